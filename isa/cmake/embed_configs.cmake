@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# Writes OUT, a C file with the texts of the JSON files in FOLDER: cmake -D FOLDER=... -D OUT=... -P embed_configs.cmake
+file(GLOB files ${FOLDER}/*.json)
+list(SORT files)
+set(names "")
+set(texts "")
+set(count 0)
+foreach(file IN LISTS files)
+    get_filename_component(name ${file} NAME_WE)
+    file(READ ${file} text)
+    string(REPLACE "\\" "\\\\" text "${text}")
+    string(REPLACE "\"" "\\\"" text "${text}")
+    string(REPLACE "\n" "\\n\"\n    \"" text "${text}")
+    string(APPEND names "    \"${name}\",\n")
+    string(APPEND texts "    \"${text}\",\n")
+    math(EXPR count "${count} + 1")
+endforeach()
+file(WRITE ${OUT}.new "/* SPDX-License-Identifier: Apache-2.0
+ * The shipped configurations, from isa/configs. Generated: do not edit. */
+#include \"config_shipped.h\"
+
+const uint32_t vta_shipped_count = ${count};
+const char *const vta_shipped_names[] = {
+${names}};
+const char *const vta_shipped_texts[] = {
+${texts}};
+")
+file(RENAME ${OUT}.new ${OUT})

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What a run of the accelerator is, for every device alike: what goes in, what is counted, how it ended.
+ */
+#ifndef VTA_LAUNCH_H
+#define VTA_LAUNCH_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "vta/isa.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* One run: a program in device memory and the bases of its DRAM segments. */
+typedef struct vta_launch {
+    uint64_t insn_addr; /* multiple of VTA_BASE_ALIGN */
+    uint32_t insn_count;
+    uint64_t base[VTA_SEGMENTS]; /* multiples of VTA_BASE_ALIGN */
+} vta_launch;
+
+/* The 64-bit counters of regs.def; a functional device leaves those that need a clock at 0. */
+typedef struct vta_counters {
+    uint64_t cycles;
+    uint64_t fetch_insns, fetch_full, fetch_mem;
+    uint64_t load_insns, load_busy, load_token, load_mem;
+    uint64_t compute_insns, compute_busy, compute_token, compute_mem;
+    uint64_t gemm_steps, depthwise_steps, alu_steps, requant_steps;
+    uint64_t store_insns, store_busy, store_token, store_mem;
+    uint64_t fetch_bytes, uop_bytes, wgt_bytes, inp_bytes, acc_bytes, out_bytes;
+} vta_counters;
+
+/* How a run ended. */
+typedef struct vta_report {
+    vta_error error; /* VTA_ERROR_NONE: it ran to its FINISH */
+    vta_unit unit;   /* of the error */
+    uint32_t insn;   /* index of the instruction that failed */
+    vta_counters counters;
+} vta_report;
+
+/* How a simulator or the checker sees device memory. `map` returns a pointer to `size` bytes at a device address, good
+ * until the memory is freed, or NULL where the device has no such memory; it must not fail in any other way. */
+typedef struct vta_bus {
+    void *(*map)(void *context, uint64_t addr, uint64_t size);
+    void *context;
+} vta_bus;
+
+#ifdef __cplusplus
+}
+#endif
+#endif

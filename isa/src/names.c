@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The names of isa.def's rows, for messages and listings.
+ */
+#include "vta/isa.h"
+
+#include <stddef.h>
+
+const char *vta_opcode_name(int64_t opcode)
+{
+    static const char *const names[] = {
+#define VTA_OPCODE(id, value, format, mnemonic, doc) [VTA_OP_##id] = (mnemonic),
+#include "vta/isa.def"
+    };
+    return opcode >= 0 && opcode < VTA_OP_COUNT ? names[opcode] : "reserved";
+}
+
+const char *vta_memory_name(int64_t memory)
+{
+    static const char *const names[] = {
+#define VTA_MEMORY(id, value, name, doc) [VTA_MEM_##id] = (name),
+#include "vta/isa.def"
+    };
+    return memory >= 0 && memory < VTA_MEM_COUNT ? names[memory] : "reserved";
+}
+
+const char *vta_alu_op_name(int64_t alu_op)
+{
+    static const char *const names[] = {
+#define VTA_ALU_OP(id, value, mnemonic, doc) [VTA_ALU_##id] = (mnemonic),
+#include "vta/isa.def"
+    };
+    return alu_op >= 0 && alu_op < VTA_ALU_COUNT ? names[alu_op] : "reserved";
+}
+
+const char *vta_unit_name(vta_unit unit)
+{
+    static const char *const names[] = {
+        [VTA_UNIT_FETCH] = "fetch",
+        [VTA_UNIT_LOAD] = "load",
+        [VTA_UNIT_COMPUTE] = "compute",
+        [VTA_UNIT_STORE] = "store",
+    };
+    return (unsigned)unit < VTA_UNIT_COUNT ? names[unit] : "unknown";
+}
+
+const char *vta_error_text(vta_error error)
+{
+    static const char *const texts[] = {
+#define VTA_ERROR(id, code, text) [VTA_ERROR_##id] = (text),
+#include "vta/isa.def"
+    };
+    const bool known = (unsigned)error < sizeof texts / sizeof texts[0] && texts[error] != NULL;
+    return known ? texts[error] : "unknown error";
+}
