@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * ALU, REQUANT and DEPTHWISE (ISA.md §6 to §8): a loop nest is checked as a whole, then cut into lists of
+ * steps.
+ */
+#include <string.h>
+
+#include "fsim_internal.h"
+
+/* What is done with a list of steps. */
+typedef void step_fn(const vta_fsim *f, const fsim_steps *steps, const void *argument);
+
+/* Cuts a nest into lists: the micro-ops, times the inner loop while the list stays short. In order. */
+static void run_steps(vta_fsim *f, const fsim_nest *nest, step_fn *run, const void *argument)
+{
+    enum { SHORT = 1 << 10 };
+    uint32_t iter_in = nest->iter_in;
+    fsim_steps steps = {.count = nest->uops, .dst = f->dst, .src = f->src};
+    if (iter_in > 1 && (uint64_t)iter_in * nest->uops <= (nest->uops == 1 ? FSIM_LIST : SHORT)) {
+        uint32_t n = 0;
+        for (uint32_t j = 0; j < iter_in; j++) {
+            for (uint32_t k = 0; k < nest->uops; k++, n++) {
+                f->list[0][n] = f->dst[k] + j * nest->dst_in;
+                f->list[1][n] = f->src[k] + j * nest->src_in;
+            }
+        }
+        steps = (fsim_steps){.count = n, .dst = f->list[0], .src = f->list[1]};
+        iter_in = 1;
+    }
+    for (uint32_t i = 0; i < nest->iter_out; i++) {
+        for (uint32_t j = 0; j < iter_in && !fsim_stopped(f); j++) {
+            steps.dst0 = i * nest->dst_out + j * nest->dst_in;
+            steps.src0 = i * nest->src_out + j * nest->src_in;
+            run(f, &steps, argument);
+        }
+    }
+}
+
+static uint64_t step_count(const fsim_nest *nest)
+{
+    return (uint64_t)nest->iter_out * nest->iter_in * nest->uops;
+}
+
+/* Both operands are in the accumulator scratchpad. */
+static bool acc_in_range(const vta_fsim *f, const fsim_nest *nest)
+{
+    const uint32_t depth = f->config.depth[VTA_MEM_ACC];
+    return vta_fsim_reach(nest, f->dst, nest->dst_out, nest->dst_in) < depth &&
+           vta_fsim_reach(nest, f->src, nest->src_out, nest->src_in) < depth;
+}
+
+/* What the steps of an instruction read. */
+typedef struct acc_reads {
+    bool dst, src;
+} acc_reads;
+
+/* Strict simulation, step by step, because a step may read what an earlier one wrote: one pass over the
+ * micro-ops. */
+static bool check_pass(vta_fsim *f, const fsim_nest *nest, acc_reads reads, uint32_t dst0, uint32_t src0)
+{
+    uint8_t *acc = f->written[VTA_MEM_ACC];
+    for (uint32_t k = 0; k < nest->uops; k++) {
+        const uint32_t dst = f->dst[k] + dst0;
+        if ((reads.dst && acc[dst] == 0) || (reads.src && acc[f->src[k] + src0] == 0)) {
+            return false;
+        }
+        acc[dst] = 1;
+        f->written[VTA_MEM_OUT][dst] = 1;
+    }
+    return true;
+}
+
+static vta_error check_acc_reads(vta_fsim *f, const fsim_nest *nest, acc_reads reads)
+{
+    for (uint32_t i = 0; f->strict && i < nest->iter_out; i++) {
+        for (uint32_t j = 0; j < nest->iter_in && !fsim_stopped(f); j++) {
+            if (!check_pass(f, nest, reads, i * nest->dst_out + j * nest->dst_in,
+                            i * nest->src_out + j * nest->src_in)) {
+                return VTA_ERROR_UNWRITTEN;
+            }
+        }
+    }
+    return VTA_ERROR_NONE;
+}
+
+typedef struct alu_operation {
+    vta_alu_op op;
+    bool use_imm;
+    int32_t imm;
+} alu_operation;
+
+static void run_alu(const vta_fsim *f, const fsim_steps *steps, const void *argument)
+{
+    const alu_operation *a = argument;
+    f->kernel->alu(&f->mem, steps, a->op, a->use_imm, a->imm);
+}
+
+vta_error vta_fsim_alu(vta_fsim *f, const vta_insn *insn)
+{
+    const uint32_t begin = (uint32_t)insn->alu.uop_begin;
+    const uint32_t end = (uint32_t)insn->alu.uop_end;
+    const fsim_nest nest = {
+        .iter_out = (uint32_t)insn->alu.iter_out,
+        .iter_in = (uint32_t)insn->alu.iter_in,
+        .uops = end > begin ? end - begin : 0,
+        .dst_out = (uint32_t)insn->alu.dst_out,
+        .dst_in = (uint32_t)insn->alu.dst_in,
+        .src_out = (uint32_t)insn->alu.src_out,
+        .src_in = (uint32_t)insn->alu.src_in,
+    };
+    if (step_count(&nest) == 0) {
+        return VTA_ERROR_NONE;
+    }
+    vta_error error = vta_fsim_decode_uops(f, begin, end);
+    if (error == VTA_ERROR_NONE && !acc_in_range(f, &nest)) {
+        error = VTA_ERROR_ACC_RANGE;
+    }
+    const alu_operation operation = {
+        .op = (vta_alu_op)insn->alu.alu_op,
+        .use_imm = insn->alu.use_imm != 0,
+        .imm = (int32_t)insn->alu.imm,
+    };
+    const bool moves = operation.op == VTA_ALU_MOV; /* x is not read */
+    if (error == VTA_ERROR_NONE) {
+        const acc_reads reads = {.dst = !operation.use_imm && !moves, .src = !operation.use_imm || !moves};
+        error = check_acc_reads(f, &nest, reads);
+    }
+    if (error == VTA_ERROR_NONE) {
+        run_steps(f, &nest, run_alu, &operation);
+        f->report->counters.alu_steps += step_count(&nest);
+    }
+    return error;
+}
+
+static void run_requant(const vta_fsim *f, const fsim_steps *steps, const void *argument)
+{
+    f->kernel->requant(&f->mem, steps, argument);
+}
+
+/* A parameter pair, spread over 64-bit lanes. */
+typedef struct pair_lanes {
+    int64_t mult[512], addend[512], shift[512]; /* the largest batch · block_out */
+} pair_lanes;
+
+static void read_pair(const vta_fsim *f, uint32_t pair, pair_lanes *p)
+{
+    const size_t lanes = (size_t)f->mem.batch * f->mem.out;
+    const int32_t *bias = f->mem.acc + 2 * pair * lanes;
+    const int32_t *scale = bias + lanes;
+    for (size_t l = 0; l < lanes; l++) {
+        const uint32_t bits = (uint32_t)scale[l];
+        const int64_t shift = bits >> 24 & 63;
+        p->mult[l] = bits & 0xffffff;
+        p->addend[l] = bias[l] * p->mult[l];
+        p->shift[l] = shift < FSIM_MAX_SHIFT ? shift : FSIM_MAX_SHIFT;
+    }
+}
+
+vta_error vta_fsim_requant(vta_fsim *f, const vta_insn *insn)
+{
+    const uint32_t uop = (uint32_t)insn->requant.uop;
+    const fsim_nest nest = {
+        .iter_out = (uint32_t)insn->requant.iter_out,
+        .iter_in = (uint32_t)insn->requant.iter_in,
+        .uops = 1,
+        .dst_out = (uint32_t)insn->requant.dst_out,
+        .dst_in = (uint32_t)insn->requant.dst_in,
+        .src_out = (uint32_t)insn->requant.src_out,
+        .src_in = (uint32_t)insn->requant.src_in,
+    };
+    if (step_count(&nest) == 0) {
+        return VTA_ERROR_NONE;
+    }
+    const vta_error error = vta_fsim_decode_uops(f, uop, uop + 1);
+    if (error != VTA_ERROR_NONE) {
+        return error;
+    }
+    const uint32_t pair = f->aux[0];
+    if (2 * (uint64_t)pair + 1 >= f->config.depth[VTA_MEM_ACC] || !acc_in_range(f, &nest)) {
+        return VTA_ERROR_ACC_RANGE;
+    }
+    if (!vta_fsim_written(f, VTA_MEM_ACC, 2 * pair, 2) ||
+        check_acc_reads(f, &nest, (acc_reads){.src = true}) != VTA_ERROR_NONE) {
+        return VTA_ERROR_UNWRITTEN;
+    }
+    pair_lanes lanes;
+    read_pair(f, pair, &lanes);
+    const fsim_requant q = {
+        .mult = lanes.mult,
+        .addend = lanes.addend,
+        .shift = lanes.shift,
+        .zero_point = (int32_t)insn->requant.zero_point,
+        .low = (int32_t)insn->requant.low,
+        .high = (int32_t)insn->requant.high,
+    };
+    run_steps(f, &nest, run_requant, &q);
+    f->report->counters.requant_steps += step_count(&nest);
+    return VTA_ERROR_NONE;
+}
+
+static void run_depthwise(const vta_fsim *f, const fsim_steps *steps, const void *argument)
+{
+    f->kernel->depthwise(&f->mem, steps, argument);
+}
+
+/* The window of an instruction; its weights change with the micro-op. */
+typedef struct window_space {
+    uint32_t offset[64];
+    int32_t weight[64 * 64];
+} window_space;
+
+static fsim_window make_window(const vta_fsim *f, const vta_insn *insn, window_space *space)
+{
+    const uint32_t taps_x = (uint32_t)insn->depthwise.taps_x;
+    const uint32_t taps_y = (uint32_t)insn->depthwise.taps_y;
+    const uint32_t first = (uint32_t)insn->depthwise.group * f->mem.out;
+    memset(space->offset, 0, sizeof space->offset);
+    for (uint32_t r = 0; r < taps_y; r++) {
+        for (uint32_t t = 0; t < taps_x; t++) {
+            space->offset[r * taps_x + t] =
+                r * (uint32_t)insn->depthwise.row_step + t * (uint32_t)insn->depthwise.col_step;
+        }
+    }
+    return (fsim_window){
+        .taps = taps_x * taps_y,
+        .offset = space->offset,
+        .weight = space->weight,
+        .first = first,
+        .lanes = f->mem.in - first < f->mem.out ? f->mem.in - first : f->mem.out,
+        .zero = insn->depthwise.init != 0,
+    };
+}
+
+static vta_error check_depthwise(vta_fsim *f, const fsim_nest *nest, const fsim_window *w)
+{
+    if (vta_fsim_reach(nest, f->dst, nest->dst_out, nest->dst_in) >= f->config.depth[VTA_MEM_ACC]) {
+        return VTA_ERROR_ACC_RANGE;
+    }
+    if (w->taps > 0) {
+        const uint32_t last = w->offset[w->taps - 1];
+        if (vta_fsim_reach(nest, f->src, nest->src_out, nest->src_in) + last >=
+            f->config.depth[VTA_MEM_INP]) {
+            return VTA_ERROR_INP_RANGE;
+        }
+        if (vta_fsim_reach(nest, f->aux, 0, 0) >= f->config.depth[VTA_MEM_WGT]) {
+            return VTA_ERROR_WGT_RANGE;
+        }
+        if (!vta_fsim_nest_written(f, nest, VTA_MEM_WGT, f->aux, 0, 0, 0)) {
+            return VTA_ERROR_UNWRITTEN;
+        }
+    }
+    for (uint32_t t = 0; t < w->taps; t++) {
+        if (!vta_fsim_nest_written(f, nest, VTA_MEM_INP, f->src, nest->src_out, nest->src_in, w->offset[t])) {
+            return VTA_ERROR_UNWRITTEN;
+        }
+    }
+    if (!w->zero && !vta_fsim_nest_written(f, nest, VTA_MEM_ACC, f->dst, nest->dst_out, nest->dst_in, 0)) {
+        return VTA_ERROR_UNWRITTEN;
+    }
+    vta_fsim_nest_write(f, nest);
+    return VTA_ERROR_NONE;
+}
+
+/* One micro-op over the whole nest. */
+static void run_window(vta_fsim *f, const fsim_nest *nest, uint32_t k, const fsim_window *w,
+                       window_space *space)
+{
+    for (uint32_t t = 0; t < w->taps; t++) {
+        for (uint32_t l = 0; l < w->lanes; l++) {
+            space->weight[t * w->lanes + l] = f->kernel->weight(&f->mem, f->aux[k], t, w->first + l);
+        }
+    }
+    const uint32_t dst = f->dst[0];
+    const uint32_t src = f->src[0];
+    fsim_nest one = *nest;
+    one.uops = 1;
+    f->dst[0] = f->dst[k];
+    f->src[0] = f->src[k];
+    run_steps(f, &one, run_depthwise, w);
+    f->dst[0] = dst;
+    f->src[0] = src;
+}
+
+vta_error vta_fsim_depthwise(vta_fsim *f, const vta_insn *insn)
+{
+    const uint32_t begin = (uint32_t)insn->depthwise.uop_begin;
+    const uint32_t end = (uint32_t)insn->depthwise.uop_end;
+    const fsim_nest nest = {
+        .iter_out = (uint32_t)insn->depthwise.iter_out,
+        .iter_in = (uint32_t)insn->depthwise.iter_in,
+        .uops = end > begin ? end - begin : 0,
+        .dst_out = (uint32_t)insn->depthwise.dst_out,
+        .dst_in = (uint32_t)insn->depthwise.dst_in,
+        .src_out = (uint32_t)insn->depthwise.src_out,
+        .src_in = (uint32_t)insn->depthwise.src_in,
+    };
+    if (step_count(&nest) == 0) {
+        return VTA_ERROR_NONE;
+    }
+    window_space space;
+    const fsim_window window = make_window(f, insn, &space);
+    vta_error error = vta_fsim_decode_uops(f, begin, end);
+    if (error == VTA_ERROR_NONE) {
+        error = check_depthwise(f, &nest, &window);
+    }
+    if (error == VTA_ERROR_NONE) {
+        for (uint32_t k = 0; k < nest.uops && !fsim_stopped(f); k++) {
+            run_window(f, &nest, k, &window, &space);
+        }
+        f->report->counters.depthwise_steps += step_count(&nest);
+    }
+    return error;
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The kernels of this build, best first.
+ */
+#include "kernel.h"
+
+extern const fsim_kernel vta_fsim_avx512, vta_fsim_avx2, vta_fsim_neon, vta_fsim_portable;
+
+const fsim_kernel *const vta_fsim_kernels[] = {
+#if defined(__x86_64__)
+    &vta_fsim_avx512,   &vta_fsim_avx2,
+#endif
+#if defined(__ARM_NEON)
+    &vta_fsim_neon,
+#endif
+    &vta_fsim_portable, NULL,
+};

@@ -1,0 +1,487 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The AXI4 memory model; axi_mem.h is its contract. `vta_axi_mem_cycle` runs once per simulated cycle and
+ * dominates the harness: the common path of a cycle without a transfer is a handful of compares.
+ */
+#include "axi_mem.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define NEVER UINT64_MAX
+
+enum { BURST_INCR = 1, RESET_SETTLES = 2 /* cycles of a synchronous reset before its effect counts */ };
+
+/* A burst from its address to its last answer. */
+typedef struct burst {
+    uint64_t base;  /* of its first beat, aligned to the bus */
+    uint64_t ready; /* cycle in which the answer may begin */
+    uint32_t first; /* byte lane of its first byte */
+    uint32_t id, beats, beat;
+    bool error;
+} burst;
+
+/* Bursts of one direction, oldest first: [0, filled) have all their data (reads: all), [filled, count) wait
+ * for W beats. */
+typedef struct direction {
+    burst bursts[VTA_AXI_BURSTS];
+    uint8_t *data; /* VTA_AXI_BEATS beats for each slot */
+    uint32_t head, count, filled;
+    uint32_t credit; /* bytes that may still flow */
+} direction;
+
+struct vta_axi_mem {
+    vta_axi_options options;
+    vta_bus bus;
+    uint32_t credit_limit, threshold;
+    uint64_t cycle, random;
+    direction read, write;
+    uint64_t strobes[VTA_AXI_BURSTS][VTA_AXI_BEATS];
+    bool hold_address; /* the next write address waits for its data */
+
+    uint32_t reset_cycles;
+    uint32_t waiting; /* channels whose payload waited in the last cycle */
+    vta_axi_master last;
+    uint8_t last_wdata[VTA_AXI_MAX_BYTES];
+    char failure[256];
+};
+
+enum { WAIT_AR = 1, WAIT_AW = 2, WAIT_W = 4 };
+
+__attribute__((format(printf, 2, 3))) static void fail(vta_axi_mem *mem, const char *fmt, ...)
+{
+    if (mem->failure[0] != '\0') {
+        return;
+    }
+    int at =
+        snprintf(mem->failure, sizeof mem->failure, "AXI rule broken in cycle %" PRIu64 ": ", mem->cycle);
+    va_list args;
+    va_start(args, fmt);
+    vsnprintf(mem->failure + at, sizeof mem->failure - (size_t)at, fmt, args);
+    va_end(args);
+}
+
+vta_axi_mem *vta_axi_mem_create(const vta_axi_options *options, const vta_bus *bus)
+{
+    vta_axi_mem *mem = calloc(1, sizeof *mem);
+    if (mem == NULL) {
+        return NULL;
+    }
+    mem->options = *options;
+    mem->bus = *bus;
+    mem->options.latency = options->latency > 0 ? options->latency : 1;
+    mem->credit_limit = options->bus_bytes + options->bandwidth - 1;
+    mem->threshold = (uint32_t)((uint64_t)options->stall_percent * 65536 / 100);
+    mem->random = options->seed;
+    size_t bytes = (size_t)VTA_AXI_BURSTS * VTA_AXI_BEATS * options->bus_bytes;
+    mem->read.data = malloc(bytes);
+    mem->write.data = malloc(bytes);
+    if (mem->read.data == NULL || mem->write.data == NULL) {
+        vta_axi_mem_destroy(mem);
+        return NULL;
+    }
+    return mem;
+}
+
+void vta_axi_mem_destroy(vta_axi_mem *mem)
+{
+    if (mem != NULL) {
+        free(mem->read.data);
+        free(mem->write.data);
+        free(mem);
+    }
+}
+
+const char *vta_axi_mem_failure(const vta_axi_mem *mem)
+{
+    return mem->failure[0] != '\0' ? mem->failure : NULL;
+}
+
+bool vta_axi_mem_idle(const vta_axi_mem *mem)
+{
+    return mem->read.count == 0 && mem->write.count == 0;
+}
+
+/* -- contents
+ * ---------------------------------------------------------------------------------------------------- */
+
+bool vta_axi_copy_in(const vta_bus *bus, uint32_t bus_bytes, uint64_t addr, uint8_t *data, uint32_t size)
+{
+    const void *host = bus->map(bus->context, addr, size);
+    if (host != NULL) {
+        memcpy(data, host, size);
+        return true;
+    }
+    for (uint32_t beat = 0; beat < size; beat += bus_bytes) {
+        bool edge = beat == 0 || beat + bus_bytes == size;
+        uint32_t mapped = 0;
+        for (uint32_t i = 0; i < bus_bytes; i++) {
+            const uint8_t *byte = bus->map(bus->context, addr + beat + i, 1);
+            data[beat + i] = byte != NULL ? *byte : 0;
+            mapped += byte != NULL;
+        }
+        if (mapped == 0 || (mapped < bus_bytes && !edge)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool strobed(const uint64_t *strobes, uint32_t bus_bytes, uint32_t byte)
+{
+    return (strobes[byte / bus_bytes] >> (byte % bus_bytes) & 1) != 0;
+}
+
+/* The end of the run of equally strobed bytes that begins at `begin`. */
+static uint32_t run_end(const uint64_t *strobes, uint32_t bus_bytes, uint32_t begin, uint32_t size)
+{
+    const uint64_t full = bus_bytes == 64 ? UINT64_MAX : (UINT64_C(1) << bus_bytes) - 1;
+    const bool on = strobed(strobes, bus_bytes, begin);
+    uint32_t end = begin + 1;
+    while (end < size) {
+        if (end % bus_bytes == 0 && strobes[end / bus_bytes] == (on ? full : 0)) {
+            end += bus_bytes;
+        } else if (strobed(strobes, bus_bytes, end) == on) {
+            end++;
+        } else {
+            break;
+        }
+    }
+    return end;
+}
+
+bool vta_axi_copy_out(const vta_bus *bus, uint32_t bus_bytes, uint64_t addr, const uint8_t *data,
+                      uint32_t size, const uint64_t *strobes)
+{
+    for (int pass = 0; pass < 2; pass++) { /* first look, then write: a refused burst has no effect */
+        for (uint32_t begin = 0, end = 0; begin < size; begin = end) {
+            end = run_end(strobes, bus_bytes, begin, size);
+            if (!strobed(strobes, bus_bytes, begin)) {
+                continue;
+            }
+            uint8_t *host = bus->map(bus->context, addr + begin, end - begin);
+            if (host == NULL) {
+                return false;
+            }
+            if (pass == 1) {
+                memcpy(host, data + begin, end - begin);
+            }
+        }
+    }
+    return true;
+}
+
+/* -- rules
+ * ------------------------------------------------------------------------------------------------------- */
+
+static void check_address(vta_axi_mem *mem, const char *channel, const vta_axi_address *a, bool waited,
+                          const vta_axi_address *last)
+{
+    if (waited) {
+        if (!a->valid) {
+            fail(mem, "%sVALID was taken back before %sREADY", channel, channel);
+        } else if (a->addr != last->addr || a->len != last->len || a->size != last->size ||
+                   a->burst != last->burst || a->id != last->id) {
+            fail(mem,
+                 "%s changed while it waited: address 0x%" PRIx64 " length %u became 0x%" PRIx64 " length %u",
+                 channel, last->addr, last->len + 1U, a->addr, a->len + 1U);
+        }
+        return;
+    }
+    if (!a->valid) {
+        return;
+    }
+    const uint32_t bus_bytes = mem->options.bus_bytes;
+    if (a->burst != BURST_INCR) {
+        fail(mem, "%sBURST is %u; only incrementing bursts (1) are used here", channel, a->burst);
+    }
+    if (a->size > 7 || (1U << a->size) != bus_bytes) {
+        fail(mem, "%sSIZE is %u; beats must have the full width of the bus, %u bytes", channel, a->size,
+             bus_bytes);
+    }
+    uint64_t first = a->addr & ~(uint64_t)(bus_bytes - 1);
+    uint64_t bytes = ((uint64_t)a->len + 1) * bus_bytes;
+    if ((first % VTA_AXI_PAGE) + bytes > VTA_AXI_PAGE) {
+        fail(mem, "the %s burst of %u beats at 0x%" PRIx64 " crosses a 4 KiB border", channel, a->len + 1U,
+             a->addr);
+    }
+}
+
+static void check_data(vta_axi_mem *mem, const vta_axi_master *m)
+{
+    const uint32_t bus_bytes = mem->options.bus_bytes;
+    if ((mem->waiting & WAIT_W) != 0) {
+        if (!m->wvalid) {
+            fail(mem, "WVALID was taken back before WREADY");
+        } else if (m->wlast != mem->last.wlast || m->wstrb != mem->last.wstrb ||
+                   memcmp(m->wdata, mem->last_wdata, bus_bytes) != 0) {
+            fail(mem, "W changed while it waited");
+        }
+    }
+    if (m->wvalid && bus_bytes < 64 && m->wstrb >> bus_bytes != 0) {
+        fail(mem, "WSTRB 0x%" PRIx64 " names bytes beyond the bus of %u bytes", m->wstrb, bus_bytes);
+    }
+}
+
+/* A W beat that is taken now, against the burst that it belongs to. */
+static void check_beat(vta_axi_mem *mem, const vta_axi_master *m, const burst *b)
+{
+    const bool last = b->beat + 1 == b->beats;
+    if (m->wlast && !last) {
+        fail(mem, "WLAST came with beat %u of the %u beats at 0x%" PRIx64, b->beat + 1, b->beats,
+             b->base + b->first);
+    } else if (!m->wlast && last) {
+        fail(mem, "WLAST is missing on the last of the %u beats at 0x%" PRIx64, b->beats, b->base + b->first);
+    }
+    if (b->beat == 0 && (m->wstrb & ((UINT64_C(1) << b->first) - 1)) != 0) {
+        fail(mem, "WSTRB 0x%" PRIx64 " names bytes below the burst's address 0x%" PRIx64, m->wstrb,
+             b->base + b->first);
+    }
+}
+
+static void check_master(vta_axi_mem *mem, const vta_axi_master *m)
+{
+    const uint32_t waiting = mem->waiting;
+    if (m->reset) {
+        if (++mem->reset_cycles > RESET_SETTLES && (m->ar.valid || m->aw.valid || m->wvalid)) {
+            fail(mem, "%sVALID is high in reset", m->ar.valid ? "AR" : m->aw.valid ? "AW" : "W");
+        }
+        mem->waiting = 0;
+        return;
+    }
+    mem->reset_cycles = 0;
+    if (m->ar.valid || (waiting & WAIT_AR) != 0) {
+        check_address(mem, "AR", &m->ar, (waiting & WAIT_AR) != 0, &mem->last.ar);
+    }
+    if (m->aw.valid || (waiting & WAIT_AW) != 0) {
+        check_address(mem, "AW", &m->aw, (waiting & WAIT_AW) != 0, &mem->last.aw);
+    }
+    if (m->wvalid || (waiting & WAIT_W) != 0) {
+        check_data(mem, m);
+    }
+}
+
+static void remember(vta_axi_mem *mem, const vta_axi_master *m, const vta_axi_slave *s)
+{
+    mem->waiting = (m->ar.valid && !s->arready ? WAIT_AR : 0U) | (m->aw.valid && !s->awready ? WAIT_AW : 0U) |
+                   (m->wvalid && !s->wready ? WAIT_W : 0U);
+    if (mem->waiting != 0) {
+        mem->last = *m;
+        if ((mem->waiting & WAIT_W) != 0) {
+            memcpy(mem->last_wdata, m->wdata, mem->options.bus_bytes);
+        }
+    }
+}
+
+/* -- transfers
+ * --------------------------------------------------------------------------------------------------- */
+
+static uint32_t slot_at(const direction *d, uint32_t index)
+{
+    return (d->head + index) % VTA_AXI_BURSTS;
+}
+
+static uint8_t *slot_data(const vta_axi_mem *mem, const direction *d, uint32_t slot)
+{
+    return d->data + (size_t)slot * VTA_AXI_BEATS * mem->options.bus_bytes;
+}
+
+static uint32_t take_address(vta_axi_mem *mem, direction *d, const vta_axi_address *a)
+{
+    const uint32_t slot = slot_at(d, d->count++);
+    const uint64_t lane = a->addr & (mem->options.bus_bytes - 1);
+    d->bursts[slot] = (burst){
+        .base = a->addr - lane, .first = (uint32_t)lane, .ready = NEVER, .id = a->id, .beats = a->len + 1U};
+    return slot;
+}
+
+static void take_read(vta_axi_mem *mem, const vta_axi_address *a)
+{
+    direction *d = &mem->read;
+    const uint32_t slot = take_address(mem, d, a);
+    burst *b = &d->bursts[slot];
+    const uint32_t size = b->beats * mem->options.bus_bytes;
+    uint8_t *data = slot_data(mem, d, slot);
+    d->filled = d->count;
+    if (mem->options.backend.begin != NULL) {
+        mem->options.backend.begin(mem->options.backend.context, slot, false, b->base, data, size, NULL);
+        return;
+    }
+    b->ready = mem->cycle + mem->options.latency;
+    b->error = !vta_axi_copy_in(&mem->bus, mem->options.bus_bytes, b->base, data, size);
+    if (b->error) {
+        memset(data, 0, size);
+    }
+}
+
+static void take_data(vta_axi_mem *mem, const vta_axi_master *m)
+{
+    direction *d = &mem->write;
+    const uint32_t slot = slot_at(d, d->filled), bus_bytes = mem->options.bus_bytes;
+    burst *b = &d->bursts[slot];
+    check_beat(mem, m, b);
+    memcpy(slot_data(mem, d, slot) + (size_t)b->beat * bus_bytes, m->wdata, bus_bytes);
+    mem->strobes[slot][b->beat] = m->wstrb;
+    d->credit -= bus_bytes <= d->credit ? bus_bytes : d->credit;
+    if (++b->beat < b->beats) {
+        return;
+    }
+    d->filled++;
+    if (mem->options.backend.begin != NULL) {
+        mem->options.backend.begin(mem->options.backend.context, slot, true, b->base, slot_data(mem, d, slot),
+                                   b->beats * bus_bytes, mem->strobes[slot]);
+    } else {
+        b->ready = mem->cycle + mem->options.latency;
+    }
+}
+
+static void retire(direction *d)
+{
+    d->head = slot_at(d, 1);
+    d->count--;
+    d->filled--;
+}
+
+void vta_axi_mem_answer(vta_axi_mem *mem, uint32_t slot, bool write, bool error)
+{
+    burst *b = &(write ? &mem->write : &mem->read)->bursts[slot];
+    b->ready = 0;
+    b->error = error;
+}
+
+/* -- what is driven next
+ * ------------------------------------------------------------------------------------------ */
+
+static uint64_t draw(vta_axi_mem *mem)
+{
+    uint64_t z = mem->random += UINT64_C(0x9e3779b97f4a7c15); /* splitmix64 */
+    z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+    z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
+    return z ^ z >> 31;
+}
+
+/* A bit for each channel that is held back in the next cycle. */
+enum { STALL_AR = 1, STALL_AW = 2, STALL_W = 4, STALL_R = 8, STALL_B = 16 };
+
+static uint32_t stalls(vta_axi_mem *mem)
+{
+    uint64_t a = draw(mem), b = draw(mem);
+    uint32_t bits = 0;
+    for (uint32_t i = 0; i < 4; i++) {
+        bits |= (uint32_t)((a >> (16 * i) & 0xffff) < mem->threshold) << i;
+    }
+    return bits | (uint32_t)((b & 0xffff) < mem->threshold) << 4;
+}
+
+static void refill(const vta_axi_mem *mem, direction *d)
+{
+    const uint32_t sum = d->credit + mem->options.bandwidth;
+    d->credit = sum < mem->credit_limit ? sum : mem->credit_limit;
+}
+
+static bool has_credit(const vta_axi_mem *mem, const direction *d)
+{
+    return mem->options.bandwidth == 0 || mem->options.bandwidth >= mem->options.bus_bytes ||
+           d->credit >= mem->options.bus_bytes;
+}
+
+static void drive_read(vta_axi_mem *mem, vta_axi_slave *s)
+{
+    direction *d = &mem->read;
+    s->rvalid = 0;
+    if (d->count == 0 || !has_credit(mem, d)) {
+        return;
+    }
+    const burst *b = &d->bursts[d->head];
+    if (b->ready > mem->cycle) {
+        return;
+    }
+    d->credit -= mem->options.bus_bytes <= d->credit ? mem->options.bus_bytes : d->credit;
+    s->rvalid = 1;
+    s->rid = b->id;
+    s->rresp = b->error ? VTA_AXI_DECERR : VTA_AXI_OKAY;
+    s->rlast = b->beat + 1 == b->beats;
+    s->rdata = slot_data(mem, d, d->head) + (size_t)b->beat * mem->options.bus_bytes;
+}
+
+static void drive_response(vta_axi_mem *mem, vta_axi_slave *s)
+{
+    direction *d = &mem->write;
+    s->bvalid = 0;
+    if (d->filled == 0 || d->bursts[d->head].ready > mem->cycle) {
+        return;
+    }
+    burst *b = &d->bursts[d->head];
+    if (mem->options.backend.begin == NULL) {
+        b->error = !vta_axi_copy_out(&mem->bus, mem->options.bus_bytes, b->base, slot_data(mem, d, d->head),
+                                     b->beats * mem->options.bus_bytes, mem->strobes[d->head]);
+    }
+    s->bvalid = 1;
+    s->bid = b->id;
+    s->bresp = b->error ? VTA_AXI_DECERR : VTA_AXI_OKAY;
+}
+
+static void drive(vta_axi_mem *mem, const vta_axi_master *m, vta_axi_slave *s, bool new_r, bool new_b)
+{
+    const uint32_t held = mem->threshold != 0 ? stalls(mem) : 0;
+    if (mem->options.bandwidth < mem->options.bus_bytes && mem->options.bandwidth != 0) {
+        refill(mem, &mem->read);
+        refill(mem, &mem->write);
+    }
+    if (new_r) {
+        s->rvalid = 0;
+        if ((held & STALL_R) == 0) {
+            drive_read(mem, s);
+        }
+    }
+    if (new_b) {
+        s->bvalid = 0;
+        if ((held & STALL_B) == 0) {
+            drive_response(mem, s);
+        }
+    }
+    const bool owes_data = mem->write.filled < mem->write.count;
+    s->arready = mem->read.count < VTA_AXI_BURSTS && (held & STALL_AR) == 0;
+    s->awready = mem->write.count < VTA_AXI_BURSTS && (held & STALL_AW) == 0;
+    if (mem->hold_address && !owes_data && !m->wvalid) {
+        s->awready = 0;
+    }
+    s->wready = owes_data && (held & STALL_W) == 0 && has_credit(mem, &mem->write);
+}
+
+vta_axi_slave vta_axi_mem_first(vta_axi_mem *mem)
+{
+    vta_axi_slave s = {.rdata = mem->read.data, .arready = 1, .awready = 1};
+    return s;
+}
+
+void vta_axi_mem_cycle(vta_axi_mem *mem, const vta_axi_master *m, vta_axi_slave *s)
+{
+    check_master(mem, m);
+    const bool r = s->rvalid && m->rready, b = s->bvalid && m->bready;
+    const bool r_free = r || !s->rvalid, b_free = b || !s->bvalid;
+    if (!m->reset) {
+        remember(mem, m, s);
+        if (r && ++mem->read.bursts[mem->read.head].beat == mem->read.bursts[mem->read.head].beats) {
+            retire(&mem->read);
+        }
+        if (m->ar.valid && s->arready) {
+            take_read(mem, &m->ar);
+        }
+        if (b) {
+            retire(&mem->write);
+        }
+        if (m->wvalid && s->wready) {
+            take_data(mem, m);
+        }
+        if (m->aw.valid && s->awready) {
+            take_address(mem, &mem->write, &m->aw);
+            mem->hold_address = mem->threshold != 0 && (draw(mem) & 3) == 0;
+        }
+    }
+    mem->cycle++;
+    drive(mem, m, s, r_free, b_free);
+}

@@ -1,0 +1,523 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * vta_rtlsim_locate: from a configuration to a shared object, through the cache.
+ *
+ *   sources, tools ─► key ─► entry good? ──yes──────────────────────────► path
+ *                              no └► lock ─► good now? ─► build ─► publish ┘
+ *
+ * A build is one run of Verilator, four compilations, two at a time, and a link. The model's own code is
+ * compiled as one file with -O3 for this machine; what runs once (constructors, tracing tables) with -O1.
+ */
+#include <dirent.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "build_internal.h"
+#include "vta/file.h"
+
+enum { PARALLEL = 2, MODEL_LIMIT = 256 << 20 };
+
+static const char model_flags[] =
+    "-std=c++17 -fPIC -fvisibility=hidden -fno-gnu-unique -fno-plt -march=native "
+    "-fno-strict-aliasing -Wno-bool-operation -Wno-uninitialized -DNDEBUG";
+static const char verilator_flags[] =
+    "-O3 --x-assign fast --x-initial unique -fno-const-bit-op-tree --output-split 0 "
+    "--noassert -Wno-fatal -Wno-lint -Wno-style";
+
+const char *const *build_products(const build_job *job, uint32_t *count)
+{
+    static const char *const names[BUILD_FILES] = {"sim.so", "platform"};
+    *count = job->systemc ? 2 : 1;
+    return names;
+}
+
+/* -- Verilator
+ * ----------------------------------------------------------------------------------------------------- */
+
+static bool is_folder(const char *path)
+{
+    struct stat st;
+    return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+/* Every folder of hw/rtl as -y, and the file of the top module. */
+static vta_status add_rtl(build_job *job, build_command *command)
+{
+    char rtl[BUILD_PATH], path[BUILD_PATH], top[BUILD_PATH] = "";
+    struct dirent *item;
+    DIR *dir = build_path(rtl, "%s/rtl", job->hw) ? opendir(rtl) : NULL;
+    while (dir != NULL && (item = readdir(dir)) != NULL) {
+        if (item->d_name[0] == '.' || !build_path(path, "%s/%s", rtl, item->d_name) || !is_folder(path)) {
+            continue;
+        }
+        build_arg(command, "-y");
+        build_arg(command, "%s", path);
+        build_arg(command, "-I%s", path);
+        char file[BUILD_PATH];
+        if (build_path(file, "%s/vta_top.v", path) && access(file, R_OK) == 0) {
+            memcpy(top, file, sizeof top);
+        }
+    }
+    if (dir != NULL) {
+        closedir(dir);
+    }
+    if (top[0] == '\0') {
+        return vta_fail(job->diag, VTA_NO_DEVICE, "no 'vta_top.v' in the folders of '%s'", rtl);
+    }
+    build_arg(command, "%s", top);
+    return VTA_OK;
+}
+
+static void add_parameters(const vta_config *config, build_command *command)
+{
+    const struct {
+        const char *name;
+        uint32_t value;
+    } parameters[] = {
+        {"LOG_BATCH", config->log_batch},
+        {"LOG_BLOCK_IN", config->log_block_in},
+        {"LOG_BLOCK_OUT", config->log_block_out},
+        {"LOG_UOP_DEPTH", config->log_depth[VTA_MEM_UOP]},
+        {"LOG_INP_DEPTH", config->log_depth[VTA_MEM_INP]},
+        {"LOG_WGT_DEPTH", config->log_depth[VTA_MEM_WGT]},
+        {"LOG_ACC_DEPTH", config->log_depth[VTA_MEM_ACC]},
+        {"LOG_BUS_BYTES", config->log_bus_width - 3},
+        {"LOG_QUEUE_DEPTH", config->log_queue},
+    };
+    for (size_t i = 0; i < sizeof parameters / sizeof parameters[0]; i++) {
+        build_arg(command, "-G%s=%u", parameters[i].name, parameters[i].value);
+    }
+    build_arg(command, "-GCONFIG_HASH=64'h%016" PRIx64, config->hash);
+}
+
+static vta_status verilate(build_job *job)
+{
+    build_command command = {0};
+    build_arg(&command, "%s", job->verilator);
+    build_arg(&command, "--cc");
+    build_arg(&command, "--top-module");
+    build_arg(&command, "vta_top");
+    build_words(&command, verilator_flags);
+    if (job->trace) {
+        build_words(&command, "--trace-fst --trace-max-width 4096 --trace-max-array 64");
+    }
+    build_arg(&command, "--Mdir");
+    build_arg(&command, "%s/obj", job->work);
+    build_arg(&command, "-I%s/include", job->hw);
+    build_arg(&command, "-I%s", job->headers);
+    add_parameters(job->config, &command);
+    const vta_status status = add_rtl(job, &command);
+    if (status != VTA_OK) {
+        vta_str_free(&command.args);
+        return status;
+    }
+    return build_run(job, "translating the RTL", &command, 1, 1);
+}
+
+/* -- C++
+ * -----------------------------------------------------------------------------------------------------------
+ */
+
+static bool ends_with(const char *text, const char *end)
+{
+    const size_t a = strlen(text), b = strlen(end);
+    return a >= b && strcmp(text + a - b, end) == 0;
+}
+
+static int by_name(const struct dirent **a, const struct dirent **b)
+{
+    return strcmp((*a)->d_name, (*b)->d_name);
+}
+
+static int is_cpp(const struct dirent *item)
+{
+    return ends_with(item->d_name, ".cpp");
+}
+
+/* The generated files as two: what runs in every cycle, and the rest. */
+static vta_status write_units(build_job *job)
+{
+    char path[BUILD_PATH];
+    struct dirent **items = NULL;
+    vta_str fast = {0}, slow = {0};
+    const int count = build_path(path, "%s/obj", job->work) ? scandir(path, &items, is_cpp, by_name) : -1;
+    for (int i = 0; i < count; i++) {
+        const char *name = items[i]->d_name;
+        const bool once = strstr(name, "__Slow") != NULL || strstr(name, "__Syms") != NULL;
+        vta_str_printf(once ? &slow : &fast, "#include \"obj/%s\"\n", name);
+        free(items[i]);
+    }
+    free(items);
+    vta_str_put(&fast, "#include \"rtl_model.cc\"\n");
+    vta_str_put(&fast, job->systemc ? "#include \"platform.cc\"\n" : "#include \"tsim.cc\"\n");
+    vta_status status = count > 0 && !fast.failed && !slow.failed ? VTA_OK : VTA_IO;
+    if (status == VTA_OK && build_path(path, "%s/model_fast.cc", job->work)) {
+        status = vta_file_write(path, fast.text, fast.size, job->diag);
+    }
+    if (status == VTA_OK && build_path(path, "%s/model_slow.cc", job->work)) {
+        status = vta_file_write(path, slow.text != NULL ? slow.text : "", slow.size, job->diag);
+    }
+    vta_str_free(&fast);
+    vta_str_free(&slow);
+    return status == VTA_OK ? VTA_OK
+                            : vta_fail(job->diag, status, "Verilator left no model in '%s/obj'", job->work);
+}
+
+static bool is_name(char c)
+{
+    return c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+static bool has_prev(const char *name, size_t length)
+{
+    for (size_t i = 0; i + 4 <= length; i++) {
+        if (memcmp(name + i, "prev", 4) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Verilator's variable for the clock's last value, "__Vtrig…prev…clk…", if there is exactly one. */
+static void find_clock(const build_job *job, char *name, size_t size)
+{
+    char path[BUILD_PATH];
+    uint8_t *bytes = NULL;
+    size_t count = 0;
+    uint32_t found = 0;
+    if (!build_path(path, "%s/obj/Vvta_top___024root.h", job->work) ||
+        vta_file_read(path, MODEL_LIMIT, &bytes, &count, NULL) != VTA_OK) {
+        return;
+    }
+    for (const char *at = (const char *)bytes; (at = strstr(at, "__Vtrig")) != NULL;) {
+        size_t length = 0;
+        while (is_name(at[length])) {
+            length++;
+        }
+        if (length < size && has_prev(at, length)) {
+            found++;
+            snprintf(name, size, "%.*s", (int)length, at);
+        }
+        at += length;
+    }
+    if (found != 1 || strstr(name, "clk") == NULL) {
+        name[0] = '\0';
+    }
+    free(bytes);
+}
+
+/* The folder of Verilator's own sources, from the makefile that it writes. */
+static vta_status verilator_root(build_job *job, char *root)
+{
+    char path[BUILD_PATH];
+    uint8_t *bytes = NULL;
+    size_t count = 0;
+    if (!build_path(path, "%s/obj/Vvta_top.mk", job->work)) {
+        return vta_fail(job->diag, VTA_RANGE, "path too long");
+    }
+    VTA_TRY(vta_file_read(path, MODEL_LIMIT, &bytes, &count, job->diag));
+    static const char label[] = "VERILATOR_ROOT = ";
+    const char *at = strstr((const char *)bytes, label);
+    const bool found = at != NULL && build_path(root, "%.*s", (int)strcspn(at + sizeof label - 1, "\r\n"),
+                                                at + sizeof label - 1);
+    free(bytes);
+    return found ? VTA_OK : vta_fail(job->diag, VTA_IO, "'%s' does not name Verilator's folder", path);
+}
+
+typedef struct compiler {
+    build_job *job;
+    const char *verilator;
+    const char *clock;
+} compiler;
+
+static void add_folders(const compiler *c, build_command *command)
+{
+    const build_job *job = c->job;
+    static const char *const folders[] = {"sim/tsim", "sim/systemc", "sim/include", "isa/include",
+                                          "isa/base/include"};
+    for (size_t i = 0; i < sizeof folders / sizeof folders[0]; i++) {
+        build_arg(command, "-I%s/%s", job->root, folders[i]);
+    }
+}
+
+static void add_model_facts(const vta_config *config, build_command *command)
+{
+    build_arg(command, "-DVTA_MODEL_HASH=UINT64_C(0x%016" PRIx64 ")", config->hash);
+    build_arg(command, "-DVTA_MODEL_BUS_BYTES=%u", 1U << (config->log_bus_width - 3));
+}
+
+static build_command compile_cxx(const compiler *c, const char *optimize, const char *source,
+                                 const char *object)
+{
+    const build_job *job = c->job;
+    build_command command = {0};
+    build_arg(&command, "%s", job->gxx);
+    build_words(&command, model_flags);
+    build_words(&command, optimize);
+    build_words(&command, job->flags.text != NULL ? job->flags.text : "");
+    add_folders(c, &command);
+    build_arg(&command, "-I%s", job->work);
+    build_arg(&command, "-I%s/obj", job->work);
+    build_arg(&command, "-isystem");
+    build_arg(&command, "%s/include", c->verilator);
+    build_arg(&command, "-isystem");
+    build_arg(&command, "%s/include/vltstd", c->verilator);
+    build_words(&command, "-DVM_COVERAGE=0 -DVM_SC=0 -DVM_TIMING=0 -include verilated_hooks.h");
+    build_words(&command, job->trace ? "-DVM_TRACE=1 -DVM_TRACE_FST=1 -DVM_TRACE_VCD=0 -DVTA_MODEL_TRACE=1"
+                                     : "-DVM_TRACE=0 -DVM_TRACE_FST=0 -DVM_TRACE_VCD=0");
+    add_model_facts(job->config, &command);
+    if (c->clock[0] != '\0') {
+        build_arg(&command, "-DVTA_MODEL_CLOCK_PREV=%s", c->clock);
+    }
+    build_words(&command, "-c");
+    build_arg(&command, "%s", source);
+    build_words(&command, "-o");
+    build_arg(&command, "%s/obj/%s", job->work, object);
+    return command;
+}
+
+static build_command compile_c(const compiler *c, const char *source, const char *object)
+{
+    build_command command = {0};
+    build_arg(&command, "%s", c->job->gcc);
+    add_model_facts(c->job->config, &command);
+    build_words(&command,
+                "-std=c17 -D_POSIX_C_SOURCE=200809L -D_DEFAULT_SOURCE -D_GNU_SOURCE -O3 -march=native -fPIC "
+                "-fvisibility=hidden -fno-plt -DNDEBUG");
+    add_folders(c, &command);
+    build_arg(&command, "-c");
+    build_arg(&command, "%s/sim/%s", c->job->root, source);
+    build_arg(&command, "-o");
+    build_arg(&command, "%s/obj/%s", c->job->work, object);
+    return command;
+}
+
+/* The C sources that both kinds share, then those of the platform. */
+static const char *const c_sources[] = {"tsim/harness.c",  "tsim/axi_mem.c",        "tsim/timeline.c",
+                                        "systemc/wire.c",  "systemc/dram_timing.c", "systemc/server.c",
+                                        "systemc/client.c"};
+enum { SHARED_SOURCES = 3, C_SOURCES = sizeof c_sources / sizeof c_sources[0] };
+
+/* Verilator's run-time library; the last one only writes waves. */
+static const char *const runtime_sources[] = {"verilated.cpp", "verilated_threads.cpp",
+                                              "verilated_fst_c.cpp"};
+enum { RUNTIME_SOURCES = 2, MOST_COMMANDS = 16 };
+
+/* "tsim/harness.c" gives "harness.c.o". */
+static const char *object_name(const char *source, char *object)
+{
+    const char *slash = strrchr(source, '/');
+    return build_path(object, "%s.o", slash != NULL ? slash + 1 : source) ? object : "";
+}
+
+static uint32_t runtime_count(const build_job *job)
+{
+    return RUNTIME_SOURCES + (job->trace ? 1U : 0U);
+}
+
+static uint32_t c_count(const build_job *job)
+{
+    return job->systemc ? C_SOURCES : SHARED_SOURCES;
+}
+
+static vta_status compile(const compiler *c)
+{
+    build_command commands[MOST_COMMANDS];
+    char path[BUILD_PATH], object[BUILD_PATH];
+    uint32_t count = 0;
+    if (build_path(path, "%s/model_fast.cc", c->job->work)) {
+        commands[count++] = compile_cxx(c, c->job->trace ? "-O2" : "-O3", path, "model_fast.o");
+    }
+    for (uint32_t i = 0; i < runtime_count(c->job); i++) {
+        if (build_path(path, "%s/include/%s", c->verilator, runtime_sources[i])) {
+            commands[count++] = compile_cxx(c, "-O1", path, object_name(path, object));
+        }
+    }
+    if (build_path(path, "%s/model_slow.cc", c->job->work)) {
+        commands[count++] = compile_cxx(c, "-O1", path, "model_slow.o");
+    }
+    for (uint32_t i = 0; i < c_count(c->job); i++) {
+        commands[count++] = compile_c(c, c_sources[i], object_name(c_sources[i], object));
+    }
+    return build_run(c->job, "compiling the simulator", commands, count, PARALLEL);
+}
+
+static void add_object(const build_job *job, build_command *command, const char *source)
+{
+    char object[BUILD_PATH];
+    build_arg(command, "%s/obj/%s", job->work, object_name(source, object));
+}
+
+static void add_model(const build_job *job, build_command *command)
+{
+    add_object(job, command, "model_fast");
+    add_object(job, command, "model_slow");
+    for (uint32_t i = 0; i < runtime_count(job); i++) {
+        add_object(job, command, runtime_sources[i]);
+    }
+    for (uint32_t i = 0; i < SHARED_SOURCES; i++) {
+        add_object(job, command, c_sources[i]);
+    }
+}
+
+static build_command link_to(const build_job *job, const char *flags, const char *name)
+{
+    build_command command = {0};
+    build_arg(&command, "%s", job->gxx);
+    build_words(&command, flags);
+    build_arg(&command, "-o");
+    build_arg(&command, "%s/%s", job->work, name);
+    return command;
+}
+
+static const char link_shared[] = "-shared -Wl,-Bsymbolic -Wl,-z,now";
+
+static vta_status link_tsim(build_job *job)
+{
+    build_command command = link_to(job, link_shared, "sim.so");
+    add_model(job, &command);
+    build_words(&command, job->trace ? "-lz -lpthread" : "-lpthread");
+    return build_run(job, "linking the simulator", &command, 1, 1);
+}
+
+/* Two files: the platform with all its SystemC, and the shared object that talks to it. */
+static vta_status link_systemc(build_job *job)
+{
+    build_command commands[2] = {link_to(job, "-pie", "platform"), link_to(job, link_shared, "sim.so")};
+    add_model(job, &commands[0]);
+    add_object(job, &commands[0], "wire.c");
+    add_object(job, &commands[0], "dram_timing.c");
+    add_object(job, &commands[0], "server.c");
+    build_words(&commands[0], job->trace ? "-lsystemc -lz -lpthread" : "-lsystemc -lpthread");
+    add_object(job, &commands[1], "client.c");
+    add_object(job, &commands[1], "wire.c");
+    add_object(job, &commands[1], "axi_mem.c");
+    return build_run(job, "linking the platform", commands, 2, PARALLEL);
+}
+
+static vta_status build(build_job *job)
+{
+    char verilator[BUILD_PATH], clock[128] = "";
+    VTA_TRY(verilate(job));
+    VTA_TRY(verilator_root(job, verilator));
+    VTA_TRY(write_units(job));
+    find_clock(job, clock, sizeof clock);
+    const compiler c = {job, verilator, clock};
+    VTA_TRY(compile(&c));
+    return job->systemc ? link_systemc(job) : link_tsim(job);
+}
+
+/* -- the steps
+ * ----------------------------------------------------------------------------------------------------- */
+
+static double seconds(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+static vta_status build_entry(build_job *job)
+{
+    VTA_TRY(build_lock(job));
+    vta_status status = VTA_OK;
+    if (!build_entry_good(job)) {
+        const double begin = seconds();
+        build_say(job, "building the %s simulator of '%s', once; this takes about half a minute", job->kind,
+                  job->config->name);
+        status = build_begin(job);
+        status = status == VTA_OK ? build(job) : status;
+        status = status == VTA_OK ? build_publish(job) : status;
+        if (status != VTA_OK) {
+            build_abandon(job);
+        } else {
+            build_say(job, "the %s simulator of '%s' is ready after %.0f s", job->kind, job->config->name,
+                      seconds() - begin);
+        }
+    }
+    build_unlock(job);
+    return status;
+}
+
+static vta_status parse_kind(build_job *job, const char *kind)
+{
+    const char *plus = strchr(kind, '+');
+    const size_t length = plus != NULL ? (size_t)(plus - kind) : strlen(kind);
+    job->trace = plus != NULL && strcmp(plus, "+trace") == 0;
+    job->systemc = length == strlen("systemc") && strncmp(kind, "systemc", length) == 0;
+    const bool tsim = length == strlen("tsim") && strncmp(kind, "tsim", length) == 0;
+    if ((!tsim && !job->systemc) || (plus != NULL && !job->trace)) {
+        return vta_fail(job->diag, VTA_INVALID,
+                        "no simulator is called '%s'; there are tsim, tsim+trace, systemc, systemc+trace",
+                        kind);
+    }
+    snprintf(job->kind, sizeof job->kind, "%s", job->systemc ? "systemc" : "tsim");
+    return VTA_OK;
+}
+
+static vta_status locate(build_job *job, const char *kind, char *path, size_t size)
+{
+    VTA_TRY(parse_kind(job, kind));
+    VTA_TRY(build_find_sources(job));
+    VTA_TRY(build_find_tools(job));
+    const char *extra = getenv("VTAC_CXXFLAGS");
+    if (extra != NULL) {
+        vta_str_put(&job->flags, extra);
+    }
+    VTA_TRY(build_make_key(job));
+    VTA_TRY(build_open_cache(job));
+    if (!build_entry_good(job)) {
+        VTA_TRY(build_entry(job));
+    }
+    char file[BUILD_PATH];
+    if (build_path(file, "%s/manifest", job->entry)) {
+        utimensat(AT_FDCWD, file, NULL, 0); /* used now: spared longest */
+    }
+    const int length = snprintf(path, size, "%s/sim.so", job->entry);
+    if (length < 0 || (size_t)length >= size) {
+        return vta_fail(job->diag, VTA_RANGE, "the simulator's path needs %d bytes", length + 1);
+    }
+    return VTA_OK;
+}
+
+vta_status vta_rtlsim_locate(const char *kind, const vta_config *config,
+                             void (*progress)(void *context, const char *line), void *context, char *path,
+                             size_t size, vta_diag *diag)
+{
+    build_job *job = calloc(1, sizeof *job);
+    if (job == NULL) {
+        return vta_fail(diag, VTA_NOMEM, "out of memory");
+    }
+    job->config = config;
+    job->progress = progress;
+    job->context = context;
+    job->diag = diag;
+    job->lock = -1;
+    const vta_status status = locate(job, kind, path, size);
+    build_unlock(job);
+    vta_str_free(&job->flags);
+    free(job);
+    return status;
+}
+
+vta_status vta_rtlsim_sources(vta_rtl_sources *out, vta_diag *diag)
+{
+    build_job *job = calloc(1, sizeof *job);
+    if (job == NULL) {
+        return vta_fail(diag, VTA_NOMEM, "out of memory");
+    }
+    job->diag = diag;
+    job->lock = -1;
+    const vta_status status = build_find_sources(job);
+    memcpy(out->root, job->root, sizeof out->root);
+    memcpy(out->hw, job->hw, sizeof out->hw);
+    memcpy(out->headers, job->headers, sizeof out->headers);
+    free(job);
+    return status;
+}

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What the files of the simulator builder share: one job, from its name to its finished cache entry.
+ *
+ *   build.c        vta_rtlsim_locate: the steps
+ *   build_key.c    where the sources and tools are, and the hash of all that goes into an entry
+ *   build_cache.c  the cache folder: lock, manifest, publishing, clearing away
+ *   build_run.c    running verilator, gcc and g++
+ */
+#ifndef VTA_BUILD_INTERNAL_H
+#define VTA_BUILD_INTERNAL_H
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "vta/rtlbuild.h"
+#include "vta/str.h"
+
+enum { BUILD_PATH = 4096, BUILD_FILES = 2 };
+
+typedef struct build_job {
+    const vta_config *config;
+    bool systemc, trace;
+    char kind[16]; /* "tsim", "systemc" */
+
+    char root[BUILD_PATH];    /* has sim/ and isa/ */
+    char hw[BUILD_PATH];      /* has rtl/ and include/ */
+    char headers[BUILD_PATH]; /* has the generated vta_isa.vh */
+    char cache[BUILD_PATH];
+    char verilator[BUILD_PATH], gcc[BUILD_PATH], gxx[BUILD_PATH];
+    vta_str flags; /* of the C++ compiler, as text */
+
+    uint64_t key;
+    char entry[BUILD_PATH]; /* the finished folder */
+    char work[BUILD_PATH];  /* where it is made */
+    char log[BUILD_PATH];
+    int lock; /* file descriptor, -1: not held */
+
+    void (*progress)(void *context, const char *line);
+    void *context;
+    vta_diag *diag;
+} build_job;
+
+/* The files of a finished entry, the one that is loaded first. */
+const char *const *build_products(const build_job *job, uint32_t *count);
+
+/* build_key.c */
+uint64_t build_hash(uint64_t hash, const void *bytes, size_t size);
+vta_status build_find_sources(build_job *job);
+vta_status build_find_tools(build_job *job);
+vta_status build_make_key(build_job *job);
+
+/* build_cache.c: `build_entry_good` says whether the entry is there and sound. */
+vta_status build_open_cache(build_job *job);
+bool build_entry_good(const build_job *job);
+vta_status build_lock(build_job *job);
+void build_unlock(build_job *job);
+vta_status build_begin(build_job *job);
+vta_status build_publish(build_job *job);
+void build_abandon(build_job *job);
+
+/* build_run.c: a command is an argument vector in one growing string, each argument ended by a NUL. */
+typedef struct build_command {
+    vta_str args;
+    int pid;
+} build_command;
+void build_arg(build_command *command, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void build_words(build_command *command, const char *words);
+/* Runs them, at most `parallel` at a time, and frees them. `what` names them in messages. */
+vta_status build_run(build_job *job, const char *what, build_command *commands, uint32_t count,
+                     uint32_t parallel);
+
+/* Joins into a path buffer of BUILD_PATH bytes; false where it does not fit. */
+bool build_path(char *out, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void build_say(const build_job *job, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+#endif

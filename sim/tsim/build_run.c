@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Runs the tools: output into the job's log, the end of which explains a failure.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <spawn.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "build_internal.h"
+#include "vta/file.h"
+
+extern char **environ;
+
+enum { LOG_LIMIT = 64 << 20, TAIL_BYTES = 600, TAIL_LINES = 6, ARG_LIMIT = 4096 };
+
+void build_arg(build_command *command, const char *fmt, ...)
+{
+    char text[BUILD_PATH + 256];
+    va_list args;
+    va_start(args, fmt);
+    const int length = vsnprintf(text, sizeof text, fmt, args);
+    va_end(args);
+    if (length < 0 || (size_t)length >= sizeof text) {
+        command->args.failed = true;
+        return;
+    }
+    vta_str_append(&command->args, text, (size_t)length + 1);
+}
+
+void build_words(build_command *command, const char *words)
+{
+    while (*words != '\0') {
+        const size_t length = strcspn(words, " ");
+        if (length > 0) {
+            build_arg(command, "%.*s", (int)length, words);
+        }
+        words += length + (words[length] == ' ');
+    }
+}
+
+/* Pointers to the arguments, with the NULL at the end; owned. */
+static char **arg_vector(const build_command *command)
+{
+    size_t count = 0, at = 0;
+    char **argv = calloc(ARG_LIMIT + 1, sizeof *argv);
+    while (argv != NULL && at < command->args.size && count < ARG_LIMIT) {
+        argv[count++] = command->args.text + at;
+        at += strlen(command->args.text + at) + 1;
+    }
+    return argv;
+}
+
+static vta_status start(build_job *job, const char *what, build_command *command)
+{
+    posix_spawn_file_actions_t actions;
+    char **argv = command->args.failed ? NULL : arg_vector(command);
+    if (argv == NULL || argv[0] == NULL || posix_spawn_file_actions_init(&actions) != 0) {
+        free(argv);
+        return vta_fail(job->diag, VTA_NOMEM, "out of memory");
+    }
+    posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+    posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, job->log, O_WRONLY | O_CREAT | O_APPEND, 0666);
+    posix_spawn_file_actions_adddup2(&actions, STDOUT_FILENO, STDERR_FILENO);
+    pid_t pid = 0;
+    const int result = posix_spawn(&pid, argv[0], &actions, NULL, argv, environ);
+    posix_spawn_file_actions_destroy(&actions);
+    command->pid = result == 0 ? (int)pid : 0;
+    vta_status status = VTA_OK;
+    if (result != 0) {
+        status = vta_fail(job->diag, VTA_IO, "cannot run '%s' for %s: %s", argv[0], what, strerror(result));
+    }
+    free(argv);
+    return status;
+}
+
+/* The last lines of the log, for the sentence. */
+static void log_tail(const build_job *job, char *text, size_t size)
+{
+    uint8_t *bytes = NULL;
+    size_t count = 0;
+    text[0] = '\0';
+    if (vta_file_read(job->log, LOG_LIMIT, &bytes, &count, NULL) != VTA_OK) {
+        return;
+    }
+    size_t begin = count, lines = 0;
+    while (begin > 0 && count - begin < TAIL_BYTES && lines <= TAIL_LINES) {
+        begin--;
+        lines += bytes[begin] == '\n';
+    }
+    snprintf(text, size, "%s", (const char *)bytes + begin + (begin < count && bytes[begin] == '\n'));
+    for (size_t end = strlen(text); end > 0 && text[end - 1] == '\n'; end--) {
+        text[end - 1] = '\0';
+    }
+    free(bytes);
+}
+
+static vta_status finish(build_job *job, const char *what, build_command *command)
+{
+    int result = 0;
+    pid_t pid = 0;
+    do {
+        pid = waitpid((pid_t)command->pid, &result, 0);
+    } while (pid < 0 && errno == EINTR);
+    command->pid = 0;
+    if (pid < 0) {
+        return vta_fail(job->diag, VTA_IO, "cannot wait for %s: %s", what, strerror(errno));
+    }
+    if (WIFSIGNALED(result) && (WTERMSIG(result) == SIGINT || WTERMSIG(result) == SIGTERM)) {
+        return vta_fail(job->diag, VTA_INTERRUPTED, "interrupted while %s", what);
+    }
+    if (!WIFEXITED(result) || WEXITSTATUS(result) != 0) {
+        char tail[TAIL_BYTES + 8];
+        log_tail(job, tail, sizeof tail);
+        return vta_fail(job->diag, VTA_IO, "%s failed; the log is '%s' and ends with:\n%s", what, job->log,
+                        tail);
+    }
+    return VTA_OK;
+}
+
+vta_status build_run(build_job *job, const char *what, build_command *commands, uint32_t count,
+                     uint32_t parallel)
+{
+    vta_status status = VTA_OK;
+    uint32_t started = 0, finished = 0;
+    while (finished < started || (status == VTA_OK && started < count)) {
+        if (status == VTA_OK && started < count && started - finished < parallel) {
+            status = start(job, what, &commands[started]);
+            started += commands[started].pid != 0;
+            continue;
+        }
+        const vta_status one = finish(job, what, &commands[finished++]);
+        status = status == VTA_OK ? one : status;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        vta_str_free(&commands[i].args);
+    }
+    return status;
+}
+
+bool build_path(char *out, const char *fmt, ...)
+{
+    va_list args;
+    va_start(args, fmt);
+    const int length = vsnprintf(out, BUILD_PATH, fmt, args);
+    va_end(args);
+    return length >= 0 && length < BUILD_PATH;
+}
+
+void build_say(const build_job *job, const char *fmt, ...)
+{
+    if (job->progress != NULL) {
+        char line[BUILD_PATH + 256];
+        va_list args;
+        va_start(args, fmt);
+        vsnprintf(line, sizeof line, fmt, args);
+        va_end(args);
+        job->progress(job->context, line);
+    }
+}

@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The plain C part of an RTL simulator: clock, memory, register page, timeline around one model (model.h). It
+ * exports `vta_rtlsim_entry`.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "model.h"
+#include "timeline.h"
+
+enum { RESET_CYCLES = 4, REPLY_LIMIT = 100000 };
+
+enum {
+#define VTA_REG(name, offset, access, doc) REG_##name = (offset),
+#include "vta/regs.def"
+};
+
+typedef struct harness {
+    const vta_model *model;
+    void *self;
+    vta_axi_mem *mem;
+    vta_timeline *timeline;
+    vta_pins_in in;
+    vta_pins_out out;
+    uint64_t cycle;
+    uint32_t threshold; /* of the register port's own back-pressure, of 65536 */
+    uint64_t random;
+    uint64_t insn_addr; /* as last written to the register page */
+    uint32_t insn_count;
+    char failure[256];
+} harness;
+
+static void fail(harness *h, const char *what, uint32_t offset)
+{
+    if (h->failure[0] == '\0') {
+        snprintf(h->failure, sizeof h->failure,
+                 "AXI-Lite rule broken in cycle %" PRIu64 ": %s (register 0x%03x)", h->cycle, what,
+                 (unsigned)offset);
+    }
+}
+
+static const char *failure(void *self)
+{
+    harness *h = self;
+    const char *text = h->mem != NULL ? vta_axi_mem_failure(h->mem) : NULL;
+    if (text == NULL) {
+        text = h->model->failure(h->self);
+    }
+    return text != NULL ? text : h->failure[0] != '\0' ? h->failure : NULL;
+}
+
+/* The values of `in` and `out` meet at the clock's edge; afterwards both hold those of the next cycle. */
+static void clock_cycle(harness *h)
+{
+    vta_axi_slave next = h->in.axi;
+    if (h->timeline != NULL) {
+        vta_timeline_cycle(h->timeline, h->cycle, h->out.debug);
+    }
+    if (h->mem != NULL) {
+        h->out.axi.reset = h->in.reset;
+        vta_axi_mem_cycle(h->mem, &h->out.axi, &next);
+    }
+    h->model->clock(h->self, &h->in, &h->out);
+    h->in.axi = next;
+    h->cycle++;
+}
+
+/* -- register page
+ * ------------------------------------------------------------------------------------------------ */
+
+/* Whether the host side of the register port holds a channel back in this cycle. */
+static bool held(harness *h)
+{
+    if (h->threshold == 0) {
+        return false;
+    }
+    h->random = h->random * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    return (h->random >> 40 & 0xffff) < h->threshold;
+}
+
+static void raise(harness *h, uint8_t *valid, bool sent)
+{
+    if (!sent && !*valid) {
+        *valid = !held(h);
+    }
+}
+
+/* What the timeline must know of a write before its first cycle. */
+static void watch_write(harness *h, uint32_t offset, uint32_t value)
+{
+    if (offset == REG_INSN_ADDR_LO) {
+        h->insn_addr = (h->insn_addr & ~(uint64_t)UINT32_MAX) | value;
+    } else if (offset == REG_INSN_ADDR_HI) {
+        h->insn_addr = (h->insn_addr & UINT32_MAX) | (uint64_t)value << 32;
+    } else if (offset == REG_INSN_COUNT) {
+        h->insn_count = value;
+    } else if (offset == REG_CONTROL && (value & 1) != 0 && h->timeline != NULL) {
+        vta_timeline_run(h->timeline, h->cycle, h->insn_addr, h->insn_count);
+    }
+}
+
+static void reg_write(void *self, uint32_t offset, uint32_t value)
+{
+    harness *h = self;
+    bool address = false, data = false, done = false;
+    watch_write(h, offset, value);
+    h->in.awaddr = offset;
+    h->in.wdata = value;
+    for (uint32_t i = 0; !done && i < REPLY_LIMIT; i++) {
+        raise(h, &h->in.awvalid, address);
+        raise(h, &h->in.wvalid, data);
+        raise(h, &h->in.bready, false);
+        const bool aw = h->in.awvalid && h->out.awready, w = h->in.wvalid && h->out.wready;
+        const bool b = h->in.bready && h->out.bvalid;
+        if (h->out.bvalid && !(address && data)) {
+            fail(h, "BVALID without a write", offset);
+        }
+        if (b && h->out.bresp != VTA_AXI_OKAY) {
+            fail(h, "BRESP is not OKAY", offset);
+        }
+        const bool waits = h->out.bvalid && !b;
+        clock_cycle(h);
+        if (waits && !h->out.bvalid) {
+            fail(h, "BVALID was taken back before BREADY", offset);
+        }
+        address = address || aw;
+        data = data || w;
+        done = b;
+        h->in.awvalid = h->in.awvalid && !aw;
+        h->in.wvalid = h->in.wvalid && !w;
+    }
+    h->in.awvalid = h->in.wvalid = h->in.bready = 0;
+    if (!done) {
+        fail(h, "a write was not answered", offset);
+    }
+}
+
+static uint32_t reg_read(void *self, uint32_t offset)
+{
+    harness *h = self;
+    bool address = false, done = false;
+    uint32_t value = 0;
+    h->in.araddr = offset;
+    for (uint32_t i = 0; !done && i < REPLY_LIMIT; i++) {
+        raise(h, &h->in.arvalid, address);
+        raise(h, &h->in.rready, false);
+        const bool ar = h->in.arvalid && h->out.arready, r = h->in.rready && h->out.rvalid;
+        if (h->out.rvalid && !address) {
+            fail(h, "RVALID without a read", offset);
+        }
+        if (r && h->out.rresp != VTA_AXI_OKAY) {
+            fail(h, "RRESP is not OKAY", offset);
+        }
+        const bool waits = h->out.rvalid && !r;
+        value = h->out.rdata;
+        clock_cycle(h);
+        if (waits && (!h->out.rvalid || h->out.rdata != value)) {
+            fail(h, "RVALID or RDATA changed before RREADY", offset);
+        }
+        address = address || ar;
+        done = r;
+        h->in.arvalid = h->in.arvalid && !ar;
+    }
+    h->in.arvalid = h->in.rready = 0;
+    if (!done) {
+        fail(h, "a read was not answered", offset);
+    }
+    return value;
+}
+
+/* -- the interface
+ * ------------------------------------------------------------------------------------------------- */
+
+static uint64_t step(void *self, uint64_t cycles)
+{
+    harness *h = self;
+    for (uint64_t i = 0; i < cycles; i++) {
+        if (h->out.irq || failure(h) != NULL) {
+            return i;
+        }
+        clock_cycle(h);
+    }
+    return cycles;
+}
+
+static bool irq(void *self)
+{
+    return ((const harness *)self)->out.irq;
+}
+
+static void destroy(void *self)
+{
+    harness *h = self;
+    if (h == NULL) {
+        return;
+    }
+    if (h->timeline != NULL) {
+        vta_timeline_cycle(h->timeline, h->cycle, h->out.debug);
+    }
+    if (h->self != NULL) {
+        h->model->destroy(h->self);
+    }
+    vta_timeline_destroy(h->timeline);
+    vta_axi_mem_destroy(h->mem);
+    free(h);
+}
+
+static bool open_parts(harness *h, const vta_rtlsim_options *options, const vta_bus *bus, char *message,
+                       uint32_t size)
+{
+    h->self = h->model->create(options, bus, message, size);
+    if (h->self == NULL) {
+        return false;
+    }
+    if (options->timeline_file != NULL) {
+        h->timeline = vta_timeline_create(options->timeline_file, bus);
+        if (h->timeline == NULL) {
+            snprintf(message, size, "cannot write the timeline '%s': %s", options->timeline_file,
+                     strerror(errno));
+            return false;
+        }
+    }
+    if (h->model->has_memory) {
+        return true;
+    }
+    const vta_axi_options axi = {.bus_bytes = h->model->bus_bytes,
+                                 .latency = options->latency,
+                                 .bandwidth = options->bandwidth,
+                                 .stall_percent = options->stall_percent,
+                                 .seed = options->seed};
+    h->mem = vta_axi_mem_create(&axi, bus);
+    if (h->mem == NULL) {
+        snprintf(message, size, "out of memory");
+        return false;
+    }
+    h->in.axi = vta_axi_mem_first(h->mem);
+    return true;
+}
+
+static void *create(const vta_rtlsim_options *options, const vta_bus *bus, char *message, uint32_t size)
+{
+    if (options->stall_percent >= 100) {
+        snprintf(message, size, "stall_percent is %u; at 100 nothing would ever move",
+                 options->stall_percent);
+        return NULL;
+    }
+    harness *h = calloc(1, sizeof *h);
+    if (h == NULL) {
+        snprintf(message, size, "out of memory");
+        return NULL;
+    }
+    h->model = vta_model_get();
+    h->threshold = (uint32_t)((uint64_t)options->stall_percent * 65536 / 100);
+    h->random = options->seed;
+    if (!open_parts(h, options, bus, message, size)) {
+        destroy(h);
+        return NULL;
+    }
+    h->in.reset = 1;
+    for (int i = 0; i < RESET_CYCLES; i++) {
+        clock_cycle(h);
+    }
+    h->in.reset = 0;
+    return h;
+}
+
+__attribute__((visibility("default"))) const vta_rtlsim *vta_rtlsim_entry(void)
+{
+    static vta_rtlsim entry = {.abi = VTA_RTLSIM_ABI,
+                               .create = create,
+                               .destroy = destroy,
+                               .read = reg_read,
+                               .write = reg_write,
+                               .step = step,
+                               .irq = irq,
+                               .failure = failure};
+    entry.kind = vta_model_get()->kind;
+    entry.config_hash = vta_model_get()->config_hash;
+    return &entry;
+}

@@ -1,0 +1,314 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// See rtl_model.h. Compiled as one file with the generated model (build.c).
+#include "rtl_model.h"
+
+#include <cerrno>
+#include <new>
+
+namespace {
+
+thread_local rtl_model *current = nullptr;
+
+// Verilator's library finds context and printer through the thread; they are ours for the length of a call
+// only.
+class on_this_thread {
+  public:
+    on_this_thread(rtl_model *model, VerilatedContext *context)
+    {
+        current = model;
+        Verilated::threadContextp(context);
+    }
+    ~on_this_thread()
+    {
+        current = nullptr;
+        Verilated::threadContextp(nullptr);
+    }
+};
+
+uint8_t *bytes(void *pin)
+{
+    return static_cast<uint8_t *>(pin);
+}
+
+} // namespace
+
+// Verilator's run-time library prints through this and stops through vl_stop, vl_finish and vl_fatal.
+extern "C" int vta_model_printf(const char *format, ...)
+{
+    char text[512];
+    va_list args;
+    va_start(args, format);
+    const int length = vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    if (current != nullptr) {
+        current->say(text);
+    }
+    return length;
+}
+
+void vl_finish(const char *, int, const char *) {}
+void vl_stop(const char *, int, const char *) {}
+void vl_fatal(const char *, int, const char *, const char *message)
+{
+    if (current != nullptr) {
+        current->say(message);
+    }
+}
+
+void rtl_model::say(const char *text)
+{
+    if (!failure_.empty() || text[strspn(text, " \n")] == '\0') {
+        return;
+    }
+    std::string line(text);
+    while (!line.empty() && line.back() == '\n') {
+        line.pop_back();
+    }
+    failure_ = "the RTL stopped in cycle " + std::to_string(cycle_) + ": " + line;
+}
+
+rtl_model::rtl_model(const vta_rtlsim_options *options) : check_(options->stall_percent > 0)
+{
+    const on_this_thread guard(this, &context_);
+    context_.randReset(options->seed != 0 ? 2 : 0);
+    context_.randSeed(static_cast<int>(1 + options->seed % 2147483646));
+    context_.assertOn(true);
+#ifdef VTA_MODEL_TRACE
+    context_.traceEverOn(options->trace_file != nullptr);
+    begin_ = options->trace_begin;
+    end_ = options->trace_end == 0 ? UINT64_MAX : options->trace_end;
+#endif
+    top_.reset(new Vvta_top(&context_, "TOP"));
+    top_->clk = 0;
+    top_->rst = 1;
+}
+
+rtl_model *rtl_model::create(const vta_rtlsim_options *options, char *message, uint32_t size)
+{
+    try {
+        std::unique_ptr<rtl_model> model(new rtl_model(options));
+        if (!model->open_trace(options, message, size)) {
+            return nullptr;
+        }
+        return model.release();
+    } catch (const std::exception &error) {
+        snprintf(message, size, "cannot make the model: %s", error.what());
+        return nullptr;
+    }
+}
+
+rtl_model::~rtl_model()
+{
+    const on_this_thread guard(this, &context_);
+    top_->final();
+#ifdef VTA_MODEL_TRACE
+    if (trace_) {
+        trace_->close();
+    }
+#endif
+    top_.reset();
+}
+
+#ifdef VTA_MODEL_TRACE
+namespace {
+
+// The signals that an FST file declares, from its header block: 64 bits, high byte first.
+uint64_t signals_in(const char *file)
+{
+    enum { AT = 57, BYTES = 8 };
+    uint8_t header[AT + BYTES] = {};
+    uint64_t count = 0;
+    FILE *stream = fopen(file, "rb");
+    if (stream != nullptr) {
+        const size_t got = fread(header, 1, sizeof header, stream);
+        fclose(stream);
+        for (int i = 0; got == sizeof header && i < BYTES; i++) {
+            count = count << 8 | header[AT + i];
+        }
+    }
+    return count;
+}
+
+void start_trace(VerilatedFstC &trace, Vvta_top &top, const std::string &scope, const char *file)
+{
+    if (!scope.empty()) {
+        trace.dumpvars(99, scope);
+    }
+    top.trace(&trace, 99);
+    trace.open(file);
+}
+
+// Verilator 5.006 crashes when a scope selects no signal at all: a model that is thrown away finds out first.
+bool selects_signals(const std::string &scope, const char *file)
+{
+    VerilatedContext context;
+    const on_this_thread guard(nullptr, &context);
+    context.traceEverOn(true);
+    Vvta_top top(&context, "TOP");
+    VerilatedFstC trace;
+    start_trace(trace, top, scope, file);
+    trace.close();
+    return signals_in(file) > 0;
+}
+
+} // namespace
+
+bool rtl_model::open_trace(const vta_rtlsim_options *options, char *message, uint32_t size)
+{
+    const on_this_thread guard(this, &context_);
+    const char *file = options->trace_file;
+    if (file == nullptr) {
+        return true;
+    }
+    FILE *probe = fopen(file, "wb");
+    if (probe == nullptr) {
+        snprintf(message, size, "cannot write the trace '%s': %s", file, strerror(errno));
+        return false;
+    }
+    fclose(probe);
+    std::string scope(options->trace_scope != nullptr ? options->trace_scope : "");
+    if (!scope.empty()) {
+        scope = (scope.compare(0, 7, "vta_top") == 0 ? "TOP." : "TOP.vta_top.") + scope;
+    }
+    if (!selects_signals(scope, file)) {
+        remove(file);
+        snprintf(message, size,
+                 "no instance '%s' in the RTL; names are as in the waves, such as 'load' or 'vta_top'",
+                 options->trace_scope);
+        return false;
+    }
+    trace_.reset(new VerilatedFstC);
+    start_trace(*trace_, *top_, scope, file);
+    return true;
+}
+
+void rtl_model::dump(bool high)
+{
+    if (trace_ && cycle_ >= begin_ && cycle_ <= end_) {
+        if (!high) {
+            top_->eval_step();
+        }
+        trace_->dump(2 * cycle_ + (high ? 1 : 0));
+    }
+}
+#else
+bool rtl_model::open_trace(const vta_rtlsim_options *options, char *message, uint32_t size)
+{
+    if (options->trace_file != nullptr) {
+        snprintf(message, size, "this build of the simulator cannot write waves; a '+trace' build can");
+    }
+    return options->trace_file == nullptr;
+}
+
+void rtl_model::dump(bool) {}
+#endif
+
+void rtl_model::drive(const vta_pins_in &in)
+{
+    Vvta_top &top = *top_;
+    const vta_axi_slave &axi = in.axi;
+    top.rst = in.reset;
+    top.m_axi_arready = axi.arready;
+    top.m_axi_awready = axi.awready;
+    top.m_axi_wready = axi.wready;
+    top.m_axi_rvalid = axi.rvalid;
+    if (axi.rvalid) {
+        top.m_axi_rlast = axi.rlast;
+        top.m_axi_rresp = axi.rresp;
+        memcpy(&top.m_axi_rdata, axi.rdata, VTA_MODEL_BUS_BYTES);
+    }
+    top.m_axi_bvalid = axi.bvalid;
+    top.m_axi_bresp = axi.bresp;
+    top.s_axil_awvalid = in.awvalid;
+    top.s_axil_wvalid = in.wvalid;
+    top.s_axil_bready = in.bready;
+    top.s_axil_arvalid = in.arvalid;
+    top.s_axil_rready = in.rready;
+    top.s_axil_awaddr = static_cast<uint16_t>(in.awaddr & 0xfff);
+    top.s_axil_wdata = in.wdata;
+    top.s_axil_wstrb = 0xf;
+    top.s_axil_araddr = static_cast<uint16_t>(in.araddr & 0xfff);
+}
+
+void rtl_model::sample(vta_pins_out &out)
+{
+    Vvta_top &top = *top_;
+    vta_axi_master &axi = out.axi;
+    axi.ar.valid = top.m_axi_arvalid;
+    if (axi.ar.valid) {
+        axi.ar.addr = top.m_axi_araddr;
+        axi.ar.len = top.m_axi_arlen;
+        axi.ar.size = top.m_axi_arsize;
+        axi.ar.burst = top.m_axi_arburst;
+    }
+    axi.aw.valid = top.m_axi_awvalid;
+    if (axi.aw.valid) {
+        axi.aw.addr = top.m_axi_awaddr;
+        axi.aw.len = top.m_axi_awlen;
+        axi.aw.size = top.m_axi_awsize;
+        axi.aw.burst = top.m_axi_awburst;
+    }
+    axi.wvalid = top.m_axi_wvalid;
+    axi.wlast = top.m_axi_wlast;
+    axi.wstrb = top.m_axi_wstrb;
+    axi.wdata = bytes(&top.m_axi_wdata);
+    axi.rready = top.m_axi_rready;
+    axi.bready = top.m_axi_bready;
+    out.awready = top.s_axil_awready;
+    out.wready = top.s_axil_wready;
+    out.bvalid = top.s_axil_bvalid;
+    out.bresp = top.s_axil_bresp;
+    out.arready = top.s_axil_arready;
+    out.rvalid = top.s_axil_rvalid;
+    out.rresp = top.s_axil_rresp;
+    out.rdata = top.s_axil_rdata;
+    out.irq = top.irq;
+    out.debug = top.dbg;
+}
+
+// An output that moved with the inputs, before the clock did, breaks AXI, and our single evaluation with it.
+void rtl_model::check_registered(const vta_pins_out &before)
+{
+    vta_pins_out now = before;
+    uint8_t data[VTA_MODEL_BUS_BYTES];
+    memcpy(data, before.axi.wdata, sizeof data);
+    top_->eval_step();
+    sample(now);
+    if (memcmp(data, now.axi.wdata, sizeof data) != 0 || now.axi.ar.valid != before.axi.ar.valid ||
+        now.axi.aw.valid != before.axi.aw.valid || now.axi.wvalid != before.axi.wvalid ||
+        now.axi.wlast != before.axi.wlast || now.axi.wstrb != before.axi.wstrb ||
+        now.axi.rready != before.axi.rready || now.axi.bready != before.axi.bready ||
+        now.axi.ar.addr != before.axi.ar.addr || now.axi.aw.addr != before.axi.aw.addr ||
+        now.awready != before.awready || now.wready != before.wready || now.bvalid != before.bvalid ||
+        now.arready != before.arready || now.rvalid != before.rvalid || now.rdata != before.rdata ||
+        now.irq != before.irq) {
+        say("an AXI or interrupt output depends combinationally on an input");
+    }
+}
+
+void rtl_model::rise()
+{
+    top_->clk = 1;
+    top_->eval_step();
+    dump(true);
+    top_->clk = 0;
+#ifdef VTA_MODEL_CLOCK_PREV
+    top_->rootp->VTA_MODEL_CLOCK_PREV = 0;
+#else
+    top_->eval_step();
+#endif
+}
+
+void rtl_model::clock(const vta_pins_in &in, vta_pins_out &out)
+{
+    const on_this_thread guard(this, &context_);
+    drive(in);
+    dump(false);
+    if (check_ && cycle_ > 1 && !in.reset) {
+        check_registered(out);
+    }
+    rise();
+    sample(out);
+    cycle_++;
+}

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// One Verilated vta_top with its context, pins copied in and out; shared by tsim and the SystemC platform.
+#ifndef VTA_RTL_MODEL_H
+#define VTA_RTL_MODEL_H
+
+#include <cstdarg>
+#include <cstdio>
+#include <cstring>
+#include <memory>
+#include <string>
+
+#include "Vvta_top.h"
+#include "Vvta_top___024root.h"
+#include "model.h"
+#ifdef VTA_MODEL_TRACE
+#    include "verilated_fst_c.h"
+#endif
+
+class rtl_model {
+  public:
+    // NULL, with a message, where something is missing.
+    static rtl_model *create(const vta_rtlsim_options *options, char *message, uint32_t size);
+    ~rtl_model();
+
+    void clock(const vta_pins_in &in, vta_pins_out &out);
+    const char *failure() const
+    {
+        return failure_.empty() ? nullptr : failure_.c_str();
+    }
+
+    // What the RTL prints (a failed assertion) becomes the failure.
+    void say(const char *text);
+
+  private:
+    explicit rtl_model(const vta_rtlsim_options *options);
+    bool open_trace(const vta_rtlsim_options *options, char *message, uint32_t size);
+    void drive(const vta_pins_in &in);
+    void sample(vta_pins_out &out);
+    void check_registered(const vta_pins_out &before);
+    void rise();
+    void dump(bool high);
+
+    VerilatedContext context_;
+    std::unique_ptr<Vvta_top> top_;
+    bool check_;
+    uint64_t cycle_ = 0;
+    std::string failure_;
+#ifdef VTA_MODEL_TRACE
+    std::unique_ptr<VerilatedFstC> trace_;
+    uint64_t begin_ = 0, end_ = 0;
+#endif
+};
+
+#endif
