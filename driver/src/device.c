@@ -1,0 +1,388 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What all devices share: the registry, opening by URI, checks of every argument before a backend sees it,
+ * and the sentences for what went wrong.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "backend.h"
+#include "vta/check.h"
+#include "vta/dram.h"
+#include "vta/program.h"
+#include "vta/str.h"
+
+#ifdef VTA_VERIFY
+enum { CHECK_BY_DEFAULT = 1 };
+#else
+enum { CHECK_BY_DEFAULT = 0 };
+#endif
+
+struct vta_device {
+    const vta_backend_ops *ops;
+    void *self;
+    void *options; /* storage that the backend borrows */
+    vta_uri parsed;
+    char *uri;
+    vta_config config;
+    bool check;
+    bool running;
+    atomic_bool stop;  /* the run in progress or the next one is to be stopped */
+    vta_launch launch; /* the run in progress or the last one */
+};
+
+static const vta_device_kind kinds[] = {
+#define VTA_DEVICE(scheme, kind, doc) {scheme, doc, 1},
+#include "devices.def"
+#undef VTA_DEVICE
+};
+enum { KINDS = sizeof kinds / sizeof kinds[0] };
+
+static const vta_backend_kind *const backends[KINDS] = {
+#define VTA_DEVICE(scheme, kind, doc) &(kind),
+#include "devices.def"
+#undef VTA_DEVICE
+};
+
+const vta_device_kind *vta_device_kinds(uint32_t *count)
+{
+    *count = KINDS;
+    return kinds;
+}
+
+/* Opening. */
+
+static vta_status unknown_scheme(const char *uri, vta_diag *diag)
+{
+    vta_str list = {0};
+    for (uint32_t i = 0; i < KINDS; i++) {
+        vta_str_printf(&list, "%s'%s'", i > 0 ? ", " : "", kinds[i].scheme);
+    }
+    const vta_status status = vta_fail(diag, VTA_NO_DEVICE, "unknown device '%s'; known are %s", uri,
+                                       list.text != NULL ? list.text : "none");
+    vta_str_free(&list);
+    return status;
+}
+
+static vta_status compare_config(const vta_device *device, const vta_config *expected, vta_diag *diag)
+{
+    if (expected == NULL || expected->hash == device->config.hash) {
+        return VTA_OK;
+    }
+    char fields[512];
+    (void)vta_config_diff(expected, &device->config, fields, sizeof fields);
+    return vta_fail(
+        diag, VTA_CONFIG_MISMATCH,
+        "the program was made for configuration '%s', but device '%s' differs in %s; use '--device %s:%s', "
+        "or make the program again with '--config %s'",
+        expected->name, device->uri, fields, device->parsed.scheme, expected->name, device->config.name);
+}
+
+static vta_status open_backend(vta_device *device, const vta_backend_kind *kind, const vta_progress *progress,
+                               vta_diag *diag)
+{
+    device->options = calloc(1, kind->options_size > 0 ? kind->options_size : 1);
+    if (device->options == NULL) {
+        return vta_fail(diag, VTA_NOMEM, "no memory for device '%s'", device->uri);
+    }
+    if (kind->defaults != NULL) {
+        memcpy(device->options, kind->defaults, kind->options_size);
+    }
+    const vta_option common[] = {
+        {"check", VTA_OPTION_BOOL, offsetof(vta_device, check), 1, "1: check every program before it runs"},
+    };
+    const vta_option_set sets[] = {{kind->options, kind->option_count, device->options}, {common, 1, device}};
+    VTA_TRY(vta_uri_options(&device->parsed, sets, 2, diag));
+    vta_opening opening = {.scheme = device->parsed.scheme,
+                           .place = device->parsed.place,
+                           .options = device->options,
+                           .stop = &device->stop,
+                           .progress = progress};
+    VTA_TRY(kind->open(&opening, diag));
+    device->ops = opening.ops;
+    device->self = opening.self;
+    device->config = opening.config;
+    return VTA_OK;
+}
+
+static bool check_wanted(void)
+{
+    const char *text = getenv("VTA_CHECK");
+    return text == NULL || *text == '\0' ? CHECK_BY_DEFAULT : strcmp(text, "0") != 0;
+}
+
+static vta_status open_device(vta_device *device, const char *uri, const vta_config *expected,
+                              const vta_progress *progress, vta_diag *diag)
+{
+    device->check = check_wanted();
+    device->uri = strdup(uri);
+    if (device->uri == NULL) {
+        return vta_fail(diag, VTA_NOMEM, "no memory for device '%s'", uri);
+    }
+    VTA_TRY(vta_uri_parse(uri, &device->parsed, diag));
+    uint32_t kind = 0;
+    while (kind < KINDS && strcmp(device->parsed.scheme, kinds[kind].scheme) != 0) {
+        kind++;
+    }
+    if (kind == KINDS) {
+        return unknown_scheme(uri, diag);
+    }
+    VTA_TRY(open_backend(device, backends[kind], progress, diag));
+    return compare_config(device, expected, diag);
+}
+
+vta_status vta_device_open(const char *uri, const vta_config *expected, vta_device **out, vta_diag *diag)
+{
+    return vta_device_open_progress(uri, expected, NULL, out, diag);
+}
+
+vta_status vta_device_open_progress(const char *uri, const vta_config *expected, const vta_progress *progress,
+                                    vta_device **out, vta_diag *diag)
+{
+    *out = NULL;
+    if (uri == NULL || *uri == '\0') {
+        return unknown_scheme("", diag);
+    }
+    vta_device *device = calloc(1, sizeof *device);
+    if (device == NULL) {
+        return vta_fail(diag, VTA_NOMEM, "no memory for device '%s'", uri);
+    }
+    const vta_status status = open_device(device, uri, expected, progress, diag);
+    if (status != VTA_OK) {
+        vta_device_close(device);
+        return status;
+    }
+    *out = device;
+    return VTA_OK;
+}
+
+void vta_device_close(vta_device *device)
+{
+    if (device == NULL) {
+        return;
+    }
+    if (device->ops != NULL) {
+        device->ops->close(device->self);
+    }
+    vta_uri_free(&device->parsed);
+    free(device->options);
+    free(device->uri);
+    free(device);
+}
+
+const vta_config *vta_device_config(const vta_device *device)
+{
+    return &device->config;
+}
+
+const char *vta_device_uri(const vta_device *device)
+{
+    return device->uri;
+}
+
+vta_bus vta_device_bus(vta_device *device)
+{
+    return device->ops->bus(device->self);
+}
+
+/* Memory. */
+
+static vta_status alloc(vta_device *device, uint64_t at, size_t size, vta_mem *out, vta_diag *diag)
+{
+    *out = (vta_mem){0};
+    if (size == 0) {
+        return vta_fail(diag, VTA_INVALID, "device '%s': cannot allocate 0 bytes", device->uri);
+    }
+    return device->ops->alloc(device->self, at, size, out, diag);
+}
+
+vta_status vta_device_alloc(vta_device *device, size_t size, vta_mem *out, vta_diag *diag)
+{
+    return alloc(device, VTA_ANYWHERE, size, out, diag);
+}
+
+vta_status vta_device_alloc_at(vta_device *device, uint64_t addr, size_t size, vta_mem *out, vta_diag *diag)
+{
+    if (addr == VTA_ANYWHERE) {
+        return vta_fail(diag, VTA_RANGE, "device '%s': address 0x%" PRIx64 " is beyond its memory",
+                        device->uri, addr);
+    }
+    return alloc(device, addr, size, out, diag);
+}
+
+void vta_device_free(vta_device *device, vta_mem *mem)
+{
+    if (mem != NULL && mem->host != NULL) {
+        device->ops->free(device->self, mem);
+        *mem = (vta_mem){0};
+    }
+}
+
+/* Clips [offset, offset + size) to the block, so that a backend need not. */
+static size_t clip(const vta_mem *mem, size_t offset, size_t size)
+{
+    if (mem->host == NULL || offset >= mem->size) {
+        return 0;
+    }
+    return size < mem->size - offset ? size : mem->size - offset;
+}
+
+void vta_device_flush(vta_device *device, const vta_mem *mem, size_t offset, size_t size)
+{
+    size = clip(mem, offset, size);
+    if (device->ops->flush != NULL && size > 0) {
+        device->ops->flush(device->self, mem, offset, size);
+    }
+}
+
+void vta_device_invalidate(vta_device *device, const vta_mem *mem, size_t offset, size_t size)
+{
+    size = clip(mem, offset, size);
+    if (device->ops->invalidate != NULL && size > 0) {
+        device->ops->invalidate(device->self, mem, offset, size);
+    }
+}
+
+vta_status vta_simulated_alloc(vta_dram *dram, uint64_t at, size_t size, vta_mem *out, vta_diag *diag)
+{
+    vta_mem mem = {.addr = at, .size = size};
+    if (at == VTA_ANYWHERE) {
+        VTA_TRY(vta_dram_alloc(dram, size, &mem.addr, &mem.host, diag));
+    } else {
+        VTA_TRY(vta_dram_alloc_at(dram, at, size, &mem.host, diag));
+    }
+    *out = mem;
+    return VTA_OK;
+}
+
+/* Running. */
+
+static vta_status validate(vta_device *device, const vta_launch *launch, vta_diag *diag)
+{
+    if (launch->insn_count == 0) {
+        return vta_fail(diag, VTA_INVALID, "the program is empty; it needs at least a finish instruction");
+    }
+    if (launch->insn_addr % VTA_BASE_ALIGN != 0) {
+        return vta_fail(diag, VTA_INVALID, "instruction address 0x%" PRIx64 " is not a multiple of %d",
+                        launch->insn_addr, VTA_BASE_ALIGN);
+    }
+    for (uint32_t i = 0; i < VTA_SEGMENTS; i++) {
+        if (launch->base[i] % VTA_BASE_ALIGN != 0) {
+            return vta_fail(diag, VTA_INVALID,
+                            "base 0x%" PRIx64 " of segment %" PRIu32 " is not a multiple of %d",
+                            launch->base[i], i, VTA_BASE_ALIGN);
+        }
+    }
+    const vta_bus bus = vta_device_bus(device);
+    const uint64_t bytes = (uint64_t)launch->insn_count * VTA_INSN_BYTES;
+    if (bus.map(bus.context, launch->insn_addr, bytes) == NULL) {
+        return vta_fail(diag, VTA_RANGE,
+                        "%" PRIu32 " instructions at address 0x%" PRIx64
+                        " are not in the memory of device '%s'",
+                        launch->insn_count, launch->insn_addr, device->uri);
+    }
+    return VTA_OK;
+}
+
+vta_status vta_device_submit(vta_device *device, const vta_launch *launch, vta_diag *diag)
+{
+    if (device->running) {
+        return vta_fail(diag, VTA_BUSY, "device '%s' is running; wait for it first", device->uri);
+    }
+    VTA_TRY(validate(device, launch, diag));
+    if (device->check) {
+        const vta_bus bus = vta_device_bus(device);
+        VTA_TRY(vta_check(&device->config, launch, &bus, NULL, diag));
+    }
+    device->launch = *launch;
+    VTA_TRY(device->ops->submit(device->self, launch, diag));
+    device->running = true;
+    return VTA_OK;
+}
+
+/* The kind of failure that an error of the program is to its caller. */
+static vta_status status_of(vta_error error)
+{
+    switch (error) {
+    case VTA_ERROR_NONE: return VTA_OK;
+    case VTA_ERROR_OPCODE:
+    case VTA_ERROR_FIELD:
+    case VTA_ERROR_UOP_RANGE:
+    case VTA_ERROR_ACC_RANGE:
+    case VTA_ERROR_INP_RANGE:
+    case VTA_ERROR_WGT_RANGE:
+    case VTA_ERROR_SRAM_RANGE: return VTA_ILLEGAL_INSN;
+    case VTA_ERROR_READ_BUS:
+    case VTA_ERROR_WRITE_BUS:
+    case VTA_ERROR_FETCH_BUS:
+    case VTA_ERROR_DRAM_RANGE: return VTA_BUS_ERROR;
+    case VTA_ERROR_WATCHDOG: return VTA_TIMEOUT;
+    case VTA_ERROR_TOKENS_LEFT:
+    case VTA_ERROR_NO_FINISH:
+    case VTA_ERROR_UNWRITTEN:
+    case VTA_ERROR_UNORDERED:
+    case VTA_ERROR_DEADLOCK:
+    case VTA_ERROR_SELF_MODIFY: return VTA_ILLEGAL_PROGRAM;
+    }
+    return VTA_PROTOCOL;
+}
+
+/* One instruction as text, as far as device memory still has it. */
+static void print_insn(vta_device *device, uint32_t index, char *text, size_t size)
+{
+    const vta_bus bus = vta_device_bus(device);
+    const uint64_t addr = device->launch.insn_addr + (uint64_t)index * VTA_INSN_BYTES;
+    const void *bytes = index < device->launch.insn_count ? bus.map(bus.context, addr, VTA_INSN_BYTES) : NULL;
+    *text = '\0';
+    if (bytes != NULL) {
+        vta_word word;
+        memcpy(&word, bytes, sizeof word);
+        vta_insn_print(&device->config, word, text, size);
+    }
+}
+
+static vta_status program_failed(vta_device *device, const vta_report *report, vta_diag *diag)
+{
+    char text[256];
+    print_insn(device, report->insn, text, sizeof text);
+    const vta_status status = status_of(report->error);
+    return vta_fail(diag, status, "%s on device '%s': %s, instruction %" PRIu32 " (%s unit): '%s'",
+                    vta_status_text(status), device->uri, vta_error_text(report->error), report->insn,
+                    vta_unit_name(report->unit), text);
+}
+
+vta_status vta_device_wait(vta_device *device, double timeout_s, vta_report *report, vta_diag *diag)
+{
+    vta_report local;
+    vta_report *result = report != NULL ? report : &local;
+    *result = (vta_report){0};
+    if (!device->running) {
+        return vta_fail(diag, VTA_INVALID, "device '%s' is idle; nothing was submitted", device->uri);
+    }
+    device->running = false;
+    const vta_status status = device->ops->wait(device->self, timeout_s, result, diag);
+    atomic_store(&device->stop, false);
+    if (status == VTA_INTERRUPTED) {
+        return vta_fail(diag, VTA_INTERRUPTED, "interrupted: device '%s' was stopped and reset", device->uri);
+    }
+    if (status == VTA_TIMEOUT) {
+        return vta_fail(diag, VTA_TIMEOUT,
+                        "timeout: device '%s' did not finish within %g s and was reset; give it longer, or "
+                        "check the program",
+                        device->uri, timeout_s);
+    }
+    VTA_TRY(status);
+    return result->error == VTA_ERROR_NONE ? VTA_OK : program_failed(device, result, diag);
+}
+
+void vta_device_interrupt(vta_device *device)
+{
+    atomic_store(&device->stop, true);
+}
+
+vta_status vta_device_reset(vta_device *device, vta_diag *diag)
+{
+    device->running = false;
+    return device->ops->reset(device->self, diag);
+}

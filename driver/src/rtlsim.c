@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The devices tsim and systemc: a shared object with Verilated RTL (rtlsim.h), loaded at run time and driven
+ * through its register page. Time passes only inside wait.
+ */
+#include <dlfcn.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "backend.h"
+#include "mmio.h"
+#include "vta/dram.h"
+#include "vta/rtlbuild.h"
+#include "vta/rtlsim.h"
+
+#define FROM_CONFIG UINT32_MAX /* latency, bandwidth: what the configuration says */
+
+enum {
+    WATCHDOG_CYCLES = 1 << 20,
+    STEP_CYCLES = 1 << 14 /* between two looks at the clock on the wall */
+};
+
+typedef struct rtlsim_options {
+    vta_rtlsim_options rtl;
+    const char *object;
+    uint32_t watchdog;
+} rtlsim_options;
+
+#define MEMBER(name) offsetof(rtlsim_options, name)
+
+/* One table: option, member, limit. Rows of tsim first; systemc has them all. */
+static const vta_option options[] = {
+    {"latency", VTA_OPTION_U32, MEMBER(rtl.latency), 1 << 20, "memory: cycles from address to first beat"},
+    {"bandwidth", VTA_OPTION_U32, MEMBER(rtl.bandwidth), 1 << 20, "memory: bytes a cycle; 0: unlimited"},
+    {"stall", VTA_OPTION_U32, MEMBER(rtl.stall_percent), 99, "random back-pressure, percent of cycles"},
+    {"seed", VTA_OPTION_U64, MEMBER(rtl.seed), UINT64_MAX,
+     "of the back-pressure and of initial register contents"},
+    {"trace", VTA_OPTION_TEXT, MEMBER(rtl.trace_file), 0, "file for FST waves"},
+    {"scope", VTA_OPTION_TEXT, MEMBER(rtl.trace_scope), 0, "trace only modules below this instance"},
+    {"from", VTA_OPTION_U64, MEMBER(rtl.trace_begin), UINT64_MAX, "first cycle of the trace"},
+    {"to", VTA_OPTION_U64, MEMBER(rtl.trace_end), UINT64_MAX, "last cycle of the trace"},
+    {"timeline", VTA_OPTION_TEXT, MEMBER(rtl.timeline_file), 0, "file for the instruction timeline (JSON)"},
+    {"watchdog", VTA_OPTION_U32, MEMBER(watchdog), UINT32_MAX,
+     "cycles without progress that end a run; 0: never"},
+    {"object", VTA_OPTION_TEXT, MEMBER(object), 0,
+     "use this simulator (a shared object) instead of building one"},
+    {"memory", VTA_OPTION_TEXT, MEMBER(rtl.memory_model), 0, "memory model: 'simple' or 'dram'"},
+    {"traffic", VTA_OPTION_U32, MEMBER(rtl.traffic_percent), 100,
+     "bus share that other masters ask for, percent"},
+};
+enum { OPTIONS = sizeof options / sizeof options[0], SYSTEMC_ONLY = 2 };
+
+static const rtlsim_options defaults = {
+    .rtl = {.latency = FROM_CONFIG, .bandwidth = FROM_CONFIG},
+    .watchdog = WATCHDOG_CYCLES,
+};
+
+typedef struct rtlsim_device {
+    char scheme[16];
+    void *object;
+    const vta_rtlsim *rtl;
+    void *instance;
+    vta_dram *dram;
+    vta_bus bus;
+    vta_mmio mmio;
+    uint32_t watchdog;
+} rtlsim_device;
+
+/* The register page. */
+
+static uint32_t page_read(void *context, uint32_t offset)
+{
+    rtlsim_device *device = context;
+    return device->rtl->read(device->instance, offset);
+}
+
+static void page_write(void *context, uint32_t offset, uint32_t value)
+{
+    rtlsim_device *device = context;
+    device->rtl->write(device->instance, offset, value);
+}
+
+static double now(void)
+{
+    struct timespec time;
+    (void)clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
+}
+
+static vta_status page_wait(void *context, double seconds, vta_diag *diag)
+{
+    rtlsim_device *device = context;
+    const double end = now() + seconds;
+    do {
+        (void)device->rtl->step(device->instance, STEP_CYCLES);
+        const char *failure = device->rtl->failure(device->instance);
+        if (failure != NULL) {
+            return vta_fail(diag, VTA_PROTOCOL, "device '%s': the simulated hardware broke a rule: %s",
+                            device->scheme, failure);
+        }
+    } while (!device->rtl->irq(device->instance) && now() < end);
+    return VTA_OK;
+}
+
+/* The device's functions. */
+
+static vta_status rtlsim_submit(void *self, const vta_launch *launch, vta_diag *diag)
+{
+    rtlsim_device *device = self;
+    (void)diag;
+    vta_mmio_start(&device->mmio, launch, device->watchdog);
+    return VTA_OK;
+}
+
+static vta_status rtlsim_wait(void *self, double timeout_s, vta_report *report, vta_diag *diag)
+{
+    rtlsim_device *device = self;
+    return vta_mmio_finish(&device->mmio, device->scheme, timeout_s, report, diag);
+}
+
+static vta_status rtlsim_reset(void *self, vta_diag *diag)
+{
+    rtlsim_device *device = self;
+    return vta_mmio_reset(&device->mmio, device->scheme, diag);
+}
+
+static vta_status rtlsim_alloc(void *self, uint64_t at, size_t size, vta_mem *out, vta_diag *diag)
+{
+    return vta_simulated_alloc(((rtlsim_device *)self)->dram, at, size, out, diag);
+}
+
+static void rtlsim_free(void *self, const vta_mem *mem)
+{
+    vta_dram_free(((rtlsim_device *)self)->dram, mem->addr);
+}
+
+static vta_bus rtlsim_bus(void *self)
+{
+    return ((rtlsim_device *)self)->bus;
+}
+
+static void rtlsim_close(void *self)
+{
+    rtlsim_device *device = self;
+    if (device->instance != NULL) {
+        device->rtl->destroy(device->instance);
+    }
+    if (device->object != NULL) {
+        (void)dlclose(device->object);
+    }
+    vta_dram_destroy(device->dram);
+    free(device);
+}
+
+static const vta_backend_ops ops = {
+    .close = rtlsim_close,
+    .alloc = rtlsim_alloc,
+    .free = rtlsim_free,
+    .bus = rtlsim_bus,
+    .submit = rtlsim_submit,
+    .wait = rtlsim_wait,
+    .reset = rtlsim_reset,
+};
+
+/* Opening. */
+
+static vta_status locate(const vta_opening *opening, bool trace, char *path, size_t size, vta_diag *diag)
+{
+    char kind[32];
+    (void)snprintf(kind, sizeof kind, "%s%s", opening->scheme, trace ? "+trace" : "");
+    const vta_progress *progress = opening->progress;
+    return vta_rtlsim_locate(kind, &opening->config, progress != NULL ? progress->line : NULL,
+                             progress != NULL ? progress->context : NULL, path, size, diag);
+}
+
+static vta_status load_object(rtlsim_device *device, const char *path, vta_diag *diag)
+{
+    device->object = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (device->object == NULL) {
+        return vta_fail(diag, VTA_IO, "device '%s': cannot load simulator '%s': %s", device->scheme, path,
+                        dlerror());
+    }
+    const vta_rtlsim *(*entry)(void) = NULL;
+    void *symbol = dlsym(device->object, "vta_rtlsim_entry");
+    memcpy(&entry, &symbol, sizeof entry); /* POSIX promises that a function's address fits */
+    device->rtl = entry != NULL ? entry() : NULL;
+    if (device->rtl == NULL || device->rtl->abi != VTA_RTLSIM_ABI) {
+        return vta_fail(diag, VTA_PROTOCOL,
+                        "device '%s': '%s' is no simulator of this release (interface %d); build it again",
+                        device->scheme, path, VTA_RTLSIM_ABI);
+    }
+    return VTA_OK;
+}
+
+static vta_status start_instance(rtlsim_device *device, const vta_opening *opening, vta_diag *diag)
+{
+    const rtlsim_options *set = opening->options;
+    vta_rtlsim_options rtl = set->rtl;
+    rtl.latency = rtl.latency == FROM_CONFIG ? opening->config.mem_latency : rtl.latency;
+    rtl.bandwidth = rtl.bandwidth == FROM_CONFIG ? opening->config.mem_bandwidth : rtl.bandwidth;
+    device->watchdog = set->watchdog;
+    VTA_TRY(vta_dram_create(&device->dram, diag));
+    device->bus = vta_dram_bus(device->dram);
+    char message[256] = "";
+    device->instance = device->rtl->create(&rtl, &device->bus, message, sizeof message);
+    if (device->instance == NULL) {
+        return vta_fail(diag, VTA_NO_DEVICE, "device '%s' does not start: %s", device->scheme, message);
+    }
+    return vta_mmio_probe(&device->mmio, device->scheme, &opening->config, diag);
+}
+
+static vta_status open_parts(rtlsim_device *device, const vta_opening *opening, vta_diag *diag)
+{
+    const rtlsim_options *set = opening->options;
+    char built[4096];
+    const char *path = set->object;
+    if (path == NULL) {
+        VTA_TRY(locate(opening, set->rtl.trace_file != NULL, built, sizeof built, diag));
+        path = built;
+    }
+    VTA_TRY(load_object(device, path, diag));
+    return start_instance(device, opening, diag);
+}
+
+static vta_status open_rtlsim(vta_opening *opening, vta_diag *diag)
+{
+    VTA_TRY(vta_place_config(opening->place, &opening->config, diag));
+    rtlsim_device *device = calloc(1, sizeof *device);
+    if (device == NULL) {
+        return vta_fail(diag, VTA_NOMEM, "no memory for device '%s'", opening->scheme);
+    }
+    (void)snprintf(device->scheme, sizeof device->scheme, "%s", opening->scheme);
+    device->mmio = (vta_mmio){.context = device, .read = page_read, .write = page_write, .wait = page_wait};
+    device->mmio.stop = opening->stop;
+    const vta_status status = open_parts(device, opening, diag);
+    if (status != VTA_OK) {
+        rtlsim_close(device);
+        return status;
+    }
+    opening->ops = &ops;
+    opening->self = device;
+    return VTA_OK;
+}
+
+const vta_backend_kind vta_tsim_kind = {
+    .options = options,
+    .option_count = OPTIONS - SYSTEMC_ONLY,
+    .options_size = sizeof(rtlsim_options),
+    .defaults = &defaults,
+    .open = open_rtlsim,
+};
+
+const vta_backend_kind vta_systemc_kind = {
+    .options = options,
+    .option_count = OPTIONS,
+    .options_size = sizeof(rtlsim_options),
+    .defaults = &defaults,
+    .open = open_rtlsim,
+};
