@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What a compiled model is inside its shared object: one constant structure under the symbol `vta_model_artifact`, written by the
+ * compiler, read by the model loader. Offsets instead of pointers wherever a pointer would need a relocation.
+ *
+ * A model runs as a list of steps. A step is a host kernel, called for a range of its parallel loop, or an accelerator program.
+ * Every buffer a step touches is an offset into one of four spaces; the plan has already decided which buffers share memory.
+ */
+#ifndef VTA_ARTIFACT_H
+#define VTA_ARTIFACT_H
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum {
+    VTA_ARTIFACT_ABI = 1,
+    VTA_ARTIFACT_MAX_RANK = 8,
+    VTA_ARTIFACT_ALIGN = 64 /* of every buffer */
+};
+#define VTA_ARTIFACT_MAGIC UINT64_C(0x314c444d43415456) /* "VTACMDL1" */
+#define VTA_ARTIFACT_SYMBOL "vta_model_artifact"
+
+/* Where a buffer lives. INPUT and OUTPUT: `index` is the tensor's number and `offset` counts from its start. */
+typedef enum vta_space { VTA_SPACE_WORKSPACE, VTA_SPACE_CONSTANT, VTA_SPACE_INPUT, VTA_SPACE_OUTPUT } vta_space;
+
+typedef struct vta_artifact_buffer {
+    uint32_t space, index;
+    uint64_t offset, bytes;
+} vta_artifact_buffer;
+
+/* Element types as DLPack has them: code 0 int, 1 uint, 2 float, 4 bfloat, 6 bool; bits. */
+typedef struct vta_artifact_tensor {
+    const char *name;
+    uint32_t dtype_code, dtype_bits;
+    uint32_t rank;
+    int64_t dim[VTA_ARTIFACT_MAX_RANK];
+    uint64_t bytes;
+} vta_artifact_tensor;
+
+/* A host kernel: does the iterations begin … end-1 of its parallel loop. `buffers` are the step's, in order; `scratch` is
+ * this thread's own memory, of the step's scratch_bytes. */
+typedef void vta_kernel(void *const *buffers, int64_t begin, int64_t end, void *scratch);
+
+typedef enum vta_step_kind { VTA_STEP_HOST, VTA_STEP_ACCELERATOR } vta_step_kind;
+
+typedef struct vta_artifact_step {
+    uint32_t kind;
+    uint32_t node;     /* of the ONNX model, for profiles */
+    const char *name;  /* "conv1", or "conv1+bn1+relu1" where nodes were fused */
+    const char *op;    /* "Conv" */
+    vta_kernel *kernel;
+    int64_t extent;    /* iterations of the parallel loop; 1: serial */
+    uint32_t buffer_count;
+    const vta_artifact_buffer *buffers;
+    uint64_t scratch_bytes;
+    uint64_t flops;       /* multiplications and additions, for reports */
+    const void *program;  /* ACCELERATOR: a program container (isa/program.h) */
+    uint64_t program_bytes;
+} vta_artifact_step;
+
+typedef struct vta_artifact {
+    uint64_t magic; /* VTA_ARTIFACT_MAGIC */
+    uint32_t abi;   /* VTA_ARTIFACT_ABI */
+    uint32_t size;  /* of this structure */
+    const char *name;
+    const char *triple, *cpu, *features; /* that the kernels were compiled for */
+    const char *required;    /* CPU features that the loader must find, "avx512f,avx512vnni" */
+    const char *config_json; /* accelerator configuration, or NULL */
+    uint64_t config_hash;
+    uint32_t input_count, output_count, step_count, reserved;
+    const vta_artifact_tensor *inputs, *outputs;
+    const vta_artifact_step *steps;
+    const void *constants;
+    uint64_t constant_bytes;
+    uint64_t constant_hash; /* FNV-1a over the constants */
+    uint64_t workspace_bytes;
+} vta_artifact;
+
+#ifdef __cplusplus
+}
+#endif
+#endif

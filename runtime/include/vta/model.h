@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Compiled models from C: load one, bind tensors, run it, ask where the time went.
+ *
+ *     vta_model *model;
+ *     vta_model_load("model.so", NULL, &model, &diag);
+ *     vta_model_set_input(model, 0, pixels, sizeof pixels, &diag);
+ *     vta_model_run(model, &diag);
+ *     vta_model_get_output(model, 0, scores, sizeof scores, &diag);
+ *     vta_model_destroy(model);
+ *
+ * One model is used by one thread at a time; different models, of one file, too, freely.
+ */
+#ifndef VTA_MODEL_H
+#define VTA_MODEL_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "vta/status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct vta_model vta_model;
+
+typedef struct vta_model_options {
+    uint32_t threads;   /* 0: VTAC_THREADS, or all cores */
+    const char *device; /* URI for accelerator steps; NULL: "fsim" with the model's configuration */
+} vta_model_options;
+
+/* A tensor in terms that DLPack's DLTensor has: row-major, aligned to 64 bytes, on the host. */
+typedef struct vta_tensor_info {
+    const char *name; /* borrowed from the model */
+    uint8_t dtype_code, dtype_bits; /* DLPack: 0 int, 1 uint, 2 float, 4 bfloat, 6 bool */
+    uint32_t rank;
+    const int64_t *dim;
+    size_t bytes;
+} vta_tensor_info;
+
+/* Loads a compiled model; one that is damaged, of another ABI, or for another CPU is refused with the reason. */
+vta_status vta_model_load(const char *path, const vta_model_options *options, vta_model **out, vta_diag *diag);
+void vta_model_destroy(vta_model *model);
+
+const char *vta_model_name(const vta_model *model);
+uint32_t vta_model_input_count(const vta_model *model);
+uint32_t vta_model_output_count(const vta_model *model);
+
+/* The description of an input or output; all zero beyond the last. */
+vta_tensor_info vta_model_input(const vta_model *model, uint32_t index);
+vta_tensor_info vta_model_output(const vta_model *model, uint32_t index);
+
+/* Copies. `bytes` must be what the description says. */
+vta_status vta_model_set_input(vta_model *model, uint32_t index, const void *data, size_t bytes, vta_diag *diag);
+vta_status vta_model_get_output(const vta_model *model, uint32_t index, void *data, size_t bytes, vta_diag *diag);
+
+/* The model's own memory for it: write the input, read the output, without a copy. */
+void *vta_model_input_data(vta_model *model, uint32_t index);
+const void *vta_model_output_data(const vta_model *model, uint32_t index);
+
+vta_status vta_model_run(vta_model *model, vta_diag *diag);
+
+/* What the last profiled run took, step by step. */
+typedef struct vta_step_profile {
+    const char *name, *op;
+    uint32_t node;
+    int on_accelerator;
+    double seconds;
+    uint64_t cycles; /* of the accelerator, where the device has a clock */
+    uint64_t flops;
+} vta_step_profile;
+
+/* Runs with a clock around each step; `steps` is borrowed until the next run. */
+vta_status vta_model_profile(vta_model *model, const vta_step_profile **steps, uint32_t *count, vta_diag *diag);
+
+size_t vta_model_workspace_bytes(const vta_model *model);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,439 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Compiled models: load, check, bind, run. The plan is in the artifact; here it is turned into pointers once,
+ * so that a run is a walk over steps.
+ */
+#include "vta/model.h"
+
+#include <dlfcn.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "pool.h"
+#include "vta/artifact.h"
+
+struct vta_model {
+    void *library;
+    const vta_artifact *artifact;
+    vta_pool *pool;
+    uint8_t *memory; /* inputs, outputs, workspace, in this order */
+    uint8_t **inputs, **outputs;
+    uint8_t *workspace;
+    void ***buffers; /* of each step */
+    void **scratch;  /* of each worker */
+    vta_step_profile *profile;
+};
+
+/* ---- checks ---- */
+
+/* Whether this CPU has a feature by LLVM's name. Unknown names count as absent, so that a new one is never
+ * ignored. */
+static bool cpu_has(const char *feature)
+{
+#if defined(__x86_64__)
+#    define CHECK(name, builtin)                                                                             \
+        if (strcmp(feature, name) == 0) {                                                                    \
+            return __builtin_cpu_supports(builtin) != 0;                                                     \
+        }
+    CHECK("sse4.2", "sse4.2")
+    CHECK("avx", "avx")
+    CHECK("avx2", "avx2")
+    CHECK("fma", "fma")
+    CHECK("bmi2", "bmi2")
+    CHECK("avx512f", "avx512f")
+    CHECK("avx512bw", "avx512bw")
+    CHECK("avx512dq", "avx512dq")
+    CHECK("avx512vl", "avx512vl")
+    CHECK("avx512vnni", "avx512vnni")
+#    undef CHECK
+    return strcmp(feature, "sse2") == 0;
+#elif defined(__aarch64__)
+    return strcmp(feature, "neon") == 0;
+#else
+    (void)feature;
+    return false;
+#endif
+}
+
+static vta_status check_cpu(const char *required, vta_diag *diag)
+{
+    char feature[64];
+    for (const char *p = required; *p != '\0';) {
+        const size_t size = strcspn(p, ",");
+        (void)snprintf(feature, sizeof feature, "%.*s", (int)(size < 63 ? size : 63), p);
+        if (size > 0 && !cpu_has(feature)) {
+            return vta_fail(diag, VTA_UNSUPPORTED,
+                            "it needs the CPU feature '%s', which this machine lacks; compile it for "
+                            "this machine with --host host",
+                            feature);
+        }
+        p += size;
+        p += *p == ',';
+    }
+    return VTA_OK;
+}
+
+static bool fits(uint64_t offset, uint64_t bytes, uint64_t size)
+{
+    return bytes <= size && offset <= size - bytes;
+}
+
+static vta_status check_tensor(const vta_artifact_tensor *tensor, vta_diag *diag)
+{
+    uint64_t bytes = (tensor->dtype_bits + 7) / 8;
+    bool ok = tensor->name != NULL && tensor->rank <= VTA_ARTIFACT_MAX_RANK && bytes >= 1 && bytes <= 8;
+    for (uint32_t i = 0; ok && i < tensor->rank; i++) {
+        ok = tensor->dim[i] >= 0 && !__builtin_mul_overflow(bytes, (uint64_t)tensor->dim[i], &bytes);
+    }
+    return ok && bytes == tensor->bytes
+               ? VTA_OK
+               : vta_fail(diag, VTA_SYNTAX, "the description of a tensor is damaged");
+}
+
+static vta_status check_buffer(const vta_artifact *a, const vta_artifact_buffer *buffer, vta_diag *diag)
+{
+    bool ok = false;
+    switch (buffer->space) {
+    case VTA_SPACE_WORKSPACE: ok = fits(buffer->offset, buffer->bytes, a->workspace_bytes); break;
+    case VTA_SPACE_CONSTANT: ok = fits(buffer->offset, buffer->bytes, a->constant_bytes); break;
+    case VTA_SPACE_INPUT:
+        ok = buffer->index < a->input_count &&
+             fits(buffer->offset, buffer->bytes, a->inputs[buffer->index].bytes);
+        break;
+    case VTA_SPACE_OUTPUT:
+        ok = buffer->index < a->output_count &&
+             fits(buffer->offset, buffer->bytes, a->outputs[buffer->index].bytes);
+        break;
+    default: break;
+    }
+    return ok ? VTA_OK : vta_fail(diag, VTA_SYNTAX, "a buffer of its plan lies outside its memory");
+}
+
+static uint64_t hash_bytes(const uint8_t *bytes, uint64_t size)
+{
+    uint64_t hash = UINT64_C(0xcbf29ce484222325);
+    for (uint64_t i = 0; i < size; i++) {
+        hash = (hash ^ bytes[i]) * UINT64_C(0x100000001b3);
+    }
+    return hash;
+}
+
+static vta_status check_artifact(const vta_artifact *a, vta_diag *diag)
+{
+    if (a->magic != VTA_ARTIFACT_MAGIC) {
+        return vta_fail(diag, VTA_SYNTAX, "it is not a compiled model");
+    }
+    if (a->abi != VTA_ARTIFACT_ABI || a->size != sizeof *a) {
+        return vta_fail(diag, VTA_UNSUPPORTED,
+                        "it was compiled for model format %u, this runtime reads %d; compile it again",
+                        a->abi, VTA_ARTIFACT_ABI);
+    }
+    VTA_TRY(check_cpu(a->required, diag));
+    if (hash_bytes(a->constants, a->constant_bytes) != a->constant_hash) {
+        return vta_fail(diag, VTA_SYNTAX, "its constants are damaged (checksum differs)");
+    }
+    for (uint32_t i = 0; i < a->input_count + a->output_count; i++) {
+        VTA_TRY(check_tensor(i < a->input_count ? &a->inputs[i] : &a->outputs[i - a->input_count], diag));
+    }
+    for (uint32_t i = 0; i < a->step_count; i++) {
+        const vta_artifact_step *step = &a->steps[i];
+        if (step->kind != VTA_STEP_HOST || step->kernel == NULL) {
+            return vta_fail(diag, VTA_UNSUPPORTED, "step %u is of kind %u, which this runtime does not run",
+                            i, step->kind);
+        }
+        for (uint32_t k = 0; k < step->buffer_count; k++) {
+            VTA_TRY(check_buffer(a, &step->buffers[k], diag));
+        }
+    }
+    return VTA_OK;
+}
+
+/* ---- memory ---- */
+
+static uint64_t aligned(uint64_t bytes)
+{
+    return (bytes + VTA_ARTIFACT_ALIGN - 1) / VTA_ARTIFACT_ALIGN * VTA_ARTIFACT_ALIGN;
+}
+
+static vta_status no_memory(vta_diag *diag, uint64_t bytes)
+{
+    return vta_fail(diag, VTA_NOMEM, "out of memory for %llu bytes", (unsigned long long)bytes);
+}
+
+static vta_status place_tensors(vta_model *m, vta_diag *diag)
+{
+    const vta_artifact *a = m->artifact;
+    uint64_t total = aligned(a->workspace_bytes) + VTA_ARTIFACT_ALIGN;
+    for (uint32_t i = 0; i < a->input_count + a->output_count; i++) {
+        total += aligned((i < a->input_count ? a->inputs[i] : a->outputs[i - a->input_count]).bytes);
+    }
+    m->memory = aligned_alloc(VTA_ARTIFACT_ALIGN, total);
+    m->inputs = calloc((size_t)a->input_count + 1, sizeof *m->inputs);
+    m->outputs = calloc((size_t)a->output_count + 1, sizeof *m->outputs);
+    if (m->memory == NULL || m->inputs == NULL || m->outputs == NULL) {
+        return no_memory(diag, total);
+    }
+    memset(m->memory, 0, total);
+    uint8_t *at = m->memory;
+    for (uint32_t i = 0; i < a->input_count; i++) {
+        m->inputs[i] = at;
+        at += aligned(a->inputs[i].bytes);
+    }
+    for (uint32_t i = 0; i < a->output_count; i++) {
+        m->outputs[i] = at;
+        at += aligned(a->outputs[i].bytes);
+    }
+    m->workspace = at;
+    return VTA_OK;
+}
+
+static void *resolve(const vta_model *m, const vta_artifact_buffer *buffer)
+{
+    union {
+        const void *in;
+        uint8_t *out;
+    } constants = {.in = m->artifact->constants};
+    switch (buffer->space) {
+    case VTA_SPACE_CONSTANT: return constants.out + buffer->offset; /* kernels do not write there */
+    case VTA_SPACE_INPUT: return m->inputs[buffer->index] + buffer->offset;
+    case VTA_SPACE_OUTPUT: return m->outputs[buffer->index] + buffer->offset;
+    default: return m->workspace + buffer->offset;
+    }
+}
+
+static vta_status bind_steps(vta_model *m, vta_diag *diag)
+{
+    const vta_artifact *a = m->artifact;
+    uint64_t scratch = 1;
+    m->buffers = calloc((size_t)a->step_count + 1, sizeof *m->buffers);
+    m->profile = calloc((size_t)a->step_count + 1, sizeof *m->profile);
+    m->scratch = calloc(vta_pool_threads(m->pool), sizeof *m->scratch);
+    if (m->buffers == NULL || m->profile == NULL || m->scratch == NULL) {
+        return no_memory(diag, a->step_count);
+    }
+    for (uint32_t i = 0; i < a->step_count; i++) {
+        const vta_artifact_step *step = &a->steps[i];
+        m->buffers[i] = calloc((size_t)step->buffer_count + 1, sizeof **m->buffers);
+        if (m->buffers[i] == NULL) {
+            return no_memory(diag, step->buffer_count);
+        }
+        for (uint32_t k = 0; k < step->buffer_count; k++) {
+            m->buffers[i][k] = resolve(m, &step->buffers[k]);
+        }
+        scratch = step->scratch_bytes > scratch ? step->scratch_bytes : scratch;
+        m->profile[i] =
+            (vta_step_profile){.name = step->name, .op = step->op, .node = step->node, .flops = step->flops};
+    }
+    for (uint32_t i = 0; i < vta_pool_threads(m->pool); i++) {
+        m->scratch[i] = aligned_alloc(VTA_ARTIFACT_ALIGN, aligned(scratch));
+        if (m->scratch[i] == NULL) {
+            return no_memory(diag, scratch);
+        }
+    }
+    return VTA_OK;
+}
+
+/* ---- the public face ---- */
+
+static vta_status open_library(const char *path, vta_model *m, vta_diag *diag)
+{
+    char local[4096];
+    if (strchr(path, '/') == NULL && snprintf(local, sizeof local, "./%s", path) < (int)sizeof local) {
+        path = local; /* dlopen would search the system's folders */
+    }
+    m->library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (m->library == NULL) {
+        return vta_fail(diag, VTA_IO, "cannot load it: %s", dlerror());
+    }
+    m->artifact = dlsym(m->library, VTA_ARTIFACT_SYMBOL);
+    return m->artifact != NULL ? VTA_OK
+                               : vta_fail(diag, VTA_SYNTAX, "it is not a compiled model (no '%s' in it)",
+                                          VTA_ARTIFACT_SYMBOL);
+}
+
+static vta_status load(const char *path, const vta_model_options *options, vta_model *m, vta_diag *diag)
+{
+    VTA_TRY(open_library(path, m, diag));
+    VTA_TRY(check_artifact(m->artifact, diag));
+    const uint32_t threads =
+        options != NULL && options->threads > 0 ? options->threads : vta_pool_default_threads();
+    VTA_TRY(vta_pool_create(threads, &m->pool, diag));
+    VTA_TRY(place_tensors(m, diag));
+    return bind_steps(m, diag);
+}
+
+vta_status vta_model_load(const char *path, const vta_model_options *options, vta_model **out, vta_diag *diag)
+{
+    vta_model *m = calloc(1, sizeof *m);
+    if (m == NULL) {
+        return no_memory(diag, sizeof *m);
+    }
+    const vta_status status = load(path, options, m, diag);
+    if (status != VTA_OK) {
+        vta_model_destroy(m);
+        (void)vta_context(diag, "%s", path);
+        return status;
+    }
+    *out = m;
+    return VTA_OK;
+}
+
+void vta_model_destroy(vta_model *m)
+{
+    if (m == NULL) {
+        return;
+    }
+    for (uint32_t i = 0; m->buffers != NULL && i < m->artifact->step_count; i++) {
+        free(m->buffers[i]);
+    }
+    for (uint32_t i = 0; m->scratch != NULL && i < vta_pool_threads(m->pool); i++) {
+        free(m->scratch[i]);
+    }
+    vta_pool_destroy(m->pool);
+    free(m->buffers);
+    free(m->scratch);
+    free(m->profile);
+    free(m->inputs);
+    free(m->outputs);
+    free(m->memory);
+    if (m->library != NULL) {
+        (void)dlclose(m->library);
+    }
+    free(m);
+}
+
+const char *vta_model_name(const vta_model *m)
+{
+    return m->artifact->name;
+}
+
+uint32_t vta_model_input_count(const vta_model *m)
+{
+    return m->artifact->input_count;
+}
+
+uint32_t vta_model_output_count(const vta_model *m)
+{
+    return m->artifact->output_count;
+}
+
+static vta_tensor_info describe(const vta_artifact_tensor *tensors, uint32_t count, uint32_t index)
+{
+    if (index >= count) {
+        return (vta_tensor_info){0};
+    }
+    const vta_artifact_tensor *t = &tensors[index];
+    return (vta_tensor_info){.name = t->name,
+                             .dtype_code = (uint8_t)t->dtype_code,
+                             .dtype_bits = (uint8_t)t->dtype_bits,
+                             .rank = t->rank,
+                             .dim = t->dim,
+                             .bytes = t->bytes};
+}
+
+vta_tensor_info vta_model_input(const vta_model *m, uint32_t index)
+{
+    return describe(m->artifact->inputs, m->artifact->input_count, index);
+}
+
+vta_tensor_info vta_model_output(const vta_model *m, uint32_t index)
+{
+    return describe(m->artifact->outputs, m->artifact->output_count, index);
+}
+
+static vta_status check_access(const char *what, uint32_t index, uint32_t count, size_t bytes,
+                               size_t expected, vta_diag *diag)
+{
+    if (index >= count) {
+        return vta_fail(diag, VTA_RANGE, "%s %u does not exist; the model has %u", what, index, count);
+    }
+    if (bytes != expected) {
+        return vta_fail(diag, VTA_INVALID, "%s %u has %zu bytes, not %zu", what, index, expected, bytes);
+    }
+    return VTA_OK;
+}
+
+vta_status vta_model_set_input(vta_model *m, uint32_t index, const void *data, size_t bytes, vta_diag *diag)
+{
+    const vta_artifact *a = m->artifact;
+    const size_t expected = index < a->input_count ? a->inputs[index].bytes : 0;
+    VTA_TRY(check_access("input", index, a->input_count, bytes, expected, diag));
+    memcpy(m->inputs[index], data, bytes);
+    return VTA_OK;
+}
+
+vta_status vta_model_get_output(const vta_model *m, uint32_t index, void *data, size_t bytes, vta_diag *diag)
+{
+    const vta_artifact *a = m->artifact;
+    const size_t expected = index < a->output_count ? a->outputs[index].bytes : 0;
+    VTA_TRY(check_access("output", index, a->output_count, bytes, expected, diag));
+    memcpy(data, m->outputs[index], bytes);
+    return VTA_OK;
+}
+
+void *vta_model_input_data(vta_model *m, uint32_t index)
+{
+    return index < m->artifact->input_count ? m->inputs[index] : NULL;
+}
+
+const void *vta_model_output_data(const vta_model *m, uint32_t index)
+{
+    return index < m->artifact->output_count ? m->outputs[index] : NULL;
+}
+
+/* ---- running ---- */
+
+typedef struct step_call {
+    const vta_model *model;
+    uint32_t step;
+} step_call;
+
+static void do_range(void *context, int64_t begin, int64_t end, uint32_t worker)
+{
+    const step_call *call = context;
+    const vta_model *m = call->model;
+    m->artifact->steps[call->step].kernel(m->buffers[call->step], begin, end, m->scratch[worker]);
+}
+
+static void run_step(vta_model *m, uint32_t i)
+{
+    step_call call = {m, i};
+    vta_pool_run(m->pool, m->artifact->steps[i].extent, do_range, &call);
+}
+
+vta_status vta_model_run(vta_model *m, vta_diag *diag)
+{
+    (void)diag; /* host steps cannot fail */
+    for (uint32_t i = 0; i < m->artifact->step_count; i++) {
+        run_step(m, i);
+    }
+    return VTA_OK;
+}
+
+static double now(void)
+{
+    struct timespec t;
+    (void)clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+vta_status vta_model_profile(vta_model *m, const vta_step_profile **steps, uint32_t *count, vta_diag *diag)
+{
+    (void)diag;
+    for (uint32_t i = 0; i < m->artifact->step_count; i++) {
+        const double begin = now();
+        run_step(m, i);
+        m->profile[i].seconds = now() - begin;
+    }
+    *steps = m->profile;
+    *count = m->artifact->step_count;
+    return VTA_OK;
+}
+
+size_t vta_model_workspace_bytes(const vta_model *m)
+{
+    return m->artifact->workspace_bytes;
+}

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Workers sleep on a condition between jobs. Within a job they take chunks from a shared counter, so that a
+ * slow core does less; chunks are a quarter of an even share, which keeps the counter cold and the end short.
+ */
+#include "pool.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+enum { MOST_THREADS = 256, SPINS = 2000 };
+
+struct worker {
+    vta_pool *pool;
+    uint32_t index;
+    pthread_t thread;
+};
+
+struct vta_pool {
+    pthread_mutex_t lock;
+    pthread_cond_t wake, done;
+    uint32_t threads, started;
+    atomic_uint generation; /* of the job; a change wakes the workers */
+    atomic_uint busy;       /* workers that have not finished it */
+    bool stop;
+    vta_pool_task *task;
+    void *context;
+    int64_t extent, chunk;
+    _Atomic int64_t next;
+    struct worker *workers;
+};
+
+static void work(vta_pool *pool, uint32_t index)
+{
+    for (;;) {
+        const int64_t begin = atomic_fetch_add_explicit(&pool->next, pool->chunk, memory_order_relaxed);
+        if (begin >= pool->extent) {
+            return;
+        }
+        const int64_t end = begin + pool->chunk < pool->extent ? begin + pool->chunk : pool->extent;
+        pool->task(pool->context, begin, end, index);
+    }
+}
+
+/* Waits for a job newer than `seen`: spins a little, since layers follow each other within microseconds, then
+ * sleeps. */
+static bool wait_for_job(vta_pool *pool, unsigned seen)
+{
+    for (int i = 0; i < SPINS; i++) {
+        if (atomic_load_explicit(&pool->generation, memory_order_acquire) != seen) {
+            break;
+        }
+    }
+    pthread_mutex_lock(&pool->lock);
+    while (atomic_load(&pool->generation) == seen && !pool->stop) {
+        pthread_cond_wait(&pool->wake, &pool->lock);
+    }
+    const bool stop = pool->stop;
+    pthread_mutex_unlock(&pool->lock);
+    return !stop;
+}
+
+static void *worker_main(void *argument)
+{
+    const struct worker *self = argument;
+    vta_pool *pool = self->pool;
+    for (unsigned seen = 0; wait_for_job(pool, seen);) {
+        seen = atomic_load(&pool->generation);
+        work(pool, self->index);
+        if (atomic_fetch_sub(&pool->busy, 1) == 1) {
+            pthread_mutex_lock(&pool->lock);
+            pthread_cond_signal(&pool->done);
+            pthread_mutex_unlock(&pool->lock);
+        }
+    }
+    return NULL;
+}
+
+vta_status vta_pool_create(uint32_t threads, vta_pool **out, vta_diag *diag)
+{
+    threads = threads < 1 ? 1 : threads > MOST_THREADS ? MOST_THREADS : threads;
+    vta_pool *pool = calloc(1, sizeof *pool);
+    struct worker *workers = calloc(threads, sizeof *workers);
+    if (pool == NULL || workers == NULL) {
+        free(pool);
+        free(workers);
+        return vta_fail(diag, VTA_NOMEM, "out of memory");
+    }
+    pool->workers = workers;
+    pool->threads = threads;
+    pthread_mutex_init(&pool->lock, NULL);
+    pthread_cond_init(&pool->wake, NULL);
+    pthread_cond_init(&pool->done, NULL);
+    for (uint32_t i = 1; i < threads; i++) {
+        workers[i] = (struct worker){.pool = pool, .index = i};
+        if (pthread_create(&workers[i].thread, NULL, worker_main, &workers[i]) != 0) {
+            vta_pool_destroy(pool);
+            return vta_fail(diag, VTA_NOMEM, "cannot start thread %u of %u; set VTAC_THREADS lower", i,
+                            threads);
+        }
+        pool->started = i;
+    }
+    *out = pool;
+    return VTA_OK;
+}
+
+void vta_pool_destroy(vta_pool *pool)
+{
+    if (pool == NULL) {
+        return;
+    }
+    pthread_mutex_lock(&pool->lock);
+    pool->stop = true;
+    atomic_fetch_add(&pool->generation, 1);
+    pthread_cond_broadcast(&pool->wake);
+    pthread_mutex_unlock(&pool->lock);
+    for (uint32_t i = 1; i <= pool->started; i++) {
+        pthread_join(pool->workers[i].thread, NULL);
+    }
+    pthread_mutex_destroy(&pool->lock);
+    pthread_cond_destroy(&pool->wake);
+    pthread_cond_destroy(&pool->done);
+    free(pool->workers);
+    free(pool);
+}
+
+uint32_t vta_pool_threads(const vta_pool *pool)
+{
+    return pool->threads;
+}
+
+void vta_pool_run(vta_pool *pool, int64_t extent, vta_pool_task *task, void *context)
+{
+    if (pool->threads == 1 || extent <= 1) {
+        if (extent > 0) {
+            task(context, 0, extent, 0);
+        }
+        return;
+    }
+    pthread_mutex_lock(&pool->lock);
+    pool->task = task;
+    pool->context = context;
+    pool->extent = extent;
+    pool->chunk = extent / (4 * (int64_t)pool->threads) > 0 ? extent / (4 * (int64_t)pool->threads) : 1;
+    atomic_store(&pool->next, 0);
+    atomic_store(&pool->busy, pool->threads - 1);
+    atomic_fetch_add_explicit(&pool->generation, 1, memory_order_release);
+    pthread_cond_broadcast(&pool->wake);
+    pthread_mutex_unlock(&pool->lock);
+    work(pool, 0);
+    for (int i = 0; i < SPINS && atomic_load_explicit(&pool->busy, memory_order_acquire) != 0; i++) {
+    }
+    pthread_mutex_lock(&pool->lock);
+    while (atomic_load(&pool->busy) != 0) {
+        pthread_cond_wait(&pool->done, &pool->lock);
+    }
+    pthread_mutex_unlock(&pool->lock);
+}
+
+uint32_t vta_pool_default_threads(void)
+{
+    const char *given = getenv("VTAC_THREADS");
+    const long asked = given == NULL ? 0 : strtol(given, NULL, 10);
+    if (asked >= 1 && asked <= MOST_THREADS) {
+        return (uint32_t)asked;
+    }
+    const long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    return cores < 1 ? 1 : cores > MOST_THREADS ? MOST_THREADS : (uint32_t)cores;
+}

@@ -1,0 +1,694 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The typed calls. Each checks its arguments, encodes one instruction, says what that reads and writes, and
+ * leaves the order to order.c.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "internal.h"
+
+/* Life. */
+
+static uint32_t *new_marks(const vta_config *config, vta_memory memory)
+{
+    return calloc(config->depth[memory], sizeof(uint32_t));
+}
+
+static vta_status init(vta_stream *stream)
+{
+    const vta_config *config = &stream->config;
+    stream->inp_writes = new_marks(config, VTA_MEM_INP);
+    stream->inp_reads = new_marks(config, VTA_MEM_INP);
+    stream->wgt_writes = new_marks(config, VTA_MEM_WGT);
+    stream->wgt_reads = new_marks(config, VTA_MEM_WGT);
+    stream->out_writes = new_marks(config, VTA_MEM_OUT);
+    stream->out_reads = new_marks(config, VTA_MEM_OUT);
+    if (stream->inp_writes == NULL || stream->inp_reads == NULL || stream->wgt_writes == NULL ||
+        stream->wgt_reads == NULL || stream->out_writes == NULL || stream->out_reads == NULL) {
+        return vta_fail(&stream->diag, VTA_NOMEM, "no memory for a stream");
+    }
+    stream->granule = config->elem_bytes[VTA_MEM_INP];
+    for (vta_memory memory = VTA_MEM_WGT; memory < VTA_MEM_COUNT; memory++) {
+        const uint32_t bytes = config->elem_bytes[memory];
+        stream->granule = bytes < stream->granule ? bytes : stream->granule;
+    }
+    return vta_kernel_init(stream);
+}
+
+vta_status vta_stream_create(const vta_config *config, vta_stream **out, vta_diag *diag)
+{
+    *out = NULL;
+    vta_stream *stream = calloc(1, sizeof *stream);
+    if (stream == NULL) {
+        return vta_fail(diag, VTA_NOMEM, "no memory for a stream");
+    }
+    stream->config = *config;
+    const vta_status status = init(stream);
+    if (status != VTA_OK) {
+        (void)vta_fail(diag, status, "%s", stream->diag.text);
+        vta_stream_destroy(stream);
+        return status;
+    }
+    *out = stream;
+    return VTA_OK;
+}
+
+void vta_stream_destroy(vta_stream *stream)
+{
+    if (stream == NULL) {
+        return;
+    }
+    for (uint32_t i = 0; i < VTA_STREAM_BUFFERS; i++) {
+        buffer_record *buffer = &stream->buffers[i];
+        free(buffer->name);
+        vta_pages_free(&buffer->stores);
+        vta_pages_free(&buffer->loads);
+        vta_pages_free(&buffer->compute_loads);
+    }
+    uint32_t *const marks[] = {stream->inp_writes, stream->inp_reads,  stream->wgt_writes,
+                               stream->wgt_reads,  stream->out_writes, stream->out_reads};
+    for (size_t i = 0; i < sizeof marks / sizeof marks[0]; i++) {
+        free(marks[i]);
+    }
+    vta_kernel_free(stream);
+    vta_order_free(stream);
+    free(stream);
+}
+
+vta_status vta_stream_status(const vta_stream *stream)
+{
+    return stream->diag.code;
+}
+
+/* The frame of every call: false when the stream has failed before or is sealed. */
+static bool begin(vta_stream *stream, const char *call)
+{
+    if (stream->diag.code != VTA_OK) {
+        return false;
+    }
+    stream->call = call;
+    stream->calls++;
+    if (stream->sealed) {
+        (void)vta_fail(&stream->diag, VTA_INVALID, "%s: the stream is sealed; record another", call);
+    }
+    return !stream->sealed;
+}
+
+static void end(vta_stream *stream)
+{
+    (void)vta_context(&stream->diag, "call %" PRIu64 " (%s)", stream->calls - 1, stream->call);
+}
+
+/* Buffers. */
+
+static vta_status declare(vta_stream *stream, const char *name, uint64_t size)
+{
+    if (stream->buffer_count == VTA_STREAM_BUFFERS) {
+        return vta_fail(&stream->diag, VTA_RANGE, "buffer '%s' is one too many; a stream has %d at most",
+                        name, VTA_STREAM_BUFFERS);
+    }
+    if (name == NULL || *name == '\0' || size == 0) {
+        return vta_fail(&stream->diag, VTA_INVALID, "a buffer needs a name and a size above 0");
+    }
+    for (uint32_t i = 0; i < stream->buffer_count; i++) {
+        if (strcmp(stream->buffers[i].name, name) == 0) {
+            return vta_fail(&stream->diag, VTA_INVALID, "buffer '%s' is declared twice", name);
+        }
+    }
+    buffer_record *buffer = &stream->buffers[stream->buffer_count];
+    buffer->name = strdup(name);
+    if (buffer->name == NULL) {
+        return vta_fail(&stream->diag, VTA_NOMEM, "no memory for buffer '%s'", name);
+    }
+    buffer->size = size;
+    const uint64_t granules = size / stream->granule + 1;
+    buffer->stores.granules = buffer->loads.granules = buffer->compute_loads.granules = granules;
+    stream->buffer_count++;
+    return VTA_OK;
+}
+
+vta_buffer vta_stream_buffer(vta_stream *stream, const char *name, uint64_t size)
+{
+    vta_buffer handle = {stream->buffer_count};
+    if (begin(stream, "buffer")) {
+        (void)declare(stream, name, size);
+        end(stream);
+    }
+    return handle;
+}
+
+void vta_stream_tag(vta_stream *stream, uint32_t tag)
+{
+    stream->tag = tag;
+}
+
+/* LOAD and STORE. */
+
+/* The DRAM elements of a transfer. */
+typedef struct transfer {
+    vta_buffer handle;
+    vta_memory memory;
+    int64_t offset, y_size, x_size, x_stride;
+} transfer;
+
+/* NULL, and the stream has failed, where there is no such buffer. */
+static buffer_record *find_buffer(vta_stream *stream, vta_buffer handle)
+{
+    if (handle.index >= stream->buffer_count) {
+        (void)vta_fail(&stream->diag, VTA_INVALID,
+                       "buffer %" PRIu32 " was not declared; the stream has %" PRIu32, handle.index,
+                       stream->buffer_count);
+        return NULL;
+    }
+    return &stream->buffers[handle.index];
+}
+
+/* After encoding, which has checked the fields: no sum here can overflow. */
+static vta_status check_transfer(vta_stream *stream, const transfer *what, buffer_record *buffer,
+                                 rectangle *area)
+{
+    *area = (rectangle){0};
+    if (what->x_size == 0 || what->y_size == 0) {
+        return VTA_OK;
+    }
+    const uint64_t bytes = stream->config.elem_bytes[what->memory];
+    const uint64_t end = (uint64_t)(what->offset + (what->y_size - 1) * what->x_stride + what->x_size);
+    if (end * bytes > buffer->size) {
+        return vta_fail(&stream->diag, VTA_RANGE,
+                        "%s elements up to %" PRIu64 " are beyond buffer '%s', which has %" PRIu64
+                        " of %" PRIu64 " bytes",
+                        vta_memory_name(what->memory), end, buffer->name, buffer->size / bytes, bytes);
+    }
+    const uint64_t scale = bytes / stream->granule;
+    *area = (rectangle){.start = (uint64_t)what->offset * scale,
+                        .length = (uint64_t)what->x_size * scale,
+                        .rows = (uint64_t)what->y_size,
+                        .pitch = (uint64_t)what->x_stride * scale};
+    if (!buffer->used) {
+        buffer->used = true;
+        buffer->memory = what->memory;
+    }
+    return VTA_OK;
+}
+
+static vta_status note(vta_stream *stream, page_map *pages, const rectangle *area, uint32_t position)
+{
+    if (stream->manual || area->rows == 0) {
+        return VTA_OK;
+    }
+    return vta_pages_set(pages, area, position)
+               ? VTA_OK
+               : vta_fail(&stream->diag, VTA_NOMEM, "no memory to follow a buffer");
+}
+
+static footprint contiguous(const span *entries)
+{
+    return (footprint){.bases = entries, .base_count = 1, .dim = {{1, 0}, {1, 0}, {1, 0}, {1, 0}}};
+}
+
+static vta_status check_sram(vta_stream *stream, vta_memory memory, int64_t sram, int64_t rows, int64_t pitch,
+                             span *entries)
+{
+    const int64_t depth = stream->config.depth[memory];
+    if (sram + rows * pitch > depth) {
+        return vta_fail(&stream->diag, VTA_RANGE,
+                        "%" PRId64 " rows of %" PRId64 " entries from %" PRId64 " on exceed the %" PRId64
+                        " entries of %s",
+                        rows, pitch, sram, depth, vta_memory_name(memory));
+    }
+    *entries = (span){(uint32_t)sram, (uint32_t)(rows * pitch)};
+    return VTA_OK;
+}
+
+static vta_status encode_load(vta_stream *stream, const vta_load2d *args, vta_word *word)
+{
+    if (args->memory != VTA_MEM_INP && args->memory != VTA_MEM_WGT && args->memory != VTA_MEM_ACC &&
+        args->memory != VTA_MEM_ACC8) {
+        return vta_fail(&stream->diag, VTA_INVALID,
+                        "memory '%s' is not for load2d; it takes inp, wgt, acc, acc8",
+                        vta_memory_name(args->memory));
+    }
+    if (args->pad_value < INT8_MIN || args->pad_value > INT8_MAX) {
+        return vta_fail(&stream->diag, VTA_RANGE, "pad_value %" PRId64 " is not in -128 … 127",
+                        args->pad_value);
+    }
+    vta_insn insn = {.opcode = VTA_OP_LOAD};
+    insn.mem.memory = args->memory;
+    insn.mem.sram_base = args->sram;
+    insn.mem.segment = args->buffer.index;
+    insn.mem.dram_base = args->offset;
+    insn.mem.y_size = args->y_size;
+    insn.mem.x_size = args->x_size;
+    insn.mem.x_stride = args->x_stride;
+    insn.mem.y_pad_0 = args->y_pad_0;
+    insn.mem.y_pad_1 = args->y_pad_1;
+    insn.mem.x_pad_0 = args->x_pad_0;
+    insn.mem.x_pad_1 = args->x_pad_1;
+    vta_insn_set_pad_value(&insn, (int32_t)args->pad_value);
+    return vta_insn_encode(&stream->config, &insn, word, &stream->diag);
+}
+
+/* A LOAD by the load unit, into INP or WGT. */
+static vta_status append_load(vta_stream *stream, vta_memory memory, vta_word word, const span *entries,
+                              buffer_record *buffer, const rectangle *area)
+{
+    uint32_t *reads = memory == VTA_MEM_INP ? stream->inp_reads : stream->wgt_reads;
+    uint32_t *writes = memory == VTA_MEM_INP ? stream->inp_writes : stream->wgt_writes;
+    const footprint touched = contiguous(entries);
+    instant need = {0};
+    need.at[COMPUTE_LINE] = vta_marks_latest(reads, &touched);
+    need.at[STORE_LINE] = vta_pages_latest(&buffer->stores, area);
+    uint32_t position;
+    VTA_TRY(vta_order_append(stream, LOAD_LINE, word, need, &position));
+    vta_marks_set(writes, &touched, position);
+    return note(stream, &buffer->loads, area, position);
+}
+
+/* A LOAD by the compute unit, into ACC, which no other unit sees. */
+static vta_status append_acc_load(vta_stream *stream, vta_word word, buffer_record *buffer,
+                                  const rectangle *area)
+{
+    instant need = {0};
+    need.at[STORE_LINE] = vta_pages_latest(&buffer->stores, area);
+    uint32_t position;
+    VTA_TRY(vta_order_append(stream, COMPUTE_LINE, word, need, &position));
+    return note(stream, &buffer->compute_loads, area, position);
+}
+
+static vta_status load2d(vta_stream *stream, const vta_load2d *args)
+{
+    buffer_record *buffer = find_buffer(stream, args->buffer);
+    vta_word word;
+    span entries;
+    rectangle area;
+    if (buffer == NULL) {
+        return stream->diag.code;
+    }
+    VTA_TRY(encode_load(stream, args, &word));
+    const int64_t rows = args->x_size == 0 ? 0 : args->y_pad_0 + args->y_size + args->y_pad_1;
+    const int64_t pitch = args->x_pad_0 + args->x_size + args->x_pad_1;
+    VTA_TRY(check_sram(stream, args->memory, args->sram, rows, pitch, &entries));
+    const transfer what = {args->buffer, args->memory, args->offset,
+                           args->y_size, args->x_size, args->x_stride};
+    VTA_TRY(check_transfer(stream, &what, buffer, &area));
+    buffer->loaded = buffer->loaded || area.rows > 0;
+    if (args->memory == VTA_MEM_ACC || args->memory == VTA_MEM_ACC8) {
+        return append_acc_load(stream, word, buffer, &area);
+    }
+    return append_load(stream, args->memory, word, &entries, buffer, &area);
+}
+
+void vta_stream_load2d(vta_stream *stream, const vta_load2d *args)
+{
+    if (begin(stream, "load2d")) {
+        (void)load2d(stream, args);
+        end(stream);
+    }
+}
+
+static vta_status store2d(vta_stream *stream, const vta_store2d *args)
+{
+    buffer_record *buffer = find_buffer(stream, args->buffer);
+    vta_word word;
+    span entries;
+    rectangle area;
+    if (buffer == NULL) {
+        return stream->diag.code;
+    }
+    vta_insn insn = {.opcode = VTA_OP_STORE};
+    insn.mem.memory = VTA_MEM_OUT;
+    insn.mem.sram_base = args->sram;
+    insn.mem.segment = args->buffer.index;
+    insn.mem.dram_base = args->offset;
+    insn.mem.y_size = args->y_size;
+    insn.mem.x_size = args->x_size;
+    insn.mem.x_stride = args->x_stride;
+    VTA_TRY(vta_insn_encode(&stream->config, &insn, &word, &stream->diag));
+    VTA_TRY(check_sram(stream, VTA_MEM_OUT, args->sram, args->y_size, args->x_size, &entries));
+    const transfer what = {args->buffer, VTA_MEM_OUT,  args->offset,
+                           args->y_size, args->x_size, args->x_stride};
+    VTA_TRY(check_transfer(stream, &what, buffer, &area));
+    buffer->stored = buffer->stored || area.rows > 0;
+
+    const footprint touched = contiguous(&entries);
+    const uint32_t computed = vta_marks_latest(stream->out_writes, &touched);
+    const uint32_t loaded = vta_pages_latest(&buffer->compute_loads, &area);
+    instant need = {0};
+    need.at[COMPUTE_LINE] = computed > loaded ? computed : loaded;
+    need.at[LOAD_LINE] = vta_pages_latest(&buffer->loads, &area);
+    uint32_t position;
+    VTA_TRY(vta_order_append(stream, STORE_LINE, word, need, &position));
+    vta_marks_set(stream->out_reads, &touched, position);
+    return note(stream, &buffer->stores, &area, position);
+}
+
+void vta_stream_store2d(vta_stream *stream, const vta_store2d *args)
+{
+    if (begin(stream, "store2d")) {
+        (void)store2d(stream, args);
+        end(stream);
+    }
+}
+
+/* Compute. */
+
+/* One index of a loop nest: a field of the kernel's micro-ops and its steps. */
+typedef struct nest_index {
+    const char *name;
+    vta_memory memory;
+    uint32_t field;
+    int64_t step_out, step_in;
+    int64_t window_y, row_step, window_x, col_step; /* depthwise source; counts 1 elsewhere */
+} nest_index;
+
+typedef struct loop_nest {
+    vta_kernel handle;
+    int64_t iter_out, iter_in;
+    nest_index dst, inp, wgt, acc; /* memory COUNT: the instruction has none */
+} loop_nest;
+
+static const nest_index none = {.memory = VTA_MEM_COUNT};
+
+static vta_status find_kernel(vta_stream *stream, vta_kernel handle)
+{
+    if (handle.index >= stream->uops.kernel_count) {
+        return vta_fail(&stream->diag, VTA_INVALID, "kernel %" PRIu32 " was not recorded; the stream has %zu",
+                        handle.index, stream->uops.kernel_count);
+    }
+    return VTA_OK;
+}
+
+/* After encoding, which has checked the fields. */
+static vta_status check_walker(vta_stream *stream, const loop_nest *nest, const nest_index *walker)
+{
+    if (walker->memory == VTA_MEM_COUNT || nest->iter_out == 0 || nest->iter_in == 0) {
+        return VTA_OK;
+    }
+    const kernel_record *kernel = &stream->uops.kernels[nest->handle.index];
+    const int64_t last = kernel->max[walker->field] + (nest->iter_out - 1) * walker->step_out +
+                         (nest->iter_in - 1) * walker->step_in + (walker->window_y - 1) * walker->row_step +
+                         (walker->window_x - 1) * walker->col_step;
+    const int64_t depth = stream->config.depth[walker->memory];
+    if (last >= depth) {
+        return vta_fail(&stream->diag, VTA_RANGE, "%s reaches entry %" PRId64 ", but %s has %" PRId64,
+                        walker->name, last, vta_memory_name(walker->memory), depth);
+    }
+    return VTA_OK;
+}
+
+static footprint footprint_of(const vta_stream *stream, const loop_nest *nest, const nest_index *walker)
+{
+    const kernel_record *kernel = &stream->uops.kernels[nest->handle.index];
+    return (footprint){.bases = kernel->spans[walker->field],
+                       .base_count = kernel->span_count[walker->field],
+                       .dim = {{(uint64_t)nest->iter_out, (uint64_t)walker->step_out},
+                               {(uint64_t)nest->iter_in, (uint64_t)walker->step_in},
+                               {(uint64_t)walker->window_y, (uint64_t)walker->row_step},
+                               {(uint64_t)walker->window_x, (uint64_t)walker->col_step}}};
+}
+
+static uint32_t latest(uint32_t a, uint32_t b)
+{
+    return a > b ? a : b;
+}
+
+/* Everything that a loop nest over micro-ops reads from INP and WGT and writes to OUT. */
+static vta_status append_nest(vta_stream *stream, const loop_nest *nest, vta_word word)
+{
+    VTA_TRY(check_walker(stream, nest, &nest->dst));
+    VTA_TRY(check_walker(stream, nest, &nest->acc));
+    VTA_TRY(check_walker(stream, nest, &nest->inp));
+    VTA_TRY(check_walker(stream, nest, &nest->wgt));
+    const bool reads_inp = !stream->manual && nest->inp.memory != VTA_MEM_COUNT;
+    const bool reads_wgt = !stream->manual && nest->wgt.memory != VTA_MEM_COUNT;
+    const footprint dst = footprint_of(stream, nest, &nest->dst);
+    const footprint inp = reads_inp ? footprint_of(stream, nest, &nest->inp) : (footprint){0};
+    const footprint wgt = reads_wgt ? footprint_of(stream, nest, &nest->wgt) : (footprint){0};
+    instant need = {0};
+    need.at[LOAD_LINE] =
+        latest(vta_marks_latest(stream->inp_writes, &inp), vta_marks_latest(stream->wgt_writes, &wgt));
+    need.at[STORE_LINE] = vta_marks_latest(stream->out_reads, &dst);
+    uint32_t position;
+    VTA_TRY(vta_order_append(stream, COMPUTE_LINE, word, need, &position));
+    vta_kernel_used(stream, nest->handle);
+    vta_marks_set(stream->inp_reads, &inp, position);
+    vta_marks_set(stream->wgt_reads, &wgt, position);
+    vta_marks_set(stream->out_writes, &dst, position);
+    return VTA_OK;
+}
+
+/* Encodes with all that one instruction alone can get wrong found out. */
+static vta_status encode_legal(vta_stream *stream, const vta_insn *insn, vta_word *word)
+{
+    vta_insn decoded;
+    VTA_TRY(vta_insn_encode(&stream->config, insn, word, &stream->diag));
+    return vta_insn_decode(&stream->config, *word, &decoded, &stream->diag);
+}
+
+static vta_status gemm(vta_stream *stream, const vta_gemm *args)
+{
+    uint32_t first = 0;
+    VTA_TRY(find_kernel(stream, args->kernel));
+    VTA_TRY(vta_kernel_require(stream, args->kernel, &first));
+    vta_insn insn = {.opcode = VTA_OP_GEMM};
+    insn.gemm.reset = args->reset;
+    insn.gemm.init = args->init;
+    insn.gemm.uop_begin = first;
+    insn.gemm.uop_end = first + stream->uops.kernels[args->kernel.index].count;
+    insn.gemm.iter_out = args->iter_out;
+    insn.gemm.iter_in = args->iter_in;
+    insn.gemm.dst_out = args->dst_out;
+    insn.gemm.dst_in = args->dst_in;
+    insn.gemm.src_out = args->src_out;
+    insn.gemm.src_in = args->src_in;
+    insn.gemm.wgt_out = args->wgt_out;
+    insn.gemm.wgt_in = args->wgt_in;
+    vta_word word;
+    VTA_TRY(encode_legal(stream, &insn, &word));
+    loop_nest nest = {args->kernel, args->iter_out, args->iter_in, none, none, none, none};
+    nest.dst = (nest_index){"dst", VTA_MEM_ACC, UOP_DST, args->dst_out, args->dst_in, 1, 0, 1, 0};
+    if (!args->reset) {
+        nest.inp = (nest_index){"src", VTA_MEM_INP, UOP_SRC, args->src_out, args->src_in, 1, 0, 1, 0};
+        nest.wgt = (nest_index){"wgt", VTA_MEM_WGT, UOP_AUX, args->wgt_out, args->wgt_in, 1, 0, 1, 0};
+    }
+    return append_nest(stream, &nest, word);
+}
+
+void vta_stream_gemm(vta_stream *stream, const vta_gemm *args)
+{
+    if (begin(stream, "gemm")) {
+        (void)gemm(stream, args);
+        end(stream);
+    }
+}
+
+static vta_status depthwise(vta_stream *stream, const vta_depthwise *args)
+{
+    uint32_t first = 0;
+    VTA_TRY(find_kernel(stream, args->kernel));
+    VTA_TRY(vta_kernel_require(stream, args->kernel, &first));
+    vta_insn insn = {.opcode = VTA_OP_DEPTHWISE};
+    insn.depthwise.init = args->init;
+    insn.depthwise.uop_begin = first;
+    insn.depthwise.uop_end = first + stream->uops.kernels[args->kernel.index].count;
+    insn.depthwise.iter_out = args->iter_out;
+    insn.depthwise.iter_in = args->iter_in;
+    insn.depthwise.dst_out = args->dst_out;
+    insn.depthwise.dst_in = args->dst_in;
+    insn.depthwise.src_out = args->src_out;
+    insn.depthwise.src_in = args->src_in;
+    insn.depthwise.taps_x = args->taps_x;
+    insn.depthwise.taps_y = args->taps_y;
+    insn.depthwise.col_step = args->col_step;
+    insn.depthwise.row_step = args->row_step;
+    insn.depthwise.group = args->group;
+    vta_word word;
+    VTA_TRY(encode_legal(stream, &insn, &word));
+    loop_nest nest = {args->kernel, args->iter_out, args->iter_in, none, none, none, none};
+    nest.dst = (nest_index){"dst", VTA_MEM_ACC, UOP_DST, args->dst_out, args->dst_in, 1, 0, 1, 0};
+    if (args->taps_x > 0 && args->taps_y > 0) {
+        nest.inp = (nest_index){"src",        VTA_MEM_INP,    UOP_SRC,      args->src_out, args->src_in,
+                                args->taps_y, args->row_step, args->taps_x, args->col_step};
+        nest.wgt = (nest_index){"wgt", VTA_MEM_WGT, UOP_AUX, 0, 0, 1, 0, 1, 0};
+    }
+    return append_nest(stream, &nest, word);
+}
+
+void vta_stream_depthwise(vta_stream *stream, const vta_depthwise *args)
+{
+    if (begin(stream, "depthwise")) {
+        (void)depthwise(stream, args);
+        end(stream);
+    }
+}
+
+static vta_status alu(vta_stream *stream, const vta_alu *args)
+{
+    uint32_t first = 0;
+    VTA_TRY(find_kernel(stream, args->kernel));
+    VTA_TRY(vta_kernel_require(stream, args->kernel, &first));
+    vta_insn insn = {.opcode = VTA_OP_ALU};
+    insn.alu.uop_begin = first;
+    insn.alu.uop_end = first + stream->uops.kernels[args->kernel.index].count;
+    insn.alu.iter_out = args->iter_out;
+    insn.alu.iter_in = args->iter_in;
+    insn.alu.dst_out = args->dst_out;
+    insn.alu.dst_in = args->dst_in;
+    insn.alu.src_out = args->src_out;
+    insn.alu.src_in = args->src_in;
+    insn.alu.alu_op = args->op;
+    insn.alu.use_imm = args->use_imm;
+    insn.alu.imm = args->imm;
+    vta_word word;
+    VTA_TRY(encode_legal(stream, &insn, &word));
+    loop_nest nest = {args->kernel, args->iter_out, args->iter_in, none, none, none, none};
+    nest.dst = (nest_index){"dst", VTA_MEM_ACC, UOP_DST, args->dst_out, args->dst_in, 1, 0, 1, 0};
+    nest.acc = (nest_index){"src", VTA_MEM_ACC, UOP_SRC, args->src_out, args->src_in, 1, 0, 1, 0};
+    return append_nest(stream, &nest, word);
+}
+
+void vta_stream_alu(vta_stream *stream, const vta_alu *args)
+{
+    if (begin(stream, "alu")) {
+        (void)alu(stream, args);
+        end(stream);
+    }
+}
+
+static vta_status check_entry(vta_stream *stream, const char *name, int64_t value, int64_t bound)
+{
+    if (value < 0 || value >= bound) {
+        return vta_fail(&stream->diag, VTA_RANGE, "%s %" PRId64 " is not in 0 … %" PRId64, name, value,
+                        bound - 1);
+    }
+    return VTA_OK;
+}
+
+static vta_status requant(vta_stream *stream, const vta_requant *args)
+{
+    const int64_t depth = stream->config.depth[VTA_MEM_ACC];
+    VTA_TRY(check_entry(stream, "dst", args->dst, depth));
+    VTA_TRY(check_entry(stream, "src", args->src, depth));
+    VTA_TRY(check_entry(stream, "params", args->params, depth / 2));
+    const vta_uop uop = {
+        .dst = (uint32_t)args->dst, .src = (uint32_t)args->src, .aux = (uint32_t)args->params};
+    const vta_kernel kernel = vta_stream_kernel(stream, &uop, 1);
+    VTA_TRY(stream->diag.code);
+    uint32_t first = 0;
+    VTA_TRY(vta_kernel_require(stream, kernel, &first));
+    vta_insn insn = {.opcode = VTA_OP_REQUANT};
+    insn.requant.uop = first;
+    insn.requant.iter_out = args->iter_out;
+    insn.requant.iter_in = args->iter_in;
+    insn.requant.zero_point = args->zero_point;
+    insn.requant.dst_out = args->dst_out;
+    insn.requant.dst_in = args->dst_in;
+    insn.requant.src_out = args->src_out;
+    insn.requant.src_in = args->src_in;
+    insn.requant.low = args->low;
+    insn.requant.high = args->high;
+    vta_word word;
+    VTA_TRY(encode_legal(stream, &insn, &word));
+    loop_nest nest = {kernel, args->iter_out, args->iter_in, none, none, none, none};
+    nest.dst = (nest_index){"dst", VTA_MEM_ACC, UOP_DST, args->dst_out, args->dst_in, 1, 0, 1, 0};
+    nest.acc = (nest_index){"src", VTA_MEM_ACC, UOP_SRC, args->src_out, args->src_in, 1, 0, 1, 0};
+    return append_nest(stream, &nest, word);
+}
+
+void vta_stream_requant(vta_stream *stream, const vta_requant *args)
+{
+    if (begin(stream, "requant")) {
+        (void)requant(stream, args);
+        end(stream);
+    }
+}
+
+int32_t vta_requant_scale(uint32_t mult, uint32_t shift)
+{
+    enum { MULT_BITS = 24, SHIFT_BITS = 6 };
+    const uint32_t lane = (mult & ((1U << MULT_BITS) - 1)) | (shift & ((1U << SHIFT_BITS) - 1)) << MULT_BITS;
+    return (int32_t)lane;
+}
+
+/* Order. */
+
+void vta_stream_barrier(vta_stream *stream)
+{
+    if (!begin(stream, "barrier")) {
+        return;
+    }
+    if (stream->manual) {
+        (void)vta_fail(&stream->diag, VTA_INVALID,
+                       "a barrier is for streams whose tokens the library places");
+    }
+    for (int u = 0; u < LINES; u++) {
+        stream->floor.at[u] = stream->lines[u].count;
+    }
+    end(stream);
+}
+
+void vta_stream_manual(vta_stream *stream)
+{
+    if (!begin(stream, "manual")) {
+        return;
+    }
+    if (stream->count > 0) {
+        (void)vta_fail(&stream->diag, VTA_INVALID,
+                       "the stream has instructions already; it must come before the first");
+    }
+    stream->manual = true;
+    end(stream);
+}
+
+void vta_stream_flags(vta_stream *stream, uint32_t flags)
+{
+    const uint32_t all = VTA_POP_PREV | VTA_POP_NEXT | VTA_PUSH_PREV | VTA_PUSH_NEXT;
+    if (!begin(stream, "flags")) {
+        return;
+    }
+    if (!stream->manual || (flags & ~all) != 0) {
+        (void)vta_fail(&stream->diag, VTA_INVALID, "flags 0x%" PRIx32 " %s", flags,
+                       stream->manual ? "have bits without a meaning"
+                                      : "are for manual streams; call vta_stream_manual first");
+    }
+    stream->flags = flags;
+    end(stream);
+}
+
+void vta_stream_nop(vta_stream *stream, vta_unit unit)
+{
+    if (!begin(stream, "nop")) {
+        return;
+    }
+    if (unit < VTA_UNIT_LOAD || unit > VTA_UNIT_STORE) {
+        (void)vta_fail(&stream->diag, VTA_INVALID, "unit %d has no nop; load, compute and store have",
+                       (int)unit);
+    } else {
+        (void)vta_order_nop(stream, vta_line_of(unit), (instant){0}, NULL);
+    }
+    end(stream);
+}
+
+static vta_status finish(vta_stream *stream, vta_code **out)
+{
+    const vta_insn insn = {.opcode = VTA_OP_FINISH};
+    vta_word word;
+    VTA_TRY(vta_insn_encode(&stream->config, &insn, &word, &stream->diag));
+    stream->floor = (instant){0}; /* FINISH waits for all units by itself */
+    VTA_TRY(vta_order_append(stream, COMPUTE_LINE, word, (instant){0}, NULL));
+    stream->sealed = true;
+    return vta_code_seal(stream, out);
+}
+
+vta_status vta_stream_finish(vta_stream *stream, vta_code **out, vta_diag *diag)
+{
+    *out = NULL;
+    if (begin(stream, "finish")) {
+        (void)finish(stream, out);
+        end(stream);
+    }
+    const vta_status status = stream->diag.code;
+    return status == VTA_OK ? VTA_OK : vta_fail(diag, status, "%s", stream->diag.text);
+}
