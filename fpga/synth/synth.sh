@@ -1,0 +1,33 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+#
+# synth.sh CONFIG VTA_PARAMS HEADERS [FOLDER]: synthesizes vta_top with Yosys for the part of parts.txt and prints what it takes, by
+# module and in total, against the part. Exit 1: over a limit. FOLDER keeps the log and the statistics.
+set -eu
+config=$1 params=$2 headers=$3
+here=$(cd "$(dirname "$0")" && pwd)
+root=$(cd "$here/../.." && pwd)
+if [ $# -ge 4 ]; then
+    mkdir -p "$4"
+    work=$(cd "$4" && pwd)
+else
+    work=$(mktemp -d)
+    trap 'rm -rf "$work"' EXIT
+fi
+family=$(awk -v c="$config" '$1 == c { print $3 }' "$here/parts.txt")
+[ -n "$family" ] || { echo "synth.sh: no part for '$config' in parts.txt" >&2; exit 2; }
+arguments=$("$params" yosys "$config" | tr '\n' ' ')
+
+cd "$root/hw"
+dirs="-I$headers -Iinclude $(find rtl -type d | sed 's/^/-I/' | tr '\n' ' ')"
+{
+    echo "read_verilog -DSYNTHESIS $dirs $(find rtl -name '*.v' | sort | tr '\n' ' ')"
+    echo "chparam $arguments vta_top"
+    echo "synth_xilinx -family $family -top vta_top -noiopad"
+    echo "tee -q -o $work/stat.txt stat"
+} > "$work/synth.ys"
+if ! yosys -q -l "$work/yosys.log" -s "$work/synth.ys" > /dev/null 2> "$work/yosys.err"; then
+    tail -n 20 "$work/yosys.err" >&2
+    exit 1
+fi
+python3 "$here/table.py" "$config" "$here/parts.txt" "$work/stat.txt"

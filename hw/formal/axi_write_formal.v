@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// axi_write_formal -- vta_axi_write keeps the rules of AXI on its write channels, whatever client and memory do: offers stand
+// until taken, data come in as many beats as announced with WLAST at the last one, every burst is answered once, and
+// after a halt nothing is left on the bus.
+// prove: 9
+`default_nettype none
+
+module axi_write_formal (
+    input wire        clk,
+    input wire        halt_now,
+    input wire        cmd_valid,
+    input wire [1:0]  cmd_len,
+    input wire        data_valid,
+    input wire        ack_ready,
+    input wire        awready,
+    input wire        wready,
+    input wire        b_now
+);
+    reg rst = 1'b1;
+    always @(posedge clk) rst <= 1'b0;
+
+    reg  halt;
+    wire idle, cmd_ready, data_ready, ack, ack_err;
+    wire awvalid, wvalid, wlast, bready;
+    wire [31:0] awaddr;
+    wire [7:0]  awlen;
+    wire [63:0] wdata;
+    wire [7:0]  wstrb;
+    wire        bvalid;
+
+    vta_axi_write #(.LOG_BUS_BYTES(3), .ADDR_BITS(32), .LOG_FLIGHT(1)) dut (
+        .clk(clk), .rst(rst), .halt(halt), .idle(idle),
+        .cmd_valid(cmd_valid), .cmd_ready(cmd_ready), .cmd_addr(32'h1000), .cmd_len({6'd0, cmd_len}),
+        .data_valid(data_valid), .data_ready(data_ready), .data(62'd1), .data_strobe(8'hff),
+        .ack(ack), .ack_err(ack_err), .ack_ready(ack_ready),
+        .m_axi_awvalid(awvalid), .m_axi_awready(awready), .m_axi_awaddr(awaddr), .m_axi_awlen(awlen),
+        .m_axi_wvalid(wvalid), .m_axi_wready(wready), .m_axi_wdata(wdata), .m_axi_wstrb(wstrb), .m_axi_wlast(wlast),
+        .m_axi_bvalid(bvalid), .m_axi_bready(bready), .m_axi_bresp(2'b00)
+    );
+
+    // The bus as it has been: bursts announced, data of bursts completed, answers owed.
+    reg [1:0] announced, taken, finished, answered;
+    reg [1:0] lens [0:3];
+    reg [1:0] beat;
+    reg       was_aw, was_w, was_b, was_last;
+    reg [7:0] was_len;
+
+    wire aw = awvalid && awready;
+    wire w  = wvalid && wready;
+
+    // A memory answers bursts whose data and address it has taken, and its offer stands as well.
+    assign bvalid = was_b || (b_now && answered != finished && answered != taken);
+
+    always @(posedge clk) begin
+        if (rst) begin
+            {announced, taken, finished, answered, beat} <= 10'd0;
+            {was_aw, was_w, was_b} <= 3'd0;
+            halt <= 1'b0;
+        end else begin
+            halt <= halt || halt_now;
+            if (cmd_valid && cmd_ready) begin
+                lens[announced] <= cmd_len;
+                announced <= announced + 2'd1;
+            end
+            if (aw) taken <= taken + 2'd1;
+            if (w) begin
+                beat <= wlast ? 2'd0 : beat + 2'd1;
+                if (wlast) finished <= finished + 2'd1;
+            end
+            if (bvalid && bready) answered <= answered + 2'd1;
+            was_aw   <= awvalid && !awready;
+            was_w    <= wvalid && !wready;
+            was_b    <= bvalid && !bready;
+            was_len  <= awlen;
+            was_last <= wlast;
+        end
+    end
+
+    always @(posedge clk) begin
+        if (!rst) begin
+            assert (!was_aw || (awvalid && awlen == was_len));
+            assert (!was_w || (wvalid && wlast == was_last));
+            assert (!awvalid || (taken != announced && awlen == {6'd0, lens[taken]}));
+            assert (!wvalid || (finished != announced && wlast == (beat == lens[finished])));
+            assert (!idle || (taken == announced && finished == announced && answered == announced));
+            assert (!(halt && cmd_ready));
+            assert (!halt || !ack);
+        end
+    end
+endmodule
+
+`default_nettype wire

@@ -1,0 +1,48 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+#
+# prove.sh HEADERS [NAME ...]: proves the library blocks and the bus masters and slave with yosys-smtbmc and z3.
+#
+# Each NAME_formal.v says in a line "// prove: DEPTH [induction] [words]" how far it is unrolled from reset, whether its properties
+# are also inductive, which makes them hold forever, and whether the solver gets words instead of gates.
+set -eu
+headers=$1
+shift
+cd "$(dirname "$0")/.."
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+[ $# -gt 0 ] || set -- $(ls formal | sed -n 's/_formal\.v$//p')
+
+status=0
+for name in "$@"; do
+    plan=$(sed -n 's,^// prove: ,,p' "formal/${name}_formal.v")
+    depth=${plan%% *}
+    # Gates suit z3 better than words, but where sums are compared with sums.
+    gates="techmap; dffunmap; simplemap; abc -g AND,XOR,MUX; dffunmap; opt_clean;"
+    case $plan in
+    *words*) gates="dffunmap; opt -fast; dffunmap; opt_clean;" ;;
+    esac
+    yosys -q -p "read_verilog -formal -I$headers -Iinclude rtl/lib/*.v rtl/mem/*.v formal/${name}_formal.v;
+        prep -flatten -top ${name}_formal; memory_map; async2sync; opt -full; $gates
+        write_smt2 -wires $work/$name.smt2" > "$work/log" 2>&1 ||
+        { cat "$work/log"; echo "$name: yosys fails"; exit 1; }
+    if yosys-smtbmc -s z3 -t "$depth" --presat "$work/$name.smt2" > "$work/log" 2>&1; then
+        echo "$name: holds for $depth cycles from reset"
+    else
+        tail -n 30 "$work/log"
+        echo "$name: FAILS within $depth cycles from reset"
+        status=1
+        continue
+    fi
+    case $plan in
+    *induction*)
+        if yosys-smtbmc -s z3 -i -t "$depth" "$work/$name.smt2" > "$work/log" 2>&1; then
+            echo "$name: holds forever, by induction"
+        else
+            tail -n 30 "$work/log"
+            echo "$name: FAILS by induction"
+            status=1
+        fi ;;
+    esac
+done
+exit $status

@@ -1,0 +1,488 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// vta_alu -- the ALU pipeline: ALU and REQUANT, one tile a cycle, no bubble between instructions.
+//
+//   F   loop nest: the micro-op is read; a REQUANT begins with two steps of its own, which fetch bias and scale
+//   U   the micro-op arrives; its fields and the offsets are added and checked
+//   s0  the step waits here, and nowhere else; ACC is read
+//   s1  the operands arrive; parameters are latched
+//   s2 … s6  vta_alu_lane                   s7  write ACC and OUT
+//
+// Two tiles of one bank cannot be read in one cycle: such a step takes two, the source first. A step whose x was written
+// by the step just before takes it from there (a maximum over many tiles runs at full speed); other results that are
+// still on their way make a step wait.
+//
+// Contract: as vta_gemm. Reads may be refused (rd_ok low, combinational, for the ports asked for); nothing else is ever
+// refused: array_write_soon announces, seven cycles ahead, that the write ports are taken.
+`include "vta_assert.vh"
+`default_nettype none
+
+module vta_alu #(
+    parameter integer LOG_BATCH     = 0,
+    parameter integer LOG_BLOCK_IN  = 4,
+    parameter integer LOG_BLOCK_OUT = 4,
+    parameter integer LOG_UOP_DEPTH = 13,
+    parameter integer LOG_INP_DEPTH = 11,
+    parameter integer LOG_WGT_DEPTH = 10,
+    parameter integer LOG_ACC_DEPTH = 11,
+    parameter integer MAX_AI        = 11,
+    parameter integer LOG_BANK      = 2     // ACC banks, by the highest address bits
+) (
+    input  wire                     clk,
+    input  wire                     rst,
+
+    // The next instruction.
+    input  wire                     insn_valid,
+    output wire                     insn_ready,
+    input  wire [LOG_UOP_DEPTH-1:0] uop_begin,
+    input  wire [LOG_UOP_DEPTH-1:0] uop_last,
+    input  wire [13:0]              out_last,
+    input  wire [13:0]              in_last,
+    input  wire [LOG_ACC_DEPTH-1:0] dst_out,
+    input  wire [LOG_ACC_DEPTH-1:0] dst_in,
+    input  wire [LOG_ACC_DEPTH-1:0] src_out,
+    input  wire [LOG_ACC_DEPTH-1:0] src_in,
+    input  wire [LOG_ACC_DEPTH-1:0] dst_extent,
+    input  wire                     dst_over,
+    input  wire [MAX_AI-1:0]        src_extent,
+    input  wire                     src_over,
+    input  wire                     requant,
+    input  wire [2:0]               alu_op,
+    input  wire                     use_imm,
+    input  wire [15:0]              imm,
+    input  wire [7:0]               zero_point,
+    input  wire [7:0]               low,
+    input  wire [7:0]               high,
+    input  wire [5:0]               snap_array,
+    input  wire [5:0]               snap_load,
+
+    // Micro-ops; uop_ok: the port is free.
+    input  wire                     uop_ok,
+    output wire                     uop_rd,
+    output wire [LOG_UOP_DEPTH-1:0] uop_addr,
+    input  wire [31:0]              uop_data,
+    output wire                     fetching,
+    output wire [5:0]               fetched,
+    output wire [LOG_UOP_DEPTH-1:0] fetch_first,
+    output wire [LOG_UOP_DEPTH-1:0] fetch_last,
+
+    // Order.
+    output wire [5:0]               ask_array,
+    output wire [5:0]               ask_load,
+    output wire [LOG_ACC_DEPTH-1:0] ask_dst,        // what the step in s0 writes (a step that fetches parameters: reads)
+    output wire [LOG_ACC_DEPTH-1:0] ask_src,        // what it reads
+    input  wire                     must_wait,
+    output wire [5:0]               started,
+    output wire [5:0]               retired,
+    output wire                     running,
+    output wire                     run_known,
+    output wire [LOG_ACC_DEPTH-1:0] run_dst_first,
+    output wire [LOG_ACC_DEPTH-1:0] run_dst_last,
+    output wire [LOG_ACC_DEPTH-1:0] run_src_first,
+    output wire [LOG_ACC_DEPTH-1:0] run_src_last,
+    output wire                     run_pair_valid,
+    output wire [LOG_ACC_DEPTH-1:0] run_pair_first,
+    output wire [LOG_ACC_DEPTH-1:0] run_pair_last,
+    output wire                     drain_valid,
+    output wire [LOG_ACC_DEPTH-1:0] drain_first,
+    output wire [LOG_ACC_DEPTH-1:0] drain_last,
+    output wire                     done,
+    output wire                     error,
+
+    // ACC: read ports x and y; a step that asks for y asks for x, too.
+    input  wire                     array_write_soon,
+    output wire                     rd_x_en,
+    output wire [LOG_ACC_DEPTH-1:0] rd_x_addr,
+    input  wire [(32 << (LOG_BATCH + LOG_BLOCK_OUT)) - 1:0] rd_x_data,
+    output wire                     rd_y_en,
+    output wire [LOG_ACC_DEPTH-1:0] rd_y_addr,
+    input  wire [(32 << (LOG_BATCH + LOG_BLOCK_OUT)) - 1:0] rd_y_data,
+    output wire                     rd_fire,        // the read takes place
+    input  wire                     rd_ok,          // no port of the array is in the way
+    output wire                     wr_en,
+    output wire [LOG_ACC_DEPTH-1:0] wr_addr,
+    output wire [(32 << (LOG_BATCH + LOG_BLOCK_OUT)) - 1:0] wr_data,
+
+    output wire                     stat_alu,
+    output wire                     stat_requant
+);
+`include "vta_isa.vh"
+    localparam integer U = LOG_UOP_DEPTH;
+    localparam integer A = LOG_ACC_DEPTH;
+    localparam integer LANES = 1 << (LOG_BATCH + LOG_BLOCK_OUT);
+
+    // F: the nest.
+    wire         advance;
+    wire         nest_first;
+    wire         nest_last;
+    wire         nest_at_end;
+    wire [U-1:0] nest_uop;
+    wire [A-1:0] nest_dst;
+    wire [A-1:0] nest_src;
+    reg          f_valid_q;
+    reg [1:0]    f_pair_q;          // 2: the bias comes next, 1: the scale, 0: tiles
+    wire         fire      = f_valid_q && advance && uop_ok;
+    wire         fire_last = fire && nest_last && f_pair_q == 2'd0;
+
+    assign insn_ready = !f_valid_q || fire_last;
+    wire   load       = insn_valid && insn_ready;
+
+    // The waiver: the ALU has neither weights nor runs of micro-ops.
+    // verilator lint_off PINCONNECTEMPTY
+    vta_nest #(.UOP_BITS(U), .DST_BITS(A), .SRC_BITS(A), .WGT_BITS(1)) nest (
+        .clk(clk), .load(load), .step(fire && f_pair_q == 2'd0),
+        .uop_outer(1'b0), .uop_begin(uop_begin), .uop_last(uop_last), .out_last(out_last), .in_last(in_last),
+        .dst_out(dst_out), .dst_in(dst_in), .src_out(src_out), .src_in(src_in), .wgt_out(1'b0), .wgt_in(1'b0),
+        .uop(nest_uop), .dst(nest_dst), .src(nest_src), .wgt(), .at_begin(), .at_end(nest_at_end), .row_end(),
+        .first(nest_first), .last(nest_last), .range_begin(fetch_first), .range_last(fetch_last)
+    );
+    // verilator lint_on PINCONNECTEMPTY
+
+    // What holds for the whole instruction: operation, clip bounds and zero point, extents, snapshots.
+    localparam integer OP_BITS   = 1 + 3 + 1 + 16 + 24;
+    localparam integer HEAD_BITS = OP_BITS + (A + 1) + (MAX_AI + 1) + 12;
+    reg [HEAD_BITS-1:0] f_head_q;
+    reg                 f_requant_q;
+    reg [5:0]           fetched_q;
+
+    always @(posedge clk) begin
+        if (load) begin
+            f_requant_q <= requant;
+            f_head_q    <= {requant, alu_op, use_imm, imm, high, low, zero_point, dst_over, dst_extent, src_over,
+                            src_extent, snap_array, snap_load};
+        end
+    end
+
+    always @(posedge clk) begin
+        if (rst) begin
+            f_valid_q <= 1'b0;
+            fetched_q <= 6'd0;
+        end else if (load) begin
+            f_valid_q <= 1'b1;
+            fetched_q <= fetched_q + 6'd1;
+        end else if (fire_last) begin
+            f_valid_q <= 1'b0;
+        end
+    end
+
+    always @(posedge clk) begin
+        if (load) f_pair_q <= requant ? 2'd2 : 2'd0;
+        else if (fire && f_pair_q != 2'd0) f_pair_q <= f_pair_q - 2'd1;
+    end
+
+    assign uop_rd   = fire;
+    assign uop_addr = nest_uop;
+    assign fetching = f_valid_q;
+    assign fetched  = fetched_q;
+
+    // U: the micro-op and the sums.
+    reg                 u_valid_q;
+    reg                 u_first_q;
+    reg                 u_last_q;
+    reg                 u_at_end_q;
+    reg [1:0]           u_pair_q;
+    reg [A-1:0]         u_dst_q;
+    reg [A-1:0]         u_src_q;
+    reg [HEAD_BITS-1:0] u_head_q;
+
+    always @(posedge clk) begin
+        if (rst) u_valid_q <= 1'b0;
+        else if (advance) u_valid_q <= fire;
+    end
+
+    always @(posedge clk) begin
+        if (fire) begin
+            u_first_q  <= f_requant_q ? f_pair_q == 2'd2 : nest_first;
+            u_last_q   <= nest_last && f_pair_q == 2'd0;
+            u_at_end_q <= nest_at_end;
+            u_pair_q   <= f_pair_q;
+            u_dst_q    <= nest_dst;
+            u_src_q    <= nest_src;
+            u_head_q   <= f_head_q;
+        end
+    end
+
+    wire [OP_BITS-1:0] u_op;
+    wire               u_dst_over;
+    wire [A-1:0]       u_dst_ext;
+    wire               u_src_over;
+    wire [MAX_AI-1:0]  u_src_ext;
+    wire [11:0]        u_snaps;
+    assign {u_op, u_dst_over, u_dst_ext, u_src_over, u_src_ext, u_snaps} = u_head_q;
+    wire u_requant = u_op[OP_BITS-1];
+
+    wire [A-1:0]      uop_dst = uop_data[VTA_F_UOP_DST_LSB +: VTA_F_UOP_DST_WIDTH];
+    wire [MAX_AI-1:0] uop_src = uop_data[VTA_F_UOP_SRC_LSB +: VTA_F_UOP_SRC_WIDTH];
+    wire [32:0]       pair    = {uop_data >> VTA_F_UOP_AUX_LSB, 1'b0};
+
+    wire [A:0]        dst_end = {1'b0, uop_dst} + {1'b0, u_dst_ext};
+    wire [MAX_AI:0]   src_end = {1'b0, uop_src} + {1'b0, u_src_ext};
+    wire u_bad = u_dst_over || dst_end[A] || u_src_over || (src_end >> A) != 0 || (u_requant && (pair >> A) != 0);
+
+    wire [A-1:0] u_dst  = uop_dst + u_dst_q;
+    wire [A-1:0] u_src  = uop_src[A-1:0] + u_src_q;
+    wire [A-1:0] u_pair = pair[A-1:0] | {{(A-1){1'b0}}, u_pair_q == 2'd1};
+
+    // s0: the one place where a step waits.
+    reg               s0_valid_q;
+    reg               s0_bad_q;
+    reg               s0_last_q;
+    reg [1:0]         s0_pair_q;
+    reg [A-1:0]       s0_dst_q;
+    reg [A-1:0]       s0_src_q;
+    reg [OP_BITS-1:0] s0_op_q;
+    reg [11:0]        s0_snaps_q;
+    reg               s0_half_q;        // the source has been read, the destination is next
+
+    always @(posedge clk) begin
+        if (rst) begin
+            s0_valid_q <= 1'b0;
+            s0_bad_q   <= 1'b0;
+        end else if (advance) begin
+            s0_valid_q <= u_valid_q;
+            s0_bad_q   <= u_valid_q && u_bad;
+        end
+    end
+
+    always @(posedge clk) begin
+        if (advance && u_valid_q) begin
+            s0_last_q  <= u_last_q;
+            s0_pair_q  <= u_pair_q;
+            s0_dst_q   <= u_pair_q != 2'd0 ? u_pair : u_dst;
+            s0_src_q   <= u_pair_q != 2'd0 ? u_pair : u_src;
+            s0_op_q    <= u_op;
+            s0_snaps_q <= u_snaps;
+        end
+    end
+
+    wire        s0_requant;
+    wire [2:0]  s0_alu_op;
+    wire        s0_use_imm;
+    wire [15:0] s0_imm;
+    wire [23:0] s0_clip;
+    assign {s0_requant, s0_alu_op, s0_use_imm, s0_imm, s0_clip} = s0_op_q;
+
+    // What is on its way: valid and destination of s1 … s7.
+    reg [7:1]   writes_q;
+    reg [7*A-1:0] dst_q;        // s1 in the low bits
+    reg         s1_early_q;     // s1 holds an operation whose result is there in s2
+    reg         s1_split_q;
+    reg         s1_pair_bias_q;
+    reg         s1_pair_scale_q;
+    reg         s1_chain_q;
+    reg         s1_held_q;      // y is there already
+
+    wire s0_tile  = s0_pair_q == 2'd0;
+    wire s0_two   = s0_tile && !s0_requant && !s0_use_imm;      // x = ACC[dst], y = ACC[src]
+    wire s0_alike = s0_dst_q == s0_src_q;
+    wire s0_chain = s0_two && !s0_alike && writes_q[1] && s1_early_q && dst_q[A-1:0] == s0_dst_q;
+
+    reg dst_pending;
+    reg src_pending;
+    integer k;
+    always @* begin
+        dst_pending = 1'b0;
+        src_pending = 1'b0;
+        if (s0_valid_q) begin
+            for (k = 1; k <= 7; k = k + 1) begin
+                if (writes_q[k] && dst_q[A*(k-1) +: A] == s0_dst_q) dst_pending = 1'b1;
+                if (writes_q[k] && dst_q[A*(k-1) +: A] == s0_src_q) src_pending = 1'b1;
+            end
+        end
+    end
+
+    // With two tiles of one bank to be read, the source goes first; a chained x needs no read.
+    wire s0_one_bank = (s0_dst_q >> (A - LOG_BANK)) == (s0_src_q >> (A - LOG_BANK));
+    wire s0_split    = s0_two && !s0_alike && !s0_chain && s0_one_bank && !s0_half_q;
+    wire s0_need_src = !s0_half_q;
+    wire s0_need_dst = s0_two && !s0_chain && !s0_split;
+    wire s0_blocked  = (s0_need_src && src_pending) || (s0_need_dst && dst_pending)
+                    || (s0_tile && !s0_split && array_write_soon);
+    wire s0_move     = s0_valid_q && !s0_bad_q && !must_wait && !s0_blocked && rd_ok;
+    wire s0_go       = s0_move && !s0_split;
+
+    assign advance = !s0_valid_q || s0_go;
+
+    always @(posedge clk) begin
+        if (rst) s0_half_q <= 1'b0;
+        else if (s0_move) s0_half_q <= s0_split;
+    end
+
+    // Port y reads what becomes y, port x what becomes x.
+    wire s0_live     = s0_valid_q && !s0_bad_q;
+    assign rd_x_addr = s0_two ? s0_dst_q : s0_src_q;
+    assign rd_y_addr = s0_src_q;
+    assign rd_x_en   = s0_live && (!s0_two || s0_need_dst);
+    assign rd_y_en   = s0_live && s0_two && s0_need_src;
+    assign rd_fire   = s0_move;
+
+    assign {ask_array, ask_load} = s0_snaps_q;
+    assign ask_dst = s0_dst_q;
+    assign ask_src = s0_src_q;
+
+    // Which entries the instruction in s0 uses: complete once its last micro-op has passed.
+    reg          running_q;
+    reg          run_known_q;
+    reg [A-1:0]  run_dst_first_q, run_dst_last_q;
+    reg [A-1:0]  run_src_first_q, run_src_last_q;
+    reg          run_pair_valid_q;
+    reg [A-1:0]  run_pair_q;
+    reg          drain_valid_q;
+    reg [A-1:0]  drain_first_q, drain_last_q;
+    reg [5:0]    started_q;
+    reg [5:0]    retired_q;
+    reg [7:1]    last_q;
+    wire         retire = last_q[7];
+
+    wire enter       = advance && u_valid_q;
+    wire enter_first = enter && u_first_q;
+    wire leave       = s0_go && s0_last_q;
+    wire [5:0] in_drain = started_q - retired_q - {5'd0, running_q};
+
+    always @(posedge clk) begin
+        if (rst) begin
+            running_q     <= 1'b0;
+            run_known_q   <= 1'b0;
+            started_q     <= 6'd0;
+            retired_q     <= 6'd0;
+            drain_valid_q <= 1'b0;
+        end else begin
+            if (enter_first) running_q <= 1'b1;
+            else if (leave)  running_q <= 1'b0;
+            if (enter) run_known_q <= u_at_end_q || (!u_first_q && run_known_q);
+            if (enter_first) started_q <= started_q + 6'd1;
+            if (retire)      retired_q <= retired_q + 6'd1;
+            if (leave) drain_valid_q <= 1'b1;
+            else if (in_drain == {5'd0, retire}) drain_valid_q <= 1'b0;
+        end
+    end
+
+    wire [A-1:0] u_dst_end = dst_end[A-1:0];
+    wire [A-1:0] u_src_end = src_end[A-1:0];
+    always @(posedge clk) begin
+        if (enter) begin
+            if (u_first_q || uop_dst < run_dst_first_q)          run_dst_first_q <= uop_dst;
+            if (u_first_q || u_dst_end > run_dst_last_q)         run_dst_last_q  <= u_dst_end;
+            if (u_first_q || uop_src[A-1:0] < run_src_first_q)   run_src_first_q <= uop_src[A-1:0];
+            if (u_first_q || u_src_end > run_src_last_q)         run_src_last_q  <= u_src_end;
+            if (u_first_q) run_pair_valid_q <= u_requant;
+            if (u_first_q) run_pair_q       <= u_pair;
+        end
+        if (leave) begin
+            if (!drain_valid_q || run_dst_first_q < drain_first_q) drain_first_q <= run_dst_first_q;
+            if (!drain_valid_q || run_dst_last_q > drain_last_q)   drain_last_q  <= run_dst_last_q;
+        end
+    end
+
+    assign started        = started_q;
+    assign retired        = retired_q;
+    assign running        = running_q;
+    assign run_known      = run_known_q;
+    assign run_dst_first  = run_dst_first_q;
+    assign run_dst_last   = run_dst_last_q;
+    assign run_src_first  = run_src_first_q;
+    assign run_src_last   = run_src_last_q;
+    assign run_pair_valid = run_pair_valid_q;
+    assign run_pair_first = run_pair_q;
+    assign run_pair_last  = run_pair_q | {{(A-1){1'b0}}, 1'b1};
+    assign drain_valid    = drain_valid_q;
+    assign drain_first    = drain_first_q;
+    assign drain_last     = drain_last_q;
+
+    // s1 … s7: what each step carries along.
+    reg        s1_requant_q, s2_requant_q, s3_requant_q, s4_requant_q, s5_requant_q, s6_requant_q;
+    reg [2:0]  s1_alu_op_q, s2_alu_op_q;
+    reg        s1_use_imm_q;
+    reg [15:0] s1_imm_q;
+    reg [23:0] s1_clip_q, s2_clip_q, s3_clip_q, s4_clip_q, s5_clip_q, s6_clip_q;
+
+    always @(posedge clk) begin
+        if (rst) begin
+            writes_q        <= 7'd0;
+            last_q          <= 7'd0;
+            s1_split_q      <= 1'b0;
+            s1_pair_bias_q  <= 1'b0;
+            s1_pair_scale_q <= 1'b0;
+        end else begin
+            writes_q        <= {writes_q[6:1], s0_go && s0_tile};
+            last_q          <= {last_q[6:1], leave};
+            s1_split_q      <= s0_move && s0_split;
+            s1_pair_bias_q  <= s0_go && s0_pair_q == 2'd2;
+            s1_pair_scale_q <= s0_go && s0_pair_q == 2'd1;
+        end
+    end
+
+    always @(posedge clk) begin
+        if (s0_go || writes_q != 7'd0) dst_q <= {dst_q[6*A-1:0], s0_dst_q};
+        if (s0_move) begin
+            s1_early_q    <= !s0_requant && s0_alu_op != VTA_ALU_MUL && s0_alu_op != VTA_ALU_SHR;
+            s1_chain_q    <= s0_chain;
+            s1_held_q     <= s0_half_q;
+            s1_requant_q  <= s0_requant;
+            s1_alu_op_q   <= s0_alu_op;
+            s1_use_imm_q  <= s0_use_imm;
+            s1_imm_q      <= s0_imm;
+            s1_clip_q     <= s0_clip;
+        end
+        if (writes_q != 7'd0) begin
+            s2_alu_op_q  <= s1_alu_op_q;
+            {s2_requant_q, s3_requant_q, s4_requant_q, s5_requant_q, s6_requant_q} <=
+                {s1_requant_q, s2_requant_q, s3_requant_q, s4_requant_q, s5_requant_q};
+            s2_clip_q <= s1_clip_q;
+            s3_clip_q <= s2_clip_q;
+            s4_clip_q <= s3_clip_q;
+            s5_clip_q <= s4_clip_q;
+            s6_clip_q <= s5_clip_q;
+        end
+    end
+
+    // s1: the operands.
+    reg  [32*LANES-1:0] bias_q;
+    reg  [30*LANES-1:0] scale_q;
+    reg  [32*LANES-1:0] x_q;
+    reg  [32*LANES-1:0] y_q;
+    wire [32*LANES-1:0] early;
+
+    integer n;
+    always @(posedge clk) begin
+        if (s1_pair_bias_q) bias_q <= rd_x_data;
+        if (s1_pair_scale_q) begin
+            for (n = 0; n < LANES; n = n + 1) scale_q[30*n +: 30] <= rd_x_data[32*n +: 30];
+        end
+    end
+
+    // The source of a split step waits in y_q for its destination.
+    always @(posedge clk) begin
+        if (writes_q[1]) x_q <= s1_chain_q ? early : rd_x_data;
+        if ((writes_q[1] && !s1_held_q) || s1_split_q) begin
+            y_q <= s1_use_imm_q ? {LANES{{16{s1_imm_q[15]}}, s1_imm_q}} : rd_y_data;
+        end
+    end
+
+    genvar g;
+    generate
+        for (g = 0; g < LANES; g = g + 1) begin : lane
+            vta_alu_lane #(
+                .LOG_BATCH(LOG_BATCH), .LOG_BLOCK_IN(LOG_BLOCK_IN), .LOG_BLOCK_OUT(LOG_BLOCK_OUT),
+                .LOG_UOP_DEPTH(LOG_UOP_DEPTH), .LOG_INP_DEPTH(LOG_INP_DEPTH), .LOG_WGT_DEPTH(LOG_WGT_DEPTH),
+                .LOG_ACC_DEPTH(LOG_ACC_DEPTH)
+            ) unit (
+                .clk(clk), .en2(writes_q[2]), .en3(writes_q[3]), .en4(writes_q[4]), .en5(writes_q[5]), .en6(writes_q[6]),
+                .s2_requant(s2_requant_q), .s2_op(s2_alu_op_q), .x(x_q[32*g +: 32]), .y(y_q[32*g +: 32]),
+                .bias(bias_q[32*g +: 32]), .scale(scale_q[30*g +: 30]), .early(early[32*g +: 32]),
+                .s5_requant(s5_requant_q), .s6_requant(s6_requant_q), .s6_zero_point(s6_clip_q[7:0]),
+                .s6_low(s6_clip_q[15:8]), .s6_high(s6_clip_q[23:16]), .result(wr_data[32*g +: 32])
+            );
+        end
+    endgenerate
+
+    assign wr_en   = writes_q[7];
+    assign wr_addr = dst_q[6*A +: A];
+    assign done    = retire;
+    assign error   = s0_bad_q && in_drain == 6'd0;
+
+    assign stat_alu     = s0_go && s0_tile && !s0_requant;
+    assign stat_requant = s0_go && s0_tile && s0_requant;
+endmodule
+
+`default_nettype wire

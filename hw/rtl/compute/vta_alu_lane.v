@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// vta_alu_lane -- one lane of ALU and REQUANT: a multiplier with what goes before and after it.
+//
+//   s2   v = x + bias, or the result of a simple operation, and what it is multiplied by: 1 for a simple one, a power of
+//        two for a shift (to the right: x·2^(16−n), of which the upper bits are taken; 16 places are a matter of wiring)
+//   s3   v · factor, 33 × 24 bits in two DSP48
+//   s4   the product is put together
+//   s5   REQUANT: shift to the right by multiples of 4
+//   s6   by the rest, round half to even, zero point, clip
+//
+// Contract: en2 … en6 say which stages hold something. x, y with the step in s2; `early` is the result of a simple
+// operation (not MUL, SHR) already there; `result` holds after s6. y carries the factor of MUL: its low 24 bits go to
+// the multiplier, its high 8 reach the low 32 bits of the product through a small one.
+`default_nettype none
+
+module vta_alu_lane #(
+    parameter integer LOG_BATCH     = 0,    // these for vta_isa.vh
+    parameter integer LOG_BLOCK_IN  = 4,
+    parameter integer LOG_BLOCK_OUT = 4,
+    parameter integer LOG_UOP_DEPTH = 13,
+    parameter integer LOG_INP_DEPTH = 11,
+    parameter integer LOG_WGT_DEPTH = 10,
+    parameter integer LOG_ACC_DEPTH = 11
+) (
+    input  wire        clk,
+    input  wire        en2,
+    input  wire        en3,
+    input  wire        en4,
+    input  wire        en5,
+    input  wire        en6,
+
+    input  wire        s2_requant,
+    input  wire [2:0]  s2_op,
+    input  wire [31:0] x,
+    input  wire [31:0] y,
+    input  wire [31:0] bias,
+    input  wire [29:0] scale,
+    output wire [31:0] early,
+
+    input  wire        s5_requant,
+    input  wire        s6_requant,
+    input  wire [7:0]  s6_zero_point,
+    input  wire [7:0]  s6_low,
+    input  wire [7:0]  s6_high,
+    output wire [31:0] result
+);
+`include "vta_isa.vh"
+
+    // The arithmetic of each stage stands in functions, so that a simulator does none of it for a stage that is empty.
+
+    // s2. What a shift moves by: −31 … 31.
+    function [4:0] amount_of(input [31:0] by);
+        if (by[31]) amount_of = by[31:5] == {27{1'b1}} && by[4:0] != 5'd0 ? -by[4:0] : 5'd31;
+        else        amount_of = by[31:5] == 27'd0 ? by[4:0] : 5'd31;
+    endfunction
+
+    function [31:0] by_16(input [31:0] a, input left, input far);
+        by_16 = !far ? a : left ? {a[15:0], 16'd0} : {{16{a[31]}}, a[31:16]};
+    endfunction
+
+    // The sum of x and y has 33 bits: its top bit tells whether x < −y.
+    localparam [1:0] TAKE_X = 2'd0, TAKE_Y = 2'd1, TAKE_MINUS = 2'd2, TAKE_SUM = 2'd3;
+
+    function [1:0] choice(input [2:0] op, input less, input y_negative, input sum_negative);
+        case (op)
+        VTA_ALU_MIN:  choice = less ? TAKE_X : TAKE_Y;
+        VTA_ALU_MAX:  choice = less ? TAKE_Y : TAKE_X;
+        VTA_ALU_ADD:  choice = TAKE_SUM;
+        VTA_ALU_CLIP: choice = y_negative || (less && sum_negative) ? TAKE_MINUS : less ? TAKE_X : TAKE_Y;
+        VTA_ALU_MOV:  choice = TAKE_Y;
+        default:      choice = TAKE_X;
+        endcase
+    endfunction
+
+    function [31:0] taken(input [1:0] take, input [31:0] a, input [31:0] b, input [31:0] sum);
+        case (take)
+        TAKE_X:     taken = a;
+        TAKE_Y:     taken = b;
+        TAKE_MINUS: taken = -b;
+        default:    taken = sum;
+        endcase
+    endfunction
+
+    // Nobody looks at these while the stage is empty.
+    reg [32:0] sum;
+    reg [4:0]  shift;
+    reg [31:0] simple;
+    always @* begin
+        sum    = {33{1'bx}};
+        shift  = {5{1'bx}};
+        simple = {32{1'bx}};
+        if (en2) begin
+            sum    = {x[31], x} + (s2_requant ? {bias[31], bias} : {y[31], y});
+            shift  = amount_of(y);
+            simple = taken(choice(s2_op, $signed(x) < $signed(y), y[31], sum[32]),
+                           by_16(x, y[31], s2_op == VTA_ALU_SHR && shift[4]), y, sum[31:0]);
+        end
+    end
+    assign early = simple;
+
+    reg [32:0] s3_v_q;
+    reg [23:0] s3_factor_q;
+    reg [7:0]  s3_top_q;
+    reg [5:0]  s3_shift_q;
+    reg        s3_right_q;
+    always @(posedge clk) begin
+        if (en2) begin
+            s3_v_q <= s2_requant ? sum : {simple[31], simple};
+            if (s2_requant)                s3_factor_q <= scale[23:0];
+            else if (s2_op == VTA_ALU_MUL) s3_factor_q <= y[23:0];
+            else if (s2_op == VTA_ALU_SHR) s3_factor_q <= 24'd1 << (y[31] ? {1'b0, shift[3:0]} : 5'd16 - {1'b0, shift[3:0]});
+            else                           s3_factor_q <= 24'd1;
+            s3_top_q   <= s2_op == VTA_ALU_MUL ? y[31:24] : 8'd0;
+            s3_right_q <= s2_op == VTA_ALU_SHR && !y[31];
+            s3_shift_q <= scale[29:24];
+        end
+    end
+
+    // s3. v = high · 2^17 + low.
+    reg [40:0]  s4_low_q;
+    reg [39:0]  s4_high_q;
+    reg [7:0]   s4_top_q;
+    reg [5:0]   s4_shift_q;
+    reg         s4_right_q;
+
+    function [40:0] low_product(input [16:0] low, input [23:0] by);
+        // The waiver: the top bits repeat the sign, 0.
+        // verilator lint_off UNUSEDSIGNAL
+        reg signed [42:0] product;
+        // verilator lint_on UNUSEDSIGNAL
+        reg signed [17:0] a;
+        reg signed [24:0] b;
+        begin
+            a = {1'b0, low};
+            b = {1'b0, by};
+            product = a * b;
+            low_product = product[40:0];
+        end
+    endfunction
+
+    function [39:0] high_product(input [15:0] high, input [23:0] by);
+        // The waiver: the top bit repeats the sign.
+        // verilator lint_off UNUSEDSIGNAL
+        reg signed [40:0] product;
+        // verilator lint_on UNUSEDSIGNAL
+        reg signed [15:0] a;
+        reg signed [24:0] b;
+        begin
+            a = high;
+            b = {1'b0, by};
+            product = a * b;
+            high_product = product[39:0];
+        end
+    endfunction
+
+    always @(posedge clk) begin
+        if (en3) begin
+            s4_low_q   <= low_product(s3_v_q[16:0], s3_factor_q);
+            s4_high_q  <= high_product(s3_v_q[32:17], s3_factor_q);
+            s4_top_q   <= s3_v_q[7:0] * s3_top_q;
+            s4_shift_q <= s3_shift_q;
+            s4_right_q <= s3_right_q;
+        end
+    end
+
+    // s4
+    reg [56:0] s5_product_q;
+    reg [7:0]  s5_top_q;
+    reg [5:0]  s5_shift_q;
+    reg        s5_right_q;
+    always @(posedge clk) begin
+        if (en4) begin
+            s5_product_q <= {s4_high_q + {16'd0, s4_low_q[40:17]}, s4_low_q[16:0]};
+            s5_top_q     <= s4_top_q;
+            s5_shift_q   <= s4_shift_q;
+            s5_right_q   <= s4_right_q;
+        end
+    end
+
+    // s5. The product gets one more bit below, so that the bit under the binary point survives. 26 bits of it, then 14, are
+    // enough to tell whether 10 bits hold the quotient: `over` says that bits unlike the sign fell off on the left,
+    // `sticky` that ones fell off on the right.
+    function [27:0] shift_coarse(input [56:0] product, input [1:0] by);
+        reg        sign;
+        reg [73:0] full;
+        begin
+            sign = product[56];
+            full = {{16{sign}}, product, 1'b0};
+            case (by)
+            2'd0:    shift_coarse = {full[57:26] != {32{sign}}, 1'b0, full[25:0]};
+            2'd1:    shift_coarse = {full[57:42] != {16{sign}}, full[15:0] != 16'd0, full[41:16]};
+            2'd2:    shift_coarse = {1'b0, full[31:0] != 32'd0, full[57:32]};
+            default: shift_coarse = {1'b0, full[47:0] != 48'd0, full[73:48]};
+            endcase
+        end
+    endfunction
+
+    function [15:0] shift_fine(input [27:0] in, input sign, input [1:0] by);
+        reg sticky;
+        reg over;
+        begin
+            {over, sticky} = in[27:26];
+            case (by)
+            2'd0:    shift_fine = {over || in[25:14] != {12{sign}}, sticky, in[13:0]};
+            2'd1:    shift_fine = {over || in[25:18] != {8{sign}}, sticky || in[3:0] != 4'd0, in[17:4]};
+            2'd2:    shift_fine = {over || in[25:22] != {4{sign}}, sticky || in[7:0] != 8'd0, in[21:8]};
+            default: shift_fine = {over, sticky || in[11:0] != 12'd0, in[25:12]};
+            endcase
+        end
+    endfunction
+
+    // REQUANT: the sign, the rest of the shift, over, sticky, 14 bits; else the 32 bits of the product that count.
+    reg [31:0] s6_q;
+    always @(posedge clk) begin
+        if (en5) begin
+            if (s5_requant) begin
+                s6_q <= {13'd0, s5_product_q[56], s5_shift_q[1:0],
+                         shift_fine(shift_coarse(s5_product_q, s5_shift_q[5:4]), s5_product_q[56], s5_shift_q[3:2])};
+            end else if (s5_right_q) begin
+                s6_q <= s5_product_q[47:16];
+            end else begin
+                s6_q <= {s5_product_q[31:24] + s5_top_q, s5_product_q[23:0]};
+            end
+        end
+    end
+
+    // s6. Quotient and the bit below; round; add the zero point; clip.
+    function [12:0] shift_last(input [15:0] in, input sign, input [1:0] by);
+        reg sticky;
+        reg over;
+        begin
+            {over, sticky} = in[15:14];
+            case (by)
+            2'd0:    shift_last = {over || in[13:10] != {4{sign}}, sticky, in[10:0]};
+            2'd1:    shift_last = {over || in[13:11] != {3{sign}}, sticky || in[0], in[11:1]};
+            2'd2:    shift_last = {over || in[13:12] != {2{sign}}, sticky || in[1:0] != 2'd0, in[12:2]};
+            default: shift_last = {over || in[13] != sign, sticky || in[2:0] != 3'd0, in[13:3]};
+            endcase
+        end
+    endfunction
+
+    function [7:0] narrow(input [18:0] in, input [7:0] zero_point, input [7:0] low, input [7:0] high);
+        reg               over;
+        reg               sticky;
+        reg        [10:0] last;
+        reg               up;
+        reg signed [11:0] moved;
+        reg signed [11:0] floor;
+        reg signed [11:0] ceiling;
+        begin
+            {over, sticky, last} = shift_last(in[15:0], in[18], in[17:16]);
+            up      = last[0] && (sticky || last[1]);
+            moved   = {{2{last[10]}}, last[10:1]} + {{4{zero_point[7]}}, zero_point} + {11'd0, up};
+            floor   = {{4{low[7]}}, low};
+            ceiling = {{4{high[7]}}, high};
+            if (over) narrow = in[18] ? low : high;
+            else      narrow = moved < floor ? low : moved > ceiling ? high : moved[7:0];
+        end
+    endfunction
+
+    reg [31:0] result_q;
+    always @(posedge clk) begin
+        if (en6) result_q <= s6_requant ? sign_extend(narrow(s6_q[18:0], s6_zero_point, s6_low, s6_high)) : s6_q;
+    end
+
+    function [31:0] sign_extend(input [7:0] in);
+        sign_extend = {{24{in[7]}}, in};
+    endfunction
+
+    assign result = result_q;
+endmodule
+
+`default_nettype wire

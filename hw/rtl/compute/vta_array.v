@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// vta_array -- the multipliers: for each output lane the sum of its products, one GEMM step or one group of depthwise
+// taps a cycle.
+//
+// Contract: operands with `en`, sums four cycles later; the last sums stay. GEMM: sum[b][o] = Σ_i x[b][i]·w[o][i].
+// With `depthwise`: sum[b][o] = Σ_t dw_x[t][b][o]·dw_w[t][o] for lanes o < LANES, 0 for the others; the products use the
+// multipliers of weight rows 0, 2 and 4. There are two forms, one to build and one that is fast to simulate;
+// vta_array_tb compares them.
+`default_nettype none
+
+module vta_array #(
+    parameter integer LOG_BATCH     = 0,
+    parameter integer LOG_BLOCK_IN  = 4,
+    parameter integer LOG_BLOCK_OUT = 4,
+    parameter integer TAPS          = 3,    // depthwise taps a cycle
+    parameter integer LANES         = 16    // min(block_in, block_out)
+) (
+    input  wire                                               clk,
+    input  wire                                               en,
+    input  wire                                               depthwise,
+    input  wire [(8 << (LOG_BATCH + LOG_BLOCK_IN)) - 1:0]     x,
+    input  wire [(8 << (LOG_BLOCK_IN + LOG_BLOCK_OUT)) - 1:0] w,
+    input  wire [8*TAPS*LANES*(1 << LOG_BATCH) - 1:0]         dw_x,
+    input  wire [8*TAPS*LANES - 1:0]                          dw_w,
+    output wire [(32 << (LOG_BATCH + LOG_BLOCK_OUT)) - 1:0]   sum
+);
+`ifdef SYNTHESIS
+    vta_array_dsp #(
+        .LOG_BATCH(LOG_BATCH), .LOG_BLOCK_IN(LOG_BLOCK_IN), .LOG_BLOCK_OUT(LOG_BLOCK_OUT), .TAPS(TAPS), .LANES(LANES)
+    ) form (
+        .clk(clk), .en(en), .depthwise(depthwise), .x(x), .w(w), .dw_x(dw_x), .dw_w(dw_w), .sum(sum)
+    );
+`else
+    vta_array_loops #(
+        .LOG_BATCH(LOG_BATCH), .LOG_BLOCK_IN(LOG_BLOCK_IN), .LOG_BLOCK_OUT(LOG_BLOCK_OUT), .TAPS(TAPS), .LANES(LANES)
+    ) form (
+        .clk(clk), .en(en), .depthwise(depthwise), .x(x), .w(w), .dw_x(dw_x), .dw_w(dw_w), .sum(sum)
+    );
+`endif
+endmodule
+
+`default_nettype wire

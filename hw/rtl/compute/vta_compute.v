@@ -1,0 +1,540 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// vta_compute -- the compute unit: GEMM, DEPTHWISE, ALU, REQUANT, LOAD of UOP, ACC and ACC8, FINISH.
+//
+// Instructions are decoded and issued in order, at most one a cycle, their tokens taken at issue, into one of three
+// pipelines: the array (vta_gemm), the ALU (vta_alu), the loads (vta_compute_load). These run side by side. What keeps
+// that invisible: each instruction remembers how many had been issued to the other pipelines before it (its snapshots);
+// each pipeline tells which ACC entries, and which micro-ops, its instructions in work may touch; an access waits while
+// an older instruction elsewhere may touch the same entry (vta_guard, vta_load_guard). An older one never waits for a
+// younger one, so all of them end. Instructions retire in order; their tokens are given then, and errors come up then.
+//
+// Contract: the ports of the load engine, of the scratchpads next door and of the token counters as in vta_top. The unit
+// stops for good after err_valid, until reset.
+`include "vta_assert.vh"
+`default_nettype none
+
+module vta_compute #(
+    parameter integer LOG_BATCH     = 0,
+    parameter integer LOG_BLOCK_IN  = 4,
+    parameter integer LOG_BLOCK_OUT = 4,
+    parameter integer LOG_UOP_DEPTH = 13,
+    parameter integer LOG_INP_DEPTH = 11,
+    parameter integer LOG_WGT_DEPTH = 10,
+    parameter integer LOG_ACC_DEPTH = 11,
+    parameter integer LOG_BUS_BYTES = 3,
+    parameter integer ADDR_BITS     = 40
+) (
+    input  wire         clk,
+    input  wire         rst,
+
+    input  wire         insn_valid,
+    output wire         insn_ready,
+    input  wire [127:0] insn_data,
+    input  wire [31:0]  insn_index,
+
+    input  wire         l2c_avail,
+    output wire         l2c_pop,
+    input  wire         s2c_avail,
+    output wire         s2c_pop,
+    input  wire         c2l_room,
+    output wire         c2l_push,
+    input  wire         c2s_room,
+    output wire         c2s_push,
+
+    input  wire [8*ADDR_BITS-1:0] bases,
+
+    output wire                 rd_cmd_valid,
+    input  wire                 rd_cmd_ready,
+    output wire [ADDR_BITS-1:0] rd_cmd_addr,
+    output wire [7:0]           rd_cmd_len,
+    input  wire                 rd_data_valid,
+    output wire                 rd_data_ready,
+    input  wire [(8<<LOG_BUS_BYTES)-1:0] rd_data,
+    input  wire                 rd_last,
+    input  wire                 rd_err,
+
+    output wire                     inp_rd_en,
+    output wire [LOG_INP_DEPTH-1:0] inp_rd_addr,
+    input  wire [(8<<(LOG_BATCH+LOG_BLOCK_IN))-1:0] inp_rd_data,
+    output wire                     wgt_rd_en,
+    output wire [LOG_WGT_DEPTH-1:0] wgt_rd_addr,
+    input  wire [(8<<(LOG_BLOCK_IN+LOG_BLOCK_OUT))-1:0] wgt_rd_data,
+    output wire                     out_wr_en,
+    output wire [LOG_ACC_DEPTH-1:0] out_wr_addr,
+    output wire [(8<<(LOG_BATCH+LOG_BLOCK_OUT))-1:0] out_wr_data,
+
+    output wire         finish,
+    input  wire         ls_idle,
+    output wire         err_valid,
+    output wire [7:0]   err_code,
+    output wire [31:0]  err_index,
+
+    // The instruction that is next to be issued, for reports.
+    output wire         head_valid,
+    output wire [31:0]  head_index,
+    output wire         stat_busy,
+    output wire         stat_token,
+    output wire         stat_room,      // the oldest instruction is done and waits for room for its tokens
+    output wire         stat_mem,
+    output wire         stat_issue,
+    output wire         stat_retire,
+    output wire         stat_gemm,
+    output wire         stat_depthwise,
+    output wire         stat_alu,
+    output wire         stat_requant,
+    output wire         stat_rd_en,
+    output wire [2:0]   stat_rd_mem,
+    output wire [6:0]   stat_rd_bytes
+);
+`include "vta_isa.vh"
+    localparam integer U = LOG_UOP_DEPTH;
+    localparam integer I = LOG_INP_DEPTH;
+    localparam integer W = LOG_WGT_DEPTH;
+    localparam integer A = LOG_ACC_DEPTH;
+    localparam integer MAX_AI      = VTA_LOG_MAX_AI;
+    localparam integer SRC_BITS    = I > 11 ? I : 11;
+    localparam integer LOG_LANES   = LOG_BATCH + LOG_BLOCK_OUT;
+    localparam integer ACC_BITS    = 32 << LOG_LANES;
+    localparam integer LOG_STROBES = LOG_LANES + 2 > LOG_BUS_BYTES ? LOG_LANES + 2 - LOG_BUS_BYTES : 0;
+    localparam integer STROBES     = 1 << LOG_STROBES;
+    localparam integer LOG_BANK    = A > 3 ? 2 : A > 1 ? 1 : 0;   // ACC banks
+    localparam integer LOG_ENTRIES = 2;                           // LOADs in work
+    localparam integer ENTRIES     = 1 << LOG_ENTRIES;
+
+    // Decode: two decoders in step.
+    wire               d_valid;
+    wire               d_move;
+    wire               issue;
+    wire [7:0]         mem_error;
+    wire [2:0]         d_mem;
+    wire [12:0]        d_sram;
+    wire [ADDR_BITS:0] d_addr;
+    wire [15:0]        d_stride;
+    wire [13:0]        d_x;
+    wire [13:0]        d_y;
+    wire [15:0]        d_pads;
+    wire [7:0]         d_pad;
+    wire [13:0]        d_elems;
+    wire [13:0]        d_entries;
+
+    assign insn_ready = d_move;
+
+    vta_mem_decode #(
+        .LOG_BATCH(LOG_BATCH), .LOG_BLOCK_IN(LOG_BLOCK_IN), .LOG_BLOCK_OUT(LOG_BLOCK_OUT),
+        .LOG_UOP_DEPTH(U), .LOG_INP_DEPTH(I), .LOG_WGT_DEPTH(W), .LOG_ACC_DEPTH(A), .ADDR_BITS(ADDR_BITS)
+    ) mem_decode (
+        .clk(clk), .rst(rst), .in_valid(insn_valid), .in_ready(d_move), .in_insn(insn_data), .bases(bases),
+        .out_valid(d_valid), .out_ready(issue), .out_error(mem_error), .out_mem(d_mem), .out_sram(d_sram),
+        .out_addr(d_addr), .out_stride(d_stride), .out_x(d_x), .out_y(d_y), .out_y_pad_0(d_pads[3:0]),
+        .out_y_pad_1(d_pads[7:4]), .out_x_pad_0(d_pads[11:8]), .out_x_pad_1(d_pads[15:12]), .out_pad(d_pad),
+        .out_elems(d_elems), .out_entries(d_entries)
+    );
+
+    wire [31:0]       d_index;
+    wire [7:0]        nest_error;
+    wire              d_pop_prev, d_pop_next, d_push_prev, d_push_next;
+    wire              d_load, d_finish, d_array, d_alu, d_empty;
+    wire [U-1:0]      d_uop_begin, d_uop_last;
+    wire [13:0]       d_out_last, d_in_last;
+    wire [A-1:0]      d_dst_out, d_dst_in;
+    wire [MAX_AI-1:0] d_src_out, d_src_in;
+    wire [W-1:0]      d_wgt_out, d_wgt_in;
+    wire [A-1:0]      d_dst_extent;
+    wire [MAX_AI-1:0] d_src_extent;
+    wire [W-1:0]      d_wgt_extent;
+    wire              d_dst_over, d_src_over, d_wgt_over;
+    wire              d_depthwise, d_init, d_clear, d_no_mac, d_group;
+    wire [3:0]        d_taps_x, d_taps_y;
+    wire [1:0]        d_reuse;
+    wire [2:0]        d_col_step;
+    wire [7:0]        d_row_step;
+    wire              d_requant, d_use_imm;
+    wire [2:0]        d_alu_op;
+    wire [15:0]       d_imm;
+    wire [7:0]        d_zero_point, d_low, d_high;
+
+    vta_decode #(
+        .LOG_BATCH(LOG_BATCH), .LOG_BLOCK_IN(LOG_BLOCK_IN), .LOG_BLOCK_OUT(LOG_BLOCK_OUT),
+        .LOG_UOP_DEPTH(U), .LOG_INP_DEPTH(I), .LOG_WGT_DEPTH(W), .LOG_ACC_DEPTH(A), .SRC_BITS(SRC_BITS), .MAX_AI(MAX_AI)
+    ) decode (
+        .clk(clk), .move(d_move), .insn_valid(insn_valid), .insn(insn_data), .insn_index(insn_index),
+        .index(d_index), .error(nest_error), .pop_prev(d_pop_prev), .pop_next(d_pop_next), .push_prev(d_push_prev),
+        .push_next(d_push_next), .is_load(d_load), .is_finish(d_finish), .is_array(d_array), .is_alu(d_alu),
+        .empty(d_empty), .uop_begin(d_uop_begin), .uop_last(d_uop_last), .out_last(d_out_last), .in_last(d_in_last),
+        .dst_out(d_dst_out), .dst_in(d_dst_in), .src_out(d_src_out), .src_in(d_src_in), .wgt_out(d_wgt_out),
+        .wgt_in(d_wgt_in), .dst_extent(d_dst_extent), .dst_over(d_dst_over), .src_extent(d_src_extent),
+        .src_over(d_src_over), .wgt_extent(d_wgt_extent), .wgt_over(d_wgt_over), .depthwise(d_depthwise), .init(d_init),
+        .clear(d_clear), .no_mac(d_no_mac), .group(d_group), .taps_x(d_taps_x), .taps_y(d_taps_y), .reuse(d_reuse),
+        .col_step(d_col_step), .row_step(d_row_step), .requant(d_requant), .alu_op(d_alu_op), .use_imm(d_use_imm),
+        .imm(d_imm), .zero_point(d_zero_point), .low(d_low), .high(d_high)
+    );
+
+    // Issue. What has nothing to do in a pipeline (errors, FINISH, empty nests and loads) goes to the order queue alone.
+    localparam [1:0] NONE = 2'd0, ARRAY = 2'd1, ALU = 2'd2, LOADS = 2'd3;
+
+    wire [7:0] d_error  = nest_error != VTA_ERROR_NONE ? nest_error : d_load ? mem_error : VTA_ERROR_NONE;
+    wire       d_idle   = d_error != VTA_ERROR_NONE || d_finish || d_empty || (d_load && d_entries == 14'd0);
+    wire [1:0] d_unit   = d_idle ? NONE : d_array ? ARRAY : d_alu ? ALU : LOADS;
+    // What is no instruction takes no tokens: it may name some that nobody is going to give.
+    wire       d_wrong  = d_error == VTA_ERROR_OPCODE || d_error == VTA_ERROR_FIELD;
+    wire       tokens   = d_wrong || ((!d_pop_prev || l2c_avail) && (!d_pop_next || s2c_avail));
+    wire       array_q_ready, alu_q_ready, load_q_ready;
+    wire       order_ready;
+    reg        unit_ready;
+    reg        stopped_q;
+
+    always @* begin
+        case (d_unit)
+        ARRAY:   unit_ready = array_q_ready;
+        ALU:     unit_ready = alu_q_ready;
+        LOADS:   unit_ready = load_q_ready;
+        default: unit_ready = 1'b1;
+        endcase
+    end
+
+    wire may_issue = d_valid && tokens && order_ready && !stopped_q;
+    assign issue   = may_issue && unit_ready;
+    assign l2c_pop = issue && d_pop_prev && !d_wrong;
+    assign s2c_pop = issue && d_pop_next && !d_wrong;
+
+    // Snapshots: how many instructions each pipeline has been given so far, modulo 64.
+    reg  [5:0] array_issued_q;
+    reg  [5:0] alu_issued_q;
+    wire [5:0] loads_issued;
+    always @(posedge clk) begin
+        if (rst) begin
+            array_issued_q <= 6'd0;
+            alu_issued_q   <= 6'd0;
+        end else if (issue) begin
+            if (d_unit == ARRAY) array_issued_q <= array_issued_q + 6'd1;
+            if (d_unit == ALU)   alu_issued_q   <= alu_issued_q + 6'd1;
+        end
+    end
+
+    // The order queue, and retirement.
+    localparam integer ORDER_BITS = 2 + 1 + 1 + 1 + 8 + 32;
+    wire        o_valid;
+    wire [1:0]  o_unit;
+    wire        o_push_prev, o_push_next, o_finish;
+    wire [7:0]  o_error;
+    wire [31:0] o_index;
+    wire        retire;
+
+    vta_fifo #(.WIDTH(ORDER_BITS), .LOG_DEPTH(4)) order (
+        .clk(clk), .rst(rst), .in_valid(may_issue && unit_ready), .in_ready(order_ready),
+        .in_data({d_unit, d_push_prev, d_push_next, d_finish && d_error == VTA_ERROR_NONE, d_error, d_index}),
+        .out_valid(o_valid), .out_ready(retire),
+        .out_data({o_unit, o_push_prev, o_push_next, o_finish, o_error, o_index})
+    );
+
+    // Instructions that their pipelines have finished and that are still in the order queue.
+    wire      array_done, alu_done, load_done;
+    wire      array_bad, alu_bad, load_bad;
+    wire [7:0] array_code;
+    reg [4:0] array_finished_q;
+    reg [4:0] alu_finished_q;
+    reg [4:0] load_finished_q;
+
+    always @(posedge clk) begin
+        if (rst) begin
+            array_finished_q <= 5'd0;
+            alu_finished_q   <= 5'd0;
+            load_finished_q  <= 5'd0;
+        end else begin
+            array_finished_q <= array_finished_q + {4'd0, array_done} - {4'd0, retire && o_unit == ARRAY};
+            alu_finished_q   <= alu_finished_q + {4'd0, alu_done} - {4'd0, retire && o_unit == ALU};
+            load_finished_q  <= load_finished_q + {4'd0, load_done} - {4'd0, retire && o_unit == LOADS};
+        end
+    end
+
+    reg o_done;
+    reg o_bad;
+    reg [7:0] o_code;
+    always @* begin
+        case (o_unit)
+        ARRAY: begin
+            o_done = array_finished_q != 5'd0;
+            o_bad  = array_bad && !o_done;
+            o_code = array_code;
+        end
+        ALU: begin
+            o_done = alu_finished_q != 5'd0;
+            o_bad  = alu_bad && !o_done;
+            o_code = VTA_ERROR_ACC_RANGE;
+        end
+        LOADS: begin
+            o_done = load_finished_q != 5'd0;
+            o_bad  = load_bad && !o_done;
+            o_code = VTA_ERROR_READ_BUS;
+        end
+        default: begin
+            o_done = o_error == VTA_ERROR_NONE && (!o_finish || ls_idle);
+            o_bad  = o_error != VTA_ERROR_NONE;
+            o_code = o_error;
+        end
+        endcase
+    end
+
+    assign retire   = o_valid && o_done && !stopped_q && (!o_push_prev || c2l_room) && (!o_push_next || c2s_room);
+    assign c2l_push = retire && o_push_prev;
+    assign c2s_push = retire && o_push_next;
+
+    reg finish_q;
+    always @(posedge clk) begin
+        if (rst) begin
+            stopped_q <= 1'b0;
+            finish_q  <= 1'b0;
+        end else begin
+            finish_q <= retire && o_finish;
+            if (err_valid) stopped_q <= 1'b1;
+        end
+    end
+
+    assign finish    = finish_q;
+    assign err_valid = o_valid && o_bad && !stopped_q;
+    assign err_code  = o_code;
+    assign err_index = o_index;
+
+    // The array's queue. A nest begins when older loads into its range of micro-ops have landed.
+    localparam integer ARRAY_BITS = 2*U + 28 + 2*A + 2*I + 2*W + (A + 1) + (MAX_AI + 1) + (W + 1) + 5 + 8 + 2 + 3 + 8 + 12;
+    wire         a_valid, a_ready, a_uop_wait;
+    wire [U-1:0] a_uop_begin, a_uop_last;
+    wire [13:0]  a_out_last, a_in_last;
+    wire [A-1:0] a_dst_out, a_dst_in;
+    wire [I-1:0] a_src_out, a_src_in;
+    wire [W-1:0] a_wgt_out, a_wgt_in;
+    wire [A-1:0] a_dst_extent;
+    wire [MAX_AI-1:0] a_src_extent;
+    wire [W-1:0] a_wgt_extent;
+    wire         a_dst_over, a_src_over, a_wgt_over;
+    wire         a_depthwise, a_init, a_clear, a_no_mac, a_group;
+    wire [3:0]   a_taps_x, a_taps_y;
+    wire [1:0]   a_reuse;
+    wire [2:0]   a_col_step;
+    wire [7:0]   a_row_step;
+    wire [5:0]   a_snap_alu, a_snap_load;
+
+    vta_fifo #(.WIDTH(ARRAY_BITS), .LOG_DEPTH(2)) array_queue (
+        .clk(clk), .rst(rst), .in_valid(may_issue && d_unit == ARRAY), .in_ready(array_q_ready),
+        .in_data({d_uop_begin, d_uop_last, d_out_last, d_in_last, d_dst_out, d_dst_in, d_src_out[I-1:0], d_src_in[I-1:0],
+                  d_wgt_out, d_wgt_in, d_dst_extent, d_src_extent, d_wgt_extent, d_dst_over, d_src_over, d_wgt_over,
+                  d_depthwise, d_init, d_clear, d_no_mac, d_group, d_taps_x, d_taps_y, d_reuse, d_col_step, d_row_step,
+                  alu_issued_q, loads_issued}),
+        .out_valid(a_valid), .out_ready(a_ready && !a_uop_wait),
+        .out_data({a_uop_begin, a_uop_last, a_out_last, a_in_last, a_dst_out, a_dst_in, a_src_out, a_src_in,
+                   a_wgt_out, a_wgt_in, a_dst_extent, a_src_extent, a_wgt_extent, a_dst_over, a_src_over, a_wgt_over,
+                   a_depthwise, a_init, a_clear, a_no_mac, a_group, a_taps_x, a_taps_y, a_reuse, a_col_step, a_row_step,
+                   a_snap_alu, a_snap_load})
+    );
+
+    // The ALU's queue.
+    localparam integer ALU_BITS = 2*U + 28 + 4*A + (A + 1) + (MAX_AI + 1) + 1 + 3 + 1 + 16 + 24 + 12;
+    wire         l_valid, l_ready, l_uop_wait;
+    wire [U-1:0] l_uop_begin, l_uop_last;
+    wire [13:0]  l_out_last, l_in_last;
+    wire [A-1:0] l_dst_out, l_dst_in, l_src_out, l_src_in;
+    wire [A-1:0] l_dst_extent;
+    wire [MAX_AI-1:0] l_src_extent;
+    wire         l_dst_over, l_src_over, l_requant, l_use_imm;
+    wire [2:0]   l_alu_op;
+    wire [15:0]  l_imm;
+    wire [7:0]   l_zero_point, l_low, l_high;
+    wire [5:0]   l_snap_array, l_snap_load;
+
+    vta_fifo #(.WIDTH(ALU_BITS), .LOG_DEPTH(2)) alu_queue (
+        .clk(clk), .rst(rst), .in_valid(may_issue && d_unit == ALU), .in_ready(alu_q_ready),
+        .in_data({d_uop_begin, d_uop_last, d_out_last, d_in_last, d_dst_out, d_dst_in, d_src_out[A-1:0], d_src_in[A-1:0],
+                  d_dst_extent, d_src_extent, d_dst_over, d_src_over, d_requant, d_alu_op, d_use_imm, d_imm,
+                  d_zero_point, d_low, d_high, array_issued_q, loads_issued}),
+        .out_valid(l_valid), .out_ready(l_ready && !l_uop_wait),
+        .out_data({l_uop_begin, l_uop_last, l_out_last, l_in_last, l_dst_out, l_dst_in, l_src_out, l_src_in,
+                   l_dst_extent, l_src_extent, l_dst_over, l_src_over, l_requant, l_alu_op, l_use_imm, l_imm,
+                   l_zero_point, l_low, l_high, l_snap_array, l_snap_load})
+    );
+
+    // Pipelines.
+    wire         uop_wr;
+    wire [U-1:0] uop_wr_addr;
+    wire [31:0]  uop_wr_data;
+    wire         alu_uop_rd, array_uop_rd;
+    wire [U-1:0] alu_uop_addr, array_uop_addr;
+    wire [31:0]  alu_uop_data, array_uop_data;
+
+    vta_uop_ram #(.LOG_DEPTH(U)) uop_ram (
+        .clk(clk), .a_wr(uop_wr), .a_rd(alu_uop_rd), .a_addr(uop_wr ? uop_wr_addr : alu_uop_addr),
+        .a_wr_data(uop_wr_data), .a_rd_data(alu_uop_data),
+        .b_rd(array_uop_rd), .b_addr(array_uop_addr), .b_rd_data(array_uop_data)
+    );
+
+    wire         array_fetching;
+    wire [5:0]   array_fetched;
+    wire [U-1:0] array_fetch_first, array_fetch_last;
+    wire [5:0]   array_ask_alu, array_ask_load;
+    wire [A-1:0] array_ask_dst;
+    wire         array_wait;
+    wire [5:0]   array_started, array_retired;
+    wire         array_running, array_known, array_drain;
+    wire [A-1:0] array_run_first, array_run_last, array_drain_first, array_drain_last;
+    wire         array_rd_en, array_wr_soon, array_wr_en;
+    wire [A-1:0] array_rd_addr, array_wr_addr;
+    wire [ACC_BITS-1:0] array_rd_data, array_wr_data;
+
+    vta_gemm #(
+        .LOG_BATCH(LOG_BATCH), .LOG_BLOCK_IN(LOG_BLOCK_IN), .LOG_BLOCK_OUT(LOG_BLOCK_OUT),
+        .LOG_UOP_DEPTH(U), .LOG_INP_DEPTH(I), .LOG_WGT_DEPTH(W), .LOG_ACC_DEPTH(A), .MAX_AI(MAX_AI)
+    ) gemm (
+        .clk(clk), .rst(rst),
+        .insn_valid(a_valid && !a_uop_wait), .insn_ready(a_ready), .uop_begin(a_uop_begin), .uop_last(a_uop_last),
+        .out_last(a_out_last), .in_last(a_in_last), .dst_out(a_dst_out), .dst_in(a_dst_in), .src_out(a_src_out),
+        .src_in(a_src_in), .wgt_out(a_wgt_out), .wgt_in(a_wgt_in), .dst_extent(a_dst_extent), .dst_over(a_dst_over),
+        .src_extent(a_src_extent), .src_over(a_src_over), .wgt_extent(a_wgt_extent), .wgt_over(a_wgt_over),
+        .depthwise(a_depthwise), .init(a_init), .clear(a_clear), .no_mac(a_no_mac), .group(a_group), .taps_x(a_taps_x),
+        .taps_y(a_taps_y), .reuse(a_reuse), .col_step(a_col_step), .row_step(a_row_step), .snap_alu(a_snap_alu),
+        .snap_load(a_snap_load),
+        .uop_rd(array_uop_rd), .uop_addr(array_uop_addr), .uop_data(array_uop_data), .fetching(array_fetching),
+        .fetched(array_fetched), .fetch_first(array_fetch_first), .fetch_last(array_fetch_last),
+        .ask_alu(array_ask_alu), .ask_load(array_ask_load), .ask_dst(array_ask_dst), .must_wait(array_wait),
+        .started(array_started), .retired(array_retired), .running(array_running), .run_known(array_known),
+        .run_first(array_run_first), .run_last(array_run_last), .drain_valid(array_drain),
+        .drain_first(array_drain_first), .drain_last(array_drain_last), .done(array_done), .error(array_bad),
+        .error_code(array_code),
+        .inp_rd_en(inp_rd_en), .inp_rd_addr(inp_rd_addr), .inp_rd_data(inp_rd_data),
+        .wgt_rd_en(wgt_rd_en), .wgt_rd_addr(wgt_rd_addr), .wgt_rd_data(wgt_rd_data),
+        .acc_rd_en(array_rd_en), .acc_rd_addr(array_rd_addr), .acc_rd_data(array_rd_data), .write_soon(array_wr_soon),
+        .acc_wr_en(array_wr_en), .acc_wr_addr(array_wr_addr), .acc_wr_data(array_wr_data),
+        .stat_gemm(stat_gemm), .stat_depthwise(stat_depthwise)
+    );
+
+    wire         alu_fetching;
+    wire [5:0]   alu_fetched;
+    wire [U-1:0] alu_fetch_first, alu_fetch_last;
+    wire [5:0]   alu_ask_array, alu_ask_load;
+    wire [A-1:0] alu_ask_dst, alu_ask_src;
+    wire         alu_wait;
+    wire [5:0]   alu_started, alu_retired;
+    wire         alu_running, alu_known, alu_drain, alu_pair;
+    wire [A-1:0] alu_dst_first, alu_dst_last, alu_src_first, alu_src_last, alu_pair_first, alu_pair_last;
+    wire [A-1:0] alu_drain_first, alu_drain_last;
+    wire         x_en, y_en, alu_rd_fire, alu_rd_ok, alu_wr_en;
+    wire [A-1:0] x_addr, y_addr, alu_wr_addr;
+    wire [ACC_BITS-1:0] x_data, y_data, alu_wr_data;
+
+    vta_alu #(
+        .LOG_BATCH(LOG_BATCH), .LOG_BLOCK_IN(LOG_BLOCK_IN), .LOG_BLOCK_OUT(LOG_BLOCK_OUT),
+        .LOG_UOP_DEPTH(U), .LOG_INP_DEPTH(I), .LOG_WGT_DEPTH(W), .LOG_ACC_DEPTH(A), .MAX_AI(MAX_AI),
+        .LOG_BANK(LOG_BANK)
+    ) alu (
+        .clk(clk), .rst(rst),
+        .insn_valid(l_valid && !l_uop_wait), .insn_ready(l_ready), .uop_begin(l_uop_begin), .uop_last(l_uop_last),
+        .out_last(l_out_last), .in_last(l_in_last), .dst_out(l_dst_out), .dst_in(l_dst_in), .src_out(l_src_out),
+        .src_in(l_src_in), .dst_extent(l_dst_extent), .dst_over(l_dst_over), .src_extent(l_src_extent),
+        .src_over(l_src_over), .requant(l_requant), .alu_op(l_alu_op), .use_imm(l_use_imm), .imm(l_imm),
+        .zero_point(l_zero_point), .low(l_low), .high(l_high), .snap_array(l_snap_array), .snap_load(l_snap_load),
+        .uop_ok(!uop_wr), .uop_rd(alu_uop_rd), .uop_addr(alu_uop_addr), .uop_data(alu_uop_data),
+        .fetching(alu_fetching), .fetched(alu_fetched), .fetch_first(alu_fetch_first), .fetch_last(alu_fetch_last),
+        .ask_array(alu_ask_array), .ask_load(alu_ask_load), .ask_dst(alu_ask_dst), .ask_src(alu_ask_src),
+        .must_wait(alu_wait), .started(alu_started), .retired(alu_retired), .running(alu_running),
+        .run_known(alu_known), .run_dst_first(alu_dst_first), .run_dst_last(alu_dst_last),
+        .run_src_first(alu_src_first), .run_src_last(alu_src_last), .run_pair_valid(alu_pair),
+        .run_pair_first(alu_pair_first), .run_pair_last(alu_pair_last), .drain_valid(alu_drain),
+        .drain_first(alu_drain_first), .drain_last(alu_drain_last), .done(alu_done), .error(alu_bad),
+        .array_write_soon(array_wr_soon),
+        .rd_x_en(x_en), .rd_x_addr(x_addr), .rd_x_data(x_data), .rd_y_en(y_en), .rd_y_addr(y_addr), .rd_y_data(y_data),
+        .rd_fire(alu_rd_fire), .rd_ok(alu_rd_ok),
+        .wr_en(alu_wr_en), .wr_addr(alu_wr_addr), .wr_data(alu_wr_data),
+        .stat_alu(stat_alu), .stat_requant(stat_requant)
+    );
+
+    wire [ENTRIES-1:0]    t_valid, t_uop;
+    wire [6*ENTRIES-1:0]  t_number;
+    wire [13*ENTRIES-1:0] t_first, t_last;
+    wire                  load_ask_uop, load_wait, load_mem_wait;
+    wire [12:0]           load_ask_first, load_ask_last;
+    wire [5:0]            load_ask_array, load_ask_alu;
+    wire                  load_wr_en, load_wr_ready;
+    wire [A-1:0]          load_wr_addr;
+    wire [ACC_BITS-1:0]   load_wr_data;
+
+    vta_compute_load #(
+        .LOG_BATCH(LOG_BATCH), .LOG_BLOCK_IN(LOG_BLOCK_IN), .LOG_BLOCK_OUT(LOG_BLOCK_OUT),
+        .LOG_UOP_DEPTH(U), .LOG_INP_DEPTH(I), .LOG_WGT_DEPTH(W), .LOG_ACC_DEPTH(A), .LOG_BUS_BYTES(LOG_BUS_BYTES),
+        .ADDR_BITS(ADDR_BITS), .LOG_ENTRIES(LOG_ENTRIES), .STROBES(STROBES)
+    ) loads (
+        .clk(clk), .rst(rst), .insn_valid(may_issue && d_unit == LOADS), .insn_ready(load_q_ready), .insn_mem(d_mem),
+        .insn_sram(d_sram), .insn_addr(d_addr), .insn_stride(d_stride), .insn_x(d_x), .insn_y(d_y), .insn_pads(d_pads),
+        .insn_pad(d_pad), .insn_elems(d_elems), .insn_entries(d_entries), .snap_array(array_issued_q),
+        .snap_alu(alu_issued_q),
+        .issued(loads_issued), .table_valid(t_valid), .table_uop(t_uop), .table_number(t_number), .table_first(t_first),
+        .table_last(t_last),
+        .ask_uop(load_ask_uop), .ask_first(load_ask_first), .ask_last(load_ask_last), .ask_array(load_ask_array),
+        .ask_alu(load_ask_alu), .must_wait(load_wait),
+        .done(load_done), .error(load_bad), .stat_wait(load_mem_wait),
+        .uop_wr_en(uop_wr), .uop_wr_addr(uop_wr_addr), .uop_wr_data(uop_wr_data),
+        .acc_wr_en(load_wr_en), .acc_wr_ready(load_wr_ready), .acc_wr_addr(load_wr_addr), .acc_wr_data(load_wr_data),
+        .rd_cmd_valid(rd_cmd_valid), .rd_cmd_ready(rd_cmd_ready), .rd_cmd_addr(rd_cmd_addr), .rd_cmd_len(rd_cmd_len),
+        .rd_data_valid(rd_data_valid), .rd_data_ready(rd_data_ready), .rd_data(rd_data), .rd_last(rd_last),
+        .rd_err(rd_err), .stat_rd_en(stat_rd_en), .stat_rd_mem(stat_rd_mem), .stat_rd_bytes(stat_rd_bytes)
+    );
+
+    vta_acc #(
+        .LOG_LANES(LOG_LANES), .LOG_DEPTH(A), .LOG_BANK(LOG_BANK)
+    ) acc (
+        .clk(clk), .rst(rst),
+        .array_rd_en(array_rd_en), .array_rd_addr(array_rd_addr), .array_rd_data(array_rd_data),
+        .x_en(x_en), .x_addr(x_addr), .x_data(x_data), .y_en(y_en), .y_addr(y_addr), .y_data(y_data),
+        .alu_rd_fire(alu_rd_fire), .alu_rd_ok(alu_rd_ok),
+        .array_wr_en(array_wr_en), .array_wr_addr(array_wr_addr), .array_wr_data(array_wr_data),
+        .alu_wr_en(alu_wr_en), .alu_wr_addr(alu_wr_addr), .alu_wr_data(alu_wr_data),
+        .load_en(load_wr_en), .load_ready(load_wr_ready), .load_addr(load_wr_addr), .load_data(load_wr_data)
+    );
+
+    // OUT takes the low byte of every lane that a step writes to ACC.
+    reg [(8<<LOG_LANES)-1:0] narrow;
+    integer n;
+    always @* begin
+        narrow = {(8<<LOG_LANES){1'b0}};
+        if (array_wr_en) begin
+            for (n = 0; n < (1<<LOG_LANES); n = n + 1) narrow[8*n +: 8] = array_wr_data[32*n +: 8];
+        end else if (alu_wr_en) begin
+            for (n = 0; n < (1<<LOG_LANES); n = n + 1) narrow[8*n +: 8] = alu_wr_data[32*n +: 8];
+        end
+    end
+    assign out_wr_en   = array_wr_en || alu_wr_en;
+    assign out_wr_addr = array_wr_en ? array_wr_addr : alu_wr_addr;
+    assign out_wr_data = narrow;
+
+    vta_order #(.U(U), .A(A), .ENTRIES(ENTRIES)) hazards (
+        .array_started(array_started), .array_retired(array_retired), .array_running(array_running),
+        .array_known(array_known), .array_run_first(array_run_first), .array_run_last(array_run_last),
+        .array_drain(array_drain), .array_drain_first(array_drain_first), .array_drain_last(array_drain_last),
+        .array_fetching(array_fetching), .array_fetched(array_fetched), .array_fetch_first(array_fetch_first),
+        .array_fetch_last(array_fetch_last),
+        .alu_started(alu_started), .alu_retired(alu_retired), .alu_running(alu_running), .alu_known(alu_known),
+        .alu_dst_first(alu_dst_first), .alu_dst_last(alu_dst_last), .alu_src_first(alu_src_first),
+        .alu_src_last(alu_src_last), .alu_pair(alu_pair), .alu_pair_first(alu_pair_first),
+        .alu_pair_last(alu_pair_last), .alu_drain(alu_drain), .alu_drain_first(alu_drain_first),
+        .alu_drain_last(alu_drain_last), .alu_fetching(alu_fetching), .alu_fetched(alu_fetched),
+        .alu_fetch_first(alu_fetch_first), .alu_fetch_last(alu_fetch_last),
+        .table_valid(t_valid), .table_uop(t_uop), .table_number(t_number), .table_first(t_first), .table_last(t_last),
+        .array_ask_alu(array_ask_alu), .array_ask_load(array_ask_load), .array_ask_dst(array_ask_dst),
+        .array_wait(array_wait), .array_next_load(a_snap_load), .array_next_first(a_uop_begin),
+        .array_next_last(a_uop_last), .array_next_wait(a_uop_wait),
+        .alu_ask_array(alu_ask_array), .alu_ask_load(alu_ask_load), .alu_ask_dst(alu_ask_dst),
+        .alu_ask_src(alu_ask_src), .alu_wait(alu_wait), .alu_next_load(l_snap_load), .alu_next_first(l_uop_begin),
+        .alu_next_last(l_uop_last), .alu_next_wait(l_uop_wait),
+        .load_ask_array(load_ask_array), .load_ask_alu(load_ask_alu), .load_ask_uop(load_ask_uop),
+        .load_ask_first(load_ask_first), .load_ask_last(load_ask_last), .load_wait(load_wait)
+    );
+
+    assign head_valid  = d_valid;
+    assign head_index  = d_index;
+    assign stat_busy   = o_valid;
+    assign stat_token  = d_valid && !tokens && !stopped_q;
+    assign stat_mem    = t_valid != {ENTRIES{1'b0}} && load_mem_wait;
+    assign stat_issue  = issue;
+    assign stat_retire = retire;
+    assign stat_room   = o_valid && o_done && !stopped_q && !retire;
+endmodule
+
+`default_nettype wire

@@ -1,0 +1,406 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// vta_decode -- GEMM, DEPTHWISE, ALU, REQUANT, FINISH decoded and checked, in three register stages.
+//
+// Contract: in step with vta_mem_decode, which takes the same instructions: every stage moves when `move` is high, and
+// `insn_valid` says that it moves an instruction.
+// `error` is the first violation of the instruction's own fields; with an error the other outputs mean nothing. A
+// LOAD's error is vta_mem_decode's affair, but for bits that no field covers. `empty` marks a nest without iterations.
+// Extents are the largest sums that the loops add to a micro-op's fields; *_over: beyond any scratchpad.
+`include "vta_assert.vh"
+`default_nettype none
+
+module vta_decode #(
+    parameter integer LOG_BATCH     = 0,
+    parameter integer LOG_BLOCK_IN  = 4,
+    parameter integer LOG_BLOCK_OUT = 4,
+    parameter integer LOG_UOP_DEPTH = 13,
+    parameter integer LOG_INP_DEPTH = 11,
+    parameter integer LOG_WGT_DEPTH = 10,
+    parameter integer LOG_ACC_DEPTH = 11,
+    parameter integer SRC_BITS      = 11,   // max(LOG_INP_DEPTH, 11)
+    parameter integer MAX_AI        = 11    // max(LOG_ACC_DEPTH, LOG_INP_DEPTH)
+) (
+    input  wire                     clk,
+    input  wire                     move,
+    input  wire                     insn_valid,
+    input  wire [127:0]             insn,
+    input  wire [31:0]              insn_index,
+
+    output wire [31:0]              index,
+    output wire [7:0]               error,
+    output wire                     pop_prev,
+    output wire                     pop_next,
+    output wire                     push_prev,
+    output wire                     push_next,
+    output wire                     is_load,
+    output wire                     is_finish,
+    output wire                     is_array,   // GEMM, DEPTHWISE
+    output wire                     is_alu,     // ALU, REQUANT
+    output wire                     empty,
+
+    output wire [LOG_UOP_DEPTH-1:0] uop_begin,
+    output wire [LOG_UOP_DEPTH-1:0] uop_last,
+    output wire [13:0]              out_last,
+    output wire [13:0]              in_last,
+    output wire [LOG_ACC_DEPTH-1:0] dst_out,    // steps, modulo the largest scratchpad that they may index
+    output wire [LOG_ACC_DEPTH-1:0] dst_in,
+    output wire [MAX_AI-1:0]        src_out,
+    output wire [MAX_AI-1:0]        src_in,
+    output wire [LOG_WGT_DEPTH-1:0] wgt_out,
+    output wire [LOG_WGT_DEPTH-1:0] wgt_in,
+    output wire [LOG_ACC_DEPTH-1:0] dst_extent,
+    output wire                     dst_over,
+    output wire [MAX_AI-1:0]        src_extent,
+    output wire                     src_over,
+    output wire [LOG_WGT_DEPTH-1:0] wgt_extent,
+    output wire                     wgt_over,
+
+    output wire                     depthwise,
+    output wire                     init,       // a run starts from zero
+    output wire                     clear,      // GEMM with reset
+    output wire                     no_mac,     // nothing is multiplied
+    output wire                     group,
+    output wire [3:0]               taps_x,
+    output wire [3:0]               taps_y,
+    output wire [1:0]               reuse,      // columns of a window that the inner loop's step keeps: 0, 1, 2
+    output wire [2:0]               col_step,
+    output wire [7:0]               row_step,
+
+    output wire                     requant,
+    output wire [2:0]               alu_op,
+    output wire                     use_imm,
+    output wire [15:0]              imm,
+    output wire [7:0]               zero_point,
+    output wire [7:0]               low,
+    output wire [7:0]               high
+);
+`include "vta_isa.vh"
+    localparam integer U = LOG_UOP_DEPTH;
+    localparam integer I = LOG_INP_DEPTH;
+    localparam integer A = LOG_ACC_DEPTH;
+    localparam integer W = LOG_WGT_DEPTH;
+
+    // Stage 1: the instruction.
+    reg         s1_valid_q;
+    reg         s2_valid_q;
+    reg [127:0] s1_q;
+    reg [31:0]  s1_index_q;
+
+    always @(posedge clk) begin
+        if (move) begin
+            s1_valid_q <= insn_valid;
+            s2_valid_q <= s1_valid_q;
+        end
+    end
+
+    always @(posedge clk) begin
+        if (move && insn_valid) begin
+            s1_q       <= insn;
+            s1_index_q <= insn_index;
+        end
+    end
+
+    wire [2:0] s1_op = s1_q[VTA_F_HEADER_OPCODE_LSB +: VTA_F_HEADER_OPCODE_WIDTH];
+    wire s1_gemm  = s1_op == VTA_OP_GEMM;
+    wire s1_dw    = s1_op == VTA_OP_DEPTHWISE;
+    wire s1_req   = s1_op == VTA_OP_REQUANT;
+    wire s1_alu   = s1_op == VTA_OP_ALU;
+    wire s1_load  = s1_op == VTA_OP_LOAD;
+    wire s1_fin   = s1_op == VTA_OP_FINISH;
+    wire s1_ours  = s1_gemm || s1_alu;      // formats whose fields depend on the configuration
+
+    // Fields, each widened to the widest of its kind.
+    wire [13:0] s1_begin_v = {{(14-U){1'b0}}, s1_q[VTA_F_GEMM_UOP_BEGIN_LSB +: U]};
+    wire [13:0] s1_end_v   = {{(13-U){1'b0}}, s1_q[VTA_F_GEMM_UOP_END_LSB +: U+1]};
+    wire [13:0] s1_begin   = s1_ours ? s1_begin_v
+                           : s1_dw ? {1'b0, s1_q[VTA_F_DEPTHWISE_UOP_BEGIN_LSB +: VTA_F_DEPTHWISE_UOP_BEGIN_WIDTH]}
+                           : {1'b0, s1_q[VTA_F_REQUANT_UOP_LSB +: VTA_F_REQUANT_UOP_WIDTH]};
+    wire [13:0] s1_end     = s1_ours ? s1_end_v
+                           : s1_q[VTA_F_DEPTHWISE_UOP_END_LSB +: VTA_F_DEPTHWISE_UOP_END_WIDTH];
+    wire [13:0] s1_end_less = s1_end - 14'd1;
+    wire [13:0] s1_last    = s1_req ? s1_begin : s1_end_less;
+    wire [13:0] s1_out     = s1_ours ? s1_q[VTA_F_GEMM_ITER_OUT_LSB +: 14]
+                           : s1_dw ? s1_q[VTA_F_DEPTHWISE_ITER_OUT_LSB +: 14] : s1_q[VTA_F_REQUANT_ITER_OUT_LSB +: 14];
+    wire [13:0] s1_in      = s1_ours ? s1_q[VTA_F_GEMM_ITER_IN_LSB +: 14]
+                           : s1_dw ? s1_q[VTA_F_DEPTHWISE_ITER_IN_LSB +: 14] : s1_q[VTA_F_REQUANT_ITER_IN_LSB +: 14];
+    wire [10:0] s1_dst_out = s1_ours ? {{(11-A){1'b0}}, s1_q[VTA_F_GEMM_DST_OUT_LSB +: A]}
+                           : s1_q[VTA_F_REQUANT_DST_OUT_LSB +: VTA_F_REQUANT_DST_OUT_WIDTH];
+    wire [10:0] s1_dst_in  = s1_ours ? {{(11-A){1'b0}}, s1_q[VTA_F_GEMM_DST_IN_LSB +: A]}
+                           : s1_q[VTA_F_REQUANT_DST_IN_LSB +: VTA_F_REQUANT_DST_IN_WIDTH];
+    wire [SRC_BITS-1:0] s1_src_out = s1_gemm ? {{(SRC_BITS-I){1'b0}}, s1_q[VTA_F_GEMM_SRC_OUT_LSB +: I]}
+                           : s1_alu ? {{(SRC_BITS-A){1'b0}}, s1_q[VTA_F_ALU_SRC_OUT_LSB +: A]}
+                           : {{(SRC_BITS-11){1'b0}}, s1_q[VTA_F_REQUANT_SRC_OUT_LSB +: VTA_F_REQUANT_SRC_OUT_WIDTH]};
+    wire [SRC_BITS-1:0] s1_src_in  = s1_gemm ? {{(SRC_BITS-I){1'b0}}, s1_q[VTA_F_GEMM_SRC_IN_LSB +: I]}
+                           : s1_alu ? {{(SRC_BITS-A){1'b0}}, s1_q[VTA_F_ALU_SRC_IN_LSB +: A]}
+                           : {{(SRC_BITS-11){1'b0}}, s1_q[VTA_F_REQUANT_SRC_IN_LSB +: VTA_F_REQUANT_SRC_IN_WIDTH]};
+    wire [W-1:0] s1_wgt_out = s1_gemm ? s1_q[VTA_F_GEMM_WGT_OUT_LSB +: W] : {W{1'b0}};
+    wire [W-1:0] s1_wgt_in  = s1_gemm ? s1_q[VTA_F_GEMM_WGT_IN_LSB +: W] : {W{1'b0}};
+    wire [3:0]   s1_taps_x  = s1_q[VTA_F_DEPTHWISE_TAPS_X_LSB +: VTA_F_DEPTHWISE_TAPS_X_WIDTH];
+    wire [3:0]   s1_taps_y  = s1_q[VTA_F_DEPTHWISE_TAPS_Y_LSB +: VTA_F_DEPTHWISE_TAPS_Y_WIDTH];
+    wire [7:0]   s1_taps    = s1_taps_x * s1_taps_y;
+    wire [2:0]   s1_col     = s1_q[VTA_F_DEPTHWISE_COL_STEP_LSB +: VTA_F_DEPTHWISE_COL_STEP_WIDTH];
+    wire [7:0]   s1_row     = s1_q[VTA_F_DEPTHWISE_ROW_STEP_LSB +: VTA_F_DEPTHWISE_ROW_STEP_WIDTH];
+    wire         s1_group   = s1_q[VTA_F_DEPTHWISE_GROUP_LSB];
+    wire         s1_reset   = s1_q[VTA_F_GEMM_RESET_LSB];
+    wire         s1_init    = s1_gemm ? s1_q[VTA_F_GEMM_INIT_LSB] : s1_q[VTA_F_DEPTHWISE_INIT_LSB];
+    wire [2:0]   s1_alu_op  = s1_q[VTA_F_ALU_ALU_OP_LSB +: VTA_F_ALU_ALU_OP_WIDTH];
+    wire         s1_use_imm = s1_q[VTA_F_ALU_USE_IMM_LSB];
+    wire [15:0]  s1_imm     = s1_q[VTA_F_ALU_IMM_LSB +: VTA_F_ALU_IMM_WIDTH];
+    wire [7:0]   s1_zero    = s1_q[VTA_F_REQUANT_ZERO_POINT_LSB +: VTA_F_REQUANT_ZERO_POINT_WIDTH];
+    wire [7:0]   s1_low     = s1_q[VTA_F_REQUANT_LOW_LSB +: VTA_F_REQUANT_LOW_WIDTH];
+    wire [7:0]   s1_high    = s1_q[VTA_F_REQUANT_HIGH_LSB +: VTA_F_REQUANT_HIGH_WIDTH];
+
+    // Legality of the fields.
+    reg s1_illegal;
+    always @* begin
+        if (!s1_valid_q) s1_illegal = 1'bx;
+        else case (s1_op)
+        VTA_OP_LOAD:
+            s1_illegal = (s1_q & VTA_RESERVED_MEM) != 128'd0;
+        VTA_OP_GEMM:
+            s1_illegal = (s1_q & VTA_RESERVED_GEMM) != 128'd0 || (s1_reset && s1_init);
+        VTA_OP_DEPTHWISE:
+            s1_illegal = (s1_q & VTA_RESERVED_DEPTHWISE) != 128'd0 || {24'd0, s1_taps} > (32'd1 << LOG_BLOCK_OUT)
+                      || (s1_group && LOG_BLOCK_OUT >= LOG_BLOCK_IN);
+        VTA_OP_ALU:
+            s1_illegal = (s1_q & VTA_RESERVED_ALU) != 128'd0 || s1_alu_op == 3'd7
+                      || (s1_alu_op == VTA_ALU_SHR && s1_use_imm
+                          && ($signed(s1_imm) > 16'sd31 || $signed(s1_imm) < -16'sd31));
+        VTA_OP_REQUANT:
+            s1_illegal = (s1_q & VTA_RESERVED_REQUANT) != 128'd0 || $signed(s1_low) > $signed(s1_high);
+        default:
+            s1_illegal = 1'b0;
+        endcase
+    end
+
+    wire s1_nest  = s1_gemm || s1_dw || s1_alu || s1_req;
+    wire s1_empty = s1_nest && (s1_out == 14'd0 || s1_in == 14'd0 || (!s1_req && s1_end <= s1_begin));
+    wire s1_range = s1_nest && !s1_empty && s1_last >= (14'd1 << U);
+
+    // MOV of a tile needs one operand only: x + 0, three-address.
+    wire s1_move = s1_alu_op == VTA_ALU_MOV && !s1_use_imm;
+
+    // Stage 2: products.
+    reg                   s2_load_q;
+    reg                   s2_fin_q;
+    reg                   s2_array_q;
+    reg                   s2_alu_q;
+    reg                   s2_empty_q;
+    reg [7:0]             s2_error_q;
+    reg [3:0]             s2_flags_q;
+    reg [31:0]            s2_index_q;
+    reg [U-1:0]           s2_begin_q;
+    reg [U-1:0]           s2_last_q;
+    reg [13:0]            s2_out_q;
+    reg [13:0]            s2_in_q;
+    reg [A-1:0]           s2_dst_out_q;
+    reg [A-1:0]           s2_dst_in_q;
+    reg [MAX_AI-1:0]      s2_src_out_q;
+    reg [SRC_BITS-1:0]    s2_src_in_q;
+    reg [W-1:0]           s2_wgt_out_q;
+    reg [W-1:0]           s2_wgt_in_q;
+    reg [24:0]            s2_dst_a_q;
+    reg [24:0]            s2_dst_b_q;
+    reg [SRC_BITS+13:0]   s2_src_a_q;
+    reg [SRC_BITS+13:0]   s2_src_b_q;
+    reg [W+13:0]          s2_wgt_a_q;
+    reg [W+13:0]          s2_wgt_b_q;
+    reg [12:0]            s2_window_q;      // what the window adds to the source
+    reg                   s2_dw_q;
+    reg                   s2_init_q;
+    reg                   s2_clear_q;
+    reg                   s2_no_mac_q;
+    reg                   s2_group_q;
+    reg [3:0]             s2_taps_x_q;
+    reg [3:0]             s2_taps_y_q;
+    reg [6:0]             s2_cols_q;        // from the first column to the last
+    reg [2:0]             s2_col_q;
+    reg [7:0]             s2_row_q;
+    reg                   s2_requant_q;
+    reg [2:0]             s2_alu_op_q;
+    reg                   s2_use_imm_q;
+    reg [15:0]            s2_imm_q;
+    reg [23:0]            s2_clip_q;
+
+    wire [13:0] s1_out_last = s1_out - 14'd1;
+    wire [13:0] s1_in_last  = s1_in - 14'd1;
+    wire [3:0]  s1_row_last = s1_taps_y - 4'd1;
+    wire [3:0]  s1_col_last = s1_taps_x - 4'd1;
+    wire [11:0] s1_rows     = s1_row_last * s1_row;
+    wire [6:0]  s1_cols     = s1_col_last * s1_col;
+
+    always @(posedge clk) begin
+        if (move && s1_valid_q) begin
+            s2_load_q    <= s1_load;
+            s2_fin_q     <= s1_fin;
+            s2_array_q   <= s1_gemm || s1_dw;
+            s2_alu_q     <= s1_alu || s1_req;
+            s2_empty_q   <= s1_empty;
+            s2_error_q   <= !(s1_nest || s1_load || s1_fin) ? VTA_ERROR_OPCODE : s1_illegal ? VTA_ERROR_FIELD
+                          : s1_range ? VTA_ERROR_UOP_RANGE : VTA_ERROR_NONE;
+            s2_flags_q   <= {s1_q[VTA_F_HEADER_PUSH_NEXT_LSB], s1_q[VTA_F_HEADER_PUSH_PREV_LSB],
+                             s1_q[VTA_F_HEADER_POP_NEXT_LSB], s1_q[VTA_F_HEADER_POP_PREV_LSB]};
+            s2_index_q   <= s1_index_q;
+            s2_begin_q   <= s1_begin[U-1:0];
+            s2_last_q    <= s1_last[U-1:0];
+            s2_out_q     <= s1_out_last;
+            s2_in_q      <= s1_in_last;
+            s2_dst_out_q <= s1_dst_out[A-1:0];
+            s2_dst_in_q  <= s1_dst_in[A-1:0];
+            s2_src_out_q <= s1_src_out[MAX_AI-1:0];
+            s2_src_in_q  <= s1_src_in;
+            s2_wgt_out_q <= s1_wgt_out;
+            s2_wgt_in_q  <= s1_wgt_in;
+            s2_dst_a_q   <= s1_out_last * s1_dst_out;
+            s2_dst_b_q   <= s1_in_last * s1_dst_in;
+            s2_src_a_q   <= s1_out_last * s1_src_out;
+            s2_src_b_q   <= s1_in_last * s1_src_in;
+            s2_wgt_a_q   <= s1_out_last * s1_wgt_out;
+            s2_wgt_b_q   <= s1_in_last * s1_wgt_in;
+            s2_window_q  <= s1_dw && s1_taps != 8'd0 ? {1'b0, s1_rows} + {6'd0, s1_cols} : 13'd0;
+            s2_dw_q      <= s1_dw;
+            s2_init_q    <= s1_init;
+            s2_clear_q   <= s1_gemm && s1_reset;
+            s2_no_mac_q  <= s1_gemm ? s1_reset : s1_taps == 8'd0;
+            s2_group_q   <= s1_group;
+            s2_taps_x_q  <= s1_taps_x;
+            s2_taps_y_q  <= s1_taps_y;
+            s2_cols_q    <= s1_cols;
+            s2_col_q     <= s1_col;
+            s2_row_q     <= s1_row;
+            s2_requant_q <= s1_req;
+            s2_alu_op_q  <= s1_move ? VTA_ALU_ADD : s1_alu_op;
+            s2_use_imm_q <= s1_use_imm || s1_move;
+            s2_imm_q     <= s1_move ? 16'd0 : s1_imm;
+            s2_clip_q    <= {s1_high, s1_low, s1_zero};
+        end
+    end
+
+    // Stage 3: extents.
+    wire [25:0]          s2_dst = {1'b0, s2_dst_a_q} + {1'b0, s2_dst_b_q};
+    wire [SRC_BITS+14:0] s2_src = {1'b0, s2_src_a_q} + {1'b0, s2_src_b_q} + {{(SRC_BITS+2){1'b0}}, s2_window_q};
+    wire [W+14:0]        s2_wgt = {1'b0, s2_wgt_a_q} + {1'b0, s2_wgt_b_q};
+
+    // The inner loop moves the window by all its columns but one, or but two.
+    wire [6:0] s2_cols_less = s2_cols_q - {4'd0, s2_col_q};
+    wire [1:0] s2_reuse = s2_taps_x_q >= 4'd3 && s2_src_in_q == {{(SRC_BITS-7){1'b0}}, s2_cols_less} ? 2'd2
+                        : s2_taps_x_q >= 4'd2 && s2_src_in_q == {{(SRC_BITS-7){1'b0}}, s2_cols_q} ? 2'd1 : 2'd0;
+
+    reg                s3_load_q;
+    reg                s3_fin_q;
+    reg                s3_array_q;
+    reg                s3_alu_q;
+    reg                s3_empty_q;
+    reg [7:0]          s3_error_q;
+    reg [3:0]          s3_flags_q;
+    reg [31:0]         s3_index_q;
+    reg [U-1:0]        s3_begin_q;
+    reg [U-1:0]        s3_last_q;
+    reg [13:0]         s3_out_q;
+    reg [13:0]         s3_in_q;
+    reg [A-1:0]        s3_dst_out_q;
+    reg [A-1:0]        s3_dst_in_q;
+    reg [MAX_AI-1:0]   s3_src_out_q;
+    reg [MAX_AI-1:0]   s3_src_in_q;
+    reg [W-1:0]        s3_wgt_out_q;
+    reg [W-1:0]        s3_wgt_in_q;
+    reg [A:0]          s3_dst_ext_q;        // with the over bit on top
+    reg [MAX_AI:0]     s3_src_ext_q;
+    reg [W:0]          s3_wgt_ext_q;
+    reg                s3_dw_q;
+    reg                s3_init_q;
+    reg                s3_clear_q;
+    reg                s3_no_mac_q;
+    reg                s3_group_q;
+    reg [3:0]          s3_taps_x_q;
+    reg [3:0]          s3_taps_y_q;
+    reg [1:0]          s3_reuse_q;
+    reg [2:0]          s3_col_q;
+    reg [7:0]          s3_row_q;
+    reg                s3_requant_q;
+    reg [2:0]          s3_alu_op_q;
+    reg                s3_use_imm_q;
+    reg [15:0]         s3_imm_q;
+    reg [23:0]         s3_clip_q;
+
+    always @(posedge clk) begin
+        if (move && s2_valid_q) begin
+            s3_load_q    <= s2_load_q;
+            s3_fin_q     <= s2_fin_q;
+            s3_array_q   <= s2_array_q;
+            s3_alu_q     <= s2_alu_q;
+            s3_empty_q   <= s2_empty_q;
+            s3_error_q   <= s2_error_q;
+            s3_flags_q   <= s2_flags_q;
+            s3_index_q   <= s2_index_q;
+            s3_begin_q   <= s2_begin_q;
+            s3_last_q    <= s2_last_q;
+            s3_out_q     <= s2_out_q;
+            s3_in_q      <= s2_in_q;
+            s3_dst_out_q <= s2_dst_out_q;
+            s3_dst_in_q  <= s2_dst_in_q;
+            s3_src_out_q <= s2_src_out_q;
+            s3_src_in_q  <= s2_src_in_q[MAX_AI-1:0];
+            s3_wgt_out_q <= s2_wgt_out_q;
+            s3_wgt_in_q  <= s2_wgt_in_q;
+            s3_dst_ext_q <= {|s2_dst[25:A], s2_dst[A-1:0]};
+            s3_src_ext_q <= {|s2_src[SRC_BITS+14:MAX_AI], s2_src[MAX_AI-1:0]};
+            s3_wgt_ext_q <= {|s2_wgt[W+14:W], s2_wgt[W-1:0]};
+            s3_dw_q      <= s2_dw_q;
+            s3_init_q    <= s2_init_q;
+            s3_clear_q   <= s2_clear_q;
+            s3_no_mac_q  <= s2_no_mac_q;
+            s3_group_q   <= s2_group_q;
+            s3_taps_x_q  <= s2_taps_x_q;
+            s3_taps_y_q  <= s2_taps_y_q;
+            s3_reuse_q   <= s2_reuse;
+            s3_col_q     <= s2_col_q;
+            s3_row_q     <= s2_row_q;
+            s3_requant_q <= s2_requant_q;
+            s3_alu_op_q  <= s2_alu_op_q;
+            s3_use_imm_q <= s2_use_imm_q;
+            s3_imm_q     <= s2_imm_q;
+            s3_clip_q    <= s2_clip_q;
+        end
+    end
+
+    assign index      = s3_index_q;
+    assign error      = s3_error_q;
+    assign {push_next, push_prev, pop_next, pop_prev} = s3_flags_q;
+    assign is_load    = s3_load_q;
+    assign is_finish  = s3_fin_q;
+    assign is_array   = s3_array_q;
+    assign is_alu     = s3_alu_q;
+    assign empty      = s3_empty_q;
+    assign uop_begin  = s3_begin_q;
+    assign uop_last   = s3_last_q;
+    assign out_last   = s3_out_q;
+    assign in_last    = s3_in_q;
+    assign dst_out    = s3_dst_out_q;
+    assign dst_in     = s3_dst_in_q;
+    assign src_out    = s3_src_out_q;
+    assign src_in     = s3_src_in_q;
+    assign wgt_out    = s3_wgt_out_q;
+    assign wgt_in     = s3_wgt_in_q;
+    assign {dst_over, dst_extent} = s3_dst_ext_q;
+    assign {src_over, src_extent} = s3_src_ext_q;
+    assign {wgt_over, wgt_extent} = s3_wgt_ext_q;
+    assign depthwise  = s3_dw_q;
+    assign init       = s3_init_q;
+    assign clear      = s3_clear_q;
+    assign no_mac     = s3_no_mac_q;
+    assign group      = s3_group_q;
+    assign taps_x     = s3_taps_x_q;
+    assign taps_y     = s3_taps_y_q;
+    assign reuse      = s3_reuse_q;
+    assign col_step   = s3_col_q;
+    assign row_step   = s3_row_q;
+    assign requant    = s3_requant_q;
+    assign alu_op     = s3_alu_op_q;
+    assign use_imm    = s3_use_imm_q;
+    assign imm        = s3_imm_q;
+    assign {high, low, zero_point} = s3_clip_q;
+endmodule
+
+`default_nettype wire

@@ -1,0 +1,544 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// vta_gemm -- the array pipeline: GEMM and DEPTHWISE, one step a cycle, no bubble between instructions.
+//
+//   F   loop nest, window position: the micro-op is read
+//   U   the micro-op arrives; its fields and the offsets are added and checked
+//   s0  the step waits here, and nowhere else: for older instructions of the other pipelines, for its own results
+//   s1  (time to reach the RAMs)
+//   s2  INP and WGT are read
+//   s3  operands, depthwise window          s4 products     s5, s6 sums; ACC is read in s6
+//   s7  accumulate in acc_q                  s8 write ACC and OUT
+//
+// A step adds to acc_q when it follows a step of the same dst, else to ACC[dst], or to 0. Only the last of such a chain
+// writes. Which steps write is known in s0: `write_soon` (s1) tells the ALU pipeline that both write ports are taken
+// seven cycles later.
+//
+// Contract: instructions have been decoded without error and are not empty; they are executed in order. `error` stays
+// up, with its code, once an index is out of range; all earlier steps are finished, and nothing follows. started and
+// retired count instructions modulo 64; run_* is the range of ACC entries of the newest that has begun, drain_* that of
+// those behind it. ACC accesses are never refused: read data come one cycle after the address.
+`include "vta_assert.vh"
+`default_nettype none
+
+module vta_gemm #(
+    parameter integer LOG_BATCH     = 0,
+    parameter integer LOG_BLOCK_IN  = 4,
+    parameter integer LOG_BLOCK_OUT = 4,
+    parameter integer LOG_UOP_DEPTH = 13,
+    parameter integer LOG_INP_DEPTH = 11,
+    parameter integer LOG_WGT_DEPTH = 10,
+    parameter integer LOG_ACC_DEPTH = 11,
+    parameter integer MAX_AI        = 11
+) (
+    input  wire                     clk,
+    input  wire                     rst,
+
+    // The next instruction.
+    input  wire                     insn_valid,
+    output wire                     insn_ready,
+    input  wire [LOG_UOP_DEPTH-1:0] uop_begin,
+    input  wire [LOG_UOP_DEPTH-1:0] uop_last,
+    input  wire [13:0]              out_last,
+    input  wire [13:0]              in_last,
+    input  wire [LOG_ACC_DEPTH-1:0] dst_out,
+    input  wire [LOG_ACC_DEPTH-1:0] dst_in,
+    input  wire [LOG_INP_DEPTH-1:0] src_out,
+    input  wire [LOG_INP_DEPTH-1:0] src_in,
+    input  wire [LOG_WGT_DEPTH-1:0] wgt_out,
+    input  wire [LOG_WGT_DEPTH-1:0] wgt_in,
+    input  wire [LOG_ACC_DEPTH-1:0] dst_extent,
+    input  wire                     dst_over,
+    input  wire [MAX_AI-1:0]        src_extent,
+    input  wire                     src_over,
+    input  wire [LOG_WGT_DEPTH-1:0] wgt_extent,
+    input  wire                     wgt_over,
+    input  wire                     depthwise,
+    input  wire                     init,
+    input  wire                     clear,
+    input  wire                     no_mac,
+    input  wire                     group,
+    input  wire [3:0]               taps_x,
+    input  wire [3:0]               taps_y,
+    input  wire [1:0]               reuse,
+    input  wire [2:0]               col_step,
+    input  wire [7:0]               row_step,
+    input  wire [5:0]               snap_alu,
+    input  wire [5:0]               snap_load,
+
+    // Micro-ops.
+    output wire                     uop_rd,
+    output wire [LOG_UOP_DEPTH-1:0] uop_addr,
+    input  wire [31:0]              uop_data,
+    output wire                     fetching,       // micro-ops of fetch_first to fetch_last are in use by instruction
+    output wire [5:0]               fetched,        // number fetched - 1 (fetched: how many have left the queue)
+    output wire [LOG_UOP_DEPTH-1:0] fetch_first,
+    output wire [LOG_UOP_DEPTH-1:0] fetch_last,
+
+    // Order.
+    output wire [5:0]               ask_alu,        // snapshots and entry of the step in s0
+    output wire [5:0]               ask_load,
+    output wire [LOG_ACC_DEPTH-1:0] ask_dst,
+    input  wire                     must_wait,
+    output wire [5:0]               started,
+    output wire [5:0]               retired,
+    output wire                     running,
+    output wire                     run_known,
+    output wire [LOG_ACC_DEPTH-1:0] run_first,
+    output wire [LOG_ACC_DEPTH-1:0] run_last,
+    output wire                     drain_valid,
+    output wire [LOG_ACC_DEPTH-1:0] drain_first,
+    output wire [LOG_ACC_DEPTH-1:0] drain_last,
+    output wire                     done,           // an instruction retires
+    output wire                     error,
+    output wire [7:0]               error_code,
+
+    // Scratchpads.
+    output wire                     inp_rd_en,
+    output wire [LOG_INP_DEPTH-1:0] inp_rd_addr,
+    input  wire [(8 << (LOG_BATCH + LOG_BLOCK_IN)) - 1:0] inp_rd_data,
+    output wire                     wgt_rd_en,
+    output wire [LOG_WGT_DEPTH-1:0] wgt_rd_addr,
+    input  wire [(8 << (LOG_BLOCK_IN + LOG_BLOCK_OUT)) - 1:0] wgt_rd_data,
+    output wire                     acc_rd_en,
+    output wire [LOG_ACC_DEPTH-1:0] acc_rd_addr,
+    input  wire [(32 << (LOG_BATCH + LOG_BLOCK_OUT)) - 1:0] acc_rd_data,
+    output wire                     write_soon,
+    output wire                     acc_wr_en,
+    output wire [LOG_ACC_DEPTH-1:0] acc_wr_addr,
+    output wire [(32 << (LOG_BATCH + LOG_BLOCK_OUT)) - 1:0] acc_wr_data,
+
+    output wire                     stat_gemm,
+    output wire                     stat_depthwise
+);
+`include "vta_isa.vh"
+    localparam integer U = LOG_UOP_DEPTH;
+    localparam integer I = LOG_INP_DEPTH;
+    localparam integer W = LOG_WGT_DEPTH;
+    localparam integer A = LOG_ACC_DEPTH;
+    localparam integer T = LOG_BLOCK_OUT;           // bits of a tap's number
+    localparam integer LANES = 1 << (LOG_BLOCK_IN < LOG_BLOCK_OUT ? LOG_BLOCK_IN : LOG_BLOCK_OUT);
+    localparam integer TAPS  = LOG_BLOCK_OUT < 3 ? 2 : 3;   // weight rows 0, 2, 4 must exist
+    localparam integer ACC_BITS = 32 << (LOG_BATCH + LOG_BLOCK_OUT);
+
+    // F: the nest.
+    wire         advance;
+    wire         nest_last;
+    wire         nest_first;
+    wire         nest_at_begin;
+    wire         nest_at_end;
+    wire         nest_row_end;
+    wire [U-1:0] nest_uop;
+    wire [A-1:0] nest_dst;
+    wire [I-1:0] nest_src;
+    wire [W-1:0] nest_wgt;
+    reg          f_valid_q;
+    wire         window_end;
+    wire         fire      = f_valid_q && advance;
+    wire         fire_last = fire && nest_last && window_end;
+
+    assign insn_ready = !f_valid_q || fire_last;
+    wire   load       = insn_valid && insn_ready;
+
+    vta_nest #(.UOP_BITS(U), .DST_BITS(A), .SRC_BITS(I), .WGT_BITS(W)) nest (
+        .clk(clk), .load(load), .step(fire && window_end),
+        .uop_outer(depthwise), .uop_begin(uop_begin), .uop_last(uop_last), .out_last(out_last), .in_last(in_last),
+        .dst_out(dst_out), .dst_in(dst_in), .src_out(src_out), .src_in(src_in), .wgt_out(wgt_out), .wgt_in(wgt_in),
+        .uop(nest_uop), .dst(nest_dst), .src(nest_src), .wgt(nest_wgt),
+        .at_begin(nest_at_begin), .at_end(nest_at_end), .row_end(nest_row_end), .first(nest_first), .last(nest_last),
+        .range_begin(fetch_first), .range_last(fetch_last)
+    );
+
+    // What holds for the whole instruction in F.
+    reg              f_dw_q;
+    reg              f_init_q;
+    reg              f_clear_q;
+    reg              f_no_mac_q;
+    reg              f_group_q;
+    reg [3:0]        f_taps_x_q;
+    reg [3:0]        f_row_last_q;
+    reg [2:0]        f_col_step_q;
+    reg [7:0]        f_row_step_q;
+    reg [1:0]        f_reuse_q;     // columns that an output takes over from its predecessor
+    reg [A:0]        f_dst_ext_q;
+    reg [MAX_AI:0]   f_src_ext_q;
+    reg [W:0]        f_wgt_ext_q;
+    reg [11:0]       f_snaps_q;
+    reg [5:0]        fetched_q;
+
+    always @(posedge clk) begin
+        if (load) begin
+            f_dw_q       <= depthwise;
+            f_init_q     <= init;
+            f_clear_q    <= clear;
+            f_no_mac_q   <= no_mac;
+            f_group_q    <= group;
+            f_taps_x_q   <= taps_x;
+            f_row_last_q <= taps_y - 4'd1;
+            f_col_step_q <= col_step;
+            f_row_step_q <= row_step;
+            f_reuse_q    <= TAPS < 3 && reuse == 2'd2 ? 2'd0 : reuse;
+            f_dst_ext_q  <= {dst_over, dst_extent};
+            f_src_ext_q  <= {src_over, src_extent};
+            f_wgt_ext_q  <= {wgt_over, wgt_extent};
+            f_snaps_q    <= {snap_alu, snap_load};
+        end
+    end
+
+    always @(posedge clk) begin
+        if (rst) begin
+            f_valid_q <= 1'b0;
+            fetched_q <= 6'd0;
+        end else if (load) begin
+            f_valid_q <= 1'b1;
+            fetched_q <= fetched_q + 6'd1;
+        end else if (fire_last) begin
+            f_valid_q <= 1'b0;
+        end
+    end
+
+    // F: the window. Rows outside, columns inside; columns of the predecessor's window are not read again.
+    reg [3:0]  win_row_q;
+    reg [3:0]  win_col_q;
+    reg [T-1:0] win_row_tap_q;      // tap number of the row's first column
+    reg [6:0]  win_col_off_q;
+    reg [11:0] win_row_off_q;
+    reg [1:0]  win_reuse_q;         // of this output
+
+    wire       windowed = f_dw_q && !f_no_mac_q;
+    wire       col_end  = win_col_q == f_taps_x_q - 4'd1;
+    wire       win_last = col_end && win_row_q == f_row_last_q;
+    wire       win_first = win_row_q == 4'd0 && win_col_q == {2'd0, win_reuse_q};
+    wire [1:0] next_reuse = win_last ? (nest_row_end ? 2'd0 : f_reuse_q) : win_reuse_q;
+    wire [4:0] reuse_off  = next_reuse[1] ? {1'b0, f_col_step_q, 1'b0} : next_reuse[0] ? {2'b0, f_col_step_q} : 5'd0;
+    assign window_end = !windowed || win_last;
+
+    // The waiver: offsets and tap numbers are sums modulo 2^I and block_out, the carries beyond mean nothing.
+    // verilator lint_off UNUSEDSIGNAL
+    wire [T+3:0]    row_taps = {4'd0, win_row_tap_q} + {{T{1'b0}}, f_taps_x_q};
+    wire [T+3:0]    f_tap    = {4'd0, win_row_tap_q} + {{T{1'b0}}, win_col_q};
+    wire [I+11:0]   f_src    = {12'd0, nest_src} + {{I{1'b0}}, win_row_off_q} + {{(I+5){1'b0}}, win_col_off_q};
+    // verilator lint_on UNUSEDSIGNAL
+
+    always @(posedge clk) begin
+        if (load) begin
+            win_row_q     <= 4'd0;
+            win_col_q     <= 4'd0;
+            win_row_tap_q <= {T{1'b0}};
+            win_col_off_q <= 7'd0;
+            win_row_off_q <= 12'd0;
+            win_reuse_q   <= 2'd0;
+        end else if (fire && windowed) begin
+            if (!col_end) begin
+                win_col_q     <= win_col_q + 4'd1;
+                win_col_off_q <= win_col_off_q + {4'd0, f_col_step_q};
+            end else begin
+                win_col_q     <= {2'd0, next_reuse};
+                win_col_off_q <= {2'd0, reuse_off};
+                win_row_q     <= win_last ? 4'd0 : win_row_q + 4'd1;
+                win_row_tap_q <= win_last ? {T{1'b0}} : row_taps[T-1:0];
+                win_row_off_q <= win_last ? 12'd0 : win_row_off_q + {4'd0, f_row_step_q};
+                win_reuse_q   <= next_reuse;
+            end
+        end
+    end
+
+    assign uop_rd   = fire;
+    assign uop_addr = nest_uop;
+    assign fetching = f_valid_q;
+    assign fetched  = fetched_q;
+
+    // U: the micro-op and the sums.
+    reg                u_valid_q;
+    reg                u_first_q;
+    reg                u_last_q;
+    reg                u_at_begin_q;
+    reg                u_at_end_q;
+    reg                u_dw_q;
+    reg                u_init_q;
+    reg                u_clear_q;
+    reg                u_no_mac_q;
+    reg                u_group_q;
+    reg                u_win_first_q;
+    reg [3:0]          u_row_q;
+    reg [T-1:0]        u_tap_q;
+    reg [1:0]          u_history_q;
+    reg [A-1:0]        u_dst_q;
+    reg [I-1:0]        u_src_q;
+    reg [W-1:0]        u_wgt_q;
+    reg [A:0]          u_dst_ext_q;
+    reg [MAX_AI:0]     u_src_ext_q;
+    reg [W:0]          u_wgt_ext_q;
+    reg [11:0]         u_snaps_q;
+    reg [A-1:0]        u_before_q;      // dst field of the micro-op before
+
+    wire [A-1:0]      uop_dst = uop_data[VTA_F_UOP_DST_LSB +: VTA_F_UOP_DST_WIDTH];
+    wire [MAX_AI-1:0] uop_src = uop_data[VTA_F_UOP_SRC_LSB +: VTA_F_UOP_SRC_WIDTH];
+    wire [31:0]       uop_aux = uop_data >> VTA_F_UOP_AUX_LSB;
+
+    always @(posedge clk) begin
+        if (rst) u_valid_q <= 1'b0;
+        else if (advance) u_valid_q <= fire;
+    end
+
+    always @(posedge clk) begin
+        if (fire) begin
+            u_first_q     <= nest_first && win_row_q == 4'd0 && win_col_q == 4'd0;
+            u_last_q      <= nest_last && window_end;
+            u_at_begin_q  <= nest_at_begin;
+            u_at_end_q    <= nest_at_end;
+            u_dw_q        <= f_dw_q;
+            u_init_q      <= f_init_q;
+            u_clear_q     <= f_clear_q;
+            u_no_mac_q    <= f_no_mac_q;
+            u_group_q     <= f_group_q;
+            u_win_first_q <= !windowed || win_first;
+            u_row_q       <= win_row_q;
+            u_tap_q       <= f_tap[T-1:0];
+            u_history_q   <= win_col_q == {2'd0, win_reuse_q} ? win_reuse_q : 2'd0;
+            u_dst_q       <= nest_dst[A-1:0];
+            u_src_q       <= f_src[I-1:0];
+            u_wgt_q       <= nest_wgt;
+            u_dst_ext_q   <= f_dst_ext_q;
+            u_src_ext_q   <= f_src_ext_q;
+            u_wgt_ext_q   <= f_wgt_ext_q;
+            u_snaps_q     <= f_snaps_q;
+            u_before_q    <= uop_dst;
+        end
+    end
+
+    wire [A-1:0] u_dst = uop_dst + u_dst_q;
+    wire [I-1:0] u_src = uop_src[I-1:0] + u_src_q;
+    wire [W-1:0] u_wgt = uop_aux[W-1:0] + u_wgt_q;
+
+    wire [A:0]      dst_end = {1'b0, uop_dst} + {1'b0, u_dst_ext_q[A-1:0]};
+    wire [MAX_AI:0] src_end = {1'b0, uop_src} + {1'b0, u_src_ext_q[MAX_AI-1:0]};
+    wire [32:0]     wgt_end = {1'b0, uop_aux} + {{(33-W){1'b0}}, u_wgt_ext_q[W-1:0]};
+    wire dst_bad = u_dst_ext_q[A] || dst_end[A];
+    wire src_bad = !u_no_mac_q && (u_src_ext_q[MAX_AI] || (src_end >> I) != 0);
+    wire wgt_bad = !u_no_mac_q && (u_wgt_ext_q[W] || (wgt_end >> W) != 0);
+
+    // A run begins at the first micro-op of a pass, and where the dst field changes.
+    wire u_zero = u_clear_q || (u_init_q && (u_dw_q ? u_win_first_q : u_at_begin_q || uop_dst != u_before_q));
+
+    // s0: the one place where a step waits.
+    reg          s0_valid_q;
+    reg          s0_last_q;
+    reg          s0_no_mac_q;
+    reg          s0_zero_q;
+    reg [T+7:0]  s0_tap_q;      // depthwise: whether, group, window row, tap, tiles of history
+    reg [A-1:0]  s0_dst_q;
+    reg [I-1:0]  s0_src_q;
+    reg [W-1:0]  s0_wgt_q;
+    reg [11:0]   s0_snaps_q;
+    reg          s0_bad_q;
+    reg [7:0]    s0_code_q;
+
+    reg [A-1:0]  s1_dst_q;
+    reg [A-1:0]  s2_dst_q;
+    reg [7:1]    valid_q;       // bit n: of the step in s<n>
+    reg [8:1]    write_q;
+    reg          open_q;        // the last step left its sum in acc_q alone
+
+    wire s0_same  = valid_q[1] && s1_dst_q == s0_dst_q;
+    wire s0_chain = !s0_zero_q && (open_q || s0_same);
+    wire s0_raw   = !s0_zero_q && !s0_chain && valid_q[2] && write_q[2] && s2_dst_q == s0_dst_q;
+    wire s0_go    = s0_valid_q && !s0_bad_q && !must_wait && !s0_raw;
+    wire u_follows = u_valid_q && u_dst == s0_dst_q && !u_zero && !dst_bad && !src_bad && !wgt_bad;
+    wire s0_write = s0_last_q || !u_follows;
+
+    assign advance = !s0_valid_q || s0_go;
+
+    always @(posedge clk) begin
+        if (rst) begin
+            s0_valid_q <= 1'b0;
+            s0_bad_q   <= 1'b0;
+        end else if (advance) begin
+            s0_valid_q <= u_valid_q;
+            s0_bad_q   <= u_valid_q && (dst_bad || src_bad || wgt_bad);
+        end
+    end
+
+    always @(posedge clk) begin
+        if (advance && u_valid_q) begin
+            s0_last_q    <= u_last_q;
+            s0_no_mac_q  <= u_no_mac_q;
+            s0_zero_q    <= u_zero;
+            s0_tap_q     <= {u_dw_q, u_group_q, u_row_q, u_tap_q, u_history_q};
+            s0_dst_q     <= u_dst;
+            s0_src_q     <= u_src;
+            s0_wgt_q     <= u_wgt;
+            s0_snaps_q   <= u_snaps_q;
+            s0_code_q    <= dst_bad ? VTA_ERROR_ACC_RANGE : src_bad ? VTA_ERROR_INP_RANGE : VTA_ERROR_WGT_RANGE;
+        end
+    end
+
+    assign {ask_alu, ask_load} = s0_snaps_q;
+    assign ask_dst = s0_dst_q;
+
+    // Which entries the instruction in s0 uses: complete once its last micro-op has passed.
+    wire [A-1:0] u_end = dst_end[A-1:0];
+    reg          running_q;
+    reg          run_known_q;
+    reg [A-1:0]  run_first_q;
+    reg [A-1:0]  run_last_q;
+    reg          drain_valid_q;
+    reg [A-1:0]  drain_first_q;
+    reg [A-1:0]  drain_last_q;
+    reg [5:0]    started_q;
+    reg [5:0]    retired_q;
+    wire         retire;
+
+    wire enter       = advance && u_valid_q;
+    wire enter_first = enter && u_first_q;
+    wire leave       = s0_go && s0_last_q;
+    wire [5:0] in_drain = started_q - retired_q - {5'd0, running_q};
+
+    always @(posedge clk) begin
+        if (rst) begin
+            running_q     <= 1'b0;
+            run_known_q   <= 1'b0;
+            started_q     <= 6'd0;
+            retired_q     <= 6'd0;
+            drain_valid_q <= 1'b0;
+        end else begin
+            if (enter_first) running_q <= 1'b1;
+            else if (leave)  running_q <= 1'b0;
+            if (enter) run_known_q <= u_at_end_q || (!u_first_q && run_known_q);
+            if (enter_first) started_q <= started_q + 6'd1;
+            if (retire)      retired_q <= retired_q + 6'd1;
+            if (leave) drain_valid_q <= 1'b1;
+            else if (in_drain == {5'd0, retire}) drain_valid_q <= 1'b0;
+        end
+    end
+
+    always @(posedge clk) begin
+        if (enter) begin
+            if (u_first_q || uop_dst < run_first_q) run_first_q <= uop_dst;
+            if (u_first_q || u_end > run_last_q)    run_last_q  <= u_end;
+        end
+        if (leave) begin
+            if (!drain_valid_q || run_first_q < drain_first_q) drain_first_q <= run_first_q;
+            if (!drain_valid_q || run_last_q > drain_last_q)   drain_last_q  <= run_last_q;
+        end
+    end
+
+    assign started     = started_q;
+    assign retired     = retired_q;
+    assign running     = running_q;
+    assign run_known   = run_known_q;
+    assign run_first   = run_first_q;
+    assign run_last    = run_last_q;
+    assign drain_valid = drain_valid_q;
+    assign drain_first = drain_first_q;
+    assign drain_last  = drain_last_q;
+
+    // s1 to s8: what each step carries along.
+    reg [8:1]    last_q;
+    reg [7:1]    mac_q;
+    reg [7:1]    zero_q;
+    reg [7:1]    chain_q;
+    reg [A-1:0]  s3_dst_q, s4_dst_q, s5_dst_q, s6_dst_q, s7_dst_q, s8_dst_q;
+    reg [I-1:0]  s1_src_q, s2_src_q;
+    reg [W-1:0]  s1_wgt_q, s2_wgt_q;
+    reg [T+7:0]  s1_tap_q, s2_tap_q, s3_tap_q;
+
+    always @(posedge clk) begin
+        if (rst) begin
+            valid_q <= 7'd0;
+            write_q <= 8'd0;
+            last_q  <= 8'd0;
+            mac_q   <= 7'd0;
+            open_q  <= 1'b0;
+        end else begin
+            valid_q <= {valid_q[6:1], s0_go};
+            write_q <= {write_q[7:1], s0_go && s0_write};
+            last_q  <= {last_q[7:1], leave};
+            mac_q   <= {mac_q[6:1], s0_go && !s0_no_mac_q};
+            if (s0_go) open_q <= !s0_write;
+        end
+    end
+
+    always @(posedge clk) begin
+        zero_q   <= {zero_q[6:1], s0_zero_q};
+        chain_q  <= {chain_q[6:1], s0_chain};
+        s1_dst_q <= s0_dst_q;
+        s2_dst_q <= s1_dst_q;
+        s3_dst_q <= s2_dst_q;
+        s4_dst_q <= s3_dst_q;
+        s5_dst_q <= s4_dst_q;
+        s6_dst_q <= s5_dst_q;
+        s7_dst_q <= s6_dst_q;
+        s8_dst_q <= s7_dst_q;
+        s1_src_q <= s0_src_q;
+        s2_src_q <= s1_src_q;
+        s1_wgt_q <= s0_wgt_q;
+        s2_wgt_q <= s1_wgt_q;
+        s1_tap_q <= s0_tap_q;
+        s2_tap_q <= s1_tap_q;
+        s3_tap_q <= s2_tap_q;
+    end
+
+    assign write_soon  = write_q[1];
+    assign inp_rd_en   = mac_q[2];
+    assign inp_rd_addr = s2_src_q;
+    assign wgt_rd_en   = mac_q[2];
+    assign wgt_rd_addr = s2_wgt_q;
+
+    // s3 to s6: operands, products, sums.
+    localparam integer TILE = 8*TAPS*LANES;
+    wire [(TILE << LOG_BATCH) - 1:0] dw_x;
+    wire [TILE-1:0]                  dw_w;
+    wire [ACC_BITS-1:0]              sum;
+
+    wire         s3_dw;
+    wire         s3_group;
+    wire [3:0]   s3_row;
+    wire [T-1:0] s3_tap;
+    wire [1:0]   s3_history;
+    assign {s3_dw, s3_group, s3_row, s3_tap, s3_history} = s3_tap_q;
+
+    vta_window #(
+        .LOG_BATCH(LOG_BATCH), .LOG_BLOCK_IN(LOG_BLOCK_IN), .LOG_BLOCK_OUT(LOG_BLOCK_OUT), .TAPS(TAPS), .LANES(LANES)
+    ) window (
+        .clk(clk), .en(mac_q[3] && s3_dw), .group(s3_group), .row(s3_row), .tap(s3_tap),
+        .history(s3_history), .x(inp_rd_data), .w(wgt_rd_data), .dw_x(dw_x), .dw_w(dw_w)
+    );
+
+    vta_array #(
+        .LOG_BATCH(LOG_BATCH), .LOG_BLOCK_IN(LOG_BLOCK_IN), .LOG_BLOCK_OUT(LOG_BLOCK_OUT), .TAPS(TAPS), .LANES(LANES)
+    ) array (
+        .clk(clk), .en(mac_q[3]), .depthwise(s3_dw), .x(inp_rd_data), .w(wgt_rd_data), .dw_x(dw_x), .dw_w(dw_w),
+        .sum(sum)
+    );
+
+    assign acc_rd_en   = valid_q[6] && !zero_q[6] && !chain_q[6];
+    assign acc_rd_addr = s6_dst_q;
+
+    // s7: accumulate.
+    reg [ACC_BITS-1:0] acc_q;
+    integer lane;
+    always @(posedge clk) begin
+        if (valid_q[7]) begin
+            for (lane = 0; lane < ACC_BITS/32; lane = lane + 1) begin
+                acc_q[32*lane +: 32] <= (zero_q[7] ? 32'd0 : chain_q[7] ? acc_q[32*lane +: 32] : acc_rd_data[32*lane +: 32])
+                                      + (mac_q[7] ? sum[32*lane +: 32] : 32'd0);
+            end
+        end
+    end
+
+    // s8: write.
+    assign acc_wr_en   = write_q[8];
+    assign acc_wr_addr = s8_dst_q;
+    assign acc_wr_data = acc_q;
+    assign retire      = last_q[8];
+    assign done        = last_q[8];
+
+    assign error      = s0_bad_q && in_drain == 6'd0;
+    assign error_code = s0_code_q;
+
+    assign stat_gemm      = s0_go && !s0_tap_q[T+7];
+    assign stat_depthwise = s0_go && s0_tap_q[T+7];
+endmodule
+
+`default_nettype wire

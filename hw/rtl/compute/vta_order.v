@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// vta_order -- who must wait for whom: what the three pipelines of the compute unit tell each other.
+//
+// Contract: combinational. *_wait: the step in s0 of the array or the ALU, or the LOAD that is next to be handed to the
+// engine, may still meet an older instruction of another pipeline in ACC, or in UOP. *_next_wait: older loads into the
+// micro-ops of the instruction that is next to be fetched have not landed. Snapshots and numbers: see vta_guard.
+`default_nettype none
+
+module vta_order #(
+    parameter integer U       = 13,
+    parameter integer A       = 11,
+    parameter integer ENTRIES = 4
+) (
+    input  wire [5:0]   array_started,
+    input  wire [5:0]   array_retired,
+    input  wire         array_running,
+    input  wire         array_known,
+    input  wire [A-1:0] array_run_first,
+    input  wire [A-1:0] array_run_last,
+    input  wire         array_drain,
+    input  wire [A-1:0] array_drain_first,
+    input  wire [A-1:0] array_drain_last,
+    input  wire         array_fetching,
+    input  wire [5:0]   array_fetched,
+    input  wire [U-1:0] array_fetch_first,
+    input  wire [U-1:0] array_fetch_last,
+
+    input  wire [5:0]   alu_started,
+    input  wire [5:0]   alu_retired,
+    input  wire         alu_running,
+    input  wire         alu_known,
+    input  wire [A-1:0] alu_dst_first,
+    input  wire [A-1:0] alu_dst_last,
+    input  wire [A-1:0] alu_src_first,
+    input  wire [A-1:0] alu_src_last,
+    input  wire         alu_pair,
+    input  wire [A-1:0] alu_pair_first,
+    input  wire [A-1:0] alu_pair_last,
+    input  wire         alu_drain,
+    input  wire [A-1:0] alu_drain_first,
+    input  wire [A-1:0] alu_drain_last,
+    input  wire         alu_fetching,
+    input  wire [5:0]   alu_fetched,
+    input  wire [U-1:0] alu_fetch_first,
+    input  wire [U-1:0] alu_fetch_last,
+
+    input  wire [ENTRIES-1:0]    table_valid,
+    input  wire [ENTRIES-1:0]    table_uop,
+    input  wire [6*ENTRIES-1:0]  table_number,
+    input  wire [13*ENTRIES-1:0] table_first,
+    input  wire [13*ENTRIES-1:0] table_last,
+
+    input  wire [5:0]   array_ask_alu,
+    input  wire [5:0]   array_ask_load,
+    input  wire [A-1:0] array_ask_dst,
+    output wire         array_wait,
+    input  wire [5:0]   array_next_load,
+    input  wire [U-1:0] array_next_first,
+    input  wire [U-1:0] array_next_last,
+    output wire         array_next_wait,
+
+    input  wire [5:0]   alu_ask_array,
+    input  wire [5:0]   alu_ask_load,
+    input  wire [A-1:0] alu_ask_dst,
+    input  wire [A-1:0] alu_ask_src,
+    output wire         alu_wait,
+    input  wire [5:0]   alu_next_load,
+    input  wire [U-1:0] alu_next_first,
+    input  wire [U-1:0] alu_next_last,
+    output wire         alu_next_wait,
+
+    input  wire [5:0]   load_ask_array,
+    input  wire [5:0]   load_ask_alu,
+    input  wire         load_ask_uop,
+    input  wire [12:0]  load_ask_first,
+    input  wire [12:0]  load_ask_last,
+    output wire         load_wait
+);
+    // Do the ranges first … last of a and b meet?
+    function meets(input [A-1:0] a_first, input [A-1:0] a_last, input [A-1:0] b_first, input [A-1:0] b_last);
+        meets = a_first <= b_last && a_last >= b_first;
+    endfunction
+
+    function meets_uop(input [12:0] a_first, input [12:0] a_last, input [12:0] b_first, input [12:0] b_last);
+        meets_uop = a_first <= b_last && a_last >= b_first;
+    endfunction
+
+    // The array's step against the ALU and the loads.
+    wire array_hit = meets(array_ask_dst, array_ask_dst, alu_dst_first, alu_dst_last)
+                  || meets(array_ask_dst, array_ask_dst, alu_src_first, alu_src_last)
+                  || (alu_pair && meets(array_ask_dst, array_ask_dst, alu_pair_first, alu_pair_last));
+    wire array_drain_hit = alu_drain && meets(array_ask_dst, array_ask_dst, alu_drain_first, alu_drain_last);
+    wire array_alu_wait, array_load_wait;
+
+    vta_guard array_alu (
+        .snap(array_ask_alu), .started(alu_started), .retired(alu_retired), .running(alu_running), .known(alu_known),
+        .run_hit(array_hit), .drain_hit(array_drain_hit), .must_wait(array_alu_wait)
+    );
+    vta_load_guard #(.ENTRIES(ENTRIES), .BITS(A)) array_load (
+        .valid(table_valid), .uop(table_uop), .number(table_number), .first(table_first), .last(table_last),
+        .snap(array_ask_load), .ask_uop(1'b0), .ask_first(array_ask_dst), .ask_last(array_ask_dst),
+        .must_wait(array_load_wait)
+    );
+    assign array_wait = array_alu_wait || array_load_wait;
+
+    vta_load_guard #(.ENTRIES(ENTRIES), .BITS(U)) array_uop (
+        .valid(table_valid), .uop(table_uop), .number(table_number), .first(table_first), .last(table_last),
+        .snap(array_next_load), .ask_uop(1'b1), .ask_first(array_next_first), .ask_last(array_next_last),
+        .must_wait(array_next_wait)
+    );
+
+    // The ALU's step against the array and the loads.
+    wire alu_hit = meets(alu_ask_dst, alu_ask_dst, array_run_first, array_run_last)
+                || meets(alu_ask_src, alu_ask_src, array_run_first, array_run_last);
+    wire alu_drain_hit = array_drain && (meets(alu_ask_dst, alu_ask_dst, array_drain_first, array_drain_last)
+                                         || meets(alu_ask_src, alu_ask_src, array_drain_first, array_drain_last));
+    wire alu_array_wait, alu_load_dst, alu_load_src;
+
+    vta_guard alu_array (
+        .snap(alu_ask_array), .started(array_started), .retired(array_retired), .running(array_running),
+        .known(array_known), .run_hit(alu_hit), .drain_hit(alu_drain_hit), .must_wait(alu_array_wait)
+    );
+    vta_load_guard #(.ENTRIES(ENTRIES), .BITS(A)) alu_dst (
+        .valid(table_valid), .uop(table_uop), .number(table_number), .first(table_first), .last(table_last),
+        .snap(alu_ask_load), .ask_uop(1'b0), .ask_first(alu_ask_dst), .ask_last(alu_ask_dst), .must_wait(alu_load_dst)
+    );
+    vta_load_guard #(.ENTRIES(ENTRIES), .BITS(A)) alu_src (
+        .valid(table_valid), .uop(table_uop), .number(table_number), .first(table_first), .last(table_last),
+        .snap(alu_ask_load), .ask_uop(1'b0), .ask_first(alu_ask_src), .ask_last(alu_ask_src), .must_wait(alu_load_src)
+    );
+    assign alu_wait = alu_array_wait || alu_load_dst || alu_load_src;
+
+    vta_load_guard #(.ENTRIES(ENTRIES), .BITS(U)) alu_uop (
+        .valid(table_valid), .uop(table_uop), .number(table_number), .first(table_first), .last(table_last),
+        .snap(alu_next_load), .ask_uop(1'b1), .ask_first(alu_next_first), .ask_last(alu_next_last),
+        .must_wait(alu_next_wait)
+    );
+
+    // The next LOAD into ACC against both.
+    wire [A-1:0] load_first = load_ask_first[A-1:0];
+    wire [A-1:0] load_last  = load_ask_last[A-1:0];
+    wire load_array_hit   = meets(load_first, load_last, array_run_first, array_run_last);
+    wire load_array_drain = array_drain && meets(load_first, load_last, array_drain_first, array_drain_last);
+    wire load_alu_hit     = meets(load_first, load_last, alu_dst_first, alu_dst_last)
+                         || meets(load_first, load_last, alu_src_first, alu_src_last)
+                         || (alu_pair && meets(load_first, load_last, alu_pair_first, alu_pair_last));
+    wire load_alu_drain   = alu_drain && meets(load_first, load_last, alu_drain_first, alu_drain_last);
+    wire load_array_wait, load_alu_wait;
+
+    vta_guard load_array (
+        .snap(load_ask_array), .started(array_started), .retired(array_retired), .running(array_running),
+        .known(array_known), .run_hit(load_array_hit), .drain_hit(load_array_drain), .must_wait(load_array_wait)
+    );
+    vta_guard load_alu (
+        .snap(load_ask_alu), .started(alu_started), .retired(alu_retired), .running(alu_running), .known(alu_known),
+        .run_hit(load_alu_hit), .drain_hit(load_alu_drain), .must_wait(load_alu_wait)
+    );
+
+    // The next LOAD into UOP: older instructions have been fetched, or at least use other micro-ops.
+    wire array_uop_hit = meets_uop(load_ask_first, load_ask_last, {{(13-U){1'b0}}, array_fetch_first},
+                                   {{(13-U){1'b0}}, array_fetch_last});
+    wire alu_uop_hit   = meets_uop(load_ask_first, load_ask_last, {{(13-U){1'b0}}, alu_fetch_first},
+                                   {{(13-U){1'b0}}, alu_fetch_last});
+    wire [5:0] array_unfetched = load_ask_array - array_fetched;
+    wire [5:0] alu_unfetched   = load_ask_alu - alu_fetched;
+    wire uop_array_wait = !array_unfetched[5] && (array_unfetched != 6'd0 || (array_fetching && array_uop_hit));
+    wire uop_alu_wait   = !alu_unfetched[5] && (alu_unfetched != 6'd0 || (alu_fetching && alu_uop_hit));
+
+    assign load_wait = load_ask_uop ? uop_array_wait || uop_alu_wait : load_array_wait || load_alu_wait;
+endmodule
+
+`default_nettype wire

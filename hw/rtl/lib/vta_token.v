@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// vta_token -- one dependency-token queue: a counter, since tokens have no content.
+//
+// Contract: push only while room, pop only while available; both may happen in one cycle. Holds 255 tokens.
+`include "vta_assert.vh"
+`default_nettype none
+
+module vta_token (
+    input  wire clk,
+    input  wire rst,
+
+    input  wire push,
+    output wire room,
+    input  wire pop,
+    output wire available
+);
+    reg [7:0] count_q;
+
+    assign available = count_q != 8'd0;
+    assign room      = count_q != 8'd255;
+
+    always @(posedge clk) begin
+        if (rst) count_q <= 8'd0;
+        else if (push && !pop) count_q <= count_q + 8'd1;
+        else if (pop && !push) count_q <= count_q - 8'd1;
+    end
+
+    `VTA_FORMAL_RESET
+    `VTA_ASSERT(push_full, !(push && !room))
+    `VTA_ASSERT(pop_empty, !(pop && !available))
+
+`ifdef FORMAL
+    // Plain arithmetic on what went in and out.
+    reg [15:0] f_pushed;
+    reg [15:0] f_popped;
+    wire [15:0] f_inside = f_pushed - f_popped;
+    always @(posedge clk) begin
+        f_pushed <= rst ? 16'd0 : f_pushed + {15'd0, push};
+        f_popped <= rst ? 16'd0 : f_popped + {15'd0, pop};
+    end
+    `VTA_ASSERT(inside, f_inside == {8'd0, count_q})
+`endif
+endmodule
+
+`default_nettype wire

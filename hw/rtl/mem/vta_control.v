@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// vta_control -- starts and ends runs.
+//
+// Contract: `run` is high from a start to its end; the units are in reset whenever it is low. A run ends when FINISH has
+// retired, with the first error, or with a soft reset; then the bus is drained (bus_idle), and only then the result
+// stands in status_* and `ended` pulses. A memory that never answers cannot hold up the report: with a watchdog time, the
+// result is reported after as long again. A start while the status says busy is ignored, but for one with or after a soft
+// reset; where the bus is not idle yet, it is remembered.
+// Units are numbered as in the ERROR register: 0 fetch, 1 load, 2 compute, 3 store. An illegal encoding is laid to fetch,
+// whichever unit finds it.
+`include "vta_assert.vh"
+`default_nettype none
+
+module vta_control #(
+    parameter integer LOG_BATCH     = 0,
+    parameter integer LOG_BLOCK_IN  = 4,
+    parameter integer LOG_BLOCK_OUT = 4,
+    parameter integer LOG_UOP_DEPTH = 13,
+    parameter integer LOG_INP_DEPTH = 11,
+    parameter integer LOG_WGT_DEPTH = 10,
+    parameter integer LOG_ACC_DEPTH = 11
+) (
+    input  wire         clk,
+    input  wire         rst,
+
+    input  wire         start,          // pulses
+    input  wire         soft_reset,
+    input  wire [31:0]  watchdog,
+    input  wire [31:0]  insn_count,
+
+    output wire         run,
+    input  wire         bus_idle,
+
+    input  wire         finish,         // FINISH has retired
+    input  wire         tokens_left,
+    input  wire [3:0]   err_valid,      // by unit
+    input  wire [31:0]  err_code,       // 8 bits a unit
+    input  wire [127:0] err_index,      // 32 bits a unit
+    input  wire         progress,
+    input  wire [3:0]   head_valid,     // the instructions next to start, to name one that is stuck
+    input  wire [127:0] head_index,
+
+    output wire         status_busy,
+    output wire         status_done,
+    output wire         status_error,
+    output wire [7:0]   error_code,
+    output wire [1:0]   error_unit,
+    output wire [31:0]  error_index,
+    output wire         ended,
+    output wire         clear           // a run begins: counters to 0
+);
+`include "vta_isa.vh"
+
+    localparam [1:0] IDLE = 2'd0, RUN = 2'd1, CHECK = 2'd2, DRAIN = 2'd3;
+
+    reg [1:0]  state_q;
+    reg        again_q;       // a start came while draining
+    reg        silent_q;      // ended by a soft reset: no result
+    reg        reported_q;    // the result is out although the bus is not idle yet
+    reg        done_q;
+    reg        error_q;
+    reg        failed_q;
+    reg [7:0]  code_q;
+    reg [1:0]  unit_q;
+    reg [31:0] index_q;
+    reg [31:0] timer_q;
+    reg        ended_q;
+
+    // The first error; within a cycle the unit that comes first in program flow.
+    reg [1:0] first;
+    always @* begin
+        first = 2'd0;
+        if (err_valid[3]) first = 2'd3;
+        if (err_valid[2]) first = 2'd2;
+        if (err_valid[1]) first = 2'd1;
+        if (err_valid[0]) first = 2'd0;
+    end
+
+    wire [7:0] first_code = err_code[first*8 +: 8];
+
+    // The stuck instruction that comes first in the program.
+    reg [1:0]  stuck;
+    reg        stuck_found;
+    reg [31:0] stuck_index;
+    integer u;
+    always @* begin
+        stuck       = 2'd0;
+        stuck_found = 1'b0;
+        stuck_index = head_index[31:0];
+        for (u = 1; u < 4; u = u + 1) begin
+            if (head_valid[u] && (!stuck_found || head_index[u*32 +: 32] < stuck_index)) begin
+                stuck       = u[1:0];
+                stuck_found = 1'b1;
+                stuck_index = head_index[u*32 +: 32];
+            end
+        end
+    end
+
+    wire expired   = watchdog != 32'd0 && timer_q >= watchdog;
+    wire report    = bus_idle || expired;
+    wire any_error = err_valid != 4'd0;
+    wire start_again = start && state_q == DRAIN && (silent_q || reported_q);
+    wire begin_run = state_q == IDLE && (start || again_q);
+
+    always @(posedge clk) begin
+        if (rst) begin
+            state_q    <= IDLE;
+            again_q    <= 1'b0;
+            silent_q   <= 1'b0;
+            reported_q <= 1'b0;
+            done_q     <= 1'b0;
+            error_q    <= 1'b0;
+            failed_q   <= 1'b0;
+            ended_q    <= 1'b0;
+            code_q     <= 8'd0;
+            unit_q     <= 2'd0;
+            index_q    <= 32'd0;
+            timer_q    <= 32'd0;
+        end else begin
+            ended_q <= 1'b0;
+            timer_q <= timer_q + 32'd1;
+            case (state_q)
+            IDLE: begin
+                timer_q <= 32'd0;
+                if (begin_run) begin
+                    state_q  <= RUN;
+                    again_q  <= 1'b0;
+                    silent_q <= 1'b0;
+                end
+            end
+            RUN: begin
+                if (progress) timer_q <= 32'd0;
+                if (soft_reset) begin
+                    state_q  <= DRAIN;
+                    silent_q <= 1'b1;
+                    again_q  <= start;
+                    timer_q  <= 32'd0;
+                end else if (any_error) begin
+                    state_q  <= DRAIN;
+                    failed_q <= 1'b1;
+                    code_q   <= first_code;
+                    unit_q   <= first_code == VTA_ERROR_FIELD ? 2'd0 : first;
+                    index_q  <= err_index[first*32 +: 32];
+                    timer_q  <= 32'd0;
+                end else if (expired) begin
+                    state_q  <= DRAIN;
+                    failed_q <= 1'b1;
+                    code_q   <= VTA_ERROR_WATCHDOG;
+                    unit_q   <= stuck;
+                    index_q  <= stuck_index;
+                    timer_q  <= 32'd0;
+                end else if (finish) begin
+                    state_q <= CHECK;
+                end
+            end
+            CHECK: begin
+                state_q  <= DRAIN;
+                silent_q <= soft_reset;
+                timer_q  <= 32'd0;
+                if (tokens_left) begin
+                    failed_q <= 1'b1;
+                    code_q   <= VTA_ERROR_TOKENS_LEFT;
+                    unit_q   <= 2'd2;
+                    index_q  <= insn_count - 32'd1;
+                end
+            end
+            DRAIN: begin
+                if (start_again || soft_reset) again_q <= start;
+                if (soft_reset) silent_q <= 1'b1;
+                else if (report && !silent_q && !reported_q) begin
+                    reported_q <= 1'b1;
+                    ended_q    <= 1'b1;
+                    done_q     <= !failed_q;
+                    error_q    <= failed_q;
+                end
+                if (bus_idle && (silent_q || reported_q)) begin
+                    state_q    <= IDLE;
+                    reported_q <= 1'b0;
+                end
+            end
+            endcase
+            if (soft_reset || begin_run || start_again) begin
+                done_q   <= 1'b0;
+                error_q  <= 1'b0;
+                failed_q <= 1'b0;
+                code_q   <= VTA_ERROR_NONE;
+                unit_q   <= 2'd0;
+                index_q  <= 32'd0;
+            end
+        end
+    end
+
+    assign run          = state_q == RUN || state_q == CHECK;
+    assign status_busy  = run || (state_q == DRAIN && (!reported_q || again_q)) || (state_q == IDLE && again_q);
+    assign status_done  = done_q;
+    assign status_error = error_q;
+    assign error_code   = code_q;
+    assign error_unit   = unit_q;
+    assign error_index  = index_q;
+    assign ended        = ended_q;
+    assign clear        = begin_run;
+
+    wire unused_head = head_valid[0];
+
+    `VTA_FORMAL_RESET
+    `VTA_ASSERT(result, !(done_q && error_q))
+endmodule
+
+`default_nettype wire

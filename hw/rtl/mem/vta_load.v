@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// vta_load -- the load unit: LOAD of INP and WGT, and the two scratchpads.
+//
+// Contract: instructions start in order and retire in order; the next ones start while data of earlier ones are in
+// flight. The token of an instruction is given when all its entries are in the scratchpad. Read ports: data one cycle
+// after rd_en, held until the next rd_en.
+`include "vta_assert.vh"
+`default_nettype none
+
+module vta_load #(
+    parameter integer LOG_BATCH     = 0,
+    parameter integer LOG_BLOCK_IN  = 4,
+    parameter integer LOG_BLOCK_OUT = 4,
+    parameter integer LOG_UOP_DEPTH = 13,
+    parameter integer LOG_INP_DEPTH = 11,
+    parameter integer LOG_WGT_DEPTH = 10,
+    parameter integer LOG_ACC_DEPTH = 11,
+    parameter integer LOG_BUS_BYTES = 3,
+    parameter integer ADDR_BITS     = 40
+) (
+    input  wire                          clk,
+    input  wire                          rst,
+
+    input  wire                          insn_valid,
+    output wire                          insn_ready,
+    input  wire [127:0]                  insn_data,
+    input  wire [31:0]                   insn_index,
+    input  wire [8*ADDR_BITS-1:0]        bases,
+
+    input  wire                          c2l_avail,
+    output wire                          c2l_pop,
+    input  wire                          l2c_room,
+    output wire                          l2c_push,
+
+    output wire                          rd_cmd_valid,
+    input  wire                          rd_cmd_ready,
+    output wire [ADDR_BITS-1:0]          rd_cmd_addr,
+    output wire [7:0]                    rd_cmd_len,
+    input  wire                          rd_data_valid,
+    output wire                          rd_data_ready,
+    input  wire [(8<<LOG_BUS_BYTES)-1:0] rd_data,
+    input  wire                          rd_last,
+    input  wire                          rd_err,
+
+    input  wire                          inp_rd_en,
+    input  wire [LOG_INP_DEPTH-1:0]      inp_rd_addr,
+    output wire [(8<<(LOG_BATCH+LOG_BLOCK_IN))-1:0] inp_rd_data,
+    input  wire                          wgt_rd_en,
+    input  wire [LOG_WGT_DEPTH-1:0]      wgt_rd_addr,
+    output wire [(8<<(LOG_BLOCK_IN+LOG_BLOCK_OUT))-1:0] wgt_rd_data,
+
+    output wire                          err_valid,
+    output wire [7:0]                    err_code,
+    output wire [31:0]                   err_index,
+    output wire                          head_valid,
+    output wire [31:0]                   head_index,
+
+    output wire                          stat_issue,
+    output wire                          stat_retire,
+    output wire                          stat_busy,
+    output wire                          stat_token,
+    output wire                          stat_room,   // the oldest one is done and waits for room for its token
+    output wire                          stat_mem,
+    output wire                          stat_rd_en,
+    output wire [2:0]                    stat_rd_mem,
+    output wire [6:0]                    stat_rd_bytes
+);
+`include "vta_isa.vh"
+    localparam integer BUS_BITS   = 8 << LOG_BUS_BYTES;
+    localparam integer INP_BITS   = 8 << VTA_LOG_BYTES_INP;
+    localparam integer WGT_BITS   = 8 << VTA_LOG_BYTES_WGT;
+    localparam integer INP_SLICE  = INP_BITS < BUS_BITS ? INP_BITS : BUS_BITS;
+    localparam integer WGT_SLICE  = WGT_BITS < BUS_BITS ? WGT_BITS : BUS_BITS;
+    localparam integer LOG_LARGE  = VTA_LOG_BYTES_WGT > VTA_LOG_BYTES_INP ? VTA_LOG_BYTES_WGT : VTA_LOG_BYTES_INP;
+    localparam integer LOG_SLICES = LOG_LARGE > LOG_BUS_BYTES ? LOG_LARGE - LOG_BUS_BYTES : 0;
+
+    wire               cmd_valid;
+    wire               cmd_ready;
+    wire [31:0]        cmd_index;
+    wire               cmd_push;
+    wire [2:0]         cmd_mem;
+    wire [12:0]        cmd_sram;
+    wire [ADDR_BITS:0] cmd_addr;
+    wire [15:0]        cmd_stride;
+    wire [13:0]        cmd_x;
+    wire [13:0]        cmd_y;
+    wire [3:0]         cmd_y_pad_0;
+    wire [3:0]         cmd_y_pad_1;
+    wire [3:0]         cmd_x_pad_0;
+    wire [3:0]         cmd_x_pad_1;
+    wire [7:0]         cmd_pad;
+    wire [13:0]        cmd_elems;
+    wire [13:0]        cmd_entries;
+    wire               front_err;
+    wire [7:0]         front_code;
+    wire               engine_ready;
+    wire               pending_ready;
+
+    assign cmd_ready = engine_ready && pending_ready;
+
+    vta_mem_front #(
+        .LOG_BATCH(LOG_BATCH), .LOG_BLOCK_IN(LOG_BLOCK_IN), .LOG_BLOCK_OUT(LOG_BLOCK_OUT),
+        .LOG_UOP_DEPTH(LOG_UOP_DEPTH), .LOG_INP_DEPTH(LOG_INP_DEPTH), .LOG_WGT_DEPTH(LOG_WGT_DEPTH),
+        .LOG_ACC_DEPTH(LOG_ACC_DEPTH), .ADDR_BITS(ADDR_BITS), .STORE(0)
+    ) front (
+        .clk(clk), .rst(rst),
+        .insn_valid(insn_valid), .insn_ready(insn_ready), .insn_data(insn_data), .insn_index(insn_index),
+        .bases(bases), .token_avail(c2l_avail), .token_pop(c2l_pop),
+        .out_valid(cmd_valid), .out_ready(cmd_ready), .out_index(cmd_index), .out_push(cmd_push),
+        .out_mem(cmd_mem), .out_sram(cmd_sram), .out_addr(cmd_addr), .out_stride(cmd_stride),
+        .out_x(cmd_x), .out_y(cmd_y), .out_y_pad_0(cmd_y_pad_0), .out_y_pad_1(cmd_y_pad_1),
+        .out_x_pad_0(cmd_x_pad_0), .out_x_pad_1(cmd_x_pad_1), .out_pad(cmd_pad),
+        .out_elems(cmd_elems), .out_entries(cmd_entries),
+        .err_valid(front_err), .err_code(front_code), .head_valid(head_valid), .stat_token(stat_token)
+    );
+
+    wire                         wr_en;
+    wire [2:0]                   wr_mem;
+    wire [12:0]                  wr_addr;
+    wire [BUS_BITS-1:0]          wr_data;
+    wire [(1<<LOG_SLICES)-1:0]   wr_strobe;
+    wire                         unused_wr_last;
+    wire                         engine_done;
+    wire                         engine_err;
+    wire                         engine_wait;
+
+    vta_tload #(
+        .LOG_BATCH(LOG_BATCH), .LOG_BLOCK_IN(LOG_BLOCK_IN), .LOG_BLOCK_OUT(LOG_BLOCK_OUT),
+        .LOG_UOP_DEPTH(LOG_UOP_DEPTH), .LOG_INP_DEPTH(LOG_INP_DEPTH), .LOG_WGT_DEPTH(LOG_WGT_DEPTH),
+        .LOG_ACC_DEPTH(LOG_ACC_DEPTH), .LOG_BUS_BYTES(LOG_BUS_BYTES), .ADDR_BITS(ADDR_BITS), .COMPUTE(0)
+    ) engine (
+        .clk(clk), .rst(rst),
+        .cmd_valid(cmd_valid && pending_ready), .cmd_ready(engine_ready),
+        .cmd_mem(cmd_mem), .cmd_sram(cmd_sram), .cmd_addr(cmd_addr), .cmd_stride(cmd_stride),
+        .cmd_x(cmd_x), .cmd_y(cmd_y), .cmd_y_pad_0(cmd_y_pad_0), .cmd_y_pad_1(cmd_y_pad_1),
+        .cmd_x_pad_0(cmd_x_pad_0), .cmd_x_pad_1(cmd_x_pad_1), .cmd_pad(cmd_pad),
+        .cmd_elems(cmd_elems), .cmd_entries(cmd_entries),
+        .wr_en(wr_en), .wr_ready(1'b1), .wr_mem(wr_mem), .wr_addr(wr_addr), .wr_data(wr_data),
+        .wr_strobe(wr_strobe), .wr_last(unused_wr_last),
+        .done(engine_done), .err(engine_err),
+        .rd_cmd_valid(rd_cmd_valid), .rd_cmd_ready(rd_cmd_ready), .rd_cmd_addr(rd_cmd_addr), .rd_cmd_len(rd_cmd_len),
+        .rd_data_valid(rd_data_valid), .rd_data_ready(rd_data_ready), .rd_data(rd_data), .rd_last(rd_last),
+        .rd_err(rd_err),
+        .stat_wait(engine_wait), .stat_rd_en(stat_rd_en), .stat_rd_mem(stat_rd_mem), .stat_rd_bytes(stat_rd_bytes)
+    );
+
+    vta_ram #(
+        .LOG_DEPTH(LOG_INP_DEPTH), .WIDTH(INP_BITS), .SLICE(INP_SLICE), .WR_WIDTH(INP_SLICE)
+    ) inp (
+        .clk(clk),
+        .wr_en(wr_en && wr_mem == VTA_MEM_INP), .wr_strobe(wr_strobe[INP_BITS/INP_SLICE-1:0]),
+        .wr_addr(wr_addr[LOG_INP_DEPTH-1:0]), .wr_data(wr_data[INP_SLICE-1:0]),
+        .rd_en(inp_rd_en), .rd_addr(inp_rd_addr), .rd_data(inp_rd_data)
+    );
+
+    vta_ram #(
+        .LOG_DEPTH(LOG_WGT_DEPTH), .WIDTH(WGT_BITS), .SLICE(WGT_SLICE), .WR_WIDTH(WGT_SLICE)
+    ) wgt (
+        .clk(clk),
+        .wr_en(wr_en && wr_mem == VTA_MEM_WGT), .wr_strobe(wr_strobe[WGT_BITS/WGT_SLICE-1:0]),
+        .wr_addr(wr_addr[LOG_WGT_DEPTH-1:0]), .wr_data(wr_data[WGT_SLICE-1:0]),
+        .rd_en(wgt_rd_en), .rd_addr(wgt_rd_addr), .rd_data(wgt_rd_data)
+    );
+
+    // Instructions in work, oldest first.
+    wire        pending_valid;
+    wire        pending_push;
+    wire [31:0] pending_index;
+    wire        retire;
+
+    vta_fifo #(.WIDTH(33), .LOG_DEPTH(5)) pending (
+        .clk(clk), .rst(rst),
+        .in_valid(cmd_valid && engine_ready), .in_ready(pending_ready), .in_data({cmd_index, cmd_push}),
+        .out_valid(pending_valid), .out_ready(retire), .out_data({pending_index, pending_push})
+    );
+
+    // How many of them are done and wait for room for their token. After a bus error nothing is done any more, so that
+    // the oldest one left is the one that failed.
+    reg [5:0] done_q;
+    reg       failed_q;
+    wire      done = engine_done && !engine_err && !failed_q;
+
+    assign retire = done_q != 6'd0 && (!pending_push || l2c_room);
+
+    always @(posedge clk) begin
+        if (rst) begin
+            done_q   <= 6'd0;
+            failed_q <= 1'b0;
+        end else begin
+            done_q <= done_q + {5'd0, done} - {5'd0, retire};
+            if (engine_err) failed_q <= 1'b1;
+        end
+    end
+
+    assign l2c_push    = retire && pending_push;
+    assign err_valid   = failed_q ? done_q == 6'd0 : front_err;
+    assign err_code    = failed_q ? VTA_ERROR_READ_BUS : front_code;
+    assign err_index   = failed_q ? pending_index : cmd_index;
+    assign head_index  = cmd_index;
+    assign stat_issue  = cmd_valid && cmd_ready;
+    assign stat_retire = retire;
+    assign stat_busy   = pending_valid;
+    assign stat_room   = done_q != 6'd0 && !retire;
+    assign stat_mem    = engine_wait;
+
+    wire unused_addr = |wr_addr;
+
+    `VTA_FORMAL_RESET
+    `VTA_ASSERT(pending, done_q == 6'd0 || pending_valid)
+endmodule
+
+`default_nettype wire

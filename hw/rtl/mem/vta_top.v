@@ -1,0 +1,449 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// vta_top -- the accelerator: fetch, load, compute, store, their queues and tokens, behind an AXI4 master, an AXI4-Lite
+// slave and an interrupt line.
+//
+// Contract: ISA.md and regs.def. AXI: one ID, answers in order, INCR bursts of whole beats; no path is combinational
+// from an input to an output. dbg repeats strobes for simulators, by unit {store, compute, load}, and is left open on a
+// board: 2:0 an instruction enters the unit's queue · 6:4 the unit starts its next one, tokens taken · 10:8 it retires
+// one, in order · 14:12 its next one waits for a token · 18:16 busy and waiting for memory · 22:20 busy · 24 GEMM step · 25
+// DEPTHWISE step · 26 ALU step · 27 REQUANT step · 28 fetch waits for a full queue · 29 fetch waits for memory.
+`include "vta_assert.vh"
+`default_nettype none
+
+module vta_top #(
+    parameter integer LOG_BATCH       = 0,
+    parameter integer LOG_BLOCK_IN    = 4,
+    parameter integer LOG_BLOCK_OUT   = 4,
+    parameter integer LOG_UOP_DEPTH   = 13,
+    parameter integer LOG_INP_DEPTH   = 11,
+    parameter integer LOG_WGT_DEPTH   = 10,
+    parameter integer LOG_ACC_DEPTH   = 11,
+    parameter integer LOG_BUS_BYTES   = 3,
+    parameter integer LOG_QUEUE_DEPTH = 9,
+    parameter integer ADDR_BITS       = 40,
+    parameter [63:0]  CONFIG_HASH     = 64'd0
+) (
+    input  wire                 clk,
+    input  wire                 rst,           // synchronous, active high
+
+    input  wire                 s_axil_awvalid,
+    output wire                 s_axil_awready,
+    input  wire [11:0]          s_axil_awaddr,
+    input  wire                 s_axil_wvalid,
+    output wire                 s_axil_wready,
+    input  wire [31:0]          s_axil_wdata,
+    input  wire [3:0]           s_axil_wstrb,
+    output wire                 s_axil_bvalid,
+    input  wire                 s_axil_bready,
+    output wire [1:0]           s_axil_bresp,
+    input  wire                 s_axil_arvalid,
+    output wire                 s_axil_arready,
+    input  wire [11:0]          s_axil_araddr,
+    output wire                 s_axil_rvalid,
+    input  wire                 s_axil_rready,
+    output wire [31:0]          s_axil_rdata,
+    output wire [1:0]           s_axil_rresp,
+
+    output wire                 irq,
+
+    output wire                 m_axi_arvalid,
+    input  wire                 m_axi_arready,
+    output wire [ADDR_BITS-1:0] m_axi_araddr,
+    output wire [7:0]           m_axi_arlen,
+    output wire [2:0]           m_axi_arsize,
+    output wire [1:0]           m_axi_arburst,
+    output wire [3:0]           m_axi_arcache,
+    output wire [2:0]           m_axi_arprot,
+    input  wire                 m_axi_rvalid,
+    output wire                 m_axi_rready,
+    input  wire [(8<<LOG_BUS_BYTES)-1:0] m_axi_rdata,
+    input  wire [1:0]           m_axi_rresp,
+    input  wire                 m_axi_rlast,
+    output wire                 m_axi_awvalid,
+    input  wire                 m_axi_awready,
+    output wire [ADDR_BITS-1:0] m_axi_awaddr,
+    output wire [7:0]           m_axi_awlen,
+    output wire [2:0]           m_axi_awsize,
+    output wire [1:0]           m_axi_awburst,
+    output wire [3:0]           m_axi_awcache,
+    output wire [2:0]           m_axi_awprot,
+    output wire                 m_axi_wvalid,
+    input  wire                 m_axi_wready,
+    output wire [(8<<LOG_BUS_BYTES)-1:0] m_axi_wdata,
+    output wire [(1<<LOG_BUS_BYTES)-1:0] m_axi_wstrb,
+    output wire                 m_axi_wlast,
+    input  wire                 m_axi_bvalid,
+    output wire                 m_axi_bready,
+    input  wire [1:0]           m_axi_bresp,
+
+    output wire [31:0]          dbg
+);
+`include "vta_isa.vh"
+    localparam integer BUS_BITS   = 8 << LOG_BUS_BYTES;
+    localparam integer INP_BITS   = 8 << VTA_LOG_BYTES_INP;
+    localparam integer WGT_BITS   = 8 << VTA_LOG_BYTES_WGT;
+    localparam integer OUT_BITS   = 8 << VTA_LOG_BYTES_OUT;
+    localparam integer LOAD = 0, COMPUTE = 1, STORE = 2;
+
+    // Control and registers.
+    wire                   start;
+    wire                   soft_reset;
+    wire [ADDR_BITS-1:0]   insn_addr;
+    wire [31:0]            insn_count;
+    wire [31:0]            watchdog;
+    wire [8*ADDR_BITS-1:0] bases;
+    wire                   run;
+    wire                   clear;
+    wire                   status_busy;
+    wire                   status_done;
+    wire                   status_error;
+    wire [7:0]             error_code;
+    wire [1:0]             error_unit;
+    wire [31:0]            error_index;
+    wire                   ended;
+    wire                   count_valid;
+    wire [4:0]             count_index;
+    wire                   count_done;
+    wire [63:0]            count_data;
+
+    wire                   unit_rst = rst || !run;
+    wire                   read_idle;
+    wire                   write_idle;
+    wire                   finish;
+    wire                   tokens_left;
+    wire                   progress;
+    wire [3:0]             err_valid;
+    wire [31:0]            err_code;
+    wire [127:0]           err_index;
+    wire [2:0]             head_valid;
+    wire [95:0]            head_index;
+    wire [31:0]            fetch_index;
+
+    // Strobes by unit.
+    wire [2:0] enter;
+    wire [2:0] issue;
+    wire [2:0] retire;
+    wire [2:0] busy;
+    wire [2:0] token_wait;
+    wire [2:0] room_wait;
+    wire [2:0] mem_wait;
+    wire       step_gemm;
+    wire       step_depthwise;
+    wire       step_alu;
+    wire       step_requant;
+    wire       fetch_insn;
+    wire       fetch_full;
+    wire       fetch_mem;
+    wire       load_rd_en;
+    wire [2:0] load_rd_mem;
+    wire [6:0] load_rd_bytes;
+    wire       compute_rd_en;
+    wire [2:0] compute_rd_mem;
+    wire [6:0] compute_rd_bytes;
+    wire       store_element;
+
+    vta_regs #(
+        .LOG_BATCH(LOG_BATCH), .LOG_BLOCK_IN(LOG_BLOCK_IN), .LOG_BLOCK_OUT(LOG_BLOCK_OUT),
+        .LOG_UOP_DEPTH(LOG_UOP_DEPTH), .LOG_INP_DEPTH(LOG_INP_DEPTH), .LOG_WGT_DEPTH(LOG_WGT_DEPTH),
+        .LOG_ACC_DEPTH(LOG_ACC_DEPTH), .LOG_BUS_BYTES(LOG_BUS_BYTES), .LOG_QUEUE_DEPTH(LOG_QUEUE_DEPTH),
+        .ADDR_BITS(ADDR_BITS), .CONFIG_HASH(CONFIG_HASH)
+    ) regs (
+        .clk(clk), .rst(rst),
+        .s_axil_awvalid(s_axil_awvalid), .s_axil_awready(s_axil_awready), .s_axil_awaddr(s_axil_awaddr),
+        .s_axil_wvalid(s_axil_wvalid), .s_axil_wready(s_axil_wready), .s_axil_wdata(s_axil_wdata),
+        .s_axil_wstrb(s_axil_wstrb), .s_axil_bvalid(s_axil_bvalid), .s_axil_bready(s_axil_bready),
+        .s_axil_bresp(s_axil_bresp), .s_axil_arvalid(s_axil_arvalid), .s_axil_arready(s_axil_arready),
+        .s_axil_araddr(s_axil_araddr), .s_axil_rvalid(s_axil_rvalid), .s_axil_rready(s_axil_rready),
+        .s_axil_rdata(s_axil_rdata), .s_axil_rresp(s_axil_rresp),
+        .start(start), .soft_reset(soft_reset), .insn_addr(insn_addr), .insn_count(insn_count),
+        .watchdog(watchdog), .bases(bases),
+        .status_busy(status_busy), .status_done(status_done), .status_error(status_error),
+        .error_code(error_code), .error_unit(error_unit), .error_index(error_index),
+        .ended(ended), .irq(irq),
+        .count_valid(count_valid), .count_index(count_index), .count_done(count_done), .count_data(count_data)
+    );
+
+    vta_control #(
+        .LOG_BATCH(LOG_BATCH), .LOG_BLOCK_IN(LOG_BLOCK_IN), .LOG_BLOCK_OUT(LOG_BLOCK_OUT),
+        .LOG_UOP_DEPTH(LOG_UOP_DEPTH), .LOG_INP_DEPTH(LOG_INP_DEPTH), .LOG_WGT_DEPTH(LOG_WGT_DEPTH),
+        .LOG_ACC_DEPTH(LOG_ACC_DEPTH)
+    ) control (
+        .clk(clk), .rst(rst),
+        .start(start), .soft_reset(soft_reset), .watchdog(watchdog), .insn_count(insn_count),
+        .run(run), .bus_idle(read_idle && write_idle),
+        .finish(finish), .tokens_left(tokens_left),
+        .err_valid(err_valid), .err_code(err_code), .err_index(err_index), .progress(progress),
+        .head_valid({head_valid, 1'b0}), .head_index({head_index, fetch_index}),
+        .status_busy(status_busy), .status_done(status_done), .status_error(status_error),
+        .error_code(error_code), .error_unit(error_unit), .error_index(error_index),
+        .ended(ended), .clear(clear)
+    );
+
+    // The read channels: fetch, load, compute.
+    wire [2:0]             rd_cmd_valid;
+    wire [2:0]             rd_cmd_ready;
+    wire [3*ADDR_BITS-1:0] rd_cmd_addr;
+    wire [23:0]            rd_cmd_len;
+    wire [2:0]             rd_data_valid;
+    wire [2:0]             rd_data_ready;
+    wire [BUS_BITS-1:0]    rd_data;
+    wire                   rd_last;
+    wire                   rd_err;
+
+    vta_axi_read #(
+        .LOG_BUS_BYTES(LOG_BUS_BYTES), .ADDR_BITS(ADDR_BITS), .CLIENTS(3), .LOG_CLIENTS(2)
+    ) read (
+        .clk(clk), .rst(rst), .halt(!run), .idle(read_idle),
+        .cmd_valid(rd_cmd_valid), .cmd_ready(rd_cmd_ready), .cmd_addr(rd_cmd_addr), .cmd_len(rd_cmd_len),
+        .data_valid(rd_data_valid), .data_ready(rd_data_ready), .data(rd_data), .data_last(rd_last), .data_err(rd_err),
+        .m_axi_arvalid(m_axi_arvalid), .m_axi_arready(m_axi_arready), .m_axi_araddr(m_axi_araddr),
+        .m_axi_arlen(m_axi_arlen), .m_axi_rvalid(m_axi_rvalid), .m_axi_rready(m_axi_rready),
+        .m_axi_rdata(m_axi_rdata), .m_axi_rresp(m_axi_rresp), .m_axi_rlast(m_axi_rlast)
+    );
+
+    // The write channels: store.
+    wire                   wr_cmd_valid;
+    wire                   wr_cmd_ready;
+    wire [ADDR_BITS-1:0]   wr_cmd_addr;
+    wire [7:0]             wr_cmd_len;
+    wire                   wr_data_valid;
+    wire                   wr_data_ready;
+    wire [BUS_BITS-1:0]    wr_data;
+    wire [BUS_BITS/8-1:0]  wr_strobe;
+    wire                   wr_ack;
+    wire                   wr_ack_err;
+    wire                   wr_ack_ready;
+
+    vta_axi_write #(.LOG_BUS_BYTES(LOG_BUS_BYTES), .ADDR_BITS(ADDR_BITS)) write (
+        .clk(clk), .rst(rst), .halt(!run), .idle(write_idle),
+        .cmd_valid(wr_cmd_valid), .cmd_ready(wr_cmd_ready), .cmd_addr(wr_cmd_addr), .cmd_len(wr_cmd_len),
+        .data_valid(wr_data_valid), .data_ready(wr_data_ready), .data(wr_data), .data_strobe(wr_strobe),
+        .ack(wr_ack), .ack_err(wr_ack_err), .ack_ready(wr_ack_ready),
+        .m_axi_awvalid(m_axi_awvalid), .m_axi_awready(m_axi_awready), .m_axi_awaddr(m_axi_awaddr),
+        .m_axi_awlen(m_axi_awlen), .m_axi_wvalid(m_axi_wvalid), .m_axi_wready(m_axi_wready),
+        .m_axi_wdata(m_axi_wdata), .m_axi_wstrb(m_axi_wstrb), .m_axi_wlast(m_axi_wlast),
+        .m_axi_bvalid(m_axi_bvalid), .m_axi_bready(m_axi_bready), .m_axi_bresp(m_axi_bresp)
+    );
+
+    assign m_axi_arsize  = LOG_BUS_BYTES[2:0];
+    assign m_axi_arburst = 2'b01;
+    assign m_axi_arcache = 4'b0011;
+    assign m_axi_arprot  = 3'b000;
+    assign m_axi_awsize  = LOG_BUS_BYTES[2:0];
+    assign m_axi_awburst = 2'b01;
+    assign m_axi_awcache = 4'b0011;
+    assign m_axi_awprot  = 3'b000;
+
+    // Fetch and the units' queues.
+    wire [2:0]   fetch_valid;
+    wire [2:0]   fetch_ready;
+    wire [127:0] fetch_data;
+    wire [2:0]   insn_valid;
+    wire [2:0]   insn_ready;
+    wire [3*128-1:0] insn_data;
+    wire [3*32-1:0]  insn_index;
+
+    vta_fetch #(
+        .LOG_BATCH(LOG_BATCH), .LOG_BLOCK_IN(LOG_BLOCK_IN), .LOG_BLOCK_OUT(LOG_BLOCK_OUT),
+        .LOG_UOP_DEPTH(LOG_UOP_DEPTH), .LOG_INP_DEPTH(LOG_INP_DEPTH), .LOG_WGT_DEPTH(LOG_WGT_DEPTH),
+        .LOG_ACC_DEPTH(LOG_ACC_DEPTH), .LOG_BUS_BYTES(LOG_BUS_BYTES), .ADDR_BITS(ADDR_BITS)
+    ) fetch (
+        .clk(clk), .rst(unit_rst), .addr(insn_addr), .count(insn_count),
+        .rd_cmd_valid(rd_cmd_valid[0]), .rd_cmd_ready(rd_cmd_ready[0]),
+        .rd_cmd_addr(rd_cmd_addr[0 +: ADDR_BITS]), .rd_cmd_len(rd_cmd_len[7:0]),
+        .rd_data_valid(rd_data_valid[0]), .rd_data_ready(rd_data_ready[0]), .rd_data(rd_data), .rd_err(rd_err),
+        .unit_valid(fetch_valid), .unit_ready(fetch_ready), .insn_data(fetch_data), .insn_index(fetch_index),
+        .settled(settled == 3'b111), .err_valid(err_valid[0]), .err_code(err_code[7:0]),
+        .stat_insn(fetch_insn), .stat_full(fetch_full), .stat_mem(fetch_mem)
+    );
+
+    assign err_index[31:0] = fetch_index;
+    assign enter = fetch_valid & fetch_ready;
+
+    genvar u;
+    generate
+        for (u = 0; u < 3; u = u + 1) begin : queue
+            vta_queue #(.WIDTH(160), .LOG_DEPTH(LOG_QUEUE_DEPTH)) insns (
+                .clk(clk), .rst(unit_rst),
+                .in_valid(fetch_valid[u]), .in_ready(fetch_ready[u]), .in_data({fetch_index, fetch_data}),
+                .out_valid(insn_valid[u]), .out_ready(insn_ready[u]),
+                .out_data({insn_index[u*32 +: 32], insn_data[u*128 +: 128]})
+            );
+        end
+    endgenerate
+
+    // Instructions handed to each unit and not retired. A unit is settled when it has none, or waits for a token that
+    // no other unit is going to give, or for room for one that no other unit is going to take.
+    wire [2:0] empty;
+    wire [2:0] settled;
+
+    generate
+        for (u = 0; u < 3; u = u + 1) begin : account
+            reg [15:0] given_q;
+
+            always @(posedge clk) begin
+                if (unit_rst) given_q <= 16'd0;
+                else given_q <= given_q + {15'd0, enter[u]} - {15'd0, retire[u]};
+            end
+
+            assign empty[u]   = given_q == 16'd0;
+            assign settled[u] = empty[u] || (token_wait[u] && !busy[u]) || room_wait[u];
+        end
+    endgenerate
+
+    // Tokens.
+    wire l2c_push, l2c_room, l2c_pop, l2c_avail;
+    wire c2l_push, c2l_room, c2l_pop, c2l_avail;
+    wire c2s_push, c2s_room, c2s_pop, c2s_avail;
+    wire s2c_push, s2c_room, s2c_pop, s2c_avail;
+
+    vta_token l2c (.clk(clk), .rst(unit_rst), .push(l2c_push), .room(l2c_room), .pop(l2c_pop), .available(l2c_avail));
+    vta_token c2l (.clk(clk), .rst(unit_rst), .push(c2l_push), .room(c2l_room), .pop(c2l_pop), .available(c2l_avail));
+    vta_token c2s (.clk(clk), .rst(unit_rst), .push(c2s_push), .room(c2s_room), .pop(c2s_pop), .available(c2s_avail));
+    vta_token s2c (.clk(clk), .rst(unit_rst), .push(s2c_push), .room(s2c_room), .pop(s2c_pop), .available(s2c_avail));
+
+    assign tokens_left = l2c_avail || c2l_avail || c2s_avail || s2c_avail;
+
+    // The units.
+    wire                     inp_rd_en;
+    wire [LOG_INP_DEPTH-1:0] inp_rd_addr;
+    wire [INP_BITS-1:0]      inp_rd_data;
+    wire                     wgt_rd_en;
+    wire [LOG_WGT_DEPTH-1:0] wgt_rd_addr;
+    wire [WGT_BITS-1:0]      wgt_rd_data;
+    wire                     out_wr_en;
+    wire [LOG_ACC_DEPTH-1:0] out_wr_addr;
+    wire [OUT_BITS-1:0]      out_wr_data;
+
+    vta_load #(
+        .LOG_BATCH(LOG_BATCH), .LOG_BLOCK_IN(LOG_BLOCK_IN), .LOG_BLOCK_OUT(LOG_BLOCK_OUT),
+        .LOG_UOP_DEPTH(LOG_UOP_DEPTH), .LOG_INP_DEPTH(LOG_INP_DEPTH), .LOG_WGT_DEPTH(LOG_WGT_DEPTH),
+        .LOG_ACC_DEPTH(LOG_ACC_DEPTH), .LOG_BUS_BYTES(LOG_BUS_BYTES), .ADDR_BITS(ADDR_BITS)
+    ) load (
+        .clk(clk), .rst(unit_rst),
+        .insn_valid(insn_valid[LOAD]), .insn_ready(insn_ready[LOAD]),
+        .insn_data(insn_data[LOAD*128 +: 128]), .insn_index(insn_index[LOAD*32 +: 32]), .bases(bases),
+        .c2l_avail(c2l_avail), .c2l_pop(c2l_pop), .l2c_room(l2c_room), .l2c_push(l2c_push),
+        .rd_cmd_valid(rd_cmd_valid[1]), .rd_cmd_ready(rd_cmd_ready[1]),
+        .rd_cmd_addr(rd_cmd_addr[ADDR_BITS +: ADDR_BITS]), .rd_cmd_len(rd_cmd_len[15:8]),
+        .rd_data_valid(rd_data_valid[1]), .rd_data_ready(rd_data_ready[1]), .rd_data(rd_data), .rd_last(rd_last),
+        .rd_err(rd_err),
+        .inp_rd_en(inp_rd_en), .inp_rd_addr(inp_rd_addr), .inp_rd_data(inp_rd_data),
+        .wgt_rd_en(wgt_rd_en), .wgt_rd_addr(wgt_rd_addr), .wgt_rd_data(wgt_rd_data),
+        .err_valid(err_valid[1]), .err_code(err_code[15:8]), .err_index(err_index[63:32]),
+        .head_valid(head_valid[LOAD]), .head_index(head_index[31:0]),
+        .stat_issue(issue[LOAD]), .stat_retire(retire[LOAD]), .stat_busy(busy[LOAD]),
+        .stat_token(token_wait[LOAD]), .stat_room(room_wait[LOAD]), .stat_mem(mem_wait[LOAD]),
+        .stat_rd_en(load_rd_en), .stat_rd_mem(load_rd_mem), .stat_rd_bytes(load_rd_bytes)
+    );
+
+    vta_compute #(
+        .LOG_BATCH(LOG_BATCH), .LOG_BLOCK_IN(LOG_BLOCK_IN), .LOG_BLOCK_OUT(LOG_BLOCK_OUT),
+        .LOG_UOP_DEPTH(LOG_UOP_DEPTH), .LOG_INP_DEPTH(LOG_INP_DEPTH), .LOG_WGT_DEPTH(LOG_WGT_DEPTH),
+        .LOG_ACC_DEPTH(LOG_ACC_DEPTH), .LOG_BUS_BYTES(LOG_BUS_BYTES), .ADDR_BITS(ADDR_BITS)
+    ) compute (
+        .clk(clk), .rst(unit_rst),
+        .insn_valid(insn_valid[COMPUTE]), .insn_ready(insn_ready[COMPUTE]),
+        .insn_data(insn_data[COMPUTE*128 +: 128]), .insn_index(insn_index[COMPUTE*32 +: 32]),
+        .l2c_avail(l2c_avail), .l2c_pop(l2c_pop), .s2c_avail(s2c_avail), .s2c_pop(s2c_pop),
+        .c2l_room(c2l_room), .c2l_push(c2l_push), .c2s_room(c2s_room), .c2s_push(c2s_push), .bases(bases),
+        .rd_cmd_valid(rd_cmd_valid[2]), .rd_cmd_ready(rd_cmd_ready[2]),
+        .rd_cmd_addr(rd_cmd_addr[2*ADDR_BITS +: ADDR_BITS]), .rd_cmd_len(rd_cmd_len[23:16]),
+        .rd_data_valid(rd_data_valid[2]), .rd_data_ready(rd_data_ready[2]), .rd_data(rd_data), .rd_last(rd_last),
+        .rd_err(rd_err),
+        .inp_rd_en(inp_rd_en), .inp_rd_addr(inp_rd_addr), .inp_rd_data(inp_rd_data),
+        .wgt_rd_en(wgt_rd_en), .wgt_rd_addr(wgt_rd_addr), .wgt_rd_data(wgt_rd_data),
+        .out_wr_en(out_wr_en), .out_wr_addr(out_wr_addr), .out_wr_data(out_wr_data),
+        .finish(finish), .ls_idle(empty[LOAD] && empty[STORE]),
+        .err_valid(err_valid[2]), .err_code(err_code[23:16]), .err_index(err_index[95:64]),
+        .head_valid(head_valid[COMPUTE]), .head_index(head_index[63:32]),
+        .stat_busy(busy[COMPUTE]), .stat_token(token_wait[COMPUTE]), .stat_room(room_wait[COMPUTE]), .stat_mem(mem_wait[COMPUTE]),
+        .stat_issue(issue[COMPUTE]), .stat_retire(retire[COMPUTE]),
+        .stat_gemm(step_gemm), .stat_depthwise(step_depthwise), .stat_alu(step_alu), .stat_requant(step_requant),
+        .stat_rd_en(compute_rd_en), .stat_rd_mem(compute_rd_mem), .stat_rd_bytes(compute_rd_bytes)
+    );
+
+    vta_store #(
+        .LOG_BATCH(LOG_BATCH), .LOG_BLOCK_IN(LOG_BLOCK_IN), .LOG_BLOCK_OUT(LOG_BLOCK_OUT),
+        .LOG_UOP_DEPTH(LOG_UOP_DEPTH), .LOG_INP_DEPTH(LOG_INP_DEPTH), .LOG_WGT_DEPTH(LOG_WGT_DEPTH),
+        .LOG_ACC_DEPTH(LOG_ACC_DEPTH), .LOG_BUS_BYTES(LOG_BUS_BYTES), .ADDR_BITS(ADDR_BITS)
+    ) store (
+        .clk(clk), .rst(unit_rst),
+        .insn_valid(insn_valid[STORE]), .insn_ready(insn_ready[STORE]),
+        .insn_data(insn_data[STORE*128 +: 128]), .insn_index(insn_index[STORE*32 +: 32]), .bases(bases),
+        .c2s_avail(c2s_avail), .c2s_pop(c2s_pop), .s2c_room(s2c_room), .s2c_push(s2c_push),
+        .out_wr_en(out_wr_en), .out_wr_addr(out_wr_addr), .out_wr_data(out_wr_data),
+        .wr_cmd_valid(wr_cmd_valid), .wr_cmd_ready(wr_cmd_ready), .wr_cmd_addr(wr_cmd_addr), .wr_cmd_len(wr_cmd_len),
+        .wr_data_valid(wr_data_valid), .wr_data_ready(wr_data_ready), .wr_data(wr_data), .wr_strobe(wr_strobe),
+        .wr_ack(wr_ack), .wr_ack_err(wr_ack_err), .wr_ack_ready(wr_ack_ready),
+        .err_valid(err_valid[3]), .err_code(err_code[31:24]), .err_index(err_index[127:96]),
+        .head_valid(head_valid[STORE]), .head_index(head_index[95:64]),
+        .stat_issue(issue[STORE]), .stat_retire(retire[STORE]), .stat_busy(busy[STORE]),
+        .stat_token(token_wait[STORE]), .stat_room(room_wait[STORE]), .stat_mem(mem_wait[STORE]), .stat_element(store_element)
+    );
+
+    // Anything that moves keeps the watchdog quiet.
+    assign progress = fetch_insn || issue != 3'd0 || retire != 3'd0
+                   || step_gemm || step_depthwise || step_alu || step_requant
+                   || (m_axi_arvalid && m_axi_arready) || (m_axi_rvalid && m_axi_rready)
+                   || (m_axi_awvalid && m_axi_awready) || (m_axi_wvalid && m_axi_wready)
+                   || (m_axi_bvalid && m_axi_bready);
+
+    // Counters. Those of bytes are the last ones and come with amounts.
+    localparam integer PLAIN  = VTA_COUNT_FETCH_BYTES;
+    localparam integer AMOUNT = 10;
+    localparam [AMOUNT-1:0] INSN_BYTES = 16;
+    localparam [AMOUNT-1:0] OUT_BYTES  = 1 << VTA_LOG_BYTES_OUT;
+    reg [VTA_COUNTERS-1:0]                 events;
+    reg [(VTA_COUNTERS-PLAIN)*AMOUNT-1:0]  amounts;
+
+    vta_counters #(.COUNTERS(VTA_COUNTERS), .PLAIN(PLAIN), .AMOUNT(AMOUNT)) counters (
+        .clk(clk), .rst(rst), .clear(clear), .events(events), .amounts(amounts),
+        .rd_valid(count_valid), .rd_index(count_index), .rd_done(count_done), .rd_data(count_data)
+    );
+
+    always @* begin
+        events = {VTA_COUNTERS{1'b0}};
+        events[VTA_COUNT_CYCLES]          = run;
+        events[VTA_COUNT_FETCH_INSNS]     = run && fetch_insn;
+        events[VTA_COUNT_FETCH_FULL]      = run && fetch_full;
+        events[VTA_COUNT_FETCH_MEM]       = run && fetch_mem;
+        events[VTA_COUNT_LOAD_INSNS]      = run && retire[LOAD];
+        events[VTA_COUNT_LOAD_BUSY]       = run && busy[LOAD];
+        events[VTA_COUNT_LOAD_TOKEN]      = run && token_wait[LOAD];
+        events[VTA_COUNT_LOAD_MEM]        = run && mem_wait[LOAD];
+        events[VTA_COUNT_COMPUTE_INSNS]   = run && retire[COMPUTE];
+        events[VTA_COUNT_COMPUTE_BUSY]    = run && busy[COMPUTE];
+        events[VTA_COUNT_COMPUTE_TOKEN]   = run && token_wait[COMPUTE];
+        events[VTA_COUNT_COMPUTE_MEM]     = run && mem_wait[COMPUTE];
+        events[VTA_COUNT_GEMM_STEPS]      = run && step_gemm;
+        events[VTA_COUNT_DEPTHWISE_STEPS] = run && step_depthwise;
+        events[VTA_COUNT_ALU_STEPS]       = run && step_alu;
+        events[VTA_COUNT_REQUANT_STEPS]   = run && step_requant;
+        events[VTA_COUNT_STORE_INSNS]     = run && retire[STORE];
+        events[VTA_COUNT_STORE_BUSY]      = run && busy[STORE];
+        events[VTA_COUNT_STORE_TOKEN]     = run && token_wait[STORE];
+        events[VTA_COUNT_STORE_MEM]       = run && mem_wait[STORE];
+        events[VTA_COUNT_FETCH_BYTES]     = run && fetch_insn;
+        events[VTA_COUNT_UOP_BYTES]       = run && compute_rd_en && compute_rd_mem == VTA_MEM_UOP;
+        events[VTA_COUNT_WGT_BYTES]       = run && load_rd_en && load_rd_mem == VTA_MEM_WGT;
+        events[VTA_COUNT_INP_BYTES]       = run && load_rd_en && load_rd_mem == VTA_MEM_INP;
+        events[VTA_COUNT_ACC_BYTES]       = run && compute_rd_en && compute_rd_mem != VTA_MEM_UOP;
+        events[VTA_COUNT_OUT_BYTES]       = run && store_element;
+    end
+
+    always @* begin
+        amounts[(VTA_COUNT_FETCH_BYTES-PLAIN)*AMOUNT +: AMOUNT] = INSN_BYTES;
+        amounts[(VTA_COUNT_UOP_BYTES-PLAIN)*AMOUNT +: AMOUNT]   = {3'd0, compute_rd_bytes};
+        amounts[(VTA_COUNT_WGT_BYTES-PLAIN)*AMOUNT +: AMOUNT]   = {3'd0, load_rd_bytes};
+        amounts[(VTA_COUNT_INP_BYTES-PLAIN)*AMOUNT +: AMOUNT]   = {3'd0, load_rd_bytes};
+        amounts[(VTA_COUNT_ACC_BYTES-PLAIN)*AMOUNT +: AMOUNT]   = {3'd0, compute_rd_bytes};
+        amounts[(VTA_COUNT_OUT_BYTES-PLAIN)*AMOUNT +: AMOUNT]   = OUT_BYTES;
+    end
+
+    assign dbg = {2'b00, fetch_mem, fetch_full, step_requant, step_alu, step_depthwise, step_gemm,
+                  1'b0, busy, 1'b0, mem_wait, 1'b0, token_wait, 1'b0, retire, 1'b0, issue, 1'b0, enter};
+endmodule
+
+`default_nettype wire
