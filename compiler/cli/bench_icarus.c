@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A short program under Icarus, on the same RTL, for scale: sim/tsim/icarus_tb.v runs it from an image of
+ * memory and prints a sum of its results, which must be fsim's.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <spawn.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "bench.h"
+#include "vta/file.h"
+#include "vta/rtlbuild.h"
+#include "vta/str.h"
+
+extern char **environ;
+
+enum { PAGE = 4096, LOG_MEMORY = 20, ARGS = 48, OUTPUT_LIMIT = 1 << 20 };
+
+enum {
+#define VTA_REG(name, offset, access, doc) REG_##name = (offset),
+#include "vta/regs.def"
+};
+
+/* Where the pieces of the program are in the image. */
+typedef struct image {
+    vta_str bytes, regs; /* for $readmemh */
+    uint32_t reg_count;
+    uint64_t base[VTA_SEGMENTS], result, result_bytes;
+} image;
+
+static void put_bytes(image *im, uint64_t addr, const void *bytes, uint64_t size)
+{
+    vta_str_printf(&im->bytes, "@%" PRIx64 "\n", addr);
+    for (uint64_t i = 0; i < size; i++) {
+        vta_str_printf(&im->bytes, "%02x%c", ((const uint8_t *)bytes)[i], i % 32 == 31 ? '\n' : ' ');
+    }
+    vta_str_put(&im->bytes, "\n");
+}
+
+static void put_reg(image *im, uint32_t offset, uint32_t value)
+{
+    vta_str_printf(&im->regs, "%08x%08x\n", (unsigned)offset, (unsigned)value);
+    im->reg_count++;
+}
+
+static vta_status lay_out(image *im, const vta_config *config, const vta_program *program, vta_diag *diag)
+{
+    const uint64_t insn_bytes = (uint64_t)program->insn_count * VTA_INSN_BYTES;
+    uint64_t at = PAGE;
+    put_bytes(im, at, program->insns, insn_bytes);
+    put_reg(im, REG_INSN_ADDR_LO, (uint32_t)at);
+    put_reg(im, REG_INSN_COUNT, program->insn_count);
+    put_reg(im, REG_IRQ_ENABLE, 1);
+    at += (insn_bytes + PAGE - 1) / PAGE * PAGE;
+    for (uint32_t segment = 0; segment < VTA_SEGMENTS; segment++) {
+        im->base[segment] = at;
+        put_reg(im, REG_BASE0_LO + 8 * segment, (uint32_t)at);
+        at += (vta_program_segment_size(program, segment) + PAGE - 1) / PAGE * PAGE;
+    }
+    if (at > UINT64_C(1) << LOG_MEMORY) {
+        return vta_fail(diag, VTA_RANGE, "the program needs %" PRIu64 " bytes, more than the bench has", at);
+    }
+    for (uint32_t i = 0; i < program->symbol_count; i++) {
+        const vta_symbol *symbol = &program->symbols[i];
+        uint8_t *own = symbol->data == NULL ? calloc(1, symbol->size + 1) : NULL;
+        if (symbol->data == NULL && own == NULL) {
+            return vta_fail(diag, VTA_NOMEM, "out of memory");
+        }
+        if (own != NULL) {
+            bench_fill(config, symbol->name, own, symbol->size);
+        }
+        put_bytes(im, im->base[symbol->segment] + symbol->offset, own != NULL ? own : symbol->data,
+                  symbol->size);
+        if (strcmp(symbol->name, "y") == 0) {
+            im->result = im->base[symbol->segment] + symbol->offset;
+            im->result_bytes = symbol->size;
+        }
+        free(own);
+    }
+    put_reg(im, REG_CONTROL, 1);
+    return im->bytes.failed || im->regs.failed ? vta_fail(diag, VTA_NOMEM, "out of memory") : VTA_OK;
+}
+
+/* -- running tools
+ * -------------------------------------------------------------------------------------------------- */
+
+typedef struct command {
+    const char *args[ARGS];
+    char text[ARGS][PAGE + 64];
+    uint32_t count;
+} command;
+
+__attribute__((format(printf, 2, 3))) static void arg(command *c, const char *fmt, ...)
+{
+    va_list list;
+    va_start(list, fmt);
+    if (c->count + 1 < ARGS) {
+        (void)vsnprintf(c->text[c->count], sizeof c->text[c->count], fmt, list);
+        c->args[c->count] = c->text[c->count];
+        c->count++;
+    }
+    va_end(list);
+}
+
+static vta_status run_tool(command *c, const char *output, vta_diag *diag)
+{
+    posix_spawn_file_actions_t actions;
+    char *argv[ARGS];
+    pid_t pid = 0;
+    int result = 0;
+    for (uint32_t i = 0; i < c->count; i++) {
+        argv[i] = c->text[i];
+    }
+    argv[c->count] = NULL;
+    if (posix_spawn_file_actions_init(&actions) != 0) {
+        return vta_fail(diag, VTA_NOMEM, "out of memory");
+    }
+    (void)posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, output, O_WRONLY | O_CREAT | O_TRUNC,
+                                           0666);
+    (void)posix_spawn_file_actions_adddup2(&actions, STDOUT_FILENO, STDERR_FILENO);
+    const int error = posix_spawnp(&pid, argv[0], &actions, NULL, argv, environ);
+    (void)posix_spawn_file_actions_destroy(&actions);
+    if (error != 0) {
+        return vta_fail(diag, VTA_NO_DEVICE, "cannot run '%s': %s; install the Debian package 'iverilog'",
+                        argv[0], strerror(error));
+    }
+    while (waitpid(pid, &result, 0) < 0 && errno == EINTR) {
+    }
+    if (!WIFEXITED(result) || WEXITSTATUS(result) != 0) {
+        uint8_t *said = NULL;
+        size_t size = 0;
+        (void)vta_file_read(output, OUTPUT_LIMIT, &said, &size, NULL);
+        vta_status status =
+            vta_fail(diag, VTA_IO, "'%s' failed: %.400s", argv[0], said != NULL ? (char *)said : "");
+        free(said);
+        return status;
+    }
+    return VTA_OK;
+}
+
+static void add_parameters(command *c, const vta_config *config, const image *im)
+{
+    const struct {
+        const char *name;
+        uint64_t value;
+    } rows[] = {
+        {"LOG_BATCH", config->log_batch},
+        {"LOG_BLOCK_IN", config->log_block_in},
+        {"LOG_BLOCK_OUT", config->log_block_out},
+        {"LOG_UOP_DEPTH", config->log_depth[VTA_MEM_UOP]},
+        {"LOG_INP_DEPTH", config->log_depth[VTA_MEM_INP]},
+        {"LOG_WGT_DEPTH", config->log_depth[VTA_MEM_WGT]},
+        {"LOG_ACC_DEPTH", config->log_depth[VTA_MEM_ACC]},
+        {"LOG_BUS_BYTES", config->log_bus_width - 3},
+        {"LOG_QUEUE_DEPTH", config->log_queue},
+        {"LOG_MEMORY", LOG_MEMORY},
+        {"REGS", im->reg_count},
+        {"RESULT", im->result},
+        {"RESULT_BYTES", im->result_bytes},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        arg(c, "-Picarus_tb.%s=%" PRIu64, rows[i].name, rows[i].value);
+    }
+}
+
+static vta_status compile(const vta_config *config, const image *im, const char *folder, vta_diag *diag)
+{
+    static const char *const folders[] = {"lib", "mem", "compute"};
+    vta_rtl_sources *from = calloc(1, sizeof *from);
+    command *c = calloc(1, sizeof *c);
+    char output[PAGE];
+    vta_status status = from != NULL && c != NULL ? vta_rtlsim_sources(from, diag)
+                                                  : vta_fail(diag, VTA_NOMEM, "out of memory");
+    if (status == VTA_OK) {
+        arg(c, "iverilog");
+        arg(c, "-g2005");
+        arg(c, "-I%s", from->headers);
+        arg(c, "-I%s/include", from->hw);
+        for (size_t i = 0; i < sizeof folders / sizeof folders[0]; i++) {
+            arg(c, "-y%s/rtl/%s", from->hw, folders[i]);
+        }
+        add_parameters(c, config, im);
+        arg(c, "-sicarus_tb");
+        arg(c, "-o%s/bench", folder);
+        arg(c, "%s/sim/tsim/icarus_tb.v", from->root);
+        (void)snprintf(output, sizeof output, "%s/log", folder);
+        status = run_tool(c, output, diag);
+    }
+    free(from);
+    free(c);
+    return status;
+}
+
+static double children_seconds(void)
+{
+    struct rusage usage;
+    (void)getrusage(RUSAGE_CHILDREN, &usage);
+    return (double)usage.ru_utime.tv_sec + 1e-6 * (double)usage.ru_utime.tv_usec;
+}
+
+/* Runs the compiled bench; what it printed. */
+static vta_status simulate(const char *folder, uint64_t *cycles, uint32_t *sum, double *seconds,
+                           vta_diag *diag)
+{
+    command *c = calloc(1, sizeof *c);
+    char output[PAGE];
+    uint8_t *said = NULL;
+    size_t size = 0;
+    if (c == NULL) {
+        return vta_fail(diag, VTA_NOMEM, "out of memory");
+    }
+    (void)snprintf(output, sizeof output, "%s/log", folder);
+    arg(c, "vvp");
+    arg(c, "-N");
+    arg(c, "%s/bench", folder);
+    arg(c, "+image=%s/image", folder);
+    arg(c, "+regs=%s/regs", folder);
+    const double begin = children_seconds();
+    vta_status status = run_tool(c, output, diag);
+    *seconds = children_seconds() - begin;
+    if (status == VTA_OK) {
+        status = vta_file_read(output, OUTPUT_LIMIT, &said, &size, diag);
+    }
+    const char *line = said != NULL ? strstr((const char *)said, "cycles ") : NULL;
+    if (status == VTA_OK &&
+        (line == NULL || sscanf(line, "cycles %" SCNu64 " sum %" SCNu32, cycles, sum) != 2)) {
+        status = vta_fail(diag, VTA_PROTOCOL, "the bench under Icarus printed no result");
+    }
+    free(said);
+    free(c);
+    return status;
+}
+
+static void remove_files(const char *folder)
+{
+    static const char *const names[] = {"image", "regs", "bench", "log"};
+    char path[PAGE];
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        (void)snprintf(path, sizeof path, "%s/%s", folder, names[i]);
+        (void)unlink(path);
+    }
+    (void)rmdir(folder);
+}
+
+static vta_status run_image(const vta_config *config, const image *im, uint32_t expected, bench_result *out,
+                            vta_diag *diag)
+{
+    const char *tmp = getenv("TMPDIR");
+    char folder[PAGE - 64], path[PAGE];
+    uint32_t sum = 0;
+    (void)snprintf(folder, sizeof folder, "%s/vtac-bench.XXXXXX", tmp != NULL ? tmp : "/tmp");
+    if (mkdtemp(folder) == NULL) {
+        return vta_fail(diag, VTA_IO, "cannot make the folder '%s': %s", folder, strerror(errno));
+    }
+    (void)snprintf(path, sizeof path, "%s/image", folder);
+    vta_status status = vta_file_write(path, im->bytes.text, im->bytes.size, diag);
+    (void)snprintf(path, sizeof path, "%s/regs", folder);
+    status = status == VTA_OK ? vta_file_write(path, im->regs.text, im->regs.size, diag) : status;
+    status = status == VTA_OK ? compile(config, im, folder, diag) : status;
+    status = status == VTA_OK ? simulate(folder, &out->cycles, &sum, &out->seconds, diag) : status;
+    if (status == VTA_OK && sum != expected) {
+        status = vta_fail(diag, VTA_PROTOCOL, "the results under Icarus are not fsim's");
+    }
+    remove_files(folder);
+    return status;
+}
+
+vta_status bench_icarus(const vta_code *code, uint32_t expected, bench_result *out, vta_diag *diag)
+{
+    vta_code_info info;
+    vta_program program = {0};
+    image im = {0};
+    vta_code_describe(code, &info);
+    VTA_TRY(vta_code_program(code, &program, diag));
+    vta_status status = lay_out(&im, &info.config, &program, diag);
+    status = status == VTA_OK ? run_image(&info.config, &im, expected, out, diag) : status;
+    vta_str_free(&im.bytes);
+    vta_str_free(&im.regs);
+    vta_program_free(&program);
+    out->value = out->seconds > 0 ? 1e-6 * (double)out->cycles / out->seconds : 0;
+    return status;
+}

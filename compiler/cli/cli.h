@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What the verbs of `vtac` share: the table of verbs, parsed arguments, and how results and failures are
+ * told. A verb is one file and one row of verbs.def; help, completion and the parser of options follow from
+ * its tables.
+ */
+#ifndef VTAC_CLI_H
+#define VTAC_CLI_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "vta/program.h"
+
+/* Exit status. */
+enum { CLI_OK = 0, CLI_FAILED = 1, CLI_USAGE = 2, CLI_INTERRUPTED = 130 };
+
+/* What a word stands for; completion offers the right things for it. */
+typedef enum cli_kind { CLI_FLAG, CLI_TEXT, CLI_FILE, CLI_CONFIG, CLI_DEVICE } cli_kind;
+
+typedef struct cli_option {
+    const char *name;  /* "--device", or "-o" */
+    const char *value; /* what follows it, for the help: "URI"; NULL for a flag */
+    cli_kind kind;
+    const char *doc;
+} cli_option;
+
+typedef struct cli_args cli_args;
+
+typedef struct cli_verb {
+    const char *name;
+    const char *operands; /* "PROGRAM -o FILE" */
+    const char *summary;  /* one line */
+    const char *more;     /* a few lines below the usage, or NULL */
+    const cli_option *options;
+    size_t option_count;
+    const char *const *words; /* fixed first operands ("list", "show", …), or NULL */
+    size_t word_count;
+    size_t least, most; /* operands */
+    int (*run)(const cli_args *args);
+} cli_verb;
+
+extern const cli_verb *const cli_verbs[];
+extern const size_t cli_verb_count;
+
+/* The arguments of one call. Words are borrowed from main's argv. */
+struct cli_args {
+    const cli_verb *verb;
+    const char **operands;
+    size_t operand_count;
+    struct cli_given {
+        const cli_option *option;
+        const char *value; /* NULL for a flag */
+    } * given;
+    size_t given_count;
+};
+
+/* The last value of an option, or NULL. */
+const char *cli_value(const cli_args *args, const char *option);
+bool cli_flag(const cli_args *args, const char *option);
+/* The next value of an option that may be repeated, from *at on, which starts at 0; NULL at the end. */
+const char *cli_next(const cli_args *args, const char *option, size_t *at);
+
+/* Splits the words after the verb. CLI_OK, or CLI_USAGE with the message written. */
+int cli_parse(const cli_verb *verb, int argc, char **argv, cli_args *args);
+void cli_args_free(cli_args *args);
+
+/* "vtac VERB: sentence" and how to get help, on stderr; returns CLI_USAGE. */
+__attribute__((format(printf, 2, 3))) int cli_usage(const cli_args *args, const char *fmt, ...);
+/* The failure on stderr, as JSON with --json; returns CLI_FAILED. */
+int cli_fail(const cli_args *args, const vta_diag *diag);
+/* Success, if all that was printed has reached stdout; a full disk is a failure. */
+int cli_done(const cli_args *args);
+
+/* Whether to use colour and progress on a stream: a terminal, and neither NO_COLOR nor TERM=dumb. */
+bool cli_fancy(int fd);
+
+/* A string in JSON's quotes, on stdout. */
+void cli_json_string(const char *text);
+
+/* ---- things that several verbs take */
+
+/* A decimal or 0x number with nothing behind it. */
+bool cli_number(const char *text, uint64_t *value);
+bool cli_seconds(const char *text, double *value);
+
+/* --config NAME|FILE; *given is false, and *config the default, where there is none. */
+vta_status cli_config(const cli_args *args, vta_config *config, bool *given, vta_diag *diag);
+
+/* A program in any of its forms: a container, assembler text, or with --raw instructions alone. --config
+ * overrides nothing: where the program names another configuration, it is an error. */
+vta_status cli_program(const cli_args *args, const char *path, vta_program *program, vta_diag *diag);
+
+/* Puts the source line of an instruction in front of a message that is about it. */
+void cli_blame(const vta_program *program, const char *path, uint32_t insn, vta_diag *diag);
+
+/* The verbs: one file each. */
+#define CLI_VERB(name) extern const cli_verb cli_verb_##name;
+#include "verbs.def"
+#undef CLI_VERB
+
+/* The help of a verb, on stdout. */
+void cli_print_help(const cli_verb *verb);
+
+#endif

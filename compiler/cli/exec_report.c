@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What a run has done: expectations compared, counts by unit, and time.
+ */
+#include <inttypes.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "exec.h"
+
+/* The bytes of one value of a symbol as it stands in DRAM. */
+static uint32_t value_bytes(const vta_symbol *symbol)
+{
+    return symbol->memory == VTA_MEM_ACC || symbol->memory == VTA_MEM_UOP ? 4 : 1;
+}
+
+static int64_t value_at(const vta_symbol *symbol, const uint8_t *bytes, uint64_t index)
+{
+    if (value_bytes(symbol) == 1) {
+        return (int8_t)bytes[index];
+    }
+    uint32_t value = 0;
+    for (uint32_t i = 0; i < 4; i++) {
+        value |= (uint32_t)bytes[4 * index + i] << (8 * i);
+    }
+    return symbol->memory == VTA_MEM_UOP ? (int64_t)value : (int32_t)value;
+}
+
+static cli_match compare(const vta_symbol *symbol, const uint8_t *got)
+{
+    cli_match match = {.symbol = symbol, .values = symbol->size / value_bytes(symbol)};
+    if (memcmp(got, symbol->expect, (size_t)symbol->size) == 0) {
+        return match;
+    }
+    for (uint64_t i = 0; i < match.values; i++) {
+        const int64_t expected = value_at(symbol, symbol->expect, i);
+        const int64_t value = value_at(symbol, got, i);
+        if (expected != value && match.differing++ == 0) {
+            match.index = i;
+            match.expected = expected;
+            match.got = value;
+        }
+    }
+    return match;
+}
+
+vta_status cli_compare(cli_result *result, const cli_image *image, const vta_program *program, vta_diag *diag)
+{
+    result->matches = calloc((size_t)program->symbol_count + 1, sizeof *result->matches);
+    if (result->matches == NULL) {
+        return vta_fail(diag, VTA_NOMEM, "out of memory for the report");
+    }
+    for (uint32_t i = 0; i < program->symbol_count; i++) {
+        const vta_symbol *symbol = &program->symbols[i];
+        if (symbol->expect != NULL) {
+            const cli_match match = compare(symbol, cli_image_symbol(image, symbol));
+            result->matches[result->match_count++] = match;
+            result->mismatches += match.differing > 0;
+        }
+    }
+    return VTA_OK;
+}
+
+/* ---- counts: what is shown, and where; a row begins where the unit is not NULL */
+
+static const struct {
+    const char *unit, *what;
+    size_t offset;
+} counts[] = {
+#define AT(member) offsetof(vta_counters, member)
+    {"fetch", "instructions", AT(fetch_insns)}, {NULL, "bytes", AT(fetch_bytes)},
+    {"load", "instructions", AT(load_insns)},   {NULL, "inp bytes", AT(inp_bytes)},
+    {NULL, "wgt bytes", AT(wgt_bytes)},         {"compute", "instructions", AT(compute_insns)},
+    {NULL, "gemm tiles", AT(gemm_steps)},       {NULL, "depthwise tiles", AT(depthwise_steps)},
+    {NULL, "alu tiles", AT(alu_steps)},         {NULL, "requant tiles", AT(requant_steps)},
+    {NULL, "uop bytes", AT(uop_bytes)},         {NULL, "acc bytes", AT(acc_bytes)},
+    {"store", "instructions", AT(store_insns)}, {NULL, "out bytes", AT(out_bytes)},
+};
+
+/* Only where the device has a clock. */
+static const struct {
+    const char *unit;
+    size_t busy, token, mem;
+} stalls[] = {
+    {"load", AT(load_busy), AT(load_token), AT(load_mem)},
+    {"compute", AT(compute_busy), AT(compute_token), AT(compute_mem)},
+    {"store", AT(store_busy), AT(store_token), AT(store_mem)},
+#undef AT
+};
+
+static uint64_t counter(const vta_counters *counters, size_t offset)
+{
+    return *(const uint64_t *)(const void *)((const char *)counters + offset);
+}
+
+static void print_counts(const vta_counters *counters)
+{
+    for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
+        const uint64_t value = counter(counters, counts[i].offset);
+        if (counts[i].unit != NULL) {
+            (void)printf("%s%-10s%" PRIu64 " %s", i > 0 ? "\n" : "", counts[i].unit, value, counts[i].what);
+        } else if (value > 0) {
+            (void)printf(", %" PRIu64 " %s", value, counts[i].what);
+        }
+    }
+    (void)printf("\n");
+}
+
+static void print_clock(const vta_counters *counters, uint32_t clock_mhz)
+{
+    (void)printf("cycles    %" PRIu64 ", %.3f ms at %" PRIu32 " MHz\n", counters->cycles,
+                 (double)counters->cycles / (1e3 * clock_mhz), clock_mhz);
+    for (size_t i = 0; i < sizeof stalls / sizeof stalls[0]; i++) {
+        (void)printf("          %s: busy %" PRIu64 " (waiting for memory %" PRIu64
+                     "), waiting for tokens %" PRIu64 "\n",
+                     stalls[i].unit, counter(counters, stalls[i].busy), counter(counters, stalls[i].mem),
+                     counter(counters, stalls[i].token));
+    }
+}
+
+static void print_match(const cli_match *match)
+{
+    const bool color = cli_fancy(STDOUT_FILENO);
+    const char *end = color ? "\033[0m" : "";
+    if (match->differing == 0) {
+        (void)printf("expect    %s: %sok%s, %" PRIu64 " values\n", match->symbol->name,
+                     color ? "\033[32m" : "", end, match->values);
+        return;
+    }
+    (void)printf("expect    %s: %swrong%s at index %" PRIu64 ": expected %" PRId64 ", got %" PRId64
+                 " (%" PRIu64 " of %" PRIu64 " values differ)\n",
+                 match->symbol->name, color ? "\033[31m" : "", end, match->index, match->expected, match->got,
+                 match->differing, match->values);
+}
+
+void cli_report_text(const cli_result *result, const vta_program *program)
+{
+    (void)printf("program   %s: %" PRIu32 " instructions for '%s'\n", result->path, program->insn_count,
+                 program->config.name);
+    (void)printf("device    %s\n", result->device);
+    for (size_t i = 0; i < result->match_count; i++) {
+        print_match(&result->matches[i]);
+    }
+    if (result->match_count == 0) {
+        (void)printf("expect    nothing: the program has no '.expect'\n");
+    }
+    print_counts(&result->report.counters);
+    (void)printf("time      %.6f s\n", result->seconds);
+    if (result->report.counters.cycles > 0) {
+        print_clock(&result->report.counters, program->config.clock_mhz);
+    }
+}
+
+/* "inp bytes" of load becomes "load_inp_bytes". */
+static void print_key(const char *unit, const char *what)
+{
+    (void)printf("\"%s_", unit);
+    for (const char *c = what; *c != '\0'; c++) {
+        (void)putchar(*c == ' ' ? '_' : *c);
+    }
+    (void)printf("\"");
+}
+
+static void json_counts(const cli_result *result)
+{
+    const vta_counters *counters = &result->report.counters;
+    const char *unit = "";
+    (void)printf("  \"counts\": {");
+    for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
+        unit = counts[i].unit != NULL ? counts[i].unit : unit;
+        (void)printf("%s", i > 0 ? ", " : "");
+        print_key(unit, counts[i].what);
+        (void)printf(": %" PRIu64, counter(counters, counts[i].offset));
+    }
+    (void)printf("},\n  \"seconds\": %.9f", result->seconds);
+    if (counters->cycles > 0) {
+        (void)printf(",\n  \"cycles\": {\"total\": %" PRIu64, counters->cycles);
+        for (size_t i = 0; i < sizeof stalls / sizeof stalls[0]; i++) {
+            const char *name = stalls[i].unit;
+            (void)printf(", \"%s_busy\": %" PRIu64 ", \"%s_token\": %" PRIu64 ", \"%s_mem\": %" PRIu64, name,
+                         counter(counters, stalls[i].busy), name, counter(counters, stalls[i].token), name,
+                         counter(counters, stalls[i].mem));
+        }
+        (void)printf("}");
+    }
+}
+
+void cli_report_json(const cli_result *result, const vta_program *program)
+{
+    (void)printf("{\n  \"ok\": %s,\n  \"program\": ", result->mismatches == 0 ? "true" : "false");
+    cli_json_string(result->path);
+    (void)printf(",\n  \"config\": ");
+    cli_json_string(program->config.name);
+    (void)printf(",\n  \"device\": ");
+    cli_json_string(result->device);
+    (void)printf(",\n  \"expect\": [");
+    for (size_t i = 0; i < result->match_count; i++) {
+        const cli_match *match = &result->matches[i];
+        (void)printf("%s\n    {\"symbol\": ", i > 0 ? "," : "");
+        cli_json_string(match->symbol->name);
+        (void)printf(", \"equal\": %s, \"values\": %" PRIu64 ", \"differing\": %" PRIu64,
+                     match->differing == 0 ? "true" : "false", match->values, match->differing);
+        if (match->differing > 0) {
+            (void)printf(", \"index\": %" PRIu64 ", \"expected\": %" PRId64 ", \"got\": %" PRId64,
+                         match->index, match->expected, match->got);
+        }
+        (void)printf("}");
+    }
+    (void)printf("],\n");
+    json_counts(result);
+    (void)printf("\n}\n");
+}

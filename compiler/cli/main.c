@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * vtac: finds the verb, lets it run. Exit status: 0 done, 1 failed, 2 misused, 130 interrupted.
+ */
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cli.h"
+#include "vta/str.h"
+
+const cli_verb *const cli_verbs[] = {
+#define CLI_VERB(name) &cli_verb_##name,
+#include "verbs.def"
+#undef CLI_VERB
+};
+const size_t cli_verb_count = sizeof cli_verbs / sizeof cli_verbs[0];
+
+static int unknown_verb(const char *word)
+{
+    const char *names[sizeof cli_verbs / sizeof cli_verbs[0]];
+    for (size_t i = 0; i < cli_verb_count; i++) {
+        names[i] = cli_verbs[i]->name;
+    }
+    const char *near = vta_nearest(word, names, cli_verb_count);
+    (void)fprintf(stderr, "vtac: unknown %s '%s'", word[0] == '-' ? "option" : "verb", word);
+    if (near != NULL) {
+        (void)fprintf(stderr, "; did you mean '%s'?", near);
+    }
+    (void)fprintf(stderr, " (try 'vtac help')\n");
+    return CLI_USAGE;
+}
+
+static const cli_verb *find_verb(const char *word)
+{
+    if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0) {
+        return &cli_verb_help;
+    }
+    for (size_t i = 0; i < cli_verb_count; i++) {
+        if (strcmp(cli_verbs[i]->name, word) == 0) {
+            return cli_verbs[i];
+        }
+    }
+    return NULL;
+}
+
+static int run_verb(const cli_verb *verb, int argc, char **argv)
+{
+    for (int i = 0; i < argc && strcmp(argv[i], "--") != 0; i++) {
+        if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
+            cli_print_help(verb);
+            return cli_done(NULL);
+        }
+    }
+    cli_args args;
+    int status = cli_parse(verb, argc, argv, &args);
+    if (status == CLI_OK) {
+        status = verb->run(&args);
+    }
+    cli_args_free(&args);
+    return status;
+}
+
+int main(int argc, char **argv)
+{
+    (void)signal(SIGPIPE, SIG_IGN); /* a closed pipe is an error to report, not a way to die */
+    if (argc < 2) {
+        (void)fprintf(stderr, "vtac: expected a verb (try 'vtac help')\n");
+        return CLI_USAGE;
+    }
+    if (strcmp(argv[1], "--version") == 0) {
+        (void)printf("vtac %s, instruction set %d.%d\n", VTAC_VERSION, VTA_ISA_MAJOR, VTA_ISA_MINOR);
+        return cli_done(NULL);
+    }
+    const cli_verb *verb = find_verb(argv[1]);
+    return verb == NULL ? unknown_verb(argv[1]) : run_verb(verb, argc - 2, argv + 2);
+}

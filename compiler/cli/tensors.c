@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Tensor files: NumPy's .npy (version 1 to 3, row-major, little endian) and ONNX's TensorProto.
+ */
+#include "tensors.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "vta/file.h"
+#include "vta/str.h"
+#include "vtac/codegen.h"
+
+static const size_t MOST_BYTES = (size_t)1 << 32;
+
+int cli_read_shapes(const cli_args *args, cli_shapes *out)
+{
+    vta_diag diag = {0};
+    size_t at = 0;
+    out->count = 0;
+    for (const char *text = cli_next(args, "--shape", &at); text != NULL;
+         text = cli_next(args, "--shape", &at)) {
+        if (out->count == CLI_MOST_SHAPES) {
+            return cli_usage(args, "more than %d --shape options", CLI_MOST_SHAPES);
+        }
+        if (vtac_shape_parse(text, out->names[out->count], sizeof out->names[0], &out->items[out->count],
+                             &diag) != VTA_OK) {
+            return cli_usage(args, "--shape: %s", diag.text);
+        }
+        out->count++;
+    }
+    return CLI_OK;
+}
+
+/* ---- .npy
+ * ------------------------------------------------------------------------------------------------------------
+ */
+
+static const struct {
+    vtac_dtype dtype;
+    const char *text; /* NumPy's name without the byte order */
+} npy_types[] = {
+    {VTAC_F32, "f4"}, {VTAC_F64, "f8"}, {VTAC_F16, "f2"}, {VTAC_I8, "i1"},
+    {VTAC_I16, "i2"}, {VTAC_I32, "i4"}, {VTAC_I64, "i8"}, {VTAC_U8, "u1"},
+    {VTAC_U16, "u2"}, {VTAC_U32, "u4"}, {VTAC_U64, "u8"}, {VTAC_BOOL, "b1"},
+};
+
+static vta_status npy_shape(const char *p, vtac_type *type, vta_diag *diag)
+{
+    type->rank = 0;
+    for (p++; *p != ')' && *p != '\0';) {
+        char *end = NULL;
+        const long long dim = strtoll(p, &end, 10);
+        if (end == p) {
+            p++;
+            continue;
+        }
+        if (type->rank == VTAC_MAX_RANK || dim < 0) {
+            return vta_fail(diag, VTA_SYNTAX, "its shape is negative or has more than %d axes",
+                            VTAC_MAX_RANK);
+        }
+        type->dim[type->rank++] = dim;
+        p = end;
+    }
+    return VTA_OK;
+}
+
+static vta_status npy_type(char *header, vtac_type *type, vta_diag *diag)
+{
+    const char *descr = strstr(header, "'descr':");
+    const char *shape = strstr(header, "'shape':");
+    const char *order = strstr(header, "'fortran_order': True");
+    descr = descr == NULL ? NULL : strchr(descr + 8, '\'');
+    shape = shape == NULL ? NULL : strchr(shape, '(');
+    if (descr == NULL || shape == NULL || order != NULL || descr[1] == '>') {
+        return vta_fail(diag, VTA_UNSUPPORTED, "it is not a row-major little-endian .npy file");
+    }
+    type->dtype = VTAC_NO_DTYPE;
+    for (size_t i = 0; i < sizeof npy_types / sizeof npy_types[0]; i++) {
+        if (strncmp(descr + 2, npy_types[i].text, 2) == 0) {
+            type->dtype = npy_types[i].dtype;
+        }
+    }
+    if (type->dtype == VTAC_NO_DTYPE) {
+        return vta_fail(diag, VTA_UNSUPPORTED, "its element type '%.4s' is not supported", descr + 1);
+    }
+    return npy_shape(shape, type, diag);
+}
+
+static vta_status parse_npy(const uint8_t *bytes, size_t size, vta_arena *arena, vtac_tensor *out,
+                            vta_diag *diag)
+{
+    const size_t start = size > 6 && bytes[6] == 1 ? 10 : 12;
+    if (size < 12 || memcmp(bytes, "\x93NUMPY", 6) != 0) {
+        return vta_fail(diag, VTA_SYNTAX, "it does not begin as a .npy file does");
+    }
+    const size_t length = start == 10 ? (size_t)bytes[8] | (size_t)bytes[9] << 8
+                                      : (size_t)bytes[8] | (size_t)bytes[9] << 8 | (size_t)bytes[10] << 16;
+    if (length > size - start) {
+        return vta_fail(diag, VTA_SYNTAX, "its header is cut off");
+    }
+    char *header = vta_arena_string(arena, (const char *)bytes + start, length);
+    if (header == NULL) {
+        return vta_fail(diag, VTA_NOMEM, "out of memory");
+    }
+    VTA_TRY(npy_type(header, &out->type, diag));
+    const int64_t elements = vtac_type_elements(&out->type);
+    const size_t left = size - start - length;
+    if (elements < 0 || (uint64_t)elements > left / vtac_dtype_bytes(out->type.dtype)) {
+        return vta_fail(diag, VTA_SYNTAX, "it holds %zu bytes, fewer than its shape needs", left);
+    }
+    out->bytes = (size_t)elements * vtac_dtype_bytes(out->type.dtype);
+    void *data = vta_arena_alloc(arena, out->bytes + 1);
+    if (data == NULL) {
+        return vta_fail(diag, VTA_NOMEM, "out of memory");
+    }
+    memcpy(data, bytes + start + length, out->bytes);
+    out->data = data;
+    return VTA_OK;
+}
+
+vta_status cli_read_tensor(const char *path, vta_arena *arena, vtac_tensor *out, vta_diag *diag)
+{
+    uint8_t *bytes;
+    size_t size;
+    VTA_TRY(vta_file_read(path, MOST_BYTES, &bytes, &size, diag));
+    const size_t length = strlen(path);
+    const bool npy = length > 4 && strcmp(path + length - 4, ".npy") == 0;
+    vta_status status;
+    if (npy) {
+        status = parse_npy(bytes, size, arena, out, diag);
+        free(bytes);
+    } else { /* the tensor may point into the bytes */
+        void *kept = vta_arena_alloc(arena, size + 1);
+        if (kept != NULL) {
+            memcpy(kept, bytes, size);
+        }
+        free(bytes);
+        status = kept == NULL ? vta_fail(diag, VTA_NOMEM, "out of memory")
+                              : vtac_onnx_tensor(kept, size, "tensor", arena, out, diag);
+    }
+    if (status != VTA_OK) {
+        (void)vta_context(diag, "%s", path);
+    }
+    return status;
+}
+
+vtac_dtype cli_dtype(const vta_tensor_info *info)
+{
+    static const char kinds[] = {'i', 'u', 'f', 0, 'f', 0, 'b'};
+    for (int d = VTAC_NO_DTYPE + 1; d < VTAC_DTYPE_COUNT; d++) {
+        const vtac_dtype dtype = (vtac_dtype)d;
+        if (info->dtype_code < sizeof kinds && kinds[info->dtype_code] == vtac_dtype_kind(dtype) &&
+            info->dtype_bits == 8 * vtac_dtype_bytes(dtype) &&
+            (info->dtype_code == 4) == (dtype == VTAC_BF16)) {
+            return dtype;
+        }
+    }
+    return VTAC_NO_DTYPE;
+}
+
+vtac_tensor cli_as_tensor(const vta_tensor_info *info, const void *data)
+{
+    vtac_tensor t = {
+        .type = {.dtype = cli_dtype(info), .rank = info->rank}, .data = data, .bytes = info->bytes};
+    memcpy(t.type.dim, info->dim, info->rank * sizeof t.type.dim[0]);
+    return t;
+}
+
+vta_status cli_write_npy(const char *path, const vta_tensor_info *info, const void *data, vta_diag *diag)
+{
+    const vtac_dtype dtype = cli_dtype(info);
+    const char *name = dtype == VTAC_BF16 ? "u2" : "";
+    for (size_t i = 0; i < sizeof npy_types / sizeof npy_types[0]; i++) {
+        name = npy_types[i].dtype == dtype ? npy_types[i].text : name;
+    }
+    vta_str file = {0};
+    vta_str header = {0};
+    vta_str_printf(&header, "{'descr': '%s%s', 'fortran_order': False, 'shape': (",
+                   info->dtype_bits == 8 ? "|" : "<", name);
+    for (uint32_t i = 0; i < info->rank; i++) {
+        vta_str_printf(&header, "%lld,%s", (long long)info->dim[i], i + 1 < info->rank ? " " : "");
+    }
+    vta_str_put(&header, "), }");
+    while ((header.size + 11) % 64 != 0 && !header.failed) {
+        vta_str_put(&header, " ");
+    }
+    vta_str_put(&header, "\n");
+    const uint8_t prefix[] = {
+        0x93, 'N', 'U', 'M', 'P', 'Y', 1, 0, (uint8_t)header.size, (uint8_t)(header.size >> 8)};
+    vta_str_append(&file, prefix, sizeof prefix);
+    vta_str_append(&file, header.text, header.size);
+    vta_str_append(&file, data, info->bytes);
+    const bool failed = file.failed || header.failed;
+    const vta_status status = failed ? vta_fail(diag, VTA_NOMEM, "out of memory")
+                                     : vta_file_write(path, file.text, file.size, diag);
+    vta_str_free(&file);
+    vta_str_free(&header);
+    return status;
+}
+
+cli_difference cli_compare_tensors(const vtac_tensor *got, const vtac_tensor *expected, double rtol,
+                                   double atol)
+{
+    cli_difference d = {.equal = true};
+    const int64_t elements = vtac_type_elements(&expected->type);
+    for (int64_t i = 0; i < elements; i++) {
+        const double a = vtac_tensor_float(got, i);
+        const double b = vtac_tensor_float(expected, i);
+        if (a == b || (isnan(a) && isnan(b))) {
+            continue;
+        }
+        const double off = isfinite(a) && isfinite(b) ? fabs(a - b) : (double)INFINITY;
+        if (off > d.worst) {
+            d = (cli_difference){d.equal, off, i, a, b};
+        }
+        d.equal = d.equal && off <= atol + rtol * fabs(b);
+    }
+    return d;
+}
+
+vta_status cli_compile_graph(const vtac_graph *graph, const char *host, int level, const char *path,
+                             vta_diag *diag)
+{
+    vtac_target target;
+    vtac_artifact_image image;
+    VTA_TRY(vtac_target_find(host, &target, diag));
+    const vtac_compile_options options = {.level = level, .target = &target};
+    VTA_TRY(vtac_compile(graph, &options, &image, diag));
+    const vta_status status = vtac_link(&image, path, diag);
+    vtac_artifact_image_free(&image);
+    return status;
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Tensors from and to files for the verbs that run models, and how results are compared.
+ */
+#ifndef VTAC_CLI_TENSORS_H
+#define VTAC_CLI_TENSORS_H
+
+#include "cli.h"
+#include "vta/model.h"
+#include "vtac/onnx.h"
+
+enum { CLI_MOST_SHAPES = 64 };
+
+/* --shape options. */
+typedef struct cli_shapes {
+    char names[CLI_MOST_SHAPES][256];
+    vtac_shape_option items[CLI_MOST_SHAPES];
+    uint32_t count;
+} cli_shapes;
+int cli_read_shapes(const cli_args *args, cli_shapes *out);
+
+/* A .npy file or a serialized TensorProto (.pb), by its name; memory is the arena's. */
+vta_status cli_read_tensor(const char *path, vta_arena *arena, vtac_tensor *out, vta_diag *diag);
+vta_status cli_write_npy(const char *path, const vta_tensor_info *info, const void *data, vta_diag *diag);
+
+vtac_dtype cli_dtype(const vta_tensor_info *info);
+/* A tensor of the runtime, seen as the compiler's. */
+vtac_tensor cli_as_tensor(const vta_tensor_info *info, const void *data);
+
+/* The largest |a-b| and whether every element is within atol + rtol * |b|; NaN equals NaN. */
+typedef struct cli_difference {
+    bool equal;
+    double worst;
+    int64_t at;
+    double got, expected;
+} cli_difference;
+cli_difference cli_compare_tensors(const vtac_tensor *got, const vtac_tensor *expected, double rtol,
+                                   double atol);
+
+/* Compiles a graph for a target into `path`. */
+vta_status cli_compile_graph(const vtac_graph *graph, const char *host, int level, const char *path,
+                             vta_diag *diag);
+
+#endif

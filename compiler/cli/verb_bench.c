@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * vtac bench hw: what the hardware reaches, beside what is asked of it. Each figure is the median of three
+ * programs that were built through the runtime's calls, and whose results agree with fsim.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "bench.h"
+#include "cli.h"
+
+static const cli_option options[] = {
+    {"--device", "URI", CLI_DEVICE, "the device to measure (default: tsim)"},
+    {"--config", "NAME|FILE", CLI_CONFIG, "what the device must be; figures are for 'pynq'"},
+    {"--row", "KEY", CLI_TEXT, "measure this row only; may be repeated"},
+    {"--counters", NULL, CLI_FLAG, "print the counters of each row's last program, too"},
+    {"--verbose", NULL, CLI_FLAG, "tell each program as it runs"},
+    {"--timeout", "S", CLI_TEXT, "give up on a program after S seconds (default: 600)"},
+    {"--json", NULL, CLI_FLAG, "print one flat JSON object"},
+};
+
+static const char *const words[] = {"hw"};
+
+enum { REQUIRED_MCYCLES = 2 };
+static const char speed_key[] = "mcycles_per_s";
+
+static bool at_most(const bench_row *row)
+{
+    return row->measure == BENCH_CYCLES_EACH;
+}
+
+static bool reached(const bench_row *row, double value)
+{
+    return at_most(row) ? value <= row->required : value >= row->required;
+}
+
+static bool wanted(const cli_args *args, const char *key)
+{
+    size_t at = 0;
+    const char *row = cli_next(args, "--row", &at);
+    if (row == NULL) {
+        return true;
+    }
+    for (; row != NULL; row = cli_next(args, "--row", &at)) {
+        if (strcmp(row, key) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void print_counters(const vta_counters *c)
+{
+    const double all = c->cycles > 0 ? (double)c->cycles : 1;
+    const struct {
+        const char *name;
+        uint64_t value;
+    } rows[] = {
+        {"fetch: queue full", c->fetch_full}, {"fetch: memory", c->fetch_mem},
+        {"load: busy", c->load_busy},         {"load: token", c->load_token},
+        {"load: memory", c->load_mem},        {"compute: busy", c->compute_busy},
+        {"compute: token", c->compute_token}, {"compute: memory", c->compute_mem},
+        {"gemm steps", c->gemm_steps},        {"depthwise steps", c->depthwise_steps},
+        {"alu steps", c->alu_steps},          {"requantize steps", c->requant_steps},
+        {"store: busy", c->store_busy},       {"store: token", c->store_token},
+        {"store: memory", c->store_mem},
+    };
+    (void)printf("    %" PRIu64 " cycles:", c->cycles);
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        (void)printf("%s %s %.1f%%",
+                     i == 0       ? ""
+                     : i % 5 == 0 ? ",\n   "
+                                  : ",",
+                     rows[i].name, 100 * (double)rows[i].value / all);
+    }
+    (void)printf("\n");
+}
+
+static void print_row(const cli_args *args, const char *key, double value, double required, bool good,
+                      bool judged, const char *what)
+{
+    if (cli_flag(args, "--json")) {
+        (void)printf(",\n  \"%s\": %.4g", key, value);
+    } else if (judged) {
+        (void)printf("%-21s %8.4g %9.4g  %-5s  %s\n", key, value, required, good ? "ok" : "BELOW", what);
+    } else {
+        (void)printf("%-21s %8.4g %9s  %-5s  %s\n", key, value, "", "", what);
+    }
+}
+
+static void print_head(const cli_args *args, const bench_devices *devices)
+{
+    const vta_config *config = vta_device_config(devices->device);
+    if (cli_flag(args, "--json")) {
+        (void)printf("{\n  \"device\": ");
+        cli_json_string(vta_device_uri(devices->device));
+        (void)printf(",\n  \"config\": ");
+        cli_json_string(config->name);
+    } else {
+        (void)printf("%s: configuration %s, %u MAC a cycle\n%-21s %8s %9s\n", vta_device_uri(devices->device),
+                     config->name, config->batch * config->block_in * config->block_out, "", "measured",
+                     "required");
+    }
+}
+
+/* For scale, where Icarus is installed: nothing is asked of it. */
+static vta_status measure_icarus(const cli_args *args, const bench_devices *devices, vta_diag *diag)
+{
+    static const char key[] = "icarus_mcycles_per_s";
+    bench_result result;
+    if (!wanted(args, key)) {
+        return VTA_OK;
+    }
+    vta_diag own = {0};
+    const vta_status status = bench_run_icarus(devices, &result, &own);
+    if (status == VTA_NO_DEVICE) {
+        (void)fprintf(stderr, "vtac bench: no figure for Icarus: %s\n", own.text);
+        return VTA_OK;
+    }
+    if (status != VTA_OK) {
+        return vta_fail(diag, status, "%s", own.text);
+    }
+    print_row(args, key, result.value, 0, true, false, "the same RTL under Icarus, a short matrix multiply");
+    return VTA_OK;
+}
+
+static vta_status measure_rows(const cli_args *args, const bench_devices *devices, bool *below,
+                               vta_diag *diag)
+{
+    const bool pynq = strcmp(vta_device_config(devices->device)->name, "pynq") == 0;
+    for (uint32_t i = 0; i < bench_row_count; i++) {
+        const bench_row *row = &bench_rows[i];
+        bench_result result;
+        const bool speed_wanted = i == BENCH_SPEED_ROW && wanted(args, speed_key);
+        if (!wanted(args, row->key) && !speed_wanted) {
+            continue;
+        }
+        VTA_TRY(bench_run_row(devices, row, &result, diag));
+        const bool judged = pynq && row->required > 0, good = reached(row, result.value);
+        *below = *below || (judged && !good);
+        print_row(args, row->key, result.value, row->required, good, judged, row->what);
+        if (cli_flag(args, "--counters") && !cli_flag(args, "--json")) {
+            (void)printf("    programs: %.4g %.4g %.4g\n", result.values[0], result.values[1],
+                         result.values[2]);
+            print_counters(&result.counters);
+        }
+        if (speed_wanted && result.seconds > 0) {
+            const double speed = 1e-6 * (double)result.cycles / result.seconds;
+            const bool fast = speed >= REQUIRED_MCYCLES;
+            *below = *below || (pynq && !fast);
+            print_row(args, speed_key, speed, REQUIRED_MCYCLES, fast, pynq,
+                      "million cycles simulated a second, on that program, of CPU time");
+        }
+    }
+    return VTA_OK;
+}
+
+static vta_status open_devices(const cli_args *args, bench_devices *devices, vta_diag *diag)
+{
+    const char *uri = cli_value(args, "--device");
+    char reference[64];
+    vta_config config;
+    bool given = false;
+    VTA_TRY(cli_config(args, &config, &given, diag));
+    VTA_TRY(vta_device_open(uri != NULL ? uri : "tsim", given ? &config : NULL, &devices->device, diag));
+    (void)snprintf(reference, sizeof reference, "fsim:%s", vta_device_config(devices->device)->name);
+    return vta_device_open(reference, vta_device_config(devices->device), &devices->reference, diag);
+}
+
+static int run(const cli_args *args)
+{
+    bench_devices devices = {.timeout_s = 600, .progress = cli_flag(args, "--verbose")};
+    const char *timeout = cli_value(args, "--timeout");
+    vta_diag diag = {0};
+    bool below = false;
+    if (timeout != NULL && !cli_seconds(timeout, &devices.timeout_s)) {
+        return cli_usage(args, "'%s' is not a number of seconds", timeout);
+    }
+    if (strcmp(args->operands[0], "hw") != 0) {
+        return cli_usage(args, "there is no bench '%s'; there is 'hw'", args->operands[0]);
+    }
+    vta_status status = open_devices(args, &devices, &diag);
+    if (status == VTA_OK) {
+        print_head(args, &devices);
+        status = measure_rows(args, &devices, &below, &diag);
+        status = status == VTA_OK ? measure_icarus(args, &devices, &diag) : status;
+        (void)printf("%s", cli_flag(args, "--json") ? "\n}\n" : "");
+    }
+    vta_device_close(devices.device);
+    vta_device_close(devices.reference);
+    if (status != VTA_OK) {
+        return cli_fail(args, &diag);
+    }
+    const int done = cli_done(args);
+    return done != CLI_OK ? done : below ? CLI_FAILED : CLI_OK;
+}
+
+const cli_verb cli_verb_bench = {
+    .name = "bench",
+    .operands = "hw",
+    .summary = "measure what the hardware reaches, cycle by cycle",
+    .more = "Exit status 1 where a figure asked for at 'pynq' is not reached.\n",
+    .options = options,
+    .option_count = sizeof options / sizeof options[0],
+    .words = words,
+    .word_count = sizeof words / sizeof words[0],
+    .least = 1,
+    .most = 1,
+    .run = run,
+};

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * vtac compile: a model to one shared object.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include "tensors.h"
+#include "vta/file.h"
+#include "vtac/codegen.h"
+
+static const cli_option options[] = {
+    {"--target", "llvm", CLI_TEXT, "back end (llvm: the host's processor)"},
+    {"--host", "NAME", CLI_TEXT, "processor (default x86-64-v3; see above)"},
+    {"-O", "N", CLI_TEXT, "0 to 3 (default 3)"},
+    {"--shape", "NAME=AxBxC", CLI_TEXT, "size of a dynamic input (may be repeated)"},
+    {"-o", "FILE", CLI_FILE, "shared object (default: MODEL.so)"},
+    {"--emit", "LIST:DIR", CLI_TEXT, "write texts: ir, plan, ll, asm, loops"},
+    {"--json", NULL, CLI_FLAG, "print the summary as JSON"},
+};
+
+static void tell(void *context, const char *text)
+{
+    (void)fprintf(stderr, "vtac compile: %s: %s\n", *(const char *const *)context, text);
+}
+
+static double now(void)
+{
+    struct timespec t;
+    (void)clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+static vta_status emit_texts(const char *spec, const vtac_graph *graph, const vtac_artifact_image *image,
+                             vta_diag *diag)
+{
+    const char *folder = strrchr(spec, ':');
+    if (folder == NULL || folder[1] == '\0') {
+        return vta_fail(diag, VTA_INVALID, "--emit takes LIST:DIR, not '%s'", spec);
+    }
+    if (mkdir(folder + 1, 0777) != 0 && errno != EEXIST) {
+        return vta_fail(diag, VTA_IO, "%s: %s", folder + 1, strerror(errno));
+    }
+    char *ir = vtac_graph_print(graph, 16);
+    const struct {
+        const char *name, *text;
+    } texts[] = {{"ir", ir},
+                 {"plan", image->plan},
+                 {"ll", image->ll},
+                 {"asm", image->assembly},
+                 {"loops", image->loops}};
+    vta_status status = VTA_OK;
+    for (const char *p = spec; p < folder && status == VTA_OK;) {
+        const size_t size = strcspn(p, ",:");
+        bool known = false;
+        for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+            if (strlen(texts[i].name) == size && strncmp(texts[i].name, p, size) == 0 &&
+                texts[i].text != NULL) {
+                char path[4200];
+                (void)snprintf(path, sizeof path, "%s/model.%s", folder + 1, texts[i].name);
+                status = vta_file_write(path, texts[i].text, strlen(texts[i].text), diag);
+                known = true;
+            }
+        }
+        if (!known && status == VTA_OK) {
+            status = vta_fail(diag, VTA_INVALID, "--emit knows ir, plan, ll, asm and loops, not '%.*s'",
+                              (int)size, p);
+        }
+        p += size + 1;
+    }
+    free(ir);
+    return status;
+}
+
+static int summary(const cli_args *args, const char *path, const vtac_target *target,
+                   const vtac_artifact_image *image, double seconds)
+{
+    if (cli_flag(args, "--json")) {
+        (void)printf("{\"file\": ");
+        cli_json_string(path);
+        (void)printf(
+            ", \"host\": \"%s\", \"steps\": %u, \"constant_bytes\": %llu, \"workspace_bytes\": %llu, "
+            "\"seconds\": %.3f}\n",
+            target->name, image->step_count, (unsigned long long)image->constant_bytes,
+            (unsigned long long)image->workspace_bytes, seconds);
+    } else {
+        (void)printf(
+            "%s: %u steps for %s, %llu bytes of constants, %llu bytes of memory at its peak, %.2f s\n", path,
+            image->step_count, target->name, (unsigned long long)image->constant_bytes,
+            (unsigned long long)image->workspace_bytes, seconds);
+    }
+    return cli_done(args);
+}
+
+static int compile(const cli_args *args, const vtac_graph *graph, const vtac_target *target, int level)
+{
+    const double begin = now();
+    char own[4096];
+    const char *path = cli_value(args, "-o");
+    if (path == NULL) {
+        const char *base = strrchr(args->operands[0], '/');
+        base = base == NULL ? args->operands[0] : base + 1;
+        const char *dot = strrchr(base, '.');
+        (void)snprintf(own, sizeof own, "%.*s.so", dot == NULL ? (int)strlen(base) : (int)(dot - base), base);
+        path = own;
+    }
+    const char *emit = cli_value(args, "--emit");
+    const vtac_compile_options compile_options = {
+        .level = level, .target = target, .want_texts = emit != NULL};
+    vta_diag diag = {0};
+    vtac_artifact_image image;
+    vta_status status = vtac_compile(graph, &compile_options, &image, &diag);
+    if (status != VTA_OK) {
+        (void)vta_context(&diag, "%s", args->operands[0]);
+        return cli_fail(args, &diag);
+    }
+    if (emit != NULL) {
+        status = emit_texts(emit, graph, &image, &diag);
+    }
+    status = status == VTA_OK ? vtac_link(&image, path, &diag) : status;
+    const int result =
+        status == VTA_OK ? summary(args, path, target, &image, now() - begin) : cli_fail(args, &diag);
+    vtac_artifact_image_free(&image);
+    return result;
+}
+
+static int run(const cli_args *args)
+{
+    cli_shapes shapes;
+    const int misuse = cli_read_shapes(args, &shapes);
+    if (misuse != CLI_OK) {
+        return misuse;
+    }
+    const char *kind = cli_value(args, "--target");
+    if (kind != NULL && strcmp(kind, "llvm") != 0) {
+        return cli_usage(args, "unknown target '%s'; known is llvm", kind);
+    }
+    uint64_t level = 3;
+    const char *asked = cli_value(args, "-O");
+    if (asked != NULL && (!cli_number(asked, &level) || level > 3)) {
+        return cli_usage(args, "-O takes 0 to 3, not '%s'", asked);
+    }
+    vta_diag diag = {0};
+    vtac_target target;
+    if (vtac_target_find(cli_value(args, "--host"), &target, &diag) != VTA_OK) {
+        return cli_usage(args, "%s", diag.text);
+    }
+    const vtac_import_options import = {
+        .shapes = shapes.items, .shape_count = shapes.count, .note = tell, .context = &args->operands[0]};
+    vtac_graph *graph = NULL;
+    if (vtac_onnx_load(args->operands[0], &import, &graph, &diag) != VTA_OK) {
+        return cli_fail(args, &diag);
+    }
+    const int status = compile(args, graph, &target, (int)level);
+    vtac_graph_destroy(graph);
+    return status;
+}
+
+const cli_verb cli_verb_compile = {
+    .name = "compile",
+    .operands = "MODEL.onnx [-o FILE.so]",
+    .summary = "compile a model to one shared object that runs from C",
+    .more = "Processors: host, x86-64-v2, x86-64-v3, x86-64-v4, x86-64-vnni, aarch64, armv7a.\n"
+            "Example: vtac compile m.onnx --host host --emit ir,loops:texts -o m.so\n",
+    .options = options,
+    .option_count = sizeof options / sizeof options[0],
+    .least = 1,
+    .most = 1,
+    .run = run,
+};

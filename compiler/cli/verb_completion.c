@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * vtac completion bash: the completion script, written from the tables of the verbs.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "cli.h"
+#include "vta/driver.h"
+
+static const char *const words[] = {"bash"};
+
+static void print_configs(void)
+{
+    uint32_t count = 0;
+    const char *const *names = vta_config_names(&count);
+    for (uint32_t i = 0; i < count; i++) {
+        (void)printf("%s%s", i > 0 ? " " : "", names[i]);
+    }
+}
+
+static void print_devices(void)
+{
+    uint32_t count = 0;
+    const vta_device_kind *kinds = vta_device_kinds(&count);
+    for (uint32_t i = 0; i < count; i++) {
+        (void)printf("%s%s", i > 0 ? " " : "", kinds[i].scheme);
+    }
+}
+
+/* What to offer after an option, as a line of the case below. */
+static void print_value_case(const cli_option *option)
+{
+    if (option->kind == CLI_FLAG) {
+        return;
+    }
+    (void)printf("    %s) ", option->name);
+    switch (option->kind) {
+    case CLI_CONFIG:
+        (void)printf("COMPREPLY=($(compgen -f -W '");
+        print_configs();
+        (void)printf("' -- \"$cur\"))");
+        break;
+    case CLI_DEVICE:
+        (void)printf("COMPREPLY=($(compgen -W '");
+        print_devices();
+        (void)printf("' -- \"$cur\"))");
+        break;
+    case CLI_FILE: (void)printf("COMPREPLY=($(compgen -f -- \"$cur\"))"); break;
+    case CLI_TEXT:
+    case CLI_FLAG: (void)printf("COMPREPLY=()"); break;
+    }
+    (void)printf("; return ;;\n");
+}
+
+static bool has_option(const cli_verb *verb, const char *name)
+{
+    for (size_t i = 0; i < verb->option_count; i++) {
+        if (strcmp(verb->options[i].name, name) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Each option once, though several verbs may have it. */
+static void print_values(void)
+{
+    for (size_t v = 0; v < cli_verb_count; v++) {
+        for (size_t i = 0; i < cli_verbs[v]->option_count; i++) {
+            const cli_option *option = &cli_verbs[v]->options[i];
+            size_t first = 0;
+            while (!has_option(cli_verbs[first], option->name)) {
+                first++;
+            }
+            if (first == v) {
+                print_value_case(option);
+            }
+        }
+    }
+}
+
+static void print_verb(const cli_verb *verb)
+{
+    (void)printf("    %s) options='", verb->name);
+    for (size_t i = 0; i < verb->option_count; i++) {
+        (void)printf("%s ", verb->options[i].name);
+    }
+    (void)printf("--help'; words='");
+    if (verb == &cli_verb_help) {
+        for (size_t i = 0; i < cli_verb_count; i++) {
+            (void)printf("%s%s", i > 0 ? " " : "", cli_verbs[i]->name);
+        }
+    }
+    for (size_t i = 0; i < verb->word_count; i++) {
+        (void)printf("%s%s", i > 0 ? " " : "", verb->words[i]);
+    }
+    (void)printf("' ;;\n");
+}
+
+static int run(const cli_args *args)
+{
+    if (strcmp(args->operands[0], "bash") != 0) {
+        return cli_usage(args, "no completion for '%s'; there is 'bash'", args->operands[0]);
+    }
+    (void)printf(
+        "# SPDX-License-Identifier: Apache-2.0\n#\n"
+        "# Completion of vtac for bash, as printed by `vtac completion bash`.\n"
+        "_vtac() {\n"
+        "    local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]} options= words=\n"
+        "    COMPREPLY=()\n"
+        "    case $prev in\n");
+    print_values();
+    (void)printf("    esac\n"
+                 "    if [ \"$COMP_CWORD\" = 1 ]; then\n"
+                 "        COMPREPLY=($(compgen -W '");
+    for (size_t i = 0; i < cli_verb_count; i++) {
+        (void)printf("%s ", cli_verbs[i]->name);
+    }
+    (void)printf("--help --version' -- \"$cur\"))\n"
+                 "        return\n"
+                 "    fi\n"
+                 "    case ${COMP_WORDS[1]} in\n");
+    for (size_t i = 0; i < cli_verb_count; i++) {
+        print_verb(cli_verbs[i]);
+    }
+    (void)printf("    esac\n"
+                 "    case $cur in\n"
+                 "    -*) COMPREPLY=($(compgen -W \"$options\" -- \"$cur\")) ;;\n"
+                 "    *)\n"
+                 "        if [ \"$COMP_CWORD\" = 2 ] && [ -n \"$words\" ]; then\n"
+                 "            COMPREPLY=($(compgen -W \"$words\" -- \"$cur\"))\n"
+                 "        else\n"
+                 "            COMPREPLY=($(compgen -f -- \"$cur\"))\n"
+                 "        fi\n"
+                 "        ;;\n"
+                 "    esac\n"
+                 "}\n"
+                 "complete -o filenames -F _vtac vtac\n");
+    return cli_done(args);
+}
+
+const cli_verb cli_verb_completion = {
+    .name = "completion",
+    .operands = "bash",
+    .summary = "print the completion script of a shell",
+    .more = "  . <(vtac completion bash)\n",
+    .words = words,
+    .word_count = sizeof words / sizeof words[0],
+    .least = 1,
+    .most = 1,
+    .run = run,
+};

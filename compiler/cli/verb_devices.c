@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * vtac devices: the registry, as `--device` takes it.
+ */
+#include <stdio.h>
+
+#include "cli.h"
+#include "vta/driver.h"
+
+static const cli_option options[] = {
+    {"--runnable", NULL, CLI_FLAG, "only those that this build can open, one a line"},
+    {"--json", NULL, CLI_FLAG, "print JSON"},
+};
+
+static int run(const cli_args *args)
+{
+    const bool json = cli_flag(args, "--json");
+    uint32_t count = 0;
+    const vta_device_kind *kinds = vta_device_kinds(&count);
+    const char *between = "[\n";
+    for (uint32_t i = 0; i < count; i++) {
+        const vta_device_kind *kind = &kinds[i];
+        if (cli_flag(args, "--runnable") && !kind->available) {
+            continue;
+        }
+        if (json) {
+            (void)printf("%s  {\"scheme\": ", between);
+            cli_json_string(kind->scheme);
+            (void)printf(", \"available\": %s, \"doc\": ", kind->available ? "true" : "false");
+            cli_json_string(kind->doc);
+            (void)printf("}");
+            between = ",\n";
+        } else if (cli_flag(args, "--runnable")) {
+            (void)printf("%s\n", kind->scheme);
+        } else {
+            (void)printf("%-10s %-14s %s\n", kind->scheme, kind->available ? "available" : "not available",
+                         kind->doc);
+        }
+    }
+    (void)printf("%s", json ? "\n]\n" : "");
+    return cli_done(args);
+}
+
+const cli_verb cli_verb_devices = {
+    .name = "devices",
+    .operands = "",
+    .summary = "list the devices that programs can run on",
+    .more = "A device is named by URI: 'fsim', 'fsim:tiny', 'fsim:my.json?strict=1'.\n",
+    .options = options,
+    .option_count = sizeof options / sizeof options[0],
+    .run = run,
+};

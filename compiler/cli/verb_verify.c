@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * vtac verify: ONNX's test-case folders (model.onnx, test_data_set_N/input_K.pb, output_K.pb), each compiled,
+ * run and compared. Shapes, axes and the like that a case passes as inputs are bound to the values of its
+ * first data set where the model does not compile without them; the line says so.
+ */
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "tensors.h"
+#include "vta/file.h"
+#include "vta/str.h"
+
+static const cli_option options[] = {
+    {"--target", "llvm", CLI_TEXT, "what it is compiled for"},
+    {"--host", "NAME", CLI_TEXT, "processor (default host)"},
+    {"-O", "N", CLI_TEXT, "0 to 3 (default 3)"},
+    {"--rtol", "R", CLI_TEXT, "relative error that passes (default 1e-3)"},
+    {"--atol", "A", CLI_TEXT, "absolute error that passes (default 1e-7)"},
+    {"--json", NULL, CLI_FLAG, "print JSON"},
+};
+
+typedef enum outcome { PASSED, FAILED, UNSUPPORTED, OUTCOMES } outcome;
+
+typedef struct verification {
+    const cli_args *args;
+    double rtol, atol;
+    const char *host;
+    int level;
+    char library[64]; /* the compiled model */
+    uint32_t count[OUTCOMES];
+} verification;
+
+typedef struct verdict {
+    outcome outcome;
+    bool bound; /* inputs were made constants */
+    vta_diag diag;
+} verdict;
+
+static const size_t MOST_BYTES = (size_t)1 << 31;
+
+/* ---- binding inputs: a protobuf message may be given in pieces, so that a graph with one more initializer
+ * is the file and a few bytes */
+
+static void put_varint(vta_str *out, size_t value)
+{
+    while (value >= 0x80) {
+        const uint8_t byte = (uint8_t)(value | 0x80);
+        vta_str_append(out, &byte, 1);
+        value >>= 7;
+    }
+    const uint8_t byte = (uint8_t)value;
+    vta_str_append(out, &byte, 1);
+}
+
+static void put_initializer(vta_str *model, const uint8_t *tensor, size_t size)
+{
+    enum { GRAPH = 7 << 3 | 2, INITIALIZER = 5 << 3 | 2 };
+    vta_str inner = {0};
+    const uint8_t tags[] = {GRAPH, INITIALIZER};
+    vta_str_append(&inner, &tags[1], 1);
+    put_varint(&inner, size);
+    vta_str_append(&inner, tensor, size);
+    vta_str_append(model, &tags[0], 1);
+    put_varint(model, inner.size);
+    vta_str_append(model, inner.text, inner.size);
+    model->failed = model->failed || inner.failed;
+    vta_str_free(&inner);
+}
+
+/* Whether a tensor is a parameter by its looks: integers or a single number, of one axis at most. */
+static bool is_parameter(const vtac_tensor *t)
+{
+    return t->type.rank <= 1 && (vtac_dtype_kind(t->type.dtype) == 'i' || vtac_type_elements(&t->type) <= 8);
+}
+
+static void bind_parameters(const char *folder, vta_str *model)
+{
+    for (int i = 1; i < 16; i++) {
+        char path[4300];
+        uint8_t *bytes;
+        size_t size;
+        vta_arena arena = {0};
+        vtac_tensor tensor;
+        (void)snprintf(path, sizeof path, "%s/test_data_set_0/input_%d.pb", folder, i);
+        if (vta_file_read(path, MOST_BYTES, &bytes, &size, NULL) != VTA_OK) {
+            return;
+        }
+        if (vtac_onnx_tensor(bytes, size, path, &arena, &tensor, NULL) == VTA_OK && is_parameter(&tensor)) {
+            put_initializer(model, bytes, size);
+        }
+        vta_arena_free(&arena);
+        free(bytes);
+    }
+}
+
+/* ---- one case
+ * -------------------------------------------------------------------------------------------------------- */
+
+static vta_status compile_bytes(const verification *v, const char *folder, const void *bytes, size_t size,
+                                vta_diag *diag)
+{
+    const vtac_import_options import = {0};
+    vtac_graph *graph = NULL;
+    VTA_TRY(vtac_onnx_parse(bytes, size, "model.onnx", folder, &import, &graph, diag));
+    const vta_status status = cli_compile_graph(graph, v->host, v->level, v->library, diag);
+    vtac_graph_destroy(graph);
+    return status;
+}
+
+static vta_status compile_case(const verification *v, const char *folder, verdict *out)
+{
+    char path[4200];
+    uint8_t *bytes;
+    size_t size;
+    (void)snprintf(path, sizeof path, "%s/model.onnx", folder);
+    VTA_TRY(vta_file_read(path, MOST_BYTES, &bytes, &size, &out->diag));
+    vta_status status = compile_bytes(v, folder, bytes, size, &out->diag);
+    if (status == VTA_UNSUPPORTED) {
+        vta_str model = {0};
+        vta_diag second = {0};
+        vta_str_append(&model, bytes, size);
+        bind_parameters(folder, &model);
+        if (!model.failed && model.size > size) {
+            status = compile_bytes(v, folder, model.text, model.size, &second);
+            out->bound = status == VTA_OK;
+            out->diag = status == VTA_OK ? (vta_diag){0} : second;
+        }
+        vta_str_free(&model);
+    }
+    free(bytes);
+    return status;
+}
+
+/* The name in a serialized TensorProto is what binds it; files without one go by their number. */
+static vta_status load_inputs(vta_model *model, const char *folder, bool bound, vta_diag *diag)
+{
+    const uint32_t count = vta_model_input_count(model);
+    uint32_t next = 0;
+    for (int i = 0; next < count; i++) {
+        char path[4300];
+        vta_arena arena = {0};
+        vtac_tensor tensor;
+        (void)snprintf(path, sizeof path, "%s/input_%d.pb", folder, i);
+        vta_status status = cli_read_tensor(path, &arena, &tensor, diag);
+        if (status == VTA_OK && !(bound && i > 0 && is_parameter(&tensor))) {
+            status = vta_model_set_input(model, next, tensor.data, tensor.bytes, diag);
+            next++;
+        }
+        vta_arena_free(&arena);
+        VTA_TRY(status);
+    }
+    return VTA_OK;
+}
+
+static vta_status check_output(const verification *v, vta_model *model, const char *folder, uint32_t i,
+                               verdict *out)
+{
+    char path[4300];
+    vtac_tensor expected;
+    vta_arena arena = {0};
+    (void)snprintf(path, sizeof path, "%s/output_%u.pb", folder, i);
+    vta_status status = cli_read_tensor(path, &arena, &expected, &out->diag);
+    if (status == VTA_OK) {
+        const vta_tensor_info info = vta_model_output(model, i);
+        const vtac_tensor got = cli_as_tensor(&info, vta_model_output_data(model, i));
+        char a[160];
+        char b[160];
+        const cli_difference d = cli_compare_tensors(&got, &expected, v->rtol, v->atol);
+        if (!vtac_type_equal(&got.type, &expected.type)) {
+            status =
+                vta_fail(&out->diag, VTA_INVALID, "output %u is %s, expected %s", i,
+                         vtac_type_text(&got.type, a, sizeof a), vtac_type_text(&expected.type, b, sizeof b));
+        } else if (!d.equal) {
+            status = vta_fail(&out->diag, VTA_INVALID,
+                              "output %u differs by up to %.3g: element %lld is %.9g, expected %.9g", i,
+                              d.worst, (long long)d.at, d.got, d.expected);
+        }
+    }
+    vta_arena_free(&arena);
+    return status;
+}
+
+static vta_status run_set(const verification *v, const char *folder, verdict *out)
+{
+    vta_model *model = NULL;
+    const vta_model_options model_options = {.threads = 1};
+    VTA_TRY(vta_model_load(v->library, &model_options, &model, &out->diag));
+    vta_status status = load_inputs(model, folder, out->bound, &out->diag);
+    status = status == VTA_OK ? vta_model_run(model, &out->diag) : status;
+    for (uint32_t i = 0; status == VTA_OK && i < vta_model_output_count(model); i++) {
+        status = check_output(v, model, folder, i, out);
+    }
+    vta_model_destroy(model);
+    return status;
+}
+
+static void run_case(const verification *v, const char *folder, verdict *out)
+{
+    struct stat info;
+    const vta_status compiled = compile_case(v, folder, out);
+    out->outcome = compiled == VTA_OK ? PASSED : compiled == VTA_UNSUPPORTED ? UNSUPPORTED : FAILED;
+    for (int set = 0; out->outcome == PASSED; set++) {
+        char path[4200];
+        (void)snprintf(path, sizeof path, "%s/test_data_set_%d", folder, set);
+        if (stat(path, &info) != 0) {
+            if (set == 0) {
+                out->outcome = FAILED;
+                (void)vta_fail(&out->diag, VTA_IO, "%s is missing", path);
+            }
+            break;
+        }
+        const vta_status status = run_set(v, path, out);
+        out->outcome = status == VTA_OK ? PASSED : status == VTA_UNSUPPORTED ? UNSUPPORTED : FAILED;
+    }
+    (void)unlink(v->library);
+}
+
+static void report(verification *v, const char *folder, const verdict *result)
+{
+    static const char *const words[] = {"PASS", "FAIL", "UNSUPPORTED"};
+    const uint32_t before = v->count[PASSED] + v->count[FAILED] + v->count[UNSUPPORTED];
+    if (cli_flag(v->args, "--json")) {
+        (void)printf("%s{\"case\": ", before == 0 ? "{\"cases\": [" : ",\n ");
+        cli_json_string(folder);
+        (void)printf(", \"result\": \"%s\", \"bound\": %s, \"reason\": ", words[result->outcome],
+                     result->bound ? "true" : "false");
+        cli_json_string(result->diag.text);
+        (void)printf("}");
+    } else {
+        (void)printf("%s %s%s%s%s\n", words[result->outcome], folder,
+                     result->bound ? " (parameters bound to the values of the case)" : "",
+                     result->outcome == PASSED ? "" : ": ",
+                     result->outcome == PASSED ? "" : result->diag.text);
+    }
+    (void)fflush(stdout);
+    v->count[result->outcome]++;
+}
+
+static int tolerance(const cli_args *args, const char *name, double *value)
+{
+    const char *text = cli_value(args, name);
+    char *end = NULL;
+    if (text == NULL) {
+        return CLI_OK;
+    }
+    *value = strtod(text, &end);
+    return end != text && *end == '\0' && *value >= 0
+               ? CLI_OK
+               : cli_usage(args, "%s takes a number, not '%s'", name, text);
+}
+
+static int run(const cli_args *args)
+{
+    uint64_t level = 3;
+    const char *asked = cli_value(args, "-O");
+    const char *kind = cli_value(args, "--target");
+    const char *host = cli_value(args, "--host");
+    verification v = {.args = args, .rtol = 1e-3, .atol = 1e-7, .host = host == NULL ? "host" : host};
+    if (asked != NULL && (!cli_number(asked, &level) || level > 3)) {
+        return cli_usage(args, "-O takes 0 to 3, not '%s'", asked);
+    }
+    if (kind != NULL && strcmp(kind, "llvm") != 0) {
+        return cli_usage(args, "unknown target '%s'; known is llvm", kind);
+    }
+    if (tolerance(args, "--rtol", &v.rtol) != CLI_OK || tolerance(args, "--atol", &v.atol) != CLI_OK) {
+        return CLI_USAGE;
+    }
+    v.level = (int)level;
+    char folder[] = "/tmp/vtac-verify-XXXXXX";
+    if (mkdtemp(folder) == NULL) {
+        const vta_diag diag = {.code = VTA_IO, .text = "cannot make a folder in /tmp"};
+        return cli_fail(args, &diag);
+    }
+    for (size_t i = 0; i < args->operand_count; i++) {
+        verdict result = {0};
+        (void)snprintf(v.library, sizeof v.library, "%s/case%zu.so", folder, i);
+        run_case(&v, args->operands[i], &result);
+        report(&v, args->operands[i], &result);
+    }
+    (void)rmdir(folder);
+    (void)printf(cli_flag(args, "--json") ? "],\n \"passed\": %u, \"failed\": %u, \"unsupported\": %u}\n"
+                                          : "%u passed, %u failed, %u unsupported\n",
+                 v.count[PASSED], v.count[FAILED], v.count[UNSUPPORTED]);
+    const int done = cli_done(args);
+    return v.count[FAILED] > 0 ? CLI_FAILED : done;
+}
+
+const cli_verb cli_verb_verify = {
+    .name = "verify",
+    .operands = "DIR...",
+    .summary = "run ONNX test-case folders and compare",
+    .options = options,
+    .option_count = sizeof options / sizeof options[0],
+    .least = 1,
+    .most = 1000000,
+    .run = run,
+};

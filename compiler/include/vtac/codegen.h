@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * From a graph to a shared object: lower each operator to loop nests, plan the memory, emit code for a
+ * target, link. vtac_compile gives the object and the texts; vtac_link makes the file that the runtime loads.
+ */
+#ifndef VTAC_CODEGEN_H
+#define VTAC_CODEGEN_H
+
+#include "vtac/graph.h"
+
+/* What kernels are compiled for. It decides everything about the code: the machine that compiles has no say,
+ * except where the name is "host". */
+typedef struct vtac_target {
+    char name[64], triple[128], cpu[64];
+    char features[4096];
+    char required[256];    /* CPU features that the loader must find */
+    uint32_t vector_bytes; /* of a vector register */
+    uint32_t vector_count; /* vector registers */
+    bool has_vnni;
+} vtac_target;
+
+/* By name: "host", a level of x86-64 ("x86-64-v2", "x86-64-v3", "x86-64-v4"), "aarch64", "armv7a". NULL: the
+ * default, x86-64-v3. */
+vta_status vtac_target_find(const char *name, vtac_target *out, vta_diag *diag);
+
+typedef struct vtac_compile_options {
+    int level; /* 0: nothing fused, quick code; 1 to 3 */
+    const vtac_target *target;
+    bool want_texts; /* fill the texts below */
+} vtac_compile_options;
+
+typedef struct vtac_artifact_image {
+    uint8_t *object; /* an ELF relocatable object; owned */
+    size_t object_bytes;
+    char *plan, *loops, *ll, *assembly; /* owned; NULL unless they were asked for */
+    uint64_t workspace_bytes, constant_bytes;
+    uint32_t step_count;
+} vtac_artifact_image;
+
+vta_status vtac_compile(const vtac_graph *graph, const vtac_compile_options *options,
+                        vtac_artifact_image *out, vta_diag *diag);
+void vtac_artifact_image_free(vtac_artifact_image *image);
+
+/* Links the object into a shared object with lld: the same bytes for the same input; the file appears whole
+ * or not at all. */
+vta_status vtac_link(const vtac_artifact_image *image, const char *path, vta_diag *diag);
+
+/* What the compiler can do with an operator: NULL where it has no lowering, otherwise its limits ("" for
+ * none). */
+const char *vtac_op_limits(vtac_op op);
+
+#endif

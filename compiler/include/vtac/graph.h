@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The graph: typed SSA over tensors with static shapes. Front end, passes, quantizer, partitioner and both
+ * back ends see a model as this and nothing else.
+ *
+ * Nodes and values are 32-bit indices, numbered in the order of their creation and never reused, so that
+ * dumps are stable. All memory belongs to the graph's arena: passes allocate and never free. A graph is valid
+ * when vtac_graph_verify says so: nodes are in topological order, every value has one producer, types are
+ * what the operator's inference gives.
+ *
+ * Operators have one meaning here, that of ONNX opset 21 (and com.microsoft): the importer rewrites older
+ * forms into it.
+ */
+#ifndef VTAC_GRAPH_H
+#define VTAC_GRAPH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "vta/arena.h"
+#include "vta/status.h"
+
+enum { VTAC_MAX_RANK = 8 };
+
+/* Element types:  id, name in text, bytes, kind (f float, i signed, u unsigned, b bool) */
+#define VTAC_DTYPES(X)                                                                                       \
+    X(F32, "f32", 4, 'f')                                                                                    \
+    X(F64, "f64", 8, 'f') X(F16, "f16", 2, 'f') X(BF16, "bf16", 2, 'f') X(I8, "i8", 1, 'i')                  \
+        X(I16, "i16", 2, 'i') X(I32, "i32", 4, 'i') X(I64, "i64", 8, 'i') X(U8, "u8", 1, 'u')                \
+            X(U16, "u16", 2, 'u') X(U32, "u32", 4, 'u') X(U64, "u64", 8, 'u') X(BOOL, "bool", 1, 'b')
+
+typedef enum vtac_dtype {
+    VTAC_NO_DTYPE, /* an absent optional value */
+#define X(id, name, bytes, kind) VTAC_##id,
+    VTAC_DTYPES(X)
+#undef X
+        VTAC_DTYPE_COUNT
+} vtac_dtype;
+
+typedef struct vtac_type {
+    vtac_dtype dtype;
+    uint32_t rank;
+    int64_t dim[VTAC_MAX_RANK]; /* each >= 0 */
+} vtac_type;
+
+/* A tensor's contents: row-major, borrowed from the arena or a mapped file that the graph keeps. */
+typedef struct vtac_tensor {
+    vtac_type type;
+    const void *data;
+    size_t bytes;
+} vtac_tensor;
+
+typedef enum vtac_attr_kind {
+    VTAC_ATTR_INT,
+    VTAC_ATTR_FLOAT,
+    VTAC_ATTR_STRING,
+    VTAC_ATTR_INTS,
+    VTAC_ATTR_FLOATS,
+    VTAC_ATTR_STRINGS,
+    VTAC_ATTR_TENSOR
+} vtac_attr_kind;
+
+typedef struct vtac_attr {
+    const char *name;
+    vtac_attr_kind kind;
+    size_t count; /* of a list */
+    union {
+        int64_t i;
+        double f;
+        const char *s;
+        const int64_t *ints;
+        const double *floats;
+        const char *const *strings;
+        vtac_tensor tensor;
+    };
+} vtac_attr;
+
+typedef enum vtac_op {
+#define VTAC_OP(id, ...) VTAC_OP_##id,
+#include "vtac/ops.def"
+    VTAC_OP_COUNT
+} vtac_op;
+
+typedef uint32_t vtac_value_id; /* 0: none (an optional input that is absent) */
+typedef uint32_t vtac_node_id;  /* 0: none (the value is a graph input or a constant) */
+
+typedef struct vtac_value {
+    vtac_type type;
+    const char *name;            /* from the model, unique within the graph */
+    vtac_node_id node;           /* producer */
+    uint32_t output;             /* which of its outputs */
+    const vtac_tensor *constant; /* its contents where they are known at compile time */
+    bool dead;
+} vtac_value;
+
+typedef struct vtac_node {
+    vtac_op op;
+    const char *name; /* of the ONNX node that it came from, for messages and profiles */
+    uint32_t origin;  /* index of that node in the model */
+    uint32_t input_count, output_count, attr_count;
+    vtac_value_id *inputs;
+    vtac_value_id *outputs;
+    vtac_attr *attrs;
+    bool dead;
+} vtac_node;
+
+typedef struct vtac_graph {
+    const char *name;
+    vtac_value *values; /* [1 … value_count]; slot 0 is "none" */
+    vtac_node *nodes;   /* [1 … node_count]; slot 0 is "none" */
+    uint32_t value_count, node_count;
+    vtac_node_id *order; /* live nodes in execution order */
+    uint32_t order_count;
+    vtac_value_id *inputs, *outputs;
+    uint32_t input_count, output_count;
+    vta_arena arena;
+    size_t value_room, node_room, order_room, input_room, output_room;
+} vtac_graph;
+
+/* An empty graph; NULL without memory. */
+vtac_graph *vtac_graph_create(const char *name);
+void vtac_graph_destroy(vtac_graph *graph);
+
+/* Builders. Names are copied; an empty or taken name is made unique. They fail for want of memory alone, but
+ * vtac_add_node also runs the operator's inference, which may refuse its inputs. New nodes go to the end of
+ * the order; vtac_graph_sort puts them where they belong. */
+vta_status vtac_add_input(vtac_graph *graph, const char *name, const vtac_type *type, vtac_value_id *out,
+                          vta_diag *diag);
+vta_status vtac_add_constant(vtac_graph *graph, const char *name, const vtac_tensor *tensor,
+                             vtac_value_id *out, vta_diag *diag);
+vta_status vtac_add_output(vtac_graph *graph, vtac_value_id value, vta_diag *diag);
+
+typedef struct vtac_node_spec {
+    vtac_op op;
+    const char *name;
+    uint32_t origin;
+    const vtac_value_id *inputs;
+    uint32_t input_count;
+    uint32_t output_count;
+    const char *const *output_names; /* NULL, or one each (NULL: made up) */
+    const vtac_attr *attrs;          /* copied, lists and strings too; tensor data is borrowed */
+    uint32_t attr_count;
+} vtac_node_spec;
+vta_status vtac_add_node(vtac_graph *graph, const vtac_node_spec *spec, vtac_node_id *out, vta_diag *diag);
+
+/* Everything that used `old` uses `new` from now on. */
+void vtac_replace_uses(vtac_graph *graph, vtac_value_id old, vtac_value_id new);
+
+/* Takes a node out; its outputs must be unused. */
+void vtac_remove_node(vtac_graph *graph, vtac_node_id node);
+
+/* Removes nodes and constants whose results nothing uses; returns how many nodes went. */
+uint32_t vtac_remove_dead(vtac_graph *graph);
+
+/* Puts the order right after nodes were added in the middle; a cycle is refused with the names in it. */
+vta_status vtac_graph_sort(vtac_graph *graph, vta_diag *diag);
+
+/* The invariants at the top of this file. A failure is a bug of a pass, never of a model. */
+vta_status vtac_graph_verify(const vtac_graph *graph, vta_diag *diag);
+
+/* How often a value is used, by nodes and as a graph output. */
+uint32_t vtac_use_count(const vtac_graph *graph, vtac_value_id value);
+
+/* Types. */
+size_t vtac_dtype_bytes(vtac_dtype dtype);
+const char *vtac_dtype_name(vtac_dtype dtype);
+vtac_dtype vtac_dtype_parse(const char *name); /* VTAC_NO_DTYPE: unknown */
+char vtac_dtype_kind(vtac_dtype dtype);
+bool vtac_type_equal(const vtac_type *a, const vtac_type *b);
+
+/* Product of the dimensions, or -1 where it does not fit (nor the bytes do). */
+int64_t vtac_type_elements(const vtac_type *type);
+
+/* "f32[1,3,224,224]"; always terminated. */
+const char *vtac_type_text(const vtac_type *type, char *text, size_t size);
+
+/* Element `i` of an integer or bool tensor. */
+int64_t vtac_tensor_int(const vtac_tensor *tensor, int64_t i);
+
+/* Element `i` of any tensor, as double. */
+double vtac_tensor_float(const vtac_tensor *tensor, int64_t i);
+
+/* Attributes; the default where there is none or it has another kind. */
+const vtac_attr *vtac_find_attr(const vtac_node *node, const char *name);
+int64_t vtac_attr_int(const vtac_node *node, const char *name, int64_t otherwise);
+double vtac_attr_float(const vtac_node *node, const char *name, double otherwise);
+const char *vtac_attr_string(const vtac_node *node, const char *name, const char *otherwise);
+
+/* Inputs of a node: the type (NULL: absent), and the contents where they are known (NULL: not). */
+const vtac_type *vtac_in_type(const vtac_graph *graph, const vtac_node *node, uint32_t i);
+const vtac_tensor *vtac_in_constant(const vtac_graph *graph, const vtac_node *node, uint32_t i);
+
+/* The operator table. */
+typedef vta_status vtac_infer_fn(const vtac_graph *graph, const vtac_node *node, vtac_type *out,
+                                 vta_diag *diag);
+enum { VTAC_MANY = 0x7fff, VTAC_TRAIT_COMMUTES = 1, VTAC_TRAIT_FOLDS = 2 };
+typedef struct vtac_op_info {
+    const char *name, *domain;
+    uint16_t since, in_min, in_max, out_max;
+    vtac_infer_fn *infer;
+    uint32_t traits;
+} vtac_op_info;
+const vtac_op_info *vtac_op_get(vtac_op op);
+
+/* By name and domain ("" and "ai.onnx" are the same); VTAC_OP_COUNT: unknown. */
+vtac_op vtac_op_find(const char *domain, const char *name);
+
+/* Output types of a node from its inputs; a sentence that names the node and the fault otherwise. */
+vta_status vtac_infer(const vtac_graph *graph, const vtac_node *node, vtac_type *out, vta_diag *diag);
+
+/* Computes a node whose inputs are known and small (traits F): shape arithmetic. False where it is not such a
+ * node. */
+vta_status vtac_evaluate(vtac_graph *graph, const vtac_node *node, bool *done, vtac_tensor *out,
+                         vta_diag *diag);
+
+/* Text form (src/ir/README in compiler/README.md): constants of more than `inline_limit` elements are shown
+ * as a checksum. */
+char *vtac_graph_print(const vtac_graph *graph, int64_t inline_limit);
+
+#endif

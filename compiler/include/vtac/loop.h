@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Loop nests: what a kernel is between an operator's lowering and LLVM. Buffers with an element type and a
+ * fixed number of elements, expressions over scalars, and statements: loops with constant extents, stores,
+ * conditions, named values. A loop's kind says how it runs; the schedule primitives change kinds and nesting,
+ * never meaning, and refuse what would.
+ *
+ * Expressions are immutable and may be shared. Floats narrower than 32 bits exist in buffers alone: a load
+ * widens to f32, a store rounds to nearest even. Integers wrap. Division of integers truncates; by zero it
+ * gives some number, without a trap.
+ *
+ * Builders return NULL without memory (or for a NULL operand) and remember it: check `failed` at the end.
+ */
+#ifndef VTAC_LOOP_H
+#define VTAC_LOOP_H
+
+#include "vta/str.h"
+#include "vtac/graph.h"
+
+/* Operations:  id, name in text, operands */
+#define VTAC_EXPR_OPS(X)                                                                                     \
+    X(INT, "int", 0)                                                                                         \
+    X(FLOAT, "float", 0)                                                                                     \
+    X(VAR, "var", 0)                                                                                         \
+    X(LOAD, "load", 1)                                                                                       \
+    X(CAST, "cast", 1)                                                                                       \
+    X(BITS, "bits", 1)                                                                                       \
+    X(NEG, "-", 1)                                                                                           \
+    X(NOT, "~", 1)                                                                                           \
+    X(ABS, "abs", 1)                                                                                         \
+    X(FLOOR, "floor", 1)                                                                                     \
+    X(CEIL, "ceil", 1)                                                                                       \
+    X(TRUNC, "trunc", 1)                                                                                     \
+    X(ROUND, "round", 1)                                                                                     \
+    X(SQRT, "sqrt", 1)                                                                                       \
+    X(EXP, "exp", 1)                                                                                         \
+    X(LOG, "log", 1)                                                                                         \
+    X(SIN, "sin", 1)                                                                                         \
+    X(COS, "cos", 1)                                                                                         \
+    X(ATAN, "atan", 1)                                                                                       \
+    X(TANH, "tanh", 1)                                                                                       \
+    X(ERF, "erf", 1)                                                                                         \
+    X(ADD, "+", 2)                                                                                           \
+    X(SUB, "-", 2)                                                                                           \
+    X(MUL, "*", 2)                                                                                           \
+    X(DIV, "/", 2)                                                                                           \
+    X(REM, "%", 2)                                                                                           \
+    X(MIN, "min", 2)                                                                                         \
+    X(MAX, "max", 2)                                                                                         \
+    X(POW, "pow", 2)                                                                                         \
+    X(AND, "&", 2)                                                                                           \
+    X(OR, "|", 2)                                                                                            \
+    X(XOR, "^", 2)                                                                                           \
+    X(SHL, "<<", 2)                                                                                          \
+    X(SHR, ">>", 2)                                                                                          \
+    X(EQ, "==", 2)                                                                                           \
+    X(NE, "!=", 2)                                                                                           \
+    X(LT, "<", 2)                                                                                            \
+    X(LE, "<=", 2)                                                                                           \
+    X(GT, ">", 2)                                                                                            \
+    X(GE, ">=", 2)                                                                                           \
+    X(SELECT, "select", 3)                                                                                   \
+    X(FMA, "fma", 3)                                                                                         \
+    X(DOT4, "dot4", 3) /* i32 + four u8 in an i32 times four i8 in an i32 */
+
+typedef enum vtac_expr_op {
+#define X(id, name, operands) VTAC_E_##id,
+    VTAC_EXPR_OPS(X)
+#undef X
+        VTAC_EXPR_OP_COUNT
+} vtac_expr_op;
+
+typedef enum vtac_buffer_space {
+    VTAC_BUFFER_ARGUMENT, /* of the kernel */
+    VTAC_BUFFER_LOCAL,    /* the thread's, of a few elements: registers where its indices are constant */
+    VTAC_BUFFER_SCRATCH   /* the thread's, in the step's scratch memory */
+} vtac_buffer_space;
+
+typedef struct vtac_buffer {
+    const char *name;
+    vtac_dtype dtype;
+    int64_t elements;
+    vtac_buffer_space space;
+    uint32_t number; /* argument: its place in the step's list */
+    uint64_t offset; /* scratch: bytes from its start */
+    bool written;
+} vtac_buffer;
+
+typedef struct vtac_expr {
+    vtac_expr_op op;
+    vtac_dtype type; /* of the result; loop variables are i64, conditions bool */
+    uint32_t var;
+    const vtac_buffer *buffer;
+    const struct vtac_expr *in[3]; /* LOAD: the index */
+    union {
+        int64_t i;
+        double f;
+    };
+} vtac_expr;
+
+typedef enum vtac_loop_kind {
+    VTAC_LOOP_SERIAL,
+    VTAC_LOOP_PARALLEL, /* outermost alone: its iterations are independent */
+    VTAC_LOOP_VECTOR,   /* its iterations are the lanes of vectors */
+    VTAC_LOOP_UNROLL
+} vtac_loop_kind;
+
+typedef enum vtac_stmt_kind { VTAC_S_FOR, VTAC_S_IF, VTAC_S_LET, VTAC_S_STORE } vtac_stmt_kind;
+
+typedef struct vtac_stmt {
+    vtac_stmt_kind kind;
+    struct vtac_stmt *next; /* after this one, in its block */
+    struct vtac_stmt *body; /* FOR, IF: first statement */
+    vtac_loop_kind loop;    /* FOR */
+    uint32_t var;           /* FOR, LET */
+    const char *name;       /* of the variable */
+    int64_t extent;         /* FOR: 0 … extent-1 */
+    vtac_buffer *buffer;    /* STORE */
+    const vtac_expr *index; /* STORE */
+    const vtac_expr *value; /* STORE, LET; IF: the condition */
+} vtac_stmt;
+
+enum { VTAC_MOST_NESTING = 40 };
+
+typedef struct vtac_kernel {
+    vta_arena *arena; /* borrowed: everything lives there */
+    const char *name;
+    vtac_buffer **buffers;
+    size_t buffer_count, buffer_room;
+    uint32_t argument_count, var_count;
+    uint64_t scratch_bytes;
+    vtac_stmt *body;
+    bool failed; /* memory ran out */
+    struct {
+        vtac_stmt **tail; /* where the next statement goes, for each open block */
+    } open[VTAC_MOST_NESTING];
+    uint32_t depth;
+} vtac_kernel;
+
+void vtac_kernel_init(vtac_kernel *k, vta_arena *arena, const char *name);
+void vtac_kernel_free(vtac_kernel *k); /* its lists; the rest is the arena's */
+
+vtac_buffer *vtac_kernel_buffer(vtac_kernel *k, const char *name, vtac_dtype dtype, int64_t elements,
+                                vtac_buffer_space space);
+
+/* ---- expressions. Operands of one operation have one type; the compute type of f16 and bf16 is f32. */
+vtac_dtype vtac_compute_type(vtac_dtype dtype);
+const vtac_expr *vtac_e_int(vtac_kernel *k, vtac_dtype type, int64_t value);  /* a float type: its value */
+const vtac_expr *vtac_e_float(vtac_kernel *k, vtac_dtype type, double value); /* an integer type: rounded */
+const vtac_expr *vtac_e_index(vtac_kernel *k, int64_t value);
+const vtac_expr *vtac_e_load(vtac_kernel *k, const vtac_buffer *buffer, const vtac_expr *index);
+const vtac_expr *vtac_e1(vtac_kernel *k, vtac_expr_op op, const vtac_expr *a);
+const vtac_expr *vtac_e2(vtac_kernel *k, vtac_expr_op op, const vtac_expr *a, const vtac_expr *b);
+const vtac_expr *vtac_e3(vtac_kernel *k, vtac_expr_op op, const vtac_expr *a, const vtac_expr *b,
+                         const vtac_expr *c);
+/* To another type. Float to integer truncates and saturates (NaN gives 0); integers wrap; to bool is "not 0".
+ */
+const vtac_expr *vtac_e_cast(vtac_kernel *k, vtac_dtype type, const vtac_expr *a);
+const vtac_expr *vtac_e_bits(vtac_kernel *k, vtac_dtype type, const vtac_expr *a);
+
+/* Arithmetic on indices with constants folded. */
+const vtac_expr *vtac_i_add(vtac_kernel *k, const vtac_expr *a, const vtac_expr *b);
+const vtac_expr *vtac_i_addc(vtac_kernel *k, const vtac_expr *a, int64_t b);
+const vtac_expr *vtac_i_mulc(vtac_kernel *k, const vtac_expr *a, int64_t b);
+const vtac_expr *vtac_i_divc(vtac_kernel *k, const vtac_expr *a, int64_t b);
+const vtac_expr *vtac_i_remc(vtac_kernel *k, const vtac_expr *a, int64_t b);
+
+/* ---- statements, appended to the innermost open block */
+const vtac_expr *vtac_for(vtac_kernel *k, vtac_loop_kind kind, int64_t extent, const char *name);
+void vtac_if(vtac_kernel *k, const vtac_expr *condition);
+void vtac_end(vtac_kernel *k); /* closes the innermost for or if */
+const vtac_expr *vtac_let(vtac_kernel *k, const char *name, const vtac_expr *value);
+void vtac_store(vtac_kernel *k, vtac_buffer *buffer, const vtac_expr *index, const vtac_expr *value);
+
+/* ---- questions */
+
+/* How much `e` grows when the variable grows by one, where that is a constant; false where it is not. */
+bool vtac_expr_stride(const vtac_expr *e, uint32_t var, int64_t *stride);
+bool vtac_expr_uses(const vtac_expr *e, uint32_t var);
+/* Types agree, variables are defined before use, vector loops hold no loops but unrolled ones and store each
+ * lane to its own place, parallel loops are outermost, constant indices lie inside their buffers. */
+vta_status vtac_kernel_verify(const vtac_kernel *k, vta_diag *diag);
+/* Iterations of the parallel loop; 1 where there is none. */
+int64_t vtac_kernel_extent(const vtac_kernel *k);
+void vtac_kernel_print(const vtac_kernel *k, vta_str *out);
+
+/* ---- schedule. `var` names a loop; each returns VTA_INVALID with the reason where the change would not be
+ * legal. */
+vta_status vtac_loop_split(vtac_kernel *k, uint32_t var, int64_t factor, uint32_t *inner, vta_diag *diag);
+vta_status vtac_loop_reorder(vtac_kernel *k, uint32_t outer, uint32_t inner, vta_diag *diag);
+vta_status vtac_loop_vectorize(vtac_kernel *k, uint32_t var, vta_diag *diag);
+vta_status vtac_loop_unroll(vtac_kernel *k, uint32_t var, vta_diag *diag);
+vta_status vtac_loop_parallel(vtac_kernel *k, uint32_t var, vta_diag *diag);
+
+#endif

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The whole way from a graph to an object: lower, plan, emit.
+ */
+#include <stdlib.h>
+
+#include "target.h"
+#include "vta/str.h"
+
+static vta_status no_memory(vta_diag *diag)
+{
+    return vta_fail(diag, VTA_NOMEM, "out of memory");
+}
+
+static vtac_step *step_at(const vtac_program *p, size_t i)
+{
+    return *(vtac_step **)vta_vec_at(&p->steps, i);
+}
+
+static char *loops_text(const vtac_program *p)
+{
+    vta_str text = {0};
+    vta_str_put(&text, "");
+    for (size_t i = 0; i < p->steps.count; i++) {
+        vtac_kernel_print(&step_at(p, i)->kernel, &text);
+    }
+    return vta_str_take(&text);
+}
+
+static char *plan_text(const vtac_program *p)
+{
+    static const char *const spaces[] = {"workspace", "constant", "input", "output"};
+    vta_str text = {0};
+    vta_str_printf(&text, "workspace %llu bytes (%llu without sharing), constants %llu bytes\n",
+                   (unsigned long long)p->workspace_bytes, (unsigned long long)p->unshared_bytes,
+                   (unsigned long long)p->constant_bytes);
+    for (size_t i = 0; i < p->steps.count; i++) {
+        const vtac_step *step = step_at(p, i);
+        vta_str_printf(&text, "step %zu \"%s\" (%s) x%lld\n", i, step->name, step->op,
+                       (long long)vtac_kernel_extent(&step->kernel));
+        for (size_t k = 0; k < step->arg_count; k++) {
+            const vtac_storage *s = vta_vec_at(&p->storages, step->args[k].storage);
+            vta_str_printf(&text, "  %s %s%.0u +%llu, %llu bytes\n",
+                           step->args[k].written ? "writes" : "reads ", spaces[s->kind], s->index,
+                           (unsigned long long)s->offset, (unsigned long long)s->bytes);
+        }
+    }
+    return vta_str_take(&text);
+}
+
+static vta_status run(vtac_program *p, const vtac_compile_options *options, vtac_artifact_image *out,
+                      vta_diag *diag)
+{
+    VTA_TRY(vtac_lower_graph(p, diag));
+    VTA_TRY(vtac_plan(p, diag));
+    out->workspace_bytes = p->workspace_bytes;
+    out->constant_bytes = p->constant_bytes;
+    out->step_count = (uint32_t)p->steps.count;
+    if (options->want_texts) {
+        out->plan = plan_text(p);
+        out->loops = loops_text(p);
+        if (out->plan == NULL || out->loops == NULL) {
+            return no_memory(diag);
+        }
+    }
+    return vtac_emit_object(p, options->want_texts, out, diag);
+}
+
+vta_status vtac_compile(const vtac_graph *graph, const vtac_compile_options *options,
+                        vtac_artifact_image *out, vta_diag *diag)
+{
+    *out = (vtac_artifact_image){0};
+    vtac_program program = {.graph = graph, .target = options->target, .level = options->level};
+    const vta_status status = run(&program, options, out, diag);
+    vtac_program_free(&program);
+    if (status != VTA_OK) {
+        vtac_artifact_image_free(out);
+    }
+    return status;
+}
+
+void vtac_artifact_image_free(vtac_artifact_image *image)
+{
+    free(image->object);
+    free(image->plan);
+    free(image->loops);
+    free(image->ll);
+    free(image->assembly);
+    *image = (vtac_artifact_image){0};
+}

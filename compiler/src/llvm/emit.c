@@ -1,0 +1,583 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Loop nests to LLVM IR: one function a kernel, with the signature of artifact.h's vta_kernel. Vector loops
+ * become vectors: a load whose index grows by one from lane to lane is a vector load, one that does not grow
+ * is a broadcast, any other gathers.
+ */
+#include "emit.h"
+
+#include <string.h>
+
+#include "vta/str.h"
+
+/* ---- small helpers
+ * ------------------------------------------------------------------------------------------------- */
+
+LLVMTypeRef vtac_llvm_type(const vtac_emitter *em, vtac_dtype dtype)
+{
+    if (dtype == VTAC_F64) {
+        return LLVMDoubleTypeInContext(em->context);
+    }
+    if (vtac_dtype_kind(dtype) == 'f') {
+        return LLVMFloatTypeInContext(em->context);
+    }
+    return LLVMIntTypeInContext(em->context, dtype == VTAC_BOOL ? 1 : 8 * (unsigned)vtac_dtype_bytes(dtype));
+}
+
+LLVMTypeRef vtac_llvm_memory_type(const vtac_emitter *em, vtac_dtype dtype)
+{
+    if (dtype == VTAC_BOOL || dtype == VTAC_F16 || dtype == VTAC_BF16) {
+        return LLVMIntTypeInContext(em->context, 8 * (unsigned)vtac_dtype_bytes(dtype));
+    }
+    return vtac_llvm_type(em, dtype);
+}
+
+unsigned vtac_llvm_lanes(LLVMValueRef value)
+{
+    LLVMTypeRef type = LLVMTypeOf(value);
+    return LLVMGetTypeKind(type) == LLVMVectorTypeKind ? LLVMGetVectorSize(type) : 1;
+}
+
+LLVMTypeRef vtac_llvm_like(LLVMValueRef like, LLVMTypeRef element)
+{
+    const unsigned lanes = vtac_llvm_lanes(like);
+    return lanes > 1 ? LLVMVectorType(element, lanes) : element;
+}
+
+static LLVMTypeRef index_type(const vtac_emitter *em)
+{
+    return LLVMInt64TypeInContext(em->context);
+}
+
+static LLVMValueRef index_of(const vtac_emitter *em, int64_t value)
+{
+    return LLVMConstInt(index_type(em), (uint64_t)value, 1);
+}
+
+LLVMValueRef vtac_llvm_splat(vtac_emitter *em, LLVMValueRef scalar, unsigned lanes)
+{
+    if (lanes <= 1) {
+        return scalar;
+    }
+    LLVMTypeRef i32 = LLVMInt32TypeInContext(em->context);
+    LLVMTypeRef type = LLVMVectorType(LLVMTypeOf(scalar), lanes);
+    LLVMValueRef one =
+        LLVMBuildInsertElement(em->builder, LLVMGetPoison(type), scalar, LLVMConstInt(i32, 0, 0), "");
+    return LLVMBuildShuffleVector(em->builder, one, LLVMGetPoison(type),
+                                  LLVMConstNull(LLVMVectorType(i32, lanes)), "");
+}
+
+LLVMValueRef vtac_llvm_intrinsic(vtac_emitter *em, const char *name, LLVMTypeRef *types, unsigned type_count,
+                                 LLVMValueRef *args, unsigned arg_count)
+{
+    const unsigned id = LLVMLookupIntrinsicID(name, strlen(name));
+    LLVMValueRef callee = LLVMGetIntrinsicDeclaration(em->module, id, types, type_count);
+    LLVMTypeRef type = LLVMIntrinsicGetType(em->context, id, types, type_count);
+    return LLVMBuildCall2(em->builder, type, callee, args, arg_count, "");
+}
+
+static LLVMValueRef simple_intrinsic(vtac_emitter *em, const char *name, LLVMValueRef *args, unsigned count)
+{
+    LLVMTypeRef type = LLVMTypeOf(args[0]);
+    return vtac_llvm_intrinsic(em, name, &type, 1, args, count);
+}
+
+/* ---- expressions
+ * --------------------------------------------------------------------------------------------------- */
+
+static LLVMValueRef emit(vtac_emitter *em, const vtac_expr *e);
+
+static LLVMValueRef buffer_pointer(const vtac_emitter *em, const vtac_buffer *buffer)
+{
+    for (size_t i = 0; i < em->kernel->buffer_count; i++) {
+        if (em->kernel->buffers[i] == buffer) {
+            return em->buffers[i];
+        }
+    }
+    return NULL;
+}
+
+static LLVMValueRef element_address(vtac_emitter *em, const vtac_buffer *buffer, LLVMValueRef index)
+{
+    LLVMTypeRef type = vtac_llvm_memory_type(em, buffer->dtype);
+    return LLVMBuildGEP2(em->builder, type, buffer_pointer(em, buffer), &index, 1, "");
+}
+
+/* From memory's form of a value to the register's, and back. */
+static LLVMValueRef unpack(vtac_emitter *em, vtac_dtype dtype, LLVMValueRef raw)
+{
+    if (dtype == VTAC_F16 || dtype == VTAC_BF16) {
+        return vtac_emit_widen(em, dtype, raw);
+    }
+    return dtype == VTAC_BOOL ? LLVMBuildICmp(em->builder, LLVMIntNE, raw, LLVMConstNull(LLVMTypeOf(raw)), "")
+                              : raw;
+}
+
+static LLVMValueRef pack(vtac_emitter *em, vtac_dtype dtype, LLVMValueRef value)
+{
+    if (dtype == VTAC_F16 || dtype == VTAC_BF16) {
+        return vtac_emit_narrow(em, dtype, value);
+    }
+    LLVMTypeRef byte = LLVMInt8TypeInContext(em->context);
+    return dtype == VTAC_BOOL ? LLVMBuildZExt(em->builder, value, vtac_llvm_like(value, byte), "") : value;
+}
+
+/* Whether a named value in the expression differs from lane to lane. */
+static bool uses_lanes(const vtac_emitter *em, const vtac_expr *e)
+{
+    if (e == NULL) {
+        return false;
+    }
+    if (e->op == VTAC_E_VAR && e->var != em->lane_var && vtac_llvm_lanes(em->vars[e->var]) > 1) {
+        return true;
+    }
+    return uses_lanes(em, e->in[0]) || uses_lanes(em, e->in[1]) || uses_lanes(em, e->in[2]);
+}
+
+/* How the index moves from lane to lane: 0, 1, or something else (-1). */
+static int lane_step(const vtac_emitter *em, const vtac_expr *index)
+{
+    int64_t stride = 0;
+    if (em->lane_var == 0 || em->first_lane) {
+        return 0;
+    }
+    if (uses_lanes(em, index) || !vtac_expr_stride(index, em->lane_var, &stride)) {
+        return -1;
+    }
+    return stride == 0 || stride == 1 ? (int)stride : -1;
+}
+
+static LLVMValueRef emit_at_first_lane(vtac_emitter *em, const vtac_expr *e)
+{
+    const bool was = em->first_lane;
+    em->first_lane = true;
+    LLVMValueRef value = emit(em, e);
+    em->first_lane = was;
+    return value;
+}
+
+static LLVMValueRef load_scalar(vtac_emitter *em, const vtac_buffer *buffer, LLVMValueRef index)
+{
+    LLVMTypeRef type = vtac_llvm_memory_type(em, buffer->dtype);
+    LLVMValueRef load = LLVMBuildLoad2(em->builder, type, element_address(em, buffer, index), "");
+    LLVMSetAlignment(load, (unsigned)vtac_dtype_bytes(buffer->dtype));
+    return load;
+}
+
+static LLVMValueRef emit_load(vtac_emitter *em, const vtac_expr *e)
+{
+    const vtac_buffer *buffer = e->buffer;
+    const int step = lane_step(em, e->in[0]);
+    if (step == 1) {
+        LLVMTypeRef type = LLVMVectorType(vtac_llvm_memory_type(em, buffer->dtype), em->lanes);
+        LLVMValueRef at = element_address(em, buffer, emit_at_first_lane(em, e->in[0]));
+        LLVMValueRef load = LLVMBuildLoad2(em->builder, type, at, "");
+        LLVMSetAlignment(load, (unsigned)vtac_dtype_bytes(buffer->dtype));
+        return unpack(em, buffer->dtype, load);
+    }
+    LLVMValueRef index = emit(em, e->in[0]);
+    const unsigned lanes = vtac_llvm_lanes(index);
+    if (lanes == 1) {
+        return unpack(em, buffer->dtype, load_scalar(em, buffer, index));
+    }
+    LLVMTypeRef i32 = LLVMInt32TypeInContext(em->context);
+    LLVMValueRef all = LLVMGetPoison(LLVMVectorType(vtac_llvm_memory_type(em, buffer->dtype), lanes));
+    for (unsigned i = 0; i < lanes; i++) {
+        LLVMValueRef lane = LLVMConstInt(i32, i, 0);
+        LLVMValueRef one = load_scalar(em, buffer, LLVMBuildExtractElement(em->builder, index, lane, ""));
+        all = LLVMBuildInsertElement(em->builder, all, one, lane, "");
+    }
+    return unpack(em, buffer->dtype, all);
+}
+
+static LLVMValueRef emit_var(vtac_emitter *em, const vtac_expr *e)
+{
+    LLVMValueRef value = em->vars[e->var];
+    if (e->var != em->lane_var || em->first_lane) {
+        if (em->first_lane && vtac_llvm_lanes(value) > 1) {
+            LLVMTypeRef i32 = LLVMInt32TypeInContext(em->context);
+            return LLVMBuildExtractElement(em->builder, value, LLVMConstInt(i32, 0, 0), "");
+        }
+        return value;
+    }
+    LLVMValueRef lanes[64];
+    for (unsigned i = 0; i < em->lanes; i++) {
+        lanes[i] = index_of(em, i);
+    }
+    return LLVMBuildAdd(em->builder, vtac_llvm_splat(em, value, em->lanes), LLVMConstVector(lanes, em->lanes),
+                        "");
+}
+
+static bool is_signed(vtac_dtype dtype)
+{
+    return vtac_dtype_kind(dtype) == 'i';
+}
+
+static LLVMValueRef emit_cast(vtac_emitter *em, const vtac_expr *e)
+{
+    LLVMValueRef x = emit(em, e->in[0]);
+    const vtac_dtype from = e->in[0]->type;
+    const char from_kind = vtac_dtype_kind(from);
+    const char to_kind = vtac_dtype_kind(e->type);
+    LLVMTypeRef type = vtac_llvm_like(x, vtac_llvm_type(em, e->type));
+    LLVMBuilderRef b = em->builder;
+    if (e->type == VTAC_BOOL) {
+        LLVMValueRef zero = LLVMConstNull(LLVMTypeOf(x));
+        return from_kind == 'f' ? LLVMBuildFCmp(b, LLVMRealUNE, x, zero, "")
+                                : LLVMBuildICmp(b, LLVMIntNE, x, zero, "");
+    }
+    if (from_kind == 'f' && to_kind == 'f') {
+        return from == VTAC_F64 ? LLVMBuildFPTrunc(b, x, type, "") : LLVMBuildFPExt(b, x, type, "");
+    }
+    if (from_kind == 'f') {
+        LLVMTypeRef types[] = {type, LLVMTypeOf(x)};
+        return vtac_llvm_intrinsic(em, to_kind == 'i' ? "llvm.fptosi.sat" : "llvm.fptoui.sat", types, 2, &x,
+                                   1);
+    }
+    if (to_kind == 'f') {
+        return from_kind == 'i' ? LLVMBuildSIToFP(b, x, type, "") : LLVMBuildUIToFP(b, x, type, "");
+    }
+    if (from != VTAC_BOOL && vtac_dtype_bytes(from) >= vtac_dtype_bytes(e->type)) {
+        return vtac_dtype_bytes(from) == vtac_dtype_bytes(e->type) ? x : LLVMBuildTrunc(b, x, type, "");
+    }
+    return from_kind == 'i' ? LLVMBuildSExt(b, x, type, "") : LLVMBuildZExt(b, x, type, "");
+}
+
+static LLVMValueRef emit_unary(vtac_emitter *em, const vtac_expr *e)
+{
+    static const char *const names[VTAC_EXPR_OP_COUNT] = {
+        [VTAC_E_ABS] = "llvm.fabs",    [VTAC_E_FLOOR] = "llvm.floor", [VTAC_E_CEIL] = "llvm.ceil",
+        [VTAC_E_TRUNC] = "llvm.trunc", [VTAC_E_ROUND] = "llvm.rint",  [VTAC_E_SQRT] = "llvm.sqrt"};
+    LLVMValueRef x = emit(em, e->in[0]);
+    const bool is_float = vtac_dtype_kind(e->type) == 'f';
+    if (e->op == VTAC_E_NEG) {
+        return is_float ? LLVMBuildFNeg(em->builder, x, "") : LLVMBuildNeg(em->builder, x, "");
+    }
+    if (e->op == VTAC_E_NOT) {
+        return LLVMBuildNot(em->builder, x, "");
+    }
+    if (is_float) {
+        return names[e->op] != NULL ? simple_intrinsic(em, names[e->op], &x, 1)
+                                    : vtac_emit_math(em, e->op, x, NULL);
+    }
+    if (e->op == VTAC_E_ABS && is_signed(e->type)) {
+        LLVMValueRef negative = LLVMBuildICmp(em->builder, LLVMIntSLT, x, LLVMConstNull(LLVMTypeOf(x)), "");
+        return LLVMBuildSelect(em->builder, negative, LLVMBuildNeg(em->builder, x, ""), x, "");
+    }
+    return x; /* rounding an integer changes nothing */
+}
+
+/* Integers: no divisor makes the processor trap. */
+static LLVMValueRef divide(vtac_emitter *em, const vtac_expr *e, LLVMValueRef a, LLVMValueRef b)
+{
+    LLVMBuilderRef builder = em->builder;
+    LLVMTypeRef type = LLVMTypeOf(b);
+    const bool sign = is_signed(e->type);
+    if (e->in[1]->op != VTAC_E_INT) {
+        LLVMValueRef bad = LLVMBuildICmp(builder, LLVMIntEQ, b, LLVMConstNull(type), "");
+        LLVMValueRef safe =
+            vtac_llvm_splat(em, LLVMConstInt(vtac_llvm_type(em, e->type), 1, 0), vtac_llvm_lanes(b));
+        if (sign) {
+            const unsigned bits = 8 * (unsigned)vtac_dtype_bytes(e->type);
+            LLVMValueRef least = LLVMConstInt(vtac_llvm_type(em, e->type), UINT64_C(1) << (bits - 1), 0);
+            least = vtac_llvm_splat(em, least, vtac_llvm_lanes(a));
+            LLVMValueRef wraps =
+                LLVMBuildAnd(builder, LLVMBuildICmp(builder, LLVMIntEQ, b, LLVMConstAllOnes(type), ""),
+                             LLVMBuildICmp(builder, LLVMIntEQ, a, least, ""), "");
+            bad = LLVMBuildOr(builder, bad, wraps, "");
+        }
+        b = LLVMBuildSelect(builder, bad, safe, b, "");
+    }
+    if (e->op == VTAC_E_DIV) {
+        return sign ? LLVMBuildSDiv(builder, a, b, "") : LLVMBuildUDiv(builder, a, b, "");
+    }
+    return sign ? LLVMBuildSRem(builder, a, b, "") : LLVMBuildURem(builder, a, b, "");
+}
+
+/* Shifts by the width or more give 0 (or the sign). */
+static LLVMValueRef shift(vtac_emitter *em, const vtac_expr *e, LLVMValueRef a, LLVMValueRef b)
+{
+    LLVMBuilderRef builder = em->builder;
+    const unsigned bits = 8 * (unsigned)vtac_dtype_bytes(e->type);
+    LLVMTypeRef element = vtac_llvm_type(em, e->type);
+    LLVMValueRef last = vtac_llvm_splat(em, LLVMConstInt(element, bits - 1, 0), vtac_llvm_lanes(b));
+    LLVMValueRef over = LLVMBuildICmp(builder, LLVMIntUGT, b, last, "");
+    LLVMValueRef amount = LLVMBuildSelect(builder, over, last, b, "");
+    if (e->op == VTAC_E_SHR && is_signed(e->type)) {
+        return LLVMBuildAShr(builder, a, amount, "");
+    }
+    LLVMValueRef r =
+        e->op == VTAC_E_SHL ? LLVMBuildShl(builder, a, amount, "") : LLVMBuildLShr(builder, a, amount, "");
+    return LLVMBuildSelect(builder, over, LLVMConstNull(LLVMTypeOf(r)), r, "");
+}
+
+static LLVMValueRef compare(vtac_emitter *em, const vtac_expr *e, LLVMValueRef a, LLVMValueRef b)
+{
+    static const LLVMRealPredicate reals[] = {LLVMRealOEQ, LLVMRealUNE, LLVMRealOLT,
+                                              LLVMRealOLE, LLVMRealOGT, LLVMRealOGE};
+    static const LLVMIntPredicate signeds[] = {LLVMIntEQ,  LLVMIntNE,  LLVMIntSLT,
+                                               LLVMIntSLE, LLVMIntSGT, LLVMIntSGE};
+    static const LLVMIntPredicate unsigneds[] = {LLVMIntEQ,  LLVMIntNE,  LLVMIntULT,
+                                                 LLVMIntULE, LLVMIntUGT, LLVMIntUGE};
+    const int which = (int)e->op - VTAC_E_EQ;
+    const vtac_dtype type = e->in[0]->type;
+    if (vtac_dtype_kind(type) == 'f') {
+        return LLVMBuildFCmp(em->builder, reals[which], a, b, "");
+    }
+    return LLVMBuildICmp(em->builder, is_signed(type) ? signeds[which] : unsigneds[which], a, b, "");
+}
+
+static LLVMValueRef min_max(vtac_emitter *em, const vtac_expr *e, LLVMValueRef a, LLVMValueRef b)
+{
+    LLVMBuilderRef builder = em->builder;
+    const bool min = e->op == VTAC_E_MIN;
+    LLVMValueRef first;
+    if (vtac_dtype_kind(e->type) == 'f') { /* where either is NaN: b */
+        first = LLVMBuildFCmp(builder, min ? LLVMRealOLT : LLVMRealOGT, a, b, "");
+    } else if (is_signed(e->type)) {
+        first = LLVMBuildICmp(builder, min ? LLVMIntSLT : LLVMIntSGT, a, b, "");
+    } else {
+        first = LLVMBuildICmp(builder, min ? LLVMIntULT : LLVMIntUGT, a, b, "");
+    }
+    return LLVMBuildSelect(builder, first, a, b, "");
+}
+
+static void even_out(vtac_emitter *em, LLVMValueRef *v, int count)
+{
+    unsigned lanes = 1;
+    for (int i = 0; i < count; i++) {
+        lanes = vtac_llvm_lanes(v[i]) > lanes ? vtac_llvm_lanes(v[i]) : lanes;
+    }
+    for (int i = 0; i < count; i++) {
+        v[i] = vtac_llvm_lanes(v[i]) < lanes ? vtac_llvm_splat(em, v[i], lanes) : v[i];
+    }
+}
+
+static LLVMValueRef emit_binary(vtac_emitter *em, const vtac_expr *e)
+{
+    LLVMValueRef v[] = {emit(em, e->in[0]), emit(em, e->in[1])};
+    even_out(em, v, 2);
+    LLVMBuilderRef b = em->builder;
+    const bool is_float = vtac_dtype_kind(e->type) == 'f';
+    switch ((int)e->op) {
+    case VTAC_E_ADD: return is_float ? LLVMBuildFAdd(b, v[0], v[1], "") : LLVMBuildAdd(b, v[0], v[1], "");
+    case VTAC_E_SUB: return is_float ? LLVMBuildFSub(b, v[0], v[1], "") : LLVMBuildSub(b, v[0], v[1], "");
+    case VTAC_E_MUL: return is_float ? LLVMBuildFMul(b, v[0], v[1], "") : LLVMBuildMul(b, v[0], v[1], "");
+    case VTAC_E_DIV: return is_float ? LLVMBuildFDiv(b, v[0], v[1], "") : divide(em, e, v[0], v[1]);
+    case VTAC_E_REM: return divide(em, e, v[0], v[1]);
+    case VTAC_E_MIN:
+    case VTAC_E_MAX: return min_max(em, e, v[0], v[1]);
+    case VTAC_E_POW: return vtac_emit_math(em, e->op, v[0], v[1]);
+    case VTAC_E_AND: return LLVMBuildAnd(b, v[0], v[1], "");
+    case VTAC_E_OR: return LLVMBuildOr(b, v[0], v[1], "");
+    case VTAC_E_XOR: return LLVMBuildXor(b, v[0], v[1], "");
+    case VTAC_E_SHL:
+    case VTAC_E_SHR: return shift(em, e, v[0], v[1]);
+    default: return compare(em, e, v[0], v[1]);
+    }
+}
+
+/* Four products of bytes added to a word, the slow way. */
+static LLVMValueRef dot4_plain(vtac_emitter *em, LLVMValueRef *v)
+{
+    LLVMBuilderRef b = em->builder;
+    LLVMTypeRef i32 = LLVMInt32TypeInContext(em->context);
+    const unsigned lanes = vtac_llvm_lanes(v[0]);
+    LLVMValueRef sum = v[0];
+    for (unsigned i = 0; i < 4; i++) {
+        LLVMValueRef up = vtac_llvm_splat(em, LLVMConstInt(i32, 24 - 8 * i, 0), lanes);
+        LLVMValueRef down = vtac_llvm_splat(em, LLVMConstInt(i32, 24, 0), lanes);
+        LLVMValueRef x = LLVMBuildLShr(b, LLVMBuildShl(b, v[1], up, ""), down, "");
+        LLVMValueRef w = LLVMBuildAShr(b, LLVMBuildShl(b, v[2], up, ""), down, "");
+        sum = LLVMBuildAdd(b, sum, LLVMBuildMul(b, x, w, ""), "");
+    }
+    return sum;
+}
+
+static LLVMValueRef emit_ternary(vtac_emitter *em, const vtac_expr *e)
+{
+    LLVMValueRef v[] = {emit(em, e->in[0]), emit(em, e->in[1]), emit(em, e->in[2])};
+    if (e->op == VTAC_E_SELECT) {
+        even_out(em, v + 1, 2);
+        if (vtac_llvm_lanes(v[0]) > 1) {
+            even_out(em, v, 3);
+        }
+        return LLVMBuildSelect(em->builder, v[0], v[1], v[2], "");
+    }
+    even_out(em, v, 3);
+    if (e->op == VTAC_E_FMA) {
+        if (vtac_dtype_kind(e->type) == 'f') {
+            return simple_intrinsic(em, "llvm.fmuladd", v, 3);
+        }
+        return LLVMBuildAdd(em->builder, LLVMBuildMul(em->builder, v[0], v[1], ""), v[2], "");
+    }
+    if (em->has_vnni && vtac_llvm_lanes(v[0]) == 16) {
+        return vtac_llvm_intrinsic(em, "llvm.x86.avx512.vpdpbusd.512", NULL, 0, v, 3);
+    }
+    return dot4_plain(em, v);
+}
+
+static LLVMValueRef emit(vtac_emitter *em, const vtac_expr *e)
+{
+    switch ((int)e->op) {
+    case VTAC_E_INT: return LLVMConstInt(vtac_llvm_type(em, e->type), (uint64_t)e->i, 1);
+    case VTAC_E_FLOAT: return LLVMConstReal(vtac_llvm_type(em, e->type), e->f);
+    case VTAC_E_VAR: return emit_var(em, e);
+    case VTAC_E_LOAD: return emit_load(em, e);
+    case VTAC_E_CAST: return emit_cast(em, e);
+    case VTAC_E_BITS: {
+        LLVMValueRef x = emit(em, e->in[0]);
+        return LLVMBuildBitCast(em->builder, x, vtac_llvm_like(x, vtac_llvm_type(em, e->type)), "");
+    }
+    case VTAC_E_SELECT:
+    case VTAC_E_FMA:
+    case VTAC_E_DOT4: return emit_ternary(em, e);
+    default: return e->in[1] == NULL ? emit_unary(em, e) : emit_binary(em, e);
+    }
+}
+
+/* ---- statements
+ * ---------------------------------------------------------------------------------------------------- */
+
+static void emit_block(vtac_emitter *em, const vtac_stmt *s);
+
+static void emit_store(vtac_emitter *em, const vtac_stmt *s)
+{
+    LLVMValueRef value = emit(em, s->value);
+    const unsigned alignment = (unsigned)vtac_dtype_bytes(s->buffer->dtype);
+    if (em->lane_var != 0) {
+        value = vtac_llvm_splat(em, value, vtac_llvm_lanes(value) == 1 ? em->lanes : 1);
+    }
+    value = pack(em, s->buffer->dtype, value);
+    if (em->lane_var == 0 || lane_step(em, s->index) == 1) {
+        LLVMValueRef at = element_address(em, s->buffer, emit_at_first_lane(em, s->index));
+        LLVMSetAlignment(LLVMBuildStore(em->builder, value, at), alignment);
+        return;
+    }
+    LLVMTypeRef i32 = LLVMInt32TypeInContext(em->context);
+    LLVMValueRef index = emit(em, s->index);
+    for (unsigned i = 0; i < em->lanes; i++) {
+        LLVMValueRef lane = LLVMConstInt(i32, i, 0);
+        LLVMValueRef at = LLVMBuildExtractElement(em->builder, index, lane, "");
+        LLVMValueRef one = LLVMBuildExtractElement(em->builder, value, lane, "");
+        LLVMSetAlignment(LLVMBuildStore(em->builder, one, element_address(em, s->buffer, at)), alignment);
+    }
+}
+
+/* The body for variable = begin … end-1, as a loop with the test at its end. */
+static void emit_counted(vtac_emitter *em, const vtac_stmt *s, LLVMValueRef begin, LLVMValueRef end)
+{
+    LLVMBuilderRef b = em->builder;
+    LLVMBasicBlockRef before = LLVMGetInsertBlock(b);
+    LLVMBasicBlockRef body = LLVMAppendBasicBlockInContext(em->context, em->function, "body");
+    LLVMBasicBlockRef after = LLVMAppendBasicBlockInContext(em->context, em->function, "after");
+    LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntSLT, begin, end, ""), body, after);
+    LLVMPositionBuilderAtEnd(b, body);
+    LLVMValueRef i = LLVMBuildPhi(b, index_type(em), s->name);
+    LLVMAddIncoming(i, &begin, &before, 1);
+    em->vars[s->var] = i;
+    emit_block(em, s->body);
+    LLVMValueRef next = LLVMBuildNSWAdd(b, i, index_of(em, 1), "");
+    LLVMBasicBlockRef last = LLVMGetInsertBlock(b);
+    LLVMAddIncoming(i, &next, &last, 1);
+    LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntSLT, next, end, ""), body, after);
+    LLVMPositionBuilderAtEnd(b, after);
+}
+
+static void emit_for(vtac_emitter *em, const vtac_stmt *s)
+{
+    switch (s->loop) {
+    case VTAC_LOOP_UNROLL:
+        for (int64_t i = 0; i < s->extent; i++) {
+            em->vars[s->var] = index_of(em, i);
+            emit_block(em, s->body);
+        }
+        return;
+    case VTAC_LOOP_VECTOR:
+        em->vars[s->var] = index_of(em, 0);
+        if (s->extent > 1) {
+            em->lane_var = s->var;
+            em->lanes = (unsigned)s->extent;
+        }
+        emit_block(em, s->body);
+        em->lane_var = 0;
+        return;
+    case VTAC_LOOP_PARALLEL: emit_counted(em, s, em->begin, em->end); return;
+    case VTAC_LOOP_SERIAL: emit_counted(em, s, index_of(em, 0), index_of(em, s->extent)); return;
+    }
+}
+
+static void emit_if(vtac_emitter *em, const vtac_stmt *s)
+{
+    LLVMBasicBlockRef then = LLVMAppendBasicBlockInContext(em->context, em->function, "then");
+    LLVMBasicBlockRef after = LLVMAppendBasicBlockInContext(em->context, em->function, "after");
+    LLVMBuildCondBr(em->builder, emit(em, s->value), then, after);
+    LLVMPositionBuilderAtEnd(em->builder, then);
+    emit_block(em, s->body);
+    LLVMBuildBr(em->builder, after);
+    LLVMPositionBuilderAtEnd(em->builder, after);
+}
+
+static void emit_block(vtac_emitter *em, const vtac_stmt *s)
+{
+    for (; s != NULL; s = s->next) {
+        switch (s->kind) {
+        case VTAC_S_FOR: emit_for(em, s); break;
+        case VTAC_S_IF: emit_if(em, s); break;
+        case VTAC_S_LET: em->vars[s->var] = emit(em, s->value); break;
+        case VTAC_S_STORE: emit_store(em, s); break;
+        }
+    }
+}
+
+/* ---- the function
+ * -------------------------------------------------------------------------------------------------- */
+
+static void bind_buffers(vtac_emitter *em, LLVMValueRef buffers)
+{
+    LLVMTypeRef pointer = LLVMPointerTypeInContext(em->context, 0);
+    LLVMTypeRef byte = LLVMInt8TypeInContext(em->context);
+    for (size_t i = 0; i < em->kernel->buffer_count; i++) {
+        const vtac_buffer *buffer = em->kernel->buffers[i];
+        if (buffer->space == VTAC_BUFFER_ARGUMENT) {
+            LLVMValueRef at = index_of(em, buffer->number);
+            at = LLVMBuildGEP2(em->builder, pointer, buffers, &at, 1, "");
+            em->buffers[i] = LLVMBuildLoad2(em->builder, pointer, at, buffer->name);
+        } else if (buffer->space == VTAC_BUFFER_SCRATCH) {
+            LLVMValueRef at = index_of(em, (int64_t)buffer->offset);
+            em->buffers[i] = LLVMBuildGEP2(em->builder, byte, em->scratch, &at, 1, buffer->name);
+        } else {
+            LLVMTypeRef type =
+                LLVMArrayType(vtac_llvm_memory_type(em, buffer->dtype), (unsigned)buffer->elements);
+            em->buffers[i] = LLVMBuildAlloca(em->builder, type, buffer->name);
+            LLVMSetAlignment(em->buffers[i], 64);
+        }
+    }
+}
+
+LLVMValueRef vtac_emit_kernel(vtac_emitter *em, const vtac_kernel *kernel, const char *symbol)
+{
+    LLVMTypeRef pointer = LLVMPointerTypeInContext(em->context, 0);
+    LLVMTypeRef i64 = index_type(em);
+    LLVMTypeRef parameters[] = {pointer, i64, i64, pointer};
+    LLVMTypeRef type = LLVMFunctionType(LLVMVoidTypeInContext(em->context), parameters, 4, 0);
+    em->kernel = kernel;
+    em->function = LLVMAddFunction(em->module, symbol, type);
+    LLVMSetLinkage(em->function, LLVMInternalLinkage);
+    em->vars = vta_arena_array(kernel->arena, kernel->var_count, sizeof(LLVMValueRef));
+    em->buffers = vta_arena_array(kernel->arena, kernel->buffer_count + 1, sizeof(LLVMValueRef));
+    if (em->vars == NULL || em->buffers == NULL) {
+        em->failed = true;
+        return NULL;
+    }
+    LLVMPositionBuilderAtEnd(em->builder, LLVMAppendBasicBlockInContext(em->context, em->function, "entry"));
+    em->begin = LLVMGetParam(em->function, 1);
+    em->end = LLVMGetParam(em->function, 2);
+    em->scratch = LLVMGetParam(em->function, 3);
+    em->lane_var = 0;
+    em->first_lane = false;
+    bind_buffers(em, LLVMGetParam(em->function, 0));
+    emit_block(em, kernel->body);
+    LLVMBuildRetVoid(em->builder);
+    return em->failed ? NULL : em->function;
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Inside the LLVM back end: one module under construction. LLVM's headers are seen in this folder alone.
+ */
+#ifndef VTAC_LLVM_EMIT_H
+#define VTAC_LLVM_EMIT_H
+
+#include <llvm-c/Core.h>
+
+#include "vtac/loop.h"
+
+typedef struct vtac_emitter {
+    LLVMContextRef context;
+    LLVMModuleRef module;
+    LLVMBuilderRef builder;
+    bool has_vnni; /* the target multiplies four bytes at once */
+    /* of the kernel at hand */
+    const vtac_kernel *kernel;
+    LLVMValueRef function;
+    LLVMValueRef *vars;    /* by variable */
+    LLVMValueRef *buffers; /* by place in the kernel's list */
+    LLVMValueRef begin, end, scratch;
+    uint32_t lane_var; /* of the vector loop around, or 0 */
+    unsigned lanes;
+    bool first_lane; /* the lane variable stands for lane 0 */
+    bool failed;     /* out of memory, or an expression that has no form here: a bug */
+} vtac_emitter;
+
+/* Adds a kernel as function `symbol`; NULL where `failed` was set. */
+LLVMValueRef vtac_emit_kernel(vtac_emitter *em, const vtac_kernel *kernel, const char *symbol);
+
+/* Types: of a value in a register, and in memory. */
+LLVMTypeRef vtac_llvm_type(const vtac_emitter *em, vtac_dtype dtype);
+LLVMTypeRef vtac_llvm_memory_type(const vtac_emitter *em, vtac_dtype dtype);
+
+/* The type of `like` (a scalar or vector) with another element. */
+LLVMTypeRef vtac_llvm_like(LLVMValueRef like, LLVMTypeRef element);
+unsigned vtac_llvm_lanes(LLVMValueRef value);
+LLVMValueRef vtac_llvm_splat(vtac_emitter *em, LLVMValueRef scalar, unsigned lanes);
+
+/* A call of an overloaded intrinsic; `types` are those that its name carries. */
+LLVMValueRef vtac_llvm_intrinsic(vtac_emitter *em, const char *name, LLVMTypeRef *types, unsigned type_count,
+                                 LLVMValueRef *args, unsigned arg_count);
+
+/* Elementary functions of floats and doubles, scalars and vectors alike (math.c states their errors). */
+LLVMValueRef vtac_emit_math(vtac_emitter *em, vtac_expr_op op, LLVMValueRef x, LLVMValueRef y);
+
+/* f16 and bf16 bits (i16) to float, and back with rounding to nearest even. */
+LLVMValueRef vtac_emit_widen(vtac_emitter *em, vtac_dtype dtype, LLVMValueRef bits);
+LLVMValueRef vtac_emit_narrow(vtac_emitter *em, vtac_dtype dtype, LLVMValueRef value);
+
+#endif

@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Elementary functions as polynomials, for scalars and vectors: no library is called.
+ *
+ * Errors, relative:  exp f32: 2 ulp. Everything else on f32 is computed in double and rounded once: 1 ulp.
+ * f64: exp, log, sin, cos, atan 4e-15, erf 1e-13, tanh 1e-11, pow 1e-13 times |y log x|. sin and cos hold
+ * that for |x| up to 1e6 and lose digits beyond. Infinities and NaNs give what C says.
+ */
+#include <math.h>
+
+#include "emit.h"
+
+typedef struct fn {
+    vtac_emitter *em;
+    LLVMBuilderRef b;
+    LLVMTypeRef type, ints; /* of the argument, and the integers of its width */
+    unsigned bits;
+} fn;
+
+static LLVMValueRef number(const fn *f, double value)
+{
+    LLVMTypeRef element =
+        LLVMGetTypeKind(f->type) == LLVMVectorTypeKind ? LLVMGetElementType(f->type) : f->type;
+    const unsigned lanes = LLVMGetTypeKind(f->type) == LLVMVectorTypeKind ? LLVMGetVectorSize(f->type) : 1;
+    return vtac_llvm_splat(f->em, LLVMConstReal(element, value), lanes);
+}
+
+static LLVMValueRef integer(const fn *f, uint64_t value)
+{
+    LLVMTypeRef element =
+        LLVMGetTypeKind(f->ints) == LLVMVectorTypeKind ? LLVMGetElementType(f->ints) : f->ints;
+    const unsigned lanes = LLVMGetTypeKind(f->ints) == LLVMVectorTypeKind ? LLVMGetVectorSize(f->ints) : 1;
+    return vtac_llvm_splat(f->em, LLVMConstInt(element, value, 0), lanes);
+}
+
+static LLVMValueRef add(const fn *f, LLVMValueRef a, LLVMValueRef b)
+{
+    return LLVMBuildFAdd(f->b, a, b, "");
+}
+
+static LLVMValueRef sub(const fn *f, LLVMValueRef a, LLVMValueRef b)
+{
+    return LLVMBuildFSub(f->b, a, b, "");
+}
+
+static LLVMValueRef mul(const fn *f, LLVMValueRef a, LLVMValueRef b)
+{
+    return LLVMBuildFMul(f->b, a, b, "");
+}
+
+static LLVMValueRef quotient(const fn *f, LLVMValueRef a, LLVMValueRef b)
+{
+    return LLVMBuildFDiv(f->b, a, b, "");
+}
+
+static LLVMValueRef call(const fn *f, const char *name, LLVMValueRef *args, unsigned count)
+{
+    LLVMTypeRef type = f->type;
+    return vtac_llvm_intrinsic(f->em, name, &type, 1, args, count);
+}
+
+static LLVMValueRef fma_of(const fn *f, LLVMValueRef a, LLVMValueRef b, LLVMValueRef c)
+{
+    LLVMValueRef args[] = {a, b, c};
+    return call(f, "llvm.fmuladd", args, 3);
+}
+
+static LLVMValueRef unary(const fn *f, const char *name, LLVMValueRef a)
+{
+    return call(f, name, &a, 1);
+}
+
+static LLVMValueRef is(const fn *f, LLVMRealPredicate how, LLVMValueRef a, double b)
+{
+    return LLVMBuildFCmp(f->b, how, a, number(f, b), "");
+}
+
+static LLVMValueRef choose(const fn *f, LLVMValueRef condition, LLVMValueRef a, LLVMValueRef b)
+{
+    return LLVMBuildSelect(f->b, condition, a, b, "");
+}
+
+/* c[0] x^(n-1) + … + c[n-1] */
+static LLVMValueRef horner(const fn *f, LLVMValueRef x, const double *c, unsigned n)
+{
+    LLVMValueRef sum = number(f, c[0]);
+    for (unsigned i = 1; i < n; i++) {
+        sum = fma_of(f, sum, x, number(f, c[i]));
+    }
+    return sum;
+}
+
+/* x within lo … hi; NaN becomes 0, so that integers made of it are defined. */
+static LLVMValueRef tame(const fn *f, LLVMValueRef x, double lo, double hi)
+{
+    x = choose(f, is(f, LLVMRealOLT, x, lo), number(f, lo), x);
+    x = choose(f, is(f, LLVMRealOGT, x, hi), number(f, hi), x);
+    return choose(f, is(f, LLVMRealUNO, x, 0.0), number(f, 0.0), x);
+}
+
+/* y * 2^n for |n| below twice the exponent's range: in two steps, so that neither factor leaves it. */
+static LLVMValueRef scale(const fn *f, LLVMValueRef y, LLVMValueRef n)
+{
+    const unsigned mantissa = f->bits == 64 ? 52 : 23;
+    LLVMValueRef bias = integer(f, f->bits == 64 ? 1023 : 127);
+    LLVMValueRef half = LLVMBuildAShr(f->b, n, integer(f, 1), "");
+    LLVMValueRef rest = LLVMBuildSub(f->b, n, half, "");
+    LLVMValueRef parts[] = {half, rest};
+    for (int i = 0; i < 2; i++) {
+        LLVMValueRef bits =
+            LLVMBuildShl(f->b, LLVMBuildAdd(f->b, parts[i], bias, ""), integer(f, mantissa), "");
+        y = mul(f, y, LLVMBuildBitCast(f->b, bits, f->type, ""));
+    }
+    return y;
+}
+
+static LLVMValueRef exp_of(const fn *f, LLVMValueRef x)
+{
+    static const double narrow[] = {1.9875691500E-4, 1.3981999507E-3, 8.3334519073E-3,
+                                    4.1665795894E-2, 1.6666665459E-1, 5.0000001201E-1};
+    static const double wide[] = {1.0 / 6227020800.0, 1.0 / 479001600.0, 1.0 / 39916800.0, 1.0 / 3628800.0,
+                                  1.0 / 362880.0,     1.0 / 40320.0,     1.0 / 5040.0,     1.0 / 720.0,
+                                  1.0 / 120.0,        1.0 / 24.0,        1.0 / 6.0,        0.5};
+    const bool d = f->bits == 64;
+    LLVMValueRef t = d ? tame(f, x, -746.0, 710.0) : tame(f, x, -104.0, 89.0);
+    LLVMValueRef n = unary(f, "llvm.rint", mul(f, t, number(f, 1.4426950408889634)));
+    LLVMValueRef r = fma_of(f, n, number(f, d ? -6.93147180369123816490e-01 : -0.693359375), t);
+    r = fma_of(f, n, number(f, d ? -1.90821492927058770002e-10 : 2.12194440e-4), r);
+    LLVMValueRef p = d ? horner(f, r, wide, 12) : horner(f, r, narrow, 6);
+    LLVMValueRef y = add(f, fma_of(f, p, mul(f, r, r), r), number(f, 1.0));
+    y = scale(f, y, LLVMBuildFPToSI(f->b, n, f->ints, ""));
+    return choose(f, is(f, LLVMRealUNO, x, 0.0), x, y);
+}
+
+static LLVMValueRef log_of(const fn *f, LLVMValueRef x)
+{
+    static const double series[] = {1.0 / 23, 1.0 / 21, 1.0 / 19, 1.0 / 17, 1.0 / 15, 1.0 / 13,
+                                    1.0 / 11, 1.0 / 9,  1.0 / 7,  1.0 / 5,  1.0 / 3,  1.0};
+    LLVMValueRef tiny = is(f, LLVMRealOLT, x, 2.2250738585072014e-308);
+    LLVMValueRef normal = choose(f, tiny, mul(f, x, number(f, 18014398509481984.0)), x);
+    LLVMValueRef bits = LLVMBuildBitCast(f->b, normal, f->ints, "");
+    LLVMValueRef e = LLVMBuildAnd(f->b, LLVMBuildLShr(f->b, bits, integer(f, 52), ""), integer(f, 0x7ff), "");
+    e = LLVMBuildSub(f->b, e, choose(f, tiny, integer(f, 1023 + 54), integer(f, 1023)), "");
+    LLVMValueRef m = LLVMBuildAnd(f->b, bits, integer(f, UINT64_C(0x000fffffffffffff)), "");
+    m = LLVMBuildOr(f->b, m, integer(f, UINT64_C(0x3ff0000000000000)), "");
+    m = LLVMBuildBitCast(f->b, m, f->type, "");
+    LLVMValueRef high = is(f, LLVMRealOGT, m, 1.4142135623730951);
+    m = choose(f, high, mul(f, m, number(f, 0.5)), m);
+    e = LLVMBuildAdd(f->b, e, choose(f, high, integer(f, 1), integer(f, 0)), "");
+    LLVMValueRef k = LLVMBuildSIToFP(f->b, e, f->type, "");
+    LLVMValueRef s = quotient(f, sub(f, m, number(f, 1.0)), add(f, m, number(f, 1.0)));
+    LLVMValueRef y = mul(f, add(f, s, s), horner(f, mul(f, s, s), series, 12));
+    y = fma_of(f, k, number(f, 1.90821492927058770002e-10), y);
+    y = fma_of(f, k, number(f, 6.93147180369123816490e-01), y);
+    y = choose(f, is(f, LLVMRealOEQ, x, 0.0), number(f, -HUGE_VAL), y);
+    y = choose(f, is(f, LLVMRealOEQ, x, HUGE_VAL), x, y);
+    return choose(f, is(f, LLVMRealULT, x, 0.0), number(f, (double)NAN), y);
+}
+
+/* sin (cos: one quarter turn on): x = n * pi/2 + r */
+static LLVMValueRef sine_of(const fn *f, LLVMValueRef x, unsigned quarter)
+{
+    static const double odd[] = {
+        1.0 / 355687428096000.0, -1.0 / 1307674368000.0, 1.0 / 6227020800.0, -1.0 / 39916800.0,
+        1.0 / 362880.0,          -1.0 / 5040.0,          1.0 / 120.0,        -1.0 / 6.0};
+    static const double even[] = {1.0 / 20922789888000.0,
+                                  -1.0 / 87178291200.0,
+                                  1.0 / 479001600.0,
+                                  -1.0 / 3628800.0,
+                                  1.0 / 40320.0,
+                                  -1.0 / 720.0,
+                                  1.0 / 24.0,
+                                  -0.5,
+                                  1.0};
+    LLVMValueRef t = tame(f, x, -1e15, 1e15);
+    LLVMValueRef n = unary(f, "llvm.rint", mul(f, t, number(f, 0.63661977236758134)));
+    LLVMValueRef r = fma_of(f, n, number(f, -1.57079632673412561417e+00), t);
+    r = fma_of(f, n, number(f, -6.07710050630396597660e-11), r);
+    r = fma_of(f, n, number(f, -2.02226624879595063154e-21), r);
+    r = tame(f, r, -0.8, 0.8);
+    LLVMValueRef z = mul(f, r, r);
+    LLVMValueRef s = fma_of(f, mul(f, horner(f, z, odd, 8), z), r, r);
+    LLVMValueRef c = horner(f, z, even, 9);
+    LLVMValueRef q = LLVMBuildAdd(f->b, LLVMBuildFPToSI(f->b, n, f->ints, ""), integer(f, quarter), "");
+    LLVMValueRef zero = integer(f, 0);
+    LLVMValueRef swap = LLVMBuildICmp(f->b, LLVMIntNE, LLVMBuildAnd(f->b, q, integer(f, 1), ""), zero, "");
+    LLVMValueRef flip = LLVMBuildICmp(f->b, LLVMIntNE, LLVMBuildAnd(f->b, q, integer(f, 2), ""), zero, "");
+    LLVMValueRef y = choose(f, swap, c, s);
+    y = choose(f, flip, LLVMBuildFNeg(f->b, y, ""), y);
+    LLVMValueRef none = sub(f, x, x); /* NaN for infinities and NaN */
+    return choose(f, is(f, LLVMRealUNO, none, 0.0), none, y);
+}
+
+static LLVMValueRef with_sign(const fn *f, LLVMValueRef y, LLVMValueRef sign)
+{
+    LLVMValueRef args[] = {y, sign};
+    return call(f, "llvm.copysign", args, 2);
+}
+
+static LLVMValueRef atan_of(const fn *f, LLVMValueRef x)
+{
+    enum { TERMS = 23 };
+    double series[TERMS];
+    for (int i = 0; i < TERMS; i++) {
+        const int power = TERMS - 1 - i;
+        series[i] = (power % 2 == 0 ? 1.0 : -1.0) / (2 * power + 1);
+    }
+    LLVMValueRef a = unary(f, "llvm.fabs", x);
+    LLVMValueRef large = is(f, LLVMRealOGT, a, 1.0);
+    LLVMValueRef z = choose(f, large, quotient(f, number(f, 1.0), a), a);
+    LLVMValueRef middle = is(f, LLVMRealOGT, z, 0.41421356237309503);
+    LLVMValueRef turned = quotient(f, sub(f, z, number(f, 1.0)), add(f, z, number(f, 1.0)));
+    LLVMValueRef w = choose(f, middle, turned, z);
+    LLVMValueRef y = mul(f, w, horner(f, mul(f, w, w), series, TERMS));
+    y = choose(f, middle, add(f, y, number(f, 0.78539816339744828)), y);
+    y = choose(f, large, sub(f, number(f, 1.5707963267948966), y), y);
+    return with_sign(f, y, x);
+}
+
+static LLVMValueRef tanh_of(const fn *f, LLVMValueRef x)
+{
+    LLVMValueRef e = exp_of(f, add(f, x, x));
+    LLVMValueRef y = quotient(f, number(f, 2.0), add(f, e, number(f, 1.0)));
+    y = sub(f, number(f, 1.0), y);
+    LLVMValueRef third = mul(f, mul(f, x, x), number(f, -1.0 / 3.0));
+    LLVMValueRef near_zero = fma_of(f, third, x, x);
+    return choose(f, is(f, LLVMRealOLT, unary(f, "llvm.fabs", x), 1e-4), near_zero, y);
+}
+
+/* Below 1 the Taylor series; above, 1 - exp(-x²) times a polynomial in 2/(2+x) that was fitted to the scaled
+ * complement (error 1e-14). */
+static LLVMValueRef erf_of(const fn *f, LLVMValueRef x)
+{
+    static const double fitted[] = {2.5473180049685486e-11,  -1.2773769814264385e-10, -3.2935766702111111e-10,
+                                    3.989883785936127e-09,   -2.3292968502666777e-09, -9.5179586407657121e-08,
+                                    2.4510248656546491e-07,  2.4607162980960388e-06,  -9.6336470481432883e-06,
+                                    -9.4182277179126223e-05, 0.00024269729869537261,  0.0061697115617105865,
+                                    0.040697878889594627,    0.164811054342067,       0.21576343811980317};
+    enum { TERMS = 21 };
+    double series[TERMS];
+    double factorial = 1.0;
+    for (int i = 0; i < TERMS; i++) {
+        factorial *= i > 0 ? i : 1;
+        series[TERMS - 1 - i] = (i % 2 == 0 ? 1.0 : -1.0) / (factorial * (2 * i + 1));
+    }
+    LLVMValueRef a = unary(f, "llvm.fabs", x);
+    LLVMValueRef limited = tame(f, a, 0.0, 6.5);
+    LLVMValueRef z = mul(f, limited, limited);
+    LLVMValueRef small = mul(f, mul(f, limited, number(f, 1.1283791670955126)), horner(f, z, series, TERMS));
+    LLVMValueRef t = quotient(f, number(f, 2.0), add(f, limited, number(f, 2.0)));
+    LLVMValueRef u = mul(f, sub(f, t, number(f, 0.4509803921568627)), number(f, 4.636363636363637));
+    LLVMValueRef tail = mul(f, exp_of(f, LLVMBuildFNeg(f->b, z, "")), horner(f, u, fitted, 15));
+    LLVMValueRef large = sub(f, number(f, 1.0), tail);
+    LLVMValueRef y = with_sign(f, choose(f, is(f, LLVMRealOLT, limited, 1.0), small, large), x);
+    return choose(f, is(f, LLVMRealUNO, x, 0.0), x, y);
+}
+
+static LLVMValueRef pow_of(const fn *f, LLVMValueRef x, LLVMValueRef y)
+{
+    LLVMValueRef a = unary(f, "llvm.fabs", x);
+    LLVMValueRef r = exp_of(f, mul(f, y, log_of(f, a)));
+    LLVMValueRef half = mul(f, y, number(f, 0.5));
+    LLVMValueRef whole = LLVMBuildFCmp(f->b, LLVMRealOEQ, unary(f, "llvm.rint", y), y, "");
+    LLVMValueRef is_even = LLVMBuildFCmp(f->b, LLVMRealOEQ, unary(f, "llvm.rint", half), half, "");
+    LLVMValueRef signed_r = choose(f, is_even, r, with_sign(f, r, x));
+    LLVMValueRef negative = is(f, LLVMRealOLT, x, 0.0);
+    LLVMValueRef below = choose(f, whole, signed_r, number(f, (double)NAN));
+    LLVMValueRef zero = choose(f, whole, signed_r, r);
+    r = choose(f, negative, below, choose(f, is(f, LLVMRealOEQ, x, 0.0), zero, r));
+    r = choose(f, is(f, LLVMRealOEQ, y, 0.0), number(f, 1.0), r);
+    return choose(f, is(f, LLVMRealOEQ, x, 1.0), number(f, 1.0), r);
+}
+
+static fn function_on(vtac_emitter *em, LLVMTypeRef type)
+{
+    const bool vector = LLVMGetTypeKind(type) == LLVMVectorTypeKind;
+    LLVMTypeRef element = vector ? LLVMGetElementType(type) : type;
+    const unsigned bits = LLVMGetTypeKind(element) == LLVMDoubleTypeKind ? 64 : 32;
+    LLVMTypeRef ints = LLVMIntTypeInContext(em->context, bits);
+    ints = vector ? LLVMVectorType(ints, LLVMGetVectorSize(type)) : ints;
+    return (fn){em, em->builder, type, ints, bits};
+}
+
+LLVMValueRef vtac_emit_math(vtac_emitter *em, vtac_expr_op op, LLVMValueRef x, LLVMValueRef y)
+{
+    LLVMTypeRef type = LLVMTypeOf(x);
+    fn f = function_on(em, type);
+    const bool narrow = f.bits == 32 && op != VTAC_E_EXP;
+    if (narrow) {
+        f = function_on(em, vtac_llvm_like(x, LLVMDoubleTypeInContext(em->context)));
+        x = LLVMBuildFPExt(em->builder, x, f.type, "");
+        y = y == NULL ? NULL : LLVMBuildFPExt(em->builder, y, f.type, "");
+    }
+    LLVMValueRef r = NULL;
+    switch ((int)op) {
+    case VTAC_E_EXP: r = exp_of(&f, x); break;
+    case VTAC_E_LOG: r = log_of(&f, x); break;
+    case VTAC_E_SIN: r = sine_of(&f, x, 0); break;
+    case VTAC_E_COS: r = sine_of(&f, x, 1); break;
+    case VTAC_E_ATAN: r = atan_of(&f, x); break;
+    case VTAC_E_TANH: r = tanh_of(&f, x); break;
+    case VTAC_E_ERF: r = erf_of(&f, x); break;
+    case VTAC_E_POW: r = pow_of(&f, x, y); break;
+    default: em->failed = true; return x;
+    }
+    return narrow ? LLVMBuildFPTrunc(em->builder, r, type, "") : r;
+}

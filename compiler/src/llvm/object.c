@@ -1,0 +1,381 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A lowered and planned program as an object file: its kernels, its constants, and the structure that
+ * artifact.h describes.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <llvm-c/Analysis.h>
+#include <llvm-c/Transforms/PassBuilder.h>
+
+#include "emit.h"
+#include "target.h"
+#include "vta/artifact.h"
+
+typedef struct writer {
+    vtac_emitter em;
+    const vtac_program *program;
+    LLVMTypeRef pointer, u32, u64;
+    LLVMTypeRef buffer_type;
+    uint32_t names; /* private globals so far */
+    vta_vec known;  /* of known_kernel: what is emitted so far */
+    vta_diag *diag;
+} writer;
+
+typedef struct known_kernel {
+    char *text; /* of its loops, without the name; owned */
+    LLVMValueRef function;
+} known_kernel;
+
+static LLVMValueRef u32_of(const writer *w, uint64_t value)
+{
+    return LLVMConstInt(w->u32, value, 0);
+}
+
+static LLVMValueRef u64_of(const writer *w, uint64_t value)
+{
+    return LLVMConstInt(w->u64, value, 0);
+}
+
+static LLVMValueRef add_global(writer *w, LLVMValueRef value, unsigned alignment)
+{
+    char name[32];
+    (void)snprintf(name, sizeof name, "data%u", w->names++);
+    LLVMValueRef global = LLVMAddGlobal(w->em.module, LLVMTypeOf(value), name);
+    LLVMSetInitializer(global, value);
+    LLVMSetGlobalConstant(global, 1);
+    LLVMSetLinkage(global, LLVMPrivateLinkage);
+    LLVMSetAlignment(global, alignment);
+    return global;
+}
+
+static LLVMValueRef bytes_of(const writer *w, const void *bytes, size_t size)
+{
+#if VTAC_LLVM_MAJOR >= 19
+    return LLVMConstStringInContext2(w->em.context, bytes, size, 1);
+#else
+    return LLVMConstStringInContext(w->em.context, bytes, (unsigned)size, 1);
+#endif
+}
+
+static LLVMValueRef text_of(writer *w, const char *text)
+{
+    return add_global(w, bytes_of(w, text, strlen(text) + 1), 1);
+}
+
+static LLVMValueRef struct_of(const writer *w, LLVMValueRef *fields, unsigned count)
+{
+    return LLVMConstStructInContext(w->em.context, fields, count, 0);
+}
+
+/* ---- the pieces of the artifact, in the order of artifact.h
+ * ------------------------------------------------------------- */
+
+static LLVMValueRef tensor_of(writer *w, const vtac_value *value)
+{
+    static const uint32_t codes[] = {['f'] = 2, ['i'] = 0, ['u'] = 1, ['b'] = 6};
+    LLVMValueRef dims[VTA_ARTIFACT_MAX_RANK];
+    for (uint32_t i = 0; i < VTA_ARTIFACT_MAX_RANK; i++) {
+        dims[i] = u64_of(w, i < value->type.rank ? (uint64_t)value->type.dim[i] : 0);
+    }
+    const vtac_dtype dtype = value->type.dtype;
+    const uint32_t code = dtype == VTAC_BF16 ? 4 : codes[(unsigned char)vtac_dtype_kind(dtype)];
+    const uint64_t bytes = vtac_dtype_bytes(dtype);
+    LLVMValueRef fields[] = {text_of(w, value->name),
+                             u32_of(w, code),
+                             u32_of(w, 8 * bytes),
+                             u32_of(w, value->type.rank),
+                             LLVMConstArray(w->u64, dims, VTA_ARTIFACT_MAX_RANK),
+                             u64_of(w, bytes * (uint64_t)vtac_type_elements(&value->type))};
+    return struct_of(w, fields, sizeof fields / sizeof fields[0]);
+}
+
+static LLVMValueRef array_global(writer *w, LLVMTypeRef element, LLVMValueRef *items, uint32_t count)
+{
+    if (count == 0) {
+        return LLVMConstNull(w->pointer);
+    }
+    return add_global(w, LLVMConstArray(element, items, count), 8);
+}
+
+static LLVMValueRef tensors_of(writer *w, const vtac_value_id *ids, uint32_t count)
+{
+    LLVMValueRef *items = calloc((size_t)count + 1, sizeof(LLVMValueRef));
+    if (items == NULL) {
+        w->em.failed = true;
+        return LLVMConstNull(w->pointer);
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        items[i] = tensor_of(w, &w->program->graph->values[ids[i]]);
+    }
+    LLVMValueRef all = array_global(w, count > 0 ? LLVMTypeOf(items[0]) : w->u32, items, count);
+    free(items);
+    return all;
+}
+
+static LLVMValueRef buffers_of(writer *w, const vtac_step *step)
+{
+    static const uint32_t spaces[] = {[VTAC_STORAGE_WORKSPACE] = VTA_SPACE_WORKSPACE,
+                                      [VTAC_STORAGE_CONSTANT] = VTA_SPACE_CONSTANT,
+                                      [VTAC_STORAGE_INPUT] = VTA_SPACE_INPUT,
+                                      [VTAC_STORAGE_OUTPUT] = VTA_SPACE_OUTPUT};
+    LLVMValueRef *items = calloc(step->arg_count + 1, sizeof(LLVMValueRef));
+    if (items == NULL) {
+        w->em.failed = true;
+        return LLVMConstNull(w->pointer);
+    }
+    for (size_t i = 0; i < step->arg_count; i++) {
+        const vtac_storage *s = vta_vec_at(&w->program->storages, step->args[i].storage);
+        LLVMValueRef fields[] = {u32_of(w, spaces[s->kind]), u32_of(w, s->index), u64_of(w, s->offset),
+                                 u64_of(w, s->bytes)};
+        items[i] = struct_of(w, fields, 4);
+    }
+    LLVMValueRef all = array_global(w, w->buffer_type, items, (uint32_t)step->arg_count);
+    free(items);
+    return all;
+}
+
+/* Layers of one shape have equal loops: they share one function. */
+static LLVMValueRef kernel_of(writer *w, const vtac_step *step, uint32_t number)
+{
+    char symbol[32];
+    vta_str text = {0};
+    vtac_kernel_print(&step->kernel, &text);
+    known_kernel own = {.text = vta_str_take(&text)};
+    const char *loops = own.text == NULL ? NULL : strchr(own.text, '\n');
+    for (size_t i = 0; loops != NULL && i < w->known.count; i++) {
+        const known_kernel *other = vta_vec_at(&w->known, i);
+        if (strcmp(strchr(other->text, '\n'), loops) == 0) {
+            free(own.text);
+            return other->function;
+        }
+    }
+    (void)snprintf(symbol, sizeof symbol, "step%u", number);
+    own.function = vtac_emit_kernel(&w->em, &step->kernel, symbol);
+    if (loops == NULL || own.function == NULL || vta_vec_push(&w->known, &own) == NULL) {
+        w->em.failed = true;
+        free(own.text);
+        return LLVMConstNull(w->pointer);
+    }
+    return own.function;
+}
+
+static LLVMValueRef step_of(writer *w, const vtac_step *step, uint32_t number)
+{
+    LLVMValueRef kernel = kernel_of(w, step, number);
+    LLVMValueRef fields[] = {u32_of(w, VTA_STEP_HOST),
+                             u32_of(w, step->node),
+                             text_of(w, step->name),
+                             text_of(w, step->op),
+                             kernel,
+                             u64_of(w, (uint64_t)vtac_kernel_extent(&step->kernel)),
+                             u32_of(w, step->arg_count),
+                             buffers_of(w, step),
+                             u64_of(w, step->kernel.scratch_bytes),
+                             u64_of(w, step->flops),
+                             LLVMConstNull(w->pointer),
+                             u64_of(w, 0)};
+    return struct_of(w, fields, sizeof fields / sizeof fields[0]);
+}
+
+static LLVMValueRef steps_of(writer *w)
+{
+    const uint32_t count = (uint32_t)w->program->steps.count;
+    LLVMValueRef *items = calloc((size_t)count + 1, sizeof(LLVMValueRef));
+    if (items == NULL) {
+        w->em.failed = true;
+        return LLVMConstNull(w->pointer);
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        items[i] = step_of(w, *(vtac_step **)vta_vec_at(&w->program->steps, i), i);
+    }
+    LLVMValueRef all = array_global(w, count > 0 ? LLVMTypeOf(items[0]) : w->u32, items, count);
+    free(items);
+    return all;
+}
+
+static uint64_t hash_bytes(const uint8_t *bytes, uint64_t size)
+{
+    uint64_t hash = UINT64_C(0xcbf29ce484222325);
+    for (uint64_t i = 0; i < size; i++) {
+        hash = (hash ^ bytes[i]) * UINT64_C(0x100000001b3);
+    }
+    return hash;
+}
+
+static LLVMValueRef constants_of(writer *w, uint64_t *hash)
+{
+    const uint64_t size = w->program->constant_bytes;
+    uint8_t *bytes = calloc(1, size + 1);
+    *hash = hash_bytes(bytes, 0);
+    if (size == 0 || bytes == NULL) {
+        w->em.failed = w->em.failed || bytes == NULL;
+        free(bytes);
+        return LLVMConstNull(w->pointer);
+    }
+    for (size_t i = 1; i < w->program->storages.count; i++) {
+        const vtac_storage *s = vta_vec_at(&w->program->storages, i);
+        if (s->kind == VTAC_STORAGE_CONSTANT && s->used && s->bytes > 0) {
+            memcpy(bytes + s->offset, s->data, s->bytes);
+        }
+    }
+    *hash = hash_bytes(bytes, size);
+    LLVMValueRef all = add_global(w, bytes_of(w, bytes, size), VTA_ARTIFACT_ALIGN);
+    free(bytes);
+    return all;
+}
+
+static void emit_artifact(writer *w)
+{
+    const vtac_graph *graph = w->program->graph;
+    const vtac_target *target = w->program->target;
+    uint64_t hash = 0;
+    LLVMValueRef steps = steps_of(w);
+    LLVMValueRef constants = constants_of(w, &hash);
+    LLVMValueRef fields[] = {u64_of(w, VTA_ARTIFACT_MAGIC),
+                             u32_of(w, VTA_ARTIFACT_ABI),
+                             u32_of(w, sizeof(vta_artifact)),
+                             text_of(w, graph->name != NULL ? graph->name : ""),
+                             text_of(w, target->triple),
+                             text_of(w, target->cpu),
+                             text_of(w, target->features),
+                             text_of(w, target->required),
+                             LLVMConstNull(w->pointer),
+                             u64_of(w, 0),
+                             u32_of(w, graph->input_count),
+                             u32_of(w, graph->output_count),
+                             u32_of(w, w->program->steps.count),
+                             u32_of(w, 0),
+                             tensors_of(w, graph->inputs, graph->input_count),
+                             tensors_of(w, graph->outputs, graph->output_count),
+                             steps,
+                             constants,
+                             u64_of(w, w->program->constant_bytes),
+                             u64_of(w, hash),
+                             u64_of(w, w->program->workspace_bytes)};
+    LLVMValueRef value = struct_of(w, fields, sizeof fields / sizeof fields[0]);
+    LLVMValueRef global = LLVMAddGlobal(w->em.module, LLVMTypeOf(value), VTA_ARTIFACT_SYMBOL);
+    LLVMSetInitializer(global, value);
+    LLVMSetGlobalConstant(global, 1);
+    LLVMSetAlignment(global, 8);
+}
+
+/* ---- passes and output
+ * ----------------------------------------------------------------------------------------------- */
+
+static vta_status optimize(writer *w, LLVMTargetMachineRef machine)
+{
+    static const char *const pipelines[] = {"default<O1>", "default<O2>", "default<O3>", "default<O3>"};
+    const int level = w->program->level;
+    LLVMPassBuilderOptionsRef options = LLVMCreatePassBuilderOptions();
+    LLVMPassBuilderOptionsSetLoopVectorization(options, 1);
+    LLVMPassBuilderOptionsSetSLPVectorization(options, 1);
+    LLVMErrorRef error = LLVMRunPasses(w->em.module,
+                                       pipelines[level < 0   ? 0
+                                                 : level > 3 ? 3
+                                                             : level],
+                                       machine, options);
+    LLVMDisposePassBuilderOptions(options);
+    if (error == NULL) {
+        return VTA_OK;
+    }
+    char *message = LLVMGetErrorMessage(error);
+    const vta_status status = vta_fail(w->diag, VTA_INVALID, "LLVM: %s", message);
+    LLVMDisposeErrorMessage(message);
+    return status;
+}
+
+static vta_status emit_code(writer *w, LLVMTargetMachineRef machine, LLVMCodeGenFileType kind,
+                            uint8_t **bytes, size_t *size)
+{
+    char *message = NULL;
+    LLVMMemoryBufferRef buffer = NULL;
+    if (LLVMTargetMachineEmitToMemoryBuffer(machine, w->em.module, kind, &message, &buffer) != 0) {
+        const vta_status status = vta_fail(w->diag, VTA_INVALID, "LLVM: %s", message);
+        LLVMDisposeMessage(message);
+        return status;
+    }
+    *size = LLVMGetBufferSize(buffer);
+    *bytes = malloc(*size + 1);
+    if (*bytes != NULL) {
+        memcpy(*bytes, LLVMGetBufferStart(buffer), *size);
+        (*bytes)[*size] = 0;
+    }
+    LLVMDisposeMemoryBuffer(buffer);
+    return *bytes != NULL ? VTA_OK : vta_fail(w->diag, VTA_NOMEM, "out of memory");
+}
+
+static vta_status verify_module(writer *w)
+{
+    char *message = NULL;
+    const bool broken = LLVMVerifyModule(w->em.module, LLVMReturnStatusAction, &message) != 0;
+    const vta_status status =
+        broken ? vta_fail(w->diag, VTA_INVALID, "the code is not valid LLVM: %s", message) : VTA_OK;
+    LLVMDisposeMessage(message);
+    return status;
+}
+
+static vta_status write_all(writer *w, LLVMTargetMachineRef machine, bool want_texts,
+                            vtac_artifact_image *out)
+{
+    emit_artifact(w);
+    if (w->em.failed) {
+        return vta_fail(w->diag, VTA_NOMEM, "out of memory");
+    }
+    VTA_TRY(verify_module(w));
+    VTA_TRY(optimize(w, machine));
+    if (want_texts) {
+        char *text = LLVMPrintModuleToString(w->em.module);
+        out->ll = strdup(text);
+        LLVMDisposeMessage(text);
+        uint8_t *assembly = NULL;
+        size_t size;
+        LLVMModuleRef original = w->em.module; /* emission changes the module */
+        w->em.module = LLVMCloneModule(original);
+        const vta_status status = emit_code(w, machine, LLVMAssemblyFile, &assembly, &size);
+        LLVMDisposeModule(w->em.module);
+        w->em.module = original;
+        out->assembly = (char *)assembly;
+        VTA_TRY(status);
+    }
+    return emit_code(w, machine, LLVMObjectFile, &out->object, &out->object_bytes);
+}
+
+static void start_module(writer *w, LLVMTargetMachineRef machine)
+{
+    vtac_emitter *em = &w->em;
+    em->context = LLVMContextCreate();
+    em->module = LLVMModuleCreateWithNameInContext("model", em->context);
+    em->builder = LLVMCreateBuilderInContext(em->context);
+    em->has_vnni = w->program->target->has_vnni;
+    LLVMTargetDataRef layout = LLVMCreateTargetDataLayout(machine);
+    LLVMSetModuleDataLayout(em->module, layout);
+    LLVMDisposeTargetData(layout);
+    LLVMSetTarget(em->module, w->program->target->triple);
+    w->pointer = LLVMPointerTypeInContext(em->context, 0);
+    w->u32 = LLVMInt32TypeInContext(em->context);
+    w->u64 = LLVMInt64TypeInContext(em->context);
+    LLVMTypeRef buffer[] = {w->u32, w->u32, w->u64, w->u64};
+    w->buffer_type = LLVMStructTypeInContext(em->context, buffer, 4, 0);
+}
+
+vta_status vtac_emit_object(const vtac_program *program, bool want_texts, vtac_artifact_image *out,
+                            vta_diag *diag)
+{
+    LLVMTargetMachineRef machine;
+    VTA_TRY(vtac_machine_create(program->target, program->level, &machine, diag));
+    writer w = {.program = program, .diag = diag, .known = {.item_size = sizeof(known_kernel)}};
+    start_module(&w, machine);
+    const vta_status status = write_all(&w, machine, want_texts, out);
+    for (size_t i = 0; i < w.known.count; i++) {
+        free(((known_kernel *)vta_vec_at(&w.known, i))->text);
+    }
+    vta_vec_free(&w.known);
+    LLVMDisposeBuilder(w.em.builder);
+    LLVMDisposeModule(w.em.module);
+    LLVMContextDispose(w.em.context);
+    LLVMDisposeTargetMachine(machine);
+    return status;
+}

@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Schedule primitives: rewrites of loop nests that keep their meaning, each checked.
+ */
+#include <inttypes.h>
+#include <string.h>
+
+#include "vtac/loop.h"
+
+enum { MOST_LANES = 64, MOST_COPIES = 64 };
+
+static vtac_stmt *find_loop(vtac_stmt *s, uint32_t var)
+{
+    for (; s != NULL; s = s->next) {
+        if (s->kind == VTAC_S_FOR && s->var == var) {
+            return s;
+        }
+        vtac_stmt *inside = s->kind == VTAC_S_FOR || s->kind == VTAC_S_IF ? find_loop(s->body, var) : NULL;
+        if (inside != NULL) {
+            return inside;
+        }
+    }
+    return NULL;
+}
+
+static vta_status need_loop(vtac_kernel *k, uint32_t var, vtac_stmt **out, vta_diag *diag)
+{
+    *out = find_loop(k->body, var);
+    return *out != NULL ? VTA_OK : vta_fail(diag, VTA_INVALID, "there is no loop v%u", var);
+}
+
+/* `e` with every use of `var` replaced. */
+static const vtac_expr *substitute(vtac_kernel *k, const vtac_expr *e, uint32_t var, const vtac_expr *by)
+{
+    if (e == NULL || !vtac_expr_uses(e, var)) {
+        return e;
+    }
+    if (e->op == VTAC_E_VAR) {
+        return by;
+    }
+    vtac_expr *copy = vta_arena_alloc(k->arena, sizeof *copy);
+    if (copy == NULL) {
+        k->failed = true;
+        return e;
+    }
+    *copy = *e;
+    for (int i = 0; i < 3; i++) {
+        copy->in[i] = substitute(k, e->in[i], var, by);
+    }
+    return copy;
+}
+
+static void substitute_block(vtac_kernel *k, vtac_stmt *s, uint32_t var, const vtac_expr *by)
+{
+    for (; s != NULL; s = s->next) {
+        s->index = substitute(k, s->index, var, by);
+        s->value = substitute(k, s->value, var, by);
+        if (s->kind == VTAC_S_FOR || s->kind == VTAC_S_IF) {
+            substitute_block(k, s->body, var, by);
+        }
+    }
+}
+
+static vtac_expr *new_expr(vtac_kernel *k, vtac_expr value)
+{
+    vtac_expr *e = vta_arena_alloc(k->arena, sizeof *e);
+    if (e == NULL) {
+        k->failed = true;
+        return NULL;
+    }
+    *e = value;
+    return e;
+}
+
+vta_status vtac_loop_split(vtac_kernel *k, uint32_t var, int64_t factor, uint32_t *inner, vta_diag *diag)
+{
+    vtac_stmt *loop;
+    VTA_TRY(need_loop(k, var, &loop, diag));
+    if (factor < 1 || loop->loop == VTAC_LOOP_VECTOR) {
+        return vta_fail(diag, VTA_INVALID, "v%u cannot be split by %" PRId64, var, factor);
+    }
+    vtac_stmt *in = vta_arena_alloc(k->arena, sizeof *in);
+    vtac_stmt *guard = vta_arena_alloc(k->arena, sizeof *guard);
+    if (in == NULL || guard == NULL) {
+        return vta_fail(diag, VTA_NOMEM, "out of memory");
+    }
+    *inner = k->var_count++;
+    const vtac_expr *outer_var = new_expr(k, (vtac_expr){.op = VTAC_E_VAR, .type = VTAC_I64, .var = var});
+    const vtac_expr *inner_var = new_expr(k, (vtac_expr){.op = VTAC_E_VAR, .type = VTAC_I64, .var = *inner});
+    const vtac_expr *whole = vtac_i_add(k, vtac_i_mulc(k, outer_var, factor), inner_var);
+    substitute_block(k, loop->body, var, whole);
+    *in = (vtac_stmt){.kind = VTAC_S_FOR, .var = *inner, .name = loop->name, .extent = factor};
+    in->body = loop->body;
+    if (loop->extent % factor != 0) { /* the last round does less */
+        *guard = (vtac_stmt){.kind = VTAC_S_IF, .body = loop->body};
+        guard->value = vtac_e2(k, VTAC_E_LT, whole, vtac_e_index(k, loop->extent));
+        in->body = guard;
+    }
+    loop->body = in;
+    loop->extent = (loop->extent + factor - 1) / factor;
+    return k->failed ? vta_fail(diag, VTA_NOMEM, "out of memory") : VTA_OK;
+}
+
+/* Whether the only loads from written buffers are of the very place that is stored to: then the order of
+ * iterations does not matter. */
+static bool reads_own_place(const vtac_expr *e, const vtac_stmt *store)
+{
+    if (e == NULL) {
+        return true;
+    }
+    if (e->op == VTAC_E_LOAD && e->buffer->written &&
+        !(store != NULL && e->buffer == store->buffer && e->in[0] == store->index)) {
+        return false;
+    }
+    return reads_own_place(e->in[0], store) && reads_own_place(e->in[1], store) &&
+           reads_own_place(e->in[2], store);
+}
+
+static bool order_is_free(const vtac_stmt *s)
+{
+    for (; s != NULL; s = s->next) {
+        if ((s->value != NULL && !reads_own_place(s->value, s->kind == VTAC_S_STORE ? s : NULL)) ||
+            (s->body != NULL && !order_is_free(s->body))) {
+            return false;
+        }
+    }
+    return true;
+}
+
+vta_status vtac_loop_reorder(vtac_kernel *k, uint32_t outer, uint32_t inner, vta_diag *diag)
+{
+    vtac_stmt *out;
+    VTA_TRY(need_loop(k, outer, &out, diag));
+    vtac_stmt *in = out->body;
+    if (in == NULL || in->kind != VTAC_S_FOR || in->var != inner || in->next != NULL) {
+        return vta_fail(diag, VTA_INVALID, "v%u and v%u are not perfectly nested", outer, inner);
+    }
+    if (out->loop == VTAC_LOOP_PARALLEL || in->loop == VTAC_LOOP_VECTOR || !order_is_free(in->body)) {
+        return vta_fail(diag, VTA_INVALID, "the order of v%u and v%u matters", outer, inner);
+    }
+    const vtac_stmt was = *out;
+    out->loop = in->loop;
+    out->var = in->var;
+    out->name = in->name;
+    out->extent = in->extent;
+    in->loop = was.loop;
+    in->var = was.var;
+    in->name = was.name;
+    in->extent = was.extent;
+    return VTA_OK;
+}
+
+/* Every store in the block goes to another place in each iteration of `var`, and nothing is read that another
+ * iteration writes. */
+static bool is_independent(const vtac_stmt *s, uint32_t var)
+{
+    for (; s != NULL; s = s->next) {
+        if (s->kind == VTAC_S_STORE && s->buffer->space == VTAC_BUFFER_ARGUMENT) {
+            int64_t stride = 0;
+            if (!vtac_expr_stride(s->index, var, &stride) || stride == 0 || !reads_own_place(s->value, s)) {
+                return false;
+            }
+        }
+        if (s->body != NULL && !is_independent(s->body, var)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool has_loop(const vtac_stmt *s)
+{
+    for (; s != NULL; s = s->next) {
+        if ((s->kind == VTAC_S_FOR && s->loop != VTAC_LOOP_UNROLL) ||
+            (s->body != NULL && has_loop(s->body))) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool has_lane_condition(const vtac_stmt *s, uint32_t var)
+{
+    for (; s != NULL; s = s->next) {
+        if ((s->kind == VTAC_S_IF && vtac_expr_uses(s->value, var)) ||
+            (s->body != NULL && has_lane_condition(s->body, var))) {
+            return true;
+        }
+    }
+    return false;
+}
+
+vta_status vtac_loop_vectorize(vtac_kernel *k, uint32_t var, vta_diag *diag)
+{
+    vtac_stmt *loop;
+    VTA_TRY(need_loop(k, var, &loop, diag));
+    if (loop->extent > MOST_LANES || (loop->extent & (loop->extent - 1)) != 0) {
+        return vta_fail(diag, VTA_INVALID, "v%u has %" PRId64 " iterations, not a power of two up to %d", var,
+                        loop->extent, MOST_LANES);
+    }
+    if (has_loop(loop->body) || has_lane_condition(loop->body, var)) {
+        return vta_fail(diag, VTA_INVALID, "v%u holds a loop or a condition on its lanes", var);
+    }
+    if (!is_independent(loop->body, var)) {
+        return vta_fail(diag, VTA_INVALID, "the iterations of v%u depend on each other", var);
+    }
+    loop->loop = VTAC_LOOP_VECTOR;
+    return VTA_OK;
+}
+
+vta_status vtac_loop_unroll(vtac_kernel *k, uint32_t var, vta_diag *diag)
+{
+    vtac_stmt *loop;
+    VTA_TRY(need_loop(k, var, &loop, diag));
+    if (loop->extent > MOST_COPIES || loop->loop != VTAC_LOOP_SERIAL) {
+        return vta_fail(diag, VTA_INVALID, "v%u has %" PRId64 " iterations or is not serial", var,
+                        loop->extent);
+    }
+    loop->loop = VTAC_LOOP_UNROLL;
+    return VTA_OK;
+}
+
+vta_status vtac_loop_parallel(vtac_kernel *k, uint32_t var, vta_diag *diag)
+{
+    vtac_stmt *loop;
+    VTA_TRY(need_loop(k, var, &loop, diag));
+    if (loop != k->body || loop->next != NULL || loop->loop != VTAC_LOOP_SERIAL) {
+        return vta_fail(diag, VTA_INVALID, "v%u is not the outermost serial loop", var);
+    }
+    if (!is_independent(loop->body, var)) {
+        return vta_fail(diag, VTA_INVALID, "the iterations of v%u depend on each other", var);
+    }
+    loop->loop = VTAC_LOOP_PARALLEL;
+    return VTA_OK;
+}

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What every loop nest must satisfy before it is lowered. A failure is a bug of a lowering or a schedule.
+ */
+#include <inttypes.h>
+#include <string.h>
+
+#include "vtac/loop.h"
+
+typedef struct checker {
+    const vtac_kernel *kernel;
+    bool *defined;   /* by variable */
+    uint32_t vector; /* the enclosing vector loop's variable, or 0 */
+    vta_diag *diag;
+} checker;
+
+static vta_status check_expr(const checker *c, const vtac_expr *e);
+
+static vta_status check_access(const checker *c, const vtac_buffer *buffer, const vtac_expr *index)
+{
+    VTA_TRY(check_expr(c, index));
+    if (index->type != VTAC_I64) {
+        return vta_fail(c->diag, VTA_INVALID, "an index of '%s' is %s", buffer->name,
+                        vtac_dtype_name(index->type));
+    }
+    if (index->op == VTAC_E_INT && (index->i < 0 || index->i >= buffer->elements)) {
+        return vta_fail(c->diag, VTA_RANGE, "'%s[%" PRId64 "]' is outside its %" PRId64 " elements",
+                        buffer->name, index->i, buffer->elements);
+    }
+    return VTA_OK;
+}
+
+static vta_status check_expr(const checker *c, const vtac_expr *e)
+{
+    if (e->op == VTAC_E_VAR && !c->defined[e->var]) {
+        return vta_fail(c->diag, VTA_INVALID, "v%u is used where it is not defined", e->var);
+    }
+    if (e->op == VTAC_E_LOAD) {
+        return check_access(c, e->buffer, e->in[0]);
+    }
+    for (int i = 0; i < 3 && e->in[i] != NULL; i++) {
+        VTA_TRY(check_expr(c, e->in[i]));
+    }
+    const bool select = e->op == VTAC_E_SELECT;
+    const vtac_expr *first = select ? e->in[1] : e->in[0];
+    const vtac_expr *second = select ? e->in[2] : e->in[1];
+    if (first != NULL && second != NULL && first->type != second->type) {
+        return vta_fail(c->diag, VTA_INVALID, "an operation on %s and %s", vtac_dtype_name(first->type),
+                        vtac_dtype_name(second->type));
+    }
+    if (select && e->in[0]->type != VTAC_BOOL) {
+        return vta_fail(c->diag, VTA_INVALID, "a condition is %s", vtac_dtype_name(e->in[0]->type));
+    }
+    return VTA_OK;
+}
+
+static vta_status check_block(checker *c, const vtac_stmt *s, int depth);
+
+static vta_status check_for(checker *c, const vtac_stmt *s, int depth)
+{
+    if (s->loop == VTAC_LOOP_PARALLEL && (depth > 0 || s != c->kernel->body || s->next != NULL)) {
+        return vta_fail(c->diag, VTA_INVALID, "parallel loop v%u is not the outermost", s->var);
+    }
+    if (c->vector != 0 && s->loop != VTAC_LOOP_UNROLL) {
+        return vta_fail(c->diag, VTA_INVALID, "loop v%u stands in vector loop v%u", s->var, c->vector);
+    }
+    const uint32_t outer = c->vector;
+    c->vector = s->loop == VTAC_LOOP_VECTOR ? s->var : outer;
+    c->defined[s->var] = true;
+    const vta_status status = check_block(c, s->body, depth + 1);
+    c->defined[s->var] = false;
+    c->vector = outer;
+    return status;
+}
+
+static vta_status check_store(checker *c, const vtac_stmt *s)
+{
+    VTA_TRY(check_expr(c, s->value));
+    VTA_TRY(check_access(c, s->buffer, s->index));
+    if (s->value->type != vtac_compute_type(s->buffer->dtype)) {
+        return vta_fail(c->diag, VTA_INVALID, "%s is stored to '%s', which holds %s",
+                        vtac_dtype_name(s->value->type), s->buffer->name, vtac_dtype_name(s->buffer->dtype));
+    }
+    int64_t stride;
+    if (c->vector != 0 && vtac_expr_stride(s->index, c->vector, &stride) && stride == 0) {
+        return vta_fail(c->diag, VTA_INVALID, "all lanes of v%u store to one place of '%s'", c->vector,
+                        s->buffer->name);
+    }
+    return VTA_OK;
+}
+
+static vta_status check_block(checker *c, const vtac_stmt *s, int depth)
+{
+    for (; s != NULL; s = s->next) {
+        switch (s->kind) {
+        case VTAC_S_FOR: VTA_TRY(check_for(c, s, depth)); break;
+        case VTAC_S_IF:
+            VTA_TRY(check_expr(c, s->value));
+            if (s->value->type != VTAC_BOOL || (c->vector != 0 && vtac_expr_uses(s->value, c->vector))) {
+                return vta_fail(c->diag, VTA_INVALID, "a condition is not one bool for all lanes");
+            }
+            VTA_TRY(check_block(c, s->body, depth + 1));
+            break;
+        case VTAC_S_LET:
+            VTA_TRY(check_expr(c, s->value));
+            c->defined[s->var] = true;
+            break;
+        case VTAC_S_STORE: VTA_TRY(check_store(c, s)); break;
+        }
+    }
+    return VTA_OK;
+}
+
+vta_status vtac_kernel_verify(const vtac_kernel *k, vta_diag *diag)
+{
+    if (k->failed) {
+        return vta_fail(diag, VTA_NOMEM, "out of memory");
+    }
+    if (k->depth != 1) {
+        return vta_fail(diag, VTA_INVALID, "%u blocks are open", k->depth - 1);
+    }
+    checker c = {.kernel = k, .diag = diag, .defined = vta_arena_alloc(k->arena, k->var_count)};
+    if (c.defined == NULL) {
+        return vta_fail(diag, VTA_NOMEM, "out of memory");
+    }
+    return check_block(&c, k->body, 0);
+}

@@ -1,0 +1,534 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Convolutions of any rank, float and quantized, by one scheme. The input is packed: padded, cast to the type
+ * of the sums, zero point taken off, and split into the phases of the stride, so that for every tap of the
+ * window the positions of a whole row, and of all rows behind each other, lie one after the other. A tile of
+ * some output channels times some vectors of positions stays in registers over all channels and taps. Sums go
+ * through scratch memory, from where each real position is finished (bias, requantization, what is fused)
+ * and stored.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "../ops/infer.h"
+#include "lower.h"
+
+enum { MOST_TAPS_UNROLLED = 9, MOST_SCRATCH_POSITIONS = 2048 };
+
+typedef struct conv {
+    vtac_window w;
+    vtac_dtype type;          /* of the sums */
+    uint32_t x, weight, bias; /* inputs */
+    int64_t batch, channels, outputs, groups, per_group, out_per_group, taps;
+    int64_t phases[VTAC_MAX_RANK], all_phases;                /* of the stride, per axis */
+    int64_t grid[VTAC_MAX_RANK], step[VTAC_MAX_RANK], places; /* of one phase, with its row lengths */
+    int64_t row, last;                     /* positions of one step of axis 0, and of the last one */
+    int64_t lanes, vectors, block, blocks; /* the tile */
+    int64_t rows, chunks, tiles;           /* steps of axis 0 at once */
+    bool quantized;
+    uint32_t x_zero, w_zero; /* inputs, 0: none */
+} conv;
+
+static void fill_geometry(vtac_lower *l, conv *c)
+{
+    const vtac_type *x = vtac_type_in(l, c->x);
+    const vtac_type *w = vtac_type_in(l, c->weight);
+    c->batch = x->dim[0];
+    c->channels = x->dim[1];
+    c->outputs = w->dim[0];
+    c->groups = vtac_attr_int(l->node, "group", 1);
+    c->per_group = c->channels / c->groups;
+    c->out_per_group = c->outputs / c->groups;
+    c->taps = c->all_phases = c->places = 1;
+    for (uint32_t a = c->w.axes; a-- > 0;) {
+        const int64_t reach = (c->w.kernel[a] - 1) * c->w.dilation[a];
+        const bool one = c->w.kernel[a] == 1 || c->w.dilation[a] % c->w.stride[a] == 0;
+        c->phases[a] = one ? 1 : c->w.stride[a];
+        c->grid[a] = c->w.extent[a] + reach / c->w.stride[a];
+        c->step[a] = c->places;
+        c->places *= c->grid[a];
+        c->all_phases *= c->phases[a];
+        c->taps *= c->w.kernel[a];
+    }
+    c->row = c->step[0];
+    c->last = 1;
+    for (uint32_t a = 1; a < c->w.axes; a++) {
+        c->last += (c->w.extent[a] - 1) * c->step[a];
+    }
+}
+
+/* The tile that needs the fewest instructions for the whole layer. */
+static void choose_tile(const vtac_lower *l, conv *c)
+{
+    const vtac_target *t = l->program->target;
+    const int64_t registers = t->vector_count > 16 ? 26 : 12;
+    const int64_t lanes = (int64_t)(t->vector_bytes / vtac_dtype_bytes(c->type));
+    double best = HUGE_VAL;
+    for (int64_t vectors = 1; vectors <= 6; vectors++) {
+        int64_t block = registers / vectors;
+        block = block > 16 ? 16 : block;
+        block = block > c->out_per_group ? c->out_per_group : block;
+        const int64_t blocks = (c->out_per_group + block - 1) / block;
+        block = (c->out_per_group + blocks - 1) / blocks;
+        for (int64_t rows = 1;
+             rows <= c->w.extent[0] && (rows == 1 || rows * c->row <= MOST_SCRATCH_POSITIONS); rows++) {
+            const int64_t chunks = (c->w.extent[0] + rows - 1) / rows;
+            const int64_t positions = (rows - 1) * c->row + c->last;
+            const int64_t tiles = (positions + lanes * vectors - 1) / (lanes * vectors);
+            const double cost =
+                (double)(blocks * chunks * tiles) *
+                ((double)(block * vectors + vectors) + 40.0 / (double)(c->per_group * c->taps) + 1.0);
+            if (cost < best) {
+                best = cost;
+                c->lanes = lanes;
+                c->vectors = vectors;
+                c->block = block;
+                c->blocks = blocks;
+                c->rows = rows;
+                c->chunks = chunks;
+                c->tiles = tiles;
+            }
+        }
+    }
+}
+
+/* ---- packing
+ * ---------------------------------------------------------------------------------------------------------
+ */
+
+static int64_t packed_elements(const conv *c)
+{
+    const int64_t slack = c->tiles * c->lanes * c->vectors + c->row * (c->rows + 1);
+    return c->batch * c->channels * c->all_phases * c->places + slack;
+}
+
+/* Opens loops over the phases and places of the spatial axes; gives the source index on each axis. */
+static uint32_t open_places(vtac_lower *l, const conv *c, const vtac_expr **source, const vtac_expr **to)
+{
+    uint32_t loops = 0;
+    for (uint32_t a = 0; a < c->w.axes; a++) {
+        const vtac_expr *phase = vtac_e_index(l->k, 0);
+        if (c->phases[a] > 1) {
+            phase = vtac_for(l->k, VTAC_LOOP_SERIAL, c->phases[a], "phase");
+            loops++;
+        }
+        source[a] = phase;
+        *to = vtac_i_add(l->k, vtac_i_mulc(l->k, *to, c->phases[a]), phase);
+    }
+    for (uint32_t a = 0; a < c->w.axes; a++) {
+        const vtac_expr *q = vtac_for(l->k, VTAC_LOOP_SERIAL, c->grid[a], "q");
+        source[a] = vtac_i_add(l->k, vtac_i_mulc(l->k, q, c->w.stride[a]),
+                               vtac_i_addc(l->k, source[a], -c->w.pad_begin[a]));
+        *to = vtac_i_add(l->k, vtac_i_mulc(l->k, *to, c->grid[a]), q);
+        loops++;
+    }
+    return loops;
+}
+
+static vta_status pack_input(vtac_lower *l, const conv *c, vtac_storage_id packed)
+{
+    const vtac_type *type = vtac_type_in(l, c->x);
+    VTA_TRY(vtac_begin(l, ".pack"));
+    vtac_buffer *to = vtac_use(l, packed, "packed", c->type, packed_elements(c));
+    vtac_buffer *from = vtac_in(l, c->x);
+    const vtac_expr *plane =
+        vtac_for(l->k, vtac_parallel_if(c->batch * c->channels * c->places), c->batch * c->channels, "plane");
+    const vtac_expr *at = plane;
+    const vtac_expr *source[VTAC_MAX_RANK];
+    const uint32_t loops = open_places(l, c, source, &at);
+    const vtac_expr *inside = NULL;
+    const vtac_expr *index = plane;
+    for (uint32_t a = 0; a < c->w.axes; a++) {
+        const int64_t dim = type->dim[a + 2];
+        const int64_t most = (c->grid[a] - 1) * c->w.stride[a] + c->phases[a] - 1 - c->w.pad_begin[a];
+        const vtac_expr *place = vtac_let(l->k, "place", source[a]);
+        const vtac_expr *safe = place;
+        if (c->w.pad_begin[a] > 0 || most >= dim) {
+            const vtac_expr *low = vtac_e2(l->k, VTAC_E_GE, place, vtac_e_index(l->k, 0));
+            const vtac_expr *high = vtac_e2(l->k, VTAC_E_LT, place, vtac_e_index(l->k, dim));
+            const vtac_expr *both = vtac_e2(l->k, VTAC_E_AND, low, high);
+            inside = inside == NULL ? both : vtac_e2(l->k, VTAC_E_AND, inside, both);
+            safe = vtac_e2(l->k, VTAC_E_MAX, vtac_e_index(l->k, 0),
+                           vtac_e2(l->k, VTAC_E_MIN, vtac_e_index(l->k, dim - 1), place));
+        }
+        index = vtac_i_add(l->k, vtac_i_mulc(l->k, index, dim), safe);
+    }
+    const vtac_expr *value = vtac_e_cast(l->k, c->type, vtac_e_load(l->k, from, index));
+    if (c->x_zero != 0) {
+        const vtac_expr *zero = vtac_e_load(l->k, vtac_in(l, c->x_zero), vtac_e_index(l->k, 0));
+        value = vtac_e2(l->k, VTAC_E_SUB, value, vtac_e_cast(l->k, c->type, zero));
+    }
+    if (inside != NULL) {
+        value = vtac_e3(l->k, VTAC_E_SELECT, inside, value, vtac_e_int(l->k, c->type, 0));
+    }
+    vtac_store(l->k, to, at, value);
+    vtac_close(l, loops + 1);
+    return VTA_OK;
+}
+
+/* Weights as [group][block of outputs][channel][tap][output], zeros where a block is not full. */
+static int64_t weight_elements(const conv *c)
+{
+    return c->groups * c->blocks * c->per_group * c->taps * c->block;
+}
+
+static vtac_storage_id constant_weights(vtac_lower *l, const conv *c, const vtac_tensor *w,
+                                        const vtac_tensor *zero)
+{
+    const size_t bytes = vtac_dtype_bytes(c->type);
+    uint8_t *packed = vta_arena_array(&l->program->arena, (size_t)weight_elements(c), bytes);
+    if (packed == NULL) {
+        return 0;
+    }
+    const int64_t inner = c->per_group * c->taps;
+    for (int64_t m = 0; m < c->outputs; m++) {
+        const int64_t group = m / c->out_per_group;
+        const int64_t within = m % c->out_per_group;
+        const int64_t block = group * c->blocks + within / c->block;
+        double off = 0.0;
+        if (zero != NULL) {
+            off = vtac_tensor_float(zero, vtac_type_elements(&zero->type) > 1 ? m : 0);
+        }
+        for (int64_t i = 0; i < inner; i++) {
+            const double value = vtac_tensor_float(w, m * inner + i) - off;
+            const float narrow = (float)value;
+            const int32_t whole = c->type == VTAC_I32 ? (int32_t)value : 0;
+            const void *from = c->type == VTAC_F32   ? (const void *)&narrow
+                               : c->type == VTAC_I32 ? (const void *)&whole
+                                                     : (const void *)&value;
+            memcpy(packed + (size_t)((block * inner + i) * c->block + within % c->block) * bytes, from,
+                   bytes);
+        }
+    }
+    return vtac_constant(l, packed, (uint64_t)weight_elements(c) * bytes);
+}
+
+static vta_status pack_weights(vtac_lower *l, const conv *c, vtac_storage_id *out)
+{
+    const vtac_tensor *w = vtac_in_constant(l->graph, l->node, c->weight);
+    const vtac_tensor *zero = c->w_zero == 0 ? NULL : vtac_in_constant(l->graph, l->node, c->w_zero);
+    if (w != NULL && (c->w_zero == 0 || zero != NULL)) {
+        *out = constant_weights(l, c, w, zero);
+        return *out != 0 ? VTA_OK : vta_fail(l->diag, VTA_NOMEM, "out of memory");
+    }
+    VTA_TRY(vtac_begin(l, ".weights"));
+    *out = vtac_temp(l, c->type, weight_elements(c));
+    vtac_buffer *to = vtac_use(l, *out, "weights", c->type, weight_elements(c));
+    const int64_t inner = c->per_group * c->taps;
+    const vtac_expr *block = vtac_for(l->k, VTAC_LOOP_SERIAL, c->groups * c->blocks, "block");
+    const vtac_expr *i = vtac_for(l->k, VTAC_LOOP_SERIAL, inner, "i");
+    const vtac_expr *o = vtac_for(l->k, VTAC_LOOP_SERIAL, c->block, "o");
+    const vtac_expr *within =
+        vtac_i_add(l->k, vtac_i_mulc(l->k, vtac_i_remc(l->k, block, c->blocks), c->block), o);
+    const vtac_expr *real = vtac_e2(l->k, VTAC_E_LT, within, vtac_e_index(l->k, c->out_per_group));
+    within = vtac_e2(l->k, VTAC_E_MIN, within, vtac_e_index(l->k, c->out_per_group - 1));
+    const vtac_expr *m = vtac_let(
+        l->k, "m",
+        vtac_i_add(l->k, vtac_i_mulc(l->k, vtac_i_divc(l->k, block, c->blocks), c->out_per_group), within));
+    const vtac_expr *from = vtac_i_add(l->k, vtac_i_mulc(l->k, m, inner), i);
+    const vtac_expr *value = vtac_e_cast(l->k, c->type, vtac_e_load(l->k, vtac_in(l, c->weight), from));
+    if (c->w_zero != 0) {
+        const bool one = vtac_type_elements(vtac_type_in(l, c->w_zero)) == 1;
+        const vtac_expr *z = vtac_e_load(l->k, vtac_in(l, c->w_zero), one ? vtac_e_index(l->k, 0) : m);
+        value = vtac_e2(l->k, VTAC_E_SUB, value, vtac_e_cast(l->k, c->type, z));
+    }
+    value = vtac_e3(l->k, VTAC_E_SELECT, real, value, vtac_e_int(l->k, c->type, 0));
+    vtac_store(l->k, to,
+               vtac_i_add(l->k,
+                          vtac_i_mulc(l->k, vtac_i_add(l->k, vtac_i_mulc(l->k, block, inner), i), c->block),
+                          o),
+               value);
+    vtac_close(l, 3);
+    return VTA_OK;
+}
+
+/* ---- the sums
+ * ---------------------------------------------------------------------------------------------------------
+ */
+
+/* Where a tap's places begin, counted from its channel's. */
+static int64_t tap_offset(const conv *c, int64_t tap)
+{
+    int64_t offset = 0;
+    int64_t phase = 0;
+    int64_t k[VTAC_MAX_RANK];
+    for (uint32_t a = c->w.axes; a-- > 0;) {
+        k[a] = tap % c->w.kernel[a] * c->w.dilation[a];
+        tap /= c->w.kernel[a];
+    }
+    for (uint32_t a = 0; a < c->w.axes; a++) {
+        offset += k[a] / c->w.stride[a] * c->step[a];
+        phase = phase * c->phases[a] + (c->phases[a] > 1 ? k[a] % c->w.stride[a] : 0);
+    }
+    return phase * c->places + offset;
+}
+
+typedef struct tile {
+    vtac_buffer *sums, *packed, *weights, *taps, *scratch;
+    const vtac_expr *plane;  /* first place of the channel group in the packed input */
+    const vtac_expr *filter; /* first weight of the block */
+    const vtac_expr *position;
+} tile;
+
+static void accumulate(vtac_lower *l, const conv *c, const tile *t, const vtac_expr *channel,
+                       const vtac_expr *tap, const vtac_expr *offset)
+{
+    vtac_kernel *k = l->k;
+    const vtac_expr *w = vtac_i_add(k, vtac_i_mulc(k, channel, c->taps), tap);
+    w = vtac_i_add(k, t->filter, vtac_i_mulc(k, w, c->block));
+    const vtac_expr *x = vtac_i_add(k, vtac_i_mulc(k, channel, c->all_phases * c->places), offset);
+    x = vtac_let(k, "x", vtac_i_add(k, vtac_i_add(k, t->plane, x), t->position));
+    w = vtac_let(k, "w", w);
+    const vtac_expr *v = vtac_for(k, VTAC_LOOP_UNROLL, c->vectors, "v");
+    const vtac_expr *lane = vtac_for(k, VTAC_LOOP_VECTOR, c->lanes, "lane");
+    const vtac_expr *within = vtac_i_add(k, vtac_i_mulc(k, v, c->lanes), lane);
+    const vtac_expr *value = vtac_let(k, "value", vtac_e_load(k, t->packed, vtac_i_add(k, x, within)));
+    const vtac_expr *o = vtac_for(k, VTAC_LOOP_UNROLL, c->block, "o");
+    const vtac_expr *factor = vtac_e_load(k, t->weights, vtac_i_add(k, w, o));
+    const vtac_expr *sum = vtac_i_add(k, vtac_i_mulc(k, o, c->vectors * c->lanes), within);
+    vtac_store(k, t->sums, sum, vtac_e3(k, VTAC_E_FMA, factor, value, vtac_e_load(k, t->sums, sum)));
+    vtac_close(l, 3);
+}
+
+/* for each sum of the tile: sums = 0, or scratch = sums */
+static void each_sum(vtac_lower *l, const conv *c, const tile *t, bool clear, const vtac_expr *column)
+{
+    vtac_kernel *k = l->k;
+    const vtac_expr *o = vtac_for(k, VTAC_LOOP_UNROLL, c->block, "o");
+    const vtac_expr *v = vtac_for(k, VTAC_LOOP_UNROLL, c->vectors, "v");
+    const vtac_expr *lane = vtac_for(k, VTAC_LOOP_VECTOR, c->lanes, "lane");
+    const vtac_expr *within = vtac_i_add(k, vtac_i_mulc(k, v, c->lanes), lane);
+    const vtac_expr *sum = vtac_i_add(k, vtac_i_mulc(k, o, c->vectors * c->lanes), within);
+    if (clear) {
+        vtac_store(k, t->sums, sum, vtac_e_int(k, c->type, 0));
+    } else {
+        const vtac_expr *to =
+            vtac_i_add(k, vtac_i_mulc(k, o, c->tiles * c->vectors * c->lanes), vtac_i_add(k, column, within));
+        vtac_store(k, t->scratch, to, vtac_e_load(k, t->sums, sum));
+    }
+    vtac_close(l, 3);
+}
+
+static void sum_tile(vtac_lower *l, const conv *c, const tile *t, const vtac_expr *column)
+{
+    vtac_kernel *k = l->k;
+    each_sum(l, c, t, true, column);
+    const vtac_expr *channel = vtac_for(k, VTAC_LOOP_SERIAL, c->per_group, "channel");
+    if (c->taps <= MOST_TAPS_UNROLLED) {
+        for (int64_t tap = 0; tap < c->taps; tap++) {
+            accumulate(l, c, t, channel, vtac_e_index(k, tap), vtac_e_index(k, tap_offset(c, tap)));
+        }
+    } else {
+        const vtac_expr *tap = vtac_for(k, VTAC_LOOP_SERIAL, c->taps, "tap");
+        accumulate(l, c, t, channel, tap, vtac_let(k, "offset", vtac_e_load(k, t->taps, tap)));
+        vtac_end(k);
+    }
+    vtac_end(k);
+    each_sum(l, c, t, false, column);
+}
+
+/* ---- finishing
+ * ---------------------------------------------------------------------------------------------------------
+ */
+
+static const vtac_expr *parameter(vtac_lower *l, uint32_t i, const vtac_expr *m)
+{
+    const bool one = vtac_type_elements(vtac_type_in(l, i)) == 1;
+    return vtac_e_load(l->k, vtac_in(l, i), one ? vtac_e_index(l->k, 0) : m);
+}
+
+/* FusedConv names an activation. */
+static const vtac_expr *activate(vtac_lower *l, const vtac_expr *x)
+{
+    const char *name = vtac_attr_string(l->node, "activation", "");
+    const vtac_expr *zero = vtac_e_int(l->k, x == NULL ? VTAC_F32 : x->type, 0);
+    if (name[0] == '\0') {
+        return x;
+    }
+    if (strcmp(name, "Relu") == 0) {
+        return vtac_e2(l->k, VTAC_E_MAX, zero, x);
+    }
+    (void)vtac_unsupported(l, "only the activation Relu is lowered");
+    return x;
+}
+
+static const vtac_expr *finish(vtac_lower *l, const conv *c, const vtac_expr *sum, const vtac_expr *m)
+{
+    if (vtac_has_in(l, c->bias) && c->bias != 0) {
+        const vtac_expr *bias = vtac_e_load(l->k, vtac_in(l, c->bias), m);
+        sum = vtac_e2(l->k, VTAC_E_ADD, sum, vtac_e_cast(l->k, c->type, bias));
+    }
+    if (!c->quantized) {
+        return activate(l, sum);
+    }
+    /* x_scale 1, w_scale 4, y_scale 6, y_zero 7 */
+    const vtac_expr *scale = vtac_e2(l->k, VTAC_E_MUL, parameter(l, 1, m), parameter(l, 4, m));
+    scale = vtac_let(l->k, "scale", vtac_e2(l->k, VTAC_E_DIV, scale, parameter(l, 6, m)));
+    const vtac_expr *real = vtac_e2(l->k, VTAC_E_MUL, vtac_e_cast(l->k, VTAC_F32, sum), scale);
+    return vtac_requantize(l, real, NULL, parameter(l, 7, m), vtac_type_out(l, 0)->dtype);
+}
+
+static void store_rows(vtac_lower *l, const conv *c, const tile *t, const vtac_expr *batch,
+                       const vtac_expr *group, const vtac_expr *block, const vtac_expr *chunk)
+{
+    vtac_kernel *k = l->k;
+    const vtac_expr *at[VTAC_MAX_RANK];
+    const vtac_expr *o = vtac_for(k, VTAC_LOOP_SERIAL, c->block, "o");
+    const vtac_expr *within = vtac_let(k, "within", vtac_i_add(k, vtac_i_mulc(k, block, c->block), o));
+    vtac_if(k, vtac_e2(k, VTAC_E_LT, within, vtac_e_index(k, c->out_per_group)));
+    at[0] = batch;
+    at[1] = vtac_let(k, "m", vtac_i_add(k, vtac_i_mulc(k, group, c->out_per_group), within));
+    const vtac_expr *r = vtac_for(k, VTAC_LOOP_SERIAL, c->rows, "row");
+    at[2] = vtac_let(k, "y", vtac_i_add(k, vtac_i_mulc(k, chunk, c->rows), r));
+    vtac_if(k, vtac_e2(k, VTAC_E_LT, at[2], vtac_e_index(k, c->w.extent[0])));
+    const vtac_expr *place = vtac_i_mulc(k, r, c->row);
+    for (uint32_t a = 1; a < c->w.axes; a++) {
+        at[a + 2] = vtac_for(k, VTAC_LOOP_SERIAL, c->w.extent[a], "x");
+        place = vtac_i_add(k, place, vtac_i_mulc(k, at[a + 2], c->step[a]));
+    }
+    place = vtac_i_add(k, vtac_i_mulc(k, o, c->tiles * c->vectors * c->lanes), place);
+    vtac_out_at(l, 0, at, finish(l, c, vtac_e_load(k, t->scratch, place), at[1]));
+    vtac_close(l, c->w.axes - 1 + 4);
+}
+
+static vta_status multiply(vtac_lower *l, const conv *c, vtac_storage_id packed, vtac_storage_id weights)
+{
+    VTA_TRY(vtac_begin(l, ""));
+    vtac_kernel *k = l->k;
+    const int64_t wide = c->tiles * c->vectors * c->lanes;
+    tile t = {.packed = vtac_use(l, packed, "packed", c->type, packed_elements(c)),
+              .weights = vtac_use(l, weights, "weights", c->type, weight_elements(c))};
+    t.sums = vtac_local(l, "sums", c->type, c->block * c->vectors * c->lanes);
+    t.scratch = vtac_kernel_buffer(k, "rows", c->type, c->block * wide, VTAC_BUFFER_SCRATCH);
+    if (c->taps > MOST_TAPS_UNROLLED) {
+        int64_t *offsets = vta_arena_array(&l->program->arena, (size_t)c->taps, sizeof *offsets);
+        for (int64_t i = 0; offsets != NULL && i < c->taps; i++) {
+            offsets[i] = tap_offset(c, i);
+        }
+        t.taps = vtac_use(l, vtac_constant(l, offsets, (uint64_t)c->taps * sizeof *offsets), "taps", VTAC_I64,
+                          c->taps);
+    }
+    const int64_t units = c->batch * c->groups * c->blocks * c->chunks;
+    const int64_t work = c->batch * c->outputs * c->per_group * c->taps * c->w.extent[0] * c->last;
+    const vtac_expr *unit = vtac_for(k, vtac_parallel_if(work), units, "unit");
+    const vtac_expr *chunk = vtac_let(k, "chunk", vtac_i_remc(k, unit, c->chunks));
+    const vtac_expr *outer = vtac_let(k, "outer", vtac_i_divc(k, unit, c->chunks));
+    const vtac_expr *block = vtac_let(k, "block", vtac_i_remc(k, outer, c->blocks));
+    const vtac_expr *plane = vtac_let(k, "plane", vtac_i_divc(k, outer, c->blocks));
+    const vtac_expr *group = vtac_let(k, "group", vtac_i_remc(k, plane, c->groups));
+    const vtac_expr *batch = vtac_let(k, "batch", vtac_i_divc(k, plane, c->groups));
+    t.plane = vtac_let(k, "source", vtac_i_mulc(k, plane, c->per_group * c->all_phases * c->places));
+    const vtac_expr *filter = vtac_i_add(k, vtac_i_mulc(k, group, c->blocks), block);
+    t.filter = vtac_let(k, "filter", vtac_i_mulc(k, filter, c->per_group * c->taps * c->block));
+    const vtac_expr *i = vtac_for(k, VTAC_LOOP_SERIAL, c->tiles, "tile");
+    const vtac_expr *column = vtac_let(k, "column", vtac_i_mulc(k, i, c->vectors * c->lanes));
+    t.position = vtac_let(k, "position", vtac_i_add(k, vtac_i_mulc(k, chunk, c->rows * c->row), column));
+    sum_tile(l, c, &t, column);
+    vtac_end(k);
+    store_rows(l, c, &t, batch, group, block, chunk);
+    vtac_end(k);
+    const vtac_type *y = vtac_type_out(l, 0);
+    l->step->flops = 2 * (uint64_t)(vtac_type_elements(y) * c->per_group * c->taps);
+    return l->diag->code;
+}
+
+vta_status vtac_lower_conv(vtac_lower *l)
+{
+    conv c = {.weight = 1, .bias = 2};
+    if (l->node->op == VTAC_OP_QLINEAR_CONV) {
+        c = (conv){.weight = 3, .bias = 8, .x_zero = 2, .w_zero = 5, .quantized = true};
+    } else if (l->node->op == VTAC_OP_CONV_INTEGER) {
+        c = (conv){.weight = 1, .x_zero = vtac_has_in(l, 2) ? 2 : 0, .w_zero = vtac_has_in(l, 3) ? 3 : 0};
+    } else if (l->node->op == VTAC_OP_FUSED_CONV && vtac_has_in(l, 3)) {
+        return vtac_unsupported(l, "an added input is not lowered");
+    }
+    const bool whole = vtac_dtype_kind(vtac_type_in(l, 0)->dtype) != 'f';
+    c.type = whole ? VTAC_I32 : vtac_compute_type(vtac_type_in(l, 0)->dtype);
+    VTA_TRY(vtac_window_of(l->node, vtac_type_in(l, 0), vtac_type_in(l, c.weight), false, &c.w, l->diag));
+    fill_geometry(l, &c);
+    choose_tile(l, &c);
+    vtac_storage_id weights = 0;
+    const vtac_storage_id packed = vtac_temp(l, c.type, packed_elements(&c));
+    VTA_TRY(pack_input(l, &c, packed));
+    VTA_TRY(pack_weights(l, &c, &weights));
+    return multiply(l, &c, packed, weights);
+}
+
+/* ---- transposed
+ * ------------------------------------------------------------------------------------------------------ */
+
+typedef struct transposed {
+    int64_t stride[VTAC_MAX_RANK], dilation[VTAC_MAX_RANK], pad[VTAC_MAX_RANK];
+} transposed;
+
+static vta_status transposed_geometry(vtac_lower *l, const vtac_type *x, const vtac_type *w, transposed *t)
+{
+    const uint32_t axes = x->rank - 2;
+    int64_t pads[2 * VTAC_MAX_RANK];
+    int64_t extra[VTAC_MAX_RANK];
+    VTA_TRY(vtac_int_list(l->node, "strides", axes, 1, t->stride, l->diag));
+    VTA_TRY(vtac_int_list(l->node, "dilations", axes, 1, t->dilation, l->diag));
+    VTA_TRY(vtac_int_list(l->node, "pads", 2 * axes, 0, pads, l->diag));
+    VTA_TRY(vtac_int_list(l->node, "output_padding", axes, 0, extra, l->diag));
+    const char *mode = vtac_attr_string(l->node, "auto_pad", "NOTSET");
+    const bool asked = vtac_find_attr(l->node, "output_shape") != NULL || strncmp(mode, "SAME", 4) == 0;
+    for (uint32_t a = 0; a < axes; a++) {
+        const int64_t full =
+            (x->dim[a + 2] - 1) * t->stride[a] + extra[a] + (w->dim[a + 2] - 1) * t->dilation[a] + 1;
+        const int64_t total = full - vtac_type_out(l, 0)->dim[a + 2];
+        const bool upper = strcmp(mode, "SAME_UPPER") == 0;
+        t->pad[a] = !asked ? pads[a] : total < 0 ? 0 : upper ? total / 2 : total - total / 2;
+    }
+    return VTA_OK;
+}
+
+/* Each output gathers from the inputs that reach it. */
+vta_status vtac_lower_conv_transpose(vtac_lower *l)
+{
+    const vtac_type *x = vtac_type_in(l, 0);
+    const vtac_type *w = vtac_type_in(l, 1);
+    const vtac_type *y = vtac_type_out(l, 0);
+    const int64_t groups = vtac_attr_int(l->node, "group", 1);
+    const int64_t inputs = x->dim[1] / groups;
+    transposed t;
+    VTA_TRY(transposed_geometry(l, x, w, &t));
+    VTA_TRY(vtac_begin(l, ""));
+    vtac_kernel *k = l->k;
+    const vtac_dtype type = vtac_compute_type(x->dtype);
+    const vtac_expr *zero = vtac_e_index(k, 0);
+    const vtac_expr *at[VTAC_MAX_RANK];
+    vtac_buffer *sum = vtac_local(l, "sum", type, 1);
+    const uint32_t loops = vtac_open(l, y, at, true);
+    const vtac_expr *group = vtac_i_divc(k, at[1], w->dim[1]);
+    vtac_store(k, sum, zero, vtac_e_int(k, type, 0));
+    const vtac_expr *c = vtac_for(k, VTAC_LOOP_SERIAL, inputs, "c");
+    const vtac_expr *source[VTAC_MAX_RANK] = {at[0], vtac_i_add(k, vtac_i_mulc(k, group, inputs), c)};
+    const vtac_expr *weight[VTAC_MAX_RANK] = {source[1], vtac_i_remc(k, at[1], w->dim[1])};
+    uint32_t inner = 1;
+    for (uint32_t a = 0; a + 2 < x->rank; a++) {
+        const vtac_expr *tap = vtac_for(k, VTAC_LOOP_SERIAL, w->dim[a + 2], "tap");
+        const vtac_expr *reach = vtac_i_mulc(k, tap, t.dilation[a]);
+        const vtac_expr *place =
+            vtac_let(k, "place", vtac_e2(k, VTAC_E_SUB, vtac_i_addc(k, at[a + 2], t.pad[a]), reach));
+        const vtac_expr *stride = vtac_e_index(k, t.stride[a]);
+        const vtac_expr *fits = vtac_e2(k, VTAC_E_EQ, vtac_e2(k, VTAC_E_REM, place, stride), zero);
+        fits = vtac_e2(k, VTAC_E_AND, fits, vtac_e2(k, VTAC_E_GE, place, zero));
+        fits = vtac_e2(k, VTAC_E_AND, fits,
+                       vtac_e2(k, VTAC_E_LT, place, vtac_e_index(k, t.stride[a] * x->dim[a + 2])));
+        vtac_if(k, fits);
+        source[a + 2] = vtac_let(k, "source", vtac_e2(k, VTAC_E_DIV, place, stride));
+        weight[a + 2] = tap;
+        inner += 2;
+    }
+    vtac_store(k, sum, zero,
+               vtac_e3(k, VTAC_E_FMA, vtac_in_at(l, 0, source), vtac_in_at(l, 1, weight),
+                       vtac_e_load(k, sum, zero)));
+    vtac_close(l, inner);
+    const vtac_expr *value = vtac_e_load(k, sum, zero);
+    if (vtac_has_in(l, 2)) {
+        value = vtac_e2(k, VTAC_E_ADD, value, vtac_e_load(k, vtac_in(l, 2), at[1]));
+    }
+    vtac_out_at(l, 0, at, value);
+    vtac_close(l, loops);
+    return l->diag->code;
+}

@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The walk over a graph: which nodes run as one step, and in which order their lowerings are called.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "lower.h"
+#include "vta/str.h"
+
+void vtac_program_free(vtac_program *program)
+{
+    for (size_t i = 0; i < program->steps.count; i++) {
+        vtac_step *step = *(vtac_step **)vta_vec_at(&program->steps, i);
+        vtac_kernel_free(&step->kernel);
+        free(step->args);
+    }
+    vta_vec_free(&program->steps);
+    vta_vec_free(&program->storages);
+    vta_arena_free(&program->arena);
+}
+
+static vta_status no_memory(vta_diag *diag)
+{
+    return vta_fail(diag, VTA_NOMEM, "out of memory");
+}
+
+/* ---- what runs together
+ * --------------------------------------------------------------------------------------------- */
+
+static const vtac_node *only_user(const vtac_graph *graph, vtac_value_id value)
+{
+    const vtac_node *user = NULL;
+    if (vtac_use_count(graph, value) != 1) {
+        return NULL;
+    }
+    for (uint32_t i = 0; i < graph->order_count; i++) {
+        const vtac_node *node = &graph->nodes[graph->order[i]];
+        for (uint32_t k = 0; k < node->input_count; k++) {
+            user = node->inputs[k] == value ? node : user;
+        }
+    }
+    return user; /* NULL: a graph output */
+}
+
+/* Whether all inputs but `value` exist before node number `position` runs. */
+static bool others_are_ready(const vtac_program *p, const vtac_node *node, vtac_value_id value,
+                             uint32_t position)
+{
+    for (uint32_t i = 0; i < node->input_count; i++) {
+        const vtac_value *in = &p->graph->values[node->inputs[i]];
+        if (node->inputs[i] != value && in->node != 0 && in->constant == NULL &&
+            p->position[in->node] >= position) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool same_shape(const vtac_type *a, const vtac_type *b)
+{
+    return a->rank == b->rank && memcmp(a->dim, b->dim, a->rank * sizeof a->dim[0]) == 0;
+}
+
+static void find_chain(vtac_lower *l, uint32_t position)
+{
+    const vtac_program *p = l->program;
+    const vtac_node *last = l->node;
+    l->chain_count = 0;
+    if (p->level == 0 || !vtac_takes_chain(l->node)) {
+        return;
+    }
+    while (l->chain_count < VTAC_MOST_FUSED) {
+        const vtac_value_id value = last->outputs[0];
+        const vtac_node *user = only_user(l->graph, value);
+        if (user == NULL || vtac_lowering_of(user->op)->family != VTAC_POINTWISE || user->output_count != 1 ||
+            !others_are_ready(p, user, value, position) ||
+            !same_shape(&l->graph->values[value].type, &l->graph->values[user->outputs[0]].type)) {
+            return;
+        }
+        l->chain[l->chain_count++] = user;
+        last = user;
+    }
+}
+
+/* ---- where inputs and outputs live
+ * ----------------------------------------------------------------------------------- */
+
+static vtac_storage_id add_storage(vtac_program *p, vtac_storage storage)
+{
+    return vta_vec_push(&p->storages, &storage) == NULL ? 0 : (vtac_storage_id)(p->storages.count - 1);
+}
+
+static uint64_t bytes_of(const vtac_value *value)
+{
+    return (uint64_t)vtac_type_elements(&value->type) * vtac_dtype_bytes(value->type.dtype);
+}
+
+static bool is_alias(const vtac_graph *graph, const vtac_node *node)
+{
+    (void)graph;
+    return vtac_lowering_of(node->op)->family == VTAC_ALIAS && node->output_count == 1;
+}
+
+static vtac_value_id root_of(const vtac_graph *graph, vtac_value_id value)
+{
+    while (graph->values[value].node != 0 && graph->values[value].constant == NULL &&
+           is_alias(graph, &graph->nodes[graph->values[value].node])) {
+        value = graph->nodes[graph->values[value].node].inputs[0];
+    }
+    return value;
+}
+
+static vta_status place_ends(vtac_program *p, vta_diag *diag)
+{
+    const vtac_graph *graph = p->graph;
+    for (uint32_t i = 0; i < graph->input_count; i++) {
+        const vtac_value_id id = graph->inputs[i];
+        p->of_value[id] = add_storage(
+            p, (vtac_storage){.kind = VTAC_STORAGE_INPUT, .index = i, .bytes = bytes_of(&graph->values[id])});
+        if (p->of_value[id] == 0) {
+            return no_memory(diag);
+        }
+    }
+    for (uint32_t i = 0; i < graph->output_count; i++) {
+        const vtac_value_id id = root_of(graph, graph->outputs[i]);
+        if (graph->values[id].node != 0 && graph->values[id].constant == NULL && p->of_value[id] == 0) {
+            p->of_value[id] = add_storage(p, (vtac_storage){.kind = VTAC_STORAGE_OUTPUT,
+                                                            .index = i,
+                                                            .bytes = bytes_of(&graph->values[id])});
+            if (p->of_value[id] == 0) {
+                return no_memory(diag);
+            }
+        }
+    }
+    return VTA_OK;
+}
+
+/* Outputs that are inputs, constants, or another output under a second name. */
+static vta_status copy_outputs(vtac_lower *l)
+{
+    vtac_program *p = l->program;
+    for (uint32_t i = 0; i < p->graph->output_count; i++) {
+        const vtac_value_id id = p->graph->outputs[i];
+        const vtac_storage_id from = p->of_value[root_of(p->graph, id)];
+        const vtac_storage *known = from == 0 ? NULL : vta_vec_at(&p->storages, from);
+        if (known != NULL && known->kind == VTAC_STORAGE_OUTPUT && known->index == i) {
+            continue;
+        }
+        const vtac_value *value = &p->graph->values[id];
+        vtac_value_id ids[] = {id};
+        const vtac_node node = {.op = VTAC_OP_IDENTITY,
+                                .name = value->name,
+                                .inputs = ids,
+                                .input_count = 1,
+                                .outputs = ids,
+                                .output_count = 1};
+        l->node = &node;
+        l->chain_count = 0;
+        VTA_TRY(vtac_begin(l, ""));
+        const vtac_storage_id to =
+            add_storage(p, (vtac_storage){.kind = VTAC_STORAGE_OUTPUT, .index = i, .bytes = bytes_of(value)});
+        const int64_t elements = vtac_type_elements(&value->type);
+        if (p->of_value[id] == 0 && value->constant == NULL) {
+            p->of_value[id] = from;
+        }
+        vtac_buffer *x = vtac_in(l, 0);
+        vtac_buffer *y = vtac_use(l, to, "y", value->type.dtype, elements);
+        const vtac_expr *at = vtac_for(l->k, vtac_parallel_if(elements), elements, "i");
+        vtac_store(l->k, y, at, vtac_e_load(l->k, x, at));
+        vtac_end(l->k);
+        VTA_TRY(vtac_kernel_verify(l->k, l->diag));
+    }
+    return VTA_OK;
+}
+
+/* ---- the walk
+ * -------------------------------------------------------------------------------------------------------- */
+
+static vta_status lower_node(vtac_lower *l)
+{
+    vtac_program *p = l->program;
+    const vtac_lowering *lowering = vtac_lowering_of(l->node->op);
+    const size_t first = p->steps.count;
+    switch (lowering->family) {
+    case VTAC_NOT_LOWERED: return vtac_unsupported(l, "the operator has no lowering");
+    case VTAC_ALIAS:
+        if (l->node->output_count == 1) {
+            vtac_value_id from = l->node->inputs[0];
+            const vtac_value *value = &p->graph->values[from];
+            if (p->of_value[from] == 0 && value->constant != NULL) {
+                p->of_value[from] = vtac_constant(l, value->constant->data, value->constant->bytes);
+            }
+            p->of_value[l->node->outputs[0]] = p->of_value[from];
+            return p->of_value[from] != 0 ? VTA_OK : no_memory(l->diag);
+        }
+        return vtac_unsupported(l, "more than one output");
+    case VTAC_POINTWISE:
+    case VTAC_MAPPED: VTA_TRY(vtac_lower_elements(l)); break;
+    case VTAC_CUSTOM: VTA_TRY(lowering->custom(l)); break;
+    }
+    for (size_t i = first; i < p->steps.count; i++) {
+        vtac_step *step = *(vtac_step **)vta_vec_at(&p->steps, i);
+        VTA_TRY(vtac_kernel_verify(&step->kernel, l->diag));
+    }
+    return VTA_OK;
+}
+
+static bool has_elements(const vtac_graph *graph, const vtac_node *node)
+{
+    for (uint32_t i = 0; i < node->output_count; i++) {
+        if (vtac_type_elements(&graph->values[node->outputs[i]].type) > 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static vta_status walk(vtac_lower *l, vta_str *refused, vta_diag *diag)
+{
+    vtac_program *p = l->program;
+    vtac_kernel nowhere = {0}; /* for the sticky flag of aliases, which have no kernel */
+    for (uint32_t i = 0; i < p->graph->order_count; i++) {
+        const vtac_node_id id = p->graph->order[i];
+        l->node = &p->graph->nodes[id];
+        vta_diag own = {0};
+        if (p->done[id] || !has_elements(p->graph, l->node) ||
+            p->graph->values[l->node->outputs[0]].constant != NULL) {
+            continue;
+        }
+        l->diag = &own;
+        l->k = &nowhere;
+        find_chain(l, i + 1);
+        const vta_status status = lower_node(l);
+        for (uint32_t c = 0; c < l->chain_count; c++) {
+            p->done[l->chain[c] - p->graph->nodes] = true;
+        }
+        if (status == VTA_UNSUPPORTED) {
+            vta_str_printf(refused, "%snode '%s' (%s): %s", refused->size > 0 ? "; " : "", l->node->name,
+                           vtac_op_get(l->node->op)->name, own.text);
+        } else if (status != VTA_OK) {
+            return vta_fail(diag, status, "node '%s' (%s): %s", l->node->name, vtac_op_get(l->node->op)->name,
+                            own.text);
+        }
+    }
+    l->diag = diag;
+    return VTA_OK;
+}
+
+static vta_status start(vtac_program *p, vta_diag *diag)
+{
+    p->steps = (vta_vec){.item_size = sizeof(vtac_step *)};
+    p->storages = (vta_vec){.item_size = sizeof(vtac_storage)};
+    p->of_value = vta_arena_array(&p->arena, p->graph->value_count + 1, sizeof *p->of_value);
+    p->position = vta_arena_array(&p->arena, p->graph->node_count + 1, sizeof *p->position);
+    p->done = vta_arena_array(&p->arena, p->graph->node_count + 1, sizeof *p->done);
+    if (p->of_value == NULL || p->position == NULL || p->done == NULL ||
+        vta_vec_add(&p->storages, 1) == NULL) {
+        return no_memory(diag);
+    }
+    for (uint32_t i = 0; i < p->graph->order_count; i++) {
+        p->position[p->graph->order[i]] = i + 1;
+    }
+    return VTA_OK;
+}
+
+vta_status vtac_lower_graph(vtac_program *p, vta_diag *diag)
+{
+    VTA_TRY(start(p, diag));
+    VTA_TRY(place_ends(p, diag));
+    vtac_lower l = {.program = p, .graph = p->graph, .diag = diag};
+    vta_str refused = {0};
+    vta_status status = walk(&l, &refused, diag);
+    if (status == VTA_OK && refused.size > 0) {
+        status = vta_fail(diag, VTA_UNSUPPORTED, "%s", refused.text);
+    }
+    vta_str_free(&refused);
+    return status == VTA_OK ? copy_outputs(&l) : status;
+}

@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Operators that take tensors apart or put them together, and running sums.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "../ops/infer.h"
+#include "lower.h"
+
+#define E2(op, a, b) vtac_e2(l->k, VTAC_E_##op, a, b)
+
+/* One part of a concatenation, in a step of its own; `input` is its tensor, parts[input + 1] its scale where
+ * there is one. */
+static vta_status join_part(vtac_lower *l, uint32_t input, uint32_t axis, int64_t begin, bool quantized)
+{
+    VTA_TRY(vtac_begin(l, begin == 0 ? "" : ".part"));
+    const vtac_expr *at[VTAC_MAX_RANK];
+    const uint32_t loops = vtac_open(l, vtac_type_in(l, input), at, true);
+    const vtac_expr *value = vtac_in_at(l, input, at);
+    if (quantized) { /* y_scale 0, y_zero 1 */
+        const vtac_expr *zero = vtac_e_index(l->k, 0);
+        const vtac_expr *off = vtac_e_cast(l->k, VTAC_I32, vtac_e_load(l->k, vtac_in(l, input + 2), zero));
+        value = vtac_e_cast(l->k, VTAC_F32, E2(SUB, vtac_e_cast(l->k, VTAC_I32, value), off));
+        value = E2(MUL, value, vtac_e_load(l->k, vtac_in(l, input + 1), zero));
+        value = vtac_requantize(l, value, vtac_e_load(l->k, vtac_in(l, 0), zero),
+                                vtac_e_load(l->k, vtac_in(l, 1), zero), vtac_type_out(l, 0)->dtype);
+    }
+    at[axis] = vtac_i_addc(l->k, at[axis], begin);
+    vtac_out_at(l, 0, at, value);
+    vtac_close(l, loops);
+    return l->diag->code;
+}
+
+static vta_status join(vtac_lower *l, uint32_t first, uint32_t stride, bool quantized)
+{
+    uint32_t axis;
+    int64_t begin = 0;
+    VTA_TRY(vtac_axis(vtac_attr_int(l->node, "axis", 1), vtac_type_out(l, 0)->rank, &axis, l->diag));
+    for (uint32_t i = first; i < l->node->input_count; i += stride) {
+        const vtac_type *part = vtac_type_in(l, i);
+        if (vtac_type_elements(part) > 0) {
+            VTA_TRY(join_part(l, i, axis, begin, quantized));
+        }
+        begin += part->dim[axis];
+    }
+    return VTA_OK;
+}
+
+vta_status vtac_lower_concat(vtac_lower *l)
+{
+    return join(l, 0, 1, false);
+}
+
+vta_status vtac_lower_qlinear_concat(vtac_lower *l)
+{
+    return join(l, 2, 3, true);
+}
+
+vta_status vtac_lower_split(vtac_lower *l)
+{
+    const vtac_type *x = vtac_type_in(l, 0);
+    uint32_t axis;
+    int64_t begin = 0;
+    VTA_TRY(vtac_axis(vtac_attr_int(l->node, "axis", 0), x->rank, &axis, l->diag));
+    for (uint32_t i = 0; i < l->node->output_count; i++) {
+        const vtac_type *y = vtac_type_out(l, i);
+        if (vtac_type_elements(y) > 0) {
+            VTA_TRY(vtac_begin(l, ""));
+            const vtac_expr *at[VTAC_MAX_RANK];
+            const vtac_expr *from[VTAC_MAX_RANK];
+            const uint32_t loops = vtac_open(l, y, at, true);
+            memcpy(from, at, sizeof from);
+            from[axis] = vtac_i_addc(l->k, at[axis], begin);
+            vtac_out_at(l, i, at, vtac_in_at(l, 0, from));
+            vtac_close(l, loops);
+        }
+        begin += y->dim[axis];
+    }
+    return VTA_OK;
+}
+
+vta_status vtac_lower_cum_sum(vtac_lower *l)
+{
+    const vtac_type *x = vtac_type_in(l, 0);
+    const vtac_tensor *given = vtac_in_constant(l->graph, l->node, 1);
+    if (given == NULL) {
+        return vtac_unsupported(l, "the axis (input 1) is not known at compile time");
+    }
+    uint32_t axis;
+    VTA_TRY(vtac_axis(vtac_tensor_int(given, 0), x->rank, &axis, l->diag));
+    const bool exclusive = vtac_attr_int(l->node, "exclusive", 0) != 0;
+    const bool reverse = vtac_attr_int(l->node, "reverse", 0) != 0;
+    VTA_TRY(vtac_begin(l, ""));
+    const vtac_dtype type = vtac_compute_type(x->dtype);
+    const vtac_expr *zero = vtac_e_index(l->k, 0);
+    const vtac_expr *at[VTAC_MAX_RANK];
+    vtac_buffer *sum = vtac_local(l, "sum", type, 1);
+    vtac_type outer = *x;
+    outer.dim[axis] = 1;
+    const uint32_t loops = vtac_open(l, &outer, at, true);
+    vtac_store(l->k, sum, zero, vtac_e_int(l->k, type, 0));
+    const vtac_expr *i = vtac_for(l->k, VTAC_LOOP_SERIAL, x->dim[axis], "i");
+    at[axis] = reverse ? E2(SUB, vtac_e_index(l->k, x->dim[axis] - 1), i) : i;
+    const vtac_expr *before = vtac_let(l->k, "before", vtac_e_load(l->k, sum, zero));
+    const vtac_expr *after = vtac_let(l->k, "after", E2(ADD, before, vtac_in_at(l, 0, at)));
+    vtac_store(l->k, sum, zero, after);
+    vtac_out_at(l, 0, at, exclusive ? before : after);
+    vtac_close(l, loops + 1);
+    return l->diag->code;
+}
+
+/* Scale and zero point from the range of the data, which always holds 0. */
+vta_status vtac_lower_dynamic_quantize(vtac_lower *l)
+{
+    const int64_t elements = vtac_type_elements(vtac_type_in(l, 0));
+    VTA_TRY(vtac_begin(l, ""));
+    const vtac_expr *zero = vtac_e_index(l->k, 0);
+    const vtac_expr *none = vtac_e_float(l->k, VTAC_F32, 0.0);
+    vtac_buffer *x = vtac_in(l, 0);
+    vtac_buffer *range = vtac_local(l, "range", VTAC_F32, 2);
+    vtac_store(l->k, range, zero, none);
+    vtac_store(l->k, range, vtac_e_index(l->k, 1), none);
+    const vtac_expr *i = vtac_for(l->k, VTAC_LOOP_SERIAL, elements, "i");
+    const vtac_expr *value = vtac_let(l->k, "x", vtac_e_load(l->k, x, i));
+    vtac_store(l->k, range, zero, E2(MIN, vtac_e_load(l->k, range, zero), value));
+    vtac_store(l->k, range, vtac_e_index(l->k, 1),
+               E2(MAX, vtac_e_load(l->k, range, vtac_e_index(l->k, 1)), value));
+    vtac_end(l->k);
+    const vtac_expr *low = vtac_let(l->k, "low", vtac_e_load(l->k, range, zero));
+    const vtac_expr *span = E2(SUB, vtac_e_load(l->k, range, vtac_e_index(l->k, 1)), low);
+    const vtac_expr *scale = vtac_let(l->k, "scale", E2(DIV, span, vtac_e_float(l->k, VTAC_F32, 255.0)));
+    const vtac_expr *safe =
+        vtac_e3(l->k, VTAC_E_SELECT, E2(EQ, scale, none), vtac_e_float(l->k, VTAC_F32, 1.0), scale);
+    const vtac_expr *offset = vtac_e1(l->k, VTAC_E_NEG, E2(DIV, low, safe));
+    const vtac_expr *point = vtac_let(l->k, "zero", vtac_requantize(l, offset, NULL, NULL, VTAC_U8));
+    for (uint32_t k = 1; k < l->node->output_count; k++) {
+        if (l->node->outputs[k] != 0) {
+            vtac_store(l->k, vtac_out(l, k), zero, k == 1 ? scale : point);
+        }
+    }
+    vtac_buffer *y = vtac_out(l, 0);
+    i = vtac_for(l->k, VTAC_LOOP_SERIAL, elements, "i");
+    vtac_store(l->k, y, i, vtac_requantize(l, vtac_e_load(l->k, x, i), safe, point, VTAC_U8));
+    vtac_end(l->k);
+    return l->diag->code;
+}
+
+/* Outside training Dropout copies, and its mask is all true. */
+vta_status vtac_lower_dropout(vtac_lower *l)
+{
+    const vtac_tensor *training = vtac_in_constant(l->graph, l->node, 2);
+    if (vtac_has_in(l, 2) && (training == NULL || vtac_tensor_int(training, 0) != 0)) {
+        return vtac_unsupported(l, "training mode is not lowered");
+    }
+    for (uint32_t i = 0; i < l->node->output_count; i++) {
+        if (i > 0 && (l->node->outputs[i] == 0 || vtac_use_count(l->graph, l->node->outputs[i]) == 0)) {
+            continue;
+        }
+        VTA_TRY(vtac_begin(l, i == 0 ? "" : ".mask"));
+        const vtac_expr *at[VTAC_MAX_RANK];
+        const uint32_t loops = vtac_open(l, vtac_type_in(l, 0), at, true);
+        vtac_out_at(l, i, at,
+                    i == 0 ? vtac_in_at(l, 0, at) : vtac_e_int(l->k, vtac_type_out(l, i)->dtype, 1));
+        vtac_close(l, loops);
+    }
+    return l->diag->code;
+}
+
+/* A copy of the data, then each update to its place: in order, so that the last of several wins. */
+static const vtac_expr *updated(vtac_lower *l, const vtac_expr *old, const vtac_expr *update)
+{
+    const char *how = vtac_attr_string(l->node, "reduction", "none");
+    if (strcmp(how, "add") == 0) {
+        return E2(ADD, old, update);
+    }
+    if (strcmp(how, "mul") == 0) {
+        return E2(MUL, old, update);
+    }
+    if (strcmp(how, "max") == 0) {
+        return E2(MAX, old, update);
+    }
+    return strcmp(how, "min") == 0 ? E2(MIN, old, update) : update;
+}
+
+static const vtac_expr *held(vtac_lower *l, const vtac_expr *index, int64_t dim)
+{
+    const vtac_expr *zero = vtac_e_index(l->k, 0);
+    index = vtac_let(l->k, "index", vtac_e_cast(l->k, VTAC_I64, index));
+    index = vtac_e3(l->k, VTAC_E_SELECT, E2(LT, index, zero), vtac_i_addc(l->k, index, dim), index);
+    return vtac_let(l->k, "index", E2(MAX, zero, E2(MIN, vtac_e_index(l->k, dim - 1), index)));
+}
+
+vta_status vtac_lower_scatter(vtac_lower *l)
+{
+    const vtac_type *x = vtac_type_in(l, 0);
+    const vtac_type *indices = vtac_type_in(l, 1);
+    const vtac_type *updates = vtac_type_in(l, 2);
+    const bool nd = l->node->op == VTAC_OP_SCATTER_ND;
+    const int64_t elements = vtac_type_elements(x);
+    uint32_t axis = 0;
+    VTA_TRY(vtac_begin(l, ""));
+    vtac_buffer *to = vtac_out(l, 0);
+    const vtac_expr *i = vtac_for(l->k, VTAC_LOOP_SERIAL, elements, "i");
+    vtac_store(l->k, to, i, vtac_e_load(l->k, vtac_in(l, 0), i));
+    vtac_end(l->k);
+    if (!nd) {
+        VTA_TRY(vtac_axis(vtac_attr_int(l->node, "axis", 0), x->rank, &axis, l->diag));
+    }
+    const vtac_expr *at[VTAC_MAX_RANK];
+    const vtac_expr *place[VTAC_MAX_RANK];
+    const uint32_t loops = vtac_open(l, nd ? updates : indices, at, false);
+    memcpy(place, at, sizeof place);
+    if (nd) {
+        const uint32_t depth = (uint32_t)indices->dim[indices->rank - 1];
+        const vtac_expr *where[VTAC_MAX_RANK];
+        memcpy(where, at, sizeof where);
+        for (uint32_t k = 0; k < x->rank; k++) {
+            where[indices->rank - 1] = vtac_e_index(l->k, k);
+            place[k] =
+                k < depth ? held(l, vtac_in_at(l, 1, where), x->dim[k]) : at[k - depth + indices->rank - 1];
+        }
+    } else {
+        place[axis] = held(l, vtac_in_at(l, 1, at), x->dim[axis]);
+    }
+    const vtac_expr *flat = vtac_let(l->k, "place", vtac_flat(l, x, place));
+    vtac_store(l->k, to, flat, updated(l, vtac_e_load(l->k, to, flat), vtac_in_at(l, 2, at)));
+    vtac_close(l, loops);
+    return l->diag->code;
+}

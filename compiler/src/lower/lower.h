@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * From nodes to steps. A lowering is a function that gets one node and adds steps, each with one kernel. It
+ * reads inputs and writes outputs through vtac_in_at and vtac_out_at; the latter carries the pointwise nodes
+ * that follow along, so that fusion is nobody's business but the driver's.
+ */
+#ifndef VTAC_LOWER_H
+#define VTAC_LOWER_H
+
+#include "vta/vec.h"
+#include "vtac/codegen.h"
+#include "vtac/loop.h"
+
+typedef uint32_t vtac_storage_id; /* 0: none */
+
+typedef enum vtac_storage_kind {
+    VTAC_STORAGE_WORKSPACE,
+    VTAC_STORAGE_CONSTANT,
+    VTAC_STORAGE_INPUT,
+    VTAC_STORAGE_OUTPUT
+} vtac_storage_kind;
+
+/* A piece of memory that steps read and write. */
+typedef struct vtac_storage {
+    vtac_storage_kind kind;
+    uint32_t index; /* INPUT, OUTPUT: which */
+    uint64_t bytes, offset;
+    const void *data;       /* CONSTANT */
+    uint32_t first, last;   /* steps that use it */
+    vtac_storage_id merged; /* lives in this storage, or 0 */
+    bool used;
+} vtac_storage;
+
+typedef struct vtac_step_arg {
+    vtac_storage_id storage;
+    bool written;
+    bool in_place; /* read at the very place that is written: may share memory with the output */
+} vtac_step_arg;
+
+typedef struct vtac_step {
+    vtac_kernel kernel;
+    const char *name, *op;
+    uint32_t node;
+    vtac_step_arg *args;
+    size_t arg_count, arg_room;
+    uint64_t flops;
+} vtac_step;
+
+typedef struct vtac_program {
+    const vtac_graph *graph;
+    const vtac_target *target;
+    int level;
+    vta_arena arena;
+    vta_vec steps;             /* of vtac_step * */
+    vta_vec storages;          /* of vtac_storage; [0] is "none" */
+    vtac_storage_id *of_value; /* where each value lives */
+    uint32_t *position;        /* of each node in the order, from 1 */
+    bool *done;                /* nodes that are lowered or fused into another */
+    uint64_t workspace_bytes, constant_bytes, unshared_bytes;
+} vtac_program;
+
+enum { VTAC_MOST_FUSED = 24 };
+
+typedef struct vtac_lower {
+    vtac_program *program;
+    const vtac_graph *graph;
+    const vtac_node *node;
+    vtac_step *step;                         /* the one being built */
+    vtac_kernel *k;                          /* its kernel */
+    const vtac_node *chain[VTAC_MOST_FUSED]; /* pointwise nodes that follow, each fed by the one before */
+    uint32_t chain_count;
+    const vtac_expr *carried; /* the value of `carried_id` here and now */
+    vtac_value_id carried_id;
+    vta_diag *diag;
+} vtac_lower;
+
+typedef vta_status vtac_lower_fn(vtac_lower *l);
+/* The value of a pointwise node at output index `at`. */
+typedef const vtac_expr *vtac_point_fn(vtac_lower *l, const vtac_node *n, const vtac_expr *const *at);
+
+typedef enum vtac_family {
+    VTAC_NOT_LOWERED,
+    VTAC_POINTWISE,
+    VTAC_MAPPED,
+    VTAC_CUSTOM,
+    VTAC_ALIAS
+} vtac_family;
+typedef struct vtac_lowering {
+    vtac_family family;
+    union {
+        vtac_point_fn *point; /* POINTWISE, MAPPED: the value of one element of the output */
+        vtac_lower_fn *custom;
+    };
+    const char *limits;
+} vtac_lowering;
+const vtac_lowering *vtac_lowering_of(vtac_op op);
+
+/* Turns the graph into steps; unsupported operators are listed all at once. */
+vta_status vtac_lower_graph(vtac_program *program, vta_diag *diag);
+/* Decides where everything lives. */
+vta_status vtac_plan(vtac_program *program, vta_diag *diag);
+void vtac_program_free(vtac_program *program);
+
+/* ---- for lowerings */
+
+/* A new step; the ones before are finished. */
+vta_status vtac_begin(vtac_lower *l, const char *suffix);
+
+const vtac_type *vtac_type_in(const vtac_lower *l, uint32_t i); /* NULL: absent */
+const vtac_type *vtac_type_out(const vtac_lower *l, uint32_t i);
+bool vtac_has_in(const vtac_lower *l, uint32_t i);
+
+/* Buffers of the current step. */
+vtac_buffer *vtac_in(vtac_lower *l, uint32_t i);
+vtac_buffer *vtac_out(vtac_lower *l, uint32_t i);
+vtac_buffer *vtac_use(vtac_lower *l, vtac_storage_id storage, const char *name, vtac_dtype dtype,
+                      int64_t elements);
+vtac_storage_id vtac_temp(vtac_lower *l, vtac_dtype dtype, int64_t elements);
+/* `data` is the arena's. */
+vtac_storage_id vtac_constant(vtac_lower *l, const void *data, uint64_t bytes);
+vtac_buffer *vtac_local(vtac_lower *l, const char *name, vtac_dtype dtype, int64_t elements);
+
+/* The flat place of index `at` in a row-major type. */
+const vtac_expr *vtac_flat(vtac_lower *l, const vtac_type *type, const vtac_expr *const *at);
+/* Element of input i; `at` has one index for each axis of it. */
+const vtac_expr *vtac_in_at(vtac_lower *l, uint32_t i, const vtac_expr *const *at);
+/* Input i of node n as it broadcasts to the output index `at` of that node. */
+const vtac_expr *vtac_arg(vtac_lower *l, const vtac_node *n, uint32_t i, const vtac_expr *const *at);
+/* The same for a parameter that has one value, or one for each place along `axis` of the output. */
+const vtac_expr *vtac_axis_arg(vtac_lower *l, const vtac_node *n, uint32_t i, uint32_t axis,
+                               const vtac_expr *const *at);
+/* Stores element `at` of output i; output 0 goes through the fused nodes first. `value` has the output's
+ * type. */
+void vtac_out_at(vtac_lower *l, uint32_t i, const vtac_expr *const *at, const vtac_expr *value);
+bool vtac_takes_chain(const vtac_node *node);
+
+/* Opens one loop for each axis of a type and fills `at`; vtac_close ends them. The first may be parallel. */
+uint32_t vtac_open(vtac_lower *l, const vtac_type *type, const vtac_expr **at, bool parallel);
+void vtac_close(vtac_lower *l, uint32_t loops);
+vtac_loop_kind vtac_parallel_if(int64_t work);
+
+/* Floats cast from any type; `x` itself where it is one. */
+const vtac_expr *vtac_to_float(vtac_lower *l, const vtac_expr *x);
+/* round(x / scale) + zero, saturated to `dtype`; x and scale are f32. */
+const vtac_expr *vtac_requantize(vtac_lower *l, const vtac_expr *x, const vtac_expr *scale,
+                                 const vtac_expr *zero, vtac_dtype dtype);
+void vtac_range_of(vtac_dtype dtype, double *low, double *high);
+vta_status vtac_unsupported(vtac_lower *l, const char *what);
+
+#define VTAC_LOWERING_CUSTOM(X)                                                                              \
+    X(reduce)                                                                                                \
+    X(arg_reduce)                                                                                            \
+    X(softmax)                                                                                               \
+    X(pool) X(global_pool) X(conv) X(conv_transpose) X(matmul) X(gemm) X(layer_norm) X(lp_norm) X(lrn)       \
+        X(concat) X(split) X(cum_sum) X(qlinear_concat) X(dynamic_quantize) X(dropout) X(scatter)
+#define X(name) vtac_lower_fn vtac_lower_##name;
+VTAC_LOWERING_CUSTOM(X)
+#undef X
+vtac_lower_fn vtac_lower_elements; /* POINTWISE and MAPPED */
+
+#endif

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The functions that lower.def names for pointwise and mapped operators.
+ */
+#ifndef VTAC_LOWER_POINT_H
+#define VTAC_LOWER_POINT_H
+
+#include "lower.h"
+
+#define POINT(id, fn) vtac_point_fn vtac_point_##fn;
+#define MAP(id, fn)   vtac_point_fn vtac_map_##fn;
+#define CUSTOM(id, fn, text)
+#define ALIAS(id)
+#include "lower.def"
+
+#endif

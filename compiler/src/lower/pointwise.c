@@ -1,0 +1,423 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What pointwise operators compute. Functions that loop nests do not have are composed here, of exp, log and
+ * their kin in double, rounded once.
+ */
+#include <math.h>
+
+#include "point.h"
+
+static const vtac_expr *num(const vtac_lower *l, const vtac_expr *like, double value)
+{
+    return vtac_e_float(l->k, like == NULL ? VTAC_F32 : like->type, value);
+}
+
+#define BINARY(name, op)                                                                                     \
+    static const vtac_expr *name(const vtac_lower *l, const vtac_expr *a, const vtac_expr *b)                \
+    {                                                                                                        \
+        return vtac_e2(l->k, VTAC_E_##op, a, b);                                                             \
+    }
+BINARY(add, ADD)
+BINARY(sub, SUB)
+BINARY(mul, MUL)
+BINARY(quotient, DIV)
+BINARY(maximum, MAX)
+BINARY(minimum, MIN)
+BINARY(less, LT)
+BINARY(greater, GT)
+
+static const vtac_expr *call(const vtac_lower *l, vtac_expr_op op, const vtac_expr *x)
+{
+    return vtac_e1(l->k, op, x);
+}
+
+static const vtac_expr *choose(const vtac_lower *l, const vtac_expr *c, const vtac_expr *a,
+                               const vtac_expr *b)
+{
+    return vtac_e3(l->k, VTAC_E_SELECT, c, a, b);
+}
+
+static const vtac_expr *bind(const vtac_lower *l, const vtac_expr *x)
+{
+    return vtac_let(l->k, "t", x);
+}
+
+/* ---- functions of one number, in double
+ * ---------------------------------------------------------------------------- */
+
+typedef const vtac_expr *wide_fn(const vtac_lower *l, const vtac_expr *x);
+
+static const vtac_expr *near_zero(const vtac_lower *l, const vtac_expr *x, double cubic,
+                                  const vtac_expr *otherwise)
+{
+    const vtac_expr *series = add(l, x, mul(l, mul(l, num(l, x, cubic), x), mul(l, x, x)));
+    return choose(l, less(l, call(l, VTAC_E_ABS, x), num(l, x, 1e-4)), series, otherwise);
+}
+
+static const vtac_expr *wide_sinh(const vtac_lower *l, const vtac_expr *x)
+{
+    const vtac_expr *e = bind(l, call(l, VTAC_E_EXP, x));
+    const vtac_expr *inverse = quotient(l, num(l, x, 1.0), e);
+    return near_zero(l, x, 1.0 / 6.0, mul(l, num(l, x, 0.5), sub(l, e, inverse)));
+}
+
+static const vtac_expr *wide_cosh(const vtac_lower *l, const vtac_expr *x)
+{
+    const vtac_expr *e = bind(l, call(l, VTAC_E_EXP, x));
+    return mul(l, num(l, x, 0.5), add(l, e, quotient(l, num(l, x, 1.0), e)));
+}
+
+static const vtac_expr *wide_tan(const vtac_lower *l, const vtac_expr *x)
+{
+    return quotient(l, call(l, VTAC_E_SIN, x), call(l, VTAC_E_COS, x));
+}
+
+static const vtac_expr *wide_asinh(const vtac_lower *l, const vtac_expr *x)
+{
+    const vtac_expr *a = bind(l, call(l, VTAC_E_ABS, x));
+    const vtac_expr *root = call(l, VTAC_E_SQRT, add(l, mul(l, a, a), num(l, x, 1.0)));
+    const vtac_expr *y = bind(l, call(l, VTAC_E_LOG, add(l, a, root)));
+    y = choose(l, less(l, x, num(l, x, 0.0)), call(l, VTAC_E_NEG, y), y);
+    return near_zero(l, x, -1.0 / 6.0, y);
+}
+
+static const vtac_expr *wide_acosh(const vtac_lower *l, const vtac_expr *x)
+{
+    const vtac_expr *one = num(l, x, 1.0);
+    const vtac_expr *root = call(l, VTAC_E_SQRT, mul(l, sub(l, x, one), add(l, x, one)));
+    return call(l, VTAC_E_LOG, add(l, x, root));
+}
+
+static const vtac_expr *wide_atanh(const vtac_lower *l, const vtac_expr *x)
+{
+    const vtac_expr *one = num(l, x, 1.0);
+    const vtac_expr *ratio = quotient(l, add(l, one, x), sub(l, one, x));
+    return near_zero(l, x, 1.0 / 3.0, mul(l, num(l, x, 0.5), call(l, VTAC_E_LOG, ratio)));
+}
+
+static const vtac_expr *wide_asin(const vtac_lower *l, const vtac_expr *x)
+{
+    const vtac_expr *one = num(l, x, 1.0);
+    const vtac_expr *root = call(l, VTAC_E_SQRT, mul(l, sub(l, one, x), add(l, one, x)));
+    return call(l, VTAC_E_ATAN, quotient(l, x, root));
+}
+
+static const vtac_expr *wide_acos(const vtac_lower *l, const vtac_expr *x)
+{
+    const vtac_expr *one = num(l, x, 1.0);
+    const vtac_expr *root = call(l, VTAC_E_SQRT, quotient(l, sub(l, one, x), add(l, one, x)));
+    return mul(l, num(l, x, 2.0), call(l, VTAC_E_ATAN, root));
+}
+
+static const vtac_expr *wide_erf(const vtac_lower *l, const vtac_expr *x)
+{
+    return call(l, VTAC_E_ERF, x);
+}
+
+/* log(1 + exp(x)) without overflow */
+static const vtac_expr *wide_softplus(const vtac_lower *l, const vtac_expr *x)
+{
+    const vtac_expr *e = call(l, VTAC_E_EXP, call(l, VTAC_E_NEG, call(l, VTAC_E_ABS, x)));
+    const vtac_expr *tail = call(l, VTAC_E_LOG, add(l, num(l, x, 1.0), e));
+    return add(l, maximum(l, num(l, x, 0.0), x), tail);
+}
+
+static const vtac_expr *wide_mish(const vtac_lower *l, const vtac_expr *x)
+{
+    return mul(l, x, call(l, VTAC_E_TANH, wide_softplus(l, x)));
+}
+
+static const vtac_expr *wide_gelu(const vtac_lower *l, const vtac_expr *x)
+{
+    const vtac_expr *scaled = mul(l, x, num(l, x, 0.70710678118654752));
+    return mul(l, mul(l, num(l, x, 0.5), x), add(l, num(l, x, 1.0), call(l, VTAC_E_ERF, scaled)));
+}
+
+static const vtac_expr *wide_gelu_tanh(const vtac_lower *l, const vtac_expr *x)
+{
+    const vtac_expr *cubed = mul(l, mul(l, num(l, x, 0.044715), x), mul(l, x, x));
+    const vtac_expr *inner = mul(l, num(l, x, 0.79788456080286536), add(l, x, cubed));
+    return mul(l, mul(l, num(l, x, 0.5), x), add(l, num(l, x, 1.0), call(l, VTAC_E_TANH, inner)));
+}
+
+static const vtac_expr *in_double(const vtac_lower *l, const vtac_expr *x, wide_fn *fn)
+{
+    const vtac_dtype type = x == NULL ? VTAC_F32 : x->type;
+    return vtac_e_cast(l->k, type, fn(l, bind(l, vtac_e_cast(l->k, VTAC_F64, x))));
+}
+
+/* ---- unary
+ * ----------------------------------------------------------------------------------------------------------
+ */
+
+/* 1 / (1 + exp(-x)) */
+static const vtac_expr *sigmoid(const vtac_lower *l, const vtac_expr *x)
+{
+    const vtac_expr *e = call(l, VTAC_E_EXP, call(l, VTAC_E_NEG, x));
+    return quotient(l, num(l, x, 1.0), add(l, num(l, x, 1.0), e));
+}
+
+static const vtac_expr *elu(const vtac_lower *l, const vtac_expr *x, double alpha, double inner, double outer)
+{
+    const vtac_expr *wide = vtac_e_cast(l->k, VTAC_F64, quotient(l, x, num(l, x, inner)));
+    const vtac_expr *e = sub(l, call(l, VTAC_E_EXP, wide), vtac_e_float(l->k, VTAC_F64, 1.0));
+    const vtac_expr *low = mul(l, num(l, x, alpha), vtac_e_cast(l->k, x == NULL ? VTAC_F32 : x->type, e));
+    return mul(l, num(l, x, outer), choose(l, greater(l, x, num(l, x, 0.0)), x, low));
+}
+
+static const vtac_expr *sign(const vtac_lower *l, const vtac_expr *x)
+{
+    const vtac_expr *zero = num(l, x, 0.0);
+    const vtac_expr *one = num(l, x, 1.0);
+    if (x != NULL && vtac_dtype_kind(x->type) == 'u') {
+        return minimum(l, x, one);
+    }
+    const vtac_expr *low = choose(l, less(l, x, zero), num(l, x, -1.0), x);
+    return choose(l, greater(l, x, zero), one, low);
+}
+
+static const vtac_expr *hard_sigmoid(const vtac_lower *l, const vtac_expr *x, double alpha, double beta)
+{
+    const vtac_expr *line = add(l, mul(l, num(l, x, alpha), x), num(l, x, beta));
+    return minimum(l, num(l, x, 1.0), maximum(l, num(l, x, 0.0), line));
+}
+
+static const vtac_expr *leaky(const vtac_lower *l, const vtac_expr *x, double alpha)
+{
+    return choose(l, less(l, x, num(l, x, 0.0)), mul(l, num(l, x, alpha), x), x);
+}
+
+static const vtac_expr *shrink(const vtac_lower *l, const vtac_node *n, const vtac_expr *x)
+{
+    const double lambda = vtac_attr_float(n, "lambd", 0.5);
+    const double bias = vtac_attr_float(n, "bias", 0.0);
+    const vtac_expr *f =
+        bind(l, x != NULL && vtac_dtype_kind(x->type) == 'f' ? x : vtac_e_cast(l->k, VTAC_F32, x));
+    const vtac_expr *high =
+        choose(l, greater(l, f, num(l, f, lambda)), sub(l, f, num(l, f, bias)), num(l, f, 0.0));
+    const vtac_expr *y = choose(l, less(l, f, num(l, f, -lambda)), add(l, f, num(l, f, bias)), high);
+    return vtac_e_cast(l->k, x == NULL ? VTAC_F32 : x->type, y);
+}
+
+static wide_fn *wide_function(const vtac_node *n)
+{
+    const char *approximate = vtac_attr_string(n, "approximate", "none");
+    switch ((int)n->op) {
+    case VTAC_OP_SINH: return wide_sinh;
+    case VTAC_OP_COSH: return wide_cosh;
+    case VTAC_OP_TAN: return wide_tan;
+    case VTAC_OP_ASINH: return wide_asinh;
+    case VTAC_OP_ACOSH: return wide_acosh;
+    case VTAC_OP_ATANH: return wide_atanh;
+    case VTAC_OP_ASIN: return wide_asin;
+    case VTAC_OP_ACOS: return wide_acos;
+    case VTAC_OP_ERF: return wide_erf;
+    case VTAC_OP_SOFTPLUS: return wide_softplus;
+    case VTAC_OP_MISH: return wide_mish;
+    case VTAC_OP_GELU:
+    case VTAC_OP_MS_GELU: return approximate[0] == 't' ? wide_gelu_tanh : wide_gelu;
+    default: return NULL;
+    }
+}
+
+static const vtac_expr *activation(const vtac_lower *l, const vtac_node *n, const vtac_expr *x)
+{
+    switch ((int)n->op) {
+    case VTAC_OP_RELU: return maximum(l, num(l, x, 0.0), x);
+    case VTAC_OP_LEAKY_RELU: return leaky(l, x, vtac_attr_float(n, "alpha", 0.01));
+    case VTAC_OP_THRESHOLDED_RELU:
+        return choose(l, greater(l, x, num(l, x, vtac_attr_float(n, "alpha", 1.0))), x, num(l, x, 0.0));
+    case VTAC_OP_ELU: return elu(l, x, vtac_attr_float(n, "alpha", 1.0), 1.0, 1.0);
+    case VTAC_OP_CELU: {
+        const double alpha = vtac_attr_float(n, "alpha", 1.0);
+        return elu(l, x, alpha, alpha, 1.0);
+    }
+    case VTAC_OP_SELU:
+        return elu(l, x, vtac_attr_float(n, "alpha", 1.67326319217681884765625), 1.0,
+                   vtac_attr_float(n, "gamma", 1.05070102214813232421875));
+    case VTAC_OP_SIGMOID: return sigmoid(l, x);
+    case VTAC_OP_HARD_SIGMOID:
+        return hard_sigmoid(l, x, vtac_attr_float(n, "alpha", 0.2), vtac_attr_float(n, "beta", 0.5));
+    case VTAC_OP_HARD_SWISH: return mul(l, x, hard_sigmoid(l, x, 1.0 / 6.0, 0.5));
+    case VTAC_OP_SOFTSIGN: return quotient(l, x, add(l, num(l, x, 1.0), call(l, VTAC_E_ABS, x)));
+    case VTAC_OP_SHRINK: return shrink(l, n, x);
+    case VTAC_OP_SIGN: return sign(l, x);
+    default: return quotient(l, num(l, x, 1.0), x); /* Reciprocal */
+    }
+}
+
+const vtac_expr *vtac_point_unary(vtac_lower *l, const vtac_node *n, const vtac_expr *const *at)
+{
+    static const struct {
+        vtac_op op;
+        vtac_expr_op expr;
+    } plain[] = {
+        {VTAC_OP_ABS, VTAC_E_ABS},     {VTAC_OP_NEG, VTAC_E_NEG},         {VTAC_OP_CEIL, VTAC_E_CEIL},
+        {VTAC_OP_FLOOR, VTAC_E_FLOOR}, {VTAC_OP_ROUND, VTAC_E_ROUND},     {VTAC_OP_SQRT, VTAC_E_SQRT},
+        {VTAC_OP_EXP, VTAC_E_EXP},     {VTAC_OP_LOG, VTAC_E_LOG},         {VTAC_OP_SIN, VTAC_E_SIN},
+        {VTAC_OP_COS, VTAC_E_COS},     {VTAC_OP_ATAN, VTAC_E_ATAN},       {VTAC_OP_TANH, VTAC_E_TANH},
+        {VTAC_OP_NOT, VTAC_E_NOT},     {VTAC_OP_BITWISE_NOT, VTAC_E_NOT},
+    };
+    const vtac_expr *x = bind(l, vtac_arg(l, n, 0, at));
+    for (size_t i = 0; i < sizeof plain / sizeof plain[0]; i++) {
+        if (plain[i].op == n->op) {
+            return call(l, plain[i].expr, x);
+        }
+    }
+    wide_fn *wide = wide_function(n);
+    return wide != NULL ? in_double(l, x, wide) : activation(l, n, x);
+}
+
+/* ---- binary and more
+ * ------------------------------------------------------------------------------------------------ */
+
+static vtac_expr_op binary_op(vtac_op op)
+{
+    switch ((int)op) {
+    case VTAC_OP_ADD:
+    case VTAC_OP_SUM:
+    case VTAC_OP_MEAN: return VTAC_E_ADD;
+    case VTAC_OP_SUB: return VTAC_E_SUB;
+    case VTAC_OP_MUL: return VTAC_E_MUL;
+    case VTAC_OP_DIV: return VTAC_E_DIV;
+    case VTAC_OP_MIN: return VTAC_E_MIN;
+    case VTAC_OP_MAX: return VTAC_E_MAX;
+    case VTAC_OP_AND:
+    case VTAC_OP_BITWISE_AND: return VTAC_E_AND;
+    case VTAC_OP_OR:
+    case VTAC_OP_BITWISE_OR: return VTAC_E_OR;
+    case VTAC_OP_XOR:
+    case VTAC_OP_BITWISE_XOR: return VTAC_E_XOR;
+    case VTAC_OP_EQUAL: return VTAC_E_EQ;
+    case VTAC_OP_LESS: return VTAC_E_LT;
+    case VTAC_OP_LESS_OR_EQUAL: return VTAC_E_LE;
+    case VTAC_OP_GREATER: return VTAC_E_GT;
+    default: return VTAC_E_GE;
+    }
+}
+
+const vtac_expr *vtac_point_binary(vtac_lower *l, const vtac_node *n, const vtac_expr *const *at)
+{
+    return vtac_e2(l->k, binary_op(n->op), vtac_arg(l, n, 0, at), vtac_arg(l, n, 1, at));
+}
+
+const vtac_expr *vtac_point_many(vtac_lower *l, const vtac_node *n, const vtac_expr *const *at)
+{
+    const vtac_expr *x = vtac_arg(l, n, 0, at);
+    for (uint32_t i = 1; i < n->input_count; i++) {
+        x = vtac_e2(l->k, binary_op(n->op), x, vtac_arg(l, n, i, at));
+    }
+    return n->op == VTAC_OP_MEAN ? quotient(l, x, num(l, x, n->input_count)) : x;
+}
+
+const vtac_expr *vtac_point_bit_shift(vtac_lower *l, const vtac_node *n, const vtac_expr *const *at)
+{
+    const bool left = vtac_attr_string(n, "direction", "LEFT")[0] == 'L';
+    return vtac_e2(l->k, left ? VTAC_E_SHL : VTAC_E_SHR, vtac_arg(l, n, 0, at), vtac_arg(l, n, 1, at));
+}
+
+/* With fmod the result has the dividend's sign, otherwise the divisor's. */
+const vtac_expr *vtac_point_mod(vtac_lower *l, const vtac_node *n, const vtac_expr *const *at)
+{
+    const vtac_expr *a = bind(l, vtac_arg(l, n, 0, at));
+    const vtac_expr *b = bind(l, vtac_arg(l, n, 1, at));
+    const vtac_expr *zero = num(l, a, 0.0);
+    const vtac_expr *rest;
+    if (a != NULL && vtac_dtype_kind(a->type) == 'f') {
+        rest = sub(l, a, mul(l, call(l, VTAC_E_TRUNC, quotient(l, a, b)), b));
+    } else {
+        rest = vtac_e2(l->k, VTAC_E_REM, a, b);
+    }
+    rest = bind(l, rest);
+    if (vtac_attr_int(n, "fmod", 0) != 0 || (a != NULL && vtac_dtype_kind(a->type) == 'u')) {
+        return rest;
+    }
+    const vtac_expr *differ = vtac_e2(l->k, VTAC_E_XOR, less(l, rest, zero), less(l, b, zero));
+    const vtac_expr *wrong = vtac_e2(l->k, VTAC_E_AND, differ, vtac_e2(l->k, VTAC_E_NE, rest, zero));
+    return choose(l, wrong, add(l, rest, b), rest);
+}
+
+const vtac_expr *vtac_point_pow(vtac_lower *l, const vtac_node *n, const vtac_expr *const *at)
+{
+    const vtac_expr *x = vtac_arg(l, n, 0, at);
+    const vtac_expr *y = vtac_arg(l, n, 1, at);
+    const vtac_tensor *constant = vtac_in_constant(l->graph, n, 1);
+    if (x == NULL || y == NULL) {
+        return NULL;
+    }
+    if (constant != NULL && vtac_type_elements(&constant->type) == 1 &&
+        vtac_tensor_float(constant, 0) == 2.0) {
+        x = bind(l, x);
+        return mul(l, x, x);
+    }
+    const bool narrow = x->type == VTAC_F32 && (y->type == VTAC_F32 || vtac_dtype_bytes(y->type) < 4);
+    const vtac_dtype work = narrow ? VTAC_F32 : VTAC_F64;
+    const vtac_expr *r = vtac_e2(l->k, VTAC_E_POW, vtac_e_cast(l->k, work, x), vtac_e_cast(l->k, work, y));
+    if (vtac_dtype_kind(x->type) != 'f') { /* powers of integers are integers */
+        const vtac_expr *near = call(l, VTAC_E_ROUND, r);
+        const vtac_expr *whole = vtac_e2(l->k, VTAC_E_GE, vtac_e_cast(l->k, work, y), num(l, r, 0.0));
+        r = choose(l, whole, near, r);
+    }
+    return vtac_e_cast(l->k, x->type, r);
+}
+
+const vtac_expr *vtac_point_prelu(vtac_lower *l, const vtac_node *n, const vtac_expr *const *at)
+{
+    const vtac_expr *x = bind(l, vtac_arg(l, n, 0, at));
+    return choose(l, less(l, x, num(l, x, 0.0)), mul(l, x, vtac_arg(l, n, 1, at)), x);
+}
+
+const vtac_expr *vtac_point_where(vtac_lower *l, const vtac_node *n, const vtac_expr *const *at)
+{
+    return choose(l, vtac_arg(l, n, 0, at), vtac_arg(l, n, 1, at), vtac_arg(l, n, 2, at));
+}
+
+const vtac_expr *vtac_point_clip(vtac_lower *l, const vtac_node *n, const vtac_expr *const *at)
+{
+    const vtac_expr *x = vtac_arg(l, n, 0, at);
+    if (vtac_in_type(l->graph, n, 1) != NULL) {
+        x = maximum(l, vtac_arg(l, n, 1, at), x);
+    }
+    return vtac_in_type(l->graph, n, 2) != NULL ? minimum(l, vtac_arg(l, n, 2, at), x) : x;
+}
+
+const vtac_expr *vtac_point_cast(vtac_lower *l, const vtac_node *n, const vtac_expr *const *at)
+{
+    const vtac_dtype to = l->graph->values[n->outputs[0]].type.dtype;
+    const vtac_expr *x = vtac_arg(l, n, 0, at);
+    const bool narrow = x != NULL && vtac_dtype_kind(x->type) == 'f' && vtac_dtype_kind(to) != 'f' &&
+                        vtac_dtype_bytes(to) < 4 && to != VTAC_BOOL;
+    /* to a narrow integer by way of a wide one: out-of-range values wrap, as they do in C on common machines
+     */
+    return vtac_e_cast(l->k, to, narrow ? vtac_e_cast(l->k, VTAC_I32, x) : x);
+}
+
+const vtac_expr *vtac_point_is_nan(vtac_lower *l, const vtac_node *n, const vtac_expr *const *at)
+{
+    const vtac_expr *x = bind(l, vtac_arg(l, n, 0, at));
+    return vtac_e2(l->k, VTAC_E_NE, x, x);
+}
+
+const vtac_expr *vtac_point_is_inf(vtac_lower *l, const vtac_node *n, const vtac_expr *const *at)
+{
+    const vtac_expr *x = bind(l, vtac_arg(l, n, 0, at));
+    const bool positive = vtac_attr_int(n, "detect_positive", 1) != 0;
+    const bool negative = vtac_attr_int(n, "detect_negative", 1) != 0;
+    const vtac_expr *up = vtac_e2(l->k, VTAC_E_EQ, x, num(l, x, HUGE_VAL));
+    const vtac_expr *down = vtac_e2(l->k, VTAC_E_EQ, x, num(l, x, -HUGE_VAL));
+    const vtac_expr *no = vtac_e_int(l->k, VTAC_BOOL, 0);
+    return vtac_e2(l->k, VTAC_E_OR, positive ? up : no, negative ? down : no);
+}
+
+/* x, scale, bias, mean, variance: per channel */
+const vtac_expr *vtac_point_batch_norm(vtac_lower *l, const vtac_node *n, const vtac_expr *const *at)
+{
+    const vtac_expr *x = vtac_arg(l, n, 0, at);
+    const vtac_expr *p[4];
+    for (uint32_t i = 0; i < 4; i++) {
+        p[i] = vtac_e_cast(l->k, x == NULL ? VTAC_F32 : x->type, vtac_axis_arg(l, n, i + 1, 1, at));
+    }
+    const vtac_expr *epsilon = num(l, x, vtac_attr_float(n, "epsilon", 1e-5));
+    const vtac_expr *factor = quotient(l, p[0], call(l, VTAC_E_SQRT, add(l, p[3], epsilon)));
+    return add(l, mul(l, sub(l, x, p[2]), factor), p[1]);
+}

@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Pools, global pools, and their quantized kin.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "../ops/infer.h"
+#include "lower.h"
+
+#define E2(op, a, b) vtac_e2(l->k, VTAC_E_##op, a, b)
+
+typedef struct pooling {
+    bool is_max, is_lp, quantized, count_all;
+    int64_t p;
+    uint32_t y_scale; /* input; the zero point follows */
+    bool last;        /* channels last */
+} pooling;
+
+/* One element of the input as a number to add: quantized ones less their zero point. */
+static const vtac_expr *element(vtac_lower *l, const pooling *p, vtac_dtype type, const vtac_expr *const *at)
+{
+    const vtac_expr *x = vtac_e_cast(l->k, type, vtac_in_at(l, 0, at));
+    if (p->quantized && vtac_has_in(l, 2)) {
+        x = E2(SUB, x, vtac_e_cast(l->k, type, vtac_e_load(l->k, vtac_in(l, 2), vtac_e_index(l->k, 0))));
+    }
+    if (p->is_lp) {
+        x = vtac_let(l->k, "x", vtac_e1(l->k, VTAC_E_ABS, x));
+        x = p->p == 1 ? x : p->p == 2 ? E2(MUL, x, x) : E2(POW, x, vtac_e_int(l->k, type, p->p));
+    }
+    return x;
+}
+
+static const vtac_expr *finish(vtac_lower *l, const pooling *p, const vtac_expr *sum, const vtac_expr *count)
+{
+    if (p->is_max) {
+        return sum;
+    }
+    if (p->is_lp) {
+        const vtac_expr *inverse = vtac_e_float(l->k, sum == NULL ? VTAC_F32 : sum->type, 1.0 / (double)p->p);
+        return p->p == 1 ? sum : p->p == 2 ? vtac_e1(l->k, VTAC_E_SQRT, sum) : E2(POW, sum, inverse);
+    }
+    if (!p->quantized) {
+        return E2(DIV, sum, vtac_e_cast(l->k, sum == NULL ? VTAC_F32 : sum->type, count));
+    }
+    const vtac_expr *zero = vtac_e_index(l->k, 0);
+    const vtac_expr *scale =
+        E2(MUL, vtac_e_load(l->k, vtac_in(l, p->y_scale), zero), vtac_e_cast(l->k, VTAC_F32, count));
+    scale = E2(DIV, vtac_e_load(l->k, vtac_in(l, 1), zero), scale);
+    const vtac_expr *offset =
+        vtac_has_in(l, p->y_scale + 1) ? vtac_e_load(l->k, vtac_in(l, p->y_scale + 1), zero) : NULL;
+    return vtac_requantize(l, E2(MUL, vtac_e_cast(l->k, VTAC_F32, sum), vtac_let(l->k, "scale", scale)), NULL,
+                           offset, vtac_type_out(l, 0)->dtype);
+}
+
+static vtac_dtype sum_type(vtac_dtype dtype)
+{
+    return vtac_dtype_kind(dtype) == 'f' ? vtac_compute_type(dtype) : VTAC_I32;
+}
+
+static double first_value(const pooling *p, vtac_dtype dtype)
+{
+    double low = -HUGE_VAL;
+    double high;
+    if (vtac_dtype_kind(dtype) != 'f') {
+        vtac_range_of(dtype, &low, &high);
+    }
+    return p->is_max ? low : 0.0;
+}
+
+/* The place of the largest element, as MaxPool's second output counts it. */
+static const vtac_expr *place_of(vtac_lower *l, const vtac_type *x, const vtac_expr *const *at)
+{
+    if (vtac_attr_int(l->node, "storage_order", 0) == 0) {
+        return vtac_flat(l, x, at);
+    }
+    vtac_type turned = *x;
+    const vtac_expr *order[VTAC_MAX_RANK] = {at[0], at[1]};
+    for (uint32_t i = 2; i < x->rank; i++) {
+        turned.dim[i] = x->dim[x->rank + 1 - i];
+        order[i] = at[x->rank + 1 - i];
+    }
+    return vtac_flat(l, &turned, order);
+}
+
+typedef struct sums {
+    vtac_buffer *value, *count, *place;
+} sums;
+
+static void visit(vtac_lower *l, const pooling *p, const vtac_type *x, const sums *s, vtac_dtype type,
+                  const vtac_expr *const *at)
+{
+    const vtac_expr *zero = vtac_e_index(l->k, 0);
+    const vtac_expr *value = vtac_let(l->k, "x", element(l, p, type, at));
+    const vtac_expr *old = vtac_e_load(l->k, s->value, zero);
+    if (s->place != NULL) {
+        vtac_if(l->k, E2(GT, value, old));
+        vtac_store(l->k, s->value, zero, value);
+        vtac_store(l->k, s->place, zero, place_of(l, x, at));
+        vtac_end(l->k);
+        return;
+    }
+    vtac_store(l->k, s->value, zero, p->is_max ? E2(MAX, old, value) : E2(ADD, old, value));
+    if (s->count != NULL) {
+        vtac_store(l->k, s->count, zero, vtac_i_addc(l->k, vtac_e_load(l->k, s->count, zero), 1));
+    }
+}
+
+/* Taps within the padded input count with count_include_pad, whether they hold a value or not. */
+static const vtac_expr *padded_count(vtac_lower *l, const vtac_window *w, const vtac_type *x,
+                                     const vtac_expr *const *at)
+{
+    const vtac_expr *count = vtac_e_index(l->k, 1);
+    for (uint32_t a = 0; a < w->axes; a++) {
+        const int64_t end = x->dim[a + 2] + w->pad_begin[a] + w->pad_end[a];
+        const vtac_expr *room =
+            vtac_e2(l->k, VTAC_E_SUB, vtac_e_index(l->k, end), vtac_i_mulc(l->k, at[a + 2], w->stride[a]));
+        room = vtac_i_divc(l->k, vtac_i_addc(l->k, room, w->dilation[a] - 1), w->dilation[a]);
+        count = E2(MUL, count, E2(MIN, room, vtac_e_index(l->k, w->kernel[a])));
+    }
+    return count;
+}
+
+vta_status vtac_lower_pool(vtac_lower *l)
+{
+    const vtac_type *x = vtac_type_in(l, 0);
+    const vtac_op op = l->node->op;
+    const pooling p = {.is_max = op == VTAC_OP_MAX_POOL,
+                       .is_lp = op == VTAC_OP_LP_POOL,
+                       .quantized = op == VTAC_OP_QLINEAR_AVERAGE_POOL,
+                       .count_all = vtac_attr_int(l->node, "count_include_pad", 0) != 0,
+                       .p = vtac_attr_int(l->node, "p", 2),
+                       .y_scale = 3};
+    if (vtac_attr_int(l->node, "channels_last", 0) != 0) {
+        return vtac_unsupported(l, "channels last is not lowered");
+    }
+    vtac_window w;
+    VTA_TRY(vtac_window_of(l->node, x, NULL, true, &w, l->diag));
+    VTA_TRY(vtac_begin(l, ""));
+    const vtac_dtype type = p.is_max ? vtac_compute_type(x->dtype) : sum_type(x->dtype);
+    const vtac_expr *zero = vtac_e_index(l->k, 0);
+    sums s = {.value = vtac_local(l, "value", type, 1)};
+    const bool places = l->node->output_count > 1 && l->node->outputs[1] != 0;
+    s.place = places ? vtac_local(l, "place", VTAC_I64, 1) : NULL;
+    s.count = !p.is_max && !p.is_lp && !p.count_all ? vtac_local(l, "count", VTAC_I64, 1) : NULL;
+    const vtac_expr *at[VTAC_MAX_RANK];
+    const uint32_t loops = vtac_open(l, vtac_type_out(l, 0), at, true);
+    vtac_store(l->k, s.value, zero, vtac_e_float(l->k, type, first_value(&p, x->dtype)));
+    if (places) {
+        vtac_store(l->k, s.place, zero, zero);
+    }
+    if (s.count != NULL) {
+        vtac_store(l->k, s.count, zero, zero);
+    }
+    const vtac_expr *source[VTAC_MAX_RANK] = {at[0], at[1]};
+    uint32_t inner = 0;
+    for (uint32_t a = 0; a < w.axes; a++) {
+        const vtac_expr *tap = vtac_for(l->k, VTAC_LOOP_SERIAL, w.kernel[a], "tap");
+        const vtac_expr *begin =
+            vtac_i_addc(l->k, vtac_i_mulc(l->k, at[a + 2], w.stride[a]), -w.pad_begin[a]);
+        source[a + 2] =
+            vtac_let(l->k, "place", vtac_i_add(l->k, begin, vtac_i_mulc(l->k, tap, w.dilation[a])));
+        vtac_if(l->k, E2(AND, E2(GE, source[a + 2], zero),
+                         E2(LT, source[a + 2], vtac_e_index(l->k, x->dim[a + 2]))));
+        inner += 2;
+    }
+    visit(l, &p, x, &s, type, source);
+    vtac_close(l, inner);
+    const vtac_expr *count = s.count != NULL ? vtac_e_load(l->k, s.count, zero) : padded_count(l, &w, x, at);
+    vtac_out_at(l, 0, at, finish(l, &p, vtac_e_load(l->k, s.value, zero), count));
+    if (places) {
+        vtac_out_at(l, 1, at, vtac_e_load(l->k, s.place, zero));
+    }
+    vtac_close(l, loops);
+    return l->diag->code;
+}
+
+vta_status vtac_lower_global_pool(vtac_lower *l)
+{
+    const vtac_type *x = vtac_type_in(l, 0);
+    const vtac_op op = l->node->op;
+    const pooling p = {.is_max = op == VTAC_OP_GLOBAL_MAX_POOL,
+                       .is_lp = op == VTAC_OP_GLOBAL_LP_POOL,
+                       .quantized = op == VTAC_OP_QLINEAR_GLOBAL_AVERAGE_POOL,
+                       .p = vtac_attr_int(l->node, "p", 2),
+                       .y_scale = 3,
+                       .last = vtac_attr_int(l->node, "channels_last", 0) != 0};
+    VTA_TRY(vtac_begin(l, ""));
+    const vtac_dtype type = p.is_max ? vtac_compute_type(x->dtype) : sum_type(x->dtype);
+    const vtac_expr *zero = vtac_e_index(l->k, 0);
+    const sums s = {.value = vtac_local(l, "value", type, 1)};
+    const vtac_expr *at[VTAC_MAX_RANK];
+    const uint32_t loops = vtac_open(l, vtac_type_out(l, 0), at, true);
+    vtac_store(l->k, s.value, zero, vtac_e_float(l->k, type, first_value(&p, x->dtype)));
+    const vtac_expr *source[VTAC_MAX_RANK];
+    memcpy(source, at, sizeof source);
+    int64_t count = 1;
+    uint32_t inner = 0;
+    for (uint32_t a = p.last ? 1 : 2; a + (p.last ? 1 : 0) < x->rank; a++) {
+        source[a] = vtac_for(l->k, VTAC_LOOP_SERIAL, x->dim[a], "i");
+        count *= x->dim[a];
+        inner++;
+    }
+    visit(l, &p, x, &s, type, source);
+    vtac_close(l, inner);
+    vtac_out_at(l, 0, at, finish(l, &p, vtac_e_load(l->k, s.value, zero), vtac_e_index(l->k, count)));
+    vtac_close(l, loops);
+    return l->diag->code;
+}

@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Resize: every axis whose size or scale changes is sampled by one (nearest), two (linear) or four (cubic)
+ * places; the weights of several axes multiply. Places beyond the edge are those at the edge.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "point.h"
+
+#define E2(op, a, b) vtac_e2(l->k, VTAC_E_##op, a, b)
+
+enum { MOST_TAPS = 4 };
+
+typedef struct taps {
+    uint32_t count;
+    const vtac_expr *place[MOST_TAPS];
+    const vtac_expr *weight[MOST_TAPS]; /* f64; NULL: 1 */
+} taps;
+
+static const vtac_expr *num(const vtac_lower *l, double value)
+{
+    return vtac_e_float(l->k, VTAC_F64, value);
+}
+
+/* Which entry of the lists (scales, sizes) belongs to an axis; -1: none. */
+static int64_t entry_of(const vtac_node *n, uint32_t axis, uint32_t rank)
+{
+    const vtac_attr *axes = vtac_find_attr(n, "axes");
+    for (size_t i = 0; axes != NULL && i < axes->count; i++) {
+        if ((axes->ints[i] < 0 ? axes->ints[i] + rank : axes->ints[i]) == (int64_t)axis) {
+            return (int64_t)i;
+        }
+    }
+    return axes == NULL ? (int64_t)axis : -1;
+}
+
+static double scale_of(const vtac_lower *l, const vtac_node *n, uint32_t axis, int64_t from, int64_t to)
+{
+    const vtac_tensor *scales = vtac_in_constant(l->graph, n, 2);
+    const int64_t entry = entry_of(n, axis, vtac_in_type(l->graph, n, 0)->rank);
+    if (scales != NULL && vtac_type_elements(&scales->type) > 0 && entry >= 0) {
+        return vtac_tensor_float(scales, entry);
+    }
+    return (double)to / (double)from;
+}
+
+/* Begin and end of the region of interest on an axis, as shares of it. */
+static bool region_of(const vtac_lower *l, const vtac_node *n, uint32_t axis, double *begin, double *end)
+{
+    const vtac_tensor *roi = vtac_in_constant(l->graph, n, 1);
+    const int64_t entry = entry_of(n, axis, vtac_in_type(l->graph, n, 0)->rank);
+    *begin = 0.0;
+    *end = 1.0;
+    if (roi == NULL) {
+        return false;
+    }
+    const int64_t half = vtac_type_elements(&roi->type) / 2;
+    if (entry >= 0 && entry < half) {
+        *begin = vtac_tensor_float(roi, entry);
+        *end = vtac_tensor_float(roi, entry + half);
+    }
+    return true;
+}
+
+/* The source coordinate of place x: x * factor + offset, by the transformation mode. */
+static bool transformation(vtac_lower *l, const vtac_node *n, uint32_t axis, int64_t from, int64_t to,
+                           double *factor, double *offset)
+{
+    const char *mode = vtac_attr_string(n, "coordinate_transformation_mode", "half_pixel");
+    const double scale = scale_of(l, n, axis, from, to);
+    *factor = 1.0 / scale;
+    *offset = 0.5 / scale - 0.5;
+    if (strcmp(mode, "half_pixel") == 0 || (strcmp(mode, "pytorch_half_pixel") == 0 && to > 1)) {
+        return true;
+    }
+    if (strcmp(mode, "half_pixel_symmetric") == 0) {
+        *offset += (double)from / 2.0 * (1.0 - (double)to / (scale * (double)from));
+        return true;
+    }
+    if (strcmp(mode, "tf_half_pixel_for_nn") == 0) {
+        *offset = 0.5 / scale;
+        return true;
+    }
+    if (strcmp(mode, "tf_crop_and_resize") == 0) {
+        double begin;
+        double end;
+        const bool known = region_of(l, n, axis, &begin, &end);
+        const double last = (double)(from - 1);
+        *factor = to > 1 ? (end - begin) * last / (double)(to - 1) : 0.0;
+        *offset = to > 1 ? begin * last : 0.5 * (begin + end) * last;
+        return known;
+    }
+    *offset = 0.0;
+    if (strcmp(mode, "align_corners") == 0) {
+        *factor = to > 1 ? (double)(from - 1) / (double)(to - 1) : 0.0;
+    } else if (strcmp(mode, "pytorch_half_pixel") == 0) {
+        *factor = 0.0;
+    }
+    return strcmp(mode, "align_corners") == 0 || strcmp(mode, "pytorch_half_pixel") == 0 ||
+           strcmp(mode, "asymmetric") == 0;
+}
+
+static const vtac_expr *clamped(vtac_lower *l, const vtac_expr *place, int64_t size)
+{
+    return vtac_let(l->k, "place",
+                    E2(MAX, vtac_e_index(l->k, 0), E2(MIN, vtac_e_index(l->k, size - 1), place)));
+}
+
+static const vtac_expr *nearest(vtac_lower *l, const vtac_node *n, const vtac_expr *x)
+{
+    const char *mode = vtac_attr_string(n, "nearest_mode", "round_prefer_floor");
+    if (strcmp(mode, "floor") == 0) {
+        return vtac_e1(l->k, VTAC_E_FLOOR, x);
+    }
+    if (strcmp(mode, "ceil") == 0) {
+        return vtac_e1(l->k, VTAC_E_CEIL, x);
+    }
+    return strcmp(mode, "round_prefer_ceil") == 0 ? vtac_e1(l->k, VTAC_E_FLOOR, E2(ADD, x, num(l, 0.5)))
+                                                  : vtac_e1(l->k, VTAC_E_CEIL, E2(SUB, x, num(l, 0.5)));
+}
+
+/* Weight of a place at distance d (0 or more) by the cubic kernel: near for d <= 1, else far. */
+static const vtac_expr *cubic(vtac_lower *l, const vtac_expr *d, double a, bool near)
+{
+    const double c[2][4] = {{a, -5 * a, 8 * a, -4 * a}, {a + 2, -(a + 3), 0, 1}};
+    const vtac_expr *y = num(l, c[near][0]);
+    for (int i = 1; i < 4; i++) {
+        y = E2(ADD, E2(MUL, y, d), num(l, c[near][i]));
+    }
+    return vtac_let(l->k, "weight", y);
+}
+
+static void weigh(vtac_lower *l, const vtac_node *n, bool is_cubic, const vtac_expr *rest, taps *t)
+{
+    const double a = vtac_attr_float(n, "cubic_coeff_a", -0.75);
+    const vtac_expr *other = E2(SUB, num(l, 1.0), rest);
+    if (!is_cubic) {
+        t->weight[0] = vtac_let(l->k, "weight", other);
+        t->weight[1] = rest;
+        return;
+    }
+    t->weight[0] = cubic(l, vtac_let(l->k, "d", E2(ADD, rest, num(l, 1.0))), a, false);
+    t->weight[1] = cubic(l, rest, a, true);
+    t->weight[2] = cubic(l, vtac_let(l->k, "d", other), a, true);
+    t->weight[3] = cubic(l, vtac_let(l->k, "d", E2(ADD, other, num(l, 1.0))), a, false);
+}
+
+/* With exclude_outside places beyond the edge count nothing, and the others' weights sum to 1 again. */
+static void exclude_outside(vtac_lower *l, int64_t size, const vtac_expr *const *raw, taps *t)
+{
+    const vtac_expr *sum = num(l, 0.0);
+    for (uint32_t i = 0; i < t->count; i++) {
+        const vtac_expr *low = E2(GE, raw[i], vtac_e_index(l->k, 0));
+        const vtac_expr *inside = E2(AND, low, E2(LT, raw[i], vtac_e_index(l->k, size)));
+        t->weight[i] =
+            vtac_let(l->k, "weight", vtac_e3(l->k, VTAC_E_SELECT, inside, t->weight[i], num(l, 0.0)));
+        sum = E2(ADD, sum, t->weight[i]);
+    }
+    sum = vtac_let(l->k, "sum", sum);
+    for (uint32_t i = 0; i < t->count; i++) {
+        t->weight[i] = vtac_let(l->k, "weight", E2(DIV, t->weight[i], sum));
+    }
+}
+
+static void sample_axis(vtac_lower *l, const vtac_node *n, const vtac_expr *x, int64_t size, taps *t)
+{
+    const char *mode = vtac_attr_string(n, "mode", "nearest");
+    const bool is_cubic = strcmp(mode, "cubic") == 0;
+    const vtac_expr *raw[MOST_TAPS];
+    if (strcmp(mode, "nearest") == 0) {
+        t->count = 1;
+        t->place[0] = clamped(l, vtac_e_cast(l->k, VTAC_I64, nearest(l, n, x)), size);
+        t->weight[0] = NULL;
+        return;
+    }
+    const vtac_expr *floor_x = vtac_let(l->k, "floor", vtac_e1(l->k, VTAC_E_FLOOR, x));
+    const vtac_expr *first = vtac_let(l->k, "first", vtac_e_cast(l->k, VTAC_I64, floor_x));
+    t->count = is_cubic ? 4 : 2;
+    weigh(l, n, is_cubic, vtac_let(l->k, "rest", E2(SUB, x, floor_x)), t);
+    for (uint32_t i = 0; i < t->count; i++) {
+        raw[i] = vtac_let(l->k, "raw", vtac_i_addc(l->k, first, (int64_t)i - (is_cubic ? 1 : 0)));
+        t->place[i] = clamped(l, raw[i], size);
+    }
+    if (vtac_attr_int(n, "exclude_outside", 0) != 0) {
+        exclude_outside(l, size, raw, t);
+    }
+}
+
+/* The weighted sum over the places of axes `axis` and up. */
+static const vtac_expr *gather(vtac_lower *l, const taps *all, uint32_t axis, uint32_t rank,
+                               const vtac_expr **from)
+{
+    if (axis == rank) {
+        return vtac_in_at(l, 0, from);
+    }
+    const taps *t = &all[axis];
+    if (t->count == 0 || t->weight[0] == NULL) {
+        from[axis] = t->count == 0 ? from[axis] : t->place[0];
+        return gather(l, all, axis + 1, rank, from);
+    }
+    const vtac_expr *sum = num(l, 0.0);
+    for (uint32_t i = 0; i < t->count; i++) {
+        from[axis] = t->place[i];
+        const vtac_expr *value = vtac_e_cast(l->k, VTAC_F64, gather(l, all, axis + 1, rank, from));
+        sum = E2(ADD, sum, E2(MUL, value, t->weight[i]));
+    }
+    return sum;
+}
+
+const vtac_expr *vtac_map_resize(vtac_lower *l, const vtac_node *n, const vtac_expr *const *at)
+{
+    const vtac_type *x = vtac_in_type(l->graph, n, 0);
+    const vtac_type *y = &l->graph->values[n->outputs[0]].type;
+    const bool crop =
+        strcmp(vtac_attr_string(n, "coordinate_transformation_mode", ""), "tf_crop_and_resize") == 0;
+    taps all[VTAC_MAX_RANK] = {{0}};
+    const vtac_expr *from[VTAC_MAX_RANK];
+    const vtac_expr *inside = NULL;
+    if (vtac_attr_int(n, "antialias", 0) != 0) {
+        (void)vtac_unsupported(l, "antialias is not lowered");
+        return NULL;
+    }
+    memcpy(from, at, sizeof from);
+    for (uint32_t axis = 0; axis < x->rank; axis++) {
+        double factor;
+        double offset;
+        if (!transformation(l, n, axis, x->dim[axis], y->dim[axis], &factor, &offset)) {
+            (void)vtac_unsupported(
+                l, "this coordinate transformation, or a region unknown at compile time, is not lowered");
+            return NULL;
+        }
+        if (x->dim[axis] == y->dim[axis] && factor == 1.0 && offset == 0.0) {
+            continue;
+        }
+        const vtac_expr *place = E2(MUL, vtac_e_cast(l->k, VTAC_F64, at[axis]), num(l, factor));
+        place = vtac_let(l->k, "x", E2(ADD, place, num(l, offset)));
+        sample_axis(l, n, place, x->dim[axis], &all[axis]);
+        const vtac_expr *low = E2(GE, place, num(l, 0.0));
+        const vtac_expr *both = E2(AND, low, E2(LE, place, num(l, (double)(x->dim[axis] - 1))));
+        inside = inside == NULL ? both : E2(AND, inside, both);
+    }
+    const vtac_dtype type = vtac_compute_type(x->dtype);
+    const vtac_expr *value = vtac_e_cast(l->k, type, gather(l, all, 0, x->rank, from));
+    if (!crop || inside == NULL) {
+        return value;
+    }
+    return vtac_e3(l->k, VTAC_E_SELECT, inside, value,
+                   vtac_e_float(l->k, type, vtac_attr_float(n, "extrapolation_value", 0.0)));
+}

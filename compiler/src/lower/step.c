@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What lowerings build steps with: buffers, indices, loops, fused stores.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "lower.h"
+
+enum { PARALLEL_WORK = 32768 }; /* below, waking a thread costs more than it saves */
+
+vta_status vtac_unsupported(vtac_lower *l, const char *what)
+{
+    return vta_fail(l->diag, VTA_UNSUPPORTED, "%s", what);
+}
+
+static const char *step_name(vtac_lower *l, const char *suffix)
+{
+    char text[512];
+    int size = snprintf(text, sizeof text, "%s%s", l->node->name, suffix);
+    for (uint32_t i = 0; i < l->chain_count && size < (int)sizeof text; i++) {
+        size += snprintf(text + size, sizeof text - (size_t)size, "+%s", vtac_op_get(l->chain[i]->op)->name);
+    }
+    return vta_arena_string(&l->program->arena, text, strlen(text));
+}
+
+vta_status vtac_begin(vtac_lower *l, const char *suffix)
+{
+    vtac_step *step = vta_arena_alloc(&l->program->arena, sizeof *step);
+    if (step == NULL || vta_vec_push(&l->program->steps, &step) == NULL) {
+        return vta_fail(l->diag, VTA_NOMEM, "out of memory");
+    }
+    step->name = step_name(l, suffix);
+    step->op = vtac_op_get(l->node->op)->name;
+    step->node = l->node->origin;
+    if (step->name == NULL) {
+        return vta_fail(l->diag, VTA_NOMEM, "out of memory");
+    }
+    vtac_kernel_init(&step->kernel, &l->program->arena, step->name);
+    l->step = step;
+    l->k = &step->kernel;
+    l->carried = NULL;
+    l->carried_id = 0;
+    return VTA_OK;
+}
+
+const vtac_type *vtac_type_in(const vtac_lower *l, uint32_t i)
+{
+    return vtac_in_type(l->graph, l->node, i);
+}
+
+const vtac_type *vtac_type_out(const vtac_lower *l, uint32_t i)
+{
+    return &l->graph->values[l->node->outputs[i]].type;
+}
+
+bool vtac_has_in(const vtac_lower *l, uint32_t i)
+{
+    return vtac_type_in(l, i) != NULL;
+}
+
+/* ---- buffers
+ * ------------------------------------------------------------------------------------------------------- */
+
+static vtac_storage_id new_storage(vtac_lower *l, vtac_storage storage)
+{
+    if (vta_vec_push(&l->program->storages, &storage) == NULL) {
+        l->k->failed = true;
+        return 0;
+    }
+    return (vtac_storage_id)(l->program->storages.count - 1);
+}
+
+vtac_storage_id vtac_temp(vtac_lower *l, vtac_dtype dtype, int64_t elements)
+{
+    const uint64_t bytes = (uint64_t)elements * vtac_dtype_bytes(dtype);
+    return new_storage(l, (vtac_storage){.kind = VTAC_STORAGE_WORKSPACE, .bytes = bytes});
+}
+
+vtac_storage_id vtac_constant(vtac_lower *l, const void *data, uint64_t bytes)
+{
+    return new_storage(l, (vtac_storage){.kind = VTAC_STORAGE_CONSTANT, .bytes = bytes, .data = data});
+}
+
+vtac_buffer *vtac_use(vtac_lower *l, vtac_storage_id storage, const char *name, vtac_dtype dtype,
+                      int64_t elements)
+{
+    for (size_t i = 0; i < l->k->buffer_count; i++) {
+        vtac_buffer *known = l->k->buffers[i];
+        if (known->space == VTAC_BUFFER_ARGUMENT && l->step->args[known->number].storage == storage &&
+            known->dtype == dtype) {
+            return known;
+        }
+    }
+    vtac_step_arg *args = vta_grow(l->step->args, &l->step->arg_room, l->step->arg_count + 1, sizeof *args);
+    vtac_buffer *buffer = vtac_kernel_buffer(l->k, name, dtype, elements, VTAC_BUFFER_ARGUMENT);
+    l->step->args = args != NULL ? args : l->step->args;
+    if (args == NULL || buffer == NULL || storage == 0) {
+        l->k->failed = true;
+        return NULL;
+    }
+    args[l->step->arg_count++] = (vtac_step_arg){.storage = storage};
+    return buffer;
+}
+
+static vtac_buffer *value_buffer(vtac_lower *l, vtac_value_id id, const char *name)
+{
+    const vtac_value *value = &l->graph->values[id];
+    vtac_storage_id *at = &l->program->of_value[id];
+    if (*at == 0 && value->constant != NULL) {
+        *at = vtac_constant(l, value->constant->data, value->constant->bytes);
+    }
+    if (*at == 0) {
+        *at = vtac_temp(l, value->type.dtype, vtac_type_elements(&value->type));
+    }
+    return vtac_use(l, *at, name, value->type.dtype, vtac_type_elements(&value->type));
+}
+
+vtac_buffer *vtac_in(vtac_lower *l, uint32_t i)
+{
+    static const char *const names[] = {"x0", "x1", "x2", "x3", "x4", "x5", "x6", "x7", "x8"};
+    return value_buffer(l, l->node->inputs[i], i < 9 ? names[i] : "x");
+}
+
+static vtac_value_id final_value(const vtac_lower *l, uint32_t i)
+{
+    return i == 0 && l->chain_count > 0 ? l->chain[l->chain_count - 1]->outputs[0] : l->node->outputs[i];
+}
+
+vtac_buffer *vtac_out(vtac_lower *l, uint32_t i)
+{
+    static const char *const names[] = {"y0", "y1", "y2", "y3"};
+    return value_buffer(l, final_value(l, i), i < 4 ? names[i] : "y");
+}
+
+vtac_buffer *vtac_local(vtac_lower *l, const char *name, vtac_dtype dtype, int64_t elements)
+{
+    return vtac_kernel_buffer(l->k, name, dtype, elements, VTAC_BUFFER_LOCAL);
+}
+
+/* ---- elements
+ * ------------------------------------------------------------------------------------------------------ */
+
+const vtac_expr *vtac_flat(vtac_lower *l, const vtac_type *type, const vtac_expr *const *at)
+{
+    const vtac_expr *index = vtac_e_index(l->k, 0);
+    int64_t stride = 1;
+    for (uint32_t axis = type->rank; axis-- > 0;) {
+        if (type->dim[axis] != 1) {
+            index = vtac_i_add(l->k, vtac_i_mulc(l->k, at[axis], stride), index);
+        }
+        stride *= type->dim[axis];
+    }
+    return index;
+}
+
+const vtac_expr *vtac_in_at(vtac_lower *l, uint32_t i, const vtac_expr *const *at)
+{
+    return vtac_e_load(l->k, vtac_in(l, i), vtac_flat(l, vtac_type_in(l, i), at));
+}
+
+const vtac_expr *vtac_arg(vtac_lower *l, const vtac_node *n, uint32_t i, const vtac_expr *const *at)
+{
+    const vtac_value_id id = n->inputs[i];
+    if (id == l->carried_id && l->carried != NULL) {
+        return l->carried;
+    }
+    const vtac_type *type = &l->graph->values[id].type;
+    const uint32_t skip = l->graph->values[n->outputs[0]].type.rank - type->rank;
+    return vtac_e_load(l->k, value_buffer(l, id, "a"), vtac_flat(l, type, at + skip));
+}
+
+const vtac_expr *vtac_axis_arg(vtac_lower *l, const vtac_node *n, uint32_t i, uint32_t axis,
+                               const vtac_expr *const *at)
+{
+    const vtac_value_id id = n->inputs[i];
+    const bool one = vtac_type_elements(&l->graph->values[id].type) == 1;
+    return vtac_e_load(l->k, value_buffer(l, id, "p"), one ? vtac_e_index(l->k, 0) : at[axis]);
+}
+
+void vtac_out_at(vtac_lower *l, uint32_t i, const vtac_expr *const *at, const vtac_expr *value)
+{
+    for (uint32_t c = 0; i == 0 && c < l->chain_count; c++) {
+        l->carried_id = c == 0 ? l->node->outputs[0] : l->chain[c - 1]->outputs[0];
+        l->carried = vtac_let(l->k, "fused", value);
+        value = vtac_lowering_of(l->chain[c]->op)->point(l, l->chain[c], at);
+        l->carried = NULL;
+    }
+    const vtac_type *type = &l->graph->values[final_value(l, i)].type;
+    vtac_store(l->k, vtac_out(l, i), vtac_flat(l, type, at), value);
+}
+
+/* ---- loops
+ * ----------------------------------------------------------------------------------------------------------
+ */
+
+vtac_loop_kind vtac_parallel_if(int64_t work)
+{
+    return work >= PARALLEL_WORK ? VTAC_LOOP_PARALLEL : VTAC_LOOP_SERIAL;
+}
+
+uint32_t vtac_open(vtac_lower *l, const vtac_type *type, const vtac_expr **at, bool parallel)
+{
+    uint32_t loops = 0;
+    const int64_t work = vtac_type_elements(type);
+    for (uint32_t axis = 0; axis < type->rank; axis++) {
+        at[axis] = vtac_e_index(l->k, 0);
+        if (type->dim[axis] != 1) {
+            const vtac_loop_kind kind =
+                parallel && loops == 0 && l->k->depth == 1 ? vtac_parallel_if(work) : VTAC_LOOP_SERIAL;
+            at[axis] = vtac_for(l->k, kind, type->dim[axis], "i");
+            loops++;
+        }
+    }
+    return loops;
+}
+
+void vtac_close(vtac_lower *l, uint32_t loops)
+{
+    while (loops-- > 0) {
+        vtac_end(l->k);
+    }
+}
+
+/* ---- values
+ * ---------------------------------------------------------------------------------------------------------
+ */
+
+const vtac_expr *vtac_to_float(vtac_lower *l, const vtac_expr *x)
+{
+    return x == NULL || vtac_dtype_kind(x->type) == 'f' ? x : vtac_e_cast(l->k, VTAC_F32, x);
+}
+
+void vtac_range_of(vtac_dtype dtype, double *low, double *high)
+{
+    const int bits = 8 * (int)vtac_dtype_bytes(dtype);
+    const bool is_signed = vtac_dtype_kind(dtype) == 'i';
+    double span = 1.0;
+    for (int i = 0; i < (is_signed ? bits - 1 : bits); i++) {
+        span *= 2.0;
+    }
+    *low = is_signed ? -span : 0.0;
+    *high = span - 1.0;
+}
+
+const vtac_expr *vtac_requantize(vtac_lower *l, const vtac_expr *x, const vtac_expr *scale,
+                                 const vtac_expr *zero, vtac_dtype dtype)
+{
+    double low;
+    double high;
+    vtac_range_of(dtype, &low, &high);
+    const vtac_expr *r = vtac_e1(l->k, VTAC_E_ROUND, scale == NULL ? x : vtac_e2(l->k, VTAC_E_DIV, x, scale));
+    const vtac_dtype type = r == NULL ? VTAC_F32 : r->type;
+    if (zero != NULL) {
+        r = vtac_e2(l->k, VTAC_E_ADD, r, vtac_e_cast(l->k, type, zero));
+    }
+    r = vtac_e2(l->k, VTAC_E_MAX, vtac_e_float(l->k, type, low), r);
+    r = vtac_e2(l->k, VTAC_E_MIN, vtac_e_float(l->k, type, high), r);
+    return vtac_e_cast(l->k, dtype, vtac_e_cast(l->k, VTAC_I32, r));
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Which lowering each operator has. An operator without a row is refused by name.
+ */
+#include "lower.h"
+#include "point.h"
+
+static const vtac_lowering table[VTAC_OP_COUNT] = {
+#define POINT(id, fn) [VTAC_OP_##id] = {.family = VTAC_POINTWISE, .point = vtac_point_##fn, .limits = ""},
+#define MAP(id, fn)   [VTAC_OP_##id] = {.family = VTAC_MAPPED, .point = vtac_map_##fn, .limits = ""},
+#define CUSTOM(id, fn, text)                                                                                 \
+    [VTAC_OP_##id] = {.family = VTAC_CUSTOM, .custom = vtac_lower_##fn, .limits = text},
+#define ALIAS(id) [VTAC_OP_##id] = {.family = VTAC_ALIAS, .limits = ""},
+#include "lower.def"
+};
+
+const vtac_lowering *vtac_lowering_of(vtac_op op)
+{
+    return &table[op];
+}
+
+const char *vtac_op_limits(vtac_op op)
+{
+    return table[op].family == VTAC_NOT_LOWERED ? NULL : table[op].limits;
+}
+
+bool vtac_takes_chain(const vtac_node *node)
+{
+    return table[node->op].family != VTAC_ALIAS && table[node->op].family != VTAC_NOT_LOWERED &&
+           node->op != VTAC_OP_DYNAMIC_QUANTIZE && node->op != VTAC_OP_SCATTER_ELEMENTS &&
+           node->op != VTAC_OP_SCATTER_ND; /* these write their outputs themselves */
+}

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Attributes of ONNX nodes in our terms.
+ */
+#include <string.h>
+
+#include "import.h"
+
+/* A terminated copy of protobuf bytes. */
+static const char *keep_text(vtac_importer *im, const ProtobufCBinaryData *bytes)
+{
+    return vta_arena_string(&im->graph->arena, bytes->len == 0 ? "" : (const char *)bytes->data, bytes->len);
+}
+
+static vta_status attr_lists(vtac_importer *im, const Onnx__AttributeProto *from, vtac_attr *to,
+                             vta_diag *diag)
+{
+    if (from->type == ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__INTS) {
+        to->kind = VTAC_ATTR_INTS;
+        to->count = from->n_ints;
+        to->ints = from->ints;
+        return VTA_OK;
+    }
+    if (from->type == ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__FLOATS) {
+        double *floats = vta_arena_array(&im->graph->arena, from->n_floats, sizeof *floats);
+        for (size_t i = 0; floats != NULL && i < from->n_floats; i++) {
+            floats[i] = (double)from->floats[i];
+        }
+        to->kind = VTAC_ATTR_FLOATS;
+        to->count = from->n_floats;
+        to->floats = floats;
+        return floats != NULL ? VTA_OK : vta_fail(diag, VTA_NOMEM, "out of memory");
+    }
+
+    const char **strings = vta_arena_array(&im->graph->arena, from->n_strings, sizeof *strings);
+    for (size_t i = 0; strings != NULL && i < from->n_strings; i++) {
+        strings[i] = keep_text(im, &from->strings[i]);
+    }
+    to->kind = VTAC_ATTR_STRINGS;
+    to->count = from->n_strings;
+    to->strings = strings;
+    return strings != NULL ? VTA_OK : vta_fail(diag, VTA_NOMEM, "out of memory");
+}
+
+/* Element types are numbers in ONNX and names here. */
+static bool names_a_type(const char *attr)
+{
+    return strcmp(attr, "to") == 0 || strcmp(attr, "dtype") == 0 || strcmp(attr, "output_dtype") == 0;
+}
+
+vta_status vtac_import_attr(vtac_importer *im, const Onnx__AttributeProto *from, vtac_attr *to,
+                            vta_diag *diag)
+{
+    *to = (vtac_attr){.name = vtac_proto_text(from->name)};
+    switch ((int)from->type) {
+    case ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__INT:
+        to->kind = VTAC_ATTR_INT;
+        to->i = from->i;
+        if (names_a_type(to->name) && from->i != 0) {
+            vtac_dtype dtype;
+            VTA_TRY(vtac_import_dtype(from->i, &dtype, diag));
+            to->kind = VTAC_ATTR_STRING;
+            to->s = vtac_dtype_name(dtype);
+        }
+        return VTA_OK;
+    case ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__FLOAT:
+        to->kind = VTAC_ATTR_FLOAT;
+        to->f = (double)from->f;
+        return VTA_OK;
+    case ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__STRING:
+        to->kind = VTAC_ATTR_STRING;
+        to->s = keep_text(im, &from->s);
+        return to->s != NULL ? VTA_OK : vta_fail(diag, VTA_NOMEM, "out of memory");
+    case ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__TENSOR:
+        to->kind = VTAC_ATTR_TENSOR;
+        return from->t != NULL ? vtac_import_tensor(&im->graph->arena, im->folder, from->t, &to->tensor, diag)
+                               : vta_fail(diag, VTA_INVALID, "attribute '%s' has no tensor", to->name);
+    case ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__INTS:
+    case ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__FLOATS:
+    case ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__STRINGS: return attr_lists(im, from, to, diag);
+    default:
+        return vta_fail(diag, VTA_UNSUPPORTED, "attribute '%s' has a kind that is not supported", to->name);
+    }
+}
+
+/* An attribute of the node itself, or, inside a function, the caller's that it refers to. */
+const Onnx__AttributeProto *vtac_resolve_attr(const Onnx__AttributeProto *attr, const Onnx__NodeProto *caller)
+{
+    if (attr->ref_attr_name == NULL || attr->ref_attr_name[0] == '\0') {
+        return attr;
+    }
+    for (size_t i = 0; caller != NULL && i < caller->n_attribute; i++) {
+        if (strcmp(vtac_proto_text(caller->attribute[i]->name), attr->ref_attr_name) == 0) {
+            return caller->attribute[i];
+        }
+    }
+    return NULL;
+}
+
+const Onnx__AttributeProto *vtac_proto_attr(const Onnx__NodeProto *node, const char *name)
+{
+    for (size_t i = 0; i < node->n_attribute; i++) {
+        if (strcmp(vtac_proto_text(node->attribute[i]->name), name) == 0) {
+            return node->attribute[i];
+        }
+    }
+    return NULL;
+}

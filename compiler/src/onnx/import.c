@@ -1,0 +1,390 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The importer: walks the model's nodes in order and makes ours. Functions are inlined, If with a known
+ * condition becomes its branch, Loop with a known trip count is unrolled; what can be computed now (shape
+ * arithmetic) is a constant before the next node looks at it.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "import.h"
+#include "vta/file.h"
+
+enum { MOST_NODES = 1 << 20, MOST_MODEL_BYTES = 0x7fffffff };
+
+const char *vtac_proto_text(const char *s)
+{
+    return s == NULL ? "" : s;
+}
+
+vta_status vtac_charge(vtac_importer *im, vta_diag *diag)
+{
+    if (im->budget == 0) {
+        return vta_fail(diag, VTA_RANGE, "the model has more than %d nodes after unrolling and inlining",
+                        MOST_NODES);
+    }
+    im->budget--;
+    return VTA_OK;
+}
+
+vta_status vtac_emit(vtac_importer *im, const vtac_draft *draft, vtac_op op, const char *const *names,
+                     vtac_value_id *outputs, vta_diag *diag)
+{
+    VTA_TRY(vtac_charge(im, diag));
+    const vtac_node_spec spec = {.op = op,
+                                 .name = draft->name,
+                                 .origin = im->origin,
+                                 .inputs = draft->inputs,
+                                 .input_count = draft->input_count,
+                                 .output_count = draft->output_count,
+                                 .output_names = names,
+                                 .attrs = draft->attrs,
+                                 .attr_count = draft->attr_count};
+    vtac_node_id id;
+    VTA_TRY(vtac_add_node(im->graph, &spec, &id, diag));
+    for (uint32_t i = 0; i < draft->output_count; i++) {
+        outputs[i] = im->graph->nodes[id].outputs[i];
+    }
+    bool done;
+    vtac_tensor result;
+    VTA_TRY(vtac_evaluate(im->graph, &im->graph->nodes[id], &done, &result, diag));
+    if (done) {
+        vtac_remove_node(im->graph, id);
+        VTA_TRY(vtac_add_constant(im->graph, names == NULL ? NULL : names[0], &result, &outputs[0], diag));
+    }
+    return VTA_OK;
+}
+
+vta_status vtac_emit_ints(vtac_importer *im, const int64_t *values, uint32_t count, vtac_value_id *out,
+                          vta_diag *diag)
+{
+    int64_t *data = vta_arena_array(&im->graph->arena, count, sizeof *data);
+    if (data == NULL) {
+        return vta_fail(diag, VTA_NOMEM, "out of memory");
+    }
+    if (count > 0) {
+        memcpy(data, values, count * sizeof *data);
+    }
+
+    const vtac_tensor tensor = {{VTAC_I64, 1, {count}}, data, count * sizeof *data};
+    return vtac_add_constant(im->graph, NULL, &tensor, out, diag);
+}
+
+const char *vtac_plain_domain(const char *domain)
+{
+    return domain == NULL || strcmp(domain, "ai.onnx") == 0 ? "" : domain;
+}
+
+static int64_t opset_of(const vtac_place *at, const char *domain)
+{
+    for (size_t i = 0; i < at->opset_count; i++) {
+        if (strcmp(vtac_plain_domain(at->opsets[i]->domain), domain) == 0) {
+            return at->opsets[i]->version;
+        }
+    }
+    return 1;
+}
+
+const Onnx__FunctionProto *vtac_find_function(const vtac_importer *im, const Onnx__NodeProto *node)
+{
+    for (size_t i = 0; i < im->model->n_functions; i++) {
+        const Onnx__FunctionProto *function = im->model->functions[i];
+        if (strcmp(vtac_proto_text(function->name), vtac_proto_text(node->op_type)) == 0 &&
+            strcmp(vtac_plain_domain(function->domain), vtac_plain_domain(node->domain)) == 0) {
+            return function;
+        }
+    }
+    return NULL;
+}
+
+vta_status vtac_look_up(const vtac_place *at, const char *name, vtac_value_id *out, vta_diag *diag)
+{
+    *out = 0;
+    if (name == NULL || name[0] == '\0' || vtac_scope_get(at->scope, name, out)) {
+        return VTA_OK;
+    }
+    return vta_fail(diag, VTA_INVALID,
+                    "input '%s' is defined by no earlier node; the model is cyclic, unordered or incomplete",
+                    name);
+}
+
+static vta_status draft_of(vtac_importer *im, const vtac_place *at, const Onnx__NodeProto *node,
+                           vtac_draft *draft, vta_diag *diag)
+{
+    draft->op_type = vtac_proto_text(node->op_type);
+    draft->domain = vtac_plain_domain(node->domain);
+    draft->name = node->name != NULL && node->name[0] != '\0' ? node->name
+                  : node->n_output > 0                        ? vtac_proto_text(node->output[0])
+                                                              : "";
+    draft->opset = opset_of(at, draft->domain);
+    draft->input_count = 0;
+    draft->attr_count = 0;
+    if (node->n_input > VTAC_MOST_INPUTS || node->n_attribute > VTAC_MOST_ATTRS - 8) {
+        return vta_fail(diag, VTA_UNSUPPORTED, "%zu inputs and %zu attributes are more than %d and %d",
+                        node->n_input, node->n_attribute, VTAC_MOST_INPUTS, VTAC_MOST_ATTRS - 8);
+    }
+    for (size_t i = 0; i < node->n_input; i++) {
+        VTA_TRY(vtac_look_up(at, node->input[i], &draft->inputs[i], diag));
+        draft->input_count++;
+    }
+    while (draft->input_count > 0 && draft->inputs[draft->input_count - 1] == 0) {
+        draft->input_count--; /* absent inputs at the end count as not given */
+    }
+    for (size_t i = 0; i < node->n_attribute; i++) {
+        const Onnx__AttributeProto *attr = vtac_resolve_attr(node->attribute[i], at->caller);
+        if (attr != NULL) {
+            VTA_TRY(vtac_import_attr(im, attr, &draft->attrs[draft->attr_count], diag));
+            draft->attrs[draft->attr_count++].name = vtac_proto_text(node->attribute[i]->name);
+        }
+    }
+    draft->output_count = (uint32_t)node->n_output;
+    while (draft->output_count > 1 && vtac_proto_text(node->output[draft->output_count - 1])[0] == '\0') {
+        draft->output_count--;
+    }
+    return VTA_OK;
+}
+
+vta_status vtac_bind_outputs(const vtac_place *at, const Onnx__NodeProto *node, const vtac_value_id *values,
+                             uint32_t count, vta_diag *diag)
+{
+    for (uint32_t i = 0; i < count && i < node->n_output; i++) {
+        if (vtac_proto_text(node->output[i])[0] != '\0') {
+            VTA_TRY(vtac_scope_set(at->scope, node->output[i], values[i], diag));
+        }
+    }
+    return VTA_OK;
+}
+
+/* Constant: whichever attribute holds the value. */
+static vta_status import_constant(vtac_importer *im, const vtac_place *at, const Onnx__NodeProto *node,
+                                  vtac_draft *draft, vta_diag *diag)
+{
+    if (draft->attr_count != 1) {
+        return vta_fail(diag, VTA_INVALID, "it needs one value, not %u", draft->attr_count);
+    }
+
+    const vtac_attr *attr = &draft->attrs[0];
+    vtac_tensor tensor = {{VTAC_I64, 0, {0}}, NULL, 0};
+    vtac_value_id value;
+    if (attr->kind == VTAC_ATTR_TENSOR) {
+        tensor = attr->tensor;
+    } else if (attr->kind == VTAC_ATTR_INT || attr->kind == VTAC_ATTR_INTS) {
+        const bool list = attr->kind == VTAC_ATTR_INTS;
+        const size_t count = list ? attr->count : 1;
+        VTA_TRY(vtac_emit_ints(im, list ? attr->ints : &attr->i, (uint32_t)count, &value, diag));
+        tensor = *im->graph->values[value].constant;
+        tensor.type.rank = list ? 1 : 0;
+    } else if (attr->kind == VTAC_ATTR_FLOAT || attr->kind == VTAC_ATTR_FLOATS) {
+        const bool list = attr->kind == VTAC_ATTR_FLOATS;
+        const size_t count = list ? attr->count : 1;
+        float *data = vta_arena_array(&im->graph->arena, count, sizeof *data);
+        for (size_t i = 0; data != NULL && i < count; i++) {
+            data[i] = (float)(list ? attr->floats[i] : attr->f);
+        }
+        tensor = (vtac_tensor){{VTAC_F32, list ? 1 : 0, {(int64_t)count}}, data, count * sizeof *data};
+    } else {
+        return vta_fail(diag, VTA_UNSUPPORTED, "a constant of strings is not supported");
+    }
+    if (tensor.data == NULL) {
+        return vta_fail(diag, VTA_NOMEM, "out of memory");
+    }
+    VTA_TRY(vtac_add_constant(im->graph, vtac_proto_text(node->output[0]), &tensor, &value, diag));
+    return vtac_bind_outputs(at, node, &value, 1, diag);
+}
+
+/* Adds a graph's initializers to a scope. */
+vta_status vtac_import_initializers(vtac_importer *im, vtac_scope *scope, const Onnx__GraphProto *graph,
+                                    vta_diag *diag)
+{
+    for (size_t i = 0; i < graph->n_initializer; i++) {
+        vtac_tensor tensor;
+        vtac_value_id value;
+        VTA_TRY(vtac_import_tensor(&im->graph->arena, im->folder, graph->initializer[i], &tensor, diag));
+        const char *name = vtac_proto_text(graph->initializer[i]->name);
+        VTA_TRY(vtac_add_constant(im->graph, name, &tensor, &value, diag));
+        VTA_TRY(vtac_scope_set(scope, vta_arena_string(&im->graph->arena, name, strlen(name)), value, diag));
+    }
+    return VTA_OK;
+}
+
+/* Reshape of the result, where an upgrade computed in another shape. */
+static vta_status reshape_back(vtac_importer *im, vtac_draft *draft, const vtac_type *type,
+                               vtac_value_id *value, vta_diag *diag)
+{
+    draft->inputs[0] = *value;
+    VTA_TRY(vtac_emit_ints(im, type->dim, type->rank, &draft->inputs[1], diag));
+    draft->input_count = 2;
+    draft->attr_count = 0;
+    return vtac_emit(im, draft, VTAC_OP_RESHAPE, NULL, value, diag);
+}
+
+static vta_status import_operator(vtac_importer *im, const vtac_place *at, const Onnx__NodeProto *node,
+                                  vtac_draft *draft, vta_diag *diag)
+{
+    vtac_type reshape_after = {.dtype = VTAC_NO_DTYPE};
+    VTA_TRY(vtac_upgrade(im, draft, &reshape_after, diag));
+    const vtac_op op = vtac_op_find(draft->domain, draft->op_type);
+    if (op == VTAC_OP_COUNT) {
+        return vta_fail(diag, VTA_UNSUPPORTED, "the operator is not supported");
+    }
+    if (draft->opset < vtac_op_get(op)->since && draft->domain[0] == '\0') {
+        return vta_fail(diag, VTA_UNSUPPORTED,
+                        "its form of opset %lld is not supported (from %u on); convert the model",
+                        (long long)draft->opset, vtac_op_get(op)->since);
+    }
+    if (draft->output_count < 1 || draft->output_count > VTAC_MOST_INPUTS) {
+        return vta_fail(diag, VTA_INVALID, "it has %u outputs", draft->output_count);
+    }
+    vtac_value_id outputs[VTAC_MOST_INPUTS];
+    const bool plain = reshape_after.dtype == VTAC_NO_DTYPE;
+    VTA_TRY(vtac_emit(im, draft, op, plain ? (const char *const *)node->output : NULL, outputs, diag));
+    const uint32_t count = draft->output_count;
+    if (!plain) {
+        VTA_TRY(reshape_back(im, draft, &reshape_after, &outputs[0], diag));
+    }
+    return vtac_bind_outputs(at, node, outputs, count, diag);
+}
+
+static vta_status import_node(vtac_importer *im, const vtac_place *at, const Onnx__NodeProto *node,
+                              vtac_draft *draft, vta_diag *diag)
+{
+    const Onnx__FunctionProto *function = vtac_find_function(im, node);
+    if (function != NULL) {
+        return vtac_import_call(im, at, node, function, diag);
+    }
+
+    const char *type = vtac_proto_text(node->op_type);
+    const bool standard = vtac_plain_domain(node->domain)[0] == '\0';
+    if (standard && strcmp(type, "If") == 0) {
+        return vtac_import_if(im, at, node, diag);
+    }
+    if (standard && strcmp(type, "Loop") == 0) {
+        draft->name = vtac_proto_text(node->name);
+        return vtac_import_loop(im, at, node, draft, diag);
+    }
+    VTA_TRY(draft_of(im, at, node, draft, diag));
+    if (standard && strcmp(type, "Constant") == 0) {
+        return import_constant(im, at, node, draft, diag);
+    }
+    return import_operator(im, at, node, draft, diag);
+}
+
+vta_status vtac_import_nodes(vtac_importer *im, const vtac_place *at, Onnx__NodeProto *const *nodes,
+                             size_t count, vta_diag *diag)
+{
+    vtac_draft *draft = malloc(sizeof *draft);
+    if (draft == NULL) {
+        return vta_fail(diag, VTA_NOMEM, "out of memory");
+    }
+
+    vta_status status = VTA_OK;
+    for (size_t i = 0; status == VTA_OK && i < count; i++) {
+        if (im->depth == 0) {
+            im->origin = (uint32_t)i;
+        }
+        status = import_node(im, at, nodes[i], draft, diag);
+        if (status != VTA_OK && strncmp(diag->text, "node ", 5) != 0) {
+            const char *name = vtac_proto_text(nodes[i]->name);
+            const char *first = nodes[i]->n_output > 0 ? vtac_proto_text(nodes[i]->output[0]) : "";
+            (void)vta_context(diag, "node '%s' (%s)", name[0] != '\0' ? name : first,
+                              vtac_proto_text(nodes[i]->op_type));
+        }
+    }
+    free(draft);
+    return status;
+}
+
+static vta_status import_graph(vtac_importer *im, vta_diag *diag)
+{
+    const Onnx__GraphProto *graph = im->model->graph;
+    VTA_TRY(vtac_check_operators(im, diag));
+    vtac_scope scope = {.outer = NULL};
+    const vtac_place at = {&scope, im->model->opset_import, im->model->n_opset_import, NULL};
+    vta_status status = vtac_import_initializers(im, &scope, graph, diag);
+    if (status == VTA_OK) {
+        status = vtac_import_inputs(im, &scope, diag);
+    }
+    if (status == VTA_OK) {
+        status = vtac_import_nodes(im, &at, graph->node, graph->n_node, diag);
+    }
+    for (size_t i = 0; status == VTA_OK && i < graph->n_output; i++) {
+        vtac_value_id value = 0;
+        status = vtac_look_up(&at, graph->output[i]->name, &value, diag);
+        if (status == VTA_OK && value == 0) {
+            status = vta_fail(diag, VTA_INVALID, "output %zu has no name", i);
+        }
+        if (status == VTA_OK) {
+            status = vtac_add_output(im->graph, value, diag);
+        }
+    }
+    free(scope.slots);
+    return status;
+}
+
+static vta_status check_opsets(const Onnx__ModelProto *model, vta_diag *diag)
+{
+    for (size_t i = 0; i < model->n_opset_import; i++) {
+        const int64_t version = model->opset_import[i]->version;
+        if (vtac_plain_domain(model->opset_import[i]->domain)[0] == '\0' && (version < 7 || version > 21)) {
+            return vta_fail(diag, VTA_UNSUPPORTED, "opset %lld is not supported (7 to 21)",
+                            (long long)version);
+        }
+    }
+    return VTA_OK;
+}
+
+vta_status vtac_onnx_parse(const uint8_t *bytes, size_t size, const char *what, const char *folder,
+                           const vtac_import_options *options, vtac_graph **out, vta_diag *diag)
+{
+    vta_diag own = {0};
+    diag = diag == NULL ? &own : diag;
+    *out = NULL;
+    vta_status status = vtac_wire_check(&onnx__model_proto__descriptor, bytes, size, diag);
+    Onnx__ModelProto *model = status == VTA_OK ? onnx__model_proto__unpack(NULL, size, bytes) : NULL;
+    if (status == VTA_OK && (model == NULL || model->graph == NULL)) {
+        status = vta_fail(diag, VTA_SYNTAX, "not an ONNX model, or damaged (%zu bytes)", size);
+    }
+    vtac_graph *graph = NULL;
+    if (status == VTA_OK) {
+        status = check_opsets(model, diag);
+    }
+    if (status == VTA_OK) {
+        graph = vtac_graph_create(vtac_proto_text(model->graph->name));
+        status = graph != NULL ? VTA_OK : vta_fail(diag, VTA_NOMEM, "out of memory");
+    }
+    if (status == VTA_OK) {
+        vtac_importer im = {.model = model,
+                            .folder = folder,
+                            .options = options,
+                            .graph = graph,
+                            .diag = diag,
+                            .budget = MOST_NODES};
+        status = import_graph(&im, diag);
+    }
+    if (model != NULL) {
+        onnx__model_proto__free_unpacked(model, NULL);
+    }
+    if (status != VTA_OK) {
+        vtac_graph_destroy(graph);
+        (void)vta_context(diag, "%s", what);
+        return status;
+    }
+    (void)vtac_remove_dead(graph);
+    *out = graph;
+    return VTA_OK;
+}
+
+vta_status vtac_onnx_load(const char *path, const vtac_import_options *options, vtac_graph **out,
+                          vta_diag *diag)
+{
+    uint8_t *bytes;
+    size_t size;
+    VTA_TRY(vta_file_read(path, MOST_MODEL_BYTES, &bytes, &size, diag));
+    const char *slash = strrchr(path, '/');
+    char *folder = slash == NULL ? strdup(".") : strndup(path, slash == path ? 1 : (size_t)(slash - path));
+    vta_status status = folder != NULL ? vtac_onnx_parse(bytes, size, path, folder, options, out, diag)
+                                       : vta_fail(diag, VTA_NOMEM, "out of memory");
+    free(folder);
+    free(bytes);
+    return status;
+}

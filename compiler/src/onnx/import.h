@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What the parts of the importer share.
+ */
+#ifndef VTAC_ONNX_IMPORT_H
+#define VTAC_ONNX_IMPORT_H
+
+#include "onnx.pb-c.h"
+#include "vtac/onnx.h"
+
+/* Names of values, with the scope around them (subgraphs of If and Loop see outer names; functions do not).
+ */
+typedef struct vtac_scope {
+    const struct vtac_scope *outer;
+    struct {
+        const char *name;
+        vtac_value_id value;
+    } * slots;
+    size_t count, room; /* room: a power of two, or 0 */
+} vtac_scope;
+
+typedef struct vtac_importer {
+    const Onnx__ModelProto *model;
+    const char *folder;
+    const vtac_import_options *options;
+    vtac_graph *graph;
+    vta_diag *diag;
+    uint32_t origin; /* index of the model's node that is being imported */
+    uint32_t depth;  /* of nested functions and subgraphs */
+    uint64_t budget; /* nodes that may still be made: loops unroll, functions inline */
+} vtac_importer;
+
+/* One ONNX node in our terms, on its way into the graph; the upgrade rewrites it in place. */
+typedef struct vtac_draft {
+    const char *op_type, *domain, *name;
+    int64_t opset;
+    vtac_value_id inputs[1024];
+    uint32_t input_count;
+    vtac_attr attrs[64];
+    uint32_t attr_count;
+    uint32_t output_count;
+} vtac_draft;
+
+enum { VTAC_MOST_INPUTS = 1024, VTAC_MOST_ATTRS = 64, VTAC_MOST_DEPTH = 32 };
+
+/* Where a list of nodes is being imported: the opsets that hold there, its names, and the call that led to
+ * it. */
+typedef struct vtac_place {
+    vtac_scope *scope;
+    Onnx__OperatorSetIdProto *const *opsets;
+    size_t opset_count;
+    const Onnx__NodeProto *caller; /* of the enclosing function; NULL outside */
+} vtac_place;
+
+/* scope.c */
+vta_status vtac_scope_set(vtac_scope *scope, const char *name, vtac_value_id value, vta_diag *diag);
+bool vtac_scope_get(const vtac_scope *scope, const char *name, vtac_value_id *value);
+
+/* attr.c: an attribute in our terms; the one that a function's attribute stands for at a call; one by name
+ * (NULL: none). */
+vta_status vtac_import_attr(vtac_importer *im, const Onnx__AttributeProto *from, vtac_attr *to,
+                            vta_diag *diag);
+const Onnx__AttributeProto *vtac_resolve_attr(const Onnx__AttributeProto *attr,
+                                              const Onnx__NodeProto *caller);
+const Onnx__AttributeProto *vtac_proto_attr(const Onnx__NodeProto *node, const char *name);
+
+/* control.c */
+vta_status vtac_import_if(vtac_importer *im, const vtac_place *at, const Onnx__NodeProto *node,
+                          vta_diag *diag);
+vta_status vtac_import_loop(vtac_importer *im, const vtac_place *at, const Onnx__NodeProto *node,
+                            vtac_draft *draft, vta_diag *diag);
+vta_status vtac_import_call(vtac_importer *im, const vtac_place *at, const Onnx__NodeProto *node,
+                            const Onnx__FunctionProto *function, vta_diag *diag);
+
+/* survey.c, inputs.c */
+vta_status vtac_check_operators(const vtac_importer *im, vta_diag *diag);
+vta_status vtac_import_inputs(vtac_importer *im, vtac_scope *scope, vta_diag *diag);
+
+/* import.c: text of protobuf (never NULL); a domain ("" for ONNX's own); pieces of the walk over nodes. */
+const char *vtac_proto_text(const char *text);
+const char *vtac_plain_domain(const char *domain);
+const Onnx__FunctionProto *vtac_find_function(const vtac_importer *im, const Onnx__NodeProto *node);
+vta_status vtac_charge(vtac_importer *im, vta_diag *diag);
+vta_status vtac_look_up(const vtac_place *at, const char *name, vtac_value_id *out, vta_diag *diag);
+vta_status vtac_bind_outputs(const vtac_place *at, const Onnx__NodeProto *node, const vtac_value_id *values,
+                             uint32_t count, vta_diag *diag);
+vta_status vtac_import_initializers(vtac_importer *im, vtac_scope *scope, const Onnx__GraphProto *graph,
+                                    vta_diag *diag);
+vta_status vtac_import_nodes(vtac_importer *im, const vtac_place *at, Onnx__NodeProto *const *nodes,
+                             size_t count, vta_diag *diag);
+
+/* tensor.c: contents of a TensorProto, converted to row-major little-endian bytes in the arena. */
+vta_status vtac_import_tensor(vta_arena *arena, const char *folder, const Onnx__TensorProto *proto,
+                              vtac_tensor *out, vta_diag *diag);
+vta_status vtac_import_dtype(int64_t onnx_type, vtac_dtype *out, vta_diag *diag);
+
+/* wire.c: refuses a message that nests deeper than our stack likes, before protobuf-c recurses into it. */
+vta_status vtac_wire_check(const ProtobufCMessageDescriptor *descriptor, const uint8_t *bytes, size_t size,
+                           vta_diag *diag);
+
+/* upgrade.c: brings a draft of an old opset into today's form; may add nodes and constants before it and ask
+ * for a reshape after it. */
+vta_status vtac_upgrade(vtac_importer *importer, vtac_draft *draft, vtac_type *reshape_after, vta_diag *diag);
+
+/* import.c, for upgrade.c: makes a node (folding it when its inputs are known) and gives its output values.
+ */
+vta_status vtac_emit(vtac_importer *importer, const vtac_draft *draft, vtac_op op, const char *const *names,
+                     vtac_value_id *outputs, vta_diag *diag);
+vta_status vtac_emit_ints(vtac_importer *importer, const int64_t *values, uint32_t count, vtac_value_id *out,
+                          vta_diag *diag);
+
+#endif

@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * TensorProto to tensor: raw bytes, typed lists, or a piece of another file in the model's folder.
+ */
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "import.h"
+
+/* ONNX's TensorProto.DataType numbers. */
+static const vtac_dtype by_number[] = {
+    [1] = VTAC_F32,  [2] = VTAC_U8,   [3] = VTAC_I8,    [4] = VTAC_U16,  [5] = VTAC_I16,
+    [6] = VTAC_I32,  [7] = VTAC_I64,  [9] = VTAC_BOOL,  [10] = VTAC_F16, [11] = VTAC_F64,
+    [12] = VTAC_U32, [13] = VTAC_U64, [16] = VTAC_BF16,
+};
+
+vta_status vtac_import_dtype(int64_t onnx_type, vtac_dtype *out, vta_diag *diag)
+{
+    const bool known = onnx_type >= 0 && (size_t)onnx_type < sizeof by_number / sizeof by_number[0];
+    *out = known ? by_number[onnx_type] : VTAC_NO_DTYPE;
+    return *out != VTAC_NO_DTYPE
+               ? VTA_OK
+               : vta_fail(diag, VTA_UNSUPPORTED, "element type %lld of ONNX is not supported",
+                          (long long)onnx_type);
+}
+
+/* The typed list that ONNX uses for an element type, as a plain array. */
+typedef struct listing {
+    const void *items;
+    size_t count, item_bytes;
+} listing;
+
+static listing list_of(const Onnx__TensorProto *proto, vtac_dtype dtype)
+{
+    switch (dtype) {
+    case VTAC_F32: return (listing){proto->float_data, proto->n_float_data, sizeof(float)};
+    case VTAC_F64: return (listing){proto->double_data, proto->n_double_data, sizeof(double)};
+    case VTAC_I64: return (listing){proto->int64_data, proto->n_int64_data, sizeof(int64_t)};
+    case VTAC_U32:
+    case VTAC_U64: return (listing){proto->uint64_data, proto->n_uint64_data, sizeof(uint64_t)};
+    case VTAC_I8:
+    case VTAC_I16:
+    case VTAC_I32:
+    case VTAC_U8:
+    case VTAC_U16:
+    case VTAC_F16:
+    case VTAC_BF16:
+    case VTAC_BOOL: return (listing){proto->int32_data, proto->n_int32_data, sizeof(int32_t)};
+    case VTAC_NO_DTYPE:
+    case VTAC_DTYPE_COUNT: break;
+    }
+    return (listing){NULL, 0, 1};
+}
+
+/* Narrow types are the low bytes of each item: little endian. */
+static void narrow(const listing *list, size_t bytes, uint8_t *to)
+{
+    for (size_t i = 0; i < list->count; i++) {
+        memcpy(to + i * bytes, (const uint8_t *)list->items + i * list->item_bytes, bytes);
+    }
+}
+
+static const char *external_entry(const Onnx__TensorProto *proto, const char *key)
+{
+    for (size_t i = 0; i < proto->n_external_data; i++) {
+        const Onnx__StringStringEntryProto *entry = proto->external_data[i];
+        if (entry->key != NULL && entry->value != NULL && strcmp(entry->key, key) == 0) {
+            return entry->value;
+        }
+    }
+    return NULL;
+}
+
+/* A location must stay below the model's folder: relative, and without "..". */
+static bool location_is_inside(const char *location)
+{
+    if (location[0] == '/' || location[0] == '\0') {
+        return false;
+    }
+    for (const char *p = location; *p != '\0';) {
+        const size_t part = strcspn(p, "/");
+        if (part == 2 && p[0] == '.' && p[1] == '.') {
+            return false;
+        }
+        p += part;
+        p += *p == '/';
+    }
+    return true;
+}
+
+static vta_status read_piece(int file, uint64_t offset, uint8_t *to, size_t size, const char *path,
+                             vta_diag *diag)
+{
+    size_t done = 0;
+    while (done < size) {
+        const ssize_t got = pread(file, to + done, size - done, (off_t)(offset + done));
+        if (got <= 0) {
+            return vta_fail(diag, VTA_IO, "'%s' ends %zu bytes before the tensor does", path, size - done);
+        }
+        done += (size_t)got;
+    }
+    return VTA_OK;
+}
+
+static vta_status parse_number(const char *text, const char *key, uint64_t *out, vta_diag *diag)
+{
+    char *end;
+    *out = strtoull(text, &end, 10);
+    const bool ok = text[0] >= '0' && text[0] <= '9' && *end == '\0' && *out <= INT64_MAX;
+    return ok ? VTA_OK : vta_fail(diag, VTA_SYNTAX, "external data: %s '%s' is not a number", key, text);
+}
+
+static vta_status read_external(const char *folder, const Onnx__TensorProto *proto, uint8_t *to, size_t bytes,
+                                vta_diag *diag)
+{
+    const char *location = external_entry(proto, "location");
+    if (folder == NULL || location == NULL) {
+        return vta_fail(diag, VTA_INVALID, "its external data has no location");
+    }
+    if (!location_is_inside(location)) {
+        return vta_fail(diag, VTA_INVALID,
+                        "its external data '%s' lies outside the model's folder; move it there", location);
+    }
+    uint64_t offset = 0;
+    uint64_t length = bytes;
+    const char *text = external_entry(proto, "offset");
+    if (text != NULL) {
+        VTA_TRY(parse_number(text, "offset", &offset, diag));
+    }
+    text = external_entry(proto, "length");
+    if (text != NULL) {
+        VTA_TRY(parse_number(text, "length", &length, diag));
+    }
+    if (length != bytes) {
+        return vta_fail(diag, VTA_INVALID, "its external data has %llu bytes, expected %zu",
+                        (unsigned long long)length, bytes);
+    }
+    char path[4096];
+    if (snprintf(path, sizeof path, "%s/%s", folder, location) >= (int)sizeof path) {
+        return vta_fail(diag, VTA_RANGE, "the path of its external data is longer than %zu bytes",
+                        sizeof path);
+    }
+    const int file = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    if (file < 0) {
+        return vta_fail(diag, VTA_IO, "cannot read its external data '%s'; it must lie beside the model",
+                        path);
+    }
+    const vta_status status = read_piece(file, offset, to, bytes, path, diag);
+    (void)close(file);
+    return status;
+}
+
+static vta_status type_of(const Onnx__TensorProto *proto, vtac_type *type, vta_diag *diag)
+{
+    *type = (vtac_type){.rank = (uint32_t)proto->n_dims};
+    if (proto->n_dims > VTAC_MAX_RANK) {
+        return vta_fail(diag, VTA_UNSUPPORTED, "it has %zu axes, at most %d are supported", proto->n_dims,
+                        VTAC_MAX_RANK);
+    }
+    VTA_TRY(vtac_import_dtype(proto->data_type, &type->dtype, diag));
+    for (uint32_t i = 0; i < type->rank; i++) {
+        type->dim[i] = proto->dims[i];
+    }
+    return vtac_type_elements(type) >= 0
+               ? VTA_OK
+               : vta_fail(diag, VTA_RANGE, "its dimensions are negative or too large");
+}
+
+static vta_status fill(vta_arena *arena, const char *folder, const Onnx__TensorProto *proto, vtac_tensor *out,
+                       vta_diag *diag)
+{
+    const size_t bytes = (size_t)vtac_type_elements(&out->type) * vtac_dtype_bytes(out->type.dtype);
+    const bool external = proto->data_location == ONNX__TENSOR_PROTO__DATA_LOCATION__EXTERNAL;
+    const listing list = list_of(proto, out->type.dtype);
+    if (!external && proto->has_raw_data && proto->raw_data.len != bytes) {
+        return vta_fail(diag, VTA_INVALID, "it holds %zu bytes, expected %zu", proto->raw_data.len, bytes);
+    }
+    if (!external && !proto->has_raw_data && list.count != (size_t)vtac_type_elements(&out->type)) {
+        return vta_fail(diag, VTA_INVALID, "it holds %zu elements, expected %lld", list.count,
+                        (long long)vtac_type_elements(&out->type));
+    }
+    uint8_t *data = vta_arena_alloc(arena, bytes);
+    if (data == NULL) {
+        return vta_fail(diag, VTA_NOMEM, "out of memory for %zu bytes", bytes);
+    }
+    out->data = data;
+    out->bytes = bytes;
+    if (external) {
+        return read_external(folder, proto, data, bytes, diag);
+    }
+    if (!proto->has_raw_data) {
+        narrow(&list, vtac_dtype_bytes(out->type.dtype), data);
+    } else if (bytes > 0) {
+        memcpy(data, proto->raw_data.data, bytes);
+    }
+    return VTA_OK;
+}
+
+vta_status vtac_import_tensor(vta_arena *arena, const char *folder, const Onnx__TensorProto *proto,
+                              vtac_tensor *out, vta_diag *diag)
+{
+    vta_status status = type_of(proto, &out->type, diag);
+    if (status == VTA_OK) {
+        status = fill(arena, folder, proto, out, diag);
+    }
+    if (status != VTA_OK) {
+        (void)vta_context(diag, "tensor '%s'", proto->name == NULL ? "" : proto->name);
+    }
+    return status;
+}
+
+vta_status vtac_onnx_tensor(const uint8_t *bytes, size_t size, const char *what, vta_arena *arena,
+                            vtac_tensor *out, vta_diag *diag)
+{
+    vta_status status = vtac_wire_check(&onnx__tensor_proto__descriptor, bytes, size, diag);
+    Onnx__TensorProto *proto = status == VTA_OK ? onnx__tensor_proto__unpack(NULL, size, bytes) : NULL;
+    if (status == VTA_OK && proto == NULL) {
+        status = vta_fail(diag, VTA_SYNTAX, "not a serialized ONNX tensor");
+    } else if (status == VTA_OK) {
+        status = vtac_import_tensor(arena, NULL, proto, out, diag);
+        onnx__tensor_proto__free_unpacked(proto, NULL);
+    }
+    if (status != VTA_OK) {
+        (void)vta_context(diag, "%s", what);
+    }
+    return status;
+}

@@ -1,0 +1,493 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Shape arithmetic: computes operators of trait F whose inputs are known and small, so that shapes that a
+ * model works out for itself (Shape, Gather, Concat, Reshape …) are static before anything else looks at it.
+ * Plain loops over elements: integers in int64, floats in double and rounded once, which for + - * / and
+ * comparisons is what float32 gives.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "infer.h"
+
+enum { MOST_ELEMENTS = 1 << 16 };
+
+typedef struct evaluation {
+    const vtac_graph *graph;
+    const vtac_node *node;
+    const vtac_tensor *in[8];
+    uint32_t count;
+    vtac_type type; /* of the result */
+    void *data;
+    bool is_float;
+} evaluation;
+
+static void store_int(evaluation *e, int64_t i, int64_t value)
+{
+    char *to = (char *)e->data + (size_t)i * vtac_dtype_bytes(e->type.dtype);
+    if (e->type.dtype == VTAC_BOOL) {
+        value = value != 0;
+    }
+    memcpy(to, &value, vtac_dtype_bytes(e->type.dtype)); /* little endian: the low bytes come first */
+}
+
+static void store_float(evaluation *e, int64_t i, double value)
+{
+    if (e->type.dtype == VTAC_F32) {
+        const float narrow = (float)value;
+        memcpy((char *)e->data + (size_t)i * sizeof narrow, &narrow, sizeof narrow);
+    } else {
+        memcpy((char *)e->data + (size_t)i * sizeof value, &value, sizeof value);
+    }
+}
+
+/* Copies element `from` of input `k` to place `i`; the types are equal. */
+static void copy_element(evaluation *e, int64_t i, uint32_t k, int64_t from)
+{
+    const size_t bytes = vtac_dtype_bytes(e->type.dtype);
+    memcpy((char *)e->data + (size_t)i * bytes, (const char *)e->in[k]->data + (size_t)from * bytes, bytes);
+}
+
+/* The coordinates of element i of a type, and back. */
+static void unravel(const vtac_type *type, int64_t i, int64_t *at)
+{
+    for (uint32_t axis = type->rank; axis-- > 0;) {
+        at[axis] = i % type->dim[axis];
+        i /= type->dim[axis];
+    }
+}
+
+static int64_t ravel(const vtac_type *type, const int64_t *at)
+{
+    int64_t i = 0;
+    for (uint32_t axis = 0; axis < type->rank; axis++) {
+        i = i * type->dim[axis] + at[axis];
+    }
+    return i;
+}
+
+/* The element of input k that broadcasts to element i of the result. */
+static int64_t broadcast_from(const evaluation *e, uint32_t k, int64_t i)
+{
+    int64_t at[VTAC_MAX_RANK];
+    int64_t own[VTAC_MAX_RANK];
+    const vtac_type *in = &e->in[k]->type;
+    unravel(&e->type, i, at);
+    for (uint32_t axis = 0; axis < in->rank; axis++) {
+        const int64_t place = at[axis + e->type.rank - in->rank];
+        own[axis] = in->dim[axis] == 1 ? 0 : place;
+    }
+    return ravel(in, own);
+}
+
+static int64_t int_at(const evaluation *e, uint32_t k, int64_t i)
+{
+    return vtac_tensor_int(e->in[k], broadcast_from(e, k, i));
+}
+
+static double float_at(const evaluation *e, uint32_t k, int64_t i)
+{
+    return vtac_tensor_float(e->in[k], broadcast_from(e, k, i));
+}
+
+static int64_t wrap_mul(int64_t a, int64_t b)
+{
+    return (int64_t)((uint64_t)a * (uint64_t)b);
+}
+
+/* ONNX Div truncates, Mod has the divisor's sign (the dividend's with fmod). A zero divisor leaves the node
+ * to run time. */
+static bool int_binary(const vtac_node *node, int64_t a, int64_t b, int64_t *out)
+{
+    const bool no_divisor = b == 0 || (b == -1 && a == INT64_MIN);
+    switch ((int)node->op) {
+    case VTAC_OP_ADD: *out = (int64_t)((uint64_t)a + (uint64_t)b); return true;
+    case VTAC_OP_SUB: *out = (int64_t)((uint64_t)a - (uint64_t)b); return true;
+    case VTAC_OP_MUL: *out = wrap_mul(a, b); return true;
+    case VTAC_OP_DIV: *out = no_divisor ? 0 : a / b; return !no_divisor;
+    case VTAC_OP_MOD: {
+        const int64_t rest = no_divisor ? 0 : a % b;
+        const bool signs_differ = rest != 0 && (rest < 0) != (b < 0);
+        *out = signs_differ && vtac_attr_int(node, "fmod", 0) == 0 ? rest + b : rest;
+        return !no_divisor;
+    }
+    case VTAC_OP_MIN: *out = a < b ? a : b; return true;
+    case VTAC_OP_MAX: *out = a > b ? a : b; return true;
+    case VTAC_OP_AND:
+    case VTAC_OP_BITWISE_AND: *out = a & b; return true;
+    case VTAC_OP_OR:
+    case VTAC_OP_BITWISE_OR: *out = a | b; return true;
+    case VTAC_OP_XOR:
+    case VTAC_OP_BITWISE_XOR: *out = a ^ b; return true;
+    default: return false;
+    }
+}
+
+static bool float_binary(vtac_op op, double a, double b, double *out)
+{
+    switch ((int)op) {
+    case VTAC_OP_ADD: *out = a + b; return true;
+    case VTAC_OP_SUB: *out = a - b; return true;
+    case VTAC_OP_MUL: *out = a * b; return true;
+    case VTAC_OP_DIV: *out = a / b; return true;
+    case VTAC_OP_MIN: *out = isnan(a) || a < b ? a : b; return true;
+    case VTAC_OP_MAX: *out = isnan(a) || a > b ? a : b; return true;
+    default: return false;
+    }
+}
+
+static bool evaluate_binary(evaluation *e, int64_t elements)
+{
+    for (int64_t i = 0; i < elements; i++) {
+        double f = e->is_float ? float_at(e, 0, i) : 0.0;
+        int64_t n = e->is_float ? 0 : int_at(e, 0, i);
+        for (uint32_t k = 1; k < e->count; k++) {
+            const bool ok = e->is_float ? float_binary(e->node->op, f, float_at(e, k, i), &f)
+                                        : int_binary(e->node, n, int_at(e, k, i), &n);
+            if (!ok) {
+                return false;
+            }
+        }
+        if (e->is_float) {
+            store_float(e, i, f);
+        } else {
+            store_int(e, i, n);
+        }
+    }
+    return true;
+}
+
+static bool evaluate_compare(evaluation *e, int64_t elements)
+{
+    const bool floats = vtac_dtype_kind(e->in[0]->type.dtype) == 'f';
+    for (int64_t i = 0; i < elements; i++) {
+        const double fa = floats ? float_at(e, 0, i) : 0.0;
+        const double fb = floats ? float_at(e, 1, i) : 0.0;
+        const int64_t a = floats ? 0 : int_at(e, 0, i);
+        const int64_t b = floats ? 0 : int_at(e, 1, i);
+        const bool less = floats ? fa < fb : a < b;
+        const bool equal = floats ? fa == fb : a == b;
+        const bool greater = floats ? fa > fb : a > b;
+        bool result = false;
+        switch ((int)e->node->op) {
+        case VTAC_OP_EQUAL: result = equal; break;
+        case VTAC_OP_LESS: result = less; break;
+        case VTAC_OP_LESS_OR_EQUAL: result = less || equal; break;
+        case VTAC_OP_GREATER: result = greater; break;
+        case VTAC_OP_GREATER_OR_EQUAL: result = greater || equal; break;
+        default: return false;
+        }
+        store_int(e, i, result);
+    }
+    return true;
+}
+
+static bool evaluate_unary(evaluation *e, int64_t elements)
+{
+    for (int64_t i = 0; i < elements; i++) {
+        const double f = vtac_tensor_float(e->in[0], i);
+        const int64_t n = e->is_float ? 0 : vtac_tensor_int(e->in[0], i);
+        double fr = 0.0;
+        int64_t nr = 0;
+        switch ((int)e->node->op) {
+        case VTAC_OP_ABS: fr = fabs(f), nr = n < 0 ? wrap_mul(n, -1) : n; break;
+        case VTAC_OP_NEG: fr = -f, nr = wrap_mul(n, -1); break;
+        case VTAC_OP_SIGN: fr = (f > 0.0) - (f < 0.0), nr = (n > 0) - (n < 0); break;
+        case VTAC_OP_CEIL: fr = ceil(f); break;
+        case VTAC_OP_FLOOR: fr = floor(f); break;
+        case VTAC_OP_NOT: nr = n == 0; break;
+        case VTAC_OP_BITWISE_NOT: nr = ~n; break;
+        default: return false;
+        }
+        if (e->is_float) {
+            store_float(e, i, fr);
+        } else {
+            store_int(e, i, nr);
+        }
+    }
+    return true;
+}
+
+static bool evaluate_cast(evaluation *e, int64_t elements)
+{
+    const char from = vtac_dtype_kind(e->in[0]->type.dtype);
+    for (int64_t i = 0; i < elements; i++) {
+        const double f = vtac_tensor_float(e->in[0], i);
+        if (e->is_float) {
+            store_float(e, i, f);
+        } else if (e->type.dtype == VTAC_BOOL) {
+            store_int(e, i, f != 0.0);
+        } else if (from == 'f' && !(f > -9.2e18 && f < 9.2e18)) {
+            return false;
+        } else {
+            store_int(e, i, vtac_tensor_int(e->in[0], i));
+        }
+    }
+    return true;
+}
+
+static bool evaluate_where(evaluation *e, int64_t elements)
+{
+    for (int64_t i = 0; i < elements; i++) {
+        const uint32_t k = int_at(e, 0, i) != 0 ? 1 : 2;
+        copy_element(e, i, k, broadcast_from(e, k, i));
+    }
+    return true;
+}
+
+static bool evaluate_broadcast_copy(evaluation *e, int64_t elements)
+{
+    for (int64_t i = 0; i < elements; i++) {
+        copy_element(e, i, 0, broadcast_from(e, 0, i));
+    }
+    return true;
+}
+
+static bool evaluate_tile(evaluation *e, int64_t elements)
+{
+    for (int64_t i = 0; i < elements; i++) {
+        int64_t at[VTAC_MAX_RANK];
+        unravel(&e->type, i, at);
+        for (uint32_t axis = 0; axis < e->type.rank; axis++) {
+            at[axis] %= e->in[0]->type.dim[axis];
+        }
+        copy_element(e, i, 0, ravel(&e->in[0]->type, at));
+    }
+    return true;
+}
+
+static bool evaluate_concat(evaluation *e, int64_t elements)
+{
+    uint32_t axis;
+    if (vtac_axis(vtac_attr_int(e->node, "axis", 1), e->type.rank, &axis, NULL) != VTA_OK) {
+        return false;
+    }
+    for (int64_t i = 0; i < elements; i++) {
+        int64_t at[VTAC_MAX_RANK];
+        unravel(&e->type, i, at);
+        uint32_t k = 0;
+        while (at[axis] >= e->in[k]->type.dim[axis]) {
+            at[axis] -= e->in[k++]->type.dim[axis];
+        }
+        copy_element(e, i, k, ravel(&e->in[k]->type, at));
+    }
+    return true;
+}
+
+static bool evaluate_gather(evaluation *e, int64_t elements)
+{
+    const vtac_type *data = &e->in[0]->type;
+    const vtac_type *indices = &e->in[1]->type;
+    uint32_t axis;
+    if (vtac_axis(vtac_attr_int(e->node, "axis", 0), data->rank, &axis, NULL) != VTA_OK) {
+        return false;
+    }
+    for (int64_t i = 0; i < elements; i++) {
+        int64_t at[VTAC_MAX_RANK];
+        int64_t from[VTAC_MAX_RANK];
+        unravel(&e->type, i, at);
+        int64_t index = vtac_tensor_int(e->in[1], ravel(indices, at + axis));
+        index = index < 0 ? index + data->dim[axis] : index;
+        if (index < 0 || index >= data->dim[axis]) {
+            return false;
+        }
+        memcpy(from, at, axis * sizeof from[0]);
+        from[axis] = index;
+        memcpy(from + axis + 1, at + axis + indices->rank, (data->rank - axis - 1) * sizeof from[0]);
+        copy_element(e, i, 0, ravel(data, from));
+    }
+    return true;
+}
+
+static bool evaluate_slice(evaluation *e, int64_t elements)
+{
+    const vtac_type *in = &e->in[0]->type;
+    int64_t start[VTAC_MAX_RANK] = {0};
+    int64_t step[VTAC_MAX_RANK];
+    for (uint32_t i = 0; i < in->rank; i++) {
+        step[i] = 1;
+    }
+    const int64_t count = vtac_type_elements(&e->in[1]->type);
+    for (int64_t k = 0; k < count; k++) {
+        uint32_t axis;
+        if (vtac_axis(e->count > 3 && e->in[3] != NULL ? vtac_tensor_int(e->in[3], k) : k, in->rank, &axis,
+                      NULL)) {
+            return false;
+        }
+        step[axis] = e->count > 4 && e->in[4] != NULL ? vtac_tensor_int(e->in[4], k) : 1;
+        int64_t first = vtac_tensor_int(e->in[1], k);
+        first = first < 0 ? first + in->dim[axis] : first;
+        const int64_t last = step[axis] > 0 ? in->dim[axis] : in->dim[axis] - 1;
+        start[axis] = first < 0 ? 0 : first > last ? last : first;
+    }
+    for (int64_t i = 0; i < elements; i++) {
+        int64_t at[VTAC_MAX_RANK];
+        unravel(&e->type, i, at);
+        for (uint32_t axis = 0; axis < in->rank; axis++) {
+            at[axis] = start[axis] + at[axis] * step[axis];
+        }
+        copy_element(e, i, 0, ravel(in, at));
+    }
+    return true;
+}
+
+static bool evaluate_transpose(evaluation *e, int64_t elements)
+{
+    const vtac_attr *perm = vtac_find_attr(e->node, "perm");
+    for (int64_t i = 0; i < elements; i++) {
+        int64_t at[VTAC_MAX_RANK];
+        int64_t from[VTAC_MAX_RANK];
+        unravel(&e->type, i, at);
+        for (uint32_t axis = 0; axis < e->type.rank; axis++) {
+            from[perm != NULL ? perm->ints[axis] : e->type.rank - 1 - axis] = at[axis];
+        }
+        copy_element(e, i, 0, ravel(&e->in[0]->type, from));
+    }
+    return true;
+}
+
+static bool evaluate_range(evaluation *e, int64_t elements)
+{
+    for (int64_t i = 0; i < elements; i++) {
+        if (e->is_float) {
+            store_float(e, i, vtac_tensor_float(e->in[0], 0) + (double)i * vtac_tensor_float(e->in[2], 0));
+        } else {
+            store_int(e, i, vtac_tensor_int(e->in[0], 0) + wrap_mul(i, vtac_tensor_int(e->in[2], 0)));
+        }
+    }
+    return true;
+}
+
+static bool evaluate_fill(evaluation *e, int64_t elements)
+{
+    const vtac_attr *value = vtac_find_attr(e->node, "value");
+    const size_t bytes = vtac_dtype_bytes(e->type.dtype);
+    for (int64_t i = 0; value != NULL && i < elements; i++) {
+        memcpy((char *)e->data + (size_t)i * bytes, value->tensor.data, bytes);
+    }
+    return true; /* memory of the arena is zero, which is the default value */
+}
+
+static bool evaluate_shape(evaluation *e, int64_t elements)
+{
+    const vtac_type *in = vtac_in_type(e->graph, e->node, 0);
+    if (e->node->op == VTAC_OP_SIZE) {
+        store_int(e, 0, vtac_type_elements(in));
+        return true;
+    }
+    int64_t start = vtac_attr_int(e->node, "start", 0);
+    start = start < 0 ? start + (int64_t)in->rank : start;
+    start = start < 0 ? 0 : start;
+    for (int64_t i = 0; i < elements; i++) {
+        store_int(e, i, in->dim[start + i]);
+    }
+    return true;
+}
+
+/* All axes at once: what shape arithmetic asks for (the number of elements, the largest dimension). */
+static bool evaluate_reduce(evaluation *e, int64_t elements)
+{
+    const int64_t count = vtac_type_elements(&e->in[0]->type);
+    if (e->is_float || elements != 1 || count < 1) {
+        return false;
+    }
+    int64_t result = vtac_tensor_int(e->in[0], 0);
+    for (int64_t i = 1; i < count; i++) {
+        const int64_t x = vtac_tensor_int(e->in[0], i);
+        switch ((int)e->node->op) {
+        case VTAC_OP_REDUCE_SUM: result += x; break;
+        case VTAC_OP_REDUCE_PROD: result = wrap_mul(result, x); break;
+        case VTAC_OP_REDUCE_MIN: result = x < result ? x : result; break;
+        case VTAC_OP_REDUCE_MAX: result = x > result ? x : result; break;
+        default: return false;
+        }
+    }
+    store_int(e, 0, result);
+    return true;
+}
+
+static bool evaluate_copy(evaluation *e, int64_t elements)
+{
+    if (elements > 0) {
+        memcpy(e->data, e->in[0]->data, e->in[0]->bytes);
+    }
+    return true;
+}
+
+static bool evaluate(evaluation *e, int64_t elements)
+{
+    switch ((int)e->node->op) {
+    case VTAC_OP_SHAPE:
+    case VTAC_OP_SIZE: return evaluate_shape(e, elements);
+    case VTAC_OP_IDENTITY:
+    case VTAC_OP_RESHAPE:
+    case VTAC_OP_FLATTEN:
+    case VTAC_OP_SQUEEZE:
+    case VTAC_OP_UNSQUEEZE: return evaluate_copy(e, elements);
+    case VTAC_OP_CAST: return evaluate_cast(e, elements);
+    case VTAC_OP_WHERE: return evaluate_where(e, elements);
+    case VTAC_OP_EXPAND: return evaluate_broadcast_copy(e, elements);
+    case VTAC_OP_TILE: return evaluate_tile(e, elements);
+    case VTAC_OP_CONCAT: return evaluate_concat(e, elements);
+    case VTAC_OP_GATHER: return evaluate_gather(e, elements);
+    case VTAC_OP_SLICE: return evaluate_slice(e, elements);
+    case VTAC_OP_TRANSPOSE: return evaluate_transpose(e, elements);
+    case VTAC_OP_RANGE: return evaluate_range(e, elements);
+    case VTAC_OP_CONSTANT_OF_SHAPE: return evaluate_fill(e, elements);
+    case VTAC_OP_EQUAL:
+    case VTAC_OP_LESS:
+    case VTAC_OP_LESS_OR_EQUAL:
+    case VTAC_OP_GREATER:
+    case VTAC_OP_GREATER_OR_EQUAL: return evaluate_compare(e, elements);
+    case VTAC_OP_REDUCE_SUM:
+    case VTAC_OP_REDUCE_PROD:
+    case VTAC_OP_REDUCE_MIN:
+    case VTAC_OP_REDUCE_MAX: return evaluate_reduce(e, elements);
+    default: return e->count == 1 ? evaluate_unary(e, elements) : evaluate_binary(e, elements);
+    }
+}
+
+/* Gathers the inputs; false where one is unknown or too large. Shape and Size need only the type of theirs.
+ */
+static bool take_inputs(evaluation *e)
+{
+    const bool type_only = e->node->op == VTAC_OP_SHAPE || e->node->op == VTAC_OP_SIZE;
+    e->count = e->node->input_count;
+    if (e->count > sizeof e->in / sizeof e->in[0]) {
+        return false;
+    }
+    for (uint32_t i = 0; !type_only && i < e->count; i++) {
+        e->in[i] = vtac_in_constant(e->graph, e->node, i);
+        const bool absent = e->node->inputs[i] == 0 && i > 0;
+        if (!absent && (e->in[i] == NULL || vtac_type_elements(&e->in[i]->type) > MOST_ELEMENTS)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+vta_status vtac_evaluate(vtac_graph *graph, const vtac_node *node, bool *done, vtac_tensor *out,
+                         vta_diag *diag)
+{
+    *done = false;
+    evaluation e = {.graph = graph, .node = node};
+    if ((vtac_op_get(node->op)->traits & VTAC_TRAIT_FOLDS) == 0 || node->output_count != 1 ||
+        !take_inputs(&e)) {
+        return VTA_OK;
+    }
+    e.type = graph->values[node->outputs[0]].type;
+    const int64_t elements = vtac_type_elements(&e.type);
+    const bool half = e.type.dtype == VTAC_F16 || e.type.dtype == VTAC_BF16;
+    if (elements > MOST_ELEMENTS || half) {
+        return VTA_OK;
+    }
+    e.is_float = vtac_dtype_kind(e.type.dtype) == 'f';
+    const size_t bytes = (size_t)elements * vtac_dtype_bytes(e.type.dtype);
+    e.data = vta_arena_alloc(&graph->arena, bytes);
+    if (e.data == NULL) {
+        return vta_fail(diag, VTA_NOMEM, "out of memory");
+    }
+    *done = evaluate(&e, elements);
+    *out = (vtac_tensor){.type = e.type, .data = e.data, .bytes = bytes};
+    return VTA_OK;
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What the inference functions share. Each gets a node whose input count is right and writes one type per
+ * output; on a fault it returns a sentence without the node's name, which vtac_infer puts in front.
+ */
+#ifndef VTAC_OPS_INFER_H
+#define VTAC_OPS_INFER_H
+
+#include "vtac/graph.h"
+
+#define VTAC_OP(id, name, domain, since, in_min, in_max, out, infer, traits) vtac_infer_fn vtac_infer_##infer;
+#include "vtac/ops.def"
+
+/* The type of input i, which the operator requires. */
+vta_status vtac_need_type(const vtac_graph *graph, const vtac_node *node, uint32_t i, const vtac_type **type,
+                          vta_diag *diag);
+
+/* The contents of input i as integers, which must be known now ("shape", say); at most `room` of them. */
+vta_status vtac_need_ints(const vtac_graph *graph, const vtac_node *node, uint32_t i, const char *what,
+                          int64_t *out, uint32_t room, uint32_t *count, vta_diag *diag);
+
+/* An axis in -rank … rank-1 as 0 … rank-1. */
+vta_status vtac_axis(int64_t axis, uint32_t rank, uint32_t *out, vta_diag *diag);
+
+/* The type that two types broadcast to; the element type stays `a`'s. */
+vta_status vtac_broadcast(const vtac_type *a, const vtac_type *b, vtac_type *out, vta_diag *diag);
+
+/* A list attribute of exactly `count` integers into `out`, or `otherwise` in every place where there is none.
+ */
+vta_status vtac_int_list(const vtac_node *node, const char *name, uint32_t count, int64_t otherwise,
+                         int64_t *out, vta_diag *diag);
+
+/* Window geometry of convolutions and pools: per spatial axis kernel, stride, dilation, pads, output extent.
+ */
+typedef struct vtac_window {
+    uint32_t axes;
+    int64_t kernel[VTAC_MAX_RANK], stride[VTAC_MAX_RANK], dilation[VTAC_MAX_RANK];
+    int64_t pad_begin[VTAC_MAX_RANK], pad_end[VTAC_MAX_RANK], extent[VTAC_MAX_RANK];
+} vtac_window;
+
+/* From the attributes kernel_shape (or the weight's), strides, dilations, pads, auto_pad, ceil_mode. `input`
+ * is [N, C, spatial…]. */
+vta_status vtac_window_of(const vtac_node *node, const vtac_type *input, const vtac_type *weight, bool pool,
+                          vtac_window *out, vta_diag *diag);
+
+#endif

@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Types of operators that work element by element.
+ */
+#include <string.h>
+
+#include "infer.h"
+
+/* All outputs have the type of input 0. */
+vta_status vtac_infer_same(const vtac_graph *graph, const vtac_node *node, vtac_type *out, vta_diag *diag)
+{
+    const vtac_type *in;
+    VTA_TRY(vtac_need_type(graph, node, 0, &in, diag));
+    for (uint32_t i = 0; i < node->output_count; i++) {
+        out[i] = *in;
+    }
+    return VTA_OK;
+}
+
+vta_status vtac_infer_broadcast(const vtac_graph *graph, const vtac_node *node, vtac_type *out,
+                                vta_diag *diag)
+{
+    const vtac_type *first;
+    VTA_TRY(vtac_need_type(graph, node, 0, &first, diag));
+    out[0] = *first;
+    for (uint32_t i = 1; i < node->input_count; i++) {
+        const vtac_type *in;
+        VTA_TRY(vtac_need_type(graph, node, i, &in, diag));
+        if (in->dtype != first->dtype) {
+            return vta_fail(diag, VTA_INVALID, "input %u is %s, input 0 is %s; they must be equal", i,
+                            vtac_dtype_name(in->dtype), vtac_dtype_name(first->dtype));
+        }
+        VTA_TRY(vtac_broadcast(&out[0], in, &out[0], diag));
+    }
+    return VTA_OK;
+}
+
+/* Pow: the exponent may have a type of its own. */
+vta_status vtac_infer_pow(const vtac_graph *graph, const vtac_node *node, vtac_type *out, vta_diag *diag)
+{
+    const vtac_type *x;
+    const vtac_type *y;
+    VTA_TRY(vtac_need_type(graph, node, 0, &x, diag));
+    VTA_TRY(vtac_need_type(graph, node, 1, &y, diag));
+    return vtac_broadcast(x, y, &out[0], diag);
+}
+
+vta_status vtac_infer_compare(const vtac_graph *graph, const vtac_node *node, vtac_type *out, vta_diag *diag)
+{
+    VTA_TRY(vtac_infer_broadcast(graph, node, out, diag));
+    out[0].dtype = VTAC_BOOL;
+    return VTA_OK;
+}
+
+vta_status vtac_infer_logical(const vtac_graph *graph, const vtac_node *node, vtac_type *out, vta_diag *diag)
+{
+    VTA_TRY(vtac_infer_broadcast(graph, node, out, diag));
+    return out[0].dtype == VTAC_BOOL
+               ? VTA_OK
+               : vta_fail(diag, VTA_INVALID, "inputs are %s, expected bool", vtac_dtype_name(out[0].dtype));
+}
+
+vta_status vtac_infer_predicate(const vtac_graph *graph, const vtac_node *node, vtac_type *out,
+                                vta_diag *diag)
+{
+    VTA_TRY(vtac_infer_same(graph, node, out, diag));
+    out[0].dtype = VTAC_BOOL;
+    return VTA_OK;
+}
+
+vta_status vtac_infer_where(const vtac_graph *graph, const vtac_node *node, vtac_type *out, vta_diag *diag)
+{
+    const vtac_type *in[3];
+    for (uint32_t i = 0; i < 3; i++) {
+        VTA_TRY(vtac_need_type(graph, node, i, &in[i], diag));
+    }
+    if (in[0]->dtype != VTAC_BOOL || in[1]->dtype != in[2]->dtype) {
+        return vta_fail(diag, VTA_INVALID, "inputs are %s, %s, %s; expected bool and two of one type",
+                        vtac_dtype_name(in[0]->dtype), vtac_dtype_name(in[1]->dtype),
+                        vtac_dtype_name(in[2]->dtype));
+    }
+    VTA_TRY(vtac_broadcast(in[1], in[2], &out[0], diag));
+    return vtac_broadcast(&out[0], in[0], &out[0], diag);
+}
+
+vta_status vtac_infer_cast(const vtac_graph *graph, const vtac_node *node, vtac_type *out, vta_diag *diag)
+{
+    VTA_TRY(vtac_infer_same(graph, node, out, diag));
+    const char *to = vtac_attr_string(node, "to", "");
+    out[0].dtype = vtac_dtype_parse(to);
+    return out[0].dtype != VTAC_NO_DTYPE
+               ? VTA_OK
+               : vta_fail(diag, VTA_UNSUPPORTED, "attribute 'to' is '%s', not a known type", to);
+}
+
+vta_status vtac_infer_cast_like(const vtac_graph *graph, const vtac_node *node, vtac_type *out,
+                                vta_diag *diag)
+{
+    const vtac_type *like;
+    VTA_TRY(vtac_need_type(graph, node, 1, &like, diag));
+    VTA_TRY(vtac_infer_same(graph, node, out, diag));
+    out[0].dtype = like->dtype;
+    return VTA_OK;
+}
+
+vta_status vtac_infer_dropout(const vtac_graph *graph, const vtac_node *node, vtac_type *out, vta_diag *diag)
+{
+    VTA_TRY(vtac_infer_same(graph, node, out, diag));
+    if (node->output_count > 1) {
+        out[1].dtype = VTAC_BOOL;
+    }
+    return VTA_OK;
+}
+
+/* Scale and zero point of a quantization: one, or one for each place along `axis`, or one for each block of
+ * it. */
+static vta_status check_scale(const vtac_node *node, const vtac_type *x, const vtac_type *scale,
+                              vta_diag *diag)
+{
+    const int64_t count = vtac_type_elements(scale);
+    if (scale->rank == 0 || count == 1) {
+        return VTA_OK;
+    }
+    uint32_t axis;
+    VTA_TRY(vtac_axis(vtac_attr_int(node, "axis", 1), x->rank, &axis, diag));
+    const int64_t block = vtac_attr_int(node, "block_size", 0);
+    if (block > 0) {
+        const bool fits = scale->rank == x->rank && scale->dim[axis] == (x->dim[axis] + block - 1) / block;
+        return fits ? VTA_OK
+                    : vta_fail(diag, VTA_INVALID, "scales do not fit blocks of %lld", (long long)block);
+    }
+    if (scale->rank != 1 || count != x->dim[axis]) {
+        return vta_fail(diag, VTA_INVALID, "%lld scales for %lld places along axis %u", (long long)count,
+                        (long long)x->dim[axis], axis);
+    }
+    return VTA_OK;
+}
+
+vta_status vtac_infer_quantize(const vtac_graph *graph, const vtac_node *node, vtac_type *out, vta_diag *diag)
+{
+    const vtac_type *x;
+    const vtac_type *scale;
+    VTA_TRY(vtac_need_type(graph, node, 0, &x, diag));
+    VTA_TRY(vtac_need_type(graph, node, 1, &scale, diag));
+    VTA_TRY(check_scale(node, x, scale, diag));
+    const vtac_type *zero = vtac_in_type(graph, node, 2);
+    const vtac_dtype asked = vtac_dtype_parse(vtac_attr_string(node, "output_dtype", ""));
+    out[0] = *x;
+    out[0].dtype = zero != NULL ? zero->dtype : asked != VTAC_NO_DTYPE ? asked : VTAC_U8;
+    return VTA_OK;
+}
+
+vta_status vtac_infer_dequantize(const vtac_graph *graph, const vtac_node *node, vtac_type *out,
+                                 vta_diag *diag)
+{
+    const vtac_type *x;
+    const vtac_type *scale;
+    VTA_TRY(vtac_need_type(graph, node, 0, &x, diag));
+    VTA_TRY(vtac_need_type(graph, node, 1, &scale, diag));
+    VTA_TRY(check_scale(node, x, scale, diag));
+    out[0] = *x;
+    out[0].dtype = scale->dtype;
+    return VTA_OK;
+}
+
+vta_status vtac_infer_dynamic_quantize(const vtac_graph *graph, const vtac_node *node, vtac_type *out,
+                                       vta_diag *diag)
+{
+    VTA_TRY(vtac_infer_same(graph, node, out, diag));
+    out[0].dtype = VTAC_U8;
+    for (uint32_t i = 1; i < node->output_count; i++) {
+        out[i] = (vtac_type){.dtype = i == 1 ? VTAC_F32 : VTAC_U8};
+    }
+    return VTA_OK;
+}
+
+/* a, a_scale, a_zero, b, b_scale, b_zero, c_scale, c_zero */
+vta_status vtac_infer_qlinear_binary(const vtac_graph *graph, const vtac_node *node, vtac_type *out,
+                                     vta_diag *diag)
+{
+    const vtac_type *a;
+    const vtac_type *b;
+    VTA_TRY(vtac_need_type(graph, node, 0, &a, diag));
+    VTA_TRY(vtac_need_type(graph, node, 3, &b, diag));
+    return vtac_broadcast(a, b, &out[0], diag);
+}

@@ -1,0 +1,612 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Types of operators that move data or change its shape.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "infer.h"
+
+vta_status vtac_infer_reshape(const vtac_graph *graph, const vtac_node *node, vtac_type *out, vta_diag *diag)
+{
+    const vtac_type *in;
+    VTA_TRY(vtac_need_type(graph, node, 0, &in, diag));
+    out[0] = (vtac_type){.dtype = in->dtype};
+    VTA_TRY(vtac_need_ints(graph, node, 1, "the shape", out[0].dim, VTAC_MAX_RANK, &out[0].rank, diag));
+    const bool allow_zero = vtac_attr_int(node, "allowzero", 0) != 0;
+    int64_t known = 1;
+    int free_axis = -1;
+    for (uint32_t i = 0; i < out[0].rank; i++) {
+        int64_t *dim = &out[0].dim[i];
+        if (*dim == 0 && !allow_zero) {
+            if (i >= in->rank) {
+                return vta_fail(diag, VTA_INVALID, "the shape copies axis %u of an input of rank %u", i,
+                                in->rank);
+            }
+            *dim = in->dim[i];
+        }
+        if (*dim == -1 && free_axis < 0) {
+            free_axis = (int)i;
+        } else if (*dim < 0 || __builtin_mul_overflow(known, *dim, &known)) {
+            return vta_fail(diag, VTA_INVALID, "the shape has %lld on axis %u", (long long)*dim, i);
+        }
+    }
+    const int64_t elements = vtac_type_elements(in);
+    if (free_axis >= 0) {
+        if (known == 0 || elements % known != 0) {
+            return vta_fail(diag, VTA_INVALID, "%lld elements do not divide by %lld", (long long)elements,
+                            (long long)known);
+        }
+        out[0].dim[free_axis] = elements / known;
+    } else if (known != elements) {
+        return vta_fail(diag, VTA_INVALID, "%lld elements do not fit a shape of %lld", (long long)elements,
+                        (long long)known);
+    }
+    return VTA_OK;
+}
+
+vta_status vtac_infer_flatten(const vtac_graph *graph, const vtac_node *node, vtac_type *out, vta_diag *diag)
+{
+    const vtac_type *in;
+    VTA_TRY(vtac_need_type(graph, node, 0, &in, diag));
+    int64_t axis = vtac_attr_int(node, "axis", 1);
+    axis = axis < 0 ? axis + in->rank : axis;
+    if (axis < 0 || axis > (int64_t)in->rank) {
+        return vta_fail(diag, VTA_RANGE, "axis %lld is outside 0 ... %u", (long long)axis, in->rank);
+    }
+    out[0] = (vtac_type){.dtype = in->dtype, .rank = 2, .dim = {1, 1}};
+    for (uint32_t i = 0; i < in->rank; i++) {
+        out[0].dim[i < (uint32_t)axis ? 0 : 1] *= in->dim[i];
+    }
+    return VTA_OK;
+}
+
+/* The axes of input 1 as marks; `rank` is that of the side which has them. */
+static vta_status marked_axes(const vtac_graph *graph, const vtac_node *node, uint32_t rank, bool *marks,
+                              vta_diag *diag)
+{
+    int64_t axes[VTAC_MAX_RANK];
+    uint32_t count;
+    VTA_TRY(vtac_need_ints(graph, node, 1, "axes", axes, VTAC_MAX_RANK, &count, diag));
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t axis;
+        VTA_TRY(vtac_axis(axes[i], rank, &axis, diag));
+        if (marks[axis]) {
+            return vta_fail(diag, VTA_INVALID, "axis %u is named twice", axis);
+        }
+        marks[axis] = true;
+    }
+    return VTA_OK;
+}
+
+vta_status vtac_infer_squeeze(const vtac_graph *graph, const vtac_node *node, vtac_type *out, vta_diag *diag)
+{
+    const vtac_type *in;
+    VTA_TRY(vtac_need_type(graph, node, 0, &in, diag));
+    bool gone[VTAC_MAX_RANK] = {false};
+    const bool named = vtac_in_type(graph, node, 1) != NULL;
+    if (named) {
+        VTA_TRY(marked_axes(graph, node, in->rank, gone, diag));
+    }
+    out[0] = (vtac_type){.dtype = in->dtype};
+    for (uint32_t i = 0; i < in->rank; i++) {
+        if (named && gone[i] && in->dim[i] != 1) {
+            return vta_fail(diag, VTA_INVALID, "axis %u has %lld places, expected 1", i,
+                            (long long)in->dim[i]);
+        }
+        if (named ? !gone[i] : in->dim[i] != 1) {
+            out[0].dim[out[0].rank++] = in->dim[i];
+        }
+    }
+    return VTA_OK;
+}
+
+vta_status vtac_infer_unsqueeze(const vtac_graph *graph, const vtac_node *node, vtac_type *out,
+                                vta_diag *diag)
+{
+    const vtac_type *in;
+    const vtac_type *axes;
+    VTA_TRY(vtac_need_type(graph, node, 0, &in, diag));
+    VTA_TRY(vtac_need_type(graph, node, 1, &axes, diag));
+    const int64_t added = vtac_type_elements(axes);
+    if (added + (int64_t)in->rank > VTAC_MAX_RANK) {
+        return vta_fail(diag, VTA_UNSUPPORTED, "the result has more than %d axes", VTAC_MAX_RANK);
+    }
+    const uint32_t rank = in->rank + (uint32_t)added;
+    bool new[VTAC_MAX_RANK] = {false};
+    VTA_TRY(marked_axes(graph, node, rank, new, diag));
+    out[0] = (vtac_type){.dtype = in->dtype, .rank = rank};
+    for (uint32_t i = 0, from = 0; i < rank; i++) {
+        out[0].dim[i] = new[i] ? 1 : in->dim[from++];
+    }
+    return VTA_OK;
+}
+
+vta_status vtac_infer_transpose(const vtac_graph *graph, const vtac_node *node, vtac_type *out,
+                                vta_diag *diag)
+{
+    const vtac_type *in;
+    VTA_TRY(vtac_need_type(graph, node, 0, &in, diag));
+    int64_t perm[VTAC_MAX_RANK];
+    VTA_TRY(vtac_int_list(node, "perm", in->rank, -1, perm, diag));
+    bool seen[VTAC_MAX_RANK] = {false};
+    out[0] = (vtac_type){.dtype = in->dtype, .rank = in->rank};
+    for (uint32_t i = 0; i < in->rank; i++) {
+        const int64_t from =
+            perm[i] == -1 && vtac_find_attr(node, "perm") == NULL ? in->rank - 1 - i : perm[i];
+        if (from < 0 || from >= (int64_t)in->rank || seen[from]) {
+            return vta_fail(diag, VTA_INVALID, "attribute 'perm' is no permutation of %u axes", in->rank);
+        }
+        seen[from] = true;
+        out[0].dim[i] = in->dim[from];
+    }
+    return VTA_OK;
+}
+
+/* Inputs first … last, `step` apart, joined along `axis`. */
+static vta_status join(const vtac_graph *graph, const vtac_node *node, uint32_t first, uint32_t step,
+                       vtac_type *out, vta_diag *diag)
+{
+    const vtac_type *in;
+    VTA_TRY(vtac_need_type(graph, node, first, &in, diag));
+    out[0] = *in;
+    uint32_t axis;
+    VTA_TRY(vtac_axis(vtac_attr_int(node, "axis", 1), in->rank, &axis, diag));
+    for (uint32_t i = first + step; i < node->input_count; i += step) {
+        VTA_TRY(vtac_need_type(graph, node, i, &in, diag));
+        vtac_type rest = *in;
+        const uint32_t at = axis;
+        rest.dim[at] = out[0].dim[at];
+        if (!vtac_type_equal(&rest, &out[0])) {
+            char ta[160];
+            char tb[160];
+            return vta_fail(diag, VTA_INVALID, "%s and %s differ outside axis %u",
+                            vtac_type_text(&out[0], ta, sizeof ta), vtac_type_text(in, tb, sizeof tb), axis);
+        }
+        if (__builtin_add_overflow(out[0].dim[at], in->dim[at], &out[0].dim[at])) {
+            return vta_fail(diag, VTA_RANGE, "the result is too large");
+        }
+    }
+    return VTA_OK;
+}
+
+vta_status vtac_infer_concat(const vtac_graph *graph, const vtac_node *node, vtac_type *out, vta_diag *diag)
+{
+    return join(graph, node, 0, 1, out, diag);
+}
+
+/* y_scale, y_zero, then (x, scale, zero) for each part */
+vta_status vtac_infer_qlinear_concat(const vtac_graph *graph, const vtac_node *node, vtac_type *out,
+                                     vta_diag *diag)
+{
+    return join(graph, node, 2, 3, out, diag);
+}
+
+vta_status vtac_infer_split(const vtac_graph *graph, const vtac_node *node, vtac_type *out, vta_diag *diag)
+{
+    const vtac_type *in;
+    VTA_TRY(vtac_need_type(graph, node, 0, &in, diag));
+    uint32_t axis;
+    VTA_TRY(vtac_axis(vtac_attr_int(node, "axis", 0), in->rank, &axis, diag));
+    const vtac_tensor *sizes = vtac_in_constant(graph, node, 1);
+    if (vtac_in_type(graph, node, 1) != NULL && sizes == NULL) {
+        return vta_fail(diag, VTA_UNSUPPORTED, "the sizes (input 1) are not known at compile time");
+    }
+    if (sizes != NULL && vtac_type_elements(&sizes->type) != node->output_count) {
+        return vta_fail(diag, VTA_INVALID, "%lld sizes for %u outputs",
+                        (long long)vtac_type_elements(&sizes->type), node->output_count);
+    }
+    const int64_t even = (in->dim[axis] + node->output_count - 1) / node->output_count;
+    int64_t left = in->dim[axis];
+    for (uint32_t i = 0; i < node->output_count; i++) {
+        out[i] = *in;
+        const int64_t size = sizes != NULL ? vtac_tensor_int(sizes, i) : (even < left ? even : left);
+        if (size < 0 || size > left) {
+            return vta_fail(diag, VTA_INVALID, "part %u has %lld of %lld places", i, (long long)size,
+                            (long long)left);
+        }
+        out[i].dim[axis] = size;
+        left -= size;
+    }
+    return left == 0 ? VTA_OK
+                     : vta_fail(diag, VTA_INVALID, "the parts leave %lld places over", (long long)left);
+}
+
+/* Places that a slice takes from an axis of `dim`, by ONNX's rules for negative and too large bounds. */
+static int64_t slice_extent(int64_t dim, int64_t start, int64_t end, int64_t step)
+{
+    const int64_t low = step > 0 ? 0 : -1;
+    const int64_t high = step > 0 ? dim : dim - 1;
+    start = start < 0 ? start + dim : start;
+    end = end < 0 ? (end < -dim ? low : end + dim) : end;
+    start = start < (step > 0 ? 0 : 0) ? 0 : start > high ? high : start;
+    end = end < low ? low : end > dim ? dim : end;
+    const int64_t span = step > 0 ? end - start : start - end;
+    const int64_t size = step > 0 ? step : step == INT64_MIN ? INT64_MAX : -step;
+    return span <= 0 ? 0 : (span - 1) / size + 1;
+}
+
+vta_status vtac_infer_slice(const vtac_graph *graph, const vtac_node *node, vtac_type *out, vta_diag *diag)
+{
+    const vtac_type *in;
+    VTA_TRY(vtac_need_type(graph, node, 0, &in, diag));
+    int64_t start[VTAC_MAX_RANK];
+    int64_t end[VTAC_MAX_RANK];
+    int64_t axes[VTAC_MAX_RANK];
+    int64_t steps[VTAC_MAX_RANK];
+    uint32_t count;
+    uint32_t ends;
+    VTA_TRY(vtac_need_ints(graph, node, 1, "starts", start, VTAC_MAX_RANK, &count, diag));
+    VTA_TRY(vtac_need_ints(graph, node, 2, "ends", end, VTAC_MAX_RANK, &ends, diag));
+    uint32_t named = count;
+    uint32_t stepped = count;
+    for (uint32_t i = 0; i < count; i++) {
+        axes[i] = i;
+        steps[i] = 1;
+    }
+    if (vtac_in_type(graph, node, 3) != NULL) {
+        VTA_TRY(vtac_need_ints(graph, node, 3, "axes", axes, VTAC_MAX_RANK, &named, diag));
+    }
+    if (vtac_in_type(graph, node, 4) != NULL) {
+        VTA_TRY(vtac_need_ints(graph, node, 4, "steps", steps, VTAC_MAX_RANK, &stepped, diag));
+    }
+    if (ends != count || named != count || stepped != count) {
+        return vta_fail(diag, VTA_INVALID, "starts, ends, axes and steps have %u, %u, %u and %u elements",
+                        count, ends, named, stepped);
+    }
+    out[0] = *in;
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t axis;
+        VTA_TRY(vtac_axis(axes[i], in->rank, &axis, diag));
+        if (steps[i] == 0) {
+            return vta_fail(diag, VTA_INVALID, "step 0 on axis %u", axis);
+        }
+        out[0].dim[axis] = slice_extent(in->dim[axis], start[i], end[i], steps[i]);
+    }
+    return VTA_OK;
+}
+
+vta_status vtac_infer_pad(const vtac_graph *graph, const vtac_node *node, vtac_type *out, vta_diag *diag)
+{
+    const vtac_type *in;
+    VTA_TRY(vtac_need_type(graph, node, 0, &in, diag));
+    int64_t pads[2 * VTAC_MAX_RANK];
+    int64_t axes[VTAC_MAX_RANK];
+    uint32_t count;
+    uint32_t named = in->rank;
+    VTA_TRY(vtac_need_ints(graph, node, 1, "pads", pads, 2 * VTAC_MAX_RANK, &count, diag));
+    for (uint32_t i = 0; i < in->rank; i++) {
+        axes[i] = i;
+    }
+    if (vtac_in_type(graph, node, 3) != NULL) {
+        VTA_TRY(vtac_need_ints(graph, node, 3, "axes", axes, VTAC_MAX_RANK, &named, diag));
+    }
+    if (count != 2 * named) {
+        return vta_fail(diag, VTA_INVALID, "%u pads for %u axes", count, named);
+    }
+    out[0] = *in;
+    for (uint32_t i = 0; i < named; i++) {
+        uint32_t axis;
+        VTA_TRY(vtac_axis(axes[i], in->rank, &axis, diag));
+        int64_t *dim = &out[0].dim[axis];
+        if (__builtin_add_overflow(*dim, pads[i], dim) ||
+            __builtin_add_overflow(*dim, pads[i + named], dim) || *dim < 0) {
+            return vta_fail(diag, VTA_RANGE, "pads %lld and %lld on axis %u of %lld places",
+                            (long long)pads[i], (long long)pads[i + named], axis, (long long)in->dim[axis]);
+        }
+    }
+    return VTA_OK;
+}
+
+vta_status vtac_infer_gather(const vtac_graph *graph, const vtac_node *node, vtac_type *out, vta_diag *diag)
+{
+    const vtac_type *data;
+    const vtac_type *indices;
+    VTA_TRY(vtac_need_type(graph, node, 0, &data, diag));
+    VTA_TRY(vtac_need_type(graph, node, 1, &indices, diag));
+    uint32_t axis;
+    VTA_TRY(vtac_axis(vtac_attr_int(node, "axis", 0), data->rank, &axis, diag));
+    if (data->rank - 1 + indices->rank > VTAC_MAX_RANK) {
+        return vta_fail(diag, VTA_UNSUPPORTED, "the result has more than %d axes", VTAC_MAX_RANK);
+    }
+    out[0] = (vtac_type){.dtype = data->dtype};
+    for (uint32_t i = 0; i < data->rank; i++) {
+        for (uint32_t k = 0; i == axis && k < indices->rank; k++) {
+            out[0].dim[out[0].rank++] = indices->dim[k];
+        }
+        if (i != axis) {
+            out[0].dim[out[0].rank++] = data->dim[i];
+        }
+    }
+    return VTA_OK;
+}
+
+vta_status vtac_infer_gather_elements(const vtac_graph *graph, const vtac_node *node, vtac_type *out,
+                                      vta_diag *diag)
+{
+    const vtac_type *data;
+    const vtac_type *indices;
+    VTA_TRY(vtac_need_type(graph, node, 0, &data, diag));
+    VTA_TRY(vtac_need_type(graph, node, 1, &indices, diag));
+    if (data->rank != indices->rank) {
+        return vta_fail(diag, VTA_INVALID, "data and indices have rank %u and %u", data->rank, indices->rank);
+    }
+    out[0] = *indices;
+    out[0].dtype = data->dtype;
+    return VTA_OK;
+}
+
+vta_status vtac_infer_gather_nd(const vtac_graph *graph, const vtac_node *node, vtac_type *out,
+                                vta_diag *diag)
+{
+    const vtac_type *data;
+    const vtac_type *indices;
+    VTA_TRY(vtac_need_type(graph, node, 0, &data, diag));
+    VTA_TRY(vtac_need_type(graph, node, 1, &indices, diag));
+    const int64_t batch = vtac_attr_int(node, "batch_dims", 0);
+    const int64_t depth = indices->rank > 0 ? indices->dim[indices->rank - 1] : 0;
+    if (batch < 0 || depth < 1 || batch + depth > (int64_t)data->rank || batch >= (int64_t)indices->rank) {
+        return vta_fail(diag, VTA_INVALID, "indices of depth %lld do not fit data of rank %u",
+                        (long long)depth, data->rank);
+    }
+    const uint32_t rest = data->rank - (uint32_t)(batch + depth);
+    if (indices->rank - 1 + rest > VTAC_MAX_RANK) {
+        return vta_fail(diag, VTA_UNSUPPORTED, "the result has more than %d axes", VTAC_MAX_RANK);
+    }
+    out[0] = (vtac_type){.dtype = data->dtype, .rank = indices->rank - 1 + rest};
+    memcpy(out[0].dim, indices->dim, (indices->rank - 1) * sizeof out[0].dim[0]);
+    memcpy(out[0].dim + indices->rank - 1, data->dim + batch + depth, rest * sizeof out[0].dim[0]);
+    return VTA_OK;
+}
+
+vta_status vtac_infer_expand(const vtac_graph *graph, const vtac_node *node, vtac_type *out, vta_diag *diag)
+{
+    const vtac_type *in;
+    VTA_TRY(vtac_need_type(graph, node, 0, &in, diag));
+    vtac_type shape = {.dtype = in->dtype};
+    VTA_TRY(vtac_need_ints(graph, node, 1, "the shape", shape.dim, VTAC_MAX_RANK, &shape.rank, diag));
+    return vtac_broadcast(in, &shape, &out[0], diag);
+}
+
+vta_status vtac_infer_tile(const vtac_graph *graph, const vtac_node *node, vtac_type *out, vta_diag *diag)
+{
+    const vtac_type *in;
+    VTA_TRY(vtac_need_type(graph, node, 0, &in, diag));
+    int64_t repeats[VTAC_MAX_RANK];
+    uint32_t count;
+    VTA_TRY(vtac_need_ints(graph, node, 1, "repeats", repeats, VTAC_MAX_RANK, &count, diag));
+    if (count != in->rank) {
+        return vta_fail(diag, VTA_INVALID, "%u repeats for %u axes", count, in->rank);
+    }
+    out[0] = *in;
+    for (uint32_t i = 0; i < count; i++) {
+        if (repeats[i] < 0 || __builtin_mul_overflow(in->dim[i], repeats[i], &out[0].dim[i])) {
+            return vta_fail(diag, VTA_RANGE, "%lld repeats on axis %u", (long long)repeats[i], i);
+        }
+    }
+    return VTA_OK;
+}
+
+/* Resize: inputs x, roi, scales, sizes; axes and keep_aspect_ratio_policy as of opset 18. */
+static vta_status resize_axis(const vtac_node *node, const vtac_type *in, const vtac_tensor *scales,
+                              const vtac_tensor *sizes, uint32_t axis, int64_t k, double ratio,
+                              vtac_type *out, vta_diag *diag)
+{
+    const char *policy = vtac_attr_string(node, "keep_aspect_ratio_policy", "stretch");
+    double extent = 0.0;
+    if (scales != NULL) {
+        extent = floor((double)in->dim[axis] * vtac_tensor_float(scales, k));
+    } else if (strcmp(policy, "stretch") == 0) {
+        extent = (double)vtac_tensor_int(sizes, k);
+    } else {
+        extent = round((double)in->dim[axis] * ratio);
+    }
+    if (!(extent >= 0.0 && extent < 9e15)) {
+        return vta_fail(diag, VTA_RANGE, "axis %u would get %g places", axis, extent);
+    }
+    out->dim[axis] = (int64_t)extent;
+    return VTA_OK;
+}
+
+vta_status vtac_infer_resize(const vtac_graph *graph, const vtac_node *node, vtac_type *out, vta_diag *diag)
+{
+    const vtac_type *in;
+    VTA_TRY(vtac_need_type(graph, node, 0, &in, diag));
+    const vtac_tensor *scales = vtac_in_constant(graph, node, 2);
+    const vtac_tensor *sizes = vtac_in_constant(graph, node, 3);
+    scales = scales != NULL && vtac_type_elements(&scales->type) > 0 ? scales : NULL;
+    if (scales == NULL && sizes == NULL) {
+        return vta_fail(diag, VTA_UNSUPPORTED, "neither scales nor sizes are known at compile time");
+    }
+    const vtac_attr *named = vtac_find_attr(node, "axes");
+    const int64_t count = named != NULL && named->kind == VTAC_ATTR_INTS ? (int64_t)named->count : in->rank;
+    const int64_t given = vtac_type_elements(scales != NULL ? &scales->type : &sizes->type);
+    if (given != count) {
+        return vta_fail(diag, VTA_INVALID, "%lld scales or sizes for %lld axes", (long long)given,
+                        (long long)count);
+    }
+    uint32_t axes[VTAC_MAX_RANK];
+    double ratio = 0.0;
+    const bool larger = strcmp(vtac_attr_string(node, "keep_aspect_ratio_policy", ""), "not_smaller") == 0;
+    for (int64_t k = 0; k < count && k < VTAC_MAX_RANK; k++) {
+        VTA_TRY(vtac_axis(named != NULL ? named->ints[k] : k, in->rank, &axes[k], diag));
+        if (sizes != NULL && scales == NULL) {
+            const double own = (double)vtac_tensor_int(sizes, k) / (double)in->dim[axes[k]];
+            ratio = k == 0 || (larger ? own > ratio : own < ratio) ? own : ratio;
+        }
+    }
+    out[0] = *in;
+    for (int64_t k = 0; k < count && k < VTAC_MAX_RANK; k++) {
+        VTA_TRY(resize_axis(node, in, scales, sizes, axes[k], k, ratio, &out[0], diag));
+    }
+    return VTA_OK;
+}
+
+static vta_status block_size(const vtac_node *node, const vtac_type *in, int64_t *block, vta_diag *diag)
+{
+    *block = vtac_attr_int(node, "blocksize", 0);
+    if (in->rank != 4 || *block < 1 || *block > INT32_MAX) {
+        return vta_fail(diag, VTA_INVALID,
+                        "blocksize %lld on an input of rank %u, expected 1 or more on rank 4",
+                        (long long)*block, in->rank);
+    }
+    return VTA_OK;
+}
+
+vta_status vtac_infer_depth_to_space(const vtac_graph *graph, const vtac_node *node, vtac_type *out,
+                                     vta_diag *diag)
+{
+    const vtac_type *in;
+    int64_t block;
+    VTA_TRY(vtac_need_type(graph, node, 0, &in, diag));
+    VTA_TRY(block_size(node, in, &block, diag));
+    if (in->dim[1] % (block * block) != 0) {
+        return vta_fail(diag, VTA_INVALID, "%lld channels do not divide by %lld", (long long)in->dim[1],
+                        (long long)(block * block));
+    }
+    out[0] = (vtac_type){
+        in->dtype, 4, {in->dim[0], in->dim[1] / (block * block), in->dim[2] * block, in->dim[3] * block}};
+    return VTA_OK;
+}
+
+vta_status vtac_infer_space_to_depth(const vtac_graph *graph, const vtac_node *node, vtac_type *out,
+                                     vta_diag *diag)
+{
+    const vtac_type *in;
+    int64_t block;
+    VTA_TRY(vtac_need_type(graph, node, 0, &in, diag));
+    VTA_TRY(block_size(node, in, &block, diag));
+    if (in->dim[2] % block != 0 || in->dim[3] % block != 0) {
+        return vta_fail(diag, VTA_INVALID, "%lld x %lld places do not divide by %lld", (long long)in->dim[2],
+                        (long long)in->dim[3], (long long)block);
+    }
+    out[0] = (vtac_type){
+        in->dtype, 4, {in->dim[0], in->dim[1] * block * block, in->dim[2] / block, in->dim[3] / block}};
+    return VTA_OK;
+}
+
+/* indices, depth, values */
+vta_status vtac_infer_one_hot(const vtac_graph *graph, const vtac_node *node, vtac_type *out, vta_diag *diag)
+{
+    const vtac_type *indices;
+    const vtac_type *values;
+    VTA_TRY(vtac_need_type(graph, node, 0, &indices, diag));
+    VTA_TRY(vtac_need_type(graph, node, 2, &values, diag));
+    const vtac_tensor *depth = vtac_in_constant(graph, node, 1);
+    if (depth == NULL || vtac_type_elements(&depth->type) != 1) {
+        return vta_fail(diag, VTA_UNSUPPORTED, "the depth (input 1) is not known at compile time");
+    }
+    uint32_t axis;
+    if (indices->rank >= VTAC_MAX_RANK) {
+        return vta_fail(diag, VTA_UNSUPPORTED, "the result has more than %d axes", VTAC_MAX_RANK);
+    }
+    VTA_TRY(vtac_axis(vtac_attr_int(node, "axis", -1), indices->rank + 1, &axis, diag));
+    out[0] = (vtac_type){.dtype = values->dtype, .rank = indices->rank + 1};
+    for (uint32_t i = 0, from = 0; i < out[0].rank; i++) {
+        out[0].dim[i] = i == axis ? (int64_t)vtac_tensor_float(depth, 0) : indices->dim[from++];
+    }
+    return VTA_OK;
+}
+
+vta_status vtac_infer_range(const vtac_graph *graph, const vtac_node *node, vtac_type *out, vta_diag *diag)
+{
+    double value[3];
+    for (uint32_t i = 0; i < 3; i++) {
+        const vtac_tensor *tensor = vtac_in_constant(graph, node, i);
+        if (tensor == NULL || vtac_type_elements(&tensor->type) != 1) {
+            return vta_fail(diag, VTA_UNSUPPORTED, "input %u is not one number known at compile time", i);
+        }
+        value[i] = vtac_tensor_float(tensor, 0);
+    }
+    const double count = ceil((value[1] - value[0]) / value[2]);
+    if (!(count < 9e15)) {
+        return vta_fail(diag, VTA_RANGE, "the range from %g to %g by %g has no end", value[0], value[1],
+                        value[2]);
+    }
+    out[0] = (vtac_type){
+        .dtype = vtac_in_type(graph, node, 0)->dtype, .rank = 1, .dim = {count > 0.0 ? (int64_t)count : 0}};
+    return VTA_OK;
+}
+
+vta_status vtac_infer_constant_of_shape(const vtac_graph *graph, const vtac_node *node, vtac_type *out,
+                                        vta_diag *diag)
+{
+    const vtac_attr *value = vtac_find_attr(node, "value");
+    out[0] = (vtac_type){.dtype = value != NULL && value->kind == VTAC_ATTR_TENSOR ? value->tensor.type.dtype
+                                                                                   : VTAC_F32};
+    return vtac_need_ints(graph, node, 0, "the shape", out[0].dim, VTAC_MAX_RANK, &out[0].rank, diag);
+}
+
+vta_status vtac_infer_eye_like(const vtac_graph *graph, const vtac_node *node, vtac_type *out, vta_diag *diag)
+{
+    const vtac_type *in;
+    VTA_TRY(vtac_need_type(graph, node, 0, &in, diag));
+    out[0] = *in;
+    const vtac_dtype asked = vtac_dtype_parse(vtac_attr_string(node, "dtype", ""));
+    out[0].dtype = asked != VTAC_NO_DTYPE ? asked : in->dtype;
+    return in->rank == 2 ? VTA_OK
+                         : vta_fail(diag, VTA_INVALID, "the input has rank %u, expected 2", in->rank);
+}
+
+/* Shape: the part of the input's shape from `start` to `end` (opset 15). */
+vta_status vtac_infer_shape(const vtac_graph *graph, const vtac_node *node, vtac_type *out, vta_diag *diag)
+{
+    const vtac_type *in;
+    VTA_TRY(vtac_need_type(graph, node, 0, &in, diag));
+    const int64_t rank = in->rank;
+    int64_t start = vtac_attr_int(node, "start", 0);
+    int64_t end = vtac_attr_int(node, "end", rank);
+    start = start < 0 ? start + rank : start;
+    end = end < 0 ? end + rank : end;
+    start = start < 0 ? 0 : start > rank ? rank : start;
+    end = end < 0 ? 0 : end > rank ? rank : end;
+    out[0] = (vtac_type){.dtype = VTAC_I64, .rank = 1, .dim = {end > start ? end - start : 0}};
+    return VTA_OK;
+}
+
+vta_status vtac_infer_size(const vtac_graph *graph, const vtac_node *node, vtac_type *out, vta_diag *diag)
+{
+    const vtac_type *in;
+    out[0] = (vtac_type){.dtype = VTAC_I64};
+    return vtac_need_type(graph, node, 0, &in, diag);
+}
+
+vta_status vtac_infer_top_k(const vtac_graph *graph, const vtac_node *node, vtac_type *out, vta_diag *diag)
+{
+    const vtac_type *in;
+    VTA_TRY(vtac_need_type(graph, node, 0, &in, diag));
+    uint32_t axis;
+    VTA_TRY(vtac_axis(vtac_attr_int(node, "axis", -1), in->rank, &axis, diag));
+    int64_t k;
+    uint32_t count;
+    VTA_TRY(vtac_need_ints(graph, node, 1, "k", &k, 1, &count, diag));
+    if (count != 1 || k < 0 || k > in->dim[axis]) {
+        return vta_fail(diag, VTA_RANGE, "k is not between 0 and %lld", (long long)in->dim[axis]);
+    }
+    for (uint32_t i = 0; i < node->output_count; i++) {
+        out[i] = *in;
+        out[i].dim[axis] = k;
+        out[i].dtype = i == 0 ? in->dtype : VTAC_I64;
+    }
+    return VTA_OK;
+}
+
+/* boxes [batch, boxes, 4], scores [batch, classes, boxes]: the number of results depends on the data */
+vta_status vtac_infer_nms(const vtac_graph *graph, const vtac_node *node, vtac_type *out, vta_diag *diag)
+{
+    const vtac_type *boxes;
+    const vtac_type *scores;
+    VTA_TRY(vtac_need_type(graph, node, 0, &boxes, diag));
+    VTA_TRY(vtac_need_type(graph, node, 1, &scores, diag));
+    if (boxes->rank != 3 || scores->rank != 3) {
+        return vta_fail(diag, VTA_INVALID, "boxes and scores have rank %u and %u, expected 3", boxes->rank,
+                        scores->rank);
+    }
+    int64_t most = boxes->dim[1];
+    const vtac_tensor *limit = vtac_in_constant(graph, node, 2);
+    if (limit != NULL && vtac_tensor_int(limit, 0) < most) {
+        most = vtac_tensor_int(limit, 0) < 0 ? 0 : vtac_tensor_int(limit, 0);
+    }
+    out[0] = (vtac_type){.dtype = VTAC_I64, .rank = 2, .dim = {scores->dim[0] * scores->dim[1] * most, 3}};
+    return VTA_OK;
+}

@@ -1,0 +1,402 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "build.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+static void fail(zoo *z)
+{
+    if (z->status == VTA_OK) {
+        z->status = vta_fail(z->diag, VTA_NOMEM, "out of memory");
+    }
+}
+
+/* Memory of the job; on failure the builder is stuck and NULL comes back. */
+static void *take(zoo *z, size_t count, size_t size)
+{
+    void *memory = z->status == VTA_OK ? vta_arena_array(&z->arena, count, size) : NULL;
+    if (memory == NULL) {
+        fail(z);
+    }
+    return memory;
+}
+
+static char *take_text(zoo *z, const char *text)
+{
+    const size_t size = strlen(text) + 1;
+    char *copy = take(z, size, 1);
+    return copy == NULL ? NULL : memcpy(copy, text, size);
+}
+
+/* A list of pointers with room for at least one more; lists double. */
+static void *grow(zoo *z, void *list, size_t count, size_t *room)
+{
+    if (count < *room) {
+        return list;
+    }
+    const size_t larger = *room == 0 ? 256 : 2 * *room;
+    void **copy = take(z, larger, sizeof *copy);
+    if (copy != NULL && count > 0) {
+        memcpy(copy, list, count * sizeof *copy);
+    }
+    *room = larger;
+    return copy;
+}
+
+/* xorshift64*, and the sum of twelve uniforms: near enough to normal for weights, the same on every machine.
+ */
+static float normal(zoo *z)
+{
+    double sum = -6.0;
+    for (int i = 0; i < 12; i++) {
+        z->random ^= z->random >> 12;
+        z->random ^= z->random << 25;
+        z->random ^= z->random >> 27;
+        sum += (double)((z->random * 0x2545f4914f6cdd1dULL) >> 40) / 16777216.0;
+    }
+    return (float)sum;
+}
+
+static int64_t elements(uint32_t rank, const int64_t *dim)
+{
+    int64_t count = 1;
+    for (uint32_t i = 0; i < rank; i++) {
+        count *= dim[i];
+    }
+    return count;
+}
+
+static zoo_value fresh(zoo *z, const char *role, uint32_t rank, const int64_t *dim)
+{
+    char name[64];
+    (void)snprintf(name, sizeof name, "%s_%u", role, ++z->counter);
+    zoo_value value = {.name = take_text(z, name), .rank = rank};
+    memcpy(value.dim, dim, rank * sizeof *dim);
+    return value;
+}
+
+static Onnx__TensorProto *add_tensor(zoo *z, const zoo_value *value, int32_t type, void *data, size_t bytes)
+{
+    Onnx__TensorProto *tensor = take(z, 1, sizeof *tensor);
+    int64_t *dims = take(z, value->rank + 1, sizeof *dims);
+    Onnx__TensorProto **list = grow(z, z->graph.initializer, z->graph.n_initializer, &z->tensor_room);
+    if (tensor == NULL || dims == NULL || list == NULL) {
+        return NULL;
+    }
+    onnx__tensor_proto__init(tensor);
+    memcpy(dims, value->dim, value->rank * sizeof *dims);
+    union {
+        const char *in;
+        char *out;
+    } name = {.in = value->name};
+    tensor->name = name.out;
+    tensor->n_dims = value->rank;
+    tensor->dims = dims;
+    tensor->has_data_type = 1;
+    tensor->data_type = type;
+    tensor->has_raw_data = 1;
+    tensor->raw_data = (ProtobufCBinaryData){.len = bytes, .data = data};
+    z->graph.initializer = list;
+    list[z->graph.n_initializer++] = tensor;
+    return tensor;
+}
+
+zoo_value zoo_weight(zoo *z, const char *role, uint32_t rank, const int64_t *dim, float mean, float deviation)
+{
+    zoo_value value = fresh(z, role, rank, dim);
+    const size_t count = (size_t)elements(rank, dim);
+    float *data = take(z, count, sizeof *data);
+    for (size_t i = 0; data != NULL && i < count; i++) {
+        data[i] = deviation == 0.0F ? mean : mean + deviation * normal(z);
+    }
+    (void)add_tensor(z, &value, 1, data, count * sizeof *data);
+    return value;
+}
+
+zoo_value zoo_ints(zoo *z, const char *role, uint32_t count, const int64_t *values)
+{
+    const int64_t dim = count;
+    zoo_value value = fresh(z, role, 1, &dim);
+    int64_t *data = take(z, count, sizeof *data);
+    if (data != NULL) {
+        memcpy(data, values, count * sizeof *data);
+    }
+    (void)add_tensor(z, &value, 7, data, count * sizeof *data);
+    return value;
+}
+
+/* The declaration of a graph input or output. */
+static Onnx__ValueInfoProto *declare(zoo *z, const zoo_value *value)
+{
+    Onnx__ValueInfoProto *info = take(z, 1, sizeof *info);
+    Onnx__TypeProto *type = take(z, 1, sizeof *type);
+    Onnx__TypeProto__Tensor *tensor = take(z, 1, sizeof *tensor);
+    Onnx__TensorShapeProto *shape = take(z, 1, sizeof *shape);
+    Onnx__TensorShapeProto__Dimension **dims = take(z, value->rank, sizeof *dims);
+    if (info == NULL || type == NULL || tensor == NULL || shape == NULL || dims == NULL) {
+        return NULL;
+    }
+    onnx__value_info_proto__init(info);
+    onnx__type_proto__init(type);
+    onnx__type_proto__tensor__init(tensor);
+    onnx__tensor_shape_proto__init(shape);
+    for (uint32_t i = 0; i < value->rank; i++) {
+        dims[i] = take(z, 1, sizeof **dims);
+        if (dims[i] == NULL) {
+            return NULL;
+        }
+        onnx__tensor_shape_proto__dimension__init(dims[i]);
+        dims[i]->value_case = ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_VALUE;
+        dims[i]->dim_value = value->dim[i];
+    }
+    shape->n_dim = value->rank;
+    shape->dim = dims;
+    tensor->has_elem_type = 1;
+    tensor->elem_type = 1;
+    tensor->shape = shape;
+    type->value_case = ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE;
+    type->tensor_type = tensor;
+    info->name = take_text(z, value->name);
+    info->type = type;
+    return info;
+}
+
+static void append_info(zoo *z, Onnx__ValueInfoProto ***list, size_t *count, const zoo_value *value)
+{
+    Onnx__ValueInfoProto **larger = take(z, *count + 1, sizeof *larger);
+    Onnx__ValueInfoProto *info = declare(z, value);
+    if (larger == NULL || info == NULL) {
+        return;
+    }
+    if (*count > 0) {
+        memcpy(larger, *list, *count * sizeof *larger);
+    }
+    larger[(*count)++] = info;
+    *list = larger;
+}
+
+zoo_value zoo_input(zoo *z, const char *name, uint32_t rank, const int64_t *dim)
+{
+    zoo_value value = {.name = name, .rank = rank};
+    memcpy(value.dim, dim, rank * sizeof *dim);
+    append_info(z, &z->graph.input, &z->graph.n_input, &value);
+    return value;
+}
+
+void zoo_output(zoo *z, zoo_value value)
+{
+    append_info(z, &z->graph.output, &z->graph.n_output, &value);
+}
+
+zoo_value zoo_node(zoo *z, const char *type, const zoo_value *inputs, uint32_t count, uint32_t rank,
+                   const int64_t *dim)
+{
+    zoo_value value = fresh(z, type, rank, dim);
+    Onnx__NodeProto *node = take(z, 1, sizeof *node);
+    char **in = take(z, count, sizeof *in);
+    char **out = take(z, 1, sizeof *out);
+    Onnx__NodeProto **list = grow(z, z->graph.node, z->graph.n_node, &z->node_room);
+    if (node == NULL || in == NULL || out == NULL || list == NULL || value.name == NULL) {
+        return value;
+    }
+    onnx__node_proto__init(node);
+    for (uint32_t i = 0; i < count; i++) {
+        in[i] = take_text(z, inputs[i].name);
+    }
+    out[0] = take_text(z, value.name);
+    node->op_type = take_text(z, type);
+    node->name = take_text(z, value.name);
+    node->n_input = count;
+    node->input = in;
+    node->n_output = 1;
+    node->output = out;
+    z->graph.node = list;
+    list[z->graph.n_node++] = node;
+    return value;
+}
+
+/* An attribute of the node added last. */
+static Onnx__AttributeProto *add_attr(zoo *z, const char *name, Onnx__AttributeProto__AttributeType type)
+{
+    Onnx__AttributeProto *attr = take(z, 1, sizeof *attr);
+    Onnx__NodeProto *node = z->status == VTA_OK ? z->graph.node[z->graph.n_node - 1] : NULL;
+    Onnx__AttributeProto **list = node == NULL ? NULL : take(z, node->n_attribute + 1, sizeof *list);
+    if (attr == NULL || list == NULL) {
+        return NULL;
+    }
+    onnx__attribute_proto__init(attr);
+    attr->name = take_text(z, name);
+    attr->has_type = 1;
+    attr->type = type;
+    if (node->n_attribute > 0) {
+        memcpy(list, node->attribute, node->n_attribute * sizeof *list);
+    }
+    list[node->n_attribute++] = attr;
+    node->attribute = list;
+    return attr;
+}
+
+void zoo_attr_int(zoo *z, const char *name, int64_t value)
+{
+    Onnx__AttributeProto *attr = add_attr(z, name, ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__INT);
+    if (attr != NULL) {
+        attr->has_i = 1;
+        attr->i = value;
+    }
+}
+
+void zoo_attr_float(zoo *z, const char *name, float value)
+{
+    Onnx__AttributeProto *attr = add_attr(z, name, ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__FLOAT);
+    if (attr != NULL) {
+        attr->has_f = 1;
+        attr->f = value;
+    }
+}
+
+void zoo_attr_ints(zoo *z, const char *name, uint32_t count, const int64_t *values)
+{
+    Onnx__AttributeProto *attr = add_attr(z, name, ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__INTS);
+    int64_t *copy = take(z, count, sizeof *copy);
+    if (attr != NULL && copy != NULL) {
+        memcpy(copy, values, count * sizeof *copy);
+        attr->n_ints = count;
+        attr->ints = copy;
+    }
+}
+
+/* ---- layers ---- */
+
+static int64_t extent(int64_t in, int64_t kernel, int64_t stride, int64_t pad, bool ceil_mode)
+{
+    return (in + 2 * pad - kernel + (ceil_mode ? stride - 1 : 0)) / stride + 1;
+}
+
+/* Pads before and after on one axis. */
+static void conv_pads(const zoo_conv_shape *s, int64_t in, int64_t kernel, int64_t stride, int64_t *before,
+                      int64_t *after)
+{
+    *before = *after = s->pad < 0 ? kernel / 2 : s->pad;
+    if (s->same) {
+        const int64_t total = ((in + stride - 1) / stride - 1) * stride + kernel - in;
+        *before = total > 0 ? total / 2 : 0;
+        *after = total > 0 ? total - *before : 0;
+    }
+}
+
+zoo_value zoo_conv(zoo *z, zoo_value x, zoo_conv_shape s)
+{
+    const int64_t kernel[2] = {s.kernel, s.kernel_w == 0 ? s.kernel : s.kernel_w};
+    const int64_t stride[2] = {s.stride, s.stride};
+    const int64_t group = s.group == 0 ? 1 : s.group < 0 ? x.dim[1] : s.group;
+    const int64_t weight[4] = {s.channels, x.dim[1] / group, kernel[0], kernel[1]};
+    const float deviation = sqrtf(2.0F / (float)(weight[1] * kernel[0] * kernel[1]));
+    zoo_value inputs[3] = {x, zoo_weight(z, "weight", 4, weight, 0.0F, deviation)};
+    if (s.bias) {
+        inputs[2] = zoo_weight(z, "bias", 1, &s.channels, 0.0F, 0.05F);
+    }
+    int64_t pads[4];
+    int64_t out[4] = {x.dim[0], s.channels};
+    for (int i = 0; i < 2; i++) {
+        conv_pads(&s, x.dim[i + 2], kernel[i], stride[i], &pads[i], &pads[i + 2]);
+        out[i + 2] = (x.dim[i + 2] + pads[i] + pads[i + 2] - kernel[i]) / stride[i] + 1;
+    }
+    const zoo_value y = zoo_node(z, "Conv", inputs, s.bias ? 3 : 2, 4, out);
+    zoo_attr_ints(z, "kernel_shape", 2, kernel);
+    zoo_attr_ints(z, "strides", 2, stride);
+    zoo_attr_ints(z, "pads", 4, pads);
+    zoo_attr_int(z, "group", group);
+    return y;
+}
+
+zoo_value zoo_norm(zoo *z, zoo_value x)
+{
+    const zoo_value inputs[] = {
+        x, zoo_weight(z, "gamma", 1, &x.dim[1], 1.0F, 0.1F), zoo_weight(z, "beta", 1, &x.dim[1], 0.0F, 0.1F),
+        zoo_weight(z, "mean", 1, &x.dim[1], 0.0F, 0.1F), zoo_weight(z, "variance", 1, &x.dim[1], 1.0F, 0.0F)};
+    return zoo_node(z, "BatchNormalization", inputs, 5, x.rank, x.dim);
+}
+
+zoo_value zoo_unary(zoo *z, const char *type, zoo_value x)
+{
+    return zoo_node(z, type, &x, 1, x.rank, x.dim);
+}
+
+zoo_value zoo_relu(zoo *z, zoo_value x)
+{
+    return zoo_unary(z, "Relu", x);
+}
+
+zoo_value zoo_relu6(zoo *z, zoo_value x)
+{
+    const zoo_value inputs[] = {x, zoo_weight(z, "low", 0, x.dim, 0.0F, 0.0F),
+                                zoo_weight(z, "high", 0, x.dim, 6.0F, 0.0F)};
+    return zoo_node(z, "Clip", inputs, 3, x.rank, x.dim);
+}
+
+/* The result has the shape of `a`, to which `b` broadcasts. */
+zoo_value zoo_binary(zoo *z, const char *type, zoo_value a, zoo_value b)
+{
+    const zoo_value inputs[] = {a, b};
+    return zoo_node(z, type, inputs, 2, a.rank, a.dim);
+}
+
+zoo_value zoo_add(zoo *z, zoo_value a, zoo_value b)
+{
+    return zoo_binary(z, "Add", a, b);
+}
+
+zoo_value zoo_pool(zoo *z, const char *type, zoo_value x, int64_t kernel, int64_t stride, int64_t pad,
+                   bool ceil_mode)
+{
+    const int64_t kernels[] = {kernel, kernel};
+    const int64_t strides[] = {stride, stride};
+    const int64_t pads[] = {pad, pad, pad, pad};
+    const int64_t out[] = {x.dim[0], x.dim[1], extent(x.dim[2], kernel, stride, pad, ceil_mode),
+                           extent(x.dim[3], kernel, stride, pad, ceil_mode)};
+    const zoo_value y = zoo_node(z, type, &x, 1, 4, out);
+    zoo_attr_ints(z, "kernel_shape", 2, kernels);
+    zoo_attr_ints(z, "strides", 2, strides);
+    zoo_attr_ints(z, "pads", 4, pads);
+    if (ceil_mode) {
+        zoo_attr_int(z, "ceil_mode", 1);
+    }
+    return y;
+}
+
+zoo_value zoo_global_average(zoo *z, zoo_value x)
+{
+    const int64_t out[] = {x.dim[0], x.dim[1], 1, 1};
+    return zoo_node(z, "GlobalAveragePool", &x, 1, 4, out);
+}
+
+zoo_value zoo_concat(zoo *z, const zoo_value *parts, uint32_t count)
+{
+    int64_t out[4];
+    memcpy(out, parts[0].dim, sizeof out);
+    for (uint32_t i = 1; i < count; i++) {
+        out[1] += parts[i].dim[1];
+    }
+    const zoo_value y = zoo_node(z, "Concat", parts, count, parts[0].rank, out);
+    zoo_attr_int(z, "axis", 1);
+    return y;
+}
+
+zoo_value zoo_flatten(zoo *z, zoo_value x)
+{
+    const int64_t out[] = {x.dim[0], elements(x.rank, x.dim) / x.dim[0]};
+    return zoo_node(z, "Flatten", &x, 1, 2, out);
+}
+
+zoo_value zoo_dense(zoo *z, zoo_value x, int64_t features)
+{
+    const int64_t weight[] = {features, x.dim[1]};
+    const float deviation = sqrtf(1.0F / (float)x.dim[1]);
+    const zoo_value inputs[] = {x, zoo_weight(z, "weight", 2, weight, 0.0F, deviation),
+                                zoo_weight(z, "bias", 1, &features, 0.0F, 0.05F)};
+    const int64_t out[] = {x.dim[0], features};
+    const zoo_value y = zoo_node(z, "Gemm", inputs, 3, 2, out);
+    zoo_attr_int(z, "transB", 1);
+    return y;
+}

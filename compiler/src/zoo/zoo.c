@@ -1,0 +1,440 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The architectures, each as the paper or its reference code has it, and the writer of the file.
+ */
+#include "vtac/zoo.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "build.h"
+#include "vta/str.h"
+
+static const int64_t imagenet[] = {1, 3, 224, 224};
+
+static zoo_value conv_norm(zoo *z, zoo_value x, int64_t channels, int64_t kernel, int64_t stride,
+                           int64_t group)
+{
+    const zoo_conv_shape shape = {
+        .channels = channels, .kernel = kernel, .stride = stride, .pad = -1, .group = group};
+    return zoo_norm(z, zoo_conv(z, x, shape));
+}
+
+static zoo_value conv_relu(zoo *z, zoo_value x, int64_t channels, int64_t kernel, int64_t stride)
+{
+    const zoo_conv_shape shape = {
+        .channels = channels, .kernel = kernel, .stride = stride, .pad = -1, .bias = true};
+    return zoo_relu(z, zoo_conv(z, x, shape));
+}
+
+/* ---- residual networks ---- */
+
+static zoo_value basic_block(zoo *z, zoo_value x, int64_t channels, int64_t stride)
+{
+    zoo_value y = zoo_relu(z, conv_norm(z, x, channels, 3, stride, 1));
+    y = conv_norm(z, y, channels, 3, 1, 1);
+    const bool project = stride != 1 || x.dim[1] != channels;
+    return zoo_relu(z, zoo_add(z, y, project ? conv_norm(z, x, channels, 1, stride, 1) : x));
+}
+
+static zoo_value bottleneck(zoo *z, zoo_value x, int64_t channels, int64_t stride)
+{
+    zoo_value y = zoo_relu(z, conv_norm(z, x, channels, 1, 1, 1));
+    y = zoo_relu(z, conv_norm(z, y, channels, 3, stride, 1));
+    y = conv_norm(z, y, 4 * channels, 1, 1, 1);
+    const bool project = stride != 1 || x.dim[1] != 4 * channels;
+    return zoo_relu(z, zoo_add(z, y, project ? conv_norm(z, x, 4 * channels, 1, stride, 1) : x));
+}
+
+static zoo_value resnet(zoo *z, const int *blocks, zoo_value (*block)(zoo *, zoo_value, int64_t, int64_t))
+{
+    zoo_value x = zoo_input(z, "input", 4, imagenet);
+    x = zoo_relu(z, conv_norm(z, x, 64, 7, 2, 1));
+    x = zoo_pool(z, "MaxPool", x, 3, 2, 1, false);
+    for (int stage = 0; stage < 4; stage++) {
+        for (int i = 0; i < blocks[stage]; i++) {
+            x = block(z, x, INT64_C(64) << stage, i == 0 && stage > 0 ? 2 : 1);
+        }
+    }
+    return zoo_dense(z, zoo_flatten(z, zoo_global_average(z, x)), 1000);
+}
+
+static zoo_value resnet18(zoo *z)
+{
+    static const int blocks[] = {2, 2, 2, 2};
+    return resnet(z, blocks, basic_block);
+}
+
+static zoo_value resnet34(zoo *z)
+{
+    static const int blocks[] = {3, 4, 6, 3};
+    return resnet(z, blocks, basic_block);
+}
+
+static zoo_value resnet50(zoo *z)
+{
+    static const int blocks[] = {3, 4, 6, 3};
+    return resnet(z, blocks, bottleneck);
+}
+
+/* ---- mobile networks ---- */
+
+static zoo_value separable(zoo *z, zoo_value x, int64_t channels, int64_t stride)
+{
+    x = zoo_relu6(z, conv_norm(z, x, x.dim[1], 3, stride, -1));
+    return zoo_relu6(z, conv_norm(z, x, channels, 1, 1, 1));
+}
+
+/* `width` in quarters: 4 is MobileNetV1 1.0. */
+static zoo_value mobilenet_v1_of(zoo *z, const int64_t *shape, int64_t width, int64_t classes)
+{
+    static const struct {
+        int64_t channels, stride;
+    } rows[] = {{64, 1},  {128, 2}, {128, 1}, {256, 2}, {256, 1},  {512, 2}, {512, 1},
+                {512, 1}, {512, 1}, {512, 1}, {512, 1}, {1024, 2}, {1024, 1}};
+    zoo_value x = zoo_input(z, "input", 4, shape);
+    x = zoo_relu6(z, conv_norm(z, x, 32 * width / 4, 3, 2, 1));
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        x = separable(z, x, rows[i].channels * width / 4, rows[i].stride);
+    }
+    return zoo_dense(z, zoo_flatten(z, zoo_global_average(z, x)), classes);
+}
+
+static zoo_value mobilenet_v1(zoo *z)
+{
+    return mobilenet_v1_of(z, imagenet, 4, 1000);
+}
+
+static zoo_value inverted(zoo *z, zoo_value x, int64_t channels, int64_t stride, int64_t expand)
+{
+    zoo_value y = x;
+    if (expand > 1) {
+        y = zoo_relu6(z, conv_norm(z, y, x.dim[1] * expand, 1, 1, 1));
+    }
+    y = zoo_relu6(z, conv_norm(z, y, y.dim[1], 3, stride, -1));
+    y = conv_norm(z, y, channels, 1, 1, 1);
+    return stride == 1 && x.dim[1] == channels ? zoo_add(z, y, x) : y;
+}
+
+static zoo_value mobilenet_v2(zoo *z)
+{
+    static const struct {
+        int64_t expand, channels;
+        int count;
+        int64_t stride;
+    } rows[] = {{1, 16, 1, 1}, {6, 24, 2, 2},  {6, 32, 3, 2}, {6, 64, 4, 2},
+                {6, 96, 3, 1}, {6, 160, 3, 2}, {6, 320, 1, 1}};
+    zoo_value x = zoo_input(z, "input", 4, imagenet);
+    x = zoo_relu6(z, conv_norm(z, x, 32, 3, 2, 1));
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        for (int k = 0; k < rows[i].count; k++) {
+            x = inverted(z, x, rows[i].channels, k == 0 ? rows[i].stride : 1, rows[i].expand);
+        }
+    }
+    x = zoo_relu6(z, conv_norm(z, x, 1280, 1, 1, 1));
+    return zoo_dense(z, zoo_flatten(z, zoo_global_average(z, x)), 1000);
+}
+
+/* ---- others for ImageNet ---- */
+
+static zoo_value fire(zoo *z, zoo_value x, int64_t squeeze, int64_t expand)
+{
+    x = conv_relu(z, x, squeeze, 1, 1);
+    const zoo_value parts[] = {conv_relu(z, x, expand, 1, 1), conv_relu(z, x, expand, 3, 1)};
+    return zoo_concat(z, parts, 2);
+}
+
+static zoo_value squeezenet1_1(zoo *z)
+{
+    static const struct {
+        int64_t squeeze, expand;
+        bool pool;
+    } rows[] = {{16, 64, true},  {16, 64, false},  {32, 128, true},  {32, 128, false},
+                {48, 192, true}, {48, 192, false}, {64, 256, false}, {64, 256, false}};
+    zoo_value x = zoo_input(z, "input", 4, imagenet);
+    x = zoo_relu(z, zoo_conv(z, x, (zoo_conv_shape){.channels = 64, .kernel = 3, .stride = 2, .bias = true}));
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        if (rows[i].pool) {
+            x = zoo_pool(z, "MaxPool", x, 3, 2, 0, true);
+        }
+        x = fire(z, x, rows[i].squeeze, rows[i].expand);
+    }
+    x = conv_relu(z, x, 1000, 1, 1);
+    return zoo_flatten(z, zoo_global_average(z, x));
+}
+
+static zoo_value vgg11(zoo *z)
+{
+    static const int64_t rows[] = {64, 0, 128, 0, 256, 256, 0, 512, 512, 0, 512, 512, 0}; /* 0: pool */
+    zoo_value x = zoo_input(z, "input", 4, imagenet);
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        x = rows[i] == 0 ? zoo_pool(z, "MaxPool", x, 2, 2, 0, false) : conv_relu(z, x, rows[i], 3, 1);
+    }
+    x = zoo_relu(z, zoo_dense(z, zoo_flatten(z, x), 4096));
+    x = zoo_relu(z, zoo_dense(z, x, 4096));
+    return zoo_dense(z, x, 1000);
+}
+
+static zoo_value dense_layer(zoo *z, zoo_value x)
+{
+    zoo_value y = zoo_relu(z, zoo_norm(z, x));
+    y = zoo_conv(z, y, (zoo_conv_shape){.channels = 128, .kernel = 1, .stride = 1});
+    y = zoo_relu(z, zoo_norm(z, y));
+    y = zoo_conv(z, y, (zoo_conv_shape){.channels = 32, .kernel = 3, .stride = 1, .pad = 1});
+    const zoo_value parts[] = {x, y};
+    return zoo_concat(z, parts, 2);
+}
+
+static zoo_value densenet121(zoo *z)
+{
+    static const int layers[] = {6, 12, 24, 16};
+    zoo_value x = zoo_input(z, "input", 4, imagenet);
+    x = zoo_relu(z, conv_norm(z, x, 64, 7, 2, 1));
+    x = zoo_pool(z, "MaxPool", x, 3, 2, 1, false);
+    for (int stage = 0; stage < 4; stage++) {
+        for (int i = 0; i < layers[stage]; i++) {
+            x = dense_layer(z, x);
+        }
+        x = zoo_relu(z, zoo_norm(z, x));
+        if (stage < 3) {
+            x = zoo_conv(z, x, (zoo_conv_shape){.channels = x.dim[1] / 2, .kernel = 1, .stride = 1});
+            x = zoo_pool(z, "AveragePool", x, 2, 2, 0, false);
+        }
+    }
+    return zoo_dense(z, zoo_flatten(z, zoo_global_average(z, x)), 1000);
+}
+
+/* ---- MLPerf Tiny ---- */
+
+static zoo_value tiny_ic(zoo *z)
+{
+    static const int64_t shape[] = {1, 3, 32, 32};
+    zoo_value x = zoo_input(z, "input", 4, shape);
+    x = zoo_relu(z, conv_norm(z, x, 16, 3, 1, 1));
+    for (int stage = 0; stage < 3; stage++) {
+        x = basic_block(z, x, INT64_C(16) << stage, stage > 0 ? 2 : 1);
+    }
+    return zoo_unary(z, "Softmax", zoo_dense(z, zoo_flatten(z, zoo_global_average(z, x)), 10));
+}
+
+static zoo_value tiny_kws(zoo *z)
+{
+    static const int64_t shape[] = {1, 1, 49, 10};
+    zoo_value x = zoo_input(z, "input", 4, shape);
+    x = zoo_conv(z, x,
+                 (zoo_conv_shape){.channels = 64, .kernel = 10, .kernel_w = 4, .stride = 2, .same = true});
+    x = zoo_relu(z, zoo_norm(z, x));
+    for (int i = 0; i < 4; i++) {
+        x = zoo_relu(z, conv_norm(z, x, 64, 3, 1, -1));
+        x = zoo_relu(z, conv_norm(z, x, 64, 1, 1, 1));
+    }
+    return zoo_unary(z, "Softmax", zoo_dense(z, zoo_flatten(z, zoo_global_average(z, x)), 12));
+}
+
+static zoo_value tiny_vww(zoo *z)
+{
+    static const int64_t shape[] = {1, 3, 96, 96};
+    return zoo_unary(z, "Softmax", mobilenet_v1_of(z, shape, 1, 2));
+}
+
+static zoo_value tiny_ad(zoo *z)
+{
+    static const int64_t shape[] = {1, 640};
+    static const int64_t widths[] = {128, 128, 128, 128, 8, 128, 128, 128, 128};
+    zoo_value x = zoo_input(z, "input", 2, shape);
+    for (size_t i = 0; i < sizeof widths / sizeof widths[0]; i++) {
+        x = zoo_relu(z, zoo_norm(z, zoo_dense(z, x, widths[i])));
+    }
+    return zoo_dense(z, x, 640);
+}
+
+/* ---- sequences ---- */
+
+static zoo_value lstm(zoo *z)
+{
+    enum { STEPS = 32, FEATURES = 64, HIDDEN = 128 };
+    static const int64_t shape[] = {STEPS, 1, FEATURES};
+    static const int64_t w[] = {1, 4 * HIDDEN, FEATURES};
+    static const int64_t r[] = {1, 4 * HIDDEN, HIDDEN};
+    static const int64_t b[] = {1, 8 * HIDDEN};
+    static const int64_t y[] = {STEPS, 1, 1, HIDDEN};
+    const zoo_value x = zoo_input(z, "input", 3, shape);
+    const zoo_value inputs[] = {x, zoo_weight(z, "w", 3, w, 0.0F, 0.1F),
+                                zoo_weight(z, "r", 3, r, 0.0F, 0.08F), zoo_weight(z, "b", 2, b, 0.0F, 0.05F)};
+    const zoo_value all = zoo_node(z, "LSTM", inputs, 4, 4, y);
+    zoo_attr_int(z, "hidden_size", HIDDEN);
+    const int64_t flat[] = {STEPS, HIDDEN};
+    const zoo_value reshape[] = {all, zoo_ints(z, "shape", 2, flat)};
+    return zoo_dense(z, zoo_node(z, "Reshape", reshape, 2, 2, flat), 10);
+}
+
+/* Splits [tokens, width] into heads: [heads, tokens, width / heads]; `perm` says how. */
+static zoo_value heads(zoo *z, zoo_value x, int64_t count, const int64_t *perm)
+{
+    const int64_t split[] = {x.dim[0], count, x.dim[1] / count};
+    const zoo_value reshape[] = {x, zoo_ints(z, "shape", 3, split)};
+    const zoo_value y = zoo_node(z, "Reshape", reshape, 2, 3, split);
+    const int64_t out[] = {split[perm[0]], split[perm[1]], split[perm[2]]};
+    const zoo_value t = zoo_node(z, "Transpose", &y, 1, 3, out);
+    zoo_attr_ints(z, "perm", 3, perm);
+    return t;
+}
+
+static zoo_value layer_norm(zoo *z, zoo_value x)
+{
+    const zoo_value inputs[] = {x, zoo_weight(z, "gamma", 1, &x.dim[1], 1.0F, 0.1F),
+                                zoo_weight(z, "beta", 1, &x.dim[1], 0.0F, 0.1F)};
+    const zoo_value y = zoo_node(z, "LayerNormalization", inputs, 3, 2, x.dim);
+    zoo_attr_int(z, "axis", -1);
+    return y;
+}
+
+static zoo_value transformer(zoo *z)
+{
+    enum { TOKENS = 64, WIDTH = 128, HEADS = 4 };
+    static const int64_t shape[] = {TOKENS, WIDTH};
+    static const int64_t by_head[] = {1, 0, 2};
+    static const int64_t by_head_transposed[] = {1, 2, 0};
+    const zoo_value x = zoo_input(z, "input", 2, shape);
+    const zoo_value q = heads(z, zoo_dense(z, x, WIDTH), HEADS, by_head);
+    const zoo_value k = heads(z, zoo_dense(z, x, WIDTH), HEADS, by_head_transposed);
+    const zoo_value v = heads(z, zoo_dense(z, x, WIDTH), HEADS, by_head);
+    const int64_t scores[] = {HEADS, TOKENS, TOKENS};
+    const zoo_value qk[] = {q, k};
+    zoo_value s = zoo_node(z, "MatMul", qk, 2, 3, scores);
+    s = zoo_binary(z, "Mul", s, zoo_weight(z, "scale", 0, shape, 1.0F / sqrtf((float)WIDTH / HEADS), 0.0F));
+    const zoo_value sv[] = {zoo_unary(z, "Softmax", s), v};
+    const zoo_value mixed = zoo_node(z, "MatMul", sv, 2, 3, v.dim);
+    const int64_t back[] = {TOKENS, HEADS, WIDTH / HEADS};
+    const zoo_value t = zoo_node(z, "Transpose", &mixed, 1, 3, back);
+    zoo_attr_ints(z, "perm", 3, by_head);
+    const zoo_value reshape[] = {t, zoo_ints(z, "shape", 2, shape)};
+    zoo_value y = zoo_dense(z, zoo_node(z, "Reshape", reshape, 2, 2, shape), WIDTH);
+    y = layer_norm(z, zoo_add(z, y, x));
+    const zoo_value wide = zoo_dense(z, y, 4 * WIDTH);
+    const zoo_value half = zoo_weight(z, "half", 0, shape, 0.5F, 0.0F);
+    const zoo_value one = zoo_weight(z, "one", 0, shape, 1.0F, 0.0F);
+    const zoo_value root = zoo_weight(z, "root", 0, shape, sqrtf(0.5F), 0.0F);
+    zoo_value gate = zoo_unary(z, "Erf", zoo_binary(z, "Mul", wide, root));
+    gate = zoo_binary(z, "Mul", zoo_add(z, gate, one), half);
+    return layer_norm(z, zoo_add(z, zoo_dense(z, zoo_binary(z, "Mul", wide, gate), WIDTH), y));
+}
+
+/* ---- the list and the file ---- */
+
+#define ZOO(X)                                                                                               \
+    X(resnet18, "1x3x224x224", "residual network, 18 layers")                                                \
+    X(resnet34, "1x3x224x224", "residual network, 34 layers")                                                \
+    X(resnet50, "1x3x224x224", "residual network with bottlenecks, 50 layers")                               \
+    X(mobilenet_v1, "1x3x224x224", "depthwise separable convolutions, width 1.0")                            \
+    X(mobilenet_v2, "1x3x224x224", "inverted residuals, width 1.0")                                          \
+    X(squeezenet1_1, "1x3x224x224", "fire modules")                                                          \
+    X(vgg11, "1x3x224x224", "plain convolutions and large dense layers (507 MiB)")                           \
+    X(densenet121, "1x3x224x224", "dense blocks")                                                            \
+    X(tiny_ic, "1x3x32x32", "MLPerf Tiny image classification: ResNet-8")                                    \
+    X(tiny_kws, "1x1x49x10", "MLPerf Tiny keyword spotting: DS-CNN")                                         \
+    X(tiny_vww, "1x3x96x96", "MLPerf Tiny visual wake words: MobileNetV1 0.25")                              \
+    X(tiny_ad, "1x640", "MLPerf Tiny anomaly detection: autoencoder")                                        \
+    X(lstm, "32x1x64", "one LSTM layer and a dense one")                                                     \
+    X(transformer, "64x128", "one transformer encoder block, 4 heads")
+
+static const vtac_zoo_entry entries[] = {
+#define X(id, input, doc) {#id, input, doc},
+    ZOO(X)
+#undef X
+};
+static zoo_value (*const builders[])(zoo *) = {
+#define X(id, input, doc) id,
+    ZOO(X)
+#undef X
+};
+
+const vtac_zoo_entry *vtac_zoo_list(uint32_t *count)
+{
+    *count = sizeof entries / sizeof entries[0];
+    return entries;
+}
+
+/* protobuf-c packs straight into the file: weights are not held twice. */
+typedef struct file_buffer {
+    ProtobufCBuffer base;
+    FILE *file;
+    bool failed;
+} file_buffer;
+
+static void append_to_file(ProtobufCBuffer *base, size_t size, const uint8_t *bytes)
+{
+    file_buffer *buffer = (file_buffer *)base;
+    buffer->failed = buffer->failed || fwrite(bytes, 1, size, buffer->file) != size;
+}
+
+static vta_status write_model(const Onnx__ModelProto *model, const char *path, vta_diag *diag)
+{
+    char temporary[4096];
+    if (snprintf(temporary, sizeof temporary, "%s.%ld.tmp", path, (long)getpid()) >= (int)sizeof temporary) {
+        return vta_fail(diag, VTA_RANGE, "'%.64s...': the name is too long", path);
+    }
+    file_buffer buffer = {.base = {append_to_file}, .file = fopen(temporary, "wb")};
+    if (buffer.file == NULL) {
+        return vta_fail(diag, VTA_IO, "cannot write '%s': %s", path, strerror(errno));
+    }
+    (void)onnx__model_proto__pack_to_buffer(model, &buffer.base);
+    const bool closed = fclose(buffer.file) == 0;
+    if (buffer.failed || !closed || rename(temporary, path) != 0) {
+        const vta_status status = vta_fail(diag, VTA_IO, "cannot write '%s': %s", path, strerror(errno));
+        (void)remove(temporary);
+        return status;
+    }
+    return VTA_OK;
+}
+
+static vta_status write_graph(zoo *z, const char *path, vta_diag *diag)
+{
+    char producer[] = "vtac zoo";
+    char domain[] = "";
+    Onnx__OperatorSetIdProto opset;
+    Onnx__OperatorSetIdProto *opsets[] = {&opset};
+    Onnx__ModelProto model;
+    onnx__operator_set_id_proto__init(&opset);
+    onnx__model_proto__init(&model);
+    opset.domain = domain;
+    opset.has_version = 1;
+    opset.version = 17; /* LayerNormalization; all else has had this form since 13 */
+    model.has_ir_version = 1;
+    model.ir_version = 8;
+    model.producer_name = producer;
+    model.n_opset_import = 1;
+    model.opset_import = opsets;
+    model.graph = &z->graph;
+    return write_model(&model, path, diag);
+}
+
+vta_status vtac_zoo_write(const char *name, uint64_t seed, const char *path, vta_diag *diag)
+{
+    const char *names[sizeof entries / sizeof entries[0]];
+    size_t found = sizeof entries / sizeof entries[0];
+    for (size_t i = 0; i < sizeof entries / sizeof entries[0]; i++) {
+        names[i] = entries[i].name;
+        found = strcmp(entries[i].name, name) == 0 ? i : found;
+    }
+    if (found == sizeof entries / sizeof entries[0]) {
+        const char *near = vta_nearest(name, names, found);
+        return vta_fail(diag, VTA_INVALID, "no model '%s' in the zoo%s%s%s; vtac zoo list names them", name,
+                        near == NULL ? "" : "; did you mean '", near == NULL ? "" : near,
+                        near == NULL ? "" : "'");
+    }
+    zoo z = {.random = seed * 0x9e3779b97f4a7c15ULL + 0x632be59bd9b4e019ULL, .diag = diag};
+    z.random = z.random == 0 ? 1 : z.random;
+    onnx__graph_proto__init(&z.graph);
+    char graph_name[64];
+    (void)snprintf(graph_name, sizeof graph_name, "%s", name);
+    z.graph.name = graph_name;
+    zoo_output(&z, builders[found](&z));
+    const vta_status status = z.status == VTA_OK ? write_graph(&z, path, diag) : z.status;
+    vta_arena_free(&z.arena);
+    return status;
+}
