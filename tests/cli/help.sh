@@ -1,0 +1,52 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck source=tests/cli/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+vtac help
+exits 0
+silent err
+verbs=$(sed -n 's/^  \([a-z]*\) .*/\1/p' out)
+cp out overview
+vtac --help
+exits 0
+holds "help and --help are the same" cmp out overview
+
+holds "there are verbs" test -n "$verbs"
+for verb in $verbs; do
+    vtac "$verb" --help
+    exits 0
+    silent err
+    says out "vtac $verb"
+    cp out by_option
+    holds "the help of $verb fits 24 lines" test "$(wc -l <by_option)" -le 24
+    holds "the help of $verb fits 80 columns" test "$(awk '{ if (length > most) most = length } END { print most }' by_option)" -le 80
+    vtac help "$verb"
+    exits 0
+    holds "'help $verb' and '$verb --help' are the same" cmp out by_option
+done
+
+vtac --version
+exits 0
+says out "vtac 0.1.0, instruction set 1.0"
+
+vtac
+refused 2 "vtac: expected a verb (try 'vtac help')"
+vtac exce
+refused 2 "vtac: unknown verb 'exce'; did you mean 'exec'? (try 'vtac help')"
+vtac --versoin
+refused 2 "vtac: unknown option '--versoin' (try 'vtac help')"
+vtac help nothing
+refused 2 "vtac help: unknown verb 'nothing'"
+vtac help a b
+refused 2 "vtac help: unexpected 'b'"
+
+# A full disk is noticed.
+if [ -e /dev/full ]; then
+    ran="vtac help >/dev/full"
+    "$vtac_program" help >/dev/full 2>err
+    status=$?
+    : >out
+    refused 1 "vtac: cannot write to standard output"
+fi
+finish

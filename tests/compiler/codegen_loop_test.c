@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Loop nests: what the builder makes, what each schedule primitive changes and refuses, and what the verifier
+ * catches.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "vtac/loop.h"
+
+typedef struct lab {
+    vta_arena arena;
+    vtac_kernel k;
+    vtac_buffer *x, *y;
+} lab;
+
+static void lab_start(lab *t)
+{
+    *t = (lab){0};
+    vtac_kernel_init(&t->k, &t->arena, "t");
+    t->x = vtac_kernel_buffer(&t->k, "x", VTAC_F32, 60, VTAC_BUFFER_ARGUMENT);
+    t->y = vtac_kernel_buffer(&t->k, "y", VTAC_F32, 60, VTAC_BUFFER_ARGUMENT);
+}
+
+static void lab_end(lab *t)
+{
+    vtac_kernel_free(&t->k);
+    vta_arena_free(&t->arena);
+}
+
+/* y[i * 6 + j] = x[i * 6 + j] + 1, as variables 1 and 2 */
+static void add_one(lab *t)
+{
+    vtac_kernel *k = &t->k;
+    const vtac_expr *i = vtac_for(k, VTAC_LOOP_SERIAL, 10, "i");
+    const vtac_expr *j = vtac_for(k, VTAC_LOOP_SERIAL, 6, "j");
+    const vtac_expr *at = vtac_i_add(k, vtac_i_mulc(k, i, 6), j);
+    vtac_store(k, t->y, at, vtac_e2(k, VTAC_E_ADD, vtac_e_load(k, t->x, at), vtac_e_float(k, VTAC_F32, 1.0)));
+    vtac_end(k);
+    vtac_end(k);
+}
+
+/* y[0] = y[0] + x[i] */
+static void sum_up(lab *t)
+{
+    vtac_kernel *k = &t->k;
+    const vtac_expr *zero = vtac_e_index(k, 0);
+    const vtac_expr *i = vtac_for(k, VTAC_LOOP_SERIAL, 32, "i");
+    vtac_store(k, t->y, zero, vtac_e2(k, VTAC_E_ADD, vtac_e_load(k, t->y, zero), vtac_e_load(k, t->x, i)));
+    vtac_end(k);
+}
+
+static void expect_text(const lab *t, const char *body)
+{
+    vta_str text = {0};
+    assert_int_equal(vtac_kernel_verify(&t->k, NULL), VTA_OK);
+    vtac_kernel_print(&t->k, &text);
+    const char *start = strstr(text.text, "y: f32[60]\n");
+    assert_non_null(start);
+    assert_string_equal(start + strlen("y: f32[60]\n"), body);
+    vta_str_free(&text);
+}
+
+static void splits_evenly_and_with_a_guard(void **state)
+{
+    (void)state;
+    lab t;
+    uint32_t inner;
+    lab_start(&t);
+    add_one(&t);
+    assert_int_equal(vtac_loop_split(&t.k, 2, 3, &inner, NULL), VTA_OK);
+    assert_int_equal(vtac_loop_split(&t.k, 1, 4, &inner, NULL), VTA_OK);
+    expect_text(&t, "  for v1 < 3 { # i\n"
+                    "    for v4 < 4 { # i\n"
+                    "      if (((v1 * 4) + v4) < 10) {\n"
+                    "        for v2 < 2 { # j\n"
+                    "          for v3 < 3 { # j\n"
+                    "            y[((((v1 * 4) + v4) * 6) + ((v2 * 3) + v3))] = "
+                    "(x[((((v1 * 4) + v4) * 6) + ((v2 * 3) + v3))] + 1)\n"
+                    "          }\n        }\n      }\n    }\n  }\n}\n");
+    lab_end(&t);
+}
+
+static void reorders_vectorizes_unrolls_and_runs_in_parallel(void **state)
+{
+    (void)state;
+    lab t;
+    uint32_t inner;
+    lab_start(&t);
+    add_one(&t);
+    assert_int_equal(vtac_loop_reorder(&t.k, 1, 2, NULL), VTA_OK);
+    assert_int_equal(vtac_loop_split(&t.k, 1, 2, &inner, NULL), VTA_OK);
+    assert_int_equal(vtac_loop_vectorize(&t.k, inner, NULL), VTA_OK);
+    assert_int_equal(vtac_loop_unroll(&t.k, 1, NULL), VTA_OK);
+    assert_int_equal(vtac_loop_parallel(&t.k, 2, NULL), VTA_OK);
+    assert_int_equal(vtac_kernel_extent(&t.k), 6);
+    expect_text(&t, "  parallel for v2 < 6 { # j\n"
+                    "    unroll for v1 < 5 { # i\n"
+                    "      vector for v3 < 2 { # i\n"
+                    "        y[((((v1 * 2) + v3) * 6) + v2)] = (x[((((v1 * 2) + v3) * 6) + v2)] + 1)\n"
+                    "      }\n    }\n  }\n}\n");
+    lab_end(&t);
+}
+
+static void refuses_what_would_change_the_meaning(void **state)
+{
+    (void)state;
+    lab t;
+    vta_diag diag = {0};
+    lab_start(&t);
+    sum_up(&t);
+    assert_int_equal(vtac_loop_vectorize(&t.k, 1, &diag), VTA_INVALID);
+    assert_string_equal(diag.text, "the iterations of v1 depend on each other");
+    assert_int_equal(vtac_loop_parallel(&t.k, 1, NULL), VTA_INVALID);
+    assert_int_equal(vtac_loop_split(&t.k, 9, 2, NULL, NULL), VTA_INVALID);
+    lab_end(&t);
+    lab_start(&t);
+    add_one(&t);
+    assert_int_equal(vtac_loop_vectorize(&t.k, 2, NULL), VTA_INVALID); /* 6 lanes */
+    assert_int_equal(vtac_loop_vectorize(&t.k, 1, NULL), VTA_INVALID);
+    assert_int_equal(vtac_loop_reorder(&t.k, 2, 1, NULL), VTA_INVALID);
+    assert_int_equal(vtac_loop_parallel(&t.k, 2, NULL), VTA_INVALID); /* not outermost */
+    lab_end(&t);
+}
+
+static void the_verifier_catches_broken_nests(void **state)
+{
+    (void)state;
+    lab t;
+    vta_diag diag = {0};
+    lab_start(&t);
+    vtac_store(&t.k, t.y, vtac_e_index(&t.k, 60), vtac_e_float(&t.k, VTAC_F32, 0.0));
+    assert_int_equal(vtac_kernel_verify(&t.k, &diag), VTA_RANGE);
+    assert_string_equal(diag.text, "'y[60]' is outside its 60 elements");
+    lab_end(&t);
+    lab_start(&t);
+    const vtac_expr *i = vtac_for(&t.k, VTAC_LOOP_SERIAL, 4, "i");
+    vtac_end(&t.k);
+    vtac_store(&t.k, t.y, i, vtac_e_float(&t.k, VTAC_F32, 0.0)); /* i is gone */
+    assert_int_equal(vtac_kernel_verify(&t.k, NULL), VTA_INVALID);
+    lab_end(&t);
+    lab_start(&t);
+    vtac_store(&t.k, t.y, vtac_e_index(&t.k, 0), vtac_e_index(&t.k, 0)); /* i64 into f32 */
+    assert_int_equal(vtac_kernel_verify(&t.k, NULL), VTA_INVALID);
+    lab_end(&t);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(splits_evenly_and_with_a_guard),
+        cmocka_unit_test(reorders_vectorizes_unrolls_and_runs_in_parallel),
+        cmocka_unit_test(refuses_what_would_change_the_meaning),
+        cmocka_unit_test(the_verifier_catches_broken_nests),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,50 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+#
+# Every model of the zoo (but the 507 MiB one) is written, imports with the shapes of its architecture, and is the same bytes for
+# the same seed and others for another.
+set -eu
+vtac=$1
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT INT TERM
+cd "$work"
+
+# name, convolutions, parameters in thousands (as published, biases and norms included), output
+while read -r name convs thousands output; do
+    "$vtac" zoo "$name" -o a.onnx >/dev/null
+    "$vtac" inspect a.onnx >ir
+    got=$(grep -c ' = Conv(' ir || true)
+    [ "$got" = "$convs" ] || { echo "$name: $got convolutions, expected $convs"; exit 1; }
+    size=$(($(wc -c <a.onnx) / 4000))
+    low=$((thousands * 98 / 100)) high=$((thousands * 103 / 100 + 10))
+    { [ "$size" -ge "$low" ] && [ "$size" -le "$high" ]; } || { echo "$name: $size thousand weights, expected $thousands"; exit 1; }
+    value=$(sed -n 's/^output //p' ir)
+    grep -qF "$value: f32[$output]" ir || { echo "$name: output is not [$output]"; exit 1; }
+    echo "ok $name: $got convolutions, $size thousand weights, [$output]"
+done <<TABLE
+resnet18 20 11690 1,1000
+resnet34 36 21798 1,1000
+resnet50 53 25557 1,1000
+mobilenet_v1 27 4232 1,1000
+mobilenet_v2 52 3505 1,1000
+squeezenet1_1 26 1235 1,1000
+densenet121 120 7979 1,1000
+tiny_ic 9 78 1,10
+tiny_kws 9 23 1,12
+tiny_vww 27 215 1,2
+tiny_ad 0 267 1,640
+lstm 0 100 32,10
+transformer 0 198 64,128
+TABLE
+
+"$vtac" zoo tiny_ic -o b.onnx >/dev/null
+"$vtac" zoo tiny_ic -o c.onnx >/dev/null
+"$vtac" zoo tiny_ic --seed 2 -o d.onnx >/dev/null
+cmp b.onnx c.onnx
+! cmp -s b.onnx d.onnx || { echo "seeds 1 and 2 give the same weights"; exit 1; }
+message=$("$vtac" zoo resnet19 2>&1) && { echo "resnet19 exists?"; exit 1; }
+case $message in
+*"did you mean 'resnet18'"* | *"did you mean 'resnet"*) ;;
+*) echo "wrong message: $message"; exit 1 ;;
+esac
+[ ! -e resnet19.onnx ] || { echo "a failed call left a file"; exit 1; }

@@ -1,0 +1,43 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+#
+# Installs into a fresh prefix and builds a small outside program against it, with pkg-config (shared and static) and
+# with CMake; each build runs, and its answer is compared.
+set -eu
+build=$1
+cc=$2
+here=$(cd "$(dirname "$0")" && pwd)
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT INT TERM
+prefix=$work/prefix
+
+cmake --install "$build" --prefix "$prefix" >"$work/log" || { cat "$work/log"; exit 1; }
+PKG_CONFIG_PATH=$(dirname "$(find "$prefix" -name vta.pc)")
+export PKG_CONFIG_PATH
+libdir=$(dirname "$PKG_CONFIG_PATH")
+
+# check NAME PROGRAM: it must print the names of two devices' configurations and succeed.
+check() {
+    got=$(LD_LIBRARY_PATH=$libdir "$2") || { echo "install: $1: failed"; exit 1; }
+    [ "$got" = 'tiny 1x4x4, pynq 1x16x16' ] || { echo "install: $1: printed '$got'"; exit 1; }
+    echo "install: $1: $got"
+}
+
+# shellcheck disable=SC2046,SC2086  # flags are meant to be split
+{
+    sed -i "s|^prefix=.*|prefix=$prefix|" "$PKG_CONFIG_PATH/vta.pc"
+    $cc -std=c17 $CFLAGS -o "$work/shared" "$here/outside.c" $(pkg-config --cflags --libs vta)
+    $cc -std=c17 $CFLAGS -o "$work/static" "$here/outside.c" $(pkg-config --cflags vta) "$libdir/libvta.a" \
+        $(pkg-config --libs libcjson) -lpthread -lm -ldl
+}
+check 'pkg-config, shared' "$work/shared"
+check 'pkg-config, static' "$work/static"
+
+cmake -S "$here" -B "$work/cmake" -G Ninja -DCMAKE_C_COMPILER="$cc" -DCMAKE_C_FLAGS="$CFLAGS" \
+    -DCMAKE_PREFIX_PATH="$prefix" -DOUTSIDE=ON >"$work/log" 2>&1 || { cat "$work/log"; exit 1; }
+cmake --build "$work/cmake" >"$work/log" 2>&1 || { cat "$work/log"; exit 1; }
+check 'cmake package' "$work/cmake/outside"
+
+# The installed command works from its new place, and completion is where bash looks for it.
+"$prefix/bin/vtac" config show tiny | grep -q '"LOG_BLOCK' || { echo 'install: vtac config show: wrong'; exit 1; }
+[ -f "$prefix/share/bash-completion/completions/vtac" ] || { echo 'install: no bash completion'; exit 1; }

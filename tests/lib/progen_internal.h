@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The generator's state, shared by its parts: progen_track.c (who touched what, tokens), progen_insn.c (one
+ * random instruction), progen_order.c (interleaving), progen_data.c (contents), progen.c (the whole).
+ */
+#ifndef VTA_TEST_PROGEN_INTERNAL_H
+#define VTA_TEST_PROGEN_INTERNAL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "progen.h"
+#include "rng.h"
+
+enum { GEN_LOAD, GEN_COMPUTE, GEN_STORE, GEN_UNITS };
+enum { GEN_DRAM = VTA_MEM_ACC8, GEN_SPACES }; /* spaces: UOP WGT INP ACC OUT as vta_memory, and the arena */
+enum { GEN_GRANULE = 4 };                     /* bytes of the arena that share a cell */
+
+/* Who touched a place last, by the unit's own count of instructions; 0: nobody. */
+typedef struct gen_cell {
+    uint32_t write;
+    uint32_t read[GEN_UNITS];
+} gen_cell;
+
+/* An instruction taken into the program. */
+typedef struct gen_node {
+    vta_insn insn;
+    int unit;
+    uint32_t clock[GEN_UNITS]; /* the last instruction of each unit that its end implies */
+} gen_node;
+
+/* A token queue as the program stands. */
+typedef struct gen_queue {
+    uint32_t *pushers; /* the producer's count of each push, ascending */
+    uint32_t pushes, pops;
+    uint32_t filled; /* an upper bound of the tokens in it just after the last push */
+} gen_queue;
+
+/* Where the random instructions of a program work in a scratchpad. */
+typedef struct gen_window {
+    uint32_t base, size;
+} gen_window;
+
+typedef struct gen {
+    progen_program *program;
+    const vta_config *config;
+    rng random;
+    gen_node *nodes;
+    uint32_t node_count, node_room;
+    uint32_t *by_count[GEN_UNITS]; /* node of each unit's n-th instruction */
+    uint32_t count[GEN_UNITS];
+    uint32_t known[GEN_UNITS][GEN_UNITS]; /* [u][v]: instructions of v over before u's next one starts */
+    gen_queue queues[VTA_QUEUE_COUNT];
+    gen_cell *cells[GEN_SPACES];
+    uint32_t *uop_words; /* contents of the UOP scratchpad */
+    uint32_t uop_cursor; /* words of the UOP segment in use */
+    gen_window windows[VTA_MEM_COUNT];
+    uint32_t store_node; /* 1 + a recent STORE, 0: none */
+    bool no_memory;
+} gen;
+
+/* Takes the instruction with the tokens it needs, or refuses (false) when it would break a rule. */
+bool gen_take(gen *g, const vta_insn *insn);
+
+/* An instruction of this unit that does nothing. */
+vta_insn gen_nop(gen *g, int unit);
+
+/* Fills a queue to its capacity and drains it. */
+void gen_flood(gen *g);
+
+/* Drains all tokens and appends FINISH. */
+void gen_finish(gen *g);
+
+/* Adds one random instruction and what it needs before it. */
+void gen_random_insn(gen *g);
+
+/* The order in which the nodes stand in the program: program order or another interleaving. `order` has room
+ * for all. */
+void gen_interleave(gen *g, uint32_t *order);
+
+bool gen_written(const gen *g, int space, uint32_t index);
+
+#endif

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A compiled model of two steps, written by hand: hidden[i] = x[i] * 3 + table[i], then y = hidden reversed.
+ * Each build of this file but GOOD has one thing wrong.
+ */
+#include <stddef.h>
+
+#include "vta/artifact.h"
+
+#ifndef FIXTURE_GOOD
+#    define FIXTURE_GOOD 0
+#endif
+#ifndef FIXTURE_MAGIC
+#    define FIXTURE_MAGIC 0
+#endif
+#ifndef FIXTURE_ABI
+#    define FIXTURE_ABI 0
+#endif
+#ifndef FIXTURE_CPU
+#    define FIXTURE_CPU 0
+#endif
+#ifndef FIXTURE_CONSTANTS
+#    define FIXTURE_CONSTANTS 0
+#endif
+#ifndef FIXTURE_BUFFER
+#    define FIXTURE_BUFFER 0
+#endif
+#ifndef FIXTURE_TENSOR
+#    define FIXTURE_TENSOR 0
+#endif
+
+enum { N = 1000 };
+
+static const unsigned char table[8] = {1, 0, 0, 0, FIXTURE_CONSTANTS, 0, 0, 0}; /* two int32: 1, 0 */
+
+static void scale(void *const *buffers, int64_t begin, int64_t end, void *scratch)
+{
+    const int32_t *x = buffers[0];
+    const int32_t *add = buffers[1];
+    int32_t *hidden = buffers[2];
+    int32_t *own = scratch;
+    for (int64_t i = begin; i < end; i++) {
+        own[0] = x[i] * 3;
+        hidden[i] = own[0] + add[i % 2];
+    }
+}
+
+static void reverse(void *const *buffers, int64_t begin, int64_t end, void *scratch)
+{
+    (void)scratch;
+    const int32_t *hidden = buffers[0];
+    int32_t *y = buffers[1];
+    for (int64_t i = begin; i < end; i++) {
+        y[i] = hidden[N - 1 - i];
+    }
+}
+
+static const vta_artifact_tensor input = {"x", 0, 32, 1, {N}, 4 * N + FIXTURE_TENSOR};
+static const vta_artifact_tensor output = {"y", 0, 32, 2, {1, N}, 4 * N};
+static const vta_artifact_buffer scale_buffers[] = {{VTA_SPACE_INPUT, 0, 0, 4 * N},
+                                                    {VTA_SPACE_CONSTANT, 0, 0, 8},
+                                                    {VTA_SPACE_WORKSPACE, 0, 64 * FIXTURE_BUFFER, 4 * N}};
+static const vta_artifact_buffer reverse_buffers[] = {{VTA_SPACE_WORKSPACE, 0, 0, 4 * N},
+                                                      {VTA_SPACE_OUTPUT, 0, 0, 4 * N}};
+static const vta_artifact_step steps[] = {
+    {VTA_STEP_HOST, 1, "scale", "Mul", scale, N, 3, scale_buffers, 64, 2 * N, NULL, 0},
+    {VTA_STEP_HOST, 2, "reverse", "Slice", reverse, N, 2, reverse_buffers, 0, 0, NULL, 0},
+};
+
+extern const vta_artifact vta_model_artifact;
+const vta_artifact vta_model_artifact = {
+    .magic = VTA_ARTIFACT_MAGIC ^ FIXTURE_MAGIC,
+    .abi = VTA_ARTIFACT_ABI + FIXTURE_ABI,
+    .size = sizeof(vta_artifact),
+    .name = "fixture",
+    .triple = "any",
+    .cpu = "any",
+    .features = "",
+    .required = FIXTURE_CPU ? "no-such-feature" : "",
+    .input_count = 1,
+    .output_count = 1,
+    .step_count = 2,
+    .inputs = &input,
+    .outputs = &output,
+    .steps = steps,
+    .constants = table,
+    .constant_bytes = sizeof table,
+    .constant_hash = UINT64_C(0x89cd31291d2aefa4), /* FNV-1a of 1, 0, 0, 0, 0, 0, 0, 0 */
+    .workspace_bytes = 4 * N,
+};

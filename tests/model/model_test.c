@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The model loader and executor on hand-written shared objects: results, threads, two runs with different
+ * data, two models at once, and every refusal.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+#include <pthread.h>
+
+#include "vta/model.h"
+
+enum { N = 1000 };
+static const char *folder;
+
+static vta_status load(const char *name, uint32_t threads, vta_model **model, vta_diag *diag)
+{
+    char path[4096];
+    (void)snprintf(path, sizeof path, "%s/%s", folder, name);
+    const vta_model_options options = {.threads = threads};
+    return vta_model_load(path, &options, model, diag);
+}
+
+/* Runs with data that depends on `salt` and compares with the model's formula, worked out here. */
+static void run_once(vta_model *model, int32_t salt)
+{
+    int32_t x[N];
+    int32_t y[N];
+    for (int32_t i = 0; i < N; i++) {
+        x[i] = i * salt - 7;
+    }
+    vta_diag diag = {0};
+    assert_int_equal(vta_model_set_input(model, 0, x, sizeof x, &diag), VTA_OK);
+    assert_int_equal(vta_model_run(model, &diag), VTA_OK);
+    assert_int_equal(vta_model_get_output(model, 0, y, sizeof y, &diag), VTA_OK);
+    for (int32_t i = 0; i < N; i++) {
+        const int32_t from = N - 1 - i;
+        assert_int_equal(y[i], x[from] * 3 + (from % 2 == 0 ? 1 : 0));
+    }
+}
+
+static void test_runs_twice_with_any_threads(void **state)
+{
+    (void)state;
+    for (uint32_t threads = 1; threads <= 5; threads += 2) {
+        vta_model *model = NULL;
+        vta_diag diag = {0};
+        if (load("model_GOOD.so", threads, &model, &diag) != VTA_OK) {
+            fail_msg("%s", diag.text);
+        }
+        for (int32_t salt = 1; salt < 50; salt++) {
+            run_once(model, salt);
+        }
+        vta_model_destroy(model);
+    }
+}
+
+static void test_description(void **state)
+{
+    (void)state;
+    vta_model *model = NULL;
+    vta_diag diag = {0};
+    assert_int_equal(load("model_GOOD.so", 1, &model, &diag), VTA_OK);
+    assert_string_equal(vta_model_name(model), "fixture");
+    assert_int_equal(vta_model_input_count(model), 1);
+    assert_int_equal(vta_model_output_count(model), 1);
+    const vta_tensor_info y = vta_model_output(model, 0);
+    assert_string_equal(y.name, "y");
+    assert_int_equal(y.rank, 2);
+    assert_int_equal(y.dim[1], N);
+    assert_int_equal(y.dtype_bits, 32);
+    assert_null(vta_model_input(model, 1).name);
+    assert_int_equal((uintptr_t)vta_model_input_data(model, 0) % 64, 0);
+    const vta_step_profile *steps;
+    uint32_t count;
+    assert_int_equal(vta_model_profile(model, &steps, &count, &diag), VTA_OK);
+    assert_int_equal(count, 2);
+    assert_string_equal(steps[0].name, "scale");
+    assert_int_equal(steps[1].node, 2);
+    assert_true(steps[0].seconds >= 0.0);
+    vta_model_destroy(model);
+}
+
+static void *run_many(void *argument)
+{
+    vta_model *model = argument;
+    for (int32_t salt = 1; salt < 200; salt++) {
+        run_once(model, salt);
+    }
+    return NULL;
+}
+
+static void test_two_at_once(void **state)
+{
+    (void)state;
+    vta_model *models[2] = {NULL, NULL};
+    pthread_t threads[2];
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(load("model_GOOD.so", 2, &models[i], NULL), VTA_OK);
+    }
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(pthread_create(&threads[i], NULL, run_many, models[i]), 0);
+    }
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(pthread_join(threads[i], NULL), 0);
+        vta_model_destroy(models[i]);
+    }
+}
+
+static void test_refusals(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name, *message;
+        vta_status status;
+    } rows[] = {
+        {"model_MAGIC.so", "it is not a compiled model", VTA_SYNTAX},
+        {"model_ABI.so", "it was compiled for model format 2, this runtime reads 1; compile it again",
+         VTA_UNSUPPORTED},
+        {"model_CPU.so",
+         "it needs the CPU feature 'no-such-feature', which this machine lacks; compile it for this machine "
+         "with --host host",
+         VTA_UNSUPPORTED},
+        {"model_CONSTANTS.so", "its constants are damaged (checksum differs)", VTA_SYNTAX},
+        {"model_BUFFER.so", "a buffer of its plan lies outside its memory", VTA_SYNTAX},
+        {"model_TENSOR.so", "the description of a tensor is damaged", VTA_SYNTAX},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        vta_model *model = NULL;
+        vta_diag diag = {0};
+        assert_int_equal(load(rows[i].name, 1, &model, &diag), rows[i].status);
+        assert_null(model);
+        char message[4400];
+        (void)snprintf(message, sizeof message, "%s/%s: %s", folder, rows[i].name, rows[i].message);
+        assert_string_equal(diag.text, message);
+    }
+    vta_model *model = NULL;
+    vta_diag diag = {0};
+    assert_int_equal(load("no_such_model.so", 1, &model, &diag), VTA_IO);
+    assert_non_null(strstr(diag.text, "cannot load it: "));
+}
+
+static void test_wrong_accesses(void **state)
+{
+    (void)state;
+    vta_model *model = NULL;
+    int32_t data[N];
+    vta_diag diag = {0};
+    assert_int_equal(load("model_GOOD.so", 1, &model, NULL), VTA_OK);
+    assert_int_equal(vta_model_set_input(model, 1, data, sizeof data, &diag), VTA_RANGE);
+    assert_string_equal(diag.text, "input 1 does not exist; the model has 1");
+    diag = (vta_diag){0};
+    assert_int_equal(vta_model_get_output(model, 0, data, 8, &diag), VTA_INVALID);
+    assert_string_equal(diag.text, "output 0 has 4000 bytes, not 8");
+    vta_model_destroy(model);
+}
+
+int main(int argc, char **argv)
+{
+    folder = argc > 1 ? argv[1] : ".";
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_runs_twice_with_any_threads),
+        cmocka_unit_test(test_description),
+        cmocka_unit_test(test_two_at_once),
+        cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_wrong_accesses),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,30 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+#
+# bench.sh BENCH HEADERS "PARAMETERS" [PLUSARGS ...]: one run of a bench of hw/tb under Icarus.
+# PARAMETERS: NAME=VALUE pairs of the bench. A seed of the day is drawn unless a plusarg gives one; it is printed. A bench that
+# does not print PASS has failed.
+set -eu
+bench=$1 headers=$2 parameters=$3
+shift 3
+root=$(cd "$(dirname "$0")/../.." && pwd)
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$root/hw"
+case " $* " in
+*" +seed="*) ;;
+*) set -- "$@" "+seed=$(od -An -N3 -tu4 /dev/urandom | tr -d ' ')" ;;
+esac
+
+overrides=
+for parameter in $parameters; do
+    overrides="$overrides -P$bench.$parameter"
+done
+# The model in tb/ stands in for the compute unit.
+sources=$(find rtl/lib rtl/mem -name '*.v' | sort)
+# shellcheck disable=SC2086
+iverilog -g2005 -Wall -Wno-timescale "-I$headers" -Iinclude $overrides -s "$bench" -o "$work/bench" \
+    $sources tb/vta_axi_mem.v tb/vta_compute_model.v "tb/$bench.v"
+echo "$bench $parameters $*"
+vvp -N "$work/bench" "$@" | tee "$work/log"
+grep -q '^PASS$' "$work/log"

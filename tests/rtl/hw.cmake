@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# The RTL by itself: lint, benches of modules, proofs, area.
+set(hw_params $<TARGET_FILE:vta-params>)
+
+foreach(tool verilator icarus yosys)
+    add_test(NAME rtl_lint_${tool} COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/lint.sh ${tool} ${hw_params} ${VTA_VERILOG_HEADERS})
+    set_tests_properties(rtl_lint_${tool} PROPERTIES TIMEOUT 400)
+endforeach()
+
+# hw_bench(NAME BENCH "PARAMETERS" [PLUSARGS ...])
+function(hw_bench name bench parameters)
+    add_test(NAME rtl_tb_${name}
+        COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/bench.sh ${bench} ${VTA_VERILOG_HEADERS} ${parameters} ${ARGN})
+    set_tests_properties(rtl_tb_${name} PROPERTIES TIMEOUT 300)
+endfunction()
+
+# The memory side as a whole, by tile shape and bus width: elements narrower and wider than the bus, and equal to it.
+function(hw_top name batch in out uop inp wgt acc bus)
+    hw_bench(${name} vta_top_tb "LOG_BATCH=${batch} LOG_BLOCK_IN=${in} LOG_BLOCK_OUT=${out} LOG_UOP_DEPTH=${uop} \
+LOG_INP_DEPTH=${inp} LOG_WGT_DEPTH=${wgt} LOG_ACC_DEPTH=${acc} LOG_BUS_BYTES=${bus}" ${ARGN})
+endfunction()
+hw_top(top_tiny 0 2 2 8 8 7 7 3 +runs=3)
+hw_top(top_batch2 1 3 3 8 8 7 7 4 +runs=3)
+hw_top(top_rect 0 3 4 8 8 7 8 5 +runs=3)
+hw_top(top_wide 0 5 5 8 7 5 7 6 +runs=3)
+hw_top(top_speed 0 4 4 13 11 10 11 3 +runs=1 +speed)
+
+# The load engine with a stalling write port, in both its roles, by bus width.
+foreach(bus 3 4 5 6)
+    hw_bench(tload_compute_${bus} vta_tload_tb "LOG_BUS_BYTES=${bus} COMPUTE=1")
+    hw_bench(tload_load_${bus} vta_tload_tb "LOG_BUS_BYTES=${bus} COMPUTE=0 LOG_BLOCK_IN=4 LOG_BLOCK_OUT=3" +runs=2)
+endforeach()
+hw_bench(tload_batch vta_tload_tb "LOG_BATCH=2 LOG_BLOCK_OUT=3 COMPUTE=1" +runs=2)
+hw_bench(lib vta_lib_tb "LOG_DEPTH=3")
+hw_bench(lib_least vta_lib_tb "LOG_DEPTH=1")
+
+add_test(NAME synth_tiny
+    COMMAND ${PROJECT_SOURCE_DIR}/fpga/synth/synth.sh tiny ${hw_params} ${VTA_VERILOG_HEADERS})
+set_tests_properties(synth_tiny PROPERTIES TIMEOUT 900)
+
+# The shipped boards take minutes: targets of the build.
+foreach(config pynq ultra96)
+    add_custom_target(synth_${config}
+        COMMAND ${PROJECT_SOURCE_DIR}/fpga/synth/synth.sh ${config} ${hw_params} ${VTA_VERILOG_HEADERS}
+                ${CMAKE_BINARY_DIR}/synth/${config}
+        DEPENDS vta-params vta_verilog_headers USES_TERMINAL VERBATIM)
+endforeach()
+
+add_test(NAME formal COMMAND ${PROJECT_SOURCE_DIR}/hw/formal/prove.sh ${VTA_VERILOG_HEADERS})
+set_tests_properties(formal PROPERTIES TIMEOUT 180)

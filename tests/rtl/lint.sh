@@ -1,0 +1,47 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+#
+# lint.sh TOOL VTA_PARAMS HEADERS: the whole RTL, for every shipped configuration, under one tool without a single warning.
+# TOOL: verilator, icarus, yosys. VTA_PARAMS: the vta-params program. HEADERS: the folder of vta_isa.vh.
+set -eu
+tool=$1 params=$2 headers=$3
+root=$(cd "$(dirname "$0")/../.." && pwd)
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$root/hw"
+sources=$(find rtl -name '*.v' | sort)
+dirs="-I$headers -Iinclude $(find rtl -type d | sed 's/^/-I/' | tr '\n' ' ')"
+
+# The tool's words about one configuration, on stdout.
+words() {
+    arguments=$("$params" "$tool" "$1")
+    case $tool in
+    verilator) # shellcheck disable=SC2086
+        verilator --lint-only -Wall $dirs $arguments --top-module vta_top $sources 2>&1 || echo "verilator fails" ;;
+    icarus) # shellcheck disable=SC2086
+        iverilog -g2005 -Wall -tnull $dirs $arguments -s vta_top $sources 2>&1 || echo "iverilog fails" ;;
+    yosys)
+        {
+            echo "read_verilog -DSYNTHESIS $dirs $(echo "$sources" | tr '\n' ' ')"
+            echo "chparam $(echo "$arguments" | tr '\n' ' ') vta_top"
+            echo "hierarchy -check -top vta_top"
+            echo "proc"
+            echo "check -assert"
+        } > "$work/lint.ys"
+        yosys -q -s "$work/lint.ys" 2>&1 || echo "yosys fails" ;;
+    esac
+}
+
+status=0
+for config in "$root"/isa/configs/*.json; do
+    name=$(basename "$config" .json)
+    words "$config" > "$work/words" || { echo "$tool, $name: no parameters"; exit 1; }
+    if [ -s "$work/words" ]; then
+        echo "$tool, $name:"
+        head -n 40 "$work/words"
+        status=1
+    else
+        echo "$tool, $name: clean"
+    fi
+done
+exit $status

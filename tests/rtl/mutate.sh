@@ -1,0 +1,118 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+#
+# mutate.sh BUILD [NAME...]: would the suite notice if the RTL were wrong?
+#
+# Each line of mutations.txt breaks a copy of hw/ in one small way; then the suite's own tests run on that copy: random
+# programs with fixed seeds and a shipped program on the simulator built from it, benches, proofs. Prints which of them
+# noticed it first. Fails if a mutation survives, is stale (its text does not occur exactly once) or does not build, or
+# if the test that noticed fails on the unbroken RTL as well. NAME: only these.
+set -eu
+
+build=$(cd "$1" && pwd)
+shift
+here=$(cd "$(dirname "$0")" && pwd)
+root=$(cd "$here/../.." && pwd)
+table=$here/mutations.txt
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+trap 'exit 1' HUP INT TERM
+export VTAC_CACHE="$work/cache" VTAC_CXXFLAGS=-O1
+mkdir "$work/sound"
+
+# The RTL ($VTAC_HW or ours) and the scripts that test it, as they are now; each mutant is a copy of them.
+mkdir -p "$work/good/tests"
+cp -R "${VTAC_HW:-$root/hw}" "$work/good/hw"
+cp -R "$here" "$work/good/tests/rtl"
+
+# Benches and proofs as CTest knows them, the long ones last: a file each, with the words of the command, one a line.
+ctest --test-dir "$build" --show-only=json-v1 | python3 -c '
+import json, sys
+for test in sorted(json.load(sys.stdin)["tests"], key=lambda test: "_top_" in test["name"]):
+    if test["name"].startswith(("rtl_tb_", "rtl_unit_", "formal")):
+        open(sys.argv[1] + "/" + test["name"], "w").write("\n".join(test["command"]) + "\n")
+        print(test["name"])' "$work" > "$work/benches"
+benches=$(cat "$work/benches")
+
+# replace FILE OLD NEW: fails unless OLD occurs exactly once.
+replace() {
+    OLD=$2 NEW=$3 awk '
+        { text = text $0 "\n" }
+        END {
+            old = ENVIRON["OLD"]
+            at = index(text, old)
+            rest = substr(text, at + length(old))
+            if (at == 0 || index(rest, old) > 0) exit 1
+            printf "%s%s%s", substr(text, 1, at - 1), ENVIRON["NEW"], rest
+        }' "$1" > "$work/replaced" && cp "$work/replaced" "$1"
+}
+
+# registered TEST COPY: a bench or proof, with a fixed seed.
+registered() {
+    test=$1 copy=$2
+    set --
+    while read -r word; do
+        case $word in "$root/tests/rtl/"* | "$root/hw/"*) word=$work/$copy/${word#"$root"/} ;; esac
+        set -- "$@" "$word"
+    done < "$work/$test"
+    case $test in rtl_*) set -- "$@" +seed=1 ;; esac
+    timeout 600 "$@"
+}
+
+random_programs() {
+    timeout 300 "$build/bin/test_conformance_random" --config "$config" --seed 1 --shrink 0 --out "$work" "$@"
+}
+
+# runs TEST COPY: quietly. A device that hangs is found out by its watchdog, within moments.
+runs() {
+    export VTAC_HW="$work/$2/hw"
+    case $1 in
+    builds) random_programs --count 1 --length 1 --device tsim ;;
+    random) random_programs --count 800 --device 'tsim?watchdog=20000' ;;
+    stalls) random_programs --count 200 --device 'tsim?watchdog=20000&stall=30&seed={seed}' ;;
+    program) timeout 60 "$build/bin/vtac" exec "$root/isa/programs/tiny.vasm" --device 'tsim?watchdog=20000' ;;
+    *) registered "$1" "$2" ;;
+    esac > "$work/log" 2>&1
+}
+
+# The first test that fails for the mutant, or nothing.
+noticed_by() {
+    # shellcheck disable=SC2086  # a list
+    for by in random stalls program $benches; do
+        runs "$by" mutant || { echo "$by"; return; }
+    done
+}
+
+# is_sound TEST: it holds for the unbroken RTL; asked once.
+is_sound() {
+    [ -e "$work/sound/$1-$config" ] || { runs "$1" good && : > "$work/sound/$1-$config"; }
+}
+
+# judge FILE OLD NEW: prints the verdict.
+judge() {
+    rm -rf "$work/mutant"
+    cp -R "$work/good" "$work/mutant"
+    replace "$work/mutant/hw/rtl/$1" "$2" "$3" || { echo "STALE: the text does not occur exactly once in $1"; return; }
+    if ! runs builds mutant && grep 'the log is' "$work/log"; then
+        echo "DOES NOT BUILD"
+        return
+    fi
+    by=$(noticed_by)
+    [ -n "$by" ] || { echo "SURVIVED"; return; }
+    if is_sound "$by"; then echo "caught by $by"; else echo "NO VERDICT: $by fails on the unbroken RTL, too"; fi
+}
+
+# The table, its separators as a character that shells split at.
+bar=$(printf '\037')
+sed -n "/^#/d; s/ :: /$bar/gp" "$table" > "$work/table"
+count=0 caught=0
+while IFS=$bar read -r name config file old new what <&3; do
+    case " $* " in '  ' | *" $name "*) ;; *) continue ;; esac
+    verdict=$(judge "$file" "$old" "$new")
+    printf '%-18s %s (%s)\n' "$name" "$verdict" "$what"
+    count=$((count + 1))
+    case $verdict in caught*) caught=$((caught + 1)) ;; esac
+done 3< "$work/table"
+
+echo "$count mutations, $caught caught"
+[ "$count" -gt 0 ] && [ "$caught" -eq "$count" ]

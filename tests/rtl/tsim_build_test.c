@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The builder of simulators: what it finds again, what it builds again, and what it says when it cannot. The
+ * RTL is a small copy engine, so that a build takes seconds.
+ */
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "simlab.h"
+
+static simlab lab;
+
+static int open_lab(void **state)
+{
+    (void)state;
+    simlab_open(&lab);
+    return 0;
+}
+
+static int close_lab(void **state)
+{
+    (void)state;
+    simlab_close(&lab);
+    return 0;
+}
+
+static void assert_located(void)
+{
+    assert_string_equal(lab.diag.text, "");
+    assert_int_equal(access(lab.path, R_OK), 0);
+}
+
+static void assert_works(void)
+{
+    static simlab_sim sim;
+    const vta_rtlsim_options options = {.latency = 4, .bandwidth = 8};
+    assert_true(simlab_load(&sim, lab.path, &options));
+    simlab_run(&sim, SIMLAB_BASE, SIMLAB_BASE + 0x2000, 8);
+    assert_memory_equal(sim.memory, sim.memory + 0x2000, 64);
+    assert_null(sim.rtl->failure(sim.self));
+    simlab_unload(&sim);
+}
+
+static bool built(void)
+{
+    return strstr(lab.said, "building the tsim simulator of 'pynq', once") != NULL;
+}
+
+static void test_found_again(void **state)
+{
+    (void)state;
+    char first[SIMLAB_PATH];
+    assert_int_equal(simlab_locate(&lab, "tsim"), VTA_OK);
+    assert_located();
+    assert_true(built());
+    assert_works();
+    memcpy(first, lab.path, sizeof first);
+    assert_int_equal(simlab_locate(&lab, "tsim"), VTA_OK);
+    assert_string_equal(lab.path, first);
+    assert_string_equal(lab.said, "");
+    assert_int_equal(simlab_count(&lab, ".tmp."), 0);
+}
+
+static void test_corrupt_object(void **state)
+{
+    (void)state;
+    assert_int_equal(simlab_locate(&lab, "tsim"), VTA_OK);
+    FILE *file = fopen(lab.path, "r+b");
+    assert_non_null(file);
+    assert_int_equal(fseek(file, 5000, SEEK_SET), 0);
+    const int byte = fgetc(file);
+    assert_int_equal(fseek(file, 5000, SEEK_SET), 0);
+    fputc(byte ^ 1, file); /* one bit */
+    assert_int_equal(fclose(file), 0);
+    assert_int_equal(simlab_locate(&lab, "tsim"), VTA_OK);
+    assert_located();
+    assert_true(built());
+    assert_works();
+}
+
+static void test_cut_manifest(void **state)
+{
+    (void)state;
+    char manifest[SIMLAB_PATH + 16];
+    assert_int_equal(simlab_locate(&lab, "tsim"), VTA_OK);
+    snprintf(manifest, sizeof manifest, "%.*s/manifest", (int)(strrchr(lab.path, '/') - lab.path), lab.path);
+    assert_int_equal(truncate(manifest, 20), 0);
+    assert_int_equal(simlab_locate(&lab, "tsim"), VTA_OK);
+    assert_located();
+    assert_true(built());
+}
+
+static void test_changed_source(void **state)
+{
+    (void)state;
+    char first[SIMLAB_PATH], source[SIMLAB_PATH + 32];
+    assert_int_equal(simlab_locate(&lab, "tsim"), VTA_OK);
+    memcpy(first, lab.path, sizeof first);
+    snprintf(source, sizeof source, "%s/rtl/top/vta_top.v", lab.hw);
+    simlab_copy(VTA_COPIER, source, "// one more line\n");
+    assert_int_equal(simlab_locate(&lab, "tsim"), VTA_OK);
+    assert_located();
+    assert_true(built());
+    assert_string_not_equal(lab.path, first);
+    simlab_copy(VTA_COPIER, source, ""); /* back again: the first one is still there */
+    assert_int_equal(simlab_locate(&lab, "tsim"), VTA_OK);
+    assert_string_equal(lab.path, first);
+    assert_string_equal(lab.said, "");
+}
+
+/* A child that locates and writes its progress lines to a file; fails with its exit status. */
+static pid_t locate_in_child(const char *report)
+{
+    const pid_t pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        setpgid(0, 0);
+        const vta_status status = simlab_locate(&lab, "tsim");
+        FILE *file = fopen(report, "w");
+        if (file != NULL) {
+            fputs(lab.said, file);
+            fclose(file);
+        }
+        _exit(status == VTA_OK ? 0 : 1);
+    }
+    setpgid(pid, pid);
+    return pid;
+}
+
+static void read_report(const char *path, char *text, size_t size)
+{
+    FILE *file = fopen(path, "r");
+    assert_non_null(file);
+    text[fread(text, 1, size - 1, file)] = '\0';
+    fclose(file);
+}
+
+static void new_source(const char *line)
+{
+    char source[SIMLAB_PATH + 32];
+    snprintf(source, sizeof source, "%s/rtl/top/vta_top.v", lab.hw);
+    simlab_copy(VTA_COPIER, source, line);
+}
+
+static void test_two_processes(void **state)
+{
+    (void)state;
+    char reports[2][SIMLAB_PATH + 32], texts[2][4096];
+    pid_t pids[2];
+    new_source("// for two\n");
+    for (int i = 0; i < 2; i++) {
+        snprintf(reports[i], sizeof reports[i], "%s/report%d", lab.folder, i);
+        pids[i] = locate_in_child(reports[i]);
+    }
+    uint32_t builders = 0, waiters = 0;
+    for (int i = 0; i < 2; i++) {
+        int result = 0;
+        assert_int_equal(waitpid(pids[i], &result, 0), pids[i]);
+        assert_true(WIFEXITED(result));
+        assert_int_equal(WEXITSTATUS(result), 0);
+        read_report(reports[i], texts[i], sizeof texts[i]);
+        builders += strstr(texts[i], "building the tsim simulator") != NULL;
+        waiters +=
+            strstr(texts[i], "another process builds the tsim simulator of 'pynq'; waiting for it") != NULL;
+    }
+    assert_int_equal(builders, 1);
+    assert_int_equal(waiters, 1);
+    assert_int_equal(simlab_locate(&lab, "tsim"), VTA_OK);
+    assert_string_equal(lab.said, "");
+    assert_works();
+    new_source("");
+}
+
+/* A builder that is stopped in the middle, by Ctrl-C or worse, leaves nothing that stands in the next one's
+ * way. */
+static void test_stopped_builder(void **state)
+{
+    (void)state;
+    static const int signals[] = {SIGINT, SIGKILL};
+    char report[SIMLAB_PATH + 16];
+    snprintf(report, sizeof report, "%s/report", lab.folder);
+    for (size_t i = 0; i < sizeof signals / sizeof signals[0]; i++) {
+        new_source(i == 0 ? "// stopped by SIGINT\n" : "// stopped by SIGKILL\n");
+        const pid_t pid = locate_in_child(report);
+        const struct timespec pause = {0, 10000000};
+        for (int n = 0; n < 1000 && simlab_count(&lab, ".tmp.") == 0; n++) {
+            nanosleep(&pause, NULL);
+        }
+        assert_int_equal(simlab_count(&lab, ".tmp."), 1);
+        assert_int_equal(kill(-pid, signals[i]), 0);
+        int result = 0;
+        assert_int_equal(waitpid(pid, &result, 0), pid);
+        assert_true(WIFSIGNALED(result));
+        assert_int_equal(simlab_locate(&lab, "tsim"), VTA_OK);
+        assert_located();
+        assert_true(built());
+        assert_null(strstr(lab.said, "waiting"));
+        assert_int_equal(simlab_count(&lab, ".tmp."), 0);
+        assert_works();
+    }
+    new_source("");
+}
+
+/* -- what it says when it cannot
+ * ------------------------------------------------------------------------------------- */
+
+static void assert_says(vta_status status, vta_status expected, const char *begin)
+{
+    assert_int_equal(status, expected);
+    if (strncmp(lab.diag.text, begin, strlen(begin)) != 0) {
+        fail_msg("'%s' does not begin with '%s'", lab.diag.text, begin);
+    }
+}
+
+static void test_broken_rtl(void **state)
+{
+    (void)state;
+    new_source("module broken(;\n");
+    assert_says(simlab_locate(&lab, "tsim"), VTA_IO, "translating the RTL failed; the log is '");
+    assert_non_null(strstr(lab.diag.text, "syntax error"));
+    assert_int_equal(simlab_count(&lab, ".tmp."), 0);
+    const char *begin = strchr(lab.diag.text, '\'') + 1;
+    char log[SIMLAB_PATH];
+    snprintf(log, sizeof log, "%.*s", (int)strcspn(begin, "'"), begin);
+    assert_int_equal(access(log, R_OK), 0);
+    new_source("");
+}
+
+static void test_missing_tools(void **state)
+{
+    (void)state;
+    char path[SIMLAB_PATH], link[SIMLAB_PATH + 32], folder[SIMLAB_PATH + 16];
+    snprintf(path, sizeof path, "%s", getenv("PATH"));
+    setenv("PATH", "/nonexistent", 1);
+    assert_says(
+        simlab_locate(&lab, "tsim"), VTA_NO_DEVICE,
+        "'verilator' is not in PATH and the simulator must be built; install the Debian package 'verilator'");
+    snprintf(folder, sizeof folder, "%s/bin", lab.folder);
+    snprintf(link, sizeof link, "%s/verilator", folder);
+    assert_int_equal(mkdir(folder, 0777), 0);
+    assert_int_equal(symlink("/bin/true", link), 0);
+    setenv("PATH", folder, 1);
+    assert_says(simlab_locate(&lab, "tsim"), VTA_NO_DEVICE,
+                "'g++' is not in PATH and the simulator must be built; install the Debian package 'g++'");
+    setenv("PATH", path, 1);
+}
+
+static void test_refusals(void **state)
+{
+    (void)state;
+    assert_says(simlab_locate(&lab, "verilator"), VTA_INVALID,
+                "no simulator is called 'verilator'; there are tsim, tsim+trace, systemc, systemc+trace");
+    assert_says(simlab_locate(&lab, "tsim+waves"), VTA_INVALID, "no simulator is called 'tsim+waves'");
+    setenv("VTAC_HW", "/nonexistent", 1);
+    assert_says(simlab_locate(&lab, "tsim"), VTA_NO_DEVICE,
+                "no RTL in '/nonexistent'; VTAC_HW names the folder that has 'rtl'");
+    setenv("VTAC_HW", lab.hw, 1);
+    setenv("VTAC_CACHE", "/proc/nowhere", 1);
+    assert_says(simlab_locate(&lab, "tsim"), VTA_IO, "cannot make the cache folder '/proc/nowhere': ");
+    assert_non_null(strstr(lab.diag.text, "; VTAC_CACHE names another place"));
+    setenv("VTAC_CACHE", lab.cache, 1);
+    vta_config config;
+    vta_config_default(&config);
+    char tiny[8];
+    lab.diag = (vta_diag){0};
+    assert_says(vta_rtlsim_locate("tsim", &config, NULL, NULL, tiny, sizeof tiny, &lab.diag), VTA_RANGE,
+                "the simulator's path needs ");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_found_again),   cmocka_unit_test(test_corrupt_object),
+        cmocka_unit_test(test_cut_manifest),  cmocka_unit_test(test_changed_source),
+        cmocka_unit_test(test_two_processes), cmocka_unit_test(test_stopped_builder),
+        cmocka_unit_test(test_broken_rtl),    cmocka_unit_test(test_missing_tools),
+        cmocka_unit_test(test_refusals),
+    };
+    return cmocka_run_group_tests(tests, open_lab, close_lab);
+}

@@ -1,0 +1,29 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+#
+# unit.sh BENCH HEADERS "PARAMETERS" [PLUSARGS ...]: one run of a bench of hw/tb/compute under Icarus.
+# PARAMETERS: NAME=VALUE pairs of the bench. A seed of the day is drawn unless a plusarg gives one; the bench prints it. A bench
+# that does not print PASS has failed.
+set -eu
+bench=$1 headers=$2 parameters=$3
+shift 3
+root=$(cd "$(dirname "$0")/../.." && pwd)
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$root/hw"
+case " $* " in
+*" +seed="*) ;;
+*) set -- "$@" "+seed=$(od -An -N3 -tu4 /dev/urandom | tr -d ' ')" ;;
+esac
+
+overrides=
+for parameter in $parameters; do
+    overrides="$overrides -P$bench.$parameter"
+done
+sources=$(find rtl -name '*.v' | sort)
+# shellcheck disable=SC2086
+iverilog -g2005 -Wall -Wno-timescale "-I$headers" -Iinclude -Itb/compute $overrides -s "$bench" -o "$work/bench" \
+    $sources "tb/compute/$bench.v"
+echo "$bench $parameters $*"
+vvp -N "$work/bench" "$@" | tee "$work/log"
+grep -q '^PASS$' "$work/log"

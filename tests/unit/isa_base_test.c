@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The root of the dependency graph: arena, growable arrays, strings, files, diagnostics.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "vta/arena.h"
+#include "vta/file.h"
+#include "vta/status.h"
+#include "vta/str.h"
+#include "vta/vec.h"
+
+static void arena_gives_zeroed_aligned_memory(void **state)
+{
+    (void)state;
+    vta_arena arena = {0};
+    for (int round = 0; round < 2; round++) {
+        for (size_t size = 0; size < 100000; size = size * 2 + 1) {
+            unsigned char *bytes = vta_arena_alloc(&arena, size);
+            assert_non_null(bytes);
+            assert_int_equal((uintptr_t)bytes % _Alignof(max_align_t), 0);
+            for (size_t i = 0; i < size; i++) {
+                assert_int_equal(bytes[i], 0);
+            }
+            memset(bytes, 0xa5, size);
+        }
+        assert_string_equal(vta_arena_string(&arena, "tile-size", 4), "tile");
+        vta_arena_free(&arena);
+    }
+}
+
+static void arena_refuses_overflow(void **state)
+{
+    (void)state;
+    vta_arena arena = {0};
+    assert_null(vta_arena_alloc(&arena, SIZE_MAX));
+    assert_null(vta_arena_alloc(&arena, SIZE_MAX - 64));
+    assert_null(vta_arena_array(&arena, SIZE_MAX / 2, 4));
+    assert_null(vta_arena_string(&arena, "", SIZE_MAX));
+    assert_non_null(vta_arena_array(&arena, 3, 4));
+    vta_arena_free(&arena);
+}
+
+static void vec_keeps_its_items(void **state)
+{
+    (void)state;
+    vta_vec vec = {.item_size = sizeof(uint32_t)};
+    for (int round = 0; round < 2; round++) {
+        for (uint32_t i = 0; i < 10000; i++) {
+            const uint32_t item = i * 7 + (uint32_t)round;
+            assert_non_null(vta_vec_push(&vec, &item));
+        }
+        assert_int_equal(vec.count, 10000);
+        for (uint32_t i = 0; i < 10000; i++) {
+            assert_int_equal(*(uint32_t *)vta_vec_at(&vec, i), i * 7 + (uint32_t)round);
+        }
+        vta_vec_free(&vec);
+        assert_int_equal(vec.count, 0);
+    }
+}
+
+static void vec_refuses_overflow(void **state)
+{
+    (void)state;
+    vta_vec vec = {.item_size = 16};
+    assert_non_null(vta_vec_add(&vec, 2));
+    assert_null(vta_vec_add(&vec, SIZE_MAX));
+    assert_null(vta_vec_add(&vec, SIZE_MAX / 16));
+    assert_int_equal(vec.count, 2);
+    vta_vec_free(&vec);
+}
+
+static void str_builds_and_hands_over(void **state)
+{
+    (void)state;
+    vta_str str = {0};
+    for (int i = 0; i < 1000; i++) {
+        vta_str_printf(&str, "%d,", i % 10);
+    }
+    vta_str_put(&str, "end");
+    assert_int_equal(str.size, 2003);
+    char *text = vta_str_take(&str);
+    assert_int_equal(strlen(text), 2003);
+    assert_string_equal(text + 1998, "9,end");
+    free(text);
+    text = vta_str_take(&str);
+    assert_string_equal(text, "");
+    free(text);
+}
+
+static void str_failure_is_sticky(void **state)
+{
+    (void)state;
+    vta_str str = {0};
+    vta_str_put(&str, "before");
+    vta_str_append(&str, "", SIZE_MAX - 2);
+    vta_str_put(&str, "after");
+    assert_true(str.failed);
+    assert_null(vta_str_take(&str));
+}
+
+static void nearest_finds_the_slip(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"LOG_BATCH", "LOG_BLOCK_IN", "LOG_BLOCK_OUT", "MEM_LATENCY"};
+    assert_string_equal(vta_nearest("LOG_BACTH", names, 4), "LOG_BATCH");
+    assert_string_equal(vta_nearest("log_block_out", names, 4), "LOG_BLOCK_OUT");
+    assert_string_equal(vta_nearest("LOG_BLOCKIN", names, 4), "LOG_BLOCK_IN");
+    assert_string_equal(vta_nearest("MEM_LATENCYS", names, 4), "MEM_LATENCY");
+    assert_null(vta_nearest("zzzzzzzzzzzzzz", names, 4));
+    assert_null(vta_nearest("a word so long that nobody could have meant any of these names", names, 4));
+}
+
+static void files_round_trip(void **state)
+{
+    (void)state;
+    char path[64];
+    (void)snprintf(path, sizeof path, "isa_base_test.%ld", (long)getpid());
+    vta_diag diag = {0};
+    for (size_t size = 0; size < 20000; size = size * 3 + 1) {
+        uint8_t *data = malloc(size + 1);
+        assert_non_null(data);
+        for (size_t i = 0; i < size; i++) {
+            data[i] = (uint8_t)(i * 31 + size);
+        }
+        assert_int_equal(vta_file_write(path, data, size, &diag), VTA_OK);
+        uint8_t *back = NULL;
+        size_t got = 0;
+        assert_int_equal(vta_file_read(path, size, &back, &got, &diag), VTA_OK);
+        assert_int_equal(got, size);
+        assert_memory_equal(back, data, size);
+        assert_int_equal(back[size], 0);
+        free(back);
+        free(data);
+    }
+    uint8_t *back = NULL;
+    size_t got = 0;
+    assert_int_equal(vta_file_read(path, 10, &back, &got, &diag), VTA_RANGE);
+    assert_non_null(strstr(diag.text, "is too long (limit: 10 bytes)"));
+    assert_null(back);
+    assert_int_equal(remove(path), 0);
+}
+
+static void file_errors_name_the_file(void **state)
+{
+    (void)state;
+    vta_diag diag = {0};
+    uint8_t *back = NULL;
+    size_t got = 0;
+    assert_int_equal(vta_file_read("/no/such/file", 10, &back, &got, &diag), VTA_IO);
+    assert_string_equal(diag.text, "cannot open '/no/such/file': No such file or directory");
+    diag = (vta_diag){0};
+    assert_int_equal(vta_file_write("/no/such/folder/x", "a", 1, &diag), VTA_IO);
+    assert_string_equal(diag.text, "cannot write '/no/such/folder/x': No such file or directory");
+    assert_int_equal(vta_file_write("/dev/null", "a", 1, NULL), VTA_OK);
+    assert_int_equal(vta_file_write("/dev/null", "a", 1, NULL), VTA_OK);
+}
+
+static void diag_keeps_the_first_failure(void **state)
+{
+    (void)state;
+    vta_diag diag = {0};
+    assert_int_equal(vta_fail(&diag, VTA_RANGE, "value %d", 7), VTA_RANGE);
+    assert_int_equal(vta_fail(&diag, VTA_IO, "later"), VTA_IO);
+    assert_int_equal(vta_context(&diag, "file '%s'", "x"), VTA_RANGE);
+    assert_string_equal(diag.text, "file 'x': value 7");
+    assert_string_equal(vta_status_text(VTA_TIMEOUT), "timeout");
+    assert_string_equal(vta_status_text((vta_status)1000), "unknown status");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(arena_gives_zeroed_aligned_memory),
+        cmocka_unit_test(arena_refuses_overflow),
+        cmocka_unit_test(vec_keeps_its_items),
+        cmocka_unit_test(vec_refuses_overflow),
+        cmocka_unit_test(str_builds_and_hands_over),
+        cmocka_unit_test(str_failure_is_sticky),
+        cmocka_unit_test(nearest_finds_the_slip),
+        cmocka_unit_test(files_round_trip),
+        cmocka_unit_test(file_errors_name_the_file),
+        cmocka_unit_test(diag_keeps_the_first_failure),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
