@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The arithmetic of quantized operators: one meaning for host kernels, accelerator instructions and tests.
+ *
+ * A real number r is stored as q with r = (q - zero) * scale. An operator computes an exact integer, scales
+ * it by a constant, rounds once (half to even), adds the output's zero point, saturates:
+ *
+ *     conv, dense   v = sum (x - zx)(w - zw) + bias     s = sx * sw / sy         vtac_scale_product
+ *     mul           v = (a - za)(b - zb)                s = sa * sb / sy         vtac_scale_product
+ *     average pool  v = sum over the window (x - zx)    s = sx / (sy * count)    vtac_scale_mean
+ *     rescale       v = x - zx                          s = sx / sy              vtac_scale_ratio
+ *     add           v = (a - za) * ma + (b - zb) * mb   s = 2^-shift             vtac_fixed_sum_of
+ *
+ *     q = clamp(round_half_even(v * s) + zy, low, high)
+ *
+ * s is a float32, and v * s is the exact product: a float32 has 24 bits, as a scale lane of REQUANT has, so
+ * that the accelerator and the host agree to the bit. In double the product is exact while |v| < 2^29.
+ * Maximum pools, copies and reorderings work on q itself. uint8 is int8 with q and zero moved by 128.
+ */
+#ifndef VTAC_QUANT_H
+#define VTAC_QUANT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* The number mult * 2^-shift; mult below 2^24, shift below 64. */
+typedef struct vtac_fixed {
+    uint32_t mult, shift;
+} vtac_fixed;
+
+float vtac_scale_product(float a, float b, float y);
+float vtac_scale_mean(float x, float y, int64_t count);
+float vtac_scale_ratio(float x, float y);
+
+/* Exactly the float, but 0 for one so small that any 33-bit number times it rounds to 0. False for what is
+ * negative, not finite or 2^24 and more: no operator can use it. */
+bool vtac_fixed_of(float scale, vtac_fixed *out);
+
+/* Factors of an addition. `a` and `b` are sa/sy and sb/sy times 2^shift, rounded, as large as they can be
+ * with a + b below 2^23: for any two 8-bit numbers and zero points the sum stays inside int32. */
+typedef struct vtac_fixed_sum {
+    int32_t a, b;
+    uint32_t shift;
+} vtac_fixed_sum;
+
+/* False where a scale is not positive and finite. */
+bool vtac_fixed_sum_of(float sa, float sb, float sy, vtac_fixed_sum *out);
+
+/* clamp(round_half_even(v * scale) + zero, low, high); |v| < 2^39. */
+int32_t vtac_fixed_apply(int64_t v, vtac_fixed scale, int32_t zero, int32_t low, int32_t high);
+
+#endif
