@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The accelerator back end's two halves and what they say to each other.
+ *
+ * The partitioner (src/partition) turns a maximal set of quantized nodes into a *region*: int8 tensors and
+ * layers with integer arithmetic (vtac/quant.h), nothing of ONNX left. The scheduler (src/vta) turns a region
+ * into one instruction stream, the constants that it loads, and a prediction for each layer. The host fills
+ * the region's inputs and reads its outputs in device memory; how they lie there is `vtac_vta_tensor`.
+ *
+ * Device memory of a region is two buffers: CONSTANTS (weights, parameters; written once) and WORK
+ * (activations).
+ */
+#ifndef VTAC_VTA_H
+#define VTAC_VTA_H
+
+#include "vta/config.h"
+#include "vta/program.h"
+#include "vta/status.h"
+#include "vtac/quant.h"
+
+/* ---- tensors ---- */
+
+/* A window over an image: kernel, stride, dilation, padding before and after, each for rows and columns. */
+typedef struct vtac_window {
+    int64_t kernel[2], stride[2], dilation[2], before[2], after[2];
+} vtac_window;
+
+typedef enum vtac_vta_role { VTAC_VTA_INTERNAL, VTAC_VTA_INPUT, VTAC_VTA_OUTPUT } vtac_vta_role;
+
+/*
+ * An activation: n images of c channels, h rows, w columns, int8 with one zero point (uint8 models: q and
+ * zero moved by -128). In WORK, with B = batch and C = block_in = block_out of the configuration:
+ *
+ *     byte = offset + ((((n/B)·ceil(c/C) + c/C)·h + y)·w + x)·B·C + (n%B)·C + c%C         (divisions round
+ * down)
+ *
+ * Lanes beyond n and c hold the zero point in inputs, anything elsewhere.
+ *
+ * Folding (inputs only, chosen by the scheduler): where `folded`, the host writes the windows of `fold`
+ * instead of the image: channel (ky·kernel[1] + kx)·c + ch of the stored tensor at (y, x) is channel ch of
+ * the image at (y·stride[0] + ky·dilation[0] - before[0], x·stride[1] + kx·dilation[1] - before[1]), the zero
+ * point outside. The stored tensor then has stored_c = kernel[0]·kernel[1]·c channels, stored_h rows,
+ * stored_w columns.
+ */
+typedef struct vtac_vta_tensor {
+    const char *name; /* of the graph's value */
+    vtac_vta_role role;
+    int64_t n, c, h, w;
+    int32_t zero;   /* -128 … 127 */
+    uint32_t value; /* the graph's value, for whoever made the region */
+    /* filled by the scheduler */
+    bool folded;
+    vtac_window fold;
+    int64_t stored_c, stored_h, stored_w;
+    uint64_t offset, bytes; /* in WORK; tensors whose lives do not overlap may share */
+} vtac_vta_tensor;
+
+/* ---- layers ---- */
+
+typedef enum vtac_vta_kind {
+    VTAC_VTA_CONV, /* dense layers too: a window as large as the input */
+    VTAC_VTA_ADD,  /* two inputs of one shape */
+    VTAC_VTA_MUL,  /* two inputs of one shape, or the second with h = w = 1 */
+    VTAC_VTA_MAX_POOL,
+    VTAC_VTA_AVG_POOL, /* any window; its padding counts as zero points unless `exclude_pad` */
+    VTAC_VTA_RESCALE,  /* another scale or zero point; a clamp (ReLU) */
+    VTAC_VTA_CONCAT,   /* along channels, each input rescaled */
+    VTAC_VTA_RESIZE,   /* nearest, whole factors window.stride */
+    VTAC_VTA_KINDS
+} vtac_vta_kind;
+
+/* Every layer: out = clamp(round_half_even(v · scale) + out.zero, low, high), v by its kind as in
+ * vtac/quant.h; MAX_POOL and RESIZE take q as it is (same zero and scale on both sides), then clamp. */
+typedef struct vtac_vta_layer {
+    vtac_vta_kind kind;
+    const char *name; /* of the ONNX node, "conv1+relu1" where several were joined */
+    const char *op;   /* "QLinearConv" */
+    uint32_t node;    /* its number in the model, for profiles */
+    uint32_t input_count;
+    const uint32_t *inputs; /* tensors of the region */
+    uint32_t output;
+    vtac_window window;    /* CONV and pools */
+    int64_t groups;        /* CONV; depthwise: groups = channels in = channels out (or a multiple of it) */
+    const int8_t *weights; /* CONV: [c_out][c_in / groups][kernel[0]][kernel[1]] */
+    const int32_t *weight_zero; /* one for each output channel; NULL: all 0 */
+    const int32_t *bias;        /* one for each output channel; NULL: none */
+    const vtac_fixed
+        *scales; /* CONV: one for each output channel; CONCAT: for each input; AVG_POOL, MUL, RESCALE: one */
+    vtac_fixed_sum sum; /* ADD */
+    bool exclude_pad;
+    int32_t low, high; /* -128 … 127 */
+} vtac_vta_layer;
+
+typedef struct vtac_vta_region {
+    const char *name;
+    vtac_vta_tensor *tensors;
+    uint32_t tensor_count;
+    vtac_vta_layer *layers; /* in an order of execution */
+    uint32_t layer_count;
+} vtac_vta_region;
+
+/* ---- the scheduler ---- */
+
+/* VTA_OK, or VTA_UNSUPPORTED with the rule that keeps this layer off the accelerator and what to change, in a
+ * sentence for a person ("windows wider than 63 …; make the kernel smaller or set LOG_INP_BUFF_SIZE to 16").
+ * Cheap; what it accepts, vtac_vta_schedule schedules. */
+vta_status vtac_vta_supports(const vta_config *config, const vtac_vta_region *region, uint32_t layer,
+                             vta_diag *diag);
+
+/* Where the cycles of a layer go, as predicted. `cycles` is its share of the whole run: they sum to it. */
+typedef struct vtac_vta_cost {
+    uint64_t cycles;
+    uint64_t array, alu, load,
+        store; /* what each unit would need by itself: GEMM and DEPTHWISE, ALU and REQUANT, bus */
+    uint64_t bytes_read, bytes_written;
+    uint64_t macs;
+    const char *bound; /* "array", "alu", "load", "store", "latency" */
+} vtac_vta_cost;
+
+/* A quick estimate for the partitioner, before anything is scheduled. */
+vta_status vtac_vta_estimate(const vta_config *config, const vtac_vta_region *region, uint32_t layer,
+                             vtac_vta_cost *out, vta_diag *diag);
+
+typedef struct vtac_vta_plan {
+    vtac_vta_cost cost;  /* of the layer */
+    char schedule[160];  /* for reports: "rows 14 of 56, 4 of 16 out blocks, weights stay" */
+    int32_t joined_into; /* the layer that this one was computed with (an ADD inside its CONV), or -1 */
+} vtac_vta_plan;
+
+typedef struct vtac_vta_options {
+    int level;    /* 0: first schedule that fits; 3: search widely */
+    bool no_fold; /* for tests: inputs as they are */
+    bool no_join; /* for tests: layer by layer through DRAM */
+} vtac_vta_options;
+
+/* One launch. The program's symbols are "constants" and "work" (buffers 0 and 1), then "uops"; its `lines`
+ * are the stream's tags: the layer's index + 1, 0 for an instruction that belongs to none. All is owned:
+ * vtac_vta_image_free. */
+typedef struct vtac_vta_image {
+    vta_program program;
+    uint8_t *constants;
+    uint64_t constant_bytes;
+    uint64_t work_bytes;
+    vtac_vta_plan *plans; /* one for each layer */
+    uint32_t plan_count;
+    uint64_t cycles; /* predicted, of the whole run */
+} vtac_vta_image;
+
+/* Fills the tensors' layout, too. The same region and configuration give the same bytes. */
+vta_status vtac_vta_schedule(const vta_config *config, vtac_vta_region *region,
+                             const vtac_vta_options *options, vtac_vta_image *out, vta_diag *diag);
+void vtac_vta_image_free(vtac_vta_image *image);
+
+#endif
