@@ -133,7 +133,7 @@ static const struct {
     vta_status (*run)(vta_asm *a);
 } directives[] = {
     {".set", set_constant},      {".data", vta_asm_data},      {".uops", vta_asm_uops},
-    {".expect", vta_asm_expect}, {".insn", vta_asm_insn_bits},
+    {".expect", vta_asm_expect}, {".insn", vta_asm_insn_bits}, {".tag", vta_asm_tag},
 };
 
 static bool is_directive(const vta_asm *a, const char *name)
@@ -143,13 +143,17 @@ static bool is_directive(const vta_asm *a, const char *name)
            memcmp(a->text + token->start, name, token->size) == 0;
 }
 
-/* One instruction, as a program or the body of a loop holds it. */
+/* One instruction or tag, as a program or the body of a loop holds it. */
 static vta_status code(vta_asm *a, void *context)
 {
     (void)context;
     if (is_directive(a, ".insn")) {
         VTA_TRY(vta_lex_next(a));
         return vta_asm_insn_bits(a);
+    }
+    if (is_directive(a, ".tag")) {
+        VTA_TRY(vta_lex_next(a));
+        return vta_asm_tag(a);
     }
     if (a->lex.token.kind != VTA_TOKEN_NAME && !vta_at_mark(a, '[')) {
         return vta_asm_expected(a, "an instruction");
@@ -168,7 +172,7 @@ static vta_status directive(vta_asm *a)
             return status == VTA_OK ? directives[i].run(a) : status;
         }
     }
-    return vta_asm_expected(a, "one of .config .set .data .uops .expect .insn");
+    return vta_asm_expected(a, "one of .config .set .data .uops .expect .insn .tag");
 }
 
 static vta_status statement(vta_asm *a)
@@ -244,6 +248,10 @@ static vta_status assemble(vta_asm *a)
     (void)vta_isa_fields(&a->config, a->fields);
     VTA_TRY(statements(a));
     a->program->config = a->config;
+    if (!a->tagged) {
+        free(a->program->tags);
+        a->program->tags = NULL;
+    }
     vta_diag why = {0};
     if (vta_program_verify(a->program, &why) != VTA_OK) {
         return vta_fail(a->diag, VTA_SYNTAX, "%.300s: %s", a->what, why.text);

@@ -701,11 +701,14 @@ static vta_status append(vta_asm *a, vta_word word, const vta_token *at)
     program->insns = insns == NULL ? program->insns : insns;
     uint32_t *lines = vta_grow(program->lines, &a->line_capacity, count + 1, sizeof *lines);
     program->lines = lines == NULL ? program->lines : lines;
-    if (insns == NULL || lines == NULL) {
+    uint32_t *tags = vta_grow(program->tags, &a->tag_capacity, count + 1, sizeof *tags);
+    program->tags = tags == NULL ? program->tags : tags;
+    if (insns == NULL || lines == NULL || tags == NULL) {
         return vta_fail(a->diag, VTA_NOMEM, "out of memory for instructions");
     }
     program->insns[count] = word;
     program->lines[count] = at->line;
+    program->tags[count] = a->tag;
     program->insn_count++;
     return VTA_OK;
 }
@@ -737,4 +740,13 @@ vta_status vta_asm_insn_bits(vta_asm *a)
         VTA_TRY(vta_lex_next(a));
     }
     return append(a, word, &at);
+}
+
+vta_status vta_asm_tag(vta_asm *a)
+{
+    int64_t tag = 0;
+    VTA_TRY(vta_expr_within(a, "tag", 0, UINT32_MAX, &tag));
+    a->tag = (uint32_t)tag;
+    a->tagged = true;
+    return VTA_OK;
 }

@@ -90,7 +90,9 @@ typedef struct vta_asm {
     vta_field_info fields[VTA_FIELD_COUNT];
     vta_names names;
     vta_program *program;
-    size_t symbol_capacity, insn_capacity, line_capacity;
+    size_t symbol_capacity, insn_capacity, line_capacity, tag_capacity;
+    uint32_t tag; /* of the instructions to come */
+    bool tagged;  /* .tag has been used */
     uint64_t segment_end[VTA_SEGMENTS];
     uint64_t bytes; /* contents and expectations so far */
     uint64_t loop_bytes;
@@ -165,6 +167,7 @@ vta_status vta_asm_uops(vta_asm *a);
 vta_status vta_asm_expect(vta_asm *a);
 vta_status vta_asm_insn(vta_asm *a);
 vta_status vta_asm_insn_bits(vta_asm *a);
+vta_status vta_asm_tag(vta_asm *a);
 vta_status vta_asm_memory(const vta_token *token, const vta_asm *a, vta_memory *memory);
 
 /* ---- program.c: what the assembler and the container file both promise */

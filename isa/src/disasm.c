@@ -376,6 +376,9 @@ static void print_code(printer *p, const vta_program *program)
         vta_insn insn;
         vta_diag why = {0};
         const char *kernel = NULL;
+        if (program->tags != NULL && program->tags[i] != (i > 0 ? program->tags[i - 1] : 0)) {
+            vta_str_printf(&p->out, ".tag %" PRIu32 "\n", program->tags[i]);
+        }
         const size_t start = p->out.size;
         vta_str_put(&p->out, "    ");
         if (vta_insn_decode(p->config, program->insns[i], &insn, &why) == VTA_OK) {

@@ -20,6 +20,7 @@ void vta_program_free(vta_program *program)
     free(program->symbols);
     free(program->insns);
     free(program->lines);
+    free(program->tags);
     *program = (vta_program){0};
 }
 

@@ -2,11 +2,15 @@
  *
  * The container file. Little endian, without padding:
  *
- *   0   magic "VTAPROG\0"            8    u32 version           12  u32 flags: bit 0, source lines follow the
- * code 16  u64 bytes of the file        24   u64 checksum: FNV-1a over everything from byte 32 on 32  u32
- * size, configuration as JSON u32 number of symbols; each: u32 size, name · u32 segment · u32 memory · u64
- * offset · u64 size · u32 flags (bit 0 data, bit 1 expectation) · data · expectation u32 number of
- * instructions, 16 bytes each; with lines: as many u32
+ *   0   magic "VTAPROG\0"
+ *   8   u32 version
+ *   12  u32 flags: bit 0, source lines follow the code; bit 1, tags follow that
+ *   16  u64 bytes of the file
+ *   24  u64 checksum: FNV-1a over everything from byte 32 on
+ *   32  u32 size, configuration as JSON
+ *       u32 number of symbols; each: u32 size, name · u32 segment · u32 memory · u64 offset · u64 size
+ *           · u32 flags (bit 0 data, bit 1 expectation) · data · expectation
+ *       u32 number of instructions, 16 bytes each; with lines: as many u32; with tags: as many u32
  *
  * The reader trusts nothing: every size is compared with what is left of the file before it is used.
  */
@@ -20,6 +24,7 @@
 enum {
     VERSION = 1,
     FLAG_LINES = 1,
+    FLAG_TAGS = 2,
     FLAG_DATA = 1,
     FLAG_EXPECT = 2,
     AT_VERSION = 8,
@@ -86,6 +91,9 @@ static void put_body(vta_str *out, const vta_program *program, const char *json)
     for (uint32_t i = 0; program->lines != NULL && i < program->insn_count; i++) {
         put(out, program->lines[i], 4);
     }
+    for (uint32_t i = 0; program->tags != NULL && i < program->insn_count; i++) {
+        put(out, program->tags[i], 4);
+    }
 }
 
 vta_status vta_program_write(const vta_program *program, uint8_t **bytes, size_t *size, vta_diag *diag)
@@ -99,7 +107,7 @@ vta_status vta_program_write(const vta_program *program, uint8_t **bytes, size_t
         put_body(&body, program, json);
         vta_str_append(&head, magic, sizeof magic);
         put(&head, VERSION, 4);
-        put(&head, program->lines != NULL ? FLAG_LINES : 0, 4);
+        put(&head, (program->lines != NULL ? FLAG_LINES : 0) | (program->tags != NULL ? FLAG_TAGS : 0), 4);
         put(&head, AT_BODY + body.size, 8);
         put(&head, body.failed ? 0 : checksum((const uint8_t *)body.text, body.size), 8);
         head.failed = head.failed || body.failed;
@@ -202,7 +210,7 @@ static vta_status read_header(reader *r, uint32_t *flags)
         return damaged(r, AT_CHECKSUM, "the checksum does not match; the file is damaged");
     }
     *flags = (uint32_t)value_at(r->bytes + AT_VERSION + 4, 4);
-    if ((*flags & ~(uint32_t)FLAG_LINES) != 0) {
+    if (*flags > (FLAG_LINES | FLAG_TAGS)) {
         return damaged(r, AT_VERSION + 4, "unknown flags");
     }
     r->at = AT_BODY;
@@ -294,18 +302,32 @@ static vta_status read_symbols(reader *r)
     return vta_program_verify(r->out, &why) == VTA_OK ? VTA_OK : damaged(r, at, why.text);
 }
 
-static vta_status read_code(reader *r, bool lines)
+/* One number for each instruction. */
+static vta_status read_numbers(reader *r, uint32_t count, const char *subject, uint32_t **numbers)
 {
+    *numbers = calloc((size_t)count + 1, sizeof **numbers);
+    if (*numbers == NULL) {
+        return vta_fail(r->diag, VTA_NOMEM, "out of memory for %" PRIu32 " instructions", count);
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        VTA_TRY(take32(r, subject, &(*numbers)[i]));
+    }
+    return VTA_OK;
+}
+
+static vta_status read_code(reader *r, uint32_t flags)
+{
+    const bool lines = (flags & FLAG_LINES) != 0;
+    const bool tags = (flags & FLAG_TAGS) != 0;
     uint32_t count = 0;
     const size_t at = r->at;
     VTA_TRY(take32(r, "the number of instructions", &count));
-    const size_t each = VTA_INSN_BYTES + (lines ? 4 : 0);
+    const size_t each = VTA_INSN_BYTES + (lines ? 4U : 0U) + (tags ? 4U : 0U);
     if (count > VTA_PROGRAM_INSNS_MAX || r->size - r->at != count * each) {
         return damaged(r, at, "the number of instructions does not agree with the size of the file");
     }
     r->out->insns = calloc((size_t)count + 1, sizeof *r->out->insns);
-    r->out->lines = lines ? calloc((size_t)count + 1, sizeof *r->out->lines) : NULL;
-    if (r->out->insns == NULL || (lines && r->out->lines == NULL)) {
+    if (r->out->insns == NULL) {
         return vta_fail(r->diag, VTA_NOMEM, "out of memory for %" PRIu32 " instructions", count);
     }
     for (uint32_t i = 0; i < count; i++) {
@@ -313,12 +335,9 @@ static vta_status read_code(reader *r, bool lines)
         r->out->insns[i].w[1] = value_at(r->bytes + r->at + 8, 8);
         r->at += VTA_INSN_BYTES;
     }
-    for (uint32_t i = 0; lines && i < count; i++) {
-        r->out->lines[i] = (uint32_t)value_at(r->bytes + r->at, 4);
-        r->at += 4;
-    }
     r->out->insn_count = count;
-    return VTA_OK;
+    VTA_TRY(lines ? read_numbers(r, count, "a line", &r->out->lines) : VTA_OK);
+    return tags ? read_numbers(r, count, "a tag", &r->out->tags) : VTA_OK;
 }
 
 static vta_status read_all(reader *r)
@@ -327,7 +346,7 @@ static vta_status read_all(reader *r)
     VTA_TRY(read_header(r, &flags));
     VTA_TRY(read_config(r));
     VTA_TRY(read_symbols(r));
-    return read_code(r, (flags & FLAG_LINES) != 0);
+    return read_code(r, flags);
 }
 
 vta_status vta_program_read(const uint8_t *bytes, size_t size, const char *what, vta_program *out,

@@ -304,7 +304,7 @@ static void errors_name_place_and_remedy(void **state)
                       "alu.mov"},
         {"load.out 0, 0, 1", "t.vasm:1:1: unknown instruction 'load.out'; expected load.uop, load.wgt, "
                              "load.inp, load.acc or load.acc8"},
-        {".dta", "t.vasm:1:1: expected one of .config .set .data .uops .expect .insn, not '.dta'"},
+        {".dta", "t.vasm:1:1: expected one of .config .set .data .uops .expect .insn .tag, not '.dta'"},
         {"finish finish", "t.vasm:1:8: expected the end of the line, not 'finish'"},
         {"load.inp 0", "t.vasm:1:11: expected ',' and a DRAM address, not the end of the text"},
         {"load.inp 0, 4\n", "t.vasm:1:14: expected ',' and a number of elements, not the end of the line"},

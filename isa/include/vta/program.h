@@ -30,6 +30,7 @@ typedef struct vta_program {
     vta_config config; /* what it was written for */
     vta_word *insns;
     uint32_t *lines;   /* source line of each instruction, or NULL */
+    uint32_t *tags;    /* a number on each instruction, for profiles; NULL: all 0 */
     uint32_t insn_count;
     vta_symbol *symbols;
     uint32_t symbol_count;
