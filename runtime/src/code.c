@@ -29,9 +29,32 @@ static void take_buffers(vta_stream *stream, vta_code *code)
         code->buffers[i].name = from->name;
         code->buffers[i].size = from->size;
         code->buffers[i].memory = from->used ? from->memory : VTA_MEM_OUT;
-        code->buffers[i].loaded = from->loaded;
-        code->buffers[i].stored = from->stored;
         from->name = NULL;
+    }
+}
+
+static void count_transfer(vta_code *code, const vta_insn *insn)
+{
+    if (insn->mem.x_size == 0) {
+        code->info.nops++;
+    } else if (insn->mem.memory == VTA_MEM_UOP) {
+        code->info.uop_loads++;
+    } else if (insn->mem.y_size > 0) {
+        struct code_buffer *buffer = &code->buffers[insn->mem.segment];
+        buffer->loaded = buffer->loaded || insn->opcode == VTA_OP_LOAD;
+        buffer->stored = buffer->stored || insn->opcode == VTA_OP_STORE;
+    }
+}
+
+void vta_code_count(vta_code *code)
+{
+    for (uint32_t i = 0; i < code->info.insn_count; i++) {
+        vta_insn insn;
+        (void)vta_insn_decode_raw(&code->info.config, code->insns[i], &insn);
+        code->info.tokens += (insn.pop_prev != 0 ? 1U : 0U) + (insn.pop_next != 0 ? 1U : 0U);
+        if (insn.opcode == VTA_OP_LOAD || insn.opcode == VTA_OP_STORE) {
+            count_transfer(code, &insn);
+        }
     }
 }
 
@@ -46,10 +69,7 @@ vta_status vta_code_seal(vta_stream *stream, vta_code **out)
                                  .insn_count = stream->count,
                                  .uop_count = (uint32_t)stream->uops.image_count,
                                  .buffer_count = stream->buffer_count,
-                                 .kernel_count = (uint32_t)stream->uops.kernel_count,
-                                 .nops = stream->nops,
-                                 .uop_loads = stream->uop_loads,
-                                 .tokens = vta_order_tokens(stream)};
+                                 .kernel_count = (uint32_t)stream->uops.kernel_count};
     code->insns = stream->words;
     code->tags = stream->tags;
     code->uops = stream->uops.image;
@@ -57,6 +77,7 @@ vta_status vta_code_seal(vta_stream *stream, vta_code **out)
     stream->tags = NULL;
     stream->uops.image = NULL;
     take_buffers(stream, code);
+    vta_code_count(code);
     *out = code;
     return VTA_OK;
 }
@@ -99,59 +120,4 @@ const vta_word *vta_code_insns(const vta_code *code)
 const uint32_t *vta_code_tags(const vta_code *code)
 {
     return code->tags;
-}
-
-/* As a program. */
-
-static bool add_symbol(vta_program *program, const vta_symbol *symbol, const void *data)
-{
-    vta_symbol *place = &program->symbols[program->symbol_count++];
-    *place = *symbol;
-    place->name = strdup(symbol->name);
-    if (data != NULL) {
-        place->data = malloc((size_t)symbol->size);
-        if (place->data != NULL) {
-            memcpy(place->data, data, (size_t)symbol->size);
-        }
-    }
-    return place->name != NULL && (data == NULL || place->data != NULL);
-}
-
-static bool copy_insns(const vta_code *code, vta_program *out)
-{
-    const size_t bytes = code->info.insn_count * sizeof *code->insns;
-    out->insns = malloc(bytes);
-    out->symbols = calloc(code->info.buffer_count + 1U, sizeof *out->symbols);
-    if (out->insns == NULL || out->symbols == NULL) {
-        return false;
-    }
-    memcpy(out->insns, code->insns, bytes);
-    out->insn_count = code->info.insn_count;
-    return true;
-}
-
-vta_status vta_code_program(const vta_code *code, vta_program *out, vta_diag *diag)
-{
-    *out = (vta_program){.config = code->info.config};
-    bool good = copy_insns(code, out);
-    for (uint32_t i = 0; good && i < code->info.buffer_count; i++) {
-        const struct code_buffer *from = &code->buffers[i];
-        const vta_symbol symbol = {
-            .name = from->name, .segment = i, .memory = from->memory, .size = from->size};
-        good = add_symbol(out, &symbol, NULL);
-    }
-    if (good && code->info.uop_count > 0) {
-        char name[] = "uops";
-        const vta_symbol symbol = {.name = name,
-                                   .segment = UOP_SEGMENT,
-                                   .memory = VTA_MEM_UOP,
-                                   .size = (uint64_t)code->info.uop_count * VTA_UOP_BYTES};
-        good = add_symbol(out, &symbol, code->uops);
-    }
-    if (!good) {
-        vta_program_free(out);
-        return vta_fail(diag, VTA_NOMEM, "no memory for a program of %" PRIu32 " instructions",
-                        code->info.insn_count);
-    }
-    return VTA_OK;
 }

@@ -6,7 +6,8 @@
  *   kernel.c   micro-op kernels: kept once, resident in the UOP scratchpad
  *   marks.c    who touched a scratchpad entry or a DRAM byte last
  *   order.c    dependency tokens, and the list of instructions
- *   code.c     sealing and the sealed code · job.c: running it
+ *   code.c     sealing and the sealed code · program.c: the same as a program, and back
+ *   job.c      running it
  *
  * A *position* counts the instructions of one unit, from 1; 0 is "none".
  */
@@ -113,7 +114,7 @@ typedef struct buffer_record {
     char *name; /* owned */
     uint64_t size;
     vta_memory memory; /* of the first access: the element that a text counts in */
-    bool used, loaded, stored;
+    bool used;
     page_map stores, loads, compute_loads;
 } buffer_record;
 
@@ -134,7 +135,6 @@ struct vta_stream {
     unit_line lines[LINES];
     token_queue queues[VTA_QUEUE_COUNT];
     instant floor; /* of the last barrier */
-    uint32_t nops, uop_loads;
 
     uint32_t *inp_writes, *inp_reads, *wgt_writes, *wgt_reads, *out_writes, *out_reads;
     buffer_record buffers[VTA_STREAM_BUFFERS];
@@ -161,7 +161,6 @@ vta_status vta_order_append(vta_stream *stream, line_index unit, vta_word word, 
 
 /* One that does nothing but wait; a barrier is nothing to it. */
 vta_status vta_order_nop(vta_stream *stream, line_index unit, instant need, uint32_t *position);
-uint32_t vta_order_tokens(const vta_stream *stream);
 void vta_order_free(vta_stream *stream);
 
 /* The header bits that the flags stand for, from the one encoder. */
@@ -180,6 +179,9 @@ struct vta_code {
         bool loaded, stored;
     } buffers[VTA_STREAM_BUFFERS];
 };
+
+/* Notes what legal instructions do, as vta_code_info and vta_buffer_info tell it. */
+void vta_code_count(vta_code *code);
 
 /* Takes what it keeps out of the stream. */
 vta_status vta_code_seal(vta_stream *stream, vta_code **out);

@@ -323,7 +323,6 @@ static vta_status load(vta_stream *stream, const kernel_record *kernel)
     VTA_TRY(encode_load(stream, kernel->sram, kernel->image, kernel->count, &word));
     VTA_TRY(vta_order_append(stream, COMPUTE_LINE, word, (instant){0}, NULL));
     stream->flags = flags;
-    stream->uop_loads++;
     cache->last_load.insn = stream->count - 1;
     cache->last_load.sram = kernel->sram;
     cache->last_load.image = kernel->image;

@@ -123,7 +123,6 @@ static vta_status encode_nop(vta_stream *stream, line_index unit, vta_word *word
         [LOAD_LINE] = VTA_MEM_INP, [COMPUTE_LINE] = VTA_MEM_UOP, [STORE_LINE] = VTA_MEM_OUT};
     vta_insn insn = {.opcode = unit == STORE_LINE ? VTA_OP_STORE : VTA_OP_LOAD};
     insn.mem.memory = memories[unit];
-    stream->nops++;
     return vta_insn_encode(&stream->config, &insn, word, &stream->diag);
 }
 
@@ -262,15 +261,6 @@ vta_status vta_order_nop(vta_stream *stream, line_index unit, instant need, uint
     vta_word nop;
     VTA_TRY(encode_nop(stream, unit, &nop));
     return place(stream, unit, nop, &need, position);
-}
-
-uint32_t vta_order_tokens(const vta_stream *stream)
-{
-    uint32_t tokens = 0;
-    for (vta_queue q = 0; q < VTA_QUEUE_COUNT; q++) {
-        tokens += stream->queues[q].pops;
-    }
-    return tokens;
 }
 
 vta_status vta_order_flag_bits(const vta_config *config, uint32_t flags, vta_word *bits, vta_diag *diag)

@@ -293,7 +293,6 @@ static vta_status load2d(vta_stream *stream, const vta_load2d *args)
     const transfer what = {args->buffer, args->memory, args->offset,
                            args->y_size, args->x_size, args->x_stride};
     VTA_TRY(check_transfer(stream, &what, buffer, &area));
-    buffer->loaded = buffer->loaded || area.rows > 0;
     if (args->memory == VTA_MEM_ACC || args->memory == VTA_MEM_ACC8) {
         return append_acc_load(stream, word, buffer, &area);
     }
@@ -330,7 +329,6 @@ static vta_status store2d(vta_stream *stream, const vta_store2d *args)
     const transfer what = {args->buffer, VTA_MEM_OUT,  args->offset,
                            args->y_size, args->x_size, args->x_stride};
     VTA_TRY(check_transfer(stream, &what, buffer, &area));
-    buffer->stored = buffer->stored || area.rows > 0;
 
     const footprint touched = contiguous(&entries);
     const uint32_t computed = vta_marks_latest(stream->out_writes, &touched);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Random call sequences. Recorded as they are, with tokens from the library, and recorded once more with a
- * barrier after every call: both must pass the checker and leave the same bytes, and the first must not wait
- * more often than the second.
+ * Random call sequences. Recorded as they are, with tokens from the library, recorded once more with a
+ * barrier after every call, and read back from a program file: all three must pass the checker and leave the
+ * same bytes, the first must not wait more often than the second, and the third must be the first in every
+ * part.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -258,6 +259,70 @@ static void run(vta_device *device, const vta_code *code, uint64_t seed, uint8_t
     vta_job_destroy(job);
 }
 
+/* The file that a code is saved as. */
+static uint8_t *saved(const vta_code *code, size_t *size)
+{
+    vta_program program;
+    uint8_t *bytes = NULL;
+    assert_int_equal(vta_code_program(code, &program, NULL), VTA_OK);
+    assert_int_equal(vta_program_write(&program, &bytes, size, NULL), VTA_OK);
+    vta_program_free(&program);
+    return bytes;
+}
+
+static vta_code *read_back(const uint8_t *bytes, size_t size)
+{
+    vta_diag diag = {0};
+    vta_program program;
+    vta_code *code = NULL;
+    if (vta_program_read(bytes, size, "saved", &program, &diag) != VTA_OK ||
+        vta_code_from_program(&program, &code, &diag) != VTA_OK) {
+        fail_msg("%s", diag.text);
+    }
+    vta_program_free(&program);
+    return code;
+}
+
+/* Saved and read back: the same description, the same file once more, the same results. */
+static void compare_saved(vta_device *device, const vta_code *code, uint64_t seed, const uint8_t *want,
+                          size_t result_bytes)
+{
+    size_t size = 0;
+    size_t size_again = 0;
+    uint8_t *bytes = saved(code, &size);
+    vta_code *copy = read_back(bytes, size);
+    uint8_t *bytes_again = saved(copy, &size_again);
+    uint8_t *result = calloc(1, result_bytes);
+    vta_code_info a;
+    vta_code_info b;
+    vta_code_describe(code, &a);
+    vta_code_describe(copy, &b);
+    assert_int_equal(b.kernel_count, 0);
+    assert_int_equal(a.insn_count, b.insn_count);
+    assert_int_equal(a.uop_count, b.uop_count);
+    assert_int_equal(a.buffer_count, b.buffer_count);
+    assert_memory_equal(vta_code_tags(code), vta_code_tags(copy), a.insn_count * sizeof(uint32_t));
+    for (uint32_t i = 0; i < a.buffer_count; i++) {
+        vta_buffer_info x;
+        vta_buffer_info y;
+        assert_int_equal(vta_code_buffer(code, (vta_buffer){i}, &x, NULL), VTA_OK);
+        assert_int_equal(vta_code_buffer(copy, (vta_buffer){i}, &y, NULL), VTA_OK);
+        assert_string_equal(x.name, y.name);
+        assert_int_equal(x.size, y.size);
+        assert_true(x.loaded == y.loaded && x.stored == y.stored);
+    }
+    assert_int_equal(size, size_again);
+    assert_memory_equal(bytes, bytes_again, size);
+    run(device, copy, seed, result);
+    if (memcmp(want, result, result_bytes) != 0) {
+        fail_msg("seed 0x%llx: the code that was read back leaves different bytes", (unsigned long long)seed);
+    }
+    vta_code_destroy(copy);
+    free(result);
+    free(bytes);
+    free(bytes_again);
+}
+
 static void compare(vta_device *device, uint64_t seed, uint32_t calls)
 {
     const vta_config *config = vta_device_config(device);
@@ -270,6 +335,9 @@ static void compare(vta_device *device, uint64_t seed, uint32_t calls)
         vta_code_describe(code, &info);
         tokens[serial] = info.tokens;
         run(device, code, seed, results[serial]);
+        if (serial == 0) {
+            compare_saved(device, code, seed, results[0], bytes);
+        }
         vta_code_destroy(code);
     }
     if (memcmp(results[0], results[1], bytes) != 0) {

@@ -141,7 +141,7 @@ vta_status vta_stream_finish(vta_stream *stream, vta_code **out, vta_diag *diag)
 typedef struct vta_code_info {
     vta_config config;
     uint32_t insn_count, uop_count, buffer_count, kernel_count;
-    uint32_t nops;      /* instructions that only pass tokens on */
+    uint32_t nops;      /* transfers of nothing, which only pass tokens on */
     uint32_t uop_loads; /* LOADs of micro-ops */
     uint32_t tokens;    /* pushed, and popped */
 } vta_code_info;
@@ -162,6 +162,13 @@ void vta_code_destroy(vta_code *code);
  * and one, "uops", with the micro-ops. *out is owned (vta_program_free); give its symbols data and
  * expectations as you like. */
 vta_status vta_code_program(const vta_code *code, vta_program *out, vta_diag *diag);
+
+/* And back: code that does what `program` does, with its tags, and a buffer for each symbol. VTA_INVALID for a
+ * program of another shape: each buffer has a segment to itself, from 0 on; the last segment holds the
+ * micro-ops, and only they are loaded as micro-ops. VTA_ILLEGAL_PROGRAM where vta_check refuses it for buffers
+ * of these sizes. What the symbols of buffers contain or expect stays with the program, which the code does
+ * not refer to; kernels were forgotten when it was sealed, so kernel_count is 0. */
+vta_status vta_code_from_program(const vta_program *program, vta_code **out, vta_diag *diag);
 
 /* On a device. */
 
