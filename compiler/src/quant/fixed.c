@@ -54,7 +54,7 @@ bool vtac_fixed_sum_of(float sa, float sb, float sy, vtac_fixed_sum *out)
     }
     /* Larger ratios saturate any output as these do. */
     const double most = (double)(1 << (SUM_BITS - 2));
-    const double a = fmin((double)sa / sy, most), b = fmin((double)sb / sy, most);
+    const double a = fmin((double)sa / (double)sy, most), b = fmin((double)sb / (double)sy, most);
     int shift = SHIFT_MAX;
     while (shift > 0 && rint(ldexp(a, shift)) + rint(ldexp(b, shift)) >= (double)(1 << SUM_BITS)) {
         shift--;
