@@ -4,7 +4,8 @@
 //
 // Bursts are answered in order, the first beat LATENCY cycles after the address, then a beat a cycle. `stall` percent of
 // the cycles each channel is held back at random. Bursts that touch [bad_begin, bad_end) are refused with SLVERR, as are
-// those beyond SIZE. Any broken rule ends the simulation. The contents are `data`, a byte an entry.
+// those beyond SIZE. Any broken rule ends the simulation. The contents are `data`, a byte an entry. While `dead` nothing
+// new is taken or answered; an answer already shown stands until it is taken, as on any bus.
 `default_nettype none
 
 module vta_axi_mem #(
@@ -19,6 +20,7 @@ module vta_axi_mem #(
     input  wire [31:0]                   seed,
     input  wire [31:0]                   bad_begin,
     input  wire [31:0]                   bad_end,
+    input  wire                          dead,
 
     input  wire                          arvalid,
     output reg                           arready,
@@ -150,7 +152,7 @@ module vta_axi_mem #(
                 end
             end
             if (bvalid && bready) bvalid <= 1'b0;
-            if ((!bvalid || bready) && b_head != b_tail && b_time[b_head % FLIGHT] <= now) begin
+            if ((!bvalid || bready) && b_head != b_tail && b_time[b_head % FLIGHT] <= now && !dead) begin
                 draw;
                 if (state % 100 >= stall) begin
                     bvalid <= 1'b1;
@@ -161,7 +163,7 @@ module vta_axi_mem #(
 
             // Read data.
             if (rvalid && rready) rvalid <= 1'b0;
-            if ((!rvalid || rready) && r_head != r_tail && r_time[r_head % FLIGHT] <= now) begin
+            if ((!rvalid || rready) && r_head != r_tail && r_time[r_head % FLIGHT] <= now && !dead) begin
                 draw;
                 if (state % 100 >= stall) begin
                     rvalid <= 1'b1;
@@ -179,12 +181,12 @@ module vta_axi_mem #(
             end
 
             draw;
-            arready <= state % 100 >= stall && r_tail - r_head < FLIGHT / 2;
+            arready <= !dead && state % 100 >= stall && r_tail - r_head < FLIGHT / 2;
             draw;
-            awready <= state % 100 >= stall && w_tail - w_head < FLIGHT / 2 && b_tail - b_head < FLIGHT / 2;
+            awready <= !dead && state % 100 >= stall && w_tail - w_head < FLIGHT / 2 && b_tail - b_head < FLIGHT / 2;
             draw;
             // Data are taken only when their address has been: the model keeps no data without one.
-            wready <= state % 100 >= stall && w_tail - w_head > (wvalid && wready && wlast ? 1 : 0);
+            wready <= !dead && state % 100 >= stall && w_tail - w_head > (wvalid && wready && wlast ? 1 : 0);
         end
     end
 endmodule

@@ -76,26 +76,26 @@ module vta_top_tb;
         .s_axil_arvalid(arvalid), .s_axil_arready(arready), .s_axil_araddr(araddr),
         .s_axil_rvalid(rvalid), .s_axil_rready(rready), .s_axil_rdata(rdata), .s_axil_rresp(rresp),
         .irq(irq),
-        .m_axi_arvalid(m_arvalid), .m_axi_arready(m_arready && !bus_dead), .m_axi_araddr(m_araddr), .m_axi_arlen(m_arlen),
+        .m_axi_arvalid(m_arvalid), .m_axi_arready(m_arready), .m_axi_araddr(m_araddr), .m_axi_arlen(m_arlen),
         .m_axi_arsize(m_arsize), .m_axi_arburst(m_arburst), .m_axi_arcache(m_arcache), .m_axi_arprot(m_arprot),
-        .m_axi_rvalid(m_rvalid && !bus_dead), .m_axi_rready(m_rready), .m_axi_rdata(m_rdata), .m_axi_rresp(m_rresp),
+        .m_axi_rvalid(m_rvalid), .m_axi_rready(m_rready), .m_axi_rdata(m_rdata), .m_axi_rresp(m_rresp),
         .m_axi_rlast(m_rlast),
-        .m_axi_awvalid(m_awvalid), .m_axi_awready(m_awready && !bus_dead), .m_axi_awaddr(m_awaddr),
+        .m_axi_awvalid(m_awvalid), .m_axi_awready(m_awready), .m_axi_awaddr(m_awaddr),
         .m_axi_awlen(m_awlen), .m_axi_awsize(m_awsize), .m_axi_awburst(m_awburst), .m_axi_awcache(m_awcache),
         .m_axi_awprot(m_awprot),
-        .m_axi_wvalid(m_wvalid), .m_axi_wready(m_wready && !bus_dead), .m_axi_wdata(m_wdata), .m_axi_wstrb(m_wstrb),
+        .m_axi_wvalid(m_wvalid), .m_axi_wready(m_wready), .m_axi_wdata(m_wdata), .m_axi_wstrb(m_wstrb),
         .m_axi_wlast(m_wlast),
-        .m_axi_bvalid(m_bvalid && !bus_dead), .m_axi_bready(m_bready), .m_axi_bresp(m_bresp),
+        .m_axi_bvalid(m_bvalid), .m_axi_bready(m_bready), .m_axi_bresp(m_bresp),
         .dbg(dbg)
     );
 
     vta_axi_mem #(.LOG_BUS_BYTES(LOG_BUS_BYTES), .ADDR_BITS(ADDR_BITS), .SIZE(SIZE), .LATENCY(64)) mem (
-        .clk(clk), .rst(rst), .stall(stall), .seed(mem_seed), .bad_begin(bad_begin), .bad_end(bad_end),
-        .arvalid(m_arvalid && !bus_dead), .arready(m_arready), .araddr(m_araddr), .arlen(m_arlen),
-        .rvalid(m_rvalid), .rready(m_rready && !bus_dead), .rdata(m_rdata), .rresp(m_rresp), .rlast(m_rlast),
-        .awvalid(m_awvalid && !bus_dead), .awready(m_awready), .awaddr(m_awaddr), .awlen(m_awlen),
-        .wvalid(m_wvalid && !bus_dead), .wready(m_wready), .wdata(m_wdata), .wstrb(m_wstrb), .wlast(m_wlast),
-        .bvalid(m_bvalid), .bready(m_bready && !bus_dead), .bresp(m_bresp)
+        .clk(clk), .rst(rst), .stall(stall), .seed(mem_seed), .bad_begin(bad_begin), .bad_end(bad_end), .dead(bus_dead),
+        .arvalid(m_arvalid), .arready(m_arready), .araddr(m_araddr), .arlen(m_arlen),
+        .rvalid(m_rvalid), .rready(m_rready), .rdata(m_rdata), .rresp(m_rresp), .rlast(m_rlast),
+        .awvalid(m_awvalid), .awready(m_awready), .awaddr(m_awaddr), .awlen(m_awlen),
+        .wvalid(m_wvalid), .wready(m_wready), .wdata(m_wdata), .wstrb(m_wstrb), .wlast(m_wlast),
+        .bvalid(m_bvalid), .bready(m_bready), .bresp(m_bresp)
     );
 
     // Random numbers: a in a ... b.
@@ -381,6 +381,19 @@ module vta_top_tb;
         end
     endtask
 
+    // After a soft reset.
+    task wait_idle;
+        begin
+            got = 1;
+            waited = 0;
+            while (got[0]) begin
+                get(VTA_REG_STATUS);
+                waited = waited + 1;
+                if (waited > 20000) $fatal(1, "busy after a soft reset");
+            end
+        end
+    endtask
+
     task expect_end(input [7:0] code, input [1:0] unit, input [31:0] index);
         begin
             wait_end(2000000);
@@ -549,23 +562,33 @@ module vta_top_tb;
             finish(4'd0);
             failing_run(VTA_ERROR_WATCHDOG, 2'd1, 1);
 
-            // A memory that stops answering: the report comes all the same, and the next run waits for it.
+            for (at = 0; at < 4; at = at + 1) death;
+            stall = 20;
+            put(VTA_REG_WATCHDOG, 0);
+            resync;
+        end
+    endtask
+
+    // A memory that stops answering, whatever is on offer at that moment: the report comes all the same, and the next run
+    // waits for the memory.
+    task death;
+        begin
+            stall = range(0, 80);
             random_program(6);
             start_run;
-            repeat (range(50, 600)) @(posedge clk);
+            repeat (range(50, 600)) @(negedge clk);
             bus_dead = 1'b1;
             wait_end(5000);
             expect_reg(VTA_REG_STATUS, 32'd4);
             get(VTA_REG_ERROR);
             if (got[7:0] !== VTA_ERROR_WATCHDOG) $fatal(1, "a dead bus gives error %0d", got[7:0]);
             put(VTA_REG_CONTROL, 1);
-            repeat (50) @(posedge clk);
+            repeat (50) @(negedge clk);
             expect_reg(VTA_REG_STATUS, 32'd1);
             put(VTA_REG_CONTROL, 2);
             bus_dead = 1'b0;
-            repeat (2000) @(posedge clk);
+            wait_idle;
             expect_reg(VTA_REG_STATUS, 32'd0);
-            put(VTA_REG_WATCHDOG, 0);
             resync;
         end
     endtask
@@ -597,13 +620,7 @@ module vta_top_tb;
                     put(VTA_REG_IRQ_STATUS, 1);                   // the first run may have ended before
                     expect_end(VTA_ERROR_NONE, 2'd0, 0);
                 end else begin
-                    got = 1;
-                    waited = 0;
-                    while (got[0]) begin
-                        get(VTA_REG_STATUS);
-                        waited = waited + 1;
-                        if (waited > 20000) $fatal(1, "busy after a soft reset");
-                    end
+                    wait_idle;
                 end
                 put(VTA_REG_IRQ_STATUS, 1);
                 resync;
