@@ -21,9 +21,9 @@
 /* ---- tensors ---- */
 
 /* A window over an image: kernel, stride, dilation, padding before and after, each for rows and columns. */
-typedef struct vtac_window {
+typedef struct vtac_vta_window {
     int64_t kernel[2], stride[2], dilation[2], before[2], after[2];
-} vtac_window;
+} vtac_vta_window;
 
 typedef enum vtac_vta_role { VTAC_VTA_INTERNAL, VTAC_VTA_INPUT, VTAC_VTA_OUTPUT } vtac_vta_role;
 
@@ -50,7 +50,7 @@ typedef struct vtac_vta_tensor {
     uint32_t value; /* the graph's value, for whoever made the region */
     /* filled by the scheduler */
     bool folded;
-    vtac_window fold;
+    vtac_vta_window fold;
     int64_t stored_c, stored_h, stored_w;
     uint64_t offset, bytes; /* in WORK; tensors whose lives do not overlap may share */
 } vtac_vta_tensor;
@@ -79,9 +79,9 @@ typedef struct vtac_vta_layer {
     uint32_t input_count;
     const uint32_t *inputs; /* tensors of the region */
     uint32_t output;
-    vtac_window window;    /* CONV and pools */
-    int64_t groups;        /* CONV; depthwise: groups = channels in = channels out (or a multiple of it) */
-    const int8_t *weights; /* CONV: [c_out][c_in / groups][kernel[0]][kernel[1]] */
+    vtac_vta_window window; /* CONV and pools */
+    int64_t groups;         /* CONV; depthwise: groups = channels in = channels out (or a multiple of it) */
+    const int8_t *weights;  /* CONV: [c_out][c_in / groups][kernel[0]][kernel[1]] */
     const int32_t *weight_zero; /* one for each output channel; NULL: all 0 */
     const int32_t *bias;        /* one for each output channel; NULL: none */
     const vtac_fixed
