@@ -29,10 +29,11 @@ typedef enum vtac_vta_role { VTAC_VTA_INTERNAL, VTAC_VTA_INPUT, VTAC_VTA_OUTPUT 
 
 /*
  * An activation: n images of c channels, h rows, w columns, int8 with one zero point (uint8 models: q and
- * zero moved by -128). In WORK, with B = batch and C = block_in = block_out of the configuration:
+ * zero moved by -128). In WORK, with B = batch and C = the larger of block_in and block_out (vtac_vta_block):
  *
- *     byte = offset + ((((n/B)·ceil(c/C) + c/C)·h + y)·w + x)·B·C + (n%B)·C + c%C         (divisions round
- * down)
+ *     byte = offset + ((((n/B)·ceil(c/C) + c/C)·h + y)·w + x)·B·C + (n%B)·C + c%C
+ *
+ * with divisions that round down.
  *
  * Lanes beyond n and c hold the zero point in inputs, anything elsewhere.
  *
@@ -101,6 +102,10 @@ typedef struct vtac_vta_region {
 
 /* ---- the scheduler ---- */
 
+/* C of the layout above. Where it is not both block_in and block_out, a batch above 1 is not supported: the
+ * images of a batch would lie differently for LOAD and for STORE. */
+int64_t vtac_vta_block(const vta_config *config);
+
 /* VTA_OK, or VTA_UNSUPPORTED with the rule that keeps this layer off the accelerator and what to change, in a
  * sentence for a person ("windows wider than 63 …; make the kernel smaller or set LOG_INP_BUFF_SIZE to 16").
  * Cheap; what it accepts, vtac_vta_schedule schedules. */
@@ -133,8 +138,8 @@ typedef struct vtac_vta_options {
     bool no_join; /* for tests: layer by layer through DRAM */
 } vtac_vta_options;
 
-/* One launch. The program's symbols are "constants" and "work" (buffers 0 and 1), then "uops"; its `lines`
- * are the stream's tags: the layer's index + 1, 0 for an instruction that belongs to none. All is owned:
+/* One launch. The program's symbols are "constants" and "work" (buffers 0 and 1), then "uops"; its `tags`
+ * are the layer's index + 1, 0 for an instruction that belongs to none. All is owned:
  * vtac_vta_image_free. */
 typedef struct vtac_vta_image {
     vta_program program;
