@@ -370,12 +370,9 @@ static vta_status data_parts(vta_asm *a, const vta_token *name, contents *c)
 
 vta_status vta_asm_data(vta_asm *a)
 {
-    const vta_token name = a->lex.token;
+    vta_token name;
     vta_memory memory = VTA_MEM_UOP;
-    if (name.kind != VTA_TOKEN_NAME) {
-        return vta_asm_expected(a, "a name for the data");
-    }
-    VTA_TRY(vta_lex_next(a));
+    VTA_TRY(vta_take_symbol_name(a, "a name for the data", &name));
     if (vta_asm_memory(&a->lex.token, a, &memory) != VTA_OK) {
         return vta_asm_expected(a, "a memory: uop, wgt, inp, acc, out or acc8");
     }
@@ -427,11 +424,8 @@ static vta_status uops_parts(vta_asm *a, const vta_token *name, contents *c, pla
 
 vta_status vta_asm_uops(vta_asm *a)
 {
-    const vta_token name = a->lex.token;
-    if (name.kind != VTA_TOKEN_NAME) {
-        return vta_asm_expected(a, "a name for the kernel");
-    }
-    VTA_TRY(vta_lex_next(a));
+    vta_token name;
+    VTA_TRY(vta_take_symbol_name(a, "a name for the kernel", &name));
     place where = {-1, -1, -1};
     contents c = contents_of(a, VTA_MEM_UOP, UINT64_MAX, &name);
     const vta_status status = uops_parts(a, &name, &c, &where);
@@ -457,16 +451,14 @@ static vta_status expect_values(vta_asm *a, const vta_token *name, contents *c)
 
 vta_status vta_asm_expect(vta_asm *a)
 {
-    const vta_token token = a->lex.token;
-    if (token.kind != VTA_TOKEN_NAME) {
+    const vta_name *name = vta_names_symbol(a);
+    vta_token token;
+    if (name == NULL && a->lex.token.kind == VTA_TOKEN_NAME && vta_names_find(a, &a->lex.token) != NULL) {
         return vta_asm_expected(a, "the name of data");
     }
-    const vta_name *name = vta_names_find(a, &token);
+    VTA_TRY(vta_take_symbol_name(a, "the name of data", &token));
     if (name == NULL) {
         return vta_names_undefined(a, &token);
-    }
-    if (name->kind != VTA_NAME_DATA && name->kind != VTA_NAME_KERNEL) {
-        return vta_asm_expected(a, "the name of data");
     }
     const size_t index = (size_t)name->value;
     const vta_symbol *symbol = &a->program->symbols[index];
@@ -474,7 +466,6 @@ vta_status vta_asm_expect(vta_asm *a)
     if (symbol->expect != NULL) {
         return vta_asm_fail(a, &token, "duplicate expectation for %s", c.name);
     }
-    VTA_TRY(vta_lex_next(a));
     const vta_status status = expect_values(a, &token, &c);
     if (status != VTA_OK) {
         free(c.bytes);

@@ -113,9 +113,8 @@ static vta_status number(vta_asm *a, int64_t *value)
 /* size(NAME): its elements. */
 static vta_status size_of(vta_asm *a, int64_t *value)
 {
-    const vta_token token = a->lex.token;
-    const vta_name *name = token.kind == VTA_TOKEN_NAME ? vta_names_find(a, &token) : NULL;
-    if (name == NULL || (name->kind != VTA_NAME_DATA && name->kind != VTA_NAME_KERNEL)) {
+    const vta_name *name = vta_names_symbol(a);
+    if (name == NULL) {
         return vta_asm_expected(a, "the name of data or of a kernel");
     }
     const vta_symbol *symbol = &a->program->symbols[name->value];

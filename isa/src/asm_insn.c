@@ -201,7 +201,7 @@ static vta_status micro_ops(draft *d, const nest_rows *rows)
 {
     vta_asm *a = d->a;
     const vta_token at = a->lex.token;
-    const vta_name *name = at.kind == VTA_TOKEN_NAME ? vta_names_find(a, &at) : NULL;
+    const vta_name *name = vta_names_symbol(a);
     int64_t begin = 0;
     int64_t end = 0;
     if (name != NULL && name->kind == VTA_NAME_KERNEL) {
@@ -252,11 +252,11 @@ static vta_status dram(draft *d, int64_t *whole)
 {
     vta_asm *a = d->a;
     const vta_token at = a->lex.token;
-    const vta_name *name = at.kind == VTA_TOKEN_NAME ? vta_names_find(a, &at) : NULL;
+    const vta_name *name = vta_names_symbol(a);
     int64_t element = 0;
     bool segment = false;
     *whole = -1;
-    if (name != NULL && (name->kind == VTA_NAME_DATA || name->kind == VTA_NAME_KERNEL)) {
+    if (name != NULL) {
         return symbol_address(d, &a->program->symbols[name->value], whole);
     }
     VTA_TRY(vta_take_mark(a, '@', &segment));
@@ -416,7 +416,7 @@ static vta_status load_kernel(draft *d, bool *done)
 {
     vta_asm *a = d->a;
     const vta_token at = a->lex.token;
-    const vta_name *name = at.kind == VTA_TOKEN_NAME ? vta_names_find(a, &at) : NULL;
+    const vta_name *name = vta_names_symbol(a);
     *done = d->insn.mem.memory == VTA_MEM_UOP && name != NULL && name->kind == VTA_NAME_KERNEL;
     if (!*done) {
         return VTA_OK;

@@ -47,6 +47,7 @@ typedef struct vta_token {
     vta_token_kind kind;
     uint32_t line;
     size_t start, size; /* in the text */
+    bool quoted;        /* a name out of a string, without its quotes */
     uint64_t value;     /* of a number, or the characters of a mark */
 } vta_token;
 
@@ -72,6 +73,7 @@ typedef struct vta_name {
     int64_t value;
     uint32_t line;  /* of its definition; 0: built in */
     uint32_t place; /* of a kernel: its first entry in the scratchpad */
+    bool hidden;    /* by a word of the language: only quotes reach it */
     uint32_t next;  /* of the same bucket, plus 1 */
 } vta_name;
 
@@ -139,7 +141,12 @@ vta_status vta_names_define(vta_asm *a, const vta_token *token, vta_name_kind ki
 void vta_names_drop(vta_asm *a);
 /* "undefined name 'x'", with the nearest one that exists. */
 vta_status vta_names_undefined(vta_asm *a, const vta_token *token);
-bool vta_name_is_legal(const char *name, size_t size);
+/* The name of a symbol: bare, or in quotes, where any name may stand. */
+vta_status vta_take_symbol_name(vta_asm *a, const char *wanted, vta_token *name);
+/* The symbol that the current token names, which stays current; NULL where it names none. */
+const vta_name *vta_names_symbol(const vta_asm *a);
+/* May it stand without quotes? */
+bool vta_name_is_bare(const char *name);
 
 /* ---- asm_expr.c */
 

@@ -15,7 +15,9 @@
 /* Words that may stand where a name or an expression may. */
 static const char *const reserved[] = {"for", "in",   "if",    "at",  "fill", "random",
                                        "hex", "size", "depth", "min", "max"};
-enum { RESERVED = sizeof reserved / sizeof reserved[0] };
+/* What the configuration fixes. */
+static const char *const given[] = {"BATCH", "BLOCK_IN", "BLOCK_OUT"};
+enum { RESERVED = sizeof reserved / sizeof reserved[0], GIVEN = sizeof given / sizeof given[0] };
 
 static uint32_t hash(const char *text, size_t size)
 {
@@ -82,9 +84,11 @@ vta_status vta_names_start(vta_asm *a)
 
 vta_status vta_names_define_config(vta_asm *a)
 {
-    VTA_TRY(add_built_in(a, "BATCH", VTA_NAME_VALUE, a->config.batch));
-    VTA_TRY(add_built_in(a, "BLOCK_IN", VTA_NAME_VALUE, a->config.block_in));
-    return add_built_in(a, "BLOCK_OUT", VTA_NAME_VALUE, a->config.block_out);
+    const uint32_t values[GIVEN] = {a->config.batch, a->config.block_in, a->config.block_out};
+    for (size_t i = 0; i < GIVEN; i++) {
+        VTA_TRY(add_built_in(a, given[i], VTA_NAME_VALUE, values[i]));
+    }
+    return VTA_OK;
 }
 
 void vta_names_free(vta_names *names)
@@ -94,6 +98,59 @@ void vta_names_free(vta_names *names)
     *names = (vta_names){0};
 }
 
+/* A word that the language or the configuration gives a meaning. */
+static bool is_own_word(const char *name, size_t size)
+{
+    for (size_t i = 0; i < RESERVED + GIVEN; i++) {
+        const char *word = i < RESERVED ? reserved[i] : given[i - RESERVED];
+        if (strlen(word) == size && memcmp(word, name, size) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool characters_are_legal(const char *name, size_t size)
+{
+    for (size_t i = 0; i < size; i++) {
+        if ((unsigned char)name[i] < 0x20 || name[i] == 0x7f || name[i] == '"') {
+            return false;
+        }
+    }
+    return size > 0 && size <= VTA_NAME_MAX;
+}
+
+bool vta_name_is_legal(const char *name)
+{
+    return characters_are_legal(name, strlen(name));
+}
+
+bool vta_name_is_bare(const char *name)
+{
+    const size_t size = strlen(name);
+    if (size == 0 || !(isalpha((unsigned char)name[0]) || name[0] == '_')) {
+        return false;
+    }
+    for (size_t i = 1; i < size; i++) {
+        const bool dot = name[i] == '.' && i + 1 < size && name[i + 1] != '.';
+        if (!isalnum((unsigned char)name[i]) && name[i] != '_' && !dot) {
+            return false;
+        }
+    }
+    return !is_own_word(name, size);
+}
+
+static vta_token unquoted(const vta_token *string)
+{
+    vta_token name = *string;
+    name.kind = VTA_TOKEN_NAME;
+    name.quoted = true;
+    name.start++;
+    name.size -= 2;
+    return name;
+}
+
+/* In quotes, the language's own words are names like any other; without, they come first. */
 vta_name *vta_names_find(const vta_asm *a, const vta_token *token)
 {
     const vta_names *names = &a->names;
@@ -101,12 +158,41 @@ vta_name *vta_names_find(const vta_asm *a, const vta_token *token)
     uint32_t at = names->buckets[hash(text, token->size) & (names->bucket_count - 1)];
     while (at != 0) {
         vta_name *name = &names->items[at - 1];
-        if (name->size == token->size && memcmp(name->text, text, token->size) == 0) {
+        const bool meant = token->quoted ? name->line > 0 : !name->hidden;
+        if (meant && name->size == token->size && memcmp(name->text, text, token->size) == 0) {
             return name;
         }
         at = name->next;
     }
     return NULL;
+}
+
+const vta_name *vta_names_symbol(const vta_asm *a)
+{
+    vta_token token = a->lex.token;
+    if (token.kind == VTA_TOKEN_STRING && token.size > 2) {
+        token = unquoted(&token);
+    } else if (token.kind != VTA_TOKEN_NAME) {
+        return NULL;
+    }
+    const vta_name *name = vta_names_find(a, &token);
+    return name != NULL && (name->kind == VTA_NAME_DATA || name->kind == VTA_NAME_KERNEL) ? name : NULL;
+}
+
+vta_status vta_take_symbol_name(vta_asm *a, const char *wanted, vta_token *name)
+{
+    *name = a->lex.token;
+    if (name->kind == VTA_TOKEN_STRING) {
+        *name = unquoted(name);
+        if (!characters_are_legal(a->text + name->start, name->size)) {
+            return vta_asm_fail(a, &a->lex.token,
+                                "a name has 1 to %d characters, and no control character among them",
+                                VTA_NAME_MAX);
+        }
+    } else if (name->kind != VTA_TOKEN_NAME) {
+        return vta_asm_expected(a, wanted);
+    }
+    return vta_lex_next(a);
 }
 
 vta_status vta_names_define(vta_asm *a, const vta_token *token, vta_name_kind kind, int64_t value)
@@ -115,14 +201,12 @@ vta_status vta_names_define(vta_asm *a, const vta_token *token, vta_name_kind ki
     if (token->size > VTA_NAME_MAX) {
         return vta_asm_fail(a, token, "name of %zu characters; limit: %d", token->size, VTA_NAME_MAX);
     }
+    const bool symbol = kind == VTA_NAME_DATA || kind == VTA_NAME_KERNEL;
     const vta_name *old = vta_names_find(a, token);
-    if (old != NULL && old->kind == VTA_NAME_RESERVED) {
-        return vta_asm_fail(a, token, "%s is a reserved word; choose another name",
-                            vta_asm_show(a, token, shown));
-    }
     if (old != NULL && old->line == 0) {
-        return vta_asm_fail(a, token, "%s is given by the configuration; choose another name",
-                            vta_asm_show(a, token, shown));
+        return vta_asm_fail(a, token, "%s is %s; choose another name%s", vta_asm_show(a, token, shown),
+                            old->kind == VTA_NAME_RESERVED ? "a reserved word" : "given by the configuration",
+                            symbol ? " or put it in quotes" : "");
     }
     if (old != NULL) {
         return vta_asm_fail(a, token, "duplicate name %s; it was defined in line %u",
@@ -132,7 +216,8 @@ vta_status vta_names_define(vta_asm *a, const vta_token *token, vta_name_kind ki
                              .text = a->text + token->start,
                              .size = token->size,
                              .value = value,
-                             .line = token->line});
+                             .line = token->line,
+                             .hidden = token->quoted && is_own_word(a->text + token->start, token->size)});
 }
 
 void vta_names_drop(vta_asm *a)
@@ -171,25 +256,4 @@ vta_status vta_names_undefined(vta_asm *a, const vta_token *token)
         return vta_asm_fail(a, token, "undefined name %s; did you mean '%s'?", shown, near);
     }
     return vta_asm_fail(a, token, "undefined name %s; names must be defined before they are used", shown);
-}
-
-bool vta_name_is_legal(const char *name, size_t size)
-{
-    if (size == 0 || size > VTA_NAME_MAX || !(isalpha((unsigned char)name[0]) || name[0] == '_')) {
-        return false;
-    }
-    for (size_t i = 1; i < size; i++) {
-        const bool dot = name[i] == '.' && i + 1 < size && name[i + 1] != '.';
-        if (!isalnum((unsigned char)name[i]) && name[i] != '_' && !dot) {
-            return false;
-        }
-    }
-    static const char *const given[] = {"BATCH", "BLOCK_IN", "BLOCK_OUT"};
-    for (size_t i = 0; i < RESERVED + 3; i++) {
-        const char *word = i < RESERVED ? reserved[i] : given[i - RESERVED];
-        if (strlen(word) == size && memcmp(word, name, size) == 0) {
-            return false;
-        }
-    }
-    return true;
 }

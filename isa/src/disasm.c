@@ -42,13 +42,18 @@ static const vta_symbol *symbol_at(const printer *p, int64_t segment, uint64_t b
     return found != NULL && found->segment == segment && found->offset <= byte ? found : NULL;
 }
 
+static void print_name(printer *p, const vta_symbol *symbol)
+{
+    vta_str_printf(&p->out, vta_name_is_bare(symbol->name) ? "%s" : "\"%s\"", symbol->name);
+}
+
 static void print_address(printer *p, const vta_insn *insn)
 {
     const uint64_t bytes = p->config->elem_bytes[insn->mem.memory];
     const uint64_t at = (uint64_t)insn->mem.dram_base * bytes;
     const vta_symbol *symbol = insn->mem.x_size > 0 ? symbol_at(p, insn->mem.segment, at) : NULL;
     if (symbol != NULL && symbol->offset % bytes == 0) {
-        vta_str_put(&p->out, symbol->name);
+        print_name(p, symbol);
         if (at > symbol->offset) {
             vta_str_printf(&p->out, "+%" PRIu64, (at - symbol->offset) / bytes);
         }
@@ -463,9 +468,12 @@ static void print_symbol(printer *p, const vta_symbol *symbol, uint64_t *ends)
     const uint64_t align = vta_program_alignment(p->config);
     uint64_t *end = &ends[symbol->segment];
     if (kernel) {
-        vta_str_printf(&p->out, ".uops %s", symbol->name);
+        vta_str_put(&p->out, ".uops ");
+        print_name(p, symbol);
     } else {
-        vta_str_printf(&p->out, ".data %s %s %" PRIu64, symbol->name, vta_memory_name(symbol->memory),
+        vta_str_put(&p->out, ".data ");
+        print_name(p, symbol);
+        vta_str_printf(&p->out, " %s %" PRIu64, vta_memory_name(symbol->memory),
                        symbol->size / p->config->elem_bytes[symbol->memory]);
     }
     if (symbol->segment != (uint32_t)symbol->memory) {
@@ -483,7 +491,8 @@ static void print_symbol(printer *p, const vta_symbol *symbol, uint64_t *ends)
         vta_str_put(&p->out, "\n");
     }
     if (symbol->expect != NULL) {
-        vta_str_printf(&p->out, ".expect %s", symbol->name);
+        vta_str_put(&p->out, ".expect ");
+        print_name(p, symbol);
         print_contents(p, symbol, symbol->expect);
     }
 }

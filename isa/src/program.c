@@ -73,10 +73,11 @@ uint32_t vta_program_lanes(const vta_config *config, vta_memory memory)
 
 static vta_status verify_symbol(const vta_program *program, const vta_symbol *symbol, vta_diag *diag)
 {
-    if (!vta_name_is_legal(symbol->name, strlen(symbol->name))) {
-        return vta_fail(
-            diag, VTA_SYNTAX,
-            "illegal symbol name; a name has letters, digits, '_' and '.', and is no reserved word");
+    if (!vta_name_is_legal(symbol->name)) {
+        return vta_fail(diag, VTA_SYNTAX,
+                        "illegal symbol name; a name has 1 to %d characters, none of them a quotation mark "
+                        "or a control character",
+                        VTA_NAME_MAX);
     }
     if (symbol->segment >= VTA_SEGMENTS || (unsigned)symbol->memory >= VTA_MEM_COUNT) {
         return vta_fail(diag, VTA_SYNTAX, "symbol '%s': segment %" PRIu32 ", memory %d; limits: %d, %d",

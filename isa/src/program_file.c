@@ -245,8 +245,8 @@ static vta_status read_name(reader *r, vta_symbol *symbol)
     }
     VTA_TRY(take_bytes(r, size, "a name", &name));
     symbol->name = (char *)name;
-    if (!vta_name_is_legal(symbol->name, size)) {
-        return damaged(r, at, "a symbol's name is not one that the assembler would take");
+    if (strlen(symbol->name) != size || !vta_name_is_legal(symbol->name)) {
+        return damaged(r, at, "a symbol's name is empty, or has a character that none may have");
     }
     return VTA_OK;
 }

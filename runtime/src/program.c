@@ -46,8 +46,11 @@ vta_status vta_code_program(const vta_code *code, vta_program *out, vta_diag *di
     bool good = copy_insns(code, out);
     for (uint32_t i = 0; good && i < code->info.buffer_count; i++) {
         const struct code_buffer *from = &code->buffers[i];
-        const vta_symbol symbol = {
-            .name = from->name, .segment = i, .memory = from->memory, .size = from->size};
+        const bool whole = from->size % code->info.config.elem_bytes[from->memory] == 0;
+        const vta_symbol symbol = {.name = from->name,
+                                   .segment = i,
+                                   .memory = whole ? from->memory : VTA_MEM_UOP,
+                                   .size = from->size};
         good = add_symbol(out, &symbol, NULL);
     }
     if (good && code->info.uop_count > 0) {

@@ -109,8 +109,12 @@ static vta_status declare(vta_stream *stream, const char *name, uint64_t size)
         return vta_fail(&stream->diag, VTA_RANGE, "buffer '%s' is one too many; a stream has %d at most",
                         name, VTA_STREAM_BUFFERS);
     }
-    if (name == NULL || *name == '\0' || size == 0) {
-        return vta_fail(&stream->diag, VTA_INVALID, "a buffer needs a name and a size above 0");
+    if (name == NULL || !vta_name_is_legal(name) || size == 0 || size % VTA_UOP_BYTES != 0) {
+        return vta_fail(&stream->diag, VTA_INVALID,
+                        "buffer '%.40s' of %" PRIu64
+                        " bytes: a buffer needs a size that is a multiple of %d, and a "
+                        "name of 1 to 200 characters without quotation marks and control characters",
+                        name == NULL ? "" : name, size, VTA_UOP_BYTES);
     }
     for (uint32_t i = 0; i < stream->buffer_count; i++) {
         if (strcmp(stream->buffers[i].name, name) == 0) {

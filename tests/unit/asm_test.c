@@ -14,9 +14,10 @@
 #include <cmocka.h>
 
 #include "rng.h"
+#include "seed.h"
 #include "vta/program.h"
 
-static uint64_t seed = 1;
+static uint64_t seed;
 
 static vta_program assemble_ok(const char *text)
 {
@@ -704,8 +705,7 @@ static void any_text_gets_an_answer(void **state)
 
 int main(int argc, char **argv)
 {
-    seed = argc > 1 ? strtoull(argv[1], NULL, 0) : seed;
-    print_message("seed %" PRIu64 "\n", seed);
+    seed = argc > 1 ? strtoull(argv[1], NULL, 0) : test_seed("asm");
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(transfers_fill_their_fields),
         cmocka_unit_test(loop_nests_fill_their_fields),

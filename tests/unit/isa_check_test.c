@@ -14,6 +14,7 @@
 #include <cmocka.h>
 
 #include "rng.h"
+#include "seed.h"
 #include "vta/check.h"
 
 /* A device with three blocks of memory: the program, data (segment 0) and micro-ops (segment 1). Segment 2
@@ -875,8 +876,7 @@ static void micro_ops_are_followed(void **state)
 static void random_programs_are_survived(void **state)
 {
     (void)state;
-    const uint64_t seed = 20240614;
-    print_message("seed %llu\n", (unsigned long long)seed);
+    const uint64_t seed = test_seed("isa_check");
     static const char *const configs[] = {"tiny", "rect", "batch2", "pynq", "wide"};
     bench *b = &shared;
     uint32_t accepted = 0;

@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "rng.h"
+#include "seed.h"
 #include "vta/isa.h"
 
 static vta_config load(const char *name)
@@ -141,7 +142,7 @@ static void uops_round_trip(void **state)
         {"pynq",   11, 11},
         {"batch2", 7,  8 }
     };
-    rng r = rng_split(7, 0);
+    rng r = rng_split(test_seed("isa_codec micro-ops"), 0);
     for (size_t n = 0; n < sizeof want / sizeof want[0]; n++) {
         const vta_config config = load(want[n].name);
         for (int i = 0; i < 1000; i++) {
@@ -198,8 +199,7 @@ static int64_t random_value(rng *r, const vta_field_info *row)
 static void instructions_round_trip(void **state)
 {
     (void)state;
-    const uint64_t seed = 20240612;
-    print_message("seed %llu\n", (unsigned long long)seed);
+    const uint64_t seed = test_seed("isa_codec round trip");
     uint32_t count = 0;
     const char *const *names = vta_config_names(&count);
     for (uint32_t n = 0; n < count; n++) {
@@ -247,8 +247,7 @@ static void instructions_round_trip(void **state)
 static void random_words_decode_or_not(void **state)
 {
     (void)state;
-    const uint64_t seed = 20240613;
-    print_message("seed %llu\n", (unsigned long long)seed);
+    const uint64_t seed = test_seed("isa_codec random words");
     rng r = rng_split(seed, 0);
     uint32_t count = 0;
     const char *const *names = vta_config_names(&count);

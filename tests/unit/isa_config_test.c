@@ -14,6 +14,7 @@
 #include <cmocka.h>
 
 #include "rng.h"
+#include "seed.h"
 #include "vta/config.h"
 #include "vta/file.h"
 
@@ -298,8 +299,7 @@ static void hash_covers_what_hardware_sees(void **state)
 static void random_damage_is_survived(void **state)
 {
     (void)state;
-    const uint64_t seed = 20240611;
-    print_message("seed %llu\n", (unsigned long long)seed);
+    const uint64_t seed = test_seed("isa_config");
     rng r = rng_split(seed, 0);
     uint32_t accepted = 0;
     for (int round = 0; round < 20000; round++) {

@@ -14,6 +14,7 @@
 #include <cmocka.h>
 
 #include "rng.h"
+#include "seed.h"
 #include "vta/runtime.h"
 
 /* A recording of `calls` calls of randomly chosen kernels, each "ACC[dst] += ACC[src]" over its micro-ops,
@@ -183,12 +184,13 @@ static void random_kernels(const char *uri, uint32_t kernels, uint32_t calls, ui
 static void kernels_beyond_the_scratchpad_are_right(void **state)
 {
     (void)state;
-    for (uint64_t seed = 1; seed <= 20; seed++) {
-        random_kernels("fsim:tiny?strict=1&check=1", 150, 1000, 1, 60, seed);
+    uint64_t seed = test_seed("runtime_kernel");
+    for (uint32_t n = 0; n < 20; n++) {
+        random_kernels("fsim:tiny?strict=1&check=1", 150, 1000, 1, 60, seed++);
     }
-    random_kernels("fsim:tiny?strict=1&check=1", 60, 300, 100, 256, 21);
-    random_kernels("fsim:pynq?strict=1&check=1", 40, 60, 900, 2000, 22);
-    random_kernels("fsim:pynq?strict=1&check=1", 20000, 40000, 1, 4, 23);
+    random_kernels("fsim:tiny?strict=1&check=1", 60, 300, 100, 256, seed++);
+    random_kernels("fsim:pynq?strict=1&check=1", 40, 60, 900, 2000, seed++);
+    random_kernels("fsim:pynq?strict=1&check=1", 20000, 40000, 1, 4, seed);
 }
 
 /* VTA's own failure: one pass over 12 kernels of 1000, then over 10 of 2000, in an 8192-entry scratchpad. */

@@ -16,6 +16,7 @@
 #include <cmocka.h>
 
 #include "rng.h"
+#include "seed.h"
 #include "vta/runtime.h"
 
 enum { BUFFERS = 3, KERNELS = 6, KERNEL_UOPS = 6, RUNS = 2 };
@@ -62,9 +63,11 @@ static vta_kernel random_kernel(setup *s)
     return vta_stream_kernel(s->stream, uops, count);
 }
 
+/* Not a whole number of most elements. */
 static uint64_t buffer_bytes(const vta_config *config)
 {
-    return (uint64_t)config->elem_bytes[VTA_MEM_WGT] * 128 + (uint64_t)config->elem_bytes[VTA_MEM_ACC] * 64;
+    return 4 + (uint64_t)config->elem_bytes[VTA_MEM_WGT] * 128 +
+           (uint64_t)config->elem_bytes[VTA_MEM_ACC] * 64;
 }
 
 static void random_load(setup *s, vta_memory memory)
@@ -210,7 +213,7 @@ static void fill(setup *s)
 
 static vta_code *record(const vta_config *config, uint64_t seed, uint32_t calls, bool serial)
 {
-    static const char *const names[BUFFERS] = {"a", "b", "c"};
+    static const char *const names[BUFFERS] = {"in", "layer 1/conv:0", "c"};
     setup s = {.config = config, .serial = serial, .random = {seed}};
     vta_diag diag = {0};
     vta_code *code = NULL;
@@ -365,8 +368,7 @@ static void random_sequences(const char *config, uint32_t sequences, uint64_t se
 
 static uint64_t first_seed(void)
 {
-    const char *text = getenv("VTA_TEST_SEED");
-    return text != NULL ? strtoull(text, NULL, 0) : 20261;
+    return test_seed("runtime_random");
 }
 
 static void tiny_agrees(void **state)

@@ -529,6 +529,16 @@ static void buffer_empty(fixture *f)
 {
     (void)vta_stream_buffer(f->s, "z", 0);
 }
+
+static void buffer_of_odd_size(fixture *f)
+{
+    (void)vta_stream_buffer(f->s, "odd", 18);
+}
+
+static void buffer_of_bad_name(fixture *f)
+{
+    (void)vta_stream_buffer(f->s, "a\nb", 16);
+}
 static void flags_without_manual(fixture *f)
 {
     vta_stream_flags(f->s, VTA_POP_PREV);
@@ -602,7 +612,12 @@ static void every_bad_argument_is_named(void **state)
          "kernel 1: micro-op 0: micro-op: dst 2048 does not fit in its field (limit: 2047)"},
         {buffers_too_many, VTA_RANGE, "call 7 (buffer): buffer 'b5' is one too many; a stream has 7 at most"},
         {buffer_twice, VTA_INVALID, "buffer 'x' is declared twice"},
-        {buffer_empty, VTA_INVALID, "a buffer needs a name and a size above 0"},
+        {buffer_empty, VTA_INVALID,
+         "of 0 bytes: a buffer needs a size that is a multiple of 4, and a name of 1"},
+        {buffer_of_odd_size, VTA_INVALID,
+         "buffer 'odd' of 18 bytes: a buffer needs a size that is a multiple"},
+        {buffer_of_bad_name, VTA_INVALID,
+         "a name of 1 to 200 characters without quotation marks and control"},
         {flags_without_manual, VTA_INVALID, "flags 0x1 are for manual streams; call vta_stream_manual first"},
         {flags_unknown, VTA_INVALID, "flags 0x10 have bits without a meaning"},
         {manual_late, VTA_INVALID, "the stream has instructions already; it must come before the first"},

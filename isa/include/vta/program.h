@@ -6,6 +6,7 @@
 #ifndef VTA_PROGRAM_H
 #define VTA_PROGRAM_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -17,7 +18,7 @@ extern "C" {
 
 /* A named piece of a segment. */
 typedef struct vta_symbol {
-    char *name;
+    char *name; /* see vta_name_is_legal */
     uint32_t segment;
     vta_memory memory; /* whose element size the text uses for it */
     uint64_t offset;   /* bytes from the start of the segment, a multiple of the element size */
@@ -50,6 +51,9 @@ void vta_insn_print(const vta_config *config, vta_word word, char *text, size_t 
 vta_status vta_program_write(const vta_program *program, uint8_t **bytes, size_t *size, vta_diag *diag);
 vta_status vta_program_read(const uint8_t *bytes, size_t size, const char *what, vta_program *out,
                             vta_diag *diag);
+
+/* May a symbol be called so? 1 to 200 bytes, no quotation mark, no control character. */
+bool vta_name_is_legal(const char *name);
 
 /* Bytes of segment `segment` that the program's symbols need. */
 uint64_t vta_program_segment_size(const vta_program *program, uint32_t segment);

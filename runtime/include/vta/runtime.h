@@ -47,7 +47,8 @@ void vta_stream_destroy(vta_stream *stream);
 /* The first failure so far; VTA_OK while there is none. */
 vta_status vta_stream_status(const vta_stream *stream);
 
-/* Declares a buffer of `size` bytes. Different buffers are different memory: a run refuses to bind one that
+/* Declares a buffer of `size` bytes, a multiple of 4, with a name of its own as vta_name_is_legal has it.
+ * Different buffers are different memory: a run refuses to bind one that
  * is stored to over another. */
 vta_buffer vta_stream_buffer(vta_stream *stream, const char *name, uint64_t size);
 
