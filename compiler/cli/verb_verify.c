@@ -37,10 +37,11 @@ typedef struct verification {
 
 typedef struct verdict {
     outcome outcome;
-    bool bound; /* inputs were made constants */
+    int bound_from; /* inputs from this one on that look like parameters were made constants */
     vta_diag diag;
 } verdict;
 
+enum { MOST_INPUTS = 16 }; /* as bound_from: none was */
 static const size_t MOST_BYTES = (size_t)1 << 31;
 
 /* ---- binding inputs: a protobuf message may be given in pieces, so that a graph with one more initializer
@@ -78,9 +79,9 @@ static bool is_parameter(const vtac_tensor *t)
     return t->type.rank <= 1 && (vtac_dtype_kind(t->type.dtype) == 'i' || vtac_type_elements(&t->type) <= 8);
 }
 
-static void bind_parameters(const char *folder, vta_str *model)
+static void bind_parameters(const char *folder, int first, vta_str *model)
 {
-    for (int i = 1; i < 16; i++) {
+    for (int i = first; i < MOST_INPUTS; i++) {
         char path[4300];
         uint8_t *bytes;
         size_t size;
@@ -120,14 +121,14 @@ static vta_status compile_case(const verification *v, const char *folder, verdic
     (void)snprintf(path, sizeof path, "%s/model.onnx", folder);
     VTA_TRY(vta_file_read(path, MOST_BYTES, &bytes, &size, &out->diag));
     vta_status status = compile_bytes(v, folder, bytes, size, &out->diag);
-    if (status == VTA_UNSUPPORTED) {
+    for (int first = 1; status == VTA_UNSUPPORTED && first >= 0; first--) { /* the data itself comes last */
         vta_str model = {0};
         vta_diag second = {0};
         vta_str_append(&model, bytes, size);
-        bind_parameters(folder, &model);
+        bind_parameters(folder, first, &model);
         if (!model.failed && model.size > size) {
             status = compile_bytes(v, folder, model.text, model.size, &second);
-            out->bound = status == VTA_OK;
+            out->bound_from = status == VTA_OK ? first : MOST_INPUTS;
             out->diag = status == VTA_OK ? (vta_diag){0} : second;
         }
         vta_str_free(&model);
@@ -137,7 +138,7 @@ static vta_status compile_case(const verification *v, const char *folder, verdic
 }
 
 /* The name in a serialized TensorProto is what binds it; files without one go by their number. */
-static vta_status load_inputs(vta_model *model, const char *folder, bool bound, vta_diag *diag)
+static vta_status load_inputs(vta_model *model, const char *folder, int bound_from, vta_diag *diag)
 {
     const uint32_t count = vta_model_input_count(model);
     uint32_t next = 0;
@@ -147,7 +148,7 @@ static vta_status load_inputs(vta_model *model, const char *folder, bool bound, 
         vtac_tensor tensor;
         (void)snprintf(path, sizeof path, "%s/input_%d.pb", folder, i);
         vta_status status = cli_read_tensor(path, &arena, &tensor, diag);
-        if (status == VTA_OK && !(bound && i > 0 && is_parameter(&tensor))) {
+        if (status == VTA_OK && !(i >= bound_from && is_parameter(&tensor))) {
             status = vta_model_set_input(model, next, tensor.data, tensor.bytes, diag);
             next++;
         }
@@ -190,7 +191,7 @@ static vta_status run_set(const verification *v, const char *folder, verdict *ou
     vta_model *model = NULL;
     const vta_model_options model_options = {.threads = 1};
     VTA_TRY(vta_model_load(v->library, &model_options, &model, &out->diag));
-    vta_status status = load_inputs(model, folder, out->bound, &out->diag);
+    vta_status status = load_inputs(model, folder, out->bound_from, &out->diag);
     status = status == VTA_OK ? vta_model_run(model, &out->diag) : status;
     for (uint32_t i = 0; status == VTA_OK && i < vta_model_output_count(model); i++) {
         status = check_output(v, model, folder, i, out);
@@ -228,12 +229,12 @@ static void report(verification *v, const char *folder, const verdict *result)
         (void)printf("%s{\"case\": ", before == 0 ? "{\"cases\": [" : ",\n ");
         cli_json_string(folder);
         (void)printf(", \"result\": \"%s\", \"bound\": %s, \"reason\": ", words[result->outcome],
-                     result->bound ? "true" : "false");
+                     result->bound_from < MOST_INPUTS ? "true" : "false");
         cli_json_string(result->diag.text);
         (void)printf("}");
     } else {
         (void)printf("%s %s%s%s%s\n", words[result->outcome], folder,
-                     result->bound ? " (parameters bound to the values of the case)" : "",
+                     result->bound_from < MOST_INPUTS ? " (parameters bound to the values of the case)" : "",
                      result->outcome == PASSED ? "" : ": ",
                      result->outcome == PASSED ? "" : result->diag.text);
     }
@@ -277,7 +278,7 @@ static int run(const cli_args *args)
         return cli_fail(args, &diag);
     }
     for (size_t i = 0; i < args->operand_count; i++) {
-        verdict result = {0};
+        verdict result = {.bound_from = MOST_INPUTS};
         (void)snprintf(v.library, sizeof v.library, "%s/case%zu.so", folder, i);
         run_case(&v, args->operands[i], &result);
         report(&v, args->operands[i], &result);

@@ -92,6 +92,7 @@ typedef struct vtac_lowering {
         vtac_lower_fn *custom;
     };
     const char *limits;
+    bool solo; /* writes an output more than once, or reads it: carries no other node */
 } vtac_lowering;
 const vtac_lowering *vtac_lowering_of(vtac_op op);
 
@@ -151,8 +152,10 @@ vta_status vtac_unsupported(vtac_lower *l, const char *what);
     X(reduce)                                                                                                \
     X(arg_reduce)                                                                                            \
     X(softmax)                                                                                               \
-    X(pool) X(global_pool) X(conv) X(conv_transpose) X(matmul) X(gemm) X(layer_norm) X(lp_norm) X(lrn)       \
-        X(concat) X(split) X(cum_sum) X(qlinear_concat) X(dynamic_quantize) X(dropout) X(scatter)
+    X(pool)                                                                                                  \
+    X(global_pool) X(conv) X(conv_transpose) X(matmul) X(gemm) X(layer_norm) X(lp_norm) X(lrn) X(concat)     \
+        X(split) X(cum_sum) X(qlinear_concat) X(dynamic_quantize) X(dropout) X(scatter) X(einsum) X(top_k)   \
+            X(nms) X(recurrent)
 #define X(name) vtac_lower_fn vtac_lower_##name;
 VTAC_LOWERING_CUSTOM(X)
 #undef X

@@ -246,7 +246,7 @@ static const vtac_expr *activation(const vtac_lower *l, const vtac_node *n, cons
     }
 }
 
-const vtac_expr *vtac_point_unary(vtac_lower *l, const vtac_node *n, const vtac_expr *const *at)
+const vtac_expr *vtac_unary(vtac_lower *l, const vtac_node *n, const vtac_expr *x)
 {
     static const struct {
         vtac_op op;
@@ -258,7 +258,6 @@ const vtac_expr *vtac_point_unary(vtac_lower *l, const vtac_node *n, const vtac_
         {VTAC_OP_COS, VTAC_E_COS},     {VTAC_OP_ATAN, VTAC_E_ATAN},       {VTAC_OP_TANH, VTAC_E_TANH},
         {VTAC_OP_NOT, VTAC_E_NOT},     {VTAC_OP_BITWISE_NOT, VTAC_E_NOT},
     };
-    const vtac_expr *x = bind(l, vtac_arg(l, n, 0, at));
     for (size_t i = 0; i < sizeof plain / sizeof plain[0]; i++) {
         if (plain[i].op == n->op) {
             return call(l, plain[i].expr, x);
@@ -266,6 +265,11 @@ const vtac_expr *vtac_point_unary(vtac_lower *l, const vtac_node *n, const vtac_
     }
     wide_fn *wide = wide_function(n);
     return wide != NULL ? in_double(l, x, wide) : activation(l, n, x);
+}
+
+const vtac_expr *vtac_point_unary(vtac_lower *l, const vtac_node *n, const vtac_expr *const *at)
+{
+    return vtac_unary(l, n, bind(l, vtac_arg(l, n, 0, at)));
 }
 
 /* ---- binary and more

@@ -69,6 +69,8 @@ static bool transformation(vtac_lower *l, const vtac_node *n, uint32_t axis, int
 {
     const char *mode = vtac_attr_string(n, "coordinate_transformation_mode", "half_pixel");
     const double scale = scale_of(l, n, axis, from, to);
+    const double length =
+        scale * (double)from; /* of the output, before it was rounded: ONNX counts with it */
     *factor = 1.0 / scale;
     *offset = 0.5 / scale - 0.5;
     if (strcmp(mode, "half_pixel") == 0 || (strcmp(mode, "pytorch_half_pixel") == 0 && to > 1)) {
@@ -87,13 +89,13 @@ static bool transformation(vtac_lower *l, const vtac_node *n, uint32_t axis, int
         double end;
         const bool known = region_of(l, n, axis, &begin, &end);
         const double last = (double)(from - 1);
-        *factor = to > 1 ? (end - begin) * last / (double)(to - 1) : 0.0;
+        *factor = to > 1 ? (end - begin) * last / (length - 1.0) : 0.0;
         *offset = to > 1 ? begin * last : 0.5 * (begin + end) * last;
         return known;
     }
     *offset = 0.0;
     if (strcmp(mode, "align_corners") == 0) {
-        *factor = to > 1 ? (double)(from - 1) / (double)(to - 1) : 0.0;
+        *factor = to > 1 ? (double)(from - 1) / (length - 1.0) : 0.0;
     } else if (strcmp(mode, "pytorch_half_pixel") == 0) {
         *factor = 0.0;
     }

@@ -10,6 +10,8 @@ static const vtac_lowering table[VTAC_OP_COUNT] = {
 #define MAP(id, fn)   [VTAC_OP_##id] = {.family = VTAC_MAPPED, .point = vtac_map_##fn, .limits = ""},
 #define CUSTOM(id, fn, text)                                                                                 \
     [VTAC_OP_##id] = {.family = VTAC_CUSTOM, .custom = vtac_lower_##fn, .limits = text},
+#define SOLO(id, fn, text)                                                                                   \
+    [VTAC_OP_##id] = {.family = VTAC_CUSTOM, .custom = vtac_lower_##fn, .limits = text, .solo = true},
 #define ALIAS(id) [VTAC_OP_##id] = {.family = VTAC_ALIAS, .limits = ""},
 #include "lower.def"
 };
@@ -26,7 +28,6 @@ const char *vtac_op_limits(vtac_op op)
 
 bool vtac_takes_chain(const vtac_node *node)
 {
-    return table[node->op].family != VTAC_ALIAS && table[node->op].family != VTAC_NOT_LOWERED &&
-           node->op != VTAC_OP_DYNAMIC_QUANTIZE && node->op != VTAC_OP_SCATTER_ELEMENTS &&
-           node->op != VTAC_OP_SCATTER_ND; /* these write their outputs themselves */
+    const vtac_lowering *row = &table[node->op];
+    return row->family != VTAC_ALIAS && row->family != VTAC_NOT_LOWERED && !row->solo;
 }

@@ -43,4 +43,16 @@ typedef struct vtac_window {
 vta_status vtac_window_of(const vtac_node *node, const vtac_type *input, const vtac_type *weight, bool pool,
                           vtac_window *out, vta_diag *diag);
 
+/* An einsum equation with its letters numbered: axis k of operand i is label axis[i][k], and so is each axis
+ * of the result. The axes of "..." have labels of their own, aligned at the right. */
+enum { VTAC_EINSUM_OPERANDS = 16, VTAC_EINSUM_LABELS = 52 + VTAC_MAX_RANK };
+typedef struct vtac_einsum {
+    int64_t size[VTAC_EINSUM_LABELS]; /* -1: not used */
+    uint8_t axis[VTAC_EINSUM_OPERANDS][VTAC_MAX_RANK];
+    uint8_t result[VTAC_MAX_RANK];
+    uint32_t result_rank;
+} vtac_einsum;
+vta_status vtac_einsum_parse(const vtac_graph *graph, const vtac_node *node, vtac_einsum *out,
+                             vta_diag *diag);
+
 #endif

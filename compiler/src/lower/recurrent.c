@@ -1,0 +1,351 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * LSTM, GRU and RNN. First the products of the inputs for all times at once, then for each direction the
+ * recurrence: parallel over the batch, in order over time, the state in scratch memory. Weights are turned so
+ * that the gates of one input lie side by side.
+ */
+#include <string.h>
+
+#include "point.h"
+#include "recurrent.h"
+
+#define E2(op, a, b)     vtac_e2(l->k, VTAC_E_##op, a, b)
+#define LET(name, value) vtac_let(l->k, name, value)
+
+/* Inputs that the three share; LSTM has C0 and P on top. */
+enum { X, W, R, B, LENGTHS, H0, C0, P };
+
+static void geometry(vtac_lower *l, vtac_recurrence *r)
+{
+    const vtac_type *x = vtac_type_in(l, X);
+    const vtac_type *w = vtac_type_in(l, R);
+    r->batch_first = vtac_attr_int(l->node, "layout", 0) != 0;
+    r->steps = x->dim[r->batch_first ? 1 : 0];
+    r->batch = x->dim[r->batch_first ? 0 : 1];
+    r->inputs = x->dim[2];
+    r->directions = w->dim[0];
+    r->hidden = w->dim[2];
+    r->columns = w->dim[1];
+    r->type = vtac_compute_type(x->dtype);
+    r->reset_after = l->node->op == VTAC_OP_GRU && vtac_attr_int(l->node, "linear_before_reset", 0) != 0;
+}
+
+/* ---- weights: [direction][column][row] to [direction][row][column] */
+
+static vtac_storage_id turn_constant(vtac_lower *l, const vtac_recurrence *r, const vtac_tensor *w,
+                                     int64_t rows)
+{
+    const size_t bytes = vtac_dtype_bytes(r->type);
+    const int64_t count = r->directions * rows * r->columns;
+    uint8_t *turned = vta_arena_array(&l->program->arena, (size_t)count, bytes);
+    for (int64_t i = 0; turned != NULL && i < count; i++) {
+        const int64_t column = i % r->columns;
+        const int64_t row = i / r->columns % rows;
+        const int64_t direction = i / r->columns / rows;
+        const double value = vtac_tensor_float(w, (direction * r->columns + column) * rows + row);
+        const float narrow = (float)value;
+        memcpy(turned + (size_t)i * bytes, r->type == VTAC_F32 ? (const void *)&narrow : (const void *)&value,
+               bytes);
+    }
+    return turned == NULL ? 0 : vtac_constant(l, turned, (uint64_t)count * bytes);
+}
+
+static vta_status turn_weights(vtac_lower *l, const vtac_recurrence *r, uint32_t input, int64_t rows,
+                               vtac_storage_id *out)
+{
+    const vtac_tensor *constant = vtac_in_constant(l->graph, l->node, input);
+    if (constant != NULL) {
+        *out = turn_constant(l, r, constant, rows);
+        return *out != 0 ? VTA_OK : vta_fail(l->diag, VTA_NOMEM, "out of memory");
+    }
+    VTA_TRY(vtac_begin(l, input == W ? ".w" : ".r"));
+    const vtac_type type = {r->type, 3, {r->directions, rows, r->columns}};
+    *out = vtac_temp(l, r->type, vtac_type_elements(&type));
+    vtac_buffer *to = vtac_use(l, *out, "turned", r->type, vtac_type_elements(&type));
+    const vtac_expr *at[VTAC_MAX_RANK];
+    const uint32_t loops = vtac_open(l, &type, at, true);
+    const vtac_expr *from[] = {at[0], at[2], at[1]};
+    vtac_store(l->k, to, vtac_flat(l, &type, at), vtac_in_at(l, input, from));
+    vtac_close(l, loops);
+    return l->diag->code;
+}
+
+/* Element [direction][column] of half `half` of B: 0 with the inputs, 1 with the state. */
+static const vtac_expr *bias(vtac_lower *l, const vtac_recurrence *r, const vtac_expr *direction,
+                             const vtac_expr *column, int64_t half)
+{
+    if (!vtac_has_in(l, B)) {
+        return vtac_e_int(l->k, r->type, 0);
+    }
+    const vtac_expr *at[] = {direction, vtac_i_addc(l->k, column, half * r->columns)};
+    return vtac_in_at(l, B, at);
+}
+
+/* ---- products of the inputs: [direction][step][batch][column] */
+
+static vta_status input_products(vtac_lower *l, const vtac_recurrence *r, vtac_storage_id weights)
+{
+    VTA_TRY(vtac_begin(l, ".inputs"));
+    vtac_kernel *k = l->k;
+    const int64_t rows = r->directions * r->steps * r->batch;
+    vtac_buffer *w = vtac_use(l, weights, "w", r->type, r->directions * r->inputs * r->columns);
+    vtac_buffer *to = vtac_use(l, r->products, "products", r->type, rows * r->columns);
+    vtac_buffer *sums = vtac_kernel_buffer(k, "sums", r->type, r->columns, VTAC_BUFFER_SCRATCH);
+    const vtac_expr *row = vtac_for(k, vtac_parallel_if(rows * r->inputs * r->columns), rows, "row");
+    const vtac_expr *place = LET("place", vtac_i_remc(k, row, r->steps * r->batch));
+    const vtac_expr *direction = LET("direction", vtac_i_divc(k, row, r->steps * r->batch));
+    const vtac_expr *step = LET("step", vtac_i_divc(k, place, r->batch));
+    const vtac_expr *batch = LET("batch", vtac_i_remc(k, place, r->batch));
+    const vtac_expr *j = vtac_for(k, VTAC_LOOP_SERIAL, r->columns, "j");
+    vtac_store(k, sums, j, bias(l, r, direction, j, 0));
+    vtac_end(k);
+    const vtac_expr *i = vtac_for(k, VTAC_LOOP_SERIAL, r->inputs, "i");
+    const vtac_expr *at[] = {r->batch_first ? batch : step, r->batch_first ? step : batch, i};
+    const vtac_expr *x = LET("x", vtac_in_at(l, X, at));
+    const vtac_expr *from = vtac_i_add(k, vtac_i_mulc(k, direction, r->inputs), i);
+    from = LET("from", vtac_i_mulc(k, from, r->columns));
+    j = vtac_for(k, VTAC_LOOP_SERIAL, r->columns, "j");
+    const vtac_expr *factor = vtac_e_load(k, w, vtac_i_add(k, from, j));
+    vtac_store(k, sums, j, vtac_e3(k, VTAC_E_FMA, x, factor, vtac_e_load(k, sums, j)));
+    vtac_close(l, 2);
+    j = vtac_for(k, VTAC_LOOP_SERIAL, r->columns, "j");
+    vtac_store(k, to, vtac_i_add(k, vtac_i_mulc(k, row, r->columns), j), vtac_e_load(k, sums, j));
+    vtac_close(l, 2);
+    l->step->flops = 2 * (uint64_t)(rows * r->inputs * r->columns);
+    return l->diag->code;
+}
+
+/* ---- one direction */
+
+/* sums[first … first + count) = B's second half + state · R */
+static void state_products(const vtac_cell *c, const vtac_buffer *state, int64_t first, int64_t count)
+{
+    vtac_lower *l = c->l;
+    vtac_kernel *k = l->k;
+    const vtac_recurrence *r = c->r;
+    const vtac_expr *j = vtac_i_addc(k, vtac_for(k, VTAC_LOOP_SERIAL, count, "j"), first);
+    vtac_store(k, c->sums, j, bias(l, r, vtac_e_index(k, c->direction), j, 1));
+    vtac_end(k);
+    const vtac_expr *i = vtac_for(k, VTAC_LOOP_SERIAL, r->hidden, "i");
+    const vtac_expr *x = LET("x", vtac_e_load(k, state, i));
+    const vtac_expr *from = vtac_i_addc(k, i, c->direction * r->hidden);
+    from = LET("from", vtac_i_addc(k, vtac_i_mulc(k, from, r->columns), first));
+    const vtac_expr *within = vtac_for(k, VTAC_LOOP_SERIAL, count, "j");
+    j = vtac_i_addc(k, within, first);
+    const vtac_expr *factor = vtac_e_load(k, c->weights, vtac_i_add(k, from, within));
+    vtac_store(k, c->sums, j, vtac_e3(k, VTAC_E_FMA, x, factor, vtac_e_load(k, c->sums, j)));
+    vtac_close(l, 2);
+}
+
+/* Both products of gate `gate` of unit j. */
+static const vtac_expr *input_part(const vtac_cell *c, int64_t gate, const vtac_expr *j)
+{
+    vtac_kernel *k = c->l->k;
+    return vtac_e_load(k, c->products, vtac_i_add(k, c->row, vtac_i_addc(k, j, gate * c->r->hidden)));
+}
+
+static const vtac_expr *state_part(const vtac_cell *c, int64_t gate, const vtac_expr *j)
+{
+    return vtac_e_load(c->l->k, c->sums, vtac_i_addc(c->l->k, j, gate * c->r->hidden));
+}
+
+static const vtac_expr *gate_sum(const vtac_cell *c, int64_t gate, const vtac_expr *j)
+{
+    return vtac_e2(c->l->k, VTAC_E_ADD, input_part(c, gate, j), state_part(c, gate, j));
+}
+
+/* sum + peephole weight of gate `which` (i, o, f) times the cell's state */
+static const vtac_expr *peep(const vtac_cell *c, const vtac_expr *sum, int64_t which, const vtac_expr *j,
+                             const vtac_expr *state)
+{
+    vtac_lower *l = c->l;
+    if (!vtac_has_in(l, P)) {
+        return sum;
+    }
+    const vtac_expr *at[] = {vtac_e_index(l->k, c->direction), vtac_i_addc(l->k, j, which * c->r->hidden)};
+    return vtac_e3(l->k, VTAC_E_FMA, vtac_in_at(l, P, at), state, sum);
+}
+
+static void lstm_turn(const vtac_cell *c)
+{
+    enum { I, O, F, C };
+    vtac_lower *l = c->l;
+    state_products(c, c->state, 0, c->r->columns);
+    const vtac_expr *j = vtac_for(l->k, VTAC_LOOP_SERIAL, c->r->hidden, "j");
+    const vtac_expr *before = LET("before", vtac_e_load(l->k, c->memory, j));
+    const vtac_expr *in = LET("in", vtac_gate(c, 0, peep(c, gate_sum(c, I, j), 0, j, before)));
+    const bool coupled = vtac_attr_int(l->node, "input_forget", 0) != 0;
+    const vtac_expr *keep = coupled ? E2(SUB, vtac_e_int(l->k, c->r->type, 1), in)
+                                    : vtac_gate(c, 0, peep(c, gate_sum(c, F, j), 2, j, before));
+    const vtac_expr *fresh = vtac_gate(c, 1, gate_sum(c, C, j));
+    const vtac_expr *now = LET("now", E2(ADD, E2(MUL, keep, before), E2(MUL, in, fresh)));
+    const vtac_expr *out = vtac_gate(c, 0, peep(c, gate_sum(c, O, j), 1, j, now));
+    vtac_store(l->k, c->memory, j, now);
+    vtac_store(l->k, c->state, j, E2(MUL, out, vtac_gate(c, 2, now)));
+    vtac_end(l->k);
+}
+
+static void gru_turn(const vtac_cell *c)
+{
+    enum { Z, RESET, HIDDEN };
+    vtac_lower *l = c->l;
+    const int64_t hidden = c->r->hidden;
+    state_products(c, c->state, 0, c->r->reset_after ? 3 * hidden : 2 * hidden);
+    const vtac_expr *j = vtac_for(l->k, VTAC_LOOP_SERIAL, hidden, "j");
+    const vtac_expr *reset = vtac_gate(c, 0, gate_sum(c, RESET, j));
+    const vtac_expr *old = c->r->reset_after ? state_part(c, HIDDEN, j) : vtac_e_load(l->k, c->state, j);
+    vtac_store(l->k, c->memory, j, E2(MUL, reset, old));
+    vtac_end(l->k);
+    if (!c->r->reset_after) {
+        state_products(c, c->memory, 2 * hidden, hidden);
+    }
+    j = vtac_for(l->k, VTAC_LOOP_SERIAL, hidden, "j");
+    const vtac_expr *rest = c->r->reset_after ? vtac_e_load(l->k, c->memory, j) : state_part(c, HIDDEN, j);
+    const vtac_expr *fresh = LET("fresh", vtac_gate(c, 1, E2(ADD, input_part(c, HIDDEN, j), rest)));
+    const vtac_expr *z = LET("z", vtac_gate(c, 0, gate_sum(c, Z, j)));
+    const vtac_expr *other = E2(SUB, vtac_e_int(l->k, c->r->type, 1), z);
+    vtac_store(l->k, c->state, j, E2(ADD, E2(MUL, other, fresh), E2(MUL, z, vtac_e_load(l->k, c->state, j))));
+    vtac_end(l->k);
+}
+
+static void rnn_turn(const vtac_cell *c)
+{
+    vtac_lower *l = c->l;
+    state_products(c, c->state, 0, c->r->columns);
+    const vtac_expr *j = vtac_for(l->k, VTAC_LOOP_SERIAL, c->r->hidden, "j");
+    vtac_store(l->k, c->state, j, vtac_gate(c, 0, gate_sum(c, 0, j)));
+    vtac_end(l->k);
+}
+
+/* Row [batch] of an initial or final state of this direction. */
+static void state_place(const vtac_cell *c, const vtac_expr *j, const vtac_expr **at)
+{
+    const vtac_expr *direction = vtac_e_index(c->l->k, c->direction);
+    at[0] = c->r->batch_first ? c->batch : direction;
+    at[1] = c->r->batch_first ? direction : c->batch;
+    at[2] = j;
+}
+
+static void start_state(const vtac_cell *c, vtac_buffer *state, uint32_t input)
+{
+    vtac_lower *l = c->l;
+    const vtac_expr *at[3];
+    const vtac_expr *j = vtac_for(l->k, VTAC_LOOP_SERIAL, c->r->hidden, "j");
+    state_place(c, j, at);
+    vtac_store(l->k, state, j,
+               vtac_has_in(l, input) ? vtac_in_at(l, input, at) : vtac_e_int(l->k, c->r->type, 0));
+    vtac_end(l->k);
+}
+
+static void final_state(const vtac_cell *c, const vtac_buffer *state, uint32_t output)
+{
+    vtac_lower *l = c->l;
+    if (output >= l->node->output_count || l->node->outputs[output] == 0) {
+        return;
+    }
+    const vtac_expr *at[3];
+    const vtac_expr *j = vtac_for(l->k, VTAC_LOOP_SERIAL, c->r->hidden, "j");
+    state_place(c, j, at);
+    vtac_out_at(l, output, at, vtac_e_load(l->k, state, j));
+    vtac_end(l->k);
+}
+
+/* Y at a time: the state, or 0 behind the end of a sequence. */
+static void write_time(const vtac_cell *c, const vtac_expr *time, bool live)
+{
+    vtac_lower *l = c->l;
+    if (l->node->outputs[0] == 0) {
+        return;
+    }
+    const vtac_expr *direction = vtac_e_index(l->k, c->direction);
+    const vtac_expr *j = vtac_for(l->k, VTAC_LOOP_SERIAL, c->r->hidden, "j");
+    const vtac_expr *times_first[] = {time, direction, c->batch, j};
+    const vtac_expr *batch_first[] = {c->batch, time, direction, j};
+    vtac_out_at(l, 0, c->r->batch_first ? batch_first : times_first,
+                live ? vtac_e_load(l->k, c->state, j) : vtac_e_int(l->k, c->r->type, 0));
+    vtac_end(l->k);
+}
+
+static const vtac_expr *length_of(const vtac_cell *c)
+{
+    vtac_lower *l = c->l;
+    const vtac_expr *all = vtac_e_index(l->k, c->r->steps);
+    if (!vtac_has_in(l, LENGTHS)) {
+        return all;
+    }
+    const vtac_expr *given = vtac_e_cast(l->k, VTAC_I64, vtac_in_at(l, LENGTHS, &c->batch));
+    return LET("length", E2(MAX, vtac_e_index(l->k, 0), E2(MIN, all, given)));
+}
+
+static void all_turns(vtac_cell *c, bool reverse)
+{
+    vtac_lower *l = c->l;
+    vtac_kernel *k = l->k;
+    const vtac_recurrence *r = c->r;
+    const vtac_expr *length = length_of(c);
+    const vtac_expr *turn = vtac_for(k, VTAC_LOOP_SERIAL, r->steps, "turn");
+    vtac_if(k, E2(LT, turn, length));
+    const vtac_expr *last = E2(SUB, vtac_i_addc(k, length, -1), turn);
+    const vtac_expr *time = LET("time", reverse ? last : turn);
+    const vtac_expr *row = vtac_i_add(k, vtac_i_mulc(k, time, r->batch), c->batch);
+    row = vtac_i_addc(k, row, c->direction * r->steps * r->batch);
+    c->row = LET("row", vtac_i_mulc(k, row, r->columns));
+    if (l->node->op == VTAC_OP_LSTM) {
+        lstm_turn(c);
+    } else if (l->node->op == VTAC_OP_GRU) {
+        gru_turn(c);
+    } else {
+        rnn_turn(c);
+    }
+    write_time(c, time, true);
+    vtac_end(k);
+    vtac_if(k, E2(GE, turn, length));
+    write_time(c, turn, false);
+    vtac_close(l, 2);
+}
+
+static vta_status run_direction(vtac_lower *l, const vtac_recurrence *r, int64_t direction,
+                                vtac_storage_id weights)
+{
+    const bool lstm = l->node->op == VTAC_OP_LSTM;
+    VTA_TRY(vtac_begin(l, direction == 0 ? "" : ".back"));
+    vtac_cell c = {.l = l, .r = r, .direction = direction};
+    c.weights = vtac_use(l, weights, "r", r->type, r->directions * r->hidden * r->columns);
+    c.products =
+        vtac_use(l, r->products, "products", r->type, r->directions * r->steps * r->batch * r->columns);
+    c.sums = vtac_kernel_buffer(l->k, "sums", r->type, r->columns, VTAC_BUFFER_SCRATCH);
+    c.state = vtac_kernel_buffer(l->k, "state", r->type, r->hidden, VTAC_BUFFER_SCRATCH);
+    c.memory = vtac_kernel_buffer(l->k, "memory", r->type, r->hidden, VTAC_BUFFER_SCRATCH);
+    VTA_TRY(vtac_gates_of(l, r, &c));
+    const int64_t work = r->steps * r->batch * r->hidden * r->columns;
+    c.batch = vtac_for(l->k, vtac_parallel_if(work), r->batch, "batch");
+    start_state(&c, c.state, H0);
+    if (lstm) {
+        start_state(&c, c.memory, C0);
+    }
+    const bool reverse = direction == 1 || vtac_attr_string(l->node, "direction", "forward")[0] == 'r';
+    all_turns(&c, reverse);
+    final_state(&c, c.state, 1);
+    if (lstm) {
+        final_state(&c, c.memory, 2);
+    }
+    vtac_end(l->k);
+    l->step->flops = 2 * (uint64_t)work;
+    return l->diag->code;
+}
+
+vta_status vtac_lower_recurrent(vtac_lower *l)
+{
+    vtac_recurrence r = {0};
+    vtac_storage_id weights = 0;
+    vtac_storage_id state_weights = 0;
+    geometry(l, &r);
+    VTA_TRY(turn_weights(l, &r, W, r.inputs, &weights));
+    VTA_TRY(turn_weights(l, &r, R, r.hidden, &state_weights));
+    r.products = vtac_temp(l, r.type, r.directions * r.steps * r.batch * r.columns);
+    VTA_TRY(input_products(l, &r, weights));
+    for (int64_t direction = 0; direction < r.directions; direction++) {
+        VTA_TRY(run_direction(l, &r, direction, state_weights));
+    }
+    return VTA_OK;
+}

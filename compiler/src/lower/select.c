@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Operators that pick: TopK and NonMaxSuppression.
+ */
+#include "../ops/infer.h"
+#include "lower.h"
+
+#define E2(op, a, b)     vtac_e2(l->k, VTAC_E_##op, a, b)
+#define SELECT(c, a, b)  vtac_e3(l->k, VTAC_E_SELECT, c, a, b)
+#define LET(name, value) vtac_let(l->k, name, value)
+
+/* ---- TopK: a list of the best so far, best first. Most elements are not better than the last of the list
+ * and cost one comparison; one that is pushes the worse ones down. */
+
+typedef struct ranking {
+    vtac_buffer *value, *place; /* place: of the element; the axis's size marks an empty slot */
+    int64_t count, size;
+    bool largest;
+} ranking;
+
+/* Whether (value, place) goes before slot `slot`: better, or equal and earlier, or the slot is empty. */
+static const vtac_expr *goes_before(vtac_lower *l, const ranking *r, const vtac_expr *value,
+                                    const vtac_expr *place, const vtac_expr *slot)
+{
+    const vtac_expr *there = LET("there", vtac_e_load(l->k, r->value, slot));
+    const vtac_expr *at = LET("at", vtac_e_load(l->k, r->place, slot));
+    const vtac_expr *better = r->largest ? E2(GT, value, there) : E2(LT, value, there);
+    const vtac_expr *tie = E2(AND, E2(EQ, value, there), E2(LT, place, at));
+    return E2(OR, E2(EQ, at, vtac_e_index(l->k, r->size)), E2(OR, better, tie));
+}
+
+/* The element takes its slot, what was there takes the next, and so on down the list. */
+static void insert(vtac_lower *l, const ranking *r, const vtac_expr *value, const vtac_expr *place)
+{
+    const vtac_expr *zero = vtac_e_index(l->k, 0);
+    vtac_buffer *moving = vtac_local(l, "moving", r->value->dtype, 1);
+    vtac_buffer *moving_place = vtac_local(l, "moving_place", VTAC_I64, 1);
+    vtac_store(l->k, moving, zero, value);
+    vtac_store(l->k, moving_place, zero, place);
+    const vtac_expr *slot = vtac_for(l->k, VTAC_LOOP_SERIAL, r->count, "slot");
+    const vtac_expr *own = LET("own", vtac_e_load(l->k, moving, zero));
+    const vtac_expr *own_place = LET("own_place", vtac_e_load(l->k, moving_place, zero));
+    vtac_if(l->k, LET("before", goes_before(l, r, own, own_place, slot)));
+    vtac_store(l->k, moving, zero, vtac_e_load(l->k, r->value, slot));
+    vtac_store(l->k, moving_place, zero, vtac_e_load(l->k, r->place, slot));
+    vtac_store(l->k, r->value, slot, own);
+    vtac_store(l->k, r->place, slot, own_place);
+    vtac_close(l, 2);
+}
+
+vta_status vtac_lower_top_k(vtac_lower *l)
+{
+    const vtac_type *x = vtac_type_in(l, 0);
+    const vtac_dtype type = vtac_compute_type(x->dtype);
+    uint32_t axis;
+    VTA_TRY(vtac_axis(vtac_attr_int(l->node, "axis", -1), x->rank, &axis, l->diag));
+    ranking r = {.count = vtac_type_out(l, 0)->dim[axis],
+                 .size = x->dim[axis],
+                 .largest = vtac_attr_int(l->node, "largest", 1) != 0};
+    VTA_TRY(vtac_begin(l, ""));
+    r.value = vtac_kernel_buffer(l->k, "value", type, r.count, VTAC_BUFFER_SCRATCH);
+    r.place = vtac_kernel_buffer(l->k, "place", VTAC_I64, r.count, VTAC_BUFFER_SCRATCH);
+    vtac_type lines = *x;
+    lines.dim[axis] = 1;
+    const vtac_expr *at[VTAC_MAX_RANK];
+    const uint32_t loops = vtac_open(l, &lines, at, vtac_type_elements(x) >= 0);
+    const vtac_expr *slot = vtac_for(l->k, VTAC_LOOP_SERIAL, r.count, "slot");
+    vtac_store(l->k, r.value, slot, vtac_e_int(l->k, type, 0));
+    vtac_store(l->k, r.place, slot, vtac_e_index(l->k, r.size));
+    vtac_end(l->k);
+    at[axis] = vtac_for(l->k, VTAC_LOOP_SERIAL, r.size, "i");
+    const vtac_expr *value = LET("x", vtac_in_at(l, 0, at));
+    vtac_if(l->k, LET("enters", goes_before(l, &r, value, at[axis], vtac_e_index(l->k, r.count - 1))));
+    insert(l, &r, value, at[axis]);
+    vtac_close(l, 2);
+    at[axis] = vtac_for(l->k, VTAC_LOOP_SERIAL, r.count, "slot");
+    for (uint32_t i = 0; i < l->node->output_count; i++) {
+        if (l->node->outputs[i] != 0) {
+            vtac_out_at(l, i, at, vtac_e_load(l->k, i == 0 ? r.value : r.place, at[axis]));
+        }
+    }
+    vtac_close(l, loops + 1);
+    return l->diag->code;
+}
+
+/* ---- NonMaxSuppression: boxes [batch, n, 4], scores [batch, class, n], then the most boxes a class, the
+ * overlap and the score that decide. Rows of the result that no box fills are -1. */
+
+typedef struct suppression {
+    int64_t batches, classes, boxes, most;
+    const vtac_expr *limit, *overlap, *threshold; /* threshold NULL: none */
+    vtac_buffer *alive;                           /* of each box, this class */
+    vtac_buffer *rows;                            /* how many are written */
+} suppression;
+
+static const vtac_expr *scalar_in(vtac_lower *l, uint32_t i, const vtac_expr *otherwise)
+{
+    return vtac_has_in(l, i) ? vtac_e_load(l->k, vtac_in(l, i), vtac_e_index(l->k, 0)) : otherwise;
+}
+
+typedef struct box {
+    const vtac_expr *low[2], *high[2], *area;
+} box;
+
+/* Corners in order and the area of a box; corners may be given either way round. */
+static box box_at(vtac_lower *l, const vtac_expr *batch, const vtac_expr *i)
+{
+    const bool centre = vtac_attr_int(l->node, "center_point_box", 0) != 0;
+    const vtac_expr *half = vtac_e_float(l->k, vtac_compute_type(vtac_type_in(l, 0)->dtype), 0.5);
+    const vtac_expr *c[4];
+    box b;
+    for (uint32_t k = 0; k < 4; k++) {
+        const vtac_expr *at[] = {batch, i, vtac_e_index(l->k, k)};
+        c[k] = LET("c", vtac_in_at(l, 0, at));
+    }
+    for (uint32_t k = 0; k < 2; k++) {
+        const vtac_expr *reach = centre ? E2(MUL, c[k + 2], half) : NULL;
+        b.low[k] = LET("low", centre ? E2(SUB, c[k], reach) : E2(MIN, c[k], c[k + 2]));
+        b.high[k] = LET("high", centre ? E2(ADD, c[k], reach) : E2(MAX, c[k], c[k + 2]));
+    }
+    b.area = LET("area", E2(MUL, E2(SUB, b.high[0], b.low[0]), E2(SUB, b.high[1], b.low[1])));
+    return b;
+}
+
+/* Whether two boxes share more than the allowed part of what they cover together. */
+static const vtac_expr *overlap(vtac_lower *l, const suppression *s, const box *a, const box *b)
+{
+    const vtac_expr *shared = NULL;
+    for (uint32_t k = 0; k < 2; k++) {
+        const vtac_expr *side = E2(SUB, E2(MIN, a->high[k], b->high[k]), E2(MAX, a->low[k], b->low[k]));
+        side = E2(MAX, vtac_e_int(l->k, side == NULL ? VTAC_F32 : side->type, 0), side);
+        shared = k == 0 ? side : E2(MUL, shared, side);
+    }
+    shared = LET("shared", shared);
+    const vtac_expr *together = LET("together", E2(SUB, E2(ADD, a->area, b->area), shared));
+    const vtac_expr *none = vtac_e_int(l->k, together == NULL ? VTAC_F32 : together->type, 0);
+    return E2(AND, E2(GT, together, none), E2(GT, E2(DIV, shared, together), s->overlap));
+}
+
+static void mark_alive(vtac_lower *l, const suppression *s, const vtac_expr *batch, const vtac_expr *class)
+{
+    const vtac_expr *i = vtac_for(l->k, VTAC_LOOP_SERIAL, s->boxes, "i");
+    const vtac_expr *at[] = {batch, class, i};
+    const vtac_expr *keep =
+        s->threshold == NULL ? vtac_e_int(l->k, VTAC_BOOL, 1) : E2(GT, vtac_in_at(l, 1, at), s->threshold);
+    vtac_store(l->k, s->alive, i, keep);
+    vtac_end(l->k);
+}
+
+/* The first of the boxes alive with the best score into `best`, its score into `top`; -1: none is alive. */
+static void find_best(vtac_lower *l, const suppression *s, const vtac_expr *batch, const vtac_expr *class,
+                      vtac_buffer *best, vtac_buffer *top)
+{
+    const vtac_expr *zero = vtac_e_index(l->k, 0);
+    vtac_store(l->k, best, zero, vtac_e_index(l->k, -1));
+    const vtac_expr *i = vtac_for(l->k, VTAC_LOOP_SERIAL, s->boxes, "i");
+    const vtac_expr *at[] = {batch, class, i};
+    const vtac_expr *score = LET("score", vtac_in_at(l, 1, at));
+    const vtac_expr *first = E2(LT, vtac_e_load(l->k, best, zero), zero);
+    const vtac_expr *better = E2(OR, first, E2(GT, score, vtac_e_load(l->k, top, zero)));
+    vtac_if(l->k, LET("better", E2(AND, vtac_e_load(l->k, s->alive, i), better)));
+    vtac_store(l->k, best, zero, i);
+    vtac_store(l->k, top, zero, score);
+    vtac_close(l, 2);
+}
+
+static void write_row(vtac_lower *l, const suppression *s, const vtac_expr *batch, const vtac_expr *class,
+                      const vtac_expr *chosen)
+{
+    const vtac_expr *zero = vtac_e_index(l->k, 0);
+    const vtac_expr *row = LET("row", vtac_e_load(l->k, s->rows, zero));
+    const vtac_expr *values[] = {batch, class, chosen};
+    for (uint32_t k = 0; k < 3; k++) {
+        const vtac_expr *at[] = {row, vtac_e_index(l->k, k)};
+        vtac_out_at(l, 0, at, values[k]);
+    }
+    vtac_store(l->k, s->rows, zero, vtac_i_addc(l->k, row, 1));
+}
+
+/* One class of one picture: take the best box, drop what overlaps it, and again. */
+static void suppress(vtac_lower *l, const suppression *s, const vtac_expr *batch, const vtac_expr *class)
+{
+    const vtac_expr *zero = vtac_e_index(l->k, 0);
+    vtac_buffer *best = vtac_local(l, "best", VTAC_I64, 1);
+    vtac_buffer *top = vtac_local(l, "top", vtac_compute_type(vtac_type_in(l, 1)->dtype), 1);
+    mark_alive(l, s, batch, class);
+    const vtac_expr *turn = vtac_for(l->k, VTAC_LOOP_SERIAL, s->most, "turn");
+    vtac_if(l->k, E2(LT, turn, s->limit));
+    find_best(l, s, batch, class, best, top);
+    const vtac_expr *chosen = LET("chosen", vtac_e_load(l->k, best, zero));
+    vtac_if(l->k, E2(GE, chosen, zero));
+    write_row(l, s, batch, class, chosen);
+    const box a = box_at(l, batch, chosen);
+    const vtac_expr *i = vtac_for(l->k, VTAC_LOOP_SERIAL, s->boxes, "i");
+    const box b = box_at(l, batch, i);
+    const vtac_expr *drop = E2(OR, overlap(l, s, &a, &b), E2(EQ, i, chosen));
+    vtac_store(l->k, s->alive, i,
+               SELECT(drop, vtac_e_int(l->k, VTAC_BOOL, 0), vtac_e_load(l->k, s->alive, i)));
+    vtac_close(l, 4);
+}
+
+vta_status vtac_lower_nms(vtac_lower *l)
+{
+    const vtac_type *scores = vtac_type_in(l, 1);
+    const vtac_type *y = vtac_type_out(l, 0);
+    suppression s = {.batches = scores->dim[0], .classes = scores->dim[1], .boxes = scores->dim[2]};
+    s.most = y->dim[0] / (s.batches * s.classes);
+    VTA_TRY(vtac_begin(l, ""));
+    const vtac_expr *zero = vtac_e_index(l->k, 0);
+    s.limit = LET("limit", scalar_in(l, 2, zero));
+    s.overlap = LET("overlap", scalar_in(l, 3, vtac_e_float(l->k, VTAC_F32, 0.0)));
+    s.threshold = vtac_has_in(l, 4) ? LET("threshold", scalar_in(l, 4, NULL)) : NULL;
+    s.alive = vtac_kernel_buffer(l->k, "alive", VTAC_BOOL, s.boxes, VTAC_BUFFER_SCRATCH);
+    s.rows = vtac_local(l, "rows", VTAC_I64, 1);
+    const vtac_expr *at[VTAC_MAX_RANK];
+    const uint32_t loops = vtac_open(l, y, at, false);
+    vtac_out_at(l, 0, at, vtac_e_index(l->k, -1));
+    vtac_close(l, loops);
+    vtac_store(l->k, s.rows, zero, zero);
+    const vtac_expr *batch = vtac_for(l->k, VTAC_LOOP_SERIAL, s.batches, "batch");
+    const vtac_expr *class = vtac_for(l->k, VTAC_LOOP_SERIAL, s.classes, "class");
+    suppress(l, &s, batch, class);
+    vtac_close(l, 2);
+    return l->diag->code;
+}
