@@ -7,21 +7,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "asm_internal.h"
+#include "asm_operand.h"
 #include "vta/vec.h"
 
-/* The instruction being read. */
-typedef struct draft {
-    vta_asm *a;
-    vta_insn insn;
-    vta_token mnemonic;
-} draft;
-
-/* The rows of isa.def that a loop nest and a micro-op range fill; -1 where the format has none. */
-typedef struct nest_rows {
-    int begin, end, iter[2], dst[2], src[2], wgt[2];
-} nest_rows;
-#define ROW(format, member) VTA_FIELD_ROW_##format##_##member
+/* What the nests of the formats fill. */
 #define NEST(format)                                                                                         \
     {ROW(format, iter_out), ROW(format, iter_in)}, {ROW(format, dst_out), ROW(format, dst_in)},              \
     {                                                                                                        \
@@ -33,7 +22,6 @@ static const nest_rows alu_rows = {ROW(ALU, uop_begin), ROW(ALU, uop_end), NEST(
 static const nest_rows requant_rows = {ROW(REQUANT, uop), -1, NEST(REQUANT), {-1, -1}};
 static const nest_rows depthwise_rows = {
     ROW(DEPTHWISE, uop_begin), ROW(DEPTHWISE, uop_end), NEST(DEPTHWISE), {-1, -1}};
-
 int64_t vta_field_low(const vta_field_info *field)
 {
     return field->width == 64 ? INT64_MIN : field->sign == 'S' ? -(INT64_C(1) << (field->width - 1)) : 0;
@@ -45,27 +33,6 @@ int64_t vta_field_high(const vta_field_info *field)
         return INT64_MAX;
     }
     return (INT64_C(1) << (field->sign == 'S' ? field->width - 1 : field->width)) - 1;
-}
-
-/* Sets a field to a value already known; `at` is blamed if it does not fit. */
-static vta_status set(draft *d, int row, int64_t value, const vta_token *at)
-{
-    const vta_field_info *field = &d->a->fields[row];
-    if (value < vta_field_low(field) || value > vta_field_high(field)) {
-        return vta_asm_fail(d->a, at, "%s %" PRId64 " is out of range; expected %" PRId64 " to %" PRId64,
-                            field->member, value, vta_field_low(field), vta_field_high(field));
-    }
-    vta_field_set(field, &d->insn, value);
-    return VTA_OK;
-}
-
-/* Sets a field to the expression that follows. */
-static vta_status read(draft *d, int row)
-{
-    const vta_token at = d->a->lex.token;
-    int64_t value = 0;
-    VTA_TRY(vta_expr(d->a, &value));
-    return set(d, row, value, &at);
 }
 
 void vta_insn_defaults(vta_insn *insn, int64_t opcode)
@@ -87,227 +54,6 @@ void vta_insn_defaults(vta_insn *insn, int64_t opcode)
     }
 }
 
-/* ---- groups: (NAME VALUE, NAME VALUE) */
-
-typedef struct member {
-    const char *name;
-    int row;
-} member;
-
-/* NAME VALUE, one of `members`. */
-static vta_status group_member(draft *d, const member *members, size_t count, const char *wanted)
-{
-    bool took = false;
-    for (size_t i = 0; i < count && !took; i++) {
-        const vta_status status = members[i].row >= 0 ? vta_take_word(d->a, members[i].name, &took) : VTA_OK;
-        if (took && status == VTA_OK) {
-            return read(d, members[i].row);
-        }
-    }
-    return vta_asm_expected(d->a, wanted);
-}
-
-static vta_status group(draft *d, const member *members, size_t count, const char *wanted)
-{
-    bool more = false;
-    VTA_TRY(vta_take_mark(d->a, '(', &more));
-    if (!more) {
-        return VTA_OK;
-    }
-    while (more) {
-        VTA_TRY(group_member(d, members, count, wanted));
-        VTA_TRY(vta_take_mark(d->a, ',', &more));
-    }
-    return vta_need_mark(d->a, ')', "',' or ')'");
-}
-
-/* N [(steps)] */
-static vta_status nest_level(draft *d, const nest_rows *rows, int level)
-{
-    const member steps[] = {{"dst", rows->dst[level]}, {"src", rows->src[level]}, {"wgt", rows->wgt[level]}};
-    VTA_TRY(read(d, rows->iter[level]));
-    return group(d, steps, 3, rows->wgt[level] >= 0 ? "'dst', 'src' or 'wgt'" : "'dst' or 'src'");
-}
-
-/* [: OUTER [(steps)] [x INNER [(steps)]]] */
-static vta_status nest(draft *d, const nest_rows *rows)
-{
-    bool took = false;
-    VTA_TRY(vta_take_mark(d->a, ':', &took));
-    if (!took) {
-        return VTA_OK;
-    }
-    VTA_TRY(nest_level(d, rows, 0));
-    VTA_TRY(vta_take_word(d->a, "x", &took));
-    return took ? nest_level(d, rows, 1) : VTA_OK;
-}
-
-/* ---- operands */
-
-/* A kernel's entries in the scratchpad, as [*begin, *end). */
-static vta_status kernel_range(draft *d, const vta_name *kernel, const vta_token *at, int64_t *begin,
-                               int64_t *end)
-{
-    vta_asm *a = d->a;
-    char shown[VTA_SHOWN];
-    const int64_t count = (int64_t)(a->program->symbols[kernel->value].size / VTA_UOP_BYTES);
-    *begin = kernel->place;
-    *end = kernel->place + count;
-    if (*end > (int64_t)a->config.depth[VTA_MEM_UOP]) {
-        return vta_asm_fail(a, at,
-                            "kernel %s would take micro-ops %" PRId64 " to %" PRId64
-                            " of a scratchpad of %u; give it a place with 'sram'",
-                            vta_asm_show(a, at, shown), *begin, *end - 1, a->config.depth[VTA_MEM_UOP]);
-    }
-    return VTA_OK;
-}
-
-/* LOW[..HIGH] */
-static vta_status range(vta_asm *a, int64_t *begin, int64_t *end)
-{
-    bool more = false;
-    VTA_TRY(vta_expr(a, begin));
-    *end = *begin == INT64_MAX ? *begin : *begin + 1;
-    VTA_TRY(vta_take_mark(a, VTA_MARK2('.', '.'), &more));
-    return more ? vta_expr(a, end) : VTA_OK;
-}
-
-/* The index after a kernel's name: [2] or [2..5]. Token flags, which also begin with a bracket, are left
- * alone. */
-static vta_status kernel_index(draft *d, const vta_token *at, int64_t *begin, int64_t *end)
-{
-    vta_asm *a = d->a;
-    const vta_lexer before = a->lex;
-    bool took = false;
-    int64_t first = 0;
-    int64_t last = 0;
-    VTA_TRY(vta_take_mark(a, '[', &took));
-    if (!took || vta_at_word(a, "pop") || vta_at_word(a, "push")) {
-        a->lex = before;
-        return VTA_OK;
-    }
-    VTA_TRY(range(a, &first, &last));
-    if (first < 0 || last > *end - *begin || first >= last) {
-        return vta_asm_fail(a, at, "the kernel has micro-ops 0 to %" PRId64 ", not %" PRId64 "..%" PRId64,
-                            *end - *begin - 1, first, last);
-    }
-    *end = *begin + last;
-    *begin += first;
-    return vta_need_mark(a, ']', "']'");
-}
-
-/* KERNEL, KERNEL[i], KERNEL[i..j], or scratchpad entries: i, i..j */
-static vta_status micro_ops(draft *d, const nest_rows *rows)
-{
-    vta_asm *a = d->a;
-    const vta_token at = a->lex.token;
-    const vta_name *name = vta_names_symbol(a);
-    int64_t begin = 0;
-    int64_t end = 0;
-    if (name != NULL && name->kind == VTA_NAME_KERNEL) {
-        VTA_TRY(kernel_range(d, name, &at, &begin, &end));
-        VTA_TRY(vta_lex_next(a));
-        VTA_TRY(kernel_index(d, &at, &begin, &end));
-    } else {
-        VTA_TRY(range(a, &begin, &end));
-    }
-    VTA_TRY(set(d, rows->begin, begin, &at));
-    if (rows->end >= 0) {
-        return set(d, rows->end, end, &at);
-    }
-    if (end != begin + 1) {
-        return vta_asm_fail(a, &at, "%" PRId64 " micro-ops; requant takes one, as in k[0]", end - begin);
-    }
-    return VTA_OK;
-}
-
-/* NAME [+ elements]: *whole is the rest of the symbol. */
-static vta_status symbol_address(draft *d, const vta_symbol *symbol, int64_t *whole)
-{
-    vta_asm *a = d->a;
-    const vta_token at = a->lex.token;
-    const uint64_t bytes = a->config.elem_bytes[d->insn.mem.memory];
-    int64_t element = 0;
-    if (symbol->offset % bytes != 0) {
-        return vta_asm_fail(a, &at,
-                            "'%s' lies at byte %" PRIu64 ", which is not a multiple of the %" PRIu64
-                            " bytes of an element",
-                            symbol->name, symbol->offset, bytes);
-    }
-    const int64_t size = (int64_t)(symbol->size / bytes);
-    const int64_t offset = (int64_t)(symbol->offset / bytes);
-    VTA_TRY(set(d, ROW(MEM, segment), symbol->segment, &at));
-    VTA_TRY(vta_lex_next(a));
-    VTA_TRY(vta_expr_sum_rest(a, &element));
-    if (element < -offset || element > UINT32_MAX) {
-        return vta_asm_fail(a, &at, "element %" PRId64 " of '%s' is out of range", element, symbol->name);
-    }
-    *whole = size - element;
-    return set(d, ROW(MEM, dram_base), offset + element, &at);
-}
-
-/* NAME [+ elements], @SEGMENT [+ elements], or elements of segment 0. *whole is the rest of the symbol, or
- * -1. */
-static vta_status dram(draft *d, int64_t *whole)
-{
-    vta_asm *a = d->a;
-    const vta_token at = a->lex.token;
-    const vta_name *name = vta_names_symbol(a);
-    int64_t element = 0;
-    bool segment = false;
-    *whole = -1;
-    if (name != NULL) {
-        return symbol_address(d, &a->program->symbols[name->value], whole);
-    }
-    VTA_TRY(vta_take_mark(a, '@', &segment));
-    if (!segment) {
-        return read(d, ROW(MEM, dram_base));
-    }
-    const vta_token number = a->lex.token;
-    if (number.kind != VTA_TOKEN_NUMBER || number.value >= VTA_SEGMENTS) {
-        return vta_asm_expected(a, "a segment, 0 to 7");
-    }
-    VTA_TRY(vta_lex_next(a));
-    VTA_TRY(set(d, ROW(MEM, segment), (int64_t)number.value, &number));
-    VTA_TRY(vta_expr_sum_rest(a, &element));
-    return set(d, ROW(MEM, dram_base), element, &at);
-}
-
-/* WIDTH [x HEIGHT], or the rest of the symbol. */
-static vta_status extent(draft *d, int64_t whole, const vta_token *at)
-{
-    vta_asm *a = d->a;
-    bool took = false;
-    VTA_TRY(vta_take_mark(a, ',', &took));
-    VTA_TRY(set(d, ROW(MEM, y_size), 1, at));
-    if (!took) {
-        if (whole < 0) {
-            return vta_asm_expected(a, "',' and a number of elements");
-        }
-        VTA_TRY(set(d, ROW(MEM, x_size), whole, at));
-    } else {
-        VTA_TRY(read(d, ROW(MEM, x_size)));
-        VTA_TRY(vta_take_word(a, "x", &took));
-        VTA_TRY(took ? read(d, ROW(MEM, y_size)) : VTA_OK);
-    }
-    return set(d, ROW(MEM, x_stride), d->insn.mem.x_size, at);
-}
-
-/* pad N, or pad (top N, bottom N, left N, right N) */
-static vta_status pad(draft *d)
-{
-    static const member sides[] = {{"top", ROW(MEM, y_pad_0)},
-                                   {"bottom", ROW(MEM, y_pad_1)},
-                                   {"left", ROW(MEM, x_pad_0)},
-                                   {"right", ROW(MEM, x_pad_1)}};
-    if (vta_at_mark(d->a, '(')) {
-        return group(d, sides, 4, "'top', 'bottom', 'left' or 'right'");
-    }
-    VTA_TRY(read(d, ROW(MEM, y_pad_0)));
-    d->insn.mem.y_pad_1 = d->insn.mem.x_pad_0 = d->insn.mem.x_pad_1 = d->insn.mem.y_pad_0;
-    return VTA_OK;
-}
-
 /* ---- options: what follows a comma */
 
 static vta_status transfer_option(draft *d)
@@ -315,12 +61,12 @@ static vta_status transfer_option(draft *d)
     bool took = false;
     VTA_TRY(vta_take_word(d->a, "stride", &took));
     if (took) {
-        return read(d, ROW(MEM, x_stride));
+        return vta_draft_read(d, ROW(MEM, x_stride));
     }
     const bool load = d->insn.opcode == VTA_OP_LOAD;
     VTA_TRY(load ? vta_take_word(d->a, "pad", &took) : VTA_OK);
     if (took) {
-        return pad(d);
+        return vta_draft_pad(d);
     }
     VTA_TRY(load ? vta_take_word(d->a, "value", &took) : VTA_OK);
     if (took) {
@@ -337,15 +83,15 @@ static vta_status requant_option(draft *d)
     bool took = false;
     VTA_TRY(vta_take_word(d->a, "zero", &took));
     if (took) {
-        return read(d, ROW(REQUANT, zero_point));
+        return vta_draft_read(d, ROW(REQUANT, zero_point));
     }
     VTA_TRY(vta_take_word(d->a, "clip", &took));
     if (!took) {
         return vta_asm_expected(d->a, "'zero' or 'clip'");
     }
-    VTA_TRY(read(d, ROW(REQUANT, low)));
+    VTA_TRY(vta_draft_read(d, ROW(REQUANT, low)));
     VTA_TRY(vta_need_mark(d->a, VTA_MARK2('.', '.'), "'..' and the largest result"));
-    return read(d, ROW(REQUANT, high));
+    return vta_draft_read(d, ROW(REQUANT, high));
 }
 
 static vta_status depthwise_option(draft *d)
@@ -357,19 +103,19 @@ static vta_status depthwise_option(draft *d)
     for (size_t i = 0; i < sizeof options / sizeof options[0]; i++) {
         VTA_TRY(vta_take_word(d->a, options[i].name, &took));
         if (took) {
-            return read(d, options[i].row);
+            return vta_draft_read(d, options[i].row);
         }
     }
     VTA_TRY(vta_take_word(d->a, "taps", &took));
     if (!took) {
         return vta_asm_expected(d->a, "'taps', 'col', 'row' or 'group'");
     }
-    VTA_TRY(read(d, ROW(DEPTHWISE, taps_x)));
+    VTA_TRY(vta_draft_read(d, ROW(DEPTHWISE, taps_x)));
     VTA_TRY(vta_take_word(d->a, "x", &took));
     if (!took) {
         return vta_asm_expected(d->a, "'x' and the window's rows");
     }
-    return read(d, ROW(DEPTHWISE, taps_y));
+    return vta_draft_read(d, ROW(DEPTHWISE, taps_y));
 }
 
 static vta_status options(draft *d, vta_status (*option)(draft *d))
@@ -424,12 +170,12 @@ static vta_status load_kernel(draft *d, bool *done)
     int64_t begin = 0;
     int64_t end = 0;
     int64_t whole = 0;
-    VTA_TRY(kernel_range(d, name, &at, &begin, &end));
-    VTA_TRY(set(d, ROW(MEM, sram_base), begin, &at));
-    VTA_TRY(dram(d, &whole));
-    VTA_TRY(set(d, ROW(MEM, y_size), 1, &at));
-    VTA_TRY(set(d, ROW(MEM, x_size), whole, &at));
-    return set(d, ROW(MEM, x_stride), whole, &at);
+    VTA_TRY(vta_draft_kernel(d, name, &at, &begin, &end));
+    VTA_TRY(vta_draft_set(d, ROW(MEM, sram_base), begin, &at));
+    VTA_TRY(vta_draft_dram(d, &whole));
+    VTA_TRY(vta_draft_set(d, ROW(MEM, y_size), 1, &at));
+    VTA_TRY(vta_draft_set(d, ROW(MEM, x_size), whole, &at));
+    return vta_draft_set(d, ROW(MEM, x_stride), whole, &at);
 }
 
 /* SRAM, DRAM [, WIDTH [x HEIGHT]] [, options] */
@@ -442,11 +188,11 @@ static vta_status transfer(draft *d)
         return VTA_OK;
     }
     int64_t whole = 0;
-    VTA_TRY(read(d, ROW(MEM, sram_base)));
+    VTA_TRY(vta_draft_read(d, ROW(MEM, sram_base)));
     VTA_TRY(vta_need_mark(a, ',', "',' and a DRAM address"));
     const vta_token at = a->lex.token;
-    VTA_TRY(dram(d, &whole));
-    VTA_TRY(extent(d, whole, &at));
+    VTA_TRY(vta_draft_dram(d, &whole));
+    VTA_TRY(vta_draft_extent(d, whole, &at));
     return options(d, transfer_option);
 }
 
@@ -473,8 +219,8 @@ static vta_status gemm(draft *d)
     if (suffix_of(d).size != 0 && d->insn.gemm.reset == 0 && d->insn.gemm.init == 0) {
         return bad_suffix(d, "gemm, gemm.init or gemm.reset");
     }
-    VTA_TRY(micro_ops(d, &gemm_rows));
-    return nest(d, &gemm_rows);
+    VTA_TRY(vta_draft_micro_ops(d, &gemm_rows));
+    return vta_draft_nest(d, &gemm_rows);
 }
 
 static vta_status alu(draft *d)
@@ -494,19 +240,19 @@ static vta_status alu(draft *d)
         return bad_suffix(d, "alu.min, alu.max, alu.add, alu.shr, alu.mul, alu.clip or alu.mov");
     }
     bool immediate = false;
-    VTA_TRY(micro_ops(d, &alu_rows));
+    VTA_TRY(vta_draft_micro_ops(d, &alu_rows));
     VTA_TRY(vta_take_mark(d->a, ',', &immediate));
     d->insn.alu.use_imm = immediate;
-    VTA_TRY(immediate ? read(d, ROW(ALU, imm)) : VTA_OK);
-    return nest(d, &alu_rows);
+    VTA_TRY(immediate ? vta_draft_read(d, ROW(ALU, imm)) : VTA_OK);
+    return vta_draft_nest(d, &alu_rows);
 }
 
 static vta_status requant(draft *d)
 {
     VTA_TRY(suffix_of(d).size == 0 ? VTA_OK : bad_suffix(d, "requant"));
-    VTA_TRY(micro_ops(d, &requant_rows));
+    VTA_TRY(vta_draft_micro_ops(d, &requant_rows));
     VTA_TRY(options(d, requant_option));
-    return nest(d, &requant_rows);
+    return vta_draft_nest(d, &requant_rows);
 }
 
 static vta_status depthwise(draft *d)
@@ -515,9 +261,9 @@ static vta_status depthwise(draft *d)
     if (suffix_of(d).size != 0 && d->insn.depthwise.init == 0) {
         return bad_suffix(d, "depthwise or depthwise.init");
     }
-    VTA_TRY(micro_ops(d, &depthwise_rows));
+    VTA_TRY(vta_draft_micro_ops(d, &depthwise_rows));
     VTA_TRY(options(d, depthwise_option));
-    return nest(d, &depthwise_rows);
+    return vta_draft_nest(d, &depthwise_rows);
 }
 
 static vta_status finish(draft *d)
@@ -625,7 +371,7 @@ static vta_status field_by_name(draft *d)
         vta_field_set(&a->fields[row], &d->insn, (int64_t)a->lex.token.value);
         return vta_lex_next(a);
     }
-    return read(d, row);
+    return vta_draft_read(d, row);
 }
 
 static vta_status named_fields(draft *d)

@@ -4,9 +4,12 @@
  * read again, by setting the lexer back. Names must be defined before they are used, so there is one pass and
  * one table.
  *
- *   asm_lex.c     characters to tokens                    asm_data.c   .data, .uops, .expect and their
- * contents asm_name.c    the table of names                      asm_insn.c   instructions asm_expr.c
- * expressions                             asm.c        statements and loops
+ *   asm.c          statements and loops
+ *   asm_lex.c      characters to tokens
+ *   asm_name.c     the table of names
+ *   asm_expr.c     expressions
+ *   asm_data.c     .data, .uops, .expect and their contents
+ *   asm_insn.c     instructions · asm_operand.c: what they are about
  *
  * All functions that return vta_status have written the diagnostic, with file, line and column, when they
  * fail.
