@@ -67,7 +67,14 @@ refused 1 "'--insn-addr 12': expected a multiple of 64, not 0"
 head -c 40 raw.bin >torn.bin
 vtac exec --raw torn.bin
 refused 1 "torn.bin: 40 bytes; expected one or more instructions of 16 bytes"
-head -c 64 /dev/urandom >noise.bin
+# 64 bytes of noise, two from each seed.
+n=0
+while [ $n -lt 32 ]; do
+    seed=$("$source/tests/lib/seed.sh" "cli_raw $n")
+    # shellcheck disable=SC2059  # the format is two octal escapes
+    printf "\\$(printf %03o $((seed / 65536)))\\$(printf %03o $((seed / 256 % 256)))"
+    n=$((n + 1))
+done >noise.bin
 vtac exec --raw noise.bin --timeout 5
 exits 1
 one_line err

@@ -9,10 +9,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "corrupt.h"
 #include "judge.h"
+#include "seed.h"
 
 enum { DAMAGES = 4 };
 
@@ -103,13 +103,15 @@ static void print_tally(const tally *total)
 
 int main(int argc, char **argv)
 {
-    uint64_t seed = (uint64_t)time(NULL) * 100000;
+    uint64_t seed = 0;
+    bool seeded = false;
     uint64_t count = 500;
     bool verbose = false;
     for (int i = 1; i < argc; i++) {
         const bool more = i + 1 < argc;
         if (more && strcmp(argv[i], "--seed") == 0) {
             seed = strtoull(argv[++i], NULL, 10);
+            seeded = true;
         } else if (more && strcmp(argv[i], "--count") == 0) {
             count = strtoull(argv[++i], NULL, 10);
         } else if (strcmp(argv[i], "-v") == 0) {
@@ -119,6 +121,7 @@ int main(int argc, char **argv)
             return 2;
         }
     }
+    seed = seeded ? seed : test_seed("conformance_corrupt");
     (void)printf("seed %" PRIu64 ", %" PRIu64 " programs, %d damages each\n", seed, count, DAMAGES);
     (void)fflush(stdout);
     uint32_t configs = 0;

@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include <cmocka.h>
 
@@ -18,6 +17,7 @@
 #include "interp.h"
 #include "progen.h"
 #include "rng.h"
+#include "seed.h"
 
 enum { PROGRAMS = 720, ORDERS = 3 };
 
@@ -82,10 +82,9 @@ static void report_counts(const char *const *names, const uint64_t *counts, int 
 static void everything_is_met(void **state)
 {
     (void)state;
-    const uint64_t seed = (uint64_t)time(NULL) * 1000;
+    const uint64_t seed = test_seed("conformance_progen");
     uint64_t features[PROGEN_FEATURE_COUNT] = {0};
     uint64_t events[INTERP_EVENT_COUNT] = {0};
-    (void)printf("seed %" PRIu64 "\n", seed);
     for (uint32_t n = 0; n < PROGRAMS; n++) {
         vta_config config;
         config_of(n, &config);

@@ -16,12 +16,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "corrupt.h"
 #include "interp.h"
 #include "rig.h"
 #include "rng.h"
+#include "seed.h"
 #include "shrink.h"
 
 enum {
@@ -42,6 +42,7 @@ typedef struct options {
     uint32_t device_count;
     const char *out;
     bool verbose;
+    bool seeded;
     bool legal_only; /* do not compare how devices refuse damaged copies */
 } options;
 
@@ -87,6 +88,7 @@ static bool take_option(options *o, const char *name, const char *value)
         return false;
     } else if (strcmp(name, "--seed") == 0) {
         o->seed = n;
+        o->seeded = true;
     } else if (strcmp(name, "--count") == 0 && n <= UINT32_MAX) {
         o->count = (uint32_t)n;
     } else if (strcmp(name, "--length") == 0 && n <= 50000) {
@@ -114,6 +116,17 @@ static bool parse(int argc, char **argv, options *o)
         }
     }
     return true;
+}
+
+/* Each set of devices gets programs of its own. */
+static uint64_t seed_of(const options *o)
+{
+    char name[TEXT] = "conformance_random";
+    for (uint32_t d = 0; d < o->device_count; d++) {
+        const size_t used = strlen(name);
+        (void)snprintf(name + used, sizeof name - used, " %s", o->devices[d]);
+    }
+    return test_seed(name);
 }
 
 /* ---- failures ---- */
@@ -404,11 +417,7 @@ int main(int argc, char **argv)
 {
     static session s;
     (void)setenv("VTA_CHECK", "0", 1); /* devices are judged by themselves, on damaged programs, too */
-    s.options = (options){.seed = (uint64_t)time(NULL) * 100000,
-                          .count = 300,
-                          .length = 60,
-                          .shrink = SHRINK_BUDGET,
-                          .out = "."};
+    s.options = (options){.count = 300, .length = 60, .shrink = SHRINK_BUDGET, .out = "."};
     if (!parse(argc, argv, &s.options)) {
         return 2;
     }
@@ -416,6 +425,9 @@ int main(int argc, char **argv)
         s.options.devices[s.options.device_count++] = "interp";
         s.options.devices[s.options.device_count++] = "fsim";
         s.options.devices[s.options.device_count++] = "fsim?strict=1";
+    }
+    if (!s.options.seeded) {
+        s.options.seed = seed_of(&s.options);
     }
     const bool good = prepare(&s) && run_all(&s);
     if (s.options.verbose) {

@@ -10,13 +10,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include <cmocka.h>
 
 #include "interp.h"
 #include "progen.h"
 #include "rng.h"
+#include "seed.h"
 
 enum { WORDS = 30000, TEXT_INSNS = 400, TEXT_PROGRAMS = 10, ROUND_TRIP_PROGRAMS = 60 };
 
@@ -372,8 +372,7 @@ static void every_instruction_has_a_text(void **state)
 
 int main(int argc, char **argv)
 {
-    seed = argc > 1 ? strtoull(argv[1], NULL, 10) : (uint64_t)time(NULL);
-    (void)printf("seed %" PRIu64 "\n", seed);
+    seed = argc > 1 ? strtoull(argv[1], NULL, 10) : test_seed("conformance_roundtrip");
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(words_read_alike),
         cmocka_unit_test(every_bit_reads_alike),

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Runs a fuzz target without a fuzzer: on files (a finding, say), or on every file of a folder and on
- * mutations of them that are the same on every machine.
+ * mutations of them that follow from VTAC_SEED.
  *
  *   replay FILE...
  *   replay --mutations N FOLDER
@@ -13,6 +13,7 @@
 
 #include "fuzz.h"
 #include "rng.h"
+#include "seed.h"
 
 enum { MAX_FILES = 256, MAX_SIZE = 1 << 16 };
 
@@ -116,7 +117,7 @@ static size_t mutate(uint8_t *data, size_t size, const input *other, rng *r)
     return insert(data, size, at, piece, length);
 }
 
-static int run_folder(const char *folder, uint32_t mutations)
+static int run_folder(const char *name, const char *folder, uint32_t mutations)
 {
     static input inputs[MAX_FILES];
     static uint8_t work[MAX_SIZE];
@@ -128,7 +129,7 @@ static int run_folder(const char *folder, uint32_t mutations)
     for (uint32_t i = 0; i < count; i++) {
         feed(inputs[i].data, inputs[i].size);
     }
-    rng r = {1};
+    rng r = {test_seed(name)};
     for (uint32_t n = 0; n < mutations; n++) {
         const input *from = &inputs[n % count];
         size_t size = from->size;
@@ -149,7 +150,8 @@ static int run_folder(const char *folder, uint32_t mutations)
 int main(int argc, char **argv)
 {
     if (argc == 4 && strcmp(argv[1], "--mutations") == 0) {
-        return run_folder(argv[3], (uint32_t)strtoul(argv[2], NULL, 10));
+        const char *slash = strrchr(argv[0], '/');
+        return run_folder(slash == NULL ? argv[0] : slash + 1, argv[3], (uint32_t)strtoul(argv[2], NULL, 10));
     }
     for (int i = 1; i < argc; i++) {
         input one = {0};

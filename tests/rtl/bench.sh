@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # bench.sh BENCH HEADERS "PARAMETERS" [PLUSARGS ...]: one run of a bench of hw/tb under Icarus.
-# PARAMETERS: NAME=VALUE pairs of the bench. A seed of the day is drawn unless a plusarg gives one; it is printed. A bench that
+# PARAMETERS: NAME=VALUE pairs of the bench. The seed follows from VTAC_SEED unless a plusarg gives one; it is printed. A bench that
 # does not print PASS has failed.
 set -eu
 bench=$1 headers=$2 parameters=$3
@@ -13,7 +13,7 @@ trap 'rm -rf "$work"' EXIT
 cd "$root/hw"
 case " $* " in
 *" +seed="*) ;;
-*) set -- "$@" "+seed=$(od -An -N3 -tu4 /dev/urandom | tr -d ' ')" ;;
+*) set -- "$@" "+seed=$("$root/tests/lib/seed.sh" "$bench $parameters $*")" ;;
 esac
 
 overrides=

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # unit.sh BENCH HEADERS "PARAMETERS" [PLUSARGS ...]: one run of a bench of hw/tb/compute under Icarus.
-# PARAMETERS: NAME=VALUE pairs of the bench. A seed of the day is drawn unless a plusarg gives one; the bench prints it. A bench
-# that does not print PASS has failed.
+# PARAMETERS: NAME=VALUE pairs of the bench. The seed follows from VTAC_SEED unless a plusarg gives one; the bench prints it.
+# A bench that does not print PASS has failed.
 set -eu
 bench=$1 headers=$2 parameters=$3
 shift 3
@@ -13,7 +13,7 @@ trap 'rm -rf "$work"' EXIT
 cd "$root/hw"
 case " $* " in
 *" +seed="*) ;;
-*) set -- "$@" "+seed=$(od -An -N3 -tu4 /dev/urandom | tr -d ' ')" ;;
+*) set -- "$@" "+seed=$("$root/tests/lib/seed.sh" "$bench $parameters $*")" ;;
 esac
 
 overrides=
