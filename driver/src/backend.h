@@ -57,6 +57,7 @@ typedef struct vta_backend_ops {
 typedef struct vta_opening {
     const char *scheme;
     const vta_progress *progress; /* may be NULL */
+    const vta_config *expected;   /* by the program; NULL: not known */
     const char *place;   /* between ':' and '?': a configuration, a folder, a host; "" where there is none */
     const void *options; /* the backend's options struct, filled in */
     const atomic_bool *stop;    /* becomes true when a run is to be stopped; valid while the device is open */
@@ -96,8 +97,9 @@ typedef struct vta_option_set {
 } vta_option_set;
 vta_status vta_uri_options(vta_uri *uri, const vta_option_set *sets, uint32_t set_count, vta_diag *diag);
 
-/* The configuration that `place` names; the default where it is empty. */
-vta_status vta_place_config(const char *place, vta_config *out, vta_diag *diag);
+/* The configuration of a simulator: what `place` names; where that is empty, the expected one or the default.
+ */
+vta_status vta_place_config(const vta_opening *opening, vta_config *out, vta_diag *diag);
 
 /* Memory of a simulated device, for `alloc` and `free` over a vta_dram. */
 struct vta_dram;

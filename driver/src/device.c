@@ -79,8 +79,8 @@ static vta_status compare_config(const vta_device *device, const vta_config *exp
         expected->name, device->uri, fields, device->parsed.scheme, expected->name, device->config.name);
 }
 
-static vta_status open_backend(vta_device *device, const vta_backend_kind *kind, const vta_progress *progress,
-                               vta_diag *diag)
+static vta_status open_backend(vta_device *device, const vta_backend_kind *kind, const vta_config *expected,
+                               const vta_progress *progress, vta_diag *diag)
 {
     device->options = calloc(1, kind->options_size > 0 ? kind->options_size : 1);
     if (device->options == NULL) {
@@ -98,6 +98,7 @@ static vta_status open_backend(vta_device *device, const vta_backend_kind *kind,
                            .place = device->parsed.place,
                            .options = device->options,
                            .stop = &device->stop,
+                           .expected = expected,
                            .progress = progress};
     VTA_TRY(kind->open(&opening, diag));
     device->ops = opening.ops;
@@ -128,7 +129,7 @@ static vta_status open_device(vta_device *device, const char *uri, const vta_con
     if (kind == KINDS) {
         return unknown_scheme(uri, diag);
     }
-    VTA_TRY(open_backend(device, backends[kind], progress, diag));
+    VTA_TRY(open_backend(device, backends[kind], expected, progress, diag));
     return compare_config(device, expected, diag);
 }
 

@@ -228,7 +228,7 @@ static vta_status start_parts(fsim_device *device, const vta_opening *opening, v
 
 static vta_status open_fsim(vta_opening *opening, vta_diag *diag)
 {
-    VTA_TRY(vta_place_config(opening->place, &opening->config, diag));
+    VTA_TRY(vta_place_config(opening, &opening->config, diag));
     fsim_device *device = calloc(1, sizeof *device);
     if (device == NULL) {
         return vta_fail(diag, VTA_NOMEM, "no memory for device '%s'", opening->scheme);

@@ -227,7 +227,7 @@ static vta_status open_parts(rtlsim_device *device, const vta_opening *opening, 
 
 static vta_status open_rtlsim(vta_opening *opening, vta_diag *diag)
 {
-    VTA_TRY(vta_place_config(opening->place, &opening->config, diag));
+    VTA_TRY(vta_place_config(opening, &opening->config, diag));
     rtlsim_device *device = calloc(1, sizeof *device);
     if (device == NULL) {
         return vta_fail(diag, VTA_NOMEM, "no memory for device '%s'", opening->scheme);

@@ -131,11 +131,15 @@ vta_status vta_uri_options(vta_uri *uri, const vta_option_set *sets, uint32_t se
     return VTA_OK;
 }
 
-vta_status vta_place_config(const char *place, vta_config *out, vta_diag *diag)
+vta_status vta_place_config(const vta_opening *opening, vta_config *out, vta_diag *diag)
 {
-    if (*place == '\0') {
-        vta_config_default(out);
-        return VTA_OK;
+    if (*opening->place != '\0') {
+        return vta_config_load(opening->place, out, diag);
     }
-    return vta_config_load(place, out, diag);
+    if (opening->expected != NULL) {
+        *out = *opening->expected;
+    } else {
+        vta_config_default(out);
+    }
+    return VTA_OK;
 }

@@ -36,7 +36,7 @@ typedef struct vta_mem {
 } vta_mem;
 
 /* What the program says that it was made for (NULL: whatever the device is) is compared field by field with
- * the device. */
+ * the device; a simulator whose URI names no configuration takes it. */
 vta_status vta_device_open(const char *uri, const vta_config *expected, vta_device **out, vta_diag *diag);
 
 /* The same for a device that may have to be made first (an RTL simulator): `progress->line` gets a line of
