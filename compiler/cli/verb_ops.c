@@ -21,6 +21,9 @@ static int run(const cli_args *args)
     }
     for (int i = 0; i < VTAC_OP_COUNT; i++) {
         const vtac_op_info *op = vtac_op_get((vtac_op)i);
+        if (vtac_op_is_internal((vtac_op)i)) {
+            continue;
+        }
         const char *limits = vtac_op_limits((vtac_op)i);
         const char *domain = op->domain[0] == '\0' ? "ai.onnx" : op->domain;
         const char *compiled = limits == NULL ? "no" : "yes";

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "accel.h"
 #include "pool.h"
 #include "vta/artifact.h"
 
@@ -19,6 +20,8 @@ struct vta_model {
     void *library;
     const vta_artifact *artifact;
     vta_pool *pool;
+    vta_accel *accel; /* NULL: no step needs one */
+    double timeout_s;
     uint8_t *memory; /* inputs, outputs, workspace, in this order */
     uint8_t **inputs, **outputs;
     uint8_t *workspace;
@@ -107,6 +110,7 @@ static vta_status check_buffer(const vta_artifact *a, const vta_artifact_buffer 
         ok = buffer->index < a->output_count &&
              fits(buffer->offset, buffer->bytes, a->outputs[buffer->index].bytes);
         break;
+    case VTA_SPACE_DEVICE: ok = fits(buffer->offset, buffer->bytes, a->device_work_bytes); break;
     default: break;
     }
     return ok ? VTA_OK : vta_fail(diag, VTA_SYNTAX, "a buffer of its plan lies outside its memory");
@@ -135,12 +139,17 @@ static vta_status check_artifact(const vta_artifact *a, vta_diag *diag)
     if (hash_bytes(a->constants, a->constant_bytes) != a->constant_hash) {
         return vta_fail(diag, VTA_SYNTAX, "its constants are damaged (checksum differs)");
     }
+    if (hash_bytes(a->device_constants, a->device_constant_bytes) != a->device_constant_hash) {
+        return vta_fail(diag, VTA_SYNTAX, "its accelerator's constants are damaged (checksum differs)");
+    }
     for (uint32_t i = 0; i < a->input_count + a->output_count; i++) {
         VTA_TRY(check_tensor(i < a->input_count ? &a->inputs[i] : &a->outputs[i - a->input_count], diag));
     }
     for (uint32_t i = 0; i < a->step_count; i++) {
         const vta_artifact_step *step = &a->steps[i];
-        if (step->kind != VTA_STEP_HOST || step->kernel == NULL) {
+        if (step->kind == VTA_STEP_ACCELERATOR) {
+            VTA_TRY(vta_accel_check_step(a, step, diag));
+        } else if (step->kind != VTA_STEP_HOST || step->kernel == NULL) {
             return vta_fail(diag, VTA_UNSUPPORTED, "step %u is of kind %u, which this runtime does not run",
                             i, step->kind);
         }
@@ -200,8 +209,18 @@ static void *resolve(const vta_model *m, const vta_artifact_buffer *buffer)
     case VTA_SPACE_CONSTANT: return constants.out + buffer->offset; /* kernels do not write there */
     case VTA_SPACE_INPUT: return m->inputs[buffer->index] + buffer->offset;
     case VTA_SPACE_OUTPUT: return m->outputs[buffer->index] + buffer->offset;
+    case VTA_SPACE_DEVICE: return vta_accel_work(m->accel) + buffer->offset;
     default: return m->workspace + buffer->offset;
     }
+}
+
+static uint64_t predicted_cycles(const vta_artifact_step *step)
+{
+    uint64_t cycles = 0;
+    for (uint32_t i = 0; step->region != NULL && i < step->region->layer_count; i++) {
+        cycles += step->region->layers[i].cycles;
+    }
+    return cycles;
 }
 
 static vta_status bind_steps(vta_model *m, vta_diag *diag)
@@ -224,8 +243,12 @@ static vta_status bind_steps(vta_model *m, vta_diag *diag)
             m->buffers[i][k] = resolve(m, &step->buffers[k]);
         }
         scratch = step->scratch_bytes > scratch ? step->scratch_bytes : scratch;
-        m->profile[i] =
-            (vta_step_profile){.name = step->name, .op = step->op, .node = step->node, .flops = step->flops};
+        m->profile[i] = (vta_step_profile){.name = step->name,
+                                           .op = step->op,
+                                           .node = step->node,
+                                           .on_accelerator = step->kind == VTA_STEP_ACCELERATOR,
+                                           .predicted = predicted_cycles(step),
+                                           .flops = step->flops};
     }
     for (uint32_t i = 0; i < vta_pool_threads(m->pool); i++) {
         m->scratch[i] = aligned_alloc(VTA_ARTIFACT_ALIGN, aligned(scratch));
@@ -254,6 +277,18 @@ static vta_status open_library(const char *path, vta_model *m, vta_diag *diag)
                                           VTA_ARTIFACT_SYMBOL);
 }
 
+static vta_status open_accelerator(const vta_model_options *options, vta_model *m, vta_diag *diag)
+{
+    bool needed = false;
+    for (uint32_t i = 0; i < m->artifact->step_count; i++) {
+        needed = needed || m->artifact->steps[i].kind == VTA_STEP_ACCELERATOR;
+    }
+    m->timeout_s = options != NULL ? options->timeout_s : 0.0;
+    return !needed ? VTA_OK
+                   : vta_accel_open(m->artifact, options != NULL ? options->device : NULL,
+                                    options != NULL ? options->progress : NULL, &m->accel, diag);
+}
+
 static vta_status load(const char *path, const vta_model_options *options, vta_model *m, vta_diag *diag)
 {
     VTA_TRY(open_library(path, m, diag));
@@ -261,6 +296,7 @@ static vta_status load(const char *path, const vta_model_options *options, vta_m
     const uint32_t threads =
         options != NULL && options->threads > 0 ? options->threads : vta_pool_default_threads();
     VTA_TRY(vta_pool_create(threads, &m->pool, diag));
+    VTA_TRY(open_accelerator(options, m, diag));
     VTA_TRY(place_tensors(m, diag));
     return bind_steps(m, diag);
 }
@@ -292,6 +328,7 @@ void vta_model_destroy(vta_model *m)
     for (uint32_t i = 0; m->scratch != NULL && i < vta_pool_threads(m->pool); i++) {
         free(m->scratch[i]);
     }
+    vta_accel_close(m->accel);
     vta_pool_destroy(m->pool);
     free(m->buffers);
     free(m->scratch);
@@ -398,19 +435,45 @@ static void do_range(void *context, int64_t begin, int64_t end, uint32_t worker)
     m->artifact->steps[call->step].kernel(m->buffers[call->step], begin, end, m->scratch[worker]);
 }
 
-static void run_step(vta_model *m, uint32_t i)
+static vta_status launch_step(vta_model *m, uint32_t i, vta_diag *diag)
 {
+    vta_report report = {0};
+    const vta_status status = vta_accel_run(m->accel, i, m->timeout_s, &report, diag);
+    m->profile[i].cycles = report.counters.cycles;
+    if (status != VTA_OK) {
+        (void)vta_context(diag, "step '%s'", m->artifact->steps[i].name);
+    }
+    return status;
+}
+
+/* Host steps cannot fail. */
+static vta_status run_step(vta_model *m, uint32_t i, vta_diag *diag)
+{
+    if (m->artifact->steps[i].kind == VTA_STEP_ACCELERATOR) {
+        return launch_step(m, i, diag);
+    }
     step_call call = {m, i};
     vta_pool_run(m->pool, m->artifact->steps[i].extent, do_range, &call);
+    return VTA_OK;
 }
 
 vta_status vta_model_run(vta_model *m, vta_diag *diag)
 {
-    (void)diag; /* host steps cannot fail */
     for (uint32_t i = 0; i < m->artifact->step_count; i++) {
-        run_step(m, i);
+        VTA_TRY(run_step(m, i, diag));
     }
     return VTA_OK;
+}
+
+vta_device *vta_model_device(const vta_model *m)
+{
+    return m->accel != NULL ? vta_accel_device(m->accel) : NULL;
+}
+
+const vta_step_profile *vta_model_steps(const vta_model *m, uint32_t *count)
+{
+    *count = m->artifact->step_count;
+    return m->profile;
 }
 
 static double now(void)
@@ -422,10 +485,9 @@ static double now(void)
 
 vta_status vta_model_profile(vta_model *m, const vta_step_profile **steps, uint32_t *count, vta_diag *diag)
 {
-    (void)diag;
     for (uint32_t i = 0; i < m->artifact->step_count; i++) {
         const double begin = now();
-        run_step(m, i);
+        VTA_TRY(run_step(m, i, diag));
         m->profile[i].seconds = now() - begin;
     }
     *steps = m->profile;

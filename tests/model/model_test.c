@@ -120,7 +120,7 @@ static void test_refusals(void **state)
         vta_status status;
     } rows[] = {
         {"model_MAGIC.so", "it is not a compiled model", VTA_SYNTAX},
-        {"model_ABI.so", "it was compiled for model format 2, this runtime reads 1; compile it again",
+        {"model_ABI.so", "it was compiled for model format 3, this runtime reads 2; compile it again",
          VTA_UNSUPPORTED},
         {"model_CPU.so",
          "it needs the CPU feature 'no-such-feature', which this machine lacks; compile it for this machine "

@@ -26,7 +26,8 @@ vta_status vtac_target_find(const char *name, vtac_target *out, vta_diag *diag);
 typedef struct vtac_compile_options {
     int level; /* 0: nothing fused, quick code; 1 to 3 */
     const vtac_target *target;
-    bool want_texts; /* fill the texts below */
+    const struct vtac_partition *partition; /* vtac/partition.h; NULL: all on the host */
+    bool want_texts;                        /* fill the texts below */
 } vtac_compile_options;
 
 typedef struct vtac_artifact_image {

@@ -21,7 +21,7 @@
 #include "vta/arena.h"
 #include "vta/status.h"
 
-enum { VTAC_MAX_RANK = 8 };
+enum { VTAC_MAX_RANK = 8, VTAC_MOST_REGION_OUTPUTS = 64 };
 
 /* Element types:  id, name in text, bytes, kind (f float, i signed, u unsigned, b bool) */
 #define VTAC_DTYPES(X)                                                                                       \
@@ -205,6 +205,9 @@ const vtac_op_info *vtac_op_get(vtac_op op);
 
 /* By name and domain ("" and "ai.onnx" are the same); VTAC_OP_COUNT: unknown. */
 vtac_op vtac_op_find(const char *domain, const char *name);
+
+/* Whether only the compiler itself may use it: no model. */
+bool vtac_op_is_internal(vtac_op op);
 
 /* Output types of a node from its inputs; a sentence that names the node and the fault otherwise. */
 vta_status vtac_infer(const vtac_graph *graph, const vtac_node *node, vtac_type *out, vta_diag *diag);

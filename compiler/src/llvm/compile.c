@@ -29,7 +29,7 @@ static char *loops_text(const vtac_program *p)
 
 static char *plan_text(const vtac_program *p)
 {
-    static const char *const spaces[] = {"workspace", "constant", "input", "output"};
+    static const char *const spaces[] = {"workspace", "constant", "input", "output", "device"};
     vta_str text = {0};
     vta_str_printf(&text, "workspace %llu bytes (%llu without sharing), constants %llu bytes\n",
                    (unsigned long long)p->workspace_bytes, (unsigned long long)p->unshared_bytes,
@@ -70,7 +70,8 @@ vta_status vtac_compile(const vtac_graph *graph, const vtac_compile_options *opt
                         vtac_artifact_image *out, vta_diag *diag)
 {
     *out = (vtac_artifact_image){0};
-    vtac_program program = {.graph = graph, .target = options->target, .level = options->level};
+    vtac_program program = {
+        .graph = graph, .target = options->target, .partition = options->partition, .level = options->level};
     const vta_status status = run(&program, options, out, diag);
     vtac_program_free(&program);
     if (status != VTA_OK) {

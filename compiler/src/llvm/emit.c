@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Loop nests to LLVM IR: one function a kernel, with the signature of artifact.h's vta_kernel. Vector loops
+ * Loop nests to LLVM IR: one function a kernel, with the signature of artifact.h's vta_host_kernel. Vector loops
  * become vectors: a load whose index grows by one from lane to lane is a vector load, one that does not grow
  * is a broadcast, any other gathers.
  */

@@ -13,6 +13,7 @@
 #include "emit.h"
 #include "target.h"
 #include "vta/artifact.h"
+#include "vtac/partition.h"
 
 typedef struct writer {
     vtac_emitter em;
@@ -120,7 +121,8 @@ static LLVMValueRef buffers_of(writer *w, const vtac_step *step)
     static const uint32_t spaces[] = {[VTAC_STORAGE_WORKSPACE] = VTA_SPACE_WORKSPACE,
                                       [VTAC_STORAGE_CONSTANT] = VTA_SPACE_CONSTANT,
                                       [VTAC_STORAGE_INPUT] = VTA_SPACE_INPUT,
-                                      [VTAC_STORAGE_OUTPUT] = VTA_SPACE_OUTPUT};
+                                      [VTAC_STORAGE_OUTPUT] = VTA_SPACE_OUTPUT,
+                                      [VTAC_STORAGE_DEVICE_WORK] = VTA_SPACE_DEVICE};
     LLVMValueRef *items = calloc(step->arg_count + 1, sizeof(LLVMValueRef));
     if (items == NULL) {
         w->em.failed = true;
@@ -162,10 +164,59 @@ static LLVMValueRef kernel_of(writer *w, const vtac_step *step, uint32_t number)
     return own.function;
 }
 
+/* ---- accelerator regions */
+
+static LLVMValueRef layers_of(writer *w, const vtac_region *region)
+{
+    LLVMValueRef *items = calloc((size_t)region->region.layer_count + 1, sizeof(LLVMValueRef));
+    if (items == NULL) {
+        w->em.failed = true;
+        return LLVMConstNull(w->pointer);
+    }
+    for (uint32_t i = 0; i < region->region.layer_count; i++) {
+        const vtac_vta_layer *layer = &region->region.layers[i];
+        const vtac_vta_plan *plan = &region->image.plans[i];
+        const vtac_vta_cost *cost = &plan->cost;
+        LLVMValueRef fields[] = {
+            text_of(w, layer->name),     text_of(w, layer->op),
+            text_of(w, plan->schedule),  text_of(w, cost->bound != NULL ? cost->bound : ""),
+            u32_of(w, layer->node),      u32_of(w, (uint64_t)(plan->joined_into + 1)),
+            u64_of(w, cost->macs),       u64_of(w, cost->cycles),
+            u64_of(w, cost->array),      u64_of(w, cost->alu),
+            u64_of(w, cost->load),       u64_of(w, cost->store),
+            u64_of(w, cost->bytes_read), u64_of(w, cost->bytes_written)};
+        items[i] = struct_of(w, fields, sizeof fields / sizeof fields[0]);
+    }
+    LLVMValueRef all = array_global(w, region->region.layer_count > 0 ? LLVMTypeOf(items[0]) : w->u32, items,
+                                    region->region.layer_count);
+    free(items);
+    return all;
+}
+
+static LLVMValueRef region_of(writer *w, const vtac_step *step)
+{
+    if (!step->on_accelerator) {
+        return LLVMConstNull(w->pointer);
+    }
+    const vtac_region *region = &w->program->partition->regions[step->region];
+    LLVMValueRef program = add_global(w, bytes_of(w, region->program, region->program_bytes), 8);
+    LLVMValueRef fields[] = {program,
+                             u64_of(w, region->program_bytes),
+                             u64_of(w, region->constant_offset),
+                             u64_of(w, region->image.constant_bytes),
+                             u64_of(w, region->work_offset),
+                             u64_of(w, region->image.work_bytes),
+                             u32_of(w, step->input_count),
+                             u32_of(w, region->region.layer_count),
+                             layers_of(w, region)};
+    return add_global(w, struct_of(w, fields, sizeof fields / sizeof fields[0]), 8);
+}
+
 static LLVMValueRef step_of(writer *w, const vtac_step *step, uint32_t number)
 {
-    LLVMValueRef kernel = kernel_of(w, step, number);
-    LLVMValueRef fields[] = {u32_of(w, VTA_STEP_HOST),
+    const bool device = step->on_accelerator;
+    LLVMValueRef kernel = device ? LLVMConstNull(w->pointer) : kernel_of(w, step, number);
+    LLVMValueRef fields[] = {u32_of(w, device ? VTA_STEP_ACCELERATOR : VTA_STEP_HOST),
                              u32_of(w, step->node),
                              text_of(w, step->name),
                              text_of(w, step->op),
@@ -175,8 +226,7 @@ static LLVMValueRef step_of(writer *w, const vtac_step *step, uint32_t number)
                              buffers_of(w, step),
                              u64_of(w, step->kernel.scratch_bytes),
                              u64_of(w, step->flops),
-                             LLVMConstNull(w->pointer),
-                             u64_of(w, 0)};
+                             region_of(w, step)};
     return struct_of(w, fields, sizeof fields / sizeof fields[0]);
 }
 
@@ -227,13 +277,55 @@ static LLVMValueRef constants_of(writer *w, uint64_t *hash)
     return all;
 }
 
+static LLVMValueRef device_constants_of(writer *w, uint64_t *hash)
+{
+    const vtac_partition *partition = w->program->partition;
+    const uint64_t size = partition != NULL ? partition->constant_bytes : 0;
+    uint8_t *bytes = calloc(1, size + 1);
+    *hash = hash_bytes(bytes, 0);
+    if (size == 0 || bytes == NULL) {
+        w->em.failed = w->em.failed || bytes == NULL;
+        free(bytes);
+        return LLVMConstNull(w->pointer);
+    }
+    for (uint32_t i = 0; i < partition->region_count; i++) {
+        const vtac_region *region = &partition->regions[i];
+        if (region->image.constant_bytes > 0) {
+            memcpy(bytes + region->constant_offset, region->image.constants, region->image.constant_bytes);
+        }
+    }
+    *hash = hash_bytes(bytes, size);
+    LLVMValueRef all = add_global(w, bytes_of(w, bytes, size), VTA_ARTIFACT_ALIGN);
+    free(bytes);
+    return all;
+}
+
+/* The configuration as JSON; null where nothing runs on the accelerator. */
+static LLVMValueRef config_of(writer *w)
+{
+    if (w->program->partition == NULL) {
+        return LLVMConstNull(w->pointer);
+    }
+    char *json = vta_config_to_json(&w->program->partition->config);
+    if (json == NULL) {
+        w->em.failed = true;
+        return LLVMConstNull(w->pointer);
+    }
+    LLVMValueRef text = text_of(w, json);
+    free(json);
+    return text;
+}
+
 static void emit_artifact(writer *w)
 {
     const vtac_graph *graph = w->program->graph;
     const vtac_target *target = w->program->target;
+    const vtac_partition *partition = w->program->partition;
     uint64_t hash = 0;
+    uint64_t device_hash = 0;
     LLVMValueRef steps = steps_of(w);
     LLVMValueRef constants = constants_of(w, &hash);
+    LLVMValueRef device_constants = device_constants_of(w, &device_hash);
     LLVMValueRef fields[] = {u64_of(w, VTA_ARTIFACT_MAGIC),
                              u32_of(w, VTA_ARTIFACT_ABI),
                              u32_of(w, sizeof(vta_artifact)),
@@ -242,8 +334,8 @@ static void emit_artifact(writer *w)
                              text_of(w, target->cpu),
                              text_of(w, target->features),
                              text_of(w, target->required),
-                             LLVMConstNull(w->pointer),
-                             u64_of(w, 0),
+                             config_of(w),
+                             u64_of(w, partition != NULL ? partition->config.hash : 0),
                              u32_of(w, graph->input_count),
                              u32_of(w, graph->output_count),
                              u32_of(w, w->program->steps.count),
@@ -254,7 +346,11 @@ static void emit_artifact(writer *w)
                              constants,
                              u64_of(w, w->program->constant_bytes),
                              u64_of(w, hash),
-                             u64_of(w, w->program->workspace_bytes)};
+                             u64_of(w, w->program->workspace_bytes),
+                             device_constants,
+                             u64_of(w, partition != NULL ? partition->constant_bytes : 0),
+                             u64_of(w, device_hash),
+                             u64_of(w, partition != NULL ? partition->work_bytes : 0)};
     LLVMValueRef value = struct_of(w, fields, sizeof fields / sizeof fields[0]);
     LLVMValueRef global = LLVMAddGlobal(w->em.module, LLVMTypeOf(value), VTA_ARTIFACT_SYMBOL);
     LLVMSetInitializer(global, value);

@@ -17,7 +17,8 @@ typedef enum vtac_storage_kind {
     VTAC_STORAGE_WORKSPACE,
     VTAC_STORAGE_CONSTANT,
     VTAC_STORAGE_INPUT,
-    VTAC_STORAGE_OUTPUT
+    VTAC_STORAGE_OUTPUT,
+    VTAC_STORAGE_DEVICE_WORK /* at `offset` from the start of what the accelerator works in */
 } vtac_storage_kind;
 
 /* A piece of memory that steps read and write. */
@@ -44,11 +45,14 @@ typedef struct vtac_step {
     vtac_step_arg *args;
     size_t arg_count, arg_room;
     uint64_t flops;
+    bool on_accelerator; /* no kernel: a launch of `region`; args: its inputs, its outputs */
+    uint32_t region, input_count;
 } vtac_step;
 
 typedef struct vtac_program {
     const vtac_graph *graph;
     const vtac_target *target;
+    const struct vtac_partition *partition; /* NULL: all on the host */
     int level;
     vta_arena arena;
     vta_vec steps;             /* of vtac_step * */
@@ -153,9 +157,10 @@ vta_status vtac_unsupported(vtac_lower *l, const char *what);
     X(arg_reduce)                                                                                            \
     X(softmax)                                                                                               \
     X(pool)                                                                                                  \
-    X(global_pool) X(conv) X(conv_transpose) X(matmul) X(gemm) X(layer_norm) X(lp_norm) X(lrn) X(concat)     \
-        X(split) X(cum_sum) X(qlinear_concat) X(dynamic_quantize) X(dropout) X(scatter) X(einsum) X(top_k)   \
-            X(nms) X(recurrent)
+    X(global_pool)                                                                                           \
+    X(conv) X(conv_transpose) X(matmul) X(gemm) X(layer_norm) X(lp_norm) X(lrn) X(concat) X(split)           \
+        X(cum_sum) X(qlinear_concat) X(dynamic_quantize) X(dropout) X(scatter) X(vta_pack) X(vta_region)     \
+            X(einsum) X(top_k) X(nms) X(recurrent)
 #define X(name) vtac_lower_fn vtac_lower_##name;
 VTAC_LOWERING_CUSTOM(X)
 #undef X

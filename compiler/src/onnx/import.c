@@ -224,7 +224,7 @@ static vta_status import_operator(vtac_importer *im, const vtac_place *at, const
     vtac_type reshape_after = {.dtype = VTAC_NO_DTYPE};
     VTA_TRY(vtac_upgrade(im, draft, &reshape_after, diag));
     const vtac_op op = vtac_op_find(draft->domain, draft->op_type);
-    if (op == VTAC_OP_COUNT) {
+    if (op == VTAC_OP_COUNT || vtac_op_is_internal(op)) {
         return vta_fail(diag, VTA_UNSUPPORTED, "the operator is not supported");
     }
     if (draft->opset < vtac_op_get(op)->since && draft->domain[0] == '\0') {

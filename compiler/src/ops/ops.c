@@ -9,6 +9,7 @@
 enum { MANY = VTAC_MANY, C = VTAC_TRAIT_COMMUTES, F = VTAC_TRAIT_FOLDS };
 static const char ONNX[] = "";
 static const char MS[] = "com.microsoft";
+static const char OURS[] = "vtac";
 
 static const vtac_op_info table[] = {
 #define VTAC_OP(id, name, domain, since, in_min, in_max, out, infer, traits)                                 \
@@ -33,6 +34,11 @@ vtac_op vtac_op_find(const char *domain, const char *name)
         }
     }
     return VTAC_OP_COUNT;
+}
+
+bool vtac_op_is_internal(vtac_op op)
+{
+    return op < VTAC_OP_COUNT && table[op].domain == OURS;
 }
 
 static vta_status check_arity(const vtac_node *node, const vtac_op_info *op, vta_diag *diag)

@@ -17,7 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "vta/status.h"
+#include "vta/driver.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -26,21 +26,26 @@ extern "C" {
 typedef struct vta_model vta_model;
 
 typedef struct vta_model_options {
-    uint32_t threads;   /* 0: VTAC_THREADS, or all cores */
-    const char *device; /* URI for accelerator steps; NULL: "fsim" with the model's configuration */
+    uint32_t threads; /* 0: VTAC_THREADS, or all cores */
+    const char
+        *device; /* URI for accelerator steps; NULL: "fsim". A simulator takes the model's configuration */
+    const vta_progress *progress; /* while a simulator is built; NULL: silent */
+    double timeout_s;             /* for each launch; 0: none */
 } vta_model_options;
 
 /* A tensor in terms that DLPack's DLTensor has: row-major, aligned to 64 bytes, on the host. */
 typedef struct vta_tensor_info {
-    const char *name; /* borrowed from the model */
+    const char *name;               /* borrowed from the model */
     uint8_t dtype_code, dtype_bits; /* DLPack: 0 int, 1 uint, 2 float, 4 bfloat, 6 bool */
     uint32_t rank;
     const int64_t *dim;
     size_t bytes;
 } vta_tensor_info;
 
-/* Loads a compiled model; one that is damaged, of another ABI, or for another CPU is refused with the reason. */
-vta_status vta_model_load(const char *path, const vta_model_options *options, vta_model **out, vta_diag *diag);
+/* Loads a compiled model; one that is damaged, of another ABI, or for another CPU is refused with the reason.
+ */
+vta_status vta_model_load(const char *path, const vta_model_options *options, vta_model **out,
+                          vta_diag *diag);
 void vta_model_destroy(vta_model *model);
 
 const char *vta_model_name(const vta_model *model);
@@ -52,8 +57,10 @@ vta_tensor_info vta_model_input(const vta_model *model, uint32_t index);
 vta_tensor_info vta_model_output(const vta_model *model, uint32_t index);
 
 /* Copies. `bytes` must be what the description says. */
-vta_status vta_model_set_input(vta_model *model, uint32_t index, const void *data, size_t bytes, vta_diag *diag);
-vta_status vta_model_get_output(const vta_model *model, uint32_t index, void *data, size_t bytes, vta_diag *diag);
+vta_status vta_model_set_input(vta_model *model, uint32_t index, const void *data, size_t bytes,
+                               vta_diag *diag);
+vta_status vta_model_get_output(const vta_model *model, uint32_t index, void *data, size_t bytes,
+                                vta_diag *diag);
 
 /* The model's own memory for it: write the input, read the output, without a copy. */
 void *vta_model_input_data(vta_model *model, uint32_t index);
@@ -61,18 +68,27 @@ const void *vta_model_output_data(const vta_model *model, uint32_t index);
 
 vta_status vta_model_run(vta_model *model, vta_diag *diag);
 
+/* The device of the accelerator steps; NULL: all runs on the host. The model's own; vta_device_interrupt on
+ * it ends a run. */
+vta_device *vta_model_device(const vta_model *model);
+
 /* What the last profiled run took, step by step. */
 typedef struct vta_step_profile {
     const char *name, *op;
     uint32_t node;
     int on_accelerator;
     double seconds;
-    uint64_t cycles; /* of the accelerator, where the device has a clock */
+    uint64_t cycles;    /* of the accelerator, where the device has a clock */
+    uint64_t predicted; /* by the compiler; 0: a host step */
     uint64_t flops;
 } vta_step_profile;
 
+/* What the last run, of either kind, left: cycles always, seconds from profiled runs alone. Borrowed. */
+const vta_step_profile *vta_model_steps(const vta_model *model, uint32_t *count);
+
 /* Runs with a clock around each step; `steps` is borrowed until the next run. */
-vta_status vta_model_profile(vta_model *model, const vta_step_profile **steps, uint32_t *count, vta_diag *diag);
+vta_status vta_model_profile(vta_model *model, const vta_step_profile **steps, uint32_t *count,
+                             vta_diag *diag);
 
 size_t vta_model_workspace_bytes(const vta_model *model);
 

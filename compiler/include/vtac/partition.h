@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What of a graph runs on the accelerator. The partitioner takes quantized nodes out of a graph in maximal
+ * regions, has each scheduled (vtac/vta.h), and leaves in their place
+ *
+ *     Pack (one for each input) -> Region -> Unpack (one for each output)
+ *
+ * Pack and Unpack are host kernels between the graph's layout and the device's; a Region is one launch. All
+ * three tell with attributes where in device memory they work, so that the back end need not know more.
+ */
+#ifndef VTAC_PARTITION_H
+#define VTAC_PARTITION_H
+
+#include "vtac/graph.h"
+#include "vtac/vta.h"
+
+typedef struct vtac_region {
+    vtac_vta_region region;
+    vtac_vta_image image;
+    uint8_t *program; /* the image's program as a container file; owned */
+    size_t program_bytes;
+    uint64_t constant_offset, work_offset; /* of its memory in that of all regions */
+} vtac_region;
+
+typedef enum vtac_place_kind {
+    VTAC_PLACE_HOST,        /* and `reason` says why */
+    VTAC_PLACE_ACCELERATOR, /* layer `layer` of region `region` */
+    VTAC_PLACE_VANISHED     /* it only renamed what a layer reads */
+} vtac_place_kind;
+
+/* Where a node of the graph, as it was given, runs. */
+typedef struct vtac_place {
+    vtac_place_kind kind;
+    uint32_t region, layer;
+    const char *reason; /* HOST: the rule that keeps it there and what to change; "" elsewhere */
+    bool has_cost;      /* `cost` is known: the node can run on the accelerator */
+    vtac_vta_cost cost; /* on the accelerator, estimated */
+    double host_cycles; /* on the host, estimated, in cycles of the accelerator's clock */
+} vtac_place;
+
+typedef struct vtac_partition {
+    vta_config config;
+    vtac_region *regions;
+    uint32_t region_count;
+    vtac_place *places;   /* by node id of the graph as it was given */
+    uint32_t place_count; /* one more than its highest node id */
+    uint64_t constant_bytes, work_bytes;
+    vta_arena arena;
+} vtac_partition;
+
+typedef struct vtac_partition_options {
+    const vta_config *config;
+    vtac_vta_options schedule;
+    bool always; /* what can run on the accelerator does, whatever it costs */
+    bool look;   /* find the places only: nothing is scheduled, the graph stays as it is */
+} vtac_partition_options;
+
+/* *out is owned: vtac_partition_free. */
+vta_status vtac_partition_graph(vtac_graph *graph, const vtac_partition_options *options,
+                                vtac_partition **out, vta_diag *diag);
+void vtac_partition_free(vtac_partition *partition);
+
+#endif

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A model's accelerator: the device, its memory, and the programs of the model's accelerator steps on it.
+ */
+#ifndef VTA_ACCEL_H
+#define VTA_ACCEL_H
+
+#include "vta/artifact.h"
+#include "vta/driver.h"
+
+typedef struct vta_accel vta_accel;
+
+/* Whether a step's region lies inside the artifact's device memory and is consistent in itself. */
+vta_status vta_accel_check_step(const vta_artifact *artifact, const vta_artifact_step *step, vta_diag *diag);
+
+/* Opens the device ("fsim" where `uri` is NULL), copies constants and programs to it. */
+vta_status vta_accel_open(const vta_artifact *artifact, const char *uri, const vta_progress *progress,
+                          vta_accel **out, vta_diag *diag);
+void vta_accel_close(vta_accel *accel);
+
+vta_device *vta_accel_device(const vta_accel *accel);
+
+/* What the accelerator works in, as the host sees it. */
+uint8_t *vta_accel_work(const vta_accel *accel);
+
+/* One launch of step `step`, from what host kernels wrote to what they may read. */
+vta_status vta_accel_run(vta_accel *accel, uint32_t step, double timeout_s, vta_report *report,
+                         vta_diag *diag);
+
+#endif
