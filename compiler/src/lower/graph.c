@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lower.h"
+#include "layout.h"
 #include "vta/str.h"
 
 void vtac_program_free(vtac_program *program)
@@ -75,6 +75,8 @@ static void find_chain(vtac_lower *l, uint32_t position)
         const vtac_node *user = only_user(l->graph, value);
         if (user == NULL || vtac_lowering_of(user->op)->family != VTAC_POINTWISE || user->output_count != 1 ||
             !others_are_ready(p, user, value, position) ||
+            (vtac_layout_kind_of(p, l->node) == VTAC_KIND_PLAIN) !=
+                (vtac_layout_kind_of(p, user) == VTAC_KIND_PLAIN) ||
             !same_shape(&l->graph->values[value].type, &l->graph->values[user->outputs[0]].type)) {
             return;
         }
@@ -177,11 +179,19 @@ static vta_status copy_outputs(vtac_lower *l)
 /* ---- the walk
  * -------------------------------------------------------------------------------------------------------- */
 
-static vta_status lower_node(vtac_lower *l)
+static vta_status lower_kind(vtac_lower *l)
 {
+    static vtac_lower_fn *const by_kind[] = {[VTAC_KIND_CONV] = vtac_lower_conv_blocked,
+                                             [VTAC_KIND_DEPTHWISE] = vtac_lower_depthwise,
+                                             [VTAC_KIND_POOL] = vtac_lower_pool_blocked,
+                                             [VTAC_KIND_POINTWISE] = vtac_lower_elements_blocked};
     vtac_program *p = l->program;
     const vtac_lowering *lowering = vtac_lowering_of(l->node->op);
-    const size_t first = p->steps.count;
+    const vtac_layout_kind kind = vtac_layout_kind_of(p, l->node);
+    if (kind != VTAC_KIND_PLAIN) {
+        VTA_TRY(by_kind[kind](l));
+        return vtac_layout_outputs(l);
+    }
     switch (lowering->family) {
     case VTAC_NOT_LOWERED: return vtac_unsupported(l, "the operator has no lowering");
     case VTAC_ALIAS:
@@ -196,9 +206,20 @@ static vta_status lower_node(vtac_lower *l)
         }
         return vtac_unsupported(l, "more than one output");
     case VTAC_POINTWISE:
-    case VTAC_MAPPED: VTA_TRY(vtac_lower_elements(l)); break;
-    case VTAC_CUSTOM: VTA_TRY(lowering->custom(l)); break;
+    case VTAC_MAPPED: return vtac_lower_elements(l);
+    case VTAC_CUSTOM: return lowering->custom(l);
     }
+    return VTA_OK;
+}
+
+static vta_status lower_node(vtac_lower *l)
+{
+    vtac_program *p = l->program;
+    const size_t first = p->steps.count;
+    if (vtac_lowering_of(l->node->op)->family != VTAC_NOT_LOWERED) {
+        VTA_TRY(vtac_layout_inputs(l));
+    }
+    VTA_TRY(lower_kind(l));
     for (size_t i = first; i < p->steps.count; i++) {
         vtac_step *step = *(vtac_step **)vta_vec_at(&p->steps, i);
         VTA_TRY(vtac_kernel_verify(&step->kernel, l->diag));
@@ -268,6 +289,7 @@ vta_status vtac_lower_graph(vtac_program *p, vta_diag *diag)
 {
     VTA_TRY(start(p, diag));
     VTA_TRY(place_ends(p, diag));
+    VTA_TRY(vtac_layout_graph(p, diag));
     vtac_lower l = {.program = p, .graph = p->graph, .diag = diag};
     vta_str refused = {0};
     vta_status status = walk(&l, &refused, diag);

@@ -49,6 +49,25 @@ typedef struct vtac_step {
     uint32_t region, input_count;
 } vtac_step;
 
+/* How a value of rank 4 lies in memory where it is not row-major: as [batch][channels / block][rows][columns]
+ * [block], with a border of `filler` around each plane so that windows need no test. A block of 1 keeps the
+ * order of the axes; block 0: the value is row-major only. */
+typedef struct vtac_layout {
+    int64_t block, blocks;
+    int64_t before[2], after[2]; /* rows, columns of the border */
+    double filler;
+    bool natural; /* what makes the value writes this form; others get it by a copy */
+} vtac_layout;
+
+/* How a node is lowered in layouts; PLAIN: it is not. */
+typedef enum vtac_layout_kind {
+    VTAC_KIND_PLAIN,
+    VTAC_KIND_CONV,
+    VTAC_KIND_DEPTHWISE,
+    VTAC_KIND_POOL,
+    VTAC_KIND_POINTWISE
+} vtac_layout_kind;
+
 typedef struct vtac_program {
     const vtac_graph *graph;
     const vtac_target *target;
@@ -57,7 +76,11 @@ typedef struct vtac_program {
     vta_arena arena;
     vta_vec steps;             /* of vtac_step * */
     vta_vec storages;          /* of vtac_storage; [0] is "none" */
-    vtac_storage_id *of_value; /* where each value lives */
+    vtac_storage_id *of_value; /* where each value lives, row-major */
+    vtac_storage_id *laid_out; /* where it lives in its layout; 0: nowhere (yet) */
+    vtac_layout *layouts;      /* by value */
+    bool *is_plain;            /* of_value holds a value that was written in its layout, too */
+    vtac_layout_kind *kinds;   /* by node */
     uint32_t *position;        /* of each node in the order, from 1 */
     bool *done;                /* nodes that are lowered or fused into another */
     uint64_t workspace_bytes, constant_bytes, unshared_bytes;
@@ -75,6 +98,8 @@ typedef struct vtac_lower {
     uint32_t chain_count;
     const vtac_expr *carried; /* the value of `carried_id` here and now */
     vtac_value_id carried_id;
+    /* Within loops over channel blocks: at[1] in its two parts, NULL elsewhere. */
+    const vtac_expr *block, *lane;
     vta_diag *diag;
 } vtac_lower;
 
@@ -106,6 +131,18 @@ vta_status vtac_lower_graph(vtac_program *program, vta_diag *diag);
 vta_status vtac_plan(vtac_program *program, vta_diag *diag);
 void vtac_program_free(vtac_program *program);
 
+/* ---- layouts (layout.c; layout.h has what the lowerings in layouts need) */
+
+/* Decides the layout of every value. */
+vta_status vtac_layout_graph(vtac_program *program, vta_diag *diag);
+vtac_layout_kind vtac_layout_kind_of(const vtac_program *program, const vtac_node *node);
+/* Whether input i of the node or of one that is fused to it is read in its layout. */
+bool vtac_layout_reads(const vtac_lower *l, const vtac_node *n, uint32_t i);
+/* Copies what the node and its chain read to the form that they read; makes room for what they write. */
+vta_status vtac_layout_inputs(vtac_lower *l);
+/* After the node's steps: a graph output is copied to its row-major place. */
+vta_status vtac_layout_outputs(vtac_lower *l);
+
 /* ---- for lowerings */
 
 /* A new step; the ones before are finished. */
@@ -118,6 +155,9 @@ bool vtac_has_in(const vtac_lower *l, uint32_t i);
 /* Buffers of the current step. */
 vtac_buffer *vtac_in(vtac_lower *l, uint32_t i);
 vtac_buffer *vtac_out(vtac_lower *l, uint32_t i);
+vtac_buffer *vtac_value_buffer(vtac_lower *l, vtac_value_id id, const char *name);
+/* Output i, or what the last fused node makes of output 0. */
+vtac_value_id vtac_final_value(const vtac_lower *l, uint32_t i);
 vtac_buffer *vtac_use(vtac_lower *l, vtac_storage_id storage, const char *name, vtac_dtype dtype,
                       int64_t elements);
 vtac_storage_id vtac_temp(vtac_lower *l, vtac_dtype dtype, int64_t elements);

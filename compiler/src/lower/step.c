@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "lower.h"
+#include "layout.h"
 
 enum { PARALLEL_WORK = 32768 }; /* below, waking a thread costs more than it saves */
 
@@ -41,6 +41,7 @@ vta_status vtac_begin(vtac_lower *l, const char *suffix)
     l->k = &step->kernel;
     l->carried = NULL;
     l->carried_id = 0;
+    l->block = l->lane = NULL;
     return VTA_OK;
 }
 
@@ -103,7 +104,7 @@ vtac_buffer *vtac_use(vtac_lower *l, vtac_storage_id storage, const char *name, 
     return buffer;
 }
 
-static vtac_buffer *value_buffer(vtac_lower *l, vtac_value_id id, const char *name)
+vtac_buffer *vtac_value_buffer(vtac_lower *l, vtac_value_id id, const char *name)
 {
     const vtac_value *value = &l->graph->values[id];
     vtac_storage_id *at = &l->program->of_value[id];
@@ -119,10 +120,10 @@ static vtac_buffer *value_buffer(vtac_lower *l, vtac_value_id id, const char *na
 vtac_buffer *vtac_in(vtac_lower *l, uint32_t i)
 {
     static const char *const names[] = {"x0", "x1", "x2", "x3", "x4", "x5", "x6", "x7", "x8"};
-    return value_buffer(l, l->node->inputs[i], i < 9 ? names[i] : "x");
+    return vtac_value_buffer(l, l->node->inputs[i], i < 9 ? names[i] : "x");
 }
 
-static vtac_value_id final_value(const vtac_lower *l, uint32_t i)
+vtac_value_id vtac_final_value(const vtac_lower *l, uint32_t i)
 {
     return i == 0 && l->chain_count > 0 ? l->chain[l->chain_count - 1]->outputs[0] : l->node->outputs[i];
 }
@@ -130,7 +131,7 @@ static vtac_value_id final_value(const vtac_lower *l, uint32_t i)
 vtac_buffer *vtac_out(vtac_lower *l, uint32_t i)
 {
     static const char *const names[] = {"y0", "y1", "y2", "y3"};
-    return value_buffer(l, final_value(l, i), i < 4 ? names[i] : "y");
+    return vtac_value_buffer(l, vtac_final_value(l, i), i < 4 ? names[i] : "y");
 }
 
 vtac_buffer *vtac_local(vtac_lower *l, const char *name, vtac_dtype dtype, int64_t elements)
@@ -165,9 +166,13 @@ const vtac_expr *vtac_arg(vtac_lower *l, const vtac_node *n, uint32_t i, const v
     if (id == l->carried_id && l->carried != NULL) {
         return l->carried;
     }
+    if (l->block != NULL && vtac_layout_reads(l, n, i)) {
+        return vtac_e_load(l->k, vtac_layout_buffer(l, id, "a"),
+                           vtac_layout_place(l, id, at[0], l->block, at[2], at[3], l->lane));
+    }
     const vtac_type *type = &l->graph->values[id].type;
     const uint32_t skip = l->graph->values[n->outputs[0]].type.rank - type->rank;
-    return vtac_e_load(l->k, value_buffer(l, id, "a"), vtac_flat(l, type, at + skip));
+    return vtac_e_load(l->k, vtac_value_buffer(l, id, "a"), vtac_flat(l, type, at + skip));
 }
 
 const vtac_expr *vtac_axis_arg(vtac_lower *l, const vtac_node *n, uint32_t i, uint32_t axis,
@@ -175,7 +180,7 @@ const vtac_expr *vtac_axis_arg(vtac_lower *l, const vtac_node *n, uint32_t i, ui
 {
     const vtac_value_id id = n->inputs[i];
     const bool one = vtac_type_elements(&l->graph->values[id].type) == 1;
-    return vtac_e_load(l->k, value_buffer(l, id, "p"), one ? vtac_e_index(l->k, 0) : at[axis]);
+    return vtac_e_load(l->k, vtac_value_buffer(l, id, "p"), one ? vtac_e_index(l->k, 0) : at[axis]);
 }
 
 void vtac_out_at(vtac_lower *l, uint32_t i, const vtac_expr *const *at, const vtac_expr *value)
@@ -186,7 +191,13 @@ void vtac_out_at(vtac_lower *l, uint32_t i, const vtac_expr *const *at, const vt
         value = vtac_lowering_of(l->chain[c]->op)->point(l, l->chain[c], at);
         l->carried = NULL;
     }
-    const vtac_type *type = &l->graph->values[final_value(l, i)].type;
+    const vtac_value_id id = vtac_final_value(l, i);
+    if (l->block != NULL) {
+        vtac_store(l->k, vtac_layout_buffer(l, id, "y"),
+                   vtac_layout_place(l, id, at[0], l->block, at[2], at[3], l->lane), value);
+        return;
+    }
+    const vtac_type *type = &l->graph->values[id].type;
     vtac_store(l->k, vtac_out(l, i), vtac_flat(l, type, at), value);
 }
 

@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Pools and pointwise operators in blocked layouts: a vector holds one position of a block of channels.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "layout.h"
+
+#define E2(op, a, b) vtac_e2(l->k, VTAC_E_##op, a, b)
+
+/* Loops over output rows (parallel) and columns. */
+typedef struct place {
+    const vtac_expr *at[4], *block;
+    int64_t lanes;
+} place;
+
+static void open_places(vtac_lower *l, const vtac_type *type, const vtac_layout *f, int64_t work, place *p)
+{
+    vtac_kernel *k = l->k;
+    const vtac_expr *unit =
+        vtac_for(k, vtac_parallel_if(work), type->dim[0] * f->blocks * type->dim[2], "unit");
+    p->at[2] = vtac_let(k, "y", vtac_i_remc(k, unit, type->dim[2]));
+    const vtac_expr *plane = vtac_let(k, "plane", vtac_i_divc(k, unit, type->dim[2]));
+    p->block = vtac_let(k, "block", vtac_i_remc(k, plane, f->blocks));
+    p->at[0] = vtac_let(k, "batch", vtac_i_divc(k, plane, f->blocks));
+    p->at[3] = vtac_for(k, VTAC_LOOP_SERIAL, type->dim[3], "x");
+    p->lanes = f->block;
+}
+
+/* The loop over the lanes of one position. */
+static const vtac_expr *open_lanes(vtac_lower *l, place *p)
+{
+    const vtac_expr *lane = vtac_for(l->k, VTAC_LOOP_VECTOR, p->lanes, "lane");
+    p->at[1] = vtac_i_add(l->k, vtac_i_mulc(l->k, p->block, p->lanes), lane);
+    l->block = p->block;
+    l->lane = lane;
+    return lane;
+}
+
+static void close_lanes(vtac_lower *l)
+{
+    l->block = l->lane = NULL;
+    vtac_end(l->k);
+}
+
+/* ---- pointwise
+ * ------------------------------------------------------------------------------------------------------- */
+
+vta_status vtac_lower_elements_blocked(vtac_lower *l)
+{
+    const vtac_value_id y = vtac_final_value(l, 0);
+    const vtac_type *type = &l->graph->values[y].type;
+    place p;
+    VTA_TRY(vtac_begin(l, ""));
+    open_places(l, type, &l->program->layouts[y], vtac_type_elements(type), &p);
+    (void)open_lanes(l, &p);
+    vtac_out_at(l, 0, p.at, vtac_lowering_of(l->node->op)->point(l, l->node, p.at));
+    close_lanes(l);
+    vtac_close(l, 2);
+    l->step->flops = (uint64_t)vtac_type_elements(type) * (1 + l->chain_count);
+    return l->diag->code;
+}
+
+/* ---- pools
+ * -------------------------------------------------------------------------------------------------------------
+ */
+
+typedef struct pooling {
+    vtac_window w;
+    vtac_value_id x;
+    const vtac_type *x_type;
+    vtac_dtype type; /* of the sum */
+    bool is_max, global, count_all;
+    vtac_buffer *from, *sum, *count;
+} pooling;
+
+static void start_sum(vtac_lower *l, const pooling *o, place *p)
+{
+    double low = -HUGE_VAL;
+    double high;
+    if (vtac_dtype_kind(o->type) != 'f') {
+        vtac_range_of(o->x_type->dtype, &low, &high);
+    }
+    const vtac_expr *lane = open_lanes(l, p);
+    vtac_store(l->k, o->sum, lane, vtac_e_float(l->k, o->type, o->is_max ? low : 0.0));
+    close_lanes(l);
+    if (o->count != NULL) {
+        vtac_store(l->k, o->count, vtac_e_index(l->k, 0), vtac_e_index(l->k, 0));
+    }
+}
+
+static void take(vtac_lower *l, const pooling *o, place *p, const vtac_expr *y, const vtac_expr *x)
+{
+    vtac_kernel *k = l->k;
+    const vtac_expr *lane = open_lanes(l, p);
+    const vtac_expr *at = vtac_layout_place(l, o->x, p->at[0], p->block, y, x, lane);
+    const vtac_expr *value = vtac_e_cast(k, o->type, vtac_e_load(k, o->from, at));
+    const vtac_expr *old = vtac_e_load(k, o->sum, lane);
+    vtac_store(k, o->sum, lane, o->is_max ? E2(MAX, old, value) : E2(ADD, old, value));
+    close_lanes(l);
+    if (o->count != NULL) {
+        const vtac_expr *zero = vtac_e_index(k, 0);
+        vtac_store(k, o->count, zero, vtac_i_addc(k, vtac_e_load(k, o->count, zero), 1));
+    }
+}
+
+/* Opens the loop over an axis of the window: the place, tested where it may lie outside. */
+static const vtac_expr *open_axis(vtac_lower *l, const pooling *o, uint32_t a, const vtac_expr *at,
+                                  uint32_t *loops)
+{
+    vtac_kernel *k = l->k;
+    const vtac_window *w = &o->w;
+    const int64_t dim = o->x_type->dim[a + 2];
+    const int64_t last =
+        (w->extent[a] - 1) * w->stride[a] + (w->kernel[a] - 1) * w->dilation[a] - w->pad_begin[a];
+    const vtac_expr *tap = vtac_for(k, VTAC_LOOP_SERIAL, w->kernel[a], "tap");
+    const vtac_expr *from = vtac_i_addc(k, vtac_i_mulc(k, at, w->stride[a]), -w->pad_begin[a]);
+    from = vtac_let(k, "from", vtac_i_add(k, from, vtac_i_mulc(k, tap, w->dilation[a])));
+    ++*loops;
+    if (w->pad_begin[a] > 0 || last >= dim) {
+        vtac_if(k, E2(AND, E2(GE, from, vtac_e_index(k, 0)), E2(LT, from, vtac_e_index(k, dim))));
+        ++*loops;
+    }
+    return from;
+}
+
+/* Taps inside the padded input: it ends where the last window may reach beyond. */
+static const vtac_expr *padded_count(vtac_lower *l, const pooling *o, const place *p)
+{
+    vtac_kernel *k = l->k;
+    const vtac_expr *count = vtac_e_index(k, 1);
+    for (uint32_t a = 0; a < 2; a++) {
+        const vtac_window *w = &o->w;
+        const int64_t end = o->x_type->dim[a + 2] + w->pad_begin[a] + w->pad_end[a];
+        const vtac_expr *room = E2(SUB, vtac_e_index(k, end), vtac_i_mulc(k, p->at[a + 2], w->stride[a]));
+        room = vtac_i_divc(k, vtac_i_addc(k, room, w->dilation[a] - 1), w->dilation[a]);
+        count = E2(MUL, count, E2(MIN, room, vtac_e_index(k, w->kernel[a])));
+    }
+    return count;
+}
+
+static void store_pooled(vtac_lower *l, const pooling *o, place *p)
+{
+    vtac_kernel *k = l->k;
+    const vtac_expr *count = NULL;
+    if (o->count != NULL) {
+        count = vtac_let(k, "count", vtac_e_load(k, o->count, vtac_e_index(k, 0)));
+    } else if (!o->is_max) {
+        count = vtac_let(
+            k, "count", o->global ? vtac_e_index(k, o->w.kernel[0] * o->w.kernel[1]) : padded_count(l, o, p));
+    }
+    const vtac_expr *lane = open_lanes(l, p);
+    const vtac_expr *value = vtac_e_load(k, o->sum, lane);
+    vtac_out_at(l, 0, p->at, o->is_max ? value : E2(DIV, value, vtac_e_cast(k, o->type, count)));
+    close_lanes(l);
+}
+
+static vta_status shape_of(vtac_lower *l, pooling *o)
+{
+    const vtac_op op = l->node->op;
+    o->x = l->node->inputs[0];
+    o->x_type = vtac_type_in(l, 0);
+    o->global = op == VTAC_OP_GLOBAL_AVERAGE_POOL || op == VTAC_OP_GLOBAL_MAX_POOL;
+    o->is_max = op == VTAC_OP_MAX_POOL || op == VTAC_OP_GLOBAL_MAX_POOL;
+    o->count_all = vtac_attr_int(l->node, "count_include_pad", 0) != 0;
+    o->type = vtac_compute_type(o->x_type->dtype);
+    if (!o->global) {
+        return vtac_window_of(l->node, o->x_type, NULL, true, &o->w, l->diag);
+    }
+    o->w = (vtac_window){.axes = 2,
+                         .kernel = {o->x_type->dim[2], o->x_type->dim[3]},
+                         .stride = {1, 1},
+                         .dilation = {1, 1},
+                         .extent = {1, 1}};
+    return VTA_OK;
+}
+
+vta_status vtac_lower_pool_blocked(vtac_lower *l)
+{
+    pooling o = {.x = 0};
+    place p;
+    const vtac_value_id y = vtac_final_value(l, 0);
+    const vtac_type *type = &l->graph->values[y].type;
+    const vtac_layout *f = &l->program->layouts[y];
+    VTA_TRY(shape_of(l, &o));
+    VTA_TRY(vtac_begin(l, ""));
+    o.from = vtac_layout_buffer(l, o.x, "x");
+    o.sum = vtac_local(l, "sum", o.type, f->block);
+    o.count = !o.is_max && !o.global && !o.count_all ? vtac_local(l, "count", VTAC_I64, 1) : NULL;
+    open_places(l, type, f, vtac_type_elements(type) * o.w.kernel[0] * o.w.kernel[1], &p);
+    start_sum(l, &o, &p);
+    uint32_t loops = 0;
+    const vtac_expr *from_y = open_axis(l, &o, 0, p.at[2], &loops);
+    const vtac_expr *from_x = open_axis(l, &o, 1, p.at[3], &loops);
+    take(l, &o, &p, from_y, from_x);
+    vtac_close(l, loops);
+    store_pooled(l, &o, &p);
+    vtac_close(l, 2);
+    return l->diag->code;
+}

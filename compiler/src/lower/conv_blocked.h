@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What convolutions in blocked layouts share: their shape, and what becomes of a sum.
+ */
+#ifndef VTAC_LOWER_CONV_BLOCKED_H
+#define VTAC_LOWER_CONV_BLOCKED_H
+
+#include "layout.h"
+
+/* From sums to outputs (conv_finish.c). */
+typedef struct vtac_finish {
+    const vtac_conv_shape *shape;
+    bool flip, relu;    /* the input's bytes are signed and are read as 128 more; the activation */
+    vtac_buffer *start; /* what a sum starts from, for each output; NULL: 0 */
+    vtac_buffer *scale; /* quantized: the factor of each output, f64 */
+    bool saturates;     /* a scaled sum may leave int32 */
+    int32_t zero, low, high;
+} vtac_finish;
+
+/* Within a step. */
+vta_status vtac_finish_begin(vtac_lower *l, const vtac_conv_shape *s, bool flip, vtac_finish *out);
+const vtac_expr *vtac_finish_start(vtac_lower *l, const vtac_finish *f, const vtac_expr *channel);
+/* Of the channel, for vtac_finish_value. */
+const vtac_expr *vtac_finish_scale(vtac_lower *l, const vtac_finish *f, const vtac_expr *channel);
+const vtac_expr *vtac_finish_value(vtac_lower *l, const vtac_finish *f, const vtac_expr *sum,
+                                   const vtac_expr *scale);
+
+#endif

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Blocked convolutions: which nodes they take, and from a sum to an output. The zero point of the input is
+ * taken off beforehand: sum (x - zx) w = sum x w - zx sum w, a constant of the output channel, since the
+ * border of the input holds zx. Requantization follows quant.h.
+ */
+#include "conv_blocked.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "vtac/quant.h"
+
+/* Inputs of QLinearConv. */
+enum { X_SCALE = 1, X_ZERO, WEIGHT, W_SCALE, W_ZERO, Y_SCALE, Y_ZERO, Q_BIAS };
+
+static double number_of(const vtac_tensor *t, int64_t i)
+{
+    return vtac_tensor_float(t, vtac_type_elements(&t->type) == 1 ? 0 : i);
+}
+
+static bool is_scalar(const vtac_tensor *t)
+{
+    return t != NULL && vtac_type_elements(&t->type) == 1;
+}
+
+/* Everything but the input known, weights symmetric. */
+static bool quantized_shape(const vtac_graph *graph, const vtac_node *node, vtac_conv_shape *out)
+{
+    const vtac_tensor *zero = vtac_in_constant(graph, node, W_ZERO);
+    out->quantized = true;
+    out->weight = WEIGHT;
+    out->bias = node->input_count > Q_BIAS && node->inputs[Q_BIAS] != 0 ? Q_BIAS : 0;
+    if (!is_scalar(vtac_in_constant(graph, node, X_SCALE)) ||
+        !is_scalar(vtac_in_constant(graph, node, X_ZERO)) ||
+        !is_scalar(vtac_in_constant(graph, node, Y_SCALE)) ||
+        !is_scalar(vtac_in_constant(graph, node, Y_ZERO)) || vtac_in_constant(graph, node, W_SCALE) == NULL ||
+        zero == NULL || (out->bias != 0 && vtac_in_constant(graph, node, out->bias) == NULL) ||
+        vtac_in_type(graph, node, WEIGHT)->dtype != VTAC_I8) {
+        return false;
+    }
+    for (int64_t i = 0; i < vtac_type_elements(&zero->type); i++) {
+        if (vtac_tensor_int(zero, i) != 0) {
+            return false;
+        }
+    }
+    out->x_zero = number_of(vtac_in_constant(graph, node, X_ZERO), 0);
+    return true;
+}
+
+static bool float_shape(const vtac_graph *graph, const vtac_node *node, vtac_conv_shape *out)
+{
+    const char *activation = vtac_attr_string(node, "activation", "");
+    out->weight = 1;
+    out->bias = node->input_count > 2 && node->inputs[2] != 0 ? 2 : 0;
+    return vtac_in_type(graph, node, 0)->dtype == VTAC_F32 &&
+           (node->input_count < 4 || node->inputs[3] == 0) &&
+           (activation[0] == '\0' || strcmp(activation, "Relu") == 0);
+}
+
+bool vtac_conv_shape_of(const vtac_program *p, const vtac_node *node, vtac_conv_shape *out)
+{
+    const vtac_type *x = vtac_in_type(p->graph, node, 0);
+    *out = (vtac_conv_shape){.weight = 0};
+    if (x->rank != 4 || !(node->op == VTAC_OP_QLINEAR_CONV ? quantized_shape(p->graph, node, out)
+                                                           : float_shape(p->graph, node, out))) {
+        return false;
+    }
+    const vtac_tensor *w = vtac_in_constant(p->graph, node, out->weight);
+    vta_diag ignored = {0};
+    if (w == NULL || vtac_window_of(node, x, &w->type, false, &out->window, &ignored) != VTA_OK) {
+        return false;
+    }
+    out->groups = vtac_attr_int(node, "group", 1);
+    out->outputs = w->type.dim[0];
+    out->per_group = w->type.dim[1];
+    out->out_per_group = out->outputs / out->groups;
+    return true;
+}
+
+/* ---- constants of the output channels
+ * ----------------------------------------------------------------------------------- */
+
+/* The sum of a channel's weights, and of their absolute values. */
+static void weigh(const vtac_tensor *w, int64_t output, double *sum, double *size)
+{
+    const int64_t count = vtac_type_elements(&w->type) / w->type.dim[0];
+    const int8_t *at = (const int8_t *)w->data + output * count;
+    *sum = *size = 0.0;
+    for (int64_t i = 0; i < count; i++) {
+        *sum += at[i];
+        *size += abs(at[i]);
+    }
+}
+
+static vta_status quantized_begin(vtac_lower *l, vtac_finish *f)
+{
+    const vtac_conv_shape *s = f->shape;
+    const vtac_tensor *in[Q_BIAS + 1];
+    for (uint32_t i = X_SCALE; i <= Q_BIAS; i++) {
+        in[i] = i < l->node->input_count ? vtac_in_constant(l->graph, l->node, i) : NULL;
+    }
+    int32_t *start = vta_arena_array(&l->program->arena, (size_t)s->outputs, sizeof *start);
+    double *scale = vta_arena_array(&l->program->arena, (size_t)s->outputs, sizeof *scale);
+    if (start == NULL || scale == NULL) {
+        return vta_fail(l->diag, VTA_NOMEM, "out of memory");
+    }
+    for (int64_t m = 0; m < s->outputs; m++) {
+        double sum;
+        double size;
+        weigh(in[WEIGHT], m, &sum, &size);
+        const double bias = s->bias == 0 ? 0.0 : number_of(in[Q_BIAS], m);
+        const double first = bias - (s->x_zero + (f->flip ? 128.0 : 0.0)) * sum;
+        start[m] = (int32_t)(uint32_t)(int64_t)first; /* sums wrap, as the accelerator's do */
+        scale[m] =
+            (double)vtac_scale_product((float)number_of(in[X_SCALE], 0), (float)number_of(in[W_SCALE], m),
+                                       (float)number_of(in[Y_SCALE], 0));
+        f->saturates = f->saturates || !((fabs(bias) + 383.0 * size) * scale[m] < 1073741824.0);
+    }
+    double low;
+    double high;
+    vtac_range_of(vtac_type_out(l, 0)->dtype, &low, &high);
+    f->low = (int32_t)low;
+    f->high = (int32_t)high;
+    f->zero = (int32_t)number_of(in[Y_ZERO], 0);
+    f->start = vtac_use(l, vtac_constant(l, start, (uint64_t)s->outputs * sizeof *start), "start", VTAC_I32,
+                        s->outputs);
+    f->scale = vtac_use(l, vtac_constant(l, scale, (uint64_t)s->outputs * sizeof *scale), "scale", VTAC_F64,
+                        s->outputs);
+    return VTA_OK;
+}
+
+vta_status vtac_finish_begin(vtac_lower *l, const vtac_conv_shape *s, bool flip, vtac_finish *out)
+{
+    *out = (vtac_finish){.shape = s, .flip = flip};
+    if (s->quantized) {
+        return quantized_begin(l, out);
+    }
+    out->start = s->bias != 0 ? vtac_in(l, s->bias) : NULL;
+    out->relu = vtac_attr_string(l->node, "activation", "")[0] != '\0';
+    return VTA_OK;
+}
+
+/* ---- values
+ * -----------------------------------------------------------------------------------------------------------
+ */
+
+const vtac_expr *vtac_finish_start(vtac_lower *l, const vtac_finish *f, const vtac_expr *channel)
+{
+    return f->start != NULL ? vtac_e_load(l->k, f->start, channel)
+                            : vtac_e_int(l->k, f->shape->quantized ? VTAC_I32 : VTAC_F32, 0);
+}
+
+const vtac_expr *vtac_finish_scale(vtac_lower *l, const vtac_finish *f, const vtac_expr *channel)
+{
+    return f->scale == NULL ? NULL : vtac_let(l->k, "scale", vtac_e_load(l->k, f->scale, channel));
+}
+
+/* Added to a double below 2^31, this leaves its value, rounded to nearest even, in the low 32 bits. */
+#define ROUNDING 6755399441055744.0 /* 1.5 * 2^52 */
+
+const vtac_expr *vtac_finish_value(vtac_lower *l, const vtac_finish *f, const vtac_expr *sum,
+                                   const vtac_expr *scale)
+{
+    vtac_kernel *k = l->k;
+    if (!f->shape->quantized) {
+        return f->relu ? vtac_e2(k, VTAC_E_MAX, vtac_e_float(k, VTAC_F32, 0.0), sum) : sum;
+    }
+    const vtac_expr *wide = vtac_e_cast(k, VTAC_F64, sum);
+    const vtac_expr *rounding = vtac_e_float(k, VTAC_F64, ROUNDING);
+    if (f->saturates) {
+        wide = vtac_e2(k, VTAC_E_MUL, wide, scale);
+        wide = vtac_e2(k, VTAC_E_MAX, vtac_e_float(k, VTAC_F64, -1073741824.0), wide);
+        wide = vtac_e2(k, VTAC_E_MIN, vtac_e_float(k, VTAC_F64, 1073741824.0), wide);
+        wide = vtac_e2(k, VTAC_E_ADD, wide, rounding);
+    } else {
+        wide = vtac_e3(k, VTAC_E_FMA, wide, scale, rounding);
+    }
+    const vtac_expr *r = vtac_e_cast(k, VTAC_I32, vtac_e_bits(k, VTAC_I64, wide));
+    r = vtac_e2(k, VTAC_E_ADD, r, vtac_e_int(k, VTAC_I32, f->zero));
+    r = vtac_e2(k, VTAC_E_MAX, r, vtac_e_int(k, VTAC_I32, f->low));
+    r = vtac_e2(k, VTAC_E_MIN, r, vtac_e_int(k, VTAC_I32, f->high));
+    return vtac_e_cast(k, vtac_type_out(l, 0)->dtype, r);
+}

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Depthwise convolutions in blocked layouts: a vector holds one position of a block of channels. A tile of
+ * positions stays in registers over all taps.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "conv_blocked.h"
+
+enum { MOST_TAPS_UNROLLED = 25 };
+
+typedef struct depthwise {
+    vtac_conv_shape s;
+    vtac_finish finish;
+    const vtac_layout *in;
+    vtac_value_id x, y;
+    const vtac_type *x_type;
+    vtac_dtype type; /* of the sums */
+    int64_t lanes, blocks, columns, tiles, taps;
+    vtac_buffer *from, *weights, *sums;
+} depthwise;
+
+/* Columns at once: those that leave registers for the inputs they share. */
+static void choose_tile(const vtac_lower *l, depthwise *d)
+{
+    const int64_t most = l->program->target->vector_count > 16 ? 14 : 6;
+    const int64_t width = d->s.window.extent[1];
+    int64_t best = width;
+    d->columns = 1;
+    for (int64_t columns = 1; columns <= most && columns <= width; columns++) {
+        const int64_t tiles = (width + columns - 1) / columns;
+        if (tiles * (columns + 1) <= best) { /* each tile costs about one position more */
+            best = tiles * (columns + 1);
+            d->columns = columns;
+        }
+    }
+    d->tiles = (width + d->columns - 1) / d->columns;
+}
+
+/* [block][tap][lane] */
+static vtac_storage_id pack_weights(vtac_lower *l, const depthwise *d)
+{
+    const vtac_tensor *w = vtac_in_constant(l->graph, l->node, d->s.weight);
+    const size_t bytes = vtac_dtype_bytes(w->type.dtype);
+    const size_t count = (size_t)(d->s.outputs * d->taps);
+    uint8_t *packed = vta_arena_array(&l->program->arena, count, bytes);
+    for (int64_t m = 0; packed != NULL && m < d->s.outputs; m++) {
+        for (int64_t tap = 0; tap < d->taps; tap++) {
+            const int64_t at = (m / d->lanes * d->taps + tap) * d->lanes + m % d->lanes;
+            memcpy(packed + (size_t)at * bytes,
+                   (const uint8_t *)w->data + (size_t)(m * d->taps + tap) * bytes, bytes);
+        }
+    }
+    return packed == NULL ? 0 : vtac_constant(l, packed, count * bytes);
+}
+
+/* The tap's weights times each position's input. `w` and `x` are the places of the first ones. */
+static void accumulate(vtac_lower *l, const depthwise *d, const vtac_expr *w, const vtac_expr *x,
+                       const vtac_expr *lane)
+{
+    vtac_kernel *k = l->k;
+    const vtac_expr *weight = vtac_e_load(k, d->weights, vtac_i_add(k, w, lane));
+    weight = vtac_let(k, "w", vtac_e_cast(k, d->type, weight));
+    for (int64_t p = 0; p < d->columns; p++) {
+        const vtac_expr *at = vtac_i_addc(k, x, p * d->s.window.stride[1] * d->in->block);
+        const vtac_expr *value = vtac_e_cast(k, d->type, vtac_e_load(k, d->from, vtac_i_add(k, at, lane)));
+        const vtac_expr *sum = vtac_i_addc(k, lane, p * d->lanes);
+        vtac_store(k, d->sums, sum, vtac_e3(k, VTAC_E_FMA, value, weight, vtac_e_load(k, d->sums, sum)));
+    }
+}
+
+static void sum_taps(vtac_lower *l, const depthwise *d, const vtac_expr *filter, const vtac_expr *corner)
+{
+    vtac_kernel *k = l->k;
+    const vtac_window *w = &d->s.window;
+    const int64_t down = w->dilation[0] * vtac_layout_row(d->in, d->x_type);
+    const int64_t right = w->dilation[1] * d->in->block;
+    if (d->taps > MOST_TAPS_UNROLLED) {
+        const vtac_expr *ky = vtac_for(k, VTAC_LOOP_SERIAL, w->kernel[0], "ky");
+        const vtac_expr *kx = vtac_for(k, VTAC_LOOP_SERIAL, w->kernel[1], "kx");
+        const vtac_expr *tap = vtac_i_add(k, vtac_i_mulc(k, ky, w->kernel[1]), kx);
+        const vtac_expr *x = vtac_i_add(k, vtac_i_mulc(k, ky, down), vtac_i_mulc(k, kx, right));
+        const vtac_expr *lane = vtac_for(k, VTAC_LOOP_VECTOR, d->lanes, "lane");
+        accumulate(l, d, vtac_i_add(k, filter, vtac_i_mulc(k, tap, d->lanes)), vtac_i_add(k, corner, x),
+                   lane);
+        vtac_close(l, 3);
+        return;
+    }
+    const vtac_expr *lane = vtac_for(k, VTAC_LOOP_VECTOR, d->lanes, "lane");
+    for (int64_t tap = 0; tap < d->taps; tap++) {
+        const int64_t x = tap / w->kernel[1] * down + tap % w->kernel[1] * right;
+        accumulate(l, d, vtac_i_addc(k, filter, tap * d->lanes), vtac_i_addc(k, corner, x), lane);
+    }
+    vtac_end(k);
+}
+
+static void do_tile(vtac_lower *l, const depthwise *d, const vtac_expr *batch, const vtac_expr *block,
+                    const vtac_expr *y, const vtac_expr *x)
+{
+    vtac_kernel *k = l->k;
+    const vtac_window *w = &d->s.window;
+    const vtac_expr *first = vtac_let(k, "first", vtac_i_mulc(k, block, d->lanes));
+    const vtac_expr *filter = vtac_let(k, "filter", vtac_i_mulc(k, first, d->taps));
+    const vtac_expr *from_y = vtac_i_addc(k, vtac_i_mulc(k, y, w->stride[0]), -w->pad_begin[0]);
+    const vtac_expr *from_x = vtac_i_addc(k, vtac_i_mulc(k, x, w->stride[1]), -w->pad_begin[1]);
+    const vtac_expr *corner = vtac_layout_place(l, d->x, batch, block, from_y, from_x, vtac_e_index(k, 0));
+    corner = vtac_let(k, "corner", corner);
+    const vtac_expr *lane = vtac_for(k, VTAC_LOOP_VECTOR, d->lanes, "lane");
+    const vtac_expr *channel = vtac_i_add(k, first, lane);
+    const vtac_expr *start = vtac_let(k, "start", vtac_finish_start(l, &d->finish, channel));
+    for (int64_t p = 0; p < d->columns; p++) {
+        vtac_store(k, d->sums, vtac_i_addc(k, lane, p * d->lanes), start);
+    }
+    vtac_end(k);
+    sum_taps(l, d, filter, corner);
+    lane = vtac_for(k, VTAC_LOOP_VECTOR, d->lanes, "lane");
+    l->block = block;
+    l->lane = lane;
+    channel = vtac_i_add(k, first, lane);
+    const vtac_expr *scale = vtac_finish_scale(l, &d->finish, channel);
+    for (int64_t p = 0; p < d->columns; p++) {
+        const vtac_expr *at[] = {batch, channel, y, vtac_i_addc(k, x, p)};
+        const vtac_expr *sum = vtac_e_load(k, d->sums, vtac_i_addc(k, lane, p * d->lanes));
+        vtac_out_at(l, 0, at, vtac_finish_value(l, &d->finish, sum, scale));
+    }
+    l->block = l->lane = NULL;
+    vtac_end(k);
+}
+
+static vta_status multiply(vtac_lower *l, const depthwise *d)
+{
+    vtac_kernel *k = l->k;
+    const vtac_window *w = &d->s.window;
+    const int64_t batch = d->x_type->dim[0];
+    const vtac_expr *unit =
+        vtac_for(k, vtac_parallel_if(batch * d->s.outputs * d->taps * w->extent[0] * w->extent[1]),
+                 batch * d->blocks * w->extent[0], "unit");
+    const vtac_expr *y = vtac_let(k, "y", vtac_i_remc(k, unit, w->extent[0]));
+    const vtac_expr *plane = vtac_let(k, "plane", vtac_i_divc(k, unit, w->extent[0]));
+    const vtac_expr *block = vtac_let(k, "block", vtac_i_remc(k, plane, d->blocks));
+    const vtac_expr *x = vtac_e_index(k, 0);
+    if (d->tiles > 1) {
+        x = vtac_i_mulc(k, vtac_for(k, VTAC_LOOP_SERIAL, d->tiles, "tile"), d->columns);
+        if (w->extent[1] % d->columns != 0) { /* the last one overlaps the one before it */
+            x = vtac_e2(k, VTAC_E_MIN, x, vtac_e_index(k, w->extent[1] - d->columns));
+        }
+    }
+    const vtac_expr *image = vtac_let(k, "batch", vtac_i_divc(k, plane, d->blocks));
+    do_tile(l, d, image, block, y, vtac_let(k, "x", x));
+    vtac_close(l, d->tiles > 1 ? 2 : 1);
+    l->step->flops = 2 * (uint64_t)(vtac_type_elements(&l->graph->values[d->y].type) * d->taps);
+    return l->diag->code;
+}
+
+vta_status vtac_lower_depthwise(vtac_lower *l)
+{
+    depthwise d = {.x = l->node->inputs[0], .y = vtac_final_value(l, 0)};
+    (void)vtac_conv_shape_of(l->program, l->node, &d.s);
+    d.x_type = &l->graph->values[d.x].type;
+    d.in = &l->program->layouts[d.x];
+    d.lanes = d.in->block;
+    d.blocks = d.in->blocks;
+    d.taps = d.s.window.kernel[0] * d.s.window.kernel[1];
+    d.type = d.s.quantized ? VTAC_I32 : VTAC_F32;
+    choose_tile(l, &d);
+    const vtac_storage_id weights = pack_weights(l, &d);
+    VTA_TRY(vtac_begin(l, ""));
+    VTA_TRY(vtac_finish_begin(l, &d.s, false, &d.finish));
+    d.from = vtac_layout_buffer(l, d.x, "x");
+    d.weights = vtac_use(l, weights, "weights", d.s.quantized ? VTAC_I8 : VTAC_F32, d.s.outputs * d.taps);
+    d.sums = vtac_local(l, "sums", d.type, d.columns * d.lanes);
+    return multiply(l, &d);
+}

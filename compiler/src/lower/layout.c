@@ -1,0 +1,452 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Blocked layouts: which values have one, where an element lies, and the copies between the two forms.
+ *
+ * A convolution whose outputs fill vectors writes them side by side, [batch][channels / block][rows][columns]
+ * [block]; what follows it in the same form (pools, pointwise operators, concatenations of channels) keeps
+ * it. The windows of a convolution may reach over the edge: the layout then has a border, which is filled
+ * before the value is written, so that no kernel tests for edges. Everybody else reads values row-major: they
+ * are copied to that form on demand, once.
+ */
+#include <string.h>
+
+#include "layout.h"
+
+enum { MOST_BORDER = 16 };
+
+static int64_t larger(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+/* ---- which values
+ * ------------------------------------------------------------------------------------------------------- */
+
+/* Channels side by side: the most lanes of 32 bits that channels fill whole. 0: they fill none. */
+static int64_t block_of(const vtac_program *p, int64_t channels)
+{
+    const int64_t lanes = p->target->vector_bytes / 4;
+    for (int64_t block = lanes; block >= 4 && block * 2 >= lanes; block /= 2) {
+        if (channels > 0 && channels % block == 0) {
+            return block;
+        }
+    }
+    return 0;
+}
+
+static const vtac_type *type_of(const vtac_program *p, vtac_value_id id)
+{
+    return &p->graph->values[id].type;
+}
+
+static bool same_type_shape(const vtac_type *a, const vtac_type *b)
+{
+    return a->rank == b->rank && memcmp(a->dim, b->dim, a->rank * sizeof a->dim[0]) == 0;
+}
+
+/* The border that the window needs; false where it is too much. */
+static bool border_of(const vtac_window *w, const vtac_type *x, int64_t *before, int64_t *after)
+{
+    for (uint32_t a = 0; a < 2; a++) {
+        const int64_t last = (w->extent[a] - 1) * w->stride[a] + (w->kernel[a] - 1) * w->dilation[a];
+        before[a] = w->pad_begin[a];
+        after[a] = larger(0, last - w->pad_begin[a] - (x->dim[a + 2] - 1));
+        if (before[a] > MOST_BORDER || after[a] > MOST_BORDER) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Gives the value a border and, where it has none yet, a block. False where another reader's border holds
+ * another number. */
+static bool claim(vtac_program *p, vtac_value_id id, int64_t block, const int64_t *before,
+                  const int64_t *after, double filler)
+{
+    vtac_layout *layout = &p->layouts[id];
+    const vtac_type *type = type_of(p, id);
+    const bool bordered = layout->before[0] + layout->before[1] + layout->after[0] + layout->after[1] > 0;
+    if (bordered && layout->filler != filler) {
+        return false;
+    }
+    layout->filler = filler;
+    if (layout->block == 0 || (!layout->natural && block > layout->block)) {
+        layout->block = block;
+        layout->blocks = (type->dim[1] + block - 1) / block;
+    }
+    for (int a = 0; a < 2; a++) {
+        layout->before[a] = larger(layout->before[a], before[a]);
+        layout->after[a] = larger(layout->after[a], after[a]);
+    }
+    return true;
+}
+
+static void give(vtac_program *p, vtac_value_id id, int64_t block)
+{
+    p->layouts[id].block = block;
+    p->layouts[id].blocks = type_of(p, id)->dim[1] / block;
+    p->layouts[id].natural = true;
+}
+
+static bool choose_conv(vtac_program *p, const vtac_node *node, vtac_layout_kind *kind)
+{
+    vtac_conv_shape s;
+    if (!vtac_conv_shape_of(p, node, &s)) {
+        return false;
+    }
+    const vtac_value_id x = node->inputs[0];
+    const int64_t block = block_of(p, s.outputs);
+    const bool depthwise = s.groups > 1 && s.per_group == 1 && s.out_per_group == 1;
+    const vtac_layout *known = &p->layouts[x];
+    int64_t before[2];
+    int64_t after[2];
+    if (block == 0 || p->graph->values[x].constant != NULL ||
+        !border_of(&s.window, type_of(p, x), before, after)) {
+        return false;
+    }
+    const int64_t wanted = depthwise ? block : s.quantized ? 4 : 1;
+    const int64_t in_block = known->natural ? known->block : larger(wanted, known->block);
+    if (depthwise ? in_block != block
+                  : s.groups > 1 && (s.per_group % in_block != 0 || s.out_per_group % block != 0)) {
+        return false;
+    }
+    if (!claim(p, x, wanted, before, after, s.x_zero)) {
+        return false;
+    }
+    give(p, node->outputs[0], block);
+    *kind = depthwise ? VTAC_KIND_DEPTHWISE : VTAC_KIND_CONV;
+    return true;
+}
+
+static bool choose_pool(vtac_program *p, const vtac_node *node, vtac_layout_kind *kind)
+{
+    const vtac_layout *in = &p->layouts[node->inputs[0]];
+    if (!in->natural || (node->output_count > 1 && node->outputs[1] != 0) ||
+        vtac_attr_int(node, "channels_last", 0) != 0) {
+        return false;
+    }
+    give(p, node->outputs[0], in->block);
+    *kind = VTAC_KIND_POOL;
+    return true;
+}
+
+static bool choose_pointwise(vtac_program *p, const vtac_node *node, vtac_layout_kind *kind)
+{
+    int64_t block = 0;
+    const vtac_type *out = type_of(p, node->outputs[0]);
+    if (node->output_count != 1) {
+        return false;
+    }
+    for (uint32_t i = 0; i < node->input_count; i++) {
+        const vtac_value_id id = node->inputs[i];
+        block = p->layouts[id].natural && same_type_shape(type_of(p, id), out) ? p->layouts[id].block : block;
+    }
+    if (block == 0) {
+        return false;
+    }
+    for (uint32_t i = 0; i < node->input_count; i++) {
+        const vtac_value_id id = node->inputs[i];
+        static const int64_t none[2] = {0, 0};
+        if (id != 0 && p->graph->values[id].constant == NULL && p->layouts[id].block == 0 &&
+            same_type_shape(type_of(p, id), out)) {
+            (void)claim(p, id, block, none, none, 0.0);
+        }
+    }
+    give(p, node->outputs[0], block);
+    *kind = VTAC_KIND_POINTWISE;
+    return true;
+}
+
+static bool choose(vtac_program *p, const vtac_node *node, vtac_layout_kind *kind)
+{
+    if (node->output_count == 0 || type_of(p, node->outputs[0])->rank != 4) {
+        return false;
+    }
+    switch ((int)node->op) {
+    case VTAC_OP_CONV:
+    case VTAC_OP_FUSED_CONV: return choose_conv(p, node, kind);
+    case VTAC_OP_AVERAGE_POOL:
+    case VTAC_OP_MAX_POOL:
+    case VTAC_OP_GLOBAL_AVERAGE_POOL:
+    case VTAC_OP_GLOBAL_MAX_POOL: return choose_pool(p, node, kind);
+    default: return vtac_lowering_of(node->op)->family == VTAC_POINTWISE && choose_pointwise(p, node, kind);
+    }
+}
+
+vta_status vtac_layout_graph(vtac_program *p, vta_diag *diag)
+{
+    const size_t values = (size_t)p->graph->value_count + 1;
+    p->layouts = vta_arena_array(&p->arena, values, sizeof *p->layouts);
+    p->laid_out = vta_arena_array(&p->arena, values, sizeof *p->laid_out);
+    p->is_plain = vta_arena_array(&p->arena, values, sizeof *p->is_plain);
+    p->kinds = vta_arena_array(&p->arena, (size_t)p->graph->node_count + 1, sizeof *p->kinds);
+    if (p->layouts == NULL || p->laid_out == NULL || p->is_plain == NULL || p->kinds == NULL) {
+        return vta_fail(diag, VTA_NOMEM, "out of memory");
+    }
+    for (uint32_t i = 0; i < p->graph->order_count && p->level > 0; i++) {
+        const vtac_node_id id = p->graph->order[i];
+        const vtac_node *node = &p->graph->nodes[id];
+        bool empty = false;
+        for (uint32_t k = 0; k < node->input_count + node->output_count; k++) {
+            const vtac_value_id v =
+                k < node->input_count ? node->inputs[k] : node->outputs[k - node->input_count];
+            empty = empty || (v != 0 && vtac_type_elements(type_of(p, v)) == 0);
+        }
+        vtac_layout_kind kind = VTAC_KIND_PLAIN;
+        if (!empty && p->graph->values[node->outputs[0]].constant == NULL && choose(p, node, &kind)) {
+            p->kinds[id] = kind;
+        }
+    }
+    return VTA_OK;
+}
+
+vtac_layout_kind vtac_layout_kind_of(const vtac_program *p, const vtac_node *node)
+{
+    return node >= p->graph->nodes && node <= p->graph->nodes + p->graph->node_count
+               ? p->kinds[node - p->graph->nodes]
+               : VTAC_KIND_PLAIN; /* a node that the walk made up */
+}
+
+/* ---- where an element lies
+ * ---------------------------------------------------------------------------------------------- */
+
+static int64_t rows_of(const vtac_layout *layout, const vtac_type *type)
+{
+    return layout->before[0] + type->dim[2] + layout->after[0];
+}
+
+static int64_t columns_of(const vtac_layout *layout, const vtac_type *type)
+{
+    return layout->before[1] + type->dim[3] + layout->after[1];
+}
+
+int64_t vtac_layout_row(const vtac_layout *layout, const vtac_type *type)
+{
+    return columns_of(layout, type) * layout->block;
+}
+
+int64_t vtac_layout_plane(const vtac_layout *layout, const vtac_type *type)
+{
+    return rows_of(layout, type) * vtac_layout_row(layout, type);
+}
+
+int64_t vtac_layout_elements(const vtac_layout *layout, const vtac_type *type)
+{
+    return type->dim[0] * layout->blocks * vtac_layout_plane(layout, type);
+}
+
+const vtac_expr *vtac_layout_place(vtac_lower *l, vtac_value_id id, const vtac_expr *batch,
+                                   const vtac_expr *block, const vtac_expr *y, const vtac_expr *x,
+                                   const vtac_expr *lane)
+{
+    const vtac_layout *f = &l->program->layouts[id];
+    const vtac_type *type = &l->graph->values[id].type;
+    vtac_kernel *k = l->k;
+    const vtac_expr *plane = vtac_i_add(k, vtac_i_mulc(k, batch, f->blocks), block);
+    const vtac_expr *at = vtac_i_mulc(k, plane, vtac_layout_plane(f, type));
+    at = vtac_i_add(k, at, vtac_i_mulc(k, y, vtac_layout_row(f, type)));
+    at = vtac_i_add(k, at, vtac_i_mulc(k, x, f->block));
+    at = vtac_i_addc(k, at, f->before[0] * vtac_layout_row(f, type) + f->before[1] * f->block);
+    return vtac_i_add(k, at, lane);
+}
+
+/* Whether the two forms are the same bytes. */
+static bool is_trivial(const vtac_layout *f, const vtac_type *type)
+{
+    const bool bordered = f->before[0] + f->before[1] + f->after[0] + f->after[1] > 0;
+    return !bordered && type->dim[1] % f->block == 0 &&
+           (f->block == 1 || (type->dim[2] == 1 && type->dim[3] == 1));
+}
+
+/* ---- buffers and copies
+ * ------------------------------------------------------------------------------------------------- */
+
+vtac_buffer *vtac_layout_buffer(vtac_lower *l, vtac_value_id id, const char *name)
+{
+    const vtac_type *type = &l->graph->values[id].type;
+    return vtac_use(l, l->program->laid_out[id], name, type->dtype,
+                    vtac_layout_elements(&l->program->layouts[id], type));
+}
+
+/* `count` elements from `first` on become the filler. */
+static void fill(vtac_lower *l, vtac_buffer *to, const vtac_layout *f, const vtac_expr *first, int64_t count)
+{
+    if (count == 0) {
+        return;
+    }
+    vtac_kernel *k = l->k;
+    const vtac_expr *i = vtac_for(k, VTAC_LOOP_SERIAL, count / f->block, "i");
+    const vtac_expr *lane = vtac_for(k, VTAC_LOOP_VECTOR, f->block, "lane");
+    const vtac_expr *at = vtac_i_add(k, vtac_i_add(k, first, vtac_i_mulc(k, i, f->block)), lane);
+    vtac_store(k, to, at, vtac_e_float(k, vtac_compute_type(to == NULL ? VTAC_F32 : to->dtype), f->filler));
+    vtac_close(l, 2);
+}
+
+static vta_status fill_border(vtac_lower *l, vtac_value_id id)
+{
+    const vtac_layout *f = &l->program->layouts[id];
+    const vtac_type *type = &l->graph->values[id].type;
+    const int64_t row = vtac_layout_row(f, type);
+    const int64_t plane = vtac_layout_plane(f, type);
+    const int64_t top = f->before[0] * row;
+    VTA_TRY(vtac_begin(l, ".border"));
+    vtac_kernel *k = l->k;
+    vtac_buffer *to = vtac_layout_buffer(l, id, "y");
+    const int64_t planes = type->dim[0] * f->blocks;
+    const int64_t inner = type->dim[2] * type->dim[3] * f->block;
+    const vtac_expr *p = vtac_for(k, vtac_parallel_if((plane - inner) * planes), planes, "plane");
+    const vtac_expr *base = vtac_let(k, "base", vtac_i_mulc(k, p, plane));
+    fill(l, to, f, base, top);
+    fill(l, to, f, vtac_i_addc(k, base, top + type->dim[2] * row), f->after[0] * row);
+    if (f->before[1] + f->after[1] > 0) {
+        const vtac_expr *y = vtac_for(k, VTAC_LOOP_SERIAL, type->dim[2], "y");
+        const vtac_expr *line =
+            vtac_let(k, "line", vtac_i_addc(k, vtac_i_add(k, base, vtac_i_mulc(k, y, row)), top));
+        fill(l, to, f, line, f->before[1] * f->block);
+        fill(l, to, f, vtac_i_addc(k, line, (f->before[1] + type->dim[3]) * f->block),
+             f->after[1] * f->block);
+        vtac_end(k);
+    }
+    vtac_end(k);
+    return VTA_OK;
+}
+
+/* Memory for the value in its layout; its border is filled by a step of its own. */
+static vta_status make_room(vtac_lower *l, vtac_value_id id)
+{
+    vtac_program *p = l->program;
+    const vtac_layout *f = &p->layouts[id];
+    const vtac_type *type = &l->graph->values[id].type;
+    if (p->laid_out[id] != 0) {
+        return VTA_OK;
+    }
+    const bool trivial = is_trivial(f, type);
+    if (trivial && p->of_value[id] != 0) {
+        p->laid_out[id] = p->of_value[id];
+        p->is_plain[id] = true;
+        return VTA_OK;
+    }
+    p->laid_out[id] = vtac_temp(l, type->dtype, vtac_layout_elements(f, type));
+    if (p->laid_out[id] == 0) {
+        return vta_fail(l->diag, VTA_NOMEM, "out of memory");
+    }
+    if (trivial) {
+        p->of_value[id] = p->laid_out[id];
+        p->is_plain[id] = true;
+    }
+    return f->before[0] + f->before[1] + f->after[0] + f->after[1] > 0 ? fill_border(l, id) : VTA_OK;
+}
+
+/* Opens the loops of a copy; `at` is the plain index. Channels beyond the last are the caller's matter. */
+typedef struct copy {
+    const vtac_expr *at[4], *block, *lane;
+} copy;
+
+static void open_copy(vtac_lower *l, vtac_value_id id, copy *c)
+{
+    const vtac_layout *f = &l->program->layouts[id];
+    const vtac_type *type = &l->graph->values[id].type;
+    vtac_kernel *k = l->k;
+    const int64_t planes = type->dim[0] * f->blocks;
+    const vtac_expr *plane = vtac_for(k, vtac_parallel_if(vtac_type_elements(type)), planes, "plane");
+    c->block = vtac_let(k, "block", vtac_i_remc(k, plane, f->blocks));
+    c->at[0] = vtac_let(k, "batch", vtac_i_divc(k, plane, f->blocks));
+    c->at[2] = vtac_for(k, VTAC_LOOP_SERIAL, type->dim[2], "y");
+    c->at[3] = vtac_for(k, VTAC_LOOP_SERIAL, type->dim[3], "x");
+    c->lane = vtac_for(k, VTAC_LOOP_VECTOR, f->block, "lane");
+    c->at[1] = vtac_i_add(k, vtac_i_mulc(k, c->block, f->block), c->lane);
+}
+
+static const vtac_expr *place_of(vtac_lower *l, vtac_value_id id, const copy *c)
+{
+    return vtac_layout_place(l, id, c->at[0], c->block, c->at[2], c->at[3], c->lane);
+}
+
+static vta_status lay_out(vtac_lower *l, vtac_value_id id)
+{
+    vtac_program *p = l->program;
+    if (p->laid_out[id] != 0) {
+        return VTA_OK;
+    }
+    VTA_TRY(make_room(l, id));
+    if (p->is_plain[id]) {
+        return VTA_OK; /* the same memory */
+    }
+    VTA_TRY(vtac_begin(l, ".layout"));
+    const int64_t channels = l->graph->values[id].type.dim[1];
+    vtac_kernel *k = l->k;
+    vtac_buffer *to = vtac_layout_buffer(l, id, "y");
+    vtac_buffer *from = vtac_value_buffer(l, id, "x");
+    copy c;
+    open_copy(l, id, &c);
+    const vtac_expr *real = NULL;
+    if (channels % p->layouts[id].block != 0) {
+        real = vtac_e2(k, VTAC_E_LT, c.at[1], vtac_e_index(k, channels));
+        c.at[1] = vtac_e2(k, VTAC_E_MIN, c.at[1], vtac_e_index(k, channels - 1));
+    }
+    const vtac_expr *value = vtac_e_load(k, from, vtac_flat(l, &l->graph->values[id].type, c.at));
+    if (real != NULL && value != NULL) {
+        value = vtac_e3(k, VTAC_E_SELECT, real, value, vtac_e_int(k, value->type, 0));
+    }
+    vtac_store(k, to, place_of(l, id, &c), value);
+    vtac_close(l, 4);
+    return VTA_OK;
+}
+
+static vta_status make_plain(vtac_lower *l, vtac_value_id id)
+{
+    vtac_program *p = l->program;
+    if (p->laid_out[id] == 0 || p->is_plain[id] || !p->layouts[id].natural) {
+        return VTA_OK;
+    }
+    p->is_plain[id] = true;
+    VTA_TRY(vtac_begin(l, ".plain"));
+    vtac_buffer *to = vtac_value_buffer(l, id, "y");
+    vtac_buffer *from = vtac_layout_buffer(l, id, "x");
+    copy c;
+    open_copy(l, id, &c);
+    vtac_store(l->k, to, vtac_flat(l, &l->graph->values[id].type, c.at),
+               vtac_e_load(l->k, from, place_of(l, id, &c)));
+    vtac_close(l, 4);
+    return VTA_OK;
+}
+
+/* ---- for the walk
+ * ------------------------------------------------------------------------------------------------------- */
+
+bool vtac_layout_reads(const vtac_lower *l, const vtac_node *n, uint32_t i)
+{
+    const vtac_program *p = l->program;
+    const vtac_value_id id = n->inputs[i];
+    switch ((int)vtac_layout_kind_of(p, n)) {
+    case VTAC_KIND_PLAIN: return false;
+    case VTAC_KIND_POINTWISE:
+        return p->layouts[id].block == p->layouts[n->outputs[0]].block &&
+               same_type_shape(type_of(p, id), type_of(p, n->outputs[0])) &&
+               p->graph->values[id].constant == NULL;
+    default: return i == 0;
+    }
+}
+
+vta_status vtac_layout_inputs(vtac_lower *l)
+{
+    vtac_value_id before = 0;
+    for (uint32_t c = 0; c <= l->chain_count; c++) {
+        const vtac_node *n = c == 0 ? l->node : l->chain[c - 1];
+        for (uint32_t i = 0; i < n->input_count; i++) {
+            const vtac_value_id id = n->inputs[i];
+            if (id != 0 && id != before) {
+                VTA_TRY(vtac_layout_reads(l, n, i) ? lay_out(l, id) : make_plain(l, id));
+            }
+        }
+        before = n->outputs[0];
+    }
+    const vtac_value_id last = vtac_final_value(l, 0);
+    return vtac_layout_kind_of(l->program, l->node) == VTAC_KIND_PLAIN ? VTA_OK : make_room(l, last);
+}
+
+vta_status vtac_layout_outputs(vtac_lower *l)
+{
+    const vtac_value_id id = vtac_final_value(l, 0);
+    return l->program->of_value[id] != 0 ? make_plain(l, id) : VTA_OK; /* it has a place: a graph output */
+}

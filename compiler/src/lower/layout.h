@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Values in blocked layouts (layout.c), and the lowerings that work in them.
+ */
+#ifndef VTAC_LOWER_LAYOUT_H
+#define VTAC_LOWER_LAYOUT_H
+
+#include "../ops/infer.h"
+#include "lower.h"
+
+/* A two-dimensional convolution with constant weights; false: not one that the blocked kernels take. */
+typedef struct vtac_conv_shape {
+    vtac_window window;
+    int64_t groups, per_group, out_per_group, outputs;
+    uint32_t weight, bias; /* inputs */
+    bool quantized;
+    double x_zero;
+} vtac_conv_shape;
+bool vtac_conv_shape_of(const vtac_program *p, const vtac_node *node, vtac_conv_shape *out);
+
+/* Elements of a row with its border, and of a plane of one channel block. */
+int64_t vtac_layout_row(const vtac_layout *layout, const vtac_type *type);
+int64_t vtac_layout_plane(const vtac_layout *layout, const vtac_type *type);
+int64_t vtac_layout_elements(const vtac_layout *layout, const vtac_type *type);
+
+/* The flat place of a channel (block, lane) at row y and column x. */
+const vtac_expr *vtac_layout_place(vtac_lower *l, vtac_value_id id, const vtac_expr *batch,
+                                   const vtac_expr *block, const vtac_expr *y, const vtac_expr *x,
+                                   const vtac_expr *lane);
+/* The buffer of a value that exists in its layout. */
+vtac_buffer *vtac_layout_buffer(vtac_lower *l, vtac_value_id id, const char *name);
+
+/* Lowerings in layouts, by kind. */
+vtac_lower_fn vtac_lower_conv_blocked;
+vtac_lower_fn vtac_lower_depthwise;
+vtac_lower_fn vtac_lower_pool_blocked;
+vtac_lower_fn vtac_lower_elements_blocked;
+
+#endif
