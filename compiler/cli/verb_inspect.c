@@ -1,18 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * vtac inspect: a model as typed text, after everything that its shapes decide has been worked out.
+ * vtac inspect: a model as typed text, as it was read or after passes.
  */
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "cli.h"
+#include "passes.h"
+#include "tensors.h"
 #include "vtac/onnx.h"
 
-enum { MOST_SHAPES = 64, INLINE_ELEMENTS = 16 };
+enum { INLINE_ELEMENTS = 16 };
 
 static const cli_option options[] = {
     {"--shape", "NAME=AxBxC", CLI_TEXT, "size of a dynamic input (may be repeated)"},
     {"--inline", "N", CLI_TEXT, "print constants of up to N elements (default 16)"},
+    {"--after", "PASS", CLI_TEXT, "show the graph as it is after this pass"},
+    CLI_PASS_OPTIONS,
 };
 
 static void tell(void *context, const char *text)
@@ -32,46 +35,76 @@ static int print_graph(const cli_args *args, const vtac_graph *graph, int64_t li
     return cli_done(args);
 }
 
+/* Which passes run: none without -O and --after, so that the model is seen as it is. */
+static int read_passes(const cli_args *args, vtac_pass_options *passes, bool *wanted)
+{
+    const char *after = cli_value(args, "--after");
+    *wanted = after != NULL || cli_flag(args, "-O") || cli_flag(args, "--time-passes");
+    if (cli_read_passes(args, passes) != CLI_OK) {
+        return CLI_USAGE;
+    }
+    if (after != NULL) {
+        vta_diag diag = {0};
+        passes->stop_after = true;
+        passes->last = vtac_pass_find(after, &diag);
+        if (passes->last == VTAC_PASS_COUNT) {
+            return cli_usage(args, "--after: %s", diag.text);
+        }
+    }
+    return CLI_OK;
+}
+
+static int inspect(const cli_args *args, const cli_shapes *shapes, const vtac_pass_options *passes,
+                   int64_t limit)
+{
+    const vtac_import_options import = {
+        .shapes = shapes->items, .shape_count = shapes->count, .note = tell, .context = &args->operands[0]};
+    vtac_graph *graph = NULL;
+    vta_diag diag = {0};
+    if (vtac_onnx_load(args->operands[0], &import, &graph, &diag) != VTA_OK) {
+        return cli_fail(args, &diag);
+    }
+    int status;
+    if (passes != NULL && vtac_run_passes(graph, passes, &diag) != VTA_OK) {
+        (void)vta_context(&diag, "%s", args->operands[0]);
+        status = cli_fail(args, &diag);
+    } else {
+        status = print_graph(args, graph, limit);
+    }
+    vtac_graph_destroy(graph);
+    return status;
+}
+
 static int run(const cli_args *args)
 {
-    static char names[MOST_SHAPES][256];
-    vtac_shape_option shapes[MOST_SHAPES];
-    uint32_t count = 0;
-    vta_diag diag = {0};
-    size_t at = 0;
-    for (const char *text = cli_next(args, "--shape", &at); text != NULL;
-         text = cli_next(args, "--shape", &at)) {
-        if (count == MOST_SHAPES) {
-            return cli_usage(args, "more than %d --shape options", MOST_SHAPES);
-        }
-        if (vtac_shape_parse(text, names[count], sizeof names[count], &shapes[count], &diag) != VTA_OK) {
-            return cli_usage(args, "--shape: %s", diag.text);
-        }
-        count++;
+    if (cli_flag(args, "--list-passes")) {
+        return cli_list_passes(args);
+    }
+    if (args->operand_count == 0) {
+        return cli_usage(args, "a model is missing");
+    }
+    cli_shapes shapes;
+    vtac_pass_options passes;
+    bool wanted;
+    if (cli_read_shapes(args, &shapes) != CLI_OK || read_passes(args, &passes, &wanted) != CLI_OK) {
+        return CLI_USAGE;
     }
     uint64_t limit = INLINE_ELEMENTS;
     const char *given = cli_value(args, "--inline");
     if (given != NULL && (!cli_number(given, &limit) || limit > INT32_MAX)) {
         return cli_usage(args, "--inline takes a number, not '%s'", given);
     }
-    const vtac_import_options import = {
-        .shapes = shapes, .shape_count = count, .note = tell, .context = &args->operands[0]};
-    vtac_graph *graph = NULL;
-    if (vtac_onnx_load(args->operands[0], &import, &graph, &diag) != VTA_OK) {
-        return cli_fail(args, &diag);
-    }
-    const int status = print_graph(args, graph, (int64_t)limit);
-    vtac_graph_destroy(graph);
-    return status;
+    return inspect(args, &shapes, wanted ? &passes : NULL, (int64_t)limit);
 }
 
 const cli_verb cli_verb_inspect = {
     .name = "inspect",
     .operands = "MODEL.onnx",
     .summary = "print a model as typed text, with its shapes worked out",
+    .more = "Without -O and --after, the model is shown as it was read.\n",
     .options = options,
     .option_count = sizeof options / sizeof options[0],
-    .least = 1,
+    .least = 0,
     .most = 1,
     .run = run,
 };

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Options about passes, and their table. See passes.h.
+ */
+#include "passes.h"
+
+#include <stdio.h>
+
+static void report(void *context, const vtac_pass_report *r)
+{
+    (void)context;
+    (void)fprintf(stderr, "pass %-24s %8.2f ms  %6u changes  %6u nodes\n", r->pass->name, r->seconds * 1e3,
+                  r->changes, r->nodes);
+}
+
+int cli_read_passes(const cli_args *args, vtac_pass_options *out)
+{
+    *out = (vtac_pass_options){.level = 3};
+    uint64_t level = 3;
+    const char *asked = cli_value(args, "-O");
+    if (asked != NULL && (!cli_number(asked, &level) || level > 3)) {
+        return cli_usage(args, "-O takes 0 to 3, not '%s'", asked);
+    }
+    out->level = (int)level;
+    size_t at = 0;
+    for (const char *name = cli_next(args, "--disable-pass", &at); name != NULL;
+         name = cli_next(args, "--disable-pass", &at)) {
+        vta_diag diag = {0};
+        const vtac_pass pass = vtac_pass_find(name, &diag);
+        if (pass == VTAC_PASS_COUNT) {
+            return cli_usage(args, "--disable-pass: %s", diag.text);
+        }
+        out->disabled[pass] = true;
+    }
+    out->report = cli_flag(args, "--time-passes") ? report : NULL;
+    return CLI_OK;
+}
+
+int cli_list_passes(const cli_args *args)
+{
+    const bool json = cli_flag(args, "--json");
+    (void)fputs(json ? "[" : "", stdout);
+    for (int i = 0; i < VTAC_PASS_COUNT; i++) {
+        const vtac_pass_info *pass = vtac_pass_get((vtac_pass)i);
+        if (json) {
+            (void)printf("%s{\"name\": ", i == 0 ? "" : ", ");
+            cli_json_string(pass->name);
+            (void)printf(", \"level\": %d, \"doc\": ", pass->level);
+            cli_json_string(pass->doc);
+            (void)fputs("}", stdout);
+        } else {
+            (void)printf("-O%d  %-22s %s\n", pass->level, pass->name, pass->doc);
+        }
+    }
+    (void)fputs(json ? "]\n" : "", stdout);
+    return cli_done(args);
+}

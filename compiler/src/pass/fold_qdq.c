@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * fold-qdq: a model quantized with QuantizeLinear and DequantizeLinear around float operators becomes one of
+ * integer operators, whose arithmetic is that of vtac/quant.h.
+ *
+ *     QuantizeLinear(Relu(Conv(DequantizeLinear(q), DequantizeLinear(w), DequantizeLinear(b))))
+ *         -> Clip(QLinearConv(q, w, b), zero, high)
+ *
+ * A Relu or Clip in between is a range of the integers: quantizing is monotone, so it may come last. Where
+ * the range is all of the type (a zero point of -128 for a Relu), nothing remains of it; otherwise an integer
+ * Clip does, which each back end joins to what it follows.
+ *
+ * Requires   scales and zero points that are known. What does not fit stays as it is, and stays right.
+ * Cost       linear in the nodes, a few times.
+ */
+#include <math.h>
+
+#include "qdq.h"
+#include "vtac/codegen.h"
+
+/* What can stand before a QuantizeLinear; `becomes` must have a lowering. */
+static const struct {
+    vtac_op op, becomes;
+    vtac_fold_fn *fold;
+} folds[] = {
+    {VTAC_OP_ADD, VTAC_OP_QLINEAR_ADD, vtac_fold_add},
+    {VTAC_OP_AVERAGE_POOL, VTAC_OP_QLINEAR_AVERAGE_POOL, vtac_fold_pool},
+    {VTAC_OP_CONCAT, VTAC_OP_QLINEAR_CONCAT, vtac_fold_concat},
+    {VTAC_OP_CONV, VTAC_OP_QLINEAR_CONV, vtac_fold_conv},
+    {VTAC_OP_DEQUANTIZE_LINEAR, VTAC_OP_QLINEAR_CONCAT, vtac_fold_rescale},
+    {VTAC_OP_GEMM, VTAC_OP_QGEMM, vtac_fold_gemm},
+    {VTAC_OP_GLOBAL_AVERAGE_POOL, VTAC_OP_QLINEAR_GLOBAL_AVERAGE_POOL, vtac_fold_global_pool},
+    {VTAC_OP_LEAKY_RELU, VTAC_OP_QLINEAR_LEAKY_RELU, vtac_fold_unary},
+    {VTAC_OP_MATMUL, VTAC_OP_QLINEAR_MATMUL, vtac_fold_matmul},
+    {VTAC_OP_MUL, VTAC_OP_QLINEAR_MUL, vtac_fold_mul},
+    {VTAC_OP_REDUCE_MEAN, VTAC_OP_QLINEAR_GLOBAL_AVERAGE_POOL, vtac_fold_reduce_mean},
+    {VTAC_OP_SIGMOID, VTAC_OP_QLINEAR_SIGMOID, vtac_fold_unary},
+    {VTAC_OP_SOFTMAX, VTAC_OP_QLINEAR_SOFTMAX, vtac_fold_softmax},
+};
+
+typedef struct range {
+    int32_t low, high;
+} range;
+
+/* One float bound as QuantizeLinear would round it. */
+static int32_t bound(const vtac_qparams *y, double real)
+{
+    const float q = rintf((float)real / vtac_qscale(y)) + (float)vtac_qzero(y);
+    const int32_t low = vtac_qlow(y->dtype);
+    const int32_t high = vtac_qhigh(y->dtype);
+    return q <= (float)low ? low : q >= (float)high ? high : (int32_t)q;
+}
+
+/* Narrows the range by a Relu or a Clip with known bounds; false: it is neither. */
+static bool narrow(const vtac_graph *graph, const vtac_node *node, const vtac_qparams *y, range *to)
+{
+    double low = 0.0;
+    double high = HUGE_VAL;
+    if (node->op == VTAC_OP_CLIP) {
+        const bool has_low = vtac_in_type(graph, node, 1) != NULL;
+        const bool has_high = vtac_in_type(graph, node, 2) != NULL;
+        low = -HUGE_VAL;
+        if ((has_low && !vtac_scalar_of(graph, node->inputs[1], &low)) ||
+            (has_high && !vtac_scalar_of(graph, node->inputs[2], &high)) || !(low <= high)) {
+            return false;
+        }
+    } else if (node->op != VTAC_OP_RELU) {
+        return false;
+    }
+    const int32_t q_low = bound(y, low);
+    const int32_t q_high = bound(y, high);
+    /* behind this one stands what `to` holds: min(max(x, low), high) first, then the old range */
+    const range old = *to;
+    to->low = q_low < old.low ? old.low : q_low > old.high ? old.high : q_low;
+    to->high = q_high < old.low ? old.low : q_high > old.high ? old.high : q_high;
+    return true;
+}
+
+/* Clip(x, low, high) on integers, where the range is narrower than the type. */
+static vta_status clamp(vtac_fold *f, range to, vtac_value_id *x)
+{
+    if (to.low == vtac_qlow(f->y.dtype) && to.high == vtac_qhigh(f->y.dtype)) {
+        return VTA_OK;
+    }
+    const vtac_type type = {.dtype = f->y.dtype};
+    vtac_value_id inputs[3] = {*x};
+    VTA_TRY(vtac_new_constant(f->r, NULL, &type, &to.low, &inputs[1])); /* the low byte comes first */
+    VTA_TRY(vtac_new_constant(f->r, NULL, &type, &to.high, &inputs[2]));
+    return vtac_new_simple(f->r, f->at, &f->core, VTAC_OP_CLIP, inputs, 3, x);
+}
+
+static vta_status fold_core(vtac_fold *f, vtac_value_id *out)
+{
+    *out = 0;
+    for (size_t i = 0; i < sizeof folds / sizeof folds[0]; i++) {
+        if (folds[i].op == f->core.op && vtac_op_limits(folds[i].becomes) != NULL) {
+            return folds[i].fold(f, out);
+        }
+    }
+    return VTA_OK;
+}
+
+/* Everything that ends in this QuantizeLinear. */
+static vta_status fold_quantize(vtac_rewrite *r, vtac_node_id id, bool *changed)
+{
+    const vtac_node quantize = r->graph->nodes[id];
+    vtac_fold f = {.r = r, .at = id};
+    if (!vtac_read_quantize(r, &quantize, &f.y)) {
+        return VTA_OK;
+    }
+    range to = {vtac_qlow(f.y.dtype), vtac_qhigh(f.y.dtype)};
+    vtac_value_id x = quantize.inputs[0];
+    const vtac_node *above = vtac_producer(r, x);
+    while (above != NULL && vtac_only_user(r, x) != NULL && narrow(r->graph, above, &f.y, &to)) {
+        x = above->inputs[0];
+        above = vtac_producer(r, x);
+    }
+    /* a DequantizeLinear may have other users: it is read, not taken */
+    if (above == NULL || (above->op != VTAC_OP_DEQUANTIZE_LINEAR && vtac_only_user(r, x) == NULL)) {
+        return VTA_OK;
+    }
+    f.core = *above;
+    vtac_value_id out;
+    VTA_TRY(vtac_zero_operand(r, &f.y, &f.y_zero));
+    VTA_TRY(fold_core(&f, &out));
+    if (out == 0) {
+        return VTA_OK;
+    }
+    VTA_TRY(clamp(&f, to, &out));
+    if (vtac_can_replace(r->graph, quantize.outputs[0], out)) {
+        vtac_replace(r, quantize.outputs[0], out);
+        vtac_remove_node(r->graph, id);
+        *changed = true;
+    }
+    return VTA_OK;
+}
+
+/* Quantizing twice with the same reals is quantizing once:
+ *     Q2(D1(Q1(x))) -> Q2(x)       D2(Q2(D1(q))) -> D1(q) */
+static vta_status skip_requantize(vtac_rewrite *r, vtac_node_id id, bool *changed)
+{
+    const vtac_node outer = r->graph->nodes[id];
+    vtac_qvalue inner;
+    vtac_qparams p;
+    if (!vtac_read_quantize(r, &outer, &p) || !vtac_read_activation(r, outer.inputs[0], &inner) ||
+        !vtac_same_reals(&inner.p, &p)) {
+        return VTA_OK;
+    }
+    const vtac_node *first = vtac_producer(r, inner.q);
+    vtac_qparams q;
+    if (first != NULL && first->op == VTAC_OP_QUANTIZE_LINEAR && vtac_read_quantize(r, first, &q) &&
+        vtac_same_params(&q, &inner.p)) {
+        outer.inputs[0] = first->inputs[0];
+        *changed = true;
+    }
+    return VTA_OK;
+}
+
+static vta_status skip_redequantize(vtac_rewrite *r, vtac_node_id id, bool *changed)
+{
+    const vtac_node outer = r->graph->nodes[id];
+    vtac_qvalue q2;
+    vtac_qvalue q1;
+    vtac_qparams p;
+    if (!vtac_read_activation(r, outer.outputs[0], &q2)) {
+        return VTA_OK;
+    }
+    const vtac_node *second = vtac_producer(r, q2.q);
+    if (second != NULL && second->op == VTAC_OP_QUANTIZE_LINEAR && vtac_read_quantize(r, second, &p) &&
+        vtac_same_params(&p, &q2.p) && vtac_read_activation(r, second->inputs[0], &q1) &&
+        vtac_same_reals(&q1.p, &p) && vtac_can_replace(r->graph, outer.outputs[0], second->inputs[0])) {
+        vtac_replace(r, outer.outputs[0], second->inputs[0]);
+        vtac_remove_node(r->graph, id);
+        *changed = true;
+    }
+    return VTA_OK;
+}
+
+/* Relu(D(q)) -> D(Clip(q, zero, high)) */
+static vta_status sink_relu(vtac_rewrite *r, vtac_node_id id, bool *changed)
+{
+    const vtac_node relu = r->graph->nodes[id];
+    vtac_qvalue x;
+    const vtac_node *user = vtac_only_user(r, relu.outputs[0]);
+    if (!vtac_read_activation(r, relu.inputs[0], &x) ||
+        (user != NULL && user->op == VTAC_OP_QUANTIZE_LINEAR)) {
+        return VTA_OK;
+    }
+    vtac_fold f = {.r = r, .at = id, .core = relu, .y = x.p};
+    vtac_value_id inputs[3] = {x.q, x.p.scale, x.p.zero};
+    vtac_value_id out;
+    VTA_TRY(clamp(&f, (range){vtac_qzero(&x.p), vtac_qhigh(x.p.dtype)}, &inputs[0]));
+    VTA_TRY(vtac_new_simple(r, id, &relu, VTAC_OP_DEQUANTIZE_LINEAR, inputs, x.p.zero == 0 ? 2 : 3, &out));
+    vtac_replace(r, relu.outputs[0], out);
+    vtac_remove_node(r->graph, id);
+    *changed = true;
+    return VTA_OK;
+}
+
+/* The place of the largest element is that of the largest integer. */
+static vta_status compare_integers(vtac_rewrite *r, vtac_node_id id, bool *changed)
+{
+    vtac_qvalue x;
+    if (vtac_read_activation(r, r->graph->nodes[id].inputs[0], &x)) {
+        r->graph->nodes[id].inputs[0] = x.q;
+        *changed = true;
+    }
+    return VTA_OK;
+}
+
+static const vtac_rule rules[] = {
+    {VTAC_OP_COUNT, vtac_sink_dequantize},
+    {VTAC_OP_QUANTIZE_LINEAR, skip_requantize},
+    {VTAC_OP_DEQUANTIZE_LINEAR, skip_redequantize},
+    {VTAC_OP_QUANTIZE_LINEAR, fold_quantize},
+    {VTAC_OP_QUANTIZE_LINEAR, vtac_raise_quantize},
+    {VTAC_OP_RELU, sink_relu},
+    {VTAC_OP_GEMM, vtac_fold_float_gemm},
+    {VTAC_OP_ARG_MAX, compare_integers},
+    {VTAC_OP_ARG_MIN, compare_integers},
+};
+
+vtac_pass_fn vtac_pass_fold_qdq;
+
+vta_status vtac_pass_fold_qdq(vtac_graph *graph, uint32_t *changes, vta_diag *diag)
+{
+    return vtac_apply_rules(graph, rules, sizeof rules / sizeof rules[0], changes, diag);
+}

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The parts of fold-qdq: reading QuantizeLinear and DequantizeLinear, integer operators for what stands
+ * between them, and moving them past operators that only move or order elements.
+ */
+#ifndef VTAC_PASS_QDQ_H
+#define VTAC_PASS_QDQ_H
+
+#include "rewrite.h"
+
+/* Scale and zero point, known at compile time. */
+typedef struct vtac_qparams {
+    vtac_dtype dtype;          /* of the integers */
+    vtac_value_id scale, zero; /* zero 0: none given, it is 0 */
+    const vtac_tensor *scales; /* one, or one for each place along `axis` */
+    const vtac_tensor *zeros;  /* NULL: all 0 */
+    bool per_axis;
+    uint32_t axis;
+} vtac_qparams;
+
+/* The integers behind a float value: it is DequantizeLinear(q). */
+typedef struct vtac_qvalue {
+    vtac_value_id q;
+    vtac_qparams p;
+} vtac_qvalue;
+
+/* What a float value dequantizes, or NULL scale: `false`. Scales are positive and finite, integers of 8 bits
+ * or (bias) 32. */
+bool vtac_read_dequantize(const vtac_rewrite *r, vtac_value_id value, vtac_qvalue *out);
+/* 8-bit activations: one scale for all. */
+bool vtac_read_activation(const vtac_rewrite *r, vtac_value_id value, vtac_qvalue *out);
+/* The same for what a QuantizeLinear node makes. */
+bool vtac_read_quantize(const vtac_rewrite *r, const vtac_node *node, vtac_qparams *out);
+
+float vtac_qscale(const vtac_qparams *p); /* of a whole tensor */
+int32_t vtac_qzero(const vtac_qparams *p);
+int32_t vtac_qlow(vtac_dtype dtype); /* least and greatest integer of 8 bits */
+int32_t vtac_qhigh(vtac_dtype dtype);
+
+/* The same numbers mean the same reals. */
+bool vtac_same_params(const vtac_qparams *a, const vtac_qparams *b);
+/* The same reals are representable: equal, or i8 against u8 with the zero point moved along. */
+bool vtac_same_reals(const vtac_qparams *a, const vtac_qparams *b);
+
+/* The zero point as an operand: the given one, or a new constant 0 of the right type. */
+vta_status vtac_zero_operand(vtac_rewrite *r, const vtac_qparams *p, vtac_value_id *out);
+
+/* An operator between DequantizeLinear and QuantizeLinear that is about to become one integer operator. */
+typedef struct vtac_fold {
+    vtac_rewrite *r;
+    vtac_node_id at; /* the QuantizeLinear: new nodes go in front of it */
+    vtac_node core;  /* the operator */
+    vtac_qparams y;
+    vtac_value_id y_zero; /* operand */
+} vtac_fold;
+
+/* Makes the integer operator; *out 0: it has none. */
+typedef vta_status vtac_fold_fn(vtac_fold *f, vtac_value_id *out);
+vtac_fold_fn vtac_fold_conv;
+vtac_fold_fn vtac_fold_gemm;
+vtac_fold_fn vtac_fold_matmul;
+vtac_fold_fn vtac_fold_add; /* of two activations, or of a bias to a matrix product */
+vtac_fold_fn vtac_fold_mul;
+vtac_fold_fn vtac_fold_pool;
+vtac_fold_fn vtac_fold_global_pool;
+vtac_fold_fn vtac_fold_reduce_mean;
+vtac_fold_fn vtac_fold_concat;
+vtac_fold_fn vtac_fold_unary;
+vtac_fold_fn vtac_fold_softmax;
+vtac_fold_fn vtac_fold_rescale;
+
+/* A dense layer whose result stays float: QGemm without an output scale. Anchored at Gemm. */
+vtac_rule_fn vtac_fold_float_gemm;
+
+/* M(DequantizeLinear(q)) -> DequantizeLinear(M(q)), and QuantizeLinear(M(x)) -> M(QuantizeLinear(x)), for
+ * operators M that move, choose or order elements. The first is a rule for all nodes, the second for
+ * QuantizeLinear. */
+vtac_rule_fn vtac_sink_dequantize;
+vtac_rule_fn vtac_raise_quantize;
+
+#endif

@@ -1,0 +1,361 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * fold-qdq: convolutions and matrix products between DequantizeLinear and QuantizeLinear as QLinearConv,
+ * QLinearMatMul and QGemm.
+ *
+ * The bias becomes an int32 in units of the accumulator, sx * sw[c]. Biases that were quantized so are taken
+ * as they are. Others are rounded to it, where that moves no result by more than MOST_BIAS_ERROR output
+ * steps.
+ */
+#include <math.h>
+
+#include "qdq.h"
+#include "vtac/quant.h"
+
+#define MOST_BIAS_ERROR (1.0 / 64)
+#define MOST_BIAS       ((double)(1 << 30))
+#define SAME_SCALE      1e-6
+
+enum { MOST_OPERANDS = 9 };
+
+/* Both operands of a product and how its result is scaled. */
+typedef struct product {
+    vtac_qvalue x, w;
+    int64_t outputs; /* channels or columns: what w's scales and the bias run along */
+    vtac_value_id w_scale;
+    const vtac_tensor *w_scales;
+    const vtac_qparams *y; /* NULL: the result stays float */
+} product;
+
+static double weight_scale(const product *p, int64_t c)
+{
+    return vtac_tensor_float(p->w_scales, vtac_type_elements(&p->w_scales->type) == 1 ? 0 : c);
+}
+
+static float output_scale(const product *p, int64_t c)
+{
+    const float y = p->y == NULL ? 1.0F : vtac_qscale(p->y);
+    return vtac_scale_product(vtac_qscale(&p->x.p), (float)weight_scale(p, c), y);
+}
+
+/* Reads both operands; w's scales run along `axis` or are one. */
+static bool read_product(vtac_fold *f, uint32_t axis, int64_t outputs, product *p)
+{
+    const vtac_node *core = &f->core;
+    if (!vtac_read_activation(f->r, core->inputs[0], &p->x) ||
+        !vtac_read_dequantize(f->r, core->inputs[1], &p->w) || p->w.p.dtype == VTAC_I32 ||
+        (p->w.p.per_axis && p->w.p.axis != axis)) {
+        return false;
+    }
+    p->outputs = outputs;
+    p->w_scale = p->w.p.scale;
+    p->w_scales = p->w.p.scales;
+    return true;
+}
+
+static bool scales_fit(const product *p)
+{
+    vtac_fixed fixed;
+    for (int64_t c = 0; c < vtac_type_elements(&p->w_scales->type); c++) {
+        if (!vtac_fixed_of(output_scale(p, c), &fixed)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* A bias: constant floats, or DequantizeLinear of constant integers. */
+typedef struct reals {
+    const vtac_tensor *values;
+    const vtac_qparams *q; /* NULL: floats */
+    vtac_qparams params;
+    vtac_value_id id;
+    int64_t count;
+} reals;
+
+static bool read_reals(const vtac_rewrite *r, vtac_value_id value, reals *out)
+{
+    vtac_qvalue q;
+    *out = (reals){.id = value, .values = r->graph->values[value].constant};
+    if (vtac_read_dequantize(r, value, &q)) {
+        out->params = q.p;
+        out->q = &out->params;
+        out->id = q.q;
+        out->values = r->graph->values[q.q].constant;
+    }
+    out->count = out->values == NULL ? 0 : vtac_type_elements(&out->values->type);
+    return out->count > 0 && (out->q != NULL || out->values->type.dtype == VTAC_F32);
+}
+
+/* Element i as a multiple of `unit`. A scale that was meant to be the unit, but was rounded to float32 on
+ * another way, is the unit. */
+static double in_units(const reals *b, int64_t i, double unit)
+{
+    i = b->count == 1 ? 0 : i;
+    if (b->q == NULL) {
+        return vtac_tensor_float(b->values, i) / unit;
+    }
+    const int64_t c = b->q->per_axis ? i : 0;
+    const int64_t zero = b->q->zeros == NULL ? 0 : vtac_tensor_int(b->q->zeros, c);
+    const double ratio = vtac_tensor_float(b->q->scales, c) / unit;
+    const double whole = (double)(vtac_tensor_int(b->values, i) - zero);
+    return fabs(ratio - 1.0) < SAME_SCALE ? whole : whole * ratio;
+}
+
+/* The bias times `factor` as int32; *fits is false where it cannot be one. */
+static vta_status integer_bias(vtac_fold *f, const product *p, vtac_value_id value, double factor,
+                               vtac_value_id *out, bool *fits)
+{
+    reals b;
+    const vtac_type *type = &f->r->graph->values[value].type;
+    const vtac_type list = {.dtype = VTAC_I32, .rank = 1, .dim = {p->outputs}};
+    *fits = false;
+    if (!read_reals(f->r, value, &b) || !(b.count == 1 || (type->rank > 0 && b.count == p->outputs &&
+                                                           type->dim[type->rank - 1] == p->outputs))) {
+        return VTA_OK;
+    }
+    int32_t *rounded = vta_arena_array(&f->r->graph->arena, (size_t)p->outputs, sizeof *rounded);
+    if (rounded == NULL) {
+        return vta_fail(f->r->diag, VTA_NOMEM, "out of memory");
+    }
+    bool same = b.q != NULL && vtac_type_equal(&b.values->type, &list);
+    for (int64_t c = 0; c < p->outputs; c++) {
+        const double unit = (double)vtac_qscale(&p->x.p) * weight_scale(p, c);
+        const double exact = in_units(&b, c, unit / factor);
+        const double error = fabs(exact - rint(exact)) * (double)output_scale(p, c);
+        if (!(fabs(exact) <= MOST_BIAS) || error > MOST_BIAS_ERROR) {
+            return VTA_OK;
+        }
+        rounded[c] = (int32_t)rint(exact);
+        same = same && vtac_tensor_int(b.values, c) == rounded[c];
+    }
+    *fits = true;
+    *out = b.id;
+    return same ? VTA_OK : vtac_new_constant(f->r, NULL, &list, rounded, out);
+}
+
+/* x, x_scale, x_zero, w, w_scale, w_zero */
+static vta_status put_operands(vtac_fold *f, const product *p, vtac_value_id *inputs)
+{
+    vtac_value_id x_zero;
+    vtac_value_id w_zero;
+    VTA_TRY(vtac_zero_operand(f->r, &p->x.p, &x_zero));
+    VTA_TRY(vtac_zero_operand(f->r, &p->w.p, &w_zero));
+    const vtac_value_id all[] = {p->x.q, p->x.p.scale, x_zero, p->w.q, p->w_scale, w_zero};
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
+        inputs[i] = all[i];
+    }
+    return VTA_OK;
+}
+
+vta_status vtac_fold_conv(vtac_fold *f, vtac_value_id *out)
+{
+    product p = {.y = &f->y};
+    vtac_value_id inputs[MOST_OPERANDS];
+    const int64_t outputs = f->r->graph->values[f->core.inputs[1]].type.dim[0];
+    *out = 0;
+    if (!read_product(f, 0, outputs, &p) || !scales_fit(&p)) {
+        return VTA_OK;
+    }
+    uint32_t count = 8;
+    if (vtac_in_type(f->r->graph, &f->core, 2) != NULL) {
+        bool fits;
+        VTA_TRY(integer_bias(f, &p, f->core.inputs[2], 1.0, &inputs[count++], &fits));
+        if (!fits) {
+            return VTA_OK;
+        }
+    }
+    VTA_TRY(put_operands(f, &p, inputs));
+    inputs[6] = f->y.scale;
+    inputs[7] = f->y_zero;
+    const vtac_node_spec spec = {.op = VTAC_OP_QLINEAR_CONV,
+                                 .inputs = inputs,
+                                 .input_count = count,
+                                 .output_count = 1,
+                                 .attrs = f->core.attrs,
+                                 .attr_count = f->core.attr_count};
+    return vtac_new_node(f->r, f->at, &f->core, spec, out);
+}
+
+/* w's scales times alpha, so that nobody behind us has to know of it. */
+static vta_status scale_weights(vtac_fold *f, product *p, double alpha)
+{
+    if (alpha == 1.0) {
+        return VTA_OK;
+    }
+    const int64_t count = vtac_type_elements(&p->w_scales->type);
+    float *scaled = vta_arena_array(&f->r->graph->arena, (size_t)count, sizeof *scaled);
+    if (scaled == NULL) {
+        return vta_fail(f->r->diag, VTA_NOMEM, "out of memory");
+    }
+    for (int64_t i = 0; i < count; i++) {
+        scaled[i] = (float)(alpha * vtac_tensor_float(p->w_scales, i));
+    }
+    VTA_TRY(vtac_new_constant(f->r, NULL, &p->w_scales->type, scaled, &p->w_scale));
+    p->w_scales = f->r->graph->values[p->w_scale].constant;
+    return VTA_OK;
+}
+
+/* QGemm of a product that has been read; the output operands are there where p->y is. */
+static vta_status emit_gemm(vtac_fold *f, product *p, vtac_value_id bias, double factor, bool trans_a,
+                            bool trans_b, vtac_value_id *out)
+{
+    vtac_value_id inputs[MOST_OPERANDS] = {0};
+    uint32_t count = 6;
+    *out = 0;
+    if (!scales_fit(p)) {
+        return VTA_OK;
+    }
+    if (bias != 0) {
+        bool fits;
+        VTA_TRY(integer_bias(f, p, bias, factor, &inputs[6], &fits));
+        if (!fits) {
+            return VTA_OK;
+        }
+        count = 7;
+    }
+    VTA_TRY(put_operands(f, p, inputs));
+    if (p->y != NULL) {
+        inputs[7] = f->y.scale;
+        inputs[8] = f->y_zero;
+        count = 9;
+    }
+    const vtac_attr attrs[] = {{.name = "transA", .kind = VTAC_ATTR_INT, .i = trans_a},
+                               {.name = "transB", .kind = VTAC_ATTR_INT, .i = trans_b}};
+    const vtac_node_spec spec = {.op = VTAC_OP_QGEMM,
+                                 .inputs = inputs,
+                                 .input_count = count,
+                                 .output_count = 1,
+                                 .attrs = attrs,
+                                 .attr_count = 2};
+    return vtac_new_node(f->r, f->at, &f->core, spec, out);
+}
+
+static vta_status fold_gemm(vtac_fold *f, const vtac_qparams *y, vtac_value_id *out)
+{
+    product p = {.y = y};
+    const bool trans_a = vtac_attr_int(&f->core, "transA", 0) != 0;
+    const bool trans_b = vtac_attr_int(&f->core, "transB", 0) != 0;
+    const double alpha = vtac_attr_float(&f->core, "alpha", 1.0);
+    const vtac_type *w = &f->r->graph->values[f->core.inputs[1]].type;
+    const uint32_t axis = trans_b ? 0 : 1;
+    *out = 0;
+    if (!(alpha > 0.0) || w->rank != 2 || !read_product(f, axis, w->dim[axis], &p)) {
+        return VTA_OK;
+    }
+    VTA_TRY(scale_weights(f, &p, alpha));
+    const bool has_bias = vtac_in_type(f->r->graph, &f->core, 2) != NULL;
+    return emit_gemm(f, &p, has_bias ? f->core.inputs[2] : 0, vtac_attr_float(&f->core, "beta", 1.0), trans_a,
+                     trans_b, out);
+}
+
+vta_status vtac_fold_gemm(vtac_fold *f, vtac_value_id *out)
+{
+    return fold_gemm(f, &f->y, out);
+}
+
+vta_status vtac_fold_float_gemm(vtac_rewrite *r, vtac_node_id id, bool *changed)
+{
+    vtac_fold f = {.r = r, .at = id, .core = r->graph->nodes[id]};
+    const vtac_node *user = vtac_only_user(r, f.core.outputs[0]);
+    vtac_value_id out;
+    if (user != NULL &&
+        (user->op == VTAC_OP_QUANTIZE_LINEAR || user->op == VTAC_OP_RELU || user->op == VTAC_OP_CLIP)) {
+        return VTA_OK; /* its QuantizeLinear may take it whole */
+    }
+    VTA_TRY(fold_gemm(&f, NULL, &out));
+    if (out != 0) {
+        vtac_replace(r, f.core.outputs[0], out);
+        *changed = true;
+    }
+    return VTA_OK;
+}
+
+vta_status vtac_fold_matmul(vtac_fold *f, vtac_value_id *out)
+{
+    product p = {.y = &f->y};
+    const vtac_type *w = &f->r->graph->values[f->core.inputs[1]].type;
+    *out = 0;
+    if (w->rank < 2 || !read_product(f, w->rank - 1, w->dim[w->rank - 1], &p) || !scales_fit(&p) ||
+        (p.w.p.per_axis && w->rank != 2)) {
+        return VTA_OK;
+    }
+    vtac_value_id inputs[MOST_OPERANDS];
+    VTA_TRY(put_operands(f, &p, inputs));
+    inputs[6] = f->y.scale;
+    inputs[7] = f->y_zero;
+    return vtac_new_simple(f->r, f->at, &f->core, VTAC_OP_QLINEAR_MATMUL, inputs, 8, out);
+}
+
+static vta_status reshape(vtac_fold *f, vtac_value_id x, const int64_t *dims, uint32_t rank,
+                          vtac_value_id *out)
+{
+    vtac_value_id inputs[2] = {x};
+    VTA_TRY(vtac_new_ints(f->r, dims, rank, &inputs[1]));
+    return vtac_new_simple(f->r, f->at, &f->core, VTAC_OP_RESHAPE, inputs, 2, out);
+}
+
+/* MatMul(x, w) + bias: a QGemm over all rows of x. The core is the Add. */
+static vta_status fold_dense(vtac_fold *f, const vtac_node *matmul, vtac_value_id bias, vtac_value_id *out)
+{
+    product p = {.y = &f->y};
+    vtac_fold inner = *f;
+    inner.core = *matmul;
+    const vtac_type x = f->r->graph->values[matmul->inputs[0]].type;
+    const vtac_type w = f->r->graph->values[matmul->inputs[1]].type;
+    const vtac_type y = f->r->graph->values[f->core.outputs[0]].type;
+    *out = 0;
+    if (w.rank != 2 || x.rank < 2 || !read_product(&inner, 1, w.dim[1], &p) ||
+        !vtac_type_equal(&y, &f->r->graph->values[matmul->outputs[0]].type)) {
+        return VTA_OK;
+    }
+    if (x.rank == 2) {
+        return emit_gemm(&inner, &p, bias, 1.0, false, false, out);
+    }
+    const int64_t rows = vtac_type_elements(&x) / (w.dim[0] > 0 ? w.dim[0] : 1);
+    VTA_TRY(reshape(&inner, p.x.q, (int64_t[]){rows, w.dim[0]}, 2, &p.x.q));
+    VTA_TRY(emit_gemm(&inner, &p, bias, 1.0, false, false, out));
+    return *out == 0 ? VTA_OK : reshape(&inner, *out, y.dim, y.rank, out);
+}
+
+vta_status vtac_fold_add(vtac_fold *f, vtac_value_id *out)
+{
+    vtac_qvalue a;
+    vtac_qvalue b;
+    vtac_fixed_sum sum;
+    *out = 0;
+    for (uint32_t i = 0; i < 2; i++) {
+        const vtac_node *side = vtac_producer(f->r, f->core.inputs[i]);
+        if (side != NULL && side->op == VTAC_OP_MATMUL && vtac_only_user(f->r, side->outputs[0]) != NULL) {
+            const vtac_node matmul = *side;
+            return fold_dense(f, &matmul, f->core.inputs[1 - i], out);
+        }
+    }
+    if (!vtac_read_activation(f->r, f->core.inputs[0], &a) ||
+        !vtac_read_activation(f->r, f->core.inputs[1], &b) || a.p.dtype != f->y.dtype ||
+        b.p.dtype != f->y.dtype ||
+        !vtac_fixed_sum_of(vtac_qscale(&a.p), vtac_qscale(&b.p), vtac_qscale(&f->y), &sum)) {
+        return VTA_OK;
+    }
+    vtac_value_id a_zero;
+    vtac_value_id b_zero;
+    VTA_TRY(vtac_zero_operand(f->r, &a.p, &a_zero));
+    VTA_TRY(vtac_zero_operand(f->r, &b.p, &b_zero));
+    const vtac_value_id inputs[] = {a.q, a.p.scale, a_zero, b.q, b.p.scale, b_zero, f->y.scale, f->y_zero};
+    return vtac_new_simple(f->r, f->at, &f->core, VTAC_OP_QLINEAR_ADD, inputs, 8, out);
+}
+
+vta_status vtac_fold_mul(vtac_fold *f, vtac_value_id *out)
+{
+    product p = {.y = &f->y};
+    *out = 0;
+    if (!read_product(f, 0, 1, &p) || p.w.p.per_axis || p.x.p.dtype != f->y.dtype ||
+        p.w.p.dtype != f->y.dtype || !scales_fit(&p)) {
+        return VTA_OK;
+    }
+    vtac_value_id inputs[MOST_OPERANDS];
+    VTA_TRY(put_operands(f, &p, inputs));
+    inputs[6] = f->y.scale;
+    inputs[7] = f->y_zero;
+    return vtac_new_simple(f->r, f->at, &f->core, VTAC_OP_QLINEAR_MUL, inputs, 8, out);
+}

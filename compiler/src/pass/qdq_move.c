@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * fold-qdq: DequantizeLinear goes down and QuantizeLinear goes up past operators that move elements without
+ * computing, or choose among them by order: scales are positive, so the order of the integers is that of the
+ * reals. Nothing is rounded on the way: these are equalities.
+ */
+#include <string.h>
+
+#include "qdq.h"
+
+/* How a mover treats its operands. */
+typedef enum mover_kind {
+    NOT_A_MOVER,
+    FIRST,  /* input 0 is data, the others say where it goes */
+    ALL,    /* all inputs are data and need the same scale and zero point */
+    PADDED, /* as FIRST; what it adds must be the real 0 */
+    TURNED  /* as FIRST; axes trade places, so that scales along an axis follow it */
+} mover_kind;
+
+static mover_kind kind_of(const vtac_node *node)
+{
+    switch ((int)node->op) {
+    case VTAC_OP_DEPTH_TO_SPACE:
+    case VTAC_OP_EXPAND:
+    case VTAC_OP_FLATTEN:
+    case VTAC_OP_GATHER:
+    case VTAC_OP_GATHER_ELEMENTS:
+    case VTAC_OP_GATHER_ND:
+    case VTAC_OP_GLOBAL_MAX_POOL:
+    case VTAC_OP_IDENTITY:
+    case VTAC_OP_REDUCE_MAX:
+    case VTAC_OP_REDUCE_MIN:
+    case VTAC_OP_RESHAPE:
+    case VTAC_OP_SLICE:
+    case VTAC_OP_SPACE_TO_DEPTH:
+    case VTAC_OP_SPLIT:
+    case VTAC_OP_SQUEEZE:
+    case VTAC_OP_TILE:
+    case VTAC_OP_UNSQUEEZE: return FIRST;
+    case VTAC_OP_MAX_POOL: return node->output_count == 1 ? FIRST : NOT_A_MOVER;
+    case VTAC_OP_RESIZE: {
+        const char *mode = vtac_attr_string(node, "mode", "nearest");
+        const char *coordinates = vtac_attr_string(node, "coordinate_transformation_mode", "");
+        return strcmp(mode, "nearest") == 0 && strcmp(coordinates, "tf_crop_and_resize") != 0 ? FIRST
+                                                                                              : NOT_A_MOVER;
+    }
+    case VTAC_OP_CONCAT:
+    case VTAC_OP_MAX:
+    case VTAC_OP_MIN: return ALL;
+    case VTAC_OP_PAD: return PADDED;
+    case VTAC_OP_TRANSPOSE: return TURNED;
+    default: return NOT_A_MOVER;
+    }
+}
+
+/* Whether a Pad fills with the real 0 (or with elements that are there). */
+static bool pads_with_zero(const vtac_rewrite *r, const vtac_node *node)
+{
+    double value;
+    return vtac_in_type(r->graph, node, 2) == NULL ||
+           (vtac_scalar_of(r->graph, node->inputs[2], &value) && value == 0.0);
+}
+
+/* The integers of all data inputs; false where one has none, or the parameters differ. */
+static bool read_data(const vtac_rewrite *r, const vtac_node *node, mover_kind kind, vtac_value_id *inputs,
+                      vtac_qparams *params)
+{
+    memcpy(inputs, node->inputs, node->input_count * sizeof *inputs);
+    for (uint32_t i = 0; i < (kind == ALL ? node->input_count : 1); i++) {
+        vtac_qvalue x;
+        if (!vtac_read_dequantize(r, node->inputs[i], &x) || x.p.dtype == VTAC_I32 ||
+            (x.p.per_axis && kind != TURNED) || (i > 0 && !vtac_same_params(&x.p, params))) {
+            return false;
+        }
+        inputs[i] = x.q;
+        *params = x.p;
+    }
+    return kind != PADDED || pads_with_zero(r, node);
+}
+
+/* Pad's third input: the zero point as a scalar. */
+static vta_status pad_value(vtac_rewrite *r, const vtac_qparams *p, uint32_t *count, vtac_value_id *inputs)
+{
+    const int32_t zero = vtac_qzero(p); /* little endian: the first byte is the int8 */
+    const vtac_type type = {.dtype = p->dtype};
+    for (; *count < 3; (*count)++) {
+        inputs[*count] = 0;
+    }
+    return vtac_new_constant(r, NULL, &type, &zero, &inputs[2]);
+}
+
+/* The axis of the scales after a Transpose. */
+static uint32_t turned_axis(const vtac_node *node, uint32_t axis, uint32_t rank)
+{
+    const vtac_attr *perm = vtac_find_attr(node, "perm");
+    for (uint32_t i = 0; i < rank; i++) {
+        const int64_t from = perm != NULL ? perm->ints[i] : (int64_t)rank - 1 - i;
+        if (from == (int64_t)axis) {
+            return i;
+        }
+    }
+    return axis;
+}
+
+/* OP(x, scale, zero), per axis or not. */
+static vta_status convert(vtac_rewrite *r, vtac_node_id before, const vtac_node *like, vtac_op op,
+                          vtac_value_id x, const vtac_qparams *p, vtac_value_id *out)
+{
+    const vtac_value_id inputs[] = {x, p->scale, p->zero};
+    const vtac_attr axis = {.name = "axis", .kind = VTAC_ATTR_INT, .i = p->axis};
+    const vtac_node_spec spec = {.op = op,
+                                 .inputs = inputs,
+                                 .input_count = p->zero == 0 ? 2 : 3,
+                                 .output_count = 1,
+                                 .attrs = &axis,
+                                 .attr_count = p->per_axis ? 1 : 0};
+    return vtac_new_node(r, before, like, spec, out);
+}
+
+/* The mover on integers, with the same attributes. */
+static vta_status move_integers(vtac_rewrite *r, vtac_node_id before, const vtac_node *mover,
+                                const vtac_value_id *inputs, uint32_t count, vtac_value_id *outputs)
+{
+    const vtac_node_spec spec = {.op = mover->op,
+                                 .inputs = inputs,
+                                 .input_count = count,
+                                 .output_count = mover->output_count,
+                                 .attrs = mover->attrs,
+                                 .attr_count = mover->attr_count};
+    return vtac_new_node(r, before, mover, spec, outputs);
+}
+
+vta_status vtac_sink_dequantize(vtac_rewrite *r, vtac_node_id id, bool *changed)
+{
+    const vtac_node mover = r->graph->nodes[id];
+    const mover_kind kind = kind_of(&mover);
+    if (kind == NOT_A_MOVER) {
+        return VTA_OK;
+    }
+    vtac_value_id *inputs = vta_arena_array(&r->graph->arena, mover.input_count + 3, sizeof *inputs);
+    vtac_value_id *outputs = vta_arena_array(&r->graph->arena, mover.output_count, sizeof *outputs);
+    if (inputs == NULL || outputs == NULL) {
+        return vta_fail(r->diag, VTA_NOMEM, "out of memory");
+    }
+    vtac_qparams p = {0};
+    uint32_t count = mover.input_count;
+    if (!read_data(r, &mover, kind, inputs, &p)) {
+        return VTA_OK;
+    }
+    if (kind == PADDED) {
+        VTA_TRY(pad_value(r, &p, &count, inputs));
+    }
+    if (p.per_axis) {
+        p.axis = turned_axis(&mover, p.axis, r->graph->values[mover.outputs[0]].type.rank);
+    }
+    VTA_TRY(move_integers(r, id, &mover, inputs, count, outputs));
+    for (uint32_t i = 0; i < mover.output_count; i++) {
+        vtac_value_id real;
+        VTA_TRY(convert(r, id, &mover, VTAC_OP_DEQUANTIZE_LINEAR, outputs[i], &p, &real));
+        vtac_replace(r, mover.outputs[i], real);
+    }
+    vtac_remove_node(r->graph, id);
+    *changed = true;
+    return VTA_OK;
+}
+
+/* Whether quantizing before the mover is no more work, or may vanish into what makes its operand. */
+static bool worth_raising(const vtac_rewrite *r, const vtac_node *mover, mover_kind kind)
+{
+    const vtac_value *values = r->graph->values;
+    for (uint32_t i = 0; i < (kind == ALL ? mover->input_count : 1); i++) {
+        const vtac_value *in = &values[mover->inputs[i]];
+        const bool shrinks =
+            vtac_type_elements(&in->type) > vtac_type_elements(&values[mover->outputs[0]].type);
+        if (in->type.dtype != VTAC_F32 || in->constant != NULL ||
+            (shrinks && (in->node == 0 || vtac_only_user(r, mover->inputs[i]) == NULL))) {
+            return false;
+        }
+    }
+    return true;
+}
+
+vta_status vtac_raise_quantize(vtac_rewrite *r, vtac_node_id id, bool *changed)
+{
+    const vtac_node quantize = r->graph->nodes[id];
+    const vtac_node *above = vtac_producer(r, quantize.inputs[0]);
+    vtac_qparams p;
+    if (above == NULL || vtac_only_user(r, quantize.inputs[0]) == NULL || above->output_count != 1 ||
+        !vtac_read_quantize(r, &quantize, &p)) {
+        return VTA_OK;
+    }
+    const vtac_node mover = *above;
+    const mover_kind kind = kind_of(&mover);
+    vtac_value_id inputs[VTAC_MAX_RANK + 3];
+    uint32_t count = mover.input_count;
+    if (kind == NOT_A_MOVER || count > VTAC_MAX_RANK || (kind == PADDED && !pads_with_zero(r, &mover)) ||
+        !worth_raising(r, &mover, kind)) {
+        return VTA_OK;
+    }
+    memcpy(inputs, mover.inputs, count * sizeof *inputs);
+    for (uint32_t i = 0; i < (kind == ALL ? mover.input_count : 1); i++) {
+        VTA_TRY(convert(r, id, &quantize, VTAC_OP_QUANTIZE_LINEAR, mover.inputs[i], &p, &inputs[i]));
+    }
+    if (kind == PADDED) {
+        VTA_TRY(pad_value(r, &p, &count, inputs));
+    }
+    vtac_value_id out;
+    VTA_TRY(move_integers(r, id, &mover, inputs, count, &out));
+    vtac_replace(r, quantize.outputs[0], out);
+    vtac_remove_node(r->graph, id);
+    *changed = true;
+    return VTA_OK;
+}

@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * fold-qdq: pools, Concat, activations and plain rescaling between DequantizeLinear and QuantizeLinear. The
+ * com.microsoft operators for them have one integer type for all operands.
+ */
+#include <string.h>
+
+#include "qdq.h"
+#include "vtac/quant.h"
+
+/* The one float operand of the core as integers of the output's type. */
+static bool read_operand(const vtac_fold *f, vtac_qvalue *x)
+{
+    return vtac_read_activation(f->r, f->core.inputs[0], x) && x->p.dtype == f->y.dtype;
+}
+
+/* OP(x, x_scale, x_zero, y_scale, y_zero) */
+static vta_status emit_unary(vtac_fold *f, vtac_op op, const vtac_qvalue *x, const vtac_attr *attrs,
+                             uint32_t attr_count, vtac_value_id *out)
+{
+    vtac_value_id zero;
+    VTA_TRY(vtac_zero_operand(f->r, &x->p, &zero));
+    const vtac_value_id inputs[] = {x->q, x->p.scale, zero, f->y.scale, f->y_zero};
+    const vtac_node_spec spec = {.op = op,
+                                 .inputs = inputs,
+                                 .input_count = 5,
+                                 .output_count = 1,
+                                 .attrs = attrs,
+                                 .attr_count = attr_count};
+    return vtac_new_node(f->r, f->at, &f->core, spec, out);
+}
+
+static bool mean_fits(const vtac_fold *f, const vtac_qvalue *x, int64_t count)
+{
+    vtac_fixed fixed;
+    return vtac_fixed_of(vtac_scale_mean(vtac_qscale(&x->p), vtac_qscale(&f->y), count), &fixed);
+}
+
+vta_status vtac_fold_pool(vtac_fold *f, vtac_value_id *out)
+{
+    vtac_qvalue x;
+    *out = 0;
+    if (!read_operand(f, &x) || !mean_fits(f, &x, 1)) {
+        return VTA_OK;
+    }
+    return emit_unary(f, VTAC_OP_QLINEAR_AVERAGE_POOL, &x, f->core.attrs, f->core.attr_count, out);
+}
+
+static vta_status emit_global_pool(vtac_fold *f, const vtac_qvalue *x, bool channels_last, vtac_value_id *out)
+{
+    const vtac_attr attr = {.name = "channels_last", .kind = VTAC_ATTR_INT, .i = channels_last};
+    return emit_unary(f, VTAC_OP_QLINEAR_GLOBAL_AVERAGE_POOL, x, &attr, 1, out);
+}
+
+vta_status vtac_fold_global_pool(vtac_fold *f, vtac_value_id *out)
+{
+    vtac_qvalue x;
+    *out = 0;
+    return read_operand(f, &x) && mean_fits(f, &x, 1) ? emit_global_pool(f, &x, false, out) : VTA_OK;
+}
+
+/* Marks the axes that a reduction runs over; false where they are not known. */
+static bool reduced_axes(const vtac_fold *f, uint32_t rank, bool *reduced)
+{
+    const vtac_tensor *axes = vtac_in_constant(f->r->graph, &f->core, 1);
+    const int64_t count = axes == NULL ? 0 : vtac_type_elements(&axes->type);
+    if (vtac_in_type(f->r->graph, &f->core, 1) != NULL && count == 0) {
+        return false;
+    }
+    for (uint32_t i = 0; i < rank; i++) {
+        reduced[i] = count == 0;
+    }
+    for (int64_t i = 0; i < count; i++) {
+        const int64_t axis = vtac_tensor_int(axes, i);
+        reduced[axis < 0 ? axis + rank : axis] = true;
+    }
+    return true;
+}
+
+/* A mean over all axes but two is a global pool, where those two are the first (or the first and the last).
+ */
+vta_status vtac_fold_reduce_mean(vtac_fold *f, vtac_value_id *out)
+{
+    vtac_qvalue x;
+    bool reduced[VTAC_MAX_RANK] = {false};
+    const uint32_t rank = f->r->graph->values[f->core.inputs[0]].type.rank;
+    *out = 0;
+    if (rank < 3 || !read_operand(f, &x) || !mean_fits(f, &x, 1) || !reduced_axes(f, rank, reduced)) {
+        return VTA_OK;
+    }
+    const bool last = reduced[1];
+    const uint32_t kept = last ? rank - 1 : 1; /* the axis of channels */
+    for (uint32_t i = 0; i < rank; i++) {
+        if (reduced[i] != (i != 0 && i != kept)) {
+            return VTA_OK;
+        }
+    }
+    const vtac_type y = f->r->graph->values[f->core.outputs[0]].type;
+    VTA_TRY(emit_global_pool(f, &x, last, out));
+    if (y.rank == rank) {
+        return VTA_OK;
+    }
+    vtac_value_id inputs[2] = {*out};
+    VTA_TRY(vtac_new_ints(f->r, y.dim, y.rank, &inputs[1]));
+    return vtac_new_simple(f->r, f->at, &f->core, VTAC_OP_RESHAPE, inputs, 2, out);
+}
+
+static vta_status emit_concat(vtac_fold *f, const vtac_value_id *parts, uint32_t count, int64_t axis,
+                              vtac_value_id *out)
+{
+    vtac_value_id *inputs = vta_arena_array(&f->r->graph->arena, 3 * (size_t)count + 2, sizeof *inputs);
+    if (inputs == NULL) {
+        return vta_fail(f->r->diag, VTA_NOMEM, "out of memory");
+    }
+    inputs[0] = f->y.scale;
+    inputs[1] = f->y_zero;
+    *out = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        vtac_qvalue x;
+        vtac_fixed fixed;
+        if (!vtac_read_activation(f->r, parts[i], &x) || x.p.dtype != f->y.dtype ||
+            !vtac_fixed_of(vtac_scale_ratio(vtac_qscale(&x.p), vtac_qscale(&f->y)), &fixed)) {
+            return VTA_OK;
+        }
+        inputs[2 + 3 * i] = x.q;
+        inputs[3 + 3 * i] = x.p.scale;
+        VTA_TRY(vtac_zero_operand(f->r, &x.p, &inputs[4 + 3 * i]));
+    }
+    const vtac_attr attr = {.name = "axis", .kind = VTAC_ATTR_INT, .i = axis};
+    const vtac_node_spec spec = {.op = VTAC_OP_QLINEAR_CONCAT,
+                                 .inputs = inputs,
+                                 .input_count = 3 * count + 2,
+                                 .output_count = 1,
+                                 .attrs = &attr,
+                                 .attr_count = 1};
+    return vtac_new_node(f->r, f->at, &f->core, spec, out);
+}
+
+vta_status vtac_fold_concat(vtac_fold *f, vtac_value_id *out)
+{
+    return emit_concat(f, f->core.inputs, f->core.input_count, vtac_attr_int(&f->core, "axis", 1), out);
+}
+
+/* The core is the DequantizeLinear itself. Equal parameters: nothing to do. Otherwise a concatenation of one
+ * part, which is the operator that rescales and does nothing else. */
+vta_status vtac_fold_rescale(vtac_fold *f, vtac_value_id *out)
+{
+    vtac_qvalue x;
+    *out = 0;
+    if (!vtac_read_activation(f->r, f->core.outputs[0], &x) || x.p.dtype != f->y.dtype) {
+        return VTA_OK;
+    }
+    if (vtac_same_params(&x.p, &f->y)) {
+        *out = x.q;
+        return VTA_OK;
+    }
+    const uint32_t rank = f->r->graph->values[x.q].type.rank;
+    return rank == 0 ? VTA_OK : emit_concat(f, f->core.outputs, 1, rank > 1 ? 1 : 0, out);
+}
+
+vta_status vtac_fold_unary(vtac_fold *f, vtac_value_id *out)
+{
+    const vtac_op op =
+        f->core.op == VTAC_OP_LEAKY_RELU ? VTAC_OP_QLINEAR_LEAKY_RELU : VTAC_OP_QLINEAR_SIGMOID;
+    vtac_qvalue x;
+    *out = 0;
+    return read_operand(f, &x) ? emit_unary(f, op, &x, f->core.attrs, f->core.attr_count, out) : VTA_OK;
+}
+
+vta_status vtac_fold_softmax(vtac_fold *f, vtac_value_id *out)
+{
+    const vtac_attr attrs[] = {
+        {.name = "axis", .kind = VTAC_ATTR_INT, .i = vtac_attr_int(&f->core, "axis", -1)},
+        {.name = "opset", .kind = VTAC_ATTR_INT, .i = 13}}; /* over one axis, as our Softmax is */
+    vtac_qvalue x;
+    *out = 0;
+    return read_operand(f, &x) ? emit_unary(f, VTAC_OP_QLINEAR_SOFTMAX, &x, attrs, 2, out) : VTA_OK;
+}

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What passes share: a graph with an index of who uses what, rules by operator, and the few changes that
+ * rules make. New nodes stand where the node that they replace stood, so that the order stays topological and
+ * follows the model.
+ */
+#ifndef VTAC_PASS_REWRITE_H
+#define VTAC_PASS_REWRITE_H
+
+#include "vtac/pass.h"
+
+typedef struct vtac_rewrite {
+    vtac_graph *graph;
+    vta_diag *diag;
+    uint32_t *uses;     /* of each value, by nodes and as a graph output */
+    vtac_node_id *user; /* one of its users, 0 for none: the only one where `uses` is 1 */
+    uint32_t room;      /* of both */
+    uint32_t changes;
+} vtac_rewrite;
+
+/* Looks at one node and changes the graph around it, or does not (*changed tells). */
+typedef vta_status vtac_rule_fn(vtac_rewrite *r, vtac_node_id id, bool *changed);
+
+typedef struct vtac_rule {
+    vtac_op op; /* VTAC_OP_COUNT: any */
+    vtac_rule_fn *apply;
+} vtac_rule;
+
+/* Applies the rules to all nodes, and again to what came of it, until nothing changes; removes what is dead.
+ */
+vta_status vtac_apply_rules(vtac_graph *graph, const vtac_rule *rules, size_t count, uint32_t *changes,
+                            vta_diag *diag);
+
+/* Who makes a value, NULL: a graph input or a constant. */
+const vtac_node *vtac_producer(const vtac_rewrite *r, vtac_value_id value);
+
+/* The one node that uses a value, once, where nothing else does; NULL otherwise. */
+const vtac_node *vtac_only_user(const vtac_rewrite *r, vtac_value_id value);
+bool vtac_is_output(const vtac_graph *graph, vtac_value_id value);
+vtac_node_id vtac_node_id_of(const vtac_rewrite *r, const vtac_node *node);
+
+/* Adds a node in front of `before`. Name and origin come from `like`. Pointers to nodes and values of the
+ * graph are invalid afterwards. */
+vta_status vtac_new_node(vtac_rewrite *r, vtac_node_id before, const vtac_node *like, vtac_node_spec spec,
+                         vtac_value_id *outputs);
+
+/* The same for a node with one output, and no attributes. */
+vta_status vtac_new_simple(vtac_rewrite *r, vtac_node_id before, const vtac_node *like, vtac_op op,
+                           const vtac_value_id *inputs, uint32_t count, vtac_value_id *out);
+
+/* A new constant; `data` is copied. */
+vta_status vtac_new_constant(vtac_rewrite *r, const char *name, const vtac_type *type, const void *data,
+                             vtac_value_id *out);
+vta_status vtac_new_ints(vtac_rewrite *r, const int64_t *values, uint32_t count, vtac_value_id *out);
+
+/* Whether `new` can stand for `old` everywhere: where `old` is a graph output, its name must go with it. */
+bool vtac_can_replace(const vtac_graph *graph, vtac_value_id old, vtac_value_id new);
+
+/* Everything that used `old` uses `new`, which takes its name if it has none of its own or `old` is a graph
+ * output. */
+void vtac_replace(vtac_rewrite *r, vtac_value_id old, vtac_value_id new);
+
+/* The attributes of a node but for those named in `without` (NULL: none left out). */
+vta_status vtac_attrs_without(vtac_rewrite *r, const vtac_node *node, const char *without, vtac_attr **attrs,
+                              uint32_t *count);
+
+/* Contents of a constant with one element. */
+bool vtac_scalar_of(const vtac_graph *graph, vtac_value_id value, double *out);
+
+#endif

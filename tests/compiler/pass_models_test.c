@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The shared models at every level, and at the highest with each pass left out alone: results within what the
+ * reference outputs allow, and for quantized models the same integers whatever the level (without fold-qdq
+ * their arithmetic is another one: float32 between the quantizations). Graphs that come out the same are
+ * compiled once. Each case runs twice with another one between. Argument: the folder; without it, exit
+ * status 77.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "golden.h"
+#include "vta/model.h"
+#include "vtac/codegen.h"
+#include "vtac/onnx.h"
+#include "vtac/pass.h"
+
+enum { LEVELS = 4, CONFIGURATIONS = LEVELS + VTAC_PASS_COUNT, MOST_CASES = 16 };
+
+static const char *folder;
+static char library[256];
+
+/* What is left of a model's runs. */
+typedef struct results {
+    char *graphs[CONFIGURATIONS]; /* as text, with the compiler's level in front */
+    size_t graph_count;
+    float *first[MOST_CASES]; /* outputs at level 0 */
+    size_t off, elements;     /* of all cases, against the reference */
+} results;
+
+static const char *configuration_name(size_t c)
+{
+    static char text[80];
+    if (c < LEVELS) {
+        (void)snprintf(text, sizeof text, "-O%zu", c);
+    } else {
+        (void)snprintf(text, sizeof text, "without %s", vtac_pass_get((vtac_pass)(c - LEVELS))->name);
+    }
+    return text;
+}
+
+static vtac_graph *optimized(const char *name, size_t c)
+{
+    char path[4096];
+    vtac_graph *graph = NULL;
+    vta_diag diag = {0};
+    const vtac_import_options import = {0};
+    vtac_pass_options passes = {.level = c < LEVELS ? (int)c : LEVELS - 1, .verify = true};
+    if (c >= LEVELS) {
+        passes.disabled[c - LEVELS] = true;
+    }
+    (void)snprintf(path, sizeof path, "%s/%s.onnx", folder, name);
+    if (vtac_onnx_load(path, &import, &graph, &diag) != VTA_OK ||
+        vtac_run_passes(graph, &passes, &diag) != VTA_OK) {
+        fail_msg("%s", diag.text);
+    }
+    return graph;
+}
+
+/* Whether this graph at this level has been run. */
+static bool is_known(results *r, const vtac_graph *graph, int level)
+{
+    char *text = vtac_graph_print(graph, 16);
+    assert_non_null(text);
+    char *keyed = malloc(strlen(text) + 2);
+    assert_non_null(keyed);
+    (void)sprintf(keyed, "%d%s", level, text);
+    free(text);
+    for (size_t i = 0; i < r->graph_count; i++) {
+        if (strcmp(r->graphs[i], keyed) == 0) {
+            free(keyed);
+            return true;
+        }
+    }
+    r->graphs[r->graph_count++] = keyed;
+    return false;
+}
+
+static vta_model *load(const vtac_graph *graph, int level)
+{
+    vtac_target target;
+    vtac_artifact_image image;
+    vta_model *model = NULL;
+    vta_diag diag = {0};
+    if (vtac_target_find("host", &target, &diag) != VTA_OK) {
+        fail_msg("%s", diag.text);
+    }
+    const vtac_compile_options options = {.level = level, .target = &target};
+    const vta_model_options model_options = {.threads = 2};
+    if (vtac_compile(graph, &options, &image, &diag) != VTA_OK ||
+        vtac_link(&image, library, &diag) != VTA_OK ||
+        vta_model_load(library, &model_options, &model, &diag) != VTA_OK) {
+        fail_msg("%s", diag.text);
+    }
+    vtac_artifact_image_free(&image);
+    return model;
+}
+
+static void run_case(vta_model *model, const golden_model *which, size_t c, const char *input, size_t n,
+                     results *r)
+{
+    size_t in_count = 0;
+    size_t count = 0;
+    vta_diag diag = {0};
+    float *data = golden_load(input, &in_count);
+    float *expected = golden_output(input, &count);
+    assert_non_null(data);
+    assert_non_null(expected);
+    if (vta_model_set_input(model, 0, data, in_count * sizeof *data, &diag) != VTA_OK ||
+        vta_model_run(model, &diag) != VTA_OK) {
+        fail_msg("%s", diag.text);
+    }
+    const float *got = vta_model_output_data(model, 0);
+    const golden_difference d = golden_compare(got, expected, count);
+    if (!d.same_top ||
+        (which->step > 0 ? d.worst > which->step * 1.001 : !(d.worst <= which->relative * d.range))) {
+        fail_msg("%s %s, %s: worst %g of %g, %zu of %zu differ, top %s", which->name, configuration_name(c),
+                 strrchr(input, '/') + 1, d.worst, d.range, d.off, d.count, d.same_top ? "same" : "differs");
+    }
+    r->off += d.off;
+    r->elements += count;
+    if (which->step > 0 && c != LEVELS + VTAC_PASS_FOLD_QDQ) {
+        if (r->first[n] == NULL) {
+            r->first[n] = malloc(count * sizeof *got);
+            assert_non_null(r->first[n]);
+            memcpy(r->first[n], got, count * sizeof *got);
+        }
+        assert_memory_equal(r->first[n], got, count * sizeof *got);
+    }
+    free(expected);
+    free(data);
+}
+
+static void run_configuration(const golden_model *which, size_t c, const glob_t *cases, results *r)
+{
+    const int level = c < LEVELS ? (int)c : LEVELS - 1;
+    vtac_graph *graph = optimized(which->name, c);
+    if (is_known(r, graph, level)) {
+        vtac_graph_destroy(graph);
+        return;
+    }
+    vta_model *model = load(graph, level);
+    r->off = r->elements = 0;
+    for (size_t i = 0; i <= cases->gl_pathc; i++) {
+        const size_t n = i % cases->gl_pathc;
+        run_case(model, which, c, cases->gl_pathv[n], n, r);
+    }
+    print_message("%s %s: %zu of %zu differ\n", which->name, configuration_name(c), r->off, r->elements);
+    vta_model_destroy(model);
+    vtac_graph_destroy(graph);
+    (void)unlink(library);
+}
+
+static void levels_and_passes_keep_results(void **state)
+{
+    (void)state;
+    for (size_t m = 0; m < GOLDEN_MODELS; m++) {
+        glob_t cases;
+        results r = {0};
+        assert_true(golden_cases(folder, golden_models[m].name, &cases));
+        assert_true(cases.gl_pathc <= MOST_CASES);
+        for (size_t c = 0; c < CONFIGURATIONS; c++) {
+            run_configuration(&golden_models[m], c, &cases, &r);
+        }
+        for (size_t i = 0; i < r.graph_count; i++) {
+            free(r.graphs[i]);
+        }
+        for (size_t i = 0; i < MOST_CASES; i++) {
+            free(r.first[i]);
+        }
+        globfree(&cases);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    if (argc < 2 || access(argv[1], R_OK) != 0) {
+        (void)printf("models: %s is not there: nothing to compare with\n", argc < 2 ? "the folder" : argv[1]);
+        return 77;
+    }
+    folder = argv[1];
+    const char *temporary = getenv("TMPDIR");
+    (void)snprintf(library, sizeof library, "%.200s/vtac-pass-models-%ld.so",
+                   temporary == NULL ? "/tmp" : temporary, (long)getpid());
+    const struct CMUnitTest tests[] = {cmocka_unit_test(levels_and_passes_keep_results)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
