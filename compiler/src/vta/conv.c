@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A layer as a convolution: its geometry as the accelerator sees it, its weights and its parameters.
+ *
+ * Zero points. With padding that holds the input's zero point, Σ (x - zx)·w = Σ x·w - zx·Σ w, and the second
+ * term is a constant of the channel: it goes into the bias. A weight's zero point is subtracted when the
+ * weights are packed; where the difference needs more than 8 bits it is a sum of several *planes*, each a
+ * tile of its own.
+ */
+#include "sched.h"
+
+static const vtac_vta_window pointwise = {.kernel = {1, 1}, .stride = {1, 1}, .dilation = {1, 1}};
+
+vtac_vta_window conv_fold(const vtac_vta_window *window, fold_kind kind)
+{
+    vtac_vta_window fold = pointwise;
+    const int from = kind == FOLD_ALL ? 0 : kind == FOLD_COLUMNS ? 1 : 2;
+    for (int d = from; d < 2; d++) {
+        fold.kernel[d] = window->kernel[d];
+        fold.stride[d] = window->stride[d];
+        fold.dilation[d] = window->dilation[d];
+        fold.before[d] = window->before[d];
+        fold.after[d] = window->after[d];
+    }
+    return fold;
+}
+
+/* What the fold leaves of the window. */
+static vtac_vta_window left_of(const vtac_vta_window *window, const vtac_vta_window *fold)
+{
+    vtac_vta_window left = *window;
+    for (int d = 0; d < 2; d++) {
+        if (fold->kernel[d] != 1 || fold->stride[d] != 1 || fold->before[d] != 0 || fold->after[d] != 0) {
+            left.kernel[d] = left.stride[d] = left.dilation[d] = 1;
+            left.before[d] = left.after[d] = 0;
+        }
+    }
+    return left;
+}
+
+static bool is_pointwise(const vtac_vta_window *w)
+{
+    bool one = true;
+    for (int d = 0; d < 2; d++) {
+        one = one && w->kernel[d] == 1 && w->stride[d] == 1 && w->before[d] == 0 && w->after[d] == 0;
+    }
+    return one;
+}
+
+static int64_t plane_count(const conv *c)
+{
+    const vtac_vta_layer *layer = c->layer;
+    if (layer->weight_zero == NULL) {
+        return 1;
+    }
+    const int64_t row = c->c_in / c->groups * c->window.kernel[0] * c->window.kernel[1];
+    int64_t planes = 1;
+    for (int64_t o = 0; o < c->c_out; o++) {
+        for (int64_t k = 0; k < row; k++) {
+            const int64_t v = layer->weights[o * row + k] - layer->weight_zero[o];
+            planes = most(planes, v > 0 ? ceil_div(v, INT8_MAX) : ceil_div(-v, -INT8_MIN));
+        }
+    }
+    return planes;
+}
+
+void conv_of(const machine *m, const vtac_vta_region *region, uint32_t number, conv *out)
+{
+    const vtac_vta_layer *layer = &region->layers[number];
+    const vtac_vta_tensor *in = &region->tensors[layer->inputs[0]], *to = &region->tensors[layer->output];
+    *out = (conv){
+        .machine = m,
+        .region = region,
+        .layer = layer,
+        .number = number,
+        .input = layer->inputs[0],
+        .output = layer->output,
+        .images = ceil_div(in->n, m->batch),
+        .c_in = in->stored_c,
+        .h = in->stored_h,
+        .w = in->stored_w,
+        .c_out = to->c,
+        .oh = to->h,
+        .ow = to->w,
+        .groups = layer->groups,
+        .fold = in->folded ? in->fold : pointwise,
+        .zero_in = in->zero,
+        .zero_out = to->zero,
+        .low = layer->low,
+        .high = layer->high,
+    };
+    out->window = left_of(&layer->window, &out->fold);
+    out->in_blocks = ceil_div(out->c_in, m->block_in);
+    out->out_blocks = ceil_div(out->c_out, m->block) * m->ro;
+    out->planes = plane_count(out);
+    if (is_pointwise(&out->window)) {
+        out->w *= out->h;
+        out->ow *= out->oh;
+        out->h = out->oh = 1;
+    }
+}
+
+reach conv_reach(const conv *c, int64_t out_block, int64_t count)
+{
+    if (c->groups == 1) {
+        return (reach){0, c->in_blocks};
+    }
+    const int64_t in_group = c->c_in / c->groups, out_group = c->c_out / c->groups;
+    const int64_t first = least(out_block * c->machine->block_out, c->c_out - 1) / out_group;
+    const int64_t last = least((out_block + count) * c->machine->block_out, c->c_out) - 1;
+    const int64_t begin = first * in_group / c->machine->block_in;
+    const int64_t end = ceil_div((last / out_group + 1) * in_group, c->machine->block_in);
+    return (reach){begin, end - begin};
+}
+
+int32_t conv_weight(const conv *c, int64_t out, int64_t in, int64_t ky, int64_t kx)
+{
+    const vtac_vta_layer *layer = c->layer;
+    const vtac_vta_window *whole = &layer->window;
+    if (out >= c->c_out || in >= c->c_in) {
+        return 0;
+    }
+    const int64_t fold_rows = c->fold.kernel[0], fold_cols = c->fold.kernel[1];
+    const int64_t channels = c->c_in / (fold_rows * fold_cols), per_group = channels / c->groups;
+    const int64_t channel = in % channels - out / (c->c_out / c->groups) * per_group;
+    if (channel < 0 || channel >= per_group) {
+        return 0;
+    }
+    const int64_t y = fold_rows > 1 ? in / channels / fold_cols : ky;
+    const int64_t x = fold_cols > 1 ? in / channels % fold_cols : kx;
+    const int64_t at = ((out * per_group + channel) * whole->kernel[0] + y) * whole->kernel[1] + x;
+    return layer->weights[at] - (layer->weight_zero != NULL ? layer->weight_zero[out] : 0);
+}
+
+static int64_t weight_sum(const conv *c, int64_t out)
+{
+    const vtac_vta_layer *layer = c->layer;
+    const int64_t channels = c->c_in / (c->fold.kernel[0] * c->fold.kernel[1]);
+    const int64_t row = channels / c->groups * layer->window.kernel[0] * layer->window.kernel[1];
+    const int64_t zero = layer->weight_zero != NULL ? layer->weight_zero[out] : 0;
+    int64_t sum = -row * zero;
+    for (int64_t k = 0; k < row; k++) {
+        sum += layer->weights[out * row + k];
+    }
+    return sum;
+}
+
+void conv_params(const conv *c, int32_t *entries)
+{
+    const machine *m = c->machine;
+    const int64_t lanes = m->batch * m->block_out;
+    for (int64_t o = 0; o < c->c_out; o++) {
+        const int64_t bias = c->layer->bias != NULL ? c->layer->bias[o] : 0;
+        const vtac_fixed scale = c->layer->scales[o];
+        for (int64_t b = 0; b < m->batch; b++) {
+            int32_t *pair = entries + o / m->block_out * 2 * lanes;
+            const int64_t lane = b * m->block_out + o % m->block_out;
+            pair[lane] = (int32_t)(bias - c->zero_in * weight_sum(c, o));
+            pair[lanes + lane] = vta_requant_scale(scale.mult, scale.shift);
+        }
+    }
+}

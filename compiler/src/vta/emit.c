@@ -1,0 +1,402 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A convolution, cut as a tiling says, as a list of calls; and its constants in the order in which the calls
+ * load them.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "sched.h"
+
+/* Slots of a scratchpad and what is in them. */
+enum { MOST_SLOTS = 64 };
+typedef struct slots {
+    int64_t first, size, count; /* entries of the first slot; how many slots */
+    int64_t key[MOST_SLOTS];    /* -1: nothing */
+    uint64_t used[MOST_SLOTS];
+    uint64_t clock;
+} slots;
+
+static void slots_init(slots *s, int64_t first, int64_t size, int64_t count)
+{
+    *s = (slots){.first = first, .size = size, .count = least(count, MOST_SLOTS)};
+    for (int64_t i = 0; i < s->count; i++) {
+        s->key[i] = -1;
+    }
+}
+
+/* The entries of the slot for `key`; *present says whether it was there. The least recently used one goes. */
+static int64_t slots_take(slots *s, int64_t key, bool *present)
+{
+    int64_t oldest = 0, found = -1;
+    for (int64_t i = 0; i < s->count; i++) {
+        found = s->key[i] == key ? i : found;
+        oldest = s->used[i] < s->used[oldest] ? i : oldest;
+    }
+    *present = found >= 0;
+    found = found >= 0 ? found : oldest;
+    s->key[found] = key;
+    s->used[found] = ++s->clock;
+    return s->first + found * s->size;
+}
+
+typedef struct emitter {
+    const conv *c;
+    const tiling *t;
+    const constants *at;
+    step_list *list;
+    slots inp, wgt, params;
+    int64_t *chunks; /* WGT elements before chunk group · parts + part, owned */
+    int64_t pieces;  /* so far */
+    vta_uop *uops;   /* room for a kernel, owned */
+} emitter;
+
+/* Weights. */
+
+static int64_t group_blocks(const conv *c, const tiling *t, int64_t group)
+{
+    return least(t->group, c->out_blocks - group * t->group);
+}
+
+/* WGT elements before each chunk, and at the end their number. Owned; NULL: no memory. */
+static int64_t *chunk_table(const conv *c, const tiling *t)
+{
+    int64_t *table = calloc((size_t)(t->groups * t->parts + 1), sizeof *table);
+    for (int64_t i = 0; table != NULL && i < t->groups * t->parts; i++) {
+        const int64_t group = i / t->parts;
+        const part p = tiling_part(c, t, group, i % t->parts);
+        table[i + 1] = table[i] + group_blocks(c, t, group) * part_steps(c, t, group, &p);
+    }
+    return table;
+}
+
+static void pack_tile(const conv *c, int8_t *to, int64_t out_block, int64_t in_block, int64_t plane,
+                      int64_t ky, int64_t kx)
+{
+    const machine *m = c->machine;
+    for (int64_t o = 0; o < m->block_out; o++) {
+        for (int64_t i = 0; i < m->block_in; i++) {
+            int32_t v = conv_weight(c, out_block * m->block_out + o, in_block * m->block_in + i, ky, kx);
+            for (int64_t p = 0; p < plane; p++) {
+                v -= v > INT8_MAX ? INT8_MAX : v < INT8_MIN ? INT8_MIN : v;
+            }
+            to[o * m->block_in + i] = (int8_t)(v > INT8_MAX ? INT8_MAX : v < INT8_MIN ? INT8_MIN : v);
+        }
+    }
+}
+
+/* One chunk, in the order of its kernels' micro-ops. Returns its end. */
+static int8_t *pack_chunk(const conv *c, const tiling *t, int64_t group, int64_t index, int8_t *to)
+{
+    const part p = tiling_part(c, t, group, index);
+    const reach r = part_reach(c, t, group, &p);
+    for (int64_t n = 0; n < group_blocks(c, t, group); n++) {
+        for (int64_t k = 0; k < part_steps(c, t, group, &p); k++) {
+            const int64_t taps = p.kys * p.kxs, tap = k % taps;
+            pack_tile(c, to, group * t->group + n, r.first + k / taps / c->planes, k / taps % c->planes,
+                      p.ky + tap / p.kxs, p.kx + tap % p.kxs);
+            to += c->machine->block_in * c->machine->block_out;
+        }
+    }
+    return to;
+}
+
+vta_status conv_pack(const conv *c, const tiling *t, blob *to, constants *out, vta_diag *diag)
+{
+    const vta_config *config = c->machine->config;
+    const uint64_t wgt = config->elem_bytes[VTA_MEM_WGT], acc = config->elem_bytes[VTA_MEM_ACC];
+    int64_t *chunks = chunk_table(c, t);
+    uint64_t weights = 0, params = 0;
+    int8_t *tiles = NULL;
+    if (chunks != NULL) {
+        tiles = (int8_t *)blob_add(to, (uint64_t)chunks[t->groups * t->parts] * wgt, wgt, &weights);
+    }
+    for (int64_t i = 0; tiles != NULL && i < t->groups * t->parts; i++) {
+        tiles = pack_chunk(c, t, i / t->parts, i % t->parts, tiles);
+    }
+    free(chunks);
+    int32_t *entries = tiles != NULL
+                           ? (int32_t *)(void *)blob_add(to, (uint64_t)c->out_blocks * 2 * acc, acc, &params)
+                           : NULL;
+    if (entries == NULL) {
+        return vta_fail(diag, VTA_NOMEM, "no memory for the weights of layer '%s'", c->layer->name);
+    }
+    conv_params(c, entries);
+    *out = (constants){.weights = (int64_t)(weights / wgt), .params = (int64_t)(params / acc)};
+    return VTA_OK;
+}
+
+/* Loads. */
+
+enum { MOST_PAD = 15, MOST_STRIDE = UINT16_MAX };
+
+/* A run of rows of one block of the input, with padding, into `sram`. Padding of many rows takes several
+ * calls. */
+static void load_rows(emitter *e, const vta_load2d *rows)
+{
+    vta_load2d call = *rows;
+    while (call.y_pad_0 > MOST_PAD || (call.y_pad_1 > MOST_PAD && call.y_size == 0)) {
+        vta_load2d pads = call;
+        pads.y_size = pads.y_pad_1 = 0;
+        pads.y_pad_0 = least(MOST_PAD, most(call.y_pad_0, call.y_pad_1));
+        list_load(e->list, &pads);
+        call.sram += pads.y_pad_0 * (call.x_pad_0 + call.x_size + call.x_pad_1);
+        *(call.y_pad_0 > MOST_PAD ? &call.y_pad_0 : &call.y_pad_1) -= pads.y_pad_0;
+    }
+    const int64_t below = call.y_pad_1;
+    call.y_pad_1 = least(below, MOST_PAD);
+    list_load(e->list, &call);
+    if (below > MOST_PAD) {
+        call.sram += (call.y_pad_0 + call.y_size + MOST_PAD) * (call.x_pad_0 + call.x_size + call.x_pad_1);
+        call.y_size = call.y_pad_0 = 0;
+        call.y_pad_1 = below - MOST_PAD;
+        load_rows(e, &call);
+    }
+}
+
+/* Input pixels along one dimension: `count` from `at` on, some of them padding. */
+typedef struct extent {
+    int64_t at, count, before, after;
+} extent;
+
+static extent clip(int64_t at, int64_t count, int64_t size)
+{
+    extent x = {.at = most(at, 0)};
+    x.before = least(count, most(0, -at));
+    x.after = least(count - x.before, most(0, at + count - size));
+    x.count = count - x.before - x.after;
+    return x;
+}
+
+/* What a tile needs of the input for a part of the window. */
+static void input_of(const conv *c, const patch *tile, const part *p, extent *rows, extent *cols)
+{
+    const vtac_vta_window *w = &c->window;
+    const int64_t y = tile->y * w->stride[0] - w->before[0] + p->ky * w->dilation[0];
+    const int64_t x = tile->x * w->stride[1] - w->before[1] + p->kx * w->dilation[1];
+    *rows = clip(y, (tile->rows - 1) * w->stride[0] + (p->kys - 1) * w->dilation[0] + 1, c->h);
+    *cols = clip(x, (tile->cols - 1) * w->stride[1] + (p->kxs - 1) * w->dilation[1] + 1, c->w);
+}
+
+static void load_input(emitter *e, const patch *tile, const part *p, int64_t sram)
+{
+    const conv *c = e->c;
+    const vtac_vta_tensor *tensor = &c->region->tensors[c->input];
+    const int64_t ri = c->machine->ri, tiles = ceil_div(c->c_in, c->machine->block), plane = c->h * c->w * ri;
+    extent rows, cols;
+    input_of(c, tile, p, &rows, &cols);
+    const bool outside = rows.count == 0 || cols.count == 0;
+    vta_load2d load = {.memory = VTA_MEM_INP,
+                       .sram = sram,
+                       .buffer = {WORK_BUFFER},
+                       .offset = (int64_t)tensor->offset / c->machine->config->elem_bytes[VTA_MEM_INP] +
+                                 (tile->image * tiles + p->block) * plane + (rows.at * c->w + cols.at) * ri,
+                       .y_size = rows.count,
+                       .x_size = cols.count * ri,
+                       .x_stride = c->w * ri,
+                       .y_pad_0 = rows.before,
+                       .y_pad_1 = rows.after,
+                       .x_pad_0 = cols.before * ri,
+                       .x_pad_1 = cols.after * ri,
+                       .pad_value = tensor->zero};
+    const int64_t in_rows = rows.before + rows.count + rows.after;
+    const int64_t in_cols = cols.before + cols.count + cols.after;
+    if (outside) {
+        load.y_size = load.y_pad_1 = load.x_pad_0 = load.x_pad_1 = load.offset = 0;
+        load.y_pad_0 = in_rows;
+        load.x_size = in_cols * ri;
+    }
+    if (!outside && c->h == 1 && in_rows == 1 && in_cols == cols.count && plane <= MOST_STRIDE) {
+        load.y_size = p->blocks; /* all blocks are rows of one call */
+        load.x_stride = plane;
+        list_load(e->list, &load);
+        return;
+    }
+    for (int64_t b = 0; b < p->blocks; b++) {
+        load_rows(e, &load);
+        load.sram += in_rows * in_cols * ri;
+        load.offset += outside ? 0 : plane;
+    }
+}
+
+static void load_row(emitter *e, vta_memory memory, int64_t sram, int64_t from, int64_t count)
+{
+    list_load(e->list, &(vta_load2d){.memory = memory,
+                                     .sram = sram,
+                                     .buffer = {CONSTANTS_BUFFER},
+                                     .offset = from,
+                                     .y_size = 1,
+                                     .x_size = count,
+                                     .x_stride = count});
+}
+
+static int64_t need_weights(emitter *e, int64_t group, int64_t index)
+{
+    bool present;
+    const int64_t chunk = group * e->t->parts + index;
+    const int64_t sram = slots_take(&e->wgt, chunk, &present);
+    if (!present && e->chunks[chunk + 1] > e->chunks[chunk]) {
+        load_row(e, VTA_MEM_WGT, sram, e->at->weights + e->chunks[chunk],
+                 e->chunks[chunk + 1] - e->chunks[chunk]);
+    }
+    return sram;
+}
+
+static int64_t need_params(emitter *e, int64_t group)
+{
+    bool present;
+    const int64_t sram = slots_take(&e->params, group, &present);
+    if (!present) {
+        load_row(e, VTA_MEM_ACC, sram, e->at->params + group * e->t->group * 2,
+                 group_blocks(e->c, e->t, group) * 2);
+    }
+    return sram;
+}
+
+static int64_t need_input(emitter *e, const patch *tile, int64_t tile_index, int64_t group, const part *p,
+                          int64_t index)
+{
+    bool present;
+    const int64_t whose = e->c->groups > 1 ? group : 0; /* grouped: every group its own channels */
+    const int64_t key = (whose * e->t->tiles + tile_index) * e->t->parts + index;
+    const int64_t sram = slots_take(&e->inp, key, &present);
+    if (!present) {
+        load_input(e, tile, p, sram);
+    }
+    return sram;
+}
+
+/* The array. */
+
+/* Entry of a tile's pixel (0, 0) for block n of the group. */
+static int64_t sums_of(const emitter *e, const patch *tile, int64_t slot, int64_t n)
+{
+    const int64_t ro = e->c->machine->ro;
+    return slot + n / ro * tile->rows * tile->cols * ro + n % ro;
+}
+
+/* One output block over one part. */
+static void emit_gemm(emitter *e, const patch *tile, int64_t group, const part *p, int64_t n, int64_t inp,
+                      int64_t wgt, int64_t acc, bool init)
+{
+    const conv *c = e->c;
+    const machine *m = c->machine;
+    const vtac_vta_window *w = &c->window;
+    const reach r = part_reach(c, e->t, group, p);
+    const int64_t in_rows = (tile->rows - 1) * w->stride[0] + (p->kys - 1) * w->dilation[0] + 1;
+    const int64_t in_cols = (tile->cols - 1) * w->stride[1] + (p->kxs - 1) * w->dilation[1] + 1;
+    const int64_t steps = part_steps(c, e->t, group, p), taps = p->kys * p->kxs;
+    for (int64_t k = 0; k < steps; k++) {
+        const int64_t block = r.first + k / taps / c->planes, ky = k % taps / p->kxs, kx = k % p->kxs;
+        const int64_t pixel =
+            ((block / m->ri - p->block) * in_rows + ky * w->dilation[0]) * in_cols + kx * w->dilation[1];
+        e->uops[k] = (vta_uop){.dst = (uint32_t)sums_of(e, tile, acc, n),
+                               .src = (uint32_t)(inp + pixel * m->ri + block % m->ri),
+                               .aux = (uint32_t)(wgt + n * steps + k)};
+    }
+    const acc_range range = {sums_of(e, tile, acc, n - n % m->ro), tile->rows * tile->cols * m->ro};
+    list_gemm(e->list,
+              &(vta_gemm){.kernel = list_kernel_of(e->list, e->uops, (uint32_t)steps),
+                          .init = init,
+                          .iter_out = tile->rows,
+                          .iter_in = tile->cols,
+                          .dst_out = tile->rows > 1 ? tile->cols * m->ro : 0,
+                          .dst_in = tile->cols > 1 ? m->ro : 0,
+                          .src_out = tile->rows > 1 ? w->stride[0] * in_cols * m->ri : 0,
+                          .src_in = tile->cols > 1 ? w->stride[1] * m->ri : 0},
+              range);
+}
+
+/* Requantizes and stores the tiles of `ro` blocks from n on. */
+static void emit_end(emitter *e, const patch *tile, int64_t group, int64_t n, int64_t acc, int64_t params)
+{
+    const conv *c = e->c;
+    const int64_t ro = c->machine->ro, at = sums_of(e, tile, acc, n), pixels = tile->rows * tile->cols;
+    for (int64_t r = 0; r < ro; r++) {
+        list_requant(e->list,
+                     &(vta_requant){.dst = at + r,
+                                    .src = at + r,
+                                    .params = params / 2 + n + r,
+                                    .iter_out = 1,
+                                    .iter_in = pixels,
+                                    .dst_in = pixels > 1 ? ro : 0,
+                                    .src_in = pixels > 1 ? ro : 0,
+                                    .zero_point = c->zero_out,
+                                    .low = c->low,
+                                    .high = c->high},
+                     (acc_range){at, pixels * ro});
+    }
+    const vtac_vta_tensor *tensor = &c->region->tensors[c->output];
+    const int64_t element = c->machine->config->elem_bytes[VTA_MEM_OUT];
+    const int64_t block = (group * e->t->group + n) / ro, blocks = c->out_blocks / ro;
+    const int64_t first = ((tile->image * blocks + block) * c->oh + tile->y) * c->ow + tile->x;
+    const bool whole = tile->cols == c->ow;
+    list_store(e->list, &(vta_store2d){.sram = at,
+                                       .buffer = {WORK_BUFFER},
+                                       .offset = (int64_t)tensor->offset / element + first * ro,
+                                       .y_size = whole ? 1 : tile->rows,
+                                       .x_size = (whole ? pixels : tile->cols) * ro,
+                                       .x_stride = (whole ? pixels : c->ow) * ro});
+}
+
+static void emit_piece(emitter *e, int64_t group, int64_t tile_index)
+{
+    const tiling *t = e->t;
+    const patch tile = tiling_tile(e->c, t, tile_index);
+    const int64_t acc = e->pieces % t->acc_slots * t->acc_size, blocks = group_blocks(e->c, t, group);
+    const int64_t params = need_params(e, group), ro = e->c->machine->ro;
+    bool init = true;
+    int64_t last = t->parts - 1;
+    for (part p = tiling_part(e->c, t, group, last); part_steps(e->c, t, group, &p) == 0;) {
+        p = tiling_part(e->c, t, group, --last);
+    }
+    for (int64_t i = 0; i <= last; i++) {
+        const int64_t index = e->pieces % 2 == 0 ? i : last - i;
+        const part p = tiling_part(e->c, t, group, index);
+        if (part_steps(e->c, t, group, &p) == 0) {
+            continue;
+        }
+        const int64_t wgt = need_weights(e, group, index);
+        const int64_t inp = need_input(e, &tile, tile_index, group, &p, index);
+        for (int64_t n = 0; n < blocks; n++) {
+            emit_gemm(e, &tile, group, &p, n, inp, wgt, acc, init);
+            if (i == last && (n + 1) % ro == 0) {
+                emit_end(e, &tile, group, n + 1 - ro, acc, params);
+            }
+        }
+        init = false;
+    }
+    e->pieces++;
+}
+
+static void emit_pieces(emitter *e)
+{
+    const tiling *t = e->t;
+    const int64_t outer = t->tiles_outside ? t->tiles : t->groups;
+    const int64_t inner = t->tiles_outside ? t->groups : t->tiles;
+    for (int64_t i = 0; i < outer; i++) {
+        for (int64_t k = 0; k < inner; k++) {
+            /* Every other round backwards: what was used last is used first. */
+            const int64_t j = i % 2 == 0 ? k : inner - 1 - k;
+            emit_piece(e, t->tiles_outside ? j : i, t->tiles_outside ? i : j);
+        }
+    }
+    list_flush(e->list);
+}
+
+vta_status conv_emit(const conv *c, const tiling *t, const constants *at, step_list *list, vta_diag *diag)
+{
+    emitter e = {.c = c, .t = t, .at = at, .list = list};
+    slots_init(&e.inp, 0, t->inp_size, t->inp_slots);
+    slots_init(&e.wgt, 0, t->wgt_size, t->wgt_slots);
+    slots_init(&e.params, t->acc_first, t->param_size, t->param_slots);
+    e.chunks = chunk_table(c, t);
+    e.uops = calloc((size_t)c->machine->uop, sizeof *e.uops);
+    if (e.chunks != NULL && e.uops != NULL) {
+        emit_pieces(&e);
+    }
+    const bool good = e.chunks != NULL && e.uops != NULL && !list->failed;
+    free(e.chunks);
+    free(e.uops);
+    return good ? VTA_OK : vta_fail(diag, VTA_NOMEM, "no memory to schedule layer '%s'", c->layer->name);
+}

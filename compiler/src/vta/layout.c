@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Where tensors lie in WORK. Inputs are written before the run and outputs read after it; what lives between
+ * two layers shares memory with what does not live then. That a store may overtake a load of the memory's
+ * former tenant is no danger: the recording orders accesses byte by byte.
+ */
+#include <stdlib.h>
+
+#include "sched.h"
+
+enum { ALIGN = 64 };
+
+typedef struct life {
+    uint64_t bytes;
+    uint32_t tensor, first, last; /* layers; first: that writes it */
+} life;
+
+static void store_plainly(const machine *m, vtac_vta_tensor *t)
+{
+    if (!t->folded) {
+        t->stored_c = t->c;
+        t->stored_h = t->h;
+        t->stored_w = t->w;
+    }
+    const int64_t tiles =
+        ceil_div(t->n, m->batch) * ceil_div(t->stored_c, m->block) * t->stored_h * t->stored_w;
+    t->bytes = (uint64_t)ceil_div(tiles * m->batch * m->block, ALIGN) * ALIGN;
+}
+
+static void find_lives(const vtac_vta_region *region, life *lives)
+{
+    for (uint32_t i = 0; i < region->tensor_count; i++) {
+        const vtac_vta_tensor *t = &region->tensors[i];
+        lives[i] = (life){.bytes = t->bytes, .tensor = i, .first = region->layer_count};
+        if (t->role == VTAC_VTA_INPUT) {
+            lives[i].first = 0;
+        }
+    }
+    for (uint32_t n = 0; n < region->layer_count; n++) {
+        const vtac_vta_layer *layer = &region->layers[n];
+        for (uint32_t k = 0; k < layer->input_count; k++) {
+            lives[layer->inputs[k]].last = n;
+        }
+        life *out = &lives[layer->output];
+        out->first = out->first < n ? out->first : n;
+        out->last = out->last > n ? out->last : n;
+    }
+    for (uint32_t i = 0; i < region->tensor_count; i++) {
+        if (region->tensors[i].role == VTAC_VTA_OUTPUT) {
+            lives[i].last = region->layer_count;
+        }
+    }
+}
+
+static int larger_first(const void *a, const void *b)
+{
+    const life *x = a;
+    const life *y = b;
+    if (x->bytes != y->bytes) {
+        return x->bytes > y->bytes ? -1 : 1;
+    }
+    return x->tensor < y->tensor ? -1 : x->tensor > y->tensor;
+}
+
+/* The lowest place that is free for as long as lives[count] lasts. */
+static uint64_t lowest(const vtac_vta_region *region, const life *lives, uint32_t count)
+{
+    const life *me = &lives[count];
+    uint64_t offset = 0;
+    for (bool moved = true; moved;) {
+        moved = false;
+        for (uint32_t i = 0; i < count; i++) {
+            const uint64_t other = region->tensors[lives[i].tensor].offset;
+            const bool together = lives[i].first <= me->last && me->first <= lives[i].last;
+            if (together && offset < other + lives[i].bytes && other < offset + me->bytes) {
+                offset = other + lives[i].bytes;
+                moved = true;
+            }
+        }
+    }
+    return offset;
+}
+
+vta_status layout_tensors(const machine *m, vtac_vta_region *region, uint64_t *work_bytes, vta_diag *diag)
+{
+    life *lives = calloc(region->tensor_count + 1, sizeof *lives);
+    if (lives == NULL) {
+        return vta_fail(diag, VTA_NOMEM, "no memory to lay out %u tensors", region->tensor_count);
+    }
+    for (uint32_t i = 0; i < region->tensor_count; i++) {
+        store_plainly(m, &region->tensors[i]);
+    }
+    find_lives(region, lives);
+    qsort(lives, region->tensor_count, sizeof *lives, larger_first);
+    *work_bytes = ALIGN;
+    for (uint32_t i = 0; i < region->tensor_count; i++) {
+        vtac_vta_tensor *t = &region->tensors[lives[i].tensor];
+        t->offset = lowest(region, lives, i);
+        *work_bytes = t->offset + t->bytes > *work_bytes ? t->offset + t->bytes : *work_bytes;
+    }
+    free(lives);
+    return VTA_OK;
+}

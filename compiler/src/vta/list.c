@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The list of calls: appending, holding epilogues back, kernels, and the recording.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "list.h"
+
+void list_init(step_list *list)
+{
+    *list = (step_list){.steps.item_size = sizeof(step),
+                        .later.item_size = sizeof(step),
+                        .uops.item_size = sizeof(vta_uop),
+                        .kernels.item_size = sizeof(list_kernel)};
+}
+
+void list_free(step_list *list)
+{
+    vta_vec_free(&list->steps);
+    vta_vec_free(&list->later);
+    vta_vec_free(&list->uops);
+    vta_vec_free(&list->kernels);
+    free(list->table);
+    list_init(list);
+    list->table = NULL;
+}
+
+/* Kernels. */
+
+static uint64_t hash_uops(const vta_uop *uops, uint32_t count)
+{
+    uint64_t hash = UINT64_C(0xcbf29ce484222325);
+    for (uint32_t i = 0; i < count; i++) {
+        const uint64_t word =
+            (uint64_t)uops[i].dst | (uint64_t)uops[i].src << 16 | (uint64_t)uops[i].aux << 32;
+        hash = (hash ^ word) * UINT64_C(0x100000001b3);
+        hash ^= hash >> 29;
+    }
+    return hash;
+}
+
+static list_kernel *kernel_at(const step_list *list, uint32_t index)
+{
+    return vta_vec_at(&list->kernels, index);
+}
+
+static bool equal(const step_list *list, const list_kernel *kernel, const vta_uop *uops, uint32_t count)
+{
+    const vta_uop *own = vta_vec_at(&list->uops, kernel->first);
+    bool same = kernel->count == count;
+    for (uint32_t i = 0; same && i < count; i++) {
+        same = own[i].dst == uops[i].dst && own[i].src == uops[i].src && own[i].aux == uops[i].aux;
+    }
+    return same;
+}
+
+static bool grow_table(step_list *list)
+{
+    if ((list->kernels.count + 1) * 2 <= list->table_size) {
+        return true;
+    }
+    const size_t size = list->table_size > 0 ? list->table_size * 2 : 256;
+    uint32_t *table = calloc(size, sizeof *table);
+    if (table == NULL) {
+        return false;
+    }
+    for (uint32_t k = 0; k < list->kernels.count; k++) {
+        size_t i = (size_t)kernel_at(list, k)->hash;
+        while (table[i & (size - 1)] != 0) {
+            i++;
+        }
+        table[i & (size - 1)] = k + 1;
+    }
+    free(list->table);
+    list->table = table;
+    list->table_size = size;
+    return true;
+}
+
+vta_kernel list_kernel_of(step_list *list, const vta_uop *uops, uint32_t count)
+{
+    if (list->failed || !grow_table(list)) {
+        list->failed = true;
+        return (vta_kernel){0};
+    }
+    const uint64_t hash = hash_uops(uops, count);
+    size_t i = (size_t)hash;
+    for (; list->table[i & (list->table_size - 1)] != 0; i++) {
+        const uint32_t index = list->table[i & (list->table_size - 1)] - 1;
+        const list_kernel *kernel = kernel_at(list, index);
+        if (kernel->hash == hash && equal(list, kernel, uops, count)) {
+            return (vta_kernel){index};
+        }
+    }
+    const list_kernel fresh = {.hash = hash, .first = (uint32_t)list->uops.count, .count = count};
+    vta_uop *copy = vta_vec_add(&list->uops, count);
+    if (copy == NULL || vta_vec_push(&list->kernels, &fresh) == NULL) {
+        list->failed = true;
+        return (vta_kernel){0};
+    }
+    memcpy(copy, uops, count * sizeof *uops);
+    list->table[i & (list->table_size - 1)] = (uint32_t)list->kernels.count;
+    return (vta_kernel){(uint32_t)list->kernels.count - 1};
+}
+
+const vta_uop *list_uops(const step_list *list, vta_kernel kernel, uint32_t *count)
+{
+    const list_kernel *own = kernel_at(list, kernel.index);
+    *count = own->count;
+    return vta_vec_at(&list->uops, own->first);
+}
+
+/* Steps. */
+
+static void append(step_list *list, vta_vec *where, const step *what)
+{
+    step *added = vta_vec_push(where, what);
+    if (added == NULL) {
+        list->failed = true;
+        return;
+    }
+    added->tag = list->tag;
+}
+
+void list_flush(step_list *list)
+{
+    step *added = list->later.count > 0 ? vta_vec_add(&list->steps, list->later.count) : NULL;
+    if (added != NULL) {
+        memcpy(added, list->later.items, list->later.count * sizeof *added);
+    }
+    list->failed = list->failed || (added == NULL && list->later.count > 0);
+    list->later.count = 0;
+    list->range_count = 0;
+}
+
+static bool meets(const acc_range *a, const acc_range *b)
+{
+    return a->first < b->first + b->count && b->first < a->first + a->count;
+}
+
+/* The epilogue goes first where it touches what comes now. */
+static void give_way(step_list *list, acc_range acc)
+{
+    for (uint32_t i = 0; i < list->range_count; i++) {
+        if (meets(&list->ranges[i], &acc)) {
+            list_flush(list);
+            return;
+        }
+    }
+}
+
+static void touch(step_list *list, acc_range acc)
+{
+    for (uint32_t i = 0; i < list->range_count; i++) {
+        if (list->ranges[i].first == acc.first && list->ranges[i].count == acc.count) {
+            return;
+        }
+    }
+    if (list->range_count < LATER_RANGES) {
+        list->ranges[list->range_count++] = acc;
+        return;
+    }
+    acc_range *hull = &list->ranges[LATER_RANGES - 1];
+    const int64_t end = hull->first + hull->count, other = acc.first + acc.count;
+    hull->first = hull->first < acc.first ? hull->first : acc.first;
+    hull->count = (end > other ? end : other) - hull->first;
+}
+
+void list_load(step_list *list, const vta_load2d *load)
+{
+    if (load->memory == VTA_MEM_ACC || load->memory == VTA_MEM_ACC8) {
+        const int64_t rows = load->y_pad_0 + load->y_size + load->y_pad_1;
+        give_way(list, (acc_range){load->sram, rows * (load->x_pad_0 + load->x_size + load->x_pad_1)});
+    }
+    append(list, &list->steps, &(step){.kind = STEP_LOAD, .load = *load});
+}
+
+void list_gemm(step_list *list, const vta_gemm *gemm, acc_range acc)
+{
+    give_way(list, acc);
+    append(list, &list->steps, &(step){.kind = STEP_GEMM, .gemm = *gemm});
+    list_flush(list);
+}
+
+void list_depthwise(step_list *list, const vta_depthwise *depthwise, acc_range acc)
+{
+    give_way(list, acc);
+    append(list, &list->steps, &(step){.kind = STEP_DEPTHWISE, .depthwise = *depthwise});
+    list_flush(list);
+}
+
+void list_alu(step_list *list, const vta_alu *alu, acc_range acc)
+{
+    touch(list, acc);
+    append(list, &list->later, &(step){.kind = STEP_ALU, .alu = *alu});
+}
+
+void list_requant(step_list *list, const vta_requant *requant, acc_range acc)
+{
+    touch(list, acc);
+    touch(list, (acc_range){2 * requant->params, 2});
+    append(list, &list->later, &(step){.kind = STEP_REQUANT, .requant = *requant});
+}
+
+void list_store(step_list *list, const vta_store2d *store)
+{
+    touch(list, (acc_range){store->sram, store->y_size * store->x_size});
+    append(list, &list->later, &(step){.kind = STEP_STORE, .store = *store});
+}
+
+/* Recording. */
+
+static void record_step(vta_stream *stream, step call, const vta_kernel *kernels)
+{
+    vta_stream_tag(stream, call.tag);
+    switch (call.kind) {
+    case STEP_LOAD: vta_stream_load2d(stream, &call.load); break;
+    case STEP_STORE: vta_stream_store2d(stream, &call.store); break;
+    case STEP_GEMM:
+        call.gemm.kernel = kernels[call.gemm.kernel.index];
+        vta_stream_gemm(stream, &call.gemm);
+        break;
+    case STEP_DEPTHWISE:
+        call.depthwise.kernel = kernels[call.depthwise.kernel.index];
+        vta_stream_depthwise(stream, &call.depthwise);
+        break;
+    case STEP_ALU:
+        call.alu.kernel = kernels[call.alu.kernel.index];
+        vta_stream_alu(stream, &call.alu);
+        break;
+    case STEP_REQUANT: vta_stream_requant(stream, &call.requant); break;
+    }
+}
+
+vta_status list_record(const step_list *list, vta_stream *stream, vta_diag *diag)
+{
+    vta_kernel *kernels = calloc(list->kernels.count + 1, sizeof *kernels);
+    if (list->failed || kernels == NULL) {
+        free(kernels);
+        return vta_fail(diag, VTA_NOMEM, "no memory for a schedule");
+    }
+    for (uint32_t k = 0; k < list->kernels.count; k++) {
+        uint32_t count;
+        const vta_uop *uops = list_uops(list, (vta_kernel){k}, &count);
+        kernels[k] = vta_stream_kernel(stream, uops, count);
+    }
+    for (size_t i = 0; i < list->steps.count; i++) {
+        record_step(stream, *(const step *)vta_vec_at(&list->steps, i), kernels);
+    }
+    free(kernels);
+    return VTA_OK;
+}

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What a schedule is while it is being made: a list of the runtime's calls. Candidates are lists, too: the
+ * timing model reads them, and only the list that won is recorded into a stream.
+ *
+ * Calls come in two kinds. *Main* ones fill the array: they are appended at once. The *epilogue* of a piece
+ * of work (requantize, store) is held back until the main call of the next piece stands: instructions issue
+ * in order, so that the array would otherwise wait for the ALU after every piece. The list makes sure that
+ * holding back changes no result: whatever touches the same accumulator entries comes after it.
+ */
+#ifndef VTAC_VTA_LIST_H
+#define VTAC_VTA_LIST_H
+
+#include "vta/runtime.h"
+#include "vta/vec.h"
+
+/* The stream's buffers, in the order of their declaration. */
+enum { CONSTANTS_BUFFER, WORK_BUFFER };
+
+typedef enum step_kind { STEP_LOAD, STEP_STORE, STEP_GEMM, STEP_DEPTHWISE, STEP_ALU, STEP_REQUANT } step_kind;
+
+typedef struct step {
+    step_kind kind;
+    uint32_t tag;
+    union {
+        vta_load2d load;
+        vta_store2d store;
+        vta_gemm gemm; /* kernels are numbers of the list */
+        vta_depthwise depthwise;
+        vta_alu alu;
+        vta_requant requant;
+    };
+} step;
+
+typedef struct list_kernel {
+    uint64_t hash;
+    uint32_t first, count; /* of the list's micro-ops */
+} list_kernel;
+
+/* Accumulator entries, `count` from `first` on. */
+typedef struct acc_range {
+    int64_t first, count;
+} acc_range;
+
+enum { LATER_RANGES = 16 };
+
+typedef struct step_list {
+    vta_vec steps;   /* step */
+    vta_vec later;   /* step: the epilogue that is held back */
+    vta_vec uops;    /* vta_uop */
+    vta_vec kernels; /* list_kernel */
+    uint32_t *table; /* hash table of kernel numbers + 1, owned */
+    size_t table_size;
+    uint32_t tag;
+    acc_range ranges[LATER_RANGES]; /* that the epilogue touches */
+    uint32_t range_count;
+    bool failed; /* out of memory: sticks */
+} step_list;
+
+void list_init(step_list *list);
+void list_free(step_list *list);
+
+/* The number of a kernel; equal ones are one. */
+vta_kernel list_kernel_of(step_list *list, const vta_uop *uops, uint32_t count);
+const vta_uop *list_uops(const step_list *list, vta_kernel kernel, uint32_t *count);
+
+/* Transfers into INP, WGT; and into ACC. */
+void list_load(step_list *list, const vta_load2d *load);
+
+/* Main calls. `acc` is what they may write. */
+void list_gemm(step_list *list, const vta_gemm *gemm, acc_range acc);
+void list_depthwise(step_list *list, const vta_depthwise *depthwise, acc_range acc);
+
+/* The epilogue. `acc` is what they may read or write; a requantization reads its parameters besides. */
+void list_alu(step_list *list, const vta_alu *alu, acc_range acc);
+void list_requant(step_list *list, const vta_requant *requant, acc_range acc);
+void list_store(step_list *list, const vta_store2d *store);
+
+/* Nothing is held back any more. */
+void list_flush(step_list *list);
+
+/* Records the list. */
+vta_status list_record(const step_list *list, vta_stream *stream, vta_diag *diag);
+
+#endif

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The scheduler's parts and what they say to each other.
+ *
+ *   machine.c    a configuration in the units of a schedule
+ *   kinds.def    which kind of layer becomes what
+ *   supports.c   what the accelerator cannot do
+ *   layout.c     where tensors lie
+ *   conv.c       a layer as a convolution: geometry, weights, parameters
+ *   tiling.c     the ways to cut a convolution into pieces, and what each costs roughly
+ *   emit.c       a convolution cut in one of these ways, as a list of calls
+ *   list.c       lists of calls
+ *   schedule.c   the whole region
+ *
+ * Words. A *tile* is what the layout keeps together: one pixel of one block of C channels, for B images. It
+ * is `ri` elements of INP and `ro` elements of OUT and ACC; one of the two is 1. Channels come in *blocks* of
+ * block_in (input side) and block_out (output side), so a tile holds ri input blocks or ro output blocks.
+ */
+#ifndef VTAC_VTA_SCHED_H
+#define VTAC_VTA_SCHED_H
+
+#include <stdbool.h>
+
+#include "list.h"
+#include "vta/arena.h"
+#include "vtac/vta.h"
+
+/* machine.c */
+
+typedef struct machine {
+    const vta_config *config;
+    int64_t batch, block_in, block_out;
+    int64_t block;              /* C */
+    int64_t ri, ro;             /* INP, and OUT or ACC, elements of a tile */
+    int64_t inp, wgt, acc, uop; /* entries */
+    int64_t beat;               /* bytes that the bus moves in a cycle */
+} machine;
+
+vta_status machine_of(const vta_config *config, machine *out, vta_diag *diag);
+
+static inline int64_t ceil_div(int64_t a, int64_t b)
+{
+    return (a + b - 1) / b;
+}
+
+static inline int64_t least(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+static inline int64_t most(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+/* conv.c: whatever runs as a convolution: rows of a weight matrix, one for each output channel. */
+
+typedef struct conv {
+    const machine *machine;
+    const vtac_vta_region *region;
+    const vtac_vta_layer *layer;
+    uint32_t number;        /* of the layer */
+    uint32_t input, output; /* tensors */
+    int64_t images;         /* groups of `batch` */
+    int64_t c_in, h, w;     /* the input as it is stored */
+    int64_t c_out, oh, ow;  /* the output */
+    int64_t groups;
+    vtac_vta_window window;
+    vtac_vta_window fold;          /* done by the host; kernel 1 x 1 where it does nothing */
+    int64_t in_blocks, out_blocks; /* out_blocks: whole tiles */
+    int64_t planes;                /* 2 where weights minus their zero point need 9 bits */
+    int32_t zero_in, zero_out, low, high;
+} conv;
+
+/* The geometry of a layer; how its input is stored must be known (or given by the fold). Pointwise layers
+ * without padding become one long row. */
+void conv_of(const machine *m, const vtac_vta_region *region, uint32_t layer, conv *out);
+
+/* What the host can do of a window while it writes an input. */
+typedef enum fold_kind { FOLD_NONE, FOLD_COLUMNS, FOLD_ALL, FOLD_KINDS } fold_kind;
+vtac_vta_window conv_fold(const vtac_vta_window *window, fold_kind kind);
+
+/* The input blocks that `count` output blocks from `out_block` on need: all, but for grouped convolutions. */
+typedef struct reach {
+    int64_t first, count;
+} reach;
+reach conv_reach(const conv *c, int64_t out_block, int64_t count);
+
+/* Weight minus zero point, of the folded layer; 0 outside. */
+int32_t conv_weight(const conv *c, int64_t out, int64_t in, int64_t ky, int64_t kx);
+
+/* The parameter pairs of all output blocks: pairs of ACC entries. */
+void conv_params(const conv *c, int32_t *entries);
+
+/* tiling.c */
+
+/* A way to cut a convolution. Every number is the largest that occurs; pieces at the edges are smaller. */
+typedef struct tiling {
+    int64_t rows, cols;           /* output pixels of a tile */
+    int64_t group;                /* output blocks at a time, whole tiles */
+    int64_t part;                 /* input tile blocks at a time */
+    int64_t part_rows, part_cols; /* of the window at a time */
+    bool tiles_outside;           /* tiles in the outer loop and groups in the inner one */
+    /* what follows */
+    int64_t row_tiles, col_tiles, tiles; /* tiles: of all images */
+    int64_t groups, block_parts, window_parts, parts;
+    int64_t in_rows, in_cols;                         /* of a tile's input for one part */
+    int64_t inp_size, wgt_size, acc_size, param_size; /* entries of a slot */
+    int64_t inp_slots, wgt_slots, acc_slots, param_slots;
+    int64_t acc_first; /* where the slots for sums end and those for parameters begin */
+} tiling;
+
+/* What a schedule keeps busy, in cycles. */
+typedef struct load_of_units {
+    uint64_t array, alu, load, store;
+    uint64_t bytes_read, bytes_written;
+} load_of_units;
+
+void tiling_measure(const conv *c, const tiling *t, load_of_units *out);
+/* Cycles of the whole layer by itself, roughly; and what it asks of each unit. */
+uint64_t tiling_estimate(const conv *c, const tiling *t, load_of_units *units);
+
+/* The best by a rough estimate. VTA_UNSUPPORTED where nothing fits. */
+vta_status tiling_choose(const conv *c, tiling *out, vta_diag *diag);
+
+/* A piece of the loops: output pixels, and the input pixels of a part of the window. */
+typedef struct patch {
+    int64_t image, y, x, rows, cols;
+} patch;
+patch tiling_tile(const conv *c, const tiling *t, int64_t index);
+
+typedef struct part {
+    int64_t block, blocks; /* input tile blocks, from conv_reach's first on */
+    int64_t ky, kys, kx, kxs;
+} part;
+part tiling_part(const conv *c, const tiling *t, int64_t group, int64_t index);
+
+/* The input blocks of a part that the group needs, and how many steps of the array a tile takes in it. */
+reach part_reach(const conv *c, const tiling *t, int64_t group, const part *p);
+int64_t part_steps(const conv *c, const tiling *t, int64_t group, const part *p);
+
+/* emit.c */
+
+/* Where a layer's constants lie: elements of WGT and of ACC from the start of CONSTANTS. */
+typedef struct constants {
+    int64_t weights, params;
+} constants;
+
+/* Bytes that are appended, each piece at a multiple of its alignment. */
+typedef struct blob {
+    uint8_t *bytes;
+    size_t size, capacity;
+} blob;
+uint8_t *blob_add(blob *b, uint64_t size, uint64_t align, uint64_t *offset); /* zeros; NULL: no memory */
+
+vta_status conv_pack(const conv *c, const tiling *t, blob *to, constants *out, vta_diag *diag);
+vta_status conv_emit(const conv *c, const tiling *t, const constants *at, step_list *list, vta_diag *diag);
+
+/* layout.c */
+
+vta_status layout_tensors(const machine *m, vtac_vta_region *region, uint64_t *work_bytes, vta_diag *diag);
+
+#endif

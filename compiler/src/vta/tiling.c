@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The ways to cut a convolution into pieces, and which is best by a rough estimate: each unit's work by
+ * itself, the largest of them, and what cannot overlap.
+ *
+ * A piece is a tile of output pixels for a group of output blocks. It is summed up in ACC over the parts of
+ * its window and input channels. INP and WGT hold a few parts each, in slots of one size: what is still there
+ * when it is needed again is not loaded again.
+ */
+#include <inttypes.h>
+
+#include "sched.h"
+
+enum { CHOICES = 40, MAX_SLOTS = 64, ACC_SLOTS = 4 };
+
+/* Sizes of pieces when `total` is cut into ever more of them, largest first. */
+typedef struct choices {
+    int64_t size[CHOICES];
+    int count;
+} choices;
+
+static choices cuts_of(int64_t total, int64_t largest)
+{
+    choices out = {0};
+    for (int64_t pieces = most(1, ceil_div(total, largest)); out.count < CHOICES; pieces += 1 + pieces / 8) {
+        const int64_t size = ceil_div(total, pieces);
+        if (size <= largest && (out.count == 0 || size < out.size[out.count - 1])) {
+            out.size[out.count++] = size;
+        }
+        if (size <= 1) {
+            break;
+        }
+    }
+    if (out.count > 0 && out.size[out.count - 1] > 1) {
+        out.size[out.count - 1] = 1;
+    }
+    return out;
+}
+
+static int64_t span_of(int64_t pixels, int64_t stride, int64_t taps, int64_t dilation)
+{
+    return (pixels - 1) * stride + (taps - 1) * dilation + 1;
+}
+
+/* The input tile blocks of the group that needs most. */
+static int64_t widest_reach(const conv *c, int64_t group)
+{
+    int64_t widest = 0;
+    for (int64_t o = 0; o < c->out_blocks; o += c->groups == 1 ? c->out_blocks : group) {
+        const reach r = conv_reach(c, o, group);
+        const int64_t end = ceil_div(r.first + r.count, c->machine->ri);
+        widest = most(widest, end - r.first / c->machine->ri);
+    }
+    return widest;
+}
+
+/* Fills in what follows; false where it does not fit. */
+static bool complete(const conv *c, tiling *t)
+{
+    const machine *m = c->machine;
+    const int64_t out_groups = ceil_div(c->out_blocks, t->group), reach_tiles = widest_reach(c, t->group);
+    t->row_tiles = ceil_div(c->oh, t->rows);
+    t->col_tiles = ceil_div(c->ow, t->cols);
+    t->tiles = c->images * t->row_tiles * t->col_tiles;
+    t->groups = out_groups;
+    t->block_parts = ceil_div(reach_tiles, t->part);
+    t->window_parts =
+        ceil_div(c->window.kernel[0], t->part_rows) * ceil_div(c->window.kernel[1], t->part_cols);
+    t->parts = t->block_parts * t->window_parts;
+    t->in_rows = span_of(t->rows, c->window.stride[0], t->part_rows, c->window.dilation[0]);
+    t->in_cols = span_of(t->cols, c->window.stride[1], t->part_cols, c->window.dilation[1]);
+    const int64_t steps = t->part * m->ri * t->part_rows * t->part_cols * c->planes;
+    t->inp_size = t->part * t->in_rows * t->in_cols * m->ri;
+    t->wgt_size = t->group * steps;
+    t->acc_size = t->rows * t->cols * t->group;
+    t->param_size = 2 * t->group;
+    t->param_slots = least(out_groups, most(2, m->acc / 8 / t->param_size));
+    t->acc_first = m->acc - t->param_slots * t->param_size;
+    t->inp_slots = least(least(m->inp / t->inp_size, t->tiles * t->parts), MAX_SLOTS);
+    t->wgt_slots = least(least(m->wgt / t->wgt_size, out_groups * t->parts), MAX_SLOTS);
+    t->acc_slots = least(most(t->acc_first, 0) / t->acc_size, ACC_SLOTS);
+    return steps <= m->uop && t->inp_slots > 0 && t->wgt_slots > 0 && t->acc_slots > 0;
+}
+
+/* The largest share of a dimension that a tile's input has after clipping, summed over the tiles. */
+static int64_t loaded_span(int64_t total, int64_t piece, int64_t stride, int64_t taps, int64_t dilation,
+                           int64_t before, int64_t size)
+{
+    int64_t sum = 0;
+    for (int64_t at = 0; at < total; at += piece) {
+        const int64_t first = at * stride - before;
+        const int64_t end = first + span_of(least(piece, total - at), stride, taps, dilation);
+        sum += most(0, least(end, size) - most(first, 0));
+    }
+    return sum;
+}
+
+/* How many of `count` things in a round are loaded in `rounds` rounds, the direction turning each time. */
+static int64_t loads_of(int64_t count, int64_t rounds, int64_t slots)
+{
+    return count <= slots ? count : count * rounds - (rounds - 1) * most(0, slots - 1);
+}
+
+void tiling_measure(const conv *c, const tiling *t, load_of_units *out)
+{
+    const machine *m = c->machine;
+    const int64_t tile_bytes = m->batch * m->block, wgt_bytes = m->block_in * m->block_out;
+    const int64_t reach_blocks =
+        c->groups == 1 ? c->in_blocks : least(c->in_blocks, widest_reach(c, t->group) * m->ri);
+    const int64_t taps = c->window.kernel[0] * c->window.kernel[1] * c->planes;
+    const int64_t pixels = c->images * c->oh * c->ow;
+    const int64_t row_span = loaded_span(c->oh, t->rows, c->window.stride[0], t->part_rows,
+                                         c->window.dilation[0], c->window.before[0], c->h);
+    const int64_t col_span = loaded_span(c->ow, t->cols, c->window.stride[1], t->part_cols,
+                                         c->window.dilation[1], c->window.before[1], c->w);
+    /* One sweep over all input parts and one over all weights; how often each is made. */
+    const int64_t sweep =
+        c->images * row_span * col_span * ceil_div(reach_blocks, m->ri) * tile_bytes * t->window_parts;
+    const int64_t weights = c->out_blocks * reach_blocks * taps * wgt_bytes;
+    const int64_t inp_units = t->tiles * t->parts, wgt_units = t->groups * t->parts;
+    int64_t inp_loads = 0, wgt_loads = 0;
+    if (c->groups > 1) {
+        inp_loads = inp_units * t->groups;
+        wgt_loads = t->tiles_outside ? loads_of(wgt_units, t->tiles, t->wgt_slots)
+                                     : loads_of(t->parts, t->tiles, t->wgt_slots) * t->groups;
+    } else if (t->tiles_outside) {
+        inp_loads = loads_of(t->parts, t->groups, t->inp_slots) * t->tiles;
+        wgt_loads = loads_of(wgt_units, t->tiles, t->wgt_slots);
+    } else {
+        inp_loads = loads_of(inp_units, t->groups, t->inp_slots);
+        wgt_loads = loads_of(t->parts, t->tiles, t->wgt_slots) * t->groups;
+    }
+    const int64_t params = t->param_slots >= t->groups ? 1 : t->tiles_outside ? t->tiles : 1;
+    const int64_t read = sweep * inp_loads / inp_units + weights * wgt_loads / wgt_units +
+                         params * c->out_blocks * 2 * m->batch * m->block_out * 4;
+    const int64_t written = pixels * c->out_blocks * m->batch * m->block_out;
+    *out = (load_of_units){
+        .array = (uint64_t)(pixels * c->out_blocks * reach_blocks * taps),
+        .alu = (uint64_t)(pixels * c->out_blocks),
+        .load = (uint64_t)(read / m->beat),
+        .store = (uint64_t)(written / m->beat),
+        .bytes_read = (uint64_t)read,
+        .bytes_written = (uint64_t)written,
+    };
+}
+
+/* Cycles of the whole layer, roughly. */
+uint64_t tiling_estimate(const conv *c, const tiling *t, load_of_units *units)
+{
+    enum { LATENCY = 100, INSN = 12, PIECE = 8 };
+    tiling_measure(c, t, units);
+    const machine *m = c->machine;
+    const uint64_t pieces = (uint64_t)(t->tiles * t->groups), blocks = (uint64_t)t->group;
+    const uint64_t calls =
+        pieces * (blocks * ((uint64_t)t->parts + 2) + (uint64_t)t->parts * (uint64_t)t->part);
+    const uint64_t first =
+        (uint64_t)((t->inp_size * m->batch * m->block_in + t->wgt_size * m->block_in * m->block_out) /
+                   m->beat);
+    const uint64_t last = (uint64_t)(t->rows * t->cols * m->ro) * 3;
+    uint64_t array = units->array + pieces * blocks * (uint64_t)t->parts * PIECE;
+    if (t->acc_slots < 2 && t->group <= m->ro) {
+        array += units->alu + units->store;
+    }
+    const bool alone =
+        (t->inp_slots < 2 && t->tiles * t->parts > 1) || (t->wgt_slots < 2 && t->groups * t->parts > 1);
+    uint64_t all = array > units->alu ? array : units->alu;
+    all = alone ? all + units->load : all > units->load ? all : units->load;
+    all = all > units->store ? all : units->store;
+    all = all > calls * INSN / 4 ? all : calls * INSN / 4;
+    return all + first + last + LATENCY * 2;
+}
+
+static const int64_t window_cuts[][2] = {{0, 0}, {1, 0}, {1, 1}}; /* 0: the whole kernel */
+
+vta_status tiling_choose(const conv *c, tiling *out, vta_diag *diag)
+{
+    const machine *m = c->machine;
+    uint64_t best = UINT64_MAX;
+    const choices rows = cuts_of(c->oh, m->acc), groups = cuts_of(c->out_blocks / m->ro, m->wgt);
+    const int64_t reach_tiles = widest_reach(c, m->ro);
+    const choices parts = cuts_of(reach_tiles, m->inp);
+    for (size_t w = 0; w < sizeof window_cuts / sizeof window_cuts[0] && best == UINT64_MAX; w++) {
+        const choices cols = cuts_of(c->ow, m->acc / m->ro);
+        tiling t = {.part_rows = window_cuts[w][0] != 0 ? 1 : c->window.kernel[0],
+                    .part_cols = window_cuts[w][1] != 0 ? 1 : c->window.kernel[1]};
+        for (int i = 0; i < rows.count * cols.count; i++) {
+            t.rows = rows.size[i % rows.count];
+            t.cols = cols.size[i / rows.count];
+            for (int j = 0; j < groups.count * parts.count * 2; j++) {
+                t.group = groups.size[j / 2 % groups.count] * m->ro;
+                t.part = parts.size[j / 2 / groups.count];
+                t.tiles_outside = j % 2 != 0;
+                load_of_units units;
+                if ((c->groups > 1 && t.group > m->ro) || !complete(c, &t)) {
+                    continue;
+                }
+                const uint64_t cycles = tiling_estimate(c, &t, &units);
+                if (cycles < best) {
+                    best = cycles;
+                    *out = t;
+                }
+            }
+        }
+    }
+    if (best == UINT64_MAX) {
+        return vta_fail(diag, VTA_UNSUPPORTED,
+                        "layer '%s' does not fit the scratchpads in any way; larger buffers would help",
+                        c->layer->name);
+    }
+    return VTA_OK;
+}
+
+/* Walking. */
+
+patch tiling_tile(const conv *c, const tiling *t, int64_t index)
+{
+    const int64_t x = index % t->col_tiles, y = index / t->col_tiles % t->row_tiles;
+    patch out = {.image = index / t->col_tiles / t->row_tiles, .y = y * t->rows, .x = x * t->cols};
+    out.rows = least(t->rows, c->oh - out.y);
+    out.cols = least(t->cols, c->ow - out.x);
+    return out;
+}
+
+part tiling_part(const conv *c, const tiling *t, int64_t group, int64_t index)
+{
+    const int64_t ri = c->machine->ri, columns = ceil_div(c->window.kernel[1], t->part_cols);
+    const int64_t window = index % t->window_parts;
+    const reach r = conv_reach(c, group * t->group, t->group);
+    const int64_t first = r.first / ri, end = ceil_div(r.first + r.count, ri);
+    part out = {
+        .block = first + index / t->window_parts * t->part,
+        .ky = window / columns * t->part_rows,
+        .kx = window % columns * t->part_cols,
+    };
+    out.blocks = most(0, least(t->part, end - out.block));
+    out.kys = least(t->part_rows, c->window.kernel[0] - out.ky);
+    out.kxs = least(t->part_cols, c->window.kernel[1] - out.kx);
+    return out;
+}
+
+reach part_reach(const conv *c, const tiling *t, int64_t group, const part *p)
+{
+    const int64_t ri = c->machine->ri;
+    const reach r = conv_reach(c, group * t->group, t->group);
+    const int64_t first = most(r.first, p->block * ri);
+    return (reach){first, most(0, least(r.first + r.count, (p->block + p->blocks) * ri) - first)};
+}
+
+int64_t part_steps(const conv *c, const tiling *t, int64_t group, const part *p)
+{
+    return part_reach(c, t, group, p).count * p->kys * p->kxs * c->planes;
+}

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A workbench for the accelerator's scheduler: regions made up from a seed, what they compute said in plain C
+ * from the formulas of vtac/vta.h and vtac/quant.h, and running them on a device.
+ *
+ *   region.c     regions: made layer by layer, at random or by hand
+ *   reference.c  what a region computes
+ *   device.c     the same on a device
+ */
+#ifndef VTA_TEST_LAB_H
+#define VTA_TEST_LAB_H
+
+#include "rng.h"
+#include "vta/arena.h"
+#include "vta/driver.h"
+#include "vtac/vta.h"
+
+enum { LAB_TENSORS = 256, LAB_LAYERS = 192 };
+
+/* A region under construction, with all that it refers to. {0} and lab_init. */
+typedef struct lab_region {
+    vta_arena arena;
+    rng random;
+    vtac_vta_tensor tensors[LAB_TENSORS];
+    vtac_vta_layer layers[LAB_LAYERS];
+    vtac_vta_region region;
+    uint32_t refused; /* layers that lab_random drew and the configuration cannot run */
+} lab_region;
+
+void lab_init(lab_region *lab, uint64_t seed);
+void lab_free(lab_region *lab);
+
+/* Tensors and layers; each returns a number of a tensor. Weights, biases, scales and zero points are drawn so
+ * that outputs use their range. */
+uint32_t lab_input(lab_region *lab, int64_t n, int64_t c, int64_t h, int64_t w);
+
+typedef struct lab_conv {
+    int64_t channels, groups;
+    vtac_vta_window window;
+    bool weight_zero, no_bias;
+} lab_conv;
+uint32_t lab_add_conv(lab_region *lab, uint32_t input, const lab_conv *how);
+
+/* A square window with the same padding on all sides. */
+vtac_vta_window lab_window(int64_t kernel, int64_t stride, int64_t pad);
+
+/* Tensors that nothing reads become outputs. */
+void lab_finish(lab_region *lab);
+
+/* A random region that `config` can run, of about `layers` layers; small enough to be run in a blink. */
+void lab_random(lab_region *lab, uint64_t seed, const vta_config *config, uint32_t layers);
+
+/* The values of a tensor, [n][c][h][w]. */
+typedef struct lab_values {
+    int8_t *of[LAB_TENSORS]; /* owned; NULL: not known */
+} lab_values;
+
+void lab_values_free(lab_values *values);
+/* Draws the region's inputs; `round` makes different ones. */
+void lab_draw_inputs(const lab_region *lab, uint32_t round, lab_values *values);
+/* Computes all other tensors. */
+void lab_reference(const lab_region *lab, lab_values *values);
+
+/* A scheduled region on a device. */
+typedef struct lab_device lab_device;
+vta_status lab_device_open(const char *uri, const lab_region *lab, const vtac_vta_image *image,
+                           lab_device **out, vta_diag *diag);
+void lab_device_close(lab_device *device);
+/* Writes inputs, runs, and reads outputs into `got`. */
+vta_status lab_device_run(lab_device *device, const lab_values *inputs, lab_values *got, vta_report *report,
+                          vta_diag *diag);
+
+/* The first difference among the outputs as a sentence; false where there is none. */
+bool lab_differ(const lab_region *lab, const lab_values *want, const lab_values *got, char *text,
+                size_t size);
+
+#endif

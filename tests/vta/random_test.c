@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * random_test DEVICE CONFIG COUNT [SEED [LAYERS]]: random regions, scheduled, run twice with different inputs
+ * on a device and compared with the reference.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "lab.h"
+#include "seed.h"
+
+enum { ROUNDS = 2 };
+
+static vta_status check_rounds(lab_device *device, const lab_region *lab, vta_diag *diag)
+{
+    vta_status status = VTA_OK;
+    for (uint32_t round = 0; round < ROUNDS && status == VTA_OK; round++) {
+        lab_values want, got = {{NULL}};
+        char text[200];
+        lab_draw_inputs(lab, round, &want);
+        lab_reference(lab, &want);
+        status = lab_device_run(device, &want, &got, NULL, diag);
+        if (status == VTA_OK && lab_differ(lab, &want, &got, text, sizeof text)) {
+            status = vta_fail(diag, VTA_INVALID, "round %" PRIu32 ": %s", round, text);
+        }
+        lab_values_free(&want);
+        lab_values_free(&got);
+    }
+    return status;
+}
+
+static vta_status check(const char *uri, const vta_config *config, lab_region *lab, vta_diag *diag)
+{
+    vtac_vta_image image;
+    lab_device *device = NULL;
+    const vtac_vta_options options = {.level = 3};
+    VTA_TRY(vtac_vta_schedule(config, &lab->region, &options, &image, diag));
+    vta_status status = lab_device_open(uri, lab, &image, &device, diag);
+    if (status == VTA_OK) {
+        status = check_rounds(device, lab, diag);
+    }
+    lab_device_close(device);
+    vtac_vta_image_free(&image);
+    return status;
+}
+
+int main(int argc, char **argv)
+{
+    vta_config config;
+    vta_diag diag = {0};
+    if (argc < 4 || vta_config_load(argv[2], &config, &diag) != VTA_OK) {
+        fprintf(stderr, "usage: random_test DEVICE CONFIG COUNT [SEED [LAYERS]]; %s\n", diag.text);
+        return 2;
+    }
+    const uint32_t count = (uint32_t)strtoul(argv[3], NULL, 10);
+    const uint64_t first = argc > 4 ? strtoull(argv[4], NULL, 10) : test_seed("vta_random");
+    const uint32_t layers = argc > 5 ? (uint32_t)strtoul(argv[5], NULL, 10) : 0;
+    uint32_t failures = 0, drawn = 0, refused = 0;
+    for (uint64_t seed = first; seed < first + count; seed++) {
+        static lab_region lab;
+        diag = (vta_diag){0};
+        lab_random(&lab, seed, &config, layers > 0 ? layers : (uint32_t)(1 + seed % 5));
+        drawn += lab.region.layer_count;
+        refused += lab.refused;
+        if (check(argv[1], &config, &lab, &diag) != VTA_OK) {
+            printf("%s %s seed %" PRIu64 " (%" PRIu32 " layers): %s\n", argv[1], argv[2], seed,
+                   lab.region.layer_count, diag.text);
+            failures++;
+        }
+        lab_free(&lab);
+    }
+    printf("%s %s: %" PRIu32 " regions from seed %" PRIu64 ", %" PRIu32 " layers and %" PRIu32
+           " refused, %" PRIu32 " failed\n",
+           argv[1], argv[2], count, first, drawn, refused, failures);
+    return failures > 0 || refused * 10 > drawn; /* what is drawn is meant to run */
+}

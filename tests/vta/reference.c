@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What a region computes, straight from the formulas. Nothing here is shared with the compiler: rounding is
+ * done by division.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lab.h"
+
+static int32_t requantize(int64_t v, vtac_fixed scale, int32_t zero, int32_t low, int32_t high)
+{
+    enum { ALL_ROUND_TO_ZERO = 60 }; /* a product has 57 bits at most */
+    const int64_t product = v * scale.mult;
+    const int64_t unit = scale.shift < ALL_ROUND_TO_ZERO ? (int64_t)1 << scale.shift : 1;
+    int64_t quotient = product / unit, rest = product % unit;
+    if (rest < 0) {
+        quotient--;
+        rest += unit;
+    }
+    if (2 * rest > unit || (2 * rest == unit && quotient % 2 != 0)) {
+        quotient++;
+    }
+    const int64_t q = (scale.shift < ALL_ROUND_TO_ZERO ? quotient : 0) + zero;
+    return (int32_t)(q < low ? low : q > high ? high : q);
+}
+
+static size_t count_of(const vtac_vta_tensor *t)
+{
+    return (size_t)(t->n * t->c * t->h * t->w);
+}
+
+static size_t at(const vtac_vta_tensor *t, int64_t n, int64_t c, int64_t y, int64_t x)
+{
+    return (size_t)(((n * t->c + c) * t->h + y) * t->w + x);
+}
+
+/* Everything that computes one number of a layer's output from numbers of its inputs. */
+typedef struct point {
+    const lab_region *lab;
+    const vtac_vta_layer *layer;
+    const lab_values *values;
+    int64_t n, c, y, x;
+} point;
+
+static const vtac_vta_tensor *input(const point *p, uint32_t k)
+{
+    return &p->lab->tensors[p->layer->inputs[k]];
+}
+
+/* q - zero of an input; 0 in the padding. */
+static int64_t read(const point *p, uint32_t k, int64_t c, int64_t y, int64_t x)
+{
+    const vtac_vta_tensor *t = input(p, k);
+    if (y < 0 || y >= t->h || x < 0 || x >= t->w) {
+        return 0;
+    }
+    return p->values->of[p->layer->inputs[k]][at(t, p->n, c, y, x)] - t->zero;
+}
+
+static int32_t finish(const point *p, int64_t v, vtac_fixed scale)
+{
+    return requantize(v, scale, p->lab->tensors[p->layer->output].zero, p->layer->low, p->layer->high);
+}
+
+static int32_t conv(const point *p)
+{
+    const vtac_vta_layer *l = p->layer;
+    const vtac_vta_window *w = &l->window;
+    const int64_t in_group = input(p, 0)->c / l->groups;
+    const int64_t group = p->c / (p->lab->tensors[l->output].c / l->groups);
+    const int64_t zero = l->weight_zero != NULL ? l->weight_zero[p->c] : 0;
+    int64_t sum = l->bias != NULL ? l->bias[p->c] : 0;
+    for (int64_t i = 0; i < in_group; i++) {
+        for (int64_t ky = 0; ky < w->kernel[0]; ky++) {
+            for (int64_t kx = 0; kx < w->kernel[1]; kx++) {
+                const int64_t weight =
+                    l->weights[((p->c * in_group + i) * w->kernel[0] + ky) * w->kernel[1] + kx] - zero;
+                sum += weight * read(p, 0, group * in_group + i,
+                                     p->y * w->stride[0] + ky * w->dilation[0] - w->before[0],
+                                     p->x * w->stride[1] + kx * w->dilation[1] - w->before[1]);
+            }
+        }
+    }
+    return finish(p, sum, l->scales[p->c]);
+}
+
+typedef int32_t formula(const point *p);
+
+static formula *const formulas[VTAC_VTA_KINDS] = {[VTAC_VTA_CONV] = conv};
+
+static void compute(const lab_region *lab, const vtac_vta_layer *layer, lab_values *values)
+{
+    const vtac_vta_tensor *to = &lab->tensors[layer->output];
+    int8_t *out = malloc(count_of(to) + 1);
+    if (out == NULL || formulas[layer->kind] == NULL) {
+        fprintf(stderr, "reference: no %s\n", out == NULL ? "memory" : "formula");
+        exit(1);
+    }
+    point p = {.lab = lab, .layer = layer, .values = values};
+    for (p.n = 0; p.n < to->n; p.n++) {
+        for (p.c = 0; p.c < to->c; p.c++) {
+            for (p.y = 0; p.y < to->h; p.y++) {
+                for (p.x = 0; p.x < to->w; p.x++) {
+                    out[at(to, p.n, p.c, p.y, p.x)] = (int8_t)formulas[layer->kind](&p);
+                }
+            }
+        }
+    }
+    values->of[layer->output] = out;
+}
+
+void lab_reference(const lab_region *lab, lab_values *values)
+{
+    for (uint32_t n = 0; n < lab->region.layer_count; n++) {
+        compute(lab, &lab->layers[n], values);
+    }
+}
+
+void lab_draw_inputs(const lab_region *lab, uint32_t round, lab_values *values)
+{
+    *values = (lab_values){0};
+    rng random = rng_split(lab->random.state, round);
+    for (uint32_t i = 0; i < lab->region.tensor_count; i++) {
+        const vtac_vta_tensor *t = &lab->tensors[i];
+        if (t->role != VTAC_VTA_INPUT) {
+            continue;
+        }
+        values->of[i] = malloc(count_of(t) + 1);
+        if (values->of[i] == NULL) {
+            fprintf(stderr, "out of memory\n");
+            exit(1);
+        }
+        for (size_t k = 0; k < count_of(t); k++) {
+            values->of[i][k] = (int8_t)rng_between(&random, -128, 127);
+        }
+    }
+}
+
+void lab_values_free(lab_values *values)
+{
+    for (uint32_t i = 0; i < LAB_TENSORS; i++) {
+        free(values->of[i]);
+    }
+    *values = (lab_values){0};
+}
+
+bool lab_differ(const lab_region *lab, const lab_values *want, const lab_values *got, char *text, size_t size)
+{
+    for (uint32_t i = 0; i < lab->region.tensor_count; i++) {
+        const vtac_vta_tensor *t = &lab->tensors[i];
+        for (size_t k = 0; t->role == VTAC_VTA_OUTPUT && k < count_of(t); k++) {
+            if (want->of[i][k] != got->of[i][k]) {
+                const size_t w = (size_t)t->w, h = (size_t)t->h, c = (size_t)t->c;
+                (void)snprintf(text, size, "tensor %s [%zu,%zu,%zu,%zu]: %d, expected %d", t->name,
+                               k / w / h / c, k / w / h % c, k / w % h, k % w, got->of[i][k], want->of[i][k]);
+                return true;
+            }
+        }
+    }
+    return false;
+}

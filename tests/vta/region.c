@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Regions, made up.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lab.h"
+
+static void *take(lab_region *lab, size_t count, size_t size)
+{
+    void *memory = vta_arena_array(&lab->arena, count, size);
+    if (memory == NULL) {
+        fprintf(stderr, "out of memory\n");
+        exit(1);
+    }
+    return memory;
+}
+
+void lab_init(lab_region *lab, uint64_t seed)
+{
+    *lab = (lab_region){.random = {seed}};
+    lab->region = (vtac_vta_region){.name = "made up", .tensors = lab->tensors, .layers = lab->layers};
+}
+
+void lab_free(lab_region *lab)
+{
+    vta_arena_free(&lab->arena);
+    *lab = (lab_region){0};
+}
+
+static uint32_t add_tensor(lab_region *lab, vtac_vta_role role, int64_t n, int64_t c, int64_t h, int64_t w)
+{
+    const uint32_t index = lab->region.tensor_count++;
+    if (index >= LAB_TENSORS) {
+        fprintf(stderr, "more than %d tensors\n", LAB_TENSORS);
+        exit(1);
+    }
+    char *name = take(lab, 16, 1);
+    (void)snprintf(name, 16, "t%u", index);
+    lab->tensors[index] = (vtac_vta_tensor){.name = name,
+                                            .role = role,
+                                            .n = n,
+                                            .c = c,
+                                            .h = h,
+                                            .w = w,
+                                            .zero = (int32_t)rng_between(&lab->random, -128, 127),
+                                            .value = index};
+    return index;
+}
+
+uint32_t lab_input(lab_region *lab, int64_t n, int64_t c, int64_t h, int64_t w)
+{
+    return add_tensor(lab, VTAC_VTA_INPUT, n, c, h, w);
+}
+
+static vtac_vta_layer *add_layer(lab_region *lab, vtac_vta_kind kind, const char *op, const uint32_t *inputs,
+                                 uint32_t input_count, uint32_t output)
+{
+    const uint32_t number = lab->region.layer_count++;
+    if (number >= LAB_LAYERS) {
+        fprintf(stderr, "more than %d layers\n", LAB_LAYERS);
+        exit(1);
+    }
+    uint32_t *copy = take(lab, input_count, sizeof *copy);
+    memcpy(copy, inputs, input_count * sizeof *copy);
+    char *name = take(lab, 32, 1);
+    (void)snprintf(name, 32, "%s%u", op, number);
+    lab->layers[number] = (vtac_vta_layer){.kind = kind,
+                                           .name = name,
+                                           .op = op,
+                                           .node = number,
+                                           .input_count = input_count,
+                                           .inputs = copy,
+                                           .output = output,
+                                           .groups = 1,
+                                           .low = -128,
+                                           .high = 127};
+    return &lab->layers[number];
+}
+
+vtac_vta_window lab_window(int64_t kernel, int64_t stride, int64_t pad)
+{
+    return (vtac_vta_window){.kernel = {kernel, kernel},
+                             .stride = {stride, stride},
+                             .dilation = {1, 1},
+                             .before = {pad, pad},
+                             .after = {pad, pad}};
+}
+
+static int64_t out_size(int64_t size, const vtac_vta_window *w, int d)
+{
+    return (size + w->before[d] + w->after[d] - (w->kernel[d] - 1) * w->dilation[d] - 1) / w->stride[d] + 1;
+}
+
+/* A scale that maps sums of about `spread` to most of int8, and odd ones now and then. */
+static vtac_fixed draw_scale(lab_region *lab, double spread)
+{
+    vtac_fixed scale;
+    const double noise = 0.5 + rng_below(&lab->random, 1000) / 500.0;
+    const bool odd = rng_percent(&lab->random, 3);
+    if (!vtac_fixed_of((float)(odd ? noise : 60.0 * noise / spread), &scale)) {
+        scale = (vtac_fixed){1, 0};
+    }
+    return scale;
+}
+
+static void draw_clamp(lab_region *lab, vtac_vta_layer *layer)
+{
+    if (rng_percent(&lab->random, 50)) {
+        layer->low = (int32_t)rng_between(&lab->random, -128, 0);
+        layer->high = (int32_t)rng_between(&lab->random, layer->low, 127);
+        layer->high = layer->high < 20 ? 127 : layer->high;
+    }
+}
+
+uint32_t lab_add_conv(lab_region *lab, uint32_t input, const lab_conv *how)
+{
+    const vtac_vta_tensor *in = &lab->tensors[input];
+    const uint32_t output = add_tensor(lab, VTAC_VTA_INTERNAL, in->n, how->channels,
+                                       out_size(in->h, &how->window, 0), out_size(in->w, &how->window, 1));
+    vtac_vta_layer *layer = add_layer(lab, VTAC_VTA_CONV, "conv", &input, 1, output);
+    const int64_t row = in->c / how->groups * how->window.kernel[0] * how->window.kernel[1];
+    const size_t channels = (size_t)how->channels;
+    int8_t *weights = take(lab, channels * (size_t)row, 1);
+    int32_t *zero = take(lab, channels, sizeof *zero), *bias = take(lab, channels, sizeof *bias);
+    vtac_fixed *scales = take(lab, channels, sizeof *scales);
+    const double spread = 74.0 * 80.0 * sqrt((double)row);
+    for (size_t o = 0; o < channels; o++) {
+        for (int64_t k = 0; k < row; k++) {
+            weights[(int64_t)o * row + k] = (int8_t)rng_between(&lab->random, -128, 127);
+        }
+        zero[o] = (int32_t)rng_between(&lab->random, -128, 127);
+        bias[o] = (int32_t)rng_between(&lab->random, (int64_t)-spread, (int64_t)spread);
+        scales[o] = draw_scale(lab, spread);
+    }
+    layer->window = how->window;
+    layer->groups = how->groups;
+    layer->weights = weights;
+    layer->weight_zero = how->weight_zero ? zero : NULL;
+    layer->bias = how->no_bias ? NULL : bias;
+    layer->scales = scales;
+    draw_clamp(lab, layer);
+    return output;
+}
+
+void lab_finish(lab_region *lab)
+{
+    bool read[LAB_TENSORS] = {false};
+    for (uint32_t n = 0; n < lab->region.layer_count; n++) {
+        for (uint32_t k = 0; k < lab->layers[n].input_count; k++) {
+            read[lab->layers[n].inputs[k]] = true;
+        }
+    }
+    for (uint32_t i = 0; i < lab->region.tensor_count; i++) {
+        if (!read[i] && lab->tensors[i].role == VTAC_VTA_INTERNAL) {
+            lab->tensors[i].role = VTAC_VTA_OUTPUT;
+        }
+    }
+}
+
+/* Random layers. */
+
+static int64_t one_of(rng *r, const int64_t *values, uint32_t count)
+{
+    return values[rng_below(r, count)];
+}
+
+static void draw_window(lab_region *lab, const vtac_vta_tensor *in, vtac_vta_window *w)
+{
+    static const int64_t kernels[] = {1, 1, 1, 3, 3, 3, 2, 4, 5, 7}, strides[] = {1, 1, 1, 2, 2, 3};
+    const int64_t sizes[2] = {in->h, in->w};
+    const int64_t kernel = one_of(&lab->random, kernels, 10), stride = one_of(&lab->random, strides, 6);
+    const bool square = rng_percent(&lab->random, 70), dilated = rng_percent(&lab->random, 15);
+    for (int d = 0; d < 2; d++) {
+        w->kernel[d] = square ? kernel : one_of(&lab->random, kernels, 10);
+        w->stride[d] = square ? stride : one_of(&lab->random, strides, 6);
+        w->dilation[d] = dilated ? rng_between(&lab->random, 1, 3) : 1;
+        const int64_t reach = (w->kernel[d] - 1) * w->dilation[d];
+        w->before[d] = rng_between(&lab->random, 0, (reach + 1) / 2);
+        w->after[d] = rng_between(&lab->random, 0, (reach + 1) / 2);
+        if (sizes[d] + w->before[d] + w->after[d] <= reach) {
+            w->kernel[d] = w->dilation[d] = 1;
+            w->before[d] = w->after[d] = 0;
+        }
+    }
+}
+
+static int64_t draw_channels(lab_region *lab, int64_t block)
+{
+    return rng_percent(&lab->random, 60) ? rng_between(&lab->random, 1, 3 * block)
+                                         : block * rng_between(&lab->random, 1, 4);
+}
+
+static void draw_conv(lab_region *lab, uint32_t input, int64_t block)
+{
+    const vtac_vta_tensor *in = &lab->tensors[input];
+    lab_conv how = {.channels = draw_channels(lab, block), .groups = 1};
+    how.weight_zero = rng_percent(&lab->random, 15);
+    how.no_bias = rng_percent(&lab->random, 15);
+    draw_window(lab, in, &how.window);
+    if (rng_percent(&lab->random, 25)) {
+        how.groups = rng_between(&lab->random, 1, in->c);
+        while (in->c % how.groups != 0) {
+            how.groups--;
+        }
+        how.channels = how.groups * rng_between(&lab->random, 1, 3);
+    }
+    (void)lab_add_conv(lab, input, &how);
+}
+
+void lab_random(lab_region *lab, uint64_t seed, const vta_config *config, uint32_t layers)
+{
+    lab_init(lab, seed);
+    const int64_t block = vtac_vta_block(config),
+                  n = rng_between(&lab->random, 1, 2 * (int64_t)config->batch);
+    (void)lab_input(lab, n, draw_channels(lab, block), rng_between(&lab->random, 1, 20),
+                    rng_between(&lab->random, 1, 20));
+    while (lab->region.layer_count < layers && lab->refused < 20 * layers) {
+        const uint32_t count = lab->region.tensor_count;
+        const uint32_t input = rng_percent(&lab->random, 75) ? count - 1 : rng_below(&lab->random, count);
+        draw_conv(lab, input, block);
+        if (vtac_vta_supports(config, &lab->region, lab->region.layer_count - 1, NULL) != VTA_OK) {
+            lab->region.layer_count--; /* the last layer and its tensor never were */
+            lab->region.tensor_count--;
+            lab->refused++;
+        }
+    }
+    lab_finish(lab);
+}
