@@ -12,6 +12,7 @@
 #include "vta/file.h"
 #include "vta/str.h"
 #include "vtac/codegen.h"
+#include "vtac/pass.h"
 
 static const size_t MOST_BYTES = (size_t)1 << 32;
 
@@ -221,13 +222,13 @@ cli_difference cli_compare_tensors(const vtac_tensor *got, const vtac_tensor *ex
     return d;
 }
 
-vta_status cli_compile_graph(const vtac_graph *graph, const char *host, int level, const char *path,
-                             vta_diag *diag)
+vta_status cli_compile_graph(vtac_graph *graph, const char *host, int level, const char *path, vta_diag *diag)
 {
     vtac_target target;
     vtac_artifact_image image;
     VTA_TRY(vtac_target_find(host, &target, diag));
     const vtac_compile_options options = {.level = level, .target = &target};
+    VTA_TRY(vtac_run_passes(graph, &(vtac_pass_options){.level = level}, diag));
     VTA_TRY(vtac_compile(graph, &options, &image, diag));
     const vta_status status = vtac_link(&image, path, diag);
     vtac_artifact_image_free(&image);

@@ -37,8 +37,8 @@ typedef struct cli_difference {
 cli_difference cli_compare_tensors(const vtac_tensor *got, const vtac_tensor *expected, double rtol,
                                    double atol);
 
-/* Compiles a graph for a target into `path`. */
-vta_status cli_compile_graph(const vtac_graph *graph, const char *host, int level, const char *path,
+/* Optimizes a graph and compiles it for a target into `path`. */
+vta_status cli_compile_graph(vtac_graph *graph, const char *host, int level, const char *path,
                              vta_diag *diag);
 
 #endif

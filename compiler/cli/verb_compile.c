@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
+#include "passes.h"
 #include "tensors.h"
 #include "vta/file.h"
 #include "vtac/codegen.h"
@@ -16,7 +17,7 @@
 static const cli_option options[] = {
     {"--target", "llvm", CLI_TEXT, "back end (llvm: the host's processor)"},
     {"--host", "NAME", CLI_TEXT, "processor (default x86-64-v3; see above)"},
-    {"-O", "N", CLI_TEXT, "0 to 3 (default 3)"},
+    CLI_PASS_OPTIONS,
     {"--shape", "NAME=AxBxC", CLI_TEXT, "size of a dynamic input (may be repeated)"},
     {"-o", "FILE", CLI_FILE, "shared object (default: MODEL.so)"},
     {"--emit", "LIST:DIR", CLI_TEXT, "write texts: ir, plan, ll, asm, loops"},
@@ -96,7 +97,8 @@ static int summary(const cli_args *args, const char *path, const vtac_target *ta
     return cli_done(args);
 }
 
-static int compile(const cli_args *args, const vtac_graph *graph, const vtac_target *target, int level)
+static int compile(const cli_args *args, vtac_graph *graph, const vtac_target *target,
+                   const vtac_pass_options *passes)
 {
     const double begin = now();
     char own[4096];
@@ -110,10 +112,11 @@ static int compile(const cli_args *args, const vtac_graph *graph, const vtac_tar
     }
     const char *emit = cli_value(args, "--emit");
     const vtac_compile_options compile_options = {
-        .level = level, .target = target, .want_texts = emit != NULL};
+        .level = passes->level, .target = target, .want_texts = emit != NULL};
     vta_diag diag = {0};
     vtac_artifact_image image;
-    vta_status status = vtac_compile(graph, &compile_options, &image, &diag);
+    vta_status status = vtac_run_passes(graph, passes, &diag);
+    status = status == VTA_OK ? vtac_compile(graph, &compile_options, &image, &diag) : status;
     if (status != VTA_OK) {
         (void)vta_context(&diag, "%s", args->operands[0]);
         return cli_fail(args, &diag);
@@ -130,6 +133,12 @@ static int compile(const cli_args *args, const vtac_graph *graph, const vtac_tar
 
 static int run(const cli_args *args)
 {
+    if (cli_flag(args, "--list-passes")) {
+        return cli_list_passes(args);
+    }
+    if (args->operand_count == 0) {
+        return cli_usage(args, "a model is missing");
+    }
     cli_shapes shapes;
     const int misuse = cli_read_shapes(args, &shapes);
     if (misuse != CLI_OK) {
@@ -139,10 +148,9 @@ static int run(const cli_args *args)
     if (kind != NULL && strcmp(kind, "llvm") != 0) {
         return cli_usage(args, "unknown target '%s'; known is llvm", kind);
     }
-    uint64_t level = 3;
-    const char *asked = cli_value(args, "-O");
-    if (asked != NULL && (!cli_number(asked, &level) || level > 3)) {
-        return cli_usage(args, "-O takes 0 to 3, not '%s'", asked);
+    vtac_pass_options passes;
+    if (cli_read_passes(args, &passes) != CLI_OK) {
+        return CLI_USAGE;
     }
     vta_diag diag = {0};
     vtac_target target;
@@ -155,7 +163,7 @@ static int run(const cli_args *args)
     if (vtac_onnx_load(args->operands[0], &import, &graph, &diag) != VTA_OK) {
         return cli_fail(args, &diag);
     }
-    const int status = compile(args, graph, &target, (int)level);
+    const int status = compile(args, graph, &target, &passes);
     vtac_graph_destroy(graph);
     return status;
 }
@@ -168,7 +176,7 @@ const cli_verb cli_verb_compile = {
             "Example: vtac compile m.onnx --host host --emit ir,loops:texts -o m.so\n",
     .options = options,
     .option_count = sizeof options / sizeof options[0],
-    .least = 1,
+    .least = 0,
     .most = 1,
     .run = run,
 };
