@@ -74,7 +74,7 @@ static const struct {
     {"fetch", "instructions", AT(fetch_insns)}, {NULL, "bytes", AT(fetch_bytes)},
     {"load", "instructions", AT(load_insns)},   {NULL, "inp bytes", AT(inp_bytes)},
     {NULL, "wgt bytes", AT(wgt_bytes)},         {"compute", "instructions", AT(compute_insns)},
-    {NULL, "gemm tiles", AT(gemm_steps)},       {NULL, "depthwise tiles", AT(depthwise_steps)},
+    {NULL, "gemm tiles", AT(gemm_steps)},       {NULL, "depthwise input tiles", AT(depthwise_steps)},
     {NULL, "alu tiles", AT(alu_steps)},         {NULL, "requant tiles", AT(requant_steps)},
     {NULL, "uop bytes", AT(uop_bytes)},         {NULL, "acc bytes", AT(acc_bytes)},
     {"store", "instructions", AT(store_insns)}, {NULL, "out bytes", AT(out_bytes)},

@@ -281,6 +281,27 @@ static void run_window(vta_fsim *f, const fsim_nest *nest, uint32_t k, const fsi
     f->src[0] = src;
 }
 
+/* The input tiles that hardware takes for a nest (ISA.md §12): within the inner loop it keeps the last
+ * columns of each row of the window where the next output begins with them. */
+static uint64_t window_tiles(const vta_fsim *f, const fsim_nest *nest, const vta_insn *insn)
+{
+    enum { KEEPS_TWO = 8 }; /* block_out from which on two columns are kept */
+    const int64_t taps_x = insn->depthwise.taps_x;
+    const uint64_t taps = (uint64_t)(taps_x * insn->depthwise.taps_y);
+    const int64_t step = insn->depthwise.col_step;
+    uint64_t kept = 0;
+    if (taps == 0) {
+        return step_count(nest);
+    }
+    if (taps_x >= 3 && nest->src_in == (taps_x - 2) * step) {
+        kept = f->mem.out >= KEEPS_TWO ? 2 : 0;
+    } else if (taps_x >= 2 && nest->src_in == (taps_x - 1) * step) {
+        kept = 1;
+    }
+    const uint64_t next = taps - kept * (uint64_t)insn->depthwise.taps_y;
+    return (uint64_t)nest->iter_out * nest->uops * (taps + (nest->iter_in - 1) * next);
+}
+
 vta_error vta_fsim_depthwise(vta_fsim *f, const vta_insn *insn)
 {
     const uint32_t begin = (uint32_t)insn->depthwise.uop_begin;
@@ -307,7 +328,7 @@ vta_error vta_fsim_depthwise(vta_fsim *f, const vta_insn *insn)
         for (uint32_t k = 0; k < nest.uops && !fsim_stopped(f); k++) {
             run_window(f, &nest, k, &window, &space);
         }
-        f->report->counters.depthwise_steps += step_count(&nest);
+        f->report->counters.depthwise_steps += window_tiles(f, &nest, insn);
     }
     return error;
 }

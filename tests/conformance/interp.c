@@ -2,7 +2,7 @@
  *
  * The interpreter: a machine of fetch and three units, advanced one small step at a time. Deliberately naive.
  */
-#include "interp.h"
+#include "interp_count.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -630,6 +630,7 @@ static void start(machine *m, int which)
 static void retire(machine *m, int which)
 {
     unit *x = &m->units[which];
+    interp_count(m->config, head(x), &m->report->counters);
     const bool finish = head(x)->opcode == 3;
     const uint32_t index = x->queue[x->head].index;
     x->stage = STAGE_WAITING;

@@ -63,8 +63,9 @@ extern const char *const interp_event_names[INTERP_EVENT_COUNT];
 vta_error interp_decode(const vta_config *config, const uint8_t bytes[16], interp_insn *out);
 interp_uop interp_decode_uop(const vta_config *config, const uint8_t bytes[4]);
 
-/* Runs a program to its end. `report->counters` stay 0; `events` (room for INTERP_EVENT_COUNT, NULL allowed)
- * is added to. VTA_NOMEM is the only failure; an error of the program is in the report. */
+/* Runs a program to its end. `report->counters` that need a clock stay 0; `events` (room for
+ * INTERP_EVENT_COUNT, NULL allowed) is added to. VTA_NOMEM is the only failure; an error of the program is in
+ * the report. */
 vta_status interp_run(const vta_config *config, const vta_launch *launch, const vta_bus *bus, uint64_t seed,
                       vta_report *report, uint64_t *events);
 

@@ -187,6 +187,33 @@ static bool same_bytes(const progen_program *program, const uint8_t *expected, c
     return false;
 }
 
+/* The counters that ISA.md §12 promises of every device. */
+static bool same_counts(const vta_counters *expected, const vta_counters *got, char *text, size_t size)
+{
+    static const struct {
+        const char *name;
+        size_t offset;
+    } counts[] = {
+#define COUNT(member) {#member, offsetof(vta_counters, member)}
+        COUNT(fetch_insns),   COUNT(load_insns),      COUNT(compute_insns), COUNT(store_insns),
+        COUNT(fetch_bytes),   COUNT(uop_bytes),       COUNT(wgt_bytes),     COUNT(inp_bytes),
+        COUNT(acc_bytes),     COUNT(out_bytes),       COUNT(gemm_steps),    COUNT(alu_steps),
+        COUNT(requant_steps), COUNT(depthwise_steps),
+#undef COUNT
+    };
+    for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
+        uint64_t want = 0;
+        uint64_t have = 0;
+        memcpy(&want, (const char *)expected + counts[i].offset, sizeof want);
+        memcpy(&have, (const char *)got + counts[i].offset, sizeof have);
+        if (want != have) {
+            (void)snprintf(text, size, "%s: expected %" PRIu64 ", got %" PRIu64, counts[i].name, want, have);
+            return false;
+        }
+    }
+    return true;
+}
+
 static bool ended_well(const char *who, vta_status status, const vta_report *report, const vta_diag *diag,
                        char *text, size_t size)
 {
@@ -212,14 +239,16 @@ bool rig_agree(rig_device *device, const progen_program *program, uint64_t data_
     }
     progen_fill(program, data_seed, expected);
     memcpy(got, expected, program->arena_size);
+    vta_report reference;
     vta_report report;
     vta_diag diag = {0};
-    vta_status status = run_reference(program, expected, device->order++, &report, events);
-    bool agree = ended_well("interp", status, &report, &diag, text, size);
+    vta_status status = run_reference(program, expected, device->order++, &reference, events);
+    bool agree = ended_well("interp", status, &reference, &diag, text, size);
     if (agree) {
         status = rig_run(device, program, got, &report, &diag);
         agree = ended_well(device->uri, status, &report, &diag, text, size) &&
-                same_bytes(program, expected, got, text, size);
+                same_bytes(program, expected, got, text, size) &&
+                same_counts(&reference.counters, &report.counters, text, size);
     }
     free(expected);
     free(got);

@@ -21,7 +21,8 @@ typedef struct vta_launch {
     uint64_t base[VTA_SEGMENTS]; /* multiples of VTA_BASE_ALIGN */
 } vta_launch;
 
-/* The 64-bit counters of regs.def; a functional device leaves those that need a clock at 0. */
+/* The 64-bit counters of regs.def. Those without a clock are the same on every device (ISA.md §12); a functional
+ * device leaves the others at 0. */
 typedef struct vta_counters {
     uint64_t cycles;
     uint64_t fetch_insns, fetch_full, fetch_mem;

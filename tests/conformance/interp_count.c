@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What a run counts without a clock, by ISA.md §12.
+ */
+#include "interp_count.h"
+
+enum { UOP, WGT, INP, ACC, OUT, ACC8 };
+
+static uint64_t *bytes_of(vta_counters *c, int64_t memory)
+{
+    switch (memory) {
+    case UOP: return &c->uop_bytes;
+    case WGT: return &c->wgt_bytes;
+    case INP: return &c->inp_bytes;
+    case OUT: return &c->out_bytes;
+    default: return &c->acc_bytes;
+    }
+}
+
+static uint64_t element_bytes(const vta_config *config, int64_t memory)
+{
+    const uint64_t in = config->block_in, out = config->block_out, batch = config->batch;
+    switch (memory) {
+    case UOP: return 4;
+    case WGT: return in * out;
+    case INP: return batch * in;
+    case ACC: return 4 * batch * out;
+    default: return batch * out;
+    }
+}
+
+/* Columns of each window row that an output leaves out when it follows another in the inner loop. */
+static int64_t shared_columns(const vta_config *config, const interp_insn *x)
+{
+    if (x->taps_x >= 3 && x->src_in == (x->taps_x - 2) * x->col_step) {
+        return config->block_out >= 8 ? 2 : 0;
+    }
+    return x->taps_x >= 2 && x->src_in == (x->taps_x - 1) * x->col_step ? 1 : 0;
+}
+
+/* Input tiles of one row of outputs, the inner loop's. */
+static uint64_t window_tiles(const vta_config *config, const interp_insn *x)
+{
+    uint64_t tiles = 0;
+    for (int64_t j = 0; j < x->iter_in; j++) {
+        const int64_t columns = x->taps_x - (j > 0 ? shared_columns(config, x) : 0);
+        const int64_t window = x->taps_x * x->taps_y > 0 ? columns * x->taps_y : 1;
+        tiles += (uint64_t)window;
+    }
+    return tiles;
+}
+
+static void count_compute(const vta_config *config, const interp_insn *x, vta_counters *c)
+{
+    const uint64_t uops = x->uop_end > x->uop_begin ? (uint64_t)(x->uop_end - x->uop_begin) : 0;
+    const uint64_t nest = (uint64_t)x->iter_out * (uint64_t)x->iter_in;
+    switch (x->opcode) {
+    case 2: c->gemm_steps += nest * uops; break;
+    case 4: c->alu_steps += nest * uops; break;
+    case 5: c->requant_steps += nest; break;
+    case 6: c->depthwise_steps += (uint64_t)x->iter_out * uops * window_tiles(config, x); break;
+    default: break;
+    }
+}
+
+void interp_count(const vta_config *config, const interp_insn *x, vta_counters *c)
+{
+    const bool store = x->opcode == 1;
+    const bool load_unit = x->opcode == 0 && (x->memory == INP || x->memory == WGT);
+    c->fetch_insns++;
+    c->fetch_bytes += 16;
+    *(store ? &c->store_insns : load_unit ? &c->load_insns : &c->compute_insns) += 1;
+    if (x->opcode <= 1) {
+        const int64_t memory = store ? OUT : x->memory;
+        *bytes_of(c, memory) += (uint64_t)(x->y_size * x->x_size) * element_bytes(config, memory);
+    } else {
+        count_compute(config, x, c);
+    }
+}
