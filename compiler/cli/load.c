@@ -68,6 +68,9 @@ static vta_status parse_program(const cli_args *args, const uint8_t *bytes, size
             "%s: written for configuration '%s', but '--config %s' differs in %s; leave one of them out",
             path, program->config.name, config.name, fields);
     }
+    if (given) {
+        program->config = config; /* the same hardware, perhaps with another memory */
+    }
     return VTA_OK;
 }
 

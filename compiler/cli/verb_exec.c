@@ -58,38 +58,14 @@ static void print_progress(void *context, const char *line)
     (void)fprintf(stderr, "%s\n", line);
 }
 
-/* A simulator named without a configuration takes the program's: "fsim?strict=1" becomes
- * "fsim:tiny?strict=1". */
-static vta_status complete_uri(const char *uri, const char *config, char *out, size_t size, vta_diag *diag)
-{
-    static const char *const simulators[] = {"fsim", "tsim", "systemc"};
-    const size_t scheme = strcspn(uri, ":?");
-    bool simulator = false;
-    for (size_t i = 0; i < sizeof simulators / sizeof simulators[0]; i++) {
-        simulator =
-            simulator || (strlen(simulators[i]) == scheme && strncmp(uri, simulators[i], scheme) == 0);
-    }
-    const bool add = simulator && uri[scheme] != ':' && config != NULL;
-    const int wrote =
-        snprintf(out, size, "%.*s%s%s%s", (int)scheme, uri, add ? ":" : "", add ? config : "", uri + scheme);
-    return wrote > 0 && (size_t)wrote < size
-               ? VTA_OK
-               : vta_fail(diag, VTA_RANGE, "device '%.60s...' is too long", uri);
-}
-
 static vta_status open_device(const cli_args *args, const vta_program *program, vta_device **device,
                               vta_diag *diag)
 {
     const char *uri = cli_value(args, "--device");
-    const char *config = cli_value(args, "--config");
-    const bool raw = cli_flag(args, "--raw");
+    const bool any = cli_flag(args, "--raw") && cli_value(args, "--config") == NULL;
     const vta_progress progress = {print_progress, NULL};
-    char complete[4096];
-    config = config != NULL || raw ? config : program->config.name;
-    VTA_TRY(complete_uri(uri != NULL ? uri : "fsim", config, complete, sizeof complete, diag));
-    const vta_config *expected = raw && config == NULL ? NULL : &program->config;
-    return vta_device_open_progress(complete, expected, cli_fancy(STDERR_FILENO) ? &progress : NULL, device,
-                                    diag);
+    return vta_device_open_progress(uri != NULL ? uri : "fsim", any ? NULL : &program->config,
+                                    cli_fancy(STDERR_FILENO) ? &progress : NULL, device, diag);
 }
 
 static vta_status alloc(void *context, uint64_t at, size_t size, vta_mem *out, vta_diag *diag)

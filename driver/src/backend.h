@@ -71,6 +71,7 @@ typedef struct vta_backend_kind {
     uint32_t option_count;
     size_t options_size;
     const void *defaults; /* of the options struct, NULL: all zero */
+    bool simulator;       /* its place is a configuration: vta_place_config */
     vta_status (*open)(vta_opening *opening, vta_diag *diag);
 } vta_backend_kind;
 

@@ -113,6 +113,25 @@ static bool check_wanted(void)
     return text == NULL || *text == '\0' ? CHECK_BY_DEFAULT : strcmp(text, "0") != 0;
 }
 
+/* A simulator that was opened without a configuration says whose it took: "fsim?strict=1" becomes
+ * "fsim:tiny?strict=1". */
+static vta_status complete_uri(vta_device *device, vta_diag *diag)
+{
+    vta_str full = {0};
+    if (*device->parsed.place != '\0') {
+        return VTA_OK;
+    }
+    const char *query = strchr(device->uri, '?');
+    vta_str_printf(&full, "%s:%s%s", device->parsed.scheme, device->config.name, query != NULL ? query : "");
+    char *uri = vta_str_take(&full);
+    if (uri == NULL) {
+        return vta_fail(diag, VTA_NOMEM, "no memory for device '%s'", device->uri);
+    }
+    free(device->uri);
+    device->uri = uri;
+    return VTA_OK;
+}
+
 static vta_status open_device(vta_device *device, const char *uri, const vta_config *expected,
                               const vta_progress *progress, vta_diag *diag)
 {
@@ -130,6 +149,7 @@ static vta_status open_device(vta_device *device, const char *uri, const vta_con
         return unknown_scheme(uri, diag);
     }
     VTA_TRY(open_backend(device, backends[kind], expected, progress, diag));
+    VTA_TRY(backends[kind]->simulator ? complete_uri(device, diag) : VTA_OK);
     return compare_config(device, expected, diag);
 }
 

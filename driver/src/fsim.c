@@ -245,6 +245,7 @@ static vta_status open_fsim(vta_opening *opening, vta_diag *diag)
 }
 
 const vta_backend_kind vta_fsim_kind = {
+    .simulator = true,
     .options = options,
     .option_count = sizeof options / sizeof options[0],
     .options_size = sizeof(fsim_options),

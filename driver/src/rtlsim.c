@@ -246,6 +246,7 @@ static vta_status open_rtlsim(vta_opening *opening, vta_diag *diag)
 }
 
 const vta_backend_kind vta_tsim_kind = {
+    .simulator = true,
     .options = options,
     .option_count = OPTIONS - SYSTEMC_ONLY,
     .options_size = sizeof(rtlsim_options),
@@ -254,6 +255,7 @@ const vta_backend_kind vta_tsim_kind = {
 };
 
 const vta_backend_kind vta_systemc_kind = {
+    .simulator = true,
     .options = options,
     .option_count = OPTIONS,
     .options_size = sizeof(rtlsim_options),

@@ -43,6 +43,37 @@ good_json out
 says out '"ok": true'
 says out '"store_out_bytes": 8'
 
+# A configuration of one's own travels with the program, as text and as a file; '--config FILE' may say the same again,
+# with other timing of the simulated memory.
+vtac config show tiny
+sed 's/"NAME" : "tiny"/"NAME" : "mine"/; s/"LOG_BLOCK_IN" : 2/"LOG_BLOCK_IN" : 3/' out >mine.json
+holds "the configuration was changed twice" test "$(diff out mine.json | grep -c '^>')" = 2
+{ printf '.config '; cat mine.json; sed 1d sum.vasm; } >mine.vasm
+sed 1d sum.vasm >none.vasm
+vtac exec mine.vasm
+exits 0
+says out "program   mine.vasm: 6 instructions for 'mine'"
+says out "device    fsim:mine"
+says out "expect    c: ok, 8 values"
+vtac asm mine.vasm -o mine.bin
+vtac exec mine.bin --device 'fsim?strict=1'
+exits 0
+says out "device    fsim:mine?strict=1"
+vtac asm none.vasm -o none.bin --config ./mine.json
+exits 0
+vtac disasm mine.bin -o mine.txt
+vtac disasm none.bin -o none.txt
+holds "the text's configuration and the option's give the same program" cmp mine.txt none.txt
+vtac exec mine.bin --config ./mine.json
+exits 0
+vtac exec mine.bin --device fsim:./mine.json
+exits 0
+vtac exec mine.vasm --config tiny
+refused 1 "mine.vasm: written for configuration 'mine', but '--config tiny' differs in LOG_BLOCK_IN 3 != 2"
+vtac exec mine.vasm --device fsim:tiny
+exits 1
+says err "the program was made for configuration 'mine', but device 'fsim:tiny' differs in LOG_BLOCK_IN"
+
 # What is wrong is named: index, expected, got.
 sed 's/100 + i/100 + i + i \/ 6/' sum.vasm >wrong.vasm
 vtac exec wrong.vasm

@@ -196,7 +196,7 @@ static void errors_are_codes_with_sentences(void **state)
     j.insns[1].w[0] |= 7;
     assert_int_equal(VTADeviceRun(j.device, VTAMemGetPhyAddr(j.insns), j.count, WAIT_US), 2);
     assert_non_null(
-        strstr(VTALastError(), "illegal instruction on device 'fsim': reserved opcode, instruction 1"));
+        strstr(VTALastError(), "illegal instruction on device 'fsim:pynq': reserved opcode, instruction 1"));
     assert_int_equal(VTADeviceRun(NULL, 0, 1, 0), 2);
     assert_string_equal(VTALastError(), "the device handle is not one of VTADeviceAlloc");
     int local = 0;

@@ -51,6 +51,8 @@ vta_status vta_device_open_progress(const char *uri, const vta_config *expected,
 void vta_device_close(vta_device *device);
 
 const vta_config *vta_device_config(const vta_device *device);
+
+/* As it was opened, a simulator's with the name of its configuration. */
 const char *vta_device_uri(const vta_device *device);
 
 vta_status vta_device_alloc(vta_device *device, size_t size, vta_mem *out, vta_diag *diag);
@@ -71,8 +73,8 @@ vta_status vta_device_submit(vta_device *device, const vta_launch *launch, vta_d
  * and is idle. Any other status: report->error says what the program did. `report` may be NULL. */
 vta_status vta_device_wait(vta_device *device, double timeout_s, vta_report *report, vta_diag *diag);
 
-/* Makes the wait that another thread is in, or the next one, end soon with VTA_INTERRUPTED; the device was reset then and
- * is idle. The one call that is safe from every thread, and from a signal handler. */
+/* Makes the wait that another thread is in, or the next one, end soon with VTA_INTERRUPTED; the device was
+ * reset then and is idle. The one call that is safe from every thread, and from a signal handler. */
 void vta_device_interrupt(vta_device *device);
 
 /* Stops whatever runs; the device is as after open, its memory untouched. */
