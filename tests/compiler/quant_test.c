@@ -28,20 +28,20 @@ static float any_scale(void)
 static int64_t reference(int64_t v, float scale)
 {
     int exponent = 0;
-    const __int128 mantissa = (__int128)ldexp(frexp((double)scale, &exponent), 53);
-    const __int128 product = mantissa * v; /* times 2^(exponent - 53) */
-    const int down = 53 - exponent;
-    if (down > 110) {
-        return 0;
+    const int64_t mantissa = (int64_t)ldexp(frexp((double)scale, &exponent), 24); /* a float has no more */
+    const int64_t product = mantissa * v; /* times 2^(exponent - 24) */
+    const int down = 24 - exponent;
+    if (down > 62) {
+        return 0; /* |product| is below 2^60 */
     }
     if (down <= 0) {
-        return (int64_t)(product << -down);
+        return product * (INT64_C(1) << -down);
     }
-    const __int128 one = (__int128)1 << down;
-    __int128 below = product / one;
-    below -= below * one > product;
-    const __int128 twice = 2 * (product - below * one);
-    return (int64_t)(below + (twice > one || (twice == one && (below & 1) != 0)));
+    const int64_t one = INT64_C(1) << down;
+    const int64_t below = product / one - (product % one < 0);
+    const int64_t rest = product - below * one;
+    const int64_t half = one / 2;
+    return below + (rest > half || (rest == half && (below & 1) != 0));
 }
 
 static void test_floats_are_exact(void **state)
@@ -102,7 +102,7 @@ static void test_sums(void **state)
         assert_true(vtac_fixed_sum_of(sa, sb, sy, &sum));
         assert_true(sum.a >= 0 && sum.b >= 0 && sum.shift < 64);
         assert_true((int64_t)sum.a + sum.b < 1 << 23);
-        const double a = (double)sa / sy, b = (double)sb / sy;
+        const double a = (double)sa / (double)sy, b = (double)sb / (double)sy;
         if (a < 1e3 && b < 1e3 && a > 1e-6 && b > 1e-6) { /* 22 bits for the larger one */
             const double unit = ldexp(1.0, -(int)sum.shift);
             assert_true(fabs(sum.a * unit - a) <= 0.5 * unit && fabs(sum.b * unit - b) <= 0.5 * unit);
