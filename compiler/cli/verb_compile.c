@@ -9,13 +9,14 @@
 #include <sys/stat.h>
 #include <time.h>
 
+#include "offload.h"
 #include "passes.h"
 #include "tensors.h"
 #include "vta/file.h"
 #include "vtac/codegen.h"
 
 static const cli_option options[] = {
-    {"--target", "llvm", CLI_TEXT, "back end (llvm: the host's processor)"},
+    CLI_OFFLOAD_OPTIONS,
     {"--host", "NAME", CLI_TEXT, "processor (default x86-64-v3; see above)"},
     CLI_PASS_OPTIONS,
     {"--shape", "NAME=AxBxC", CLI_TEXT, "size of a dynamic input (may be repeated)"},
@@ -97,8 +98,22 @@ static int summary(const cli_args *args, const char *path, const vtac_target *ta
     return cli_done(args);
 }
 
+/* Passes, what goes to the accelerator, code for the rest. */
+static vta_status build(vtac_graph *graph, const vtac_pass_options *passes, const cli_offload *offload,
+                        vtac_compile_options *how, vtac_artifact_image *image, vta_diag *diag)
+{
+    vtac_partition *partition = NULL;
+    VTA_TRY(vtac_run_passes(graph, passes, diag));
+    VTA_TRY(cli_offload_graph(offload, passes->level, graph, &partition, diag));
+    how->partition = partition;
+    const vta_status status = vtac_compile(graph, how, image, diag);
+    how->partition = NULL;
+    vtac_partition_free(partition);
+    return status;
+}
+
 static int compile(const cli_args *args, vtac_graph *graph, const vtac_target *target,
-                   const vtac_pass_options *passes)
+                   const vtac_pass_options *passes, const cli_offload *offload)
 {
     const double begin = now();
     char own[4096];
@@ -111,12 +126,11 @@ static int compile(const cli_args *args, vtac_graph *graph, const vtac_target *t
         path = own;
     }
     const char *emit = cli_value(args, "--emit");
-    const vtac_compile_options compile_options = {
+    vtac_compile_options compile_options = {
         .level = passes->level, .target = target, .want_texts = emit != NULL};
     vta_diag diag = {0};
     vtac_artifact_image image;
-    vta_status status = vtac_run_passes(graph, passes, &diag);
-    status = status == VTA_OK ? vtac_compile(graph, &compile_options, &image, &diag) : status;
+    vta_status status = build(graph, passes, offload, &compile_options, &image, &diag);
     if (status != VTA_OK) {
         (void)vta_context(&diag, "%s", args->operands[0]);
         return cli_fail(args, &diag);
@@ -144,12 +158,9 @@ static int run(const cli_args *args)
     if (misuse != CLI_OK) {
         return misuse;
     }
-    const char *kind = cli_value(args, "--target");
-    if (kind != NULL && strcmp(kind, "llvm") != 0) {
-        return cli_usage(args, "unknown target '%s'; known is llvm", kind);
-    }
     vtac_pass_options passes;
-    if (cli_read_passes(args, &passes) != CLI_OK) {
+    cli_offload offload;
+    if (cli_read_passes(args, &passes) != CLI_OK || cli_read_offload(args, &offload) != CLI_OK) {
         return CLI_USAGE;
     }
     vta_diag diag = {0};
@@ -163,7 +174,7 @@ static int run(const cli_args *args)
     if (vtac_onnx_load(args->operands[0], &import, &graph, &diag) != VTA_OK) {
         return cli_fail(args, &diag);
     }
-    const int status = compile(args, graph, &target, &passes);
+    const int status = compile(args, graph, &target, &passes, &offload);
     vtac_graph_destroy(graph);
     return status;
 }

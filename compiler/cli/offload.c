@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The options of compiling for the accelerator.
+ */
+#include "offload.h"
+
+#include <string.h>
+
+int cli_read_offload(const cli_args *args, cli_offload *out)
+{
+    const char *target = cli_value(args, "--target");
+    const char *how = cli_value(args, "--offload");
+    vta_diag diag = {0};
+    bool given;
+    *out = (cli_offload){.wanted = target != NULL && strcmp(target, "vta") == 0,
+                         .always = how != NULL && strcmp(how, "all") == 0};
+    if (target != NULL && !out->wanted && strcmp(target, "llvm") != 0) {
+        return cli_usage(args, "unknown target '%s'; known are llvm and vta", target);
+    }
+    if (how != NULL && !out->always && strcmp(how, "pays") != 0) {
+        return cli_usage(args, "--offload takes pays or all, not '%s'", how);
+    }
+    return cli_config(args, &out->config, &given, &diag) == VTA_OK ? CLI_OK
+                                                                   : cli_usage(args, "%s", diag.text);
+}
+
+vta_status cli_offload_graph(const cli_offload *offload, int level, vtac_graph *graph, vtac_partition **out,
+                             vta_diag *diag)
+{
+    *out = NULL;
+    const vtac_partition_options options = {
+        .config = &offload->config, .schedule = {.level = level}, .always = offload->always};
+    return offload->wanted ? vtac_partition_graph(graph, &options, out, diag) : VTA_OK;
+}

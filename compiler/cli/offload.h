@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What the verbs that compile for the accelerator share: --target, --config, --offload.
+ */
+#ifndef VTAC_CLI_OFFLOAD_H
+#define VTAC_CLI_OFFLOAD_H
+
+#include "cli.h"
+#include "vtac/partition.h"
+
+typedef struct cli_offload {
+    bool wanted; /* --target vta */
+    vta_config config;
+    bool always;
+} cli_offload;
+
+/* Rows of a verb's option table. */
+#define CLI_OFFLOAD_OPTIONS                                                                                  \
+    {"--target", "llvm|vta", CLI_TEXT, "all on the host's processor (default), or with the accelerator"},    \
+        {"--config", "NAME|FILE", CLI_CONFIG, "vta: the accelerator's configuration (default pynq)"},        \
+    {                                                                                                        \
+        "--offload", "HOW", CLI_TEXT, "vta: what pays (default), or all that it can"                         \
+    }
+
+int cli_read_offload(const cli_args *args, cli_offload *out);
+
+/* Moves to the accelerator what belongs there; *out is NULL where nothing is wanted there, else owned. */
+vta_status cli_offload_graph(const cli_offload *offload, int level, vtac_graph *graph, vtac_partition **out,
+                             vta_diag *diag);
+
+#endif

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What the host would take. The price that decides is that of the processor beside an accelerator of this
+ * kind on a board, one core of a Cortex-A class with 128-bit vectors near 1 GHz: not that of the machine that
+ * compiles. The numbers are rough and only have to tell a convolution from a reshape.
+ */
+#include "partition.h"
+
+/* Work a nanosecond. */
+static const double MACS_DENSE = 1.0;
+static const double MACS_DEPTHWISE = 0.3;
+static const double ELEMENTS = 0.2;
+
+static double elements_of(const vtac_graph *graph, vtac_value_id value)
+{
+    return value == 0 ? 0.0 : (double)vtac_type_elements(&graph->values[value].type);
+}
+
+/* Multiplications for one element of the output, from the weights' shape. */
+static double terms_of(const vtac_graph *graph, const vtac_node *node)
+{
+    const vtac_type *w = vtac_in_type(graph, node, 3);
+    const vtac_type *y = &graph->values[node->outputs[0]].type;
+    switch ((int)node->op) {
+    case VTAC_OP_QLINEAR_CONV: return (double)vtac_type_elements(w) / (double)w->dim[0];
+    case VTAC_OP_QLINEAR_MATMUL:
+    case VTAC_OP_QGEMM:
+        return (double)vtac_type_elements(w) / (double)(y->rank > 0 ? y->dim[y->rank - 1] : 1);
+    default: return 0.0;
+    }
+}
+
+double vtac_host_cycles(const vtac_graph *graph, const vtac_node *node, const vta_config *config)
+{
+    double read = 0.0;
+    const double written = elements_of(graph, node->outputs[0]);
+    for (uint32_t i = 0; i < node->input_count; i++) {
+        read += vtac_in_constant(graph, node, i) == NULL ? elements_of(graph, node->inputs[i]) : 0.0;
+    }
+    if (vtac_is_view(graph, node)) {
+        return 0.0;
+    }
+    const double terms = terms_of(graph, node);
+    const bool depthwise = node->op == VTAC_OP_QLINEAR_CONV && vtac_attr_int(node, "group", 1) > 1;
+    const double ns =
+        terms * written / (depthwise ? MACS_DEPTHWISE : MACS_DENSE) + (read + written) / ELEMENTS;
+    return ns * config->clock_mhz / 1000.0;
+}

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Which nodes go together. Nodes are taken in their order; each joins the groups of what it reads, where the
+ * result is still something that can run at one time: no path may leave a group and come back into it. A path
+ * through another group counts for all of that group, since it runs at one time, too.
+ */
+#include <string.h>
+
+#include "partition.h"
+
+typedef struct search {
+    const vtac_graph *graph;
+    const vtac_grouping *g;
+    bool *seen; /* by node */
+    vtac_node_id *stack;
+    uint32_t depth;
+    const bool *mine; /* groups that are to become one, by group */
+    vtac_node_id added;
+} search;
+
+/* The node that makes what input i reads, seen through views; 0: nobody. */
+static vtac_node_id maker_of(const vtac_graph *graph, const vtac_node *node, uint32_t i)
+{
+    if (node->inputs[i] == 0) {
+        return 0;
+    }
+    const vtac_value *value = &graph->values[vtac_source_of(graph, node->inputs[i]).base];
+    return value->constant != NULL ? 0 : value->node;
+}
+
+static bool is_mine(const search *s, vtac_node_id node)
+{
+    return node == s->added || s->mine[s->g->group[node]];
+}
+
+static void push(search *s, vtac_node_id node)
+{
+    if (node != 0 && !s->seen[node]) {
+        s->seen[node] = true;
+        s->stack[s->depth++] = node;
+    }
+}
+
+/* Puts the makers of a node's inputs on the stack; true where one of them is mine and that closes a circle.
+ */
+static bool follow(search *s, vtac_node_id id, bool from_mine)
+{
+    const vtac_node *node = &s->graph->nodes[id];
+    for (uint32_t i = 0; i < node->input_count; i++) {
+        const vtac_node_id from = maker_of(s->graph, node, i);
+        if (from != 0 && is_mine(s, from)) {
+            if (!from_mine) {
+                return true;
+            }
+        } else {
+            push(s, from);
+        }
+    }
+    return false;
+}
+
+/* A node outside, with all of its group. */
+static bool follow_outside(search *s, vtac_node_id id)
+{
+    const uint32_t group = s->g->group[id];
+    if (group == 0) {
+        return follow(s, id, false);
+    }
+    for (uint32_t i = 0; i < s->graph->order_count; i++) {
+        const vtac_node_id other = s->graph->order[i];
+        if (s->g->group[other] == group) {
+            s->seen[other] = true;
+            if (follow(s, other, false)) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/* Whether the groups `mine` and the node `added` can run at one time. */
+static bool is_convex(search *s)
+{
+    memset(s->seen, 0, ((size_t)s->graph->node_count + 1) * sizeof *s->seen);
+    s->depth = 0;
+    (void)follow(s, s->added, true);
+    for (uint32_t i = 0; i < s->graph->order_count; i++) {
+        if (is_mine(s, s->graph->order[i])) {
+            (void)follow(s, s->graph->order[i], true);
+        }
+    }
+    while (s->depth > 0) {
+        if (follow_outside(s, s->stack[--s->depth])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void merge(vtac_grouping *g, const vtac_graph *graph, const bool *mine, uint32_t into)
+{
+    for (uint32_t i = 0; i < graph->order_count; i++) {
+        uint32_t *group = &g->group[graph->order[i]];
+        *group = *group != 0 && mine[*group] ? into : *group;
+    }
+}
+
+/* Puts a node into the groups that it reads from, all or the first that can take it, or into one of its own.
+ */
+static void place_node(search *s, vtac_grouping *g, bool *mine, vtac_node_id id)
+{
+    const vtac_node *node = &s->graph->nodes[id];
+    uint32_t best = 0;
+    memset(mine, 0, ((size_t)s->graph->node_count + 2) * sizeof *mine);
+    s->added = id;
+    s->mine = mine;
+    for (uint32_t i = 0; i < node->input_count; i++) {
+        const vtac_node_id from = maker_of(s->graph, node, i);
+        const uint32_t group = from != 0 ? g->group[from] : 0;
+        if (group != 0) {
+            best = group;
+            mine[group] = true;
+        }
+    }
+    if (best != 0 && is_convex(s)) {
+        merge(g, s->graph, mine, best);
+        g->group[id] = best;
+        return;
+    }
+    for (uint32_t i = 0; best != 0 && i < node->input_count; i++) {
+        const vtac_node_id from = maker_of(s->graph, node, i);
+        const uint32_t group = from != 0 ? g->group[from] : 0;
+        memset(mine, 0, ((size_t)s->graph->node_count + 2) * sizeof *mine);
+        mine[group] = group != 0;
+        if (group != 0 && is_convex(s)) {
+            g->group[id] = group;
+            return;
+        }
+    }
+    g->group[id] = ++g->count;
+}
+
+vta_status vtac_find_groups(const vtac_graph *graph, const bool *eligible, vta_arena *arena,
+                            vtac_grouping *out, vta_diag *diag)
+{
+    const size_t nodes = (size_t)graph->node_count + 2;
+    *out = (vtac_grouping){.group = vta_arena_array(arena, nodes, sizeof *out->group)};
+    search s = {.graph = graph,
+                .g = out,
+                .seen = vta_arena_array(arena, nodes, sizeof *s.seen),
+                .stack = vta_arena_array(arena, nodes, sizeof *s.stack)};
+    bool *mine = vta_arena_array(arena, nodes, sizeof *mine);
+    if (out->group == NULL || s.seen == NULL || s.stack == NULL || mine == NULL) {
+        return vta_fail(diag, VTA_NOMEM, "out of memory");
+    }
+    for (uint32_t i = 0; i < graph->order_count; i++) {
+        if (eligible[graph->order[i]]) {
+            place_node(&s, out, mine, graph->order[i]);
+        }
+    }
+    return VTA_OK;
+}
+
+bool vtac_needed_outside(const vtac_graph *graph, const vtac_grouping *g, uint32_t group, vtac_value_id value)
+{
+    for (uint32_t i = 0; i < graph->output_count; i++) {
+        if (graph->outputs[i] == value) {
+            return true;
+        }
+    }
+    for (uint32_t i = 0; i < graph->order_count; i++) {
+        const vtac_node_id id = graph->order[i];
+        const vtac_node *node = &graph->nodes[id];
+        for (uint32_t k = 0; k < node->input_count; k++) {
+            if (node->inputs[k] != value || g->group[id] == group) {
+                continue;
+            }
+            if (!vtac_is_view(graph, node) || vtac_needed_outside(graph, g, group, node->outputs[0])) {
+                return true;
+            }
+        }
+    }
+    return false;
+}

@@ -1,0 +1,375 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A region from nodes, one at a time: tensors for the values that they read and write, a layer for each.
+ */
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "partition.h"
+
+/* ---- the table */
+
+enum { SAME = VTAC_ZERO_SAME, NO = VTAC_ZERO_NO, ALL = VTAC_ALL_OPERANDS };
+
+static const struct row {
+    bool present;
+    vtac_layer_row row;
+} rows[VTAC_OP_COUNT] = {
+#define LAYER(op, make, first, step, count, zero)                                                            \
+    [VTAC_OP_##op] = {true, {vtac_layer_##make, first, step, count, zero}},
+#define ZERO(op, first, step, count, zero) [VTAC_OP_##op] = {true, {NULL, first, step, count, zero}},
+#include "layers.def"
+};
+
+const vtac_layer_row *vtac_layer_row_of(vtac_op op)
+{
+    return rows[op].present ? &rows[op].row : NULL;
+}
+
+uint32_t vtac_operand(const vtac_layer_row *row, uint32_t k)
+{
+    return (uint32_t)row->first + k * (uint32_t)row->step;
+}
+
+uint32_t vtac_operand_count(const vtac_node *node, const vtac_layer_row *row)
+{
+    const uint32_t first = (uint32_t)row->first;
+    const uint32_t step = (uint32_t)row->step;
+    return row->count != ALL ? (uint32_t)row->count : (node->input_count - first + step - 1) / step;
+}
+
+/* ---- the maker */
+
+static vta_status no_memory(const vtac_maker *m)
+{
+    return vta_fail(m->diag, VTA_NOMEM, "out of memory");
+}
+
+vta_status vtac_no_layer(const vtac_maker *m, const char *fmt, ...)
+{
+    char text[512];
+    va_list args;
+    va_start(args, fmt);
+    (void)vsnprintf(text, sizeof text, fmt, args);
+    va_end(args);
+    return vta_fail(m->diag, VTA_UNSUPPORTED, "%s", text);
+}
+
+void *vtac_maker_array(const vtac_maker *m, size_t count, size_t size)
+{
+    return vta_arena_array(m->arena, count > 0 ? count : 1, size);
+}
+
+vta_status vtac_maker_init(vtac_maker *m, vtac_graph *graph, vta_arena *arena, const int32_t *zeros,
+                           vta_diag *diag)
+{
+    *m = (vtac_maker){.graph = graph,
+                      .arena = arena,
+                      .zeros = zeros,
+                      .zero_count = graph->value_count + 1,
+                      .tensors = {.item_size = sizeof(vtac_vta_tensor)},
+                      .layers = {.item_size = sizeof(vtac_vta_layer)},
+                      .diag = diag};
+    return VTA_OK;
+}
+
+void vtac_maker_reset(vtac_maker *m)
+{
+    m->tensors.count = 0;
+    m->layers.count = 0;
+}
+
+void vtac_maker_free(vtac_maker *m)
+{
+    vta_vec_free(&m->tensors);
+    vta_vec_free(&m->layers);
+}
+
+/* ---- tensors */
+
+static vtac_vta_tensor *tensor_at(const vtac_maker *m, uint32_t i)
+{
+    return vta_vec_at(&m->tensors, i);
+}
+
+int32_t vtac_layer_zero(const vtac_maker *m, uint32_t tensor)
+{
+    return tensor_at(m, tensor)->zero;
+}
+
+static vta_status zero_of(const vtac_maker *m, vtac_value_id value, int32_t *out)
+{
+    const int32_t zero = value < m->zero_count ? m->zeros[value] : VTAC_ZERO_UNKNOWN;
+    if (zero == VTAC_ZERO_CONFLICT) {
+        return vtac_no_layer(m,
+                             "'%s' is made with one zero point and read with another; requantize it between",
+                             m->graph->values[value].name);
+    }
+    *out = zero == VTAC_ZERO_UNKNOWN ? 0 : zero;
+    return VTA_OK;
+}
+
+/* The tensor of a value, added where it is new. */
+static vta_status tensor_of(vtac_maker *m, vtac_value_id value, const int64_t shape[4], int32_t zero,
+                            uint32_t *out)
+{
+    for (uint32_t i = 0; i < m->tensors.count; i++) {
+        if (tensor_at(m, i)->value == value) {
+            *out = i;
+            return VTA_OK;
+        }
+    }
+    const vtac_value *v = &m->graph->values[value];
+    const vtac_vta_tensor tensor = {.name = v->name,
+                                    .role = VTAC_VTA_INPUT,
+                                    .n = shape[0],
+                                    .c = shape[1],
+                                    .h = shape[2],
+                                    .w = shape[3],
+                                    .zero = zero,
+                                    .value = value};
+    *out = (uint32_t)m->tensors.count;
+    return vta_vec_push(&m->tensors, &tensor) != NULL ? VTA_OK : no_memory(m);
+}
+
+static vta_status check_integers(const vtac_maker *m, vtac_value_id value)
+{
+    const vtac_value *v = &m->graph->values[value];
+    if (v->type.dtype != VTAC_I8 && v->type.dtype != VTAC_U8) {
+        return vtac_no_layer(m, "'%s' is %s, and the accelerator computes in int8; quantize the model",
+                             v->name, vtac_dtype_name(v->type.dtype));
+    }
+    return VTA_OK;
+}
+
+static vta_status image_of(const vtac_maker *m, vtac_value_id value, int64_t shape[4])
+{
+    char text[160];
+    const vtac_value *v = &m->graph->values[value];
+    VTA_TRY(check_integers(m, value));
+    return vtac_image_shape(&v->type, shape)
+               ? VTA_OK
+               : vtac_no_layer(m, "'%s' is %s, which is no image [n, c, h, w] nor rows [n, c]", v->name,
+                               vtac_type_text(&v->type, text, sizeof text));
+}
+
+static vta_status push_input(vtac_maker *m, vtac_vta_layer *layer, uint32_t tensor)
+{
+    uint32_t *grown = vtac_maker_array(m, layer->input_count + 1U, sizeof *grown);
+    if (grown == NULL) {
+        return no_memory(m);
+    }
+    memcpy(grown, layer->inputs, layer->input_count * sizeof *grown);
+    grown[layer->input_count++] = tensor;
+    layer->inputs = grown;
+    return VTA_OK;
+}
+
+vta_status vtac_layer_input(vtac_maker *m, vtac_vta_layer *layer, uint32_t i, int64_t shape[4], bool *flat)
+{
+    const vtac_source source = vtac_source_of(m->graph, m->node->inputs[i]);
+    int32_t zero = 0;
+    uint32_t tensor;
+    VTA_TRY(image_of(m, source.base, shape));
+    if (source.flat && flat == NULL) {
+        return vtac_no_layer(m, "it reads '%s' flattened; only a dense layer can",
+                             m->graph->values[source.base].name);
+    }
+    VTA_TRY(zero_of(m, source.base, &zero));
+    VTA_TRY(tensor_of(m, source.base, shape, zero, &tensor));
+    if (flat != NULL) {
+        *flat = source.flat;
+    }
+    return push_input(m, layer, tensor);
+}
+
+vta_status vtac_layer_output(vtac_maker *m, vtac_vta_layer *layer, int64_t shape[4])
+{
+    const vtac_value_id value = m->node->outputs[0];
+    int32_t zero = 0;
+    VTA_TRY(image_of(m, value, shape));
+    VTA_TRY(zero_of(m, value, &zero));
+    VTA_TRY(tensor_of(m, value, shape, zero, &layer->output));
+    return VTA_OK;
+}
+
+/* ---- constants as operands */
+
+/* The constant `t` broadcast to [n, c, h, w] as a value of the graph. */
+static vta_status broadcast(vtac_maker *m, const vtac_tensor *t, const int64_t want[4], vtac_value_id *out)
+{
+    int64_t dim[4] = {1, 1, 1, 1};
+    int64_t step[4] = {0, 0, 0, 0};
+    const int64_t elements = want[0] * want[1] * want[2] * want[3];
+    const uint8_t *from = t->data;
+    uint8_t *data = vta_arena_array(&m->graph->arena, (size_t)elements, 1);
+    if (data == NULL) {
+        return no_memory(m);
+    }
+    for (uint32_t i = 0; i < t->type.rank; i++) {
+        dim[4 - t->type.rank + i] = t->type.dim[i];
+    }
+    int64_t stride = 1;
+    for (int i = 3; i >= 0; i--) {
+        step[i] = dim[i] == 1 ? 0 : stride;
+        stride *= dim[i];
+    }
+    for (int64_t e = 0; e < elements; e++) {
+        int64_t rest = e;
+        int64_t at = 0;
+        for (int i = 3; i >= 0; i--) {
+            at += rest % want[i] * step[i];
+            rest /= want[i];
+        }
+        data[e] = from[at];
+    }
+    const vtac_tensor whole = {
+        .type = {.dtype = t->type.dtype, .rank = 4, .dim = {want[0], want[1], want[2], want[3]}},
+        .data = data,
+        .bytes = (size_t)elements};
+    return vtac_add_constant(m->graph, "broadcast", &whole, out, m->diag);
+}
+
+/* Whether a constant of `type` broadcasts to the output of the node, which has `rank` axes and, as an image,
+ * the shape `want`. */
+static bool broadcasts(const vtac_type *type, uint32_t rank, const int64_t want[4], vtac_type *as_image)
+{
+    if (type->rank > rank) {
+        return false;
+    }
+    /* axes of [n, c], [n, c, w] and [n, c, h, w] as those of an image */
+    static const int place[5][4] = {{0}, {0}, {0, 1}, {0, 1, 3}, {0, 1, 2, 3}};
+    *as_image = (vtac_type){.dtype = type->dtype, .rank = 4, .dim = {1, 1, 1, 1}};
+    for (uint32_t i = 0; i < type->rank; i++) {
+        const int axis = place[rank][rank - type->rank + i];
+        as_image->dim[axis] = type->dim[i];
+        if (type->dim[i] != 1 && type->dim[i] != want[axis]) {
+            return false;
+        }
+    }
+    return true;
+}
+
+vta_status vtac_layer_operand(vtac_maker *m, vtac_vta_layer *layer, uint32_t i, const int64_t want[4])
+{
+    const vtac_tensor *constant = vtac_in_constant(m->graph, m->node, i);
+    const vtac_type *out = &m->graph->values[m->node->outputs[0]].type;
+    int64_t shape[4];
+    if (constant == NULL) {
+        VTA_TRY(vtac_layer_input(m, layer, i, shape, NULL));
+        return memcmp(shape, want, sizeof shape) == 0
+                   ? VTA_OK
+                   : vtac_no_layer(m,
+                                   "its operands have different shapes; the accelerator broadcasts constants "
+                                   "alone");
+    }
+    vtac_tensor image = *constant;
+    vtac_value_id value;
+    uint32_t tensor;
+    int32_t zero = 0;
+    VTA_TRY(check_integers(m, m->node->inputs[i]));
+    VTA_TRY(zero_of(m, m->node->inputs[i], &zero));
+    if (!broadcasts(&constant->type, out->rank, want, &image.type)) {
+        return vtac_no_layer(m, "the constant '%s' does not broadcast to its output",
+                             m->graph->values[m->node->inputs[i]].name);
+    }
+    VTA_TRY(broadcast(m, &image, want, &value));
+    VTA_TRY(tensor_of(m, value, want, zero, &tensor));
+    return push_input(m, layer, tensor);
+}
+
+/* ---- scales */
+
+vta_status vtac_layer_scale(const vtac_maker *m, uint32_t i, float *out)
+{
+    const vtac_tensor *scale = vtac_in_constant(m->graph, m->node, i);
+    if (scale == NULL || vtac_type_elements(&scale->type) != 1) {
+        return vtac_no_layer(m, "its scale (input %u) is not one number known at compile time", i);
+    }
+    *out = (float)vtac_tensor_float(scale, 0);
+    return isfinite(*out) && *out > 0.0F
+               ? VTA_OK
+               : vtac_no_layer(m, "its scale (input %u) is %g, not positive and finite", i, (double)*out);
+}
+
+vta_status vtac_layer_fixed(const vtac_maker *m, float scale, vtac_fixed *out)
+{
+    return vtac_fixed_of(scale, out)
+               ? VTA_OK
+               : vtac_no_layer(m, "a factor of %g to its output's scale is more than the accelerator's 2^24",
+                               (double)scale);
+}
+
+vta_status vtac_layer_one_scale(const vtac_maker *m, vtac_vta_layer *layer, float scale)
+{
+    vtac_fixed *fixed = vtac_maker_array(m, 1, sizeof *fixed);
+    if (fixed == NULL) {
+        return no_memory(m);
+    }
+    layer->scales = fixed;
+    return vtac_layer_fixed(m, scale, fixed);
+}
+
+/* ---- nodes */
+
+static vta_status name_layer(const vtac_maker *m, vtac_vta_layer *layer)
+{
+    layer->name = m->node->name;
+    layer->op = vtac_op_get(m->node->op)->name;
+    layer->node = m->node->origin;
+    layer->low = -128;
+    layer->high = 127;
+    layer->groups = 1;
+    for (int i = 0; i < 2; i++) {
+        layer->window.kernel[i] = layer->window.stride[i] = layer->window.dilation[i] = 1;
+    }
+    return layer->name != NULL ? VTA_OK : no_memory(m);
+}
+
+vta_status vtac_make_layer(vtac_maker *m, vtac_node_id node)
+{
+    const vtac_layer_row *row = vtac_layer_row_of(m->graph->nodes[node].op);
+    const size_t tensors = m->tensors.count;
+    vtac_vta_layer layer = {.kind = VTAC_VTA_KINDS};
+    const vtac_node copy = m->graph->nodes[node]; /* stays where it is when constants are added */
+    m->node = &copy;
+    vta_status status = VTA_OK;
+    if (row == NULL || row->make == NULL || copy.output_count != 1) {
+        status = vtac_no_layer(m, "the accelerator has no %s", vtac_op_get(copy.op)->name);
+    }
+    status = status == VTA_OK ? name_layer(m, &layer) : status;
+    status = status == VTA_OK ? row->make(m, &layer) : status;
+    if (status != VTA_OK) {
+        m->tensors.count = tensors;
+    } else if (layer.kind != VTAC_VTA_KINDS) { /* else: the layer before took it in */
+        status = vta_vec_push(&m->layers, &layer) != NULL ? VTA_OK : no_memory(m);
+    }
+    m->node = NULL;
+    return status;
+}
+
+/* ---- the whole region */
+
+vta_status vtac_make_region(vtac_maker *m, const char *name, vtac_outside_fn *used_outside,
+                            const void *context, vtac_vta_region *out)
+{
+    *out = (vtac_vta_region){
+        .name = name,
+        .tensor_count = (uint32_t)m->tensors.count,
+        .layer_count = (uint32_t)m->layers.count,
+        .tensors = vtac_maker_array(m, m->tensors.count, sizeof *out->tensors),
+        .layers = vtac_maker_array(m, m->layers.count, sizeof *out->layers),
+    };
+    if (out->tensors == NULL || out->layers == NULL) {
+        return no_memory(m);
+    }
+    memcpy(out->tensors, m->tensors.items, m->tensors.count * sizeof *out->tensors);
+    memcpy(out->layers, m->layers.items, m->layers.count * sizeof *out->layers);
+    for (uint32_t i = 0; i < out->layer_count; i++) {
+        vtac_vta_tensor *t = &out->tensors[out->layers[i].output];
+        t->role = used_outside(context, t->value) ? VTAC_VTA_OUTPUT : VTAC_VTA_INTERNAL;
+    }
+    return VTA_OK;
+}

@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Layers without weights: element by element, pools, joins.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "partition.h"
+
+/* ---- two operands */
+
+static vta_status binary(vtac_maker *m, vtac_vta_layer *layer, float scale[3])
+{
+    int64_t y[4];
+    VTA_TRY(vtac_layer_scale(m, 1, &scale[0]));
+    VTA_TRY(vtac_layer_scale(m, 4, &scale[1]));
+    VTA_TRY(vtac_layer_scale(m, 6, &scale[2]));
+    VTA_TRY(vtac_layer_output(m, layer, y));
+    VTA_TRY(vtac_layer_operand(m, layer, 0, y));
+    return vtac_layer_operand(m, layer, 3, y);
+}
+
+/* The clamp that a fused Relu or Clip left on the node. */
+static int32_t clamp_attr(const vtac_maker *m, const char *name, int32_t otherwise)
+{
+    const bool is_unsigned = m->graph->values[m->node->outputs[0]].type.dtype == VTAC_U8;
+    const int64_t move = is_unsigned ? 128 : 0;
+    const int64_t value = vtac_attr_int(m->node, name, otherwise + move) - move;
+    return value < -128 ? -128 : value > 127 ? 127 : (int32_t)value;
+}
+
+vta_status vtac_layer_add(vtac_maker *m, vtac_vta_layer *layer)
+{
+    float s[3];
+    VTA_TRY(binary(m, layer, s));
+    layer->kind = VTAC_VTA_ADD;
+    layer->low = clamp_attr(m, "clip_low", -128);
+    layer->high = clamp_attr(m, "clip_high", 127);
+    return vtac_fixed_sum_of(s[0], s[1], s[2], &layer->sum)
+               ? VTA_OK
+               : vtac_no_layer(m, "its scales %g, %g, %g cannot be brought to one", (double)s[0],
+                               (double)s[1], (double)s[2]);
+}
+
+vta_status vtac_layer_mul(vtac_maker *m, vtac_vta_layer *layer)
+{
+    float s[3];
+    VTA_TRY(binary(m, layer, s));
+    layer->kind = VTAC_VTA_MUL;
+    layer->low = clamp_attr(m, "clip_low", -128);
+    layer->high = clamp_attr(m, "clip_high", 127);
+    return vtac_layer_one_scale(m, layer, vtac_scale_product(s[0], s[1], s[2]));
+}
+
+/* ---- pools */
+
+static bool is_global(vtac_op op)
+{
+    return op == VTAC_OP_GLOBAL_MAX_POOL || op == VTAC_OP_QLINEAR_GLOBAL_AVERAGE_POOL;
+}
+
+static vta_status pool_window(vtac_maker *m, vtac_vta_layer *layer)
+{
+    int64_t x[4];
+    int64_t y[4];
+    VTA_TRY(vtac_layer_input(m, layer, 0, x, NULL));
+    VTA_TRY(vtac_layer_output(m, layer, y));
+    if (vtac_attr_int(m->node, "channels_last", 0) != 0) {
+        return vtac_no_layer(m, "its channels are last; transpose it");
+    }
+    if (is_global(m->node->op)) {
+        layer->window.kernel[0] = x[2];
+        layer->window.kernel[1] = x[3];
+        return VTA_OK;
+    }
+    return vtac_layer_window(m, vtac_in_type(m->graph, m->node, 0), NULL, true, &layer->window);
+}
+
+vta_status vtac_layer_max_pool(vtac_maker *m, vtac_vta_layer *layer)
+{
+    layer->kind = VTAC_VTA_MAX_POOL;
+    return pool_window(m, layer);
+}
+
+vta_status vtac_layer_average_pool(vtac_maker *m, vtac_vta_layer *layer)
+{
+    float sx;
+    float sy;
+    VTA_TRY(pool_window(m, layer));
+    VTA_TRY(vtac_layer_scale(m, 1, &sx));
+    VTA_TRY(vtac_layer_scale(m, 3, &sy));
+    const vtac_vta_window *w = &layer->window;
+    const bool padded = w->before[0] > 0 || w->before[1] > 0 || w->after[0] > 0 || w->after[1] > 0;
+    if (padded && (vtac_attr_int(m->node, "count_include_pad", 0) == 0 ||
+                   vtac_attr_int(m->node, "ceil_mode", 0) != 0)) {
+        return vtac_no_layer(m,
+                             "its windows at the border average fewer elements; use count_include_pad=1 and "
+                             "no ceil_mode, or pad before it");
+    }
+    layer->kind = VTAC_VTA_AVG_POOL;
+    return vtac_layer_one_scale(m, layer, vtac_scale_mean(sx, sy, w->kernel[0] * w->kernel[1]));
+}
+
+/* ---- clamps: part of the layer before where nothing else reads that, else a layer */
+
+static vta_status clamp_range(const vtac_maker *m, int32_t *low, int32_t *high)
+{
+    const bool is_unsigned = vtac_in_type(m->graph, m->node, 0)->dtype == VTAC_U8;
+    const int64_t move = is_unsigned ? 128 : 0;
+    int64_t range[2] = {-128, 127};
+    if (m->node->op == VTAC_OP_RELU) {
+        range[0] = -move; /* the integer 0 */
+    }
+    for (uint32_t i = 0; m->node->op == VTAC_OP_CLIP && i < 2; i++) {
+        const vtac_tensor *limit = vtac_in_constant(m->graph, m->node, i + 1);
+        if (limit != NULL) {
+            range[i] = vtac_tensor_int(limit, 0) - move;
+        } else if (vtac_in_type(m->graph, m->node, i + 1) != NULL) {
+            return vtac_no_layer(m, "its limits are not known at compile time; make them initializers");
+        }
+    }
+    if (range[0] > range[1]) {
+        return vtac_no_layer(m, "its limits are in the wrong order");
+    }
+    *low = range[0] < -128 ? -128 : range[0] > 127 ? 127 : (int32_t)range[0];
+    *high = range[1] < -128 ? -128 : range[1] > 127 ? 127 : (int32_t)range[1];
+    return VTA_OK;
+}
+
+static int32_t held(int32_t value, int32_t low, int32_t high)
+{
+    return value < low ? low : value > high ? high : value;
+}
+
+/* Takes the clamp into the layer that makes its input; false where there is none or somebody else reads that.
+ */
+static bool join_clamp(vtac_maker *m, int32_t low, int32_t high)
+{
+    const vtac_value_id in = m->node->inputs[0];
+    const vtac_value_id out = m->node->outputs[0];
+    for (size_t i = 0; vtac_use_count(m->graph, in) == 1 && i < m->layers.count; i++) {
+        vtac_vta_layer *before = vta_vec_at(&m->layers, i);
+        vtac_vta_tensor *t = vta_vec_at(&m->tensors, before->output);
+        if (t->value == in) {
+            const size_t size = strlen(before->name) + strlen(m->node->name) + 2;
+            char *name = vtac_maker_array(m, size, 1);
+            if (name == NULL) {
+                return false;
+            }
+            (void)snprintf(name, size, "%s+%s", before->name, m->node->name);
+            before->name = name;
+            before->low = held(before->low, low, high);
+            before->high = held(before->high, low, high);
+            t->value = out;
+            t->name = m->graph->values[out].name;
+            return true;
+        }
+    }
+    return false;
+}
+
+vta_status vtac_layer_clamp(vtac_maker *m, vtac_vta_layer *layer)
+{
+    int64_t x[4];
+    int64_t y[4];
+    VTA_TRY(clamp_range(m, &layer->low, &layer->high));
+    if (join_clamp(m, layer->low, layer->high)) {
+        return VTA_OK;
+    }
+    VTA_TRY(vtac_layer_input(m, layer, 0, x, NULL));
+    VTA_TRY(vtac_layer_output(m, layer, y));
+    layer->kind = VTAC_VTA_RESCALE;
+    return vtac_layer_one_scale(m, layer, 1.0F);
+}
+
+/* ---- joins */
+
+vta_status vtac_layer_concat(vtac_maker *m, vtac_vta_layer *layer)
+{
+    const vtac_layer_row *row = vtac_layer_row_of(m->node->op);
+    const uint32_t count = vtac_operand_count(m->node, row);
+    const bool own_scales = m->node->op == VTAC_OP_QLINEAR_CONCAT;
+    vtac_fixed *scales = vtac_maker_array(m, count, sizeof *scales);
+    int64_t y[4];
+    float sy = 1.0F;
+    const int64_t axis = vtac_attr_int(m->node, "axis", 1);
+    if (scales == NULL) {
+        return vta_fail(m->diag, VTA_NOMEM, "out of memory");
+    }
+    VTA_TRY(vtac_layer_output(m, layer, y));
+    if ((axis < 0 ? axis + (int64_t)m->graph->values[m->node->outputs[0]].type.rank : axis) != 1) {
+        return vtac_no_layer(m, "it joins along axis %lld; the accelerator joins channels (axis 1)",
+                             (long long)axis);
+    }
+    VTA_TRY(own_scales ? vtac_layer_scale(m, 0, &sy) : VTA_OK);
+    for (uint32_t k = 0; k < count; k++) {
+        const uint32_t i = vtac_operand(row, k);
+        const vtac_type *type = vtac_in_type(m->graph, m->node, i);
+        float sx = 1.0F;
+        int64_t x[4];
+        if (type == NULL || !vtac_image_shape(type, x)) {
+            return vtac_no_layer(m, "its operand %u is no image", k);
+        }
+        VTA_TRY(vtac_layer_operand(m, layer, i, x));
+        VTA_TRY(own_scales ? vtac_layer_scale(m, i + 1, &sx) : VTA_OK);
+        VTA_TRY(vtac_layer_fixed(m, vtac_scale_ratio(sx, sy), &scales[k]));
+    }
+    layer->kind = VTAC_VTA_CONCAT;
+    layer->scales = scales;
+    return VTA_OK;
+}
+
+/* Nearest by whole factors: with them, all ways of rounding but these take the same element. */
+static bool takes_nearest(const vtac_node *node)
+{
+    const char *mode = vtac_attr_string(node, "mode", "nearest");
+    const char *place = vtac_attr_string(node, "coordinate_transformation_mode", "half_pixel");
+    const char *rounding = vtac_attr_string(node, "nearest_mode", "round_prefer_floor");
+    const bool floors = strcmp(place, "asymmetric") == 0 && strcmp(rounding, "floor") == 0;
+    const bool rounds = strcmp(place, "half_pixel") == 0 && strncmp(rounding, "round_prefer", 12) == 0;
+    return strcmp(mode, "nearest") == 0 && (floors || rounds);
+}
+
+vta_status vtac_layer_resize(vtac_maker *m, vtac_vta_layer *layer)
+{
+    int64_t x[4];
+    int64_t y[4];
+    VTA_TRY(vtac_layer_input(m, layer, 0, x, NULL));
+    VTA_TRY(vtac_layer_output(m, layer, y));
+    if (x[0] != y[0] || x[1] != y[1] || y[2] % x[2] != 0 || y[3] % x[3] != 0 || !takes_nearest(m->node)) {
+        return vtac_no_layer(m,
+                             "it does not repeat rows and columns a whole number of times; use nearest with "
+                             "whole factors");
+    }
+    layer->kind = VTAC_VTA_RESIZE;
+    layer->window.stride[0] = y[2] / x[2];
+    layer->window.stride[1] = y[3] / x[3];
+    return VTA_OK;
+}

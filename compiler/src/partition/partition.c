@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Partitioning from front to back: which nodes can, which pay, regions, schedules, the graph without them.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "partition.h"
+
+/* A launch costs the host about this many cycles of the accelerator: registers, an interrupt, its wait. */
+enum { LAUNCH_CYCLES = 2000 };
+
+typedef struct partitioner {
+    vtac_graph *graph;
+    const vtac_partition_options *options;
+    vtac_partition *p;
+    const int32_t *zeros;
+    bool *eligible; /* by node */
+    vtac_grouping grouping;
+    uint32_t *region_of; /* by group: 1 + region; 0: it stays on the host */
+    vta_diag *diag;
+} partitioner;
+
+static vta_status no_memory(vta_diag *diag)
+{
+    return vta_fail(diag, VTA_NOMEM, "out of memory");
+}
+
+static const char *keep_text(const partitioner *r, const char *text)
+{
+    const char *kept = vta_arena_string(&r->p->arena, text, strlen(text));
+    return kept != NULL ? kept : "";
+}
+
+/* ---- one node by itself */
+
+static bool always_outside(const void *context, vtac_value_id value)
+{
+    (void)context;
+    (void)value;
+    return true;
+}
+
+/* Why a node that is no layer for its kind stays where it is. */
+static const char *reason_of(const partitioner *r, const vtac_node *node)
+{
+    switch ((int)node->op) {
+    case VTAC_OP_QUANTIZE_LINEAR: return "floats become integers here: the host's side of the border";
+    case VTAC_OP_DEQUANTIZE_LINEAR: return "integers become floats here: the host's side of the border";
+    default: break;
+    }
+    const vtac_type *x = vtac_in_type(r->graph, node, 0);
+    char text[256];
+    if (x != NULL && vtac_dtype_kind(x->dtype) == 'f') {
+        (void)snprintf(text, sizeof text,
+                       "it computes in %s, the accelerator in int8; quantize the model (vtac quantize)",
+                       vtac_dtype_name(x->dtype));
+        return keep_text(r, text);
+    }
+    return NULL;
+}
+
+static vta_status judge_node(partitioner *r, vtac_maker *m, vtac_node_id id)
+{
+    vtac_place *place = &r->p->places[id];
+    const vtac_node *node = &r->graph->nodes[id];
+    vta_diag own = {0};
+    vtac_vta_region region;
+    place->reason = vtac_is_view(r->graph, node) ? "it moves nothing" : reason_of(r, node);
+    place->host_cycles = vtac_host_cycles(r->graph, node, r->options->config);
+    if (place->reason != NULL) {
+        return VTA_OK;
+    }
+    vtac_maker_reset(m);
+    m->diag = &own;
+    vta_status status = vtac_make_layer(m, id);
+    status = status == VTA_OK ? vtac_make_region(m, "", always_outside, NULL, &region) : status;
+    status = status == VTA_OK ? vtac_vta_supports(r->options->config, &region, 0, &own) : status;
+    status =
+        status == VTA_OK ? vtac_vta_estimate(r->options->config, &region, 0, &place->cost, &own) : status;
+    if (status == VTA_UNSUPPORTED) {
+        place->reason = keep_text(r, own.text);
+        return VTA_OK;
+    }
+    if (status != VTA_OK) {
+        return vta_fail(r->diag, status, "node '%s' (%s): %s", r->graph->nodes[id].name,
+                        vtac_op_get(r->graph->nodes[id].op)->name, own.text);
+    }
+    place->has_cost = true;
+    place->reason = "";
+    r->eligible[id] = true;
+    return VTA_OK;
+}
+
+static vta_status judge_nodes(partitioner *r)
+{
+    vtac_maker m;
+    VTA_TRY(vtac_maker_init(&m, r->graph, &r->p->arena, r->zeros, r->diag));
+    vta_status status = VTA_OK;
+    for (uint32_t i = 0; i < r->graph->order_count && status == VTA_OK; i++) {
+        status = judge_node(r, &m, r->graph->order[i]);
+    }
+    vtac_maker_free(&m);
+    return status;
+}
+
+/* ---- whether a group pays */
+
+static void weigh_group(partitioner *r, uint32_t group, double *accelerator, double *host)
+{
+    *accelerator = 0.0;
+    *host = 0.0;
+    for (uint32_t i = 0; i < r->graph->order_count; i++) {
+        const vtac_node_id id = r->graph->order[i];
+        const vtac_node *node = &r->graph->nodes[id];
+        if (r->grouping.group[id] != group) {
+            continue;
+        }
+        *accelerator += (double)r->p->places[id].cost.cycles;
+        *host += r->p->places[id].host_cycles;
+        /* what goes in and out is packed and unpacked by the host, as costly as an element of anything */
+        const vtac_node pack = {.op = VTAC_OP_VTA_PACK, .outputs = node->outputs, .output_count = 1};
+        if (vtac_needed_outside(r->graph, &r->grouping, group, node->outputs[0])) {
+            *accelerator += 2.0 * vtac_host_cycles(r->graph, &pack, r->options->config);
+        }
+    }
+    *accelerator += *host > 0.0 ? LAUNCH_CYCLES : 0.0;
+}
+
+/* Numbers the groups that become regions; the nodes of the others get their reason. */
+static vta_status choose_groups(partitioner *r)
+{
+    r->region_of = vta_arena_array(&r->p->arena, (size_t)r->grouping.count + 1, sizeof *r->region_of);
+    if (r->region_of == NULL) {
+        return no_memory(r->diag);
+    }
+    for (uint32_t group = 1; group <= r->grouping.count; group++) {
+        double accelerator;
+        double host;
+        char text[256];
+        weigh_group(r, group, &accelerator, &host);
+        const bool any = host > 0.0;
+        if (any && (r->options->always || accelerator < host)) {
+            r->region_of[group] = ++r->p->region_count;
+            continue;
+        }
+        (void)snprintf(
+            text, sizeof text,
+            "it costs more than it saves there: about %.0f cycles with packing and launch, %.0f on the "
+            "host; take it along with --offload all",
+            accelerator, host);
+        const char *reason = keep_text(r, text);
+        for (uint32_t i = 0; i < r->graph->order_count; i++) {
+            const vtac_node_id id = r->graph->order[i];
+            if (r->grouping.group[id] == group) {
+                r->p->places[id].reason = reason;
+                r->grouping.group[id] = 0;
+            }
+        }
+    }
+    return VTA_OK;
+}
+
+/* ---- regions */
+
+typedef struct outside {
+    const partitioner *r;
+    uint32_t group;
+} outside;
+
+static bool needed_outside(const void *context, vtac_value_id value)
+{
+    const outside *o = context;
+    return vtac_needed_outside(o->r->graph, &o->r->grouping, o->group, value);
+}
+
+static vta_status build_region(partitioner *r, vtac_maker *m, uint32_t group)
+{
+    const uint32_t number = r->region_of[group] - 1;
+    char name[32];
+    vtac_maker_reset(m);
+    for (uint32_t i = 0; i < r->graph->order_count; i++) {
+        const vtac_node_id id = r->graph->order[i];
+        if (r->grouping.group[id] == group) {
+            const size_t layers = m->layers.count;
+            VTA_TRY(vtac_make_layer(m, id));
+            vtac_place *place = &r->p->places[id];
+            place->kind = VTAC_PLACE_ACCELERATOR;
+            place->region = number;
+            place->layer = (uint32_t)(layers < m->layers.count ? layers : layers - 1);
+        }
+    }
+    (void)snprintf(name, sizeof name, "region%u", number);
+    const outside o = {r, group};
+    return vtac_make_region(m, keep_text(r, name), needed_outside, &o, &r->p->regions[number].region);
+}
+
+static vta_status build_regions(partitioner *r)
+{
+    vtac_maker m;
+    r->p->regions = calloc((size_t)r->p->region_count + 1, sizeof *r->p->regions);
+    if (r->p->regions == NULL) {
+        return no_memory(r->diag);
+    }
+    VTA_TRY(vtac_maker_init(&m, r->graph, &r->p->arena, r->zeros, r->diag));
+    vta_status status = VTA_OK;
+    for (uint32_t group = 1; group <= r->grouping.count && status == VTA_OK; group++) {
+        status = r->region_of[group] != 0 ? build_region(r, &m, group) : VTA_OK;
+    }
+    vtac_maker_free(&m);
+    return status;
+}
+
+static uint64_t aligned(uint64_t bytes)
+{
+    return (bytes + VTA_BASE_ALIGN - 1) / VTA_BASE_ALIGN * VTA_BASE_ALIGN;
+}
+
+static vta_status schedule_regions(partitioner *r)
+{
+    vtac_partition *p = r->p;
+    for (uint32_t i = 0; i < p->region_count; i++) {
+        vtac_region *region = &p->regions[i];
+        const vta_status status =
+            vtac_vta_schedule(&p->config, &region->region, &r->options->schedule, &region->image, r->diag);
+        if (status != VTA_OK) {
+            (void)vta_context(r->diag, "%s of %u layers", region->region.name, region->region.layer_count);
+            return status;
+        }
+        VTA_TRY(vta_program_write(&region->image.program, &region->program, &region->program_bytes, r->diag));
+        region->constant_offset = p->constant_bytes;
+        region->work_offset = p->work_bytes;
+        p->constant_bytes += aligned(region->image.constant_bytes);
+        p->work_bytes += aligned(region->image.work_bytes);
+    }
+    return VTA_OK;
+}
+
+/* Views whose readers all went into regions. */
+static void mark_vanished(partitioner *r)
+{
+    for (vtac_node_id id = 1; id < r->p->place_count; id++) {
+        if (r->graph->nodes[id].dead && r->p->places[id].kind == VTAC_PLACE_HOST &&
+            r->p->places[id].reason != NULL) {
+            r->p->places[id].kind = VTAC_PLACE_VANISHED;
+        }
+    }
+}
+
+static vta_status run(partitioner *r)
+{
+    vtac_partition *p = r->p;
+    int32_t *zeros;
+    p->config = *r->options->config;
+    p->place_count = r->graph->node_count + 1;
+    p->places = vta_arena_array(&p->arena, p->place_count, sizeof *p->places);
+    r->eligible = vta_arena_array(&p->arena, p->place_count, sizeof *r->eligible);
+    if (p->places == NULL || r->eligible == NULL) {
+        return no_memory(r->diag);
+    }
+    VTA_TRY(vtac_find_zeros(r->graph, &p->arena, &zeros, r->diag));
+    r->zeros = zeros;
+    VTA_TRY(judge_nodes(r));
+    VTA_TRY(vtac_find_groups(r->graph, r->eligible, &p->arena, &r->grouping, r->diag));
+    VTA_TRY(choose_groups(r));
+    VTA_TRY(build_regions(r));
+    if (r->options->look) {
+        return VTA_OK;
+    }
+    VTA_TRY(schedule_regions(r));
+    VTA_TRY(vtac_rewrite_graph(r->graph, p, r->diag));
+    mark_vanished(r);
+    return VTA_OK;
+}
+
+vta_status vtac_partition_graph(vtac_graph *graph, const vtac_partition_options *options,
+                                vtac_partition **out, vta_diag *diag)
+{
+    *out = NULL;
+    vtac_partition *p = calloc(1, sizeof *p);
+    if (p == NULL) {
+        return no_memory(diag);
+    }
+    partitioner r = {.graph = graph, .options = options, .p = p, .diag = diag};
+    const vta_status status = run(&r);
+    if (status != VTA_OK) {
+        vtac_partition_free(p);
+        return status;
+    }
+    *out = p;
+    return VTA_OK;
+}
+
+void vtac_partition_free(vtac_partition *p)
+{
+    if (p == NULL) {
+        return;
+    }
+    for (uint32_t i = 0; p->regions != NULL && i < p->region_count; i++) {
+        vtac_vta_image_free(&p->regions[i].image);
+        free(p->regions[i].program);
+    }
+    free(p->regions);
+    vta_arena_free(&p->arena);
+    free(p);
+}

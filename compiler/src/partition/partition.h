@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The stages of partitioning:
+ *
+ *   source.c     which image a value is, behind reshapes that move nothing
+ *   zero.c       the zero point of every integer value
+ *   layer*.c     a node as a layer (layers.def); a region from nodes
+ *   group.c      which nodes go together: capability, cost, no path that leaves a region and comes back
+ *   rewrite.c    the graph with Pack, Region, Unpack in their place
+ *   cost.c       what a node costs on the host
+ *   partition.c  one after the other
+ */
+#ifndef VTAC_PARTITION_INTERNAL_H
+#define VTAC_PARTITION_INTERNAL_H
+
+#include "vta/vec.h"
+#include "vtac/partition.h"
+
+/* ---- source.c */
+
+/* What a node reads as an image: `base`, or all of it in a row for each image (`flat`). */
+typedef struct vtac_source {
+    vtac_value_id base;
+    bool flat;
+} vtac_source;
+
+/* Up through Reshape, Flatten, … as long as they move nothing. */
+vtac_source vtac_source_of(const vtac_graph *graph, vtac_value_id value);
+
+/* Whether a node is one of those that vtac_source_of looks through. */
+bool vtac_is_view(const vtac_graph *graph, const vtac_node *node);
+
+/* [n, c, h, w] of a type of rank 2 ([n, c]), 3 ([n, c, w]) or 4; false for others and for empty ones. */
+bool vtac_image_shape(const vtac_type *type, int64_t shape[4]);
+
+/* ---- zero.c */
+
+enum { VTAC_ZERO_UNKNOWN = 1000, VTAC_ZERO_CONFLICT };
+
+/* The zero point of each value as signed integer (uint8: moved by 128), by value id. */
+vta_status vtac_find_zeros(const vtac_graph *graph, vta_arena *arena, int32_t **out, vta_diag *diag);
+
+/* ---- layer.c */
+
+/* A region under construction. */
+typedef struct vtac_maker {
+    vtac_graph *graph; /* constants may be added */
+    vta_arena *arena;
+    const int32_t *zeros; /* by value */
+    uint32_t zero_count;
+    const vtac_node *node; /* the one at hand */
+    vta_vec tensors;       /* of vtac_vta_tensor */
+    vta_vec layers;        /* of vtac_vta_layer */
+    vta_diag *diag;
+} vtac_maker;
+
+vta_status vtac_maker_init(vtac_maker *m, vtac_graph *graph, vta_arena *arena, const int32_t *zeros,
+                           vta_diag *diag);
+/* Ready for another region; what it made stays valid. */
+void vtac_maker_reset(vtac_maker *m);
+void vtac_maker_free(vtac_maker *m);
+
+/* Adds a node as a layer, or makes it part of the one before (a clamp). VTA_UNSUPPORTED with the reason where
+ * the node is none. */
+vta_status vtac_make_layer(vtac_maker *m, vtac_node_id node);
+
+/* What was made, with roles: what no layer writes is an input, what `used_outside` tells is an output. */
+typedef bool vtac_outside_fn(const void *context, vtac_value_id value);
+vta_status vtac_make_region(vtac_maker *m, const char *name, vtac_outside_fn *used_outside,
+                            const void *context, vtac_vta_region *out);
+
+/* The table: how an operator names its integers, and what makes a layer of it. */
+typedef vta_status vtac_layer_fn(vtac_maker *m, vtac_vta_layer *layer);
+#define LAYER(op, make, ...) vtac_layer_fn vtac_layer_##make;
+#define ZERO(op, ...)
+#include "layers.def"
+enum { VTAC_ZERO_SAME = -2, VTAC_ZERO_NO = -1, VTAC_ALL_OPERANDS = -1 };
+typedef struct vtac_layer_row {
+    vtac_layer_fn *make;
+    int first, step, count, zero;
+} vtac_layer_row;
+
+/* NULL: no row. */
+const vtac_layer_row *vtac_layer_row_of(vtac_op op);
+uint32_t vtac_operand_count(const vtac_node *node, const vtac_layer_row *row);
+/* The input that is operand k. */
+uint32_t vtac_operand(const vtac_layer_row *row, uint32_t k);
+
+/* ---- for the functions that make layers: `layer` has its names, its clamp is the whole range */
+
+/* VTA_UNSUPPORTED with the reason. */
+__attribute__((format(printf, 2, 3))) vta_status vtac_no_layer(const vtac_maker *m, const char *fmt, ...);
+/* Zeroed memory of the arena; NULL without. */
+void *vtac_maker_array(const vtac_maker *m, size_t count, size_t size);
+
+/* Adds the image that input i reads; `shape` gets it. Where `flat` is NULL, the node must read it as it is.
+ */
+vta_status vtac_layer_input(vtac_maker *m, vtac_vta_layer *layer, uint32_t i, int64_t shape[4], bool *flat);
+/* Adds input i, which must have the shape `want` or, as a constant, broadcast to it. */
+vta_status vtac_layer_operand(vtac_maker *m, vtac_vta_layer *layer, uint32_t i, const int64_t want[4]);
+vta_status vtac_layer_output(vtac_maker *m, vtac_vta_layer *layer, int64_t shape[4]);
+int32_t vtac_layer_zero(const vtac_maker *m, uint32_t tensor);
+
+/* Input i as one float32 that is known, positive and finite. */
+vta_status vtac_layer_scale(const vtac_maker *m, uint32_t i, float *out);
+vta_status vtac_layer_fixed(const vtac_maker *m, float scale, vtac_fixed *out);
+/* The same as the one scale of a layer. */
+vta_status vtac_layer_one_scale(const vtac_maker *m, vtac_vta_layer *layer, float scale);
+
+/* ---- window.c */
+
+/* The window of a convolution or pool, in rows and columns; `pool` as in vtac_window_of. */
+
+vta_status vtac_layer_window(const vtac_maker *m, const vtac_type *x, const vtac_type *weight, bool pool,
+                             vtac_vta_window *out);
+
+/* ---- cost.c */
+
+/* Cycles of the accelerator's clock that a node takes on the host. */
+double vtac_host_cycles(const vtac_graph *graph, const vtac_node *node, const vta_config *config);
+
+/* ---- group.c */
+
+typedef struct vtac_grouping {
+    uint32_t *group; /* by node id: 0 none */
+    uint32_t count;
+} vtac_grouping;
+
+/* `eligible` and `places` by node id. */
+vta_status vtac_find_groups(const vtac_graph *graph, const bool *eligible, vta_arena *arena,
+                            vtac_grouping *out, vta_diag *diag);
+
+/* Whether a value, or a view of it, is needed by anything outside a group. */
+bool vtac_needed_outside(const vtac_graph *graph, const vtac_grouping *g, uint32_t group,
+                         vtac_value_id value);
+
+/* ---- rewrite.c */
+
+vta_status vtac_rewrite_graph(vtac_graph *graph, vtac_partition *partition, vta_diag *diag);
+
+#endif

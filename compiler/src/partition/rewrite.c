@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The graph with Pack, Region and Unpack nodes where its quantized nodes were.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "partition.h"
+
+typedef struct rewriter {
+    vtac_graph *graph;
+    const vtac_partition *p;
+    const vtac_region *region;
+    uint32_t number;
+    vtac_value_id *now; /* by value: what stands in its place */
+    vta_diag *diag;
+} rewriter;
+
+static vtac_attr ints(const char *name, const int64_t *values, size_t count)
+{
+    return (vtac_attr){.name = name, .kind = VTAC_ATTR_INTS, .count = count, .ints = values};
+}
+
+static vtac_attr one(const char *name, int64_t value)
+{
+    return (vtac_attr){.name = name, .kind = VTAC_ATTR_INT, .i = value};
+}
+
+static int64_t offset_of(const rewriter *r, const vtac_vta_tensor *t)
+{
+    return (int64_t)(r->region->work_offset + t->offset);
+}
+
+/* The attributes that Pack and Unpack share. */
+typedef struct layout {
+    int64_t shape[4], block[2], stored[3], fold[10];
+    vtac_attr attrs[8];
+    uint32_t count;
+} layout;
+
+static void describe(const rewriter *r, const vtac_vta_tensor *t, layout *l)
+{
+    *l = (layout){.shape = {t->n, t->c, t->h, t->w},
+                  .block = {r->p->config.batch, vtac_vta_block(&r->p->config)},
+                  .stored = {t->stored_c, t->stored_h, t->stored_w}};
+    l->attrs[l->count++] = ints("shape", l->shape, 4);
+    l->attrs[l->count++] = ints("block", l->block, 2);
+    l->attrs[l->count++] = ints("stored", l->stored, 3);
+    if (t->folded) {
+        for (int i = 0; i < 2; i++) {
+            l->fold[i] = t->fold.kernel[i];
+            l->fold[2 + i] = t->fold.stride[i];
+            l->fold[4 + i] = t->fold.dilation[i];
+            l->fold[6 + i] = t->fold.before[i];
+            l->fold[8 + i] = t->fold.after[i];
+        }
+        l->attrs[l->count++] = ints("fold", l->fold, 10);
+    }
+}
+
+static vta_status add_pack(const rewriter *r, const vtac_vta_tensor *t, vtac_value_id *out)
+{
+    layout l;
+    char name[300];
+    vtac_node_id node;
+    describe(r, t, &l);
+    l.attrs[l.count++] = one("zero", t->zero);
+    l.attrs[l.count++] = one("offset", offset_of(r, t));
+    l.attrs[l.count++] = one("bytes", (int64_t)t->bytes);
+    (void)snprintf(name, sizeof name, "pack %s", t->name);
+    const vtac_value_id in = r->now[t->value];
+    const vtac_node_spec spec = {.op = VTAC_OP_VTA_PACK,
+                                 .name = name,
+                                 .inputs = &in,
+                                 .input_count = 1,
+                                 .output_count = 1,
+                                 .attrs = l.attrs,
+                                 .attr_count = l.count};
+    VTA_TRY(vtac_add_node(r->graph, &spec, &node, r->diag));
+    *out = r->graph->nodes[node].outputs[0];
+    return VTA_OK;
+}
+
+/* The value's readers get what Unpack makes, under its name. */
+static vta_status add_unpack(const rewriter *r, const vtac_vta_tensor *t, vtac_value_id packed)
+{
+    layout l;
+    char name[300];
+    vtac_node_id node;
+    const vtac_type type = r->graph->values[t->value].type;
+    describe(r, t, &l);
+    l.attrs[l.count++] = ints("dims", type.dim, type.rank);
+    l.attrs[l.count++] =
+        (vtac_attr){.name = "to", .kind = VTAC_ATTR_STRING, .s = vtac_dtype_name(type.dtype)};
+    (void)snprintf(name, sizeof name, "unpack %s", t->name);
+    const vtac_node_spec spec = {.op = VTAC_OP_VTA_UNPACK,
+                                 .name = name,
+                                 .inputs = &packed,
+                                 .input_count = 1,
+                                 .output_count = 1,
+                                 .attrs = l.attrs,
+                                 .attr_count = l.count};
+    VTA_TRY(vtac_add_node(r->graph, &spec, &node, r->diag));
+    const vtac_value_id new = r->graph->nodes[node].outputs[0];
+    vtac_value *values = r->graph->values;
+    const char *kept = values[t->value].name;
+    values[t->value].name = values[new].name;
+    values[new].name = kept;
+    vtac_replace_uses(r->graph, t->value, new);
+    r->now[t->value] = new;
+    return VTA_OK;
+}
+
+static vta_status add_region(const rewriter *r, const vtac_value_id *inputs, uint32_t input_count,
+                             vtac_node_id *out)
+{
+    const vtac_vta_region *region = &r->region->region;
+    int64_t offsets[VTAC_MOST_REGION_OUTPUTS];
+    int64_t bytes[VTAC_MOST_REGION_OUTPUTS];
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < region->tensor_count; i++) {
+        if (region->tensors[i].role == VTAC_VTA_OUTPUT && count < VTAC_MOST_REGION_OUTPUTS) {
+            offsets[count] = offset_of(r, &region->tensors[i]);
+            bytes[count++] = (int64_t)region->tensors[i].bytes;
+        }
+    }
+    const vtac_attr attrs[] = {one("region", r->number), ints("offset", offsets, count),
+                               ints("bytes", bytes, count)};
+    const vtac_node_spec spec = {.op = VTAC_OP_VTA_REGION,
+                                 .name = region->name,
+                                 .origin = region->layers[0].node,
+                                 .inputs = inputs,
+                                 .input_count = input_count,
+                                 .output_count = count,
+                                 .attrs = attrs,
+                                 .attr_count = 3};
+    return vtac_add_node(r->graph, &spec, out, r->diag);
+}
+
+static vta_status rewrite_region(const rewriter *r, vtac_value_id *inputs)
+{
+    const vtac_vta_region *region = &r->region->region;
+    uint32_t input_count = 0;
+    uint32_t output = 0;
+    vtac_node_id node;
+    for (uint32_t i = 0; i < region->tensor_count; i++) {
+        if (region->tensors[i].role == VTAC_VTA_INPUT) {
+            VTA_TRY(add_pack(r, &region->tensors[i], &inputs[input_count++]));
+        }
+    }
+    VTA_TRY(add_region(r, inputs, input_count, &node));
+    for (uint32_t i = 0; i < region->tensor_count; i++) {
+        if (region->tensors[i].role == VTAC_VTA_OUTPUT) {
+            VTA_TRY(add_unpack(r, &region->tensors[i], r->graph->nodes[node].outputs[output++]));
+        }
+    }
+    return VTA_OK;
+}
+
+vta_status vtac_rewrite_graph(vtac_graph *graph, vtac_partition *partition, vta_diag *diag)
+{
+    const uint32_t values = graph->value_count + 1;
+    vtac_value_id *now = vta_arena_array(&partition->arena, values, sizeof *now);
+    if (now == NULL) {
+        return vta_fail(diag, VTA_NOMEM, "out of memory");
+    }
+    for (uint32_t v = 0; v < values; v++) {
+        now[v] = v;
+    }
+    for (uint32_t i = 0; i < partition->region_count; i++) {
+        const rewriter r = {graph, partition, &partition->regions[i], i, now, diag};
+        vtac_value_id *inputs =
+            vta_arena_array(&partition->arena, r.region->region.tensor_count, sizeof *inputs);
+        if (inputs == NULL) {
+            return vta_fail(diag, VTA_NOMEM, "out of memory");
+        }
+        VTA_TRY(rewrite_region(&r, inputs));
+    }
+    VTA_TRY(vtac_graph_sort(graph, diag));
+    (void)vtac_remove_dead(graph);
+    return vtac_graph_verify(graph, diag);
+}

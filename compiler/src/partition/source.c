@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Values as images. A reshape that keeps images apart and has their elements in the same order moves nothing:
+ * a dense layer behind it reads the image with a window as large as the image.
+ */
+#include "partition.h"
+
+bool vtac_image_shape(const vtac_type *type, int64_t shape[4])
+{
+    if (type->rank < 2 || type->rank > 4 || vtac_type_elements(type) < 1) {
+        return false;
+    }
+    shape[0] = type->dim[0];
+    shape[1] = type->dim[1];
+    shape[2] = type->rank == 4 ? type->dim[2] : 1;
+    shape[3] = type->rank >= 3 ? type->dim[type->rank - 1] : 1;
+    return true;
+}
+
+/* Elements are told apart by the image and one number alone. */
+static bool is_flat(const vtac_type *type)
+{
+    int64_t shape[4];
+    return vtac_image_shape(type, shape) && shape[2] == 1 && shape[3] == 1;
+}
+
+static bool is_reshape(const vtac_node *node)
+{
+    switch ((int)node->op) {
+    case VTAC_OP_FLATTEN:
+    case VTAC_OP_IDENTITY:
+    case VTAC_OP_RESHAPE:
+    case VTAC_OP_SQUEEZE:
+    case VTAC_OP_UNSQUEEZE:
+    case VTAC_OP_TRANSPOSE: return true;
+    default: return false;
+    }
+}
+
+/* A permutation that leaves the images in front and has at most one other axis that is longer than 1. */
+static bool transposes_nothing(const vtac_node *node, const vtac_type *in)
+{
+    const vtac_attr *perm = vtac_find_attr(node, "perm");
+    uint32_t longer = 0;
+    for (uint32_t i = 1; i < in->rank; i++) {
+        longer += in->dim[i] > 1;
+    }
+    return longer <= 1 && perm != NULL && perm->kind == VTAC_ATTR_INTS && perm->count == in->rank &&
+           (perm->ints[0] == 0 || in->dim[0] == 1);
+}
+
+bool vtac_is_view(const vtac_graph *graph, const vtac_node *node)
+{
+    int64_t from[4];
+    if (!is_reshape(node) || node->output_count != 1) {
+        return false;
+    }
+    const vtac_type *in = &graph->values[node->inputs[0]].type;
+    const vtac_type *out = &graph->values[node->outputs[0]].type;
+    if (vtac_type_equal(in, out) && node->op != VTAC_OP_TRANSPOSE) {
+        return true;
+    }
+    return vtac_image_shape(in, from) && is_flat(out) && in->dim[0] == out->dim[0] &&
+           (node->op != VTAC_OP_TRANSPOSE || transposes_nothing(node, in));
+}
+
+vtac_source vtac_source_of(const vtac_graph *graph, vtac_value_id value)
+{
+    vtac_source source = {.base = value};
+    for (;;) {
+        const vtac_value *v = &graph->values[source.base];
+        if (v->node == 0 || v->constant != NULL || !vtac_is_view(graph, &graph->nodes[v->node])) {
+            return source;
+        }
+        const vtac_value_id in = graph->nodes[v->node].inputs[0];
+        source.flat = source.flat || (is_flat(&v->type) && !is_flat(&graph->values[in].type));
+        source.base = in;
+    }
+}
