@@ -377,23 +377,6 @@ static LLVMValueRef emit_binary(vtac_emitter *em, const vtac_expr *e)
     }
 }
 
-/* Four products of bytes added to a word, the slow way. */
-static LLVMValueRef dot4_plain(vtac_emitter *em, LLVMValueRef *v)
-{
-    LLVMBuilderRef b = em->builder;
-    LLVMTypeRef i32 = LLVMInt32TypeInContext(em->context);
-    const unsigned lanes = vtac_llvm_lanes(v[0]);
-    LLVMValueRef sum = v[0];
-    for (unsigned i = 0; i < 4; i++) {
-        LLVMValueRef up = vtac_llvm_splat(em, LLVMConstInt(i32, 24 - 8 * i, 0), lanes);
-        LLVMValueRef down = vtac_llvm_splat(em, LLVMConstInt(i32, 24, 0), lanes);
-        LLVMValueRef x = LLVMBuildLShr(b, LLVMBuildShl(b, v[1], up, ""), down, "");
-        LLVMValueRef w = LLVMBuildAShr(b, LLVMBuildShl(b, v[2], up, ""), down, "");
-        sum = LLVMBuildAdd(b, sum, LLVMBuildMul(b, x, w, ""), "");
-    }
-    return sum;
-}
-
 static LLVMValueRef emit_ternary(vtac_emitter *em, const vtac_expr *e)
 {
     LLVMValueRef v[] = {emit(em, e->in[0]), emit(em, e->in[1]), emit(em, e->in[2])};
@@ -411,10 +394,7 @@ static LLVMValueRef emit_ternary(vtac_emitter *em, const vtac_expr *e)
         }
         return LLVMBuildAdd(em->builder, LLVMBuildMul(em->builder, v[0], v[1], ""), v[2], "");
     }
-    if (em->has_vnni && vtac_llvm_lanes(v[0]) == 16) {
-        return vtac_llvm_intrinsic(em, "llvm.x86.avx512.vpdpbusd.512", NULL, 0, v, 3);
-    }
-    return dot4_plain(em, v);
+    return vtac_emit_dot4(em, v);
 }
 
 static LLVMValueRef emit(vtac_emitter *em, const vtac_expr *e)

@@ -445,7 +445,7 @@ static void start_module(writer *w, LLVMTargetMachineRef machine)
     em->context = LLVMContextCreate();
     em->module = LLVMModuleCreateWithNameInContext("model", em->context);
     em->builder = LLVMCreateBuilderInContext(em->context);
-    em->has_vnni = w->program->target->has_vnni;
+    em->target = w->program->target;
     LLVMTargetDataRef layout = LLVMCreateTargetDataLayout(machine);
     LLVMSetModuleDataLayout(em->module, layout);
     LLVMDisposeTargetData(layout);

@@ -364,8 +364,7 @@ static const vtac_expr *finish(vtac_lower *l, const conv *c, const vtac_expr *su
     /* x_scale 1, w_scale 4, y_scale 6, y_zero 7 */
     const vtac_expr *scale = vtac_e2(l->k, VTAC_E_MUL, parameter(l, 1, m), parameter(l, 4, m));
     scale = vtac_let(l->k, "scale", vtac_e2(l->k, VTAC_E_DIV, scale, parameter(l, 6, m)));
-    const vtac_expr *real = vtac_e2(l->k, VTAC_E_MUL, vtac_e_cast(l->k, VTAC_F32, sum), scale);
-    return vtac_requantize(l, real, NULL, parameter(l, 7, m), vtac_type_out(l, 0)->dtype);
+    return vtac_rescale(l, sum, scale, false, parameter(l, 7, m), vtac_type_out(l, 0)->dtype);
 }
 
 static void store_rows(vtac_lower *l, const conv *c, const tile *t, const vtac_expr *batch,

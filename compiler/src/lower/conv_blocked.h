@@ -12,9 +12,9 @@ typedef struct vtac_finish {
     const vtac_conv_shape *shape;
     bool flip, relu;    /* the input's bytes are signed and are read as 128 more; the activation */
     vtac_buffer *start; /* what a sum starts from, for each output; NULL: 0 */
-    vtac_buffer *scale; /* quantized: the factor of each output, f64 */
+    vtac_buffer *scale; /* quantized: the factor of each output */
     bool saturates;     /* a scaled sum may leave int32 */
-    int32_t zero, low, high;
+    int32_t zero;
 } vtac_finish;
 
 /* Within a step. */

@@ -102,7 +102,7 @@ static vta_status quantized_begin(vtac_lower *l, vtac_finish *f)
         in[i] = i < l->node->input_count ? vtac_in_constant(l->graph, l->node, i) : NULL;
     }
     int32_t *start = vta_arena_array(&l->program->arena, (size_t)s->outputs, sizeof *start);
-    double *scale = vta_arena_array(&l->program->arena, (size_t)s->outputs, sizeof *scale);
+    float *scale = vta_arena_array(&l->program->arena, (size_t)s->outputs, sizeof *scale);
     if (start == NULL || scale == NULL) {
         return vta_fail(l->diag, VTA_NOMEM, "out of memory");
     }
@@ -113,20 +113,14 @@ static vta_status quantized_begin(vtac_lower *l, vtac_finish *f)
         const double bias = s->bias == 0 ? 0.0 : number_of(in[Q_BIAS], m);
         const double first = bias - (s->x_zero + (f->flip ? 128.0 : 0.0)) * sum;
         start[m] = (int32_t)(uint32_t)(int64_t)first; /* sums wrap, as the accelerator's do */
-        scale[m] =
-            (double)vtac_scale_product((float)number_of(in[X_SCALE], 0), (float)number_of(in[W_SCALE], m),
-                                       (float)number_of(in[Y_SCALE], 0));
-        f->saturates = f->saturates || !((fabs(bias) + 383.0 * size) * scale[m] < 1073741824.0);
+        scale[m] = vtac_scale_product((float)number_of(in[X_SCALE], 0), (float)number_of(in[W_SCALE], m),
+                                      (float)number_of(in[Y_SCALE], 0));
+        f->saturates = f->saturates || !((fabs(bias) + 383.0 * size) * (double)scale[m] < 1073741824.0);
     }
-    double low;
-    double high;
-    vtac_range_of(vtac_type_out(l, 0)->dtype, &low, &high);
-    f->low = (int32_t)low;
-    f->high = (int32_t)high;
     f->zero = (int32_t)number_of(in[Y_ZERO], 0);
     f->start = vtac_use(l, vtac_constant(l, start, (uint64_t)s->outputs * sizeof *start), "start", VTAC_I32,
                         s->outputs);
-    f->scale = vtac_use(l, vtac_constant(l, scale, (uint64_t)s->outputs * sizeof *scale), "scale", VTAC_F64,
+    f->scale = vtac_use(l, vtac_constant(l, scale, (uint64_t)s->outputs * sizeof *scale), "scale", VTAC_F32,
                         s->outputs);
     return VTA_OK;
 }
@@ -157,9 +151,6 @@ const vtac_expr *vtac_finish_scale(vtac_lower *l, const vtac_finish *f, const vt
     return f->scale == NULL ? NULL : vtac_let(l->k, "scale", vtac_e_load(l->k, f->scale, channel));
 }
 
-/* Added to a double below 2^31, this leaves its value, rounded to nearest even, in the low 32 bits. */
-#define ROUNDING 6755399441055744.0 /* 1.5 * 2^52 */
-
 const vtac_expr *vtac_finish_value(vtac_lower *l, const vtac_finish *f, const vtac_expr *sum,
                                    const vtac_expr *scale)
 {
@@ -167,19 +158,6 @@ const vtac_expr *vtac_finish_value(vtac_lower *l, const vtac_finish *f, const vt
     if (!f->shape->quantized) {
         return f->relu ? vtac_e2(k, VTAC_E_MAX, vtac_e_float(k, VTAC_F32, 0.0), sum) : sum;
     }
-    const vtac_expr *wide = vtac_e_cast(k, VTAC_F64, sum);
-    const vtac_expr *rounding = vtac_e_float(k, VTAC_F64, ROUNDING);
-    if (f->saturates) {
-        wide = vtac_e2(k, VTAC_E_MUL, wide, scale);
-        wide = vtac_e2(k, VTAC_E_MAX, vtac_e_float(k, VTAC_F64, -1073741824.0), wide);
-        wide = vtac_e2(k, VTAC_E_MIN, vtac_e_float(k, VTAC_F64, 1073741824.0), wide);
-        wide = vtac_e2(k, VTAC_E_ADD, wide, rounding);
-    } else {
-        wide = vtac_e3(k, VTAC_E_FMA, wide, scale, rounding);
-    }
-    const vtac_expr *r = vtac_e_cast(k, VTAC_I32, vtac_e_bits(k, VTAC_I64, wide));
-    r = vtac_e2(k, VTAC_E_ADD, r, vtac_e_int(k, VTAC_I32, f->zero));
-    r = vtac_e2(k, VTAC_E_MAX, r, vtac_e_int(k, VTAC_I32, f->low));
-    r = vtac_e2(k, VTAC_E_MIN, r, vtac_e_int(k, VTAC_I32, f->high));
-    return vtac_e_cast(k, vtac_type_out(l, 0)->dtype, r);
+    return vtac_rescale(l, sum, scale, !f->saturates, vtac_e_int(k, VTAC_I32, f->zero),
+                        vtac_type_out(l, 0)->dtype);
 }

@@ -164,7 +164,8 @@ static bool choose(vtac_program *p, const vtac_node *node, vtac_layout_kind *kin
     }
     switch ((int)node->op) {
     case VTAC_OP_CONV:
-    case VTAC_OP_FUSED_CONV: return choose_conv(p, node, kind);
+    case VTAC_OP_FUSED_CONV:
+    case VTAC_OP_QLINEAR_CONV: return choose_conv(p, node, kind);
     case VTAC_OP_AVERAGE_POOL:
     case VTAC_OP_MAX_POOL:
     case VTAC_OP_GLOBAL_AVERAGE_POOL:

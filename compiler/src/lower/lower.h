@@ -73,6 +73,7 @@ typedef struct vtac_program {
     const vtac_target *target;
     const struct vtac_partition *partition; /* NULL: all on the host */
     int level;
+    bool exact_products; /* of quantized sums and scales */
     vta_arena arena;
     vta_vec steps;             /* of vtac_step * */
     vta_vec storages;          /* of vtac_storage; [0] is "none" */
@@ -189,6 +190,11 @@ const vtac_expr *vtac_to_float(vtac_lower *l, const vtac_expr *x);
 /* round(x / scale) + zero, saturated to `dtype`; x and scale are f32. */
 const vtac_expr *vtac_requantize(vtac_lower *l, const vtac_expr *x, const vtac_expr *scale,
                                  const vtac_expr *zero, vtac_dtype dtype);
+/* clamp(round_half_even(v * scale) + zero): v a whole number below 2^29, scale a float32; zero NULL: 0. The
+ * product is exact, as quant.h has it, where the program wants it so, otherwise a float32. `is_small`:
+ * |v * scale| is known to stay below 2^30. */
+const vtac_expr *vtac_rescale(vtac_lower *l, const vtac_expr *v, const vtac_expr *scale, bool is_small,
+                              const vtac_expr *zero, vtac_dtype dtype);
 void vtac_range_of(vtac_dtype dtype, double *low, double *high);
 vta_status vtac_unsupported(vtac_lower *l, const char *what);
 
@@ -198,9 +204,10 @@ vta_status vtac_unsupported(vtac_lower *l, const char *what);
     X(softmax)                                                                                               \
     X(pool)                                                                                                  \
     X(global_pool)                                                                                           \
-    X(conv) X(conv_transpose) X(matmul) X(gemm) X(layer_norm) X(lp_norm) X(lrn) X(concat) X(split)           \
-        X(cum_sum) X(qlinear_concat) X(dynamic_quantize) X(dropout) X(scatter) X(vta_pack) X(vta_region)     \
-            X(einsum) X(top_k) X(nms) X(recurrent)
+    X(conv)                                                                                                  \
+    X(conv_transpose) X(matmul) X(gemm) X(layer_norm) X(lp_norm) X(lrn) X(concat) X(split) X(cum_sum)        \
+        X(qlinear_concat) X(dynamic_quantize) X(dropout) X(scatter) X(vta_pack) X(vta_region) X(einsum)      \
+            X(top_k) X(nms) X(recurrent)
 #define X(name) vtac_lower_fn vtac_lower_##name;
 VTAC_LOWERING_CUSTOM(X)
 #undef X

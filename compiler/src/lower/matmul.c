@@ -265,13 +265,12 @@ static const vtac_expr *requantize(vtac_lower *l, const product *p, const vtac_e
     }
     const vtac_expr *alpha = vtac_e_float(l->k, VTAC_F32, vtac_attr_float(l->node, "alpha", 1.0));
     scale = gemm ? vtac_e2(l->k, VTAC_E_MUL, alpha, scale) : scale;
-    const vtac_expr *real = vtac_e_cast(l->k, VTAC_F32, sum);
     if (!vtac_has_in(l, y)) {
-        return vtac_e2(l->k, VTAC_E_MUL, real, scale);
+        return vtac_e2(l->k, VTAC_E_MUL, vtac_e_cast(l->k, VTAC_F32, sum), scale);
     }
     scale = vtac_e2(l->k, VTAC_E_DIV, scale, vtac_axis_arg(l, l->node, y, 0, at));
     const vtac_expr *zero = vtac_has_in(l, y + 1) ? vtac_axis_arg(l, l->node, y + 1, 0, at) : NULL;
-    return vtac_requantize(l, vtac_e2(l->k, VTAC_E_MUL, real, scale), NULL, zero, vtac_type_out(l, 0)->dtype);
+    return vtac_rescale(l, sum, scale, false, zero, vtac_type_out(l, 0)->dtype);
 }
 
 vta_status vtac_lower_matmul(vtac_lower *l)

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Four products of bytes added to a word. Every form is exact: pmaddubsw, which saturates, is not among them.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "emit.h"
+
+typedef struct maker {
+    vtac_emitter *em;
+    LLVMBuilderRef b;
+    unsigned lanes;
+} maker;
+
+static LLVMValueRef words(const maker *m, uint32_t value)
+{
+    LLVMTypeRef i32 = LLVMInt32TypeInContext(m->em->context);
+    return vtac_llvm_splat(m->em, LLVMConstInt(i32, value, 0), m->lanes);
+}
+
+static LLVMValueRef halves(const maker *m, LLVMValueRef value)
+{
+    LLVMTypeRef type = LLVMVectorType(LLVMInt16TypeInContext(m->em->context), 2 * m->lanes);
+    return LLVMBuildBitCast(m->b, value, type, "");
+}
+
+/* Bytes 0 and 2 (or 1 and 3) of each word as 16-bit numbers. */
+static LLVMValueRef widen(const maker *m, LLVMValueRef value, bool odd, bool is_signed)
+{
+    LLVMTypeRef i16 = LLVMInt16TypeInContext(m->em->context);
+    LLVMValueRef eight = vtac_llvm_splat(m->em, LLVMConstInt(i16, 8, 0), 2 * m->lanes);
+    LLVMValueRef h = halves(m, value);
+    if (!odd) {
+        h = LLVMBuildShl(m->b, h, eight, "");
+    }
+    return is_signed ? LLVMBuildAShr(m->b, h, eight, "") : LLVMBuildLShr(m->b, h, eight, "");
+}
+
+/* By products of 16-bit pairs. */
+static LLVMValueRef by_pairs(const maker *m, const char *name, LLVMValueRef *v)
+{
+    LLVMValueRef sum = v[0];
+    for (int odd = 0; odd < 2; odd++) {
+        LLVMValueRef args[] = {widen(m, v[1], odd != 0, false), widen(m, v[2], odd != 0, true)};
+        sum = LLVMBuildAdd(m->b, sum, vtac_llvm_intrinsic(m->em, name, NULL, 0, args, 2), "");
+    }
+    return sum;
+}
+
+static LLVMValueRef plain(const maker *m, LLVMValueRef *v)
+{
+    LLVMValueRef sum = v[0];
+    for (uint32_t i = 0; i < 4; i++) {
+        LLVMValueRef up = words(m, 24 - 8 * i);
+        LLVMValueRef down = words(m, 24);
+        LLVMValueRef x = LLVMBuildLShr(m->b, LLVMBuildShl(m->b, v[1], up, ""), down, "");
+        LLVMValueRef w = LLVMBuildAShr(m->b, LLVMBuildShl(m->b, v[2], up, ""), down, "");
+        sum = LLVMBuildAdd(m->b, sum, LLVMBuildMul(m->b, x, w, ""), "");
+    }
+    return sum;
+}
+
+/* The instructions of x86, by the bytes of the vector. */
+static const struct {
+    unsigned bytes;
+    const char *dot, *pairs;
+} x86[] = {{16, "llvm.x86.avx512.vpdpbusd.128", "llvm.x86.sse2.pmadd.wd"},
+           {32, "llvm.x86.avx512.vpdpbusd.256", "llvm.x86.avx2.pmadd.wd"},
+           {64, "llvm.x86.avx512.vpdpbusd.512", "llvm.x86.avx512.pmaddw.d.512"}};
+
+LLVMValueRef vtac_emit_dot4(vtac_emitter *em, LLVMValueRef *v)
+{
+    const maker m = {em, em->builder, vtac_llvm_lanes(v[0])};
+    const bool is_x86 = strncmp(em->target->triple, "x86_64", 6) == 0;
+    for (size_t i = 0; is_x86 && i < sizeof x86 / sizeof x86[0]; i++) {
+        if (x86[i].bytes == 4 * m.lanes && x86[i].bytes <= em->target->vector_bytes) {
+            return em->target->has_vnni ? vtac_llvm_intrinsic(em, x86[i].dot, NULL, 0, v, 3)
+                                        : by_pairs(&m, x86[i].pairs, v);
+        }
+    }
+    return plain(&m, v);
+}
