@@ -8,7 +8,7 @@
 
 int cli_read_offload(const cli_args *args, cli_offload *out)
 {
-    const char *target = cli_value(args, "--target");
+    const char *target = cli_value(args, "--target"); /* NULL for verbs without it */
     const char *how = cli_value(args, "--offload");
     vta_diag diag = {0};
     bool given;

@@ -1,0 +1,388 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * vtac diff: where two ways of running a model first disagree. The model is compiled with every integer value
+ * that it computes as an output, run on both sides with the same inputs, and compared in the order in which
+ * the values are made.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "offload.h"
+#include "tensors.h"
+#include "vtac/codegen.h"
+#include "vtac/pass.h"
+
+static const cli_option options[] = {
+    {"--a", "DEVICE", CLI_DEVICE, "one side: a device, or llvm (default fsim)"},
+    {"--b", "DEVICE", CLI_DEVICE, "the other side (default llvm)"},
+    {"--config", "NAME|FILE", CLI_CONFIG, "the accelerator's configuration (default pynq)"},
+    {"--offload", "HOW", CLI_TEXT, "to the accelerator goes what pays, or all that it can (default)"},
+    {"--input", "FILE", CLI_FILE, "inputs in their order, .npy or .pb (default: random)"},
+    {"--seed", "N", CLI_TEXT, "seed of random inputs (default 1)"},
+    {"--shape", "NAME=AxBxC", CLI_TEXT, "size of a dynamic input (may be repeated)"},
+    {"-O", "N", CLI_TEXT, "0 to 3 (default 3)"},
+    {"--all", NULL, CLI_FLAG, "count the differing elements of every value first"},
+    {"--json", NULL, CLI_FLAG, "print JSON"},
+};
+
+typedef struct side {
+    const char *device; /* NULL: llvm */
+    const char *name;
+    vtac_graph *graph;
+    vtac_partition *partition;
+    vta_model *model;
+    char path[64];
+} side;
+
+typedef struct comparison {
+    const cli_args *args;
+    cli_shapes shapes;
+    cli_offload offload;
+    int level;
+    side sides[2];
+    uint32_t outputs; /* of the model itself; those behind them are its inner values */
+} comparison;
+
+/* ---- two compiled models */
+
+/* All integers of 8 bits that a node makes. */
+static vta_status show_inner_values(vtac_graph *graph, vta_diag *diag)
+{
+    for (uint32_t i = 0; i < graph->order_count; i++) {
+        const vtac_node *node = &graph->nodes[graph->order[i]];
+        const vtac_value_id id = node->outputs[0];
+        const vtac_value *value = &graph->values[id];
+        bool shown =
+            value->constant != NULL || (value->type.dtype != VTAC_I8 && value->type.dtype != VTAC_U8);
+        for (uint32_t k = 0; k < graph->output_count; k++) {
+            shown = shown || graph->outputs[k] == id;
+        }
+        VTA_TRY(shown ? VTA_OK : vtac_add_output(graph, id, diag));
+    }
+    return VTA_OK;
+}
+
+static vta_status compile_side(comparison *c, side *s, vta_diag *diag)
+{
+    vtac_target target;
+    vtac_artifact_image image;
+    const vtac_import_options import = {.shapes = c->shapes.items, .shape_count = c->shapes.count};
+    cli_offload offload = c->offload;
+    offload.wanted = s->device != NULL;
+    VTA_TRY(vtac_target_find("host", &target, diag));
+    VTA_TRY(vtac_onnx_load(c->args->operands[0], &import, &s->graph, diag));
+    c->outputs = s->graph->output_count;
+    VTA_TRY(vtac_run_passes(s->graph, &(vtac_pass_options){.level = c->level}, diag));
+    VTA_TRY(show_inner_values(s->graph, diag));
+    VTA_TRY(cli_offload_graph(&offload, c->level, s->graph, &s->partition, diag));
+    const vtac_compile_options how = {.level = c->level, .target = &target, .partition = s->partition};
+    VTA_TRY(vtac_compile(s->graph, &how, &image, diag));
+    (void)snprintf(s->path, sizeof s->path, "/tmp/vtac-diff-XXXXXX");
+    const int file = mkstemp(s->path);
+    vta_status status =
+        file >= 0 ? vtac_link(&image, s->path, diag) : vta_fail(diag, VTA_IO, "cannot make a file in /tmp");
+    if (file >= 0) {
+        (void)close(file);
+    }
+    vtac_artifact_image_free(&image);
+    const vta_model_options model = {.device = s->device};
+    status = status == VTA_OK ? vta_model_load(s->path, &model, &s->model, diag) : status;
+    (void)unlink(s->path);
+    return status;
+}
+
+/* ---- the same inputs for both */
+
+static uint64_t next_random(uint64_t *state)
+{
+    *state ^= *state << 13;
+    *state ^= *state >> 7;
+    *state ^= *state << 17;
+    return *state;
+}
+
+static void fill(vta_model *model, uint32_t i, uint64_t *state)
+{
+    const vta_tensor_info info = vta_model_input(model, i);
+    uint8_t *data = vta_model_input_data(model, i);
+    const bool is_float = cli_dtype(&info) == VTAC_F32;
+    for (size_t at = 0; at < info.bytes; at += is_float ? sizeof(float) : 1) {
+        const float unit = (float)((double)(next_random(state) >> 11) * 0x1p-52 - 1.0);
+        const uint8_t byte = (uint8_t)(next_random(state) >> 32);
+        memcpy(data + at, is_float ? (const void *)&unit : (const void *)&byte, is_float ? sizeof unit : 1);
+    }
+}
+
+static vta_status give(vta_model *model, uint32_t i, const char *path, vta_diag *diag)
+{
+    vta_arena arena = {0};
+    vtac_tensor tensor;
+    vta_status status = cli_read_tensor(path, &arena, &tensor, diag);
+    status = status == VTA_OK ? vta_model_set_input(model, i, tensor.data, tensor.bytes, diag) : status;
+    vta_arena_free(&arena);
+    return status == VTA_OK ? VTA_OK : vta_context(diag, "%s", path);
+}
+
+static vta_status bind(const comparison *c, vta_model *model, uint64_t seed, vta_diag *diag)
+{
+    size_t at = 0;
+    uint64_t state = seed * UINT64_C(0x9e3779b97f4a7c15) | 1;
+    for (uint32_t i = 0; i < vta_model_input_count(model); i++) {
+        const char *path = cli_next(c->args, "--input", &at);
+        if (path != NULL) {
+            VTA_TRY(give(model, i, path, diag));
+        } else {
+            fill(model, i, &state);
+        }
+    }
+    return VTA_OK;
+}
+
+/* ---- from an element to the instruction that wrote it */
+
+static uint64_t byte_of(const vtac_partition *p, const vtac_vta_tensor *t, int64_t element)
+{
+    const int64_t rows = p->config.batch;
+    const int64_t lanes = vtac_vta_block(&p->config);
+    const int64_t x = element % t->w;
+    const int64_t y = element / t->w % t->h;
+    const int64_t c = element / (t->w * t->h) % t->c;
+    const int64_t n = element / (t->w * t->h * t->c);
+    const int64_t block = n / rows * ((t->c + lanes - 1) / lanes) + c / lanes;
+    const int64_t place = (block * t->h + y) * t->w + x;
+    return t->offset + (uint64_t)(place * rows * lanes + n % rows * lanes + c % lanes);
+}
+
+/* The last STORE of a region's program that covers a byte of what it works in. */
+static bool find_store(const vtac_vta_image *image, uint64_t byte, uint32_t *insn)
+{
+    enum { WORK = 1 };
+    const vta_program *program = &image->program;
+    const uint64_t tile = program->config.elem_bytes[VTA_MEM_OUT];
+    for (uint32_t i = program->insn_count; i-- > 0;) {
+        vta_insn store;
+        if (vta_insn_decode_raw(&program->config, program->insns[i], &store) != VTA_ERROR_NONE ||
+            store.opcode != VTA_OP_STORE || store.mem.segment != WORK || store.mem.x_size == 0) {
+            continue;
+        }
+        const uint64_t element = byte / tile;
+        const uint64_t first = (uint64_t)store.mem.dram_base;
+        for (int64_t y = 0; y < store.mem.y_size; y++) {
+            const uint64_t row = first + (uint64_t)(y * store.mem.x_stride);
+            if (element >= row && element < row + (uint64_t)store.mem.x_size) {
+                *insn = i;
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+typedef struct difference {
+    const char *name;
+    vtac_type type;
+    uint64_t differing;
+    int64_t element, a, b;
+    const vtac_vta_layer *layer; /* NULL: the host made it on both sides */
+    uint32_t insn;               /* layer: that stored the element */
+    bool has_insn;
+    char text[160];
+} difference;
+
+static void blame(const comparison *c, difference *d)
+{
+    const vtac_partition *p = c->sides[0].partition != NULL ? c->sides[0].partition : c->sides[1].partition;
+    for (uint32_t r = 0; p != NULL && r < p->region_count; r++) {
+        const vtac_vta_region *region = &p->regions[r].region;
+        for (uint32_t i = 0; i < region->layer_count; i++) {
+            const vtac_vta_tensor *t = &region->tensors[region->layers[i].output];
+            if (strcmp(t->name, d->name) != 0) {
+                continue;
+            }
+            const vtac_vta_image *image = &p->regions[r].image;
+            d->layer = &region->layers[i];
+            d->has_insn = find_store(image, byte_of(p, t, d->element), &d->insn);
+            if (d->has_insn) {
+                vta_insn_print(&p->config, image->program.insns[d->insn], d->text, sizeof d->text);
+            }
+        }
+    }
+}
+
+/* ---- comparing */
+
+static bool compare_output(const comparison *c, uint32_t i, difference *d)
+{
+    const vta_tensor_info info = vta_model_output(c->sides[0].model, i);
+    const vtac_tensor a = cli_as_tensor(&info, vta_model_output_data(c->sides[0].model, i));
+    const vtac_tensor b = cli_as_tensor(&info, vta_model_output_data(c->sides[1].model, i));
+    *d = (difference){.name = info.name, .type = a.type};
+    if (memcmp(a.data, b.data, info.bytes) == 0 || vtac_dtype_kind(a.type.dtype) == 'f') {
+        return false;
+    }
+    for (int64_t e = vtac_type_elements(&a.type); e-- > 0;) {
+        const int64_t x = vtac_tensor_int(&a, e);
+        const int64_t y = vtac_tensor_int(&b, e);
+        if (x != y) {
+            d->differing++;
+            d->element = e;
+            d->a = x;
+            d->b = y;
+        }
+    }
+    return d->differing > 0;
+}
+
+static void print_index(const difference *d)
+{
+    int64_t rest = d->element;
+    int64_t index[VTAC_MAX_RANK];
+    for (uint32_t i = d->type.rank; i-- > 0;) {
+        index[i] = rest % d->type.dim[i];
+        rest /= d->type.dim[i];
+    }
+    for (uint32_t i = 0; i < d->type.rank; i++) {
+        (void)printf("%s%" PRId64, i > 0 ? ", " : "", index[i]);
+    }
+}
+
+static void print_text(const comparison *c, const difference *d, uint32_t count)
+{
+    (void)printf("value '%s'%s%s%s: %" PRIu64 " of %" PRId64 " elements differ, first [", d->name,
+                 d->layer != NULL ? " of layer '" : "", d->layer != NULL ? d->layer->name : "",
+                 d->layer != NULL ? "'" : "", d->differing, vtac_type_elements(&d->type));
+    print_index(d);
+    (void)printf("]: %s %" PRId64 ", %s %" PRId64 "\n", c->sides[0].name, d->a, c->sides[1].name, d->b);
+    if (d->has_insn) {
+        (void)printf("instruction %u wrote it: %s\n", d->insn, d->text);
+    }
+    (void)printf("all %u values before it are equal\n", count);
+}
+
+static void print_json(const comparison *c, const difference *d, uint32_t count)
+{
+    (void)printf("{\"equal\": %s, \"equal_values\": %u", d == NULL ? "true" : "false", count);
+    if (d != NULL) {
+        (void)printf(", \"value\": ");
+        cli_json_string(d->name);
+        (void)printf(", \"layer\": ");
+        cli_json_string(d->layer != NULL ? d->layer->name : "");
+        (void)printf(", \"differing\": %" PRIu64 ", \"index\": [", d->differing);
+        print_index(d);
+        (void)printf("], \"a\": %" PRId64 ", \"b\": %" PRId64, d->a, d->b);
+        if (d->has_insn) {
+            (void)printf(", \"instruction\": %u, \"text\": ", d->insn);
+            cli_json_string(d->text);
+        }
+    }
+    (void)printf(", \"sides\": [");
+    cli_json_string(c->sides[0].name);
+    (void)printf(", ");
+    cli_json_string(c->sides[1].name);
+    (void)printf("]}\n");
+}
+
+static void print_all(const comparison *c, uint32_t count)
+{
+    for (uint32_t k = 0; k < count; k++) {
+        difference d;
+        const bool differs = compare_output(c, (k + c->outputs) % count, &d);
+        (void)printf("%10" PRIu64 " of %10" PRId64 "  %s\n", differs ? d.differing : 0,
+                     vtac_type_elements(&d.type), d.name);
+    }
+}
+
+static int compare(const comparison *c)
+{
+    const bool json = cli_flag(c->args, "--json");
+    const uint32_t count = vta_model_output_count(c->sides[0].model);
+    difference d;
+    if (cli_flag(c->args, "--all") && !json) {
+        print_all(c, count);
+    }
+    for (uint32_t k = 0; k < count; k++) {
+        const uint32_t i = (k + c->outputs) % count; /* inner values first */
+        if (compare_output(c, i, &d)) {
+            blame(c, &d);
+            if (json) {
+                print_json(c, &d, k);
+            } else {
+                print_text(c, &d, k);
+            }
+            (void)cli_done(c->args);
+            return CLI_FAILED;
+        }
+    }
+    if (json) {
+        print_json(c, NULL, count);
+    } else {
+        (void)printf("%s and %s agree on all %u values\n", c->sides[0].name, c->sides[1].name, count);
+    }
+    return cli_done(c->args);
+}
+
+static int run_both(comparison *c, uint64_t seed)
+{
+    vta_diag diag = {0};
+    vta_status status = VTA_OK;
+    for (int i = 0; i < 2 && status == VTA_OK; i++) {
+        side *s = &c->sides[i];
+        status = compile_side(c, s, &diag);
+        status = status == VTA_OK ? bind(c, s->model, seed, &diag) : status;
+        status = status == VTA_OK ? vta_model_run(s->model, &diag) : status;
+    }
+    if (status != VTA_OK) {
+        (void)vta_context(&diag, "%s", c->args->operands[0]);
+        return cli_fail(c->args, &diag);
+    }
+    return compare(c);
+}
+
+static int run(const cli_args *args)
+{
+    comparison c = {.args = args, .level = 3};
+    const char *how = cli_value(args, "--offload");
+    const char *seed_text = cli_value(args, "--seed");
+    const char *level_text = cli_value(args, "-O");
+    uint64_t seed = 1;
+    uint64_t level = 3;
+    if (cli_read_shapes(args, &c.shapes) != CLI_OK || cli_read_offload(args, &c.offload) != CLI_OK) {
+        return CLI_USAGE;
+    }
+    if (seed_text != NULL && !cli_number(seed_text, &seed)) {
+        return cli_usage(args, "--seed takes a number, not '%s'", seed_text);
+    }
+    if (level_text != NULL && (!cli_number(level_text, &level) || level > 3)) {
+        return cli_usage(args, "-O takes 0 to 3, not '%s'", level_text);
+    }
+    c.level = (int)level;
+    c.offload.always = how == NULL || c.offload.always;
+    const char *given[] = {cli_value(args, "--a"), cli_value(args, "--b")};
+    static const char *const otherwise[] = {"fsim", "llvm"};
+    for (int i = 0; i < 2; i++) {
+        c.sides[i].name = given[i] != NULL ? given[i] : otherwise[i];
+        c.sides[i].device = strcmp(c.sides[i].name, "llvm") == 0 ? NULL : c.sides[i].name;
+    }
+    const int result = run_both(&c, seed);
+    for (int i = 0; i < 2; i++) {
+        vta_model_destroy(c.sides[i].model);
+        vtac_partition_free(c.sides[i].partition);
+        vtac_graph_destroy(c.sides[i].graph);
+    }
+    return result;
+}
+
+const cli_verb cli_verb_diff = {
+    .name = "diff",
+    .operands = "MODEL.onnx",
+    .summary = "find where two devices (or llvm) first disagree on a model",
+    .more = "Example: vtac diff m.onnx --a tsim --b llvm --config tiny\n",
+    .options = options,
+    .option_count = sizeof options / sizeof options[0],
+    .least = 1,
+    .most = 1,
+    .run = run,
+};
