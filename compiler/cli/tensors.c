@@ -222,15 +222,21 @@ cli_difference cli_compare_tensors(const vtac_tensor *got, const vtac_tensor *ex
     return d;
 }
 
-vta_status cli_compile_graph(vtac_graph *graph, const char *host, int level, const char *path, vta_diag *diag)
+vta_status cli_compile_graph(vtac_graph *graph, const char *host, int level, const cli_offload *offload,
+                             const char *path, vta_diag *diag)
 {
     vtac_target target;
     vtac_artifact_image image;
     VTA_TRY(vtac_target_find(host, &target, diag));
-    const vtac_compile_options options = {.level = level, .target = &target};
     VTA_TRY(vtac_run_passes(graph, &(vtac_pass_options){.level = level}, diag));
-    VTA_TRY(vtac_compile(graph, &options, &image, diag));
-    const vta_status status = vtac_link(&image, path, diag);
-    vtac_artifact_image_free(&image);
+    vtac_partition *partition;
+    VTA_TRY(cli_offload_graph(offload, level, graph, &partition, diag));
+    const vtac_compile_options options = {.level = level, .target = &target, .partition = partition};
+    vta_status status = vtac_compile(graph, &options, &image, diag);
+    if (status == VTA_OK) {
+        status = vtac_link(&image, path, diag);
+        vtac_artifact_image_free(&image);
+    }
+    vtac_partition_free(partition);
     return status;
 }

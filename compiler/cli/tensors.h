@@ -5,7 +5,7 @@
 #ifndef VTAC_CLI_TENSORS_H
 #define VTAC_CLI_TENSORS_H
 
-#include "cli.h"
+#include "offload.h"
 #include "vta/model.h"
 #include "vtac/onnx.h"
 
@@ -37,8 +37,8 @@ typedef struct cli_difference {
 cli_difference cli_compare_tensors(const vtac_tensor *got, const vtac_tensor *expected, double rtol,
                                    double atol);
 
-/* Optimizes a graph and compiles it for a target into `path`. */
-vta_status cli_compile_graph(vtac_graph *graph, const char *host, int level, const char *path,
-                             vta_diag *diag);
+/* Optimizes a graph and compiles it into `path`. */
+vta_status cli_compile_graph(vtac_graph *graph, const char *host, int level, const cli_offload *offload,
+                             const char *path, vta_diag *diag);
 
 #endif

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "tensors.h"
 
@@ -19,6 +20,8 @@ static const cli_option options[] = {
     {"--output-dir", "DIR", CLI_FILE, "write each output as NAME.npy"},
     {"--top", "N", CLI_TEXT, "print the N largest values of each output"},
     {"--repeat", "N", CLI_TEXT, "run N times and print the times"},
+    {"--device", "URI", CLI_DEVICE, "the accelerator: fsim (default), tsim, systemc, …"},
+    {"--timeout", "SECONDS", CLI_TEXT, "give up a launch after this long"},
     {"--threads", "N", CLI_TEXT, "threads (default: VTAC_THREADS, or all cores)"},
     {"--profile", NULL, CLI_FLAG, "print where the time went, step by step"},
     {"--json", NULL, CLI_FLAG, "print everything as JSON"},
@@ -218,6 +221,18 @@ static int by_value(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
+/* Of one run on the accelerator; 0 where nothing runs there or the device has no clock. */
+static uint64_t count_cycles(const vta_model *model)
+{
+    uint32_t count;
+    uint64_t cycles = 0;
+    const vta_step_profile *steps = vta_model_steps(model, &count);
+    for (uint32_t i = 0; i < count; i++) {
+        cycles += steps[i].cycles;
+    }
+    return cycles;
+}
+
 static vta_status time_runs(vta_model *model, uint64_t repeat, bool json, vta_diag *diag)
 {
     double *times = calloc(repeat, sizeof *times);
@@ -233,6 +248,14 @@ static vta_status time_runs(vta_model *model, uint64_t repeat, bool json, vta_di
                           : "%llu runs: median %.3f ms, least %.3f ms, most %.3f ms\n",
                      (unsigned long long)repeat, 1e3 * times[repeat / 2], 1e3 * times[0],
                      1e3 * times[repeat - 1]);
+        const uint64_t cycles = count_cycles(model);
+        if (json) {
+            (void)printf(", \"cycles\": %llu, \"wall_s\": %.6f", (unsigned long long)cycles,
+                         times[repeat / 2]);
+        } else if (cycles > 0) {
+            (void)printf("%llu cycles on %s\n", (unsigned long long)cycles,
+                         vta_device_uri(vta_model_device(model)));
+        }
     }
     free(times);
     return status;
@@ -275,6 +298,12 @@ static int run_model(const cli_args *args, vta_model *model, uint64_t repeat, ui
     return status == VTA_OK ? cli_done(args) : cli_fail(args, &diag);
 }
 
+static void print_progress(void *context, const char *line)
+{
+    (void)context;
+    (void)fprintf(stderr, "%s\n", line);
+}
+
 static int run(const cli_args *args)
 {
     uint64_t numbers[3] = {1, 0, 0};
@@ -290,7 +319,14 @@ static int run(const cli_args *args)
     if (how != NULL && strcmp(how, "zeros") != 0 && strcmp(how, "ones") != 0 && strcmp(how, "random") != 0) {
         return cli_usage(args, "--fill takes zeros, ones or random, not '%s'", how);
     }
-    const vta_model_options model_options = {.threads = (uint32_t)numbers[2]};
+    const vta_progress progress = {print_progress, NULL};
+    vta_model_options model_options = {.threads = (uint32_t)numbers[2],
+                                       .device = cli_value(args, "--device"),
+                                       .progress = cli_fancy(STDERR_FILENO) ? &progress : NULL};
+    const char *timeout = cli_value(args, "--timeout");
+    if (timeout != NULL && !cli_seconds(timeout, &model_options.timeout_s)) {
+        return cli_usage(args, "--timeout takes seconds, not '%s'", timeout);
+    }
     vta_model *model = NULL;
     vta_diag diag = {0};
     if (vta_model_load(args->operands[0], &model_options, &model, &diag) != VTA_OK) {

@@ -16,7 +16,8 @@
 #include "vta/str.h"
 
 static const cli_option options[] = {
-    {"--target", "llvm", CLI_TEXT, "what it is compiled for"},
+    CLI_OFFLOAD_OPTIONS,
+    {"--device", "URI", CLI_DEVICE, "vta: where it runs (default fsim)"},
     {"--host", "NAME", CLI_TEXT, "processor (default host)"},
     {"-O", "N", CLI_TEXT, "0 to 3 (default 3)"},
     {"--rtol", "R", CLI_TEXT, "relative error that passes (default 1e-3)"},
@@ -31,6 +32,7 @@ typedef struct verification {
     double rtol, atol;
     const char *host;
     int level;
+    cli_offload offload;
     char library[64]; /* the compiled model */
     uint32_t count[OUTCOMES];
 } verification;
@@ -108,7 +110,7 @@ static vta_status compile_bytes(const verification *v, const char *folder, const
     const vtac_import_options import = {0};
     vtac_graph *graph = NULL;
     VTA_TRY(vtac_onnx_parse(bytes, size, "model.onnx", folder, &import, &graph, diag));
-    const vta_status status = cli_compile_graph(graph, v->host, v->level, v->library, diag);
+    const vta_status status = cli_compile_graph(graph, v->host, v->level, &v->offload, v->library, diag);
     vtac_graph_destroy(graph);
     return status;
 }
@@ -189,7 +191,7 @@ static vta_status check_output(const verification *v, vta_model *model, const ch
 static vta_status run_set(const verification *v, const char *folder, verdict *out)
 {
     vta_model *model = NULL;
-    const vta_model_options model_options = {.threads = 1};
+    const vta_model_options model_options = {.threads = 1, .device = cli_value(v->args, "--device")};
     VTA_TRY(vta_model_load(v->library, &model_options, &model, &out->diag));
     vta_status status = load_inputs(model, folder, out->bound_from, &out->diag);
     status = status == VTA_OK ? vta_model_run(model, &out->diag) : status;
@@ -259,14 +261,13 @@ static int run(const cli_args *args)
 {
     uint64_t level = 3;
     const char *asked = cli_value(args, "-O");
-    const char *kind = cli_value(args, "--target");
     const char *host = cli_value(args, "--host");
     verification v = {.args = args, .rtol = 1e-3, .atol = 1e-7, .host = host == NULL ? "host" : host};
     if (asked != NULL && (!cli_number(asked, &level) || level > 3)) {
         return cli_usage(args, "-O takes 0 to 3, not '%s'", asked);
     }
-    if (kind != NULL && strcmp(kind, "llvm") != 0) {
-        return cli_usage(args, "unknown target '%s'; known is llvm", kind);
+    if (cli_read_offload(args, &v.offload) != CLI_OK) {
+        return CLI_USAGE;
     }
     if (tolerance(args, "--rtol", &v.rtol) != CLI_OK || tolerance(args, "--atol", &v.atol) != CLI_OK) {
         return CLI_USAGE;
