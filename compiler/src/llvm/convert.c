@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Half precision by integer arithmetic, so that no target needs a library for it.
+ * Half precision by integer arithmetic, so that no target needs a library for it, and whole numbers from
+ * vectors of floats, which LLVM would convert one by one.
  */
+#include <math.h>
+
 #include "emit.h"
 
 typedef struct maker {
@@ -91,4 +94,44 @@ LLVMValueRef vtac_emit_narrow(vtac_emitter *em, vtac_dtype dtype, LLVMValueRef v
     LLVMValueRef u = as_bits(&m, value);
     LLVMValueRef r = dtype == VTAC_BF16 ? narrow_bfloat(&m, u) : narrow_half(&m, u);
     return LLVMBuildTrunc(m.b, r, vtac_llvm_like(value, LLVMInt16TypeInContext(em->context)), "");
+}
+
+/* ---- whole numbers */
+
+static LLVMValueRef float_like(vtac_emitter *em, LLVMValueRef like, double value)
+{
+    LLVMTypeRef type = LLVMTypeOf(like);
+    const unsigned lanes = vtac_llvm_lanes(like);
+    return vtac_llvm_splat(em, LLVMConstReal(lanes > 1 ? LLVMGetElementType(type) : type, value), lanes);
+}
+
+LLVMValueRef vtac_emit_whole(vtac_emitter *em, vtac_dtype from, vtac_dtype to, LLVMValueRef x)
+{
+    LLVMBuilderRef b = em->builder;
+    const bool is_signed = vtac_dtype_kind(to) == 'i';
+    const unsigned bits = 8 * (unsigned)vtac_dtype_bytes(to);
+    const int digits = (int)(is_signed ? bits - 1 : bits);
+    const int mantissa = from == VTAC_F64 ? 53 : 24;
+    const double beyond = ldexp(1.0, digits);
+    const double most = beyond - ldexp(1.0, digits > mantissa ? digits - mantissa : 0);
+    LLVMTypeRef type = vtac_llvm_like(x, LLVMIntTypeInContext(em->context, bits < 32 ? 32 : bits));
+    LLVMTypeRef element = LLVMIntTypeInContext(em->context, bits < 32 ? 32 : bits);
+    LLVMValueRef zero = float_like(em, x, 0.0);
+    LLVMValueRef low = float_like(em, x, is_signed ? -beyond : 0.0);
+    LLVMValueRef high = float_like(em, x, most);
+    x = LLVMBuildSelect(b, LLVMBuildFCmp(b, LLVMRealORD, x, zero, ""), x, zero, "");
+    LLVMValueRef held = LLVMBuildSelect(b, LLVMBuildFCmp(b, LLVMRealOGT, x, low, ""), x, low, "");
+    held = LLVMBuildSelect(b, LLVMBuildFCmp(b, LLVMRealOLT, held, high, ""), held, high, "");
+    if (bits < 32) {
+        LLVMValueRef whole = LLVMBuildFPToSI(b, held, type, "");
+        return LLVMBuildTrunc(b, whole, vtac_llvm_like(x, LLVMIntTypeInContext(em->context, bits)), "");
+    }
+    LLVMValueRef whole = is_signed ? LLVMBuildFPToSI(b, held, type, "") : LLVMBuildFPToUI(b, held, type, "");
+    if (digits <= mantissa) {
+        return whole;
+    }
+    const uint64_t largest = digits == 64 ? UINT64_MAX : (UINT64_C(1) << digits) - 1;
+    LLVMValueRef limit = vtac_llvm_splat(em, LLVMConstInt(element, largest, 0), vtac_llvm_lanes(x));
+    LLVMValueRef over = LLVMBuildFCmp(b, LLVMRealOGE, x, float_like(em, x, beyond), "");
+    return LLVMBuildSelect(b, over, limit, whole, "");
 }

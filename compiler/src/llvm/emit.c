@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Loop nests to LLVM IR: one function a kernel, with the signature of artifact.h's vta_host_kernel. Vector loops
- * become vectors: a load whose index grows by one from lane to lane is a vector load, one that does not grow
- * is a broadcast, any other gathers.
+ * Loop nests to LLVM IR: one function a kernel, with the signature of artifact.h's vta_host_kernel. Vector
+ * loops become vectors: a load whose index grows by one from lane to lane is a vector load, one that does not
+ * grow is a broadcast, any other gathers.
  */
 #include "emit.h"
 
@@ -228,6 +228,9 @@ static LLVMValueRef emit_cast(vtac_emitter *em, const vtac_expr *e)
     }
     if (from_kind == 'f' && to_kind == 'f') {
         return from == VTAC_F64 ? LLVMBuildFPTrunc(b, x, type, "") : LLVMBuildFPExt(b, x, type, "");
+    }
+    if (from_kind == 'f' && vtac_llvm_lanes(x) > 1) {
+        return vtac_emit_whole(em, from, e->type, x);
     }
     if (from_kind == 'f') {
         LLVMTypeRef types[] = {type, LLVMTypeOf(x)};

@@ -53,4 +53,7 @@ LLVMValueRef vtac_emit_dot4(vtac_emitter *em, LLVMValueRef *v);
 LLVMValueRef vtac_emit_widen(vtac_emitter *em, vtac_dtype dtype, LLVMValueRef bits);
 LLVMValueRef vtac_emit_narrow(vtac_emitter *em, vtac_dtype dtype, LLVMValueRef value);
 
+/* Vectors of floats to whole numbers: truncated and saturated, NaN gives 0. */
+LLVMValueRef vtac_emit_whole(vtac_emitter *em, vtac_dtype from, vtac_dtype to, LLVMValueRef x);
+
 #endif

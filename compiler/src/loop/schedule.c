@@ -233,3 +233,34 @@ vta_status vtac_loop_parallel(vtac_kernel *k, uint32_t var, vta_diag *diag)
     loop->loop = VTAC_LOOP_PARALLEL;
     return VTA_OK;
 }
+
+/* Every innermost loop of the block; `found` counts them. */
+static void each_innermost(vtac_stmt *s, uint32_t *vars, size_t room, size_t *found)
+{
+    for (; s != NULL; s = s->next) {
+        if (s->kind == VTAC_S_FOR && s->loop != VTAC_LOOP_VECTOR && !has_loop(s->body)) {
+            if (*found < room) {
+                vars[*found] = s->var;
+            }
+            ++*found;
+        } else if (s->body != NULL) {
+            each_innermost(s->body, vars, room, found);
+        }
+    }
+}
+
+void vtac_kernel_vectorize(vtac_kernel *k, int64_t lanes)
+{
+    uint32_t vars[8];
+    size_t count = 0;
+    each_innermost(k->body, vars, sizeof vars / sizeof vars[0], &count);
+    for (size_t i = 0; i < count && i < sizeof vars / sizeof vars[0]; i++) {
+        const vtac_stmt *loop = find_loop(k->body, vars[i]);
+        uint32_t inner;
+        if (loop->extent % lanes == 0 && is_independent(loop->body, vars[i]) &&
+            !has_lane_condition(loop->body, vars[i]) &&
+            vtac_loop_split(k, vars[i], lanes, &inner, NULL) == VTA_OK) {
+            (void)vtac_loop_vectorize(k, inner, NULL);
+        }
+    }
+}

@@ -75,6 +75,47 @@ static void choose_tile(const vtac_lower *l, blocked *c)
     c->rows_outside = weights < (double)(vtac_layout_plane(c->in, c->x_type) * c->in_blocks);
 }
 
+/* Whether an operand of the chain tells rows from columns. */
+static bool chain_needs_rows(const vtac_lower *l, const vtac_type *y)
+{
+    for (uint32_t i = 0; i < l->chain_count; i++) {
+        const vtac_node *n = l->chain[i];
+        for (uint32_t k = 0; k < n->input_count; k++) {
+            const vtac_type *type = vtac_in_type(l->graph, n, k);
+            if (type != NULL && type->rank >= 2 &&
+                (type->rank < 4 || memcmp(type->dim, y->dim, sizeof y->dim[0] * 4) != 0) &&
+                type->dim[type->rank - 1] * type->dim[type->rank - 2] != 1) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/* A window of one place over planes without borders: all positions are one row. */
+static void merge_rows(const vtac_lower *l, blocked *c)
+{
+    vtac_window *w = &c->s.window;
+    const vtac_layout *y = vtac_layout_of(l->program, c->y);
+    bool apart = chain_needs_rows(l, c->y_type);
+    for (uint32_t a = 0; a < 2; a++) {
+        apart = apart || w->kernel[a] != 1 || w->stride[a] != 1 || w->pad_begin[a] != 0 ||
+                w->pad_end[a] != 0 || c->in->before[a] + c->in->after[a] + y->before[a] + y->after[a] > 0;
+    }
+    for (uint32_t i = 0; i < l->chain_count && !apart; i++) {
+        const vtac_node *n = l->chain[i];
+        for (uint32_t k = 0; k < n->input_count; k++) {
+            const vtac_layout *f = vtac_layout_of(l->program, n->inputs[k]);
+            apart = apart || (vtac_layout_reads(l, n, k) &&
+                              f->before[1] + f->after[1] + f->before[0] + f->after[0] > 0);
+        }
+    }
+    if (!apart) {
+        w->extent[1] *= w->extent[0];
+        w->extent[0] = 1;
+    }
+}
+
 static void describe(vtac_lower *l, blocked *c)
 {
     (void)vtac_conv_shape_of(l->program, l->node, &c->s);
@@ -82,11 +123,12 @@ static void describe(vtac_lower *l, blocked *c)
     c->y = vtac_final_value(l, 0);
     c->x_type = &l->graph->values[c->x].type;
     c->y_type = &l->graph->values[c->y].type;
-    c->in = &l->program->layouts[c->x];
+    c->in = vtac_layout_of(l->program, c->x);
     c->lanes = l->program->layouts[c->y].block;
     c->step = c->s.quantized ? 4 : 1;
-    c->in_blocks = c->s.groups == 1 ? c->in->blocks : c->s.per_group / c->in->block;
+    c->in_blocks = c->s.groups == 1 ? l->program->layouts[c->x].blocks : c->s.per_group / c->in->block;
     c->sources = c->in_blocks * c->in->block * c->s.window.kernel[0] * c->s.window.kernel[1];
+    merge_rows(l, c);
 }
 
 /* ---- weights: [group][vectors][channel block][tap][channel][output], bytes by fours of channels

@@ -158,9 +158,9 @@ vta_status vtac_lower_depthwise(vtac_lower *l)
     depthwise d = {.x = l->node->inputs[0], .y = vtac_final_value(l, 0)};
     (void)vtac_conv_shape_of(l->program, l->node, &d.s);
     d.x_type = &l->graph->values[d.x].type;
-    d.in = &l->program->layouts[d.x];
+    d.in = vtac_layout_of(l->program, d.x);
     d.lanes = d.in->block;
-    d.blocks = d.in->blocks;
+    d.blocks = l->program->layouts[d.x].blocks;
     d.taps = d.s.window.kernel[0] * d.s.window.kernel[1];
     d.type = d.s.quantized ? VTAC_I32 : VTAC_F32;
     choose_tile(l, &d);

@@ -67,7 +67,7 @@ static void find_chain(vtac_lower *l, uint32_t position)
     const vtac_program *p = l->program;
     const vtac_node *last = l->node;
     l->chain_count = 0;
-    if (p->level == 0 || !vtac_takes_chain(l->node)) {
+    if (p->level == 0 || !vtac_takes_chain(l->node) || vtac_layout_kind_of(p, l->node) == VTAC_KIND_CONCAT) {
         return;
     }
     while (l->chain_count < VTAC_MOST_FUSED) {
@@ -184,7 +184,8 @@ static vta_status lower_kind(vtac_lower *l)
     static vtac_lower_fn *const by_kind[] = {[VTAC_KIND_CONV] = vtac_lower_conv_blocked,
                                              [VTAC_KIND_DEPTHWISE] = vtac_lower_depthwise,
                                              [VTAC_KIND_POOL] = vtac_lower_pool_blocked,
-                                             [VTAC_KIND_POINTWISE] = vtac_lower_elements_blocked};
+                                             [VTAC_KIND_POINTWISE] = vtac_lower_elements_blocked,
+                                             [VTAC_KIND_CONCAT] = vtac_lower_concat_blocked};
     vtac_program *p = l->program;
     const vtac_lowering *lowering = vtac_lowering_of(l->node->op);
     const vtac_layout_kind kind = vtac_layout_kind_of(p, l->node);
@@ -206,6 +207,9 @@ static vta_status lower_kind(vtac_lower *l)
         }
         return vtac_unsupported(l, "more than one output");
     case VTAC_POINTWISE:
+        VTA_TRY(vtac_lower_elements(l));
+        vtac_kernel_vectorize(l->k, p->level > 0 ? p->target->vector_bytes / 4 : 1);
+        return VTA_OK;
     case VTAC_MAPPED: return vtac_lower_elements(l);
     case VTAC_CUSTOM: return lowering->custom(l);
     }

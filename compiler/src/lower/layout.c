@@ -58,15 +58,33 @@ static bool border_of(const vtac_window *w, const vtac_type *x, int64_t *before,
     return true;
 }
 
+static vtac_value_id whole_of(const vtac_program *p, vtac_value_id id)
+{
+    while (p->layouts[id].whole != 0) {
+        id = p->layouts[id].whole;
+    }
+    return id;
+}
+
+const vtac_layout *vtac_layout_of(const vtac_program *p, vtac_value_id id)
+{
+    return &p->layouts[whole_of(p, id)];
+}
+
+static bool has_border(const vtac_layout *f)
+{
+    return f->before[0] + f->before[1] + f->after[0] + f->after[1] > 0;
+}
+
 /* Gives the value a border and, where it has none yet, a block. False where another reader's border holds
  * another number. */
 static bool claim(vtac_program *p, vtac_value_id id, int64_t block, const int64_t *before,
                   const int64_t *after, double filler)
 {
+    id = whole_of(p, id);
     vtac_layout *layout = &p->layouts[id];
     const vtac_type *type = type_of(p, id);
-    const bool bordered = layout->before[0] + layout->before[1] + layout->after[0] + layout->after[1] > 0;
-    if (bordered && layout->filler != filler) {
+    if (has_border(layout) && layout->filler != filler) {
         return false;
     }
     layout->filler = filler;
@@ -157,6 +175,49 @@ static bool choose_pointwise(vtac_program *p, const vtac_node *node, vtac_layout
     return true;
 }
 
+/* Whether the value can be written straight to its place among the channels of `whole`. */
+static bool can_join(const vtac_program *p, const vtac_node *node, uint32_t i, const vtac_type *whole)
+{
+    const vtac_layout *f = &p->layouts[node->inputs[i]];
+    for (uint32_t k = 0; k < i; k++) {
+        if (node->inputs[k] == node->inputs[i]) {
+            return false;
+        }
+    }
+    return f->whole == 0 && whole->dim[2] * whole->dim[3] > 1 &&
+           (!has_border(f) || !has_border(&p->layouts[node->outputs[0]]) ||
+            f->filler == p->layouts[node->outputs[0]].filler);
+}
+
+static bool choose_concat(vtac_program *p, const vtac_node *node, vtac_layout_kind *kind)
+{
+    const vtac_value_id y = node->outputs[0];
+    const vtac_type *whole = type_of(p, y);
+    const int64_t axis = vtac_attr_int(node, "axis", 0);
+    const int64_t block = p->layouts[node->inputs[0]].block;
+    if (axis != 1 && axis != -3) {
+        return false;
+    }
+    for (uint32_t i = 0; i < node->input_count; i++) {
+        const vtac_layout *f = &p->layouts[node->inputs[i]];
+        if (!f->natural || f->block != block) {
+            return false;
+        }
+    }
+    give(p, y, block);
+    int64_t first = 0;
+    for (uint32_t i = 0; i < node->input_count; i++) {
+        vtac_layout *f = &p->layouts[node->inputs[i]];
+        if (can_join(p, node, i, whole) && claim(p, y, block, f->before, f->after, f->filler)) {
+            f->whole = y;
+            f->first = first;
+        }
+        first += f->blocks;
+    }
+    *kind = VTAC_KIND_CONCAT;
+    return true;
+}
+
 static bool choose(vtac_program *p, const vtac_node *node, vtac_layout_kind *kind)
 {
     if (node->output_count == 0 || type_of(p, node->outputs[0])->rank != 4) {
@@ -170,6 +231,7 @@ static bool choose(vtac_program *p, const vtac_node *node, vtac_layout_kind *kin
     case VTAC_OP_MAX_POOL:
     case VTAC_OP_GLOBAL_AVERAGE_POOL:
     case VTAC_OP_GLOBAL_MAX_POOL: return choose_pool(p, node, kind);
+    case VTAC_OP_CONCAT: return choose_concat(p, node, kind);
     default: return vtac_lowering_of(node->op)->family == VTAC_POINTWISE && choose_pointwise(p, node, kind);
     }
 }
@@ -240,9 +302,13 @@ const vtac_expr *vtac_layout_place(vtac_lower *l, vtac_value_id id, const vtac_e
                                    const vtac_expr *block, const vtac_expr *y, const vtac_expr *x,
                                    const vtac_expr *lane)
 {
-    const vtac_layout *f = &l->program->layouts[id];
+    const vtac_layout *f = vtac_layout_of(l->program, id);
     const vtac_type *type = &l->graph->values[id].type;
     vtac_kernel *k = l->k;
+    for (vtac_value_id part = id; l->program->layouts[part].whole != 0;
+         part = l->program->layouts[part].whole) {
+        block = vtac_i_addc(k, block, l->program->layouts[part].first);
+    }
     const vtac_expr *plane = vtac_i_add(k, vtac_i_mulc(k, batch, f->blocks), block);
     const vtac_expr *at = vtac_i_mulc(k, plane, vtac_layout_plane(f, type));
     at = vtac_i_add(k, at, vtac_i_mulc(k, y, vtac_layout_row(f, type)));
@@ -254,8 +320,7 @@ const vtac_expr *vtac_layout_place(vtac_lower *l, vtac_value_id id, const vtac_e
 /* Whether the two forms are the same bytes. */
 static bool is_trivial(const vtac_layout *f, const vtac_type *type)
 {
-    const bool bordered = f->before[0] + f->before[1] + f->after[0] + f->after[1] > 0;
-    return !bordered && type->dim[1] % f->block == 0 &&
+    return !has_border(f) && f->whole == 0 && type->dim[1] % f->block == 0 &&
            (f->block == 1 || (type->dim[2] == 1 && type->dim[3] == 1));
 }
 
@@ -264,6 +329,7 @@ static bool is_trivial(const vtac_layout *f, const vtac_type *type)
 
 vtac_buffer *vtac_layout_buffer(vtac_lower *l, vtac_value_id id, const char *name)
 {
+    id = whole_of(l->program, id);
     const vtac_type *type = &l->graph->values[id].type;
     return vtac_use(l, l->program->laid_out[id], name, type->dtype,
                     vtac_layout_elements(&l->program->layouts[id], type));
@@ -321,6 +387,11 @@ static vta_status make_room(vtac_lower *l, vtac_value_id id)
     if (p->laid_out[id] != 0) {
         return VTA_OK;
     }
+    if (f->whole != 0) {
+        VTA_TRY(make_room(l, f->whole));
+        p->laid_out[id] = p->laid_out[f->whole];
+        return VTA_OK;
+    }
     const bool trivial = is_trivial(f, type);
     if (trivial && p->of_value[id] != 0) {
         p->laid_out[id] = p->of_value[id];
@@ -335,7 +406,7 @@ static vta_status make_room(vtac_lower *l, vtac_value_id id)
         p->of_value[id] = p->laid_out[id];
         p->is_plain[id] = true;
     }
-    return f->before[0] + f->before[1] + f->after[0] + f->after[1] > 0 ? fill_border(l, id) : VTA_OK;
+    return has_border(f) ? fill_border(l, id) : VTA_OK;
 }
 
 /* Opens the loops of a copy; `at` is the plain index. Channels beyond the last are the caller's matter. */
@@ -421,6 +492,7 @@ bool vtac_layout_reads(const vtac_lower *l, const vtac_node *n, uint32_t i)
     const vtac_value_id id = n->inputs[i];
     switch ((int)vtac_layout_kind_of(p, n)) {
     case VTAC_KIND_PLAIN: return false;
+    case VTAC_KIND_CONCAT: return true;
     case VTAC_KIND_POINTWISE:
         return p->layouts[id].block == p->layouts[n->outputs[0]].block &&
                same_type_shape(type_of(p, id), type_of(p, n->outputs[0])) &&

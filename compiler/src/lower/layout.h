@@ -18,6 +18,8 @@ typedef struct vtac_conv_shape {
 } vtac_conv_shape;
 bool vtac_conv_shape_of(const vtac_program *p, const vtac_node *node, vtac_conv_shape *out);
 
+/* The layout of a value, or of the one that it is a part of. */
+const vtac_layout *vtac_layout_of(const vtac_program *p, vtac_value_id id);
 /* Elements of a row with its border, and of a plane of one channel block. */
 int64_t vtac_layout_row(const vtac_layout *layout, const vtac_type *type);
 int64_t vtac_layout_plane(const vtac_layout *layout, const vtac_type *type);
@@ -35,5 +37,6 @@ vtac_lower_fn vtac_lower_conv_blocked;
 vtac_lower_fn vtac_lower_depthwise;
 vtac_lower_fn vtac_lower_pool_blocked;
 vtac_lower_fn vtac_lower_elements_blocked;
+vtac_lower_fn vtac_lower_concat_blocked;
 
 #endif

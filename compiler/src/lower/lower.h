@@ -56,7 +56,9 @@ typedef struct vtac_layout {
     int64_t block, blocks;
     int64_t before[2], after[2]; /* rows, columns of the border */
     double filler;
-    bool natural; /* what makes the value writes this form; others get it by a copy */
+    bool natural;        /* what makes the value writes this form; others get it by a copy */
+    vtac_value_id whole; /* the value that this one is a part of, from block `first` on; 0: none */
+    int64_t first;
 } vtac_layout;
 
 /* How a node is lowered in layouts; PLAIN: it is not. */
@@ -65,7 +67,8 @@ typedef enum vtac_layout_kind {
     VTAC_KIND_CONV,
     VTAC_KIND_DEPTHWISE,
     VTAC_KIND_POOL,
-    VTAC_KIND_POINTWISE
+    VTAC_KIND_POINTWISE,
+    VTAC_KIND_CONCAT
 } vtac_layout_kind;
 
 typedef struct vtac_program {
