@@ -41,6 +41,15 @@ typedef struct lab_conv {
 } lab_conv;
 uint32_t lab_add_conv(lab_region *lab, uint32_t input, const lab_conv *how);
 
+/* Pools: VTAC_VTA_MAX_POOL, VTAC_VTA_AVG_POOL. */
+uint32_t lab_add_pool(lab_region *lab, vtac_vta_kind kind, uint32_t input, const vtac_vta_window *window);
+uint32_t lab_add_sum(lab_region *lab, uint32_t a, uint32_t b);
+uint32_t lab_add_product(lab_region *lab, uint32_t a, uint32_t b);
+uint32_t lab_add_rescale(lab_region *lab, uint32_t input);
+/* `alike`: all inputs and the output have one scale and zero point. */
+uint32_t lab_add_concat(lab_region *lab, const uint32_t *inputs, uint32_t count, bool alike);
+uint32_t lab_add_resize(lab_region *lab, uint32_t input, int64_t rows, int64_t cols);
+
 /* A square window with the same padding on all sides. */
 vtac_vta_window lab_window(int64_t kernel, int64_t stride, int64_t pad);
 

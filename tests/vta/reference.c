@@ -86,9 +86,84 @@ static int32_t conv(const point *p)
     return finish(p, sum, l->scales[p->c]);
 }
 
+static int32_t average(const point *p)
+{
+    const vtac_vta_window *w = &p->layer->window;
+    int64_t sum = 0;
+    for (int64_t k = 0; k < w->kernel[0] * w->kernel[1]; k++) {
+        const int64_t ky = k / w->kernel[1], kx = k % w->kernel[1];
+        sum += read(p, 0, p->c, p->y * w->stride[0] + ky * w->dilation[0] - w->before[0],
+                    p->x * w->stride[1] + kx * w->dilation[1] - w->before[1]);
+    }
+    return finish(p, sum, p->layer->scales[0]);
+}
+
+static int32_t clamp(const point *p, int32_t q)
+{
+    return q < p->layer->low ? p->layer->low : q > p->layer->high ? p->layer->high : q;
+}
+
+static int32_t maximum(const point *p)
+{
+    const vtac_vta_window *w = &p->layer->window;
+    const vtac_vta_tensor *t = input(p, 0);
+    int32_t most = INT8_MIN;
+    for (int64_t k = 0; k < w->kernel[0] * w->kernel[1]; k++) {
+        const int64_t y = p->y * w->stride[0] + k / w->kernel[1] * w->dilation[0] - w->before[0];
+        const int64_t x = p->x * w->stride[1] + k % w->kernel[1] * w->dilation[1] - w->before[1];
+        if (y >= 0 && y < t->h && x >= 0 && x < t->w) {
+            const int32_t q = p->values->of[p->layer->inputs[0]][at(t, p->n, p->c, y, x)];
+            most = q > most ? q : most;
+        }
+    }
+    return clamp(p, most);
+}
+
+static int32_t add(const point *p)
+{
+    const vtac_fixed_sum sum = p->layer->sum;
+    const int64_t v = read(p, 0, p->c, p->y, p->x) * sum.a + read(p, 1, p->c, p->y, p->x) * sum.b;
+    return finish(p, v, (vtac_fixed){1, sum.shift});
+}
+
+static int32_t multiply(const point *p)
+{
+    const vtac_vta_tensor *b = input(p, 1);
+    const bool one = b->h == 1 && b->w == 1;
+    return finish(p, read(p, 0, p->c, p->y, p->x) * read(p, 1, p->c, one ? 0 : p->y, one ? 0 : p->x),
+                  p->layer->scales[0]);
+}
+
+static int32_t rescale(const point *p)
+{
+    return finish(p, read(p, 0, p->c, p->y, p->x), p->layer->scales[0]);
+}
+
+static int32_t concatenate(const point *p)
+{
+    uint32_t k = 0;
+    int64_t c = p->c;
+    for (; c >= input(p, k)->c; k++) {
+        c -= input(p, k)->c;
+    }
+    return finish(p, read(p, k, c, p->y, p->x), p->layer->scales[k]);
+}
+
+static int32_t resize(const point *p)
+{
+    const int64_t *factor = p->layer->window.stride;
+    const vtac_vta_tensor *t = input(p, 0);
+    return clamp(p,
+                 p->values->of[p->layer->inputs[0]][at(t, p->n, p->c, p->y / factor[0], p->x / factor[1])]);
+}
+
 typedef int32_t formula(const point *p);
 
-static formula *const formulas[VTAC_VTA_KINDS] = {[VTAC_VTA_CONV] = conv};
+static formula *const formulas[VTAC_VTA_KINDS] = {
+    [VTAC_VTA_CONV] = conv,          [VTAC_VTA_ADD] = add,          [VTAC_VTA_MUL] = multiply,
+    [VTAC_VTA_MAX_POOL] = maximum,   [VTAC_VTA_AVG_POOL] = average, [VTAC_VTA_RESCALE] = rescale,
+    [VTAC_VTA_CONCAT] = concatenate, [VTAC_VTA_RESIZE] = resize,
+};
 
 static void compute(const lab_region *lab, const vtac_vta_layer *layer, lab_values *values)
 {

@@ -146,6 +146,97 @@ uint32_t lab_add_conv(lab_region *lab, uint32_t input, const lab_conv *how)
     return output;
 }
 
+/* A layer whose output has the shape of `like`, with one scale that suits values of about `spread`. */
+static uint32_t add_simple(lab_region *lab, vtac_vta_kind kind, const char *op, const uint32_t *inputs,
+                           uint32_t count, vtac_vta_tensor like, double spread)
+{
+    const uint32_t output = add_tensor(lab, VTAC_VTA_INTERNAL, like.n, like.c, like.h, like.w);
+    vtac_vta_layer *layer = add_layer(lab, kind, op, inputs, count, output);
+    vtac_fixed *scales = take(lab, count, sizeof *scales);
+    for (uint32_t k = 0; k < count; k++) {
+        scales[k] = draw_scale(lab, spread);
+    }
+    layer->scales = scales;
+    draw_clamp(lab, layer);
+    return output;
+}
+
+static void keep_zero(lab_region *lab, uint32_t input, uint32_t output)
+{
+    lab->tensors[output].zero = lab->tensors[input].zero;
+}
+
+uint32_t lab_add_pool(lab_region *lab, vtac_vta_kind kind, uint32_t input, const vtac_vta_window *window)
+{
+    vtac_vta_tensor like = lab->tensors[input];
+    like.h = out_size(like.h, window, 0);
+    like.w = out_size(like.w, window, 1);
+    const double taps = (double)(window->kernel[0] * window->kernel[1]);
+    const uint32_t output = add_simple(lab, kind, kind == VTAC_VTA_MAX_POOL ? "maxpool" : "avgpool", &input,
+                                       1, like, 80.0 * sqrt(taps));
+    lab->layers[lab->region.layer_count - 1].window = *window;
+    if (kind == VTAC_VTA_MAX_POOL) {
+        keep_zero(lab, input, output);
+    }
+    return output;
+}
+
+uint32_t lab_add_sum(lab_region *lab, uint32_t a, uint32_t b)
+{
+    const uint32_t output =
+        add_simple(lab, VTAC_VTA_ADD, "add", (const uint32_t[]){a, b}, 2, lab->tensors[a], 1);
+    const float sa = 0.01F + (float)rng_below(&lab->random, 1000) / 1000.0F;
+    const float sb = 0.01F + (float)rng_below(&lab->random, 1000) / 1000.0F;
+    const bool same = rng_percent(&lab->random, 20);
+    (void)vtac_fixed_sum_of(sa, same ? sa : sb, sa + sb, &lab->layers[lab->region.layer_count - 1].sum);
+    return output;
+}
+
+uint32_t lab_add_product(lab_region *lab, uint32_t a, uint32_t b)
+{
+    return add_simple(lab, VTAC_VTA_MUL, "mul", (const uint32_t[]){a, b}, 2, lab->tensors[a], 74.0 * 74.0);
+}
+
+uint32_t lab_add_rescale(lab_region *lab, uint32_t input)
+{
+    return add_simple(lab, VTAC_VTA_RESCALE, "rescale", &input, 1, lab->tensors[input], 74.0);
+}
+
+uint32_t lab_add_concat(lab_region *lab, const uint32_t *inputs, uint32_t count, bool alike)
+{
+    vtac_vta_tensor like = lab->tensors[inputs[0]];
+    for (uint32_t k = 1; k < count; k++) {
+        like.c += lab->tensors[inputs[k]].c;
+    }
+    const uint32_t output = add_simple(lab, VTAC_VTA_CONCAT, "concat", inputs, count, like, 74.0);
+    vtac_vta_layer *layer = &lab->layers[lab->region.layer_count - 1];
+    vtac_fixed *scales = take(lab, count, sizeof *scales);
+    for (uint32_t k = 0; alike && k < count; k++) {
+        scales[k] = (vtac_fixed){1U << 23, 23};
+        if (lab->tensors[inputs[k]].role == VTAC_VTA_INTERNAL) {
+            lab->tensors[inputs[k]].zero = lab->tensors[output].zero;
+        }
+    }
+    if (alike) {
+        layer->scales = scales;
+        layer->low = INT8_MIN;
+        layer->high = INT8_MAX;
+    }
+    return output;
+}
+
+uint32_t lab_add_resize(lab_region *lab, uint32_t input, int64_t rows, int64_t cols)
+{
+    vtac_vta_tensor like = lab->tensors[input];
+    like.h *= rows;
+    like.w *= cols;
+    const uint32_t output = add_simple(lab, VTAC_VTA_RESIZE, "resize", &input, 1, like, 74.0);
+    lab->layers[lab->region.layer_count - 1].window = (vtac_vta_window){
+        .kernel = {1, 1}, .stride = {rows, cols}, .dilation = {1, 1}, .before = {0, 0}, .after = {0, 0}};
+    keep_zero(lab, input, output);
+    return output;
+}
+
 void lab_finish(lab_region *lab)
 {
     bool read[LAB_TENSORS] = {false};
@@ -211,6 +302,105 @@ static void draw_conv(lab_region *lab, uint32_t input, int64_t block)
     (void)lab_add_conv(lab, input, &how);
 }
 
+/* Changing a tensor's zero point afterwards would change what max pools and resizes of it promise; a concat
+ * of several makes its own inputs by convolutions. */
+static void draw_concat(lab_region *lab, uint32_t input, int64_t block)
+{
+    uint32_t parts[3];
+    const uint32_t count = 1 + rng_below(&lab->random, 3);
+    for (uint32_t k = 0; k < count; k++) {
+        const bool fits = rng_percent(&lab->random, 50);
+        const lab_conv how = {.channels =
+                                  fits ? block * rng_between(&lab->random, 1, 2) : draw_channels(lab, block),
+                              .groups = 1,
+                              .window = lab_window(1, 1, 0)};
+        parts[k] = lab_add_conv(lab, input, &how);
+    }
+    (void)lab_add_concat(lab, parts, count, rng_percent(&lab->random, 60));
+}
+
+/* Another tensor of that shape, or with one pixel where `scalar`; `input` itself where there is none. */
+static uint32_t mate_of(lab_region *lab, uint32_t input, bool scalar)
+{
+    const vtac_vta_tensor *t = &lab->tensors[input];
+    for (uint32_t i = lab->region.tensor_count; i-- > 0;) {
+        const vtac_vta_tensor *o = &lab->tensors[i];
+        const bool shape = scalar ? o->h == 1 && o->w == 1 : o->h == t->h && o->w == t->w;
+        if (i != input && o->n == t->n && o->c == t->c && shape && rng_percent(&lab->random, 80)) {
+            return i;
+        }
+    }
+    return input;
+}
+
+static void draw_pool(lab_region *lab, uint32_t input, vtac_vta_kind kind)
+{
+    vtac_vta_window window;
+    draw_window(lab, &lab->tensors[input], &window);
+    if (rng_percent(&lab->random, 20)) {
+        window = lab_window(1, 1, 0);
+        window.kernel[0] = lab->tensors[input].h;
+        window.kernel[1] = lab->tensors[input].w;
+    }
+    (void)lab_add_pool(lab, kind, input, &window);
+}
+
+static void draw_depthwise(lab_region *lab, uint32_t input)
+{
+    const int64_t channels = lab->tensors[input].c;
+    lab_conv how = {.channels = channels, .groups = channels};
+    draw_window(lab, &lab->tensors[input], &how.window);
+    (void)lab_add_conv(lab, input, &how);
+}
+
+/* A convolution of the same shape, and the sum of the two: what residual networks are made of. */
+static void draw_residual(lab_region *lab, uint32_t input)
+{
+    lab_conv how = {.channels = lab->tensors[input].c, .groups = 1, .window = lab_window(3, 1, 1)};
+    if (rng_percent(&lab->random, 50)) {
+        how.window = lab_window(1, 1, 0);
+    }
+    const uint32_t other = lab_add_conv(lab, input, &how);
+    const bool swapped = rng_percent(&lab->random, 50);
+    (void)lab_add_sum(lab, swapped ? other : input, swapped ? input : other);
+}
+
+static void draw_layer(lab_region *lab, uint32_t input, int64_t block)
+{
+    const vtac_vta_tensor *t = &lab->tensors[input];
+    switch (rng_below(&lab->random, 16)) {
+    case 0: (void)lab_add_sum(lab, input, mate_of(lab, input, false)); break;
+    case 1: (void)lab_add_product(lab, input, mate_of(lab, input, rng_percent(&lab->random, 60))); break;
+    case 2: draw_pool(lab, input, VTAC_VTA_MAX_POOL); break;
+    case 3: draw_pool(lab, input, VTAC_VTA_AVG_POOL); break;
+    case 4: (void)lab_add_rescale(lab, input); break;
+    case 5: draw_concat(lab, input, block); break;
+    case 6:
+        if (t->h * t->w < 150) {
+            (void)lab_add_resize(lab, input, rng_between(&lab->random, 1, 3),
+                                 rng_between(&lab->random, 1, 3));
+        }
+        break;
+    case 7:
+    case 8: draw_depthwise(lab, input); break;
+    case 9:
+    case 10: draw_residual(lab, input); break;
+    default: draw_conv(lab, input, block); break;
+    }
+}
+
+/* Layers that the configuration cannot run, and what came with them, never were. */
+static void undo(lab_region *lab, const vta_config *config, uint32_t layers, uint32_t tensors)
+{
+    for (uint32_t n = layers; n < lab->region.layer_count; n++) {
+        if (vtac_vta_supports(config, &lab->region, n, NULL) != VTA_OK) {
+            lab->refused += lab->region.layer_count - layers;
+            lab->region.layer_count = layers;
+            lab->region.tensor_count = tensors;
+        }
+    }
+}
+
 void lab_random(lab_region *lab, uint64_t seed, const vta_config *config, uint32_t layers)
 {
     lab_init(lab, seed);
@@ -219,14 +409,10 @@ void lab_random(lab_region *lab, uint64_t seed, const vta_config *config, uint32
     (void)lab_input(lab, n, draw_channels(lab, block), rng_between(&lab->random, 1, 20),
                     rng_between(&lab->random, 1, 20));
     while (lab->region.layer_count < layers && lab->refused < 20 * layers) {
-        const uint32_t count = lab->region.tensor_count;
+        const uint32_t count = lab->region.tensor_count, before = lab->region.layer_count;
         const uint32_t input = rng_percent(&lab->random, 75) ? count - 1 : rng_below(&lab->random, count);
-        draw_conv(lab, input, block);
-        if (vtac_vta_supports(config, &lab->region, lab->region.layer_count - 1, NULL) != VTA_OK) {
-            lab->region.layer_count--; /* the last layer and its tensor never were */
-            lab->region.tensor_count--;
-            lab->refused++;
-        }
+        draw_layer(lab, input, block);
+        undo(lab, config, before, count);
     }
     lab_finish(lab);
 }

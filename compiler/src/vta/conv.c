@@ -50,7 +50,7 @@ static bool is_pointwise(const vtac_vta_window *w)
 static int64_t plane_count(const conv *c)
 {
     const vtac_vta_layer *layer = c->layer;
-    if (layer->weight_zero == NULL) {
+    if (layer->kind != VTAC_VTA_CONV || layer->weight_zero == NULL) {
         return 1;
     }
     const int64_t row = c->c_in / c->groups * c->window.kernel[0] * c->window.kernel[1];
@@ -62,6 +62,19 @@ static int64_t plane_count(const conv *c)
         }
     }
     return planes;
+}
+
+/* DEPTHWISE takes windows of a few taps; larger ones are sums of several. */
+static void find_lanes(conv *c)
+{
+    enum { MOST_TAPS = 15, MOST_COLUMN_STEP = 7 };
+    const machine *m = c->machine;
+    const int64_t *kernel = c->window.kernel;
+    c->lanes = c->groups > 1 && c->groups == c->c_in && c->groups == c->c_out && c->planes == 1 &&
+               m->ri == 1 && c->window.dilation[1] <= MOST_COLUMN_STEP;
+    c->piece_cols = least(kernel[1], least(MOST_TAPS, m->block_out));
+    c->piece_rows = least(kernel[0], least(MOST_TAPS, m->block_out / c->piece_cols));
+    c->pieces = ceil_div(kernel[0], c->piece_rows) * ceil_div(kernel[1], c->piece_cols);
 }
 
 void conv_of(const machine *m, const vtac_vta_region *region, uint32_t number, conv *out)
@@ -76,13 +89,13 @@ void conv_of(const machine *m, const vtac_vta_region *region, uint32_t number, c
         .input = layer->inputs[0],
         .output = layer->output,
         .images = ceil_div(in->n, m->batch),
-        .c_in = in->stored_c,
-        .h = in->stored_h,
-        .w = in->stored_w,
+        .c_in = in->folded ? in->stored_c : in->c,
+        .h = in->folded ? in->stored_h : in->h,
+        .w = in->folded ? in->stored_w : in->w,
         .c_out = to->c,
         .oh = to->h,
         .ow = to->w,
-        .groups = layer->groups,
+        .groups = layer->kind == VTAC_VTA_CONV ? layer->groups : in->c,
         .fold = in->folded ? in->fold : pointwise,
         .zero_in = in->zero,
         .zero_out = to->zero,
@@ -93,6 +106,7 @@ void conv_of(const machine *m, const vtac_vta_region *region, uint32_t number, c
     out->in_blocks = ceil_div(out->c_in, m->block_in);
     out->out_blocks = ceil_div(out->c_out, m->block) * m->ro;
     out->planes = plane_count(out);
+    find_lanes(out);
     if (is_pointwise(&out->window)) {
         out->w *= out->h;
         out->ow *= out->oh;
@@ -120,6 +134,9 @@ int32_t conv_weight(const conv *c, int64_t out, int64_t in, int64_t ky, int64_t 
     if (out >= c->c_out || in >= c->c_in) {
         return 0;
     }
+    if (layer->kind == VTAC_VTA_AVG_POOL) {
+        return out == in;
+    }
     const int64_t fold_rows = c->fold.kernel[0], fold_cols = c->fold.kernel[1];
     const int64_t channels = c->c_in / (fold_rows * fold_cols), per_group = channels / c->groups;
     const int64_t channel = in % channels - out / (c->c_out / c->groups) * per_group;
@@ -137,6 +154,9 @@ static int64_t weight_sum(const conv *c, int64_t out)
     const vtac_vta_layer *layer = c->layer;
     const int64_t channels = c->c_in / (c->fold.kernel[0] * c->fold.kernel[1]);
     const int64_t row = channels / c->groups * layer->window.kernel[0] * layer->window.kernel[1];
+    if (layer->kind == VTAC_VTA_AVG_POOL) {
+        return row;
+    }
     const int64_t zero = layer->weight_zero != NULL ? layer->weight_zero[out] : 0;
     int64_t sum = -row * zero;
     for (int64_t k = 0; k < row; k++) {
@@ -151,7 +171,7 @@ void conv_params(const conv *c, int32_t *entries)
     const int64_t lanes = m->batch * m->block_out;
     for (int64_t o = 0; o < c->c_out; o++) {
         const int64_t bias = c->layer->bias != NULL ? c->layer->bias[o] : 0;
-        const vtac_fixed scale = c->layer->scales[o];
+        const vtac_fixed scale = c->layer->scales[c->layer->kind == VTAC_VTA_CONV ? o : 0];
         for (int64_t b = 0; b < m->batch; b++) {
             int32_t *pair = entries + o / m->block_out * 2 * lanes;
             const int64_t lane = b * m->block_out + o % m->block_out;

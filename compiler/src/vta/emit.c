@@ -51,12 +51,17 @@ typedef struct emitter {
     vta_uop *uops;   /* room for a kernel, owned */
 } emitter;
 
-/* Weights. */
-
-static int64_t group_blocks(const conv *c, const tiling *t, int64_t group)
+vta_status conv_plan(const machine *m, const vtac_vta_region *region, uint32_t number, plan *out,
+                     vta_diag *diag)
 {
-    return least(t->group, c->out_blocks - group * t->group);
+    plan_init(m, region, number, out);
+    conv_of(m, region, number, &out->conv);
+    VTA_TRY(tiling_choose(&out->conv, &out->tiling, diag));
+    out->cycles = tiling_estimate(&out->conv, &out->tiling, &out->units);
+    return VTA_OK;
 }
+
+/* Weights. */
 
 /* WGT elements before each chunk, and at the end their number. Owned; NULL: no memory. */
 static int64_t *chunk_table(const conv *c, const tiling *t)
@@ -65,7 +70,7 @@ static int64_t *chunk_table(const conv *c, const tiling *t)
     for (int64_t i = 0; table != NULL && i < t->groups * t->parts; i++) {
         const int64_t group = i / t->parts;
         const part p = tiling_part(c, t, group, i % t->parts);
-        table[i + 1] = table[i] + group_blocks(c, t, group) * part_steps(c, t, group, &p);
+        table[i + 1] = table[i] + chunk_entries(c, t, group, &p);
     }
     return table;
 }
@@ -85,24 +90,45 @@ static void pack_tile(const conv *c, int8_t *to, int64_t out_block, int64_t in_b
     }
 }
 
+/* The taps of a block's window piece, one a row. */
+static void pack_window(const conv *c, int8_t *to, int64_t block, int64_t piece)
+{
+    const int64_t *kernel = c->window.kernel;
+    const int64_t in_row = ceil_div(kernel[1], c->piece_cols), size = c->machine->block_in;
+    const int64_t ky = piece / in_row * c->piece_rows, kx = piece % in_row * c->piece_cols;
+    const int64_t rows = least(c->piece_rows, kernel[0] - ky), cols = least(c->piece_cols, kernel[1] - kx);
+    for (int64_t tap = 0; tap < rows * cols; tap++) {
+        for (int64_t i = 0; i < size; i++) {
+            const int64_t channel = block * size + i;
+            to[tap * size + i] = (int8_t)conv_weight(c, channel, channel, ky + tap / cols, kx + tap % cols);
+        }
+    }
+}
+
 /* One chunk, in the order of its kernels' micro-ops. Returns its end. */
 static int8_t *pack_chunk(const conv *c, const tiling *t, int64_t group, int64_t index, int8_t *to)
 {
     const part p = tiling_part(c, t, group, index);
     const reach r = part_reach(c, t, group, &p);
-    for (int64_t n = 0; n < group_blocks(c, t, group); n++) {
-        for (int64_t k = 0; k < part_steps(c, t, group, &p); k++) {
+    const int64_t entry = c->machine->block_in * c->machine->block_out;
+    for (int64_t k = 0; c->lanes && k < chunk_entries(c, t, group, &p); k++, to += entry) {
+        pack_window(c, to, group * t->group / c->machine->ro + k / c->pieces, k % c->pieces);
+    }
+    for (int64_t n = 0; !c->lanes && n < group_blocks(c, t, group); n++) {
+        for (int64_t k = 0; k < part_entries(c, t, group, &p); k++) {
             const int64_t taps = p.kys * p.kxs, tap = k % taps;
             pack_tile(c, to, group * t->group + n, r.first + k / taps / c->planes, k / taps % c->planes,
                       p.ky + tap / p.kxs, p.kx + tap % p.kxs);
-            to += c->machine->block_in * c->machine->block_out;
+            to += entry;
         }
     }
     return to;
 }
 
-vta_status conv_pack(const conv *c, const tiling *t, blob *to, constants *out, vta_diag *diag)
+vta_status conv_pack(plan *p, blob *to, vta_diag *diag)
 {
+    const conv *c = &p->conv;
+    const tiling *t = &p->tiling;
     const vta_config *config = c->machine->config;
     const uint64_t wgt = config->elem_bytes[VTA_MEM_WGT], acc = config->elem_bytes[VTA_MEM_ACC];
     int64_t *chunks = chunk_table(c, t);
@@ -122,13 +148,13 @@ vta_status conv_pack(const conv *c, const tiling *t, blob *to, constants *out, v
         return vta_fail(diag, VTA_NOMEM, "no memory for the weights of layer '%s'", c->layer->name);
     }
     conv_params(c, entries);
-    *out = (constants){.weights = (int64_t)(weights / wgt), .params = (int64_t)(params / acc)};
+    p->at = (constants){.weights = (int64_t)(weights / wgt), .params = (int64_t)(params / acc)};
     return VTA_OK;
 }
 
 /* Loads. */
 
-enum { MOST_PAD = 15, MOST_STRIDE = UINT16_MAX };
+enum { MOST_STRIDE = UINT16_MAX };
 
 /* A run of rows of one block of the input, with padding, into `sram`. Padding of many rows takes several
  * calls. */
@@ -154,12 +180,7 @@ static void load_rows(emitter *e, const vta_load2d *rows)
     }
 }
 
-/* Input pixels along one dimension: `count` from `at` on, some of them padding. */
-typedef struct extent {
-    int64_t at, count, before, after;
-} extent;
-
-static extent clip(int64_t at, int64_t count, int64_t size)
+extent extent_of(int64_t at, int64_t count, int64_t size)
 {
     extent x = {.at = most(at, 0)};
     x.before = least(count, most(0, -at));
@@ -174,8 +195,8 @@ static void input_of(const conv *c, const patch *tile, const part *p, extent *ro
     const vtac_vta_window *w = &c->window;
     const int64_t y = tile->y * w->stride[0] - w->before[0] + p->ky * w->dilation[0];
     const int64_t x = tile->x * w->stride[1] - w->before[1] + p->kx * w->dilation[1];
-    *rows = clip(y, (tile->rows - 1) * w->stride[0] + (p->kys - 1) * w->dilation[0] + 1, c->h);
-    *cols = clip(x, (tile->cols - 1) * w->stride[1] + (p->kxs - 1) * w->dilation[1] + 1, c->w);
+    *rows = extent_of(y, (tile->rows - 1) * w->stride[0] + (p->kys - 1) * w->dilation[0] + 1, c->h);
+    *cols = extent_of(x, (tile->cols - 1) * w->stride[1] + (p->kxs - 1) * w->dilation[1] + 1, c->w);
 }
 
 static void load_input(emitter *e, const patch *tile, const part *p, int64_t sram)
@@ -285,7 +306,7 @@ static void emit_gemm(emitter *e, const patch *tile, int64_t group, const part *
     const reach r = part_reach(c, e->t, group, p);
     const int64_t in_rows = (tile->rows - 1) * w->stride[0] + (p->kys - 1) * w->dilation[0] + 1;
     const int64_t in_cols = (tile->cols - 1) * w->stride[1] + (p->kxs - 1) * w->dilation[1] + 1;
-    const int64_t steps = part_steps(c, e->t, group, p), taps = p->kys * p->kxs;
+    const int64_t steps = part_entries(c, e->t, group, p), taps = p->kys * p->kxs;
     for (int64_t k = 0; k < steps; k++) {
         const int64_t block = r.first + k / taps / c->planes, ky = k % taps / p->kxs, kx = k % p->kxs;
         const int64_t pixel =
@@ -307,6 +328,39 @@ static void emit_gemm(emitter *e, const patch *tile, int64_t group, const part *
               range);
 }
 
+/* The same for channels by themselves: a call for each piece of the window. */
+static void emit_lanes(emitter *e, const patch *tile, int64_t n, int64_t inp, int64_t wgt, int64_t acc)
+{
+    const conv *c = e->c;
+    const int64_t ro = c->machine->ro;
+    const vtac_vta_window *w = &c->window;
+    const int64_t in_cols = (tile->cols - 1) * w->stride[1] + (w->kernel[1] - 1) * w->dilation[1] + 1;
+    const int64_t in_row = ceil_div(w->kernel[1], c->piece_cols);
+    const acc_range range = {sums_of(e, tile, acc, n - n % ro), tile->rows * tile->cols * ro};
+    for (int64_t piece = 0; piece < c->pieces; piece++) {
+        const int64_t ky = piece / in_row * c->piece_rows, kx = piece % in_row * c->piece_cols;
+        const vta_uop uop = {.dst = (uint32_t)sums_of(e, tile, acc, n),
+                             .src = (uint32_t)(inp + ky * w->dilation[0] * in_cols + kx * w->dilation[1]),
+                             .aux = (uint32_t)(wgt + n / ro * c->pieces + piece)};
+        const int64_t taps_y = least(c->piece_rows, w->kernel[0] - ky);
+        list_depthwise(e->list,
+                       &(vta_depthwise){.kernel = list_kernel_of(e->list, &uop, 1),
+                                        .init = piece == 0,
+                                        .iter_out = tile->rows,
+                                        .iter_in = tile->cols,
+                                        .dst_out = tile->rows > 1 ? tile->cols * ro : 0,
+                                        .dst_in = tile->cols > 1 ? ro : 0,
+                                        .src_out = tile->rows > 1 ? w->stride[0] * in_cols : 0,
+                                        .src_in = tile->cols > 1 ? w->stride[1] : 0,
+                                        .taps_x = least(c->piece_cols, w->kernel[1] - kx),
+                                        .taps_y = taps_y,
+                                        .col_step = w->dilation[1],
+                                        .row_step = taps_y > 1 ? w->dilation[0] * in_cols : 0,
+                                        .group = n % ro},
+                       range);
+    }
+}
+
 /* Requantizes and stores the tiles of `ro` blocks from n on. */
 static void emit_end(emitter *e, const patch *tile, int64_t group, int64_t n, int64_t acc, int64_t params)
 {
@@ -324,7 +378,7 @@ static void emit_end(emitter *e, const patch *tile, int64_t group, int64_t n, in
                                     .zero_point = c->zero_out,
                                     .low = c->low,
                                     .high = c->high},
-                     (acc_range){at, pixels * ro});
+                     (acc_range){at, pixels * ro}, (acc_range){at, pixels * ro});
     }
     const vtac_vta_tensor *tensor = &c->region->tensors[c->output];
     const int64_t element = c->machine->config->elem_bytes[VTA_MEM_OUT];
@@ -347,19 +401,23 @@ static void emit_piece(emitter *e, int64_t group, int64_t tile_index)
     const int64_t params = need_params(e, group), ro = e->c->machine->ro;
     bool init = true;
     int64_t last = t->parts - 1;
-    for (part p = tiling_part(e->c, t, group, last); part_steps(e->c, t, group, &p) == 0;) {
+    for (part p = tiling_part(e->c, t, group, last); part_entries(e->c, t, group, &p) == 0;) {
         p = tiling_part(e->c, t, group, --last);
     }
     for (int64_t i = 0; i <= last; i++) {
         const int64_t index = e->pieces % 2 == 0 ? i : last - i;
         const part p = tiling_part(e->c, t, group, index);
-        if (part_steps(e->c, t, group, &p) == 0) {
+        if (part_entries(e->c, t, group, &p) == 0) {
             continue;
         }
         const int64_t wgt = need_weights(e, group, index);
         const int64_t inp = need_input(e, &tile, tile_index, group, &p, index);
         for (int64_t n = 0; n < blocks; n++) {
-            emit_gemm(e, &tile, group, &p, n, inp, wgt, acc, init);
+            if (e->c->lanes) {
+                emit_lanes(e, &tile, n, inp, wgt, acc);
+            } else {
+                emit_gemm(e, &tile, group, &p, n, inp, wgt, acc, init);
+            }
             if (i == last && (n + 1) % ro == 0) {
                 emit_end(e, &tile, group, n + 1 - ro, acc, params);
             }
@@ -384,9 +442,11 @@ static void emit_pieces(emitter *e)
     list_flush(e->list);
 }
 
-vta_status conv_emit(const conv *c, const tiling *t, const constants *at, step_list *list, vta_diag *diag)
+vta_status conv_emit(const plan *p, step_list *list, vta_diag *diag)
 {
-    emitter e = {.c = c, .t = t, .at = at, .list = list};
+    const conv *c = &p->conv;
+    const tiling *t = &p->tiling;
+    emitter e = {.c = c, .t = t, .at = &p->at, .list = list};
     slots_init(&e.inp, 0, t->inp_size, t->inp_slots);
     slots_init(&e.wgt, 0, t->wgt_size, t->wgt_slots);
     slots_init(&e.params, t->acc_first, t->param_size, t->param_slots);

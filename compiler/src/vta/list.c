@@ -190,15 +190,17 @@ void list_depthwise(step_list *list, const vta_depthwise *depthwise, acc_range a
     list_flush(list);
 }
 
-void list_alu(step_list *list, const vta_alu *alu, acc_range acc)
+void list_alu(step_list *list, const vta_alu *alu, acc_range to, acc_range from)
 {
-    touch(list, acc);
+    touch(list, to);
+    touch(list, from);
     append(list, &list->later, &(step){.kind = STEP_ALU, .alu = *alu});
 }
 
-void list_requant(step_list *list, const vta_requant *requant, acc_range acc)
+void list_requant(step_list *list, const vta_requant *requant, acc_range to, acc_range from)
 {
-    touch(list, acc);
+    touch(list, to);
+    touch(list, from);
     touch(list, (acc_range){2 * requant->params, 2});
     append(list, &list->later, &(step){.kind = STEP_REQUANT, .requant = *requant});
 }

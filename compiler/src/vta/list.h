@@ -71,9 +71,10 @@ void list_load(step_list *list, const vta_load2d *load);
 void list_gemm(step_list *list, const vta_gemm *gemm, acc_range acc);
 void list_depthwise(step_list *list, const vta_depthwise *depthwise, acc_range acc);
 
-/* The epilogue. `acc` is what they may read or write; a requantization reads its parameters besides. */
-void list_alu(step_list *list, const vta_alu *alu, acc_range acc);
-void list_requant(step_list *list, const vta_requant *requant, acc_range acc);
+/* The epilogue. `to` and `from` are what they may write and read; a requantization reads its parameters
+ * besides. */
+void list_alu(step_list *list, const vta_alu *alu, acc_range to, acc_range from);
+void list_requant(step_list *list, const vta_requant *requant, acc_range to, acc_range from);
 void list_store(step_list *list, const vta_store2d *store);
 
 /* Nothing is held back any more. */

@@ -9,6 +9,7 @@
  *   conv.c       a layer as a convolution: geometry, weights, parameters
  *   tiling.c     the ways to cut a convolution into pieces, and what each costs roughly
  *   emit.c       a convolution cut in one of these ways, as a list of calls
+ *   elementwise.c, window.c, concat.c   the layers that are no convolutions
  *   list.c       lists of calls
  *   schedule.c   the whole region
  *
@@ -68,7 +69,9 @@ typedef struct conv {
     vtac_vta_window window;
     vtac_vta_window fold;          /* done by the host; kernel 1 x 1 where it does nothing */
     int64_t in_blocks, out_blocks; /* out_blocks: whole tiles */
-    int64_t planes;                /* 2 where weights minus their zero point need 9 bits */
+    int64_t planes; /* 2 where weights minus their zero point need 9 bits, 3 for the very largest */
+    bool lanes;     /* each channel by itself, on DEPTHWISE */
+    int64_t piece_rows, piece_cols, pieces; /* lanes: of the window in one WGT entry; entries a block */
     int32_t zero_in, zero_out, low, high;
 } conv;
 
@@ -135,16 +138,56 @@ typedef struct part {
 } part;
 part tiling_part(const conv *c, const tiling *t, int64_t group, int64_t index);
 
-/* The input blocks of a part that the group needs, and how many steps of the array a tile takes in it. */
+/* The input blocks of a part that the group needs, and how many WGT entries an output block has in it: one
+ * for each step of the array, but for DEPTHWISE, whose entries hold a window for all `ro` blocks of a tile.
+ */
 reach part_reach(const conv *c, const tiling *t, int64_t group, const part *p);
-int64_t part_steps(const conv *c, const tiling *t, int64_t group, const part *p);
+int64_t part_entries(const conv *c, const tiling *t, int64_t group, const part *p);
+int64_t chunk_entries(const conv *c, const tiling *t, int64_t group, const part *p);
+int64_t group_blocks(const conv *c, const tiling *t, int64_t group);
 
-/* emit.c */
+/* What every kind of layer plans, packs and emits. */
 
 /* Where a layer's constants lie: elements of WGT and of ACC from the start of CONSTANTS. */
 typedef struct constants {
     int64_t weights, params;
 } constants;
+
+/* Windows through the ALU (window.c): output pixels of a tile, window rows at a time, entries of slots. */
+typedef struct window_tiling {
+    int64_t rows, cols, part, in_slot, out_slot;
+} window_tiling;
+
+/* Concatenation by the array (concat.c): steps of the widest block, pixels at a time. */
+typedef struct concat_tiling {
+    int64_t widest, run;
+} concat_tiling;
+
+typedef struct plan {
+    const machine *machine;
+    const vtac_vta_region *region;
+    const vtac_vta_layer *layer;
+    uint32_t number;
+    int64_t images; /* groups of `batch` */
+    constants at;
+    load_of_units units;
+    uint64_t cycles; /* by itself, roughly */
+    union {
+        struct {
+            conv conv;
+            tiling tiling;
+        };
+        window_tiling window;
+        concat_tiling concat;
+    };
+} plan;
+
+/* The fields that all kinds share. */
+void plan_init(const machine *m, const vtac_vta_region *region, uint32_t number, plan *out);
+
+/* Cycles where nothing better is known: the busiest unit's, and a memory latency at either end. */
+uint64_t cycles_of(const load_of_units *units);
+void plan_cost(const plan *p, vtac_vta_cost *out);
 
 /* Bytes that are appended, each piece at a multiple of its alignment. */
 typedef struct blob {
@@ -153,8 +196,41 @@ typedef struct blob {
 } blob;
 uint8_t *blob_add(blob *b, uint64_t size, uint64_t align, uint64_t *offset); /* zeros; NULL: no memory */
 
-vta_status conv_pack(const conv *c, const tiling *t, blob *to, constants *out, vta_diag *diag);
-vta_status conv_emit(const conv *c, const tiling *t, const constants *at, step_list *list, vta_diag *diag);
+typedef vta_status kind_rule(const machine *m, const vtac_vta_region *region, uint32_t number,
+                             vta_diag *diag);
+typedef vta_status kind_plan(const machine *m, const vtac_vta_region *region, uint32_t number, plan *out,
+                             vta_diag *diag);
+typedef vta_status kind_pack(plan *p, blob *to, vta_diag *diag);
+typedef vta_status kind_emit(const plan *p, step_list *list, vta_diag *diag);
+
+typedef struct kind_of_layer {
+    const char *name;
+    kind_rule *rule;
+    kind_plan *plan;
+    kind_pack *pack;
+    kind_emit *emit;
+} kind_of_layer;
+extern const kind_of_layer kinds[VTAC_VTA_KINDS];
+
+#define VTAC_VTA_KIND(id, name, rule, family)                                                                \
+    kind_rule rule;                                                                                          \
+    kind_plan family##_plan;                                                                                 \
+    kind_pack family##_pack;                                                                                 \
+    kind_emit family##_emit;
+#include "kinds.def"
+#undef VTAC_VTA_KIND
+
+/* Padding that a LOAD can make on each side. */
+enum { MOST_PAD = 15 };
+
+/* Input pixels along one dimension: `count` from `at` on inside the image, the others padding. */
+typedef struct extent {
+    int64_t at, count, before, after;
+} extent;
+extent extent_of(int64_t at, int64_t count, int64_t size);
+
+/* Do all inputs of a concatenation begin with a block? */
+bool concat_is_aligned(const plan *p);
 
 /* layout.c */
 

@@ -23,6 +23,31 @@ uint8_t *blob_add(blob *b, uint64_t size, uint64_t align, uint64_t *offset)
     return bytes + start;
 }
 
+const kind_of_layer kinds[VTAC_VTA_KINDS] = {
+#define VTAC_VTA_KIND(id, name, rule, family)                                                                \
+    [VTAC_VTA_##id] = {name, rule, family##_plan, family##_pack, family##_emit},
+#include "kinds.def"
+#undef VTAC_VTA_KIND
+};
+
+void plan_init(const machine *m, const vtac_vta_region *region, uint32_t number, plan *out)
+{
+    const vtac_vta_layer *layer = &region->layers[number];
+    *out = (plan){.machine = m,
+                  .region = region,
+                  .layer = layer,
+                  .number = number,
+                  .images = ceil_div(region->tensors[layer->output].n, m->batch)};
+}
+
+uint64_t cycles_of(const load_of_units *units)
+{
+    enum { ENDS = 400 };
+    const uint64_t work = units->array > units->alu ? units->array : units->alu;
+    const uint64_t bus = units->load > units->store ? units->load : units->store;
+    return (work > bus ? work : bus) + ENDS;
+}
+
 enum { LINE = 64 }; /* what sizes of device memory are multiples of */
 
 typedef struct scheduler {
@@ -35,14 +60,14 @@ typedef struct scheduler {
 
 static vta_status schedule_layer(scheduler *s, uint32_t number, vta_diag *diag)
 {
-    conv c;
-    tiling t;
-    constants at;
-    conv_of(&s->hardware, s->region, number, &c);
-    VTA_TRY(tiling_choose(&c, &t, diag));
-    VTA_TRY(conv_pack(&c, &t, &s->constants, &at, diag));
+    const kind_of_layer *kind = &kinds[s->region->layers[number].kind];
+    plan p;
+    VTA_TRY(kind->plan(&s->hardware, s->region, number, &p, diag));
+    s->image->plans[number].joined_into = -1;
+    plan_cost(&p, &s->image->plans[number].cost);
+    VTA_TRY(kind->pack(&p, &s->constants, diag));
     s->list.tag = number + 1;
-    return conv_emit(&c, &t, &at, &s->list, diag);
+    return kind->emit(&p, &s->list, diag);
 }
 
 static vta_status record(scheduler *s, vta_stream *stream, vta_code **code, vta_diag *diag)
@@ -79,6 +104,9 @@ static vta_status schedule(scheduler *s, vta_diag *diag)
         return vta_fail(diag, VTA_NOMEM, "no memory for %" PRIu32 " layers", region->layer_count);
     }
     s->image->plan_count = region->layer_count;
+    for (uint32_t i = 0; i < region->tensor_count; i++) {
+        region->tensors[i].folded = false;
+    }
     VTA_TRY(layout_tensors(&s->hardware, region, &s->image->work_bytes, diag));
     for (uint32_t n = 0; n < region->layer_count; n++) {
         const vta_status status = vtac_vta_supports(s->hardware.config, region, n, diag);
@@ -86,11 +114,10 @@ static vta_status schedule(scheduler *s, vta_diag *diag)
             (void)vta_context(diag, "layer '%s'", region->layers[n].name);
             return status;
         }
-        s->image->plans[n].joined_into = -1;
         VTA_TRY(schedule_layer(s, n, diag));
     }
     uint64_t offset;
-    if (blob_add(&s->constants, 0, LINE, &offset) == NULL) {
+    if (blob_add(&s->constants, s->constants.size == 0 ? LINE : 0, LINE, &offset) == NULL) {
         return vta_fail(diag, VTA_NOMEM, "no memory for constants");
     }
     s->image->constant_bytes = s->constants.size;

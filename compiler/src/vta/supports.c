@@ -6,43 +6,6 @@
 
 #include "sched.h"
 
-/* A convolution by itself, as if nothing were decided about its tensors yet. */
-typedef struct alone {
-    vtac_vta_tensor tensors[2];
-    vtac_vta_layer layer;
-    vtac_vta_region region;
-} alone;
-
-static void alone_of(const vtac_vta_region *region, uint32_t number, alone *out)
-{
-    static const uint32_t first = 0;
-    out->layer = region->layers[number];
-    out->tensors[0] = region->tensors[out->layer.inputs[0]];
-    out->tensors[1] = region->tensors[out->layer.output];
-    out->layer.inputs = &first;
-    out->layer.output = 1;
-    out->region = (vtac_vta_region){.name = region->name,
-                                    .tensors = out->tensors,
-                                    .tensor_count = 2,
-                                    .layers = &out->layer,
-                                    .layer_count = 1};
-    vtac_vta_tensor *in = &out->tensors[0];
-    in->folded = false;
-    in->stored_c = in->c;
-    in->stored_h = in->h;
-    in->stored_w = in->w;
-}
-
-/* LOAD pads by at most this many entries on each side of a row. */
-enum { MOST_COLUMN_PAD = 15 };
-
-static vta_status rule_none(const machine *m, const vtac_vta_region *region, uint32_t number, vta_diag *diag)
-{
-    (void)m;
-    return vta_fail(diag, VTA_UNSUPPORTED, "'%s' has no schedule for the accelerator yet",
-                    region->layers[number].op);
-}
-
 static vta_status rule_padding(const machine *m, const vtac_vta_layer *layer, const vtac_vta_tensor *in,
                                const vtac_vta_tensor *to, vta_diag *diag)
 {
@@ -50,11 +13,11 @@ static vta_status rule_padding(const machine *m, const vtac_vta_layer *layer, co
     const int64_t right =
         (to->w - 1) * w->stride[1] + (w->kernel[1] - 1) * w->dilation[1] + 1 - w->before[1] - in->w;
     const int64_t widest = most(w->before[1], right);
-    if (widest * m->ri > MOST_COLUMN_PAD) {
+    if (widest * m->ri > MOST_PAD) {
         return vta_fail(diag, VTA_UNSUPPORTED,
                         "%" PRId64 " columns of padding; a LOAD pads by %" PRId64 " at most: pad in a layer "
                         "of its own, or make the window smaller",
-                        widest, MOST_COLUMN_PAD / m->ri);
+                        widest, MOST_PAD / m->ri);
     }
     return VTA_OK;
 }
@@ -63,7 +26,8 @@ static vta_status rule_padding(const machine *m, const vtac_vta_layer *layer, co
 static vta_status rule_sum(const vtac_vta_layer *layer, const vtac_vta_tensor *in, const vtac_vta_tensor *to,
                            vta_diag *diag)
 {
-    const int64_t row = in->c / layer->groups * layer->window.kernel[0] * layer->window.kernel[1];
+    const int64_t groups = layer->kind == VTAC_VTA_CONV ? layer->groups : in->c;
+    const int64_t row = in->c / groups * layer->window.kernel[0] * layer->window.kernel[1];
     const int64_t weight = layer->weight_zero != NULL ? 255 : 128;
     if (row > INT32_MAX / 128 / weight / 2) {
         return vta_fail(diag, VTA_UNSUPPORTED,
@@ -82,37 +46,86 @@ static vta_status rule_sum(const vtac_vta_layer *layer, const vtac_vta_tensor *i
     return VTA_OK;
 }
 
-static vta_status rule_conv(const machine *m, const vtac_vta_region *region, uint32_t number, vta_diag *diag)
+vta_status rule_conv(const machine *m, const vtac_vta_region *region, uint32_t number, vta_diag *diag)
 {
     const vtac_vta_layer *layer = &region->layers[number];
     const vtac_vta_tensor *in = &region->tensors[layer->inputs[0]], *to = &region->tensors[layer->output];
     VTA_TRY(rule_padding(m, layer, in, to, diag));
     VTA_TRY(rule_sum(layer, in, to, diag));
-    alone one;
-    conv c;
-    tiling t;
-    alone_of(region, number, &one);
-    conv_of(m, &one.region, 0, &c);
-    return tiling_choose(&c, &t, diag);
+    return VTA_OK;
 }
 
-typedef vta_status rule(const machine *m, const vtac_vta_region *region, uint32_t number, vta_diag *diag);
+vta_status rule_average(const machine *m, const vtac_vta_region *region, uint32_t number, vta_diag *diag)
+{
+    const vtac_vta_layer *layer = &region->layers[number];
+    const vtac_vta_window *w = &layer->window;
+    if (layer->exclude_pad && (w->before[0] | w->before[1] | w->after[0] | w->after[1]) != 0) {
+        return vta_fail(
+            diag, VTA_UNSUPPORTED,
+            "the mean excludes padding, so its divisor differs at the border; set count_include_pad");
+    }
+    return rule_conv(m, region, number, diag);
+}
 
-static const struct {
-    const char *name;
-    rule *rule;
-} kinds[VTAC_VTA_KINDS] = {
-#define VTAC_VTA_KIND(id, name, rule) [VTAC_VTA_##id] = {name, rule},
-#include "kinds.def"
-#undef VTAC_VTA_KIND
-};
+static const vtac_vta_tensor *tensor_of(const vtac_vta_region *region, uint32_t index)
+{
+    return &region->tensors[index];
+}
+
+static bool same_image(const vtac_vta_tensor *a, const vtac_vta_tensor *b)
+{
+    return a->n == b->n && a->h == b->h && a->w == b->w;
+}
+
+vta_status rule_shapes(const machine *m, const vtac_vta_region *region, uint32_t number, vta_diag *diag)
+{
+    (void)m;
+    const vtac_vta_layer *layer = &region->layers[number];
+    const vtac_vta_tensor *to = tensor_of(region, layer->output);
+    const bool channels = layer->kind != VTAC_VTA_CONCAT;
+    for (uint32_t k = 0; k < layer->input_count; k++) {
+        const vtac_vta_tensor *in = tensor_of(region, layer->inputs[k]);
+        const bool one = layer->kind == VTAC_VTA_MUL && k == 1 && in->h == 1 && in->w == 1 && in->n == to->n;
+        if ((!same_image(in, to) && !one) || (channels && in->c != to->c)) {
+            return vta_fail(diag, VTA_UNSUPPORTED,
+                            "input %" PRIu32
+                            " is broadcast; only the second factor of a product may be, over "
+                            "rows and columns",
+                            k);
+        }
+    }
+    return VTA_OK;
+}
+
+vta_status rule_window(const machine *m, const vtac_vta_region *region, uint32_t number, vta_diag *diag)
+{
+    const vtac_vta_layer *layer = &region->layers[number];
+    const vtac_vta_window *w = &layer->window;
+    const vtac_vta_tensor *in = tensor_of(region, layer->inputs[0]), *to = tensor_of(region, layer->output);
+    if (layer->kind == VTAC_VTA_RESIZE) {
+        return VTA_OK;
+    }
+    for (int d = 0; d < 2; d++) {
+        const int64_t size = d == 0 ? in->h : in->w, pixels = d == 0 ? to->h : to->w;
+        const int64_t after =
+            (pixels - 1) * w->stride[d] + (w->kernel[d] - 1) * w->dilation[d] + 1 - w->before[d] - size;
+        if (most(w->before[d], after) * (d == 0 ? 1 : m->ro) > MOST_PAD) {
+            return vta_fail(diag, VTA_UNSUPPORTED, "%" PRId64 " pixels of padding; a LOAD pads by %d at most",
+                            most(w->before[d], after), MOST_PAD);
+        }
+    }
+    return VTA_OK;
+}
 
 vta_status vtac_vta_supports(const vta_config *config, const vtac_vta_region *region, uint32_t layer,
                              vta_diag *diag)
 {
     machine m;
+    plan p;
+    const kind_of_layer *kind = &kinds[region->layers[layer].kind];
     VTA_TRY(machine_of(config, &m, diag));
-    return kinds[region->layers[layer].kind].rule(&m, region, layer, diag);
+    VTA_TRY(kind->rule(&m, region, layer, diag));
+    return kind->plan(&m, region, layer, &p, diag);
 }
 
 static const char *bound_of(const load_of_units *units, uint64_t cycles)
@@ -130,29 +143,38 @@ static const char *bound_of(const load_of_units *units, uint64_t cycles)
     return name;
 }
 
+static uint64_t macs_of(const plan *p)
+{
+    const vtac_vta_tensor *in = &p->region->tensors[p->layer->inputs[0]],
+                          *to = &p->region->tensors[p->layer->output];
+    const vtac_vta_window *w = &p->layer->window;
+    const int64_t each =
+        p->layer->kind != VTAC_VTA_CONV ? 0 : in->c / p->layer->groups * w->kernel[0] * w->kernel[1];
+    return (uint64_t)(to->n * to->c * to->h * to->w * each);
+}
+
+void plan_cost(const plan *p, vtac_vta_cost *out)
+{
+    *out = (vtac_vta_cost){.cycles = p->cycles,
+                           .array = p->units.array,
+                           .alu = p->units.alu,
+                           .load = p->units.load,
+                           .store = p->units.store,
+                           .bytes_read = p->units.bytes_read,
+                           .bytes_written = p->units.bytes_written,
+                           .macs = macs_of(p),
+                           .bound = bound_of(&p->units, p->cycles)};
+}
+
 vta_status vtac_vta_estimate(const vta_config *config, const vtac_vta_region *region, uint32_t layer,
                              vtac_vta_cost *out, vta_diag *diag)
 {
     machine m;
-    alone one;
-    conv c;
-    tiling t;
-    load_of_units units;
-    VTA_TRY(vtac_vta_supports(config, region, layer, diag));
+    plan p;
+    const vtac_vta_layer *l = &region->layers[layer];
     VTA_TRY(machine_of(config, &m, diag));
-    alone_of(region, layer, &one);
-    conv_of(&m, &one.region, 0, &c);
-    VTA_TRY(tiling_choose(&c, &t, diag));
-    const uint64_t cycles = tiling_estimate(&c, &t, &units);
-    *out = (vtac_vta_cost){.cycles = cycles,
-                           .array = units.array,
-                           .alu = units.alu,
-                           .load = units.load,
-                           .store = units.store,
-                           .bytes_read = units.bytes_read,
-                           .bytes_written = units.bytes_written,
-                           .macs = (uint64_t)(one.tensors[0].n * c.oh * c.ow * c.c_out * (c.c_in / c.groups) *
-                                              c.window.kernel[0] * c.window.kernel[1]),
-                           .bound = bound_of(&units, cycles)};
+    VTA_TRY(kinds[l->kind].rule(&m, region, layer, diag));
+    VTA_TRY(kinds[l->kind].plan(&m, region, layer, &p, diag));
+    plan_cost(&p, out);
     return VTA_OK;
 }

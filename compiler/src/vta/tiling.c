@@ -12,6 +12,7 @@
 #include "sched.h"
 
 enum { CHOICES = 40, MAX_SLOTS = 64, ACC_SLOTS = 4 };
+enum { MOST_ROW_STEP = 255 }; /* of DEPTHWISE */
 
 /* Sizes of pieces when `total` is cut into ever more of them, largest first. */
 typedef struct choices {
@@ -69,9 +70,9 @@ static bool complete(const conv *c, tiling *t)
     t->parts = t->block_parts * t->window_parts;
     t->in_rows = span_of(t->rows, c->window.stride[0], t->part_rows, c->window.dilation[0]);
     t->in_cols = span_of(t->cols, c->window.stride[1], t->part_cols, c->window.dilation[1]);
-    const int64_t steps = t->part * m->ri * t->part_rows * t->part_cols * c->planes;
+    const int64_t steps = c->lanes ? 1 : t->part * m->ri * t->part_rows * t->part_cols * c->planes;
     t->inp_size = t->part * t->in_rows * t->in_cols * m->ri;
-    t->wgt_size = t->group * steps;
+    t->wgt_size = c->lanes ? t->group / m->ro * c->pieces : t->group * steps;
     t->acc_size = t->rows * t->cols * t->group;
     t->param_size = 2 * t->group;
     t->param_slots = least(out_groups, most(2, m->acc / 8 / t->param_size));
@@ -79,7 +80,8 @@ static bool complete(const conv *c, tiling *t)
     t->inp_slots = least(least(m->inp / t->inp_size, t->tiles * t->parts), MAX_SLOTS);
     t->wgt_slots = least(least(m->wgt / t->wgt_size, out_groups * t->parts), MAX_SLOTS);
     t->acc_slots = least(most(t->acc_first, 0) / t->acc_size, ACC_SLOTS);
-    return steps <= m->uop && t->inp_slots > 0 && t->wgt_slots > 0 && t->acc_slots > 0;
+    const bool one_row = c->lanes && c->piece_rows > 1 && c->window.dilation[0] * t->in_cols > MOST_ROW_STEP;
+    return !one_row && steps <= m->uop && t->inp_slots > 0 && t->wgt_slots > 0 && t->acc_slots > 0;
 }
 
 /* The largest share of a dimension that a tile's input has after clipping, summed over the tiles. */
@@ -101,6 +103,24 @@ static int64_t loads_of(int64_t count, int64_t rounds, int64_t slots)
     return count <= slots ? count : count * rounds - (rounds - 1) * most(0, slots - 1);
 }
 
+/* Cycles of the array for one row of `cols` output pixels of a block. DEPTHWISE reads one column of its
+ * window a cycle, but for the last two of the window before, where it still needs them. */
+static int64_t row_cycles(const conv *c, int64_t reach_blocks, int64_t cols)
+{
+    const vtac_vta_window *w = &c->window;
+    if (!c->lanes) {
+        return reach_blocks * w->kernel[0] * w->kernel[1] * c->planes * cols;
+    }
+    int64_t cycles = 0;
+    for (int64_t kx = 0; kx < w->kernel[1]; kx += c->piece_cols) {
+        const int64_t taps = least(c->piece_cols, w->kernel[1] - kx);
+        const bool steady = w->stride[1] % w->dilation[1] == 0;
+        const int64_t kept = steady ? least(2, most(0, taps - w->stride[1] / w->dilation[1])) : 0;
+        cycles += taps + (cols - 1) * (taps - kept);
+    }
+    return cycles * w->kernel[0];
+}
+
 void tiling_measure(const conv *c, const tiling *t, load_of_units *out)
 {
     const machine *m = c->machine;
@@ -116,7 +136,8 @@ void tiling_measure(const conv *c, const tiling *t, load_of_units *out)
     /* One sweep over all input parts and one over all weights; how often each is made. */
     const int64_t sweep =
         c->images * row_span * col_span * ceil_div(reach_blocks, m->ri) * tile_bytes * t->window_parts;
-    const int64_t weights = c->out_blocks * reach_blocks * taps * wgt_bytes;
+    const int64_t weights =
+        (c->lanes ? c->out_blocks / m->ro * c->pieces : c->out_blocks * reach_blocks * taps) * wgt_bytes;
     const int64_t inp_units = t->tiles * t->parts, wgt_units = t->groups * t->parts;
     int64_t inp_loads = 0, wgt_loads = 0;
     if (c->groups > 1) {
@@ -135,7 +156,8 @@ void tiling_measure(const conv *c, const tiling *t, load_of_units *out)
                          params * c->out_blocks * 2 * m->batch * m->block_out * 4;
     const int64_t written = pixels * c->out_blocks * m->batch * m->block_out;
     *out = (load_of_units){
-        .array = (uint64_t)(pixels * c->out_blocks * reach_blocks * taps),
+        .array = (uint64_t)(c->images * c->oh * c->out_blocks * t->col_tiles *
+                            row_cycles(c, reach_blocks, t->cols)),
         .alu = (uint64_t)(pixels * c->out_blocks),
         .load = (uint64_t)(read / m->beat),
         .store = (uint64_t)(written / m->beat),
@@ -246,7 +268,19 @@ reach part_reach(const conv *c, const tiling *t, int64_t group, const part *p)
     return (reach){first, most(0, least(r.first + r.count, (p->block + p->blocks) * ri) - first)};
 }
 
-int64_t part_steps(const conv *c, const tiling *t, int64_t group, const part *p)
+int64_t part_entries(const conv *c, const tiling *t, int64_t group, const part *p)
 {
-    return part_reach(c, t, group, p).count * p->kys * p->kxs * c->planes;
+    const int64_t blocks = part_reach(c, t, group, p).count;
+    return c->lanes ? c->pieces : blocks * p->kys * p->kxs * c->planes;
+}
+
+int64_t group_blocks(const conv *c, const tiling *t, int64_t group)
+{
+    return least(t->group, c->out_blocks - group * t->group);
+}
+
+int64_t chunk_entries(const conv *c, const tiling *t, int64_t group, const part *p)
+{
+    const int64_t blocks = group_blocks(c, t, group);
+    return part_entries(c, t, group, p) * (c->lanes ? blocks / c->machine->ro : blocks);
 }

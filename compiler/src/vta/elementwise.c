@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Layers whose every output tile comes from one tile of each input: sums, products, rescaling, and
+ * concatenations whose inputs begin where a block does. Tiles come into ACC as int8, go through the ALU in
+ * place, and leave from there.
+ *
+ * ACC: two quarters hold the operands, three slots each (loaded, computed, stored); the third begins with the
+ * constants. What the ALU reads together lies in different quarters.
+ */
+#include "sched.h"
+
+enum { SLOTS = 3, QUARTERS = 4 };
+/* Constants: a parameter pair for each input of a concatenation, else one; then the two factors of a sum. */
+enum { PAIR = 2, FACTORS = 2 };
+
+typedef struct elementwise {
+    const plan *p;
+    step_list *list;
+    int64_t slot;   /* entries of one */
+    int64_t second; /* first entry of the second operand's slots */
+    int64_t fixed;  /* first entry of the constants */
+    int64_t pieces; /* so far */
+} elementwise;
+
+/* Neighbouring tiles in DRAM, counted in OUT elements from the start of WORK. */
+typedef struct stretch {
+    int64_t a, b, out, count;
+    bool one_b;   /* the second operand is a single tile */
+    int64_t pair; /* which parameter pair */
+} stretch;
+
+static bool has_two(const vtac_vta_layer *layer)
+{
+    return layer->kind == VTAC_VTA_ADD || layer->kind == VTAC_VTA_MUL;
+}
+
+static int64_t pair_count(const vtac_vta_layer *layer)
+{
+    return layer->kind == VTAC_VTA_CONCAT ? layer->input_count : 1;
+}
+
+static int64_t constants_of(const vtac_vta_layer *layer)
+{
+    return PAIR * pair_count(layer) + (layer->kind == VTAC_VTA_ADD ? FACTORS : 0);
+}
+
+static void fill(int32_t *lanes, int64_t count, int32_t value)
+{
+    for (int64_t i = 0; i < count; i++) {
+        lanes[i] = value;
+    }
+}
+
+vta_status elementwise_pack(plan *p, blob *to, vta_diag *diag)
+{
+    const vtac_vta_layer *layer = p->layer;
+    const int64_t element = p->machine->config->elem_bytes[VTA_MEM_ACC], lanes = element / 4;
+    uint64_t offset;
+    int32_t *entry = (int32_t *)(void *)blob_add(to, (uint64_t)(constants_of(layer) * element),
+                                                 (uint64_t)element, &offset);
+    if (entry == NULL) {
+        return vta_fail(diag, VTA_NOMEM, "no memory for the constants of layer '%s'", layer->name);
+    }
+    p->at.params = (int64_t)offset / element;
+    const vtac_vta_tensor *tensors = p->region->tensors;
+    for (int64_t k = 0; k < pair_count(layer); k++, entry += PAIR * lanes) {
+        const int32_t zero = tensors[layer->inputs[k]].zero;
+        const vtac_fixed_sum *sum = &layer->sum;
+        const vtac_fixed scale = layer->kind == VTAC_VTA_ADD ? (vtac_fixed){1, sum->shift} : layer->scales[k];
+        const int32_t bias = layer->kind == VTAC_VTA_MUL ? 0
+                             : layer->kind == VTAC_VTA_ADD
+                                 ? -(zero * sum->a + tensors[layer->inputs[1]].zero * sum->b)
+                                 : -zero;
+        fill(entry, lanes, bias);
+        fill(entry + lanes, lanes, vta_requant_scale(scale.mult, scale.shift));
+    }
+    if (layer->kind == VTAC_VTA_ADD) {
+        fill(entry, lanes, layer->sum.a);
+        fill(entry + lanes, lanes, layer->sum.b);
+    }
+    return VTA_OK;
+}
+
+/* Calls. */
+
+static void load(elementwise *e, int64_t sram, int64_t from, int64_t count)
+{
+    list_load(e->list, &(vta_load2d){.memory = VTA_MEM_ACC8,
+                                     .sram = sram,
+                                     .buffer = {WORK_BUFFER},
+                                     .offset = from,
+                                     .y_size = 1,
+                                     .x_size = count,
+                                     .x_stride = count});
+}
+
+static vta_kernel pair_of(elementwise *e, int64_t dst, int64_t src)
+{
+    return list_kernel_of(e->list, &(vta_uop){.dst = (uint32_t)dst, .src = (uint32_t)src}, 1);
+}
+
+static void immediate(elementwise *e, vta_alu_op op, int64_t at, int64_t count, int64_t imm)
+{
+    const acc_range range = {at, count};
+    list_alu(e->list,
+             &(vta_alu){.kernel = pair_of(e, at, at),
+                        .op = op,
+                        .use_imm = true,
+                        .imm = imm,
+                        .iter_out = 1,
+                        .iter_in = count,
+                        .dst_in = count > 1,
+                        .src_in = count > 1},
+             range, range);
+}
+
+/* `count` tiles with as many others, or all with the `ones` tiles from src on. */
+static void together(elementwise *e, vta_alu_op op, int64_t dst, int64_t src, int64_t count, int64_t ones)
+{
+    const int64_t inner = ones > 0 ? ones : count, outer = count / inner;
+    list_alu(e->list,
+             &(vta_alu){.kernel = pair_of(e, dst, src),
+                        .op = op,
+                        .iter_out = outer,
+                        .iter_in = inner,
+                        .dst_out = outer > 1 ? inner : 0,
+                        .dst_in = inner > 1,
+                        .src_out = 0,
+                        .src_in = inner > 1},
+             (acc_range){dst, count}, (acc_range){src, inner});
+}
+
+static void arithmetic(elementwise *e, const stretch *s, int64_t a, int64_t b, int64_t count)
+{
+    const vtac_vta_layer *layer = e->p->layer;
+    const vtac_vta_tensor *tensors = e->p->region->tensors;
+    const int64_t one = e->p->machine->ro, factors = e->fixed + PAIR;
+    if (layer->kind == VTAC_VTA_ADD) {
+        together(e, VTA_ALU_MUL, a, factors, count, 1);
+        together(e, VTA_ALU_MUL, b, factors + 1, count, 1);
+        together(e, VTA_ALU_ADD, a, b, count, 0);
+    } else if (layer->kind == VTAC_VTA_MUL) {
+        immediate(e, VTA_ALU_ADD, a, count, -tensors[layer->inputs[0]].zero);
+        immediate(e, VTA_ALU_ADD, b, s->one_b ? one : count, -tensors[layer->inputs[1]].zero);
+        together(e, VTA_ALU_MUL, a, b, count, s->one_b ? one : 0);
+    }
+    const acc_range range = {a, count};
+    list_requant(e->list,
+                 &(vta_requant){.dst = a,
+                                .src = a,
+                                .params = e->fixed / PAIR + s->pair,
+                                .iter_out = 1,
+                                .iter_in = count,
+                                .dst_in = count > 1,
+                                .src_in = count > 1,
+                                .zero_point = tensors[layer->output].zero,
+                                .low = layer->low,
+                                .high = layer->high},
+                 range, range);
+}
+
+static void emit_stretch(elementwise *e, const stretch *s)
+{
+    for (int64_t at = 0; at < s->count; at += e->slot) {
+        const int64_t count = least(e->slot, s->count - at);
+        const int64_t a = e->pieces % SLOTS * e->slot, b = e->second + a;
+        e->pieces++;
+        load(e, a, s->a + at, count);
+        if (has_two(e->p->layer)) {
+            load(e, b, s->b + (s->one_b ? 0 : at), s->one_b ? e->p->machine->ro : count);
+        }
+        list_flush(e->list);
+        arithmetic(e, s, a, b, count);
+        list_store(e->list, &(vta_store2d){.sram = a,
+                                           .buffer = {WORK_BUFFER},
+                                           .offset = s->out + at,
+                                           .y_size = 1,
+                                           .x_size = count,
+                                           .x_stride = count});
+    }
+}
+
+/* OUT elements from the start of WORK to a tensor; of one of its blocks; and blocks. */
+static int64_t origin(const plan *p, uint32_t tensor)
+{
+    return (int64_t)p->region->tensors[tensor].offset / p->machine->config->elem_bytes[VTA_MEM_OUT];
+}
+
+static int64_t plane(const plan *p, uint32_t tensor)
+{
+    const vtac_vta_tensor *t = &p->region->tensors[tensor];
+    return t->h * t->w * p->machine->ro;
+}
+
+static int64_t blocks(const plan *p, uint32_t tensor)
+{
+    return ceil_div(p->region->tensors[tensor].c, p->machine->block);
+}
+
+static void emit_concat(elementwise *e)
+{
+    const plan *p = e->p;
+    const vtac_vta_layer *layer = p->layer;
+    for (int64_t image = 0; image < p->images; image++) {
+        int64_t block = image * blocks(p, layer->output);
+        for (uint32_t k = 0; k < layer->input_count; k++) {
+            const int64_t own = blocks(p, layer->inputs[k]), size = plane(p, layer->inputs[k]);
+            emit_stretch(e, &(stretch){.a = origin(p, layer->inputs[k]) + image * own * size,
+                                       .out = origin(p, layer->output) + block * size,
+                                       .count = own * size,
+                                       .pair = k});
+            block += own;
+        }
+    }
+}
+
+static void emit_all(elementwise *e)
+{
+    const plan *p = e->p;
+    const vtac_vta_layer *layer = p->layer;
+    const uint32_t b = has_two(layer) ? layer->inputs[1] : layer->inputs[0];
+    const int64_t size = plane(p, layer->output), count = p->images * blocks(p, layer->output);
+    const bool one = layer->kind == VTAC_VTA_MUL && plane(p, b) < size;
+    for (int64_t i = 0; i < (one ? count : 1); i++) {
+        emit_stretch(e, &(stretch){.a = origin(p, layer->inputs[0]) + i * size,
+                                   .b = origin(p, b) + i * plane(p, b),
+                                   .out = origin(p, layer->output) + i * size,
+                                   .count = one ? size : count * size,
+                                   .one_b = one});
+    }
+}
+
+vta_status elementwise_emit(const plan *p, step_list *list, vta_diag *diag)
+{
+    const int64_t quarter = p->machine->acc / QUARTERS, ro = p->machine->ro;
+    elementwise e = {
+        .p = p, .list = list, .slot = quarter / SLOTS / ro * ro, .second = quarter, .fixed = 2 * quarter};
+    list_load(list, &(vta_load2d){.memory = VTA_MEM_ACC,
+                                  .sram = e.fixed,
+                                  .buffer = {CONSTANTS_BUFFER},
+                                  .offset = p->at.params,
+                                  .y_size = 1,
+                                  .x_size = constants_of(p->layer),
+                                  .x_stride = constants_of(p->layer)});
+    if (p->layer->kind == VTAC_VTA_CONCAT) {
+        emit_concat(&e);
+    } else {
+        emit_all(&e);
+    }
+    list_flush(list);
+    return list->failed ? vta_fail(diag, VTA_NOMEM, "no memory to schedule layer '%s'", p->layer->name)
+                        : VTA_OK;
+}
+
+/* What it asks of each unit. */
+vta_status elementwise_plan(const machine *m, const vtac_vta_region *region, uint32_t number, plan *out,
+                            vta_diag *diag)
+{
+    (void)diag;
+    plan_init(m, region, number, out);
+    const vtac_vta_layer *layer = out->layer;
+    const int64_t passes = layer->kind == VTAC_VTA_ADD || layer->kind == VTAC_VTA_MUL ? 4 : 1;
+    const int64_t entries = out->images * blocks(out, layer->output) * plane(out, layer->output);
+    const int64_t bytes = entries * m->config->elem_bytes[VTA_MEM_OUT];
+    const int64_t second =
+        has_two(layer) && plane(out, layer->inputs[1]) == plane(out, layer->output) ? bytes : 0;
+    out->units = (load_of_units){.alu = (uint64_t)(entries * passes),
+                                 .load = (uint64_t)((bytes + second) / m->beat),
+                                 .store = (uint64_t)(bytes / m->beat),
+                                 .bytes_read = (uint64_t)(bytes + second),
+                                 .bytes_written = (uint64_t)bytes};
+    out->cycles = cycles_of(&out->units);
+    return VTA_OK;
+}

@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Layers that look at a window of each block through the ALU: maximum pools and nearest resizing. The input
+ * comes into ACC as int8; the padding of a pool is the smallest number there is.
+ *
+ * ACC: two slots for input in three quarters, three for output in the last, so that the ALU reads its two
+ * operands from different ones. A window too large for a slot is taken some rows at a time.
+ */
+#include <stdlib.h>
+
+#include "sched.h"
+
+enum { IN_SLOTS = 2, OUT_SLOTS = 3 };
+
+/* Input pixels of a tile of output pixels along one dimension. */
+static int64_t input_span(const plan *p, int d, int64_t pixels, int64_t taps)
+{
+    const vtac_vta_window *w = &p->layer->window;
+    if (p->layer->kind == VTAC_VTA_RESIZE) {
+        return pixels / w->stride[d];
+    }
+    return (pixels - 1) * w->stride[d] + (taps - 1) * w->dilation[d] + 1;
+}
+
+static const vtac_vta_tensor *tensor_in(const plan *p)
+{
+    return &p->region->tensors[p->layer->inputs[0]];
+}
+
+static const vtac_vta_tensor *tensor_out(const plan *p)
+{
+    return &p->region->tensors[p->layer->output];
+}
+
+static bool fits(const plan *p, const window_tiling *t)
+{
+    const int64_t ro = p->machine->ro;
+    const int64_t in =
+        input_span(p, 0, t->rows, t->part) * input_span(p, 1, t->cols, p->layer->window.kernel[1]);
+    const int64_t uops = t->part * p->layer->window.kernel[1] * ro;
+    return in * ro <= t->in_slot && t->rows * t->cols * ro <= t->out_slot && uops <= p->machine->uop;
+}
+
+/* The smallest number of equal pieces of `total` (multiples of `unit`) that is more than there are now. */
+static int64_t next_smaller(int64_t total, int64_t size, int64_t unit)
+{
+    const int64_t pieces = ceil_div(total, size) + 1;
+    return most(unit, least(size - unit, ceil_div(ceil_div(total, unit), pieces) * unit));
+}
+
+static vta_status choose(plan *p, vta_diag *diag)
+{
+    const vtac_vta_window *w = &p->layer->window;
+    const bool resize = p->layer->kind == VTAC_VTA_RESIZE;
+    const int64_t acc = p->machine->acc, unit[2] = {resize ? w->stride[0] : 1, resize ? w->stride[1] : 1};
+    window_tiling *t = &p->window;
+    *t = (window_tiling){.rows = tensor_out(p)->h,
+                         .cols = tensor_out(p)->w,
+                         .part = resize ? 1 : w->kernel[0],
+                         .in_slot = acc / 4 * 3 / IN_SLOTS,
+                         .out_slot = acc / 4 / OUT_SLOTS};
+    while (!fits(p, t) && t->rows > unit[0]) {
+        t->rows = next_smaller(tensor_out(p)->h, t->rows, unit[0]);
+    }
+    while (!fits(p, t) && t->cols > unit[1]) {
+        t->cols = next_smaller(tensor_out(p)->w, t->cols, unit[1]);
+    }
+    while (!fits(p, t) && t->part > 1) {
+        t->part--;
+    }
+    if (!fits(p, t)) {
+        return vta_fail(
+            diag, VTA_UNSUPPORTED,
+            "a window row of %lld pixels does not fit the accumulators; a larger LOG_ACC_BUFF_SIZE "
+            "would help",
+            (long long)(resize ? unit[1] : w->kernel[1]));
+    }
+    return VTA_OK;
+}
+
+vta_status window_plan(const machine *m, const vtac_vta_region *region, uint32_t number, plan *out,
+                       vta_diag *diag)
+{
+    plan_init(m, region, number, out);
+    VTA_TRY(choose(out, diag));
+    const vtac_vta_tensor *in = tensor_in(out), *to = tensor_out(out);
+    const vtac_vta_window *w = &out->layer->window;
+    const int64_t blocks = out->images * ceil_div(to->c, m->block), size = m->batch * m->block;
+    const int64_t row_tiles = ceil_div(to->h, out->window.rows),
+                  col_tiles = ceil_div(to->w, out->window.cols);
+    const int64_t rows =
+        least(row_tiles * input_span(out, 0, out->window.rows, w->kernel[0]), in->h * row_tiles);
+    const int64_t cols =
+        least(col_tiles * input_span(out, 1, out->window.cols, w->kernel[1]), in->w * col_tiles);
+    const int64_t passes = out->layer->kind == VTAC_VTA_RESIZE ? 1 : w->kernel[0] * w->kernel[1];
+    out->units = (load_of_units){.alu = (uint64_t)(blocks * to->h * to->w * passes * m->ro),
+                                 .bytes_read = (uint64_t)(blocks * rows * cols * size),
+                                 .bytes_written = (uint64_t)(blocks * to->h * to->w * size)};
+    out->units.load = out->units.bytes_read / (uint64_t)m->beat;
+    out->units.store = out->units.bytes_written / (uint64_t)m->beat;
+    out->cycles = cycles_of(&out->units);
+    return VTA_OK;
+}
+
+vta_status window_pack(plan *p, blob *to, vta_diag *diag)
+{
+    (void)p;
+    (void)to;
+    (void)diag;
+    return VTA_OK; /* no constants */
+}
+
+typedef struct window_emitter {
+    const plan *p;
+    step_list *list;
+    vta_uop *uops; /* room for a kernel, owned */
+    int64_t in_pieces, pieces;
+} window_emitter;
+
+/* The input of a tile for `taps` rows of the window from `ky` on; returns its first entry. */
+static int64_t load(window_emitter *e, int64_t plane, const patch *tile, int64_t ky, int64_t taps)
+{
+    const plan *p = e->p;
+    const vtac_vta_tensor *in = tensor_in(p);
+    const vtac_vta_window *w = &p->layer->window;
+    const int64_t ro = p->machine->ro, sram = e->in_pieces++ % IN_SLOTS * p->window.in_slot;
+    const bool resize = p->layer->kind == VTAC_VTA_RESIZE;
+    const int64_t y =
+        resize ? tile->y / w->stride[0] : tile->y * w->stride[0] - w->before[0] + ky * w->dilation[0];
+    const int64_t x = resize ? tile->x / w->stride[1] : tile->x * w->stride[1] - w->before[1];
+    const extent rows = extent_of(y, input_span(p, 0, tile->rows, taps), in->h);
+    const extent cols = extent_of(x, input_span(p, 1, tile->cols, w->kernel[1]), in->w);
+    const bool outside = rows.count == 0 || cols.count == 0;
+    const int64_t first = (plane * in->h + rows.at) * in->w + cols.at;
+    list_load(e->list,
+              &(vta_load2d){
+                  .memory = VTA_MEM_ACC8,
+                  .sram = sram,
+                  .buffer = {WORK_BUFFER},
+                  .offset = (int64_t)in->offset / p->machine->config->elem_bytes[VTA_MEM_ACC8] +
+                            (outside ? 0 : first * ro),
+                  .y_size = outside ? 0 : rows.count,
+                  .x_size = outside ? (cols.before + cols.count + cols.after) * ro : cols.count * ro,
+                  .x_stride = in->w * ro,
+                  .y_pad_0 = outside ? least(MOST_PAD, rows.before + rows.count + rows.after) : rows.before,
+                  .y_pad_1 = outside ? most(0, rows.before + rows.count + rows.after - MOST_PAD) : rows.after,
+                  .x_pad_0 = outside ? 0 : cols.before * ro,
+                  .x_pad_1 = outside ? 0 : cols.after * ro,
+                  .pad_value = INT8_MIN});
+    return sram;
+}
+
+/* An ALU operation over a tile's pixels, with micro-ops that say the rest. */
+typedef struct sweep {
+    vta_alu_op op;
+    bool use_imm;
+    int64_t imm;
+    uint32_t uops;
+    int64_t outer, inner, dst_out, dst_in, src_out, src_in;
+    acc_range to, from;
+} sweep;
+
+static void run(window_emitter *e, const sweep *s)
+{
+    if (s->uops == 0) {
+        return;
+    }
+    list_alu(e->list,
+             &(vta_alu){.kernel = list_kernel_of(e->list, e->uops, s->uops),
+                        .op = s->op,
+                        .use_imm = s->use_imm,
+                        .imm = s->imm,
+                        .iter_out = s->outer,
+                        .iter_in = s->inner,
+                        .dst_out = s->outer > 1 ? s->dst_out : 0,
+                        .dst_in = s->inner > 1 ? s->dst_in : 0,
+                        .src_out = s->outer > 1 ? s->src_out : 0,
+                        .src_in = s->inner > 1 ? s->src_in : 0},
+             s->to, s->from);
+}
+
+static void in_place(window_emitter *e, vta_alu_op op, int64_t imm, int64_t at, int64_t count)
+{
+    e->uops[0] = (vta_uop){.dst = (uint32_t)at, .src = (uint32_t)at};
+    run(e, &(sweep){.op = op,
+                    .use_imm = true,
+                    .imm = imm,
+                    .uops = 1,
+                    .outer = 1,
+                    .inner = count,
+                    .dst_in = 1,
+                    .src_in = 1,
+                    .to = {at, count},
+                    .from = {at, count}});
+}
+
+/* The maximum over some rows of the window, into dst; `first`: of these alone. All taps of a tile follow each
+ * other, so that the ALU keeps the maximum so far at hand. */
+static void take_maximum(window_emitter *e, const patch *tile, int64_t dst, int64_t src, int64_t taps,
+                         bool first)
+{
+    const plan *p = e->p;
+    const vtac_vta_window *w = &p->layer->window;
+    const int64_t ro = p->machine->ro, in_cols = input_span(p, 1, tile->cols, w->kernel[1]);
+    const int64_t in_size = input_span(p, 0, tile->rows, taps) * in_cols * ro;
+    sweep s = {.outer = tile->rows,
+               .inner = tile->cols,
+               .dst_out = tile->cols * ro,
+               .dst_in = ro,
+               .src_out = w->stride[0] * in_cols * ro,
+               .src_in = w->stride[1] * ro,
+               .to = {dst, tile->rows * tile->cols * ro},
+               .from = {src, in_size}};
+    for (int64_t from = 0; from < 2; from++) {
+        /* The first tap is copied. */
+        s.uops = 0;
+        for (int64_t k = 0; k < ro * taps * w->kernel[1]; k++) {
+            const int64_t r = k / (taps * w->kernel[1]), tap = k % (taps * w->kernel[1]);
+            const int64_t y = tap / w->kernel[1] * w->dilation[0], x = tap % w->kernel[1] * w->dilation[1];
+            if ((first && tap == 0) == (from == 0)) {
+                e->uops[s.uops++] = (vta_uop){.dst = (uint32_t)(dst + r),
+                                              .src = (uint32_t)(src + (y * in_cols + x) * ro + r)};
+            }
+        }
+        s.op = from == 0 ? VTA_ALU_MOV : VTA_ALU_MAX;
+        run(e, &s);
+    }
+}
+
+static void emit_pool(window_emitter *e, int64_t plane, const patch *tile, int64_t dst)
+{
+    const plan *p = e->p;
+    const vtac_vta_layer *layer = p->layer;
+    const int64_t count = tile->rows * tile->cols * p->machine->ro;
+    for (int64_t ky = 0; ky < layer->window.kernel[0]; ky += p->window.part) {
+        const int64_t taps = least(p->window.part, layer->window.kernel[0] - ky);
+        const int64_t src = load(e, plane, tile, ky, taps);
+        list_flush(e->list);
+        take_maximum(e, tile, dst, src, taps, ky == 0);
+    }
+    if (layer->low > INT8_MIN) {
+        in_place(e, VTA_ALU_MAX, layer->low, dst, count);
+    }
+    if (layer->high < INT8_MAX) {
+        in_place(e, VTA_ALU_MIN, layer->high, dst, count);
+    }
+    const vtac_vta_tensor *to = tensor_out(p);
+    const int64_t ro = p->machine->ro, first = (plane * to->h + tile->y) * to->w + tile->x;
+    list_store(e->list,
+               &(vta_store2d){.sram = dst,
+                              .buffer = {WORK_BUFFER},
+                              .offset = (int64_t)to->offset / p->machine->config->elem_bytes[VTA_MEM_OUT] +
+                                        first * ro,
+                              .y_size = tile->rows,
+                              .x_size = tile->cols * ro,
+                              .x_stride = to->w * ro});
+}
+
+/* Every input pixel goes to `stride[1]` places of its row; the row is stored `stride[0]` times. */
+static void emit_resize(window_emitter *e, int64_t plane, const patch *tile, int64_t dst)
+{
+    const plan *p = e->p;
+    const vtac_vta_layer *layer = p->layer;
+    const vtac_vta_tensor *to = tensor_out(p);
+    const int64_t ro = p->machine->ro, wide = layer->window.stride[1], high = layer->window.stride[0];
+    const int64_t rows = tile->rows / high, pixels = rows * (tile->cols / wide), count = pixels * wide * ro;
+    const int64_t src = load(e, plane, tile, 0, 1);
+    list_flush(e->list);
+    for (int64_t i = 0; i < wide * ro; i++) {
+        e->uops[0] = (vta_uop){.dst = (uint32_t)(dst + i), .src = (uint32_t)(src + i % ro)};
+        run(e, &(sweep){.op = VTA_ALU_MAX,
+                        .use_imm = true,
+                        .imm = layer->low,
+                        .uops = 1,
+                        .outer = 1,
+                        .inner = pixels,
+                        .dst_in = wide * ro,
+                        .src_in = ro,
+                        .to = {dst, count},
+                        .from = {src, pixels * ro}});
+    }
+    if (layer->high < INT8_MAX) {
+        in_place(e, VTA_ALU_MIN, layer->high, dst, count);
+    }
+    for (int64_t y = 0; y < tile->rows; y++) {
+        const int64_t first = (plane * to->h + tile->y + y) * to->w + tile->x;
+        list_store(e->list, &(vta_store2d){.sram = dst + y / high * tile->cols * ro,
+                                           .buffer = {WORK_BUFFER},
+                                           .offset = (int64_t)to->offset /
+                                                         p->machine->config->elem_bytes[VTA_MEM_OUT] +
+                                                     first * ro,
+                                           .y_size = 1,
+                                           .x_size = tile->cols * ro,
+                                           .x_stride = tile->cols * ro});
+    }
+}
+
+vta_status window_emit(const plan *p, step_list *list, vta_diag *diag)
+{
+    const vtac_vta_tensor *to = tensor_out(p);
+    const int64_t planes = p->images * ceil_div(to->c, p->machine->block);
+    window_emitter e = {.p = p, .list = list, .uops = calloc((size_t)p->machine->uop, sizeof *e.uops)};
+    for (int64_t plane = 0; e.uops != NULL && plane < planes; plane++) {
+        for (int64_t y = 0; y < to->h; y += p->window.rows) {
+            for (int64_t x = 0; x < to->w; x += p->window.cols) {
+                const patch tile = {.y = y,
+                                    .x = x,
+                                    .rows = least(p->window.rows, to->h - y),
+                                    .cols = least(p->window.cols, to->w - x)};
+                const int64_t dst = p->machine->acc / 4 * 3 + e.pieces++ % OUT_SLOTS * p->window.out_slot;
+                if (p->layer->kind == VTAC_VTA_RESIZE) {
+                    emit_resize(&e, plane, &tile, dst);
+                } else {
+                    emit_pool(&e, plane, &tile, dst);
+                }
+            }
+        }
+    }
+    list_flush(list);
+    const bool good = e.uops != NULL && !list->failed;
+    free(e.uops);
+    return good ? VTA_OK : vta_fail(diag, VTA_NOMEM, "no memory to schedule layer '%s'", p->layer->name);
+}
