@@ -26,7 +26,7 @@
 enum {
     VTA_NAME_MAX = 200,              /* characters of a name */
     VTA_ASM_NESTING = 64,            /* parentheses, signs and loops inside each other */
-    VTA_ASM_LOOP_BYTES = 1 << 25,    /* of text that loops may read altogether */
+    VTA_ASM_LOOP_BYTES = 1 << 24,    /* of text that loops may read altogether */
     VTA_PROGRAM_TEXT_MAX = 1 << 30,  /* bytes of text */
     VTA_PROGRAM_BYTES_MAX = 1 << 25, /* of written-out contents and expectations */
     VTA_PROGRAM_SPACE_MAX = 1 << 30, /* bytes of all segments together */

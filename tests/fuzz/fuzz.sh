@@ -39,7 +39,7 @@ for target in $targets; do
     [ -d "$seeds" ] || seeds=$root/tests/fuzz/corpus/assembler
     mkdir -p "$build/corpus/$target" "$build/findings"
     log=$build/$target.log
-    if "$build/bin/fuzz_$target" -max_total_time="$seconds" -timeout=20 -rss_limit_mb=2048 -max_len=8192 \
+    if "$build/bin/fuzz_$target" -max_total_time="$seconds" -timeout=60 -rss_limit_mb=2048 -max_len=8192 \
         -print_final_stats=1 -artifact_prefix="$build/findings/$target-" "$build/corpus/$target" "$seeds" \
         >"$log" 2>&1; then
         runs=$(sed -n 's/^stat::number_of_executed_units: *//p' "$log")

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A program outside the tree that uses the installed headers and library: it opens two devices and names their shapes.
+ * A program outside the tree that uses the installed headers and library: it opens two devices and names
+ * their shapes.
  */
 #include <stdio.h>
 

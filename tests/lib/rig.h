@@ -30,8 +30,8 @@ vta_status rig_check(const progen_program *program, uint64_t data_seed, vta_viol
                      vta_diag *diag);
 
 /* Runs the program on `device` and on the interpreter, from the data of `data_seed`. True when both reach
- * FINISH, leave the same bytes and count the same, as far as that needs no clock; otherwise `text` says what differs. Events of the interpreter are added to
- * `events` (or NULL). */
+ * FINISH, leave the same bytes and count the same, as far as that needs no clock; otherwise `text` says what
+ * differs. Events of the interpreter are added to `events` (or NULL). */
 bool rig_agree(rig_device *device, const progen_program *program, uint64_t data_seed, uint64_t *events,
                char *text, size_t size);
 

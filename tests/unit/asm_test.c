@@ -364,7 +364,7 @@ static void errors_name_place_and_remedy(void **state)
         vta_diag diag = {0};
         assert_int_equal(vta_assemble(rows[i].text, strlen(rows[i].text), "t.vasm", NULL, &program, &diag),
                          VTA_SYNTAX);
-        assert_non_null(strstr(diag.text, "loops run too long; limit: 33554432 characters read altogether"));
+        assert_non_null(strstr(diag.text, "loops run too long; limit: 16777216 characters read altogether"));
     }
 }
 

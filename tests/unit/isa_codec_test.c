@@ -62,61 +62,55 @@ static void layout_is_vtas(void **state)
     const vta_config config = load("pynq");
     vta_word word;
 
-    vta_insn insn = {
-        .opcode = VTA_OP_LOAD,
-        .pop_next = 1,
-        .push_next = 1,
-        .mem = {.memory = VTA_MEM_INP,
-                .sram_base = 0x123,
-                .dram_base = 0x89abcdef,
-                .y_size = 14,
-                .x_size = 0x1357,
-                .x_stride = 0x2468,
-                .y_pad_0 = 1,
-                .y_pad_1 = 2,
-                .x_pad_0 = 3,
-                .x_pad_1 = 4}
-    };
+    vta_insn insn = {.opcode = VTA_OP_LOAD,
+                     .pop_next = 1,
+                     .push_next = 1,
+                     .mem = {.memory = VTA_MEM_INP,
+                             .sram_base = 0x123,
+                             .dram_base = 0x89abcdef,
+                             .y_size = 14,
+                             .x_size = 0x1357,
+                             .x_stride = 0x2468,
+                             .y_pad_0 = 1,
+                             .y_pad_1 = 2,
+                             .x_pad_0 = 3,
+                             .x_pad_1 = 4}};
     assert_int_equal(vta_insn_encode(&config, &insn, &word, NULL), VTA_OK);
     assert_true(word.w[0] == (0 | 1 << 4 | 1 << 6 | 2 << 7 | 0x123 << 10 | UINT64_C(0x89abcdef) << 26));
     assert_true(word.w[1] == (14 | 0x1357 << 16 | UINT64_C(0x2468) << 32 | UINT64_C(1) << 48 |
                               UINT64_C(2) << 52 | UINT64_C(3) << 56 | UINT64_C(4) << 60));
 
-    insn = (vta_insn){
-        .opcode = VTA_OP_GEMM,
-        .pop_prev = 1,
-        .push_prev = 1,
-        .gemm = {.reset = 1,
-                 .uop_begin = 0x1555,
-                 .uop_end = 0x2aaa,
-                 .iter_out = 0x3fff,
-                 .iter_in = 0x2001,
-                 .dst_out = 0x7ff,
-                 .dst_in = 0x401,
-                 .src_out = 0x600,
-                 .src_in = 0x3,
-                 .wgt_out = 0x3ff,
-                 .wgt_in = 0x201}
-    };
+    insn = (vta_insn){.opcode = VTA_OP_GEMM,
+                      .pop_prev = 1,
+                      .push_prev = 1,
+                      .gemm = {.reset = 1,
+                               .uop_begin = 0x1555,
+                               .uop_end = 0x2aaa,
+                               .iter_out = 0x3fff,
+                               .iter_in = 0x2001,
+                               .dst_out = 0x7ff,
+                               .dst_in = 0x401,
+                               .src_out = 0x600,
+                               .src_in = 0x3,
+                               .wgt_out = 0x3ff,
+                               .wgt_in = 0x201}};
     assert_int_equal(vta_insn_encode(&config, &insn, &word, NULL), VTA_OK);
     assert_true(word.w[0] == (2 | 1 << 3 | 1 << 5 | 1 << 7 | 0x1555 << 8 | UINT64_C(0x2aaa) << 21 |
                               UINT64_C(0x3fff) << 35 | UINT64_C(0x2001) << 49));
     assert_true(word.w[1] == (0x7ff | 0x401 << 11 | UINT64_C(0x600) << 22 | UINT64_C(0x3) << 33 |
                               UINT64_C(0x3ff) << 44 | UINT64_C(0x201) << 54));
 
-    insn = (vta_insn){
-        .opcode = VTA_OP_ALU,
-        .alu = {.uop_end = 1,
-                .iter_out = 1,
-                .iter_in = 1,
-                .dst_out = 1,
-                .dst_in = 2,
-                .src_out = 3,
-                .src_in = 4,
-                .alu_op = VTA_ALU_SHR,
-                .use_imm = 1,
-                .imm = -8}
-    };
+    insn = (vta_insn){.opcode = VTA_OP_ALU,
+                      .alu = {.uop_end = 1,
+                              .iter_out = 1,
+                              .iter_in = 1,
+                              .dst_out = 1,
+                              .dst_in = 2,
+                              .src_out = 3,
+                              .src_in = 4,
+                              .alu_op = VTA_ALU_SHR,
+                              .use_imm = 1,
+                              .imm = -8}};
     assert_int_equal(vta_insn_encode(&config, &insn, &word, NULL), VTA_OK);
     assert_true(word.w[0] == (4 | 1 << 21 | UINT64_C(1) << 35 | UINT64_C(1) << 49));
     assert_true(word.w[1] == (1 | 2 << 11 | 3 << 22 | UINT64_C(4) << 33 | UINT64_C(3) << 44 |
@@ -136,12 +130,7 @@ static void uops_round_trip(void **state)
     static const struct {
         const char *name;
         uint32_t dst, src;
-    } want[] = {
-        {"tiny",   7,  8 },
-        {"rect",   8,  8 },
-        {"pynq",   11, 11},
-        {"batch2", 7,  8 }
-    };
+    } want[] = {{"tiny", 7, 8}, {"rect", 8, 8}, {"pynq", 11, 11}, {"batch2", 7, 8}};
     rng r = rng_split(test_seed("isa_codec micro-ops"), 0);
     for (size_t n = 0; n < sizeof want / sizeof want[0]; n++) {
         const vta_config config = load(want[n].name);
@@ -211,9 +200,7 @@ static void instructions_round_trip(void **state)
             uint32_t legal = 0;
             for (int round = 0; round < 2000; round++) {
                 vta_insn insn = {0};
-                vta_word want = {
-                    {0, 0}
-                };
+                vta_word want = {{0, 0}};
                 for (uint32_t i = 0; i < row_count; i++) {
                     if (in_format(&rows[i], opcode)) {
                         const int64_t value = rows[i].offset == 0 ? opcode : random_value(&r, &rows[i]);
@@ -222,9 +209,7 @@ static void instructions_round_trip(void **state)
                                                     << rows[i].lsb % 64;
                     }
                 }
-                vta_word word = {
-                    {0, 0}
-                };
+                vta_word word = {{0, 0}};
                 vta_insn back;
                 vta_diag diag = {0};
                 if (vta_insn_encode(&config, &insn, &word, &diag) == VTA_OK) {
@@ -255,9 +240,7 @@ static void random_words_decode_or_not(void **state)
         const vta_config config = load(names[n]);
         uint32_t legal = 0;
         for (int round = 0; round < 20000; round++) {
-            const vta_word word = {
-                {rng_next(&r), rng_next(&r)}
-            };
+            const vta_word word = {{rng_next(&r), rng_next(&r)}};
             vta_insn insn;
             if (vta_insn_decode_raw(&config, word, &insn) == VTA_ERROR_NONE) {
                 vta_word back;
@@ -317,9 +300,7 @@ static void illegal_instructions(void **state)
     expect_illegal("pynq", &insn, "load: memory 4 (limit: 5): nothing loads into out");
     insn.mem.memory = 6;
     expect_illegal("pynq", &insn, "load: memory 6 (limit: 5): the memory id is reserved");
-    insn = (vta_insn){
-        .opcode = VTA_OP_LOAD, .mem = {.memory = VTA_MEM_UOP, .x_size = 1}
-    };
+    insn = (vta_insn){.opcode = VTA_OP_LOAD, .mem = {.memory = VTA_MEM_UOP, .x_size = 1}};
     vta_insn_set_pad_value(&insn, -128);
     expect_illegal("pynq", &insn, "load: pad -128 (limit: 0): micro-ops are padded with 0 alone");
     insn = (vta_insn){.opcode = VTA_OP_LOAD, .pop_prev = 1, .mem = {.memory = VTA_MEM_INP}};
@@ -327,9 +308,7 @@ static void illegal_instructions(void **state)
     insn = (vta_insn){.opcode = VTA_OP_LOAD, .push_prev = 1, .mem = {.memory = VTA_MEM_WGT}};
     expect_illegal("pynq", &insn, "load: push_prev 1 (limit: 0): no unit comes before load");
 
-    insn = (vta_insn){
-        .opcode = VTA_OP_STORE, .mem = {.memory = VTA_MEM_ACC, .x_size = 1}
-    };
+    insn = (vta_insn){.opcode = VTA_OP_STORE, .mem = {.memory = VTA_MEM_ACC, .x_size = 1}};
     expect_illegal("pynq", &insn, "store: memory 3 (limit: 4): a store takes its data from out");
     insn.mem.memory = VTA_MEM_OUT;
     insn.mem.x_pad_1 = 15;
@@ -344,25 +323,17 @@ static void illegal_instructions(void **state)
     insn.push_next = 1;
     expect_illegal("pynq", &insn, "store: push_next 1 (limit: 0): no unit comes after store");
 
-    insn = (vta_insn){
-        .opcode = VTA_OP_GEMM, .gemm = {.reset = 1, .init = 1}
-    };
+    insn = (vta_insn){.opcode = VTA_OP_GEMM, .gemm = {.reset = 1, .init = 1}};
     expect_illegal("pynq", &insn, "gemm: init 1 (limit: 0): a reset clears everything anyway");
     insn = (vta_insn){.opcode = VTA_OP_ALU, .alu = {.alu_op = 7}};
     expect_illegal("pynq", &insn, "alu: alu_op 7 (limit: 6): the operation is reserved");
-    insn = (vta_insn){
-        .opcode = VTA_OP_ALU, .alu = {.alu_op = VTA_ALU_SHR, .use_imm = 1, .imm = 32}
-    };
+    insn = (vta_insn){.opcode = VTA_OP_ALU, .alu = {.alu_op = VTA_ALU_SHR, .use_imm = 1, .imm = 32}};
     expect_illegal("pynq", &insn, "alu: imm 32 (limit: 31): a shift moves at most 31 places");
     insn.alu.imm = -32;
     expect_illegal("pynq", &insn, "alu: imm -32 (limit: -31): a shift moves at most 31 places");
-    insn = (vta_insn){
-        .opcode = VTA_OP_REQUANT, .requant = {.low = 5, .high = 4}
-    };
+    insn = (vta_insn){.opcode = VTA_OP_REQUANT, .requant = {.low = 5, .high = 4}};
     expect_illegal("pynq", &insn, "requant: low 5 (limit: 4): low must not exceed high");
-    insn = (vta_insn){
-        .opcode = VTA_OP_DEPTHWISE, .depthwise = {.taps_x = 3, .taps_y = 6}
-    };
+    insn = (vta_insn){.opcode = VTA_OP_DEPTHWISE, .depthwise = {.taps_x = 3, .taps_y = 6}};
     expect_illegal("pynq", &insn,
                    "depthwise: taps_x * taps_y 18 (limit: 16): the taps are the rows of one weight entry");
     insn = (vta_insn){.opcode = VTA_OP_DEPTHWISE, .depthwise = {.group = 1}};
@@ -380,17 +351,17 @@ static void legal_edges(void **state)
          .pop_prev = 1,
          .push_prev = 1,
          .mem = {.memory = VTA_MEM_UOP, .x_pad_0 = 3, .pad_low = 9}},
-        {.opcode = VTA_OP_LOAD, .mem = {.memory = VTA_MEM_UOP, .pad_low = 9}                                             },
+        {.opcode = VTA_OP_LOAD, .mem = {.memory = VTA_MEM_UOP, .pad_low = 9}},
         {.opcode = VTA_OP_LOAD,
          .pop_prev = 1,
          .push_prev = 1,
          .pop_next = 1,
          .mem = {.memory = VTA_MEM_ACC8, .x_size = 1}},
-        {.opcode = VTA_OP_ALU,                                              .alu = {.ignored = 1, .alu_op = VTA_ALU_SHR, .imm = 1000}                                                                                           },
-        {.opcode = VTA_OP_ALU,               .alu = {.alu_op = VTA_ALU_SHR, .use_imm = 1, .imm = -31}                                                           },
-        {.opcode = VTA_OP_REQUANT,.requant = {.low = -128, .high = -128}},
-        {.opcode = VTA_OP_DEPTHWISE,.depthwise = {.group = 1, .taps_x = 2, .taps_y = 8}},
-        {.opcode = VTA_OP_FINISH,                                                                 .finish = {.ignored_low = 0x1ffffffffffffff, .ignored_high = -1}                                                                                                                                                                                                        },
+        {.opcode = VTA_OP_ALU, .alu = {.ignored = 1, .alu_op = VTA_ALU_SHR, .imm = 1000}},
+        {.opcode = VTA_OP_ALU, .alu = {.alu_op = VTA_ALU_SHR, .use_imm = 1, .imm = -31}},
+        {.opcode = VTA_OP_REQUANT, .requant = {.low = -128, .high = -128}},
+        {.opcode = VTA_OP_DEPTHWISE, .depthwise = {.group = 1, .taps_x = 2, .taps_y = 8}},
+        {.opcode = VTA_OP_FINISH, .finish = {.ignored_low = 0x1ffffffffffffff, .ignored_high = -1}},
     };
     const vta_config config = load("ultra96");
     for (size_t i = 0; i < sizeof insns / sizeof insns[0]; i++) {
@@ -409,43 +380,21 @@ static void reserved_words(void **state)
     const vta_config tiny = load("tiny");
     vta_insn insn;
     vta_diag diag = {0};
-    assert_int_equal(vta_insn_decode_raw(&tiny,
-                                         (vta_word){
-                                             {7, 0}
-    },
-                                         &insn),
-                     VTA_ERROR_OPCODE);
-    assert_int_equal(vta_insn_decode(&tiny,
-                                     (vta_word){
-                                         {7, 0}
-    },
-                                     &insn, &diag),
-                     VTA_ILLEGAL_INSN);
+    assert_int_equal(vta_insn_decode_raw(&tiny, (vta_word){{7, 0}}, &insn), VTA_ERROR_OPCODE);
+    assert_int_equal(vta_insn_decode(&tiny, (vta_word){{7, 0}}, &insn, &diag), VTA_ILLEGAL_INSN);
     assert_string_equal(diag.text, "reserved: opcode 7 (limit: 6): the opcode is reserved");
 
     /* At U = 8 a GEMM leaves bits 53 to 62 free, and its second word ends at 2(A + I + W) = 44. */
     diag = (vta_diag){0};
-    assert_int_equal(vta_insn_decode(&tiny,
-                                     (vta_word){
-                                         {2 | UINT64_C(1) << 53, 0}
-    },
-                                     &insn, &diag),
+    assert_int_equal(vta_insn_decode(&tiny, (vta_word){{2 | UINT64_C(1) << 53, 0}}, &insn, &diag),
                      VTA_ILLEGAL_INSN);
     assert_string_equal(diag.text, "gemm: reserved bit 53 (limit: 0): bits that no field covers must be 0");
     diag = (vta_diag){0};
-    assert_int_equal(vta_insn_decode(&tiny,
-                                     (vta_word){
-                                         {2, UINT64_C(1) << 44}
-    },
-                                     &insn, &diag),
+    assert_int_equal(vta_insn_decode(&tiny, (vta_word){{2, UINT64_C(1) << 44}}, &insn, &diag),
                      VTA_ILLEGAL_INSN);
     assert_string_equal(diag.text, "gemm: reserved bit 108 (limit: 0): bits that no field covers must be 0");
-    assert_int_equal(vta_insn_decode(&tiny,
-                                     (vta_word){
-                                         {2 | UINT64_C(1) << 63, UINT64_C(1) << 43}
-    },
-                                     &insn, NULL),
-                     VTA_OK);
+    assert_int_equal(
+        vta_insn_decode(&tiny, (vta_word){{2 | UINT64_C(1) << 63, UINT64_C(1) << 43}}, &insn, NULL), VTA_OK);
 }
 
 static void pad_values_and_units(void **state)

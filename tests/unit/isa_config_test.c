@@ -90,12 +90,14 @@ static void shipped_shapes(void **state)
         const char *name;
         uint32_t batch, in, out, uop, inp, wgt, acc, bus, queue;
     } want[] = {
+        /* clang-format off */
         {"batch2",  2, 8,  8,  8,  8,  7,  7,  64,  16 },
         {"pynq",    1, 16, 16, 13, 11, 10, 11, 64,  512},
         {"rect",    1, 8,  16, 8,  7,  7,  8,  128, 16 },
         {"tiny",    1, 4,  4,  8,  8,  7,  7,  64,  16 },
         {"ultra96", 1, 32, 16, 13, 11, 9,  11, 128, 512},
         {"wide",    1, 32, 32, 13, 11, 9,  11, 512, 512},
+        /* clang-format on */
     };
     uint32_t count = 0;
     const char *const *names = vta_config_names(&count);

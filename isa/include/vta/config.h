@@ -36,10 +36,12 @@ typedef struct vta_config {
     uint64_t hash;                      /* of the hardware-visible values */
 } vta_config;
 
-/* Parses a configuration text. `what` names it in messages; bad keys and values are refused with key, value and bound. */
+/* Parses a configuration text. `what` names it in messages; bad keys and values are refused with key, value
+ * and bound. */
 vta_status vta_config_parse(const char *text, const char *what, vta_config *out, vta_diag *diag);
 
-/* Reads a configuration by shipped name ("pynq") or by file name (anything with a '/' or ending in ".json"). */
+/* Reads a configuration by shipped name ("pynq") or by file name (anything with a '/' or ending in ".json").
+ */
 vta_status vta_config_load(const char *name_or_file, vta_config *out, vta_diag *diag);
 
 /* The shipped configurations: names[0 … count-1], borrowed. */

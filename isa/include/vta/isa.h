@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Instructions and micro-ops as values, and their encoding. ISA.md says what they mean, isa.def where the bits are.
+ * Instructions and micro-ops as values, and their encoding. ISA.md says what they mean, isa.def where the
+ * bits are.
  */
 #ifndef VTA_ISA_H
 #define VTA_ISA_H
@@ -41,7 +42,13 @@ typedef enum vta_error {
 #include "vta/isa.def"
 } vta_error;
 
-typedef enum vta_unit { VTA_UNIT_FETCH, VTA_UNIT_LOAD, VTA_UNIT_COMPUTE, VTA_UNIT_STORE, VTA_UNIT_COUNT } vta_unit;
+typedef enum vta_unit {
+    VTA_UNIT_FETCH,
+    VTA_UNIT_LOAD,
+    VTA_UNIT_COMPUTE,
+    VTA_UNIT_STORE,
+    VTA_UNIT_COUNT
+} vta_unit;
 
 typedef enum vta_queue {
 #define VTA_QUEUE(id, producer, consumer, doc) VTA_QUEUE_##id,
@@ -54,7 +61,8 @@ typedef struct vta_word {
     uint64_t w[2];
 } vta_word;
 
-/* A decoded instruction. Every field has the name that isa.def gives it and is held in 64 bits, signed ones sign-extended. */
+/* A decoded instruction. Every field has the name that isa.def gives it and is held in 64 bits, signed ones
+ * sign-extended. */
 typedef struct vta_insn {
     struct {
 #define FIELD_HEADER(member) int64_t member;
@@ -139,11 +147,12 @@ vta_unit vta_insn_unit(const vta_insn *insn);
 int32_t vta_insn_pad_value(const vta_insn *insn);
 void vta_insn_set_pad_value(vta_insn *insn, int32_t value);
 
-/* Encodes; a value that does not fit its field, and everything that decoding would refuse, is refused with the field,
- * the value and the bound: what this encodes, `vta_insn_decode` decodes to the same values. */
+/* Encodes; a value that does not fit its field, and everything that decoding would refuse, is refused with
+ * the field, the value and the bound: what this encodes, `vta_insn_decode` decodes to the same values. */
 vta_status vta_insn_encode(const vta_config *config, const vta_insn *insn, vta_word *out, vta_diag *diag);
 
-/* Decodes; reserved opcodes, reserved bits and everything that ISA.md calls illegal in one instruction are refused. */
+/* Decodes; reserved opcodes, reserved bits and everything that ISA.md calls illegal in one instruction are
+ * refused. */
 vta_status vta_insn_decode(const vta_config *config, vta_word word, vta_insn *out, vta_diag *diag);
 
 /* The same without a sentence, for simulators: NONE, OPCODE or FIELD. */
@@ -165,12 +174,13 @@ const char *vta_error_text(vta_error error);
 /* The instruction table itself, for tools that print it. */
 typedef struct vta_field_info {
     const char *format, *member, *lsb_text, *width_text, *doc;
-    char sign;             /* U S B X, as in isa.def */
-    uint32_t lsb, width;   /* under the configuration asked for */
-    uint32_t offset;       /* of the member in vta_insn */
+    char sign;           /* U S B X, as in isa.def */
+    uint32_t lsb, width; /* under the configuration asked for */
+    uint32_t offset;     /* of the member in vta_insn */
 } vta_field_info;
 
-/* Fills `out` (room for VTA_FIELD_COUNT rows) with the table under this configuration; returns the number of rows. */
+/* Fills `out` (room for VTA_FIELD_COUNT rows) with the table under this configuration; returns the number of
+ * rows. */
 enum {
 #define VTA_FIELD(format, member, lsb, width, sign, doc) VTA_FIELD_ROW_##format##_##member,
 #include "vta/isa.def"

@@ -21,8 +21,8 @@ typedef struct vta_launch {
     uint64_t base[VTA_SEGMENTS]; /* multiples of VTA_BASE_ALIGN */
 } vta_launch;
 
-/* The 64-bit counters of regs.def. Those without a clock are the same on every device (ISA.md §12); a functional
- * device leaves the others at 0. */
+/* The 64-bit counters of regs.def. Those without a clock are the same on every device (ISA.md §12); a
+ * functional device leaves the others at 0. */
 typedef struct vta_counters {
     uint64_t cycles;
     uint64_t fetch_insns, fetch_full, fetch_mem;
@@ -41,8 +41,9 @@ typedef struct vta_report {
     vta_counters counters;
 } vta_report;
 
-/* How a simulator or the checker sees device memory. `map` returns a pointer to `size` bytes at a device address, good
- * until the memory is freed, or NULL where the device has no such memory; it must not fail in any other way. */
+/* How a simulator or the checker sees device memory. `map` returns a pointer to `size` bytes at a device
+ * address, good until the memory is freed, or NULL where the device has no such memory; it must not fail in
+ * any other way. */
 typedef struct vta_bus {
     void *(*map)(void *context, uint64_t addr, uint64_t size);
     void *context;

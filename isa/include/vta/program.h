@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A program as a thing to keep: instructions, the DRAM segments that they need, names for both, and the results that
- * are expected. The assembler makes one, a file holds one, `vtac exec` runs one.
+ * A program as a thing to keep: instructions, the DRAM segments that they need, names for both, and the
+ * results that are expected. The assembler makes one, a file holds one, `vtac exec` runs one.
  */
 #ifndef VTA_PROGRAM_H
 #define VTA_PROGRAM_H
@@ -30,14 +30,15 @@ typedef struct vta_symbol {
 typedef struct vta_program {
     vta_config config; /* what it was written for */
     vta_word *insns;
-    uint32_t *lines;   /* source line of each instruction, or NULL */
-    uint32_t *tags;    /* a number on each instruction, for profiles; NULL: all 0 */
+    uint32_t *lines; /* source line of each instruction, or NULL */
+    uint32_t *tags;  /* a number on each instruction, for profiles; NULL: all 0 */
     uint32_t insn_count;
     vta_symbol *symbols;
     uint32_t symbol_count;
 } vta_program;
 
-/* Assembles a text. `what` names it in messages ("file.vasm:12: …"). `config` is used unless the text has a .config line. */
+/* Assembles a text. `what` names it in messages ("file.vasm:12: …"). `config` is used unless the text has a
+ * .config line. */
 vta_status vta_assemble(const char *text, size_t size, const char *what, const vta_config *config,
                         vta_program *out, vta_diag *diag);
 

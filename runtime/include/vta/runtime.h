@@ -164,11 +164,11 @@ void vta_code_destroy(vta_code *code);
  * expectations as you like. */
 vta_status vta_code_program(const vta_code *code, vta_program *out, vta_diag *diag);
 
-/* And back: code that does what `program` does, with its tags, and a buffer for each symbol. VTA_INVALID for a
- * program of another shape: each buffer has a segment to itself, from 0 on; the last segment holds the
- * micro-ops, and only they are loaded as micro-ops. VTA_ILLEGAL_PROGRAM where vta_check refuses it for buffers
- * of these sizes. What the symbols of buffers contain or expect stays with the program, which the code does
- * not refer to; kernels were forgotten when it was sealed, so kernel_count is 0. */
+/* And back: code that does what `program` does, with its tags, and a buffer for each symbol. VTA_INVALID for
+ * a program of another shape: each buffer has a segment to itself, from 0 on; the last segment holds the
+ * micro-ops, and only they are loaded as micro-ops. VTA_ILLEGAL_PROGRAM where vta_check refuses it for
+ * buffers of these sizes. What the symbols of buffers contain or expect stays with the program, which the
+ * code does not refer to; kernels were forgotten when it was sealed, so kernel_count is 0. */
 vta_status vta_code_from_program(const vta_program *program, vta_code **out, vta_diag *diag);
 
 /* On a device. */

@@ -19,7 +19,8 @@ typedef struct vta_dram vta_dram;
 vta_status vta_dram_create(vta_dram **out, vta_diag *diag);
 void vta_dram_destroy(vta_dram *dram);
 
-/* A zero-filled block at an address of the library's choice (page-aligned, never 0, below 4 GiB while there is room). */
+/* A zero-filled block at an address of the library's choice (page-aligned, never 0, below 4 GiB while there
+ * is room). */
 vta_status vta_dram_alloc(vta_dram *dram, uint64_t size, uint64_t *addr, void **host, vta_diag *diag);
 
 /* The same at a given address; refused where it overlaps another block. */
