@@ -25,7 +25,6 @@ check() {
 
 # shellcheck disable=SC2046,SC2086  # flags are meant to be split
 {
-    sed -i "s|^prefix=.*|prefix=$prefix|" "$PKG_CONFIG_PATH/vta.pc"
     $cc -std=c17 $CFLAGS -o "$work/shared" "$here/outside.c" $(pkg-config --cflags --libs vta)
     $cc -std=c17 $CFLAGS -o "$work/static" "$here/outside.c" $(pkg-config --cflags vta) "$libdir/libvta.a" \
         $(pkg-config --libs libcjson) -lpthread -lm -ldl
