@@ -74,7 +74,6 @@ static void find_lanes(conv *c)
                m->ri == 1 && c->window.dilation[1] <= MOST_COLUMN_STEP;
     c->piece_cols = least(kernel[1], least(MOST_TAPS, m->block_out));
     c->piece_rows = least(kernel[0], least(MOST_TAPS, m->block_out / c->piece_cols));
-    c->pieces = ceil_div(kernel[0], c->piece_rows) * ceil_div(kernel[1], c->piece_cols);
 }
 
 void conv_of(const machine *m, const vtac_vta_region *region, uint32_t number, conv *out)

@@ -91,16 +91,15 @@ static void pack_tile(const conv *c, int8_t *to, int64_t out_block, int64_t in_b
 }
 
 /* The taps of a block's window piece, one a row. */
-static void pack_window(const conv *c, int8_t *to, int64_t block, int64_t piece)
+static void pack_window(const conv *c, const part *p, int8_t *to, int64_t block, int64_t index)
 {
-    const int64_t *kernel = c->window.kernel;
-    const int64_t in_row = ceil_div(kernel[1], c->piece_cols), size = c->machine->block_in;
-    const int64_t ky = piece / in_row * c->piece_rows, kx = piece % in_row * c->piece_cols;
-    const int64_t rows = least(c->piece_rows, kernel[0] - ky), cols = least(c->piece_cols, kernel[1] - kx);
-    for (int64_t tap = 0; tap < rows * cols; tap++) {
+    const window_piece piece = piece_of(c, p, index);
+    const int64_t size = c->machine->block_in;
+    for (int64_t tap = 0; tap < piece.rows * piece.cols; tap++) {
+        const int64_t ky = p->ky + piece.y + tap / piece.cols, kx = p->kx + piece.x + tap % piece.cols;
         for (int64_t i = 0; i < size; i++) {
             const int64_t channel = block * size + i;
-            to[tap * size + i] = (int8_t)conv_weight(c, channel, channel, ky + tap / cols, kx + tap % cols);
+            to[tap * size + i] = (int8_t)conv_weight(c, channel, channel, ky, kx);
         }
     }
 }
@@ -112,7 +111,8 @@ static int8_t *pack_chunk(const conv *c, const tiling *t, int64_t group, int64_t
     const reach r = part_reach(c, t, group, &p);
     const int64_t entry = c->machine->block_in * c->machine->block_out;
     for (int64_t k = 0; c->lanes && k < chunk_entries(c, t, group, &p); k++, to += entry) {
-        pack_window(c, to, group * t->group / c->machine->ro + k / c->pieces, k % c->pieces);
+        const int64_t pieces = piece_count(c, p.kys, p.kxs);
+        pack_window(c, &p, to, group * t->group / c->machine->ro + k / pieces, k % pieces);
     }
     for (int64_t n = 0; !c->lanes && n < group_blocks(c, t, group); n++) {
         for (int64_t k = 0; k < part_entries(c, t, group, &p); k++) {
@@ -329,33 +329,33 @@ static void emit_gemm(emitter *e, const patch *tile, int64_t group, const part *
 }
 
 /* The same for channels by themselves: a call for each piece of the window. */
-static void emit_lanes(emitter *e, const patch *tile, int64_t n, int64_t inp, int64_t wgt, int64_t acc)
+static void emit_lanes(emitter *e, const patch *tile, const part *p, int64_t n, int64_t inp, int64_t wgt,
+                       int64_t acc, bool init)
 {
     const conv *c = e->c;
-    const int64_t ro = c->machine->ro;
+    const int64_t ro = c->machine->ro, pieces = piece_count(c, p->kys, p->kxs);
     const vtac_vta_window *w = &c->window;
-    const int64_t in_cols = (tile->cols - 1) * w->stride[1] + (w->kernel[1] - 1) * w->dilation[1] + 1;
-    const int64_t in_row = ceil_div(w->kernel[1], c->piece_cols);
+    const int64_t in_cols = (tile->cols - 1) * w->stride[1] + (p->kxs - 1) * w->dilation[1] + 1;
     const acc_range range = {sums_of(e, tile, acc, n - n % ro), tile->rows * tile->cols * ro};
-    for (int64_t piece = 0; piece < c->pieces; piece++) {
-        const int64_t ky = piece / in_row * c->piece_rows, kx = piece % in_row * c->piece_cols;
-        const vta_uop uop = {.dst = (uint32_t)sums_of(e, tile, acc, n),
-                             .src = (uint32_t)(inp + ky * w->dilation[0] * in_cols + kx * w->dilation[1]),
-                             .aux = (uint32_t)(wgt + n / ro * c->pieces + piece)};
-        const int64_t taps_y = least(c->piece_rows, w->kernel[0] - ky);
+    for (int64_t i = 0; i < pieces; i++) {
+        const window_piece piece = piece_of(c, p, i);
+        const vta_uop uop = {
+            .dst = (uint32_t)sums_of(e, tile, acc, n),
+            .src = (uint32_t)(inp + piece.y * w->dilation[0] * in_cols + piece.x * w->dilation[1]),
+            .aux = (uint32_t)(wgt + n / ro * pieces + i)};
         list_depthwise(e->list,
                        &(vta_depthwise){.kernel = list_kernel_of(e->list, &uop, 1),
-                                        .init = piece == 0,
+                                        .init = init && i == 0,
                                         .iter_out = tile->rows,
                                         .iter_in = tile->cols,
                                         .dst_out = tile->rows > 1 ? tile->cols * ro : 0,
                                         .dst_in = tile->cols > 1 ? ro : 0,
                                         .src_out = tile->rows > 1 ? w->stride[0] * in_cols : 0,
                                         .src_in = tile->cols > 1 ? w->stride[1] : 0,
-                                        .taps_x = least(c->piece_cols, w->kernel[1] - kx),
-                                        .taps_y = taps_y,
+                                        .taps_x = piece.cols,
+                                        .taps_y = piece.rows,
                                         .col_step = w->dilation[1],
-                                        .row_step = taps_y > 1 ? w->dilation[0] * in_cols : 0,
+                                        .row_step = piece.rows > 1 ? w->dilation[0] * in_cols : 0,
                                         .group = n % ro},
                        range);
     }
@@ -414,7 +414,7 @@ static void emit_piece(emitter *e, int64_t group, int64_t tile_index)
         const int64_t inp = need_input(e, &tile, tile_index, group, &p, index);
         for (int64_t n = 0; n < blocks; n++) {
             if (e->c->lanes) {
-                emit_lanes(e, &tile, n, inp, wgt, acc);
+                emit_lanes(e, &tile, &p, n, inp, wgt, acc, init);
             } else {
                 emit_gemm(e, &tile, group, &p, n, inp, wgt, acc, init);
             }

@@ -71,7 +71,7 @@ typedef struct conv {
     int64_t in_blocks, out_blocks; /* out_blocks: whole tiles */
     int64_t planes; /* 2 where weights minus their zero point need 9 bits, 3 for the very largest */
     bool lanes;     /* each channel by itself, on DEPTHWISE */
-    int64_t piece_rows, piece_cols, pieces; /* lanes: of the window in one WGT entry; entries a block */
+    int64_t piece_rows, piece_cols; /* lanes: what one WGT entry holds of the window, at most */
     int32_t zero_in, zero_out, low, high;
 } conv;
 
@@ -137,6 +137,13 @@ typedef struct part {
     int64_t ky, kys, kx, kxs;
 } part;
 part tiling_part(const conv *c, const tiling *t, int64_t group, int64_t index);
+
+/* DEPTHWISE: the pieces of a part's window, one WGT entry each, from its first tap on. */
+typedef struct window_piece {
+    int64_t y, x, rows, cols;
+} window_piece;
+int64_t piece_count(const conv *c, int64_t rows, int64_t cols);
+window_piece piece_of(const conv *c, const part *p, int64_t index);
 
 /* The input blocks of a part that the group needs, and how many WGT entries an output block has in it: one
  * for each step of the array, but for DEPTHWISE, whose entries hold a window for all `ro` blocks of a tile.

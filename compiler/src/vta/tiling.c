@@ -72,7 +72,7 @@ static bool complete(const conv *c, tiling *t)
     t->in_cols = span_of(t->cols, c->window.stride[1], t->part_cols, c->window.dilation[1]);
     const int64_t steps = c->lanes ? 1 : t->part * m->ri * t->part_rows * t->part_cols * c->planes;
     t->inp_size = t->part * t->in_rows * t->in_cols * m->ri;
-    t->wgt_size = c->lanes ? t->group / m->ro * c->pieces : t->group * steps;
+    t->wgt_size = c->lanes ? t->group / m->ro * piece_count(c, t->part_rows, t->part_cols) : t->group * steps;
     t->acc_size = t->rows * t->cols * t->group;
     t->param_size = 2 * t->group;
     t->param_slots = least(out_groups, most(2, m->acc / 8 / t->param_size));
@@ -137,7 +137,9 @@ void tiling_measure(const conv *c, const tiling *t, load_of_units *out)
     const int64_t sweep =
         c->images * row_span * col_span * ceil_div(reach_blocks, m->ri) * tile_bytes * t->window_parts;
     const int64_t weights =
-        (c->lanes ? c->out_blocks / m->ro * c->pieces : c->out_blocks * reach_blocks * taps) * wgt_bytes;
+        (c->lanes ? c->out_blocks / m->ro * piece_count(c, t->part_rows, t->part_cols) * t->window_parts
+                  : c->out_blocks * reach_blocks * taps) *
+        wgt_bytes;
     const int64_t inp_units = t->tiles * t->parts, wgt_units = t->groups * t->parts;
     int64_t inp_loads = 0, wgt_loads = 0;
     if (c->groups > 1) {
@@ -268,10 +270,24 @@ reach part_reach(const conv *c, const tiling *t, int64_t group, const part *p)
     return (reach){first, most(0, least(r.first + r.count, (p->block + p->blocks) * ri) - first)};
 }
 
+int64_t piece_count(const conv *c, int64_t rows, int64_t cols)
+{
+    return ceil_div(rows, c->piece_rows) * ceil_div(cols, c->piece_cols);
+}
+
+window_piece piece_of(const conv *c, const part *p, int64_t index)
+{
+    const int64_t in_row = ceil_div(p->kxs, c->piece_cols);
+    window_piece piece = {.y = index / in_row * c->piece_rows, .x = index % in_row * c->piece_cols};
+    piece.rows = least(c->piece_rows, p->kys - piece.y);
+    piece.cols = least(c->piece_cols, p->kxs - piece.x);
+    return piece;
+}
+
 int64_t part_entries(const conv *c, const tiling *t, int64_t group, const part *p)
 {
     const int64_t blocks = part_reach(c, t, group, p).count;
-    return c->lanes ? c->pieces : blocks * p->kys * p->kxs * c->planes;
+    return c->lanes ? piece_count(c, p->kys, p->kxs) : blocks * p->kys * p->kxs * c->planes;
 }
 
 int64_t group_blocks(const conv *c, const tiling *t, int64_t group)
