@@ -2,7 +2,8 @@
  *
  * The parts of a recording and what they ask of each other:
  *
- *   stream.c   the typed calls: argument checks, encoding, what an instruction reads and writes
+ *   stream.c   the typed calls: argument checks, encoding, what an instruction reads and writes;
+ *              stream_compute.c: those of the compute unit
  *   kernel.c   micro-op kernels: kept once, resident in the UOP scratchpad
  *   marks.c    who touched a scratchpad entry or a DRAM byte last
  *   order.c    dependency tokens, and the list of instructions
@@ -150,6 +151,12 @@ vta_status vta_kernel_require(vta_stream *stream, vta_kernel handle, uint32_t *s
 void vta_kernel_used(vta_stream *stream, vta_kernel handle);
 vta_status vta_kernel_init(vta_stream *stream);
 void vta_kernel_free(vta_stream *stream);
+
+/* stream.c */
+
+/* The frame of every call: false when the stream has failed before or is sealed. */
+bool vta_call_begin(vta_stream *stream, const char *call);
+void vta_call_end(vta_stream *stream);
 
 /* order.c */
 

@@ -82,8 +82,7 @@ vta_status vta_stream_status(const vta_stream *stream)
     return stream->diag.code;
 }
 
-/* The frame of every call: false when the stream has failed before or is sealed. */
-static bool begin(vta_stream *stream, const char *call)
+bool vta_call_begin(vta_stream *stream, const char *call)
 {
     if (stream->diag.code != VTA_OK) {
         return false;
@@ -96,7 +95,7 @@ static bool begin(vta_stream *stream, const char *call)
     return !stream->sealed;
 }
 
-static void end(vta_stream *stream)
+void vta_call_end(vta_stream *stream)
 {
     (void)vta_context(&stream->diag, "call %" PRIu64 " (%s)", stream->calls - 1, stream->call);
 }
@@ -136,9 +135,9 @@ static vta_status declare(vta_stream *stream, const char *name, uint64_t size)
 vta_buffer vta_stream_buffer(vta_stream *stream, const char *name, uint64_t size)
 {
     vta_buffer handle = {stream->buffer_count};
-    if (begin(stream, "buffer")) {
+    if (vta_call_begin(stream, "buffer")) {
         (void)declare(stream, name, size);
-        end(stream);
+        vta_call_end(stream);
     }
     return handle;
 }
@@ -305,9 +304,9 @@ static vta_status load2d(vta_stream *stream, const vta_load2d *args)
 
 void vta_stream_load2d(vta_stream *stream, const vta_load2d *args)
 {
-    if (begin(stream, "load2d")) {
+    if (vta_call_begin(stream, "load2d")) {
         (void)load2d(stream, args);
-        end(stream);
+        vta_call_end(stream);
     }
 }
 
@@ -348,277 +347,17 @@ static vta_status store2d(vta_stream *stream, const vta_store2d *args)
 
 void vta_stream_store2d(vta_stream *stream, const vta_store2d *args)
 {
-    if (begin(stream, "store2d")) {
+    if (vta_call_begin(stream, "store2d")) {
         (void)store2d(stream, args);
-        end(stream);
+        vta_call_end(stream);
     }
-}
-
-/* Compute. */
-
-/* One index of a loop nest: a field of the kernel's micro-ops and its steps. */
-typedef struct nest_index {
-    const char *name;
-    vta_memory memory;
-    uint32_t field;
-    int64_t step_out, step_in;
-    int64_t window_y, row_step, window_x, col_step; /* depthwise source; counts 1 elsewhere */
-} nest_index;
-
-typedef struct loop_nest {
-    vta_kernel handle;
-    int64_t iter_out, iter_in;
-    nest_index dst, inp, wgt, acc; /* memory COUNT: the instruction has none */
-} loop_nest;
-
-static const nest_index none = {.memory = VTA_MEM_COUNT};
-
-static vta_status find_kernel(vta_stream *stream, vta_kernel handle)
-{
-    if (handle.index >= stream->uops.kernel_count) {
-        return vta_fail(&stream->diag, VTA_INVALID, "kernel %" PRIu32 " was not recorded; the stream has %zu",
-                        handle.index, stream->uops.kernel_count);
-    }
-    return VTA_OK;
-}
-
-/* After encoding, which has checked the fields. */
-static vta_status check_walker(vta_stream *stream, const loop_nest *nest, const nest_index *walker)
-{
-    if (walker->memory == VTA_MEM_COUNT || nest->iter_out == 0 || nest->iter_in == 0) {
-        return VTA_OK;
-    }
-    const kernel_record *kernel = &stream->uops.kernels[nest->handle.index];
-    const int64_t last = kernel->max[walker->field] + (nest->iter_out - 1) * walker->step_out +
-                         (nest->iter_in - 1) * walker->step_in + (walker->window_y - 1) * walker->row_step +
-                         (walker->window_x - 1) * walker->col_step;
-    const int64_t depth = stream->config.depth[walker->memory];
-    if (last >= depth) {
-        return vta_fail(&stream->diag, VTA_RANGE, "%s reaches entry %" PRId64 ", but %s has %" PRId64,
-                        walker->name, last, vta_memory_name(walker->memory), depth);
-    }
-    return VTA_OK;
-}
-
-static footprint footprint_of(const vta_stream *stream, const loop_nest *nest, const nest_index *walker)
-{
-    const kernel_record *kernel = &stream->uops.kernels[nest->handle.index];
-    return (footprint){.bases = kernel->spans[walker->field],
-                       .base_count = kernel->span_count[walker->field],
-                       .dim = {{(uint64_t)nest->iter_out, (uint64_t)walker->step_out},
-                               {(uint64_t)nest->iter_in, (uint64_t)walker->step_in},
-                               {(uint64_t)walker->window_y, (uint64_t)walker->row_step},
-                               {(uint64_t)walker->window_x, (uint64_t)walker->col_step}}};
-}
-
-static uint32_t latest(uint32_t a, uint32_t b)
-{
-    return a > b ? a : b;
-}
-
-/* Everything that a loop nest over micro-ops reads from INP and WGT and writes to OUT. */
-static vta_status append_nest(vta_stream *stream, const loop_nest *nest, vta_word word)
-{
-    VTA_TRY(check_walker(stream, nest, &nest->dst));
-    VTA_TRY(check_walker(stream, nest, &nest->acc));
-    VTA_TRY(check_walker(stream, nest, &nest->inp));
-    VTA_TRY(check_walker(stream, nest, &nest->wgt));
-    const bool reads_inp = !stream->manual && nest->inp.memory != VTA_MEM_COUNT;
-    const bool reads_wgt = !stream->manual && nest->wgt.memory != VTA_MEM_COUNT;
-    const footprint dst = footprint_of(stream, nest, &nest->dst);
-    const footprint inp = reads_inp ? footprint_of(stream, nest, &nest->inp) : (footprint){0};
-    const footprint wgt = reads_wgt ? footprint_of(stream, nest, &nest->wgt) : (footprint){0};
-    instant need = {0};
-    need.at[LOAD_LINE] =
-        latest(vta_marks_latest(stream->inp_writes, &inp), vta_marks_latest(stream->wgt_writes, &wgt));
-    need.at[STORE_LINE] = vta_marks_latest(stream->out_reads, &dst);
-    uint32_t position;
-    VTA_TRY(vta_order_append(stream, COMPUTE_LINE, word, need, &position));
-    vta_kernel_used(stream, nest->handle);
-    vta_marks_set(stream->inp_reads, &inp, position);
-    vta_marks_set(stream->wgt_reads, &wgt, position);
-    vta_marks_set(stream->out_writes, &dst, position);
-    return VTA_OK;
-}
-
-/* Encodes with all that one instruction alone can get wrong found out. */
-static vta_status encode_legal(vta_stream *stream, const vta_insn *insn, vta_word *word)
-{
-    vta_insn decoded;
-    VTA_TRY(vta_insn_encode(&stream->config, insn, word, &stream->diag));
-    return vta_insn_decode(&stream->config, *word, &decoded, &stream->diag);
-}
-
-static vta_status gemm(vta_stream *stream, const vta_gemm *args)
-{
-    uint32_t first = 0;
-    VTA_TRY(find_kernel(stream, args->kernel));
-    VTA_TRY(vta_kernel_require(stream, args->kernel, &first));
-    vta_insn insn = {.opcode = VTA_OP_GEMM};
-    insn.gemm.reset = args->reset;
-    insn.gemm.init = args->init;
-    insn.gemm.uop_begin = first;
-    insn.gemm.uop_end = first + stream->uops.kernels[args->kernel.index].count;
-    insn.gemm.iter_out = args->iter_out;
-    insn.gemm.iter_in = args->iter_in;
-    insn.gemm.dst_out = args->dst_out;
-    insn.gemm.dst_in = args->dst_in;
-    insn.gemm.src_out = args->src_out;
-    insn.gemm.src_in = args->src_in;
-    insn.gemm.wgt_out = args->wgt_out;
-    insn.gemm.wgt_in = args->wgt_in;
-    vta_word word;
-    VTA_TRY(encode_legal(stream, &insn, &word));
-    loop_nest nest = {args->kernel, args->iter_out, args->iter_in, none, none, none, none};
-    nest.dst = (nest_index){"dst", VTA_MEM_ACC, UOP_DST, args->dst_out, args->dst_in, 1, 0, 1, 0};
-    if (!args->reset) {
-        nest.inp = (nest_index){"src", VTA_MEM_INP, UOP_SRC, args->src_out, args->src_in, 1, 0, 1, 0};
-        nest.wgt = (nest_index){"wgt", VTA_MEM_WGT, UOP_AUX, args->wgt_out, args->wgt_in, 1, 0, 1, 0};
-    }
-    return append_nest(stream, &nest, word);
-}
-
-void vta_stream_gemm(vta_stream *stream, const vta_gemm *args)
-{
-    if (begin(stream, "gemm")) {
-        (void)gemm(stream, args);
-        end(stream);
-    }
-}
-
-static vta_status depthwise(vta_stream *stream, const vta_depthwise *args)
-{
-    uint32_t first = 0;
-    VTA_TRY(find_kernel(stream, args->kernel));
-    VTA_TRY(vta_kernel_require(stream, args->kernel, &first));
-    vta_insn insn = {.opcode = VTA_OP_DEPTHWISE};
-    insn.depthwise.init = args->init;
-    insn.depthwise.uop_begin = first;
-    insn.depthwise.uop_end = first + stream->uops.kernels[args->kernel.index].count;
-    insn.depthwise.iter_out = args->iter_out;
-    insn.depthwise.iter_in = args->iter_in;
-    insn.depthwise.dst_out = args->dst_out;
-    insn.depthwise.dst_in = args->dst_in;
-    insn.depthwise.src_out = args->src_out;
-    insn.depthwise.src_in = args->src_in;
-    insn.depthwise.taps_x = args->taps_x;
-    insn.depthwise.taps_y = args->taps_y;
-    insn.depthwise.col_step = args->col_step;
-    insn.depthwise.row_step = args->row_step;
-    insn.depthwise.group = args->group;
-    vta_word word;
-    VTA_TRY(encode_legal(stream, &insn, &word));
-    loop_nest nest = {args->kernel, args->iter_out, args->iter_in, none, none, none, none};
-    nest.dst = (nest_index){"dst", VTA_MEM_ACC, UOP_DST, args->dst_out, args->dst_in, 1, 0, 1, 0};
-    if (args->taps_x > 0 && args->taps_y > 0) {
-        nest.inp = (nest_index){"src",        VTA_MEM_INP,    UOP_SRC,      args->src_out, args->src_in,
-                                args->taps_y, args->row_step, args->taps_x, args->col_step};
-        nest.wgt = (nest_index){"wgt", VTA_MEM_WGT, UOP_AUX, 0, 0, 1, 0, 1, 0};
-    }
-    return append_nest(stream, &nest, word);
-}
-
-void vta_stream_depthwise(vta_stream *stream, const vta_depthwise *args)
-{
-    if (begin(stream, "depthwise")) {
-        (void)depthwise(stream, args);
-        end(stream);
-    }
-}
-
-static vta_status alu(vta_stream *stream, const vta_alu *args)
-{
-    uint32_t first = 0;
-    VTA_TRY(find_kernel(stream, args->kernel));
-    VTA_TRY(vta_kernel_require(stream, args->kernel, &first));
-    vta_insn insn = {.opcode = VTA_OP_ALU};
-    insn.alu.uop_begin = first;
-    insn.alu.uop_end = first + stream->uops.kernels[args->kernel.index].count;
-    insn.alu.iter_out = args->iter_out;
-    insn.alu.iter_in = args->iter_in;
-    insn.alu.dst_out = args->dst_out;
-    insn.alu.dst_in = args->dst_in;
-    insn.alu.src_out = args->src_out;
-    insn.alu.src_in = args->src_in;
-    insn.alu.alu_op = args->op;
-    insn.alu.use_imm = args->use_imm;
-    insn.alu.imm = args->imm;
-    vta_word word;
-    VTA_TRY(encode_legal(stream, &insn, &word));
-    loop_nest nest = {args->kernel, args->iter_out, args->iter_in, none, none, none, none};
-    nest.dst = (nest_index){"dst", VTA_MEM_ACC, UOP_DST, args->dst_out, args->dst_in, 1, 0, 1, 0};
-    nest.acc = (nest_index){"src", VTA_MEM_ACC, UOP_SRC, args->src_out, args->src_in, 1, 0, 1, 0};
-    return append_nest(stream, &nest, word);
-}
-
-void vta_stream_alu(vta_stream *stream, const vta_alu *args)
-{
-    if (begin(stream, "alu")) {
-        (void)alu(stream, args);
-        end(stream);
-    }
-}
-
-static vta_status check_entry(vta_stream *stream, const char *name, int64_t value, int64_t bound)
-{
-    if (value < 0 || value >= bound) {
-        return vta_fail(&stream->diag, VTA_RANGE, "%s %" PRId64 " is not in 0 … %" PRId64, name, value,
-                        bound - 1);
-    }
-    return VTA_OK;
-}
-
-static vta_status requant(vta_stream *stream, const vta_requant *args)
-{
-    const int64_t depth = stream->config.depth[VTA_MEM_ACC];
-    VTA_TRY(check_entry(stream, "dst", args->dst, depth));
-    VTA_TRY(check_entry(stream, "src", args->src, depth));
-    VTA_TRY(check_entry(stream, "params", args->params, depth / 2));
-    const vta_uop uop = {
-        .dst = (uint32_t)args->dst, .src = (uint32_t)args->src, .aux = (uint32_t)args->params};
-    const vta_kernel kernel = vta_stream_kernel(stream, &uop, 1);
-    VTA_TRY(stream->diag.code);
-    uint32_t first = 0;
-    VTA_TRY(vta_kernel_require(stream, kernel, &first));
-    vta_insn insn = {.opcode = VTA_OP_REQUANT};
-    insn.requant.uop = first;
-    insn.requant.iter_out = args->iter_out;
-    insn.requant.iter_in = args->iter_in;
-    insn.requant.zero_point = args->zero_point;
-    insn.requant.dst_out = args->dst_out;
-    insn.requant.dst_in = args->dst_in;
-    insn.requant.src_out = args->src_out;
-    insn.requant.src_in = args->src_in;
-    insn.requant.low = args->low;
-    insn.requant.high = args->high;
-    vta_word word;
-    VTA_TRY(encode_legal(stream, &insn, &word));
-    loop_nest nest = {kernel, args->iter_out, args->iter_in, none, none, none, none};
-    nest.dst = (nest_index){"dst", VTA_MEM_ACC, UOP_DST, args->dst_out, args->dst_in, 1, 0, 1, 0};
-    nest.acc = (nest_index){"src", VTA_MEM_ACC, UOP_SRC, args->src_out, args->src_in, 1, 0, 1, 0};
-    return append_nest(stream, &nest, word);
-}
-
-void vta_stream_requant(vta_stream *stream, const vta_requant *args)
-{
-    if (begin(stream, "requant")) {
-        (void)requant(stream, args);
-        end(stream);
-    }
-}
-
-int32_t vta_requant_scale(uint32_t mult, uint32_t shift)
-{
-    enum { MULT_BITS = 24, SHIFT_BITS = 6 };
-    const uint32_t lane = (mult & ((1U << MULT_BITS) - 1)) | (shift & ((1U << SHIFT_BITS) - 1)) << MULT_BITS;
-    return (int32_t)lane;
 }
 
 /* Order. */
 
 void vta_stream_barrier(vta_stream *stream)
 {
-    if (!begin(stream, "barrier")) {
+    if (!vta_call_begin(stream, "barrier")) {
         return;
     }
     if (stream->manual) {
@@ -628,12 +367,12 @@ void vta_stream_barrier(vta_stream *stream)
     for (int u = 0; u < LINES; u++) {
         stream->floor.at[u] = stream->lines[u].count;
     }
-    end(stream);
+    vta_call_end(stream);
 }
 
 void vta_stream_manual(vta_stream *stream)
 {
-    if (!begin(stream, "manual")) {
+    if (!vta_call_begin(stream, "manual")) {
         return;
     }
     if (stream->count > 0) {
@@ -641,13 +380,13 @@ void vta_stream_manual(vta_stream *stream)
                        "the stream has instructions already; it must come before the first");
     }
     stream->manual = true;
-    end(stream);
+    vta_call_end(stream);
 }
 
 void vta_stream_flags(vta_stream *stream, uint32_t flags)
 {
     const uint32_t all = VTA_POP_PREV | VTA_POP_NEXT | VTA_PUSH_PREV | VTA_PUSH_NEXT;
-    if (!begin(stream, "flags")) {
+    if (!vta_call_begin(stream, "flags")) {
         return;
     }
     if (!stream->manual || (flags & ~all) != 0) {
@@ -656,12 +395,12 @@ void vta_stream_flags(vta_stream *stream, uint32_t flags)
                                       : "are for manual streams; call vta_stream_manual first");
     }
     stream->flags = flags;
-    end(stream);
+    vta_call_end(stream);
 }
 
 void vta_stream_nop(vta_stream *stream, vta_unit unit)
 {
-    if (!begin(stream, "nop")) {
+    if (!vta_call_begin(stream, "nop")) {
         return;
     }
     if (unit < VTA_UNIT_LOAD || unit > VTA_UNIT_STORE) {
@@ -670,7 +409,7 @@ void vta_stream_nop(vta_stream *stream, vta_unit unit)
     } else {
         (void)vta_order_nop(stream, vta_line_of(unit), (instant){0}, NULL);
     }
-    end(stream);
+    vta_call_end(stream);
 }
 
 static vta_status finish(vta_stream *stream, vta_code **out)
@@ -687,9 +426,9 @@ static vta_status finish(vta_stream *stream, vta_code **out)
 vta_status vta_stream_finish(vta_stream *stream, vta_code **out, vta_diag *diag)
 {
     *out = NULL;
-    if (begin(stream, "finish")) {
+    if (vta_call_begin(stream, "finish")) {
         (void)finish(stream, out);
-        end(stream);
+        vta_call_end(stream);
     }
     const vta_status status = stream->diag.code;
     return status == VTA_OK ? VTA_OK : vta_fail(diag, status, "%s", stream->diag.text);
