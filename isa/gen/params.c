@@ -21,17 +21,17 @@ typedef struct parameter {
 static int put_parameter(const char *tool, const char *top, const parameter *p)
 {
     char value[32];
-    snprintf(value, sizeof value, p->is_hash ? "64'h%016" PRIx64 : "%" PRIu64, p->value);
+    (void)snprintf(value, sizeof value, p->is_hash ? "64'h%016" PRIx64 : "%" PRIu64, p->value);
     if (strcmp(tool, "verilator") == 0) {
-        printf("-G%s=%s\n", p->name, value);
+        (void)printf("-G%s=%s\n", p->name, value);
     } else if (strcmp(tool, "icarus") == 0) {
-        printf("-P%s.%s=%s\n", top, p->name, value);
+        (void)printf("-P%s.%s=%s\n", top, p->name, value);
     } else if (strcmp(tool, "yosys") == 0) {
-        printf("-set %s %s\n", p->name, value);
+        (void)printf("-set %s %s\n", p->name, value);
     } else if (strcmp(tool, "plain") == 0) {
-        printf("%s=%s\n", p->name, value);
+        (void)printf("%s=%s\n", p->name, value);
     } else {
-        fprintf(stderr, "vta-params: unknown tool '%s'; verilator, icarus, yosys or plain\n", tool);
+        (void)fprintf(stderr, "vta-params: unknown tool '%s'; verilator, icarus, yosys or plain\n", tool);
         return 1;
     }
     return 0;
@@ -42,7 +42,7 @@ static int print_params(const char *tool, const char *name, const char *top)
     vta_config config;
     vta_diag diag = {0};
     if (vta_config_load(name, &config, &diag) != VTA_OK) {
-        fprintf(stderr, "vta-params: %s\n", diag.text);
+        (void)fprintf(stderr, "vta-params: %s\n", diag.text);
         return 1;
     }
     const parameter parameters[] = {
@@ -69,6 +69,6 @@ int main(int argc, char **argv)
     if (argc == 3 || argc == 4) {
         return print_params(argv[1], argv[2], argc == 4 ? argv[3] : "vta_top");
     }
-    fprintf(stderr, "usage: vta-params verilator|icarus|yosys|plain CONFIG [TOP]\n");
+    (void)fprintf(stderr, "usage: vta-params verilator|icarus|yosys|plain CONFIG [TOP]\n");
     return 2;
 }
