@@ -4,7 +4,7 @@
 # campaign.sh BUILD PROGRAMS [DEVICE...]
 #
 # PROGRAMS random programs, spread over all shipped configurations, each on every DEVICE (fsim strict and not, tsim and
-# systemc with random stalls as far as they are there), with a damaged copy of each; then as many damaged programs through
+# systemc with random stalls as far as they are there), with two damaged copies of each; then as many damaged programs through
 # checker, interpreter and fsim. They are run in slices. What is done is kept in BUILD/campaign: a campaign that was
 # interrupted goes on where it was, unless what it tests has changed. A disagreement leaves a shrunk program there.
 set -eu
@@ -28,7 +28,8 @@ available() {
 }
 
 if [ $# -eq 0 ]; then
-    for device in fsim 'fsim?strict=1' 'tsim?stall=25&seed={seed}' 'systemc?stall=25&seed={seed}'; do
+    for device in fsim 'fsim?strict=1' 'tsim?stall=25&watchdog=20000&seed={seed}' \
+        'systemc?stall=25&watchdog=20000&seed={seed}'; do
         if available "$device"; then
             set -- "$@" "$device"
         else

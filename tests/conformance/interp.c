@@ -764,6 +764,21 @@ static void shuffle(rng *random, int order[ACTORS])
     }
 }
 
+/* Nothing can move: names the oldest instruction that waits, whatever for. */
+static void report_stuck(machine *m)
+{
+    int which = COMPUTE_UNIT;
+    uint32_t oldest = UINT32_MAX;
+    for (int u = 0; u < UNITS; u++) {
+        const unit *x = &m->units[u];
+        if (!idle(x) && x->queue[x->head].index < oldest) {
+            oldest = x->queue[x->head].index;
+            which = u;
+        }
+    }
+    fail(m, VTA_ERROR_DEADLOCK, which, oldest);
+}
+
 /* Priorities are redrawn after a random while: now and then one unit runs far ahead of the others. */
 static void run(machine *m)
 {
@@ -773,7 +788,7 @@ static void run(machine *m)
         uint32_t burst = 1 + rng_below(&m->random, rng_percent(&m->random, 20) ? 2000 : 12);
         while (burst-- > 0 && !m->over) {
             if (!advance(m, order)) {
-                fail(m, VTA_ERROR_DEADLOCK, COMPUTE_UNIT, m->fetched);
+                report_stuck(m);
             }
         }
     }

@@ -5,11 +5,12 @@
  * it.
  *
  *   random_test [--seed N] [--count N] [--length N] [--config NAME] [--device URI]... [--out DIR]
- *               [--shrink CHANGES] [-v]
+ *               [--runs N] [--damages N] [--shrink CHANGES] [-v]
  *
  * Program n of a run has the seed N + n, so `--seed N+n --count 1` repeats it. A device is "interp" (again,
  * in other orders of the units) or a driver's URI without its configuration; "{seed}" in it is replaced.
- * --shrink bounds the changes that are tried on a program that fails.
+ * Each program runs --runs times with other data, then --damages damaged copies of it, which all devices must
+ * refuse alike. --shrink bounds the changes that are tried on a program that fails.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -31,19 +32,20 @@ enum {
     REOPEN_EVERY = 40,
     SHRINK_BUDGET = 3000,
     RUNS = 2,
-    DAMAGES = 2
+    DAMAGES = 2,
+    MAX_TIMES = 1000
 };
 
 typedef struct options {
     uint64_t seed;
     uint32_t count, length, shrink;
-    const char *config; /* NULL: all that are shipped, in turn */
+    uint32_t runs, damages; /* of a program, with other data; copies of it that are damaged */
+    const char *config;     /* NULL: all that are shipped, in turn */
     const char *devices[MAX_DEVICES];
     uint32_t device_count;
     const char *out;
     bool verbose;
     bool seeded;
-    bool legal_only; /* do not compare how devices refuse damaged copies */
 } options;
 
 /* The devices of one configuration, opened when it first comes up. */
@@ -95,8 +97,10 @@ static bool take_option(options *o, const char *name, const char *value)
         o->length = (uint32_t)n;
     } else if (strcmp(name, "--shrink") == 0 && n <= SHRINK_BUDGET) {
         o->shrink = (uint32_t)n;
-    } else if (strcmp(name, "--damaged") == 0 && n <= 1) {
-        o->legal_only = n == 0;
+    } else if (strcmp(name, "--runs") == 0 && n <= MAX_TIMES) {
+        o->runs = (uint32_t)n;
+    } else if (strcmp(name, "--damages") == 0 && n <= MAX_TIMES) {
+        o->damages = (uint32_t)n;
     } else {
         return false;
     }
@@ -283,18 +287,16 @@ static bool same_units(const progen_program *a, const progen_program *b)
 /* A copy of the program with one fault, if one is found quickly that shows in the same way everywhere. */
 static bool run_damaged(session *s, bench *b, const progen_program *original)
 {
-    static const corruption kinds[] = {CORRUPT_BIT, CORRUPT_FIELD, CORRUPT_NUDGE, CORRUPT_UOP,
-                                       CORRUPT_TRUNCATE};
     rng random = rng_split(original->seed, 31);
     bool good = true;
-    for (int attempt = 0; good && attempt < DAMAGES; attempt++) {
+    for (uint32_t attempt = 0; good && attempt < s->options.damages; attempt++) {
         progen_program program;
         vta_report expected;
         char text[TEXT];
         if (progen_copy(original, &program) != VTA_OK) {
             return false;
         }
-        corrupt(&program, kinds[rng_below(&random, sizeof kinds / sizeof kinds[0])], &random);
+        corrupt(&program, (corruption)rng_below(&random, CORRUPTIONS), &random);
         const bool sure =
             same_units(original, &program) && rig_fails_surely(&program, program.seed, &expected);
         s->errors[sure ? (unsigned)expected.error % 32 : 0]++;
@@ -324,7 +326,7 @@ static bool run_program(session *s, bench *b, progen_program *program)
         give_account(s, &f, program);
         return false;
     }
-    for (uint32_t run = 0; run < RUNS; run++) {
+    for (uint32_t run = 0; run < s->options.runs; run++) {
         for (uint32_t d = 0; d < s->options.device_count; d++) {
             f.device = b->devices[d];
             f.data_seed = program->seed + run * UINT64_C(1000003);
@@ -334,11 +336,8 @@ static bool run_program(session *s, bench *b, progen_program *program)
                 return false;
             }
         }
-        if (run == 0 && !s->options.legal_only && !run_damaged(s, b, program)) {
-            return false;
-        }
     }
-    return true;
+    return run_damaged(s, b, program);
 }
 
 /* Mostly around the length asked for, with very short and long ones among them. */
@@ -409,7 +408,7 @@ static bool run_all(session *s)
         print_progress(s, n + 1);
     }
     (void)printf("%u programs, %" PRIu64 " instructions, %u runs each on %u devices: all agree\n",
-                 s->options.count, s->insns, RUNS, s->options.device_count);
+                 s->options.count, s->insns, s->options.runs, s->options.device_count);
     return true;
 }
 
@@ -417,7 +416,8 @@ int main(int argc, char **argv)
 {
     static session s;
     (void)setenv("VTA_CHECK", "0", 1); /* devices are judged by themselves, on damaged programs, too */
-    s.options = (options){.count = 300, .length = 60, .shrink = SHRINK_BUDGET, .out = "."};
+    s.options = (options){
+        .count = 300, .length = 60, .shrink = SHRINK_BUDGET, .runs = RUNS, .damages = DAMAGES, .out = "."};
     if (!parse(argc, argv, &s.options)) {
         return 2;
     }

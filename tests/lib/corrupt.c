@@ -18,7 +18,7 @@ static const char *format_of(uint64_t opcode)
     return names[opcode];
 }
 
-/* A field of the instruction's own format; false when it has none that matter. */
+/* A field of the header or of the instruction's own format; false when it has none that matter. */
 static bool pick_field(const progen_program *program, vta_word word, rng *random, vta_field_info *out)
 {
     vta_field_info fields[VTA_FIELD_COUNT];
@@ -26,7 +26,8 @@ static bool pick_field(const progen_program *program, vta_word word, rng *random
     const char *format = format_of(word.w[0] & 7);
     for (uint32_t attempt = 0; format != NULL && attempt < 200; attempt++) {
         *out = fields[rng_below(random, count)];
-        if (strcmp(out->format, format) == 0 && out->sign != 'X') {
+        const bool own = strcmp(out->format, format) == 0 || strcmp(out->format, "HEADER") == 0;
+        if (own && out->sign != 'X') {
             return true;
         }
     }

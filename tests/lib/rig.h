@@ -36,10 +36,12 @@ bool rig_agree(rig_device *device, const progen_program *program, uint64_t data_
                char *text, size_t size);
 
 /* Whether a program fails in one way only, by an error that every device reports: the interpreter meets the
- * same one in several orders, and so does the checker. `expected` gets it. */
+ * same one in several orders, whatever the places in its queues, and so does the checker. `expected` gets it.
+ */
 bool rig_fails_surely(const progen_program *program, uint64_t data_seed, vta_report *expected);
 
-/* Runs a failing program; true when the device reports the expected error, unit and instruction. */
+/* Runs a failing program; true when the device reports the expected error, unit and instruction, and has
+ * written nothing but where the program's legal STOREs go. A deadlock may be reported as WATCHDOG. */
 bool rig_fails_alike(rig_device *device, const progen_program *program, uint64_t data_seed,
                      const vta_report *expected, char *text, size_t size);
 
