@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Random networks of convolutions, pools, additions and concatenations, float and quantized, compiled for
+ * each processor that this machine can be, against a reference in plain loops. Each runs twice with other
+ * data. Arguments: how many networks, and the first one's seed.
+ */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "plain_net.h"
+#include "seed.h"
+#include "vta/model.h"
+#include "vtac/codegen.h"
+
+static uint64_t base_seed;
+static unsigned long network_count = 60;
+static char library[256];
+
+static const char *const hosts[] = {"x86-64-v2", "x86-64-v3", "x86-64-v4", "x86-64-vnni", "host"};
+enum { HOSTS = sizeof hosts / sizeof hosts[0] };
+
+/* ---- random networks */
+
+static int64_t some_channels(rng *r)
+{
+    static const int64_t channels[] = {3, 8, 16, 24, 32, 5, 48, 1, 12};
+    return channels[rng_below(r, sizeof channels / sizeof channels[0])];
+}
+
+static void add_conv(net *n, rng *r, uint32_t x)
+{
+    const net_value *from = &n->values[x];
+    net_op op = {.kind = NET_CONV,
+                 .in = {x},
+                 .groups = 1,
+                 .outputs = some_channels(r),
+                 .has_bias = rng_percent(r, 70)};
+    if (rng_percent(r, 35)) { /* depthwise */
+        op.groups = op.outputs = from->dim[1];
+    } else if (from->dim[1] % 2 == 0 && op.outputs % 2 == 0 && rng_percent(r, 20)) {
+        op.groups = 2;
+    }
+    const bool same =
+        rng_percent(r, 60); /* keeps the plane's size, so that additions and concatenations fit */
+    for (int a = 0; a < 2; a++) {
+        op.kernel[a] = same ? 1 + 2 * rng_between(r, 0, 2) : rng_between(r, 1, 4);
+        op.stride[a] = same ? 1 : rng_between(r, 1, 2);
+        op.dilation[a] = rng_percent(r, 80) ? 1 : 2;
+        const int64_t reach = (op.kernel[a] - 1) * op.dilation[a];
+        op.pad[a] = same ? reach / 2 : rng_between(r, 0, 2);
+        op.pad[a + 2] = same ? reach - reach / 2 : rng_between(r, 0, 2);
+        if (from->dim[a + 2] + op.pad[a] + op.pad[a + 2] <= reach) {
+            op.kernel[a] = op.dilation[a] = 1;
+        }
+    }
+    net_add(n, r, &op);
+}
+
+static void add_pool(net *n, rng *r, uint32_t x)
+{
+    net_op op = {.kind = rng_percent(r, 50) ? NET_MAX_POOL : NET_AVERAGE_POOL,
+                 .in = {x},
+                 .count_all = rng_percent(r, 50)};
+    for (int a = 0; a < 2; a++) {
+        op.kernel[a] = rng_between(r, 2, 3);
+        op.stride[a] = rng_between(r, 1, 2);
+        op.dilation[a] = 1;
+        op.pad[a] = rng_between(r, 0, 1);
+        op.pad[a + 2] = rng_between(r, 0, 1);
+        if (n->values[x].dim[a + 2] < 3) {
+            return;
+        }
+    }
+    net_add(n, r, &op);
+}
+
+/* Another value with the same planes, and the same channels where asked; `count`: none. */
+static uint32_t partner(const net *n, rng *r, uint32_t x, bool channels)
+{
+    for (int tries = 0; tries < 8; tries++) {
+        const uint32_t y = rng_below(r, n->count);
+        const net_value *a = &n->values[x];
+        const net_value *b = &n->values[y];
+        if (a->dim[2] == b->dim[2] && a->dim[3] == b->dim[3] && (!channels || a->dim[1] == b->dim[1])) {
+            return y;
+        }
+    }
+    return n->count;
+}
+
+static void add_any(net *n, rng *r)
+{
+    /* mostly after what came last, sometimes from further back */
+    const uint32_t x = rng_percent(r, 75) ? n->count - 1 : rng_below(r, n->count);
+    const uint32_t dice = rng_below(r, 100);
+    if (dice < 50 || n->quantized) {
+        add_conv(n, r, x);
+    } else if (dice < 62) {
+        add_pool(n, r, x);
+    } else if (dice < 74) {
+        net_add(n, r, &(net_op){.kind = NET_RELU, .in = {x}});
+    } else if (dice < 80) {
+        net_add(n, r, &(net_op){.kind = NET_CHANNEL_MUL, .in = {x}});
+    } else if (dice < 83) {
+        net_add(n, r, &(net_op){.kind = NET_GLOBAL_POOL, .in = {x}});
+    } else {
+        const bool concat = rng_percent(r, 50);
+        const uint32_t y = partner(n, r, x, !concat);
+        if (y < n->count) {
+            net_add(n, r, &(net_op){.kind = concat ? NET_CONCAT : NET_ADD, .in = {x, y}});
+        }
+    }
+}
+
+static void make_net(net *n, rng *r)
+{
+    const bool quantized = rng_percent(r, 35);
+    const int64_t dim[] = {rng_percent(r, 80) ? 1 : 2, some_channels(r), rng_between(r, 1, 17),
+                           rng_between(r, 1, 19)};
+    net_start(n, dim, quantized, quantized && rng_percent(r, 50));
+    const uint32_t length = 2 + rng_below(r, 6);
+    for (uint32_t i = 0; i < 4 * length && n->count <= length; i++) {
+        add_any(n, r);
+    }
+}
+
+/* ---- running them */
+
+static bool compile(net *n, const char *host, int level, bool exact)
+{
+    vta_diag diag = {0};
+    vtac_target target;
+    vtac_artifact_image image;
+    if (vtac_target_find(host, &target, &diag) != VTA_OK) {
+        fail_msg("%s", diag.text);
+    }
+    const vtac_compile_options options = {.level = level, .target = &target, .exact_products = exact};
+    if (vtac_compile(n->graph, &options, &image, &diag) != VTA_OK ||
+        vtac_link(&image, library, &diag) != VTA_OK) {
+        fail_msg("%s", diag.text);
+    }
+    vtac_artifact_image_free(&image);
+    return true;
+}
+
+static double element(const vta_model *m, uint32_t output, int64_t i)
+{
+    const void *data = vta_model_output_data(m, output);
+    const vta_tensor_info info = vta_model_output(m, output);
+    if (info.dtype_bits == 32) {
+        return (double)((const float *)data)[i];
+    }
+    return info.dtype_code == 0 ? (double)((const int8_t *)data)[i] : (double)((const uint8_t *)data)[i];
+}
+
+static void compare(const net *n, const vta_model *m, uint64_t seed, const char *host, int level)
+{
+    for (uint32_t o = 0; o < n->output_count; o++) {
+        const net_value *v = &n->values[n->outputs[o]];
+        const int64_t count = net_elements(v);
+        double range = 1e-3;
+        for (int64_t i = 0; i < count; i++) {
+            range = fmax(range, fabs(v->number[i]));
+        }
+        for (int64_t i = 0; i < count; i++) {
+            const double got = element(m, o, i);
+            const double error = fabs(got - v->number[i]);
+            if (!(error <= (n->quantized ? 0.0 : 2e-5 * range))) {
+                fail_msg("network %llu for %s at level %d: value %u, element %lld is %.9g, not %.9g",
+                         (unsigned long long)seed, host, level, n->outputs[o], (long long)i, got,
+                         v->number[i]);
+            }
+        }
+    }
+}
+
+/* False where this machine is not that processor. */
+static bool run_net(net *n, rng *r, uint64_t seed, const char *host, int level, bool exact)
+{
+    vta_model *m = NULL;
+    vta_diag diag = {0};
+    const vta_model_options options = {.threads = 1 + rng_below(r, 2)};
+    compile(n, host, level, exact);
+    const vta_status status = vta_model_load(library, &options, &m, &diag);
+    if (status == VTA_UNSUPPORTED) {
+        return false;
+    }
+    if (status != VTA_OK) {
+        fail_msg("%s", diag.text);
+    }
+    for (int round = 0; round < 2; round++) {
+        net_fill(n, r, vta_model_input_data(m, 0));
+        net_evaluate(n, exact);
+        assert_int_equal(vta_model_run(m, &diag), VTA_OK);
+        compare(n, m, seed, host, level);
+    }
+    vta_model_destroy(m);
+    return true;
+}
+
+static void networks_give_what_plain_loops_give(void **state)
+{
+    (void)state;
+    unsigned long ran[HOSTS] = {0};
+    for (uint64_t seed = base_seed; seed < base_seed + network_count; seed++) {
+        rng r = rng_split(seed, 1);
+        net n;
+        make_net(&n, &r);
+        const size_t host = seed % HOSTS;
+        const int level = rng_percent(&r, 15) ? 0 : 2;
+        ran[host] += run_net(&n, &r, seed, hosts[host], level, rng_percent(&r, 50));
+        net_free(&n);
+        (void)unlink(library);
+    }
+    for (size_t i = 0; i < HOSTS; i++) {
+        print_message("%s: %lu networks\n", hosts[i], ran[i]);
+    }
+    assert_true(ran[HOSTS - 1] > 0);
+}
+
+int main(int argc, char **argv)
+{
+    const char *temporary = getenv("TMPDIR");
+    network_count = argc > 1 ? strtoul(argv[1], NULL, 10) : network_count;
+    base_seed = argc > 2 ? strtoull(argv[2], NULL, 10) : test_seed("codegen_layout");
+    (void)snprintf(library, sizeof library, "%.200s/vtac-layout-%ld.so",
+                   temporary == NULL ? "/tmp" : temporary, (long)getpid());
+    const struct CMUnitTest tests[] = {cmocka_unit_test(networks_give_what_plain_loops_give)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

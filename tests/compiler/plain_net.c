@@ -1,0 +1,356 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "plain_net.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "vtac/quant.h"
+
+int64_t net_elements(const net_value *v)
+{
+    return v->dim[0] * v->dim[1] * v->dim[2] * v->dim[3];
+}
+
+static double *numbers(int64_t count)
+{
+    double *all = calloc((size_t)count + 1, sizeof *all);
+    assert_non_null(all);
+    return all;
+}
+
+/* ---- into the graph */
+
+static vtac_value_id constant(net *n, vtac_dtype dtype, const int64_t *dim, uint32_t rank, const double *from)
+{
+    vtac_tensor t = {.type = {.dtype = dtype, .rank = rank}};
+    vta_diag diag = {0};
+    vtac_value_id id;
+    memcpy(t.type.dim, dim, rank * sizeof *dim);
+    const int64_t count = vtac_type_elements(&t.type);
+    t.bytes = (size_t)count * vtac_dtype_bytes(dtype);
+    uint8_t *data = vta_arena_alloc(&n->graph->arena, t.bytes);
+    assert_non_null(data);
+    for (int64_t i = 0; i < count; i++) {
+        switch ((int)dtype) {
+        case VTAC_F32: ((float *)(void *)data)[i] = (float)from[i]; break;
+        case VTAC_I32: ((int32_t *)(void *)data)[i] = (int32_t)from[i]; break;
+        case VTAC_I8: ((int8_t *)data)[i] = (int8_t)from[i]; break;
+        default: data[i] = (uint8_t)from[i]; break;
+        }
+    }
+    t.data = data;
+    assert_int_equal(vtac_add_constant(n->graph, "", &t, &id, &diag), VTA_OK);
+    return id;
+}
+
+static vtac_value_id scalar(net *n, vtac_dtype dtype, double value)
+{
+    return constant(n, dtype, NULL, 0, &value);
+}
+
+static vtac_dtype byte_type(const net *n)
+{
+    return n->is_signed ? VTAC_I8 : VTAC_U8;
+}
+
+static vtac_value_id node(net *n, vtac_op op, const vtac_value_id *inputs, uint32_t count,
+                          const vtac_attr *attrs, uint32_t attr_count)
+{
+    const vtac_node_spec spec = {.op = op,
+                                 .name = "node",
+                                 .inputs = inputs,
+                                 .input_count = count,
+                                 .output_count = 1,
+                                 .attrs = attrs,
+                                 .attr_count = attr_count};
+    vta_diag diag = {0};
+    vtac_node_id id;
+    if (vtac_add_node(n->graph, &spec, &id, &diag) != VTA_OK) {
+        fail_msg("%s", diag.text);
+    }
+    return n->graph->nodes[id].outputs[0];
+}
+
+static vtac_value_id window_node(net *n, const net_op *op, vtac_op which, const vtac_value_id *inputs,
+                                 uint32_t count)
+{
+    vtac_attr attrs[6] = {
+        {.name = "kernel_shape", .kind = VTAC_ATTR_INTS, .count = 2, .ints = op->kernel},
+        {.name = "strides", .kind = VTAC_ATTR_INTS, .count = 2, .ints = op->stride},
+        {.name = "pads", .kind = VTAC_ATTR_INTS, .count = 4, .ints = op->pad},
+    };
+    uint32_t attr_count = 3;
+    if (op->kind == NET_CONV) {
+        attrs[attr_count++] =
+            (vtac_attr){.name = "dilations", .kind = VTAC_ATTR_INTS, .count = 2, .ints = op->dilation};
+        attrs[attr_count++] =
+            (vtac_attr){.name = "group", .kind = VTAC_ATTR_INT, .count = 1, .i = op->groups};
+    } else if (op->kind == NET_AVERAGE_POOL) {
+        attrs[attr_count++] =
+            (vtac_attr){.name = "count_include_pad", .kind = VTAC_ATTR_INT, .count = 1, .i = op->count_all};
+    }
+    return node(n, which, inputs, count, attrs, attr_count);
+}
+
+static vtac_value_id conv_node(net *n, net_op *op, const net_value *x, const net_value *y)
+{
+    const int64_t shape[] = {op->outputs, x->dim[1] / op->groups, op->kernel[0], op->kernel[1]};
+    const vtac_dtype dtype = n->quantized ? VTAC_I8 : VTAC_F32;
+    const vtac_value_id w = constant(n, dtype, shape, 4, op->weights);
+    const vtac_value_id bias =
+        op->has_bias ? constant(n, n->quantized ? VTAC_I32 : VTAC_F32, shape, 1, op->bias) : 0;
+    if (!n->quantized) {
+        const vtac_value_id inputs[] = {x->id, w, bias};
+        return window_node(n, op, VTAC_OP_CONV, inputs, op->has_bias ? 3 : 2);
+    }
+    double *scales = numbers(op->outputs);
+    for (int64_t m = 0; m < op->outputs; m++) {
+        scales[m] = (double)op->scales[m];
+    }
+    double *zeros = numbers(op->outputs);
+    const vtac_value_id inputs[] = {x->id,
+                                    scalar(n, VTAC_F32, x->scale),
+                                    scalar(n, byte_type(n), x->zero),
+                                    w,
+                                    constant(n, VTAC_F32, shape, 1, scales),
+                                    constant(n, VTAC_I8, shape, 1, zeros),
+                                    scalar(n, VTAC_F32, y->scale),
+                                    scalar(n, byte_type(n), y->zero),
+                                    bias};
+    free(scales);
+    free(zeros);
+    return window_node(n, op, VTAC_OP_QLINEAR_CONV, inputs, op->has_bias ? 9 : 8);
+}
+
+/* ---- shapes and weights */
+
+static int64_t extent(const net_op *op, int a, int64_t dim)
+{
+    return (dim + op->pad[a] + op->pad[a + 2] - (op->kernel[a] - 1) * op->dilation[a] - 1) / op->stride[a] +
+           1;
+}
+
+static void shape_of(const net *n, const net_op *op, int64_t *dim)
+{
+    memcpy(dim, n->values[op->in[0]].dim, 4 * sizeof *dim);
+    for (int a = 0; a < 2; a++) {
+        if (op->kind == NET_CONV || op->kind == NET_MAX_POOL || op->kind == NET_AVERAGE_POOL) {
+            dim[a + 2] = extent(op, a, dim[a + 2]);
+        } else if (op->kind == NET_GLOBAL_POOL) {
+            dim[a + 2] = 1;
+        }
+    }
+    dim[1] = op->kind == NET_CONV ? op->outputs : dim[1];
+    dim[1] += op->kind == NET_CONCAT ? n->values[op->in[1]].dim[1] : 0;
+}
+
+static double any(rng *r)
+{
+    return (double)rng_between(r, -1000, 1000) / 1000.0;
+}
+
+static void random_weights(const net *n, rng *r, net_op *op, int64_t channels)
+{
+    const bool conv = op->kind == NET_CONV;
+    const int64_t inner = conv ? channels / op->groups * op->kernel[0] * op->kernel[1] : 1;
+    const int64_t outputs = conv ? op->outputs : channels;
+    op->weights = numbers(outputs * inner);
+    op->bias = numbers(outputs);
+    op->scales = calloc((size_t)outputs, sizeof *op->scales);
+    assert_non_null(op->scales);
+    for (int64_t i = 0; i < outputs * inner; i++) {
+        op->weights[i] = n->quantized ? (double)rng_between(r, -128, 127) : (double)(float)any(r);
+    }
+    for (int64_t m = 0; m < outputs; m++) {
+        op->bias[m] = n->quantized ? (double)rng_between(r, -20000, 20000) : (double)(float)any(r);
+        op->scales[m] = (float)((1.5 + any(r)) / sqrt((double)inner) / 200.0);
+    }
+}
+
+void net_start(net *n, const int64_t *dim, bool quantized, bool is_signed)
+{
+    *n = (net){.graph = vtac_graph_create("net"), .count = 1, .quantized = quantized, .is_signed = is_signed};
+    assert_non_null(n->graph);
+    net_value *v = &n->values[0];
+    vtac_type type = {.dtype = quantized ? byte_type(n) : VTAC_F32, .rank = 4};
+    vta_diag diag = {0};
+    memcpy(type.dim, dim, sizeof v->dim);
+    memcpy(v->dim, dim, sizeof v->dim);
+    v->number = numbers(net_elements(v));
+    v->scale = (double)0.02F;
+    v->zero = is_signed ? -7 : 121;
+    assert_int_equal(vtac_add_input(n->graph, "x", &type, &v->id, &diag), VTA_OK);
+}
+
+static vtac_value_id build(net *n, net_op *op, const net_value *y)
+{
+    const net_value *x = &n->values[op->in[0]];
+    vtac_value_id inputs[] = {x->id, n->values[op->in[1]].id};
+    const int64_t shape[] = {1, y->dim[1], 1, 1};
+    const vtac_attr axis = {.name = "axis", .kind = VTAC_ATTR_INT, .count = 1, .i = 1};
+    switch (op->kind) {
+    case NET_CONV: return conv_node(n, op, x, y);
+    case NET_MAX_POOL: return window_node(n, op, VTAC_OP_MAX_POOL, inputs, 1);
+    case NET_AVERAGE_POOL: return window_node(n, op, VTAC_OP_AVERAGE_POOL, inputs, 1);
+    case NET_GLOBAL_POOL: return node(n, VTAC_OP_GLOBAL_AVERAGE_POOL, inputs, 1, NULL, 0);
+    case NET_RELU: return node(n, VTAC_OP_RELU, inputs, 1, NULL, 0);
+    case NET_CHANNEL_MUL:
+        inputs[1] = constant(n, VTAC_F32, shape, 4, op->weights);
+        return node(n, VTAC_OP_MUL, inputs, 2, NULL, 0);
+    case NET_ADD: return node(n, VTAC_OP_ADD, inputs, 2, NULL, 0);
+    case NET_CONCAT: return node(n, VTAC_OP_CONCAT, inputs, 2, &axis, 1);
+    }
+    return 0;
+}
+
+void net_add(net *n, rng *r, const net_op *given)
+{
+    net_op *op = &n->ops[n->count];
+    net_value *y = &n->values[n->count];
+    vta_diag diag = {0};
+    assert_true(n->count < NET_MOST);
+    *op = *given;
+    *y = (net_value){.scale = (double)(float)(0.5 + 0.4 * any(r)), .zero = n->is_signed ? 3 : 77};
+    shape_of(n, op, y->dim);
+    y->number = numbers(net_elements(y));
+    random_weights(n, r, op, n->values[op->in[0]].dim[1]);
+    y->id = build(n, op, y);
+    if (n->count == 1 || rng_percent(r, 50)) {
+        assert_int_equal(vtac_add_output(n->graph, y->id, &diag), VTA_OK);
+        n->outputs[n->output_count++] = n->count;
+    }
+    n->count++;
+}
+
+/* ---- values */
+
+void net_fill(net *n, rng *r, void *memory)
+{
+    net_value *v = &n->values[0];
+    for (int64_t i = 0; i < net_elements(v); i++) {
+        if (!n->quantized) {
+            v->number[i] = (double)(((float *)memory)[i] = (float)any(r));
+        } else if (n->is_signed) {
+            v->number[i] = ((int8_t *)memory)[i] = (int8_t)rng_between(r, -128, 127);
+        } else {
+            v->number[i] = ((uint8_t *)memory)[i] = (uint8_t)rng_between(r, 0, 255);
+        }
+    }
+}
+
+static double at(const net_value *v, int64_t b, int64_t c, int64_t y, int64_t x)
+{
+    return v->number[((b * v->dim[1] + c) * v->dim[2] + y) * v->dim[3] + x];
+}
+
+static double requantized(const net *n, const net_op *op, const net_value *x, const net_value *y, double sum,
+                          int64_t m, bool exact)
+{
+    const float scale = vtac_scale_product((float)x->scale, op->scales[m], (float)y->scale);
+    const int32_t low = n->is_signed ? -128 : 0;
+    vtac_fixed fixed;
+    if (exact) {
+        assert_true(vtac_fixed_of(scale, &fixed));
+        return vtac_fixed_apply((int64_t)sum, fixed, y->zero, low, low + 255);
+    }
+    const float product = (float)sum * scale;
+    return fmin(fmax((double)rintf(product) + y->zero, low), low + 255);
+}
+
+static double conv_at(const net *n, const net_op *op, const net_value *y, const int64_t *p, bool exact)
+{
+    const net_value *x = &n->values[op->in[0]];
+    const int64_t channels = x->dim[1] / op->groups;
+    const int64_t first = p[1] / (op->outputs / op->groups) * channels;
+    double sum = op->has_bias ? op->bias[p[1]] : 0.0;
+    for (int64_t c = 0; c < channels; c++) {
+        for (int64_t ky = 0; ky < op->kernel[0]; ky++) {
+            for (int64_t kx = 0; kx < op->kernel[1]; kx++) {
+                const int64_t row = p[2] * op->stride[0] + ky * op->dilation[0] - op->pad[0];
+                const int64_t column = p[3] * op->stride[1] + kx * op->dilation[1] - op->pad[1];
+                const double w =
+                    op->weights[((p[1] * channels + c) * op->kernel[0] + ky) * op->kernel[1] + kx];
+                if (row >= 0 && row < x->dim[2] && column >= 0 && column < x->dim[3]) {
+                    sum += w * (at(x, p[0], first + c, row, column) - (n->quantized ? x->zero : 0));
+                }
+            }
+        }
+    }
+    return n->quantized ? requantized(n, op, x, y, sum, p[1], exact) : sum;
+}
+
+static double pool_at(const net *n, const net_op *op, const int64_t *p)
+{
+    const net_value *x = &n->values[op->in[0]];
+    const bool global = op->kind == NET_GLOBAL_POOL;
+    double sum = 0.0;
+    double most = -HUGE_VAL;
+    double count = 0.0;
+    for (int64_t ky = 0; ky < (global ? x->dim[2] : op->kernel[0]); ky++) {
+        for (int64_t kx = 0; kx < (global ? x->dim[3] : op->kernel[1]); kx++) {
+            const int64_t row = global ? ky : p[2] * op->stride[0] + ky - op->pad[0];
+            const int64_t column = global ? kx : p[3] * op->stride[1] + kx - op->pad[1];
+            const bool inside = row >= 0 && row < x->dim[2] && column >= 0 && column < x->dim[3];
+            const double value = inside ? at(x, p[0], p[1], row, column) : 0.0;
+            sum += value;
+            most = inside ? fmax(most, value) : most;
+            count += inside || op->count_all;
+        }
+    }
+    return op->kind == NET_MAX_POOL ? most : sum / count;
+}
+
+static double value_at(const net *n, uint32_t i, const int64_t *p, bool exact)
+{
+    const net_op *op = &n->ops[i];
+    const net_value *a = &n->values[op->in[0]];
+    const net_value *b = &n->values[op->in[1]];
+    switch (op->kind) {
+    case NET_CONV: return conv_at(n, op, &n->values[i], p, exact);
+    case NET_MAX_POOL:
+    case NET_AVERAGE_POOL:
+    case NET_GLOBAL_POOL: return pool_at(n, op, p);
+    case NET_RELU: return fmax(0.0, at(a, p[0], p[1], p[2], p[3]));
+    case NET_CHANNEL_MUL: return op->weights[p[1]] * at(a, p[0], p[1], p[2], p[3]);
+    case NET_ADD: return at(a, p[0], p[1], p[2], p[3]) + at(b, p[0], p[1], p[2], p[3]);
+    case NET_CONCAT:
+        return p[1] < a->dim[1] ? at(a, p[0], p[1], p[2], p[3]) : at(b, p[0], p[1] - a->dim[1], p[2], p[3]);
+    }
+    return 0.0;
+}
+
+void net_evaluate(net *n, bool exact)
+{
+    for (uint32_t i = 1; i < n->count; i++) {
+        net_value *v = &n->values[i];
+        int64_t p[4];
+        int64_t flat = 0;
+        for (p[0] = 0; p[0] < v->dim[0]; p[0]++) {
+            for (p[1] = 0; p[1] < v->dim[1]; p[1]++) {
+                for (p[2] = 0; p[2] < v->dim[2]; p[2]++) {
+                    for (p[3] = 0; p[3] < v->dim[3]; p[3]++) {
+                        v->number[flat++] = value_at(n, i, p, exact);
+                    }
+                }
+            }
+        }
+    }
+}
+
+void net_free(net *n)
+{
+    for (uint32_t i = 0; i < n->count; i++) {
+        free(n->values[i].number);
+        free(n->ops[i].weights);
+        free(n->ops[i].bias);
+        free(n->ops[i].scales);
+    }
+    vtac_graph_destroy(n->graph);
+}
