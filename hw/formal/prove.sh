@@ -11,10 +11,11 @@ shift
 cd "$(dirname "$0")/.."
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-[ $# -gt 0 ] || set -- $(ls formal | sed -n 's/_formal\.v$//p')
+[ $# -gt 0 ] || set -- formal/*_formal.v
 
 status=0
 for name in "$@"; do
+    name=$(basename "$name" _formal.v)
     plan=$(sed -n 's,^// prove: ,,p' "formal/${name}_formal.v")
     depth=${plan%% *}
     # Gates suit z3 better than words, but where sums are compared with sums.
