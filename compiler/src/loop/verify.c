@@ -65,7 +65,7 @@ static vta_status check_for(checker *c, const vtac_stmt *s, int depth)
         return vta_fail(c->diag, VTA_INVALID, "loop v%u stands in vector loop v%u", s->var, c->vector);
     }
     const uint32_t outer = c->vector;
-    c->vector = s->loop == VTAC_LOOP_VECTOR ? s->var : outer;
+    c->vector = s->loop == VTAC_LOOP_VECTOR && s->extent > 1 ? s->var : outer; /* one lane is no vector */
     c->defined[s->var] = true;
     const vta_status status = check_block(c, s->body, depth + 1);
     c->defined[s->var] = false;
