@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Random quantized graphs, drawn from a seed, and models compiled from them.
+ */
+#ifndef VTA_TEST_GRAPHS_H
+#define VTA_TEST_GRAPHS_H
+
+#include "rng.h"
+#include "vta/model.h"
+#include "vtac/partition.h"
+
+/* A valid graph of quantized operators on small images; *out is owned. The same seed gives the same graph. */
+vta_status graph_random(uint64_t seed, vtac_graph **out, vta_diag *diag);
+
+/* How a graph is run. */
+typedef struct graph_way {
+    const char *device;       /* NULL: all on the host */
+    const vta_config *config; /* of the device */
+    int level;
+} graph_way;
+
+typedef struct graph_model {
+    vtac_graph *graph;
+    vta_model *model;
+    uint32_t regions, layers, nodes_on_host; /* host: quantized operators that stayed there */
+} graph_model;
+
+/* Compiles what `graph` is and loads it; the graph becomes the model's. */
+vta_status graph_compile(vtac_graph *graph, const graph_way *way, graph_model *out, vta_diag *diag);
+void graph_model_free(graph_model *m);
+
+/* Fills all inputs of a model from a seed. */
+void graph_fill(vta_model *model, uint64_t seed);
+
+#endif
