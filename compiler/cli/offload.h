@@ -16,7 +16,7 @@ typedef struct cli_offload {
 
 /* Rows of a verb's option table. */
 #define CLI_OFFLOAD_OPTIONS                                                                                  \
-    {"--target", "llvm|vta", CLI_TEXT, "all on the host's processor (default), or with the accelerator"},    \
+    {"--target", "llvm|vta", CLI_TEXT, "the host alone (default), or with the accelerator"},                 \
         {"--config", "NAME|FILE", CLI_CONFIG, "vta: the accelerator's configuration (default pynq)"},        \
     {                                                                                                        \
         "--offload", "HOW", CLI_TEXT, "vta: what pays (default), or all that it can"                         \

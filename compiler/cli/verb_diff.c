@@ -19,7 +19,7 @@ static const cli_option options[] = {
     {"--a", "DEVICE", CLI_DEVICE, "one side: a device, or llvm (default fsim)"},
     {"--b", "DEVICE", CLI_DEVICE, "the other side (default llvm)"},
     {"--config", "NAME|FILE", CLI_CONFIG, "the accelerator's configuration (default pynq)"},
-    {"--offload", "HOW", CLI_TEXT, "to the accelerator goes what pays, or all that it can (default)"},
+    {"--offload", "HOW", CLI_TEXT, "what pays, or all that it can (default)"},
     {"--input", "FILE", CLI_FILE, "inputs in their order, .npy or .pb (default: random)"},
     {"--seed", "N", CLI_TEXT, "seed of random inputs (default 1)"},
     {"--shape", "NAME=AxBxC", CLI_TEXT, "size of a dynamic input (may be repeated)"},

@@ -238,12 +238,32 @@ static vta_status schedule_regions(partitioner *r)
     return VTA_OK;
 }
 
-/* Views whose readers all went into regions. */
+static bool read_on_host(const partitioner *r, vtac_value_id value)
+{
+    for (uint32_t i = 0; i < r->graph->output_count; i++) {
+        if (r->graph->outputs[i] == value) {
+            return true;
+        }
+    }
+    for (uint32_t i = 0; i < r->graph->order_count; i++) {
+        const vtac_node_id id = r->graph->order[i];
+        const vtac_node *node = &r->graph->nodes[id];
+        for (uint32_t k = 0; k < node->input_count; k++) {
+            if (node->inputs[k] == value && r->p->places[id].kind == VTAC_PLACE_HOST) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/* Views whose readers all went into regions, last ones first. */
 static void mark_vanished(partitioner *r)
 {
-    for (vtac_node_id id = 1; id < r->p->place_count; id++) {
-        if (r->graph->nodes[id].dead && r->p->places[id].kind == VTAC_PLACE_HOST &&
-            r->p->places[id].reason != NULL) {
+    for (uint32_t i = r->graph->order_count; i-- > 0;) {
+        const vtac_node_id id = r->graph->order[i];
+        const vtac_node *node = &r->graph->nodes[id];
+        if (vtac_is_view(r->graph, node) && !read_on_host(r, node->outputs[0])) {
             r->p->places[id].kind = VTAC_PLACE_VANISHED;
         }
     }
@@ -266,13 +286,12 @@ static vta_status run(partitioner *r)
     VTA_TRY(vtac_find_groups(r->graph, r->eligible, &p->arena, &r->grouping, r->diag));
     VTA_TRY(choose_groups(r));
     VTA_TRY(build_regions(r));
+    mark_vanished(r);
     if (r->options->look) {
         return VTA_OK;
     }
     VTA_TRY(schedule_regions(r));
-    VTA_TRY(vtac_rewrite_graph(r->graph, p, r->diag));
-    mark_vanished(r);
-    return VTA_OK;
+    return vtac_rewrite_graph(r->graph, p, r->diag);
 }
 
 vta_status vtac_partition_graph(vtac_graph *graph, const vtac_partition_options *options,

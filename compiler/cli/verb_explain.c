@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * vtac explain: where each node of a model runs, what it costs here and there, and why.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "offload.h"
+#include "tensors.h"
+#include "vtac/pass.h"
+
+static const cli_option options[] = {
+    {"--config", "NAME|FILE", CLI_CONFIG, "the accelerator's configuration (default pynq)"},
+    {"--offload", "HOW", CLI_TEXT, "what pays (default), or all that it can"},
+    {"--shape", "NAME=AxBxC", CLI_TEXT, "size of a dynamic input (may be repeated)"},
+    {"-O", "N", CLI_TEXT, "0 to 3 (default 3)"},
+    {"--host-only", NULL, CLI_FLAG, "list only what stays on the host"},
+    {"--json", NULL, CLI_FLAG, "print JSON"},
+};
+
+typedef struct totals {
+    uint32_t nodes, moved, vanished;
+    uint64_t macs;
+    double cycles, host;
+} totals;
+
+static totals count(const vtac_graph *graph, const vtac_partition *p)
+{
+    totals t = {0};
+    for (uint32_t i = 0; i < graph->order_count; i++) {
+        const vtac_place *place = &p->places[graph->order[i]];
+        t.nodes++;
+        t.vanished += place->kind == VTAC_PLACE_VANISHED;
+        if (place->kind == VTAC_PLACE_ACCELERATOR) {
+            t.moved++;
+            t.macs += place->cost.macs;
+            t.cycles += (double)place->cost.cycles;
+            t.host += place->host_cycles;
+        }
+    }
+    return t;
+}
+
+static void where_text(const vtac_place *place, char *text, size_t size)
+{
+    if (place->kind == VTAC_PLACE_ACCELERATOR) {
+        (void)snprintf(text, size, "region %u", place->region);
+    } else {
+        (void)snprintf(text, size, "%s", place->kind == VTAC_PLACE_VANISHED ? "nowhere" : "host");
+    }
+}
+
+static void print_row(const vtac_node *node, const vtac_place *place)
+{
+    char where[32];
+    char cycles[32] = "-";
+    where_text(place, where, sizeof where);
+    if (place->has_cost) {
+        (void)snprintf(cycles, sizeof cycles, "%llu", (unsigned long long)place->cost.cycles);
+    }
+    (void)printf("%-32.32s %-20.20s %-9s %11s %11.0f  %s\n", node->name, vtac_op_get(node->op)->name, where,
+                 cycles, place->host_cycles, place->reason);
+}
+
+static void print_text(const cli_args *args, const vtac_graph *graph, const vtac_partition *p)
+{
+    const totals t = count(graph, p);
+    (void)printf("%-32s %-20s %-9s %11s %11s  %s\n", "node", "operator", "where", "cycles", "on host", "why");
+    for (uint32_t i = 0; i < graph->order_count; i++) {
+        const vtac_node_id id = graph->order[i];
+        if (!cli_flag(args, "--host-only") || p->places[id].kind == VTAC_PLACE_HOST) {
+            print_row(&graph->nodes[id], &p->places[id]);
+        }
+    }
+    (void)printf(
+        "\n%u of %u nodes run on '%s' in %u region%s: %llu multiplications, about %.0f cycles there, "
+        "%.0f on its host\n",
+        t.moved, t.nodes, p->config.name, p->region_count, p->region_count == 1 ? "" : "s",
+        (unsigned long long)t.macs, t.cycles, t.host);
+}
+
+static void print_json(const vtac_graph *graph, const vtac_partition *p)
+{
+    const totals t = count(graph, p);
+    (void)printf("{\"config\": \"%s\", \"regions\": %u, \"nodes\": [", p->config.name, p->region_count);
+    for (uint32_t i = 0; i < graph->order_count; i++) {
+        const vtac_node *node = &graph->nodes[graph->order[i]];
+        const vtac_place *place = &p->places[graph->order[i]];
+        char where[32];
+        where_text(place, where, sizeof where);
+        (void)printf("%s{\"name\": ", i > 0 ? ",\n " : "");
+        cli_json_string(node->name);
+        (void)printf(", \"op\": \"%s\", \"where\": \"%s\", \"host_cycles\": %.0f",
+                     vtac_op_get(node->op)->name, where, place->host_cycles);
+        if (place->has_cost) {
+            (void)printf(", \"cycles\": %llu, \"macs\": %llu", (unsigned long long)place->cost.cycles,
+                         (unsigned long long)place->cost.macs);
+        }
+        (void)printf(", \"reason\": ");
+        cli_json_string(place->reason);
+        (void)printf("}");
+    }
+    (void)printf("],\n \"moved\": %u, \"macs\": %llu, \"cycles\": %.0f, \"host_cycles\": %.0f}\n", t.moved,
+                 (unsigned long long)t.macs, t.cycles, t.host);
+}
+
+static int explain(const cli_args *args, vtac_graph *graph, const cli_offload *offload, int level)
+{
+    vta_diag diag = {0};
+    vtac_partition *partition = NULL;
+    const vtac_partition_options how = {
+        .config = &offload->config, .schedule = {.level = level}, .always = offload->always, .look = true};
+    vta_status status = vtac_run_passes(graph, &(vtac_pass_options){.level = level}, &diag);
+    status = status == VTA_OK ? vtac_partition_graph(graph, &how, &partition, &diag) : status;
+    if (status != VTA_OK) {
+        (void)vta_context(&diag, "%s", args->operands[0]);
+        return cli_fail(args, &diag);
+    }
+    if (cli_flag(args, "--json")) {
+        print_json(graph, partition);
+    } else {
+        print_text(args, graph, partition);
+    }
+    vtac_partition_free(partition);
+    return cli_done(args);
+}
+
+static int run(const cli_args *args)
+{
+    cli_shapes shapes;
+    cli_offload offload;
+    uint64_t level = 3;
+    const char *asked = cli_value(args, "-O");
+    if (cli_read_shapes(args, &shapes) != CLI_OK || cli_read_offload(args, &offload) != CLI_OK) {
+        return CLI_USAGE;
+    }
+    if (asked != NULL && (!cli_number(asked, &level) || level > 3)) {
+        return cli_usage(args, "-O takes 0 to 3, not '%s'", asked);
+    }
+    const vtac_import_options import = {.shapes = shapes.items, .shape_count = shapes.count};
+    vtac_graph *graph = NULL;
+    vta_diag diag = {0};
+    if (vtac_onnx_load(args->operands[0], &import, &graph, &diag) != VTA_OK) {
+        return cli_fail(args, &diag);
+    }
+    const int status = explain(args, graph, &offload, (int)level);
+    vtac_graph_destroy(graph);
+    return status;
+}
+
+const cli_verb cli_verb_explain = {
+    .name = "explain",
+    .operands = "MODEL.onnx",
+    .summary = "tell where each node of a model runs, its price, and why",
+    .more = "Cycles are the accelerator's, estimated; 'on host' is the processor beside it.\n",
+    .options = options,
+    .option_count = sizeof options / sizeof options[0],
+    .least = 1,
+    .most = 1,
+    .run = run,
+};
