@@ -188,15 +188,32 @@ static vta_status check_output(const verification *v, vta_model *model, const ch
     return status;
 }
 
-static vta_status run_set(const verification *v, const char *folder, verdict *out)
+static vta_status run_set(const verification *v, vta_model *model, const char *folder, verdict *out)
 {
-    vta_model *model = NULL;
-    const vta_model_options model_options = {.threads = 1, .device = cli_value(v->args, "--device")};
-    VTA_TRY(vta_model_load(v->library, &model_options, &model, &out->diag));
     vta_status status = load_inputs(model, folder, out->bound_from, &out->diag);
     status = status == VTA_OK ? vta_model_run(model, &out->diag) : status;
     for (uint32_t i = 0; status == VTA_OK && i < vta_model_output_count(model); i++) {
         status = check_output(v, model, folder, i, out);
+    }
+    return status;
+}
+
+/* All data sets, one after the other, on one loaded model. */
+static vta_status run_sets(const verification *v, const char *folder, verdict *out)
+{
+    vta_model *model = NULL;
+    const vta_model_options model_options = {.threads = 1, .device = cli_value(v->args, "--device")};
+    VTA_TRY(vta_model_load(v->library, &model_options, &model, &out->diag));
+    vta_status status = VTA_OK;
+    for (int set = 0; status == VTA_OK; set++) {
+        struct stat info;
+        char path[4200];
+        (void)snprintf(path, sizeof path, "%s/test_data_set_%d", folder, set);
+        if (stat(path, &info) != 0) {
+            status = set > 0 ? VTA_OK : vta_fail(&out->diag, VTA_IO, "%s is missing", path);
+            break;
+        }
+        status = run_set(v, model, path, out);
     }
     vta_model_destroy(model);
     return status;
@@ -204,22 +221,9 @@ static vta_status run_set(const verification *v, const char *folder, verdict *ou
 
 static void run_case(const verification *v, const char *folder, verdict *out)
 {
-    struct stat info;
-    const vta_status compiled = compile_case(v, folder, out);
-    out->outcome = compiled == VTA_OK ? PASSED : compiled == VTA_UNSUPPORTED ? UNSUPPORTED : FAILED;
-    for (int set = 0; out->outcome == PASSED; set++) {
-        char path[4200];
-        (void)snprintf(path, sizeof path, "%s/test_data_set_%d", folder, set);
-        if (stat(path, &info) != 0) {
-            if (set == 0) {
-                out->outcome = FAILED;
-                (void)vta_fail(&out->diag, VTA_IO, "%s is missing", path);
-            }
-            break;
-        }
-        const vta_status status = run_set(v, path, out);
-        out->outcome = status == VTA_OK ? PASSED : status == VTA_UNSUPPORTED ? UNSUPPORTED : FAILED;
-    }
+    vta_status status = compile_case(v, folder, out);
+    status = status == VTA_OK ? run_sets(v, folder, out) : status;
+    out->outcome = status == VTA_OK ? PASSED : status == VTA_UNSUPPORTED ? UNSUPPORTED : FAILED;
     (void)unlink(v->library);
 }
 

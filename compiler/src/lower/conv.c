@@ -362,8 +362,7 @@ static const vtac_expr *finish(vtac_lower *l, const conv *c, const vtac_expr *su
         return activate(l, sum);
     }
     /* x_scale 1, w_scale 4, y_scale 6, y_zero 7 */
-    const vtac_expr *scale = vtac_e2(l->k, VTAC_E_MUL, parameter(l, 1, m), parameter(l, 4, m));
-    scale = vtac_let(l->k, "scale", vtac_e2(l->k, VTAC_E_DIV, scale, parameter(l, 6, m)));
+    const vtac_expr *scale = vtac_let(l->k, "scale", vtac_output_scale(l, 1, 4, 6, 1.0, m));
     return vtac_rescale(l, sum, scale, false, parameter(l, 7, m), vtac_type_out(l, 0)->dtype);
 }
 

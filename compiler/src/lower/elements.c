@@ -10,15 +10,21 @@ typedef struct footprint {
     bool moves[VTAC_MAX_RANK];
 } footprint;
 
-/* Parameters of one axis: which, or -1 for an operand that broadcasts by ONNX's rule. */
+enum { BROADCASTS = -1, OWN_PLACES = -2 };
+
+/* Parameters of one axis: which; BROADCASTS for an operand that does so by ONNX's rule, OWN_PLACES for one
+ * that is read at places of its own along every axis. */
 static int64_t parameter_axis(const vtac_node *n, uint32_t i, uint32_t rank)
 {
     const int64_t axis = vtac_attr_int(n, "axis", 1);
+    if (i > 0 && vtac_attr_int(n, "block_size", 0) != 0) {
+        return OWN_PLACES;
+    }
     switch ((int)n->op) {
-    case VTAC_OP_BATCH_NORMALIZATION: return i > 0 ? 1 : -1;
+    case VTAC_OP_BATCH_NORMALIZATION: return i > 0 ? 1 : BROADCASTS;
     case VTAC_OP_QUANTIZE_LINEAR:
-    case VTAC_OP_DEQUANTIZE_LINEAR: return i == 0 ? -1 : axis < 0 ? axis + rank : axis;
-    default: return -1;
+    case VTAC_OP_DEQUANTIZE_LINEAR: return i == 0 ? BROADCASTS : axis < 0 ? axis + rank : axis;
+    default: return BROADCASTS;
     }
 }
 
@@ -33,7 +39,12 @@ static footprint footprint_of(const vtac_lower *l, const vtac_node *n, uint32_t 
         }
         return f;
     }
-    for (uint32_t k = 0; k < type->rank && type->rank <= out->rank; k++) {
+    bool moves = false;
+    for (uint32_t k = 0; k < out->rank && axis == OWN_PLACES; k++) {
+        moves ^= out->dim[k] != 1;
+        f.moves[k] = moves; /* no two axes become one loop */
+    }
+    for (uint32_t k = 0; k < type->rank && type->rank <= out->rank && axis == BROADCASTS; k++) {
         f.moves[k + out->rank - type->rank] = type->dim[k] > 1;
     }
     return f;
@@ -92,9 +103,10 @@ static void mark_in_place(vtac_lower *l, const vtac_node *n, const vtac_type *ou
             continue;
         }
         const vtac_type *type = &l->graph->values[n->inputs[i]].type;
-        const bool same =
-            parameter_axis(n, i, out->rank) < 0 && vtac_type_elements(type) == vtac_type_elements(out) &&
-            vtac_dtype_bytes(type->dtype) == vtac_dtype_bytes(out->dtype) && type->rank == out->rank;
+        const bool same = parameter_axis(n, i, out->rank) == BROADCASTS &&
+                          vtac_type_elements(type) == vtac_type_elements(out) &&
+                          vtac_dtype_bytes(type->dtype) == vtac_dtype_bytes(out->dtype) &&
+                          type->rank == out->rank;
         for (size_t k = 0; k < l->step->arg_count; k++) {
             if (l->step->args[k].storage == storage) {
                 l->step->args[k].in_place = same;
@@ -119,11 +131,9 @@ static bool reads_twice(const vtac_lower *l, const vtac_type *out)
     return false;
 }
 
-vta_status vtac_lower_elements(vtac_lower *l)
+static vta_status lower_elements(vtac_lower *l, vtac_point_fn *value_at, bool pointwise)
 {
-    const vtac_lowering *lowering = vtac_lowering_of(l->node->op);
     const vtac_type *out = vtac_type_out(l, 0);
-    const bool pointwise = lowering->family == VTAC_POINTWISE;
     bool border[VTAC_MAX_RANK] = {false};
     VTA_TRY(vtac_begin(l, ""));
     for (uint32_t axis = 0; axis < out->rank; axis++) {
@@ -134,7 +144,7 @@ vta_status vtac_lower_elements(vtac_lower *l)
     }
     const vtac_expr *at[VTAC_MAX_RANK];
     const uint32_t loops = open_merged(l, out, border, at);
-    const vtac_expr *value = lowering->point(l, l->node, at);
+    const vtac_expr *value = value_at(l, l->node, at);
     if (l->diag->code != VTA_OK) {
         return l->diag->code;
     }
@@ -149,4 +159,15 @@ vta_status vtac_lower_elements(vtac_lower *l)
     }
     l->step->flops = (uint64_t)vtac_type_elements(out) * (1 + l->chain_count);
     return l->diag->code;
+}
+
+vta_status vtac_lower_mapped(vtac_lower *l, vtac_point_fn *value_at)
+{
+    return lower_elements(l, value_at, false);
+}
+
+vta_status vtac_lower_elements(vtac_lower *l)
+{
+    const vtac_lowering *lowering = vtac_lowering_of(l->node->op);
+    return lower_elements(l, lowering->point, lowering->family == VTAC_POINTWISE);
 }

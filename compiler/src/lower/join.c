@@ -7,8 +7,22 @@
 
 #include "../ops/infer.h"
 #include "lower.h"
+#include "vtac/quant.h"
 
 #define E2(op, a, b) vtac_e2(l->k, VTAC_E_##op, a, b)
+
+/* The scale that takes input `from`'s numbers to input `to`'s. */
+static const vtac_expr *ratio(vtac_lower *l, uint32_t from, uint32_t to)
+{
+    const vtac_tensor *x = vtac_in_constant(l->graph, l->node, from);
+    const vtac_tensor *y = vtac_in_constant(l->graph, l->node, to);
+    const vtac_expr *zero = vtac_e_index(l->k, 0);
+    if (x == NULL || y == NULL) {
+        return E2(DIV, vtac_e_load(l->k, vtac_in(l, from), zero), vtac_e_load(l->k, vtac_in(l, to), zero));
+    }
+    const float known = vtac_scale_ratio((float)vtac_tensor_float(x, 0), (float)vtac_tensor_float(y, 0));
+    return vtac_e_float(l->k, VTAC_F32, (double)known);
+}
 
 /* One part of a concatenation, in a step of its own; `input` is its tensor, parts[input + 1] its scale where
  * there is one. */
@@ -21,10 +35,9 @@ static vta_status join_part(vtac_lower *l, uint32_t input, uint32_t axis, int64_
     if (quantized) { /* y_scale 0, y_zero 1 */
         const vtac_expr *zero = vtac_e_index(l->k, 0);
         const vtac_expr *off = vtac_e_cast(l->k, VTAC_I32, vtac_e_load(l->k, vtac_in(l, input + 2), zero));
-        value = vtac_e_cast(l->k, VTAC_F32, E2(SUB, vtac_e_cast(l->k, VTAC_I32, value), off));
-        value = E2(MUL, value, vtac_e_load(l->k, vtac_in(l, input + 1), zero));
-        value = vtac_requantize(l, value, vtac_e_load(l->k, vtac_in(l, 0), zero),
-                                vtac_e_load(l->k, vtac_in(l, 1), zero), vtac_type_out(l, 0)->dtype);
+        const vtac_expr *scale = ratio(l, input + 1, 0);
+        value = vtac_rescale(l, E2(SUB, vtac_e_cast(l->k, VTAC_I32, value), off), scale, false,
+                             vtac_e_load(l->k, vtac_in(l, 1), zero), vtac_type_out(l, 0)->dtype);
     }
     at[axis] = vtac_i_addc(l->k, at[axis], begin);
     vtac_out_at(l, 0, at, value);

@@ -76,7 +76,6 @@ typedef struct vtac_program {
     const vtac_target *target;
     const struct vtac_partition *partition; /* NULL: all on the host */
     int level;
-    bool exact_products; /* of quantized sums and scales */
     vta_arena arena;
     vta_vec steps;             /* of vtac_step * */
     vta_vec storages;          /* of vtac_storage; [0] is "none" */
@@ -104,6 +103,8 @@ typedef struct vtac_lower {
     vtac_value_id carried_id;
     /* Within loops over channel blocks: at[1] in its two parts, NULL elsewhere. */
     const vtac_expr *block, *lane;
+    vtac_storage_id scales; /* the output scales of scales_of, once something asked for them */
+    const vtac_node *scales_of;
     vta_diag *diag;
 } vtac_lower;
 
@@ -186,6 +187,9 @@ bool vtac_takes_chain(const vtac_node *node);
 /* Opens one loop for each axis of a type and fills `at`; vtac_close ends them. The first may be parallel. */
 uint32_t vtac_open(vtac_lower *l, const vtac_type *type, const vtac_expr **at, bool parallel);
 void vtac_close(vtac_lower *l, uint32_t loops);
+/* Opens loops over the axes that are marked (or are not); the others' indices stay. */
+uint32_t vtac_open_axes(vtac_lower *l, const vtac_type *type, const bool *marks, bool which,
+                        const vtac_expr **at, bool parallel);
 vtac_loop_kind vtac_parallel_if(int64_t work);
 
 /* Floats cast from any type; `x` itself where it is one. */
@@ -193,27 +197,25 @@ const vtac_expr *vtac_to_float(vtac_lower *l, const vtac_expr *x);
 /* round(x / scale) + zero, saturated to `dtype`; x and scale are f32. */
 const vtac_expr *vtac_requantize(vtac_lower *l, const vtac_expr *x, const vtac_expr *scale,
                                  const vtac_expr *zero, vtac_dtype dtype);
-/* clamp(round_half_even(v * scale) + zero): v a whole number below 2^29, scale a float32; zero NULL: 0. The
- * product is exact, as quant.h has it, where the program wants it so, otherwise a float32. `is_small`:
- * |v * scale| is known to stay below 2^30. */
+/* clamp(round_half_even(v * scale) + zero) as quant.h has it: v a whole number below 2^29 (any below 2^53
+ * where scale is a power of two), the product exact; zero NULL: 0. `is_small`: |v * scale| is known to stay
+ * below 2^30. */
 const vtac_expr *vtac_rescale(vtac_lower *l, const vtac_expr *v, const vtac_expr *scale, bool is_small,
                               const vtac_expr *zero, vtac_dtype dtype);
+/* alpha * a * b[channel] / y of three inputs, as quant.h has it. */
+const vtac_expr *vtac_output_scale(vtac_lower *l, uint32_t a, uint32_t b, uint32_t y, double alpha,
+                                   const vtac_expr *channel);
 void vtac_range_of(vtac_dtype dtype, double *low, double *high);
 vta_status vtac_unsupported(vtac_lower *l, const char *what);
 
-#define VTAC_LOWERING_CUSTOM(X)                                                                              \
-    X(reduce)                                                                                                \
-    X(arg_reduce)                                                                                            \
-    X(softmax)                                                                                               \
-    X(pool)                                                                                                  \
-    X(global_pool)                                                                                           \
-    X(conv)                                                                                                  \
-    X(conv_transpose) X(matmul) X(gemm) X(layer_norm) X(lp_norm) X(lrn) X(concat) X(split) X(cum_sum)        \
-        X(qlinear_concat) X(dynamic_quantize) X(dropout) X(scatter) X(vta_pack) X(vta_region) X(einsum)      \
-            X(top_k) X(nms) X(recurrent)
-#define X(name) vtac_lower_fn vtac_lower_##name;
-VTAC_LOWERING_CUSTOM(X)
-#undef X
+#define POINT(id, fn)
+#define MAP(id, fn)
+#define CUSTOM(id, fn, text) vtac_lower_fn vtac_lower_##fn;
+#define SOLO(id, fn, text)   vtac_lower_fn vtac_lower_##fn;
+#define ALIAS(id)
+#include "lower.def"
 vtac_lower_fn vtac_lower_elements; /* POINTWISE and MAPPED */
+/* A loop over the output's elements, each given by a function of the places of others. */
+vta_status vtac_lower_mapped(vtac_lower *l, vtac_point_fn *value_at);
 
 #endif

@@ -258,17 +258,18 @@ static const vtac_expr *requantize(vtac_lower *l, const product *p, const vtac_e
     const bool gemm = l->node->op == VTAC_OP_QGEMM;
     const uint32_t y = gemm ? 7 : 6;
     const uint32_t last = vtac_type_out(l, 0)->rank - 1;
-    const vtac_expr *scale = vtac_e2(l->k, VTAC_E_MUL, vtac_axis_arg(l, l->node, 1, 0, at),
-                                     vtac_axis_arg(l, l->node, 4, p->column ? 0 : last, at));
+    const double alpha = gemm ? vtac_attr_float(l->node, "alpha", 1.0) : 1.0;
     if (gemm && vtac_has_in(l, 6)) {
         sum = vtac_e2(l->k, VTAC_E_ADD, sum, vtac_arg(l, l->node, 6, at));
     }
-    const vtac_expr *alpha = vtac_e_float(l->k, VTAC_F32, vtac_attr_float(l->node, "alpha", 1.0));
-    scale = gemm ? vtac_e2(l->k, VTAC_E_MUL, alpha, scale) : scale;
-    if (!vtac_has_in(l, y)) {
+    if (!vtac_has_in(l, y)) { /* floats */
+        const vtac_expr *scale = vtac_e2(l->k, VTAC_E_MUL, vtac_axis_arg(l, l->node, 1, 0, at),
+                                         vtac_axis_arg(l, l->node, 4, last, at));
+        scale = vtac_e2(l->k, VTAC_E_MUL, vtac_e_float(l->k, VTAC_F32, alpha), scale);
         return vtac_e2(l->k, VTAC_E_MUL, vtac_e_cast(l->k, VTAC_F32, sum), scale);
     }
-    scale = vtac_e2(l->k, VTAC_E_DIV, scale, vtac_axis_arg(l, l->node, y, 0, at));
+    const vtac_expr *scale =
+        vtac_output_scale(l, 1, 4, y, alpha, p->column ? vtac_e_index(l->k, 0) : at[last]);
     const vtac_expr *zero = vtac_has_in(l, y + 1) ? vtac_axis_arg(l, l->node, y + 1, 0, at) : NULL;
     return vtac_rescale(l, sum, scale, false, zero, vtac_type_out(l, 0)->dtype);
 }

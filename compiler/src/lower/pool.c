@@ -7,12 +7,14 @@
 
 #include "../ops/infer.h"
 #include "lower.h"
+#include "vtac/quant.h"
 
 #define E2(op, a, b) vtac_e2(l->k, VTAC_E_##op, a, b)
 
 typedef struct pooling {
     bool is_max, is_lp, quantized, count_all;
     int64_t p;
+    int64_t most;     /* elements of a window */
     uint32_t y_scale; /* input; the zero point follows */
     bool last;        /* channels last */
 } pooling;
@@ -31,6 +33,31 @@ static const vtac_expr *element(vtac_lower *l, const pooling *p, vtac_dtype type
     return x;
 }
 
+/* The scale of a sum of `count` quantized numbers: one where the count is, else from a table by count. */
+static const vtac_expr *mean_scale(vtac_lower *l, const pooling *p, const vtac_expr *count)
+{
+    const vtac_tensor *x = vtac_in_constant(l->graph, l->node, 1);
+    const vtac_tensor *y = vtac_in_constant(l->graph, l->node, p->y_scale);
+    const vtac_expr *zero = vtac_e_index(l->k, 0);
+    if (x == NULL || y == NULL || count == NULL) {
+        const vtac_expr *all =
+            E2(MUL, vtac_e_load(l->k, vtac_in(l, p->y_scale), zero), vtac_e_cast(l->k, VTAC_F32, count));
+        return E2(DIV, vtac_e_load(l->k, vtac_in(l, 1), zero), all);
+    }
+    const float sx = (float)vtac_tensor_float(x, 0);
+    const float sy = (float)vtac_tensor_float(y, 0);
+    if (count->op == VTAC_E_INT) {
+        return vtac_e_float(l->k, VTAC_F32, (double)vtac_scale_mean(sx, sy, count->i));
+    }
+    float *table = vta_arena_array(&l->program->arena, (size_t)p->most + 1, sizeof *table);
+    for (int64_t i = 1; table != NULL && i <= p->most; i++) {
+        table[i] = vtac_scale_mean(sx, sy, i);
+    }
+    const vtac_storage_id scales = vtac_constant(l, table, ((uint64_t)p->most + 1) * sizeof *table);
+    l->k->failed = l->k->failed || table == NULL;
+    return vtac_e_load(l->k, vtac_use(l, scales, "scales", VTAC_F32, p->most + 1), count);
+}
+
 static const vtac_expr *finish(vtac_lower *l, const pooling *p, const vtac_expr *sum, const vtac_expr *count)
 {
     if (p->is_max) {
@@ -44,13 +71,10 @@ static const vtac_expr *finish(vtac_lower *l, const pooling *p, const vtac_expr 
         return E2(DIV, sum, vtac_e_cast(l->k, sum == NULL ? VTAC_F32 : sum->type, count));
     }
     const vtac_expr *zero = vtac_e_index(l->k, 0);
-    const vtac_expr *scale =
-        E2(MUL, vtac_e_load(l->k, vtac_in(l, p->y_scale), zero), vtac_e_cast(l->k, VTAC_F32, count));
-    scale = E2(DIV, vtac_e_load(l->k, vtac_in(l, 1), zero), scale);
+    const vtac_expr *scale = mean_scale(l, p, count);
     const vtac_expr *offset =
         vtac_has_in(l, p->y_scale + 1) ? vtac_e_load(l->k, vtac_in(l, p->y_scale + 1), zero) : NULL;
-    return vtac_requantize(l, E2(MUL, vtac_e_cast(l->k, VTAC_F32, sum), vtac_let(l->k, "scale", scale)), NULL,
-                           offset, vtac_type_out(l, 0)->dtype);
+    return vtac_rescale(l, sum, vtac_let(l->k, "scale", scale), false, offset, vtac_type_out(l, 0)->dtype);
 }
 
 static vtac_dtype sum_type(vtac_dtype dtype)
@@ -125,17 +149,21 @@ vta_status vtac_lower_pool(vtac_lower *l)
 {
     const vtac_type *x = vtac_type_in(l, 0);
     const vtac_op op = l->node->op;
-    const pooling p = {.is_max = op == VTAC_OP_MAX_POOL,
-                       .is_lp = op == VTAC_OP_LP_POOL,
-                       .quantized = op == VTAC_OP_QLINEAR_AVERAGE_POOL,
-                       .count_all = vtac_attr_int(l->node, "count_include_pad", 0) != 0,
-                       .p = vtac_attr_int(l->node, "p", 2),
-                       .y_scale = 3};
+    pooling p = {.is_max = op == VTAC_OP_MAX_POOL,
+                 .is_lp = op == VTAC_OP_LP_POOL,
+                 .quantized = op == VTAC_OP_QLINEAR_AVERAGE_POOL,
+                 .count_all = vtac_attr_int(l->node, "count_include_pad", 0) != 0,
+                 .p = vtac_attr_int(l->node, "p", 2),
+                 .y_scale = 3};
     if (vtac_attr_int(l->node, "channels_last", 0) != 0) {
         return vtac_unsupported(l, "channels last is not lowered");
     }
     vtac_window w;
     VTA_TRY(vtac_window_of(l->node, x, NULL, true, &w, l->diag));
+    p.most = 1;
+    for (uint32_t a = 0; a < w.axes; a++) {
+        p.most *= w.kernel[a];
+    }
     VTA_TRY(vtac_begin(l, ""));
     const vtac_dtype type = p.is_max ? vtac_compute_type(x->dtype) : sum_type(x->dtype);
     const vtac_expr *zero = vtac_e_index(l->k, 0);

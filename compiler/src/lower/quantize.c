@@ -1,10 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Pointwise operators on quantized numbers.
+ * Pointwise operators on quantized numbers, by the arithmetic of vtac/quant.h.
  */
+#include <math.h>
 #include <string.h>
 
 #include "point.h"
+#include "vtac/quant.h"
+
+#define E2(op, a, b) vtac_e2(l->k, VTAC_E_##op, a, b)
+
+static const vtac_type *type_in(const vtac_lower *l, const vtac_node *n, uint32_t i)
+{
+    return vtac_in_type(l->graph, n, i);
+}
+
+static vtac_dtype dtype_out(const vtac_lower *l, const vtac_node *n)
+{
+    return l->graph->values[n->outputs[0]].type.dtype;
+}
 
 static uint32_t axis_of(const vtac_lower *l, const vtac_node *n)
 {
@@ -13,14 +27,23 @@ static uint32_t axis_of(const vtac_lower *l, const vtac_node *n)
     return (uint32_t)(axis < 0 ? axis + rank : axis);
 }
 
-/* Scale or zero point (input i) of element `at`; NULL where there is none. */
+/* Scale or zero point (input i) of element `at`: one, one for each place along an axis, or one for each block
+ * of it; NULL where there is none. */
 static const vtac_expr *parameter(vtac_lower *l, const vtac_node *n, uint32_t i, const vtac_expr *const *at)
 {
-    if (vtac_attr_int(n, "block_size", 0) != 0) {
-        (void)vtac_unsupported(l, "quantization by blocks is not lowered");
+    const vtac_type *type = type_in(l, n, i);
+    const int64_t block = vtac_attr_int(n, "block_size", 0);
+    const uint32_t axis = axis_of(l, n);
+    if (type == NULL) {
         return NULL;
     }
-    return vtac_in_type(l->graph, n, i) == NULL ? NULL : vtac_axis_arg(l, n, i, axis_of(l, n), at);
+    if (block == 0 || vtac_type_elements(type) == 1) {
+        return vtac_axis_arg(l, n, i, axis, at);
+    }
+    const vtac_expr *place[VTAC_MAX_RANK];
+    memcpy(place, at, type->rank * sizeof *at);
+    place[axis] = vtac_i_divc(l->k, at[axis], block);
+    return vtac_arg(l, n, i, place);
 }
 
 const vtac_expr *vtac_point_quantize(vtac_lower *l, const vtac_node *n, const vtac_expr *const *at)
@@ -29,7 +52,7 @@ const vtac_expr *vtac_point_quantize(vtac_lower *l, const vtac_node *n, const vt
     const vtac_expr *scale = parameter(l, n, 1, at);
     const vtac_expr *zero = parameter(l, n, 2, at);
     scale = vtac_e_cast(l->k, x == NULL ? VTAC_F32 : x->type, scale);
-    return vtac_requantize(l, x, scale, zero, l->graph->values[n->outputs[0]].type.dtype);
+    return vtac_requantize(l, x, scale, zero, dtype_out(l, n));
 }
 
 /* (x - zero) * scale, in int32 up to the multiplication. */
@@ -39,51 +62,100 @@ const vtac_expr *vtac_point_dequantize(vtac_lower *l, const vtac_node *n, const 
     const vtac_expr *scale = parameter(l, n, 1, at);
     const vtac_expr *zero = parameter(l, n, 2, at);
     if (zero != NULL) {
-        x = vtac_e2(l->k, VTAC_E_SUB, x, vtac_e_cast(l->k, VTAC_I32, zero));
+        x = E2(SUB, x, vtac_e_cast(l->k, VTAC_I32, zero));
     }
     const vtac_dtype type = scale == NULL ? VTAC_F32 : scale->type;
-    return vtac_e2(l->k, VTAC_E_MUL, vtac_e_cast(l->k, type, x), scale);
+    return E2(MUL, vtac_e_cast(l->k, type, x), scale);
 }
 
-/* One element of a quantized input as a float: inputs i, i+1 (scale), i+2 (zero). */
-static const vtac_expr *real(vtac_lower *l, const vtac_node *n, uint32_t i, const vtac_expr *const *at)
+/* ---- operators of com.microsoft: an input is x, scale, zero (at i, i + 1, i + 2), one number each */
+
+/* The constant that input i is; false where only the run knows. */
+static bool known_scale(const vtac_lower *l, const vtac_node *n, uint32_t i, float *out)
+{
+    const vtac_tensor *known = vtac_in_constant(l->graph, n, i);
+    *out = known == NULL ? 0.0F : (float)vtac_tensor_float(known, 0);
+    return known != NULL;
+}
+
+static const vtac_expr *scale_at(vtac_lower *l, const vtac_node *n, uint32_t i, const vtac_expr *const *at)
+{
+    float known;
+    return known_scale(l, n, i, &known) ? vtac_e_float(l->k, VTAC_F32, (double)known)
+                                        : vtac_axis_arg(l, n, i, 0, at);
+}
+
+/* x - zero, in int32 */
+static const vtac_expr *whole(vtac_lower *l, const vtac_node *n, uint32_t i, const vtac_expr *const *at)
 {
     const vtac_expr *x = vtac_e_cast(l->k, VTAC_I32, vtac_arg(l, n, i, at));
-    if (vtac_in_type(l->graph, n, i + 2) != NULL) {
-        const vtac_expr *zero = vtac_axis_arg(l, n, i + 2, 0, at);
-        x = vtac_e2(l->k, VTAC_E_SUB, x, vtac_e_cast(l->k, VTAC_I32, zero));
-    }
-    return vtac_e2(l->k, VTAC_E_MUL, vtac_e_cast(l->k, VTAC_F32, x), vtac_axis_arg(l, n, i + 1, 0, at));
+    return type_in(l, n, i + 2) == NULL
+               ? x
+               : E2(SUB, x, vtac_e_cast(l->k, VTAC_I32, vtac_axis_arg(l, n, i + 2, 0, at)));
 }
 
-static const vtac_expr *quantized(vtac_lower *l, const vtac_node *n, const vtac_expr *x, uint32_t i,
-                                  const vtac_expr *const *at)
+static const vtac_expr *real(vtac_lower *l, const vtac_node *n, uint32_t i, const vtac_expr *const *at)
 {
-    const bool has_zero = vtac_in_type(l->graph, n, i + 1) != NULL;
-    const vtac_expr *zero = has_zero ? vtac_axis_arg(l, n, i + 1, 0, at) : NULL;
-    return vtac_requantize(l, x, vtac_axis_arg(l, n, i, 0, at), zero,
-                           l->graph->values[n->outputs[0]].type.dtype);
+    return E2(MUL, vtac_e_cast(l->k, VTAC_F32, whole(l, n, i, at)), scale_at(l, n, i + 1, at));
+}
+
+static const vtac_expr *zero_at(vtac_lower *l, const vtac_node *n, uint32_t i, const vtac_expr *const *at)
+{
+    return type_in(l, n, i) == NULL ? NULL : vtac_axis_arg(l, n, i, 0, at);
+}
+
+/* A sum by the common fixed-point factors; scales that only the run knows are added in double. */
+static const vtac_expr *sum(vtac_lower *l, const vtac_node *n, const vtac_expr *const *at)
+{
+    float a;
+    float b;
+    float y;
+    const vtac_expr *x[2] = {whole(l, n, 0, at), whole(l, n, 3, at)};
+    const vtac_expr *factor[2];
+    const vtac_expr *scale = vtac_e_float(l->k, VTAC_F64, 1.0);
+    vtac_fixed_sum fixed;
+    if (known_scale(l, n, 1, &a) && known_scale(l, n, 4, &b) && known_scale(l, n, 6, &y)) {
+        if (!vtac_fixed_sum_of(a, b, y, &fixed)) {
+            (void)vta_fail(l->diag, VTA_INVALID, "a scale is not positive and finite");
+            return NULL;
+        }
+        factor[0] = vtac_e_float(l->k, VTAC_F64, fixed.a);
+        factor[1] = vtac_e_float(l->k, VTAC_F64, fixed.b);
+        scale = vtac_e_float(l->k, VTAC_F64, ldexp(1.0, -(int)fixed.shift));
+    } else {
+        const vtac_expr *out = vtac_e_cast(l->k, VTAC_F64, scale_at(l, n, 6, at));
+        factor[0] = E2(DIV, vtac_e_cast(l->k, VTAC_F64, scale_at(l, n, 1, at)), out);
+        factor[1] = E2(DIV, vtac_e_cast(l->k, VTAC_F64, scale_at(l, n, 4, at)), out);
+    }
+    const vtac_expr *v = E2(MUL, vtac_e_cast(l->k, VTAC_F64, x[0]), factor[0]);
+    v = E2(ADD, v, E2(MUL, vtac_e_cast(l->k, VTAC_F64, x[1]), factor[1]));
+    return vtac_rescale(l, v, scale, false, zero_at(l, n, 7, at), dtype_out(l, n));
 }
 
 const vtac_expr *vtac_point_qlinear_binary(vtac_lower *l, const vtac_node *n, const vtac_expr *const *at)
 {
-    const vtac_expr_op op = n->op == VTAC_OP_QLINEAR_ADD ? VTAC_E_ADD : VTAC_E_MUL;
-    const vtac_expr *x = vtac_e2(l->k, op, real(l, n, 0, at), real(l, n, 3, at));
-    return quantized(l, n, x, 6, at);
+    if (n->op == VTAC_OP_QLINEAR_ADD) {
+        return sum(l, n, at);
+    }
+    const vtac_expr *v = E2(MUL, whole(l, n, 0, at), whole(l, n, 3, at));
+    float a;
+    float b;
+    float y;
+    const vtac_expr *scale;
+    if (known_scale(l, n, 1, &a) && known_scale(l, n, 4, &b) && known_scale(l, n, 6, &y)) {
+        scale = vtac_e_float(l->k, VTAC_F32, (double)vtac_scale_product(a, b, y));
+    } else {
+        scale = E2(DIV, E2(MUL, scale_at(l, n, 1, at), scale_at(l, n, 4, at)), scale_at(l, n, 6, at));
+    }
+    return vtac_rescale(l, v, scale, false, zero_at(l, n, 7, at), dtype_out(l, n));
 }
 
+/* x, x_scale, x_zero, y_scale, y_zero: the function in float32 */
 const vtac_expr *vtac_point_qlinear_unary(vtac_lower *l, const vtac_node *n, const vtac_expr *const *at)
 {
-    const vtac_expr *x = vtac_let(l->k, "x", real(l, n, 0, at));
-    const vtac_expr *zero = vtac_e_float(l->k, VTAC_F32, 0.0);
-    if (n->op == VTAC_OP_QLINEAR_LEAKY_RELU) {
-        const vtac_expr *alpha = vtac_e_float(l->k, VTAC_F32, vtac_attr_float(n, "alpha", 0.01));
-        const vtac_expr *low = vtac_e2(l->k, VTAC_E_MUL, alpha, x);
-        x = vtac_e3(l->k, VTAC_E_SELECT, vtac_e2(l->k, VTAC_E_LT, x, zero), low, x);
-    } else {
-        const vtac_expr *one = vtac_e_float(l->k, VTAC_F32, 1.0);
-        const vtac_expr *e = vtac_e1(l->k, VTAC_E_EXP, vtac_e1(l->k, VTAC_E_NEG, x));
-        x = vtac_e2(l->k, VTAC_E_DIV, one, vtac_e2(l->k, VTAC_E_ADD, one, e));
-    }
-    return quantized(l, n, x, 3, at);
+    const bool leaky = n->op == VTAC_OP_QLINEAR_LEAKY_RELU;
+    vtac_node plain = *n; /* its attributes, under the name of the function */
+    plain.op = leaky ? VTAC_OP_LEAKY_RELU : VTAC_OP_SIGMOID;
+    const vtac_expr *y = vtac_unary(l, &plain, vtac_let(l->k, "x", real(l, n, 0, at)));
+    return vtac_requantize(l, y, scale_at(l, n, 3, at), zero_at(l, n, 4, at), dtype_out(l, n));
 }

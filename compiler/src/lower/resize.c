@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "point.h"
+#include "resize.h"
 
 #define E2(op, a, b) vtac_e2(l->k, VTAC_E_##op, a, b)
 
@@ -165,6 +166,19 @@ static void exclude_outside(vtac_lower *l, int64_t size, const vtac_expr *const 
     }
 }
 
+vta_status vtac_resize_source(vtac_lower *l, const vtac_node *n, uint32_t axis, vtac_resize_place *out)
+{
+    const int64_t from = vtac_in_type(l->graph, n, 0)->dim[axis];
+    const int64_t to = l->graph->values[n->outputs[0]].type.dim[axis];
+    out->scale = scale_of(l, n, axis, from, to);
+    if (!transformation(l, n, axis, from, to, &out->factor, &out->offset)) {
+        return vtac_unsupported(
+            l, "this coordinate transformation, or a region unknown at compile time, is not lowered");
+    }
+    out->moves = from != to || out->factor != 1.0 || out->offset != 0.0;
+    return VTA_OK;
+}
+
 static void sample_axis(vtac_lower *l, const vtac_node *n, const vtac_expr *x, int64_t size, taps *t)
 {
     const char *mode = vtac_attr_string(n, "mode", "nearest");
@@ -210,33 +224,25 @@ static const vtac_expr *gather(vtac_lower *l, const taps *all, uint32_t axis, ui
     return sum;
 }
 
-const vtac_expr *vtac_map_resize(vtac_lower *l, const vtac_node *n, const vtac_expr *const *at)
+static const vtac_expr *sampled(vtac_lower *l, const vtac_node *n, const vtac_expr *const *at)
 {
     const vtac_type *x = vtac_in_type(l->graph, n, 0);
-    const vtac_type *y = &l->graph->values[n->outputs[0]].type;
     const bool crop =
         strcmp(vtac_attr_string(n, "coordinate_transformation_mode", ""), "tf_crop_and_resize") == 0;
     taps all[VTAC_MAX_RANK] = {{0}};
     const vtac_expr *from[VTAC_MAX_RANK];
     const vtac_expr *inside = NULL;
-    if (vtac_attr_int(n, "antialias", 0) != 0) {
-        (void)vtac_unsupported(l, "antialias is not lowered");
-        return NULL;
-    }
     memcpy(from, at, sizeof from);
     for (uint32_t axis = 0; axis < x->rank; axis++) {
-        double factor;
-        double offset;
-        if (!transformation(l, n, axis, x->dim[axis], y->dim[axis], &factor, &offset)) {
-            (void)vtac_unsupported(
-                l, "this coordinate transformation, or a region unknown at compile time, is not lowered");
+        vtac_resize_place source;
+        if (vtac_resize_source(l, n, axis, &source) != VTA_OK) {
             return NULL;
         }
-        if (x->dim[axis] == y->dim[axis] && factor == 1.0 && offset == 0.0) {
+        if (!source.moves) {
             continue;
         }
-        const vtac_expr *place = E2(MUL, vtac_e_cast(l->k, VTAC_F64, at[axis]), num(l, factor));
-        place = vtac_let(l->k, "x", E2(ADD, place, num(l, offset)));
+        const vtac_expr *place = E2(MUL, vtac_e_cast(l->k, VTAC_F64, at[axis]), num(l, source.factor));
+        place = vtac_let(l->k, "x", E2(ADD, place, num(l, source.offset)));
         sample_axis(l, n, place, x->dim[axis], &all[axis]);
         const vtac_expr *low = E2(GE, place, num(l, 0.0));
         const vtac_expr *both = E2(AND, low, E2(LE, place, num(l, (double)(x->dim[axis] - 1))));
@@ -249,4 +255,11 @@ const vtac_expr *vtac_map_resize(vtac_lower *l, const vtac_node *n, const vtac_e
     }
     return vtac_e3(l->k, VTAC_E_SELECT, inside, value,
                    vtac_e_float(l->k, type, vtac_attr_float(n, "extrapolation_value", 0.0)));
+}
+
+vta_status vtac_lower_resize(vtac_lower *l)
+{
+    const bool nearest_place = strcmp(vtac_attr_string(l->node, "mode", "nearest"), "nearest") == 0;
+    return vtac_attr_int(l->node, "antialias", 0) != 0 && !nearest_place ? vtac_lower_antialias(l)
+                                                                         : vtac_lower_mapped(l, sampled);
 }

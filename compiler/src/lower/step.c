@@ -270,28 +270,8 @@ const vtac_expr *vtac_requantize(vtac_lower *l, const vtac_expr *x, const vtac_e
     return vtac_e_cast(l->k, dtype, vtac_e_cast(l->k, VTAC_I32, r));
 }
 
-/* Added to a number of fewer bits, these leave its value, rounded to nearest even, in the lowest ones. */
-#define ROUNDING_F32 12582912.0         /* 1.5 * 2^23 */
+/* Added to a number of fewer bits, this leaves its value, rounded to nearest even, in the lowest ones. */
 #define ROUNDING_F64 6755399441055744.0 /* 1.5 * 2^52 */
-enum { ROUNDING_F32_BITS = 0x4b400000 };
-
-/* As ONNX has it: the product is a float32. */
-static const vtac_expr *rescale_float(vtac_lower *l, const vtac_expr *v, const vtac_expr *scale,
-                                      const vtac_expr *zero, vtac_dtype dtype)
-{
-    vtac_kernel *k = l->k;
-    double low;
-    double high;
-    vtac_range_of(dtype, &low, &high);
-    const vtac_expr *real = zero == NULL ? vtac_e_float(k, VTAC_F32, 0.0) : vtac_e_cast(k, VTAC_F32, zero);
-    v = vtac_e2(k, VTAC_E_MUL, vtac_e_cast(k, VTAC_F32, v), vtac_e_cast(k, VTAC_F32, scale));
-    v = vtac_e2(k, VTAC_E_MAX, v, vtac_e2(k, VTAC_E_SUB, vtac_e_float(k, VTAC_F32, low), real));
-    v = vtac_e2(k, VTAC_E_MIN, v, vtac_e2(k, VTAC_E_SUB, vtac_e_float(k, VTAC_F32, high), real));
-    v = vtac_e2(k, VTAC_E_ADD, v, vtac_e_float(k, VTAC_F32, ROUNDING_F32));
-    const vtac_expr *point = zero == NULL ? vtac_e_int(k, VTAC_I32, 0) : vtac_e_cast(k, VTAC_I32, zero);
-    point = vtac_e2(k, VTAC_E_SUB, point, vtac_e_int(k, VTAC_I32, ROUNDING_F32_BITS));
-    return vtac_e_cast(k, dtype, vtac_e2(k, VTAC_E_ADD, vtac_e_bits(k, VTAC_I32, v), point));
-}
 
 const vtac_expr *vtac_rescale(vtac_lower *l, const vtac_expr *v, const vtac_expr *scale, bool is_small,
                               const vtac_expr *zero, vtac_dtype dtype)
@@ -300,9 +280,6 @@ const vtac_expr *vtac_rescale(vtac_lower *l, const vtac_expr *v, const vtac_expr
     const double most = 1073741824.0; /* far outside any dtype with any zero point */
     double low;
     double high;
-    if (!l->program->exact_products) {
-        return rescale_float(l, v, scale, zero, dtype);
-    }
     vtac_range_of(dtype, &low, &high);
     const vtac_expr *rounding = vtac_e_float(k, VTAC_F64, ROUNDING_F64);
     v = vtac_e_cast(k, VTAC_F64, v);

@@ -236,6 +236,11 @@ static vta_status import_operator(vtac_importer *im, const vtac_place *at, const
         return vta_fail(diag, VTA_INVALID, "it has %u outputs", draft->output_count);
     }
     vtac_value_id outputs[VTAC_MOST_INPUTS];
+    bool expanded;
+    VTA_TRY(vtac_expand(im, draft, (const char *const *)node->output, &outputs[0], &expanded, diag));
+    if (expanded) {
+        return vtac_bind_outputs(at, node, outputs, 1, diag);
+    }
     const bool plain = reshape_after.dtype == VTAC_NO_DTYPE;
     VTA_TRY(vtac_emit(im, draft, op, plain ? (const char *const *)node->output : NULL, outputs, diag));
     const uint32_t count = draft->output_count;

@@ -102,6 +102,11 @@ vta_status vtac_wire_check(const ProtobufCMessageDescriptor *descriptor, const u
  * for a reshape after it. */
 vta_status vtac_upgrade(vtac_importer *importer, vtac_draft *draft, vtac_type *reshape_after, vta_diag *diag);
 
+/* expand.c: makes several nodes of a draft that is not one operator of ours; `done` says whether it was such.
+ */
+vta_status vtac_expand(vtac_importer *importer, vtac_draft *draft, const char *const *names,
+                       vtac_value_id *value, bool *done, vta_diag *diag);
+
 /* import.c, for upgrade.c: makes a node (folding it when its inputs are known) and gives its output values.
  */
 vta_status vtac_emit(vtac_importer *importer, const vtac_draft *draft, vtac_op op, const char *const *names,

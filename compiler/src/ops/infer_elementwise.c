@@ -125,7 +125,10 @@ static vta_status check_scale(const vtac_node *node, const vtac_type *x, const v
     VTA_TRY(vtac_axis(vtac_attr_int(node, "axis", 1), x->rank, &axis, diag));
     const int64_t block = vtac_attr_int(node, "block_size", 0);
     if (block > 0) {
-        const bool fits = scale->rank == x->rank && scale->dim[axis] == (x->dim[axis] + block - 1) / block;
+        bool fits = scale->rank == x->rank;
+        for (uint32_t i = 0; fits && i < x->rank; i++) {
+            fits = scale->dim[i] == (i == axis ? (x->dim[i] + block - 1) / block : x->dim[i]);
+        }
         return fits ? VTA_OK
                     : vta_fail(diag, VTA_INVALID, "scales do not fit blocks of %lld", (long long)block);
     }

@@ -6,25 +6,7 @@
 
 #include "vtac/quant.h"
 
-enum { MULT_BITS = 24, SHIFT_MAX = 63, SUM_BITS = 23 };
-
-/* In float32, in this order: what ONNX Runtime's kernels compute. */
-float vtac_scale_product(float a, float b, float y)
-{
-    const float ab = a * b;
-    return ab / y;
-}
-
-float vtac_scale_mean(float x, float y, int64_t count)
-{
-    const float all = y * (float)count;
-    return x / all;
-}
-
-float vtac_scale_ratio(float x, float y)
-{
-    return x / y;
-}
+enum { MULT_BITS = 24, SHIFT_MAX = 63 };
 
 bool vtac_fixed_of(float scale, vtac_fixed *out)
 {
@@ -38,29 +20,6 @@ bool vtac_fixed_of(float scale, vtac_fixed *out)
     if (scale > 0.0F && shift <= SHIFT_MAX) {
         *out = (vtac_fixed){.mult = (uint32_t)ldexpf(fraction, MULT_BITS), .shift = (uint32_t)shift};
     }
-    return true;
-}
-
-static bool is_scale(float s)
-{
-    return s > 0.0F && isfinite(s);
-}
-
-bool vtac_fixed_sum_of(float sa, float sb, float sy, vtac_fixed_sum *out)
-{
-    *out = (vtac_fixed_sum){0};
-    if (!is_scale(sa) || !is_scale(sb) || !is_scale(sy)) {
-        return false;
-    }
-    /* Larger ratios saturate any output as these do. */
-    const double most = (double)(1 << (SUM_BITS - 2));
-    const double a = fmin((double)sa / (double)sy, most), b = fmin((double)sb / (double)sy, most);
-    int shift = SHIFT_MAX;
-    while (shift > 0 && rint(ldexp(a, shift)) + rint(ldexp(b, shift)) >= (double)(1 << SUM_BITS)) {
-        shift--;
-    }
-    *out = (vtac_fixed_sum){
-        .a = (int32_t)rint(ldexp(a, shift)), .b = (int32_t)rint(ldexp(b, shift)), .shift = (uint32_t)shift};
     return true;
 }
 

@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Normalizations: mean and variance over some axes, or the sum of neighbours, then every element by them.
+ */
+#include <string.h>
+
+#include "../ops/infer.h"
+#include "lower.h"
+
+#define E2(op, a, b) vtac_e2(l->k, VTAC_E_##op, a, b)
+#define E1(op, a)    vtac_e1(l->k, VTAC_E_##op, a)
+
+/* What one mean is taken over: the marked axes of `loops`. These are the input's axes, but for groups of
+ * channels, where axis 1 is two: the group and the channel within it. */
+typedef struct span {
+    vtac_type loops;
+    bool marks[VTAC_MAX_RANK];
+    int64_t channels; /* of a group; 0: no groups */
+} span;
+
+static void span_place(vtac_lower *l, const span *s, const vtac_expr *const *turn, const vtac_expr **at)
+{
+    if (s->channels == 0) {
+        memcpy(at, turn, s->loops.rank * sizeof *at);
+        return;
+    }
+    at[0] = turn[0];
+    at[1] = vtac_i_add(l->k, vtac_i_mulc(l->k, turn[1], s->channels), turn[2]);
+    memcpy(at + 2, turn + 3, (s->loops.rank - 3) * sizeof *at);
+}
+
+static const vtac_expr *span_value(vtac_lower *l, const span *s, const vtac_expr *const *turn)
+{
+    const vtac_expr *at[VTAC_MAX_RANK];
+    span_place(l, s, turn, at);
+    return vtac_in_at(l, 0, at);
+}
+
+/* Mean and 1 / sqrt(variance + epsilon) over the marked axes, into two locals; the other indices are open. */
+static void moments(vtac_lower *l, const span *s, double epsilon, vtac_buffer *mean, vtac_buffer *scale,
+                    const vtac_expr **turn)
+{
+    const vtac_expr *zero = vtac_e_index(l->k, 0);
+    const vtac_dtype type = vtac_compute_type(s->loops.dtype);
+    int64_t count = 1;
+    for (uint32_t i = 0; i < s->loops.rank; i++) {
+        count *= s->marks[i] ? s->loops.dim[i] : 1;
+    }
+    const vtac_expr *n = vtac_e_float(l->k, type, (double)count);
+    vtac_store(l->k, mean, zero, vtac_e_int(l->k, type, 0));
+    vtac_store(l->k, scale, zero, vtac_e_int(l->k, type, 0));
+    uint32_t inner = vtac_open_axes(l, &s->loops, s->marks, true, turn, false);
+    vtac_store(l->k, mean, zero, E2(ADD, vtac_e_load(l->k, mean, zero), span_value(l, s, turn)));
+    vtac_close(l, inner);
+    vtac_store(l->k, mean, zero, E2(DIV, vtac_e_load(l->k, mean, zero), n));
+    inner = vtac_open_axes(l, &s->loops, s->marks, true, turn, false);
+    const vtac_expr *off =
+        vtac_let(l->k, "off", E2(SUB, span_value(l, s, turn), vtac_e_load(l->k, mean, zero)));
+    vtac_store(l->k, scale, zero, E2(ADD, vtac_e_load(l->k, scale, zero), E2(MUL, off, off)));
+    vtac_close(l, inner);
+    const vtac_expr *variance = E2(DIV, vtac_e_load(l->k, scale, zero), n);
+    const vtac_expr *root = E1(SQRT, E2(ADD, variance, vtac_e_float(l->k, type, epsilon)));
+    vtac_store(l->k, scale, zero, E2(DIV, vtac_e_int(l->k, type, 1), root));
+}
+
+/* Scale or bias (input i): by ONNX's broadcast, or one for each channel or group. */
+static const vtac_expr *norm_parameter(vtac_lower *l, uint32_t i, const vtac_expr *group,
+                                       const vtac_expr *const *at)
+{
+    if (l->node->op == VTAC_OP_LAYER_NORMALIZATION) {
+        return vtac_arg(l, l->node, i, at);
+    }
+    const bool one = vtac_type_elements(vtac_type_in(l, i)) == 1;
+    const bool by_group = vtac_attr_int(l->node, "scale_per_group", 0) != 0;
+    return vtac_e_load(l->k, vtac_in(l, i), one ? vtac_e_index(l->k, 0) : by_group ? group : at[1]);
+}
+
+/* Layer: all axes from `axis`; instance: spatial ones; group: those and some channels; else the ones named.
+ */
+static vta_status span_of(vtac_lower *l, span *s)
+{
+    const vtac_type *x = vtac_type_in(l, 0);
+    const vtac_op op = l->node->op;
+    uint32_t axis = 2;
+    *s = (span){.loops = *x};
+    if (op == VTAC_OP_MEAN_VARIANCE) {
+        static const int64_t usual[] = {0, 2, 3};
+        const vtac_attr *axes = vtac_find_attr(l->node, "axes");
+        for (size_t i = 0; i < (axes == NULL ? 3 : axes->count); i++) {
+            VTA_TRY(vtac_axis(axes == NULL ? usual[i] : axes->ints[i], x->rank, &axis, l->diag));
+            s->marks[axis] = true;
+        }
+        return VTA_OK;
+    }
+    if (op == VTAC_OP_LAYER_NORMALIZATION) {
+        VTA_TRY(vtac_axis(vtac_attr_int(l->node, "axis", -1), x->rank, &axis, l->diag));
+    }
+    if (op == VTAC_OP_GROUP_NORMALIZATION) {
+        if (x->rank == VTAC_MAX_RANK) {
+            return vtac_unsupported(l, "groups of an input of rank 8 are not lowered");
+        }
+        const int64_t groups = vtac_attr_int(l->node, "num_groups", 1);
+        s->channels = x->dim[1] / groups;
+        s->loops.rank = x->rank + 1;
+        s->loops.dim[1] = groups;
+        s->loops.dim[2] = s->channels;
+        memcpy(&s->loops.dim[3], &x->dim[2], (x->rank - 2) * sizeof x->dim[0]);
+    }
+    for (uint32_t i = axis; i < s->loops.rank; i++) {
+        s->marks[i] = true;
+    }
+    return VTA_OK;
+}
+
+/* LayerNormalization gives the mean and the scale, too. */
+static void store_moments(vtac_lower *l, const span *s, const vtac_expr **turn, const vtac_buffer *mean,
+                          const vtac_buffer *scale)
+{
+    const vtac_expr *zero = vtac_e_index(l->k, 0);
+    for (uint32_t i = 0; i < s->loops.rank; i++) {
+        turn[i] = s->marks[i] ? zero : turn[i];
+    }
+    for (uint32_t i = 1; i < l->node->output_count; i++) {
+        if (l->node->outputs[i] != 0) {
+            const vtac_dtype dtype = vtac_compute_type(vtac_type_out(l, i)->dtype);
+            vtac_out_at(l, i, turn, vtac_e_cast(l->k, dtype, vtac_e_load(l->k, i == 1 ? mean : scale, zero)));
+        }
+    }
+}
+
+vta_status vtac_lower_layer_norm(vtac_lower *l)
+{
+    span s;
+    VTA_TRY(span_of(l, &s));
+    VTA_TRY(vtac_begin(l, ""));
+    const bool plain = l->node->op == VTAC_OP_MEAN_VARIANCE;
+    const vtac_dtype type = vtac_compute_type(s.loops.dtype);
+    const vtac_expr *zero = vtac_e_index(l->k, 0);
+    const vtac_expr *turn[VTAC_MAX_RANK];
+    const vtac_expr *at[VTAC_MAX_RANK];
+    vtac_buffer *mean = vtac_local(l, "mean", type, 1);
+    vtac_buffer *scale = vtac_local(l, "scale", type, 1);
+    const uint32_t outer = vtac_open_axes(l, &s.loops, s.marks, false, turn, true);
+    moments(l, &s, plain ? 1e-9 : vtac_attr_float(l->node, "epsilon", 1e-5), mean, scale, turn);
+    const uint32_t inner = vtac_open_axes(l, &s.loops, s.marks, true, turn, false);
+    span_place(l, &s, turn, at);
+    const vtac_expr *off = E2(SUB, vtac_in_at(l, 0, at), vtac_e_load(l->k, mean, zero));
+    const vtac_expr *y = E2(MUL, off, vtac_e_load(l->k, scale, zero));
+    if (!plain) {
+        y = E2(MUL, y, norm_parameter(l, 1, turn[1], at));
+        y = vtac_has_in(l, 2) ? E2(ADD, y, norm_parameter(l, 2, turn[1], at)) : y;
+    }
+    vtac_out_at(l, 0, at, y);
+    vtac_close(l, inner);
+    store_moments(l, &s, turn, mean, scale);
+    vtac_close(l, outer);
+    return l->diag->code;
+}
+
+/* p-norms along one axis. */
+vta_status vtac_lower_lp_norm(vtac_lower *l)
+{
+    const vtac_type *x = vtac_type_in(l, 0);
+    const bool square = vtac_attr_int(l->node, "p", 2) == 2;
+    bool marks[VTAC_MAX_RANK] = {false};
+    uint32_t axis;
+    VTA_TRY(vtac_axis(vtac_attr_int(l->node, "axis", -1), x->rank, &axis, l->diag));
+    marks[axis] = true;
+    VTA_TRY(vtac_begin(l, ""));
+    const vtac_dtype type = vtac_compute_type(x->dtype);
+    const vtac_expr *zero = vtac_e_index(l->k, 0);
+    const vtac_expr *at[VTAC_MAX_RANK];
+    vtac_buffer *sum = vtac_local(l, "sum", type, 1);
+    const uint32_t outer = vtac_open_axes(l, x, marks, false, at, true);
+    vtac_store(l->k, sum, zero, vtac_e_int(l->k, type, 0));
+    at[axis] = vtac_for(l->k, VTAC_LOOP_SERIAL, x->dim[axis], "i");
+    const vtac_expr *value = vtac_let(l->k, "x", vtac_in_at(l, 0, at));
+    vtac_store(l->k, sum, zero,
+               E2(ADD, vtac_e_load(l->k, sum, zero), square ? E2(MUL, value, value) : E1(ABS, value)));
+    vtac_end(l->k);
+    const vtac_expr *total = vtac_e_load(l->k, sum, zero);
+    total = vtac_let(l->k, "norm", square ? E1(SQRT, total) : total);
+    at[axis] = vtac_for(l->k, VTAC_LOOP_SERIAL, x->dim[axis], "i");
+    const vtac_expr *none = vtac_e_int(l->k, type, 0);
+    const vtac_expr *y = E2(DIV, vtac_in_at(l, 0, at), total);
+    vtac_out_at(l, 0, at, vtac_e3(l->k, VTAC_E_SELECT, E2(EQ, total, none), none, y));
+    vtac_close(l, outer + 1);
+    return l->diag->code;
+}
+
+/* Local response normalization over neighbouring channels. */
+vta_status vtac_lower_lrn(vtac_lower *l)
+{
+    const vtac_type *x = vtac_type_in(l, 0);
+    const int64_t size = vtac_attr_int(l->node, "size", 1);
+    const vtac_dtype type = vtac_compute_type(x->dtype);
+    VTA_TRY(vtac_begin(l, ""));
+    const vtac_expr *zero = vtac_e_index(l->k, 0);
+    const vtac_expr *at[VTAC_MAX_RANK];
+    vtac_buffer *sum = vtac_local(l, "sum", type, 1);
+    const uint32_t loops = vtac_open(l, x, at, true);
+    vtac_store(l->k, sum, zero, vtac_e_int(l->k, type, 0));
+    const vtac_expr *own = at[1];
+    const vtac_expr *i = vtac_for(l->k, VTAC_LOOP_SERIAL, size, "i");
+    at[1] = vtac_let(l->k, "c", vtac_i_add(l->k, own, vtac_i_addc(l->k, i, -((size - 1) / 2))));
+    vtac_if(l->k, E2(AND, E2(GE, at[1], zero), E2(LT, at[1], vtac_e_index(l->k, x->dim[1]))));
+    const vtac_expr *value = vtac_let(l->k, "x", vtac_in_at(l, 0, at));
+    vtac_store(l->k, sum, zero, E2(ADD, vtac_e_load(l->k, sum, zero), E2(MUL, value, value)));
+    vtac_close(l, 2);
+    at[1] = own;
+    const vtac_expr *factor =
+        vtac_e_float(l->k, type, vtac_attr_float(l->node, "alpha", 1e-4) / (double)size);
+    const vtac_expr *base = E2(ADD, vtac_e_float(l->k, type, vtac_attr_float(l->node, "bias", 1.0)),
+                               E2(MUL, factor, vtac_e_load(l->k, sum, zero)));
+    const vtac_expr *power = E2(POW, base, vtac_e_float(l->k, type, vtac_attr_float(l->node, "beta", 0.75)));
+    vtac_out_at(l, 0, at, E2(DIV, vtac_in_at(l, 0, at), power));
+    vtac_close(l, loops);
+    return l->diag->code;
+}

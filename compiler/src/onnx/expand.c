@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Operators that are several of ours: com.microsoft's FusedConv is a convolution, an addition and an
+ * activation, which lowering fuses again.
+ */
+#include <string.h>
+
+#include "import.h"
+
+/* Activations of FusedConv, and which attributes its parameters are; those of Clip are inputs. */
+static const struct {
+    const char *name;
+    vtac_op op;
+    const char *parameters[2];
+} activations[] = {
+    {"Clip", VTAC_OP_CLIP, {NULL, NULL}},
+    {"HardSigmoid", VTAC_OP_HARD_SIGMOID, {"alpha", "beta"}},
+    {"LeakyRelu", VTAC_OP_LEAKY_RELU, {"alpha", NULL}},
+    {"Relu", VTAC_OP_RELU, {NULL, NULL}},
+    {"Sigmoid", VTAC_OP_SIGMOID, {NULL, NULL}},
+    {"Tanh", VTAC_OP_TANH, {NULL, NULL}},
+};
+enum { ACTIVATIONS = sizeof activations / sizeof activations[0] };
+
+typedef struct fused {
+    size_t activation; /* ACTIVATIONS: none */
+    double parameters[2];
+    size_t count;
+} fused;
+
+/* Takes the attributes of the activation out of the draft; what stays is Conv's. */
+static vta_status split_attributes(vtac_draft *draft, fused *f, vta_diag *diag)
+{
+    uint32_t kept = 0;
+    f->activation = ACTIVATIONS;
+    for (uint32_t i = 0; i < draft->attr_count; i++) {
+        const vtac_attr *attr = &draft->attrs[i];
+        if (strcmp(attr->name, "activation") == 0 && attr->kind == VTAC_ATTR_STRING) {
+            for (size_t k = 0; k < ACTIVATIONS; k++) {
+                f->activation = strcmp(attr->s, activations[k].name) == 0 ? k : f->activation;
+            }
+            if (f->activation == ACTIVATIONS && attr->s[0] != '\0') {
+                return vta_fail(diag, VTA_UNSUPPORTED, "the activation '%.64s' is not known", attr->s);
+            }
+        } else if (strcmp(attr->name, "activation_params") == 0 && attr->kind == VTAC_ATTR_FLOATS) {
+            f->count = attr->count < 2 ? attr->count : 2;
+            memcpy(f->parameters, attr->floats, f->count * sizeof f->parameters[0]);
+        } else {
+            draft->attrs[kept++] = *attr;
+        }
+    }
+    draft->attr_count = kept;
+    return VTA_OK;
+}
+
+static vta_status clip_inputs(vtac_importer *im, vtac_draft *draft, const fused *f, vta_diag *diag)
+{
+    if (im->graph->values[draft->inputs[0]].type.dtype != VTAC_F32 || f->count != 2) {
+        return vta_fail(diag, VTA_UNSUPPORTED, "the activation Clip needs float32 and two parameters");
+    }
+    for (uint32_t i = 0; i < 2; i++) {
+        float *value = vta_arena_alloc(&im->graph->arena, sizeof *value);
+        if (value == NULL) {
+            return vta_fail(diag, VTA_NOMEM, "out of memory");
+        }
+        *value = (float)f->parameters[i];
+        const vtac_tensor tensor = {{VTAC_F32, 0, {0}}, value, sizeof *value};
+        VTA_TRY(vtac_add_constant(im->graph, NULL, &tensor, &draft->inputs[i + 1], diag));
+    }
+    draft->input_count = 3;
+    return VTA_OK;
+}
+
+static vta_status emit_activation(vtac_importer *im, vtac_draft *draft, const fused *f,
+                                  const char *const *names, vtac_value_id *value, vta_diag *diag)
+{
+    draft->inputs[0] = *value;
+    draft->input_count = 1;
+    draft->attr_count = 0;
+    if (activations[f->activation].op == VTAC_OP_CLIP) {
+        VTA_TRY(clip_inputs(im, draft, f, diag));
+    }
+    for (size_t i = 0; i < f->count; i++) {
+        const char *name = activations[f->activation].parameters[i];
+        if (name != NULL) {
+            draft->attrs[draft->attr_count++] =
+                (vtac_attr){.name = name, .kind = VTAC_ATTR_FLOAT, .f = f->parameters[i]};
+        }
+    }
+    return vtac_emit(im, draft, activations[f->activation].op, names, value, diag);
+}
+
+vta_status vtac_expand(vtac_importer *im, vtac_draft *draft, const char *const *names, vtac_value_id *value,
+                       bool *done, vta_diag *diag)
+{
+    fused f = {0};
+    *done = strcmp(draft->domain, "com.microsoft") == 0 && strcmp(draft->op_type, "FusedConv") == 0;
+    if (!*done) {
+        return VTA_OK;
+    }
+    VTA_TRY(split_attributes(draft, &f, diag));
+    const vtac_value_id added = draft->input_count > 3 ? draft->inputs[3] : 0;
+    const bool active = f.activation < ACTIVATIONS;
+    draft->input_count = draft->input_count > 3 ? 3 : draft->input_count;
+    draft->output_count = 1;
+    VTA_TRY(vtac_emit(im, draft, VTAC_OP_CONV, active || added != 0 ? NULL : names, value, diag));
+    if (added != 0) {
+        draft->inputs[0] = *value;
+        draft->inputs[1] = added;
+        draft->input_count = 2;
+        draft->attr_count = 0;
+        VTA_TRY(vtac_emit(im, draft, VTAC_OP_ADD, active ? NULL : names, value, diag));
+    }
+    return active ? emit_activation(im, draft, &f, names, value, diag) : VTA_OK;
+}

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Scales for exact arithmetic. ONNX Runtime multiplies in float32, which rounds the product before it is
+ * rounded to an integer; a result next to the middle between two integers may then go the other way, and a
+ * quantized network carries one such step on into most of its outputs. For one scale there are few sums where
+ * this happens: the scale moves by some units in its last place to where the integers differ for the fewest
+ * of them, small results, which are frequent, counting more.
+ */
+#include <math.h>
+#include <stdbool.h>
+
+#include "vtac/quant.h"
+
+enum { MOST_STEPS = 255, REACH = 6, MOST_CLOSE = 2 * (MOST_STEPS + 1) };
+static const double MOST_SUM = 536870912.0; /* 2^29: products of larger numbers are not exact in double */
+static const double USUAL_STEPS = 32.0;     /* a result of so many steps counts 1/e as much as 0 */
+
+/* What the reference makes of a sum v >= 0, as a number of steps of the output: v * first, and / second. */
+typedef struct chain {
+    float first, second;
+    bool divides;
+} chain;
+
+/* A sum next to a threshold, its result, and what it counts. */
+typedef struct close_sum {
+    double v, result, weight;
+} close_sum;
+
+static double reference(const chain *c, double v)
+{
+    const float product = (float)v * c->first;
+    const float quotient = c->divides ? product / c->second : product;
+    return (double)rintf(quotient);
+}
+
+/* The largest v whose result is at most k, from a guess that is close. */
+static double threshold(const chain *c, double scale, double k)
+{
+    double v = floor((k + 0.5) / scale);
+    while (v > 0.0 && reference(c, v) > k) {
+        v -= 1.0;
+    }
+    while (v < MOST_SUM && reference(c, v + 1.0) <= k) {
+        v += 1.0;
+    }
+    return v;
+}
+
+/* The sums whose result a scale within REACH could change, or the float32 product has. Both functions grow
+ * with v and are odd, so that the sums on both sides of each threshold tell everything. */
+static int find_close(const chain *c, double scale, close_sum *out)
+{
+    int count = 0;
+    for (int k = 0; k <= MOST_STEPS && (k + 1) / scale < MOST_SUM; k++) {
+        const double below = threshold(c, scale, k);
+        for (int side = 0; side < 2; side++) {
+            const double v = below + side;
+            const double off = fabs(v * scale - floor(v * scale) - 0.5);
+            if (off <= v * scale * (REACH + 2) * 0x1p-23) {
+                out[count++] = (close_sum){v, reference(c, v), exp(-k / USUAL_STEPS)};
+            }
+        }
+    }
+    return count;
+}
+
+static double penalty(const close_sum *sums, int count, float scale)
+{
+    double sum = 0.0;
+    for (int i = 0; i < count; i++) {
+        sum += rint(sums[i].v * (double)scale) != sums[i].result ? sums[i].weight : 0.0;
+    }
+    return sum;
+}
+
+static float settle(float scale, const chain *c)
+{
+    close_sum sums[MOST_CLOSE];
+    if (!(scale > 0.0F) || scale > (float)MOST_STEPS) {
+        return scale;
+    }
+    const int count = find_close(c, (double)scale, sums);
+    float best = scale;
+    double least = penalty(sums, count, scale);
+    float nudged[2] = {scale, scale}; /* up, down */
+    for (int i = 0; i < 2 * REACH && least > 0.0; i++) {
+        nudged[i % 2] = nextafterf(nudged[i % 2], i % 2 == 0 ? INFINITY : 0.0F);
+        const double here = penalty(sums, count, nudged[i % 2]);
+        if (here < least) {
+            least = here;
+            best = nudged[i % 2];
+        }
+    }
+    return best;
+}
+
+/* In float32, in this order: what ONNX Runtime's kernels compute. */
+float vtac_scale_product(float a, float b, float y)
+{
+    const float ab = a * b;
+    const chain c = {.first = ab / y};
+    return settle(c.first, &c);
+}
+
+float vtac_scale_mean(float x, float y, int64_t count)
+{
+    const float all = y * (float)count;
+    const chain c = {.first = x / all};
+    return settle(c.first, &c);
+}
+
+/* DequantizeLinear, then QuantizeLinear. */
+float vtac_scale_ratio(float x, float y)
+{
+    const chain c = {.first = x, .second = y, .divides = true};
+    return settle(x / y, &c);
+}

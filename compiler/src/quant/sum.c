@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Factors of quantized additions. The reference is float32: dequantize both, add, quantize. Where its result
+ * lies next to the middle between two integers, integer factors may go the other way; of the factors around
+ * the quotients those are taken that do so for the fewest pairs of numbers, small ones, which are frequent,
+ * counting more.
+ */
+#include <math.h>
+#include <stdlib.h>
+
+#include "vtac/quant.h"
+
+enum { SHIFT_MAX = 63, SUM_BITS = 23, MOST = 255, REACH = 6, MOST_PAIRS = 4096 };
+
+/* Two numbers less their zero points, whose sum is nearly half-way; the reference goes up from `step`, or
+ * not. */
+typedef struct pair {
+    int16_t a, b, result;
+    float weight;
+} pair;
+
+typedef struct pairs {
+    pair item[MOST_PAIRS];
+    int count;
+} pairs;
+
+static bool is_scale(float s)
+{
+    return s > 0.0F && isfinite(s);
+}
+
+static float reference(int a, int b, float sa, float sb, float sy)
+{
+    const float x = (float)a * sa;
+    const float y = (float)b * sb;
+    const float sum = x + y;
+    const float quotient = sum / sy;
+    return rintf(quotient);
+}
+
+/* The pairs that factors within REACH of the best could decide either way: both functions are odd, so that
+ * half of them will do. */
+static void find_pairs(float sa, float sb, float sy, double window, pairs *out)
+{
+    const double x = (double)sa / (double)sy;
+    const double y = (double)sb / (double)sy;
+    out->count = 0;
+    for (int a = 0; a <= MOST; a++) {
+        for (int b = -MOST; b <= MOST; b++) {
+            const double t = a * x + b * y;
+            const double off = fabs(t - floor(t) - 0.5);
+            if (off < window && fabs(t) < MOST + 1.0 && out->count < MOST_PAIRS) {
+                out->item[out->count++] = (pair){(int16_t)a, (int16_t)b, (int16_t)reference(a, b, sa, sb, sy),
+                                                 expf(-(float)(a + abs(b)) / 64.0F)};
+            }
+        }
+    }
+}
+
+static double penalty(const pairs *p, double a, double b, double unit)
+{
+    double sum = 0.0;
+    for (int i = 0; i < p->count; i++) {
+        const double v =
+            (p->item[i].a * a + p->item[i].b * b) * unit; /* exact: below 2^31, and a power of two */
+        if (rint(v) != p->item[i].result) {
+            sum += (double)p->item[i].weight;
+        }
+    }
+    return sum;
+}
+
+static void search(const pairs *p, vtac_fixed_sum *out)
+{
+    const double unit = ldexp(1.0, -(int)out->shift);
+    const int32_t first_a = out->a;
+    const int32_t first_b = out->b;
+    double least = penalty(p, first_a, first_b, unit);
+    for (int i = -REACH; i <= REACH && least > 0.0; i++) {
+        for (int j = -REACH; j <= REACH && least > 0.0; j++) {
+            const int32_t a = first_a + i;
+            const int32_t b = first_b + j;
+            if (a < 0 || b < 0 || a + b >= 1 << SUM_BITS) {
+                continue;
+            }
+            const double here = penalty(p, a, b, unit);
+            if (here < least) {
+                least = here;
+                out->a = a;
+                out->b = b;
+            }
+        }
+    }
+}
+
+bool vtac_fixed_sum_of(float sa, float sb, float sy, vtac_fixed_sum *out)
+{
+    *out = (vtac_fixed_sum){0};
+    if (!is_scale(sa) || !is_scale(sb) || !is_scale(sy)) {
+        return false;
+    }
+    /* Larger ratios saturate any output as these do. */
+    const double most = (double)(1 << (SUM_BITS - 2));
+    const double a = fmin((double)sa / (double)sy, most);
+    const double b = fmin((double)sb / (double)sy, most);
+    int shift = SHIFT_MAX;
+    while (shift > 0 && rint(ldexp(a, shift)) + rint(ldexp(b, shift)) >= (double)(1 << SUM_BITS)) {
+        shift--;
+    }
+    *out = (vtac_fixed_sum){
+        .a = (int32_t)rint(ldexp(a, shift)), .b = (int32_t)rint(ldexp(b, shift)), .shift = (uint32_t)shift};
+    pairs p;
+    find_pairs(sa, sb, sy, ldexp(2.0 * MOST * (REACH + 1), -shift), &p);
+    search(&p, out);
+    return true;
+}

@@ -1,0 +1,247 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+#
+# Quantized operators against integer and rational arithmetic written out here, from the definitions in vtac/quant.h and of
+# com.microsoft's operators: every integer must be equal. quant.h lets a scale differ in its last places: data with a result
+# that this could change (close to the middle between two integers, but not on it) are drawn again.
+#
+# usage: codegen_quant.py VTAC   (exit status 77: python3-onnx is not there)
+import math
+import sys
+from fractions import Fraction
+
+from onnx_cases import MS, Redraw, Suite, numpy
+
+F32 = numpy.float32
+ALPHA = 0.75
+TYPES = (numpy.uint8, numpy.int8)
+
+
+CLOSE = Fraction(1, 1 << 14)
+
+
+def half_even(value):
+    """A Fraction to the nearest integer, halves to the even one."""
+    off = abs(value - math.floor(value) - Fraction(1, 2))
+    if 0 < off < CLOSE and abs(value) < 300:
+        raise Redraw
+    return round(value)
+
+
+def clamp(value, dtype):
+    info = numpy.iinfo(dtype)
+    return min(max(value, info.min), info.max)
+
+
+def each(function, dtype, *arrays):
+    """function, element by element, in Python's numbers, saturated to dtype."""
+    arrays = numpy.broadcast_arrays(*arrays)
+    flat = [clamp(function(*[v.item() for v in row]), dtype) for row in zip(*[a.reshape(-1) for a in arrays])]
+    return numpy.array(flat, dtype).reshape(arrays[0].shape)
+
+
+def exact(scale):
+    return Fraction(float(scale))
+
+
+def rescaled(v, scale, zero, dtype):
+    """clamp(round(v * scale) + zero) with the exact product of a float32 scale."""
+    return each(lambda a: half_even(a * exact(scale)) + int(zero), dtype, v)
+
+
+def number(random, dtype, shape):
+    info = numpy.iinfo(dtype)
+    return random.integers(info.min, info.max + 1, shape).astype(dtype)
+
+
+def scale(random, low=0.003, high=0.1):
+    return F32(random.uniform(low, high))
+
+
+def quantized(random, name, dtype, shape):
+    """x, its scale and its zero point, as the operators of com.microsoft take them."""
+    return [(name, number(random, dtype, shape)), (name + "_scale", scale(random)),
+            (name + "_zero", number(random, dtype, ()))]
+
+
+def target(random, dtype):
+    return [("y_scale", scale(random, 0.02, 0.2)), ("y_zero", number(random, dtype, ()))]
+
+
+def whole(x, zero):
+    return x.astype(numpy.int64) - int(zero)
+
+
+PARAMETERS = ("a_scale", "a_zero", "b_scale", "b_zero", "x_scale", "x_zero", "y_scale", "y_zero", "w", "w_scale", "w_zero")
+
+
+def add_reference(a, a_scale, a_zero, b, b_scale, b_zero, y_scale, y_zero):
+    fa, fb = exact(a_scale) / exact(y_scale), exact(b_scale) / exact(y_scale)
+    return each(lambda x, y: half_even(x * fa + y * fb) + int(y_zero), a.dtype, whole(a, a_zero), whole(b, b_zero))
+
+
+def mul_reference(a, a_scale, a_zero, b, b_scale, b_zero, y_scale, y_zero):
+    return rescaled(whole(a, a_zero) * whole(b, b_zero), F32(a_scale * b_scale) / y_scale, y_zero, a.dtype)
+
+
+def binary_cases(suite):
+    for op, reference in (("QLinearAdd", add_reference), ("QLinearMul", mul_reference)):
+        for dtype in TYPES:
+            for left, right in (((2, 3, 5, 4), (2, 3, 5, 4)), ((2, 3, 5, 4), (3, 1, 1)), ((7,), ()), ((1, 4), (3, 1))):
+                def make(random, dtype=dtype, left=left, right=right):
+                    return (quantized(random, "a", dtype, left) + quantized(random, "b", dtype, right)
+                            + target(random, dtype))
+                suite.add(op, make, reference, PARAMETERS, domain=MS)
+
+
+def concat_cases(suite):
+    def reference(axis):
+        def compute(y_scale, y_zero, **parts):
+            done = [rescaled(whole(parts["p%d" % i], parts["p%d_zero" % i]), F32(parts["p%d_scale" % i] / y_scale), y_zero,
+                             y_zero.dtype) for i in range(3)]
+            return numpy.concatenate(done, axis)
+        return compute
+    for dtype in TYPES:
+        for axis in (1, -1):
+            def make(random, dtype=dtype, axis=axis):
+                shapes = [[2, 3, 4], [2, 3, 4], [2, 3, 4]]
+                for i, shape in enumerate(shapes):
+                    shape[axis] = i + 1
+                parts = [quantized(random, "p%d" % i, dtype, shape) for i, shape in enumerate(shapes)]
+                return target(random, dtype) + sum(parts, [])
+            constants = PARAMETERS + tuple("p%d_%s" % (i, n) for i in range(3) for n in ("scale", "zero"))
+            suite.add("QLinearConcat", make, reference(axis), constants, domain=MS, axis=axis)
+
+
+def window_sums(x, kernel, stride, pads, count_all, ceil):
+    """Sums and counts of two-dimensional windows."""
+    rows, columns = x.shape[2:]
+    out = []
+    for size, k, s, begin, end in ((rows, kernel[0], stride[0], pads[0], pads[2]), (columns, kernel[1], stride[1], pads[1], pads[3])):
+        places = (size + begin + end - k) / s
+        places = (math.ceil if ceil else math.floor)(places) + 1
+        while (places - 1) * s >= size + begin:  # no window starts behind the input
+            places -= 1
+        out.append(places)
+    sums = numpy.zeros(x.shape[:2] + tuple(out), numpy.int64)
+    counts = numpy.zeros(tuple(out), numpy.int64)
+    for i in range(out[0]):
+        for j in range(out[1]):
+            for u in range(kernel[0]):
+                for v in range(kernel[1]):
+                    r, c = i * stride[0] - pads[0] + u, j * stride[1] - pads[1] + v
+                    real = 0 <= r < rows and 0 <= c < columns
+                    if real:
+                        sums[:, :, i, j] += x[:, :, r, c]
+                    counts[i, j] += real or (count_all and r < rows + pads[2] and c < columns + pads[3])
+    return sums, counts
+
+
+def pool_cases(suite):
+    for dtype in TYPES:
+        for kernel, stride, pads, count_all, ceil in (((2, 2), (2, 2), (0, 0, 0, 0), 0, 0), ((3, 3), (2, 1), (1, 1, 1, 1), 0, 0),
+                                                      ((3, 2), (2, 2), (1, 0, 1, 1), 1, 0), ((3, 3), (2, 2), (0, 0, 1, 1), 0, 1)):
+            def reference(x, x_scale, x_zero, y_scale, y_zero, p=(kernel, stride, pads, count_all, ceil)):
+                sums, counts = window_sums(whole(x, x_zero), *p)
+                factor = x_scale / (y_scale * counts.astype(F32))
+                out = [rescaled(sums[:, :, i, j], factor[i, j], y_zero, x.dtype)
+                       for i in range(counts.shape[0]) for j in range(counts.shape[1])]
+                return numpy.stack(out, -1).reshape(sums.shape)
+
+            def make(random, dtype=dtype):
+                return quantized(random, "x", dtype, (2, 3, 7, 6)) + target(random, dtype)
+            suite.add("QLinearAveragePool", make, reference, PARAMETERS, domain=MS, kernel_shape=kernel, strides=stride,
+                      pads=pads, count_include_pad=count_all, ceil_mode=ceil)
+        for last in (0, 1):
+            def reference(x, x_scale, x_zero, y_scale, y_zero, last=last):
+                axes = (1, 2) if last else (2, 3)
+                count = F32(x.shape[axes[0]] * x.shape[axes[1]])
+                sums = whole(x, x_zero).sum(axes, keepdims=True)
+                return rescaled(sums, x_scale / F32(y_scale * count), y_zero, x.dtype)
+
+            def make(random, dtype=dtype):
+                return quantized(random, "x", dtype, (2, 5, 7, 6)) + target(random, dtype)
+            suite.add("QLinearGlobalAveragePool", make, reference, PARAMETERS, domain=MS, channels_last=last)
+
+
+def to_quantized(y, y_scale, y_zero, dtype):
+    return each(lambda v: half_even(Fraction(v)) + int(y_zero), dtype, F32(y) / y_scale)
+
+
+def tie_cases(suite):
+    """Scales that are powers of two: many results lie just in the middle, and go to the even number."""
+    def make(random):
+        return [("a", number(random, numpy.int8, (500,))), ("a_scale", F32(0.25)), ("a_zero", numpy.int8(3)),
+                ("b", number(random, numpy.int8, (500,))), ("b_scale", F32(0.125)), ("b_zero", numpy.int8(-2)),
+                ("y_scale", F32(0.5)), ("y_zero", numpy.int8(1))]
+    suite.add("QLinearAdd", make, add_reference, PARAMETERS, domain=MS)
+    suite.add("QLinearMul", make, mul_reference, PARAMETERS, domain=MS)
+
+
+def function_cases(suite):
+    for dtype in TYPES:
+        def unary(function):
+            def reference(x, x_scale, x_zero, y_scale, y_zero):
+                return to_quantized(function(F32(whole(x, x_zero)) * x_scale), y_scale, y_zero, x.dtype)
+            return reference
+
+        def make(random, dtype=dtype):
+            x = quantized(random, "x", dtype, (3, 50))
+            y_scale = F32(1.0 / 255.5 + random.uniform(0, 1e-3))
+            return x + [("y_scale", y_scale), ("y_zero", number(random, dtype, ()))]
+        suite.add("QLinearSigmoid", make, unary(lambda v: F32(1 / (1 + numpy.exp(-v.astype(numpy.float64))))), PARAMETERS,
+                  domain=MS)
+        for alpha in (0.125, 0.3):
+            suite.add("QLinearLeakyRelu", make, unary(lambda v, a=F32(alpha): numpy.where(v < 0, a * v, v)), PARAMETERS,
+                      domain=MS, alpha=alpha)
+        for axis, opset in ((-1, 13), (0, 13), (1, 12)):
+            def softmax(x, x_scale, x_zero, y_scale, y_zero, axis=axis, opset=opset):
+                over = tuple(range(axis, x.ndim)) if opset < 13 else axis
+                v = F32(whole(x, x_zero)).astype(numpy.float64) * float(x_scale)
+                e = numpy.exp(v - v.max(over, keepdims=True))
+                return to_quantized(F32(e / e.sum(over, keepdims=True)), y_scale, y_zero, x.dtype)
+
+            def three(random, dtype=dtype):
+                return quantized(random, "x", dtype, (3, 4, 5)) + [("y_scale", F32(1 / 256)), ("y_zero", dtype(
+                    numpy.iinfo(dtype).min))]
+            suite.add("QLinearSoftmax", three, softmax, PARAMETERS, domain=MS, axis=axis, opset=opset)
+
+
+def gemm_cases(suite):
+    """Sums of products, scaled by one float32."""
+    for dtype in TYPES:
+        for ta, tb, per_column, bias, plain in ((0, 0, 0, 1, 0), (0, 1, 1, 1, 0), (1, 0, 1, 0, 0), (0, 1, 0, 1, 1)):
+            def make(random, dtype=dtype, p=(ta, tb, per_column, bias, plain)):
+                m, k, n = 5, 19, 21
+                w_shape = (n,) if p[2] else ()
+                a = quantized(random, "a", dtype, (k, m) if p[0] else (m, k))
+                b = [("b", number(random, numpy.int8, (n, k) if p[1] else (k, n))),
+                     ("b_scale", random.uniform(0.003, 0.1, w_shape).astype(F32)), ("b_zero", number(random, numpy.int8, w_shape))]
+                c = [("c", random.integers(-3000, 3000, (n,)).astype(numpy.int32))] if p[3] else [("", None)]
+                y = [] if p[4] else [("y_scale", F32(random.uniform(2, 9))), ("y_zero", number(random, dtype, ()))]
+                return a + b + c + y
+
+            def reference(a, a_scale, a_zero, b, b_scale, b_zero, c=0, y_scale=None, y_zero=None, p=(ta, tb)):
+                x, w = whole(a, a_zero), b.astype(numpy.int64)
+                w = (w.T if p[1] else w) - b_zero.astype(numpy.int64)
+                v = (x.T if p[0] else x) @ w + c
+                if y_scale is None:
+                    return F32(v) * F32(F32(ALPHA) * F32(a_scale * b_scale))
+                factor = F32(F32(ALPHA) * F32(a_scale * b_scale)) / y_scale
+                factor = numpy.broadcast_to(factor, v.shape[1:])
+                return numpy.stack([rescaled(v[:, j], factor[j], y_zero, a.dtype) for j in range(v.shape[1])], 1)
+            suite.add("QGemm", make, reference, PARAMETERS + ("b", "c"), domain=MS, transA=ta, transB=tb, alpha=ALPHA)
+
+
+def main():
+    suite = Suite()
+    binary_cases(suite)
+    tie_cases(suite)
+    concat_cases(suite)
+    pool_cases(suite)
+    function_cases(suite)
+    gemm_cases(suite)
+    return suite.run(sys.argv[1], "--rtol", "0", "--atol", "0")
+
+
+sys.exit(main())
