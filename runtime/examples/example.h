@@ -24,6 +24,10 @@ static vta_status example_fill(vta_job *job, const vta_code *code, void **host, 
     vta_code_info info;
     vta_buffer_info buffer;
     vta_code_describe(code, &info);
+    static uint8_t none; /* where a buffer is not declared */
+    for (uint32_t i = 0; i < VTA_STREAM_BUFFERS; i++) {
+        host[i] = &none;
+    }
     for (uint32_t i = 0; i < info.buffer_count; i++) {
         VTA_TRY(vta_code_buffer(code, (vta_buffer){i}, &buffer, diag));
         VTA_TRY(vta_job_memory(job, (vta_buffer){i}, &host[i], diag));
@@ -47,9 +51,9 @@ static int example_main(int argc, char **argv, example_record *record, example_r
         vta_job_create(code, device, &job, &diag) == VTA_OK &&
         example_fill(job, code, host, &diag) == VTA_OK &&
         run(job, vta_device_config(device), host, &result, &diag) == VTA_OK) {
-        printf("%s: %zu results, %zu wrong\n", argv[0], result.results, result.wrong);
+        (void)printf("%s: %zu results, %zu wrong\n", argv[0], result.results, result.wrong);
     } else {
-        fprintf(stderr, "%s: %s\n", argv[0], diag.text);
+        (void)fprintf(stderr, "%s: %s\n", argv[0], diag.text);
     }
     vta_job_destroy(job);
     vta_code_destroy(code);

@@ -23,8 +23,7 @@ vta_device *vta_accel_device(const vta_accel *accel);
 /* What the accelerator works in, as the host sees it. */
 uint8_t *vta_accel_work(const vta_accel *accel);
 
-/* One launch of step `step`, from what host kernels wrote to what they may read. */
-vta_status vta_accel_run(vta_accel *accel, uint32_t step, double timeout_s, vta_report *report,
-                         vta_diag *diag);
+/* One launch of step `i`, from what host kernels wrote to what they may read. */
+vta_status vta_accel_run(vta_accel *accel, uint32_t i, double timeout_s, vta_report *report, vta_diag *diag);
 
 #endif
