@@ -30,11 +30,13 @@ static vta_status check_rounds(lab_device *device, const lab_region *lab, vta_di
     return status;
 }
 
-static vta_status check(const char *uri, const vta_config *config, lab_region *lab, vta_diag *diag)
+/* Regions with all decisions, and some without. */
+static vta_status check(const char *uri, const vta_config *config, lab_region *lab, uint64_t seed,
+                        vta_diag *diag)
 {
     vtac_vta_image image;
     lab_device *device = NULL;
-    const vtac_vta_options options = {.level = 3};
+    const vtac_vta_options options = {.level = 3, .no_fold = seed % 4 == 0, .no_join = seed % 5 == 0};
     VTA_TRY(vtac_vta_schedule(config, &lab->region, &options, &image, diag));
     vta_status status = lab_device_open(uri, lab, &image, &device, diag);
     if (status == VTA_OK) {
@@ -63,7 +65,7 @@ int main(int argc, char **argv)
         lab_random(&lab, seed, &config, layers > 0 ? layers : (uint32_t)(1 + seed % 5));
         drawn += lab.region.layer_count;
         refused += lab.refused;
-        if (check(argv[1], &config, &lab, &diag) != VTA_OK) {
+        if (check(argv[1], &config, &lab, seed, &diag) != VTA_OK) {
             printf("%s %s seed %" PRIu64 " (%" PRIu32 " layers): %s\n", argv[1], argv[2], seed,
                    lab.region.layer_count, diag.text);
             failures++;

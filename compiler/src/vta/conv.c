@@ -72,6 +72,7 @@ static void find_lanes(conv *c)
     const int64_t *kernel = c->window.kernel;
     c->lanes = c->groups > 1 && c->groups == c->c_in && c->groups == c->c_out && c->planes == 1 &&
                m->ri == 1 && c->window.dilation[1] <= MOST_COLUMN_STEP;
+    c->alike = c->lanes && c->layer->kind == VTAC_VTA_AVG_POOL;
     c->piece_cols = least(kernel[1], least(MOST_TAPS, m->block_out));
     c->piece_rows = least(kernel[0], least(MOST_TAPS, m->block_out / c->piece_cols));
 }
@@ -111,6 +112,16 @@ void conv_of(const machine *m, const vtac_vta_region *region, uint32_t number, c
         out->ow *= out->oh;
         out->h = out->oh = 1;
     }
+}
+
+void conv_join(conv *c, const vtac_vta_layer *sum)
+{
+    const bool first = sum->inputs[0] == c->output;
+    c->sum = sum;
+    c->other = sum->inputs[first ? 1 : 0];
+    c->factor = first ? sum->sum.a : sum->sum.b;
+    c->other_factor = first ? sum->sum.b : sum->sum.a;
+    c->output = sum->output;
 }
 
 reach conv_reach(const conv *c, int64_t out_block, int64_t count)

@@ -205,10 +205,11 @@ static void emit_concat(elementwise *e)
         int64_t block = image * blocks(p, layer->output);
         for (uint32_t k = 0; k < layer->input_count; k++) {
             const int64_t own = blocks(p, layer->inputs[k]), size = plane(p, layer->inputs[k]);
-            emit_stretch(e, &(stretch){.a = origin(p, layer->inputs[k]) + image * own * size,
-                                       .out = origin(p, layer->output) + block * size,
-                                       .count = own * size,
-                                       .pair = k});
+            const int64_t from = origin(p, layer->inputs[k]) + image * own * size;
+            const int64_t to = origin(p, layer->output) + block * size;
+            if (from != to) { /* else it was made there */
+                emit_stretch(e, &(stretch){.a = from, .out = to, .count = own * size, .pair = k});
+            }
             block += own;
         }
     }

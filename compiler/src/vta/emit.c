@@ -46,6 +46,7 @@ typedef struct emitter {
     const constants *at;
     step_list *list;
     slots inp, wgt, params;
+    int64_t others;  /* tiles of a joined sum's other operand, so far */
     int64_t *chunks; /* WGT elements before chunk group · parts + part, owned */
     int64_t pieces;  /* so far */
     vta_uop *uops;   /* room for a kernel, owned */
@@ -61,13 +62,29 @@ vta_status conv_plan(const machine *m, const vtac_vta_region *region, uint32_t n
     return VTA_OK;
 }
 
+vta_status conv_plan_joined(const machine *m, const vtac_vta_region *region, uint32_t number, uint32_t sum,
+                            plan *out, vta_diag *diag)
+{
+    plan_init(m, region, number, out);
+    conv_of(m, region, number, &out->conv);
+    conv_join(&out->conv, &region->layers[sum]);
+    VTA_TRY(tiling_choose(&out->conv, &out->tiling, diag));
+    out->cycles = tiling_estimate(&out->conv, &out->tiling, &out->units);
+    return VTA_OK;
+}
+
 /* Weights. */
+
+static int64_t chunk_count(const conv *c, const tiling *t)
+{
+    return (c->alike ? 1 : t->groups) * t->parts;
+}
 
 /* WGT elements before each chunk, and at the end their number. Owned; NULL: no memory. */
 static int64_t *chunk_table(const conv *c, const tiling *t)
 {
     int64_t *table = calloc((size_t)(t->groups * t->parts + 1), sizeof *table);
-    for (int64_t i = 0; table != NULL && i < t->groups * t->parts; i++) {
+    for (int64_t i = 0; table != NULL && i < chunk_count(c, t); i++) {
         const int64_t group = i / t->parts;
         const part p = tiling_part(c, t, group, i % t->parts);
         table[i + 1] = table[i] + chunk_entries(c, t, group, &p);
@@ -125,6 +142,29 @@ static int8_t *pack_chunk(const conv *c, const tiling *t, int64_t group, int64_t
     return to;
 }
 
+/* The constants of a joined sum, the same in all lanes. */
+static vta_status pack_sum(plan *p, blob *to, vta_diag *diag)
+{
+    const conv *c = &p->conv;
+    const int64_t element = c->machine->config->elem_bytes[VTA_MEM_ACC], lanes = element / 4;
+    const int32_t bias = -(c->zero_out * c->factor + c->region->tensors[c->other].zero * c->other_factor);
+    const int32_t values[SUM_CONSTANTS] = {[SUM_PAIR] = bias,
+                                           [SUM_PAIR + 1] = vta_requant_scale(1, c->sum->sum.shift),
+                                           [SUM_FACTOR] = c->factor,
+                                           [SUM_OTHER] = c->other_factor};
+    uint64_t offset;
+    int32_t *entry =
+        (int32_t *)(void *)blob_add(to, (uint64_t)(SUM_CONSTANTS * element), (uint64_t)element, &offset);
+    if (entry == NULL) {
+        return vta_fail(diag, VTA_NOMEM, "no memory for the constants of layer '%s'", c->sum->name);
+    }
+    for (int64_t i = 0; i < SUM_CONSTANTS * lanes; i++) {
+        entry[i] = values[i / lanes];
+    }
+    p->at.sum = (int64_t)offset / element;
+    return VTA_OK;
+}
+
 vta_status conv_pack(plan *p, blob *to, vta_diag *diag)
 {
     const conv *c = &p->conv;
@@ -135,9 +175,9 @@ vta_status conv_pack(plan *p, blob *to, vta_diag *diag)
     uint64_t weights = 0, params = 0;
     int8_t *tiles = NULL;
     if (chunks != NULL) {
-        tiles = (int8_t *)blob_add(to, (uint64_t)chunks[t->groups * t->parts] * wgt, wgt, &weights);
+        tiles = (int8_t *)blob_add(to, (uint64_t)chunks[chunk_count(c, t)] * wgt, wgt, &weights);
     }
-    for (int64_t i = 0; tiles != NULL && i < t->groups * t->parts; i++) {
+    for (int64_t i = 0; tiles != NULL && i < chunk_count(c, t); i++) {
         tiles = pack_chunk(c, t, i / t->parts, i % t->parts, tiles);
     }
     free(chunks);
@@ -149,7 +189,7 @@ vta_status conv_pack(plan *p, blob *to, vta_diag *diag)
     }
     conv_params(c, entries);
     p->at = (constants){.weights = (int64_t)(weights / wgt), .params = (int64_t)(params / acc)};
-    return VTA_OK;
+    return c->sum != NULL ? pack_sum(p, to, diag) : VTA_OK;
 }
 
 /* Loads. */
@@ -254,7 +294,7 @@ static void load_row(emitter *e, vta_memory memory, int64_t sram, int64_t from, 
 static int64_t need_weights(emitter *e, int64_t group, int64_t index)
 {
     bool present;
-    const int64_t chunk = group * e->t->parts + index;
+    const int64_t chunk = (e->c->alike ? 0 : group) * e->t->parts + index;
     const int64_t sram = slots_take(&e->wgt, chunk, &present);
     if (!present && e->chunks[chunk + 1] > e->chunks[chunk]) {
         load_row(e, VTA_MEM_WGT, sram, e->at->weights + e->chunks[chunk],
@@ -361,36 +401,99 @@ static void emit_lanes(emitter *e, const patch *tile, const part *p, int64_t n, 
     }
 }
 
-/* Requantizes and stores the tiles of `ro` blocks from n on. */
-static void emit_end(emitter *e, const patch *tile, int64_t group, int64_t n, int64_t acc, int64_t params)
+/* Where the output of the `ro` blocks from n on lies for a tile: a transfer of its pixels. */
+typedef struct place {
+    int64_t offset, y_size, x_size, x_stride; /* offset: from the tensor's start; all in OUT elements */
+} place;
+
+static place place_of(const emitter *e, const patch *tile, int64_t group, int64_t n)
+{
+    const conv *c = e->c;
+    const int64_t ro = c->machine->ro, block = (group * e->t->group + n) / ro, blocks = c->out_blocks / ro;
+    const int64_t first = ((tile->image * blocks + block) * c->oh + tile->y) * c->ow + tile->x;
+    const bool whole = tile->cols == c->ow;
+    return (place){.offset = first * ro,
+                   .y_size = whole ? 1 : tile->rows,
+                   .x_size = (whole ? tile->rows * tile->cols : tile->cols) * ro,
+                   .x_stride = (whole ? tile->rows * tile->cols : c->ow) * ro};
+}
+
+static int64_t origin_of(const emitter *e, uint32_t tensor)
+{
+    return (int64_t)e->c->region->tensors[tensor].offset / e->c->machine->config->elem_bytes[VTA_MEM_OUT];
+}
+
+static void requantize(emitter *e, int64_t at, int64_t apart, int64_t count, int64_t params, int32_t zero,
+                       const vtac_vta_layer *layer)
+{
+    const acc_range range = {at, (count - 1) * apart + 1};
+    list_requant(e->list,
+                 &(vta_requant){.dst = at,
+                                .src = at,
+                                .params = params,
+                                .iter_out = 1,
+                                .iter_in = count,
+                                .dst_in = count > 1 ? apart : 0,
+                                .src_in = count > 1 ? apart : 0,
+                                .zero_point = zero,
+                                .low = layer->low,
+                                .high = layer->high},
+                 range, range);
+}
+
+/* Tiles with one other tile, or with as many. */
+static void combine(emitter *e, vta_alu_op op, int64_t dst, int64_t src, int64_t count, bool one)
+{
+    const vta_uop uop = {.dst = (uint32_t)dst, .src = (uint32_t)src};
+    list_alu(e->list,
+             &(vta_alu){.kernel = list_kernel_of(e->list, &uop, 1),
+                        .op = op,
+                        .iter_out = 1,
+                        .iter_in = count,
+                        .dst_in = count > 1,
+                        .src_in = count > 1 && !one},
+             (acc_range){dst, count}, (acc_range){src, one ? 1 : count});
+}
+
+/* The other operand of a joined sum, for the blocks that the array is about to work on. */
+static int64_t load_other(emitter *e, const patch *tile, int64_t group, int64_t n)
+{
+    const tiling *t = e->t;
+    const place from = place_of(e, tile, group, n);
+    const int64_t sram = t->other_first + e->others++ % t->other_slots * t->other_size;
+    list_load(e->list, &(vta_load2d){.memory = VTA_MEM_ACC8,
+                                     .sram = sram,
+                                     .buffer = {WORK_BUFFER},
+                                     .offset = origin_of(e, e->c->other) + from.offset,
+                                     .y_size = from.y_size,
+                                     .x_size = from.x_size,
+                                     .x_stride = from.x_stride});
+    return sram;
+}
+
+/* Requantizes the tiles of `ro` blocks from n on, adds what is to be added, and stores. */
+static void emit_end(emitter *e, const patch *tile, int64_t group, int64_t n, int64_t acc, int64_t params,
+                     int64_t other)
 {
     const conv *c = e->c;
     const int64_t ro = c->machine->ro, at = sums_of(e, tile, acc, n), pixels = tile->rows * tile->cols;
     for (int64_t r = 0; r < ro; r++) {
-        list_requant(e->list,
-                     &(vta_requant){.dst = at + r,
-                                    .src = at + r,
-                                    .params = params / 2 + n + r,
-                                    .iter_out = 1,
-                                    .iter_in = pixels,
-                                    .dst_in = pixels > 1 ? ro : 0,
-                                    .src_in = pixels > 1 ? ro : 0,
-                                    .zero_point = c->zero_out,
-                                    .low = c->low,
-                                    .high = c->high},
-                     (acc_range){at, pixels * ro}, (acc_range){at, pixels * ro});
+        requantize(e, at + r, ro, pixels, params / 2 + n + r, c->zero_out, c->layer);
     }
-    const vtac_vta_tensor *tensor = &c->region->tensors[c->output];
-    const int64_t element = c->machine->config->elem_bytes[VTA_MEM_OUT];
-    const int64_t block = (group * e->t->group + n) / ro, blocks = c->out_blocks / ro;
-    const int64_t first = ((tile->image * blocks + block) * c->oh + tile->y) * c->ow + tile->x;
-    const bool whole = tile->cols == c->ow;
+    if (c->sum != NULL) {
+        const int64_t fixed = e->t->fixed_first, count = pixels * ro;
+        combine(e, VTA_ALU_MUL, at, fixed + SUM_FACTOR, count, true);
+        combine(e, VTA_ALU_MUL, other, fixed + SUM_OTHER, count, true);
+        combine(e, VTA_ALU_ADD, at, other, count, false);
+        requantize(e, at, 1, count, (fixed + SUM_PAIR) / 2, c->region->tensors[c->output].zero, c->sum);
+    }
+    const place to = place_of(e, tile, group, n);
     list_store(e->list, &(vta_store2d){.sram = at,
                                        .buffer = {WORK_BUFFER},
-                                       .offset = (int64_t)tensor->offset / element + first * ro,
-                                       .y_size = whole ? 1 : tile->rows,
-                                       .x_size = (whole ? pixels : tile->cols) * ro,
-                                       .x_stride = (whole ? pixels : c->ow) * ro});
+                                       .offset = origin_of(e, c->output) + to.offset,
+                                       .y_size = to.y_size,
+                                       .x_size = to.x_size,
+                                       .x_stride = to.x_stride});
 }
 
 static void emit_piece(emitter *e, int64_t group, int64_t tile_index)
@@ -400,7 +503,7 @@ static void emit_piece(emitter *e, int64_t group, int64_t tile_index)
     const int64_t acc = e->pieces % t->acc_slots * t->acc_size, blocks = group_blocks(e->c, t, group);
     const int64_t params = need_params(e, group), ro = e->c->machine->ro;
     bool init = true;
-    int64_t last = t->parts - 1;
+    int64_t last = t->parts - 1, other = 0;
     for (part p = tiling_part(e->c, t, group, last); part_entries(e->c, t, group, &p) == 0;) {
         p = tiling_part(e->c, t, group, --last);
     }
@@ -413,13 +516,16 @@ static void emit_piece(emitter *e, int64_t group, int64_t tile_index)
         const int64_t wgt = need_weights(e, group, index);
         const int64_t inp = need_input(e, &tile, tile_index, group, &p, index);
         for (int64_t n = 0; n < blocks; n++) {
+            if (i == last && n % ro == 0 && e->c->sum != NULL) {
+                other = load_other(e, &tile, group, n);
+            }
             if (e->c->lanes) {
                 emit_lanes(e, &tile, &p, n, inp, wgt, acc, init);
             } else {
                 emit_gemm(e, &tile, group, &p, n, inp, wgt, acc, init);
             }
             if (i == last && (n + 1) % ro == 0) {
-                emit_end(e, &tile, group, n + 1 - ro, acc, params);
+                emit_end(e, &tile, group, n + 1 - ro, acc, params, other);
             }
         }
         init = false;
@@ -449,9 +555,12 @@ vta_status conv_emit(const plan *p, step_list *list, vta_diag *diag)
     emitter e = {.c = c, .t = t, .at = &p->at, .list = list};
     slots_init(&e.inp, 0, t->inp_size, t->inp_slots);
     slots_init(&e.wgt, 0, t->wgt_size, t->wgt_slots);
-    slots_init(&e.params, t->acc_first, t->param_size, t->param_slots);
+    slots_init(&e.params, t->param_first, t->param_size, t->param_slots);
     e.chunks = chunk_table(c, t);
     e.uops = calloc((size_t)c->machine->uop, sizeof *e.uops);
+    if (c->sum != NULL) {
+        load_row(&e, VTA_MEM_ACC, t->fixed_first, p->at.sum, SUM_CONSTANTS);
+    }
     if (e.chunks != NULL && e.uops != NULL) {
         emit_pieces(&e);
     }

@@ -27,7 +27,22 @@ static void store_plainly(const machine *m, vtac_vta_tensor *t)
     t->bytes = (uint64_t)ceil_div(tiles * m->batch * m->block, ALIGN) * ALIGN;
 }
 
-static void find_lives(const vtac_vta_region *region, life *lives)
+/* The tensor whose memory it is. */
+static uint32_t root_of(const decisions *decided, uint32_t tensor)
+{
+    while (decided->part_of[tensor] >= 0) {
+        tensor = (uint32_t)decided->part_of[tensor];
+    }
+    return tensor;
+}
+
+static void touch(life *l, uint32_t layer)
+{
+    l->first = l->first < layer ? l->first : layer;
+    l->last = l->last > layer ? l->last : layer;
+}
+
+static void find_lives(const vtac_vta_region *region, const decisions *decided, life *lives)
 {
     for (uint32_t i = 0; i < region->tensor_count; i++) {
         const vtac_vta_tensor *t = &region->tensors[i];
@@ -38,12 +53,11 @@ static void find_lives(const vtac_vta_region *region, life *lives)
     }
     for (uint32_t n = 0; n < region->layer_count; n++) {
         const vtac_vta_layer *layer = &region->layers[n];
+        const uint32_t when = decided->sum_of[n] >= 0 ? (uint32_t)decided->sum_of[n] : n;
         for (uint32_t k = 0; k < layer->input_count; k++) {
-            lives[layer->inputs[k]].last = n;
+            touch(&lives[root_of(decided, layer->inputs[k])], when);
         }
-        life *out = &lives[layer->output];
-        out->first = out->first < n ? out->first : n;
-        out->last = out->last > n ? out->last : n;
+        touch(&lives[root_of(decided, layer->output)], when);
     }
     for (uint32_t i = 0; i < region->tensor_count; i++) {
         if (region->tensors[i].role == VTAC_VTA_OUTPUT) {
@@ -63,7 +77,8 @@ static int larger_first(const void *a, const void *b)
 }
 
 /* The lowest place that is free for as long as lives[count] lasts. */
-static uint64_t lowest(const vtac_vta_region *region, const life *lives, uint32_t count)
+static uint64_t lowest(const vtac_vta_region *region, const decisions *decided, const life *lives,
+                       uint32_t count)
 {
     const life *me = &lives[count];
     uint64_t offset = 0;
@@ -71,7 +86,8 @@ static uint64_t lowest(const vtac_vta_region *region, const life *lives, uint32_
         moved = false;
         for (uint32_t i = 0; i < count; i++) {
             const uint64_t other = region->tensors[lives[i].tensor].offset;
-            const bool together = lives[i].first <= me->last && me->first <= lives[i].last;
+            const bool apart = decided->part_of[lives[i].tensor] < 0;
+            const bool together = apart && lives[i].first <= me->last && me->first <= lives[i].last;
             if (together && offset < other + lives[i].bytes && other < offset + me->bytes) {
                 offset = other + lives[i].bytes;
                 moved = true;
@@ -81,7 +97,8 @@ static uint64_t lowest(const vtac_vta_region *region, const life *lives, uint32_
     return offset;
 }
 
-vta_status layout_tensors(const machine *m, vtac_vta_region *region, uint64_t *work_bytes, vta_diag *diag)
+vta_status layout_tensors(const machine *m, vtac_vta_region *region, const decisions *decided,
+                          uint64_t *work_bytes, vta_diag *diag)
 {
     life *lives = calloc(region->tensor_count + 1, sizeof *lives);
     if (lives == NULL) {
@@ -90,14 +107,23 @@ vta_status layout_tensors(const machine *m, vtac_vta_region *region, uint64_t *w
     for (uint32_t i = 0; i < region->tensor_count; i++) {
         store_plainly(m, &region->tensors[i]);
     }
-    find_lives(region, lives);
+    find_lives(region, decided, lives);
     qsort(lives, region->tensor_count, sizeof *lives, larger_first);
     *work_bytes = ALIGN;
     for (uint32_t i = 0; i < region->tensor_count; i++) {
         vtac_vta_tensor *t = &region->tensors[lives[i].tensor];
-        t->offset = lowest(region, lives, i);
+        t->offset = decided->part_of[lives[i].tensor] < 0 ? lowest(region, decided, lives, i) : 0;
         *work_bytes = t->offset + t->bytes > *work_bytes ? t->offset + t->bytes : *work_bytes;
     }
     free(lives);
+    for (uint32_t i = 0; i < region->tensor_count; i++) {
+        vtac_vta_tensor *t = &region->tensors[i];
+        const uint64_t plane = (uint64_t)(t->h * t->w * m->batch * m->block);
+        uint64_t inside = 0;
+        for (uint32_t k = i; decided->part_of[k] >= 0; k = (uint32_t)decided->part_of[k]) {
+            inside += (uint64_t)decided->block[k] * plane;
+        }
+        t->offset = region->tensors[root_of(decided, i)].offset + inside;
+    }
     return VTA_OK;
 }

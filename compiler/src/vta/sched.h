@@ -5,6 +5,7 @@
  *   machine.c    a configuration in the units of a schedule
  *   kinds.def    which kind of layer becomes what
  *   supports.c   what the accelerator cannot do
+ *   decide.c     inputs folded by the host, sums computed with their convolutions, tensors inside others
  *   layout.c     where tensors lie
  *   conv.c       a layer as a convolution: geometry, weights, parameters
  *   tiling.c     the ways to cut a convolution into pieces, and what each costs roughly
@@ -71,13 +72,20 @@ typedef struct conv {
     int64_t in_blocks, out_blocks; /* out_blocks: whole tiles */
     int64_t planes; /* 2 where weights minus their zero point need 9 bits, 3 for the very largest */
     bool lanes;     /* each channel by itself, on DEPTHWISE */
+    bool alike;     /* lanes whose weights are the same in all blocks */
     int64_t piece_rows, piece_cols; /* lanes: what one WGT entry holds of the window, at most */
     int32_t zero_in, zero_out, low, high;
+    const vtac_vta_layer *sum; /* a sum that is computed with it, or NULL: `output` is that of the sum */
+    uint32_t other;            /* the sum's other operand */
+    int32_t factor, other_factor;
 } conv;
 
 /* The geometry of a layer; how its input is stored must be known (or given by the fold). Pointwise layers
  * without padding become one long row. */
 void conv_of(const machine *m, const vtac_vta_region *region, uint32_t layer, conv *out);
+
+/* Adds a sum, one of whose operands the convolution makes, to its end. */
+void conv_join(conv *c, const vtac_vta_layer *sum);
 
 /* What the host can do of a window while it writes an input. */
 typedef enum fold_kind { FOLD_NONE, FOLD_COLUMNS, FOLD_ALL, FOLD_KINDS } fold_kind;
@@ -110,7 +118,9 @@ typedef struct tiling {
     int64_t in_rows, in_cols;                         /* of a tile's input for one part */
     int64_t inp_size, wgt_size, acc_size, param_size; /* entries of a slot */
     int64_t inp_slots, wgt_slots, acc_slots, param_slots;
-    int64_t acc_first; /* where the slots for sums end and those for parameters begin */
+    int64_t param_first;                          /* ACC: the sums' slots begin at 0, the parameters' here */
+    int64_t other_first, other_size, other_slots; /* a joined sum's other operand, and */
+    int64_t fixed_first;                          /* its constants: a parameter pair, two factors */
 } tiling;
 
 /* What a schedule keeps busy, in cycles. */
@@ -157,7 +167,7 @@ int64_t group_blocks(const conv *c, const tiling *t, int64_t group);
 
 /* Where a layer's constants lie: elements of WGT and of ACC from the start of CONSTANTS. */
 typedef struct constants {
-    int64_t weights, params;
+    int64_t weights, params, sum;
 } constants;
 
 /* Windows through the ALU (window.c): output pixels of a tile, window rows at a time, entries of slots. */
@@ -188,6 +198,13 @@ typedef struct plan {
         concat_tiling concat;
     };
 } plan;
+
+/* The constants of a sum: a parameter pair, then the factors of the two operands. */
+enum { SUM_PAIR = 0, SUM_FACTOR = 2, SUM_OTHER = 3, SUM_CONSTANTS = 4 };
+
+/* A convolution with the sum of layer `sum` at its end. */
+vta_status conv_plan_joined(const machine *m, const vtac_vta_region *region, uint32_t number, uint32_t sum,
+                            plan *out, vta_diag *diag);
 
 /* The fields that all kinds share. */
 void plan_init(const machine *m, const vtac_vta_region *region, uint32_t number, plan *out);
@@ -239,8 +256,23 @@ extent extent_of(int64_t at, int64_t count, int64_t size);
 /* Do all inputs of a concatenation begin with a block? */
 bool concat_is_aligned(const plan *p);
 
+/* decide.c */
+
+/* What is decided about a region before its layers are planned. */
+typedef struct decisions {
+    int32_t *sum_of;  /* of a convolution: the layer that is computed with it, and at whose place; or -1 */
+    int32_t *made_by; /* of that layer: the convolution; or -1 */
+    int32_t *part_of; /* of a tensor: the one that it is a slice of; or -1 */
+    int64_t *block;   /* its first block there */
+} decisions;
+
+vta_status decide(const machine *m, vtac_vta_region *region, const vtac_vta_options *options, decisions *out,
+                  vta_diag *diag);
+void decisions_free(decisions *d);
+
 /* layout.c */
 
-vta_status layout_tensors(const machine *m, vtac_vta_region *region, uint64_t *work_bytes, vta_diag *diag);
+vta_status layout_tensors(const machine *m, vtac_vta_region *region, const decisions *decided,
+                          uint64_t *work_bytes, vta_diag *diag);
 
 #endif

@@ -54,20 +54,34 @@ typedef struct scheduler {
     machine hardware;
     vtac_vta_region *region;
     vtac_vta_image *image;
+    decisions decided;
     blob constants;
     step_list list;
 } scheduler;
 
+static vta_status plan_layer(scheduler *s, uint32_t number, plan *p, vta_diag *diag)
+{
+    const int32_t maker = s->decided.made_by[number];
+    if (maker >= 0) {
+        return conv_plan_joined(&s->hardware, s->region, (uint32_t)maker, number, p, diag);
+    }
+    return kinds[s->region->layers[number].kind].plan(&s->hardware, s->region, number, p, diag);
+}
+
+/* A convolution that makes a sum is computed in the sum's place. */
 static vta_status schedule_layer(scheduler *s, uint32_t number, vta_diag *diag)
 {
-    const kind_of_layer *kind = &kinds[s->region->layers[number].kind];
     plan p;
-    VTA_TRY(kind->plan(&s->hardware, s->region, number, &p, diag));
-    s->image->plans[number].joined_into = -1;
-    plan_cost(&p, &s->image->plans[number].cost);
-    VTA_TRY(kind->pack(&p, &s->constants, diag));
-    s->list.tag = number + 1;
-    return kind->emit(&p, &s->list, diag);
+    vtac_vta_plan *plans = s->image->plans;
+    plans[number].joined_into = s->decided.made_by[number];
+    if (s->decided.sum_of[number] >= 0) {
+        return VTA_OK;
+    }
+    VTA_TRY(plan_layer(s, number, &p, diag));
+    plan_cost(&p, &plans[p.number].cost);
+    VTA_TRY(kinds[p.layer->kind].pack(&p, &s->constants, diag));
+    s->list.tag = p.number + 1;
+    return kinds[p.layer->kind].emit(&p, &s->list, diag);
 }
 
 static vta_status record(scheduler *s, vta_stream *stream, vta_code **code, vta_diag *diag)
@@ -92,7 +106,17 @@ static vta_status seal(scheduler *s, vta_diag *diag)
     return status;
 }
 
-static vta_status schedule(scheduler *s, vta_diag *diag)
+static vta_status check_layers(scheduler *s, vta_diag *diag)
+{
+    for (uint32_t n = 0; n < s->region->layer_count; n++) {
+        if (kinds[s->region->layers[n].kind].rule(&s->hardware, s->region, n, diag) != VTA_OK) {
+            return vta_context(diag, "layer '%s'", s->region->layers[n].name);
+        }
+    }
+    return VTA_OK;
+}
+
+static vta_status schedule(scheduler *s, const vtac_vta_options *options, vta_diag *diag)
 {
     vtac_vta_region *region = s->region;
     if (region->layer_count == 0) {
@@ -104,16 +128,10 @@ static vta_status schedule(scheduler *s, vta_diag *diag)
         return vta_fail(diag, VTA_NOMEM, "no memory for %" PRIu32 " layers", region->layer_count);
     }
     s->image->plan_count = region->layer_count;
-    for (uint32_t i = 0; i < region->tensor_count; i++) {
-        region->tensors[i].folded = false;
-    }
-    VTA_TRY(layout_tensors(&s->hardware, region, &s->image->work_bytes, diag));
+    VTA_TRY(check_layers(s, diag));
+    VTA_TRY(decide(&s->hardware, region, options, &s->decided, diag));
+    VTA_TRY(layout_tensors(&s->hardware, region, &s->decided, &s->image->work_bytes, diag));
     for (uint32_t n = 0; n < region->layer_count; n++) {
-        const vta_status status = vtac_vta_supports(s->hardware.config, region, n, diag);
-        if (status != VTA_OK) {
-            (void)vta_context(diag, "layer '%s'", region->layers[n].name);
-            return status;
-        }
         VTA_TRY(schedule_layer(s, n, diag));
     }
     uint64_t offset;
@@ -127,11 +145,11 @@ static vta_status schedule(scheduler *s, vta_diag *diag)
 vta_status vtac_vta_schedule(const vta_config *config, vtac_vta_region *region,
                              const vtac_vta_options *options, vtac_vta_image *out, vta_diag *diag)
 {
-    (void)options;
     *out = (vtac_vta_image){0};
     scheduler s = {.hardware.config = config, .region = region, .image = out};
     list_init(&s.list);
-    const vta_status status = schedule(&s, diag);
+    const vta_status status = schedule(&s, options, diag);
+    decisions_free(&s.decided);
     list_free(&s.list);
     out->constants = s.constants.bytes;
     if (status != VTA_OK) {

@@ -11,8 +11,9 @@
 
 #include "sched.h"
 
-enum { CHOICES = 40, MAX_SLOTS = 64, ACC_SLOTS = 4 };
+enum { CHOICES = 40, MAX_SLOTS = 64, ACC_SLOTS = 4, OTHER_SLOTS = 4 };
 enum { MOST_ROW_STEP = 255 }; /* of DEPTHWISE */
+enum { SUM_PASSES = 5 };      /* of the ALU: requantize, twice times a factor, add, requantize */
 
 /* Sizes of pieces when `total` is cut into ever more of them, largest first. */
 typedef struct choices {
@@ -55,6 +56,24 @@ static int64_t widest_reach(const conv *c, int64_t group)
     return widest;
 }
 
+/* Divides ACC; returns the entries for sums. Plainly: sums, parameters. With a joined sum, what the ALU reads
+ * together lies in different quarters: sums in two, the other operand in the third, constants in the last. */
+static int64_t place_sums(const conv *c, tiling *t)
+{
+    const int64_t acc = c->machine->acc, params = t->param_slots * t->param_size;
+    if (c->sum == NULL) {
+        t->param_first = acc - params;
+        return most(0, t->param_first);
+    }
+    t->other_first = acc / 2;
+    t->other_size = t->rows * t->cols * c->machine->ro;
+    t->other_slots = least(acc / 4 / t->other_size, OTHER_SLOTS);
+    t->fixed_first = acc / 4 * 3;
+    t->param_first = t->fixed_first + SUM_CONSTANTS;
+    const bool fits = t->other_slots >= 2 && t->param_first + params <= acc;
+    return fits ? acc / 2 : 0;
+}
+
 /* Fills in what follows; false where it does not fit. */
 static bool complete(const conv *c, tiling *t)
 {
@@ -76,10 +95,10 @@ static bool complete(const conv *c, tiling *t)
     t->acc_size = t->rows * t->cols * t->group;
     t->param_size = 2 * t->group;
     t->param_slots = least(out_groups, most(2, m->acc / 8 / t->param_size));
-    t->acc_first = m->acc - t->param_slots * t->param_size;
+    const int64_t sums = place_sums(c, t);
     t->inp_slots = least(least(m->inp / t->inp_size, t->tiles * t->parts), MAX_SLOTS);
     t->wgt_slots = least(least(m->wgt / t->wgt_size, out_groups * t->parts), MAX_SLOTS);
-    t->acc_slots = least(most(t->acc_first, 0) / t->acc_size, ACC_SLOTS);
+    t->acc_slots = least(sums / t->acc_size, ACC_SLOTS);
     const bool one_row = c->lanes && c->piece_rows > 1 && c->window.dilation[0] * t->in_cols > MOST_ROW_STEP;
     return !one_row && steps <= m->uop && t->inp_slots > 0 && t->wgt_slots > 0 && t->acc_slots > 0;
 }
@@ -137,8 +156,9 @@ void tiling_measure(const conv *c, const tiling *t, load_of_units *out)
     const int64_t sweep =
         c->images * row_span * col_span * ceil_div(reach_blocks, m->ri) * tile_bytes * t->window_parts;
     const int64_t weights =
-        (c->lanes ? c->out_blocks / m->ro * piece_count(c, t->part_rows, t->part_cols) * t->window_parts
-                  : c->out_blocks * reach_blocks * taps) *
+        (c->alike   ? piece_count(c, t->part_rows, t->part_cols) * t->window_parts
+         : c->lanes ? c->out_blocks / m->ro * piece_count(c, t->part_rows, t->part_cols) * t->window_parts
+                    : c->out_blocks * reach_blocks * taps) *
         wgt_bytes;
     const int64_t inp_units = t->tiles * t->parts, wgt_units = t->groups * t->parts;
     int64_t inp_loads = 0, wgt_loads = 0;
@@ -154,13 +174,15 @@ void tiling_measure(const conv *c, const tiling *t, load_of_units *out)
         wgt_loads = loads_of(t->parts, t->tiles, t->wgt_slots) * t->groups;
     }
     const int64_t params = t->param_slots >= t->groups ? 1 : t->tiles_outside ? t->tiles : 1;
-    const int64_t read = sweep * inp_loads / inp_units + weights * wgt_loads / wgt_units +
+    const int64_t others = c->sum != NULL ? pixels * c->out_blocks * m->batch * m->block_out : 0;
+    const int64_t read = sweep * inp_loads / inp_units +
+                         weights * (c->alike ? 1 : wgt_loads) / (c->alike ? 1 : wgt_units) + others +
                          params * c->out_blocks * 2 * m->batch * m->block_out * 4;
     const int64_t written = pixels * c->out_blocks * m->batch * m->block_out;
     *out = (load_of_units){
         .array = (uint64_t)(c->images * c->oh * c->out_blocks * t->col_tiles *
                             row_cycles(c, reach_blocks, t->cols)),
-        .alu = (uint64_t)(pixels * c->out_blocks),
+        .alu = (uint64_t)(pixels * c->out_blocks * (c->sum != NULL ? SUM_PASSES : 1)),
         .load = (uint64_t)(read / m->beat),
         .store = (uint64_t)(written / m->beat),
         .bytes_read = (uint64_t)read,

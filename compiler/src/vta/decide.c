@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What is decided before layers are planned one by one.
+ *
+ *   folds   the first convolution has few channels: the host writes its window's columns, or all of the
+ * window, as channels joins   a sum is computed where one of its operands is made, and saves that operand's
+ * way through memory slices  what a concatenation only puts side by side is made in its place
+ */
+#include <stdlib.h>
+
+#include "sched.h"
+
+/* How many layers read a tensor, and the last of them. */
+typedef struct readers {
+    uint32_t count, layer;
+} readers;
+
+static readers readers_of(const vtac_vta_region *region, uint32_t tensor)
+{
+    readers found = {0};
+    for (uint32_t n = 0; n < region->layer_count; n++) {
+        for (uint32_t k = 0; k < region->layers[n].input_count; k++) {
+            if (region->layers[n].inputs[k] == tensor) {
+                found = (readers){found.count + 1, n};
+            }
+        }
+    }
+    return found;
+}
+
+/* The layer that makes a tensor; -1 for an input. */
+static int32_t maker_of(const vtac_vta_region *region, uint32_t tensor)
+{
+    for (uint32_t n = 0; n < region->layer_count; n++) {
+        if (region->layers[n].output == tensor) {
+            return (int32_t)n;
+        }
+    }
+    return -1;
+}
+
+/* Folds. */
+
+static void fold_tensor(vtac_vta_tensor *t, const vtac_vta_window *window, const vtac_vta_tensor *made,
+                        fold_kind kind)
+{
+    t->folded = kind != FOLD_NONE;
+    t->fold = conv_fold(window, kind);
+    t->stored_c = t->c * t->fold.kernel[0] * t->fold.kernel[1];
+    t->stored_h = kind == FOLD_ALL ? made->h : t->h;
+    t->stored_w = kind == FOLD_NONE ? t->w : made->w;
+}
+
+/* The fold that makes the layer fastest; less work for the host where it hardly matters. */
+static void choose_fold(const machine *m, vtac_vta_region *region, uint32_t tensor, uint32_t number)
+{
+    vtac_vta_tensor *t = &region->tensors[tensor];
+    const vtac_vta_layer *layer = &region->layers[number];
+    const vtac_vta_tensor *made = &region->tensors[layer->output];
+    fold_kind best = FOLD_NONE;
+    uint64_t least_cycles = UINT64_MAX;
+    for (fold_kind kind = FOLD_NONE; kind < FOLD_KINDS; kind++) {
+        plan p;
+        fold_tensor(t, &layer->window, made, kind);
+        if (kinds[layer->kind].plan(m, region, number, &p, NULL) == VTA_OK &&
+            p.cycles < least_cycles / 20 * 19) {
+            least_cycles = p.cycles;
+            best = kind;
+        }
+    }
+    fold_tensor(t, &layer->window, made, best);
+}
+
+static void decide_folds(const machine *m, vtac_vta_region *region)
+{
+    for (uint32_t i = 0; i < region->tensor_count; i++) {
+        const readers who = readers_of(region, i);
+        const vtac_vta_layer *layer = &region->layers[who.layer];
+        if (region->tensors[i].role == VTAC_VTA_INPUT && who.count == 1 && layer->kind == VTAC_VTA_CONV &&
+            layer->groups == 1) {
+            choose_fold(m, region, i, who.layer);
+        }
+    }
+}
+
+/* Joins. */
+
+/* Cycles that are saved where `number` makes the sum, too; 0 where it cannot. */
+static uint64_t gain_of(const machine *m, const vtac_vta_region *region, int32_t number, uint32_t sum)
+{
+    plan apart, added, together;
+    if (number < 0 || region->layers[number].kind != VTAC_VTA_CONV) {
+        return 0;
+    }
+    const uint32_t tensor = region->layers[number].output, n = (uint32_t)number;
+    if (region->tensors[tensor].role != VTAC_VTA_INTERNAL || readers_of(region, tensor).count != 1 ||
+        conv_plan(m, region, n, &apart, NULL) != VTA_OK ||
+        elementwise_plan(m, region, sum, &added, NULL) != VTA_OK ||
+        conv_plan_joined(m, region, n, sum, &together, NULL) != VTA_OK) {
+        return 0;
+    }
+    const uint64_t separate = apart.cycles + added.cycles;
+    return separate > together.cycles ? separate - together.cycles : 0;
+}
+
+static void decide_joins(const machine *m, const vtac_vta_region *region, decisions *d)
+{
+    for (uint32_t n = 0; n < region->layer_count; n++) {
+        const vtac_vta_layer *layer = &region->layers[n];
+        if (layer->kind != VTAC_VTA_ADD || layer->inputs[0] == layer->inputs[1]) {
+            continue;
+        }
+        const int32_t makers[2] = {maker_of(region, layer->inputs[0]), maker_of(region, layer->inputs[1])};
+        const uint64_t gains[2] = {gain_of(m, region, makers[0], n), gain_of(m, region, makers[1], n)};
+        const int which = gains[1] > gains[0];
+        if (gains[which] > 0) {
+            d->made_by[n] = makers[which];
+            d->sum_of[makers[which]] = (int32_t)n;
+        }
+    }
+}
+
+/* Slices. */
+
+static bool is_copy(const vtac_vta_region *region, const vtac_vta_layer *layer, uint32_t k)
+{
+    const vtac_fixed scale = layer->scales[k];
+    return layer->low == INT8_MIN && layer->high == INT8_MAX && scale.shift < 24 &&
+           scale.mult == UINT32_C(1) << scale.shift &&
+           region->tensors[layer->inputs[k]].zero == region->tensors[layer->output].zero;
+}
+
+/* With several groups of images a slice would not be one piece of memory. */
+static void decide_slices(const machine *m, const vtac_vta_region *region, decisions *d)
+{
+    for (uint32_t n = 0; n < region->layer_count; n++) {
+        const vtac_vta_layer *layer = &region->layers[n];
+        int64_t first = 0;
+        if (layer->kind != VTAC_VTA_CONCAT || region->tensors[layer->output].n > m->batch) {
+            continue;
+        }
+        for (uint32_t k = 0; k < layer->input_count; k++) {
+            const uint32_t tensor = layer->inputs[k];
+            const bool aligned = first % m->block == 0;
+            if (aligned && region->tensors[tensor].role == VTAC_VTA_INTERNAL && d->part_of[tensor] < 0 &&
+                is_copy(region, layer, k)) {
+                d->part_of[tensor] = (int32_t)layer->output;
+                d->block[tensor] = first / m->block;
+            }
+            first += region->tensors[tensor].c;
+        }
+    }
+}
+
+vta_status decide(const machine *m, vtac_vta_region *region, const vtac_vta_options *options, decisions *out,
+                  vta_diag *diag)
+{
+    const uint32_t layers = region->layer_count, tensors = region->tensor_count;
+    *out = (decisions){.sum_of = calloc(layers + 1, sizeof *out->sum_of),
+                       .made_by = calloc(layers + 1, sizeof *out->made_by),
+                       .part_of = calloc(tensors + 1, sizeof *out->part_of),
+                       .block = calloc(tensors + 1, sizeof *out->block)};
+    if (out->sum_of == NULL || out->made_by == NULL || out->part_of == NULL || out->block == NULL) {
+        return vta_fail(diag, VTA_NOMEM, "no memory for %u layers", layers);
+    }
+    for (uint32_t i = 0; i < layers; i++) {
+        out->sum_of[i] = out->made_by[i] = -1;
+    }
+    for (uint32_t i = 0; i < tensors; i++) {
+        out->part_of[i] = -1;
+        region->tensors[i].folded = false;
+    }
+    if (!options->no_fold) {
+        decide_folds(m, region);
+    }
+    if (!options->no_join) {
+        decide_joins(m, region, out);
+        decide_slices(m, region, out);
+    }
+    return VTA_OK;
+}
+
+void decisions_free(decisions *d)
+{
+    free(d->sum_of);
+    free(d->made_by);
+    free(d->part_of);
+    free(d->block);
+    *d = (decisions){0};
+}
