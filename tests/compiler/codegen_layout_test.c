@@ -131,7 +131,7 @@ static void make_net(net *n, rng *r)
 
 /* ---- running them */
 
-static bool compile(net *n, const char *host, int level, bool exact)
+static bool compile(net *n, const char *host, int level)
 {
     vta_diag diag = {0};
     vtac_target target;
@@ -139,7 +139,7 @@ static bool compile(net *n, const char *host, int level, bool exact)
     if (vtac_target_find(host, &target, &diag) != VTA_OK) {
         fail_msg("%s", diag.text);
     }
-    const vtac_compile_options options = {.level = level, .target = &target, .exact_products = exact};
+    const vtac_compile_options options = {.level = level, .target = &target};
     if (vtac_compile(n->graph, &options, &image, &diag) != VTA_OK ||
         vtac_link(&image, library, &diag) != VTA_OK) {
         fail_msg("%s", diag.text);
@@ -180,12 +180,12 @@ static void compare(const net *n, const vta_model *m, uint64_t seed, const char 
 }
 
 /* False where this machine is not that processor. */
-static bool run_net(net *n, rng *r, uint64_t seed, const char *host, int level, bool exact)
+static bool run_net(net *n, rng *r, uint64_t seed, const char *host, int level)
 {
     vta_model *m = NULL;
     vta_diag diag = {0};
     const vta_model_options options = {.threads = 1 + rng_below(r, 2)};
-    compile(n, host, level, exact);
+    compile(n, host, level);
     const vta_status status = vta_model_load(library, &options, &m, &diag);
     if (status == VTA_UNSUPPORTED) {
         return false;
@@ -195,7 +195,7 @@ static bool run_net(net *n, rng *r, uint64_t seed, const char *host, int level, 
     }
     for (int round = 0; round < 2; round++) {
         net_fill(n, r, vta_model_input_data(m, 0));
-        net_evaluate(n, exact);
+        net_evaluate(n);
         assert_int_equal(vta_model_run(m, &diag), VTA_OK);
         compare(n, m, seed, host, level);
     }
@@ -213,7 +213,7 @@ static void networks_give_what_plain_loops_give(void **state)
         make_net(&n, &r);
         const size_t host = seed % HOSTS;
         const int level = rng_percent(&r, 15) ? 0 : 2;
-        ran[host] += run_net(&n, &r, seed, hosts[host], level, rng_percent(&r, 50));
+        ran[host] += run_net(&n, &r, seed, hosts[host], level);
         net_free(&n);
         (void)unlink(library);
     }

@@ -251,20 +251,16 @@ static double at(const net_value *v, int64_t b, int64_t c, int64_t y, int64_t x)
 }
 
 static double requantized(const net *n, const net_op *op, const net_value *x, const net_value *y, double sum,
-                          int64_t m, bool exact)
+                          int64_t m)
 {
     const float scale = vtac_scale_product((float)x->scale, op->scales[m], (float)y->scale);
     const int32_t low = n->is_signed ? -128 : 0;
     vtac_fixed fixed;
-    if (exact) {
-        assert_true(vtac_fixed_of(scale, &fixed));
-        return vtac_fixed_apply((int64_t)sum, fixed, y->zero, low, low + 255);
-    }
-    const float product = (float)sum * scale;
-    return fmin(fmax((double)rintf(product) + y->zero, low), low + 255);
+    assert_true(vtac_fixed_of(scale, &fixed));
+    return vtac_fixed_apply((int64_t)sum, fixed, y->zero, low, low + 255);
 }
 
-static double conv_at(const net *n, const net_op *op, const net_value *y, const int64_t *p, bool exact)
+static double conv_at(const net *n, const net_op *op, const net_value *y, const int64_t *p)
 {
     const net_value *x = &n->values[op->in[0]];
     const int64_t channels = x->dim[1] / op->groups;
@@ -283,7 +279,7 @@ static double conv_at(const net *n, const net_op *op, const net_value *y, const 
             }
         }
     }
-    return n->quantized ? requantized(n, op, x, y, sum, p[1], exact) : sum;
+    return n->quantized ? requantized(n, op, x, y, sum, p[1]) : sum;
 }
 
 static double pool_at(const net *n, const net_op *op, const int64_t *p)
@@ -307,13 +303,13 @@ static double pool_at(const net *n, const net_op *op, const int64_t *p)
     return op->kind == NET_MAX_POOL ? most : sum / count;
 }
 
-static double value_at(const net *n, uint32_t i, const int64_t *p, bool exact)
+static double value_at(const net *n, uint32_t i, const int64_t *p)
 {
     const net_op *op = &n->ops[i];
     const net_value *a = &n->values[op->in[0]];
     const net_value *b = &n->values[op->in[1]];
     switch (op->kind) {
-    case NET_CONV: return conv_at(n, op, &n->values[i], p, exact);
+    case NET_CONV: return conv_at(n, op, &n->values[i], p);
     case NET_MAX_POOL:
     case NET_AVERAGE_POOL:
     case NET_GLOBAL_POOL: return pool_at(n, op, p);
@@ -326,7 +322,7 @@ static double value_at(const net *n, uint32_t i, const int64_t *p, bool exact)
     return 0.0;
 }
 
-void net_evaluate(net *n, bool exact)
+void net_evaluate(net *n)
 {
     for (uint32_t i = 1; i < n->count; i++) {
         net_value *v = &n->values[i];
@@ -336,7 +332,7 @@ void net_evaluate(net *n, bool exact)
             for (p[1] = 0; p[1] < v->dim[1]; p[1]++) {
                 for (p[2] = 0; p[2] < v->dim[2]; p[2]++) {
                     for (p[3] = 0; p[3] < v->dim[3]; p[3]++) {
-                        v->number[flat++] = value_at(n, i, p, exact);
+                        v->number[flat++] = value_at(n, i, p);
                     }
                 }
             }

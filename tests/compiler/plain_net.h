@@ -54,8 +54,8 @@ void net_start(net *n, const int64_t *dim, bool quantized, bool is_signed);
 void net_add(net *n, rng *r, const net_op *op);
 /* Random input, here and in the model's memory. */
 void net_fill(net *n, rng *r, void *memory);
-/* Every value. `exact`: sums times scales are not rounded to float32 on the way. */
-void net_evaluate(net *n, bool exact);
+/* Every value. */
+void net_evaluate(net *n);
 int64_t net_elements(const net_value *v);
 void net_free(net *n);
 

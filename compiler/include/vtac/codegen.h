@@ -27,11 +27,7 @@ typedef struct vtac_compile_options {
     int level; /* 0: nothing fused, quick code; 1 to 3 */
     const vtac_target *target;
     const struct vtac_partition *partition; /* vtac/partition.h; NULL: all on the host */
-    /* Quantized operators round the exact product of sum and scale, as the accelerator does (quant.h), not
-     * its float32, which is what other runtimes compute. One rounding in some 100000 differs, and deep
-     * networks spread it. With a partition they always do. */
-    bool exact_products;
-    bool want_texts; /* fill the texts below */
+    bool want_texts;                        /* fill the texts below */
 } vtac_compile_options;
 
 typedef struct vtac_artifact_image {

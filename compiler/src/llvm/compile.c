@@ -70,11 +70,8 @@ vta_status vtac_compile(const vtac_graph *graph, const vtac_compile_options *opt
                         vtac_artifact_image *out, vta_diag *diag)
 {
     *out = (vtac_artifact_image){0};
-    vtac_program program = {.graph = graph,
-                            .target = options->target,
-                            .partition = options->partition,
-                            .level = options->level,
-                            .exact_products = options->exact_products || options->partition != NULL};
+    vtac_program program = {
+        .graph = graph, .target = options->target, .partition = options->partition, .level = options->level};
     const vta_status status = run(&program, options, out, diag);
     vtac_program_free(&program);
     if (status != VTA_OK) {
