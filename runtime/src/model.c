@@ -14,6 +14,7 @@
 
 #include "accel.h"
 #include "pool.h"
+#include "seal.h"
 #include "vta/artifact.h"
 
 struct vta_model {
@@ -267,6 +268,7 @@ static vta_status open_library(const char *path, vta_model *m, vta_diag *diag)
     if (strchr(path, '/') == NULL && snprintf(local, sizeof local, "./%s", path) < (int)sizeof local) {
         path = local; /* dlopen would search the system's folders */
     }
+    VTA_TRY(vta_seal_check_file(path, diag));
     m->library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (m->library == NULL) {
         return vta_fail(diag, VTA_IO, "cannot load it: %s", dlerror());

@@ -12,16 +12,42 @@
 
 #include <cmocka.h>
 #include <pthread.h>
+#include <unistd.h>
 
+#include "vta/artifact.h"
+#include "vta/file.h"
 #include "vta/model.h"
 
 enum { N = 1000 };
 static const char *folder;
+static char sealed[256]; /* a temporary file */
 
-static vta_status load(const char *name, uint32_t threads, vta_model **model, vta_diag *diag)
+/* The bytes of a file, with a seal if asked for; owned. */
+static uint8_t *read_fixture(const char *name, size_t *size)
 {
     char path[4096];
+    uint8_t *bytes;
     (void)snprintf(path, sizeof path, "%s/%s", folder, name);
+    assert_int_equal(vta_file_read(path, (size_t)1 << 24, &bytes, size, NULL), VTA_OK);
+    return bytes;
+}
+
+static void write_model(const void *bytes, size_t size, bool seal)
+{
+    assert_int_equal(vta_file_write(sealed, bytes, size, NULL), VTA_OK);
+    if (seal) {
+        assert_int_equal(vta_artifact_seal_file(sealed, NULL), VTA_OK);
+    }
+}
+
+/* Loads a sealed copy of a fixture. */
+static vta_status load(const char *name, uint32_t threads, vta_model **model, vta_diag *diag)
+{
+    size_t size;
+    uint8_t *bytes = read_fixture(name, &size);
+    write_model(bytes, size, true);
+    free(bytes);
+    const char *path = sealed;
     const vta_model_options options = {.threads = threads};
     return vta_model_load(path, &options, model, diag);
 }
@@ -136,13 +162,61 @@ static void test_refusals(void **state)
         assert_int_equal(load(rows[i].name, 1, &model, &diag), rows[i].status);
         assert_null(model);
         char message[4400];
-        (void)snprintf(message, sizeof message, "%s/%s: %s", folder, rows[i].name, rows[i].message);
+        (void)snprintf(message, sizeof message, "%s: %s", sealed, rows[i].message);
         assert_string_equal(diag.text, message);
     }
     vta_model *model = NULL;
     vta_diag diag = {0};
-    assert_int_equal(load("no_such_model.so", 1, &model, &diag), VTA_IO);
+    assert_int_equal(vta_model_load("no/such/model.so", NULL, &model, &diag), VTA_IO);
     assert_non_null(strstr(diag.text, "cannot load it: "));
+}
+
+static void refuse(const char *reason)
+{
+    vta_model *model = NULL;
+    vta_diag diag = {0};
+    char message[4400];
+    assert_int_not_equal(vta_model_load(sealed, NULL, &model, &diag), VTA_OK);
+    assert_null(model);
+    (void)snprintf(message, sizeof message, "%s: %s", sealed, reason);
+    assert_string_equal(diag.text, message);
+}
+
+/* Cut off anywhere, a bit flipped anywhere, made for another processor: told before anything of it is mapped.
+ */
+static void test_damaged_files(void **state)
+{
+    (void)state;
+    enum { MACHINE = 18, AARCH64 = 183 }; /* e_machine of the ELF header */
+    static const char *const cut = "it is cut off, or is no model that 'vtac compile' wrote";
+    static const char *const damaged = "it is damaged (its checksum differs); compile or copy it again";
+    size_t size;
+    uint8_t *good = read_fixture("model_GOOD.so", &size);
+    write_model(good, size, true);
+    free(good);
+    uint8_t *whole;
+    assert_int_equal(vta_file_read(sealed, (size_t)1 << 24, &whole, &size, NULL), VTA_OK);
+    for (size_t length = 0; length < size; length += 97) {
+        write_model(whole, length, false);
+        refuse(length < 4 ? "it is not a compiled model" : cut);
+    }
+    for (size_t bit = 32; bit < 8 * (size - sizeof(vta_artifact_seal)); bit += 1009) {
+        whole[bit / 8] ^= (uint8_t)(1U << (bit % 8));
+        write_model(whole, size, false);
+        refuse(damaged);
+        whole[bit / 8] ^= (uint8_t)(1U << (bit % 8));
+    }
+    whole[size - 1] ^= 1;
+    write_model(whole, size, false);
+    refuse(damaged);
+    whole[MACHINE] = AARCH64;
+    write_model(whole, size - sizeof(vta_artifact_seal), true);
+#ifdef __x86_64__
+    refuse("it was compiled for aarch64, this machine is x86-64; compile it with --host for this one");
+#endif
+    write_model("text", 4, false);
+    refuse("it is not a compiled model");
+    free(whole);
 }
 
 static void test_wrong_accesses(void **state)
@@ -163,12 +237,18 @@ static void test_wrong_accesses(void **state)
 int main(int argc, char **argv)
 {
     folder = argc > 1 ? argv[1] : ".";
+    const char *temporary = getenv("TMPDIR");
+    (void)snprintf(sealed, sizeof sealed, "%.200s/vta-model-%ld.so", temporary == NULL ? "/tmp" : temporary,
+                   (long)getpid());
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_runs_twice_with_any_threads),
         cmocka_unit_test(test_description),
         cmocka_unit_test(test_two_at_once),
         cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_damaged_files),
         cmocka_unit_test(test_wrong_accesses),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    const int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    (void)unlink(sealed);
+    return failed;
 }

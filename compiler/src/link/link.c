@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "vta/file.h"
+#include "vta/model.h"
 #include "vtac/codegen.h"
 
 extern char **environ;
@@ -56,6 +57,9 @@ vta_status vtac_link(const vtac_artifact_image *image, const char *path, vta_dia
     vta_status status = vta_file_write(object, image->object, image->object_bytes, diag);
     if (status == VTA_OK) {
         status = run_linker(object, shared, diag);
+    }
+    if (status == VTA_OK) {
+        status = vta_artifact_seal_file(shared, diag);
     }
     if (status == VTA_OK && rename(shared, path) != 0) {
         status = vta_fail(diag, VTA_IO, "%s: %s", path, strerror(errno));

@@ -116,6 +116,13 @@ typedef struct vta_artifact {
     uint64_t device_constant_bytes, device_constant_hash, device_work_bytes;
 } vta_artifact;
 
+/* The last bytes of the file: the loader refuses one whose other bytes do not have this hash, before anything
+ * of it is mapped or run. */
+#define VTA_ARTIFACT_SEAL_MAGIC UINT64_C(0x314c414553415456) /* "VTASEAL1" */
+typedef struct vta_artifact_seal {
+    uint64_t magic, hash;
+} vta_artifact_seal;
+
 #ifdef __cplusplus
 }
 #endif

@@ -42,6 +42,9 @@ typedef struct vta_tensor_info {
     size_t bytes;
 } vta_tensor_info;
 
+/* Puts the seal of vta/artifact.h behind what is in a file; whoever writes an artifact does this last. */
+vta_status vta_artifact_seal_file(const char *path, vta_diag *diag);
+
 /* Loads a compiled model; one that is damaged, of another ABI, or for another CPU is refused with the reason.
  */
 vta_status vta_model_load(const char *path, const vta_model_options *options, vta_model **out,

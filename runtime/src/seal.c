@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The seal of compiled models. A shared object that is cut off or damaged crashes the system's loader, so
+ * that every byte is checked before it is asked.
+ */
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <link.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "seal.h"
+#include "vta/artifact.h"
+#include "vta/file.h"
+#include "vta/model.h"
+
+/* FNV-1a over words of eight bytes, then over the bytes that remain. */
+static uint64_t hash_of(const uint8_t *bytes, size_t size)
+{
+    uint64_t hash = UINT64_C(0xcbf29ce484222325);
+    size_t i = 0;
+    for (; i + sizeof(uint64_t) <= size; i += sizeof(uint64_t)) {
+        uint64_t word;
+        memcpy(&word, bytes + i, sizeof word);
+        hash = (hash ^ word) * UINT64_C(0x100000001b3);
+        hash ^= hash >> 32; /* a product carries upwards alone */
+    }
+    for (; i < size; i++) {
+        hash = (hash ^ bytes[i]) * UINT64_C(0x100000001b3);
+    }
+    return hash;
+}
+
+vta_status vta_artifact_seal_file(const char *path, vta_diag *diag)
+{
+    uint8_t *bytes;
+    size_t size;
+    VTA_TRY(vta_file_read(path, SIZE_MAX / 2, &bytes, &size, diag));
+    const vta_artifact_seal seal = {VTA_ARTIFACT_SEAL_MAGIC, hash_of(bytes, size)};
+    free(bytes);
+    FILE *file = fopen(path, "ab");
+    bool ok = file != NULL && fwrite(&seal, sizeof seal, 1, file) == 1;
+    ok = (file == NULL || fclose(file) == 0) && ok;
+    return ok ? VTA_OK : vta_fail(diag, VTA_IO, "cannot write '%s': %s", path, strerror(errno));
+}
+
+/* ---- the check ---- */
+
+static const char *machine_name(unsigned machine)
+{
+    static const struct {
+        unsigned machine;
+        const char *name;
+    } names[] = {{EM_X86_64, "x86-64"}, {EM_386, "x86"},     {EM_AARCH64, "aarch64"},
+                 {EM_ARM, "arm"},       {EM_RISCV, "riscv"}, {EM_PPC64, "ppc64"}};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        if (names[i].machine == machine) {
+            return names[i].name;
+        }
+    }
+    return "another processor";
+}
+
+static unsigned own_machine(void)
+{
+#if defined(__x86_64__)
+    return EM_X86_64;
+#elif defined(__aarch64__)
+    return EM_AARCH64;
+#elif defined(__arm__)
+    return EM_ARM;
+#elif defined(__riscv)
+    return EM_RISCV;
+#else
+    return EM_NONE;
+#endif
+}
+
+vta_status vta_seal_check(const uint8_t *bytes, size_t size, vta_diag *diag)
+{
+    ElfW(Ehdr) header;
+    vta_artifact_seal seal;
+    if (size < SELFMAG || memcmp(bytes, ELFMAG, SELFMAG) != 0) {
+        return vta_fail(diag, VTA_SYNTAX, "it is not a compiled model");
+    }
+    if (size >= sizeof header + sizeof seal) {
+        memcpy(&seal, bytes + size - sizeof seal, sizeof seal);
+    }
+    if (size < sizeof header + sizeof seal || seal.magic != VTA_ARTIFACT_SEAL_MAGIC) {
+        return vta_fail(diag, VTA_SYNTAX, "it is cut off, or is no model that 'vtac compile' wrote");
+    }
+    if (hash_of(bytes, size - sizeof seal) != seal.hash) {
+        return vta_fail(diag, VTA_SYNTAX, "it is damaged (its checksum differs); compile or copy it again");
+    }
+    memcpy(&header, bytes, sizeof header);
+    if (header.e_machine != own_machine() ||
+        header.e_ident[EI_CLASS] != (sizeof(void *) == 8 ? ELFCLASS64 : ELFCLASS32)) {
+        return vta_fail(diag, VTA_UNSUPPORTED,
+                        "it was compiled for %s, this machine is %s; compile it with --host for this one",
+                        machine_name(header.e_machine), machine_name(own_machine()));
+    }
+    return VTA_OK;
+}
+
+vta_status vta_seal_check_file(const char *path, vta_diag *diag)
+{
+    struct stat info;
+    const int file = open(path, O_RDONLY | O_CLOEXEC);
+    if (file < 0 || fstat(file, &info) != 0) {
+        const int reason = errno;
+        if (file >= 0) {
+            (void)close(file);
+        }
+        return vta_fail(diag, VTA_IO, "cannot load it: %s", strerror(reason));
+    }
+    vta_status status = VTA_OK;
+    void *bytes = MAP_FAILED;
+    if (!S_ISREG(info.st_mode) || info.st_size == 0) {
+        status = vta_fail(diag, VTA_SYNTAX, "it is not a compiled model");
+    } else {
+        bytes = mmap(NULL, (size_t)info.st_size, PROT_READ, MAP_PRIVATE, file, 0);
+        status = bytes != MAP_FAILED ? vta_seal_check(bytes, (size_t)info.st_size, diag)
+                                     : vta_fail(diag, VTA_IO, "cannot load it: %s", strerror(errno));
+    }
+    if (bytes != MAP_FAILED) {
+        (void)munmap(bytes, (size_t)info.st_size);
+    }
+    (void)close(file);
+    return status;
+}
