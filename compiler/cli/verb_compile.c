@@ -11,6 +11,7 @@
 
 #include "offload.h"
 #include "passes.h"
+#include "report.h"
 #include "tensors.h"
 #include "vta/file.h"
 #include "vtac/codegen.h"
@@ -22,6 +23,7 @@ static const cli_option options[] = {
     {"--shape", "NAME=AxBxC", CLI_TEXT, "size of a dynamic input (may be repeated)"},
     {"-o", "FILE", CLI_FILE, "shared object (default: MODEL.so)"},
     {"--emit", "LIST:DIR", CLI_TEXT, "write texts: ir, plan, ll, asm, loops"},
+    {"--report", NULL, CLI_FLAG, "vta: print each layer's prediction"},
     {"--json", NULL, CLI_FLAG, "print the summary as JSON"},
 };
 
@@ -79,37 +81,43 @@ static vta_status emit_texts(const char *spec, const vtac_graph *graph, const vt
 }
 
 static int summary(const cli_args *args, const char *path, const vtac_target *target,
-                   const vtac_artifact_image *image, double seconds)
+                   const vtac_artifact_image *image, const vtac_partition *partition, double seconds)
 {
+    const bool report = cli_flag(args, "--report");
     if (cli_flag(args, "--json")) {
         (void)printf("{\"file\": ");
         cli_json_string(path);
         (void)printf(
             ", \"host\": \"%s\", \"steps\": %u, \"constant_bytes\": %llu, \"workspace_bytes\": %llu, "
-            "\"seconds\": %.3f}\n",
+            "\"seconds\": %.3f",
             target->name, image->step_count, (unsigned long long)image->constant_bytes,
             (unsigned long long)image->workspace_bytes, seconds);
+        if (report) {
+            cli_report_json_of(partition);
+        }
+        (void)printf("}\n");
     } else {
         (void)printf(
             "%s: %u steps for %s, %llu bytes of constants, %llu bytes of memory at its peak, %.2f s\n", path,
             image->step_count, target->name, (unsigned long long)image->constant_bytes,
             (unsigned long long)image->workspace_bytes, seconds);
+        if (report) {
+            cli_report_text_of(partition);
+        }
     }
     return cli_done(args);
 }
 
-/* Passes, what goes to the accelerator, code for the rest. */
+/* Passes, what goes to the accelerator (*partition, owned), code for the rest. */
 static vta_status build(vtac_graph *graph, const vtac_pass_options *passes, const cli_offload *offload,
-                        vtac_compile_options *how, vtac_artifact_image *image, vta_diag *diag)
+                        vtac_compile_options *how, vtac_partition **partition, vtac_artifact_image *image,
+                        vta_diag *diag)
 {
-    vtac_partition *partition = NULL;
+    *partition = NULL;
     VTA_TRY(vtac_run_passes(graph, passes, diag));
-    VTA_TRY(cli_offload_graph(offload, passes->level, graph, &partition, diag));
-    how->partition = partition;
-    const vta_status status = vtac_compile(graph, how, image, diag);
-    how->partition = NULL;
-    vtac_partition_free(partition);
-    return status;
+    VTA_TRY(cli_offload_graph(offload, passes->level, graph, partition, diag));
+    how->partition = *partition;
+    return vtac_compile(graph, how, image, diag);
 }
 
 static int compile(const cli_args *args, vtac_graph *graph, const vtac_target *target,
@@ -130,8 +138,10 @@ static int compile(const cli_args *args, vtac_graph *graph, const vtac_target *t
         .level = passes->level, .target = target, .want_texts = emit != NULL};
     vta_diag diag = {0};
     vtac_artifact_image image;
-    vta_status status = build(graph, passes, offload, &compile_options, &image, &diag);
+    vtac_partition *partition;
+    vta_status status = build(graph, passes, offload, &compile_options, &partition, &image, &diag);
     if (status != VTA_OK) {
+        vtac_partition_free(partition);
         (void)vta_context(&diag, "%s", args->operands[0]);
         return cli_fail(args, &diag);
     }
@@ -139,9 +149,10 @@ static int compile(const cli_args *args, vtac_graph *graph, const vtac_target *t
         status = emit_texts(emit, graph, &image, &diag);
     }
     status = status == VTA_OK ? vtac_link(&image, path, &diag) : status;
-    const int result =
-        status == VTA_OK ? summary(args, path, target, &image, now() - begin) : cli_fail(args, &diag);
+    const int result = status == VTA_OK ? summary(args, path, target, &image, partition, now() - begin)
+                                        : cli_fail(args, &diag);
     vtac_artifact_image_free(&image);
+    vtac_partition_free(partition);
     return result;
 }
 

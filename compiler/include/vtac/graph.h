@@ -21,7 +21,7 @@
 #include "vta/arena.h"
 #include "vta/status.h"
 
-enum { VTAC_MAX_RANK = 8, VTAC_MOST_REGION_OUTPUTS = 64 };
+enum { VTAC_MAX_RANK = 8 };
 
 /* Element types:  id, name in text, bytes, kind (f float, i signed, u unsigned, b bool) */
 #define VTAC_DTYPES(X)                                                                                       \

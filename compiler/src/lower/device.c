@@ -263,9 +263,9 @@ static vta_status add_argument(vtac_lower *l, vtac_storage_id storage)
 vta_status vtac_lower_vta_region(vtac_lower *l)
 {
     const uint32_t count = l->node->output_count;
-    int64_t offsets[VTAC_MOST_REGION_OUTPUTS];
+    const vtac_attr *offsets = vtac_find_attr(l->node, "offset");
     const int64_t region = vtac_attr_int(l->node, "region", -1);
-    if (region < 0 || !read_ints(l->node, "offset", count, offsets)) {
+    if (region < 0 || offsets == NULL || offsets->kind != VTAC_ATTR_INTS || offsets->count != count) {
         return vtac_unsupported(l, "its attributes do not tell a region");
     }
     VTA_TRY(vtac_begin(l, ""));
@@ -276,7 +276,7 @@ vta_status vtac_lower_vta_region(vtac_lower *l)
         VTA_TRY(add_argument(l, l->program->of_value[l->node->inputs[i]]));
     }
     for (uint32_t i = 0; i < count; i++) {
-        VTA_TRY(place_output(l, i, offsets[i]));
+        VTA_TRY(place_output(l, i, offsets->ints[i]));
         VTA_TRY(add_argument(l, l->program->of_value[l->node->outputs[i]]));
     }
     return VTA_OK;

@@ -27,14 +27,12 @@ vta_status vtac_infer_vta_region(const vtac_graph *graph, const vtac_node *node,
                                  vta_diag *diag)
 {
     (void)graph;
-    int64_t bytes[VTAC_MOST_REGION_OUTPUTS];
-    if (node->output_count > VTAC_MOST_REGION_OUTPUTS) {
-        return vta_fail(diag, VTA_RANGE, "%u outputs (limit: %d)", node->output_count,
-                        VTAC_MOST_REGION_OUTPUTS);
+    const vtac_attr *bytes = vtac_find_attr(node, "bytes");
+    if (bytes == NULL || bytes->kind != VTAC_ATTR_INTS || bytes->count != node->output_count) {
+        return vta_fail(diag, VTA_INVALID, "attribute 'bytes' needs an integer for each output");
     }
-    VTA_TRY(vtac_int_list(node, "bytes", node->output_count, 0, bytes, diag));
     for (uint32_t i = 0; i < node->output_count; i++) {
-        VTA_TRY(bytes_type(bytes[i], &out[i], diag));
+        VTA_TRY(bytes_type(bytes->ints[i], &out[i], diag));
     }
     return VTA_OK;
 }

@@ -115,11 +115,14 @@ static vta_status add_region(const rewriter *r, const vtac_value_id *inputs, uin
                              vtac_node_id *out)
 {
     const vtac_vta_region *region = &r->region->region;
-    int64_t offsets[VTAC_MOST_REGION_OUTPUTS];
-    int64_t bytes[VTAC_MOST_REGION_OUTPUTS];
+    int64_t *offsets = vta_arena_array(&r->graph->arena, region->tensor_count, sizeof *offsets);
+    int64_t *bytes = vta_arena_array(&r->graph->arena, region->tensor_count, sizeof *bytes);
     uint32_t count = 0;
+    if (offsets == NULL || bytes == NULL) {
+        return vta_fail(r->diag, VTA_NOMEM, "out of memory");
+    }
     for (uint32_t i = 0; i < region->tensor_count; i++) {
-        if (region->tensors[i].role == VTAC_VTA_OUTPUT && count < VTAC_MOST_REGION_OUTPUTS) {
+        if (region->tensors[i].role == VTAC_VTA_OUTPUT) {
             offsets[count] = offset_of(r, &region->tensors[i]);
             bytes[count++] = (int64_t)region->tensors[i].bytes;
         }

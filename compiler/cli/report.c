@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Predictions of a compilation, from the partition.
+ */
+#include "report.h"
+
+#include <stdio.h>
+
+#include "cli.h"
+
+typedef struct summary {
+    uint64_t cycles, macs, read, written, program;
+    uint32_t layers, insns;
+    double peak; /* multiplications a cycle */
+} summary;
+
+static summary sum_up(const vtac_partition *p)
+{
+    summary s = {.peak = (double)p->config.batch * p->config.block_in * p->config.block_out};
+    for (uint32_t r = 0; r < p->region_count; r++) {
+        const vtac_region *region = &p->regions[r];
+        s.layers += region->region.layer_count;
+        s.insns += region->image.program.insn_count;
+        s.program += region->program_bytes;
+        for (uint32_t i = 0; i < region->image.plan_count; i++) {
+            s.cycles += region->image.plans[i].cost.cycles;
+            s.macs += region->image.plans[i].cost.macs;
+            s.read += region->image.plans[i].cost.bytes_read;
+            s.written += region->image.plans[i].cost.bytes_written;
+        }
+    }
+    return s;
+}
+
+static double part(double a, double b)
+{
+    return b > 0.0 ? a / b : 0.0;
+}
+
+static const char *bound_of(const vtac_vta_cost *cost)
+{
+    return cost->bound != NULL ? cost->bound : "";
+}
+
+static void print_layer(const vtac_region *region, uint32_t i, double peak)
+{
+    const vtac_vta_layer *layer = &region->region.layers[i];
+    const vtac_vta_plan *plan = &region->image.plans[i];
+    const vtac_vta_cost *cost = &plan->cost;
+    (void)printf("%-28.28s %-16.16s %11llu %9llu %5.1f%% %9llu %9llu %-7s %s%s\n", layer->name, layer->op,
+                 (unsigned long long)cost->macs, (unsigned long long)cost->cycles,
+                 100.0 * part((double)cost->macs, (double)cost->cycles * peak),
+                 (unsigned long long)cost->bytes_read, (unsigned long long)cost->bytes_written,
+                 bound_of(cost), plan->schedule, plan->joined_into >= 0 ? " (joined)" : "");
+}
+
+/* The share of the work, as the host would count it, that runs on the accelerator. */
+static double share_of(const vtac_partition *p)
+{
+    double here = 0.0;
+    double all = 0.0;
+    for (uint32_t i = 1; i < p->place_count; i++) {
+        const vtac_place *place = &p->places[i];
+        all += place->host_cycles;
+        here += place->kind == VTAC_PLACE_ACCELERATOR ? place->host_cycles : 0.0;
+    }
+    return part(here, all);
+}
+
+void cli_report_text_of(const vtac_partition *p)
+{
+    if (p == NULL) {
+        (void)printf("nothing runs on the accelerator; '--target vta' compiles for it\n");
+        return;
+    }
+    const summary s = sum_up(p);
+    const double seconds = (double)s.cycles / (1e6 * p->config.clock_mhz);
+    (void)printf("%-28s %-16s %11s %9s %6s %9s %9s %-7s %s\n", "layer", "operator", "MACs", "cycles", "array",
+                 "read", "written", "bound", "schedule");
+    for (uint32_t r = 0; r < p->region_count; r++) {
+        for (uint32_t i = 0; i < p->regions[r].region.layer_count; i++) {
+            print_layer(&p->regions[r], i, s.peak);
+        }
+    }
+    (void)printf("\nconfiguration  %s: %ux%ux%u, %u-bit bus, %u MHz\n", p->config.name, p->config.batch,
+                 p->config.block_in, p->config.block_out, 1U << p->config.log_bus_width, p->config.clock_mhz);
+    (void)printf("memory         %llu bytes of constants, %llu to work in, %u instructions\n",
+                 (unsigned long long)p->constant_bytes, (unsigned long long)p->work_bytes, s.insns);
+    (void)printf("accelerator    %u layers in %u region%s, %.1f %% of the work\n", s.layers, p->region_count,
+                 p->region_count == 1 ? "" : "s", 100.0 * share_of(p));
+    (void)printf("predicted      %llu cycles, array busy %.1f %%, %llu bytes read, %llu written\n",
+                 (unsigned long long)s.cycles, 100.0 * part((double)s.macs, (double)s.cycles * s.peak),
+                 (unsigned long long)s.read, (unsigned long long)s.written);
+    (void)printf("               %.3f ms, %.1f inferences a second\n", 1e3 * seconds, part(1.0, seconds));
+}
+
+static void json_layer(const vtac_region *region, uint32_t i, double peak)
+{
+    const vtac_vta_layer *layer = &region->region.layers[i];
+    const vtac_vta_plan *plan = &region->image.plans[i];
+    const vtac_vta_cost *cost = &plan->cost;
+    (void)printf("{\"name\": ");
+    cli_json_string(layer->name);
+    (void)printf(", \"op\": \"%s\", \"node\": %u, \"macs\": %llu, \"cycles\": %llu, \"utilization\": %.4f, "
+                 "\"bytes_read\": %llu, \"bytes_written\": %llu, \"bound\": \"%s\", \"joined\": %s, "
+                 "\"schedule\": ",
+                 layer->op, layer->node, (unsigned long long)cost->macs, (unsigned long long)cost->cycles,
+                 part((double)cost->macs, (double)cost->cycles * peak), (unsigned long long)cost->bytes_read,
+                 (unsigned long long)cost->bytes_written, bound_of(cost),
+                 plan->joined_into >= 0 ? "true" : "false");
+    cli_json_string(plan->schedule);
+    (void)printf("}");
+}
+
+void cli_report_json_of(const vtac_partition *p)
+{
+    if (p == NULL) {
+        return;
+    }
+    const summary s = sum_up(p);
+    const double seconds = (double)s.cycles / (1e6 * p->config.clock_mhz);
+    bool first = true;
+    (void)printf(", \"layers\": [");
+    for (uint32_t r = 0; r < p->region_count; r++) {
+        for (uint32_t i = 0; i < p->regions[r].region.layer_count; i++) {
+            (void)printf("%s", first ? "" : ",\n ");
+            json_layer(&p->regions[r], i, s.peak);
+            first = false;
+        }
+    }
+    (void)printf("],\n \"config\": \"%s\", \"regions\": %u, \"device_constant_bytes\": %llu, "
+                 "\"device_work_bytes\": %llu, \"instructions\": %u, \"share\": %.4f, \"macs\": %llu, "
+                 "\"cycles\": %llu, \"milliseconds\": %.4f, \"inferences_per_s\": %.2f",
+                 p->config.name, p->region_count, (unsigned long long)p->constant_bytes,
+                 (unsigned long long)p->work_bytes, s.insns, share_of(p), (unsigned long long)s.macs,
+                 (unsigned long long)s.cycles, 1e3 * seconds, part(1.0, seconds));
+}
