@@ -23,7 +23,7 @@ static vta_program record(void)
     vta_config config;
     vta_stream *s = NULL;
     vta_code *code = NULL;
-    vta_program program;
+    vta_program program = {0};
     vta_diag diag = {0};
     assert_int_equal(vta_config_load("tiny", &config, NULL), VTA_OK);
     assert_int_equal(vta_stream_create(&config, &s, NULL), VTA_OK);
@@ -274,7 +274,7 @@ static void a_text_is_code(void **state)
                                "alu.add move, 1 [push next]\n"
                                "[pop prev] store 0, y\n"
                                "finish\n";
-    vta_program program;
+    vta_program program = {0};
     vta_code *code = NULL;
     vta_device *device = NULL;
     vta_job *job = NULL;
