@@ -1,10 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Options about passes, and their table. See passes.h.
+ * Options about passes, their table, and reading what they work on. See passes.h.
  */
 #include "passes.h"
 
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "vta/file.h"
+
+enum { MOST_TEXT = 1 << 30 };
 
 static void report(void *context, const vtac_pass_report *r)
 {
@@ -34,6 +40,34 @@ int cli_read_passes(const cli_args *args, vtac_pass_options *out)
     }
     out->report = cli_flag(args, "--time-passes") ? report : NULL;
     return CLI_OK;
+}
+
+typedef struct teller {
+    const char *verb, *path;
+} teller;
+
+static void tell(void *context, const char *text)
+{
+    const teller *t = context;
+    (void)fprintf(stderr, "vtac %s: %s: %s\n", t->verb, t->path, text);
+}
+
+vta_status cli_load_graph(const cli_args *args, const char *path, const cli_shapes *shapes, vtac_graph **out,
+                          vta_diag *diag)
+{
+    const size_t length = strlen(path);
+    if (length < 3 || strcmp(path + length - 3, ".ir") != 0) {
+        teller t = {args->verb->name, path};
+        const vtac_import_options import = {
+            .shapes = shapes->items, .shape_count = shapes->count, .note = tell, .context = &t};
+        return vtac_onnx_load(path, &import, out, diag);
+    }
+    uint8_t *text;
+    size_t size;
+    VTA_TRY(vta_file_read(path, MOST_TEXT, &text, &size, diag));
+    const vta_status status = vtac_graph_parse((const char *)text, size, path, out, diag);
+    free(text);
+    return status;
 }
 
 int cli_list_passes(const cli_args *args)

@@ -5,7 +5,7 @@
 #ifndef VTAC_CLI_PASSES_H
 #define VTAC_CLI_PASSES_H
 
-#include "cli.h"
+#include "tensors.h"
 #include "vtac/pass.h"
 
 /* Rows for a verb's table of options. */
@@ -19,6 +19,11 @@
 
 /* The options above but for --list-passes. CLI_OK, or CLI_USAGE with the message written. */
 int cli_read_passes(const cli_args *args, vtac_pass_options *out);
+
+/* A model: ONNX, or the text of a graph where the name ends in .ir. What importing assumes is told on stderr.
+ */
+vta_status cli_load_graph(const cli_args *args, const char *path, const cli_shapes *shapes, vtac_graph **out,
+                          vta_diag *diag);
 
 /* The table of passes on stdout, as JSON with --json. */
 int cli_list_passes(const cli_args *args);

@@ -4,35 +4,36 @@
  */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "passes.h"
-#include "tensors.h"
-#include "vtac/onnx.h"
+#include "vta/file.h"
 
 enum { INLINE_ELEMENTS = 16 };
 
 static const cli_option options[] = {
     {"--shape", "NAME=AxBxC", CLI_TEXT, "size of a dynamic input (may be repeated)"},
     {"--inline", "N", CLI_TEXT, "print constants of up to N elements (default 16)"},
+    {"-o", "FILE", CLI_FILE, "write the text there, with all constants: it reads back"},
     {"--after", "PASS", CLI_TEXT, "show the graph as it is after this pass"},
     CLI_PASS_OPTIONS,
 };
 
-static void tell(void *context, const char *text)
+/* On stdout for reading, into a file whole. */
+static int put_graph(const cli_args *args, const vtac_graph *graph, int64_t limit)
 {
-    (void)fprintf(stderr, "vtac inspect: %s: %s\n", *(const char *const *)context, text);
-}
-
-static int print_graph(const cli_args *args, const vtac_graph *graph, int64_t limit)
-{
-    char *text = vtac_graph_print(graph, limit);
+    vta_diag diag = {0};
+    const char *path = cli_value(args, "-o");
+    char *text = path == NULL ? vtac_graph_print(graph, limit) : vtac_graph_write(graph, limit);
     if (text == NULL) {
-        const vta_diag diag = {.code = VTA_NOMEM, .text = "out of memory"};
-        return cli_fail(args, &diag);
+        (void)vta_fail(&diag, VTA_NOMEM, "out of memory");
+    } else if (path != NULL) {
+        (void)vta_file_write(path, text, strlen(text), &diag);
+    } else {
+        (void)fputs(text, stdout);
     }
-    (void)fputs(text, stdout);
     free(text);
-    return cli_done(args);
+    return diag.code == VTA_OK ? cli_done(args) : cli_fail(args, &diag);
 }
 
 /* Which passes run: none without -O and --after, so that the model is seen as it is. */
@@ -57,11 +58,9 @@ static int read_passes(const cli_args *args, vtac_pass_options *passes, bool *wa
 static int inspect(const cli_args *args, const cli_shapes *shapes, const vtac_pass_options *passes,
                    int64_t limit)
 {
-    const vtac_import_options import = {
-        .shapes = shapes->items, .shape_count = shapes->count, .note = tell, .context = &args->operands[0]};
     vtac_graph *graph = NULL;
     vta_diag diag = {0};
-    if (vtac_onnx_load(args->operands[0], &import, &graph, &diag) != VTA_OK) {
+    if (cli_load_graph(args, args->operands[0], shapes, &graph, &diag) != VTA_OK) {
         return cli_fail(args, &diag);
     }
     int status;
@@ -69,7 +68,7 @@ static int inspect(const cli_args *args, const cli_shapes *shapes, const vtac_pa
         (void)vta_context(&diag, "%s", args->operands[0]);
         status = cli_fail(args, &diag);
     } else {
-        status = print_graph(args, graph, limit);
+        status = put_graph(args, graph, limit);
     }
     vtac_graph_destroy(graph);
     return status;
@@ -99,9 +98,10 @@ static int run(const cli_args *args)
 
 const cli_verb cli_verb_inspect = {
     .name = "inspect",
-    .operands = "MODEL.onnx",
+    .operands = "MODEL.onnx|GRAPH.ir",
     .summary = "print a model as typed text, with its shapes worked out",
-    .more = "Without -O and --after, the model is shown as it was read.\n",
+    .more = "Without -O and --after, the model is shown as it was read. On the terminal,\n"
+            "large constants are shown by their checksum.\n",
     .options = options,
     .option_count = sizeof options / sizeof options[0],
     .least = 0,

@@ -26,9 +26,10 @@ enum { VTAC_MAX_RANK = 8 };
 /* Element types:  id, name in text, bytes, kind (f float, i signed, u unsigned, b bool) */
 #define VTAC_DTYPES(X)                                                                                       \
     X(F32, "f32", 4, 'f')                                                                                    \
-    X(F64, "f64", 8, 'f') X(F16, "f16", 2, 'f') X(BF16, "bf16", 2, 'f') X(I8, "i8", 1, 'i')                  \
-        X(I16, "i16", 2, 'i') X(I32, "i32", 4, 'i') X(I64, "i64", 8, 'i') X(U8, "u8", 1, 'u')                \
-            X(U16, "u16", 2, 'u') X(U32, "u32", 4, 'u') X(U64, "u64", 8, 'u') X(BOOL, "bool", 1, 'b')
+    X(F64, "f64", 8, 'f')                                                                                    \
+    X(F16, "f16", 2, 'f') X(BF16, "bf16", 2, 'f') X(I8, "i8", 1, 'i') X(I16, "i16", 2, 'i')                  \
+        X(I32, "i32", 4, 'i') X(I64, "i64", 8, 'i') X(U8, "u8", 1, 'u') X(U16, "u16", 2, 'u')                \
+            X(U32, "u32", 4, 'u') X(U64, "u64", 8, 'u') X(BOOL, "bool", 1, 'b')
 
 typedef enum vtac_dtype {
     VTAC_NO_DTYPE, /* an absent optional value */
@@ -92,6 +93,7 @@ typedef struct vtac_value {
     uint32_t output;             /* which of its outputs */
     const vtac_tensor *constant; /* its contents where they are known at compile time */
     bool dead;
+    bool nameless; /* the name was made up here */
 } vtac_value;
 
 typedef struct vtac_node {
@@ -116,6 +118,8 @@ typedef struct vtac_graph {
     uint32_t input_count, output_count;
     vta_arena arena;
     size_t value_room, node_room, order_room, input_room, output_room;
+    vtac_value_id *names; /* values by name: a hash table of name_room places, a power of two or 0 */
+    size_t name_room;
 } vtac_graph;
 
 /* An empty graph; NULL without memory. */
@@ -144,6 +148,15 @@ typedef struct vtac_node_spec {
 } vtac_node_spec;
 vta_status vtac_add_node(vtac_graph *graph, const vtac_node_spec *spec, vtac_node_id *out, vta_diag *diag);
 
+/* The value of that name, 0: none. */
+vtac_value_id vtac_find_value(const vtac_graph *graph, const char *name);
+
+/* Two values trade their names. */
+void vtac_swap_names(vtac_graph *graph, vtac_value_id a, vtac_value_id b);
+
+/* Gives a value a name; whoever had it gets the value's old one. */
+vta_status vtac_rename_value(vtac_graph *graph, vtac_value_id value, const char *name, vta_diag *diag);
+
 /* Everything that used `old` uses `new` from now on. */
 void vtac_replace_uses(vtac_graph *graph, vtac_value_id old, vtac_value_id new);
 
@@ -161,6 +174,7 @@ vta_status vtac_graph_verify(const vtac_graph *graph, vta_diag *diag);
 
 /* How often a value is used, by nodes and as a graph output. */
 uint32_t vtac_use_count(const vtac_graph *graph, vtac_value_id value);
+bool vtac_is_output(const vtac_graph *graph, vtac_value_id value);
 
 /* Types. */
 size_t vtac_dtype_bytes(vtac_dtype dtype);
@@ -217,8 +231,16 @@ vta_status vtac_infer(const vtac_graph *graph, const vtac_node *node, vtac_type 
 vta_status vtac_evaluate(vtac_graph *graph, const vtac_node *node, bool *done, vtac_tensor *out,
                          vta_diag *diag);
 
-/* Text form (src/ir/README in compiler/README.md): constants of more than `inline_limit` elements are shown
- * as a checksum. */
+/* The text form (src/ir/print.c describes it); owned, NULL without memory. Constants of more than
+ * `inline_limit` elements are shown as a checksum, so that a person can read it. */
 char *vtac_graph_print(const vtac_graph *graph, int64_t inline_limit);
+
+/* The same with all that it takes to read it back: such constants are written in base64. */
+char *vtac_graph_write(const vtac_graph *graph, int64_t inline_limit);
+
+/* Reads the text form; text[size] must be 0, as vta_file_read leaves it. Errors begin with "what:line:column:
+ * ". The graph that comes of vtac_graph_write's text has the same text. */
+vta_status vtac_graph_parse(const char *text, size_t size, const char *what, vtac_graph **out,
+                            vta_diag *diag);
 
 #endif

@@ -4,10 +4,10 @@
  */
 #include "vtac/graph.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "names.h"
 #include "vta/vec.h"
 
 vtac_graph *vtac_graph_create(const char *name)
@@ -38,6 +38,7 @@ void vtac_graph_destroy(vtac_graph *graph)
     free(graph->order);
     free(graph->inputs);
     free(graph->outputs);
+    free(graph->names);
     vta_arena_free(&graph->arena);
     free(graph);
 }
@@ -69,16 +70,9 @@ static vta_status new_value(vtac_graph *graph, const char *name, const vtac_type
     }
     graph->values = grown;
     const vtac_value_id id = graph->value_count + 1;
-    char made_up[16];
-    if (name == NULL || name[0] == '\0') {
-        (void)snprintf(made_up, sizeof made_up, "v%u", id);
-        name = made_up;
-    }
     vtac_value *value = &graph->values[id];
-    *value = (vtac_value){.type = *type, .name = vta_arena_string(&graph->arena, name, strlen(name))};
-    if (value->name == NULL) {
-        return no_memory(diag);
-    }
+    *value = (vtac_value){.type = *type, .nameless = name == NULL || name[0] == '\0'};
+    VTA_TRY(vtac_name_value(graph, id, name, diag));
     graph->value_count = id;
     *out = id;
     return VTA_OK;
@@ -388,6 +382,16 @@ uint32_t vtac_use_count(const vtac_graph *graph, vtac_value_id value)
         count += graph->outputs[i] == value;
     }
     return count;
+}
+
+bool vtac_is_output(const vtac_graph *graph, vtac_value_id value)
+{
+    for (uint32_t i = 0; i < graph->output_count; i++) {
+        if (graph->outputs[i] == value) {
+            return true;
+        }
+    }
+    return false;
 }
 
 const vtac_attr *vtac_find_attr(const vtac_node *node, const char *name)

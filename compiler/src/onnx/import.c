@@ -299,6 +299,7 @@ vta_status vtac_import_nodes(vtac_importer *im, const vtac_place *at, Onnx__Node
     return status;
 }
 
+/* Outputs have the model's names, whatever the value was called where it was made (in a function, a branch). */
 static vta_status import_graph(vtac_importer *im, vta_diag *diag)
 {
     const Onnx__GraphProto *graph = im->model->graph;
@@ -317,6 +318,9 @@ static vta_status import_graph(vtac_importer *im, vta_diag *diag)
         status = vtac_look_up(&at, graph->output[i]->name, &value, diag);
         if (status == VTA_OK && value == 0) {
             status = vta_fail(diag, VTA_INVALID, "output %zu has no name", i);
+        }
+        if (status == VTA_OK && im->graph->values[value].node != 0 && !vtac_is_output(im->graph, value)) {
+            status = vtac_rename_value(im->graph, value, graph->output[i]->name, diag);
         }
         if (status == VTA_OK) {
             status = vtac_add_output(im->graph, value, diag);

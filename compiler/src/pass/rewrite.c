@@ -4,7 +4,6 @@
  */
 #include "rewrite.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -112,16 +111,6 @@ const vtac_node *vtac_only_user(const vtac_rewrite *r, vtac_value_id value)
     return r->uses[value] == 1 && r->user[value] != 0 ? &r->graph->nodes[r->user[value]] : NULL;
 }
 
-bool vtac_is_output(const vtac_graph *graph, vtac_value_id value)
-{
-    for (uint32_t i = 0; i < graph->output_count; i++) {
-        if (graph->outputs[i] == value) {
-            return true;
-        }
-    }
-    return false;
-}
-
 vtac_node_id vtac_node_id_of(const vtac_rewrite *r, const vtac_node *node)
 {
     return (vtac_node_id)(node - r->graph->nodes);
@@ -186,21 +175,10 @@ bool vtac_can_replace(const vtac_graph *graph, vtac_value_id old, vtac_value_id 
     return !vtac_is_output(graph, old) || (graph->values[new].node != 0 && !vtac_is_output(graph, new));
 }
 
-/* Whether a value has the name that the graph makes up for those that come without one. */
-static bool is_nameless(const vtac_graph *graph, vtac_value_id value)
-{
-    char made_up[16];
-    (void)snprintf(made_up, sizeof made_up, "v%u", value);
-    return strcmp(graph->values[value].name, made_up) == 0;
-}
-
 void vtac_replace(vtac_rewrite *r, vtac_value_id old, vtac_value_id new)
 {
-    vtac_value *values = r->graph->values;
-    if (vtac_is_output(r->graph, old) || is_nameless(r->graph, new)) {
-        const char *name = values[old].name;
-        values[old].name = values[new].name;
-        values[new].name = name;
+    if (vtac_is_output(r->graph, old) || r->graph->values[new].nameless) {
+        vtac_swap_names(r->graph, old, new);
     }
     vtac_replace_uses(r->graph, old, new);
 }

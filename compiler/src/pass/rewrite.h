@@ -36,7 +36,6 @@ const vtac_node *vtac_producer(const vtac_rewrite *r, vtac_value_id value);
 
 /* The one node that uses a value, once, where nothing else does; NULL otherwise. */
 const vtac_node *vtac_only_user(const vtac_rewrite *r, vtac_value_id value);
-bool vtac_is_output(const vtac_graph *graph, vtac_value_id value);
 vtac_node_id vtac_node_id_of(const vtac_rewrite *r, const vtac_node *node);
 
 /* Adds a node in front of `before`. Name and origin come from `like`. Pointers to nodes and values of the
