@@ -306,12 +306,14 @@ static int64_t need_weights(emitter *e, int64_t group, int64_t index)
 static int64_t need_params(emitter *e, int64_t group)
 {
     bool present;
-    const int64_t sram = slots_take(&e->params, group, &present);
+    const tiling *t = e->t;
+    const int64_t batch = group / t->param_groups, first = batch * t->param_groups * t->group;
+    const int64_t sram = slots_take(&e->params, batch, &present);
     if (!present) {
-        load_row(e, VTA_MEM_ACC, sram, e->at->params + group * e->t->group * 2,
-                 group_blocks(e->c, e->t, group) * 2);
+        load_row(e, VTA_MEM_ACC, sram, e->at->params + 2 * first,
+                 least(t->param_size, 2 * (e->c->out_blocks - first)));
     }
-    return sram;
+    return sram + 2 * (group * t->group - first);
 }
 
 static int64_t need_input(emitter *e, const patch *tile, int64_t tile_index, int64_t group, const part *p,

@@ -118,6 +118,7 @@ typedef struct tiling {
     int64_t in_rows, in_cols;                         /* of a tile's input for one part */
     int64_t inp_size, wgt_size, acc_size, param_size; /* entries of a slot */
     int64_t inp_slots, wgt_slots, acc_slots, param_slots;
+    int64_t param_groups;                         /* whose parameters share a slot */
     int64_t param_first;                          /* ACC: the sums' slots begin at 0, the parameters' here */
     int64_t other_first, other_size, other_slots; /* a joined sum's other operand, and */
     int64_t fixed_first;                          /* its constants: a parameter pair, two factors */
@@ -135,6 +136,9 @@ uint64_t tiling_estimate(const conv *c, const tiling *t, load_of_units *units);
 
 /* The best by a rough estimate. VTA_UNSUPPORTED where nothing fits. */
 vta_status tiling_choose(const conv *c, tiling *out, vta_diag *diag);
+
+/* For reports: "rows 14 of 56, 4 of 16 out blocks, weights stay". */
+void tiling_describe(const conv *c, const tiling *t, char *text, size_t size);
 
 /* A piece of the loops: output pixels, and the input pixels of a part of the window. */
 typedef struct patch {

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "sched.h"
+#include "timing.h"
 
 uint8_t *blob_add(blob *b, uint64_t size, uint64_t align, uint64_t *offset)
 {
@@ -79,6 +80,9 @@ static vta_status schedule_layer(scheduler *s, uint32_t number, vta_diag *diag)
     }
     VTA_TRY(plan_layer(s, number, &p, diag));
     plan_cost(&p, &plans[p.number].cost);
+    if (kinds[p.layer->kind].plan == conv_plan) {
+        tiling_describe(&p.conv, &p.tiling, plans[p.number].schedule, sizeof plans[p.number].schedule);
+    }
     VTA_TRY(kinds[p.layer->kind].pack(&p, &s->constants, diag));
     s->list.tag = p.number + 1;
     return kinds[p.layer->kind].emit(&p, &s->list, diag);
@@ -116,6 +120,28 @@ static vta_status check_layers(scheduler *s, vta_diag *diag)
     return VTA_OK;
 }
 
+/* A layer's share reaches from the end of the one before to its own. */
+static vta_status predict(scheduler *s, vta_diag *diag)
+{
+    const uint32_t tags = s->region->layer_count + 1;
+    uint64_t *ends = calloc(tags, sizeof *ends), before = 0;
+    if (ends != NULL) {
+        s->image->cycles = timing_of(&s->hardware, &s->list, s->image->work_bytes, ends, tags);
+    }
+    for (uint32_t n = 0; ends != NULL && n < s->region->layer_count; n++) {
+        const uint32_t sum = n; /* a joined convolution ends where its sum stands */
+        const uint32_t tag = s->decided.made_by[sum] >= 0 ? (uint32_t)s->decided.made_by[sum] + 1 : n + 1;
+        if (s->decided.sum_of[n] >= 0) {
+            continue;
+        }
+        vtac_vta_cost *cost = &s->image->plans[tag - 1].cost;
+        cost->cycles = ends[tag] > before ? ends[tag] - before : 0;
+        before = ends[tag] > before ? ends[tag] : before;
+    }
+    free(ends);
+    return s->image->cycles > 0 ? VTA_OK : vta_fail(diag, VTA_NOMEM, "no memory to predict cycles");
+}
+
 static vta_status schedule(scheduler *s, const vtac_vta_options *options, vta_diag *diag)
 {
     vtac_vta_region *region = s->region;
@@ -139,6 +165,7 @@ static vta_status schedule(scheduler *s, const vtac_vta_options *options, vta_di
         return vta_fail(diag, VTA_NOMEM, "no memory for constants");
     }
     s->image->constant_bytes = s->constants.size;
+    VTA_TRY(predict(s, diag));
     return seal(s, diag);
 }
 

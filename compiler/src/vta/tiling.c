@@ -8,10 +8,12 @@
  * when it is needed again is not loaded again.
  */
 #include <inttypes.h>
+#include <stdio.h>
 
 #include "sched.h"
 
 enum { CHOICES = 40, MAX_SLOTS = 64, ACC_SLOTS = 4, OTHER_SLOTS = 4 };
+enum { PARAM_BLOCKS = 16 };   /* whose parameters are loaded together */
 enum { MOST_ROW_STEP = 255 }; /* of DEPTHWISE */
 enum { SUM_PASSES = 5 };      /* of the ALU: requantize, twice times a factor, add, requantize */
 
@@ -93,10 +95,12 @@ static bool complete(const conv *c, tiling *t)
     t->inp_size = t->part * t->in_rows * t->in_cols * m->ri;
     t->wgt_size = c->lanes ? t->group / m->ro * piece_count(c, t->part_rows, t->part_cols) : t->group * steps;
     t->acc_size = t->rows * t->cols * t->group;
-    t->param_size = 2 * t->group;
-    t->param_slots = least(out_groups, most(2, m->acc / 8 / t->param_size));
+    t->param_groups = least(out_groups, most(1, least(PARAM_BLOCKS, m->acc / 32) / t->group));
+    t->param_size = 2 * t->group * t->param_groups;
+    t->param_slots = least(ceil_div(out_groups, t->param_groups), most(2, m->acc / 8 / t->param_size));
     const int64_t sums = place_sums(c, t);
-    t->inp_slots = least(least(m->inp / t->inp_size, t->tiles * t->parts), MAX_SLOTS);
+    const int64_t inputs = t->tiles * t->parts * (c->groups > 1 ? out_groups : 1);
+    t->inp_slots = least(least(m->inp / t->inp_size, inputs), MAX_SLOTS);
     t->wgt_slots = least(least(m->wgt / t->wgt_size, out_groups * t->parts), MAX_SLOTS);
     t->acc_slots = least(sums / t->acc_size, ACC_SLOTS);
     const bool one_row = c->lanes && c->piece_rows > 1 && c->window.dilation[0] * t->in_cols > MOST_ROW_STEP;
@@ -173,7 +177,9 @@ void tiling_measure(const conv *c, const tiling *t, load_of_units *out)
         inp_loads = loads_of(inp_units, t->groups, t->inp_slots);
         wgt_loads = loads_of(t->parts, t->tiles, t->wgt_slots) * t->groups;
     }
-    const int64_t params = t->param_slots >= t->groups ? 1 : t->tiles_outside ? t->tiles : 1;
+    const int64_t params = t->param_slots * t->param_groups >= t->groups ? 1
+                           : t->tiles_outside                            ? t->tiles
+                                                                         : 1;
     const int64_t others = c->sum != NULL ? pixels * c->out_blocks * m->batch * m->block_out : 0;
     const int64_t read = sweep * inp_loads / inp_units +
                          weights * (c->alike ? 1 : wgt_loads) / (c->alike ? 1 : wgt_units) + others +
@@ -254,6 +260,27 @@ vta_status tiling_choose(const conv *c, tiling *out, vta_diag *diag)
                         c->layer->name);
     }
     return VTA_OK;
+}
+
+void tiling_describe(const conv *c, const tiling *t, char *text, size_t size)
+{
+    const bool input_stays =
+        t->tiles_outside ? t->parts <= t->inp_slots : t->tiles * t->parts <= t->inp_slots;
+    const bool weights_stay =
+        t->tiles_outside ? t->groups * t->parts <= t->wgt_slots : t->parts <= t->wgt_slots;
+    char columns[48] = "", cut[48] = "";
+    if (t->col_tiles > 1) {
+        (void)snprintf(columns, sizeof columns, " x %" PRId64 " of %" PRId64 " columns", t->cols, c->ow);
+    }
+    if (t->parts > 1) {
+        (void)snprintf(cut, sizeof cut, ", input in %" PRId64 " parts", t->parts);
+    }
+    (void)snprintf(text, size,
+                   "%" PRId64 " of %" PRId64 " rows%s, %" PRId64 " of %" PRId64
+                   " out blocks%s, %s outside%s%s%s",
+                   t->rows, c->oh, columns, t->group, c->out_blocks, cut,
+                   t->tiles_outside ? "tiles" : "blocks", input_stays ? ", input stays" : "",
+                   weights_stay ? ", weights stay" : "", c->sum != NULL ? ", sum joined" : "");
 }
 
 /* Walking. */

@@ -1,0 +1,493 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The timing model. All times are cycles from the start of the run. For each scratchpad it keeps, for
+ * granules of entries, when they were last written and read; for DRAM, when pages were last stored.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "timing.h"
+
+typedef uint64_t cycles;
+
+/* The machine's constants, in cycles: measured on the RTL, the same for every configuration. */
+enum {
+    FETCH = 2,    /* an instruction */
+    START = 90,   /* until the first instruction is there */
+    BUS = 22,     /* beyond the memory's own latency, from a LOAD's start to its first beat */
+    LOAD_GAP = 2, /* from LOAD to LOAD */
+    ROW_GAP = 1,  /* a burst */
+    WRITE = 72,   /* from a STORE's last beat until it is over, less the memory's latency */
+    STORE_GAP = 6,
+    TOKEN = 2,
+    ARRAY_DRAIN = 11, /* from the last step to the end */
+    ALU_DRAIN = 9,
+    ALU_START = 1,
+    PAIR = 2, /* steps that fetch parameters */
+    PIPE_QUEUE = 4,
+    LOAD_QUEUE = 3,
+    UOP_LOAD = 256, /* micro-ops that one LOAD brings at most */
+    GRANULES = 2048,
+    BANKS = 4,
+    LOG_PAGE = 12,
+    REQUANT_KERNELS = 4096,
+};
+
+typedef struct track {
+    cycles *wrote, *read; /* of each granule: the last write's and read's end */
+    int64_t size;         /* entries of a granule */
+} track;
+
+typedef struct window_of_times {
+    cycles at[PIPE_QUEUE];
+    uint32_t next;
+} window_of_times;
+
+typedef struct model {
+    const machine *m;
+    const step_list *list;
+    track inp, wgt, out;                    /* out: wrote: retired; read: stored */
+    cycles *array_acc, *alu_acc, *load_acc; /* ACC granules: ends by pipeline */
+    cycles *pages;                          /* of WORK: the end of the last store */
+    uint32_t *page_store;                   /* and its number */
+    uint64_t page_count;
+    uint32_t stores, stores_known; /* so far; how many the compute unit has waited for */
+    cycles fetch, bus, bus_store;
+    cycles load_issue, store_issue, compute_issue, retired;
+    cycles array_free, array_start, alu_free, alu_start, acc_load;
+    cycles last_array_begin, last_array_end; /* of the newest array instruction, for the write ports */
+    double last_array_writes;                /* a cycle */
+    window_of_times array_queue, alu_queue, load_queue;
+    cycles *kernel_at; /* when a kernel came; 0: not yet */
+    struct {
+        uint64_t key;
+        cycles at;
+    } requants[REQUANT_KERNELS]; /* the same for those of REQUANT, by a hash */
+    uint32_t uop_room;
+    cycles uop_end;
+} model;
+
+static cycles later(cycles a, cycles b)
+{
+    return a > b ? a : b;
+}
+
+/* Queues: when the instruction that made room was taken. */
+static cycles room(const window_of_times *w)
+{
+    return w->at[w->next % PIPE_QUEUE];
+}
+
+static void taken(window_of_times *w, cycles when)
+{
+    w->at[w->next++ % PIPE_QUEUE] = when;
+}
+
+/* Granules. */
+
+typedef struct granules {
+    int64_t first, last;
+} granules;
+
+static granules granules_of(int64_t size, int64_t first, int64_t count)
+{
+    return (granules){first / size, least((first + most(count, 1) - 1) / size, GRANULES - 1)};
+}
+
+static cycles latest(const cycles *of, granules g)
+{
+    cycles t = 0;
+    for (int64_t i = g.first; i <= g.last; i++) {
+        t = later(t, of[i]);
+    }
+    return t;
+}
+
+static void mark(cycles *of, granules g, cycles when)
+{
+    for (int64_t i = g.first; i <= g.last; i++) {
+        of[i] = when;
+    }
+}
+
+/* The entries from the first to the last that a nest touches. */
+typedef struct nest {
+    int64_t dst, dst_count, src, src_count, wgt, wgt_count;
+} nest;
+
+static nest nest_of(const model *t, vta_kernel kernel, const int64_t *dst, const int64_t *src, int64_t outer,
+                    int64_t inner, uint32_t *uops)
+{
+    const vta_uop *u = list_uops(t->list, kernel, uops);
+    int64_t dst_last = 0, src_last = 0, wgt_last = 0;
+    nest n = {u->dst, 0, u->src, 0, u->aux, 0};
+    for (uint32_t k = 0; k < *uops; k++) {
+        n.dst = least(n.dst, u[k].dst);
+        n.src = least(n.src, u[k].src);
+        n.wgt = least(n.wgt, u[k].aux);
+        dst_last = most(dst_last, u[k].dst);
+        src_last = most(src_last, u[k].src);
+        wgt_last = most(wgt_last, u[k].aux);
+    }
+    n.dst_count = dst_last + (outer - 1) * dst[0] + (inner - 1) * dst[1] - n.dst + 1;
+    n.src_count = src_last + (outer - 1) * src[0] + (inner - 1) * src[1] - n.src + 1;
+    n.wgt_count = wgt_last - n.wgt + 1;
+    return n;
+}
+
+/* Transfers. */
+
+static cycles fetch(model *t)
+{
+    t->fetch += FETCH;
+    return t->fetch;
+}
+
+/* Cycles of the bus for rows of `x` elements of `bytes`. */
+static cycles beats_of(const model *t, int64_t y, int64_t x, int64_t stride, int64_t bytes)
+{
+    const int64_t beat = t->m->beat;
+    if (stride == x || y == 1) {
+        x *= y;
+        y = 1;
+    }
+    const int64_t each = bytes < beat ? x : ceil_div(x * bytes, beat);
+    return (cycles)(y * each);
+}
+
+static uint64_t page_of(int64_t element, int64_t bytes)
+{
+    return (uint64_t)(element * bytes) >> LOG_PAGE;
+}
+
+/* The end of the stores that a load needs; *number: the newest of them. */
+static cycles stored(const model *t, const vta_load2d *l, int64_t bytes, uint32_t *number)
+{
+    cycles end = 0;
+    *number = 0;
+    for (int64_t y = 0; l->buffer.index == WORK_BUFFER && y < l->y_size; y++) {
+        const int64_t first = l->offset + y * l->x_stride;
+        for (uint64_t p = page_of(first, bytes);
+             p <= page_of(first + l->x_size - 1, bytes) && p < t->page_count; p++) {
+            end = later(end, t->pages[p]);
+            *number = *number > t->page_store[p] ? *number : t->page_store[p];
+        }
+    }
+    return end;
+}
+
+/* Load and store wait for each other through the compute unit: it waits, too. */
+static void relay(model *t, uint32_t number, cycles end)
+{
+    if (number > t->stores_known) {
+        t->compute_issue = later(t->compute_issue, end);
+        t->retired = later(t->retired, end);
+        t->stores_known = number;
+        (void)fetch(t);
+    }
+}
+
+static cycles read_bus(model *t, cycles start, cycles beats)
+{
+    const cycles first = later(start + BUS + t->m->config->mem_latency, t->bus);
+    t->bus = first + beats;
+    return t->bus;
+}
+
+static cycles load(model *t, const vta_load2d *l)
+{
+    track *to = l->memory == VTA_MEM_INP ? &t->inp : &t->wgt;
+    const int64_t bytes = t->m->config->elem_bytes[l->memory];
+    const int64_t rows = l->y_pad_0 + l->y_size + l->y_pad_1, pitch = l->x_pad_0 + l->x_size + l->x_pad_1;
+    const granules g = granules_of(to->size, l->sram, rows * pitch);
+    const cycles beats = beats_of(t, l->y_size, l->x_size, l->x_stride, bytes);
+    uint32_t number;
+    const cycles data = stored(t, l, bytes, &number);
+    cycles start = later(fetch(t), t->load_issue);
+    relay(t, number, data);
+    start = later(start, later(latest(to->read, g) + TOKEN, data > 0 ? data + 2 * TOKEN : 0));
+    t->load_issue = start + LOAD_GAP + (l->x_stride == l->x_size ? 0 : (cycles)l->y_size * ROW_GAP);
+    const cycles end = read_bus(t, start, beats) + (cycles)(rows * pitch - l->y_size * l->x_size) / 4;
+    mark(to->wrote, g, end);
+    return end;
+}
+
+static cycles store(model *t, const vta_store2d *s)
+{
+    const int64_t bytes = t->m->config->elem_bytes[VTA_MEM_OUT];
+    const granules g = granules_of(t->out.size, s->sram, s->y_size * s->x_size);
+    cycles start = later(fetch(t), t->store_issue);
+    start = later(start, latest(t->out.wrote, g) + TOKEN);
+    t->store_issue = start + 1;
+    t->bus_store =
+        later(start + STORE_GAP, t->bus_store) + beats_of(t, s->y_size, s->x_size, s->x_stride, bytes);
+    const cycles end = t->bus_store + WRITE - 64 + t->m->config->mem_latency;
+    mark(t->out.read, g, end);
+    t->stores++;
+    for (int64_t y = 0; y < s->y_size; y++) {
+        const int64_t first = s->offset + y * s->x_stride;
+        for (uint64_t p = page_of(first, bytes);
+             p <= page_of(first + s->x_size - 1, bytes) && p < t->page_count; p++) {
+            t->pages[p] = end;
+            t->page_store[p] = t->stores;
+        }
+    }
+    return end;
+}
+
+/* Compute. */
+
+/* OUT entries that the store unit still reads: the compute unit waits for its token. */
+static cycles until_stored(model *t, granules g)
+{
+    const cycles end = latest(t->out.read, g);
+    return end > 0 ? end + TOKEN : 0;
+}
+
+static cycles retire(model *t, cycles end)
+{
+    t->retired = later(t->retired + 1, end);
+    return t->retired;
+}
+
+/* Brings `count` micro-ops; returns when they are there. */
+static cycles load_uops(model *t, uint32_t count)
+{
+    const cycles beats = (cycles)ceil_div((int64_t)count * 4, least(8, t->m->beat));
+    if (t->uop_room >= count) { /* the LOAD that went before brings them, too */
+        t->uop_room -= count;
+        t->bus += beats;
+        return t->uop_end;
+    }
+    t->uop_room = UOP_LOAD > count ? UOP_LOAD - count : 0;
+    const cycles start = later(later(fetch(t), t->compute_issue + 1), later(t->array_start, t->alu_start));
+    t->uop_end = read_bus(t, start, beats);
+    return t->uop_end;
+}
+
+static cycles need_kernel(model *t, vta_kernel kernel, uint32_t count)
+{
+    cycles *at = &t->kernel_at[kernel.index];
+    *at = *at > 0 ? *at : load_uops(t, count);
+    return *at;
+}
+
+static cycles need_requant(model *t, const vta_requant *r)
+{
+    const uint64_t key = ((uint64_t)r->dst << 40 | (uint64_t)r->src << 20 | (uint64_t)r->params) + 1;
+    const uint64_t slot = (key * UINT64_C(0x9e3779b97f4a7c15) >> 40) % REQUANT_KERNELS;
+    if (t->requants[slot].key != key) {
+        t->requants[slot].key = key;
+        t->requants[slot].at = load_uops(t, 1);
+    }
+    return t->requants[slot].at;
+}
+
+static cycles issue(model *t, window_of_times *queue, cycles ready)
+{
+    t->compute_issue = later(later(fetch(t), t->compute_issue + 1), later(room(queue), ready));
+    return t->compute_issue;
+}
+
+static cycles acc_load(model *t, const vta_load2d *l)
+{
+    const int64_t bytes = t->m->config->elem_bytes[l->memory];
+    const int64_t rows = l->y_pad_0 + l->y_size + l->y_pad_1, pitch = l->x_pad_0 + l->x_size + l->x_pad_1;
+    const granules g = granules_of(t->out.size, l->sram, rows * pitch);
+    uint32_t number;
+    const cycles data = stored(t, l, bytes, &number);
+    t->stores_known = number > t->stores_known ? number : t->stores_known;
+    cycles start = issue(t, &t->load_queue, data > 0 ? data + TOKEN : 0);
+    start = later(later(start + 1, t->acc_load), later(t->array_start, t->alu_start));
+    start = later(start, later(latest(t->array_acc, g), latest(t->alu_acc, g)));
+    taken(&t->load_queue, start);
+    t->acc_load = start + LOAD_GAP;
+    const cycles end = read_bus(t, start, beats_of(t, l->y_size, l->x_size, l->x_stride, bytes)) + 3 +
+                       (cycles)(rows * pitch - l->y_size * l->x_size) / 4;
+    mark(t->load_acc, g, end);
+    return retire(t, end);
+}
+
+typedef struct array_work {
+    vta_kernel kernel;
+    int64_t steps, writes;
+    const nest *n;
+} array_work;
+
+static cycles array(model *t, const array_work *w)
+{
+    const granules dst = granules_of(t->out.size, w->n->dst, w->n->dst_count);
+    const granules inp = granules_of(t->inp.size, w->n->src, w->n->src_count);
+    const granules wgt = granules_of(t->wgt.size, w->n->wgt, w->n->wgt_count);
+    uint32_t uops;
+    (void)list_uops(t->list, w->kernel, &uops);
+    const cycles kernel = need_kernel(t, w->kernel, uops);
+    const cycles ready =
+        later(until_stored(t, dst), later(latest(t->inp.wrote, inp), latest(t->wgt.wrote, wgt)) + TOKEN);
+    cycles start = issue(t, &t->array_queue, ready) + 2;
+    start = later(later(start, t->array_free), later(t->alu_start, kernel));
+    start = later(start, later(latest(t->alu_acc, dst), latest(t->load_acc, dst)));
+    taken(&t->array_queue, start);
+    t->array_start = start;
+    t->array_free = start + (cycles)w->steps;
+    t->last_array_begin = start;
+    t->last_array_end = t->array_free;
+    t->last_array_writes = (double)w->writes / (double)most(w->steps, 1);
+    const cycles end = t->array_free + ARRAY_DRAIN, over = retire(t, end);
+    mark(t->array_acc, dst, end);
+    mark(t->inp.read, inp, over);
+    mark(t->wgt.read, wgt, over);
+    mark(t->out.wrote, dst, over);
+    return over;
+}
+
+/* When `steps` of the ALU that begin at `start` are done, beside an array that takes its write port. */
+static cycles beside_array(const model *t, cycles start, cycles steps)
+{
+    if (start >= t->last_array_end || t->last_array_writes <= 0) {
+        return start + steps;
+    }
+    const cycles from = later(start, t->last_array_begin), before = from - start;
+    if (before >= steps) {
+        return start + steps;
+    }
+    const double share = 1.0 - (t->last_array_writes > 0.99 ? 1.0 : t->last_array_writes);
+    const double room_there = share * (double)(t->last_array_end - from);
+    const cycles left = steps - before;
+    if (room_there >= (double)left) {
+        return from + (cycles)((double)left / share);
+    }
+    return t->last_array_end + left - (cycles)room_there;
+}
+
+static cycles alu(model *t, cycles steps, const nest *n, granules params, cycles kernel)
+{
+    const granules dst = granules_of(t->out.size, n->dst, n->dst_count);
+    const granules src = granules_of(t->out.size, n->src, n->src_count);
+    cycles start = issue(t, &t->alu_queue, until_stored(t, dst)) + 2;
+    start = later(later(start, t->alu_free), later(t->array_start, kernel));
+    taken(&t->alu_queue, start);
+    t->alu_start = start;
+    start = later(start, later(latest(t->array_acc, src), latest(t->array_acc, dst)));
+    start = later(start, later(latest(t->load_acc, src), latest(t->load_acc, dst)));
+    start = later(start, latest(t->load_acc, params));
+    if (t->alu_free > 0) { /* results that are still on their way */
+        const cycles flow = later(latest(t->alu_acc, src), latest(t->alu_acc, dst));
+        start = later(start, flow > steps ? flow - steps : 0);
+    }
+    t->alu_free = beside_array(t, start + ALU_START, steps);
+    const cycles end = t->alu_free + ALU_DRAIN, over = retire(t, end);
+    mark(t->alu_acc, dst, end);
+    mark(t->out.wrote, dst, over);
+    return over;
+}
+
+static int64_t bank_of(const model *t, int64_t entry)
+{
+    return entry * BANKS / t->m->acc;
+}
+
+static cycles depthwise_steps(const vta_depthwise *d)
+{
+    const bool steady = d->col_step > 0 && d->src_in % d->col_step == 0 && d->iter_in > 1;
+    const int64_t kept = steady ? least(2, most(0, d->taps_x - d->src_in / d->col_step)) : 0;
+    return (cycles)(d->iter_out * d->taps_y * (d->taps_x + (d->iter_in - 1) * (d->taps_x - kept)));
+}
+
+static cycles run_step(model *t, const step *s)
+{
+    uint32_t uops;
+    switch (s->kind) {
+    case STEP_LOAD:
+        return s->load.memory == VTA_MEM_INP || s->load.memory == VTA_MEM_WGT ? load(t, &s->load)
+                                                                              : acc_load(t, &s->load);
+    case STEP_STORE: return store(t, &s->store);
+    case STEP_GEMM: {
+        const vta_gemm *g = &s->gemm;
+        const nest n = nest_of(t, g->kernel, (int64_t[]){g->dst_out, g->dst_in},
+                               (int64_t[]){g->src_out, g->src_in}, g->iter_out, g->iter_in, &uops);
+        const int64_t passes = g->iter_out * g->iter_in;
+        return array(t, &(array_work){g->kernel, passes * uops, passes, &n});
+    }
+    case STEP_DEPTHWISE: {
+        const vta_depthwise *d = &s->depthwise;
+        nest n = nest_of(t, d->kernel, (int64_t[]){d->dst_out, d->dst_in}, (int64_t[]){d->src_out, d->src_in},
+                         d->iter_out, d->iter_in, &uops);
+        n.src_count += (d->taps_y - 1) * d->row_step + (d->taps_x - 1) * d->col_step;
+        return array(t, &(array_work){d->kernel, (int64_t)depthwise_steps(d), d->iter_out * d->iter_in, &n});
+    }
+    case STEP_ALU: {
+        const vta_alu *a = &s->alu;
+        const nest n = nest_of(t, a->kernel, (int64_t[]){a->dst_out, a->dst_in},
+                               (int64_t[]){a->src_out, a->src_in}, a->iter_out, a->iter_in, &uops);
+        const int64_t passes = a->iter_out * a->iter_in;
+        const bool one_bank = !a->use_imm && a->op != VTA_ALU_MOV && bank_of(t, n.dst) == bank_of(t, n.src);
+        const cycles kernel = need_kernel(t, a->kernel, uops);
+        return alu(t, (cycles)(passes * (uops + (one_bank ? 1 : 0))), &n, (granules){0, -1}, kernel);
+    }
+    case STEP_REQUANT: break;
+    }
+    const vta_requant *r = &s->requant;
+    const int64_t count = (r->iter_out - 1) * r->dst_out + (r->iter_in - 1) * r->dst_in + 1;
+    const nest n = {.dst = r->dst, .dst_count = count, .src = r->src, .src_count = count};
+    const cycles kernel = need_requant(t, r);
+    return alu(t, (cycles)(r->iter_out * r->iter_in + PAIR), &n, granules_of(t->out.size, 2 * r->params, 2),
+               kernel);
+}
+
+/* Life. */
+
+static bool track_init(track *of, int64_t depth)
+{
+    of->wrote = calloc(GRANULES, sizeof *of->wrote);
+    of->read = calloc(GRANULES, sizeof *of->read);
+    of->size = ceil_div(depth, GRANULES);
+    return of->wrote != NULL && of->read != NULL;
+}
+
+static bool model_init(model *t, const machine *m, const step_list *list, uint64_t work_bytes)
+{
+    *t = (model){.m = m, .list = list, .fetch = START, .page_count = (work_bytes >> LOG_PAGE) + 1};
+    const bool tracks =
+        track_init(&t->inp, m->inp) && track_init(&t->wgt, m->wgt) && track_init(&t->out, m->acc);
+    t->array_acc = calloc(GRANULES, sizeof *t->array_acc);
+    t->alu_acc = calloc(GRANULES, sizeof *t->alu_acc);
+    t->load_acc = calloc(GRANULES, sizeof *t->load_acc);
+    t->pages = calloc(t->page_count, sizeof *t->pages);
+    t->page_store = calloc(t->page_count, sizeof *t->page_store);
+    t->kernel_at = calloc(list->kernels.count + 1, sizeof *t->kernel_at);
+    return tracks && t->array_acc != NULL && t->alu_acc != NULL && t->load_acc != NULL && t->pages != NULL &&
+           t->page_store != NULL && t->kernel_at != NULL;
+}
+
+static void model_free(model *t)
+{
+    void *const all[] = {t->inp.wrote, t->inp.read, t->wgt.wrote, t->wgt.read, t->out.wrote,  t->out.read,
+                         t->array_acc, t->alu_acc,  t->load_acc,  t->pages,    t->page_store, t->kernel_at};
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
+        free(all[i]);
+    }
+}
+
+uint64_t timing_of(const machine *m, const step_list *list, uint64_t work_bytes, uint64_t *ends,
+                   uint32_t tags)
+{
+    cycles end = 0;
+    model *t = calloc(1, sizeof *t);
+    if (t == NULL) {
+        return 0;
+    }
+    if (model_init(t, m, list, work_bytes)) {
+        for (size_t i = 0; i < list->steps.count; i++) {
+            const step *s = vta_vec_at(&list->steps, i);
+            const cycles over = run_step(t, s);
+            end = later(end, over);
+            if (ends != NULL && s->tag < tags && s->kind != STEP_LOAD) {
+                ends[s->tag] = later(ends[s->tag], over);
+            }
+        }
+    }
+    model_free(t);
+    free(t);
+    return end;
+}
