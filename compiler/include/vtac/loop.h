@@ -23,6 +23,7 @@
     X(FLOAT, "float", 0)                                                                                     \
     X(VAR, "var", 0)                                                                                         \
     X(LOAD, "load", 1)                                                                                       \
+    X(QUAD, "quad", 1) /* four bytes, each `i` after the one before, as an i32: the first lowest */          \
     X(CAST, "cast", 1)                                                                                       \
     X(BITS, "bits", 1)                                                                                       \
     X(NEG, "-", 1)                                                                                           \
@@ -60,7 +61,7 @@
     X(GT, ">", 2)                                                                                            \
     X(GE, ">=", 2)                                                                                           \
     X(SELECT, "select", 3)                                                                                   \
-    X(FMA, "fma", 3)                                                                                         \
+    X(FMA, "fma", 3) /* floats: rounded once where the target can */                                         \
     X(DOT4, "dot4", 3) /* i32 + four u8 in an i32 times four i8 in an i32 */
 
 typedef enum vtac_expr_op {
@@ -91,7 +92,7 @@ typedef struct vtac_expr {
     vtac_dtype type; /* of the result; loop variables are i64, conditions bool */
     uint32_t var;
     const vtac_buffer *buffer;
-    const struct vtac_expr *in[3]; /* LOAD: the index */
+    const struct vtac_expr *in[3]; /* LOAD, QUAD: the index */
     union {
         int64_t i;
         double f;
@@ -149,6 +150,8 @@ const vtac_expr *vtac_e_int(vtac_kernel *k, vtac_dtype type, int64_t value);  /*
 const vtac_expr *vtac_e_float(vtac_kernel *k, vtac_dtype type, double value); /* an integer type: rounded */
 const vtac_expr *vtac_e_index(vtac_kernel *k, int64_t value);
 const vtac_expr *vtac_e_load(vtac_kernel *k, const vtac_buffer *buffer, const vtac_expr *index);
+const vtac_expr *vtac_e_quad(vtac_kernel *k, const vtac_buffer *buffer, const vtac_expr *index,
+                             int64_t stride);
 const vtac_expr *vtac_e1(vtac_kernel *k, vtac_expr_op op, const vtac_expr *a);
 const vtac_expr *vtac_e2(vtac_kernel *k, vtac_expr_op op, const vtac_expr *a, const vtac_expr *b);
 const vtac_expr *vtac_e3(vtac_kernel *k, vtac_expr_op op, const vtac_expr *a, const vtac_expr *b,

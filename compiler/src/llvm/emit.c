@@ -190,6 +190,44 @@ static LLVMValueRef emit_load(vtac_emitter *em, const vtac_expr *e)
     return unpack(em, buffer->dtype, all);
 }
 
+/* Bytes of neighbouring places come by one load and a shuffle. */
+static LLVMValueRef quad_of_neighbours(vtac_emitter *em, const vtac_expr *e)
+{
+    LLVMTypeRef i32 = LLVMInt32TypeInContext(em->context);
+    const unsigned bytes = 4 * em->lanes;
+    LLVMTypeRef type = LLVMVectorType(LLVMInt8TypeInContext(em->context), bytes);
+    LLVMValueRef at = element_address(em, e->buffer, emit_at_first_lane(em, e->in[0]));
+    LLVMValueRef all = LLVMBuildLoad2(em->builder, type, at, "");
+    LLVMValueRef from[4 * 64];
+    LLVMSetAlignment(all, 1);
+    for (unsigned i = 0; i < bytes; i++) {
+        from[i] = LLVMConstInt(i32, i % 4 * em->lanes + i / 4, 0);
+    }
+    all = LLVMBuildShuffleVector(em->builder, all, LLVMGetPoison(type), LLVMConstVector(from, bytes), "");
+    return LLVMBuildBitCast(em->builder, all, LLVMVectorType(i32, em->lanes), "");
+}
+
+static LLVMValueRef emit_quad(vtac_emitter *em, const vtac_expr *e)
+{
+    if (lane_step(em, e->in[0]) == 1 && e->i == (int64_t)em->lanes) {
+        return quad_of_neighbours(em, e);
+    }
+    LLVMValueRef word = NULL;
+    for (unsigned byte = 0; byte < 4; byte++) {
+        const vtac_expr offset = {.op = VTAC_E_INT, .type = VTAC_I64, .i = (int64_t)byte * e->i};
+        const vtac_expr index = {.op = VTAC_E_ADD, .type = VTAC_I64, .in = {e->in[0], &offset}};
+        const vtac_expr load = {
+            .op = VTAC_E_LOAD, .type = e->buffer->dtype, .buffer = e->buffer, .in = {&index}};
+        LLVMValueRef one = emit_load(em, &load);
+        LLVMTypeRef type = vtac_llvm_like(one, LLVMInt32TypeInContext(em->context));
+        LLVMTypeRef element = LLVMInt32TypeInContext(em->context);
+        LLVMValueRef by = vtac_llvm_splat(em, LLVMConstInt(element, 8 * byte, 0), vtac_llvm_lanes(one));
+        one = LLVMBuildShl(em->builder, LLVMBuildZExt(em->builder, one, type, ""), by, "");
+        word = word == NULL ? one : LLVMBuildOr(em->builder, word, one, "");
+    }
+    return word;
+}
+
 static LLVMValueRef emit_var(vtac_emitter *em, const vtac_expr *e)
 {
     LLVMValueRef value = em->vars[e->var];
@@ -393,7 +431,7 @@ static LLVMValueRef emit_ternary(vtac_emitter *em, const vtac_expr *e)
     even_out(em, v, 3);
     if (e->op == VTAC_E_FMA) {
         if (vtac_dtype_kind(e->type) == 'f') {
-            return simple_intrinsic(em, "llvm.fmuladd", v, 3);
+            return simple_intrinsic(em, em->target->has_fma ? "llvm.fma" : "llvm.fmuladd", v, 3);
         }
         return LLVMBuildAdd(em->builder, LLVMBuildMul(em->builder, v[0], v[1], ""), v[2], "");
     }
@@ -407,6 +445,7 @@ static LLVMValueRef emit(vtac_emitter *em, const vtac_expr *e)
     case VTAC_E_FLOAT: return LLVMConstReal(vtac_llvm_type(em, e->type), e->f);
     case VTAC_E_VAR: return emit_var(em, e);
     case VTAC_E_LOAD: return emit_load(em, e);
+    case VTAC_E_QUAD: return emit_quad(em, e);
     case VTAC_E_CAST: return emit_cast(em, e);
     case VTAC_E_BITS: {
         LLVMValueRef x = emit(em, e->in[0]);

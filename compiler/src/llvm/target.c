@@ -18,14 +18,15 @@
 static const struct {
     const char *name, *triple, *cpu, *features, *required;
     uint32_t vector_bytes, vector_count;
-    bool has_vnni;
+    bool has_vnni, has_fma;
 } targets[] = {
-    {"x86-64-v2", "x86_64-pc-linux-gnu", "x86-64-v2", "", BASE, 16, 16, false},
-    {"x86-64-v3", "x86_64-pc-linux-gnu", "x86-64-v3", "", LEVEL3, 32, 16, false},
-    {"x86-64-v4", "x86_64-pc-linux-gnu", "x86-64-v4", "", LEVEL4, 64, 32, false},
-    {"x86-64-vnni", "x86_64-pc-linux-gnu", "x86-64-v4", "+avx512vnni", LEVEL4 ",avx512vnni", 64, 32, true},
-    {"aarch64", "aarch64-linux-gnu", "generic", "+neon", "neon", 16, 32, false},
-    {"armv7a", "armv7a-linux-gnueabihf", "cortex-a9", "+neon", "", 16, 16, false},
+    {"x86-64-v2", "x86_64-pc-linux-gnu", "x86-64-v2", "", BASE, 16, 16, false, false},
+    {"x86-64-v3", "x86_64-pc-linux-gnu", "x86-64-v3", "", LEVEL3, 32, 16, false, true},
+    {"x86-64-v4", "x86_64-pc-linux-gnu", "x86-64-v4", "", LEVEL4, 64, 32, false, true},
+    {"x86-64-vnni", "x86_64-pc-linux-gnu", "x86-64-v4", "+avx512vnni", LEVEL4 ",avx512vnni", 64, 32, true,
+     true},
+    {"aarch64", "aarch64-linux-gnu", "generic", "+neon", "neon", 16, 32, false, true},
+    {"armv7a", "armv7a-linux-gnueabihf", "cortex-a9", "+neon", "", 16, 16, false, false},
 };
 enum { DEFAULT_TARGET = 1 };
 
@@ -89,8 +90,10 @@ static void describe_host(vtac_target *out)
         out->vector_bytes = 32;
     } else if (strncmp(out->triple, "aarch64", 7) == 0) {
         out->vector_count = 32;
+        out->has_fma = true;
         require(out, "neon");
     }
+    out->has_fma = out->has_fma || has_feature(features, "fma");
     LLVMDisposeMessage(triple);
     LLVMDisposeMessage(cpu);
     LLVMDisposeMessage(features);
@@ -107,7 +110,8 @@ vta_status vtac_target_find(const char *name, vtac_target *out, vta_diag *diag)
         if (name == NULL ? i == DEFAULT_TARGET : strcmp(name, targets[i].name) == 0) {
             *out = (vtac_target){.vector_bytes = targets[i].vector_bytes,
                                  .vector_count = targets[i].vector_count,
-                                 .has_vnni = targets[i].has_vnni};
+                                 .has_vnni = targets[i].has_vnni,
+                                 .has_fma = targets[i].has_fma};
             (void)snprintf(out->name, sizeof out->name, "%s", targets[i].name);
             (void)snprintf(out->triple, sizeof out->triple, "%s", targets[i].triple);
             (void)snprintf(out->cpu, sizeof out->cpu, "%s", targets[i].cpu);

@@ -68,6 +68,20 @@ const vtac_expr *vtac_e_load(vtac_kernel *k, const vtac_buffer *buffer, const vt
     return e;
 }
 
+const vtac_expr *vtac_e_quad(vtac_kernel *k, const vtac_buffer *buffer, const vtac_expr *index,
+                             int64_t stride)
+{
+    vtac_expr *e = buffer == NULL || index == NULL ? NULL : make(k, VTAC_E_QUAD, VTAC_I32);
+    if (e == NULL) {
+        k->failed = true;
+        return NULL;
+    }
+    e->buffer = buffer;
+    e->in[0] = index;
+    e->i = stride;
+    return e;
+}
+
 static bool is_comparison(vtac_expr_op op)
 {
     return op >= VTAC_E_EQ && op <= VTAC_E_GE;

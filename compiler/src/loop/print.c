@@ -31,6 +31,11 @@ static void print_expr(const vtac_expr *e, vta_str *out)
         print_expr(e->in[0], out);
         vta_str_put(out, "]");
         return;
+    case VTAC_E_QUAD:
+        vta_str_printf(out, "quad(%s, ", e->buffer->name);
+        print_expr(e->in[0], out);
+        vta_str_printf(out, ", %" PRId64 ")", e->i);
+        return;
     default: break;
     }
     if (is_infix(e->op)) {

@@ -108,6 +108,9 @@ static bool reads_own_place(const vtac_expr *e, const vtac_stmt *store)
     if (e == NULL) {
         return true;
     }
+    if (e->op == VTAC_E_QUAD && e->buffer->written) {
+        return false;
+    }
     if (e->op == VTAC_E_LOAD && e->buffer->written &&
         !(store != NULL && e->buffer == store->buffer && e->in[0] == store->index)) {
         return false;

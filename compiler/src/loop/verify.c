@@ -35,7 +35,11 @@ static vta_status check_expr(const checker *c, const vtac_expr *e)
     if (e->op == VTAC_E_VAR && !c->defined[e->var]) {
         return vta_fail(c->diag, VTA_INVALID, "v%u is used where it is not defined", e->var);
     }
-    if (e->op == VTAC_E_LOAD) {
+    if (e->op == VTAC_E_QUAD && vtac_dtype_bytes(e->buffer->dtype) != 1) {
+        return vta_fail(c->diag, VTA_INVALID, "'%s' holds %s, not bytes", e->buffer->name,
+                        vtac_dtype_name(e->buffer->dtype));
+    }
+    if (e->op == VTAC_E_LOAD || e->op == VTAC_E_QUAD) {
         return check_access(c, e->buffer, e->in[0]);
     }
     for (int i = 0; i < 3 && e->in[i] != NULL; i++) {

@@ -13,6 +13,7 @@ typedef struct vtac_finish {
     bool flip, relu;    /* the input's bytes are signed and are read as 128 more; the activation */
     vtac_buffer *start; /* what a sum starts from, for each output; NULL: 0 */
     vtac_buffer *scale; /* quantized: the factor of each output */
+    bool narrow;        /* sums stay below 2^24 */
     bool saturates;     /* a scaled sum may leave int32 */
     int32_t zero;
 } vtac_finish;

@@ -106,6 +106,7 @@ static vta_status quantized_begin(vtac_lower *l, vtac_finish *f)
     if (start == NULL || scale == NULL) {
         return vta_fail(l->diag, VTA_NOMEM, "out of memory");
     }
+    f->narrow = true;
     for (int64_t m = 0; m < s->outputs; m++) {
         double sum;
         double size;
@@ -115,7 +116,9 @@ static vta_status quantized_begin(vtac_lower *l, vtac_finish *f)
         start[m] = (int32_t)(uint32_t)(int64_t)first; /* sums wrap, as the accelerator's do */
         scale[m] = vtac_scale_product((float)number_of(in[X_SCALE], 0), (float)number_of(in[W_SCALE], m),
                                       (float)number_of(in[Y_SCALE], 0));
-        f->saturates = f->saturates || !((fabs(bias) + 383.0 * size) * (double)scale[m] < 1073741824.0);
+        const double most = fabs(bias) + 255.0 * size;
+        f->narrow = f->narrow && most <= 16777216.0;
+        f->saturates = f->saturates || !(most * (double)scale[m] < 1073741824.0);
     }
     f->zero = (int32_t)number_of(in[Y_ZERO], 0);
     f->start = vtac_use(l, vtac_constant(l, start, (uint64_t)s->outputs * sizeof *start), "start", VTAC_I32,
@@ -157,6 +160,9 @@ const vtac_expr *vtac_finish_value(vtac_lower *l, const vtac_finish *f, const vt
     vtac_kernel *k = l->k;
     if (!f->shape->quantized) {
         return f->relu ? vtac_e2(k, VTAC_E_MAX, vtac_e_float(k, VTAC_F32, 0.0), sum) : sum;
+    }
+    if (f->narrow) {
+        return vtac_rescale_narrow(l, sum, scale, f->zero, vtac_type_out(l, 0)->dtype);
     }
     return vtac_rescale(l, sum, scale, !f->saturates, vtac_e_int(k, VTAC_I32, f->zero),
                         vtac_type_out(l, 0)->dtype);

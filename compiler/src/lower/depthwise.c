@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Depthwise convolutions in blocked layouts: a vector holds one position of a block of channels. A tile of
- * positions stays in registers over all taps.
+ * positions stays in registers over all taps. Bytes go by four taps of a row: the bytes of a channel at four
+ * neighbouring positions make a word, times the four weights.
  */
 #include <math.h>
 #include <string.h>
@@ -18,6 +19,7 @@ typedef struct depthwise {
     const vtac_type *x_type;
     vtac_dtype type; /* of the sums */
     int64_t lanes, blocks, columns, tiles, taps;
+    int64_t quads; /* words of taps in a row; 0: taps go one by one */
     vtac_buffer *from, *weights, *sums;
 } depthwise;
 
@@ -53,6 +55,50 @@ static vtac_storage_id pack_weights(vtac_lower *l, const depthwise *d)
         }
     }
     return packed == NULL ? 0 : vtac_constant(l, packed, count * bytes);
+}
+
+/* [block][row of taps][quad][lane][tap], zeros where a quad is not full */
+static vtac_storage_id pack_quads(vtac_lower *l, const depthwise *d)
+{
+    const vtac_tensor *w = vtac_in_constant(l->graph, l->node, d->s.weight);
+    const int64_t rows = d->s.window.kernel[0];
+    const int64_t wide = d->s.window.kernel[1];
+    const size_t count = (size_t)(d->s.outputs * rows * d->quads * 4);
+    int8_t *packed = vta_arena_array(&l->program->arena, count, 1);
+    for (int64_t m = 0; packed != NULL && m < d->s.outputs; m++) {
+        for (int64_t tap = 0; tap < d->taps; tap++) {
+            const int64_t ky = tap / wide;
+            const int64_t kx = tap % wide;
+            const int64_t word = ((m / d->lanes * rows + ky) * d->quads + kx / 4) * d->lanes + m % d->lanes;
+            packed[word * 4 + kx % 4] = ((const int8_t *)w->data)[m * d->taps + tap];
+        }
+    }
+    return packed == NULL ? 0 : vtac_constant(l, packed, count);
+}
+
+static void sum_quads(vtac_lower *l, const depthwise *d, const vtac_expr *block, const vtac_expr *corner)
+{
+    vtac_kernel *k = l->k;
+    const vtac_window *w = &d->s.window;
+    const int64_t words = w->kernel[0] * d->quads;
+    const vtac_expr *filter = vtac_let(k, "filter", vtac_i_mulc(k, block, words * d->lanes));
+    const vtac_expr *lane = vtac_for(k, VTAC_LOOP_VECTOR, d->lanes, "lane");
+    for (int64_t i = 0; i < words; i++) {
+        const vtac_expr *at = vtac_i_add(k, vtac_i_addc(k, filter, i * d->lanes), lane);
+        const vtac_expr *weight = vtac_let(k, "w", vtac_e_load(k, d->weights, at));
+        const int64_t row = i / d->quads * w->dilation[0] * vtac_layout_row(d->in, d->x_type);
+        for (int64_t p = 0; p < d->columns; p++) {
+            const int64_t x = row + (p * w->stride[1] + i % d->quads * 4) * d->in->block;
+            const vtac_expr *place = vtac_i_add(k, vtac_i_addc(k, corner, x), lane);
+            const vtac_expr *value = vtac_e_quad(k, d->from, place, d->in->block);
+            if (d->finish.flip) {
+                value = vtac_e2(k, VTAC_E_XOR, value, vtac_e_int(k, VTAC_I32, (int32_t)0x80808080));
+            }
+            const vtac_expr *sum = vtac_i_addc(k, lane, p * d->lanes);
+            vtac_store(k, d->sums, sum, vtac_e3(k, VTAC_E_DOT4, vtac_e_load(k, d->sums, sum), value, weight));
+        }
+    }
+    vtac_end(k);
 }
 
 /* The tap's weights times each position's input. `w` and `x` are the places of the first ones. */
@@ -113,7 +159,11 @@ static void do_tile(vtac_lower *l, const depthwise *d, const vtac_expr *batch, c
         vtac_store(k, d->sums, vtac_i_addc(k, lane, p * d->lanes), start);
     }
     vtac_end(k);
-    sum_taps(l, d, filter, corner);
+    if (d->quads > 0) {
+        sum_quads(l, d, block, corner);
+    } else {
+        sum_taps(l, d, filter, corner);
+    }
     lane = vtac_for(k, VTAC_LOOP_VECTOR, d->lanes, "lane");
     l->block = block;
     l->lane = lane;
@@ -164,11 +214,17 @@ vta_status vtac_lower_depthwise(vtac_lower *l)
     d.taps = d.s.window.kernel[0] * d.s.window.kernel[1];
     d.type = d.s.quantized ? VTAC_I32 : VTAC_F32;
     choose_tile(l, &d);
-    const vtac_storage_id weights = pack_weights(l, &d);
+    const vtac_window *w = &d.s.window;
+    if (d.s.quantized && w->kernel[1] > 1 && w->dilation[1] == 1 && d.taps <= MOST_TAPS_UNROLLED) {
+        d.quads = (w->kernel[1] + 3) / 4;
+    }
+    const vtac_storage_id weights = d.quads > 0 ? pack_quads(l, &d) : pack_weights(l, &d);
     VTA_TRY(vtac_begin(l, ""));
-    VTA_TRY(vtac_finish_begin(l, &d.s, false, &d.finish));
+    VTA_TRY(vtac_finish_begin(l, &d.s, d.quads > 0 && d.x_type->dtype == VTAC_I8, &d.finish));
     d.from = vtac_layout_buffer(l, d.x, "x");
-    d.weights = vtac_use(l, weights, "weights", d.s.quantized ? VTAC_I8 : VTAC_F32, d.s.outputs * d.taps);
+    d.weights = d.quads > 0 ? vtac_use(l, weights, "weights", VTAC_I32, d.s.outputs * w->kernel[0] * d.quads)
+                            : vtac_use(l, weights, "weights", d.s.quantized ? VTAC_I8 : VTAC_F32,
+                                       d.s.outputs * d.taps);
     d.sums = vtac_local(l, "sums", d.type, d.columns * d.lanes);
     return multiply(l, &d);
 }

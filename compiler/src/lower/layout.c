@@ -398,7 +398,8 @@ static vta_status make_room(vtac_lower *l, vtac_value_id id)
         p->is_plain[id] = true;
         return VTA_OK;
     }
-    p->laid_out[id] = vtac_temp(l, type->dtype, vtac_layout_elements(f, type));
+    const int64_t beyond = vtac_dtype_bytes(type->dtype) == 1 ? 3 * f->block : 0; /* quads may read so far */
+    p->laid_out[id] = vtac_temp(l, type->dtype, vtac_layout_elements(f, type) + beyond);
     if (p->laid_out[id] == 0) {
         return vta_fail(l->diag, VTA_NOMEM, "out of memory");
     }

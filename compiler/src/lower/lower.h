@@ -202,6 +202,9 @@ const vtac_expr *vtac_requantize(vtac_lower *l, const vtac_expr *x, const vtac_e
  * below 2^30. */
 const vtac_expr *vtac_rescale(vtac_lower *l, const vtac_expr *v, const vtac_expr *scale, bool is_small,
                               const vtac_expr *zero, vtac_dtype dtype);
+/* The same for |v| up to 2^24, faster. */
+const vtac_expr *vtac_rescale_narrow(vtac_lower *l, const vtac_expr *v, const vtac_expr *scale, int32_t zero,
+                                     vtac_dtype dtype);
 /* alpha * a * b[channel] / y of three inputs, as quant.h has it. */
 const vtac_expr *vtac_output_scale(vtac_lower *l, uint32_t a, uint32_t b, uint32_t y, double alpha,
                                    const vtac_expr *channel);

@@ -8,15 +8,25 @@
 
 #include "lower.h"
 
+typedef struct region {
+    int64_t begin, lanes, vectors, tiles; /* columns from `begin` on */
+    int64_t block;                        /* rows at once */
+} region;
+
+enum { MOST_REGIONS = 16 };
+
 typedef struct product {
     uint32_t a, b, a_zero, b_zero; /* inputs; zero points 0: none */
     bool a_turned, b_turned;       /* given transposed (matrices only) */
-    vtac_dtype type;
+    vtac_dtype type, stored;       /* of the sums, of the packed operand */
     int64_t m, n, k;
     vtac_type a_type, b_type, lead; /* with at least two axes; the batch axes of the result */
     bool row, column;               /* a, b given as vectors */
     vtac_storage_id packed;
     bool direct; /* b as it is */
+    bool tiled;  /* packed in the order of use: [matrix][tile of columns][k][column] */
+    region regions[MOST_REGIONS];
+    uint32_t region_count;
 } product;
 
 static const vtac_expr *less_zero(vtac_lower *l, const product *p, uint32_t input, const vtac_expr *value,
@@ -40,24 +50,48 @@ static int64_t matrices(const vtac_type *type)
     return count;
 }
 
-static vtac_storage_id pack_constant(vtac_lower *l, const product *p, const vtac_tensor *b)
+static void put(vtac_dtype dtype, uint8_t *to, double value, int64_t whole)
 {
-    const size_t bytes = vtac_dtype_bytes(p->type);
+    const float narrow = (float)value;
+    const int32_t word = (int32_t)(uint32_t)whole;
+    const int16_t half = (int16_t)word;
+    const void *from = dtype == VTAC_F32   ? (const void *)&narrow
+                       : dtype == VTAC_F64 ? (const void *)&value
+                       : dtype == VTAC_I16 ? (const void *)&half
+                       : dtype == VTAC_I32 ? (const void *)&word
+                                           : (const void *)&whole;
+    memcpy(to, from, vtac_dtype_bytes(dtype));
+}
+
+/* Where an element of a tiled matrix lies. */
+static int64_t tiled_place(const product *p, int64_t row, int64_t column)
+{
+    const region *r = p->regions;
+    while (column >= r->begin + r->tiles * r->lanes * r->vectors) {
+        r++;
+    }
+    const int64_t wide = r->lanes * r->vectors;
+    const int64_t within = column - r->begin;
+    return (r->begin + within / wide * wide) * p->k + row * wide + within % wide;
+}
+
+/* `zero` NULL: none. */
+static vtac_storage_id pack_constant(vtac_lower *l, const product *p, const vtac_tensor *b,
+                                     const vtac_tensor *zero)
+{
+    const size_t bytes = vtac_dtype_bytes(p->stored);
     const int64_t count = matrices(&p->b_type);
+    const bool is_float = vtac_dtype_kind(p->type) == 'f';
+    const bool one = zero != NULL && vtac_type_elements(&zero->type) == 1;
     uint8_t *packed = vta_arena_array(&l->program->arena, (size_t)(count * p->k * p->n), bytes);
     for (int64_t i = 0; packed != NULL && i < count * p->k * p->n; i++) {
         const int64_t column = i % p->n;
         const int64_t row = i / p->n % p->k;
         const int64_t from = p->b_turned ? column * p->k + row : i;
-        const double value = vtac_tensor_float(b, from);
-        const float narrow = (float)value;
-        const int32_t whole = p->type == VTAC_I32 ? (int32_t)value : 0;
-        const int64_t large = p->type == VTAC_I64 ? vtac_tensor_int(b, from) : 0;
-        const void *source = p->type == VTAC_F32   ? (const void *)&narrow
-                             : p->type == VTAC_I32 ? (const void *)&whole
-                             : p->type == VTAC_F64 ? (const void *)&value
-                                                   : (const void *)&large;
-        memcpy(packed + (size_t)i * bytes, source, bytes);
+        const int64_t off = zero == NULL ? 0 : vtac_tensor_int(zero, one ? 0 : column);
+        const int64_t to = i / (p->k * p->n) * (p->k * p->n) + tiled_place(p, row, column);
+        put(p->stored, packed + (size_t)to * bytes, is_float ? vtac_tensor_float(b, from) : 0.0,
+            is_float ? 0 : vtac_tensor_int(b, from) - off);
     }
     return packed == NULL ? 0 : vtac_constant(l, packed, (uint64_t)(count * p->k * p->n) * bytes);
 }
@@ -66,14 +100,18 @@ static vta_status pack_right(vtac_lower *l, product *p)
 {
     const int64_t elements = matrices(&p->b_type) * p->k * p->n;
     const vtac_tensor *b = vtac_in_constant(l->graph, l->node, p->b);
+    const vtac_tensor *zero = p->b_zero == 0 ? NULL : vtac_in_constant(l->graph, l->node, p->b_zero);
+    const bool known = vtac_dtype_kind(p->type) == 'f' || p->type == VTAC_I32 || p->type == VTAC_I64;
+    p->stored = p->type;
+    if (b != NULL && (p->b_zero == 0 || zero != NULL) && known) {
+        p->stored = vtac_dtype_bytes(p->b_type.dtype) == 1 ? VTAC_I16 : p->type; /* bytes less a zero point */
+        p->tiled = true;
+        p->packed = pack_constant(l, p, b, zero);
+        return p->packed != 0 ? VTA_OK : vta_fail(l->diag, VTA_NOMEM, "out of memory");
+    }
     p->direct = !p->b_turned && p->b_zero == 0 && p->b_type.dtype == p->type;
     if (p->direct) {
         return VTA_OK;
-    }
-    const bool known = vtac_dtype_kind(p->type) == 'f' || p->type == VTAC_I32 || p->type == VTAC_I64;
-    if (b != NULL && p->b_zero == 0 && known) {
-        p->packed = pack_constant(l, p, b);
-        return p->packed != 0 ? VTA_OK : vta_fail(l->diag, VTA_NOMEM, "out of memory");
     }
     VTA_TRY(vtac_begin(l, ".pack"));
     p->packed = vtac_temp(l, p->type, elements);
@@ -90,11 +128,6 @@ static vta_status pack_right(vtac_lower *l, product *p)
 typedef const vtac_expr *finish_fn(vtac_lower *l, const product *p, const vtac_expr *sum,
                                    const vtac_expr *const *at);
 
-typedef struct region {
-    int64_t begin, lanes, vectors, tiles; /* columns from `begin` on */
-    int64_t block;                        /* rows at once */
-} region;
-
 /* Which matrix of an operand belongs to the batch index. */
 static const vtac_expr *matrix_of(vtac_lower *l, const vtac_type *type, const vtac_type *lead,
                                   const vtac_expr *const *at)
@@ -110,10 +143,11 @@ static void sum_rows(vtac_lower *l, const product *p, const region *r, vtac_buff
     vtac_kernel *k = l->k;
     vtac_buffer *b = p->direct
                          ? vtac_in(l, p->b)
-                         : vtac_use(l, p->packed, "packed", p->type, matrices(&p->b_type) * p->k * p->n);
+                         : vtac_use(l, p->packed, "packed", p->stored, matrices(&p->b_type) * p->k * p->n);
     vtac_buffer *a = vtac_in(l, p->a);
     const vtac_expr *i = vtac_for(k, VTAC_LOOP_SERIAL, p->k, "k");
-    const vtac_expr *line = vtac_let(k, "line", vtac_i_add(k, b_base, vtac_i_mulc(k, i, p->n)));
+    const int64_t step = p->tiled ? r->lanes * r->vectors : p->n;
+    const vtac_expr *line = vtac_let(k, "line", vtac_i_add(k, b_base, vtac_i_mulc(k, i, step)));
     const vtac_expr *left[32];
     for (int64_t o = 0; o < r->block; o++) {
         const vtac_expr *from = p->a_turned ? vtac_i_add(k, vtac_i_mulc(k, i, p->m), rows[o])
@@ -123,7 +157,8 @@ static void sum_rows(vtac_lower *l, const product *p, const region *r, vtac_buff
     const vtac_expr *v = vtac_for(k, VTAC_LOOP_UNROLL, r->vectors, "v");
     const vtac_expr *lane = vtac_for(k, VTAC_LOOP_VECTOR, r->lanes, "lane");
     const vtac_expr *within = vtac_i_add(k, vtac_i_mulc(k, v, r->lanes), lane);
-    const vtac_expr *value = vtac_let(k, "b", vtac_e_load(k, b, vtac_i_add(k, line, within)));
+    const vtac_expr *value = vtac_e_load(k, b, vtac_i_add(k, line, within));
+    value = vtac_let(k, "b", vtac_e_cast(k, p->type, value));
     for (int64_t o = 0; o < r->block; o++) {
         const vtac_expr *sum = vtac_i_addc(k, within, o * r->vectors * r->lanes);
         vtac_store(k, sums, sum, vtac_e3(k, VTAC_E_FMA, left[o], value, vtac_e_load(k, sums, sum)));
@@ -185,7 +220,7 @@ static vta_status multiply(vtac_lower *l, const product *p, const region *r, fin
     const vtac_expr *matrix =
         vtac_let(k, "left", vtac_i_mulc(k, matrix_of(l, &p->a_type, &p->lead, at), p->a_turned ? 0 : p->m));
     const vtac_expr *right = vtac_i_mulc(k, matrix_of(l, &p->b_type, &p->lead, at), p->k * p->n);
-    right = vtac_let(k, "right", vtac_i_add(k, right, column));
+    right = vtac_let(k, "right", vtac_i_add(k, right, vtac_i_mulc(k, column, p->tiled ? p->k : 1)));
     const vtac_expr *rows[32];
     for (int64_t o = 0; o < r->block; o++) {
         const vtac_expr *row = vtac_i_addc(k, first, o);
@@ -203,13 +238,13 @@ static vta_status multiply(vtac_lower *l, const product *p, const region *r, fin
     return l->diag->code;
 }
 
-static vta_status run_product(vtac_lower *l, product *p, finish_fn *finish)
+/* Tiles of full vectors, then of what is left. */
+static void plan_regions(const vtac_lower *l, product *p)
 {
     const vtac_target *t = l->program->target;
     const int64_t registers = t->vector_count > 16 ? 24 : 12;
-    const int64_t full = (int64_t)(t->vector_bytes / vtac_dtype_bytes(p->type));
-    VTA_TRY(pack_right(l, p));
-    region r = {.lanes = full, .vectors = p->m == 1 ? 8 : 2};
+    region r = {.lanes = (int64_t)(t->vector_bytes / vtac_dtype_bytes(p->type)),
+                .vectors = p->m == 1 ? 8 : 2};
     for (int64_t left = p->n; left > 0; left = p->n - r.begin) {
         while (r.lanes > left) {
             r.lanes /= 2;
@@ -222,8 +257,17 @@ static vta_status run_product(vtac_lower *l, product *p, finish_fn *finish)
         r.block = r.block > 8 ? 8 : r.block;
         r.block = r.block > p->m ? p->m : r.block;
         r.tiles = left / (r.lanes * r.vectors);
-        VTA_TRY(multiply(l, p, &r, finish));
+        p->regions[p->region_count++] = r;
         r.begin += r.tiles * r.lanes * r.vectors;
+    }
+}
+
+static vta_status run_product(vtac_lower *l, product *p, finish_fn *finish)
+{
+    plan_regions(l, p);
+    VTA_TRY(pack_right(l, p));
+    for (uint32_t i = 0; i < p->region_count; i++) {
+        VTA_TRY(multiply(l, p, &p->regions[i], finish));
     }
     return VTA_OK;
 }

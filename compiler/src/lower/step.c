@@ -272,6 +272,8 @@ const vtac_expr *vtac_requantize(vtac_lower *l, const vtac_expr *x, const vtac_e
 
 /* Added to a number of fewer bits, this leaves its value, rounded to nearest even, in the lowest ones. */
 #define ROUNDING_F64 6755399441055744.0 /* 1.5 * 2^52 */
+#define ROUNDING_F32 12582912.0         /* 1.5 * 2^23 */
+enum { ROUNDING_F32_BITS = 0x4b400000 };
 
 const vtac_expr *vtac_rescale(vtac_lower *l, const vtac_expr *v, const vtac_expr *scale, bool is_small,
                               const vtac_expr *zero, vtac_dtype dtype)
@@ -297,4 +299,25 @@ const vtac_expr *vtac_rescale(vtac_lower *l, const vtac_expr *v, const vtac_expr
     r = vtac_e2(k, VTAC_E_MAX, r, vtac_e_int(k, VTAC_I32, (int64_t)low));
     r = vtac_e2(k, VTAC_E_MIN, r, vtac_e_int(k, VTAC_I32, (int64_t)high));
     return vtac_e_cast(k, dtype, r);
+}
+
+/* In float32: the number is exact, and product and rounding are one operation. What leaves the range is cut
+ * off before its lowest bits are read. */
+const vtac_expr *vtac_rescale_narrow(vtac_lower *l, const vtac_expr *v, const vtac_expr *scale, int32_t zero,
+                                     vtac_dtype dtype)
+{
+    vtac_kernel *k = l->k;
+    double low;
+    double high;
+    if (!l->program->target->has_fma) {
+        return vtac_rescale(l, v, scale, false, vtac_e_int(k, VTAC_I32, zero), dtype);
+    }
+    vtac_range_of(dtype, &low, &high);
+    const double rounding = ROUNDING_F32;
+    v = vtac_e3(k, VTAC_E_FMA, vtac_e_cast(k, VTAC_F32, v), scale, vtac_e_float(k, VTAC_F32, rounding));
+    v = vtac_e2(k, VTAC_E_MAX, v, vtac_e_float(k, VTAC_F32, rounding + low - zero));
+    v = vtac_e2(k, VTAC_E_MIN, v, vtac_e_float(k, VTAC_F32, rounding + high - zero));
+    const vtac_expr *bits = vtac_e_bits(k, VTAC_I32, v);
+    return vtac_e_cast(k, dtype,
+                       vtac_e2(k, VTAC_E_ADD, bits, vtac_e_int(k, VTAC_I32, zero - ROUNDING_F32_BITS)));
 }
