@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What model_bench prints, of ONNX Runtime's CPU provider: node peer.js FOLDER MODEL.onnx THREADS SECONDS, where
+// FOLDER holds node_modules/onnxruntime-node. Exit status 3: it cannot load the model.
+'use strict';
+const [folder, path, threads, seconds] = process.argv.slice(2);
+const ort = require(`${folder}/node_modules/onnxruntime-node`);
+
+const arrays = { float32: Float32Array, uint8: Uint8Array, int8: Int8Array, int64: BigInt64Array };
+
+function inputs(session) {
+  const feeds = {};
+  for (const info of session.inputMetadata) {
+    const shape = info.shape.map((d) => (typeof d === 'number' && d > 0 ? d : 1));
+    const data = new arrays[info.type](shape.reduce((a, b) => a * b, 1));
+    let state = 1;
+    for (let i = 0; info.type === 'float32' && i < data.length; i++) {
+      state = (Math.imul(state, 1664525) + 1013904223) | 0;
+      data[i] = state / 2147483648;
+    }
+    feeds[info.name] = new ort.Tensor(info.type, data, shape);
+  }
+  return feeds;
+}
+
+async function measure(session) {
+  const feeds = inputs(session);
+  const cpu = [];
+  const wall = [];
+  for (let i = 0; i < 2; i++) await session.run(feeds);
+  const begin = process.hrtime.bigint();
+  while (cpu.length < 5 || Number(process.hrtime.bigint() - begin) < 1e9 * Number(seconds)) {
+    const before = process.cpuUsage();
+    const start = process.hrtime.bigint();
+    await session.run(feeds);
+    wall.push(Number(process.hrtime.bigint() - start) / 1e6);
+    const used = process.cpuUsage(before);
+    cpu.push((used.user + used.system) / 1e3);
+  }
+  for (const list of [cpu, wall]) list.sort((a, b) => a - b);
+  const middle = cpu.length >> 1;
+  console.log([cpu[0], cpu[middle], wall[0], wall[middle]].map((x) => x.toFixed(4)).join(' '));
+}
+
+ort.InferenceSession.create(path, {
+  intraOpNumThreads: Number(threads), interOpNumThreads: 1, graphOptimizationLevel: 'all', logSeverityLevel: 4,
+}).then(measure, () => process.exit(3));
