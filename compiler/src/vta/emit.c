@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "sched.h"
+#include "timing.h"
 
 /* Slots of a scratchpad and what is in them. */
 enum { MOST_SLOTS = 64 };
@@ -52,14 +53,20 @@ typedef struct emitter {
     vta_uop *uops;   /* room for a kernel, owned */
 } emitter;
 
+static vta_status plan_conv(plan *p, vta_diag *diag)
+{
+    uint32_t count;
+    VTA_TRY(tiling_choose(&p->conv, &p->tiling, 1, &count, diag));
+    p->cycles = tiling_estimate(&p->conv, &p->tiling, &p->units);
+    return VTA_OK;
+}
+
 vta_status conv_plan(const machine *m, const vtac_vta_region *region, uint32_t number, plan *out,
                      vta_diag *diag)
 {
     plan_init(m, region, number, out);
     conv_of(m, region, number, &out->conv);
-    VTA_TRY(tiling_choose(&out->conv, &out->tiling, diag));
-    out->cycles = tiling_estimate(&out->conv, &out->tiling, &out->units);
-    return VTA_OK;
+    return plan_conv(out, diag);
 }
 
 vta_status conv_plan_joined(const machine *m, const vtac_vta_region *region, uint32_t number, uint32_t sum,
@@ -68,8 +75,38 @@ vta_status conv_plan_joined(const machine *m, const vtac_vta_region *region, uin
     plan_init(m, region, number, out);
     conv_of(m, region, number, &out->conv);
     conv_join(&out->conv, &region->layers[sum]);
-    VTA_TRY(tiling_choose(&out->conv, &out->tiling, diag));
-    out->cycles = tiling_estimate(&out->conv, &out->tiling, &out->units);
+    return plan_conv(out, diag);
+}
+
+static vta_status time_tiling(const plan *p, const tiling *t, uint64_t *cycles, vta_diag *diag)
+{
+    step_list list;
+    plan trial = *p;
+    trial.tiling = *t;
+    list_init(&list);
+    const vta_status status = conv_emit(&trial, &list, diag);
+    *cycles = status == VTA_OK ? timing_of(p->machine, &list, 0, NULL, 0) : 0;
+    list_free(&list);
+    return status;
+}
+
+vta_status conv_refine(plan *p, uint32_t room, vta_diag *diag)
+{
+    enum { MOST_TRIALS = 32 };
+    tiling trials[MOST_TRIALS];
+    uint32_t count;
+    uint64_t best = UINT64_MAX;
+    VTA_TRY(tiling_choose(&p->conv, trials, room < MOST_TRIALS ? room : MOST_TRIALS, &count, diag));
+    for (uint32_t i = 0; i < count; i++) {
+        uint64_t cycles;
+        VTA_TRY(time_tiling(p, &trials[i], &cycles, diag));
+        if (cycles > 0 && cycles < best) {
+            best = cycles;
+            p->tiling = trials[i];
+        }
+    }
+    (void)tiling_estimate(&p->conv, &p->tiling, &p->units);
+    p->cycles = best;
     return VTA_OK;
 }
 

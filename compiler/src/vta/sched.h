@@ -134,8 +134,9 @@ void tiling_measure(const conv *c, const tiling *t, load_of_units *out);
 /* Cycles of the whole layer by itself, roughly; and what it asks of each unit. */
 uint64_t tiling_estimate(const conv *c, const tiling *t, load_of_units *units);
 
-/* The best by a rough estimate. VTA_UNSUPPORTED where nothing fits. */
-vta_status tiling_choose(const conv *c, tiling *out, vta_diag *diag);
+/* The best ways by a rough estimate, best first, at most `room`; each is of another class than the others.
+ * VTA_UNSUPPORTED where nothing fits. */
+vta_status tiling_choose(const conv *c, tiling *out, uint32_t room, uint32_t *count, vta_diag *diag);
 
 /* For reports: "rows 14 of 56, 4 of 16 out blocks, weights stay". */
 void tiling_describe(const conv *c, const tiling *t, char *text, size_t size);
@@ -205,6 +206,9 @@ typedef struct plan {
 
 /* The constants of a sum: a parameter pair, then the factors of the two operands. */
 enum { SUM_PAIR = 0, SUM_FACTOR = 2, SUM_OTHER = 3, SUM_CONSTANTS = 4 };
+
+/* Chooses again: the way that the timing model finds fastest among the first `room` of the rough estimate. */
+vta_status conv_refine(plan *p, uint32_t room, vta_diag *diag);
 
 /* A convolution with the sum of layer `sum` at its end. */
 vta_status conv_plan_joined(const machine *m, const vtac_vta_region *region, uint32_t number, uint32_t sum,

@@ -56,6 +56,7 @@ typedef struct scheduler {
     vtac_vta_region *region;
     vtac_vta_image *image;
     decisions decided;
+    uint32_t trials; /* ways to cut a convolution that are timed; 0: the rough estimate decides */
     blob constants;
     step_list list;
 } scheduler;
@@ -79,6 +80,9 @@ static vta_status schedule_layer(scheduler *s, uint32_t number, vta_diag *diag)
         return VTA_OK;
     }
     VTA_TRY(plan_layer(s, number, &p, diag));
+    if (s->trials > 0 && kinds[p.layer->kind].plan == conv_plan) {
+        VTA_TRY(conv_refine(&p, s->trials, diag));
+    }
     plan_cost(&p, &plans[p.number].cost);
     if (kinds[p.layer->kind].plan == conv_plan) {
         tiling_describe(&p.conv, &p.tiling, plans[p.number].schedule, sizeof plans[p.number].schedule);
@@ -173,7 +177,9 @@ vta_status vtac_vta_schedule(const vta_config *config, vtac_vta_region *region,
                              const vtac_vta_options *options, vtac_vta_image *out, vta_diag *diag)
 {
     *out = (vtac_vta_image){0};
-    scheduler s = {.hardware.config = config, .region = region, .image = out};
+    static const uint32_t trials[] = {0, 4, 8, 24};
+    const int level = options->level < 0 ? 0 : options->level > 3 ? 3 : options->level;
+    scheduler s = {.hardware.config = config, .region = region, .image = out, .trials = trials[level]};
     list_init(&s.list);
     const vta_status status = schedule(&s, options, diag);
     decisions_free(&s.decided);

@@ -9,6 +9,7 @@
  */
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "sched.h"
 
@@ -196,65 +197,118 @@ void tiling_measure(const conv *c, const tiling *t, load_of_units *out)
     };
 }
 
-/* Cycles of the whole layer, roughly. */
+/* Cycles of the whole layer, roughly: the busiest unit, what a piece costs however small it is, and what
+ * cannot overlap. */
 uint64_t tiling_estimate(const conv *c, const tiling *t, load_of_units *units)
 {
-    enum { LATENCY = 100, INSN = 12, PIECE = 8 };
+    enum { LATENCY = 200, CALL = 6, INSN = 2 };
     tiling_measure(c, t, units);
     const machine *m = c->machine;
-    const uint64_t pieces = (uint64_t)(t->tiles * t->groups), blocks = (uint64_t)t->group;
-    const uint64_t calls =
-        pieces * (blocks * ((uint64_t)t->parts + 2) + (uint64_t)t->parts * (uint64_t)t->part);
-    const uint64_t first =
-        (uint64_t)((t->inp_size * m->batch * m->block_in + t->wgt_size * m->block_in * m->block_out) /
-                   m->beat);
-    const uint64_t last = (uint64_t)(t->rows * t->cols * m->ro) * 3;
-    uint64_t array = units->array + pieces * blocks * (uint64_t)t->parts * PIECE;
-    if (t->acc_slots < 2 && t->group <= m->ro) {
-        array += units->alu + units->store;
-    }
+    const int64_t pieces = t->tiles * t->groups, blocks = pieces * t->group;
+    const int64_t calls = blocks * (t->parts + (c->sum != NULL ? 7 : 2)) + pieces * t->parts * (t->part + 1);
+    const int64_t first =
+        (t->inp_size * m->batch * m->block_in + t->wgt_size * m->block_in * m->block_out) / m->beat;
+    const int64_t last = t->rows * t->cols * m->ro * 3;
+    /* The array and the ALU write through one port. */
+    const int64_t writes = c->images * c->oh * c->ow * c->out_blocks * t->parts + (int64_t)units->alu;
+    const bool turns = t->acc_slots < 2 && t->group <= m->ro;
     const bool alone =
         (t->inp_slots < 2 && t->tiles * t->parts > 1) || (t->wgt_slots < 2 && t->groups * t->parts > 1);
-    uint64_t all = array > units->alu ? array : units->alu;
-    all = alone ? all + units->load : all > units->load ? all : units->load;
-    all = all > units->store ? all : units->store;
-    all = all > calls * INSN / 4 ? all : calls * INSN / 4;
-    return all + first + last + LATENCY * 2;
+    const int64_t array = (int64_t)units->array + blocks * t->parts * CALL;
+    const int64_t alu = (int64_t)units->alu + blocks * CALL;
+    const int64_t work = most(most(array, alu), writes + blocks * CALL * 2);
+    const int64_t busy = turns ? array + alu + (int64_t)units->store : work;
+    const int64_t all = alone ? busy + (int64_t)units->load : most(busy, (int64_t)units->load);
+    return (uint64_t)(most(most(all, (int64_t)units->store), calls * INSN) + first + last + LATENCY);
 }
 
 static const int64_t window_cuts[][2] = {{0, 0}, {1, 0}, {1, 1}}; /* 0: the whole kernel */
 
-vta_status tiling_choose(const conv *c, tiling *out, vta_diag *diag)
+/* The best of its class: about as many pixels, about as many blocks, the same loop outside, cut input or not.
+ */
+typedef struct contender {
+    uint64_t cycles;
+    tiling tiling;
+} contender;
+
+enum { PIXEL_CLASSES = 14, GROUP_CLASSES = 10, CLASSES = PIXEL_CLASSES * GROUP_CLASSES * 4 };
+
+static int log2_of(int64_t n, int limit)
+{
+    int log = 0;
+    while (n > 1 && log < limit - 1) {
+        n /= 2;
+        log++;
+    }
+    return log;
+}
+
+static int class_of(const tiling *t)
+{
+    const int pixels = log2_of(t->rows * t->cols, PIXEL_CLASSES), group = log2_of(t->group, GROUP_CLASSES);
+    return ((pixels * GROUP_CLASSES + group) * 2 + t->tiles_outside) * 2 + (t->parts > 1);
+}
+
+/* All ways with the window cut in one way. */
+static void enumerate(const conv *c, tiling t, contender *best)
 {
     const machine *m = c->machine;
-    uint64_t best = UINT64_MAX;
-    const choices rows = cuts_of(c->oh, m->acc), groups = cuts_of(c->out_blocks / m->ro, m->wgt);
-    const int64_t reach_tiles = widest_reach(c, m->ro);
-    const choices parts = cuts_of(reach_tiles, m->inp);
-    for (size_t w = 0; w < sizeof window_cuts / sizeof window_cuts[0] && best == UINT64_MAX; w++) {
-        const choices cols = cuts_of(c->ow, m->acc / m->ro);
-        tiling t = {.part_rows = window_cuts[w][0] != 0 ? 1 : c->window.kernel[0],
-                    .part_cols = window_cuts[w][1] != 0 ? 1 : c->window.kernel[1]};
-        for (int i = 0; i < rows.count * cols.count; i++) {
-            t.rows = rows.size[i % rows.count];
-            t.cols = cols.size[i / rows.count];
-            for (int j = 0; j < groups.count * parts.count * 2; j++) {
-                t.group = groups.size[j / 2 % groups.count] * m->ro;
-                t.part = parts.size[j / 2 / groups.count];
-                t.tiles_outside = j % 2 != 0;
-                load_of_units units;
-                if ((c->groups > 1 && t.group > m->ro) || !complete(c, &t)) {
-                    continue;
-                }
-                const uint64_t cycles = tiling_estimate(c, &t, &units);
-                if (cycles < best) {
-                    best = cycles;
-                    *out = t;
-                }
+    const choices rows = cuts_of(c->oh, m->acc), cols = cuts_of(c->ow, m->acc / m->ro);
+    const choices groups = cuts_of(c->groups > 1 ? 1 : c->out_blocks / m->ro, m->wgt);
+    const choices parts = cuts_of(widest_reach(c, m->ro), m->inp);
+    for (int i = 0; i < rows.count * cols.count; i++) {
+        t.rows = rows.size[i % rows.count];
+        t.cols = cols.size[i / rows.count];
+        if (t.rows * t.cols * m->ro > m->acc) {
+            continue;
+        }
+        for (int j = 0; j < groups.count * parts.count * 2; j++) {
+            t.group = groups.size[j / 2 % groups.count] * m->ro;
+            t.part = parts.size[j / 2 / groups.count];
+            t.tiles_outside = j % 2 != 0;
+            load_of_units units;
+            if (!complete(c, &t)) {
+                continue;
+            }
+            const uint64_t cycles = tiling_estimate(c, &t, &units);
+            contender *rival = &best[class_of(&t)];
+            if (rival->cycles == 0 || cycles < rival->cycles) {
+                *rival = (contender){cycles, t};
             }
         }
     }
-    if (best == UINT64_MAX) {
+}
+
+static int fewer_cycles(const void *a, const void *b)
+{
+    const contender *x = a;
+    const contender *y = b;
+    if ((x->cycles == 0) != (y->cycles == 0)) {
+        return x->cycles == 0 ? 1 : -1; /* nobody in that class */
+    }
+    return x->cycles < y->cycles ? -1 : x->cycles > y->cycles;
+}
+
+vta_status tiling_choose(const conv *c, tiling *out, uint32_t room, uint32_t *count, vta_diag *diag)
+{
+    contender *best = calloc(CLASSES, sizeof *best);
+    if (best == NULL) {
+        return vta_fail(diag, VTA_NOMEM, "no memory to plan layer '%s'", c->layer->name);
+    }
+    *count = 0;
+    for (size_t w = 0; w < sizeof window_cuts / sizeof window_cuts[0] && *count == 0; w++) {
+        enumerate(c,
+                  (tiling){.part_rows = window_cuts[w][0] != 0 ? 1 : c->window.kernel[0],
+                           .part_cols = window_cuts[w][1] != 0 ? 1 : c->window.kernel[1]},
+                  best);
+        qsort(best, CLASSES, sizeof *best, fewer_cycles);
+        while (*count < room && *count < CLASSES && best[*count].cycles > 0) {
+            out[*count] = best[*count].tiling;
+            (*count)++;
+        }
+    }
+    free(best);
+    if (*count == 0) {
         return vta_fail(diag, VTA_UNSUPPORTED,
                         "layer '%s' does not fit the scratchpads in any way; larger buffers would help",
                         c->layer->name);

@@ -447,14 +447,15 @@ static bool track_init(track *of, int64_t depth)
 
 static bool model_init(model *t, const machine *m, const step_list *list, uint64_t work_bytes)
 {
-    *t = (model){.m = m, .list = list, .fetch = START, .page_count = (work_bytes >> LOG_PAGE) + 1};
+    *t = (model){
+        .m = m, .list = list, .fetch = START, .page_count = (work_bytes + (1U << LOG_PAGE) - 1) >> LOG_PAGE};
     const bool tracks =
         track_init(&t->inp, m->inp) && track_init(&t->wgt, m->wgt) && track_init(&t->out, m->acc);
     t->array_acc = calloc(GRANULES, sizeof *t->array_acc);
     t->alu_acc = calloc(GRANULES, sizeof *t->alu_acc);
     t->load_acc = calloc(GRANULES, sizeof *t->load_acc);
-    t->pages = calloc(t->page_count, sizeof *t->pages);
-    t->page_store = calloc(t->page_count, sizeof *t->page_store);
+    t->pages = calloc(t->page_count + 1, sizeof *t->pages);
+    t->page_store = calloc(t->page_count + 1, sizeof *t->page_store);
     t->kernel_at = calloc(list->kernels.count + 1, sizeof *t->kernel_at);
     return tracks && t->array_acc != NULL && t->alu_acc != NULL && t->load_acc != NULL && t->pages != NULL &&
            t->page_store != NULL && t->kernel_at != NULL;
