@@ -409,6 +409,9 @@ static vta_status build(const graph_way *way, graph_model *m, vta_diag *diag)
     m->regions = partition != NULL ? partition->region_count : 0;
     for (uint32_t i = 0; i < m->regions; i++) {
         m->layers += partition->regions[i].region.layer_count;
+        for (uint32_t k = 0; k < partition->regions[i].image.plan_count; k++) {
+            m->macs += partition->regions[i].image.plans[k].cost.macs;
+        }
     }
     const vtac_compile_options how = {.level = way->level, .target = &target, .partition = partition};
     vta_status status = vtac_compile(m->graph, &how, &image, diag);

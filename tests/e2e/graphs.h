@@ -22,7 +22,8 @@ typedef struct graph_way {
 typedef struct graph_model {
     vtac_graph *graph;
     vta_model *model;
-    uint32_t regions, layers, nodes_on_host; /* host: quantized operators that stayed there */
+    uint32_t regions, layers; /* on the accelerator */
+    uint64_t macs;
 } graph_model;
 
 /* Compiles what `graph` is and loads it; the graph becomes the model's. */
