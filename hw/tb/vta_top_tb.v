@@ -562,6 +562,16 @@ module vta_top_tb;
             finish(4'd0);
             failing_run(VTA_ERROR_WATCHDOG, 2'd1, 1);
 
+            // Tokens that nobody takes: the 256th has no room.
+            count = 0;
+            for (at = 0; at < 300; at = at + 1) load(PUSH_NEXT, VTA_MEM_INP, 0, 0, 16384, 0, 0, 0, 0, 0, 0, 0, 8'd0);
+            finish(4'd0);
+            failing_run(VTA_ERROR_WATCHDOG, 2'd1, 255);
+            count = 0;
+            for (at = 0; at < 300; at = at + 1) store(PUSH_PREV, 0, 0, 16384, 0, 0, 0);
+            finish(4'd0);
+            failing_run(VTA_ERROR_WATCHDOG, 2'd3, 255);
+
             for (at = 0; at < 4; at = at + 1) death;
             stall = 20;
             put(VTA_REG_WATCHDOG, 0);

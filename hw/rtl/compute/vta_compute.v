@@ -70,7 +70,7 @@ module vta_compute #(
     output wire [7:0]   err_code,
     output wire [31:0]  err_index,
 
-    // The instruction that is next to be issued, for reports.
+    // The oldest instruction that has not retired, for reports.
     output wire         head_valid,
     output wire [31:0]  head_index,
     output wire         stat_busy,
@@ -527,8 +527,8 @@ module vta_compute #(
         .load_ask_first(load_ask_first), .load_ask_last(load_ask_last), .load_wait(load_wait)
     );
 
-    assign head_valid  = d_valid;
-    assign head_index  = d_index;
+    assign head_valid  = o_valid || d_valid;
+    assign head_index  = o_valid ? o_index : d_index;
     assign stat_busy   = o_valid;
     assign stat_token  = d_valid && !tokens && !stopped_q;
     assign stat_mem    = t_valid != {ENTRIES{1'b0}} && load_mem_wait;

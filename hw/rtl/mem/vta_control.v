@@ -38,7 +38,7 @@ module vta_control #(
     input  wire [31:0]  err_code,       // 8 bits a unit
     input  wire [127:0] err_index,      // 32 bits a unit
     input  wire         progress,
-    input  wire [3:0]   head_valid,     // the instructions next to start, to name one that is stuck
+    input  wire [3:0]   head_valid,     // the oldest instruction of each unit, to name the one that is stuck
     input  wire [127:0] head_index,
 
     output wire         status_busy,

@@ -93,6 +93,7 @@ module vta_load #(
     wire [13:0]        cmd_elems;
     wire [13:0]        cmd_entries;
     wire               front_err;
+    wire               front_valid;
     wire [7:0]         front_code;
     wire               engine_ready;
     wire               pending_ready;
@@ -112,7 +113,7 @@ module vta_load #(
         .out_x(cmd_x), .out_y(cmd_y), .out_y_pad_0(cmd_y_pad_0), .out_y_pad_1(cmd_y_pad_1),
         .out_x_pad_0(cmd_x_pad_0), .out_x_pad_1(cmd_x_pad_1), .out_pad(cmd_pad),
         .out_elems(cmd_elems), .out_entries(cmd_entries),
-        .err_valid(front_err), .err_code(front_code), .head_valid(head_valid), .stat_token(stat_token)
+        .err_valid(front_err), .err_code(front_code), .head_valid(front_valid), .stat_token(stat_token)
     );
 
     wire                         wr_en;
@@ -197,7 +198,8 @@ module vta_load #(
     assign err_valid   = failed_q ? done_q == 6'd0 : front_err;
     assign err_code    = failed_q ? VTA_ERROR_READ_BUS : front_code;
     assign err_index   = failed_q ? pending_index : cmd_index;
-    assign head_index  = cmd_index;
+    assign head_valid  = pending_valid || front_valid;
+    assign head_index  = pending_valid ? pending_index : cmd_index;
     assign stat_issue  = cmd_valid && cmd_ready;
     assign stat_retire = retire;
     assign stat_busy   = pending_valid;

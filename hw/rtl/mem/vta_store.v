@@ -81,6 +81,7 @@ module vta_store #(
     wire [13:0]        cmd_y;
     wire [13:0]        cmd_elems;
     wire               front_err;
+    wire               front_valid;
     wire [7:0]         front_code;
     wire [40:0]        unused_front;
 
@@ -97,7 +98,7 @@ module vta_store #(
         .out_x(cmd_x), .out_y(cmd_y), .out_y_pad_0(unused_front[6:3]), .out_y_pad_1(unused_front[10:7]),
         .out_x_pad_0(unused_front[14:11]), .out_x_pad_1(unused_front[18:15]), .out_pad(unused_front[26:19]),
         .out_elems(cmd_elems), .out_entries(unused_front[40:27]),
-        .err_valid(front_err), .err_code(front_code), .head_valid(head_valid), .stat_token(stat_token)
+        .err_valid(front_err), .err_code(front_code), .head_valid(front_valid), .stat_token(stat_token)
     );
 
     // A command goes to the address maker, to the reader of OUT and to the list of those in work, at once.
@@ -316,7 +317,8 @@ module vta_store #(
     assign err_valid    = bus_err || beyond || front_err;
     assign err_code     = bus_err || beyond ? VTA_ERROR_WRITE_BUS : front_code;
     assign err_index    = bus_err || beyond ? pending_index : cmd_index;
-    assign head_index   = cmd_index;
+    assign head_valid   = pending_valid || front_valid;
+    assign head_index   = pending_valid ? pending_index : cmd_index;
     assign stat_issue   = issue;
     assign stat_retire  = retire;
     assign stat_busy    = pending_valid;
