@@ -10,7 +10,7 @@ set -eu
 
 root=$(cd "$(dirname "$0")/../.." && pwd)
 build=${VTA_FUZZ_BUILD:-$root/build/fuzz}
-all='config assembler container program graph'
+all='config assembler container program graph importer artifact'
 
 usage() {
     echo "usage: fuzz.sh SECONDS [TARGET]   targets: $all" >&2
@@ -30,12 +30,13 @@ mkdir -p "$build"
 cmake -S "$root" -B "$build" -G Ninja -DCMAKE_C_COMPILER=clang -DCMAKE_BUILD_TYPE=Debug \
     -DCMAKE_C_FLAGS_DEBUG="$flags" -DVTA_FUZZ=ON >"$build/configure.log" || { cat "$build/configure.log" >&2; exit 1; }
 for target in $targets; do
-    ninja -C "$build" "fuzz_$target" "test_fuzz_$target" >"$build/build.log" || { cat "$build/build.log" >&2; exit 1; }
+    ninja -C "$build" "fuzz_$target" "test_fuzz_$target" fuzz_seeds_made >"$build/build.log" || { cat "$build/build.log" >&2; exit 1; }
 done
 
 status=0
 for target in $targets; do
     seeds=$root/tests/fuzz/corpus/$target
+    [ -d "$seeds" ] || seeds=$build/tests/fuzz/seeds/$target
     [ -d "$seeds" ] || seeds=$root/tests/fuzz/corpus/assembler
     mkdir -p "$build/corpus/$target" "$build/findings"
     log=$build/$target.log

@@ -17,6 +17,16 @@ const char *vta_status_text(vta_status status)
     return (unsigned)status < VTA_STATUS_COUNT ? texts[status] : "unknown status";
 }
 
+/* Names out of files may hold anything: a message stays one line that a terminal can show. */
+static void make_line(char *text)
+{
+    for (; *text != '\0'; text++) {
+        if ((unsigned char)*text < ' ' || *text == '\177') {
+            *text = '?';
+        }
+    }
+}
+
 vta_status vta_fail(vta_diag *diag, vta_status code, const char *fmt, ...)
 {
     if (diag != NULL && diag->code == VTA_OK) {
@@ -24,6 +34,7 @@ vta_status vta_fail(vta_diag *diag, vta_status code, const char *fmt, ...)
         va_start(args, fmt);
         (void)vsnprintf(diag->text, sizeof diag->text, fmt, args);
         va_end(args);
+        make_line(diag->text);
         diag->code = code;
     }
     return code;
@@ -42,6 +53,7 @@ vta_status vta_context(vta_diag *diag, const char *fmt, ...)
     va_start(args, fmt);
     const int wrote = vsnprintf(prefix, sizeof prefix, fmt, args);
     va_end(args);
+    make_line(prefix);
     size_t used = wrote < 0 ? 0 : (size_t)wrote;
     if (used > sizeof prefix - 3) {
         used = sizeof prefix - 3;
