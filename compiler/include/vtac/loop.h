@@ -61,7 +61,7 @@
     X(GT, ">", 2)                                                                                            \
     X(GE, ">=", 2)                                                                                           \
     X(SELECT, "select", 3)                                                                                   \
-    X(FMA, "fma", 3) /* floats: rounded once where the target can */                                         \
+    X(FMA, "fma", 3)   /* floats: rounded once where the target can */                                       \
     X(DOT4, "dot4", 3) /* i32 + four u8 in an i32 times four i8 in an i32 */
 
 typedef enum vtac_expr_op {
@@ -194,7 +194,8 @@ vta_status vtac_loop_reorder(vtac_kernel *k, uint32_t outer, uint32_t inner, vta
 vta_status vtac_loop_vectorize(vtac_kernel *k, uint32_t var, vta_diag *diag);
 vta_status vtac_loop_unroll(vtac_kernel *k, uint32_t var, vta_diag *diag);
 vta_status vtac_loop_parallel(vtac_kernel *k, uint32_t var, vta_diag *diag);
-/* Splits innermost loops by `lanes` and makes vectors of them, where that is legal and nothing is left over. */
+/* Splits innermost loops by `lanes` and makes vectors of them, where that is legal and nothing is left over.
+ */
 void vtac_kernel_vectorize(vtac_kernel *k, int64_t lanes);
 
 #endif

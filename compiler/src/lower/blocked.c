@@ -47,6 +47,27 @@ static void close_lanes(vtac_lower *l)
 /* ---- pointwise
  * ------------------------------------------------------------------------------------------------------- */
 
+/* Both forms the same, an operand is read only where its place is written: the memory may be one. */
+static void mark_in_place(vtac_lower *l, const vtac_node *n, vtac_value_id y)
+{
+    const vtac_program *p = l->program;
+    for (uint32_t i = 0; i < n->input_count; i++) {
+        const vtac_value_id x = n->inputs[i];
+        if (x == 0 || !vtac_layout_reads(l, n, i) || p->layouts[x].whole != 0 || p->layouts[y].whole != 0 ||
+            vtac_dtype_bytes(l->graph->values[x].type.dtype) !=
+                vtac_dtype_bytes(l->graph->values[y].type.dtype) ||
+            memcmp(p->layouts[x].before, p->layouts[y].before, sizeof p->layouts[x].before) != 0 ||
+            memcmp(p->layouts[x].after, p->layouts[y].after, sizeof p->layouts[x].after) != 0) {
+            continue;
+        }
+        for (size_t k = 0; k < l->step->arg_count; k++) {
+            if (l->step->args[k].storage == p->laid_out[x]) {
+                l->step->args[k].in_place = true;
+            }
+        }
+    }
+}
+
 vta_status vtac_lower_elements_blocked(vtac_lower *l)
 {
     const vtac_value_id y = vtac_final_value(l, 0);
@@ -58,6 +79,9 @@ vta_status vtac_lower_elements_blocked(vtac_lower *l)
     vtac_out_at(l, 0, p.at, vtac_lowering_of(l->node->op)->point(l, l->node, p.at));
     close_lanes(l);
     vtac_close(l, 2);
+    for (uint32_t c = 0; c <= l->chain_count && !l->k->failed; c++) {
+        mark_in_place(l, c == 0 ? l->node : l->chain[c - 1], y);
+    }
     l->step->flops = (uint64_t)vtac_type_elements(type) * (1 + l->chain_count);
     return l->diag->code;
 }

@@ -12,7 +12,7 @@
 
 #include "layout.h"
 
-enum { MOST_BORDER = 16 };
+enum { MOST_BORDER = 16, MOST_BLOCK = 16 };
 
 static int64_t larger(int64_t a, int64_t b)
 {
@@ -44,9 +44,16 @@ static bool same_type_shape(const vtac_type *a, const vtac_type *b)
     return a->rank == b->rank && memcmp(a->dim, b->dim, a->rank * sizeof a->dim[0]) == 0;
 }
 
-/* The border that the window needs; false where it is too much. */
+/* The border that the window needs; false where it is too much, or the plane with it too large. */
 static bool border_of(const vtac_window *w, const vtac_type *x, int64_t *before, int64_t *after)
 {
+    vtac_type widest = *x;
+    widest.dim[1] += MOST_BLOCK;
+    widest.dim[2] += 2 * MOST_BORDER;
+    widest.dim[3] += 2 * MOST_BORDER;
+    if (vtac_type_elements(&widest) < 0) {
+        return false;
+    }
     for (uint32_t a = 0; a < 2; a++) {
         const int64_t last = (w->extent[a] - 1) * w->stride[a] + (w->kernel[a] - 1) * w->dilation[a];
         before[a] = w->pad_begin[a];
