@@ -3,42 +3,104 @@
  * vtac ops: the operators, from the tables that the compiler works by.
  */
 #include <stdio.h>
+#include <string.h>
 
 #include "cli.h"
 #include "vtac/codegen.h"
 
 static const cli_option options[] = {
-    {"--markdown", NULL, CLI_FLAG, "print a table for a README"},
+    {"--markdown", NULL, CLI_FLAG, "print the table of compiler/README.md"},
     {"--json", NULL, CLI_FLAG, "print JSON"},
 };
 
-static int run(const cli_args *args)
+enum { OLDEST_OPSET = 7 }; /* that models may have */
+
+static const char *domain_of(const vtac_op_info *op)
 {
-    const bool json = cli_flag(args, "--json");
-    const bool markdown = cli_flag(args, "--markdown");
-    if (markdown) {
-        (void)printf("| operator | domain | from opset | compiled | limits |\n|---|---|---|---|---|\n");
-    }
+    return op->domain[0] == '\0' ? "ai.onnx" : op->domain;
+}
+
+/* Operators that models may hold: the compiler's own are not among them. */
+static bool is_public(const vtac_op_info *op)
+{
+    return op->domain[0] == '\0' || strcmp(op->domain, "com.microsoft") == 0;
+}
+
+static void print_json(void)
+{
+    bool first = true;
     for (int i = 0; i < VTAC_OP_COUNT; i++) {
         const vtac_op_info *op = vtac_op_get((vtac_op)i);
-        if (vtac_op_is_internal((vtac_op)i)) {
-            continue;
-        }
         const char *limits = vtac_op_limits((vtac_op)i);
-        const char *domain = op->domain[0] == '\0' ? "ai.onnx" : op->domain;
-        const char *compiled = limits == NULL ? "no" : "yes";
-        if (json) {
+        if (is_public(op)) {
             (void)printf(
                 "%s{\"name\": \"%s\", \"domain\": \"%s\", \"since\": %d, \"compiled\": %s, \"limits\": ",
-                i == 0 ? "[" : ",\n ", op->name, domain, op->since, limits == NULL ? "false" : "true");
+                first ? "[" : ",\n ", op->name, domain_of(op), op->since, limits == NULL ? "false" : "true");
             cli_json_string(limits == NULL ? "" : limits);
             (void)printf("}");
-        } else {
-            (void)printf(markdown ? "| %s | %s | %d | %s | %s |\n" : "%-28s %-14s %3d  %-4s %s\n", op->name,
-                         domain, op->since, compiled, limits == NULL ? "" : limits);
+            first = false;
         }
     }
-    (void)printf("%s", json ? "]\n" : "");
+    (void)printf("]\n");
+}
+
+static void print_list(void)
+{
+    for (int i = 0; i < VTAC_OP_COUNT; i++) {
+        const vtac_op_info *op = vtac_op_get((vtac_op)i);
+        const char *limits = vtac_op_limits((vtac_op)i);
+        if (is_public(op)) {
+            (void)printf("%-28s %-14s %3d  %-4s %s\n", op->name, domain_of(op), op->since,
+                         limits == NULL ? "no" : "yes", limits == NULL ? "" : limits);
+        }
+    }
+}
+
+static bool same_row(int a, int b)
+{
+    const char *x = vtac_op_limits((vtac_op)a);
+    const char *y = vtac_op_limits((vtac_op)b);
+    const bool limits = x == NULL || y == NULL ? x == y : strcmp(x, y) == 0;
+    return limits && is_public(vtac_op_get((vtac_op)b)) &&
+           strcmp(vtac_op_get((vtac_op)a)->domain, vtac_op_get((vtac_op)b)->domain) == 0;
+}
+
+/* Operators of one domain with the same limits share a row. */
+static void print_markdown(void)
+{
+    (void)printf("| domain | operators | limits |\n|---|---|---|\n");
+    for (int i = 0; i < VTAC_OP_COUNT; i++) {
+        const char *limits = vtac_op_limits((vtac_op)i);
+        bool listed = !is_public(vtac_op_get((vtac_op)i));
+        for (int k = 0; k < i && !listed; k++) {
+            listed = same_row(i, k);
+        }
+        if (listed) {
+            continue;
+        }
+        (void)printf("| %s | ", domain_of(vtac_op_get((vtac_op)i)));
+        for (int k = i; k < VTAC_OP_COUNT; k++) {
+            const vtac_op_info *op = vtac_op_get((vtac_op)k);
+            if (same_row(i, k)) {
+                (void)printf("%s%s", k == i ? "" : ", ", op->name);
+                if (op->since > OLDEST_OPSET) {
+                    (void)printf(" %d", op->since);
+                }
+            }
+        }
+        (void)printf(" | %s |\n", limits == NULL ? "not compiled" : limits);
+    }
+}
+
+static int run(const cli_args *args)
+{
+    if (cli_flag(args, "--json")) {
+        print_json();
+    } else if (cli_flag(args, "--markdown")) {
+        print_markdown();
+    } else {
+        print_list();
+    }
     return cli_done(args);
 }
 

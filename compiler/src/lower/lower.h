@@ -216,6 +216,7 @@ vta_status vtac_unsupported(vtac_lower *l, const char *what);
 #define CUSTOM(id, fn, text) vtac_lower_fn vtac_lower_##fn;
 #define SOLO(id, fn, text)   vtac_lower_fn vtac_lower_##fn;
 #define ALIAS(id)
+#define FOLDED(id, text)
 #include "lower.def"
 vtac_lower_fn vtac_lower_elements; /* POINTWISE and MAPPED */
 /* A loop over the output's elements, each given by a function of the places of others. */

@@ -12,6 +12,7 @@
 #define CUSTOM(id, fn, text)
 #define SOLO(id, fn, text)
 #define ALIAS(id)
+#define FOLDED(id, text)
 #include "lower.def"
 
 /* The value of a unary operator of a bound value, by the node's operator and attributes alone. */

@@ -12,7 +12,8 @@ static const vtac_lowering table[VTAC_OP_COUNT] = {
     [VTAC_OP_##id] = {.family = VTAC_CUSTOM, .custom = vtac_lower_##fn, .limits = text},
 #define SOLO(id, fn, text)                                                                                   \
     [VTAC_OP_##id] = {.family = VTAC_CUSTOM, .custom = vtac_lower_##fn, .limits = text, .solo = true},
-#define ALIAS(id) [VTAC_OP_##id] = {.family = VTAC_ALIAS, .limits = ""},
+#define ALIAS(id)        [VTAC_OP_##id] = {.family = VTAC_ALIAS, .limits = ""},
+#define FOLDED(id, text) [VTAC_OP_##id] = {.family = VTAC_NOT_LOWERED, .limits = text},
 #include "lower.def"
 };
 
@@ -23,7 +24,7 @@ const vtac_lowering *vtac_lowering_of(vtac_op op)
 
 const char *vtac_op_limits(vtac_op op)
 {
-    return table[op].family == VTAC_NOT_LOWERED ? NULL : table[op].limits;
+    return table[op].limits; /* NULL where there is no row */
 }
 
 bool vtac_takes_chain(const vtac_node *node)
