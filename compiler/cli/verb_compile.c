@@ -194,7 +194,8 @@ const cli_verb cli_verb_compile = {
     .name = "compile",
     .operands = "MODEL.onnx [-o FILE.so]",
     .summary = "compile a model to one shared object that runs from C",
-    .more = "Processors: host, x86-64-v2, x86-64-v3, x86-64-v4, x86-64-vnni, aarch64, armv7a.\n"
+    .more = "Processors: host, x86-64-v2, x86-64-v3, x86-64-avxvnni, x86-64-v4, x86-64-vnni, aarch64, aarch64-dotprod,\n"
+            "armv7a.\n"
             "Example: vtac compile m.onnx --host host --emit ir,loops:texts -o m.so\n",
     .options = options,
     .option_count = sizeof options / sizeof options[0],

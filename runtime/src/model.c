@@ -12,6 +12,12 @@
 #include <string.h>
 #include <time.h>
 
+#if defined(__x86_64__)
+#    include <cpuid.h>
+#elif defined(__aarch64__)
+#    include <sys/auxv.h>
+#endif
+
 #include "accel.h"
 #include "pool.h"
 #include "seal.h"
@@ -53,9 +59,19 @@ static bool cpu_has(const char *feature)
     CHECK("avx512vl", "avx512vl")
     CHECK("avx512vnni", "avx512vnni")
 #    undef CHECK
+    unsigned a = 0;
+    unsigned b;
+    unsigned c;
+    unsigned d;
+    if (strcmp(feature, "avxvnni") == 0) { /* compilers that build this know no name for it */
+        return __builtin_cpu_supports("avx2") != 0 && __get_cpuid_count(7, 1, &a, &b, &c, &d) != 0 &&
+               (a & 16U) != 0;
+    }
     return strcmp(feature, "sse2") == 0;
 #elif defined(__aarch64__)
-    return strcmp(feature, "neon") == 0;
+    const unsigned long dot_products = 1UL << 20; /* HWCAP_ASIMDDP */
+    return strcmp(feature, "neon") == 0 ||
+           (strcmp(feature, "dotprod") == 0 && (getauxval(AT_HWCAP) & dot_products) != 0);
 #else
     (void)feature;
     return false;

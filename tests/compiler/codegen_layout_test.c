@@ -8,6 +8,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <string.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -21,7 +22,8 @@ static uint64_t base_seed;
 static unsigned long network_count = 60;
 static char library[256];
 
-static const char *const hosts[] = {"x86-64-v2", "x86-64-v3", "x86-64-v4", "x86-64-vnni", "host"};
+static const char *const hosts[] = {"x86-64-v2", "x86-64-v3",   "x86-64-avxvnni",
+                                    "x86-64-v4", "x86-64-vnni", "host"};
 enum { HOSTS = sizeof hosts / sizeof hosts[0] };
 
 /* ---- random networks */
@@ -131,7 +133,7 @@ static void make_net(net *n, rng *r)
 
 /* ---- running them */
 
-static bool compile(net *n, const char *host, int level)
+static bool compile(net *n, const char *host, int level, bool signed_dot)
 {
     vta_diag diag = {0};
     vtac_target target;
@@ -139,6 +141,7 @@ static bool compile(net *n, const char *host, int level)
     if (vtac_target_find(host, &target, &diag) != VTA_OK) {
         fail_msg("%s", diag.text);
     }
+    target.has_signed_dot = target.has_signed_dot || signed_dot;
     const vtac_compile_options options = {.level = level, .target = &target};
     if (vtac_compile(n->graph, &options, &image, &diag) != VTA_OK ||
         vtac_link(&image, library, &diag) != VTA_OK) {
@@ -185,7 +188,7 @@ static bool run_net(net *n, rng *r, uint64_t seed, const char *host, int level)
     vta_model *m = NULL;
     vta_diag diag = {0};
     const vta_model_options options = {.threads = 1 + rng_below(r, 2)};
-    compile(n, host, level);
+    compile(n, host, level, rng_percent(r, 25)); /* signed dot products, as of NEON, by other means */
     const vta_status status = vta_model_load(library, &options, &m, &diag);
     if (status == VTA_UNSUPPORTED) {
         return false;
@@ -223,6 +226,41 @@ static void networks_give_what_plain_loops_give(void **state)
     assert_true(ran[HOSTS - 1] > 0);
 }
 
+/* The multiplications of a quantized convolution's kernel, as each target says them. */
+static void bytes_are_multiplied_by_fours(void **state)
+{
+    (void)state;
+    static const char *const words[][2] = {{"x86-64-vnni", "vpdpbusd\t"}, {"x86-64-avxvnni", "vpdpbusd\t"},
+                                           {"x86-64-v4", "vpmaddwd\t"},   {"x86-64-v3", "vpmaddwd\t"},
+                                           {"x86-64-v2", "pmaddwd\t"},    {"aarch64-dotprod", "sdot\t"}};
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+        rng r = rng_split(i, 2);
+        net n;
+        vta_diag diag = {0};
+        vtac_target target;
+        vtac_artifact_image image;
+        net_start(&n, (const int64_t[]){1, 16, 8, 8}, true, false);
+        net_add(&n, &r,
+                &(net_op){.kind = NET_CONV,
+                          .groups = 1,
+                          .outputs = 16,
+                          .kernel = {3, 3},
+                          .stride = {1, 1},
+                          .dilation = {1, 1},
+                          .pad = {1, 1, 1, 1}});
+        assert_int_equal(vtac_target_find(words[i][0], &target, &diag), VTA_OK);
+        const vtac_compile_options options = {.level = 2, .target = &target, .want_texts = true};
+        if (vtac_compile(n.graph, &options, &image, &diag) != VTA_OK) {
+            fail_msg("%s", diag.text);
+        }
+        if (strstr(image.assembly, words[i][1]) == NULL) {
+            fail_msg("no %s for %s", words[i][1], words[i][0]);
+        }
+        vtac_artifact_image_free(&image);
+        net_free(&n);
+    }
+}
+
 int main(int argc, char **argv)
 {
     const char *temporary = getenv("TMPDIR");
@@ -230,6 +268,9 @@ int main(int argc, char **argv)
     base_seed = argc > 2 ? strtoull(argv[2], NULL, 10) : test_seed("codegen_layout");
     (void)snprintf(library, sizeof library, "%.200s/vtac-layout-%ld.so",
                    temporary == NULL ? "/tmp" : temporary, (long)getpid());
-    const struct CMUnitTest tests[] = {cmocka_unit_test(networks_give_what_plain_loops_give)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(networks_give_what_plain_loops_give),
+        cmocka_unit_test(bytes_are_multiplied_by_fours),
+    };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

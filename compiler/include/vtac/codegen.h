@@ -16,7 +16,9 @@ typedef struct vtac_target {
     char required[256];    /* CPU features that the loader must find */
     uint32_t vector_bytes; /* of a vector register */
     uint32_t vector_count; /* vector registers */
-    bool has_vnni, has_fma;
+    bool has_vnni;         /* dot products of four u8 with four i8 */
+    bool has_signed_dot;   /* of four i8 with four i8 */
+    bool has_fma;
 } vtac_target;
 
 /* By name: "host", a level of x86-64 ("x86-64-v2", "x86-64-v3", "x86-64-v4"), "aarch64", "armv7a". NULL: the

@@ -61,8 +61,9 @@
     X(GT, ">", 2)                                                                                            \
     X(GE, ">=", 2)                                                                                           \
     X(SELECT, "select", 3)                                                                                   \
-    X(FMA, "fma", 3)   /* floats: rounded once where the target can */                                       \
-    X(DOT4, "dot4", 3) /* i32 + four u8 in an i32 times four i8 in an i32 */
+    X(FMA, "fma", 3)     /* floats: rounded once where the target can */                                     \
+    X(DOT4, "dot4", 3)   /* i32 + four u8 in an i32 times four i8 in an i32 */                               \
+    X(SDOT4, "sdot4", 3) /* the same of four i8 times four i8 */
 
 typedef enum vtac_expr_op {
 #define X(id, name, operands) VTAC_E_##id,

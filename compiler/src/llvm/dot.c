@@ -11,6 +11,7 @@ typedef struct maker {
     vtac_emitter *em;
     LLVMBuilderRef b;
     unsigned lanes;
+    bool is_signed; /* both operands are */
 } maker;
 
 static LLVMValueRef words(const maker *m, uint32_t value)
@@ -42,7 +43,7 @@ static LLVMValueRef by_pairs(const maker *m, const char *name, LLVMValueRef *v)
 {
     LLVMValueRef sum = v[0];
     for (int odd = 0; odd < 2; odd++) {
-        LLVMValueRef args[] = {widen(m, v[1], odd != 0, false), widen(m, v[2], odd != 0, true)};
+        LLVMValueRef args[] = {widen(m, v[1], odd != 0, m->is_signed), widen(m, v[2], odd != 0, true)};
         sum = LLVMBuildAdd(m->b, sum, vtac_llvm_intrinsic(m->em, name, NULL, 0, args, 2), "");
     }
     return sum;
@@ -54,7 +55,8 @@ static LLVMValueRef plain(const maker *m, LLVMValueRef *v)
     for (uint32_t i = 0; i < 4; i++) {
         LLVMValueRef up = words(m, 24 - 8 * i);
         LLVMValueRef down = words(m, 24);
-        LLVMValueRef x = LLVMBuildLShr(m->b, LLVMBuildShl(m->b, v[1], up, ""), down, "");
+        LLVMValueRef x = LLVMBuildShl(m->b, v[1], up, "");
+        x = m->is_signed ? LLVMBuildAShr(m->b, x, down, "") : LLVMBuildLShr(m->b, x, down, "");
         LLVMValueRef w = LLVMBuildAShr(m->b, LLVMBuildShl(m->b, v[2], up, ""), down, "");
         sum = LLVMBuildAdd(m->b, sum, LLVMBuildMul(m->b, x, w, ""), "");
     }
@@ -69,15 +71,25 @@ static const struct {
            {32, "llvm.x86.avx512.vpdpbusd.256", "llvm.x86.avx2.pmadd.wd"},
            {64, "llvm.x86.avx512.vpdpbusd.512", "llvm.x86.avx512.pmaddw.d.512"}};
 
-LLVMValueRef vtac_emit_dot4(vtac_emitter *em, LLVMValueRef *v)
+/* sdot of NEON. */
+static LLVMValueRef by_signed_dot(const maker *m, LLVMValueRef *v)
 {
-    const maker m = {em, em->builder, vtac_llvm_lanes(v[0])};
+    LLVMTypeRef bytes = LLVMVectorType(LLVMInt8TypeInContext(m->em->context), 4 * m->lanes);
+    LLVMTypeRef types[] = {LLVMTypeOf(v[0]), bytes};
+    LLVMValueRef args[] = {v[0], LLVMBuildBitCast(m->b, v[1], bytes, ""),
+                           LLVMBuildBitCast(m->b, v[2], bytes, "")};
+    return vtac_llvm_intrinsic(m->em, "llvm.aarch64.neon.sdot", types, 2, args, 3);
+}
+
+LLVMValueRef vtac_emit_dot4(vtac_emitter *em, bool is_signed, LLVMValueRef *v)
+{
+    const maker m = {em, em->builder, vtac_llvm_lanes(v[0]), is_signed};
     const bool is_x86 = strncmp(em->target->triple, "x86_64", 6) == 0;
     for (size_t i = 0; is_x86 && i < sizeof x86 / sizeof x86[0]; i++) {
         if (x86[i].bytes == 4 * m.lanes && x86[i].bytes <= em->target->vector_bytes) {
-            return em->target->has_vnni ? vtac_llvm_intrinsic(em, x86[i].dot, NULL, 0, v, 3)
-                                        : by_pairs(&m, x86[i].pairs, v);
+            return em->target->has_vnni && !is_signed ? vtac_llvm_intrinsic(em, x86[i].dot, NULL, 0, v, 3)
+                                                      : by_pairs(&m, x86[i].pairs, v);
         }
     }
-    return plain(&m, v);
+    return is_signed && em->target->has_signed_dot && m.lanes == 4 ? by_signed_dot(&m, v) : plain(&m, v);
 }

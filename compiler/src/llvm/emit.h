@@ -46,8 +46,8 @@ LLVMValueRef vtac_llvm_intrinsic(vtac_emitter *em, const char *name, LLVMTypeRef
 /* Elementary functions of floats and doubles, scalars and vectors alike (math.c states their errors). */
 LLVMValueRef vtac_emit_math(vtac_emitter *em, vtac_expr_op op, LLVMValueRef x, LLVMValueRef y);
 
-/* v[0] + four u8 in v[1] times four i8 in v[2], exact: words or vectors of them. */
-LLVMValueRef vtac_emit_dot4(vtac_emitter *em, LLVMValueRef *v);
+/* v[0] + four u8 (or i8) in v[1] times four i8 in v[2], exact: words or vectors of them. */
+LLVMValueRef vtac_emit_dot4(vtac_emitter *em, bool is_signed, LLVMValueRef *v);
 
 /* f16 and bf16 bits (i16) to float, and back with rounding to nearest even. */
 LLVMValueRef vtac_emit_widen(vtac_emitter *em, vtac_dtype dtype, LLVMValueRef bits);

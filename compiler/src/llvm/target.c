@@ -15,18 +15,22 @@
 #define LEVEL3 "avx2,fma,bmi2"
 #define LEVEL4 LEVEL3 ",avx512f,avx512bw,avx512dq,avx512vl"
 
+enum { VNNI = 1, SIGNED_DOT = 2, FMA = 4 };
 static const struct {
     const char *name, *triple, *cpu, *features, *required;
     uint32_t vector_bytes, vector_count;
-    bool has_vnni, has_fma;
+    unsigned has;
 } targets[] = {
-    {"x86-64-v2", "x86_64-pc-linux-gnu", "x86-64-v2", "", BASE, 16, 16, false, false},
-    {"x86-64-v3", "x86_64-pc-linux-gnu", "x86-64-v3", "", LEVEL3, 32, 16, false, true},
-    {"x86-64-v4", "x86_64-pc-linux-gnu", "x86-64-v4", "", LEVEL4, 64, 32, false, true},
-    {"x86-64-vnni", "x86_64-pc-linux-gnu", "x86-64-v4", "+avx512vnni", LEVEL4 ",avx512vnni", 64, 32, true,
-     true},
-    {"aarch64", "aarch64-linux-gnu", "generic", "+neon", "neon", 16, 32, false, true},
-    {"armv7a", "armv7a-linux-gnueabihf", "cortex-a9", "+neon", "", 16, 16, false, false},
+    {"x86-64-v2", "x86_64-pc-linux-gnu", "x86-64-v2", "", BASE, 16, 16, 0},
+    {"x86-64-v3", "x86_64-pc-linux-gnu", "x86-64-v3", "", LEVEL3, 32, 16, FMA},
+    {"x86-64-avxvnni", "x86_64-pc-linux-gnu", "x86-64-v3", "+avxvnni", LEVEL3 ",avxvnni", 32, 16, FMA | VNNI},
+    {"x86-64-v4", "x86_64-pc-linux-gnu", "x86-64-v4", "", LEVEL4, 64, 32, FMA},
+    {"x86-64-vnni", "x86_64-pc-linux-gnu", "x86-64-v4", "+avx512vnni", LEVEL4 ",avx512vnni", 64, 32,
+     FMA | VNNI},
+    {"aarch64", "aarch64-linux-gnu", "generic", "+neon", "neon", 16, 32, FMA},
+    {"aarch64-dotprod", "aarch64-linux-gnu", "generic", "+neon,+dotprod", "neon,dotprod", 16, 32,
+     FMA | SIGNED_DOT},
+    {"armv7a", "armv7a-linux-gnueabihf", "cortex-a9", "+neon", "", 16, 16, 0},
 };
 enum { DEFAULT_TARGET = 1 };
 
@@ -68,8 +72,9 @@ static void require(vtac_target *target, const char *feature)
 /* This machine, with the features that the loader knows how to look for. */
 static void describe_host(vtac_target *out)
 {
-    static const char *const checked[] = {"sse4.2",  "avx",      "avx2",     "fma",      "bmi2",
-                                          "avx512f", "avx512bw", "avx512dq", "avx512vl", "avx512vnni"};
+    static const char *const checked[] = {"sse4.2",   "avx",        "avx2",     "fma",
+                                          "bmi2",     "avx512f",    "avx512bw", "avx512dq",
+                                          "avx512vl", "avx512vnni", "avxvnni"};
     char *triple = LLVMGetDefaultTargetTriple();
     char *cpu = LLVMGetHostCPUName();
     char *features = LLVMGetHostCPUFeatures();
@@ -88,10 +93,12 @@ static void describe_host(vtac_target *out)
         out->has_vnni = has_feature(features, "avx512vnni");
     } else if (has_feature(features, "avx2")) {
         out->vector_bytes = 32;
+        out->has_vnni = has_feature(features, "avxvnni");
     } else if (strncmp(out->triple, "aarch64", 7) == 0) {
         out->vector_count = 32;
         out->has_fma = true;
-        require(out, "neon");
+        out->has_signed_dot = has_feature(features, "dotprod");
+        require(out, out->has_signed_dot ? "neon,dotprod" : "neon");
     }
     out->has_fma = out->has_fma || has_feature(features, "fma");
     LLVMDisposeMessage(triple);
@@ -110,8 +117,9 @@ vta_status vtac_target_find(const char *name, vtac_target *out, vta_diag *diag)
         if (name == NULL ? i == DEFAULT_TARGET : strcmp(name, targets[i].name) == 0) {
             *out = (vtac_target){.vector_bytes = targets[i].vector_bytes,
                                  .vector_count = targets[i].vector_count,
-                                 .has_vnni = targets[i].has_vnni,
-                                 .has_fma = targets[i].has_fma};
+                                 .has_vnni = (targets[i].has & VNNI) != 0,
+                                 .has_signed_dot = (targets[i].has & SIGNED_DOT) != 0,
+                                 .has_fma = (targets[i].has & FMA) != 0};
             (void)snprintf(out->name, sizeof out->name, "%s", targets[i].name);
             (void)snprintf(out->triple, sizeof out->triple, "%s", targets[i].triple);
             (void)snprintf(out->cpu, sizeof out->cpu, "%s", targets[i].cpu);

@@ -222,15 +222,13 @@ static void accumulate(vtac_lower *l, const kernel *t, const vtac_expr *x, const
     for (int64_t p = 0; p < c->rows * c->columns; p++) {
         const int64_t offset = p / c->columns * down + p % c->columns * right;
         const vtac_expr *value = vtac_e_load(k, t->x, vtac_i_addc(k, x, offset));
-        if (t->finish.flip) { /* int8 as uint8: 128 more */
-            value = vtac_e2(k, VTAC_E_XOR, value, vtac_e_int(k, VTAC_I32, (int32_t)0x80808080));
-        }
+        value = c->s.quantized ? vtac_finish_bytes(l, &t->finish, value) : value;
         value = vtac_let(k, "x", value);
         for (int64_t v = 0; v < c->vectors; v++) {
             const vtac_expr *at = sum_at(l, t, p, v, lane);
             const vtac_expr *old = vtac_e_load(k, t->sums, at);
             vtac_store(k, t->sums, at,
-                       c->s.quantized ? vtac_e3(k, VTAC_E_DOT4, old, value, factors[v])
+                       c->s.quantized ? vtac_e3(k, t->finish.dot, old, value, factors[v])
                                       : vtac_e3(k, VTAC_E_FMA, value, factors[v], old));
         }
     }
@@ -352,7 +350,7 @@ vta_status vtac_lower_conv_blocked(vtac_lower *l)
     kernel t = {.c = &c};
     const vtac_storage_id weights = pack_weights(l, &c);
     VTA_TRY(vtac_begin(l, ""));
-    VTA_TRY(vtac_finish_begin(l, &c.s, c.s.quantized && c.x_type->dtype == VTAC_I8, &t.finish));
+    VTA_TRY(vtac_finish_begin(l, &c.s, true, &t.finish));
     const int64_t elements = vtac_layout_elements(c.in, c.x_type);
     const vtac_dtype x_type = c.s.quantized ? VTAC_I32 : VTAC_F32; /* four bytes at once */
     t.x = vtac_use(l, l->program->laid_out[c.x], "x", x_type, elements / c.step);

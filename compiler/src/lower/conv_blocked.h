@@ -10,7 +10,10 @@
 /* From sums to outputs (conv_finish.c). */
 typedef struct vtac_finish {
     const vtac_conv_shape *shape;
-    bool flip, relu;    /* the input's bytes are signed and are read as 128 more; the activation */
+    vtac_expr_op dot; /* that sums bytes by fours */
+    int32_t
+        shift; /* 128 or -128 where the input's bytes are read as so much more, for the dot product's sake */
+    bool relu; /* the activation */
     vtac_buffer *start; /* what a sum starts from, for each output; NULL: 0 */
     vtac_buffer *scale; /* quantized: the factor of each output */
     bool narrow;        /* sums stay below 2^24 */
@@ -18,8 +21,10 @@ typedef struct vtac_finish {
     int32_t zero;
 } vtac_finish;
 
-/* Within a step. */
-vta_status vtac_finish_begin(vtac_lower *l, const vtac_conv_shape *s, bool flip, vtac_finish *out);
+/* Within a step; `dots`: bytes are summed by fours. */
+vta_status vtac_finish_begin(vtac_lower *l, const vtac_conv_shape *s, bool dots, vtac_finish *out);
+/* Four bytes of the input as the dot product wants them. */
+const vtac_expr *vtac_finish_bytes(vtac_lower *l, const vtac_finish *f, const vtac_expr *word);
 const vtac_expr *vtac_finish_start(vtac_lower *l, const vtac_finish *f, const vtac_expr *channel);
 /* Of the channel, for vtac_finish_value. */
 const vtac_expr *vtac_finish_scale(vtac_lower *l, const vtac_finish *f, const vtac_expr *channel);

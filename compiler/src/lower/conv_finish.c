@@ -112,7 +112,7 @@ static vta_status quantized_begin(vtac_lower *l, vtac_finish *f)
         double size;
         weigh(in[WEIGHT], m, &sum, &size);
         const double bias = s->bias == 0 ? 0.0 : number_of(in[Q_BIAS], m);
-        const double first = bias - (s->x_zero + (f->flip ? 128.0 : 0.0)) * sum;
+        const double first = bias - (s->x_zero + f->shift) * sum;
         start[m] = (int32_t)(uint32_t)(int64_t)first; /* sums wrap, as the accelerator's do */
         scale[m] = vtac_scale_product((float)number_of(in[X_SCALE], 0), (float)number_of(in[W_SCALE], m),
                                       (float)number_of(in[Y_SCALE], 0));
@@ -128,10 +128,13 @@ static vta_status quantized_begin(vtac_lower *l, vtac_finish *f)
     return VTA_OK;
 }
 
-vta_status vtac_finish_begin(vtac_lower *l, const vtac_conv_shape *s, bool flip, vtac_finish *out)
+vta_status vtac_finish_begin(vtac_lower *l, const vtac_conv_shape *s, bool dots, vtac_finish *out)
 {
-    *out = (vtac_finish){.shape = s, .flip = flip};
+    const bool signed_dot = l->program->target->has_signed_dot;
+    const bool signed_input = vtac_type_in(l, 0)->dtype == VTAC_I8;
+    *out = (vtac_finish){.shape = s, .dot = signed_dot ? VTAC_E_SDOT4 : VTAC_E_DOT4};
     if (s->quantized) {
+        out->shift = !dots || signed_dot == signed_input ? 0 : signed_dot ? -128 : 128;
         return quantized_begin(l, out);
     }
     out->start = s->bias != 0 ? vtac_in(l, s->bias) : NULL;
@@ -142,6 +145,12 @@ vta_status vtac_finish_begin(vtac_lower *l, const vtac_conv_shape *s, bool flip,
 /* ---- values
  * -----------------------------------------------------------------------------------------------------------
  */
+
+const vtac_expr *vtac_finish_bytes(vtac_lower *l, const vtac_finish *f, const vtac_expr *word)
+{
+    return f->shift == 0 ? word
+                         : vtac_e2(l->k, VTAC_E_XOR, word, vtac_e_int(l->k, VTAC_I32, (int32_t)0x80808080));
+}
 
 const vtac_expr *vtac_finish_start(vtac_lower *l, const vtac_finish *f, const vtac_expr *channel)
 {

@@ -91,11 +91,10 @@ static void sum_quads(vtac_lower *l, const depthwise *d, const vtac_expr *block,
             const int64_t x = row + (p * w->stride[1] + i % d->quads * 4) * d->in->block;
             const vtac_expr *place = vtac_i_add(k, vtac_i_addc(k, corner, x), lane);
             const vtac_expr *value = vtac_e_quad(k, d->from, place, d->in->block);
-            if (d->finish.flip) {
-                value = vtac_e2(k, VTAC_E_XOR, value, vtac_e_int(k, VTAC_I32, (int32_t)0x80808080));
-            }
+            value = vtac_finish_bytes(l, &d->finish, value);
             const vtac_expr *sum = vtac_i_addc(k, lane, p * d->lanes);
-            vtac_store(k, d->sums, sum, vtac_e3(k, VTAC_E_DOT4, vtac_e_load(k, d->sums, sum), value, weight));
+            vtac_store(k, d->sums, sum,
+                       vtac_e3(k, d->finish.dot, vtac_e_load(k, d->sums, sum), value, weight));
         }
     }
     vtac_end(k);
@@ -220,7 +219,7 @@ vta_status vtac_lower_depthwise(vtac_lower *l)
     }
     const vtac_storage_id weights = d.quads > 0 ? pack_quads(l, &d) : pack_weights(l, &d);
     VTA_TRY(vtac_begin(l, ""));
-    VTA_TRY(vtac_finish_begin(l, &d.s, d.quads > 0 && d.x_type->dtype == VTAC_I8, &d.finish));
+    VTA_TRY(vtac_finish_begin(l, &d.s, d.quads > 0, &d.finish));
     d.from = vtac_layout_buffer(l, d.x, "x");
     d.weights = d.quads > 0 ? vtac_use(l, weights, "weights", VTAC_I32, d.s.outputs * w->kernel[0] * d.quads)
                             : vtac_use(l, weights, "weights", d.s.quantized ? VTAC_I8 : VTAC_F32,
