@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // fifo_formal -- vta_fifo keeps words, their order and its bounds. Any one word is followed from its entry to its exit.
-// prove: 10
+// prove: 3 induction
 `include "../formal/order_check.vh"
 `default_nettype none
 
@@ -24,9 +24,26 @@ module fifo_formal (
         .out_valid(out_valid), .out_ready(out_ready), .out_data(out_data)
     );
 
-    order_formal #(.WIDTH(3), .PLACES(4)) order (
+    // The queue's state, joined by name when the hierarchy is flattened.
+    (* hierconn *) wire [2:0] \dut.wr_q , \dut.rd_q , \dut.mem_q[0] , \dut.mem_q[1] , \dut.mem_q[2] , \dut.mem_q[3] ;
+    wire [2:0]  count = \dut.wr_q - \dut.rd_q ;
+    wire [1:0]  first = \dut.rd_q ;
+    wire [11:0] ring  = {\dut.mem_q[3] , \dut.mem_q[2] , \dut.mem_q[1] , \dut.mem_q[0] };
+    reg  [11:0] words;      // from the oldest on
+    always @* begin
+        case (first)
+        2'd0: words = ring;
+        2'd1: words = {ring[2:0], ring[11:3]};
+        2'd2: words = {ring[5:0], ring[11:6]};
+        2'd3: words = {ring[8:0], ring[11:9]};
+        endcase
+    end
+
+    order_formal #(.WIDTH(3), .PLACES(4), .MOST(4)) order (
         .clk(clk), .rst(rst), .in_valid(in_valid), .in_ready(in_ready), .in_data(in_data),
-        .out_valid(out_valid), .out_ready(out_ready), .out_data(out_data), .follow(follow)
+        .out_valid(out_valid), .out_ready(out_ready), .out_data(out_data), .follow(follow),
+        .count({2'd0, count}),
+        .words(words)
     );
 endmodule
 

@@ -1,22 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // order_formal -- what every queue promises: no word lost, doubled, changed or overtaken, at least PLACES words held, and an
-// offered word stands until it is taken.
+// offered word stands until it is taken. That the queue's own state (`count` words, `words`, the oldest lowest, at most MOST)
+// is what has gone in and not come out makes the promises inductive: they hold forever.
 `default_nettype none
 
 module order_formal #(
     parameter integer WIDTH  = 3,
-    parameter integer PLACES = 4
+    parameter integer PLACES = 4,
+    parameter integer MOST   = 4
 ) (
-    input wire             clk,
-    input wire             rst,
-    input wire             in_valid,
-    input wire             in_ready,
-    input wire [WIDTH-1:0] in_data,
-    input wire             out_valid,
-    input wire             out_ready,
-    input wire [WIDTH-1:0] out_data,
-    input wire             follow
+    input wire                  clk,
+    input wire                  rst,
+    input wire                  in_valid,
+    input wire                  in_ready,
+    input wire [WIDTH-1:0]      in_data,
+    input wire                  out_valid,
+    input wire                  out_ready,
+    input wire [WIDTH-1:0]      out_data,
+    input wire                  follow,
+    input wire [4:0]            count,
+    input wire [MOST*WIDTH-1:0] words
 );
     reg [4:0]       held;
     reg             following;
@@ -24,6 +28,7 @@ module order_formal #(
     reg [WIDTH-1:0] word;
     reg             stalled;
     reg [WIDTH-1:0] offered;
+    integer         n;
 
     wire push = in_valid && in_ready;
     wire pop  = out_valid && out_ready;
@@ -54,6 +59,10 @@ module order_formal #(
             assert (in_ready || held >= PLACES);
             assert (!(following && pop && ahead == 5'd0) || out_data == word);
             assert (!stalled || (out_valid && out_data == offered));
+            assert (held == count && count <= MOST);
+            assert (!following || ahead < held);
+            for (n = 0; n < MOST; n = n + 1)
+                assert (!following || ahead != n || words[n*WIDTH +: WIDTH] == word);
         end
     end
 endmodule

@@ -24,7 +24,7 @@ for name in "$@"; do
     *words*) gates="dffunmap; opt -fast; dffunmap; opt_clean;" ;;
     esac
     yosys -q -p "read_verilog -formal -I$headers -Iinclude rtl/lib/*.v rtl/mem/*.v formal/${name}_formal.v;
-        prep -flatten -top ${name}_formal; memory_map; async2sync; opt -full; $gates
+        hierarchy -check -top ${name}_formal; proc; memory_map; flatten; async2sync; opt -full; $gates
         write_smt2 -wires $work/$name.smt2" > "$work/log" 2>&1 ||
         { cat "$work/log"; echo "$name: yosys fails"; exit 1; }
     if yosys-smtbmc -s z3 -t "$depth" --presat "$work/$name.smt2" > "$work/log" 2>&1; then

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // queue_formal -- vta_queue keeps words, their order and its bounds. Any one word is followed from its entry to its exit.
-// prove: 14
+// prove: 3 induction
 `include "../formal/order_check.vh"
 `default_nettype none
 
@@ -24,9 +24,19 @@ module queue_formal (
         .out_valid(out_valid), .out_ready(out_ready), .out_data(out_data)
     );
 
-    order_formal #(.WIDTH(3), .PLACES(2)) order (
+    // The queue's state, joined by name when the hierarchy is flattened: one word at the output, two in RAM.
+    (* hierconn *) wire [1:0] \dut.wr_q , \dut.rd_q ;
+    (* hierconn *) wire [2:0] \dut.ram.rd_data_q , \dut.ram.mem_q[0] , \dut.ram.mem_q[1] ;
+    (* hierconn *) wire       \dut.out_valid_q ;
+    wire [1:0] fill  = \dut.wr_q - \dut.rd_q ;
+    wire       first = \dut.rd_q ;
+    wire [5:0] ram   = first ? {\dut.ram.mem_q[0] , \dut.ram.mem_q[1] } : {\dut.ram.mem_q[1] , \dut.ram.mem_q[0] };
+
+    order_formal #(.WIDTH(3), .PLACES(2), .MOST(3)) order (
         .clk(clk), .rst(rst), .in_valid(in_valid), .in_ready(in_ready), .in_data(in_data),
-        .out_valid(out_valid), .out_ready(out_ready), .out_data(out_data), .follow(follow)
+        .out_valid(out_valid), .out_ready(out_ready), .out_data(out_data), .follow(follow),
+        .count({3'd0, fill} + {4'd0, \dut.out_valid_q }),
+        .words(\dut.out_valid_q ? {ram, \dut.ram.rd_data_q } : {3'd0, ram})
     );
 endmodule
 
