@@ -32,7 +32,9 @@ static vtac_value_id constant(net *n, vtac_dtype dtype, const int64_t *dim, uint
     vtac_tensor t = {.type = {.dtype = dtype, .rank = rank}};
     vta_diag diag = {0};
     vtac_value_id id;
-    memcpy(t.type.dim, dim, rank * sizeof *dim);
+    for (uint32_t i = 0; i < rank; i++) {
+        t.type.dim[i] = dim[i];
+    }
     const int64_t count = vtac_type_elements(&t.type);
     t.bytes = (size_t)count * vtac_dtype_bytes(dtype);
     uint8_t *data = vta_arena_alloc(&n->graph->arena, t.bytes);
