@@ -18,6 +18,14 @@ module vta_compute #(
     parameter integer ADDR_BITS     = 40
 ) (
     input  wire         clk,
+    input  wire         clk_issue,
+    input  wire         clk_array,
+    input  wire         clk_alu,
+    input  wire         clk_fill,
+    output wire         awake_issue,
+    output wire         awake_array,
+    output wire         awake_alu,
+    output wire         awake_fill,
     input  wire         rst,
     input  wire         insn_valid,
     output wire         insn_ready,
@@ -73,6 +81,8 @@ module vta_compute #(
 );
 `include "vta_isa.vh"
     localparam [1:0] TAKE = 2'd0, COPY = 2'd1, GIVE = 2'd2;
+
+    assign {awake_issue, awake_array, awake_alu, awake_fill} = 4'b1111;     // this one never sleeps
 
     reg [1:0]   state_q;
     reg [127:0] insn_q;

@@ -103,6 +103,7 @@ module vta_alu #(
     output wire [LOG_ACC_DEPTH-1:0] wr_addr,
     output wire [(32 << (LOG_BATCH + LOG_BLOCK_OUT)) - 1:0] wr_data,
 
+    output wire                     work,           // for vta_awake
     output wire                     stat_alu,
     output wire                     stat_requant
 );
@@ -480,6 +481,8 @@ module vta_alu #(
     assign wr_addr = dst_q[6*A +: A];
     assign done    = retire;
     assign error   = s0_bad_q && in_drain == 6'd0;
+
+    assign work = load || fire || s0_move;
 
     assign stat_alu     = s0_go && s0_tile && !s0_requant;
     assign stat_requant = s0_go && s0_tile && s0_requant;

@@ -26,6 +26,14 @@ module vta_compute #(
     parameter integer ADDR_BITS     = 40
 ) (
     input  wire         clk,
+    input  wire         clk_issue,      // these may stop while their awake_* is low
+    input  wire         clk_array,
+    input  wire         clk_alu,
+    input  wire         clk_fill,
+    output wire         awake_issue,
+    output wire         awake_array,
+    output wire         awake_alu,
+    output wire         awake_fill,
     input  wire         rst,
 
     input  wire         insn_valid,
@@ -124,7 +132,7 @@ module vta_compute #(
         .LOG_BATCH(LOG_BATCH), .LOG_BLOCK_IN(LOG_BLOCK_IN), .LOG_BLOCK_OUT(LOG_BLOCK_OUT),
         .LOG_UOP_DEPTH(U), .LOG_INP_DEPTH(I), .LOG_WGT_DEPTH(W), .LOG_ACC_DEPTH(A), .ADDR_BITS(ADDR_BITS)
     ) mem_decode (
-        .clk(clk), .rst(rst), .in_valid(insn_valid), .in_ready(d_move), .in_insn(insn_data), .bases(bases),
+        .clk(clk_issue), .rst(rst), .in_valid(insn_valid), .in_ready(d_move), .in_insn(insn_data), .bases(bases),
         .out_valid(d_valid), .out_ready(issue), .out_error(mem_error), .out_mem(d_mem), .out_sram(d_sram),
         .out_addr(d_addr), .out_stride(d_stride), .out_x(d_x), .out_y(d_y), .out_y_pad_0(d_pads[3:0]),
         .out_y_pad_1(d_pads[7:4]), .out_x_pad_0(d_pads[11:8]), .out_x_pad_1(d_pads[15:12]), .out_pad(d_pad),
@@ -158,7 +166,7 @@ module vta_compute #(
         .LOG_BATCH(LOG_BATCH), .LOG_BLOCK_IN(LOG_BLOCK_IN), .LOG_BLOCK_OUT(LOG_BLOCK_OUT),
         .LOG_UOP_DEPTH(U), .LOG_INP_DEPTH(I), .LOG_WGT_DEPTH(W), .LOG_ACC_DEPTH(A), .SRC_BITS(SRC_BITS), .MAX_AI(MAX_AI)
     ) decode (
-        .clk(clk), .move(d_move), .insn_valid(insn_valid), .insn(insn_data), .insn_index(insn_index),
+        .clk(clk_issue), .move(d_move), .insn_valid(insn_valid), .insn(insn_data), .insn_index(insn_index),
         .index(d_index), .error(nest_error), .pop_prev(d_pop_prev), .pop_next(d_pop_next), .push_prev(d_push_prev),
         .push_next(d_push_next), .is_load(d_load), .is_finish(d_finish), .is_array(d_array), .is_alu(d_alu),
         .empty(d_empty), .uop_begin(d_uop_begin), .uop_last(d_uop_last), .out_last(d_out_last), .in_last(d_in_last),
@@ -202,7 +210,7 @@ module vta_compute #(
     reg  [5:0] array_issued_q;
     reg  [5:0] alu_issued_q;
     wire [5:0] loads_issued;
-    always @(posedge clk) begin
+    always @(posedge clk_issue) begin
         if (rst) begin
             array_issued_q <= 6'd0;
             alu_issued_q   <= 6'd0;
@@ -222,7 +230,7 @@ module vta_compute #(
     wire        retire;
 
     vta_fifo #(.WIDTH(ORDER_BITS), .LOG_DEPTH(4)) order (
-        .clk(clk), .rst(rst), .in_valid(may_issue && unit_ready), .in_ready(order_ready),
+        .clk(clk_issue), .rst(rst), .in_valid(may_issue && unit_ready), .in_ready(order_ready),
         .in_data({d_unit, d_push_prev, d_push_next, d_finish && d_error == VTA_ERROR_NONE, d_error, d_index}),
         .out_valid(o_valid), .out_ready(retire),
         .out_data({o_unit, o_push_prev, o_push_next, o_finish, o_error, o_index})
@@ -236,7 +244,7 @@ module vta_compute #(
     reg [4:0] alu_finished_q;
     reg [4:0] load_finished_q;
 
-    always @(posedge clk) begin
+    always @(posedge clk_issue) begin
         if (rst) begin
             array_finished_q <= 5'd0;
             alu_finished_q   <= 5'd0;
@@ -281,7 +289,7 @@ module vta_compute #(
     assign c2s_push = retire && o_push_next;
 
     reg finish_q;
-    always @(posedge clk) begin
+    always @(posedge clk_issue) begin
         if (rst) begin
             stopped_q <= 1'b0;
             finish_q  <= 1'b0;
@@ -316,7 +324,7 @@ module vta_compute #(
     wire [5:0]   a_snap_alu, a_snap_load;
 
     vta_fifo #(.WIDTH(ARRAY_BITS), .LOG_DEPTH(2)) array_queue (
-        .clk(clk), .rst(rst), .in_valid(may_issue && d_unit == ARRAY), .in_ready(array_q_ready),
+        .clk(clk_issue), .rst(rst), .in_valid(may_issue && d_unit == ARRAY), .in_ready(array_q_ready),
         .in_data({d_uop_begin, d_uop_last, d_out_last, d_in_last, d_dst_out, d_dst_in, d_src_out[I-1:0], d_src_in[I-1:0],
                   d_wgt_out, d_wgt_in, d_dst_extent, d_src_extent, d_wgt_extent, d_dst_over, d_src_over, d_wgt_over,
                   d_depthwise, d_init, d_clear, d_no_mac, d_group, d_taps_x, d_taps_y, d_reuse, d_col_step, d_row_step,
@@ -343,7 +351,7 @@ module vta_compute #(
     wire [5:0]   l_snap_array, l_snap_load;
 
     vta_fifo #(.WIDTH(ALU_BITS), .LOG_DEPTH(2)) alu_queue (
-        .clk(clk), .rst(rst), .in_valid(may_issue && d_unit == ALU), .in_ready(alu_q_ready),
+        .clk(clk_issue), .rst(rst), .in_valid(may_issue && d_unit == ALU), .in_ready(alu_q_ready),
         .in_data({d_uop_begin, d_uop_last, d_out_last, d_in_last, d_dst_out, d_dst_in, d_src_out[A-1:0], d_src_in[A-1:0],
                   d_dst_extent, d_src_extent, d_dst_over, d_src_over, d_requant, d_alu_op, d_use_imm, d_imm,
                   d_zero_point, d_low, d_high, array_issued_q, loads_issued}),
@@ -354,6 +362,7 @@ module vta_compute #(
     );
 
     // Pipelines.
+    wire         array_work, alu_work, fill_work;
     wire         uop_wr;
     wire [U-1:0] uop_wr_addr;
     wire [31:0]  uop_wr_data;
@@ -384,7 +393,7 @@ module vta_compute #(
         .LOG_BATCH(LOG_BATCH), .LOG_BLOCK_IN(LOG_BLOCK_IN), .LOG_BLOCK_OUT(LOG_BLOCK_OUT),
         .LOG_UOP_DEPTH(U), .LOG_INP_DEPTH(I), .LOG_WGT_DEPTH(W), .LOG_ACC_DEPTH(A), .MAX_AI(MAX_AI)
     ) gemm (
-        .clk(clk), .rst(rst),
+        .clk(clk_array), .rst(rst),
         .insn_valid(a_valid && !a_uop_wait), .insn_ready(a_ready), .uop_begin(a_uop_begin), .uop_last(a_uop_last),
         .out_last(a_out_last), .in_last(a_in_last), .dst_out(a_dst_out), .dst_in(a_dst_in), .src_out(a_src_out),
         .src_in(a_src_in), .wgt_out(a_wgt_out), .wgt_in(a_wgt_in), .dst_extent(a_dst_extent), .dst_over(a_dst_over),
@@ -403,7 +412,7 @@ module vta_compute #(
         .wgt_rd_en(wgt_rd_en), .wgt_rd_addr(wgt_rd_addr), .wgt_rd_data(wgt_rd_data),
         .acc_rd_en(array_rd_en), .acc_rd_addr(array_rd_addr), .acc_rd_data(array_rd_data), .write_soon(array_wr_soon),
         .acc_wr_en(array_wr_en), .acc_wr_addr(array_wr_addr), .acc_wr_data(array_wr_data),
-        .stat_gemm(stat_gemm), .stat_depthwise(stat_depthwise)
+        .work(array_work), .stat_gemm(stat_gemm), .stat_depthwise(stat_depthwise)
     );
 
     wire         alu_fetching;
@@ -425,7 +434,7 @@ module vta_compute #(
         .LOG_UOP_DEPTH(U), .LOG_INP_DEPTH(I), .LOG_WGT_DEPTH(W), .LOG_ACC_DEPTH(A), .MAX_AI(MAX_AI),
         .LOG_BANK(LOG_BANK)
     ) alu (
-        .clk(clk), .rst(rst),
+        .clk(clk_alu), .rst(rst),
         .insn_valid(l_valid && !l_uop_wait), .insn_ready(l_ready), .uop_begin(l_uop_begin), .uop_last(l_uop_last),
         .out_last(l_out_last), .in_last(l_in_last), .dst_out(l_dst_out), .dst_in(l_dst_in), .src_out(l_src_out),
         .src_in(l_src_in), .dst_extent(l_dst_extent), .dst_over(l_dst_over), .src_extent(l_src_extent),
@@ -443,7 +452,7 @@ module vta_compute #(
         .rd_x_en(x_en), .rd_x_addr(x_addr), .rd_x_data(x_data), .rd_y_en(y_en), .rd_y_addr(y_addr), .rd_y_data(y_data),
         .rd_fire(alu_rd_fire), .rd_ok(alu_rd_ok),
         .wr_en(alu_wr_en), .wr_addr(alu_wr_addr), .wr_data(alu_wr_data),
-        .stat_alu(stat_alu), .stat_requant(stat_requant)
+        .work(alu_work), .stat_alu(stat_alu), .stat_requant(stat_requant)
     );
 
     wire [ENTRIES-1:0]    t_valid, t_uop;
@@ -461,7 +470,7 @@ module vta_compute #(
         .LOG_UOP_DEPTH(U), .LOG_INP_DEPTH(I), .LOG_WGT_DEPTH(W), .LOG_ACC_DEPTH(A), .LOG_BUS_BYTES(LOG_BUS_BYTES),
         .ADDR_BITS(ADDR_BITS), .LOG_ENTRIES(LOG_ENTRIES), .STROBES(STROBES)
     ) loads (
-        .clk(clk), .rst(rst), .insn_valid(may_issue && d_unit == LOADS), .insn_ready(load_q_ready), .insn_mem(d_mem),
+        .clk(clk_fill), .rst(rst), .insn_valid(may_issue && d_unit == LOADS), .insn_ready(load_q_ready), .insn_mem(d_mem),
         .insn_sram(d_sram), .insn_addr(d_addr), .insn_stride(d_stride), .insn_x(d_x), .insn_y(d_y), .insn_pads(d_pads),
         .insn_pad(d_pad), .insn_elems(d_elems), .insn_entries(d_entries), .snap_array(array_issued_q),
         .snap_alu(alu_issued_q),
@@ -469,7 +478,7 @@ module vta_compute #(
         .table_last(t_last),
         .ask_uop(load_ask_uop), .ask_first(load_ask_first), .ask_last(load_ask_last), .ask_array(load_ask_array),
         .ask_alu(load_ask_alu), .must_wait(load_wait),
-        .done(load_done), .error(load_bad), .stat_wait(load_mem_wait),
+        .work(fill_work), .done(load_done), .error(load_bad), .stat_wait(load_mem_wait),
         .uop_wr_en(uop_wr), .uop_wr_addr(uop_wr_addr), .uop_wr_data(uop_wr_data),
         .acc_wr_en(load_wr_en), .acc_wr_ready(load_wr_ready), .acc_wr_addr(load_wr_addr), .acc_wr_data(load_wr_data),
         .rd_cmd_valid(rd_cmd_valid), .rd_cmd_ready(rd_cmd_ready), .rd_cmd_addr(rd_cmd_addr), .rd_cmd_len(rd_cmd_len),
@@ -526,6 +535,15 @@ module vta_compute #(
         .load_ask_array(load_ask_array), .load_ask_alu(load_ask_alu), .load_ask_uop(load_ask_uop),
         .load_ask_first(load_ask_first), .load_ask_last(load_ask_last), .load_wait(load_wait)
     );
+
+    // Who needs a clock.
+    wire issue_work = (insn_valid && insn_ready) || issue || retire || err_valid || array_done || alu_done || load_done
+                   || (a_valid && a_ready && !a_uop_wait) || (l_valid && l_ready && !l_uop_wait);
+
+    vta_awake #(.LINGER(8))  issue_sleep (.clk(clk), .rst(rst), .work(issue_work), .awake(awake_issue));
+    vta_awake #(.LINGER(12)) array_sleep (.clk(clk), .rst(rst), .work(array_work), .awake(awake_array));
+    vta_awake #(.LINGER(12)) alu_sleep   (.clk(clk), .rst(rst), .work(alu_work), .awake(awake_alu));
+    vta_awake #(.LINGER(8))  fill_sleep  (.clk(clk), .rst(rst), .work(fill_work), .awake(awake_fill));
 
     assign head_valid  = o_valid || d_valid;
     assign head_index  = o_valid ? o_index : d_index;

@@ -56,6 +56,7 @@ module vta_compute_load #(
     output wire [5:0]           ask_alu,
     input  wire                 must_wait,
 
+    output wire                 work,       // for vta_awake
     output wire                 done,
     output wire                 error,
     output wire                 stat_wait,
@@ -229,6 +230,8 @@ module vta_compute_load #(
     wire      engine_end = engine_done && !err && !error_q;     // a LOAD that was refused never ends
     wire      wait_entry = engine_end && entry_valid_q && !entry_go;
 
+    assign work = take || (q_valid && cmd_ready && !must_wait) || rd_cmd_valid || rd_data_valid || wr_en || engine_done
+               || entry_valid_q || done;
     assign done = ended_q != 4'd0;
     always @(posedge clk) begin
         if (rst) begin

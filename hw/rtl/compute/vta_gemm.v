@@ -108,6 +108,7 @@ module vta_gemm #(
     output wire [LOG_ACC_DEPTH-1:0] acc_wr_addr,
     output wire [(32 << (LOG_BATCH + LOG_BLOCK_OUT)) - 1:0] acc_wr_data,
 
+    output wire                     work,           // for vta_awake
     output wire                     stat_gemm,
     output wire                     stat_depthwise
 );
@@ -536,6 +537,8 @@ module vta_gemm #(
 
     assign error      = s0_bad_q && in_drain == 6'd0;
     assign error_code = s0_code_q;
+
+    assign work = load || fire || s0_go;
 
     assign stat_gemm      = s0_go && !s0_tap_q[T+7];
     assign stat_depthwise = s0_go && s0_tap_q[T+7];

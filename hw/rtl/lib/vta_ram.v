@@ -33,6 +33,14 @@ module vta_ram #(
 
     assign rd_data = rd_data_q;
 
+`ifdef SYNTHESIS
+ `define VTA_RAM_SLICES
+`elsif FORMAL
+ `define VTA_RAM_SLICES
+`endif
+
+`ifdef VTA_RAM_SLICES
+    // As it is built: a write enable for each slice.
     genvar s;
     generate
         for (s = 0; s < SLICES; s = s + 1) begin : slice
@@ -46,6 +54,21 @@ module vta_ram #(
     always @(posedge clk) begin
         if (rd_en) rd_data_q <= mem_q[rd_addr];
     end
+`else
+    // The same as one piece, which is simulated faster: in each cycle the read comes first, and a cycle without a write
+    // costs one test. The waiver: the memory is written at once, and nothing else looks at it.
+    integer s;
+    // verilator lint_off BLKSEQ
+    always @(posedge clk) begin
+        if (rd_en) rd_data_q <= mem_q[rd_addr];
+        if (wr_en) begin
+            for (s = 0; s < SLICES; s = s + 1) begin
+                if (wr_strobe[s]) mem_q[wr_addr][s*SLICE +: SLICE] = wr_data[(s*SLICE) % WR_WIDTH +: SLICE];
+            end
+        end
+    end
+    // verilator lint_on BLKSEQ
+`endif
 
     `VTA_PARAM_CHECK(WIDTH % SLICE == 0 && (WR_WIDTH == WIDTH || WR_WIDTH == SLICE))
 endmodule

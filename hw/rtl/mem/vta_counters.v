@@ -31,13 +31,15 @@ module vta_counters #(
     localparam integer SLOTS = 1 << LOG_SLOTS;
     localparam integer SHORT = AMOUNT + LOG_SLOTS + 1;
 
+    localparam integer HEAVY = COUNTERS - PLAIN;
+
     reg  [LOG_SLOTS-1:0]      slot_q;
     reg  [SLOTS-1:0]          used_q;     // the RAM holds a value of this run
-    wire [SLOTS*SHORT-1:0]    shorts;
+    wire [SLOTS-1:0]          turn = {{(SLOTS-1){1'b0}}, 1'b1} << slot_q;
 
     (* ram_style = "distributed" *)
     reg  [WIDTH-1:0]          total_q [0:SLOTS-1];
-    wire [SHORT-1:0]          part  = shorts[slot_q*SHORT +: SHORT];
+    wire [SHORT-1:0]          part;
     wire [WIDTH-1:0]          total = (used_q[slot_q] ? total_q[slot_q] : {WIDTH{1'b0}}) + {{(WIDTH-SHORT){1'b0}}, part};
 
     always @(posedge clk) begin
@@ -45,8 +47,8 @@ module vta_counters #(
             slot_q <= 0;
             used_q <= {SLOTS{1'b0}};
         end else begin
-            slot_q         <= slot_q + 1'b1;
-            used_q[slot_q] <= 1'b1;
+            slot_q <= slot_q + 1'b1;
+            used_q <= used_q | turn;
         end
     end
 
@@ -54,35 +56,55 @@ module vta_counters #(
         total_q[slot_q] <= total;
     end
 
-    genvar i;
-    generate
-        for (i = 0; i < SLOTS; i = i + 1) begin : counter
-            if (i < PLAIN) begin : plain
-                reg  [LOG_SLOTS:0] short_q;
-                wire [LOG_SLOTS:0] kept = slot_q == i ? {(LOG_SLOTS+1){1'b0}} : short_q;
+    // Counters of plain events, as bit planes: plane k is bit k of each of them. One that is emptied starts anew.
+    reg  [(LOG_SLOTS+1)*PLAIN-1:0] planes_q;
+    reg  [(LOG_SLOTS+1)*PLAIN-1:0] planes;
+    reg  [LOG_SLOTS:0]             plain_part;
+    reg  [PLAIN-1:0]               carry;
+    reg  [PLAIN-1:0]               kept;
+    integer k;
+    always @* begin
+        carry = events[PLAIN-1:0];
+        for (k = 0; k <= LOG_SLOTS; k = k + 1) begin
+            kept          = planes_q[k*PLAIN +: PLAIN] & ~turn[PLAIN-1:0];
+            plain_part[k] = (planes_q[k*PLAIN +: PLAIN] & turn[PLAIN-1:0]) != {PLAIN{1'b0}};
+            planes[k*PLAIN +: PLAIN] = kept ^ carry;
+            carry         = kept & carry;
+        end
+    end
 
-                always @(posedge clk) begin
-                    if (rst || clear) short_q <= {(LOG_SLOTS+1){1'b0}};
-                    else short_q <= kept + {{LOG_SLOTS{1'b0}}, events[i]};
+    always @(posedge clk) begin
+        if (rst || clear) planes_q <= {((LOG_SLOTS+1)*PLAIN){1'b0}};
+        else planes_q <= planes;
+    end
+
+    // Those of amounts.
+    reg  [HEAVY*SHORT-1:0] heavy_q;
+    reg  [HEAVY*SHORT-1:0] heavy;
+    reg  [SHORT-1:0]       heavy_part;
+    integer h;
+    always @* begin
+        heavy      = heavy_q;
+        heavy_part = {SHORT{1'b0}};
+        if (events[COUNTERS-1:PLAIN] != {HEAVY{1'b0}} || turn[COUNTERS-1:PLAIN] != {HEAVY{1'b0}}) begin
+            for (h = 0; h < HEAVY; h = h + 1) begin
+                if (turn[PLAIN+h]) begin
+                    heavy_part = heavy_q[h*SHORT +: SHORT];
+                    heavy[h*SHORT +: SHORT] = {SHORT{1'b0}};
                 end
-
-                assign shorts[i*SHORT +: SHORT] = {{AMOUNT{1'b0}}, short_q};
-            end else if (i < COUNTERS) begin : weighted
-                reg  [SHORT-1:0] short_q;
-                wire [SHORT-1:0] kept   = slot_q == i ? {SHORT{1'b0}} : short_q;
-                wire [SHORT-1:0] amount = {{(LOG_SLOTS+1){1'b0}}, amounts[(i-PLAIN)*AMOUNT +: AMOUNT]};
-
-                always @(posedge clk) begin
-                    if (rst || clear) short_q <= {SHORT{1'b0}};
-                    else short_q <= events[i] ? kept + amount : kept;
+                if (events[PLAIN+h]) begin
+                    heavy[h*SHORT +: SHORT] = heavy[h*SHORT +: SHORT] + {{(LOG_SLOTS+1){1'b0}}, amounts[h*AMOUNT +: AMOUNT]};
                 end
-
-                assign shorts[i*SHORT +: SHORT] = short_q;
-            end else begin : unused
-                assign shorts[i*SHORT +: SHORT] = {SHORT{1'b0}};
             end
         end
-    endgenerate
+    end
+
+    always @(posedge clk) begin
+        if (rst || clear) heavy_q <= {(HEAVY*SHORT){1'b0}};
+        else heavy_q <= heavy;
+    end
+
+    assign part = heavy_part | {{AMOUNT{1'b0}}, plain_part};
 
     assign rd_done = rd_valid && slot_q == rd_index;
     assign rd_data = total;

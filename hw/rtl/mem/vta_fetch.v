@@ -42,6 +42,7 @@ module vta_fetch #(
     output wire [127:0]                  insn_data,
     output wire [31:0]                   insn_index,
 
+    output wire                          work,      // for vta_awake
     input  wire                          settled,
     output wire                          err_valid,
     output wire [7:0]                    err_code,
@@ -185,6 +186,7 @@ module vta_fetch #(
         end
     end
 
+    assign work      = first_q || rd_cmd_valid || rd_data_valid || beat_take;
     assign stat_insn = insn_take;
     assign stat_full = insn_valid && fine && !insn_take;
     assign stat_mem  = !first_q && !done_q && !beat_valid;

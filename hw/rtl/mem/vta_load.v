@@ -20,6 +20,8 @@ module vta_load #(
     parameter integer ADDR_BITS     = 40
 ) (
     input  wire                          clk,
+    input  wire                          clk_unit,      // may stop while awake is low
+    output wire                          awake,
     input  wire                          rst,
 
     input  wire                          insn_valid,
@@ -105,7 +107,7 @@ module vta_load #(
         .LOG_UOP_DEPTH(LOG_UOP_DEPTH), .LOG_INP_DEPTH(LOG_INP_DEPTH), .LOG_WGT_DEPTH(LOG_WGT_DEPTH),
         .LOG_ACC_DEPTH(LOG_ACC_DEPTH), .ADDR_BITS(ADDR_BITS), .STORE(0)
     ) front (
-        .clk(clk), .rst(rst),
+        .clk(clk_unit), .rst(rst),
         .insn_valid(insn_valid), .insn_ready(insn_ready), .insn_data(insn_data), .insn_index(insn_index),
         .bases(bases), .token_avail(c2l_avail), .token_pop(c2l_pop),
         .out_valid(cmd_valid), .out_ready(cmd_ready), .out_index(cmd_index), .out_push(cmd_push),
@@ -131,7 +133,7 @@ module vta_load #(
         .LOG_UOP_DEPTH(LOG_UOP_DEPTH), .LOG_INP_DEPTH(LOG_INP_DEPTH), .LOG_WGT_DEPTH(LOG_WGT_DEPTH),
         .LOG_ACC_DEPTH(LOG_ACC_DEPTH), .LOG_BUS_BYTES(LOG_BUS_BYTES), .ADDR_BITS(ADDR_BITS), .COMPUTE(0)
     ) engine (
-        .clk(clk), .rst(rst),
+        .clk(clk_unit), .rst(rst),
         .cmd_valid(cmd_valid && pending_ready), .cmd_ready(engine_ready),
         .cmd_mem(cmd_mem), .cmd_sram(cmd_sram), .cmd_addr(cmd_addr), .cmd_stride(cmd_stride),
         .cmd_x(cmd_x), .cmd_y(cmd_y), .cmd_y_pad_0(cmd_y_pad_0), .cmd_y_pad_1(cmd_y_pad_1),
@@ -171,7 +173,7 @@ module vta_load #(
     wire        retire;
 
     vta_fifo #(.WIDTH(33), .LOG_DEPTH(5)) pending (
-        .clk(clk), .rst(rst),
+        .clk(clk_unit), .rst(rst),
         .in_valid(cmd_valid && engine_ready), .in_ready(pending_ready), .in_data({cmd_index, cmd_push}),
         .out_valid(pending_valid), .out_ready(retire), .out_data({pending_index, pending_push})
     );
@@ -184,7 +186,7 @@ module vta_load #(
 
     assign retire = done_q != 6'd0 && (!pending_push || l2c_room);
 
-    always @(posedge clk) begin
+    always @(posedge clk_unit) begin
         if (rst) begin
             done_q   <= 6'd0;
             failed_q <= 1'b0;
@@ -207,6 +209,11 @@ module vta_load #(
     assign stat_mem    = engine_wait;
 
     wire unused_addr = |wr_addr;
+
+    vta_awake #(.LINGER(8)) sleep (
+        .clk(clk), .rst(rst), .awake(awake),
+        .work((insn_valid && insn_ready) || stat_issue || rd_cmd_valid || rd_data_valid || wr_en || engine_done || retire)
+    );
 
     `VTA_FORMAL_RESET
     `VTA_ASSERT(pending, done_q == 6'd0 || pending_valid)

@@ -58,6 +58,7 @@ module vta_regs #(
     input  wire [31:0]            error_index,
     input  wire                   ended,        // pulse: raises the interrupt
     output wire                   irq,
+    output wire                   work,         // for vta_awake; an access that begins is not seen here
 
     output wire                   count_valid,  // reads a counter
     output wire [4:0]             count_index,
@@ -256,6 +257,8 @@ module vta_regs #(
         if (s_axil_arready) ar_addr_q <= {s_axil_araddr[11:2], 2'b00};
         if (read) r_data_q <= value;
     end
+
+    assign work = aw_valid_q || w_valid_q || b_valid_q || ar_valid_q || r_valid_q || start_q || soft_reset_q;
 
     wire unused_bits = |word_index[9:4] || |pair_index[8:5] || |s_axil_awaddr[1:0] || |s_axil_araddr[1:0];
 

@@ -21,6 +21,8 @@ module vta_store #(
     parameter integer ADDR_BITS     = 40
 ) (
     input  wire                          clk,
+    input  wire                          clk_unit,      // may stop while awake is low
+    output wire                          awake,
     input  wire                          rst,
 
     input  wire                          insn_valid,
@@ -90,7 +92,7 @@ module vta_store #(
         .LOG_UOP_DEPTH(LOG_UOP_DEPTH), .LOG_INP_DEPTH(LOG_INP_DEPTH), .LOG_WGT_DEPTH(LOG_WGT_DEPTH),
         .LOG_ACC_DEPTH(LOG_ACC_DEPTH), .ADDR_BITS(ADDR_BITS), .STORE(1)
     ) front (
-        .clk(clk), .rst(rst),
+        .clk(clk_unit), .rst(rst),
         .insn_valid(insn_valid), .insn_ready(insn_ready), .insn_data(insn_data), .insn_index(insn_index),
         .bases(bases), .token_avail(c2s_avail), .token_pop(c2s_pop),
         .out_valid(cmd_valid), .out_ready(cmd_ready), .out_index(cmd_index), .out_push(cmd_push),
@@ -120,7 +122,7 @@ module vta_store #(
     wire begun = wr_cmd_valid && wr_cmd_ready;
 
     vta_burst #(.LOG_BUS_BYTES(LOG_BUS_BYTES), .ADDR_BITS(ADDR_BITS)) burst (
-        .clk(clk), .rst(rst),
+        .clk(clk_unit), .rst(rst),
         .in_valid(issue), .in_ready(burst_in_ready), .in_addr(cmd_addr),
         .in_rows(cmd_nop ? 14'd0 : cmd_merge ? 14'd1 : cmd_y),
         .in_run_bytes({12'd0, cmd_merge ? cmd_elems : cmd_x} << LOG_OUT),
@@ -142,7 +144,7 @@ module vta_store #(
     wire [LOG_BUS_BYTES-1:0] next_step;
 
     vta_fifo #(.WIDTH(LOG_ACC_DEPTH + 29 + 2*LOG_BUS_BYTES), .LOG_DEPTH(2)) queue (
-        .clk(clk), .rst(rst),
+        .clk(clk_unit), .rst(rst),
         .in_valid(issue && !cmd_nop), .in_ready(queue_in_ready),
         .in_data({cmd_sram[LOG_ACC_DEPTH-1:0], cmd_x, cmd_elems, cmd_merge,
                   cmd_addr[LOG_BUS_BYTES-1:0], cmd_stride_bytes[LOG_BUS_BYTES-1:0]}),
@@ -174,7 +176,7 @@ module vta_store #(
 
     assign next_ready = !read_q || (read && last);
 
-    always @(posedge clk) begin
+    always @(posedge clk_unit) begin
         if (rst) begin
             read_q       <= 1'b0;
             elem_valid_q <= 1'b0;
@@ -185,7 +187,7 @@ module vta_store #(
         end
     end
 
-    always @(posedge clk) begin
+    always @(posedge clk_unit) begin
         if (next_ready) begin
             addr_q       <= next_addr;
             elems_q      <= next_elems;
@@ -204,7 +206,7 @@ module vta_store #(
         end
     end
 
-    always @(posedge clk) begin
+    always @(posedge clk_unit) begin
         if (read) begin
             elem_end_q    <= run_end;
             elem_offset_q <= offset_q;
@@ -240,7 +242,7 @@ module vta_store #(
             assign strobe     = {BUS_BYTES{1'b1}};
             assign elem_done  = elem_valid_q && beat_ready && slice_end;
 
-            always @(posedge clk) begin
+            always @(posedge clk_unit) begin
                 if (rst) slice_q <= 0;
                 else if (beat_valid && beat_ready) slice_q <= slice_end ? {SLICE_BITS{1'b0}} : slice_q + 1'b1;
             end
@@ -260,7 +262,7 @@ module vta_store #(
             assign beat_valid = elem_valid_q && full;
             assign elem_done  = elem_valid_q && (!full || beat_ready);
 
-            always @(posedge clk) begin
+            always @(posedge clk_unit) begin
                 if (rst) begin
                     part_q        <= {BUS_BITS{1'b0}};
                     part_strobe_q <= {BUS_BYTES{1'b0}};
@@ -273,7 +275,7 @@ module vta_store #(
     endgenerate
 
     vta_fifo #(.WIDTH(BUS_BITS + BUS_BYTES), .LOG_DEPTH(4)) beats (
-        .clk(clk), .rst(rst),
+        .clk(clk_unit), .rst(rst),
         .in_valid(beat_valid), .in_ready(beat_ready), .in_data({strobe, beat}),
         .out_valid(wr_data_valid), .out_ready(wr_data_ready), .out_data({wr_strobe, wr_data})
     );
@@ -289,13 +291,13 @@ module vta_store #(
     reg         answered_q;    // all bursts of the oldest instruction are answered
 
     vta_fifo #(.WIDTH(34), .LOG_DEPTH(4)) pending (
-        .clk(clk), .rst(rst),
+        .clk(clk_unit), .rst(rst),
         .in_valid(issue), .in_ready(pending_in_ready), .in_data({cmd_index, cmd_nop, cmd_push}),
         .out_valid(pending_valid), .out_ready(retire), .out_data({pending_index, pending_nop, pending_push})
     );
 
     vta_fifo #(.WIDTH(1), .LOG_DEPTH(5)) lasts (
-        .clk(clk), .rst(rst),
+        .clk(clk_unit), .rst(rst),
         .in_valid(begun), .in_ready(lasts_ready), .in_data(burst_last),
         .out_valid(lasts_valid), .out_ready(wr_ack), .out_data(ack_last)
     );
@@ -304,7 +306,7 @@ module vta_store #(
     assign wr_ack_ready = pending_valid && !pending_nop && !answered_q;
     assign retire = pending_valid && (pending_nop || answered_q) && (!pending_push || s2c_room);
 
-    always @(posedge clk) begin
+    always @(posedge clk_unit) begin
         if (rst) answered_q <= 1'b0;
         else if (wr_ack && ack_last) answered_q <= 1'b1;
         else if (retire) answered_q <= 1'b0;
@@ -327,6 +329,11 @@ module vta_store #(
     assign stat_element = elem_done;
 
     wire unused_sram = |cmd_sram;
+
+    vta_awake #(.LINGER(8)) sleep (
+        .clk(clk), .rst(rst), .awake(awake),
+        .work((insn_valid && insn_ready) || issue || wr_cmd_valid || read || elem_done || wr_data_valid || wr_ack || retire)
+    );
 
     `VTA_FORMAL_RESET
     `VTA_ASSERT(answers, !wr_ack || lasts_valid)

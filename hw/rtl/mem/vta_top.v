@@ -78,7 +78,47 @@ module vta_top #(
     input  wire [1:0]           m_axi_bresp,
 
     output wire [31:0]          dbg
+`ifdef VTA_CLOCK_PINS
+    ,
+    // Clocks that may miss edges of clk while their awake_* is low, for simulators.
+    input  wire                 clk_host,
+    input  wire                 clk_flow,
+    input  wire                 clk_read,
+    input  wire                 clk_write,
+    input  wire                 clk_load,
+    input  wire                 clk_store,
+    input  wire                 clk_issue,
+    input  wire                 clk_array,
+    input  wire                 clk_alu,
+    input  wire                 clk_fill,
+    output wire                 awake_host,
+    output wire                 awake_flow,
+    output wire                 awake_read,
+    output wire                 awake_write,
+    output wire                 awake_load,
+    output wire                 awake_store,
+    output wire                 awake_issue,
+    output wire                 awake_array,
+    output wire                 awake_alu,
+    output wire                 awake_fill
+`endif
 );
+`ifndef VTA_CLOCK_PINS
+    wire clk_host = clk;
+    wire clk_flow = clk;
+    wire clk_read = clk;
+    wire clk_write = clk;
+    wire clk_load = clk;
+    wire clk_store = clk;
+    wire clk_issue = clk;
+    wire clk_array = clk;
+    wire clk_alu = clk;
+    wire clk_fill = clk;
+    // The waiver: on a board nobody asks.
+    // verilator lint_off UNUSEDSIGNAL
+    wire awake_host, awake_flow, awake_read, awake_write, awake_load, awake_store, awake_issue, awake_array, awake_alu, awake_fill;
+    // verilator lint_on UNUSEDSIGNAL
+`endif
 `include "vta_isa.vh"
     localparam integer BUS_BITS   = 8 << LOG_BUS_BYTES;
     localparam integer INP_BITS   = 8 << VTA_LOG_BYTES_INP;
@@ -149,7 +189,7 @@ module vta_top #(
         .LOG_ACC_DEPTH(LOG_ACC_DEPTH), .LOG_BUS_BYTES(LOG_BUS_BYTES), .LOG_QUEUE_DEPTH(LOG_QUEUE_DEPTH),
         .ADDR_BITS(ADDR_BITS), .CONFIG_HASH(CONFIG_HASH)
     ) regs (
-        .clk(clk), .rst(rst),
+        .clk(clk_host), .work(work_host), .rst(rst),
         .s_axil_awvalid(s_axil_awvalid), .s_axil_awready(s_axil_awready), .s_axil_awaddr(s_axil_awaddr),
         .s_axil_wvalid(s_axil_wvalid), .s_axil_wready(s_axil_wready), .s_axil_wdata(s_axil_wdata),
         .s_axil_wstrb(s_axil_wstrb), .s_axil_bvalid(s_axil_bvalid), .s_axil_bready(s_axil_bready),
@@ -194,7 +234,7 @@ module vta_top #(
     vta_axi_read #(
         .LOG_BUS_BYTES(LOG_BUS_BYTES), .ADDR_BITS(ADDR_BITS), .CLIENTS(3), .LOG_CLIENTS(2)
     ) read (
-        .clk(clk), .rst(rst), .halt(!run), .idle(read_idle),
+        .clk(clk_read), .rst(rst), .halt(!run), .idle(read_idle),
         .cmd_valid(rd_cmd_valid), .cmd_ready(rd_cmd_ready), .cmd_addr(rd_cmd_addr), .cmd_len(rd_cmd_len),
         .data_valid(rd_data_valid), .data_ready(rd_data_ready), .data(rd_data), .data_last(rd_last), .data_err(rd_err),
         .m_axi_arvalid(m_axi_arvalid), .m_axi_arready(m_axi_arready), .m_axi_araddr(m_axi_araddr),
@@ -216,7 +256,7 @@ module vta_top #(
     wire                   wr_ack_ready;
 
     vta_axi_write #(.LOG_BUS_BYTES(LOG_BUS_BYTES), .ADDR_BITS(ADDR_BITS)) write (
-        .clk(clk), .rst(rst), .halt(!run), .idle(write_idle),
+        .clk(clk_write), .rst(rst), .halt(!run), .idle(write_idle),
         .cmd_valid(wr_cmd_valid), .cmd_ready(wr_cmd_ready), .cmd_addr(wr_cmd_addr), .cmd_len(wr_cmd_len),
         .data_valid(wr_data_valid), .data_ready(wr_data_ready), .data(wr_data), .data_strobe(wr_strobe),
         .ack(wr_ack), .ack_err(wr_ack_err), .ack_ready(wr_ack_ready),
@@ -249,7 +289,7 @@ module vta_top #(
         .LOG_UOP_DEPTH(LOG_UOP_DEPTH), .LOG_INP_DEPTH(LOG_INP_DEPTH), .LOG_WGT_DEPTH(LOG_WGT_DEPTH),
         .LOG_ACC_DEPTH(LOG_ACC_DEPTH), .LOG_BUS_BYTES(LOG_BUS_BYTES), .ADDR_BITS(ADDR_BITS)
     ) fetch (
-        .clk(clk), .rst(unit_rst), .addr(insn_addr), .count(insn_count),
+        .clk(clk_flow), .work(work_fetch), .rst(unit_rst), .addr(insn_addr), .count(insn_count),
         .rd_cmd_valid(rd_cmd_valid[0]), .rd_cmd_ready(rd_cmd_ready[0]),
         .rd_cmd_addr(rd_cmd_addr[0 +: ADDR_BITS]), .rd_cmd_len(rd_cmd_len[7:0]),
         .rd_data_valid(rd_data_valid[0]), .rd_data_ready(rd_data_ready[0]), .rd_data(rd_data), .rd_err(rd_err),
@@ -265,7 +305,7 @@ module vta_top #(
     generate
         for (u = 0; u < 3; u = u + 1) begin : queue
             vta_queue #(.WIDTH(160), .LOG_DEPTH(LOG_QUEUE_DEPTH)) insns (
-                .clk(clk), .rst(unit_rst),
+                .clk(clk_flow), .rst(unit_rst),
                 .in_valid(fetch_valid[u]), .in_ready(fetch_ready[u]), .in_data({fetch_index, fetch_data}),
                 .out_valid(insn_valid[u]), .out_ready(insn_ready[u]),
                 .out_data({insn_index[u*32 +: 32], insn_data[u*128 +: 128]})
@@ -282,7 +322,7 @@ module vta_top #(
         for (u = 0; u < 3; u = u + 1) begin : account
             reg [15:0] given_q;
 
-            always @(posedge clk) begin
+            always @(posedge clk_flow) begin
                 if (unit_rst) given_q <= 16'd0;
                 else given_q <= given_q + {15'd0, enter[u]} - {15'd0, retire[u]};
             end
@@ -298,10 +338,10 @@ module vta_top #(
     wire c2s_push, c2s_room, c2s_pop, c2s_avail;
     wire s2c_push, s2c_room, s2c_pop, s2c_avail;
 
-    vta_token l2c (.clk(clk), .rst(unit_rst), .push(l2c_push), .room(l2c_room), .pop(l2c_pop), .available(l2c_avail));
-    vta_token c2l (.clk(clk), .rst(unit_rst), .push(c2l_push), .room(c2l_room), .pop(c2l_pop), .available(c2l_avail));
-    vta_token c2s (.clk(clk), .rst(unit_rst), .push(c2s_push), .room(c2s_room), .pop(c2s_pop), .available(c2s_avail));
-    vta_token s2c (.clk(clk), .rst(unit_rst), .push(s2c_push), .room(s2c_room), .pop(s2c_pop), .available(s2c_avail));
+    vta_token l2c (.clk(clk_flow), .rst(unit_rst), .push(l2c_push), .room(l2c_room), .pop(l2c_pop), .available(l2c_avail));
+    vta_token c2l (.clk(clk_flow), .rst(unit_rst), .push(c2l_push), .room(c2l_room), .pop(c2l_pop), .available(c2l_avail));
+    vta_token c2s (.clk(clk_flow), .rst(unit_rst), .push(c2s_push), .room(c2s_room), .pop(c2s_pop), .available(c2s_avail));
+    vta_token s2c (.clk(clk_flow), .rst(unit_rst), .push(s2c_push), .room(s2c_room), .pop(s2c_pop), .available(s2c_avail));
 
     assign tokens_left = l2c_avail || c2l_avail || c2s_avail || s2c_avail;
 
@@ -321,7 +361,7 @@ module vta_top #(
         .LOG_UOP_DEPTH(LOG_UOP_DEPTH), .LOG_INP_DEPTH(LOG_INP_DEPTH), .LOG_WGT_DEPTH(LOG_WGT_DEPTH),
         .LOG_ACC_DEPTH(LOG_ACC_DEPTH), .LOG_BUS_BYTES(LOG_BUS_BYTES), .ADDR_BITS(ADDR_BITS)
     ) load (
-        .clk(clk), .rst(unit_rst),
+        .clk(clk), .clk_unit(clk_load), .awake(awake_load), .rst(unit_rst),
         .insn_valid(insn_valid[LOAD]), .insn_ready(insn_ready[LOAD]),
         .insn_data(insn_data[LOAD*128 +: 128]), .insn_index(insn_index[LOAD*32 +: 32]), .bases(bases),
         .c2l_avail(c2l_avail), .c2l_pop(c2l_pop), .l2c_room(l2c_room), .l2c_push(l2c_push),
@@ -343,7 +383,8 @@ module vta_top #(
         .LOG_UOP_DEPTH(LOG_UOP_DEPTH), .LOG_INP_DEPTH(LOG_INP_DEPTH), .LOG_WGT_DEPTH(LOG_WGT_DEPTH),
         .LOG_ACC_DEPTH(LOG_ACC_DEPTH), .LOG_BUS_BYTES(LOG_BUS_BYTES), .ADDR_BITS(ADDR_BITS)
     ) compute (
-        .clk(clk), .rst(unit_rst),
+        .clk(clk), .clk_issue(clk_issue), .clk_array(clk_array), .clk_alu(clk_alu), .clk_fill(clk_fill),
+        .awake_issue(awake_issue), .awake_array(awake_array), .awake_alu(awake_alu), .awake_fill(awake_fill), .rst(unit_rst),
         .insn_valid(insn_valid[COMPUTE]), .insn_ready(insn_ready[COMPUTE]),
         .insn_data(insn_data[COMPUTE*128 +: 128]), .insn_index(insn_index[COMPUTE*32 +: 32]),
         .l2c_avail(l2c_avail), .l2c_pop(l2c_pop), .s2c_avail(s2c_avail), .s2c_pop(s2c_pop),
@@ -369,7 +410,7 @@ module vta_top #(
         .LOG_UOP_DEPTH(LOG_UOP_DEPTH), .LOG_INP_DEPTH(LOG_INP_DEPTH), .LOG_WGT_DEPTH(LOG_WGT_DEPTH),
         .LOG_ACC_DEPTH(LOG_ACC_DEPTH), .LOG_BUS_BYTES(LOG_BUS_BYTES), .ADDR_BITS(ADDR_BITS)
     ) store (
-        .clk(clk), .rst(unit_rst),
+        .clk(clk), .clk_unit(clk_store), .awake(awake_store), .rst(unit_rst),
         .insn_valid(insn_valid[STORE]), .insn_ready(insn_ready[STORE]),
         .insn_data(insn_data[STORE*128 +: 128]), .insn_index(insn_index[STORE*32 +: 32]), .bases(bases),
         .c2s_avail(c2s_avail), .c2s_pop(c2s_pop), .s2c_room(s2c_room), .s2c_push(s2c_push),
@@ -381,6 +422,22 @@ module vta_top #(
         .head_valid(head_valid[STORE]), .head_index(head_index[95:64]),
         .stat_issue(issue[STORE]), .stat_retire(retire[STORE]), .stat_busy(busy[STORE]),
         .stat_token(token_wait[STORE]), .stat_room(room_wait[STORE]), .stat_mem(mem_wait[STORE]), .stat_element(store_element)
+    );
+
+    // Who needs a clock; the units tell for themselves.
+    wire work_host;
+    wire work_fetch;
+    wire work_asked = rd_cmd_valid != 3'd0 || wr_cmd_valid;     // an answer of the bus may move anything
+    wire work_flow  = work_fetch || work_asked || enter != 3'd0 || (insn_valid & insn_ready) != 3'd0
+                   || issue != 3'd0 || retire != 3'd0;
+
+    vta_awake #(.LINGER(4)) host_sleep (.clk(clk), .rst(rst), .work(work_host || ended), .awake(awake_host));
+    vta_awake #(.LINGER(4)) flow_sleep (.clk(clk), .rst(unit_rst), .work(work_flow), .awake(awake_flow));
+    vta_awake #(.LINGER(4)) read_sleep (
+        .clk(clk), .rst(rst), .work(!read_idle || rd_cmd_valid != 3'd0), .awake(awake_read)
+    );
+    vta_awake #(.LINGER(4)) write_sleep (
+        .clk(clk), .rst(rst), .work(!write_idle || wr_cmd_valid), .awake(awake_write)
     );
 
     // Anything that moves keeps the watchdog quiet.
@@ -399,38 +456,38 @@ module vta_top #(
     reg [(VTA_COUNTERS-PLAIN)*AMOUNT-1:0]  amounts;
 
     vta_counters #(.COUNTERS(VTA_COUNTERS), .PLAIN(PLAIN), .AMOUNT(AMOUNT)) counters (
-        .clk(clk), .rst(rst), .clear(clear), .events(events), .amounts(amounts),
+        .clk(clk), .rst(rst), .clear(clear), .events(events & {VTA_COUNTERS{run}}), .amounts(amounts),
         .rd_valid(count_valid), .rd_index(count_index), .rd_done(count_done), .rd_data(count_data)
     );
 
     always @* begin
         events = {VTA_COUNTERS{1'b0}};
         events[VTA_COUNT_CYCLES]          = run;
-        events[VTA_COUNT_FETCH_INSNS]     = run && fetch_insn;
-        events[VTA_COUNT_FETCH_FULL]      = run && fetch_full;
-        events[VTA_COUNT_FETCH_MEM]       = run && fetch_mem;
-        events[VTA_COUNT_LOAD_INSNS]      = run && retire[LOAD];
-        events[VTA_COUNT_LOAD_BUSY]       = run && busy[LOAD];
-        events[VTA_COUNT_LOAD_TOKEN]      = run && token_wait[LOAD];
-        events[VTA_COUNT_LOAD_MEM]        = run && mem_wait[LOAD];
-        events[VTA_COUNT_COMPUTE_INSNS]   = run && retire[COMPUTE];
-        events[VTA_COUNT_COMPUTE_BUSY]    = run && busy[COMPUTE];
-        events[VTA_COUNT_COMPUTE_TOKEN]   = run && token_wait[COMPUTE];
-        events[VTA_COUNT_COMPUTE_MEM]     = run && mem_wait[COMPUTE];
-        events[VTA_COUNT_GEMM_STEPS]      = run && step_gemm;
-        events[VTA_COUNT_DEPTHWISE_STEPS] = run && step_depthwise;
-        events[VTA_COUNT_ALU_STEPS]       = run && step_alu;
-        events[VTA_COUNT_REQUANT_STEPS]   = run && step_requant;
-        events[VTA_COUNT_STORE_INSNS]     = run && retire[STORE];
-        events[VTA_COUNT_STORE_BUSY]      = run && busy[STORE];
-        events[VTA_COUNT_STORE_TOKEN]     = run && token_wait[STORE];
-        events[VTA_COUNT_STORE_MEM]       = run && mem_wait[STORE];
-        events[VTA_COUNT_FETCH_BYTES]     = run && fetch_insn;
-        events[VTA_COUNT_UOP_BYTES]       = run && compute_rd_en && compute_rd_mem == VTA_MEM_UOP;
-        events[VTA_COUNT_WGT_BYTES]       = run && load_rd_en && load_rd_mem == VTA_MEM_WGT;
-        events[VTA_COUNT_INP_BYTES]       = run && load_rd_en && load_rd_mem == VTA_MEM_INP;
-        events[VTA_COUNT_ACC_BYTES]       = run && compute_rd_en && compute_rd_mem != VTA_MEM_UOP;
-        events[VTA_COUNT_OUT_BYTES]       = run && store_element;
+        events[VTA_COUNT_FETCH_INSNS]     = fetch_insn;
+        events[VTA_COUNT_FETCH_FULL]      = fetch_full;
+        events[VTA_COUNT_FETCH_MEM]       = fetch_mem;
+        events[VTA_COUNT_LOAD_INSNS]      = retire[LOAD];
+        events[VTA_COUNT_LOAD_BUSY]       = busy[LOAD];
+        events[VTA_COUNT_LOAD_TOKEN]      = token_wait[LOAD];
+        events[VTA_COUNT_LOAD_MEM]        = mem_wait[LOAD];
+        events[VTA_COUNT_COMPUTE_INSNS]   = retire[COMPUTE];
+        events[VTA_COUNT_COMPUTE_BUSY]    = busy[COMPUTE];
+        events[VTA_COUNT_COMPUTE_TOKEN]   = token_wait[COMPUTE];
+        events[VTA_COUNT_COMPUTE_MEM]     = mem_wait[COMPUTE];
+        events[VTA_COUNT_GEMM_STEPS]      = step_gemm;
+        events[VTA_COUNT_DEPTHWISE_STEPS] = step_depthwise;
+        events[VTA_COUNT_ALU_STEPS]       = step_alu;
+        events[VTA_COUNT_REQUANT_STEPS]   = step_requant;
+        events[VTA_COUNT_STORE_INSNS]     = retire[STORE];
+        events[VTA_COUNT_STORE_BUSY]      = busy[STORE];
+        events[VTA_COUNT_STORE_TOKEN]     = token_wait[STORE];
+        events[VTA_COUNT_STORE_MEM]       = mem_wait[STORE];
+        events[VTA_COUNT_FETCH_BYTES]     = fetch_insn;
+        events[VTA_COUNT_UOP_BYTES]       = compute_rd_en && compute_rd_mem == VTA_MEM_UOP;
+        events[VTA_COUNT_WGT_BYTES]       = load_rd_en && load_rd_mem == VTA_MEM_WGT;
+        events[VTA_COUNT_INP_BYTES]       = load_rd_en && load_rd_mem == VTA_MEM_INP;
+        events[VTA_COUNT_ACC_BYTES]       = compute_rd_en && compute_rd_mem != VTA_MEM_UOP;
+        events[VTA_COUNT_OUT_BYTES]       = store_element;
     end
 
     always @* begin
