@@ -576,7 +576,7 @@ void *model_create(const vta_rtlsim_options *options, const vta_bus *, char *mes
         snprintf(message, size, "a process can hold one SystemC platform");
         return nullptr;
     }
-    std::unique_ptr<rtl_model> model(rtl_model::create(options, message, size));
+    std::unique_ptr<rtl_model> model(rtl_model::create(options, rtl_clocks::always, message, size));
     if (!model) {
         return nullptr;
     }

@@ -376,6 +376,12 @@ static uint32_t stalls(vta_axi_mem *mem)
     return bits | (uint32_t)((b & 0xffff) < mem->threshold) << 4;
 }
 
+/* Whether a beat takes more than a cycle's bandwidth. */
+static bool is_slow(const vta_axi_mem *mem)
+{
+    return mem->options.bandwidth != 0 && mem->options.bandwidth < mem->options.bus_bytes;
+}
+
 static void refill(const vta_axi_mem *mem, direction *d)
 {
     const uint32_t sum = d->credit + mem->options.bandwidth;
@@ -384,8 +390,7 @@ static void refill(const vta_axi_mem *mem, direction *d)
 
 static bool has_credit(const vta_axi_mem *mem, const direction *d)
 {
-    return mem->options.bandwidth == 0 || mem->options.bandwidth >= mem->options.bus_bytes ||
-           d->credit >= mem->options.bus_bytes;
+    return !is_slow(mem) || d->credit >= mem->options.bus_bytes;
 }
 
 static void drive_read(vta_axi_mem *mem, vta_axi_slave *s)
@@ -427,7 +432,7 @@ static void drive_response(vta_axi_mem *mem, vta_axi_slave *s)
 static void drive(vta_axi_mem *mem, const vta_axi_master *m, vta_axi_slave *s, bool new_r, bool new_b)
 {
     const uint32_t held = mem->threshold != 0 ? stalls(mem) : 0;
-    if (mem->options.bandwidth < mem->options.bus_bytes && mem->options.bandwidth != 0) {
+    if (is_slow(mem)) {
         refill(mem, &mem->read);
         refill(mem, &mem->write);
     }
@@ -458,8 +463,22 @@ vta_axi_slave vta_axi_mem_first(vta_axi_mem *mem)
     return s;
 }
 
+/* Nothing is in flight, nothing is asked for, and nothing is made up: what is driven stays as it is. */
+static bool rests(const vta_axi_mem *mem, const vta_axi_master *m, const vta_axi_slave *s)
+{
+    const uint32_t asked = m->reset | m->ar.valid | m->aw.valid | m->wvalid | s->rvalid | s->bvalid;
+    const uint32_t open =
+        mem->read.count | mem->write.count | mem->waiting | mem->threshold | mem->reset_cycles;
+    return (asked | open) == 0 && (!is_slow(mem) || (mem->read.credit == mem->credit_limit &&
+                                                     mem->write.credit == mem->credit_limit));
+}
+
 void vta_axi_mem_cycle(vta_axi_mem *mem, const vta_axi_master *m, vta_axi_slave *s)
 {
+    if (rests(mem, m, s)) {
+        mem->cycle++;
+        return;
+    }
     check_master(mem, m);
     const bool r = s->rvalid && m->rready, b = s->bvalid && m->bready;
     const bool r_free = r || !s->rvalid, b_free = b || !s->bvalid;

@@ -21,14 +21,14 @@
 #include "build_internal.h"
 #include "vta/file.h"
 
-enum { PARALLEL = 2, MODEL_LIMIT = 256 << 20 };
+enum { PARALLEL = 2 };
 
 static const char model_flags[] =
     "-std=c++17 -fPIC -fvisibility=hidden -fno-gnu-unique -fno-plt -march=native "
     "-fno-strict-aliasing -Wno-bool-operation -Wno-uninitialized -DNDEBUG";
 static const char verilator_flags[] =
     "-O3 --x-assign fast --x-initial unique -fno-const-bit-op-tree --output-split 0 "
-    "--noassert -Wno-fatal -Wno-lint -Wno-style";
+    "--noassert -Wno-fatal -Wno-lint -Wno-style +define+VTA_CLOCK_PINS";
 
 const char *const *build_products(const build_job *job, uint32_t *count)
 {
@@ -169,49 +169,6 @@ static vta_status write_units(build_job *job)
                             : vta_fail(job->diag, status, "Verilator left no model in '%s/obj'", job->work);
 }
 
-static bool is_name(char c)
-{
-    return c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
-
-static bool has_prev(const char *name, size_t length)
-{
-    for (size_t i = 0; i + 4 <= length; i++) {
-        if (memcmp(name + i, "prev", 4) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* Verilator's variable for the clock's last value, "__Vtrig…prev…clk…", if there is exactly one. */
-static void find_clock(const build_job *job, char *name, size_t size)
-{
-    char path[BUILD_PATH];
-    uint8_t *bytes = NULL;
-    size_t count = 0;
-    uint32_t found = 0;
-    if (!build_path(path, "%s/obj/Vvta_top___024root.h", job->work) ||
-        vta_file_read(path, MODEL_LIMIT, &bytes, &count, NULL) != VTA_OK) {
-        return;
-    }
-    for (const char *at = (const char *)bytes; (at = strstr(at, "__Vtrig")) != NULL;) {
-        size_t length = 0;
-        while (is_name(at[length])) {
-            length++;
-        }
-        if (length < size && has_prev(at, length)) {
-            found++;
-            snprintf(name, size, "%.*s", (int)length, at);
-        }
-        at += length;
-    }
-    if (found != 1 || strstr(name, "clk") == NULL) {
-        name[0] = '\0';
-    }
-    free(bytes);
-}
-
 /* The folder of Verilator's own sources, from the makefile that it writes. */
 static vta_status verilator_root(build_job *job, char *root)
 {
@@ -221,7 +178,7 @@ static vta_status verilator_root(build_job *job, char *root)
     if (!build_path(path, "%s/obj/Vvta_top.mk", job->work)) {
         return vta_fail(job->diag, VTA_RANGE, "path too long");
     }
-    VTA_TRY(vta_file_read(path, MODEL_LIMIT, &bytes, &count, job->diag));
+    VTA_TRY(vta_file_read(path, BUILD_MODEL_LIMIT, &bytes, &count, job->diag));
     static const char label[] = "VERILATOR_ROOT = ";
     const char *at = strstr((const char *)bytes, label);
     const bool found = at != NULL && build_path(root, "%.*s", (int)strcspn(at + sizeof label - 1, "\r\n"),
@@ -233,7 +190,6 @@ static vta_status verilator_root(build_job *job, char *root)
 typedef struct compiler {
     build_job *job;
     const char *verilator;
-    const char *clock;
 } compiler;
 
 static void add_folders(const compiler *c, build_command *command)
@@ -272,9 +228,6 @@ static build_command compile_cxx(const compiler *c, const char *optimize, const 
     build_words(&command, job->trace ? "-DVM_TRACE=1 -DVM_TRACE_FST=1 -DVM_TRACE_VCD=0 -DVTA_MODEL_TRACE=1"
                                      : "-DVM_TRACE=0 -DVM_TRACE_FST=0 -DVM_TRACE_VCD=0");
     add_model_facts(job->config, &command);
-    if (c->clock[0] != '\0') {
-        build_arg(&command, "-DVTA_MODEL_CLOCK_PREV=%s", c->clock);
-    }
     build_words(&command, "-c");
     build_arg(&command, "%s", source);
     build_words(&command, "-o");
@@ -403,12 +356,12 @@ static vta_status link_systemc(build_job *job)
 
 static vta_status build(build_job *job)
 {
-    char verilator[BUILD_PATH], clock[128] = "";
+    char verilator[BUILD_PATH];
     VTA_TRY(verilate(job));
     VTA_TRY(verilator_root(job, verilator));
     VTA_TRY(write_units(job));
-    find_clock(job, clock, sizeof clock);
-    const compiler c = {job, verilator, clock};
+    VTA_TRY(build_write_clocks(job));
+    const compiler c = {job, verilator};
     VTA_TRY(compile(&c));
     return job->systemc ? link_systemc(job) : link_tsim(job);
 }

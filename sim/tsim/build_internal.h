@@ -5,6 +5,7 @@
  *   build.c        vta_rtlsim_locate: the steps
  *   build_key.c    where the sources and tools are, and the hash of all that goes into an entry
  *   build_cache.c  the cache folder: lock, manifest, publishing, clearing away
+ *   build_clocks.c how the model that Verilator wrote keeps its clocks
  *   build_run.c    running verilator, gcc and g++
  */
 #ifndef VTA_BUILD_INTERNAL_H
@@ -17,7 +18,7 @@
 #include "vta/rtlbuild.h"
 #include "vta/str.h"
 
-enum { BUILD_PATH = 4096, BUILD_FILES = 2 };
+enum { BUILD_PATH = 4096, BUILD_FILES = 2, BUILD_MODEL_LIMIT = 256 << 20 };
 
 typedef struct build_job {
     const vta_config *config;
@@ -59,6 +60,9 @@ void build_unlock(build_job *job);
 vta_status build_begin(build_job *job);
 vta_status build_publish(build_job *job);
 void build_abandon(build_job *job);
+
+/* build_clocks.c: writes clocks.h beside the model. */
+vta_status build_write_clocks(build_job *job);
 
 /* build_run.c: a command is an argument vector in one growing string, each argument ended by a NUL. */
 typedef struct build_command {

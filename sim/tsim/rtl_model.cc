@@ -3,28 +3,20 @@
 // See rtl_model.h. Compiled as one file with the generated model (build.c).
 #include "rtl_model.h"
 
+#include <atomic>
 #include <cerrno>
 #include <new>
 
 namespace {
 
 thread_local rtl_model *current = nullptr;
+thread_local uint64_t current_serial = 0; // an address may come back, a serial number does not
 
-// Verilator's library finds context and printer through the thread; they are ours for the length of a call
-// only.
-class on_this_thread {
-  public:
-    on_this_thread(rtl_model *model, VerilatedContext *context)
-    {
-        current = model;
-        Verilated::threadContextp(context);
-    }
-    ~on_this_thread()
-    {
-        current = nullptr;
-        Verilated::threadContextp(nullptr);
-    }
-};
+uint64_t next_serial()
+{
+    static std::atomic<uint64_t> last{0};
+    return ++last;
+}
 
 uint8_t *bytes(void *pin)
 {
@@ -68,9 +60,27 @@ void rtl_model::say(const char *text)
     failure_ = "the RTL stopped in cycle " + std::to_string(cycle_) + ": " + line;
 }
 
-rtl_model::rtl_model(const vta_rtlsim_options *options) : check_(options->stall_percent > 0)
+// Verilator's library finds context and printer through the thread.
+void rtl_model::enter()
 {
-    const on_this_thread guard(this, &context_);
+    if (current_serial != serial_) {
+        current = this;
+        current_serial = serial_;
+        Verilated::threadContextp(&context_);
+    }
+}
+
+void rtl_model::leave()
+{
+    current = nullptr;
+    current_serial = 0;
+    Verilated::threadContextp(nullptr);
+}
+
+rtl_model::rtl_model(const vta_rtlsim_options *options, rtl_clocks clocks)
+    : serial_(next_serial()), check_(options->stall_percent > 0), always_(clocks == rtl_clocks::always)
+{
+    enter();
     context_.randReset(options->seed != 0 ? 2 : 0);
     context_.randSeed(static_cast<int>(1 + options->seed % 2147483646));
     context_.assertOn(true);
@@ -82,12 +92,14 @@ rtl_model::rtl_model(const vta_rtlsim_options *options) : check_(options->stall_
     top_.reset(new Vvta_top(&context_, "TOP"));
     top_->clk = 0;
     top_->rst = 1;
+    top_->eval_step();
 }
 
-rtl_model *rtl_model::create(const vta_rtlsim_options *options, char *message, uint32_t size)
+rtl_model *rtl_model::create(const vta_rtlsim_options *options, rtl_clocks clocks, char *message,
+                             uint32_t size)
 {
     try {
-        std::unique_ptr<rtl_model> model(new rtl_model(options));
+        std::unique_ptr<rtl_model> model(new rtl_model(options, clocks));
         if (!model->open_trace(options, message, size)) {
             return nullptr;
         }
@@ -100,7 +112,7 @@ rtl_model *rtl_model::create(const vta_rtlsim_options *options, char *message, u
 
 rtl_model::~rtl_model()
 {
-    const on_this_thread guard(this, &context_);
+    enter();
     top_->final();
 #ifdef VTA_MODEL_TRACE
     if (trace_) {
@@ -108,6 +120,7 @@ rtl_model::~rtl_model()
     }
 #endif
     top_.reset();
+    leave();
 }
 
 #ifdef VTA_MODEL_TRACE
@@ -143,7 +156,7 @@ void start_trace(VerilatedFstC &trace, Vvta_top &top, const std::string &scope, 
 bool selects_signals(const std::string &scope, const char *file)
 {
     VerilatedContext context;
-    const on_this_thread guard(nullptr, &context);
+    Verilated::threadContextp(&context);
     context.traceEverOn(true);
     Vvta_top top(&context, "TOP");
     VerilatedFstC trace;
@@ -156,7 +169,6 @@ bool selects_signals(const std::string &scope, const char *file)
 
 bool rtl_model::open_trace(const vta_rtlsim_options *options, char *message, uint32_t size)
 {
-    const on_this_thread guard(this, &context_);
     const char *file = options->trace_file;
     if (file == nullptr) {
         return true;
@@ -171,7 +183,10 @@ bool rtl_model::open_trace(const vta_rtlsim_options *options, char *message, uin
     if (!scope.empty()) {
         scope = (scope.compare(0, 7, "vta_top") == 0 ? "TOP." : "TOP.vta_top.") + scope;
     }
-    if (!selects_signals(scope, file)) {
+    const bool any = selects_signals(scope, file);
+    leave();
+    enter();
+    if (!any) {
         remove(file);
         snprintf(message, size,
                  "no instance '%s' in the RTL; names are as in the waves, such as 'load' or 'vta_top'",
@@ -192,6 +207,15 @@ void rtl_model::dump(bool high)
         trace_->dump(2 * cycle_ + (high ? 1 : 0));
     }
 }
+
+// Waves show the clocks, which the model is not told of.
+void rtl_model::draw_clocks(uint8_t level, uint8_t all)
+{
+    top_->clk = level;
+#    define UNIT(name) top_->clk_##name = level & (top_->awake_##name | all);
+    VTA_MODEL_UNITS(UNIT)
+#    undef UNIT
+}
 #else
 bool rtl_model::open_trace(const vta_rtlsim_options *options, char *message, uint32_t size)
 {
@@ -202,12 +226,24 @@ bool rtl_model::open_trace(const vta_rtlsim_options *options, char *message, uin
 }
 
 void rtl_model::dump(bool) {}
+void rtl_model::draw_clocks(uint8_t, uint8_t) {}
 #endif
 
-void rtl_model::drive(const vta_pins_in &in)
+// Puts the inputs on the pins; false if all that counts is as it was, as it is in most cycles.
+bool rtl_model::drive(const vta_pins_in &in)
 {
     Vvta_top &top = *top_;
     const vta_axi_slave &axi = in.axi;
+    const uint32_t host = in.awvalid | in.wvalid | in.bready | in.arvalid | in.rready;
+    const uint32_t answers = axi.rvalid | axi.bvalid;
+    const uint32_t levels = in.reset | axi.arready << 1 | axi.awready << 2 | axi.wready << 3;
+    const bool same = levels == levels_ && (host | host_ | answers | answers_) == 0;
+    levels_ = levels;
+    host_ = host;
+    answers_ = answers;
+    if (same) {
+        return false;
+    }
     top.rst = in.reset;
     top.m_axi_arready = axi.arready;
     top.m_axi_awready = axi.awready;
@@ -229,6 +265,7 @@ void rtl_model::drive(const vta_pins_in &in)
     top.s_axil_wdata = in.wdata;
     top.s_axil_wstrb = 0xf;
     top.s_axil_araddr = static_cast<uint16_t>(in.araddr & 0xfff);
+    return true;
 }
 
 void rtl_model::sample(vta_pins_out &out)
@@ -267,11 +304,22 @@ void rtl_model::sample(vta_pins_out &out)
     out.debug = top.dbg;
 }
 
+// The units whose clock is asked for, a bit each.
+uint32_t rtl_model::awake() const
+{
+    uint32_t bits = 0;
+#define UNIT(name) bits = bits << 1 | top_->awake_##name;
+    VTA_MODEL_UNITS(UNIT)
+#undef UNIT
+    return bits;
+}
+
 // An output that moved with the inputs, before the clock did, breaks AXI, and our single evaluation with it.
 void rtl_model::check_registered(const vta_pins_out &before)
 {
     vta_pins_out now = before;
     uint8_t data[VTA_MODEL_BUS_BYTES];
+    const uint32_t clocks = awake();
     memcpy(data, before.axi.wdata, sizeof data);
     top_->eval_step();
     sample(now);
@@ -285,30 +333,56 @@ void rtl_model::check_registered(const vta_pins_out &before)
         now.irq != before.irq) {
         say("an AXI or interrupt output depends combinationally on an input");
     }
+    if (awake() != clocks) {
+        say("a unit's need of a clock depends combinationally on an input");
+    }
 }
 
-void rtl_model::rise()
+// The clocks rise and fall; the model sees the rise alone where the builder knows how (VTA_MODEL_EDGES).
+void rtl_model::rise(bool changed)
 {
-    top_->clk = 1;
-    top_->eval_step();
+    Vvta_top &top = *top_;
+    const uint8_t all = always_ || top.rst != 0 || host_ != 0;
+#ifdef VTA_MODEL_EDGES
+    Vvta_top___024root &root = *top.rootp;
+    if (changed) {
+        root.__VicoTriggered.at(0) = true;
+        Vvta_top___024root___eval_ico(&root);
+    }
+#    define CLOCK(index)      root.__VnbaTriggered.at(index) = true;
+#    define UNIT(index, name) root.__VnbaTriggered.at(index) = (top.awake_##name | all) != 0;
+    VTA_MODEL_EDGES(CLOCK, UNIT)
+#    undef CLOCK
+#    undef UNIT
+    draw_clocks(1, all);
+    Vvta_top___024root___eval_nba(&root);
     dump(true);
-    top_->clk = 0;
-#ifdef VTA_MODEL_CLOCK_PREV
-    top_->rootp->VTA_MODEL_CLOCK_PREV = 0;
+    draw_clocks(0, 0);
 #else
-    top_->eval_step();
+    (void)changed;
+#    define UNIT(name) top.clk_##name = top.awake_##name | all;
+    VTA_MODEL_UNITS(UNIT)
+#    undef UNIT
+    top.clk = 1;
+    top.eval_step();
+    dump(true);
+#    define UNIT(name) top.clk_##name = 0;
+    VTA_MODEL_UNITS(UNIT)
+#    undef UNIT
+    top.clk = 0;
+    top.eval_step();
 #endif
 }
 
 void rtl_model::clock(const vta_pins_in &in, vta_pins_out &out)
 {
-    const on_this_thread guard(this, &context_);
-    drive(in);
+    enter();
+    const bool changed = drive(in);
     dump(false);
     if (check_ && cycle_ > 1 && !in.reset) {
         check_registered(out);
     }
-    rise();
+    rise(changed);
     sample(out);
     cycle_++;
 }

@@ -12,15 +12,21 @@
 
 #include "Vvta_top.h"
 #include "Vvta_top___024root.h"
+#include "clocks.h"
 #include "model.h"
 #ifdef VTA_MODEL_TRACE
 #    include "verilated_fst_c.h"
 #endif
 
+// Which clocks run: those of units at work, or all of them in every cycle. It makes no difference but in
+// speed.
+enum class rtl_clocks { awake, always };
+
 class rtl_model {
   public:
     // NULL, with a message, where something is missing.
-    static rtl_model *create(const vta_rtlsim_options *options, char *message, uint32_t size);
+    static rtl_model *create(const vta_rtlsim_options *options, rtl_clocks clocks, char *message,
+                             uint32_t size);
     ~rtl_model();
 
     void clock(const vta_pins_in &in, vta_pins_out &out);
@@ -33,17 +39,23 @@ class rtl_model {
     void say(const char *text);
 
   private:
-    explicit rtl_model(const vta_rtlsim_options *options);
+    rtl_model(const vta_rtlsim_options *options, rtl_clocks clocks);
+    void enter();
+    static void leave();
     bool open_trace(const vta_rtlsim_options *options, char *message, uint32_t size);
-    void drive(const vta_pins_in &in);
+    bool drive(const vta_pins_in &in);
     void sample(vta_pins_out &out);
     void check_registered(const vta_pins_out &before);
-    void rise();
+    uint32_t awake() const;
+    void rise(bool changed);
     void dump(bool high);
+    void draw_clocks(uint8_t level, uint8_t all);
 
     VerilatedContext context_;
     std::unique_ptr<Vvta_top> top_;
-    bool check_;
+    const uint64_t serial_;
+    const bool check_, always_;
+    uint32_t levels_ = UINT32_MAX, host_ = 0, answers_ = 0; // the inputs that are driven
     uint64_t cycle_ = 0;
     std::string failure_;
 #ifdef VTA_MODEL_TRACE

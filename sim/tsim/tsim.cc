@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The Verilated accelerator behind model.h: the only C++ of tsim. VTA_MODEL_HASH, VTA_MODEL_BUS_BYTES and,
-// where Verilator's memory of the clock is known by name, VTA_MODEL_CLOCK_PREV come from the builder
-// (build.c).
+// The Verilated accelerator behind model.h: the only C++ of tsim. VTA_MODEL_HASH and VTA_MODEL_BUS_BYTES come
+// from the builder (build.c), as does clocks.h (build_clocks.c).
 //
-// With that name a cycle is one evaluation instead of two: the clock falls behind the model's back, which is
-// exact as long as no output depends on an input combinationally, as AXI demands. With back-pressure switched
-// on this is checked.
+// A cycle is one evaluation instead of two: the clock falls behind the model's back, which is exact as long
+// as no output depends on an input combinationally, as AXI demands. With back-pressure switched on this is
+// checked. Units that sleep get no clock (hw/rtl/lib/vta_awake.v): what would not change is not evaluated.
 #include "rtl_model.h"
 
 namespace {
@@ -17,7 +16,7 @@ void *model_create(const vta_rtlsim_options *options, const vta_bus *, char *mes
         snprintf(message, size, "tsim has no memory model '%s'; systemc has", options->memory_model);
         return nullptr;
     }
-    return rtl_model::create(options, message, size);
+    return rtl_model::create(options, rtl_clocks::awake, message, size);
 }
 
 void model_destroy(void *self)
