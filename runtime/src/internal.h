@@ -103,9 +103,10 @@ typedef struct uop_cache {
     size_t table_size;
     uint32_t *image; /* the micro-ops in DRAM */
     size_t image_count, image_capacity;
-    uint32_t *owner; /* of each UOP entry: kernel number + 1; 0: free */
-    uint32_t *used;  /* of each UOP entry: index + 1 of the last instruction that read it */
-    uint32_t top;    /* entries from here on have never been used */
+    uint32_t *owner;      /* of each UOP entry: kernel number + 1; 0: free */
+    uint32_t *used;       /* of each UOP entry: index + 1 of the last instruction that read it */
+    uint32_t top;         /* entries from here on have never been used */
+    uint32_t open, close; /* what is left of the window that was given up last */
     struct {
         uint32_t insn, sram, image, count; /* count 0: none */
     } last_load;

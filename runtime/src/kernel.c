@@ -6,7 +6,7 @@
  * Only the compute unit touches the UOP scratchpad, in the order of the stream. So a LOAD put before the
  * instruction that needs the kernel may overwrite whatever no later instruction reads without a load of its
  * own: nothing that is still to execute can lose its micro-ops. What goes is the window whose newest use is
- * the oldest.
+ * the oldest; it has room for several kernels, so that those that come next lie beside this one.
  *
  * Kernels first used one after the other lie side by side, in DRAM and in the scratchpad, and are loaded
  * together: the LOAD that went before is extended, as far as nobody has used that place since.
@@ -18,8 +18,10 @@
 #include "vta/vec.h"
 
 enum {
-    LOAD_LIMIT = 256
-}; /* micro-ops that one LOAD brings for several kernels: more would delay the first of them */
+    LOAD_LIMIT =
+        256, /* micro-ops that one LOAD brings for several kernels: more would delay the first of them */
+    WINDOW_SHARE = 32 /* of the scratchpad, at least, is given up at a time */
+};
 
 static uint64_t hash_words(const uint32_t *words, uint32_t count)
 {
@@ -334,13 +336,22 @@ static vta_status load(vta_stream *stream, const kernel_record *kernel)
 static vta_status make_room(vta_stream *stream, kernel_record *kernel)
 {
     uop_cache *cache = &stream->uops;
-    kernel->sram = cache->top;
-    if (cache->top + kernel->count > stream->config.depth[VTA_MEM_UOP]) {
-        VTA_TRY(oldest_window(stream, kernel->count, &kernel->sram));
-        evict(cache, kernel->sram, kernel->count);
+    const uint32_t depth = stream->config.depth[VTA_MEM_UOP];
+    if (cache->top + kernel->count <= depth) {
+        kernel->sram = cache->top;
+        cache->top += kernel->count;
+        return VTA_OK;
     }
-    const uint32_t end = kernel->sram + kernel->count;
-    cache->top = end > cache->top ? end : cache->top;
+    if (cache->open + kernel->count > cache->close) {
+        const uint32_t wide = depth / WINDOW_SHARE;
+        const uint32_t count = kernel->count > wide ? kernel->count : wide;
+        VTA_TRY(oldest_window(stream, count, &cache->open));
+        cache->close = cache->open + count;
+    }
+    kernel->sram = cache->open;
+    cache->open += kernel->count;
+    evict(cache, kernel->sram, kernel->count);
+    cache->top = cache->open > cache->top ? cache->open : cache->top;
     return VTA_OK;
 }
 
