@@ -19,6 +19,13 @@ vta_status vtac_need_type(const vtac_graph *graph, const vtac_node *node, uint32
 vta_status vtac_need_ints(const vtac_graph *graph, const vtac_node *node, uint32_t i, const char *what,
                           int64_t *out, uint32_t room, uint32_t *count, vta_diag *diag);
 
+/* The inputs of a node against params.def. */
+vta_status vtac_check_params(const vtac_graph *graph, const vtac_node *node, vta_diag *diag);
+
+/* Input i, where it is given, has this shape. */
+vta_status vtac_expect_shape(const vtac_graph *graph, const vtac_node *node, uint32_t i, const char *what,
+                             uint32_t rank, const int64_t *dim, vta_diag *diag);
+
 /* An axis in -rank … rank-1 as 0 … rank-1. */
 vta_status vtac_axis(int64_t axis, uint32_t rank, uint32_t *out, vta_diag *diag);
 

@@ -194,7 +194,12 @@ vta_status vtac_infer_conv_transpose(const vtac_graph *graph, const vtac_node *n
     VTA_TRY(vtac_int_list(node, "output_shape", window.axes, -1, asked, diag));
     const bool same = strncmp(vtac_attr_string(node, "auto_pad", ""), "SAME", 4) == 0;
     const int64_t group = vtac_attr_int(node, "group", 1);
+    if (group < 1 || x->dim[1] % group != 0 || w->dim[1] > INT64_MAX / group) {
+        return vta_fail(diag, VTA_INVALID, "%lld channels in %lld groups", (long long)x->dim[1],
+                        (long long)group);
+    }
     out[0] = (vtac_type){.dtype = x->dtype, .rank = x->rank, .dim = {x->dim[0], w->dim[1] * group}};
+    VTA_TRY(vtac_expect_shape(graph, node, 2, "the bias", 1, &out[0].dim[1], diag));
     for (uint32_t i = 0; i < window.axes; i++) {
         const int64_t full = (x->dim[i + 2] - 1) * window.stride[i] + extra[i] +
                              (window.kernel[i] - 1) * window.dilation[i] + 1;

@@ -17,6 +17,31 @@ vta_status vtac_infer_same(const vtac_graph *graph, const vtac_node *node, vtac_
     return VTA_OK;
 }
 
+/* The same for inputs with channels on axis 1. */
+vta_status vtac_infer_channels(const vtac_graph *graph, const vtac_node *node, vtac_type *out, vta_diag *diag)
+{
+    VTA_TRY(vtac_infer_same(graph, node, out, diag));
+    return out[0].rank >= 2
+               ? VTA_OK
+               : vta_fail(diag, VTA_INVALID, "the input has rank %u, expected [N, C, ...]", out[0].rank);
+}
+
+/* scale and bias: one for each channel, or for each group before opset 21 */
+vta_status vtac_infer_group_norm(const vtac_graph *graph, const vtac_node *node, vtac_type *out,
+                                 vta_diag *diag)
+{
+    VTA_TRY(vtac_infer_channels(graph, node, out, diag));
+    const int64_t groups = vtac_attr_int(node, "num_groups", 0);
+    const int64_t channels = out[0].dim[1];
+    if (groups < 1 || channels % groups != 0) {
+        return vta_fail(diag, VTA_INVALID, "%lld channels in %lld groups", (long long)channels,
+                        (long long)groups);
+    }
+    const int64_t count = vtac_attr_int(node, "scale_per_group", 0) != 0 ? groups : channels;
+    VTA_TRY(vtac_expect_shape(graph, node, 1, "the scale", 1, &count, diag));
+    return vtac_expect_shape(graph, node, 2, "the bias", 1, &count, diag);
+}
+
 vta_status vtac_infer_broadcast(const vtac_graph *graph, const vtac_node *node, vtac_type *out,
                                 vta_diag *diag)
 {
@@ -139,6 +164,20 @@ static vta_status check_scale(const vtac_node *node, const vtac_type *x, const v
     return VTA_OK;
 }
 
+static vta_status check_zero(const vtac_graph *graph, const vtac_node *node, const vtac_type *scale,
+                             vta_diag *diag)
+{
+    const vtac_type *zero = vtac_in_type(graph, node, 2);
+    if (vtac_dtype_kind(scale->dtype) != 'f') {
+        return vta_fail(diag, VTA_INVALID, "the scale is %s, expected floats", vtac_dtype_name(scale->dtype));
+    }
+    const bool fits = zero == NULL || vtac_type_elements(zero) == 1 ||
+                      vtac_type_elements(zero) == vtac_type_elements(scale);
+    return fits ? VTA_OK
+                : vta_fail(diag, VTA_INVALID, "%lld zero points for %lld scales",
+                           (long long)vtac_type_elements(zero), (long long)vtac_type_elements(scale));
+}
+
 vta_status vtac_infer_quantize(const vtac_graph *graph, const vtac_node *node, vtac_type *out, vta_diag *diag)
 {
     const vtac_type *x;
@@ -146,6 +185,7 @@ vta_status vtac_infer_quantize(const vtac_graph *graph, const vtac_node *node, v
     VTA_TRY(vtac_need_type(graph, node, 0, &x, diag));
     VTA_TRY(vtac_need_type(graph, node, 1, &scale, diag));
     VTA_TRY(check_scale(node, x, scale, diag));
+    VTA_TRY(check_zero(graph, node, scale, diag));
     const vtac_type *zero = vtac_in_type(graph, node, 2);
     const vtac_dtype asked = vtac_dtype_parse(vtac_attr_string(node, "output_dtype", ""));
     out[0] = *x;
@@ -161,6 +201,7 @@ vta_status vtac_infer_dequantize(const vtac_graph *graph, const vtac_node *node,
     VTA_TRY(vtac_need_type(graph, node, 0, &x, diag));
     VTA_TRY(vtac_need_type(graph, node, 1, &scale, diag));
     VTA_TRY(check_scale(node, x, scale, diag));
+    VTA_TRY(check_zero(graph, node, scale, diag));
     out[0] = *x;
     out[0].dtype = scale->dtype;
     return VTA_OK;

@@ -52,6 +52,18 @@ vta_status vtac_infer_matmul(const vtac_graph *graph, const vtac_node *node, vta
     return matmul_shape(a, b, &out[0], diag);
 }
 
+/* Scales and zero points of the right operand: one, or one a column. */
+static vta_status expect_columns(const vtac_graph *graph, const vtac_node *node, uint32_t i, int64_t columns,
+                                 vta_diag *diag)
+{
+    const vtac_type *type = vtac_in_type(graph, node, i);
+    const int64_t count = type == NULL ? 1 : vtac_type_elements(type);
+    return count == 1 || (type->rank == 1 && count == columns)
+               ? VTA_OK
+               : vta_fail(diag, VTA_INVALID, "input %u has %lld elements, expected one or %lld", i,
+                          (long long)count, (long long)columns);
+}
+
 vta_status vtac_infer_matmul_integer(const vtac_graph *graph, const vtac_node *node, vtac_type *out,
                                      vta_diag *diag)
 {
@@ -60,7 +72,14 @@ vta_status vtac_infer_matmul_integer(const vtac_graph *graph, const vtac_node *n
     VTA_TRY(vtac_need_type(graph, node, 0, &a, diag));
     VTA_TRY(vtac_need_type(graph, node, 1, &b, diag));
     out[0].dtype = VTAC_I32;
-    return matmul_shape(a, b, &out[0], diag);
+    VTA_TRY(matmul_shape(a, b, &out[0], diag));
+    const vtac_type *zero = vtac_in_type(graph, node, 2);
+    if (zero != NULL && vtac_type_elements(zero) != 1 &&
+        (a->rank < 2 || vtac_type_elements(zero) != a->dim[a->rank - 2])) {
+        return vta_fail(diag, VTA_INVALID,
+                        "the zero point of the left operand has neither one element nor one a row");
+    }
+    return expect_columns(graph, node, 3, b->rank == 1 ? 1 : b->dim[b->rank - 1], diag);
 }
 
 /* a, a_scale, a_zero, b, b_scale, b_zero, y_scale, y_zero */
@@ -74,7 +93,10 @@ vta_status vtac_infer_qlinear_matmul(const vtac_graph *graph, const vtac_node *n
     VTA_TRY(vtac_need_type(graph, node, 3, &b, diag));
     VTA_TRY(vtac_need_type(graph, node, 7, &zero, diag));
     out[0].dtype = zero->dtype;
-    return matmul_shape(a, b, &out[0], diag);
+    VTA_TRY(matmul_shape(a, b, &out[0], diag));
+    const int64_t columns = b->rank == 1 ? 1 : b->dim[b->rank - 1];
+    VTA_TRY(expect_columns(graph, node, 4, columns, diag));
+    return expect_columns(graph, node, 5, columns, diag);
 }
 
 static vta_status gemm_shape(const vtac_node *node, const vtac_type *a, const vtac_type *b, vtac_type *out,
@@ -124,7 +146,17 @@ vta_status vtac_infer_qgemm(const vtac_graph *graph, const vtac_node *node, vtac
     VTA_TRY(vtac_need_type(graph, node, 3, &b, diag));
     const vtac_type *zero = vtac_in_type(graph, node, 8);
     out[0].dtype = zero != NULL ? zero->dtype : VTAC_F32;
-    return gemm_shape(node, a, b, &out[0], diag);
+    VTA_TRY(gemm_shape(node, a, b, &out[0], diag));
+    VTA_TRY(expect_columns(graph, node, 4, out[0].dim[1], diag));
+    VTA_TRY(expect_columns(graph, node, 5, out[0].dim[1], diag));
+    const vtac_type *bias = vtac_in_type(graph, node, 6);
+    vtac_type sum = out[0];
+    if (bias != NULL) {
+        VTA_TRY(vtac_broadcast(&out[0], bias, &sum, diag));
+    }
+    return vtac_type_equal(&sum, &out[0])
+               ? VTA_OK
+               : vta_fail(diag, VTA_INVALID, "the bias (input 6) does not broadcast to the product");
 }
 
 /* X [seq, batch, input] (layout 1: batch first), W [directions, gates * hidden, input]; Y, Y_h, Y_c */
@@ -147,6 +179,21 @@ vta_status vtac_infer_rnn(const vtac_graph *graph, const vtac_node *node, vtac_t
         return vta_fail(diag, VTA_INVALID, "hidden_size %lld, but R has %lld", (long long)hidden,
                         (long long)r->dim[2]);
     }
+    const int64_t gates = node->op == VTAC_OP_LSTM ? 4 : node->op == VTAC_OP_GRU ? 3 : 1;
+    const bool both = vtac_attr_string(node, "direction", "forward")[0] == 'b';
+    const int64_t columns = gates * hidden;
+    if (directions != (both ? 2 : 1)) {
+        return vta_fail(diag, VTA_INVALID, "R has %lld directions, expected %d", (long long)directions,
+                        both ? 2 : 1);
+    }
+    const int64_t state[] = {batch_first ? batch : directions, batch_first ? directions : batch, hidden};
+    VTA_TRY(vtac_expect_shape(graph, node, 1, "W", 3, (int64_t[]){directions, columns, x->dim[2]}, diag));
+    VTA_TRY(vtac_expect_shape(graph, node, 2, "R", 3, (int64_t[]){directions, columns, hidden}, diag));
+    VTA_TRY(vtac_expect_shape(graph, node, 3, "B", 2, (int64_t[]){directions, 2 * columns}, diag));
+    VTA_TRY(vtac_expect_shape(graph, node, 4, "sequence_lens", 1, &batch, diag));
+    VTA_TRY(vtac_expect_shape(graph, node, 5, "initial_h", 3, state, diag));
+    VTA_TRY(vtac_expect_shape(graph, node, 6, "initial_c", 3, state, diag));
+    VTA_TRY(vtac_expect_shape(graph, node, 7, "P", 2, (int64_t[]){directions, 3 * hidden}, diag));
     const vtac_type y = {.dtype = x->dtype, .rank = 4, .dim = {seq, directions, batch, hidden}};
     const vtac_type y_first = {.dtype = x->dtype, .rank = 4, .dim = {batch, seq, directions, hidden}};
     const vtac_type h = {.dtype = x->dtype, .rank = 3, .dim = {directions, batch, hidden}};

@@ -179,6 +179,15 @@ vta_status vtac_infer_concat(const vtac_graph *graph, const vtac_node *node, vta
 vta_status vtac_infer_qlinear_concat(const vtac_graph *graph, const vtac_node *node, vtac_type *out,
                                      vta_diag *diag)
 {
+    for (uint32_t i = 0; i < node->input_count; i++) {
+        const vtac_type *type = vtac_in_type(graph, node, i);
+        if (i != 2 && i % 3 != 2 && (type == NULL || vtac_type_elements(type) != 1)) {
+            return vta_fail(diag, VTA_INVALID, "input %u is no single number", i);
+        }
+    }
+    if (node->input_count % 3 != 2) {
+        return vta_fail(diag, VTA_INVALID, "%u inputs, expected 2 and 3 for each part", node->input_count);
+    }
     return join(graph, node, 2, 3, out, diag);
 }
 
@@ -309,6 +318,9 @@ vta_status vtac_infer_gather(const vtac_graph *graph, const vtac_node *node, vta
     if (data->rank - 1 + indices->rank > VTAC_MAX_RANK) {
         return vta_fail(diag, VTA_UNSUPPORTED, "the result has more than %d axes", VTAC_MAX_RANK);
     }
+    if (data->dim[axis] == 0 && vtac_type_elements(indices) != 0) {
+        return vta_fail(diag, VTA_INVALID, "indices into axis %u, which has no places", axis);
+    }
     out[0] = (vtac_type){.dtype = data->dtype};
     for (uint32_t i = 0; i < data->rank; i++) {
         for (uint32_t k = 0; i == axis && k < indices->rank; k++) {
@@ -316,6 +328,22 @@ vta_status vtac_infer_gather(const vtac_graph *graph, const vtac_node *node, vta
         }
         if (i != axis) {
             out[0].dim[out[0].rank++] = data->dim[i];
+        }
+    }
+    return VTA_OK;
+}
+
+/* Indices lie along one axis of the data; on the others their places are the data's own. */
+static vta_status check_places(const vtac_node *node, const vtac_type *data, const vtac_type *indices,
+                               vta_diag *diag)
+{
+    uint32_t axis;
+    VTA_TRY(vtac_axis(vtac_attr_int(node, "axis", 0), data->rank, &axis, diag));
+    for (uint32_t i = 0; i < data->rank; i++) {
+        if (i == axis ? data->dim[i] == 0 && vtac_type_elements(indices) != 0
+                      : indices->dim[i] > data->dim[i]) {
+            return vta_fail(diag, VTA_INVALID, "indices have %lld places on axis %u, the data %lld",
+                            (long long)indices->dim[i], i, (long long)data->dim[i]);
         }
     }
     return VTA_OK;
@@ -331,9 +359,49 @@ vta_status vtac_infer_gather_elements(const vtac_graph *graph, const vtac_node *
     if (data->rank != indices->rank) {
         return vta_fail(diag, VTA_INVALID, "data and indices have rank %u and %u", data->rank, indices->rank);
     }
+    VTA_TRY(check_places(node, data, indices, diag));
     out[0] = *indices;
     out[0].dtype = data->dtype;
     return VTA_OK;
+}
+
+vta_status vtac_infer_scatter_elements(const vtac_graph *graph, const vtac_node *node, vtac_type *out,
+                                       vta_diag *diag)
+{
+    const vtac_type *data;
+    const vtac_type *indices;
+    VTA_TRY(vtac_need_type(graph, node, 0, &data, diag));
+    VTA_TRY(vtac_need_type(graph, node, 1, &indices, diag));
+    VTA_TRY(vtac_expect_shape(graph, node, 2, "the updates", indices->rank, indices->dim, diag));
+    if (data->rank != indices->rank) {
+        return vta_fail(diag, VTA_INVALID, "data and indices have rank %u and %u", data->rank, indices->rank);
+    }
+    out[0] = *data;
+    return check_places(node, data, indices, diag);
+}
+
+/* indices [..., depth]; updates have its shape without the last axis, and what is left of the data's. */
+vta_status vtac_infer_scatter_nd(const vtac_graph *graph, const vtac_node *node, vtac_type *out,
+                                 vta_diag *diag)
+{
+    const vtac_type *data;
+    const vtac_type *indices;
+    int64_t updates[2 * VTAC_MAX_RANK];
+    VTA_TRY(vtac_need_type(graph, node, 0, &data, diag));
+    VTA_TRY(vtac_need_type(graph, node, 1, &indices, diag));
+    const int64_t depth = indices->rank > 0 ? indices->dim[indices->rank - 1] : 0;
+    const uint32_t rank = (uint32_t)(indices->rank + data->rank - 1 - (depth > 0 ? depth : 0));
+    if (depth < 1 || depth > (int64_t)data->rank || rank > VTAC_MAX_RANK) {
+        return vta_fail(diag, VTA_INVALID, "indices of depth %lld do not fit data of rank %u",
+                        (long long)depth, data->rank);
+    }
+    if (vtac_type_elements(data) == 0 && vtac_type_elements(indices) != 0) {
+        return vta_fail(diag, VTA_INVALID, "indices into data without elements");
+    }
+    memcpy(updates, indices->dim, (indices->rank - 1) * sizeof *updates);
+    memcpy(updates + indices->rank - 1, data->dim + depth, (data->rank - (size_t)depth) * sizeof *updates);
+    out[0] = *data;
+    return vtac_expect_shape(graph, node, 2, "the updates", rank, updates, diag);
 }
 
 vta_status vtac_infer_gather_nd(const vtac_graph *graph, const vtac_node *node, vtac_type *out,
@@ -348,6 +416,12 @@ vta_status vtac_infer_gather_nd(const vtac_graph *graph, const vtac_node *node, 
     if (batch < 0 || depth < 1 || batch + depth > (int64_t)data->rank || batch >= (int64_t)indices->rank) {
         return vta_fail(diag, VTA_INVALID, "indices of depth %lld do not fit data of rank %u",
                         (long long)depth, data->rank);
+    }
+    for (int64_t i = 0; i < batch + depth; i++) {
+        if (i < batch ? data->dim[i] != indices->dim[i]
+                      : data->dim[i] == 0 && vtac_type_elements(indices) != 0) {
+            return vta_fail(diag, VTA_INVALID, "indices do not fit axis %lld of the data", (long long)i);
+        }
     }
     const uint32_t rest = data->rank - (uint32_t)(batch + depth);
     if (indices->rank - 1 + rest > VTAC_MAX_RANK) {
@@ -612,4 +686,12 @@ vta_status vtac_infer_nms(const vtac_graph *graph, const vtac_node *node, vtac_t
     }
     out[0] = (vtac_type){.dtype = VTAC_I64, .rank = 2, .dim = {scores->dim[0] * scores->dim[1] * most, 3}};
     return VTA_OK;
+}
+
+vta_status vtac_infer_trilu(const vtac_graph *graph, const vtac_node *node, vtac_type *out, vta_diag *diag)
+{
+    VTA_TRY(vtac_infer_same(graph, node, out, diag));
+    return out[0].rank >= 2
+               ? VTA_OK
+               : vta_fail(diag, VTA_INVALID, "the input has rank %u, expected 2 or more", out[0].rank);
 }

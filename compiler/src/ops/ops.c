@@ -58,6 +58,9 @@ vta_status vtac_infer(const vtac_graph *graph, const vtac_node *node, vtac_type 
     const vtac_op_info *op = &table[node->op];
     vta_status status = check_arity(node, op, diag);
     if (status == VTA_OK) {
+        status = vtac_check_params(graph, node, diag);
+    }
+    if (status == VTA_OK) {
         status = op->infer(graph, node, out, diag);
     }
     for (uint32_t i = 0; status == VTA_OK && i < node->output_count; i++) {
