@@ -10,8 +10,10 @@
 #include <stdlib.h>
 
 #include <cmocka.h>
+#include <unistd.h>
 
 #include "build_model.h"
+#include "vta/file.h"
 #include "vtac/onnx.h"
 
 static char notes[512];
@@ -327,6 +329,37 @@ static void test_errors(void **state)
     add_output(&m.graph, "y");
     expect_error(&m, "m.onnx: input 'x': axis 1 ('N') has no size; give it with --shape x=...");
 
+    model_init(&m, 17); /* a scale of other places than the axes that it belongs to */
+    add_input(&m, "x", 4, image);
+    add_input(&m, "s", 2, small);
+    (void)add_node(&m.graph, "LayerNormalization", "x s", "y");
+    add_output(&m.graph, "y");
+    expect_error(&m,
+                 "m.onnx: node 'y' (LayerNormalization): input 1, f32[3,5], does not broadcast to input 0");
+
+    model_init(&m, 13); /* one scale a channel, and one too few */
+    const int64_t two[] = {2};
+    add_input(&m, "x", 4, image);
+    add_input(&m, "s", 1, two);
+    (void)add_node(&m.graph, "InstanceNormalization", "x s s", "y");
+    add_output(&m.graph, "y");
+    expect_error(&m,
+                 "m.onnx: node 'y' (InstanceNormalization): input 1 is f32[2], expected as many elements as "
+                 "axis 1 of input 0");
+
+    model_init(&m, 13); /* integers where only floats have a meaning */
+    APPEND(m.graph.input, m.graph.n_input, value_info("x", 7, 4, image));
+    (void)add_node(&m.graph, "Exp", "x", "y");
+    add_output(&m.graph, "y");
+    expect_error(&m, "m.onnx: node 'y' (Exp): input 0 is i64, expected floats");
+
+    model_init(&m, 13); /* two types in one sum */
+    add_input(&m, "x", 4, image);
+    APPEND(m.graph.input, m.graph.n_input, value_info("k", 7, 4, image));
+    (void)add_node(&m.graph, "Add", "x k", "y");
+    add_output(&m.graph, "y");
+    expect_error(&m, "m.onnx: node 'y' (Add): input 1 is i64, expected the type of input 0");
+
     model_init(&m, 22);
     expect_error(&m, "m.onnx: opset 22 is not supported (7 to 21)");
 
@@ -366,6 +399,71 @@ static void test_external_data_stays_inside(void **state)
             bad[i]);
         assert_string_equal(diag.text, message);
     }
+}
+
+/* A model whose weight lies in another file: there, not there, too short, of another length. */
+static void test_external_data(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *location, *length, *message;
+        size_t bytes; /* that the file has; 0: it is not there */
+    } rows[] = {
+        {"weights.bin", "32", NULL, 32},
+        {"weights.bin", "32",
+         "m.onnx: tensor 'w': cannot read its external data '%s/weights.bin'; it must lie beside the model",
+         0},
+        {"weights.bin", "32", "m.onnx: tensor 'w': '%s/weights.bin' ends 12 bytes before the tensor does",
+         20},
+        {"weights.bin", "24", "m.onnx: tensor 'w': its external data has 24 bytes, expected 32", 32},
+        {"weights.bin", "x", "m.onnx: tensor 'w': external data: length 'x' is not a number", 32},
+    };
+    char folder[] = "/tmp/vtac-external-XXXXXX";
+    char path[64];
+    const int64_t contents[] = {5, 6, 7, 8};
+    assert_non_null(mkdtemp(folder));
+    (void)snprintf(path, sizeof path, "%s/weights.bin", folder);
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        model m;
+        model_init(&m, 13);
+        const int64_t dims[] = {4};
+        Onnx__TensorProto *tensor = int_tensor("w", 1, dims, NULL, 0);
+        tensor->has_data_location = 1;
+        tensor->data_location = ONNX__TENSOR_PROTO__DATA_LOCATION__EXTERNAL;
+        const char *const entries[][2] = {{"location", rows[i].location}, {"length", rows[i].length}};
+        for (size_t k = 0; k < 2; k++) {
+            Onnx__StringStringEntryProto *entry = build_alloc(sizeof *entry);
+            onnx__string_string_entry_proto__init(entry);
+            entry->key = build_string(entries[k][0]);
+            entry->value = build_string(entries[k][1]);
+            APPEND(tensor->external_data, tensor->n_external_data, entry);
+        }
+        APPEND(m.graph.initializer, m.graph.n_initializer, tensor);
+        add_output(&m.graph, "w");
+        model_pack(&m);
+        if (rows[i].bytes > 0) {
+            assert_int_equal(vta_file_write(path, contents, rows[i].bytes, NULL), VTA_OK);
+        }
+        vtac_graph *graph = NULL;
+        vta_diag diag = {0};
+        const vta_status status = vtac_onnx_parse(m.bytes, m.size, "m.onnx", folder, NULL, &graph, &diag);
+        (void)unlink(path);
+        if (rows[i].message == NULL) {
+            assert_int_equal(status, VTA_OK);
+            assert_memory_equal(graph->values[graph->outputs[0]].constant->data, contents, sizeof contents);
+            vtac_graph_destroy(graph);
+            continue;
+        }
+        char message[256];
+        (void)snprintf(message, sizeof message, "%s", rows[i].message);
+        const char *place = strstr(rows[i].message, "%s");
+        if (place != NULL) {
+            (void)snprintf(message, sizeof message, "%.*s%s%s", (int)(place - rows[i].message),
+                           rows[i].message, folder, place + 2);
+        }
+        assert_string_equal(diag.text, message);
+    }
+    (void)rmdir(folder);
 }
 
 /* Any truncation and any flipped byte is refused with a sentence or imports into a valid graph. */

@@ -49,8 +49,10 @@ vta_status vtac_emit(vtac_importer *im, const vtac_draft *draft, vtac_op op, con
     vtac_tensor result;
     VTA_TRY(vtac_evaluate(im->graph, &im->graph->nodes[id], &done, &result, diag));
     if (done) {
+        const vtac_value_id computed = outputs[0];
         vtac_remove_node(im->graph, id);
-        VTA_TRY(vtac_add_constant(im->graph, names == NULL ? NULL : names[0], &result, &outputs[0], diag));
+        VTA_TRY(vtac_add_constant(im->graph, NULL, &result, &outputs[0], diag));
+        vtac_swap_names(im->graph, computed, outputs[0]);
     }
     return VTA_OK;
 }
