@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A convolution, cut as a tiling says, as a list of calls; and its constants in the order in which the calls
- * load them.
+ * A convolution, cut as a tiling says, as a list of calls.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -108,125 +107,6 @@ vta_status conv_refine(plan *p, uint32_t room, vta_diag *diag)
     (void)tiling_estimate(&p->conv, &p->tiling, &p->units);
     p->cycles = best;
     return VTA_OK;
-}
-
-/* Weights. */
-
-static int64_t chunk_count(const conv *c, const tiling *t)
-{
-    return (c->alike ? 1 : t->groups) * t->parts;
-}
-
-/* WGT elements before each chunk, and at the end their number. Owned; NULL: no memory. */
-static int64_t *chunk_table(const conv *c, const tiling *t)
-{
-    int64_t *table = calloc((size_t)(t->groups * t->parts + 1), sizeof *table);
-    for (int64_t i = 0; table != NULL && i < chunk_count(c, t); i++) {
-        const int64_t group = i / t->parts;
-        const part p = tiling_part(c, t, group, i % t->parts);
-        table[i + 1] = table[i] + chunk_entries(c, t, group, &p);
-    }
-    return table;
-}
-
-static void pack_tile(const conv *c, int8_t *to, int64_t out_block, int64_t in_block, int64_t plane,
-                      int64_t ky, int64_t kx)
-{
-    const machine *m = c->machine;
-    for (int64_t o = 0; o < m->block_out; o++) {
-        for (int64_t i = 0; i < m->block_in; i++) {
-            int32_t v = conv_weight(c, out_block * m->block_out + o, in_block * m->block_in + i, ky, kx);
-            for (int64_t p = 0; p < plane; p++) {
-                v -= v > INT8_MAX ? INT8_MAX : v < INT8_MIN ? INT8_MIN : v;
-            }
-            to[o * m->block_in + i] = (int8_t)(v > INT8_MAX ? INT8_MAX : v < INT8_MIN ? INT8_MIN : v);
-        }
-    }
-}
-
-/* The taps of a block's window piece, one a row. */
-static void pack_window(const conv *c, const part *p, int8_t *to, int64_t block, int64_t index)
-{
-    const window_piece piece = piece_of(c, p, index);
-    const int64_t size = c->machine->block_in;
-    for (int64_t tap = 0; tap < piece.rows * piece.cols; tap++) {
-        const int64_t ky = p->ky + piece.y + tap / piece.cols, kx = p->kx + piece.x + tap % piece.cols;
-        for (int64_t i = 0; i < size; i++) {
-            const int64_t channel = block * size + i;
-            to[tap * size + i] = (int8_t)conv_weight(c, channel, channel, ky, kx);
-        }
-    }
-}
-
-/* One chunk, in the order of its kernels' micro-ops. Returns its end. */
-static int8_t *pack_chunk(const conv *c, const tiling *t, int64_t group, int64_t index, int8_t *to)
-{
-    const part p = tiling_part(c, t, group, index);
-    const reach r = part_reach(c, t, group, &p);
-    const int64_t entry = c->machine->block_in * c->machine->block_out;
-    for (int64_t k = 0; c->lanes && k < chunk_entries(c, t, group, &p); k++, to += entry) {
-        const int64_t pieces = piece_count(c, p.kys, p.kxs);
-        pack_window(c, &p, to, group * t->group / c->machine->ro + k / pieces, k % pieces);
-    }
-    for (int64_t n = 0; !c->lanes && n < group_blocks(c, t, group); n++) {
-        for (int64_t k = 0; k < part_entries(c, t, group, &p); k++) {
-            const int64_t taps = p.kys * p.kxs, tap = k % taps;
-            pack_tile(c, to, group * t->group + n, r.first + k / taps / c->planes, k / taps % c->planes,
-                      p.ky + tap / p.kxs, p.kx + tap % p.kxs);
-            to += entry;
-        }
-    }
-    return to;
-}
-
-/* The constants of a joined sum, the same in all lanes. */
-static vta_status pack_sum(plan *p, blob *to, vta_diag *diag)
-{
-    const conv *c = &p->conv;
-    const int64_t element = c->machine->config->elem_bytes[VTA_MEM_ACC], lanes = element / 4;
-    const int32_t bias = -(c->zero_out * c->factor + c->region->tensors[c->other].zero * c->other_factor);
-    const int32_t values[SUM_CONSTANTS] = {[SUM_PAIR] = bias,
-                                           [SUM_PAIR + 1] = vta_requant_scale(1, c->sum->sum.shift),
-                                           [SUM_FACTOR] = c->factor,
-                                           [SUM_OTHER] = c->other_factor};
-    uint64_t offset;
-    int32_t *entry =
-        (int32_t *)(void *)blob_add(to, (uint64_t)(SUM_CONSTANTS * element), (uint64_t)element, &offset);
-    if (entry == NULL) {
-        return vta_fail(diag, VTA_NOMEM, "no memory for the constants of layer '%s'", c->sum->name);
-    }
-    for (int64_t i = 0; i < SUM_CONSTANTS * lanes; i++) {
-        entry[i] = values[i / lanes];
-    }
-    p->at.sum = (int64_t)offset / element;
-    return VTA_OK;
-}
-
-vta_status conv_pack(plan *p, blob *to, vta_diag *diag)
-{
-    const conv *c = &p->conv;
-    const tiling *t = &p->tiling;
-    const vta_config *config = c->machine->config;
-    const uint64_t wgt = config->elem_bytes[VTA_MEM_WGT], acc = config->elem_bytes[VTA_MEM_ACC];
-    int64_t *chunks = chunk_table(c, t);
-    uint64_t weights = 0, params = 0;
-    int8_t *tiles = NULL;
-    if (chunks != NULL) {
-        tiles = (int8_t *)blob_add(to, (uint64_t)chunks[chunk_count(c, t)] * wgt, wgt, &weights);
-    }
-    for (int64_t i = 0; tiles != NULL && i < chunk_count(c, t); i++) {
-        tiles = pack_chunk(c, t, i / t->parts, i % t->parts, tiles);
-    }
-    free(chunks);
-    int32_t *entries = tiles != NULL
-                           ? (int32_t *)(void *)blob_add(to, (uint64_t)c->out_blocks * 2 * acc, acc, &params)
-                           : NULL;
-    if (entries == NULL) {
-        return vta_fail(diag, VTA_NOMEM, "no memory for the weights of layer '%s'", c->layer->name);
-    }
-    conv_params(c, entries);
-    p->at = (constants){.weights = (int64_t)(weights / wgt), .params = (int64_t)(params / acc)};
-    return c->sum != NULL ? pack_sum(p, to, diag) : VTA_OK;
 }
 
 /* Loads. */

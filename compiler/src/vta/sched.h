@@ -9,6 +9,7 @@
  *   layout.c     where tensors lie
  *   conv.c       a layer as a convolution: geometry, weights, parameters
  *   tiling.c     the ways to cut a convolution into pieces, and what each costs roughly
+ *   pack.c       its constants
  *   emit.c       a convolution cut in one of these ways, as a list of calls
  *   elementwise.c, window.c, concat.c   the layers that are no convolutions
  *   list.c       lists of calls
@@ -251,6 +252,10 @@ extern const kind_of_layer kinds[VTAC_VTA_KINDS];
     kind_emit family##_emit;
 #include "kinds.def"
 #undef VTAC_VTA_KIND
+
+/* pack.c: WGT elements before each chunk, group · parts + part, and at the end their number. Owned; NULL: no
+ * memory. Where all groups have the same weights only the first one's chunks count. */
+int64_t *chunk_table(const conv *c, const tiling *t);
 
 /* Padding that a LOAD can make on each side. */
 enum { MOST_PAD = 15 };
