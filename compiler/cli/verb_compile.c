@@ -27,11 +27,6 @@ static const cli_option options[] = {
     {"--json", NULL, CLI_FLAG, "print the summary as JSON"},
 };
 
-static void tell(void *context, const char *text)
-{
-    (void)fprintf(stderr, "vtac compile: %s: %s\n", *(const char *const *)context, text);
-}
-
 static double now(void)
 {
     struct timespec t;
@@ -179,10 +174,8 @@ static int run(const cli_args *args)
     if (vtac_target_find(cli_value(args, "--host"), &target, &diag) != VTA_OK) {
         return cli_usage(args, "%s", diag.text);
     }
-    const vtac_import_options import = {
-        .shapes = shapes.items, .shape_count = shapes.count, .note = tell, .context = &args->operands[0]};
     vtac_graph *graph = NULL;
-    if (vtac_onnx_load(args->operands[0], &import, &graph, &diag) != VTA_OK) {
+    if (cli_load_graph(args, args->operands[0], &shapes, &graph, &diag) != VTA_OK) {
         return cli_fail(args, &diag);
     }
     const int status = compile(args, graph, &target, &passes, &offload);
@@ -194,8 +187,8 @@ const cli_verb cli_verb_compile = {
     .name = "compile",
     .operands = "MODEL.onnx [-o FILE.so]",
     .summary = "compile a model to one shared object that runs from C",
-    .more = "Processors: host, x86-64-v2, x86-64-v3, x86-64-avxvnni, x86-64-v4, x86-64-vnni, aarch64, aarch64-dotprod,\n"
-            "armv7a.\n"
+    .more = "Processors: host, x86-64-v2, x86-64-v3, x86-64-avxvnni, x86-64-v4, x86-64-vnni,\n"
+            "aarch64, aarch64-dotprod, armv7a.\n"
             "Example: vtac compile m.onnx --host host --emit ir,loops:texts -o m.so\n",
     .options = options,
     .option_count = sizeof options / sizeof options[0],

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "page.h"
 #include "passes.h"
 #include "vta/file.h"
 
@@ -15,6 +16,8 @@ static const cli_option options[] = {
     {"--shape", "NAME=AxBxC", CLI_TEXT, "size of a dynamic input (may be repeated)"},
     {"--inline", "N", CLI_TEXT, "print constants of up to N elements (default 16)"},
     {"-o", "FILE", CLI_FILE, "write the text there, with all constants: it reads back"},
+    {"--html", "FILE", CLI_FILE, "write a page that draws the graph instead"},
+    {"--config", "NAME|FILE", CLI_CONFIG, "--html: show where each node runs with this hardware"},
     {"--after", "PASS", CLI_TEXT, "show the graph as it is after this pass"},
     CLI_PASS_OPTIONS,
 };
@@ -34,6 +37,29 @@ static int put_graph(const cli_args *args, const vtac_graph *graph, int64_t limi
     }
     free(text);
     return diag.code == VTA_OK ? cli_done(args) : cli_fail(args, &diag);
+}
+
+/* With --config, also where each node would run on that hardware. */
+static int put_page(const cli_args *args, vtac_graph *graph, const char *path)
+{
+    vta_diag diag = {0};
+    vta_config config;
+    bool given = false;
+    vtac_partition *partition = NULL;
+    char *page = NULL;
+    vta_status status = cli_config(args, &config, &given, &diag);
+    if (status == VTA_OK && given) {
+        const vtac_partition_options look = {.config = &config, .schedule = {.level = 3}, .look = true};
+        status = vtac_partition_graph(graph, &look, &partition, &diag);
+    }
+    if (status == VTA_OK) {
+        page = cli_graph_page(graph, partition == NULL ? NULL : partition->places);
+        status = page == NULL ? vta_fail(&diag, VTA_NOMEM, "out of memory")
+                              : vta_file_write(path, page, strlen(page), &diag);
+    }
+    free(page);
+    vtac_partition_free(partition);
+    return status == VTA_OK ? cli_done(args) : cli_fail(args, &diag);
 }
 
 /* Which passes run: none without -O and --after, so that the model is seen as it is. */
@@ -68,7 +94,8 @@ static int inspect(const cli_args *args, const cli_shapes *shapes, const vtac_pa
         (void)vta_context(&diag, "%s", args->operands[0]);
         status = cli_fail(args, &diag);
     } else {
-        status = put_graph(args, graph, limit);
+        const char *page = cli_value(args, "--html");
+        status = page != NULL ? put_page(args, graph, page) : put_graph(args, graph, limit);
     }
     vtac_graph_destroy(graph);
     return status;

@@ -116,8 +116,11 @@ static void run_case(vta_model *model, const golden_model *which, size_t c, cons
     }
     const float *got = vta_model_output_data(model, 0);
     const golden_difference d = golden_compare(got, expected, count);
-    if (!d.same_top ||
-        (which->step > 0 ? d.worst > which->step * 1.001 : !(d.worst <= which->relative * d.range))) {
+    /* Without fold-qdq a sum is one of float32 in another order than the reference's, and a logit may be off
+     * by one. That moves a probability p by p (1 - p) of the logit's step: up to four steps of the output. */
+    const double steps = c == LEVELS + VTAC_PASS_FOLD_QDQ ? 4.001 : 1.001;
+    const double most = which->step > 0 ? which->step * steps : which->relative * d.range;
+    if (!d.same_top || !(d.worst <= most)) {
         fail_msg("%s %s, %s: worst %g of %g, %zu of %zu differ, top %s", which->name, configuration_name(c),
                  strrchr(input, '/') + 1, d.worst, d.range, d.off, d.count, d.same_top ? "same" : "differs");
     }

@@ -230,6 +230,8 @@ vta_status vtac_infer(const vtac_graph *graph, const vtac_node *node, vtac_type 
  * node. */
 vta_status vtac_evaluate(vtac_graph *graph, const vtac_node *node, bool *done, vtac_tensor *out,
                          vta_diag *diag);
+vta_status vtac_evaluate_up_to(vtac_graph *graph, const vtac_node *node, int64_t most, bool *done,
+                               vtac_tensor *out, vta_diag *diag);
 
 /* The text form (src/ir/print.c describes it); owned, NULL without memory. Constants of more than
  * `inline_limit` elements are shown as a checksum, so that a person can read it. */

@@ -17,6 +17,7 @@ typedef struct evaluation {
     const vtac_node *node;
     const vtac_tensor *in[8];
     uint32_t count;
+    int64_t most;   /* elements of an operand or the result */
     vtac_type type; /* of the result */
     void *data;
     bool is_float;
@@ -459,7 +460,7 @@ static bool take_inputs(evaluation *e)
     for (uint32_t i = 0; !type_only && i < e->count; i++) {
         e->in[i] = vtac_in_constant(e->graph, e->node, i);
         const bool absent = e->node->inputs[i] == 0 && i > 0;
-        if (!absent && (e->in[i] == NULL || vtac_type_elements(&e->in[i]->type) > MOST_ELEMENTS)) {
+        if (!absent && (e->in[i] == NULL || vtac_type_elements(&e->in[i]->type) > e->most)) {
             return false;
         }
     }
@@ -469,8 +470,14 @@ static bool take_inputs(evaluation *e)
 vta_status vtac_evaluate(vtac_graph *graph, const vtac_node *node, bool *done, vtac_tensor *out,
                          vta_diag *diag)
 {
+    return vtac_evaluate_up_to(graph, node, MOST_ELEMENTS, done, out, diag);
+}
+
+vta_status vtac_evaluate_up_to(vtac_graph *graph, const vtac_node *node, int64_t most, bool *done,
+                               vtac_tensor *out, vta_diag *diag)
+{
     *done = false;
-    evaluation e = {.graph = graph, .node = node};
+    evaluation e = {.graph = graph, .node = node, .most = most};
     if ((vtac_op_get(node->op)->traits & VTAC_TRAIT_FOLDS) == 0 || node->output_count != 1 ||
         !take_inputs(&e)) {
         return VTA_OK;
@@ -478,7 +485,7 @@ vta_status vtac_evaluate(vtac_graph *graph, const vtac_node *node, bool *done, v
     e.type = graph->values[node->outputs[0]].type;
     const int64_t elements = vtac_type_elements(&e.type);
     const bool half = e.type.dtype == VTAC_F16 || e.type.dtype == VTAC_BF16;
-    if (elements > MOST_ELEMENTS || half) {
+    if (elements > most || half) {
         return VTA_OK;
     }
     e.is_float = vtac_dtype_kind(e.type.dtype) == 'f';

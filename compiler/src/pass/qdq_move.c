@@ -37,6 +37,7 @@ static mover_kind kind_of(const vtac_node *node)
     case VTAC_OP_SQUEEZE:
     case VTAC_OP_TILE:
     case VTAC_OP_UNSQUEEZE: return FIRST;
+    case VTAC_OP_DROPOUT:
     case VTAC_OP_MAX_POOL: return node->output_count == 1 ? FIRST : NOT_A_MOVER;
     case VTAC_OP_RESIZE: {
         const char *mode = vtac_attr_string(node, "mode", "nearest");

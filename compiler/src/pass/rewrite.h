@@ -63,6 +63,10 @@ void vtac_replace(vtac_rewrite *r, vtac_value_id old, vtac_value_id new);
 vta_status vtac_attrs_without(vtac_rewrite *r, const vtac_node *node, const char *without, vtac_attr **attrs,
                               uint32_t *count);
 
+/* The axes of a Transpose; false where the attribute does not fit (the verifier lets none through).
+ * canonicalize.c */
+bool vtac_perm_of(const vtac_node *node, uint32_t rank, int64_t *perm);
+
 /* Contents of a constant with one element. */
 bool vtac_scalar_of(const vtac_graph *graph, vtac_value_id value, double *out);
 

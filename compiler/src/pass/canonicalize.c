@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * canonicalize: one form for things that are the same, so that later passes and the back ends meet fewer.
+ * Every rule is an equality to the bit.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "../ops/infer.h"
+#include "rewrite.h"
+
+static vta_status replace_by(vtac_rewrite *r, vtac_node_id id, vtac_value_id new, bool *changed)
+{
+    const vtac_value_id old = r->graph->nodes[id].outputs[0];
+    if (vtac_can_replace(r->graph, old, new)) {
+        vtac_replace(r, old, new);
+        vtac_remove_node(r->graph, id);
+        *changed = true;
+    }
+    return VTA_OK;
+}
+
+static bool is_identity_perm(const int64_t *perm, uint32_t rank)
+{
+    for (uint32_t i = 0; i < rank; i++) {
+        if (perm[i] != (int64_t)i) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Operators that give their first operand back where the type does not change, or there is no other operand.
+ */
+static vta_status skip_no_ops(vtac_rewrite *r, vtac_node_id id, bool *changed)
+{
+    const vtac_node *node = &r->graph->nodes[id];
+    if (node->input_count == 0 || node->inputs[0] == 0 || node->output_count != 1) {
+        return VTA_OK;
+    }
+    const bool same =
+        vtac_type_equal(&r->graph->values[node->inputs[0]].type, &r->graph->values[node->outputs[0]].type);
+    bool nothing = false;
+    switch ((int)node->op) {
+    case VTAC_OP_CAST:
+    case VTAC_OP_CAST_LIKE:
+    case VTAC_OP_EXPAND:
+    case VTAC_OP_FLATTEN:
+    case VTAC_OP_RESHAPE:
+    case VTAC_OP_SQUEEZE:
+    case VTAC_OP_TILE:
+    case VTAC_OP_UNSQUEEZE: nothing = same; break;
+    case VTAC_OP_CONCAT:
+    case VTAC_OP_MAX:
+    case VTAC_OP_MEAN:
+    case VTAC_OP_MIN:
+    case VTAC_OP_SUM: nothing = same && node->input_count == 1; break;
+    default: break;
+    }
+    return nothing ? replace_by(r, id, node->inputs[0], changed) : VTA_OK;
+}
+
+/* Flatten, Squeeze and Unsqueeze, and a reshape of a reshape, as one Reshape. */
+static vta_status merge_reshapes(vtac_rewrite *r, vtac_node_id id, bool *changed)
+{
+    const vtac_node node = r->graph->nodes[id];
+    const vtac_type y = r->graph->values[node.outputs[0]].type;
+    const vtac_node *above = vtac_producer(r, node.inputs[0]);
+    const bool again = above != NULL && above->op == VTAC_OP_RESHAPE;
+    if (vtac_type_elements(&y) == 0 || (node.op == VTAC_OP_RESHAPE && !again)) {
+        return VTA_OK; /* a 0 in a shape means "as it was" */
+    }
+    vtac_value_id inputs[2] = {again ? above->inputs[0] : node.inputs[0]};
+    vtac_value_id out;
+    VTA_TRY(vtac_new_ints(r, y.dim, y.rank, &inputs[1]));
+    VTA_TRY(vtac_new_simple(r, id, &node, VTAC_OP_RESHAPE, inputs, 2, &out));
+    return replace_by(r, id, out, changed);
+}
+
+bool vtac_perm_of(const vtac_node *node, uint32_t rank, int64_t *perm)
+{
+    const vtac_attr *attr = vtac_find_attr(node, "perm");
+    for (uint32_t i = 0; i < rank; i++) {
+        perm[i] = attr != NULL ? attr->ints[i] : (int64_t)rank - 1 - i;
+    }
+    return attr == NULL || attr->count == rank;
+}
+
+static vta_status merge_transposes(vtac_rewrite *r, vtac_node_id id, bool *changed)
+{
+    const vtac_node node = r->graph->nodes[id];
+    const uint32_t rank = r->graph->values[node.outputs[0]].type.rank;
+    int64_t outer[VTAC_MAX_RANK];
+    int64_t inner[VTAC_MAX_RANK];
+    (void)vtac_perm_of(&node, rank, outer);
+    if (is_identity_perm(outer, rank)) {
+        return replace_by(r, id, node.inputs[0], changed);
+    }
+    const vtac_node *above = vtac_producer(r, node.inputs[0]);
+    if (above == NULL || above->op != VTAC_OP_TRANSPOSE) {
+        return VTA_OK;
+    }
+    (void)vtac_perm_of(above, rank, inner);
+    int64_t both[VTAC_MAX_RANK];
+    for (uint32_t i = 0; i < rank; i++) {
+        both[i] = inner[outer[i]];
+    }
+    const vtac_attr attr = {.name = "perm", .kind = VTAC_ATTR_INTS, .count = rank, .ints = both};
+    const vtac_node_spec spec = {.op = VTAC_OP_TRANSPOSE,
+                                 .inputs = above->inputs,
+                                 .input_count = 1,
+                                 .output_count = 1,
+                                 .attrs = &attr,
+                                 .attr_count = 1};
+    vtac_value_id out;
+    VTA_TRY(vtac_new_node(r, id, &node, spec, &out));
+    return replace_by(r, id, out, changed);
+}
+
+/* Constants on the right of what commutes. */
+static vta_status order_operands(vtac_rewrite *r, vtac_node_id id, bool *changed)
+{
+    const vtac_node *node = &r->graph->nodes[id];
+    if ((vtac_op_get(node->op)->traits & VTAC_TRAIT_COMMUTES) != 0 && node->input_count == 2 &&
+        r->graph->values[node->inputs[0]].constant != NULL &&
+        r->graph->values[node->inputs[1]].constant == NULL) {
+        const vtac_value_id first = node->inputs[0];
+        node->inputs[0] = node->inputs[1];
+        node->inputs[1] = first;
+        *changed = true;
+    }
+    return VTA_OK;
+}
+
+/* Clip from 0 upwards is Relu; a Relu of what is not negative is nothing. */
+static vta_status simplify_clip(vtac_rewrite *r, vtac_node_id id, bool *changed)
+{
+    const vtac_node node = r->graph->nodes[id];
+    double low;
+    double high = HUGE_VAL;
+    const bool has_high = vtac_in_type(r->graph, &node, 2) != NULL;
+    if (vtac_dtype_kind(r->graph->values[node.inputs[0]].type.dtype) != 'f' || node.input_count < 2 ||
+        !vtac_scalar_of(r->graph, node.inputs[1], &low) || low != 0.0 ||
+        (has_high && !vtac_scalar_of(r->graph, node.inputs[2], &high)) || high < HUGE_VAL) {
+        return VTA_OK;
+    }
+    vtac_value_id out;
+    VTA_TRY(vtac_new_simple(r, id, &node, VTAC_OP_RELU, node.inputs, 1, &out));
+    return replace_by(r, id, out, changed);
+}
+
+static vta_status skip_second_relu(vtac_rewrite *r, vtac_node_id id, bool *changed)
+{
+    const vtac_node *node = &r->graph->nodes[id];
+    const vtac_node *above = vtac_producer(r, node->inputs[0]);
+    return above != NULL && above->op == VTAC_OP_RELU ? replace_by(r, id, node->inputs[0], changed) : VTA_OK;
+}
+
+/* auto_pad as pads. */
+static vta_status explicit_pads(vtac_rewrite *r, vtac_node_id id, bool *changed)
+{
+    vtac_node *node = &r->graph->nodes[id];
+    const bool pool = node->op == VTAC_OP_MAX_POOL || node->op == VTAC_OP_AVERAGE_POOL ||
+                      node->op == VTAC_OP_QLINEAR_AVERAGE_POOL;
+    const uint32_t weight = node->op == VTAC_OP_QLINEAR_CONV ? 3 : 1;
+    const vtac_type *x = vtac_in_type(r->graph, node, 0);
+    vtac_window w;
+    if (vtac_find_attr(node, "auto_pad") == NULL || vtac_attr_int(node, "ceil_mode", 0) != 0 ||
+        vtac_attr_int(node, "channels_last", 0) != 0) {
+        return VTA_OK;
+    }
+    VTA_TRY(vtac_window_of(node, x, pool ? NULL : vtac_in_type(r->graph, node, weight), pool, &w, r->diag));
+    vtac_attr *attrs;
+    uint32_t count;
+    int64_t *pads = vta_arena_array(&r->graph->arena, 2 * (size_t)w.axes, sizeof *pads);
+    VTA_TRY(vtac_attrs_without(r, node, "auto_pad", &attrs, &count));
+    if (pads == NULL) {
+        return vta_fail(r->diag, VTA_NOMEM, "out of memory");
+    }
+    memcpy(pads, w.pad_begin, w.axes * sizeof *pads);
+    memcpy(pads + w.axes, w.pad_end, w.axes * sizeof *pads);
+    uint32_t at = 0;
+    while (at < count && strcmp(attrs[at].name, "pads") != 0) {
+        at++;
+    }
+    attrs[at] =
+        (vtac_attr){.name = "pads", .kind = VTAC_ATTR_INTS, .count = 2 * (size_t)w.axes, .ints = pads};
+    node->attrs = attrs;
+    node->attr_count = at == count ? count + 1 : count;
+    *changed = true;
+    return VTA_OK;
+}
+
+static const vtac_rule rules[] = {
+    {VTAC_OP_COUNT, skip_no_ops},          {VTAC_OP_COUNT, order_operands},
+    {VTAC_OP_FLATTEN, merge_reshapes},     {VTAC_OP_SQUEEZE, merge_reshapes},
+    {VTAC_OP_UNSQUEEZE, merge_reshapes},   {VTAC_OP_RESHAPE, merge_reshapes},
+    {VTAC_OP_TRANSPOSE, merge_transposes}, {VTAC_OP_CLIP, simplify_clip},
+    {VTAC_OP_RELU, skip_second_relu},      {VTAC_OP_CONV, explicit_pads},
+    {VTAC_OP_QLINEAR_CONV, explicit_pads}, {VTAC_OP_MAX_POOL, explicit_pads},
+    {VTAC_OP_AVERAGE_POOL, explicit_pads}, {VTAC_OP_QLINEAR_AVERAGE_POOL, explicit_pads},
+};
+
+vtac_pass_fn vtac_pass_canonicalize;
+
+vta_status vtac_pass_canonicalize(vtac_graph *graph, uint32_t *changes, vta_diag *diag)
+{
+    return vtac_apply_rules(graph, rules, sizeof rules / sizeof rules[0], changes, diag);
+}
