@@ -530,11 +530,17 @@ int main(void)
 {
 #define TEST(function) cmocka_unit_test_teardown(function, free_models)
     const struct CMUnitTest tests[] = {
-        TEST(test_shape_arithmetic_folds),     TEST(test_old_forms_become_new),
-        TEST(test_convolution_and_pools),      TEST(test_batch_is_one_unless_given),
-        TEST(test_if_takes_the_known_branch),  TEST(test_loop_unrolls),
-        TEST(test_functions_are_inlined),      TEST(test_errors),
-        TEST(test_external_data_stays_inside), TEST(test_damage),
+        TEST(test_shape_arithmetic_folds),
+        TEST(test_old_forms_become_new),
+        TEST(test_convolution_and_pools),
+        TEST(test_batch_is_one_unless_given),
+        TEST(test_if_takes_the_known_branch),
+        TEST(test_loop_unrolls),
+        TEST(test_functions_are_inlined),
+        TEST(test_errors),
+        TEST(test_external_data_stays_inside),
+        TEST(test_external_data),
+        TEST(test_damage),
         TEST(test_deep_nesting_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
