@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "layers.h"
 #include "tensors.h"
 
 static const cli_option options[] = {
@@ -23,6 +24,7 @@ static const cli_option options[] = {
     {"--device", "URI", CLI_DEVICE, "the accelerator: fsim (default), tsim, systemc, …"},
     {"--timeout", "SECONDS", CLI_TEXT, "give up a launch after this long"},
     {"--threads", "N", CLI_TEXT, "threads (default: VTAC_THREADS, or all cores)"},
+    {"--layers", NULL, CLI_FLAG, "the accelerator's layers: predicted, measured, why"},
     {"--profile", NULL, CLI_FLAG, "print where the time went, step by step"},
     {"--json", NULL, CLI_FLAG, "print everything as JSON"},
 };
@@ -293,6 +295,9 @@ static int run_model(const cli_args *args, vta_model *model, uint64_t repeat, ui
     status = status == VTA_OK ? print_outputs(args, model, top, json, &diag) : status;
     if (status == VTA_OK && cli_flag(args, "--profile")) {
         status = print_profile(model, json, &diag);
+    }
+    if (status == VTA_OK && cli_flag(args, "--layers")) {
+        (json ? cli_layers_json : cli_layers_text)(model);
     }
     (void)printf("%s", json && status == VTA_OK ? "}\n" : "");
     return status == VTA_OK ? cli_done(args) : cli_fail(args, &diag);

@@ -51,6 +51,9 @@ typedef struct vta_backend_ops {
     vta_status (*submit)(void *self, const vta_launch *launch, vta_diag *diag);
     vta_status (*wait)(void *self, double timeout_s, vta_report *report, vta_diag *diag);
     vta_status (*reset)(void *self, vta_diag *diag);
+
+    /* As vta_device_account (optional). */
+    const uint64_t *(*account)(void *self, uint32_t *insn_count);
 } vta_backend_ops;
 
 /* What `open` gets from the URI and what it gives back. */

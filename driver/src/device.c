@@ -207,6 +207,12 @@ vta_bus vta_device_bus(vta_device *device)
     return device->ops->bus(device->self);
 }
 
+const uint64_t *vta_device_account(vta_device *device, uint32_t *insn_count)
+{
+    *insn_count = 0;
+    return device->ops->account != NULL ? device->ops->account(device->self, insn_count) : NULL;
+}
+
 /* Memory. */
 
 static vta_status alloc(vta_device *device, uint64_t at, size_t size, vta_mem *out, vta_diag *diag)

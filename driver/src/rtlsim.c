@@ -127,6 +127,12 @@ static vta_status rtlsim_reset(void *self, vta_diag *diag)
     return vta_mmio_reset(&device->mmio, device->scheme, diag);
 }
 
+static const uint64_t *rtlsim_account(void *self, uint32_t *insn_count)
+{
+    const rtlsim_device *device = self;
+    return device->rtl->account != NULL ? device->rtl->account(device->instance, insn_count) : NULL;
+}
+
 static vta_status rtlsim_alloc(void *self, uint64_t at, size_t size, vta_mem *out, vta_diag *diag)
 {
     return vta_simulated_alloc(((rtlsim_device *)self)->dram, at, size, out, diag);
@@ -163,6 +169,7 @@ static const vta_backend_ops ops = {
     .submit = rtlsim_submit,
     .wait = rtlsim_wait,
     .reset = rtlsim_reset,
+    .account = rtlsim_account,
 };
 
 /* Opening. */

@@ -8,8 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "vta/runtime.h"
-
 enum { CONSTANTS, WORK, BUFFERS }; /* of every region's program */
 
 typedef struct launch {
@@ -170,6 +168,11 @@ vta_device *vta_accel_device(const vta_accel *accel)
 uint8_t *vta_accel_work(const vta_accel *accel)
 {
     return accel->work.host;
+}
+
+const vta_code *vta_accel_code(const vta_accel *accel, uint32_t step)
+{
+    return accel->launches[step].code;
 }
 
 vta_status vta_accel_run(vta_accel *accel, uint32_t i, double timeout_s, vta_report *report, vta_diag *diag)

@@ -6,7 +6,7 @@
 #define VTA_ACCEL_H
 
 #include "vta/artifact.h"
-#include "vta/driver.h"
+#include "vta/runtime.h"
 
 typedef struct vta_accel vta_accel;
 
@@ -22,6 +22,8 @@ vta_device *vta_accel_device(const vta_accel *accel);
 
 /* What the accelerator works in, as the host sees it. */
 uint8_t *vta_accel_work(const vta_accel *accel);
+
+const vta_code *vta_accel_code(const vta_accel *accel, uint32_t step);
 
 /* One launch of step `i`, from what host kernels wrote to what they may read. */
 vta_status vta_accel_run(vta_accel *accel, uint32_t i, double timeout_s, vta_report *report, vta_diag *diag);

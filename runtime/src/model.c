@@ -19,6 +19,7 @@
 #endif
 
 #include "accel.h"
+#include "layers.h"
 #include "pool.h"
 #include "seal.h"
 #include "vta/artifact.h"
@@ -35,6 +36,7 @@ struct vta_model {
     void ***buffers; /* of each step */
     void **scratch;  /* of each worker */
     vta_step_profile *profile;
+    vta_layers layers;
 };
 
 /* ---- checks ---- */
@@ -315,6 +317,7 @@ static vta_status load(const char *path, const vta_model_options *options, vta_m
         options != NULL && options->threads > 0 ? options->threads : vta_pool_default_threads();
     VTA_TRY(vta_pool_create(threads, &m->pool, diag));
     VTA_TRY(open_accelerator(options, m, diag));
+    VTA_TRY(vta_layers_create(m->artifact, &m->layers, diag));
     VTA_TRY(place_tensors(m, diag));
     return bind_steps(m, diag);
 }
@@ -351,6 +354,7 @@ void vta_model_destroy(vta_model *m)
     free(m->buffers);
     free(m->scratch);
     free(m->profile);
+    vta_layers_free(&m->layers);
     free(m->inputs);
     free(m->outputs);
     free(m->memory);
@@ -460,8 +464,12 @@ static vta_status launch_step(vta_model *m, uint32_t i, vta_diag *diag)
     m->profile[i].cycles = report.counters.cycles;
     if (status != VTA_OK) {
         (void)vta_context(diag, "step '%s'", m->artifact->steps[i].name);
+        return status;
     }
-    return status;
+    uint32_t insns;
+    const uint64_t *account = vta_device_account(vta_accel_device(m->accel), &insns);
+    vta_layers_record(&m->layers, m->artifact, i, vta_accel_code(m->accel, i), account, insns, &report);
+    return VTA_OK;
 }
 
 /* Host steps cannot fail. */
@@ -486,6 +494,12 @@ vta_status vta_model_run(vta_model *m, vta_diag *diag)
 vta_device *vta_model_device(const vta_model *m)
 {
     return m->accel != NULL ? vta_accel_device(m->accel) : NULL;
+}
+
+const vta_layer_profile *vta_model_layers(const vta_model *m, uint32_t *count)
+{
+    *count = m->layers.count;
+    return m->layers.rows;
 }
 
 const vta_step_profile *vta_model_steps(const vta_model *m, uint32_t *count)

@@ -252,10 +252,10 @@ static build_command compile_c(const compiler *c, const char *source, const char
 }
 
 /* The C sources that both kinds share, then those of the platform. */
-static const char *const c_sources[] = {"tsim/harness.c",  "tsim/axi_mem.c",        "tsim/timeline.c",
-                                        "systemc/wire.c",  "systemc/dram_timing.c", "systemc/server.c",
-                                        "systemc/client.c"};
-enum { SHARED_SOURCES = 3, C_SOURCES = sizeof c_sources / sizeof c_sources[0] };
+static const char *const c_sources[] = {"tsim/harness.c",   "tsim/axi_mem.c",  "tsim/timeline.c",
+                                        "tsim/account.c",   "systemc/wire.c",  "systemc/dram_timing.c",
+                                        "systemc/server.c", "systemc/client.c"};
+enum { SHARED_SOURCES = 4, C_SOURCES = sizeof c_sources / sizeof c_sources[0] };
 
 /* Verilator's run-time library; the last one only writes waves. */
 static const char *const runtime_sources[] = {"verilated.cpp", "verilated_threads.cpp",

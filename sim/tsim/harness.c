@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "account.h"
 #include "model.h"
 #include "timeline.h"
 
@@ -24,6 +25,8 @@ typedef struct harness {
     void *self;
     vta_axi_mem *mem;
     vta_timeline *timeline;
+    vta_account account;
+    vta_bus bus;
     vta_pins_in in;
     vta_pins_out out;
     uint64_t cycle;
@@ -60,6 +63,7 @@ static void clock_cycle(harness *h)
     if (h->timeline != NULL) {
         vta_timeline_cycle(h->timeline, h->cycle, h->out.debug);
     }
+    vta_account_cycle(&h->account, h->out.debug);
     if (h->mem != NULL) {
         h->out.axi.reset = h->in.reset;
         vta_axi_mem_cycle(h->mem, &h->out.axi, &next);
@@ -89,7 +93,7 @@ static void raise(harness *h, uint8_t *valid, bool sent)
     }
 }
 
-/* What the timeline must know of a write before its first cycle. */
+/* What timeline and account must know of a write before its first cycle. */
 static void watch_write(harness *h, uint32_t offset, uint32_t value)
 {
     if (offset == REG_INSN_ADDR_LO) {
@@ -98,8 +102,13 @@ static void watch_write(harness *h, uint32_t offset, uint32_t value)
         h->insn_addr = (h->insn_addr & UINT32_MAX) | (uint64_t)value << 32;
     } else if (offset == REG_INSN_COUNT) {
         h->insn_count = value;
-    } else if (offset == REG_CONTROL && (value & 1) != 0 && h->timeline != NULL) {
-        vta_timeline_run(h->timeline, h->cycle, h->insn_addr, h->insn_count);
+    } else if (offset == REG_CONTROL && (value & 1) != 0) {
+        if (!h->model->has_memory) { /* another process has the program then */
+            vta_account_run(&h->account, &h->bus, h->insn_addr, h->insn_count);
+        }
+        if (h->timeline != NULL) {
+            vta_timeline_run(h->timeline, h->cycle, h->insn_addr, h->insn_count);
+        }
     }
 }
 
@@ -192,6 +201,13 @@ static bool irq(void *self)
     return ((const harness *)self)->out.irq;
 }
 
+static const uint64_t *account(void *self, uint32_t *insn_count)
+{
+    const harness *h = self;
+    *insn_count = h->account.insn_count;
+    return h->account.counts;
+}
+
 static void destroy(void *self)
 {
     harness *h = self;
@@ -205,6 +221,7 @@ static void destroy(void *self)
         h->model->destroy(h->self);
     }
     vta_timeline_destroy(h->timeline);
+    vta_account_free(&h->account);
     vta_axi_mem_destroy(h->mem);
     free(h);
 }
@@ -212,6 +229,7 @@ static void destroy(void *self)
 static bool open_parts(harness *h, const vta_rtlsim_options *options, const vta_bus *bus, char *message,
                        uint32_t size)
 {
+    h->bus = *bus;
     h->self = h->model->create(options, bus, message, size);
     if (h->self == NULL) {
         return false;
@@ -277,7 +295,8 @@ __attribute__((visibility("default"))) const vta_rtlsim *vta_rtlsim_entry(void)
                                .write = reg_write,
                                .step = step,
                                .irq = irq,
-                               .failure = failure};
+                               .failure = failure,
+                               .account = account};
     entry.kind = vta_model_get()->kind;
     entry.config_hash = vta_model_get()->config_hash;
     return &entry;

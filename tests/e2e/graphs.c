@@ -37,7 +37,9 @@ static vta_status constant(grower *g, vtac_dtype dtype, uint32_t rank, const int
                            vtac_value_id *out)
 {
     vtac_tensor t = {.type = {.dtype = dtype, .rank = rank}};
-    memcpy(t.type.dim, dim, rank * sizeof *dim);
+    for (uint32_t i = 0; i < rank; i++) {
+        t.type.dim[i] = dim[i];
+    }
     t.bytes = (size_t)vtac_type_elements(&t.type) * vtac_dtype_bytes(dtype);
     void *kept = vta_arena_alloc(&g->graph->arena, t.bytes);
     if (kept == NULL) {

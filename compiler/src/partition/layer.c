@@ -161,7 +161,9 @@ static vta_status push_input(vtac_maker *m, vtac_vta_layer *layer, uint32_t tens
     if (grown == NULL) {
         return no_memory(m);
     }
-    memcpy(grown, layer->inputs, layer->input_count * sizeof *grown);
+    for (uint32_t i = 0; i < layer->input_count; i++) {
+        grown[i] = layer->inputs[i];
+    }
     grown[layer->input_count++] = tensor;
     layer->inputs = grown;
     return VTA_OK;

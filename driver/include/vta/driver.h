@@ -73,6 +73,10 @@ vta_status vta_device_submit(vta_device *device, const vta_launch *launch, vta_d
  * and is idle. Any other status: report->error says what the program did. `report` may be NULL. */
 vta_status vta_device_wait(vta_device *device, double timeout_s, vta_report *report, vta_diag *diag);
 
+/* Where the cycles of the last run went: VTA_CYCLE_CLASSES numbers for each of its *insn_count instructions,
+ * valid until the next run. NULL where the device does not tell. */
+const uint64_t *vta_device_account(vta_device *device, uint32_t *insn_count);
+
 /* Makes the wait that another thread is in, or the next one, end soon with VTA_INTERRUPTED; the device was
  * reset then and is idle. The one call that is safe from every thread, and from a signal handler. */
 void vta_device_interrupt(vta_device *device);

@@ -33,6 +33,23 @@ typedef struct vta_counters {
     uint64_t fetch_bytes, uop_bytes, wgt_bytes, inp_bytes, acc_bytes, out_bytes;
 } vta_counters;
 
+/* What a cycle of a run was for, as the compute unit sees it:  id, name, meaning */
+#define VTA_CYCLE_CLASS_LIST(X)                                                                              \
+    X(ARRAY, "array", "the array multiplies")                                                                \
+    X(REQUANT, "requantize", "the requantizer works, the array does not")                                    \
+    X(ALU, "alu", "the ALU works, neither of them does")                                                     \
+    X(LOAD, "load", "it waits for a load")                                                                   \
+    X(STORE, "store", "it waits for a store")                                                                \
+    X(TOKEN, "token", "it waits for a load and a store at once")                                             \
+    X(OTHER, "other", "its pipelines fill or drain")                                                         \
+    X(LAUNCH, "launch", "it waits for instructions, or the run begins or ends")
+typedef enum vta_cycle_class {
+#define X(id, name, doc) VTA_CYCLES_##id,
+    VTA_CYCLE_CLASS_LIST(X)
+#undef X
+        VTA_CYCLE_CLASSES
+} vta_cycle_class;
+
 /* How a run ended. */
 typedef struct vta_report {
     vta_error error; /* VTA_ERROR_NONE: it ran to its FINISH */

@@ -89,6 +89,21 @@ typedef struct vta_step_profile {
 /* What the last run, of either kind, left: cycles always, seconds from profiled runs alone. Borrowed. */
 const vta_step_profile *vta_model_steps(const vta_model *model, uint32_t *count);
 
+/* A layer of an accelerator step: what the compiler planned and, where the device tells (tsim), where the
+ * cycles of the last run went. The last one of each step, without an operator, has what belongs to no layer:
+ * the cycles of all sum to the step's. */
+typedef struct vta_layer_profile {
+    const char *name, *op;
+    const char *schedule, *bound; /* how it was cut into pieces, what bounds it */
+    uint32_t step, node;
+    int joined; /* computed with another layer */
+    uint64_t macs, bytes_read, bytes_written;
+    uint64_t predicted;                /* cycles */
+    uint64_t cycles;                   /* measured; 0: not known */
+    uint64_t split[VTA_CYCLE_CLASSES]; /* of `cycles` */
+} vta_layer_profile;
+const vta_layer_profile *vta_model_layers(const vta_model *model, uint32_t *count);
+
 /* Runs with a clock around each step; `steps` is borrowed until the next run. */
 vta_status vta_model_profile(vta_model *model, const vta_step_profile **steps, uint32_t *count,
                              vta_diag *diag);

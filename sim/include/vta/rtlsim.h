@@ -20,7 +20,7 @@
 extern "C" {
 #endif
 
-enum { VTA_RTLSIM_ABI = 1 };
+enum { VTA_RTLSIM_ABI = 2 };
 
 /* Options of one instance. */
 typedef struct vta_rtlsim_options {
@@ -55,6 +55,10 @@ typedef struct vta_rtlsim {
 
     /* The first broken AXI rule or failed assertion since creation, NULL: none. */
     const char *(*failure)(void *self);
+
+    /* Where the cycles of the last run went: VTA_CYCLE_CLASSES numbers for each of its *insn_count
+     * instructions, valid until the next run. NULL, also as a function: it is not known. */
+    const uint64_t *(*account)(void *self, uint32_t *insn_count);
 } vta_rtlsim;
 
 /* The one exported symbol. */
