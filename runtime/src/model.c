@@ -496,6 +496,11 @@ vta_device *vta_model_device(const vta_model *m)
     return m->accel != NULL ? vta_accel_device(m->accel) : NULL;
 }
 
+const struct vta_artifact_region *vta_model_region(const vta_model *m, uint32_t step)
+{
+    return step < m->artifact->step_count ? m->artifact->steps[step].region : NULL;
+}
+
 const vta_layer_profile *vta_model_layers(const vta_model *m, uint32_t *count)
 {
     *count = m->layers.count;

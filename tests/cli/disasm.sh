@@ -40,7 +40,7 @@ refused 1 "none.bin"
 vtac disasm tiny.bin -o no/folder/x
 refused 1 "no/folder/x"
 vtac disasm
-refused 2 "vtac disasm: expected PROGRAM"
+refused 2 "vtac disasm: expected PROGRAM|MODEL.so"
 vtac disasm --rew tiny.bin
 refused 2 "vtac disasm: unknown option '--rew'; did you mean '--raw'?"
 finish

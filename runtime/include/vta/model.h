@@ -104,6 +104,10 @@ typedef struct vta_layer_profile {
 } vta_layer_profile;
 const vta_layer_profile *vta_model_layers(const vta_model *model, uint32_t *count);
 
+/* The accelerator program of a step, for tools (vta/artifact.h); NULL: a host step, or none. The model's. */
+struct vta_artifact_region;
+const struct vta_artifact_region *vta_model_region(const vta_model *model, uint32_t step);
+
 /* Runs with a clock around each step; `steps` is borrowed until the next run. */
 vta_status vta_model_profile(vta_model *model, const vta_step_profile **steps, uint32_t *count,
                              vta_diag *diag);
