@@ -108,6 +108,45 @@ static void reorders_vectorizes_unrolls_and_runs_in_parallel(void **state)
     lab_end(&t);
 }
 
+static void fuses_and_packs(void **state)
+{
+    (void)state;
+    lab t;
+    vta_diag diag = {0};
+    lab_start(&t);
+    add_one(&t);
+    assert_int_equal(vtac_loop_fuse(&t.k, 2, 1, NULL), VTA_INVALID);
+    assert_int_equal(vtac_loop_fuse(&t.k, 1, 2, NULL), VTA_OK);
+    expect_text(&t, "  for v1 < 60 { # i\n"
+                    "    y[(((v1 / 6) * 6) + (v1 % 6))] = (x[(((v1 / 6) * 6) + (v1 % 6))] + 1)\n"
+                    "  }\n}\n");
+    lab_end(&t);
+    lab_start(&t);
+    vtac_kernel *k = &t.k; /* columns of x, turned: y[j * 10 + i] = x[i * 6 + j] */
+    const vtac_expr *j = vtac_for(k, VTAC_LOOP_SERIAL, 6, "j");
+    const vtac_expr *i = vtac_for(k, VTAC_LOOP_SERIAL, 10, "i");
+    const vtac_expr *from = vtac_i_add(k, vtac_i_mulc(k, i, 6), j);
+    vtac_store(k, t.y, vtac_i_add(k, vtac_i_mulc(k, j, 10), i), vtac_e_load(k, t.x, from));
+    vtac_end(k);
+    vtac_end(k);
+    assert_int_equal(vtac_loop_pack(k, 1, t.y, &diag), VTA_INVALID);
+    assert_string_equal(diag.text, "v1 reads 'y' at 0 places, not one");
+    assert_int_equal(vtac_loop_pack(k, 1, t.x, NULL), VTA_OK);
+    assert_int_equal(k->scratch_bytes, 64);
+    vta_str text = {0};
+    assert_int_equal(vtac_kernel_verify(k, NULL), VTA_OK);
+    vtac_kernel_print(k, &text);
+    assert_non_null(strstr(text.text, "  for v1 < 6 { # j\n"
+                                      "    for v3 < 10 { # i\n"
+                                      "      packed[v3] = x[((v3 * 6) + v1)]\n"
+                                      "    }\n"
+                                      "    for v2 < 10 { # i\n"
+                                      "      y[((v1 * 10) + v2)] = packed[v2]\n"
+                                      "    }\n  }\n}\n"));
+    vta_str_free(&text);
+    lab_end(&t);
+}
+
 static void refuses_what_would_change_the_meaning(void **state)
 {
     (void)state;
@@ -156,6 +195,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(splits_evenly_and_with_a_guard),
         cmocka_unit_test(reorders_vectorizes_unrolls_and_runs_in_parallel),
+        cmocka_unit_test(fuses_and_packs),
         cmocka_unit_test(refuses_what_would_change_the_meaning),
         cmocka_unit_test(the_verifier_catches_broken_nests),
     };

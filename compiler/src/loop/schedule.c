@@ -5,17 +5,18 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "vtac/loop.h"
+#include "schedule.h"
 
 enum { MOST_LANES = 64, MOST_COPIES = 64 };
 
-static vtac_stmt *find_loop(vtac_stmt *s, uint32_t var)
+vtac_stmt *vtac_find_loop(vtac_stmt *s, uint32_t var)
 {
     for (; s != NULL; s = s->next) {
         if (s->kind == VTAC_S_FOR && s->var == var) {
             return s;
         }
-        vtac_stmt *inside = s->kind == VTAC_S_FOR || s->kind == VTAC_S_IF ? find_loop(s->body, var) : NULL;
+        vtac_stmt *inside =
+            s->kind == VTAC_S_FOR || s->kind == VTAC_S_IF ? vtac_find_loop(s->body, var) : NULL;
         if (inside != NULL) {
             return inside;
         }
@@ -25,12 +26,11 @@ static vtac_stmt *find_loop(vtac_stmt *s, uint32_t var)
 
 static vta_status need_loop(vtac_kernel *k, uint32_t var, vtac_stmt **out, vta_diag *diag)
 {
-    *out = find_loop(k->body, var);
+    *out = vtac_find_loop(k->body, var);
     return *out != NULL ? VTA_OK : vta_fail(diag, VTA_INVALID, "there is no loop v%u", var);
 }
 
-/* `e` with every use of `var` replaced. */
-static const vtac_expr *substitute(vtac_kernel *k, const vtac_expr *e, uint32_t var, const vtac_expr *by)
+const vtac_expr *vtac_substitute(vtac_kernel *k, const vtac_expr *e, uint32_t var, const vtac_expr *by)
 {
     if (e == NULL || !vtac_expr_uses(e, var)) {
         return e;
@@ -45,7 +45,7 @@ static const vtac_expr *substitute(vtac_kernel *k, const vtac_expr *e, uint32_t 
     }
     *copy = *e;
     for (int i = 0; i < 3; i++) {
-        copy->in[i] = substitute(k, e->in[i], var, by);
+        copy->in[i] = vtac_substitute(k, e->in[i], var, by);
     }
     return copy;
 }
@@ -53,22 +53,22 @@ static const vtac_expr *substitute(vtac_kernel *k, const vtac_expr *e, uint32_t 
 static void substitute_block(vtac_kernel *k, vtac_stmt *s, uint32_t var, const vtac_expr *by)
 {
     for (; s != NULL; s = s->next) {
-        s->index = substitute(k, s->index, var, by);
-        s->value = substitute(k, s->value, var, by);
+        s->index = vtac_substitute(k, s->index, var, by);
+        s->value = vtac_substitute(k, s->value, var, by);
         if (s->kind == VTAC_S_FOR || s->kind == VTAC_S_IF) {
             substitute_block(k, s->body, var, by);
         }
     }
 }
 
-static vtac_expr *new_expr(vtac_kernel *k, vtac_expr value)
+const vtac_expr *vtac_loop_variable(vtac_kernel *k, uint32_t var)
 {
     vtac_expr *e = vta_arena_alloc(k->arena, sizeof *e);
     if (e == NULL) {
         k->failed = true;
         return NULL;
     }
-    *e = value;
+    *e = (vtac_expr){.op = VTAC_E_VAR, .type = VTAC_I64, .var = var};
     return e;
 }
 
@@ -85,9 +85,8 @@ vta_status vtac_loop_split(vtac_kernel *k, uint32_t var, int64_t factor, uint32_
         return vta_fail(diag, VTA_NOMEM, "out of memory");
     }
     *inner = k->var_count++;
-    const vtac_expr *outer_var = new_expr(k, (vtac_expr){.op = VTAC_E_VAR, .type = VTAC_I64, .var = var});
-    const vtac_expr *inner_var = new_expr(k, (vtac_expr){.op = VTAC_E_VAR, .type = VTAC_I64, .var = *inner});
-    const vtac_expr *whole = vtac_i_add(k, vtac_i_mulc(k, outer_var, factor), inner_var);
+    const vtac_expr *whole =
+        vtac_i_add(k, vtac_i_mulc(k, vtac_loop_variable(k, var), factor), vtac_loop_variable(k, *inner));
     substitute_block(k, loop->body, var, whole);
     *in = (vtac_stmt){.kind = VTAC_S_FOR, .var = *inner, .name = loop->name, .extent = factor};
     in->body = loop->body;
@@ -193,6 +192,27 @@ static bool has_lane_condition(const vtac_stmt *s, uint32_t var)
     return false;
 }
 
+vta_status vtac_loop_fuse(vtac_kernel *k, uint32_t outer, uint32_t inner, vta_diag *diag)
+{
+    vtac_stmt *out;
+    VTA_TRY(need_loop(k, outer, &out, diag));
+    const vtac_stmt *in = out->body;
+    if (in == NULL || in->kind != VTAC_S_FOR || in->var != inner || in->next != NULL) {
+        return vta_fail(diag, VTA_INVALID, "v%u and v%u are not perfectly nested", outer, inner);
+    }
+    if (in->loop != VTAC_LOOP_SERIAL || out->loop == VTAC_LOOP_VECTOR || out->loop == VTAC_LOOP_UNROLL ||
+        (out->loop == VTAC_LOOP_PARALLEL && !is_independent(in->body, inner))) {
+        return vta_fail(diag, VTA_INVALID, "v%u and v%u run in different ways", outer, inner);
+    }
+    const vtac_expr *whole = vtac_loop_variable(k, outer);
+    const vtac_expr *high = vtac_i_divc(k, whole, in->extent);
+    substitute_block(k, in->body, outer, high);
+    substitute_block(k, in->body, inner, vtac_i_remc(k, whole, in->extent));
+    out->extent *= in->extent;
+    out->body = in->body;
+    return k->failed ? vta_fail(diag, VTA_NOMEM, "out of memory") : VTA_OK;
+}
+
 vta_status vtac_loop_vectorize(vtac_kernel *k, uint32_t var, vta_diag *diag)
 {
     vtac_stmt *loop;
@@ -254,12 +274,12 @@ static void each_innermost(vtac_stmt *s, uint32_t *vars, size_t room, size_t *fo
 
 void vtac_kernel_vectorize(vtac_kernel *k, int64_t lanes)
 {
-    uint32_t vars[8];
+    uint32_t vars[8] = {0};
     size_t count = 0;
     each_innermost(k->body, vars, sizeof vars / sizeof vars[0], &count);
     for (size_t i = 0; i < count && i < sizeof vars / sizeof vars[0]; i++) {
-        const vtac_stmt *loop = find_loop(k->body, vars[i]);
-        uint32_t inner;
+        const vtac_stmt *loop = vtac_find_loop(k->body, vars[i]);
+        uint32_t inner = 0;
         if (loop->extent % lanes == 0 && is_independent(loop->body, vars[i]) &&
             !has_lane_condition(loop->body, vars[i]) &&
             vtac_loop_split(k, vars[i], lanes, &inner, NULL) == VTA_OK) {

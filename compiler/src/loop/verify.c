@@ -52,8 +52,8 @@ static vta_status check_expr(const checker *c, const vtac_expr *e)
         return vta_fail(c->diag, VTA_INVALID, "an operation on %s and %s", vtac_dtype_name(first->type),
                         vtac_dtype_name(second->type));
     }
-    if (select && e->in[0]->type != VTAC_BOOL) {
-        return vta_fail(c->diag, VTA_INVALID, "a condition is %s", vtac_dtype_name(e->in[0]->type));
+    if (select && (e->in[0] == NULL || e->in[0]->type != VTAC_BOOL)) {
+        return vta_fail(c->diag, VTA_INVALID, "a condition is not bool");
     }
     return VTA_OK;
 }
@@ -93,24 +93,34 @@ static vta_status check_store(checker *c, const vtac_stmt *s)
     return VTA_OK;
 }
 
+static vta_status check_if(checker *c, const vtac_stmt *s, int depth)
+{
+    VTA_TRY(check_expr(c, s->value));
+    if (s->value->type != VTAC_BOOL || (c->vector != 0 && vtac_expr_uses(s->value, c->vector))) {
+        return vta_fail(c->diag, VTA_INVALID, "a condition is not one bool for all lanes");
+    }
+    return check_block(c, s->body, depth + 1);
+}
+
+static vta_status check_statement(checker *c, const vtac_stmt *s, int depth)
+{
+    switch (s->kind) {
+    case VTAC_S_FOR: return check_for(c, s, depth);
+    case VTAC_S_IF: return check_if(c, s, depth);
+    case VTAC_S_LET: {
+        const vta_status status = check_expr(c, s->value);
+        c->defined[s->var] = true;
+        return status;
+    }
+    case VTAC_S_STORE: return check_store(c, s);
+    }
+    return VTA_OK;
+}
+
 static vta_status check_block(checker *c, const vtac_stmt *s, int depth)
 {
     for (; s != NULL; s = s->next) {
-        switch (s->kind) {
-        case VTAC_S_FOR: VTA_TRY(check_for(c, s, depth)); break;
-        case VTAC_S_IF:
-            VTA_TRY(check_expr(c, s->value));
-            if (s->value->type != VTAC_BOOL || (c->vector != 0 && vtac_expr_uses(s->value, c->vector))) {
-                return vta_fail(c->diag, VTA_INVALID, "a condition is not one bool for all lanes");
-            }
-            VTA_TRY(check_block(c, s->body, depth + 1));
-            break;
-        case VTAC_S_LET:
-            VTA_TRY(check_expr(c, s->value));
-            c->defined[s->var] = true;
-            break;
-        case VTAC_S_STORE: VTA_TRY(check_store(c, s)); break;
-        }
+        VTA_TRY(check_statement(c, s, depth));
     }
     return VTA_OK;
 }

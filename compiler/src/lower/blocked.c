@@ -89,29 +89,34 @@ vta_status vtac_lower_elements_blocked(vtac_lower *l)
 /* ---- concatenations of channels
  * --------------------------------------------------------------------------------------------- */
 
+/* To the channel blocks from `first` on. */
+static vta_status copy_part(vtac_lower *l, vtac_value_id x, int64_t first)
+{
+    place p;
+    const vtac_value_id y = l->node->outputs[0];
+    const vtac_type *type = &l->graph->values[x].type;
+    VTA_TRY(vtac_begin(l, ""));
+    open_places(l, type, &l->program->layouts[x], vtac_type_elements(type), &p);
+    const vtac_expr *lane = open_lanes(l, &p);
+    const vtac_expr *from = vtac_layout_place(l, x, p.at[0], p.block, p.at[2], p.at[3], lane);
+    const vtac_expr *block = vtac_i_addc(l->k, p.block, first);
+    const vtac_expr *to = vtac_layout_place(l, y, p.at[0], block, p.at[2], p.at[3], lane);
+    vtac_store(l->k, vtac_layout_buffer(l, y, "y"), to,
+               vtac_e_load(l->k, vtac_layout_buffer(l, x, "x"), from));
+    close_lanes(l);
+    vtac_close(l, 2);
+    return VTA_OK;
+}
+
 /* Copies what was not written to its place at once. */
 vta_status vtac_lower_concat_blocked(vtac_lower *l)
 {
-    const vtac_program *program = l->program;
-    const vtac_value_id y = l->node->outputs[0];
     int64_t first = 0;
     for (uint32_t i = 0; i < l->node->input_count; i++) {
         const vtac_value_id x = l->node->inputs[i];
-        const vtac_layout *f = &program->layouts[x];
-        if (f->whole != y || f->first != first) {
-            place p;
-            const vtac_type *type = &l->graph->values[x].type;
-            VTA_TRY(vtac_begin(l, ""));
-            open_places(l, type, f, vtac_type_elements(type), &p);
-            const vtac_expr *lane = open_lanes(l, &p);
-            const vtac_expr *from = vtac_layout_place(l, x, p.at[0], p.block, p.at[2], p.at[3], lane);
-            const vtac_expr *to =
-                vtac_layout_place(l, y, p.at[0], vtac_i_addc(l->k, p.block, first), p.at[2], p.at[3], lane);
-            vtac_store(l->k, vtac_layout_buffer(l, y, "y"), to,
-                       vtac_e_load(l->k, vtac_layout_buffer(l, x, "x"), from));
-            close_lanes(l);
-            vtac_close(l, 2);
-        }
+        const vtac_layout *f = &l->program->layouts[x];
+        const bool joined = f->whole == l->node->outputs[0] && f->first == first;
+        VTA_TRY(joined ? VTA_OK : copy_part(l, x, first));
         first += f->blocks;
     }
     return VTA_OK;

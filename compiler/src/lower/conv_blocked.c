@@ -10,6 +10,8 @@
 #include <math.h>
 #include <string.h>
 
+enum { MOST_VECTORS = 8, MOST_ROWS = 8 }; /* of a tile */
+
 typedef struct blocked {
     vtac_conv_shape s;
     const vtac_layout *in;
@@ -28,23 +30,37 @@ typedef struct blocked {
 /* Cycles for the whole layer, roughly: one multiplication a cycle, weights from the second cache. */
 static double cost_of(const blocked *c, int64_t rows, int64_t columns, int64_t vectors)
 {
-    const int64_t height = c->s.window.extent[0];
-    const int64_t width = c->s.window.extent[1];
+    const int64_t tiles = c->s.window.extent[0] / rows * ((c->s.window.extent[1] + columns - 1) / columns);
+    const int64_t groups = c->s.out_per_group / c->lanes / vectors;
+    const int64_t steps = c->sources / c->step;
     const double positions = (double)(rows * columns);
     const double wide = (double)vectors;
-    const double steps = (double)(c->sources / c->step);
-    const double panel = steps * wide * (double)c->lanes * 4.0;
+    const double panel = (double)(steps * vectors * c->lanes) * 4.0;
     const double weights = wide * (panel > 24576.0 ? 2.5 : 0.5);
     const double products = fmax(positions * wide, 8.0);
     const double inside = fmax(products, 0.5 * positions + weights) + 0.02 * positions;
-    const double tiles = (double)(height / rows * ((width + columns - 1) / columns));
-    const double groups = (double)(c->s.out_per_group / c->lanes / vectors);
-    return tiles * groups * (steps * inside + 3.0 * positions * wide + 12.0);
+    return (double)(tiles * groups) * ((double)steps * inside + 3.0 * positions * wide + 12.0);
 }
 
 static bool fits(const vtac_target *t, int64_t positions, int64_t vectors)
 {
     return positions * vectors + vectors + 1 < (int64_t)t->vector_count;
+}
+
+/* The best number of columns for so many rows and vectors. */
+static void try_columns(const vtac_lower *l, blocked *c, int64_t rows, int64_t vectors, double *best)
+{
+    const int64_t width = c->s.window.extent[1];
+    for (int64_t columns = 1; columns <= width && fits(l->program->target, rows * columns, vectors);
+         columns++) {
+        const double cost = cost_of(c, rows, columns, vectors);
+        if (cost < *best) {
+            *best = cost;
+            c->vectors = vectors;
+            c->rows = rows;
+            c->columns = columns;
+        }
+    }
 }
 
 static void choose_tile(const vtac_lower *l, blocked *c)
@@ -53,18 +69,10 @@ static void choose_tile(const vtac_lower *l, blocked *c)
     const int64_t width = c->s.window.extent[1];
     const int64_t count = c->s.out_per_group / c->lanes;
     double best = HUGE_VAL;
-    for (int64_t vectors = 1; vectors <= 8; vectors++) {
-        for (int64_t rows = 1; rows <= 8 && count % vectors == 0; rows++) {
-            for (int64_t columns = 1; columns <= width && height % rows == 0; columns++) {
-                const double cost = fits(l->program->target, rows * columns, vectors)
-                                        ? cost_of(c, rows, columns, vectors)
-                                        : HUGE_VAL;
-                if (cost < best) {
-                    best = cost;
-                    c->vectors = vectors;
-                    c->rows = rows;
-                    c->columns = columns;
-                }
+    for (int64_t vectors = 1; vectors <= MOST_VECTORS; vectors++) {
+        for (int64_t rows = 1; rows <= MOST_ROWS; rows++) {
+            if (count % vectors == 0 && height % rows == 0) {
+                try_columns(l, c, rows, vectors, &best);
             }
         }
     }
@@ -171,8 +179,6 @@ static vtac_storage_id pack_weights(vtac_lower *l, const blocked *c)
 /* ---- the kernel
  * ----------------------------------------------------------------------------------------------------------
  */
-
-enum { MOST_POSITIONS = 32, MOST_VECTORS = 8 };
 
 typedef struct kernel {
     const blocked *c;

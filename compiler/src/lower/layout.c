@@ -509,18 +509,23 @@ bool vtac_layout_reads(const vtac_lower *l, const vtac_node *n, uint32_t i)
     }
 }
 
+/* All inputs of the node but `carried`, in the form that it reads. */
+static vta_status fetch(vtac_lower *l, const vtac_node *n, vtac_value_id carried)
+{
+    for (uint32_t i = 0; i < n->input_count; i++) {
+        const vtac_value_id id = n->inputs[i];
+        VTA_TRY(id == 0 || id == carried     ? VTA_OK
+                : vtac_layout_reads(l, n, i) ? lay_out(l, id)
+                                             : make_plain(l, id));
+    }
+    return VTA_OK;
+}
+
 vta_status vtac_layout_inputs(vtac_lower *l)
 {
-    vtac_value_id before = 0;
-    for (uint32_t c = 0; c <= l->chain_count; c++) {
-        const vtac_node *n = c == 0 ? l->node : l->chain[c - 1];
-        for (uint32_t i = 0; i < n->input_count; i++) {
-            const vtac_value_id id = n->inputs[i];
-            if (id != 0 && id != before) {
-                VTA_TRY(vtac_layout_reads(l, n, i) ? lay_out(l, id) : make_plain(l, id));
-            }
-        }
-        before = n->outputs[0];
+    VTA_TRY(fetch(l, l->node, 0));
+    for (uint32_t c = 0; c < l->chain_count; c++) {
+        VTA_TRY(fetch(l, l->chain[c], (c == 0 ? l->node : l->chain[c - 1])->outputs[0]));
     }
     const vtac_value_id last = vtac_final_value(l, 0);
     return vtac_layout_kind_of(l->program, l->node) == VTAC_KIND_PLAIN ? VTA_OK : make_room(l, last);

@@ -166,8 +166,13 @@ static void sum_rows(vtac_lower *l, const product *p, const region *r, vtac_buff
     vtac_close(l, 3);
 }
 
-static void store_sums(vtac_lower *l, const product *p, const region *r, vtac_buffer *sums,
-                       const vtac_expr **at, const vtac_expr *first, const vtac_expr *column,
+/* A tile's sums and its place in the output. */
+typedef struct tile_place {
+    vtac_buffer *sums;
+    const vtac_expr **at, *first, *column;
+} tile_place;
+
+static void store_sums(vtac_lower *l, const product *p, const region *r, const tile_place *t,
                        finish_fn *finish)
 {
     vtac_kernel *k = l->k;
@@ -175,7 +180,7 @@ static void store_sums(vtac_lower *l, const product *p, const region *r, vtac_bu
     const uint32_t row_axis = rank;
     const uint32_t column_axis = p->row ? rank : rank + 1;
     for (int64_t o = 0; o < r->block; o++) {
-        const vtac_expr *row = vtac_i_addc(k, first, o);
+        const vtac_expr *row = vtac_i_addc(k, t->first, o);
         const bool guarded = p->m % r->block != 0;
         if (guarded) {
             vtac_if(k, vtac_e2(k, VTAC_E_LT, row, vtac_e_index(k, p->m)));
@@ -184,13 +189,13 @@ static void store_sums(vtac_lower *l, const product *p, const region *r, vtac_bu
         const vtac_expr *lane = vtac_for(k, VTAC_LOOP_VECTOR, r->lanes, "lane");
         const vtac_expr *within = vtac_i_add(k, vtac_i_mulc(k, v, r->lanes), lane);
         if (!p->row) {
-            at[row_axis] = row;
+            t->at[row_axis] = row;
         }
         if (!p->column) {
-            at[column_axis] = vtac_i_add(k, column, within);
+            t->at[column_axis] = vtac_i_add(k, t->column, within);
         }
-        const vtac_expr *sum = vtac_e_load(k, sums, vtac_i_addc(k, within, o * r->vectors * r->lanes));
-        vtac_out_at(l, 0, at, finish == NULL ? sum : finish(l, p, sum, at));
+        const vtac_expr *sum = vtac_e_load(k, t->sums, vtac_i_addc(k, within, o * r->vectors * r->lanes));
+        vtac_out_at(l, 0, t->at, finish == NULL ? sum : finish(l, p, sum, t->at));
         vtac_close(l, guarded ? 3 : 2);
     }
 }
@@ -232,7 +237,7 @@ static vta_status multiply(vtac_lower *l, const product *p, const region *r, fin
     vtac_store(k, sums, vtac_i_add(k, vtac_i_mulc(k, i, r->lanes), lane), vtac_e_int(k, p->type, 0));
     vtac_close(l, 2);
     sum_rows(l, p, r, sums, rows, right);
-    store_sums(l, p, r, sums, at, first, column, finish);
+    store_sums(l, p, r, &(tile_place){sums, at, first, column}, finish);
     vtac_end(k);
     l->step->flops = 2 * (uint64_t)(batches * p->m * p->k * r->tiles * r->vectors * r->lanes);
     return l->diag->code;
@@ -246,11 +251,11 @@ static void plan_regions(const vtac_lower *l, product *p)
     region r = {.lanes = (int64_t)(t->vector_bytes / vtac_dtype_bytes(p->type)),
                 .vectors = p->m == 1 ? 8 : 2};
     for (int64_t left = p->n; left > 0; left = p->n - r.begin) {
-        while (r.lanes > left) {
+        while (r.lanes > 1 && r.lanes > left) {
             r.lanes /= 2;
             r.vectors = 1;
         }
-        while (r.vectors * r.lanes > left) {
+        while (r.vectors > 1 && r.vectors * r.lanes > left) {
             r.vectors /= 2;
         }
         r.block = registers / r.vectors;
