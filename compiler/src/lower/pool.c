@@ -11,6 +11,8 @@
 
 #define E2(op, a, b) vtac_e2(l->k, VTAC_E_##op, a, b)
 
+enum { MOST_SCALES = 1 << 16 }; /* of a table by window size; beyond, the run works them out */
+
 typedef struct pooling {
     bool is_max, is_lp, quantized, count_all;
     int64_t p;
@@ -39,7 +41,7 @@ static const vtac_expr *mean_scale(vtac_lower *l, const pooling *p, const vtac_e
     const vtac_tensor *x = vtac_in_constant(l->graph, l->node, 1);
     const vtac_tensor *y = vtac_in_constant(l->graph, l->node, p->y_scale);
     const vtac_expr *zero = vtac_e_index(l->k, 0);
-    if (x == NULL || y == NULL || count == NULL) {
+    if (x == NULL || y == NULL || count == NULL || (count->op != VTAC_E_INT && p->most > MOST_SCALES)) {
         const vtac_expr *all =
             E2(MUL, vtac_e_load(l->k, vtac_in(l, p->y_scale), zero), vtac_e_cast(l->k, VTAC_F32, count));
         return E2(DIV, vtac_e_load(l->k, vtac_in(l, 1), zero), all);
@@ -162,7 +164,7 @@ vta_status vtac_lower_pool(vtac_lower *l)
     VTA_TRY(vtac_window_of(l->node, x, NULL, true, &w, l->diag));
     p.most = 1;
     for (uint32_t a = 0; a < w.axes; a++) {
-        p.most *= w.kernel[a];
+        p.most = w.kernel[a] > MOST_SCALES / p.most ? MOST_SCALES + 1 : p.most * w.kernel[a];
     }
     VTA_TRY(vtac_begin(l, ""));
     const vtac_dtype type = p.is_max ? vtac_compute_type(x->dtype) : sum_type(x->dtype);
