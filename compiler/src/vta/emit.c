@@ -52,6 +52,21 @@ typedef struct emitter {
     vta_uop *uops;   /* room for a kernel, owned */
 } emitter;
 
+/* A piece of work: a tile for a group of output blocks, and where it lies. */
+typedef struct piece {
+    int64_t group, blocks, tile_index;
+    patch tile;
+    int64_t acc, params, other; /* ACC entries: sums, parameters, the other operand of a joined sum */
+} piece;
+
+/* One part of it: what is summed up at a time. */
+typedef struct turn {
+    int64_t index;
+    part part;
+    int64_t inp, wgt; /* entries */
+    bool init;        /* the first */
+} turn;
+
 static vta_status plan_conv(plan *p, vta_diag *diag)
 {
     uint32_t count;
@@ -233,90 +248,105 @@ static int64_t need_params(emitter *e, int64_t group)
     return sram + 2 * (group * t->group - first);
 }
 
-static int64_t need_input(emitter *e, const patch *tile, int64_t tile_index, int64_t group, const part *p,
-                          int64_t index)
+static int64_t need_input(emitter *e, const piece *p, const turn *t)
 {
     bool present;
-    const int64_t whose = e->c->groups > 1 ? group : 0; /* grouped: every group its own channels */
-    const int64_t key = (whose * e->t->tiles + tile_index) * e->t->parts + index;
+    const int64_t whose = e->c->groups > 1 ? p->group : 0; /* grouped: every group its own channels */
+    const int64_t key = (whose * e->t->tiles + p->tile_index) * e->t->parts + t->index;
     const int64_t sram = slots_take(&e->inp, key, &present);
     if (!present) {
-        load_input(e, tile, p, sram);
+        load_input(e, &p->tile, &t->part, sram);
     }
     return sram;
 }
 
 /* The array. */
 
-/* Entry of a tile's pixel (0, 0) for block n of the group. */
-static int64_t sums_of(const emitter *e, const patch *tile, int64_t slot, int64_t n)
+/* Entry of the piece's pixel (0, 0) for block n. */
+static int64_t sums_of(const emitter *e, const piece *p, int64_t n)
 {
     const int64_t ro = e->c->machine->ro;
-    return slot + n / ro * tile->rows * tile->cols * ro + n % ro;
+    return p->acc + n / ro * p->tile.rows * p->tile.cols * ro + n % ro;
 }
 
-/* One output block over one part. */
-static void emit_gemm(emitter *e, const patch *tile, int64_t group, const part *p, int64_t n, int64_t inp,
-                      int64_t wgt, int64_t acc, bool init)
+/* All sums of the tile that block n is in. */
+static acc_range range_of(const emitter *e, const piece *p, int64_t n)
+{
+    const int64_t ro = e->c->machine->ro;
+    return (acc_range){sums_of(e, p, n - n % ro), p->tile.rows * p->tile.cols * ro};
+}
+
+/* Input pixels in a row and in a column of a tile. */
+static int64_t in_cols_of(const emitter *e, const piece *p, const turn *t)
+{
+    const vtac_vta_window *w = &e->c->window;
+    return (p->tile.cols - 1) * w->stride[1] + (t->part.kxs - 1) * w->dilation[1] + 1;
+}
+
+static int64_t in_rows_of(const emitter *e, const piece *p, const turn *t)
+{
+    const vtac_vta_window *w = &e->c->window;
+    return (p->tile.rows - 1) * w->stride[0] + (t->part.kys - 1) * w->dilation[0] + 1;
+}
+
+/* Block n over one part. */
+static void emit_gemm(emitter *e, const piece *p, const turn *t, int64_t n)
 {
     const conv *c = e->c;
     const machine *m = c->machine;
     const vtac_vta_window *w = &c->window;
-    const reach r = part_reach(c, e->t, group, p);
-    const int64_t in_rows = (tile->rows - 1) * w->stride[0] + (p->kys - 1) * w->dilation[0] + 1;
-    const int64_t in_cols = (tile->cols - 1) * w->stride[1] + (p->kxs - 1) * w->dilation[1] + 1;
-    const int64_t steps = part_entries(c, e->t, group, p), taps = p->kys * p->kxs;
+    const reach r = part_reach(c, e->t, p->group, &t->part);
+    const int64_t in_rows = in_rows_of(e, p, t), in_cols = in_cols_of(e, p, t);
+    const int64_t steps = part_entries(c, e->t, p->group, &t->part), taps = t->part.kys * t->part.kxs;
     for (int64_t k = 0; k < steps; k++) {
-        const int64_t block = r.first + k / taps / c->planes, ky = k % taps / p->kxs, kx = k % p->kxs;
-        const int64_t pixel =
-            ((block / m->ri - p->block) * in_rows + ky * w->dilation[0]) * in_cols + kx * w->dilation[1];
-        e->uops[k] = (vta_uop){.dst = (uint32_t)sums_of(e, tile, acc, n),
-                               .src = (uint32_t)(inp + pixel * m->ri + block % m->ri),
-                               .aux = (uint32_t)(wgt + n * steps + k)};
+        const int64_t block = r.first + k / taps / c->planes, ky = k % taps / t->part.kxs,
+                      kx = k % t->part.kxs;
+        const int64_t row = (block / m->ri - t->part.block) * in_rows + ky * w->dilation[0];
+        e->uops[k] = (vta_uop){
+            .dst = (uint32_t)sums_of(e, p, n),
+            .src = (uint32_t)(t->inp + (row * in_cols + kx * w->dilation[1]) * m->ri + block % m->ri),
+            .aux = (uint32_t)(t->wgt + n * steps + k)};
     }
-    const acc_range range = {sums_of(e, tile, acc, n - n % m->ro), tile->rows * tile->cols * m->ro};
     list_gemm(e->list,
               &(vta_gemm){.kernel = list_kernel_of(e->list, e->uops, (uint32_t)steps),
-                          .init = init,
-                          .iter_out = tile->rows,
-                          .iter_in = tile->cols,
-                          .dst_out = tile->rows > 1 ? tile->cols * m->ro : 0,
-                          .dst_in = tile->cols > 1 ? m->ro : 0,
-                          .src_out = tile->rows > 1 ? w->stride[0] * in_cols * m->ri : 0,
-                          .src_in = tile->cols > 1 ? w->stride[1] * m->ri : 0},
-              range);
+                          .init = t->init,
+                          .iter_out = p->tile.rows,
+                          .iter_in = p->tile.cols,
+                          .dst_out = p->tile.rows > 1 ? p->tile.cols * m->ro : 0,
+                          .dst_in = p->tile.cols > 1 ? m->ro : 0,
+                          .src_out = p->tile.rows > 1 ? w->stride[0] * in_cols * m->ri : 0,
+                          .src_in = p->tile.cols > 1 ? w->stride[1] * m->ri : 0},
+              range_of(e, p, n));
 }
 
 /* The same for channels by themselves: a call for each piece of the window. */
-static void emit_lanes(emitter *e, const patch *tile, const part *p, int64_t n, int64_t inp, int64_t wgt,
-                       int64_t acc, bool init)
+static void emit_lanes(emitter *e, const piece *p, const turn *t, int64_t n)
 {
     const conv *c = e->c;
-    const int64_t ro = c->machine->ro, pieces = piece_count(c, p->kys, p->kxs);
+    const int64_t ro = c->machine->ro, count = piece_count(c, t->part.kys, t->part.kxs);
+    const int64_t in_cols = in_cols_of(e, p, t);
     const vtac_vta_window *w = &c->window;
-    const int64_t in_cols = (tile->cols - 1) * w->stride[1] + (p->kxs - 1) * w->dilation[1] + 1;
-    const acc_range range = {sums_of(e, tile, acc, n - n % ro), tile->rows * tile->cols * ro};
-    for (int64_t i = 0; i < pieces; i++) {
-        const window_piece piece = piece_of(c, p, i);
+    for (int64_t i = 0; i < count; i++) {
+        const window_piece taps = piece_of(c, &t->part, i);
         const vta_uop uop = {
-            .dst = (uint32_t)sums_of(e, tile, acc, n),
-            .src = (uint32_t)(inp + piece.y * w->dilation[0] * in_cols + piece.x * w->dilation[1]),
-            .aux = (uint32_t)(wgt + n / ro * pieces + i)};
+            .dst = (uint32_t)sums_of(e, p, n),
+            .src = (uint32_t)(t->inp + taps.y * w->dilation[0] * in_cols + taps.x * w->dilation[1]),
+            .aux = (uint32_t)(t->wgt + n / ro * count + i)};
         list_depthwise(e->list,
                        &(vta_depthwise){.kernel = list_kernel_of(e->list, &uop, 1),
-                                        .init = init && i == 0,
-                                        .iter_out = tile->rows,
-                                        .iter_in = tile->cols,
-                                        .dst_out = tile->rows > 1 ? tile->cols * ro : 0,
-                                        .dst_in = tile->cols > 1 ? ro : 0,
-                                        .src_out = tile->rows > 1 ? w->stride[0] * in_cols : 0,
-                                        .src_in = tile->cols > 1 ? w->stride[1] : 0,
-                                        .taps_x = piece.cols,
-                                        .taps_y = piece.rows,
+                                        .init = t->init && i == 0,
+                                        .iter_out = p->tile.rows,
+                                        .iter_in = p->tile.cols,
+                                        .dst_out = p->tile.rows > 1 ? p->tile.cols * ro : 0,
+                                        .dst_in = p->tile.cols > 1 ? ro : 0,
+                                        .src_out = p->tile.rows > 1 ? w->stride[0] * in_cols : 0,
+                                        .src_in = p->tile.cols > 1 ? w->stride[1] : 0,
+                                        .taps_x = taps.cols,
+                                        .taps_y = taps.rows,
                                         .col_step = w->dilation[1],
-                                        .row_step = piece.rows > 1 ? w->dilation[0] * in_cols : 0,
+                                        .row_step = taps.rows > 1 ? w->dilation[0] * in_cols : 0,
                                         .group = n % ro},
-                       range);
+                       range_of(e, p, n));
     }
 }
 
@@ -325,10 +355,11 @@ typedef struct place {
     int64_t offset, y_size, x_size, x_stride; /* offset: from the tensor's start; all in OUT elements */
 } place;
 
-static place place_of(const emitter *e, const patch *tile, int64_t group, int64_t n)
+static place place_of(const emitter *e, const piece *p, int64_t n)
 {
     const conv *c = e->c;
-    const int64_t ro = c->machine->ro, block = (group * e->t->group + n) / ro, blocks = c->out_blocks / ro;
+    const patch *tile = &p->tile;
+    const int64_t ro = c->machine->ro, block = (p->group * e->t->group + n) / ro, blocks = c->out_blocks / ro;
     const int64_t first = ((tile->image * blocks + block) * c->oh + tile->y) * c->ow + tile->x;
     const bool whole = tile->cols == c->ow;
     return (place){.offset = first * ro,
@@ -342,21 +373,27 @@ static int64_t origin_of(const emitter *e, uint32_t tensor)
     return (int64_t)e->c->region->tensors[tensor].offset / e->c->machine->config->elem_bytes[VTA_MEM_OUT];
 }
 
-static void requantize(emitter *e, int64_t at, int64_t apart, int64_t count, int64_t params, int32_t zero,
-                       const vtac_vta_layer *layer)
+/* How sums become int8: all of `count` entries, `apart` from each other. */
+typedef struct rounding {
+    int64_t params; /* the pair */
+    int32_t zero;
+    const vtac_vta_layer *layer; /* whose clamp it is */
+} rounding;
+
+static void requantize(emitter *e, int64_t at, int64_t apart, int64_t count, const rounding *how)
 {
     const acc_range range = {at, (count - 1) * apart + 1};
     list_requant(e->list,
                  &(vta_requant){.dst = at,
                                 .src = at,
-                                .params = params,
+                                .params = how->params,
                                 .iter_out = 1,
                                 .iter_in = count,
                                 .dst_in = count > 1 ? apart : 0,
                                 .src_in = count > 1 ? apart : 0,
-                                .zero_point = zero,
-                                .low = layer->low,
-                                .high = layer->high},
+                                .zero_point = how->zero,
+                                .low = how->layer->low,
+                                .high = how->layer->high},
                  range, range);
 }
 
@@ -374,11 +411,11 @@ static void combine(emitter *e, vta_alu_op op, int64_t dst, int64_t src, int64_t
              (acc_range){dst, count}, (acc_range){src, one ? 1 : count});
 }
 
-/* The other operand of a joined sum, for the blocks that the array is about to work on. */
-static int64_t load_other(emitter *e, const patch *tile, int64_t group, int64_t n)
+/* The other operand of a joined sum, for the tile of block n that the array is about to work on. */
+static int64_t load_other(emitter *e, const piece *p, int64_t n)
 {
     const tiling *t = e->t;
-    const place from = place_of(e, tile, group, n);
+    const place from = place_of(e, p, n);
     const int64_t sram = t->other_first + e->others++ % t->other_slots * t->other_size;
     list_load(e->list, &(vta_load2d){.memory = VTA_MEM_ACC8,
                                      .sram = sram,
@@ -391,22 +428,22 @@ static int64_t load_other(emitter *e, const patch *tile, int64_t group, int64_t 
 }
 
 /* Requantizes the tiles of `ro` blocks from n on, adds what is to be added, and stores. */
-static void emit_end(emitter *e, const patch *tile, int64_t group, int64_t n, int64_t acc, int64_t params,
-                     int64_t other)
+static void emit_end(emitter *e, const piece *p, int64_t n)
 {
     const conv *c = e->c;
-    const int64_t ro = c->machine->ro, at = sums_of(e, tile, acc, n), pixels = tile->rows * tile->cols;
+    const int64_t ro = c->machine->ro, at = sums_of(e, p, n), pixels = p->tile.rows * p->tile.cols;
     for (int64_t r = 0; r < ro; r++) {
-        requantize(e, at + r, ro, pixels, params / 2 + n + r, c->zero_out, c->layer);
+        requantize(e, at + r, ro, pixels, &(rounding){p->params / 2 + n + r, c->zero_out, c->layer});
     }
     if (c->sum != NULL) {
         const int64_t fixed = e->t->fixed_first, count = pixels * ro;
+        const int32_t zero = c->region->tensors[c->output].zero;
         combine(e, VTA_ALU_MUL, at, fixed + SUM_FACTOR, count, true);
-        combine(e, VTA_ALU_MUL, other, fixed + SUM_OTHER, count, true);
-        combine(e, VTA_ALU_ADD, at, other, count, false);
-        requantize(e, at, 1, count, (fixed + SUM_PAIR) / 2, c->region->tensors[c->output].zero, c->sum);
+        combine(e, VTA_ALU_MUL, p->other, fixed + SUM_OTHER, count, true);
+        combine(e, VTA_ALU_ADD, at, p->other, count, false);
+        requantize(e, at, 1, count, &(rounding){(fixed + SUM_PAIR) / 2, zero, c->sum});
     }
-    const place to = place_of(e, tile, group, n);
+    const place to = place_of(e, p, n);
     list_store(e->list, &(vta_store2d){.sram = at,
                                        .buffer = {WORK_BUFFER},
                                        .offset = origin_of(e, c->output) + to.offset,
@@ -415,39 +452,53 @@ static void emit_end(emitter *e, const patch *tile, int64_t group, int64_t n, in
                                        .x_stride = to.x_stride});
 }
 
+/* All blocks over one part; after the `last` one they are finished. */
+static void emit_turn(emitter *e, piece *p, const turn *t, bool last)
+{
+    const int64_t ro = e->c->machine->ro;
+    for (int64_t n = 0; n < p->blocks; n++) {
+        if (last && n % ro == 0 && e->c->sum != NULL) {
+            p->other = load_other(e, p, n);
+        }
+        if (e->c->lanes) {
+            emit_lanes(e, p, t, n);
+        } else {
+            emit_gemm(e, p, t, n);
+        }
+        if (last && (n + 1) % ro == 0) {
+            emit_end(e, p, n + 1 - ro);
+        }
+    }
+}
+
+/* Grouped convolutions: a group may need fewer parts than the one that needs most. */
+static int64_t parts_of(const emitter *e, int64_t group)
+{
+    int64_t parts = e->t->parts;
+    part last = tiling_part(e->c, e->t, group, parts - 1);
+    while (part_entries(e->c, e->t, group, &last) == 0) {
+        parts--;
+        last = tiling_part(e->c, e->t, group, parts - 1);
+    }
+    return parts;
+}
+
 static void emit_piece(emitter *e, int64_t group, int64_t tile_index)
 {
     const tiling *t = e->t;
-    const patch tile = tiling_tile(e->c, t, tile_index);
-    const int64_t acc = e->pieces % t->acc_slots * t->acc_size, blocks = group_blocks(e->c, t, group);
-    const int64_t params = need_params(e, group), ro = e->c->machine->ro;
-    bool init = true;
-    int64_t last = t->parts - 1, other = 0;
-    for (part p = tiling_part(e->c, t, group, last); part_entries(e->c, t, group, &p) == 0;) {
-        p = tiling_part(e->c, t, group, --last);
-    }
-    for (int64_t i = 0; i <= last; i++) {
-        const int64_t index = e->pieces % 2 == 0 ? i : last - i;
-        const part p = tiling_part(e->c, t, group, index);
-        if (part_entries(e->c, t, group, &p) == 0) {
-            continue;
-        }
-        const int64_t wgt = need_weights(e, group, index);
-        const int64_t inp = need_input(e, &tile, tile_index, group, &p, index);
-        for (int64_t n = 0; n < blocks; n++) {
-            if (i == last && n % ro == 0 && e->c->sum != NULL) {
-                other = load_other(e, &tile, group, n);
-            }
-            if (e->c->lanes) {
-                emit_lanes(e, &tile, &p, n, inp, wgt, acc, init);
-            } else {
-                emit_gemm(e, &tile, group, &p, n, inp, wgt, acc, init);
-            }
-            if (i == last && (n + 1) % ro == 0) {
-                emit_end(e, &tile, group, n + 1 - ro, acc, params, other);
-            }
-        }
-        init = false;
+    const int64_t parts = parts_of(e, group);
+    piece p = {.group = group,
+               .blocks = group_blocks(e->c, t, group),
+               .tile_index = tile_index,
+               .tile = tiling_tile(e->c, t, tile_index),
+               .acc = e->pieces % t->acc_slots * t->acc_size,
+               .params = need_params(e, group)};
+    for (int64_t i = 0; i < parts; i++) {
+        turn now = {.index = e->pieces % 2 == 0 ? i : parts - 1 - i, .init = i == 0};
+        now.part = tiling_part(e->c, t, group, now.index);
+        now.wgt = need_weights(e, group, now.index);
+        now.inp = need_input(e, &p, &now);
+        emit_turn(e, &p, &now, i == parts - 1);
     }
     e->pieces++;
 }
