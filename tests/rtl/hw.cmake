@@ -34,6 +34,7 @@ endforeach()
 hw_bench(tload_batch vta_tload_tb "LOG_BATCH=2 LOG_BLOCK_OUT=3 COMPUTE=1" +runs=2)
 hw_bench(lib vta_lib_tb "LOG_DEPTH=3")
 hw_bench(lib_least vta_lib_tb "LOG_DEPTH=1")
+hw_bench(regs vta_regs_tb "ADDR_BITS=40")
 
 add_test(NAME synth_tiny
     COMMAND ${PROJECT_SOURCE_DIR}/fpga/synth/synth.sh tiny ${hw_params} ${VTA_VERILOG_HEADERS})
