@@ -78,9 +78,9 @@ class Suite:
         self.names = []
         self.counts = {}
 
-    def add(self, op, make, reference, constants=(), version=17, domain="", outputs=("y",), **attrs):
+    def add(self, op, make, reference, constants=(), version=17, domain="", outputs=("y",), model=None, **attrs):
         """make(random) gives [(name, array)]; reference(*arrays) one array or a tuple. Constants do not change with the
-        data set."""
+        data set. model(inputs, outputs) gives a model that is more than one node."""
         number = self.counts[op] = self.counts.get(op, 0) + 1
         name = "%s_%d" % (op.lower(), number)
         folder = os.path.join(self.folder.name, name)
@@ -100,7 +100,8 @@ class Suite:
             results = results if isinstance(results, tuple) else (results,)
             named = [(n, a) for n, a in zip(outputs, results)]
             if data_set == 0:
-                write_model(folder, one_node_model(op, attrs, inputs, constants, named, version, domain))
+                write_model(folder, model(inputs, named) if model else
+                            one_node_model(op, attrs, inputs, constants, named, version, domain))
             write_set(folder, data_set, [(n, a) for n, a in inputs if n and n not in constants],
                       [(n, a) for n, a in named if n])
         self.names.append(name)

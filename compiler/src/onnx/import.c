@@ -301,7 +301,8 @@ vta_status vtac_import_nodes(vtac_importer *im, const vtac_place *at, Onnx__Node
     return status;
 }
 
-/* Outputs have the model's names, whatever the value was called where it was made (in a function, a branch). */
+/* Outputs have the model's names, whatever the value was called where it was made (in a function, a branch).
+ */
 static vta_status import_graph(vtac_importer *im, vta_diag *diag)
 {
     const Onnx__GraphProto *graph = im->model->graph;
