@@ -90,8 +90,8 @@ static vta_status npy_type(char *header, vtac_type *type, vta_diag *diag)
     return npy_shape(shape, type, diag);
 }
 
-static vta_status parse_npy(const uint8_t *bytes, size_t size, vta_arena *arena, vtac_tensor *out,
-                            vta_diag *diag)
+vta_status cli_parse_npy(const uint8_t *bytes, size_t size, vta_arena *arena, vtac_tensor *out,
+                         vta_diag *diag)
 {
     const size_t start = size > 6 && bytes[6] == 1 ? 10 : 12;
     if (size < 12 || memcmp(bytes, "\x93NUMPY", 6) != 0) {
@@ -131,7 +131,7 @@ vta_status cli_read_tensor(const char *path, vta_arena *arena, vtac_tensor *out,
     const bool npy = length > 4 && strcmp(path + length - 4, ".npy") == 0;
     vta_status status;
     if (npy) {
-        status = parse_npy(bytes, size, arena, out, diag);
+        status = cli_parse_npy(bytes, size, arena, out, diag);
         free(bytes);
     } else { /* the tensor may point into the bytes */
         void *kept = vta_arena_alloc(arena, size + 1);

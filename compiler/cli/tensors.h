@@ -21,6 +21,9 @@ int cli_read_shapes(const cli_args *args, cli_shapes *out);
 
 /* A .npy file or a serialized TensorProto (.pb), by its name; memory is the arena's. */
 vta_status cli_read_tensor(const char *path, vta_arena *arena, vtac_tensor *out, vta_diag *diag);
+/* The contents of a .npy file, copied into the arena. */
+vta_status cli_parse_npy(const uint8_t *bytes, size_t size, vta_arena *arena, vtac_tensor *out,
+                         vta_diag *diag);
 vta_status cli_write_npy(const char *path, const vta_tensor_info *info, const void *data, vta_diag *diag);
 
 vtac_dtype cli_dtype(const vta_tensor_info *info);

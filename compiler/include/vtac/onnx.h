@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * From an ONNX file to a graph: typed, static, in one operator set, with shape arithmetic folded away.
+ * From an ONNX file to a graph: typed, static, in one operator set, with shape arithmetic folded away; and
+ * back.
  */
 #ifndef VTAC_ONNX_H
 #define VTAC_ONNX_H
@@ -35,6 +36,10 @@ vta_status vtac_onnx_load(const char *path, const vtac_import_options *options, 
 /* The same from memory; `folder` is where external data may lie (NULL: nowhere). */
 vta_status vtac_onnx_parse(const uint8_t *bytes, size_t size, const char *what, const char *folder,
                            const vtac_import_options *options, vtac_graph **out, vta_diag *diag);
+
+/* Writes a graph as a model, of the oldest opset from 13 on that has its operators. The file appears whole or
+ * not at all. */
+vta_status vtac_onnx_write(const vtac_graph *graph, const char *producer, const char *path, vta_diag *diag);
 
 /* Reads one serialized TensorProto (the .pb files of ONNX test cases); its memory belongs to the arena. */
 vta_status vtac_onnx_tensor(const uint8_t *bytes, size_t size, const char *what, vta_arena *arena,

@@ -93,6 +93,8 @@ vta_status vtac_import_nodes(vtac_importer *im, const vtac_place *at, Onnx__Node
 vta_status vtac_import_tensor(vta_arena *arena, const char *folder, const Onnx__TensorProto *proto,
                               vtac_tensor *out, vta_diag *diag);
 vta_status vtac_import_dtype(int64_t onnx_type, vtac_dtype *out, vta_diag *diag);
+/* The number of an element type in ONNX; 0: none. */
+int32_t vtac_export_dtype(vtac_dtype dtype);
 
 /* wire.c: refuses a message that nests deeper than our stack likes, before protobuf-c recurses into it. */
 vta_status vtac_wire_check(const ProtobufCMessageDescriptor *descriptor, const uint8_t *bytes, size_t size,

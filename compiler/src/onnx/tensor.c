@@ -28,6 +28,15 @@ vta_status vtac_import_dtype(int64_t onnx_type, vtac_dtype *out, vta_diag *diag)
                           (long long)onnx_type);
 }
 
+int32_t vtac_export_dtype(vtac_dtype dtype)
+{
+    int32_t number = 0;
+    for (size_t i = 0; i < sizeof by_number / sizeof by_number[0]; i++) {
+        number = by_number[i] == dtype && dtype != VTAC_NO_DTYPE ? (int32_t)i : number;
+    }
+    return number;
+}
+
 /* The typed list that ONNX uses for an element type, as a plain array. */
 typedef struct listing {
     const void *items;

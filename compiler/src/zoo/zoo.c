@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The architectures, each as the paper or its reference code has it, and the writer of the file.
+ * The architectures, each as the paper or its reference code has it.
  */
 #include "vtac/zoo.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "build.h"
+#include "save.h"
 #include "vta/str.h"
 
 static const int64_t imagenet[] = {1, 3, 224, 224};
@@ -359,39 +358,6 @@ const vtac_zoo_entry *vtac_zoo_list(uint32_t *count)
     return entries;
 }
 
-/* protobuf-c packs straight into the file: weights are not held twice. */
-typedef struct file_buffer {
-    ProtobufCBuffer base;
-    FILE *file;
-    bool failed;
-} file_buffer;
-
-static void append_to_file(ProtobufCBuffer *base, size_t size, const uint8_t *bytes)
-{
-    file_buffer *buffer = (file_buffer *)base;
-    buffer->failed = buffer->failed || fwrite(bytes, 1, size, buffer->file) != size;
-}
-
-static vta_status write_model(const Onnx__ModelProto *model, const char *path, vta_diag *diag)
-{
-    char temporary[4096];
-    if (snprintf(temporary, sizeof temporary, "%s.%ld.tmp", path, (long)getpid()) >= (int)sizeof temporary) {
-        return vta_fail(diag, VTA_RANGE, "'%.64s...': the name is too long", path);
-    }
-    file_buffer buffer = {.base = {append_to_file}, .file = fopen(temporary, "wb")};
-    if (buffer.file == NULL) {
-        return vta_fail(diag, VTA_IO, "cannot write '%s': %s", path, strerror(errno));
-    }
-    (void)onnx__model_proto__pack_to_buffer(model, &buffer.base);
-    const bool closed = fclose(buffer.file) == 0;
-    if (buffer.failed || !closed || rename(temporary, path) != 0) {
-        const vta_status status = vta_fail(diag, VTA_IO, "cannot write '%s': %s", path, strerror(errno));
-        (void)remove(temporary);
-        return status;
-    }
-    return VTA_OK;
-}
-
 static vta_status write_graph(zoo *z, const char *path, vta_diag *diag)
 {
     char producer[] = "vtac zoo";
@@ -410,7 +376,7 @@ static vta_status write_graph(zoo *z, const char *path, vta_diag *diag)
     model.n_opset_import = 1;
     model.opset_import = opsets;
     model.graph = &z->graph;
-    return write_model(&model, path, diag);
+    return vtac_onnx_save(&model, path, diag);
 }
 
 vta_status vtac_zoo_write(const char *name, uint64_t seed, const char *path, vta_diag *diag)

@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * An array of the shape of the input is one sample; one that is longer along its first axis, or has one axis
+ * more in front, is as many as fit. Models of several inputs take .npz archives with a member for each, of
+ * equally many samples.
+ */
+#include "calib.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "tensors.h"
+#include "vta/file.h"
+#include "zip.h"
+
+enum { MADE_UP = 16, SEED = 1 };
+
+static const size_t MOST_BYTES = (size_t)1 << 32;
+
+/* Samples under construction. */
+typedef struct pile {
+    const vtac_graph *graph;
+    vta_arena *arena;
+    vtac_tensor *tensors; /* [room][inputs] */
+    uint32_t count, room;
+} pile;
+
+static vta_status no_memory(vta_diag *diag)
+{
+    return vta_fail(diag, VTA_NOMEM, "out of memory");
+}
+
+static vta_status grow(pile *p, uint32_t count, vta_diag *diag)
+{
+    if (count <= p->room) {
+        return VTA_OK;
+    }
+    const uint32_t room = 2 * count;
+    const size_t inputs = p->graph->input_count;
+    vtac_tensor *larger = vta_arena_array(p->arena, room * inputs + 1, sizeof *larger);
+    if (larger == NULL) {
+        return no_memory(diag);
+    }
+    if (p->count > 0) {
+        memcpy(larger, p->tensors, p->count * inputs * sizeof *larger);
+    }
+    p->tensors = larger;
+    p->room = room;
+    return VTA_OK;
+}
+
+/* How many samples of a shape an array holds; 0: it does not. */
+static uint32_t samples_in(const vtac_type *array, const vtac_type *sample)
+{
+    const bool stacked = array->rank == sample->rank + 1;
+    if (!stacked && array->rank != sample->rank) {
+        return 0;
+    }
+    for (uint32_t i = stacked ? 0 : 1; i < sample->rank; i++) {
+        if (array->dim[i + (stacked ? 1U : 0U)] != sample->dim[i]) {
+            return 0;
+        }
+    }
+    if (array->rank == 0) {
+        return 1;
+    }
+    const int64_t each = stacked || sample->dim[0] == 0 ? 1 : sample->dim[0];
+    return array->dim[0] % each == 0 && array->dim[0] / each <= 1 << 20 ? (uint32_t)(array->dim[0] / each)
+                                                                        : 0;
+}
+
+/* The array in the element type of the input: files often hold double or bytes where models take float. */
+static vta_status convert(const pile *p, vtac_tensor *array, vtac_dtype dtype, vta_diag *diag)
+{
+    if (array->type.dtype == dtype || dtype != VTAC_F32) {
+        return VTA_OK;
+    }
+    const size_t count = (size_t)vtac_type_elements(&array->type);
+    float *data = vta_arena_array(p->arena, count + 1, sizeof *data);
+    if (data == NULL) {
+        return no_memory(diag);
+    }
+    for (size_t i = 0; i < count; i++) {
+        data[i] = (float)vtac_tensor_float(array, (int64_t)i);
+    }
+    array->type.dtype = VTAC_F32;
+    array->data = data;
+    array->bytes = count * sizeof *data;
+    return VTA_OK;
+}
+
+/* Splits an array into samples first, first + 1, … of one input. */
+static vta_status add_array(pile *p, vtac_tensor array, uint32_t input, uint32_t first, uint32_t *count,
+                            vta_diag *diag)
+{
+    const vtac_value *value = &p->graph->values[p->graph->inputs[input]];
+    char is[128];
+    char should[128];
+    VTA_TRY(convert(p, &array, value->type.dtype, diag));
+    *count = samples_in(&array.type, &value->type);
+    if (*count == 0 || array.type.dtype != value->type.dtype) {
+        return vta_fail(diag, VTA_INVALID,
+                        "it is %s, input '%s' takes %s or several of these, one after the other",
+                        vtac_type_text(&array.type, is, sizeof is), value->name,
+                        vtac_type_text(&value->type, should, sizeof should));
+    }
+    VTA_TRY(grow(p, first + *count, diag));
+    const size_t bytes = array.bytes / *count;
+    for (uint32_t s = 0; s < *count; s++) {
+        p->tensors[(size_t)(first + s) * p->graph->input_count + input] =
+            (vtac_tensor){.type = value->type, .data = (const char *)array.data + s * bytes, .bytes = bytes};
+    }
+    return VTA_OK;
+}
+
+static vta_status only_input(const pile *p, vta_diag *diag)
+{
+    return p->graph->input_count == 1
+               ? VTA_OK
+               : vta_fail(diag, VTA_INVALID,
+                          "the model has %u inputs; give .npz files with a member for each",
+                          p->graph->input_count);
+}
+
+/* The input that a member of an archive is for: by its name, or the only one. */
+static bool input_of(const vtac_graph *g, const char *member, uint32_t *input)
+{
+    const size_t length = strlen(member);
+    const size_t stem = length > 4 && strcmp(member + length - 4, ".npy") == 0 ? length - 4 : length;
+    for (uint32_t i = 0; i < g->input_count; i++) {
+        const char *name = g->values[g->inputs[i]].name;
+        if (strlen(name) == stem && strncmp(name, member, stem) == 0) {
+            *input = i;
+            return true;
+        }
+    }
+    *input = 0;
+    return g->input_count == 1;
+}
+
+/* For one input, members are samples after samples; for several, each has the samples of one. */
+static vta_status add_members(pile *p, const cli_zip_member *members, uint32_t count, vta_diag *diag)
+{
+    const uint32_t inputs = p->graph->input_count;
+    const uint32_t first = p->count;
+    uint32_t matched = 0;
+    for (uint32_t m = 0; m < count; m++) {
+        uint32_t input;
+        uint32_t here;
+        vtac_tensor array;
+        if (!input_of(p->graph, members[m].name, &input)) {
+            continue;
+        }
+        vta_status status = cli_parse_npy(members[m].bytes, members[m].size, p->arena, &array, diag);
+        status = status == VTA_OK ? add_array(p, array, input, inputs == 1 ? p->count : first, &here, diag)
+                                  : status;
+        if (status != VTA_OK) {
+            return vta_context(diag, "%s", members[m].name);
+        }
+        if (inputs > 1 && matched > 0 && first + here != p->count) {
+            return vta_fail(diag, VTA_INVALID, "%s: it has %u samples, the member before it %u",
+                            members[m].name, here, p->count - first);
+        }
+        p->count = inputs == 1 ? p->count + here : first + here;
+        matched++;
+    }
+    return matched >= inputs ? VTA_OK
+                             : vta_fail(diag, VTA_INVALID,
+                                        "it has members for %u of %u inputs; members are named "
+                                        "as the inputs",
+                                        matched, inputs);
+}
+
+static bool ends_in(const char *text, const char *end)
+{
+    const size_t size = strlen(text);
+    return size > strlen(end) && strcmp(text + size - strlen(end), end) == 0;
+}
+
+static vta_status add_archive(pile *p, const char *path, vta_diag *diag)
+{
+    uint8_t *bytes;
+    size_t size;
+    cli_zip_member *members;
+    uint32_t count;
+    VTA_TRY(vta_file_read(path, MOST_BYTES, &bytes, &size, diag));
+    vta_status status = cli_unzip(bytes, size, p->arena, &members, &count, diag);
+    free(bytes);
+    status = status == VTA_OK ? add_members(p, members, count, diag) : status;
+    return status == VTA_OK ? VTA_OK : vta_context(diag, "%s", path);
+}
+
+static vta_status add_file(pile *p, const char *path, vta_diag *diag)
+{
+    vtac_tensor array;
+    uint32_t count = 0;
+    if (ends_in(path, ".npz")) {
+        return add_archive(p, path, diag);
+    }
+    VTA_TRY(cli_read_tensor(path, p->arena, &array, diag));
+    vta_status status = only_input(p, diag);
+    status = status == VTA_OK ? add_array(p, array, 0, p->count, &count, diag) : status;
+    p->count += count;
+    return status == VTA_OK ? VTA_OK : vta_context(diag, "%s", path);
+}
+
+static int is_sample(const struct dirent *entry)
+{
+    return ends_in(entry->d_name, ".npy") || ends_in(entry->d_name, ".npz") || ends_in(entry->d_name, ".pb");
+}
+
+static vta_status add_folder(pile *p, const char *folder, vta_diag *diag)
+{
+    struct dirent **entries;
+    const int count = scandir(folder, &entries, is_sample, alphasort);
+    if (count < 0) {
+        return vta_fail(diag, VTA_IO, "%s: %s", folder, strerror(errno));
+    }
+    vta_status status = VTA_OK;
+    for (int i = 0; i < count; i++) {
+        char path[4096];
+        const int size = snprintf(path, sizeof path, "%s/%s", folder, entries[i]->d_name);
+        if (status == VTA_OK) {
+            status = size < (int)sizeof path ? add_file(p, path, diag)
+                                             : vta_fail(diag, VTA_RANGE, "%s: the name is too long", folder);
+        }
+        free(entries[i]);
+    }
+    free(entries);
+    if (status == VTA_OK && p->count == 0) {
+        return vta_fail(diag, VTA_INVALID, "%s: no .npy, .npz or .pb file is in it", folder);
+    }
+    return status;
+}
+
+vta_status cli_read_samples(const cli_args *args, const vtac_graph *graph, vta_arena *arena,
+                            vtac_samples *out, vta_diag *diag)
+{
+    const char *path = cli_value(args, "--calib");
+    if (path == NULL) {
+        (void)fprintf(
+            stderr,
+            "vtac %s: %s: warning: no calibration inputs: ranges come from %d made-up ones and may not "
+            "fit; give real ones with --calib\n",
+            args->verb->name, args->operands[0], MADE_UP);
+        return vtac_generate_samples(graph, MADE_UP, SEED, arena, out, diag);
+    }
+    struct stat status;
+    if (stat(path, &status) != 0) {
+        return vta_fail(diag, VTA_IO, "%s: %s", path, strerror(errno));
+    }
+    pile p = {.graph = graph, .arena = arena};
+    VTA_TRY(S_ISDIR(status.st_mode) ? add_folder(&p, path, diag) : add_file(&p, path, diag));
+    *out = (vtac_samples){.tensors = p.tensors, .count = p.count, .inputs = graph->input_count};
+    return VTA_OK;
+}
+
+int cli_read_method(const cli_args *args, vtac_range_method *out)
+{
+    const char *name = cli_value(args, "--method");
+    *out = name == NULL ? VTAC_RANGE_DEFAULT : vtac_range_method_find(name);
+    return *out == VTAC_RANGE_COUNT
+               ? cli_usage(args, "--method takes minmax, percentile, mse or entropy, not '%s'", name)
+               : CLI_OK;
+}
+
+static void print_line(void *context, const char *line)
+{
+    (void)context;
+    (void)fprintf(stderr, "%s\n", line);
+}
+
+const vta_progress *cli_progress(void)
+{
+    static const vta_progress progress = {print_line, NULL};
+    return cli_fancy(STDERR_FILENO) ? &progress : NULL;
+}
+
+vta_status cli_quantize_float(const cli_args *args, vtac_graph *graph, vta_diag *diag)
+{
+    vtac_quantize_options options = VTAC_QUANTIZE_DEFAULTS;
+    vta_arena arena = {0};
+    vtac_samples samples;
+    if (!vtac_quantizable(graph)) {
+        return VTA_OK;
+    }
+    const char *name = cli_value(args, "--method");
+    options.method = name == NULL ? options.method : vtac_range_method_find(name);
+    options.progress = cli_progress();
+    vta_status status = cli_read_samples(args, graph, &arena, &samples, diag);
+    status = status == VTA_OK ? vtac_quantize(graph, &samples, &options, NULL, diag) : status;
+    vta_arena_free(&arena);
+    return status;
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Quantizing on the command line: calibration inputs from files, or made up.
+ */
+#ifndef VTAC_CLI_CALIB_H
+#define VTAC_CLI_CALIB_H
+
+#include "cli.h"
+#include "vtac/quantize.h"
+
+#define CLI_CALIB_OPTIONS                                                                                    \
+    {"--calib", "DIR|FILE", CLI_FILE, "calibration inputs: .npz, .npy, or a folder of .npy, .npz, .pb"},     \
+    {                                                                                                        \
+        "--method", "NAME", CLI_TEXT, "range of activations: minmax, percentile, mse or entropy"             \
+    }
+
+/* The inputs that --calib names, or, without it, made-up ones and a warning. Memory is the arena's. */
+vta_status cli_read_samples(const cli_args *args, const vtac_graph *graph, vta_arena *arena,
+                            vtac_samples *out, vta_diag *diag);
+
+/* --method; CLI_OK or the status of a misuse. */
+int cli_read_method(const cli_args *args, vtac_range_method *out);
+
+/* For `vtac compile`: a model of floats becomes a quantized one, with --calib and --method; a quantized one
+ * stays as it is. */
+vta_status cli_quantize_float(const cli_args *args, vtac_graph *graph, vta_diag *diag);
+
+/* Lines of progress on a terminal's standard error. */
+const vta_progress *cli_progress(void);
+
+#endif

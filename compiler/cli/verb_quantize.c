@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * vtac quantize: a float model to one of 8-bit integers.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "calib.h"
+#include "tensors.h"
+
+static const cli_option options[] = {
+    CLI_CALIB_OPTIONS,
+    {"--per-channel", NULL, CLI_FLAG, "a scale for each output channel of the weights"},
+    {"--unsigned", NULL, CLI_FLAG, "activations are uint8 instead of int8"},
+    {"--no-bias-correction", NULL, CLI_FLAG, "leave in the biases what rounding the weights adds to means"},
+    {"--shape", "NAME=AxBxC", CLI_TEXT, "size of a dynamic input (may be repeated)"},
+    {"-o", "FILE", CLI_FILE, "the quantized model (default: MODEL.int8.onnx)"},
+    {"--report", NULL, CLI_FLAG, "print each layer's signal-to-noise, worst first"},
+    {"--json", NULL, CLI_FLAG, "print the summary (and the report) as JSON"},
+};
+
+static void tell(void *context, const char *text)
+{
+    (void)fprintf(stderr, "vtac quantize: %s: %s\n", *(const char *const *)context, text);
+}
+
+/* JSON has no infinity. */
+static void json_number(double value)
+{
+    if (isfinite(value)) {
+        (void)printf("%.6g", value);
+    } else {
+        (void)printf("null");
+    }
+}
+
+static void print_json(const cli_args *args, const char *path, const vtac_quantize_report *r)
+{
+    (void)printf("{\"file\": ");
+    cli_json_string(path);
+    (void)printf(", \"samples\": %u, \"decisions\": %llu, \"agreed\": %llu, \"output_error\": ", r->samples,
+                 (unsigned long long)r->decisions, (unsigned long long)r->agreed);
+    json_number(r->output_error);
+    (void)printf(", \"output_snr_db\": ");
+    json_number(r->output_snr_db);
+    for (uint32_t i = 0; cli_flag(args, "--report") && i < r->layer_count; i++) {
+        const vtac_quantized_layer *layer = &r->layers[i];
+        (void)printf("%s{\"node\": ", i == 0 ? ", \"layers\": [" : ",\n ");
+        cli_json_string(layer->node);
+        (void)printf(", \"op\": \"%s\", \"value\": ", layer->op);
+        cli_json_string(layer->value);
+        (void)printf(", \"snr_db\": ");
+        json_number(layer->snr_db);
+        (void)printf(", \"low\": %.9g, \"high\": %.9g, \"scale\": %.9g, \"zero\": %d}%s", layer->low,
+                     layer->high, (double)layer->scale, layer->zero, i + 1 == r->layer_count ? "]" : "");
+    }
+    (void)printf("}\n");
+}
+
+static void print_text(const cli_args *args, const char *path, const vtac_quantize_report *r)
+{
+    if (cli_flag(args, "--report")) {
+        (void)printf("%9s  %-22s %-12s %4s  %s\n", "SNR [dB]", "range", "scale", "zero", "layer");
+        for (uint32_t i = 0; i < r->layer_count; i++) {
+            const vtac_quantized_layer *layer = &r->layers[i];
+            char range[48];
+            (void)snprintf(range, sizeof range, "%.5g ... %.5g", layer->low, layer->high);
+            (void)printf("%9.1f  %-22s %-12.6g %4d  %s (%s)\n", layer->snr_db, range, (double)layer->scale,
+                         layer->zero, layer->node[0] == '\0' ? layer->value : layer->node, layer->op);
+        }
+    }
+    (void)printf(
+        "%s: %u values of 8 bits; over %u samples, %llu of %llu decisions as in float, largest output error "
+        "%.4g, output SNR %.1f dB\n",
+        path, r->layer_count, r->samples, (unsigned long long)r->agreed, (unsigned long long)r->decisions,
+        r->output_error, r->output_snr_db);
+}
+
+static vta_status quantize(const cli_args *args, vtac_graph *graph, const vtac_quantize_options *how,
+                           const char *path, vtac_quantize_report *report, vta_diag *diag)
+{
+    vta_arena arena = {0};
+    vtac_samples samples;
+    vta_status status = cli_read_samples(args, graph, &arena, &samples, diag);
+    status = status == VTA_OK ? vtac_quantize(graph, &samples, how, report, diag) : status;
+    status = status == VTA_OK ? vtac_onnx_write(graph, "vtac quantize", path, diag) : status;
+    vta_arena_free(&arena);
+    return status;
+}
+
+static const char *output_path(const cli_args *args, char *own, size_t size)
+{
+    const char *path = cli_value(args, "-o");
+    const char *base = strrchr(args->operands[0], '/');
+    base = base == NULL ? args->operands[0] : base + 1;
+    const char *dot = strrchr(base, '.');
+    (void)snprintf(own, size, "%.*s.int8.onnx", dot == NULL ? (int)strlen(base) : (int)(dot - base), base);
+    return path == NULL ? own : path;
+}
+
+static int run(const cli_args *args)
+{
+    vtac_quantize_options how = VTAC_QUANTIZE_DEFAULTS;
+    cli_shapes shapes;
+    if (cli_read_shapes(args, &shapes) != CLI_OK || cli_read_method(args, &how.method) != CLI_OK) {
+        return CLI_USAGE;
+    }
+    how.per_channel = cli_flag(args, "--per-channel");
+    how.unsigned_activations = cli_flag(args, "--unsigned");
+    how.correct_bias = !cli_flag(args, "--no-bias-correction");
+    how.progress = cli_progress();
+    const vtac_import_options import = {
+        .shapes = shapes.items, .shape_count = shapes.count, .note = tell, .context = &args->operands[0]};
+    char own[4096];
+    const char *path = output_path(args, own, sizeof own);
+    vta_diag diag = {0};
+    vtac_graph *graph = NULL;
+    vtac_quantize_report report = {0};
+    vta_status status = vtac_onnx_load(args->operands[0], &import, &graph, &diag);
+    if (status == VTA_OK) {
+        status = quantize(args, graph, &how, path, &report, &diag);
+        vtac_graph_destroy(graph);
+    }
+    if (status == VTA_OK) {
+        (cli_flag(args, "--json") ? print_json : print_text)(args, path, &report);
+    }
+    vtac_quantize_report_free(&report);
+    return status == VTA_OK ? cli_done(args) : cli_fail(args, &diag);
+}
+
+const cli_verb cli_verb_quantize = {
+    .name = "quantize",
+    .operands = "MODEL.onnx [--calib DIR|FILE] [-o FILE.onnx]",
+    .summary = "make an 8-bit model (QDQ) of a float one",
+    .more = "Example: vtac quantize m.onnx --calib samples.npz --method mse --per-channel --report\n",
+    .options = options,
+    .option_count = sizeof options / sizeof options[0],
+    .least = 1,
+    .most = 1,
+    .run = run,
+};

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The archive's directory stands at its end; it tells where each member is and how long. All numbers are
+ * little endian and checked against the file before they are used.
+ */
+#include "zip.h"
+
+#include <stdbool.h>
+#include <string.h>
+#include <zlib.h>
+
+enum {
+    END_BYTES = 22,   /* end of the directory, without its comment */
+    ENTRY_BYTES = 46, /* an entry of it, without name and extras */
+    LOCAL_BYTES = 30, /* a member's own header, without name and extras */
+    MOST_COMMENT = 65535,
+    METHOD_STORED = 0,
+    METHOD_DEFLATED = 8
+};
+
+/* What deflate can do at best: more is a forged size. */
+enum { MOST_RATIO = 1032 };
+
+static uint32_t u16(const uint8_t *at)
+{
+    return (uint32_t)at[0] | (uint32_t)at[1] << 8;
+}
+
+static uint32_t u32(const uint8_t *at)
+{
+    return u16(at) | u16(at + 2) << 16;
+}
+
+static vta_status damaged(vta_diag *diag)
+{
+    return vta_fail(diag, VTA_SYNTAX, "it is not a whole zip archive");
+}
+
+/* The end of the directory; NULL: there is none. */
+static const uint8_t *find_end(const uint8_t *bytes, size_t size)
+{
+    for (size_t back = END_BYTES; back <= size && back <= END_BYTES + MOST_COMMENT; back++) {
+        if (memcmp(bytes + size - back, "PK\5\6", 4) == 0) {
+            return bytes + size - back;
+        }
+    }
+    return NULL;
+}
+
+static vta_status inflate_to(const uint8_t *from, size_t packed, uint8_t *to, size_t size, vta_diag *diag)
+{
+    z_stream stream = {.avail_in = (uInt)packed, .next_out = to, .avail_out = (uInt)size};
+    union {
+        const uint8_t *in;
+        Bytef *out;
+    } source = {.in = from};
+    stream.next_in = source.out;
+    if (inflateInit2(&stream, -MAX_WBITS) != Z_OK) {
+        return vta_fail(diag, VTA_NOMEM, "out of memory");
+    }
+    const int result = inflate(&stream, Z_FINISH);
+    const bool whole = result == Z_STREAM_END && stream.total_out == size;
+    (void)inflateEnd(&stream);
+    return whole ? VTA_OK : damaged(diag);
+}
+
+/* The member of one entry of the directory. */
+static vta_status unpack(const uint8_t *bytes, size_t size, const uint8_t *entry, vta_arena *arena,
+                         cli_zip_member *out, vta_diag *diag)
+{
+    const uint32_t method = u16(entry + 10);
+    const uint32_t packed = u32(entry + 20);
+    const uint32_t whole = u32(entry + 24);
+    const uint32_t local = u32(entry + 42);
+    out->name = vta_arena_string(arena, (const char *)entry + ENTRY_BYTES, u16(entry + 28));
+    if (size < LOCAL_BYTES || local > size - LOCAL_BYTES || memcmp(bytes + local, "PK\3\4", 4) != 0) {
+        return damaged(diag);
+    }
+    const size_t start = (size_t)local + LOCAL_BYTES + u16(bytes + local + 26) + u16(bytes + local + 28);
+    if (start > size || packed > size - start || whole / MOST_RATIO > packed) {
+        return damaged(diag);
+    }
+    uint8_t *to = vta_arena_alloc(arena, (size_t)whole + 1);
+    if (to == NULL || out->name == NULL) {
+        return vta_fail(diag, VTA_NOMEM, "out of memory");
+    }
+    out->bytes = to;
+    out->size = whole;
+    if (method == METHOD_DEFLATED) {
+        VTA_TRY(inflate_to(bytes + start, packed, to, whole, diag));
+    } else if (method == METHOD_STORED && packed == whole) {
+        memcpy(to, bytes + start, whole);
+    } else {
+        return vta_fail(diag, VTA_UNSUPPORTED,
+                        "member '%.64s' is packed by method %u; stored and deflated can be read", out->name,
+                        method);
+    }
+    return (uint32_t)crc32(0, to, (uInt)whole) == u32(entry + 16) ? VTA_OK : damaged(diag);
+}
+
+vta_status cli_unzip(const uint8_t *bytes, size_t size, vta_arena *arena, cli_zip_member **out,
+                     uint32_t *count, vta_diag *diag)
+{
+    const uint8_t *end = find_end(bytes, size);
+    if (end == NULL || u32(end + 16) > size) {
+        return damaged(diag);
+    }
+    *count = u16(end + 10);
+    cli_zip_member *members = vta_arena_array(arena, *count + (size_t)1, sizeof *members);
+    if (members == NULL) {
+        return vta_fail(diag, VTA_NOMEM, "out of memory");
+    }
+    size_t at = u32(end + 16);
+    for (uint32_t i = 0; i < *count; i++) {
+        if (size - at < ENTRY_BYTES || memcmp(bytes + at, "PK\1\2", 4) != 0 ||
+            size - at - ENTRY_BYTES < u16(bytes + at + 28)) {
+            return damaged(diag);
+        }
+        VTA_TRY(unpack(bytes, size, bytes + at, arena, &members[i], diag));
+        at += (size_t)ENTRY_BYTES + u16(bytes + at + 28) + u16(bytes + at + 30) + u16(bytes + at + 32);
+        at = at > size ? size : at;
+    }
+    *out = members;
+    return VTA_OK;
+}

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * From a float model to a quantized one: run it on samples, choose a scale and a zero point for each
+ * activation and a scale for each weight, and put QuantizeLinear and DequantizeLinear around what the
+ * accelerator and the integer kernels can do. The result is a standard ONNX graph ("QDQ"); fold-qdq makes
+ * integer operators of it, whose arithmetic is that of vtac/quant.h.
+ */
+#ifndef VTAC_QUANTIZE_H
+#define VTAC_QUANTIZE_H
+
+#include "vta/driver.h"
+#include "vtac/graph.h"
+
+/* How the range of an activation follows from what the samples show:  id, name, doc */
+#define VTAC_RANGE_METHODS(X)                                                                                \
+    X(MINMAX, "minmax", "all that was seen")                                                                 \
+    X(PERCENTILE, "percentile", "all but the rarest 0.01 %")                                                 \
+    X(MSE, "mse", "the range with the least squared error of rounding and cutting")                          \
+    X(ENTROPY, "entropy", "the range that keeps the distribution best (Kullback-Leibler)")
+
+typedef enum vtac_range_method {
+#define X(id, name, doc) VTAC_RANGE_##id,
+    VTAC_RANGE_METHODS(X)
+#undef X
+        VTAC_RANGE_COUNT
+} vtac_range_method;
+
+const char *vtac_range_method_name(vtac_range_method method);
+/* By name; VTAC_RANGE_COUNT: unknown. */
+vtac_range_method vtac_range_method_find(const char *name);
+
+/* Calibration inputs: tensors[s * inputs + i] is input `i` of the graph in sample `s`. */
+typedef struct vtac_samples {
+    const vtac_tensor *tensors;
+    uint32_t count, inputs;
+} vtac_samples;
+
+typedef struct vtac_quantize_options {
+    vtac_range_method method;
+    bool per_channel;             /* weights: a scale for each output channel */
+    bool unsigned_activations;    /* uint8; otherwise int8 */
+    bool correct_bias;            /* take out what rounding the weights adds to the mean of each channel */
+    const vta_progress *progress; /* NULL: silent */
+} vtac_quantize_options;
+
+/* What `vtac compile` does on the fly. */
+#define VTAC_RANGE_DEFAULT VTAC_RANGE_MINMAX
+#define VTAC_QUANTIZE_DEFAULTS                                                                               \
+    {                                                                                                        \
+        .method = VTAC_RANGE_DEFAULT, .per_channel = true, .correct_bias = true                              \
+    }
+
+/* Whether a model is one of floats with something to quantize, and no integers yet. */
+bool vtac_quantizable(const vtac_graph *graph);
+
+/* A value that is now quantized. */
+typedef struct vtac_quantized_layer {
+    const char *node, *op, *value;
+    double snr_db;    /* of the value over all samples, quantized against float; infinite where they agree */
+    double low, high; /* of what is representable */
+    float scale;
+    int32_t zero;
+} vtac_quantized_layer;
+
+typedef struct vtac_quantize_report {
+    vtac_quantized_layer *layers; /* worst first */
+    uint32_t layer_count;
+    uint32_t samples;
+    uint64_t decisions,
+        agreed;           /* rows of the first output, and those whose largest element stayed where it was */
+    double output_error;  /* largest absolute error of any output */
+    double output_snr_db; /* of the outputs together */
+    vta_arena arena;
+} vtac_quantize_report;
+
+/* Quantizes the graph in place; on failure it is not usable any more. The passes of level 2 run first.
+ * `report` may be NULL; otherwise free it afterwards, also on failure. */
+vta_status vtac_quantize(vtac_graph *graph, const vtac_samples *samples, const vtac_quantize_options *options,
+                         vtac_quantize_report *report, vta_diag *diag);
+void vtac_quantize_report_free(vtac_quantize_report *report);
+
+/* Inputs made up from a seed, for when there are none: smooth pictures with noise, of an amplitude that suits
+ * the weights of the first layers. Memory is the arena's. */
+vta_status vtac_generate_samples(const vtac_graph *graph, uint32_t count, uint64_t seed, vta_arena *arena,
+                                 vtac_samples *out, vta_diag *diag);
+
+#endif

@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * From a graph to an ONNX file, in the oldest opset from 13 on that has the form of all its operators.
+ */
+#include <limits.h>
+#include <string.h>
+
+#include "import.h"
+#include "save.h"
+
+/* Opsets after 13 that gave an operator its present form, or brought it. All others have had it since 13. */
+static const struct {
+    vtac_op op;
+    int opset;
+} forms[] = {
+    {VTAC_OP_BITWISE_AND, 18},
+    {VTAC_OP_BITWISE_NOT, 18},
+    {VTAC_OP_BITWISE_OR, 18},
+    {VTAC_OP_BITWISE_XOR, 18},
+    {VTAC_OP_CAST_LIKE, 15},
+    {VTAC_OP_GELU, 20},
+    {VTAC_OP_GRU, 14},
+    {VTAC_OP_GROUP_NORMALIZATION, 21},
+    {VTAC_OP_HARD_SWISH, 14},
+    {VTAC_OP_LAYER_NORMALIZATION, 17},
+    {VTAC_OP_LP_POOL, 18},
+    {VTAC_OP_LSTM, 14},
+    {VTAC_OP_MISH, 18},
+    {VTAC_OP_PAD, 18},
+    {VTAC_OP_REDUCE_L1, 18},
+    {VTAC_OP_REDUCE_L2, 18},
+    {VTAC_OP_REDUCE_LOG_SUM, 18},
+    {VTAC_OP_REDUCE_LOG_SUM_EXP, 18},
+    {VTAC_OP_REDUCE_MAX, 18},
+    {VTAC_OP_REDUCE_MEAN, 18},
+    {VTAC_OP_REDUCE_MIN, 18},
+    {VTAC_OP_REDUCE_PROD, 18},
+    {VTAC_OP_REDUCE_SUM_SQUARE, 18},
+    {VTAC_OP_RESHAPE, 14},
+    {VTAC_OP_RESIZE, 18},
+    {VTAC_OP_RNN, 14},
+    {VTAC_OP_SCATTER_ELEMENTS, 16},
+    {VTAC_OP_SCATTER_ND, 16},
+    {VTAC_OP_SHAPE, 15},
+    {VTAC_OP_SPLIT, 18},
+    {VTAC_OP_TRILU, 14},
+};
+
+/* A job; a failure sticks, and everything afterwards does nothing. */
+typedef struct writer {
+    const vtac_graph *graph;
+    vta_arena arena;
+    bool failed;
+} writer;
+
+static void *take(writer *w, size_t count, size_t size)
+{
+    void *memory = w->failed ? NULL : vta_arena_array(&w->arena, count, size);
+    w->failed = memory == NULL;
+    return memory;
+}
+
+/* protobuf-c's structures have no const: what it only reads is passed so. */
+static char *lend(const char *text)
+{
+    union {
+        const char *in;
+        char *out;
+    } both = {.in = text == NULL ? "" : text};
+    return both.out;
+}
+
+static Onnx__TensorProto *tensor_of(writer *w, const vtac_tensor *from, const char *name)
+{
+    Onnx__TensorProto *to = take(w, 1, sizeof *to);
+    int64_t *dims = take(w, from->type.rank + 1, sizeof *dims);
+    if (to == NULL || dims == NULL) {
+        return NULL;
+    }
+    onnx__tensor_proto__init(to);
+    memcpy(dims, from->type.dim, from->type.rank * sizeof *dims);
+    union {
+        const void *in;
+        uint8_t *out;
+    } data = {.in = from->data};
+    to->name = lend(name);
+    to->n_dims = from->type.rank;
+    to->dims = dims;
+    to->has_data_type = 1;
+    to->data_type = vtac_export_dtype(from->type.dtype);
+    to->has_raw_data = 1;
+    to->raw_data = (ProtobufCBinaryData){.len = from->bytes, .data = data.out};
+    return to;
+}
+
+/* What declares a graph input or output. */
+static Onnx__ValueInfoProto *declare(writer *w, const vtac_value *value)
+{
+    Onnx__ValueInfoProto *info = take(w, 1, sizeof *info);
+    Onnx__TypeProto *type = take(w, 1, sizeof *type);
+    Onnx__TypeProto__Tensor *tensor = take(w, 1, sizeof *tensor);
+    Onnx__TensorShapeProto *shape = take(w, 1, sizeof *shape);
+    Onnx__TensorShapeProto__Dimension *dims = take(w, value->type.rank + 1, sizeof *dims);
+    Onnx__TensorShapeProto__Dimension **list = take(w, value->type.rank + 1, sizeof *list);
+    if (w->failed) {
+        return NULL;
+    }
+    onnx__value_info_proto__init(info);
+    onnx__type_proto__init(type);
+    onnx__type_proto__tensor__init(tensor);
+    onnx__tensor_shape_proto__init(shape);
+    for (uint32_t i = 0; i < value->type.rank; i++) {
+        onnx__tensor_shape_proto__dimension__init(&dims[i]);
+        dims[i].value_case = ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_VALUE;
+        dims[i].dim_value = value->type.dim[i];
+        list[i] = &dims[i];
+    }
+    shape->n_dim = value->type.rank;
+    shape->dim = list;
+    tensor->has_elem_type = 1;
+    tensor->elem_type = vtac_export_dtype(value->type.dtype);
+    tensor->shape = shape;
+    type->value_case = ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE;
+    type->tensor_type = tensor;
+    info->name = lend(value->name);
+    info->type = type;
+    return info;
+}
+
+static void put_floats(writer *w, const vtac_attr *from, Onnx__AttributeProto *to)
+{
+    float *floats = take(w, from->count + 1, sizeof *floats);
+    for (size_t i = 0; floats != NULL && i < from->count; i++) {
+        floats[i] = (float)from->floats[i];
+    }
+    to->n_floats = from->count;
+    to->floats = floats;
+}
+
+static void put_ints(writer *w, const vtac_attr *from, Onnx__AttributeProto *to)
+{
+    int64_t *ints = take(w, from->count + 1, sizeof *ints);
+    if (ints != NULL && from->count > 0) {
+        memcpy(ints, from->ints, from->count * sizeof *ints);
+    }
+    to->n_ints = from->count;
+    to->ints = ints;
+}
+
+static ProtobufCBinaryData text_bytes(const char *text)
+{
+    union {
+        char *in;
+        uint8_t *out;
+    } both = {.in = lend(text)};
+    return (ProtobufCBinaryData){.len = strlen(both.in), .data = both.out};
+}
+
+static void put_strings(writer *w, const vtac_attr *from, Onnx__AttributeProto *to)
+{
+    ProtobufCBinaryData *strings = take(w, from->count + 1, sizeof *strings);
+    for (size_t i = 0; strings != NULL && i < from->count; i++) {
+        strings[i] = text_bytes(from->strings[i]);
+    }
+    to->n_strings = from->count;
+    to->strings = strings;
+}
+
+static void put_attr(writer *w, const vtac_attr *from, Onnx__AttributeProto *to)
+{
+    static const Onnx__AttributeProto__AttributeType types[] = {
+        [VTAC_ATTR_INT] = ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__INT,
+        [VTAC_ATTR_FLOAT] = ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__FLOAT,
+        [VTAC_ATTR_STRING] = ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__STRING,
+        [VTAC_ATTR_INTS] = ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__INTS,
+        [VTAC_ATTR_FLOATS] = ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__FLOATS,
+        [VTAC_ATTR_STRINGS] = ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__STRINGS,
+        [VTAC_ATTR_TENSOR] = ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__TENSOR,
+    };
+    onnx__attribute_proto__init(to);
+    to->name = lend(from->name);
+    to->has_type = 1;
+    to->type = types[from->kind];
+    switch (from->kind) {
+    case VTAC_ATTR_INT:
+        to->has_i = 1;
+        to->i = from->i;
+        break;
+    case VTAC_ATTR_FLOAT:
+        to->has_f = 1;
+        to->f = (float)from->f;
+        break;
+    case VTAC_ATTR_STRING:
+        to->has_s = 1;
+        to->s = text_bytes(from->s);
+        break;
+    case VTAC_ATTR_INTS: put_ints(w, from, to); break;
+    case VTAC_ATTR_FLOATS: put_floats(w, from, to); break;
+    case VTAC_ATTR_STRINGS: put_strings(w, from, to); break;
+    case VTAC_ATTR_TENSOR: to->t = tensor_of(w, &from->tensor, ""); break;
+    }
+}
+
+/* Names of values; an absent one is empty, and at the end it is left out. */
+static char **names_of(writer *w, const vtac_value_id *values, uint32_t count, size_t *used)
+{
+    char **names = take(w, count + 1, sizeof *names);
+    *used = 0;
+    for (uint32_t i = 0; names != NULL && i < count; i++) {
+        names[i] = lend(values[i] == 0 ? "" : w->graph->values[values[i]].name);
+        *used = values[i] == 0 ? *used : i + 1;
+    }
+    return names;
+}
+
+static Onnx__NodeProto *node_of(writer *w, const vtac_node *from)
+{
+    const vtac_op_info *info = vtac_op_get(from->op);
+    Onnx__NodeProto *to = take(w, 1, sizeof *to);
+    Onnx__AttributeProto *attrs = take(w, from->attr_count + 1, sizeof *attrs);
+    Onnx__AttributeProto **list = take(w, from->attr_count + 1, sizeof *list);
+    if (w->failed) {
+        return NULL;
+    }
+    onnx__node_proto__init(to);
+    to->op_type = lend(info->name);
+    to->domain = lend(vtac_plain_domain(info->domain));
+    to->name = lend(from->name);
+    to->input = names_of(w, from->inputs, from->input_count, &to->n_input);
+    to->output = names_of(w, from->outputs, from->output_count, &to->n_output);
+    for (uint32_t i = 0; i < from->attr_count; i++) {
+        put_attr(w, &from->attrs[i], &attrs[i]);
+        list[i] = &attrs[i];
+    }
+    to->n_attribute = from->attr_count;
+    to->attribute = list;
+    return to;
+}
+
+static void put_graph(writer *w, Onnx__GraphProto *to)
+{
+    const vtac_graph *g = w->graph;
+    onnx__graph_proto__init(to);
+    to->name = lend(g->name == NULL || g->name[0] == '\0' ? "graph" : g->name);
+    to->node = take(w, g->order_count + 1, sizeof(void *));
+    to->initializer = take(w, g->value_count + 1, sizeof(void *));
+    to->input = take(w, g->input_count + 1, sizeof(void *));
+    to->output = take(w, g->output_count + 1, sizeof(void *));
+    if (w->failed) {
+        return;
+    }
+    for (uint32_t i = 0; i < g->order_count; i++) {
+        to->node[to->n_node++] = node_of(w, &g->nodes[g->order[i]]);
+    }
+    for (uint32_t v = 1; v <= g->value_count; v++) {
+        const vtac_value *value = &g->values[v];
+        if (!value->dead && value->node == 0 && value->constant != NULL) {
+            to->initializer[to->n_initializer++] = tensor_of(w, value->constant, value->name);
+        }
+    }
+    for (uint32_t i = 0; i < g->input_count; i++) {
+        to->input[to->n_input++] = declare(w, &g->values[g->inputs[i]]);
+    }
+    for (uint32_t i = 0; i < g->output_count; i++) {
+        to->output[to->n_output++] = declare(w, &g->values[g->outputs[i]]);
+    }
+}
+
+/* The opset for ONNX's operators; *microsoft tells whether there are others. */
+static vta_status opset_of(const vtac_graph *g, int64_t *opset, bool *microsoft, vta_diag *diag)
+{
+    *opset = 13;
+    *microsoft = false;
+    for (uint32_t i = 0; i < g->order_count; i++) {
+        const vtac_node *node = &g->nodes[g->order[i]];
+        if (vtac_op_is_internal(node->op)) {
+            return vta_fail(diag, VTA_INVALID,
+                            "node '%s' is an operator of the compiler: no ONNX model has it", node->name);
+        }
+        for (size_t k = 0; k < sizeof forms / sizeof forms[0]; k++) {
+            *opset = forms[k].op == node->op && forms[k].opset > *opset ? forms[k].opset : *opset;
+        }
+        *microsoft = *microsoft || vtac_plain_domain(vtac_op_get(node->op)->domain)[0] != '\0';
+    }
+    return VTA_OK;
+}
+
+/* IR version that goes with an opset. */
+static int64_t ir_version(int64_t opset)
+{
+    return opset >= 19 ? 9 : opset >= 15 ? 8 : 7;
+}
+
+vta_status vtac_onnx_write(const vtac_graph *graph, const char *producer, const char *path, vta_diag *diag)
+{
+    static char microsoft_domain[] = "com.microsoft";
+    writer w = {.graph = graph};
+    int64_t opset;
+    bool microsoft;
+    VTA_TRY(opset_of(graph, &opset, &microsoft, diag));
+    Onnx__OperatorSetIdProto sets[2];
+    Onnx__OperatorSetIdProto *list[] = {&sets[0], &sets[1]};
+    onnx__operator_set_id_proto__init(&sets[0]);
+    onnx__operator_set_id_proto__init(&sets[1]);
+    sets[0].domain = lend("");
+    sets[0].has_version = sets[1].has_version = 1;
+    sets[0].version = opset;
+    sets[1].domain = microsoft_domain;
+    sets[1].version = 1;
+    Onnx__GraphProto proto;
+    put_graph(&w, &proto);
+    Onnx__ModelProto model;
+    onnx__model_proto__init(&model);
+    model.has_ir_version = 1;
+    model.ir_version = ir_version(opset);
+    model.producer_name = lend(producer);
+    model.n_opset_import = microsoft ? 2 : 1;
+    model.opset_import = list;
+    model.graph = &proto;
+    const vta_status status =
+        w.failed ? vta_fail(diag, VTA_NOMEM, "out of memory") : vtac_onnx_save(&model, path, diag);
+    vta_arena_free(&w.arena);
+    return status;
+}

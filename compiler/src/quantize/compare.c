@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Both models run on the same samples; each value's error is that of all layers up to it.
+ */
+#include "compare.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Squares, summed. */
+typedef struct power {
+    double signal, noise, worst;
+} power;
+
+static void add_error(power *to, const float *is, const float *should, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        const double x = (double)should[i];
+        const double off = fabs((double)is[i] - x);
+        to->signal += x * x;
+        to->noise += off * off;
+        to->worst = !(off <= to->worst) ? off : to->worst; /* NaN counts */
+    }
+}
+
+static double decibels(const power *p)
+{
+    return p->noise > 0.0 ? 10.0 * log10(p->signal / p->noise) : (double)INFINITY;
+}
+
+static size_t largest(const float *row, size_t count)
+{
+    size_t at = 0;
+    for (size_t i = 1; i < count; i++) {
+        at = row[i] > row[at] ? i : at;
+    }
+    return at;
+}
+
+/* Rows of the first output: what a classifier decides. */
+static void add_decisions(vtac_quantize_report *report, const vtac_type *type, const float *is,
+                          const float *should)
+{
+    const size_t count = (size_t)vtac_type_elements(type);
+    /* scores stand along the last axis that is longer than 1; [N, classes, 1, 1] is common */
+    uint32_t axis = type->rank;
+    while (axis > 0 && type->dim[axis - 1] == 1) {
+        axis--;
+    }
+    const size_t row = axis == 0 ? 1 : (size_t)type->dim[axis - 1];
+    for (size_t at = 0; row > 1 && at + row <= count; at += row) {
+        report->decisions++;
+        report->agreed += largest(is + at, row) == largest(should + at, row);
+    }
+}
+
+static void add_outputs(const quant_observer *o, const vtac_graph *graph, const quant_probe *probe,
+                        power *total, vtac_quantize_report *report)
+{
+    bool first = true;
+    for (uint32_t i = 0; i < graph->output_count; i++) {
+        const vtac_type *type = &graph->values[graph->outputs[i]].type;
+        if (type->dtype != VTAC_F32) {
+            continue;
+        }
+        const float *is = quant_probe_output(probe, i);
+        const float *should = quant_probe_output(o->probe, i);
+        add_error(total, is, should, (size_t)vtac_type_elements(type));
+        if (first) {
+            add_decisions(report, type, is, should);
+        }
+        first = false;
+    }
+}
+
+/* The node that made a value, before the clamps that belong to it. */
+static const vtac_node *layer_of(const vtac_graph *g, vtac_value_id value, const quant_plan *plan)
+{
+    const vtac_node *node = &g->nodes[g->values[value].node];
+    while (quant_role_of(node->op) == QUANT_CLAMP && node->inputs[0] < plan->value_room &&
+           !plan->wanted[node->inputs[0]] && g->values[node->inputs[0]].node != 0) {
+        node = &g->nodes[g->values[node->inputs[0]].node];
+    }
+    return node;
+}
+
+static int by_noise(const void *a, const void *b)
+{
+    const vtac_quantized_layer *x = a;
+    const vtac_quantized_layer *y = b;
+    return x->snr_db < y->snr_db ? -1 : x->snr_db > y->snr_db ? 1 : strcmp(x->value, y->value);
+}
+
+static const char *keep(vtac_quantize_report *report, const char *text)
+{
+    text = text == NULL ? "" : text;
+    return vta_arena_string(&report->arena, text, strlen(text));
+}
+
+static vta_status fill(const quant_observer *o, const vtac_graph *g, const vtac_value_id *real,
+                       const power *powers, vtac_dtype dtype, vtac_quantize_report *report, vta_diag *diag)
+{
+    report->layers = vta_arena_array(&report->arena, o->count + (size_t)1, sizeof *report->layers);
+    for (uint32_t i = 0; report->layers != NULL && i < o->count; i++) {
+        const quant_seen *seen = &o->seen[i];
+        if (g->values[seen->value].node == 0) {
+            continue; /* an input of the graph */
+        }
+        const quant_range *range = quant_range_of(o, seen->value);
+        const vtac_node *node = layer_of(g, seen->value, o->plan);
+        vtac_quantized_layer *layer = &report->layers[report->layer_count++];
+        *layer = (vtac_quantized_layer){.node = keep(report, node->name),
+                                        .op = vtac_op_get(node->op)->name,
+                                        .value = keep(report, g->values[real[i]].name),
+                                        .snr_db = decibels(&powers[i]),
+                                        .low = range->low,
+                                        .high = range->high};
+        quant_range_params(range, dtype, &layer->scale, &layer->zero);
+        if (layer->node == NULL || layer->value == NULL) {
+            return vta_fail(diag, VTA_NOMEM, "out of memory");
+        }
+    }
+    if (report->layers == NULL) {
+        return vta_fail(diag, VTA_NOMEM, "out of memory");
+    }
+    qsort(report->layers, report->layer_count, sizeof *report->layers, by_noise);
+    return VTA_OK;
+}
+
+static vta_status walk(const quant_observer *o, const vtac_graph *quantized, quant_probe *probe,
+                       const vtac_samples *samples, const vta_progress *progress, power *powers, power *total,
+                       vtac_quantize_report *report, vta_diag *diag)
+{
+    quant_clock clock = quant_clock_start(progress, "comparing", samples->count);
+    for (uint32_t s = 0; s < samples->count; s++) {
+        VTA_TRY(quant_probe_run(o->probe, samples, s, diag));
+        VTA_TRY(quant_probe_run(probe, samples, s, diag));
+        for (uint32_t i = 0; i < o->count; i++) {
+            add_error(&powers[i], quant_probe_value(probe, i), quant_probe_value(o->probe, i),
+                      (size_t)vtac_type_elements(&quantized->values[o->seen[i].value].type));
+        }
+        add_outputs(o, quantized, probe, total, report);
+        quant_clock_tell(&clock, s + 1);
+    }
+    return VTA_OK;
+}
+
+vta_status quant_compare(const quant_observer *o, vtac_graph *quantized, const vtac_value_id *real,
+                         const vtac_samples *samples, vtac_dtype dtype, const vta_progress *progress,
+                         vtac_quantize_report *report, vta_diag *diag)
+{
+    power total = {0};
+    power *powers = vta_arena_array(o->plan->arena, o->count + (size_t)1, sizeof *powers);
+    quant_probe *probe;
+    if (powers == NULL) {
+        return vta_fail(diag, VTA_NOMEM, "out of memory");
+    }
+    memset(powers, 0, o->count * sizeof *powers);
+    report->samples = samples->count;
+    VTA_TRY(quant_probe_open(quantized, real, o->count, &probe, diag));
+    const vta_status status = walk(o, quantized, probe, samples, progress, powers, &total, report, diag);
+    quant_probe_close(probe);
+    VTA_TRY(status);
+    report->output_error = total.worst;
+    report->output_snr_db = decibels(&total);
+    return fill(o, quantized, real, powers, dtype, report, diag);
+}

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * One walk over the samples for the ranges, and a second for histograms where the method needs them.
+ */
+#include "observe.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+static double now(void)
+{
+    struct timespec t;
+    (void)clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+quant_clock quant_clock_start(const vta_progress *progress, const char *what, uint32_t total)
+{
+    const double begin = now();
+    return (quant_clock){
+        .progress = progress, .what = what, .total = total, .begin = begin, .told = begin + 1.0};
+}
+
+void quant_clock_tell(quant_clock *clock, uint32_t done)
+{
+    const double at = now();
+    if (clock->progress == NULL || clock->progress->line == NULL || at - clock->told < 1.0) {
+        return;
+    }
+    char line[128];
+    const double left = (at - clock->begin) * (clock->total - done) / (done == 0 ? 1 : done);
+    (void)snprintf(line, sizeof line, "%s: %u of %u samples, %.0f s left", clock->what, done, clock->total,
+                   left);
+    clock->progress->line(clock->progress->context, line);
+    clock->told = at;
+}
+
+/* The axis of the channels that products see, for correcting their biases. */
+static void note_channels(quant_observer *o)
+{
+    const vtac_graph *g = o->plan->graph;
+    for (uint32_t i = 0; i < g->order_count; i++) {
+        const vtac_node *node = &g->nodes[g->order[i]];
+        uint32_t axis;
+        if (o->plan->active[g->order[i]] && quant_is_product(g, node, &axis) && o->of[node->inputs[0]] != 0) {
+            quant_seen *seen = &o->seen[o->of[node->inputs[0]] - 1];
+            const vtac_type *type = &g->values[node->inputs[0]].type;
+            const bool along =
+                node->op == VTAC_OP_CONV || (type->rank == 2 && vtac_attr_int(node, "transA", 0) == 0);
+            seen->axis = 1;
+            seen->channels = along ? type->dim[1] : 0;
+        }
+    }
+}
+
+static vta_status make_room(quant_observer *o, vtac_range_method method, vta_diag *diag)
+{
+    for (uint32_t i = 0; i < o->count; i++) {
+        quant_seen *seen = &o->seen[i];
+        seen->sum = vta_arena_array(o->plan->arena, (size_t)seen->channels + 1, sizeof *seen->sum);
+        const bool counts = method != VTAC_RANGE_MINMAX && seen->group == seen->value;
+        seen->range.bins = counts ? vta_arena_array(o->plan->arena, QUANT_BINS, sizeof(uint64_t)) : NULL;
+        if (seen->sum == NULL || (counts && seen->range.bins == NULL)) {
+            return vta_fail(diag, VTA_NOMEM, "out of memory");
+        }
+        memset(seen->sum, 0, ((size_t)seen->channels + 1) * sizeof *seen->sum);
+        if (counts) {
+            memset(seen->range.bins, 0, QUANT_BINS * sizeof(uint64_t));
+        }
+    }
+    return VTA_OK;
+}
+
+/* The group's range: at the value that stands for it, or, if that is a constant, at the first other one. */
+static quant_seen *head_of(const quant_observer *o, vtac_value_id value)
+{
+    return &o->seen[o->of[quant_group(o->plan, value)] - 1];
+}
+
+vta_status quant_observe_open(const quant_plan *plan, quant_observer *o, vta_diag *diag)
+{
+    vtac_graph *g = plan->graph;
+    *o = (quant_observer){.plan = plan,
+                          .seen = vta_arena_array(plan->arena, plan->value_room, sizeof *o->seen),
+                          .of = vta_arena_array(plan->arena, plan->value_room, sizeof *o->of)};
+    vtac_value_id *values = vta_arena_array(plan->arena, plan->value_room, sizeof *values);
+    if (o->seen == NULL || o->of == NULL || values == NULL) {
+        return vta_fail(diag, VTA_NOMEM, "out of memory");
+    }
+    memset(o->of, 0, plan->value_room * sizeof *o->of);
+    for (vtac_value_id v = 1; v < plan->value_room; v++) {
+        if (plan->wanted[v] && g->values[v].constant == NULL) {
+            values[o->count] = v;
+            o->seen[o->count] = (quant_seen){.value = v};
+            o->of[v] = ++o->count;
+        }
+    }
+    for (uint32_t i = 0; i < o->count;
+         i++) { /* a group that a constant stands for counts at its first value */
+        const vtac_value_id group = quant_group(plan, o->seen[i].value);
+        o->of[group] = o->of[group] == 0 ? i + 1 : o->of[group];
+        o->seen[i].group = o->seen[o->of[group] - 1].value;
+    }
+    note_channels(o);
+    return quant_probe_open(g, values, o->count, &o->probe, diag);
+}
+
+void quant_observe_close(quant_observer *o)
+{
+    quant_probe_close(o->probe);
+    o->probe = NULL;
+}
+
+static size_t elements_of(const quant_observer *o, vtac_value_id value)
+{
+    return (size_t)vtac_type_elements(&o->plan->graph->values[value].type);
+}
+
+static void add_means(quant_seen *seen, const vtac_type *type, const float *x, size_t count)
+{
+    size_t inner = 1;
+    for (uint32_t i = seen->axis + 1; i < type->rank; i++) {
+        inner *= (size_t)type->dim[i];
+    }
+    for (size_t i = 0; seen->channels > 0 && i < count; i += inner) {
+        double sum = 0.0;
+        for (size_t k = 0; k < inner; k++) {
+            sum += (double)x[i + k];
+        }
+        seen->sum[i / inner % (size_t)seen->channels] += sum;
+    }
+    seen->count += seen->channels > 0 ? count / (size_t)seen->channels : 0;
+}
+
+static vta_status walk(const quant_observer *o, const vtac_samples *samples, bool histograms,
+                       const vta_progress *progress, vta_diag *diag)
+{
+    quant_clock clock = quant_clock_start(progress, histograms ? "histograms" : "ranges", samples->count);
+    for (uint32_t s = 0; s < samples->count; s++) {
+        VTA_TRY(quant_probe_run(o->probe, samples, s, diag));
+        for (uint32_t i = 0; i < o->count; i++) {
+            quant_seen *seen = &o->seen[i];
+            const float *x = quant_probe_value(o->probe, i);
+            const size_t count = elements_of(o, seen->value);
+            if (histograms) {
+                quant_range_count(&head_of(o, seen->value)->range, x, count);
+            } else {
+                quant_range_see(&head_of(o, seen->value)->range, x, count);
+                add_means(seen, &o->plan->graph->values[seen->value].type, x, count);
+            }
+        }
+        quant_clock_tell(&clock, s + 1);
+    }
+    return VTA_OK;
+}
+
+/* Constants that share a scale with what moves. */
+static void see_constants(const quant_observer *o)
+{
+    const vtac_graph *g = o->plan->graph;
+    for (vtac_value_id v = 1; v < o->plan->value_room; v++) {
+        const vtac_tensor *constant = g->values[v].constant;
+        if (o->plan->wanted[v] && constant != NULL && o->of[quant_group(o->plan, v)] != 0) {
+            quant_range_see(&head_of(o, v)->range, constant->data, elements_of(o, v));
+        }
+    }
+}
+
+vta_status quant_observe(quant_observer *o, const vtac_samples *samples, vtac_range_method method,
+                         const vta_progress *progress, vta_diag *diag)
+{
+    VTA_TRY(make_room(o, method, diag));
+    VTA_TRY(walk(o, samples, false, progress, diag));
+    see_constants(o);
+    if (method == VTAC_RANGE_MINMAX) {
+        return VTA_OK;
+    }
+    VTA_TRY(walk(o, samples, true, progress, diag));
+    for (uint32_t i = 0; i < o->count; i++) {
+        quant_range_narrow(&o->seen[i].range, method);
+    }
+    return VTA_OK;
+}
+
+const quant_range *quant_range_of(const quant_observer *o, vtac_value_id value)
+{
+    return &head_of(o, value)->range;
+}
+
+vta_status quant_means(const quant_observer *o, vtac_value_id value, const double **out, vta_diag *diag)
+{
+    const uint32_t place = o->of[value];
+    *out = NULL;
+    if (place == 0 || o->seen[place - 1].channels == 0 || o->seen[place - 1].count == 0) {
+        return VTA_OK;
+    }
+    const quant_seen *seen = &o->seen[place - 1];
+    double *means = vta_arena_array(o->plan->arena, (size_t)seen->channels, sizeof *means);
+    if (means == NULL) {
+        return vta_fail(diag, VTA_NOMEM, "out of memory");
+    }
+    for (int64_t c = 0; c < seen->channels; c++) {
+        means[c] = seen->sum[c] / (double)seen->count;
+    }
+    *out = means;
+    return VTA_OK;
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What the samples show of the values that are to be quantized.
+ */
+#ifndef VTAC_QUANTIZE_OBSERVE_H
+#define VTAC_QUANTIZE_OBSERVE_H
+
+#include "plan.h"
+#include "probe.h"
+#include "range.h"
+
+/* A value that is to be quantized. */
+typedef struct quant_seen {
+    vtac_value_id value, group;
+    quant_range range; /* of the group, at its first value */
+    int64_t channels;  /* along `axis`, which is that of the inputs of the product that reads it; 0: none */
+    uint32_t axis;
+    double *sum;    /* of each channel */
+    uint64_t count; /* elements of a channel that were seen */
+} quant_seen;
+
+typedef struct quant_observer {
+    const quant_plan *plan;
+    quant_seen *seen; /* no constants */
+    uint32_t *of;     /* by value: its place in `seen` plus one, 0: none */
+    uint32_t count;
+    quant_probe *probe; /* the float model, compiled */
+} quant_observer;
+
+/* Compiles the graph. Close it also after a failure. */
+vta_status quant_observe_open(const quant_plan *plan, quant_observer *out, vta_diag *diag);
+void quant_observe_close(quant_observer *observer);
+
+/* Ranges, groups joined, narrowed by the method. */
+vta_status quant_observe(quant_observer *observer, const vtac_samples *samples, vtac_range_method method,
+                         const vta_progress *progress, vta_diag *diag);
+
+/* The range of a value that is no constant. */
+const quant_range *quant_range_of(const quant_observer *observer, vtac_value_id value);
+
+/* The mean of each channel of a product's operand, in memory of the plan's; NULL: not known. */
+vta_status quant_means(const quant_observer *observer, vtac_value_id value, const double **out,
+                       vta_diag *diag);
+
+/* Says how far a walk over the samples is, once it takes long. */
+typedef struct quant_clock {
+    const vta_progress *progress;
+    const char *what;
+    uint32_t total;
+    double begin, told;
+} quant_clock;
+quant_clock quant_clock_start(const vta_progress *progress, const char *what, uint32_t total);
+void quant_clock_tell(quant_clock *clock, uint32_t done);
+
+#endif

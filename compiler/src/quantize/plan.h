@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Which nodes of a graph are quantized, and which values have one scale together.
+ */
+#ifndef VTAC_QUANTIZE_PLAN_H
+#define VTAC_QUANTIZE_PLAN_H
+
+#include "vtac/graph.h"
+
+typedef enum quant_role { QUANT_FLOAT, QUANT_PRODUCT, QUANT_FREE, QUANT_SHARE, QUANT_CLAMP } quant_role;
+
+typedef struct quant_plan {
+    vtac_graph *graph;
+    vta_arena *arena;
+    bool *active;          /* by node */
+    bool *wanted;          /* by value: it is to be quantized */
+    vtac_value_id *parent; /* by value: towards the one that stands for its group */
+    uint32_t node_room, value_room;
+} quant_plan;
+
+vta_status quant_plan_make(vtac_graph *graph, vta_arena *arena, quant_plan *out, vta_diag *diag);
+
+quant_role quant_role_of(vtac_op op);
+
+/* The value that stands for all with which this one shares a scale. */
+vtac_value_id quant_group(const quant_plan *plan, vtac_value_id value);
+
+/* Whether the operator is Conv, Gemm or MatMul with weights known at compile time; *axis is that of the
+ * output channels in the weights. */
+bool quant_is_product(const vtac_graph *graph, const vtac_node *node, uint32_t *axis);
+
+#endif

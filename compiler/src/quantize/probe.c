@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The values become outputs of the graph for as long as it is compiled.
+ */
+#include "probe.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "vta/model.h"
+#include "vtac/codegen.h"
+
+struct quant_probe {
+    vta_model *model;
+    uint32_t count;
+    struct place {
+        bool is_input; /* of the graph: seen in the samples */
+        uint32_t index;
+    } * places;
+};
+
+static bool find(const vtac_value_id *list, uint32_t count, vtac_value_id value, uint32_t *index)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        if (list[i] == value) {
+            *index = i;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Makes outputs of all values that can be, and notes where each is found. */
+static vta_status expose(vtac_graph *graph, const vtac_value_id *values, quant_probe *probe, vta_diag *diag)
+{
+    for (uint32_t i = 0; i < probe->count; i++) {
+        struct place *place = &probe->places[i];
+        place->is_input = find(graph->inputs, graph->input_count, values[i], &place->index);
+        if (!place->is_input && !find(graph->outputs, graph->output_count, values[i], &place->index)) {
+            place->index = graph->output_count;
+            VTA_TRY(vtac_add_output(graph, values[i], diag));
+        }
+    }
+    return VTA_OK;
+}
+
+static vta_status compile_to(const vtac_graph *graph, const char *path, vta_diag *diag)
+{
+    vtac_target target;
+    vtac_artifact_image image;
+    VTA_TRY(vtac_target_find("host", &target, diag));
+    VTA_TRY(vtac_compile(graph, &(vtac_compile_options){.level = 1, .target = &target}, &image, diag));
+    const vta_status status = vtac_link(&image, path, diag);
+    vtac_artifact_image_free(&image);
+    return status;
+}
+
+static vta_status load(const vtac_graph *graph, quant_probe *probe, vta_diag *diag)
+{
+    char folder[4096];
+    char path[4200];
+    const char *temporary = getenv("TMPDIR");
+    (void)snprintf(folder, sizeof folder, "%s/vtac-quantize-XXXXXX", temporary == NULL ? "/tmp" : temporary);
+    if (mkdtemp(folder) == NULL) {
+        return vta_fail(diag, VTA_IO,
+                        "cannot make the folder '%s': %s; set TMPDIR to one that can be written to", folder,
+                        strerror(errno));
+    }
+    (void)snprintf(path, sizeof path, "%s/model.so", folder);
+    vta_status status = compile_to(graph, path, diag);
+    if (status == VTA_OK) {
+        status = vta_model_load(path, NULL, &probe->model, diag);
+    }
+    (void)unlink(path); /* what is mapped stays */
+    (void)rmdir(folder);
+    return status;
+}
+
+vta_status quant_probe_open(vtac_graph *graph, const vtac_value_id *values, uint32_t count, quant_probe **out,
+                            vta_diag *diag)
+{
+    quant_probe *probe = calloc(1, sizeof *probe);
+    *out = NULL;
+    if (probe == NULL || (probe->places = calloc(count + (size_t)1, sizeof *probe->places)) == NULL) {
+        free(probe);
+        return vta_fail(diag, VTA_NOMEM, "out of memory");
+    }
+    probe->count = count;
+    const uint32_t outputs = graph->output_count;
+    vta_status status = expose(graph, values, probe, diag);
+    status = status == VTA_OK ? load(graph, probe, diag) : status;
+    graph->output_count = outputs;
+    if (status != VTA_OK) {
+        quant_probe_close(probe);
+        return status;
+    }
+    *out = probe;
+    return VTA_OK;
+}
+
+void quant_probe_close(quant_probe *probe)
+{
+    if (probe != NULL) {
+        vta_model_destroy(probe->model);
+        free(probe->places);
+        free(probe);
+    }
+}
+
+vta_status quant_probe_run(quant_probe *probe, const vtac_samples *samples, uint32_t sample, vta_diag *diag)
+{
+    for (uint32_t i = 0; i < samples->inputs; i++) {
+        const vtac_tensor *tensor = &samples->tensors[(size_t)sample * samples->inputs + i];
+        VTA_TRY(vta_model_set_input(probe->model, i, tensor->data, tensor->bytes, diag));
+    }
+    return vta_model_run(probe->model, diag);
+}
+
+const float *quant_probe_output(const quant_probe *probe, uint32_t i)
+{
+    return vta_model_output_data(probe->model, i);
+}
+
+const float *quant_probe_value(const quant_probe *probe, uint32_t i)
+{
+    const struct place *place = &probe->places[i];
+    return place->is_input ? vta_model_input_data(probe->model, place->index)
+                           : vta_model_output_data(probe->model, place->index);
+}

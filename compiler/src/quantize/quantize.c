@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The quantizer's steps:
+ *
+ *     passes             the float model as it will run, BatchNormalization folded away
+ *     plan               what is quantized, and what has one scale together
+ *     observe            ranges from samples
+ *     round products     weights and biases to what integers can say, still as floats
+ *     wrap activations   QuantizeLinear and DequantizeLinear
+ *     compare            both models on the samples, for the report
+ *     store products     integers and DequantizeLinear in place of the floats
+ *
+ * Comparing comes before storing, so that weights are plain constants for the code generator.
+ */
+#include "vtac/quantize.h"
+
+#include <string.h>
+
+#include "compare.h"
+#include "insert.h"
+#include "vtac/pass.h"
+#include "weights.h"
+
+typedef struct job {
+    vtac_graph *graph;
+    vta_arena arena;
+    const vtac_quantize_options *options;
+    vtac_dtype dtype;
+    quant_plan plan;
+    quant_observer observer;
+    quant_product *products;
+    float *x_scales; /* of the operand of each product */
+    uint32_t product_count;
+    vtac_value_id *real; /* by place in the observer: what stands for it now */
+} job;
+
+static vta_status check_samples(const vtac_graph *g, const vtac_samples *samples, vta_diag *diag)
+{
+    char is[128];
+    char should[128];
+    if (samples->count == 0) {
+        return vta_fail(diag, VTA_INVALID, "there are no calibration samples; give at least one");
+    }
+    if (samples->inputs != g->input_count) {
+        return vta_fail(diag, VTA_INVALID, "a calibration sample has %u inputs, the model %u",
+                        samples->inputs, g->input_count);
+    }
+    for (uint32_t s = 0; s < samples->count; s++) {
+        for (uint32_t i = 0; i < samples->inputs; i++) {
+            const vtac_type *type = &samples->tensors[(size_t)s * samples->inputs + i].type;
+            const vtac_value *input = &g->values[g->inputs[i]];
+            if (!vtac_type_equal(type, &input->type)) {
+                return vta_fail(diag, VTA_INVALID,
+                                "calibration sample %u: input '%s' is %s, the model takes %s", s, input->name,
+                                vtac_type_text(type, is, sizeof is),
+                                vtac_type_text(&input->type, should, sizeof should));
+            }
+        }
+    }
+    return VTA_OK;
+}
+
+static void params_of(const job *j, vtac_value_id value, float *scale, int32_t *zero)
+{
+    quant_range_params(quant_range_of(&j->observer, value), j->dtype, scale, zero);
+}
+
+static vta_status round_products(job *j, vta_diag *diag)
+{
+    const vtac_graph *g = j->graph;
+    j->products = vta_arena_array(&j->arena, j->plan.node_room, sizeof *j->products);
+    j->x_scales = vta_arena_array(&j->arena, j->plan.node_room, sizeof *j->x_scales);
+    if (j->products == NULL || j->x_scales == NULL) {
+        return vta_fail(diag, VTA_NOMEM, "out of memory");
+    }
+    for (vtac_node_id n = 1; n < j->plan.node_room; n++) {
+        uint32_t axis;
+        if (!j->plan.active[n] || !quant_is_product(g, &g->nodes[n], &axis)) {
+            continue;
+        }
+        const vtac_value_id x = g->nodes[n].inputs[0];
+        const double *means = NULL;
+        int32_t zero;
+        const uint32_t at = j->product_count++;
+        params_of(j, x, &j->x_scales[at], &zero);
+        if (j->options->correct_bias) {
+            VTA_TRY(quant_means(&j->observer, x, &means, diag));
+        }
+        VTA_TRY(quant_round_product(&j->plan, n, j->x_scales[at], j->options->per_channel, means,
+                                    &j->products[at], diag));
+    }
+    return VTA_OK;
+}
+
+/* The scale of a group, made once. */
+static vta_status group_params(const job *j, quant_params *made, vtac_value_id value, quant_params *out,
+                               vta_diag *diag)
+{
+    quant_params *of = &made[quant_group(&j->plan, value)];
+    if (of->scale == 0) {
+        float scale;
+        int32_t zero;
+        params_of(j, value, &scale, &zero);
+        VTA_TRY(quant_add_params(j->graph, j->dtype, scale, zero, of, diag));
+    }
+    *out = *of;
+    return VTA_OK;
+}
+
+/* Constants among the operands of sums, products and concatenations. */
+static vta_status wrap_constants(const job *j, quant_params *made, vta_diag *diag)
+{
+    vtac_graph *g = j->graph;
+    for (vtac_node_id n = 1; n < j->plan.node_room; n++) {
+        for (uint32_t i = 0; j->plan.active[n] && i < g->nodes[n].input_count; i++) {
+            const vtac_value_id x = g->nodes[n].inputs[i];
+            if (x == 0 || x >= j->plan.value_room || !j->plan.wanted[x] || g->values[x].constant == NULL) {
+                continue;
+            }
+            quant_params params;
+            vtac_value_id real;
+            if (j->observer.of[quant_group(&j->plan, x)] != 0) {
+                VTA_TRY(group_params(j, made, x, &params, diag));
+            } else {
+                quant_range range = {0};
+                float scale;
+                int32_t zero;
+                quant_range_see(&range, g->values[x].constant->data,
+                                (size_t)vtac_type_elements(&g->values[x].type));
+                quant_range_params(&range, j->dtype, &scale, &zero);
+                VTA_TRY(quant_add_params(g, j->dtype, scale, zero, &params, diag));
+            }
+            VTA_TRY(quant_wrap_constant(g, x, &params, &real, diag));
+            g->nodes[n].inputs[i] = real;
+        }
+    }
+    return VTA_OK;
+}
+
+static vta_status wrap_activations(job *j, vta_diag *diag)
+{
+    quant_params *made = vta_arena_array(&j->arena, j->plan.value_room, sizeof *made);
+    j->real = vta_arena_array(&j->arena, j->observer.count + (size_t)1, sizeof *j->real);
+    if (made == NULL || j->real == NULL) {
+        return vta_fail(diag, VTA_NOMEM, "out of memory");
+    }
+    memset(made, 0, j->plan.value_room * sizeof *made);
+    VTA_TRY(wrap_constants(j, made, diag));
+    for (uint32_t i = 0; i < j->observer.count; i++) {
+        quant_params params;
+        VTA_TRY(group_params(j, made, j->observer.seen[i].value, &params, diag));
+        VTA_TRY(quant_wrap(j->graph, j->observer.seen[i].value, &params, &j->real[i], diag));
+    }
+    return vtac_graph_sort(j->graph, diag);
+}
+
+static vta_status store_products(const job *j, vta_diag *diag)
+{
+    for (uint32_t i = 0; i < j->product_count; i++) {
+        VTA_TRY(quant_store_product(&j->plan, &j->products[i], j->x_scales[i], diag));
+    }
+    VTA_TRY(vtac_graph_sort(j->graph, diag));
+    (void)vtac_remove_dead(j->graph);
+    return vtac_graph_verify(j->graph, diag);
+}
+
+static vta_status run(job *j, const vtac_samples *samples, vtac_quantize_report *report, vta_diag *diag)
+{
+    const vta_progress *progress = j->options->progress;
+    VTA_TRY(vtac_run_passes(j->graph, &(vtac_pass_options){.level = 2}, diag));
+    VTA_TRY(check_samples(j->graph, samples, diag));
+    VTA_TRY(quant_plan_make(j->graph, &j->arena, &j->plan, diag));
+    VTA_TRY(quant_observe_open(&j->plan, &j->observer, diag));
+    VTA_TRY(quant_observe(&j->observer, samples, j->options->method, progress, diag));
+    VTA_TRY(round_products(j, diag));
+    if (j->product_count == 0) {
+        return vta_fail(
+            diag, VTA_UNSUPPORTED,
+            "there is nothing to quantize: no Conv, Gemm or MatMul of floats with constant weights");
+    }
+    VTA_TRY(wrap_activations(j, diag));
+    if (report != NULL) {
+        VTA_TRY(quant_compare(&j->observer, j->graph, j->real, samples, j->dtype, progress, report, diag));
+    }
+    return store_products(j, diag);
+}
+
+bool vtac_quantizable(const vtac_graph *graph)
+{
+    bool products = false;
+    for (uint32_t i = 0; i < graph->order_count; i++) {
+        const vtac_node *node = &graph->nodes[graph->order[i]];
+        uint32_t axis;
+        for (uint32_t k = 0; k < node->output_count; k++) {
+            const vtac_value_id y = node->outputs[k];
+            if (y != 0 && vtac_dtype_bytes(graph->values[y].type.dtype) == 1 &&
+                graph->values[y].type.dtype != VTAC_BOOL) {
+                return false;
+            }
+        }
+        products = products || quant_is_product(graph, node, &axis);
+    }
+    return products;
+}
+
+vta_status vtac_quantize(vtac_graph *graph, const vtac_samples *samples, const vtac_quantize_options *options,
+                         vtac_quantize_report *report, vta_diag *diag)
+{
+    job j = {.graph = graph, .options = options, .dtype = options->unsigned_activations ? VTAC_U8 : VTAC_I8};
+    if (report != NULL) {
+        *report = (vtac_quantize_report){0};
+    }
+    const vta_status status = run(&j, samples, report, diag);
+    quant_observe_close(&j.observer);
+    vta_arena_free(&j.arena);
+    return status;
+}
+
+void vtac_quantize_report_free(vtac_quantize_report *report)
+{
+    vta_arena_free(&report->arena);
+    *report = (vtac_quantize_report){0};
+}

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Every method but min-max looks for the part of a histogram that costs least: the edges move inwards, one
+ * at a time, each to the best of EDGES places while the other stays.
+ */
+#include "range.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { LEVELS = 256, EDGES = 128, ROUNDS = 2, STEP = QUANT_BINS / EDGES };
+
+#define RARE 1e-4 /* share of the values that the percentile leaves out */
+
+static const char *const names[] = {
+#define X(id, name, doc) name,
+    VTAC_RANGE_METHODS(X)
+#undef X
+};
+
+const char *vtac_range_method_name(vtac_range_method method)
+{
+    return method < VTAC_RANGE_COUNT ? names[method] : "";
+}
+
+vtac_range_method vtac_range_method_find(const char *name)
+{
+    uint32_t i = 0;
+    while (i < VTAC_RANGE_COUNT && strcmp(names[i], name) != 0) {
+        i++;
+    }
+    return (vtac_range_method)i;
+}
+
+void quant_range_see(quant_range *range, const float *values, size_t count)
+{
+    double low = range->low;
+    double high = range->high;
+    for (size_t i = 0; i < count; i++) {
+        const double v = (double)values[i];
+        low = v < low ? v : low;
+        high = v > high ? v : high;
+    }
+    range->low = isfinite(low) ? low : -(double)__FLT_MAX__;
+    range->high = isfinite(high) ? high : (double)__FLT_MAX__;
+}
+
+void quant_range_count(quant_range *range, const float *values, size_t count)
+{
+    const double width = range->high - range->low;
+    const double factor = width > 0.0 ? QUANT_BINS / width : 0.0;
+    for (size_t i = 0; i < count; i++) {
+        if (values[i] == 0.0F) {
+            continue; /* always representable: it says nothing of the range */
+        }
+        const double at = ((double)values[i] - range->low) * factor;
+        range->bins[!(at > 0.0) ? 0 : at >= QUANT_BINS - 1 ? QUANT_BINS - 1 : (int)at]++;
+    }
+}
+
+/* Bins [first, last) of a histogram. */
+typedef struct part {
+    int first, last;
+} part;
+
+/* Mean square of what rounding adds inside, and cutting outside; in bins. */
+static double squared_error(const uint64_t *bins, part p)
+{
+    const double step = (double)(p.last - p.first) / (LEVELS - 1);
+    double sum = 0.0;
+    for (int i = 0; i < QUANT_BINS; i++) {
+        const double middle = i + 0.5;
+        const double off = middle < p.first ? p.first - middle : middle > p.last ? middle - p.last : 0.0;
+        sum += (double)bins[i] * (off > 0.0 ? off * off : step * step / 12.0);
+    }
+    return sum;
+}
+
+/* How far the distribution of the values is from that of their levels, where each level's mass is spread over
+ * those of its bins that hold something. What is cut counts as all but impossible. */
+static double divergence(const uint64_t *bins, part p)
+{
+    const double impossible = 1e-9;
+    const int width = p.last - p.first;
+    double mass[LEVELS] = {0.0};
+    int used[LEVELS] = {0};
+    double total = 0.0;
+    for (int i = 0; i < QUANT_BINS; i++) {
+        const int at = i < p.first ? p.first : i >= p.last ? p.last - 1 : i;
+        const int level = (at - p.first) * LEVELS / width;
+        total += (double)bins[i];
+        mass[level] += (double)bins[i];
+        used[level] += at == i && bins[i] != 0;
+    }
+    double sum = 0.0;
+    for (int i = 0; i < QUANT_BINS && total > 0.0; i++) {
+        const int level = (i - p.first) * LEVELS / width;
+        const bool inside = i >= p.first && i < p.last;
+        const double is = (double)bins[i] / total;
+        const double means = inside && bins[i] != 0 ? mass[level] / used[level] / total : impossible;
+        sum += is > 0.0 ? is * log(is / means) : 0.0;
+    }
+    return sum;
+}
+
+static double cost(vtac_range_method method, const uint64_t *bins, part p)
+{
+    return method == VTAC_RANGE_MSE ? squared_error(bins, p) : divergence(bins, p);
+}
+
+/* 0 stays inside: it must be representable. */
+static part cheapest(vtac_range_method method, const uint64_t *bins, int zero)
+{
+    part best = {0, QUANT_BINS};
+    double least = cost(method, bins, best);
+    for (int round = 0; round < 2 * ROUNDS; round++) {
+        part p = best;
+        int *edge = round % 2 == 0 ? &p.last : &p.first;
+        const int from = round % 2 == 0 ? zero + 1 : 0;
+        const int to = round % 2 == 0 ? QUANT_BINS : zero;
+        for (*edge = round % 2 == 0 ? to : from; *edge >= from && *edge <= to;
+             *edge += round % 2 == 0 ? -STEP : STEP) {
+            if (p.last - p.first < LEVELS / 2) {
+                break; /* no finer than half a bin a level */
+            }
+            const double now = cost(method, bins, p);
+            if (now < least) {
+                least = now;
+                best = p;
+            }
+        }
+    }
+    return best;
+}
+
+static part common(const uint64_t *bins, int zero)
+{
+    part p = {0, QUANT_BINS};
+    double total = 0.0;
+    for (int i = 0; i < QUANT_BINS; i++) {
+        total += (double)bins[i];
+    }
+    for (double gone = (double)bins[0]; p.first < zero && gone <= total * RARE / 2;) {
+        gone += (double)bins[++p.first];
+    }
+    for (double gone = (double)bins[QUANT_BINS - 1]; p.last > zero + 1 && gone <= total * RARE / 2;) {
+        gone += (double)bins[--p.last - 1];
+    }
+    return p;
+}
+
+void quant_range_narrow(quant_range *range, vtac_range_method method)
+{
+    const double width = (range->high - range->low) / QUANT_BINS;
+    if (method == VTAC_RANGE_MINMAX || range->bins == NULL || !(width > 0.0)) {
+        return;
+    }
+    const int at = (int)(-range->low / width);
+    const int zero = at >= QUANT_BINS ? QUANT_BINS - 1 : at;
+    const part p =
+        method == VTAC_RANGE_PERCENTILE ? common(range->bins, zero) : cheapest(method, range->bins, zero);
+    const double low = range->low + p.first * width;
+    const double high = range->low + p.last * width;
+    range->low = p.first == 0 ? range->low : low < 0.0 ? low : 0.0;
+    range->high = p.last == QUANT_BINS ? range->high : high > 0.0 ? high : 0.0;
+}
+
+void quant_range_params(const quant_range *range, vtac_dtype dtype, float *scale, int32_t *zero)
+{
+    const int32_t least = dtype == VTAC_I8 ? INT8_MIN : 0;
+    const double width = range->high - range->low;
+    *scale = width > 1e-30 ? (float)(width / (LEVELS - 1)) : 1.0F;
+    const double place = rint(-range->low / (double)*scale);
+    *zero = least + (int32_t)(place > LEVELS - 1 ? LEVELS - 1 : place);
+}

@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Weights are symmetric (-127 … 127, zero point 0). The bias has the unit of the accumulator, x_scale times
+ * the scale of the weights, and 32 bits.
+ */
+#include "weights.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "insert.h"
+
+#define MOST_BIAS ((double)(1 << 30))
+
+enum { MOST_WEIGHT = 127 };
+
+/* Where a weight stands: its channel of the output. */
+static int64_t inner_of(const vtac_type *type, uint32_t axis)
+{
+    int64_t inner = 1;
+    for (uint32_t i = axis + 1; i < type->rank; i++) {
+        inner *= type->dim[i];
+    }
+    return inner;
+}
+
+static int64_t channel_of(const quant_product *p, int64_t i, int64_t inner)
+{
+    return i / inner % p->channels;
+}
+
+/* The bias as floats, 0 where there is none; *usable is false where it has another shape than [channels]. */
+static vta_status read_bias(const quant_plan *plan, const vtac_node *node, quant_product *p, double **out,
+                            bool *usable, vta_diag *diag)
+{
+    const vtac_graph *g = plan->graph;
+    const bool has = vtac_in_type(g, node, 2) != NULL;
+    const vtac_tensor *bias = vtac_in_constant(g, node, 2);
+    double *values = vta_arena_array(plan->arena, (size_t)p->channels + 1, sizeof *values);
+    if (values == NULL) {
+        return vta_fail(diag, VTA_NOMEM, "out of memory");
+    }
+    const bool plain =
+        node->op == VTAC_OP_CONV || (node->op == VTAC_OP_GEMM && vtac_attr_float(node, "alpha", 1.0) == 1.0 &&
+                                     vtac_attr_float(node, "beta", 1.0) == 1.0);
+    *usable = plain && (!has || (bias != NULL && bias->type.dtype == VTAC_F32 && bias->type.rank > 0 &&
+                                 vtac_type_elements(&bias->type) == p->channels &&
+                                 bias->type.dim[bias->type.rank - 1] == p->channels));
+    p->bias_type =
+        *usable && has ? bias->type : (vtac_type){.dtype = VTAC_F32, .rank = 1, .dim = {p->channels}};
+    for (int64_t c = 0; c < p->channels; c++) {
+        values[c] = *usable && has ? vtac_tensor_float(bias, c) : 0.0;
+    }
+    *out = values;
+    return VTA_OK;
+}
+
+/* Scales that have every weight in them, and every bias. */
+static void choose_scales(quant_product *p, const float *w, const double *bias, float x_scale)
+{
+    const int64_t inner = inner_of(&p->type, p->axis);
+    const int64_t count = vtac_type_elements(&p->type);
+    float all = 0.0F;
+    for (int64_t c = 0; c < p->channels; c++) {
+        p->scales[c] = 0.0F;
+    }
+    for (int64_t i = 0; i < count; i++) {
+        float *largest = &p->scales[channel_of(p, i, inner)];
+        *largest = fabsf(w[i]) > *largest ? fabsf(w[i]) : *largest;
+    }
+    for (int64_t c = 0; c < p->channels; c++) {
+        const double least = fabs(bias[c]) / (MOST_BIAS * (double)x_scale);
+        const double scale = (double)p->scales[c] / MOST_WEIGHT;
+        p->scales[c] = (float)(scale > least ? scale : least);
+        all = p->scales[c] > all ? p->scales[c] : all;
+    }
+    all = all > 1e-30F ? all : 1.0F;
+    for (int64_t c = 0; c < p->channels; c++) { /* a channel of zeros: any scale will do */
+        p->scales[c] = p->per_channel && p->scales[c] > 1e-30F ? p->scales[c] : all;
+    }
+}
+
+static int32_t rounded(double value, double most)
+{
+    const double whole = rint(value);
+    return (int32_t)(whole > most ? most : whole < -most ? -most : whole);
+}
+
+/* Rounds; `real` becomes what the integers stand for. What that adds to the mean of each output channel,
+ * given the means of the input channels, is taken off the bias. Where a kernel hangs over the edge, its taps
+ * see zeros: they are counted as if they did not, which is little where the picture is larger than it. */
+static void round_weights(quant_product *p, const float *w, float *real, const double *mean, int64_t group,
+                          double *bias)
+{
+    const int64_t inner = inner_of(&p->type, p->axis);
+    const int64_t count = vtac_type_elements(&p->type);
+    const bool conv = p->type.rank > 2; /* [channels, inputs of the group, taps …] */
+    const int64_t taps = conv ? inner / p->type.dim[1] : 1;
+    for (int64_t i = 0; i < count; i++) {
+        const int64_t c = channel_of(p, i, inner);
+        p->weights[i] = (int8_t)rounded((double)w[i] / (double)p->scales[c], MOST_WEIGHT);
+        real[i] = (float)p->weights[i] * p->scales[c];
+        if (mean != NULL) {
+            const int64_t per_group = p->channels / group;
+            const int64_t input = conv           ? c / per_group * p->type.dim[1] + i / taps % p->type.dim[1]
+                                  : p->axis == 0 ? i % inner
+                                                 : i / p->channels;
+            bias[c] -= ((double)real[i] - (double)w[i]) * mean[input];
+        }
+    }
+}
+
+/* Gives the node a third input. */
+static vta_status set_bias(const quant_plan *plan, vtac_node_id id, vtac_value_id bias, vta_diag *diag)
+{
+    vtac_node *node = &plan->graph->nodes[id];
+    if (node->input_count < 3) {
+        vtac_value_id *inputs = vta_arena_array(&plan->graph->arena, 3, sizeof *inputs);
+        if (inputs == NULL) {
+            return vta_fail(diag, VTA_NOMEM, "out of memory");
+        }
+        memcpy(inputs, node->inputs, node->input_count * sizeof *inputs);
+        node->inputs = inputs;
+        node->input_count = 3;
+    }
+    node->inputs[2] = bias;
+    return VTA_OK;
+}
+
+static vta_status round_bias(const quant_plan *plan, quant_product *p, const double *bias, float x_scale,
+                             vta_diag *diag)
+{
+    p->bias = vta_arena_array(&plan->graph->arena, (size_t)p->channels + 1, sizeof *p->bias);
+    float *real = vta_arena_array(&plan->graph->arena, (size_t)p->channels + 1, sizeof *real);
+    if (p->bias == NULL || real == NULL) {
+        return vta_fail(diag, VTA_NOMEM, "out of memory");
+    }
+    for (int64_t c = 0; c < p->channels; c++) {
+        const float unit = x_scale * p->scales[c];
+        p->bias[c] = rounded(bias[c] / (double)unit, MOST_BIAS);
+        real[c] = (float)p->bias[c] * unit;
+    }
+    const vtac_tensor tensor = {
+        .type = p->bias_type, .data = real, .bytes = (size_t)p->channels * sizeof *real};
+    vtac_value_id value;
+    VTA_TRY(vtac_add_constant(plan->graph, "", &tensor, &value, diag));
+    return set_bias(plan, p->node, value, diag);
+}
+
+vta_status quant_round_product(const quant_plan *plan, vtac_node_id id, float x_scale, bool per_channel,
+                               const double *mean, quant_product *p, vta_diag *diag)
+{
+    vtac_graph *g = plan->graph;
+    const vtac_node *node = &g->nodes[id];
+    const vtac_tensor *w = vtac_in_constant(g, node, 1);
+    *p = (quant_product){
+        .node = id, .type = w->type, .per_channel = per_channel, .name = g->values[node->inputs[1]].name};
+    (void)quant_is_product(g, node, &p->axis);
+    p->channels = w->type.dim[p->axis];
+    const size_t count = (size_t)vtac_type_elements(&w->type);
+    float *real = vta_arena_array(&g->arena, count + 1, sizeof *real);
+    p->weights = vta_arena_array(&g->arena, count + 1, sizeof *p->weights);
+    p->scales = vta_arena_array(&g->arena, (size_t)p->channels + 1, sizeof *p->scales);
+    if (real == NULL || p->weights == NULL || p->scales == NULL) {
+        return vta_fail(diag, VTA_NOMEM, "out of memory");
+    }
+    double *bias = NULL;
+    bool usable = false;
+    VTA_TRY(read_bias(plan, node, p, &bias, &usable, diag));
+    choose_scales(p, w->data, bias, x_scale);
+    round_weights(p, w->data, real, usable ? mean : NULL, vtac_attr_int(node, "group", 1), bias);
+    const bool has_bias = usable && (vtac_in_type(g, node, 2) != NULL || mean != NULL);
+    const vtac_tensor tensor = {.type = w->type, .data = real, .bytes = w->bytes};
+    vtac_value_id value;
+    VTA_TRY(vtac_add_constant(g, "", &tensor, &value, diag));
+    g->nodes[id].inputs[1] = value;
+    return has_bias ? round_bias(plan, p, bias, x_scale, diag) : VTA_OK;
+}
+
+/* The scales as an operand: one, or one for each channel. */
+static vta_status scale_operand(vtac_graph *g, const quant_product *p, float factor, quant_params *to,
+                                vta_diag *diag)
+{
+    const size_t count = p->per_channel ? (size_t)p->channels : 1;
+    const vtac_type type = {.dtype = VTAC_F32, .rank = p->per_channel, .dim = {p->channels}};
+    float *scales = vta_arena_array(&g->arena, count, sizeof *scales);
+    if (scales == NULL) {
+        return vta_fail(diag, VTA_NOMEM, "out of memory");
+    }
+    for (size_t c = 0; c < count; c++) {
+        scales[c] = factor * p->scales[c];
+    }
+    const vtac_tensor tensor = {.type = type, .data = scales, .bytes = count * sizeof *scales};
+    return vtac_add_constant(g, "", &tensor, &to->scale, diag);
+}
+
+static vta_status weight_zero(vtac_graph *g, const quant_product *p, quant_params *to, vta_diag *diag)
+{
+    const size_t count = p->per_channel ? (size_t)p->channels : 1;
+    const vtac_type type = {.dtype = VTAC_I8, .rank = p->per_channel, .dim = {p->channels}};
+    int8_t *zeros = vta_arena_array(&g->arena, count, 1);
+    if (zeros == NULL) {
+        return vta_fail(diag, VTA_NOMEM, "out of memory");
+    }
+    memset(zeros, 0, count);
+    const vtac_tensor tensor = {.type = type, .data = zeros, .bytes = count};
+    return vtac_add_constant(g, "", &tensor, &to->zero, diag);
+}
+
+vta_status quant_store_product(const quant_plan *plan, const quant_product *p, float x_scale, vta_diag *diag)
+{
+    vtac_graph *g = plan->graph;
+    const size_t count = (size_t)vtac_type_elements(&p->type);
+    vtac_tensor tensor = {.type = p->type, .data = p->weights, .bytes = count};
+    quant_params params = {.axis = p->axis, .per_axis = p->per_channel};
+    vtac_value_id stored;
+    vtac_value_id real;
+    tensor.type.dtype = VTAC_I8;
+    VTA_TRY(quant_add_constant(g, p->name, &tensor, &stored, diag));
+    VTA_TRY(scale_operand(g, p, 1.0F, &params, diag));
+    VTA_TRY(weight_zero(g, p, &params, diag));
+    VTA_TRY(quant_add_dequantize(g, p->node, stored, &params, &real, diag));
+    g->nodes[p->node].inputs[1] = real;
+    if (p->bias == NULL) {
+        return VTA_OK;
+    }
+    const vtac_tensor bias = {
+        .type = p->bias_type, .data = p->bias, .bytes = (size_t)p->channels * sizeof *p->bias};
+    tensor = bias;
+    tensor.type.dtype = VTAC_I32;
+    params = (quant_params){.axis = p->bias_type.rank - 1, .per_axis = p->per_channel};
+    VTA_TRY(quant_add_constant(g, g->nodes[p->node].name, &tensor, &stored, diag));
+    VTA_TRY(scale_operand(g, p, x_scale, &params, diag));
+    VTA_TRY(quant_add_dequantize(g, p->node, stored, &params, &real, diag));
+    g->nodes[p->node].inputs[2] = real;
+    return VTA_OK;
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Weights and biases of convolutions and dense layers as integers.
+ */
+#ifndef VTAC_QUANTIZE_WEIGHTS_H
+#define VTAC_QUANTIZE_WEIGHTS_H
+
+#include "plan.h"
+#include "vtac/quantize.h"
+
+typedef struct quant_product {
+    vtac_node_id node;
+    uint32_t axis;    /* of output channels in the weights */
+    int64_t channels; /* of the output */
+    const char *name; /* of the weights */
+    vtac_type type;   /* of the weights */
+    int8_t *weights;  /* integers */
+    float *scales;    /* one for each channel, equal ones where one is for all */
+    bool per_channel;
+    vtac_type bias_type;
+    int32_t *bias; /* integers; NULL: none, or it stays float */
+} quant_product;
+
+/* Rounds the weights and the bias of a product: it keeps floats, but those that the integers stand for.
+ * `mean` is that of each input channel, to correct the bias with; NULL: it is not corrected. */
+vta_status quant_round_product(const quant_plan *plan, vtac_node_id node, float x_scale, bool per_channel,
+                               const double *mean, quant_product *out, vta_diag *diag);
+
+/* Puts the integers and DequantizeLinear in their place. */
+vta_status quant_store_product(const quant_plan *plan, const quant_product *product, float x_scale,
+                               vta_diag *diag);
+
+#endif
