@@ -150,8 +150,15 @@ def pool_cases(suite):
 
             def make(random, dtype=dtype):
                 return quantized(random, "x", dtype, (2, 3, 7, 6)) + target(random, dtype)
-            suite.add("QLinearAveragePool", make, reference, PARAMETERS, domain=MS, kernel_shape=kernel, strides=stride,
-                      pads=pads, count_include_pad=count_all, ceil_mode=ceil)
+            def last_reference(x, reference=reference, **rest):
+                return reference(numpy.moveaxis(x, -1, 1), **rest).transpose(0, 2, 3, 1)
+
+            def make_last(random, make=make):
+                (name, x), *rest = make(random)
+                return [(name, numpy.moveaxis(x, 1, -1).copy())] + rest
+            attrs = dict(kernel_shape=kernel, strides=stride, pads=pads, count_include_pad=count_all, ceil_mode=ceil)
+            suite.add("QLinearAveragePool", make, reference, PARAMETERS, domain=MS, **attrs)
+            suite.add("QLinearAveragePool", make_last, last_reference, PARAMETERS, domain=MS, channels_last=1, **attrs)
         for last in (0, 1):
             def reference(x, x_scale, x_zero, y_scale, y_zero, last=last):
                 axes = (1, 2) if last else (2, 3)

@@ -90,14 +90,10 @@ static vta_status emit_activation(vtac_importer *im, vtac_draft *draft, const fu
     return vtac_emit(im, draft, activations[f->activation].op, names, value, diag);
 }
 
-vta_status vtac_expand(vtac_importer *im, vtac_draft *draft, const char *const *names, vtac_value_id *value,
-                       bool *done, vta_diag *diag)
+static vta_status fused_conv(vtac_importer *im, vtac_draft *draft, const char *const *names,
+                             vtac_value_id *value, vta_diag *diag)
 {
     fused f = {0};
-    *done = strcmp(draft->domain, "com.microsoft") == 0 && strcmp(draft->op_type, "FusedConv") == 0;
-    if (!*done) {
-        return VTA_OK;
-    }
     VTA_TRY(split_attributes(draft, &f, diag));
     const vtac_value_id added = draft->input_count > 3 ? draft->inputs[3] : 0;
     const bool active = f.activation < ACTIVATIONS;
@@ -112,4 +108,72 @@ vta_status vtac_expand(vtac_importer *im, vtac_draft *draft, const char *const *
         VTA_TRY(vtac_emit(im, draft, VTAC_OP_ADD, active ? NULL : names, value, diag));
     }
     return active ? emit_activation(im, draft, &f, names, value, diag) : VTA_OK;
+}
+
+/* ---- pools with channels last */
+
+static vta_status transpose(vtac_importer *im, const vtac_draft *like, bool channels_first,
+                            const char *const *names, vtac_value_id *value, vta_diag *diag)
+{
+    int64_t order[VTAC_MAX_RANK];
+    const uint32_t rank = im->graph->values[*value].type.rank;
+    for (uint32_t i = 0; i < rank; i++) { /* 0, rank - 1, 1, 2 ... or 0, 2, 3 ... 1 */
+        order[i] = i == 0 ? 0 : channels_first ? (i == 1 ? rank - 1 : i - 1) : (i + 1 == rank ? 1 : i + 1);
+    }
+    vtac_draft *draft = vta_arena_alloc(&im->graph->arena, sizeof *draft);
+    if (draft == NULL) {
+        return vta_fail(diag, VTA_NOMEM, "out of memory");
+    }
+    draft->name = like->name;
+    draft->inputs[0] = *value;
+    draft->input_count = 1;
+    draft->attrs[0] = (vtac_attr){.name = "perm", .kind = VTAC_ATTR_INTS, .count = rank, .ints = order};
+    draft->attr_count = 1;
+    draft->output_count = 1;
+    return vtac_emit(im, draft, VTAC_OP_TRANSPOSE, names, value, diag);
+}
+
+static bool channels_last(const vtac_draft *draft)
+{
+    for (uint32_t i = 0; i < draft->attr_count; i++) {
+        const vtac_attr *attr = &draft->attrs[i];
+        if (strcmp(attr->name, "channels_last") == 0) {
+            return attr->kind == VTAC_ATTR_INT && attr->i != 0;
+        }
+    }
+    return false;
+}
+
+static vta_status turned_pool(vtac_importer *im, vtac_draft *draft, const char *const *names,
+                              vtac_value_id *value, vta_diag *diag)
+{
+    uint32_t kept = 0;
+    if (draft->input_count == 0 || draft->inputs[0] == 0) {
+        return vta_fail(diag, VTA_INVALID, "input 0 is missing");
+    }
+    VTA_TRY(transpose(im, draft, true, NULL, &draft->inputs[0], diag));
+    for (uint32_t i = 0; i < draft->attr_count; i++) {
+        if (strcmp(draft->attrs[i].name, "channels_last") != 0) {
+            draft->attrs[kept++] = draft->attrs[i];
+        }
+    }
+    draft->attr_count = kept;
+    draft->output_count = 1;
+    VTA_TRY(vtac_emit(im, draft, VTAC_OP_QLINEAR_AVERAGE_POOL, NULL, value, diag));
+    return transpose(im, draft, false, names, value, diag);
+}
+
+vta_status vtac_expand(vtac_importer *im, vtac_draft *draft, const char *const *names, vtac_value_id *value,
+                       bool *done, vta_diag *diag)
+{
+    const bool microsoft = strcmp(draft->domain, "com.microsoft") == 0;
+    *done = true;
+    if (microsoft && strcmp(draft->op_type, "FusedConv") == 0) {
+        return fused_conv(im, draft, names, value, diag);
+    }
+    if (microsoft && strcmp(draft->op_type, "QLinearAveragePool") == 0 && channels_last(draft)) {
+        return turned_pool(im, draft, names, value, diag);
+    }
+    *done = false;
+    return VTA_OK;
 }
