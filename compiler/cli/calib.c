@@ -289,8 +289,9 @@ vta_status cli_quantize_float(const cli_args *args, vtac_graph *graph, vta_diag 
     if (!vtac_quantizable(graph)) {
         return VTA_OK;
     }
-    const char *name = cli_value(args, "--method");
-    options.method = name == NULL ? options.method : vtac_range_method_find(name);
+    if (cli_read_method(args, &options.method) != CLI_OK) {
+        return vta_fail(diag, VTA_INVALID, "--method names no method");
+    }
     options.progress = cli_progress();
     vta_status status = cli_read_samples(args, graph, &arena, &samples, diag);
     status = status == VTA_OK ? vtac_quantize(graph, &samples, &options, NULL, diag) : status;

@@ -9,9 +9,9 @@
 #include "vtac/quantize.h"
 
 #define CLI_CALIB_OPTIONS                                                                                    \
-    {"--calib", "DIR|FILE", CLI_FILE, "calibration inputs: .npz, .npy, or a folder of .npy, .npz, .pb"},     \
+    {"--calib", "DIR|FILE", CLI_FILE, "calibration inputs: .npz, .npy, .pb or a folder"},                    \
     {                                                                                                        \
-        "--method", "NAME", CLI_TEXT, "range of activations: minmax, percentile, mse or entropy"             \
+        "--method", "NAME", CLI_TEXT, "ranges by minmax, percentile, mse or entropy"                         \
     }
 
 /* The inputs that --calib names, or, without it, made-up ones and a warning. Memory is the arena's. */

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
+#include "calib.h"
 #include "offload.h"
 #include "passes.h"
 #include "report.h"
@@ -18,6 +19,7 @@
 
 static const cli_option options[] = {
     CLI_OFFLOAD_OPTIONS,
+    CLI_CALIB_OPTIONS,
     {"--host", "NAME", CLI_TEXT, "processor (default x86-64-v3; see above)"},
     CLI_PASS_OPTIONS,
     {"--shape", "NAME=AxBxC", CLI_TEXT, "size of a dynamic input (may be repeated)"},
@@ -103,12 +105,16 @@ static int summary(const cli_args *args, const char *path, const vtac_target *ta
     return cli_done(args);
 }
 
-/* Passes, what goes to the accelerator (*partition, owned), code for the rest. */
-static vta_status build(vtac_graph *graph, const vtac_pass_options *passes, const cli_offload *offload,
-                        vtac_compile_options *how, vtac_partition **partition, vtac_artifact_image *image,
-                        vta_diag *diag)
+/* Passes, what goes to the accelerator (*partition, owned), code for the rest. The accelerator has integers
+ * only: for it, a float model is quantized first. */
+static vta_status build(const cli_args *args, vtac_graph *graph, const vtac_pass_options *passes,
+                        const cli_offload *offload, vtac_compile_options *how, vtac_partition **partition,
+                        vtac_artifact_image *image, vta_diag *diag)
 {
     *partition = NULL;
+    if (offload->wanted) {
+        VTA_TRY(cli_quantize_float(args, graph, diag));
+    }
     VTA_TRY(vtac_run_passes(graph, passes, diag));
     VTA_TRY(cli_offload_graph(offload, passes->level, graph, partition, diag));
     how->partition = *partition;
@@ -134,7 +140,7 @@ static int compile(const cli_args *args, vtac_graph *graph, const vtac_target *t
     vta_diag diag = {0};
     vtac_artifact_image image;
     vtac_partition *partition;
-    vta_status status = build(graph, passes, offload, &compile_options, &partition, &image, &diag);
+    vta_status status = build(args, graph, passes, offload, &compile_options, &partition, &image, &diag);
     if (status != VTA_OK) {
         vtac_partition_free(partition);
         (void)vta_context(&diag, "%s", args->operands[0]);
@@ -166,7 +172,9 @@ static int run(const cli_args *args)
     }
     vtac_pass_options passes;
     cli_offload offload;
-    if (cli_read_passes(args, &passes) != CLI_OK || cli_read_offload(args, &offload) != CLI_OK) {
+    vtac_range_method method;
+    if (cli_read_passes(args, &passes) != CLI_OK || cli_read_offload(args, &offload) != CLI_OK ||
+        cli_read_method(args, &method) != CLI_OK) {
         return CLI_USAGE;
     }
     vta_diag diag = {0};

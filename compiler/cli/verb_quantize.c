@@ -13,10 +13,10 @@ static const cli_option options[] = {
     CLI_CALIB_OPTIONS,
     {"--per-channel", NULL, CLI_FLAG, "a scale for each output channel of the weights"},
     {"--unsigned", NULL, CLI_FLAG, "activations are uint8 instead of int8"},
-    {"--no-bias-correction", NULL, CLI_FLAG, "leave in the biases what rounding the weights adds to means"},
+    {"--no-bias-correction", NULL, CLI_FLAG, "do not correct what rounding the weights shifts"},
     {"--shape", "NAME=AxBxC", CLI_TEXT, "size of a dynamic input (may be repeated)"},
     {"-o", "FILE", CLI_FILE, "the quantized model (default: MODEL.int8.onnx)"},
-    {"--report", NULL, CLI_FLAG, "print each layer's signal-to-noise, worst first"},
+    {"--report", NULL, CLI_FLAG, "print the noise of each layer, worst first"},
     {"--json", NULL, CLI_FLAG, "print the summary (and the report) as JSON"},
 };
 
@@ -133,7 +133,7 @@ const cli_verb cli_verb_quantize = {
     .name = "quantize",
     .operands = "MODEL.onnx [--calib DIR|FILE] [-o FILE.onnx]",
     .summary = "make an 8-bit model (QDQ) of a float one",
-    .more = "Example: vtac quantize m.onnx --calib samples.npz --method mse --per-channel --report\n",
+    .more = "Example: vtac quantize m.onnx --calib s.npz --method mse --per-channel --report\n",
     .options = options,
     .option_count = sizeof options / sizeof options[0],
     .least = 1,
