@@ -10,6 +10,9 @@
 
 #include "model.h"
 
+/* Strobes of instructions that enter, start and retire. */
+enum { MOVES = 7 << VTA_DEBUG_ISSUE | 7 << VTA_DEBUG_START | 7 << VTA_DEBUG_RETIRE };
+
 enum { COMPUTE = 1, UNITS = 3, OPCODE_MASK = 7, POP_PREV = 1 << 3, POP_NEXT = 1 << 4 };
 
 void vta_account_free(vta_account *a)
@@ -39,6 +42,8 @@ void vta_account_run(vta_account *a, const vta_bus *bus, uint64_t insn_addr, uin
         a->headers[i] = program[(size_t)i * VTA_INSN_BYTES];
     }
     a->insn_count = insn_count;
+    a->slot = a->counts;
+    a->last = MOVES; /* no cycle yet */
     a->running = true;
 }
 
@@ -113,13 +118,19 @@ void vta_account_cycle(vta_account *a, uint32_t debug)
     if (!a->running) {
         return;
     }
+    if (debug == a->last && (debug & MOVES) == 0) { /* nothing has moved: as in the cycle before */
+        (*a->slot)++;
+        return;
+    }
     issue(a, debug);
     if (is_high(debug, VTA_DEBUG_START + COMPUTE) && a->started < a->issued) {
         a->started++;
     }
     uint32_t position;
     const vta_cycle_class class = judge(a, debug, &position);
-    a->counts[(size_t)a->order[position] * VTA_CYCLE_CLASSES + class]++;
+    a->slot = &a->counts[(size_t)a->order[position] * VTA_CYCLE_CLASSES + class];
+    a->last = debug;
+    (*a->slot)++;
     if (is_high(debug, VTA_DEBUG_RETIRE + COMPUTE) && a->retired < a->started) {
         a->running = opcode_of(a, a->retired) != VTA_OP_FINISH;
         a->retired++;

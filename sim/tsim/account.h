@@ -17,6 +17,8 @@ typedef struct vta_account {
     uint64_t *counts; /* VTA_CYCLES_… numbers for each instruction */
     uint32_t *order;  /* the compute unit's instructions as they were issued */
     uint32_t insn_count, all_issued, issued, started, retired;
+    uint32_t last;  /* the strobes of the cycle before, */
+    uint64_t *slot; /* and where it was counted */
     bool running;
 } vta_account;
 
