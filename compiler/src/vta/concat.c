@@ -30,32 +30,36 @@ bool concat_is_aligned(const plan *p)
     return aligned;
 }
 
-/* The steps that make a tile block, those of each output block together. `moves` may be NULL: their number.
- */
-static int64_t moves_of(const plan *p, int64_t tile_block, move *moves)
+/* The steps that make output block `o`. `moves` may be NULL: their number. */
+static int64_t moves_into(const plan *p, int64_t o, move *moves)
 {
     const machine *m = p->machine;
-    int64_t count = 0;
-    for (int64_t o = tile_block * m->ro; o < (tile_block + 1) * m->ro; o++) {
-        const int64_t end = (o + 1) * m->block_out;
-        int64_t first = 0;
-        bool any = false;
-        for (uint32_t k = 0; k < p->layer->input_count; first += channels(p, k++)) {
-            const int64_t from = most(o * m->block_out - first, 0), to = least(end - first, channels(p, k));
-            for (int64_t i = from / m->block_in; from < to && i * m->block_in < to; i++) {
-                if (moves != NULL) {
-                    moves[count] = (move){o, k, i};
-                }
-                count++;
-                any = true;
-            }
-        }
-        if (!any) { /* lanes beyond the last channel, which are stored all the same */
+    const int64_t begin = o * m->block_out, end = begin + m->block_out;
+    int64_t count = 0, first = 0;
+    for (uint32_t k = 0; k < p->layer->input_count; first += channels(p, k++)) {
+        const int64_t from = most(begin - first, 0), to = least(end - first, channels(p, k));
+        for (int64_t i = from / m->block_in; from < to && i * m->block_in < to; i++, count++) {
             if (moves != NULL) {
-                moves[count] = (move){o, 0, 0};
+                moves[count] = (move){o, k, i};
             }
-            count++;
         }
+    }
+    if (count == 0) { /* lanes beyond the last channel, which are stored all the same */
+        if (moves != NULL) {
+            moves[0] = (move){o, 0, 0};
+        }
+        count = 1;
+    }
+    return count;
+}
+
+/* Those that make a tile block. */
+static int64_t moves_of(const plan *p, int64_t tile_block, move *moves)
+{
+    const int64_t ro = p->machine->ro;
+    int64_t count = 0;
+    for (int64_t o = tile_block * ro; o < (tile_block + 1) * ro; o++) {
+        count += moves_into(p, o, moves != NULL ? moves + count : NULL);
     }
     return count;
 }
@@ -73,7 +77,7 @@ vta_status concat_plan(const machine *m, const vtac_vta_region *region, uint32_t
         return elementwise_plan(m, region, number, out, diag);
     }
     const vtac_vta_tensor *to = &region->tensors[out->layer->output];
-    int64_t widest = 0, all = 0;
+    int64_t widest = 1, all = 0;
     for (int64_t t = 0; t < tile_blocks(out); t++) {
         const int64_t count = moves_of(out, t, NULL);
         widest = most(widest, count);
@@ -88,7 +92,7 @@ vta_status concat_plan(const machine *m, const vtac_vta_region *region, uint32_t
                         "LOG_WGT_BUFF_SIZE",
                         (long long)widest);
     }
-    out->concat = (concat_tiling){.widest = widest, .run = ceil_div(pixels, ceil_div(pixels, run))};
+    out->concat = (concat_tiling){.widest = widest, .run = ceil_div(pixels, most(1, ceil_div(pixels, run)))};
     const int64_t written = out->images * tile_blocks(out) * pixels * m->batch * m->block;
     const int64_t read =
         out->images * all * pixels * m->batch * m->block_in + all * m->block_in * m->block_out;

@@ -83,7 +83,7 @@ typedef struct conv {
 
 /* The geometry of a layer; how its input is stored must be known (or given by the fold). Pointwise layers
  * without padding become one long row. */
-void conv_of(const machine *m, const vtac_vta_region *region, uint32_t layer, conv *out);
+void conv_of(const machine *m, const vtac_vta_region *region, uint32_t number, conv *out);
 
 /* Adds a sum, one of whose operands the convolution makes, to its end. */
 void conv_join(conv *c, const vtac_vta_layer *sum);

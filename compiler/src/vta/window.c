@@ -295,26 +295,33 @@ static void emit_resize(window_emitter *e, int64_t plane, const patch *tile, int
     }
 }
 
-vta_status window_emit(const plan *p, step_list *list, vta_diag *diag)
+static void emit_plane(window_emitter *e, int64_t plane)
 {
+    const plan *p = e->p;
     const vtac_vta_tensor *to = tensor_out(p);
-    const int64_t planes = p->images * ceil_div(to->c, p->machine->block);
-    window_emitter e = {.p = p, .list = list, .uops = calloc((size_t)p->machine->uop, sizeof *e.uops)};
-    for (int64_t plane = 0; e.uops != NULL && plane < planes; plane++) {
-        for (int64_t y = 0; y < to->h; y += p->window.rows) {
-            for (int64_t x = 0; x < to->w; x += p->window.cols) {
-                const patch tile = {.y = y,
-                                    .x = x,
-                                    .rows = least(p->window.rows, to->h - y),
-                                    .cols = least(p->window.cols, to->w - x)};
-                const int64_t dst = p->machine->acc / 4 * 3 + e.pieces++ % OUT_SLOTS * p->window.out_slot;
-                if (p->layer->kind == VTAC_VTA_RESIZE) {
-                    emit_resize(&e, plane, &tile, dst);
-                } else {
-                    emit_pool(&e, plane, &tile, dst);
-                }
+    const int64_t slots = p->machine->acc / 4 * 3;
+    for (int64_t y = 0; y < to->h; y += p->window.rows) {
+        for (int64_t x = 0; x < to->w; x += p->window.cols) {
+            const patch tile = {.y = y,
+                                .x = x,
+                                .rows = least(p->window.rows, to->h - y),
+                                .cols = least(p->window.cols, to->w - x)};
+            const int64_t dst = slots + e->pieces++ % OUT_SLOTS * p->window.out_slot;
+            if (p->layer->kind == VTAC_VTA_RESIZE) {
+                emit_resize(e, plane, &tile, dst);
+            } else {
+                emit_pool(e, plane, &tile, dst);
             }
         }
+    }
+}
+
+vta_status window_emit(const plan *p, step_list *list, vta_diag *diag)
+{
+    const int64_t planes = p->images * ceil_div(tensor_out(p)->c, p->machine->block);
+    window_emitter e = {.p = p, .list = list, .uops = calloc((size_t)p->machine->uop, sizeof *e.uops)};
+    for (int64_t plane = 0; e.uops != NULL && plane < planes; plane++) {
+        emit_plane(&e, plane);
     }
     list_flush(list);
     const bool good = e.uops != NULL && !list->failed;
