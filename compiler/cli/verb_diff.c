@@ -6,14 +6,9 @@
  */
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "offload.h"
-#include "tensors.h"
-#include "vtac/codegen.h"
-#include "vtac/pass.h"
+#include "probe.h"
 
 static const cli_option options[] = {
     {"--a", "DEVICE", CLI_DEVICE, "one side: a device, or llvm (default fsim)"},
@@ -31,114 +26,23 @@ static const cli_option options[] = {
 typedef struct side {
     const char *device; /* NULL: llvm */
     const char *name;
-    vtac_graph *graph;
-    vtac_partition *partition;
-    vta_model *model;
-    char path[64];
+    cli_probe probe;
 } side;
 
 typedef struct comparison {
     const cli_args *args;
-    cli_shapes shapes;
-    cli_offload offload;
-    int level;
+    cli_probe_options options;
     side sides[2];
     uint32_t outputs; /* of the model itself; those behind them are its inner values */
 } comparison;
 
-/* ---- two compiled models */
-
-/* All integers of 8 bits that a node makes. */
-static vta_status show_inner_values(vtac_graph *graph, vta_diag *diag)
+static vta_status prepare(comparison *c, side *s, uint64_t seed, vta_diag *diag)
 {
-    for (uint32_t i = 0; i < graph->order_count; i++) {
-        const vtac_node *node = &graph->nodes[graph->order[i]];
-        const vtac_value_id id = node->outputs[0];
-        const vtac_value *value = &graph->values[id];
-        bool shown =
-            value->constant != NULL || (value->type.dtype != VTAC_I8 && value->type.dtype != VTAC_U8);
-        for (uint32_t k = 0; k < graph->output_count; k++) {
-            shown = shown || graph->outputs[k] == id;
-        }
-        VTA_TRY(shown ? VTA_OK : vtac_add_output(graph, id, diag));
-    }
-    return VTA_OK;
-}
-
-static vta_status compile_side(comparison *c, side *s, vta_diag *diag)
-{
-    vtac_target target;
-    vtac_artifact_image image;
-    const vtac_import_options import = {.shapes = c->shapes.items, .shape_count = c->shapes.count};
-    cli_offload offload = c->offload;
-    offload.wanted = s->device != NULL;
-    VTA_TRY(vtac_target_find("host", &target, diag));
-    VTA_TRY(vtac_onnx_load(c->args->operands[0], &import, &s->graph, diag));
-    c->outputs = s->graph->output_count;
-    VTA_TRY(vtac_run_passes(s->graph, &(vtac_pass_options){.level = c->level}, diag));
-    VTA_TRY(show_inner_values(s->graph, diag));
-    VTA_TRY(cli_offload_graph(&offload, c->level, s->graph, &s->partition, diag));
-    const vtac_compile_options how = {.level = c->level, .target = &target, .partition = s->partition};
-    VTA_TRY(vtac_compile(s->graph, &how, &image, diag));
-    (void)snprintf(s->path, sizeof s->path, "/tmp/vtac-diff-XXXXXX");
-    const int file = mkstemp(s->path);
-    vta_status status =
-        file >= 0 ? vtac_link(&image, s->path, diag) : vta_fail(diag, VTA_IO, "cannot make a file in /tmp");
-    if (file >= 0) {
-        (void)close(file);
-    }
-    vtac_artifact_image_free(&image);
-    const vta_model_options model = {.device = s->device};
-    status = status == VTA_OK ? vta_model_load(s->path, &model, &s->model, diag) : status;
-    (void)unlink(s->path);
-    return status;
-}
-
-/* ---- the same inputs for both */
-
-static uint64_t next_random(uint64_t *state)
-{
-    *state ^= *state << 13;
-    *state ^= *state >> 7;
-    *state ^= *state << 17;
-    return *state;
-}
-
-static void fill(vta_model *model, uint32_t i, uint64_t *state)
-{
-    const vta_tensor_info info = vta_model_input(model, i);
-    uint8_t *data = vta_model_input_data(model, i);
-    const bool is_float = cli_dtype(&info) == VTAC_F32;
-    for (size_t at = 0; at < info.bytes; at += is_float ? sizeof(float) : 1) {
-        const float unit = (float)((double)(next_random(state) >> 11) * 0x1p-52 - 1.0);
-        const uint8_t byte = (uint8_t)(next_random(state) >> 32);
-        memcpy(data + at, is_float ? (const void *)&unit : (const void *)&byte, is_float ? sizeof unit : 1);
-    }
-}
-
-static vta_status give(vta_model *model, uint32_t i, const char *path, vta_diag *diag)
-{
-    vta_arena arena = {0};
-    vtac_tensor tensor;
-    vta_status status = cli_read_tensor(path, &arena, &tensor, diag);
-    status = status == VTA_OK ? vta_model_set_input(model, i, tensor.data, tensor.bytes, diag) : status;
-    vta_arena_free(&arena);
-    return status == VTA_OK ? VTA_OK : vta_context(diag, "%s", path);
-}
-
-static vta_status bind(const comparison *c, vta_model *model, uint64_t seed, vta_diag *diag)
-{
-    size_t at = 0;
-    uint64_t state = seed * UINT64_C(0x9e3779b97f4a7c15) | 1;
-    for (uint32_t i = 0; i < vta_model_input_count(model); i++) {
-        const char *path = cli_next(c->args, "--input", &at);
-        if (path != NULL) {
-            VTA_TRY(give(model, i, path, diag));
-        } else {
-            fill(model, i, &state);
-        }
-    }
-    return VTA_OK;
+    VTA_TRY(cli_probe_import(c->args, &c->options, &s->probe.graph, diag));
+    c->outputs = s->probe.graph->output_count;
+    VTA_TRY(cli_probe_show(s->probe.graph, diag));
+    VTA_TRY(cli_probe_load(&s->probe, &c->options, s->device, diag));
+    return cli_probe_bind(c->args, s->probe.model, seed, diag);
 }
 
 /* ---- from an element to the instruction that wrote it */
@@ -194,7 +98,8 @@ typedef struct difference {
 
 static void blame(const comparison *c, difference *d)
 {
-    const vtac_partition *p = c->sides[0].partition != NULL ? c->sides[0].partition : c->sides[1].partition;
+    const vtac_partition *p =
+        c->sides[0].probe.partition != NULL ? c->sides[0].probe.partition : c->sides[1].probe.partition;
     for (uint32_t r = 0; p != NULL && r < p->region_count; r++) {
         const vtac_vta_region *region = &p->regions[r].region;
         for (uint32_t i = 0; i < region->layer_count; i++) {
@@ -216,9 +121,9 @@ static void blame(const comparison *c, difference *d)
 
 static bool compare_output(const comparison *c, uint32_t i, difference *d)
 {
-    const vta_tensor_info info = vta_model_output(c->sides[0].model, i);
-    const vtac_tensor a = cli_as_tensor(&info, vta_model_output_data(c->sides[0].model, i));
-    const vtac_tensor b = cli_as_tensor(&info, vta_model_output_data(c->sides[1].model, i));
+    const vta_tensor_info info = vta_model_output(c->sides[0].probe.model, i);
+    const vtac_tensor a = cli_as_tensor(&info, vta_model_output_data(c->sides[0].probe.model, i));
+    const vtac_tensor b = cli_as_tensor(&info, vta_model_output_data(c->sides[1].probe.model, i));
     *d = (difference){.name = info.name, .type = a.type};
     if (memcmp(a.data, b.data, info.bytes) == 0 || vtac_dtype_kind(a.type.dtype) == 'f') {
         return false;
@@ -298,7 +203,7 @@ static void print_all(const comparison *c, uint32_t count)
 static int compare(const comparison *c)
 {
     const bool json = cli_flag(c->args, "--json");
-    const uint32_t count = vta_model_output_count(c->sides[0].model);
+    const uint32_t count = vta_model_output_count(c->sides[0].probe.model);
     difference d;
     if (cli_flag(c->args, "--all") && !json) {
         print_all(c, count);
@@ -330,9 +235,8 @@ static int run_both(comparison *c, uint64_t seed)
     vta_status status = VTA_OK;
     for (int i = 0; i < 2 && status == VTA_OK; i++) {
         side *s = &c->sides[i];
-        status = compile_side(c, s, &diag);
-        status = status == VTA_OK ? bind(c, s->model, seed, &diag) : status;
-        status = status == VTA_OK ? vta_model_run(s->model, &diag) : status;
+        status = prepare(c, s, seed, &diag);
+        status = status == VTA_OK ? vta_model_run(s->probe.model, &diag) : status;
     }
     if (status != VTA_OK) {
         (void)vta_context(&diag, "%s", c->args->operands[0]);
@@ -343,23 +247,15 @@ static int run_both(comparison *c, uint64_t seed)
 
 static int run(const cli_args *args)
 {
-    comparison c = {.args = args, .level = 3};
-    const char *how = cli_value(args, "--offload");
+    comparison c = {.args = args};
     const char *seed_text = cli_value(args, "--seed");
-    const char *level_text = cli_value(args, "-O");
     uint64_t seed = 1;
-    uint64_t level = 3;
-    if (cli_read_shapes(args, &c.shapes) != CLI_OK || cli_read_offload(args, &c.offload) != CLI_OK) {
+    if (cli_read_probe(args, &c.options) != CLI_OK) {
         return CLI_USAGE;
     }
     if (seed_text != NULL && !cli_number(seed_text, &seed)) {
         return cli_usage(args, "--seed takes a number, not '%s'", seed_text);
     }
-    if (level_text != NULL && (!cli_number(level_text, &level) || level > 3)) {
-        return cli_usage(args, "-O takes 0 to 3, not '%s'", level_text);
-    }
-    c.level = (int)level;
-    c.offload.always = how == NULL || c.offload.always;
     const char *given[] = {cli_value(args, "--a"), cli_value(args, "--b")};
     static const char *const otherwise[] = {"fsim", "llvm"};
     for (int i = 0; i < 2; i++) {
@@ -368,9 +264,7 @@ static int run(const cli_args *args)
     }
     const int result = run_both(&c, seed);
     for (int i = 0; i < 2; i++) {
-        vta_model_destroy(c.sides[i].model);
-        vtac_partition_free(c.sides[i].partition);
-        vtac_graph_destroy(c.sides[i].graph);
+        cli_probe_free(&c.sides[i].probe);
     }
     return result;
 }

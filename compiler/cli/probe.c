@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Models to be looked into.
+ */
+#include "probe.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "vtac/codegen.h"
+#include "vtac/pass.h"
+
+int cli_read_probe(const cli_args *args, cli_probe_options *out)
+{
+    const char *how = cli_value(args, "--offload");
+    const char *level = cli_value(args, "-O");
+    uint64_t number = 3;
+    if (cli_read_shapes(args, &out->shapes) != CLI_OK || cli_read_offload(args, &out->offload) != CLI_OK) {
+        return CLI_USAGE;
+    }
+    if (level != NULL && (!cli_number(level, &number) || number > 3)) {
+        return cli_usage(args, "-O takes 0 to 3, not '%s'", level);
+    }
+    out->level = (int)number;
+    out->offload.always = how == NULL || out->offload.always;
+    return CLI_OK;
+}
+
+vta_status cli_probe_import(const cli_args *args, const cli_probe_options *options, vtac_graph **out,
+                            vta_diag *diag)
+{
+    const vtac_import_options import = {.shapes = options->shapes.items,
+                                        .shape_count = options->shapes.count};
+    VTA_TRY(vtac_onnx_load(args->operands[0], &import, out, diag));
+    return vtac_run_passes(*out, &(vtac_pass_options){.level = options->level}, diag);
+}
+
+vta_status cli_probe_show(vtac_graph *graph, vta_diag *diag)
+{
+    for (uint32_t i = 0; i < graph->order_count; i++) {
+        const vtac_node *node = &graph->nodes[graph->order[i]];
+        const vtac_value_id id = node->outputs[0];
+        const vtac_value *value = &graph->values[id];
+        bool shown =
+            value->constant != NULL || (value->type.dtype != VTAC_I8 && value->type.dtype != VTAC_U8);
+        for (uint32_t k = 0; k < graph->output_count; k++) {
+            shown = shown || graph->outputs[k] == id;
+        }
+        VTA_TRY(shown ? VTA_OK : vtac_add_output(graph, id, diag));
+    }
+    return VTA_OK;
+}
+
+static vta_status link_and_load(cli_probe *probe, const vtac_artifact_image *image, const char *device,
+                                vta_diag *diag)
+{
+    char path[] = "/tmp/vtac-probe-XXXXXX";
+    const vta_model_options model = {.device = device};
+    const int file = mkstemp(path);
+    if (file < 0) {
+        return vta_fail(diag, VTA_IO, "cannot make a file in /tmp");
+    }
+    (void)close(file);
+    vta_status status = vtac_link(image, path, diag);
+    status = status == VTA_OK ? vta_model_load(path, &model, &probe->model, diag) : status;
+    (void)unlink(path);
+    return status;
+}
+
+vta_status cli_probe_load(cli_probe *probe, const cli_probe_options *options, const char *device,
+                          vta_diag *diag)
+{
+    vtac_target target;
+    vtac_artifact_image image;
+    cli_offload offload = options->offload;
+    offload.wanted = device != NULL;
+    VTA_TRY(vtac_target_find("host", &target, diag));
+    VTA_TRY(cli_offload_graph(&offload, options->level, probe->graph, &probe->partition, diag));
+    const vtac_compile_options how = {
+        .level = options->level, .target = &target, .partition = probe->partition};
+    VTA_TRY(vtac_compile(probe->graph, &how, &image, diag));
+    const vta_status status = link_and_load(probe, &image, device, diag);
+    vtac_artifact_image_free(&image);
+    return status;
+}
+
+void cli_probe_free(cli_probe *probe)
+{
+    vta_model_destroy(probe->model);
+    vtac_partition_free(probe->partition);
+    vtac_graph_destroy(probe->graph);
+    *probe = (cli_probe){0};
+}
+
+/* ---- inputs */
+
+static uint64_t next_random(uint64_t *state)
+{
+    *state ^= *state << 13;
+    *state ^= *state >> 7;
+    *state ^= *state << 17;
+    return *state;
+}
+
+static void fill(vta_model *model, uint32_t i, uint64_t *state)
+{
+    const vta_tensor_info info = vta_model_input(model, i);
+    uint8_t *data = vta_model_input_data(model, i);
+    const bool is_float = cli_dtype(&info) == VTAC_F32;
+    for (size_t at = 0; at < info.bytes; at += is_float ? sizeof(float) : 1) {
+        const float unit = (float)((double)(next_random(state) >> 11) * 0x1p-52 - 1.0);
+        const uint8_t byte = (uint8_t)(next_random(state) >> 32);
+        memcpy(data + at, is_float ? (const void *)&unit : (const void *)&byte, is_float ? sizeof unit : 1);
+    }
+}
+
+static vta_status give(vta_model *model, uint32_t i, const char *path, vta_diag *diag)
+{
+    vta_arena arena = {0};
+    vtac_tensor tensor;
+    vta_status status = cli_read_tensor(path, &arena, &tensor, diag);
+    status = status == VTA_OK ? vta_model_set_input(model, i, tensor.data, tensor.bytes, diag) : status;
+    vta_arena_free(&arena);
+    return status == VTA_OK ? VTA_OK : vta_context(diag, "%s", path);
+}
+
+vta_status cli_probe_bind(const cli_args *args, vta_model *model, uint64_t seed, vta_diag *diag)
+{
+    size_t at = 0;
+    uint64_t state = seed * UINT64_C(0x9e3779b97f4a7c15) | 1;
+    for (uint32_t i = 0; i < vta_model_input_count(model); i++) {
+        const char *path = cli_next(args, "--input", &at);
+        if (path != NULL) {
+            VTA_TRY(give(model, i, path, diag));
+        } else {
+            fill(model, i, &state);
+        }
+    }
+    return VTA_OK;
+}
