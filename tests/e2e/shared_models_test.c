@@ -51,7 +51,35 @@ static size_t top_of(const uint8_t *bytes, size_t size)
     return top;
 }
 
-static bool run_case(graph_model *const models[2], const char *input)
+/* Where the device tells what its cycles were for, each is told once; tsim must tell. */
+static bool cycles_add_up(const vta_model *model, const char *device)
+{
+    uint32_t steps;
+    uint32_t layers;
+    uint64_t measured = 0;
+    uint64_t told = 0;
+    uint64_t split = 0;
+    const vta_step_profile *step = vta_model_steps(model, &steps);
+    const vta_layer_profile *layer = vta_model_layers(model, &layers);
+    for (uint32_t i = 0; i < steps; i++) {
+        measured += step[i].cycles;
+    }
+    for (uint32_t i = 0; i < layers; i++) {
+        told += layer[i].cycles;
+        for (int c = 0; c < VTA_CYCLE_CLASSES; c++) {
+            split += layer[i].split[c];
+        }
+    }
+    const bool must = strncmp(device, "tsim", 4) == 0;
+    if (told != split || (told > 0 && told != measured) || (must && told == 0)) {
+        (void)printf("FAIL of %llu cycles, layers tell %llu, their classes %llu\n",
+                     (unsigned long long)measured, (unsigned long long)told, (unsigned long long)split);
+        return false;
+    }
+    return true;
+}
+
+static bool run_case(graph_model *const models[2], const char *device, const char *input)
 {
     char path[4096];
     uint8_t *file;
@@ -76,21 +104,21 @@ static bool run_case(graph_model *const models[2], const char *input)
     (void)printf("%s %s: %s, class %zu\n", same && right ? "ok  " : "FAIL", strrchr(input, '/') + 1,
                  same ? "equal bytes" : "bytes differ from the host's", top_of(got, out.bytes));
     free(file);
-    return same && right;
+    return same && right && cycles_add_up(models[0]->model, device);
 }
 
-static bool run_cases(graph_model *const models[2], const char *folder, const char *name)
+static bool run_cases(graph_model *const models[2], const run_options *o, const char *name)
 {
     char pattern[4096];
     glob_t inputs;
     bool good = true;
-    (void)snprintf(pattern, sizeof pattern, "%s/golden/%s/*_in.npy", folder, name);
+    (void)snprintf(pattern, sizeof pattern, "%s/golden/%s/*_in.npy", o->folder, name);
     if (glob(pattern, 0, NULL, &inputs) != 0) {
         (void)printf("FAIL %s: no pictures in %s\n", name, pattern);
         return false;
     }
     for (size_t i = 0; i <= inputs.gl_pathc; i++) {
-        good = run_case(models, inputs.gl_pathv[i % inputs.gl_pathc]) && good;
+        good = run_case(models, o->way.device, inputs.gl_pathv[i % inputs.gl_pathc]) && good;
     }
     globfree(&inputs);
     return good;
@@ -126,7 +154,7 @@ static bool try_model(const run_options *o, const char *path, bool *tried)
         (void)printf("FAIL %s: %u regions, not one\n", name, models[0].regions);
         good = false;
     } else {
-        good = run_cases((graph_model *const[]){&models[0], &models[1]}, o->folder, name);
+        good = run_cases((graph_model *const[]){&models[0], &models[1]}, o, name);
     }
     graph_model_free(&models[0]);
     graph_model_free(&models[1]);

@@ -339,7 +339,9 @@ vta_status vtac_make_layer(vtac_maker *m, vtac_node_id node)
     m->node = &copy;
     vta_status status = VTA_OK;
     if (row == NULL || row->make == NULL || copy.output_count != 1) {
-        status = vtac_no_layer(m, "the accelerator has no %s", vtac_op_get(copy.op)->name);
+        status =
+            vtac_no_layer(m, "the accelerator has no %s; at the model's beginning or end it parts no region",
+                          vtac_op_get(copy.op)->name);
     }
     status = status == VTA_OK ? name_layer(m, &layer) : status;
     status = status == VTA_OK ? row->make(m, &layer) : status;

@@ -1,0 +1,89 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck source=tests/cli/lib.sh
+#
+# What a user types around the accelerator: explain, compile --target vta, run --device, disasm, diff, replay.
+# Arguments: VTAC SOURCE MODELS; without the models, exit status 77.
+models=$3
+[ -d "$models" ] || { echo "$models is not there: no model to use"; exit 77; }
+. "$(dirname "$0")/../cli/lib.sh"
+model=$models/mlperf_kws_dscnn_int8_qdq.onnx
+
+# number FILE NAME: the value of a member of a flat place in a JSON document.
+number() {
+    python3 -c 'import json, sys; print(json.load(open(sys.argv[1]))[sys.argv[2]])' "$1" "$2"
+}
+
+vtac explain "$model"
+exits 0
+says out "region 0"
+says out "the host's side of the border"
+says out "the accelerator has no QLinearSoftmax"
+vtac explain "$model" --json
+exits 0
+good_json out
+holds "layers went to the accelerator" test "$(number out moved)" -gt 5
+holds "in one region" test "$(number out regions)" = 1
+vtac explain "$model" --offload some
+refused 2 "--offload takes pays or all, not 'some'"
+
+vtac compile "$model" --target vta --config tiny --offload all -o m.so --report --json
+exits 0
+good_json out
+holds "the report has a prediction" test "$(number out cycles)" -gt 1000
+vtac compile "$model" --target vta --report -o pynq.so
+exits 0
+says out "inferences a second"
+says out "configuration  pynq: 1x16x16"
+vtac compile "$model" --target gpu
+refused 2 "unknown target 'gpu'; known are llvm and vta"
+
+# Two runs with different inputs, and the host's answer to the second.
+vtac run m.so --seed 1 --output-dir one
+exits 0
+vtac run m.so --device fsim:tiny --seed 2 --output-dir two --json
+exits 0
+good_json out
+holds "other inputs, other outputs" sh -c '! cmp -s one/*.npy two/*.npy'
+vtac compile "$model" -o host.so
+vtac run host.so --seed 2 --output-dir host
+holds "the accelerator and the host agree to the byte" cmp two/*.npy host/*.npy
+vtac run m.so --device fsim:pynq
+exits 1
+says err "m.so: the program was made for configuration 'tiny', but device 'fsim:pynq' differs in"
+says err "'--device fsim:tiny'"
+one_line err
+vtac run m.so --layers --json
+exits 0
+good_json out
+
+# The text of a model's program assembles back to the same text, but for its comments.
+vtac disasm m.so -o m.vasm
+exits 0
+holds "layers stand beside their instructions" grep -q "^\.tag 1 ; '.*' (QLinearConv)" m.vasm
+vtac asm m.vasm -o m.bin
+exits 0
+vtac disasm m.bin -o again.vasm
+holds "the same instructions" sh -c "sed 's/ *;.*//; /^$/d' m.vasm >a; sed 's/ *;.*//; /^$/d' again.vasm >b; cmp a b"
+vtac disasm host.so
+exits 1
+says err "nothing in it runs on the accelerator"
+
+vtac diff "$model" --config tiny --seed 3
+exits 0
+says out "fsim and llvm agree on all"
+vtac diff "$model" --a fsim:pynq --config tiny
+exits 1
+says err "differs in"
+
+layer=$("$vtac_program" explain "$model" | sed -n 's/^\([^ ]*\) .* region 0 .*/\1/p' | head -n 2 | tail -n 1)
+for seed in 1 2; do
+    vtac replay "$model" --layer "$layer" --device fsim --seed "$seed"
+    exits 0
+    says out "layer '$layer' on fsim: 0 of"
+done
+vtac replay "$model" --layer "${layer}x"
+refused 1 "did you mean '$layer'"
+vtac replay "$model"
+refused 2 "--layer is missing"
+finish
