@@ -93,3 +93,17 @@ LLVMValueRef vtac_emit_dot4(vtac_emitter *em, bool is_signed, LLVMValueRef *v)
     }
     return is_signed && em->target->has_signed_dot && m.lanes == 4 ? by_signed_dot(&m, v) : plain(&m, v);
 }
+
+LLVMValueRef vtac_emit_words(vtac_emitter *em, LLVMValueRef bytes)
+{
+    LLVMTypeRef i32 = LLVMInt32TypeInContext(em->context);
+    const unsigned count = vtac_llvm_lanes(bytes);
+    const unsigned words = count / 4;
+    LLVMValueRef from[4 * 64];
+    for (unsigned i = 0; i < count && i < 4 * 64; i++) {
+        from[i] = LLVMConstInt(i32, i % 4 * words + i / 4, 0);
+    }
+    LLVMValueRef nothing = LLVMGetPoison(LLVMTypeOf(bytes));
+    bytes = LLVMBuildShuffleVector(em->builder, bytes, nothing, LLVMConstVector(from, count), "");
+    return LLVMBuildBitCast(em->builder, bytes, LLVMVectorType(i32, words), "");
+}

@@ -193,18 +193,11 @@ static LLVMValueRef emit_load(vtac_emitter *em, const vtac_expr *e)
 /* Bytes of neighbouring places come by one load and a shuffle. */
 static LLVMValueRef quad_of_neighbours(vtac_emitter *em, const vtac_expr *e)
 {
-    LLVMTypeRef i32 = LLVMInt32TypeInContext(em->context);
-    const unsigned bytes = 4 * em->lanes;
-    LLVMTypeRef type = LLVMVectorType(LLVMInt8TypeInContext(em->context), bytes);
+    LLVMTypeRef type = LLVMVectorType(LLVMInt8TypeInContext(em->context), 4 * em->lanes);
     LLVMValueRef at = element_address(em, e->buffer, emit_at_first_lane(em, e->in[0]));
     LLVMValueRef all = LLVMBuildLoad2(em->builder, type, at, "");
-    LLVMValueRef from[4 * 64];
     LLVMSetAlignment(all, 1);
-    for (unsigned i = 0; i < bytes; i++) {
-        from[i] = LLVMConstInt(i32, i % 4 * em->lanes + i / 4, 0);
-    }
-    all = LLVMBuildShuffleVector(em->builder, all, LLVMGetPoison(type), LLVMConstVector(from, bytes), "");
-    return LLVMBuildBitCast(em->builder, all, LLVMVectorType(i32, em->lanes), "");
+    return vtac_emit_words(em, all);
 }
 
 static LLVMValueRef emit_quad(vtac_emitter *em, const vtac_expr *e)

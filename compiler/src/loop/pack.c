@@ -172,8 +172,11 @@ vta_status vtac_loop_pack(vtac_kernel *k, uint32_t var, const vtac_buffer *buffe
         return vta_fail(diag, VTA_NOMEM, "out of memory");
     }
     const vtac_expr *load = vtac_e_load(k, packed, place);
-    r.statement->value = exchange(k, r.statement->value, r.load, load);
-    r.statement->index = exchange(k, r.statement->index, r.load, load);
+    vtac_stmt *reader = r.statement;
+    if (reader != NULL) {
+        reader->value = exchange(k, reader->value, r.load, load);
+        reader->index = exchange(k, reader->index, r.load, load);
+    }
     packed->written = true;
     first->next = loop->body;
     loop->body = first;

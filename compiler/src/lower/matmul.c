@@ -248,8 +248,8 @@ static void plan_regions(const vtac_lower *l, product *p)
 {
     const vtac_target *t = l->program->target;
     const int64_t registers = t->vector_count > 16 ? 24 : 12;
-    region r = {.lanes = (int64_t)(t->vector_bytes / vtac_dtype_bytes(p->type)),
-                .vectors = p->m == 1 ? 8 : 2};
+    const int64_t lanes = (int64_t)(t->vector_bytes / vtac_dtype_bytes(p->type));
+    region r = {.lanes = lanes > 1 ? lanes : 1, .vectors = p->m == 1 ? 8 : 2};
     for (int64_t left = p->n; left > 0; left = p->n - r.begin) {
         while (r.lanes > 1 && r.lanes > left) {
             r.lanes /= 2;
