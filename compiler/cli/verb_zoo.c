@@ -2,15 +2,22 @@
  *
  * vtac zoo: classic architectures as ONNX files.
  */
+#include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-#include "cli.h"
+#include "calib.h"
+#include "vtac/onnx.h"
 #include "vtac/zoo.h"
+
+enum { INT8_SAMPLES = 4 };
 
 static const cli_option options[] = {
     {"-o", "FILE", CLI_FILE, "where the model goes (default: NAME.onnx)"},
     {"--seed", "N", CLI_TEXT, "seed of the weights (default 1)"},
+    {"--int8", NULL, CLI_FLAG, "quantized (QDQ), for inputs made from the seed"},
     {"--json", NULL, CLI_FLAG, "print the list as JSON"},
 };
 
@@ -33,6 +40,40 @@ static int list(const cli_args *args)
     return cli_done(args);
 }
 
+/* The float model through a file, as any other. */
+static vta_status load_float(const char *name, uint64_t seed, vtac_graph **graph, vta_diag *diag)
+{
+    char file[4096];
+    const char *folder = getenv("TMPDIR");
+    (void)snprintf(file, sizeof file, "%s/vtac-zoo-XXXXXX", folder == NULL ? "/tmp" : folder);
+    const int descriptor = mkstemp(file);
+    if (descriptor < 0) {
+        return vta_fail(diag, VTA_IO, "cannot make '%s': %s", file, strerror(errno));
+    }
+    (void)close(descriptor);
+    const vtac_import_options import = {0};
+    vta_status status = vtac_zoo_write(name, seed, file, diag);
+    status = status == VTA_OK ? vtac_onnx_load(file, &import, graph, diag) : status;
+    (void)unlink(file);
+    return status;
+}
+
+static vta_status write_int8(const char *name, uint64_t seed, const char *path, vta_diag *diag)
+{
+    const vtac_quantize_options how = {
+        .method = VTAC_RANGE_DEFAULT, .per_channel = true, .progress = cli_progress()};
+    vtac_graph *graph = NULL;
+    vta_arena arena = {0};
+    vtac_samples samples;
+    VTA_TRY(load_float(name, seed, &graph, diag));
+    vta_status status = vtac_generate_samples(graph, INT8_SAMPLES, seed, &arena, &samples, diag);
+    status = status == VTA_OK ? vtac_quantize(graph, &samples, &how, NULL, diag) : status;
+    status = status == VTA_OK ? vtac_onnx_write(graph, "vtac zoo", path, diag) : status;
+    vta_arena_free(&arena);
+    vtac_graph_destroy(graph);
+    return status;
+}
+
 static int run(const cli_args *args)
 {
     if (args->operand_count == 0 || strcmp(args->operands[0], "list") == 0) {
@@ -45,12 +86,13 @@ static int run(const cli_args *args)
     }
     char own[80];
     const char *path = cli_value(args, "-o");
+    const bool int8 = cli_flag(args, "--int8");
     if (path == NULL) {
-        (void)snprintf(own, sizeof own, "%.64s.onnx", args->operands[0]);
+        (void)snprintf(own, sizeof own, "%.60s%s.onnx", args->operands[0], int8 ? ".int8" : "");
         path = own;
     }
     vta_diag diag = {0};
-    if (vtac_zoo_write(args->operands[0], seed, path, &diag) != VTA_OK) {
+    if ((int8 ? write_int8 : vtac_zoo_write)(args->operands[0], seed, path, &diag) != VTA_OK) {
         return cli_fail(args, &diag);
     }
     (void)printf("%s\n", path);

@@ -7,6 +7,7 @@
 #
 # usage: quantize.py VTAC MODELS   (exit status 77: python3-onnx or the models are not there)
 import glob
+import json
 import os
 import subprocess
 import sys
@@ -74,6 +75,76 @@ def check(model, twin, share, options):
     assert agreed == len(cases) > 0 and off <= limit
 
 
+def check_refusals():
+    """What does not fit is told in one line, and no file appears."""
+    model = f"{MODELS}/mlperf_ic_resnet8_fp32.onnx"
+    good = numpy.zeros((1, 3, 32, 32), numpy.float32)
+    numpy.save("short.npy", good[:, :, :31])
+    numpy.save("text.npy", good.astype("complex64"))
+    numpy.savez("good.npz", a=good)
+    with open("good.npz", "rb") as file, open("cut.npz", "wb") as cut:
+        cut.write(file.read()[:-30])
+    os.makedirs("empty", exist_ok=True)
+    expected = (
+        (["--calib", "short.npy"], "short.npy: it is f32[1,3,31,32], input 'input' takes f32[1,3,32,32]"),
+        (["--calib", "text.npy"], "text.npy: its element type '<c8"),
+        (["--calib", "cut.npz"], "cut.npz: it is not a whole zip archive"),
+        (["--calib", "empty"], "empty: no .npy, .npz or .pb file is in it"),
+        (["--calib", "nowhere"], "nowhere: No such file or directory"),
+        (["--calib", "good.npz", "--method", "median"], "--method takes minmax, percentile, mse or entropy, not 'median'"),
+    )
+    for words, message in expected:
+        done = subprocess.run([VTAC, "quantize", model, *words, "-o", "none.onnx"], capture_output=True, text=True)
+        assert done.returncode in (1, 2) and message in done.stderr, f"{words}: {done.stderr}"
+        assert done.stderr.count("\n") == 1 and not os.path.exists("none.onnx"), f"{words}: {done.stderr}"
+        print(f"{' '.join(words)}: refused")
+
+
+def check_calibration_forms():
+    """The same samples as .npy, stacked, in stored and deflated archives and in a folder make the same model; others another."""
+    model = f"{MODELS}/mlperf_kws_dscnn_fp32.onnx"
+    samples = [numpy.load(path) for path, _ in cases_of("mlperf_kws_dscnn_fp32")]
+    numpy.save("joined.npy", numpy.concatenate(samples))
+    numpy.save("stacked.npy", numpy.stack(samples).astype(numpy.float64))
+    numpy.savez("stored.npz", *samples)
+    numpy.savez_compressed("deflated.npz", *samples)
+    os.makedirs("samples", exist_ok=True)
+    for i, sample in enumerate(samples):
+        numpy.save(f"samples/{i}.npy", sample)
+    made = []
+    for calib in ("joined.npy", "stacked.npy", "stored.npz", "deflated.npz", "samples", "samples/1.npy"):
+        run("quantize", model, "--calib", calib, "-o", "form.onnx")
+        with open("form.onnx", "rb") as file:
+            made.append(file.read())
+    assert all(m == made[0] for m in made[1:5]) and made[5] != made[0]
+    print("all forms of calibration data make the same model")
+
+
+def check_on_the_fly():
+    """vtac compile --target vta of the float model is vtac quantize --per-channel, then compile, on either target."""
+    model = f"{MODELS}/mlperf_kws_dscnn_fp32.onnx"
+    cases = cases_of("mlperf_kws_dscnn_fp32")
+    numpy.savez("calib.npz", *[numpy.load(path) for path, _ in cases])
+    run("quantize", model, "--calib", "calib.npz", "--per-channel", "-o", "q.onnx")
+    run("compile", model, "--target", "vta", "--calib", "calib.npz", "-o", "fly.so")
+    for (path, _), answer in zip(cases, outputs_of("q.onnx", [path for path, _ in cases])):
+        run("run", "fly.so", "--input", path, "--output-dir", ".")
+        assert numpy.array_equal(numpy.load("output.npy"), answer), path
+    print("quantized on the fly: the same numbers")
+
+
+def check_report():
+    """The report's layers come worst first, and what it says of the outputs is what running the model gives."""
+    cases = cases_of("mlperf_kws_dscnn_fp32")
+    report = json.loads(run("quantize", f"{MODELS}/mlperf_kws_dscnn_fp32.onnx", "--calib", "calib.npz", "--report", "--json", "-o", "q.onnx"))
+    noise = [layer["snr_db"] for layer in report["layers"]]
+    off = worst(outputs_of("q.onnx", [path for path, _ in cases]), [out for _, out in cases])
+    assert noise == sorted(noise) and len(noise) > 5 and min(noise) > 10
+    assert report["samples"] == len(cases) and report["agreed"] == report["decisions"] == len(cases)
+    assert abs(report["output_error"] - off) <= 0.1 * off, f"{report['output_error']} is said, {off} is"
+    print(f"report: worst layer {noise[0]:.1f} dB, output error {report['output_error']:.3g} said, {off:.3g} measured")
+
+
 if not os.path.isdir(f"{MODELS}/golden"):
     print(f"{MODELS} is not there")
     sys.exit(77)
@@ -85,3 +156,8 @@ with tempfile.TemporaryDirectory() as folder:
         check(*case)
     for method in METHODS:
         check(*CASES[2][:3], ["--per-channel", "--method", method])
+        check("mlperf_ic_resnet8_fp32", "", 0.1, ["--method", method])
+    check_refusals()
+    check_calibration_forms()
+    check_on_the_fly()
+    check_report()

@@ -42,6 +42,16 @@ TABLE
 "$vtac" zoo tiny_ic --seed 2 -o d.onnx >/dev/null
 cmp b.onnx c.onnx
 ! cmp -s b.onnx d.onnx || { echo "seeds 1 and 2 give the same weights"; exit 1; }
+
+# quantized ones: integers, the same bytes again, others for another seed
+"$vtac" zoo tiny_kws --int8 -o b.onnx >/dev/null
+"$vtac" zoo tiny_kws --int8 -o c.onnx >/dev/null
+"$vtac" zoo tiny_kws --int8 --seed 2 -o d.onnx >/dev/null
+cmp b.onnx c.onnx
+! cmp -s b.onnx d.onnx || { echo "seeds 1 and 2 give the same quantized model"; exit 1; }
+convolutions=$("$vtac" inspect b.onnx --after fold-qdq | grep -c '= QLinearConv(')
+[ "$convolutions" -eq 9 ] || { echo "tiny_kws has 9 convolutions, quantized $convolutions"; exit 1; }
+
 message=$("$vtac" zoo resnet19 2>&1) && { echo "resnet19 exists?"; exit 1; }
 case $message in
 *"did you mean 'resnet18'"* | *"did you mean 'resnet"*) ;;
