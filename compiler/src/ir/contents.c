@@ -73,31 +73,36 @@ static vta_status no_memory(vtac_scan *s)
     return vta_fail(s->diag, VTA_NOMEM, "out of memory");
 }
 
-/* [a, b, ...]: as many as the type has. Memory grows with what is there, not with what the type says. */
+/* The next element of a list into a place of its own: memory grows with what is there, not with what the type
+ * says. */
+static vta_status add_element(vtac_scan *s, vtac_dtype dtype, vta_vec *bytes)
+{
+    uint8_t *to = vta_vec_add(bytes, vtac_dtype_bytes(dtype));
+    return to != NULL ? scan_element(s, dtype, to) : no_memory(s);
+}
+
+static vta_status wrong_count(vtac_scan *s, const char *start, int64_t found, int64_t count)
+{
+    return found > count
+               ? vtac_scan_fail_at(s, start, "more than %" PRId64 " elements", count)
+               : vtac_scan_fail_at(s, start, "%" PRId64 " elements, expected %" PRId64, found, count);
+}
+
+/* [a, b, ...]: as many as the type has. */
 static vta_status scan_list(vtac_scan *s, const vtac_type *type, vta_vec *bytes)
 {
     const char *start = s->at;
     const int64_t count = vtac_type_elements(type);
-    const size_t size = vtac_dtype_bytes(type->dtype);
     int64_t found = 0;
-    VTA_TRY(vtac_scan_expect(s, '['));
-    while (!vtac_scan_char(s, ']')) {
-        if (found > 0) {
-            VTA_TRY(vtac_scan_expect(s, ','));
-        }
-        uint8_t *to = found < count ? vta_vec_add(bytes, size) : NULL;
+    vta_status status = vtac_scan_expect(s, '[');
+    while (status == VTA_OK && !vtac_scan_char(s, ']')) {
+        status = found > 0 ? vtac_scan_expect(s, ',') : VTA_OK;
         if (found++ == count) {
             break;
         }
-        if (to == NULL) {
-            return no_memory(s);
-        }
-        VTA_TRY(scan_element(s, type->dtype, to));
+        status = status == VTA_OK ? add_element(s, type->dtype, bytes) : status;
     }
-    return found == count
-               ? VTA_OK
-               : vtac_scan_fail_at(s, start, "%s%" PRId64 " elements, expected %" PRId64,
-                                   found > count ? "more than " : "", found > count ? count : found, count);
+    return status != VTA_OK || found == count ? status : wrong_count(s, start, found, count);
 }
 
 static int digit_of(char c)

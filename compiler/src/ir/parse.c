@@ -139,22 +139,18 @@ static vta_status parse_item(parser *p, vtac_attr_kind *kind)
     return push(p, &p->d.items, &item);
 }
 
-static vta_status parse_list(parser *p, vtac_attr *attr)
+/* The kind of a list without elements, told by a letter behind it. */
+static vtac_attr_kind empty_kind(parser *p)
 {
-    attr->kind = VTAC_ATTR_INTS;
-    p->d.items.count = 0;
-    while (!vtac_scan_char(&p->s, ']')) {
-        if (p->d.items.count > 0) {
-            VTA_TRY(vtac_scan_expect(&p->s, ','));
-        }
-        VTA_TRY(parse_item(p, &attr->kind));
-    }
+    return vtac_scan_char(&p->s, 'f')   ? VTAC_ATTR_FLOATS
+           : vtac_scan_char(&p->s, 's') ? VTAC_ATTR_STRINGS
+                                        : VTAC_ATTR_INTS;
+}
+
+/* The elements found, for the graph to keep. */
+static vta_status keep_items(parser *p, vtac_attr *attr)
+{
     attr->count = p->d.items.count;
-    if (attr->count == 0) {
-        attr->kind = vtac_scan_char(&p->s, 'f')   ? VTAC_ATTR_FLOATS
-                     : vtac_scan_char(&p->s, 's') ? VTAC_ATTR_STRINGS
-                                                  : VTAC_ATTR_INTS;
-    }
     int64_t *kept = vta_arena_array(&p->graph->arena, attr->count, sizeof *kept);
     if (kept == NULL) {
         return vta_fail(p->s.diag, VTA_NOMEM, "out of memory");
@@ -164,6 +160,21 @@ static vta_status parse_list(parser *p, vtac_attr *attr)
     }
     attr->ints = kept; /* integers, doubles and pointers have one size */
     return VTA_OK;
+}
+
+static vta_status parse_list(parser *p, vtac_attr *attr)
+{
+    p->d.items.count = 0;
+    while (!vtac_scan_char(&p->s, ']')) {
+        if (p->d.items.count > 0) {
+            VTA_TRY(vtac_scan_expect(&p->s, ','));
+        }
+        VTA_TRY(parse_item(p, &attr->kind));
+    }
+    if (p->d.items.count == 0) {
+        attr->kind = empty_kind(p);
+    }
+    return keep_items(p, attr);
 }
 _Static_assert(sizeof(int64_t) == sizeof(double) && sizeof(int64_t) >= sizeof(char *), "list items");
 
@@ -233,10 +244,10 @@ static vta_status parse_op(parser *p, vtac_op *out)
                                  : vtac_scan_fail_at(&p->s, start, "there is no operator '%s'", text);
 }
 
-/* %a: type, %b: type = Op(%x, _, %y) */
-static vta_status parse_signature(parser *p, vtac_op *op)
+/* %a: type, %b: type */
+static vta_status parse_results(parser *p)
 {
-    p->d.names.count = p->d.types.count = p->d.inputs.count = 0;
+    p->d.names.count = p->d.types.count = 0;
     do {
         const char *name;
         vtac_type type;
@@ -245,8 +256,13 @@ static vta_status parse_signature(parser *p, vtac_op *op)
         VTA_TRY(push(p, &p->d.names, &name));
         VTA_TRY(push(p, &p->d.types, &type));
     } while (vtac_scan_char(&p->s, ','));
-    VTA_TRY(vtac_scan_expect(&p->s, '='));
-    VTA_TRY(parse_op(p, op));
+    return VTA_OK;
+}
+
+/* (%x, _, %y) */
+static vta_status parse_operands(parser *p)
+{
+    p->d.inputs.count = 0;
     VTA_TRY(vtac_scan_expect(&p->s, '('));
     while (!vtac_scan_char(&p->s, ')')) {
         vtac_value_id value;
@@ -279,34 +295,51 @@ static vta_status check_types(parser *p, const char *start, const vtac_node *nod
     return VTA_OK;
 }
 
-static vta_status parse_node(parser *p)
+/* # "name" @17, where it is there */
+static vta_status parse_origin(parser *p, vtac_node_spec *spec)
 {
-    const char *start = p->s.at;
-    vtac_node_spec spec = {0};
     int64_t origin = 0;
-    VTA_TRY(parse_signature(p, &spec.op));
-    VTA_TRY(parse_attrs(p));
     if (vtac_scan_char(&p->s, '#')) {
-        VTA_TRY(vtac_scan_string(&p->s, &spec.name));
+        VTA_TRY(vtac_scan_string(&p->s, &spec->name));
         if (vtac_scan_char(&p->s, '@')) {
             VTA_TRY(vtac_scan_int(&p->s, 0, UINT32_MAX, &origin));
         }
     }
-    spec.origin = (uint32_t)origin;
-    spec.inputs = p->d.inputs.items;
-    spec.input_count = (uint32_t)p->d.inputs.count;
-    spec.output_count = (uint32_t)p->d.names.count;
-    spec.output_names = p->d.names.items;
-    spec.attrs = p->d.attrs.items;
-    spec.attr_count = (uint32_t)p->d.attrs.count;
+    spec->origin = (uint32_t)origin;
+    return VTA_OK;
+}
+
+/* Adds what has been read to the graph. */
+static vta_status add_node(parser *p, const char *start, vtac_node_spec *spec)
+{
+    spec->inputs = p->d.inputs.items;
+    spec->input_count = (uint32_t)p->d.inputs.count;
+    spec->output_count = (uint32_t)p->d.names.count;
+    spec->output_names = p->d.names.items;
+    spec->attrs = p->d.attrs.items;
+    spec->attr_count = (uint32_t)p->d.attrs.count;
     vtac_node_id id;
     vta_diag own = {0};
-    const vta_status status = vtac_add_node(p->graph, &spec, &id, &own);
+    const vta_status status = vtac_add_node(p->graph, spec, &id, &own);
     if (status == VTA_NOMEM) {
         return vta_fail(p->s.diag, status, "%s", own.text);
     }
     return status == VTA_OK ? check_types(p, start, &p->graph->nodes[id])
                             : vtac_scan_fail_at(&p->s, start, "%s", own.text);
+}
+
+/* %a: type = Op(%x) {attribute=1}  # "name" @17 */
+static vta_status parse_node(parser *p)
+{
+    const char *start = p->s.at;
+    vtac_node_spec spec = {0};
+    VTA_TRY(parse_results(p));
+    VTA_TRY(vtac_scan_expect(&p->s, '='));
+    VTA_TRY(parse_op(p, &spec.op));
+    VTA_TRY(parse_operands(p));
+    VTA_TRY(parse_attrs(p));
+    VTA_TRY(parse_origin(p, &spec));
+    return add_node(p, start, &spec);
 }
 
 static vta_status parse_line(parser *p)

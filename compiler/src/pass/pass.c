@@ -68,20 +68,27 @@ vta_status vtac_run_pass(vtac_graph *graph, vtac_pass pass, bool verify, vtac_pa
     return status;
 }
 
+/* One pass of a pipeline, and the report on it. */
+static vta_status run_and_report(vtac_graph *graph, vtac_pass pass, const vtac_pass_options *options,
+                                 vta_diag *diag)
+{
+    vtac_pass_report report;
+    const vta_status status = vtac_run_pass(graph, pass, options->verify, &report, diag);
+    if (status == VTA_OK && options->report != NULL) {
+        options->report(options->context, &report);
+    }
+    return status;
+}
+
 vta_status vtac_run_passes(vtac_graph *graph, const vtac_pass_options *options, vta_diag *diag)
 {
-    for (int i = 0; i < VTAC_PASS_COUNT; i++) {
-        const bool last = options->stop_after && (vtac_pass)i == options->last;
+    vta_status status = VTA_OK;
+    bool last = false;
+    for (int i = 0; status == VTA_OK && !last && i < VTAC_PASS_COUNT; i++) {
+        last = options->stop_after && (vtac_pass)i == options->last;
         if (!options->disabled[i] && (last || table[i].level <= options->level)) {
-            vtac_pass_report report;
-            VTA_TRY(vtac_run_pass(graph, (vtac_pass)i, options->verify, &report, diag));
-            if (options->report != NULL) {
-                options->report(options->context, &report);
-            }
-        }
-        if (last) {
-            break;
+            status = run_and_report(graph, (vtac_pass)i, options, diag);
         }
     }
-    return VTA_OK;
+    return status;
 }

@@ -44,20 +44,24 @@ static vta_status index_uses(vtac_rewrite *r)
     return VTA_OK;
 }
 
+static vta_status apply_rule(vtac_rewrite *r, vtac_node_id id, const vtac_rule *rule)
+{
+    bool changed = false;
+    const uint32_t values = r->graph->value_count;
+    VTA_TRY(rule->apply(r, id, &changed));
+    r->changes += changed;
+    return changed || r->graph->value_count != values ? index_uses(r) : VTA_OK;
+}
+
 static vta_status apply_to(vtac_rewrite *r, vtac_node_id id, const vtac_rule *rules, size_t count)
 {
-    for (size_t i = 0; i < count && !r->graph->nodes[id].dead; i++) {
-        bool changed = false;
-        const uint32_t values = r->graph->value_count;
+    vta_status status = VTA_OK;
+    for (size_t i = 0; status == VTA_OK && i < count && !r->graph->nodes[id].dead; i++) {
         if (rules[i].op == r->graph->nodes[id].op || rules[i].op == VTAC_OP_COUNT) {
-            VTA_TRY(rules[i].apply(r, id, &changed));
+            status = apply_rule(r, id, &rules[i]);
         }
-        if (changed || r->graph->value_count != values) {
-            VTA_TRY(index_uses(r));
-        }
-        r->changes += changed;
     }
-    return VTA_OK;
+    return status;
 }
 
 /* Once over the nodes that there are now. */
