@@ -197,6 +197,19 @@ static int64_t blocks(const plan *p, uint32_t tensor)
     return ceil_div(p->region->tensors[tensor].c, p->machine->block);
 }
 
+/* Were all inputs of a concatenation made in its place? */
+static bool is_in_place(const plan *p)
+{
+    int64_t block = 0;
+    bool there = p->layer->kind == VTAC_VTA_CONCAT && p->images == 1;
+    for (uint32_t k = 0; there && k < p->layer->input_count; k++) {
+        const uint32_t in = p->layer->inputs[k];
+        there = origin(p, in) == origin(p, p->layer->output) + block * plane(p, in);
+        block += blocks(p, in);
+    }
+    return there;
+}
+
 static void emit_concat(elementwise *e)
 {
     const plan *p = e->p;
@@ -233,6 +246,9 @@ static void emit_all(elementwise *e)
 
 vta_status elementwise_emit(const plan *p, step_list *list, vta_diag *diag)
 {
+    if (is_in_place(p)) {
+        return VTA_OK;
+    }
     const int64_t quarter = p->machine->acc / QUARTERS, ro = p->machine->ro;
     elementwise e = {
         .p = p, .list = list, .slot = quarter / SLOTS / ro * ro, .second = quarter, .fixed = 2 * quarter};
@@ -270,6 +286,9 @@ vta_status elementwise_plan(const machine *m, const vtac_vta_region *region, uin
                                  .store = (uint64_t)(bytes / m->beat),
                                  .bytes_read = (uint64_t)(bytes + second),
                                  .bytes_written = (uint64_t)bytes};
+    if (is_in_place(out)) {
+        out->units = (load_of_units){0};
+    }
     out->cycles = cycles_of(&out->units);
     return VTA_OK;
 }

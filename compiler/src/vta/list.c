@@ -250,6 +250,7 @@ vta_status list_record(const step_list *list, vta_stream *stream, vta_diag *diag
     for (size_t i = 0; i < list->steps.count; i++) {
         record_step(stream, *(const step *)vta_vec_at(&list->steps, i), kernels);
     }
+    vta_stream_tag(stream, 0);
     free(kernels);
     return VTA_OK;
 }

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What the scheduler promises besides the right numbers: the same bytes every time, shares that sum to the
+ * whole, tags, what is joined and folded, and a sentence for what it refuses.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "lab.h"
+#include "seed.h"
+
+static vta_config config;
+static lab_region lab;
+
+static int load_config(void **state)
+{
+    (void)state;
+    return vta_config_load("tiny", &config, NULL) == VTA_OK ? 0 : -1;
+}
+
+static void schedule(const vtac_vta_options *options, vtac_vta_image *image)
+{
+    vta_diag diag = {0};
+    if (vtac_vta_schedule(&config, &lab.region, options, image, &diag) != VTA_OK) {
+        fail_msg("%s", diag.text);
+    }
+}
+
+/* conv - conv - sum with the input, and a concatenation whose parts lie side by side. */
+static void build_joinable(void)
+{
+    const lab_conv how = {.channels = 8, .groups = 1, .window = lab_window(3, 1, 1)};
+    lab_init(&lab, 7);
+    const uint32_t x = lab_add_conv(&lab, lab_input(&lab, 1, 3, 9, 9), &how);
+    const uint32_t sum = lab_add_sum(&lab, lab_add_conv(&lab, x, &how), x);
+    const uint32_t parts[] = {lab_add_conv(&lab, sum, &how), lab_add_conv(&lab, sum, &how)};
+    (void)lab_add_concat(&lab, parts, 2, true);
+    lab_finish(&lab);
+}
+
+static void test_same_bytes(void **state)
+{
+    (void)state;
+    const uint64_t seed = test_seed("vta_schedule");
+    for (uint64_t i = 0; i < 10; i++) {
+        vtac_vta_image a, b;
+        lab_random(&lab, seed + i, &config, 5);
+        schedule(&(vtac_vta_options){.level = 3}, &a);
+        schedule(&(vtac_vta_options){.level = 3}, &b);
+        assert_int_equal(a.program.insn_count, b.program.insn_count);
+        assert_memory_equal(a.program.insns, b.program.insns, a.program.insn_count * sizeof(vta_word));
+        assert_int_equal(a.constant_bytes, b.constant_bytes);
+        assert_memory_equal(a.constants, b.constants, a.constant_bytes);
+        assert_int_equal(a.work_bytes, b.work_bytes);
+        vtac_vta_image_free(&a);
+        vtac_vta_image_free(&b);
+        lab_free(&lab);
+    }
+}
+
+static void test_shares_sum_to_the_whole(void **state)
+{
+    (void)state;
+    const uint64_t seed = test_seed("vta_schedule");
+    for (uint64_t i = 0; i < 10; i++) {
+        vtac_vta_image image;
+        uint64_t sum = 0;
+        lab_random(&lab, seed + i, &config, 5);
+        schedule(&(vtac_vta_options){.level = 1}, &image);
+        for (uint32_t n = 0; n < image.plan_count; n++) {
+            sum += image.plans[n].cost.cycles;
+        }
+        assert_true(image.cycles > 0);
+        assert_int_equal(sum, image.cycles);
+        vtac_vta_image_free(&image);
+        lab_free(&lab);
+    }
+}
+
+static uint32_t tagged(const vtac_vta_image *image, uint32_t layer)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < image->program.insn_count; i++) {
+        assert_true(image->program.tags[i] <= image->plan_count);
+        count += image->program.tags[i] == layer + 1;
+    }
+    return count;
+}
+
+static void test_joins(void **state)
+{
+    (void)state;
+    vtac_vta_image image;
+    build_joinable();
+    schedule(&(vtac_vta_options){.level = 3}, &image);
+    assert_true(lab.tensors[0].folded);
+    assert_int_equal(lab.tensors[0].stored_c, 27); /* the whole window of 3 x 3 x 3 */
+    assert_int_equal(image.plans[2].joined_into, 1);
+    assert_int_equal(tagged(&image, 2), 0);
+    assert_true(tagged(&image, 1) > 0);
+    assert_int_equal(tagged(&image, 5), 0); /* the concatenation has nothing to move */
+    assert_int_equal(lab.tensors[4].offset, lab.tensors[6].offset);
+    vtac_vta_image_free(&image);
+    lab_free(&lab);
+}
+
+static void test_no_joins(void **state)
+{
+    (void)state;
+    vtac_vta_image image;
+    build_joinable();
+    schedule(&(vtac_vta_options){.no_fold = true, .no_join = true}, &image);
+    assert_false(lab.tensors[0].folded);
+    for (uint32_t n = 0; n < image.plan_count; n++) {
+        assert_int_equal(image.plans[n].joined_into, -1);
+        assert_true(tagged(&image, n) > 0);
+        assert_true(image.plans[n].cost.cycles > 0);
+    }
+    vtac_vta_image_free(&image);
+    lab_free(&lab);
+}
+
+static void refuses(const char *sentence)
+{
+    vta_diag diag = {0};
+    vtac_vta_image image;
+    vtac_vta_cost cost;
+    const uint32_t last = lab.region.layer_count - 1;
+    assert_int_equal(vtac_vta_supports(&config, &lab.region, last, &diag), VTA_UNSUPPORTED);
+    if (strstr(diag.text, sentence) == NULL) {
+        fail_msg("'%s' does not say '%s'", diag.text, sentence);
+    }
+    assert_int_equal(vtac_vta_estimate(&config, &lab.region, last, &cost, NULL), VTA_UNSUPPORTED);
+    lab_finish(&lab);
+    diag = (vta_diag){0};
+    assert_int_equal(vtac_vta_schedule(&config, &lab.region, &(vtac_vta_options){0}, &image, &diag),
+                     VTA_UNSUPPORTED);
+    assert_non_null(strstr(diag.text, lab.layers[last].name));
+    assert_null(image.plans);
+    lab_free(&lab);
+}
+
+static void test_refusals(void **state)
+{
+    (void)state;
+    lab_conv how = {.channels = 4, .groups = 1, .window = lab_window(33, 1, 16)};
+    lab_init(&lab, 1);
+    (void)lab_add_conv(&lab, lab_input(&lab, 1, 4, 20, 20), &how);
+    refuses("16 columns of padding; a LOAD pads by 15 at most");
+
+    lab_init(&lab, 1);
+    const vtac_vta_window window = lab_window(3, 1, 1);
+    (void)lab_add_pool(&lab, VTAC_VTA_AVG_POOL, lab_input(&lab, 1, 4, 8, 8), &window);
+    lab.layers[0].exclude_pad = true;
+    refuses("count_include_pad");
+
+    lab_init(&lab, 1);
+    const uint32_t a = lab_input(&lab, 1, 4, 8, 8), b = lab_input(&lab, 1, 4, 8, 1);
+    (void)lab_add_sum(&lab, a, b);
+    refuses("broadcast");
+
+    static int32_t bias[4] = {0, INT32_MIN, 0, 0};
+    lab_init(&lab, 1);
+    how.window = lab_window(1, 1, 0);
+    (void)lab_add_conv(&lab, lab_input(&lab, 1, 4, 8, 8), &how);
+    lab.layers[0].bias = bias;
+    refuses("leaves no room for a sum in 32 bits");
+}
+
+static void test_empty(void **state)
+{
+    (void)state;
+    vta_diag diag = {0};
+    vtac_vta_image image;
+    lab_init(&lab, 1);
+    assert_int_equal(vtac_vta_schedule(&config, &lab.region, &(vtac_vta_options){0}, &image, &diag),
+                     VTA_INVALID);
+    assert_non_null(strstr(diag.text, "no layers"));
+    lab_free(&lab);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_same_bytes), cmocka_unit_test(test_shares_sum_to_the_whole),
+        cmocka_unit_test(test_joins),      cmocka_unit_test(test_no_joins),
+        cmocka_unit_test(test_refusals),   cmocka_unit_test(test_empty),
+    };
+    return cmocka_run_group_tests(tests, load_config, NULL);
+}
