@@ -126,6 +126,37 @@ static void test_no_joins(void **state)
     lab_free(&lab);
 }
 
+/* Images with more pixels than a stride can say, one after the other. */
+static void test_large_image(void **state)
+{
+    (void)state;
+    const lab_conv how = {.channels = 5, .groups = 1, .window = lab_window(1, 1, 0)};
+    vtac_vta_image image;
+    lab_device *device;
+    vta_diag diag = {0};
+    lab_init(&lab, 3);
+    const uint32_t x = lab_add_conv(&lab, lab_input(&lab, 1, 9, 300, 301), &how);
+    (void)lab_add_sum(&lab, lab_add_conv(&lab, x, &how), x);
+    lab_finish(&lab);
+    schedule(&(vtac_vta_options){0}, &image);
+    assert_int_equal(lab_device_open("fsim:tiny?check=1", &lab, &image, &device, &diag), VTA_OK);
+    for (uint32_t round = 0; round < 2; round++) {
+        lab_values want, got = {{NULL}};
+        char text[200];
+        lab_draw_inputs(&lab, round, &want);
+        lab_reference(&lab, &want);
+        assert_int_equal(lab_device_run(device, &want, &got, NULL, &diag), VTA_OK);
+        if (lab_differ(&lab, &want, &got, text, sizeof text)) {
+            fail_msg("round %u: %s", round, text);
+        }
+        lab_values_free(&want);
+        lab_values_free(&got);
+    }
+    lab_device_close(device);
+    vtac_vta_image_free(&image);
+    lab_free(&lab);
+}
+
 static void refuses(const char *sentence)
 {
     vta_diag diag = {0};
@@ -188,9 +219,10 @@ static void test_empty(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_same_bytes), cmocka_unit_test(test_shares_sum_to_the_whole),
-        cmocka_unit_test(test_joins),      cmocka_unit_test(test_no_joins),
-        cmocka_unit_test(test_refusals),   cmocka_unit_test(test_empty),
+        cmocka_unit_test(test_same_bytes),  cmocka_unit_test(test_shares_sum_to_the_whole),
+        cmocka_unit_test(test_joins),       cmocka_unit_test(test_no_joins),
+        cmocka_unit_test(test_large_image), cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_empty),
     };
     return cmocka_run_group_tests(tests, load_config, NULL);
 }

@@ -199,6 +199,9 @@ static void load_input(emitter *e, const patch *tile, const part *p, int64_t sra
         load.y_pad_0 = in_rows;
         load.x_size = in_cols * ri;
     }
+    if (load.y_size == 1) {
+        load.x_stride = load.x_size; /* of no account, but it must fit its field */
+    }
     if (!outside && c->h == 1 && in_rows == 1 && in_cols == cols.count && plane <= MOST_STRIDE) {
         load.y_size = p->blocks; /* all blocks are rows of one call */
         load.x_stride = plane;
@@ -361,7 +364,7 @@ static place place_of(const emitter *e, const piece *p, int64_t n)
     const patch *tile = &p->tile;
     const int64_t ro = c->machine->ro, block = (p->group * e->t->group + n) / ro, blocks = c->out_blocks / ro;
     const int64_t first = ((tile->image * blocks + block) * c->oh + tile->y) * c->ow + tile->x;
-    const bool whole = tile->cols == c->ow;
+    const bool whole = tile->cols == c->ow || tile->rows == 1;
     return (place){.offset = first * ro,
                    .y_size = whole ? 1 : tile->rows,
                    .x_size = (whole ? tile->rows * tile->cols : tile->cols) * ro,
