@@ -166,9 +166,7 @@ static vta_status parse_list(parser *p, vtac_attr *attr)
 {
     p->d.items.count = 0;
     while (!vtac_scan_char(&p->s, ']')) {
-        if (p->d.items.count > 0) {
-            VTA_TRY(vtac_scan_expect(&p->s, ','));
-        }
+        VTA_TRY(vtac_scan_comma(&p->s, p->d.items.count == 0));
         VTA_TRY(parse_item(p, &attr->kind));
     }
     if (p->d.items.count == 0) {
@@ -266,9 +264,7 @@ static vta_status parse_operands(parser *p)
     VTA_TRY(vtac_scan_expect(&p->s, '('));
     while (!vtac_scan_char(&p->s, ')')) {
         vtac_value_id value;
-        if (p->d.inputs.count > 0) {
-            VTA_TRY(vtac_scan_expect(&p->s, ','));
-        }
+        VTA_TRY(vtac_scan_comma(&p->s, p->d.inputs.count == 0));
         VTA_TRY(parse_use(p, &value));
         VTA_TRY(push(p, &p->d.inputs, &value));
     }
@@ -299,14 +295,14 @@ static vta_status check_types(parser *p, const char *start, const vtac_node *nod
 static vta_status parse_origin(parser *p, vtac_node_spec *spec)
 {
     int64_t origin = 0;
-    if (vtac_scan_char(&p->s, '#')) {
-        VTA_TRY(vtac_scan_string(&p->s, &spec->name));
-        if (vtac_scan_char(&p->s, '@')) {
-            VTA_TRY(vtac_scan_int(&p->s, 0, UINT32_MAX, &origin));
-        }
+    if (!vtac_scan_char(&p->s, '#')) {
+        return VTA_OK;
     }
+    VTA_TRY(vtac_scan_string(&p->s, &spec->name));
+    const bool given = vtac_scan_char(&p->s, '@');
+    const vta_status status = given ? vtac_scan_int(&p->s, 0, UINT32_MAX, &origin) : VTA_OK;
     spec->origin = (uint32_t)origin;
-    return VTA_OK;
+    return status;
 }
 
 /* Adds what has been read to the graph. */

@@ -80,6 +80,11 @@ vta_status vtac_scan_expect(vtac_scan *s, char c)
     return vtac_scan_char(s, c) ? VTA_OK : vtac_scan_fail(s, "expected '%c'", c);
 }
 
+vta_status vtac_scan_comma(vtac_scan *s, bool first)
+{
+    return first ? VTA_OK : vtac_scan_expect(s, ',');
+}
+
 static bool is_word(char c)
 {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
@@ -220,9 +225,7 @@ vta_status vtac_scan_type(vtac_scan *s, vtac_type *out)
     s->at += size;
     VTA_TRY(vtac_scan_expect(s, '['));
     while (!vtac_scan_char(s, ']')) {
-        if (out->rank > 0) {
-            VTA_TRY(vtac_scan_expect(s, ','));
-        }
+        VTA_TRY(vtac_scan_comma(s, out->rank == 0));
         if (out->rank == VTAC_MAX_RANK) {
             return vtac_scan_fail(s, "more than %d dimensions", VTAC_MAX_RANK);
         }

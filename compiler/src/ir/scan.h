@@ -29,6 +29,7 @@ vta_status vtac_scan_end_of_line(vtac_scan *s);
 bool vtac_scan_char(vtac_scan *s, char c);
 bool vtac_scan_word(vtac_scan *s, const char *word);
 vta_status vtac_scan_expect(vtac_scan *s, char c);
+vta_status vtac_scan_comma(vtac_scan *s, bool first); /* before each element but the first */
 
 /* A plain word or a quoted string. */
 vta_status vtac_scan_name(vtac_scan *s, const char **out);
