@@ -9,20 +9,16 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <unistd.h>
 
 #include <cmocka.h>
 
 #include "golden.h"
-#include "vta/model.h"
-#include "vtac/codegen.h"
+#include "run_graph.h"
 #include "vtac/onnx.h"
-#include "vtac/pass.h"
 
 enum { LEVELS = 4, CONFIGURATIONS = LEVELS + VTAC_PASS_COUNT, MOST_CASES = 16 };
 
 static const char *folder;
-static char library[256];
 
 /* What is left of a model's runs. */
 typedef struct results {
@@ -80,26 +76,6 @@ static bool is_known(results *r, const vtac_graph *graph, int level)
     return false;
 }
 
-static vta_model *load(const vtac_graph *graph, int level)
-{
-    vtac_target target;
-    vtac_artifact_image image;
-    vta_model *model = NULL;
-    vta_diag diag = {0};
-    if (vtac_target_find("host", &target, &diag) != VTA_OK) {
-        fail_msg("%s", diag.text);
-    }
-    const vtac_compile_options options = {.level = level, .target = &target};
-    const vta_model_options model_options = {.threads = 2};
-    if (vtac_compile(graph, &options, &image, &diag) != VTA_OK ||
-        vtac_link(&image, library, &diag) != VTA_OK ||
-        vta_model_load(library, &model_options, &model, &diag) != VTA_OK) {
-        fail_msg("%s", diag.text);
-    }
-    vtac_artifact_image_free(&image);
-    return model;
-}
-
 static void run_case(vta_model *model, const golden_model *which, size_t c, const char *input, size_t n,
                      results *r)
 {
@@ -146,7 +122,7 @@ static void run_configuration(const golden_model *which, size_t c, const glob_t 
         vtac_graph_destroy(graph);
         return;
     }
-    vta_model *model = load(graph, level);
+    vta_model *model = graph_load(graph, level);
     r->off = r->elements = 0;
     for (size_t i = 0; i <= cases->gl_pathc; i++) {
         const size_t n = i % cases->gl_pathc;
@@ -155,7 +131,6 @@ static void run_configuration(const golden_model *which, size_t c, const glob_t 
     print_message("%s %s: %zu of %zu differ\n", which->name, configuration_name(c), r->off, r->elements);
     vta_model_destroy(model);
     vtac_graph_destroy(graph);
-    (void)unlink(library);
 }
 
 static void levels_and_passes_keep_results(void **state)
@@ -186,9 +161,6 @@ int main(int argc, char **argv)
         return 77;
     }
     folder = argv[1];
-    const char *temporary = getenv("TMPDIR");
-    (void)snprintf(library, sizeof library, "%.200s/vtac-pass-models-%ld.so",
-                   temporary == NULL ? "/tmp" : temporary, (long)getpid());
     const struct CMUnitTest tests[] = {cmocka_unit_test(levels_and_passes_keep_results)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
