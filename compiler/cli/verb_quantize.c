@@ -13,6 +13,7 @@ static const cli_option options[] = {
     CLI_CALIB_OPTIONS,
     {"--per-channel", NULL, CLI_FLAG, "a scale for each output channel of the weights"},
     {"--unsigned", NULL, CLI_FLAG, "activations are uint8 instead of int8"},
+    {"--equalize", NULL, CLI_FLAG, "even out weights from layer to layer first"},
     {"--no-bias-correction", NULL, CLI_FLAG, "do not correct what rounding the weights shifts"},
     {"--shape", "NAME=AxBxC", CLI_TEXT, "size of a dynamic input (may be repeated)"},
     {"-o", "FILE", CLI_FILE, "the quantized model (default: MODEL.int8.onnx)"},
@@ -108,6 +109,7 @@ static int run(const cli_args *args)
     }
     how.per_channel = cli_flag(args, "--per-channel");
     how.unsigned_activations = cli_flag(args, "--unsigned");
+    how.equalize = cli_flag(args, "--equalize");
     how.correct_bias = !cli_flag(args, "--no-bias-correction");
     how.progress = cli_progress();
     const vtac_import_options import = {

@@ -16,6 +16,9 @@ import tempfile
 try:
     import numpy
     import onnx
+    import onnx.checker
+    import onnx.helper
+    import onnx.numpy_helper
 except ImportError:
     print("python3-onnx is not installed")
     sys.exit(77)
@@ -133,6 +136,43 @@ def check_on_the_fly():
     print("quantized on the fly: the same numbers")
 
 
+def uneven_model(path, seed):
+    """Convolutions whose channels have weights of very different sizes, as folded BatchNormalization leaves them; the whole
+    computes what even ones would."""
+    random = numpy.random.default_rng(seed)
+    uneven = numpy.exp2(random.uniform(-5, 5, (2, 8))).astype(numpy.float32)
+    weights = [random.normal(0, 0.3, shape).astype(numpy.float32) for shape in ((8, 3, 3, 3), (8, 1, 3, 3), (8, 8, 1, 1))]
+    biases = [random.normal(0, 0.1, 8).astype(numpy.float32) for _ in weights]
+    for i, factor in enumerate(uneven):
+        weights[i] *= factor.reshape(8, 1, 1, 1)
+        biases[i] *= factor
+    weights[1] /= uneven[0].reshape(8, 1, 1, 1)
+    weights[2] /= uneven[1].reshape(1, 8, 1, 1)
+    constants = [onnx.numpy_helper.from_array(a, f"{kind}{i}") for kind, many in (("w", weights), ("b", biases)) for i, a in enumerate(many)]
+    nodes = []
+    for i, (group, pad) in enumerate(((1, 1), (8, 1), (1, 0))):
+        nodes.append(onnx.helper.make_node("Conv", [f"x{i}", f"w{i}", f"b{i}"], [f"c{i}"], group=group, pads=[pad] * 4))
+        nodes.append(onnx.helper.make_node("Relu", [f"c{i}"], [f"x{i + 1}"]))
+    shape = [1, 3, 12, 12], [1, 8, 12, 12]
+    values = [onnx.helper.make_tensor_value_info(name, 1, dims) for name, dims in zip(("x0", "x3"), shape)]
+    graph = onnx.helper.make_graph(nodes, "uneven", values[:1], values[1:], constants)
+    onnx.save(onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 13)], ir_version=7), path)
+    numpy.save("uneven.npy", random.normal(0, 1, (4, 3, 12, 12)).astype(numpy.float32))
+    numpy.save("one.npy", random.normal(0, 1, (1, 3, 12, 12)).astype(numpy.float32))
+
+
+def check_equalization(seed):
+    """Evening out the weights changes nothing of what a float model computes, and leaves one scale a tensor with far less noise."""
+    uneven_model("uneven.onnx", seed)
+    reference = outputs_of("uneven.onnx", ["one.npy"])[0]
+    noise = []
+    for options in ([], ["--equalize"]):
+        run("quantize", "uneven.onnx", "--calib", "uneven.npy", *options, "-o", "q.onnx")
+        noise.append(float(numpy.linalg.norm(outputs_of("q.onnx", ["one.npy"])[0] - reference) / numpy.linalg.norm(reference)))
+    print(f"seed {seed}: relative error {noise[0]:.4f} as it is, {noise[1]:.4f} equalized")
+    assert noise[1] < 0.05 and noise[1] < noise[0] / 3
+
+
 def check_report():
     """The report's layers come worst first, and what it says of the outputs is what running the model gives."""
     cases = cases_of("mlperf_kws_dscnn_fp32")
@@ -161,3 +201,5 @@ with tempfile.TemporaryDirectory() as folder:
     check_calibration_forms()
     check_on_the_fly()
     check_report()
+    check_equalization(1)
+    check_equalization(2)

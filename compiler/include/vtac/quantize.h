@@ -40,6 +40,7 @@ typedef struct vtac_quantize_options {
     bool per_channel;             /* weights: a scale for each output channel */
     bool unsigned_activations;    /* uint8; otherwise int8 */
     bool correct_bias;            /* take out what rounding the weights adds to the mean of each channel */
+    bool equalize;                /* even out weights from layer to layer first; for one scale per tensor */
     const vta_progress *progress; /* NULL: silent */
 } vtac_quantize_options;
 

@@ -4,6 +4,7 @@
  *
  *     passes             the float model as it will run, BatchNormalization folded away
  *     plan               what is quantized, and what has one scale together
+ *     equalize           weights of neighbouring layers, where that is asked for
  *     observe            ranges from samples
  *     round products     weights and biases to what integers can say, still as floats
  *     wrap activations   QuantizeLinear and DequantizeLinear
@@ -17,6 +18,7 @@
 #include <string.h>
 
 #include "compare.h"
+#include "equalize.h"
 #include "insert.h"
 #include "vtac/pass.h"
 #include "weights.h"
@@ -170,6 +172,10 @@ static vta_status run(job *j, const vtac_samples *samples, vtac_quantize_report 
     VTA_TRY(vtac_run_passes(j->graph, &(vtac_pass_options){.level = 2}, diag));
     VTA_TRY(check_samples(j->graph, samples, diag));
     VTA_TRY(quant_plan_make(j->graph, &j->arena, &j->plan, diag));
+    if (j->options->equalize) { /* new constants: the plan has room for those that were there */
+        VTA_TRY(quant_equalize(&j->plan, diag));
+        VTA_TRY(quant_plan_make(j->graph, &j->arena, &j->plan, diag));
+    }
     VTA_TRY(quant_observe_open(&j->plan, &j->observer, diag));
     VTA_TRY(quant_observe(&j->observer, samples, j->options->method, progress, diag));
     VTA_TRY(round_products(j, diag));

@@ -169,7 +169,8 @@ void quant_range_params(const quant_range *range, vtac_dtype dtype, float *scale
 {
     const int32_t least = dtype == VTAC_I8 ? INT8_MIN : 0;
     const double width = range->high - range->low;
-    *scale = width > 1e-30 ? (float)(width / (LEVELS - 1)) : 1.0F;
+    const double step = width / (LEVELS - 1);
+    *scale = step > (double)QUANT_LEAST_SCALE ? (float)step : 1.0F;
     const double place = rint(-range->low / (double)*scale);
     *zero = least + (int32_t)(place > LEVELS - 1 ? LEVELS - 1 : place);
 }

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "insert.h"
+#include "range.h"
 
 #define MOST_BIAS ((double)(1 << 30))
 
@@ -74,9 +75,9 @@ static void choose_scales(quant_product *p, const float *w, const double *bias, 
         p->scales[c] = (float)(scale > least ? scale : least);
         all = p->scales[c] > all ? p->scales[c] : all;
     }
-    all = all > 1e-30F ? all : 1.0F;
+    all = all > QUANT_LEAST_SCALE ? all : 1.0F;
     for (int64_t c = 0; c < p->channels; c++) { /* a channel of zeros: any scale will do */
-        p->scales[c] = p->per_channel && p->scales[c] > 1e-30F ? p->scales[c] : all;
+        p->scales[c] = p->per_channel && p->scales[c] > QUANT_LEAST_SCALE ? p->scales[c] : all;
     }
 }
 
@@ -147,12 +148,27 @@ static vta_status round_bias(const quant_plan *plan, quant_product *p, const dou
     return set_bias(plan, p->node, value, diag);
 }
 
+static vta_status check_finite(const vtac_graph *g, const vtac_node *node, vta_diag *diag)
+{
+    for (uint32_t i = 1; i < node->input_count; i++) {
+        const vtac_tensor *t = vtac_in_constant(g, node, i);
+        for (int64_t k = 0; t != NULL && k < vtac_type_elements(&t->type); k++) {
+            if (!isfinite(vtac_tensor_float(t, k))) {
+                return vta_fail(diag, VTA_INVALID, "node '%s': '%s' holds a value that is not finite",
+                                node->name, g->values[node->inputs[i]].name);
+            }
+        }
+    }
+    return VTA_OK;
+}
+
 vta_status quant_round_product(const quant_plan *plan, vtac_node_id id, float x_scale, bool per_channel,
                                const double *mean, quant_product *p, vta_diag *diag)
 {
     vtac_graph *g = plan->graph;
     const vtac_node *node = &g->nodes[id];
     const vtac_tensor *w = vtac_in_constant(g, node, 1);
+    VTA_TRY(check_finite(g, node, diag));
     *p = (quant_product){
         .node = id, .type = w->type, .per_channel = per_channel, .name = g->values[node->inputs[1]].name};
     (void)quant_is_product(g, node, &p->axis);

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Where one scale is for all weights of a layer, channels with small weights lose most of their bits. A
+ * convolution's channel can be made larger and what reads it smaller by the same factor, with a Relu or
+ * nothing in between: both layers then have the same largest weight in that channel (Nagel et al., 2019). A
+ * layer is the second of one pair and the first of the next, so the pairs are gone through a few times.
+ */
+#include "equalize.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { SWEEPS = 8, MOST_FACTOR = 64 };
+
+/* Two neighbours; each output channel of the first is one input channel of the second. */
+typedef struct pair {
+    vtac_node_id first, second;
+    int64_t channels;
+} pair;
+
+/* The only node that uses a value, 0: none or several. */
+static vtac_node_id only_user(const vtac_graph *g, vtac_value_id value)
+{
+    if (vtac_use_count(g, value) != 1 || vtac_is_output(g, value)) {
+        return 0;
+    }
+    for (uint32_t i = 0; i < g->order_count; i++) {
+        const vtac_node *node = &g->nodes[g->order[i]];
+        for (uint32_t k = 0; k < node->input_count; k++) {
+            if (node->inputs[k] == value) {
+                return k == 0 ? g->order[i] : 0;
+            }
+        }
+    }
+    return 0;
+}
+
+static bool is_conv(const quant_plan *plan, vtac_node_id id)
+{
+    uint32_t axis;
+    const vtac_node *node = &plan->graph->nodes[id];
+    return id != 0 && id < plan->node_room && plan->active[id] && node->op == VTAC_OP_CONV &&
+           quant_is_product(plan->graph, node, &axis) &&
+           (vtac_in_type(plan->graph, node, 2) == NULL || vtac_in_constant(plan->graph, node, 2) != NULL);
+}
+
+static bool find_pair(const quant_plan *plan, vtac_node_id first, pair *out)
+{
+    const vtac_graph *g = plan->graph;
+    if (!is_conv(plan, first)) {
+        return false;
+    }
+    vtac_node_id next = only_user(g, g->nodes[first].outputs[0]);
+    if (next != 0 && g->nodes[next].op == VTAC_OP_RELU) {
+        next = only_user(g, g->nodes[next].outputs[0]);
+    }
+    if (!is_conv(plan, next)) {
+        return false;
+    }
+    const int64_t group = vtac_attr_int(&g->nodes[next], "group", 1);
+    *out = (pair){first, next, vtac_in_type(g, &g->nodes[first], 1)->dim[0]};
+    return group == 1 || group == out->channels;
+}
+
+/* Contents of a constant operand, which belong to the plan's graph from now on and may be written. */
+static vta_status own(const quant_plan *plan, vtac_node_id id, uint32_t input, float **data, vta_diag *diag)
+{
+    vtac_graph *g = plan->graph;
+    const vtac_tensor *from = vtac_in_constant(g, &g->nodes[id], input);
+    *data = NULL;
+    if (from == NULL) {
+        return VTA_OK;
+    }
+    float *copy = vta_arena_alloc(&g->arena, from->bytes + 1);
+    if (copy == NULL) {
+        return vta_fail(diag, VTA_NOMEM, "out of memory");
+    }
+    memcpy(copy, from->data, from->bytes);
+    const vtac_tensor tensor = {.type = from->type, .data = copy, .bytes = from->bytes};
+    vtac_value_id value;
+    VTA_TRY(vtac_add_constant(g, g->values[g->nodes[id].inputs[input]].name, &tensor, &value, diag));
+    g->nodes[id].inputs[input] = value;
+    *data = copy;
+    return VTA_OK;
+}
+
+/* Weights and bias of a layer, writable. */
+typedef struct layer {
+    float *w, *bias;
+    int64_t count, outputs, inputs, taps; /* inputs: of a group */
+} layer;
+
+static vta_status open_layer(const quant_plan *plan, vtac_node_id id, layer *out, vta_diag *diag)
+{
+    if (out->w != NULL) {
+        return VTA_OK;
+    }
+    const vtac_type type = *vtac_in_type(plan->graph, &plan->graph->nodes[id], 1);
+    *out = (layer){.count = vtac_type_elements(&type), .outputs = type.dim[0], .inputs = type.dim[1]};
+    out->taps = out->count / (out->outputs * out->inputs);
+    VTA_TRY(own(plan, id, 1, &out->w, diag));
+    return own(plan, id, 2, &out->bias, diag);
+}
+
+/* The channel that an element of the second layer's weights reads. A depthwise one reads as it writes, in
+ * groups of equal size. */
+static int64_t reads(const layer *l, int64_t i, int64_t channels)
+{
+    const bool whole = l->inputs == channels;
+    return whole ? i / l->taps % l->inputs : i / (l->inputs * l->taps) / (l->outputs / channels);
+}
+
+/* One factor for each channel; what is 0 on either side stays as it is. */
+static void balance(const layer *a, const layer *b, int64_t channels, double *largest, double *factor)
+{
+    for (int64_t c = 0; c < channels; c++) {
+        largest[c] = factor[c] = 0.0;
+    }
+    for (int64_t i = 0; i < a->count; i++) {
+        const int64_t c = i / (a->inputs * a->taps);
+        largest[c] = fmax(largest[c], fabs((double)a->w[i]));
+    }
+    for (int64_t i = 0; i < b->count; i++) {
+        const int64_t c = reads(b, i, channels);
+        factor[c] = fmax(factor[c], fabs((double)b->w[i]));
+    }
+    for (int64_t c = 0; c < channels; c++) {
+        const double ratio = largest[c] > 0.0 && factor[c] > 0.0 ? sqrt(largest[c] / factor[c]) : 1.0;
+        factor[c] = fmin(fmax(ratio, 1.0 / MOST_FACTOR), MOST_FACTOR);
+    }
+    for (int64_t i = 0; i < a->count; i++) {
+        a->w[i] = (float)((double)a->w[i] / factor[i / (a->inputs * a->taps)]);
+    }
+    for (int64_t c = 0; a->bias != NULL && c < channels; c++) {
+        a->bias[c] = (float)((double)a->bias[c] / factor[c]);
+    }
+    for (int64_t i = 0; i < b->count; i++) {
+        b->w[i] = (float)((double)b->w[i] * factor[reads(b, i, channels)]);
+    }
+}
+
+vta_status quant_equalize(const quant_plan *plan, vta_diag *diag)
+{
+    layer *layers = vta_arena_array(plan->arena, plan->node_room, sizeof *layers);
+    if (layers == NULL) {
+        return vta_fail(diag, VTA_NOMEM, "out of memory");
+    }
+    memset(layers, 0, plan->node_room * sizeof *layers);
+    for (int sweep = 0; sweep < SWEEPS; sweep++) {
+        for (uint32_t i = 0; i < plan->graph->order_count; i++) {
+            pair p;
+            if (!find_pair(plan, plan->graph->order[i], &p)) {
+                continue;
+            }
+            double *room = vta_arena_array(plan->arena, 2 * (size_t)p.channels + 1, sizeof *room);
+            if (room == NULL) {
+                return vta_fail(diag, VTA_NOMEM, "out of memory");
+            }
+            VTA_TRY(open_layer(plan, p.first, &layers[p.first], diag));
+            VTA_TRY(open_layer(plan, p.second, &layers[p.second], diag));
+            balance(&layers[p.first], &layers[p.second], p.channels, room, room + p.channels);
+        }
+    }
+    return VTA_OK;
+}
