@@ -100,15 +100,15 @@ static void add_any(net *n, rng *r)
     /* mostly after what came last, sometimes from further back */
     const uint32_t x = rng_percent(r, 75) ? n->count - 1 : rng_below(r, n->count);
     const uint32_t dice = rng_below(r, 100);
-    if (dice < 50 || n->quantized) {
+    if (dice < 42 || n->quantized) {
         add_conv(n, r, x);
-    } else if (dice < 62) {
+    } else if (dice < 50) {
         add_pool(n, r, x);
-    } else if (dice < 74) {
+    } else if (dice < 58) {
         net_add(n, r, &(net_op){.kind = NET_RELU, .in = {x}});
-    } else if (dice < 80) {
+    } else if (dice < 62) {
         net_add(n, r, &(net_op){.kind = NET_CHANNEL_MUL, .in = {x}});
-    } else if (dice < 83) {
+    } else if (dice < 64) {
         net_add(n, r, &(net_op){.kind = NET_GLOBAL_POOL, .in = {x}});
     } else {
         const bool concat = rng_percent(r, 50);
@@ -226,6 +226,38 @@ static void networks_give_what_plain_loops_give(void **state)
     assert_true(ran[HOSTS - 1] > 0);
 }
 
+/* Parts of a concatenation, one of them in a second concatenation, too, before a window that needs a border.
+ */
+static void parts_lie_side_by_side(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < HOSTS; i++) {
+        rng r = rng_split(base_seed, 3 + i);
+        net n;
+        net_op wide = {.kind = NET_CONV,
+                       .groups = 1,
+                       .outputs = 32,
+                       .kernel = {3, 3},
+                       .stride = {1, 1},
+                       .dilation = {1, 1},
+                       .pad = {1, 1, 1, 1}};
+        net_start(&n, (const int64_t[]){1 + (int64_t)(i % 2), 16, 7, 9}, false, false);
+        net_add(&n, &r, &wide);
+        wide.outputs = 16;
+        net_add(&n, &r, &wide);
+        net_add(&n, &r, &(net_op){.kind = NET_RELU, .in = {2}});
+        net_add(&n, &r, &(net_op){.kind = NET_CONCAT, .in = {1, 3}});
+        net_add(&n, &r, &(net_op){.kind = NET_CONCAT, .in = {4, 1}});
+        wide.in[0] = 4;
+        net_add(&n, &r, &wide);
+        wide.in[0] = 5;
+        net_add(&n, &r, &wide);
+        (void)run_net(&n, &r, base_seed, hosts[i], 2);
+        net_free(&n);
+        (void)unlink(library);
+    }
+}
+
 /* The multiplications of a quantized convolution's kernel, as each target says them. */
 static void bytes_are_multiplied_by_fours(void **state)
 {
@@ -270,6 +302,7 @@ int main(int argc, char **argv)
                    temporary == NULL ? "/tmp" : temporary, (long)getpid());
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(networks_give_what_plain_loops_give),
+        cmocka_unit_test(parts_lie_side_by_side),
         cmocka_unit_test(bytes_are_multiplied_by_fours),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
