@@ -253,6 +253,27 @@ static void resident_kernels_are_not_loaded_again(void **state)
     vta_device_close(device);
 }
 
+/* Once the scratchpad is full, small kernels still come several with one LOAD. */
+static void small_kernels_come_together(void **state)
+{
+    (void)state;
+    enum { KERNELS = 2000 };
+    rng random = {test_seed("runtime_kernel")};
+    vta_device *device = open_device("fsim:tiny?strict=1&check=1");
+    sums s;
+    begin_sums(&s, vta_device_config(device), KERNELS, KERNELS);
+    for (uint32_t i = 0; i < KERNELS; i++) {
+        add_kernel(&s, i, 2, &random);
+        call_kernel(&s, i);
+    }
+    vta_code *code = end_sums(&s);
+    vta_code_info info;
+    vta_code_describe(code, &info);
+    assert_true(info.uop_loads * 3 < KERNELS);
+    check_sums(&s, device, code);
+    vta_device_close(device);
+}
+
 static void equal_kernels_are_one(void **state)
 {
     (void)state;
@@ -282,6 +303,7 @@ int main(void)
         cmocka_unit_test(kernels_beyond_the_scratchpad_are_right),
         cmocka_unit_test(one_pass_over_many_is_right),
         cmocka_unit_test(resident_kernels_are_not_loaded_again),
+        cmocka_unit_test(small_kernels_come_together),
         cmocka_unit_test(equal_kernels_are_one),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
