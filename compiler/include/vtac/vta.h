@@ -133,7 +133,7 @@ typedef struct vtac_vta_plan {
 } vtac_vta_plan;
 
 typedef struct vtac_vta_options {
-    int level;    /* 0: first schedule that fits; 3: search widely */
+    int level;    /* 0: the estimate decides how layers are cut; 3: many ways are timed */
     bool no_fold; /* for tests: inputs as they are */
     bool no_join; /* for tests: layer by layer through DRAM */
 } vtac_vta_options;
