@@ -120,28 +120,30 @@ static int64_t held(int64_t value, int64_t low, int64_t high)
     return value < low ? low : value > high ? high : value;
 }
 
-/* One row of all channels of one tap of the window. */
-static void pack_tap(const packer *p, int64_t ky, int64_t kx)
+/* One row of all channels of the taps in one column of the window, `ky` the tap's row. Columns are told apart
+ * here, so that their borders are known; rows by a loop, so that a large window is no large kernel. */
+static void pack_taps(const packer *p, const vtac_expr *ky, int64_t kx)
 {
     const layout *g = &p->g;
     vtac_kernel *k = p->l->k;
-    const int64_t down = ky * g->dilation[ROWS] - g->before[ROWS];
     const int64_t shift = kx * g->dilation[COLUMNS] - g->before[COLUMNS];
     const int64_t step = g->stride[COLUMNS];
     const int64_t begin = shift >= 0 ? 0 : held((-shift + step - 1) / step, 0, g->stored[W]);
     const int64_t last = g->shape[W] - 1 - shift;
     const int64_t end = last < 0 ? begin : held(last / step + 1, begin, g->stored[W]);
-    const int64_t first = (ky * g->kernel[COLUMNS] + kx) * g->shape[C];
-    const vtac_expr *row = vtac_let(k, "row", vtac_i_addc(k, vtac_i_mulc(k, p->y, g->stride[ROWS]), down));
+    const int64_t reach =
+        (g->stored[H] - 1) * g->stride[ROWS] + (g->kernel[ROWS] - 1) * g->dilation[ROWS] - g->before[ROWS];
+    const vtac_expr *down = vtac_i_addc(k, vtac_i_mulc(k, ky, g->dilation[ROWS]), -g->before[ROWS]);
+    const vtac_expr *row = vtac_let(k, "row", vtac_i_add(k, vtac_i_mulc(k, p->y, g->stride[ROWS]), down));
+    const vtac_expr *tap = vtac_i_addc(k, vtac_i_mulc(k, ky, g->kernel[COLUMNS]), kx);
     const vtac_expr *ch = vtac_for(k, VTAC_LOOP_SERIAL, g->shape[C], "c");
-    const vtac_expr *to = vtac_let(k, "to", stored_row(p->l, g, p->n, vtac_i_addc(k, ch, first), p->y));
+    const vtac_expr *q = vtac_let(k, "q", vtac_i_add(k, vtac_i_mulc(k, tap, g->shape[C]), ch));
+    const vtac_expr *to = vtac_let(k, "to", stored_row(p->l, g, p->n, q, p->y));
     const vtac_expr *plane = vtac_i_add(k, vtac_i_mulc(k, p->n, g->shape[C]), ch);
     const vtac_expr *from =
         vtac_i_mulc(k, vtac_i_add(k, vtac_i_mulc(k, plane, g->shape[H]), row), g->shape[W]);
-    const bool above = down < 0;
-    const bool below = (g->stored[H] - 1) * g->stride[ROWS] + down >= g->shape[H];
     const vtac_expr *outside = NULL;
-    if (above || below) {
+    if (g->before[ROWS] > 0 || reach >= g->shape[H]) {
         const vtac_expr *lower = vtac_e2(k, VTAC_E_LT, row, vtac_e_index(k, 0));
         const vtac_expr *upper = vtac_e2(k, VTAC_E_GE, row, vtac_e_index(k, g->shape[H]));
         outside = vtac_let(k, "outside", vtac_e2(k, VTAC_E_OR, lower, upper));
@@ -177,10 +179,13 @@ static void pack_row(const packer *p)
     if (ragged) {
         vtac_if(k, vtac_e2(k, VTAC_E_LT, p->n, images));
     }
-    for (int64_t ky = 0; ky < p->g.kernel[ROWS]; ky++) {
-        for (int64_t kx = 0; kx < p->g.kernel[COLUMNS]; kx++) {
-            pack_tap(p, ky, kx);
-        }
+    const int64_t rows = p->g.kernel[ROWS];
+    const vtac_expr *ky = rows > 1 ? vtac_for(k, VTAC_LOOP_SERIAL, rows, "ky") : vtac_e_index(k, 0);
+    for (int64_t kx = 0; kx < p->g.kernel[COLUMNS]; kx++) {
+        pack_taps(p, ky, kx);
+    }
+    if (rows > 1) {
+        vtac_end(k);
     }
     fill_channels(p, p->g.stored[C], all_lanes(&p->g));
     if (ragged) {
