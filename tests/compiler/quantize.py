@@ -31,6 +31,7 @@ CASES = (
     ("mlperf_ic_resnet8_fp32", "mlperf_ic_resnet8_int8_qdq", None, ["--per-channel"]),
     ("mlperf_ic_resnet8_fp32", "mlperf_ic_resnet8_int8_qdq", None, ["--per-channel", "--unsigned"]),
     ("mlperf_kws_dscnn_fp32", "mlperf_kws_dscnn_int8_qdq", None, ["--per-channel"]),
+    ("mobilenetv2-12_dequant_fp32", "mobilenetv2-12-int8", None, ["--per-channel"]),
     ("resnet20_cifar10_fp32_bn", "", 0.06, ["--per-channel"]),
     ("squeezenet1.1_fp32_from_fp16", "", 0.06, ["--per-channel"]),
 )
