@@ -38,6 +38,21 @@ static void read_ends(const char *file, const vta_program *program, uint64_t *en
     }
 }
 
+/* The layer whose instructions run at place n: where a sum was joined with its convolution, that one; a layer
+ * that runs elsewhere has none (-1). */
+static int64_t layer_at(const vtac_vta_image *image, uint32_t n)
+{
+    if (image->plans[n].joined_into >= 0) {
+        return image->plans[n].joined_into;
+    }
+    for (uint32_t sum = 0; sum < image->plan_count; sum++) {
+        if (image->plans[sum].joined_into == (int32_t)n) {
+            return -1;
+        }
+    }
+    return n;
+}
+
 /* Prints the table; returns how many layers of a hundred were predicted within a tenth. */
 static uint32_t print_layers(const lab_region *lab, const vtac_vta_image *image, const uint64_t *ends)
 {
@@ -45,7 +60,11 @@ static uint32_t print_layers(const lab_region *lab, const vtac_vta_image *image,
     uint32_t near = 0, counted = 0;
     printf("%-12s %-16s %10s %10s %7s %9s %9s %9s %9s  %s\n", "layer", "output", "predicted", "measured",
            "error", "array", "alu", "load", "store", "schedule");
-    for (uint32_t n = 0; n < lab->region.layer_count; n++) {
+    for (uint32_t place = 0; place < lab->region.layer_count; place++) {
+        const int64_t n = layer_at(image, place);
+        if (n < 0) {
+            continue;
+        }
         const vtac_vta_tensor *to = &lab->tensors[lab->layers[n].output];
         const vtac_vta_plan *plan = &image->plans[n];
         const uint64_t took = ends[n] > before ? ends[n] - before : 0;

@@ -129,7 +129,8 @@ vta_status vtac_vta_estimate(const vta_config *config, const vtac_vta_region *re
 typedef struct vtac_vta_plan {
     vtac_vta_cost cost;  /* of the layer */
     char schedule[160];  /* for reports: "rows 14 of 56, 4 of 16 out blocks, weights stay" */
-    int32_t joined_into; /* the layer that this one was computed with (an ADD inside its CONV), or -1 */
+    int32_t joined_into; /* the layer that this one was computed with (an ADD inside its CONV: both run at
+                          * the ADD's place, under the CONV's tag), or -1 */
 } vtac_vta_plan;
 
 typedef struct vtac_vta_options {
