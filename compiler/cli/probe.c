@@ -130,13 +130,14 @@ vta_status cli_probe_bind(const cli_args *args, vta_model *model, uint64_t seed,
 {
     size_t at = 0;
     uint64_t state = seed * UINT64_C(0x9e3779b97f4a7c15) | 1;
-    for (uint32_t i = 0; i < vta_model_input_count(model); i++) {
+    vta_status status = VTA_OK;
+    for (uint32_t i = 0; i < vta_model_input_count(model) && status == VTA_OK; i++) {
         const char *path = cli_next(args, "--input", &at);
         if (path != NULL) {
-            VTA_TRY(give(model, i, path, diag));
+            status = give(model, i, path, diag);
         } else {
             fill(model, i, &state);
         }
     }
-    return VTA_OK;
+    return status;
 }

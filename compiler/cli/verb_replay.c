@@ -122,14 +122,15 @@ static vta_status carry_layer(vtac_graph *to, const vtac_graph *from, const bool
     if (map == NULL) {
         return vta_fail(diag, VTA_NOMEM, "out of memory");
     }
-    for (uint32_t i = 0; i < from->order_count; i++) {
+    vta_status status = VTA_OK;
+    for (uint32_t i = 0; i < from->order_count && status == VTA_OK; i++) {
         const vtac_node *node = &from->nodes[from->order[i]];
         if (mine[from->order[i]]) {
-            VTA_TRY(carry_node(to, from, map, node, diag));
+            status = carry_node(to, from, map, node, diag);
             last = map[node->outputs[0]];
         }
     }
-    return vtac_add_output(to, last, diag);
+    return status == VTA_OK ? vtac_add_output(to, last, diag) : status;
 }
 
 static vta_status cut_out(const replay *r, vtac_graph *from, vtac_graph *to, vta_diag *diag)
@@ -139,8 +140,11 @@ static vta_status cut_out(const replay *r, vtac_graph *from, vtac_graph *to, vta
     vtac_partition *p = NULL;
     VTA_TRY(vtac_partition_graph(from, &look, &p, diag));
     bool *mine = calloc((size_t)from->node_count + 1, sizeof *mine);
-    vta_status status = mine == NULL ? vta_fail(diag, VTA_NOMEM, "out of memory") : VTA_OK;
-    status = status == VTA_OK ? find_nodes(from, p, cli_value(r->args, "--layer"), mine, diag) : status;
+    if (mine == NULL) {
+        vtac_partition_free(p);
+        return vta_fail(diag, VTA_NOMEM, "out of memory");
+    }
+    vta_status status = find_nodes(from, p, cli_value(r->args, "--layer"), mine, diag);
     status = status == VTA_OK ? carry_layer(to, from, mine, diag) : status;
     free(mine);
     vtac_partition_free(p);

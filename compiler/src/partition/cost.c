@@ -7,9 +7,9 @@
 #include "partition.h"
 
 /* Work a nanosecond. */
-static const double MACS_DENSE = 1.0;
-static const double MACS_DEPTHWISE = 0.3;
-static const double ELEMENTS = 0.2;
+static const double dense_macs = 1.0;
+static const double depthwise_macs = 0.3;
+static const double elements = 0.2;
 
 static double elements_of(const vtac_graph *graph, vtac_value_id value)
 {
@@ -43,6 +43,6 @@ double vtac_host_cycles(const vtac_graph *graph, const vtac_node *node, const vt
     const double terms = terms_of(graph, node);
     const bool depthwise = node->op == VTAC_OP_QLINEAR_CONV && vtac_attr_int(node, "group", 1) > 1;
     const double ns =
-        terms * written / (depthwise ? MACS_DEPTHWISE : MACS_DENSE) + (read + written) / ELEMENTS;
+        terms * written / (depthwise ? depthwise_macs : dense_macs) + (read + written) / elements;
     return ns * config->clock_mhz / 1000.0;
 }

@@ -49,7 +49,7 @@ static vta_status no_memory(const vtac_maker *m)
 
 vta_status vtac_no_layer(const vtac_maker *m, const char *fmt, ...)
 {
-    char text[512];
+    char text[512] = "";
     va_list args;
     va_start(args, fmt);
     (void)vsnprintf(text, sizeof text, fmt, args);
@@ -173,7 +173,7 @@ vta_status vtac_layer_input(vtac_maker *m, vtac_vta_layer *layer, uint32_t i, in
 {
     const vtac_source source = vtac_source_of(m->graph, m->node->inputs[i]);
     int32_t zero = 0;
-    uint32_t tensor;
+    uint32_t tensor = 0;
     VTA_TRY(image_of(m, source.base, shape));
     if (source.flat && flat == NULL) {
         return vtac_no_layer(m, "it reads '%s' flattened; only a dense layer can",
@@ -268,8 +268,8 @@ vta_status vtac_layer_operand(vtac_maker *m, vtac_vta_layer *layer, uint32_t i, 
                                    "alone");
     }
     vtac_tensor image = *constant;
-    vtac_value_id value;
-    uint32_t tensor;
+    vtac_value_id value = 0;
+    uint32_t tensor = 0;
     int32_t zero = 0;
     VTA_TRY(check_integers(m, m->node->inputs[i]));
     VTA_TRY(zero_of(m, m->node->inputs[i], &zero));
@@ -330,10 +330,11 @@ static vta_status name_layer(const vtac_maker *m, vtac_vta_layer *layer)
     return layer->name != NULL ? VTA_OK : no_memory(m);
 }
 
-vta_status vtac_make_layer(vtac_maker *m, vtac_node_id node)
+vta_status vtac_make_layer(vtac_maker *m, vtac_node_id node, uint32_t *number)
 {
     const vtac_layer_row *row = vtac_layer_row_of(m->graph->nodes[node].op);
     const size_t tensors = m->tensors.count;
+    m->latest = (uint32_t)m->layers.count;
     vtac_vta_layer layer = {.kind = VTAC_VTA_KINDS};
     const vtac_node copy = m->graph->nodes[node]; /* stays where it is when constants are added */
     m->node = &copy;
@@ -351,6 +352,9 @@ vta_status vtac_make_layer(vtac_maker *m, vtac_node_id node)
         status = vta_vec_push(&m->layers, &layer) != NULL ? VTA_OK : no_memory(m);
     }
     m->node = NULL;
+    if (number != NULL) {
+        *number = m->latest;
+    }
     return status;
 }
 

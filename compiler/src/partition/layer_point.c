@@ -152,6 +152,7 @@ static bool join_clamp(vtac_maker *m, int32_t low, int32_t high)
             before->low = held(before->low, low, high);
             before->high = held(before->high, low, high);
             t->value = out;
+            m->latest = (uint32_t)i;
             t->name = m->graph->values[out].name;
             return true;
         }

@@ -75,7 +75,7 @@ static vta_status judge_node(partitioner *r, vtac_maker *m, vtac_node_id id)
     }
     vtac_maker_reset(m);
     m->diag = &own;
-    vta_status status = vtac_make_layer(m, id);
+    vta_status status = vtac_make_layer(m, id, NULL);
     status = status == VTA_OK ? vtac_make_region(m, "", always_outside, NULL, &region) : status;
     status = status == VTA_OK ? vtac_vta_supports(r->options->config, &region, 0, &own) : status;
     status =
@@ -180,18 +180,18 @@ static vta_status build_region(partitioner *r, vtac_maker *m, uint32_t group)
 {
     const uint32_t number = r->region_of[group] - 1;
     char name[32];
+    vta_status status = VTA_OK;
     vtac_maker_reset(m);
-    for (uint32_t i = 0; i < r->graph->order_count; i++) {
+    for (uint32_t i = 0; i < r->graph->order_count && status == VTA_OK; i++) {
         const vtac_node_id id = r->graph->order[i];
         if (r->grouping.group[id] == group) {
-            const size_t layers = m->layers.count;
-            VTA_TRY(vtac_make_layer(m, id));
             vtac_place *place = &r->p->places[id];
+            status = vtac_make_layer(m, id, &place->layer);
             place->kind = VTAC_PLACE_ACCELERATOR;
             place->region = number;
-            place->layer = (uint32_t)(layers < m->layers.count ? layers : layers - 1);
         }
     }
+    VTA_TRY(status);
     (void)snprintf(name, sizeof name, "region%u", number);
     const outside o = {r, group};
     return vtac_make_region(m, keep_text(r, name), needed_outside, &o, &r->p->regions[number].region);

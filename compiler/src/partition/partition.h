@@ -51,6 +51,7 @@ typedef struct vtac_maker {
     const vtac_node *node; /* the one at hand */
     vta_vec tensors;       /* of vtac_vta_tensor */
     vta_vec layers;        /* of vtac_vta_layer */
+    uint32_t latest;       /* the layer that the last node became, or part of which */
     vta_diag *diag;
 } vtac_maker;
 
@@ -61,8 +62,8 @@ void vtac_maker_reset(vtac_maker *m);
 void vtac_maker_free(vtac_maker *m);
 
 /* Adds a node as a layer, or makes it part of the one before (a clamp). VTA_UNSUPPORTED with the reason where
- * the node is none. */
-vta_status vtac_make_layer(vtac_maker *m, vtac_node_id node);
+ * the node is none. *number (may be NULL) gets the layer's. */
+vta_status vtac_make_layer(vtac_maker *m, vtac_node_id node, uint32_t *number);
 
 /* What was made, with roles: what no layer writes is an input, what `used_outside` tells is an output. */
 typedef bool vtac_outside_fn(const void *context, vtac_value_id value);

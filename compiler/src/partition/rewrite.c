@@ -145,19 +145,21 @@ static vta_status rewrite_region(const rewriter *r, vtac_value_id *inputs)
     const vtac_vta_region *region = &r->region->region;
     uint32_t input_count = 0;
     uint32_t output = 0;
-    vtac_node_id node;
-    for (uint32_t i = 0; i < region->tensor_count; i++) {
+    vtac_node_id node = 0;
+    vta_status status = VTA_OK;
+    for (uint32_t i = 0; i < region->tensor_count && status == VTA_OK; i++) {
         if (region->tensors[i].role == VTAC_VTA_INPUT) {
-            VTA_TRY(add_pack(r, &region->tensors[i], &inputs[input_count++]));
+            status = add_pack(r, &region->tensors[i], &inputs[input_count++]);
         }
     }
+    VTA_TRY(status);
     VTA_TRY(add_region(r, inputs, input_count, &node));
-    for (uint32_t i = 0; i < region->tensor_count; i++) {
+    for (uint32_t i = 0; i < region->tensor_count && status == VTA_OK; i++) {
         if (region->tensors[i].role == VTAC_VTA_OUTPUT) {
-            VTA_TRY(add_unpack(r, &region->tensors[i], r->graph->nodes[node].outputs[output++]));
+            status = add_unpack(r, &region->tensors[i], r->graph->nodes[node].outputs[output++]);
         }
     }
-    return VTA_OK;
+    return status;
 }
 
 vta_status vtac_rewrite_graph(vtac_graph *graph, vtac_partition *partition, vta_diag *diag)
