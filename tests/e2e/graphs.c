@@ -207,7 +207,7 @@ static vta_status grow_conv(grower *g)
     }
     const window w = draw_window(g, type, true);
     const int64_t dim[] = {outputs, channels / group, w.kernel[0], w.kernel[1]};
-    quantized y;
+    quantized y = {.value = 0};
     vtac_value_id in[9] = {x.value, x.scale, x.zero};
     VTA_TRY(draw_weights(g, 4, dim, outputs, in));
     VTA_TRY(draw_bias(g, outputs, &in[8]));
@@ -233,7 +233,7 @@ static vta_status grow_dense(grower *g)
     const vtac_attr axis = one("axis", 1);
     const vtac_attr turn = one("transB", transposed);
     vtac_value_id in[9] = {x.value, x.scale, x.zero};
-    quantized y;
+    quantized y = {.value = 0};
     VTA_TRY(type.rank != 2 ? node(g, VTAC_OP_FLATTEN, &x.value, 1, &axis, 1, &in[0]) : VTA_OK);
     VTA_TRY(draw_weights(g, 2, dim, outputs, in));
     VTA_TRY(gemm ? draw_bias(g, outputs, &in[6]) : VTA_OK);
@@ -261,7 +261,7 @@ static vta_status grow_binary(grower *g)
     const quantized a = pick(g);
     const quantized b = twin_of(g, &a);
     const bool is_add = rng_percent(&g->r, 75);
-    quantized y;
+    quantized y = {.value = 0};
     VTA_TRY(draw_quantized(g, is_add ? (double)a.s + (double)b.s : 60.0 * (double)a.s * (double)b.s, &y));
     const vtac_value_id in[] = {a.value, a.scale, a.zero, b.value, b.scale, b.zero, y.scale, y.zero};
     VTA_TRY(node(g, is_add ? VTAC_OP_QLINEAR_ADD : VTAC_OP_QLINEAR_MUL, in, 8, NULL, 0, &y.value));
@@ -272,6 +272,7 @@ static vta_status grow_pool(grower *g)
 {
     const quantized x = pick(g);
     const vtac_type *type = type_of(g, &x);
+    const uint32_t kind = rng_below(&g->r, 4);
     if (type->rank != 4) {
         return VTA_OK;
     }
@@ -279,22 +280,14 @@ static vta_status grow_pool(grower *g)
     const window w = draw_window(g, type, false);
     const vtac_attr attrs[] = {ints("kernel_shape", w.kernel, 2), ints("strides", w.strides, 2),
                                ints("pads", w.pads, 4), one("count_include_pad", 1)};
-    switch (rng_below(&g->r, 4)) {
-    case 0:
-    case 1: VTA_TRY(node(g, VTAC_OP_MAX_POOL, &x.value, 1, attrs, 3, &y.value)); break;
-    case 2: {
-        VTA_TRY(draw_quantized(g, (double)x.s, &y));
-        const vtac_value_id in[] = {x.value, x.scale, x.zero, y.scale, y.zero};
-        VTA_TRY(node(g, VTAC_OP_QLINEAR_AVERAGE_POOL, in, 5, attrs, 4, &y.value));
-        break;
+    if (kind < 2) {
+        VTA_TRY(node(g, VTAC_OP_MAX_POOL, &x.value, 1, attrs, 3, &y.value));
+        return add(g, &y);
     }
-    default: {
-        VTA_TRY(draw_quantized(g, (double)x.s, &y));
-        const vtac_value_id in[] = {x.value, x.scale, x.zero, y.scale, y.zero};
-        VTA_TRY(node(g, VTAC_OP_QLINEAR_GLOBAL_AVERAGE_POOL, in, 5, NULL, 0, &y.value));
-        break;
-    }
-    }
+    VTA_TRY(draw_quantized(g, (double)x.s, &y));
+    const vtac_value_id in[] = {x.value, x.scale, x.zero, y.scale, y.zero};
+    const vtac_op op = kind == 2 ? VTAC_OP_QLINEAR_AVERAGE_POOL : VTAC_OP_QLINEAR_GLOBAL_AVERAGE_POOL;
+    VTA_TRY(node(g, op, in, 5, attrs, kind == 2 ? 4 : 0, &y.value));
     return add(g, &y);
 }
 
@@ -311,7 +304,7 @@ static vta_status grow_concat(grower *g)
 {
     const quantized a = pick(g);
     quantized b = {.value = 0};
-    quantized y;
+    quantized y = {.value = 0};
     for (uint32_t i = 0; i < g->count; i++) {
         if (joins(type_of(g, &a), type_of(g, &g->pool[i])) && (b.value == 0 || rng_percent(&g->r, 50))) {
             b = g->pool[i];
@@ -351,12 +344,13 @@ static vta_status grow(grower *g)
 
 static vta_status end(grower *g)
 {
-    for (uint32_t i = 0; i < g->count; i++) {
+    vta_status status = VTA_OK;
+    for (uint32_t i = 0; i < g->count && status == VTA_OK; i++) {
         if (vtac_use_count(g->graph, g->pool[i].value) == 0) {
-            VTA_TRY(vtac_add_output(g->graph, g->pool[i].value, g->diag));
+            status = vtac_add_output(g->graph, g->pool[i].value, g->diag);
         }
     }
-    return vtac_graph_verify(g->graph, g->diag);
+    return status == VTA_OK ? vtac_graph_verify(g->graph, g->diag) : status;
 }
 
 static vta_status plant(grower *g)
