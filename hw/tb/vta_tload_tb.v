@@ -106,7 +106,7 @@ module vta_tload_tb;
     );
 
     vta_axi_mem #(.LOG_BUS_BYTES(LOG_BUS_BYTES), .ADDR_BITS(ADDR_BITS), .SIZE(SIZE), .LATENCY(20)) mem (
-        .clk(clk), .rst(rst), .stall(stall), .seed(mem_seed), .bad_begin(0), .bad_end(0),
+        .clk(clk), .rst(rst), .stall(stall), .seed(mem_seed), .bad_begin(0), .bad_end(0), .dead(1'b0),
         .arvalid(arvalid), .arready(arready), .araddr(araddr), .arlen(arlen),
         .rvalid(rvalid), .rready(rready), .rdata(rdata), .rresp(rresp), .rlast(rlast),
         .awvalid(1'b0), .awready(), .awaddr({ADDR_BITS{1'b0}}), .awlen(8'd0),
