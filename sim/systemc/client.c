@@ -18,8 +18,6 @@
 #include "vta/rtlsim.h"
 #include "wire.h"
 
-extern char **environ;
-
 typedef struct client {
     vta_bus bus;
     pid_t server;
@@ -35,7 +33,8 @@ static const uint32_t bus_bytes = VTA_MODEL_BUS_BYTES;
 static void lost(client *c)
 {
     if (c->failure[0] == '\0') {
-        snprintf(c->failure, sizeof c->failure, "the process of the SystemC platform ended unexpectedly");
+        (void)snprintf(c->failure, sizeof c->failure,
+                       "the process of the SystemC platform ended unexpectedly");
     }
 }
 
@@ -110,7 +109,7 @@ static bool start(client *c, char *message, uint32_t size)
     char path[PATH_MAX], *argv[] = {path, NULL};
     int pair[2];
     if (!server_path(path, sizeof path) || socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0) {
-        snprintf(message, size, "cannot start the SystemC platform");
+        (void)snprintf(message, size, "cannot start the SystemC platform");
         return false;
     }
     /* A descriptor that is already the right one would keep its close-on-exec flag: move it out of the way
@@ -132,7 +131,7 @@ static bool start(client *c, char *message, uint32_t size)
     if (result != 0) {
         close(pair[0]);
         c->server = 0;
-        snprintf(message, size, "cannot run '%s': %s", path, strerror(result));
+        (void)snprintf(message, size, "cannot run '%s': %s", path, strerror(result));
         return false;
     }
     c->socket = pair[0];
@@ -180,18 +179,18 @@ static void *create(const vta_rtlsim_options *options, const vta_bus *bus, char 
     wire_options *w = malloc(sizeof *w);
     bool good = c != NULL && w != NULL;
     if (!good) {
-        snprintf(message, size, "out of memory");
+        (void)snprintf(message, size, "out of memory");
     } else {
         c->socket = -1;
         c->bus = *bus;
         good = pack(options, w);
         if (!good) {
-            snprintf(message, size, "a file name is longer than %d bytes", WIRE_TEXT - 1);
+            (void)snprintf(message, size, "a file name is longer than %d bytes", WIRE_TEXT - 1);
         }
     }
     good = good && start(c, message, size);
     if (good && request(c, WIRE_CREATE, 0, 0, w) == 0) {
-        snprintf(message, size, "%s", c->failure);
+        (void)snprintf(message, size, "%s", c->failure);
         good = false;
     }
     free(w);

@@ -44,7 +44,7 @@ static bool reply(const vta_rtlsim *sim, void *self, uint64_t result, const char
     const wire_message m = {WIRE_REPLY, result, self != NULL && sim->irq(self)};
     char text[WIRE_TEXT] = "";
     if (failure != NULL) {
-        snprintf(text, sizeof text, "%s", failure);
+        (void)snprintf(text, sizeof text, "%s", failure);
     }
     return wire_send(WIRE_SOCKET, &m, sizeof m) && wire_send(WIRE_SOCKET, text, sizeof text);
 }

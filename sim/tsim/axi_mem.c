@@ -60,7 +60,7 @@ __attribute__((format(printf, 2, 3))) static void fail(vta_axi_mem *mem, const c
         snprintf(mem->failure, sizeof mem->failure, "AXI rule broken in cycle %" PRIu64 ": ", mem->cycle);
     va_list args;
     va_start(args, fmt);
-    vsnprintf(mem->failure + at, sizeof mem->failure - (size_t)at, fmt, args);
+    (void)vsnprintf(mem->failure + at, sizeof mem->failure - (size_t)at, fmt, args);
     va_end(args);
 }
 

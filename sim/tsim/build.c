@@ -287,8 +287,9 @@ static vta_status compile(const compiler *c)
     if (build_path(path, "%s/model_fast.cc", c->job->work)) {
         commands[count++] = compile_cxx(c, c->job->trace ? "-O2" : "-O3", path, "model_fast.o");
     }
-    for (uint32_t i = 0; i < runtime_count(c->job); i++) {
-        if (build_path(path, "%s/include/%s", c->verilator, runtime_sources[i])) {
+    for (uint32_t i = 0; i < sizeof runtime_sources / sizeof runtime_sources[0]; i++) {
+        if (i < runtime_count(c->job) &&
+            build_path(path, "%s/include/%s", c->verilator, runtime_sources[i])) {
             commands[count++] = compile_cxx(c, "-O1", path, object_name(path, object));
         }
     }
@@ -410,7 +411,7 @@ static vta_status parse_kind(build_job *job, const char *kind)
                         "no simulator is called '%s'; there are tsim, tsim+trace, systemc, systemc+trace",
                         kind);
     }
-    snprintf(job->kind, sizeof job->kind, "%s", job->systemc ? "systemc" : "tsim");
+    (void)snprintf(job->kind, sizeof job->kind, "%s", job->systemc ? "systemc" : "tsim");
     return VTA_OK;
 }
 

@@ -80,7 +80,7 @@ static bool describe(const char *folder, const char *name, char *line, size_t si
         vta_file_read(path, PRODUCT_LIMIT, &bytes, &count, NULL) != VTA_OK) {
         return false;
     }
-    snprintf(line, size, "%s %zu %016" PRIx64 "\n", name, count, build_hash(0, bytes, count));
+    (void)snprintf(line, size, "%s %zu %016" PRIx64 "\n", name, count, build_hash(0, bytes, count));
     free(bytes);
     return true;
 }

@@ -173,11 +173,11 @@ static vta_status look_into_model(build_job *job, findings *found)
     DIR *dir = build_path(folder, "%s/obj", job->work) ? opendir(folder) : NULL;
     vta_status status = dir != NULL ? VTA_OK : vta_fail(job->diag, VTA_IO, "cannot read '%s'", folder);
     struct dirent *item;
-    while (status == VTA_OK && (item = readdir(dir)) != NULL) {
+    while (dir != NULL && status == VTA_OK && (item = readdir(dir)) != NULL) {
         if (strstr(item->d_name, "___024root") != NULL && strstr(item->d_name, ".cpp") != NULL) {
             uint8_t *bytes = NULL;
             status = read_text(job, item->d_name, &bytes, job->diag);
-            if (status == VTA_OK) {
+            if (bytes != NULL) {
                 look_into((const char *)bytes, found);
             }
             free(bytes);
@@ -196,7 +196,9 @@ vta_status build_write_clocks(build_job *job)
     vta_str text = {0};
     char path[BUILD_PATH];
     VTA_TRY(read_text(job, "Vvta_top.h", &header, job->diag));
-    put_units((const char *)header, &text);
+    if (header != NULL) {
+        put_units((const char *)header, &text);
+    }
     free(header);
     vta_status status = look_into_model(job, &found);
     if (status == VTA_OK && understood(&found)) {

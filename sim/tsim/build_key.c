@@ -55,13 +55,15 @@ static bool own_file(char *path)
     char line[BUILD_PATH + 128];
     bool found = false;
     while (!found && fgets(line, sizeof line, maps) != NULL) {
-        unsigned long long begin = 0, end = 0;
+        char *dash = NULL;
+        const unsigned long long begin = strtoull(line, &dash, 16);
+        const unsigned long long end = *dash == '-' ? strtoull(dash + 1, NULL, 16) : 0;
         const char *name = strchr(line, '/');
-        if (name != NULL && sscanf(line, "%llx-%llx", &begin, &end) == 2 && here >= begin && here < end) {
+        if (name != NULL && here >= begin && here < end) {
             found = build_path(path, "%.*s", (int)strcspn(name, "\n"), name);
         }
     }
-    fclose(maps);
+    (void)fclose(maps);
     return found;
 }
 
@@ -270,7 +272,7 @@ static uint64_t hash_cpu(uint64_t hash)
         }
     }
     free(line);
-    fclose(file);
+    (void)fclose(file);
     return hash;
 }
 

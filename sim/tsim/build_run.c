@@ -93,7 +93,7 @@ static void log_tail(const build_job *job, char *text, size_t size)
         begin--;
         lines += bytes[begin] == '\n';
     }
-    snprintf(text, size, "%s", (const char *)bytes + begin + (begin < count && bytes[begin] == '\n'));
+    (void)snprintf(text, size, "%s", (const char *)bytes + begin + (begin < count && bytes[begin] == '\n'));
     for (size_t end = strlen(text); end > 0 && text[end - 1] == '\n'; end--) {
         text[end - 1] = '\0';
     }
@@ -158,7 +158,7 @@ void build_say(const build_job *job, const char *fmt, ...)
         char line[BUILD_PATH + 256];
         va_list args;
         va_start(args, fmt);
-        vsnprintf(line, sizeof line, fmt, args);
+        (void)vsnprintf(line, sizeof line, fmt, args);
         va_end(args);
         job->progress(job->context, line);
     }

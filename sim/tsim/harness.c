@@ -40,9 +40,9 @@ typedef struct harness {
 static void fail(harness *h, const char *what, uint32_t offset)
 {
     if (h->failure[0] == '\0') {
-        snprintf(h->failure, sizeof h->failure,
-                 "AXI-Lite rule broken in cycle %" PRIu64 ": %s (register 0x%03x)", h->cycle, what,
-                 (unsigned)offset);
+        (void)snprintf(h->failure, sizeof h->failure,
+                       "AXI-Lite rule broken in cycle %" PRIu64 ": %s (register 0x%03x)", h->cycle, what,
+                       (unsigned)offset);
     }
 }
 
@@ -237,8 +237,8 @@ static bool open_parts(harness *h, const vta_rtlsim_options *options, const vta_
     if (options->timeline_file != NULL) {
         h->timeline = vta_timeline_create(options->timeline_file, bus);
         if (h->timeline == NULL) {
-            snprintf(message, size, "cannot write the timeline '%s': %s", options->timeline_file,
-                     strerror(errno));
+            (void)snprintf(message, size, "cannot write the timeline '%s': %s", options->timeline_file,
+                           strerror(errno));
             return false;
         }
     }
@@ -252,7 +252,7 @@ static bool open_parts(harness *h, const vta_rtlsim_options *options, const vta_
                                  .seed = options->seed};
     h->mem = vta_axi_mem_create(&axi, bus);
     if (h->mem == NULL) {
-        snprintf(message, size, "out of memory");
+        (void)snprintf(message, size, "out of memory");
         return false;
     }
     h->in.axi = vta_axi_mem_first(h->mem);
@@ -262,13 +262,13 @@ static bool open_parts(harness *h, const vta_rtlsim_options *options, const vta_
 static void *create(const vta_rtlsim_options *options, const vta_bus *bus, char *message, uint32_t size)
 {
     if (options->stall_percent >= 100) {
-        snprintf(message, size, "stall_percent is %u; at 100 nothing would ever move",
-                 options->stall_percent);
+        (void)snprintf(message, size, "stall_percent is %u; at 100 nothing would ever move",
+                       options->stall_percent);
         return NULL;
     }
     harness *h = calloc(1, sizeof *h);
     if (h == NULL) {
-        snprintf(message, size, "out of memory");
+        (void)snprintf(message, size, "out of memory");
         return NULL;
     }
     h->model = vta_model_get();

@@ -119,14 +119,14 @@ static uint32_t bits(const uint8_t *insn, place at)
 static void print_name(const vta_timeline *t, uint32_t insn, char *text, size_t size)
 {
     if (t->program == NULL || insn >= t->insn_count) {
-        snprintf(text, size, "instruction");
+        (void)snprintf(text, size, "instruction");
         return;
     }
     const uint8_t *bytes = t->program + (size_t)insn * VTA_INSN_BYTES;
     const uint32_t opcode = bits(bytes, t->opcode);
     const bool moves = opcode == VTA_OP_LOAD || opcode == VTA_OP_STORE;
-    snprintf(text, size, "%s%s%s", opcode_name(opcode), moves ? " " : "",
-             moves ? memory_name(bits(bytes, t->memory)) : "");
+    (void)snprintf(text, size, "%s%s%s", opcode_name(opcode), moves ? " " : "",
+                   moves ? memory_name(bits(bytes, t->memory)) : "");
 }
 
 /* -- events
@@ -134,20 +134,21 @@ static void print_name(const vta_timeline *t, uint32_t insn, char *text, size_t 
 
 static void begin_event(vta_timeline *t)
 {
-    fputs(t->begun ? ",\n" : "\n", t->file);
+    (void)fputs(t->begun ? ",\n" : "\n", t->file);
     t->begun = true;
 }
 
 static void name_track(vta_timeline *t, uint32_t tid, const char *name)
 {
     begin_event(t);
-    fprintf(t->file,
-            "{\"ph\":\"M\",\"pid\":1,\"tid\":%u,\"name\":\"thread_name\",\"args\":{\"name\":\"%s\"}}", tid,
-            name);
+    (void)fprintf(t->file,
+                  "{\"ph\":\"M\",\"pid\":1,\"tid\":%u,\"name\":\"thread_name\",\"args\":{\"name\":\"%s\"}}",
+                  tid, name);
     begin_event(t);
-    fprintf(t->file,
-            "{\"ph\":\"M\",\"pid\":1,\"tid\":%u,\"name\":\"thread_sort_index\",\"args\":{\"sort_index\":%u}}",
-            tid, tid);
+    (void)fprintf(
+        t->file,
+        "{\"ph\":\"M\",\"pid\":1,\"tid\":%u,\"name\":\"thread_sort_index\",\"args\":{\"sort_index\":%u}}",
+        tid, tid);
 }
 
 vta_timeline *vta_timeline_create(const char *file, const vta_bus *bus)
@@ -167,8 +168,8 @@ vta_timeline *vta_timeline_create(const char *file, const vta_bus *bus)
     t->bus = *bus;
     t->opcode = find_place("HEADER.opcode");
     t->memory = find_place("MEM.memory");
-    fputs("{\"displayTimeUnit\":\"ns\",\"otherData\":{\"unit\":\"1 us is 1 cycle\"},\"traceEvents\":[",
-          t->file);
+    (void)fputs("{\"displayTimeUnit\":\"ns\",\"otherData\":{\"unit\":\"1 us is 1 cycle\"},\"traceEvents\":[",
+                t->file);
     for (uint32_t i = 0; i < LEVELS; i++) {
         name_track(t, LEVEL_TRACK + i, levels[i].name);
     }
@@ -180,8 +181,8 @@ void vta_timeline_destroy(vta_timeline *t)
     if (t == NULL) {
         return;
     }
-    fputs("\n]}\n", t->file);
-    fclose(t->file);
+    (void)fputs("\n]}\n", t->file);
+    (void)fclose(t->file);
     for (uint32_t unit = 0; unit < UNITS; unit++) {
         free(t->tracks[unit].items);
     }
@@ -200,8 +201,9 @@ void vta_timeline_run(vta_timeline *t, uint64_t cycle, uint64_t insn_addr, uint3
         memset(k->lane_busy, 0, sizeof k->lane_busy);
     }
     begin_event(t);
-    fprintf(t->file, "{\"ph\":\"i\",\"s\":\"g\",\"pid\":1,\"tid\":0,\"ts\":%" PRIu64 ",\"name\":\"run %u\"}",
-            cycle, ++t->runs);
+    (void)fprintf(t->file,
+                  "{\"ph\":\"i\",\"s\":\"g\",\"pid\":1,\"tid\":0,\"ts\":%" PRIu64 ",\"name\":\"run %u\"}",
+                  cycle, ++t->runs);
 }
 
 /* -- instructions
@@ -247,7 +249,7 @@ static void start(vta_timeline *t, uint32_t unit, uint64_t cycle)
     k->lane_busy[i->lane] = true;
     if (!k->lane_named[i->lane]) {
         char name[32];
-        snprintf(name, sizeof name, i->lane == 0 ? "%s" : "%s, lane %u", unit_names[unit], i->lane + 1);
+        (void)snprintf(name, sizeof name, i->lane == 0 ? "%s" : "%s, lane %u", unit_names[unit], i->lane + 1);
         name_track(t, 1 + LANES * unit + i->lane, name);
         k->lane_named[i->lane] = true;
     }
@@ -266,12 +268,13 @@ static void retire(vta_timeline *t, uint32_t unit, uint64_t cycle)
     k->lane_busy[i->lane] = false;
     print_name(t, i->insn, name, sizeof name);
     begin_event(t);
-    fprintf(t->file,
-            "{\"ph\":\"X\",\"pid\":1,\"tid\":%u,\"ts\":%" PRIu64 ",\"dur\":%" PRIu64
-            ",\"name\":\"%s\",\"args\":{\"insn\":%u,\"unit\":\"%s\",\"issue\":%" PRIu64 ",\"start\":%" PRIu64
-            ",\"end\":%" PRIu64 ",\"token_wait\":%" PRIu64 ",\"memory_wait\":%" PRIu64 "}}",
-            1 + LANES * unit + i->lane, i->started, cycle + 1 - i->started, name, i->insn, unit_names[unit],
-            i->issued, i->started, cycle, i->token, i->memory);
+    (void)fprintf(t->file,
+                  "{\"ph\":\"X\",\"pid\":1,\"tid\":%u,\"ts\":%" PRIu64 ",\"dur\":%" PRIu64
+                  ",\"name\":\"%s\",\"args\":{\"insn\":%u,\"unit\":\"%s\",\"issue\":%" PRIu64
+                  ",\"start\":%" PRIu64 ",\"end\":%" PRIu64 ",\"token_wait\":%" PRIu64
+                  ",\"memory_wait\":%" PRIu64 "}}",
+                  1 + LANES * unit + i->lane, i->started, cycle + 1 - i->started, name, i->insn,
+                  unit_names[unit], i->issued, i->started, cycle, i->token, i->memory);
 }
 
 /* Who waits: for a token the next instruction to start, for memory the oldest one that has. */
@@ -297,9 +300,10 @@ static void draw_levels(vta_timeline *t, uint64_t cycle, uint32_t debug)
             continue;
         }
         begin_event(t);
-        fprintf(t->file,
-                "{\"ph\":\"X\",\"pid\":1,\"tid\":%u,\"ts\":%" PRIu64 ",\"dur\":%" PRIu64 ",\"name\":\"%s\"}",
-                LEVEL_TRACK + i, t->since[i], cycle - t->since[i], levels[i].name);
+        (void)fprintf(t->file,
+                      "{\"ph\":\"X\",\"pid\":1,\"tid\":%u,\"ts\":%" PRIu64 ",\"dur\":%" PRIu64
+                      ",\"name\":\"%s\"}",
+                      LEVEL_TRACK + i, t->since[i], cycle - t->since[i], levels[i].name);
     }
     t->last = debug;
 }
