@@ -144,9 +144,25 @@ static uint64_t hash_bytes(const uint8_t *bytes, uint64_t size)
     return hash;
 }
 
+/* Step i, and what it reads and writes. */
+static vta_status check_step(const vta_artifact *a, uint32_t i, vta_diag *diag)
+{
+    const vta_artifact_step *step = &a->steps[i];
+    if (step->kind == VTA_STEP_ACCELERATOR) {
+        VTA_TRY(vta_accel_check_step(a, step, diag));
+    } else if (step->kind != VTA_STEP_HOST || step->kernel == NULL) {
+        return vta_fail(diag, VTA_UNSUPPORTED, "step %u is of kind %u, which this runtime does not run", i,
+                        step->kind);
+    }
+    for (uint32_t k = 0; k < step->buffer_count; k++) {
+        VTA_TRY(check_buffer(a, &step->buffers[k], diag));
+    }
+    return VTA_OK;
+}
+
 static vta_status check_artifact(const vta_artifact *a, vta_diag *diag)
 {
-    if (a->magic != VTA_ARTIFACT_MAGIC) {
+    if (a == NULL || a->magic != VTA_ARTIFACT_MAGIC) {
         return vta_fail(diag, VTA_SYNTAX, "it is not a compiled model");
     }
     if (a->abi != VTA_ARTIFACT_ABI || a->size != sizeof *a) {
@@ -165,16 +181,7 @@ static vta_status check_artifact(const vta_artifact *a, vta_diag *diag)
         VTA_TRY(check_tensor(i < a->input_count ? &a->inputs[i] : &a->outputs[i - a->input_count], diag));
     }
     for (uint32_t i = 0; i < a->step_count; i++) {
-        const vta_artifact_step *step = &a->steps[i];
-        if (step->kind == VTA_STEP_ACCELERATOR) {
-            VTA_TRY(vta_accel_check_step(a, step, diag));
-        } else if (step->kind != VTA_STEP_HOST || step->kernel == NULL) {
-            return vta_fail(diag, VTA_UNSUPPORTED, "step %u is of kind %u, which this runtime does not run",
-                            i, step->kind);
-        }
-        for (uint32_t k = 0; k < step->buffer_count; k++) {
-            VTA_TRY(check_buffer(a, &step->buffers[k], diag));
-        }
+        VTA_TRY(check_step(a, i, diag));
     }
     return VTA_OK;
 }
