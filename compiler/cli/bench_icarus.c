@@ -126,7 +126,7 @@ static vta_status run_tool(command *c, const char *output, vta_diag *diag)
     (void)posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, output, O_WRONLY | O_CREAT | O_TRUNC,
                                            0666);
     (void)posix_spawn_file_actions_adddup2(&actions, STDOUT_FILENO, STDERR_FILENO);
-    const int error = posix_spawnp(&pid, argv[0], &actions, NULL, argv, environ);
+    const int error = posix_spawnp(&pid, c->text[0], &actions, NULL, argv, environ);
     (void)posix_spawn_file_actions_destroy(&actions);
     if (error != 0) {
         return vta_fail(diag, VTA_NO_DEVICE, "cannot run '%s': %s; install the Debian package 'iverilog'",
@@ -206,6 +206,25 @@ static double children_seconds(void)
     return (double)usage.ru_utime.tv_sec + 1e-6 * (double)usage.ru_utime.tv_usec;
 }
 
+/* The line "cycles N sum N" among what the bench said. */
+static bool read_result(const char *said, uint64_t *cycles, uint32_t *sum)
+{
+    static const char first[] = "cycles ", second[] = " sum ";
+    const char *line = strstr(said, first);
+    char *end = NULL;
+    if (line == NULL) {
+        return false;
+    }
+    line += sizeof first - 1;
+    *cycles = strtoull(line, &end, 10);
+    if (end == line || strncmp(end, second, sizeof second - 1) != 0) {
+        return false;
+    }
+    line = end + sizeof second - 1;
+    *sum = (uint32_t)strtoul(line, &end, 10);
+    return end != line;
+}
+
 /* Runs the compiled bench; what it printed. */
 static vta_status simulate(const char *folder, uint64_t *cycles, uint32_t *sum, double *seconds,
                            vta_diag *diag)
@@ -229,9 +248,7 @@ static vta_status simulate(const char *folder, uint64_t *cycles, uint32_t *sum, 
     if (status == VTA_OK) {
         status = vta_file_read(output, OUTPUT_LIMIT, &said, &size, diag);
     }
-    const char *line = said != NULL ? strstr((const char *)said, "cycles ") : NULL;
-    if (status == VTA_OK &&
-        (line == NULL || sscanf(line, "cycles %" SCNu64 " sum %" SCNu32, cycles, sum) != 2)) {
+    if (status == VTA_OK && !read_result((const char *)said, cycles, sum)) {
         status = vta_fail(diag, VTA_PROTOCOL, "the bench under Icarus printed no result");
     }
     free(said);

@@ -20,7 +20,7 @@
 
 enum { MADE_UP = 16, SEED = 1 };
 
-static const size_t MOST_BYTES = (size_t)1 << 32;
+static const size_t most_bytes = (size_t)1 << 32;
 
 /* Samples under construction. */
 typedef struct pile {
@@ -35,23 +35,23 @@ static vta_status no_memory(vta_diag *diag)
     return vta_fail(diag, VTA_NOMEM, "out of memory");
 }
 
-static vta_status grow(pile *p, uint32_t count, vta_diag *diag)
+static bool grow(pile *p, uint32_t count)
 {
-    if (count <= p->room) {
-        return VTA_OK;
+    if (p->tensors != NULL && count <= p->room) {
+        return true;
     }
     const uint32_t room = 2 * count;
     const size_t inputs = p->graph->input_count;
     vtac_tensor *larger = vta_arena_array(p->arena, room * inputs + 1, sizeof *larger);
     if (larger == NULL) {
-        return no_memory(diag);
+        return false;
     }
     if (p->count > 0) {
         memcpy(larger, p->tensors, p->count * inputs * sizeof *larger);
     }
     p->tensors = larger;
     p->room = room;
-    return VTA_OK;
+    return true;
 }
 
 /* How many samples of a shape an array holds; 0: it does not. */
@@ -109,7 +109,9 @@ static vta_status add_array(pile *p, vtac_tensor array, uint32_t input, uint32_t
                         vtac_type_text(&array.type, is, sizeof is), value->name,
                         vtac_type_text(&value->type, should, sizeof should));
     }
-    VTA_TRY(grow(p, first + *count, diag));
+    if (!grow(p, first + *count)) {
+        return no_memory(diag);
+    }
     const size_t bytes = array.bytes / *count;
     for (uint32_t s = 0; s < *count; s++) {
         p->tensors[(size_t)(first + s) * p->graph->input_count + input] =
@@ -188,7 +190,7 @@ static vta_status add_archive(pile *p, const char *path, vta_diag *diag)
     size_t size;
     cli_zip_member *members;
     uint32_t count;
-    VTA_TRY(vta_file_read(path, MOST_BYTES, &bytes, &size, diag));
+    VTA_TRY(vta_file_read(path, most_bytes, &bytes, &size, diag));
     vta_status status = cli_unzip(bytes, size, p->arena, &members, &count, diag);
     free(bytes);
     status = status == VTA_OK ? add_members(p, members, count, diag) : status;

@@ -115,7 +115,7 @@ static bool sort_layers(drawing *d)
     for (uint32_t l = 0; l < d->layer_count; l++) {
         d->begin[l + 1] += d->begin[l];
     }
-    uint32_t *next = malloc(((size_t)d->layer_count + 1) * sizeof *next);
+    uint32_t *next = calloc((size_t)d->layer_count + 1, sizeof *next);
     if (next == NULL) {
         return false;
     }

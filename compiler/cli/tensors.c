@@ -14,7 +14,7 @@
 #include "vtac/codegen.h"
 #include "vtac/pass.h"
 
-static const size_t MOST_BYTES = (size_t)1 << 32;
+static const size_t most_bytes = (size_t)1 << 32;
 
 int cli_read_shapes(const cli_args *args, cli_shapes *out)
 {
@@ -126,7 +126,7 @@ vta_status cli_read_tensor(const char *path, vta_arena *arena, vtac_tensor *out,
 {
     uint8_t *bytes;
     size_t size;
-    VTA_TRY(vta_file_read(path, MOST_BYTES, &bytes, &size, diag));
+    VTA_TRY(vta_file_read(path, most_bytes, &bytes, &size, diag));
     const size_t length = strlen(path);
     const bool npy = length > 4 && strcmp(path + length - 4, ".npy") == 0;
     vta_status status;

@@ -105,20 +105,16 @@ static int summary(const cli_args *args, const char *path, const vtac_target *ta
     return cli_done(args);
 }
 
-/* Passes, what goes to the accelerator (*partition, owned), code for the rest. The accelerator has integers
- * only: for it, a float model is quantized first. */
-static vta_status build(const cli_args *args, vtac_graph *graph, const vtac_pass_options *passes,
-                        const cli_offload *offload, vtac_compile_options *how, vtac_partition **partition,
-                        vtac_artifact_image *image, vta_diag *diag)
+/* Passes, and what goes to the accelerator (*partition, owned). The accelerator has integers only: for it, a
+ * float model is quantized first. */
+static vta_status prepare(const cli_args *args, vtac_graph *graph, const vtac_pass_options *passes,
+                          const cli_offload *offload, vtac_partition **partition, vta_diag *diag)
 {
-    *partition = NULL;
     if (offload->wanted) {
         VTA_TRY(cli_quantize_float(args, graph, diag));
     }
     VTA_TRY(vtac_run_passes(graph, passes, diag));
-    VTA_TRY(cli_offload_graph(offload, passes->level, graph, partition, diag));
-    how->partition = *partition;
-    return vtac_compile(graph, how, image, diag);
+    return cli_offload_graph(offload, passes->level, graph, partition, diag);
 }
 
 static int compile(const cli_args *args, vtac_graph *graph, const vtac_target *target,
@@ -139,8 +135,10 @@ static int compile(const cli_args *args, vtac_graph *graph, const vtac_target *t
         .level = passes->level, .target = target, .want_texts = emit != NULL};
     vta_diag diag = {0};
     vtac_artifact_image image;
-    vtac_partition *partition;
-    vta_status status = build(args, graph, passes, offload, &compile_options, &partition, &image, &diag);
+    vtac_partition *partition = NULL;
+    vta_status status = prepare(args, graph, passes, offload, &partition, &diag);
+    compile_options.partition = partition;
+    status = status == VTA_OK ? vtac_compile(graph, &compile_options, &image, &diag) : status;
     if (status != VTA_OK) {
         vtac_partition_free(partition);
         (void)vta_context(&diag, "%s", args->operands[0]);

@@ -65,30 +65,36 @@ static bool same_row(int a, int b)
            strcmp(vtac_op_get((vtac_op)a)->domain, vtac_op_get((vtac_op)b)->domain) == 0;
 }
 
+/* The operators from `first` on that share its row. */
+static void print_row(int first)
+{
+    const char *limits = vtac_op_limits((vtac_op)first);
+    (void)printf("| %s | ", domain_of(vtac_op_get((vtac_op)first)));
+    for (int k = first; k < VTAC_OP_COUNT; k++) {
+        const vtac_op_info *op = vtac_op_get((vtac_op)k);
+        if (!same_row(first, k)) {
+            continue;
+        }
+        (void)printf("%s%s", k == first ? "" : ", ", op->name);
+        if (op->since > OLDEST_OPSET) {
+            (void)printf(" %d", op->since);
+        }
+    }
+    (void)printf(" | %s |\n", limits == NULL ? "not compiled" : limits);
+}
+
 /* Operators of one domain with the same limits share a row. */
 static void print_markdown(void)
 {
     (void)printf("| domain | operators | limits |\n|---|---|---|\n");
     for (int i = 0; i < VTAC_OP_COUNT; i++) {
-        const char *limits = vtac_op_limits((vtac_op)i);
         bool listed = !is_public(vtac_op_get((vtac_op)i));
         for (int k = 0; k < i && !listed; k++) {
             listed = same_row(i, k);
         }
-        if (listed) {
-            continue;
+        if (!listed) {
+            print_row(i);
         }
-        (void)printf("| %s | ", domain_of(vtac_op_get((vtac_op)i)));
-        for (int k = i; k < VTAC_OP_COUNT; k++) {
-            const vtac_op_info *op = vtac_op_get((vtac_op)k);
-            if (same_row(i, k)) {
-                (void)printf("%s%s", k == i ? "" : ", ", op->name);
-                if (op->since > OLDEST_OPSET) {
-                    (void)printf(" %d", op->since);
-                }
-            }
-        }
-        (void)printf(" | %s |\n", limits == NULL ? "not compiled" : limits);
     }
 }
 

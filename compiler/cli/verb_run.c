@@ -178,13 +178,32 @@ static vta_status save(const char *folder, const vta_tensor_info *info, const vo
     char name[256];
     (void)snprintf(name, sizeof name, "%s", info->name);
     for (char *p = name; *p != '\0'; p++) {
-        *p = *p == '/' || *p == ':' ? '_' : *p;
+        if (*p == '/' || *p == ':') {
+            *p = '_';
+        }
     }
     if (mkdir(folder, 0777) != 0 && errno != EEXIST) {
         return vta_fail(diag, VTA_IO, "%s: %s", folder, strerror(errno));
     }
     (void)snprintf(path, sizeof path, "%s/%s.npy", folder, name);
     return cli_write_npy(path, info, data, diag);
+}
+
+static void print_output(const vta_tensor_info *info, const vtac_tensor *t, uint64_t top, bool json)
+{
+    char type[160];
+    (void)vtac_type_text(&t->type, type, sizeof type);
+    if (json) {
+        (void)printf("{\"name\": ");
+        cli_json_string(info->name);
+        (void)printf(", \"type\": \"%s\"", type);
+    } else {
+        (void)printf("output '%s': %s\n", info->name, type);
+    }
+    if (top > 0) {
+        print_top(t, info->name, top, json);
+    }
+    (void)printf("%s", json ? "}" : "");
 }
 
 static vta_status print_outputs(const cli_args *args, const vta_model *model, uint64_t top, bool json,
@@ -195,19 +214,8 @@ static vta_status print_outputs(const cli_args *args, const vta_model *model, ui
     for (uint32_t i = 0; i < vta_model_output_count(model); i++) {
         const vta_tensor_info info = vta_model_output(model, i);
         const vtac_tensor t = cli_as_tensor(&info, vta_model_output_data(model, i));
-        char type[160];
-        (void)vtac_type_text(&t.type, type, sizeof type);
-        if (json) {
-            (void)printf("%s{\"name\": ", i > 0 ? ", " : "");
-            cli_json_string(info.name);
-            (void)printf(", \"type\": \"%s\"", type);
-        } else {
-            (void)printf("output '%s': %s\n", info.name, type);
-        }
-        if (top > 0) {
-            print_top(&t, info.name, top, json);
-        }
-        (void)printf("%s", json ? "}" : "");
+        (void)printf("%s", json && i > 0 ? ", " : "");
+        print_output(&info, &t, top, json);
         if (folder != NULL) {
             VTA_TRY(save(folder, &info, t.data, diag));
         }
@@ -238,7 +246,10 @@ static uint64_t count_cycles(const vta_model *model)
 static vta_status time_runs(vta_model *model, uint64_t repeat, bool json, vta_diag *diag)
 {
     double *times = calloc(repeat, sizeof *times);
-    vta_status status = times == NULL ? vta_fail(diag, VTA_NOMEM, "out of memory") : VTA_OK;
+    vta_status status = VTA_OK;
+    if (times == NULL) {
+        return vta_fail(diag, VTA_NOMEM, "out of memory");
+    }
     for (uint64_t i = 0; i < repeat && status == VTA_OK; i++) {
         const double begin = now();
         status = vta_model_run(model, diag);

@@ -44,7 +44,7 @@ typedef struct verdict {
 } verdict;
 
 enum { MOST_INPUTS = 16 }; /* as bound_from: none was */
-static const size_t MOST_BYTES = (size_t)1 << 31;
+static const size_t most_bytes = (size_t)1 << 31;
 
 /* ---- binding inputs: a protobuf message may be given in pieces, so that a graph with one more initializer
  * is the file and a few bytes */
@@ -90,7 +90,7 @@ static void bind_parameters(const char *folder, int first, vta_str *model)
         vta_arena arena = {0};
         vtac_tensor tensor;
         (void)snprintf(path, sizeof path, "%s/test_data_set_0/input_%d.pb", folder, i);
-        if (vta_file_read(path, MOST_BYTES, &bytes, &size, NULL) != VTA_OK) {
+        if (vta_file_read(path, most_bytes, &bytes, &size, NULL) != VTA_OK) {
             return;
         }
         if (vtac_onnx_tensor(bytes, size, path, &arena, &tensor, NULL) == VTA_OK && is_parameter(&tensor)) {
@@ -121,7 +121,7 @@ static vta_status compile_case(const verification *v, const char *folder, verdic
     uint8_t *bytes;
     size_t size;
     (void)snprintf(path, sizeof path, "%s/model.onnx", folder);
-    VTA_TRY(vta_file_read(path, MOST_BYTES, &bytes, &size, &out->diag));
+    VTA_TRY(vta_file_read(path, most_bytes, &bytes, &size, &out->diag));
     vta_status status = compile_bytes(v, folder, bytes, size, &out->diag);
     for (int first = 1; status == VTA_UNSUPPORTED && first >= 0; first--) { /* the data itself comes last */
         vta_str model = {0};

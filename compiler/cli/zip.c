@@ -47,6 +47,7 @@ static const uint8_t *find_end(const uint8_t *bytes, size_t size)
     return NULL;
 }
 
+/* NOLINTNEXTLINE(readability-non-const-parameter): zlib writes there */
 static vta_status inflate_to(const uint8_t *from, size_t packed, uint8_t *to, size_t size, vta_diag *diag)
 {
     z_stream stream = {.avail_in = (uInt)packed, .next_out = to, .avail_out = (uInt)size};

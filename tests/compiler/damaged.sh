@@ -10,7 +10,10 @@ vtac=$1
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT INT TERM
 cd "$work" || exit 1
-"$vtac" zoo tiny_kws -o good.onnx >/dev/null && "$vtac" compile good.onnx -o good.so >/dev/null 2>&1 || { echo "no model to damage"; exit 1; }
+if ! "$vtac" zoo tiny_kws -o good.onnx >/dev/null || ! "$vtac" compile good.onnx -o good.so >/dev/null 2>&1; then
+    echo "no model to damage"
+    exit 1
+fi
 refused=0
 wrong=0
 

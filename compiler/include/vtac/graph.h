@@ -24,12 +24,22 @@
 enum { VTAC_MAX_RANK = 8 };
 
 /* Element types:  id, name in text, bytes, kind (f float, i signed, u unsigned, b bool) */
+/* clang-format off */
 #define VTAC_DTYPES(X)                                                                                       \
     X(F32, "f32", 4, 'f')                                                                                    \
     X(F64, "f64", 8, 'f')                                                                                    \
-    X(F16, "f16", 2, 'f') X(BF16, "bf16", 2, 'f') X(I8, "i8", 1, 'i') X(I16, "i16", 2, 'i')                  \
-        X(I32, "i32", 4, 'i') X(I64, "i64", 8, 'i') X(U8, "u8", 1, 'u') X(U16, "u16", 2, 'u')                \
-            X(U32, "u32", 4, 'u') X(U64, "u64", 8, 'u') X(BOOL, "bool", 1, 'b')
+    X(F16, "f16", 2, 'f')                                                                                    \
+    X(BF16, "bf16", 2, 'f')                                                                                  \
+    X(I8, "i8", 1, 'i')                                                                                      \
+    X(I16, "i16", 2, 'i')                                                                                    \
+    X(I32, "i32", 4, 'i')                                                                                    \
+    X(I64, "i64", 8, 'i')                                                                                    \
+    X(U8, "u8", 1, 'u')                                                                                      \
+    X(U16, "u16", 2, 'u')                                                                                    \
+    X(U32, "u32", 4, 'u')                                                                                    \
+    X(U64, "u64", 8, 'u')                                                                                    \
+    X(BOOL, "bool", 1, 'b')
+/* clang-format on */
 
 typedef enum vtac_dtype {
     VTAC_NO_DTYPE, /* an absent optional value */

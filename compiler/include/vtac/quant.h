@@ -16,9 +16,9 @@
  * s is a float32, and v * s is the exact product: a float32 has 24 bits, as a scale lane of REQUANT has, so
  * that the accelerator and the host agree to the bit. In double the product is exact while |v| < 2^29.
  * The functions below choose an s within some units in the last place of the quotient, for which the exact
- * product gives the integers that the float32 arithmetic of ONNX and ONNX Runtime gives; whoever computes s must
- * use them.
- * Maximum pools, copies and reorderings work on q itself. uint8 is int8 with q and zero moved by 128.
+ * product gives the integers that the float32 arithmetic of ONNX and ONNX Runtime gives; whoever computes s
+ * must use them. Maximum pools, copies and reorderings work on q itself. uint8 is int8 with q and zero moved
+ * by 128.
  */
 #ifndef VTAC_QUANT_H
 #define VTAC_QUANT_H

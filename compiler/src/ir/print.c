@@ -113,8 +113,8 @@ static void encode(const unsigned char *bytes, size_t left, char *to)
                            (left > 2 ? (uint32_t)bytes[2] : 0U);
     to[0] = digits[group >> 18];
     to[1] = digits[group >> 12 & 63];
-    to[2] = left > 1 ? digits[group >> 6 & 63] : '=';
-    to[3] = left > 2 ? digits[group & 63] : '=';
+    to[2] = (char)(left > 1 ? digits[group >> 6 & 63] : '=');
+    to[3] = (char)(left > 2 ? digits[group & 63] : '=');
 }
 
 static void put_base64(vta_str *out, const unsigned char *bytes, size_t size)

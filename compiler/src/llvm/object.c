@@ -180,7 +180,7 @@ static LLVMValueRef layers_of(writer *w, const vtac_region *region)
         LLVMValueRef fields[] = {
             text_of(w, layer->name),     text_of(w, layer->op),
             text_of(w, plan->schedule),  text_of(w, cost->bound != NULL ? cost->bound : ""),
-            u32_of(w, layer->node),      u32_of(w, (uint64_t)(plan->joined_into + 1)),
+            u32_of(w, layer->node),      u32_of(w, (uint64_t)((int64_t)plan->joined_into + 1)),
             u64_of(w, cost->macs),       u64_of(w, cost->cycles),
             u64_of(w, cost->array),      u64_of(w, cost->alu),
             u64_of(w, cost->load),       u64_of(w, cost->store),

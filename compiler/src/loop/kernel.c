@@ -26,7 +26,7 @@ void vtac_kernel_free(vtac_kernel *k)
 vtac_buffer *vtac_kernel_buffer(vtac_kernel *k, const char *name, vtac_dtype dtype, int64_t elements,
                                 vtac_buffer_space space)
 {
-    vtac_buffer **grown = vta_grow(k->buffers, &k->buffer_room, k->buffer_count + 1, sizeof *grown);
+    vtac_buffer **grown = vta_grow(k->buffers, &k->buffer_room, k->buffer_count + 1, sizeof(vtac_buffer *));
     vtac_buffer *buffer = grown == NULL ? NULL : vta_arena_alloc(k->arena, sizeof *buffer);
     k->buffers = grown != NULL ? grown : k->buffers;
     if (buffer == NULL) {

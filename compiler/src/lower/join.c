@@ -52,9 +52,7 @@ static vta_status join(vtac_lower *l, uint32_t first, uint32_t stride, bool quan
     VTA_TRY(vtac_axis(vtac_attr_int(l->node, "axis", 1), vtac_type_out(l, 0)->rank, &axis, l->diag));
     for (uint32_t i = first; i < l->node->input_count; i += stride) {
         const vtac_type *part = vtac_type_in(l, i);
-        if (vtac_type_elements(part) > 0) {
-            VTA_TRY(join_part(l, i, axis, begin, quantized));
-        }
+        VTA_TRY(vtac_type_elements(part) > 0 ? join_part(l, i, axis, begin, quantized) : VTA_OK);
         begin += part->dim[axis];
     }
     return VTA_OK;
@@ -70,6 +68,20 @@ vta_status vtac_lower_qlinear_concat(vtac_lower *l)
     return join(l, 2, 3, true);
 }
 
+/* Output i: what the input has from `begin` on. */
+static vta_status split_part(vtac_lower *l, uint32_t i, uint32_t axis, int64_t begin)
+{
+    VTA_TRY(vtac_begin(l, ""));
+    const vtac_expr *at[VTAC_MAX_RANK];
+    const vtac_expr *from[VTAC_MAX_RANK];
+    const uint32_t loops = vtac_open(l, vtac_type_out(l, i), at, true);
+    memcpy(from, at, sizeof from);
+    from[axis] = vtac_i_addc(l->k, at[axis], begin);
+    vtac_out_at(l, i, at, vtac_in_at(l, 0, from));
+    vtac_close(l, loops);
+    return VTA_OK;
+}
+
 vta_status vtac_lower_split(vtac_lower *l)
 {
     const vtac_type *x = vtac_type_in(l, 0);
@@ -78,16 +90,7 @@ vta_status vtac_lower_split(vtac_lower *l)
     VTA_TRY(vtac_axis(vtac_attr_int(l->node, "axis", 0), x->rank, &axis, l->diag));
     for (uint32_t i = 0; i < l->node->output_count; i++) {
         const vtac_type *y = vtac_type_out(l, i);
-        if (vtac_type_elements(y) > 0) {
-            VTA_TRY(vtac_begin(l, ""));
-            const vtac_expr *at[VTAC_MAX_RANK];
-            const vtac_expr *from[VTAC_MAX_RANK];
-            const uint32_t loops = vtac_open(l, y, at, true);
-            memcpy(from, at, sizeof from);
-            from[axis] = vtac_i_addc(l->k, at[axis], begin);
-            vtac_out_at(l, i, at, vtac_in_at(l, 0, from));
-            vtac_close(l, loops);
-        }
+        VTA_TRY(vtac_type_elements(y) > 0 ? split_part(l, i, axis, begin) : VTA_OK);
         begin += y->dim[axis];
     }
     return VTA_OK;

@@ -120,12 +120,12 @@ typedef enum vtac_family {
     VTAC_ALIAS
 } vtac_family;
 typedef struct vtac_lowering {
-    vtac_family family;
     union {
         vtac_point_fn *point; /* POINTWISE, MAPPED: the value of one element of the output */
         vtac_lower_fn *custom;
     };
     const char *limits;
+    vtac_family family;
     bool solo; /* writes an output more than once, or reads it: carries no other node */
 } vtac_lowering;
 const vtac_lowering *vtac_lowering_of(vtac_op op);

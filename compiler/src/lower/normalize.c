@@ -21,12 +21,12 @@ typedef struct span {
 static void span_place(vtac_lower *l, const span *s, const vtac_expr *const *turn, const vtac_expr **at)
 {
     if (s->channels == 0) {
-        memcpy(at, turn, s->loops.rank * sizeof *at);
+        memcpy(at, turn, s->loops.rank * sizeof(vtac_expr *));
         return;
     }
     at[0] = turn[0];
     at[1] = vtac_i_add(l->k, vtac_i_mulc(l->k, turn[1], s->channels), turn[2]);
-    memcpy(at + 2, turn + 3, (s->loops.rank - 3) * sizeof *at);
+    memcpy(at + 2, turn + 3, (s->loops.rank - 3) * sizeof(vtac_expr *));
 }
 
 static const vtac_expr *span_value(vtac_lower *l, const span *s, const vtac_expr *const *turn)
@@ -75,6 +75,19 @@ static const vtac_expr *norm_parameter(vtac_lower *l, uint32_t i, const vtac_exp
     return vtac_e_load(l->k, vtac_in(l, i), one ? vtac_e_index(l->k, 0) : by_group ? group : at[1]);
 }
 
+/* The axes that the attribute names. */
+static vta_status span_named(vtac_lower *l, span *s)
+{
+    static const int64_t usual[] = {0, 2, 3};
+    const vtac_attr *axes = vtac_find_attr(l->node, "axes");
+    uint32_t axis;
+    for (size_t i = 0; i < (axes == NULL ? 3 : axes->count); i++) {
+        VTA_TRY(vtac_axis(axes == NULL ? usual[i] : axes->ints[i], s->loops.rank, &axis, l->diag));
+        s->marks[axis] = true;
+    }
+    return VTA_OK;
+}
+
 /* Layer: all axes from `axis`; instance: spatial ones; group: those and some channels; else the ones named.
  */
 static vta_status span_of(vtac_lower *l, span *s)
@@ -84,13 +97,7 @@ static vta_status span_of(vtac_lower *l, span *s)
     uint32_t axis = 2;
     *s = (span){.loops = *x};
     if (op == VTAC_OP_MEAN_VARIANCE) {
-        static const int64_t usual[] = {0, 2, 3};
-        const vtac_attr *axes = vtac_find_attr(l->node, "axes");
-        for (size_t i = 0; i < (axes == NULL ? 3 : axes->count); i++) {
-            VTA_TRY(vtac_axis(axes == NULL ? usual[i] : axes->ints[i], x->rank, &axis, l->diag));
-            s->marks[axis] = true;
-        }
-        return VTA_OK;
+        return span_named(l, s);
     }
     if (op == VTAC_OP_LAYER_NORMALIZATION) {
         VTA_TRY(vtac_axis(vtac_attr_int(l->node, "axis", -1), x->rank, &axis, l->diag));

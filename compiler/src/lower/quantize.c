@@ -41,7 +41,7 @@ static const vtac_expr *parameter(vtac_lower *l, const vtac_node *n, uint32_t i,
         return vtac_axis_arg(l, n, i, axis, at);
     }
     const vtac_expr *place[VTAC_MAX_RANK];
-    memcpy(place, at, type->rank * sizeof *at);
+    memcpy(place, at, type->rank * sizeof(vtac_expr *));
     place[axis] = vtac_i_divc(l->k, at[axis], block);
     return vtac_arg(l, n, i, place);
 }

@@ -234,7 +234,7 @@ static const vtac_expr *sampled(vtac_lower *l, const vtac_node *n, const vtac_ex
     const vtac_expr *inside = NULL;
     memcpy(from, at, sizeof from);
     for (uint32_t axis = 0; axis < x->rank; axis++) {
-        vtac_resize_place source;
+        vtac_resize_place source = {0};
         if (vtac_resize_source(l, n, axis, &source) != VTA_OK) {
             return NULL;
         }

@@ -48,21 +48,25 @@ static bool names_a_type(const char *attr)
     return strcmp(attr, "to") == 0 || strcmp(attr, "dtype") == 0 || strcmp(attr, "output_dtype") == 0;
 }
 
+static vta_status attr_int(const Onnx__AttributeProto *from, vtac_attr *to, vta_diag *diag)
+{
+    to->kind = VTAC_ATTR_INT;
+    to->i = from->i;
+    if (names_a_type(to->name) && from->i != 0) {
+        vtac_dtype dtype;
+        VTA_TRY(vtac_import_dtype(from->i, &dtype, diag));
+        to->kind = VTAC_ATTR_STRING;
+        to->s = vtac_dtype_name(dtype);
+    }
+    return VTA_OK;
+}
+
 vta_status vtac_import_attr(vtac_importer *im, const Onnx__AttributeProto *from, vtac_attr *to,
                             vta_diag *diag)
 {
     *to = (vtac_attr){.name = vtac_proto_text(from->name)};
     switch ((int)from->type) {
-    case ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__INT:
-        to->kind = VTAC_ATTR_INT;
-        to->i = from->i;
-        if (names_a_type(to->name) && from->i != 0) {
-            vtac_dtype dtype;
-            VTA_TRY(vtac_import_dtype(from->i, &dtype, diag));
-            to->kind = VTAC_ATTR_STRING;
-            to->s = vtac_dtype_name(dtype);
-        }
-        return VTA_OK;
+    case ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__INT: return attr_int(from, to, diag);
     case ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__FLOAT:
         to->kind = VTAC_ATTR_FLOAT;
         to->f = (double)from->f;

@@ -62,38 +62,40 @@ typedef struct loop_state {
     vta_vec scanned; /* vtac_value_id, scan_count for each turn */
 } loop_state;
 
-static vta_status loop_turn(vtac_importer *im, const vtac_place *at, loop_state *loop, int64_t turn,
-                            bool *more, vta_diag *diag)
+/* The inputs of the body: number of the turn, condition, what is carried. */
+static vta_status loop_inputs(vtac_importer *im, vtac_scope *scope, const loop_state *loop, int64_t turn,
+                              vta_diag *diag)
 {
-    vtac_scope scope = {.outer = at->scope};
+    const Onnx__GraphProto *body = loop->body;
     vtac_value_id counter;
     vtac_value_id condition;
-    const uint8_t truth = 1;
     uint8_t *kept = vta_arena_alloc(&im->graph->arena, 1);
-    if (kept == NULL) {
-        return vta_fail(diag, VTA_NOMEM, "out of memory");
-    }
-    *kept = truth;
     int64_t *number = vta_arena_alloc(&im->graph->arena, sizeof *number);
-    if (number == NULL) {
+    if (kept == NULL || number == NULL) {
         return vta_fail(diag, VTA_NOMEM, "out of memory");
     }
+    *kept = 1;
     *number = turn;
     const vtac_tensor turn_tensor = {{VTAC_I64, 0, {0}}, number, sizeof *number};
     const vtac_tensor true_tensor = {{VTAC_BOOL, 0, {0}}, kept, 1};
     VTA_TRY(vtac_add_constant(im->graph, NULL, &turn_tensor, &counter, diag));
     VTA_TRY(vtac_add_constant(im->graph, NULL, &true_tensor, &condition, diag));
-    const Onnx__GraphProto *body = loop->body;
-    vta_status status = vtac_scope_set(&scope, vtac_proto_text(body->input[0]->name), counter, diag);
-    if (status == VTA_OK) {
-        status = vtac_scope_set(&scope, vtac_proto_text(body->input[1]->name), condition, diag);
+    VTA_TRY(vtac_scope_set(scope, vtac_proto_text(body->input[0]->name), counter, diag));
+    VTA_TRY(vtac_scope_set(scope, vtac_proto_text(body->input[1]->name), condition, diag));
+    for (uint32_t i = 0; i < loop->carried_count; i++) {
+        VTA_TRY(vtac_scope_set(scope, vtac_proto_text(body->input[i + 2]->name), loop->carried[i], diag));
     }
-    for (uint32_t i = 0; status == VTA_OK && i < loop->carried_count; i++) {
-        status = vtac_scope_set(&scope, vtac_proto_text(body->input[i + 2]->name), loop->carried[i], diag);
-    }
-    vtac_value_id outputs[130];
+    return VTA_OK;
+}
+
+static vta_status loop_turn(vtac_importer *im, const vtac_place *at, loop_state *loop, int64_t turn,
+                            bool *more, vta_diag *diag)
+{
+    vtac_scope scope = {.outer = at->scope};
+    vtac_value_id outputs[130] = {0};
+    vta_status status = loop_inputs(im, &scope, loop, turn, diag);
     if (status == VTA_OK) {
-        status = import_body(im, at, &scope, body, outputs, diag);
+        status = import_body(im, at, &scope, loop->body, outputs, diag);
     }
     free(scope.slots);
     VTA_TRY(status);

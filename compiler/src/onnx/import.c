@@ -12,9 +12,9 @@
 
 enum { MOST_NODES = 1 << 20, MOST_MODEL_BYTES = 0x7fffffff };
 
-const char *vtac_proto_text(const char *s)
+const char *vtac_proto_text(const char *text)
 {
-    return s == NULL ? "" : s;
+    return text == NULL ? "" : text;
 }
 
 vta_status vtac_charge(vtac_importer *im, vta_diag *diag)
@@ -134,10 +134,11 @@ static vta_status draft_of(vtac_importer *im, const vtac_place *at, const Onnx__
     }
     for (size_t i = 0; i < node->n_attribute; i++) {
         const Onnx__AttributeProto *attr = vtac_resolve_attr(node->attribute[i], at->caller);
-        if (attr != NULL) {
-            VTA_TRY(vtac_import_attr(im, attr, &draft->attrs[draft->attr_count], diag));
-            draft->attrs[draft->attr_count++].name = vtac_proto_text(node->attribute[i]->name);
+        if (attr == NULL) {
+            continue;
         }
+        VTA_TRY(vtac_import_attr(im, attr, &draft->attrs[draft->attr_count], diag));
+        draft->attrs[draft->attr_count++].name = vtac_proto_text(node->attribute[i]->name);
     }
     draft->output_count = (uint32_t)node->n_output;
     while (draft->output_count > 1 && vtac_proto_text(node->output[draft->output_count - 1])[0] == '\0') {
@@ -150,9 +151,8 @@ vta_status vtac_bind_outputs(const vtac_place *at, const Onnx__NodeProto *node, 
                              uint32_t count, vta_diag *diag)
 {
     for (uint32_t i = 0; i < count && i < node->n_output; i++) {
-        if (vtac_proto_text(node->output[i])[0] != '\0') {
-            VTA_TRY(vtac_scope_set(at->scope, node->output[i], values[i], diag));
-        }
+        const bool named = vtac_proto_text(node->output[i])[0] != '\0';
+        VTA_TRY(named ? vtac_scope_set(at->scope, node->output[i], values[i], diag) : VTA_OK);
     }
     return VTA_OK;
 }
@@ -167,7 +167,7 @@ static vta_status import_constant(vtac_importer *im, const vtac_place *at, const
 
     const vtac_attr *attr = &draft->attrs[0];
     vtac_tensor tensor = {{VTAC_I64, 0, {0}}, NULL, 0};
-    vtac_value_id value;
+    vtac_value_id value = 0;
     if (attr->kind == VTAC_ATTR_TENSOR) {
         tensor = attr->tensor;
     } else if (attr->kind == VTAC_ATTR_INT || attr->kind == VTAC_ATTR_INTS) {
@@ -353,18 +353,15 @@ vta_status vtac_onnx_parse(const uint8_t *bytes, size_t size, const char *what, 
     *out = NULL;
     vta_status status = vtac_wire_check(&onnx__model_proto__descriptor, bytes, size, diag);
     Onnx__ModelProto *model = status == VTA_OK ? onnx__model_proto__unpack(NULL, size, bytes) : NULL;
-    if (status == VTA_OK && (model == NULL || model->graph == NULL)) {
+    vtac_graph *graph = NULL;
+    if (model != NULL && model->graph != NULL) {
+        status = check_opsets(model, diag);
+        graph = status == VTA_OK ? vtac_graph_create(vtac_proto_text(model->graph->name)) : NULL;
+        status = status == VTA_OK && graph == NULL ? vta_fail(diag, VTA_NOMEM, "out of memory") : status;
+    } else if (status == VTA_OK) {
         status = vta_fail(diag, VTA_SYNTAX, "not an ONNX model, or damaged (%zu bytes)", size);
     }
-    vtac_graph *graph = NULL;
-    if (status == VTA_OK) {
-        status = check_opsets(model, diag);
-    }
-    if (status == VTA_OK) {
-        graph = vtac_graph_create(vtac_proto_text(model->graph->name));
-        status = graph != NULL ? VTA_OK : vta_fail(diag, VTA_NOMEM, "out of memory");
-    }
-    if (status == VTA_OK) {
+    if (status == VTA_OK && graph != NULL) {
         vtac_importer im = {.model = model,
                             .folder = folder,
                             .options = options,

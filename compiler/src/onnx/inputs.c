@@ -80,9 +80,9 @@ static vta_status input_type(const vtac_importer *im, const Onnx__ValueInfoProto
     for (uint32_t i = 0; i < type->rank; i++) {
         if (tensor->shape == NULL) {
             type->dim[i] = option->dim[i];
-        } else {
-            VTA_TRY(input_dim(im, name, tensor->shape->dim[i], i, option, &type->dim[i], diag));
+            continue;
         }
+        VTA_TRY(input_dim(im, name, tensor->shape->dim[i], i, option, &type->dim[i], diag));
     }
     char text[160];
     return vtac_type_elements(type) >= 0 ? VTA_OK

@@ -36,11 +36,11 @@ vta_status vtac_scope_set(vtac_scope *scope, const char *name, vtac_value_id val
         for (size_t i = 0; i < scope->room; i++) {
             if (scope->slots[i].name != NULL) {
                 larger.slots[slot_of(&larger, scope->slots[i].name)] = scope->slots[i];
-                larger.count++;
             }
         }
         free(scope->slots);
-        *scope = larger;
+        scope->slots = larger.slots;
+        scope->room = larger.room;
     }
 
     const size_t slot = slot_of(scope, name);

@@ -67,11 +67,13 @@ static vta_status attr_to_input(vtac_importer *im, vtac_draft *draft, const char
     return VTA_OK;
 }
 
-/* A float constant of the type of input 0, a scalar or a list of one axis. */
-static vta_status float_to_input(vtac_importer *im, vtac_draft *draft, const double *values, uint32_t count,
-                                 bool list, vtac_dtype dtype, uint32_t i, vta_diag *diag)
+/* A float constant, a scalar or a list of one axis. */
+static vta_status float_to_input(vtac_importer *im, vtac_draft *draft, const double *values,
+                                 const vtac_type *type, uint32_t i, vta_diag *diag)
 {
+    const vtac_dtype dtype = type->dtype;
     const size_t bytes = vtac_dtype_bytes(dtype);
+    const size_t count = (size_t)vtac_type_elements(type);
     if (dtype != VTAC_F32 && dtype != VTAC_F64) {
         return vta_fail(diag, VTA_UNSUPPORTED, "this old form on %s is not supported",
                         vtac_dtype_name(dtype));
@@ -80,11 +82,11 @@ static vta_status float_to_input(vtac_importer *im, vtac_draft *draft, const dou
     if (data == NULL) {
         return vta_fail(diag, VTA_NOMEM, "out of memory");
     }
-    for (uint32_t k = 0; k < count; k++) {
+    for (size_t k = 0; k < count; k++) {
         const float narrow = (float)values[k];
         memcpy(data + k * bytes, dtype == VTAC_F32 ? (const void *)&narrow : (const void *)&values[k], bytes);
     }
-    const vtac_tensor tensor = {{dtype, list ? 1 : 0, {count}}, data, count * bytes};
+    const vtac_tensor tensor = {*type, data, count * bytes};
     vtac_value_id value;
     VTA_TRY(vtac_add_constant(im->graph, NULL, &tensor, &value, diag));
     set_input(draft, i, value);
@@ -134,7 +136,8 @@ static vta_status pad_to_inputs(vtac_importer *im, vtac_draft *draft, vtac_type 
     const double value = attr != NULL && attr->kind == VTAC_ATTR_FLOAT ? attr->f : 0.0;
     VTA_TRY(attr_to_input(im, draft, "pads", 1, diag));
     if (value != 0.0 && x != NULL) {
-        VTA_TRY(float_to_input(im, draft, &value, 1, false, x->dtype, 2, diag));
+        const vtac_type scalar = {.dtype = x->dtype};
+        VTA_TRY(float_to_input(im, draft, &value, &scalar, 2, diag));
     }
     drop_attr(draft, "value");
     return VTA_OK;
@@ -147,9 +150,9 @@ static vta_status clip_to_inputs(vtac_importer *im, vtac_draft *draft, vtac_type
     const vtac_type *x = input_type(im, draft, 0);
     for (uint32_t i = 0; i < 2; i++) {
         const vtac_attr *bound = draft_attr(draft, names[i]);
-        if (bound != NULL && bound->kind == VTAC_ATTR_FLOAT && x != NULL) {
-            VTA_TRY(float_to_input(im, draft, &bound->f, 1, false, x->dtype, i + 1, diag));
-        }
+        const bool given = bound != NULL && bound->kind == VTAC_ATTR_FLOAT && x != NULL;
+        const vtac_type scalar = {.dtype = given ? x->dtype : VTAC_NO_DTYPE};
+        VTA_TRY(given ? float_to_input(im, draft, &bound->f, &scalar, i + 1, diag) : VTA_OK);
         drop_attr(draft, names[i]);
     }
     return VTA_OK;
@@ -233,7 +236,8 @@ static vta_status upsample(vtac_importer *im, vtac_draft *draft, vtac_type *afte
 {
     const vtac_attr *scales = draft_attr(draft, "scales");
     if (scales != NULL && scales->kind == VTAC_ATTR_FLOATS) {
-        VTA_TRY(float_to_input(im, draft, scales->floats, (uint32_t)scales->count, true, VTAC_F32, 1, diag));
+        const vtac_type list = {VTAC_F32, 1, {(int64_t)scales->count}};
+        VTA_TRY(float_to_input(im, draft, scales->floats, &list, 1, diag));
         drop_attr(draft, "scales");
     }
     return resize_10(im, draft, after, diag);
@@ -300,9 +304,9 @@ vta_status vtac_upgrade(vtac_importer *im, vtac_draft *draft, vtac_type *reshape
     for (size_t i = 0; draft->domain[0] == '\0' && i < sizeof upgrades / sizeof upgrades[0]; i++) {
         if (draft->opset >= upgrades[i].first && draft->opset <= upgrades[i].last &&
             strcmp(type, upgrades[i].op_type) == 0) {
-            VTA_TRY(upgrades[i].rewrite(im, draft, reshape_after, diag));
+            const vta_status status = upgrades[i].rewrite(im, draft, reshape_after, diag);
             draft->opset = 21; /* it has today's form now, and no second row applies */
-            return VTA_OK;
+            return status;
         }
     }
     return VTA_OK;

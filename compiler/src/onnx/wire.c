@@ -37,6 +37,20 @@ static bool skip(cursor *c, uint64_t size)
 }
 
 static vta_status check_level(const ProtobufCMessageDescriptor *descriptor, cursor c, unsigned level,
+                              vta_diag *diag);
+
+/* A field that holds bytes: a message is looked into. */
+static vta_status check_field(const ProtobufCMessageDescriptor *descriptor, uint64_t number, cursor inner,
+                              unsigned level, vta_diag *diag)
+{
+    const ProtobufCFieldDescriptor *field =
+        number <= UINT32_MAX ? protobuf_c_message_descriptor_get_field(descriptor, (unsigned)number) : NULL;
+    return field != NULL && field->type == PROTOBUF_C_TYPE_MESSAGE
+               ? check_level(field->descriptor, inner, level + 1, diag)
+               : VTA_OK;
+}
+
+static vta_status check_level(const ProtobufCMessageDescriptor *descriptor, cursor c, unsigned level,
                               vta_diag *diag)
 {
     if (level > MOST_LEVELS) {
@@ -49,6 +63,7 @@ static vta_status check_level(const ProtobufCMessageDescriptor *descriptor, curs
             break;
         }
         const unsigned wire = (unsigned)(key & 7U);
+        const uint8_t *begin = c.at;
         bool ok = true;
         if (wire == 0) {
             ok = varint(&c, &size);
@@ -56,21 +71,16 @@ static vta_status check_level(const ProtobufCMessageDescriptor *descriptor, curs
             ok = skip(&c, wire == 1 ? 8 : 4);
         } else if (wire == 2) {
             ok = varint(&c, &size);
-            const cursor inner = {c.at, c.at + (ok && size <= (uint64_t)(c.end - c.at) ? size : 0)};
+            begin = c.at;
             ok = ok && skip(&c, size);
-            const ProtobufCFieldDescriptor *field =
-                ok && key >> 3 <= UINT32_MAX
-                    ? protobuf_c_message_descriptor_get_field(descriptor, (unsigned)(key >> 3))
-                    : NULL;
-            if (field != NULL && field->type == PROTOBUF_C_TYPE_MESSAGE) {
-                VTA_TRY(check_level(field->descriptor, inner, level + 1, diag));
-            }
         } else {
             ok = false; /* groups are not part of this schema */
         }
         if (!ok) {
             break; /* malformed: protobuf-c refuses it */
         }
+        const cursor inner = {begin, c.at};
+        VTA_TRY(wire == 2 ? check_field(descriptor, key >> 3, inner, level, diag) : VTA_OK);
     }
     return VTA_OK;
 }

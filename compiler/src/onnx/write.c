@@ -101,7 +101,8 @@ static Onnx__ValueInfoProto *declare(writer *w, const vtac_value *value)
     Onnx__TypeProto__Tensor *tensor = take(w, 1, sizeof *tensor);
     Onnx__TensorShapeProto *shape = take(w, 1, sizeof *shape);
     Onnx__TensorShapeProto__Dimension *dims = take(w, value->type.rank + 1, sizeof *dims);
-    Onnx__TensorShapeProto__Dimension **list = take(w, value->type.rank + 1, sizeof *list);
+    Onnx__TensorShapeProto__Dimension **list =
+        take(w, value->type.rank + 1, sizeof(Onnx__TensorShapeProto__Dimension *));
     if (w->failed) {
         return NULL;
     }
@@ -218,7 +219,7 @@ static Onnx__NodeProto *node_of(writer *w, const vtac_node *from)
     const vtac_op_info *info = vtac_op_get(from->op);
     Onnx__NodeProto *to = take(w, 1, sizeof *to);
     Onnx__AttributeProto *attrs = take(w, from->attr_count + 1, sizeof *attrs);
-    Onnx__AttributeProto **list = take(w, from->attr_count + 1, sizeof *list);
+    Onnx__AttributeProto **list = take(w, from->attr_count + 1, sizeof(Onnx__AttributeProto *));
     if (w->failed) {
         return NULL;
     }

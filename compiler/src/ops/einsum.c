@@ -43,6 +43,16 @@ static vta_status name_axis(vtac_einsum *e, const vtac_type *type, uint32_t i, u
     return VTA_OK;
 }
 
+/* The axes that "..." stands for, from `axis` on. */
+static vta_status name_dots(vtac_einsum *e, const vtac_type *type, uint32_t i, uint32_t axis, uint32_t dots,
+                            vta_diag *diag)
+{
+    for (uint32_t k = 0; k < dots && axis + k < type->rank; k++) {
+        VTA_TRY(name_axis(e, type, i, axis + k, LETTERS + VTAC_MAX_RANK - dots + k, diag));
+    }
+    return VTA_OK;
+}
+
 static vta_status parse_term(const char **at, const vtac_type *type, uint32_t i, vtac_einsum *e,
                              vta_diag *diag)
 {
@@ -56,9 +66,8 @@ static vta_status parse_term(const char **at, const vtac_type *type, uint32_t i,
         }
         if (strncmp(s, "...", 3) == 0 && letters <= type->rank) {
             const uint32_t dots = type->rank - letters;
-            for (uint32_t k = 0; k < dots && axis < type->rank; k++, axis++) {
-                VTA_TRY(name_axis(e, type, i, axis, LETTERS + VTAC_MAX_RANK - dots + k, diag));
-            }
+            VTA_TRY(name_dots(e, type, i, axis, dots, diag));
+            axis = axis + dots < type->rank ? axis + dots : type->rank;
             s += 2;
         } else if (label < 0 || axis >= type->rank) {
             return vta_fail(diag, VTA_INVALID, "'%c' in the equation does not fit operand %u of rank %u", *s,
@@ -114,7 +123,8 @@ static vta_status given_result(const char *s, vtac_einsum *e, vta_diag *diag)
 static vta_status implied_result(const char *equation, vtac_einsum *e, vta_diag *diag)
 {
     VTA_TRY(push_dots(e, diag));
-    for (char c = 'A'; c <= 'z'; c++) {
+    for (int code = 'A'; code <= 'z'; code++) {
+        const char c = (char)code;
         const char *first = label_of(c) < 0 ? NULL : strchr(equation, c);
         if (first != NULL && strchr(first + 1, c) == NULL) {
             VTA_TRY(push(e, (uint32_t)label_of(c), diag));

@@ -170,6 +170,31 @@ vta_status vtac_infer_qlinear_conv(const vtac_graph *graph, const vtac_node *nod
     return conv_shape(node, x, w, &out[0], diag);
 }
 
+/* The places of each axis of the output, from the attributes; window: kernel, strides and dilations. */
+static vta_status transpose_extents(const vtac_node *node, const vtac_type *x, const vtac_window *window,
+                                    vtac_type *out, vta_diag *diag)
+{
+    int64_t pads[2 * VTAC_MAX_RANK] = {0};
+    int64_t extra[VTAC_MAX_RANK] = {0};
+    int64_t asked[VTAC_MAX_RANK] = {0};
+    VTA_TRY(vtac_int_list(node, "pads", 2 * window->axes, 0, pads, diag));
+    VTA_TRY(vtac_int_list(node, "output_padding", window->axes, 0, extra, diag));
+    VTA_TRY(vtac_int_list(node, "output_shape", window->axes, -1, asked, diag));
+    const bool same = strncmp(vtac_attr_string(node, "auto_pad", ""), "SAME", 4) == 0;
+    for (uint32_t i = 0; i < window->axes; i++) {
+        const int64_t full = (x->dim[i + 2] - 1) * window->stride[i] + extra[i] +
+                             (window->kernel[i] - 1) * window->dilation[i] + 1;
+        const int64_t shape =
+            same ? x->dim[i + 2] * window->stride[i] : full - pads[i] - pads[i + window->axes];
+        out->dim[i + 2] = asked[i] >= 0 ? asked[i] : shape;
+        if (out->dim[i + 2] < 1) {
+            return vta_fail(diag, VTA_INVALID, "the output would have %lld places on axis %u",
+                            (long long)out->dim[i + 2], i);
+        }
+    }
+    return VTA_OK;
+}
+
 vta_status vtac_infer_conv_transpose(const vtac_graph *graph, const vtac_node *node, vtac_type *out,
                                      vta_diag *diag)
 {
@@ -186,13 +211,6 @@ vta_status vtac_infer_conv_transpose(const vtac_graph *graph, const vtac_node *n
     VTA_TRY(vtac_int_list(node, "strides", window.axes, 1, window.stride, diag));
     VTA_TRY(vtac_int_list(node, "dilations", window.axes, 1, window.dilation, diag));
     VTA_TRY(check_steps(&window, diag));
-    int64_t pads[2 * VTAC_MAX_RANK];
-    int64_t extra[VTAC_MAX_RANK];
-    int64_t asked[VTAC_MAX_RANK];
-    VTA_TRY(vtac_int_list(node, "pads", 2 * window.axes, 0, pads, diag));
-    VTA_TRY(vtac_int_list(node, "output_padding", window.axes, 0, extra, diag));
-    VTA_TRY(vtac_int_list(node, "output_shape", window.axes, -1, asked, diag));
-    const bool same = strncmp(vtac_attr_string(node, "auto_pad", ""), "SAME", 4) == 0;
     const int64_t group = vtac_attr_int(node, "group", 1);
     if (group < 1 || x->dim[1] % group != 0 || w->dim[1] > INT64_MAX / group) {
         return vta_fail(diag, VTA_INVALID, "%lld channels in %lld groups", (long long)x->dim[1],
@@ -200,18 +218,7 @@ vta_status vtac_infer_conv_transpose(const vtac_graph *graph, const vtac_node *n
     }
     out[0] = (vtac_type){.dtype = x->dtype, .rank = x->rank, .dim = {x->dim[0], w->dim[1] * group}};
     VTA_TRY(vtac_expect_shape(graph, node, 2, "the bias", 1, &out[0].dim[1], diag));
-    for (uint32_t i = 0; i < window.axes; i++) {
-        const int64_t full = (x->dim[i + 2] - 1) * window.stride[i] + extra[i] +
-                             (window.kernel[i] - 1) * window.dilation[i] + 1;
-        const int64_t shape =
-            same ? x->dim[i + 2] * window.stride[i] : full - pads[i] - pads[i + window.axes];
-        out[0].dim[i + 2] = asked[i] >= 0 ? asked[i] : shape;
-        if (out[0].dim[i + 2] < 1) {
-            return vta_fail(diag, VTA_INVALID, "the output would have %lld places on axis %u",
-                            (long long)out[0].dim[i + 2], i);
-        }
-    }
-    return VTA_OK;
+    return transpose_extents(node, x, &window, &out[0], diag);
 }
 
 /* MaxPool's second output holds indices; QLinearAveragePool has the attributes of AveragePool. */
@@ -219,7 +226,7 @@ vta_status vtac_infer_pool(const vtac_graph *graph, const vtac_node *node, vtac_
 {
     const vtac_type *x;
     VTA_TRY(vtac_need_type(graph, node, 0, &x, diag));
-    vtac_window window;
+    vtac_window window = {.axes = 0};
     VTA_TRY(vtac_window_of(node, x, NULL, true, &window, diag));
     out[0] = *x;
     memcpy(&out[0].dim[2], window.extent, window.axes * sizeof out[0].dim[0]);

@@ -159,6 +159,24 @@ vta_status vtac_infer_qgemm(const vtac_graph *graph, const vtac_node *node, vtac
                : vta_fail(diag, VTA_INVALID, "the bias (input 6) does not broadcast to the product");
 }
 
+/* The shapes of the parameters and of the state at the start. */
+static vta_status check_rnn(const vtac_graph *graph, const vtac_node *node, const vtac_type *x,
+                            const vtac_type *r, int64_t batch, const int64_t *state, vta_diag *diag)
+{
+    const int64_t input = x->dim[2];
+    const int64_t directions = r->dim[0];
+    const int64_t hidden = r->dim[2];
+    const int64_t gates = node->op == VTAC_OP_LSTM ? 4 : node->op == VTAC_OP_GRU ? 3 : 1;
+    const int64_t columns = gates * hidden;
+    VTA_TRY(vtac_expect_shape(graph, node, 1, "W", 3, (int64_t[]){directions, columns, input}, diag));
+    VTA_TRY(vtac_expect_shape(graph, node, 2, "R", 3, (int64_t[]){directions, columns, hidden}, diag));
+    VTA_TRY(vtac_expect_shape(graph, node, 3, "B", 2, (int64_t[]){directions, 2 * columns}, diag));
+    VTA_TRY(vtac_expect_shape(graph, node, 4, "sequence_lens", 1, &batch, diag));
+    VTA_TRY(vtac_expect_shape(graph, node, 5, "initial_h", 3, state, diag));
+    VTA_TRY(vtac_expect_shape(graph, node, 6, "initial_c", 3, state, diag));
+    return vtac_expect_shape(graph, node, 7, "P", 2, (int64_t[]){directions, 3 * hidden}, diag);
+}
+
 /* X [seq, batch, input] (layout 1: batch first), W [directions, gates * hidden, input]; Y, Y_h, Y_c */
 vta_status vtac_infer_rnn(const vtac_graph *graph, const vtac_node *node, vtac_type *out, vta_diag *diag)
 {
@@ -179,21 +197,13 @@ vta_status vtac_infer_rnn(const vtac_graph *graph, const vtac_node *node, vtac_t
         return vta_fail(diag, VTA_INVALID, "hidden_size %lld, but R has %lld", (long long)hidden,
                         (long long)r->dim[2]);
     }
-    const int64_t gates = node->op == VTAC_OP_LSTM ? 4 : node->op == VTAC_OP_GRU ? 3 : 1;
     const bool both = vtac_attr_string(node, "direction", "forward")[0] == 'b';
-    const int64_t columns = gates * hidden;
     if (directions != (both ? 2 : 1)) {
         return vta_fail(diag, VTA_INVALID, "R has %lld directions, expected %d", (long long)directions,
                         both ? 2 : 1);
     }
     const int64_t state[] = {batch_first ? batch : directions, batch_first ? directions : batch, hidden};
-    VTA_TRY(vtac_expect_shape(graph, node, 1, "W", 3, (int64_t[]){directions, columns, x->dim[2]}, diag));
-    VTA_TRY(vtac_expect_shape(graph, node, 2, "R", 3, (int64_t[]){directions, columns, hidden}, diag));
-    VTA_TRY(vtac_expect_shape(graph, node, 3, "B", 2, (int64_t[]){directions, 2 * columns}, diag));
-    VTA_TRY(vtac_expect_shape(graph, node, 4, "sequence_lens", 1, &batch, diag));
-    VTA_TRY(vtac_expect_shape(graph, node, 5, "initial_h", 3, state, diag));
-    VTA_TRY(vtac_expect_shape(graph, node, 6, "initial_c", 3, state, diag));
-    VTA_TRY(vtac_expect_shape(graph, node, 7, "P", 2, (int64_t[]){directions, 3 * hidden}, diag));
+    VTA_TRY(check_rnn(graph, node, x, r, batch, state, diag));
     const vtac_type y = {.dtype = x->dtype, .rank = 4, .dim = {seq, directions, batch, hidden}};
     const vtac_type y_first = {.dtype = x->dtype, .rank = 4, .dim = {batch, seq, directions, hidden}};
     const vtac_type h = {.dtype = x->dtype, .rank = 3, .dim = {directions, batch, hidden}};

@@ -228,49 +228,56 @@ static int64_t slice_extent(int64_t dim, int64_t start, int64_t end, int64_t ste
     const int64_t high = step > 0 ? dim : dim - 1;
     start = start < 0 ? start + dim : start;
     end = end < 0 ? (end < -dim ? low : end + dim) : end;
-    start = start < (step > 0 ? 0 : 0) ? 0 : start > high ? high : start;
+    start = start < 0 ? 0 : start > high ? high : start;
     end = end < low ? low : end > dim ? dim : end;
     const int64_t span = step > 0 ? end - start : start - end;
     const int64_t size = step > 0 ? step : step == INT64_MIN ? INT64_MAX : -step;
     return span <= 0 ? 0 : (span - 1) / size + 1;
 }
 
+typedef struct slices {
+    int64_t start[VTAC_MAX_RANK], end[VTAC_MAX_RANK], axes[VTAC_MAX_RANK], steps[VTAC_MAX_RANK];
+    uint32_t count;
+} slices;
+
+/* The inputs of Slice; without axes and steps: the first axes, steps of 1. */
+static vta_status read_slices(const vtac_graph *graph, const vtac_node *node, slices *s, vta_diag *diag)
+{
+    uint32_t ends;
+    VTA_TRY(vtac_need_ints(graph, node, 1, "starts", s->start, VTAC_MAX_RANK, &s->count, diag));
+    VTA_TRY(vtac_need_ints(graph, node, 2, "ends", s->end, VTAC_MAX_RANK, &ends, diag));
+    uint32_t named = s->count;
+    uint32_t stepped = s->count;
+    for (uint32_t i = 0; i < s->count; i++) {
+        s->axes[i] = i;
+        s->steps[i] = 1;
+    }
+    if (vtac_in_type(graph, node, 3) != NULL) {
+        VTA_TRY(vtac_need_ints(graph, node, 3, "axes", s->axes, VTAC_MAX_RANK, &named, diag));
+    }
+    if (vtac_in_type(graph, node, 4) != NULL) {
+        VTA_TRY(vtac_need_ints(graph, node, 4, "steps", s->steps, VTAC_MAX_RANK, &stepped, diag));
+    }
+    return ends == s->count && named == s->count && stepped == s->count
+               ? VTA_OK
+               : vta_fail(diag, VTA_INVALID, "starts, ends, axes and steps have %u, %u, %u and %u elements",
+                          s->count, ends, named, stepped);
+}
+
 vta_status vtac_infer_slice(const vtac_graph *graph, const vtac_node *node, vtac_type *out, vta_diag *diag)
 {
     const vtac_type *in;
+    slices s = {.count = 0};
     VTA_TRY(vtac_need_type(graph, node, 0, &in, diag));
-    int64_t start[VTAC_MAX_RANK];
-    int64_t end[VTAC_MAX_RANK];
-    int64_t axes[VTAC_MAX_RANK];
-    int64_t steps[VTAC_MAX_RANK];
-    uint32_t count;
-    uint32_t ends;
-    VTA_TRY(vtac_need_ints(graph, node, 1, "starts", start, VTAC_MAX_RANK, &count, diag));
-    VTA_TRY(vtac_need_ints(graph, node, 2, "ends", end, VTAC_MAX_RANK, &ends, diag));
-    uint32_t named = count;
-    uint32_t stepped = count;
-    for (uint32_t i = 0; i < count; i++) {
-        axes[i] = i;
-        steps[i] = 1;
-    }
-    if (vtac_in_type(graph, node, 3) != NULL) {
-        VTA_TRY(vtac_need_ints(graph, node, 3, "axes", axes, VTAC_MAX_RANK, &named, diag));
-    }
-    if (vtac_in_type(graph, node, 4) != NULL) {
-        VTA_TRY(vtac_need_ints(graph, node, 4, "steps", steps, VTAC_MAX_RANK, &stepped, diag));
-    }
-    if (ends != count || named != count || stepped != count) {
-        return vta_fail(diag, VTA_INVALID, "starts, ends, axes and steps have %u, %u, %u and %u elements",
-                        count, ends, named, stepped);
-    }
+    VTA_TRY(read_slices(graph, node, &s, diag));
     out[0] = *in;
-    for (uint32_t i = 0; i < count; i++) {
+    for (uint32_t i = 0; i < s.count; i++) {
         uint32_t axis;
-        VTA_TRY(vtac_axis(axes[i], in->rank, &axis, diag));
-        if (steps[i] == 0) {
+        VTA_TRY(vtac_axis(s.axes[i], in->rank, &axis, diag));
+        if (s.steps[i] == 0) {
             return vta_fail(diag, VTA_INVALID, "step 0 on axis %u", axis);
         }
-        out[0].dim[axis] = slice_extent(in->dim[axis], start[i], end[i], steps[i]);
+        out[0].dim[axis] = slice_extent(in->dim[axis], s.start[i], s.end[i], s.steps[i]);
     }
     return VTA_OK;
 }
@@ -462,24 +469,14 @@ vta_status vtac_infer_tile(const vtac_graph *graph, const vtac_node *node, vtac_
 }
 
 /* Resize: inputs x, roi, scales, sizes; axes and keep_aspect_ratio_policy as of opset 18. */
-static vta_status resize_axis(const vtac_node *node, const vtac_type *in, const vtac_tensor *scales,
-                              const vtac_tensor *sizes, uint32_t axis, int64_t k, double ratio,
-                              vtac_type *out, vta_diag *diag)
+static double resized(const vtac_node *node, int64_t dim, const vtac_tensor *scales, const vtac_tensor *sizes,
+                      int64_t k, double ratio)
 {
     const char *policy = vtac_attr_string(node, "keep_aspect_ratio_policy", "stretch");
-    double extent = 0.0;
     if (scales != NULL) {
-        extent = floor((double)in->dim[axis] * vtac_tensor_float(scales, k));
-    } else if (strcmp(policy, "stretch") == 0) {
-        extent = (double)vtac_tensor_int(sizes, k);
-    } else {
-        extent = round((double)in->dim[axis] * ratio);
+        return floor((double)dim * vtac_tensor_float(scales, k));
     }
-    if (!(extent >= 0.0 && extent < 9e15)) {
-        return vta_fail(diag, VTA_RANGE, "axis %u would get %g places", axis, extent);
-    }
-    out->dim[axis] = (int64_t)extent;
-    return VTA_OK;
+    return strcmp(policy, "stretch") == 0 ? (double)vtac_tensor_int(sizes, k) : round((double)dim * ratio);
 }
 
 vta_status vtac_infer_resize(const vtac_graph *graph, const vtac_node *node, vtac_type *out, vta_diag *diag)
@@ -511,7 +508,11 @@ vta_status vtac_infer_resize(const vtac_graph *graph, const vtac_node *node, vta
     }
     out[0] = *in;
     for (int64_t k = 0; k < count && k < VTAC_MAX_RANK; k++) {
-        VTA_TRY(resize_axis(node, in, scales, sizes, axes[k], k, ratio, &out[0], diag));
+        const double extent = resized(node, in->dim[axes[k]], scales, sizes, k, ratio);
+        if (!(extent >= 0.0 && extent < 9e15)) {
+            return vta_fail(diag, VTA_RANGE, "axis %u would get %g places", axes[k], extent);
+        }
+        out[0].dim[axes[k]] = (int64_t)extent;
     }
     return VTA_OK;
 }
@@ -536,7 +537,7 @@ vta_status vtac_infer_depth_to_space(const vtac_graph *graph, const vtac_node *n
     VTA_TRY(block_size(node, in, &block, diag));
     if (in->dim[1] % (block * block) != 0) {
         return vta_fail(diag, VTA_INVALID, "%lld channels do not divide by %lld", (long long)in->dim[1],
-                        (long long)(block * block));
+                        (long long)block * block);
     }
     out[0] = (vtac_type){
         in->dtype, 4, {in->dim[0], in->dim[1] / (block * block), in->dim[2] * block, in->dim[3] * block}};

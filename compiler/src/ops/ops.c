@@ -7,9 +7,11 @@
 #include "infer.h"
 
 enum { MANY = VTAC_MANY, C = VTAC_TRAIT_COMMUTES, F = VTAC_TRAIT_FOLDS };
+/* NOLINTBEGIN(readability-identifier-naming): as in ops.def */
 static const char ONNX[] = "";
 static const char MS[] = "com.microsoft";
 static const char OURS[] = "vtac";
+/* NOLINTEND(readability-identifier-naming) */
 
 static const vtac_op_info table[] = {
 #define VTAC_OP(id, name, domain, since, in_min, in_max, out, infer, traits)                                 \
@@ -83,6 +85,7 @@ vta_status vtac_need_type(const vtac_graph *graph, const vtac_node *node, uint32
     return *type != NULL ? VTA_OK : vta_fail(diag, VTA_INVALID, "input %u is missing", i);
 }
 
+/* NOLINTNEXTLINE(readability-function-size): where the list goes takes three of the parameters */
 vta_status vtac_need_ints(const vtac_graph *graph, const vtac_node *node, uint32_t i, const char *what,
                           int64_t *out, uint32_t room, uint32_t *count, vta_diag *diag)
 {

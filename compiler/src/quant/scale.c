@@ -12,8 +12,8 @@
 #include "vtac/quant.h"
 
 enum { MOST_STEPS = 255, REACH = 6, MOST_CLOSE = 2 * (MOST_STEPS + 1) };
-static const double MOST_SUM = 536870912.0; /* 2^29: products of larger numbers are not exact in double */
-static const double USUAL_STEPS = 32.0;     /* a result of so many steps counts 1/e as much as 0 */
+static const double most_sum = 536870912.0; /* 2^29: products of larger numbers are not exact in double */
+static const double usual_steps = 32.0;     /* a result of so many steps counts 1/e as much as 0 */
 
 /* What the reference makes of a sum v >= 0, as a number of steps of the output: v * first, and / second. */
 typedef struct chain {
@@ -40,7 +40,7 @@ static double threshold(const chain *c, double scale, double k)
     while (v > 0.0 && reference(c, v) > k) {
         v -= 1.0;
     }
-    while (v < MOST_SUM && reference(c, v + 1.0) <= k) {
+    while (v < most_sum && reference(c, v + 1.0) <= k) {
         v += 1.0;
     }
     return v;
@@ -51,13 +51,13 @@ static double threshold(const chain *c, double scale, double k)
 static int find_close(const chain *c, double scale, close_sum *out)
 {
     int count = 0;
-    for (int k = 0; k <= MOST_STEPS && (k + 1) / scale < MOST_SUM; k++) {
+    for (int k = 0; k <= MOST_STEPS && (k + 1) / scale < most_sum; k++) {
         const double below = threshold(c, scale, k);
         for (int side = 0; side < 2; side++) {
             const double v = below + side;
             const double off = fabs(v * scale - floor(v * scale) - 0.5);
             if (off <= v * scale * (REACH + 2) * 0x1p-23) {
-                out[count++] = (close_sum){v, reference(c, v), exp(-k / USUAL_STEPS)};
+                out[count++] = (close_sum){v, reference(c, v), exp(-k / usual_steps)};
             }
         }
     }

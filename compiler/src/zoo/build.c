@@ -133,7 +133,8 @@ static Onnx__ValueInfoProto *declare(zoo *z, const zoo_value *value)
     Onnx__TypeProto *type = take(z, 1, sizeof *type);
     Onnx__TypeProto__Tensor *tensor = take(z, 1, sizeof *tensor);
     Onnx__TensorShapeProto *shape = take(z, 1, sizeof *shape);
-    Onnx__TensorShapeProto__Dimension **dims = take(z, value->rank, sizeof *dims);
+    Onnx__TensorShapeProto__Dimension **dims =
+        take(z, value->rank, sizeof(Onnx__TensorShapeProto__Dimension *));
     if (info == NULL || type == NULL || tensor == NULL || shape == NULL || dims == NULL) {
         return NULL;
     }
@@ -164,13 +165,13 @@ static Onnx__ValueInfoProto *declare(zoo *z, const zoo_value *value)
 
 static void append_info(zoo *z, Onnx__ValueInfoProto ***list, size_t *count, const zoo_value *value)
 {
-    Onnx__ValueInfoProto **larger = take(z, *count + 1, sizeof *larger);
+    Onnx__ValueInfoProto **larger = take(z, *count + 1, sizeof(Onnx__ValueInfoProto *));
     Onnx__ValueInfoProto *info = declare(z, value);
     if (larger == NULL || info == NULL) {
         return;
     }
     if (*count > 0) {
-        memcpy(larger, *list, *count * sizeof *larger);
+        memcpy(larger, *list, *count * sizeof(Onnx__ValueInfoProto *));
     }
     larger[(*count)++] = info;
     *list = larger;
@@ -221,7 +222,8 @@ static Onnx__AttributeProto *add_attr(zoo *z, const char *name, Onnx__AttributeP
 {
     Onnx__AttributeProto *attr = take(z, 1, sizeof *attr);
     Onnx__NodeProto *node = z->status == VTA_OK ? z->graph.node[z->graph.n_node - 1] : NULL;
-    Onnx__AttributeProto **list = node == NULL ? NULL : take(z, node->n_attribute + 1, sizeof *list);
+    Onnx__AttributeProto **list =
+        node == NULL ? NULL : take(z, node->n_attribute + 1, sizeof(Onnx__AttributeProto *));
     if (attr == NULL || list == NULL) {
         return NULL;
     }
@@ -230,7 +232,7 @@ static Onnx__AttributeProto *add_attr(zoo *z, const char *name, Onnx__AttributeP
     attr->has_type = 1;
     attr->type = type;
     if (node->n_attribute > 0) {
-        memcpy(list, node->attribute, node->n_attribute * sizeof *list);
+        memcpy(list, node->attribute, node->n_attribute * sizeof(Onnx__AttributeProto *));
     }
     list[node->n_attribute++] = attr;
     node->attribute = list;
