@@ -135,8 +135,10 @@ static vta_status carry_layer(vtac_graph *to, const vtac_graph *from, const bool
 
 static vta_status cut_out(const replay *r, vtac_graph *from, vtac_graph *to, vta_diag *diag)
 {
-    const vtac_partition_options look = {
-        .config = &r->options.offload.config, .always = true, .look = true, .schedule = {r->options.level}};
+    const vtac_partition_options look = {.config = &r->options.offload.config,
+                                         .always = true,
+                                         .look = true,
+                                         .schedule = {.level = r->options.level}};
     vtac_partition *p = NULL;
     VTA_TRY(vtac_partition_graph(from, &look, &p, diag));
     bool *mine = calloc((size_t)from->node_count + 1, sizeof *mine);
