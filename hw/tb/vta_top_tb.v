@@ -596,6 +596,7 @@ module vta_top_tb;
             repeat (50) @(negedge clk);
             expect_reg(VTA_REG_STATUS, 32'd1);
             put(VTA_REG_CONTROL, 2);
+            expect_reg(VTA_REG_STATUS, 32'd1);      // what was begun on the bus is not over
             bus_dead = 1'b0;
             wait_idle;
             expect_reg(VTA_REG_STATUS, 32'd0);

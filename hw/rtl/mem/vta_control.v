@@ -167,8 +167,10 @@ module vta_control #(
             end
             DRAIN: begin
                 if (start_again || soft_reset) again_q <= start;
-                if (soft_reset) silent_q <= 1'b1;
-                else if (report && !silent_q && !reported_q) begin
+                if (soft_reset) begin
+                    silent_q   <= 1'b1;
+                    reported_q <= 1'b0;     // busy again until the bus is idle
+                end else if (report && !silent_q && !reported_q) begin
                     reported_q <= 1'b1;
                     ended_q    <= 1'b1;
                     done_q     <= !failed_q;
