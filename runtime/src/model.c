@@ -20,12 +20,12 @@
 
 #include "accel.h"
 #include "layers.h"
+#include "library.h"
 #include "pool.h"
-#include "seal.h"
 #include "vta/artifact.h"
 
 struct vta_model {
-    void *library;
+    vta_library library;
     const vta_artifact *artifact;
     vta_pool *pool;
     vta_accel *accel; /* NULL: no step needs one */
@@ -289,16 +289,8 @@ static vta_status bind_steps(vta_model *m, vta_diag *diag)
 
 static vta_status open_library(const char *path, vta_model *m, vta_diag *diag)
 {
-    char local[4096];
-    if (strchr(path, '/') == NULL && snprintf(local, sizeof local, "./%s", path) < (int)sizeof local) {
-        path = local; /* dlopen would search the system's folders */
-    }
-    VTA_TRY(vta_seal_check_file(path, diag));
-    m->library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    if (m->library == NULL) {
-        return vta_fail(diag, VTA_IO, "cannot load it: %s", dlerror());
-    }
-    m->artifact = dlsym(m->library, VTA_ARTIFACT_SYMBOL);
+    VTA_TRY(vta_library_open(path, &m->library, diag));
+    m->artifact = dlsym(m->library.handle, VTA_ARTIFACT_SYMBOL);
     return m->artifact != NULL ? VTA_OK
                                : vta_fail(diag, VTA_SYNTAX, "it is not a compiled model (no '%s' in it)",
                                           VTA_ARTIFACT_SYMBOL);
@@ -335,6 +327,7 @@ vta_status vta_model_load(const char *path, const vta_model_options *options, vt
     if (m == NULL) {
         return no_memory(diag, sizeof *m);
     }
+    m->library.copy = -1;
     const vta_status status = load(path, options, m, diag);
     if (status != VTA_OK) {
         vta_model_destroy(m);
@@ -365,9 +358,7 @@ void vta_model_destroy(vta_model *m)
     free(m->inputs);
     free(m->outputs);
     free(m->memory);
-    if (m->library != NULL) {
-        (void)dlclose(m->library);
-    }
+    vta_library_close(&m->library);
     free(m);
 }
 

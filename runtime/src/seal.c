@@ -5,14 +5,10 @@
  */
 #include <elf.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <link.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "seal.h"
 #include "vta/artifact.h"
@@ -105,31 +101,4 @@ vta_status vta_seal_check(const uint8_t *bytes, size_t size, vta_diag *diag)
                         machine_name(header.e_machine), machine_name(own_machine()));
     }
     return VTA_OK;
-}
-
-vta_status vta_seal_check_file(const char *path, vta_diag *diag)
-{
-    struct stat info;
-    const int file = open(path, O_RDONLY | O_CLOEXEC);
-    if (file < 0 || fstat(file, &info) != 0) {
-        const int reason = errno;
-        if (file >= 0) {
-            (void)close(file);
-        }
-        return vta_fail(diag, VTA_IO, "cannot load it: %s", strerror(reason));
-    }
-    vta_status status = VTA_OK;
-    void *bytes = MAP_FAILED;
-    if (!S_ISREG(info.st_mode) || info.st_size == 0) {
-        status = vta_fail(diag, VTA_SYNTAX, "it is not a compiled model");
-    } else {
-        bytes = mmap(NULL, (size_t)info.st_size, PROT_READ, MAP_PRIVATE, file, 0);
-        status = bytes != MAP_FAILED ? vta_seal_check(bytes, (size_t)info.st_size, diag)
-                                     : vta_fail(diag, VTA_IO, "cannot load it: %s", strerror(errno));
-    }
-    if (bytes != MAP_FAILED) {
-        (void)munmap(bytes, (size_t)info.st_size);
-    }
-    (void)close(file);
-    return status;
 }

@@ -11,6 +11,5 @@
 #include "vta/status.h"
 
 vta_status vta_seal_check(const uint8_t *bytes, size_t size, vta_diag *diag);
-vta_status vta_seal_check_file(const char *path, vta_diag *diag);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * A compiled model of two steps, written by hand: hidden[i] = x[i] * 3 + table[i], then y = hidden reversed.
- * Each build of this file but GOOD has one thing wrong.
+ * Each build of this file but GOOD has one thing wrong; OTHER is another model, which multiplies by 4.
  */
 #include <stddef.h>
 
@@ -28,8 +28,11 @@
 #ifndef FIXTURE_TENSOR
 #    define FIXTURE_TENSOR 0
 #endif
+#ifndef FIXTURE_OTHER
+#    define FIXTURE_OTHER 0
+#endif
 
-enum { N = 1000 };
+enum { N = 1000, FACTOR = 3 + FIXTURE_OTHER };
 
 static const unsigned char table[8] = {1, 0, 0, 0, FIXTURE_CONSTANTS, 0, 0, 0}; /* two int32: 1, 0 */
 
@@ -40,7 +43,7 @@ static void scale(void *const *buffers, int64_t begin, int64_t end, void *scratc
     int32_t *hidden = buffers[2];
     int32_t *own = scratch;
     for (int64_t i = begin; i < end; i++) {
-        own[0] = x[i] * 3;
+        own[0] = x[i] * FACTOR;
         hidden[i] = own[0] + add[i % 2];
     }
 }

@@ -5,6 +5,7 @@
  */
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -53,7 +54,7 @@ static vta_status load(const char *name, uint32_t threads, vta_model **model, vt
 }
 
 /* Runs with data that depends on `salt` and compares with the model's formula, worked out here. */
-static void run_once(vta_model *model, int32_t salt)
+static void run_by(vta_model *model, int32_t salt, int32_t factor)
 {
     int32_t x[N];
     int32_t y[N];
@@ -66,8 +67,13 @@ static void run_once(vta_model *model, int32_t salt)
     assert_int_equal(vta_model_get_output(model, 0, y, sizeof y, &diag), VTA_OK);
     for (int32_t i = 0; i < N; i++) {
         const int32_t from = N - 1 - i;
-        assert_int_equal(y[i], x[from] * 3 + (from % 2 == 0 ? 1 : 0));
+        assert_int_equal(y[i], x[from] * factor + (from % 2 == 0 ? 1 : 0));
     }
+}
+
+static void run_once(vta_model *model, int32_t salt)
+{
+    run_by(model, salt, 3);
 }
 
 static void test_runs_twice_with_any_threads(void **state)
@@ -136,6 +142,77 @@ static void test_two_at_once(void **state)
         assert_int_equal(pthread_join(threads[i], NULL), 0);
         vta_model_destroy(models[i]);
     }
+}
+
+/* Writes over the file that is there, as `cp` does: the same name, the same inode. */
+static void write_over(const char *name)
+{
+    size_t size;
+    uint8_t *bytes = read_fixture(name, &size);
+    FILE *file = fopen(sealed, "r+b");
+    assert_non_null(file);
+    assert_int_equal(fwrite(bytes, 1, size, file), size);
+    assert_int_equal(ftruncate(fileno(file), (off_t)size), 0);
+    assert_int_equal(fclose(file), 0);
+    assert_int_equal(vta_artifact_seal_file(sealed, NULL), VTA_OK);
+    free(bytes);
+}
+
+/* The path of a loaded model holds another one: replaced, written over, back again. Each is what was there
+ * when it was loaded, and stays so. */
+static void test_another_model_under_the_same_path(void **state)
+{
+    (void)state;
+    vta_model *models[4] = {NULL, NULL, NULL, NULL};
+    static const int32_t factors[] = {3, 4, 3, 4};
+    assert_int_equal(load("model_GOOD.so", 1, &models[0], NULL), VTA_OK);
+    assert_int_equal(load("model_OTHER.so", 1, &models[1], NULL), VTA_OK);
+    write_over("model_GOOD.so");
+    assert_int_equal(vta_model_load(sealed, NULL, &models[2], NULL), VTA_OK);
+    write_over("model_OTHER.so");
+    assert_int_equal(vta_model_load(sealed, NULL, &models[3], NULL), VTA_OK);
+    for (int32_t salt = 1; salt < 3; salt++) {
+        for (int i = 0; i < 4; i++) {
+            run_by(models[i], salt, factors[i]);
+        }
+    }
+    for (int i = 0; i < 4; i++) {
+        vta_model_destroy(models[i]);
+        for (int k = i + 1; k < 4; k++) {
+            run_by(models[k], 9, factors[k]);
+        }
+    }
+    assert_int_equal(load("model_GOOD.so", 1, &models[0], NULL), VTA_OK);
+    run_by(models[0], 5, 3);
+    vta_model_destroy(models[0]);
+}
+
+/* As a profiler wants it: the map of the process names the file. */
+static bool is_mapped(const char *name)
+{
+    char line[4400];
+    bool found = false;
+    FILE *maps = fopen("/proc/self/maps", "r");
+    assert_non_null(maps);
+    while (fgets(line, sizeof line, maps) != NULL) {
+        found = found || strstr(line, name) != NULL;
+    }
+    assert_int_equal(fclose(maps), 0);
+    return found;
+}
+
+static void test_in_place(void **state)
+{
+    (void)state;
+    for (int in_place = 0; in_place < 2; in_place++) {
+        vta_model *model = NULL;
+        assert_int_equal(setenv("VTA_MODEL_IN_PLACE", in_place != 0 ? "1" : "0", 1), 0);
+        assert_int_equal(load("model_OTHER.so", 1, &model, NULL), VTA_OK);
+        run_by(model, 7, 4);
+        assert_int_equal(is_mapped(sealed), in_place);
+        vta_model_destroy(model);
+    }
+    assert_int_equal(unsetenv("VTA_MODEL_IN_PLACE"), 0);
 }
 
 static void test_refusals(void **state)
@@ -244,6 +321,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_runs_twice_with_any_threads),
         cmocka_unit_test(test_description),
         cmocka_unit_test(test_two_at_once),
+        cmocka_unit_test(test_another_model_under_the_same_path),
+        cmocka_unit_test(test_in_place),
         cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_damaged_files),
         cmocka_unit_test(test_wrong_accesses),

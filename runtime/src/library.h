@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The shared object of a compiled model, as a copy of the file at the moment of loading.
+ */
+#ifndef VTA_LIBRARY_H
+#define VTA_LIBRARY_H
+
+#include "vta/status.h"
+
+typedef struct vta_library {
+    void *handle;
+    int copy; /* the file that is mapped; -1: that of the path */
+} vta_library;
+
+/* Checks the seal (seal.h) of exactly the bytes that it maps. */
+vta_status vta_library_open(const char *path, vta_library *out, vta_diag *diag);
+void vta_library_close(vta_library *library);
+
+#endif
