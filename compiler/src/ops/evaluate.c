@@ -21,6 +21,7 @@ typedef struct evaluation {
     vtac_type type; /* of the result */
     void *data;
     bool is_float;
+    bool of_type; /* Shape and Size: only the type of their operand counts */
 } evaluation;
 
 static void store_int(evaluation *e, int64_t i, int64_t value)
@@ -143,6 +144,9 @@ static bool evaluate_binary(evaluation *e, int64_t elements)
         double f = e->is_float ? float_at(e, 0, i) : 0.0;
         int64_t n = e->is_float ? 0 : int_at(e, 0, i);
         for (uint32_t k = 1; k < e->count; k++) {
+            if (e->in[k] == NULL) {
+                return false;
+            }
             const bool ok = e->is_float ? float_binary(e->node->op, f, float_at(e, k, i), &f)
                                         : int_binary(e->node, n, int_at(e, k, i), &n);
             if (!ok) {
@@ -267,8 +271,11 @@ static bool evaluate_concat(evaluation *e, int64_t elements)
         int64_t at[VTAC_MAX_RANK];
         unravel(&e->type, i, at);
         uint32_t k = 0;
-        while (at[axis] >= e->in[k]->type.dim[axis]) {
+        while (k < e->count && e->in[k] != NULL && at[axis] >= e->in[k]->type.dim[axis]) {
             at[axis] -= e->in[k++]->type.dim[axis];
+        }
+        if (k == e->count || e->in[k] == NULL) {
+            return false;
         }
         copy_element(e, i, k, ravel(&e->in[k]->type, at));
     }
@@ -305,7 +312,7 @@ static bool evaluate_slice(evaluation *e, int64_t elements)
     const vtac_type *in = &e->in[0]->type;
     int64_t start[VTAC_MAX_RANK] = {0};
     int64_t step[VTAC_MAX_RANK];
-    for (uint32_t i = 0; i < in->rank; i++) {
+    for (uint32_t i = 0; i < VTAC_MAX_RANK; i++) {
         step[i] = 1;
     }
     const int64_t count = vtac_type_elements(&e->in[1]->type);
@@ -324,7 +331,7 @@ static bool evaluate_slice(evaluation *e, int64_t elements)
     for (int64_t i = 0; i < elements; i++) {
         int64_t at[VTAC_MAX_RANK];
         unravel(&e->type, i, at);
-        for (uint32_t axis = 0; axis < in->rank; axis++) {
+        for (uint32_t axis = 0; axis < e->type.rank; axis++) { /* the rank of the input, too */
             at[axis] = start[axis] + at[axis] * step[axis];
         }
         copy_element(e, i, 0, ravel(in, at));
@@ -337,7 +344,7 @@ static bool evaluate_transpose(evaluation *e, int64_t elements)
     const vtac_attr *perm = vtac_find_attr(e->node, "perm");
     for (int64_t i = 0; i < elements; i++) {
         int64_t at[VTAC_MAX_RANK];
-        int64_t from[VTAC_MAX_RANK];
+        int64_t from[VTAC_MAX_RANK] = {0};
         unravel(&e->type, i, at);
         for (uint32_t axis = 0; axis < e->type.rank; axis++) {
             from[perm != NULL ? perm->ints[axis] : e->type.rank - 1 - axis] = at[axis];
@@ -415,49 +422,60 @@ static bool evaluate_copy(evaluation *e, int64_t elements)
     return true;
 }
 
+/* Whether the first `count` operands are there. */
+static bool has(const evaluation *e, uint32_t count)
+{
+    for (uint32_t k = 0; k < count; k++) {
+        if (e->in[k] == NULL) {
+            return false;
+        }
+    }
+    return true;
+}
+
 static bool evaluate(evaluation *e, int64_t elements)
 {
+    if (e->of_type) {
+        return evaluate_shape(e, elements);
+    }
     switch ((int)e->node->op) {
-    case VTAC_OP_SHAPE:
-    case VTAC_OP_SIZE: return evaluate_shape(e, elements);
     case VTAC_OP_IDENTITY:
     case VTAC_OP_RESHAPE:
     case VTAC_OP_FLATTEN:
     case VTAC_OP_SQUEEZE:
-    case VTAC_OP_UNSQUEEZE: return evaluate_copy(e, elements);
-    case VTAC_OP_CAST: return evaluate_cast(e, elements);
-    case VTAC_OP_WHERE: return evaluate_where(e, elements);
-    case VTAC_OP_EXPAND: return evaluate_broadcast_copy(e, elements);
-    case VTAC_OP_TILE: return evaluate_tile(e, elements);
-    case VTAC_OP_CONCAT: return evaluate_concat(e, elements);
-    case VTAC_OP_GATHER: return evaluate_gather(e, elements);
-    case VTAC_OP_SLICE: return evaluate_slice(e, elements);
-    case VTAC_OP_TRANSPOSE: return evaluate_transpose(e, elements);
-    case VTAC_OP_RANGE: return evaluate_range(e, elements);
+    case VTAC_OP_UNSQUEEZE: return has(e, 1) && evaluate_copy(e, elements);
+    case VTAC_OP_CAST: return has(e, 1) && evaluate_cast(e, elements);
+    case VTAC_OP_WHERE: return has(e, 3) && evaluate_where(e, elements);
+    case VTAC_OP_EXPAND: return has(e, 1) && evaluate_broadcast_copy(e, elements);
+    case VTAC_OP_TILE: return has(e, 1) && evaluate_tile(e, elements);
+    case VTAC_OP_CONCAT: return has(e, 1) && evaluate_concat(e, elements);
+    case VTAC_OP_GATHER: return has(e, 2) && evaluate_gather(e, elements);
+    case VTAC_OP_SLICE: return has(e, 2) && evaluate_slice(e, elements);
+    case VTAC_OP_TRANSPOSE: return has(e, 1) && evaluate_transpose(e, elements);
+    case VTAC_OP_RANGE: return has(e, 3) && evaluate_range(e, elements);
     case VTAC_OP_CONSTANT_OF_SHAPE: return evaluate_fill(e, elements);
     case VTAC_OP_EQUAL:
     case VTAC_OP_LESS:
     case VTAC_OP_LESS_OR_EQUAL:
     case VTAC_OP_GREATER:
-    case VTAC_OP_GREATER_OR_EQUAL: return evaluate_compare(e, elements);
+    case VTAC_OP_GREATER_OR_EQUAL: return has(e, 2) && evaluate_compare(e, elements);
     case VTAC_OP_REDUCE_SUM:
     case VTAC_OP_REDUCE_PROD:
     case VTAC_OP_REDUCE_MIN:
-    case VTAC_OP_REDUCE_MAX: return evaluate_reduce(e, elements);
-    default: return e->count == 1 ? evaluate_unary(e, elements) : evaluate_binary(e, elements);
+    case VTAC_OP_REDUCE_MAX: return has(e, 1) && evaluate_reduce(e, elements);
+    default: return has(e, 1) && (e->count == 1 ? evaluate_unary(e, elements) : evaluate_binary(e, elements));
     }
 }
 
-/* Gathers the inputs; false where one is unknown or too large. Shape and Size need only the type of theirs.
- */
+/* Gathers the inputs; false where one is unknown or too large. */
 static bool take_inputs(evaluation *e)
 {
-    const bool type_only = e->node->op == VTAC_OP_SHAPE || e->node->op == VTAC_OP_SIZE;
+    e->of_type = e->node->op == VTAC_OP_SHAPE || e->node->op == VTAC_OP_SIZE;
     e->count = e->node->input_count;
     if (e->count > sizeof e->in / sizeof e->in[0]) {
         return false;
     }
-    for (uint32_t i = 0; !type_only && i < e->count; i++) {
+    for (uint32_t i = 0; !e->of_type && i < e->count; i++) {
         e->in[i] = vtac_in_constant(e->graph, e->node, i);
         const bool absent = e->node->inputs[i] == 0 && i > 0;
         if (!absent && (e->in[i] == NULL || vtac_type_elements(&e->in[i]->type) > e->most)) {
