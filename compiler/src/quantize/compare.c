@@ -55,9 +55,10 @@ static void add_decisions(vtac_quantize_report *report, const vtac_type *type, c
     }
 }
 
-static void add_outputs(const quant_observer *o, const vtac_graph *graph, const quant_probe *probe,
-                        power *total, vtac_quantize_report *report)
+static void add_outputs(const quant_comparison *c, const quant_probe *probe, power *total,
+                        vtac_quantize_report *report)
 {
+    const vtac_graph *graph = c->quantized;
     bool first = true;
     for (uint32_t i = 0; i < graph->output_count; i++) {
         const vtac_type *type = &graph->values[graph->outputs[i]].type;
@@ -65,7 +66,7 @@ static void add_outputs(const quant_observer *o, const vtac_graph *graph, const 
             continue;
         }
         const float *is = quant_probe_output(probe, i);
-        const float *should = quant_probe_output(o->probe, i);
+        const float *should = quant_probe_output(c->observer->probe, i);
         add_error(total, is, should, (size_t)vtac_type_elements(type));
         if (first) {
             add_decisions(report, type, is, should);
@@ -98,9 +99,11 @@ static const char *keep(vtac_quantize_report *report, const char *text)
     return vta_arena_string(&report->arena, text, strlen(text));
 }
 
-static vta_status fill(const quant_observer *o, const vtac_graph *g, const vtac_value_id *real,
-                       const power *powers, vtac_dtype dtype, vtac_quantize_report *report, vta_diag *diag)
+static vta_status fill(const quant_comparison *c, const power *powers, vtac_quantize_report *report,
+                       vta_diag *diag)
 {
+    const quant_observer *o = c->observer;
+    const vtac_graph *g = c->quantized;
     report->layers = vta_arena_array(&report->arena, o->count + (size_t)1, sizeof *report->layers);
     for (uint32_t i = 0; report->layers != NULL && i < o->count; i++) {
         const quant_seen *seen = &o->seen[i];
@@ -112,11 +115,11 @@ static vta_status fill(const quant_observer *o, const vtac_graph *g, const vtac_
         vtac_quantized_layer *layer = &report->layers[report->layer_count++];
         *layer = (vtac_quantized_layer){.node = keep(report, node->name),
                                         .op = vtac_op_get(node->op)->name,
-                                        .value = keep(report, g->values[real[i]].name),
+                                        .value = keep(report, g->values[c->real[i]].name),
                                         .snr_db = decibels(&powers[i]),
                                         .low = range->low,
                                         .high = range->high};
-        quant_range_params(range, dtype, &layer->scale, &layer->zero);
+        quant_range_params(range, c->dtype, &layer->scale, &layer->zero);
         if (layer->node == NULL || layer->value == NULL) {
             return vta_fail(diag, VTA_NOMEM, "out of memory");
         }
@@ -128,28 +131,27 @@ static vta_status fill(const quant_observer *o, const vtac_graph *g, const vtac_
     return VTA_OK;
 }
 
-static vta_status walk(const quant_observer *o, const vtac_graph *quantized, quant_probe *probe,
-                       const vtac_samples *samples, const vta_progress *progress, power *powers, power *total,
+static vta_status walk(const quant_comparison *c, quant_probe *probe, power *powers, power *total,
                        vtac_quantize_report *report, vta_diag *diag)
 {
-    quant_clock clock = quant_clock_start(progress, "comparing", samples->count);
-    for (uint32_t s = 0; s < samples->count; s++) {
-        VTA_TRY(quant_probe_run(o->probe, samples, s, diag));
-        VTA_TRY(quant_probe_run(probe, samples, s, diag));
+    const quant_observer *o = c->observer;
+    quant_clock clock = quant_clock_start(c->progress, "comparing", c->samples->count);
+    for (uint32_t s = 0; s < c->samples->count; s++) {
+        VTA_TRY(quant_probe_run(o->probe, c->samples, s, diag));
+        VTA_TRY(quant_probe_run(probe, c->samples, s, diag));
         for (uint32_t i = 0; i < o->count; i++) {
             add_error(&powers[i], quant_probe_value(probe, i), quant_probe_value(o->probe, i),
-                      (size_t)vtac_type_elements(&quantized->values[o->seen[i].value].type));
+                      (size_t)vtac_type_elements(&c->quantized->values[o->seen[i].value].type));
         }
-        add_outputs(o, quantized, probe, total, report);
+        add_outputs(c, probe, total, report);
         quant_clock_tell(&clock, s + 1);
     }
     return VTA_OK;
 }
 
-vta_status quant_compare(const quant_observer *o, vtac_graph *quantized, const vtac_value_id *real,
-                         const vtac_samples *samples, vtac_dtype dtype, const vta_progress *progress,
-                         vtac_quantize_report *report, vta_diag *diag)
+vta_status quant_compare(const quant_comparison *c, vtac_quantize_report *report, vta_diag *diag)
 {
+    const quant_observer *o = c->observer;
     power total = {0};
     power *powers = vta_arena_array(o->plan->arena, o->count + (size_t)1, sizeof *powers);
     quant_probe *probe;
@@ -157,12 +159,12 @@ vta_status quant_compare(const quant_observer *o, vtac_graph *quantized, const v
         return vta_fail(diag, VTA_NOMEM, "out of memory");
     }
     memset(powers, 0, o->count * sizeof *powers);
-    report->samples = samples->count;
-    VTA_TRY(quant_probe_open(quantized, real, o->count, &probe, diag));
-    const vta_status status = walk(o, quantized, probe, samples, progress, powers, &total, report, diag);
+    report->samples = c->samples->count;
+    VTA_TRY(quant_probe_open(c->quantized, c->real, o->count, &probe, diag));
+    const vta_status status = walk(c, probe, powers, &total, report, diag);
     quant_probe_close(probe);
     VTA_TRY(status);
     report->output_error = total.worst;
     report->output_snr_db = decibels(&total);
-    return fill(o, quantized, real, powers, dtype, report, diag);
+    return fill(c, powers, report, diag);
 }

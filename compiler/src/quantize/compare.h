@@ -7,9 +7,15 @@
 
 #include "observe.h"
 
-/* `real`: by place in the observer, the value that stands for it in the quantized graph. */
-vta_status quant_compare(const quant_observer *observer, vtac_graph *quantized, const vtac_value_id *real,
-                         const vtac_samples *samples, vtac_dtype dtype, const vta_progress *progress,
-                         vtac_quantize_report *report, vta_diag *diag);
+typedef struct quant_comparison {
+    const quant_observer *observer; /* of the float model */
+    vtac_graph *quantized;
+    const vtac_value_id *real; /* by place in the observer: what stands for it in the quantized graph */
+    const vtac_samples *samples;
+    vtac_dtype dtype;
+    const vta_progress *progress;
+} quant_comparison;
+
+vta_status quant_compare(const quant_comparison *c, vtac_quantize_report *report, vta_diag *diag);
 
 #endif

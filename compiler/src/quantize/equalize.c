@@ -67,10 +67,6 @@ static vta_status own(const quant_plan *plan, vtac_node_id id, uint32_t input, f
 {
     vtac_graph *g = plan->graph;
     const vtac_tensor *from = vtac_in_constant(g, &g->nodes[id], input);
-    *data = NULL;
-    if (from == NULL) {
-        return VTA_OK;
-    }
     float *copy = vta_arena_alloc(&g->arena, from->bytes + 1);
     if (copy == NULL) {
         return vta_fail(diag, VTA_NOMEM, "out of memory");
@@ -99,7 +95,8 @@ static vta_status open_layer(const quant_plan *plan, vtac_node_id id, layer *out
     *out = (layer){.count = vtac_type_elements(&type), .outputs = type.dim[0], .inputs = type.dim[1]};
     out->taps = out->count / (out->outputs * out->inputs);
     VTA_TRY(own(plan, id, 1, &out->w, diag));
-    return own(plan, id, 2, &out->bias, diag);
+    const bool biased = vtac_in_type(plan->graph, &plan->graph->nodes[id], 2) != NULL;
+    return biased ? own(plan, id, 2, &out->bias, diag) : VTA_OK;
 }
 
 /* The channel that an element of the second layer's weights reads. A depthwise one reads as it writes, in

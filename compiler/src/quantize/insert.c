@@ -37,17 +37,28 @@ vta_status quant_add_constant(vtac_graph *graph, const char *like, const vtac_te
     return vtac_add_constant(graph, derived(name, like, "_quantized"), tensor, out, diag);
 }
 
-/* Either operator, beside node `near` (0: it belongs to none). */
-static vta_status add(vtac_graph *graph, vtac_op op, vtac_node_id near, vtac_value_id x,
-                      const quant_params *params, const char *suffix, vtac_value_id *out, vta_diag *diag)
+/* Either operator with what ends the names it derives. */
+typedef struct affine {
+    vtac_op op;
+    const char *suffix;
+} affine;
+
+static const affine quantize = {VTAC_OP_QUANTIZE_LINEAR, "_quantized"};
+static const affine dequantize = {VTAC_OP_DEQUANTIZE_LINEAR, "_dequantized"};
+static const affine give_back = {VTAC_OP_DEQUANTIZE_LINEAR, "_real"};
+
+/* Adds one of them beside node `near` (0: it belongs to none). */
+static vta_status add(vtac_graph *graph, const affine *what, vtac_node_id near, vtac_value_id x,
+                      const quant_params *params, vtac_value_id *out, vta_diag *diag)
 {
+    const char *suffix = what->suffix;
     char name[NAME_ROOM];
     char output[NAME_ROOM];
     const char *const outputs[] = {derived(output, graph->values[x].name, suffix)};
     const vtac_value_id inputs[] = {x, params->scale, params->zero};
     const vtac_attr axis = {.name = "axis", .kind = VTAC_ATTR_INT, .i = params->axis};
     const vtac_node *like = near == 0 ? NULL : &graph->nodes[near];
-    const vtac_node_spec spec = {.op = op,
+    const vtac_node_spec spec = {.op = what->op,
                                  .name =
                                      derived(name, like == NULL ? graph->values[x].name : like->name, suffix),
                                  .origin = like == NULL ? 0 : like->origin,
@@ -66,7 +77,7 @@ static vta_status add(vtac_graph *graph, vtac_op op, vtac_node_id near, vtac_val
 vta_status quant_add_dequantize(vtac_graph *graph, vtac_node_id near, vtac_value_id q,
                                 const quant_params *params, vtac_value_id *out, vta_diag *diag)
 {
-    return add(graph, VTAC_OP_DEQUANTIZE_LINEAR, near, q, params, "_dequantized", out, diag);
+    return add(graph, &dequantize, near, q, params, out, diag);
 }
 
 vta_status quant_wrap(vtac_graph *graph, vtac_value_id value, const quant_params *params, vtac_value_id *out,
@@ -74,14 +85,14 @@ vta_status quant_wrap(vtac_graph *graph, vtac_value_id value, const quant_params
 {
     const vtac_node_id near = graph->values[value].node;
     vtac_value_id q;
-    VTA_TRY(add(graph, VTAC_OP_QUANTIZE_LINEAR, near, value, params, "_quantized", &q, diag));
-    const vtac_node_id quantize = graph->values[q].node;
-    VTA_TRY(add(graph, VTAC_OP_DEQUANTIZE_LINEAR, near, q, params, "_real", out, diag));
+    VTA_TRY(add(graph, &quantize, near, value, params, &q, diag));
+    const vtac_node_id maker = graph->values[q].node;
+    VTA_TRY(add(graph, &give_back, near, q, params, out, diag));
     if (vtac_is_output(graph, value)) {
         vtac_swap_names(graph, value, *out);
     }
     vtac_replace_uses(graph, value, *out);
-    graph->nodes[quantize].inputs[0] = value;
+    graph->nodes[maker].inputs[0] = value;
     return VTA_OK;
 }
 

@@ -123,14 +123,17 @@ static void add_means(quant_seen *seen, const vtac_type *type, const float *x, s
     for (uint32_t i = seen->axis + 1; i < type->rank; i++) {
         inner *= (size_t)type->dim[i];
     }
-    for (size_t i = 0; seen->channels > 0 && i < count; i += inner) {
+    if (seen->channels == 0 || inner == 0) {
+        return;
+    }
+    for (size_t i = 0; i < count; i += inner) {
         double sum = 0.0;
         for (size_t k = 0; k < inner; k++) {
             sum += (double)x[i + k];
         }
         seen->sum[i / inner % (size_t)seen->channels] += sum;
     }
-    seen->count += seen->channels > 0 ? count / (size_t)seen->channels : 0;
+    seen->count += count / (size_t)seen->channels;
 }
 
 static vta_status walk(const quant_observer *o, const vtac_samples *samples, bool histograms,

@@ -109,6 +109,27 @@ static vta_status group_params(const job *j, quant_params *made, vtac_value_id v
     return VTA_OK;
 }
 
+/* A constant has the scale of its group; where no value was observed that would have one, its own. */
+static vta_status constant_params(const job *j, quant_params *made, vtac_value_id x, quant_params *out,
+                                  vta_diag *diag)
+{
+    if (j->observer.of[quant_group(&j->plan, x)] != 0) {
+        return group_params(j, made, x, out, diag);
+    }
+    const vtac_value *value = &j->graph->values[x];
+    quant_range range = {0};
+    float scale;
+    int32_t zero;
+    quant_range_see(&range, value->constant->data, (size_t)vtac_type_elements(&value->type));
+    quant_range_params(&range, j->dtype, &scale, &zero);
+    return quant_add_params(j->graph, j->dtype, scale, zero, out, diag);
+}
+
+static bool is_wanted_constant(const job *j, vtac_value_id x)
+{
+    return x != 0 && x < j->plan.value_room && j->plan.wanted[x] && j->graph->values[x].constant != NULL;
+}
+
 /* Constants among the operands of sums, products and concatenations. */
 static vta_status wrap_constants(const job *j, quant_params *made, vta_diag *diag)
 {
@@ -116,22 +137,12 @@ static vta_status wrap_constants(const job *j, quant_params *made, vta_diag *dia
     for (vtac_node_id n = 1; n < j->plan.node_room; n++) {
         for (uint32_t i = 0; j->plan.active[n] && i < g->nodes[n].input_count; i++) {
             const vtac_value_id x = g->nodes[n].inputs[i];
-            if (x == 0 || x >= j->plan.value_room || !j->plan.wanted[x] || g->values[x].constant == NULL) {
+            if (!is_wanted_constant(j, x)) {
                 continue;
             }
             quant_params params;
             vtac_value_id real;
-            if (j->observer.of[quant_group(&j->plan, x)] != 0) {
-                VTA_TRY(group_params(j, made, x, &params, diag));
-            } else {
-                quant_range range = {0};
-                float scale;
-                int32_t zero;
-                quant_range_see(&range, g->values[x].constant->data,
-                                (size_t)vtac_type_elements(&g->values[x].type));
-                quant_range_params(&range, j->dtype, &scale, &zero);
-                VTA_TRY(quant_add_params(g, j->dtype, scale, zero, &params, diag));
-            }
+            VTA_TRY(constant_params(j, made, x, &params, diag));
             VTA_TRY(quant_wrap_constant(g, x, &params, &real, diag));
             g->nodes[n].inputs[i] = real;
         }
@@ -166,18 +177,40 @@ static vta_status store_products(const job *j, vta_diag *diag)
     return vtac_graph_verify(j->graph, diag);
 }
 
+static vta_status make_plan(job *j, vta_diag *diag)
+{
+    VTA_TRY(quant_plan_make(j->graph, &j->arena, &j->plan, diag));
+    if (!j->options->equalize) {
+        return VTA_OK;
+    }
+    VTA_TRY(quant_equalize(&j->plan, diag)); /* new constants: the plan has room for those that were there */
+    return quant_plan_make(j->graph, &j->arena, &j->plan, diag);
+}
+
+static vta_status observe(job *j, const vtac_samples *samples, vta_diag *diag)
+{
+    VTA_TRY(quant_observe_open(&j->plan, &j->observer, diag));
+    return quant_observe(&j->observer, samples, j->options->method, j->options->progress, diag);
+}
+
+static vta_status compare(const job *j, const vtac_samples *samples, vtac_quantize_report *report,
+                          vta_diag *diag)
+{
+    const quant_comparison c = {.observer = &j->observer,
+                                .quantized = j->graph,
+                                .real = j->real,
+                                .samples = samples,
+                                .dtype = j->dtype,
+                                .progress = j->options->progress};
+    return quant_compare(&c, report, diag);
+}
+
 static vta_status run(job *j, const vtac_samples *samples, vtac_quantize_report *report, vta_diag *diag)
 {
-    const vta_progress *progress = j->options->progress;
     VTA_TRY(vtac_run_passes(j->graph, &(vtac_pass_options){.level = 2}, diag));
     VTA_TRY(check_samples(j->graph, samples, diag));
-    VTA_TRY(quant_plan_make(j->graph, &j->arena, &j->plan, diag));
-    if (j->options->equalize) { /* new constants: the plan has room for those that were there */
-        VTA_TRY(quant_equalize(&j->plan, diag));
-        VTA_TRY(quant_plan_make(j->graph, &j->arena, &j->plan, diag));
-    }
-    VTA_TRY(quant_observe_open(&j->plan, &j->observer, diag));
-    VTA_TRY(quant_observe(&j->observer, samples, j->options->method, progress, diag));
+    VTA_TRY(make_plan(j, diag));
+    VTA_TRY(observe(j, samples, diag));
     VTA_TRY(round_products(j, diag));
     if (j->product_count == 0) {
         return vta_fail(
@@ -186,7 +219,7 @@ static vta_status run(job *j, const vtac_samples *samples, vtac_quantize_report 
     }
     VTA_TRY(wrap_activations(j, diag));
     if (report != NULL) {
-        VTA_TRY(quant_compare(&j->observer, j->graph, j->real, samples, j->dtype, progress, report, diag));
+        VTA_TRY(compare(j, samples, report, diag));
     }
     return store_products(j, diag);
 }

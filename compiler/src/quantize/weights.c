@@ -30,16 +30,16 @@ static int64_t channel_of(const quant_product *p, int64_t i, int64_t inner)
     return i / inner % p->channels;
 }
 
-/* The bias as floats, 0 where there is none; *usable is false where it has another shape than [channels]. */
-static vta_status read_bias(const quant_plan *plan, const vtac_node *node, quant_product *p, double **out,
-                            bool *usable, vta_diag *diag)
+/* The bias as floats, 0 where there is none; *usable is false where it has another shape than [channels].
+ * NULL: out of memory. */
+static double *read_bias(const quant_plan *plan, const vtac_node *node, quant_product *p, bool *usable)
 {
     const vtac_graph *g = plan->graph;
     const bool has = vtac_in_type(g, node, 2) != NULL;
     const vtac_tensor *bias = vtac_in_constant(g, node, 2);
     double *values = vta_arena_array(plan->arena, (size_t)p->channels + 1, sizeof *values);
     if (values == NULL) {
-        return vta_fail(diag, VTA_NOMEM, "out of memory");
+        return NULL;
     }
     const bool plain =
         node->op == VTAC_OP_CONV || (node->op == VTAC_OP_GEMM && vtac_attr_float(node, "alpha", 1.0) == 1.0 &&
@@ -52,8 +52,7 @@ static vta_status read_bias(const quant_plan *plan, const vtac_node *node, quant
     for (int64_t c = 0; c < p->channels; c++) {
         values[c] = *usable && has ? vtac_tensor_float(bias, c) : 0.0;
     }
-    *out = values;
-    return VTA_OK;
+    return values;
 }
 
 /* Scales that have every weight in them, and every bias. */
@@ -177,12 +176,11 @@ vta_status quant_round_product(const quant_plan *plan, vtac_node_id id, float x_
     float *real = vta_arena_array(&g->arena, count + 1, sizeof *real);
     p->weights = vta_arena_array(&g->arena, count + 1, sizeof *p->weights);
     p->scales = vta_arena_array(&g->arena, (size_t)p->channels + 1, sizeof *p->scales);
-    if (real == NULL || p->weights == NULL || p->scales == NULL) {
+    bool usable = false;
+    double *bias = read_bias(plan, node, p, &usable);
+    if (real == NULL || p->weights == NULL || p->scales == NULL || bias == NULL) {
         return vta_fail(diag, VTA_NOMEM, "out of memory");
     }
-    double *bias = NULL;
-    bool usable = false;
-    VTA_TRY(read_bias(plan, node, p, &bias, &usable, diag));
     choose_scales(p, w->data, bias, x_scale);
     round_weights(p, w->data, real, usable ? mean : NULL, vtac_attr_int(node, "group", 1), bias);
     const bool has_bias = usable && (vtac_in_type(g, node, 2) != NULL || mean != NULL);
