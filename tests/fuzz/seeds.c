@@ -48,7 +48,7 @@ static bool try_operator(const vtac_op_info *op, uint32_t inputs, int32_t type, 
     model m;
     model_init(&m, 21);
     for (uint32_t i = 0; i < inputs; i++) {
-        char name[8];
+        char name[16];
         (void)snprintf(name, sizeof name, "x%u", i);
         (void)strcat(strcat(names, i > 0 ? " " : ""), name);
         APPEND(m.graph.input, m.graph.n_input, value_info(name, type, rank, dims));
