@@ -267,7 +267,7 @@ static vta_status time_runs(vta_model *model, uint64_t repeat, bool json, vta_di
                          times[repeat / 2]);
         } else if (cycles > 0) {
             (void)printf("%llu cycles on %s\n", (unsigned long long)cycles,
-                         vta_device_uri(vta_model_device(model)));
+                         vta_model_device_uri(model));
         }
     }
     free(times);

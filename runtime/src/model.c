@@ -6,6 +6,7 @@
 #include "vta/model.h"
 
 #include <dlfcn.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,6 +22,7 @@
 #include "accel.h"
 #include "layers.h"
 #include "library.h"
+#include "model_remote.h"
 #include "pool.h"
 #include "vta/artifact.h"
 
@@ -37,6 +39,8 @@ struct vta_model {
     void **scratch;  /* of each worker */
     vta_step_profile *profile;
     vta_layers layers;
+    atomic_bool stop, launching; /* a run is to end; the accelerator is at work */
+    vta_model_remote *remote;    /* NULL: it runs here; else profile and layers are its own */
 };
 
 /* ---- checks ---- */
@@ -321,6 +325,21 @@ static vta_status load(const char *path, const vta_model_options *options, vta_m
     return bind_steps(m, diag);
 }
 
+/* Its inputs and outputs are here, all else is there. */
+static vta_status load_remote(const char *path, const vta_model_options *options, vta_model *m,
+                              vta_diag *diag)
+{
+    VTA_TRY(vta_model_remote_open(path, options, &m->stop, &m->remote, diag));
+    const vta_artifact *a = vta_model_remote_artifact(m->remote);
+    for (uint32_t i = 0; i < a->input_count + a->output_count; i++) {
+        VTA_TRY(check_tensor(i < a->input_count ? &a->inputs[i] : &a->outputs[i - a->input_count], diag));
+    }
+    m->artifact = a;
+    m->profile = vta_model_remote_steps(m->remote);
+    m->layers.rows = vta_model_remote_layers(m->remote, &m->layers.count);
+    return place_tensors(m, diag);
+}
+
 vta_status vta_model_load(const char *path, const vta_model_options *options, vta_model **out, vta_diag *diag)
 {
     vta_model *m = calloc(1, sizeof *m);
@@ -328,7 +347,8 @@ vta_status vta_model_load(const char *path, const vta_model_options *options, vt
         return no_memory(diag, sizeof *m);
     }
     m->library.copy = -1;
-    const vta_status status = load(path, options, m, diag);
+    const bool remote = options != NULL && vta_remote_is(options->device);
+    const vta_status status = (remote ? load_remote : load)(path, options, m, diag);
     if (status != VTA_OK) {
         vta_model_destroy(m);
         (void)vta_context(diag, "%s", path);
@@ -353,8 +373,11 @@ void vta_model_destroy(vta_model *m)
     vta_pool_destroy(m->pool);
     free(m->buffers);
     free(m->scratch);
-    free(m->profile);
-    vta_layers_free(&m->layers);
+    if (m->remote == NULL) {
+        free(m->profile);
+        vta_layers_free(&m->layers);
+    }
+    vta_model_remote_close(m->remote);
     free(m->inputs);
     free(m->outputs);
     free(m->memory);
@@ -470,19 +493,49 @@ static vta_status launch_step(vta_model *m, uint32_t i, vta_diag *diag)
     return VTA_OK;
 }
 
-/* Host steps cannot fail. */
+/* Host steps cannot fail. Whoever sets `stop` looks at `launching` afterwards, and this looks at them the
+ * other way round: one of the two sees the other. */
 static vta_status run_step(vta_model *m, uint32_t i, vta_diag *diag)
 {
-    if (m->artifact->steps[i].kind == VTA_STEP_ACCELERATOR) {
-        return launch_step(m, i, diag);
+    const bool accelerator = m->artifact->steps[i].kind == VTA_STEP_ACCELERATOR;
+    atomic_store(&m->launching, accelerator);
+    if (atomic_exchange(&m->stop, false)) {
+        atomic_store(&m->launching, false);
+        return vta_fail(diag, VTA_INTERRUPTED, "interrupted before step '%s'", m->artifact->steps[i].name);
+    }
+    if (accelerator) {
+        const vta_status status = launch_step(m, i, diag);
+        atomic_store(&m->launching, false);
+        if (status == VTA_INTERRUPTED) {
+            atomic_store(&m->stop, false);
+        }
+        return status;
     }
     step_call call = {m, i};
     vta_pool_run(m->pool, m->artifact->steps[i].extent, do_range, &call);
     return VTA_OK;
 }
 
+static vta_status run_remote(vta_model *m, bool profiled, vta_diag *diag)
+{
+    const vta_status status = vta_model_remote_run(m->remote, m->inputs, m->outputs, profiled, diag);
+    atomic_store(&m->stop, false);
+    return status;
+}
+
+void vta_model_interrupt(vta_model *m)
+{
+    atomic_store(&m->stop, true);
+    if (atomic_load(&m->launching) && m->accel != NULL) {
+        vta_device_interrupt(vta_accel_device(m->accel));
+    }
+}
+
 vta_status vta_model_run(vta_model *m, vta_diag *diag)
 {
+    if (m->remote != NULL) {
+        return run_remote(m, false, diag);
+    }
     for (uint32_t i = 0; i < m->artifact->step_count; i++) {
         VTA_TRY(run_step(m, i, diag));
     }
@@ -492,6 +545,14 @@ vta_status vta_model_run(vta_model *m, vta_diag *diag)
 vta_device *vta_model_device(const vta_model *m)
 {
     return m->accel != NULL ? vta_accel_device(m->accel) : NULL;
+}
+
+const char *vta_model_device_uri(const vta_model *m)
+{
+    if (m->remote != NULL) {
+        return vta_model_remote_device(m->remote);
+    }
+    return m->accel != NULL ? vta_device_uri(vta_accel_device(m->accel)) : "";
 }
 
 const struct vta_artifact_region *vta_model_region(const vta_model *m, uint32_t step)
@@ -520,7 +581,10 @@ static double now(void)
 
 vta_status vta_model_profile(vta_model *m, const vta_step_profile **steps, uint32_t *count, vta_diag *diag)
 {
-    for (uint32_t i = 0; i < m->artifact->step_count; i++) {
+    if (m->remote != NULL) {
+        VTA_TRY(run_remote(m, true, diag));
+    }
+    for (uint32_t i = 0; m->remote == NULL && i < m->artifact->step_count; i++) {
         const double begin = now();
         VTA_TRY(run_step(m, i, diag));
         m->profile[i].seconds = now() - begin;

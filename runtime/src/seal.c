@@ -16,8 +16,9 @@
 #include "vta/model.h"
 
 /* FNV-1a over words of eight bytes, then over the bytes that remain. */
-static uint64_t hash_of(const uint8_t *bytes, size_t size)
+uint64_t vta_artifact_hash(const void *data, size_t size)
 {
+    const uint8_t *bytes = data;
     uint64_t hash = UINT64_C(0xcbf29ce484222325);
     size_t i = 0;
     for (; i + sizeof(uint64_t) <= size; i += sizeof(uint64_t)) {
@@ -37,7 +38,7 @@ vta_status vta_artifact_seal_file(const char *path, vta_diag *diag)
     uint8_t *bytes;
     size_t size;
     VTA_TRY(vta_file_read(path, SIZE_MAX / 2, &bytes, &size, diag));
-    const vta_artifact_seal seal = {VTA_ARTIFACT_SEAL_MAGIC, hash_of(bytes, size)};
+    const vta_artifact_seal seal = {VTA_ARTIFACT_SEAL_MAGIC, vta_artifact_hash(bytes, size)};
     free(bytes);
     FILE *file = fopen(path, "ab");
     bool ok = file != NULL && fwrite(&seal, sizeof seal, 1, file) == 1;
@@ -90,7 +91,7 @@ vta_status vta_seal_check(const uint8_t *bytes, size_t size, vta_diag *diag)
     if (size < sizeof header + sizeof seal || seal.magic != VTA_ARTIFACT_SEAL_MAGIC) {
         return vta_fail(diag, VTA_SYNTAX, "it is cut off, or is no model that 'vtac compile' wrote");
     }
-    if (hash_of(bytes, size - sizeof seal) != seal.hash) {
+    if (vta_artifact_hash(bytes, size - sizeof seal) != seal.hash) {
         return vta_fail(diag, VTA_SYNTAX, "it is damaged (its checksum differs); compile or copy it again");
     }
     memcpy(&header, bytes, sizeof header);

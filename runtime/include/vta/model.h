@@ -26,9 +26,9 @@ extern "C" {
 typedef struct vta_model vta_model;
 
 typedef struct vta_model_options {
-    uint32_t threads; /* 0: VTAC_THREADS, or all cores */
-    const char
-        *device; /* URI for accelerator steps; NULL: "fsim". A simulator takes the model's configuration */
+    uint32_t threads;             /* 0: VTAC_THREADS, or all cores */
+    const char *device;           /* URI for accelerator steps; NULL: "fsim". A simulator takes the model's
+                                     configuration. Another machine (ssh:) runs the whole model */
     const vta_progress *progress; /* while a simulator is built; NULL: silent */
     double timeout_s;             /* for each launch; 0: none */
 } vta_model_options;
@@ -44,6 +44,9 @@ typedef struct vta_tensor_info {
 
 /* Puts the seal of vta/artifact.h behind what is in a file; whoever writes an artifact does this last. */
 vta_status vta_artifact_seal_file(const char *path, vta_diag *diag);
+
+/* The hash by which whole files of models are known to one another. */
+uint64_t vta_artifact_hash(const void *bytes, size_t size);
 
 /* Loads a compiled model; one that is damaged, of another ABI, or for another CPU is refused with the reason.
  */
@@ -71,9 +74,15 @@ const void *vta_model_output_data(const vta_model *model, uint32_t index);
 
 vta_status vta_model_run(vta_model *model, vta_diag *diag);
 
-/* The device of the accelerator steps; NULL: all runs on the host. The model's own; vta_device_interrupt on
- * it ends a run. */
+/* Makes the run that another thread is in, or the next one, end soon with VTA_INTERRUPTED; the accelerator is
+ * idle then. Safe from every thread, and from a signal handler. */
+void vta_model_interrupt(vta_model *model);
+
+/* The device of the accelerator steps; NULL: all runs on the host, or on another machine. The model's own. */
 vta_device *vta_model_device(const vta_model *model);
+
+/* The same as a URI, that of another machine, too; "": all runs on the host. */
+const char *vta_model_device_uri(const vta_model *model);
 
 /* What the last profiled run took, step by step. */
 typedef struct vta_step_profile {

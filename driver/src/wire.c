@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Numbers and texts into content and out of it.
+ */
+#include "vta/wire.h"
+
+#include <string.h>
+
+const char *vta_wire_name(uint32_t kind)
+{
+    switch (kind) {
+#define VTA_WIRE(name, number, doc)                                                                          \
+    case number: return #name;                                                                               \
+        #include "vta/wire.def"
+    default: return "?";
+    }
+}
+
+const char *vta_wire_release(void)
+{
+    return VTA_RELEASE;
+}
+
+/* ---- in */
+
+static void put_number(vta_str *out, uint64_t value, size_t size)
+{
+    uint8_t bytes[8];
+    for (size_t i = 0; i < size; i++) {
+        bytes[i] = (uint8_t)(value >> (8 * i));
+    }
+    vta_str_append(out, bytes, size);
+}
+
+void vta_put_u32(vta_str *out, uint32_t value)
+{
+    put_number(out, value, 4);
+}
+
+void vta_put_u64(vta_str *out, uint64_t value)
+{
+    put_number(out, value, 8);
+}
+
+void vta_put_f64(vta_str *out, double value)
+{
+    uint64_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    vta_put_u64(out, bits);
+}
+
+void vta_put_text(vta_str *out, const char *text)
+{
+    vta_put_bytes(out, text, strlen(text) + 1);
+}
+
+void vta_put_bytes(vta_str *out, const void *bytes, size_t size)
+{
+    if (size > VTA_WIRE_MOST) {
+        out->failed = true;
+        return;
+    }
+    vta_put_u32(out, (uint32_t)size);
+    vta_str_append(out, bytes, size);
+}
+
+/* ---- out */
+
+static const uint8_t *take(vta_content *in, size_t size)
+{
+    if (in->bad || size > (size_t)(in->end - in->at)) {
+        in->bad = true;
+        return NULL;
+    }
+    in->at += size;
+    return in->at - size;
+}
+
+static uint64_t get_number(vta_content *in, size_t size)
+{
+    const uint8_t *bytes = take(in, size);
+    uint64_t value = 0;
+    for (size_t i = 0; bytes != NULL && i < size; i++) {
+        value |= (uint64_t)bytes[i] << (8 * i);
+    }
+    return value;
+}
+
+uint32_t vta_get_u32(vta_content *in)
+{
+    return (uint32_t)get_number(in, 4);
+}
+
+uint64_t vta_get_u64(vta_content *in)
+{
+    return get_number(in, 8);
+}
+
+double vta_get_f64(vta_content *in)
+{
+    const uint64_t bits = vta_get_u64(in);
+    double value;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+const char *vta_get_text(vta_content *in)
+{
+    uint32_t size;
+    const uint8_t *bytes = vta_get_bytes(in, &size);
+    if (bytes == NULL || size == 0 || size > VTA_WIRE_TEXT || memchr(bytes, '\0', size) != bytes + size - 1) {
+        in->bad = true;
+        return "";
+    }
+    return (const char *)bytes;
+}
+
+const uint8_t *vta_get_bytes(vta_content *in, uint32_t *size)
+{
+    *size = vta_get_u32(in);
+    const uint8_t *bytes = take(in, *size);
+    *size = bytes != NULL ? *size : 0;
+    return bytes;
+}
+
+bool vta_content_done(const vta_content *in)
+{
+    return !in->bad && in->at == in->end;
+}
+
+void vta_wire_clean(const char *text, size_t size, char *out, size_t room)
+{
+    size_t to = 0;
+    for (size_t i = 0; i < size && text[i] != '\0' && to + 1 < room; i++) {
+        const unsigned char c = (unsigned char)text[i];
+        out[to++] = c < 0x20 || c == 0x7f ? ' ' : text[i];
+    }
+    while (to > 0 && out[to - 1] == ' ') {
+        to--;
+    }
+    if (room > 0) {
+        out[to] = '\0';
+    }
+}

@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The files that models come in, kept by hash and size under $VTAC_CACHE, $XDG_CACHE_HOME/vtac or
+ * ~/.cache/vtac, in "models": what has been sent once is not sent again. The oldest go when there are many.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "agent.h"
+#include "vta/artifact.h"
+
+enum { MOST_FILES = 32 };
+
+/* ---- the folder */
+
+static vta_status make_folders(char *path, vta_diag *diag)
+{
+    for (char *slash = strchr(path + 1, '/');; slash = strchr(slash + 1, '/')) {
+        if (slash != NULL) {
+            *slash = '\0';
+        }
+        const int failed = mkdir(path, 0700) != 0 && errno != EEXIST;
+        if (failed) {
+            return vta_fail(diag, VTA_IO, "cannot make the folder '%s': %s", path, strerror(errno));
+        }
+        if (slash == NULL) {
+            return VTA_OK;
+        }
+        *slash = '/';
+    }
+}
+
+static vta_status find_folder(agent *a, vta_diag *diag)
+{
+    const char *own = getenv("VTAC_CACHE");
+    const char *cache = getenv("XDG_CACHE_HOME");
+    const char *home = getenv("HOME");
+    int size = 0;
+    if (a->folder[0] != '\0') {
+        return VTA_OK;
+    }
+    if (own != NULL && *own != '\0') {
+        size = snprintf(a->folder, sizeof a->folder, "%s/models", own);
+    } else if (cache != NULL && *cache != '\0') {
+        size = snprintf(a->folder, sizeof a->folder, "%s/vtac/models", cache);
+    } else {
+        size = snprintf(a->folder, sizeof a->folder, "%s/.cache/vtac/models", home != NULL ? home : "/tmp");
+    }
+    if (size < 0 || (size_t)size >= sizeof a->folder) {
+        a->folder[0] = '\0';
+        return vta_fail(diag, VTA_RANGE, "the name of the cache folder is too long; set VTAC_CACHE");
+    }
+    const vta_status status = make_folders(a->folder, diag);
+    a->folder[status == VTA_OK ? strlen(a->folder) : 0] = '\0';
+    return status;
+}
+
+static bool is_ours(const char *name)
+{
+    const size_t size = strlen(name);
+    return size > 3 && strcmp(name + size - 3, ".so") == 0;
+}
+
+/* Removes the file that was used longest ago, while there are more than a few. */
+static void trim(const agent *a)
+{
+    for (;;) {
+        char oldest[4400] = "";
+        struct timespec when = {0};
+        unsigned count = 0;
+        DIR *folder = opendir(a->folder);
+        for (struct dirent *entry = folder != NULL ? readdir(folder) : NULL; entry != NULL;
+             entry = readdir(folder)) {
+            char path[4400];
+            struct stat info;
+            (void)snprintf(path, sizeof path, "%s/%s", a->folder, entry->d_name);
+            if (!is_ours(entry->d_name) || stat(path, &info) != 0) {
+                continue;
+            }
+            const bool older = info.st_mtim.tv_sec < when.tv_sec ||
+                               (info.st_mtim.tv_sec == when.tv_sec && info.st_mtim.tv_nsec < when.tv_nsec);
+            if (count++ == 0 || older) {
+                when = info.st_mtim;
+                memcpy(oldest, path, sizeof oldest);
+            }
+        }
+        if (folder != NULL) {
+            (void)closedir(folder);
+        }
+        if (count <= MOST_FILES || unlink(oldest) != 0) {
+            return;
+        }
+    }
+}
+
+/* ---- a file */
+
+static void name_of(const agent *a, uint64_t hash, uint64_t size, char *path, size_t room)
+{
+    (void)snprintf(path, room, "%s/%016" PRIx64 "-%" PRIu64 ".so", a->folder, hash, size);
+}
+
+/* Whether a file is what its name says; a file that is damaged is not there. */
+static bool good_file(const char *path, uint64_t hash, uint64_t size)
+{
+    struct stat info;
+    bool good = false;
+    const int file = open(path, O_RDONLY | O_CLOEXEC);
+    if (file >= 0 && fstat(file, &info) == 0 && S_ISREG(info.st_mode) && (uint64_t)info.st_size == size &&
+        size > 0 && size <= AGENT_BYTES) {
+        void *bytes = mmap(NULL, (size_t)size, PROT_READ, MAP_PRIVATE, file, 0);
+        if (bytes != MAP_FAILED) {
+            good = vta_artifact_hash(bytes, (size_t)size) == hash;
+            (void)munmap(bytes, (size_t)size);
+        }
+    }
+    if (file >= 0) {
+        (void)close(file);
+    }
+    return good;
+}
+
+vta_status agent_cached(agent *a, uint64_t hash, uint64_t size, char *path, size_t room, vta_diag *diag)
+{
+    VTA_TRY(find_folder(a, diag));
+    name_of(a, hash, size, path, room);
+    if (!good_file(path, hash, size)) {
+        return vta_fail(diag, VTA_IO, "the model is not in the cache '%s'", a->folder);
+    }
+    (void)utimensat(AT_FDCWD, path, NULL, 0); /* used now */
+    return VTA_OK;
+}
+
+/* ---- sending one */
+
+void agent_upload_drop(agent *a)
+{
+    if (a->upload.fd >= 0) {
+        (void)close(a->upload.fd);
+        (void)unlink(a->upload.path);
+    }
+    a->upload.fd = -1;
+}
+
+vta_status agent_file_begin(agent *a, vta_content *in, vta_str *out, vta_diag *diag)
+{
+    const uint64_t hash = vta_get_u64(in);
+    const uint64_t size = vta_get_u64(in);
+    char path[4200];
+    VTA_TRY(agent_read(in, diag));
+    agent_upload_drop(a);
+    if (size == 0 || size > AGENT_BYTES) {
+        return vta_fail(diag, VTA_RANGE, "a model of %" PRIu64 " bytes; from 1 to %" PRIu64 " are taken",
+                        size, AGENT_BYTES);
+    }
+    const bool there = agent_cached(a, hash, size, path, sizeof path, NULL) == VTA_OK;
+    vta_put_u32(out, there);
+    if (there) {
+        return VTA_OK;
+    }
+    VTA_TRY(find_folder(a, diag));
+    (void)snprintf(a->upload.path, sizeof a->upload.path, "%s/new-XXXXXX", a->folder);
+    a->upload.fd = mkstemp(a->upload.path);
+    if (a->upload.fd < 0) {
+        return vta_fail(diag, VTA_IO, "cannot write in '%s': %s", a->folder, strerror(errno));
+    }
+    a->upload.hash = hash;
+    a->upload.size = size;
+    a->upload.at = 0;
+    return VTA_OK;
+}
+
+vta_status agent_file_data(agent *a, vta_content *in, vta_str *out, vta_diag *diag)
+{
+    const uint64_t offset = vta_get_u64(in);
+    uint32_t size;
+    const uint8_t *bytes = vta_get_bytes(in, &size);
+    (void)out;
+    VTA_TRY(agent_read(in, diag));
+    if (a->upload.fd < 0 || offset != a->upload.at || size > a->upload.size - offset) {
+        return vta_fail(diag, VTA_PROTOCOL, "%" PRIu32 " bytes at %" PRIu64 " of a file are not expected",
+                        size, offset);
+    }
+    for (uint32_t done = 0; done < size;) {
+        const ssize_t wrote = write(a->upload.fd, bytes + done, size - done);
+        if (wrote < 0 && errno != EINTR) {
+            return vta_fail(diag, VTA_IO, "cannot write to '%s': %s", a->folder, strerror(errno));
+        }
+        done += wrote > 0 ? (uint32_t)wrote : 0;
+    }
+    a->upload.at += size;
+    return VTA_OK;
+}
+
+vta_status agent_file_end(agent *a, vta_content *in, vta_str *out, vta_diag *diag)
+{
+    char path[4200];
+    (void)out;
+    VTA_TRY(agent_read(in, diag));
+    if (a->upload.fd < 0 || a->upload.at != a->upload.size ||
+        !good_file(a->upload.path, a->upload.hash, a->upload.size)) {
+        agent_upload_drop(a);
+        return vta_fail(diag, VTA_PROTOCOL, "the file that came is not the one that was announced");
+    }
+    name_of(a, a->upload.hash, a->upload.size, path, sizeof path);
+    if (rename(a->upload.path, path) != 0) {
+        const int reason = errno;
+        agent_upload_drop(a);
+        return vta_fail(diag, VTA_IO, "cannot write '%s': %s", path, strerror(reason));
+    }
+    (void)close(a->upload.fd);
+    a->upload.fd = -1;
+    trim(a);
+    return VTA_OK;
+}

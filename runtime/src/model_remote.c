@@ -1,0 +1,342 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "model_remote.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "vta/arena.h"
+#include "vta/file.h"
+
+enum { MOST_ROWS = 1 << 20, MOST_TENSORS = 1 << 12 };
+
+struct vta_model_remote {
+    vta_remote *connection;
+    vta_arena arena; /* of all that follows */
+    vta_artifact artifact;
+    const char *device;
+    vta_step_profile *steps;
+    vta_layer_profile *layers;
+    uint32_t layer_count;
+};
+
+static vta_status no_memory(vta_diag *diag)
+{
+    return vta_fail(diag, VTA_NOMEM, "out of memory");
+}
+
+/* ---- the file */
+
+static vta_status send_bytes(vta_remote *r, const char *path, const uint8_t *bytes, size_t size,
+                             vta_diag *diag)
+{
+    const double often_s = 0.5;
+    double told = vta_channel_clock();
+    for (size_t at = 0; at < size;) {
+        const size_t here = size - at < VTA_WIRE_CHUNK ? size - at : VTA_WIRE_CHUNK;
+        vta_str request = {0};
+        vta_content reply;
+        vta_put_u64(&request, at);
+        vta_put_bytes(&request, bytes + at, here);
+        VTA_TRY(vta_remote_call(r, VTA_WIRE_FILE_DATA, &request, &reply, diag));
+        VTA_TRY(vta_remote_check(r, &reply, diag));
+        at += here;
+        if (vta_channel_clock() - told > often_s) {
+            told = vta_channel_clock();
+            vta_remote_tell(r, "sending %s: %zu of %zu KiB", path, at / 1024, size / 1024);
+        }
+    }
+    return VTA_OK;
+}
+
+static vta_status send_file(vta_remote *r, const char *path, const uint8_t *bytes, size_t size, uint64_t hash,
+                            vta_diag *diag)
+{
+    vta_str request = {0};
+    vta_content reply;
+    vta_put_u64(&request, hash);
+    vta_put_u64(&request, size);
+    VTA_TRY(vta_remote_call(r, VTA_WIRE_FILE_BEGIN, &request, &reply, diag));
+    const bool there = vta_get_u32(&reply) != 0;
+    VTA_TRY(vta_remote_check(r, &reply, diag));
+    if (there) {
+        return VTA_OK;
+    }
+    VTA_TRY(send_bytes(r, path, bytes, size, diag));
+    VTA_TRY(vta_remote_call(r, VTA_WIRE_FILE_END, &(vta_str){0}, &reply, diag));
+    return vta_remote_check(r, &reply, diag);
+}
+
+/* ---- the description */
+
+static const char *take_text(vta_model_remote *m, vta_content *in)
+{
+    const char *text = vta_get_text(in);
+    char *copy = vta_arena_string(&m->arena, text, strlen(text));
+    if (copy == NULL) {
+        in->bad = true;
+        return "";
+    }
+    vta_wire_clean(text, strlen(text), copy, strlen(text) + 1);
+    return copy;
+}
+
+/* Room for `count` rows, each of which takes at least a byte of the content. */
+static void *take_rows(vta_model_remote *m, vta_content *in, uint32_t count, uint32_t most, size_t size)
+{
+    in->bad = in->bad || count > most || count > (size_t)(in->end - in->at);
+    void *rows = vta_arena_array(&m->arena, in->bad ? 1 : (size_t)count + 1, size);
+    in->bad = in->bad || rows == NULL;
+    return rows;
+}
+
+static void take_tensor(vta_model_remote *m, vta_content *in, vta_artifact_tensor *out)
+{
+    *out = (vta_artifact_tensor){.name = take_text(m, in)};
+    out->dtype_code = vta_get_u32(in);
+    out->dtype_bits = vta_get_u32(in);
+    out->bytes = vta_get_u64(in);
+    out->rank = vta_get_u32(in);
+    in->bad = in->bad || out->rank > VTA_ARTIFACT_MAX_RANK;
+    for (uint32_t i = 0; !in->bad && i < out->rank; i++) {
+        out->dim[i] = (int64_t)vta_get_u64(in);
+    }
+}
+
+static const vta_artifact_tensor *take_tensors(vta_model_remote *m, vta_content *in, uint32_t *count)
+{
+    *count = vta_get_u32(in);
+    vta_artifact_tensor *rows = take_rows(m, in, *count, MOST_TENSORS, sizeof *rows);
+    for (uint32_t i = 0; !in->bad && i < *count; i++) {
+        take_tensor(m, in, &rows[i]);
+    }
+    return rows;
+}
+
+static void take_steps(vta_model_remote *m, vta_content *in)
+{
+    const uint32_t count = vta_get_u32(in);
+    m->steps = take_rows(m, in, count, MOST_ROWS, sizeof *m->steps);
+    m->artifact.steps = take_rows(m, in, count, MOST_ROWS, sizeof *m->artifact.steps);
+    m->artifact.step_count = count;
+    for (uint32_t i = 0; !in->bad && i < count; i++) {
+        vta_step_profile *row = &m->steps[i];
+        row->name = take_text(m, in);
+        row->op = take_text(m, in);
+        row->node = vta_get_u32(in);
+        row->on_accelerator = vta_get_u32(in) != 0;
+        row->predicted = vta_get_u64(in);
+        row->flops = vta_get_u64(in);
+    }
+}
+
+static void take_layers(vta_model_remote *m, vta_content *in)
+{
+    m->layer_count = vta_get_u32(in);
+    m->layers = take_rows(m, in, m->layer_count, MOST_ROWS, sizeof *m->layers);
+    for (uint32_t i = 0; !in->bad && i < m->layer_count; i++) {
+        vta_layer_profile *row = &m->layers[i];
+        row->name = take_text(m, in);
+        row->op = take_text(m, in);
+        row->schedule = take_text(m, in);
+        row->bound = take_text(m, in);
+        row->step = vta_get_u32(in);
+        row->node = vta_get_u32(in);
+        row->joined = vta_get_u32(in) != 0;
+        row->macs = vta_get_u64(in);
+        row->bytes_read = vta_get_u64(in);
+        row->bytes_written = vta_get_u64(in);
+        row->predicted = vta_get_u64(in);
+        in->bad = in->bad || row->step >= m->artifact.step_count;
+    }
+}
+
+static vta_status take_description(vta_model_remote *m, const char *uri, vta_content *in, vta_diag *diag)
+{
+    m->artifact.name = take_text(m, in);
+    const char *device = take_text(m, in);
+    m->device = *device == '\0' ? device : vta_arena_string(&m->arena, uri, strlen(uri));
+    m->artifact.workspace_bytes = vta_get_u64(in);
+    m->artifact.inputs = take_tensors(m, in, &m->artifact.input_count);
+    m->artifact.outputs = take_tensors(m, in, &m->artifact.output_count);
+    take_steps(m, in);
+    take_layers(m, in);
+    VTA_TRY(vta_remote_check(m->connection, in, diag));
+    return m->device != NULL ? VTA_OK : no_memory(diag);
+}
+
+/* ---- opening */
+
+static vta_status open_there(vta_model_remote *m, const vta_remote_place *place, const char *path,
+                             const vta_model_options *options, vta_diag *diag)
+{
+    uint8_t *bytes;
+    size_t size;
+    VTA_TRY(vta_file_read(path, SIZE_MAX / 2, &bytes, &size, diag));
+    const uint64_t hash = vta_artifact_hash(bytes, size);
+    const vta_status status = send_file(m->connection, path, bytes, size, hash, diag);
+    free(bytes);
+    VTA_TRY(status);
+    vta_str request = {0};
+    vta_content reply;
+    vta_put_u64(&request, hash);
+    vta_put_u64(&request, size);
+    vta_put_u32(&request, options->threads);
+    vta_put_text(&request, place->device);
+    vta_put_f64(&request, options->timeout_s);
+    VTA_TRY(vta_remote_call(m->connection, VTA_WIRE_MODEL_OPEN, &request, &reply, diag));
+    return take_description(m, options->device, &reply, diag);
+}
+
+vta_status vta_model_remote_open(const char *path, const vta_model_options *options, const atomic_bool *stop,
+                                 vta_model_remote **out, vta_diag *diag)
+{
+    vta_remote_place place;
+    const vta_remote_options how = {options->progress, stop};
+    *out = calloc(1, sizeof **out);
+    if (*out == NULL) {
+        return no_memory(diag);
+    }
+    VTA_TRY(vta_remote_parse(options->device, &place, diag));
+    vta_status status = vta_remote_open(&place, &how, &(*out)->connection, diag);
+    status = status == VTA_OK ? open_there(*out, &place, path, options, diag) : status;
+    vta_remote_place_free(&place);
+    return status; /* what there is, the caller closes */
+}
+
+void vta_model_remote_close(vta_model_remote *m)
+{
+    if (m != NULL) {
+        vta_remote_close(m->connection);
+        vta_arena_free(&m->arena);
+        free(m);
+    }
+}
+
+const vta_artifact *vta_model_remote_artifact(const vta_model_remote *m)
+{
+    return &m->artifact;
+}
+
+vta_step_profile *vta_model_remote_steps(const vta_model_remote *m)
+{
+    return m->steps;
+}
+
+vta_layer_profile *vta_model_remote_layers(const vta_model_remote *m, uint32_t *count)
+{
+    *count = m->layer_count;
+    return m->layers;
+}
+
+const char *vta_model_remote_device(const vta_model_remote *m)
+{
+    return m->device;
+}
+
+/* ---- running */
+
+static vta_status send_input(vta_model_remote *m, uint32_t index, const uint8_t *bytes, vta_diag *diag)
+{
+    const uint64_t size = m->artifact.inputs[index].bytes;
+    for (uint64_t at = 0; at < size;) {
+        const uint64_t here = size - at < VTA_WIRE_CHUNK ? size - at : VTA_WIRE_CHUNK;
+        vta_str request = {0};
+        vta_content reply;
+        vta_put_u32(&request, index);
+        vta_put_u64(&request, at);
+        vta_put_bytes(&request, bytes + at, (size_t)here);
+        VTA_TRY(vta_remote_call(m->connection, VTA_WIRE_INPUT, &request, &reply, diag));
+        VTA_TRY(vta_remote_check(m->connection, &reply, diag));
+        at += here;
+    }
+    return VTA_OK;
+}
+
+static vta_status fetch_output(vta_model_remote *m, uint32_t index, uint8_t *to, vta_diag *diag)
+{
+    const uint64_t size = m->artifact.outputs[index].bytes;
+    for (uint64_t at = 0; at < size;) {
+        const uint32_t here = size - at < VTA_WIRE_CHUNK ? (uint32_t)(size - at) : VTA_WIRE_CHUNK;
+        vta_str request = {0};
+        vta_content reply;
+        uint32_t got;
+        vta_put_u32(&request, index);
+        vta_put_u64(&request, at);
+        vta_put_u32(&request, here);
+        VTA_TRY(vta_remote_call(m->connection, VTA_WIRE_OUTPUT, &request, &reply, diag));
+        const uint8_t *bytes = vta_get_bytes(&reply, &got);
+        reply.bad = reply.bad || got != here;
+        VTA_TRY(vta_remote_check(m->connection, &reply, diag));
+        memcpy(to + at, bytes, here);
+        at += here;
+    }
+    return VTA_OK;
+}
+
+/* The counts in front of rows, and how many come here; 0 rows before the last are an error. */
+static uint32_t take_counts(vta_content *in, uint32_t first, uint32_t count)
+{
+    const uint32_t all = vta_get_u32(in);
+    const uint32_t here = vta_get_u32(in);
+    in->bad = in->bad || all != count || here > count - first || here == 0;
+    return in->bad ? 0 : here;
+}
+
+static vta_status fetch_steps(vta_model_remote *m, bool profiled, vta_diag *diag)
+{
+    for (uint32_t first = 0; first < m->artifact.step_count;) {
+        vta_str request = {0};
+        vta_content reply;
+        vta_put_u32(&request, first);
+        VTA_TRY(vta_remote_call(m->connection, VTA_WIRE_STEPS, &request, &reply, diag));
+        const uint32_t here = take_counts(&reply, first, m->artifact.step_count);
+        for (uint32_t i = first; i < first + here; i++) {
+            const double seconds = vta_get_f64(&reply);
+            m->steps[i].seconds = profiled ? seconds : m->steps[i].seconds;
+            m->steps[i].cycles = vta_get_u64(&reply);
+        }
+        VTA_TRY(vta_remote_check(m->connection, &reply, diag));
+        first += here;
+    }
+    return VTA_OK;
+}
+
+static vta_status fetch_layers(vta_model_remote *m, vta_diag *diag)
+{
+    for (uint32_t first = 0; first < m->layer_count;) {
+        vta_str request = {0};
+        vta_content reply;
+        vta_put_u32(&request, first);
+        VTA_TRY(vta_remote_call(m->connection, VTA_WIRE_LAYERS, &request, &reply, diag));
+        const uint32_t here = take_counts(&reply, first, m->layer_count);
+        for (uint32_t i = first; i < first + here; i++) {
+            m->layers[i].cycles = vta_get_u64(&reply);
+            for (uint32_t c = 0; c < VTA_CYCLE_CLASSES; c++) {
+                m->layers[i].split[c] = vta_get_u64(&reply);
+            }
+        }
+        VTA_TRY(vta_remote_check(m->connection, &reply, diag));
+        first += here;
+    }
+    return VTA_OK;
+}
+
+vta_status vta_model_remote_run(vta_model_remote *m, uint8_t *const *inputs, uint8_t *const *outputs,
+                                bool profiled, vta_diag *diag)
+{
+    vta_str request = {0};
+    vta_content reply;
+    for (uint32_t i = 0; i < m->artifact.input_count; i++) {
+        VTA_TRY(send_input(m, i, inputs[i], diag));
+    }
+    vta_put_u32(&request, profiled);
+    VTA_TRY(vta_remote_call(m->connection, VTA_WIRE_MODEL_RUN, &request, &reply, diag));
+    VTA_TRY(vta_remote_check(m->connection, &reply, diag));
+    for (uint32_t i = 0; i < m->artifact.output_count; i++) {
+        VTA_TRY(fetch_output(m, i, outputs[i], diag));
+    }
+    VTA_TRY(fetch_steps(m, profiled, diag));
+    return fetch_layers(m, diag);
+}
