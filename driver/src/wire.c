@@ -8,12 +8,19 @@
 
 const char *vta_wire_name(uint32_t kind)
 {
-    switch (kind) {
-#define VTA_WIRE(name, number, doc)                                                                          \
-    case number: return #name;                                                                               \
-        #include "vta/wire.def"
-    default: return "?";
+    static const struct {
+        uint32_t number;
+        const char *name;
+    } names[] = {
+#define VTA_WIRE(name, number, doc) {number, #name},
+#include "vta/wire.def"
+    };
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        if (names[i].number == kind) {
+            return names[i].name;
+        }
     }
+    return "?";
 }
 
 const char *vta_wire_release(void)
