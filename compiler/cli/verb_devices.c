@@ -8,7 +8,7 @@
 #include "vta/driver.h"
 
 static const cli_option options[] = {
-    {"--runnable", NULL, CLI_FLAG, "only those that this build can open, one a line"},
+    {"--runnable", NULL, CLI_FLAG, "only those that open by name alone, one a line"},
     {"--json", NULL, CLI_FLAG, "print JSON"},
 };
 
@@ -20,7 +20,7 @@ static int run(const cli_args *args)
     const char *between = "[\n";
     for (uint32_t i = 0; i < count; i++) {
         const vta_device_kind *kind = &kinds[i];
-        if (cli_flag(args, "--runnable") && !kind->available) {
+        if (cli_flag(args, "--runnable") && !(kind->available && kind->alone)) {
             continue;
         }
         if (json) {

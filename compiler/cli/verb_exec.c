@@ -134,6 +134,7 @@ static vta_status run_image(const cli_args *args, vta_device *device, const cli_
         return status;
     }
     sync_all(device, image, vta_device_invalidate);
+    VTA_TRY(vta_device_trouble(device, diag));
     return cli_compare(result, image, program, diag);
 }
 

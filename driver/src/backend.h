@@ -44,6 +44,9 @@ typedef struct vta_backend_ops {
     void (*flush)(void *self, const vta_mem *mem, size_t offset, size_t size);
     void (*invalidate)(void *self, const vta_mem *mem, size_t offset, size_t size);
 
+    /* As vta_device_trouble (optional). */
+    vta_status (*trouble)(void *self, vta_diag *diag);
+
     /* The device is idle in submit and running in wait. wait returns VTA_OK with the report filled in, also
      * where the program failed (report->error); VTA_TIMEOUT after it has stopped the run; VTA_INTERRUPTED
      * after it has stopped it because of `stop`, which it looks at several times a second; another status
@@ -58,6 +61,7 @@ typedef struct vta_backend_ops {
 
 /* What `open` gets from the URI and what it gives back. */
 typedef struct vta_opening {
+    const char *uri; /* whole */
     const char *scheme;
     const vta_progress *progress; /* may be NULL */
     const vta_config *expected;   /* by the program; NULL: not known */
@@ -75,10 +79,11 @@ typedef struct vta_backend_kind {
     size_t options_size;
     const void *defaults; /* of the options struct, NULL: all zero */
     bool simulator;       /* its place is a configuration: vta_place_config */
+    bool passes_options;  /* those that nobody here knows are another machine's, which gets the URI */
     vta_status (*open)(vta_opening *opening, vta_diag *diag);
 } vta_backend_kind;
 
-#define VTA_DEVICE(scheme, kind, doc) extern const vta_backend_kind kind;
+#define VTA_DEVICE(scheme, kind, doc, alone) extern const vta_backend_kind kind;
 #include "devices.def"
 #undef VTA_DEVICE
 
@@ -86,7 +91,8 @@ typedef struct vta_backend_kind {
 typedef struct vta_uri {
     char *text;
     const char *scheme, *place;
-    char *query; /* after '?', NULL: none; consumed by vta_uri_options */
+    char *query;         /* after '?', NULL: none; consumed by vta_uri_options */
+    bool passes_options; /* an option that is not known is no mistake */
 } vta_uri;
 
 vta_status vta_uri_parse(const char *uri, vta_uri *out, vta_diag *diag);

@@ -4,6 +4,7 @@
  * and the sentences for what went wrong.
  */
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -33,14 +34,14 @@ struct vta_device {
 };
 
 static const vta_device_kind kinds[] = {
-#define VTA_DEVICE(scheme, kind, doc) {scheme, doc, 1},
+#define VTA_DEVICE(scheme, kind, doc, alone) {scheme, doc, 1, alone},
 #include "devices.def"
 #undef VTA_DEVICE
 };
 enum { KINDS = sizeof kinds / sizeof kinds[0] };
 
 static const vta_backend_kind *const backends[KINDS] = {
-#define VTA_DEVICE(scheme, kind, doc) &(kind),
+#define VTA_DEVICE(scheme, kind, doc, alone) &(kind),
 #include "devices.def"
 #undef VTA_DEVICE
 };
@@ -65,18 +66,25 @@ static vta_status unknown_scheme(const char *uri, vta_diag *diag)
     return status;
 }
 
-static vta_status compare_config(const vta_device *device, const vta_config *expected, vta_diag *diag)
+static vta_status compare_config(const vta_device *device, const vta_backend_kind *kind,
+                                 const vta_config *expected, vta_diag *diag)
 {
     if (expected == NULL || expected->hash == device->config.hash) {
         return VTA_OK;
     }
     char fields[512];
+    char other[128];
     (void)vta_config_diff(expected, &device->config, fields, sizeof fields);
+    if (kind->simulator) {
+        (void)snprintf(other, sizeof other, "use '--device %s:%s'", device->parsed.scheme, expected->name);
+    } else {
+        (void)snprintf(other, sizeof other, "load the hardware of '%s' there", expected->name);
+    }
     return vta_fail(
         diag, VTA_CONFIG_MISMATCH,
-        "the program was made for configuration '%s', but device '%s' differs in %s; use '--device %s:%s', "
-        "or make the program again with '--config %s'",
-        expected->name, device->uri, fields, device->parsed.scheme, expected->name, device->config.name);
+        "the program was made for configuration '%s', but device '%s' differs in %s; %s, or make the program "
+        "again with '--config %s'",
+        expected->name, device->uri, fields, other, device->config.name);
 }
 
 static vta_status open_backend(vta_device *device, const vta_backend_kind *kind, const vta_config *expected,
@@ -93,8 +101,10 @@ static vta_status open_backend(vta_device *device, const vta_backend_kind *kind,
         {"check", VTA_OPTION_BOOL, offsetof(vta_device, check), 1, "1: check every program before it runs"},
     };
     const vta_option_set sets[] = {{kind->options, kind->option_count, device->options}, {common, 1, device}};
+    device->parsed.passes_options = kind->passes_options;
     VTA_TRY(vta_uri_options(&device->parsed, sets, 2, diag));
-    vta_opening opening = {.scheme = device->parsed.scheme,
+    vta_opening opening = {.uri = device->uri,
+                           .scheme = device->parsed.scheme,
                            .place = device->parsed.place,
                            .options = device->options,
                            .stop = &device->stop,
@@ -150,7 +160,7 @@ static vta_status open_device(vta_device *device, const char *uri, const vta_con
     }
     VTA_TRY(open_backend(device, backends[kind], expected, progress, diag));
     VTA_TRY(backends[kind]->simulator ? complete_uri(device, diag) : VTA_OK);
-    return compare_config(device, expected, diag);
+    return compare_config(device, backends[kind], expected, diag);
 }
 
 vta_status vta_device_open(const char *uri, const vta_config *expected, vta_device **out, vta_diag *diag)
@@ -269,6 +279,11 @@ void vta_device_invalidate(vta_device *device, const vta_mem *mem, size_t offset
     if (device->ops->invalidate != NULL && size > 0) {
         device->ops->invalidate(device->self, mem, offset, size);
     }
+}
+
+vta_status vta_device_trouble(vta_device *device, vta_diag *diag)
+{
+    return device->ops->trouble != NULL ? device->ops->trouble(device->self, diag) : VTA_OK;
 }
 
 vta_status vta_simulated_alloc(vta_dram *dram, uint64_t at, size_t size, vta_mem *out, vta_diag *diag)

@@ -75,7 +75,8 @@ static vta_status split_query(vta_remote_place *place, char *query, bool ssh, co
 }
 
 /* "//[USER@]HOST[:PORT][/DEVICE]", with brackets round an IPv6 address. */
-static vta_status split_ssh(vta_remote_place *place, char *rest, const char **device, vta_diag *diag)
+static vta_status split_ssh(vta_remote_place *place, const char *uri, char *rest, const char **device,
+                            vta_diag *diag)
 {
     char *slash = strchr(rest + strspn(rest, "/"), '/');
     const bool good = strncmp(rest, "//", 2) == 0;
@@ -98,13 +99,13 @@ static vta_status split_ssh(vta_remote_place *place, char *rest, const char **de
     }
     place->host = rest;
     if (!good || !port_good || *host == '\0' || *rest == '-' || *rest == '@') {
-        return vta_fail(diag, VTA_INVALID, "expected ssh://[USER@]HOST[:PORT][/DEVICE], not 'ssh:%s%s'",
-                        good ? "//" : "", rest);
+        return vta_fail(diag, VTA_INVALID, "expected ssh://[USER@]HOST[:PORT][/DEVICE], not '%s'", uri);
     }
     return VTA_OK;
 }
 
-static vta_status take_apart(vta_remote_place *place, vta_str *others, const char **device, vta_diag *diag)
+static vta_status take_apart(vta_remote_place *place, const char *uri, vta_str *others, const char **device,
+                             vta_diag *diag)
 {
     const bool ssh = strncmp(place->text, "ssh:", 4) == 0;
     char *rest = strchr(place->text, ':') + 1;
@@ -116,7 +117,7 @@ static vta_status take_apart(vta_remote_place *place, vta_str *others, const cha
     place->patience_s = PATIENCE_S;
     VTA_TRY(split_query(place, query, ssh, device, others, diag));
     if (ssh) {
-        return split_ssh(place, rest, device, diag);
+        return split_ssh(place, uri, rest, device, diag);
     }
     return *rest != '\0' ? VTA_OK : vta_fail(diag, VTA_INVALID, "expected pipe:COMMAND, not 'pipe:'");
 }
@@ -129,7 +130,7 @@ vta_status vta_remote_parse(const char *uri, vta_remote_place *out, vta_diag *di
     if (out->text == NULL) {
         return vta_fail(diag, VTA_NOMEM, "no memory for device '%s'", uri);
     }
-    vta_status status = take_apart(out, &others, &device, diag);
+    vta_status status = take_apart(out, uri, &others, &device, diag);
     if (status == VTA_OK) {
         vta_str full = {0};
         vta_str_printf(&full, "%s%s", device, others.text != NULL ? others.text : "");

@@ -113,7 +113,7 @@ static vta_status apply(vta_uri *uri, char *pair, const vta_option_set *sets, ui
             return set_option(&sets[s].rows[i], sets[s].values, value, diag);
         }
     }
-    return unknown_option(uri->scheme, pair, sets, set_count, diag);
+    return uri->passes_options ? VTA_OK : unknown_option(uri->scheme, pair, sets, set_count, diag);
 }
 
 vta_status vta_uri_options(vta_uri *uri, const vta_option_set *sets, uint32_t set_count, vta_diag *diag)

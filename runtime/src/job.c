@@ -158,7 +158,7 @@ vta_status vta_job_wait(vta_job *job, double timeout_s, vta_report *report, vta_
             vta_device_invalidate(job->device, &job->own[i], 0, job->own[i].size);
         }
     }
-    return VTA_OK;
+    return vta_device_trouble(job->device, diag);
 }
 
 vta_status vta_job_run(vta_job *job, const uint64_t *addrs, uint32_t count, double timeout_s,

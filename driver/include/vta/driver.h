@@ -7,7 +7,8 @@
  *   tsim[:CONFIG][?stall=PERCENT&seed=N&…]      cycle-accurate RTL
  *   systemc[:CONFIG][?…]                        RTL in its SystemC platform
  *   uio[:DIR]                                   the board's Linux driver
- *   ssh://[USER@]HOST[:PORT][/DEVICE]           a device on another machine
+ *   ssh://[USER@]HOST[:PORT][/DEVICE]           a device on another machine (remote.h)
+ *   pipe:COMMAND[?device=DEVICE]                the same through any command that talks like vtac-agent
  *
  * Every device takes the option check=1: vta_check sees each program before it runs. VTA_CHECK=1 or 0 in the
  * environment sets what holds where the URI does not say.
@@ -66,6 +67,10 @@ void vta_device_free(vta_device *device, vta_mem *mem);
 void vta_device_flush(vta_device *device, const vta_mem *mem, size_t offset, size_t size);
 void vta_device_invalidate(vta_device *device, const vta_mem *mem, size_t offset, size_t size);
 
+/* What a flush or an invalidate could not tell: that the connection to the memory was lost. To be asked after
+ * the last invalidate and before its bytes are believed; a run asks by itself. */
+vta_status vta_device_trouble(vta_device *device, vta_diag *diag);
+
 /* Starts a run. The device must be idle. */
 vta_status vta_device_submit(vta_device *device, const vta_launch *launch, vta_diag *diag);
 
@@ -87,11 +92,13 @@ vta_status vta_device_reset(vta_device *device, vta_diag *diag);
 /* The bus to this device's memory, for the checker. */
 vta_bus vta_device_bus(vta_device *device);
 
-/* The registry: rows of "scheme", "doc"; `available` says whether this build or machine has it. */
+/* The registry: rows of "scheme", "doc"; `available` says whether this build has it, `alone` whether it opens
+ * by its scheme alone. */
 typedef struct vta_device_kind {
     const char *scheme;
     const char *doc;
     int available;
+    int alone;
 } vta_device_kind;
 const vta_device_kind *vta_device_kinds(uint32_t *count);
 
