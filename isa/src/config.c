@@ -13,9 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <cjson/cJSON.h>
-
 #include "config_shipped.h"
+#include "json.h"
 #include "vta/file.h"
 #include "vta/isa.h"
 #include "vta/str.h"
@@ -116,29 +115,27 @@ static vta_status unknown_key(const char *name, vta_diag *diag)
     return vta_fail(diag, VTA_INVALID, "unknown key '%.64s'", name);
 }
 
-static vta_status wrong_type(const cJSON *item, const char *wanted, vta_diag *diag)
+static vta_status wrong_type(const vta_json_item *item, const char *wanted, vta_diag *diag)
 {
-    char *text = cJSON_PrintUnformatted(item);
-    const vta_status status = vta_fail(diag, VTA_INVALID, "key '%s' is %.64s, it must be %s", item->string,
-                                       text == NULL ? "of another type" : text, wanted);
-    cJSON_free(text);
-    return status;
+    const char *quote = item->kind == VTA_JSON_STRING ? "\"" : "";
+    return vta_fail(diag, VTA_INVALID, "key '%s' is %s%.64s%s, it must be %s", item->key, quote, item->text,
+                    quote, wanted);
 }
 
-static vta_status read_number(const cJSON *item, const number_key *key, uint32_t *out, vta_diag *diag)
+static vta_status read_number(const vta_json_item *item, const number_key *key, uint32_t *out, vta_diag *diag)
 {
-    if (!cJSON_IsNumber(item)) {
+    if (item->kind != VTA_JSON_NUMBER) {
         return wrong_type(item, "a number", diag);
     }
-    const double value = item->valuedouble;
+    const double value = item->number;
     if (!(value >= key->min && value <= key->max)) {
         return vta_fail(diag, VTA_RANGE, "key '%s' is %.17g, out of range (%" PRIu32 " to %" PRIu32 ")",
-                        item->string, value, key->min, key->max);
+                        item->key, value, key->min, key->max);
     }
     if (value != floor(value)) {
         return vta_fail(diag, VTA_RANGE,
                         "key '%s' is %.17g, it must be a whole number (%" PRIu32 " to %" PRIu32 ")",
-                        item->string, value, key->min, key->max);
+                        item->key, value, key->min, key->max);
     }
     *out = (uint32_t)value;
     return VTA_OK;
@@ -154,22 +151,22 @@ static bool is_name(char c)
     return isalnum((unsigned char)c) || c == '_' || c == '-' || c == '.';
 }
 
-static vta_status read_string(const cJSON *item, char *out, vta_diag *diag)
+static vta_status read_string(const vta_json_item *item, char *out, vta_diag *diag)
 {
-    if (!cJSON_IsString(item)) {
+    if (item->kind != VTA_JSON_STRING) {
         return wrong_type(item, "a string", diag);
     }
-    const char *text = item->valuestring;
+    const char *text = item->text;
     const size_t size = strlen(text);
     if (size == 0 || size >= STRING_SIZE) {
-        return vta_fail(diag, VTA_RANGE, "key '%s' has %zu characters (1 to %d)", item->string, size,
+        return vta_fail(diag, VTA_RANGE, "key '%s' has %zu characters (1 to %d)", item->key, size,
                         STRING_SIZE - 1);
     }
-    const bool name = strcmp(item->string, "NAME") == 0;
+    const bool name = strcmp(item->key, "NAME") == 0;
     for (size_t i = 0; i < size; i++) {
         if (!(name ? is_name(text[i]) : is_plain(text[i]))) {
             return vta_fail(diag, VTA_INVALID, "key '%s' has an illegal character at position %zu (%s)",
-                            item->string, i + 1,
+                            item->key, i + 1,
                             name ? "letters, digits, '_', '-' and '.' are allowed" : "plain text is allowed");
         }
     }
@@ -179,31 +176,31 @@ static vta_status read_string(const cJSON *item, char *out, vta_diag *diag)
 
 /* Whether an earlier key of the object sets what `item` sets: the same key, or LOG_BLOCK beside LOG_BLOCK_IN
  * or _OUT. */
-static const char *set_before(const cJSON *object, const cJSON *item)
+static const char *set_before(const vta_json_item *items, const vta_json_item *item)
 {
-    const bool block = strncmp(item->string, block_key, sizeof block_key - 1) == 0;
-    for (const cJSON *other = object->child; other != item; other = other->next) {
-        const bool same = strcmp(other->string, item->string) == 0;
-        const bool both = block && strcmp(other->string, block_key) == 0;
-        const bool part = strcmp(item->string, block_key) == 0 &&
-                          strncmp(other->string, block_key, sizeof block_key - 1) == 0;
+    const bool block = strncmp(item->key, block_key, sizeof block_key - 1) == 0;
+    for (const vta_json_item *other = items; other != item; other = other->next) {
+        const bool same = strcmp(other->key, item->key) == 0;
+        const bool both = block && strcmp(other->key, block_key) == 0;
+        const bool part =
+            strcmp(item->key, block_key) == 0 && strncmp(other->key, block_key, sizeof block_key - 1) == 0;
         if (same || both || part) {
-            return other->string;
+            return other->key;
         }
     }
     return NULL;
 }
 
-static vta_status read_key(const cJSON *item, vta_config *out, vta_diag *diag)
+static vta_status read_key(const vta_json_item *item, vta_config *out, vta_diag *diag)
 {
-    const string_key *text = find_string(item->string);
+    const string_key *text = find_string(item->key);
     if (text != NULL) {
         return read_string(item, (char *)out + text->offset, diag);
     }
-    const bool block = strcmp(item->string, block_key) == 0;
-    const number_key *key = find_number(block ? "LOG_BLOCK_IN" : item->string);
+    const bool block = strcmp(item->key, block_key) == 0;
+    const number_key *key = find_number(block ? "LOG_BLOCK_IN" : item->key);
     if (key == NULL) {
-        return unknown_key(item->string, diag);
+        return unknown_key(item->key, diag);
     }
     VTA_TRY(read_number(item, key, number(out, key), diag));
     if (block) {
@@ -212,20 +209,17 @@ static vta_status read_key(const cJSON *item, vta_config *out, vta_diag *diag)
     return VTA_OK;
 }
 
-static vta_status read_keys(const cJSON *object, vta_config *out, vta_diag *diag)
+static vta_status read_keys(const vta_json_item *items, vta_config *out, vta_diag *diag)
 {
-    if (!cJSON_IsObject(object)) {
-        return vta_fail(diag, VTA_SYNTAX, "a configuration must be one JSON object");
-    }
-    for (const cJSON *item = object->child; item != NULL; item = item->next) {
-        const char *before = set_before(object, item);
-        if (before != NULL && strcmp(before, item->string) == 0) {
-            return vta_fail(diag, VTA_INVALID, "key '%.64s' stands there twice", item->string);
+    for (const vta_json_item *item = items; item != NULL; item = item->next) {
+        const char *before = set_before(items, item);
+        if (before != NULL && strcmp(before, item->key) == 0) {
+            return vta_fail(diag, VTA_INVALID, "key '%.64s' stands there twice", item->key);
         }
         VTA_TRY(read_key(item, out, diag));
         if (before != NULL) {
             return vta_fail(diag, VTA_INVALID, "keys '%s' and '%s' set the same value, remove one", before,
-                            item->string);
+                            item->key);
         }
     }
     return VTA_OK;
@@ -370,13 +364,16 @@ static vta_status syntax_error(const char *text, const char *where, vta_diag *di
 
 static vta_status parse(const char *text, vta_config *out, vta_diag *diag)
 {
-    const char *end = text;
-    cJSON *object = cJSON_ParseWithOpts(text, &end, 1);
-    if (object == NULL) {
-        return syntax_error(text, end, diag);
+    const char *where;
+    vta_json_item *items;
+    switch (vta_json_read(text, &items, &where)) {
+    case VTA_JSON_OK: break;
+    case VTA_JSON_SYNTAX: return syntax_error(text, where, diag);
+    case VTA_JSON_NO_MEMORY: return vta_fail(diag, VTA_NOMEM, "out of memory");
+    case VTA_JSON_NO_OBJECT: return vta_fail(diag, VTA_SYNTAX, "a configuration must be one JSON object");
     }
-    const vta_status status = read_keys(object, out, diag);
-    cJSON_Delete(object);
+    const vta_status status = read_keys(items, out, diag);
+    vta_json_free(items);
     VTA_TRY(status);
     VTA_TRY(check_depths(out, diag));
     derive(out);
