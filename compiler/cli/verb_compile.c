@@ -20,7 +20,7 @@
 static const cli_option options[] = {
     CLI_OFFLOAD_OPTIONS,
     CLI_CALIB_OPTIONS,
-    {"--host", "NAME", CLI_TEXT, "processor (default x86-64-v3; see above)"},
+    {"--host", "HOST", CLI_TEXT, "processor (default x86-64-v3; see above)"},
     CLI_PASS_OPTIONS,
     {"--shape", "NAME=AxBxC", CLI_TEXT, "size of a dynamic input (may be repeated)"},
     {"-o", "FILE", CLI_FILE, "shared object (default: MODEL.so)"},
@@ -193,8 +193,7 @@ const cli_verb cli_verb_compile = {
     .name = "compile",
     .operands = "MODEL.onnx [-o FILE.so]",
     .summary = "compile a model to one shared object that runs from C",
-    .more = "Processors: host, x86-64-v2, x86-64-v3, x86-64-avxvnni, x86-64-v4, x86-64-vnni,\n"
-            "aarch64, aarch64-dotprod, armv7a.\n"
+    .more = "HOST: a name of `vtac targets`, or TRIPLE,cpu=NAME,features=+A,-B.\n"
             "Example: vtac compile m.onnx --host host --emit ir,loops:texts -o m.so\n",
     .options = options,
     .option_count = sizeof options / sizeof options[0],

@@ -13,13 +13,8 @@
 #include <string.h>
 #include <time.h>
 
-#if defined(__x86_64__)
-#    include <cpuid.h>
-#elif defined(__aarch64__)
-#    include <sys/auxv.h>
-#endif
-
 #include "accel.h"
+#include "cpu.h"
 #include "layers.h"
 #include "library.h"
 #include "model_remote.h"
@@ -44,63 +39,6 @@ struct vta_model {
 };
 
 /* ---- checks ---- */
-
-/* Whether this CPU has a feature by LLVM's name. Unknown names count as absent, so that a new one is never
- * ignored. */
-static bool cpu_has(const char *feature)
-{
-#if defined(__x86_64__)
-#    define CHECK(name, builtin)                                                                             \
-        if (strcmp(feature, name) == 0) {                                                                    \
-            return __builtin_cpu_supports(builtin) != 0;                                                     \
-        }
-    CHECK("sse4.2", "sse4.2")
-    CHECK("avx", "avx")
-    CHECK("avx2", "avx2")
-    CHECK("fma", "fma")
-    CHECK("bmi2", "bmi2")
-    CHECK("avx512f", "avx512f")
-    CHECK("avx512bw", "avx512bw")
-    CHECK("avx512dq", "avx512dq")
-    CHECK("avx512vl", "avx512vl")
-    CHECK("avx512vnni", "avx512vnni")
-#    undef CHECK
-    unsigned a = 0;
-    unsigned b;
-    unsigned c;
-    unsigned d;
-    if (strcmp(feature, "avxvnni") == 0) { /* compilers that build this know no name for it */
-        return __builtin_cpu_supports("avx2") != 0 && __get_cpuid_count(7, 1, &a, &b, &c, &d) != 0 &&
-               (a & 16U) != 0;
-    }
-    return strcmp(feature, "sse2") == 0;
-#elif defined(__aarch64__)
-    const unsigned long dot_products = 1UL << 20; /* HWCAP_ASIMDDP */
-    return strcmp(feature, "neon") == 0 ||
-           (strcmp(feature, "dotprod") == 0 && (getauxval(AT_HWCAP) & dot_products) != 0);
-#else
-    (void)feature;
-    return false;
-#endif
-}
-
-static vta_status check_cpu(const char *required, vta_diag *diag)
-{
-    char feature[64];
-    for (const char *p = required; *p != '\0';) {
-        const size_t size = strcspn(p, ",");
-        (void)snprintf(feature, sizeof feature, "%.*s", (int)(size < 63 ? size : 63), p);
-        if (size > 0 && !cpu_has(feature)) {
-            return vta_fail(diag, VTA_UNSUPPORTED,
-                            "it needs the CPU feature '%s', which this machine lacks; compile it for "
-                            "this machine with --host host",
-                            feature);
-        }
-        p += size;
-        p += *p == ',';
-    }
-    return VTA_OK;
-}
 
 static bool fits(uint64_t offset, uint64_t bytes, uint64_t size)
 {
@@ -174,7 +112,7 @@ static vta_status check_artifact(const vta_artifact *a, vta_diag *diag)
                         "it was compiled for model format %u, this runtime reads %d; compile it again",
                         a->abi, VTA_ARTIFACT_ABI);
     }
-    VTA_TRY(check_cpu(a->required, diag));
+    VTA_TRY(vta_cpu_check(a->required, diag));
     if (hash_bytes(a->constants, a->constant_bytes) != a->constant_hash) {
         return vta_fail(diag, VTA_SYNTAX, "its constants are damaged (checksum differs)");
     }

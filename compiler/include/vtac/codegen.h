@@ -19,10 +19,16 @@ typedef struct vtac_target {
     bool has_vnni;         /* dot products of four u8 with four i8 */
     bool has_signed_dot;   /* of four i8 with four i8 */
     bool has_fma;
+    bool has_rounding; /* to whole numbers, as an instruction */
 } vtac_target;
 
-/* By name: "host", a level of x86-64 ("x86-64-v2", "x86-64-v3", "x86-64-v4"), "aarch64", "armv7a". NULL: the
- * default, x86-64-v3. */
+/* The named ones: "host", which has no triple here, and the rows of targets.def. */
+typedef struct vtac_target_row {
+    const char *name, *triple, *cpu, *features, *doc;
+} vtac_target_row;
+const vtac_target_row *vtac_targets(size_t *count);
+
+/* By name, or "TRIPLE,cpu=NAME,features=+A,-B" in LLVM's words. NULL: the default, x86-64-v3. */
 vta_status vtac_target_find(const char *name, vtac_target *out, vta_diag *diag);
 
 typedef struct vtac_compile_options {
@@ -35,6 +41,11 @@ typedef struct vtac_compile_options {
 typedef struct vtac_artifact_image {
     uint8_t *object; /* an ELF relocatable object; owned */
     size_t object_bytes;
+    struct vtac_library {
+        uint8_t *object; /* owned; NULL: the target has no need of it */
+        size_t bytes;
+    } helpers,     /* what the processor lacks, as functions that the compiler's code calls */
+        libc, libm; /* the names that are to be found on the board, and nothing behind them */
     char *plan, *loops, *ll, *assembly; /* owned; NULL unless they were asked for */
     uint64_t workspace_bytes, constant_bytes;
     uint32_t step_count;

@@ -5,7 +5,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <spawn.h>
+#include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -17,54 +19,164 @@
 
 extern char **environ;
 
-enum { MOST_PATH = 4096 };
+enum { MOST_PATH = 4096, MOST_ARGUMENTS = 24 };
 
-static vta_status run_linker(const char *object, const char *shared, vta_diag *diag)
+/* The files of one link, beside its result; empty names: not there. */
+typedef struct link_files {
+    char model[MOST_PATH + 40], helpers[MOST_PATH + 40];
+    char libc_object[MOST_PATH + 40], libc[MOST_PATH + 40];
+    char libm_object[MOST_PATH + 40], libm[MOST_PATH + 40];
+    char shared[MOST_PATH + 40];
+} link_files;
+
+static const char *const linkers[] = {"ld.lld-19", "ld.lld",    "ld.lld-18",
+                                      "ld.lld-17", "ld.lld-16", "ld.lld-20"};
+
+/* Starts one of the linkers with its messages going to `messages`; false: there is none. */
+static bool start_linker(char **argv, int messages, pid_t *child)
 {
-    static const char *const linkers[] = {"ld.lld-19", "ld.lld",    "ld.lld-18",
-                                          "ld.lld-17", "ld.lld-16", "ld.lld-20"};
-    char arguments[][20] = {"", "-shared", "--build-id=none", "-znoexecstack", "-o"};
-    char in[MOST_PATH + 32];
-    char out[MOST_PATH + 32];
-    (void)snprintf(in, sizeof in, "%s", object);
-    (void)snprintf(out, sizeof out, "%s", shared);
-    char *argv[] = {arguments[0], arguments[1], arguments[2], arguments[3], arguments[4], out, in, NULL};
-    for (size_t i = 0; i < sizeof linkers / sizeof linkers[0]; i++) {
-        pid_t child;
-        (void)snprintf(arguments[0], sizeof arguments[0], "%s", linkers[i]);
-        if (posix_spawnp(&child, linkers[i], NULL, NULL, argv, environ) != 0) {
-            continue;
-        }
-        int status = 0;
-        while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
-        }
-        return WIFEXITED(status) && WEXITSTATUS(status) == 0
-                   ? VTA_OK
-                   : vta_fail(diag, VTA_IO, "'%s' failed on the compiled model", linkers[i]);
+    posix_spawn_file_actions_t actions;
+    bool started = false;
+    if (posix_spawn_file_actions_init(&actions) != 0) {
+        return false;
     }
-    return vta_fail(diag, VTA_IO, "no linker: 'ld.lld' is not in the PATH; install lld");
+    (void)posix_spawn_file_actions_adddup2(&actions, messages, STDERR_FILENO);
+    for (size_t i = 0; i < sizeof linkers / sizeof linkers[0] && !started; i++) {
+        char name[16];
+        (void)snprintf(name, sizeof name, "%s", linkers[i]);
+        argv[0] = name;
+        started = posix_spawnp(child, name, &actions, NULL, argv, environ) == 0;
+    }
+    argv[0] = NULL;
+    (void)posix_spawn_file_actions_destroy(&actions);
+    return started;
+}
+
+/* What the linker says first; the rest is read and dropped. */
+static void first_line(int from, char *line, size_t size)
+{
+    size_t got = 0;
+    for (ssize_t n = 1; n > 0;) {
+        char more[512];
+        n = read(from, more, sizeof more);
+        for (ssize_t i = 0; i < n && got < size - 1; i++) {
+            line[got++] = more[i];
+        }
+    }
+    line[got] = '\0';
+    line[strcspn(line, "\n")] = '\0';
+}
+
+static vta_status blame(const char *line, vta_diag *diag)
+{
+    static const char undefined[] = "undefined symbol: ";
+    const char *symbol = strstr(line, undefined);
+    if (symbol != NULL) {
+        return vta_fail(diag, VTA_UNSUPPORTED,
+                        "the code for this host calls '%s', which is not in libc: the processor as described "
+                        "lacks arithmetic; add features, as '+neon' for ARM or '+m,+f,+d' for RISC-V",
+                        symbol + sizeof undefined - 1);
+    }
+    return vta_fail(diag, VTA_IO, "the linker failed on the compiled model: %s", line);
+}
+
+/* Runs lld on arguments that end with NULL; the first is its name's. */
+static vta_status run_linker(const char *const *arguments, vta_diag *diag)
+{
+    char *argv[MOST_ARGUMENTS] = {NULL};
+    int ends[2];
+    pid_t child;
+    size_t count = 1;
+    if (pipe(ends) != 0) {
+        return vta_fail(diag, VTA_IO, "no pipe: %s", strerror(errno));
+    }
+    for (; arguments[count] != NULL; count++) {
+        argv[count] = strdup(arguments[count]);
+    }
+    const bool started = start_linker(argv, ends[1], &child);
+    (void)close(ends[1]);
+    char line[400];
+    first_line(ends[0], line, sizeof line);
+    (void)close(ends[0]);
+    int result = 0;
+    while (started && waitpid(child, &result, 0) < 0 && errno == EINTR) {
+    }
+    for (size_t i = 1; i < count; i++) {
+        free(argv[i]);
+    }
+    if (!started) {
+        return vta_fail(diag, VTA_IO, "no linker: 'ld.lld' is not in the PATH; install lld");
+    }
+    return WIFEXITED(result) && WEXITSTATUS(result) == 0 ? VTA_OK : blame(line, diag);
+}
+
+/* A library that has names alone, as the next argument; none where the model calls nothing of it. */
+static vta_status link_names(const struct vtac_library *library, const char *soname, const char *object,
+                             const char *out, const char **argument, vta_diag *diag)
+{
+    const char *const arguments[] = {"",     "-shared", "--build-id=none", "-soname", soname, "-o", out,
+                                     object, NULL};
+    *argument = library->object != NULL ? out : "--as-needed";
+    if (library->object == NULL) {
+        return VTA_OK;
+    }
+    VTA_TRY(vta_file_write(object, library->object, library->bytes, diag));
+    return run_linker(arguments, diag);
+}
+
+/* Complete: what neither the model nor libc nor libm has is an error here, not on the board. */
+static vta_status link_model(const vtac_artifact_image *image, const link_files *f, vta_diag *diag)
+{
+    const char *libc;
+    const char *libm;
+    VTA_TRY(vta_file_write(f->model, image->object, image->object_bytes, diag));
+    VTA_TRY(link_names(&image->libc, "libc.so.6", f->libc_object, f->libc, &libc, diag));
+    VTA_TRY(link_names(&image->libm, "libm.so.6", f->libm_object, f->libm, &libm, diag));
+    const char *arguments[MOST_ARGUMENTS] = {"",   "-shared", "--build-id=none", "-znoexecstack", "-zdefs",
+                                             "-o", f->shared, f->model,          "--as-needed",   libc,
+                                             libm};
+    if (image->helpers.object != NULL) {
+        VTA_TRY(vta_file_write(f->helpers, image->helpers.object, image->helpers.bytes, diag));
+        arguments[11] = "--start-lib"; /* only if they are called */
+        arguments[12] = f->helpers;
+        arguments[13] = "--end-lib";
+    }
+    return run_linker(arguments, diag);
+}
+
+static void name_file(char *out, const char *path, const char *kind)
+{
+    (void)snprintf(out, MOST_PATH + 40, "%s.%ld.%s", path, (long)getpid(), kind);
 }
 
 vta_status vtac_link(const vtac_artifact_image *image, const char *path, vta_diag *diag)
 {
-    char object[MOST_PATH + 32];
-    char shared[MOST_PATH + 32];
     if (strlen(path) >= MOST_PATH) {
         return vta_fail(diag, VTA_INVALID, "the path of the output is too long");
     }
-    (void)snprintf(object, sizeof object, "%s.%ld.o", path, (long)getpid());
-    (void)snprintf(shared, sizeof shared, "%s.%ld.so", path, (long)getpid());
-    vta_status status = vta_file_write(object, image->object, image->object_bytes, diag);
-    if (status == VTA_OK) {
-        status = run_linker(object, shared, diag);
+    link_files *f = calloc(1, sizeof *f);
+    if (f == NULL) {
+        return vta_fail(diag, VTA_NOMEM, "out of memory");
     }
-    if (status == VTA_OK) {
-        status = vta_artifact_seal_file(shared, diag);
+    const struct {
+        char *file;
+        const char *kind;
+    } files[] = {{f->model, "o"},      {f->helpers, "helpers.o"},  {f->libc_object, "libc.o"},
+                 {f->libc, "libc.so"}, {f->libm_object, "libm.o"}, {f->libm, "libm.so"},
+                 {f->shared, "so"}};
+    for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
+        name_file(files[i].file, path, files[i].kind);
     }
-    if (status == VTA_OK && rename(shared, path) != 0) {
+    vta_status status = link_model(image, f, diag);
+    if (status == VTA_OK) {
+        status = vta_artifact_seal_file(f->shared, diag);
+    }
+    if (status == VTA_OK && rename(f->shared, path) != 0) {
         status = vta_fail(diag, VTA_IO, "%s: %s", path, strerror(errno));
     }
-    (void)unlink(object);
-    (void)unlink(shared);
+    for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
+        (void)unlink(files[i].file);
+    }
+    free(f);
     return status;
 }

@@ -63,7 +63,8 @@ static vta_status run(vtac_program *p, const vtac_compile_options *options, vtac
             return no_memory(diag);
         }
     }
-    return vtac_emit_object(p, options->want_texts, out, diag);
+    VTA_TRY(vtac_emit_object(p, options->want_texts, out, diag));
+    return vtac_emit_libraries(p->target, out, diag);
 }
 
 vta_status vtac_compile(const vtac_graph *graph, const vtac_compile_options *options,
@@ -83,6 +84,9 @@ vta_status vtac_compile(const vtac_graph *graph, const vtac_compile_options *opt
 void vtac_artifact_image_free(vtac_artifact_image *image)
 {
     free(image->object);
+    free(image->helpers.object);
+    free(image->libc.object);
+    free(image->libm.object);
     free(image->plan);
     free(image->loops);
     free(image->ll);

@@ -4,6 +4,7 @@
  * vectors of floats, which LLVM would convert one by one.
  */
 #include <math.h>
+#include <string.h>
 
 #include "emit.h"
 
@@ -103,6 +104,43 @@ static LLVMValueRef float_like(vtac_emitter *em, LLVMValueRef like, double value
     LLVMTypeRef type = LLVMTypeOf(like);
     const unsigned lanes = vtac_llvm_lanes(like);
     return vtac_llvm_splat(em, LLVMConstReal(lanes > 1 ? LLVMGetElementType(type) : type, value), lanes);
+}
+
+/* To the nearest, ties to even: below 2^(bits of the mantissa), adding that leaves no room for a fraction. */
+static LLVMValueRef nearest(vtac_emitter *em, LLVMValueRef x, LLVMValueRef magnitude, bool is_double)
+{
+    LLVMBuilderRef b = em->builder;
+    LLVMValueRef bound = float_like(em, x, is_double ? 0x1p52 : 0x1p23);
+    LLVMValueRef whole = LLVMBuildFSub(b, LLVMBuildFAdd(b, magnitude, bound, ""), bound, "");
+    return LLVMBuildSelect(b, LLVMBuildFCmp(b, LLVMRealOLT, magnitude, bound, ""), whole, magnitude, "");
+}
+
+LLVMValueRef vtac_emit_round(vtac_emitter *em, const char *how, LLVMValueRef x)
+{
+    LLVMBuilderRef b = em->builder;
+    LLVMTypeRef type = LLVMTypeOf(x);
+    if (em->target->has_rounding) {
+        return vtac_llvm_intrinsic(em, how, &type, 1, &x, 1);
+    }
+    LLVMTypeRef element = vtac_llvm_lanes(x) > 1 ? LLVMGetElementType(type) : type;
+    LLVMValueRef magnitude = vtac_llvm_intrinsic(em, "llvm.fabs", &type, 1, &x, 1);
+    LLVMValueRef whole = nearest(em, x, magnitude, LLVMGetTypeKind(element) == LLVMDoubleTypeKind);
+    LLVMValueRef one = float_like(em, x, 1.0);
+    if (strcmp(how, "llvm.trunc") == 0) {
+        LLVMValueRef over = LLVMBuildFCmp(b, LLVMRealOGT, whole, magnitude, "");
+        whole = LLVMBuildSelect(b, over, LLVMBuildFSub(b, whole, one, ""), whole, "");
+    }
+    LLVMValueRef signs[] = {whole, x};
+    whole = vtac_llvm_intrinsic(em, "llvm.copysign", &type, 1, signs, 2);
+    if (strcmp(how, "llvm.floor") == 0) {
+        LLVMValueRef over = LLVMBuildFCmp(b, LLVMRealOGT, whole, x, "");
+        whole = LLVMBuildSelect(b, over, LLVMBuildFSub(b, whole, one, ""), whole, "");
+    } else if (strcmp(how, "llvm.ceil") == 0) {
+        LLVMValueRef under = LLVMBuildFCmp(b, LLVMRealOLT, whole, x, "");
+        whole = LLVMBuildSelect(b, under, LLVMBuildFAdd(b, whole, one, ""), whole, "");
+    }
+    signs[0] = whole; /* -0 stays */
+    return vtac_llvm_intrinsic(em, "llvm.copysign", &type, 1, signs, 2);
 }
 
 LLVMValueRef vtac_emit_whole(vtac_emitter *em, vtac_dtype from, vtac_dtype to, LLVMValueRef x)

@@ -279,9 +279,10 @@ static LLVMValueRef emit_cast(vtac_emitter *em, const vtac_expr *e)
 
 static LLVMValueRef emit_unary(vtac_emitter *em, const vtac_expr *e)
 {
-    static const char *const names[VTAC_EXPR_OP_COUNT] = {
-        [VTAC_E_ABS] = "llvm.fabs",    [VTAC_E_FLOOR] = "llvm.floor", [VTAC_E_CEIL] = "llvm.ceil",
-        [VTAC_E_TRUNC] = "llvm.trunc", [VTAC_E_ROUND] = "llvm.rint",  [VTAC_E_SQRT] = "llvm.sqrt"};
+    static const char *const names[VTAC_EXPR_OP_COUNT] = {[VTAC_E_FLOOR] = "llvm.floor",
+                                                          [VTAC_E_CEIL] = "llvm.ceil",
+                                                          [VTAC_E_TRUNC] = "llvm.trunc",
+                                                          [VTAC_E_ROUND] = "llvm.rint"};
     LLVMValueRef x = emit(em, e->in[0]);
     const bool is_float = vtac_dtype_kind(e->type) == 'f';
     if (e->op == VTAC_E_NEG) {
@@ -291,8 +292,10 @@ static LLVMValueRef emit_unary(vtac_emitter *em, const vtac_expr *e)
         return LLVMBuildNot(em->builder, x, "");
     }
     if (is_float) {
-        return names[e->op] != NULL ? simple_intrinsic(em, names[e->op], &x, 1)
-                                    : vtac_emit_math(em, e->op, x, NULL);
+        return names[e->op] != NULL   ? vtac_emit_round(em, names[e->op], x)
+               : e->op == VTAC_E_ABS  ? simple_intrinsic(em, "llvm.fabs", &x, 1)
+               : e->op == VTAC_E_SQRT ? simple_intrinsic(em, "llvm.sqrt", &x, 1)
+                                      : vtac_emit_math(em, e->op, x, NULL);
     }
     if (e->op == VTAC_E_ABS && is_signed(e->type)) {
         LLVMValueRef negative = LLVMBuildICmp(em->builder, LLVMIntSLT, x, LLVMConstNull(LLVMTypeOf(x)), "");

@@ -56,6 +56,10 @@ LLVMValueRef vtac_emit_words(vtac_emitter *em, LLVMValueRef bytes);
 LLVMValueRef vtac_emit_widen(vtac_emitter *em, vtac_dtype dtype, LLVMValueRef bits);
 LLVMValueRef vtac_emit_narrow(vtac_emitter *em, vtac_dtype dtype, LLVMValueRef value);
 
+/* Floats rounded to whole ones: "llvm.rint", "llvm.floor", "llvm.ceil", "llvm.trunc". Where the processor has
+ * no instruction for it, by arithmetic: a library would be called for each element of a vector. */
+LLVMValueRef vtac_emit_round(vtac_emitter *em, const char *how, LLVMValueRef x);
+
 /* Vectors of floats to whole numbers: truncated and saturated, NaN gives 0. */
 LLVMValueRef vtac_emit_whole(vtac_emitter *em, vtac_dtype from, vtac_dtype to, LLVMValueRef x);
 

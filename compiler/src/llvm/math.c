@@ -123,7 +123,7 @@ static LLVMValueRef exp_of(const fn *f, LLVMValueRef x)
                                   1.0 / 120.0,        1.0 / 24.0,        1.0 / 6.0,        0.5};
     const bool d = f->bits == 64;
     LLVMValueRef t = d ? tame(f, x, -746.0, 710.0) : tame(f, x, -104.0, 89.0);
-    LLVMValueRef n = unary(f, "llvm.rint", mul(f, t, number(f, 1.4426950408889634)));
+    LLVMValueRef n = vtac_emit_round(f->em, "llvm.rint", mul(f, t, number(f, 1.4426950408889634)));
     LLVMValueRef r = fma_of(f, n, number(f, d ? -6.93147180369123816490e-01 : -0.693359375), t);
     r = fma_of(f, n, number(f, d ? -1.90821492927058770002e-10 : 2.12194440e-4), r);
     LLVMValueRef p = d ? horner(f, r, wide, 12) : horner(f, r, narrow, 6);
@@ -173,7 +173,7 @@ static LLVMValueRef sine_of(const fn *f, LLVMValueRef x, unsigned quarter)
                                   -0.5,
                                   1.0};
     LLVMValueRef t = tame(f, x, -1e15, 1e15);
-    LLVMValueRef n = unary(f, "llvm.rint", mul(f, t, number(f, 0.63661977236758134)));
+    LLVMValueRef n = vtac_emit_round(f->em, "llvm.rint", mul(f, t, number(f, 0.63661977236758134)));
     LLVMValueRef r = fma_of(f, n, number(f, -1.57079632673412561417e+00), t);
     r = fma_of(f, n, number(f, -6.07710050630396597660e-11), r);
     r = fma_of(f, n, number(f, -2.02226624879595063154e-21), r);
@@ -260,8 +260,9 @@ static LLVMValueRef pow_of(const fn *f, LLVMValueRef x, LLVMValueRef y)
     LLVMValueRef a = unary(f, "llvm.fabs", x);
     LLVMValueRef r = exp_of(f, mul(f, y, log_of(f, a)));
     LLVMValueRef half = mul(f, y, number(f, 0.5));
-    LLVMValueRef whole = LLVMBuildFCmp(f->b, LLVMRealOEQ, unary(f, "llvm.rint", y), y, "");
-    LLVMValueRef is_even = LLVMBuildFCmp(f->b, LLVMRealOEQ, unary(f, "llvm.rint", half), half, "");
+    LLVMValueRef whole = LLVMBuildFCmp(f->b, LLVMRealOEQ, vtac_emit_round(f->em, "llvm.rint", y), y, "");
+    LLVMValueRef is_even =
+        LLVMBuildFCmp(f->b, LLVMRealOEQ, vtac_emit_round(f->em, "llvm.rint", half), half, "");
     LLVMValueRef signed_r = choose(f, is_even, r, with_sign(f, r, x));
     LLVMValueRef negative = is(f, LLVMRealOLT, x, 0.0);
     LLVMValueRef below = choose(f, whole, signed_r, number(f, (double)NAN));

@@ -139,6 +139,14 @@ static LLVMValueRef buffers_of(writer *w, const vtac_step *step)
     return all;
 }
 
+/* Nothing is thrown through a kernel: without this, ARM's tables for that would ask for a library. */
+static void set_nounwind(const writer *w, LLVMValueRef function)
+{
+    const unsigned kind = LLVMGetEnumAttributeKindForName("nounwind", strlen("nounwind"));
+    LLVMAddAttributeAtIndex(function, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
+                            LLVMCreateEnumAttribute(w->em.context, kind, 0));
+}
+
 /* Layers of one shape have equal loops: they share one function. */
 static LLVMValueRef kernel_of(writer *w, const vtac_step *step, uint32_t number)
 {
@@ -161,6 +169,7 @@ static LLVMValueRef kernel_of(writer *w, const vtac_step *step, uint32_t number)
         free(own.text);
         return LLVMConstNull(w->pointer);
     }
+    set_nounwind(w, own.function);
     return own.function;
 }
 
@@ -328,7 +337,7 @@ static void emit_artifact(writer *w)
     LLVMValueRef device_constants = device_constants_of(w, &device_hash);
     LLVMValueRef fields[] = {u64_of(w, VTA_ARTIFACT_MAGIC),
                              u32_of(w, VTA_ARTIFACT_ABI),
-                             u32_of(w, sizeof(vta_artifact)),
+                             u32_of(w, 0),
                              text_of(w, graph->name != NULL ? graph->name : ""),
                              text_of(w, target->triple),
                              text_of(w, target->cpu),
@@ -351,8 +360,11 @@ static void emit_artifact(writer *w)
                              u64_of(w, partition != NULL ? partition->constant_bytes : 0),
                              u64_of(w, device_hash),
                              u64_of(w, partition != NULL ? partition->work_bytes : 0)};
-    LLVMValueRef value = struct_of(w, fields, sizeof fields / sizeof fields[0]);
-    LLVMValueRef global = LLVMAddGlobal(w->em.module, LLVMTypeOf(value), VTA_ARTIFACT_SYMBOL);
+    const unsigned count = sizeof fields / sizeof fields[0];
+    LLVMTypeRef type = LLVMTypeOf(struct_of(w, fields, count));
+    fields[2] = u32_of(w, LLVMABISizeOfType(LLVMGetModuleDataLayout(w->em.module), type)); /* the target's */
+    LLVMValueRef value = struct_of(w, fields, count);
+    LLVMValueRef global = LLVMAddGlobal(w->em.module, type, VTA_ARTIFACT_SYMBOL);
     LLVMSetInitializer(global, value);
     LLVMSetGlobalConstant(global, 1);
     LLVMSetAlignment(global, 8);
@@ -383,13 +395,13 @@ static vta_status optimize(writer *w, LLVMTargetMachineRef machine)
     return status;
 }
 
-static vta_status emit_code(writer *w, LLVMTargetMachineRef machine, LLVMCodeGenFileType kind,
-                            uint8_t **bytes, size_t *size)
+vta_status vtac_emit_module(LLVMTargetMachineRef machine, LLVMModuleRef module, LLVMCodeGenFileType kind,
+                            uint8_t **bytes, size_t *size, vta_diag *diag)
 {
     char *message = NULL;
     LLVMMemoryBufferRef buffer = NULL;
-    if (LLVMTargetMachineEmitToMemoryBuffer(machine, w->em.module, kind, &message, &buffer) != 0) {
-        const vta_status status = vta_fail(w->diag, VTA_INVALID, "LLVM: %s", message);
+    if (LLVMTargetMachineEmitToMemoryBuffer(machine, module, kind, &message, &buffer) != 0) {
+        const vta_status status = vta_fail(diag, VTA_INVALID, "LLVM: %s", message);
         LLVMDisposeMessage(message);
         return status;
     }
@@ -400,7 +412,7 @@ static vta_status emit_code(writer *w, LLVMTargetMachineRef machine, LLVMCodeGen
         (*bytes)[*size] = 0;
     }
     LLVMDisposeMemoryBuffer(buffer);
-    return *bytes != NULL ? VTA_OK : vta_fail(w->diag, VTA_NOMEM, "out of memory");
+    return *bytes != NULL ? VTA_OK : vta_fail(diag, VTA_NOMEM, "out of memory");
 }
 
 static vta_status verify_module(writer *w)
@@ -430,13 +442,14 @@ static vta_status write_all(writer *w, LLVMTargetMachineRef machine, bool want_t
         size_t size;
         LLVMModuleRef original = w->em.module; /* emission changes the module */
         w->em.module = LLVMCloneModule(original);
-        const vta_status status = emit_code(w, machine, LLVMAssemblyFile, &assembly, &size);
+        const vta_status status =
+            vtac_emit_module(machine, w->em.module, LLVMAssemblyFile, &assembly, &size, w->diag);
         LLVMDisposeModule(w->em.module);
         w->em.module = original;
         out->assembly = (char *)assembly;
         VTA_TRY(status);
     }
-    return emit_code(w, machine, LLVMObjectFile, &out->object, &out->object_bytes);
+    return vtac_emit_module(machine, w->em.module, LLVMObjectFile, &out->object, &out->object_bytes, w->diag);
 }
 
 static void start_module(writer *w, LLVMTargetMachineRef machine)

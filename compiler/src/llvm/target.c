@@ -1,38 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The targets that vtac knows, and LLVM's machine for each.
+ * The targets that vtac knows, or that a user describes, and LLVM's machine for each.
  */
 #include "target.h"
 
+#include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <llvm-c/Core.h>
 #include <llvm-c/Target.h>
 
-#define BASE   "sse4.2"
-#define LEVEL3 "avx2,fma,bmi2"
-#define LEVEL4 LEVEL3 ",avx512f,avx512bw,avx512dq,avx512vl"
-
-enum { VNNI = 1, SIGNED_DOT = 2, FMA = 4 };
-static const struct {
-    const char *name, *triple, *cpu, *features, *required;
-    uint32_t vector_bytes, vector_count;
-    unsigned has;
-} targets[] = {
-    {"x86-64-v2", "x86_64-pc-linux-gnu", "x86-64-v2", "", BASE, 16, 16, 0},
-    {"x86-64-v3", "x86_64-pc-linux-gnu", "x86-64-v3", "", LEVEL3, 32, 16, FMA},
-    {"x86-64-avxvnni", "x86_64-pc-linux-gnu", "x86-64-v3", "+avxvnni", LEVEL3 ",avxvnni", 32, 16, FMA | VNNI},
-    {"x86-64-v4", "x86_64-pc-linux-gnu", "x86-64-v4", "", LEVEL4, 64, 32, FMA},
-    {"x86-64-vnni", "x86_64-pc-linux-gnu", "x86-64-v4", "+avx512vnni", LEVEL4 ",avx512vnni", 64, 32,
-     FMA | VNNI},
-    {"aarch64", "aarch64-linux-gnu", "generic", "+neon", "neon", 16, 32, FMA},
-    {"aarch64-dotprod", "aarch64-linux-gnu", "generic", "+neon,+dotprod", "neon,dotprod", 16, 32,
-     FMA | SIGNED_DOT},
-    {"armv7a", "armv7a-linux-gnueabihf", "cortex-a9", "+neon", "", 16, 16, 0},
+static const vtac_target_row rows[] = {
+    {"host", NULL, NULL, NULL, "this machine"},
+#define VTAC_TARGET(name, triple, cpu, features, doc) {name, triple, cpu, features, doc},
+#include "targets.def"
+#undef VTAC_TARGET
 };
-enum { DEFAULT_TARGET = 1 };
+#define DEFAULT_TARGET "x86-64-v3"
 
 static void set_up_llvm(void)
 {
@@ -48,89 +35,153 @@ static void set_up_llvm(void)
     LLVMInitializeARMTarget();
     LLVMInitializeARMTargetMC();
     LLVMInitializeARMAsmPrinter();
+    LLVMInitializeRISCVTargetInfo();
+    LLVMInitializeRISCVTarget();
+    LLVMInitializeRISCVTargetMC();
+    LLVMInitializeRISCVAsmPrinter();
 }
 
-/* Whether LLVM's list of features turns one on. */
-static bool has_feature(const char *features, const char *name)
+const vtac_target_row *vtac_targets(size_t *count)
 {
-    const size_t size = strlen(name);
-    for (const char *p = features; (p = strchr(p, '+')) != NULL; p++) {
-        if (strncmp(p + 1, name, size) == 0 && (p[1 + size] == ',' || p[1 + size] == '\0')) {
-            return true;
-        }
-    }
-    return false;
+    *count = sizeof rows / sizeof rows[0];
+    return rows;
 }
 
-static void require(vtac_target *target, const char *feature)
+static void describe(vtac_target *out, const char *name, const char *triple, const char *cpu,
+                     const char *features)
 {
-    const size_t size = strlen(target->required);
-    (void)snprintf(target->required + size, sizeof target->required - size, "%s%s", size > 0 ? "," : "",
-                   feature);
-}
-
-/* This machine, with the features that the loader knows how to look for. */
-static void describe_host(vtac_target *out)
-{
-    static const char *const checked[] = {"sse4.2",   "avx",        "avx2",     "fma",
-                                          "bmi2",     "avx512f",    "avx512bw", "avx512dq",
-                                          "avx512vl", "avx512vnni", "avxvnni"};
-    char *triple = LLVMGetDefaultTargetTriple();
-    char *cpu = LLVMGetHostCPUName();
-    char *features = LLVMGetHostCPUFeatures();
-    *out = (vtac_target){.name = "host", .vector_bytes = 16, .vector_count = 16};
+    *out = (vtac_target){0};
+    (void)snprintf(out->name, sizeof out->name, "%s", name);
     (void)snprintf(out->triple, sizeof out->triple, "%s", triple);
     (void)snprintf(out->cpu, sizeof out->cpu, "%s", cpu);
     (void)snprintf(out->features, sizeof out->features, "%s", features);
-    for (size_t i = 0; i < sizeof checked / sizeof checked[0]; i++) {
-        if (has_feature(features, checked[i])) {
-            require(out, checked[i]);
-        }
-    }
-    if (has_feature(features, "avx512f") && has_feature(features, "avx512vl")) {
-        out->vector_bytes = 64;
-        out->vector_count = 32;
-        out->has_vnni = has_feature(features, "avx512vnni");
-    } else if (has_feature(features, "avx2")) {
-        out->vector_bytes = 32;
-        out->has_vnni = has_feature(features, "avxvnni");
-    } else if (strncmp(out->triple, "aarch64", 7) == 0) {
-        out->vector_count = 32;
-        out->has_fma = true;
-        out->has_signed_dot = has_feature(features, "dotprod");
-        require(out, out->has_signed_dot ? "neon,dotprod" : "neon");
-    }
-    out->has_fma = out->has_fma || has_feature(features, "fma");
+}
+
+/* This machine. */
+static void describe_host(vtac_target *out)
+{
+    char *triple = LLVMGetDefaultTargetTriple();
+    char *cpu = LLVMGetHostCPUName();
+    char *features = LLVMGetHostCPUFeatures();
+    describe(out, "host", triple, cpu, features);
     LLVMDisposeMessage(triple);
     LLVMDisposeMessage(cpu);
     LLVMDisposeMessage(features);
 }
 
-vta_status vtac_target_find(const char *name, vtac_target *out, vta_diag *diag)
+/* ---- TRIPLE,cpu=NAME,features=+A,-B */
+
+/* LLVM says on stderr what it does not know of a processor and goes on without it. A process of its own says
+ * it into a pipe: *complained. */
+static vta_status ask_llvm(const vtac_target *target, char *complaint, size_t size, vta_diag *diag)
 {
-    if (name != NULL && strcmp(name, "host") == 0) {
+    int ends[2];
+    if (pipe(ends) != 0) {
+        return vta_fail(diag, VTA_IO, "no pipe: %s", strerror(errno));
+    }
+    const pid_t child = fork();
+    if (child == 0) {
+        LLVMTargetMachineRef machine;
+        (void)dup2(ends[1], STDERR_FILENO);
+        _exit(vtac_machine_create(target, 0, &machine, NULL) == VTA_OK ? 0 : 1);
+    }
+    (void)close(ends[1]);
+    size_t got = 0;
+    for (ssize_t n = 1; child > 0 && n > 0;) {
+        char more[256];
+        n = read(ends[0], got < size - 1 ? complaint + got : more,
+                 got < size - 1 ? size - 1 - got : sizeof more);
+        got += n > 0 && got < size - 1 ? (size_t)n : 0;
+    }
+    complaint[got] = '\0';
+    (void)close(ends[0]);
+    while (child > 0 && waitpid(child, NULL, 0) < 0 && errno == EINTR) {
+    }
+    return child > 0 ? VTA_OK : vta_fail(diag, VTA_IO, "no process: %s", strerror(errno));
+}
+
+/* The triple in LLVM's words, if LLVM has the processor and the features. */
+static vta_status check_spec(vtac_target *target, vta_diag *diag)
+{
+    char complaint[256];
+    char *normal = LLVMNormalizeTargetTriple(target->triple);
+    (void)snprintf(target->triple, sizeof target->triple, "%s", normal);
+    LLVMDisposeMessage(normal);
+    LLVMTargetMachineRef machine;
+    const vtac_target plain = {.cpu = "", .features = ""};
+    vtac_target bare = plain;
+    memcpy(bare.triple, target->triple, sizeof bare.triple);
+    VTA_TRY(vtac_machine_create(&bare, 0, &machine, diag));
+    LLVMDisposeTargetMachine(machine);
+    VTA_TRY(ask_llvm(target, complaint, sizeof complaint, diag));
+    complaint[strcspn(complaint, "(\n")] = '\0';
+    for (size_t size = strlen(complaint); size > 0 && complaint[size - 1] == ' '; size--) {
+        complaint[size - 1] = '\0';
+    }
+    return complaint[0] == '\0'
+               ? VTA_OK
+               : vta_fail(diag, VTA_INVALID, "host '%s': LLVM says: %s", target->name, complaint);
+}
+
+static vta_status parse_spec(const char *spec, vtac_target *out, vta_diag *diag)
+{
+    static const char *const keys[] = {",cpu=", ",features="};
+    char text[sizeof out->features];
+    char *found[2];
+    if (snprintf(text, sizeof text, "%s", spec) >= (int)sizeof text) {
+        return vta_fail(diag, VTA_INVALID, "the host's description is longer than %zu characters",
+                        sizeof text - 1);
+    }
+    for (size_t i = 0; i < 2; i++) {
+        found[i] = strstr(text, keys[i]);
+    }
+    for (size_t i = 0; i < 2; i++) {
+        if (found[i] != NULL) {
+            *found[i] = '\0';
+            found[i] += strlen(keys[i]);
+        }
+    }
+    if (strchr(text, ',') != NULL || strlen(text) >= sizeof out->triple ||
+        (found[0] != NULL && strlen(found[0]) >= sizeof out->cpu)) {
+        return vta_fail(diag, VTA_INVALID, "host '%s' is not TRIPLE,cpu=NAME,features=+A,-B", spec);
+    }
+    describe(out, "", text, found[0] != NULL ? found[0] : "generic", found[1] != NULL ? found[1] : "");
+    (void)snprintf(out->name, sizeof out->name, "%.*s", (int)sizeof out->name - 1, text);
+    return check_spec(out, diag);
+}
+
+static vta_status unknown(const char *name, vta_diag *diag)
+{
+    char known[512] = "";
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        const size_t size = strlen(known);
+        (void)snprintf(known + size, sizeof known - size, "%s%s", i > 0 ? ", " : "", rows[i].name);
+    }
+    return vta_fail(diag, VTA_INVALID, "unknown host '%s'; known are %s, and TRIPLE,cpu=NAME,features=+A,-B",
+                    name, known);
+}
+
+static vta_status find(const char *name, vtac_target *out, vta_diag *diag)
+{
+    if (strcmp(name, "host") == 0) {
         describe_host(out);
         return VTA_OK;
     }
-    char known[256] = "host";
-    for (size_t i = 0; i < sizeof targets / sizeof targets[0]; i++) {
-        if (name == NULL ? i == DEFAULT_TARGET : strcmp(name, targets[i].name) == 0) {
-            *out = (vtac_target){.vector_bytes = targets[i].vector_bytes,
-                                 .vector_count = targets[i].vector_count,
-                                 .has_vnni = (targets[i].has & VNNI) != 0,
-                                 .has_signed_dot = (targets[i].has & SIGNED_DOT) != 0,
-                                 .has_fma = (targets[i].has & FMA) != 0};
-            (void)snprintf(out->name, sizeof out->name, "%s", targets[i].name);
-            (void)snprintf(out->triple, sizeof out->triple, "%s", targets[i].triple);
-            (void)snprintf(out->cpu, sizeof out->cpu, "%s", targets[i].cpu);
-            (void)snprintf(out->features, sizeof out->features, "%s", targets[i].features);
-            (void)snprintf(out->required, sizeof out->required, "%s", targets[i].required);
+    for (size_t i = 1; i < sizeof rows / sizeof rows[0]; i++) {
+        if (strcmp(name, rows[i].name) == 0) {
+            describe(out, name, rows[i].triple, rows[i].cpu, rows[i].features);
             return VTA_OK;
         }
-        const size_t size = strlen(known);
-        (void)snprintf(known + size, sizeof known - size, ", %s", targets[i].name);
     }
-    return vta_fail(diag, VTA_INVALID, "unknown host '%s'; known are %s", name, known);
+    return strchr(name, '-') != NULL && strcspn(name, "-") > 2 ? parse_spec(name, out, diag)
+                                                               : unknown(name, diag);
+}
+
+vta_status vtac_target_find(const char *name, vtac_target *out, vta_diag *diag)
+{
+    set_up_llvm();
+    VTA_TRY(find(name != NULL ? name : DEFAULT_TARGET, out, diag));
+    return vtac_target_learn(out, diag);
 }
 
 vta_status vtac_machine_create(const vtac_target *target, int level, LLVMTargetMachineRef *out,

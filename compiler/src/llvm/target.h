@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Inside the LLVM back end: machines, and the object that a program becomes.
+ * Inside the LLVM back end: machines, and the objects that a program becomes.
  */
 #ifndef VTAC_LLVM_TARGET_H
 #define VTAC_LLVM_TARGET_H
@@ -13,8 +13,22 @@
 vta_status vtac_machine_create(const vtac_target *target, int level, LLVMTargetMachineRef *out,
                                vta_diag *diag);
 
+/* Fills in what follows from triple, cpu and features: what the loader must find, and the shape of vectors.
+ */
+vta_status vtac_target_learn(vtac_target *target, vta_diag *diag);
+
+/* Whether the triple is of this architecture, by LLVM's name of it. */
+bool vtac_target_is(const vtac_target *target, const char *arch);
+
 /* Code, plan and constants of a program as one object. */
 vta_status vtac_emit_object(const vtac_program *program, bool want_texts, vtac_artifact_image *out,
                             vta_diag *diag);
+
+/* What else the link of its object takes: see vtac_artifact_image. */
+vta_status vtac_emit_libraries(const vtac_target *target, vtac_artifact_image *image, vta_diag *diag);
+
+/* A module as an object (or as assembly); *bytes owned, with a 0 behind it. */
+vta_status vtac_emit_module(LLVMTargetMachineRef machine, LLVMModuleRef module, LLVMCodeGenFileType kind,
+                            uint8_t **bytes, size_t *size, vta_diag *diag);
 
 #endif

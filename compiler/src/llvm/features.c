@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What the code for a processor may use. LLVM-C has no such question, but its inliner has the answer: it puts
+ * a function into another one only where the second may use all that the first may. So for each feature there
+ * is a function that asks for it, and one caller, compiled for the processor; the features whose functions
+ * were inlined are those that the processor has.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include <llvm-c/Core.h>
+#include <llvm-c/Transforms/PassBuilder.h>
+
+#include "target.h"
+
+static const struct {
+    const char *arch, *name;
+} known[] = {
+#define VTA_CPU_X86(name)          {"x86_64", name},
+#define VTA_CPU_X86_AVX(name, bit) {"x86_64", name},
+#define VTA_CPU_AARCH64(name, bit) {"aarch64", name},
+#define VTA_CPU_ARM(name, bit)     {"arm", name},
+#define VTA_CPU_RISCV(name, bit)   {"riscv64", name},
+#include "vta/cpu_features.def"
+};
+enum { KNOWN = sizeof known / sizeof known[0] };
+
+bool vtac_target_is(const vtac_target *target, const char *arch)
+{
+    return strncmp(target->triple, arch, strlen(arch)) == 0 ||
+           (strcmp(arch, "arm") == 0 && strncmp(target->triple, "thumb", 5) == 0);
+}
+
+static void set_text(LLVMContextRef context, LLVMValueRef function, const char *key, const char *value)
+{
+    LLVMAttributeRef attribute =
+        LLVMCreateStringAttribute(context, key, (unsigned)strlen(key), value, (unsigned)strlen(value));
+    LLVMAddAttributeAtIndex(function, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, attribute);
+}
+
+/* A function without arguments, compiled for the target, perhaps with one feature more; the builder stands in
+ * its body. */
+static LLVMValueRef add_function(LLVMModuleRef module, LLVMBuilderRef builder, const vtac_target *target,
+                                 const char *name, const char *feature)
+{
+    char features[sizeof target->features + 80];
+    LLVMContextRef context = LLVMGetModuleContext(module);
+    LLVMTypeRef type = LLVMFunctionType(LLVMVoidTypeInContext(context), NULL, 0, 0);
+    LLVMValueRef function = LLVMAddFunction(module, name, type);
+    (void)snprintf(features, sizeof features, "%s%s%s", target->features,
+                   target->features[0] != '\0' && feature != NULL ? "," : "", feature != NULL ? feature : "");
+    set_text(context, function, "target-cpu", target->cpu);
+    set_text(context, function, "target-features", features);
+    LLVMPositionBuilderAtEnd(builder, LLVMAppendBasicBlockInContext(context, function, ""));
+    return function;
+}
+
+static vta_status inline_all(LLVMModuleRef module, LLVMTargetMachineRef machine, vta_diag *diag)
+{
+    LLVMPassBuilderOptionsRef options = LLVMCreatePassBuilderOptions();
+    LLVMErrorRef error = LLVMRunPasses(module, "cgscc(inline)", machine, options);
+    LLVMDisposePassBuilderOptions(options);
+    if (error == NULL) {
+        return VTA_OK;
+    }
+    char *message = LLVMGetErrorMessage(error);
+    const vta_status status = vta_fail(diag, VTA_INVALID, "LLVM: %s", message);
+    LLVMDisposeErrorMessage(message);
+    return status;
+}
+
+static vta_status ask(const vtac_target *target, LLVMTargetMachineRef machine, bool *has, vta_diag *diag)
+{
+    LLVMContextRef context = LLVMContextCreate();
+    LLVMModuleRef module = LLVMModuleCreateWithNameInContext("features", context);
+    LLVMBuilderRef builder = LLVMCreateBuilderInContext(context);
+    LLVMValueRef asked[KNOWN] = {NULL};
+    LLVMSetTarget(module, target->triple);
+    for (size_t i = 0; i < KNOWN; i++) {
+        char feature[64];
+        (void)snprintf(feature, sizeof feature, "+%s", known[i].name);
+        if (vtac_target_is(target, known[i].arch)) {
+            asked[i] = add_function(module, builder, target, known[i].name, feature);
+            LLVMBuildRetVoid(builder);
+        }
+    }
+    (void)add_function(module, builder, target, "the processor", NULL);
+    for (size_t i = 0; i < KNOWN; i++) {
+        if (asked[i] != NULL) {
+            LLVMBuildCall2(builder, LLVMGlobalGetValueType(asked[i]), asked[i], NULL, 0, "");
+        }
+    }
+    LLVMBuildRetVoid(builder);
+    const vta_status status = inline_all(module, machine, diag);
+    for (size_t i = 0; i < KNOWN; i++) {
+        has[i] = asked[i] != NULL && LLVMGetFirstUse(asked[i]) == NULL;
+    }
+    LLVMDisposeBuilder(builder);
+    LLVMDisposeModule(module);
+    LLVMContextDispose(context);
+    return status;
+}
+
+static bool requires(const vtac_target *target, const char *feature)
+{
+    const size_t size = strlen(feature);
+    for (const char *p = target->required; *p != '\0'; p += *p == ',') {
+        const size_t length = strcspn(p, ",");
+        if (length == size && strncmp(p, feature, size) == 0) {
+            return true;
+        }
+        p += length;
+    }
+    return false;
+}
+
+/* What the lowering makes of the features. */
+static void shape(vtac_target *t)
+{
+    const bool is_x86 = vtac_target_is(t, "x86_64");
+    const bool is_aarch64 = vtac_target_is(t, "aarch64");
+    t->vector_bytes = 16;
+    t->vector_count = is_aarch64 || vtac_target_is(t, "riscv64") ? 32 : 16;
+    if (requires(t, "avx512f") && requires(t, "avx512vl")) {
+        t->vector_bytes = 64;
+        t->vector_count = 32;
+        t->has_vnni = requires(t, "avx512vnni");
+    } else if (requires(t, "avx2")) {
+        t->vector_bytes = 32;
+        t->has_vnni = requires(t, "avxvnni");
+    }
+    t->has_signed_dot = is_aarch64 && requires(t, "dotprod");
+    t->has_fma = is_aarch64 || requires(t, "fma") || requires(t, "vfp4") || requires(t, "f");
+    t->has_rounding =
+        (!is_x86 || requires(t, "sse4.2")) && (!vtac_target_is(t, "arm") || requires(t, "fp-armv8"));
+}
+
+vta_status vtac_target_learn(vtac_target *target, vta_diag *diag)
+{
+    LLVMTargetMachineRef machine;
+    bool has[KNOWN];
+    VTA_TRY(vtac_machine_create(target, 1, &machine, diag));
+    const vta_status status = ask(target, machine, has, diag);
+    LLVMDisposeTargetMachine(machine);
+    VTA_TRY(status);
+    target->required[0] = '\0';
+    for (size_t i = 0; i < KNOWN; i++) {
+        const size_t size = strlen(target->required);
+        if (has[i]) {
+            (void)snprintf(target->required + size, sizeof target->required - size, "%s%s",
+                           size > 0 ? "," : "", known[i].name);
+        }
+    }
+    shape(target);
+    return VTA_OK;
+}

@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What the code of a model may call, so that its link can be complete without a board's file system at hand:
+ * the few names of libc and libm that LLVM uses, as libraries with nothing behind the names (the linker notes
+ * which of the two a model needs and refuses every other name), and, for 32-bit ARM, the arithmetic that its
+ * processors lack. Elsewhere that comes from the compiler's own library, which a board need not have.
+ */
+#define _GNU_SOURCE /* memmem */
+#include <stdlib.h>
+#include <string.h>
+
+#include <llvm-c/Core.h>
+#include <llvm-c/IRReader.h>
+
+#include "target.h"
+#include "vta/str.h"
+
+static const char *const libc_names[] = {"memset", "memcpy", "memmove", NULL};
+static const char *const libm_names[] = {"rintf", "floorf", "ceilf", "truncf", "fmaf", "fmodf", "rint",
+                                         "floor", "ceil",   "trunc", "fma",    "fmod", NULL};
+
+/* clang-format off */
+/* Names and results as ARM's run-time ABI has them. Division goes bit by bit from the quotient's first one;
+ * a divisor of 0, which no code of ours has, gives 0. Integers become floats in one rounding: what lies below
+ * a double's bits is first folded into the lowest of them. */
+static const char arm_division[] =
+    "declare i64 @llvm.ctlz.i64(i64, i1)\n"
+    "define hidden { i64, i64 } @__aeabi_uldivmod(i64 %n, i64 %d) nounwind {\n"
+    "  %zero = icmp eq i64 %d, 0\n"
+    "  %less = icmp ult i64 %n, %d\n"
+    "  %small = or i1 %zero, %less\n"
+    "  br i1 %small, label %end, label %start\n"
+    "start:\n"
+    "  %nz = call i64 @llvm.ctlz.i64(i64 %n, i1 true)\n"
+    "  %dz = call i64 @llvm.ctlz.i64(i64 %d, i1 true)\n"
+    "  %shift = sub i64 %dz, %nz\n"
+    "  %top = shl i64 %d, %shift\n"
+    "  br label %bit\n"
+    "bit:\n"
+    "  %i = phi i64 [ %shift, %start ], [ %i1, %bit ]\n"
+    "  %q = phi i64 [ 0, %start ], [ %q1, %bit ]\n"
+    "  %r = phi i64 [ %n, %start ], [ %r1, %bit ]\n"
+    "  %t = phi i64 [ %top, %start ], [ %t1, %bit ]\n"
+    "  %fits = icmp uge i64 %r, %t\n"
+    "  %rest = sub i64 %r, %t\n"
+    "  %r1 = select i1 %fits, i64 %rest, i64 %r\n"
+    "  %one = zext i1 %fits to i64\n"
+    "  %twice = shl i64 %q, 1\n"
+    "  %q1 = or i64 %twice, %one\n"
+    "  %t1 = lshr i64 %t, 1\n"
+    "  %i1 = sub i64 %i, 1\n"
+    "  %last = icmp eq i64 %i, 0\n"
+    "  br i1 %last, label %end, label %bit\n"
+    "end:\n"
+    "  %quotient = phi i64 [ 0, %0 ], [ %q1, %bit ]\n"
+    "  %remainder = phi i64 [ %n, %0 ], [ %r1, %bit ]\n"
+    "  %both = insertvalue { i64, i64 } poison, i64 %quotient, 0\n"
+    "  %all = insertvalue { i64, i64 } %both, i64 %remainder, 1\n"
+    "  ret { i64, i64 } %all\n"
+    "}\n"
+    "define hidden { i64, i64 } @__aeabi_ldivmod(i64 %n, i64 %d) nounwind {\n"
+    "  %ns = ashr i64 %n, 63\n"
+    "  %ds = ashr i64 %d, 63\n"
+    "  %qs = xor i64 %ns, %ds\n"
+    "  %nx = xor i64 %n, %ns\n"
+    "  %na = sub i64 %nx, %ns\n"
+    "  %dx = xor i64 %d, %ds\n"
+    "  %da = sub i64 %dx, %ds\n"
+    "  %u = call { i64, i64 } @__aeabi_uldivmod(i64 %na, i64 %da)\n"
+    "  %uq = extractvalue { i64, i64 } %u, 0\n"
+    "  %ur = extractvalue { i64, i64 } %u, 1\n"
+    "  %qx = xor i64 %uq, %qs\n"
+    "  %q = sub i64 %qx, %qs\n"
+    "  %rx = xor i64 %ur, %ns\n"
+    "  %r = sub i64 %rx, %ns\n"
+    "  %both = insertvalue { i64, i64 } poison, i64 %q, 0\n"
+    "  %all = insertvalue { i64, i64 } %both, i64 %r, 1\n"
+    "  ret { i64, i64 } %all\n"
+    "}\n"
+    "define hidden { i32, i32 } @__aeabi_uidivmod(i32 %n, i32 %d) nounwind {\n"
+    "  %n64 = zext i32 %n to i64\n"
+    "  %d64 = zext i32 %d to i64\n"
+    "  %u = call { i64, i64 } @__aeabi_uldivmod(i64 %n64, i64 %d64)\n"
+    "  %uq = extractvalue { i64, i64 } %u, 0\n"
+    "  %ur = extractvalue { i64, i64 } %u, 1\n"
+    "  %q = trunc i64 %uq to i32\n"
+    "  %r = trunc i64 %ur to i32\n"
+    "  %both = insertvalue { i32, i32 } poison, i32 %q, 0\n"
+    "  %all = insertvalue { i32, i32 } %both, i32 %r, 1\n"
+    "  ret { i32, i32 } %all\n"
+    "}\n"
+    "define hidden { i32, i32 } @__aeabi_idivmod(i32 %n, i32 %d) nounwind {\n"
+    "  %n64 = sext i32 %n to i64\n"
+    "  %d64 = sext i32 %d to i64\n"
+    "  %u = call { i64, i64 } @__aeabi_ldivmod(i64 %n64, i64 %d64)\n"
+    "  %uq = extractvalue { i64, i64 } %u, 0\n"
+    "  %ur = extractvalue { i64, i64 } %u, 1\n"
+    "  %q = trunc i64 %uq to i32\n"
+    "  %r = trunc i64 %ur to i32\n"
+    "  %both = insertvalue { i32, i32 } poison, i32 %q, 0\n"
+    "  %all = insertvalue { i32, i32 } %both, i32 %r, 1\n"
+    "  ret { i32, i32 } %all\n"
+    "}\n"
+    "define hidden i32 @__aeabi_uidiv(i32 %n, i32 %d) nounwind {\n"
+    "  %u = call { i32, i32 } @__aeabi_uidivmod(i32 %n, i32 %d)\n"
+    "  %q = extractvalue { i32, i32 } %u, 0\n"
+    "  ret i32 %q\n"
+    "}\n"
+    "define hidden i32 @__aeabi_idiv(i32 %n, i32 %d) nounwind {\n"
+    "  %u = call { i32, i32 } @__aeabi_idivmod(i32 %n, i32 %d)\n"
+    "  %q = extractvalue { i32, i32 } %u, 0\n"
+    "  ret i32 %q\n"
+    "}\n";
+static const char arm_conversion[] =
+    "define hidden double @__aeabi_ul2d(i64 %x) nounwind {\n"
+    "  %up = lshr i64 %x, 32\n"
+    "  %high = trunc i64 %up to i32\n"
+    "  %low = trunc i64 %x to i32\n"
+    "  %h = uitofp i32 %high to double\n"
+    "  %l = uitofp i32 %low to double\n"
+    "  %s = fmul double %h, 4294967296.0\n"
+    "  %y = fadd double %s, %l\n"
+    "  ret double %y\n"
+    "}\n"
+    "define hidden double @__aeabi_l2d(i64 %x) nounwind {\n"
+    "  %up = lshr i64 %x, 32\n"
+    "  %high = trunc i64 %up to i32\n"
+    "  %low = trunc i64 %x to i32\n"
+    "  %h = sitofp i32 %high to double\n"
+    "  %l = uitofp i32 %low to double\n"
+    "  %s = fmul double %h, 4294967296.0\n"
+    "  %y = fadd double %s, %l\n"
+    "  ret double %y\n"
+    "}\n"
+    "define hidden float @__aeabi_ul2f(i64 %x) nounwind {\n"
+    "  %large = icmp ugt i64 %x, 9007199254740991\n"
+    "  %below = and i64 %x, 4095\n"
+    "  %some = icmp ne i64 %below, 0\n"
+    "  %sticky = select i1 %some, i64 2048, i64 0\n"
+    "  %above = and i64 %x, -4096\n"
+    "  %folded = or i64 %above, %sticky\n"
+    "  %exact = select i1 %large, i64 %folded, i64 %x\n"
+    "  %d = call double @__aeabi_ul2d(i64 %exact)\n"
+    "  %y = fptrunc double %d to float\n"
+    "  ret float %y\n"
+    "}\n"
+    "define hidden float @__aeabi_l2f(i64 %x) nounwind {\n"
+    "  %s = ashr i64 %x, 63\n"
+    "  %flip = xor i64 %x, %s\n"
+    "  %a = sub i64 %flip, %s\n"
+    "  %y = call float @__aeabi_ul2f(i64 %a)\n"
+    "  %minus = fneg float %y\n"
+    "  %negative = icmp slt i64 %x, 0\n"
+    "  %signed = select i1 %negative, float %minus, float %y\n"
+    "  ret float %signed\n"
+    "}\n"
+    "define hidden i64 @__aeabi_d2ulz(double %x) nounwind {\n"
+    "  %s = fmul double %x, 0x3DF0000000000000\n"
+    "  %high = fptoui double %s to i32\n"
+    "  %h = uitofp i32 %high to double\n"
+    "  %back = fmul double %h, 4294967296.0\n"
+    "  %rest = fsub double %x, %back\n"
+    "  %low = fptoui double %rest to i32\n"
+    "  %h64 = zext i32 %high to i64\n"
+    "  %l64 = zext i32 %low to i64\n"
+    "  %up = shl i64 %h64, 32\n"
+    "  %y = or i64 %up, %l64\n"
+    "  ret i64 %y\n"
+    "}\n"
+    "define hidden i64 @__aeabi_d2lz(double %x) nounwind {\n"
+    "  %negative = fcmp olt double %x, 0.0\n"
+    "  %minus = fneg double %x\n"
+    "  %a = select i1 %negative, double %minus, double %x\n"
+    "  %y = call i64 @__aeabi_d2ulz(double %a)\n"
+    "  %flip = sub i64 0, %y\n"
+    "  %signed = select i1 %negative, i64 %flip, i64 %y\n"
+    "  ret i64 %signed\n"
+    "}\n"
+    "define hidden i64 @__aeabi_f2ulz(float %x) nounwind {\n"
+    "  %d = fpext float %x to double\n"
+    "  %y = call i64 @__aeabi_d2ulz(double %d)\n"
+    "  ret i64 %y\n"
+    "}\n"
+    "define hidden i64 @__aeabi_f2lz(float %x) nounwind {\n"
+    "  %d = fpext float %x to double\n"
+    "  %y = call i64 @__aeabi_d2lz(double %d)\n"
+    "  ret i64 %y\n"
+    "}\n";
+
+/* clang-format on */
+
+static vta_status assemble(LLVMTargetMachineRef machine, const vtac_target *target, const char *text,
+                           struct vtac_library *out, vta_diag *diag)
+{
+    LLVMContextRef context = LLVMContextCreate();
+    LLVMMemoryBufferRef buffer = LLVMCreateMemoryBufferWithMemoryRangeCopy(text, strlen(text), "library");
+    LLVMModuleRef module = NULL;
+    char *message = NULL;
+    vta_status status;
+    if (LLVMParseIRInContext(context, buffer, &module, &message) != 0) { /* takes the buffer */
+        status = vta_fail(diag, VTA_INVALID, "LLVM: %s", message);
+        LLVMDisposeMessage(message);
+    } else {
+        LLVMTargetDataRef layout = LLVMCreateTargetDataLayout(machine);
+        LLVMSetModuleDataLayout(module, layout);
+        LLVMDisposeTargetData(layout);
+        LLVMSetTarget(module, target->triple);
+        status = vtac_emit_module(machine, module, LLVMObjectFile, &out->object, &out->bytes, diag);
+        LLVMDisposeModule(module);
+    }
+    LLVMContextDispose(context);
+    return status;
+}
+
+static vta_status assemble_arm(LLVMTargetMachineRef machine, const vtac_target *target,
+                               struct vtac_library *out, vta_diag *diag)
+{
+    vta_str text = {0};
+    vta_str_printf(&text, "%s%s", arm_division, arm_conversion);
+    char *ir = vta_str_take(&text);
+    const vta_status status =
+        ir != NULL ? assemble(machine, target, ir, out, diag) : vta_fail(diag, VTA_NOMEM, "out of memory");
+    free(ir);
+    return status;
+}
+
+/* A function under each name; the linker wants no more than the names. */
+static vta_status assemble_names(LLVMTargetMachineRef machine, const vtac_target *target,
+                                 const char *const *names, struct vtac_library *out, vta_diag *diag)
+{
+    vta_str text = {0};
+    for (; *names != NULL; names++) {
+        vta_str_printf(&text, "define void @%s() {\n  ret void\n}\n", *names);
+    }
+    char *ir = vta_str_take(&text);
+    const vta_status status =
+        ir != NULL ? assemble(machine, target, ir, out, diag) : vta_fail(diag, VTA_NOMEM, "out of memory");
+    free(ir);
+    return status;
+}
+
+/* Whether one of the names may be in the object's table of symbols: where it only looks so, nothing is lost.
+ */
+static bool may_call(const vtac_artifact_image *image, const char *const *names)
+{
+    for (; *names != NULL; names++) {
+        if (memmem(image->object, image->object_bytes, *names, strlen(*names)) != NULL) {
+            return true;
+        }
+    }
+    return false;
+}
+
+vta_status vtac_emit_libraries(const vtac_target *target, vtac_artifact_image *image, vta_diag *diag)
+{
+    static const char *const arm_names[] = {"__aeabi_", NULL};
+    LLVMTargetMachineRef machine;
+    VTA_TRY(vtac_machine_create(target, 1, &machine, diag));
+    vta_status status = VTA_OK;
+    if (may_call(image, libc_names)) {
+        status = assemble_names(machine, target, libc_names, &image->libc, diag);
+    }
+    if (status == VTA_OK && may_call(image, libm_names)) {
+        status = assemble_names(machine, target, libm_names, &image->libm, diag);
+    }
+    if (status == VTA_OK && may_call(image, arm_names)) {
+        status = assemble_arm(machine, target, &image->helpers, diag);
+    }
+    LLVMDisposeTargetMachine(machine);
+    return status;
+}
