@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * vta-run: a compiled model on a board, with the runtime and nothing else. Inputs and outputs are .npy files,
+ * or raw bytes of a tensor's size.
+ */
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include "vta/file.h"
+#include "vta/model.h"
+#include "vta/str.h"
+
+enum { MOST_INPUTS = 64, PREFIX = 10 /* of .npy: magic, version, size of the header */ };
+
+typedef struct request {
+    const char *model, *device, *output_dir;
+    const char *inputs[MOST_INPUTS];
+    uint32_t input_count;
+    unsigned long repeat, threads;
+    bool profile;
+} request;
+
+static const char usage[] = "usage: vta-run MODEL.so [--device URI] [--input FILE]... [--output-dir DIR]\n"
+                            "               [--repeat N] [--threads N] [--profile]\n"
+                            "\n"
+                            "Runs a compiled model. Inputs come in the model's order, as .npy or raw bytes;\n"
+                            "those that are not given are zeros. Outputs go to DIR/NAME.npy.\n"
+                            "  --device URI      the accelerator: uio, fsim, ... (default: fsim)\n"
+                            "  --repeat N        run N times, print the fastest and the mean time\n"
+                            "  --profile         print each step's time and cycles\n";
+
+static int misuse(const char *what, const char *word)
+{
+    (void)fprintf(stderr, "vta-run: %s '%s' (try 'vta-run --help')\n", what, word);
+    return 2;
+}
+
+/* ---- files */
+
+static char kind_of(const vta_tensor_info *info)
+{
+    static const char kinds[] = {'i', 'u', 'f', '?',
+                                 'u', '?', 'b'}; /* DLPack's codes; bfloat16 as its bits */
+    return info->dtype_code < sizeof kinds ? kinds[info->dtype_code] : '?';
+}
+
+static void put_header(const vta_tensor_info *info, vta_str *out)
+{
+    vta_str_printf(out, "{'descr': '%c%c%u', 'fortran_order': False, 'shape': (",
+                   info->dtype_bits <= 8 ? '|' : '<', kind_of(info), (info->dtype_bits + 7U) / 8U);
+    for (uint32_t i = 0; i < info->rank; i++) {
+        vta_str_printf(out, "%lld,%s", (long long)info->dim[i], i + 1 < info->rank ? " " : "");
+    }
+    vta_str_put(out, "), }");
+    while ((out->size + PREFIX + 1) % 64 != 0 && !out->failed) {
+        vta_str_put(out, " ");
+    }
+    vta_str_put(out, "\n");
+}
+
+static vta_status write_output(const char *folder, const vta_tensor_info *info, const void *data,
+                               vta_diag *diag)
+{
+    vta_str path = {0};
+    vta_str header = {0};
+    vta_str file = {0};
+    vta_str_printf(&path, "%s/", folder);
+    for (const char *c = info->name; *c != '\0'; c++) {
+        vta_str_printf(&path, "%c", *c == '/' || *c == ':' ? '_' : *c);
+    }
+    vta_str_put(&path, ".npy");
+    put_header(info, &header);
+    const uint8_t prefix[PREFIX] = {
+        0x93, 'N', 'U', 'M', 'P', 'Y', 1, 0, (uint8_t)header.size, (uint8_t)(header.size >> 8)};
+    vta_str_append(&file, prefix, sizeof prefix);
+    vta_str_append(&file, header.text, header.size);
+    vta_str_append(&file, data, info->bytes);
+    const vta_status status = path.failed || header.failed || file.failed
+                                  ? vta_fail(diag, VTA_NOMEM, "out of memory")
+                                  : vta_file_write(path.text, file.text, file.size, diag);
+    vta_str_free(&path);
+    vta_str_free(&header);
+    vta_str_free(&file);
+    return status;
+}
+
+/* Where the elements begin; the whole file is raw where it has no header. SIZE_MAX: another type or order. */
+static size_t skip_header(const uint8_t *bytes, size_t size, const vta_tensor_info *info)
+{
+    char text[1024];
+    char wanted[32];
+    if (size < PREFIX || memcmp(bytes, "\x93NUMPY", 6) != 0) {
+        return 0;
+    }
+    const size_t header = bytes[8] + 256U * bytes[9];
+    if (bytes[6] != 1 || header >= sizeof text || PREFIX + header > size) {
+        return SIZE_MAX;
+    }
+    memcpy(text, bytes + PREFIX, header);
+    text[header] = '\0';
+    (void)snprintf(wanted, sizeof wanted, "%c%u'", kind_of(info), (info->dtype_bits + 7U) / 8U);
+    const bool fits = strstr(text, wanted) != NULL && strstr(text, "'fortran_order': False") != NULL;
+    return fits ? PREFIX + header : SIZE_MAX;
+}
+
+static vta_status read_input(vta_model *model, uint32_t i, const char *path, vta_diag *diag)
+{
+    const vta_tensor_info info = vta_model_input(model, i);
+    uint8_t *bytes = NULL;
+    size_t size = 0;
+    VTA_TRY(vta_file_read(path, SIZE_MAX / 2, &bytes, &size, diag));
+    const size_t skip = skip_header(bytes, size, &info);
+    const vta_status status =
+        skip == SIZE_MAX || size - skip != info.bytes
+            ? vta_fail(diag, VTA_INVALID, "%s: input '%s' needs %zu bytes of type '%c%u', row-major", path,
+                       info.name, info.bytes, kind_of(&info), (info.dtype_bits + 7U) / 8U)
+            : vta_model_set_input(model, i, bytes + skip, info.bytes, diag);
+    free(bytes);
+    return status;
+}
+
+/* ---- running */
+
+static double now(void)
+{
+    struct timespec t;
+    (void)clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+static void print_steps(const vta_step_profile *steps, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        (void)printf("%10.3f ms  %-12s %s", 1e3 * steps[i].seconds, steps[i].op, steps[i].name);
+        if (steps[i].cycles > 0) {
+            (void)printf("  %llu cycles, predicted %llu", (unsigned long long)steps[i].cycles,
+                         (unsigned long long)steps[i].predicted);
+        }
+        (void)printf("\n");
+    }
+}
+
+static vta_status run_model(const request *r, vta_model *model, vta_diag *diag)
+{
+    double best = 0.0;
+    double sum = 0.0;
+    for (unsigned long n = 0; n < r->repeat; n++) {
+        const double begin = now();
+        VTA_TRY(vta_model_run(model, diag));
+        const double seconds = now() - begin;
+        best = n == 0 || seconds < best ? seconds : best;
+        sum += seconds;
+    }
+    (void)printf("time  %.3f ms (mean of %lu: %.3f ms)\n", 1e3 * best, r->repeat,
+                 1e3 * sum / (double)r->repeat);
+    if (r->profile) {
+        const vta_step_profile *steps;
+        uint32_t count;
+        VTA_TRY(vta_model_profile(model, &steps, &count, diag));
+        print_steps(steps, count);
+    }
+    return VTA_OK;
+}
+
+static vta_status use_model(const request *r, vta_model *model, vta_diag *diag)
+{
+    if (r->input_count > vta_model_input_count(model)) {
+        return vta_fail(diag, VTA_INVALID, "%u inputs are given, the model has %u", r->input_count,
+                        vta_model_input_count(model));
+    }
+    for (uint32_t i = 0; i < r->input_count; i++) {
+        VTA_TRY(read_input(model, i, r->inputs[i], diag));
+    }
+    VTA_TRY(run_model(r, model, diag));
+    if (r->output_dir == NULL) {
+        return VTA_OK;
+    }
+    if (mkdir(r->output_dir, 0777) != 0 && errno != EEXIST) {
+        return vta_fail(diag, VTA_IO, "%s: %s", r->output_dir, strerror(errno));
+    }
+    for (uint32_t i = 0; i < vta_model_output_count(model); i++) {
+        const vta_tensor_info info = vta_model_output(model, i);
+        VTA_TRY(write_output(r->output_dir, &info, vta_model_output_data(model, i), diag));
+    }
+    return VTA_OK;
+}
+
+/* ---- arguments */
+
+static bool number(const char *text, unsigned long *out)
+{
+    char *end;
+    errno = 0;
+    *out = strtoul(text, &end, 10);
+    return errno == 0 && end != text && *end == '\0' && *out > 0 && *text != '-';
+}
+
+/* 0, or the exit status of a misuse. */
+static int parse(int argc, char **argv, request *r)
+{
+    *r = (request){.repeat = 1};
+    for (int i = 1; i < argc; i++) {
+        const char *word = argv[i];
+        if (strcmp(word, "--profile") == 0) {
+            r->profile = true;
+        } else if (word[0] != '-') {
+            if (r->model != NULL) {
+                return misuse("unexpected", word);
+            }
+            r->model = word;
+        } else if (i + 1 == argc) {
+            return misuse("unknown option, or one without its value:", word);
+        } else if (strcmp(word, "--device") == 0) {
+            r->device = argv[++i];
+        } else if (strcmp(word, "--output-dir") == 0) {
+            r->output_dir = argv[++i];
+        } else if (strcmp(word, "--input") == 0 && r->input_count < MOST_INPUTS) {
+            r->inputs[r->input_count++] = argv[++i];
+        } else if (strcmp(word, "--repeat") == 0 || strcmp(word, "--threads") == 0) {
+            unsigned long *value = strcmp(word, "--repeat") == 0 ? &r->repeat : &r->threads;
+            if (!number(argv[++i], value)) {
+                return misuse("not a number above 0:", argv[i]);
+            }
+        } else {
+            return misuse("unknown option", word);
+        }
+    }
+    return r->model != NULL ? 0 : misuse("a model is missing before the end of", argv[0]);
+}
+
+int main(int argc, char **argv)
+{
+    request r;
+    if (argc == 2 && strcmp(argv[1], "--help") == 0) {
+        return fputs(usage, stdout) < 0;
+    }
+    const int wrong = parse(argc, argv, &r);
+    if (wrong != 0) {
+        return wrong;
+    }
+    vta_diag diag = {0};
+    vta_model *model = NULL;
+    const vta_model_options options = {.device = r.device, .threads = (uint32_t)r.threads};
+    vta_status status = vta_model_load(r.model, &options, &model, &diag);
+    status = status == VTA_OK ? use_model(&r, model, &diag) : status;
+    vta_model_destroy(model);
+    if (status != VTA_OK) {
+        (void)fprintf(stderr, "vta-run: %s\n", diag.text);
+        return 1;
+    }
+    return fflush(stdout) != 0;
+}
