@@ -101,7 +101,7 @@ module vta_control #(
     wire report    = bus_idle || expired;
     wire any_error = err_valid != 4'd0;
     wire start_again = start && state_q == DRAIN && (silent_q || reported_q);
-    wire begin_run = state_q == IDLE && (start || again_q);
+    wire begin_run = state_q == IDLE && (start || (again_q && !soft_reset));
 
     always @(posedge clk) begin
         if (rst) begin
@@ -123,9 +123,9 @@ module vta_control #(
             case (state_q)
             IDLE: begin
                 timer_q <= 32'd0;
+                again_q <= 1'b0;
                 if (begin_run) begin
                     state_q  <= RUN;
-                    again_q  <= 1'b0;
                     silent_q <= 1'b0;
                 end
             end
@@ -157,6 +157,7 @@ module vta_control #(
             CHECK: begin
                 state_q  <= DRAIN;
                 silent_q <= soft_reset;
+                again_q  <= soft_reset && start;
                 timer_q  <= 32'd0;
                 if (tokens_left) begin
                     failed_q <= 1'b1;
