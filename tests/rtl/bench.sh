@@ -23,7 +23,7 @@ done
 # The model in tb/ stands in for the compute unit.
 sources=$(find rtl/lib rtl/mem -name '*.v' | sort)
 # shellcheck disable=SC2086
-iverilog -g2005 -Wall -Wno-timescale "-I$headers" -Iinclude $overrides -s "$bench" -o "$work/bench" \
+iverilog -g2005 -Wall -Wno-timescale "-I$headers" -Iinclude -Itb $overrides -s "$bench" -o "$work/bench" \
     $sources tb/vta_axi_mem.v tb/vta_compute_model.v "tb/$bench.v" > "$work/warnings" 2>&1 || { cat "$work/warnings"; exit 1; }
 [ ! -s "$work/warnings" ] || { cat "$work/warnings"; echo "iverilog warns"; exit 1; }
 echo "$bench $parameters $*"

@@ -1,0 +1,294 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// vta_load_tb -- the load unit with its scratchpads before bus master and stalling memory, and vta_mem_front in it.
+//
+// Groups of random LOADs: the first of a group waits for a token, the last one gives one, in the moment in which all
+// that the group loads must be there: then both scratchpads are read through their ports and compared with what a
+// reference loads. Now and then an instruction is illegal, out of range, or refused by the memory: it is reported with its
+// index, and gives no token. +seed=N, +runs=N groups.
+`default_nettype none
+
+module vta_load_tb;
+`include "random.vh"
+    parameter integer LOG_BATCH     = 0;
+    parameter integer LOG_BLOCK_IN  = 2;
+    parameter integer LOG_BLOCK_OUT = 2;
+    parameter integer LOG_UOP_DEPTH = 6;
+    parameter integer LOG_INP_DEPTH = 6;
+    parameter integer LOG_WGT_DEPTH = 6;
+    parameter integer LOG_ACC_DEPTH = 6;
+    parameter integer LOG_BUS_BYTES = 3;
+    localparam integer ADDR_BITS    = 40;
+`include "vta_isa.vh"
+`include "mem_insn.vh"
+    localparam integer SIZE      = 1 << 14;
+    localparam integer BUS_BYTES = 1 << LOG_BUS_BYTES;
+    localparam integer INP_BYTES = 1 << VTA_LOG_BYTES_INP;
+    localparam integer WGT_BYTES = 1 << VTA_LOG_BYTES_WGT;
+    localparam integer INP_DEPTH = 1 << LOG_INP_DEPTH;
+    localparam integer WGT_DEPTH = 1 << LOG_WGT_DEPTH;
+
+    reg                       halt = 1'b1, bus_rst = 1'b1;
+    reg  [31:0]               stall, bad_begin, bad_end;
+    reg                       insn_valid, c2l_avail, l2c_room;
+    wire                      insn_ready, c2l_pop, l2c_push, awake;
+    reg  [31:0]               index;
+    reg  [8*ADDR_BITS-1:0]    bases;
+    reg                       inp_en, wgt_en;
+    reg  [LOG_INP_DEPTH-1:0]  inp_addr;
+    reg  [LOG_WGT_DEPTH-1:0]  wgt_addr;
+    wire [8*INP_BYTES-1:0]    inp_data;
+    wire [8*WGT_BYTES-1:0]    wgt_data;
+    wire                      err_valid, head_valid, stat_issue, stat_retire, stat_busy;
+    wire [7:0]                err_code;
+    wire [31:0]               err_index, head_index;
+    wire                      cmd_valid, data_ready, data_last, data_err, idle;
+    wire [1:0]                cmd_ready, data_valid;
+    wire [ADDR_BITS-1:0]      cmd_addr, araddr;
+    wire [7:0]                cmd_len, arlen;
+    wire [8*BUS_BYTES-1:0]    data, rdata;
+    wire                      arvalid, arready, rvalid, rready, rlast;
+    wire [1:0]                rresp;
+
+    // The unit's clock stops while it says that it may.
+    reg  run_clock = 1'b1;
+    always @* if (!clk) run_clock = rst || awake;
+    wire clk_unit = clk && run_clock;
+
+    vta_load #(
+        .LOG_BATCH(LOG_BATCH), .LOG_BLOCK_IN(LOG_BLOCK_IN), .LOG_BLOCK_OUT(LOG_BLOCK_OUT),
+        .LOG_UOP_DEPTH(LOG_UOP_DEPTH), .LOG_INP_DEPTH(LOG_INP_DEPTH), .LOG_WGT_DEPTH(LOG_WGT_DEPTH),
+        .LOG_ACC_DEPTH(LOG_ACC_DEPTH), .LOG_BUS_BYTES(LOG_BUS_BYTES), .ADDR_BITS(ADDR_BITS)
+    ) dut (
+        .clk(clk), .clk_unit(clk_unit), .awake(awake), .rst(rst),
+        .insn_valid(insn_valid), .insn_ready(insn_ready), .insn_data(insn), .insn_index(index), .bases(bases),
+        .c2l_avail(c2l_avail), .c2l_pop(c2l_pop), .l2c_room(l2c_room), .l2c_push(l2c_push),
+        .rd_cmd_valid(cmd_valid), .rd_cmd_ready(cmd_ready[0]), .rd_cmd_addr(cmd_addr), .rd_cmd_len(cmd_len),
+        .rd_data_valid(data_valid[0]), .rd_data_ready(data_ready), .rd_data(data), .rd_last(data_last), .rd_err(data_err),
+        .inp_rd_en(inp_en), .inp_rd_addr(inp_addr), .inp_rd_data(inp_data),
+        .wgt_rd_en(wgt_en), .wgt_rd_addr(wgt_addr), .wgt_rd_data(wgt_data),
+        .err_valid(err_valid), .err_code(err_code), .err_index(err_index), .head_valid(head_valid), .head_index(head_index),
+        .stat_issue(stat_issue), .stat_retire(stat_retire), .stat_busy(stat_busy), .stat_token(), .stat_room(), .stat_mem(),
+        .stat_rd_en(), .stat_rd_mem(), .stat_rd_bytes()
+    );
+
+    vta_axi_read #(.LOG_BUS_BYTES(LOG_BUS_BYTES), .ADDR_BITS(ADDR_BITS), .CLIENTS(2), .LOG_CLIENTS(1)) read (
+        .clk(clk), .rst(bus_rst), .halt(halt), .idle(idle),
+        .cmd_valid({1'b0, cmd_valid}), .cmd_ready(cmd_ready), .cmd_addr({{ADDR_BITS{1'b0}}, cmd_addr}),
+        .cmd_len({8'd0, cmd_len}), .data_valid(data_valid), .data_ready({1'b1, data_ready}), .data(data),
+        .data_last(data_last), .data_err(data_err),
+        .m_axi_arvalid(arvalid), .m_axi_arready(arready), .m_axi_araddr(araddr), .m_axi_arlen(arlen),
+        .m_axi_rvalid(rvalid), .m_axi_rready(rready), .m_axi_rdata(rdata), .m_axi_rresp(rresp), .m_axi_rlast(rlast)
+    );
+
+    vta_axi_mem #(.LOG_BUS_BYTES(LOG_BUS_BYTES), .ADDR_BITS(ADDR_BITS), .SIZE(SIZE), .LATENCY(30)) mem (
+        .clk(clk), .rst(bus_rst), .stall(stall), .seed(seed), .bad_begin(bad_begin), .bad_end(bad_end), .dead(1'b0),
+        .arvalid(arvalid), .arready(arready), .araddr(araddr), .arlen(arlen),
+        .rvalid(rvalid), .rready(rready), .rdata(rdata), .rresp(rresp), .rlast(rlast),
+        .awvalid(1'b0), .awready(), .awaddr({ADDR_BITS{1'b0}}), .awlen(8'd0),
+        .wvalid(1'b0), .wready(), .wdata({(8*BUS_BYTES){1'b0}}), .wstrb({BUS_BYTES{1'b0}}), .wlast(1'b0),
+        .bvalid(), .bready(1'b0), .bresp()
+    );
+
+    // What is loaded, entry by entry; what was never loaded means nothing.
+    reg [8*INP_BYTES-1:0] inp [0:INP_DEPTH-1];
+    reg [8*WGT_BYTES-1:0] wgt [0:WGT_DEPTH-1];
+    reg [INP_DEPTH-1:0]   inp_known;
+    reg [WGT_DEPTH-1:0]   wgt_known;
+
+    // Tokens and retirement as the unit shows them.
+    integer popped, pushed, retired, issued;
+    always @(posedge clk) begin
+        if (rst) begin
+            popped = 0; pushed = 0; retired = 0; issued = 0;
+        end else begin
+            if (c2l_pop && !c2l_avail) $fatal(1, "a token is taken that is not there");
+            if (l2c_push && !l2c_room) $fatal(1, "a token is given where there is no room");
+            popped  = popped + c2l_pop;
+            pushed  = pushed + l2c_push;
+            retired = retired + stat_retire;
+            issued  = issued + stat_issue;
+            if (retired > issued) $fatal(1, "more LOADs retire than began");
+            if (stat_busy !== (retired - stat_retire != issued - stat_issue)) $fatal(1, "stat_busy is %b", stat_busy);
+        end
+        l2c_room <= chance(70);
+    end
+
+    task give(input pop, input push);
+        integer waited;
+        begin
+            insn[VTA_F_HEADER_POP_NEXT_LSB]  = pop;
+            insn[VTA_F_HEADER_PUSH_NEXT_LSB] = push;
+            while (chance(stall)) @(negedge clk);
+            insn_valid = 1'b1;
+            waited = 0;
+            #1;
+            while (!insn_ready) begin
+                @(negedge clk);
+                #1 waited = waited + 1;
+                if (waited > 100000) $fatal(1, "LOAD %0d is not taken, error %0d", index, err_valid ? err_code : 8'd0);
+            end
+            @(negedge clk) insn_valid = 1'b0;
+            index = index + 1;
+        end
+    endtask
+
+    // One random LOAD, and what it does: the reference.
+    integer x, y, stride, x0, x1, y0, y1, n, sram, segment, dram, base, bytes, r, c, k;
+    reg     to_wgt;
+    reg [7:0] pad;
+    task random_load;
+        begin
+            to_wgt = chance(40);
+            bytes  = to_wgt ? WGT_BYTES : INP_BYTES;
+            x = range(1, 5); y = range(1, 3);
+            stride = chance(40) ? x : range(0, 8);
+            {x0, x1, y0, y1} = 0;
+            if (chance(50)) begin x0 = range(0, 2); x1 = range(0, 2); y0 = range(0, 1); y1 = range(0, 1); end
+            if (chance(5)) x = 0;
+            if (chance(5)) y = 0;
+            n       = x == 0 ? 0 : (x0 + x + x1) * (y0 + y + y1);
+            sram    = x == 0 ? range(0, 100) : range(0, (to_wgt ? WGT_DEPTH : INP_DEPTH) - n);
+            pad     = chance(50) ? 0 : range(0, 255);
+            segment = range(0, 7);
+            base    = bases[segment*ADDR_BITS +: 31];
+            dram    = range(0, (SIZE - base)/bytes - 30);
+            make_insn(VTA_OP_LOAD, to_wgt ? VTA_MEM_WGT : VTA_MEM_INP, sram, segment, dram, y, x, stride);
+            pad_insn(y0, y1, x0, x1, pad);
+        end
+    endtask
+
+    task reference;
+        if (x != 0) for (r = 0; r < y0 + y + y1; r = r + 1) for (c = 0; c < x0 + x + x1; c = c + 1) begin
+            for (k = 0; k < bytes; k = k + 1) begin
+                if (to_wgt) wgt[sram][8*k +: 8] = byte_at(r - y0, c - x0, k);
+                else        inp[sram][8*k +: 8] = byte_at(r - y0, c - x0, k);
+            end
+            if (to_wgt) wgt_known[sram] = 1'b1;
+            else        inp_known[sram] = 1'b1;
+            sram = sram + 1;
+        end
+    endtask
+
+    function [7:0] byte_at(input integer row, input integer column, input integer which);
+        byte_at = row < 0 || row >= y || column < 0 || column >= x ? pad
+                : mem.data[base + (dram + row*stride + column)*bytes + which];
+    endfunction
+
+    integer e;
+    task compare;
+        begin
+            for (e = 0; e < INP_DEPTH || e < WGT_DEPTH; e = e + 1) begin
+                inp_en = e < INP_DEPTH; inp_addr = e;
+                wgt_en = e < WGT_DEPTH; wgt_addr = e;
+                @(negedge clk);
+                if (e < INP_DEPTH && inp_known[e] && inp_data !== inp[e]) $fatal(1, "INP %0d is %h instead of %h", e, inp_data, inp[e]);
+                if (e < WGT_DEPTH && wgt_known[e] && wgt_data !== wgt[e]) $fatal(1, "WGT %0d is %h instead of %h", e, wgt_data, wgt[e]);
+            end
+            {inp_en, wgt_en} = 2'd0;
+        end
+    endtask
+
+    // A LOAD that must fail.
+    reg [7:0] code;
+    task spoil;
+        begin
+            random_load;
+            case (range(0, 4))
+            0: begin code = VTA_ERROR_FIELD; insn[VTA_F_HEADER_POP_PREV_LSB] = 1'b1; end
+            1: begin code = VTA_ERROR_FIELD; insn[VTA_F_HEADER_PUSH_PREV_LSB] = 1'b1; end
+            2: begin code = VTA_ERROR_FIELD; insn[VTA_F_MEM_MEMORY_LSB +: VTA_F_MEM_MEMORY_WIDTH] = range(6, 7); end
+            3: begin
+                code = VTA_ERROR_SRAM_RANGE;
+                make_insn(VTA_OP_LOAD, VTA_MEM_INP, range(INP_DEPTH - 3, INP_DEPTH - 1), 0, 0, 2, 2, range(0, 9));
+            end
+            default: begin
+                code = VTA_ERROR_READ_BUS;
+                if (chance(50)) make_insn(VTA_OP_LOAD, VTA_MEM_INP, 0, 0, 32'hffff0000, 1, range(1, 9), 0);
+                else make_insn(VTA_OP_LOAD, VTA_MEM_INP, 0, 7, SIZE/INP_BYTES + range(0, 99), range(1, 2), range(1, 9), range(0, 9));
+            end
+            endcase
+        end
+    endtask
+
+    task expect_error(input integer which);
+        integer waited;
+        begin
+            waited = 0;
+            while (!err_valid) begin
+                @(negedge clk);
+                waited = waited + 1;
+                if (waited > 100000) $fatal(1, "LOAD %0d: no error %0d", which, code);
+            end
+            if (err_code !== code || err_index !== which) $fatal(1, "LOAD %0d: error %0d instead of %0d, in %0d", which, err_code, code, err_index);
+            if (!head_valid || head_index > which) $fatal(1, "LOAD %0d: the oldest one is %0d", which, head_index);
+        end
+    endtask
+
+    integer run, group, i, before, failures, waited;
+    initial begin
+        begin_bench(60);
+        stall = 0; bad_begin = 0; bad_end = 0; insn_valid = 0; c2l_avail = 0; {inp_en, wgt_en} = 2'd0;
+        inp_addr = 0; wgt_addr = 0; index = 0; failures = 0; insn = 128'd0; inp_known = 0; wgt_known = 0;
+        for (i = 0; i < 8; i = i + 1) bases[i*ADDR_BITS +: ADDR_BITS] = 64*range(0, 100);
+        repeat (4) @(negedge clk);
+        bus_rst = 1'b0; halt = 1'b0;
+        reset;
+        for (i = 0; i < SIZE; i = i + 1) mem.data[i] = range(0, 255);
+        for (run = 0; run < runs; run = run + 1) begin
+            stall  = run % 3 == 0 ? 0 : range(0, 80);
+            group  = range(1, 40);
+            before = pushed;
+            for (i = 0; i < group; i = i + 1) begin
+                random_load;
+                reference;
+                if (i == 0) begin
+                    // The first one must wait for its token, and all behind it.
+                    give(1'b1, i == group - 1);
+                    repeat (20) @(negedge clk);
+                    if (popped != run - failures || issued != retired) $fatal(1, "a LOAD does not wait for its token");
+                    c2l_avail = 1'b1;
+                    while (popped == run - failures) @(posedge clk);
+                    #1 c2l_avail = 1'b0;
+                    @(negedge clk);
+                end else give(1'b0, i == group - 1);
+            end
+            waited = 0;
+            while (pushed == before) begin
+                @(negedge clk);
+                waited = waited + 1;
+                if (waited > 100000) $fatal(1, "group %0d gives no token", run);
+            end
+            compare;
+            if (retired != issued || retired != index) $fatal(1, "%0d of %0d LOADs have retired", retired, index);
+
+            if (chance(25)) begin
+                for (i = range(0, 6); i > 0; i = i - 1) begin random_load; reference; give(1'b0, 1'b0); end
+                before = index;
+                spoil;
+                give(1'b0, 1'b1);
+                random_load;            // it never gets through
+                insn[VTA_F_HEADER_PUSH_NEXT_LSB] = 1'b1;
+                insn_valid = 1'b1;
+                expect_error(before);
+                insn_valid = 1'b0;
+                // What is wrong with an instruction itself shows early; a refused read after all before it.
+                if (retired > before || (code == VTA_ERROR_READ_BUS && retired != before) || pushed != run + 1 - failures)
+                    $fatal(1, "%0d of %0d LOADs have retired, %0d tokens", retired, before, pushed);
+                inp_known = 0;          // what younger LOADs have done meanwhile is their affair
+                wgt_known = 0;
+                halt = 1'b1;
+                reset;
+                while (!idle) @(negedge clk);
+                halt = 1'b0;
+                index = 0;
+                failures = run + 1;
+            end
+        end
+        if (failures == 0) $fatal(1, "nothing went wrong");
+        $display("PASS");
+        $finish;
+    end
+endmodule
+
+`default_nettype wire
