@@ -80,11 +80,12 @@ static vta_status compare_config(const vta_device *device, const vta_backend_kin
     } else {
         (void)snprintf(other, sizeof other, "load the hardware of '%s' there", expected->name);
     }
+    const char *name = *device->config.name != '\0' ? device->config.name : "FILE of that hardware";
     return vta_fail(
         diag, VTA_CONFIG_MISMATCH,
         "the program was made for configuration '%s', but device '%s' differs in %s; %s, or make the program "
         "again with '--config %s'",
-        expected->name, device->uri, fields, other, device->config.name);
+        expected->name, device->uri, fields, other, name);
 }
 
 static vta_status open_backend(vta_device *device, const vta_backend_kind *kind, const vta_config *expected,

@@ -2,6 +2,7 @@
 #include "mmio.h"
 
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -78,6 +79,20 @@ static char *config_text(const vta_mmio *mmio)
     return vta_str_take(&text);
 }
 
+/* Registers hold no name: that of a shipped configuration with the same values, else "". */
+static void name_it(vta_config *config)
+{
+    uint32_t count;
+    const char *const *names = vta_config_names(&count);
+    config->name[0] = '\0';
+    for (uint32_t i = 0; i < count; i++) {
+        vta_config shipped;
+        if (vta_config_load(names[i], &shipped, NULL) == VTA_OK && shipped.hash == config->hash) {
+            *config = shipped;
+        }
+    }
+}
+
 vta_status vta_mmio_config(const vta_mmio *mmio, const char *where, vta_config *out, vta_diag *diag)
 {
     VTA_TRY(check_id(mmio, where, diag));
@@ -88,6 +103,7 @@ vta_status vta_mmio_config(const vta_mmio *mmio, const char *where, vta_config *
     const vta_status status = vta_config_parse(text, where, out, diag);
     free(text);
     VTA_TRY(status);
+    name_it(out);
     const uint64_t hash = get64(mmio, VTA_REG_HASH_LO);
     if (hash != out->hash) {
         return vta_fail(diag, VTA_CONFIG_MISMATCH,
@@ -187,21 +203,28 @@ static double now(void)
     return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
 }
 
+static bool has_ended(uint32_t status)
+{
+    return VTA_REG_GET(STATUS_DONE, status) != 0 || VTA_REG_GET(STATUS_ERROR, status) != 0;
+}
+
 vta_status vta_mmio_finish(const vta_mmio *mmio, const char *where, double timeout_s, vta_report *report,
                            vta_diag *diag)
 {
-    const double slice_s = 1.0;
+    const double slice_s = 0.1; /* between two looks at `stop` */
     const double end = now() + timeout_s;
     uint32_t status = get(mmio, VTA_REG_STATUS);
     double left = timeout_s > 0 ? timeout_s : slice_s;
-    while (VTA_REG_GET(STATUS_DONE, status) == 0 && VTA_REG_GET(STATUS_ERROR, status) == 0 && left > 0) {
+    bool stopped = false;
+    while (!has_ended(status) && left > 0 && !stopped) {
         VTA_TRY(mmio->wait(mmio->context, left < slice_s ? left : slice_s, diag));
         status = get(mmio, VTA_REG_STATUS);
         left = timeout_s > 0 ? end - now() : slice_s;
+        stopped = mmio->stop != NULL && atomic_load(mmio->stop);
     }
-    if (VTA_REG_GET(STATUS_DONE, status) != 0 || VTA_REG_GET(STATUS_ERROR, status) != 0) {
+    if (has_ended(status)) {
         return read_end(mmio, where, status, report, diag);
     }
     VTA_TRY(vta_mmio_reset(mmio, where, diag));
-    return VTA_TIMEOUT;
+    return stopped ? VTA_INTERRUPTED : VTA_TIMEOUT;
 }

@@ -226,6 +226,25 @@ static vta_status no_wait(void *context, double seconds, vta_diag *diag)
     return VTA_OK;
 }
 
+static void an_interruption_resets(void **state)
+{
+    (void)state;
+    mock m = {0};
+    vta_report report = {0};
+    vta_diag diag = {0};
+    const atomic_bool stop = true;
+    expect_access(&m, READ, 0x014, BUSY);
+    expect_access(&m, WAIT, 0, 0);
+    expect_access(&m, READ, 0x014, BUSY);
+    expect_access(&m, WRITE, 0x010, RESET);
+    expect_access(&m, READ, 0x014, 0);
+    expect_access(&m, WRITE, 0x034, 1);
+    vta_mmio page = page_of(&m);
+    page.stop = &stop;
+    assert_int_equal(vta_mmio_finish(&page, "mock", 0, &report, &diag), VTA_INTERRUPTED);
+    assert_all_done(&m);
+}
+
 static void a_reset_that_does_not_help_is_an_error(void **state)
 {
     (void)state;
@@ -349,6 +368,7 @@ int main(void)
         cmocka_unit_test(finish_decodes_an_error_and_resets),
         cmocka_unit_test(finish_refuses_an_error_without_meaning),
         cmocka_unit_test(a_timeout_resets),
+        cmocka_unit_test(an_interruption_resets),
         cmocka_unit_test(a_reset_that_does_not_help_is_an_error),
         cmocka_unit_test(probe_accepts_its_configuration),
         cmocka_unit_test(probe_names_the_fields_that_differ),

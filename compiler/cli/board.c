@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The virtual board's loop: looks at the files, lets the RTL run, writes what it says into the files.
+ *
+ * A client stores into the page and loads from it, and nothing tells us when. So what acts is seen by its
+ * change: CONTROL is 0 but for a command that nobody has taken yet; IRQ_STATUS carries a mark in a bit that
+ * means nothing, so that a 1 that is written over a 1 is seen. A command is wiped from the page after all
+ * that follows from it stands there; the client waits for that.
+ */
+#include "board.h"
+
+#include <dlfcn.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "vta/regs.h"
+#include "vta/rtlbuild.h"
+#include "vta/rtlsim.h"
+
+enum { STEP_CYCLES = 1 << 13, MARK_SHIFT = 31 };
+static const uint64_t base_addr = 0x20000000; /* of the memory */
+
+typedef struct board {
+    const board_options *options;
+    board_files files;
+    void *object;
+    const vta_rtlsim *rtl;
+    void *instance;
+    uint8_t *memory; /* the device's; the files' where it is coherent */
+    uint64_t run;    /* the number of the run in progress or of the last one */
+    bool running, masked, quiet;
+    uint32_t irq_status; /* as it stands in the page */
+    uint32_t irq_count;
+} board;
+
+/* ---- registers */
+
+static uint32_t page_get(const board *b, uint32_t offset)
+{
+    const uint32_t value = b->files.page[offset / 4];
+    atomic_thread_fence(memory_order_seq_cst);
+    return value;
+}
+
+static void page_set(const board *b, uint32_t offset, uint32_t value)
+{
+    atomic_thread_fence(memory_order_seq_cst);
+    b->files.page[offset / 4] = value;
+}
+
+static void show(const board *b, uint32_t offset)
+{
+    page_set(b, offset, b->rtl->read(b->instance, offset));
+}
+
+static bool has_fault(const board *b, board_fault fault)
+{
+    return b->options->fault == fault && (b->options->fault_run == 0 || b->options->fault_run == b->run);
+}
+
+static void show_irq_status(board *b)
+{
+    const uint32_t value = b->rtl->read(b->instance, VTA_REG_IRQ_STATUS);
+    b->irq_status = value != 0 ? value | UINT32_C(1) << MARK_SHIFT : 0;
+    page_set(b, VTA_REG_IRQ_STATUS, b->irq_status);
+}
+
+/* Time passes while registers are read: the status is taken first and shown last, so that it is never ahead of
+ * the rest. */
+static void show_all(board *b)
+{
+    uint32_t status = b->rtl->read(b->instance, VTA_REG_STATUS);
+    show(b, VTA_REG_ERROR);
+    show(b, VTA_REG_ERROR_INSN);
+    for (uint32_t offset = VTA_REG_CYCLES; offset <= VTA_REG_OUT_BYTES + 4; offset += 4) {
+        show(b, offset);
+    }
+    show_irq_status(b);
+    if (b->run > 0 && has_fault(b, BOARD_STUCK)) {
+        status = VTA_REG_PUT(STATUS_BUSY, 1);
+    }
+    b->running = VTA_REG_GET(STATUS_BUSY, status) != 0;
+    page_set(b, VTA_REG_STATUS, status);
+}
+
+/* What never changes. */
+static void show_identity(board *b)
+{
+    uint32_t offset = VTA_REG_CONFIG0;
+#define VTA_CONFIG(field, key, def, min, max, hw, doc)                                                       \
+    if (hw) {                                                                                                \
+        show(b, offset);                                                                                     \
+        offset += 4;                                                                                         \
+    }
+#include "vta/config.def"
+#undef VTA_CONFIG
+    show(b, VTA_REG_VERSION);
+    show(b, VTA_REG_HASH_LO);
+    show(b, VTA_REG_HASH_HI);
+    show(b, VTA_REG_ID);
+    if (has_fault(b, BOARD_HASH)) {
+        page_set(b, VTA_REG_HASH_LO, ~page_get(b, VTA_REG_HASH_LO));
+    }
+    if (has_fault(b, BOARD_DEAD)) {
+        for (offset = 0; offset < VTA_REG_PAGE_BYTES; offset += 4) {
+            page_set(b, offset, UINT32_MAX);
+        }
+    }
+}
+
+/* The registers that keep what is written to them. */
+static void take_registers(const board *b)
+{
+    static const uint32_t plain[] = {VTA_REG_INSN_ADDR_LO, VTA_REG_INSN_ADDR_HI, VTA_REG_INSN_COUNT,
+                                     VTA_REG_WATCHDOG, VTA_REG_IRQ_ENABLE};
+    for (size_t i = 0; i < sizeof plain / sizeof plain[0]; i++) {
+        b->rtl->write(b->instance, plain[i], page_get(b, plain[i]));
+    }
+    for (uint32_t i = 0; i < 2 * VTA_SEGMENTS; i++) {
+        const uint32_t offset = VTA_REG_BASE0_LO + 4 * i;
+        b->rtl->write(b->instance, offset, page_get(b, offset));
+    }
+}
+
+/* ---- memory */
+
+static void *map(void *context, uint64_t addr, uint64_t size)
+{
+    const board *b = context;
+    if (has_fault(b, BOARD_BUS) || addr < base_addr || size > b->options->memory ||
+        addr - base_addr > b->options->memory - size) {
+        return NULL;
+    }
+    return b->memory + (addr - base_addr);
+}
+
+/* Cache maintenance, as u-dma-buf takes it: "0x", offset, size and flags, 8 digits each. */
+static void sync_from(const board *b, int fifo, bool for_device)
+{
+    enum { LINE = 19 };
+    char line[LINE + 1] = "";
+    while (read(fifo, line, LINE) == LINE) {
+        const uint64_t command = strtoull(line, NULL, 16);
+        const uint64_t offset = command >> 32;
+        const uint64_t size = command & UINT64_C(0xfffffff0);
+        if (offset <= b->options->memory && size <= b->options->memory - offset && !b->options->coherent) {
+            memcpy((for_device ? b->memory : b->files.memory) + offset,
+                   (for_device ? b->files.memory : b->memory) + offset, (size_t)size);
+        }
+        if (write(b->files.sync_done, line, LINE) != LINE) {
+            return; /* nobody reads the answers; the client will say so */
+        }
+    }
+}
+
+static void sync_memory(const board *b)
+{
+    sync_from(b, b->files.sync_device, true);
+    sync_from(b, b->files.sync_cpu, false);
+}
+
+/* ---- the loop */
+
+static void take_command(board *b)
+{
+    const uint32_t command = page_get(b, VTA_REG_CONTROL);
+    if (command == 0) {
+        return;
+    }
+    sync_memory(b); /* what was asked for before the start */
+    take_registers(b);
+    b->run += VTA_REG_GET(CONTROL_START, command);
+    b->rtl->write(b->instance, VTA_REG_CONTROL, command);
+    b->quiet =
+        VTA_REG_GET(CONTROL_START, command) != 0 && (has_fault(b, BOARD_HANG) || has_fault(b, BOARD_STUCK));
+    show_all(b);
+    page_set(b, VTA_REG_CONTROL, 0);
+}
+
+static void take_clear(board *b)
+{
+    const uint32_t written = page_get(b, VTA_REG_IRQ_STATUS);
+    if (written != b->irq_status) {
+        b->rtl->write(b->instance, VTA_REG_IRQ_STATUS, written);
+        show_irq_status(b);
+    }
+}
+
+/* The line is a level; the kernel masks it with each interrupt, until a 1 is written to the node. */
+static void raise_irq(board *b)
+{
+    uint32_t on;
+    while (read(b->files.unmask, &on, sizeof on) == sizeof on) {
+        b->masked = on == 0;
+    }
+    if (b->rtl->irq(b->instance) && !b->masked && !has_fault(b, BOARD_IRQ)) {
+        b->masked = true;
+        b->irq_count++;
+        (void)!write(b->files.irq, &b->irq_count, sizeof b->irq_count);
+    }
+}
+
+static void advance(board *b)
+{
+    if (b->quiet) {
+        return;
+    }
+    (void)b->rtl->step(b->instance, STEP_CYCLES);
+    const uint32_t status = b->rtl->read(b->instance, VTA_REG_STATUS);
+    if (VTA_REG_GET(STATUS_BUSY, status) == 0) {
+        show_all(b);
+    } else {
+        show(b, VTA_REG_CYCLES);
+    }
+}
+
+static vta_status loop(board *b, const volatile sig_atomic_t *stop, vta_diag *diag)
+{
+    const long longest_ns = 500000;
+    long pause_ns = 0;
+    while (!*stop) {
+        const uint64_t run = b->run;
+        sync_memory(b);
+        if (!has_fault(b, BOARD_DEAD)) {
+            take_command(b);
+            take_clear(b);
+        }
+        if (b->running) {
+            advance(b);
+        }
+        raise_irq(b);
+        const char *failure = b->rtl->failure(b->instance);
+        if (failure != NULL) {
+            return vta_fail(diag, VTA_PROTOCOL, "the simulated hardware broke a rule: %s", failure);
+        }
+        pause_ns = b->run != run || (b->running && !b->quiet) ? 0
+                   : pause_ns < longest_ns                    ? pause_ns + 1000
+                                                              : longest_ns;
+        if (pause_ns > 0) {
+            (void)nanosleep(&(struct timespec){.tv_nsec = pause_ns}, NULL);
+        }
+    }
+    return VTA_OK;
+}
+
+/* ---- setting up */
+
+static vta_status load_rtl(board *b, const vta_progress *progress, vta_diag *diag)
+{
+    const vta_config *config = &b->options->config;
+    char path[4096];
+    char message[256] = "";
+    VTA_TRY(vta_rtlsim_locate("tsim", config, progress != NULL ? progress->line : NULL,
+                              progress != NULL ? progress->context : NULL, path, sizeof path, diag));
+    b->object = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    const vta_rtlsim *(*entry)(void) = NULL;
+    void *symbol = b->object != NULL ? dlsym(b->object, "vta_rtlsim_entry") : NULL;
+    memcpy(&entry, &symbol, sizeof entry); /* POSIX promises that a function's address fits */
+    b->rtl = entry != NULL ? entry() : NULL;
+    if (b->rtl == NULL || b->rtl->abi != VTA_RTLSIM_ABI) {
+        return vta_fail(diag, VTA_IO, "cannot load simulator '%s'", path);
+    }
+    const vta_bus bus = {map, b};
+    const vta_rtlsim_options options = {.latency = config->mem_latency, .bandwidth = config->mem_bandwidth};
+    b->instance = b->rtl->create(&options, &bus, message, sizeof message);
+    return b->instance != NULL ? VTA_OK
+                               : vta_fail(diag, VTA_NO_DEVICE, "the simulator does not start: %s", message);
+}
+
+static vta_status set_up(board *b, const vta_progress *progress, vta_diag *diag)
+{
+    VTA_TRY(load_rtl(b, progress, diag));
+    VTA_TRY(board_files_make(b->options, base_addr, &b->files, diag));
+    b->memory = b->options->coherent ? b->files.memory : calloc(1, (size_t)b->options->memory);
+    if (b->memory == NULL) {
+        return vta_fail(diag, VTA_NOMEM, "no memory for %llu bytes", (unsigned long long)b->options->memory);
+    }
+    show_all(b);
+    show_identity(b);
+    return VTA_OK;
+}
+
+static void tear_down(board *b)
+{
+    if (b->memory != b->files.memory) {
+        free(b->memory);
+    }
+    board_files_remove(b->options, &b->files);
+    if (b->instance != NULL) {
+        b->rtl->destroy(b->instance);
+    }
+    if (b->object != NULL) {
+        (void)dlclose(b->object);
+    }
+}
+
+vta_status board_serve(const board_options *options, const volatile sig_atomic_t *stop, void (*ready)(void),
+                       const vta_progress *progress, vta_diag *diag)
+{
+    board b = {.options = options, .masked = true};
+    b.files.page_fd = -1;
+    vta_status status = set_up(&b, progress, diag);
+    if (status == VTA_OK) {
+        ready();
+        status = loop(&b, stop, diag);
+    }
+    tear_down(&b);
+    return status;
+}

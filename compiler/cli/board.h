@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The virtual board: the RTL behind files that stand for the nodes of a board's Linux.
+ *
+ *   DIR/dev/uio0                            the register page
+ *   DIR/dev/uio0.irq, uio0.unmask           FIFOs: what a read of the node gives, what is written to it
+ *   DIR/sys/class/uio/uio0/…                name, size of the page
+ *   DIR/dev/udmabuf0                        contiguous memory
+ *   DIR/sys/class/u-dma-buf/udmabuf0/…      its address, size; FIFOs for cache maintenance and its end
+ *
+ * The device has memory of its own, and sync_for_device and sync_for_cpu copy: a driver that forgets one gets
+ * stale data, as on a board whose caches are not coherent.
+ */
+#ifndef VTAC_BOARD_H
+#define VTAC_BOARD_H
+
+#include <signal.h>
+#include <stdbool.h>
+
+#include "vta/driver.h"
+
+typedef enum board_fault {
+    BOARD_GOOD,
+    BOARD_BUS,   /* memory answers with errors */
+    BOARD_HANG,  /* a run does not advance */
+    BOARD_STUCK, /* the same, and a reset does not help */
+    BOARD_DEAD,  /* nothing is loaded: the page reads as ones and takes nothing */
+    BOARD_HASH,  /* the hash register is of another release */
+    BOARD_IRQ,   /* no interrupt comes */
+    BOARD_FAULTS
+} board_fault;
+
+typedef struct board_options {
+    const char *dir;
+    vta_config config;
+    board_fault fault;
+    uint64_t fault_run; /* the run that has it; 0: all */
+    uint64_t memory;    /* bytes */
+    bool coherent;      /* host and device see the same memory */
+} board_options;
+
+/* Serves until *stop; removes its files then. `ready` is called once it does. */
+vta_status board_serve(const board_options *options, const volatile sig_atomic_t *stop, void (*ready)(void),
+                       const vta_progress *progress, vta_diag *diag);
+
+/* board_files.c: the files. */
+typedef struct board_files {
+    int page_fd, memory_fd, irq, unmask, sync_cpu, sync_device, sync_done;
+    volatile uint32_t *page;
+    uint8_t *memory;
+} board_files;
+vta_status board_files_make(const board_options *options, uint64_t addr, board_files *out, vta_diag *diag);
+void board_files_remove(const board_options *options, board_files *files);
+
+#endif

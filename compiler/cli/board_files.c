@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The files of a virtual board.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "board.h"
+#include "vta/file.h"
+#include "vta/regs.h"
+
+#define UIO    "sys/class/uio/uio0"
+#define MEMORY "sys/class/u-dma-buf/udmabuf0"
+
+/* Made in this order, removed in the other. */
+static const char *const folders[] = {
+    "",
+    "dev",
+    "sys",
+    "sys/class",
+    "sys/class/uio",
+    UIO,
+    UIO "/maps",
+    UIO "/maps/map0",
+    "sys/class/u-dma-buf",
+    MEMORY,
+};
+static const char *const files[] = {
+    "dev/uio0",
+    "dev/uio0.irq",
+    "dev/uio0.unmask",
+    UIO "/name",
+    UIO "/maps/map0/size",
+    "dev/udmabuf0",
+    MEMORY "/phys_addr",
+    MEMORY "/size",
+    MEMORY "/dma_coherent",
+    MEMORY "/sync_for_cpu",
+    MEMORY "/sync_for_device",
+    MEMORY "/sync_done",
+};
+enum { FOLDERS = sizeof folders / sizeof folders[0], FILES = sizeof files / sizeof files[0], PATH = 4300 };
+
+static const char *path_of(const board_options *options, const char *file, char *path)
+{
+    (void)snprintf(path, PATH, "%s/%s", options->dir, file);
+    return path;
+}
+
+static vta_status cannot(const char *what, const char *path, vta_diag *diag)
+{
+    return vta_fail(diag, VTA_IO, "cannot %s '%s': %s", what, path, strerror(errno));
+}
+
+static vta_status make_text(const board_options *options, const char *file, const char *text, vta_diag *diag)
+{
+    char path[PATH];
+    return vta_file_write(path_of(options, file, path), text, strlen(text), diag);
+}
+
+static vta_status make_number(const board_options *options, const char *file, const char *format,
+                              uint64_t value, vta_diag *diag)
+{
+    char text[32];
+    (void)snprintf(text, sizeof text, format[0] == 'x' ? "0x%016" PRIx64 "\n" : "%" PRIu64 "\n", value);
+    return make_text(options, file, text, diag);
+}
+
+static vta_status make_fifo(const board_options *options, const char *file, int *fd, vta_diag *diag)
+{
+    char path[PATH];
+    if (mkfifo(path_of(options, file, path), 0600) != 0) {
+        return cannot("make", path, diag);
+    }
+    *fd = open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC);
+    return *fd >= 0 ? VTA_OK : cannot("open", path, diag);
+}
+
+static vta_status make_map(const board_options *options, const char *file, uint64_t bytes, int *fd,
+                           void **mapped, vta_diag *diag)
+{
+    char path[PATH];
+    *fd = open(path_of(options, file, path), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (*fd < 0) {
+        return cannot("make", path, diag);
+    }
+    if (ftruncate(*fd, (off_t)bytes) != 0) {
+        return cannot("make", path, diag);
+    }
+    *mapped = mmap(NULL, (size_t)bytes, PROT_READ | PROT_WRITE, MAP_SHARED, *fd, 0);
+    return *mapped != MAP_FAILED ? VTA_OK : cannot("map", path, diag);
+}
+
+/* The page last of all: with it the board is there. */
+static vta_status make_files(const board_options *o, uint64_t addr, board_files *f, vta_diag *diag)
+{
+    void *mapped = NULL;
+    VTA_TRY(make_number(o, MEMORY "/phys_addr", "x", addr, diag));
+    VTA_TRY(make_number(o, MEMORY "/size", "u", o->memory, diag));
+    VTA_TRY(make_number(o, MEMORY "/dma_coherent", "u", o->coherent, diag));
+    VTA_TRY(make_fifo(o, MEMORY "/sync_for_cpu", &f->sync_cpu, diag));
+    VTA_TRY(make_fifo(o, MEMORY "/sync_for_device", &f->sync_device, diag));
+    VTA_TRY(make_fifo(o, MEMORY "/sync_done", &f->sync_done, diag));
+    VTA_TRY(make_map(o, "dev/udmabuf0", o->memory, &f->memory_fd, &mapped, diag));
+    f->memory = mapped;
+    VTA_TRY(make_fifo(o, "dev/uio0.irq", &f->irq, diag));
+    VTA_TRY(make_fifo(o, "dev/uio0.unmask", &f->unmask, diag));
+    VTA_TRY(make_map(o, "dev/uio0", VTA_REG_PAGE_BYTES, &f->page_fd, &mapped, diag));
+    f->page = mapped;
+    VTA_TRY(make_number(o, UIO "/maps/map0/size", "x", VTA_REG_PAGE_BYTES, diag));
+    return make_text(o, UIO "/name", "vta\n", diag);
+}
+
+/* What another one that was killed has left here goes first; one that is alive holds a lock on the page. */
+static vta_status take_folder(const board_options *o, vta_diag *diag)
+{
+    char path[PATH];
+    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = VTA_REG_PAGE_BYTES, .l_len = 1};
+    const int old = open(path_of(o, files[0], path), O_RDWR | O_CLOEXEC);
+    if (old >= 0) {
+        const bool alive = fcntl(old, F_SETLK, &lock) != 0;
+        (void)close(old);
+        if (alive) {
+            return vta_fail(diag, VTA_BUSY, "another board is served in '%s'", o->dir);
+        }
+    }
+    for (size_t i = 0; i < FILES; i++) {
+        (void)unlink(path_of(o, files[i], path));
+    }
+    for (size_t i = 0; i < FOLDERS; i++) {
+        if (mkdir(path_of(o, folders[i], path), 0700) != 0 && errno != EEXIST) {
+            return cannot("make", path, diag);
+        }
+    }
+    return VTA_OK;
+}
+
+vta_status board_files_make(const board_options *options, uint64_t addr, board_files *out, vta_diag *diag)
+{
+    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = VTA_REG_PAGE_BYTES, .l_len = 1};
+    *out = (board_files){-1, -1, -1, -1, -1, -1, -1, NULL, NULL};
+    VTA_TRY(take_folder(options, diag));
+    VTA_TRY(make_files(options, addr, out, diag));
+    return fcntl(out->page_fd, F_SETLK, &lock) == 0 ? VTA_OK : cannot("lock", options->dir, diag);
+}
+
+void board_files_remove(const board_options *options, board_files *f)
+{
+    char path[PATH];
+    const int fds[] = {f->page_fd,  f->memory_fd,   f->irq,      f->unmask,
+                       f->sync_cpu, f->sync_device, f->sync_done};
+    if (f->page_fd < 0) {
+        return; /* the folder is another's, or was never made */
+    }
+    for (size_t i = 0; i < FILES; i++) {
+        (void)unlink(path_of(options, files[i], path));
+    }
+    for (size_t i = FOLDERS; i-- > 0;) {
+        (void)rmdir(path_of(options, folders[i], path)); /* only where nothing else is in it */
+    }
+    for (size_t i = 0; i < sizeof fds / sizeof fds[0]; i++) {
+        if (fds[i] >= 0) {
+            (void)close(fds[i]);
+        }
+    }
+    if (f->page != NULL) {
+        (void)munmap((void *)(uintptr_t)f->page, VTA_REG_PAGE_BYTES);
+    }
+    if (f->memory != NULL) {
+        (void)munmap(f->memory, (size_t)options->memory);
+    }
+}

@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The device uio: an accelerator on this machine's own bus, reached without a driver of ours in the kernel
+ * (UIO for the register page, u-dma-buf for memory). Processes share it: each has its part of the memory for
+ * as long as it lives, and the accelerator for one run at a time.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "backend.h"
+#include "uio.h"
+#include "vta/regs.h"
+
+enum { WATCHDOG_CYCLES = 1 << 24, QUEUE_S = 600 };
+
+typedef struct uio_options {
+    const char *name, *memory;
+    uint32_t watchdog, queue;
+} uio_options;
+
+#define MEMBER(name) offsetof(uio_options, name)
+static const vta_option options[] = {
+    {"name", VTA_OPTION_TEXT, MEMBER(name), 0, "of the UIO device, as its device tree has it; default 'vta'"},
+    {"memory", VTA_OPTION_TEXT, MEMBER(memory), 0,
+     "use this u-dma-buf alone; default: all vta* and udmabuf*"},
+    {"watchdog", VTA_OPTION_U32, MEMBER(watchdog), UINT32_MAX,
+     "cycles without progress that end a run; 0: never"},
+    {"queue", VTA_OPTION_U32, MEMBER(queue), 1 << 20, "seconds to wait for other processes"},
+};
+
+static const uio_options defaults = {.name = "vta", .watchdog = WATCHDOG_CYCLES, .queue = QUEUE_S};
+
+typedef struct uio_device {
+    char where[UIO_PATH];
+    uio_page page;
+    uio_memory memories[UIO_MEMORIES];
+    uint32_t memory_count;
+    uint32_t watchdog;
+    uio_turn turn;
+    bool mine; /* the accelerator, for the run in progress */
+} uio_device;
+
+/* ---- the accelerator */
+
+/* A run that its process has not ended, since it was killed, is ended by the next one. */
+static vta_status end_orphan(uio_device *d, vta_diag *diag)
+{
+    if (VTA_REG_GET(STATUS_BUSY, d->page.mmio.read(&d->page, VTA_REG_STATUS)) != 0) {
+        VTA_TRY(vta_mmio_reset(&d->page.mmio, d->where, diag));
+    }
+    return uio_page_check(&d->page, diag);
+}
+
+static void release(uio_device *d)
+{
+    if (d->mine) {
+        uio_page_release(&d->page);
+    }
+    d->mine = false;
+}
+
+/* The accelerator, idle, for this process alone. */
+static vta_status acquire(uio_device *d, vta_diag *diag)
+{
+    if (d->mine) {
+        return VTA_OK;
+    }
+    VTA_TRY(uio_page_acquire(&d->page, &d->turn, diag));
+    d->mine = true;
+    const vta_status status = end_orphan(d, diag);
+    if (status != VTA_OK) {
+        release(d);
+    }
+    return status;
+}
+
+static vta_status uio_submit(void *self, const vta_launch *launch, vta_diag *diag)
+{
+    uio_device *d = self;
+    VTA_TRY(acquire(d, diag));
+    vta_mmio_start(&d->page.mmio, launch, d->watchdog);
+    const vta_status status = uio_page_check(&d->page, diag);
+    if (status != VTA_OK) {
+        release(d);
+    }
+    return status;
+}
+
+/* However it ends, the accelerator is idle and somebody else's. */
+static vta_status uio_wait(void *self, double timeout_s, vta_report *report, vta_diag *diag)
+{
+    uio_device *d = self;
+    vta_status status = vta_mmio_finish(&d->page.mmio, d->where, timeout_s, report, diag);
+    const bool alive = uio_page_check(&d->page, diag) == VTA_OK;
+    if (alive && status != VTA_OK && status != VTA_INTERRUPTED && diag != NULL && diag->code == status) {
+        (void)vta_mmio_reset(&d->page.mmio, d->where, NULL);
+    }
+    status = status == VTA_OK && !alive ? VTA_NO_DEVICE : status;
+    release(d);
+    return status;
+}
+
+static vta_status uio_reset(void *self, vta_diag *diag)
+{
+    uio_device *d = self;
+    VTA_TRY(acquire(d, diag));
+    vta_status status = vta_mmio_reset(&d->page.mmio, d->where, diag);
+    status = status == VTA_OK ? uio_page_check(&d->page, diag) : status;
+    release(d);
+    return status;
+}
+
+/* ---- memory */
+
+static uio_memory *memory_of(uio_device *d, uint64_t addr, uint64_t size)
+{
+    for (uint32_t i = 0; i < d->memory_count; i++) {
+        const uio_memory_node *node = &d->memories[i].node;
+        if (addr >= node->addr && size <= node->bytes && addr - node->addr <= node->bytes - size) {
+            return &d->memories[i];
+        }
+    }
+    return NULL;
+}
+
+static vta_status no_room(uio_device *d, size_t size, vta_diag *diag)
+{
+    uint64_t all = 0;
+    uint64_t piece = 0;
+    uint64_t total = 0;
+    for (uint32_t i = 0; i < d->memory_count; i++) {
+        uint64_t left;
+        uint64_t largest;
+        uio_memory_left(&d->memories[i], &left, &largest);
+        all += left;
+        piece = largest > piece ? largest : piece;
+        total += d->memories[i].node.bytes;
+    }
+    return vta_fail(diag, VTA_NOMEM,
+                    "device '%s': %zu bytes of contiguous memory are needed, %" PRIu64
+                    " are available in one "
+                    "piece (%" PRIu64 " of %" PRIu64 " are free); end other programs that use it, or load "
+                    "u-dma-buf with a larger udmabuf0=BYTES",
+                    d->where, size, piece, all, total);
+}
+
+/* Memory of a killed process may still be written by the run that it left: nobody gets memory before that run
+ * has been ended. Its owner, if it is alive, keeps the accelerator until it has. */
+static vta_status uio_alloc(void *self, uint64_t at, size_t size, vta_mem *out, vta_diag *diag)
+{
+    uio_device *d = self;
+    if (at != VTA_ANYWHERE) {
+        return vta_fail(diag, VTA_UNSUPPORTED,
+                        "device '%s' does not take memory at an address of one's choice; "
+                        "use a simulator",
+                        d->where);
+    }
+    const bool mine = d->mine;
+    VTA_TRY(acquire(d, diag));
+    if (!mine) {
+        release(d);
+    }
+    for (uint32_t i = 0; i < d->memory_count; i++) {
+        uio_memory *m = &d->memories[i];
+        uint64_t offset;
+        if (uio_memory_take(m, size, &offset)) {
+            *out = (vta_mem){.host = m->host + offset, .addr = m->node.addr + offset, .size = size};
+            memset(out->host, 0, size);
+            uio_memory_sync(m, offset, size, true);
+            return VTA_OK;
+        }
+    }
+    return no_room(d, size, diag);
+}
+
+static void uio_free(void *self, const vta_mem *mem)
+{
+    uio_memory *m = memory_of(self, mem->addr, mem->size);
+    if (m != NULL) {
+        uio_memory_give(m, mem->addr - m->node.addr);
+    }
+}
+
+static void *map(void *context, uint64_t addr, uint64_t size)
+{
+    const uio_memory *m = memory_of(context, addr, size);
+    for (size_t i = 0; m != NULL && i < m->own_count; i++) {
+        const uint64_t offset = addr - m->node.addr;
+        if (offset >= m->own[i].offset && size <= m->own[i].bytes &&
+            offset - m->own[i].offset <= m->own[i].bytes - size) {
+            return m->host + offset;
+        }
+    }
+    return NULL;
+}
+
+static vta_bus uio_bus(void *self)
+{
+    return (vta_bus){map, self};
+}
+
+static void uio_flush(void *self, const vta_mem *mem, size_t offset, size_t size)
+{
+    const uio_memory *m = memory_of(self, mem->addr, mem->size);
+    if (m != NULL) {
+        uio_memory_sync(m, mem->addr - m->node.addr + offset, size, true);
+    }
+}
+
+static void uio_invalidate(void *self, const vta_mem *mem, size_t offset, size_t size)
+{
+    const uio_memory *m = memory_of(self, mem->addr, mem->size);
+    if (m != NULL) {
+        uio_memory_sync(m, mem->addr - m->node.addr + offset, size, false);
+    }
+}
+
+/* ---- opening and closing */
+
+static void uio_close(void *self)
+{
+    uio_device *d = self;
+    if (d->mine) {
+        (void)vta_mmio_reset(&d->page.mmio, d->where, NULL);
+        release(d);
+    }
+    for (uint32_t i = 0; i < d->memory_count; i++) {
+        uio_memory_close(&d->memories[i]);
+    }
+    uio_page_close(&d->page);
+    free(d);
+}
+
+static const vta_backend_ops ops = {
+    .close = uio_close,
+    .alloc = uio_alloc,
+    .free = uio_free,
+    .bus = uio_bus,
+    .flush = uio_flush,
+    .invalidate = uio_invalidate,
+    .submit = uio_submit,
+    .wait = uio_wait,
+    .reset = uio_reset,
+};
+
+static vta_status open_memories(uio_device *d, const char *dir, const char *name, vta_diag *diag)
+{
+    uio_memory_node nodes[UIO_MEMORIES];
+    uint32_t count;
+    VTA_TRY(uio_find_memory(dir, name, nodes, &count, diag));
+    for (uint32_t i = 0; i < count; i++) {
+        VTA_TRY(uio_memory_open(&nodes[i], &d->memories[d->memory_count], diag));
+        d->memory_count++;
+    }
+    return VTA_OK;
+}
+
+static vta_status open_parts(uio_device *d, vta_opening *opening, vta_diag *diag)
+{
+    const uio_options *set = opening->options;
+    uio_node node;
+    VTA_TRY(uio_find(opening->place, set->name, &node, diag));
+    VTA_TRY(uio_page_open(&node, d->where, &d->page, diag));
+    d->page.mmio.stop = opening->stop;
+    VTA_TRY(vta_mmio_config(&d->page.mmio, d->where, &opening->config, diag));
+    return open_memories(d, opening->place, set->memory, diag);
+}
+
+static vta_status open_uio(vta_opening *opening, vta_diag *diag)
+{
+    const uio_options *set = opening->options;
+    uio_device *d = calloc(1, sizeof *d);
+    if (d == NULL) {
+        return vta_fail(diag, VTA_NOMEM, "no memory for device '%s'", opening->uri);
+    }
+    (void)snprintf(d->where, sizeof d->where, "%s%s%s", opening->scheme, *opening->place != '\0' ? ":" : "",
+                   opening->place);
+    d->page = (uio_page){.fd = -1, .irq_fd = -1, .unmask_fd = -1};
+    d->watchdog = set->watchdog;
+    d->turn = (uio_turn){.wait_s = (double)set->queue, .stop = opening->stop};
+    const vta_status status = open_parts(d, opening, diag);
+    if (status != VTA_OK) {
+        uio_close(d);
+        return status;
+    }
+    opening->ops = &ops;
+    opening->self = d;
+    return VTA_OK;
+}
+
+const vta_backend_kind vta_uio_kind = {
+    .options = options,
+    .option_count = sizeof options / sizeof options[0],
+    .options_size = sizeof(uio_options),
+    .defaults = &defaults,
+    .open = open_uio,
+};

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The parts of a board's driver. Everything is found below a folder: "" on a board, where the kernel's /dev
+ * and /sys are; a folder of 'vtac board' for a virtual one, whose files stand for the same nodes.
+ *
+ *   uio_find.c    nodes and what /sys says about them
+ *   uio_lock.c    locks on parts of a file that the kernel lifts when their process dies
+ *   uio_page.c    the register page and its interrupt
+ *   uio_memory.c  contiguous memory of u-dma-buf
+ *   uio.c         the device
+ */
+#ifndef VTA_UIO_INTERNAL_H
+#define VTA_UIO_INTERNAL_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "mmio.h"
+#include "vta/driver.h"
+
+enum { UIO_PATH = 512, UIO_NAME = 64, UIO_MEMORIES = 8 };
+
+/* ---- uio_find.c */
+
+/* The node of the register page. */
+typedef struct uio_node {
+    char node[UIO_PATH]; /* DIR/dev/uio0 */
+    uint64_t bytes;      /* of its first map */
+} uio_node;
+
+/* A piece of contiguous memory. */
+typedef struct uio_memory_node {
+    char name[UIO_NAME];
+    char node[UIO_PATH]; /* DIR/dev/udmabuf0 */
+    char sys[UIO_PATH];  /* DIR/sys/class/u-dma-buf/udmabuf0 */
+    uint64_t addr, bytes;
+    bool coherent;
+} uio_memory_node;
+
+vta_status uio_find(const char *dir, const char *name, uio_node *out, vta_diag *diag);
+
+/* All that are called `name`; where that is NULL, all whose name begins with "udmabuf" or "vta". */
+vta_status uio_find_memory(const char *dir, const char *name, uio_memory_node *out, uint32_t *count,
+                           vta_diag *diag);
+
+/* Opens a node; a refusal says how to get the right to. */
+vta_status uio_open_node(const char *path, int flags, int *fd, vta_diag *diag);
+
+/* A character device is a board's; anything else stands for one. */
+bool uio_is_virtual(int fd);
+
+/* ---- uio_lock.c */
+
+bool uio_lock(int fd, uint64_t start, uint64_t size);
+void uio_unlock(int fd, uint64_t start, uint64_t size);
+
+/* Whether another open file holds a lock in [start, start + size), and where. */
+bool uio_lock_conflict(int fd, uint64_t start, uint64_t size, uint64_t *first, uint64_t *end);
+
+/* ---- uio_page.c */
+
+typedef struct uio_page {
+    const char *where; /* for messages; borrowed */
+    int fd, irq_fd, unmask_fd;
+    volatile uint32_t *words;
+    size_t bytes;
+    bool has_irq;
+    uint32_t irq_misses; /* runs whose end was seen without one */
+    bool deaf;           /* a command was not taken */
+    uint32_t cycles;     /* when last looked at, and since when they stand still */
+    double still_since;
+    vta_mmio mmio;
+} uio_page;
+
+vta_status uio_page_open(const uio_node *node, const char *where, uio_page *out, vta_diag *diag);
+void uio_page_close(uio_page *page);
+
+/* VTA_NO_DEVICE where the accelerator has stopped taking commands. */
+vta_status uio_page_check(const uio_page *page, vta_diag *diag);
+
+/* The right to use the accelerator: one process at a time, in turn. */
+typedef struct uio_turn {
+    double wait_s; /* at most */
+    const atomic_bool *stop;
+    const vta_progress *progress;
+} uio_turn;
+vta_status uio_page_acquire(uio_page *page, const uio_turn *turn, vta_diag *diag);
+void uio_page_release(uio_page *page);
+
+/* ---- uio_memory.c */
+
+typedef struct uio_range {
+    uint64_t offset, bytes;
+} uio_range;
+
+typedef struct uio_memory {
+    uio_memory_node node;
+    int fd;
+    int sync_cpu, sync_device, sync_done; /* -1: not needed; the last is a virtual board's answer */
+    uint8_t *host;
+    uio_range *own; /* ranges that this process has, by offset */
+    size_t own_count, own_capacity;
+} uio_memory;
+
+vta_status uio_memory_open(const uio_memory_node *node, uio_memory *out, vta_diag *diag);
+void uio_memory_close(uio_memory *memory);
+
+/* A free range becomes this process's, and no other's while it lives. False: there is none so large. */
+bool uio_memory_take(uio_memory *memory, uint64_t bytes, uint64_t *offset);
+void uio_memory_give(uio_memory *memory, uint64_t offset);
+
+/* What nobody has: in all, and in one piece. */
+void uio_memory_left(const uio_memory *memory, uint64_t *all, uint64_t *piece);
+
+void uio_memory_sync(const uio_memory *memory, uint64_t offset, uint64_t bytes, bool for_device);
+
+#endif

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Where a board's nodes are, from what the kernel says in /sys.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "uio.h"
+#include "vta/str.h"
+
+/* Names are short: uio_open_node and opendir say so where one is not. */
+__attribute__((format(printf, 3, 4))) static void print_name(char *out, size_t room, const char *fmt, ...)
+{
+    va_list args;
+    va_start(args, fmt);
+    (void)vsnprintf(out, room, fmt, args);
+    va_end(args);
+}
+
+/* The first line of DIR/FILE; false where there is none. */
+static bool read_line(const char *folder, const char *file, char *text, size_t room)
+{
+    char path[UIO_PATH + 32];
+    print_name(path, sizeof path, "%s/%s", folder, file);
+    FILE *stream = fopen(path, "re");
+    text[0] = '\0';
+    const bool good = stream != NULL && fgets(text, (int)room, stream) != NULL;
+    if (stream != NULL) {
+        (void)fclose(stream);
+    }
+    text[strcspn(text, "\n")] = '\0';
+    return good;
+}
+
+/* Decimal, or hexadecimal with 0x, as the kernel writes both. */
+static bool read_number(const char *folder, const char *file, uint64_t *out)
+{
+    char text[64];
+    char *end = text;
+    errno = 0;
+    *out = read_line(folder, file, text, sizeof text) ? strtoull(text, &end, 0) : 0;
+    return errno == 0 && end != text;
+}
+
+static int by_text(const void *a, const void *b)
+{
+    return strcmp(a, b);
+}
+
+/* The entries of DIR/sys/class/CLASS, sorted; how many. */
+static uint32_t list_class(const char *dir, const char *class, char names[][UIO_NAME], uint32_t most)
+{
+    char path[UIO_PATH];
+    uint32_t count = 0;
+    print_name(path, sizeof path, "%s/sys/class/%s", dir, class);
+    DIR *folder = opendir(path);
+    if (folder == NULL) {
+        return 0;
+    }
+    for (struct dirent *entry = readdir(folder); entry != NULL && count < most; entry = readdir(folder)) {
+        if (entry->d_name[0] != '.' && strlen(entry->d_name) < UIO_NAME) {
+            print_name(names[count++], UIO_NAME, "%s", entry->d_name);
+        }
+    }
+    (void)closedir(folder);
+    qsort(names, count, UIO_NAME, by_text);
+    return count;
+}
+
+static vta_status check_dir(const char *dir, vta_diag *diag)
+{
+    struct stat info;
+    if (strlen(dir) > UIO_PATH / 2) {
+        return vta_fail(diag, VTA_RANGE, "the name of the folder is longer than %d bytes", UIO_PATH / 2);
+    }
+    return *dir == '\0' || (stat(dir, &info) == 0 && S_ISDIR(info.st_mode))
+               ? VTA_OK
+               : vta_fail(diag, VTA_NO_DEVICE, "there is no folder '%s'; 'vtac board --dir %s' makes one",
+                          dir, dir);
+}
+
+vta_status uio_find(const char *dir, const char *name, uio_node *out, vta_diag *diag)
+{
+    enum { MOST = 64 };
+    char nodes[MOST][UIO_NAME];
+    vta_str others = {0};
+    VTA_TRY(check_dir(dir, diag));
+    const uint32_t count = list_class(dir, "uio", nodes, MOST);
+    for (uint32_t i = 0; i < count; i++) {
+        char sys[UIO_PATH];
+        char found[UIO_NAME];
+        print_name(sys, sizeof sys, "%s/sys/class/uio/%s", dir, nodes[i]);
+        if (!read_line(sys, "name", found, sizeof found) || strcmp(found, name) != 0) {
+            vta_str_printf(&others, "%s'%s'", others.size > 0 ? ", " : "", found);
+            continue;
+        }
+        vta_str_free(&others);
+        print_name(out->node, sizeof out->node, "%s/dev/%s", dir, nodes[i]);
+        return read_number(sys, "maps/map0/size", &out->bytes)
+                   ? VTA_OK
+                   : vta_fail(diag, VTA_NO_DEVICE, "'%s' has no register page (%s/maps/map0/size)", out->node,
+                              sys);
+    }
+    const vta_status status =
+        vta_fail(diag, VTA_NO_DEVICE,
+                 "no UIO device is called '%s' (%s%s); load the accelerator's bitstream and device tree, "
+                 "and the kernel module uio_pdrv_genirq",
+                 name, others.size > 0 ? "there is " : "there is none", others.size > 0 ? others.text : "");
+    vta_str_free(&others);
+    return status;
+}
+
+/* The class is called u-dma-buf since version 2 of the module, udmabuf before. */
+static const char *const memory_classes[] = {"u-dma-buf", "udmabuf"};
+
+static bool is_wanted(const char *found, const char *name)
+{
+    return name != NULL ? strcmp(found, name) == 0
+                        : strncmp(found, "udmabuf", 7) == 0 || strncmp(found, "vta", 3) == 0;
+}
+
+static bool describe_memory(const char *dir, const char *class, const char *name, uio_memory_node *out)
+{
+    uint64_t coherent = 0;
+    print_name(out->name, sizeof out->name, "%s", name);
+    print_name(out->node, sizeof out->node, "%s/dev/%s", dir, name);
+    print_name(out->sys, sizeof out->sys, "%s/sys/class/%s/%s", dir, class, name);
+    (void)read_number(out->sys, "dma_coherent", &coherent);
+    out->coherent = coherent != 0;
+    return read_number(out->sys, "phys_addr", &out->addr) && read_number(out->sys, "size", &out->bytes);
+}
+
+vta_status uio_find_memory(const char *dir, const char *name, uio_memory_node *out, uint32_t *count,
+                           vta_diag *diag)
+{
+    enum { MOST = 64 };
+    char nodes[MOST][UIO_NAME];
+    *count = 0;
+    VTA_TRY(check_dir(dir, diag));
+    for (size_t c = 0; c < sizeof memory_classes / sizeof memory_classes[0]; c++) {
+        const uint32_t found = list_class(dir, memory_classes[c], nodes, MOST);
+        for (uint32_t i = 0; i < found && *count < UIO_MEMORIES; i++) {
+            *count +=
+                is_wanted(nodes[i], name) && describe_memory(dir, memory_classes[c], nodes[i], &out[*count]);
+        }
+    }
+    return *count > 0
+               ? VTA_OK
+               : vta_fail(diag, VTA_NO_DEVICE,
+                          "there is no contiguous memory%s%s%s in %s/sys/class/u-dma-buf; load the kernel "
+                          "module: 'modprobe u-dma-buf udmabuf0=67108864'",
+                          name != NULL ? " '" : "", name != NULL ? name : "", name != NULL ? "'" : "", dir);
+}
+
+vta_status uio_open_node(const char *path, int flags, int *fd, vta_diag *diag)
+{
+    *fd = open(path, flags | O_CLOEXEC);
+    if (*fd >= 0) {
+        return VTA_OK;
+    }
+    const char *advice = errno == EACCES || errno == EPERM
+                             ? "; install the udev rule 70-vta.rules and join the group 'vta' ('sudo usermod "
+                               "-aG vta $USER', then log in again)"
+                             : "";
+    return vta_fail(diag, VTA_IO, "cannot open '%s': %s%s", path, strerror(errno), advice);
+}
+
+bool uio_is_virtual(int fd)
+{
+    struct stat info;
+    return fstat(fd, &info) == 0 && !S_ISCHR(info.st_mode);
+}

@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The register page through UIO. A register is a word of the mapping. The end of a run is an interrupt: a
+ * number to read from the node, once a 1 has been written to it; where none comes, looking often enough does.
+ *
+ * A virtual board takes a command when it comes round to it, and a bus may hold a write back for a while: so
+ * a write that acts is followed by reading it back, which gives 0 once it has acted.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "uio.h"
+#include "vta/regs.h"
+
+enum { RUN_LOCK = 0, TURN_LOCK = 1 }; /* bytes of the node */
+
+static double now(void)
+{
+    struct timespec time;
+    (void)clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
+}
+
+static void nap(double seconds)
+{
+    const struct timespec time = {.tv_nsec = (long)(seconds * 1e9)};
+    (void)nanosleep(&time, NULL);
+}
+
+/* What the processor wrote before is in memory and at the device before what it does next. */
+static void barrier(void)
+{
+#if defined(__arm__) || defined(__aarch64__)
+    __asm__ volatile("dsb sy" ::: "memory");
+#else
+    atomic_thread_fence(memory_order_seq_cst);
+#endif
+}
+
+/* ---- registers */
+
+static uint32_t page_read(void *context, uint32_t offset)
+{
+    const uio_page *page = context;
+    const uint32_t value = page->words[offset / 4];
+    barrier();
+    return value;
+}
+
+static bool acts(uint32_t offset)
+{
+    return offset == VTA_REG_CONTROL || offset == VTA_REG_IRQ_STATUS;
+}
+
+static void page_write(void *context, uint32_t offset, uint32_t value)
+{
+    const double patience_s = 10.0;
+    uio_page *page = context;
+    barrier();
+    page->words[offset / 4] = value;
+    barrier();
+    if (!acts(offset) || page->deaf) {
+        return;
+    }
+    const double end = now() + patience_s;
+    for (double pause_s = 1e-6; (page_read(page, offset) & value) != 0;
+         pause_s += pause_s < 1e-3 ? pause_s : 0) {
+        if (now() > end) {
+            page->deaf = true;
+            return;
+        }
+        nap(pause_s);
+    }
+}
+
+vta_status uio_page_check(const uio_page *page, vta_diag *diag)
+{
+    return !page->deaf ? VTA_OK
+                       : vta_fail(diag, VTA_NO_DEVICE,
+                                  "device '%s' takes no command: its clock stands, or it is not loaded; load "
+                                  "the bitstream again",
+                                  page->where);
+}
+
+static bool has_ended(const uio_page *page)
+{
+    const uint32_t status = page->words[VTA_REG_STATUS / 4];
+    return VTA_REG_GET(STATUS_DONE, status) != 0 || VTA_REG_GET(STATUS_ERROR, status) != 0;
+}
+
+/* ---- waiting */
+
+static void unmask(const uio_page *page)
+{
+    const uint32_t on = 1;
+    if (page->has_irq && write(page->unmask_fd, &on, sizeof on) < 0) {
+        return; /* a device without a switch: its interrupt is always on */
+    }
+}
+
+/* Sleeps until an interrupt, or `seconds`. */
+static void sleep_for(uio_page *page, double seconds)
+{
+    enum { MISSES = 3 };
+    const double poll_s = 2e-4;
+    struct pollfd slot = {.fd = page->irq_fd, .events = POLLIN};
+    uint32_t count;
+    if (!page->has_irq || page->irq_misses >= MISSES) {
+        nap(seconds < poll_s ? seconds : poll_s);
+        return;
+    }
+    if (poll(&slot, 1, (int)(seconds * 1e3) + 1) <= 0) {
+        page->irq_misses += has_ended(page);
+        return;
+    }
+    if ((slot.revents & POLLIN) == 0 || read(page->irq_fd, &count, sizeof count) != sizeof count) {
+        page->has_irq = false; /* a node without an interrupt answers so */
+        return;
+    }
+    page->irq_misses = 0;
+    unmask(page);
+}
+
+/* A run whose clock does not advance for seconds is over. */
+static vta_status check_progress(uio_page *page, vta_diag *diag)
+{
+    const double most_s = 5.0;
+    const uint32_t cycles = page_read(page, VTA_REG_CYCLES);
+    if (cycles != page->cycles || page->still_since == 0) {
+        page->cycles = cycles;
+        page->still_since = now();
+    }
+    return now() - page->still_since < most_s
+               ? VTA_OK
+               : vta_fail(
+                     diag, VTA_TIMEOUT,
+                     "device '%s' has stopped in the middle of a run: its cycle counter has stood at %u for "
+                     "%g s; if it comes back, load the bitstream again",
+                     page->where, cycles, most_s);
+}
+
+static vta_status page_wait(void *context, double seconds, vta_diag *diag)
+{
+    const double slice_s = 0.01; /* so long at most does the end of a run go unseen without an interrupt */
+    uio_page *page = context;
+    const double end = now() + seconds;
+    for (double left = seconds; left > 0; left = end - now()) {
+        sleep_for(page, left < slice_s ? left : slice_s);
+        VTA_TRY(uio_page_check(page, diag));
+        if (has_ended(page)) {
+            return VTA_OK;
+        }
+    }
+    return check_progress(page, diag);
+}
+
+/* ---- turns */
+
+/* The run lock is that of the run; whoever waits for it holds the turn lock, so that one who has just run
+ * comes after him. */
+vta_status uio_page_acquire(uio_page *page, const uio_turn *turn, vta_diag *diag)
+{
+    const double pause_s = 5e-4, quiet_s = 1.0;
+    const double begin = now();
+    bool told = false;
+    bool has_turn = false;
+    for (;;) {
+        has_turn = has_turn || uio_lock(page->fd, TURN_LOCK, 1);
+        if (has_turn && uio_lock(page->fd, RUN_LOCK, 1)) {
+            uio_unlock(page->fd, TURN_LOCK, 1);
+            page->still_since = 0;
+            return VTA_OK;
+        }
+        const bool stopped = turn->stop != NULL && atomic_load(turn->stop);
+        if (stopped || now() - begin > turn->wait_s) {
+            uio_unlock(page->fd, TURN_LOCK, 1);
+            return stopped ? vta_fail(diag, VTA_INTERRUPTED,
+                                      "interrupted while another process used device '%s'", page->where)
+                           : vta_fail(diag, VTA_BUSY,
+                                      "another process has used device '%s' for %g s; end it, or wait longer "
+                                      "with '?queue=SECONDS'",
+                                      page->where, turn->wait_s);
+        }
+        if (!told && now() - begin > quiet_s && turn->progress != NULL && turn->progress->line != NULL) {
+            told = true;
+            turn->progress->line(turn->progress->context, "waiting for another process to end its run");
+        }
+        nap(pause_s);
+    }
+}
+
+void uio_page_release(uio_page *page)
+{
+    uio_unlock(page->fd, RUN_LOCK, 1);
+}
+
+/* ---- opening */
+
+/* The interrupt of a virtual board: two FIFOs beside the page, for the number and for the switch. */
+static vta_status open_fifos(const uio_node *node, uio_page *page, vta_diag *diag)
+{
+    char path[UIO_PATH + 16];
+    (void)snprintf(path, sizeof path, "%s.irq", node->node);
+    VTA_TRY(uio_open_node(path, O_RDWR | O_NONBLOCK, &page->irq_fd, diag));
+    (void)snprintf(path, sizeof path, "%s.unmask", node->node);
+    return uio_open_node(path, O_RDWR | O_NONBLOCK, &page->unmask_fd, diag);
+}
+
+static vta_status open_parts(const uio_node *node, uio_page *page, vta_diag *diag)
+{
+    if (node->bytes < VTA_REG_PAGE_BYTES) {
+        return vta_fail(diag, VTA_NO_DEVICE,
+                        "the register page of '%s' has %llu bytes, not %d; its device tree "
+                        "is of another release",
+                        node->node, (unsigned long long)node->bytes, VTA_REG_PAGE_BYTES);
+    }
+    VTA_TRY(uio_open_node(node->node, O_RDWR, &page->fd, diag));
+    page->irq_fd = page->fd;
+    page->unmask_fd = page->fd;
+    if (uio_is_virtual(page->fd)) {
+        page->irq_fd = -1;
+        page->unmask_fd = -1;
+        VTA_TRY(open_fifos(node, page, diag));
+    }
+    void *mapped = mmap(NULL, VTA_REG_PAGE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, page->fd, 0);
+    if (mapped == MAP_FAILED) {
+        return vta_fail(diag, VTA_IO, "cannot map the register page of '%s'", node->node);
+    }
+    page->words = mapped;
+    unmask(page);
+    return VTA_OK;
+}
+
+vta_status uio_page_open(const uio_node *node, const char *where, uio_page *out, vta_diag *diag)
+{
+    *out = (uio_page){.where = where, .fd = -1, .irq_fd = -1, .unmask_fd = -1, .has_irq = true};
+    out->mmio = (vta_mmio){.context = out, .read = page_read, .write = page_write, .wait = page_wait};
+    const vta_status status = open_parts(node, out, diag);
+    if (status != VTA_OK) {
+        uio_page_close(out);
+    }
+    return status;
+}
+
+void uio_page_close(uio_page *page)
+{
+    if (page->words != NULL) {
+        (void)munmap((void *)(uintptr_t)page->words, VTA_REG_PAGE_BYTES);
+    }
+    if (page->irq_fd >= 0 && page->irq_fd != page->fd) {
+        (void)close(page->irq_fd);
+    }
+    if (page->unmask_fd >= 0 && page->unmask_fd != page->fd) {
+        (void)close(page->unmask_fd);
+    }
+    if (page->fd >= 0) {
+        (void)close(page->fd);
+    }
+    *page = (uio_page){.fd = -1, .irq_fd = -1, .unmask_fd = -1};
+}

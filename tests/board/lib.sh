@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=sh
+#
+# Sourced after tests/cli/lib.sh: virtual boards, and what must not be left running.
+boards=
+
+# board DIR OPTION...: starts one and waits until it serves; it is ended with the test.
+board() {
+    dir=$1
+    shift
+    ran="vtac board --dir $dir $*"
+    : >"$dir.log"
+    "$vtac_program" board --dir "$dir" "$@" >"$dir.log" 2>"$dir.err" &
+    board_pid=$!
+    boards="$boards $board_pid"
+    tries=0
+    until grep -q ready "$dir.log"; do
+        tries=$((tries + 1))
+        if [ $tries -gt 1800 ] || ! kill -0 "$board_pid" 2>/dev/null; then
+            cp "$dir.log" out
+            cp "$dir.err" err
+            wrong "the board does not start"
+            return
+        fi
+        sleep 0.1
+    done
+}
+
+# end PID: a process of ours ends when it is asked to, with status 0.
+end() {
+    checks=$((checks + 1))
+    kill -TERM "$1"
+    wait "$1" || wrong "process $1 ended with status $?"
+}
+
+# Whatever of ours still runs goes with the test.
+clean_up() {
+    for pid in $boards; do
+        kill -KILL "$pid" 2>/dev/null
+    done
+    rm -rf "$work"
+}
+trap clean_up EXIT
+
+# value FILE KEY: a number of a flat JSON document.
+value() {
+    python3 -c 'import json, sys; print(json.load(open(sys.argv[1]))[sys.argv[2]])' "$1" "$2"
+}
+
+# nobody WORD: no process has WORD in its command line (ours has, in this script's arguments: it is not counted).
+nobody() {
+    checks=$((checks + 1))
+    tries=0
+    while :; do
+        left=$(ps -e -o pid= -o args= | grep -F -- "$1" | grep -v -e grep -e "^ *$$ " || true)
+        [ -n "$left" ] || return 0
+        tries=$((tries + 1))
+        if [ $tries -gt 100 ]; then
+            wrong "still runs: $left"
+            return 0
+        fi
+        sleep 0.1
+    done
+}

@@ -1,0 +1,168 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck source=tests/cli/lib.sh
+#
+# The driver of real boards against a virtual one: the RTL behind the same files, with memory that is not coherent.
+# Arguments: VTAC SOURCE AGENT MODEL.so PROGRAM.
+#   MODEL.so and SLOW.vasm are made by the caller (CMakeLists.txt) for configuration 'tiny'.
+. "$(dirname "$0")/../cli/lib.sh"
+. "$(dirname "$0")/lib.sh"
+model=$4
+slow=$5
+good=$source/isa/programs/tiny.vasm
+
+# Every device gives the same bytes: those of fsim are the reference.
+reference() {
+    "$vtac_program" run "$model" --device fsim --seed "$1" --output-dir "ref$1" >/dev/null
+}
+reference 1
+reference 2
+holds "other inputs give other outputs" sh -c '! cmp -s ref1/*.npy ref2/*.npy'
+
+# ---- two inferences in a row, with different data, in one process and in two
+board b --config tiny
+for seed in 1 2; do
+    vtac run "$model" --device uio:b --seed $seed --output-dir "got$seed" --json
+    exits 0
+    good_json out
+    holds "the board's result is fsim's" sh -c "cmp got$seed/*.npy ref$seed/*.npy"
+    holds "it counts cycles" test "$(value out cycles)" -gt 1000
+done
+vtac run "$model" --device uio:b --seed 2 --repeat 3 --output-dir again
+exits 0
+holds "a third run in one process gives the same" sh -c 'cmp again/*.npy ref2/*.npy'
+vtac exec "$good" --device "uio:b?check=1" --json
+exits 0
+good_json out
+"$vtac_program" exec "$good" --device tsim:tiny --json >tsim.json
+holds "the cycle counter is that of tsim, but for memory that was warm" \
+    python3 -c 'import json; a, b = (json.load(open(f))["cycles"]["total"] for f in ("out", "tsim.json")); assert abs(a - b) <= 64, (a, b)'
+
+# ---- two processes at once queue, and neither harms the other
+for seed in 1 2; do
+    "$vtac_program" run "$model" --device uio:b --seed $seed --repeat 3 --output-dir "both$seed" >"both$seed.out" 2>&1 &
+    eval "pid$seed=$!"
+done
+# shellcheck disable=SC2154  # set by eval
+wait "$pid1"
+holds "the first of two succeeds" test $? = 0
+# shellcheck disable=SC2154
+wait "$pid2"
+holds "the second of two succeeds" test $? = 0
+for seed in 1 2; do
+    holds "the result of one of two is right" sh -c "cmp both$seed/*.npy ref$seed/*.npy"
+done
+
+# ---- killed in mid-run: the next one finds a busy accelerator and memory that nobody holds
+"$vtac_program" exec "$slow" --no-check --device uio:b >killed.out 2>&1 &
+victim=$!
+sleep 1
+kill -KILL $victim
+wait $victim 2>/dev/null
+holds "it was killed in mid-run" sh -c '! grep -q cycles killed.out'
+vtac run "$model" --device uio:b --seed 1 --output-dir after
+exits 0
+holds "a clean run follows a killed one" sh -c 'cmp after/*.npy ref1/*.npy'
+
+# ---- Ctrl-C and SIGTERM: the accelerator is idle at once
+for signal in INT TERM; do
+    "$vtac_program" exec "$slow" --no-check --device uio:b >stopped.out 2>stopped.err &
+    victim=$!
+    sleep 1
+    kill -$signal $victim
+    wait $victim
+    holds "it ends as one that was interrupted" test $? = 130
+    holds "and says so" grep -q "interrupted: device 'uio:b' was stopped and reset" stopped.err
+    holds "the accelerator is idle" sh -c '[ "$(od -An -tu4 -j 20 -N 4 b/dev/uio0 | tr -d " ")" = 0 ]'
+done
+
+# ---- a time-out
+vtac exec "$slow" --no-check --device uio:b --timeout 1
+refused 1 "timeout: device 'uio:b' did not finish within 1 s and was reset"
+vtac exec "$good" --device uio:b
+exits 0
+
+# ---- contiguous memory
+cat >large.vasm <<'X'
+.config tiny
+.data big inp 17500000
+finish
+X
+vtac exec large.vasm --no-check --device uio:b
+exits 1
+says err "bytes of contiguous memory are needed, 67"
+says err "are available in one piece"
+says err "larger udmabuf0=BYTES"
+
+# ---- the wrong bitstream, a wrong name
+end "$board_pid"
+holds "its files are gone" test ! -e b/dev/uio0
+vtac exec "$good" --device uio:b
+refused 1 "'vtac board --dir b' makes one"
+board p --config pynq
+vtac run "$model" --device uio:p
+refused 1 "the program was made for configuration 'tiny', but device 'uio:p' differs in LOG_BLOCK_IN 2 != 4"
+says err "load the hardware of 'tiny' there, or make the program again with '--config pynq'"
+vtac exec "$good" --device "uio:p?name=npu"
+refused 1 "no UIO device is called 'npu' (there is 'vta')"
+vtac exec "$good" --device "uio:p?memory=udmabuf7"
+refused 1 "there is no contiguous memory 'udmabuf7'"
+vtac board --dir p
+refused 1 "another board is served in 'p'"
+end "$board_pid"
+
+# ---- faults of the hardware, in the first run alone or always
+board f --config tiny --fault bus@1
+vtac exec "$good" --device uio:f
+exits 1
+says err "bus error on device 'uio:f'"
+one_line err
+for seed in 1 2; do
+    vtac run "$model" --device uio:f --seed $seed --output-dir "bus$seed"
+    exits 0
+    holds "right after a bus error" sh -c "cmp bus$seed/*.npy ref$seed/*.npy"
+done
+end "$board_pid"
+board h --config tiny --fault hang@1
+vtac exec "$good" --device uio:h
+refused 1 "device 'uio:h' has stopped in the middle of a run: its cycle counter has stood at"
+vtac exec "$good" --device uio:h
+exits 0
+end "$board_pid"
+board s --config tiny --fault stuck
+vtac exec "$good" --device uio:s
+exits 1
+vtac exec "$good" --device uio:s
+refused 1 "stays busy after a soft reset"
+end "$board_pid"
+board r --config tiny --fault hash
+vtac exec "$good" --device uio:r
+refused 1 "the hardware was built by another release"
+end "$board_pid"
+board d --config tiny --fault dead
+vtac exec "$good" --device uio:d
+refused 1 "the accelerator is not loaded"
+end "$board_pid"
+board i --config tiny --fault irq
+for seed in 1 2; do
+    vtac run "$model" --device uio:i --seed $seed --output-dir "irq$seed"
+    exits 0
+    holds "right without interrupts" sh -c "cmp irq$seed/*.npy ref$seed/*.npy"
+done
+end "$board_pid"
+board c --config tiny --coherent
+vtac run "$model" --device uio:c --seed 2 --output-dir coherent
+exits 0
+holds "right with coherent memory" sh -c 'cmp coherent/*.npy ref2/*.npy'
+end "$board_pid"
+
+# ---- the verb's own mistakes
+vtac board
+refused 2 "'--dir DIR' says where its files are made"
+vtac board --dir x --fault smoke
+refused 2 "'--fault smoke': known are none (all is well), bus"
+vtac board --dir x --fault bus@0
+refused 2 "expected the number of a run, from 1"
+vtac board --dir x --memory 0
+refused 2 "expected MiB from 1 to 1024"
+finish
