@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "vta/driver.h"
 #include "vta/program.h"
 
 /* Exit status. */
@@ -75,6 +76,15 @@ int cli_done(const cli_args *args);
 
 /* Whether to use colour and progress on a stream: a terminal, and neither NO_COLOR nor TERM=dumb. */
 bool cli_fancy(int fd);
+
+/* The lines of a simulator that is being built, on a terminal; NULL elsewhere. */
+const vta_progress *cli_build_progress(void);
+
+/* Ctrl-C and SIGTERM call `stop`, a second one ends the process; NULL: the first one does. */
+void cli_catch_signals(void (*stop)(void *what), void *what);
+/* For a vta_device and a vta_model. */
+void cli_stop_device(void *device);
+void cli_stop_model(void *model);
 
 /* A string in JSON's quotes, on stdout. */
 void cli_json_string(const char *text);

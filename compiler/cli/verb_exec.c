@@ -27,45 +27,15 @@ static const cli_option options[] = {
     {"--insn-addr", "ADDR", CLI_TEXT, "with --raw: where they lie (default: anywhere)"},
 };
 
-/* ---- interruption */
-
-static vta_device *volatile running; /* what a signal is to stop */
-
-static void on_signal(int number)
-{
-    vta_device *device = running;
-    (void)number;
-    if (device == NULL) {
-        _exit(CLI_INTERRUPTED);
-    }
-    running = NULL; /* a second signal ends the process */
-    vta_device_interrupt(device);
-}
-
-static void catch_signals(vta_device *device)
-{
-    struct sigaction action = {.sa_handler = device != NULL ? on_signal : SIG_DFL};
-    running = device;
-    (void)sigaction(SIGINT, &action, NULL);
-    (void)sigaction(SIGTERM, &action, NULL);
-}
-
 /* ---- the device */
-
-static void print_progress(void *context, const char *line)
-{
-    (void)context;
-    (void)fprintf(stderr, "%s\n", line);
-}
 
 static vta_status open_device(const cli_args *args, const vta_program *program, vta_device **device,
                               vta_diag *diag)
 {
     const char *uri = cli_value(args, "--device");
     const bool any = cli_flag(args, "--raw") && cli_value(args, "--config") == NULL;
-    const vta_progress progress = {print_progress, NULL};
     return vta_device_open_progress(uri != NULL ? uri : "fsim", any ? NULL : &program->config,
-                                    cli_fancy(STDERR_FILENO) ? &progress : NULL, device, diag);
+                                    cli_build_progress(), device, diag);
 }
 
 static vta_status alloc(void *context, uint64_t at, size_t size, vta_mem *out, vta_diag *diag)
@@ -120,12 +90,12 @@ static vta_status run_image(const cli_args *args, vta_device *device, const cli_
     }
     sync_all(device, image, vta_device_flush);
     const double start = now();
-    catch_signals(device);
+    cli_catch_signals(cli_stop_device, device);
     vta_status status = vta_device_submit(device, &image->launch, diag);
     if (status == VTA_OK) {
         status = vta_device_wait(device, timeout, &result->report, diag);
     }
-    catch_signals(NULL);
+    cli_catch_signals(NULL, NULL);
     result->seconds = now() - start;
     if (status != VTA_OK) {
         if (result->report.error != VTA_ERROR_NONE) {

@@ -57,6 +57,9 @@ typedef struct vta_backend_ops {
 
     /* As vta_device_account (optional). */
     const uint64_t *(*account)(void *self, uint32_t *insn_count);
+
+    /* As vta_device_cycles (optional): the one function that other threads call while one is in wait. */
+    uint64_t (*cycles)(void *self);
 } vta_backend_ops;
 
 /* What `open` gets from the URI and what it gives back. */

@@ -224,6 +224,11 @@ const uint64_t *vta_device_account(vta_device *device, uint32_t *insn_count)
     return device->ops->account != NULL ? device->ops->account(device->self, insn_count) : NULL;
 }
 
+uint64_t vta_device_cycles(vta_device *device)
+{
+    return device->ops->cycles != NULL ? device->ops->cycles(device->self) : 0;
+}
+
 /* Memory. */
 
 static vta_status alloc(vta_device *device, uint64_t at, size_t size, vta_mem *out, vta_diag *diag)
@@ -404,8 +409,10 @@ vta_status vta_device_wait(vta_device *device, double timeout_s, vta_report *rep
         return vta_fail(diag, VTA_INVALID, "device '%s' is idle; nothing was submitted", device->uri);
     }
     device->running = false;
-    const vta_status status = device->ops->wait(device->self, timeout_s, result, diag);
-    atomic_store(&device->stop, false);
+    vta_status status = device->ops->wait(device->self, timeout_s, result, diag);
+    if (atomic_exchange(&device->stop, false) && status == VTA_OK) {
+        status = VTA_INTERRUPTED; /* it came too late for the device, but somebody waits for it */
+    }
     if (status == VTA_INTERRUPTED) {
         return vta_fail(diag, VTA_INTERRUPTED, "interrupted: device '%s' was stopped and reset", device->uri);
     }

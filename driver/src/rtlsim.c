@@ -67,6 +67,7 @@ typedef struct rtlsim_device {
     vta_bus bus;
     vta_mmio mmio;
     uint32_t watchdog;
+    _Atomic uint64_t cycles; /* of the run in progress */
 } rtlsim_device;
 
 /* The register page. */
@@ -95,7 +96,7 @@ static vta_status page_wait(void *context, double seconds, vta_diag *diag)
     rtlsim_device *device = context;
     const double end = now() + seconds;
     do {
-        (void)device->rtl->step(device->instance, STEP_CYCLES);
+        atomic_fetch_add(&device->cycles, device->rtl->step(device->instance, STEP_CYCLES));
         const char *failure = device->rtl->failure(device->instance);
         if (failure != NULL) {
             return vta_fail(diag, VTA_PROTOCOL, "device '%s': the simulated hardware broke a rule: %s",
@@ -111,6 +112,7 @@ static vta_status rtlsim_submit(void *self, const vta_launch *launch, vta_diag *
 {
     rtlsim_device *device = self;
     (void)diag;
+    atomic_store(&device->cycles, 0);
     vta_mmio_start(&device->mmio, launch, device->watchdog);
     return VTA_OK;
 }
@@ -131,6 +133,11 @@ static const uint64_t *rtlsim_account(void *self, uint32_t *insn_count)
 {
     const rtlsim_device *device = self;
     return device->rtl->account != NULL ? device->rtl->account(device->instance, insn_count) : NULL;
+}
+
+static uint64_t rtlsim_cycles(void *self)
+{
+    return atomic_load(&((rtlsim_device *)self)->cycles);
 }
 
 static vta_status rtlsim_alloc(void *self, uint64_t at, size_t size, vta_mem *out, vta_diag *diag)
@@ -170,6 +177,7 @@ static const vta_backend_ops ops = {
     .wait = rtlsim_wait,
     .reset = rtlsim_reset,
     .account = rtlsim_account,
+    .cycles = rtlsim_cycles,
 };
 
 /* Opening. */

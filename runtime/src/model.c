@@ -36,6 +36,9 @@ struct vta_model {
     vta_layers layers;
     atomic_bool stop, launching; /* a run is to end; the accelerator is at work */
     vta_model_remote *remote;    /* NULL: it runs here; else profile and layers are its own */
+    _Atomic uint32_t step;       /* in work */
+    _Atomic uint64_t cycles;     /* of this run's accelerator steps before it */
+    uint64_t predicted;
 };
 
 /* ---- checks ---- */
@@ -217,6 +220,7 @@ static vta_status bind_steps(vta_model *m, vta_diag *diag)
                                            .on_accelerator = step->kind == VTA_STEP_ACCELERATOR,
                                            .predicted = predicted_cycles(step),
                                            .flops = step->flops};
+        m->predicted += m->profile[i].predicted;
     }
     for (uint32_t i = 0; i < vta_pool_threads(m->pool); i++) {
         m->scratch[i] = aligned_alloc(VTA_ARTIFACT_ALIGN, aligned(scratch));
@@ -421,6 +425,8 @@ static vta_status launch_step(vta_model *m, uint32_t i, vta_diag *diag)
     vta_report report = {0};
     const vta_status status = vta_accel_run(m->accel, i, m->timeout_s, &report, diag);
     m->profile[i].cycles = report.counters.cycles;
+    atomic_store(&m->step, i + 1); /* the device's cycles are not to count twice */
+    atomic_fetch_add(&m->cycles, report.counters.cycles);
     if (status != VTA_OK) {
         (void)vta_context(diag, "step '%s'", m->artifact->steps[i].name);
         return status;
@@ -435,6 +441,7 @@ static vta_status launch_step(vta_model *m, uint32_t i, vta_diag *diag)
  * other way round: one of the two sees the other. */
 static vta_status run_step(vta_model *m, uint32_t i, vta_diag *diag)
 {
+    atomic_store(&m->step, i);
     const bool accelerator = m->artifact->steps[i].kind == VTA_STEP_ACCELERATOR;
     atomic_store(&m->launching, accelerator);
     if (atomic_exchange(&m->stop, false)) {
@@ -471,6 +478,7 @@ void vta_model_interrupt(vta_model *m)
 
 vta_status vta_model_run(vta_model *m, vta_diag *diag)
 {
+    atomic_store(&m->cycles, 0);
     if (m->remote != NULL) {
         return run_remote(m, false, diag);
     }
@@ -478,6 +486,18 @@ vta_status vta_model_run(vta_model *m, vta_diag *diag)
         VTA_TRY(run_step(m, i, diag));
     }
     return VTA_OK;
+}
+
+vta_model_position vta_model_where(const vta_model *m)
+{
+    const uint32_t step = atomic_load(&m->step);
+    const bool launched = m->accel != NULL && step < m->artifact->step_count &&
+                          m->artifact->steps[step].kind == VTA_STEP_ACCELERATOR;
+    return (vta_model_position){.step = step,
+                                .steps = m->artifact->step_count,
+                                .cycles = atomic_load(&m->cycles) +
+                                          (launched ? vta_device_cycles(vta_accel_device(m->accel)) : 0),
+                                .predicted = m->predicted};
 }
 
 vta_device *vta_model_device(const vta_model *m)
@@ -519,6 +539,7 @@ static double now(void)
 
 vta_status vta_model_profile(vta_model *m, const vta_step_profile **steps, uint32_t *count, vta_diag *diag)
 {
+    atomic_store(&m->cycles, 0);
     if (m->remote != NULL) {
         VTA_TRY(run_remote(m, true, diag));
     }

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include <cmocka.h>
 
@@ -435,6 +436,44 @@ static void a_timeout_stops_the_run(void **state)
     vta_device_close(device); /* in mid-run */
 }
 
+/* From another thread, in the middle of a run and before one. */
+
+static void *interrupt_soon(void *device)
+{
+    (void)nanosleep(&(struct timespec){.tv_nsec = 50000000}, NULL);
+    vta_device_interrupt(device);
+    return NULL;
+}
+
+static void interrupts_end_on(vta_device *device, program *slow)
+{
+    program p = make_program(device);
+    for (int i = 0; i < 2; i++) {
+        vta_diag diag = {0};
+        pthread_t thread;
+        assert_int_equal(pthread_create(&thread, NULL, interrupt_soon, device), 0);
+        assert_int_equal(submit_and_wait(slow, 0, NULL, &diag), VTA_INTERRUPTED);
+        assert_int_equal(pthread_join(thread, NULL), 0);
+        assert_says(&diag, VTA_INTERRUPTED, "was stopped and reset");
+        run_and_compare(&p, i);
+        vta_device_interrupt(device);
+        assert_int_equal(submit_and_wait(&p, 0, NULL, NULL), VTA_INTERRUPTED);
+        run_and_compare(&p, i + 2);
+    }
+    free_program(&p);
+}
+
+static void an_interrupt_stops_the_run(void **state)
+{
+    (void)state;
+    vta_device *device = open_device("fsim:tiny?check=0");
+    program slow = make_program(device);
+    make_long(&slow);
+    interrupts_end_on(device, &slow);
+    free_program(&slow);
+    vta_device_close(device);
+}
+
 /* Two devices at once. */
 
 static void *run_often(void *uri)
@@ -493,6 +532,13 @@ static void register_devices_can_fail(void **state)
     program p = make_program(device);
     assert_int_equal(submit_and_wait(&p, 0.01, NULL, &diag), VTA_TIMEOUT);
     assert_says(&diag, VTA_TIMEOUT, "did not finish within 0.01 s and was reset");
+    pthread_t thread;
+    diag = (vta_diag){0};
+    assert_true(vta_device_cycles(device) > 0);
+    assert_int_equal(pthread_create(&thread, NULL, interrupt_soon, device), 0);
+    assert_int_equal(submit_and_wait(&p, 0, NULL, &diag), VTA_INTERRUPTED);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_says(&diag, VTA_INTERRUPTED, "was stopped and reset");
     free_program(&p);
     vta_device_close(device);
 
@@ -528,6 +574,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(broken_programs_end_with_a_sentence),
         cmocka_unit_test(the_checker_stands_before_the_device),
         cmocka_unit_test(a_timeout_stops_the_run),
+        cmocka_unit_test(an_interrupt_stops_the_run),
         cmocka_unit_test(two_devices_run_at_once),
         cmocka_unit_test(register_devices_do_the_same),
         cmocka_unit_test(register_devices_can_fail),

@@ -78,6 +78,10 @@ vta_status vta_device_submit(vta_device *device, const vta_launch *launch, vta_d
  * and is idle. Any other status: report->error says what the program did. `report` may be NULL. */
 vta_status vta_device_wait(vta_device *device, double timeout_s, vta_report *report, vta_diag *diag);
 
+/* How many cycles of the run in progress have passed, as a simulator knows while another thread waits for it;
+ * 0 where the device does not tell. Safe from every thread. */
+uint64_t vta_device_cycles(vta_device *device);
+
 /* Where the cycles of the last run went: VTA_CYCLE_CLASSES numbers for each of its *insn_count instructions,
  * valid until the next run. NULL where the device does not tell. */
 const uint64_t *vta_device_account(vta_device *device, uint32_t *insn_count);

@@ -74,6 +74,13 @@ const void *vta_model_output_data(const vta_model *model, uint32_t index);
 
 vta_status vta_model_run(vta_model *model, vta_diag *diag);
 
+/* How far the run in progress is, for whoever shows it: safe from every thread. */
+typedef struct vta_model_position {
+    uint32_t step, steps;       /* the one in work, of how many */
+    uint64_t cycles, predicted; /* of the accelerator: so far, as its device tells; of the whole run */
+} vta_model_position;
+vta_model_position vta_model_where(const vta_model *model);
+
 /* Makes the run that another thread is in, or the next one, end soon with VTA_INTERRUPTED; the accelerator is
  * idle then. Safe from every thread, and from a signal handler. */
 void vta_model_interrupt(vta_model *model);

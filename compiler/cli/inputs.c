@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Inputs of a model from the command line. "NAME=FILE" is for the input of that name; files without a name
+ * go to the inputs that none is named for, in turn.
+ */
+#include "inputs.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tensors.h"
+
+int cli_read_inputs(const cli_args *args, cli_inputs *out)
+{
+    const char *how = cli_value(args, "--fill");
+    const char *seed = cli_value(args, "--seed");
+    vta_diag diag = {0};
+    *out = (cli_inputs){.args = args, .fill = how != NULL ? how : "random", .seed = 1};
+    if (strcmp(out->fill, "zeros") != 0 && strcmp(out->fill, "ones") != 0 &&
+        strcmp(out->fill, "random") != 0) {
+        return cli_usage(args, "--fill takes zeros, ones or random, not '%s'", how);
+    }
+    if (seed != NULL && !cli_number(seed, &out->seed)) {
+        return cli_usage(args, "--seed takes a number, not '%s'", seed);
+    }
+    if (cli_preprocess_parse(cli_value(args, "--preprocess"), &out->preprocess, &diag) != VTA_OK) {
+        return cli_usage(args, "--preprocess: %s", diag.text);
+    }
+    return CLI_OK;
+}
+
+/* ---- which file is for which input */
+
+enum { NOBODY = UINT32_MAX };
+
+/* The input that "NAME=FILE" names. */
+static uint32_t named_input(const vta_model *model, const char *text)
+{
+    const char *equals = strchr(text, '=');
+    const size_t size = equals != NULL ? (size_t)(equals - text) : 0;
+    for (uint32_t i = 0; equals != NULL && i < vta_model_input_count(model); i++) {
+        const char *name = vta_model_input(model, i).name;
+        if (strlen(name) == size && strncmp(name, text, size) == 0) {
+            return i;
+        }
+    }
+    return NOBODY;
+}
+
+static bool has_named(const cli_inputs *inputs, const vta_model *model, uint32_t input)
+{
+    size_t at = 0;
+    bool found = false;
+    for (const char *text = cli_next(inputs->args, "--input", &at); text != NULL;
+         text = cli_next(inputs->args, "--input", &at)) {
+        found = found || named_input(model, text) == input;
+    }
+    return found;
+}
+
+/* The inputs that no file is named for. */
+static uint32_t count_unnamed(const cli_inputs *inputs, const vta_model *model)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < vta_model_input_count(model); i++) {
+        count += !has_named(inputs, model, i);
+    }
+    return count;
+}
+
+/* The place of an input among those without names; NOBODY: files are named for it. */
+static uint32_t turn_of(const cli_inputs *inputs, const vta_model *model, uint32_t input)
+{
+    uint32_t turn = 0;
+    for (uint32_t i = 0; i < input; i++) {
+        turn += !has_named(inputs, model, i);
+    }
+    return has_named(inputs, model, input) ? NOBODY : turn;
+}
+
+/* The file for an input in run `which`, and how many there are for it. */
+static const char *file_of(const cli_inputs *inputs, const vta_model *model, uint32_t input, uint32_t which,
+                           uint32_t *count)
+{
+    const uint32_t turns = count_unnamed(inputs, model);
+    const uint32_t turn = turn_of(inputs, model, input);
+    const char *found = NULL;
+    uint32_t unnamed = 0;
+    size_t at = 0;
+    *count = 0;
+    for (const char *text = cli_next(inputs->args, "--input", &at); text != NULL;
+         text = cli_next(inputs->args, "--input", &at)) {
+        const uint32_t name = named_input(model, text);
+        const bool mine = name == input || (name == NOBODY && turn < turns && unnamed % turns == turn);
+        unnamed += name == NOBODY;
+        if (mine && (*count)++ == which) {
+            found = name == input ? strchr(text, '=') + 1 : text;
+        }
+    }
+    return found;
+}
+
+vta_status cli_count_cases(const cli_inputs *inputs, const vta_model *model, uint32_t *out, vta_diag *diag)
+{
+    const uint32_t model_inputs = vta_model_input_count(model);
+    const uint32_t unnamed = count_unnamed(inputs, model);
+    uint32_t files = 0;
+    size_t at = 0;
+    for (const char *text = cli_next(inputs->args, "--input", &at); text != NULL;
+         text = cli_next(inputs->args, "--input", &at)) {
+        files += named_input(model, text) == NOBODY;
+        const bool meant = strchr(text, '=') != NULL && access(text, F_OK) != 0;
+        if (named_input(model, text) == NOBODY && (unnamed == 0 || meant)) {
+            return vta_fail(diag, VTA_INVALID, "'%s' is for no input of the model, whose first is '%s'", text,
+                            model_inputs > 0 ? vta_model_input(model, 0).name : "");
+        }
+    }
+    if (unnamed > 0 && files > unnamed && files % unnamed != 0) {
+        return vta_fail(diag, VTA_INVALID, "%u files without a name for the %u inputs of the model", files,
+                        unnamed);
+    }
+    *out = 1;
+    for (uint32_t i = 0; i < model_inputs; i++) {
+        uint32_t count;
+        (void)file_of(inputs, model, i, 0, &count);
+        if (count > 1 && *out > 1 && count != *out) {
+            return vta_fail(diag, VTA_INVALID,
+                            "input '%s' has %u files, another one %u; give each as many, or one",
+                            vta_model_input(model, i).name, count, *out);
+        }
+        *out = count > *out ? count : *out;
+    }
+    return VTA_OK;
+}
+
+const char *cli_case_name(const cli_inputs *inputs, const vta_model *model, uint32_t which)
+{
+    for (uint32_t i = 0; i < vta_model_input_count(model); i++) {
+        uint32_t count;
+        const char *path = file_of(inputs, model, i, which, &count);
+        if (path != NULL && (count > 1 || which == 0)) {
+            return path;
+        }
+    }
+    return NULL;
+}
+
+/* ---- numbers */
+
+uint64_t cli_fill_state(uint64_t seed)
+{
+    return seed * UINT64_C(0x9e3779b97f4a7c15) | 1;
+}
+
+static uint64_t next_random(uint64_t *state)
+{
+    *state ^= *state << 13;
+    *state ^= *state >> 7;
+    *state ^= *state << 17;
+    return *state;
+}
+
+void cli_fill_input(vta_model *model, uint32_t i, const char *how, uint64_t *state)
+{
+    const vta_tensor_info info = vta_model_input(model, i);
+    const vtac_dtype dtype = cli_dtype(&info);
+    uint8_t *data = vta_model_input_data(model, i);
+    const size_t size = vtac_dtype_bytes(dtype);
+    for (size_t at = 0; at + size <= info.bytes; at += size) {
+        const uint64_t bits = how[0] == 'r' ? next_random(state) : how[0] == 'o';
+        const double unit = how[0] == 'r' ? (double)(bits >> 11) * 0x1p-52 - 1.0 : (double)bits;
+        const float narrow = (float)unit;
+        uint32_t word;
+        memcpy(&word, &narrow, sizeof word);
+        const uint16_t brain = (uint16_t)(word >> 16);
+        const uint16_t half = how[0] == 'r' ? (uint16_t)(0x3000 + (bits & 0x87ff)) : bits != 0 ? 0x3c00 : 0;
+        const uint8_t bit = bits & 1;
+        const void *from = dtype == VTAC_F32    ? (const void *)&narrow
+                           : dtype == VTAC_F64  ? (const void *)&unit
+                           : dtype == VTAC_BF16 ? (const void *)&brain
+                           : dtype == VTAC_F16  ? (const void *)&half
+                           : dtype == VTAC_BOOL ? (const void *)&bit
+                                                : (const void *)&bits;
+        memcpy(data + at, from, size);
+    }
+}
+
+/* ---- a run */
+
+static vta_status give_tensor(vta_model *model, uint32_t i, const char *path, vta_arena *arena,
+                              vta_diag *diag)
+{
+    const vta_tensor_info info = vta_model_input(model, i);
+    vtac_tensor tensor;
+    char wanted[160];
+    char given[160];
+    VTA_TRY(cli_read_tensor(path, arena, &tensor, diag));
+    const vtac_tensor own = cli_as_tensor(&info, NULL);
+    if (tensor.type.dtype != own.type.dtype || tensor.bytes != info.bytes) {
+        return vta_fail(diag, VTA_INVALID, "%s: it is %s, input '%s' needs %s", path,
+                        vtac_type_text(&tensor.type, given, sizeof given), info.name,
+                        vtac_type_text(&own.type, wanted, sizeof wanted));
+    }
+    return vta_model_set_input(model, i, tensor.data, tensor.bytes, diag);
+}
+
+static vta_status give_picture(cli_inputs *inputs, vta_model *model, uint32_t i, const char *path,
+                               vta_diag *diag)
+{
+    const vta_tensor_info info = vta_model_input(model, i);
+    const char *guessed;
+    VTA_TRY(
+        cli_picture_input(path, &inputs->preprocess, &info, vta_model_input_data(model, i), &guessed, diag));
+    if (guessed != NULL && !inputs->guessed) {
+        inputs->guessed = true;
+        (void)fprintf(stderr, "vtac %s: pictures are prepared as '%s'; --preprocess says otherwise\n",
+                      inputs->args->verb->name, guessed);
+    }
+    return VTA_OK;
+}
+
+static vta_status give(cli_inputs *inputs, vta_model *model, uint32_t i, const char *path, vta_diag *diag)
+{
+    vta_arena arena = {0};
+    const vta_status status = cli_is_picture(path) ? give_picture(inputs, model, i, path, diag)
+                                                   : give_tensor(model, i, path, &arena, diag);
+    vta_arena_free(&arena);
+    return status;
+}
+
+vta_status cli_bind_case(cli_inputs *inputs, vta_model *model, uint32_t which, vta_diag *diag)
+{
+    uint64_t state = cli_fill_state(inputs->seed + which);
+    for (uint32_t i = 0; i < vta_model_input_count(model); i++) {
+        uint32_t count;
+        const char *path = file_of(inputs, model, i, which, &count);
+        path = path == NULL && count == 1 ? file_of(inputs, model, i, 0, &count) : path;
+        if (path != NULL) {
+            VTA_TRY(give(inputs, model, i, path, diag));
+        } else {
+            cli_fill_input(model, i, inputs->fill, &state);
+        }
+    }
+    return VTA_OK;
+}

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Outputs of a model on the terminal and in files.
+ */
+#include "outputs.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "tensors.h"
+#include "vta/file.h"
+
+/* ---- labels */
+
+vta_status cli_read_labels(const char *path, cli_outputs *out, vta_diag *diag)
+{
+    enum { MOST_BYTES = 1 << 24 };
+    uint8_t *bytes;
+    size_t size;
+    VTA_TRY(vta_file_read(path, MOST_BYTES, &bytes, &size, diag));
+    char *text = (char *)bytes;
+    out->label_text = text;
+    size_t lines = 1;
+    for (size_t i = 0; i < size; i++) {
+        lines += text[i] == '\n';
+    }
+    out->labels = calloc(lines, sizeof *out->labels);
+    if (out->labels == NULL) {
+        return vta_fail(diag, VTA_NOMEM, "out of memory");
+    }
+    for (char *line = text; line < text + size;) {
+        char *end = line + strcspn(line, "\n");
+        out->labels[out->label_count++] = line;
+        if (end > line && end[-1] == '\r') {
+            end[-1] = '\0';
+        }
+        *end = '\0';
+        line = end + 1;
+    }
+    return out->label_count > 0 ? VTA_OK
+                                : vta_fail(diag, VTA_SYNTAX, "%s: expected a name a line, found none", path);
+}
+
+void cli_free_outputs(cli_outputs *outputs)
+{
+    free(outputs->labels);
+    free(outputs->label_text);
+    *outputs = (cli_outputs){0};
+}
+
+/* ---- printing */
+
+/* Models of one class more than there are names have "background" in front of them. */
+static void print_label(const cli_outputs *how, int64_t index, int64_t elements)
+{
+    const bool shifted = (uint64_t)elements == how->label_count + 1;
+    const uint64_t line = (uint64_t)(shifted ? index - 1 : index);
+    const char *label = line < how->label_count ? how->labels[line]
+                        : shifted && index == 0 ? "background"
+                                                : NULL;
+    if (label != NULL && how->json) {
+        (void)printf(", \"label\": ");
+        cli_json_string(label);
+    } else if (label != NULL) {
+        (void)printf("\t%s", label);
+    }
+}
+
+static void print_value(double value, bool json)
+{
+    if (isfinite(value) || !json) {
+        (void)printf(json ? "%.9g" : "%.6g", value);
+    } else {
+        (void)printf("\"%f\"", value);
+    }
+}
+
+/* The largest element that comes after (limit, last) in the order of values, then indices; -1: none. */
+static int64_t next_largest(const vtac_tensor *t, double limit, int64_t last)
+{
+    const int64_t elements = vtac_type_elements(&t->type);
+    int64_t best = -1;
+    for (int64_t i = 0; i < elements; i++) {
+        const double v = vtac_tensor_float(t, i);
+        const bool later = v < limit || (v == limit && i > last);
+        if (later && (best < 0 || v > vtac_tensor_float(t, best))) {
+            best = i;
+        }
+    }
+    return best;
+}
+
+static void print_top(const cli_outputs *how, const vtac_tensor *t)
+{
+    double limit = HUGE_VAL;
+    int64_t last = -1;
+    (void)printf("%s", how->json ? ", \"top\": [" : "");
+    for (uint64_t n = 0; n < how->top; n++) {
+        const int64_t best = next_largest(t, limit, last);
+        if (best < 0) {
+            break;
+        }
+        limit = vtac_tensor_float(t, best);
+        last = best;
+        (void)printf(how->json ? "%s{\"index\": %lld, \"value\": " : "%s  %6lld  ",
+                     how->json && n > 0 ? ", " : "", (long long)best);
+        print_value(limit, how->json);
+        print_label(how, best, vtac_type_elements(&t->type));
+        (void)printf("%s", how->json ? "}" : "\n");
+    }
+    (void)printf("%s", how->json ? "]" : "");
+}
+
+static void print_output(const cli_outputs *how, const vta_tensor_info *info, const vtac_tensor *t)
+{
+    char type[160];
+    (void)vtac_type_text(&t->type, type, sizeof type);
+    if (how->json) {
+        (void)printf("{\"name\": ");
+        cli_json_string(info->name);
+        (void)printf(", \"type\": \"%s\"", type);
+    } else {
+        (void)printf("output '%s': %s\n", info->name, type);
+    }
+    if (how->top > 0) {
+        print_top(how, t);
+    }
+    (void)printf("%s", how->json ? "}" : "");
+}
+
+void cli_print_outputs(const cli_outputs *how, const vta_model *model)
+{
+    (void)printf("%s", how->json ? "\"outputs\": [" : "");
+    for (uint32_t i = 0; i < vta_model_output_count(model); i++) {
+        const vta_tensor_info info = vta_model_output(model, i);
+        const vtac_tensor t = cli_as_tensor(&info, vta_model_output_data(model, i));
+        (void)printf("%s", how->json && i > 0 ? ", " : "");
+        print_output(how, &info, &t);
+    }
+    (void)printf("%s", how->json ? "]" : "");
+}
+
+/* ---- files */
+
+vta_status cli_save_outputs(const vta_model *model, const char *folder, const char *prefix, vta_diag *diag)
+{
+    if (mkdir(folder, 0777) != 0 && errno != EEXIST) {
+        return vta_fail(diag, VTA_IO, "cannot make the folder '%s': %s", folder, strerror(errno));
+    }
+    for (uint32_t i = 0; i < vta_model_output_count(model); i++) {
+        const vta_tensor_info info = vta_model_output(model, i);
+        char path[4200];
+        char name[200];
+        (void)snprintf(name, sizeof name, "%s", info.name);
+        for (char *p = name; *p != '\0'; p++) {
+            if (*p == '/' || *p == ':') {
+                *p = '_';
+            }
+        }
+        (void)snprintf(path, sizeof path, "%.3900s/%.60s%s.npy", folder, prefix, name);
+        VTA_TRY(cli_write_npy(path, &info, vta_model_output_data(model, i), diag));
+    }
+    return VTA_OK;
+}
