@@ -317,7 +317,7 @@ const cli_verb cli_verb_run = {
 #define CLI_PREPROCESS(name, scale, mean, std, order, doc) " " name
 #include "preprocess.def"
 #undef CLI_PREPROCESS
-            "\nand then, or alone, mean=…,std=…,scale=…,crop=…,order=rgb|bgr,layout=nchw|nhwc\n",
+            "\nand then, or alone, mean=,std=,scale=,crop=,order=rgb|bgr,layout=nchw|nhwc\n",
     .options = options,
     .option_count = sizeof options / sizeof options[0],
     .least = 0,
