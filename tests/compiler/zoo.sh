@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# Every model of the zoo (but the 507 MiB one) is written, imports with the shapes of its architecture, and is the same bytes for
+# Every model of the zoo is written, imports with the shapes of its architecture, and is the same bytes for
 # the same seed and others for another.
 set -eu
 vtac=$1
@@ -28,6 +28,7 @@ resnet50 53 25557 1,1000
 mobilenet_v1 27 4232 1,1000
 mobilenet_v2 52 3505 1,1000
 squeezenet1_1 26 1235 1,1000
+vgg11 8 132863 1,1000
 densenet121 120 7979 1,1000
 tiny_ic 9 78 1,10
 tiny_kws 9 23 1,12
