@@ -186,17 +186,12 @@ static vta_status parse_attr_value(parser *p, vtac_attr *attr)
     if (vtac_scan_char(&p->s, '[')) {
         return parse_list(p, attr);
     }
-    const char *start = p->s.at;
-    vta_diag quiet = {0};
-    vtac_scan probe = p->s;
-    probe.diag = &quiet;
-    vtac_type type;
-    if (vtac_scan_type(&probe, &type) == VTA_OK) {
-        p->s.at = probe.at;
+    if (vtac_scan_sees_type(&p->s)) {
+        vtac_type type;
+        VTA_TRY(vtac_scan_type(&p->s, &type));
         attr->kind = VTAC_ATTR_TENSOR;
         return vtac_scan_contents(&p->s, &type, &attr->tensor);
     }
-    p->s.at = start;
     int64_t i = 0;
     double f = 0.0;
     VTA_TRY(parse_number(p, &attr->kind, &i, &f));

@@ -211,18 +211,30 @@ vta_status vtac_scan_float(vtac_scan *s, double *out)
     return VTA_OK;
 }
 
+/* The element type that the next word names. */
+static vtac_dtype dtype_at(const vtac_scan *s)
+{
+    char name[16];
+    const size_t size = word_size(s->at);
+    (void)snprintf(name, sizeof name, "%.*s", (int)(size < sizeof name ? size : 0), s->at);
+    return vtac_dtype_parse(name);
+}
+
+bool vtac_scan_sees_type(vtac_scan *s)
+{
+    vtac_scan_blanks(s);
+    return dtype_at(s) != VTAC_NO_DTYPE;
+}
+
 vta_status vtac_scan_type(vtac_scan *s, vtac_type *out)
 {
     vtac_scan_blanks(s);
     const char *start = s->at;
-    char name[16];
-    const size_t size = word_size(s->at);
-    (void)snprintf(name, sizeof name, "%.*s", (int)(size < sizeof name ? size : 0), s->at);
-    *out = (vtac_type){.dtype = vtac_dtype_parse(name)};
+    *out = (vtac_type){.dtype = dtype_at(s)};
     if (out->dtype == VTAC_NO_DTYPE) {
         return vtac_scan_fail(s, "expected a type, such as f32[1,3,224,224]");
     }
-    s->at += size;
+    s->at += word_size(s->at);
     VTA_TRY(vtac_scan_expect(s, '['));
     while (!vtac_scan_char(s, ']')) {
         VTA_TRY(vtac_scan_comma(s, out->rank == 0));

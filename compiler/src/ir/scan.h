@@ -40,8 +40,9 @@ bool vtac_scan_sees_string(const vtac_scan *s);
 vta_status vtac_scan_int(vtac_scan *s, int64_t low, int64_t high, int64_t *out);
 vta_status vtac_scan_float(vtac_scan *s, double *out);
 
-/* "f32[1,3,224,224]" */
+/* "f32[1,3,224,224]"; whether the next word is an element type. */
 vta_status vtac_scan_type(vtac_scan *s, vtac_type *out);
+bool vtac_scan_sees_type(vtac_scan *s);
 
 /* The contents of a tensor: [1, 2], or base64 "..."; memory of the arena. */
 vta_status vtac_scan_contents(vtac_scan *s, const vtac_type *type, vtac_tensor *out);
