@@ -143,6 +143,12 @@ static vta_status no_memory(vta_diag *diag, uint64_t bytes)
     return vta_fail(diag, VTA_NOMEM, "out of memory for %llu bytes", (unsigned long long)bytes);
 }
 
+/* NULL, too, where the size is beyond what this machine can address. */
+static void *get_aligned(uint64_t bytes)
+{
+    return bytes <= SIZE_MAX / 2 ? aligned_alloc(VTA_ARTIFACT_ALIGN, (size_t)bytes) : NULL;
+}
+
 static vta_status place_tensors(vta_model *m, vta_diag *diag)
 {
     const vta_artifact *a = m->artifact;
@@ -150,13 +156,13 @@ static vta_status place_tensors(vta_model *m, vta_diag *diag)
     for (uint32_t i = 0; i < a->input_count + a->output_count; i++) {
         total += aligned((i < a->input_count ? a->inputs[i] : a->outputs[i - a->input_count]).bytes);
     }
-    m->memory = aligned_alloc(VTA_ARTIFACT_ALIGN, total);
+    m->memory = get_aligned(total);
     m->inputs = calloc((size_t)a->input_count + 1, sizeof *m->inputs);
     m->outputs = calloc((size_t)a->output_count + 1, sizeof *m->outputs);
     if (m->memory == NULL || m->inputs == NULL || m->outputs == NULL) {
         return no_memory(diag, total);
     }
-    memset(m->memory, 0, total);
+    memset(m->memory, 0, (size_t)total);
     uint8_t *at = m->memory;
     for (uint32_t i = 0; i < a->input_count; i++) {
         m->inputs[i] = at;
@@ -223,7 +229,7 @@ static vta_status bind_steps(vta_model *m, vta_diag *diag)
         m->predicted += m->profile[i].predicted;
     }
     for (uint32_t i = 0; i < vta_pool_threads(m->pool); i++) {
-        m->scratch[i] = aligned_alloc(VTA_ARTIFACT_ALIGN, aligned(scratch));
+        m->scratch[i] = get_aligned(aligned(scratch));
         if (m->scratch[i] == NULL) {
             return no_memory(diag, scratch);
         }
@@ -353,7 +359,7 @@ static vta_tensor_info describe(const vta_artifact_tensor *tensors, uint32_t cou
                              .dtype_bits = (uint8_t)t->dtype_bits,
                              .rank = t->rank,
                              .dim = t->dim,
-                             .bytes = t->bytes};
+                             .bytes = (size_t)t->bytes};
 }
 
 vta_tensor_info vta_model_input(const vta_model *m, uint32_t index)
@@ -381,7 +387,7 @@ static vta_status check_access(const char *what, uint32_t index, uint32_t count,
 vta_status vta_model_set_input(vta_model *m, uint32_t index, const void *data, size_t bytes, vta_diag *diag)
 {
     const vta_artifact *a = m->artifact;
-    const size_t expected = index < a->input_count ? a->inputs[index].bytes : 0;
+    const size_t expected = index < a->input_count ? (size_t)a->inputs[index].bytes : 0;
     VTA_TRY(check_access("input", index, a->input_count, bytes, expected, diag));
     memcpy(m->inputs[index], data, bytes);
     return VTA_OK;
@@ -390,7 +396,7 @@ vta_status vta_model_set_input(vta_model *m, uint32_t index, const void *data, s
 vta_status vta_model_get_output(const vta_model *m, uint32_t index, void *data, size_t bytes, vta_diag *diag)
 {
     const vta_artifact *a = m->artifact;
-    const size_t expected = index < a->output_count ? a->outputs[index].bytes : 0;
+    const size_t expected = index < a->output_count ? (size_t)a->outputs[index].bytes : 0;
     VTA_TRY(check_access("output", index, a->output_count, bytes, expected, diag));
     memcpy(data, m->outputs[index], bytes);
     return VTA_OK;
@@ -555,5 +561,5 @@ vta_status vta_model_profile(vta_model *m, const vta_step_profile **steps, uint3
 
 size_t vta_model_workspace_bytes(const vta_model *m)
 {
-    return m->artifact->workspace_bytes;
+    return (size_t)m->artifact->workspace_bytes;
 }

@@ -1,0 +1,13 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# What the boards' toolchain files share: the runtime alone, small. Functions that nobody calls leave the programs.
+set(CMAKE_FIND_ROOT_PATH_MODE_PROGRAM NEVER)
+set(CMAKE_BUILD_TYPE Release CACHE STRING "")
+set(CMAKE_C_FLAGS_RELEASE "-O2 -DNDEBUG" CACHE STRING "")
+set(CMAKE_C_FLAGS_INIT "${CMAKE_C_FLAGS_INIT} -ffunction-sections -fdata-sections -fno-asynchronous-unwind-tables -fno-unwind-tables")
+set(CMAKE_EXE_LINKER_FLAGS_INIT "-Wl,--gc-sections -Wl,--as-needed")
+# The boards' kernels have pages of 4 KiB; for larger ones, the linker would pad each segment.
+set(CMAKE_SHARED_LINKER_FLAGS_INIT "-Wl,--gc-sections -Wl,--as-needed -Wl,-z,max-page-size=4096")
+set(VTA_COMPILER OFF CACHE BOOL "")
+set(VTA_RTL_SIMULATORS OFF CACHE BOOL "")
+set(VTA_TESTS OFF CACHE BOOL "")

@@ -1,0 +1,9 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# Ultra96: four Cortex-A53, by Debian's gcc-aarch64-linux-gnu.
+set(CMAKE_SYSTEM_NAME Linux)
+set(CMAKE_SYSTEM_PROCESSOR aarch64)
+set(CMAKE_C_COMPILER aarch64-linux-gnu-gcc)
+set(CMAKE_STRIP aarch64-linux-gnu-strip)
+set(CMAKE_C_FLAGS_INIT "-mcpu=cortex-a53")
+include(${CMAKE_CURRENT_LIST_DIR}/board.cmake)

@@ -1,0 +1,95 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck source=tests/cli/lib.sh
+#
+# A board's package under qemu-user: the runtime that the cross compiler built runs what `vtac compile --host BOARD`
+# made, on the functional simulator and on the board's CPU alone, and leaves the same integers as this machine: the
+# shared MLPerf Tiny models and a MobileNet, each twice with different inputs.
+# Arguments: VTAC SOURCE MODELS BOARD BUILD; without the models or qemu, exit status 77.
+models=$3
+board=$4
+build=$5
+[ -d "$models" ] || { echo "$models is not there: no model to use"; exit 77; }
+case $board in
+pynq) tools=arm-linux-gnueabihf qemu='qemu-arm -cpu cortex-a9' ;;
+ultra96) tools=aarch64-linux-gnu qemu='qemu-aarch64 -cpu cortex-a53' ;;
+esac
+for tool in "${qemu%% *}" "$tools-gcc"; do
+    command -v "$tool" >/dev/null || { echo "$tool is not installed"; exit 77; }
+done
+. "$(dirname "$0")/../cli/lib.sh"
+export VTAC_THREADS=2
+seed=$("$source/tests/lib/seed.sh" "cross_$board")
+echo "seed $seed"
+
+# The package: built, checked against its limits, and installed as on the board.
+"$source/fpga/cross/package.sh" "$board" "$build/cross" >package.out 2>&1 || { cat package.out; exit 1; }
+cat package.out
+tar -xzf "$build/cross/vta-$board.tar.gz"
+holds "the install script" "./vta-$board/install.sh" "$work/root"
+QEMU_LD_PREFIX=/usr/$tools
+LD_LIBRARY_PATH=$work/root/lib # of the board's programs; no library of this machine has its name
+export QEMU_LD_PREFIX
+
+# The examples of the package compile against its headers and library, shared and static, and run.
+for example in vector_add matmul conv3x3; do
+    for library in "-L$work/root/lib -lvta" "$work/root/lib/libvta.a"; do
+        # shellcheck disable=SC2086  # words
+        holds "$example with ${library##*/}" "$tools-gcc" -std=c17 -D_GNU_SOURCE "-I$work/root/include" -o example \
+            "$work/root/share/vta/examples/$example.c" $library -lpthread -ldl -lm
+        # shellcheck disable=SC2086
+        holds "$example runs on $board" $qemu -E "LD_LIBRARY_PATH=$LD_LIBRARY_PATH" ./example fsim
+    done
+done
+
+# random_input FILE SEED DTYPE DIMENSION...: a .npy file.
+random_input() {
+    python3 - "$@" <<'END'
+import random, struct, sys
+path, seed, dtype, dims = sys.argv[1], sys.argv[2], sys.argv[3], [int(d) for d in sys.argv[4:]]
+rng, count = random.Random(seed), 1
+for d in dims:
+    count *= d
+data = rng.randbytes(count) if dtype == "i1" else struct.pack(f"<{count}f", *(rng.uniform(-1, 1) for _ in range(count)))
+head = str({"descr": ("|" if dtype == "i1" else "<") + dtype, "fortran_order": False, "shape": tuple(dims)}).encode()
+head += b" " * ((-len(head) - 11) % 64) + b"\n"
+with open(path, "wb") as f:
+    f.write(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(head)) + head + data)
+END
+}
+
+# agree NAME DTYPE DIMENSION...: both forms of the model, here and on the board.
+agree() {
+    name=$1
+    shift
+    for target in vta llvm; do
+        vtac compile "$models/$name.onnx" --target $target --config "$config" -o here.so
+        exits 0
+        vtac compile "$models/$name.onnx" --target $target --config "$config" --host "$board" -o there.so
+        exits 0
+        for run in 1 2; do
+            random_input "in$run.npy" "$seed$run$name" "$@"
+            vtac run here.so --device fsim --input "in$run.npy" --output-dir "here$run"
+            exits 0
+            # shellcheck disable=SC2086
+            holds "$name for $target on $board" $qemu "$work/root/bin/vta-run" there.so --device fsim \
+                --input "in$run.npy" --output-dir "there$run"
+            for file in "here$run"/*.npy; do
+                holds "$name for $target on $board, run $run: the same bytes" cmp "$file" "there$run/${file#*/}"
+            done
+        done
+        holds "$name: other inputs, other outputs" sh -c '! cmp -s here1/*.npy here2/*.npy'
+        rm -rf here1 here2 there1 there2
+    done
+}
+config=$board
+agree mlperf_kws_dscnn_int8_qdq f4 1 1 49 10
+agree mlperf_ic_resnet8_int8_qdq f4 1 3 32 32
+agree coral_tf2_mobilenet_v2_1.0_224_int8pc_qdq f4 1 3 224 224
+
+# One that asks for what this processor lacks is refused before anything of it runs.
+vtac compile "$models/mlperf_kws_dscnn_int8_qdq.onnx" --host x86-64-v3 -o other.so
+# shellcheck disable=SC2086
+holds "another machine's model is refused" sh -c "! $qemu $work/root/bin/vta-run other.so 2>refusal"
+holds "and told why" grep -q 'it was compiled for x86-64, this machine is a' refusal
+finish
