@@ -178,8 +178,10 @@ module vta_load #(
         .out_valid(pending_valid), .out_ready(retire), .out_data({pending_index, pending_push})
     );
 
-    // How many of them are done and wait for room for their token. After a bus error nothing is done any more, so that
-    // the oldest one left is the one that failed.
+    // How many of them are in flight, and how many are done and wait for room for their token. After a bus error nothing is
+    // done any more, so that the oldest one left is the one that failed. Nothing in flight may fail any more when the next
+    // instruction is said to be wrong: of two errors the older counts.
+    reg [5:0] flight_q;
     reg [5:0] done_q;
     reg       failed_q;
     wire      done = engine_done && !engine_err && !failed_q;
@@ -188,16 +190,18 @@ module vta_load #(
 
     always @(posedge clk_unit) begin
         if (rst) begin
+            flight_q <= 6'd0;
             done_q   <= 6'd0;
             failed_q <= 1'b0;
         end else begin
-            done_q <= done_q + {5'd0, done} - {5'd0, retire};
+            flight_q <= flight_q + {5'd0, stat_issue} - {5'd0, done};
+            done_q   <= done_q + {5'd0, done} - {5'd0, retire};
             if (engine_err) failed_q <= 1'b1;
         end
     end
 
     assign l2c_push    = retire && pending_push;
-    assign err_valid   = failed_q ? done_q == 6'd0 : front_err;
+    assign err_valid   = failed_q ? done_q == 6'd0 : front_err && flight_q == 6'd0;
     assign err_code    = failed_q ? VTA_ERROR_READ_BUS : front_code;
     assign err_index   = failed_q ? pending_index : cmd_index;
     assign head_valid  = pending_valid || front_valid;

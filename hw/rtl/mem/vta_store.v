@@ -312,11 +312,13 @@ module vta_store #(
         else if (retire) answered_q <= 1'b0;
     end
 
+    // An instruction that is wrong itself waits for those before it: of two errors the older counts.
+    wire wrong   = front_err && (!pending_valid || stat_room);
     wire bus_err = wr_ack && wr_ack_err;
     wire beyond  = burst_valid && burst_beyond && !lasts_valid && wr_ack_ready;
 
     assign s2c_push     = retire && pending_push;
-    assign err_valid    = bus_err || beyond || front_err;
+    assign err_valid    = bus_err || beyond || wrong;
     assign err_code     = bus_err || beyond ? VTA_ERROR_WRITE_BUS : front_code;
     assign err_index    = bus_err || beyond ? pending_index : cmd_index;
     assign head_valid   = pending_valid || front_valid;

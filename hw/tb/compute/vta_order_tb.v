@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// vta_order_tb -- who waits for whom, against lists: instructions have plain numbers here instead of numbers modulo 64, and
+// ranges are gone through entry by entry. vta_guard and vta_load_guard are judged by themselves, then all of vta_order.
+// +seed=N, +runs=N.
+`default_nettype none
+
+module vta_order_tb;
+`include "random.vh"
+    localparam integer U = 5, A = 4, ENTRIES = 4;
+    localparam integer ACC = 1 << A, UOP = 1 << U;
+
+    // Two pipelines, 0 the array, 1 the ALU: the newest instruction that has begun, and what it and those behind it use.
+    integer started [0:1], retired [0:1], fetched [0:1];
+    reg     running [0:1], known [0:1], draining [0:1], fetching [0:1];
+    reg [ACC-1:0] runs_on [0:1], drains [0:1];      // sets of ACC entries
+    reg [UOP-1:0] fetches [0:1];
+
+    // What the pipelines say: ranges. A second range of what the ALU runs on, and one of its parameters, are its own.
+    reg [A-1:0] run_first [0:3], run_last [0:3], drain_first [0:1], drain_last [0:1];
+    reg [U-1:0] fetch_first [0:1], fetch_last [0:1];
+    reg         pair;
+
+    // Loads in work.
+    integer              load_number [0:ENTRIES-1];
+    reg [ENTRIES-1:0]    valid, uop;
+    reg [6*ENTRIES-1:0]  number;
+    reg [13*ENTRIES-1:0] first, last;
+
+    // Who asks: the array, the ALU, the next LOAD; and the nests that are to be fetched next.
+    integer array_snap_alu, array_snap_load, alu_snap_array, alu_snap_load, load_snap_array, load_snap_alu;
+    integer next_snap [0:1];
+    reg [A-1:0]  array_dst, alu_dst, alu_src;
+    reg [U-1:0]  next_first [0:1], next_last [0:1];
+    reg          load_uop;
+    reg [12:0]   load_first, load_last;
+    wire         array_wait, alu_wait, load_wait, array_next_wait, alu_next_wait;
+
+    vta_order #(.U(U), .A(A), .ENTRIES(ENTRIES)) dut (
+        .array_started(started[0][5:0]), .array_retired(retired[0][5:0]), .array_running(running[0]), .array_known(known[0]),
+        .array_run_first(run_first[0]), .array_run_last(run_last[0]), .array_drain(draining[0]),
+        .array_drain_first(drain_first[0]), .array_drain_last(drain_last[0]), .array_fetching(fetching[0]),
+        .array_fetched(fetched[0][5:0]), .array_fetch_first(fetch_first[0]), .array_fetch_last(fetch_last[0]),
+        .alu_started(started[1][5:0]), .alu_retired(retired[1][5:0]), .alu_running(running[1]), .alu_known(known[1]),
+        .alu_dst_first(run_first[1]), .alu_dst_last(run_last[1]), .alu_src_first(run_first[2]), .alu_src_last(run_last[2]),
+        .alu_pair(pair), .alu_pair_first(run_first[3]), .alu_pair_last(run_last[3]), .alu_drain(draining[1]),
+        .alu_drain_first(drain_first[1]), .alu_drain_last(drain_last[1]), .alu_fetching(fetching[1]),
+        .alu_fetched(fetched[1][5:0]), .alu_fetch_first(fetch_first[1]), .alu_fetch_last(fetch_last[1]),
+        .table_valid(valid), .table_uop(uop), .table_number(number), .table_first(first), .table_last(last),
+        .array_ask_alu(array_snap_alu[5:0]), .array_ask_load(array_snap_load[5:0]), .array_ask_dst(array_dst),
+        .array_wait(array_wait), .array_next_load(next_snap[0][5:0]), .array_next_first(next_first[0]),
+        .array_next_last(next_last[0]), .array_next_wait(array_next_wait),
+        .alu_ask_array(alu_snap_array[5:0]), .alu_ask_load(alu_snap_load[5:0]), .alu_ask_dst(alu_dst), .alu_ask_src(alu_src),
+        .alu_wait(alu_wait), .alu_next_load(next_snap[1][5:0]), .alu_next_first(next_first[1]),
+        .alu_next_last(next_last[1]), .alu_next_wait(alu_next_wait),
+        .load_ask_array(load_snap_array[5:0]), .load_ask_alu(load_snap_alu[5:0]), .load_ask_uop(load_uop),
+        .load_ask_first(load_first), .load_ask_last(load_last), .load_wait(load_wait)
+    );
+
+    wire guard_wait, load_guard_wait;
+    reg  guard_run_hit, guard_drain_hit;
+    vta_guard guard (
+        .snap(alu_snap_array[5:0]), .started(started[0][5:0]), .retired(retired[0][5:0]), .running(running[0]),
+        .known(known[0]), .run_hit(guard_run_hit), .drain_hit(guard_drain_hit), .must_wait(guard_wait)
+    );
+    vta_load_guard #(.ENTRIES(ENTRIES), .BITS(U)) load_guard (
+        .valid(valid), .uop(uop), .number(number), .first(first), .last(last), .snap(next_snap[0][5:0]), .ask_uop(1'b1),
+        .ask_first(next_first[0]), .ask_last(next_last[0]), .must_wait(load_guard_wait)
+    );
+
+    // The entries of a range.
+    function [UOP-1:0] set(input integer from, input integer to);
+        integer e;
+        begin
+            set = 0;
+            for (e = from; e <= to; e = e + 1) set[e] = 1'b1;
+        end
+    endfunction
+
+    // An access with `snap` older instructions in the other pipeline: is one of them in its way?
+    function blocked(input integer other, input integer snap, input hits_run, input hits_drain);
+        integer k;
+        begin
+            blocked = 1'b0;
+            for (k = retired[other]; k < snap; k = k + 1) begin
+                if (k >= started[other]) blocked = 1'b1;                                        // has not begun
+                else if (k == started[other] - 1 && running[other] && (!known[other] || hits_run)) blocked = 1'b1;
+                if (hits_drain) blocked = 1'b1;
+            end
+        end
+    endfunction
+
+    function by_load(input integer snap, input asks_uop, input [UOP-1:0] entries);
+        integer k;
+        begin
+            by_load = 1'b0;
+            for (k = 0; k < ENTRIES; k = k + 1)
+                if (valid[k] && uop[k] == asks_uop && load_number[k] < snap && (set(first[13*k +: 13], last[13*k +: 13]) & entries) != 0)
+                    by_load = 1'b1;
+        end
+    endfunction
+
+    // Micro-ops that an older nest still reads.
+    function unread(input integer other, input integer snap, input [UOP-1:0] entries);
+        unread = fetched[other] < snap || (fetched[other] == snap && fetching[other] && (fetches[other] & entries) != 0);
+    endfunction
+
+    integer p, k, a, b;
+    task invent;
+        begin
+            for (p = 0; p < 2; p = p + 1) begin
+                retired[p]  = range(64, 1000);
+                started[p]  = retired[p] + range(0, 5);
+                running[p]  = started[p] != retired[p] && chance(70);
+                draining[p] = started[p] - running[p] != retired[p] && chance(80);
+                known[p]    = chance(70);
+                fetched[p]  = started[p] + range(0, 1);
+                fetching[p] = chance(60);
+                a = range(0, UOP - 1); b = range(a, UOP - 1);
+                fetch_first[p] = a; fetch_last[p] = b;
+                fetches[p] = set(a, b);
+                a = range(0, ACC - 1); b = range(a, a + 4 < ACC ? a + 4 : ACC - 1);
+                drain_first[p] = a; drain_last[p] = b;
+                drains[p] = draining[p] ? set(a, b) : 0;
+                a = range(0, UOP - 1); b = range(a, UOP - 1);
+                next_first[p] = a; next_last[p] = b;
+            end
+            pair = chance(50);
+            for (k = 0; k < 4; k = k + 1) begin
+                a = range(0, ACC - 1); b = range(a, a + 3 < ACC ? a + 3 : ACC - 1);
+                run_first[k] = a; run_last[k] = b;
+            end
+            runs_on[0] = set(run_first[0], run_last[0]);
+            runs_on[1] = set(run_first[1], run_last[1]) | set(run_first[2], run_last[2]) | (pair ? set(run_first[3], run_last[3]) : 0);
+
+            a = range(64, 1000);
+            for (k = 0; k < ENTRIES; k = k + 1) begin
+                load_number[k] = a + k;
+                number[6*k +: 6] = a + k;
+                valid[k] = chance(60);
+                uop[k]   = chance(40);
+                first[13*k +: 13] = range(0, (uop[k] ? UOP : ACC) - 1);
+                last[13*k +: 13]  = range(first[13*k +: 13], (uop[k] ? UOP : ACC) - 1);
+            end
+            array_snap_load = a + range(-3, 6); alu_snap_load = a + range(-3, 6);
+            next_snap[0] = a + range(-3, 6); next_snap[1] = a + range(-3, 6);
+            array_snap_alu  = retired[1] + range(-4, 9); alu_snap_array = retired[0] + range(-4, 9);
+            load_snap_array = retired[0] + range(-4, 9); load_snap_alu  = retired[1] + range(-4, 9);
+            array_dst = range(0, ACC - 1); alu_dst = range(0, ACC - 1); alu_src = range(0, ACC - 1);
+            load_uop = chance(40);
+            load_first = range(0, (load_uop ? UOP : ACC) - 1);
+            load_last  = range(load_first, (load_uop ? UOP : ACC) - 1);
+            guard_run_hit = chance(50); guard_drain_hit = draining[0] && chance(50);
+        end
+    endtask
+
+    integer waits;
+    task expect_wait(input [8*16-1:0] who, input is, input should);
+        begin
+            if (is !== should) $fatal(1, "case %0d: %0s waits: %b instead of %b", n, who, is, should);
+            waits = waits + should;
+        end
+    endtask
+
+    reg [ACC-1:0] touched;
+    task judge;
+        begin
+            expect_wait("guard", guard_wait, blocked(0, alu_snap_array, guard_run_hit, guard_drain_hit));
+            expect_wait("load guard", load_guard_wait, by_load(next_snap[0], 1'b1, set(next_first[0], next_last[0])));
+            touched = set(array_dst, array_dst);
+            expect_wait("array", array_wait, blocked(1, array_snap_alu, (touched & runs_on[1]) != 0, (touched & drains[1]) != 0)
+                                             || by_load(array_snap_load, 1'b0, touched));
+            touched = set(alu_dst, alu_dst) | set(alu_src, alu_src);
+            expect_wait("ALU", alu_wait, blocked(0, alu_snap_array, (touched & runs_on[0]) != 0, (touched & drains[0]) != 0)
+                                         || by_load(alu_snap_load, 1'b0, touched));
+            expect_wait("array's nest", array_next_wait, by_load(next_snap[0], 1'b1, set(next_first[0], next_last[0])));
+            expect_wait("ALU's nest", alu_next_wait, by_load(next_snap[1], 1'b1, set(next_first[1], next_last[1])));
+            touched = set(load_first, load_last);
+            if (load_uop) expect_wait("LOAD of UOP", load_wait, unread(0, load_snap_array, set(load_first, load_last))
+                                                                || unread(1, load_snap_alu, set(load_first, load_last)));
+            else expect_wait("LOAD of ACC", load_wait,
+                             blocked(0, load_snap_array, (touched & runs_on[0]) != 0, (touched & drains[0]) != 0)
+                             || blocked(1, load_snap_alu, (touched & runs_on[1]) != 0, (touched & drains[1]) != 0));
+        end
+    endtask
+
+    integer n;
+    initial begin
+        begin_bench(5000);
+        waits = 0;
+        for (n = 0; n < runs; n = n + 1) begin
+            invent;
+            #1 judge;
+        end
+        $display("%0d waits in %0d", waits, 7*runs);
+        if (waits < runs || waits > 6*runs) $fatal(1, "nearly all or nothing waits");
+        $display("PASS");
+        $finish;
+    end
+endmodule
+
+`default_nettype wire

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// vta_parts_tb -- the small parts of the compute unit: adders, selector, micro-op RAM. +seed=N, +runs=N.
+`default_nettype none
+
+module vta_parts_tb;
+`include "random.vh"
+
+    // Four products with carries; a tree of eight of their sums.
+    reg  [63:0]  products;
+    reg  [3:0]   carry;
+    wire [17:0]  sum4;
+    reg  [143:0] terms;
+    wire [21:0]  tree;
+
+    vta_sum4 adders (.in(products), .carry(carry), .sum(sum4));
+    vta_sum_tree #(.LOG_INPUTS(3), .IN_BITS(18), .OUT_BITS(22)) total (.in(terms), .sum(tree));
+
+    integer want, i;
+    task add;
+        begin
+            for (i = 0; i < 4; i = i + 1) products[16*i +: 16] = chance(20) ? (chance(50) ? 16'h8000 : 16'h7fff) : range(0, 65535);
+            carry = range(0, 15);
+            for (i = 0; i < 8; i = i + 1) terms[18*i +: 18] = chance(20) ? (chance(50) ? 18'h20000 : 18'h1ffff) : range(0, 262143);
+            #1;
+            want = carry[0] + carry[1] + carry[2] + carry[3];
+            for (i = 0; i < 4; i = i + 1) want = want + $signed(products[16*i +: 16]);
+            if ($signed(sum4) !== want) $fatal(1, "%h and %b add up to %0d instead of %0d", products, carry, $signed(sum4), want);
+            want = 0;
+            for (i = 0; i < 8; i = i + 1) want = want + $signed(terms[18*i +: 18]);
+            if ($signed(tree) !== want) $fatal(1, "%h adds up to %0d instead of %0d", terms, $signed(tree), want);
+        end
+    endtask
+
+    // One of four, two, one.
+    reg          en;
+    reg  [1:0]   which;
+    reg  [47:0]  words;
+    wire [11:0]  of4, of2, of1;
+
+    vta_select #(.WIDTH(12), .INPUTS(4)) select4 (.en(en), .in(words), .index(which), .out(of4));
+    vta_select #(.WIDTH(12), .INPUTS(2)) select2 (.en(en), .in(words[23:0]), .index({1'b0, which[0]}), .out(of2));
+    vta_select #(.WIDTH(12), .INPUTS(1)) select1 (.en(en), .in(words[11:0]), .index(2'd0), .out(of1));
+
+    task choose;
+        begin
+            words = {range(0, 65535), range(0, 65535), range(0, 65535)};
+            which = range(0, 3);
+            en    = 1'b1;
+            #1;
+            if (of4 !== words[12*which +: 12] || of2 !== words[12*which[0] +: 12] || of1 !== words[11:0])
+                $fatal(1, "word %0d of %h: %h %h %h", which, words, of4, of2, of1);
+        end
+    endtask
+
+    // The RAM: what was read last stands until the next read, also while the port writes.
+    localparam integer LOG_DEPTH = 4;
+    reg                  a_wr = 0, a_rd = 0, b_rd = 0;
+    reg  [LOG_DEPTH-1:0] a_addr = 0, b_addr = 0;
+    reg  [31:0]          a_wr_data;
+    wire [31:0]          a_data, b_data;
+    reg  [31:0]          copy [0:(1<<LOG_DEPTH)-1], a_want, b_want;
+
+    vta_uop_ram #(.LOG_DEPTH(LOG_DEPTH)) ram (
+        .clk(clk), .a_wr(a_wr), .a_rd(a_rd), .a_addr(a_addr), .a_wr_data(a_wr_data), .a_rd_data(a_data),
+        .b_rd(b_rd), .b_addr(b_addr), .b_rd_data(b_data)
+    );
+
+    task access;
+        begin
+            a_wr = n < (1 << LOG_DEPTH) || chance(40);
+            a_rd = !a_wr && chance(70);
+            b_rd = n >= (1 << LOG_DEPTH) && chance(70);
+            a_addr = n < (1 << LOG_DEPTH) ? n : range(0, 15);
+            b_addr = range(0, 15);
+            a_wr_data = {range(0, 65535), 16'd0} | range(0, 65535);
+            if (a_wr && b_addr == a_addr) b_rd = 1'b0;      // not defined
+            if (a_rd) a_want = copy[a_addr];
+            if (b_rd) b_want = copy[b_addr];
+            if (a_wr) copy[a_addr] = a_wr_data;
+            @(negedge clk);
+            if (a_data !== a_want || b_data !== b_want) $fatal(1, "RAM: %h %h instead of %h %h", a_data, b_data, a_want, b_want);
+        end
+    endtask
+
+    integer n;
+    initial begin
+        begin_bench(3000);
+        {a_want, b_want} = {64{1'bx}};
+        @(negedge clk);
+        for (n = 0; n < runs; n = n + 1) begin
+            add;
+            choose;
+            access;
+        end
+        $display("PASS");
+        $finish;
+    end
+endmodule
+
+`default_nettype wire
