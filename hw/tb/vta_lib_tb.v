@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// vta_lib_tb -- queues, the sliced RAM and the counters against plain references, at random rates. +seed=N, +runs=N.
+// vta_lib_tb -- queues, the sliced RAM, the counters and vta_awake against plain references, at random rates. +seed=N, +runs=N.
 `default_nettype none
 
 module vta_lib_tb;
@@ -123,6 +123,22 @@ module vta_lib_tb;
         end
     end
 
+    // A clock is needed with work, and for four cycles after.
+    reg     work = 0;
+    wire    awake;
+    integer since;
+    integer slept;
+
+    vta_awake #(.LINGER(4)) awake_for (.clk(clk), .rst(rst), .work(work), .awake(awake));
+
+    always @(posedge clk) begin
+        since = rst || work ? 0 : since + 1;
+        if (awake !== (since <= 4)) $fatal(1, "awake is %b %0d cycles after work", awake, since);
+        if (rst) slept = 0;
+        else if (!awake) slept = slept + 1;
+        work <= range(0, 9) == 0;
+    end
+
     integer seed, runs, i;
     initial begin
         if (!$value$plusargs("seed=%d", seed)) seed = 1;
@@ -148,6 +164,7 @@ module vta_lib_tb;
             if (sent[i] != taken[i] || sent[i] < 100) $fatal(1, "queue %0d: %0d words in, %0d out", i, sent[i], taken[i]);
         if (most[0] != 1 << LOG_DEPTH || most[1] < 1 << LOG_DEPTH || most[2] != 2)
             $fatal(1, "queues hold %0d, %0d, %0d words", most[0], most[1], most[2]);
+        if (slept < 100) $fatal(1, "a clock is nearly always needed");
         $display("PASS");
         $finish;
     end

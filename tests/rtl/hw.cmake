@@ -8,6 +8,9 @@ foreach(tool verilator icarus yosys)
     set_tests_properties(rtl_lint_${tool} PROPERTIES TIMEOUT 400)
 endforeach()
 
+# No module without a bench or a proof.
+add_test(NAME rtl_benched COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/benched.sh)
+
 # hw_bench(NAME BENCH "PARAMETERS" [PLUSARGS ...])
 function(hw_bench name bench parameters)
     add_test(NAME rtl_tb_${name}

@@ -23,7 +23,7 @@ done
 sources=$(find rtl -name '*.v' | sort)
 # shellcheck disable=SC2086
 iverilog -g2005 -Wall -Wno-timescale "-I$headers" -Iinclude -Itb -Itb/compute $overrides -s "$bench" -o "$work/bench" \
-    $sources "tb/compute/$bench.v" > "$work/warnings" 2>&1 || { cat "$work/warnings"; exit 1; }
+    $sources tb/vta_axi_mem.v "tb/compute/$bench.v" > "$work/warnings" 2>&1 || { cat "$work/warnings"; exit 1; }
 [ ! -s "$work/warnings" ] || { cat "$work/warnings"; echo "iverilog warns"; exit 1; }
 echo "$bench $parameters $*"
 vvp -N "$work/bench" "$@" | tee "$work/log"

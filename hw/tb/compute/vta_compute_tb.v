@@ -1,0 +1,517 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// vta_compute_tb -- the whole compute unit under random programs: its loads, GEMM, DEPTHWISE, ALU, REQUANT, with tokens, full
+// queues, a stalling memory and clocks that stop whenever they may. It must end with the contents that compute_ref.vh gives:
+// OUT after each program, and ACC, byte by byte through OUT. Then programs with a fault: the right error in the right
+// instruction. +seed=N, +runs=N programs.
+// parts: vta_alu vta_array vta_compute_load vta_decode vta_gemm
+`default_nettype none
+
+module vta_compute_tb;
+`include "random.vh"
+    parameter integer LOG_BATCH     = 0;
+    parameter integer LOG_BLOCK_IN  = 2;
+    parameter integer LOG_BLOCK_OUT = 2;
+    parameter integer LOG_UOP_DEPTH = 5;
+    parameter integer LOG_INP_DEPTH = 6;
+    parameter integer LOG_WGT_DEPTH = 4;
+    parameter integer LOG_ACC_DEPTH = 5;
+    parameter integer LOG_BUS_BYTES = 3;
+    localparam integer ADDR_BITS    = 40;
+`include "vta_isa.vh"
+`include "mem_insn.vh"
+`include "compute_ref.vh"
+    localparam integer SIZE      = 1 << 14;
+    localparam integer BUS_BYTES = 1 << LOG_BUS_BYTES;
+    localparam integer MOST      = 64;                  // instructions of a program
+    // Parts of memory: micro-ops that fit every nest, some that do not, parameters for REQUANT, anything.
+    localparam integer FITTING = 0, WRONG = 1024, PARAMS = 2048, ANY = 8192;
+
+    reg                     halt = 1'b1, bus_rst = 1'b1;
+    reg  [31:0]             stall;
+    reg                     insn_valid = 1'b0;
+    wire                    insn_ready;
+    reg  [127:0]            insn_data;
+    reg  [31:0]             index;
+    reg                     l2c_avail = 0, s2c_avail = 0, c2l_room = 0, c2s_room = 0, ls_idle = 0;
+    wire                    l2c_pop, s2c_pop, c2l_push, c2s_push;
+    wire                    awake_issue, awake_array, awake_alu, awake_fill;
+    wire                    cmd_valid, data_ready, data_last, data_err, idle;
+    wire [1:0]              cmd_ready, data_valid;
+    wire [ADDR_BITS-1:0]    cmd_addr, araddr;
+    wire [7:0]              cmd_len, arlen;
+    wire [8*BUS_BYTES-1:0]  data, rdata;
+    wire                    arvalid, arready, rvalid, rready, rlast;
+    wire [1:0]              rresp;
+    wire                    inp_en, wgt_en, out_en;
+    wire [LOG_INP_DEPTH-1:0] inp_addr;
+    wire [LOG_WGT_DEPTH-1:0] wgt_addr;
+    wire [LOG_ACC_DEPTH-1:0] out_addr;
+    reg  [8*BATCH*IN-1:0]   inp_data;
+    reg  [8*OUT*IN-1:0]     wgt_data;
+    wire [8*BATCH*OUT-1:0]  out_data;
+    wire                    finish, err_valid, head_valid, stat_issue, stat_retire, stat_gemm, stat_depthwise, stat_alu, stat_requant;
+    wire [7:0]              err_code;
+    wire [31:0]             err_index, head_index;
+    wire                    unused_busy, unused_token, unused_room, unused_mem, unused_rd_en;
+    wire [2:0]              unused_rd_mem;
+    wire [6:0]              unused_rd_bytes;
+
+    // Clocks that stop while they may: gates that open and close while clk is low.
+    reg  [3:0] open = 4'hf;
+    always @* if (!clk) open = {4{rst}} | {awake_fill, awake_alu, awake_array, awake_issue};
+    wire [3:0] clocks = open & {4{clk}};
+
+    vta_compute #(
+        .LOG_BATCH(LOG_BATCH), .LOG_BLOCK_IN(LOG_BLOCK_IN), .LOG_BLOCK_OUT(LOG_BLOCK_OUT),
+        .LOG_UOP_DEPTH(LOG_UOP_DEPTH), .LOG_INP_DEPTH(LOG_INP_DEPTH), .LOG_WGT_DEPTH(LOG_WGT_DEPTH),
+        .LOG_ACC_DEPTH(LOG_ACC_DEPTH), .LOG_BUS_BYTES(LOG_BUS_BYTES), .ADDR_BITS(ADDR_BITS)
+    ) dut (
+        .clk(clk), .clk_issue(clocks[0]), .clk_array(clocks[1]), .clk_alu(clocks[2]), .clk_fill(clocks[3]),
+        .awake_issue(awake_issue), .awake_array(awake_array), .awake_alu(awake_alu), .awake_fill(awake_fill), .rst(rst),
+        .insn_valid(insn_valid), .insn_ready(insn_ready), .insn_data(insn_data), .insn_index(index),
+        .l2c_avail(l2c_avail), .l2c_pop(l2c_pop), .s2c_avail(s2c_avail), .s2c_pop(s2c_pop),
+        .c2l_room(c2l_room), .c2l_push(c2l_push), .c2s_room(c2s_room), .c2s_push(c2s_push), .bases({8*ADDR_BITS{1'b0}}),
+        .rd_cmd_valid(cmd_valid), .rd_cmd_ready(cmd_ready[0]), .rd_cmd_addr(cmd_addr), .rd_cmd_len(cmd_len),
+        .rd_data_valid(data_valid[0]), .rd_data_ready(data_ready), .rd_data(data), .rd_last(data_last), .rd_err(data_err),
+        .inp_rd_en(inp_en), .inp_rd_addr(inp_addr), .inp_rd_data(inp_data),
+        .wgt_rd_en(wgt_en), .wgt_rd_addr(wgt_addr), .wgt_rd_data(wgt_data),
+        .out_wr_en(out_en), .out_wr_addr(out_addr), .out_wr_data(out_data),
+        .finish(finish), .ls_idle(ls_idle), .err_valid(err_valid), .err_code(err_code), .err_index(err_index),
+        .head_valid(head_valid), .head_index(head_index), .stat_busy(unused_busy), .stat_token(unused_token),
+        .stat_room(unused_room), .stat_mem(unused_mem), .stat_issue(stat_issue), .stat_retire(stat_retire),
+        .stat_gemm(stat_gemm), .stat_depthwise(stat_depthwise), .stat_alu(stat_alu), .stat_requant(stat_requant),
+        .stat_rd_en(unused_rd_en), .stat_rd_mem(unused_rd_mem), .stat_rd_bytes(unused_rd_bytes)
+    );
+
+    vta_axi_read #(.LOG_BUS_BYTES(LOG_BUS_BYTES), .ADDR_BITS(ADDR_BITS), .CLIENTS(2), .LOG_CLIENTS(1)) read (
+        .clk(clk), .rst(bus_rst), .halt(halt), .idle(idle),
+        .cmd_valid({1'b0, cmd_valid}), .cmd_ready(cmd_ready), .cmd_addr({{ADDR_BITS{1'b0}}, cmd_addr}),
+        .cmd_len({8'd0, cmd_len}), .data_valid(data_valid), .data_ready({1'b1, data_ready}), .data(data),
+        .data_last(data_last), .data_err(data_err),
+        .m_axi_arvalid(arvalid), .m_axi_arready(arready), .m_axi_araddr(araddr), .m_axi_arlen(arlen),
+        .m_axi_rvalid(rvalid), .m_axi_rready(rready), .m_axi_rdata(rdata), .m_axi_rresp(rresp), .m_axi_rlast(rlast)
+    );
+
+    vta_axi_mem #(.LOG_BUS_BYTES(LOG_BUS_BYTES), .ADDR_BITS(ADDR_BITS), .SIZE(SIZE), .LATENCY(20)) mem (
+        .clk(clk), .rst(bus_rst), .stall(stall), .seed(seed), .bad_begin(0), .bad_end(0), .dead(1'b0),
+        .arvalid(arvalid), .arready(arready), .araddr(araddr), .arlen(arlen),
+        .rvalid(rvalid), .rready(rready), .rdata(rdata), .rresp(rresp), .rlast(rlast),
+        .awvalid(1'b0), .awready(), .awaddr({ADDR_BITS{1'b0}}), .awlen(8'd0),
+        .wvalid(1'b0), .wready(), .wdata({(8*BUS_BYTES){1'b0}}), .wstrb({BUS_BYTES{1'b0}}), .wlast(1'b0),
+        .bvalid(), .bready(1'b0), .bresp()
+    );
+
+    // The scratchpads next door, and tokens.
+    reg [8*BATCH*OUT-1:0] out [0:ACCS-1];
+    integer pops [0:1], pushes [0:1], want_pops [0:1], want_pushes [0:1], steps [0:3], finishes, retired;
+    always @(posedge clk) begin
+        if (inp_en) inp_data <= ref_inp[inp_addr];
+        if (wgt_en) wgt_data <= ref_wgt[wgt_addr];
+        if (out_en) out[out_addr] = out_data;
+        if (rst) begin
+            {finishes, retired, pops[0], pops[1], pushes[0], pushes[1]} = 0;
+            {steps[0], steps[1], steps[2], steps[3]} = 0;
+        end else begin
+            if ((l2c_pop && !l2c_avail) || (s2c_pop && !s2c_avail)) $fatal(1, "a token is taken that is not there");
+            if ((c2l_push && !c2l_room) || (c2s_push && !c2s_room)) $fatal(1, "a token is given where there is no room");
+            pops[0] = pops[0] + l2c_pop; pops[1] = pops[1] + s2c_pop;
+            pushes[0] = pushes[0] + c2l_push; pushes[1] = pushes[1] + c2s_push;
+            steps[0] = steps[0] + stat_gemm; steps[1] = steps[1] + stat_depthwise;
+            steps[2] = steps[2] + stat_alu; steps[3] = steps[3] + stat_requant;
+            finishes = finishes + finish;
+            retired  = retired + stat_retire;
+            if (finish && retired != size) $fatal(1, "FINISH after %0d of %0d instructions", retired, size);
+        end
+        {l2c_avail, s2c_avail, c2l_room, c2s_room, ls_idle} <= {chance(eager), chance(eager), chance(eager), chance(eager), chance(eager)};
+    end
+
+    // The program.
+    reg [127:0] program [0:MOST-1];
+    integer     size, eager;
+
+    task add;
+        begin
+            insn[6:3] = chance(70) ? 4'd0 : range(0, 15);
+            program[size] = insn;
+            size = size + 1;
+        end
+    endtask
+
+    // Micro-ops that fit: with what the loops of `loops` add, all stay inside.
+    task put_word(input integer at, input [31:0] word);
+        integer i;
+        for (i = 0; i < 4; i = i + 1) mem.data[at + i] = word[8*i +: 8];
+    endtask
+
+    // Loop counts and steps such that the largest sum stays below half the scratchpads.
+    integer n_out, n_in, a_out, a_in, b_out, b_in, c_out, c_in;
+    task loops;
+        begin
+            n_out = range(1, 4); n_in = range(1, 4);
+            if (chance(3)) n_out = 0;
+            if (chance(3)) n_in = 0;
+            a_out = range(0, 4); a_in = range(0, 3); if (3*a_out + 3*a_in >= ACCS/2) a_out = 0;
+            b_out = range(0, 4); b_in = range(0, 3); if (3*b_out + 3*b_in >= ACCS/2) b_out = 0;
+            c_out = range(0, 1); c_in = range(0, 1); if (3*c_out + 3*c_in >= WGTS/2) c_out = 0;
+            first_uop = range(0, UOPS - 5);
+            last_uop  = first_uop + range(0, 4);
+        end
+    endtask
+    integer first_uop, last_uop;
+
+    task add_gemm;
+        begin
+            loops;
+            insn = 128'd0;
+            insn[2:0] = VTA_OP_GEMM;
+            insn[VTA_F_GEMM_RESET_LSB] = chance(10);
+            insn[VTA_F_GEMM_INIT_LSB]  = !insn[VTA_F_GEMM_RESET_LSB] && chance(40);
+            insn[VTA_F_GEMM_UOP_BEGIN_LSB +: VTA_F_GEMM_UOP_BEGIN_WIDTH] = first_uop;
+            insn[VTA_F_GEMM_UOP_END_LSB +: VTA_F_GEMM_UOP_END_WIDTH]     = last_uop + 1;
+            insn[VTA_F_GEMM_ITER_OUT_LSB +: 14] = n_out;
+            insn[VTA_F_GEMM_ITER_IN_LSB +: 14]  = n_in;
+            insn[VTA_F_GEMM_DST_OUT_LSB +: VTA_F_GEMM_DST_OUT_WIDTH] = a_out;
+            insn[VTA_F_GEMM_DST_IN_LSB +: VTA_F_GEMM_DST_IN_WIDTH]   = a_in;
+            insn[VTA_F_GEMM_SRC_OUT_LSB +: VTA_F_GEMM_SRC_OUT_WIDTH] = b_out;
+            insn[VTA_F_GEMM_SRC_IN_LSB +: VTA_F_GEMM_SRC_IN_WIDTH]   = b_in;
+            insn[VTA_F_GEMM_WGT_OUT_LSB +: VTA_F_GEMM_WGT_OUT_WIDTH] = c_out;
+            insn[VTA_F_GEMM_WGT_IN_LSB +: VTA_F_GEMM_WGT_IN_WIDTH]   = c_in;
+            add;
+        end
+    endtask
+
+    task add_depthwise;
+        integer x, y;
+        begin
+            loops;
+            insn = 128'd0;
+            insn[2:0] = VTA_OP_DEPTHWISE;
+            x = range(1, 3); y = range(1, 3);
+            while (x*y > OUT) begin if (x > y) x = x - 1; else y = y - 1; end
+            if (chance(5)) x = 0;
+            insn[VTA_F_DEPTHWISE_INIT_LSB] = chance(50);
+            insn[VTA_F_DEPTHWISE_UOP_BEGIN_LSB +: 13] = first_uop;
+            insn[VTA_F_DEPTHWISE_UOP_END_LSB +: 14]   = last_uop + 1;
+            insn[VTA_F_DEPTHWISE_ITER_OUT_LSB +: 14]  = n_out;
+            insn[VTA_F_DEPTHWISE_ITER_IN_LSB +: 14]   = n_in;
+            insn[VTA_F_DEPTHWISE_DST_OUT_LSB +: 11]   = a_out;
+            insn[VTA_F_DEPTHWISE_DST_IN_LSB +: 11]    = a_in;
+            insn[VTA_F_DEPTHWISE_SRC_OUT_LSB +: 11]   = b_out;
+            insn[VTA_F_DEPTHWISE_SRC_IN_LSB +: 11]    = chance(60) ? range(0, 2) : b_in;
+            insn[VTA_F_DEPTHWISE_TAPS_X_LSB +: 4]     = x;
+            insn[VTA_F_DEPTHWISE_TAPS_Y_LSB +: 4]     = y;
+            insn[VTA_F_DEPTHWISE_COL_STEP_LSB +: 3]   = range(0, 2);
+            insn[VTA_F_DEPTHWISE_ROW_STEP_LSB +: 8]   = range(0, 4);
+            insn[VTA_F_DEPTHWISE_GROUP_LSB]           = IN > OUT && chance(50);
+            add;
+        end
+    endtask
+
+    task make_alu(input [2:0] op, input immediate, input [15:0] value);
+        begin
+            insn = 128'd0;
+            insn[2:0] = VTA_OP_ALU;
+            insn[VTA_F_ALU_UOP_BEGIN_LSB +: VTA_F_ALU_UOP_BEGIN_WIDTH] = first_uop;
+            insn[VTA_F_ALU_UOP_END_LSB +: VTA_F_ALU_UOP_END_WIDTH]     = last_uop + 1;
+            insn[VTA_F_ALU_ITER_OUT_LSB +: 14] = n_out;
+            insn[VTA_F_ALU_ITER_IN_LSB +: 14]  = n_in;
+            insn[VTA_F_ALU_DST_OUT_LSB +: VTA_F_ALU_DST_OUT_WIDTH] = a_out;
+            insn[VTA_F_ALU_DST_IN_LSB +: VTA_F_ALU_DST_IN_WIDTH]   = a_in;
+            insn[VTA_F_ALU_SRC_OUT_LSB +: VTA_F_ALU_SRC_OUT_WIDTH] = b_out;
+            insn[VTA_F_ALU_SRC_IN_LSB +: VTA_F_ALU_SRC_IN_WIDTH]   = b_in;
+            insn[VTA_F_ALU_ALU_OP_LSB +: VTA_F_ALU_ALU_OP_WIDTH]   = op;
+            insn[VTA_F_ALU_USE_IMM_LSB] = immediate;
+            insn[VTA_F_ALU_IMM_LSB +: VTA_F_ALU_IMM_WIDTH] = value;
+        end
+    endtask
+
+    reg [2:0] op;
+    task add_alu;
+        begin
+            loops;
+            op = range(0, 6);
+            if (chance(50)) make_alu(op, 1'b1, op == VTA_ALU_SHR ? range(-31, 31) : range(-40000, 40000));
+            else make_alu(op, 1'b0, range(0, 65535));
+            add;
+        end
+    endtask
+
+    task add_requant;
+        integer lowest, highest;
+        begin
+            loops;
+            lowest = range(-128, 127); highest = range(lowest, 127);
+            if (chance(60)) begin lowest = -128; highest = 127; end
+            insn = 128'd0;
+            insn[2:0] = VTA_OP_REQUANT;
+            insn[VTA_F_REQUANT_UOP_LSB +: 13]      = first_uop;
+            insn[VTA_F_REQUANT_ITER_OUT_LSB +: 14] = n_out;
+            insn[VTA_F_REQUANT_ITER_IN_LSB +: 14]  = n_in;
+            insn[VTA_F_REQUANT_ZERO_POINT_LSB +: 8] = range(0, 255);
+            insn[VTA_F_REQUANT_DST_OUT_LSB +: 11]  = a_out;
+            insn[VTA_F_REQUANT_DST_IN_LSB +: 11]   = a_in;
+            insn[VTA_F_REQUANT_SRC_OUT_LSB +: 11]  = b_out;
+            insn[VTA_F_REQUANT_SRC_IN_LSB +: 11]   = b_in;
+            insn[VTA_F_REQUANT_LOW_LSB +: 8]       = lowest;
+            insn[VTA_F_REQUANT_HIGH_LSB +: 8]      = highest;
+            add;
+        end
+    endtask
+
+    task add_load;
+        integer x, y, x0, y0, n;
+        begin
+            case (range(0, 3))
+            0: begin
+                n = range(1, 8);
+                make_insn(VTA_OP_LOAD, VTA_MEM_UOP, range(0, UOPS - n), 0, FITTING/4 + range(0, 200), 1, n, range(0, 9));
+            end
+            1: begin
+                // A parameter pair.
+                make_insn(VTA_OP_LOAD, VTA_MEM_ACC, 2*range(0, 3), 0, PARAMS/(4*BATCH*OUT) + 2*range(0, 9), 1, 2, 2);
+            end
+            default: begin
+                x = range(1, 3); y = range(1, 2); x0 = chance(30); y0 = chance(30);
+                n = (x + 2*x0)*(y + 2*y0);
+                make_insn(VTA_OP_LOAD, chance(50) ? VTA_MEM_ACC : VTA_MEM_ACC8, range(0, ACCS - n), 0,
+                          ANY/(4*BATCH*OUT) + range(0, 20), y, x, range(0, 6));
+                pad_insn(y0, y0, x0, x0, range(0, 255));
+            end
+            endcase
+            add;
+        end
+    endtask
+
+    task add_finish;
+        begin
+            insn = 128'd0;
+            insn[2:0] = VTA_OP_FINISH;
+            add;
+        end
+    endtask
+
+    // A LOAD of the reference.
+    task execute_load(input [127:0] word);
+        integer memory, entry, from, x, y, stride, y0, y1, x0, x1, r, c, i, l, bytes;
+        reg [7:0] pad;
+        reg       inside;
+        begin
+            memory = word[VTA_F_MEM_MEMORY_LSB +: VTA_F_MEM_MEMORY_WIDTH];
+            entry  = word[VTA_F_MEM_SRAM_BASE_LSB +: VTA_F_MEM_SRAM_BASE_WIDTH];
+            from   = word[VTA_F_MEM_DRAM_BASE_LSB +: VTA_F_MEM_DRAM_BASE_WIDTH];
+            y      = word[VTA_F_MEM_Y_SIZE_LSB +: VTA_F_MEM_Y_SIZE_WIDTH];
+            x      = word[VTA_F_MEM_X_SIZE_LSB +: VTA_F_MEM_X_SIZE_WIDTH];
+            stride = word[VTA_F_MEM_X_STRIDE_LSB +: VTA_F_MEM_X_STRIDE_WIDTH];
+            y0 = word[VTA_F_MEM_Y_PAD_0_LSB +: 4]; y1 = word[VTA_F_MEM_Y_PAD_1_LSB +: 4];
+            x0 = word[VTA_F_MEM_X_PAD_0_LSB +: 4]; x1 = word[VTA_F_MEM_X_PAD_1_LSB +: 4];
+            pad = {word[VTA_F_MEM_PAD_HIGH_LSB +: VTA_F_MEM_PAD_HIGH_WIDTH], word[VTA_F_MEM_PAD_LOW_LSB +: VTA_F_MEM_PAD_LOW_WIDTH]};
+            bytes = memory == VTA_MEM_UOP ? 4 : memory == VTA_MEM_ACC ? 4*BATCH*OUT : BATCH*OUT;
+            if ((x0 + x + x1)*(y0 + y + y1) + entry > (memory == VTA_MEM_UOP ? UOPS : ACCS)) ref_faults[VTA_ERROR_SRAM_RANGE] = 1'b1;
+            else if ((from + (y - 1)*stride + x)*bytes > SIZE) ref_faults[VTA_ERROR_READ_BUS] = 1'b1;
+            else for (r = -y0; r < y + y1; r = r + 1) for (c = -x0; c < x + x1; c = c + 1) begin
+                inside = r >= 0 && r < y && c >= 0 && c < x;
+                i = (from + r*stride + c)*bytes;
+                if (memory == VTA_MEM_UOP) ref_uop[entry] = {mem.data[i + 3], mem.data[i + 2], mem.data[i + 1], mem.data[i]};
+                else for (l = 0; l < BATCH*OUT; l = l + 1) begin
+                    if (!inside) ref_acc[entry][32*l +: 32] = {{24{pad[7]}}, pad};
+                    else if (memory == VTA_MEM_ACC)
+                        ref_acc[entry][32*l +: 32] = {mem.data[i + 4*l + 3], mem.data[i + 4*l + 2], mem.data[i + 4*l + 1], mem.data[i + 4*l]};
+                    else ref_acc[entry][32*l +: 32] = {{24{mem.data[i + l][7]}}, mem.data[i + l]};
+                end
+                entry = entry + 1;
+            end
+        end
+    endtask
+
+    // The reference of the whole program, as far as the first fault.
+    integer at_fault, n;
+    task execute;
+        begin
+            ref_faults = 0;
+            {want_pops[0], want_pops[1], want_pushes[0], want_pushes[1]} = 0;
+            for (n = 0; n < size && ref_faults == 0; n = n + 1) begin
+                at_fault = n;
+                case (program[n][2:0])
+                VTA_OP_LOAD:      execute_load(program[n]);
+                VTA_OP_GEMM:      execute_gemm(program[n]);
+                VTA_OP_DEPTHWISE: execute_depthwise(program[n]);
+                VTA_OP_ALU:       execute_alu(program[n]);
+                VTA_OP_REQUANT:   execute_requant(program[n]);
+                default: ;
+                endcase
+                want_pops[0] = want_pops[0] + program[n][3]; want_pops[1] = want_pops[1] + program[n][4];
+                want_pushes[0] = want_pushes[0] + program[n][5]; want_pushes[1] = want_pushes[1] + program[n][6];
+            end
+        end
+    endtask
+
+    // On the unit; a reset first.
+    integer waited, sent;
+    task run_program;
+        begin
+            reset;
+            halt = 1'b0;
+            sent = 0;
+            waited = 0;
+            while (finishes == 0 && !err_valid) begin
+                insn_valid = sent < size && (insn_valid || chance(eager));
+                insn_data  = program[sent % MOST];
+                index      = sent;
+                #1;
+                if (insn_valid && insn_ready) begin
+                    @(negedge clk) insn_valid = 1'b0;
+                    sent = sent + 1;
+                end else @(negedge clk);
+                waited = waited + 1;
+                if (waited > 200000) $fatal(1, "the program does not end: instruction %0d", head_index);
+            end
+            insn_valid = 1'b0;
+        end
+    endtask
+
+    task stop;
+        begin
+            @(negedge clk) rst = 1'b1;
+            halt = 1'b1;
+            @(negedge clk);
+            while (!idle) @(negedge clk);
+        end
+    endtask
+
+    task compare(input [8*12-1:0] what);
+        integer e;
+        for (e = 0; e < ACCS; e = e + 1)
+            if (ref_out[e] !== {8*BATCH*OUT{1'bx}} && out[e] !== ref_out[e])
+                $fatal(1, "program %0d, %0s: OUT %0d is %h instead of %h", run, what, e, out[e], ref_out[e]);
+    endtask
+
+    task run_and_compare(input [8*12-1:0] what);
+        begin
+            execute;
+            if (ref_faults != 0) $fatal(1, "a program for the bench is at fault: %h in %0d, %h", ref_faults, at_fault, program[at_fault]);
+            run_program;
+            if (err_valid) $fatal(1, "program %0d, %0s: error %0d in %0d, %h", run, what, err_code, err_index, program[err_index]);
+            if (pops[0] != want_pops[0] || pops[1] != want_pops[1] || pushes[0] != want_pushes[0] || pushes[1] != want_pushes[1])
+                $fatal(1, "program %0d, %0s: tokens %0d %0d %0d %0d", run, what, pops[0], pops[1], pushes[0], pushes[1]);
+            repeat (20) @(negedge clk);
+            compare(what);
+            for (n = 0; n < 4; n = n + 1) total[n] = total[n] + steps[n];
+            stop;
+        end
+    endtask
+
+    // All of ACC, a byte of each lane at a time.
+    task show_acc;
+        integer byte_number;
+        for (byte_number = 0; byte_number < 4; byte_number = byte_number + 1) begin
+            size = 0;
+            make_insn(VTA_OP_LOAD, VTA_MEM_UOP, 0, 0, FITTING/4, 1, 1, 1);      // the first one is 0
+            program[0] = insn; size = 1;
+            n_out = 1; n_in = ACCS; a_out = 0; b_out = 0; a_in = 1; b_in = 1; first_uop = 0; last_uop = 0;
+            make_alu(VTA_ALU_SHR, 1'b1, byte_number == 0 ? 16'd0 : 16'd8);
+            program[1] = insn; size = 2;
+            add_finish;
+            run_and_compare("ACC");
+        end
+    endtask
+
+    // Something wrong in the middle of a program.
+    task add_fault;
+        begin
+            case (range(0, 6))
+            0: begin make_insn(VTA_OP_LOAD, VTA_MEM_UOP, 0, 0, WRONG/4, 1, UOPS, 1); add; add_gemm; end
+            1: begin make_insn(VTA_OP_LOAD, VTA_MEM_UOP, 0, 0, WRONG/4, 1, UOPS, 1); add; add_alu; end
+            2: begin make_insn(VTA_OP_LOAD, VTA_MEM_UOP, 0, 0, WRONG/4, 1, UOPS, 1); add; add_requant; end
+            3: begin make_insn(VTA_OP_LOAD, VTA_MEM_UOP, 0, 0, WRONG/4, 1, UOPS, 1); add; add_depthwise; end
+            4: begin make_insn(VTA_OP_LOAD, VTA_MEM_ACC, ACCS - 1, 0, 0, 2, 2, 2); add; end
+            5: begin make_insn(VTA_OP_LOAD, VTA_MEM_ACC, 0, 0, SIZE/(4*BATCH*OUT) - 1, 2, 2, 2); add; end
+            default: begin add_gemm; program[size - 1][VTA_F_GEMM_RESET_LSB] = 1'b1; program[size - 1][VTA_F_GEMM_INIT_LSB] = 1'b1; end
+            endcase
+        end
+    endtask
+
+    task add_any;
+        case (range(0, 9))
+        0, 1, 2: add_gemm;
+        3, 4: add_depthwise;
+        5: add_alu;
+        6, 7: add_requant;
+        default: if (chance(40)) add_alu; else add_load;
+        endcase
+    endtask
+
+    integer run, i, faults, total [0:3];
+    initial begin
+        begin_bench(40);
+        stall = 0; eager = 100; size = 0; faults = 0; index = 0; run = 0;
+        {total[0], total[1], total[2], total[3]} = 0;
+        for (i = 0; i < INPS; i = i + 1) for (n = 0; n < BATCH*IN; n = n + 1) ref_inp[i][8*n +: 8] = range(0, 255);
+        for (i = 0; i < WGTS; i = i + 1) for (n = 0; n < OUT*IN; n = n + 1) ref_wgt[i][8*n +: 8] = range(0, 255);
+        // Lanes that were never seen are multiplied by 0; in four-valued logic that would be undefined.
+        for (i = 0; i < 16; i = i + 1) dut.gemm.window.history_q[i] = 0;
+        repeat (4) @(negedge clk);
+        bus_rst = 1'b0;
+        repeat (2) @(negedge clk);
+        for (i = 0; i < SIZE; i = i + 1) mem.data[i] = range(0, 255);
+        // Micro-ops: below half of each scratchpad, often with the same dst as the one before; the wrong ones anything.
+        for (i = 0; i < 256; i = i + 1) begin
+            if (i == 0 || chance(50)) u_dst = range(0, ACCS/2 - 1);
+            put_word(FITTING + 4*i, i == 0 ? 32'd0 : u_dst | range(0, (INPS < ACCS ? INPS : ACCS)/4 - 1) << VTA_F_UOP_SRC_LSB
+                                                     | range(0, (ACCS < WGTS ? ACCS : WGTS)/4 - 1) << VTA_F_UOP_AUX_LSB);
+            put_word(WRONG + 4*i, {range(0, 65535), 16'd0} | range(0, 65535));
+        end
+        // Biases, and scales that leave something of a sum.
+        for (i = 0; i < 32; i = i + 1) for (n = 0; n < BATCH*OUT; n = n + 1)
+            put_word(PARAMS + (i*BATCH*OUT + n)*4, i % 2 == 0 ? range(-20000, 20000) : range(1, 16777215) | range(20, 36) << 24);
+        // Every entry is loaded once: what was never written means nothing.
+        make_insn(VTA_OP_LOAD, VTA_MEM_UOP, 0, 0, FITTING/4, 1, UOPS, 1); add;
+        make_insn(VTA_OP_LOAD, VTA_MEM_ACC, 0, 0, ANY/(4*BATCH*OUT), 1, ACCS, 1); add;
+        add_finish;
+        run_and_compare("first");
+        show_acc;
+        for (run = 0; run < runs; run = run + 1) begin
+            stall = run % 3 == 0 ? 0 : range(0, 70);
+            eager = run % 2 == 0 ? 100 : range(30, 100);
+            size  = 0;
+            for (i = range(0, 30); i > 0; i = i - 1) add_any;
+            make_insn(VTA_OP_LOAD, VTA_MEM_UOP, 0, 0, FITTING/4, 1, UOPS, 1); add;
+            for (i = range(1, 25); i > 0; i = i - 1) add_any;
+            add_finish;
+            run_and_compare("program");
+            if (run % 4 == 3) show_acc;
+
+            if (run % 3 == 2) begin
+                size = 0;
+                for (i = range(0, 10); i > 0; i = i - 1) add_any;
+                add_fault;
+                add_any;
+                add_finish;
+                execute;
+                if (ref_faults != 0 || program[size - 3][6:0] == 7'd0) begin
+                    run_program;
+                    if (ref_faults != 0 && !(err_valid && err_index == at_fault && ref_faults[err_code]))
+                        $fatal(1, "program %0d: error %0d in %0d; expected one of %h in %0d, %h", run, err_valid ? err_code : 8'd0, err_index,
+                               ref_faults, at_fault, program[at_fault]);
+                    faults = faults + (ref_faults != 0);
+                    stop;
+                end
+                // Whatever it left: load all again.
+                for (i = 0; i < ACCS; i = i + 1) ref_out[i] = {8*BATCH*OUT{1'bx}};
+                size = 0;
+                make_insn(VTA_OP_LOAD, VTA_MEM_UOP, 0, 0, FITTING/4, 1, UOPS, 1); add;
+                make_insn(VTA_OP_LOAD, VTA_MEM_ACC, 0, 0, ANY/(4*BATCH*OUT), 1, ACCS, 1); add;
+                add_finish;
+                run_and_compare("after fault");
+            end
+        end
+        show_acc;
+        $display("%0d GEMM, %0d DEPTHWISE, %0d ALU, %0d REQUANT steps, %0d faults", total[0], total[1], total[2], total[3], faults);
+        if (total[0] < 10*runs || total[1] < 10*runs || total[2] < 10*runs || total[3] < 4*runs || faults < runs/8)
+            $fatal(1, "too little happened");
+        $display("PASS");
+        $finish;
+    end
+endmodule
+
+`default_nettype wire

@@ -1,0 +1,64 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+#
+# benched.sh: which bench or proof judges each module of the RTL. One that instantiates it, or one that says in a line
+# "// parts: MODULE ..." that it judges the module as a part of what it instantiates. Fails if a module has none, or if
+# a bench names a part that its units do not have.
+set -eu
+cd "$(dirname "$0")/../../hw"
+benches=$(find tb formal -name '*_tb.v' -o -name '*_formal.v' | sort)
+
+# instances FILE...: the modules that they instantiate.
+instances() {
+    sed -n 's/^ *\(vta_[a-z0-9_]*\) *\(#(.*\|[a-z][a-z0-9_]* (.*\)$/\1/p' "$@" | sort -u
+}
+
+# within MODULE...: these and all that they are made of.
+within() {
+    found=$*
+    more=$found
+    while [ -n "$more" ]; do
+        files=
+        for module in $more; do
+            files="$files $(find rtl -name "$module.v")"
+        done
+        # shellcheck disable=SC2086  # lists
+        below=$(instances $files)
+        more=
+        for module in $below; do
+            case " $found " in *" $module "*) ;; *) more="$more $module" found="$found $module" ;; esac
+        done
+    done
+    echo "$found"
+}
+
+status=0
+for bench in $benches; do
+    parts=$(sed -n 's,^// parts: ,,p' "$bench")
+    [ -n "$parts" ] || continue
+    # shellcheck disable=SC2046
+    all=$(within $(instances "$bench"))
+    for part in $parts; do
+        case " $(echo "$all" | tr '\n' ' ') " in *" $part "*) ;; *) echo "$bench: $part is no part of what it judges"; status=1 ;; esac
+    done
+done
+
+count=0
+for file in $(find rtl -name '*.v' | sort); do
+    module=$(basename "$file" .v)
+    judges=
+    for bench in $benches; do
+        if instances "$bench" | grep -qx "$module" || sed -n 's,^// parts: ,,p' "$bench" | tr ' ' '\n' | grep -qx "$module"; then
+            judges="$judges $(basename "$bench" .v)"
+        fi
+    done
+    if [ -n "$judges" ]; then
+        printf '%-18s%s\n' "$module" "$judges"
+        count=$((count + 1))
+    else
+        printf '%-18s has neither bench nor proof\n' "$module"
+        status=1
+    fi
+done
+echo "$count modules"
+exit $status
