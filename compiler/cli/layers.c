@@ -5,6 +5,7 @@
 #include "layers.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "cli.h"
 
@@ -29,17 +30,63 @@ static void add(vta_layer_profile *sum, const vta_layer_profile *l)
     }
 }
 
-static void print_row(const vta_layer_profile *l)
+/* How wide the columns are; 0: nothing is in it, and it is left out. */
+typedef struct widths {
+    int name, op, predicted, cycles, split[VTA_CYCLE_CLASSES];
+} widths;
+
+static int wider(int width, const char *text, int most)
 {
-    (void)printf("%-28.28s %-16.16s %9llu %9llu", l->name, l->op, (unsigned long long)l->predicted,
-                 (unsigned long long)l->cycles);
+    const int length = (int)strlen(text) < most ? (int)strlen(text) : most;
+    return length > width ? length : width;
+}
+
+static int digits(uint64_t number)
+{
+    return snprintf(NULL, 0, "%llu", (unsigned long long)number);
+}
+
+/* The sums are the largest numbers of their columns. */
+static widths fit(const vta_layer_profile *layers, uint32_t count, const vta_layer_profile *sum)
+{
+    widths w = {.name = (int)strlen("layer"), .op = (int)strlen("operator")};
+    for (uint32_t i = 0; i < count; i++) {
+        w.name = wider(w.name, layers[i].name, 28);
+        w.op = wider(w.op, layers[i].op, 16);
+    }
+    w.predicted = wider(digits(sum->predicted), "predicted", 16);
+    w.cycles = wider(digits(sum->cycles), "cycles", 16);
+    for (int c = 0; c < VTA_CYCLE_CLASSES; c++) {
+        w.split[c] = sum->split[c] == 0 ? 0 : wider(digits(sum->split[c]), class_names[c], 16);
+    }
+    return w;
+}
+
+static void print_row(const vta_layer_profile *l, const widths *w)
+{
+    (void)printf("%-*.*s  %-*.*s  %*llu  %*llu", w->name, w->name, l->name, w->op, w->op, l->op, w->predicted,
+                 (unsigned long long)l->predicted, w->cycles, (unsigned long long)l->cycles);
     if (l->predicted > 0 && l->cycles > 0) {
         (void)printf(" %+6.1f%%", error_of(l));
     } else {
         (void)printf(" %7s", "");
     }
     for (int c = 0; c < VTA_CYCLE_CLASSES; c++) {
-        (void)printf(" %10llu", (unsigned long long)l->split[c]);
+        if (w->split[c] > 0) {
+            (void)printf("  %*llu", w->split[c], (unsigned long long)l->split[c]);
+        }
+    }
+    (void)printf("\n");
+}
+
+static void print_head(const widths *w)
+{
+    (void)printf("%-*s  %-*s  %*s  %*s %7s", w->name, "layer", w->op, "operator", w->predicted, "predicted",
+                 w->cycles, "cycles", "error");
+    for (int c = 0; c < VTA_CYCLE_CLASSES; c++) {
+        if (w->split[c] > 0) {
+            (void)printf("  %*s", w->split[c], class_names[c]);
+        }
     }
     (void)printf("\n");
 }
@@ -52,16 +99,15 @@ void cli_layers_text(const vta_model *model)
     if (count == 0) {
         return;
     }
-    (void)printf("%-28s %-16s %9s %9s %7s", "layer", "operator", "predicted", "cycles", "error");
-    for (int c = 0; c < VTA_CYCLE_CLASSES; c++) {
-        (void)printf(" %10s", class_names[c]);
-    }
-    (void)printf("\n");
     for (uint32_t i = 0; i < count; i++) {
-        print_row(&layers[i]);
         add(&sum, &layers[i]);
     }
-    print_row(&sum);
+    const widths w = fit(layers, count, &sum);
+    print_head(&w);
+    for (uint32_t i = 0; i < count; i++) {
+        print_row(&layers[i], &w);
+    }
+    print_row(&sum, &w);
     if (sum.cycles == 0) {
         (void)printf("this device does not tell where its cycles went; tsim does\n");
     }
