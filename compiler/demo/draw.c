@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "draw.h"
+
+#include <math.h>
+#include <stdbool.h>
+
+#include "outline.h"
+
+static const float middle = PICTURE_SIDE / 2.0F;
+
+typedef struct color {
+    float at[PICTURE_CHANNELS];
+} color;
+
+typedef struct canvas {
+    color pixels[PICTURE_PIXELS];
+    uint64_t random;
+} canvas;
+
+/* ---- chance */
+
+static uint64_t next(uint64_t *state)
+{
+    uint64_t z = (*state += UINT64_C(0x9e3779b97f4a7c15));
+    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
+    return z ^ (z >> 31);
+}
+
+static float between(canvas *c, float low, float high)
+{
+    return low + (high - low) * (float)(next(&c->random) >> 40) / 16777216.0F;
+}
+
+static bool sometimes(canvas *c, float share)
+{
+    return between(c, 0.0F, 1.0F) < share;
+}
+
+static color any_color(canvas *c)
+{
+    color out;
+    for (int i = 0; i < PICTURE_CHANNELS; i++) {
+        out.at[i] = between(c, 0.0F, 1.0F);
+    }
+    return out;
+}
+
+static float difference(color a, color b)
+{
+    float sum = 0.0F;
+    for (int i = 0; i < PICTURE_CHANNELS; i++) {
+        sum += fabsf(a.at[i] - b.at[i]);
+    }
+    return sum / PICTURE_CHANNELS;
+}
+
+static color color_unlike(canvas *c, color other, float least)
+{
+    color out = any_color(c);
+    while (difference(out, other) < least) {
+        out = any_color(c);
+    }
+    return out;
+}
+
+/* ---- paint */
+
+static color mix(color a, color b, float share)
+{
+    for (int i = 0; i < PICTURE_CHANNELS; i++) {
+        a.at[i] += (b.at[i] - a.at[i]) * share;
+    }
+    return a;
+}
+
+static point place(uint32_t pixel)
+{
+    const uint32_t row = pixel / PICTURE_SIDE;
+    return (point){(float)(pixel % PICTURE_SIDE) + 0.5F, (float)row + 0.5F};
+}
+
+/* How much of a pixel is covered whose middle is that far outside. */
+static float cover(float distance)
+{
+    return distance < -0.5F ? 1.0F : distance > 0.5F ? 0.0F : 0.5F - distance;
+}
+
+/* A gradient, and waves across it. */
+static void paint_background(canvas *c, color base)
+{
+    const color end = mix(base, any_color(c), between(c, 0.0F, 0.35F));
+    const color wave = mix(base, any_color(c), between(c, 0.0F, 0.3F));
+    const float turn = between(c, 0.0F, 6.2831853F);
+    const float pitch = between(c, 0.2F, 1.2F);
+    const float x = cosf(turn);
+    const float y = sinf(turn);
+    for (uint32_t i = 0; i < PICTURE_PIXELS; i++) {
+        const point p = place(i);
+        const float along = (x * (p.x - middle) + y * (p.y - middle)) / PICTURE_SIDE;
+        const float across = sinf(pitch * (x * p.y - y * p.x));
+        c->pixels[i] = mix(mix(base, end, 0.5F + 0.7F * along), wave, 0.5F + 0.5F * across);
+    }
+}
+
+static void paint_stroke(canvas *c, color ink)
+{
+    outline line = {.count = 2};
+    for (int i = 0; i < 2; i++) {
+        line.at[i] = (point){between(c, -4.0F, PICTURE_SIDE + 4.0F), between(c, -4.0F, PICTURE_SIDE + 4.0F)};
+    }
+    const float half = between(c, 0.3F, 1.0F);
+    for (uint32_t i = 0; i < PICTURE_PIXELS; i++) {
+        const float distance = outline_distance(&line, place(i));
+        c->pixels[i] = mix(c->pixels[i], ink, cover(fabsf(distance) - half));
+    }
+}
+
+static void paint_strokes(canvas *c, color base, float share, int most)
+{
+    for (int i = 0; i < most; i++) {
+        if (sometimes(c, share)) {
+            paint_stroke(c, mix(base, any_color(c), between(c, 0.2F, 0.8F)));
+        }
+    }
+}
+
+/* Turned, stretched and put somewhere, in pixels. */
+static outline put_down(canvas *c, outline o)
+{
+    const float radius = between(c, 7.0F, 13.5F);
+    const float room = middle - 0.85F * radius;
+    const point where = {middle + between(c, -room, room), middle + between(c, -room, room)};
+    const float stretch = between(c, 0.8F, 1.0F);
+    const float turn = between(c, 0.0F, 6.2831853F);
+    const float lean = between(c, 0.0F, 6.2831853F); /* the direction of the stretch */
+    for (uint32_t i = 0; i < o.count; i++) {
+        const point p = o.at[i];
+        const point turned = {p.x * cosf(turn) - p.y * sinf(turn), p.x * sinf(turn) + p.y * cosf(turn)};
+        const float along = turned.x * cosf(lean) + turned.y * sinf(lean);
+        const float less = along * (1.0F - stretch);
+        o.at[i] = (point){where.x + radius * (turned.x - less * cosf(lean)),
+                          where.y + radius * (turned.y - less * sinf(lean))};
+    }
+    return o;
+}
+
+static void paint_outline(canvas *c, const outline *o, color ink)
+{
+    const bool line = sometimes(c, 0.35F);
+    const float half = between(c, 0.6F, 1.4F);
+    const color shade = mix(ink, any_color(c), between(c, 0.0F, 0.25F));
+    for (uint32_t i = 0; i < PICTURE_PIXELS; i++) {
+        const point p = place(i);
+        const float distance = outline_distance(o, p);
+        const float covered = cover(line ? fabsf(distance) - half : distance);
+        c->pixels[i] = mix(c->pixels[i], mix(ink, shade, p.y / PICTURE_SIDE), covered);
+    }
+}
+
+/* Noise near enough to normal, and the rounding to bytes. */
+static void develop(canvas *c, picture *out)
+{
+    const float grain = between(c, 0.0F, 0.09F);
+    for (uint32_t i = 0; i < PICTURE_PIXELS; i++) {
+        for (int k = 0; k < PICTURE_CHANNELS; k++) {
+            const float noise = between(c, -1.0F, 1.0F) + between(c, -1.0F, 1.0F) + between(c, -1.0F, 1.0F);
+            const float value = 255.0F * (c->pixels[i].at[k] + grain * noise) + 0.5F;
+            out->rgb[i][k] = (uint8_t)(value < 0.0F ? 0.0F : value > 255.0F ? 255.0F : value);
+        }
+    }
+}
+
+void draw_picture(uint64_t seed, uint32_t index, picture *out)
+{
+    canvas c = {.random = seed * UINT64_C(0xd1342543de82ef95) + index * UINT64_C(0x2545f4914f6cdd1d)};
+    (void)next(&c.random);
+    out->which = index % class_count;
+    const color base = any_color(&c);
+    const color ink = color_unlike(&c, base, 0.25F);
+    paint_background(&c, base);
+    paint_strokes(&c, base, 0.5F, 3);
+    const outline o = put_down(&c, class_outline(out->which));
+    paint_outline(&c, &o, ink);
+    paint_strokes(&c, base, 0.4F, 1);
+    develop(&c, out);
+}
+
+void picture_floats(const picture *p, float *out)
+{
+    for (uint32_t k = 0; k < PICTURE_CHANNELS; k++) {
+        for (uint32_t i = 0; i < PICTURE_PIXELS; i++) {
+            out[k * PICTURE_PIXELS + i] = ((float)p->rgb[i][k] - 127.5F) / 127.5F;
+        }
+    }
+}

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * From the network that has learnt to a graph of the compiler, which can write itself.
+ */
+#include "export.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "vtac/graph.h"
+#include "vtac/onnx.h"
+
+enum { MOST_LAYERS = 64 };
+
+typedef struct exporter {
+    vtac_graph *graph;
+    vtac_value_id values[MOST_LAYERS]; /* of the layers */
+    vta_diag *diag;
+} exporter;
+
+static vta_status constant(exporter *e, const char *layer, const char *role, const vtac_type *type,
+                           const float *data, vtac_value_id *out)
+{
+    char name[64];
+    vtac_tensor tensor = {.type = *type};
+    tensor.bytes = (size_t)vtac_type_elements(type) * sizeof *data;
+    void *kept = vta_arena_alloc(&e->graph->arena, tensor.bytes);
+    if (kept == NULL) {
+        return vta_fail(e->diag, VTA_NOMEM, "out of memory");
+    }
+    tensor.data = memcpy(kept, data, tensor.bytes);
+    (void)snprintf(name, sizeof name, "%s.%s", layer, role);
+    return vtac_add_constant(e->graph, name, &tensor, out, e->diag);
+}
+
+static vta_status node(exporter *e, vtac_node_spec spec, vtac_value_id *out)
+{
+    vtac_node_id id;
+    spec.output_count = 1;
+    VTA_TRY(vtac_add_node(e->graph, &spec, &id, e->diag));
+    *out = e->graph->nodes[id].outputs[0];
+    return VTA_OK;
+}
+
+static vtac_node_spec plain(vtac_op op, const char *name, const vtac_value_id *inputs, uint32_t count)
+{
+    return (vtac_node_spec){.op = op, .name = name, .inputs = inputs, .input_count = count};
+}
+
+/* Weights and bias with the normalization in them. */
+static vta_status weights(exporter *e, const net_layer *l, const char *name, bool dense,
+                          vtac_value_id *inputs)
+{
+    const int64_t depth = l->kind == NET_DEPTHWISE ? 1 : l->in_channels;
+    vtac_type type = {VTAC_F32, dense ? 2 : 4, {l->channels, depth, l->kernel, l->kernel}};
+    const size_t each = (size_t)depth * l->kernel * l->kernel;
+    float *weight = vta_arena_array(&e->graph->arena, l->channels * (each + 1), sizeof *weight);
+    if (weight == NULL) {
+        return vta_fail(e->diag, VTA_NOMEM, "out of memory");
+    }
+    float *bias = weight + l->channels * each;
+    for (uint32_t c = 0; c < l->channels; c++) {
+        const float scale = l->norm ? l->gain[c] / sqrtf(l->variance[c] + NET_EPSILON) : 1.0F;
+        for (size_t i = 0; i < each; i++) {
+            weight[c * each + i] = l->weight[c * each + i] * scale;
+        }
+        bias[c] = l->bias[c] - (l->norm ? l->mean[c] * scale : 0.0F);
+    }
+    VTA_TRY(constant(e, name, "weight", &type, weight, &inputs[1]));
+    type = (vtac_type){VTAC_F32, 1, {l->channels}};
+    return constant(e, name, "bias", &type, bias, &inputs[2]);
+}
+
+static vta_status convolution(exporter *e, const net_layer *l, const char *name, vtac_value_id *out)
+{
+    const int64_t kernel[] = {l->kernel, l->kernel};
+    const int64_t strides[] = {l->stride, l->stride};
+    const int64_t pad = l->kernel / 2;
+    const int64_t pads[] = {pad, pad, pad, pad};
+    const vtac_attr attrs[] = {
+        {.name = "kernel_shape", .kind = VTAC_ATTR_INTS, .count = 2, .ints = kernel},
+        {.name = "strides", .kind = VTAC_ATTR_INTS, .count = 2, .ints = strides},
+        {.name = "pads", .kind = VTAC_ATTR_INTS, .count = 4, .ints = pads},
+        {.name = "group", .kind = VTAC_ATTR_INT, .i = l->kind == NET_DEPTHWISE ? l->channels : 1}};
+    vtac_value_id inputs[3] = {e->values[l->input]};
+    VTA_TRY(weights(e, l, name, false, inputs));
+    vtac_node_spec spec = plain(VTAC_OP_CONV, name, inputs, 3);
+    spec.attrs = attrs;
+    spec.attr_count = sizeof attrs / sizeof attrs[0];
+    return node(e, spec, out);
+}
+
+/* A convolution of one place: what becomes of the averages. */
+static vta_status dense(exporter *e, const net_layer *l, const char *name, vtac_value_id *out)
+{
+    const vtac_attr turned = {.name = "transB", .kind = VTAC_ATTR_INT, .i = 1};
+    vtac_value_id inputs[3] = {0};
+    VTA_TRY(node(e, plain(VTAC_OP_FLATTEN, "flatten", &e->values[l->input], 1), &inputs[0]));
+    VTA_TRY(weights(e, l, name, true, inputs));
+    vtac_node_spec spec = plain(VTAC_OP_GEMM, name, inputs, 3);
+    spec.attrs = &turned;
+    spec.attr_count = 1;
+    return node(e, spec, out);
+}
+
+static vta_status add_layer(exporter *e, const net_layer *l, uint32_t index)
+{
+    static const char *const names[] = {"conv", "depthwise", "add", "average"};
+    char name[32];
+    char after[32];
+    vtac_value_id *out = &e->values[index];
+    const bool is_dense = l->kind == NET_CONV && l->in_side == 1;
+    (void)snprintf(name, sizeof name, "%s%u", is_dense ? "dense" : names[l->kind], index);
+    (void)snprintf(after, sizeof after, "relu%u", index);
+    const vtac_value_id inputs[] = {e->values[l->input], e->values[l->other]};
+    switch (l->kind) {
+    case NET_CONV: VTA_TRY((is_dense ? dense : convolution)(e, l, name, out)); break;
+    case NET_DEPTHWISE: VTA_TRY(convolution(e, l, name, out)); break;
+    case NET_ADD: VTA_TRY(node(e, plain(VTAC_OP_ADD, name, inputs, 2), out)); break;
+    case NET_AVERAGE: VTA_TRY(node(e, plain(VTAC_OP_GLOBAL_AVERAGE_POOL, name, inputs, 1), out)); break;
+    }
+    return l->relu ? node(e, plain(VTAC_OP_RELU, after, out, 1), out) : VTA_OK;
+}
+
+static vta_status build(exporter *e, const net *n)
+{
+    const net_layer *in = &n->layers[0];
+    const vtac_type type = {VTAC_F32, 4, {1, in->channels, in->side, in->side}};
+    VTA_TRY(vtac_add_input(e->graph, "picture", &type, &e->values[0], e->diag));
+    for (uint32_t i = 1; i < n->count; i++) {
+        VTA_TRY(add_layer(e, &n->layers[i], i));
+    }
+    const vtac_value_id scores = e->values[n->count - 1];
+    VTA_TRY(vtac_rename_value(e->graph, scores, "scores", e->diag));
+    return vtac_add_output(e->graph, scores, e->diag);
+}
+
+vta_status net_export(const net *n, const char *path, vta_diag *diag)
+{
+    exporter e = {.graph = vtac_graph_create("shapes"), .diag = diag};
+    if (e.graph == NULL || n->count > MOST_LAYERS) {
+        vtac_graph_destroy(e.graph);
+        return vta_fail(diag, VTA_NOMEM, "out of memory");
+    }
+    vta_status status = build(&e, n);
+    status = status == VTA_OK ? vtac_onnx_write(e.graph, "shapes train", path, diag) : status;
+    vtac_graph_destroy(e.graph);
+    return status;
+}

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Tiles of the result are kept in registers. Nothing depends on the machine but the speed.
+ */
+#include "gemm.h"
+
+#include <string.h>
+
+enum { LANES = 4, ROWS = 4, COLUMNS = 2 * LANES };
+
+typedef float lanes __attribute__((vector_size(LANES * sizeof(float))));
+
+static lanes load(const float *from)
+{
+    lanes out;
+    memcpy(&out, from, sizeof out);
+    return out;
+}
+
+static void store(float *to, lanes value)
+{
+    memcpy(to, &value, sizeof value);
+}
+
+static void full_tile(uint32_t k, matrix a, matrix b, matrix c, int add)
+{
+    lanes sum[ROWS][2] = {0};
+    for (uint32_t i = 0; add && i < ROWS; i++) {
+        sum[i][0] = load(c.at + (size_t)i * c.stride);
+        sum[i][1] = load(c.at + (size_t)i * c.stride + LANES);
+    }
+    for (uint32_t at = 0; at < k; at++) {
+        const lanes left = load(b.at + (size_t)at * b.stride);
+        const lanes right = load(b.at + (size_t)at * b.stride + LANES);
+        for (uint32_t i = 0; i < ROWS; i++) {
+            sum[i][0] += left * a.at[(size_t)i * a.stride + at];
+            sum[i][1] += right * a.at[(size_t)i * a.stride + at];
+        }
+    }
+    for (uint32_t i = 0; i < ROWS; i++) {
+        store(c.at + (size_t)i * c.stride, sum[i][0]);
+        store(c.at + (size_t)i * c.stride + LANES, sum[i][1]);
+    }
+}
+
+static void part_tile(uint32_t rows, uint32_t columns, uint32_t k, matrix a, matrix b, matrix c, int add)
+{
+    for (uint32_t i = 0; i < rows; i++) {
+        float *out = c.at + (size_t)i * c.stride;
+        if (!add) {
+            memset(out, 0, columns * sizeof *out);
+        }
+        for (uint32_t at = 0; at < k; at++) {
+            const float scale = a.at[(size_t)i * a.stride + at];
+            const float *in = b.at + (size_t)at * b.stride;
+            for (uint32_t j = 0; j < columns; j++) {
+                out[j] += scale * in[j];
+            }
+        }
+    }
+}
+
+static matrix within(matrix m, uint32_t row, uint32_t column)
+{
+    return (matrix){m.at + (size_t)row * m.stride + column, m.stride};
+}
+
+void gemm(uint32_t m, uint32_t n, uint32_t k, matrix a, matrix b, matrix c, int add)
+{
+    const uint32_t whole = n / COLUMNS * COLUMNS;
+    for (uint32_t i = 0; i < m; i += ROWS) {
+        const matrix rows = within(a, i, 0);
+        const uint32_t left = m - i;
+        if (left < ROWS) {
+            part_tile(left, n, k, rows, b, within(c, i, 0), add);
+            return;
+        }
+        for (uint32_t j = 0; j < whole; j += COLUMNS) {
+            full_tile(k, rows, within(b, 0, j), within(c, i, j), add);
+        }
+        if (whole < n) {
+            part_tile(ROWS, n - whole, k, rows, within(b, 0, whole), within(c, i, whole), add);
+        }
+    }
+}
+
+void transpose(uint32_t rows, uint32_t columns, matrix from, matrix to)
+{
+    enum { BLOCK = 16 };
+    for (uint32_t i = 0; i < rows; i += BLOCK) {
+        for (uint32_t j = 0; j < columns; j++) {
+            for (uint32_t r = i; r < rows && r < i + BLOCK; r++) {
+                to.at[(size_t)j * to.stride + r] = from.at[(size_t)r * from.stride + j];
+            }
+        }
+    }
+}

@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * shapes: draws pictures of ten shapes, trains a classifier on them, and judges compiled classifiers. Exit
+ * status as vtac's: 0 done, 1 failed, 2 misused.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "draw.h"
+#include "outline.h"
+#include "panel.h"
+#include "train.h"
+#include "vta/file.h"
+
+enum { OK = 0, FAILED = 1, MISUSED = 2 };
+enum { MOST_WORDS = 64, SHEET_COLUMNS = 10, SHEET_ZOOM = 2, MOST_PICTURES = 1000000, MOST_SHEET = 1000 };
+
+typedef struct arguments {
+    const char *verb, *output;
+    uint32_t pictures, steps;
+    uint64_t seed;
+    bool json;
+    const char *words[MOST_WORDS];
+    uint32_t word_count;
+} arguments;
+
+static int misuse(const char *what, const char *word)
+{
+    (void)fprintf(stderr, "shapes: %s '%s' (try 'shapes help')\n", what, word);
+    return MISUSED;
+}
+
+static int failed(const vta_diag *diag)
+{
+    (void)fprintf(stderr, "shapes: %s\n", diag->text);
+    return FAILED;
+}
+
+/* ---- what draws */
+
+static int draw(const arguments *a)
+{
+    vta_diag diag = {0};
+    picture p;
+    char path[4096];
+    if (mkdir(a->output, 0777) != 0 && errno != EEXIST) {
+        (void)fprintf(stderr, "shapes: %s: %s\n", a->output, strerror(errno));
+        return FAILED;
+    }
+    for (uint32_t i = 0; i < a->pictures; i++) {
+        draw_picture(a->seed, i, &p);
+        const uint32_t turn = i / class_count;
+        (void)snprintf(path, sizeof path, "%s/%s_%u.png", a->output, class_name(p.which), turn + 1);
+        if (picture_write(&p, 1, 1, 1, path, &diag) != VTA_OK) {
+            return failed(&diag);
+        }
+    }
+    return OK;
+}
+
+static int sheet(const arguments *a)
+{
+    const uint32_t count = a->pictures < MOST_SHEET ? a->pictures : MOST_SHEET;
+    vta_diag diag = {0};
+    picture *all = calloc(count, sizeof *all);
+    vta_status status = all == NULL ? vta_fail(&diag, VTA_NOMEM, "out of memory") : VTA_OK;
+    for (uint32_t i = 0; i < count && status == VTA_OK; i++) {
+        draw_picture(a->seed, i, &all[i]);
+    }
+    const uint32_t columns = count < SHEET_COLUMNS ? count : SHEET_COLUMNS;
+    status = status == VTA_OK ? picture_write(all, count, columns, SHEET_ZOOM, a->output, &diag) : status;
+    free(all);
+    return status == VTA_OK ? OK : failed(&diag);
+}
+
+/* A .npy file of floats, [pictures][channel][y][x]. */
+static int samples(const arguments *a)
+{
+    enum { HEADER = 128, ELEMENTS = PICTURE_CHANNELS * PICTURE_PIXELS };
+    static const uint8_t magic[] = {0x93, 'N', 'U', 'M', 'P', 'Y', 1, 0, HEADER - 10, 0};
+    const size_t size = HEADER + (size_t)a->pictures * ELEMENTS * sizeof(float);
+    vta_diag diag = {0};
+    picture p;
+    uint8_t *file = malloc(size);
+    if (file == NULL) {
+        (void)vta_fail(&diag, VTA_NOMEM, "out of memory for %u pictures", a->pictures);
+        return failed(&diag);
+    }
+    memset(file, ' ', HEADER);
+    memcpy(file, magic, sizeof magic);
+    const int length = snprintf((char *)file + sizeof magic, HEADER - sizeof magic,
+                                "{'descr': '<f4', 'fortran_order': False, 'shape': (%u, %d, %d, %d), }",
+                                a->pictures, PICTURE_CHANNELS, PICTURE_SIDE, PICTURE_SIDE);
+    file[sizeof magic + (size_t)length] = ' ';
+    file[HEADER - 1] = '\n';
+    for (uint32_t i = 0; i < a->pictures; i++) {
+        float floats[ELEMENTS];
+        draw_picture(a->seed, i, &p);
+        picture_floats(&p, floats);
+        memcpy(file + HEADER + i * sizeof floats, floats, sizeof floats);
+    }
+    const vta_status status = vta_file_write(a->output, file, size, &diag);
+    free(file);
+    return status == VTA_OK ? OK : failed(&diag);
+}
+
+static int names(const arguments *a)
+{
+    (void)a;
+    for (uint32_t i = 0; i < class_count; i++) {
+        (void)printf("%s\n", class_name(i));
+    }
+    return OK;
+}
+
+/* ---- what learns and judges */
+
+typedef struct watch {
+    time_t begin;
+    uint32_t steps;
+} watch;
+
+static void tell(void *context, uint32_t step, float loss, float right)
+{
+    const watch *w = context;
+    (void)printf("step %5u of %u  loss %.3f  %5.1f %% right", step, w->steps, (double)loss,
+                 100.0 * (double)right);
+    if (isatty(STDOUT_FILENO)) {
+        const double passed = difftime(time(NULL), w->begin);
+        (void)printf("  %.0f s left", passed * (w->steps - step) / step);
+    }
+    (void)printf("\n");
+    (void)fflush(stdout);
+}
+
+static int learn(const arguments *a)
+{
+    vta_diag diag = {0};
+    watch w = {time(NULL), a->steps};
+    const train_options options = {.steps = a->steps, .seed = a->seed, .tell = tell, .context = &w};
+    return train(&options, a->output, &diag) == VTA_OK ? OK : failed(&diag);
+}
+
+static int score(const arguments *a)
+{
+    vta_diag diag = {0};
+    const panel_options options = {a->words, a->word_count, a->json};
+    return panel_score(&options, a->pictures, a->seed, &diag) == VTA_OK ? OK : failed(&diag);
+}
+
+static bool is_picture(const char *word)
+{
+    const size_t length = strlen(word);
+    return length > 4 && strcmp(word + length - 4, ".png") == 0;
+}
+
+static int classify(const arguments *a)
+{
+    vta_diag diag = {0};
+    panel_options options = {a->words, 0, a->json};
+    while (options.count < a->word_count && !is_picture(a->words[options.count])) {
+        options.count++;
+    }
+    const uint32_t files = a->word_count - options.count;
+    if (options.count == 0 || files == 0) {
+        return misuse("expected models, then pictures (.png), after", "classify");
+    }
+    for (uint32_t i = options.count; i < a->word_count; i++) {
+        if (!is_picture(a->words[i])) {
+            return misuse("expected a picture (.png), not", a->words[i]);
+        }
+    }
+    return panel_classify(&options, a->words + options.count, files, &diag) == VTA_OK ? OK : failed(&diag);
+}
+
+/* ---- the verbs */
+
+typedef struct verb {
+    const char *name, *usage, *doc;
+    int (*run)(const arguments *a);
+    bool writes; /* -o is needed */
+    bool judges; /* words are */
+    uint32_t pictures;
+    uint64_t seed;
+} verb;
+
+static const verb verbs[] = {
+    {"draw", "-o FOLDER", "pictures, a PNG file each", draw, true, false, 10, SEED_SHOW},
+    {"sheet", "-o FILE.png", "the same on one sheet", sheet, true, false, 20, SEED_SHOW},
+    {"samples", "-o FILE.npy", "the same for 'vtac quantize --calib'", samples, true, false, 64,
+     SEED_CALIBRATE},
+    {"names", "", "the classes in order, for 'vtac run --labels'", names, false, false, 0, 0},
+    {"train", "-o FILE.onnx", "train a classifier (--steps)", learn, true, false, 0, SEED_TRAIN},
+    {"score", "MODEL.so[@DEVICE]...", "how many new pictures each gets right", score, false, true, 2000,
+     SEED_HELD_OUT},
+    {"classify", "MODEL.so[@DEVICE]... FILE.png...", "what each makes of each file", classify, false, true, 0,
+     0},
+};
+
+static int help(void)
+{
+    (void)printf("usage: shapes VERB [--pictures N] [--seed N] [--steps N] [--json]\n\n");
+    for (size_t i = 0; i < sizeof verbs / sizeof verbs[0]; i++) {
+        (void)printf("  %-8s %-32s %s\n", verbs[i].name, verbs[i].usage, verbs[i].doc);
+    }
+    return OK;
+}
+
+static bool number(const char *text, uint64_t most, uint64_t *out)
+{
+    char *end;
+    errno = 0;
+    const unsigned long long value = strtoull(text, &end, 10);
+    *out = value;
+    return text[0] >= '0' && text[0] <= '9' && *end == '\0' && errno == 0 && value <= most;
+}
+
+/* One option with its value; words are collected. Returns how many words it took, 0: misused. */
+static int take(arguments *a, const char *word, const char *value)
+{
+    uint64_t n = 0;
+    if (strcmp(word, "--json") == 0) {
+        a->json = true;
+        return 1;
+    }
+    if (word[0] != '-') {
+        if (a->word_count == MOST_WORDS) {
+            return 0;
+        }
+        a->words[a->word_count++] = word;
+        return 1;
+    }
+    if (value == NULL) {
+        return 0;
+    }
+    if (strcmp(word, "-o") == 0) {
+        a->output = value;
+    } else if (strcmp(word, "--pictures") == 0 && number(value, MOST_PICTURES, &n) && n > 0) {
+        a->pictures = (uint32_t)n;
+    } else if (strcmp(word, "--steps") == 0 && number(value, MOST_PICTURES, &n) && n > 0) {
+        a->steps = (uint32_t)n;
+    } else if (strcmp(word, "--seed") == 0 && number(value, UINT64_MAX, &n)) {
+        a->seed = n;
+    } else {
+        return 0;
+    }
+    return 2;
+}
+
+static int run_verb(const verb *v, int argc, char **argv)
+{
+    arguments a = {.verb = v->name, .pictures = v->pictures, .steps = 5000, .seed = v->seed};
+    for (int i = 0; i < argc;) {
+        const int taken = take(&a, argv[i], i + 1 < argc ? argv[i + 1] : NULL);
+        if (taken == 0) {
+            return misuse("cannot make sense of", argv[i]);
+        }
+        i += taken;
+    }
+    if (v->writes != (a.output != NULL)) {
+        return misuse(v->writes ? "-o is missing after" : "-o means nothing to", v->name);
+    }
+    if (v->judges != (a.word_count > 0)) {
+        return v->judges ? misuse("expected models after", v->name) : misuse("unexpected", a.words[0]);
+    }
+    const int status = v->run(&a);
+    return fflush(stdout) != 0 && status == OK ? FAILED : status;
+}
+
+int main(int argc, char **argv)
+{
+    if (argc < 2 || strcmp(argv[1], "help") == 0 || strcmp(argv[1], "--help") == 0) {
+        return argc < 2 ? (void)help(), MISUSED : help();
+    }
+    for (size_t i = 0; i < sizeof verbs / sizeof verbs[0]; i++) {
+        if (strcmp(verbs[i].name, argv[1]) == 0) {
+            return run_verb(&verbs[i], argc - 2, argv + 2);
+        }
+    }
+    return misuse("unknown verb", argv[1]);
+}

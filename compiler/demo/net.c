@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "net.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "draw.h"
+#include "outline.h"
+
+static const net_layer plan[] = {
+    {0}, /* the picture */
+#define LAYER(kind_, input_, other_, channels_, kernel_, stride_, norm_, relu_)                              \
+    {.kind = NET_##kind_,                                                                                    \
+     .input = (input_),                                                                                      \
+     .other = (other_),                                                                                      \
+     .channels = (channels_),                                                                                \
+     .kernel = (kernel_),                                                                                    \
+     .stride = (stride_),                                                                                    \
+     .norm = (norm_),                                                                                        \
+     .relu = (relu_)},
+#include "layers.def"
+#undef LAYER
+};
+enum { LAYERS = sizeof plan / sizeof plan[0] };
+
+/* ---- memory */
+
+static float *floats(net *n, size_t count)
+{
+    return vta_arena_array(&n->arena, count, sizeof(float));
+}
+
+static size_t weight_count(const net_layer *l)
+{
+    const bool has = l->kind == NET_CONV || l->kind == NET_DEPTHWISE;
+    const size_t inputs = l->kind == NET_DEPTHWISE ? 1 : l->in_channels;
+    return has ? l->channels * inputs * l->kernel * l->kernel : 0;
+}
+
+static void measure(net *n)
+{
+    for (uint32_t i = 1; i < n->count; i++) {
+        net_layer *l = &n->layers[i];
+        const net_layer *in = &n->layers[l->input];
+        l->in_channels = in->channels;
+        l->in_side = in->side;
+        l->side = l->kind == NET_AVERAGE ? 1 : (in->side + l->stride - 1) / l->stride;
+        n->parameter_count += weight_count(l) + (weight_count(l) == 0 ? 0 : l->channels * (1 + l->norm));
+    }
+}
+
+static void place_parameters(net *n)
+{
+    float *at = n->parameters;
+    for (uint32_t i = 1; i < n->count; i++) {
+        net_layer *l = &n->layers[i];
+        if (weight_count(l) == 0) {
+            continue;
+        }
+        l->weight = at;
+        l->bias = l->weight + weight_count(l);
+        at = l->bias + l->channels;
+        if (l->norm) {
+            l->gain = at;
+            at += l->channels;
+        }
+    }
+}
+
+/* Values and statistics of the layers, and scratch for the largest. */
+static bool allocate(net *n)
+{
+    size_t columns = 0;
+    for (uint32_t i = 0; i < n->count; i++) {
+        net_layer *l = &n->layers[i];
+        const size_t area = (size_t)l->side * l->side;
+        const size_t values = l->channels * n->batch * area;
+        const size_t taps = (size_t)l->kernel * l->kernel * l->in_channels;
+        const size_t wide = (area > 256 ? area : 256) * taps + weight_count(l);
+        columns = wide > columns ? wide : columns;
+        l->out = floats(n, values);
+        l->raw = l->norm ? floats(n, values) : l->out;
+        l->slope = i == 0 ? NULL : floats(n, values);
+        l->mean = floats(n, l->channels);
+        l->variance = floats(n, l->channels);
+        l->batch_mean = floats(n, l->channels);
+        l->batch_scale = floats(n, l->channels);
+        if (l->out == NULL || l->raw == NULL || (i > 0 && l->slope == NULL) || l->mean == NULL ||
+            l->variance == NULL || l->batch_mean == NULL || l->batch_scale == NULL) {
+            return false;
+        }
+    }
+    n->columns = floats(n, columns);
+    n->turned = floats(n, columns);
+    return n->columns != NULL && n->turned != NULL;
+}
+
+/* ---- chance: xorshift64*, and a sum of uniforms for what is normal */
+
+static float normal(uint64_t *state)
+{
+    float sum = -6.0F;
+    for (int i = 0; i < 12; i++) {
+        *state ^= *state >> 12;
+        *state ^= *state << 25;
+        *state ^= *state >> 27;
+        sum += (float)((*state * UINT64_C(0x2545f4914f6cdd1d)) >> 40) / 16777216.0F;
+    }
+    return sum;
+}
+
+static void draw_weights(net *n, uint64_t seed)
+{
+    uint64_t state = seed * UINT64_C(0x9e3779b97f4a7c15) + 1;
+    for (uint32_t i = 1; i < n->count; i++) {
+        net_layer *l = &n->layers[i];
+        const size_t count = weight_count(l);
+        for (size_t k = 0; k < count; k++) {
+            l->weight[k] = normal(&state) * sqrtf(2.0F * (float)l->channels / (float)count);
+        }
+        for (uint32_t c = 0; l->norm && c < l->channels; c++) {
+            l->gain[c] = 1.0F;
+        }
+    }
+}
+
+vta_status net_create(uint32_t batch, uint64_t seed, net *out, vta_diag *diag)
+{
+    *out = (net){.batch = batch, .count = LAYERS};
+    out->layers = vta_arena_array(&out->arena, LAYERS, sizeof *out->layers);
+    if (out->layers == NULL) {
+        return vta_fail(diag, VTA_NOMEM, "out of memory");
+    }
+    memcpy(out->layers, plan, sizeof plan);
+    out->layers[0].channels = PICTURE_CHANNELS;
+    out->layers[0].side = PICTURE_SIDE;
+    measure(out);
+    float **const arrays[] = {&out->parameters, &out->slopes, &out->moments[0], &out->moments[1]};
+    bool good = out->layers[LAYERS - 1].channels == class_count;
+    for (size_t i = 0; good && i < sizeof arrays / sizeof arrays[0]; i++) {
+        *arrays[i] = floats(out, out->parameter_count);
+        good = *arrays[i] != NULL;
+    }
+    if (!good || !allocate(out)) {
+        net_free(out);
+        return vta_fail(diag, VTA_NOMEM, "out of memory");
+    }
+    place_parameters(out);
+    draw_weights(out, seed);
+    return VTA_OK;
+}
+
+void net_free(net *n)
+{
+    vta_arena_free(&n->arena);
+    *n = (net){0};
+}
+
+float *net_input(net *n)
+{
+    return n->layers[0].out;
+}
+
+float *net_slope(const net *n, const float *parameter)
+{
+    return n->slopes + (parameter - n->parameters);
+}
+
+/* ---- a step */
+
+/* Softmax and its loss; the last layer's slope. */
+static float judge(const net *n, const uint32_t *classes, uint32_t *right)
+{
+    const net_layer *l = &n->layers[n->count - 1];
+    float loss = 0.0F;
+    for (uint32_t b = 0; b < n->batch; b++) {
+        uint32_t best = 0;
+        float sum = 0.0F;
+        for (uint32_t c = 1; c < l->channels; c++) {
+            best = l->out[c * n->batch + b] > l->out[best * n->batch + b] ? c : best;
+        }
+        const float top = l->out[best * n->batch + b];
+        for (uint32_t c = 0; c < l->channels; c++) {
+            sum += expf(l->out[c * n->batch + b] - top);
+        }
+        for (uint32_t c = 0; c < l->channels; c++) {
+            const float share = expf(l->out[c * n->batch + b] - top) / sum;
+            l->slope[c * n->batch + b] = (share - (c == classes[b] ? 1.0F : 0.0F)) / (float)n->batch;
+        }
+        loss += logf(sum) + top - l->out[classes[b] * n->batch + b];
+        *right += best == classes[b];
+    }
+    return loss / (float)n->batch;
+}
+
+static void adjust(net *n, float rate)
+{
+    static const float keep[] = {0.9F, 0.99F};
+    static const float decay = 1e-3F;
+    float *const mean = n->moments[0];
+    float *const square = n->moments[1];
+    const float age = (float)++n->steps;
+    const float scale = sqrtf(1.0F - powf(keep[1], age)) / (1.0F - powf(keep[0], age));
+    for (size_t i = 0; i < n->parameter_count; i++) {
+        const float slope = n->slopes[i];
+        mean[i] = keep[0] * mean[i] + (1.0F - keep[0]) * slope;
+        square[i] = keep[1] * square[i] + (1.0F - keep[1]) * slope * slope;
+        n->parameters[i] -= rate * (scale * mean[i] / (sqrtf(square[i]) + 1e-8F) + decay * n->parameters[i]);
+    }
+}
+
+float net_learn(net *n, const uint32_t *classes, float rate, uint32_t *right)
+{
+    memset(n->slopes, 0, n->parameter_count * sizeof *n->slopes);
+    for (uint32_t i = 1; i < n->count; i++) {
+        const net_layer *l = &n->layers[i];
+        memset(l->slope, 0, (size_t)l->channels * n->batch * l->side * l->side * sizeof *l->slope);
+        net_forward(n, &n->layers[i]);
+    }
+    const float loss = judge(n, classes, right);
+    for (uint32_t i = n->count; i-- > 1;) {
+        net_backward(n, &n->layers[i]);
+    }
+    adjust(n, rate);
+    return loss;
+}

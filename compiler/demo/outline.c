@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "outline.h"
+
+#include <math.h>
+
+static const float pi = 3.14159265F;
+
+static void add(outline *o, float x, float y)
+{
+    o->at[o->count++] = (point){x, y};
+}
+
+/* Corners on a circle, the first one upwards; radii in turn. */
+static void regular(outline *o, uint32_t corners, float radius, float other)
+{
+    for (uint32_t i = 0; i < corners; i++) {
+        const float angle = 2.0F * pi * (float)i / (float)corners;
+        const float r = i % 2 == 0 ? radius : other;
+        add(o, r * sinf(angle), -r * cosf(angle));
+    }
+}
+
+static void circle(outline *o)
+{
+    regular(o, OUTLINE_MOST_POINTS, 1.0F, 1.0F);
+}
+
+static void triangle(outline *o)
+{
+    regular(o, 3, 1.0F, 1.0F);
+}
+
+static void square(outline *o)
+{
+    regular(o, 4, 1.0F, 1.0F);
+}
+
+static void pentagon(outline *o)
+{
+    regular(o, 5, 1.0F, 1.0F);
+}
+
+static void star(outline *o)
+{
+    regular(o, 10, 1.0F, 0.45F);
+}
+
+static void cross(outline *o)
+{
+    static const point quarter[] = {{-0.3F, -1.0F}, {0.3F, -1.0F}, {0.3F, -0.3F}};
+    for (int turn = 0; turn < 4; turn++) {
+        for (int i = 0; i < 3; i++) {
+            const point p = quarter[i];
+            const point turned[] = {{p.x, p.y}, {-p.y, p.x}, {-p.x, -p.y}, {p.y, -p.x}};
+            add(o, turned[turn].x, turned[turn].y);
+        }
+    }
+}
+
+static void heart(outline *o)
+{
+    for (uint32_t i = 0; i < 32; i++) {
+        const float t = 2.0F * pi * (float)i / 32.0F;
+        const float s = sinf(t);
+        const float y = 13.0F * cosf(t) - 5.0F * cosf(2.0F * t) - 2.0F * cosf(3.0F * t) - cosf(4.0F * t);
+        add(o, s * s * s, -(y + 2.0F) / 16.0F);
+    }
+}
+
+/* Most of a circle, and back along another one, moved to the right. */
+static void crescent(outline *o)
+{
+    for (int i = 0; i < 24; i++) {
+        const float angle = pi * (0.3F + 1.4F * (float)i / 23.0F);
+        add(o, cosf(angle), sinf(angle));
+    }
+    const float x = cosf(0.3F * pi);
+    const float y = sinf(0.3F * pi);
+    const float shift = x + 0.05F;
+    const float radius = hypotf(shift - x, y);
+    const float end = atan2f(y, x - shift);
+    for (int i = 1; i < 19; i++) {
+        const float angle = 2.0F * pi - end - (2.0F * pi - 2.0F * end) * (float)i / 19.0F;
+        add(o, shift + radius * cosf(angle), radius * sinf(angle));
+    }
+}
+
+static void arrow(outline *o)
+{
+    static const point half[] = {{0.0F, -1.0F}, {0.75F, -0.1F}, {0.28F, -0.1F}, {0.28F, 0.95F}};
+    for (int i = 0; i < 4; i++) {
+        add(o, half[i].x, half[i].y);
+    }
+    for (int i = 3; i > 0; i--) {
+        add(o, -half[i].x, half[i].y);
+    }
+}
+
+static void bolt(outline *o)
+{
+    static const point corners[] = {{0.3F, -0.95F}, {-0.55F, 0.15F}, {-0.08F, 0.15F},
+                                    {-0.3F, 0.95F}, {0.55F, -0.15F}, {0.08F, -0.15F}};
+    for (int i = 0; i < 6; i++) {
+        add(o, corners[i].x, corners[i].y);
+    }
+}
+
+static const struct {
+    const char *name;
+    void (*trace)(outline *o);
+} classes[] = {
+#define CLASS(name, trace) {name, trace},
+#include "classes.def"
+#undef CLASS
+};
+const uint32_t class_count = sizeof classes / sizeof classes[0];
+
+const char *class_name(uint32_t which)
+{
+    return which < class_count ? classes[which].name : "?";
+}
+
+outline class_outline(uint32_t which)
+{
+    outline o = {0};
+    classes[which % class_count].trace(&o);
+    return o;
+}
+
+/* The square of the distance to one side. */
+static float side_square(point a, point b, point p)
+{
+    const point along = {b.x - a.x, b.y - a.y};
+    const point to = {p.x - a.x, p.y - a.y};
+    const float length = along.x * along.x + along.y * along.y;
+    const float at = length == 0.0F ? 0.0F : (to.x * along.x + to.y * along.y) / length;
+    const float clamped = at < 0.0F ? 0.0F : at > 1.0F ? 1.0F : at;
+    const point from = {to.x - clamped * along.x, to.y - clamped * along.y};
+    return from.x * from.x + from.y * from.y;
+}
+
+float outline_distance(const outline *o, point p)
+{
+    float least = HUGE_VALF;
+    int inside = 0;
+    for (uint32_t i = 0; i < o->count; i++) {
+        const point a = o->at[i];
+        const point b = o->at[(i + 1) % o->count];
+        const float square = side_square(a, b, p);
+        least = square < least ? square : least;
+        if ((a.y > p.y) != (b.y > p.y)) {
+            inside ^= p.x < (b.x - a.x) * (p.y - a.y) / (b.y - a.y) + a.x;
+        }
+    }
+    return inside ? -sqrtf(least) : sqrtf(least);
+}

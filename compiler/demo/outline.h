@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The outlines of the classes: closed polygons around the origin that reach to a distance of 1.
+ */
+#ifndef DEMO_OUTLINE_H
+#define DEMO_OUTLINE_H
+
+#include <stdint.h>
+
+enum { OUTLINE_MOST_POINTS = 48 };
+
+typedef struct point {
+    float x, y;
+} point;
+
+typedef struct outline {
+    uint32_t count;
+    point at[OUTLINE_MOST_POINTS];
+} outline;
+
+extern const uint32_t class_count;
+const char *class_name(uint32_t which);
+outline class_outline(uint32_t which);
+
+/* The distance from a point to the outline; negative inside. */
+float outline_distance(const outline *o, point p);
+
+#endif

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "train.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "draw.h"
+#include "export.h"
+
+enum { BATCH = 32, RISE = 250, TELL_EVERY = 100 };
+
+/* The next pictures, and what they show. */
+static void draw_batch(net *n, uint32_t step, uint32_t *classes)
+{
+    float floats[PICTURE_CHANNELS * PICTURE_PIXELS];
+    picture p;
+    for (uint32_t b = 0; b < BATCH; b++) {
+        draw_picture(SEED_TRAIN, step * BATCH + b, &p);
+        picture_floats(&p, floats);
+        classes[b] = p.which;
+        for (uint32_t c = 0; c < PICTURE_CHANNELS; c++) {
+            memcpy(net_input(n) + (size_t)(c * BATCH + b) * PICTURE_PIXELS, floats + c * PICTURE_PIXELS,
+                   PICTURE_PIXELS * sizeof *floats);
+        }
+    }
+}
+
+/* Up over the first steps, then down to nothing along half a cosine. Without a slow start the network takes
+ * many steps to find out that shapes are what matters. */
+static float rate_at(uint32_t step, uint32_t steps)
+{
+    static const float most = 0.02F;
+    const float rise = (float)RISE / (float)steps;
+    const float at = (float)step / (float)steps;
+    return most * (at < rise ? at / rise : 0.5F + 0.5F * cosf(3.14159265F * (at - rise) / (1.0F - rise)));
+}
+
+static void learn(net *n, const train_options *options)
+{
+    uint32_t classes[BATCH];
+    uint32_t right = 0;
+    float loss = 0.0F;
+    for (uint32_t step = 0; step < options->steps; step++) {
+        draw_batch(n, step, classes);
+        loss += net_learn(n, classes, rate_at(step, options->steps), &right);
+        if ((step + 1) % TELL_EVERY == 0 && options->tell != NULL) {
+            options->tell(options->context, step + 1, loss / TELL_EVERY,
+                          (float)right / (float)(TELL_EVERY * BATCH));
+            loss = 0.0F;
+            right = 0;
+        }
+    }
+}
+
+vta_status train(const train_options *options, const char *path, vta_diag *diag)
+{
+    net n;
+    VTA_TRY(net_create(BATCH, options->seed, &n, diag));
+    learn(&n, options);
+    const vta_status status = net_export(&n, path, diag);
+    net_free(&n);
+    return status;
+}

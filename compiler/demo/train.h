@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef DEMO_TRAIN_H
+#define DEMO_TRAIN_H
+
+#include <stdint.h>
+
+#include "vta/status.h"
+
+typedef struct train_options {
+    uint32_t steps;
+    uint64_t seed;
+    /* Told from time to time: the mean loss and the share of right answers since the last time. */
+    void (*tell)(void *context, uint32_t step, float loss, float right);
+    void *context;
+} train_options;
+
+/* Learns from pictures drawn as they are needed, and writes what came of it. */
+vta_status train(const train_options *options, const char *path, vta_diag *diag);
+
+#endif
