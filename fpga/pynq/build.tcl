@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# PYNQ-Z1 and PYNQ-Z2: vivado -mode batch -source fpga/pynq/build.tcl -tclargs BUILD HEADERS PARAMS
+# (./run bitstream BOARD passes them). Registers on GP0, DRAM through HP0, everything on FCLK0.
+set here [file dirname [file normalize [info script]]]
+set root [file normalize [file join $here .. ..]]
+source [file join $root fpga vivado project.tcl]
+
+build_board [dict create \
+    name pynq \
+    part xc7z020clg400-1 \
+    config pynq \
+    addr_bits 32 \
+    processor processing_system7 \
+    properties {
+        CONFIG.PCW_FPGA0_PERIPHERAL_FREQMHZ @MHZ@
+        CONFIG.PCW_EN_CLK0_PORT 1
+        CONFIG.PCW_EN_RST0_PORT 1
+        CONFIG.PCW_USE_M_AXI_GP0 1
+        CONFIG.PCW_USE_S_AXI_HP0 1
+        CONFIG.PCW_S_AXI_HP0_DATA_WIDTH 64
+        CONFIG.PCW_USE_FABRIC_INTERRUPT 1
+        CONFIG.PCW_IRQ_F2P_INTR 1
+        CONFIG.PCW_UIPARAM_DDR_PARTNO {MT41K256M16 RE-125}
+        CONFIG.PCW_UIPARAM_DDR_BUS_WIDTH {16 Bit}
+    } \
+    clock FCLK_CLK0 \
+    reset FCLK_RESET0_N \
+    control M_AXI_GP0 \
+    control_clock M_AXI_GP0_ACLK \
+    memory S_AXI_HP0 \
+    memory_clock S_AXI_HP0_ACLK \
+    interrupt IRQ_F2P \
+    segments {S_AXI_HP0/HP0_DDR_LOWOCM} \
+    registers 0x43C00000 \
+    externals {DDR FIXED_IO} \
+    xdc [file join $here vta.xdc]] $root $argv

@@ -1,0 +1,105 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck source=tests/cli/lib.sh
+#
+# The boards' Vivado scripts against a stand-in of its commands (vivado.tcl), with the facts of the compiled device tree;
+# the sources that they collect are complete for a Verilog tool; and each kind of mistake is found, once put in.
+# Arguments: VTA_PARAMS SOURCE HEADERS
+params=$1
+headers=$3
+. "$(dirname "$0")/../cli/lib.sh"
+for tool in tclsh dtc fdtget verilator; do
+    command -v $tool >/dev/null || { echo "$tool is not installed"; exit 77; }
+done
+standin=$source/tests/fpga/vivado.tcl
+
+# facts TREE BOARD: what the board's device tree says, for the stand-in.
+facts() {
+    dtc -q -@ -I dts -O dtb -o overlay.dtbo "$1/fpga/$2/vta.dts" || return 1
+    node=/fragment@0/__overlay__/$(fdtget -l overlay.dtbo /fragment@0/__overlay__ | grep '^vta@')
+    set -- $(fdtget -t x overlay.dtbo "$node" reg)
+    shift $(($# / 2 - 1)) # the address' low word, of one cell or two
+    echo "registers 0x$1"
+    set -- $(fdtget -t u overlay.dtbo "$node" interrupts)
+    echo "interrupt $2"
+    echo "clock_hz $(fdtget -t u overlay.dtbo "$node" assigned-clock-rates)"
+}
+
+# build TREE BOARD: runs the board's script of a source tree; its output in `log`, its last line in `error`.
+build() {
+    rm -rf out
+    facts "$1" "$2" >facts || return 1
+    tclsh "$standin" facts "$1/fpga/$2/build.tcl" "$PWD/out" "$headers" "$params" >log 2>error
+}
+
+for board in pynq ultra96; do
+    holds "the device tree of $board compiles without a warning" \
+        sh -c "dtc -@ -I dts -O dtb -o /dev/null '$source/fpga/$board/vta.dts' 2>warnings && test ! -s warnings"
+    for run in first second; do
+        holds "the script of $board runs, $run time" build "$source" $board
+        cat error
+    done
+    holds "$board: a bitstream and the kernel's form of it" grep -q "^write_cfgmem .*vta-$board.bin" log
+    # A tool that reads Verilog finds all modules and headers in what was collected, and nothing to say.
+    sed -n 's/^source //p' log | grep '\.v$' | grep -v wrapper >sources
+    includes=$(sed -n 's/^include //p' log | tr ' ' '\n' | sed 's/^/-I/' | tr '\n' ' ')
+    # shellcheck disable=SC2086,SC2046
+    holds "$board: the sources are complete" verilator --lint-only -Wall --top-module vta_board $includes \
+        $(cat sources)
+done
+
+# mistake NAME FILE EXPRESSION MESSAGE: with the sed expression applied to a file of a copy, the script must fail so.
+mistake() {
+    rm -rf copy
+    mkdir copy
+    cp -r "$source/fpga" "$source/hw" copy/
+    mkdir copy/isa && cp -r "$source/isa/configs" copy/isa/
+    sed "$3" "$source/$2" >"copy/$2"
+    if cmp -s "$source/$2" "copy/$2"; then
+        ran=$1
+        wrong "the mistake changes nothing: it wants new words"
+        return
+    fi
+    board=pynq
+    case $2 in *ultra96*) board=ultra96 ;; esac
+    holds "$1 is noticed" sh -c '! "$@"' sh tclsh_of copy $board
+    holds "$1 is told" grep -qF -- "$4" error
+}
+# (a shell function cannot be called by another shell: the call, spelled out)
+cat >tclsh_of <<END
+#!/bin/sh
+rm -rf out
+exec tclsh "$standin" facts "\$1/fpga/\$2/build.tcl" "\$PWD/out" "$headers" "$params" >log 2>error
+END
+chmod +x tclsh_of
+PATH=$PWD:$PATH
+
+facts "$source" pynq >facts
+project=fpga/vivado/project.tcl
+mistake 'an unknown command' $project 's/create_bd_design system/create_bd_desing system/' "unknown command 'create_bd_desing'"
+mistake 'an unknown option' $project 's/-target_address_space/-address_space/' "unknown option '-address_space'"
+mistake 'a missing source' $project 's/vta_board\.v/vta_bord.v/' "no file"
+mistake 'missing constraints' fpga/pynq/build.tcl 's/vta\.xdc/pins.xdc/' "no file"
+mistake 'a pin that the RTL lacks' $project 's|vta/irq|vta/interrupt|' "no pin 'vta/interrupt'"
+mistake 'a port renamed in the RTL' fpga/vivado/vta_board.v 's/output wire                 irq/output wire intr/' "no pin 'vta/irq'"
+mistake 'an interface renamed in the RTL' fpga/vivado/vta_board.v 's/ M_AXI \([AWRB]\)/ DRAM \1/' "is called DRAM"
+mistake 'a port without its interface' fpga/vivado/vta_board.v '/1.0 M_AXI RLAST"/d' "port 'm_axi_rlast' of vta_board has no"
+mistake 'another address' fpga/pynq/build.tcl 's/0x43C00000/0x43C10000/' "registers is 1136721920, the device tree has"
+mistake 'another clock' fpga/pynq/build.tcl 's/@MHZ@/50/' "clock_hz is 50000000, the device tree has 100000000"
+mistake 'an unknown property' fpga/pynq/build.tcl 's/PCW_EN_CLK0_PORT/PCW_EN_CLOCK0_PORT/' "has no property 'CONFIG.PCW_EN_CLOCK0_PORT'"
+mistake 'a port that is switched off' fpga/pynq/build.tcl 's/PCW_USE_S_AXI_HP0 1/PCW_USE_S_AXI_HP0 0/' "no interface 'ps/S_AXI_HP0'"
+mistake 'a narrower port' fpga/pynq/build.tcl 's/HP0_DATA_WIDTH 64/HP0_DATA_WIDTH 32/' "the memory port has 32 bits"
+mistake 'a clock that is not connected' $project 's| memory/M00_ACLK||' "nothing drives 'memory/M00_ACLK'"
+mistake 'DRAM without an address' fpga/pynq/build.tcl 's|segments {S_AXI_HP0/HP0_DDR_LOWOCM}|segments {}|' "has no address"
+mistake 'another part' fpga/pynq/build.tcl 's/xc7z020clg400-1/xczu3eg-sbva484-1-i/' "is not in part"
+mistake 'a step left out' $project 's/run_to_the_end synth_1/puts none/' "there is no synth_1 yet"
+facts "$source" ultra96 >facts
+mistake 'another address' fpga/ultra96/build.tcl 's/0xA0000000/0xA0010000/' "the device tree has"
+mistake 'an unknown property' fpga/ultra96/build.tcl 's/PSU__USE__IRQ0/PSU__USE_IRQ0/' "has no property"
+mistake 'an interface that is switched off' fpga/ultra96/build.tcl 's/PSU__USE__S_AXI_GP2 1/PSU__USE__S_AXI_GP2 0/' "no interface"
+
+# The device tree alone changes: the script must see it, too.
+facts "$source" pynq | sed 's/^interrupt .*/interrupt 30/' >facts
+holds "another interrupt is noticed" sh -c '! "$@"' sh tclsh_of "$source" pynq
+holds "another interrupt is told" grep -qF 'interrupt is 29, the device tree has 30' error
+finish
