@@ -18,8 +18,6 @@
 #include "vta/file.h"
 #include "zip.h"
 
-enum { MADE_UP = 16, SEED = 1 };
-
 static const size_t most_bytes = (size_t)1 << 32;
 
 /* Samples under construction. */
@@ -241,16 +239,17 @@ static vta_status add_folder(pile *p, const char *folder, vta_diag *diag)
 }
 
 vta_status cli_read_samples(const cli_args *args, const vtac_graph *graph, vta_arena *arena,
-                            vtac_samples *out, vta_diag *diag)
+                            const vtac_samples **out, vta_diag *diag)
 {
     const char *path = cli_value(args, "--calib");
     if (path == NULL) {
         (void)fprintf(
             stderr,
-            "vtac %s: %s: warning: no calibration inputs: ranges come from %d made-up ones and may not "
+            "vtac %s: %s: warning: no calibration inputs: ranges come from made-up ones and may not "
             "fit; give real ones with --calib\n",
-            args->verb->name, args->operands[0], MADE_UP);
-        return vtac_generate_samples(graph, MADE_UP, SEED, arena, out, diag);
+            args->verb->name, args->operands[0]);
+        *out = NULL;
+        return VTA_OK;
     }
     struct stat status;
     if (stat(path, &status) != 0) {
@@ -258,7 +257,12 @@ vta_status cli_read_samples(const cli_args *args, const vtac_graph *graph, vta_a
     }
     pile p = {.graph = graph, .arena = arena};
     VTA_TRY(S_ISDIR(status.st_mode) ? add_folder(&p, path, diag) : add_file(&p, path, diag));
-    *out = (vtac_samples){.tensors = p.tensors, .count = p.count, .inputs = graph->input_count};
+    vtac_samples *samples = vta_arena_alloc(arena, sizeof *samples);
+    if (samples == NULL) {
+        return no_memory(diag);
+    }
+    *samples = (vtac_samples){.tensors = p.tensors, .count = p.count, .inputs = graph->input_count};
+    *out = samples;
     return VTA_OK;
 }
 
@@ -287,7 +291,7 @@ vta_status cli_quantize_float(const cli_args *args, vtac_graph *graph, vta_diag 
 {
     vtac_quantize_options options = VTAC_QUANTIZE_DEFAULTS;
     vta_arena arena = {0};
-    vtac_samples samples;
+    const vtac_samples *samples;
     if (!vtac_quantizable(graph)) {
         return VTA_OK;
     }
@@ -296,7 +300,7 @@ vta_status cli_quantize_float(const cli_args *args, vtac_graph *graph, vta_diag 
     }
     options.progress = cli_progress();
     vta_status status = cli_read_samples(args, graph, &arena, &samples, diag);
-    status = status == VTA_OK ? vtac_quantize(graph, &samples, &options, NULL, diag) : status;
+    status = status == VTA_OK ? vtac_quantize(graph, samples, &options, NULL, diag) : status;
     vta_arena_free(&arena);
     return status;
 }

@@ -14,9 +14,9 @@
         "--method", "NAME", CLI_TEXT, "ranges by minmax, percentile, mse or entropy"                         \
     }
 
-/* The inputs that --calib names, or, without it, made-up ones and a warning. Memory is the arena's. */
+/* The inputs that --calib names, or, without it, NULL and a warning. Memory is the arena's. */
 vta_status cli_read_samples(const cli_args *args, const vtac_graph *graph, vta_arena *arena,
-                            vtac_samples *out, vta_diag *diag);
+                            const vtac_samples **out, vta_diag *diag);
 
 /* --method; CLI_OK or the status of a misuse. */
 int cli_read_method(const cli_args *args, vtac_range_method *out);

@@ -82,9 +82,9 @@ static vta_status quantize(const cli_args *args, vtac_graph *graph, const vtac_q
                            const char *path, vtac_quantize_report *report, vta_diag *diag)
 {
     vta_arena arena = {0};
-    vtac_samples samples;
+    const vtac_samples *samples;
     vta_status status = cli_read_samples(args, graph, &arena, &samples, diag);
-    status = status == VTA_OK ? vtac_quantize(graph, &samples, how, report, diag) : status;
+    status = status == VTA_OK ? vtac_quantize(graph, samples, how, report, diag) : status;
     status = status == VTA_OK ? vtac_onnx_write(graph, "vtac quantize", path, diag) : status;
     vta_arena_free(&arena);
     return status;

@@ -65,8 +65,9 @@ static vta_status write_int8(const char *name, uint64_t seed, const char *path, 
     vtac_graph *graph = NULL;
     vta_arena arena = {0};
     vtac_samples samples;
+    const vtac_sample_range range = {-1.0, 1.0};
     VTA_TRY(load_float(name, seed, &graph, diag));
-    vta_status status = vtac_generate_samples(graph, INT8_SAMPLES, seed, &arena, &samples, diag);
+    vta_status status = vtac_generate_samples(graph, &range, INT8_SAMPLES, seed, &arena, &samples, diag);
     status = status == VTA_OK ? vtac_quantize(graph, &samples, &how, NULL, diag) : status;
     status = status == VTA_OK ? vtac_onnx_write(graph, "vtac zoo", path, diag) : status;
     vta_arena_free(&arena);

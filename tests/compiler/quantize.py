@@ -79,6 +79,18 @@ def check(model, twin, share, options):
     assert agreed == len(cases) > 0 and off <= limit
 
 
+def check_made_up():
+    """Without calibration inputs, ranges follow from the weights and from made-up pictures: decisions stay where they were."""
+    for model in sorted({case[0] for case in CASES}):
+        done = subprocess.run([VTAC, "quantize", f"{MODELS}/{model}.onnx", "--per-channel", "-o", "q.onnx"], capture_output=True, text=True)
+        assert done.returncode == 0 and "warning: no calibration inputs" in done.stderr, done.stderr
+        cases = cases_of(model)
+        answers = outputs_of("q.onnx", [path for path, _ in cases])
+        agreed = sum(int(a.argmax() == b.argmax()) for a, (_, b) in zip(answers, cases))
+        print(f"{model} without calibration inputs: {agreed} of {len(cases)} decisions, off by {worst(answers, [b for _, b in cases]):.4g}")
+        assert agreed == len(cases)
+
+
 def check_refusals():
     """What does not fit is told in one line, and no file appears."""
     model = f"{MODELS}/mlperf_ic_resnet8_fp32.onnx"
@@ -198,6 +210,7 @@ with tempfile.TemporaryDirectory() as folder:
     for method in METHODS:
         check(*CASES[2][:3], ["--per-channel", "--method", method])
         check("mlperf_ic_resnet8_fp32", "", 0.1, ["--method", method])
+    check_made_up()
     check_refusals()
     check_calibration_forms()
     check_on_the_fly()

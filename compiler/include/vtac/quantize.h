@@ -75,14 +75,19 @@ typedef struct vtac_quantize_report {
 } vtac_quantize_report;
 
 /* Quantizes the graph in place; on failure it is not usable any more. The passes of level 2 run first.
- * `report` may be NULL; otherwise free it afterwards, also on failure. */
+ * Without samples (NULL) it makes up some and leaves the ranges some room. `report` may be NULL; otherwise
+ * free it afterwards, also on failure. */
 vta_status vtac_quantize(vtac_graph *graph, const vtac_samples *samples, const vtac_quantize_options *options,
                          vtac_quantize_report *report, vta_diag *diag);
 void vtac_quantize_report_free(vtac_quantize_report *report);
 
-/* Inputs made up from a seed, for when there are none: smooth pictures with noise, of an amplitude that suits
- * the weights of the first layers. Memory is the arena's. */
-vta_status vtac_generate_samples(const vtac_graph *graph, uint32_t count, uint64_t seed, vta_arena *arena,
-                                 vtac_samples *out, vta_diag *diag);
+typedef struct vtac_sample_range {
+    double low, high;
+} vtac_sample_range;
+
+/* Inputs made up from a seed, for when there are none: things before things, as in pictures. Memory is the
+ * arena's. */
+vta_status vtac_generate_samples(const vtac_graph *graph, const vtac_sample_range *range, uint32_t count,
+                                 uint64_t seed, vta_arena *arena, vtac_samples *out, vta_diag *diag);
 
 #endif

@@ -4,6 +4,7 @@
  */
 #include "observe.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -182,6 +183,48 @@ vta_status quant_observe(quant_observer *o, const vtac_samples *samples, vtac_ra
     VTA_TRY(walk(o, samples, true, progress, diag));
     for (uint32_t i = 0; i < o->count; i++) {
         quant_range_narrow(&o->seen[i].range, method);
+    }
+    return VTA_OK;
+}
+
+/* What a node's results cannot exceed. */
+static quant_range bounds_of(const vtac_graph *g, vtac_node_id id)
+{
+    const vtac_node *node = &g->nodes[id];
+    quant_range bounds = {.low = -INFINITY, .high = INFINITY};
+    if (id == 0) {
+        return bounds;
+    }
+    if (node->op == VTAC_OP_CLIP) {
+        const vtac_tensor *low = vtac_in_constant(g, node, 1);
+        const vtac_tensor *high = vtac_in_constant(g, node, 2);
+        bounds.low = low != NULL ? vtac_tensor_float(low, 0) : bounds.low;
+        bounds.high = high != NULL ? vtac_tensor_float(high, 0) : bounds.high;
+    }
+    return node->op == VTAC_OP_SIGMOID ? (quant_range){.low = 0.0, .high = 1.0} : bounds;
+}
+
+vta_status quant_widen(quant_observer *o, double factor, vta_diag *diag)
+{
+    const vtac_graph *g = o->plan->graph;
+    quant_range *bounds = vta_arena_array(o->plan->arena, o->count + (size_t)1, sizeof *bounds);
+    if (bounds == NULL) {
+        return vta_fail(diag, VTA_NOMEM, "out of memory");
+    }
+    for (uint32_t i = 0; i < o->count; i++) {
+        const vtac_node_id maker = g->values[o->seen[i].value].node; /* 0: an input of the graph */
+        if (maker == 0 ||
+            quant_role_of(g->nodes[maker].op) != QUANT_SHARE) { /* others move what these make */
+            const quant_range own = bounds_of(g, maker);
+            quant_range *all = &bounds[head_of(o, o->seen[i].value) - o->seen];
+            all->low = fmin(all->low, own.low);
+            all->high = fmax(all->high, own.high);
+        }
+    }
+    for (uint32_t i = 0; i < o->count; i++) {
+        quant_range *range = &o->seen[i].range;
+        range->low = fmax(range->low * factor, fmin(range->low, bounds[i].low));
+        range->high = fmin(range->high * factor, fmax(range->high, bounds[i].high));
     }
     return VTA_OK;
 }

@@ -35,6 +35,9 @@ void quant_observe_close(quant_observer *observer);
 vta_status quant_observe(quant_observer *observer, const vtac_samples *samples, vtac_range_method method,
                          const vta_progress *progress, vta_diag *diag);
 
+/* Leaves each range room by a factor, as far as operators with bounded results allow. */
+vta_status quant_widen(quant_observer *observer, double factor, vta_diag *diag);
+
 /* The range of a value that is no constant. */
 const quant_range *quant_range_of(const quant_observer *observer, vtac_value_id value);
 

@@ -19,9 +19,17 @@
 
 #include "compare.h"
 #include "equalize.h"
+#include "guess.h"
 #include "insert.h"
 #include "vtac/pass.h"
 #include "weights.h"
+
+enum { MADE_UP = 16, SEED = 1 };
+
+/* Ranges from made-up samples are taken for this much too small: things that a network was trained on move
+ * its deeper layers more than anything made up. A bit that is lost does less harm than values that are cut.
+ */
+#define ROOM 2.0
 
 typedef struct job {
     vtac_graph *graph;
@@ -187,10 +195,11 @@ static vta_status make_plan(job *j, vta_diag *diag)
     return quant_plan_make(j->graph, &j->arena, &j->plan, diag);
 }
 
-static vta_status observe(job *j, const vtac_samples *samples, vta_diag *diag)
+static vta_status observe(job *j, const vtac_samples *samples, bool made_up, vta_diag *diag)
 {
     VTA_TRY(quant_observe_open(&j->plan, &j->observer, diag));
-    return quant_observe(&j->observer, samples, j->options->method, j->options->progress, diag);
+    VTA_TRY(quant_observe(&j->observer, samples, j->options->method, j->options->progress, diag));
+    return made_up ? quant_widen(&j->observer, ROOM, diag) : VTA_OK;
 }
 
 static vta_status compare(const job *j, const vtac_samples *samples, vtac_quantize_report *report,
@@ -205,12 +214,19 @@ static vta_status compare(const job *j, const vtac_samples *samples, vtac_quanti
     return quant_compare(&c, report, diag);
 }
 
-static vta_status run(job *j, const vtac_samples *samples, vtac_quantize_report *report, vta_diag *diag)
+/* Samples for a model that has none. */
+static vta_status make_up(job *j, vtac_samples *out, vta_diag *diag)
 {
-    VTA_TRY(vtac_run_passes(j->graph, &(vtac_pass_options){.level = 2}, diag));
-    VTA_TRY(check_samples(j->graph, samples, diag));
-    VTA_TRY(make_plan(j, diag));
-    VTA_TRY(observe(j, samples, diag));
+    vtac_sample_range range;
+    VTA_TRY(quant_guess_range(&j->plan, SEED, &range, diag));
+    return vtac_generate_samples(j->graph, &range, MADE_UP, SEED, &j->arena, out, diag);
+}
+
+/* What to do once there are samples. */
+static vta_status convert(job *j, const vtac_samples *samples, bool made_up, vtac_quantize_report *report,
+                          vta_diag *diag)
+{
+    VTA_TRY(observe(j, samples, made_up, diag));
     VTA_TRY(round_products(j, diag));
     if (j->product_count == 0) {
         return vta_fail(
@@ -222,6 +238,16 @@ static vta_status run(job *j, const vtac_samples *samples, vtac_quantize_report 
         VTA_TRY(compare(j, samples, report, diag));
     }
     return store_products(j, diag);
+}
+
+static vta_status run(job *j, const vtac_samples *samples, vtac_quantize_report *report, vta_diag *diag)
+{
+    vtac_samples own;
+    VTA_TRY(vtac_run_passes(j->graph, &(vtac_pass_options){.level = 2}, diag));
+    VTA_TRY(samples != NULL ? check_samples(j->graph, samples, diag) : VTA_OK);
+    VTA_TRY(make_plan(j, diag));
+    VTA_TRY(samples == NULL ? make_up(j, &own, diag) : VTA_OK);
+    return convert(j, samples != NULL ? samples : &own, samples == NULL, report, diag);
 }
 
 bool vtac_quantizable(const vtac_graph *graph)

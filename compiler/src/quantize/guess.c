@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Training leaves each layer balanced for the inputs that it was trained with: batch normalization, folded
+ * into weights and biases, takes the mean out of every channel and makes the rest as large as the biases.
+ * Inputs that are too small are drowned by the biases: the channels' means are far from 0 and little varies.
+ * Inputs that are too large, or off their mean, move the means themselves. So the range is the one for which
+ * the channels of all products vary most beside their means. A network without biases does not care; of
+ * ranges that are as good as each other the largest is taken, since what is cut does more harm than a bit
+ * that is lost.
+ */
+#include "guess.h"
+
+#include <math.h>
+
+#include "probe.h"
+
+enum { TRIED = 3 }; /* samples of each range */
+
+#define AS_GOOD 0.05 /* in bits */
+
+/* What models are trained on: 0 … 1, -1 … 1, normalized by mean and deviation, features of sound, bytes with
+ * and without their mean. Ordered by size. */
+static const vtac_sample_range usual[] = {{0.0, 1.0},    {-1.0, 1.0},     {-2.5, 2.5}, {-8.0, 8.0},
+                                          {-32.0, 32.0}, {-128.0, 128.0}, {0.0, 255.0}};
+enum { USUAL = sizeof usual / sizeof usual[0] };
+
+/* Sums over samples, for one channel of a value. */
+typedef struct channel {
+    double count, sum, squares;
+} channel;
+
+/* The result of a product. */
+typedef struct product {
+    int64_t elements, channels, inner; /* of the value; inner: elements side by side of one channel */
+    channel *sums;
+} product;
+
+typedef struct guess {
+    const quant_plan *plan;
+    quant_probe *probe;
+    vtac_value_id *values;
+    product *products;
+    uint32_t count;
+    uint64_t seed;
+} guess;
+
+static bool find_products(guess *j)
+{
+    const vtac_graph *g = j->plan->graph;
+    j->values = vta_arena_array(j->plan->arena, j->plan->node_room, sizeof *j->values);
+    j->products = vta_arena_array(j->plan->arena, j->plan->node_room, sizeof *j->products);
+    bool good = j->values != NULL && j->products != NULL;
+    for (uint32_t i = 0; good && i < g->order_count; i++) {
+        const vtac_node *node = &g->nodes[g->order[i]];
+        uint32_t axis;
+        if (!j->plan->active[g->order[i]] || !quant_is_product(g, node, &axis)) {
+            continue;
+        }
+        const vtac_type *type = &g->values[node->outputs[0]].type;
+        product *p = &j->products[j->count];
+        j->values[j->count++] = node->outputs[0];
+        axis = node->op == VTAC_OP_CONV ? 1 : type->rank - 1;
+        *p = (product){.elements = vtac_type_elements(type), .channels = type->dim[axis], .inner = 1};
+        for (uint32_t k = axis + 1; k < type->rank; k++) {
+            p->inner *= type->dim[k];
+        }
+        p->sums = vta_arena_array(j->plan->arena, (size_t)p->channels, sizeof *p->sums);
+        good = p->sums != NULL;
+    }
+    return good;
+}
+
+static void see(const product *p, const float *x)
+{
+    for (int64_t i = 0; i < p->elements; i++) {
+        channel *c = &p->sums[i / p->inner % p->channels];
+        c->count += 1.0;
+        c->sum += (double)x[i];
+        c->squares += (double)x[i] * (double)x[i];
+    }
+}
+
+/* By how many bits the channels' variation is above their means. The sums are ready for others then. */
+static double balance(const product *p)
+{
+    double variances = 0.0;
+    double means = 0.0;
+    for (int64_t c = 0; c < p->channels; c++) {
+        const channel *of = &p->sums[c];
+        const double mean = of->sum / of->count;
+        means += mean * mean;
+        variances += fmax(0.0, of->squares / of->count - mean * mean);
+        p->sums[c] = (channel){0};
+    }
+    const double least = 1e-30; /* keeps the logarithm finite */
+    return 0.5 * log2((variances + least) / (means + least));
+}
+
+/* The mean balance of all products. */
+static vta_status judge(const guess *j, const vtac_sample_range *range, vta_arena *arena, double *out,
+                        vta_diag *diag)
+{
+    vtac_samples samples;
+    VTA_TRY(vtac_generate_samples(j->plan->graph, range, TRIED, j->seed, arena, &samples, diag));
+    for (uint32_t s = 0; s < TRIED; s++) {
+        VTA_TRY(quant_probe_run(j->probe, &samples, s, diag));
+        for (uint32_t i = 0; i < j->count; i++) {
+            see(&j->products[i], quant_probe_value(j->probe, i));
+        }
+    }
+    *out = 0.0;
+    for (uint32_t i = 0; i < j->count; i++) {
+        *out += balance(&j->products[i]) / j->count;
+    }
+    return VTA_OK;
+}
+
+static vta_status choose(const guess *j, vtac_sample_range *out, vta_diag *diag)
+{
+    double scores[USUAL] = {0.0};
+    double best = -INFINITY;
+    for (int i = 0; i < USUAL; i++) {
+        vta_arena arena = {0};
+        const vta_status status = judge(j, &usual[i], &arena, &scores[i], diag);
+        vta_arena_free(&arena);
+        VTA_TRY(status);
+        best = fmax(best, scores[i]);
+    }
+    for (int i = 0; i < USUAL; i++) {
+        *out = scores[i] >= best - AS_GOOD ? usual[i] : *out;
+    }
+    return VTA_OK;
+}
+
+vta_status quant_guess_range(const quant_plan *plan, uint64_t seed, vtac_sample_range *out, vta_diag *diag)
+{
+    guess j = {.plan = plan, .seed = seed};
+    *out = usual[1];
+    if (!find_products(&j)) {
+        return vta_fail(diag, VTA_NOMEM, "out of memory");
+    }
+    if (j.count == 0) {
+        return VTA_OK;
+    }
+    VTA_TRY(quant_probe_open(plan->graph, j.values, j.count, &j.probe, diag));
+    const vta_status status = choose(&j, out, diag);
+    quant_probe_close(j.probe);
+    return status;
+}
