@@ -12,6 +12,7 @@
 #include "backend.h"
 #include "vta/dram.h"
 #include "vta/fsim.h"
+#include "vta/hold.h"
 
 typedef struct fsim_options {
     bool strict;
@@ -219,7 +220,11 @@ static vta_status start_parts(fsim_device *device, const vta_opening *opening, v
     VTA_TRY(vta_dram_create(&device->dram, diag));
     const vta_bus bus = vta_dram_bus(device->dram);
     VTA_TRY(vta_fsim_create(&opening->config, &bus, set->strict, &device->fsim, diag));
-    if (pthread_create(&device->thread, NULL, work, device) != 0) {
+    sigset_t was;
+    vta_hold_signals(&was);
+    const int cause = pthread_create(&device->thread, NULL, work, device);
+    vta_release_signals(&was);
+    if (cause != 0) {
         return vta_fail(diag, VTA_NOMEM, "cannot start a thread for device '%s'", opening->scheme);
     }
     device->has_thread = true;

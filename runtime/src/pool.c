@@ -13,6 +13,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "vta/hold.h"
+
 enum { MOST_THREADS = 256 };
 
 /* Looks at what another thread is about to change, before a wait that costs a system call and, at its end,
@@ -115,7 +117,11 @@ vta_status vta_pool_create(uint32_t threads, vta_pool **out, vta_diag *diag)
     pthread_cond_init(&pool->done, NULL);
     for (uint32_t i = 1; i < threads; i++) {
         workers[i] = (struct worker){.pool = pool, .index = i};
-        if (pthread_create(&workers[i].thread, NULL, worker_main, &workers[i]) != 0) {
+        sigset_t was;
+        vta_hold_signals(&was);
+        const int cause = pthread_create(&workers[i].thread, NULL, worker_main, &workers[i]);
+        vta_release_signals(&was);
+        if (cause != 0) {
             vta_pool_destroy(pool);
             return vta_fail(diag, VTA_NOMEM, "cannot start thread %u of %u; set VTAC_THREADS lower", i,
                             threads);

@@ -9,12 +9,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
 #include "vta/arena.h"
 #include "vta/file.h"
+#include "vta/hold.h"
 #include "vta/status.h"
 #include "vta/str.h"
 #include "vta/vec.h"
@@ -165,6 +168,73 @@ static void file_errors_name_the_file(void **state)
     assert_int_equal(vta_file_write("/dev/null", "a", 1, NULL), VTA_OK);
 }
 
+static volatile sig_atomic_t signals;
+
+static void count_signal(int number)
+{
+    (void)number;
+    signals++;
+}
+
+static void held_signals_arrive_later(void **state)
+{
+    (void)state;
+    const struct sigaction count = {.sa_handler = count_signal};
+    struct sigaction before;
+    assert_int_equal(sigaction(SIGTERM, &count, &before), 0);
+    for (int round = 1; round <= 2; round++) {
+        sigset_t outer;
+        sigset_t inner;
+        vta_hold_signals(&outer);
+        vta_hold_signals(&inner);
+        assert_int_equal(raise(SIGTERM), 0);
+        vta_release_signals(&inner);
+        assert_int_equal(signals, round - 1);
+        vta_release_signals(&outer);
+        assert_int_equal(signals, round);
+    }
+    assert_int_equal(sigaction(SIGTERM, &before, NULL), 0);
+}
+
+_Noreturn static void write_for_ever(const char *path)
+{
+    static char bytes[4 << 20];
+    (void)signal(SIGTERM, SIG_DFL);
+    for (;;) {
+        if (vta_file_write(path, bytes, sizeof bytes, NULL) != VTA_OK) {
+            _exit(1);
+        }
+    }
+}
+
+static void an_ended_writer_leaves_no_temporary_file(void **state)
+{
+    (void)state;
+    char folder[] = "/tmp/vta-base-XXXXXX";
+    char path[64];
+    char temporary[96];
+    assert_non_null(mkdtemp(folder));
+    (void)snprintf(path, sizeof path, "%s/file", folder);
+    for (long round = 0; round < 20; round++) {
+        const pid_t child = fork();
+        assert_true(child >= 0);
+        if (child == 0) {
+            write_for_ever(path);
+        }
+        const struct timespec moment = {.tv_nsec = 20000000 + round * 700000};
+        (void)nanosleep(&moment, NULL);
+        int status = 0;
+        assert_int_equal(kill(child, SIGTERM), 0);
+        assert_int_equal(waitpid(child, &status, 0), child);
+        assert_true(WIFSIGNALED(status));
+        assert_int_equal(WTERMSIG(status), SIGTERM);
+        (void)snprintf(temporary, sizeof temporary, "%s.tmp%ld", path, (long)child);
+        assert_int_not_equal(access(temporary, F_OK), 0);
+    }
+    (void)unlink(path);
+    assert_int_equal(rmdir(folder), 0); /* fails where anything else is left */
+}
+
 static void diag_keeps_the_first_failure(void **state)
 {
     (void)state;
@@ -189,6 +259,8 @@ int main(void)
         cmocka_unit_test(nearest_finds_the_slip),
         cmocka_unit_test(files_round_trip),
         cmocka_unit_test(file_errors_name_the_file),
+        cmocka_unit_test(held_signals_arrive_later),
+        cmocka_unit_test(an_ended_writer_leaves_no_temporary_file),
         cmocka_unit_test(diag_keeps_the_first_failure),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

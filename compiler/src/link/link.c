@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Objects to shared objects with lld, run as a program. Temporary files lie beside the result and never stay.
+ * Objects to shared objects with lld, run as a program. Temporary files lie beside the result and never stay:
+ * a signal that comes meanwhile ends the linker, if it is for both, and us when they are gone.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -14,6 +15,7 @@
 #include <unistd.h>
 
 #include "vta/file.h"
+#include "vta/hold.h"
 #include "vta/model.h"
 #include "vtac/codegen.h"
 
@@ -36,18 +38,28 @@ static const char *const linkers[] = {"ld.lld-19", "ld.lld",    "ld.lld-18",
 static bool start_linker(char **argv, int messages, pid_t *child)
 {
     posix_spawn_file_actions_t actions;
+    posix_spawnattr_t attributes;
+    sigset_t signals;
     bool started = false;
     if (posix_spawn_file_actions_init(&actions) != 0) {
         return false;
     }
+    if (posix_spawnattr_init(&attributes) != 0) {
+        (void)posix_spawn_file_actions_destroy(&actions);
+        return false;
+    }
+    vta_signals_of_child(&signals);
+    (void)posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
+    (void)posix_spawnattr_setsigmask(&attributes, &signals);
     (void)posix_spawn_file_actions_adddup2(&actions, messages, STDERR_FILENO);
     for (size_t i = 0; i < sizeof linkers / sizeof linkers[0] && !started; i++) {
         char name[16];
         (void)snprintf(name, sizeof name, "%s", linkers[i]);
         argv[0] = name;
-        started = posix_spawnp(child, name, &actions, NULL, argv, environ) == 0;
+        started = posix_spawnp(child, name, &actions, &attributes, argv, environ) == 0;
     }
     argv[0] = NULL;
+    (void)posix_spawnattr_destroy(&attributes);
     (void)posix_spawn_file_actions_destroy(&actions);
     return started;
 }
@@ -167,6 +179,8 @@ vta_status vtac_link(const vtac_artifact_image *image, const char *path, vta_dia
     for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
         name_file(files[i].file, path, files[i].kind);
     }
+    sigset_t was;
+    vta_hold_signals(&was);
     vta_status status = link_model(image, f, diag);
     if (status == VTA_OK) {
         status = vta_artifact_seal_file(f->shared, diag);
@@ -177,6 +191,7 @@ vta_status vtac_link(const vtac_artifact_image *image, const char *path, vta_dia
     for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
         (void)unlink(files[i].file);
     }
+    vta_release_signals(&was);
     free(f);
     return status;
 }

@@ -11,6 +11,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "vta/hold.h"
+
 typedef struct file_buffer {
     ProtobufCBuffer base;
     FILE *file;
@@ -23,15 +25,9 @@ static void append_to_file(ProtobufCBuffer *base, size_t size, const uint8_t *by
     buffer->failed = buffer->failed || fwrite(bytes, 1, size, buffer->file) != size;
 }
 
-vta_status vtac_onnx_save(const Onnx__ModelProto *model, const char *path, vta_diag *diag)
+static vta_status write_and_rename(const Onnx__ModelProto *model, const char *temporary, const char *path,
+                                   vta_diag *diag)
 {
-    char temporary[4096];
-    if (onnx__model_proto__get_packed_size(model) > INT_MAX) {
-        return vta_fail(diag, VTA_RANGE, "'%s': a model in one file has at most 2 GiB", path);
-    }
-    if (snprintf(temporary, sizeof temporary, "%s.%ld.tmp", path, (long)getpid()) >= (int)sizeof temporary) {
-        return vta_fail(diag, VTA_RANGE, "'%.64s...': the name is too long", path);
-    }
     file_buffer buffer = {.base = {append_to_file}, .file = fopen(temporary, "wb")};
     if (buffer.file == NULL) {
         return vta_fail(diag, VTA_IO, "cannot write '%s': %s", path, strerror(errno));
@@ -44,4 +40,20 @@ vta_status vtac_onnx_save(const Onnx__ModelProto *model, const char *path, vta_d
         return status;
     }
     return VTA_OK;
+}
+
+vta_status vtac_onnx_save(const Onnx__ModelProto *model, const char *path, vta_diag *diag)
+{
+    char temporary[4096];
+    if (onnx__model_proto__get_packed_size(model) > INT_MAX) {
+        return vta_fail(diag, VTA_RANGE, "'%s': a model in one file has at most 2 GiB", path);
+    }
+    if (snprintf(temporary, sizeof temporary, "%s.%ld.tmp", path, (long)getpid()) >= (int)sizeof temporary) {
+        return vta_fail(diag, VTA_RANGE, "'%.64s...': the name is too long", path);
+    }
+    sigset_t was;
+    vta_hold_signals(&was);
+    const vta_status status = write_and_rename(model, temporary, path, diag);
+    vta_release_signals(&was);
+    return status;
 }

@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "vta/hold.h"
 #include "vta/vec.h"
 
 /* Reads to the end, at most one byte beyond the limit; false on a read error or without memory (errno says
@@ -83,12 +84,15 @@ static bool write_and_rename(const char *path, const void *bytes, size_t size)
         return false;
     }
     (void)snprintf(temporary, room, "%s.tmp%ld", path, (long)getpid());
+    sigset_t was;
+    vta_hold_signals(&was);
     const bool done = write_all(temporary, bytes, size) && rename(temporary, path) == 0;
     if (!done) {
         const int cause = errno;
         (void)remove(temporary);
         errno = cause;
     }
+    vta_release_signals(&was);
     free(temporary);
     return done;
 }

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Signals that end a process wait while something stands that must not outlive it: a temporary file, a child
+ * at work. Threads are started inside such a section, too, so that signals are the main thread's business.
+ */
+#ifndef VTA_HOLD_H
+#define VTA_HOLD_H
+
+#include <signal.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* From here on SIGINT, SIGTERM and SIGHUP wait; `was` is what the calling thread held back before. */
+void vta_hold_signals(sigset_t *was);
+
+/* What a program that is started meanwhile is to hold back: what we do, those three aside. */
+void vta_signals_of_child(sigset_t *signals);
+
+/* Back to that; what arrived meanwhile takes effect now. errno stays. */
+void vta_release_signals(const sigset_t *was);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
