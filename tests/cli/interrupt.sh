@@ -1,0 +1,90 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# Ctrl-C at any moment of a verb that writes a file or runs a model: exit status 130, the result is as it was before
+# or whole, nothing else is left behind, no process either. (exec.sh: the same for a program on a device.)
+# A verb runs in a process group of its own, and the whole group gets the signal, as from a terminal: that takes
+# bash, since the other sh start what is in the background deaf to SIGINT.
+# shellcheck source=tests/cli/lib.sh
+. "$(dirname "$0")/lib.sh"
+set -m
+
+# interrupted SECONDS WORD...: the verb gets SIGINT after that time.
+interrupted() {
+    after=$1
+    shift
+    ran="vtac $*, interrupted after $after s"
+    "$vtac_program" "$@" >out 2>err &
+    child=$!
+    sleep "$after"
+    kill -INT -$child 2>kill_says
+    wait $child
+    status=$?
+    checks=$((checks + 1))
+    left=100 # tenths of a second for what was told to end with it
+    while kill -0 -$child 2>kill_says && [ "$left" -gt 0 ]; do
+        left=$((left - 1))
+        sleep 0.1
+    done
+    [ "$left" -gt 0 ] || wrong "a process is left behind"
+}
+
+# only FILE...: the folder holds these and no other.
+only() {
+    printf '%s\n' "$@" | sort >expected
+    find folder -type f | sort >now
+    checks=$((checks + 1))
+    cmp -s now expected || wrong "the folder holds $(tr '\n' ' ' <now), not $* alone"
+}
+
+# ended: 130, or 0 where the verb was done before the signal came.
+ended() {
+    checks=$((checks + 1))
+    case $status in
+    130) hits=$((hits + 1)) ;;
+    0) ;;
+    *) wrong "exit status $status instead of 130 (or 0)" ;;
+    esac
+}
+
+# sweep STEPS FILE INPUT WORD...: interrupts a verb that writes FILE at STEPS moments over the time that it takes whole,
+# the first before it has begun. There is a FILE before: it stays, or gives way to a whole one.
+sweep() {
+    steps=$1
+    file=$2
+    input=$3
+    shift 3
+    begin=$(date +%s%N)
+    vtac "$@"
+    exits 0
+    took=$(($(date +%s%N) - begin))
+    cp "$file" whole
+    hits=0
+    for step in $(seq 0 $((steps - 1))); do
+        echo before >"$file"
+        interrupted "$(LC_ALL=C awk "BEGIN { print $took * $step / $steps / 1e9 }")" "$@"
+        ended
+        [ "$status" = 0 ] || silent err
+        checks=$((checks + 1))
+        [ "$(head -c 6 "$file")" = before ] || cmp -s "$file" whole || wrong "'$file' is neither old nor whole"
+        # shellcheck disable=SC2086  # there may be none
+        only "$file" $input
+    done
+    checks=$((checks + 1))
+    [ "$hits" -gt 0 ] || wrong "no signal came in time"
+    cp whole "$file"
+}
+
+mkdir folder
+sweep 6 folder/net.onnx '' zoo tiny_ic --int8 -o folder/net.onnx
+sweep 12 folder/net.so folder/net.onnx compile folder/net.onnx --target vta -o folder/net.so
+
+# A run ends where it stands, on the host's threads and on the accelerator, its processes with it.
+for device in fsim tsim systemc; do
+    "$vtac_program" devices --runnable | grep -qx "$device" || continue
+    interrupted 2 run folder/net.so --device "$device" --repeat 1000000
+    exits 130
+    silent err
+    only folder/net.onnx folder/net.so
+done
+finish
