@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Reads one flat JSON object: what configurations are. A reader of our own, because this is what ships to
- * boards and to machines without an operating system, and no library for it is there in Debian's cross
- * toolchains.
+ * Reads one flat JSON object: what configurations are. Through cJSON (json_cjson.c); what ships to boards and
+ * to machines without an operating system has a reader of its own (json_small.c, -DVTA_CJSON=OFF), because
+ * Debian's cross toolchains have no cJSON. A test holds the small one to the other.
  */
 #ifndef VTA_JSON_H
 #define VTA_JSON_H
@@ -10,14 +10,14 @@
 typedef enum vta_json_kind {
     VTA_JSON_NUMBER,
     VTA_JSON_STRING,
-    VTA_JSON_OTHER /* true, false, null, an array or an object: checked, and kept as it stands */
+    VTA_JSON_OTHER /* true, false, null, an array or an object: checked, and kept as text */
 } vta_json_kind;
 
 typedef struct vta_json_item {
     struct vta_json_item *next;
     vta_json_kind kind;
     double number;
-    char *key, *text; /* of a STRING its characters, otherwise as it stands in the file */
+    char *key, *text; /* of a STRING its characters, otherwise JSON for a message */
 } vta_json_item;
 
 typedef enum vta_json_result {

@@ -27,7 +27,7 @@ check() {
 {
     $cc -std=c17 $CFLAGS -o "$work/shared" "$here/outside.c" $(pkg-config --cflags --libs vta)
     $cc -std=c17 $CFLAGS -o "$work/static" "$here/outside.c" $(pkg-config --cflags vta) "$libdir/libvta.a" \
-        -lpthread -lm -ldl
+        $(pkg-config --libs libcjson) -lpthread -lm -ldl
 }
 check 'pkg-config, shared' "$work/shared"
 check 'pkg-config, static' "$work/static"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A reader of RFC 8259's grammar by descent. Values below the first level are checked and skipped.
+ * A reader of RFC 8259's grammar by descent, where there is no cJSON. Values below the first level are
+ * checked and skipped.
  */
 #include "json.h"
 
