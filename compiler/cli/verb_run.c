@@ -11,6 +11,7 @@
 #include "inputs.h"
 #include "layers.h"
 #include "outputs.h"
+#include "profile.h"
 #include "watch.h"
 
 static const cli_option options[] = {
@@ -24,6 +25,7 @@ static const cli_option options[] = {
     {"--threads", "N", CLI_TEXT, "threads (default: VTAC_THREADS, or all cores)"},
     {"--layers", NULL, CLI_FLAG, "the accelerator's layers: predicted, measured, why"},
     {"--steps", NULL, CLI_FLAG, "where the time went, step by step"},
+    {"--profile", "FILE", CLI_FILE, "the same and more: .html, .json or trace.json (repeat)"},
     {"--json", NULL, CLI_FLAG, "print everything as JSON"},
 };
 
@@ -34,8 +36,10 @@ typedef struct run_call {
     vta_model_options model;
     uint64_t repeat;
     bool json;
-    uint32_t told; /* results on stdout, */
-    bool opened;   /* in a list */
+    cli_profile *profile; /* to be filled, or NULL */
+    char timeline[64];    /* where the device writes it; "": nowhere */
+    uint32_t told;        /* results on stdout, */
+    bool opened;          /* in a list */
 } run_call;
 
 static double now(void)
@@ -71,8 +75,9 @@ static vta_status run_once(const run_call *call, vta_model *model, vta_diag *dia
 {
     const vta_step_profile *steps;
     uint32_t count;
-    return cli_flag(call->args, "--steps") ? vta_model_profile(model, &steps, &count, diag)
-                                           : vta_model_run(model, diag);
+    return cli_flag(call->args, "--steps") || cli_flag(call->args, "--profile")
+               ? vta_model_profile(model, &steps, &count, diag)
+               : vta_model_run(model, diag);
 }
 
 static vta_status time_runs(const run_call *call, vta_model *model, double *times, vta_diag *diag)
@@ -105,7 +110,10 @@ static void print_times(const run_call *call, const vta_model *model, const doub
     if (call->json) {
         (void)printf(", \"cycles\": %llu, \"wall_s\": %.6f, ", (unsigned long long)cycles, median);
     } else if (cycles > 0) {
-        (void)printf("%llu cycles on %s\n", (unsigned long long)cycles, vta_model_device_uri(model));
+        const char *uri = vta_model_device_uri(model);
+        const char *own = call->timeline[0] != '\0' ? strstr(uri, "timeline=") : NULL; /* our addition */
+        (void)printf("%llu cycles on %.*s\n", (unsigned long long)cycles,
+                     (int)(own != NULL ? (size_t)(own - uri) - 1 : strlen(uri)), uri);
     }
 }
 
@@ -196,6 +204,11 @@ static vta_status run_case(run_call *call, vta_model *model, const char *path, u
     vta_status status = cli_bind_case(&call->inputs, model, which, diag);
     status = status == VTA_OK ? time_runs(call, model, times, diag) : status;
     status = status == VTA_OK ? save(call, model, path, which, cases, diag) : status;
+    if (status == VTA_OK && call->profile != NULL) {
+        status = cli_profile_take(model, path, call->profile, diag);
+        call->profile->runs = call->repeat;
+        call->profile->wall_s = times[call->repeat / 2];
+    }
     if (status == VTA_OK) {
         if (call->json && call->told == 0 && (cases > 1 || call->args->operand_count > 1)) {
             call->opened = true;
@@ -213,10 +226,70 @@ static vta_status run_model(run_call *call, const char *path, vta_diag *diag)
     uint32_t cases = 1;
     VTA_TRY(vta_model_load(path, &call->model, &model, diag));
     vta_status status = cli_count_cases(&call->inputs, model, &cases, diag);
+    if (status == VTA_OK && call->profile != NULL && cases > 1) {
+        status = vta_fail(diag, VTA_INVALID, "--profile takes one run, not the %u of so many inputs", cases);
+    }
     for (uint32_t i = 0; i < cases && status == VTA_OK; i++) {
         status = run_case(call, model, path, i, cases, diag);
     }
     vta_model_destroy(model);
+    return status;
+}
+
+/* Where a simulator is to write its timeline, in its URI. */
+static vta_status ask_for_timeline(run_call *call, char *uri, size_t size, vta_diag *diag)
+{
+    const char *device = call->model.device;
+    const size_t scheme = device != NULL ? strcspn(device, ":?") : 0;
+    const bool has_one = (scheme == 4 && strncmp(device, "tsim", scheme) == 0) ||
+                         (scheme == 7 && strncmp(device, "systemc", scheme) == 0);
+    if (call->profile == NULL || !has_one) {
+        return VTA_OK;
+    }
+    if (strstr(device, "timeline=") != NULL) {
+        return vta_fail(diag, VTA_INVALID, "--profile has the timeline in it; leave it out of '%s'", device);
+    }
+    (void)snprintf(call->timeline, sizeof call->timeline, "/tmp/vtac-timeline-XXXXXX");
+    const int file = mkstemp(call->timeline);
+    if (file < 0) {
+        call->timeline[0] = '\0';
+        return vta_fail(diag, VTA_IO, "cannot make a file in /tmp");
+    }
+    (void)close(file);
+    (void)snprintf(uri, size, "%s%ctimeline=%s", device, strchr(device, '?') != NULL ? '&' : '?',
+                   call->timeline);
+    call->model.device = uri;
+    return VTA_OK;
+}
+
+/* After the model, and with it the device, is closed: only now the timeline is complete. */
+static vta_status write_profile(run_call *call, const char *device, vta_diag *diag)
+{
+    size_t at = 0;
+    if (call->timeline[0] != '\0') {
+        VTA_TRY(cli_profile_timeline(call->profile, call->timeline, diag));
+        call->profile->device = device;
+    }
+    for (const char *path = cli_next(call->args, "--profile", &at); path != NULL;
+         path = cli_next(call->args, "--profile", &at)) {
+        VTA_TRY(cli_profile_write(call->profile, path, diag));
+    }
+    return VTA_OK;
+}
+
+static vta_status run_profiled(run_call *call, vta_diag *diag)
+{
+    char uri[4300];
+    cli_profile profile = {0};
+    const char *device = call->model.device;
+    call->profile = &profile;
+    vta_status status = ask_for_timeline(call, uri, sizeof uri, diag);
+    status = status == VTA_OK ? run_model(call, call->args->operands[0], diag) : status;
+    status = status == VTA_OK ? write_profile(call, device, diag) : status;
+    if (call->timeline[0] != '\0') {
+        (void)unlink(call->timeline);
+    }
+    cli_profile_free(&profile);
     return status;
 }
 
@@ -228,7 +301,11 @@ static int run_models(run_call *call)
     if (labels != NULL) {
         status = cli_read_labels(labels, &call->outputs, &diag);
     }
-    for (size_t i = 0; i < call->args->operand_count && status == VTA_OK; i++) {
+    if (cli_flag(call->args, "--profile")) {
+        status = status == VTA_OK ? run_profiled(call, &diag) : status;
+    }
+    for (size_t i = 0;
+         !cli_flag(call->args, "--profile") && i < call->args->operand_count && status == VTA_OK; i++) {
         status = run_model(call, call->args->operands[i], &diag);
     }
     cli_free_outputs(&call->outputs);
@@ -295,6 +372,13 @@ static int run(const cli_args *args)
     const char *timeout = cli_value(args, "--timeout");
     if (timeout != NULL && !cli_seconds(timeout, &call.model.timeout_s)) {
         return cli_usage(args, "--timeout takes seconds, not '%s'", timeout);
+    }
+    size_t at = 0;
+    for (const char *path = cli_next(args, "--profile", &at); path != NULL;
+         path = cli_next(args, "--profile", &at)) {
+        if (!cli_profile_knows(path) || args->operand_count > 1) {
+            return cli_usage(args, "--profile takes one model and a file .html, .json or trace.json");
+        }
     }
     if (cli_read_inputs(args, &call.inputs) != CLI_OK || check_names(args) != CLI_OK) {
         return CLI_USAGE;
