@@ -84,7 +84,7 @@ for device in fsim tsim systemc; do
     "$vtac_program" devices --runnable | grep -qx "$device" || continue
     interrupted 2 run folder/net.so --device "$device" --repeat 1000000
     exits 130
-    silent err
+    [ ! -s err ] || says err "interrupted" # said once there is a device to stop
     only folder/net.onnx folder/net.so
 done
 finish
