@@ -30,7 +30,10 @@ mkdir -p "$build"
 cmake -S "$root" -B "$build" -G Ninja -DCMAKE_C_COMPILER=clang -DCMAKE_BUILD_TYPE=Debug \
     -DCMAKE_C_FLAGS_DEBUG="$flags" -DVTA_FUZZ=ON >"$build/configure.log" || { cat "$build/configure.log" >&2; exit 1; }
 for target in $targets; do
-    ninja -C "$build" "fuzz_$target" "test_fuzz_$target" fuzz_seeds_made >"$build/build.log" || { cat "$build/build.log" >&2; exit 1; }
+    made=
+    [ "$target" != importer ] || made=fuzz_seeds_made
+    # shellcheck disable=SC2086  # none or one
+    ninja -C "$build" "fuzz_$target" "test_fuzz_$target" $made >"$build/build.log" || { cat "$build/build.log" >&2; exit 1; }
 done
 
 status=0
