@@ -10,6 +10,7 @@
 #include <time.h>
 
 #include "bench.h"
+#include "cli.h"
 
 static uint64_t next(uint64_t *seed)
 {
@@ -66,7 +67,10 @@ static vta_status run_on(const vta_code *code, vta_device *device, double timeou
             bench_fill(&info.config, buffer.name, p->host[i], buffer.size);
         }
     }
-    return vta_job_run(p->job, NULL, 0, timeout_s, report, diag);
+    cli_catch_signals(cli_stop_device, device);
+    const vta_status status = vta_job_run(p->job, NULL, 0, timeout_s, report, diag);
+    cli_catch_signals(NULL, NULL);
+    return status;
 }
 
 static vta_status compare(const vta_code *code, const placed *a, const placed *b, vta_diag *diag)

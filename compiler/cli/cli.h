@@ -69,7 +69,7 @@ void cli_args_free(cli_args *args);
 
 /* "vtac VERB: sentence" and how to get help, on stderr; returns CLI_USAGE. */
 __attribute__((format(printf, 2, 3))) int cli_usage(const cli_args *args, const char *fmt, ...);
-/* The failure on stderr, as JSON with --json; returns CLI_FAILED. */
+/* The failure on stderr, as JSON with --json; returns CLI_FAILED, or CLI_INTERRUPTED where it was that. */
 int cli_fail(const cli_args *args, const vta_diag *diag);
 /* Success, if all that was printed has reached stdout; a full disk is a failure. */
 int cli_done(const cli_args *args);
@@ -85,6 +85,9 @@ void cli_catch_signals(void (*stop)(void *what), void *what);
 /* For a vta_device and a vta_model. */
 void cli_stop_device(void *device);
 void cli_stop_model(void *model);
+/* vta_model_run that they stop. */
+struct vta_model;
+vta_status cli_run_model(struct vta_model *model, vta_diag *diag);
 
 /* A string in JSON's quotes, on stdout. */
 void cli_json_string(const char *text);

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "remote_host.h"
 #include "vtac/codegen.h"
 #include "vtac/pass.h"
 
@@ -74,9 +75,11 @@ vta_status cli_probe_load(cli_probe *probe, const cli_probe_options *options, co
 {
     vtac_target target;
     vtac_artifact_image image;
+    const char *host;
     cli_offload offload = options->offload;
     offload.wanted = device != NULL;
-    VTA_TRY(vtac_target_find("host", &target, diag));
+    VTA_TRY(cli_host_of(device, &host, diag));
+    VTA_TRY(vtac_target_find(host, &target, diag));
     VTA_TRY(cli_offload_graph(&offload, options->level, probe->graph, &probe->partition, diag));
     const vtac_compile_options how = {
         .level = options->level, .target = &target, .partition = probe->partition};

@@ -43,6 +43,14 @@ void cli_stop_model(void *model)
     vta_model_interrupt(model);
 }
 
+vta_status cli_run_model(struct vta_model *model, vta_diag *diag)
+{
+    cli_catch_signals(cli_stop_model, model);
+    const vta_status status = vta_model_run(model, diag);
+    cli_catch_signals(NULL, NULL);
+    return status;
+}
+
 static void print_progress(void *context, const char *line)
 {
     (void)context;

@@ -55,7 +55,7 @@ int cli_fail(const cli_args *args, const vta_diag *diag)
         const bool red = cli_fancy(STDERR_FILENO);
         (void)fprintf(stderr, "%svtac:%s %s\n", red ? "\033[31m" : "", red ? "\033[0m" : "", diag->text);
     }
-    return CLI_FAILED;
+    return diag->code == VTA_INTERRUPTED ? CLI_INTERRUPTED : CLI_FAILED;
 }
 
 int cli_done(const cli_args *args)

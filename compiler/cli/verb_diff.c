@@ -236,7 +236,7 @@ static int run_both(comparison *c, uint64_t seed)
     for (int i = 0; i < 2 && status == VTA_OK; i++) {
         side *s = &c->sides[i];
         status = prepare(c, s, seed, &diag);
-        status = status == VTA_OK ? vta_model_run(s->probe.model, &diag) : status;
+        status = status == VTA_OK ? cli_run_model(s->probe.model, &diag) : status;
     }
     if (status != VTA_OK) {
         (void)vta_context(&diag, "%s", c->args->operands[0]);

@@ -226,14 +226,14 @@ static vta_status run_whole(replay *r, vta_diag *diag)
     VTA_TRY(cli_probe_show(r->whole.graph, diag));
     VTA_TRY(cli_probe_load(&r->whole, &r->options, "fsim", diag));
     VTA_TRY(cli_probe_bind(r->args, r->whole.model, r->seed, diag));
-    return vta_model_run(r->whole.model, diag);
+    return cli_run_model(r->whole.model, diag);
 }
 
 static vta_status run_alone(replay *r, const char *device, vta_diag *diag)
 {
     VTA_TRY(cli_probe_load(&r->alone, &r->options, device, diag));
     VTA_TRY(give_inputs(r, diag));
-    VTA_TRY(vta_model_run(r->alone.model, diag));
+    VTA_TRY(cli_run_model(r->alone.model, diag));
     return compare(r, diag);
 }
 

@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "remote_host.h"
 #include "tensors.h"
 #include "vta/file.h"
 #include "vta/str.h"
@@ -18,7 +19,7 @@
 static const cli_option options[] = {
     CLI_OFFLOAD_OPTIONS,
     {"--device", "URI", CLI_DEVICE, "vta: where it runs (default fsim)"},
-    {"--host", "NAME", CLI_TEXT, "processor (default host)"},
+    {"--host", "NAME", CLI_TEXT, "processor (default: the device's)"},
     {"-O", "N", CLI_TEXT, "0 to 3 (default 3)"},
     {"--rtol", "R", CLI_TEXT, "relative error that passes (default 1e-3)"},
     {"--atol", "A", CLI_TEXT, "absolute error that passes (default 1e-7)"},
@@ -191,7 +192,7 @@ static vta_status check_output(const verification *v, vta_model *model, const ch
 static vta_status run_set(const verification *v, vta_model *model, const char *folder, verdict *out)
 {
     vta_status status = load_inputs(model, folder, out->bound_from, &out->diag);
-    status = status == VTA_OK ? vta_model_run(model, &out->diag) : status;
+    status = status == VTA_OK ? cli_run_model(model, &out->diag) : status;
     for (uint32_t i = 0; status == VTA_OK && i < vta_model_output_count(model); i++) {
         status = check_output(v, model, folder, i, out);
     }
@@ -277,6 +278,10 @@ static int run(const cli_args *args)
         return CLI_USAGE;
     }
     v.level = (int)level;
+    vta_diag away = {0};
+    if (host == NULL && cli_host_of(cli_value(args, "--device"), &v.host, &away) != VTA_OK) {
+        return cli_fail(args, &away);
+    }
     char folder[] = "/tmp/vtac-verify-XXXXXX";
     if (mkdtemp(folder) == NULL) {
         const vta_diag diag = {.code = VTA_IO, .text = "cannot make a folder in /tmp"};

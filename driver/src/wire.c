@@ -28,6 +28,21 @@ const char *vta_wire_release(void)
     return VTA_RELEASE;
 }
 
+const char *vta_wire_machine(void)
+{
+#if defined(__x86_64__)
+    return "x86-64";
+#elif defined(__aarch64__)
+    return "aarch64";
+#elif defined(__arm__)
+    return "arm";
+#elif defined(__riscv)
+    return "riscv64";
+#else
+    return "another processor";
+#endif
+}
+
 /* ---- in */
 
 static void put_number(vta_str *out, uint64_t value, size_t size)

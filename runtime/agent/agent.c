@@ -6,21 +6,6 @@
 
 #include <string.h>
 
-static const char *machine(void)
-{
-#if defined(__x86_64__)
-    return "x86-64";
-#elif defined(__aarch64__)
-    return "aarch64";
-#elif defined(__arm__)
-    return "arm";
-#elif defined(__riscv)
-    return "riscv64";
-#else
-    return "another processor";
-#endif
-}
-
 vta_status agent_read(const vta_content *in, vta_diag *diag)
 {
     return vta_content_done(in) ? VTA_OK : vta_fail(diag, VTA_PROTOCOL, "the request makes no sense");
@@ -37,7 +22,7 @@ static vta_status hello(agent *a, vta_content *in, vta_str *out, vta_diag *diag)
     a->greeted = protocol == VTA_WIRE_PROTOCOL;
     vta_put_u32(out, VTA_WIRE_PROTOCOL);
     vta_put_text(out, vta_wire_release());
-    vta_put_text(out, machine());
+    vta_put_text(out, vta_wire_machine());
     return VTA_OK;
 }
 

@@ -42,6 +42,9 @@ const char *vta_wire_name(uint32_t kind);
 /* The release of this software, as the handshake tells it. */
 const char *vta_wire_release(void);
 
+/* What this machine is, in the handshake's words: "x86-64", "aarch64", "arm", "riscv64". */
+const char *vta_wire_machine(void);
+
 /* ---- content: appended to a vta_str, whose sticky failure is looked at when it is sent */
 
 void vta_put_u32(vta_str *out, uint32_t value);
