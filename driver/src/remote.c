@@ -253,19 +253,22 @@ void vta_remote_tell(vta_remote *r, const char *fmt, ...)
 /* The connection is at its end: says so once, with what the command said last and what would help. */
 static vta_status break_off(vta_remote *r, const vta_diag *why, vta_diag *diag)
 {
-    const double grace_s = 1.0;
+    enum { NOT_FOUND = 127 };
+    const double grace_s = 3.0;
     char words[256];
+    char advice[256] = "";
     r->broken = true;
     if (r->child.pid > 0) {
         child_end(&r->child, grace_s);
     }
     vta_wire_clean(r->child.words, sizeof r->child.words, words, sizeof words);
-    const bool absent = r->child.code == 127;
-    const char *advice = !r->is_ssh ? ""
-                         : absent ? "; install the board package there, or name the agent with '?agent=PATH'"
-                         : r->machine[0] == '\0'
-                             ? "; 'ssh -o BatchMode=yes HOST true' must work without a password"
-                             : "";
+    if (r->is_ssh && r->child.code == NOT_FOUND) {
+        (void)snprintf(advice, sizeof advice,
+                       "; install the board package there, or name the agent with '?agent=PATH'");
+    } else if (r->is_ssh && r->machine[0] == '\0' && why->code == VTA_IO) {
+        (void)snprintf(advice, sizeof advice, "; 'ssh -o BatchMode=yes %s true' must work without a password",
+                       r->where);
+    }
     return vta_fail(diag, why->code, "%s: %s%s%s%s%s", r->where, why->text, *words != '\0' ? " ('" : "",
                     words, *words != '\0' ? "')" : "", advice);
 }

@@ -1,0 +1,53 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""fake.py MODE: what is not our agent, on the other end of the line."""
+import os
+import struct
+import sys
+import time
+import zlib
+
+
+def frame(kind, ident, content, size=None, crc=None):
+    head = b"VTAF" + struct.pack("<III", kind, ident, len(content) if size is None else size)
+    return head + struct.pack("<I", zlib.crc32(head + content) if crc is None else crc) + content
+
+
+def text(words):
+    return struct.pack("<I", len(words) + 1) + words.encode() + b"\0"
+
+
+def request():
+    head = b""
+    while len(head) < 20:
+        more = os.read(0, 20 - len(head))
+        if not more:
+            sys.exit(0)
+        head += more
+    size = struct.unpack("<I", head[12:16])[0]
+    while size > 0:
+        size -= len(os.read(0, size))
+    return struct.unpack("<I", head[8:12])[0]
+
+
+def hello(protocol):
+    return struct.pack("<I", 0) + text("") + struct.pack("<I", protocol) + text("9.9.9") + text("arm")
+
+
+mode = sys.argv[1]
+if mode == "chatty":
+    os.write(1, b"Welcome to \x1b[31mmy board\n")
+ident = request()
+answers = {
+    "version": frame(2, ident, hello(2) + b"more than this release knows of"),
+    "huge": frame(2, ident, hello(1), size=0xFFFFFFFF),
+    "damaged": frame(2, ident, hello(1), crc=1),
+    "other": frame(2, ident + 1, hello(1)),
+    "short": frame(2, ident, hello(1)[:9]),
+    "status": frame(2, ident, struct.pack("<I", 4711) + text("")),
+    "mute": b"",
+    "flood": b"".join(frame(3, ident, text("\x1b[2J progress\n %d" % i)) for i in range(1000)) + frame(9, ident, b""),
+}
+sys.stdout.flush()
+os.write(1, answers.get(mode, b""))
+time.sleep(100)

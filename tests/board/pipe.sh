@@ -1,0 +1,104 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck source=tests/cli/lib.sh
+#
+# vtac-agent through a plain pipe: what works, bad lines, and whatever else may be at the other end.
+# Arguments: VTAC SOURCE AGENT MODEL.so SLOW.vasm MODEL.onnx
+. "$(dirname "$0")/../cli/lib.sh"
+here=$source/tests/board
+. "$here/lib.sh"
+model=$4
+slow=$5
+net=$6
+agent=$work/agent-of-this-test # under a name of its own, to be found among processes
+cp "$3" "$agent"
+cache_before=${VTAC_CACHE:-}
+there() { echo "pipe:$agent --stdio?device=$(echo "$1" | sed 's/?/\&/')"; }
+cut_line() { kill -KILL "$(pgrep -f "^$agent --stdio" | head -n 1)"; }
+. "$here/there.sh"
+
+# ---- bad lines
+bad() { echo "pipe:python3 $here/relay.py $1 $2 $agent --stdio?device=fsim"; }
+vtac run "$model" --device "$(bad slow 400000)" --seed 2 --output-dir slow
+exits 0
+holds "right over a slow line" sh -c 'cmp slow/*.npy ref2/*.npy'
+seed=$(sh "$source/tests/lib/seed.sh" board_pipe)
+echo "seed $seed"
+size=$(wc -c <"$model")
+sent=$(mktemp -d)
+for n in 1 2 3 4 5 6; do
+    seed=$(((seed * 1103515245 + 12345) % 2147483648))
+    for mode in cut-to flip-to; do
+        # Of the model and what is before it; a cache that is always empty makes sure that it is sent.
+        VTAC_CACHE="$sent/$n$mode" vtac run "$model" --device "$(bad $mode $((seed % size)))"
+        exits 1
+        one_line err
+        silent out
+        holds "the cache has no broken file" sh -c "! ls $sent/$n$mode/models/* 2>/dev/null"
+    done
+    for mode in cut-from flip-from; do
+        vtac run "$model" --device "$(bad $mode $((seed % 400)))"
+        exits 1
+        one_line err
+        silent out
+    done
+done
+rm -rf "$sent"
+nobody "$agent --stdio"
+
+# ---- who is not an agent
+fake() {
+    vtac exec "$source/isa/programs/tiny.vasm" --device "pipe:python3 $here/fake.py $1?patience=2"
+    refused 1 "$2"
+}
+fake version "the agent there is of release 9.9.9 and speaks protocol 2"
+says err "install the board package of the same release there"
+fake huge "a frame of 4294967295 bytes arrives; at most"
+fake damaged "a frame arrives damaged"
+fake other "arrives instead of the reply to 1 (HELLO)"
+fake short "the reply to HELLO makes no sense"
+fake status "a reply makes no sense"
+fake mute "nothing has come for"
+fake flood "arrives instead of the reply"
+fake chatty "the other side sends 'Welcome to  [31mmy b', which is not the protocol of vtac-agent"
+nobody "fake.py"
+vtac run "$model" --device "pipe:exit 3"
+refused 1 "the other side has closed the connection"
+vtac run "$model" --device "pipe:$work/no-such-agent"
+refused 1 "not found"
+vtac run "$model" --device "pipe:"
+refused 1 "expected pipe:COMMAND"
+vtac run "$model" --device "pipe:$agent?patience=x"
+refused 1 "expected seconds from 1 to 86400"
+
+# ---- what is not our client, at the agent's end
+agent_fails() {
+    ran="agent: $1"
+    "$agent" --stdio >out 2>err <input
+    status=$?
+    exits 1
+    one_line err
+}
+head -c 3000 /dev/urandom >input
+agent_fails "noise"
+printf 'GET / HTTP/1.1\r\n\r\n' >input
+agent_fails "another protocol"
+printf 'VTAF\001\000\000\000\001\000\000\000\377\377\377\377\000\000\000\000' >input
+agent_fails "a huge frame"
+printf 'VTAF' >input
+agent_fails "a piece of a frame"
+: >input
+ran="agent: a client that leaves"
+"$agent" --stdio >out 2>err <input
+status=$?
+exits 0
+silent out
+silent err
+"$agent" --version >out 2>err
+status=$?
+exits 0
+says out "vtac-agent "
+"$agent" >out 2>err
+status=$?
+exits 2
+finish

@@ -1,0 +1,98 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck source=tests/cli/lib.sh
+#
+# vtac-agent over a real sshd on this machine: its own keys, an unprivileged port, nothing of the user's configuration.
+# Arguments as pipe.sh's. Without Debian's openssh-server, exit status 77.
+sshd=$(command -v sshd || echo /usr/sbin/sshd)
+[ -x "$sshd" ] || { echo "no sshd: 'apt-get install openssh-server'"; exit 77; }
+. "$(dirname "$0")/../cli/lib.sh"
+here=$source/tests/board
+. "$here/lib.sh"
+model=$4
+slow=$5
+net=$6
+agent=$work/agent-of-this-test
+cp "$3" "$agent"
+cache_before=${VTAC_CACHE:-}
+
+# ---- a server of our own
+mkdir -m 700 ssh
+ssh-keygen -q -t ed25519 -N '' -f ssh/host
+ssh-keygen -q -t ed25519 -N '' -f ssh/user
+ssh-keygen -q -t ed25519 -N '' -f ssh/stranger
+cp ssh/user.pub ssh/authorized
+user=$(id -un)
+# As root, sshd wants its own empty folder.
+[ "$(id -u)" != 0 ] || mkdir -p /run/sshd
+start_sshd() {
+    for port in $(awk -v s=$$ 'BEGIN { srand(s); for (i = 0; i < 20; i++) print 20000 + int(rand() * 30000) }'); do
+        cat >ssh/config <<X
+Port $port
+ListenAddress 127.0.0.1
+HostKey $work/ssh/host
+PidFile $work/ssh/pid
+AuthorizedKeysFile $work/ssh/authorized
+StrictModes no
+UsePAM no
+PasswordAuthentication no
+KbdInteractiveAuthentication no
+AcceptEnv VTAC_CACHE
+X
+        "$sshd" -f "$work/ssh/config" -E "$work/ssh/log" -D &
+        sshd_pid=$!
+        boards="$boards $sshd_pid"
+        for try in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
+            [ ! -s ssh/pid ] || return 0
+            kill -0 $sshd_pid 2>/dev/null || break
+            sleep 0.1
+        done
+    done
+    echo "sshd does not start:"
+    cat ssh/log
+    exit 1
+}
+start_sshd
+cat >ssh/client <<X
+Host *
+    IdentityFile $work/ssh/user
+    IdentitiesOnly yes
+    UserKnownHostsFile $work/ssh/known
+    StrictHostKeyChecking accept-new
+    SendEnv VTAC_CACHE
+X
+export VTA_SSH="ssh -F $work/ssh/client"
+there() {
+    case $1 in
+    *\?*) echo "ssh://$user@127.0.0.1:$port/$1&agent=$agent" ;;
+    *) echo "ssh://$user@127.0.0.1:$port/$1?agent=$agent" ;;
+    esac
+}
+# The connection, not the agent: sshd's process for it.
+cut_line() { kill -KILL "$(ps -o ppid= -p "$(pgrep -f "^$agent --stdio" | head -n 1)" | tr -d ' ')"; }
+. "$here/there.sh"
+
+# ---- what ssh itself refuses
+vtac run "$model" --device "ssh://$user@127.0.0.1:$port/fsim?agent=$work/nothing"
+refused 1 "install the board package there, or name the agent with '?agent=PATH'"
+sed -i 's/ssh.user$/ssh\/stranger/' ssh/client
+vtac run "$model" --device "$(there fsim)"
+refused 1 "Permission denied"
+says err "must work without a password"
+sed -i 's/ssh.stranger$/ssh\/user/' ssh/client
+ssh-keygen -q -t ed25519 -N '' -f ssh/other
+sed "s/ .*/ $(cut -d' ' -f1,2 ssh/other.pub)/" ssh/known >ssh/wrong
+mv ssh/wrong ssh/known
+vtac run "$model" --device "$(there fsim)"
+refused 1 "must work without a password"
+rm ssh/known
+kill $sshd_pid
+wait $sshd_pid 2>/dev/null
+vtac run "$model" --device "$(there fsim)"
+refused 1 "Connection refused"
+vtac run "$model" --device "ssh://-oProxyCommand=touch,x"
+refused 1 "expected ssh://[USER@]HOST[:PORT][/DEVICE]"
+vtac run "$model" --device "ssh://host:port/uio"
+refused 1 "expected ssh://[USER@]HOST[:PORT][/DEVICE]"
+nobody "$agent --stdio"
+finish
