@@ -138,10 +138,11 @@ void child_end(child *c, double grace_s)
     if (c->pid > 0) {
         const pid_t group = c->pid;
         static const int signals[] = {SIGTERM, SIGKILL};
-        for (int i = 0; i < 2 && !ended(c, grace_s); i++) {
+        int over = ended(c, grace_s);
+        for (int i = 0; i < 2 && !over; i++) {
             (void)kill(-group, signals[i]);
+            over = ended(c, grace_s);
         }
-        (void)ended(c, grace_s);
         c->pid = 0;
     }
     child_listen(c);

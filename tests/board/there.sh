@@ -25,7 +25,7 @@ there, here = (json.load(open(name)) for name in ("out", "here.json"))
 assert there["cycles"] == here["cycles"] > 0, (there["cycles"], here["cycles"])
 assert there["layers"] == here["layers"] and len(here["layers"]) > 3
 '
-vtac run "$model" --device "$(there fsim)" --profile
+vtac run "$model" --device "$(there fsim)" --steps
 exits 0
 says out "us"
 
