@@ -81,8 +81,7 @@ refused 1 "Permission denied"
 says err "must work without a password"
 sed -i 's/ssh.stranger$/ssh\/user/' ssh/client
 ssh-keygen -q -t ed25519 -N '' -f ssh/other
-sed "s/ .*/ $(cut -d' ' -f1,2 ssh/other.pub)/" ssh/known >ssh/wrong
-mv ssh/wrong ssh/known
+{ printf '[127.0.0.1]:%s ' "$port"; cut -d' ' -f1,2 ssh/other.pub; } >ssh/known
 vtac run "$model" --device "$(there fsim)"
 refused 1 "must work without a password"
 rm ssh/known
