@@ -5,10 +5,13 @@
  *   bench_programs.c  records them, through the runtime's calls
  *   bench_run.c       runs one on a device and on fsim, compares the results, takes the counters
  *   verb_bench.c      the table
+ *
+ * bench_model.c is `vtac bench MODEL`.
  */
 #ifndef VTAC_BENCH_H
 #define VTAC_BENCH_H
 
+#include "cli.h"
 #include "vta/runtime.h"
 
 /* What a program's work is counted in, and against what. */
@@ -67,5 +70,8 @@ uint64_t bench_record_short(vta_stream *stream, const vta_config *config);
 
 /* The middle of it: `expected` is the sum of the bytes of buffer "y", s = 31 s + byte. */
 vta_status bench_icarus(const vta_code *code, uint32_t expected, bench_result *out, vta_diag *diag);
+
+/* The verb on a model. */
+int bench_model(const cli_args *args);
 
 #endif

@@ -275,18 +275,6 @@ int cli_read_method(const cli_args *args, vtac_range_method *out)
                : CLI_OK;
 }
 
-static void print_line(void *context, const char *line)
-{
-    (void)context;
-    (void)fprintf(stderr, "%s\n", line);
-}
-
-const vta_progress *cli_progress(void)
-{
-    static const vta_progress progress = {print_line, NULL};
-    return cli_fancy(STDERR_FILENO) ? &progress : NULL;
-}
-
 vta_status cli_quantize_float(const cli_args *args, vtac_graph *graph, vta_diag *diag)
 {
     vtac_quantize_options options = VTAC_QUANTIZE_DEFAULTS;

@@ -25,7 +25,4 @@ int cli_read_method(const cli_args *args, vtac_range_method *out);
  * stays as it is. */
 vta_status cli_quantize_float(const cli_args *args, vtac_graph *graph, vta_diag *diag);
 
-/* Lines of progress on a terminal's standard error. */
-const vta_progress *cli_progress(void);
-
 #endif

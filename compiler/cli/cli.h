@@ -77,8 +77,8 @@ int cli_done(const cli_args *args);
 /* Whether to use colour and progress on a stream: a terminal, and neither NO_COLOR nor TERM=dumb. */
 bool cli_fancy(int fd);
 
-/* The lines of a simulator that is being built, on a terminal; NULL elsewhere. */
-const vta_progress *cli_build_progress(void);
+/* Lines of progress on a terminal's standard error; NULL elsewhere. */
+const vta_progress *cli_progress(void);
 
 /* Ctrl-C and SIGTERM call `stop`, a second one ends the process; NULL: the first one does. */
 void cli_catch_signals(void (*stop)(void *what), void *what);

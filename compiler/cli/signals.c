@@ -57,7 +57,7 @@ static void print_progress(void *context, const char *line)
     (void)fprintf(stderr, "%s\n", line);
 }
 
-const vta_progress *cli_build_progress(void)
+const vta_progress *cli_progress(void)
 {
     static const vta_progress progress = {print_progress, NULL};
     return cli_fancy(STDERR_FILENO) ? &progress : NULL;

@@ -1,23 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * vtac bench hw: what the hardware reaches, beside what is asked of it. Each figure is the median of three
- * programs that were built through the runtime's calls, and whose results agree with fsim.
+ * vtac bench MODEL is bench_model.c. vtac bench hw: what the hardware reaches, beside what is asked of it.
+ * Each figure is the median of three programs that were built through the runtime's calls, and whose results
+ * agree with fsim.
  */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "bench.h"
-#include "cli.h"
+#include "offload.h"
 
 static const cli_option options[] = {
-    {"--device", "URI", CLI_DEVICE, "the device to measure (default: tsim)"},
-    {"--config", "NAME|FILE", CLI_CONFIG, "what the device must be; figures are for 'pynq'"},
-    {"--row", "KEY", CLI_TEXT, "measure this row only; may be repeated"},
-    {"--counters", NULL, CLI_FLAG, "print the counters of each row's last program, too"},
-    {"--verbose", NULL, CLI_FLAG, "tell each program as it runs"},
-    {"--timeout", "S", CLI_TEXT, "give up on a program after S seconds (default: 600)"},
-    {"--json", NULL, CLI_FLAG, "print one flat JSON object"},
+    {"--device", "URI", CLI_DEVICE, "hw: the device (tsim); model: the accelerator (fsim)"},
+    {"--json", NULL, CLI_FLAG, "print JSON"},
+    CLI_OFFLOAD_OPTIONS,
+    {"--host", "NAME", CLI_TEXT, "model: compile for this processor (default: this one)"},
+    {"-O", "N", CLI_TEXT, "model: how much to optimize, 0 to 3 (default)"},
+    {"--shape", "NAME=AxBxC", CLI_TEXT, "model: size of a dynamic input (may be repeated)"},
+    {"--threads", "N", CLI_TEXT, "model: threads (default: VTAC_THREADS, or all cores)"},
+    {"--repeat", "N", CLI_TEXT, "model: runs (default: a second's worth)"},
+    {"--layers", NULL, CLI_FLAG, "model: each step, too"},
+    {"--row", "KEY", CLI_TEXT, "hw: measure this row only; may be repeated"},
+    {"--counters", NULL, CLI_FLAG, "hw: the counters of each row's last program, too"},
+    {"--verbose", NULL, CLI_FLAG, "hw: tell each program as it runs"},
+    {"--timeout", "S", CLI_TEXT, "hw: give up on a program after S seconds (600)"},
 };
 
 static const char *const words[] = {"hw"};
@@ -170,15 +177,15 @@ static vta_status open_devices(const cli_args *args, bench_devices *devices, vta
 
 static int run(const cli_args *args)
 {
+    if (strcmp(args->operands[0], "hw") != 0) {
+        return bench_model(args);
+    }
     bench_devices devices = {.timeout_s = 600, .progress = cli_flag(args, "--verbose")};
     const char *timeout = cli_value(args, "--timeout");
     vta_diag diag = {0};
     bool below = false;
     if (timeout != NULL && !cli_seconds(timeout, &devices.timeout_s)) {
         return cli_usage(args, "'%s' is not a number of seconds", timeout);
-    }
-    if (strcmp(args->operands[0], "hw") != 0) {
-        return cli_usage(args, "there is no bench '%s'; there is 'hw'", args->operands[0]);
     }
     vta_status status = open_devices(args, &devices, &diag);
     if (status == VTA_OK) {
@@ -198,9 +205,9 @@ static int run(const cli_args *args)
 
 const cli_verb cli_verb_bench = {
     .name = "bench",
-    .operands = "hw",
-    .summary = "measure what the hardware reaches, cycle by cycle",
-    .more = "Exit status 1 where a figure asked for at 'pynq' is not reached.\n",
+    .operands = "hw | MODEL.onnx | MODEL.so",
+    .summary = "measure the hardware cycle by cycle, or how long a model takes",
+    .more = "hw: exit status 1 where a figure asked for at 'pynq' is not reached.\n",
     .options = options,
     .option_count = sizeof options / sizeof options[0],
     .words = words,

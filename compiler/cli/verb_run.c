@@ -289,6 +289,8 @@ static vta_status run_profiled(run_call *call, vta_diag *diag)
     if (call->timeline[0] != '\0') {
         (void)unlink(call->timeline);
     }
+    call->profile = NULL;
+    call->model.device = device;
     cli_profile_free(&profile);
     return status;
 }
@@ -388,7 +390,7 @@ static int run(const cli_args *args)
     call.outputs.json = call.json;
     call.model.threads = (uint32_t)numbers[2];
     call.model.device = cli_value(args, "--device");
-    call.model.progress = cli_build_progress();
+    call.model.progress = cli_progress();
     return run_models(&call);
 }
 

@@ -563,3 +563,8 @@ size_t vta_model_workspace_bytes(const vta_model *m)
 {
     return (size_t)m->artifact->workspace_bytes;
 }
+
+uint32_t vta_model_threads(const vta_model *m)
+{
+    return m->pool != NULL ? vta_pool_threads(m->pool) : 0;
+}

@@ -130,6 +130,9 @@ vta_status vta_model_profile(vta_model *model, const vta_step_profile **steps, u
 
 size_t vta_model_workspace_bytes(const vta_model *model);
 
+/* Of the host kernels; 0 where they run on another machine. */
+uint32_t vta_model_threads(const vta_model *model);
+
 #ifdef __cplusplus
 }
 #endif

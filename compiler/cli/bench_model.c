@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * vtac bench MODEL: how long a model takes, whole and step by step. A model that is not compiled yet is, for
+ * this machine.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "bench.h"
+#include "calib.h"
+#include "inputs.h"
+#include "layers.h"
+#include "passes.h"
+#include "watch.h"
+
+enum { LEAST_RUNS = 5, MOST_RUNS = 10000, WARM_RUNS = 2 };
+static const double enough_s = 1.0; /* of measuring, where --repeat does not say */
+
+typedef struct measure {
+    double median, least, most;
+    double spread; /* the middle half's width, of the median */
+} measure;
+
+typedef struct model_bench {
+    const cli_args *args;
+    vta_model *model;
+    uint64_t runs, capacity;
+    uint32_t step_count;
+    double *whole; /* of each run */
+    double *steps; /* of each run, of each step */
+} model_bench;
+
+static double now(void)
+{
+    struct timespec t;
+    (void)clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+/* ---- the model */
+
+static bool is_compiled(const char *path)
+{
+    const size_t size = strlen(path);
+    return size > 3 && strcmp(path + size - 3, ".so") == 0;
+}
+
+static vta_status compile_to(const cli_args *args, const cli_offload *offload, const cli_shapes *shapes,
+                             int level, const char *path, vta_diag *diag)
+{
+    const char *host = cli_value(args, "--host");
+    vtac_graph *graph = NULL;
+    VTA_TRY(cli_load_graph(args, args->operands[0], shapes, &graph, diag));
+    vta_status status = offload->wanted ? cli_quantize_float(args, graph, diag) : VTA_OK;
+    if (status == VTA_OK) {
+        status = cli_compile_graph(graph, host != NULL ? host : "host", level, offload, path, diag);
+    }
+    vtac_graph_destroy(graph);
+    return status == VTA_OK ? VTA_OK : vta_context(diag, "%s", args->operands[0]);
+}
+
+static vta_status open_model(const cli_args *args, const cli_offload *offload, const cli_shapes *shapes,
+                             int level, const vta_model_options *options, vta_model **out, vta_diag *diag)
+{
+    char path[] = "/tmp/vtac-bench-XXXXXX";
+    if (is_compiled(args->operands[0])) {
+        return vta_model_load(args->operands[0], options, out, diag);
+    }
+    const int file = mkstemp(path);
+    if (file < 0) {
+        return vta_fail(diag, VTA_IO, "cannot make a file in /tmp");
+    }
+    (void)close(file);
+    vta_status status = compile_to(args, offload, shapes, level, path, diag);
+    status = status == VTA_OK ? vta_model_load(path, options, out, diag) : status;
+    (void)unlink(path);
+    return status;
+}
+
+/* ---- measuring */
+
+static int by_value(const void *a, const void *b)
+{
+    const double x = *(const double *)a;
+    const double y = *(const double *)b;
+    return x < y ? -1 : x > y;
+}
+
+/* Sorts the times. */
+static measure measure_of(double *times, uint64_t count)
+{
+    qsort(times, count, sizeof *times, by_value);
+    const double median = times[count / 2];
+    const double half = times[count - 1 - count / 4] - times[count / 4];
+    return (measure){median, times[0], times[count - 1], median > 0.0 ? half / median : 0.0};
+}
+
+/* The clock around each step costs little, but something: the whole is measured without. */
+static vta_status run_both(model_bench *b, vta_diag *diag)
+{
+    const vta_step_profile *steps;
+    uint32_t count;
+    const double begin = now();
+    VTA_TRY(vta_model_run(b->model, diag));
+    b->whole[b->runs] = now() - begin;
+    if (b->steps != NULL) {
+        VTA_TRY(vta_model_profile(b->model, &steps, &count, diag));
+        for (uint32_t i = 0; i < count; i++) {
+            b->steps[(size_t)i * b->capacity + b->runs] = steps[i].seconds;
+        }
+    }
+    b->runs++;
+    return VTA_OK;
+}
+
+static vta_status measure_all(model_bench *b, bool counted, vta_diag *diag)
+{
+    cli_watch *watch = cli_watch_begin(b->model, b->capacity);
+    cli_catch_signals(cli_stop_model, b->model);
+    vta_status status = VTA_OK;
+    for (int i = 0; i < WARM_RUNS && status == VTA_OK && !counted; i++) {
+        status = vta_model_run(b->model, diag);
+    }
+    const double begin = now();
+    while (status == VTA_OK && b->runs < b->capacity &&
+           (counted || b->runs < LEAST_RUNS || now() - begin < enough_s)) {
+        status = run_both(b, diag);
+        cli_watch_run(watch);
+    }
+    cli_catch_signals(NULL, NULL);
+    cli_watch_end(watch);
+    return status;
+}
+
+/* ---- results */
+
+static double rate_of(uint64_t flops, double seconds)
+{
+    return seconds > 0.0 ? 1e-9 * (double)flops / seconds : 0.0;
+}
+
+/* What the accelerator multiplies is counted with its layers. */
+static uint64_t step_flops(const vta_model *model, uint32_t step, const vta_step_profile *s)
+{
+    uint32_t count;
+    uint64_t flops = s->flops;
+    const vta_layer_profile *layers = vta_model_layers(model, &count);
+    for (uint32_t i = 0; i < count && s->on_accelerator && s->flops == 0; i++) {
+        flops += layers[i].step == step ? 2 * layers[i].macs : 0;
+    }
+    return flops;
+}
+
+static void print_step(const model_bench *b, uint32_t i, double whole_s)
+{
+    uint32_t count;
+    const vta_step_profile *s = &vta_model_steps(b->model, &count)[i];
+    const measure m = measure_of(b->steps + (size_t)i * b->capacity, b->runs);
+    const double rate = rate_of(step_flops(b->model, i, s), m.median);
+    if (cli_flag(b->args, "--json")) {
+        (void)printf("%s{\"name\": ", i > 0 ? ",\n " : "");
+        cli_json_string(s->name);
+        (void)printf(", \"op\": ");
+        cli_json_string(s->op);
+        (void)printf(", \"median_us\": %.3f, \"least_us\": %.3f, \"spread\": %.4f, \"gflops\": %.3f, "
+                     "\"cycles\": %llu}",
+                     1e6 * m.median, 1e6 * m.least, m.spread, rate, (unsigned long long)s->cycles);
+    } else {
+        (void)printf("%10.1f us %5.1f %% %8.2f GFLOP/s  +-%4.1f %%  %s (%s)\n", 1e6 * m.median,
+                     100 * m.median / whole_s, rate, 50 * m.spread, s->name, s->op);
+    }
+}
+
+static void print_all(const model_bench *b)
+{
+    uint32_t count;
+    uint64_t flops = 0;
+    uint64_t cycles = 0;
+    const bool json = cli_flag(b->args, "--json");
+    const vta_step_profile *steps = vta_model_steps(b->model, &count);
+    for (uint32_t i = 0; i < count; i++) {
+        flops += step_flops(b->model, i, &steps[i]);
+        cycles += steps[i].cycles;
+    }
+    const measure m = measure_of(b->whole, b->runs);
+    if (json) {
+        (void)printf("{\"model\": ");
+        cli_json_string(b->args->operands[0]);
+        (void)printf(", \"device\": ");
+        cli_json_string(vta_model_device_uri(b->model));
+        (void)printf(", \"threads\": %u, \"runs\": %llu, \"median_ms\": %.5f, \"least_ms\": %.5f, "
+                     "\"most_ms\": %.5f, \"spread\": %.4f, \"flops\": %llu, \"gflops\": %.3f, "
+                     "\"cycles\": %llu",
+                     vta_model_threads(b->model), (unsigned long long)b->runs, 1e3 * m.median, 1e3 * m.least,
+                     1e3 * m.most, m.spread, (unsigned long long)flops, rate_of(flops, m.median),
+                     (unsigned long long)cycles);
+    } else {
+        (void)printf("%s: median %.3f ms +-%.1f %%, least %.3f ms, most %.3f ms of %llu runs, %.2f "
+                     "GFLOP/s\n",
+                     b->args->operands[0], 1e3 * m.median, 50 * m.spread, 1e3 * m.least, 1e3 * m.most,
+                     (unsigned long long)b->runs, rate_of(flops, m.median));
+        if (cycles > 0) {
+            (void)printf("%llu cycles on %s\n", (unsigned long long)cycles, vta_model_device_uri(b->model));
+        }
+    }
+    (void)printf("%s", json && b->steps != NULL ? ", \"steps\": [" : "");
+    for (uint32_t i = 0; b->steps != NULL && i < count; i++) {
+        print_step(b, i, m.median);
+    }
+    (void)printf("%s", json && b->steps != NULL ? "]" : "");
+    if (b->steps != NULL) {
+        (json ? cli_layers_json : cli_layers_text)(b->model);
+    }
+    (void)printf("%s", json ? "}\n" : "");
+}
+
+static vta_status bench(model_bench *b, uint64_t repeat, vta_diag *diag)
+{
+    cli_inputs inputs;
+    if (cli_read_inputs(b->args, &inputs) != CLI_OK) {
+        return VTA_INVALID;
+    }
+    VTA_TRY(cli_bind_case(&inputs, b->model, 0, diag));
+    (void)vta_model_steps(b->model, &b->step_count);
+    b->capacity = repeat > 0 ? repeat : MOST_RUNS;
+    b->whole = calloc(b->capacity, sizeof *b->whole);
+    if (cli_flag(b->args, "--layers")) {
+        b->steps = calloc(b->capacity * ((size_t)b->step_count + 1), sizeof *b->steps);
+    }
+    if (b->whole == NULL || (cli_flag(b->args, "--layers") && b->steps == NULL)) {
+        return vta_fail(diag, VTA_NOMEM, "out of memory");
+    }
+    VTA_TRY(measure_all(b, repeat > 0, diag));
+    print_all(b);
+    return VTA_OK;
+}
+
+int bench_model(const cli_args *args)
+{
+    cli_offload offload;
+    cli_shapes shapes;
+    uint64_t numbers[3] = {0, 0, 3};
+    static const char *const names[] = {"--repeat", "--threads", "-O"};
+    static const uint64_t limits[] = {MOST_RUNS, 1024, 3};
+    for (int i = 0; i < 3; i++) {
+        const char *text = cli_value(args, names[i]);
+        if (text != NULL &&
+            (!cli_number(text, &numbers[i]) || numbers[i] > limits[i] || (i < 2 && numbers[i] == 0))) {
+            return cli_usage(args, "%s takes a number up to %llu, not '%s'", names[i],
+                             (unsigned long long)limits[i], text);
+        }
+    }
+    if (cli_read_offload(args, &offload) != CLI_OK || cli_read_shapes(args, &shapes) != CLI_OK) {
+        return CLI_USAGE;
+    }
+    const vta_model_options options = {
+        .threads = (uint32_t)numbers[1], .device = cli_value(args, "--device"), .progress = cli_progress()};
+    model_bench b = {.args = args};
+    vta_diag diag = {0};
+    vta_status status = open_model(args, &offload, &shapes, (int)numbers[2], &options, &b.model, &diag);
+    status = status == VTA_OK ? bench(&b, numbers[0], &diag) : status;
+    vta_model_destroy(b.model);
+    free(b.whole);
+    free(b.steps);
+    if (status == VTA_OK) {
+        return cli_done(args);
+    }
+    const int failed = cli_fail(args, &diag);
+    return status == VTA_INTERRUPTED ? CLI_INTERRUPTED : failed;
+}
