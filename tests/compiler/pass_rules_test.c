@@ -69,6 +69,21 @@ static const struct {
      "= Mul(%d, %h)\n"
      "%t: f32[4,4,3,3] = Transpose(%w) {perm=[1, 0, 3, 2]}\n%c: f32[2,4,4,5] = Conv(%x, %t)\noutput %c\n",
      "Conv"},
+    {VTAC_PASS_FOLD_CONSTANTS, "operators of every family",
+     IMAGE
+     "random %p: f32[4,6,7] 10 90\nrandom %w: f32[4,4,3,3] -90 90\nrandom %i: f32[1,4,6,7] -90 90\n"
+     "random %g: f32[7] 10 90\nrandom %m: f32[7,7] -90 90\nconst %k: i64[1] = [3]\nconst %n: i64[] = "
+     "[1]\nconst %minus: i64[1] = [-1]\n"
+     "%a: f32[4,6,7] = Exp(%p)\n%b: f32[4,6,7] = Pow(%a, %p)\n%c: f32[4,6,7] = Softmax(%b) {axis=1}\n"
+     "%d: f32[4,6,7] = LayerNormalization(%c, %g)\n%e: f32[4,6,7] = MatMul(%d, %m)\n"
+     "%f: f32[4,6,7] = CumSum(%e, %n)\nconst %axis: i64[1] = [1]\n%q: f32[4,1,7] = ReduceLogSumExp(%f, "
+     "%axis)\n"
+     "%t: f32[4,6,3], %ti: i64[4,6,3] = TopK(%f, %k)\n%u: f32[4,6] = Einsum(%t) {equation=\"abc->ab\"}\n"
+     "%r: f32[4,6] = Erf(%u)\n%h: f32[4,6,1] = Unsqueeze(%r, %minus)\n"
+     "%v: f32[1,4,6,7] = Conv(%i, %w) {pads=[1, 1, 1, 1]}\n%j: f32[1,4,6,7] = Sum(%v, %f, %h, %q)\n"
+     "%y: u8[1,4,6,7], %ys: f32[], %yz: u8[] = DynamicQuantizeLinear(%j)\n"
+     "%z: f32[1,4,6,7] = DequantizeLinear(%y, %ys, %yz)\n%o: f32[2,4,6,7] = Add(%x, %z)\noutput %o\n",
+     "Add"},
     {VTAC_PASS_FOLD_CONSTANTS, "zeros that would fill the artifact",
      IMAGE "const %z: f32[] = [0]\nconst %s: i64[2] = [1024, 1024]\n%e: f32[1024,1024] = Expand(%z, %s)\n"
            "%m: f32[] = ReduceMax(%e) {keepdims=0}\n%a: f32[2,4,6,7] = Add(%x, %m)\noutput %a\n",

@@ -1,14 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * fold-constants: nodes whose operands are all known are computed now. The evaluator of shape arithmetic does
- * most, here without its limit on size; weights behind a DequantizeLinear become floats. Results that take
- * much more memory than what they come from are left to run time: an artifact should not grow by zeros.
+ * most, here without its limit on size; weights behind a DequantizeLinear become floats; whatever operators
+ * are left are compiled and run (fold_run.c). Results that take much more memory than what they come from are
+ * left to run time.
  */
 #include <string.h>
 
+#include "fold_run.h"
 #include "rewrite.h"
 
 enum { MOST_ELEMENTS = 1 << 28, MOST_GROWTH = 8, SMALL_BYTES = 1 << 20 };
+
+bool vtac_fold_is_worth(size_t in, size_t out)
+{
+    return out <= SMALL_BYTES || out <= MOST_GROWTH * in;
+}
 
 static bool all_known(const vtac_rewrite *r, const vtac_node *node, size_t *bytes)
 {
@@ -72,7 +79,7 @@ static vta_status fold(vtac_rewrite *r, vtac_node_id id, bool *changed)
     bool done = false;
     vtac_tensor result;
     if (node.output_count != 1 || vtac_is_output(r->graph, node.outputs[0]) || !all_known(r, &node, &bytes) ||
-        (size > SMALL_BYTES && size > MOST_GROWTH * bytes)) {
+        !vtac_fold_is_worth(bytes, size)) {
         return VTA_OK;
     }
     if (node.op == VTAC_OP_DEQUANTIZE_LINEAR) {
@@ -98,5 +105,6 @@ vtac_pass_fn vtac_pass_fold_constants;
 
 vta_status vtac_pass_fold_constants(vtac_graph *graph, uint32_t *changes, vta_diag *diag)
 {
-    return vtac_apply_rules(graph, rules, sizeof rules / sizeof rules[0], changes, diag);
+    VTA_TRY(vtac_apply_rules(graph, rules, sizeof rules / sizeof rules[0], changes, diag));
+    return vtac_fold_by_running(graph, changes, diag);
 }
