@@ -35,7 +35,9 @@
     X(ROUND, "round", 1)                                                                                     \
     X(SQRT, "sqrt", 1)                                                                                       \
     X(EXP, "exp", 1)                                                                                         \
+    X(EXPM1, "expm1", 1) /* exp(x) - 1, without loss near 0 */                                               \
     X(LOG, "log", 1)                                                                                         \
+    X(LOG1P, "log1p", 1) /* log(1 + x), without loss near 0 */                                               \
     X(SIN, "sin", 1)                                                                                         \
     X(COS, "cos", 1)                                                                                         \
     X(ATAN, "atan", 1)                                                                                       \

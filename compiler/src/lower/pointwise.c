@@ -47,18 +47,16 @@ static const vtac_expr *bind(const vtac_lower *l, const vtac_expr *x)
 
 typedef const vtac_expr *wide_fn(const vtac_lower *l, const vtac_expr *x);
 
-static const vtac_expr *near_zero(const vtac_lower *l, const vtac_expr *x, double cubic,
-                                  const vtac_expr *otherwise)
-{
-    const vtac_expr *series = add(l, x, mul(l, mul(l, num(l, x, cubic), x), mul(l, x, x)));
-    return choose(l, less(l, call(l, VTAC_E_ABS, x), num(l, x, 1e-4)), series, otherwise);
-}
-
+/* (e + e / (e + 1)) / 2 with e = exp(|x|) - 1; where e may be infinite, the quotient as 1 - 1 / (e + 1) */
 static const vtac_expr *wide_sinh(const vtac_lower *l, const vtac_expr *x)
 {
-    const vtac_expr *e = bind(l, call(l, VTAC_E_EXP, x));
-    const vtac_expr *inverse = quotient(l, num(l, x, 1.0), e);
-    return near_zero(l, x, 1.0 / 6.0, mul(l, num(l, x, 0.5), sub(l, e, inverse)));
+    const vtac_expr *one = num(l, x, 1.0);
+    const vtac_expr *a = bind(l, call(l, VTAC_E_ABS, x));
+    const vtac_expr *e = bind(l, call(l, VTAC_E_EXPM1, a));
+    const vtac_expr *small = quotient(l, e, add(l, e, one));
+    const vtac_expr *large = sub(l, one, quotient(l, one, add(l, e, one)));
+    const vtac_expr *y = bind(l, mul(l, num(l, x, 0.5), add(l, e, choose(l, less(l, a, one), small, large))));
+    return choose(l, less(l, x, num(l, x, 0.0)), call(l, VTAC_E_NEG, y), y);
 }
 
 static const vtac_expr *wide_cosh(const vtac_lower *l, const vtac_expr *x)
@@ -72,27 +70,32 @@ static const vtac_expr *wide_tan(const vtac_lower *l, const vtac_expr *x)
     return quotient(l, call(l, VTAC_E_SIN, x), call(l, VTAC_E_COS, x));
 }
 
+/* log1p(a + a² / (1 + sqrt(1 + a²))); where a² is more than a double holds, log(a) + log(2) */
 static const vtac_expr *wide_asinh(const vtac_lower *l, const vtac_expr *x)
 {
+    const vtac_expr *one = num(l, x, 1.0);
     const vtac_expr *a = bind(l, call(l, VTAC_E_ABS, x));
-    const vtac_expr *root = call(l, VTAC_E_SQRT, add(l, mul(l, a, a), num(l, x, 1.0)));
-    const vtac_expr *y = bind(l, call(l, VTAC_E_LOG, add(l, a, root)));
-    y = choose(l, less(l, x, num(l, x, 0.0)), call(l, VTAC_E_NEG, y), y);
-    return near_zero(l, x, -1.0 / 6.0, y);
+    const vtac_expr *square = bind(l, mul(l, a, a));
+    const vtac_expr *root = call(l, VTAC_E_SQRT, add(l, square, one));
+    const vtac_expr *near = call(l, VTAC_E_LOG1P, add(l, a, quotient(l, square, add(l, one, root))));
+    const vtac_expr *far = add(l, call(l, VTAC_E_LOG, a), num(l, x, 0.69314718055994531));
+    const vtac_expr *y = bind(l, choose(l, less(l, a, num(l, x, 1e8)), near, far));
+    return choose(l, less(l, x, num(l, x, 0.0)), call(l, VTAC_E_NEG, y), y);
 }
 
 static const vtac_expr *wide_acosh(const vtac_lower *l, const vtac_expr *x)
 {
-    const vtac_expr *one = num(l, x, 1.0);
-    const vtac_expr *root = call(l, VTAC_E_SQRT, mul(l, sub(l, x, one), add(l, x, one)));
-    return call(l, VTAC_E_LOG, add(l, x, root));
+    const vtac_expr *d = bind(l, sub(l, x, num(l, x, 1.0)));
+    const vtac_expr *root = call(l, VTAC_E_SQRT, mul(l, d, add(l, d, num(l, x, 2.0))));
+    return call(l, VTAC_E_LOG1P, add(l, d, root));
 }
 
 static const vtac_expr *wide_atanh(const vtac_lower *l, const vtac_expr *x)
 {
-    const vtac_expr *one = num(l, x, 1.0);
-    const vtac_expr *ratio = quotient(l, add(l, one, x), sub(l, one, x));
-    return near_zero(l, x, 1.0 / 3.0, mul(l, num(l, x, 0.5), call(l, VTAC_E_LOG, ratio)));
+    const vtac_expr *a = bind(l, call(l, VTAC_E_ABS, x));
+    const vtac_expr *ratio = quotient(l, add(l, a, a), sub(l, num(l, x, 1.0), a));
+    const vtac_expr *y = bind(l, mul(l, num(l, x, 0.5), call(l, VTAC_E_LOG1P, ratio)));
+    return choose(l, less(l, x, num(l, x, 0.0)), call(l, VTAC_E_NEG, y), y);
 }
 
 static const vtac_expr *wide_asin(const vtac_lower *l, const vtac_expr *x)
@@ -118,8 +121,7 @@ static const vtac_expr *wide_erf(const vtac_lower *l, const vtac_expr *x)
 static const vtac_expr *wide_softplus(const vtac_lower *l, const vtac_expr *x)
 {
     const vtac_expr *e = call(l, VTAC_E_EXP, call(l, VTAC_E_NEG, call(l, VTAC_E_ABS, x)));
-    const vtac_expr *tail = call(l, VTAC_E_LOG, add(l, num(l, x, 1.0), e));
-    return add(l, maximum(l, num(l, x, 0.0), x), tail);
+    return add(l, maximum(l, num(l, x, 0.0), x), call(l, VTAC_E_LOG1P, e));
 }
 
 static const vtac_expr *wide_mish(const vtac_lower *l, const vtac_expr *x)
@@ -160,7 +162,7 @@ static const vtac_expr *sigmoid(const vtac_lower *l, const vtac_expr *x)
 static const vtac_expr *elu(const vtac_lower *l, const vtac_expr *x, double alpha, double inner, double outer)
 {
     const vtac_expr *wide = vtac_e_cast(l->k, VTAC_F64, quotient(l, x, num(l, x, inner)));
-    const vtac_expr *e = sub(l, call(l, VTAC_E_EXP, wide), vtac_e_float(l->k, VTAC_F64, 1.0));
+    const vtac_expr *e = call(l, VTAC_E_EXPM1, wide);
     const vtac_expr *low = mul(l, num(l, x, alpha), vtac_e_cast(l->k, x == NULL ? VTAC_F32 : x->type, e));
     return mul(l, num(l, x, outer), choose(l, greater(l, x, num(l, x, 0.0)), x, low));
 }
