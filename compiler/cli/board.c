@@ -69,8 +69,8 @@ static void show_irq_status(board *b)
     page_set(b, VTA_REG_IRQ_STATUS, b->irq_status);
 }
 
-/* Time passes while registers are read: the status is taken first and shown last, so that it is never ahead of
- * the rest. */
+/* Time passes while registers are read: the status is taken first and shown last, so that it is never ahead
+ * of the rest. */
 static void show_all(board *b)
 {
     uint32_t status = b->rtl->read(b->instance, VTA_REG_STATUS);

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# shellcheck shell=sh
+# shellcheck shell=sh disable=SC2034,SC2154  # words of tests/cli/lib.sh
 #
 # Sourced after tests/cli/lib.sh: virtual boards, and what must not be left running.
 boards=
@@ -52,6 +52,7 @@ nobody() {
     checks=$((checks + 1))
     tries=0
     while :; do
+        # shellcheck disable=SC2009  # pgrep does not leave out what asks
         left=$(ps -e -o pid= -o args= | grep -F -- "$1" | grep -v -e grep -e "^ *$$ " || true)
         [ -n "$left" ] || return 0
         tries=$((tries + 1))

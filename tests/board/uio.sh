@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# shellcheck source=tests/cli/lib.sh
+# shellcheck source=tests/cli/lib.sh disable=SC2016,SC2154  # for the inner shell; of lib.sh
 #
 # The driver of real boards against a virtual one: the RTL behind the same files, with memory that is not coherent.
 # Arguments: VTAC SOURCE AGENT MODEL.so PROGRAM.

@@ -60,6 +60,7 @@ holds "a line of text for each" test "$(wc -l <text)" = 3
 
 vtac run vta.so --device tsim --layers
 exits 0
+# shellcheck disable=SC2016  # awk's
 holds "the shares of each layer sum to its cycles" awk '
     $5 ~ /%$/ { rows++; sum = 0; for (i = 6; i <= NF; i++) sum += $i; wrong += sum != $4 }
     END { exit wrong > 0 || rows < 10 }' out

@@ -44,7 +44,7 @@ typedef struct vtac_artifact_image {
     struct vtac_library {
         uint8_t *object; /* owned; NULL: the target has no need of it */
         size_t bytes;
-    } helpers,     /* what the processor lacks, as functions that the compiler's code calls */
+    } helpers,      /* what the processor lacks, as functions that the compiler's code calls */
         libc, libm; /* the names that are to be found on the board, and nothing behind them */
     char *plan, *loops, *ll, *assembly; /* owned; NULL unless they were asked for */
     uint64_t workspace_bytes, constant_bytes;
