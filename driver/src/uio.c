@@ -12,6 +12,7 @@
 #include "backend.h"
 #include "uio.h"
 #include "vta/regs.h"
+#include "vta/uio.h"
 
 enum { WATCHDOG_CYCLES = 1 << 24, QUEUE_S = 600 };
 
@@ -297,3 +298,69 @@ const vta_backend_kind vta_uio_kind = {
     .defaults = &defaults,
     .open = open_uio,
 };
+
+/* ---- looking for what is wrong */
+
+bool vta_uio_is(const char *uri)
+{
+    return uri != NULL && strncmp(uri, "uio", 3) == 0 && (uri[3] == '\0' || uri[3] == ':' || uri[3] == '?');
+}
+
+static vta_status survey_memory(const char *dir, const char *name, bool open, char *text, size_t size,
+                                vta_diag *diag)
+{
+    uio_memory_node nodes[UIO_MEMORIES];
+    uint32_t count;
+    int used = 0;
+    VTA_TRY(uio_find_memory(dir, name, nodes, &count, diag));
+    for (uint32_t i = 0; i < count && used >= 0 && (size_t)used < size; i++) {
+        uio_memory memory;
+        uint64_t all = 0;
+        uint64_t piece = 0;
+        if (open) {
+            VTA_TRY(uio_memory_open(&nodes[i], &memory, diag));
+            uio_memory_left(&memory, &all, &piece);
+            uio_memory_close(&memory);
+        }
+        used += snprintf(text + used, size - (size_t)used,
+                         "%s%s: %" PRIu64 " KiB at 0x%" PRIx64 ", %" PRIu64 " KiB free in one piece, %s",
+                         i > 0 ? "; " : "", nodes[i].node, nodes[i].bytes >> 10, nodes[i].addr, piece >> 10,
+                         nodes[i].coherent ? "coherent" : "caches are maintained");
+    }
+    return VTA_OK;
+}
+
+static vta_status survey_part(const char *dir, const uio_options *set, vta_uio_part part, char *text,
+                              size_t size, vta_diag *diag)
+{
+    uio_node node;
+    uio_page page;
+    char memory[512];
+    if (part == VTA_UIO_MEMORY) {
+        return survey_memory(dir, set->memory, true, text, size, diag);
+    }
+    VTA_TRY(uio_find(dir, set->name, &node, diag));
+    if (part == VTA_UIO_NODE) {
+        (void)snprintf(text, size, "%s is '%s'", node.node, set->name);
+        return survey_memory(dir, set->memory, false, memory, sizeof memory, diag);
+    }
+    VTA_TRY(uio_page_open(&node, "uio", &page, diag));
+    uio_page_close(&page);
+    VTA_TRY(survey_memory(dir, set->memory, true, memory, sizeof memory, diag));
+    (void)snprintf(text, size, "%s and the memory can be opened", node.node);
+    return VTA_OK;
+}
+
+vta_status vta_uio_survey(const char *uri, vta_uio_part part, char *text, size_t size, vta_diag *diag)
+{
+    vta_uri parsed;
+    uio_options set = defaults;
+    const vta_option_set sets[] = {{options, sizeof options / sizeof options[0], &set}};
+    text[0] = '\0';
+    VTA_TRY(vta_uri_parse(uri, &parsed, diag));
+    parsed.passes_options = true;
+    vta_status status = vta_uri_options(&parsed, sets, 1, diag);
+    status = status == VTA_OK ? survey_part(parsed.place, &set, part, text, size, diag) : status;
+    vta_uri_free(&parsed);
+    return status;
+}

@@ -110,8 +110,8 @@ vta_status uio_find(const char *dir, const char *name, uio_node *out, vta_diag *
     }
     const vta_status status =
         vta_fail(diag, VTA_NO_DEVICE,
-                 "no UIO device is called '%s' (%s%s); load the accelerator's bitstream and device tree, "
-                 "and the kernel module uio_pdrv_genirq",
+                 "no UIO device is called '%s' (%s%s); 'sudo vta-load' on the board loads bitstream, device "
+                 "tree and kernel modules",
                  name, others.size > 0 ? "there is " : "there is none", others.size > 0 ? others.text : "");
     vta_str_free(&others);
     return status;

@@ -31,6 +31,7 @@ static const struct request {
     agent_handler *handle;
 } requests[] = {
     {VTA_WIRE_HELLO, hello},
+    {VTA_WIRE_DOCTOR, agent_doctor},
     {VTA_WIRE_OPEN, agent_open},
     {VTA_WIRE_ALLOC, agent_alloc},
     {VTA_WIRE_FREE, agent_release},

@@ -7,6 +7,7 @@
  *              while the other works
  *   agent.c    the table of requests
  *   device.c   a device and its memory · model.c  a compiled model · cache.c  the files that models come in
+ *   doctor.c   what is wrong with a device
  *
  * A request is answered from its content alone: handlers neither read nor write descriptors.
  */
@@ -68,6 +69,8 @@ agent_handler agent_open, agent_alloc, agent_release, agent_write, agent_fetch, 
     agent_reset;
 agent_handler agent_file_begin, agent_file_data, agent_file_end;
 agent_handler agent_model_open, agent_input, agent_output, agent_model_run, agent_steps, agent_layers;
+
+agent_handler agent_doctor;
 
 /* cache.c: the file of a model, checked; VTA_IO where it is not there. */
 vta_status agent_cached(agent *a, uint64_t hash, uint64_t size, char *path, size_t room, vta_diag *diag);

@@ -104,7 +104,7 @@ vtac run "$model" --device uio:p
 refused 1 "the program was made for configuration 'tiny', but device 'uio:p' differs in LOG_BLOCK_IN 2 != 4"
 says err "load the hardware of 'tiny' there, or make the program again with '--config pynq'"
 vtac exec "$good" --device "uio:p?name=npu"
-refused 1 "no UIO device is called 'npu' (there is 'vta')"
+refused 1 "no UIO device is called 'npu' (there is 'vta'); 'sudo vta-load'"
 vtac exec "$good" --device "uio:p?memory=udmabuf7"
 refused 1 "there is no contiguous memory 'udmabuf7'"
 vtac board --dir p

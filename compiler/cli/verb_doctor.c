@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * vtac doctor: what this machine and a device have and lack, line by line, with what to do.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli.h"
+#include "vta/doctor.h"
+
+static const cli_option options[] = {
+    {"--device", "URI", CLI_DEVICE, "look at this device, too (default: fsim)"},
+    {"--json", NULL, CLI_FLAG, "print JSON"},
+};
+
+/* Programs that are called at run time. `schemes`: the devices that need them; NULL: compiling does. */
+static const struct tool_row {
+    const char *names; /* alternatives */
+    const char *schemes;
+    const char *package;
+    const char *purpose;
+} tools[] = {
+    {"ld.lld-19 ld.lld-20 ld.lld-18 ld.lld-17 ld.lld-16 ld.lld", NULL, "lld-19", "'vtac compile'"},
+    {"verilator", "tsim systemc", "verilator", "the RTL simulators"},
+    {"g++", "tsim systemc", "g++", "the RTL simulators"},
+    {"make", "tsim systemc", "make", "the RTL simulators"},
+    {"ssh", "ssh", "openssh-client", "devices on other machines"},
+};
+
+/* Where PATH has a program; false: nowhere. */
+static bool find_program(const char *name, size_t length, char *path, size_t size)
+{
+    const char *folders = getenv("PATH");
+    for (const char *at = folders != NULL ? folders : ""; *at != '\0';) {
+        const size_t folder = strcspn(at, ":");
+        (void)snprintf(path, size, "%.*s/%.*s", (int)folder, at, (int)length, name);
+        if (access(path, X_OK) == 0) {
+            return true;
+        }
+        at += folder + (at[folder] == ':');
+    }
+    return false;
+}
+
+static bool find_any(const char *names, char *path, size_t size)
+{
+    for (const char *name = names; *name != '\0';) {
+        const size_t length = strcspn(name, " ");
+        if (find_program(name, length, path, size)) {
+            return true;
+        }
+        name += length + (name[length] == ' ');
+    }
+    return false;
+}
+
+static bool names_word(const char *words, const char *word, size_t length)
+{
+    for (const char *at = words; *at != '\0';) {
+        const size_t here = strcspn(at, " ");
+        if (here == length && strncmp(at, word, length) == 0) {
+            return true;
+        }
+        at += here + (at[here] == ' ');
+    }
+    return false;
+}
+
+typedef struct report {
+    bool json;
+    uint32_t lines, bad;
+} report;
+
+static void print_row(report *r, const vta_doctor_row *row)
+{
+    static const char *const words[VTA_FINDINGS] = {"ok", "FAILED", "skipped"};
+    const char *colors[VTA_FINDINGS] = {"\033[32m", "\033[31m", ""};
+    const bool fancy = cli_fancy(STDOUT_FILENO);
+    r->bad += row->finding == VTA_FINDING_BAD;
+    if (r->json) {
+        (void)printf("%s  {\"name\": ", r->lines++ > 0 ? ",\n" : "{\"findings\": [\n");
+        cli_json_string(row->name);
+        (void)printf(", \"finding\": \"%s\", \"text\": ", words[row->finding]);
+        cli_json_string(row->text);
+        (void)printf("}");
+        return;
+    }
+    (void)printf("%s%-8s%s%-15s %s\n", fancy ? colors[row->finding] : "", words[row->finding],
+                 fancy ? "\033[0m" : "", row->name, row->text);
+    (void)fflush(stdout);
+}
+
+static void check_tools(report *r, const char *uri)
+{
+    for (size_t i = 0; i < sizeof tools / sizeof tools[0]; i++) {
+        vta_doctor_row row = {0};
+        char path[4096];
+        const char *scheme = tools[i].schemes;
+        if (scheme != NULL && !names_word(scheme, uri, strcspn(uri, ":?"))) {
+            continue;
+        }
+        (void)snprintf(row.name, sizeof row.name, "%.*s", (int)strcspn(tools[i].names, " "), tools[i].names);
+        if (find_any(tools[i].names, path, sizeof path)) {
+            (void)snprintf(row.text, sizeof row.text, "%.400s", path);
+        } else {
+            row.finding = VTA_FINDING_BAD;
+            (void)snprintf(row.text, sizeof row.text, "not in PATH; %s need%s it: 'apt-get install %s'",
+                           tools[i].purpose, tools[i].schemes == NULL ? "s" : "", tools[i].package);
+        }
+        print_row(r, &row);
+    }
+}
+
+static int run(const cli_args *args)
+{
+    const char *uri = cli_value(args, "--device");
+    report r = {.json = cli_flag(args, "--json")};
+    vta_doctor_row rows[VTA_DOCTOR_ROWS];
+    uint32_t count;
+    uri = uri != NULL ? uri : "fsim";
+    check_tools(&r, uri);
+    vta_doctor(uri, cli_build_progress(), rows, &count);
+    for (uint32_t i = 0; i < count; i++) {
+        print_row(&r, &rows[i]);
+    }
+    (void)printf(r.json ? "],\n \"failed\": %u}\n" : "", r.bad);
+    const int done = cli_done(args);
+    return r.bad > 0 ? CLI_FAILED : done;
+}
+
+const cli_verb cli_verb_doctor = {
+    .name = "doctor",
+    .operands = "",
+    .summary = "find what is wrong with this machine or with a device",
+    .more = "Tools, device nodes, permissions, memory, identification, a program whose\n"
+            "answer is known, the clock. Each line that fails says what to do.\n\n"
+            "  vtac doctor --device ssh://xilinx@pynq\n",
+    .options = options,
+    .option_count = sizeof options / sizeof options[0],
+    .run = run,
+};

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What a board's device says of itself before it is opened, for those who look for what is wrong.
+ */
+#ifndef VTA_UIO_H
+#define VTA_UIO_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "vta/status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum vta_uio_part {
+    VTA_UIO_NODE,   /* the register page */
+    VTA_UIO_RIGHTS, /* to open all that is needed */
+    VTA_UIO_MEMORY  /* contiguous memory, and how much of it is free */
+} vta_uio_part;
+
+/* Whether a device URI is such a device on this machine. */
+bool vta_uio_is(const char *uri);
+
+/* A sentence about a part of the device `uri`; a failure says what to do. */
+vta_status vta_uio_survey(const char *uri, vta_uio_part part, char *text, size_t size, vta_diag *diag);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,113 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck source=tests/cli/lib.sh
+#
+# vtac doctor: devices that are well, and each way to be ill that a virtual board can have, with what to do.
+. "$(dirname "$0")/../cli/lib.sh"
+. "$(dirname "$0")/lib.sh"
+agent=$3
+
+# A line of the table: outcome and name.
+line() {
+    checks=$((checks + 1))
+    grep -qE "^$1 +$2 " out || wrong "no line '$1 $2'"
+}
+
+vtac doctor
+exits 0
+line ok "known answer"
+holds "nothing failed" sh -c '! grep -q FAILED out'
+vtac doctor --device tsim:tiny --json
+exits 0
+good_json out
+says out '"name": "verilator", "finding": "ok"'
+holds "the clock was seen" python3 -c '
+import json
+rows = {row["name"]: row["text"] for row in json.load(open("out"))["findings"]}
+assert "cycles in" in rows["clock"], rows
+'
+vtac doctor --device fsim:nowhere
+exits 1
+line FAILED identification
+line skipped "known answer"
+
+# ---- a board that is well, here and through an agent; twice, since the first look may have changed something
+board w --config tiny
+for device in uio:w uio:w "pipe:$agent --stdio?device=uio:$work/w"; do
+    vtac doctor --device "$device"
+    exits 0
+    for name in "device node" permissions memory identification "known answer" clock; do
+        line ok "$name"
+    done
+    says out "65536 KiB free in one piece"
+    says out "MHz: 1000"
+done
+line ok connection
+
+# ---- one that may not be opened
+if [ "$(id -u)" = 0 ]; then
+    chmod 711 "$work"
+    chmod -R a+rX w
+    chmod 600 w/dev/uio0
+    cp "$vtac_program" "$work/vtac"
+    ran="vtac doctor as nobody"
+    setpriv --reuid=65534 --regid=65534 --clear-groups "$work/vtac" doctor --device "uio:$work/w" >out 2>err
+    status=$?
+else
+    chmod 0 w/dev/uio0
+    vtac doctor --device uio:w
+fi
+exits 1
+line ok "device node"
+line FAILED permissions
+says out "install the udev rule 70-vta.rules and join the group 'vta'"
+line skipped identification
+end "$board_pid"
+vtac doctor --device uio:w
+exits 1
+line FAILED "device node"
+says out "'vtac board --dir w' makes one"
+
+# ---- what else may be wrong, each at its line
+ill() { # FAULT LINE TEXT
+    board "$1" --config tiny --fault "$1"
+    vtac doctor --device "uio:$1"
+    exits 1
+    line FAILED "$2"
+    says out "$3"
+    end "$board_pid"
+}
+ill dead identification "the accelerator is not loaded"
+says out "'sudo vta-load' loads the bitstream"
+ill hash identification "the hardware was built by another release"
+ill bus "known answer" "bus error on device 'uio:bus'"
+says out "if that does not help, its memory port or its timing is at fault"
+ill hang "known answer" "has stopped in the middle of a run"
+line skipped clock
+board m --config tiny
+rm m/sys/class/u-dma-buf/udmabuf0/size
+vtac doctor --device uio:m
+exits 1
+line FAILED "device node"
+says out "load the kernel module: 'modprobe u-dma-buf"
+end "$board_pid"
+vtac doctor --device "uio:m?name=x"
+exits 1
+
+# ---- tools and lines
+ran="vtac doctor without tools"
+PATH=/nonexistent "$vtac_program" doctor --device ssh://nobody@127.0.0.1:1 >out 2>err
+status=$?
+exits 1
+line FAILED ld.lld-19
+says out "'apt-get install lld-19'"
+line FAILED ssh
+says out "'apt-get install openssh-client'"
+line FAILED connection
+vtac doctor --device "pipe:false"
+exits 1
+line FAILED connection
+says out "an agent of this release is there"
+vtac doctor x
+refused 2 "unexpected 'x'"
+finish
