@@ -29,4 +29,8 @@ char *cli_graph_page(const vtac_graph *graph, const vtac_place *places);
 extern const char *const cli_page_style[];
 extern const char *const cli_page_script[];
 
+/* The graph as Graphviz reads it, for `dot -Tsvg`: what runs on the accelerator by colour. Owned; NULL
+ * without memory. */
+char *cli_graph_dot(const vtac_graph *graph);
+
 #endif

@@ -2,19 +2,16 @@
  *
  * vtac compile: a model to one shared object.
  */
-#include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
 
 #include "calib.h"
+#include "emit.h"
 #include "offload.h"
 #include "passes.h"
 #include "report.h"
 #include "tensors.h"
-#include "vta/file.h"
 #include "vtac/codegen.h"
 
 static const cli_option options[] = {
@@ -24,7 +21,7 @@ static const cli_option options[] = {
     CLI_PASS_OPTIONS,
     {"--shape", "NAME=AxBxC", CLI_TEXT, "size of a dynamic input (may be repeated)"},
     {"-o", "FILE", CLI_FILE, "shared object (default: MODEL.so)"},
-    {"--emit", "LIST:DIR", CLI_TEXT, "write texts: ir, plan, ll, asm, loops"},
+    {"--emit", "LIST:DIR", CLI_TEXT, "write texts: ir, plan, ll, asm, loops, dot"},
     {"--report", NULL, CLI_FLAG, "vta: print each layer's prediction"},
     {"--json", NULL, CLI_FLAG, "print the summary as JSON"},
 };
@@ -34,47 +31,6 @@ static double now(void)
     struct timespec t;
     (void)clock_gettime(CLOCK_MONOTONIC, &t);
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
-
-static vta_status emit_texts(const char *spec, const vtac_graph *graph, const vtac_artifact_image *image,
-                             vta_diag *diag)
-{
-    const char *folder = strrchr(spec, ':');
-    if (folder == NULL || folder[1] == '\0') {
-        return vta_fail(diag, VTA_INVALID, "--emit takes LIST:DIR, not '%s'", spec);
-    }
-    if (mkdir(folder + 1, 0777) != 0 && errno != EEXIST) {
-        return vta_fail(diag, VTA_IO, "%s: %s", folder + 1, strerror(errno));
-    }
-    char *ir = vtac_graph_print(graph, 16);
-    const struct {
-        const char *name, *text;
-    } texts[] = {{"ir", ir},
-                 {"plan", image->plan},
-                 {"ll", image->ll},
-                 {"asm", image->assembly},
-                 {"loops", image->loops}};
-    vta_status status = VTA_OK;
-    for (const char *p = spec; p < folder && status == VTA_OK;) {
-        const size_t size = strcspn(p, ",:");
-        bool known = false;
-        for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
-            if (strlen(texts[i].name) == size && strncmp(texts[i].name, p, size) == 0 &&
-                texts[i].text != NULL) {
-                char path[4200];
-                (void)snprintf(path, sizeof path, "%s/model.%s", folder + 1, texts[i].name);
-                status = vta_file_write(path, texts[i].text, strlen(texts[i].text), diag);
-                known = true;
-            }
-        }
-        if (!known && status == VTA_OK) {
-            status = vta_fail(diag, VTA_INVALID, "--emit knows ir, plan, ll, asm and loops, not '%.*s'",
-                              (int)size, p);
-        }
-        p += size + 1;
-    }
-    free(ir);
-    return status;
 }
 
 static int summary(const cli_args *args, const char *path, const vtac_target *target,
@@ -130,9 +86,8 @@ static int compile(const cli_args *args, vtac_graph *graph, const vtac_target *t
         (void)snprintf(own, sizeof own, "%.*s.so", dot == NULL ? (int)strlen(base) : (int)(dot - base), base);
         path = own;
     }
-    const char *emit = cli_value(args, "--emit");
     vtac_compile_options compile_options = {
-        .level = passes->level, .target = target, .want_texts = emit != NULL};
+        .level = passes->level, .target = target, .want_texts = cli_flag(args, "--emit")};
     vta_diag diag = {0};
     vtac_artifact_image image;
     vtac_partition *partition = NULL;
@@ -144,9 +99,7 @@ static int compile(const cli_args *args, vtac_graph *graph, const vtac_target *t
         (void)vta_context(&diag, "%s", args->operands[0]);
         return cli_fail(args, &diag);
     }
-    if (emit != NULL) {
-        status = emit_texts(emit, graph, &image, &diag);
-    }
+    status = cli_emit(args, graph, &image, &diag);
     status = status == VTA_OK ? vtac_link(&image, path, &diag) : status;
     const int result = status == VTA_OK ? summary(args, path, target, &image, partition, now() - begin)
                                         : cli_fail(args, &diag);
@@ -171,8 +124,8 @@ static int run(const cli_args *args)
     vtac_pass_options passes;
     cli_offload offload;
     vtac_range_method method;
-    if (cli_read_passes(args, &passes) != CLI_OK || cli_read_offload(args, &offload) != CLI_OK ||
-        cli_read_method(args, &method) != CLI_OK) {
+    if (cli_read_emit(args) != CLI_OK || cli_read_passes(args, &passes) != CLI_OK ||
+        cli_read_offload(args, &offload) != CLI_OK || cli_read_method(args, &method) != CLI_OK) {
         return CLI_USAGE;
     }
     vta_diag diag = {0};

@@ -1,0 +1,60 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck source=tests/cli/lib.sh
+#
+# vtac compile around the code: the same file to the byte wherever and however often it is made, the texts behind it, misuse.
+. "$(dirname "$0")/lib.sh"
+
+"$vtac_program" zoo tiny_ic --int8 -o net.onnx >/dev/null || exit 1
+mkdir -p some/where/else
+for target in llvm vta; do
+    vtac compile net.onnx --target $target --emit ir,plan,ll,asm,loops,dot:first -o first.so
+    exits 0
+    (cd some/where/else && cp ../../../net.onnx other-name.onnx && TMPDIR=$PWD VTAC_THREADS=1 LC_ALL=C \
+        "$vtac_program" compile "$PWD/other-name.onnx" --target $target --emit dot,loops,asm,ll,plan,ir:../second -o ../there.so) >out 2>err
+    status=$?
+    exits 0
+    holds "$target: the same bytes in another folder" cmp first.so some/where/there.so
+    for text in ir plan ll asm loops dot; do
+        holds "$target: $text is not empty" test -s first/model.$text
+        holds "$target: the same $text" cmp first/model.$text some/where/second/model.$text
+    done
+    vtac compile net.onnx --target $target -o third.so
+    holds "$target: the same bytes without texts" cmp first.so third.so
+    vtac compile net.onnx --target $target -O 1 -o other.so
+    holds "$target: not those of another level" sh -c '! cmp -s first.so other.so'
+    holds "$target: every node is in the graph" test "$(grep -c '^  n[0-9]* \[' first/model.dot)" = "$(grep -c '^%' first/model.ir)"
+    holds "$target: the graph ends" test "$(tail -n 1 first/model.dot)" = '}'
+    if command -v dot >/dev/null; then
+        holds "$target: Graphviz takes it" dot -Tsvg first/model.dot -o graph.svg
+    fi
+    rm -rf first some/where/second
+done
+holds "what runs on the accelerator has a colour" sh -c '"$1" compile net.onnx --target vta --emit dot:d -o a.so >/dev/null && grep -q lightblue d/model.dot' sh "$vtac_program"
+
+cat >odd.ir <<'END'
+graph "a \"b\" \\ <c>"
+input %"x\"\\": f32[2]
+%"y{}|<>": f32[2] = Neg(%"x\"\\")
+output %"y{}|<>"
+END
+vtac compile odd.ir --emit dot:odd -o odd.so
+exits 0
+if command -v dot >/dev/null; then
+    holds "strange names" dot -Tsvg odd/model.dot -o odd.svg
+fi
+
+rm -f m.so
+vtac compile net.onnx --emit ir -o m.so
+refused 2 "--emit takes LIST:DIR, as in ir,asm:texts, not 'ir'"
+vtac compile net.onnx --emit ir,wasm:d -o m.so
+refused 2 "--emit knows ir, plan, ll, asm, loops and dot, not 'wasm'"
+touch file
+vtac compile net.onnx --emit ir:file -o m.so
+exits 1
+one_line err
+vtac compile net.onnx -o nowhere/m.so
+exits 1
+one_line err
+holds "nothing half-written" test ! -e m.so
+finish
