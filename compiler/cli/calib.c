@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * An array of the shape of the input is one sample; one that is longer along its first axis, or has one axis
- * more in front, is as many as fit. Models of several inputs take .npz archives with a member for each, of
- * equally many samples.
+ * more in front, is as many as fit. A picture is one, prepared as `vtac run` does it. Models of several
+ * inputs take .npz archives with a member for each, of equally many samples.
  */
 #include "calib.h"
 
@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "picture.h"
 #include "tensors.h"
 #include "vta/file.h"
 #include "zip.h"
@@ -26,6 +27,9 @@ typedef struct pile {
     vta_arena *arena;
     vtac_tensor *tensors; /* [room][inputs] */
     uint32_t count, room;
+    const char *verb;
+    cli_preprocess preprocess;
+    bool guessed; /* it was told once what is done with a picture */
 } pile;
 
 static vta_status no_memory(vta_diag *diag)
@@ -44,7 +48,7 @@ static bool grow(pile *p, uint32_t count)
     if (larger == NULL) {
         return false;
     }
-    if (p->count > 0) {
+    if (p->tensors != NULL) {
         memcpy(larger, p->tensors, p->count * inputs * sizeof *larger);
     }
     p->tensors = larger;
@@ -195,12 +199,35 @@ static vta_status add_archive(pile *p, const char *path, vta_diag *diag)
     return status == VTA_OK ? VTA_OK : vta_context(diag, "%s", path);
 }
 
+static vta_status add_picture(pile *p, const char *path, vta_diag *diag)
+{
+    VTA_TRY(only_input(p, diag));
+    const vtac_value *value = &p->graph->values[p->graph->inputs[0]];
+    const vta_tensor_info info = cli_as_info(&value->type, value->name);
+    void *data = vta_arena_alloc(p->arena, info.bytes);
+    const char *guessed;
+    if (data == NULL || !grow(p, p->count + 1)) {
+        return no_memory(diag);
+    }
+    VTA_TRY(cli_picture_input(path, &p->preprocess, &info, data, &guessed, diag));
+    if (guessed != NULL && !p->guessed) {
+        p->guessed = true;
+        (void)fprintf(stderr, "vtac %s: pictures are prepared as '%s'; --preprocess says otherwise\n",
+                      p->verb, guessed);
+    }
+    p->tensors[p->count++] = (vtac_tensor){.type = value->type, .data = data, .bytes = info.bytes};
+    return VTA_OK;
+}
+
 static vta_status add_file(pile *p, const char *path, vta_diag *diag)
 {
     vtac_tensor array;
     uint32_t count = 0;
     if (ends_in(path, ".npz")) {
         return add_archive(p, path, diag);
+    }
+    if (cli_is_picture(path)) {
+        return add_picture(p, path, diag);
     }
     VTA_TRY(cli_read_tensor(path, p->arena, &array, diag));
     vta_status status = only_input(p, diag);
@@ -211,7 +238,8 @@ static vta_status add_file(pile *p, const char *path, vta_diag *diag)
 
 static int is_sample(const struct dirent *entry)
 {
-    return ends_in(entry->d_name, ".npy") || ends_in(entry->d_name, ".npz") || ends_in(entry->d_name, ".pb");
+    return ends_in(entry->d_name, ".npy") || ends_in(entry->d_name, ".npz") ||
+           ends_in(entry->d_name, ".pb") || cli_is_picture(entry->d_name);
 }
 
 static vta_status add_folder(pile *p, const char *folder, vta_diag *diag)
@@ -233,7 +261,7 @@ static vta_status add_folder(pile *p, const char *folder, vta_diag *diag)
     }
     free(entries);
     if (status == VTA_OK && p->count == 0) {
-        return vta_fail(diag, VTA_INVALID, "%s: no .npy, .npz or .pb file is in it", folder);
+        return vta_fail(diag, VTA_INVALID, "%s: no .npy, .npz, .pb, .png or .jpg file is in it", folder);
     }
     return status;
 }
@@ -255,7 +283,8 @@ vta_status cli_read_samples(const cli_args *args, const vtac_graph *graph, vta_a
     if (stat(path, &status) != 0) {
         return vta_fail(diag, VTA_IO, "%s: %s", path, strerror(errno));
     }
-    pile p = {.graph = graph, .arena = arena};
+    pile p = {.graph = graph, .arena = arena, .verb = args->verb->name};
+    VTA_TRY(cli_preprocess_parse(cli_value(args, "--preprocess"), &p.preprocess, diag));
     VTA_TRY(S_ISDIR(status.st_mode) ? add_folder(&p, path, diag) : add_file(&p, path, diag));
     vtac_samples *samples = vta_arena_alloc(arena, sizeof *samples);
     if (samples == NULL) {
@@ -273,6 +302,15 @@ int cli_read_method(const cli_args *args, vtac_range_method *out)
     return *out == VTAC_RANGE_COUNT
                ? cli_usage(args, "--method takes minmax, percentile, mse or entropy, not '%s'", name)
                : CLI_OK;
+}
+
+int cli_check_preprocess(const cli_args *args)
+{
+    cli_preprocess preprocess;
+    vta_diag diag = {0};
+    return cli_preprocess_parse(cli_value(args, "--preprocess"), &preprocess, &diag) == VTA_OK
+               ? CLI_OK
+               : cli_usage(args, "--preprocess: %s", diag.text);
 }
 
 vta_status cli_quantize_float(const cli_args *args, vtac_graph *graph, vta_diag *diag)

@@ -9,7 +9,8 @@
 #include "vtac/quantize.h"
 
 #define CLI_CALIB_OPTIONS                                                                                    \
-    {"--calib", "DIR|FILE", CLI_FILE, "calibration inputs: .npz, .npy, .pb or a folder"},                    \
+    {"--calib", "DIR|FILE", CLI_FILE, "inputs: .npz, .npy, .pb, .png, .jpg or a folder"},                    \
+        {"--preprocess", "HOW", CLI_TEXT, "of pictures, as in 'vtac run --help'"},                           \
     {                                                                                                        \
         "--method", "NAME", CLI_TEXT, "ranges by minmax, percentile, mse or entropy"                         \
     }
@@ -20,6 +21,9 @@ vta_status cli_read_samples(const cli_args *args, const vtac_graph *graph, vta_a
 
 /* --method; CLI_OK or the status of a misuse. */
 int cli_read_method(const cli_args *args, vtac_range_method *out);
+
+/* Whether --preprocess makes sense; CLI_OK or the status of a misuse. */
+int cli_check_preprocess(const cli_args *args);
 
 /* For `vtac compile`: a model of floats becomes a quantized one, with --calib and --method; a quantized one
  * stays as it is. */

@@ -170,6 +170,17 @@ vtac_tensor cli_as_tensor(const vta_tensor_info *info, const void *data)
     return t;
 }
 
+vta_tensor_info cli_as_info(const vtac_type *type, const char *name)
+{
+    const char kind = vtac_dtype_kind(type->dtype);
+    const size_t bytes = vtac_dtype_bytes(type->dtype);
+    vta_tensor_info info = {.name = name, .rank = type->rank, .dim = type->dim};
+    info.dtype_code = type->dtype == VTAC_BF16 ? 4 : kind == 'i' ? 0 : kind == 'u' ? 1 : kind == 'f' ? 2 : 6;
+    info.dtype_bits = (uint8_t)(8 * bytes);
+    info.bytes = (size_t)vtac_type_elements(type) * bytes;
+    return info;
+}
+
 vta_status cli_write_npy(const char *path, const vta_tensor_info *info, const void *data, vta_diag *diag)
 {
     const vtac_dtype dtype = cli_dtype(info);

@@ -27,8 +27,9 @@ vta_status cli_parse_npy(const uint8_t *bytes, size_t size, vta_arena *arena, vt
 vta_status cli_write_npy(const char *path, const vta_tensor_info *info, const void *data, vta_diag *diag);
 
 vtac_dtype cli_dtype(const vta_tensor_info *info);
-/* A tensor of the runtime, seen as the compiler's. */
+/* A tensor of the runtime, seen as the compiler's, and the other way; the latter borrows. */
 vtac_tensor cli_as_tensor(const vta_tensor_info *info, const void *data);
+vta_tensor_info cli_as_info(const vtac_type *type, const char *name);
 
 /* The largest |a-b| and whether every element is within atol + rtol * |b|; NaN equals NaN. */
 typedef struct cli_difference {

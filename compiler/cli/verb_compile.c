@@ -125,7 +125,8 @@ static int run(const cli_args *args)
     cli_offload offload;
     vtac_range_method method;
     if (cli_read_emit(args) != CLI_OK || cli_read_passes(args, &passes) != CLI_OK ||
-        cli_read_offload(args, &offload) != CLI_OK || cli_read_method(args, &method) != CLI_OK) {
+        cli_read_offload(args, &offload) != CLI_OK || cli_read_method(args, &method) != CLI_OK ||
+        cli_check_preprocess(args) != CLI_OK) {
         return CLI_USAGE;
     }
     vta_diag diag = {0};

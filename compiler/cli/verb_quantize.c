@@ -104,7 +104,8 @@ static int run(const cli_args *args)
 {
     vtac_quantize_options how = VTAC_QUANTIZE_DEFAULTS;
     cli_shapes shapes;
-    if (cli_read_shapes(args, &shapes) != CLI_OK || cli_read_method(args, &how.method) != CLI_OK) {
+    if (cli_read_shapes(args, &shapes) != CLI_OK || cli_read_method(args, &how.method) != CLI_OK ||
+        cli_check_preprocess(args) != CLI_OK) {
         return CLI_USAGE;
     }
     how.per_channel = cli_flag(args, "--per-channel");

@@ -194,6 +194,30 @@ huge = b'\x89PNG\r\n\x1a\n' + chunk(b'IHDR', struct.pack('>IIBBBBB', 900000, 900
 open('huge.png', 'wb').write(huge + chunk(b'IDAT', zlib.compress(b'')) + chunk(b'IEND', b''))
 refused(1, 'huge.png: a picture of 900000 x 900000', 'run', 'nchw.so', '--input', 'huge.png')
 
+# ---- pictures to calibrate with make the model that their values in an array make; other pictures, another one
+run('zoo', 'tiny_ic', '-o', 'ic.onnx')
+os.mkdir('shots')
+made = []
+for turn in range(2):
+    values = array.array('f')
+    for i in range(3):
+        rows = [[draw.randrange(256) for _ in range(3 * 32)] for _ in range(32)]
+        png(f'shots/{i}.png', 32, 32, 8, 2, rows)
+        values.extend(row[3 * x + c] / 127.5 - 1 for c in range(3) for row in rows for x in range(32))
+    head = "{'descr': '<f4', 'fortran_order': False, 'shape': (3, 3, 32, 32), }".ljust(117) + '\n'
+    open('shots.npy', 'wb').write(b'\x93NUMPY\1\0' + struct.pack('<H', len(head)) + head.encode() + values.tobytes())
+    for calib in (['shots', '--preprocess', 'tf'], ['shots.npy'], ['shots/1.png', '--preprocess', 'tf']):
+        run('quantize', 'ic.onnx', '--calib', *calib, '-o', 'q.onnx')
+        made.append(open('q.onnx', 'rb').read())
+assert made[0] == made[1] and made[3] == made[4] and len(set(made)) == 4, f'calibration (seed {seed})'
+print('ok   calibration with pictures')
+assert "prepared as 'imagenet'" in run('quantize', 'ic.onnx', '--calib', 'shots', '-o', 'q.onnx').stderr
+refused(2, "no 'tff'", 'quantize', 'ic.onnx', '--calib', 'shots', '--preprocess', 'tff', '-o', 'none.onnx')
+refused(2, "no 'tff'", 'compile', 'ic.onnx', '--target', 'vta', '--calib', 'shots', '--preprocess', 'tff', '-o', 'none.so')
+open('shots/0.png', 'wb').write(whole[:40])
+refused(1, 'shots/0.png: it is a damaged PNG', 'quantize', 'ic.onnx', '--calib', 'shots', '--preprocess', 'tf', '-o', 'none.onnx')
+assert not os.path.exists('none.onnx') and not os.path.exists('none.so')
+
 # ---- JPEG, and a reference for the whole way from a file to a model's input
 goldfish = f'{shared}/images/goldfish.jpg'
 if not os.path.exists(goldfish):

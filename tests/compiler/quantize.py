@@ -105,7 +105,7 @@ def check_refusals():
         (["--calib", "short.npy"], "short.npy: it is f32[1,3,31,32], input 'input' takes f32[1,3,32,32]"),
         (["--calib", "text.npy"], "text.npy: its element type '<c8"),
         (["--calib", "cut.npz"], "cut.npz: it is not a whole zip archive"),
-        (["--calib", "empty"], "empty: no .npy, .npz or .pb file is in it"),
+        (["--calib", "empty"], "empty: no .npy, .npz, .pb, .png or .jpg file is in it"),
         (["--calib", "nowhere"], "nowhere: No such file or directory"),
         (["--calib", "good.npz", "--method", "median"], "--method takes minmax, percentile, mse or entropy, not 'median'"),
     )
