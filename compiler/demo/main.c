@@ -15,7 +15,6 @@
 #include "outline.h"
 #include "panel.h"
 #include "train.h"
-#include "vta/file.h"
 
 enum { OK = 0, FAILED = 1, MISUSED = 2 };
 enum { MOST_WORDS = 64, SHEET_COLUMNS = 10, SHEET_ZOOM = 2, MOST_PICTURES = 1000000, MOST_SHEET = 1000 };
@@ -75,37 +74,6 @@ static int sheet(const arguments *a)
     const uint32_t columns = count < SHEET_COLUMNS ? count : SHEET_COLUMNS;
     status = status == VTA_OK ? picture_write(all, count, columns, SHEET_ZOOM, a->output, &diag) : status;
     free(all);
-    return status == VTA_OK ? OK : failed(&diag);
-}
-
-/* A .npy file of floats, [pictures][channel][y][x]. */
-static int samples(const arguments *a)
-{
-    enum { HEADER = 128, ELEMENTS = PICTURE_CHANNELS * PICTURE_PIXELS };
-    static const uint8_t magic[] = {0x93, 'N', 'U', 'M', 'P', 'Y', 1, 0, HEADER - 10, 0};
-    const size_t size = HEADER + (size_t)a->pictures * ELEMENTS * sizeof(float);
-    vta_diag diag = {0};
-    picture p;
-    uint8_t *file = malloc(size);
-    if (file == NULL) {
-        (void)vta_fail(&diag, VTA_NOMEM, "out of memory for %u pictures", a->pictures);
-        return failed(&diag);
-    }
-    memset(file, ' ', HEADER);
-    memcpy(file, magic, sizeof magic);
-    const int length = snprintf((char *)file + sizeof magic, HEADER - sizeof magic,
-                                "{'descr': '<f4', 'fortran_order': False, 'shape': (%u, %d, %d, %d), }",
-                                a->pictures, PICTURE_CHANNELS, PICTURE_SIDE, PICTURE_SIDE);
-    file[sizeof magic + (size_t)length] = ' ';
-    file[HEADER - 1] = '\n';
-    for (uint32_t i = 0; i < a->pictures; i++) {
-        float floats[ELEMENTS];
-        draw_picture(a->seed, i, &p);
-        picture_floats(&p, floats);
-        memcpy(file + HEADER + i * sizeof floats, floats, sizeof floats);
-    }
-    const vta_status status = vta_file_write(a->output, file, size, &diag);
-    free(file);
     return status == VTA_OK ? OK : failed(&diag);
 }
 
@@ -192,8 +160,6 @@ typedef struct verb {
 static const verb verbs[] = {
     {"draw", "-o FOLDER", "pictures, a PNG file each", draw, true, false, 10, SEED_SHOW},
     {"sheet", "-o FILE.png", "the same on one sheet", sheet, true, false, 20, SEED_SHOW},
-    {"samples", "-o FILE.npy", "the same for 'vtac quantize --calib'", samples, true, false, 64,
-     SEED_CALIBRATE},
     {"names", "", "the classes in order, for 'vtac run --labels'", names, false, false, 0, 0},
     {"train", "-o FILE.onnx", "train a classifier (--steps)", learn, true, false, 0, SEED_TRAIN},
     {"score", "MODEL.so[@DEVICE]...", "how many new pictures each gets right", score, false, true, 2000,
@@ -220,7 +186,8 @@ static bool number(const char *text, uint64_t most, uint64_t *out)
     return text[0] >= '0' && text[0] <= '9' && *end == '\0' && errno == 0 && value <= most;
 }
 
-/* One option with its value; words are collected. Returns how many words it took, 0: misused. */
+/* One option with its value; words are collected. Returns how many words it took, 0: misused, -1: its value
+ * is. */
 static int take(arguments *a, const char *word, const char *value)
 {
     uint64_t n = 0;
@@ -240,15 +207,21 @@ static int take(arguments *a, const char *word, const char *value)
     }
     if (strcmp(word, "-o") == 0) {
         a->output = value;
-    } else if (strcmp(word, "--pictures") == 0 && number(value, MOST_PICTURES, &n) && n > 0) {
-        a->pictures = (uint32_t)n;
-    } else if (strcmp(word, "--steps") == 0 && number(value, MOST_PICTURES, &n) && n > 0) {
-        a->steps = (uint32_t)n;
-    } else if (strcmp(word, "--seed") == 0 && number(value, UINT64_MAX, &n)) {
-        a->seed = n;
-    } else {
+        return 2;
+    }
+    if (strcmp(word, "--seed") == 0) {
+        return number(value, UINT64_MAX, &a->seed) ? 2 : -1;
+    }
+    uint32_t *count = strcmp(word, "--pictures") == 0 ? &a->pictures
+                      : strcmp(word, "--steps") == 0  ? &a->steps
+                                                      : NULL;
+    if (count == NULL) {
         return 0;
     }
+    if (!number(value, MOST_PICTURES, &n) || n == 0) {
+        return -1;
+    }
+    *count = (uint32_t)n;
     return 2;
 }
 
@@ -257,8 +230,9 @@ static int run_verb(const verb *v, int argc, char **argv)
     arguments a = {.verb = v->name, .pictures = v->pictures, .steps = 5000, .seed = v->seed};
     for (int i = 0; i < argc;) {
         const int taken = take(&a, argv[i], i + 1 < argc ? argv[i + 1] : NULL);
-        if (taken == 0) {
-            return misuse("cannot make sense of", argv[i]);
+        if (taken <= 0) {
+            return taken == 0 ? misuse("cannot make sense of", argv[i])
+                              : misuse("expected a number up to a million, not", argv[i + 1]);
         }
         i += taken;
     }

@@ -35,9 +35,10 @@ rights() {
     python3 -c 'import json, sys; print(*(m["right"] for m in json.load(open(sys.argv[1]))["models"]))' "$1"
 }
 
-"$shapes" samples -o samples.npy || wrong "shapes samples failed"
-vtac quantize "$demo/shapes.onnx" --calib samples.npy --per-channel -o int8.onnx
+"$shapes" draw --pictures 64 --seed 2 -o calibration || wrong "shapes draw failed"
+vtac quantize "$demo/shapes.onnx" --calib calibration --preprocess tf --per-channel -o int8.onnx
 exits 0
+says out "over 64 samples"
 vtac compile "$demo/shapes.onnx" -o float.so
 exits 0
 vtac compile int8.onnx -o host.so
