@@ -6,7 +6,7 @@
 # a bench names a part that its units do not have.
 set -eu
 cd "$(dirname "$0")/../../hw"
-benches=$(find tb formal -name '*_tb.v' -o -name '*_formal.v' | sort)
+benches=$(find tb -maxdepth 1 -name '*_tb.v' | sort; find tb/compute -name '*_tb.v' | sort; find formal -name '*_formal.v' | sort)
 
 # instances FILE...: the modules that they instantiate.
 instances() {

@@ -3,10 +3,11 @@
 #
 # mutate.sh BUILD [NAME...]: would the suite notice if the RTL were wrong?
 #
-# Each line of mutations.txt breaks a copy of hw/ in one small way; then the suite's own tests run on that copy: random
-# programs with fixed seeds and a shipped program on the simulator built from it, benches, proofs. Prints which of them
-# noticed it first. Fails if a mutation survives, is stale (its text does not occur exactly once) or does not build, or
-# if the test that noticed fails on the unbroken RTL as well. NAME: only these.
+# Each line of mutations.txt breaks a copy of hw/ in one small way; then the suite's own tests run on that copy, the
+# nearest first: benches that judge the module (benched.sh), random programs with fixed seeds and a shipped program on the
+# simulator built from it, all other benches, proofs. Prints which of them noticed it first. Fails if a mutation survives, is
+# stale (its text does not occur exactly once) or does not build, or if the test that noticed fails on the unbroken RTL
+# as well. NAME: only these.
 set -eu
 
 build=$(cd "$1" && pwd)
@@ -33,6 +34,7 @@ for test in sorted(json.load(sys.stdin)["tests"], key=lambda test: "_top_" in te
         open(sys.argv[1] + "/" + test["name"], "w").write("\n".join(test["command"]) + "\n")
         print(test["name"])' "$work" > "$work/benches"
 benches=$(cat "$work/benches")
+"$here/benched.sh" > "$work/judges"
 
 # replace FILE OLD NEW: fails unless OLD occurs exactly once.
 replace() {
@@ -70,15 +72,42 @@ runs() {
     builds) random_programs --count 1 --length 1 --device tsim ;;
     random) random_programs --count 800 --device 'tsim?watchdog=20000' ;;
     stalls) random_programs --count 200 --device 'tsim?watchdog=20000&stall=30&seed={seed}' ;;
+    *_proof) timeout 600 "$work/$2/hw/formal/prove.sh" "$build/vh" "${1%_proof}" ;;
     program) timeout 60 "$build/bin/vtac" exec "$root/isa/programs/tiny.vasm" --device 'tsim?watchdog=20000' ;;
     *) registered "$1" "$2" ;;
     esac > "$work/log" 2>&1
 }
 
-# The first test that fails for the mutant, or nothing.
+# nearest FILE: what judges the module: its own bench first, as CTest calls it, then others, then its proof.
+nearest() {
+    module=$(basename "$1" .v)
+    sed -n "s/^$module //p" "$work/judges" | tr -s ' ' '\n' | sed '/^$/d' > "$work/near"
+    {
+        grep -x "${module}_tb" "$work/near" || true
+        grep '_tb$' "$work/near" | grep -vx "${module}_tb" || true
+    } | while read -r judge; do
+        for test in $benches; do
+            ! grep -qx "$judge" "$work/$test" || echo "$test"
+        done
+    done
+    sed -n 's/_formal$/ proof/p' "$work/near" | tr ' ' '_'
+}
+
+# words: what Icarus says of the mutant; a bench must not fail for that.
+words() {
+    cd "$work/mutant/hw"
+    # shellcheck disable=SC2046
+    iverilog -g2005 -Wall -tnull "-I$build/vh" -Iinclude -s vta_top $(find rtl -name '*.v') 2>&1
+}
+
+# The first test that fails for the mutant of FILE, or nothing.
 noticed_by() {
-    # shellcheck disable=SC2086  # a list
-    for by in random stalls program $benches; do
+    near=$(nearest "$1")
+    for by in $near random stalls program $benches; do
+        if [ "$by" = random ] && ! runs builds mutant && grep -q 'the log is' "$work/log"; then
+            echo 'not built'
+            return
+        fi
         runs "$by" mutant || { echo "$by"; return; }
     done
 }
@@ -93,12 +122,12 @@ judge() {
     rm -rf "$work/mutant"
     cp -R "$work/good" "$work/mutant"
     replace "$work/mutant/hw/rtl/$1" "$2" "$3" || { echo "STALE: the text does not occur exactly once in $1"; return; }
-    if ! runs builds mutant && grep 'the log is' "$work/log"; then
-        echo "DOES NOT BUILD"
-        return
-    fi
-    by=$(noticed_by)
-    [ -n "$by" ] || { echo "SURVIVED"; return; }
+    [ -z "$(words)" ] || { echo "DOES NOT BUILD: $(words | head -n 1)"; return; }
+    by=$(noticed_by "$1")
+    case $by in
+    '') echo "SURVIVED"; return ;;
+    'not built') echo "DOES NOT BUILD: $(grep 'the log is' "$work/log")"; return ;;
+    esac
     if is_sound "$by"; then echo "caught by $by"; else echo "NO VERDICT: $by fails on the unbroken RTL, too"; fi
 }
 
