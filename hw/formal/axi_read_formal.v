@@ -2,7 +2,7 @@
 //
 // axi_read_formal -- vta_axi_read keeps the rules of AXI on its read channels, and gives each client the beats of its own
 // requests: offers stand until taken, beats arrive for who asked, and after a halt nothing is left on the bus.
-// prove: 7
+// prove: 5 induction
 `default_nettype none
 
 module axi_read_formal (
@@ -34,9 +34,9 @@ module axi_read_formal (
         .m_axi_rlast(rlast)
     );
 
-    // Requests in the order of their acceptance: whose they are, how long; how many the memory has and has served. Every
-    // beat carries the number of its owner.
-    reg [1:0] accepted, taken, served, delivered;
+    // Requests in the order of their acceptance: whose they are, how long; how many the memory has taken and served, and how many
+    // have left the master, to a client or, after a halt, to nobody. Every beat carries the number of its owner.
+    reg [1:0] accepted, taken, served, gone;
     reg       owners [0:3];
     reg       lens [0:3];
     reg       beat;
@@ -47,12 +47,20 @@ module axi_read_formal (
     assign rvalid = was_r || (r_now && served != taken);
     assign rlast  = beat == lens[served];
 
+    // The master's registers are joined by name.
+    (* hierconn *) wire        \dut.ar_valid_q ;
+    (* hierconn *) wire [1:0]  \dut.order.wr_q , \dut.order.rd_q ;
+    (* hierconn *) wire        \dut.order.mem_q[0] , \dut.order.mem_q[1] ;
+    (* hierconn *) wire        \dut.beats.out_valid_q , \dut.beats.spare_valid_q ;
+    (* hierconn *) wire [66:0] \dut.beats.out_data_q , \dut.beats.spare_data_q ;
+    wire [1:0] held = {1'b0, \dut.beats.out_valid_q } + {1'b0, \dut.beats.spare_valid_q };
+
     wire r   = rvalid && rready;
-    wire out = (data_valid & data_ready) != 2'd0;
+    wire out = \dut.beats.out_valid_q && (halt || (data_valid & data_ready) != 2'd0);
 
     always @(posedge clk) begin
         if (rst) begin
-            {accepted, taken, served, delivered, beat, beat_out} <= 10'd0;
+            {accepted, taken, served, gone, beat, beat_out} <= 10'd0;
             {was_ar, was_r} <= 2'd0;
             halt <= 1'b0;
         end else begin
@@ -69,7 +77,7 @@ module axi_read_formal (
             end
             if (out) begin
                 beat_out <= !data_last && !beat_out;
-                if (data_last) delivered <= delivered + 2'd1;
+                if (data_last) gone <= gone + 2'd1;
             end
             was_ar  <= arvalid && !arready;
             was_r   <= rvalid && !rready;
@@ -85,8 +93,42 @@ module axi_read_formal (
             assert (cmd_ready != 2'd3 && (!halt || cmd_ready == 2'd0));
             assert (!idle || (taken == accepted && served == accepted));
             assert (data_valid != 2'd3 && (!halt || data_valid == 2'd0));
-            assert (data_valid == 2'd0 || (delivered != served || beat_out != beat));
-            assert (data_valid == 2'd0 || (data[0] == data_valid[1] && data_last == (beat_out == lens[delivered])));
+            assert (data_valid == 2'd0 || (gone != served || beat_out != beat));
+            assert (data_valid == 2'd0 || (data[0] == data_valid[1] && data_last == (beat_out == lens[gone])));
+        end
+    end
+
+    // What makes it inductive: how many requests stand where, and that the beats held are those between what has come from the
+    // memory and what has gone.
+    wire [1:0] queued  = \dut.order.wr_q - \dut.order.rd_q ;
+    wire       oldest  = \dut.order.rd_q ;
+    wire [1:0] next    = gone + 2'd1;
+    wire       last1   = beat_out == lens[gone];                // of the oldest beat held
+    wire [1:0] gone1   = last1 ? next : gone;                   // where the stream is after it
+    wire       beat1   = last1 ? 1'b0 : !beat_out;
+    wire       last2   = beat1 == lens[gone1];
+    wire [1:0] gone2   = last2 ? gone1 + 2'd1 : gone1;
+    wire       beat2   = last2 ? 1'b0 : !beat1;
+    wire [1:0] unsent  = accepted - taken;
+    wire [1:0] unserved = accepted - served;
+
+    always @(posedge clk) begin
+        if (!rst) begin
+            assert (unsent == {1'b0, \dut.ar_valid_q } && unsent <= unserved && unserved <= queued);
+            assert (queued == accepted - gone && queued <= 2'd2);
+            assert (queued == 2'd0 || (oldest ? \dut.order.mem_q[1] : \dut.order.mem_q[0] ) == owners[gone]);
+            assert (queued != 2'd2 || (oldest ? \dut.order.mem_q[0] : \dut.order.mem_q[1] ) == owners[next]);
+            assert (served == taken ? !beat : !beat || lens[served]);
+            assert (gone == accepted ? !beat_out : !beat_out || lens[gone]);
+            assert (\dut.beats.out_valid_q || !\dut.beats.spare_valid_q );
+            assert (held != 2'd0 || (gone == served && beat_out == beat));
+            assert (held != 2'd1 || (gone1 == served && beat1 == beat));
+            assert (held != 2'd2 || (gone2 == served && beat2 == beat));
+            assert (held == 2'd0 || queued != 2'd0);
+            assert (held == 2'd0 || (\dut.beats.out_data_q [66] == last1 && \dut.beats.out_data_q [0] == owners[gone]));
+            assert (held != 2'd2 || (\dut.beats.spare_data_q [66] == last2 && \dut.beats.spare_data_q [0] == owners[gone1]));
+            assert (held != 2'd2 || gone1 != accepted);
+            assert (!was_r || served != taken);
         end
     end
 endmodule

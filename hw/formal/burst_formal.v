@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // burst_formal -- vta_burst: no burst crosses 4 KiB, the bursts of a run follow each other without gap and cover exactly its
-// beats, and out_last marks the last one. Bus of 64 bytes,
-// runs of up to 1 KiB, at any address of three pages.
+// beats, and out_last marks the last one. Bus of 64 bytes, runs of up to 1 KiB, at any address of three pages.
 // prove: 8 words
 `default_nettype none
 

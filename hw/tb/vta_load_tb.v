@@ -6,7 +6,7 @@
 // that the group loads must be there: then both scratchpads are read through their ports and compared with what a
 // reference loads. Now and then an instruction is illegal, out of range, or refused by the memory: it is reported with its
 // index after all before it have ended, and gives no token. +seed=N, +runs=N groups.
-// parts: vta_mem_front
+// parts: vta_mem_front vta_mem_decode vta_burst
 `default_nettype none
 
 module vta_load_tb;

@@ -6,7 +6,7 @@
 // the group stores must be in memory: then every byte of it must be as the reference says, those between the rows
 // included. Then OUT gets new contents. Now and then an instruction is illegal, out of range, or refused by the memory: it is
 // reported with its index after all before it have ended, and gives no token. +seed=N, +runs=N groups.
-// parts: vta_mem_front
+// parts: vta_mem_front vta_mem_decode vta_burst
 `default_nettype none
 
 module vta_store_tb;

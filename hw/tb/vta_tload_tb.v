@@ -4,6 +4,7 @@
 //
 // What comes out of the write port is put into plain arrays as the contract of vta_tload says; at the end of each round
 // they must equal what a reference loads. COMPUTE = 0: INP and WGT; 1: UOP, ACC and ACC8. +seed=N, +runs=N.
+// parts: vta_burst
 `default_nettype none
 
 module vta_tload_tb;
