@@ -121,7 +121,7 @@ static int run(const cli_args *args)
     uint32_t count;
     uri = uri != NULL ? uri : "fsim";
     check_tools(&r, uri);
-    vta_doctor(uri, cli_build_progress(), rows, &count);
+    vta_doctor(uri, cli_progress(), rows, &count);
     for (uint32_t i = 0; i < count; i++) {
         print_row(&r, &rows[i]);
     }
