@@ -90,14 +90,18 @@ static void show_all(board *b)
 /* What never changes. */
 static void show_identity(board *b)
 {
-    uint32_t offset = VTA_REG_CONFIG0;
-#define VTA_CONFIG(field, key, def, min, max, hw, doc)                                                       \
-    if (hw) {                                                                                                \
-        show(b, offset);                                                                                     \
-        offset += 4;                                                                                         \
-    }
+    static const bool of_hardware[] = {
+#define VTA_CONFIG(field, key, def, min, max, hw, doc) hw,
 #include "vta/config.def"
 #undef VTA_CONFIG
+    };
+    uint32_t offset = VTA_REG_CONFIG0;
+    for (size_t i = 0; i < sizeof of_hardware / sizeof of_hardware[0]; i++) {
+        if (of_hardware[i]) {
+            show(b, offset);
+            offset += 4;
+        }
+    }
     show(b, VTA_REG_VERSION);
     show(b, VTA_REG_HASH_LO);
     show(b, VTA_REG_HASH_HI);

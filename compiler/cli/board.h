@@ -47,6 +47,7 @@ vta_status board_serve(const board_options *options, const volatile sig_atomic_t
 typedef struct board_files {
     int page_fd, memory_fd, irq, unmask, sync_cpu, sync_device, sync_done;
     volatile uint32_t *page;
+    void *page_mapping; /* the same, as it is given back */
     uint8_t *memory;
 } board_files;
 vta_status board_files_make(const board_options *options, uint64_t addr, board_files *out, vta_diag *diag);

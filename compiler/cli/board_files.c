@@ -26,8 +26,8 @@ static const char *const folders[] = {
     "sys/class",
     "sys/class/uio",
     UIO,
-    UIO "/maps",
-    UIO "/maps/map0",
+    (UIO "/maps"),
+    (UIO "/maps/map0"),
     "sys/class/u-dma-buf",
     MEMORY,
 };
@@ -35,15 +35,15 @@ static const char *const files[] = {
     "dev/uio0",
     "dev/uio0.irq",
     "dev/uio0.unmask",
-    UIO "/name",
-    UIO "/maps/map0/size",
+    (UIO "/name"),
+    (UIO "/maps/map0/size"),
     "dev/udmabuf0",
-    MEMORY "/phys_addr",
-    MEMORY "/size",
-    MEMORY "/dma_coherent",
-    MEMORY "/sync_for_cpu",
-    MEMORY "/sync_for_device",
-    MEMORY "/sync_done",
+    (MEMORY "/phys_addr"),
+    (MEMORY "/size"),
+    (MEMORY "/dma_coherent"),
+    (MEMORY "/sync_for_cpu"),
+    (MEMORY "/sync_for_device"),
+    (MEMORY "/sync_done"),
 };
 enum { FOLDERS = sizeof folders / sizeof folders[0], FILES = sizeof files / sizeof files[0], PATH = 4300 };
 
@@ -97,8 +97,7 @@ static vta_status make_map(const board_options *options, const char *file, uint6
     return *mapped != MAP_FAILED ? VTA_OK : cannot("map", path, diag);
 }
 
-/* The page last of all: with it the board is there. */
-static vta_status make_files(const board_options *o, uint64_t addr, board_files *f, vta_diag *diag)
+static vta_status make_memory(const board_options *o, uint64_t addr, board_files *f, vta_diag *diag)
 {
     void *mapped = NULL;
     VTA_TRY(make_number(o, MEMORY "/phys_addr", "x", addr, diag));
@@ -109,10 +108,17 @@ static vta_status make_files(const board_options *o, uint64_t addr, board_files 
     VTA_TRY(make_fifo(o, MEMORY "/sync_done", &f->sync_done, diag));
     VTA_TRY(make_map(o, "dev/udmabuf0", o->memory, &f->memory_fd, &mapped, diag));
     f->memory = mapped;
+    return VTA_OK;
+}
+
+static vta_status make_page(const board_options *o, board_files *f, vta_diag *diag)
+{
+    void *mapped = NULL;
     VTA_TRY(make_fifo(o, "dev/uio0.irq", &f->irq, diag));
     VTA_TRY(make_fifo(o, "dev/uio0.unmask", &f->unmask, diag));
     VTA_TRY(make_map(o, "dev/uio0", VTA_REG_PAGE_BYTES, &f->page_fd, &mapped, diag));
     f->page = mapped;
+    f->page_mapping = mapped;
     VTA_TRY(make_number(o, UIO "/maps/map0/size", "x", VTA_REG_PAGE_BYTES, diag));
     return make_text(o, UIO "/name", "vta\n", diag);
 }
@@ -144,9 +150,10 @@ static vta_status take_folder(const board_options *o, vta_diag *diag)
 vta_status board_files_make(const board_options *options, uint64_t addr, board_files *out, vta_diag *diag)
 {
     struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = VTA_REG_PAGE_BYTES, .l_len = 1};
-    *out = (board_files){-1, -1, -1, -1, -1, -1, -1, NULL, NULL};
+    *out = (board_files){-1, -1, -1, -1, -1, -1, -1, NULL, NULL, NULL};
     VTA_TRY(take_folder(options, diag));
-    VTA_TRY(make_files(options, addr, out, diag));
+    VTA_TRY(make_memory(options, addr, out, diag));
+    VTA_TRY(make_page(options, out, diag)); /* last of all: with it the board is there */
     return fcntl(out->page_fd, F_SETLK, &lock) == 0 ? VTA_OK : cannot("lock", options->dir, diag);
 }
 
@@ -170,7 +177,7 @@ void board_files_remove(const board_options *options, board_files *f)
         }
     }
     if (f->page != NULL) {
-        (void)munmap((void *)(uintptr_t)f->page, VTA_REG_PAGE_BYTES);
+        (void)munmap(f->page_mapping, VTA_REG_PAGE_BYTES);
     }
     if (f->memory != NULL) {
         (void)munmap(f->memory, (size_t)options->memory);

@@ -317,7 +317,7 @@ vta_status cli_quantize_float(const cli_args *args, vtac_graph *graph, vta_diag 
 {
     vtac_quantize_options options = VTAC_QUANTIZE_DEFAULTS;
     vta_arena arena = {0};
-    const vtac_samples *samples;
+    const vtac_samples *samples = NULL;
     if (!vtac_quantizable(graph)) {
         return VTA_OK;
     }
