@@ -127,6 +127,11 @@ vta_status vta_library_open(const char *path, vta_library *out, vta_diag *diag)
     return status;
 }
 
+const void *vta_library_symbol(const vta_library *library, const char *name)
+{
+    return dlsym(library->handle, name);
+}
+
 void vta_library_close(vta_library *library)
 {
     if (library->handle != NULL) {

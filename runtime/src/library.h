@@ -14,6 +14,8 @@ typedef struct vta_library {
 
 /* Checks the seal (seal.h) of exactly the bytes that it maps. */
 vta_status vta_library_open(const char *path, vta_library *out, vta_diag *diag);
+/* The address of a name in it; NULL: it has none. */
+const void *vta_library_symbol(const vta_library *library, const char *name);
 void vta_library_close(vta_library *library);
 
 #endif

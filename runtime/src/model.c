@@ -5,7 +5,6 @@
  */
 #include "vta/model.h"
 
-#include <dlfcn.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -242,7 +241,7 @@ static vta_status bind_steps(vta_model *m, vta_diag *diag)
 static vta_status open_library(const char *path, vta_model *m, vta_diag *diag)
 {
     VTA_TRY(vta_library_open(path, &m->library, diag));
-    m->artifact = dlsym(m->library.handle, VTA_ARTIFACT_SYMBOL);
+    m->artifact = vta_library_symbol(&m->library, VTA_ARTIFACT_SYMBOL);
     return m->artifact != NULL ? VTA_OK
                                : vta_fail(diag, VTA_SYNTAX, "it is not a compiled model (no '%s' in it)",
                                           VTA_ARTIFACT_SYMBOL);
@@ -260,9 +259,9 @@ static vta_status open_accelerator(const vta_model_options *options, vta_model *
                                     options != NULL ? options->progress : NULL, &m->accel, diag);
 }
 
-static vta_status load(const char *path, const vta_model_options *options, vta_model *m, vta_diag *diag)
+/* From the artifact to a model that runs. */
+static vta_status open_artifact(const vta_model_options *options, vta_model *m, vta_diag *diag)
 {
-    VTA_TRY(open_library(path, m, diag));
     VTA_TRY(check_artifact(m->artifact, diag));
     const uint32_t threads =
         options != NULL && options->threads > 0 ? options->threads : vta_pool_default_threads();
@@ -271,6 +270,12 @@ static vta_status load(const char *path, const vta_model_options *options, vta_m
     VTA_TRY(vta_layers_create(m->artifact, &m->layers, diag));
     VTA_TRY(place_tensors(m, diag));
     return bind_steps(m, diag);
+}
+
+static vta_status load(const char *path, const vta_model_options *options, vta_model *m, vta_diag *diag)
+{
+    VTA_TRY(open_library(path, m, diag));
+    return open_artifact(options, m, diag);
 }
 
 /* Its inputs and outputs are here, all else is there. */
@@ -300,6 +305,24 @@ vta_status vta_model_load(const char *path, const vta_model_options *options, vt
     if (status != VTA_OK) {
         vta_model_destroy(m);
         (void)vta_context(diag, "%s", path);
+        return status;
+    }
+    *out = m;
+    return VTA_OK;
+}
+
+vta_status vta_model_open(const vta_artifact *artifact, const vta_model_options *options, vta_model **out,
+                          vta_diag *diag)
+{
+    vta_model *m = calloc(1, sizeof *m);
+    if (m == NULL) {
+        return no_memory(diag, sizeof *m);
+    }
+    m->library.copy = -1;
+    m->artifact = artifact;
+    const vta_status status = open_artifact(options, m, diag);
+    if (status != VTA_OK) {
+        vta_model_destroy(m);
         return status;
     }
     *out = m;

@@ -46,7 +46,7 @@ static char kind_of(const vta_tensor_info *info)
 {
     static const char kinds[] = {'i', 'u', 'f', '?',
                                  'u', '?', 'b'}; /* DLPack's codes; bfloat16 as its bits */
-    return info->dtype_code < sizeof kinds ? kinds[info->dtype_code] : '?';
+    return kinds[info->dtype_code < sizeof kinds ? info->dtype_code : 3];
 }
 
 static void put_header(const vta_tensor_info *info, vta_str *out)
@@ -71,7 +71,7 @@ static vta_status write_output(const char *folder, const vta_tensor_info *info, 
     vta_str file = {0};
     vta_str_printf(&path, "%s/", folder);
     for (const char *c = info->name; *c != '\0'; c++) {
-        vta_str_printf(&path, "%c", *c == '/' || *c == ':' ? '_' : *c);
+        vta_str_printf(&path, "%c", *c == '/' || *c == ':' ? '_' : (char)*c);
     }
     vta_str_put(&path, ".npy");
     put_header(info, &header);

@@ -20,6 +20,7 @@ typedef struct vtac_target {
     bool has_signed_dot;   /* of four i8 with four i8 */
     bool has_fma;
     bool has_rounding; /* to whole numbers, as an instruction */
+    bool is_bare;      /* no operating system: what comes of it is an object, for the program's own link */
 } vtac_target;
 
 /* The named ones: "host", which has no triple here, and the rows of targets.def. */
@@ -49,14 +50,15 @@ typedef struct vtac_artifact_image {
     char *plan, *loops, *ll, *assembly; /* owned; NULL unless they were asked for */
     uint64_t workspace_bytes, constant_bytes;
     uint32_t step_count;
+    bool is_bare; /* of the target */
 } vtac_artifact_image;
 
 vta_status vtac_compile(const vtac_graph *graph, const vtac_compile_options *options,
                         vtac_artifact_image *out, vta_diag *diag);
 void vtac_artifact_image_free(vtac_artifact_image *image);
 
-/* Links the object into a shared object with lld: the same bytes for the same input; the file appears whole
- * or not at all. */
+/* Links the object into a shared object with lld, or writes it as it is for a target without an operating
+ * system: the same bytes for the same input; the file appears whole or not at all. */
 vta_status vtac_link(const vtac_artifact_image *image, const char *path, vta_diag *diag);
 
 /* What the compiler can do with an operator: NULL where it has no lowering, otherwise its limits ("" for

@@ -96,7 +96,7 @@ static vta_status blame(const char *line, vta_diag *diag)
 static vta_status run_linker(const char *const *arguments, vta_diag *diag)
 {
     char *argv[MOST_ARGUMENTS] = {NULL};
-    int ends[2];
+    int ends[2] = {-1, -1};
     pid_t child;
     size_t count = 1;
     if (pipe(ends) != 0) {
@@ -165,6 +165,9 @@ vta_status vtac_link(const vtac_artifact_image *image, const char *path, vta_dia
 {
     if (strlen(path) >= MOST_PATH) {
         return vta_fail(diag, VTA_INVALID, "the path of the output is too long");
+    }
+    if (image->is_bare) {
+        return vta_file_write(path, image->object, image->object_bytes, diag);
     }
     link_files *f = calloc(1, sizeof *f);
     if (f == NULL) {

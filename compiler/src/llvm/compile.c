@@ -64,7 +64,8 @@ static vta_status run(vtac_program *p, const vtac_compile_options *options, vtac
         }
     }
     VTA_TRY(vtac_emit_object(p, options->want_texts, out, diag));
-    return vtac_emit_libraries(p->target, out, diag);
+    out->is_bare = p->target->is_bare;
+    return out->is_bare ? VTA_OK : vtac_emit_libraries(p->target, out, diag);
 }
 
 vta_status vtac_compile(const vtac_graph *graph, const vtac_compile_options *options,

@@ -119,7 +119,8 @@ static void shape(vtac_target *t)
 {
     const bool is_x86 = vtac_target_is(t, "x86_64");
     const bool is_aarch64 = vtac_target_is(t, "aarch64");
-    t->vector_bytes = 16;
+    t->is_bare = strstr(t->triple, "-none-") != NULL;
+    t->vector_bytes = vtac_target_is(t, "arm") && !requires(t, "neon") ? 4 : 16; /* 4: one by one */
     t->vector_count = is_aarch64 || vtac_target_is(t, "riscv64") ? 32 : 16;
     if (requires(t, "avx512f") && requires(t, "avx512vl")) {
         t->vector_bytes = 64;

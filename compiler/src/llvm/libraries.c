@@ -5,7 +5,6 @@
  * which of the two a model needs and refuses every other name), and, for 32-bit ARM, the arithmetic that its
  * processors lack. Elsewhere that comes from the compiler's own library, which a board need not have.
  */
-#define _GNU_SOURCE /* memmem */
 #include <stdlib.h>
 #include <string.h>
 
@@ -239,12 +238,27 @@ static vta_status assemble_names(LLVMTargetMachineRef machine, const vtac_target
     return status;
 }
 
+static bool holds(const uint8_t *bytes, size_t size, const char *word)
+{
+    const size_t length = strlen(word);
+    for (const uint8_t *at = bytes; size - (size_t)(at - bytes) >= length; at++) {
+        at = memchr(at, word[0], size - (size_t)(at - bytes) - (length - 1));
+        if (at == NULL) {
+            return false;
+        }
+        if (memcmp(at, word, length) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* Whether one of the names may be in the object's table of symbols: where it only looks so, nothing is lost.
  */
 static bool may_call(const vtac_artifact_image *image, const char *const *names)
 {
     for (; *names != NULL; names++) {
-        if (memmem(image->object, image->object_bytes, *names, strlen(*names)) != NULL) {
+        if (holds(image->object, image->object_bytes, *names)) {
             return true;
         }
     }

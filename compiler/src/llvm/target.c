@@ -75,7 +75,7 @@ static void describe_host(vtac_target *out)
  * it into a pipe: *complained. */
 static vta_status ask_llvm(const vtac_target *target, char *complaint, size_t size, vta_diag *diag)
 {
-    int ends[2];
+    int ends[2] = {-1, -1};
     if (pipe(ends) != 0) {
         return vta_fail(diag, VTA_IO, "no pipe: %s", strerror(errno));
     }
@@ -107,7 +107,7 @@ static vta_status check_spec(vtac_target *target, vta_diag *diag)
     char *normal = LLVMNormalizeTargetTriple(target->triple);
     (void)snprintf(target->triple, sizeof target->triple, "%s", normal);
     LLVMDisposeMessage(normal);
-    LLVMTargetMachineRef machine;
+    LLVMTargetMachineRef machine = NULL;
     const vtac_target plain = {.cpu = "", .features = ""};
     vtac_target bare = plain;
     memcpy(bare.triple, target->triple, sizeof bare.triple);
@@ -201,7 +201,8 @@ vta_status vtac_machine_create(const vtac_target *target, int level, LLVMTargetM
                                    levels[level < 0   ? 0
                                           : level > 3 ? 3
                                                       : level],
-                                   LLVMRelocPIC, LLVMCodeModelDefault);
+                                   strstr(target->triple, "-none-") != NULL ? LLVMRelocStatic : LLVMRelocPIC,
+                                   LLVMCodeModelDefault);
     return *out != NULL ? VTA_OK
                         : vta_fail(diag, VTA_UNSUPPORTED, "LLVM has no machine for '%s'", target->triple);
 }

@@ -52,6 +52,12 @@ uint64_t vta_artifact_hash(const void *bytes, size_t size);
  */
 vta_status vta_model_load(const char *path, const vta_model_options *options, vta_model **out,
                           vta_diag *diag);
+
+/* A model whose object is linked into the program: `extern const vta_artifact vta_model_artifact`
+ * (vta/artifact.h). It is the caller's and must outlive the model. */
+struct vta_artifact;
+vta_status vta_model_open(const struct vta_artifact *artifact, const vta_model_options *options,
+                          vta_model **out, vta_diag *diag);
 void vta_model_destroy(vta_model *model);
 
 const char *vta_model_name(const vta_model *model);

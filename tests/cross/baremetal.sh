@@ -1,0 +1,80 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck source=tests/cli/lib.sh
+#
+# The runtime without an operating system: built by arm-none-eabi-gcc, with a model compiled for a Cortex-M7 linked in,
+# run by qemu-system-arm on a machine that has neither an accelerator nor a system. What it prints on the debugger's
+# console are the integers of this machine, for two inputs. Prints the size of it.
+# Arguments: VTAC SOURCE MODELS BUILD; without the models or the tools, exit status 77.
+models=$3
+build=$4
+[ -d "$models" ] || { echo "$models is not there: no model to use"; exit 77; }
+for tool in arm-none-eabi-gcc qemu-system-arm; do
+    command -v $tool >/dev/null || { echo "$tool is not installed"; exit 77; }
+done
+. "$(dirname "$0")/../cli/lib.sh"
+seed=$("$source/tests/lib/seed.sh" cross_baremetal)
+echo "seed $seed"
+example=$source/runtime/baremetal/example
+library=$build/cross/cortex-m7
+flags='-mcpu=cortex-m7 -mthumb -mfpu=fpv5-d16 -mfloat-abi=hard -std=c17 -Os -Wall -Wextra -ffunction-sections -fdata-sections'
+
+mkdir -p "$library"
+{
+    [ -f "$library/build.ninja" ] ||
+        cmake -S "$source" -B "$library" -G Ninja -DCMAKE_TOOLCHAIN_FILE="$source/fpga/cross/cortex-m7.cmake"
+    ninja -C "$library"
+} >"$library.log" 2>&1 || { tail -n 20 "$library.log"; exit 1; }
+
+# two_inputs NAME BYTES...: inputs.h, and the same as in1.bin, in2.bin.
+two_inputs() {
+    python3 - "$seed" "$1" "$2" <<'END'
+import random, struct, sys
+rng, count, kind = random.Random(sys.argv[1]), int(sys.argv[2]), sys.argv[3]
+with open("inputs.h", "w") as head:
+    size = count * (4 if kind == "f4" else 1)
+    head.write(f"#include <stdint.h>\nstatic const uint8_t inputs[2][{size}] __attribute__((aligned(8))) = {{\n")
+    for run in (1, 2):
+        data = struct.pack(f"<{count}f", *(rng.uniform(-1, 1) for _ in range(count))) if kind == "f4" else rng.randbytes(count)
+        with open(f"in{run}.bin", "wb") as f:
+            f.write(data)
+        head.write("{" + ",".join(map(str, data)) + "},\n")
+    head.write("};\n")
+END
+}
+
+# check_model NAME ELEMENTS TYPE: compiled for this machine and for the bare one, the same bytes come out.
+check_model() {
+    two_inputs "$2" "$3"
+    vtac compile "$models/$1.onnx" --host cortex-m7 -o model.o
+    exits 0
+    holds "what comes of a bare host is an object" sh -c 'arm-none-eabi-readelf -h model.o | grep -q "REL (Relocatable file)"'
+    # shellcheck disable=SC2086
+    holds "$1 links" arm-none-eabi-gcc $flags -DARENA_BYTES=1048576 -I. "-I$source/runtime/include" "-I$source/driver/include" \
+        "-I$source/isa/include" "-I$source/isa/base/include" "$example/main.c" "$example/board.c" model.o \
+        "$library/lib/libvta.a" -nostartfiles --specs=nosys.specs -T "$example/mps2-an500.ld" -Wl,--gc-sections -o program
+    timeout 120 qemu-system-arm -M mps2-an500 -nographic -monitor none -serial none \
+        -semihosting-config enable=on,target=native -kernel program >console 2>&1 </dev/null
+    status=$?
+    ran="$1 under qemu-system-arm"
+    cp console out
+    exits 0
+    vtac compile "$models/$1.onnx" -o here.so
+    for run in 1 2; do
+        "$build/bin/vta-run" here.so --input in$run.bin --output-dir here$run >held 2>&1 || wrong "vta-run: $(cat held)"
+        # the elements stand behind the header, whose length is at byte 8
+        python3 -c 'import sys; b = open(sys.argv[1], "rb").read(); print(b[10 + b[8] + 256 * b[9]:].hex())' here$run/*.npy >expected
+        sed -n "s/^output $run //p" console >got
+        holds "$1, input $run: the same integers as here" cmp expected got
+    done
+    holds "$1: other inputs, other outputs" sh -c '! cmp -s here1/*.npy here2/*.npy'
+    rm -rf here1 here2
+    printf '%s: ' "$1"
+    sed -n 's/^arena/arena taken:/p' console
+    arm-none-eabi-size program model.o | sed 's/^/    /'
+}
+check_model mlperf_kws_dscnn_int8_qdq 490 f4
+check_model mlperf_ic_resnet8_int8_qdq 3072 f4
+printf 'runtime and driver without a system: '
+arm-none-eabi-size -t "$library/lib/libvta.a" | awk 'END { print $1 + $2 " bytes in all, before the linker drops what is not called" }'
+finish
