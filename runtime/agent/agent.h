@@ -63,6 +63,9 @@ void agent_running(agent *a, vta_device *device, vta_model *model);
 /* The end of a handler's reading: VTA_PROTOCOL where the request was malformed. */
 vta_status agent_read(const vta_content *in, vta_diag *diag);
 
+/* Whether this agent opens a device: it does not go on to a third machine, nor start a client's commands. */
+vta_status agent_takes(const char *uri, vta_diag *diag);
+
 /* The requests: content in, content of the reply out. */
 typedef vta_status agent_handler(agent *a, vta_content *in, vta_str *out, vta_diag *diag);
 agent_handler agent_open, agent_alloc, agent_release, agent_write, agent_fetch, agent_run, agent_account,

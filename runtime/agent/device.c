@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "agent.h"
+#include "vta/remote.h"
 
 void agent_device_close(agent *a)
 {
@@ -16,6 +17,13 @@ void agent_device_close(agent *a)
     vta_device_close(a->device);
     a->device = NULL;
     a->block_bytes = 0;
+}
+
+vta_status agent_takes(const char *uri, vta_diag *diag)
+{
+    return !vta_remote_is(uri) ? VTA_OK
+                               : vta_fail(diag, VTA_UNSUPPORTED,
+                                          "an agent opens no device of another machine, such as '%s'", uri);
 }
 
 static vta_status need_device(const agent *a, vta_diag *diag)
@@ -46,6 +54,7 @@ vta_status agent_open(agent *a, vta_content *in, vta_str *out, vta_diag *diag)
     const char *uri = vta_get_text(in);
     const char *json = vta_get_text(in);
     VTA_TRY(agent_read(in, diag));
+    VTA_TRY(agent_takes(uri, diag));
     agent_device_close(a);
     if (*json != '\0') {
         VTA_TRY(vta_config_parse(json, "the client's configuration", &expected, diag));

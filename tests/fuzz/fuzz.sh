@@ -10,7 +10,7 @@ set -eu
 
 root=$(cd "$(dirname "$0")/../.." && pwd)
 build=${VTA_FUZZ_BUILD:-$root/build/fuzz}
-all='config assembler container program graph importer artifact'
+all='config assembler container program graph importer artifact agent client'
 
 usage() {
     echo "usage: fuzz.sh SECONDS [TARGET]   targets: $all" >&2
