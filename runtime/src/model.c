@@ -395,6 +395,33 @@ vta_tensor_info vta_model_output(const vta_model *m, uint32_t index)
     return describe(m->artifact->outputs, m->artifact->output_count, index);
 }
 
+/* DLPack knows no tensors that must not be written: what is const here is so by its owner's word. */
+static vta_dl_tensor as_dlpack(const vta_tensor_info *info, void *data)
+{
+    union {
+        const int64_t *in;
+        int64_t *out;
+    } shape = {.in = info->dim};
+    enum { ON_CPU = 1 };
+    return (vta_dl_tensor){.data = data,
+                           .device = {.type = ON_CPU},
+                           .ndim = (int32_t)info->rank,
+                           .dtype = {info->dtype_code, info->dtype_bits, 1},
+                           .shape = shape.out};
+}
+
+vta_dl_tensor vta_model_input_tensor(vta_model *m, uint32_t index)
+{
+    const vta_tensor_info info = vta_model_input(m, index);
+    return as_dlpack(&info, vta_model_input_data(m, index));
+}
+
+vta_dl_tensor vta_model_output_tensor(vta_model *m, uint32_t index)
+{
+    const vta_tensor_info info = vta_model_output(m, index);
+    return as_dlpack(&info, index < m->artifact->output_count ? m->outputs[index] : NULL);
+}
+
 static vta_status check_access(const char *what, uint32_t index, uint32_t count, size_t bytes,
                                size_t expected, vta_diag *diag)
 {

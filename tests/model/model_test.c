@@ -118,6 +118,56 @@ static void test_description(void **state)
     vta_model_destroy(model);
 }
 
+/* dlpack.h's own layout, written down from its text. */
+typedef struct dlpack_tensor {
+    void *data;
+    struct {
+        int device_type;
+        int32_t device_id;
+    } device;
+    int32_t ndim;
+    struct {
+        uint8_t code;
+        uint8_t bits;
+        uint16_t lanes;
+    } dtype;
+    int64_t *shape;
+    int64_t *strides;
+    uint64_t byte_offset;
+} dlpack_tensor;
+_Static_assert(sizeof(dlpack_tensor) == sizeof(vta_dl_tensor), "the layout is DLPack's");
+
+static void test_tensors_are_dlpack(void **state)
+{
+    (void)state;
+    vta_model *model = NULL;
+    assert_int_equal(load("model_GOOD.so", 1, &model, NULL), VTA_OK);
+    for (int32_t salt = 3; salt < 5; salt++) {
+        const vta_dl_tensor own[] = {vta_model_input_tensor(model, 0), vta_model_output_tensor(model, 0)};
+        dlpack_tensor t[2];
+        memcpy(t, own, sizeof t);
+        assert_int_equal(t[0].device.device_type, 1);
+        assert_int_equal(t[0].ndim, 1);
+        assert_int_equal(t[0].shape[0], N);
+        assert_int_equal(t[1].ndim, 2);
+        assert_int_equal(t[1].shape[1], N);
+        assert_int_equal(t[1].dtype.code, 0);
+        assert_int_equal(t[1].dtype.bits, 32);
+        assert_int_equal(t[1].dtype.lanes, 1);
+        assert_null(t[1].strides);
+        assert_int_equal(t[1].byte_offset, 0);
+        int32_t *x = t[0].data;
+        for (int32_t i = 0; i < N; i++) {
+            x[i] = i + salt;
+        }
+        assert_int_equal(vta_model_run(model, NULL), VTA_OK);
+        assert_int_equal(((int32_t *)t[1].data)[0], (N - 1 + salt) * 3);
+    }
+    assert_null(vta_model_input_tensor(model, 1).data);
+    assert_null(vta_model_output_tensor(model, 1).data);
+    vta_model_destroy(model);
+}
+
 static void *run_many(void *argument)
 {
     vta_model *model = argument;
@@ -320,6 +370,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_runs_twice_with_any_threads),
         cmocka_unit_test(test_description),
+        cmocka_unit_test(test_tensors_are_dlpack),
         cmocka_unit_test(test_two_at_once),
         cmocka_unit_test(test_another_model_under_the_same_path),
         cmocka_unit_test(test_in_place),

@@ -68,6 +68,25 @@ uint32_t vta_model_output_count(const vta_model *model);
 vta_tensor_info vta_model_input(const vta_model *model, uint32_t index);
 vta_tensor_info vta_model_output(const vta_model *model, uint32_t index);
 
+/* The same memory as a tensor of DLPack 0.6 and later: this structure is its DLTensor, member by member, and
+ * may be cast to it. Row-major, on the host; `shape` is borrowed from the model. data is NULL beyond the
+ * last. */
+typedef struct vta_dl_tensor {
+    void *data;
+    struct {
+        int32_t type, id; /* 1 (CPU), 0 */
+    } device;
+    int32_t ndim;
+    struct {
+        uint8_t code, bits;
+        uint16_t lanes;
+    } dtype;
+    int64_t *shape, *strides; /* strides NULL: row-major without gaps */
+    uint64_t byte_offset;
+} vta_dl_tensor;
+vta_dl_tensor vta_model_input_tensor(vta_model *model, uint32_t index);
+vta_dl_tensor vta_model_output_tensor(vta_model *model, uint32_t index);
+
 /* Copies. `bytes` must be what the description says. */
 vta_status vta_model_set_input(vta_model *model, uint32_t index, const void *data, size_t bytes,
                                vta_diag *diag);

@@ -1,0 +1,38 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+#
+# The C program of the README, word for word, built against an installed tree: it names the classes of pictures with a model
+# for the host and the same for the accelerator. Arguments: BUILD CC README MODELS; without the models, exit status 77.
+set -eu
+build=$1 cc=$2 readme=$3 models=$4
+[ -d "$models" ] || { echo "$models is not there: no model and no pictures to show it"; exit 77; }
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT INT TERM
+prefix=$work/prefix
+cmake --install "$build" --prefix "$prefix" >"$work/log" || { cat "$work/log"; exit 1; }
+PKG_CONFIG_PATH=$(dirname "$(find "$prefix" -name vta.pc)")
+export PKG_CONFIG_PATH
+
+awk '/^```c$/ { on = 1; next } /^```$/ { if (on) exit } on' "$readme" >"$work/classify.c"
+lines=$(wc -l <"$work/classify.c")
+[ "$lines" -gt 20 ] && [ "$lines" -le 50 ] || { echo "readme: a program of $lines lines"; exit 1; }
+# shellcheck disable=SC2046,SC2086  # flags are meant to be split
+$cc -std=c17 -Wall -Wextra -Werror $CFLAGS -o "$work/classify" "$work/classify.c" $(pkg-config --cflags --libs vta) -ljpeg
+LD_LIBRARY_PATH=$(dirname "$PKG_CONFIG_PATH")
+export LD_LIBRARY_PATH
+if ldd "$work/classify" | grep -q 'LLVM\|stdc++'; then echo 'readme: the program needs LLVM or C++'; exit 1; fi
+
+failed=0
+for target in llvm vta; do
+    "$prefix/bin/vtac" compile "$models/mobilenetv2-12-int8.onnx" --host host --target $target -o "$work/m.so" >/dev/null 2>&1
+    for row in goldfish:1 kimono:614 hummingbird:94 parrot:88; do
+        said=$("$work/classify" "$work/m.so" "$models/images/${row%:*}.jpg") || said="nothing, exit status $?"
+        case $said in
+        "class ${row#*:}, score "*) echo "ok   $target ${row%:*}: $said" ;;
+        *) echo "FAIL $target ${row%:*} is not class ${row#*:}: $said"; failed=1 ;;
+        esac
+    done
+done
+if "$work/classify" "$work/none.so" "$models/images/goldfish.jpg" 2>"$work/err"; then echo 'readme: a missing model runs'; failed=1; fi
+grep -q 'none.so: cannot load it' "$work/err" || { echo "readme: a missing model is not named: $(cat "$work/err")"; failed=1; }
+exit $failed
