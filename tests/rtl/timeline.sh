@@ -1,0 +1,67 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+#
+# timeline.sh VTAC DEVICE...: the timelines of shipped programs are what a viewer of Chrome's trace format opens, and tell what
+# the counters tell: each instruction once, in its unit, inside the run; what each unit waited for, to the cycle; as many
+# steps as the arrays made.
+set -eu
+vtac=$1
+shift
+programs=$(cd "$(dirname "$0")/../../isa/programs" && pwd)
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+for device; do
+    for program in tiny matmul depthwise; do
+        "$vtac" exec "$programs/$program.vasm" --device "$device?stall=10&seed=5&timeline=$work/t.json" --json > "$work/report.json"
+        python3 - "$work/t.json" "$work/report.json" "$program, $device" <<'END'
+import json
+import sys
+
+trace, report = (json.load(open(path, encoding="utf-8")) for path in sys.argv[1:3])
+events, counts, cycles = trace["traceEvents"], report["counts"], report["cycles"]
+assert report["ok"], "the program fails"
+for event in events:
+    assert event["ph"] in ("M", "X", "i") and isinstance(event["pid"], int) and isinstance(event["tid"], int), event
+    assert event["ph"] == "M" or event["ts"] >= 0, event
+    assert event["ph"] != "X" or (event["dur"] >= 1 and event["name"]), event
+
+# The format wants slices of a thread to lie apart or inside each other.
+threads = {}
+for event in events:
+    if event["ph"] == "X":
+        threads.setdefault(event["tid"], []).append((event["ts"], -event["dur"]))
+for slices in threads.values():
+    open_until = []
+    for begin, minus in sorted(slices):
+        while open_until and open_until[-1] <= begin:
+            open_until.pop()
+        assert not open_until or begin - minus <= open_until[-1], "slices of a thread overlap"
+        open_until.append(begin - minus)
+
+start = next(event["ts"] for event in events if event["ph"] == "i")
+insns = [event for event in events if event["ph"] == "X" and "insn" in event.get("args", {})]
+assert sorted(event["args"]["insn"] for event in insns) == list(range(counts["fetch_instructions"])), "not each instruction once"
+for event in insns:
+    args = event["args"]
+    assert start <= args["issue"] <= args["start"] <= args["end"] <= start + cycles["total"], event
+    assert event["ts"] == args["start"] and event["dur"] == args["end"] - args["start"] + 1, event
+
+waits = {}
+for event in events:
+    if event["ph"] == "X" and "args" not in event:
+        waits[event["name"]] = waits.get(event["name"], 0) + event["dur"]
+for unit in ("load", "compute", "store"):
+    mine = [event for event in insns if event["args"]["unit"] == unit]
+    assert len(mine) == counts[unit + "_instructions"], unit
+    for key, words, arg in (("token", "a token", "token_wait"), ("mem", "memory", "memory_wait")):
+        count = cycles[f"{unit}_{key}"]
+        assert waits.get(f"{unit} waits for {words}", 0) == count, f"{unit} waits for {words}, {count}"
+        assert sum(event["args"][arg] for event in mine) <= count, f"{unit} {arg}"
+for name, key in (("array: gemm", "compute_gemm_tiles"), ("array: depthwise", "compute_depthwise_input_tiles"),
+                  ("alu", "compute_alu_tiles"), ("requantizer", "compute_requant_tiles")):
+    assert waits.get(name, 0) == counts[key], f"{name}: {waits.get(name, 0)} steps, not {counts[key]}"
+print(f"{sys.argv[3]}: {len(insns)} instructions, {sum(len(s) for s in threads.values())} slices")
+END
+    done
+done
