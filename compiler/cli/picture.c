@@ -243,8 +243,11 @@ static vta_status resample(const cli_picture *from, const axis *across, const ax
                            vta_diag *diag)
 {
     cli_picture middle;
+    if (out->rgb == NULL) {
+        return vta_fail(diag, VTA_NOMEM, "out of memory");
+    }
     VTA_TRY(cli_picture_alloc(out->width, down->to - down->from, &middle, diag));
-    if (middle.rgb == NULL || out->rgb == NULL) {
+    if (middle.rgb == NULL) {
         return vta_fail(diag, VTA_NOMEM, "out of memory");
     }
     const size_t row = (size_t)out->width * CHANNELS;
