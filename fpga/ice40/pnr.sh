@@ -1,0 +1,57 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+#
+# pnr.sh HEADERS [UNIT...]: places and routes units of units.txt (all unless told) on an iCE40 HX8K with Yosys and nextpnr,
+# and prints what each takes and the clock that the router reached. Exit 1: one misses its clock, or does not fit.
+set -eu
+headers=$1
+shift
+here=$(cd "$(dirname "$0")" && pwd)
+root=$(cd "$here/../.." && pwd)
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+die() { echo "pnr.sh: $*" >&2; exit 1; }
+
+# place UNIT MHZ PARAMETER...
+place() {
+    unit=$1 mhz=$2
+    shift 2
+    set_all=
+    for parameter in "$@"; do
+        set_all="$set_all -set ${parameter%%=*} ${parameter#*=}"
+    done
+    read="read_verilog -DSYNTHESIS $dirs $sources"
+    [ -z "$set_all" ] || read="$read; chparam$set_all $unit"
+    yosys -q -p "$read; hierarchy -check -top $unit; proc; write_json $work/ports.json" >"$work/log" 2>&1 ||
+        { tail -n 5 "$work/log" >&2; die "Yosys failed on $unit"; }
+    python3 "$here/harness.py" "$unit" "$work/ports.json" >"$work/harness.v"
+    # an iCE40 has no RAM in its tables: what asks for that becomes block RAM or registers
+    yosys -q -p "$read; read_verilog $work/harness.v; hierarchy -check -top harness; proc; setattr -unset ram_style m:*;
+        synth_ice40 -top harness -json $work/net.json" >"$work/log" 2>&1 ||
+        { tail -n 5 "$work/log" >&2; die "Yosys failed on $unit"; }
+    nextpnr-ice40 --hx8k --package ct256 --json "$work/net.json" --asc "$work/out.asc" --freq "$mhz" --seed 1 \
+        --report "$work/report.json" >"$work/log" 2>&1 || { grep -E 'ERROR|Max frequency' "$work/log" >&2; die "$unit: not routed at $mhz MHz"; }
+    icepack "$work/out.asc" "$work/out.bin"
+    python3 - "$unit" "$mhz" "$work/report.json" <<'END'
+import json, sys
+unit, mhz, path = sys.argv[1], float(sys.argv[2]), sys.argv[3]
+report = json.load(open(path))
+fmax = min(c["achieved"] for c in report["fmax"].values())
+used = {k: (v["used"], v["available"]) for k, v in report["utilization"].items() if v["used"]}
+cells = ", ".join(f"{name} {u} of {a}" for name, (u, a) in used.items() if name in ("ICESTORM_LC", "ICESTORM_RAM"))
+print(f"{unit}: {fmax:.1f} MHz on an HX8K (asked for: {mhz:.0f}); {cells}")
+sys.exit(fmax < mhz)
+END
+}
+
+cd "$root/hw"
+dirs="-I$headers -Iinclude $(find rtl -type d | sed 's/^/-I/' | tr '\n' ' ')"
+sources=$(find rtl -name '*.v' | sort | tr '\n' ' ')
+# shellcheck disable=SC2046  # a list of words
+[ $# -gt 0 ] || set -- $(awk '!/^#/ { print $1 }' "$here/units.txt")
+for name in "$@"; do
+    row=$(awk -v u="$name" '$1 == u' "$here/units.txt")
+    [ -n "$row" ] || die "no unit '$name' in units.txt"
+    # shellcheck disable=SC2086  # a row is words
+    place $row
+done
