@@ -116,14 +116,14 @@ static int ended(child *c, double wait_s)
 {
     const struct timespec nap = {.tv_nsec = 2000000};
     const double nap_s = 2e-3;
-    for (double waited = 0;; waited += nap_s) {
+    for (int naps = 0;; naps++) {
         int status;
         const pid_t got = waitpid(c->pid, &status, WNOHANG);
         if (got == c->pid || (got < 0 && errno != EINTR)) {
             c->code = got < 0 ? 0 : WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
             return 1;
         }
-        if (waited >= wait_s) {
+        if (naps * nap_s >= wait_s) {
             return 0;
         }
         child_listen(c);

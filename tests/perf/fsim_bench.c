@@ -40,10 +40,11 @@ typedef struct options {
     const char *kernel;
 } options;
 
+/* Of this thread, which does all the work: what else runs on the machine does not count. */
 static double now(void)
 {
     struct timespec t;
-    (void)clock_gettime(CLOCK_MONOTONIC, &t);
+    (void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 

@@ -103,7 +103,7 @@ static vta_status ask_llvm(const vtac_target *target, char *complaint, size_t si
 /* The triple in LLVM's words, if LLVM has the processor and the features. */
 static vta_status check_spec(vtac_target *target, vta_diag *diag)
 {
-    char complaint[256];
+    char complaint[256] = "";
     char *normal = LLVMNormalizeTargetTriple(target->triple);
     (void)snprintf(target->triple, sizeof target->triple, "%s", normal);
     LLVMDisposeMessage(normal);
