@@ -14,6 +14,10 @@
 #include "target.h"
 #include "vta/artifact.h"
 #include "vtac/partition.h"
+#include "weights.h"
+
+#define HOST_SECTION   ".rodata.weights"
+#define DEVICE_SECTION ".rodata.device"
 
 typedef struct writer {
     vtac_emitter em;
@@ -264,9 +268,10 @@ static uint64_t hash_bytes(const uint8_t *bytes, uint64_t size)
     return hash;
 }
 
-static LLVMValueRef constants_of(writer *w, uint64_t *hash)
+/* Room for constants, and their hash. */
+static LLVMValueRef constants_of(writer *w, const char *section, uint64_t size, vtac_constants_fn *constants,
+                                 uint64_t *hash)
 {
-    const uint64_t size = w->program->constant_bytes;
     uint8_t *bytes = calloc(1, size + 1);
     *hash = hash_bytes(bytes, 0);
     if (size == 0 || bytes == NULL) {
@@ -274,39 +279,15 @@ static LLVMValueRef constants_of(writer *w, uint64_t *hash)
         free(bytes);
         return LLVMConstNull(w->pointer);
     }
-    for (size_t i = 1; i < w->program->storages.count; i++) {
-        const vtac_storage *s = vta_vec_at(&w->program->storages, i);
-        if (s->kind == VTAC_STORAGE_CONSTANT && s->used && s->bytes > 0) {
-            memcpy(bytes + s->offset, s->data, s->bytes);
-        }
-    }
+    constants(w->program, bytes);
     *hash = hash_bytes(bytes, size);
-    LLVMValueRef all = add_global(w, bytes_of(w, bytes, size), VTA_ARTIFACT_ALIGN);
     free(bytes);
-    return all;
+    return vtac_reserve_section(w->em.module, section, size, VTA_ARTIFACT_ALIGN);
 }
 
-static LLVMValueRef device_constants_of(writer *w, uint64_t *hash)
+static uint64_t device_bytes(const writer *w)
 {
-    const vtac_partition *partition = w->program->partition;
-    const uint64_t size = partition != NULL ? partition->constant_bytes : 0;
-    uint8_t *bytes = calloc(1, size + 1);
-    *hash = hash_bytes(bytes, 0);
-    if (size == 0 || bytes == NULL) {
-        w->em.failed = w->em.failed || bytes == NULL;
-        free(bytes);
-        return LLVMConstNull(w->pointer);
-    }
-    for (uint32_t i = 0; i < partition->region_count; i++) {
-        const vtac_region *region = &partition->regions[i];
-        if (region->image.constant_bytes > 0) {
-            memcpy(bytes + region->constant_offset, region->image.constants, region->image.constant_bytes);
-        }
-    }
-    *hash = hash_bytes(bytes, size);
-    LLVMValueRef all = add_global(w, bytes_of(w, bytes, size), VTA_ARTIFACT_ALIGN);
-    free(bytes);
-    return all;
+    return w->program->partition != NULL ? w->program->partition->constant_bytes : 0;
 }
 
 /* The configuration as JSON; null where nothing runs on the accelerator. */
@@ -333,8 +314,10 @@ static void emit_artifact(writer *w)
     uint64_t hash = 0;
     uint64_t device_hash = 0;
     LLVMValueRef steps = steps_of(w);
-    LLVMValueRef constants = constants_of(w, &hash);
-    LLVMValueRef device_constants = device_constants_of(w, &device_hash);
+    LLVMValueRef constants =
+        constants_of(w, HOST_SECTION, w->program->constant_bytes, vtac_host_constants, &hash);
+    LLVMValueRef device_constants =
+        constants_of(w, DEVICE_SECTION, device_bytes(w), vtac_device_constants, &device_hash);
     LLVMValueRef fields[] = {u64_of(w, VTA_ARTIFACT_MAGIC),
                              u32_of(w, VTA_ARTIFACT_ABI),
                              u32_of(w, 0),
@@ -357,7 +340,7 @@ static void emit_artifact(writer *w)
                              u64_of(w, hash),
                              u64_of(w, w->program->workspace_bytes),
                              device_constants,
-                             u64_of(w, partition != NULL ? partition->constant_bytes : 0),
+                             u64_of(w, device_bytes(w)),
                              u64_of(w, device_hash),
                              u64_of(w, partition != NULL ? partition->work_bytes : 0)};
     const unsigned count = sizeof fields / sizeof fields[0];
@@ -449,7 +432,12 @@ static vta_status write_all(writer *w, LLVMTargetMachineRef machine, bool want_t
         out->assembly = (char *)assembly;
         VTA_TRY(status);
     }
-    return vtac_emit_module(machine, w->em.module, LLVMObjectFile, &out->object, &out->object_bytes, w->diag);
+    VTA_TRY(
+        vtac_emit_module(machine, w->em.module, LLVMObjectFile, &out->object, &out->object_bytes, w->diag));
+    VTA_TRY(vtac_fill_section(w->program, HOST_SECTION, w->program->constant_bytes, vtac_host_constants,
+                              out->object, out->object_bytes, w->diag));
+    return vtac_fill_section(w->program, DEVICE_SECTION, device_bytes(w), vtac_device_constants, out->object,
+                             out->object_bytes, w->diag);
 }
 
 static void start_module(writer *w, LLVMTargetMachineRef machine)
