@@ -34,8 +34,8 @@ static vta_status open_device(const cli_args *args, const vta_program *program, 
 {
     const char *uri = cli_value(args, "--device");
     const bool any = cli_flag(args, "--raw") && cli_value(args, "--config") == NULL;
-    return vta_device_open_progress(uri != NULL ? uri : "fsim", any ? NULL : &program->config,
-                                    cli_progress(), device, diag);
+    return vta_device_open_progress(uri != NULL ? uri : "fsim", any ? NULL : &program->config, cli_progress(),
+                                    device, diag);
 }
 
 static vta_status alloc(void *context, uint64_t at, size_t size, vta_mem *out, vta_diag *diag)

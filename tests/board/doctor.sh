@@ -4,6 +4,7 @@
 #
 # vtac doctor: devices that are well, and each way to be ill that a virtual board can have, with what to do.
 . "$(dirname "$0")/../cli/lib.sh"
+# shellcheck source=tests/board/lib.sh
 . "$(dirname "$0")/lib.sh"
 agent=$3
 

@@ -6,6 +6,7 @@
 # Arguments: VTAC SOURCE AGENT MODEL.so SLOW.vasm MODEL.onnx
 . "$(dirname "$0")/../cli/lib.sh"
 here=$source/tests/board
+# shellcheck source=tests/board/lib.sh
 . "$here/lib.sh"
 model=$4
 slow=$5
@@ -15,6 +16,7 @@ cp "$3" "$agent"
 cache_before=${VTAC_CACHE:-}
 there() { echo "pipe:$agent --stdio?device=$(echo "$1" | sed 's/?/\&/')"; }
 cut_line() { kill -KILL "$(pgrep -f "^$agent --stdio" | head -n 1)"; }
+# shellcheck source=tests/board/there.sh
 . "$here/there.sh"
 
 # ---- bad lines

@@ -8,6 +8,7 @@ sshd=$(command -v sshd || echo /usr/sbin/sshd)
 [ -x "$sshd" ] || { echo "no sshd: 'apt-get install openssh-server'"; exit 77; }
 . "$(dirname "$0")/../cli/lib.sh"
 here=$source/tests/board
+# shellcheck source=tests/board/lib.sh
 . "$here/lib.sh"
 model=$4
 slow=$5
@@ -26,6 +27,7 @@ user=$(id -un)
 # As root, sshd wants its own empty folder.
 [ "$(id -u)" != 0 ] || mkdir -p /run/sshd
 start_sshd() {
+    # shellcheck disable=SC2013  # words are wanted
     for port in $(awk -v s=$$ 'BEGIN { srand(s); for (i = 0; i < 20; i++) print 20000 + int(rand() * 30000) }'); do
         cat >ssh/config <<X
 Port $port
@@ -42,7 +44,7 @@ X
         "$sshd" -f "$work/ssh/config" -E "$work/ssh/log" -D &
         sshd_pid=$!
         boards="$boards $sshd_pid"
-        for try in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
+        for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
             [ ! -s ssh/pid ] || return 0
             kill -0 $sshd_pid 2>/dev/null || break
             sleep 0.1
@@ -70,6 +72,7 @@ there() {
 }
 # The connection, not the agent: sshd's process for it.
 cut_line() { kill -KILL "$(ps -o ppid= -p "$(pgrep -f "^$agent --stdio" | head -n 1)" | tr -d ' ')"; }
+# shellcheck source=tests/board/there.sh
 . "$here/there.sh"
 
 # ---- what ssh itself refuses

@@ -81,7 +81,11 @@ vtac run "$model" --device "$(there fsim)" --seed 2 --output-dir mended
 exits 0
 holds "right after damage in the cache" sh -c 'cmp mended/*.npy ref2/*.npy'
 holds "the file is whole again" cmp "$kept" "$model"
-[ -z "$cache_before" ] && unset VTAC_CACHE || export VTAC_CACHE="$cache_before"
+if [ -z "$cache_before" ]; then
+    unset VTAC_CACHE
+else
+    export VTAC_CACHE="$cache_before"
+fi
 
 # ---- a board there: idle after Ctrl-C, after a client that was killed, after a line that was cut
 board b --config tiny

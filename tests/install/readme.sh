@@ -15,7 +15,10 @@ export PKG_CONFIG_PATH
 
 awk '/^```c$/ { on = 1; next } /^```$/ { if (on) exit } on' "$readme" >"$work/classify.c"
 lines=$(wc -l <"$work/classify.c")
-[ "$lines" -gt 20 ] && [ "$lines" -le 50 ] || { echo "readme: a program of $lines lines"; exit 1; }
+if [ "$lines" -le 20 ] || [ "$lines" -gt 50 ]; then
+    echo "readme: a program of $lines lines"
+    exit 1
+fi
 # shellcheck disable=SC2046,SC2086  # flags are meant to be split
 $cc -std=c17 -Wall -Wextra -Werror $CFLAGS -o "$work/classify" "$work/classify.c" $(pkg-config --cflags --libs vta) -ljpeg
 LD_LIBRARY_PATH=$(dirname "$PKG_CONFIG_PATH")
