@@ -78,6 +78,19 @@ static void print_text(const cli_args *args, const char *path, const vtac_quanti
         r->output_error, r->output_snr_db);
 }
 
+/* A model that decides otherwise now is no use; most often it is the weights that one scale does not fit. */
+static void warn_of_changes(const cli_args *args, const vtac_quantize_options *how,
+                            const vtac_quantize_report *r)
+{
+    const unsigned long long changed = r->decisions - r->agreed;
+    if (changed * 10 > r->decisions) {
+        (void)fprintf(stderr,
+                      "vtac quantize: %s: warning: %llu of %llu decisions are not those of floats; try %s\n",
+                      args->operands[0], changed, (unsigned long long)r->decisions,
+                      how->per_channel ? "another --method, or more inputs" : "--per-channel, or --equalize");
+    }
+}
+
 static vta_status quantize(const cli_args *args, vtac_graph *graph, const vtac_quantize_options *how,
                            const char *path, vtac_quantize_report *report, vta_diag *diag)
 {
@@ -127,6 +140,7 @@ static int run(const cli_args *args)
     }
     if (status == VTA_OK) {
         (cli_flag(args, "--json") ? print_json : print_text)(args, path, &report);
+        warn_of_changes(args, &how, &report);
     }
     vtac_quantize_report_free(&report);
     return status == VTA_OK ? cli_done(args) : cli_fail(args, &diag);

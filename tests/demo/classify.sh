@@ -39,6 +39,11 @@ rights() {
 vtac quantize "$demo/shapes.onnx" --calib calibration --preprocess tf --per-channel -o int8.onnx
 exits 0
 says out "over 64 samples"
+silent err
+vtac quantize "$demo/shapes.onnx" --calib calibration --preprocess tf -o coarse.onnx
+exits 0
+one_line err
+says err "decisions are not those of floats; try --per-channel"
 vtac compile "$demo/shapes.onnx" -o float.so
 exits 0
 vtac compile int8.onnx -o host.so
