@@ -10,6 +10,7 @@
 
 #include "backend.h"
 #include "mmio.h"
+#include "vta/regs.h"
 
 enum { MOST_BLOCKS = 64 };
 
@@ -52,12 +53,23 @@ static uint32_t read_register(void *context, uint32_t offset)
     return value;
 }
 
+/* A bus may hold a write back for a while: one that acts is followed by reading it back, which gives 0 once
+ * it has acted. A device that never does is not waited for: its status will tell. */
 static void write_register(void *context, uint32_t offset, uint32_t value)
 {
+    enum { PATIENCE = 1 << 20 };
     baremetal_device *d = context;
     barrier();
     d->board.registers[offset / 4] = value;
     barrier();
+    if (offset != VTA_REG_CONTROL && offset != VTA_REG_IRQ_STATUS) {
+        return;
+    }
+    for (int i = 0; i < PATIENCE && (read_register(d, offset) & value) != 0; i++) {
+        if (d->board.idle != NULL) {
+            d->board.idle();
+        }
+    }
 }
 
 static vta_status let_time_pass(void *context, double seconds, vta_diag *diag)

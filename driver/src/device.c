@@ -292,6 +292,7 @@ vta_status vta_device_trouble(vta_device *device, vta_diag *diag)
     return device->ops->trouble != NULL ? device->ops->trouble(device->self, diag) : VTA_OK;
 }
 
+#ifndef VTA_BAREMETAL /* no simulator, no memory of one */
 vta_status vta_simulated_alloc(vta_dram *dram, uint64_t at, size_t size, vta_mem *out, vta_diag *diag)
 {
     vta_mem mem = {.addr = at, .size = size};
@@ -303,6 +304,7 @@ vta_status vta_simulated_alloc(vta_dram *dram, uint64_t at, size_t size, vta_mem
     *out = mem;
     return VTA_OK;
 }
+#endif
 
 /* Running. */
 
