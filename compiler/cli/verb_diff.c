@@ -45,6 +45,18 @@ static vta_status prepare(comparison *c, side *s, uint64_t seed, vta_diag *diag)
     return cli_probe_bind(c->args, s->probe.model, seed, diag);
 }
 
+typedef struct difference {
+    const char *name;
+    vtac_type type;
+    uint64_t differing;
+    int64_t element, a, b;
+    const vtac_vta_layer *layer; /* NULL: the host made it on both sides */
+    uint32_t insn;               /* layer: that stored the element, */
+    uint64_t row, column;        /* in this tile of what it stores */
+    bool has_insn;
+    char text[160];
+} difference;
+
 /* ---- from an element to the instruction that wrote it */
 
 static uint64_t byte_of(const vtac_partition *p, const vtac_vta_tensor *t, int64_t element)
@@ -60,8 +72,8 @@ static uint64_t byte_of(const vtac_partition *p, const vtac_vta_tensor *t, int64
     return t->offset + (uint64_t)(place * rows * lanes + n % rows * lanes + c % lanes);
 }
 
-/* The last STORE of a region's program that covers a byte of what it works in. */
-static bool find_store(const vtac_vta_image *image, uint64_t byte, uint32_t *insn)
+/* The last STORE of a region's program that covers a byte of what it works in, and which of its tiles. */
+static bool find_store(const vtac_vta_image *image, uint64_t byte, difference *d)
 {
     enum { WORK = 1 };
     const vta_program *program = &image->program;
@@ -77,24 +89,15 @@ static bool find_store(const vtac_vta_image *image, uint64_t byte, uint32_t *ins
         for (int64_t y = 0; y < store.mem.y_size; y++) {
             const uint64_t row = first + (uint64_t)(y * store.mem.x_stride);
             if (element >= row && element < row + (uint64_t)store.mem.x_size) {
-                *insn = i;
+                d->insn = i;
+                d->row = (uint64_t)y;
+                d->column = element - row;
                 return true;
             }
         }
     }
     return false;
 }
-
-typedef struct difference {
-    const char *name;
-    vtac_type type;
-    uint64_t differing;
-    int64_t element, a, b;
-    const vtac_vta_layer *layer; /* NULL: the host made it on both sides */
-    uint32_t insn;               /* layer: that stored the element */
-    bool has_insn;
-    char text[160];
-} difference;
 
 static void blame(const comparison *c, difference *d)
 {
@@ -109,7 +112,7 @@ static void blame(const comparison *c, difference *d)
             }
             const vtac_vta_image *image = &p->regions[r].image;
             d->layer = &region->layers[i];
-            d->has_insn = find_store(image, byte_of(p, t, d->element), &d->insn);
+            d->has_insn = find_store(image, byte_of(p, t, d->element), d);
             if (d->has_insn) {
                 vta_insn_print(&p->config, image->program.insns[d->insn], d->text, sizeof d->text);
             }
@@ -162,7 +165,8 @@ static void print_text(const comparison *c, const difference *d, uint32_t count)
     print_index(d);
     (void)printf("]: %s %" PRId64 ", %s %" PRId64 "\n", c->sides[0].name, d->a, c->sides[1].name, d->b);
     if (d->has_insn) {
-        (void)printf("instruction %u wrote it: %s\n", d->insn, d->text);
+        (void)printf("instruction %u wrote it, row %" PRIu64 ", tile %" PRIu64 ": %s\n", d->insn, d->row,
+                     d->column, d->text);
     }
     (void)printf("all %u values before it are equal\n", count);
 }
@@ -179,7 +183,8 @@ static void print_json(const comparison *c, const difference *d, uint32_t count)
         print_index(d);
         (void)printf("], \"a\": %" PRId64 ", \"b\": %" PRId64, d->a, d->b);
         if (d->has_insn) {
-            (void)printf(", \"instruction\": %u, \"text\": ", d->insn);
+            (void)printf(", \"instruction\": %u, \"tile\": [%" PRIu64 ", %" PRIu64 "], \"text\": ", d->insn,
+                         d->row, d->column);
             cli_json_string(d->text);
         }
     }

@@ -2,7 +2,8 @@
  *
  * A simulator as the driver loads it (rtlsim.h), without RTL: the register page of regs.def over the
  * functional simulator, for the configuration tiny. A run takes as many "cycles" as it has instructions; a
- * seed of 13 breaks a rule.
+ * seed of 13 breaks a rule; one of 1000 + N flips a bit of the first byte that the Nth STORE of a program
+ * wrote, and says on stderr which instruction that is.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,10 +12,14 @@
 #include "vta/regs.h"
 #include "vta/rtlsim.h"
 
+enum { BROKEN = 1000 };
+
 typedef struct fake {
     uint32_t regs[VTA_REG_PAGE_BYTES / 4];
     vta_fsim *fsim;
-    uint64_t cycles_left;
+    uint64_t cycles_left, broken; /* the STORE whose byte is flipped, from 1 on; 0: none */
+    vta_config config;
+    vta_bus bus;
     bool busy, hang;
     vta_report report;
     const char *failure;
@@ -45,6 +50,9 @@ static void *fake_create(const vta_rtlsim_options *options, const vta_bus *bus, 
     *reg(f, VTA_REG_HASH_LO) = (uint32_t)config.hash;
     *reg(f, VTA_REG_HASH_HI) = (uint32_t)(config.hash >> 32);
     f->hang = options->stall_percent == 99;
+    f->broken = options->seed > BROKEN ? options->seed - BROKEN : 0;
+    f->config = config;
+    f->bus = *bus;
     f->failure = options->seed == 13 ? "AXI: WLAST missing" : NULL;
     uint32_t offset = VTA_REG_CONFIG0;
 #define VTA_CONFIG(field, key, def, min, max, hw, doc)                                                       \
@@ -74,6 +82,23 @@ static uint64_t pair(fake *f, uint32_t offset)
     return *reg(f, offset) | (uint64_t)*reg(f, offset + 4) << 32;
 }
 
+static void flip_store(fake *f, const vta_launch *launch)
+{
+    uint64_t stores = 0;
+    for (uint32_t i = 0; i < launch->insn_count && f->broken > 0; i++) {
+        vta_insn insn;
+        const vta_word *word =
+            f->bus.map(f->bus.context, launch->insn_addr + (uint64_t)i * VTA_INSN_BYTES, VTA_INSN_BYTES);
+        if (vta_insn_decode_raw(&f->config, *word, &insn) == VTA_ERROR_NONE && insn.opcode == VTA_OP_STORE &&
+            insn.mem.x_size > 0 && ++stores == f->broken) {
+            const uint64_t offset = (uint64_t)insn.mem.dram_base * f->config.elem_bytes[insn.mem.memory];
+            uint8_t *byte = f->bus.map(f->bus.context, launch->base[insn.mem.segment] + offset, 1);
+            *byte ^= 1;
+            (void)fprintf(stderr, "broken: %u\n", i);
+        }
+    }
+}
+
 static void start(fake *f)
 {
     vta_launch launch = {.insn_addr = pair(f, VTA_REG_INSN_ADDR_LO),
@@ -82,6 +107,7 @@ static void start(fake *f)
         launch.base[i] = pair(f, VTA_REG_BASE0_LO + 8 * i);
     }
     (void)vta_fsim_run(f->fsim, &launch, &f->report, NULL);
+    flip_store(f, &launch);
     f->cycles_left = launch.insn_count;
     f->busy = true;
     *reg(f, VTA_REG_STATUS) = VTA_REG_PUT(STATUS_BUSY, 1);
