@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "calib.h"
 #include "remote_host.h"
 #include "vtac/codegen.h"
 #include "vtac/pass.h"
@@ -18,7 +19,9 @@ int cli_read_probe(const cli_args *args, cli_probe_options *out)
     const char *how = cli_value(args, "--offload");
     const char *level = cli_value(args, "-O");
     uint64_t number = 3;
-    if (cli_read_shapes(args, &out->shapes) != CLI_OK || cli_read_offload(args, &out->offload) != CLI_OK) {
+    vtac_range_method method;
+    if (cli_read_shapes(args, &out->shapes) != CLI_OK || cli_read_offload(args, &out->offload) != CLI_OK ||
+        cli_read_method(args, &method) != CLI_OK) {
         return CLI_USAGE;
     }
     if (level != NULL && (!cli_number(level, &number) || number > 3)) {
@@ -35,6 +38,7 @@ vta_status cli_probe_import(const cli_args *args, const cli_probe_options *optio
     const vtac_import_options import = {.shapes = options->shapes.items,
                                         .shape_count = options->shapes.count};
     VTA_TRY(vtac_onnx_load(args->operands[0], &import, out, diag));
+    VTA_TRY(cli_quantize_float(args, *out, diag));
     return vtac_run_passes(*out, &(vtac_pass_options){.level = options->level}, diag);
 }
 

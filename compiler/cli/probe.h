@@ -24,7 +24,7 @@ typedef struct cli_probe_options {
 } cli_probe_options;
 int cli_read_probe(const cli_args *args, cli_probe_options *out);
 
-/* The model of a file, imported and optimized; *out is owned. */
+/* The model of a file, imported, quantized where it is one of floats, and optimized; *out is owned. */
 vta_status cli_probe_import(const cli_args *args, const cli_probe_options *options, vtac_graph **out,
                             vta_diag *diag);
 

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "calib.h"
 #include "probe.h"
 
 static const cli_option options[] = {
@@ -15,6 +16,7 @@ static const cli_option options[] = {
     {"--b", "DEVICE", CLI_DEVICE, "the other side (default llvm)"},
     {"--config", "NAME|FILE", CLI_CONFIG, "the accelerator's configuration (default pynq)"},
     {"--offload", "HOW", CLI_TEXT, "what pays, or all that it can (default)"},
+    CLI_CALIB_OPTIONS,
     {"--input", "FILE", CLI_FILE, "inputs in their order, .npy or .pb (default: random)"},
     {"--seed", "N", CLI_TEXT, "seed of random inputs (default 1)"},
     {"--shape", "NAME=AxBxC", CLI_TEXT, "size of a dynamic input (may be repeated)"},

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "calib.h"
 #include "offload.h"
 #include "tensors.h"
 #include "vtac/pass.h"
@@ -12,6 +13,7 @@
 static const cli_option options[] = {
     {"--config", "NAME|FILE", CLI_CONFIG, "the accelerator's configuration (default pynq)"},
     {"--offload", "HOW", CLI_TEXT, "what pays (default), or all that it can"},
+    CLI_CALIB_OPTIONS,
     {"--shape", "NAME=AxBxC", CLI_TEXT, "size of a dynamic input (may be repeated)"},
     {"-O", "N", CLI_TEXT, "0 to 3 (default 3)"},
     {"--host-only", NULL, CLI_FLAG, "list only what stays on the host"},
@@ -110,7 +112,8 @@ static int explain(const cli_args *args, vtac_graph *graph, const cli_offload *o
     vtac_partition *partition = NULL;
     const vtac_partition_options how = {
         .config = &offload->config, .schedule = {.level = level}, .always = offload->always, .look = true};
-    vta_status status = vtac_run_passes(graph, &(vtac_pass_options){.level = level}, &diag);
+    vta_status status = cli_quantize_float(args, graph, &diag);
+    status = status == VTA_OK ? vtac_run_passes(graph, &(vtac_pass_options){.level = level}, &diag) : status;
     status = status == VTA_OK ? vtac_partition_graph(graph, &how, &partition, &diag) : status;
     if (status != VTA_OK) {
         (void)vta_context(&diag, "%s", args->operands[0]);
@@ -130,8 +133,10 @@ static int run(const cli_args *args)
     cli_shapes shapes;
     cli_offload offload;
     uint64_t level = 3;
+    vtac_range_method method;
     const char *asked = cli_value(args, "-O");
-    if (cli_read_shapes(args, &shapes) != CLI_OK || cli_read_offload(args, &offload) != CLI_OK) {
+    if (cli_read_shapes(args, &shapes) != CLI_OK || cli_read_offload(args, &offload) != CLI_OK ||
+        cli_read_method(args, &method) != CLI_OK) {
         return CLI_USAGE;
     }
     if (asked != NULL && (!cli_number(asked, &level) || level > 3)) {

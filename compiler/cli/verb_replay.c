@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "calib.h"
 #include "layers.h"
 #include "probe.h"
 #include "vta/str.h"
@@ -18,6 +19,7 @@ static const cli_option options[] = {
     {"--device", "URI", CLI_DEVICE, "where it runs (default tsim)"},
     {"--trace", "FILE", CLI_FILE, "waves (FST) of the layer alone"},
     {"--config", "NAME|FILE", CLI_CONFIG, "the accelerator's configuration (default pynq)"},
+    CLI_CALIB_OPTIONS,
     {"--input", "FILE", CLI_FILE, "inputs of the model, .npy or .pb (default: random)"},
     {"--seed", "N", CLI_TEXT, "seed of random inputs (default 1)"},
     {"--shape", "NAME=AxBxC", CLI_TEXT, "size of a dynamic input (may be repeated)"},

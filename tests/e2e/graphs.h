@@ -9,14 +9,22 @@
 #include "vta/model.h"
 #include "vtac/partition.h"
 
+/* Which graph: a number, and the steps of its growth (one bit each) that are left out. */
+enum { GRAPH_STEPS = 8 };
+typedef struct graph_seed {
+    uint64_t number;
+    uint32_t without;
+} graph_seed;
+
 /* A valid graph of quantized operators on small images; *out is owned. The same seed gives the same graph. */
-vta_status graph_random(uint64_t seed, vtac_graph **out, vta_diag *diag);
+vta_status graph_random(const graph_seed *seed, vtac_graph **out, vta_diag *diag);
 
 /* How a graph is run. */
 typedef struct graph_way {
     const char *device;       /* NULL: all on the host */
     const vta_config *config; /* of the device */
     int level;
+    bool pays; /* only what pays goes to the device; otherwise all that can */
 } graph_way;
 
 typedef struct graph_model {
@@ -30,7 +38,7 @@ typedef struct graph_model {
 vta_status graph_compile(vtac_graph *graph, const graph_way *way, graph_model *out, vta_diag *diag);
 void graph_model_free(graph_model *m);
 
-/* Fills all inputs of a model from a seed. */
+/* Fills all inputs of a model from a seed: integers of all values, floats of many sizes. */
 void graph_fill(vta_model *model, uint64_t seed);
 
 #endif

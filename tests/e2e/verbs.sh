@@ -76,6 +76,32 @@ vtac diff "$model" --a fsim:pynq --config tiny
 exits 1
 says err "differs in"
 
+# A model of floats is quantized on the way: with what --calib names, or with a warning. What does not fit is refused, and no file
+# appears.
+float=$models/mlperf_kws_dscnn_fp32.onnx
+samples=$models/golden/mlperf_kws_dscnn_fp32
+mkdir calib
+cp "$samples"/*_in.npy calib
+vtac explain "$float"
+exits 0
+says err "warning: no calibration inputs"
+says out "QLinearConv"
+says out "in 1 region"
+vtac explain "$float" --calib calib --json
+exits 0
+good_json out
+holds "in one region" test "$(number out regions)" = 1
+vtac diff "$float" --calib calib --config tiny
+exits 0
+says out "fsim and llvm agree on all"
+vtac compile "$float" --target vta --calib "$models/golden/mlperf_ic_resnet8_fp32" -o none.so
+refused 1 "takes f32[1,1,49,10]"
+vtac compile "$float" --target vta --calib nowhere -o none.so
+refused 1 "nowhere"
+vtac explain "$float" --calib calib --method median
+refused 2 "--method takes minmax, percentile, mse or entropy, not 'median'"
+holds "no file of a failed call" test ! -e none.so
+
 layer=$("$vtac_program" explain "$model" | sed -n 's/^\([^ ]*\) .* region 0 .*/\1/p' | head -n 2 | tail -n 1)
 for seed in 1 2; do
     vtac replay "$model" --layer "$layer" --device fsim --seed "$seed"
