@@ -65,6 +65,7 @@ typedef struct uio_page {
     const char *where; /* for messages; borrowed */
     int fd, irq_fd, unmask_fd;
     volatile uint32_t *words;
+    void *mapping; /* the same, as it is given back */
     size_t bytes;
     bool has_irq;
     uint32_t irq_misses; /* runs whose end was seen without one */

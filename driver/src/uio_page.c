@@ -68,13 +68,14 @@ static void page_write(void *context, uint32_t offset, uint32_t value)
         return;
     }
     const double end = now() + patience_s;
-    for (double pause_s = 1e-6; (page_read(page, offset) & value) != 0;
-         pause_s += pause_s < 1e-3 ? pause_s : 0) {
+    double pause_s = 1e-6;
+    while ((page_read(page, offset) & value) != 0) {
         if (now() > end) {
             page->deaf = true;
             return;
         }
         nap(pause_s);
+        pause_s += pause_s < 1e-3 ? pause_s : 0;
     }
 }
 
@@ -149,12 +150,14 @@ static vta_status page_wait(void *context, double seconds, vta_diag *diag)
     const double slice_s = 0.01; /* so long at most does the end of a run go unseen without an interrupt */
     uio_page *page = context;
     const double end = now() + seconds;
-    for (double left = seconds; left > 0; left = end - now()) {
+    double left = seconds;
+    while (left > 0) {
         sleep_for(page, left < slice_s ? left : slice_s);
         VTA_TRY(uio_page_check(page, diag));
         if (has_ended(page)) {
             return VTA_OK;
         }
+        left = end - now();
     }
     return check_progress(page, diag);
 }
@@ -232,6 +235,7 @@ static vta_status open_parts(const uio_node *node, uio_page *page, vta_diag *dia
         return vta_fail(diag, VTA_IO, "cannot map the register page of '%s'", node->node);
     }
     page->words = mapped;
+    page->mapping = mapped;
     unmask(page);
     return VTA_OK;
 }
@@ -250,7 +254,7 @@ vta_status uio_page_open(const uio_node *node, const char *where, uio_page *out,
 void uio_page_close(uio_page *page)
 {
     if (page->words != NULL) {
-        (void)munmap((void *)(uintptr_t)page->words, VTA_REG_PAGE_BYTES);
+        (void)munmap(page->mapping, VTA_REG_PAGE_BYTES);
     }
     if (page->irq_fd >= 0 && page->irq_fd != page->fd) {
         (void)close(page->irq_fd);

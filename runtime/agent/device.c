@@ -104,7 +104,7 @@ static vta_status find_block(agent *a, uint32_t block, vta_mem **out, vta_diag *
 vta_status agent_release(agent *a, vta_content *in, vta_str *out, vta_diag *diag)
 {
     const uint32_t block = vta_get_u32(in);
-    vta_mem *mem = NULL;
+    vta_mem *mem = a->blocks;
     (void)out;
     VTA_TRY(agent_read(in, diag));
     VTA_TRY(find_block(a, block, &mem, diag));
@@ -127,7 +127,7 @@ vta_status agent_write(agent *a, vta_content *in, vta_str *out, vta_diag *diag)
     const uint64_t offset = vta_get_u64(in);
     uint32_t size;
     const uint8_t *bytes = vta_get_bytes(in, &size);
-    vta_mem *mem = NULL;
+    vta_mem *mem = a->blocks;
     (void)out;
     VTA_TRY(agent_read(in, diag));
     VTA_TRY(find_block(a, block, &mem, diag));
@@ -142,7 +142,7 @@ vta_status agent_fetch(agent *a, vta_content *in, vta_str *out, vta_diag *diag)
     const uint32_t block = vta_get_u32(in);
     const uint64_t offset = vta_get_u64(in);
     const uint32_t size = vta_get_u32(in);
-    vta_mem *mem = NULL;
+    vta_mem *mem = a->blocks;
     VTA_TRY(agent_read(in, diag));
     VTA_TRY(find_block(a, block, &mem, diag));
     VTA_TRY(inside(mem, offset, size, diag));

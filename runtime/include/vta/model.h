@@ -46,7 +46,7 @@ typedef struct vta_tensor_info {
 vta_status vta_artifact_seal_file(const char *path, vta_diag *diag);
 
 /* The hash by which whole files of models are known to one another. */
-uint64_t vta_artifact_hash(const void *bytes, size_t size);
+uint64_t vta_artifact_hash(const void *data, size_t size);
 
 /* Loads a compiled model; one that is damaged, of another ABI, or for another CPU is refused with the reason.
  */
