@@ -43,22 +43,25 @@ for bench in $benches; do
     done
 done
 
-count=0
-for file in $(find rtl -name '*.v' | sort); do
-    module=$(basename "$file" .v)
-    judges=
-    for bench in $benches; do
-        if instances "$bench" | grep -qx "$module" || sed -n 's,^// parts: ,,p' "$bench" | tr ' ' '\n' | grep -qx "$module"; then
-            judges="$judges $(basename "$bench" .v)"
-        fi
-    done
-    if [ -n "$judges" ]; then
-        printf '%-18s%s\n' "$module" "$judges"
-        count=$((count + 1))
-    else
-        printf '%-18s has neither bench nor proof\n' "$module"
-        status=1
-    fi
-done
-echo "$count modules"
+# One line a bench: its name, and the modules that it judges.
+pairs=$(for bench in $benches; do
+    echo "$(basename "$bench" .v)" "$(instances "$bench" | tr '\n' ' ')" "$(sed -n 's,^// parts: ,,p' "$bench")"
+done)
+
+{
+    find rtl -name '*.v' | sort | sed 's,.*/\(.*\)\.v$,\1,'
+    echo --
+    echo "$pairs"
+} | awk '
+    $1 == "--"   { benches = 1; next }
+    !benches     { modules[++count] = $1; next }
+                 { for (i = 2; i <= NF; i++) judges[$i] = judges[$i] " " $1 }
+    END {
+        for (m = 1; m <= count; m++) {
+            printf "%-18s%s\n", modules[m], modules[m] in judges ? judges[modules[m]] : " has neither bench nor proof"
+            if (!(modules[m] in judges)) missing = 1
+        }
+        print count " modules"
+        exit missing
+    }' || status=1
 exit $status
