@@ -72,7 +72,9 @@ static vta_status sweep(vtac_rewrite *r, const vtac_rule *rules, size_t count)
     if (order == NULL) {
         return no_memory(r->diag);
     }
-    memcpy(order, r->graph->order, nodes * sizeof *order);
+    if (nodes > 0) { /* an empty graph has no list, either */
+        memcpy(order, r->graph->order, nodes * sizeof *order);
+    }
     vta_status status = VTA_OK;
     for (uint32_t i = 0; status == VTA_OK && i < nodes; i++) {
         status = apply_to(r, order[i], rules, count);
