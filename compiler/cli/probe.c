@@ -20,8 +20,8 @@ int cli_read_probe(const cli_args *args, cli_probe_options *out)
     const char *level = cli_value(args, "-O");
     uint64_t number = 3;
     vtac_range_method method;
-    if (cli_read_shapes(args, &out->shapes) != CLI_OK || cli_read_offload(args, &out->offload) != CLI_OK ||
-        cli_read_method(args, &method) != CLI_OK) {
+    if (cli_read_inputs(args, &out->inputs) != CLI_OK || cli_read_shapes(args, &out->shapes) != CLI_OK ||
+        cli_read_offload(args, &out->offload) != CLI_OK || cli_read_method(args, &method) != CLI_OK) {
         return CLI_USAGE;
     }
     if (level != NULL && (!cli_number(level, &number) || number > 3)) {
@@ -103,48 +103,11 @@ void cli_probe_free(cli_probe *probe)
 
 /* ---- inputs */
 
-static uint64_t next_random(uint64_t *state)
+vta_status cli_probe_bind(const cli_probe_options *options, vta_model *model, vta_diag *diag)
 {
-    *state ^= *state << 13;
-    *state ^= *state >> 7;
-    *state ^= *state << 17;
-    return *state;
-}
-
-static void fill(vta_model *model, uint32_t i, uint64_t *state)
-{
-    const vta_tensor_info info = vta_model_input(model, i);
-    uint8_t *data = vta_model_input_data(model, i);
-    const bool is_float = cli_dtype(&info) == VTAC_F32;
-    for (size_t at = 0; at < info.bytes; at += is_float ? sizeof(float) : 1) {
-        const float unit = (float)((double)(next_random(state) >> 11) * 0x1p-52 - 1.0);
-        const uint8_t byte = (uint8_t)(next_random(state) >> 32);
-        memcpy(data + at, is_float ? (const void *)&unit : (const void *)&byte, is_float ? sizeof unit : 1);
-    }
-}
-
-static vta_status give(vta_model *model, uint32_t i, const char *path, vta_diag *diag)
-{
-    vta_arena arena = {0};
-    vtac_tensor tensor;
-    vta_status status = cli_read_tensor(path, &arena, &tensor, diag);
-    status = status == VTA_OK ? vta_model_set_input(model, i, tensor.data, tensor.bytes, diag) : status;
-    vta_arena_free(&arena);
-    return status == VTA_OK ? VTA_OK : vta_context(diag, "%s", path);
-}
-
-vta_status cli_probe_bind(const cli_args *args, vta_model *model, uint64_t seed, vta_diag *diag)
-{
-    size_t at = 0;
-    uint64_t state = seed * UINT64_C(0x9e3779b97f4a7c15) | 1;
-    vta_status status = VTA_OK;
-    for (uint32_t i = 0; i < vta_model_input_count(model) && status == VTA_OK; i++) {
-        const char *path = cli_next(args, "--input", &at);
-        if (path != NULL) {
-            status = give(model, i, path, diag);
-        } else {
-            fill(model, i, &state);
-        }
-    }
-    return status;
+    cli_inputs inputs = options->inputs;
+    uint32_t cases = 1;
+    VTA_TRY(cli_count_cases(&inputs, model, &cases, diag));
+    return cases == 1 ? cli_bind_case(&inputs, model, 0, diag)
+                      : vta_fail(diag, VTA_INVALID, "one file for each input, not %u", cases);
 }

@@ -5,6 +5,7 @@
 #ifndef VTAC_CLI_PROBE_H
 #define VTAC_CLI_PROBE_H
 
+#include "inputs.h"
 #include "offload.h"
 #include "tensors.h"
 
@@ -15,12 +16,13 @@ typedef struct cli_probe {
     uint32_t outputs; /* of the model itself; those behind them are its inner values */
 } cli_probe;
 
-/* --shape, --config, --offload and -O, as the verbs of this kind take them: all that can go to the
- * accelerator does unless --offload says otherwise. */
+/* --shape, --config, --offload, -O and the inputs, as the verbs of this kind take them: all that can go to
+ * the accelerator does unless --offload says otherwise. */
 typedef struct cli_probe_options {
     cli_shapes shapes;
     cli_offload offload;
     int level;
+    cli_inputs inputs;
 } cli_probe_options;
 int cli_read_probe(const cli_args *args, cli_probe_options *out);
 
@@ -37,6 +39,6 @@ vta_status cli_probe_load(cli_probe *probe, const cli_probe_options *options, co
 void cli_probe_free(cli_probe *probe);
 
 /* Inputs from --input in their order, the others from a seed. */
-vta_status cli_probe_bind(const cli_args *args, vta_model *model, uint64_t seed, vta_diag *diag);
+vta_status cli_probe_bind(const cli_probe_options *options, vta_model *model, vta_diag *diag);
 
 #endif

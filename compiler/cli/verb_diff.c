@@ -17,8 +17,7 @@ static const cli_option options[] = {
     {"--config", "NAME|FILE", CLI_CONFIG, "the accelerator's configuration (default pynq)"},
     {"--offload", "HOW", CLI_TEXT, "what pays, or all that it can (default)"},
     CLI_CALIB_OPTIONS,
-    {"--input", "FILE", CLI_FILE, "inputs in their order, .npy or .pb (default: random)"},
-    {"--seed", "N", CLI_TEXT, "seed of random inputs (default 1)"},
+    CLI_INPUT_OPTIONS,
     {"--shape", "NAME=AxBxC", CLI_TEXT, "size of a dynamic input (may be repeated)"},
     {"-O", "N", CLI_TEXT, "0 to 3 (default 3)"},
     {"--all", NULL, CLI_FLAG, "count the differing elements of every value first"},
@@ -38,13 +37,13 @@ typedef struct comparison {
     uint32_t outputs; /* of the model itself; those behind them are its inner values */
 } comparison;
 
-static vta_status prepare(comparison *c, side *s, uint64_t seed, vta_diag *diag)
+static vta_status prepare(comparison *c, side *s, vta_diag *diag)
 {
     VTA_TRY(cli_probe_import(c->args, &c->options, &s->probe.graph, diag));
     c->outputs = s->probe.graph->output_count;
     VTA_TRY(cli_probe_show(s->probe.graph, diag));
     VTA_TRY(cli_probe_load(&s->probe, &c->options, s->device, diag));
-    return cli_probe_bind(c->args, s->probe.model, seed, diag);
+    return cli_probe_bind(&c->options, s->probe.model, diag);
 }
 
 typedef struct difference {
@@ -236,13 +235,13 @@ static int compare(const comparison *c)
     return cli_done(c->args);
 }
 
-static int run_both(comparison *c, uint64_t seed)
+static int run_both(comparison *c)
 {
     vta_diag diag = {0};
     vta_status status = VTA_OK;
     for (int i = 0; i < 2 && status == VTA_OK; i++) {
         side *s = &c->sides[i];
-        status = prepare(c, s, seed, &diag);
+        status = prepare(c, s, &diag);
         status = status == VTA_OK ? cli_run_model(s->probe.model, &diag) : status;
     }
     if (status != VTA_OK) {
@@ -255,13 +254,8 @@ static int run_both(comparison *c, uint64_t seed)
 static int run(const cli_args *args)
 {
     comparison c = {.args = args};
-    const char *seed_text = cli_value(args, "--seed");
-    uint64_t seed = 1;
     if (cli_read_probe(args, &c.options) != CLI_OK) {
         return CLI_USAGE;
-    }
-    if (seed_text != NULL && !cli_number(seed_text, &seed)) {
-        return cli_usage(args, "--seed takes a number, not '%s'", seed_text);
     }
     const char *given[] = {cli_value(args, "--a"), cli_value(args, "--b")};
     static const char *const otherwise[] = {"fsim", "llvm"};
@@ -269,7 +263,7 @@ static int run(const cli_args *args)
         c.sides[i].name = given[i] != NULL ? given[i] : otherwise[i];
         c.sides[i].device = strcmp(c.sides[i].name, "llvm") == 0 ? NULL : c.sides[i].name;
     }
-    const int result = run_both(&c, seed);
+    const int result = run_both(&c);
     for (int i = 0; i < 2; i++) {
         cli_probe_free(&c.sides[i].probe);
     }

@@ -20,8 +20,7 @@ static const cli_option options[] = {
     {"--trace", "FILE", CLI_FILE, "waves (FST) of the layer alone"},
     {"--config", "NAME|FILE", CLI_CONFIG, "the accelerator's configuration (default pynq)"},
     CLI_CALIB_OPTIONS,
-    {"--input", "FILE", CLI_FILE, "inputs of the model, .npy or .pb (default: random)"},
-    {"--seed", "N", CLI_TEXT, "seed of random inputs (default 1)"},
+    CLI_INPUT_OPTIONS,
     {"--shape", "NAME=AxBxC", CLI_TEXT, "size of a dynamic input (may be repeated)"},
     {"-O", "N", CLI_TEXT, "0 to 3 (default 3)"},
     {"--json", NULL, CLI_FLAG, "print JSON"},
@@ -30,7 +29,6 @@ static const cli_option options[] = {
 typedef struct replay {
     const cli_args *args;
     cli_probe_options options;
-    uint64_t seed;
     cli_probe whole, alone;
     uint64_t elements, differing;
 } replay;
@@ -227,7 +225,7 @@ static vta_status run_whole(replay *r, vta_diag *diag)
     VTA_TRY(cut_out(r, r->whole.graph, r->alone.graph, diag));
     VTA_TRY(cli_probe_show(r->whole.graph, diag));
     VTA_TRY(cli_probe_load(&r->whole, &r->options, "fsim", diag));
-    VTA_TRY(cli_probe_bind(r->args, r->whole.model, r->seed, diag));
+    VTA_TRY(cli_probe_bind(&r->options, r->whole.model, diag));
     return cli_run_model(r->whole.model, diag);
 }
 
@@ -272,14 +270,10 @@ static int tell(const replay *r, const char *device)
 
 static int run(const cli_args *args)
 {
-    replay r = {.args = args, .seed = 1};
-    const char *seed = cli_value(args, "--seed");
+    replay r = {.args = args};
     vta_diag diag = {0};
     if (cli_value(args, "--layer") == NULL) {
         return cli_usage(args, "--layer is missing; 'vtac explain %s' lists the layers", args->operands[0]);
-    }
-    if (seed != NULL && !cli_number(seed, &r.seed)) {
-        return cli_usage(args, "--seed takes a number, not '%s'", seed);
     }
     if (cli_read_probe(args, &r.options) != CLI_OK) {
         return CLI_USAGE;

@@ -108,6 +108,16 @@ for seed in 1 2; do
     exits 0
     says out "layer '$layer' on fsim: 0 of"
 done
+# On the RTL, with waves of the layer alone: fewer cycles than the whole model takes, and an FST file (its header block).
+for seed in 1 2; do
+    vtac replay "$model" --layer "$layer" --device tsim --seed "$seed" --trace "t$seed.fst" --json
+    exits 0
+    good_json out
+    holds "the layer is as on fsim" test "$(number out differing)" = 0
+    holds "the layer takes cycles" test "$(number out cycles)" -gt 100
+    holds "waves begin as FST files do" test "$(head -c 9 "t$seed.fst" | od -An -tx1 | tr -d ' ')" = 000000000000000149
+    holds "waves are not empty" test "$(wc -c <"t$seed.fst")" -gt 5000
+done
 vtac replay "$model" --layer "${layer}x"
 refused 1 "did you mean '$layer'"
 vtac replay "$model"
