@@ -103,10 +103,14 @@ static void print_times(const run_call *call, const vta_model *model, const doub
 {
     const uint64_t cycles = count_cycles(model);
     const double median = times[call->repeat / 2];
-    (void)printf(call->json ? "\"runs\": %llu, \"median_ms\": %.4f, \"min_ms\": %.4f, \"max_ms\": %.4f"
-                            : "%llu runs: median %.3f ms, least %.3f ms, most %.3f ms\n",
-                 (unsigned long long)call->repeat, 1e3 * median, 1e3 * times[0],
-                 1e3 * times[call->repeat - 1]);
+    if (call->repeat == 1 && !call->json) {
+        (void)printf("one run: %.3f ms\n", 1e3 * median);
+    } else {
+        (void)printf(call->json ? "\"runs\": %llu, \"median_ms\": %.4f, \"min_ms\": %.4f, \"max_ms\": %.4f"
+                                : "%llu runs: median %.3f ms, least %.3f ms, most %.3f ms\n",
+                     (unsigned long long)call->repeat, 1e3 * median, 1e3 * times[0],
+                     1e3 * times[call->repeat - 1]);
+    }
     if (call->json) {
         (void)printf(", \"cycles\": %llu, \"wall_s\": %.6f, ", (unsigned long long)cycles, median);
     } else if (cycles > 0) {
