@@ -111,18 +111,15 @@ static vta_status copy_node(run *r, const vtac_node *node)
     return VTA_OK;
 }
 
-/* Values of nodes that fold, used by nodes that do not. */
-static vta_status find_results(run *r)
+/* The operands of a node that stays, where nodes that fold make them. */
+static vta_status note_operands(run *r, const vtac_node *node)
 {
-    for (uint32_t i = 0; i < r->graph->order_count; i++) {
-        const vtac_node *node = &r->graph->nodes[r->graph->order[i]];
-        for (uint32_t k = 0; k < node->input_count && !r->folds[r->graph->order[i]]; k++) {
-            const vtac_value_id x = node->inputs[k];
-            const vtac_node_id by = r->graph->values[x].node;
-            if (by != 0 && r->folds[by] && !vtac_is_output(r->small, r->copy[x])) {
-                VTA_TRY(vtac_add_output(r->small, r->copy[x], r->diag));
-                r->results[r->result_count++] = x;
-            }
+    for (uint32_t k = 0; k < node->input_count; k++) {
+        const vtac_value_id x = node->inputs[k];
+        const vtac_node_id by = r->graph->values[x].node;
+        if (by != 0 && r->folds[by] && !vtac_is_output(r->small, r->copy[x])) {
+            VTA_TRY(vtac_add_output(r->small, r->copy[x], r->diag));
+            r->results[r->result_count++] = x;
         }
     }
     return VTA_OK;
@@ -135,7 +132,12 @@ static vta_status build(run *r)
             VTA_TRY(copy_node(r, &r->graph->nodes[r->graph->order[i]]));
         }
     }
-    return find_results(r);
+    for (uint32_t i = 0; i < r->graph->order_count; i++) {
+        if (!r->folds[r->graph->order[i]]) {
+            VTA_TRY(note_operands(r, &r->graph->nodes[r->graph->order[i]]));
+        }
+    }
+    return VTA_OK;
 }
 
 /* The small model in memory, ready to run. */
