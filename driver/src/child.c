@@ -116,18 +116,20 @@ static int ended(child *c, double wait_s)
 {
     const struct timespec nap = {.tv_nsec = 2000000};
     const double nap_s = 2e-3;
-    for (int naps = 0;; naps++) {
+    double waited = 0;
+    for (;;) {
         int status;
         const pid_t got = waitpid(c->pid, &status, WNOHANG);
         if (got == c->pid || (got < 0 && errno != EINTR)) {
             c->code = got < 0 ? 0 : WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
             return 1;
         }
-        if (naps * nap_s >= wait_s) {
+        if (waited >= wait_s) {
             return 0;
         }
         child_listen(c);
         (void)nanosleep(&nap, NULL);
+        waited += nap_s;
     }
 }
 

@@ -314,14 +314,15 @@ static vta_status open_remote(vta_opening *opening, vta_diag *diag)
     vta_remote_place place;
     VTA_TRY(vta_remote_parse(opening->uri, &place, diag));
     remote_device *d = calloc(1, sizeof *d);
-    vta_status status = d != NULL ? vta_remote_open(&place, &how, &d->connection, diag)
-                                  : vta_fail(diag, VTA_NOMEM, "no memory for device '%s'", opening->uri);
-    status = status == VTA_OK && d != NULL ? open_there(d, &place, opening, diag) : status;
+    if (d == NULL) {
+        vta_remote_place_free(&place);
+        return vta_fail(diag, VTA_NOMEM, "no memory for device '%s'", opening->uri);
+    }
+    vta_status status = vta_remote_open(&place, &how, &d->connection, diag);
+    status = status == VTA_OK ? open_there(d, &place, opening, diag) : status;
     vta_remote_place_free(&place);
     if (status != VTA_OK) {
-        if (d != NULL) {
-            remote_close(d);
-        }
+        remote_close(d);
         return status;
     }
     opening->ops = &ops;

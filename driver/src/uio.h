@@ -64,9 +64,8 @@ bool uio_lock_conflict(int fd, uint64_t start, uint64_t size, uint64_t *first, u
 typedef struct uio_page {
     const char *where; /* for messages; borrowed */
     int fd, irq_fd, unmask_fd;
-    volatile uint32_t *words;
-    void *mapping; /* the same, as it is given back */
-    size_t bytes;
+    void *mapped;
+    volatile uint32_t *words; /* the same */
     bool has_irq;
     uint32_t irq_misses; /* runs whose end was seen without one */
     bool deaf;           /* a command was not taken */

@@ -234,8 +234,8 @@ static vta_status open_parts(const uio_node *node, uio_page *page, vta_diag *dia
     if (mapped == MAP_FAILED) {
         return vta_fail(diag, VTA_IO, "cannot map the register page of '%s'", node->node);
     }
+    page->mapped = mapped;
     page->words = mapped;
-    page->mapping = mapped;
     unmask(page);
     return VTA_OK;
 }
@@ -254,7 +254,7 @@ vta_status uio_page_open(const uio_node *node, const char *where, uio_page *out,
 void uio_page_close(uio_page *page)
 {
     if (page->words != NULL) {
-        (void)munmap(page->mapping, VTA_REG_PAGE_BYTES);
+        (void)munmap(page->mapped, VTA_REG_PAGE_BYTES);
     }
     if (page->irq_fd >= 0 && page->irq_fd != page->fd) {
         (void)close(page->irq_fd);

@@ -155,10 +155,12 @@ void vta_wire_clean(const char *text, size_t size, char *out, size_t room)
     size_t to = 0;
     for (size_t i = 0; i < size && text[i] != '\0' && to + 1 < room; i++) {
         const unsigned char c = (unsigned char)text[i];
-        out[to++] = text[i];
-        if (c < 0x20 || c == 0x7f) {
-            out[to - 1] = ' ';
+        const char fit = text[i];
+        out[to] = ' ';
+        if (c >= 0x20 && c != 0x7f) {
+            out[to] = fit;
         }
+        to++;
     }
     while (to > 0 && out[to - 1] == ' ') {
         to--;

@@ -91,23 +91,29 @@ vta_status agent_alloc(agent *a, vta_content *in, vta_str *out, vta_diag *diag)
     return VTA_OK;
 }
 
-static vta_status find_block(agent *a, uint32_t block, vta_mem **out, vta_diag *diag)
+/* NULL: there is none, as `diag` says. */
+static vta_mem *find_block(agent *a, uint32_t block, vta_diag *diag)
 {
-    VTA_TRY(need_device(a, diag));
-    if (block >= AGENT_BLOCKS || a->blocks[block].host == NULL) {
-        return vta_fail(diag, VTA_RANGE, "there is no block %" PRIu32, block);
+    if (need_device(a, diag) != VTA_OK) {
+        return NULL;
     }
-    *out = &a->blocks[block];
-    return VTA_OK;
+    if (block >= AGENT_BLOCKS || a->blocks[block].host == NULL) {
+        (void)vta_fail(diag, VTA_RANGE, "there is no block %" PRIu32, block);
+        return NULL;
+    }
+    return &a->blocks[block];
 }
 
 vta_status agent_release(agent *a, vta_content *in, vta_str *out, vta_diag *diag)
 {
     const uint32_t block = vta_get_u32(in);
-    vta_mem *mem = a->blocks;
+    vta_mem *mem;
     (void)out;
     VTA_TRY(agent_read(in, diag));
-    VTA_TRY(find_block(a, block, &mem, diag));
+    mem = find_block(a, block, diag);
+    if (mem == NULL) {
+        return diag->code;
+    }
     a->block_bytes -= mem->size;
     vta_device_free(a->device, mem);
     return VTA_OK;
@@ -127,10 +133,13 @@ vta_status agent_write(agent *a, vta_content *in, vta_str *out, vta_diag *diag)
     const uint64_t offset = vta_get_u64(in);
     uint32_t size;
     const uint8_t *bytes = vta_get_bytes(in, &size);
-    vta_mem *mem = a->blocks;
+    vta_mem *mem;
     (void)out;
     VTA_TRY(agent_read(in, diag));
-    VTA_TRY(find_block(a, block, &mem, diag));
+    mem = find_block(a, block, diag);
+    if (mem == NULL) {
+        return diag->code;
+    }
     VTA_TRY(inside(mem, offset, size, diag));
     memcpy((uint8_t *)mem->host + offset, bytes, size);
     vta_device_flush(a->device, mem, (size_t)offset, size);
@@ -142,9 +151,12 @@ vta_status agent_fetch(agent *a, vta_content *in, vta_str *out, vta_diag *diag)
     const uint32_t block = vta_get_u32(in);
     const uint64_t offset = vta_get_u64(in);
     const uint32_t size = vta_get_u32(in);
-    vta_mem *mem = a->blocks;
+    vta_mem *mem;
     VTA_TRY(agent_read(in, diag));
-    VTA_TRY(find_block(a, block, &mem, diag));
+    mem = find_block(a, block, diag);
+    if (mem == NULL) {
+        return diag->code;
+    }
     VTA_TRY(inside(mem, offset, size, diag));
     vta_device_invalidate(a->device, mem, (size_t)offset, size);
     vta_put_bytes(out, (const uint8_t *)mem->host + offset, size);

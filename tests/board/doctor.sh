@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# shellcheck source=tests/cli/lib.sh
 #
 # vtac doctor: devices that are well, and each way to be ill that a virtual board can have, with what to do.
+# shellcheck source=tests/cli/lib.sh
 . "$(dirname "$0")/../cli/lib.sh"
 # shellcheck source=tests/board/lib.sh
 . "$(dirname "$0")/lib.sh"

@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# shellcheck source=tests/cli/lib.sh
 #
 # vtac-agent through a plain pipe: what works, bad lines, and whatever else may be at the other end.
 # Arguments: VTAC SOURCE AGENT MODEL.so SLOW.vasm MODEL.onnx
+# shellcheck source=tests/cli/lib.sh
 . "$(dirname "$0")/../cli/lib.sh"
 here=$source/tests/board
 # shellcheck source=tests/board/lib.sh

@@ -5,7 +5,9 @@
 # The driver of real boards against a virtual one: the RTL behind the same files, with memory that is not coherent.
 # Arguments: VTAC SOURCE AGENT MODEL.so PROGRAM.
 #   MODEL.so and SLOW.vasm are made by the caller (CMakeLists.txt) for configuration 'tiny'.
+# shellcheck source=tests/cli/lib.sh
 . "$(dirname "$0")/../cli/lib.sh"
+# shellcheck source=tests/board/lib.sh
 . "$(dirname "$0")/lib.sh"
 model=$4
 slow=$5
