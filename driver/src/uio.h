@@ -69,6 +69,7 @@ typedef struct uio_page {
     bool has_irq;
     uint32_t irq_misses; /* runs whose end was seen without one */
     bool deaf;           /* a command was not taken */
+    bool started;        /* the last command was a start, no reset */
     uint32_t cycles;     /* when last looked at, and since when they stand still */
     double still_since;
     vta_mmio mmio;

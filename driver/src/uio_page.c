@@ -64,6 +64,10 @@ static void page_write(void *context, uint32_t offset, uint32_t value)
     barrier();
     page->words[offset / 4] = value;
     barrier();
+    if (offset == VTA_REG_CONTROL) {
+        page->started = VTA_REG_GET(CONTROL_START, value) != 0;
+        page->still_since = 0;
+    }
     if (!acts(offset) || page->deaf) {
         return;
     }
@@ -127,11 +131,14 @@ static void sleep_for(uio_page *page, double seconds)
     unmask(page);
 }
 
-/* A run whose clock does not advance for seconds is over. */
+/* A run whose clock does not advance for seconds is over. A reset has no clock to look at. */
 static vta_status check_progress(uio_page *page, vta_diag *diag)
 {
     const double most_s = 5.0;
     const uint32_t cycles = page_read(page, VTA_REG_CYCLES);
+    if (!page->started) {
+        return VTA_OK;
+    }
     if (cycles != page->cycles || page->still_since == 0) {
         page->cycles = cycles;
         page->still_since = now();
@@ -176,7 +183,6 @@ vta_status uio_page_acquire(uio_page *page, const uio_turn *turn, vta_diag *diag
         has_turn = has_turn || uio_lock(page->fd, TURN_LOCK, 1);
         if (has_turn && uio_lock(page->fd, RUN_LOCK, 1)) {
             uio_unlock(page->fd, TURN_LOCK, 1);
-            page->still_since = 0;
             return VTA_OK;
         }
         const bool stopped = turn->stop != NULL && atomic_load(turn->stop);

@@ -50,7 +50,7 @@ nobody "$agent --stdio"
 
 # ---- who is not an agent
 fake() {
-    vtac exec "$source/isa/programs/tiny.vasm" --device "pipe:python3 $here/fake.py $1?patience=2"
+    vtac exec "$source/isa/programs/tiny.vasm" --device "pipe:python3 $here/fake.py $1?patience=${3:-50}"
     refused 1 "$2"
 }
 fake version "the agent there is of release 9.9.9 and speaks protocol 2"
@@ -60,7 +60,7 @@ fake damaged "a frame arrives damaged"
 fake other "arrives instead of the reply to 1 (HELLO)"
 fake short "the reply to HELLO makes no sense"
 fake status "a reply makes no sense"
-fake mute "nothing has come for"
+fake mute "nothing has come for" 2
 fake flood "arrives instead of the reply"
 fake chatty "the other side sends 'Welcome to  [31mmy b', which is not the protocol of vtac-agent"
 nobody "fake.py"
