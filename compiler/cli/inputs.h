@@ -20,7 +20,7 @@ typedef struct cli_inputs {
 /* Rows of a verb's options. */
 #define CLI_INPUT_OPTIONS                                                                                    \
     {"--input", "[NAME=]FILE", CLI_FILE, "an input: .npy, .pb, .png, .jpg (may be repeated)"},               \
-        {"--preprocess", "HOW", CLI_TEXT, "of pictures: 'vtac run --preprocess list'"},                    \
+        {"--preprocess", "HOW", CLI_TEXT, "of pictures: 'vtac run --preprocess list'"},                      \
         {"--fill", "HOW", CLI_TEXT, "other inputs: zeros, ones, random (default)"},                          \
     {                                                                                                        \
         "--seed", "N", CLI_TEXT, "seed of random inputs (default 1)"                                         \
