@@ -71,6 +71,8 @@ def check(model, twin, share, options):
     numpy.savez("calib.npz", *[numpy.load(path) for path, _ in cases])
     run("quantize", f"{MODELS}/{model}.onnx", "--calib", "calib.npz", *options, "-o", "q.onnx")
     onnx.checker.check_model("q.onnx", full_check=True)
+    names = [node.name for node in onnx.load("q.onnx").graph.node if node.name]
+    assert len(names) == len(set(names)), "ONNX Runtime refuses two nodes of one name"
     answers = outputs_of("q.onnx", [path for path, _ in cases])
     off = worst(answers, references)
     limit = worst([out for _, out in cases_of(twin)], references) if twin else share * float(numpy.ptp(references))

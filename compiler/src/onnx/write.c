@@ -238,6 +238,37 @@ static Onnx__NodeProto *node_of(writer *w, const vtac_node *from)
     return to;
 }
 
+static bool is_taken(const Onnx__GraphProto *graph, const Onnx__NodeProto *but, const char *name)
+{
+    for (size_t i = 0; i < graph->n_node; i++) {
+        if (graph->node[i] != but && strcmp(graph->node[i]->name, name) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* ONNX Runtime refuses two nodes of one name: all but the last take that of their result, and what keeps them
+ * apart from the others. */
+static void name_apart(writer *w, Onnx__GraphProto *graph)
+{
+    for (size_t i = 0; i < graph->n_node && !w->failed; i++) {
+        Onnx__NodeProto *node = graph->node[i];
+        if (node->name[0] != '\0' && is_taken(graph, node, node->name) && node->n_output > 0) {
+            node->name = node->output[0];
+        }
+        while (node->name[0] != '\0' && is_taken(graph, node, node->name) && !w->failed) {
+            const size_t size = strlen(node->name);
+            char *longer = take(w, size + 2, 1);
+            if (longer != NULL) {
+                memcpy(longer, node->name, size);
+                longer[size] = '_';
+                node->name = longer;
+            }
+        }
+    }
+}
+
 static void put_graph(writer *w, Onnx__GraphProto *to)
 {
     const vtac_graph *g = w->graph;
@@ -251,8 +282,13 @@ static void put_graph(writer *w, Onnx__GraphProto *to)
         return;
     }
     for (uint32_t i = 0; i < g->order_count; i++) {
-        to->node[to->n_node++] = node_of(w, &g->nodes[g->order[i]]);
+        Onnx__NodeProto *node = node_of(w, &g->nodes[g->order[i]]);
+        if (node == NULL) {
+            return;
+        }
+        to->node[to->n_node++] = node;
     }
+    name_apart(w, to);
     for (uint32_t v = 1; v <= g->value_count; v++) {
         const vtac_value *value = &g->values[v];
         if (!value->dead && value->node == 0 && value->constant != NULL) {
