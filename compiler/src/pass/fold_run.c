@@ -175,7 +175,9 @@ static vta_status take_results(run *r, vta_model *model)
         if (data == NULL) {
             return vta_fail(r->diag, VTA_NOMEM, "out of memory");
         }
-        memcpy(data, vta_model_output_data(model, i), bytes);
+        if (bytes > 0) { /* an empty tensor may have no place */
+            memcpy(data, vta_model_output_data(model, i), bytes);
+        }
         tensor.data = data;
         VTA_TRY(vtac_add_constant(r->graph, NULL, &tensor, &constant, r->diag));
         vtac_replace_uses(r->graph, old, constant);
