@@ -31,7 +31,10 @@ cmake -S "$root" -B "$build" -G Ninja -DCMAKE_C_COMPILER=clang -DCMAKE_BUILD_TYP
     -DCMAKE_C_FLAGS_DEBUG="$flags" -DVTA_FUZZ=ON >"$build/configure.log" || { cat "$build/configure.log" >&2; exit 1; }
 for target in $targets; do
     made=
-    [ "$target" != importer ] || made=fuzz_seeds_made
+    case $target in
+    importer) made=fuzz_seeds_made ;;
+    agent | client) made=fuzz_wire_seeds_made ;;
+    esac
     # shellcheck disable=SC2086  # none or one
     ninja -C "$build" "fuzz_$target" "test_fuzz_$target" $made >"$build/build.log" || { cat "$build/build.log" >&2; exit 1; }
 done
