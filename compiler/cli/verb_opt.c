@@ -25,8 +25,10 @@ static int put_graph(const cli_args *args, const vtac_graph *graph)
     char *text = vtac_graph_write(graph, INLINE_ELEMENTS);
     if (text == NULL) {
         (void)vta_fail(&diag, VTA_NOMEM, "out of memory");
+    } else if (path == NULL) {
+        (void)fputs(text, stdout);
     } else {
-        (void)vta_file_write(path == NULL ? "/dev/stdout" : path, text, strlen(text), &diag);
+        (void)vta_file_write(path, text, strlen(text), &diag);
     }
     free(text);
     return diag.code == VTA_OK ? cli_done(args) : cli_fail(args, &diag);

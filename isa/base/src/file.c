@@ -100,7 +100,7 @@ static bool write_and_rename(const char *path, const void *bytes, size_t size)
 vta_status vta_file_write(const char *path, const void *bytes, size_t size, vta_diag *diag)
 {
     struct stat info;
-    const bool special = stat(path, &info) == 0 && !S_ISREG(info.st_mode);
+    const bool special = lstat(path, &info) == 0 && !S_ISREG(info.st_mode); /* /dev/stdout is a link */
     const bool done = special ? write_all(path, bytes, size) : write_and_rename(path, bytes, size);
     return done ? VTA_OK : vta_fail(diag, VTA_IO, "cannot write '%s': %s", path, strerror(errno));
 }
