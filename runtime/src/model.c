@@ -148,12 +148,22 @@ static void *get_aligned(uint64_t bytes)
     return bytes <= SIZE_MAX / 2 ? aligned_alloc(VTA_ARTIFACT_ALIGN, (size_t)bytes) : NULL;
 }
 
+/* No model of ours needs as much; a peer that is not one of ours may say anything. */
+static const uint64_t most_bytes = UINT64_C(1) << 39;
+
 static vta_status place_tensors(vta_model *m, vta_diag *diag)
 {
     const vta_artifact *a = m->artifact;
     uint64_t total = aligned(a->workspace_bytes) + VTA_ARTIFACT_ALIGN;
+    if (a->workspace_bytes >= most_bytes) {
+        return no_memory(diag, a->workspace_bytes);
+    }
     for (uint32_t i = 0; i < a->input_count + a->output_count; i++) {
-        total += aligned((i < a->input_count ? a->inputs[i] : a->outputs[i - a->input_count]).bytes);
+        const uint64_t bytes = (i < a->input_count ? a->inputs[i] : a->outputs[i - a->input_count]).bytes;
+        total += bytes <= most_bytes ? aligned(bytes) : most_bytes;
+        if (total >= most_bytes) {
+            return no_memory(diag, total);
+        }
     }
     m->memory = get_aligned(total);
     m->inputs = calloc((size_t)a->input_count + 1, sizeof *m->inputs);
