@@ -55,17 +55,34 @@ static int unknown_option(const cli_args *args, const char *word, size_t size)
     return cli_usage(args, "unknown option '%s'", typed);
 }
 
-/* One option, as "--name VALUE" or "--name=VALUE"; *used is how many words it took. */
+/* Whether `word` gives the option: "--name", "--name=VALUE" or, for a number, "-n3" as compilers have it;
+ * *value is what stands in the word itself, or NULL. */
+static bool gives(const char *word, const cli_option *option, const char **value)
+{
+    const size_t size = strlen(option->name);
+    *value = NULL;
+    if (strncmp(word, option->name, size) != 0) {
+        return false;
+    }
+    if (word[size] == '=') {
+        *value = word + size + 1;
+    } else if (word[size] != '\0') {
+        *value = word + size;
+        return size == 2 && option->value != NULL && isdigit((unsigned char)**value);
+    }
+    return true;
+}
+
+/* One option; *used is how many words it took. */
 static int take_option(cli_args *args, char **words, int count, int *used)
 {
     const char *word = words[0];
-    const size_t size = strcspn(word, "=");
     for (size_t i = 0; i < args->verb->option_count; i++) {
         const cli_option *option = &args->verb->options[i];
-        if (strlen(option->name) != size || strncmp(option->name, word, size) != 0) {
+        const char *value;
+        if (!gives(word, option, &value)) {
             continue;
         }
-        const char *value = word[size] == '=' ? word + size + 1 : NULL;
         if (option->value == NULL && value != NULL) {
             return cli_usage(args, "option '%s' takes no value", option->name);
         }
@@ -79,7 +96,7 @@ static int take_option(cli_args *args, char **words, int count, int *used)
         args->given[args->given_count++] = (struct cli_given){option, value};
         return CLI_OK;
     }
-    return unknown_option(args, word, size);
+    return unknown_option(args, word, strcspn(word, "="));
 }
 
 int cli_parse(const cli_verb *verb, int argc, char **argv, cli_args *args)

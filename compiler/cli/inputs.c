@@ -32,7 +32,7 @@ int cli_read_inputs(const cli_args *args, cli_inputs *out)
 
 /* ---- which file is for which input */
 
-enum { NOBODY = UINT32_MAX };
+#define NOBODY UINT32_MAX
 
 /* The input that "NAME=FILE" names. */
 static uint32_t named_input(const vta_model *model, const char *text)

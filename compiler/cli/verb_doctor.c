@@ -125,7 +125,9 @@ static int run(const cli_args *args)
     for (uint32_t i = 0; i < count; i++) {
         print_row(&r, &rows[i]);
     }
-    (void)printf(r.json ? "],\n \"failed\": %u}\n" : "", r.bad);
+    if (r.json) {
+        (void)printf("],\n \"failed\": %u}\n", r.bad);
+    }
     const int done = cli_done(args);
     return r.bad > 0 ? CLI_FAILED : done;
 }

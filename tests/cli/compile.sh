@@ -23,6 +23,8 @@ for target in llvm vta; do
     holds "$target: the same bytes without texts" cmp first.so third.so
     vtac compile net.onnx --target $target -O 1 -o other.so
     holds "$target: not those of another level" sh -c '! cmp -s first.so other.so'
+    vtac compile net.onnx --target $target -O1 -o again.so
+    holds "$target: -O1 is -O 1" cmp again.so other.so
     holds "$target: every node is in the graph" test "$(grep -c '^  n[0-9]* \[' first/model.dot)" = "$(grep -c '^%' first/model.ir)"
     holds "$target: the graph ends" test "$(tail -n 1 first/model.dot)" = '}'
     if command -v dot >/dev/null; then
@@ -46,6 +48,8 @@ if command -v dot >/dev/null; then
 fi
 
 rm -f m.so
+vtac compile net.onnx -Ofast -o m.so
+refused 2 "vtac compile: unknown option '-Ofast'"
 vtac compile net.onnx --emit ir -o m.so
 refused 2 "--emit takes LIST:DIR, as in ir,asm:texts, not 'ir'"
 vtac compile net.onnx --emit ir,wasm:d -o m.so

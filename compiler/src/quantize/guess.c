@@ -118,7 +118,7 @@ static vta_status judge(const guess *j, const vtac_sample_range *range, vta_aren
 static vta_status choose(const guess *j, vtac_sample_range *out, vta_diag *diag)
 {
     double scores[USUAL] = {0.0};
-    double best = -INFINITY;
+    double best = -(double)INFINITY;
     for (int i = 0; i < USUAL; i++) {
         vta_arena arena = {0};
         const vta_status status = judge(j, &usual[i], &arena, &scores[i], diag);

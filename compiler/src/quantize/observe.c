@@ -191,7 +191,7 @@ vta_status quant_observe(quant_observer *o, const vtac_samples *samples, vtac_ra
 static quant_range bounds_of(const vtac_graph *g, vtac_node_id id)
 {
     const vtac_node *node = &g->nodes[id];
-    quant_range bounds = {.low = -INFINITY, .high = INFINITY};
+    quant_range bounds = {.low = -(double)INFINITY, .high = (double)INFINITY};
     if (id == 0) {
         return bounds;
     }
