@@ -15,6 +15,10 @@
 #include "vta/hold.h"
 #include "vta/vec.h"
 
+#ifdef VTA_BAREMETAL /* its C library knows no links */
+#define lstat stat
+#endif
+
 /* Reads to the end, at most one byte beyond the limit; false on a read error or without memory (errno says
  * which). */
 static bool read_all(FILE *file, size_t limit, uint8_t **bytes, size_t *size)
