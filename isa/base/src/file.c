@@ -16,7 +16,7 @@
 #include "vta/vec.h"
 
 #ifdef VTA_BAREMETAL /* its C library knows no links */
-#define lstat stat
+#    define lstat stat
 #endif
 
 /* Reads to the end, at most one byte beyond the limit; false on a read error or without memory (errno says
