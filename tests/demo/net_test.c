@@ -96,7 +96,7 @@ typedef struct three_losses {
     double below, at, above;
 } three_losses;
 
-static const float step = 4e-3F;
+static const float step = 1e-3F;
 
 static three_losses losses_around(net *n, float *at, const uint32_t *classes)
 {
