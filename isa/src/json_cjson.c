@@ -76,14 +76,3 @@ vta_json_result vta_json_read(const char *text, vta_json_item **items, const cha
     }
     return result;
 }
-
-void vta_json_free(vta_json_item *items)
-{
-    while (items != NULL) {
-        vta_json_item *next = items->next;
-        free(items->key);
-        free(items->text);
-        free(items);
-        items = next;
-    }
-}

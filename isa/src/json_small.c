@@ -306,14 +306,3 @@ vta_json_result vta_json_read(const char *text, vta_json_item **items, const cha
            : object    ? VTA_JSON_OK
                        : VTA_JSON_NO_OBJECT;
 }
-
-void vta_json_free(vta_json_item *items)
-{
-    while (items != NULL) {
-        vta_json_item *next = items->next;
-        free(items->key);
-        free(items->text);
-        free(items);
-        items = next;
-    }
-}

@@ -16,9 +16,8 @@
 #include "seed.h"
 #include "vta/str.h"
 
-/* json_small.c, compiled for this test under these names. */
+/* json_small.c, compiled for this test under this name. */
 vta_json_result small_json_read(const char *text, vta_json_item **items, const char **where);
-void small_json_free(vta_json_item *items);
 
 enum { OBJECTS = 4000, MEMBERS = 8, DAMAGES = 20 };
 
@@ -142,7 +141,7 @@ static bool both_read(const char *text)
     if (a == VTA_JSON_OK) {
         expect_same(small, large);
     }
-    small_json_free(small);
+    vta_json_free(small);
     vta_json_free(large);
     return a == VTA_JSON_OK;
 }

@@ -1,0 +1,432 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What the instructions do, one small step at a time. Deliberately naive.
+ */
+#include "interp_machine.h"
+
+#include <string.h>
+
+/* ---- scratchpad entries ---- */
+
+static uint8_t *entry(machine *m, int memory, int64_t index)
+{
+    return m->data[memory] + index * dram_bytes(m, memory);
+}
+
+static int64_t lane8(const uint8_t *p, int64_t lane)
+{
+    return p[lane] >= 128 ? (int64_t)p[lane] - 256 : (int64_t)p[lane];
+}
+
+static int64_t lane32(const uint8_t *p, int64_t lane)
+{
+    p += 4 * lane;
+    const int64_t value = p[0] + INT64_C(256) * p[1] + INT64_C(65536) * p[2] + INT64_C(16777216) * p[3];
+    return value >= INT64_C(2147483648) ? value - INT64_C(4294967296) : value;
+}
+
+static int64_t wrap32(int64_t value)
+{
+    const uint64_t low = (uint64_t)value & UINT64_C(0xffffffff);
+    return low >= UINT64_C(0x80000000) ? (int64_t)low - INT64_C(0x100000000) : (int64_t)low;
+}
+
+static void put32(uint8_t *p, int64_t lane, int64_t value)
+{
+    for (int64_t i = 0; i < 4; i++) {
+        p[4 * lane + i] = (uint8_t)(((uint64_t)value >> (8 * i)) & 255);
+    }
+}
+
+/* Every step that writes ACC writes OUT. */
+static void put_acc(machine *m, int64_t dst, int64_t lane, int64_t value)
+{
+    put32(entry(m, ACC, dst), lane, value);
+    entry(m, OUT, dst)[lane] = (uint8_t)((uint64_t)value & 255);
+    if (value < -128 || value > 127) {
+        event(m, INTERP_OUT_TRUNCATED);
+    }
+}
+
+static void mark_acc(machine *m, int64_t dst)
+{
+    m->written[ACC][dst] = true;
+    m->written[OUT][dst] = true;
+}
+
+/* Says whether the unit may touch this entry; the error is recorded otherwise. */
+static bool in_range(machine *m, int which, int memory, int64_t index, vta_error error)
+{
+    if (index >= depth(m, memory)) {
+        fail_head(m, which, error);
+        return false;
+    }
+    return true;
+}
+
+static bool readable(machine *m, int which, int memory, int64_t index)
+{
+    if (!m->written[memory][index]) {
+        fail_head(m, which, VTA_ERROR_UNWRITTEN);
+        return false;
+    }
+    return true;
+}
+
+/* ---- LOAD and STORE ---- */
+
+/* The DRAM bytes of one element, NULL with the error recorded where there are none. */
+static uint8_t *dram_element(machine *m, int which, const interp_insn *x, int64_t element, vta_error error)
+{
+    const int64_t bytes = dram_bytes(m, x->memory);
+    const uint64_t addr = m->launch->base[x->segment] + (uint64_t)element * (uint64_t)bytes;
+    uint8_t *p = m->bus->map(m->bus->context, addr, (uint64_t)bytes);
+    if (p == NULL) {
+        fail_head(m, which, error);
+    }
+    return p;
+}
+
+static void fill_pad(machine *m, int memory, int64_t index, int64_t value)
+{
+    uint8_t *p = entry(m, memory, index);
+    const int64_t bytes = dram_bytes(m, memory);
+    for (int64_t i = 0; memory == ACC && i < bytes / 4; i++) {
+        put32(p, i, value);
+    }
+    for (int64_t i = 0; memory != ACC && i < bytes; i++) {
+        p[i] = (uint8_t)((uint64_t)value & 255);
+    }
+}
+
+static void load_step(machine *m, int which, const interp_insn *x, int64_t step)
+{
+    const int memory = x->memory == ACC8 ? ACC : (int)x->memory;
+    const int64_t pitch = x->x_pad_0 + x->x_size + x->x_pad_1;
+    const int64_t index = x->sram_base + step;
+    const int64_t row = step / pitch - x->y_pad_0;
+    const int64_t column = step % pitch - x->x_pad_0;
+    m->written[memory][index] = true;
+    if (row < 0 || row >= x->y_size || column < 0 || column >= x->x_size) {
+        fill_pad(m, memory, index, x->pad_value);
+        return;
+    }
+    const uint8_t *from =
+        dram_element(m, which, x, x->dram_base + row * x->x_stride + column, VTA_ERROR_READ_BUS);
+    if (from == NULL) {
+        return;
+    }
+    uint8_t *to = entry(m, memory, index);
+    const int64_t bytes = dram_bytes(m, x->memory);
+    for (int64_t i = 0; i < bytes; i++) {
+        if (x->memory == ACC8) {
+            put32(to, i, lane8(from, i));
+        } else {
+            to[i] = from[i];
+        }
+    }
+}
+
+static void store_step(machine *m, int which, const interp_insn *x, int64_t step)
+{
+    const int64_t row = step / x->x_size;
+    const int64_t column = step % x->x_size;
+    const int64_t index = x->sram_base + step;
+    if (!readable(m, which, OUT, index)) {
+        return;
+    }
+    uint8_t *to = dram_element(m, which, x, x->dram_base + row * x->x_stride + column, VTA_ERROR_WRITE_BUS);
+    for (int64_t i = 0; to != NULL && i < dram_bytes(m, OUT); i++) {
+        to[i] = entry(m, OUT, index)[i];
+    }
+}
+
+/* ---- GEMM and DEPTHWISE ---- */
+
+/* Reads micro-op `index`. */
+static bool read_uop(machine *m, int64_t index, interp_uop *out)
+{
+    if (!in_range(m, COMPUTE_UNIT, UOP, index, VTA_ERROR_UOP_RANGE) ||
+        !readable(m, COMPUTE_UNIT, UOP, index)) {
+        return false;
+    }
+    *out = interp_decode_uop(m->config, entry(m, UOP, index));
+    return true;
+}
+
+static bool acc_ready(machine *m, int64_t index, bool read)
+{
+    return in_range(m, COMPUTE_UNIT, ACC, index, VTA_ERROR_ACC_RANGE) &&
+           (!read || readable(m, COMPUTE_UNIT, ACC, index));
+}
+
+static bool operand_ready(machine *m, int memory, int64_t index)
+{
+    return in_range(m, COMPUTE_UNIT, memory, index,
+                    memory == INP ? VTA_ERROR_INP_RANGE : VTA_ERROR_WGT_RANGE) &&
+           readable(m, COMPUTE_UNIT, memory, index);
+}
+
+/* Accumulates into a lane, wrapping; counts the wraps. */
+static int64_t accumulate(machine *m, int64_t sum, int64_t addend)
+{
+    const int64_t wrapped = wrap32(sum + addend);
+    if (wrapped != sum + addend) {
+        event(m, INTERP_ACC_WRAPPED);
+    }
+    return wrapped;
+}
+
+static void multiply(machine *m, int64_t dst, int64_t src, int64_t wgt, bool from_zero)
+{
+    for (int64_t b = 0; b < batch(m); b++) {
+        for (int64_t o = 0; o < block_out(m); o++) {
+            const int64_t lane = b * block_out(m) + o;
+            int64_t sum = from_zero ? 0 : lane32(entry(m, ACC, dst), lane);
+            for (int64_t i = 0; i < block_in(m); i++) {
+                sum = accumulate(m, sum,
+                                 lane8(entry(m, INP, src), b * block_in(m) + i) *
+                                     lane8(entry(m, WGT, wgt), o * block_in(m) + i));
+            }
+            put_acc(m, dst, lane, sum);
+        }
+    }
+    mark_acc(m, dst);
+}
+
+static void clear(machine *m, int64_t dst)
+{
+    for (int64_t lane = 0; lane < batch(m) * block_out(m); lane++) {
+        put_acc(m, dst, lane, 0);
+    }
+    mark_acc(m, dst);
+}
+
+static void gemm_step(machine *m, const interp_insn *x, int64_t i, int64_t j, int64_t k)
+{
+    interp_uop uop;
+    interp_uop before = {.dst = -1};
+    if (!read_uop(m, k, &uop) || (k > x->uop_begin && !read_uop(m, k - 1, &before))) {
+        return;
+    }
+    const bool from_zero = x->init && before.dst != uop.dst;
+    const int64_t dst = uop.dst + i * x->dst_out + j * x->dst_in;
+    const int64_t src = uop.src + i * x->src_out + j * x->src_in;
+    const int64_t wgt = uop.aux + i * x->wgt_out + j * x->wgt_in;
+    if (!acc_ready(m, dst, !x->reset && !from_zero)) {
+        return;
+    }
+    if (x->reset) {
+        clear(m, dst);
+    } else if (operand_ready(m, INP, src) && operand_ready(m, WGT, wgt)) {
+        multiply(m, dst, src, wgt, from_zero);
+    }
+}
+
+static void depthwise_step(machine *m, const interp_insn *x, int64_t i, int64_t j, int64_t k)
+{
+    interp_uop uop;
+    if (!read_uop(m, k, &uop)) {
+        return;
+    }
+    const int64_t dst = uop.dst + i * x->dst_out + j * x->dst_in;
+    const int64_t src = uop.src + i * x->src_out + j * x->src_in;
+    const int64_t taps = x->taps_y * x->taps_x;
+    if (!acc_ready(m, dst, !x->init) || (taps > 0 && !operand_ready(m, WGT, uop.aux))) {
+        return;
+    }
+    for (int64_t tap = 0; tap < taps; tap++) {
+        if (!operand_ready(m, INP, src + tap / x->taps_x * x->row_step + tap % x->taps_x * x->col_step)) {
+            return;
+        }
+    }
+    for (int64_t lane = 0; lane < batch(m) * block_out(m); lane++) {
+        const int64_t c = lane % block_out(m) + x->group * block_out(m);
+        int64_t sum = x->init ? 0 : lane32(entry(m, ACC, dst), lane);
+        for (int64_t tap = 0; tap < taps && c < block_in(m); tap++) {
+            const int64_t at = src + tap / x->taps_x * x->row_step + tap % x->taps_x * x->col_step;
+            sum = accumulate(m, sum,
+                             lane8(entry(m, INP, at), lane / block_out(m) * block_in(m) + c) *
+                                 lane8(entry(m, WGT, uop.aux), tap * block_in(m) + c));
+        }
+        put_acc(m, dst, lane, sum);
+    }
+    mark_acc(m, dst);
+}
+
+/* ---- ALU ---- */
+
+static int64_t shift(machine *m, int64_t x, int64_t y)
+{
+    const int64_t amount = y < -31 ? -31 : y > 31 ? 31 : y;
+    if (amount != y) {
+        event(m, INTERP_SHIFT_CLAMPED);
+    }
+    for (int64_t i = 0; i < amount; i++) {
+        x = x >= 0 ? x / 2 : -((-x + 1) / 2); /* towards minus infinity */
+    }
+    for (int64_t i = 0; i < -amount; i++) {
+        x = wrap32(2 * x);
+        event(m, INTERP_SHIFTED_LEFT);
+    }
+    return x;
+}
+
+static int64_t alu_lane(machine *m, int64_t op, int64_t x, int64_t y)
+{
+    switch (op) {
+    case 0: return x < y ? x : y;
+    case 1: return x > y ? x : y;
+    case 2:
+    case 4: {
+        const int64_t exact = op == 2 ? x + y : x * y;
+        if (exact != wrap32(exact)) {
+            event(m, INTERP_ALU_WRAPPED);
+        }
+        return wrap32(exact);
+    }
+    case 3: return shift(m, x, y);
+    case 5: {
+        const int64_t low = wrap32(-y);
+        const int64_t most = x < y ? x : y;
+        if (y < 0) {
+            event(m, INTERP_CLIP_NEGATIVE);
+        }
+        return most > low ? most : low;
+    }
+    default: return y;
+    }
+}
+
+static void alu_step(machine *m, const interp_insn *x, int64_t i, int64_t j, int64_t k)
+{
+    interp_uop uop;
+    if (!read_uop(m, k, &uop)) {
+        return;
+    }
+    const bool move = x->alu_op == 6; /* the one operation without x */
+    const int64_t dst = uop.dst + i * x->dst_out + j * x->dst_in;
+    const int64_t src = uop.src + i * x->src_out + j * x->src_in;
+    if (!acc_ready(m, dst, !x->use_imm && !move) || !acc_ready(m, src, !(x->use_imm && move))) {
+        return;
+    }
+    for (int64_t lane = 0; lane < batch(m) * block_out(m); lane++) {
+        const int64_t from = lane32(entry(m, ACC, src), lane);
+        const int64_t left = x->use_imm ? from : lane32(entry(m, ACC, dst), lane);
+        put_acc(m, dst, lane, alu_lane(m, x->alu_op, left, x->use_imm ? x->imm : from));
+    }
+    mark_acc(m, dst);
+}
+
+/* ---- REQUANT ---- */
+
+static bool read_parameters(machine *m, const interp_insn *x, interp_uop *uop)
+{
+    if (!read_uop(m, x->uop, uop) || !acc_ready(m, 2 * uop->aux + 1, true) ||
+        !acc_ready(m, 2 * uop->aux, true)) {
+        return false;
+    }
+    for (int64_t lane = 0; lane < batch(m) * block_out(m); lane++) {
+        m->bias[lane] = (int32_t)lane32(entry(m, ACC, 2 * uop->aux), lane);
+        m->scale[lane] = (int32_t)lane32(entry(m, ACC, 2 * uop->aux + 1), lane);
+    }
+    return true;
+}
+
+/* value / 2^amount, exact, then rounded once, ties to even: one halving at a time. */
+static int64_t round_shift(machine *m, int64_t value, int64_t amount)
+{
+    bool half = false;  /* the last bit shifted out */
+    bool below = false; /* any bit before it */
+    for (int64_t i = 0; i < amount; i++) {
+        below = below || half;
+        half = value % 2 != 0;
+        value = value >= 0 ? value / 2 : -((-value + 1) / 2);
+    }
+    const bool odd = value % 2 != 0;
+    if (half && !below) {
+        event(m, odd ? INTERP_ROUND_TIE_TO_EVEN_UP : INTERP_ROUND_TIE_TO_EVEN_DOWN);
+    } else if (half) {
+        event(m, INTERP_ROUND_UP);
+    }
+    return half && (below || odd) ? value + 1 : value;
+}
+
+static int64_t requant_lane(machine *m, const interp_insn *x, int64_t acc, int64_t lane)
+{
+    const uint32_t scale = (uint32_t)m->scale[lane];
+    const int64_t mult = (int64_t)(scale % (1U << 24));
+    const int64_t amount = (int64_t)((scale >> 24) % 64);
+    const int64_t product = (acc + m->bias[lane]) * mult; /* 33 and 24 bits */
+    const int64_t result = round_shift(m, product, amount) + x->zero_point;
+    if (amount == 63) {
+        event(m, INTERP_SHIFT_63);
+    }
+    event(m, result < x->low    ? INTERP_CLIPPED_LOW
+             : result > x->high ? INTERP_CLIPPED_HIGH
+                                : INTERP_NOT_CLIPPED);
+    return result < x->low ? x->low : result > x->high ? x->high : result;
+}
+
+static void requant_step(machine *m, const interp_insn *x, int64_t i, int64_t j, bool first)
+{
+    interp_uop uop;
+    if (first ? !read_parameters(m, x, &uop) : !read_uop(m, x->uop, &uop)) {
+        return;
+    }
+    const int64_t dst = uop.dst + i * x->dst_out + j * x->dst_in;
+    const int64_t src = uop.src + i * x->src_out + j * x->src_in;
+    if (!acc_ready(m, dst, false) || !acc_ready(m, src, true)) {
+        return;
+    }
+    for (int64_t lane = 0; lane < batch(m) * block_out(m); lane++) {
+        put_acc(m, dst, lane, requant_lane(m, x, lane32(entry(m, ACC, src), lane), lane));
+    }
+    mark_acc(m, dst);
+}
+
+/* ---- instructions ---- */
+
+static uint64_t uop_count(const interp_insn *x)
+{
+    return x->uop_end > x->uop_begin ? (uint64_t)(x->uop_end - x->uop_begin) : 0;
+}
+
+uint64_t interp_steps_of(const interp_insn *x)
+{
+    const uint64_t nest = (uint64_t)x->iter_out * (uint64_t)x->iter_in;
+    switch (x->opcode) {
+    case 0:
+        return x->x_size == 0 ? 0
+                              : (uint64_t)(x->y_pad_0 + x->y_size + x->y_pad_1) *
+                                    (uint64_t)(x->x_pad_0 + x->x_size + x->x_pad_1);
+    case 1: return (uint64_t)x->y_size * (uint64_t)x->x_size;
+    case 5: return nest;
+    case 3: return 0;
+    default: return nest * uop_count(x);
+    }
+}
+
+void interp_step(machine *m, int which)
+{
+    unit *x = &m->units[which];
+    const interp_insn *insn = head(x);
+    const int64_t n = (int64_t)x->at++;
+    const int64_t uops = (int64_t)uop_count(insn);
+    switch (insn->opcode) {
+    case 0: load_step(m, which, insn, n); break;
+    case 1: store_step(m, which, insn, n); break;
+    case 2:
+        gemm_step(m, insn, n / uops / insn->iter_in, n / uops % insn->iter_in, insn->uop_begin + n % uops);
+        break;
+    case 4:
+        alu_step(m, insn, n / uops / insn->iter_in, n / uops % insn->iter_in, insn->uop_begin + n % uops);
+        break;
+    case 5: requant_step(m, insn, n / insn->iter_in, n % insn->iter_in, n == 0); break;
+    default: {
+        const int64_t nest = insn->iter_out * insn->iter_in;
+        depthwise_step(m, insn, n % nest / insn->iter_in, n % insn->iter_in, insn->uop_begin + n / nest);
+        break;
+    }
+    }
+}
