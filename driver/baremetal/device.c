@@ -4,13 +4,12 @@
  */
 #include "vta/baremetal.h"
 
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "backend.h"
 #include "mmio.h"
-#include "vta/regs.h"
+#include "registers.h"
 
 enum { MOST_BLOCKS = 64 };
 
@@ -35,34 +34,19 @@ void vta_baremetal_setup(const vta_baremetal *board)
 
 /* ---- registers */
 
-/* What was written before is there before what comes next. */
-static void barrier(void)
-{
-#if defined(__arm__) || defined(__aarch64__)
-    __asm__ volatile("dsb sy" ::: "memory");
-#else
-    atomic_thread_fence(memory_order_seq_cst);
-#endif
-}
-
 static uint32_t read_register(void *context, uint32_t offset)
 {
     const baremetal_device *d = context;
-    const uint32_t value = d->board.registers[offset / 4];
-    barrier();
-    return value;
+    return vta_register_read(d->board.registers, offset);
 }
 
-/* A bus may hold a write back for a while: one that acts is followed by reading it back, which gives 0 once
- * it has acted. A device that never does is not waited for: its status will tell. */
+/* A device that never acts is not waited for: its status will tell. */
 static void write_register(void *context, uint32_t offset, uint32_t value)
 {
     enum { PATIENCE = 1 << 20 };
     baremetal_device *d = context;
-    barrier();
-    d->board.registers[offset / 4] = value;
-    barrier();
-    if (offset != VTA_REG_CONTROL && offset != VTA_REG_IRQ_STATUS) {
+    vta_register_write(d->board.registers, offset, value);
+    if (!vta_register_acts(offset)) {
         return;
     }
     for (int i = 0; i < PATIENCE && (read_register(d, offset) & value) != 0; i++) {

@@ -412,8 +412,10 @@ vta_status vta_device_wait(vta_device *device, double timeout_s, vta_report *rep
     }
     device->running = false;
     vta_status status = device->ops->wait(device->self, timeout_s, result, diag);
-    if (atomic_exchange(&device->stop, false) && status == VTA_OK) {
-        status = VTA_INTERRUPTED; /* it came too late for the device, but somebody waits for it */
+    if (atomic_load(&device->stop)) { /* no exchange: some processors have none of a byte */
+        atomic_store(&device->stop, false);
+        /* it may have come too late for the device, but somebody waits for it */
+        status = status == VTA_OK ? VTA_INTERRUPTED : status;
     }
     if (status == VTA_INTERRUPTED) {
         return vta_fail(diag, VTA_INTERRUPTED, "interrupted: device '%s' was stopped and reset", device->uri);

@@ -126,25 +126,45 @@ static uio_memory *memory_of(uio_device *d, uint64_t addr, uint64_t size)
     return NULL;
 }
 
-static vta_status no_room(uio_device *d, size_t size, vta_diag *diag)
+/* The device as messages name it. */
+static void name_place(char *text, size_t size, const char *scheme, const char *place)
 {
-    uint64_t all = 0;
-    uint64_t piece = 0;
-    uint64_t total = 0;
-    for (uint32_t i = 0; i < d->memory_count; i++) {
-        uint64_t left;
-        uint64_t largest;
-        uio_memory_left(&d->memories[i], &left, &largest);
-        all += left;
-        piece = largest > piece ? largest : piece;
-        total += d->memories[i].node.bytes;
-    }
+    (void)snprintf(text, size, "%s%s%s", scheme, *place != '\0' ? ":" : "", place);
+}
+
+/* What is free of all memories: the largest piece, together, and of how much. */
+typedef struct room {
+    uint64_t piece, all, total;
+} room;
+
+static uint64_t add_room(room *r, const uio_memory *memory)
+{
+    uint64_t left;
+    uint64_t largest;
+    uio_memory_left(memory, &left, &largest);
+    r->all += left;
+    r->piece = largest > r->piece ? largest : r->piece;
+    r->total += memory->node.bytes;
+    return largest;
+}
+
+static vta_status too_little(const char *where, uint64_t size, const room *r, vta_diag *diag)
+{
     return vta_fail(diag, VTA_NOMEM,
-                    "device '%s': %zu bytes of contiguous memory are needed, %" PRIu64
+                    "device '%s': %" PRIu64 " bytes of contiguous memory are needed, %" PRIu64
                     " are available in one "
                     "piece (%" PRIu64 " of %" PRIu64 " are free); end other programs that use it, or load "
                     "u-dma-buf with a larger udmabuf0=BYTES",
-                    d->where, size, piece, all, total);
+                    where, size, r->piece, r->all, r->total);
+}
+
+static vta_status no_room(uio_device *d, size_t size, vta_diag *diag)
+{
+    room r = {0};
+    for (uint32_t i = 0; i < d->memory_count; i++) {
+        (void)add_room(&r, &d->memories[i]);
+    }
+    return too_little(d->where, size, &r, diag);
 }
 
 /* Memory of a killed process may still be written by the run that it left: nobody gets memory before that run
@@ -276,8 +296,7 @@ static vta_status open_uio(vta_opening *opening, vta_diag *diag)
     if (d == NULL) {
         return vta_fail(diag, VTA_NOMEM, "no memory for device '%s'", opening->uri);
     }
-    (void)snprintf(d->where, sizeof d->where, "%s%s%s", opening->scheme, *opening->place != '\0' ? ":" : "",
-                   opening->place);
+    name_place(d->where, sizeof d->where, opening->scheme, opening->place);
     d->page = (uio_page){.fd = -1, .irq_fd = -1, .unmask_fd = -1};
     d->watchdog = set->watchdog;
     d->turn = (uio_turn){.wait_s = (double)set->queue, .stop = opening->stop};
@@ -306,8 +325,9 @@ bool vta_uio_is(const char *uri)
     return uri != NULL && strncmp(uri, "uio", 3) == 0 && (uri[3] == '\0' || uri[3] == ':' || uri[3] == '?');
 }
 
-static vta_status survey_memory(const char *dir, const char *name, bool open, char *text, size_t size,
-                                vta_diag *diag)
+/* `open`: looks into it, too, and adds what is free to `r`. */
+static vta_status survey_memory(const char *dir, const char *name, bool open, room *r, char *text,
+                                size_t size, vta_diag *diag)
 {
     uio_memory_node nodes[UIO_MEMORIES];
     uint32_t count;
@@ -315,11 +335,10 @@ static vta_status survey_memory(const char *dir, const char *name, bool open, ch
     VTA_TRY(uio_find_memory(dir, name, nodes, &count, diag));
     for (uint32_t i = 0; i < count && used >= 0 && (size_t)used < size; i++) {
         uio_memory memory;
-        uint64_t all = 0;
         uint64_t piece = 0;
         if (open) {
             VTA_TRY(uio_memory_open(&nodes[i], &memory, diag));
-            uio_memory_left(&memory, &all, &piece);
+            piece = add_room(r, &memory);
             uio_memory_close(&memory);
         }
         used += snprintf(text + used, size - (size_t)used,
@@ -330,23 +349,28 @@ static vta_status survey_memory(const char *dir, const char *name, bool open, ch
     return VTA_OK;
 }
 
-static vta_status survey_part(const char *dir, const uio_options *set, vta_uio_part part, char *text,
+static vta_status survey_part(const vta_uri *uri, const uio_options *set, vta_uio_part part, char *text,
                               size_t size, vta_diag *diag)
 {
+    enum { LEAST = 64 << 10 }; /* a small program and its data */
+    const char *dir = uri->place;
     uio_node node;
     uio_page page;
-    char memory[512];
+    room r = {0};
+    char memory[UIO_PATH];
     if (part == VTA_UIO_MEMORY) {
-        return survey_memory(dir, set->memory, true, text, size, diag);
+        VTA_TRY(survey_memory(dir, set->memory, true, &r, text, size, diag));
+        name_place(memory, sizeof memory, uri->scheme, dir);
+        return r.piece >= LEAST ? VTA_OK : too_little(memory, LEAST, &r, diag);
     }
     VTA_TRY(uio_find(dir, set->name, &node, diag));
     if (part == VTA_UIO_NODE) {
         (void)snprintf(text, size, "%s is '%s'", node.node, set->name);
-        return survey_memory(dir, set->memory, false, memory, sizeof memory, diag);
+        return survey_memory(dir, set->memory, false, &r, memory, sizeof memory, diag);
     }
     VTA_TRY(uio_page_open(&node, "uio", &page, diag));
     uio_page_close(&page);
-    VTA_TRY(survey_memory(dir, set->memory, true, memory, sizeof memory, diag));
+    VTA_TRY(survey_memory(dir, set->memory, true, &r, memory, sizeof memory, diag));
     (void)snprintf(text, size, "%s and the memory can be opened", node.node);
     return VTA_OK;
 }
@@ -360,7 +384,7 @@ vta_status vta_uio_survey(const char *uri, vta_uio_part part, char *text, size_t
     VTA_TRY(vta_uri_parse(uri, &parsed, diag));
     parsed.passes_options = true;
     vta_status status = vta_uri_options(&parsed, sets, 1, diag);
-    status = status == VTA_OK ? survey_part(parsed.place, &set, part, text, size, diag) : status;
+    status = status == VTA_OK ? survey_part(&parsed, &set, part, text, size, diag) : status;
     vta_uri_free(&parsed);
     return status;
 }

@@ -2,9 +2,6 @@
  *
  * The register page through UIO. A register is a word of the mapping. The end of a run is an interrupt: a
  * number to read from the node, once a 1 has been written to it; where none comes, looking often enough does.
- *
- * A virtual board takes a command when it comes round to it, and a bus may hold a write back for a while: so
- * a write that acts is followed by reading it back, which gives 0 once it has acted.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -14,8 +11,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "registers.h"
 #include "uio.h"
-#include "vta/regs.h"
 
 enum { RUN_LOCK = 0, TURN_LOCK = 1 }; /* bytes of the node */
 
@@ -32,43 +29,24 @@ static void nap(double seconds)
     (void)nanosleep(&time, NULL);
 }
 
-/* What the processor wrote before is in memory and at the device before what it does next. */
-static void barrier(void)
-{
-#if defined(__arm__) || defined(__aarch64__)
-    __asm__ volatile("dsb sy" ::: "memory");
-#else
-    atomic_thread_fence(memory_order_seq_cst);
-#endif
-}
-
 /* ---- registers */
 
 static uint32_t page_read(void *context, uint32_t offset)
 {
     const uio_page *page = context;
-    const uint32_t value = page->words[offset / 4];
-    barrier();
-    return value;
-}
-
-static bool acts(uint32_t offset)
-{
-    return offset == VTA_REG_CONTROL || offset == VTA_REG_IRQ_STATUS;
+    return vta_register_read(page->words, offset);
 }
 
 static void page_write(void *context, uint32_t offset, uint32_t value)
 {
     const double patience_s = 10.0;
     uio_page *page = context;
-    barrier();
-    page->words[offset / 4] = value;
-    barrier();
+    vta_register_write(page->words, offset, value);
     if (offset == VTA_REG_CONTROL) {
         page->started = VTA_REG_GET(CONTROL_START, value) != 0;
         page->still_since = 0;
     }
-    if (!acts(offset) || page->deaf) {
+    if (!vta_register_acts(offset) || page->deaf) {
         return;
     }
     const double end = now() + patience_s;
