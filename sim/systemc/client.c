@@ -26,6 +26,7 @@ typedef struct client {
     char failure[WIRE_TEXT];
     uint8_t data[WIRE_BURST + VTA_AXI_MAX_BYTES];
     uint64_t strobes[VTA_AXI_BEATS];
+    uint64_t *account; /* the last that was asked for */
 } client;
 
 static const uint32_t bus_bytes = VTA_MODEL_BUS_BYTES;
@@ -151,6 +152,7 @@ static void destroy(void *self)
         while (waitpid(c->server, NULL, 0) < 0 && errno == EINTR) {
         }
     }
+    free(c->account);
     free(c);
 }
 
@@ -216,6 +218,30 @@ static uint64_t step(void *self, uint64_t cycles)
     return request(self, WIRE_STEP, cycles, 0, NULL);
 }
 
+/* The platform keeps it: it sees every cycle. */
+static const uint64_t *account(void *self, uint32_t *insn_count)
+{
+    client *c = self;
+    free(c->account);
+    c->account = NULL;
+    *insn_count = 0;
+    const uint64_t count = request(c, WIRE_ACCOUNT, 0, 0, NULL);
+    if (count == 0 || count > UINT32_MAX) {
+        return NULL;
+    }
+    c->account = malloc(wire_account_size(count));
+    if (c->account == NULL || !wire_receive(c->socket, c->account, wire_account_size(count))) {
+        free(c->account);
+        c->account = NULL;
+        close(c->socket); /* what was not read would be taken for the next reply */
+        c->socket = -1;
+        lost(c);
+        return NULL;
+    }
+    *insn_count = (uint32_t)count;
+    return c->account;
+}
+
 static bool irq(void *self)
 {
     return ((const client *)self)->irq;
@@ -238,6 +264,7 @@ __attribute__((visibility("default"))) const vta_rtlsim *vta_rtlsim_entry(void)
                                      .write = reg_write,
                                      .step = step,
                                      .irq = irq,
-                                     .failure = failure};
+                                     .failure = failure,
+                                     .account = account};
     return &entry;
 }

@@ -181,6 +181,10 @@ SC_MODULE(axi_to_tlm)
     {
         return vta_axi_mem_failure(mem_);
     }
+    void seed(uint64_t seed)
+    {
+        vta_axi_mem_seed(mem_, seed);
+    }
 
   private:
     slave_pins pins(uint64_t cycle) const
@@ -618,8 +622,13 @@ const char *model_failure(void *self)
     return rule != nullptr ? rule : p->device.model->failure();
 }
 
-const vta_model model = {"systemc",    VTA_MODEL_HASH, VTA_MODEL_BUS_BYTES, true,
-                         model_create, model_destroy,  model_clock,         model_failure};
+void model_seed(void *self, uint64_t seed)
+{
+    static_cast<platform *>(self)->bridge.seed(seed);
+}
+
+const vta_model model = {"systemc",     VTA_MODEL_HASH, VTA_MODEL_BUS_BYTES, true,      model_create,
+                         model_destroy, model_clock,    model_failure,       model_seed};
 
 } // namespace
 

@@ -77,6 +77,16 @@ static void *create(const vta_rtlsim *sim, const vta_bus *bus)
     return self;
 }
 
+/* Where the cycles went, behind the reply. */
+static bool reply_account(const vta_rtlsim *sim, void *self)
+{
+    uint32_t insn_count = 0;
+    const uint64_t *counts = sim->account(self, &insn_count);
+    insn_count = counts != NULL ? insn_count : 0;
+    return reply(sim, self, insn_count, NULL) &&
+           wire_send(WIRE_SOCKET, counts, wire_account_size(insn_count));
+}
+
 int server_run(void)
 {
     const vta_rtlsim *sim = vta_rtlsim_entry();
@@ -88,6 +98,10 @@ int server_run(void)
     good = self != NULL;
     while (good && wire_receive(WIRE_SOCKET, &m, sizeof m)) {
         uint64_t result = 0;
+        if (m.op == WIRE_ACCOUNT) {
+            good = reply_account(sim, self);
+            continue;
+        }
         switch (m.op) {
         case WIRE_READ: result = sim->read(self, (uint32_t)m.a); break;
         case WIRE_WRITE: sim->write(self, (uint32_t)m.a, (uint32_t)m.b); break;

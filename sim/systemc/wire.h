@@ -19,10 +19,11 @@ enum { WIRE_SOCKET = 3 /* the server's descriptor */, WIRE_TEXT = 1024 };
 
 typedef enum wire_op {
     /* client to server */
-    WIRE_CREATE, /* followed by a wire_options */
-    WIRE_READ,   /* a: offset */
-    WIRE_WRITE,  /* a: offset, b: value */
-    WIRE_STEP,   /* a: cycles */
+    WIRE_CREATE,  /* followed by a wire_options */
+    WIRE_READ,    /* a: offset */
+    WIRE_WRITE,   /* a: offset, b: value */
+    WIRE_STEP,    /* a: cycles */
+    WIRE_ACCOUNT, /* the reply's result: instructions, 0: none are known; then their numbers */
     /* server to client */
     WIRE_REPLY, /* a: result, b: interrupt line; followed by WIRE_TEXT bytes: the failure, or empty */
     WIRE_LOAD,  /* a: address, b: bytes; the client answers with a byte (1: it exists) and the bytes */
@@ -41,6 +42,12 @@ typedef struct wire_options {
 } wire_options;
 
 enum { WIRE_BURST = VTA_AXI_BEATS * VTA_AXI_MAX_BYTES };
+
+/* Bytes behind the reply to WIRE_ACCOUNT. */
+static inline size_t wire_account_size(uint64_t insn_count)
+{
+    return (size_t)insn_count * VTA_CYCLE_CLASSES * sizeof(uint64_t);
+}
 
 /* Whole transfers; false: the other side is gone. */
 bool wire_send(int socket, const void *bytes, size_t size);

@@ -363,6 +363,11 @@ static uint64_t draw(vta_axi_mem *mem)
     return z ^ z >> 31;
 }
 
+void vta_axi_mem_seed(vta_axi_mem *mem, uint64_t seed)
+{
+    mem->random = seed;
+}
+
 /* A bit for each channel that is held back in the next cycle. */
 enum { STALL_AR = 1, STALL_AW = 2, STALL_W = 4, STALL_R = 8, STALL_B = 16 };
 

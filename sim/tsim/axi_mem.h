@@ -80,6 +80,9 @@ typedef struct vta_axi_mem vta_axi_mem;
 vta_axi_mem *vta_axi_mem_create(const vta_axi_options *options, const vta_bus *bus);
 void vta_axi_mem_destroy(vta_axi_mem *mem);
 
+/* Random back-pressure begins again from this seed. */
+void vta_axi_mem_seed(vta_axi_mem *mem, uint64_t seed);
+
 /* What it drives in cycle 0. */
 vta_axi_slave vta_axi_mem_first(vta_axi_mem *mem);
 

@@ -31,7 +31,7 @@ typedef struct harness {
     vta_pins_out out;
     uint64_t cycle;
     uint32_t threshold; /* of the register port's own back-pressure, of 65536 */
-    uint64_t random;
+    uint64_t random, seed, runs;
     uint64_t insn_addr; /* as last written to the register page */
     uint32_t insn_count;
     char failure[256];
@@ -93,7 +93,20 @@ static void raise(harness *h, uint8_t *valid, bool sent)
     }
 }
 
-/* What timeline and account must know of a write before its first cycle. */
+/* Every run has random numbers of its own, so that the cycles between two runs, which are as many as the host
+ * likes, make no difference. */
+static void draw_anew(harness *h)
+{
+    const uint64_t seed = h->seed ^ h->runs++ * UINT64_C(0xd1342543de82ef95);
+    h->random = seed;
+    if (h->mem != NULL) {
+        vta_axi_mem_seed(h->mem, seed);
+    } else {
+        h->model->seed(h->self, seed);
+    }
+}
+
+/* What timeline, account and random numbers must know of a write before its first cycle. */
 static void watch_write(harness *h, uint32_t offset, uint32_t value)
 {
     if (offset == REG_INSN_ADDR_LO) {
@@ -103,9 +116,8 @@ static void watch_write(harness *h, uint32_t offset, uint32_t value)
     } else if (offset == REG_INSN_COUNT) {
         h->insn_count = value;
     } else if (offset == REG_CONTROL && (value & 1) != 0) {
-        if (!h->model->has_memory) { /* another process has the program then */
-            vta_account_run(&h->account, &h->bus, h->insn_addr, h->insn_count);
-        }
+        draw_anew(h);
+        vta_account_run(&h->account, &h->bus, h->insn_addr, h->insn_count);
         if (h->timeline != NULL) {
             vta_timeline_run(h->timeline, h->cycle, h->insn_addr, h->insn_count);
         }
@@ -273,7 +285,7 @@ static void *create(const vta_rtlsim_options *options, const vta_bus *bus, char 
     }
     h->model = vta_model_get();
     h->threshold = (uint32_t)((uint64_t)options->stall_percent * 65536 / 100);
-    h->random = options->seed;
+    h->seed = h->random = options->seed;
     if (!open_parts(h, options, bus, message, size)) {
         destroy(h);
         return NULL;

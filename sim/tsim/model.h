@@ -59,6 +59,8 @@ typedef struct vta_model {
     /* One cycle: `in` is driven until the clock rises, `out` is what follows the edge. */
     void (*clock)(void *self, const vta_pins_in *in, vta_pins_out *out);
     const char *(*failure)(void *self);
+    /* Random back-pressure of its memory begins again from this seed; NULL without has_memory. */
+    void (*seed)(void *self, uint64_t seed);
 } vta_model;
 
 /* The model that is linked into this simulator. */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The accelerator itself on fsim, tsim and systemc: the same bytes on all three, the same cycles on the two
- * that have cycles; twice on each device with different data, and once more after a reset.
+ * that have cycles, instruction by instruction; twice on each device with different data, and once more after
+ * a reset.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,7 +15,13 @@
 
 #include "vta/runtime.h"
 
-enum { TILES = 12, INNER = 3, RUNS = 3 };
+enum {
+    TILES = 12,
+    INNER = 3,
+    RUNS = 3,
+    MOST_INSNS = 32,
+    EARLY = 16 /* cycles that the write of the start may add */
+};
 
 static void assert_ok(vta_status status, const vta_diag *diag)
 {
@@ -78,6 +85,7 @@ static vta_code *record(const vta_config *c)
 typedef struct outcome {
     uint8_t bytes[RUNS][4096];
     uint64_t cycles[RUNS];
+    uint64_t account[RUNS][MOST_INSNS][VTA_CYCLE_CLASSES]; /* where they went; zeros: it is not known */
 } outcome;
 
 static void fill(uint8_t *bytes, uint64_t size, uint64_t seed)
@@ -86,6 +94,27 @@ static void fill(uint8_t *bytes, uint64_t size, uint64_t seed)
         seed = seed * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
         bytes[i] = (uint8_t)(seed >> 48);
     }
+}
+
+static void keep_account(vta_device *device, uint64_t account[MOST_INSNS][VTA_CYCLE_CLASSES])
+{
+    uint32_t insns = 0;
+    const uint64_t *counts = vta_device_account(device, &insns);
+    if (counts != NULL) {
+        assert_in_range(insns, 1, MOST_INSNS);
+        memcpy(account, counts, (size_t)insns * sizeof account[0]);
+    }
+}
+
+static uint64_t sum_account(uint64_t account[MOST_INSNS][VTA_CYCLE_CLASSES])
+{
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < MOST_INSNS; i++) {
+        for (uint32_t class = 0; class < VTA_CYCLE_CLASSES; class ++) {
+            sum += account[i][class];
+        }
+    }
+    return sum;
 }
 
 static void run_on(const char *uri, outcome *out)
@@ -114,6 +143,7 @@ static void run_on(const char *uri, outcome *out)
         assert_in_range(stored, 1, sizeof out->bytes[run]);
         memcpy(out->bytes[run], host[3], stored);
         out->cycles[run] = report.counters.cycles;
+        keep_account(device, out->account[run]);
     }
     vta_job_destroy(job);
     vta_code_destroy(code);
@@ -139,6 +169,9 @@ static void agree(const char *config, const char *options)
         assert_memory_equal(systemc.bytes[run], reference.bytes[run], sizeof tsim.bytes[run]);
         assert_true(tsim.cycles[run] > 0);
         assert_int_equal(systemc.cycles[run], tsim.cycles[run]);
+        assert_memory_equal(systemc.account[run], tsim.account[run], sizeof tsim.account[run]);
+        assert_in_range(sum_account(systemc.account[run]), tsim.cycles[run] - EARLY,
+                        tsim.cycles[run] + EARLY);
     }
 }
 
@@ -164,6 +197,7 @@ static void test_dram(void **state)
     for (uint32_t run = 0; run < RUNS; run++) {
         assert_memory_equal(dram.bytes[run], simple.bytes[run], sizeof simple.bytes[run]);
         assert_true(dram.cycles[run] != simple.cycles[run]);
+        assert_memory_not_equal(dram.account[run], simple.account[run], sizeof dram.account[run]);
     }
 }
 

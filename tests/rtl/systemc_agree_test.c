@@ -88,6 +88,29 @@ static void test_agree(void **state)
     }
 }
 
+/* With random back-pressure a run's time is that of its number: what the host does before it makes no
+ * difference. */
+static void test_runs_alike(void **state)
+{
+    (void)state;
+    const vta_rtlsim_options options = {.latency = 9, .bandwidth = 8, .stall_percent = 40, .seed = 11};
+    for (int kind = 0; kind < 2; kind++) {
+        uint64_t took[3];
+        assert_true(simlab_load(&one, kind == 0 ? tsim : systemc, &options));
+        assert_true(simlab_load(&two, kind == 0 ? tsim : systemc, &options));
+        for (uint32_t run = 0; run < 3; run++) {
+            for (uint32_t i = 0; i < 5 + 8 * run; i++) {
+                (void)two.rtl->read(two.self, COPIER_STATUS);
+            }
+            took[run] = simlab_run(&one, SIMLAB_BASE, SIMLAB_BASE + 0x4000, 200);
+            assert_int_equal(took[run], simlab_run(&two, SIMLAB_BASE, SIMLAB_BASE + 0x4000, 200));
+        }
+        assert_false(took[0] == took[1] && took[1] == took[2]); /* but each has numbers of its own */
+        simlab_unload(&one);
+        simlab_unload(&two);
+    }
+}
+
 /* Two platforms at once, in one process of ours. */
 static void test_two_platforms(void **state)
 {
@@ -163,7 +186,9 @@ static void test_failures(void **state)
 static void test_refusals(void **state)
 {
     (void)state;
-    assert_false(simlab_load(&one, tsim, &(vta_rtlsim_options){.trace_file = "/tmp/x.fst"}));
+    char waves[SIMLAB_PATH + 8];
+    (void)snprintf(waves, sizeof waves, "%s/x.fst", lab.folder);
+    assert_false(simlab_load(&one, tsim, &(vta_rtlsim_options){.trace_file = waves}));
     assert_string_equal(one.message, "this build of the simulator cannot write waves; a '+trace' build can");
     assert_false(simlab_load(&one, systemc, &(vta_rtlsim_options){.memory_model = "sram"}));
     assert_string_equal(one.message, "no memory model is called 'sram'; there are simple and dram");
@@ -172,6 +197,11 @@ static void test_refusals(void **state)
     assert_false(simlab_load(&one, systemc, &(vta_rtlsim_options){.timeline_file = "/nonexistent/t.json"}));
     assert_string_equal(one.message,
                         "cannot write the timeline '/nonexistent/t.json': No such file or directory");
+    char name[SIMLAB_PATH];
+    memset(name, 'n', sizeof name - 1);
+    name[sizeof name - 1] = '\0';
+    assert_false(simlab_load(&one, systemc, &(vta_rtlsim_options){.timeline_file = name}));
+    assert_non_null(strstr(one.message, "a file name is longer than "));
     assert_false(simlab_load(&one, tsim, &(vta_rtlsim_options){.stall_percent = 100}));
     assert_string_equal(one.message, "stall_percent is 100; at 100 nothing would ever move");
     assert_false(simlab_load(&one, traced, &(vta_rtlsim_options){.trace_file = "/nonexistent/t.fst"}));
@@ -253,13 +283,10 @@ static void test_timeline(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_agree),
-        cmocka_unit_test(test_two_platforms),
-        cmocka_unit_test(test_dram_and_traffic),
-        cmocka_unit_test(test_failures),
-        cmocka_unit_test(test_refusals),
-        cmocka_unit_test(test_waves),
-        cmocka_unit_test(test_timeline),
+        cmocka_unit_test(test_agree),         cmocka_unit_test(test_runs_alike),
+        cmocka_unit_test(test_two_platforms), cmocka_unit_test(test_dram_and_traffic),
+        cmocka_unit_test(test_failures),      cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_waves),         cmocka_unit_test(test_timeline),
     };
     return cmocka_run_group_tests(tests, open_lab, close_lab);
 }

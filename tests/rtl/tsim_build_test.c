@@ -257,6 +257,26 @@ static void test_missing_tools(void **state)
     setenv("PATH", path, 1);
 }
 
+/* Nothing says where a cache might be. */
+static void test_homeless(void)
+{
+    static const char *const names[] = {"VTAC_CACHE", "XDG_CACHE_HOME", "HOME"};
+    char *values[3];
+    for (int i = 0; i < 3; i++) {
+        const char *value = getenv(names[i]);
+        values[i] = value != NULL ? strdup(value) : NULL;
+        unsetenv(names[i]);
+    }
+    assert_says(simlab_locate(&lab, "tsim"), VTA_IO,
+                "no cache folder: neither VTAC_CACHE nor XDG_CACHE_HOME nor HOME is set");
+    for (int i = 0; i < 3; i++) {
+        if (values[i] != NULL) {
+            setenv(names[i], values[i], 1);
+            free(values[i]);
+        }
+    }
+}
+
 static void test_refusals(void **state)
 {
     (void)state;
@@ -270,7 +290,17 @@ static void test_refusals(void **state)
     setenv("VTAC_CACHE", "/proc/nowhere", 1);
     assert_says(simlab_locate(&lab, "tsim"), VTA_IO, "cannot make the cache folder '/proc/nowhere': ");
     assert_non_null(strstr(lab.diag.text, "; VTAC_CACHE names another place"));
+    char name[8192];
+    memset(name, 'n', sizeof name - 1);
+    name[0] = '/';
+    name[sizeof name - 1] = '\0';
+    setenv("VTAC_CACHE", name, 1);
+    assert_says(simlab_locate(&lab, "tsim"), VTA_RANGE, "the path of the cache folder is longer than ");
+    test_homeless();
     setenv("VTAC_CACHE", lab.cache, 1);
+    setenv("VTAC_HW", name, 1);
+    assert_says(simlab_locate(&lab, "tsim"), VTA_RANGE, "the path of the RTL sources is longer than ");
+    setenv("VTAC_HW", lab.hw, 1);
     vta_config config;
     vta_config_default(&config);
     char tiny[8];
