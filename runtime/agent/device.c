@@ -91,10 +91,10 @@ vta_status agent_alloc(agent *a, vta_content *in, vta_str *out, vta_diag *diag)
     return VTA_OK;
 }
 
-/* NULL: there is none, as `diag` says. */
-static vta_mem *find_block(agent *a, uint32_t block, vta_diag *diag)
+/* The end of a request, and the block that it is about. NULL: there is none, as `diag` says. */
+static vta_mem *read_block(agent *a, vta_content *in, uint32_t block, vta_diag *diag)
 {
-    if (need_device(a, diag) != VTA_OK) {
+    if (agent_read(in, diag) != VTA_OK || need_device(a, diag) != VTA_OK) {
         return NULL;
     }
     if (block >= AGENT_BLOCKS || a->blocks[block].host == NULL) {
@@ -107,10 +107,8 @@ static vta_mem *find_block(agent *a, uint32_t block, vta_diag *diag)
 vta_status agent_release(agent *a, vta_content *in, vta_str *out, vta_diag *diag)
 {
     const uint32_t block = vta_get_u32(in);
-    vta_mem *mem;
     (void)out;
-    VTA_TRY(agent_read(in, diag));
-    mem = find_block(a, block, diag);
+    vta_mem *mem = read_block(a, in, block, diag);
     if (mem == NULL) {
         return diag->code;
     }
@@ -133,10 +131,8 @@ vta_status agent_write(agent *a, vta_content *in, vta_str *out, vta_diag *diag)
     const uint64_t offset = vta_get_u64(in);
     uint32_t size;
     const uint8_t *bytes = vta_get_bytes(in, &size);
-    vta_mem *mem;
     (void)out;
-    VTA_TRY(agent_read(in, diag));
-    mem = find_block(a, block, diag);
+    vta_mem *mem = read_block(a, in, block, diag);
     if (mem == NULL) {
         return diag->code;
     }
@@ -151,9 +147,7 @@ vta_status agent_fetch(agent *a, vta_content *in, vta_str *out, vta_diag *diag)
     const uint32_t block = vta_get_u32(in);
     const uint64_t offset = vta_get_u64(in);
     const uint32_t size = vta_get_u32(in);
-    vta_mem *mem;
-    VTA_TRY(agent_read(in, diag));
-    mem = find_block(a, block, diag);
+    vta_mem *mem = read_block(a, in, block, diag);
     if (mem == NULL) {
         return diag->code;
     }

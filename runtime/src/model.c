@@ -510,7 +510,8 @@ static vta_status run_step(vta_model *m, uint32_t i, vta_diag *diag)
     atomic_store(&m->step, i);
     const bool accelerator = m->artifact->steps[i].kind == VTA_STEP_ACCELERATOR;
     atomic_store(&m->launching, accelerator);
-    if (atomic_exchange(&m->stop, false)) {
+    if (atomic_load(&m->stop)) { /* no exchange: some processors have none of a byte */
+        atomic_store(&m->stop, false);
         atomic_store(&m->launching, false);
         return vta_fail(diag, VTA_INTERRUPTED, "interrupted before step '%s'", m->artifact->steps[i].name);
     }
@@ -594,6 +595,15 @@ const vta_step_profile *vta_model_steps(const vta_model *m, uint32_t *count)
 {
     *count = m->artifact->step_count;
     return m->profile;
+}
+
+uint64_t vta_model_cycles(const vta_model *m)
+{
+    uint64_t cycles = 0;
+    for (uint32_t i = 0; i < m->artifact->step_count; i++) {
+        cycles += m->profile[i].cycles;
+    }
+    return cycles;
 }
 
 static double now(void)

@@ -31,6 +31,21 @@
 #ifndef FIXTURE_OTHER
 #    define FIXTURE_OTHER 0
 #endif
+#ifndef FIXTURE_KIND
+#    define FIXTURE_KIND 0
+#endif
+#ifndef FIXTURE_REGION
+#    define FIXTURE_REGION 0
+#endif
+#ifndef FIXTURE_SPACE
+#    define FIXTURE_SPACE 0
+#endif
+#ifndef FIXTURE_DEVICE
+#    define FIXTURE_DEVICE 0
+#endif
+#ifndef FIXTURE_CONFIG
+#    define FIXTURE_CONFIG 0
+#endif
 
 enum { N = 1000, FACTOR = 3 + FIXTURE_OTHER };
 
@@ -65,9 +80,17 @@ static const vta_artifact_buffer scale_buffers[] = {{VTA_SPACE_INPUT, 0, 0, 4 * 
                                                     {VTA_SPACE_WORKSPACE, 0, 64 * FIXTURE_BUFFER, 4 * N}};
 static const vta_artifact_buffer reverse_buffers[] = {{VTA_SPACE_WORKSPACE, 0, 0, 4 * N},
                                                       {VTA_SPACE_OUTPUT, 0, 0, 4 * N}};
+#if FIXTURE_REGION || FIXTURE_SPACE || FIXTURE_CONFIG
+static const vta_artifact_region region = {.program = FIXTURE_REGION ? NULL : "no program"};
+#endif
 static const vta_artifact_step steps[] = {
     {VTA_STEP_HOST, 1, "scale", "Mul", scale, N, 3, scale_buffers, 64, 2 * N, NULL},
-    {VTA_STEP_HOST, 2, "reverse", "Slice", reverse, N, 2, reverse_buffers, 0, 0, NULL},
+#if FIXTURE_REGION || FIXTURE_SPACE || FIXTURE_CONFIG
+    {VTA_STEP_ACCELERATOR, 2, "reverse", "Slice", reverse, 0, 2 - 2 * FIXTURE_CONFIG, reverse_buffers, 0, 0,
+     &region},
+#else
+    {VTA_STEP_HOST + 7 * FIXTURE_KIND, 2, "reverse", "Slice", reverse, N, 2, reverse_buffers, 0, 0, NULL},
+#endif
 };
 
 extern const vta_artifact vta_model_artifact;
@@ -90,5 +113,7 @@ const vta_artifact vta_model_artifact = {
     .constant_bytes = sizeof table,
     .constant_hash = UINT64_C(0x89cd31291d2aefa4), /* FNV-1a of 1, 0, 0, 0, 0, 0, 0, 0 */
     .workspace_bytes = 4 * N,
-    .device_constant_hash = UINT64_C(0xcbf29ce484222325), /* of nothing */
+    .device_constant_hash = UINT64_C(0xcbf29ce484222325) + FIXTURE_DEVICE, /* of nothing */
+    .config_json = FIXTURE_REGION || FIXTURE_SPACE || FIXTURE_CONFIG ? "{}" : NULL,
+    .config_hash = 0,
 };

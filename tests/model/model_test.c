@@ -115,6 +115,7 @@ static void test_description(void **state)
     assert_string_equal(steps[0].name, "scale");
     assert_int_equal(steps[1].node, 2);
     assert_true(steps[0].seconds >= 0.0);
+    assert_int_equal(vta_model_cycles(model), 0); /* all on the host */
     vta_model_destroy(model);
 }
 
@@ -282,6 +283,11 @@ static void test_refusals(void **state)
         {"model_CONSTANTS.so", "its constants are damaged (checksum differs)", VTA_SYNTAX},
         {"model_BUFFER.so", "a buffer of its plan lies outside its memory", VTA_SYNTAX},
         {"model_TENSOR.so", "the description of a tensor is damaged", VTA_SYNTAX},
+        {"model_KIND.so", "step 1 is of kind 7, which this runtime does not run", VTA_UNSUPPORTED},
+        {"model_REGION.so", "the accelerator program of step 'reverse' is damaged", VTA_SYNTAX},
+        {"model_SPACE.so", "buffer 0 of step 'reverse' is not in device memory", VTA_SYNTAX},
+        {"model_DEVICE.so", "its accelerator's constants are damaged (checksum differs)", VTA_SYNTAX},
+        {"model_CONFIG.so", "its accelerator configuration is damaged (checksum differs)", VTA_SYNTAX},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         vta_model *model = NULL;

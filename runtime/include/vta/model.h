@@ -130,9 +130,12 @@ typedef struct vta_step_profile {
 /* What the last run, of either kind, left: cycles always, seconds from profiled runs alone. Borrowed. */
 const vta_step_profile *vta_model_steps(const vta_model *model, uint32_t *count);
 
-/* A layer of an accelerator step: what the compiler planned and, where the device tells (tsim), where the
- * cycles of the last run went. The last one of each step, without an operator, has what belongs to no layer:
- * the cycles of all sum to the step's. */
+/* The cycles of all of them: 0 where nothing runs on the accelerator, or its device has no clock. */
+uint64_t vta_model_cycles(const vta_model *model);
+
+/* A layer of an accelerator step: what the compiler planned and, where the device tells (tsim, systemc),
+ * where the cycles of the last run went. The last one of each step, without an operator, has what belongs to
+ * no layer: the cycles of all sum to the step's. */
 typedef struct vta_layer_profile {
     const char *name, *op;
     const char *schedule, *bound; /* how it was cut into pieces, what bounds it */
