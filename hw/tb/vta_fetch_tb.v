@@ -18,26 +18,16 @@ module vta_fetch_tb;
     parameter integer LOG_BUS_BYTES = 3;
 `include "vta_isa.vh"
     localparam integer ADDR_BITS = 40;
-    localparam integer BUS_BYTES = 1 << LOG_BUS_BYTES;
-    localparam integer SIZE      = 1 << 14;
+    localparam integer SIZE      = 1 << 14, LATENCY = 40;
     localparam integer MOST      = 256;             // instructions
 
     // What may be wrong with a program.
     localparam integer GOOD = 0, OPCODE = 1, EARLY = 2, MISSING = 3, REFUSED = 4, NOTHING = 5, KINDS = 6;
 
+`include "read_bus.vh"
     reg  [ADDR_BITS-1:0]   addr;
     reg  [31:0]            count;
-    reg                    halt = 1'b1;
-    reg  [31:0]            stall, bad_begin, bad_end;
-    wire [1:0]             cmd_ready, data_valid;
-    wire                   cmd_valid, data_ready, data_last, data_err, idle, work;
-    wire [ADDR_BITS-1:0]   cmd_addr;
-    wire [7:0]             cmd_len;
-    wire [8*BUS_BYTES-1:0] data, rdata;
-    wire                   arvalid, arready, rvalid, rready, rlast;
-    wire [ADDR_BITS-1:0]   araddr;
-    wire [7:0]             arlen;
-    wire [1:0]             rresp;
+    wire                   work;
     wire [2:0]             unit_valid;
     reg  [2:0]             unit_ready;
     wire [127:0]           insn;
@@ -52,30 +42,11 @@ module vta_fetch_tb;
         .LOG_ACC_DEPTH(LOG_ACC_DEPTH), .LOG_BUS_BYTES(LOG_BUS_BYTES), .ADDR_BITS(ADDR_BITS)
     ) dut (
         .clk(clk), .rst(rst), .addr(addr), .count(count),
-        .rd_cmd_valid(cmd_valid), .rd_cmd_ready(cmd_ready[0]), .rd_cmd_addr(cmd_addr), .rd_cmd_len(cmd_len),
-        .rd_data_valid(data_valid[0]), .rd_data_ready(data_ready), .rd_data(data), .rd_err(data_err),
+        .rd_cmd_valid(rd_cmd_valid), .rd_cmd_ready(rd_cmd_ready[0]), .rd_cmd_addr(rd_cmd_addr), .rd_cmd_len(rd_cmd_len),
+        .rd_data_valid(rd_data_valid[0]), .rd_data_ready(rd_data_ready), .rd_data(rd_data), .rd_err(rd_err),
         .unit_valid(unit_valid), .unit_ready(unit_ready), .insn_data(insn), .insn_index(index), .work(work),
         .settled(settled), .err_valid(err_valid), .err_code(err_code),
         .stat_insn(stat_insn), .stat_full(stat_full), .stat_mem(stat_mem)
-    );
-
-    reg bus_rst = 1'b1;     // the master outlives the runs
-    vta_axi_read #(.LOG_BUS_BYTES(LOG_BUS_BYTES), .ADDR_BITS(ADDR_BITS), .CLIENTS(2), .LOG_CLIENTS(1)) read (
-        .clk(clk), .rst(bus_rst), .halt(halt), .idle(idle),
-        .cmd_valid({1'b0, cmd_valid}), .cmd_ready(cmd_ready), .cmd_addr({{ADDR_BITS{1'b0}}, cmd_addr}),
-        .cmd_len({8'd0, cmd_len}), .data_valid(data_valid), .data_ready({1'b1, data_ready}), .data(data),
-        .data_last(data_last), .data_err(data_err),
-        .m_axi_arvalid(arvalid), .m_axi_arready(arready), .m_axi_araddr(araddr), .m_axi_arlen(arlen),
-        .m_axi_rvalid(rvalid), .m_axi_rready(rready), .m_axi_rdata(rdata), .m_axi_rresp(rresp), .m_axi_rlast(rlast)
-    );
-
-    vta_axi_mem #(.LOG_BUS_BYTES(LOG_BUS_BYTES), .ADDR_BITS(ADDR_BITS), .SIZE(SIZE), .LATENCY(40)) mem (
-        .clk(clk), .rst(bus_rst), .stall(stall), .seed(seed), .bad_begin(bad_begin), .bad_end(bad_end), .dead(1'b0),
-        .arvalid(arvalid), .arready(arready), .araddr(araddr), .arlen(arlen),
-        .rvalid(rvalid), .rready(rready), .rdata(rdata), .rresp(rresp), .rlast(rlast),
-        .awvalid(1'b0), .awready(), .awaddr({ADDR_BITS{1'b0}}), .awlen(8'd0),
-        .wvalid(1'b0), .wready(), .wdata({(8*BUS_BYTES){1'b0}}), .wstrb({BUS_BYTES{1'b0}}), .wlast(1'b0),
-        .bvalid(), .bready(1'b0), .bresp()
     );
 
     // The program, and how far it may come.
@@ -196,7 +167,7 @@ module vta_fetch_tb;
             @(negedge clk) rst = 1'b1;
             halt = 1'b1;
             @(negedge clk);
-            while (!idle) @(negedge clk);
+            while (!rd_idle) @(negedge clk);
         end
         if (judged < runs / 4 || full == 0) $fatal(1, "%0d faults, %0d cycles of a full queue: too few", judged, full);
 

@@ -4,23 +4,10 @@
 `default_nettype none
 
 module vta_lib_tb;
+`include "random.vh"
     parameter integer LOG_DEPTH = 3;
     localparam integer WIDTH = 24;
     localparam integer KINDS = 3;      // fifo, queue, skid
-
-    reg clk = 1'b0;
-    reg rst = 1'b1;
-    always #5 clk = !clk;
-
-    reg [31:0] state;
-    function integer range(input integer a, input integer b);
-        begin
-            state = state ^ (state << 13);
-            state = state ^ (state >> 17);
-            state = state ^ (state << 5);
-            range = a + (state >> 1) % (b - a + 1);
-        end
-    endfunction
 
     // Queues: numbers in, the same numbers out.
     reg  [KINDS-1:0]       in_valid = 0, out_ready = 0;
@@ -139,12 +126,9 @@ module vta_lib_tb;
         work <= range(0, 9) == 0;
     end
 
-    integer seed, runs, i;
+    integer i;
     initial begin
-        if (!$value$plusargs("seed=%d", seed)) seed = 1;
-        if (!$value$plusargs("runs=%d", runs)) runs = 20;
-        $display("seed %0d", seed);
-        state = seed * 32'd2654435761 | 32'd1;
+        begin_bench(20);
         in_rate = 50; out_rate = 50;
         repeat (4) @(posedge clk);
         rst <= 1'b0;

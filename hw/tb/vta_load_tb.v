@@ -22,15 +22,13 @@ module vta_load_tb;
     localparam integer ADDR_BITS    = 40;
 `include "vta_isa.vh"
 `include "mem_insn.vh"
-    localparam integer SIZE      = 1 << 14;
-    localparam integer BUS_BYTES = 1 << LOG_BUS_BYTES;
+    localparam integer SIZE      = 1 << 14, LATENCY = 30;
     localparam integer INP_BYTES = 1 << VTA_LOG_BYTES_INP;
     localparam integer WGT_BYTES = 1 << VTA_LOG_BYTES_WGT;
     localparam integer INP_DEPTH = 1 << LOG_INP_DEPTH;
     localparam integer WGT_DEPTH = 1 << LOG_WGT_DEPTH;
 
-    reg                       halt = 1'b1, bus_rst = 1'b1;
-    reg  [31:0]               stall, bad_begin, bad_end;
+`include "read_bus.vh"
     reg                       insn_valid, c2l_avail, l2c_room;
     wire                      insn_ready, c2l_pop, l2c_push, awake;
     reg  [31:0]               index;
@@ -43,13 +41,6 @@ module vta_load_tb;
     wire                      err_valid, head_valid, stat_issue, stat_retire, stat_busy;
     wire [7:0]                err_code;
     wire [31:0]               err_index, head_index;
-    wire                      cmd_valid, data_ready, data_last, data_err, idle;
-    wire [1:0]                cmd_ready, data_valid;
-    wire [ADDR_BITS-1:0]      cmd_addr, araddr;
-    wire [7:0]                cmd_len, arlen;
-    wire [8*BUS_BYTES-1:0]    data, rdata;
-    wire                      arvalid, arready, rvalid, rready, rlast;
-    wire [1:0]                rresp;
 
     // The unit's clock stops while it says that it may.
     reg  run_clock = 1'b1;
@@ -64,31 +55,13 @@ module vta_load_tb;
         .clk(clk), .clk_unit(clk_unit), .awake(awake), .rst(rst),
         .insn_valid(insn_valid), .insn_ready(insn_ready), .insn_data(insn), .insn_index(index), .bases(bases),
         .c2l_avail(c2l_avail), .c2l_pop(c2l_pop), .l2c_room(l2c_room), .l2c_push(l2c_push),
-        .rd_cmd_valid(cmd_valid), .rd_cmd_ready(cmd_ready[0]), .rd_cmd_addr(cmd_addr), .rd_cmd_len(cmd_len),
-        .rd_data_valid(data_valid[0]), .rd_data_ready(data_ready), .rd_data(data), .rd_last(data_last), .rd_err(data_err),
+        .rd_cmd_valid(rd_cmd_valid), .rd_cmd_ready(rd_cmd_ready[0]), .rd_cmd_addr(rd_cmd_addr), .rd_cmd_len(rd_cmd_len),
+        .rd_data_valid(rd_data_valid[0]), .rd_data_ready(rd_data_ready), .rd_data(rd_data), .rd_last(rd_last), .rd_err(rd_err),
         .inp_rd_en(inp_en), .inp_rd_addr(inp_addr), .inp_rd_data(inp_data),
         .wgt_rd_en(wgt_en), .wgt_rd_addr(wgt_addr), .wgt_rd_data(wgt_data),
         .err_valid(err_valid), .err_code(err_code), .err_index(err_index), .head_valid(head_valid), .head_index(head_index),
         .stat_issue(stat_issue), .stat_retire(stat_retire), .stat_busy(stat_busy), .stat_token(), .stat_room(), .stat_mem(),
         .stat_rd_en(), .stat_rd_mem(), .stat_rd_bytes()
-    );
-
-    vta_axi_read #(.LOG_BUS_BYTES(LOG_BUS_BYTES), .ADDR_BITS(ADDR_BITS), .CLIENTS(2), .LOG_CLIENTS(1)) read (
-        .clk(clk), .rst(bus_rst), .halt(halt), .idle(idle),
-        .cmd_valid({1'b0, cmd_valid}), .cmd_ready(cmd_ready), .cmd_addr({{ADDR_BITS{1'b0}}, cmd_addr}),
-        .cmd_len({8'd0, cmd_len}), .data_valid(data_valid), .data_ready({1'b1, data_ready}), .data(data),
-        .data_last(data_last), .data_err(data_err),
-        .m_axi_arvalid(arvalid), .m_axi_arready(arready), .m_axi_araddr(araddr), .m_axi_arlen(arlen),
-        .m_axi_rvalid(rvalid), .m_axi_rready(rready), .m_axi_rdata(rdata), .m_axi_rresp(rresp), .m_axi_rlast(rlast)
-    );
-
-    vta_axi_mem #(.LOG_BUS_BYTES(LOG_BUS_BYTES), .ADDR_BITS(ADDR_BITS), .SIZE(SIZE), .LATENCY(30)) mem (
-        .clk(clk), .rst(bus_rst), .stall(stall), .seed(seed), .bad_begin(bad_begin), .bad_end(bad_end), .dead(1'b0),
-        .arvalid(arvalid), .arready(arready), .araddr(araddr), .arlen(arlen),
-        .rvalid(rvalid), .rready(rready), .rdata(rdata), .rresp(rresp), .rlast(rlast),
-        .awvalid(1'b0), .awready(), .awaddr({ADDR_BITS{1'b0}}), .awlen(8'd0),
-        .wvalid(1'b0), .wready(), .wdata({(8*BUS_BYTES){1'b0}}), .wstrb({BUS_BYTES{1'b0}}), .wlast(1'b0),
-        .bvalid(), .bready(1'b0), .bresp()
     );
 
     // What is loaded, entry by entry; what was never loaded means nothing.
@@ -285,7 +258,7 @@ module vta_load_tb;
                 wgt_known = 0;
                 halt = 1'b1;
                 reset;
-                while (!idle) @(negedge clk);
+                while (!rd_idle) @(negedge clk);
                 halt = 1'b0;
                 index = 0;
                 failures = run + 1;

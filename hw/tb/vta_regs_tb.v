@@ -5,6 +5,7 @@
 `default_nettype none
 
 module vta_regs_tb;
+`include "random.vh"
     parameter integer LOG_BATCH       = 0;
     parameter integer LOG_BLOCK_IN    = 3;
     parameter integer LOG_BLOCK_OUT   = 4;
@@ -19,10 +20,6 @@ module vta_regs_tb;
 `define VTA_ISA_CONFIG
 `include "vta_isa.vh"
 `undef VTA_ISA_CONFIG
-
-    reg clk = 1'b0;
-    reg rst = 1'b1;
-    always #5 clk = !clk;
 
     reg         awvalid, wvalid, bready, arvalid, rready;
     wire        awready, wready, bvalid, arready, rvalid;
@@ -66,16 +63,6 @@ module vta_regs_tb;
         .count_valid(count_valid), .count_index(count_index), .count_done(count_done),
         .count_data(count_done ? count_of(count_index) : 64'hx)
     );
-
-    reg [31:0] state;
-    function integer range(input integer a, input integer b);
-        begin
-            state = state ^ (state << 13);
-            state = state ^ (state >> 17);
-            state = state ^ (state << 5);
-            range = a + (state >> 1) % (b - a + 1);
-        end
-    endfunction
 
     // The page as it should be: words that keep what is written, and which of their bits do.
     reg [31:0] word [0:1023];
@@ -258,15 +245,12 @@ module vta_regs_tb;
         end
     end
 
-    integer seed, runs, i;
+    integer i;
     reg [11:0] at;
     initial begin
         quiet = 0;
         {awvalid, wvalid, bready, arvalid, rready, ended, count_done} = 7'd0;
-        if (!$value$plusargs("seed=%d", seed)) seed = 1;
-        if (!$value$plusargs("runs=%d", runs)) runs = 4000;
-        $display("seed %0d", seed);
-        state = seed * 32'd2654435761 | 32'd1;
+        begin_bench(4000);
         prepare;
         {status, error_code, error_unit, error_index} = 45'd0;
         repeat (4) @(negedge clk);

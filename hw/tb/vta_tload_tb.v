@@ -8,6 +8,7 @@
 `default_nettype none
 
 module vta_tload_tb;
+`include "random.vh"
     parameter integer LOG_BATCH     = 0;
     parameter integer LOG_BLOCK_IN  = 2;
     parameter integer LOG_BLOCK_OUT = 2;
@@ -19,27 +20,14 @@ module vta_tload_tb;
     parameter integer COMPUTE       = 1;
     localparam integer ADDR_BITS    = 40;
 `include "vta_isa.vh"
-    localparam integer SIZE       = 1 << 17;
-    localparam integer BUS_BYTES  = 1 << LOG_BUS_BYTES;
+    localparam integer SIZE       = 1 << 17, LATENCY = 20;
     localparam integer LOG_LARGE  = COMPUTE != 0 ? VTA_LOG_BYTES_ACC
                                   : VTA_LOG_BYTES_WGT > VTA_LOG_BYTES_INP ? VTA_LOG_BYTES_WGT : VTA_LOG_BYTES_INP;
     localparam integer LOG_SLICES = LOG_LARGE > LOG_BUS_BYTES ? LOG_LARGE - LOG_BUS_BYTES : 0;
 
-    reg clk = 1'b0;
-    reg rst = 1'b1;
-    always #5 clk = !clk;
+`include "read_bus.vh"
 
-    reg [31:0] state, stall, mem_seed;
-    function integer range(input integer a, input integer b);
-        begin
-            state = state ^ (state << 13);
-            state = state ^ (state >> 17);
-            state = state ^ (state << 5);
-            range = a + (state >> 1) % (b - a + 1);
-        end
-    endfunction
-
-    // Decoder, engine, bus master, memory.
+    // Decoder and engine.
     reg                      insn_valid = 1'b0;
     wire                     insn_ready;
     reg  [127:0]             insn;
@@ -58,16 +46,6 @@ module vta_tload_tb;
     wire [12:0]              wr_addr;
     wire [8*BUS_BYTES-1:0]   wr_data;
     wire [(1<<LOG_SLICES)-1:0] wr_strobe;
-    wire                     rd_cmd_valid, rd_data_last, rd_data_err, idle;
-    wire [1:0]               rd_cmd_ready, rd_data_valid;
-    wire [ADDR_BITS-1:0]     rd_cmd_addr;
-    wire [7:0]               rd_cmd_len;
-    wire                     rd_data_ready;
-    wire [8*BUS_BYTES-1:0]   rd_data, rdata;
-    wire                     arvalid, arready, rvalid, rready, rlast;
-    wire [ADDR_BITS-1:0]     araddr;
-    wire [7:0]               arlen;
-    wire [1:0]               rresp;
 
     vta_mem_decode #(
         .LOG_BATCH(LOG_BATCH), .LOG_BLOCK_IN(LOG_BLOCK_IN), .LOG_BLOCK_OUT(LOG_BLOCK_OUT),
@@ -93,26 +71,8 @@ module vta_tload_tb;
         .wr_en(wr_en), .wr_ready(wr_ready), .wr_mem(wr_mem), .wr_addr(wr_addr), .wr_data(wr_data),
         .wr_strobe(wr_strobe), .wr_last(wr_last), .done(done), .err(err),
         .rd_cmd_valid(rd_cmd_valid), .rd_cmd_ready(rd_cmd_ready[0]), .rd_cmd_addr(rd_cmd_addr), .rd_cmd_len(rd_cmd_len),
-        .rd_data_valid(rd_data_valid[0]), .rd_data_ready(rd_data_ready), .rd_data(rd_data), .rd_last(rd_data_last),
-        .rd_err(rd_data_err), .stat_wait(), .stat_rd_en(), .stat_rd_mem(), .stat_rd_bytes()
-    );
-
-    vta_axi_read #(.LOG_BUS_BYTES(LOG_BUS_BYTES), .ADDR_BITS(ADDR_BITS), .CLIENTS(2), .LOG_CLIENTS(1)) read (
-        .clk(clk), .rst(rst), .halt(1'b0), .idle(idle),
-        .cmd_valid({1'b0, rd_cmd_valid}), .cmd_ready(rd_cmd_ready), .cmd_addr({{ADDR_BITS{1'b0}}, rd_cmd_addr}),
-        .cmd_len({8'd0, rd_cmd_len}), .data_valid(rd_data_valid), .data_ready({1'b1, rd_data_ready}), .data(rd_data),
-        .data_last(rd_data_last), .data_err(rd_data_err),
-        .m_axi_arvalid(arvalid), .m_axi_arready(arready), .m_axi_araddr(araddr), .m_axi_arlen(arlen),
-        .m_axi_rvalid(rvalid), .m_axi_rready(rready), .m_axi_rdata(rdata), .m_axi_rresp(rresp), .m_axi_rlast(rlast)
-    );
-
-    vta_axi_mem #(.LOG_BUS_BYTES(LOG_BUS_BYTES), .ADDR_BITS(ADDR_BITS), .SIZE(SIZE), .LATENCY(20)) mem (
-        .clk(clk), .rst(rst), .stall(stall), .seed(mem_seed), .bad_begin(0), .bad_end(0), .dead(1'b0),
-        .arvalid(arvalid), .arready(arready), .araddr(araddr), .arlen(arlen),
-        .rvalid(rvalid), .rready(rready), .rdata(rdata), .rresp(rresp), .rlast(rlast),
-        .awvalid(1'b0), .awready(), .awaddr({ADDR_BITS{1'b0}}), .awlen(8'd0),
-        .wvalid(1'b0), .wready(), .wdata({(8*BUS_BYTES){1'b0}}), .wstrb({BUS_BYTES{1'b0}}), .wlast(1'b0),
-        .bvalid(), .bready(1'b0), .bresp()
+        .rd_data_valid(rd_data_valid[0]), .rd_data_ready(rd_data_ready), .rd_data(rd_data), .rd_last(rd_last),
+        .rd_err(rd_err), .stat_wait(), .stat_rd_en(), .stat_rd_mem(), .stat_rd_bytes()
     );
 
     // Scratchpads by memory id (ACC8 lands in ACC): what the engine wrote, and what it should have.
@@ -243,19 +203,14 @@ module vta_tload_tb;
         end
     endtask
 
-    integer seed, runs, i, j, waited;
+    integer i, j, waited;
     initial begin
-        if (!$value$plusargs("seed=%d", seed)) seed = 1;
-        if (!$value$plusargs("runs=%d", runs)) runs = 4;
-        $display("seed %0d", seed);
-        state = seed * 32'd2654435761 | 32'd1;
-        mem_seed = state;
-        stall = 0;
+        begin_bench(4);
         {count, expected, dones, entries} = 0;
         for (i = 0; i < 4*ROOM; i = i + 1) begin have[i] = 8'ha5; want[i] = 8'ha5; end
         for (i = 0; i < 8; i = i + 1) bases[i*ADDR_BITS +: ADDR_BITS] = 64*range(0, 300);
-        repeat (4) @(posedge clk);
-        @(negedge clk) rst = 1'b0;
+        reset;
+        bus_rst = 1'b0; halt = 1'b0;
         for (i = 0; i < SIZE; i = i + 1) mem.data[i] = range(0, 255);
         for (j = 0; j < runs; j = j + 1) begin
             stall = j % 3 == 0 ? 0 : range(0, 85);
@@ -268,7 +223,7 @@ module vta_tload_tb;
                 if (waited > 100000) $fatal(1, "%0d of %0d commands are done", dones, count);
             end
             repeat (20) @(posedge clk);
-            if (dones != count || entries != expected || !idle)
+            if (dones != count || entries != expected || !rd_idle)
                 $fatal(1, "%0d of %0d commands, %0d of %0d entries", dones, count, entries, expected);
             for (i = 0; i < 4*ROOM; i = i + 1)
                 if (have[i] !== want[i])

@@ -9,6 +9,7 @@
 `default_nettype none
 
 module vta_top_tb;
+`include "random.vh"
     parameter integer LOG_BATCH       = 0;
     parameter integer LOG_BLOCK_IN    = 2;
     parameter integer LOG_BLOCK_OUT   = 2;
@@ -36,10 +37,6 @@ module vta_top_tb;
     localparam integer OUT_DEPTH = 1 << LOG_ACC_DEPTH;
     localparam integer COPIES    = INP_DEPTH < OUT_DEPTH ? INP_DEPTH : OUT_DEPTH;
     localparam integer BUS_BYTES = 1 << LOG_BUS_BYTES;
-
-    reg clk = 1'b0;
-    reg rst = 1'b1;
-    always #5 clk = !clk;
 
     reg         awvalid, wvalid, bready, arvalid, rready;
     wire        awready, wready, bvalid, arready, rvalid;
@@ -97,17 +94,6 @@ module vta_top_tb;
         .wvalid(m_wvalid), .wready(m_wready), .wdata(m_wdata), .wstrb(m_wstrb), .wlast(m_wlast),
         .bvalid(m_bvalid), .bready(m_bready), .bresp(m_bresp)
     );
-
-    // Random numbers: a in a ... b.
-    reg [31:0] state;
-    function integer range(input integer a, input integer b);
-        begin
-            state = state ^ (state << 13);
-            state = state ^ (state >> 17);
-            state = state ^ (state << 5);
-            range = a + (state >> 1) % (b - a + 1);
-        end
-    endfunction
 
     // The register page.
     task put(input [11:0] addr, input [31:0] value);
@@ -728,13 +714,10 @@ module vta_top_tb;
         end
     endtask
 
-    integer seed, runs, i;
+    integer i;
     initial begin
         {awvalid, wvalid, bready, arvalid, rready} = 5'd0;
-        if (!$value$plusargs("seed=%d", seed)) seed = 1;
-        if (!$value$plusargs("runs=%d", runs)) runs = 10;
-        $display("seed %0d", seed);
-        state = seed * 32'd2654435761 | 32'd1;
+        begin_bench(10);
         mem_seed = state;
         repeat (4) @(posedge clk);
         @(negedge clk) rst = 1'b0;

@@ -5,7 +5,7 @@
 # hw_unit(NAME BENCH "PARAMETERS" [PLUSARGS ...])
 function(hw_unit name bench parameters)
     add_test(NAME rtl_unit_${name}
-        COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/unit.sh ${bench} ${VTA_VERILOG_HEADERS} "${parameters}" ${ARGN})
+        COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/bench.sh ${bench} ${VTA_VERILOG_HEADERS} "${parameters}" ${ARGN})
     set_tests_properties(rtl_unit_${name} PROPERTIES TIMEOUT 300)
 endfunction()
 

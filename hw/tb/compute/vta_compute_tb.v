@@ -21,14 +21,12 @@ module vta_compute_tb;
 `include "vta_isa.vh"
 `include "mem_insn.vh"
 `include "compute_ref.vh"
-    localparam integer SIZE      = 1 << 14;
-    localparam integer BUS_BYTES = 1 << LOG_BUS_BYTES;
+    localparam integer SIZE      = 1 << 14, LATENCY = 20;
     localparam integer MOST      = 64;                  // instructions of a program
     // Parts of memory: micro-ops that fit every nest, some that do not, parameters for REQUANT, anything.
     localparam integer FITTING = 0, WRONG = 1024, PARAMS = 2048, ANY = 8192;
 
-    reg                     halt = 1'b1, bus_rst = 1'b1;
-    reg  [31:0]             stall;
+`include "read_bus.vh"
     reg                     insn_valid = 1'b0;
     wire                    insn_ready;
     reg  [127:0]            insn_data;
@@ -36,13 +34,6 @@ module vta_compute_tb;
     reg                     l2c_avail = 0, s2c_avail = 0, c2l_room = 0, c2s_room = 0, ls_idle = 0;
     wire                    l2c_pop, s2c_pop, c2l_push, c2s_push;
     wire                    awake_issue, awake_array, awake_alu, awake_fill;
-    wire                    cmd_valid, data_ready, data_last, data_err, idle;
-    wire [1:0]              cmd_ready, data_valid;
-    wire [ADDR_BITS-1:0]    cmd_addr, araddr;
-    wire [7:0]              cmd_len, arlen;
-    wire [8*BUS_BYTES-1:0]  data, rdata;
-    wire                    arvalid, arready, rvalid, rready, rlast;
-    wire [1:0]              rresp;
     wire                    inp_en, wgt_en, out_en;
     wire [LOG_INP_DEPTH-1:0] inp_addr;
     wire [LOG_WGT_DEPTH-1:0] wgt_addr;
@@ -72,8 +63,8 @@ module vta_compute_tb;
         .insn_valid(insn_valid), .insn_ready(insn_ready), .insn_data(insn_data), .insn_index(index),
         .l2c_avail(l2c_avail), .l2c_pop(l2c_pop), .s2c_avail(s2c_avail), .s2c_pop(s2c_pop),
         .c2l_room(c2l_room), .c2l_push(c2l_push), .c2s_room(c2s_room), .c2s_push(c2s_push), .bases({8*ADDR_BITS{1'b0}}),
-        .rd_cmd_valid(cmd_valid), .rd_cmd_ready(cmd_ready[0]), .rd_cmd_addr(cmd_addr), .rd_cmd_len(cmd_len),
-        .rd_data_valid(data_valid[0]), .rd_data_ready(data_ready), .rd_data(data), .rd_last(data_last), .rd_err(data_err),
+        .rd_cmd_valid(rd_cmd_valid), .rd_cmd_ready(rd_cmd_ready[0]), .rd_cmd_addr(rd_cmd_addr), .rd_cmd_len(rd_cmd_len),
+        .rd_data_valid(rd_data_valid[0]), .rd_data_ready(rd_data_ready), .rd_data(rd_data), .rd_last(rd_last), .rd_err(rd_err),
         .inp_rd_en(inp_en), .inp_rd_addr(inp_addr), .inp_rd_data(inp_data),
         .wgt_rd_en(wgt_en), .wgt_rd_addr(wgt_addr), .wgt_rd_data(wgt_data),
         .out_wr_en(out_en), .out_wr_addr(out_addr), .out_wr_data(out_data),
@@ -82,24 +73,6 @@ module vta_compute_tb;
         .stat_room(unused_room), .stat_mem(unused_mem), .stat_issue(stat_issue), .stat_retire(stat_retire),
         .stat_gemm(stat_gemm), .stat_depthwise(stat_depthwise), .stat_alu(stat_alu), .stat_requant(stat_requant),
         .stat_rd_en(unused_rd_en), .stat_rd_mem(unused_rd_mem), .stat_rd_bytes(unused_rd_bytes)
-    );
-
-    vta_axi_read #(.LOG_BUS_BYTES(LOG_BUS_BYTES), .ADDR_BITS(ADDR_BITS), .CLIENTS(2), .LOG_CLIENTS(1)) read (
-        .clk(clk), .rst(bus_rst), .halt(halt), .idle(idle),
-        .cmd_valid({1'b0, cmd_valid}), .cmd_ready(cmd_ready), .cmd_addr({{ADDR_BITS{1'b0}}, cmd_addr}),
-        .cmd_len({8'd0, cmd_len}), .data_valid(data_valid), .data_ready({1'b1, data_ready}), .data(data),
-        .data_last(data_last), .data_err(data_err),
-        .m_axi_arvalid(arvalid), .m_axi_arready(arready), .m_axi_araddr(araddr), .m_axi_arlen(arlen),
-        .m_axi_rvalid(rvalid), .m_axi_rready(rready), .m_axi_rdata(rdata), .m_axi_rresp(rresp), .m_axi_rlast(rlast)
-    );
-
-    vta_axi_mem #(.LOG_BUS_BYTES(LOG_BUS_BYTES), .ADDR_BITS(ADDR_BITS), .SIZE(SIZE), .LATENCY(20)) mem (
-        .clk(clk), .rst(bus_rst), .stall(stall), .seed(seed), .bad_begin(0), .bad_end(0), .dead(1'b0),
-        .arvalid(arvalid), .arready(arready), .araddr(araddr), .arlen(arlen),
-        .rvalid(rvalid), .rready(rready), .rdata(rdata), .rresp(rresp), .rlast(rlast),
-        .awvalid(1'b0), .awready(), .awaddr({ADDR_BITS{1'b0}}), .awlen(8'd0),
-        .wvalid(1'b0), .wready(), .wdata({(8*BUS_BYTES){1'b0}}), .wstrb({BUS_BYTES{1'b0}}), .wlast(1'b0),
-        .bvalid(), .bready(1'b0), .bresp()
     );
 
     // The scratchpads next door, and tokens.
@@ -375,7 +348,7 @@ module vta_compute_tb;
             @(negedge clk) rst = 1'b1;
             halt = 1'b1;
             @(negedge clk);
-            while (!idle) @(negedge clk);
+            while (!rd_idle) @(negedge clk);
         end
     endtask
 
