@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "bench.h"
+#include "temporary.h"
 #include "vta/file.h"
 #include "vta/rtlbuild.h"
 #include "vta/str.h"
@@ -176,7 +177,7 @@ static vta_status compile(const vta_config *config, const image *im, const char 
     static const char *const folders[] = {"lib", "mem", "compute"};
     vta_rtl_sources *from = calloc(1, sizeof *from);
     command *c = calloc(1, sizeof *c);
-    char output[PAGE];
+    char output[PAGE + 8];
     vta_status status = from != NULL && c != NULL ? vta_rtlsim_sources(from, diag)
                                                   : vta_fail(diag, VTA_NOMEM, "out of memory");
     if (status == VTA_OK) {
@@ -230,7 +231,7 @@ static vta_status simulate(const char *folder, uint64_t *cycles, uint32_t *sum, 
                            vta_diag *diag)
 {
     command *c = calloc(1, sizeof *c);
-    char output[PAGE];
+    char output[PAGE + 8];
     uint8_t *said = NULL;
     size_t size = 0;
     if (c == NULL) {
@@ -256,37 +257,31 @@ static vta_status simulate(const char *folder, uint64_t *cycles, uint32_t *sum, 
     return status;
 }
 
-static void remove_files(const char *folder)
+/* The folder's files: two for the bench, the bench itself, and what it says. */
+static vta_status name_files(const char *folder, char *image_file, char *regs_file, vta_diag *diag)
 {
-    static const char *const names[] = {"image", "regs", "bench", "log"};
-    char path[PAGE];
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-        (void)snprintf(path, sizeof path, "%s/%s", folder, names[i]);
-        (void)unlink(path);
-    }
-    (void)rmdir(folder);
+    char other[VTAC_TEMPORARY_PATH];
+    VTA_TRY(cli_temporary_in(folder, "image", image_file, diag));
+    VTA_TRY(cli_temporary_in(folder, "regs", regs_file, diag));
+    VTA_TRY(cli_temporary_in(folder, "bench", other, diag));
+    return cli_temporary_in(folder, "log", other, diag);
 }
 
 static vta_status run_image(const vta_config *config, const image *im, uint32_t expected, bench_result *out,
                             vta_diag *diag)
 {
-    const char *tmp = getenv("TMPDIR");
-    char folder[PAGE - 64], path[PAGE];
+    char folder[VTAC_TEMPORARY_PATH], image_file[VTAC_TEMPORARY_PATH], regs_file[VTAC_TEMPORARY_PATH];
     uint32_t sum = 0;
-    (void)snprintf(folder, sizeof folder, "%s/vtac-bench.XXXXXX", tmp != NULL ? tmp : "/tmp");
-    if (mkdtemp(folder) == NULL) {
-        return vta_fail(diag, VTA_IO, "cannot make the folder '%s': %s", folder, strerror(errno));
-    }
-    (void)snprintf(path, sizeof path, "%s/image", folder);
-    vta_status status = vta_file_write(path, im->bytes.text, im->bytes.size, diag);
-    (void)snprintf(path, sizeof path, "%s/regs", folder);
-    status = status == VTA_OK ? vta_file_write(path, im->regs.text, im->regs.size, diag) : status;
+    VTA_TRY(cli_temporary_folder("bench", folder, diag));
+    vta_status status = name_files(folder, image_file, regs_file, diag);
+    status = status == VTA_OK ? vta_file_write(image_file, im->bytes.text, im->bytes.size, diag) : status;
+    status = status == VTA_OK ? vta_file_write(regs_file, im->regs.text, im->regs.size, diag) : status;
     status = status == VTA_OK ? compile(config, im, folder, diag) : status;
     status = status == VTA_OK ? simulate(folder, &out->cycles, &sum, &out->seconds, diag) : status;
     if (status == VTA_OK && sum != expected) {
         status = vta_fail(diag, VTA_PROTOCOL, "the results under Icarus are not fsim's");
     }
-    remove_files(folder);
+    cli_temporary_remove(folder);
     return status;
 }
 

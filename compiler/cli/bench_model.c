@@ -7,13 +7,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "bench.h"
 #include "calib.h"
 #include "inputs.h"
 #include "layers.h"
 #include "passes.h"
+#include "stages.h"
+#include "temporary.h"
 #include "watch.h"
 
 enum { LEAST_RUNS = 5, MOST_RUNS = 10000, WARM_RUNS = 2 };
@@ -65,18 +66,16 @@ static vta_status compile_to(const cli_args *args, const cli_offload *offload, c
 static vta_status open_model(const cli_args *args, const cli_offload *offload, const cli_shapes *shapes,
                              int level, const vta_model_options *options, vta_model **out, vta_diag *diag)
 {
-    char path[] = "/tmp/vtac-bench-XXXXXX";
+    char path[VTAC_TEMPORARY_PATH];
     if (is_compiled(args->operands[0])) {
         return vta_model_load(args->operands[0], options, out, diag);
     }
-    const int file = mkstemp(path);
-    if (file < 0) {
-        return vta_fail(diag, VTA_IO, "cannot make a file in /tmp");
-    }
-    (void)close(file);
+    VTA_TRY(cli_temporary_file("bench", path, diag));
+    cli_stages_begin();
     vta_status status = compile_to(args, offload, shapes, level, path, diag);
+    cli_stages_end();
     status = status == VTA_OK ? vta_model_load(path, options, out, diag) : status;
-    (void)unlink(path);
+    cli_temporary_remove(path);
     return status;
 }
 
@@ -178,12 +177,11 @@ static void print_all(const model_bench *b)
 {
     uint32_t count;
     uint64_t flops = 0;
-    uint64_t cycles = 0;
+    const uint64_t cycles = vta_model_cycles(b->model);
     const bool json = cli_flag(b->args, "--json");
     const vta_step_profile *steps = vta_model_steps(b->model, &count);
     for (uint32_t i = 0; i < count; i++) {
         flops += step_flops(b->model, i, &steps[i]);
-        cycles += steps[i].cycles;
     }
     const measure m = measure_of(b->whole, b->runs);
     if (json) {

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "picture.h"
+#include "stages.h"
 #include "tensors.h"
 #include "vta/file.h"
 #include "zip.h"
@@ -212,6 +213,7 @@ static vta_status add_picture(pile *p, const char *path, vta_diag *diag)
     VTA_TRY(cli_picture_input(path, &p->preprocess, &info, data, &guessed, diag));
     if (guessed != NULL && !p->guessed) {
         p->guessed = true;
+        cli_stages_hide();
         (void)fprintf(stderr, "vtac %s: pictures are prepared as '%s'; --preprocess says otherwise\n",
                       p->verb, guessed);
     }
@@ -271,6 +273,7 @@ vta_status cli_read_samples(const cli_args *args, const vtac_graph *graph, vta_a
 {
     const char *path = cli_value(args, "--calib");
     if (path == NULL) {
+        cli_stages_hide();
         (void)fprintf(
             stderr,
             "vtac %s: %s: warning: no calibration inputs: ranges come from made-up ones and may not "
@@ -324,7 +327,7 @@ vta_status cli_quantize_float(const cli_args *args, vtac_graph *graph, vta_diag 
     if (cli_read_method(args, &options.method) != CLI_OK) {
         return vta_fail(diag, VTA_INVALID, "--method names no method");
     }
-    options.progress = cli_progress();
+    options.progress = cli_stages();
     vta_status status = cli_read_samples(args, graph, &arena, &samples, diag);
     status = status == VTA_OK ? vtac_quantize(graph, samples, &options, NULL, diag) : status;
     vta_arena_free(&arena);

@@ -109,7 +109,7 @@ void cli_layers_text(const vta_model *model)
     }
     print_row(&sum, &w);
     if (sum.cycles == 0) {
-        (void)printf("this device does not tell where its cycles went; tsim does\n");
+        (void)printf("this device does not tell where its cycles went; tsim and systemc do\n");
     }
 }
 

@@ -6,6 +6,8 @@
 
 #include <string.h>
 
+#include "stages.h"
+
 int cli_read_offload(const cli_args *args, cli_offload *out)
 {
     const char *target = cli_value(args, "--target"); /* NULL for verbs without it */
@@ -28,7 +30,8 @@ vta_status cli_offload_graph(const cli_offload *offload, int level, vtac_graph *
                              vta_diag *diag)
 {
     *out = NULL;
-    const vtac_partition_options options = {
-        .config = &offload->config, .schedule = {.level = level}, .always = offload->always};
+    const vtac_partition_options options = {.config = &offload->config,
+                                            .schedule = {.level = level, .progress = cli_stages()},
+                                            .always = offload->always};
     return offload->wanted ? vtac_partition_graph(graph, &options, out, diag) : VTA_OK;
 }

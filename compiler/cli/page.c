@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The HTML page of a graph. See page.h. All text of the model goes through put_html or put_json: a model
+ * The HTML page of a graph. See page.h. All text of the model goes through put_html or cli_put_json: a model
  * cannot put anything into the page but words.
  */
 #include "page.h"
@@ -9,6 +9,8 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "html.h"
 
 enum { MOST_SHOWN = 8, MOST_LABEL = 24 };
 
@@ -31,21 +33,6 @@ static void put_html(vta_str *out, const char *text, size_t most)
         }
     }
     vta_str_put(out, size > most ? "…" : "");
-}
-
-/* A string for a script element: no '<' may end it. */
-static void put_json(vta_str *out, const char *text)
-{
-    vta_str_put(out, "\"");
-    for (const char *p = text; *p != '\0'; p++) {
-        const unsigned char c = (unsigned char)*p;
-        if (c < 0x20 || c == '"' || c == '\\' || c == '<') {
-            vta_str_printf(out, "\\u%04x", c);
-        } else {
-            vta_str_append(out, p, 1);
-        }
-    }
-    vta_str_put(out, "\"");
 }
 
 static void put_type(vta_str *out, const vtac_type *type)
@@ -101,7 +88,7 @@ static void put_value(page *p, vtac_value_id id)
         return;
     }
     vta_str_put(&p->out, "{\"name\": ");
-    put_json(&p->out, value->name);
+    cli_put_json(&p->out, value->name);
     vta_str_put(&p->out, ", \"type\": ");
     put_type(&p->out, &value->type);
     if (value->constant != NULL) {
@@ -149,9 +136,9 @@ static void put_attrs(page *p, const vtac_node *node)
         vta_str text = {0};
         attr_text(&text, &node->attrs[i]);
         vta_str_put(&p->out, i == 0 ? "" : ", ");
-        put_json(&p->out, node->attrs[i].name);
+        cli_put_json(&p->out, node->attrs[i].name);
         vta_str_put(&p->out, ": ");
-        put_json(&p->out, text.text == NULL ? "" : text.text);
+        cli_put_json(&p->out, text.text == NULL ? "" : text.text);
         vta_str_free(&text);
     }
     vta_str_put(&p->out, "}");
@@ -168,11 +155,11 @@ static void put_runs(page *p, vtac_node_id id)
     if (place->kind == VTAC_PLACE_ACCELERATOR) {
         vta_str_printf(&p->out, "\"accelerator, region %u\"", place->region);
     } else {
-        put_json(&p->out,
-                 place->kind == VTAC_PLACE_HOST ? "host" : "nowhere: it only renames what another reads");
+        cli_put_json(&p->out,
+                     place->kind == VTAC_PLACE_HOST ? "host" : "nowhere: it only renames what another reads");
     }
     vta_str_put(&p->out, ", \"why\": ");
-    put_json(&p->out, place->reason == NULL ? "" : place->reason);
+    cli_put_json(&p->out, place->reason == NULL ? "" : place->reason);
     if (place->has_cost) {
         vta_str_printf(&p->out, ", \"there\": %llu", (unsigned long long)place->cost.cycles);
     }
@@ -189,7 +176,7 @@ static void put_data(page *p)
         const vtac_op_info *op = vtac_op_get(node->op);
         vta_str_printf(&p->out, "%s{\"op\": \"%s%s%s\", \"name\": ", i == 0 ? "" : ",\n", op->domain,
                        op->domain[0] != '\0' ? "." : "", op->name);
-        put_json(&p->out, node->name);
+        cli_put_json(&p->out, node->name);
         put_attrs(p, node);
         put_list(p, "inputs", node->inputs, node->input_count);
         put_list(p, "outputs", node->outputs, node->output_count);
@@ -201,7 +188,7 @@ static void put_data(page *p)
         const vtac_value_id id = input ? g->inputs[i] : g->outputs[i - g->input_count];
         vta_str_printf(&p->out, "%s{\"op\": \"%s\", \"name\": ", g->order_count + i == 0 ? "" : ",\n",
                        input ? "input" : "output");
-        put_json(&p->out, g->values[id].name);
+        cli_put_json(&p->out, g->values[id].name);
         vta_str_put(&p->out, ", \"attrs\": {}");
         put_list(p, "inputs", &id, input ? 0 : 1);
         put_list(p, "outputs", &id, input ? 1 : 0);
@@ -314,14 +301,6 @@ static bool put_edges(page *p)
     return true;
 }
 
-static void put_lines(vta_str *out, const char *const *lines)
-{
-    for (; *lines != NULL; lines++) {
-        vta_str_put(out, *lines);
-        vta_str_put(out, "\n");
-    }
-}
-
 static void put_head(page *p)
 {
     const vtac_graph *g = p->graph;
@@ -332,7 +311,7 @@ static void put_head(page *p)
     vta_str_put(&p->out, "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>");
     put_html(&p->out, g->name, SIZE_MAX);
     vta_str_put(&p->out, "</title><style>\n");
-    put_lines(&p->out, cli_page_style);
+    cli_put_lines(&p->out, cli_page_style);
     vta_str_put(&p->out, "</style></head><body>\n<header><b>");
     put_html(&p->out, g->name, 80);
     vta_str_printf(&p->out,
@@ -366,9 +345,8 @@ char *cli_graph_page(const vtac_graph *graph, const vtac_place *places)
     vta_str_put(&p.out, "</g></svg><aside id=\"side\"><p>Drag to move, wheel to zoom, click a node.</p>"
                         "</aside></main>\n");
     put_data(&p);
-    vta_str_put(&p.out, "<script>\n");
-    put_lines(&p.out, cli_page_script);
-    vta_str_put(&p.out, "</script></body></html>\n");
+    cli_put_script(&p.out, cli_page_script);
+    vta_str_put(&p.out, "</body></html>\n");
     free(p.places);
     if (!ok) {
         vta_str_free(&p.out);

@@ -28,7 +28,6 @@ const char *const cli_page_style[] = {
     NULL};
 
 const char *const cli_page_script[] = {
-    "'use strict';",
     "const data = JSON.parse(document.getElementById('data').textContent);",
     "const view = document.getElementById('view'), all = document.getElementById('all');",
     "const side = document.getElementById('side'), find = document.getElementById('find'), found = document.getElementById('found');",
@@ -66,12 +65,6 @@ const char *const cli_page_script[] = {
     "  if (moved) { view.classList.add('drag'); at.x = e.clientX - drag.x; at.y = e.clientY - drag.y; show(); }",
     "});",
     "window.addEventListener('pointerup', () => { drag = null; view.classList.remove('drag'); });",
-    "function element(tag, text, name) {",
-    "  const e = document.createElement(tag);",
-    "  if (text !== undefined) e.textContent = text;",
-    "  if (name) e.className = name;",
-    "  return e;",
-    "}",
     "function value(v, link) {",
     "  const e = element('div', undefined, 'v'), code = element(link === undefined ? 'code' : 'a');",
     "  code.append(v.name || '_');",

@@ -33,9 +33,22 @@ static void jpeg_warned(j_common_ptr jpeg, int level)
     }
 }
 
+/* What the first marker says that turns the picture. */
+static int orientation_of(j_decompress_ptr jpeg)
+{
+    int orientation = 1;
+    for (jpeg_saved_marker_ptr marker = jpeg->marker_list; marker != NULL && orientation == 1;
+         marker = marker->next) {
+        orientation = cli_exif_orientation(marker->data, marker->data_length);
+    }
+    return orientation;
+}
+
 static vta_status jpeg_pixels(j_decompress_ptr jpeg, cli_picture *out, vta_diag *diag)
 {
+    jpeg_save_markers(jpeg, JPEG_APP0 + 1, 0xffff);
     (void)jpeg_read_header(jpeg, TRUE);
+    const int orientation = orientation_of(jpeg);
     if (jpeg->jpeg_color_space == JCS_CMYK || jpeg->jpeg_color_space == JCS_YCCK) {
         return vta_fail(diag, VTA_UNSUPPORTED, "a picture in printing colours (CMYK); save it as RGB");
     }
@@ -47,7 +60,7 @@ static vta_status jpeg_pixels(j_decompress_ptr jpeg, cli_picture *out, vta_diag 
         (void)jpeg_read_scanlines(jpeg, &row, 1);
     }
     (void)jpeg_finish_decompress(jpeg);
-    return VTA_OK;
+    return cli_picture_turn(out, orientation, diag);
 }
 
 vta_status cli_jpeg_parse(const uint8_t *bytes, size_t size, cli_picture *out, vta_diag *diag)

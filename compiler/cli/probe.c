@@ -4,13 +4,13 @@
  */
 #include "probe.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "calib.h"
 #include "remote_host.h"
+#include "stages.h"
+#include "temporary.h"
 #include "vtac/codegen.h"
 #include "vtac/pass.h"
 
@@ -39,7 +39,8 @@ vta_status cli_probe_import(const cli_args *args, const cli_probe_options *optio
                                         .shape_count = options->shapes.count};
     VTA_TRY(vtac_onnx_load(args->operands[0], &import, out, diag));
     VTA_TRY(cli_quantize_float(args, *out, diag));
-    return vtac_run_passes(*out, &(vtac_pass_options){.level = options->level}, diag);
+    return vtac_run_passes(*out, &(vtac_pass_options){.level = options->level, .progress = cli_stages()},
+                           diag);
 }
 
 vta_status cli_probe_show(vtac_graph *graph, vta_diag *diag)
@@ -61,16 +62,13 @@ vta_status cli_probe_show(vtac_graph *graph, vta_diag *diag)
 static vta_status link_and_load(cli_probe *probe, const vtac_artifact_image *image, const char *device,
                                 vta_diag *diag)
 {
-    char path[] = "/tmp/vtac-probe-XXXXXX";
+    char path[VTAC_TEMPORARY_PATH];
     const vta_model_options model = {.device = device};
-    const int file = mkstemp(path);
-    if (file < 0) {
-        return vta_fail(diag, VTA_IO, "cannot make a file in /tmp");
-    }
-    (void)close(file);
+    VTA_TRY(cli_temporary_file("probe", path, diag));
+    cli_stage("linking", NULL, 0, 0);
     vta_status status = vtac_link(image, path, diag);
     status = status == VTA_OK ? vta_model_load(path, &model, &probe->model, diag) : status;
-    (void)unlink(path);
+    cli_temporary_remove(path);
     return status;
 }
 
@@ -86,7 +84,7 @@ vta_status cli_probe_load(cli_probe *probe, const cli_probe_options *options, co
     VTA_TRY(vtac_target_find(host, &target, diag));
     VTA_TRY(cli_offload_graph(&offload, options->level, probe->graph, &probe->partition, diag));
     const vtac_compile_options how = {
-        .level = options->level, .target = &target, .partition = probe->partition};
+        .level = options->level, .target = &target, .partition = probe->partition, .progress = cli_stages()};
     VTA_TRY(vtac_compile(probe->graph, &how, &image, diag));
     const vta_status status = link_and_load(probe, &image, device, diag);
     vtac_artifact_image_free(&image);

@@ -43,7 +43,6 @@ const char *const cli_profile_body[] = {
     NULL};
 
 const char *const cli_profile_script[] = {
-    "'use strict';",
     "const d = JSON.parse(document.getElementById('data').textContent), $ = id => document.getElementById(id);",
     "const colours = {array: '#2f6fde', requantize: '#8a55c8', alu: '#c2479b', load: '#e8a020', store: '#d4641a', token: '#a32f2f', other: '#9aa5b3', launch: '#4b5768'};",
     "const whole = n => Math.round(n).toLocaleString('en-US'), percent = (a, b) => b > 0 ? (100 * a / b).toFixed(1) + ' %' : '';",
@@ -52,12 +51,6 @@ const char *const cli_profile_script[] = {
     "const time = s => s >= 1 ? s.toFixed(2) + ' s' : s >= 1e-3 ? (s * 1e3).toFixed(3) + ' ms' : (s * 1e6).toFixed(1) + ' µs';",
     "const measured = d.cycles > 0, told = d.layers.some(l => l.cycles > 0), tip = $('tip');",
     "const hue = i => `hsl(${(i * 137.5) % 360} 48% ${i % 2 ? 50 : 57}%)`;",
-    "function element(tag, text, name) {",
-    "  const e = document.createElement(tag);",
-    "  if (text !== undefined) e.textContent = text;",
-    "  if (name) e.className = name;",
-    "  return e;",
-    "}",
     "function hint(e, text) {",
     "  e.addEventListener('pointermove', p => say(p, typeof text === 'function' ? text() : text));",
     "  e.addEventListener('pointerleave', () => tip.style.display = 'none');",

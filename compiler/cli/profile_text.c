@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "html.h"
 #include "profile.h"
 
 static const struct {
@@ -17,21 +18,6 @@ static const struct {
 
 enum { UNITS = 3, LANES = 8 }; /* of the timeline's tracks: 1 + LANES * unit + lane */
 static const char *const unit_names[UNITS] = {"load", "compute", "store"};
-
-/* A string that may stand in a script element, too: no '<' ends it. */
-static void put_text(vta_str *out, const char *text)
-{
-    vta_str_put(out, "\"");
-    for (const char *p = text; *p != '\0'; p++) {
-        const unsigned char c = (unsigned char)*p;
-        if (c < 0x20 || c == '"' || c == '\\' || c == '<') {
-            vta_str_printf(out, "\\u%04x", c);
-        } else {
-            vta_str_append(out, p, 1);
-        }
-    }
-    vta_str_put(out, "\"");
-}
 
 typedef struct totals {
     uint64_t cycles, predicted, macs, read, written, flops;
@@ -73,7 +59,7 @@ static void put_config(const cli_profile *p, vta_str *out)
         return;
     }
     vta_str_put(out, "\"config\": {\"name\": ");
-    put_text(out, c->name);
+    cli_put_json(out, c->name);
     vta_str_printf(out,
                    ", \"batch\": %u, \"block_in\": %u, \"block_out\": %u, \"clock_mhz\": %u, "
                    "\"bus_bytes\": %u, \"latency\": %u}",
@@ -85,9 +71,9 @@ static void put_summary(const cli_profile *p, vta_str *out)
     const totals t = add_up(p);
     const double seconds = t.accelerator_s + t.host_s;
     vta_str_put(out, "\"model\": ");
-    put_text(out, p->model);
+    cli_put_json(out, p->model);
     vta_str_put(out, ", \"device\": ");
-    put_text(out, p->device);
+    cli_put_json(out, p->device);
     vta_str_put(out, ",\n");
     put_config(p, out);
     vta_str_printf(out,
@@ -115,9 +101,9 @@ static void put_steps(const cli_profile *p, vta_str *out)
     for (uint32_t i = 0; i < p->step_count; i++) {
         const vta_step_profile *s = &p->steps[i];
         vta_str_put(out, i > 0 ? ",\n{\"name\": " : "\n{\"name\": ");
-        put_text(out, s->name);
+        cli_put_json(out, s->name);
         vta_str_put(out, ", \"op\": ");
-        put_text(out, s->op);
+        cli_put_json(out, s->op);
         vta_str_printf(out,
                        ", \"node\": %u, \"on_accelerator\": %s, \"us\": %.3f, \"flops\": %" PRIu64
                        ", \"cycles\": %" PRIu64 ", \"predicted\": %" PRIu64 "}",
@@ -133,13 +119,13 @@ static void put_layers(const cli_profile *p, vta_str *out)
     for (uint32_t i = 0; i < p->layer_count; i++) {
         const vta_layer_profile *l = &p->layers[i];
         vta_str_put(out, i > 0 ? ",\n{\"name\": " : "\n{\"name\": ");
-        put_text(out, l->name);
+        cli_put_json(out, l->name);
         vta_str_put(out, ", \"op\": ");
-        put_text(out, l->op);
+        cli_put_json(out, l->op);
         vta_str_put(out, ", \"schedule\": ");
-        put_text(out, l->schedule);
+        cli_put_json(out, l->schedule);
         vta_str_put(out, ", \"bound\": ");
-        put_text(out, l->bound);
+        cli_put_json(out, l->bound);
         vta_str_printf(out,
                        ", \"step\": %u, \"node\": %u, \"joined\": %s, \"macs\": %" PRIu64
                        ", \"bytes_read\": %" PRIu64 ", \"bytes_written\": %" PRIu64
@@ -187,7 +173,7 @@ static void put_timeline(const cli_profile *p, vta_str *out)
     vta_str_put(out, "],\n\"names\": [");
     for (uint32_t i = 0; i < name_count; i++) {
         vta_str_put(out, i > 0 ? ", " : "");
-        put_text(out, names[i]);
+        cli_put_json(out, names[i]);
     }
     vta_str_put(out, "]}");
 }
@@ -210,7 +196,7 @@ static void put_name(vta_str *out, const char *kind, int process, uint32_t track
 {
     vta_str_printf(out, "{\"ph\": \"M\", \"pid\": %d, \"tid\": %u, \"name\": \"%s\", \"args\": {\"name\": ",
                    process, track, kind);
-    put_text(out, name);
+    cli_put_json(out, name);
     vta_str_put(out, "}},\n");
 }
 
@@ -218,7 +204,7 @@ static void put_slice(vta_str *out, int process, uint32_t track, double begin_us
 {
     vta_str_printf(out, "{\"ph\": \"X\", \"pid\": %d, \"tid\": %u, \"ts\": %.4f, \"dur\": %.4f, \"name\": ",
                    process, track, begin_us, us);
-    put_text(out, name);
+    cli_put_json(out, name);
 }
 
 static void put_span(const cli_profile *p, const cli_span *s, double begin_us, vta_str *out)
@@ -229,7 +215,7 @@ static void put_span(const cli_profile *p, const cli_span *s, double begin_us, v
     if (s->insn != CLI_NO_INSN) {
         vta_str_printf(out, ", \"args\": {\"insn\": %u, \"token_wait\": %u, \"memory_wait\": %u, \"layer\": ",
                        s->insn, s->token, s->memory);
-        put_text(out, p->layers[cli_profile_layer(p, s)].name);
+        cli_put_json(out, p->layers[cli_profile_layer(p, s)].name);
         vta_str_put(out, "}");
     }
     vta_str_put(out, "},\n");
@@ -281,7 +267,7 @@ void cli_profile_trace(const cli_profile *p, vta_str *out)
         const double us = launched ? (double)cycles / p->config.clock_mhz : 1e6 * s->seconds;
         put_slice(out, HOST, 0, at_us, us, s->name);
         vta_str_put(out, ", \"args\": {\"operator\": ");
-        put_text(out, s->op);
+        cli_put_json(out, s->op);
         vta_str_printf(out, ", \"cycles\": %" PRIu64 "}},\n", s->cycles);
         if (launched) {
             const double start_us = at_us - (double)before / p->config.clock_mhz;
@@ -300,24 +286,16 @@ void cli_profile_trace(const cli_profile *p, vta_str *out)
 
 /* ---- the page */
 
-static void put_lines(vta_str *out, const char *const *lines)
-{
-    for (; *lines != NULL; lines++) {
-        vta_str_put(out, *lines);
-        vta_str_put(out, "\n");
-    }
-}
-
 void cli_profile_page(const cli_profile *p, vta_str *out)
 {
     vta_str_put(out, "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>profile</title>"
                      "<meta name=\"viewport\" content=\"width=device-width\"><style>\n");
-    put_lines(out, cli_profile_style);
+    cli_put_lines(out, cli_profile_style);
     vta_str_put(out, "</style></head><body>\n");
-    put_lines(out, cli_profile_body);
+    cli_put_lines(out, cli_profile_body);
     vta_str_put(out, "<script type=\"application/json\" id=\"data\">\n");
     cli_profile_json(p, out);
-    vta_str_put(out, "</script>\n<script>\n");
-    put_lines(out, cli_profile_script);
-    vta_str_put(out, "</script></body></html>\n");
+    vta_str_put(out, "</script>\n");
+    cli_put_script(out, cli_profile_script);
+    vta_str_put(out, "</body></html>\n");
 }

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "cli.h"
+#include "temporary.h"
 #include "vta/model.h"
 
 static void (*volatile stop_run)(void *); /* what a signal calls, */
@@ -16,21 +17,35 @@ static void *volatile run;                /* and with what */
 static void on_signal(int number)
 {
     void (*stop)(void *) = stop_run;
-    (void)number;
-    if (stop == NULL) {
+    if (stop != NULL) {
+        stop_run = NULL; /* a second signal ends the process */
+        stop(run);
+        return;
+    }
+    cli_temporary_remove_all();
+    if (run != NULL) {
         _exit(CLI_INTERRUPTED);
     }
-    stop_run = NULL; /* a second signal ends the process */
-    stop(run);
+    (void)signal(number, SIG_DFL);
+    (void)raise(number); /* on return from here */
 }
 
 void cli_catch_signals(void (*stop)(void *what), void *what)
 {
-    struct sigaction action = {.sa_handler = stop != NULL ? on_signal : SIG_DFL};
     run = what;
     stop_run = stop;
+    cli_die_tidily();
+}
+
+void cli_die_tidily(void)
+{
+    const struct sigaction action = {.sa_handler = on_signal};
+    struct sigaction was;
     (void)sigaction(SIGINT, &action, NULL);
     (void)sigaction(SIGTERM, &action, NULL);
+    if (sigaction(SIGHUP, NULL, &was) == 0 && was.sa_handler != SIG_IGN) { /* not under nohup */
+        (void)sigaction(SIGHUP, &action, NULL);
+    }
 }
 
 void cli_stop_device(void *device)

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "stages.h"
 #include "vta/file.h"
 #include "vta/str.h"
 #include "vtac/codegen.h"
@@ -85,7 +86,8 @@ static vta_status npy_type(char *header, vtac_type *type, vta_diag *diag)
         }
     }
     if (type->dtype == VTAC_NO_DTYPE) {
-        return vta_fail(diag, VTA_UNSUPPORTED, "its element type '%.4s' is not supported", descr + 1);
+        return vta_fail(diag, VTA_UNSUPPORTED, "its element type '%.*s' is not supported",
+                        (int)strcspn(descr + 1, "'"), descr + 1);
     }
     return npy_shape(shape, type, diag);
 }
@@ -239,12 +241,14 @@ vta_status cli_compile_graph(vtac_graph *graph, const char *host, int level, con
     vtac_target target;
     vtac_artifact_image image;
     VTA_TRY(vtac_target_find(host, &target, diag));
-    VTA_TRY(vtac_run_passes(graph, &(vtac_pass_options){.level = level}, diag));
+    VTA_TRY(vtac_run_passes(graph, &(vtac_pass_options){.level = level, .progress = cli_stages()}, diag));
     vtac_partition *partition;
     VTA_TRY(cli_offload_graph(offload, level, graph, &partition, diag));
-    const vtac_compile_options options = {.level = level, .target = &target, .partition = partition};
+    const vtac_compile_options options = {
+        .level = level, .target = &target, .partition = partition, .progress = cli_stages()};
     vta_status status = vtac_compile(graph, &options, &image, diag);
     if (status == VTA_OK) {
+        cli_stage("linking", NULL, 0, 0);
         status = vtac_link(&image, path, diag);
         vtac_artifact_image_free(&image);
     }

@@ -11,6 +11,7 @@
 #include "offload.h"
 #include "passes.h"
 #include "report.h"
+#include "stages.h"
 #include "tensors.h"
 #include "vtac/codegen.h"
 
@@ -61,6 +62,33 @@ static int summary(const cli_args *args, const char *path, const vtac_target *ta
     return cli_done(args);
 }
 
+/* Where nothing goes to the accelerator, whoever asked for it is told: what keeps the dearest node from it.
+ * An error where all was to go there and the buffers are what it fails by. */
+static vta_status check_moved(const cli_args *args, const vtac_graph *graph, const cli_offload *offload,
+                              const vtac_partition *p, vta_diag *diag)
+{
+    const vtac_place *dearest = NULL;
+    for (uint32_t i = 0; p->region_count == 0 && i < graph->order_count; i++) {
+        const vtac_place *place = &p->places[graph->order[i]];
+        const bool first = dearest == NULL || place->too_large > dearest->too_large;
+        if (first || (place->too_large == dearest->too_large && place->host_cycles > dearest->host_cycles)) {
+            dearest = place;
+        }
+    }
+    if (dearest == NULL) {
+        return VTA_OK;
+    }
+    if (offload->always && dearest->too_large) {
+        return vta_fail(diag, VTA_RANGE, "nothing of it can run on '%s': %s", p->config.name,
+                        dearest->reason);
+    }
+    cli_stages_hide();
+    (void)fprintf(stderr,
+                  "vtac compile: %s: nothing of it runs on '%s': %s; 'vtac explain' tells of each node\n",
+                  args->operands[0], p->config.name, dearest->reason);
+    return VTA_OK;
+}
+
 /* Passes, and what goes to the accelerator (*partition, owned). The accelerator has integers only: for it, a
  * float model is quantized first. */
 static vta_status prepare(const cli_args *args, vtac_graph *graph, const vtac_pass_options *passes,
@@ -70,7 +98,8 @@ static vta_status prepare(const cli_args *args, vtac_graph *graph, const vtac_pa
         VTA_TRY(cli_quantize_float(args, graph, diag));
     }
     VTA_TRY(vtac_run_passes(graph, passes, diag));
-    return cli_offload_graph(offload, passes->level, graph, partition, diag);
+    VTA_TRY(cli_offload_graph(offload, passes->level, graph, partition, diag));
+    return offload->wanted ? check_moved(args, graph, offload, *partition, diag) : VTA_OK;
 }
 
 static int compile(const cli_args *args, vtac_graph *graph, const vtac_target *target,
@@ -86,8 +115,10 @@ static int compile(const cli_args *args, vtac_graph *graph, const vtac_target *t
         (void)snprintf(own, sizeof own, "%.*s.so", dot == NULL ? (int)strlen(base) : (int)(dot - base), base);
         path = own;
     }
-    vtac_compile_options compile_options = {
-        .level = passes->level, .target = target, .want_texts = cli_flag(args, "--emit")};
+    vtac_compile_options compile_options = {.level = passes->level,
+                                            .target = target,
+                                            .want_texts = cli_flag(args, "--emit"),
+                                            .progress = cli_stages()};
     vta_diag diag = {0};
     vtac_artifact_image image;
     vtac_partition *partition = NULL;
@@ -95,12 +126,15 @@ static int compile(const cli_args *args, vtac_graph *graph, const vtac_target *t
     compile_options.partition = partition;
     status = status == VTA_OK ? vtac_compile(graph, &compile_options, &image, &diag) : status;
     if (status != VTA_OK) {
+        cli_stages_end();
         vtac_partition_free(partition);
         (void)vta_context(&diag, "%s", args->operands[0]);
         return cli_fail(args, &diag);
     }
     status = cli_emit(args, graph, &image, &diag);
+    cli_stage("linking", path, 0, 0);
     status = status == VTA_OK ? vtac_link(&image, path, &diag) : status;
+    cli_stages_end();
     const int result = status == VTA_OK ? summary(args, path, target, &image, partition, now() - begin)
                                         : cli_fail(args, &diag);
     vtac_artifact_image_free(&image);
@@ -134,8 +168,12 @@ static int run(const cli_args *args)
     if (vtac_target_find(cli_value(args, "--host"), &target, &diag) != VTA_OK) {
         return cli_usage(args, "%s", diag.text);
     }
+    cli_stages_begin();
+    passes.progress = passes.report != NULL ? NULL : cli_stages(); /* one of them on a terminal */
+    cli_stage("reading", args->operands[0], 0, 0);
     vtac_graph *graph = NULL;
     if (cli_load_graph(args, args->operands[0], &shapes, &graph, &diag) != VTA_OK) {
+        cli_stages_end();
         return cli_fail(args, &diag);
     }
     const int status = compile(args, graph, &target, &passes, &offload);

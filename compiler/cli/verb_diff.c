@@ -10,6 +10,8 @@
 
 #include "calib.h"
 #include "probe.h"
+#include "stages.h"
+#include "watch.h"
 
 static const cli_option options[] = {
     {"--a", "DEVICE", CLI_DEVICE, "one side: a device, or llvm (default fsim)"},
@@ -241,8 +243,10 @@ static int run_both(comparison *c)
     vta_status status = VTA_OK;
     for (int i = 0; i < 2 && status == VTA_OK; i++) {
         side *s = &c->sides[i];
+        cli_stages_begin();
         status = prepare(c, s, &diag);
-        status = status == VTA_OK ? cli_run_model(s->probe.model, &diag) : status;
+        cli_stages_end();
+        status = status == VTA_OK ? cli_watch_model(s->probe.model, &diag) : status;
     }
     if (status != VTA_OK) {
         (void)vta_context(&diag, "%s", c->args->operands[0]);

@@ -7,6 +7,7 @@
 
 #include "calib.h"
 #include "offload.h"
+#include "stages.h"
 #include "tensors.h"
 #include "vtac/pass.h"
 
@@ -110,11 +111,18 @@ static int explain(const cli_args *args, vtac_graph *graph, const cli_offload *o
 {
     vta_diag diag = {0};
     vtac_partition *partition = NULL;
-    const vtac_partition_options how = {
-        .config = &offload->config, .schedule = {.level = level}, .always = offload->always, .look = true};
+    const vtac_partition_options how = {.config = &offload->config,
+                                        .schedule = {.level = level, .progress = cli_stages()},
+                                        .always = offload->always,
+                                        .look = true};
+    cli_stages_begin();
     vta_status status = cli_quantize_float(args, graph, &diag);
-    status = status == VTA_OK ? vtac_run_passes(graph, &(vtac_pass_options){.level = level}, &diag) : status;
+    status =
+        status == VTA_OK
+            ? vtac_run_passes(graph, &(vtac_pass_options){.level = level, .progress = cli_stages()}, &diag)
+            : status;
     status = status == VTA_OK ? vtac_partition_graph(graph, &how, &partition, &diag) : status;
+    cli_stages_end();
     if (status != VTA_OK) {
         (void)vta_context(&diag, "%s", args->operands[0]);
         return cli_fail(args, &diag);

@@ -9,7 +9,7 @@
 #include "vtac/codegen.h"
 
 static const cli_option options[] = {
-    {"--markdown", NULL, CLI_FLAG, "print the table of compiler/README.md"},
+    {"--markdown", NULL, CLI_FLAG, "print the table of compiler/OPERATORS.md"},
     {"--json", NULL, CLI_FLAG, "print JSON"},
 };
 

@@ -7,11 +7,13 @@
 #include <string.h>
 
 #include "calib.h"
+#include "stages.h"
 #include "tensors.h"
 
 static const cli_option options[] = {
     CLI_CALIB_OPTIONS,
-    {"--per-channel", NULL, CLI_FLAG, "a scale for each output channel of the weights"},
+    {"--per-channel", NULL, CLI_FLAG, "a scale for each output channel of weights (default)"},
+    {"--per-tensor", NULL, CLI_FLAG, "one scale for all of a weight"},
     {"--unsigned", NULL, CLI_FLAG, "activations are uint8 instead of int8"},
     {"--equalize", NULL, CLI_FLAG, "even out weights from layer to layer first"},
     {"--no-bias-correction", NULL, CLI_FLAG, "do not correct what rounding the weights shifts"},
@@ -84,10 +86,10 @@ static void warn_of_changes(const cli_args *args, const vtac_quantize_options *h
 {
     const unsigned long long changed = r->decisions - r->agreed;
     if (changed * 10 > r->decisions) {
-        (void)fprintf(stderr,
-                      "vtac quantize: %s: warning: %llu of %llu decisions are not those of floats; try %s\n",
-                      args->operands[0], changed, (unsigned long long)r->decisions,
-                      how->per_channel ? "another --method, or more inputs" : "--per-channel, or --equalize");
+        (void)fprintf(
+            stderr, "vtac quantize: %s: warning: %llu of %llu decisions are not those of floats; try %s\n",
+            args->operands[0], changed, (unsigned long long)r->decisions,
+            how->per_channel ? "another --method, or more inputs" : "--equalize, or leave out --per-tensor");
     }
 }
 
@@ -121,11 +123,16 @@ static int run(const cli_args *args)
         cli_check_preprocess(args) != CLI_OK) {
         return CLI_USAGE;
     }
-    how.per_channel = cli_flag(args, "--per-channel");
+    if (cli_flag(args, "--per-channel") && cli_flag(args, "--per-tensor")) {
+        return cli_usage(args, "--per-channel or --per-tensor, not both");
+    }
+    how.per_channel = !cli_flag(args, "--per-tensor");
     how.unsigned_activations = cli_flag(args, "--unsigned");
     how.equalize = cli_flag(args, "--equalize");
     how.correct_bias = !cli_flag(args, "--no-bias-correction");
-    how.progress = cli_progress();
+    cli_stages_begin();
+    how.progress = cli_stages();
+    cli_stage("reading", args->operands[0], 0, 0);
     const vtac_import_options import = {
         .shapes = shapes.items, .shape_count = shapes.count, .note = tell, .context = &args->operands[0]};
     char own[4096];
@@ -138,6 +145,7 @@ static int run(const cli_args *args)
         status = quantize(args, graph, &how, path, &report, &diag);
         vtac_graph_destroy(graph);
     }
+    cli_stages_end();
     if (status == VTA_OK) {
         (cli_flag(args, "--json") ? print_json : print_text)(args, path, &report);
         warn_of_changes(args, &how, &report);
@@ -150,7 +158,7 @@ const cli_verb cli_verb_quantize = {
     .name = "quantize",
     .operands = "MODEL.onnx [--calib DIR|FILE] [-o FILE.onnx]",
     .summary = "make an 8-bit model (QDQ) of a float one",
-    .more = "Example: vtac quantize m.onnx --calib s.npz --method mse --per-channel --report\n",
+    .more = "Example: vtac quantize m.onnx --calib s.npz --method mse --report\n",
     .options = options,
     .option_count = sizeof options / sizeof options[0],
     .least = 1,

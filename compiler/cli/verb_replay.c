@@ -12,7 +12,9 @@
 #include "calib.h"
 #include "layers.h"
 #include "probe.h"
+#include "stages.h"
 #include "vta/str.h"
+#include "watch.h"
 
 static const cli_option options[] = {
     {"--layer", "NAME", CLI_TEXT, "the layer, as `vtac explain` names its node"},
@@ -215,7 +217,7 @@ static char *device_of(const cli_args *args)
     return vta_str_take(&uri);
 }
 
-static vta_status run_whole(replay *r, vta_diag *diag)
+static vta_status load_whole(replay *r, vta_diag *diag)
 {
     VTA_TRY(cli_probe_import(r->args, &r->options, &r->whole.graph, diag));
     r->alone.graph = vtac_graph_create("layer");
@@ -225,27 +227,29 @@ static vta_status run_whole(replay *r, vta_diag *diag)
     VTA_TRY(cut_out(r, r->whole.graph, r->alone.graph, diag));
     VTA_TRY(cli_probe_show(r->whole.graph, diag));
     VTA_TRY(cli_probe_load(&r->whole, &r->options, "fsim", diag));
-    VTA_TRY(cli_probe_bind(&r->options, r->whole.model, diag));
-    return cli_run_model(r->whole.model, diag);
+    return cli_probe_bind(&r->options, r->whole.model, diag);
+}
+
+static vta_status run_whole(replay *r, vta_diag *diag)
+{
+    cli_stages_begin();
+    const vta_status status = load_whole(r, diag);
+    cli_stages_end();
+    return status == VTA_OK ? cli_watch_model(r->whole.model, diag) : status;
 }
 
 static vta_status run_alone(replay *r, const char *device, vta_diag *diag)
 {
     VTA_TRY(cli_probe_load(&r->alone, &r->options, device, diag));
     VTA_TRY(give_inputs(r, diag));
-    VTA_TRY(cli_run_model(r->alone.model, diag));
+    VTA_TRY(cli_watch_model(r->alone.model, diag));
     return compare(r, diag);
 }
 
 static int tell(const replay *r, const char *device)
 {
     const char *trace = cli_value(r->args, "--trace");
-    uint32_t count;
-    uint64_t cycles = 0;
-    const vta_step_profile *steps = vta_model_steps(r->alone.model, &count);
-    for (uint32_t i = 0; i < count; i++) {
-        cycles += steps[i].cycles;
-    }
+    const uint64_t cycles = vta_model_cycles(r->alone.model);
     if (cli_flag(r->args, "--json")) {
         (void)printf("{\"layer\": ");
         cli_json_string(cli_value(r->args, "--layer"));

@@ -6,12 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "inputs.h"
 #include "layers.h"
 #include "outputs.h"
 #include "profile.h"
+#include "temporary.h"
 #include "watch.h"
 
 static const cli_option options[] = {
@@ -36,10 +36,10 @@ typedef struct run_call {
     vta_model_options model;
     uint64_t repeat;
     bool json;
-    cli_profile *profile; /* to be filled, or NULL */
-    char timeline[64];    /* where the device writes it; "": nowhere */
-    uint32_t told;        /* results on stdout, */
-    bool opened;          /* in a list */
+    cli_profile *profile;               /* to be filled, or NULL */
+    char timeline[VTAC_TEMPORARY_PATH]; /* where the device writes it; "": nowhere */
+    uint32_t told;                      /* results on stdout, */
+    bool opened;                        /* in a list */
 } run_call;
 
 static double now(void)
@@ -56,18 +56,6 @@ static int by_value(const void *a, const void *b)
     const double x = *(const double *)a;
     const double y = *(const double *)b;
     return x < y ? -1 : x > y;
-}
-
-/* Of one run on the accelerator; 0 where nothing runs there or the device has no clock. */
-static uint64_t count_cycles(const vta_model *model)
-{
-    uint32_t count;
-    uint64_t cycles = 0;
-    const vta_step_profile *steps = vta_model_steps(model, &count);
-    for (uint32_t i = 0; i < count; i++) {
-        cycles += steps[i].cycles;
-    }
-    return cycles;
 }
 
 /* With a clock around each step where somebody asks for it. */
@@ -101,7 +89,7 @@ static vta_status time_runs(const run_call *call, vta_model *model, double *time
 
 static void print_times(const run_call *call, const vta_model *model, const double *times)
 {
-    const uint64_t cycles = count_cycles(model);
+    const uint64_t cycles = vta_model_cycles(model);
     const double median = times[call->repeat / 2];
     if (call->repeat == 1 && !call->json) {
         (void)printf("one run: %.3f ms\n", 1e3 * median);
@@ -253,15 +241,16 @@ static vta_status ask_for_timeline(run_call *call, char *uri, size_t size, vta_d
     if (strstr(device, "timeline=") != NULL) {
         return vta_fail(diag, VTA_INVALID, "--profile has the timeline in it; leave it out of '%s'", device);
     }
-    (void)snprintf(call->timeline, sizeof call->timeline, "/tmp/vtac-timeline-XXXXXX");
-    const int file = mkstemp(call->timeline);
-    if (file < 0) {
+    const vta_status status = cli_temporary_file("timeline", call->timeline, diag);
+    if (status != VTA_OK) {
         call->timeline[0] = '\0';
-        return vta_fail(diag, VTA_IO, "cannot make a file in /tmp");
+        return status;
     }
-    (void)close(file);
-    (void)snprintf(uri, size, "%s%ctimeline=%s", device, strchr(device, '?') != NULL ? '&' : '?',
-                   call->timeline);
+    const int whole = snprintf(uri, size, "%s%ctimeline=%s", device, strchr(device, '?') != NULL ? '&' : '?',
+                               call->timeline);
+    if (whole < 0 || (size_t)whole >= size) {
+        return vta_fail(diag, VTA_INVALID, "'%s' with a timeline is too long", device);
+    }
     call->model.device = uri;
     return VTA_OK;
 }
@@ -283,7 +272,7 @@ static vta_status write_profile(run_call *call, const char *device, vta_diag *di
 
 static vta_status run_profiled(run_call *call, vta_diag *diag)
 {
-    char uri[4300];
+    char uri[2 * VTAC_TEMPORARY_PATH];
     cli_profile profile = {0};
     const char *device = call->model.device;
     call->profile = &profile;
@@ -291,7 +280,7 @@ static vta_status run_profiled(run_call *call, vta_diag *diag)
     status = status == VTA_OK ? run_model(call, call->args->operands[0], diag) : status;
     status = status == VTA_OK ? write_profile(call, device, diag) : status;
     if (call->timeline[0] != '\0') {
-        (void)unlink(call->timeline);
+        cli_temporary_remove(call->timeline);
     }
     call->profile = NULL;
     call->model.device = device;

@@ -9,9 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "remote_host.h"
+#include "stages.h"
+#include "temporary.h"
 #include "tensors.h"
 #include "vta/file.h"
 #include "vta/str.h"
@@ -34,7 +35,7 @@ typedef struct verification {
     const char *host;
     int level;
     cli_offload offload;
-    char library[64]; /* the compiled model */
+    char library[VTAC_TEMPORARY_PATH]; /* the compiled model */
     uint32_t count[OUTCOMES];
 } verification;
 
@@ -192,6 +193,7 @@ static vta_status check_output(const verification *v, vta_model *model, const ch
 static vta_status run_set(const verification *v, vta_model *model, const char *folder, verdict *out)
 {
     vta_status status = load_inputs(model, folder, out->bound_from, &out->diag);
+    cli_stage("running", folder, 0, 0);
     status = status == VTA_OK ? cli_run_model(model, &out->diag) : status;
     for (uint32_t i = 0; status == VTA_OK && i < vta_model_output_count(model); i++) {
         status = check_output(v, model, folder, i, out);
@@ -220,12 +222,13 @@ static vta_status run_sets(const verification *v, const char *folder, verdict *o
     return status;
 }
 
-static void run_case(const verification *v, const char *folder, verdict *out)
+static void run_case(verification *v, const char *folder, verdict *out)
 {
-    vta_status status = compile_case(v, folder, out);
+    vta_status status = cli_temporary_file("verify", v->library, &out->diag);
+    status = status == VTA_OK ? compile_case(v, folder, out) : status;
     status = status == VTA_OK ? run_sets(v, folder, out) : status;
     out->outcome = status == VTA_OK ? PASSED : status == VTA_UNSUPPORTED ? UNSUPPORTED : FAILED;
-    (void)unlink(v->library);
+    cli_temporary_remove(v->library);
 }
 
 static void report(verification *v, const char *folder, const verdict *result)
@@ -282,18 +285,15 @@ static int run(const cli_args *args)
     if (host == NULL && cli_host_of(cli_value(args, "--device"), &v.host, &away) != VTA_OK) {
         return cli_fail(args, &away);
     }
-    char folder[] = "/tmp/vtac-verify-XXXXXX";
-    if (mkdtemp(folder) == NULL) {
-        const vta_diag diag = {.code = VTA_IO, .text = "cannot make a folder in /tmp"};
-        return cli_fail(args, &diag);
-    }
+    cli_stages_begin();
     for (size_t i = 0; i < args->operand_count; i++) {
         verdict result = {.bound_from = MOST_INPUTS};
-        (void)snprintf(v.library, sizeof v.library, "%s/case%zu.so", folder, i);
+        cli_stages_outer("case", i, args->operand_count);
         run_case(&v, args->operands[i], &result);
+        cli_stages_hide();
         report(&v, args->operands[i], &result);
     }
-    (void)rmdir(folder);
+    cli_stages_end();
     (void)printf(cli_flag(args, "--json") ? "],\n \"passed\": %u, \"failed\": %u, \"unsupported\": %u}\n"
                                           : "%u passed, %u failed, %u unsupported\n",
                  v.count[PASSED], v.count[FAILED], v.count[UNSUPPORTED]);
@@ -305,6 +305,9 @@ const cli_verb cli_verb_verify = {
     .name = "verify",
     .operands = "DIR...",
     .summary = "run ONNX test-case folders and compare",
+    .more = "With --target vta, quantized operators run on the device, others on the host:\n"
+            "floats stay floats, and the tolerances are the same. What neither can do is\n"
+            "UNSUPPORTED, with the reason.\n",
     .options = options,
     .option_count = sizeof options / sizeof options[0],
     .least = 1,

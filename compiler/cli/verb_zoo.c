@@ -2,13 +2,13 @@
  *
  * vtac zoo: classic architectures as ONNX files.
  */
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "calib.h"
+#include "stages.h"
+#include "temporary.h"
 #include "vtac/onnx.h"
 #include "vtac/zoo.h"
 
@@ -43,25 +43,19 @@ static int list(const cli_args *args)
 /* The float model through a file, as any other. */
 static vta_status load_float(const char *name, uint64_t seed, vtac_graph **graph, vta_diag *diag)
 {
-    char file[4096];
-    const char *folder = getenv("TMPDIR");
-    (void)snprintf(file, sizeof file, "%s/vtac-zoo-XXXXXX", folder == NULL ? "/tmp" : folder);
-    const int descriptor = mkstemp(file);
-    if (descriptor < 0) {
-        return vta_fail(diag, VTA_IO, "cannot make '%s': %s", file, strerror(errno));
-    }
-    (void)close(descriptor);
+    char file[VTAC_TEMPORARY_PATH];
+    VTA_TRY(cli_temporary_file("zoo", file, diag));
     const vtac_import_options import = {0};
     vta_status status = vtac_zoo_write(name, seed, file, diag);
     status = status == VTA_OK ? vtac_onnx_load(file, &import, graph, diag) : status;
-    (void)unlink(file);
+    cli_temporary_remove(file);
     return status;
 }
 
 static vta_status write_int8(const char *name, uint64_t seed, const char *path, vta_diag *diag)
 {
     const vtac_quantize_options how = {
-        .method = VTAC_RANGE_DEFAULT, .per_channel = true, .progress = cli_progress()};
+        .method = VTAC_RANGE_DEFAULT, .per_channel = true, .progress = cli_stages()};
     vtac_graph *graph = NULL;
     vta_arena arena = {0};
     vtac_samples samples;
@@ -93,7 +87,11 @@ static int run(const cli_args *args)
         path = own;
     }
     vta_diag diag = {0};
-    if ((int8 ? write_int8 : vtac_zoo_write)(args->operands[0], seed, path, &diag) != VTA_OK) {
+    cli_stages_begin();
+    cli_stage("making", args->operands[0], 0, 0);
+    const vta_status status = (int8 ? write_int8 : vtac_zoo_write)(args->operands[0], seed, path, &diag);
+    cli_stages_end();
+    if (status != VTA_OK) {
         return cli_fail(args, &diag);
     }
     (void)printf("%s\n", path);

@@ -113,17 +113,6 @@ static vta_status judge(panel *p, const picture *pic, vta_diag *diag)
     return VTA_OK;
 }
 
-static uint64_t cycles(const vta_model *model)
-{
-    uint32_t count;
-    uint64_t sum = 0;
-    const vta_step_profile *steps = vta_model_steps(model, &count);
-    for (uint32_t i = 0; i < count; i++) {
-        sum += steps[i].cycles;
-    }
-    return sum;
-}
-
 /* ---- many pictures */
 
 /* What a line is about, as wide as the others. */
@@ -202,7 +191,7 @@ static void print_verdict(const judged *j, bool first, bool json)
     uint32_t order[MOST_CLASSES] = {0};
     float shares[MOST_CLASSES] = {0};
     const bool same = !first && memcmp(j->scores, j[-1].scores, class_count * sizeof(float)) == 0;
-    const unsigned long long took = cycles(j->model);
+    const unsigned long long took = vta_model_cycles(j->model);
     rank(j->scores, order, shares);
     if (json) {
         (void)printf("%s\n  {\"top\": [", first ? "" : ",");

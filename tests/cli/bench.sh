@@ -5,6 +5,8 @@
 # vtac bench MODEL: figures that are consistent in themselves and with what the compiler says of the model. How fast it is
 # is for tests/perf.
 . "$(dirname "$0")/lib.sh"
+mkdir tmp
+export TMPDIR="$work/tmp"
 
 "$vtac_program" zoo tiny_ic --int8 -o net.onnx >/dev/null || exit 1
 vtac compile net.onnx --target vta --report --json -o net.so
@@ -23,7 +25,8 @@ assert 2 * report['macs'] <= b['flops'] + 1e5 and b['flops'] < 4 * report['macs'
 assert ('steps' in b) == layers
 if layers:
     assert all(0 < s['least_us'] <= s['median_us'] for s in b['steps'])
-    assert sum(s['least_us'] for s in b['steps']) <= 1e3 * b['most_ms'] * 1.2
+    # a whole run and a run step by step are timed apart: of many runs the least and the most can be compared
+    assert runs < 5 or sum(s['least_us'] for s in b['steps']) <= 1e3 * b['most_ms'] * 1.2
     assert sum(s['cycles'] for s in b['steps']) == b['cycles'] == sum(l['cycles'] for l in b['layers'])
 assert (b['cycles'] > report['cycles'] / 2) == device.startswith('tsim'), b['cycles']
 END
@@ -54,5 +57,10 @@ refused 2 "--repeat takes a number up to 10000, not '0'"
 vtac bench net.onnx --host z80
 exits 1
 one_line err
-holds "no model is left behind" sh -c '! ls /tmp/vtac-bench-* 2>/dev/null | grep -q .'
+holds "no model is left behind" [ -z "$(ls -A "$TMPDIR")" ]
+export TMPDIR="$work/nowhere"
+vtac bench net.onnx
+exits 1
+says err "cannot make a temporary file in '$work/nowhere': No such file or directory; set TMPDIR"
+one_line err
 finish

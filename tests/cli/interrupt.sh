@@ -87,4 +87,23 @@ for device in fsim tsim systemc; do
     [ ! -s err ] || says err "interrupted" # said once there is a device to stop
     only folder/net.onnx folder/net.so
 done
+
+# Temporary files go with the verb: while the model is compiled, while it runs, and a signal for the process alone.
+mkdir temporary
+export TMPDIR="$work/temporary"
+for after in 0.05 0.2 0.5 1 2; do
+    for words in "bench folder/net.onnx --target vta --repeat 10000" \
+        "diff folder/net.onnx --a tsim --b llvm" \
+        "verify folder folder folder" \
+        "run folder/net.so --device tsim --repeat 1000000 --profile p.html"; do
+        # shellcheck disable=SC2086
+        interrupted "$after" $words
+        case $words in
+        *1000*) [ "$status" != 0 ] || wrong "exit status 0" ;; # those that would go on
+        esac
+        checks=$((checks + 1))
+        [ -z "$(ls -A temporary)" ] || wrong "the folder for temporary files holds $(ls temporary)"
+        rm -rf temporary/*
+    done
+done
 finish

@@ -3,7 +3,7 @@
 #
 # `vtac run --input picture`: PNG files of every kind, written here, through models that hand them back, against the
 # pixels that went into the files; sizes and preprocessing against the formulas in Python; what is damaged or does not
-# fit, against the message. JPEG files are those of the shared folder. Arguments: VTAC MODELS.
+# fit, against the message. JPEG files are written here, or those of the shared folder. Arguments: VTAC MODELS.
 import array, json, os, random, struct, subprocess, sys, tempfile, zlib
 
 vtac, shared = os.path.abspath(sys.argv[1]), sys.argv[2]
@@ -217,6 +217,75 @@ refused(2, "no 'tff'", 'compile', 'ic.onnx', '--target', 'vta', '--calib', 'shot
 open('shots/0.png', 'wb').write(whole[:40])
 refused(1, 'shots/0.png: it is a damaged PNG', 'quantize', 'ic.onnx', '--calib', 'shots', '--preprocess', 'tf', '-o', 'none.onnx')
 assert not os.path.exists('none.onnx') and not os.path.exists('none.so')
+
+# ---- JPEG files of blocks of one grey each, written here: how the camera was held (Exif) turns what the model sees
+
+def jpeg(path, blocks, exif=b''):
+    """`blocks`: rows of greys, 8 x 8 pixels each; of the transform, only the means."""
+    bits, before = '', 128
+    for grey in (grey for row in blocks for grey in row):
+        step, before = grey - before, grey
+        size = abs(step).bit_length()
+        bits += format(size, '04b') + (format(step if step > 0 else step + 2 ** size - 1, f'0{size}b') if size else '') + '0'
+    bits += '1' * (-len(bits) % 8)
+    scan = bytes(int(bits[i:i + 8], 2) for i in range(0, len(bits), 8)).replace(b'\xff', b'\xff\0')
+    parts = [(0xe1, exif)] if exif else []
+    parts += [(0xdb, bytes([0] + [8] * 64)), (0xc0, struct.pack('>BHHBBBB', 8, 8 * len(blocks), 8 * len(blocks[0]), 1, 1, 0x11, 0)),
+              (0xc4, bytes([0, 0, 0, 0, 12] + [0] * 12) + bytes(range(12))), (0xc4, bytes([16, 1] + [0] * 15 + [0])),
+              (0xda, bytes([1, 1, 0, 0, 63, 0]))]
+    data = b''.join(b'\xff' + bytes([kind]) + struct.pack('>H', len(part) + 2) + part for kind, part in parts)
+    open(path, 'wb').write(b'\xff\xd8' + data + scan + b'\xff\xd9')
+
+
+def exif(orientation, order='>', kind=3, count=1, directory=8):
+    entries = [(0x100, 4, 1, 24), (0x112, kind, count, None), (0x131, 2, 4, 0x61626300)]
+    data = struct.pack(order + '2sHI', b'MM' if order == '>' else b'II', 42, directory) + struct.pack(order + 'H', len(entries))
+    for tag, type_, many, value in entries:
+        data += struct.pack(order + 'HHI', tag, type_, many)
+        data += struct.pack(order + 'I', value) if value is not None else struct.pack(order + 'HH', orientation, 0)
+    return b'Exif\0\0' + data + bytes(4)
+
+
+# Where row 0 and column 0 of the file belong, in the words of the standard.
+SIDES = {1: ('top', 'left'), 2: ('top', 'right'), 3: ('bottom', 'right'), 4: ('bottom', 'left'),
+         5: ('left', 'top'), 6: ('right', 'top'), 7: ('right', 'bottom'), 8: ('left', 'bottom')}
+
+
+def stored(shown, orientation):
+    columns = [list(column) for column in zip(*shown)]
+    row, column = SIDES[orientation]
+    lines = shown if row in ('top', 'bottom') else columns
+    lines = lines if row in ('top', 'left') else lines[::-1]
+    return [line if column in ('top', 'left') else line[::-1] for line in lines]
+
+
+def pixels_of(blocks):
+    return [grey for row in blocks for _ in range(8) for grey in row for _ in range(24)]
+
+
+model('turned', 'u8', [1, 16, 24, 3])
+model('square', 'u8', [1, 16, 16, 3])
+for order in '<', '>':
+    shown = [[draw.randrange(256) for _ in range(3)] for _ in range(2)]
+    jpeg('plain.jpg', shown)
+    check('a JPEG picture of our own', through('turned', 'B', 'plain.jpg'), pixels_of(shown))
+    for orientation in SIDES:
+        jpeg('turned.jpg', stored(shown, orientation), exif(orientation, order))
+        check(f'orientation {orientation}, {order}', through('turned', 'B', 'turned.jpg'), pixels_of(shown))
+shown = [[draw.randrange(256) for _ in range(2)] for _ in range(2)]
+damaged = [exif(0), exif(9), exif(0x300), exif(6, kind=4), exif(6, count=2), exif(6, directory=2 ** 32 - 1), exif(6, directory=48),
+           exif(6)[:25], exif(6)[:14], b'Exif\0\0', b'Exif', exif(6).replace(b'MM', b'MI')]
+for data in damaged:
+    jpeg('odd.jpg', shown, data)
+    check(f'Exif data that say nothing: {data[6:18].hex()}', through('square', 'B', 'odd.jpg'), pixels_of(shown))
+possible = [pixels_of(stored(shown, orientation)) for orientation in SIDES]
+for _ in range(40):
+    data = bytearray(exif(draw.randrange(1, 9), draw.choice('<>')))
+    for _ in range(draw.randrange(1, 6)):
+        data[draw.randrange(len(data))] = draw.randrange(256)
+    jpeg('odd.jpg', shown, bytes(data[:draw.randrange(1, len(data) + 1)]))
+    assert through('square', 'B', 'odd.jpg') in possible, f'damaged Exif data {bytes(data).hex()} (seed {seed})'
+print('ok   damaged Exif data')
 
 # ---- JPEG, and a reference for the whole way from a file to a model's input
 goldfish = f'{shared}/images/goldfish.jpg'

@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# The operator table of compiler/README.md is what the tables in the code say: `vtac ops --markdown`.
+# The operator table of compiler/OPERATORS.md is what the tables in the code say: `vtac ops --markdown`.
 #
-# usage: ops_table.sh VTAC README
+# usage: ops_table.sh VTAC OPERATORS.md
 set -eu
 wanted=$("$1" ops --markdown)
 found=$(sed -n '/^| domain | operators | limits |/,/^$/p' "$2")

@@ -93,9 +93,24 @@ def check_made_up():
         assert agreed == len(cases)
 
 
+def write_two_inputs(path):
+    """a x weights + b."""
+    tensor, make = onnx.helper.make_tensor_value_info, onnx.helper.make_node
+    a, b, y = (tensor(name, onnx.TensorProto.FLOAT, [1, 4]) for name in "aby")
+    weights = onnx.numpy_helper.from_array(numpy.eye(4, dtype=numpy.float32), "w")
+    nodes = [make("MatMul", ["a", "w"], ["m"]), make("Add", ["m", "b"], ["y"])]
+    graph = onnx.helper.make_graph(nodes, "two", [a, b], [y], [weights])
+    onnx.save(onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 13)], ir_version=7), path)
+
+
 def check_refusals():
     """What does not fit is told in one line, and no file appears."""
     model = f"{MODELS}/mlperf_ic_resnet8_fp32.onnx"
+    write_two_inputs("two.onnx")
+    row = numpy.zeros((1, 4), numpy.float32)
+    numpy.save("row.npy", row)
+    numpy.savez("half.npz", a=row)
+    numpy.savez("uneven.npz", a=row, b=numpy.concatenate([row, row]))
     good = numpy.zeros((1, 3, 32, 32), numpy.float32)
     numpy.save("short.npy", good[:, :, :31])
     numpy.save("text.npy", good.astype("complex64"))
@@ -104,15 +119,19 @@ def check_refusals():
         cut.write(file.read()[:-30])
     os.makedirs("empty", exist_ok=True)
     expected = (
+        (["--calib", "row.npy"], "row.npy: the model has 2 inputs; give .npz files with a member for each", "two.onnx"),
+        (["--calib", "half.npz"], "half.npz: it has members for 1 of 2 inputs; members are named as the inputs", "two.onnx"),
+        (["--calib", "uneven.npz"], "b.npy: it has 2 samples, the member before it 1", "two.onnx"),
         (["--calib", "short.npy"], "short.npy: it is f32[1,3,31,32], input 'input' takes f32[1,3,32,32]"),
-        (["--calib", "text.npy"], "text.npy: its element type '<c8"),
+        (["--calib", "text.npy"], "text.npy: its element type '<c8' is not supported"),
         (["--calib", "cut.npz"], "cut.npz: it is not a whole zip archive"),
         (["--calib", "empty"], "empty: no .npy, .npz, .pb, .png or .jpg file is in it"),
         (["--calib", "nowhere"], "nowhere: No such file or directory"),
         (["--calib", "good.npz", "--method", "median"], "--method takes minmax, percentile, mse or entropy, not 'median'"),
+        (["--per-tensor", "--per-channel"], "--per-channel or --per-tensor, not both"),
     )
-    for words, message in expected:
-        done = subprocess.run([VTAC, "quantize", model, *words, "-o", "none.onnx"], capture_output=True, text=True)
+    for words, message, *other in expected:
+        done = subprocess.run([VTAC, "quantize", *(other or [model]), *words, "-o", "none.onnx"], capture_output=True, text=True)
         assert done.returncode in (1, 2) and message in done.stderr, f"{words}: {done.stderr}"
         assert done.stderr.count("\n") == 1 and not os.path.exists("none.onnx"), f"{words}: {done.stderr}"
         print(f"{' '.join(words)}: refused")
@@ -139,16 +158,29 @@ def check_calibration_forms():
 
 
 def check_on_the_fly():
-    """vtac compile --target vta of the float model is vtac quantize --per-channel, then compile, on either target."""
+    """vtac compile --target vta of the float model is vtac quantize, then compile, on either target."""
     model = f"{MODELS}/mlperf_kws_dscnn_fp32.onnx"
     cases = cases_of("mlperf_kws_dscnn_fp32")
     numpy.savez("calib.npz", *[numpy.load(path) for path, _ in cases])
-    run("quantize", model, "--calib", "calib.npz", "--per-channel", "-o", "q.onnx")
+    run("quantize", model, "--calib", "calib.npz", "-o", "q.onnx")
     run("compile", model, "--target", "vta", "--calib", "calib.npz", "-o", "fly.so")
     for (path, _), answer in zip(cases, outputs_of("q.onnx", [path for path, _ in cases])):
         run("run", "fly.so", "--input", path, "--output-dir", ".")
         assert numpy.array_equal(numpy.load("output.npy"), answer), path
     print("quantized on the fly: the same numbers")
+
+
+def check_scales():
+    """Weights have a scale a channel unless --per-tensor asks for one, which leaves more noise on the shared models."""
+    for model in ("mobilenetv2-12_dequant_fp32", "squeezenet1.1_fp32_from_fp16"):
+        cases = cases_of(model)
+        numpy.savez("calib.npz", *[numpy.load(path) for path, _ in cases])
+        noise = []
+        for options in ([], ["--per-channel"], ["--per-tensor"]):
+            said = json.loads(run("quantize", f"{MODELS}/{model}.onnx", "--calib", "calib.npz", *options, "--json", "-o", "q.onnx"))
+            noise.append(said["output_snr_db"])
+        print(f"{model}: {noise[0]:.1f} dB with a scale a channel, {noise[2]:.1f} dB with one scale")
+        assert noise[0] == noise[1] > noise[2] + 2
 
 
 def uneven_model(path, seed):
@@ -182,7 +214,7 @@ def check_equalization(seed):
     reference = outputs_of("uneven.onnx", ["one.npy"])[0]
     noise = []
     for options in ([], ["--equalize"]):
-        run("quantize", "uneven.onnx", "--calib", "uneven.npy", *options, "-o", "q.onnx")
+        run("quantize", "uneven.onnx", "--per-tensor", "--calib", "uneven.npy", *options, "-o", "q.onnx")
         noise.append(float(numpy.linalg.norm(outputs_of("q.onnx", ["one.npy"])[0] - reference) / numpy.linalg.norm(reference)))
     print(f"seed {seed}: relative error {noise[0]:.4f} as it is, {noise[1]:.4f} equalized")
     assert noise[1] < 0.05 and noise[1] < noise[0] / 3
@@ -219,3 +251,4 @@ with tempfile.TemporaryDirectory() as folder:
     check_report()
     check_equalization(1)
     check_equalization(2)
+    check_scales()

@@ -36,14 +36,14 @@ rights() {
 }
 
 "$shapes" draw --pictures 64 --seed 2 -o calibration || wrong "shapes draw failed"
-vtac quantize "$demo/shapes.onnx" --calib calibration --preprocess tf --per-channel -o int8.onnx
+vtac quantize "$demo/shapes.onnx" --calib calibration --preprocess tf -o int8.onnx
 exits 0
 says out "over 64 samples"
 silent err
-vtac quantize "$demo/shapes.onnx" --calib calibration --preprocess tf -o coarse.onnx
+vtac quantize "$demo/shapes.onnx" --calib calibration --preprocess tf --per-tensor -o coarse.onnx
 exits 0
 one_line err
-says err "decisions are not those of floats; try --per-channel"
+says err "decisions are not those of floats; try --equalize, or leave out --per-tensor"
 vtac compile "$demo/shapes.onnx" -o float.so
 exits 0
 vtac compile int8.onnx -o host.so

@@ -18,7 +18,7 @@ make() {
     case $1 in
     *.onnx)
         # what has integers is refused, and stays as it is
-        "$build/bin/vtac" quantize "$1" --per-channel -o "$2" >"$work/said" 2>&1 || cp "$1" "$2"
+        "$build/bin/vtac" quantize "$1" -o "$2" >"$work/said" 2>&1 || cp "$1" "$2"
         ;;
     *) "$build/bin/vtac" zoo "$1" --int8 -o "$2" >"$work/said" 2>&1 || { cat "$work/said"; exit 1; } ;;
     esac

@@ -68,17 +68,6 @@ static vta_status ask_host(const char *path, int level, answers *out, vta_diag *
     return status;
 }
 
-static uint64_t cycles_of(const vta_model *model)
-{
-    uint32_t count;
-    uint64_t cycles = 0;
-    const vta_step_profile *steps = vta_model_steps(model, &count);
-    for (uint32_t i = 0; i < count; i++) {
-        cycles += steps[i].cycles;
-    }
-    return cycles;
-}
-
 static vta_status compare(graph_model *m, const answers *host, vta_diag *diag)
 {
     uint8_t *got = calloc(1, host->size + 1);
@@ -117,7 +106,8 @@ static bool check(const char *path, int level, uint32_t regions, const char *dev
     (void)printf("%s %s on %s: %u regions, %u layers, %" PRIu64 " multiplications, %" PRIu64 " cycles%s%s\n",
                  status == VTA_OK ? "ok  " : "FAIL",
                  strrchr(path, '/') != NULL ? strrchr(path, '/') + 1 : path, device, m.regions, m.layers,
-                 m.macs, m.model != NULL ? cycles_of(m.model) : 0, status == VTA_OK ? "" : ": ", diag.text);
+                 m.macs, m.model != NULL ? vta_model_cycles(m.model) : 0, status == VTA_OK ? "" : ": ",
+                 diag.text);
     (void)fflush(stdout);
     graph_model_free(&m);
     return status == VTA_OK;

@@ -54,16 +54,11 @@ static size_t top_of(const uint8_t *bytes, size_t size)
 /* Where the device tells what its cycles were for, each is told once; tsim must tell. */
 static bool cycles_add_up(const vta_model *model, const char *device)
 {
-    uint32_t steps;
     uint32_t layers;
-    uint64_t measured = 0;
     uint64_t told = 0;
     uint64_t split = 0;
-    const vta_step_profile *step = vta_model_steps(model, &steps);
+    const uint64_t measured = vta_model_cycles(model);
     const vta_layer_profile *layer = vta_model_layers(model, &layers);
-    for (uint32_t i = 0; i < steps; i++) {
-        measured += step[i].cycles;
-    }
     for (uint32_t i = 0; i < layers; i++) {
         told += layer[i].cycles;
         for (int c = 0; c < VTA_CYCLE_CLASSES; c++) {

@@ -69,6 +69,14 @@ vtac disasm host.so
 exits 1
 says err "nothing in it runs on the accelerator"
 
+# Cases of floats stay floats beside the accelerator, with the same tolerance.
+for target in llvm vta; do
+    vtac verify "$models/mnist-8" --target $target --offload all
+    exits 0
+    says out "PASS $models/mnist-8"
+    says out "1 passed, 0 failed, 0 unsupported"
+done
+
 vtac diff "$model" --config tiny --seed 3
 exits 0
 says out "fsim and llvm agree on all"

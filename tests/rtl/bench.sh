@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# bench.sh BENCH HEADERS "PARAMETERS" [PLUSARGS ...]: one run of a bench of hw/tb under Icarus.
+# bench.sh BENCH HEADERS "PARAMETERS" [PLUSARGS ...]: one run of a bench of hw/tb or hw/tb/compute under Icarus.
 # PARAMETERS: NAME=VALUE pairs of the bench. The seed follows from VTAC_SEED unless a plusarg gives one; it is printed. A bench that
 # does not print PASS has failed.
 set -eu
@@ -20,11 +20,14 @@ overrides=
 for parameter in $parameters; do
     overrides="$overrides -P$bench.$parameter"
 done
-# The model in tb/ stands in for the compute unit.
-sources=$(find rtl/lib rtl/mem -name '*.v' | sort)
+if [ -f "tb/compute/$bench.v" ]; then
+    sources="$(find rtl -name '*.v' | sort) tb/compute/$bench.v"
+else # the model stands in for the compute unit
+    sources="$(find rtl/lib rtl/mem -name '*.v' | sort) tb/vta_compute_model.v tb/$bench.v"
+fi
 # shellcheck disable=SC2086
-iverilog -g2005 -Wall -Wno-timescale "-I$headers" -Iinclude -Itb $overrides -s "$bench" -o "$work/bench" \
-    $sources tb/vta_axi_mem.v tb/vta_compute_model.v "tb/$bench.v" > "$work/warnings" 2>&1 || { cat "$work/warnings"; exit 1; }
+iverilog -g2005 -Wall -Wno-timescale "-I$headers" -Iinclude -Itb -Itb/compute $overrides -s "$bench" -o "$work/bench" \
+    $sources tb/vta_axi_mem.v > "$work/warnings" 2>&1 || { cat "$work/warnings"; exit 1; }
 [ ! -s "$work/warnings" ] || { cat "$work/warnings"; echo "iverilog warns"; exit 1; }
 echo "$bench $parameters $*"
 vvp -N "$work/bench" "$@" | tee "$work/log"

@@ -7,6 +7,7 @@
 #define VTAC_CODEGEN_H
 
 #include "vtac/graph.h"
+#include "vtac/progress.h"
 
 /* What kernels are compiled for. It decides everything about the code: the machine that compiles has no say,
  * except where the name is "host". */
@@ -37,6 +38,7 @@ typedef struct vtac_compile_options {
     const vtac_target *target;
     const struct vtac_partition *partition; /* vtac/partition.h; NULL: all on the host */
     bool want_texts;                        /* fill the texts below */
+    const vtac_progress *progress;          /* NULL: silent */
 } vtac_compile_options;
 
 typedef struct vtac_artifact_image {

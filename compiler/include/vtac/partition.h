@@ -33,6 +33,7 @@ typedef struct vtac_place {
     vtac_place_kind kind;
     uint32_t region, layer;
     const char *reason; /* HOST: the rule that keeps it there and what to change; "" elsewhere */
+    bool too_large;     /* HOST: the buffers cannot hold its smallest piece */
     bool has_cost;      /* `cost` is known: the node can run on the accelerator */
     vtac_vta_cost cost; /* on the accelerator, estimated */
     double host_cycles; /* on the host, estimated, in cycles of the accelerator's clock */

@@ -8,6 +8,7 @@
 #define VTAC_PASS_H
 
 #include "vtac/graph.h"
+#include "vtac/progress.h"
 
 typedef enum vtac_pass {
 #define VTAC_PASS(id, ...) VTAC_PASS_##id,
@@ -46,6 +47,7 @@ typedef struct vtac_pass_options {
     bool verify; /* check the graph after each pass; builds with VTA_VERIFY always do */
     void (*report)(void *context, const vtac_pass_report *report); /* after each pass; may be NULL */
     void *context;
+    const vtac_progress *progress; /* NULL: silent */
 } vtac_pass_options;
 
 /* Runs the passes of a level. A failure names the pass: want of memory, or a bug that the verifier found. */

@@ -8,8 +8,8 @@
 #ifndef VTAC_QUANTIZE_H
 #define VTAC_QUANTIZE_H
 
-#include "vta/driver.h"
 #include "vtac/graph.h"
+#include "vtac/progress.h"
 
 /* How the range of an activation follows from what the samples show:  id, name, doc */
 #define VTAC_RANGE_METHODS(X)                                                                                \
@@ -37,11 +37,11 @@ typedef struct vtac_samples {
 
 typedef struct vtac_quantize_options {
     vtac_range_method method;
-    bool per_channel;             /* weights: a scale for each output channel */
-    bool unsigned_activations;    /* uint8; otherwise int8 */
-    bool correct_bias;            /* take out what rounding the weights adds to the mean of each channel */
-    bool equalize;                /* even out weights from layer to layer first; for one scale per tensor */
-    const vta_progress *progress; /* NULL: silent */
+    bool per_channel;              /* weights: a scale for each output channel */
+    bool unsigned_activations;     /* uint8; otherwise int8 */
+    bool correct_bias;             /* take out what rounding the weights adds to the mean of each channel */
+    bool equalize;                 /* even out weights from layer to layer first; for one scale per tensor */
+    const vtac_progress *progress; /* NULL: silent */
 } vtac_quantize_options;
 
 /* What `vtac compile` does on the fly. */

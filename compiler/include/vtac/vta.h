@@ -16,6 +16,7 @@
 #include "vta/config.h"
 #include "vta/program.h"
 #include "vta/status.h"
+#include "vtac/progress.h"
 #include "vtac/quant.h"
 
 /* ---- tensors ---- */
@@ -134,9 +135,10 @@ typedef struct vtac_vta_plan {
 } vtac_vta_plan;
 
 typedef struct vtac_vta_options {
-    int level;    /* 0: the estimate decides how layers are cut; 3: many ways are timed */
-    bool no_fold; /* for tests: inputs as they are */
-    bool no_join; /* for tests: layer by layer through DRAM */
+    int level;                     /* 0: the estimate decides how layers are cut; 3: many ways are timed */
+    bool no_fold;                  /* for tests: inputs as they are */
+    bool no_join;                  /* for tests: layer by layer through DRAM */
+    const vtac_progress *progress; /* NULL: silent */
 } vtac_vta_options;
 
 /* One launch. The program's symbols are "constants" and "work" (buffers 0 and 1), then "uops"; its `tags`

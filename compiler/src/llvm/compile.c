@@ -52,6 +52,7 @@ static vta_status run(vtac_program *p, const vtac_compile_options *options, vtac
                       vta_diag *diag)
 {
     VTA_TRY(vtac_lower_graph(p, diag));
+    vtac_progress_at(p->progress, "planning memory", NULL, 0, 0);
     VTA_TRY(vtac_plan(p, diag));
     out->workspace_bytes = p->workspace_bytes;
     out->constant_bytes = p->constant_bytes;
@@ -72,8 +73,11 @@ vta_status vtac_compile(const vtac_graph *graph, const vtac_compile_options *opt
                         vtac_artifact_image *out, vta_diag *diag)
 {
     *out = (vtac_artifact_image){0};
-    vtac_program program = {
-        .graph = graph, .target = options->target, .partition = options->partition, .level = options->level};
+    vtac_program program = {.graph = graph,
+                            .target = options->target,
+                            .partition = options->partition,
+                            .level = options->level,
+                            .progress = options->progress};
     const vta_status status = run(&program, options, out, diag);
     vtac_program_free(&program);
     if (status != VTA_OK) {

@@ -23,6 +23,27 @@ static const char *const libm_names[] = {"rintf", "floorf", "ceilf", "truncf", "
  * hard float. Division goes bit by bit from the quotient's first one; a divisor of 0, which no code of ours has,
  * gives 0. Integers become floats in one rounding: what lies below a double's bits is first folded into the
  * lowest of them. */
+
+/* Of 32 bits by that of 64, and its quotient alone. */
+#define DIVISION_32(both, quotient, extend, wide)                                           \
+    "define hidden arm_aapcscc { i32, i32 } @__aeabi_" both "(i32 %n, i32 %d) nounwind {\n" \
+    "  %n64 = " extend " i32 %n to i64\n"                                                   \
+    "  %d64 = " extend " i32 %d to i64\n"                                                   \
+    "  %u = call arm_aapcscc { i64, i64 } @__aeabi_" wide "(i64 %n64, i64 %d64)\n"          \
+    "  %uq = extractvalue { i64, i64 } %u, 0\n"                                             \
+    "  %ur = extractvalue { i64, i64 } %u, 1\n"                                             \
+    "  %q = trunc i64 %uq to i32\n"                                                         \
+    "  %r = trunc i64 %ur to i32\n"                                                         \
+    "  %both = insertvalue { i32, i32 } poison, i32 %q, 0\n"                                \
+    "  %all = insertvalue { i32, i32 } %both, i32 %r, 1\n"                                  \
+    "  ret { i32, i32 } %all\n"                                                             \
+    "}\n"                                                                                   \
+    "define hidden arm_aapcscc i32 @__aeabi_" quotient "(i32 %n, i32 %d) nounwind {\n"      \
+    "  %u = call arm_aapcscc { i32, i32 } @__aeabi_" both "(i32 %n, i32 %d)\n"              \
+    "  %q = extractvalue { i32, i32 } %u, 0\n"                                              \
+    "  ret i32 %q\n"                                                                        \
+    "}\n"
+
 static const char arm_division[] =
     "declare i64 @llvm.ctlz.i64(i64, i1)\n"
     "define hidden arm_aapcscc { i64, i64 } @__aeabi_uldivmod(i64 %n, i64 %d) nounwind {\n"
@@ -77,40 +98,8 @@ static const char arm_division[] =
     "  %all = insertvalue { i64, i64 } %both, i64 %r, 1\n"
     "  ret { i64, i64 } %all\n"
     "}\n"
-    "define hidden arm_aapcscc { i32, i32 } @__aeabi_uidivmod(i32 %n, i32 %d) nounwind {\n"
-    "  %n64 = zext i32 %n to i64\n"
-    "  %d64 = zext i32 %d to i64\n"
-    "  %u = call arm_aapcscc { i64, i64 } @__aeabi_uldivmod(i64 %n64, i64 %d64)\n"
-    "  %uq = extractvalue { i64, i64 } %u, 0\n"
-    "  %ur = extractvalue { i64, i64 } %u, 1\n"
-    "  %q = trunc i64 %uq to i32\n"
-    "  %r = trunc i64 %ur to i32\n"
-    "  %both = insertvalue { i32, i32 } poison, i32 %q, 0\n"
-    "  %all = insertvalue { i32, i32 } %both, i32 %r, 1\n"
-    "  ret { i32, i32 } %all\n"
-    "}\n"
-    "define hidden arm_aapcscc { i32, i32 } @__aeabi_idivmod(i32 %n, i32 %d) nounwind {\n"
-    "  %n64 = sext i32 %n to i64\n"
-    "  %d64 = sext i32 %d to i64\n"
-    "  %u = call arm_aapcscc { i64, i64 } @__aeabi_ldivmod(i64 %n64, i64 %d64)\n"
-    "  %uq = extractvalue { i64, i64 } %u, 0\n"
-    "  %ur = extractvalue { i64, i64 } %u, 1\n"
-    "  %q = trunc i64 %uq to i32\n"
-    "  %r = trunc i64 %ur to i32\n"
-    "  %both = insertvalue { i32, i32 } poison, i32 %q, 0\n"
-    "  %all = insertvalue { i32, i32 } %both, i32 %r, 1\n"
-    "  ret { i32, i32 } %all\n"
-    "}\n"
-    "define hidden arm_aapcscc i32 @__aeabi_uidiv(i32 %n, i32 %d) nounwind {\n"
-    "  %u = call arm_aapcscc { i32, i32 } @__aeabi_uidivmod(i32 %n, i32 %d)\n"
-    "  %q = extractvalue { i32, i32 } %u, 0\n"
-    "  ret i32 %q\n"
-    "}\n"
-    "define hidden arm_aapcscc i32 @__aeabi_idiv(i32 %n, i32 %d) nounwind {\n"
-    "  %u = call arm_aapcscc { i32, i32 } @__aeabi_idivmod(i32 %n, i32 %d)\n"
-    "  %q = extractvalue { i32, i32 } %u, 0\n"
-    "  ret i32 %q\n"
-    "}\n";
+    DIVISION_32("uidivmod", "uidiv", "zext", "uldivmod")
+    DIVISION_32("idivmod", "idiv", "sext", "ldivmod");
 static const char arm_conversion[] =
     "define hidden arm_aapcscc double @__aeabi_ul2d(i64 %x) nounwind {\n"
     "  %up = lshr i64 %x, 32\n"

@@ -252,7 +252,9 @@ static LLVMValueRef steps_of(writer *w)
         return LLVMConstNull(w->pointer);
     }
     for (uint32_t i = 0; i < count; i++) {
-        items[i] = step_of(w, *(vtac_step **)vta_vec_at(&w->program->steps, i), i);
+        const vtac_step *step = *(vtac_step **)vta_vec_at(&w->program->steps, i);
+        vtac_progress_at(w->program->progress, "generating code for step", step->name, i, count);
+        items[i] = step_of(w, step, i);
     }
     LLVMValueRef all = array_global(w, count > 0 ? LLVMTypeOf(items[0]) : w->u32, items, count);
     free(items);
@@ -416,7 +418,9 @@ static vta_status write_all(writer *w, LLVMTargetMachineRef machine, bool want_t
         return vta_fail(w->diag, VTA_NOMEM, "out of memory");
     }
     VTA_TRY(verify_module(w));
+    vtac_progress_at(w->program->progress, "optimizing code", w->program->target->name, 0, 0);
     VTA_TRY(optimize(w, machine));
+    vtac_progress_at(w->program->progress, "writing code", w->program->target->name, 0, 0);
     if (want_texts) {
         char *text = LLVMPrintModuleToString(w->em.module);
         out->ll = strdup(text);

@@ -80,8 +80,9 @@ static vta_status judge_node(partitioner *r, vtac_maker *m, vtac_node_id id)
     status = status == VTA_OK ? vtac_vta_supports(r->options->config, &region, 0, &own) : status;
     status =
         status == VTA_OK ? vtac_vta_estimate(r->options->config, &region, 0, &place->cost, &own) : status;
-    if (status == VTA_UNSUPPORTED) {
+    if (status == VTA_UNSUPPORTED || status == VTA_RANGE) {
         place->reason = keep_text(r, own.text);
+        place->too_large = status == VTA_RANGE;
         return VTA_OK;
     }
     if (status != VTA_OK) {
@@ -100,6 +101,8 @@ static vta_status judge_nodes(partitioner *r)
     VTA_TRY(vtac_maker_init(&m, r->graph, &r->p->arena, r->zeros, r->diag));
     vta_status status = VTA_OK;
     for (uint32_t i = 0; i < r->graph->order_count && status == VTA_OK; i++) {
+        vtac_progress_at(r->options->schedule.progress, "placing node",
+                         r->graph->nodes[r->graph->order[i]].name, i, r->graph->order_count);
         status = judge_node(r, &m, r->graph->order[i]);
     }
     vtac_maker_free(&m);
@@ -283,6 +286,7 @@ static vta_status run(partitioner *r)
     VTA_TRY(vtac_find_zeros(r->graph, &p->arena, &zeros, r->diag));
     r->zeros = zeros;
     VTA_TRY(judge_nodes(r));
+    vtac_progress_at(r->options->schedule.progress, "building regions", NULL, 0, 0);
     VTA_TRY(vtac_find_groups(r->graph, r->eligible, &p->arena, &r->grouping, r->diag));
     VTA_TRY(choose_groups(r));
     VTA_TRY(build_regions(r));
@@ -291,6 +295,7 @@ static vta_status run(partitioner *r)
         return VTA_OK;
     }
     VTA_TRY(schedule_regions(r));
+    vtac_progress_at(r->options->schedule.progress, "putting regions in place", NULL, 0, 0);
     return vtac_rewrite_graph(r->graph, p, r->diag);
 }
 

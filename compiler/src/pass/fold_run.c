@@ -8,13 +8,10 @@
  */
 #include "fold_run.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "vta/model.h"
-#include "vtac/codegen.h"
+#include "vtac/temporary.h"
 
 #if defined(__aarch64__)
 #    define LEAST_PROCESSOR "aarch64"
@@ -143,24 +140,14 @@ static vta_status build(run *r)
 /* The small model in memory, ready to run. */
 static vta_status load(const run *r, vta_model **out)
 {
-    char path[300];
-    const char *temporary = getenv("TMPDIR");
-    (void)snprintf(path, sizeof path, "%.200s/vtac-fold-XXXXXX", temporary == NULL ? "/tmp" : temporary);
-    const int file = mkstemp(path);
-    if (file < 0) {
-        return VTA_IO;
-    }
-    (void)close(file);
     vtac_target target;
     vtac_artifact_image image = {0};
     const vtac_compile_options options = {.level = 1, .target = &target};
     const vta_model_options model_options = {.threads = 1};
     vta_status status = vtac_target_find(LEAST_PROCESSOR, &target, r->diag);
     status = status == VTA_OK ? vtac_compile(r->small, &options, &image, r->diag) : status;
-    status = status == VTA_OK ? vtac_link(&image, path, r->diag) : status;
-    status = status == VTA_OK ? vta_model_load(path, &model_options, out, r->diag) : status;
+    status = status == VTA_OK ? vtac_load(&image, &model_options, out, r->diag) : status;
     vtac_artifact_image_free(&image);
-    (void)unlink(path);
     return status;
 }
 

@@ -135,8 +135,8 @@ static vta_status walk(const quant_comparison *c, quant_probe *probe, power *pow
                        vtac_quantize_report *report, vta_diag *diag)
 {
     const quant_observer *o = c->observer;
-    quant_clock clock = quant_clock_start(c->progress, "comparing", c->samples->count);
     for (uint32_t s = 0; s < c->samples->count; s++) {
+        vtac_progress_at(c->progress, "comparing sample", NULL, s, c->samples->count);
         VTA_TRY(quant_probe_run(o->probe, c->samples, s, diag));
         VTA_TRY(quant_probe_run(probe, c->samples, s, diag));
         for (uint32_t i = 0; i < o->count; i++) {
@@ -144,7 +144,6 @@ static vta_status walk(const quant_comparison *c, quant_probe *probe, power *pow
                       (size_t)vtac_type_elements(&c->quantized->values[o->seen[i].value].type));
         }
         add_outputs(c, probe, total, report);
-        quant_clock_tell(&clock, s + 1);
     }
     return VTA_OK;
 }
@@ -160,6 +159,7 @@ vta_status quant_compare(const quant_comparison *c, vtac_quantize_report *report
     }
     memset(powers, 0, o->count * sizeof *powers);
     report->samples = c->samples->count;
+    vtac_progress_at(c->progress, "compiling the model of integers", NULL, 0, 0);
     VTA_TRY(quant_probe_open(c->quantized, c->real, o->count, &probe, diag));
     const vta_status status = walk(c, probe, powers, &total, report, diag);
     quant_probe_close(probe);

@@ -13,7 +13,7 @@ typedef struct quant_comparison {
     const vtac_value_id *real; /* by place in the observer: what stands for it in the quantized graph */
     const vtac_samples *samples;
     vtac_dtype dtype;
-    const vta_progress *progress;
+    const vtac_progress *progress;
 } quant_comparison;
 
 vta_status quant_compare(const quant_comparison *c, vtac_quantize_report *report, vta_diag *diag);

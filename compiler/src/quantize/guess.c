@@ -115,12 +115,14 @@ static vta_status judge(const guess *j, const vtac_sample_range *range, vta_aren
     return VTA_OK;
 }
 
-static vta_status choose(const guess *j, vtac_sample_range *out, vta_diag *diag)
+static vta_status choose(const guess *j, const vtac_progress *progress, vtac_sample_range *out,
+                         vta_diag *diag)
 {
     double scores[USUAL] = {0.0};
     double best = -(double)INFINITY;
     for (int i = 0; i < USUAL; i++) {
         vta_arena arena = {0};
+        vtac_progress_at(progress, "trying range", NULL, (size_t)i, USUAL);
         const vta_status status = judge(j, &usual[i], &arena, &scores[i], diag);
         vta_arena_free(&arena);
         VTA_TRY(status);
@@ -132,7 +134,8 @@ static vta_status choose(const guess *j, vtac_sample_range *out, vta_diag *diag)
     return VTA_OK;
 }
 
-vta_status quant_guess_range(const quant_plan *plan, uint64_t seed, vtac_sample_range *out, vta_diag *diag)
+vta_status quant_guess_range(const quant_plan *plan, uint64_t seed, const vtac_progress *progress,
+                             vtac_sample_range *out, vta_diag *diag)
 {
     guess j = {.plan = plan, .seed = seed};
     *out = usual[1];
@@ -142,8 +145,9 @@ vta_status quant_guess_range(const quant_plan *plan, uint64_t seed, vtac_sample_
     if (j.count == 0) {
         return VTA_OK;
     }
+    vtac_progress_at(progress, "compiling the model of floats", NULL, 0, 0);
     VTA_TRY(quant_probe_open(plan->graph, j.values, j.count, &j.probe, diag));
-    const vta_status status = choose(&j, out, diag);
+    const vta_status status = choose(&j, progress, out, diag);
     quant_probe_close(j.probe);
     return status;
 }

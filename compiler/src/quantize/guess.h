@@ -9,6 +9,7 @@
 #include "vtac/quantize.h"
 
 /* Compiles the graph, runs a few made-up inputs of every usual range through it and chooses one. */
-vta_status quant_guess_range(const quant_plan *plan, uint64_t seed, vtac_sample_range *out, vta_diag *diag);
+vta_status quant_guess_range(const quant_plan *plan, uint64_t seed, const vtac_progress *progress,
+                             vtac_sample_range *out, vta_diag *diag);
 
 #endif

@@ -5,37 +5,7 @@
 #include "observe.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
-#include <time.h>
-
-static double now(void)
-{
-    struct timespec t;
-    (void)clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
-
-quant_clock quant_clock_start(const vta_progress *progress, const char *what, uint32_t total)
-{
-    const double begin = now();
-    return (quant_clock){
-        .progress = progress, .what = what, .total = total, .begin = begin, .told = begin + 1.0};
-}
-
-void quant_clock_tell(quant_clock *clock, uint32_t done)
-{
-    const double at = now();
-    if (clock->progress == NULL || clock->progress->line == NULL || at - clock->told < 1.0) {
-        return;
-    }
-    char line[128];
-    const double left = (at - clock->begin) * (clock->total - done) / (done == 0 ? 1 : done);
-    (void)snprintf(line, sizeof line, "%s: %u of %u samples, %.0f s left", clock->what, done, clock->total,
-                   left);
-    clock->progress->line(clock->progress->context, line);
-    clock->told = at;
-}
 
 /* The axis of the channels that products see, for correcting their biases. */
 static void note_channels(quant_observer *o)
@@ -138,10 +108,11 @@ static void add_means(quant_seen *seen, const vtac_type *type, const float *x, s
 }
 
 static vta_status walk(const quant_observer *o, const vtac_samples *samples, bool histograms,
-                       const vta_progress *progress, vta_diag *diag)
+                       const vtac_progress *progress, vta_diag *diag)
 {
-    quant_clock clock = quant_clock_start(progress, histograms ? "histograms" : "ranges", samples->count);
     for (uint32_t s = 0; s < samples->count; s++) {
+        vtac_progress_at(progress, histograms ? "histograms of sample" : "ranges of sample", NULL, s,
+                         samples->count);
         VTA_TRY(quant_probe_run(o->probe, samples, s, diag));
         for (uint32_t i = 0; i < o->count; i++) {
             quant_seen *seen = &o->seen[i];
@@ -154,7 +125,6 @@ static vta_status walk(const quant_observer *o, const vtac_samples *samples, boo
                 add_means(seen, &o->plan->graph->values[seen->value].type, x, count);
             }
         }
-        quant_clock_tell(&clock, s + 1);
     }
     return VTA_OK;
 }
@@ -172,7 +142,7 @@ static void see_constants(const quant_observer *o)
 }
 
 vta_status quant_observe(quant_observer *o, const vtac_samples *samples, vtac_range_method method,
-                         const vta_progress *progress, vta_diag *diag)
+                         const vtac_progress *progress, vta_diag *diag)
 {
     VTA_TRY(make_room(o, method, diag));
     VTA_TRY(walk(o, samples, false, progress, diag));

@@ -33,7 +33,7 @@ void quant_observe_close(quant_observer *observer);
 
 /* Ranges, groups joined, narrowed by the method. */
 vta_status quant_observe(quant_observer *observer, const vtac_samples *samples, vtac_range_method method,
-                         const vta_progress *progress, vta_diag *diag);
+                         const vtac_progress *progress, vta_diag *diag);
 
 /* Leaves each range room by a factor, as far as operators with bounded results allow. */
 vta_status quant_widen(quant_observer *observer, double factor, vta_diag *diag);
@@ -44,15 +44,5 @@ const quant_range *quant_range_of(const quant_observer *observer, vtac_value_id 
 /* The mean of each channel of a product's operand, in memory of the plan's; NULL: not known. */
 vta_status quant_means(const quant_observer *observer, vtac_value_id value, const double **out,
                        vta_diag *diag);
-
-/* Says how far a walk over the samples is, once it takes long. */
-typedef struct quant_clock {
-    const vta_progress *progress;
-    const char *what;
-    uint32_t total;
-    double begin, told;
-} quant_clock;
-quant_clock quant_clock_start(const vta_progress *progress, const char *what, uint32_t total);
-void quant_clock_tell(quant_clock *clock, uint32_t done);
 
 #endif

@@ -4,14 +4,9 @@
  */
 #include "probe.h"
 
-#include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
-#include "vta/model.h"
-#include "vtac/codegen.h"
+#include "vtac/temporary.h"
 
 struct quant_probe {
     vta_model *model;
@@ -47,35 +42,14 @@ static vta_status expose(vtac_graph *graph, const vtac_value_id *values, quant_p
     return VTA_OK;
 }
 
-static vta_status compile_to(const vtac_graph *graph, const char *path, vta_diag *diag)
+static vta_status load(const vtac_graph *graph, quant_probe *probe, vta_diag *diag)
 {
     vtac_target target;
     vtac_artifact_image image;
     VTA_TRY(vtac_target_find("host", &target, diag));
     VTA_TRY(vtac_compile(graph, &(vtac_compile_options){.level = 1, .target = &target}, &image, diag));
-    const vta_status status = vtac_link(&image, path, diag);
+    const vta_status status = vtac_load(&image, NULL, &probe->model, diag);
     vtac_artifact_image_free(&image);
-    return status;
-}
-
-static vta_status load(const vtac_graph *graph, quant_probe *probe, vta_diag *diag)
-{
-    char folder[4096];
-    char path[4200];
-    const char *temporary = getenv("TMPDIR");
-    (void)snprintf(folder, sizeof folder, "%s/vtac-quantize-XXXXXX", temporary == NULL ? "/tmp" : temporary);
-    if (mkdtemp(folder) == NULL) {
-        return vta_fail(diag, VTA_IO,
-                        "cannot make the folder '%s': %s; set TMPDIR to one that can be written to", folder,
-                        strerror(errno));
-    }
-    (void)snprintf(path, sizeof path, "%s/model.so", folder);
-    vta_status status = compile_to(graph, path, diag);
-    if (status == VTA_OK) {
-        status = vta_model_load(path, NULL, &probe->model, diag);
-    }
-    (void)unlink(path); /* what is mapped stays */
-    (void)rmdir(folder);
     return status;
 }
 

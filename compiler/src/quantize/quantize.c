@@ -197,6 +197,7 @@ static vta_status make_plan(job *j, vta_diag *diag)
 
 static vta_status observe(job *j, const vtac_samples *samples, bool made_up, vta_diag *diag)
 {
+    vtac_progress_at(j->options->progress, "compiling the model of floats", NULL, 0, 0);
     VTA_TRY(quant_observe_open(&j->plan, &j->observer, diag));
     VTA_TRY(quant_observe(&j->observer, samples, j->options->method, j->options->progress, diag));
     return made_up ? quant_widen(&j->observer, ROOM, diag) : VTA_OK;
@@ -218,7 +219,7 @@ static vta_status compare(const job *j, const vtac_samples *samples, vtac_quanti
 static vta_status make_up(job *j, vtac_samples *out, vta_diag *diag)
 {
     vtac_sample_range range;
-    VTA_TRY(quant_guess_range(&j->plan, SEED, &range, diag));
+    VTA_TRY(quant_guess_range(&j->plan, SEED, j->options->progress, &range, diag));
     return vtac_generate_samples(j->graph, &range, MADE_UP, SEED, &j->arena, out, diag);
 }
 
@@ -227,6 +228,7 @@ static vta_status convert(job *j, const vtac_samples *samples, bool made_up, vta
                           vta_diag *diag)
 {
     VTA_TRY(observe(j, samples, made_up, diag));
+    vtac_progress_at(j->options->progress, "rounding weights", NULL, 0, 0);
     VTA_TRY(round_products(j, diag));
     if (j->product_count == 0) {
         return vta_fail(
@@ -243,7 +245,8 @@ static vta_status convert(job *j, const vtac_samples *samples, bool made_up, vta
 static vta_status run(job *j, const vtac_samples *samples, vtac_quantize_report *report, vta_diag *diag)
 {
     vtac_samples own;
-    VTA_TRY(vtac_run_passes(j->graph, &(vtac_pass_options){.level = 2}, diag));
+    VTA_TRY(
+        vtac_run_passes(j->graph, &(vtac_pass_options){.level = 2, .progress = j->options->progress}, diag));
     VTA_TRY(samples != NULL ? check_samples(j->graph, samples, diag) : VTA_OK);
     VTA_TRY(make_plan(j, diag));
     VTA_TRY(samples == NULL ? make_up(j, &own, diag) : VTA_OK);

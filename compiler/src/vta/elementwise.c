@@ -7,6 +7,8 @@
  * ACC: two quarters hold the operands, three slots each (loaded, computed, stored); the third begins with the
  * constants. What the ALU reads together lies in different quarters.
  */
+#include <inttypes.h>
+
 #include "sched.h"
 
 enum { SLOTS = 3, QUARTERS = 4 };
@@ -269,13 +271,26 @@ vta_status elementwise_emit(const plan *p, step_list *list, vta_diag *diag)
                         : VTA_OK;
 }
 
+/* Every slot holds a tile, and the constants lie behind the slots. */
+static vta_status must_fit(const machine *m, const vtac_vta_layer *layer, vta_diag *diag)
+{
+    const int64_t slots = QUARTERS * SLOTS * m->ro, fixed = 2 * constants_of(layer);
+    const int64_t need = most(slots, fixed);
+    return m->acc >= need
+               ? VTA_OK
+               : vta_fail(diag, VTA_RANGE,
+                          "layer '%s' does not fit the buffers: its smallest piece needs %" PRId64
+                          " accumulators of %" PRId64 " (LOG_ACC_BUFF_SIZE); larger ones would help",
+                          layer->name, need, m->acc);
+}
+
 /* What it asks of each unit. */
 vta_status elementwise_plan(const machine *m, const vtac_vta_region *region, uint32_t number, plan *out,
                             vta_diag *diag)
 {
-    (void)diag;
     plan_init(m, region, number, out);
     const vtac_vta_layer *layer = out->layer;
+    VTA_TRY(must_fit(m, layer, diag));
     const int64_t passes = layer->kind == VTAC_VTA_ADD || layer->kind == VTAC_VTA_MUL ? 4 : 1;
     const int64_t entries = out->images * blocks(out, layer->output) * plane(out, layer->output);
     const int64_t bytes = entries * m->config->elem_bytes[VTA_MEM_OUT];

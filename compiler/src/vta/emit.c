@@ -99,6 +99,7 @@ static vta_status time_tiling(const plan *p, const tiling *t, uint64_t *cycles, 
     trial.tiling = *t;
     list_init(&list);
     const vta_status status = conv_emit(&trial, &list, diag);
+    list_load_ahead(&list, p->machine->config);
     *cycles = status == VTA_OK ? timing_of(p->machine, &list, 0, NULL, 0) : 0;
     list_free(&list);
     return status;

@@ -78,6 +78,18 @@ static bool grow_table(step_list *list)
     return true;
 }
 
+/* The least, or the largest, of each index. */
+static vta_uop bound(const vta_uop *uops, uint32_t count, bool largest)
+{
+    vta_uop all = uops[0];
+    for (uint32_t i = 1; i < count; i++) {
+        all.dst = (uops[i].dst > all.dst) == largest ? uops[i].dst : all.dst;
+        all.src = (uops[i].src > all.src) == largest ? uops[i].src : all.src;
+        all.aux = (uops[i].aux > all.aux) == largest ? uops[i].aux : all.aux;
+    }
+    return all;
+}
+
 vta_kernel list_kernel_of(step_list *list, const vta_uop *uops, uint32_t count)
 {
     if (list->failed || !grow_table(list)) {
@@ -93,7 +105,11 @@ vta_kernel list_kernel_of(step_list *list, const vta_uop *uops, uint32_t count)
             return (vta_kernel){index};
         }
     }
-    const list_kernel fresh = {.hash = hash, .first = (uint32_t)list->uops.count, .count = count};
+    const list_kernel fresh = {.hash = hash,
+                               .first = (uint32_t)list->uops.count,
+                               .count = count,
+                               .low = bound(uops, count, false),
+                               .high = bound(uops, count, true)};
     vta_uop *copy = vta_vec_add(&list->uops, count);
     if (copy == NULL || vta_vec_push(&list->kernels, &fresh) == NULL) {
         list->failed = true;
@@ -109,6 +125,48 @@ const vta_uop *list_uops(const step_list *list, vta_kernel kernel, uint32_t *cou
     const list_kernel *own = kernel_at(list, kernel.index);
     *count = own->count;
     return vta_vec_at(&list->uops, own->first);
+}
+
+typedef struct strides {
+    vta_kernel kernel;
+    int64_t outer, inner;
+    int64_t dst[2], src[2];
+    int64_t beyond; /* source entries that a step reads behind its first */
+} strides;
+
+static strides strides_of(const step *s)
+{
+    if (s->kind == STEP_GEMM) {
+        const vta_gemm *g = &s->gemm;
+        return (strides){g->kernel, g->iter_out, g->iter_in, {g->dst_out, g->dst_in}, {g->src_out, g->src_in},
+                         0};
+    }
+    if (s->kind == STEP_DEPTHWISE) {
+        const vta_depthwise *d = &s->depthwise;
+        return (strides){d->kernel,
+                         d->iter_out,
+                         d->iter_in,
+                         {d->dst_out, d->dst_in},
+                         {d->src_out, d->src_in},
+                         (d->taps_y - 1) * d->row_step + (d->taps_x - 1) * d->col_step};
+    }
+    const vta_alu *a = &s->alu;
+    return (strides){a->kernel, a->iter_out, a->iter_in, {a->dst_out, a->dst_in}, {a->src_out, a->src_in}, 0};
+}
+
+list_nest list_nest_of(const step_list *list, const step *s)
+{
+    const strides l = strides_of(s);
+    const list_kernel *k = kernel_at(list, l.kernel.index);
+    const int64_t dst = (l.outer - 1) * l.dst[0] + (l.inner - 1) * l.dst[1];
+    const int64_t src = (l.outer - 1) * l.src[0] + (l.inner - 1) * l.src[1] + l.beyond;
+    return (list_nest){.dst = k->low.dst,
+                       .dst_count = (int64_t)k->high.dst + dst - k->low.dst + 1,
+                       .src = k->low.src,
+                       .src_count = (int64_t)k->high.src + src - k->low.src + 1,
+                       .wgt = k->low.aux,
+                       .wgt_count = (int64_t)k->high.aux - k->low.aux + 1,
+                       .uops = k->count};
 }
 
 /* Steps. */

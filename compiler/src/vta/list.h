@@ -35,6 +35,7 @@ typedef struct step {
 typedef struct list_kernel {
     uint64_t hash;
     uint32_t first, count; /* of the list's micro-ops */
+    vta_uop low, high;     /* the least and the largest of each index */
 } list_kernel;
 
 /* Accumulator entries, `count` from `first` on. */
@@ -77,8 +78,18 @@ void list_alu(step_list *list, const vta_alu *alu, acc_range to, acc_range from)
 void list_requant(step_list *list, const vta_requant *requant, acc_range to, acc_range from);
 void list_store(step_list *list, const vta_store2d *store);
 
+/* The entries from the first to the last that a GEMM, DEPTHWISE or ALU touches. */
+typedef struct list_nest {
+    int64_t dst, dst_count, src, src_count, wgt, wgt_count;
+    uint32_t uops;
+} list_nest;
+list_nest list_nest_of(const step_list *list, const step *s);
+
 /* Nothing is held back any more. */
 void list_flush(step_list *list);
+
+/* Moves loads up, so that they hide behind work of the array (ahead.c). Results stay. */
+void list_load_ahead(step_list *list, const vta_config *config);
 
 /* Records the list. */
 vta_status list_record(const step_list *list, vta_stream *stream, vta_diag *diag);

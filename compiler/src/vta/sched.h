@@ -13,6 +13,7 @@
  *   emit.c       a convolution cut in one of these ways, as a list of calls
  *   elementwise.c, window.c, concat.c   the layers that are no convolutions
  *   list.c       lists of calls
+ *   ahead.c      loads that move up in them
  *   schedule.c   the whole region
  *
  * Words. A *tile* is what the layout keeps together: one pixel of one block of C channels, for B images. It

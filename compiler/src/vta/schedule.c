@@ -159,9 +159,12 @@ static vta_status schedule(scheduler *s, const vtac_vta_options *options, vta_di
     }
     s->image->plan_count = region->layer_count;
     VTA_TRY(check_layers(s, diag));
+    vtac_progress_at(options->progress, "laying out", region->name, 0, 0);
     VTA_TRY(decide(&s->hardware, region, options, &s->decided, diag));
     VTA_TRY(layout_tensors(&s->hardware, region, &s->decided, &s->image->work_bytes, diag));
     for (uint32_t n = 0; n < region->layer_count; n++) {
+        vtac_progress_at(options->progress, "scheduling layer", region->layers[n].name, n,
+                         region->layer_count);
         VTA_TRY(schedule_layer(s, n, diag));
     }
     uint64_t offset;
@@ -169,6 +172,8 @@ static vta_status schedule(scheduler *s, const vtac_vta_options *options, vta_di
         return vta_fail(diag, VTA_NOMEM, "no memory for constants");
     }
     s->image->constant_bytes = s->constants.size;
+    list_load_ahead(&s->list, s->hardware.config);
+    vtac_progress_at(options->progress, "predicting cycles", region->name, 0, 0);
     VTA_TRY(predict(s, diag));
     return seal(s, diag);
 }

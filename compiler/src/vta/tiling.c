@@ -12,6 +12,7 @@
 #include <stdlib.h>
 
 #include "sched.h"
+#include "vta/str.h"
 
 enum { CHOICES = 40, MAX_SLOTS = 64, ACC_SLOTS = 4, OTHER_SLOTS = 4 };
 enum { PARAM_BLOCKS = 16 };   /* whose parameters are loaded together */
@@ -289,6 +290,37 @@ static int fewer_cycles(const void *a, const void *b)
     return x->cycles < y->cycles ? -1 : x->cycles > y->cycles;
 }
 
+static void say_need(vta_str *text, int64_t need, int64_t have, const char *what, const char *key)
+{
+    if (need > have) {
+        vta_str_printf(text, "%s%" PRId64 " %s of %" PRId64 " (%s)", text->size > 0 ? ", " : "", need, what,
+                       have, key);
+    }
+}
+
+/* What the smallest piece there is needs, one pixel of one block, and the buffers lack. */
+static vta_status misfit(const conv *c, vta_diag *diag)
+{
+    const machine *m = c->machine;
+    tiling t = {.rows = 1, .cols = 1, .group = m->ro, .part = 1, .part_rows = 1, .part_cols = 1};
+    vta_str needs = {0};
+    (void)complete(c, &t);
+    const int64_t params = t.param_slots * t.param_size;
+    const int64_t sums = c->sum == NULL
+                             ? t.acc_size + params
+                             : most(most(2 * t.acc_size, 8 * t.other_size), 4 * (SUM_CONSTANTS + params));
+    say_need(&needs, t.inp_size, m->inp, "inputs", "LOG_INP_BUFF_SIZE");
+    say_need(&needs, t.wgt_size, m->wgt, "weights", "LOG_WGT_BUFF_SIZE");
+    say_need(&needs, sums, m->acc, "accumulators", "LOG_ACC_BUFF_SIZE");
+    say_need(&needs, m->ri * c->planes, m->uop, "micro-ops", "LOG_UOP_BUFF_SIZE");
+    const vta_status status =
+        vta_fail(diag, VTA_RANGE,
+                 "layer '%s' does not fit the buffers: its smallest piece needs %s; larger ones would help",
+                 c->layer->name, needs.size > 0 ? needs.text : "more than there is");
+    vta_str_free(&needs);
+    return status;
+}
+
 vta_status tiling_choose(const conv *c, tiling *out, uint32_t room, uint32_t *count, vta_diag *diag)
 {
     contender *best = calloc(CLASSES, sizeof *best);
@@ -309,9 +341,7 @@ vta_status tiling_choose(const conv *c, tiling *out, uint32_t room, uint32_t *co
     }
     free(best);
     if (*count == 0) {
-        return vta_fail(diag, VTA_UNSUPPORTED,
-                        "layer '%s' does not fit the scratchpads in any way; larger buffers would help",
-                        c->layer->name);
+        return misfit(c, diag);
     }
     return VTA_OK;
 }

@@ -26,10 +26,15 @@ enum {
     PAIR = 2, /* steps that fetch parameters */
     PIPE_QUEUE = 4,
     LOAD_QUEUE = 3,
+    READS_IN_FLIGHT = 32, /* bursts: LOG_FLIGHT of vta_axi_read.v and of vta_axi_write.v */
+    WRITES_IN_FLIGHT = 16,
+    MOST_IN_FLIGHT = 32,
     UOP_LOAD = 256, /* micro-ops that one LOAD brings at most */
     GRANULES = 2048,
     BANKS = 4,
-    LOG_PAGE = 12,
+    LOG_PAGE = 6,
+    INSN_BYTES = 16,
+    AHEAD = 2, /* queues' worth of instructions are read before their turn: the busiest unit's is full then */
     REQUANT_KERNELS = 4096,
 };
 
@@ -43,6 +48,11 @@ typedef struct window_of_times {
     uint32_t next;
 } window_of_times;
 
+typedef struct bursts_in_flight {
+    cycles answered[MOST_IN_FLIGHT];
+    uint32_t next;
+} bursts_in_flight;
+
 typedef struct model {
     const machine *m;
     const step_list *list;
@@ -51,8 +61,14 @@ typedef struct model {
     cycles *pages;                          /* of WORK: the end of the last store */
     uint32_t *page_store;                   /* and its number */
     uint64_t page_count;
-    uint32_t stores, stores_known; /* so far; how many the compute unit has waited for */
+    uint32_t stores;        /* so far, */
+    uint32_t stores_known;  /* how many the compute unit has waited for, */
+    uint32_t stores_loaded; /* and the load unit, through it; */
+    cycles *known_at;       /* a store: since when the compute unit could tell it */
+    uint32_t *out_store;    /* OUT granules: the last store */
     cycles fetch, bus, bus_store;
+    bursts_in_flight reads, writes;
+    uint64_t insns, fetched; /* that went by; that were read */
     cycles load_issue, store_issue, compute_issue, retired;
     cycles array_free, array_start, alu_free, alu_start, acc_load;
     cycles last_array_begin, last_array_end; /* of the newest array instruction, for the write ports */
@@ -110,49 +126,56 @@ static void mark(cycles *of, granules g, cycles when)
     }
 }
 
-/* The entries from the first to the last that a nest touches. */
-typedef struct nest {
-    int64_t dst, dst_count, src, src_count, wgt, wgt_count;
-} nest;
-
-static nest nest_of(const model *t, vta_kernel kernel, const int64_t *dst, const int64_t *src, int64_t outer,
-                    int64_t inner, uint32_t *uops)
-{
-    const vta_uop *u = list_uops(t->list, kernel, uops);
-    int64_t dst_last = 0, src_last = 0, wgt_last = 0;
-    nest n = {u->dst, 0, u->src, 0, u->aux, 0};
-    for (uint32_t k = 0; k < *uops; k++) {
-        n.dst = least(n.dst, u[k].dst);
-        n.src = least(n.src, u[k].src);
-        n.wgt = least(n.wgt, u[k].aux);
-        dst_last = most(dst_last, u[k].dst);
-        src_last = most(src_last, u[k].src);
-        wgt_last = most(wgt_last, u[k].aux);
-    }
-    n.dst_count = dst_last + (outer - 1) * dst[0] + (inner - 1) * dst[1] - n.dst + 1;
-    n.src_count = src_last + (outer - 1) * src[0] + (inner - 1) * src[1] - n.src + 1;
-    n.wgt_count = wgt_last - n.wgt + 1;
-    return n;
-}
-
 /* Transfers. */
 
 static cycles fetch(model *t)
 {
+    t->insns++;
     t->fetch += FETCH;
     return t->fetch;
 }
 
-/* Cycles of the bus for rows of `x` elements of `bytes`. */
-static cycles beats_of(const model *t, int64_t y, int64_t x, int64_t stride, int64_t bytes)
+/* Instructions come over the same bus, as far ahead as there is room for them. They take turns with whatever
+ * else is read: so many beats of it, at most as many of theirs. */
+static cycles beside_fetch(model *t, cycles beats)
+{
+    const uint64_t each = (uint64_t)most(1, INSN_BYTES / t->m->beat), all = t->list->steps.count;
+    const uint64_t ahead = t->insns + ((uint64_t)AHEAD << t->m->config->log_queue);
+    const uint64_t until = ahead < all ? ahead : all;
+    const uint64_t due = until > t->fetched ? until - t->fetched : 0, turns = (beats + each - 1) / each;
+    const uint64_t now = due < turns ? due : turns;
+    t->fetched += now;
+    return now * each;
+}
+
+/* What a transfer asks of the bus: bursts of so many beats. */
+typedef struct bursts {
+    int64_t count;
+    cycles each;
+} bursts;
+
+/* `y` rows of `x` elements of `bytes`. Rows that touch are one. */
+static bursts bursts_of(const model *t, int64_t y, int64_t x, int64_t stride, int64_t bytes)
 {
     const int64_t beat = t->m->beat;
     if (stride == x || y == 1) {
         x *= y;
         y = 1;
     }
-    const int64_t each = bytes < beat ? x : ceil_div(x * bytes, beat);
-    return (cycles)(y * each);
+    return (bursts){y, (cycles)(bytes < beat ? x : ceil_div(x * bytes, beat))};
+}
+
+/* The bus is one: bursts follow each other. And only so many are on their way: where bursts are short, the
+ * next one waits until the memory has answered an old one. */
+static cycles send(cycles *bus, bursts_in_flight *flight, uint32_t room, cycles first, cycles answer,
+                   bursts b)
+{
+    for (int64_t i = 0; i < b.count; i++) {
+        cycles *answered = &flight->answered[flight->next++ % room];
+        *bus = later(later(first, *bus), *answered) + b.each;
+        *answered = *bus + answer;
+    }
+    return *bus;
 }
 
 static uint64_t page_of(int64_t element, int64_t bytes)
@@ -176,22 +199,35 @@ static cycles stored(const model *t, const vta_load2d *l, int64_t bytes, uint32_
     return end;
 }
 
-/* Load and store wait for each other through the compute unit: it waits, too. */
-static void relay(model *t, uint32_t number, cycles end)
+/* The compute unit has waited for a store, in an instruction that is over at `end`. */
+static void learn(model *t, uint32_t number, cycles end)
 {
-    if (number > t->stores_known) {
-        t->compute_issue = later(t->compute_issue, end);
-        t->retired = later(t->retired, end);
-        t->stores_known = number;
-        (void)fetch(t);
+    while (t->stores_known < number) {
+        t->known_at[++t->stores_known] = end;
     }
 }
 
-static cycles read_bus(model *t, cycles start, cycles beats)
+/* Load and store wait for each other through the compute unit: it waits, too, and tells it in its turn.
+ * Returns when the load may start. */
+static cycles relay(model *t, uint32_t number, cycles end)
 {
-    const cycles first = later(start + BUS + t->m->config->mem_latency, t->bus);
-    t->bus = first + beats;
-    return t->bus;
+    if (number > t->stores_known) {
+        t->compute_issue = later(later(fetch(t), t->compute_issue + 1), end + TOKEN);
+        t->retired = later(t->retired + 1, t->compute_issue + 1);
+        learn(t, number, t->retired);
+    }
+    if (number <= t->stores_loaded) {
+        return 0;
+    }
+    t->stores_loaded = number;
+    return t->known_at[number] + TOKEN;
+}
+
+static cycles read_bus(model *t, cycles start, bursts b)
+{
+    const cycles latency = t->m->config->mem_latency;
+    t->bus = later(t->bus, start + BUS + latency) + beside_fetch(t, (cycles)b.count * b.each);
+    return send(&t->bus, &t->reads, READS_IN_FLIGHT, start + BUS + latency, latency, b);
 }
 
 static cycles load(model *t, const vta_load2d *l)
@@ -200,14 +236,13 @@ static cycles load(model *t, const vta_load2d *l)
     const int64_t bytes = t->m->config->elem_bytes[l->memory];
     const int64_t rows = l->y_pad_0 + l->y_size + l->y_pad_1, pitch = l->x_pad_0 + l->x_size + l->x_pad_1;
     const granules g = granules_of(to->size, l->sram, rows * pitch);
-    const cycles beats = beats_of(t, l->y_size, l->x_size, l->x_stride, bytes);
+    const bursts rows_read = bursts_of(t, l->y_size, l->x_size, l->x_stride, bytes);
     uint32_t number;
     const cycles data = stored(t, l, bytes, &number);
-    cycles start = later(fetch(t), t->load_issue);
-    relay(t, number, data);
-    start = later(start, later(latest(to->read, g) + TOKEN, data > 0 ? data + 2 * TOKEN : 0));
+    const cycles told = relay(t, number, data);
+    const cycles start = later(later(fetch(t), t->load_issue), later(latest(to->read, g) + TOKEN, told));
     t->load_issue = start + LOAD_GAP + (l->x_stride == l->x_size ? 0 : (cycles)l->y_size * ROW_GAP);
-    const cycles end = read_bus(t, start, beats) + (cycles)(rows * pitch - l->y_size * l->x_size) / 4;
+    const cycles end = read_bus(t, start, rows_read) + (cycles)(rows * pitch - l->y_size * l->x_size) / 4;
     mark(to->wrote, g, end);
     return end;
 }
@@ -219,11 +254,14 @@ static cycles store(model *t, const vta_store2d *s)
     cycles start = later(fetch(t), t->store_issue);
     start = later(start, latest(t->out.wrote, g) + TOKEN);
     t->store_issue = start + 1;
-    t->bus_store =
-        later(start + STORE_GAP, t->bus_store) + beats_of(t, s->y_size, s->x_size, s->x_stride, bytes);
-    const cycles end = t->bus_store + WRITE - 64 + t->m->config->mem_latency;
+    const cycles answer = WRITE - 64 + t->m->config->mem_latency;
+    const cycles end = answer + send(&t->bus_store, &t->writes, WRITES_IN_FLIGHT, start + STORE_GAP, answer,
+                                     bursts_of(t, s->y_size, s->x_size, s->x_stride, bytes));
     mark(t->out.read, g, end);
     t->stores++;
+    for (int64_t i = g.first; i <= g.last; i++) {
+        t->out_store[i] = t->stores;
+    }
     for (int64_t y = 0; y < s->y_size; y++) {
         const int64_t first = s->offset + y * s->x_stride;
         for (uint64_t p = page_of(first, bytes);
@@ -238,9 +276,13 @@ static cycles store(model *t, const vta_store2d *s)
 /* Compute. */
 
 /* OUT entries that the store unit still reads: the compute unit waits for its token. */
-static cycles until_stored(model *t, granules g)
+static cycles until_stored(const model *t, granules g, uint32_t *number)
 {
     const cycles end = latest(t->out.read, g);
+    *number = 0;
+    for (int64_t i = g.first; i <= g.last; i++) {
+        *number = *number > t->out_store[i] ? *number : t->out_store[i];
+    }
     return end > 0 ? end + TOKEN : 0;
 }
 
@@ -261,7 +303,7 @@ static cycles load_uops(model *t, uint32_t count)
     }
     t->uop_room = UOP_LOAD > count ? UOP_LOAD - count : 0;
     const cycles start = later(later(fetch(t), t->compute_issue + 1), later(t->array_start, t->alu_start));
-    t->uop_end = read_bus(t, start, beats);
+    t->uop_end = read_bus(t, start, (bursts){1, beats});
     return t->uop_end;
 }
 
@@ -296,22 +338,23 @@ static cycles acc_load(model *t, const vta_load2d *l)
     const granules g = granules_of(t->out.size, l->sram, rows * pitch);
     uint32_t number;
     const cycles data = stored(t, l, bytes, &number);
-    t->stores_known = number > t->stores_known ? number : t->stores_known;
     cycles start = issue(t, &t->load_queue, data > 0 ? data + TOKEN : 0);
     start = later(later(start + 1, t->acc_load), later(t->array_start, t->alu_start));
     start = later(start, later(latest(t->array_acc, g), latest(t->alu_acc, g)));
     taken(&t->load_queue, start);
     t->acc_load = start + LOAD_GAP;
-    const cycles end = read_bus(t, start, beats_of(t, l->y_size, l->x_size, l->x_stride, bytes)) + 3 +
+    const cycles end = read_bus(t, start, bursts_of(t, l->y_size, l->x_size, l->x_stride, bytes)) + 3 +
                        (cycles)(rows * pitch - l->y_size * l->x_size) / 4;
     mark(t->load_acc, g, end);
-    return retire(t, end);
+    const cycles over = retire(t, end);
+    learn(t, number, over);
+    return over;
 }
 
 typedef struct array_work {
     vta_kernel kernel;
     int64_t steps, writes;
-    const nest *n;
+    const list_nest *n;
 } array_work;
 
 static cycles array(model *t, const array_work *w)
@@ -319,11 +362,10 @@ static cycles array(model *t, const array_work *w)
     const granules dst = granules_of(t->out.size, w->n->dst, w->n->dst_count);
     const granules inp = granules_of(t->inp.size, w->n->src, w->n->src_count);
     const granules wgt = granules_of(t->wgt.size, w->n->wgt, w->n->wgt_count);
-    uint32_t uops;
-    (void)list_uops(t->list, w->kernel, &uops);
-    const cycles kernel = need_kernel(t, w->kernel, uops);
-    const cycles ready =
-        later(until_stored(t, dst), later(latest(t->inp.wrote, inp), latest(t->wgt.wrote, wgt)) + TOKEN);
+    const cycles kernel = need_kernel(t, w->kernel, w->n->uops);
+    uint32_t number;
+    const cycles ready = later(until_stored(t, dst, &number),
+                               later(latest(t->inp.wrote, inp), latest(t->wgt.wrote, wgt)) + TOKEN);
     cycles start = issue(t, &t->array_queue, ready) + 2;
     start = later(later(start, t->array_free), later(t->alu_start, kernel));
     start = later(start, later(latest(t->alu_acc, dst), latest(t->load_acc, dst)));
@@ -334,6 +376,7 @@ static cycles array(model *t, const array_work *w)
     t->last_array_end = t->array_free;
     t->last_array_writes = (double)w->writes / (double)most(w->steps, 1);
     const cycles end = t->array_free + ARRAY_DRAIN, over = retire(t, end);
+    learn(t, number, over);
     mark(t->array_acc, dst, end);
     mark(t->inp.read, inp, over);
     mark(t->wgt.read, wgt, over);
@@ -360,11 +403,12 @@ static cycles beside_array(const model *t, cycles start, cycles steps)
     return t->last_array_end + left - (cycles)room_there;
 }
 
-static cycles alu(model *t, cycles steps, const nest *n, granules params, cycles kernel)
+static cycles alu(model *t, cycles steps, const list_nest *n, granules params, cycles kernel)
 {
     const granules dst = granules_of(t->out.size, n->dst, n->dst_count);
     const granules src = granules_of(t->out.size, n->src, n->src_count);
-    cycles start = issue(t, &t->alu_queue, until_stored(t, dst)) + 2;
+    uint32_t number;
+    cycles start = issue(t, &t->alu_queue, until_stored(t, dst, &number)) + 2;
     start = later(later(start, t->alu_free), later(t->array_start, kernel));
     taken(&t->alu_queue, start);
     t->alu_start = start;
@@ -377,6 +421,7 @@ static cycles alu(model *t, cycles steps, const nest *n, granules params, cycles
     }
     t->alu_free = beside_array(t, start + ALU_START, steps);
     const cycles end = t->alu_free + ALU_DRAIN, over = retire(t, end);
+    learn(t, number, over);
     mark(t->alu_acc, dst, end);
     mark(t->out.wrote, dst, over);
     return over;
@@ -396,7 +441,6 @@ static cycles depthwise_steps(const vta_depthwise *d)
 
 static cycles run_step(model *t, const step *s)
 {
-    uint32_t uops;
     switch (s->kind) {
     case STEP_LOAD:
         return s->load.memory == VTA_MEM_INP || s->load.memory == VTA_MEM_WGT ? load(t, &s->load)
@@ -404,32 +448,28 @@ static cycles run_step(model *t, const step *s)
     case STEP_STORE: return store(t, &s->store);
     case STEP_GEMM: {
         const vta_gemm *g = &s->gemm;
-        const nest n = nest_of(t, g->kernel, (int64_t[]){g->dst_out, g->dst_in},
-                               (int64_t[]){g->src_out, g->src_in}, g->iter_out, g->iter_in, &uops);
+        const list_nest n = list_nest_of(t->list, s);
         const int64_t passes = g->iter_out * g->iter_in;
-        return array(t, &(array_work){g->kernel, passes * uops, passes, &n});
+        return array(t, &(array_work){g->kernel, passes * n.uops, passes, &n});
     }
     case STEP_DEPTHWISE: {
         const vta_depthwise *d = &s->depthwise;
-        nest n = nest_of(t, d->kernel, (int64_t[]){d->dst_out, d->dst_in}, (int64_t[]){d->src_out, d->src_in},
-                         d->iter_out, d->iter_in, &uops);
-        n.src_count += (d->taps_y - 1) * d->row_step + (d->taps_x - 1) * d->col_step;
+        const list_nest n = list_nest_of(t->list, s);
         return array(t, &(array_work){d->kernel, (int64_t)depthwise_steps(d), d->iter_out * d->iter_in, &n});
     }
     case STEP_ALU: {
         const vta_alu *a = &s->alu;
-        const nest n = nest_of(t, a->kernel, (int64_t[]){a->dst_out, a->dst_in},
-                               (int64_t[]){a->src_out, a->src_in}, a->iter_out, a->iter_in, &uops);
+        const list_nest n = list_nest_of(t->list, s);
         const int64_t passes = a->iter_out * a->iter_in;
         const bool one_bank = !a->use_imm && a->op != VTA_ALU_MOV && bank_of(t, n.dst) == bank_of(t, n.src);
-        const cycles kernel = need_kernel(t, a->kernel, uops);
-        return alu(t, (cycles)(passes * (uops + (one_bank ? 1 : 0))), &n, (granules){0, -1}, kernel);
+        const cycles kernel = need_kernel(t, a->kernel, n.uops);
+        return alu(t, (cycles)(passes * (n.uops + (one_bank ? 1 : 0))), &n, (granules){0, -1}, kernel);
     }
     case STEP_REQUANT: break;
     }
     const vta_requant *r = &s->requant;
     const int64_t count = (r->iter_out - 1) * r->dst_out + (r->iter_in - 1) * r->dst_in + 1;
-    const nest n = {.dst = r->dst, .dst_count = count, .src = r->src, .src_count = count};
+    const list_nest n = {.dst = r->dst, .dst_count = count, .src = r->src, .src_count = count};
     const cycles kernel = need_requant(t, r);
     return alu(t, (cycles)(r->iter_out * r->iter_in + PAIR), &n, granules_of(t->out.size, 2 * r->params, 2),
                kernel);
@@ -445,6 +485,15 @@ static bool track_init(track *of, int64_t depth)
     return of->wrote != NULL && of->read != NULL;
 }
 
+static size_t stores_of(const step_list *list)
+{
+    size_t stores = 0;
+    for (size_t i = 0; i < list->steps.count; i++) {
+        stores += ((const step *)vta_vec_at(&list->steps, i))->kind == STEP_STORE;
+    }
+    return stores;
+}
+
 static bool model_init(model *t, const machine *m, const step_list *list, uint64_t work_bytes)
 {
     *t = (model){
@@ -455,16 +504,19 @@ static bool model_init(model *t, const machine *m, const step_list *list, uint64
     t->alu_acc = calloc(GRANULES, sizeof *t->alu_acc);
     t->load_acc = calloc(GRANULES, sizeof *t->load_acc);
     t->pages = calloc(t->page_count + 1, sizeof *t->pages);
+    t->known_at = calloc(stores_of(list) + 1, sizeof *t->known_at);
+    t->out_store = calloc(GRANULES, sizeof *t->out_store);
     t->page_store = calloc(t->page_count + 1, sizeof *t->page_store);
     t->kernel_at = calloc(list->kernels.count + 1, sizeof *t->kernel_at);
     return tracks && t->array_acc != NULL && t->alu_acc != NULL && t->load_acc != NULL && t->pages != NULL &&
-           t->page_store != NULL && t->kernel_at != NULL;
+           t->page_store != NULL && t->known_at != NULL && t->out_store != NULL && t->kernel_at != NULL;
 }
 
 static void model_free(model *t)
 {
-    void *const all[] = {t->inp.wrote, t->inp.read, t->wgt.wrote, t->wgt.read, t->out.wrote,  t->out.read,
-                         t->array_acc, t->alu_acc,  t->load_acc,  t->pages,    t->page_store, t->kernel_at};
+    void *const all[] = {t->inp.wrote,  t->inp.read,  t->wgt.wrote, t->wgt.read, t->out.wrote,
+                         t->out.read,   t->array_acc, t->alu_acc,   t->load_acc, t->pages,
+                         t->page_store, t->kernel_at, t->known_at,  t->out_store};
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
         free(all[i]);
     }

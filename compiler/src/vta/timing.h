@@ -2,8 +2,9 @@
  *
  * How long a list of calls takes: the machine of hw/README.md, instruction by instruction. Units run at the
  * same time and wait for each other where the data say so; inside a unit the order is that of the list. What
- * is modelled: fetching, queues, the shared read bus and its latency, the three pipelines of the compute unit
- * with their hazards, banks and write ports, tokens given in order. What is not: bursts and single words.
+ * is modelled: fetching ahead, queues, the read bus that all share, latency, short bursts, the three
+ * pipelines of the compute unit with their hazards, banks and write ports, tokens given in order, and how
+ * load and store hear of each other. What is not: single words.
  */
 #ifndef VTAC_VTA_TIMING_H
 #define VTAC_VTA_TIMING_H

@@ -70,7 +70,7 @@ static vta_status choose(plan *p, vta_diag *diag)
     }
     if (!fits(p, t)) {
         return vta_fail(
-            diag, VTA_UNSUPPORTED,
+            diag, VTA_RANGE,
             "a window row of %lld pixels does not fit the accumulators; a larger LOG_ACC_BUFF_SIZE "
             "would help",
             (long long)(resize ? unit[1] : w->kernel[1]));

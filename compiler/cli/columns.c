@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * See columns.h. Names of layers differ at both ends ("resnetv15_stage1_conv0_fwd", "..._conv1_fwd"), so that
+ * what goes is the middle.
+ */
+#include "columns.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+
+int cli_columns(int fd)
+{
+    enum { USUAL = 80, LEAST = 40 };
+    struct winsize window = {0};
+    if (ioctl(fd, TIOCGWINSZ, &window) != 0 || window.ws_col == 0) {
+        return USUAL;
+    }
+    return window.ws_col < LEAST ? LEAST : window.ws_col;
+}
+
+/* Of UTF-8: a byte that goes on with a character. */
+static bool goes_on(char byte)
+{
+    return ((unsigned char)byte & 0xc0) == 0x80;
+}
+
+const char *cli_elide(const char *text, int width, char *out, size_t size)
+{
+    enum { DOTS = 2 };
+    const size_t length = strlen(text);
+    size_t most = width < 0 ? 0 : (size_t)width;
+    most = most < size ? most : size - 1;
+    if (length <= most || most <= DOTS) {
+        (void)snprintf(out, size, "%.*s", (int)most, text);
+        return out;
+    }
+    size_t head = (most - DOTS) / 2;
+    size_t tail = most - DOTS - head;
+    while (head > 0 && goes_on(text[head])) {
+        head--;
+    }
+    while (tail > 0 && goes_on(text[length - tail])) {
+        tail--;
+    }
+    (void)snprintf(out, size, "%.*s..%s", (int)head, text, text + length - tail);
+    return out;
+}

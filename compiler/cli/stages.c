@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * See stages.h. The compiler tells where it is, a ticker shows it: a stage that is silent for long is on the
+ * terminal, too. What is left of a stage follows from the items that are done.
+ */
+#include "stages.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "columns.h"
+#include "ticker.h"
+
+static struct {
+    cli_ticker *ticker; /* NULL: nothing is shown */
+    pthread_mutex_t lock;
+    char stage[48], item[160];
+    uint32_t done, total;
+    double begin; /* of the stage */
+    char outer[32];
+    size_t outer_done, outer_total;
+} job = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static double now(void)
+{
+    struct timespec t;
+    (void)clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+static void at(void *context, const char *stage, const char *item, uint32_t done, uint32_t total)
+{
+    (void)context;
+    (void)pthread_mutex_lock(&job.lock);
+    if (done == 0 || strncmp(job.stage, stage, sizeof job.stage - 1) != 0) {
+        job.begin = now();
+    }
+    (void)snprintf(job.stage, sizeof job.stage, "%s", stage);
+    (void)snprintf(job.item, sizeof job.item, "%s", item);
+    job.done = done;
+    job.total = total;
+    (void)pthread_mutex_unlock(&job.lock);
+}
+
+/* The time left is that of the whole where it has several parts. */
+static void describe_outer(double seconds, char *text, size_t size)
+{
+    char left[32] = "";
+    char duration[16];
+    if (job.outer_done > 0) {
+        const double rest = seconds * (double)(job.outer_total - job.outer_done) / (double)job.outer_done;
+        (void)snprintf(left, sizeof left, ", %s left", cli_duration(rest, duration, sizeof duration));
+    }
+    (void)snprintf(text, size, "%s %zu of %zu%s: ", job.outer, job.outer_done + 1, job.outer_total, left);
+}
+
+static void describe(void *context, double seconds, char *text, size_t size)
+{
+    char count[48] = "";
+    char left[32] = "";
+    char duration[16];
+    char outer[96] = "";
+    (void)context;
+    (void)pthread_mutex_lock(&job.lock);
+    if (seconds >= CLI_PATIENCE_S && job.stage[0] != '\0') {
+        if (job.total > 0) {
+            (void)snprintf(count, sizeof count, ": %u of %u", job.done + 1, job.total);
+        }
+        if (job.outer_total > 1) {
+            describe_outer(seconds, outer, sizeof outer);
+        } else if (job.done > 0 && job.done < job.total) {
+            const double rest = (now() - job.begin) * (job.total - job.done) / job.done;
+            (void)snprintf(left, sizeof left, ", %s left", cli_duration(rest, duration, sizeof duration));
+        }
+        (void)snprintf(text, size, "%s%s%s%s%s", outer, job.stage, count, left,
+                       job.item[0] != '\0' ? ": " : "");
+        const size_t used = strlen(text);
+        const int room = cli_columns(STDERR_FILENO) - 1 - (int)used;
+        (void)cli_elide(job.item, room, text + used, size - used);
+    }
+    (void)pthread_mutex_unlock(&job.lock);
+}
+
+void cli_stages_begin(void)
+{
+    job.stage[0] = '\0';
+    job.outer_total = 0;
+    job.ticker = cli_ticker_begin(describe, NULL);
+}
+
+void cli_stages_end(void)
+{
+    cli_ticker_end(job.ticker);
+    job.ticker = NULL;
+}
+
+const vtac_progress *cli_stages(void)
+{
+    static const vtac_progress progress = {at, NULL};
+    return job.ticker != NULL ? &progress : NULL;
+}
+
+void cli_stage(const char *stage, const char *item, size_t done, size_t total)
+{
+    vtac_progress_at(cli_stages(), stage, item, done, total);
+}
+
+void cli_stages_outer(const char *what, size_t done, size_t total)
+{
+    (void)pthread_mutex_lock(&job.lock);
+    (void)snprintf(job.outer, sizeof job.outer, "%s", what);
+    job.outer_done = done;
+    job.outer_total = total;
+    (void)pthread_mutex_unlock(&job.lock);
+}
+
+void cli_stages_hide(void)
+{
+    cli_ticker_hide(job.ticker);
+}

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Temporary files. See vtac/temporary.h.
+ */
+#include "vtac/temporary.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "vta/hold.h"
+
+static vta_status name_it(const char *kind, char *path, const char **folder, vta_diag *diag)
+{
+    const char *set = getenv("TMPDIR");
+    *folder = set != NULL && set[0] != '\0' ? set : "/tmp";
+    const int size = snprintf(path, VTAC_TEMPORARY_PATH, "%s/vtac-%s-XXXXXX", *folder, kind);
+    return size < VTAC_TEMPORARY_PATH
+               ? VTA_OK
+               : vta_fail(diag, VTA_IO, "the name of the folder for temporary files is too long; set TMPDIR");
+}
+
+static vta_status refused(const char *what, const char *folder, vta_diag *diag)
+{
+    return vta_fail(diag, VTA_IO,
+                    "cannot make a temporary %s in '%s': %s; set TMPDIR to one that can be written to", what,
+                    folder, strerror(errno));
+}
+
+vta_status vtac_temporary_file(const char *kind, char path[VTAC_TEMPORARY_PATH], vta_diag *diag)
+{
+    const char *folder;
+    VTA_TRY(name_it(kind, path, &folder, diag));
+    const int file = mkstemp(path);
+    if (file < 0) {
+        return refused("file", folder, diag);
+    }
+    (void)close(file);
+    return VTA_OK;
+}
+
+vta_status vtac_temporary_folder(const char *kind, char path[VTAC_TEMPORARY_PATH], vta_diag *diag)
+{
+    const char *folder;
+    VTA_TRY(name_it(kind, path, &folder, diag));
+    return mkdtemp(path) != NULL ? VTA_OK : refused("folder", folder, diag);
+}
+
+vta_status vtac_load(const vtac_artifact_image *image, const vta_model_options *options, vta_model **out,
+                     vta_diag *diag)
+{
+    char path[VTAC_TEMPORARY_PATH];
+    sigset_t was;
+    vta_hold_signals(&was);
+    vta_status status = vtac_temporary_file("model", path, diag);
+    if (status == VTA_OK) {
+        status = vtac_link(image, path, diag);
+        status = status == VTA_OK ? vta_model_load(path, options, out, diag) : status;
+        (void)unlink(path); /* what is mapped stays */
+    }
+    vta_release_signals(&was);
+    return status;
+}

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Loads go ahead. What a load reads must be stored, and the load unit learns that through the compute unit,
+ * which is asked in its turn: a load that stands behind the work of the piece before waits until that is
+ * over, and then the array waits for the load. So loads of INP and WGT move up in the list, before enough
+ * work of the array to hide the memory, as far as nothing between touches what they read or fill, in their
+ * own order.
+ */
+#include <string.h>
+
+#include "list.h"
+
+enum {
+    LATENCIES = 5
+}; /* of the memory: work that a load should have behind it; a store's and its own are among it */
+
+typedef struct range {
+    int64_t first, end;
+} range;
+
+static bool meet(range a, range b)
+{
+    return a.first < b.end && b.first < a.end;
+}
+
+/* Entries of the scratchpad that a load fills. */
+static range filled(const vta_load2d *l)
+{
+    const int64_t rows = l->y_pad_0 + l->y_size + l->y_pad_1, pitch = l->x_pad_0 + l->x_size + l->x_pad_1;
+    return (range){l->sram, l->sram + rows * pitch};
+}
+
+/* Bytes of its buffer from the first to the last that a transfer touches. */
+static range span(int64_t offset, int64_t y_size, int64_t x_size, int64_t x_stride, int64_t bytes)
+{
+    const int64_t elements = y_size > 0 ? (y_size - 1) * x_stride + x_size : 0;
+    return (range){offset * bytes, (offset + elements) * bytes};
+}
+
+static bool is_early(const step *s)
+{
+    return s->kind == STEP_LOAD && (s->load.memory == VTA_MEM_INP || s->load.memory == VTA_MEM_WGT);
+}
+
+static bool fills_what_is_read(const step_list *list, const vta_load2d *load, const step *work)
+{
+    const list_nest n = list_nest_of(list, work);
+    const range inp = {n.src, n.src + n.src_count}, wgt = {n.wgt, n.wgt + n.wgt_count};
+    return meet(filled(load), load->memory == VTA_MEM_INP ? inp : wgt);
+}
+
+static bool reads_what_is_stored(const vta_config *config, const vta_load2d *l, const vta_store2d *s)
+{
+    const range from = span(l->offset, l->y_size, l->x_size, l->x_stride, config->elem_bytes[l->memory]);
+    const range to = span(s->offset, s->y_size, s->x_size, s->x_stride, config->elem_bytes[VTA_MEM_OUT]);
+    return l->buffer.index == s->buffer.index && meet(from, to);
+}
+
+static bool must_follow(const step_list *list, const vta_config *config, const vta_load2d *load,
+                        const step *s)
+{
+    switch (s->kind) {
+    case STEP_LOAD: return is_early(s);
+    case STEP_STORE: return reads_what_is_stored(config, load, &s->store);
+    case STEP_GEMM:
+    case STEP_DEPTHWISE: return fills_what_is_read(list, load, s);
+    case STEP_ALU:
+    case STEP_REQUANT: break;
+    }
+    return false;
+}
+
+static int64_t work_of(const step_list *list, const step *s)
+{
+    return s->kind == STEP_GEMM        ? s->gemm.iter_out * s->gemm.iter_in * list_nest_of(list, s).uops
+           : s->kind == STEP_DEPTHWISE ? s->depthwise.iter_out * s->depthwise.iter_in * s->depthwise.taps_y
+                                       : 0;
+}
+
+void list_load_ahead(step_list *list, const vta_config *config)
+{
+    const int64_t enough = LATENCIES * config->mem_latency;
+    step *steps = list->steps.items;
+    for (size_t i = 0; i < list->steps.count; i++) {
+        const step load = steps[i];
+        int64_t hidden = 0;
+        size_t to = i;
+        for (size_t k = i; is_early(&load) && k > 0 && hidden < enough; k--) {
+            if (must_follow(list, config, &load.load, &steps[k - 1])) {
+                break;
+            }
+            hidden += work_of(list, &steps[k - 1]);
+            to = hidden > 0 ? k - 1 : to;
+        }
+        memmove(&steps[to + 1], &steps[to], (i - to) * sizeof *steps);
+        steps[to] = load;
+    }
+}

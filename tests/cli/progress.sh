@@ -1,0 +1,64 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck source=tests/cli/lib.sh
+#
+# What the verbs that compile say while it takes long: on a terminal, after two seconds, one line that fits it; elsewhere nothing.
+# A process that is stopped for a while after its start takes long on every machine.
+. "$(dirname "$0")/lib.sh"
+
+"$vtac_program" zoo squeezenet1_1 -o net.onnx >/dev/null || exit 1
+mkdir one two && cp net.onnx one/model.onnx && ln one/model.onnx two/model.onnx
+cat >terminal.py <<'END'
+import fcntl, os, pty, re, select, signal, struct, subprocess, sys, termios, time
+vtac = sys.argv[1]
+def session(argv, columns):
+    pid, fd = pty.fork()
+    if pid == 0:
+        os.environ['TERM'] = 'xterm'
+        time.sleep(0.2)  # until the terminal has its size
+        os.execv(argv[0], argv)
+    fcntl.ioctl(fd, termios.TIOCSWINSZ, struct.pack('HHHH', 24, columns, 0, 0))
+    text, began, stopped = b'', time.time(), 0
+    while True:
+        try:
+            if select.select([fd], [], [], 0.05)[0]:
+                text += os.read(fd, 65536)
+        except OSError:
+            break
+        if stopped == 0 and time.time() - began > 0.5:
+            os.kill(pid, signal.SIGSTOP)
+            stopped = time.time()
+        elif stopped > 0 and time.time() - stopped > 2.2:
+            os.kill(pid, signal.SIGCONT)
+            stopped = -1
+    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), text.decode()
+def shown(text, columns):
+    lines = re.findall(r'\r\x1b\[K([^\r\n]+)', text)
+    lines, last = [line for line in lines[:-1] if not line.startswith('vtac ')], lines[-1]
+    assert len(lines) > 2, text
+    assert max(map(len, lines)) < columns, max(lines, key=len)
+    assert '\x1b' not in last and ' left' not in last, last  # the line is gone before the result
+    return lines, last
+def stages(lines):
+    return {re.match(r'(?:case [^:]*: )?([a-z ]+)', line).group(1) for line in lines}
+for columns in 80, 44:
+    code, text = session([vtac, 'compile', 'net.onnx', '--target', 'vta', '-o', 'net.so'], columns)
+    lines, last = shown(text, columns)
+    assert code == 0 and last.startswith('net.so: ') and os.path.exists('net.so'), text
+    assert any(re.fullmatch(r'.*: \d+ of \d+(, [\d.]+ (s|min) left)?(: .*)?', line) for line in lines), lines
+    assert len(stages(lines)) >= 3, stages(lines)
+    os.remove('net.so')
+code, text = session([vtac, 'quantize', 'net.onnx', '-o', 'int8.onnx'], 80)
+assert code == 0 and shown(text, 80)[1].startswith('int8.onnx: '), text
+code, text = session([vtac, 'verify', 'one', 'two'], 80)
+assert code == 1 and shown(text, 80)[0][0].startswith('case 1 of 2'), text
+child = subprocess.Popen([vtac, 'compile', 'int8.onnx', '--target', 'vta', '-o', 'net.so'], stderr=subprocess.PIPE, stdout=subprocess.PIPE)
+time.sleep(0.3)
+child.send_signal(signal.SIGSTOP)
+time.sleep(2.2)
+child.send_signal(signal.SIGCONT)
+out, err = child.communicate()
+assert child.returncode == 0 and err == b'' and out.count(b'\n') == 1, (child.returncode, out, err)
+END
+holds "progress on a terminal, nothing elsewhere" python3 terminal.py "$vtac_program"
+finish

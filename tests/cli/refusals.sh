@@ -1,0 +1,114 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck source=tests/cli/lib.sh
+#
+# What the verbs say to values of options and to files of inputs that they cannot use; the scripts of the verbs have the rest.
+. "$(dirname "$0")/lib.sh"
+
+"$vtac_program" zoo tiny_ic --int8 -o net.onnx >/dev/null || exit 1
+"$vtac_program" zoo tiny_ic -o float.onnx >/dev/null || exit 1
+"$vtac_program" compile net.onnx -o net.so >/dev/null || exit 1
+
+# ---- options: status 2
+misused() { # TEXT WORD...
+    text=$1
+    shift
+    vtac "$@"
+    refused 2 "vtac $1: $text (try 'vtac $1 --help')"
+}
+misused "expected MODEL.so" run
+misused "--repeat takes a number up to 1000000, not 'x'" run net.so --repeat x
+misused "--threads takes a number up to 1000000, not '0'" run net.so --threads 0
+misused "--timeout takes seconds, not 'x'" run net.so --timeout x
+misused "--fill takes zeros, ones or random, not 'twos'" run net.so --fill twos
+misused "--seed takes a number, not 'x'" run net.so --seed x
+misused "--preprocess: no 'tff'; there are imagenet, tf, mobilenet, caffe, unit, raw, uint8, int8, mean=, std=, scale=, crop=, \
+order= and layout=" run net.so --preprocess tff
+misused "a model is missing" compile
+misused "a model is missing" inspect
+misused "a graph is missing" opt
+for verb in compile explain verify; do
+    misused "-O takes 0 to 3, not '4'" $verb net.onnx -O 4
+done
+misused "-O takes 0 to 3, not 'fast'" diff net.onnx --a fsim --b llvm -O fast
+misused "--rtol takes a number, not 'x'" verify net.onnx --rtol x
+misused "--atol takes a number, not '-1'" verify net.onnx --atol=-1
+misused "--inline takes a number, not 'x'" inspect net.onnx --inline x
+misused "--seed takes a number, not 'x'" zoo tiny_ic --seed x
+misused "'x' is not a number of seconds" bench hw --timeout x
+misused "'--memory 0': expected MiB from 1 to 1024" board --dir b --memory 0
+misused "--disable-pass: there is no pass 'wxyz'; --list-passes shows them" compile net.onnx --disable-pass wxyz
+misused "--pass: there is no pass 'wxyz'; --list-passes shows them" opt net.ir --pass wxyz
+misused "--method takes minmax, percentile, mse or entropy, not 'x'" quantize float.onnx --calib . --method x -o q.onnx
+
+# ---- inputs: status 1, and nothing of the model runs
+python3 - <<'END'
+import struct, zipfile
+
+def npy(shape, descr="<f4", order=False, data=b""):
+    head = f"{{'descr': '{descr}', 'fortran_order': {order}, 'shape': {shape}, }}\n".encode()
+    return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(head)) + head + data
+
+def save(name, content):
+    with open(name, "wb") as f:
+        f.write(content)
+
+save("negative.npy", npy("(1, -3, 32, 32)"))
+save("axes.npy", npy("(1, 1, 1, 1, 1, 1, 1, 1, 1)"))
+save("columns.npy", npy("(1, 3, 32, 32)", order=True))
+save("big_endian.npy", npy("(1, 3, 32, 32)", descr=">f4"))
+save("complex.npy", npy("(1, 3, 32, 32)", descr="<c8"))
+save("head.npy", npy("(1, 3, 32, 32)")[:30])
+save("text.npy", b"these are words, no numbers")
+
+# One picture in printing colours: what stands before the pixels is enough to tell.
+adobe = b"\xff\xee" + struct.pack(">H5sHHHB", 14, b"Adobe", 100, 0, 0, 0)
+frame = b"".join(bytes((i, 0x11, 0)) for i in range(1, 5))
+frame = b"\xff\xc0" + struct.pack(">HBHHB", 8 + len(frame), 8, 32, 32, 4) + frame
+scan = b"".join(bytes((i, 0)) for i in range(1, 5))
+scan = b"\xff\xda" + struct.pack(">HB", 6 + len(scan), 4) + scan + b"\x00\x3f\x00"
+save("print.jpg", b"\xff\xd8" + adobe + frame + scan + b"\0" * 64 + b"\xff\xd9")
+
+with zipfile.ZipFile("packed.npz", "w", zipfile.ZIP_BZIP2) as archive:
+    archive.writestr("input.npy", npy("(1, 3, 32, 32)", data=bytes(4 * 3 * 32 * 32)))
+# An input that no picture is for.
+words = ", ".join(str((i % 7 - 3) / 8) for i in range(16))
+weights = f"const %w: f32[4,4] = [{words}]\n"
+save("flat.ir", f'graph "flat"\ninput %a: f32[1,4]\n{weights}%y: f32[1,4] = MatMul(%a, %w)\noutput %y\n'.encode())
+END
+unusable() { # FILE TEXT
+    vtac run net.so --input "$1"
+    refused 1 "vtac: $1: $2"
+}
+unusable negative.npy "its shape is negative or has more than 8 axes"
+unusable axes.npy "its shape is negative or has more than 8 axes"
+unusable columns.npy "it is not a row-major little-endian .npy file"
+unusable big_endian.npy "it is not a row-major little-endian .npy file"
+unusable complex.npy "its element type '<c8' is not supported"
+unusable head.npy "its header is cut off"
+unusable text.npy "it does not begin as a .npy file does"
+unusable print.jpg "a picture in printing colours (CMYK); save it as RGB"
+vtac diff net.onnx --a fsim --b llvm --input a.npy --input b.npy
+refused 1 "net.onnx: one file for each input, not 2"
+vtac run net.so --input text.npy --input head.npy --profile p.html
+refused 1 "--profile takes one run, not the 2 of so many inputs"
+vtac compile flat.ir -o flat.so
+exits 0
+vtac run flat.so --input "$source/compiler/demo/pictures/heart_1.png" --preprocess tf
+refused 1 "input 'a' is f32[1,4]: not the shape of a picture; a picture goes into one of 1 or 3 channels"
+uncalibrated() { # MODEL FILE TEXT
+    vtac quantize "$1" --calib "$2" -o q.onnx
+    refused 1 "$3"
+    holds "no model is made" test ! -e q.onnx
+}
+uncalibrated float.onnx packed.npz "member 'input.npy' is packed by method 12; stored and deflated can be read"
+
+# ---- what a device or a model does not have
+vtac bench hw --device fsim --row store
+exits 1
+says err "'fsim:pynq' counts no cycles; 'tsim' does"
+vtac replay net.onnx --layer nothing
+exits 1
+one_line err
+says err "no layer 'nothing' on the accelerator; 'vtac explain' lists them"
+finish

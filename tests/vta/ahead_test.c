@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Loads that go ahead change no result: random lists of calls are run before and after by a machine that
+ * keeps, in every place, a number made of all that went into it.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "list.h"
+#include "seed.h"
+
+enum { ENTRIES = 64, BYTES = 4096, STEPS = 60, LISTS = 400 };
+
+static vta_config config;
+
+static int load_config(void **state)
+{
+    (void)state;
+    return vta_config_load("tiny", &config, NULL) == VTA_OK ? 0 : -1;
+}
+
+/* The machine. */
+
+typedef struct toy {
+    uint64_t inp[ENTRIES], wgt[ENTRIES], acc[ENTRIES];
+    uint64_t work[BYTES];
+} toy;
+
+static uint64_t mix(uint64_t a, uint64_t b)
+{
+    uint64_t x =
+        (a ^ (b + UINT64_C(0x9e3779b97f4a7c15) + (a << 6) + (a >> 2))) * UINT64_C(0xff51afd7ed558ccd);
+    return x ^ x >> 32;
+}
+
+static void toy_load(toy *m, const vta_load2d *l)
+{
+    const int64_t bytes = config.elem_bytes[l->memory];
+    uint64_t *to = l->memory == VTA_MEM_INP ? m->inp : l->memory == VTA_MEM_WGT ? m->wgt : m->acc;
+    int64_t at = l->sram;
+    for (int64_t y = -l->y_pad_0; y < l->y_size + l->y_pad_1; y++) {
+        for (int64_t x = -l->x_pad_0; x < l->x_size + l->x_pad_1; x++, at++) {
+            const bool inside = y >= 0 && y < l->y_size && x >= 0 && x < l->x_size;
+            to[at] = inside ? 1 : 2;
+            for (int64_t b = 0; inside && b < bytes; b++) {
+                const int64_t address = (l->offset + y * l->x_stride + x) * bytes + b;
+                to[at] = mix(to[at], l->buffer.index == WORK_BUFFER ? m->work[address] : (uint64_t)address);
+            }
+        }
+    }
+}
+
+static void toy_store(toy *m, const vta_store2d *s)
+{
+    const int64_t bytes = config.elem_bytes[VTA_MEM_OUT];
+    for (int64_t i = 0; i < s->y_size * s->x_size; i++) {
+        for (int64_t b = 0; b < bytes; b++) {
+            const int64_t element = s->offset + i / s->x_size * s->x_stride + i % s->x_size;
+            m->work[element * bytes + b] = mix(m->acc[s->sram + i], (uint64_t)b);
+        }
+    }
+}
+
+static void toy_gemm(toy *m, const step_list *list, const vta_gemm *g)
+{
+    uint32_t count;
+    const vta_uop *u = list_uops(list, g->kernel, &count);
+    for (int64_t o = 0; o < g->iter_out; o++) {
+        for (int64_t i = 0; i < g->iter_in; i++) {
+            for (uint32_t k = 0; k < count; k++) {
+                uint64_t *dst = &m->acc[u[k].dst + o * g->dst_out + i * g->dst_in];
+                const uint64_t src = m->inp[u[k].src + o * g->src_out + i * g->src_in];
+                *dst = mix(mix(*dst, src), m->wgt[u[k].aux]);
+            }
+        }
+    }
+}
+
+static void toy_depthwise(toy *m, const step_list *list, const vta_depthwise *d)
+{
+    uint32_t count;
+    const vta_uop *u = list_uops(list, d->kernel, &count);
+    for (int64_t o = 0; o < d->iter_out; o++) {
+        for (int64_t t = 0; t < d->taps_y * d->taps_x; t++) {
+            uint64_t *dst = &m->acc[u->dst + o * d->dst_out];
+            const int64_t tap = t / d->taps_x * d->row_step + t % d->taps_x * d->col_step;
+            *dst = mix(mix(*dst, m->inp[u->src + o * d->src_out + tap]), m->wgt[u->aux]);
+        }
+    }
+}
+
+static void toy_run(toy *m, const step_list *list)
+{
+    memset(m, 0, sizeof *m);
+    for (size_t i = 0; i < list->steps.count; i++) {
+        const step *s = vta_vec_at(&list->steps, i);
+        switch (s->kind) {
+        case STEP_LOAD: toy_load(m, &s->load); break;
+        case STEP_STORE: toy_store(m, &s->store); break;
+        case STEP_GEMM: toy_gemm(m, list, &s->gemm); break;
+        case STEP_DEPTHWISE: toy_depthwise(m, list, &s->depthwise); break;
+        case STEP_ALU:
+        case STEP_REQUANT: m->acc[s->requant.dst] = mix(m->acc[s->requant.dst], 3); break;
+        }
+    }
+}
+
+/* Random lists. */
+
+static int64_t below(rng *r, int64_t bound)
+{
+    return (int64_t)(rng_next(r) % (uint64_t)bound);
+}
+
+static void add_load(rng *r, step_list *list, vta_memory memory)
+{
+    const int64_t x = 1 + below(r, 4), y = 1 + below(r, 3), pad = memory == VTA_MEM_INP ? below(r, 2) : 0;
+    const int64_t fits = (y + 2 * pad) * (x + 2 * pad);
+    const bool work = memory == VTA_MEM_INP && below(r, 4) > 0;
+    list_load(list, &(vta_load2d){.memory = memory,
+                                  .sram = below(r, ENTRIES - fits + 1),
+                                  .buffer = {work ? WORK_BUFFER : CONSTANTS_BUFFER},
+                                  .offset = below(r, 60),
+                                  .y_size = y,
+                                  .x_size = x,
+                                  .x_stride = x + below(r, 3),
+                                  .y_pad_0 = pad,
+                                  .y_pad_1 = pad,
+                                  .x_pad_0 = pad,
+                                  .x_pad_1 = pad});
+}
+
+static void add_gemm(rng *r, step_list *list)
+{
+    vta_uop uops[3];
+    const uint32_t count = 1 + (uint32_t)below(r, 3);
+    for (uint32_t k = 0; k < count; k++) {
+        uops[k] = (vta_uop){
+            .dst = (uint32_t)below(r, 8), .src = (uint32_t)below(r, 48), .aux = (uint32_t)below(r, ENTRIES)};
+    }
+    list_gemm(list,
+              &(vta_gemm){.kernel = list_kernel_of(list, uops, count),
+                          .iter_out = 1 + below(r, 3),
+                          .iter_in = 1 + below(r, 3),
+                          .dst_out = below(r, 4),
+                          .dst_in = below(r, 4),
+                          .src_out = below(r, 4),
+                          .src_in = below(r, 4)},
+              (acc_range){0, ENTRIES});
+}
+
+static void add_depthwise(rng *r, step_list *list)
+{
+    const vta_uop uop = {
+        .dst = (uint32_t)below(r, 8), .src = (uint32_t)below(r, 40), .aux = (uint32_t)below(r, ENTRIES)};
+    list_depthwise(list,
+                   &(vta_depthwise){.kernel = list_kernel_of(list, &uop, 1),
+                                    .iter_out = 1 + below(r, 3),
+                                    .iter_in = 1,
+                                    .dst_out = below(r, 4),
+                                    .src_out = below(r, 4),
+                                    .taps_x = 1 + below(r, 3),
+                                    .taps_y = 1 + below(r, 3),
+                                    .col_step = 1,
+                                    .row_step = below(r, 6)},
+                   (acc_range){0, ENTRIES});
+}
+
+static void add_store(rng *r, step_list *list)
+{
+    const int64_t x = 1 + below(r, 4), y = 1 + below(r, 2);
+    list_store(list, &(vta_store2d){.sram = below(r, ENTRIES - x * y + 1),
+                                    .buffer = {WORK_BUFFER},
+                                    .offset = below(r, 60),
+                                    .y_size = y,
+                                    .x_size = x,
+                                    .x_stride = x + below(r, 3)});
+}
+
+static void draw(rng *r, step_list *list)
+{
+    for (uint32_t i = 0; i < STEPS; i++) {
+        switch (below(r, 6)) {
+        case 0:
+        case 1: add_load(r, list, VTA_MEM_INP); break;
+        case 2: add_load(r, list, VTA_MEM_WGT); break;
+        case 3: add_gemm(r, list); break;
+        case 4: add_depthwise(r, list); break;
+        default: add_store(r, list); break;
+        }
+        list->tag = i + 1; /* the call's number */
+    }
+    list_flush(list);
+}
+
+static void test_results_stay(void **state)
+{
+    (void)state;
+    static toy before, after;
+    const uint64_t seed = test_seed("vta_ahead");
+    size_t moved = 0;
+    for (uint64_t n = 0; n < LISTS; n++) {
+        step_list list;
+        rng r = rng_split(seed, n);
+        uint32_t first[STEPS + 1], loads = 0, last_load = 0;
+        list_init(&list);
+        draw(&r, &list);
+        assert_false(list.failed);
+        for (size_t i = 0; i < list.steps.count; i++) {
+            first[i] = ((const step *)vta_vec_at(&list.steps, i))->tag;
+        }
+        toy_run(&before, &list);
+        list_load_ahead(&list, &config);
+        toy_run(&after, &list);
+        assert_memory_equal(&before, &after, sizeof before);
+        for (size_t i = 0; i < list.steps.count; i++) {
+            const step *s = vta_vec_at(&list.steps, i);
+            moved += s->tag != first[i];
+            if (s->kind == STEP_LOAD) { /* in their own order */
+                assert_true(loads++ == 0 || s->tag > last_load);
+                last_load = s->tag;
+            }
+        }
+        list_free(&list);
+    }
+    assert_true(moved > LISTS);
+}
+
+/* Two pieces in two halves of INP: the second one's load stands before the first one's work. */
+static void test_hides_behind_work(void **state)
+{
+    (void)state;
+    step_list list;
+    list_init(&list);
+    for (int64_t i = 0; i < 3; i++) {
+        const vta_uop uop = {.dst = (uint32_t)(i % 2), .src = (uint32_t)(i % 2 * 32)};
+        list_load(&list, &(vta_load2d){.memory = VTA_MEM_INP,
+                                       .sram = i % 2 * 32,
+                                       .buffer = {WORK_BUFFER},
+                                       .offset = i * 32,
+                                       .y_size = 1,
+                                       .x_size = 32,
+                                       .x_stride = 32});
+        list_gemm(
+            &list,
+            &(vta_gemm){.kernel = list_kernel_of(&list, &uop, 1), .iter_out = 1, .iter_in = 32, .src_in = 1},
+            (acc_range){i % 2, 1});
+    }
+    list_load_ahead(&list, &config);
+    static const step_kind want[] = {STEP_LOAD, STEP_LOAD, STEP_GEMM, STEP_LOAD, STEP_GEMM, STEP_GEMM};
+    for (size_t i = 0; i < sizeof want / sizeof want[0]; i++) {
+        assert_int_equal(((const step *)vta_vec_at(&list.steps, i))->kind, want[i]);
+    }
+    list_free(&list);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_results_stay),
+        cmocka_unit_test(test_hides_behind_work),
+    };
+    return cmocka_run_group_tests(tests, load_config, NULL);
+}
