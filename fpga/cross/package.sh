@@ -14,7 +14,8 @@ folder=${2:-$root/build/cross}
 case $board in
 pynq) tools=arm-linux-gnueabihf ;;
 ultra96) tools=aarch64-linux-gnu ;;
-*) echo "package.sh: expected pynq or ultra96, not '$board'" >&2; exit 2 ;;
+riscv64) tools=riscv64-linux-gnu ;;
+*) echo "package.sh: expected pynq, ultra96 or riscv64, not '$board'" >&2; exit 2 ;;
 esac
 build=$folder/$board
 tree=$folder/vta-$board

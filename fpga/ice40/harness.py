@@ -13,7 +13,8 @@ def main():
     with open(path, encoding="utf-8") as netlist:
         modules = json.load(netlist)["modules"]
     ports = next(m for m in modules.values() if int(m["attributes"].get("top", "0"), 2))["ports"]
-    given = [(n, len(p["bits"])) for n, p in ports.items() if p["direction"] == "input" and n != "clk"]
+    clocks = [n for n in ports if n == "clk" or n.startswith("clk_")]  # a simulator's may stop; here they are one
+    given = [(n, len(p["bits"])) for n, p in ports.items() if p["direction"] == "input" and n not in clocks]
     taken = [(n, len(p["bits"])) for n, p in ports.items() if p["direction"] == "output"]
     inputs, outputs = sum(w for _, w in given), sum(w for _, w in taken)
 
@@ -36,7 +37,7 @@ def main():
             print(f"    always @(posedge clk) fold{level + 1}_q[{i}] <= ^{bits};")
         level, width = level + 1, following
     print(f"    assign pin_out = fold{level}_q[0];")
-    wires = [".clk(clk)"] + list(connections(given, "in_q")) + list(connections(taken, "out"))
+    wires = [f".{name}(clk)" for name in clocks] + list(connections(given, "in_q")) + list(connections(taken, "out"))
     print(f"    {unit} unit ({', '.join(wires)});\nendmodule\n`default_nettype wire")
 
 

@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # synth.sh CONFIG VTA_PARAMS HEADERS [FOLDER]: synthesizes vta_top with Yosys for the part of parts.txt and prints what it takes, by
-# module and in total, against the part. Exit 1: over a limit. FOLDER keeps the log and the statistics.
+# module and in total, against the part. Exit 1: over a limit. CONFIG: a name, or a file NAME.json. FOLDER keeps the log and
+# the statistics.
 set -eu
-config=$1 params=$2 headers=$3
+config=$(basename "$1" .json) params=$2 headers=$3
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
 if [ $# -ge 4 ]; then
@@ -16,14 +17,19 @@ else
 fi
 family=$(awk -v c="$config" '$1 == c { print $3 }' "$here/parts.txt")
 [ -n "$family" ] || { echo "synth.sh: no part for '$config' in parts.txt" >&2; exit 2; }
-arguments=$("$params" yosys "$config" | tr '\n' ' ')
+arguments=$("$params" yosys "$1" | tr '\n' ' ')
 
 cd "$root/hw"
 dirs="-I$headers -Iinclude $(find rtl -type d | sed 's/^/-I/' | tr '\n' ' ')"
 {
     echo "read_verilog -DSYNTHESIS $dirs $(find rtl -name '*.v' | sort | tr '\n' ' ')"
-    echo "chparam $arguments vta_top"
-    echo "synth_xilinx -family $family -top vta_top -noiopad"
+    if [ "$family" = ice40 ]; then # no RAM in its tables; addresses of 32 bits, as all that is routed there has
+        echo "chparam $arguments -set ADDR_BITS 32 vta_top; hierarchy -check -top vta_top; proc; setattr -unset ram_style m:*"
+        echo "synth_ice40 -top vta_top -noflatten"
+    else
+        echo "chparam $arguments vta_top"
+        echo "synth_xilinx -family $family -top vta_top -noiopad"
+    fi
     echo "tee -q -o $work/stat.txt stat"
 } > "$work/synth.ys"
 if ! yosys -q -l "$work/yosys.log" -s "$work/synth.ys" > /dev/null 2> "$work/yosys.err"; then

@@ -14,18 +14,20 @@ COST = {"DSP48E1": (0, 0, 1, 0, 0), "DSP48E2": (0, 0, 1, 0, 0), "URAM288": (0, 0
         "RAM32X1D": (2, 0, 0, 0, 0), "RAM64X1D": (2, 0, 0, 0, 0), "RAM128X1D": (4, 0, 0, 0, 0),
         "RAM256X1D": (8, 0, 0, 0, 0), "RAM32X1S": (1, 0, 0, 0, 0), "RAM64X1S": (1, 0, 0, 0, 0),
         "RAM128X1S": (2, 0, 0, 0, 0), "RAM256X1S": (4, 0, 0, 0, 0),
+        "SB_RAM40_4K": (0, 0, 0, 1, 0),
         "SRL16E": (1, 0, 0, 0, 0), "SRLC32E": (1, 0, 0, 0, 0), "INV": (0, 0, 0, 0, 0)}
-FREE = re.compile(r"^(CARRY4|CARRY8|MUXF[789]|BUFG|GND|VCC)$")
+FREE = re.compile(r"^(CARRY4|CARRY8|MUXF[789]|BUFG|GND|VCC|SB_CARRY|SB_GB)$")
 COLUMNS = ("LUT", "FF", "DSP", "BRAM36", "URAM")
+ICE40_COLUMNS = ("LUT", "FF", "DSP", "BRAM4K", "URAM")
 DEPTH = 2  # levels below the top that get a line
 
 
 def cost(cell):
     if cell in COST:
         return COST[cell]
-    if re.match(r"^LUT[1-6](_2)?$", cell):
+    if re.match(r"^(LUT[1-6](_2)?|SB_LUT4)$", cell):
         return (1, 0, 0, 0, 0)
-    if re.match(r"^FD[RSCP]E(_1)?$", cell):
+    if re.match(r"^(FD[RSCP]E(_1)?|SB_DFFN?E?(S?[RS])?)$", cell):
         return (0, 1, 0, 0, 0)
     if re.match(r"^LD[CP]E$", cell):
         sys.exit(f"table.py: the netlist has a latch ({cell})")
@@ -87,11 +89,12 @@ def main():
     part, numbers = row[1], [int(n) for n in row[3:]]
     have = (numbers[0], numbers[2], numbers[4], numbers[6], numbers[8])
     limit = (numbers[1], numbers[3], numbers[5], numbers[7], numbers[8])
+    columns = ICE40_COLUMNS if row[2] == "ice40" else COLUMNS
     modules, memo, out = read_stat(stat), {}, []
     top = next(name for name in modules if plain(name) == "vta_top")
     rows(modules, top, 1, 0, memo, out)
     print(f"{config} on {part}")
-    print(f"{'':<34}" + "".join(f"{c:>9}" for c in COLUMNS))
+    print(f"{'':<34}" + "".join(f"{c:>9}" for c in columns))
     for label, amount in out[1:]:
         show(label, amount)
     print()
@@ -99,7 +102,7 @@ def main():
     show("total", used)
     show("part", have)
     show("limit", limit)
-    over = [c for c, u, m in zip(COLUMNS, used, limit) if u > m]
+    over = [c for c, u, m in zip(columns, used, limit) if u > m]
     for column in over:
         print(f"over the limit: {column}")
     sys.exit(1 if over else 0)

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # vtac doctor: devices that are well, and each way to be ill that a virtual board can have, with what to do.
-# shellcheck source=tests/cli/lib.sh
-. "$(dirname "$0")/../cli/lib.sh"
 # shellcheck source=tests/board/lib.sh
 . "$(dirname "$0")/lib.sh"
 agent=$3
@@ -69,28 +67,47 @@ exits 1
 line FAILED "device node"
 says out "'vtac board --dir w' makes one"
 
-# ---- what else may be wrong, each at its line
+# ---- what else may be wrong, each at its line, seen from here and through an agent
+looks_ill() { # BOARD LINE TEXT
+    for device in "uio:$1" "pipe:$agent --stdio?device=uio:$work/$1"; do
+        vtac doctor --device "$device"
+        exits 1
+        line FAILED "$2"
+        says out "$3"
+    done
+    line ok connection
+}
 ill() { # FAULT LINE TEXT
     board "$1" --config tiny --fault "$1"
-    vtac doctor --device "uio:$1"
-    exits 1
-    line FAILED "$2"
-    says out "$3"
+    looks_ill "$1" "$2" "$3"
     end "$board_pid"
 }
 ill dead identification "the accelerator is not loaded"
 says out "'sudo vta-load' loads the bitstream"
 ill hash identification "the hardware was built by another release"
-ill bus "known answer" "bus error on device 'uio:bus'"
+ill bus "known answer" "bus error on device 'uio:"
 says out "if that does not help, its memory port or its timing is at fault"
 ill hang "known answer" "has stopped in the middle of a run"
 line skipped clock
-board m --config tiny
-rm m/sys/class/u-dma-buf/udmabuf0/size
-vtac doctor --device uio:m
+board clock --config tiny --fault hang@4 # behind the three products of the answer
+vtac doctor --device uio:clock
 exits 1
-line FAILED "device node"
-says out "load the kernel module: 'modprobe u-dma-buf"
+line ok "known answer"
+line FAILED clock
+says out "has stopped in the middle of a run"
+says out "see that its clock is on in the device tree"
+end "$board_pid"
+board m --config tiny
+size=$(cat m/sys/class/u-dma-buf/udmabuf0/size)
+echo 4096 >m/sys/class/u-dma-buf/udmabuf0/size
+looks_ill m memory "65536 bytes of contiguous memory are needed, 4096 are available in one piece (4096 of 4096 are free)"
+says out "load u-dma-buf with a larger udmabuf0=BYTES"
+line skipped identification
+echo "$size" >m/sys/class/u-dma-buf/udmabuf0/size
+vtac doctor --device uio:m
+exits 0
+rm m/sys/class/u-dma-buf/udmabuf0/size
+looks_ill m "device node" "load the kernel module: 'modprobe u-dma-buf"
 end "$board_pid"
 vtac doctor --device "uio:m?name=x"
 exits 1
@@ -105,6 +122,13 @@ says out "'apt-get install lld-19'"
 line FAILED ssh
 says out "'apt-get install openssh-client'"
 line FAILED connection
+PATH=/nonexistent "$vtac_program" doctor --device tsim:tiny >out 2>err
+status=$?
+exits 1
+for tool in verilator g++ make; do
+    line FAILED "$(echo "$tool" | sed 's/+/[+]/g')"
+    says out "'apt-get install $tool'"
+done
 vtac doctor --device "pipe:false"
 exits 1
 line FAILED connection

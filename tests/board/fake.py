@@ -46,8 +46,10 @@ answers = {
     "short": frame(2, ident, hello(1)[:9]),
     "status": frame(2, ident, struct.pack("<I", 4711) + text("")),
     "mute": b"",
+    "half": frame(2, ident, hello(1))[:25],
     "flood": b"".join(frame(3, ident, text("\x1b[2J progress\n %d" % i)) for i in range(1000)) + frame(9, ident, b""),
 }
 sys.stdout.flush()
 os.write(1, answers.get(mode, b""))
-time.sleep(100)
+if mode != "half":
+    time.sleep(100)

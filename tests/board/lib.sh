@@ -1,7 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-# shellcheck shell=sh disable=SC2034,SC2154  # words of tests/cli/lib.sh
+# shellcheck shell=sh disable=SC2034  # for the scripts that source this
 #
-# Sourced after tests/cli/lib.sh: virtual boards, and what must not be left running.
+# Sourced by scripts of a folder beside this one: the words of tests/cli/lib.sh, virtual boards, and what must not be left
+# running.
+# shellcheck source=tests/cli/lib.sh
+. "$(dirname "$0")/../cli/lib.sh"
+here=$source/tests/board
 boards=
 
 # board DIR OPTION...: starts one and waits until it serves; it is ended with the test.

@@ -2,18 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # vtac-agent through a plain pipe: what works, bad lines, and whatever else may be at the other end.
-# Arguments: VTAC SOURCE AGENT MODEL.so SLOW.vasm MODEL.onnx
-# shellcheck source=tests/cli/lib.sh
-. "$(dirname "$0")/../cli/lib.sh"
-here=$source/tests/board
+# Arguments: those of there.sh.
 # shellcheck source=tests/board/lib.sh
-. "$here/lib.sh"
-model=$4
-slow=$5
-net=$6
-agent=$work/agent-of-this-test # under a name of its own, to be found among processes
-cp "$3" "$agent"
-cache_before=${VTAC_CACHE:-}
+. "$(dirname "$0")/lib.sh"
 there() { echo "pipe:$agent --stdio?device=$(echo "$1" | sed 's/?/\&/')"; }
 cut_line() { kill -KILL "$(pgrep -f "^$agent --stdio" | head -n 1)"; }
 # shellcheck source=tests/board/there.sh
@@ -60,6 +51,7 @@ fake damaged "a frame arrives damaged"
 fake other "arrives instead of the reply to 1 (HELLO)"
 fake short "the reply to HELLO makes no sense"
 fake status "a reply makes no sense"
+fake half "the other side has closed the connection in the middle of a frame"
 fake mute "nothing has come for" 2
 fake flood "arrives instead of the reply"
 fake chatty "the other side sends 'Welcome to  [31mmy b', which is not the protocol of vtac-agent"

@@ -1,21 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# shellcheck source=tests/cli/lib.sh
 #
 # vtac-agent over a real sshd on this machine: its own keys, an unprivileged port, nothing of the user's configuration.
-# Arguments as pipe.sh's. Without Debian's openssh-server, exit status 77.
+# Arguments: those of there.sh. Without Debian's openssh-server, exit status 77.
 sshd=$(command -v sshd || echo /usr/sbin/sshd)
 [ -x "$sshd" ] || { echo "no sshd: 'apt-get install openssh-server'"; exit 77; }
-. "$(dirname "$0")/../cli/lib.sh"
-here=$source/tests/board
 # shellcheck source=tests/board/lib.sh
-. "$here/lib.sh"
-model=$4
-slow=$5
-net=$6
-agent=$work/agent-of-this-test
-cp "$3" "$agent"
-cache_before=${VTAC_CACHE:-}
+. "$(dirname "$0")/lib.sh"
 
 # ---- a server of our own
 mkdir -m 700 ssh

@@ -1,8 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=sh
 #
-# Sourced: what holds for a vtac-agent whichever line leads to it. `there DEVICE` prints the URI of DEVICE over that line.
-# shellcheck disable=SC2154  # work, source, model, slow, agent and status come from the script
+# Sourced after lib.sh: what holds for a vtac-agent whichever line leads to it. `there DEVICE` prints the URI of DEVICE over
+# that line; `cut_line` cuts it.
+# Arguments of the script: VTAC SOURCE AGENT MODEL.so SLOW.vasm MODEL.onnx
+# shellcheck disable=SC2154  # work, source and status are of lib.sh
+agent=$work/agent-of-this-test # under a name of its own, to be found among processes
+cp "$3" "$agent"
+model=$4
+slow=$5
+net=$6
+cache_before=${VTAC_CACHE:-}
 
 for seed in 1 2; do
     "$vtac_program" run "$model" --device fsim --seed $seed --output-dir "ref$seed" >/dev/null
@@ -93,17 +101,9 @@ at_board=$(there "uio:$work/b")
 vtac run "$model" --device "$at_board" --seed 1 --output-dir board
 exits 0
 holds "the board's result" sh -c 'cmp board/*.npy ref1/*.npy'
-is_idle() {
+becomes_busy() { # 1 or 0: the register BUSY
     tries=0
-    until [ "$(od -An -tu4 -j 20 -N 4 b/dev/uio0 | tr -d ' ')" = 0 ]; do
-        tries=$((tries + 1))
-        [ $tries -lt 100 ] || return 1
-        sleep 0.1
-    done
-}
-is_busy() {
-    tries=0
-    until [ "$(od -An -tu4 -j 20 -N 4 b/dev/uio0 | tr -d ' ')" = 1 ]; do
+    until [ "$(od -An -tu4 -j 20 -N 4 b/dev/uio0 | tr -d ' ')" = "$1" ]; do
         tries=$((tries + 1))
         [ $tries -lt 100 ] || return 1
         sleep 0.1
@@ -112,17 +112,17 @@ is_busy() {
 for signal in INT KILL; do
     "$vtac_program" exec "$slow" --no-check --device "$(there "uio:$work/b?check=0")" >stopped.out 2>stopped.err &
     victim=$!
-    holds "it runs" is_busy
+    holds "it runs" becomes_busy 1
     kill -$signal $victim
     wait $victim 2>/dev/null
     code=$?
     [ $signal = KILL ] || holds "it says that it was interrupted" sh -c "[ $code = 130 ] && grep -q interrupted stopped.err"
-    holds "the accelerator is idle after $signal" is_idle
+    holds "the accelerator is idle after $signal" becomes_busy 0
     nobody "$agent --stdio"
 done
 "$vtac_program" exec "$slow" --no-check --device "$(there "uio:$work/b?check=0")" >cut.out 2>cut.err &
 victim=$!
-holds "it runs" is_busy
+holds "it runs" becomes_busy 1
 cut_line
 wait $victim
 holds "a cut line is an error" test $? = 1
@@ -130,5 +130,17 @@ holds "in one line" sh -c '[ "$(wc -l <cut.err)" = 1 ] && grep -q "closed the co
 vtac run "$model" --device "$at_board" --seed 2 --output-dir aftercut
 exits 0
 holds "right after a line was cut" sh -c 'cmp aftercut/*.npy ref2/*.npy'
+vtac doctor --device "$at_board"
+exits 0
+holds "the doctor looks at every part of a board there" sh -c '[ "$(grep -cE "^ok +(connection|device node|permissions|memory|identification|known answer|clock) " out)" = 7 ]'
 end "$board_pid"
+board old --config tiny --fault hash
+vtac doctor --device "$(there "uio:$work/old")"
+exits 1
+holds "and fails the wrong bitstream there" grep -qE '^FAILED +identification .*another release' out
+says out "'sudo vta-load' loads the bitstream"
+end "$board_pid"
+vtac doctor --device "$(there "uio:$work/old")"
+exits 1
+holds "and a board that is gone" grep -qE '^FAILED +device node ' out
 nobody "$agent --stdio"

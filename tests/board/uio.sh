@@ -1,12 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# shellcheck source=tests/cli/lib.sh disable=SC2016,SC2154  # for the inner shell; of lib.sh
+# shellcheck disable=SC2016,SC2154  # for the inner shell; of lib.sh
 #
 # The driver of real boards against a virtual one: the RTL behind the same files, with memory that is not coherent.
 # Arguments: VTAC SOURCE AGENT MODEL.so PROGRAM.
 #   MODEL.so and SLOW.vasm are made by the caller (CMakeLists.txt) for configuration 'tiny'.
-# shellcheck source=tests/cli/lib.sh
-. "$(dirname "$0")/../cli/lib.sh"
 # shellcheck source=tests/board/lib.sh
 . "$(dirname "$0")/lib.sh"
 model=$4
@@ -54,6 +52,16 @@ holds "the second of two succeeds" test $? = 0
 for seed in 1 2; do
     holds "the result of one of two is right" sh -c "cmp both$seed/*.npy ref$seed/*.npy"
 done
+
+# ---- who waits for another process gives up after a time
+"$vtac_program" exec "$slow" --no-check --device uio:b >slow.out 2>&1 &
+victim=$!
+sleep 1
+vtac run "$model" --device 'uio:b?queue=1'
+refused 1 "another process has used device 'uio:b' for 1 s; end it, or wait longer with '?queue=SECONDS'"
+kill -INT $victim
+wait $victim
+holds "the one that ran ends when it is told to" test $? = 130
 
 # ---- killed in mid-run: the next one finds a busy accelerator and memory that nobody holds
 "$vtac_program" exec "$slow" --no-check --device uio:b >killed.out 2>&1 &
@@ -109,6 +117,14 @@ vtac exec "$good" --device "uio:p?name=npu"
 refused 1 "no UIO device is called 'npu' (there is 'vta'); 'sudo vta-load'"
 vtac exec "$good" --device "uio:p?memory=udmabuf7"
 refused 1 "there is no contiguous memory 'udmabuf7'"
+bytes=$(cat p/sys/class/u-dma-buf/udmabuf0/size)
+echo 4611686018427387904 >p/sys/class/u-dma-buf/udmabuf0/size
+vtac exec "$good" --device uio:p
+refused 1 "cannot map 4611686018427387904 bytes of 'p/dev/udmabuf0': Cannot allocate memory"
+echo "$bytes" >p/sys/class/u-dma-buf/udmabuf0/size
+rm p/sys/class/uio/uio0/maps/map0/size
+vtac exec "$good" --device uio:p
+refused 1 "'p/dev/uio0' has no register page (p/sys/class/uio/uio0/maps/map0/size)"
 vtac board --dir p
 refused 1 "another board is served in 'p'"
 end "$board_pid"

@@ -1,14 +1,13 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# shellcheck source=tests/cli/lib.sh source=tests/board/lib.sh
+# shellcheck source=tests/board/lib.sh
 #
 # The driver and runtime without an operating system, built for this machine, on a virtual board's RTL: the same bytes
 # as the functional simulator's, for two inputs, with the cache hooks called on shared memory alone.
 # Arguments: VTAC SOURCE BUILD CC
 build=$3
 cc=$4
-. "$(dirname "$0")/../cli/lib.sh"
-. "$source/tests/board/lib.sh"
+. "$(dirname "$0")/../board/lib.sh"
 library=$build/cross/baremetal-here
 seed=$("$source/tests/lib/seed.sh" cross_baremetal_board)
 echo "seed $seed"

@@ -4,15 +4,17 @@
 #
 # A board's package under qemu-user: the runtime that the cross compiler built runs what `vtac compile --host BOARD`
 # made, on the functional simulator and on the board's CPU alone, and leaves the same integers as this machine: the
-# shared MLPerf Tiny models and a MobileNet, each twice with different inputs.
+# shared MLPerf Tiny models and a MobileNet, each twice with different inputs. `riscv64` is no board but a processor: its
+# package is for models without an accelerator, and the simulator runs on it as on any.
 # Arguments: VTAC SOURCE MODELS BOARD BUILD; without the models or qemu, exit status 77.
 models=$3
 board=$4
 build=$5
 [ -d "$models" ] || { echo "$models is not there: no model to use"; exit 77; }
 case $board in
-pynq) tools=arm-linux-gnueabihf qemu='qemu-arm -cpu cortex-a9' ;;
-ultra96) tools=aarch64-linux-gnu qemu='qemu-aarch64 -cpu cortex-a53' ;;
+pynq) tools=arm-linux-gnueabihf qemu='qemu-arm -cpu cortex-a9' config=pynq machine=arm ;;
+ultra96) tools=aarch64-linux-gnu qemu='qemu-aarch64 -cpu cortex-a53' config=ultra96 machine=aarch64 ;;
+riscv64) tools=riscv64-linux-gnu qemu='qemu-riscv64 -cpu sifive-u54' config=pynq machine=riscv ;;
 esac
 for tool in "${qemu%% *}" "$tools-gcc"; do
     command -v "$tool" >/dev/null || { echo "$tool is not installed"; exit 77; }
@@ -82,7 +84,6 @@ agree() {
         rm -rf here1 here2 there1 there2
     done
 }
-config=$board
 agree mlperf_kws_dscnn_int8_qdq f4 1 1 49 10
 agree mlperf_ic_resnet8_int8_qdq f4 1 3 32 32
 agree coral_tf2_mobilenet_v2_1.0_224_int8pc_qdq f4 1 3 224 224
@@ -100,5 +101,5 @@ fi
 vtac compile "$models/mlperf_kws_dscnn_int8_qdq.onnx" --host x86-64-v3 -o other.so
 # shellcheck disable=SC2086
 holds "another machine's model is refused" sh -c "! $qemu $work/root/bin/vta-run other.so 2>refusal"
-holds "and told why" grep -q 'it was compiled for x86-64, this machine is a' refusal
+holds "and told why" grep -q "it was compiled for x86-64, this machine is $machine;" refusal
 finish

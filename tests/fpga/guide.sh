@@ -100,8 +100,12 @@ said 'bitstream: /lib/firmware/vta/vta.bin, FPGA operating'
 said 'device tree: /lib/firmware/vta/vta.dtbo'
 said 'registers: /dev/uio0'
 said 'memory: /dev/udmabuf0, 67108864 bytes'
+said "on arm, device 'fsim'"
+said "configuration 'pynq', 1x16x16, hash $("$vtac_program" doctor --device fsim:pynq | sed -n 's/.*hash //p')"
+said '3 products with different data are right'
 said ' for pynq, '
-for text in 'FPGA operating' 'registers: /dev/uio0' 'memory: /dev/udmabuf0, 67108864 bytes' 'worst setup slack'; do
+for text in "$(grep -hF 'ok      connection' out.*)" "$(grep -hF 'ok      identification' out.*)" \
+    "$(grep -hF 'ok      known answer' out.*)" 'FPGA operating' 'registers: /dev/uio0' 'memory: /dev/udmabuf0, 67108864 bytes' 'worst setup slack'; do
     holds "'$text' stands in the guide" grep -qF "$text" "$guide"
 done
 holds "the modules were loaded" grep -q 'uio_pdrv_genirq of_id=generic-uio' modules

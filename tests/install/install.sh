@@ -2,19 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Installs into a fresh prefix and builds a small outside program against it, with pkg-config (shared and static) and
-# with CMake; each build runs, and its answer is compared.
+# with CMake; each build runs, and its answer is compared. Arguments: BUILD CC
 set -eu
-build=$1
-cc=$2
 here=$(cd "$(dirname "$0")" && pwd)
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT INT TERM
-prefix=$work/prefix
-
-cmake --install "$build" --prefix "$prefix" >"$work/log" || { cat "$work/log"; exit 1; }
-PKG_CONFIG_PATH=$(dirname "$(find "$prefix" -name vta.pc)")
-export PKG_CONFIG_PATH
-libdir=$(dirname "$PKG_CONFIG_PATH")
+# shellcheck source=tests/install/lib.sh
+. "$here/lib.sh"
 
 # check NAME PROGRAM: it must print the names of two devices' configurations and succeed.
 check() {
