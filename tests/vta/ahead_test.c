@@ -152,7 +152,7 @@ static void add_gemm(rng *r, step_list *list)
                           .dst_in = below(r, 4),
                           .src_out = below(r, 4),
                           .src_in = below(r, 4)},
-              (acc_range){0, ENTRIES});
+              (list_range){0, ENTRIES});
 }
 
 static void add_depthwise(rng *r, step_list *list)
@@ -169,7 +169,7 @@ static void add_depthwise(rng *r, step_list *list)
                                     .taps_y = 1 + below(r, 3),
                                     .col_step = 1,
                                     .row_step = below(r, 6)},
-                   (acc_range){0, ENTRIES});
+                   (list_range){0, ENTRIES});
 }
 
 static void add_store(rng *r, step_list *list)
@@ -250,7 +250,7 @@ static void test_hides_behind_work(void **state)
         list_gemm(
             &list,
             &(vta_gemm){.kernel = list_kernel_of(&list, &uop, 1), .iter_out = 1, .iter_in = 32, .src_in = 1},
-            (acc_range){i % 2, 1});
+            (list_range){i % 2, 1});
     }
     list_load_ahead(&list, &config);
     static const step_kind want[] = {STEP_LOAD, STEP_LOAD, STEP_GEMM, STEP_LOAD, STEP_GEMM, STEP_GEMM};

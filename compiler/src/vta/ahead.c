@@ -14,27 +14,11 @@ enum {
     LATENCIES = 5
 }; /* of the memory: work that a load should have behind it; a store's and its own are among it */
 
-typedef struct range {
-    int64_t first, end;
-} range;
-
-static bool meet(range a, range b)
-{
-    return a.first < b.end && b.first < a.end;
-}
-
-/* Entries of the scratchpad that a load fills. */
-static range filled(const vta_load2d *l)
-{
-    const int64_t rows = l->y_pad_0 + l->y_size + l->y_pad_1, pitch = l->x_pad_0 + l->x_size + l->x_pad_1;
-    return (range){l->sram, l->sram + rows * pitch};
-}
-
 /* Bytes of its buffer from the first to the last that a transfer touches. */
-static range span(int64_t offset, int64_t y_size, int64_t x_size, int64_t x_stride, int64_t bytes)
+static list_range span(int64_t offset, int64_t y_size, int64_t x_size, int64_t x_stride, int64_t bytes)
 {
     const int64_t elements = y_size > 0 ? (y_size - 1) * x_stride + x_size : 0;
-    return (range){offset * bytes, (offset + elements) * bytes};
+    return (list_range){offset * bytes, elements * bytes};
 }
 
 static bool is_early(const step *s)
@@ -45,15 +29,15 @@ static bool is_early(const step *s)
 static bool fills_what_is_read(const step_list *list, const vta_load2d *load, const step *work)
 {
     const list_nest n = list_nest_of(list, work);
-    const range inp = {n.src, n.src + n.src_count}, wgt = {n.wgt, n.wgt + n.wgt_count};
-    return meet(filled(load), load->memory == VTA_MEM_INP ? inp : wgt);
+    const list_range inp = {n.src, n.src_count}, wgt = {n.wgt, n.wgt_count};
+    return list_meets(list_fills(load), load->memory == VTA_MEM_INP ? inp : wgt);
 }
 
 static bool reads_what_is_stored(const vta_config *config, const vta_load2d *l, const vta_store2d *s)
 {
-    const range from = span(l->offset, l->y_size, l->x_size, l->x_stride, config->elem_bytes[l->memory]);
-    const range to = span(s->offset, s->y_size, s->x_size, s->x_stride, config->elem_bytes[VTA_MEM_OUT]);
-    return l->buffer.index == s->buffer.index && meet(from, to);
+    const list_range from = span(l->offset, l->y_size, l->x_size, l->x_stride, config->elem_bytes[l->memory]);
+    const list_range to = span(s->offset, s->y_size, s->x_size, s->x_stride, config->elem_bytes[VTA_MEM_OUT]);
+    return l->buffer.index == s->buffer.index && list_meets(from, to);
 }
 
 static bool must_follow(const step_list *list, const vta_config *config, const vta_load2d *load,

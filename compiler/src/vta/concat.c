@@ -214,7 +214,7 @@ static void emit_run(concat_emitter *e, int64_t t, int64_t image, int64_t pixel,
     const vtac_vta_tensor *to = &p->region->tensors[p->layer->output];
     const int64_t fixed = 4 * m->ro, pixels = to->h * to->w, count = least(p->concat.run, pixels - pixel);
     const int64_t acc = fixed + e->pieces % 3 * p->concat.run * m->ro, params = t % 2 * 2 * m->ro;
-    const acc_range range = {acc, count * m->ro};
+    const list_range range = {acc, count * m->ro};
     const int64_t steps = moves_of(p, t, e->moves);
     for (int64_t i = 0; i < steps; i++) {
         e->uops[i] = (vta_uop){.dst = (uint32_t)(acc + e->moves[i].out % m->ro),

@@ -103,7 +103,7 @@ static vta_kernel pair_of(elementwise *e, int64_t dst, int64_t src)
 
 static void immediate(elementwise *e, vta_alu_op op, int64_t at, int64_t count, int64_t imm)
 {
-    const acc_range range = {at, count};
+    const list_range range = {at, count};
     list_alu(e->list,
              &(vta_alu){.kernel = pair_of(e, at, at),
                         .op = op,
@@ -129,7 +129,7 @@ static void together(elementwise *e, vta_alu_op op, int64_t dst, int64_t src, in
                         .dst_in = inner > 1,
                         .src_out = 0,
                         .src_in = inner > 1},
-             (acc_range){dst, count}, (acc_range){src, inner});
+             (list_range){dst, count}, (list_range){src, inner});
 }
 
 static void arithmetic(elementwise *e, const stretch *s, int64_t a, int64_t b, int64_t count)
@@ -146,7 +146,7 @@ static void arithmetic(elementwise *e, const stretch *s, int64_t a, int64_t b, i
         immediate(e, VTA_ALU_ADD, b, s->one_b ? one : count, -tensors[layer->inputs[1]].zero);
         together(e, VTA_ALU_MUL, a, b, count, s->one_b ? one : 0);
     }
-    const acc_range range = {a, count};
+    const list_range range = {a, count};
     list_requant(e->list,
                  &(vta_requant){.dst = a,
                                 .src = a,

@@ -274,10 +274,10 @@ static int64_t sums_of(const emitter *e, const piece *p, int64_t n)
 }
 
 /* All sums of the tile that block n is in. */
-static acc_range range_of(const emitter *e, const piece *p, int64_t n)
+static list_range range_of(const emitter *e, const piece *p, int64_t n)
 {
     const int64_t ro = e->c->machine->ro;
-    return (acc_range){sums_of(e, p, n - n % ro), p->tile.rows * p->tile.cols * ro};
+    return (list_range){sums_of(e, p, n - n % ro), p->tile.rows * p->tile.cols * ro};
 }
 
 /* Input pixels in a row and in a column of a tile. */
@@ -386,7 +386,7 @@ typedef struct rounding {
 
 static void requantize(emitter *e, int64_t at, int64_t apart, int64_t count, const rounding *how)
 {
-    const acc_range range = {at, (count - 1) * apart + 1};
+    const list_range range = {at, (count - 1) * apart + 1};
     list_requant(e->list,
                  &(vta_requant){.dst = at,
                                 .src = at,
@@ -412,7 +412,7 @@ static void combine(emitter *e, vta_alu_op op, int64_t dst, int64_t src, int64_t
                         .iter_in = count,
                         .dst_in = count > 1,
                         .src_in = count > 1 && !one},
-             (acc_range){dst, count}, (acc_range){src, one ? 1 : count});
+             (list_range){dst, count}, (list_range){src, one ? 1 : count});
 }
 
 /* The other operand of a joined sum, for the tile of block n that the array is about to work on. */

@@ -192,23 +192,18 @@ void list_flush(step_list *list)
     list->range_count = 0;
 }
 
-static bool meets(const acc_range *a, const acc_range *b)
-{
-    return a->first < b->first + b->count && b->first < a->first + a->count;
-}
-
 /* The epilogue goes first where it touches what comes now. */
-static void give_way(step_list *list, acc_range acc)
+static void give_way(step_list *list, list_range acc)
 {
     for (uint32_t i = 0; i < list->range_count; i++) {
-        if (meets(&list->ranges[i], &acc)) {
+        if (list_meets(list->ranges[i], acc)) {
             list_flush(list);
             return;
         }
     }
 }
 
-static void touch(step_list *list, acc_range acc)
+static void touch(step_list *list, list_range acc)
 {
     for (uint32_t i = 0; i < list->range_count; i++) {
         if (list->ranges[i].first == acc.first && list->ranges[i].count == acc.count) {
@@ -219,7 +214,7 @@ static void touch(step_list *list, acc_range acc)
         list->ranges[list->range_count++] = acc;
         return;
     }
-    acc_range *hull = &list->ranges[LATER_RANGES - 1];
+    list_range *hull = &list->ranges[LATER_RANGES - 1];
     const int64_t end = hull->first + hull->count, other = acc.first + acc.count;
     hull->first = hull->first < acc.first ? hull->first : acc.first;
     hull->count = (end > other ? end : other) - hull->first;
@@ -228,44 +223,43 @@ static void touch(step_list *list, acc_range acc)
 void list_load(step_list *list, const vta_load2d *load)
 {
     if (load->memory == VTA_MEM_ACC || load->memory == VTA_MEM_ACC8) {
-        const int64_t rows = load->y_pad_0 + load->y_size + load->y_pad_1;
-        give_way(list, (acc_range){load->sram, rows * (load->x_pad_0 + load->x_size + load->x_pad_1)});
+        give_way(list, list_fills(load));
     }
     append(list, &list->steps, &(step){.kind = STEP_LOAD, .load = *load});
 }
 
-void list_gemm(step_list *list, const vta_gemm *gemm, acc_range acc)
+void list_gemm(step_list *list, const vta_gemm *gemm, list_range acc)
 {
     give_way(list, acc);
     append(list, &list->steps, &(step){.kind = STEP_GEMM, .gemm = *gemm});
     list_flush(list);
 }
 
-void list_depthwise(step_list *list, const vta_depthwise *depthwise, acc_range acc)
+void list_depthwise(step_list *list, const vta_depthwise *depthwise, list_range acc)
 {
     give_way(list, acc);
     append(list, &list->steps, &(step){.kind = STEP_DEPTHWISE, .depthwise = *depthwise});
     list_flush(list);
 }
 
-void list_alu(step_list *list, const vta_alu *alu, acc_range to, acc_range from)
+void list_alu(step_list *list, const vta_alu *alu, list_range to, list_range from)
 {
     touch(list, to);
     touch(list, from);
     append(list, &list->later, &(step){.kind = STEP_ALU, .alu = *alu});
 }
 
-void list_requant(step_list *list, const vta_requant *requant, acc_range to, acc_range from)
+void list_requant(step_list *list, const vta_requant *requant, list_range to, list_range from)
 {
     touch(list, to);
     touch(list, from);
-    touch(list, (acc_range){2 * requant->params, 2});
+    touch(list, (list_range){2 * requant->params, 2});
     append(list, &list->later, &(step){.kind = STEP_REQUANT, .requant = *requant});
 }
 
 void list_store(step_list *list, const vta_store2d *store)
 {
-    touch(list, (acc_range){store->sram, store->y_size * store->x_size});
+    touch(list, (list_range){store->sram, store->y_size * store->x_size});
     append(list, &list->later, &(step){.kind = STEP_STORE, .store = *store});
 }
 

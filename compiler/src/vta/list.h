@@ -38,10 +38,22 @@ typedef struct list_kernel {
     vta_uop low, high;     /* the least and the largest of each index */
 } list_kernel;
 
-/* Accumulator entries, `count` from `first` on. */
-typedef struct acc_range {
+/* Entries of a scratchpad, or bytes of a buffer: `count` from `first` on. */
+typedef struct list_range {
     int64_t first, count;
-} acc_range;
+} list_range;
+
+static inline bool list_meets(list_range a, list_range b)
+{
+    return a.first < b.first + b.count && b.first < a.first + a.count;
+}
+
+/* The entries that a load fills, padding included. */
+static inline list_range list_fills(const vta_load2d *load)
+{
+    const int64_t rows = load->y_pad_0 + load->y_size + load->y_pad_1;
+    return (list_range){load->sram, rows * (load->x_pad_0 + load->x_size + load->x_pad_1)};
+}
 
 enum { LATER_RANGES = 16 };
 
@@ -53,7 +65,7 @@ typedef struct step_list {
     uint32_t *table; /* hash table of kernel numbers + 1, owned */
     size_t table_size;
     uint32_t tag;
-    acc_range ranges[LATER_RANGES]; /* that the epilogue touches */
+    list_range ranges[LATER_RANGES]; /* that the epilogue touches */
     uint32_t range_count;
     bool failed; /* out of memory: sticks */
 } step_list;
@@ -69,13 +81,13 @@ const vta_uop *list_uops(const step_list *list, vta_kernel kernel, uint32_t *cou
 void list_load(step_list *list, const vta_load2d *load);
 
 /* Main calls. `acc` is what they may write. */
-void list_gemm(step_list *list, const vta_gemm *gemm, acc_range acc);
-void list_depthwise(step_list *list, const vta_depthwise *depthwise, acc_range acc);
+void list_gemm(step_list *list, const vta_gemm *gemm, list_range acc);
+void list_depthwise(step_list *list, const vta_depthwise *depthwise, list_range acc);
 
 /* The epilogue. `to` and `from` are what they may write and read; a requantization reads its parameters
  * besides. */
-void list_alu(step_list *list, const vta_alu *alu, acc_range to, acc_range from);
-void list_requant(step_list *list, const vta_requant *requant, acc_range to, acc_range from);
+void list_alu(step_list *list, const vta_alu *alu, list_range to, list_range from);
+void list_requant(step_list *list, const vta_requant *requant, list_range to, list_range from);
 void list_store(step_list *list, const vta_store2d *store);
 
 /* The entries from the first to the last that a GEMM, DEPTHWISE or ALU touches. */

@@ -24,11 +24,11 @@ enum {
     ALU_DRAIN = 9,
     ALU_START = 1,
     PAIR = 2, /* steps that fetch parameters */
+    PADS = 4, /* entries of padding a cycle */
     PIPE_QUEUE = 4,
     LOAD_QUEUE = 3,
     READS_IN_FLIGHT = 32, /* bursts: LOG_FLIGHT of vta_axi_read.v and of vta_axi_write.v */
     WRITES_IN_FLIGHT = 16,
-    MOST_IN_FLIGHT = 32,
     UOP_LOAD = 256, /* micro-ops that one LOAD brings at most */
     GRANULES = 2048,
     BANKS = 4,
@@ -49,7 +49,7 @@ typedef struct window_of_times {
 } window_of_times;
 
 typedef struct bursts_in_flight {
-    cycles answered[MOST_IN_FLIGHT];
+    cycles answered[READS_IN_FLIGHT]; /* writes are fewer */
     uint32_t next;
 } bursts_in_flight;
 
@@ -230,19 +230,25 @@ static cycles read_bus(model *t, cycles start, bursts b)
     return send(&t->bus, &t->reads, READS_IN_FLIGHT, start + BUS + latency, latency, b);
 }
 
+/* Entries that a load fills without reading come several in a cycle. */
+static cycles padding(const vta_load2d *l)
+{
+    return (cycles)(list_fills(l).count - l->y_size * l->x_size) / PADS;
+}
+
 static cycles load(model *t, const vta_load2d *l)
 {
     track *to = l->memory == VTA_MEM_INP ? &t->inp : &t->wgt;
     const int64_t bytes = t->m->config->elem_bytes[l->memory];
-    const int64_t rows = l->y_pad_0 + l->y_size + l->y_pad_1, pitch = l->x_pad_0 + l->x_size + l->x_pad_1;
-    const granules g = granules_of(to->size, l->sram, rows * pitch);
+    const list_range filled = list_fills(l);
+    const granules g = granules_of(to->size, filled.first, filled.count);
     const bursts rows_read = bursts_of(t, l->y_size, l->x_size, l->x_stride, bytes);
     uint32_t number;
     const cycles data = stored(t, l, bytes, &number);
     const cycles told = relay(t, number, data);
     const cycles start = later(later(fetch(t), t->load_issue), later(latest(to->read, g) + TOKEN, told));
     t->load_issue = start + LOAD_GAP + (l->x_stride == l->x_size ? 0 : (cycles)l->y_size * ROW_GAP);
-    const cycles end = read_bus(t, start, rows_read) + (cycles)(rows * pitch - l->y_size * l->x_size) / 4;
+    const cycles end = read_bus(t, start, rows_read) + padding(l);
     mark(to->wrote, g, end);
     return end;
 }
@@ -334,8 +340,8 @@ static cycles issue(model *t, window_of_times *queue, cycles ready)
 static cycles acc_load(model *t, const vta_load2d *l)
 {
     const int64_t bytes = t->m->config->elem_bytes[l->memory];
-    const int64_t rows = l->y_pad_0 + l->y_size + l->y_pad_1, pitch = l->x_pad_0 + l->x_size + l->x_pad_1;
-    const granules g = granules_of(t->out.size, l->sram, rows * pitch);
+    const list_range filled = list_fills(l);
+    const granules g = granules_of(t->out.size, filled.first, filled.count);
     uint32_t number;
     const cycles data = stored(t, l, bytes, &number);
     cycles start = issue(t, &t->load_queue, data > 0 ? data + TOKEN : 0);
@@ -343,8 +349,8 @@ static cycles acc_load(model *t, const vta_load2d *l)
     start = later(start, later(latest(t->array_acc, g), latest(t->alu_acc, g)));
     taken(&t->load_queue, start);
     t->acc_load = start + LOAD_GAP;
-    const cycles end = read_bus(t, start, bursts_of(t, l->y_size, l->x_size, l->x_stride, bytes)) + 3 +
-                       (cycles)(rows * pitch - l->y_size * l->x_size) / 4;
+    const cycles end =
+        read_bus(t, start, bursts_of(t, l->y_size, l->x_size, l->x_stride, bytes)) + 3 + padding(l);
     mark(t->load_acc, g, end);
     const cycles over = retire(t, end);
     learn(t, number, over);

@@ -157,7 +157,7 @@ typedef struct sweep {
     int64_t imm;
     uint32_t uops;
     int64_t outer, inner, dst_out, dst_in, src_out, src_in;
-    acc_range to, from;
+    list_range to, from;
 } sweep;
 
 static void run(window_emitter *e, const sweep *s)
