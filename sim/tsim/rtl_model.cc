@@ -81,6 +81,7 @@ rtl_model::rtl_model(const vta_rtlsim_options *options, rtl_clocks clocks)
     : serial_(next_serial()), check_(options->stall_percent > 0), always_(clocks == rtl_clocks::always)
 {
     enter();
+    context_.threads(1); // else it starts idle ones, which would take the process's signals
     context_.randReset(options->seed != 0 ? 2 : 0);
     context_.randSeed(static_cast<int>(1 + options->seed % 2147483646));
     context_.assertOn(true);

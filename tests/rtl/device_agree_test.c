@@ -4,12 +4,17 @@
  * that have cycles, instruction by instruction; twice on each device with different data, and once more after
  * a reset.
  */
+#include <dirent.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <time.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -201,9 +206,61 @@ static void test_dram(void **state)
     }
 }
 
+/* The signals that a thread of ours holds back: bit 0 is signal 1. */
+static uint64_t held_by(const char *thread)
+{
+    static const char key[] = "SigBlk:";
+    char name[64];
+    char line[128];
+    uint64_t held = 0;
+    (void)snprintf(name, sizeof name, "/proc/self/task/%.20s/status", thread);
+    FILE *file = fopen(name, "r");
+    assert_non_null(file);
+    while (fgets(line, sizeof line, file) != NULL) {
+        if (strncmp(line, key, sizeof key - 1) == 0) {
+            held = strtoull(line + sizeof key - 1, NULL, 16);
+        }
+    }
+    fclose(file);
+    return held;
+}
+
+/* What cleans up after a signal relies on it: only the first thread takes those that end a process. */
+static void assert_first_takes_signals(const char *uri)
+{
+    const uint64_t ending = 1U << (SIGINT - 1) | 1U << (SIGTERM - 1) | 1U << (SIGHUP - 1);
+    const struct timespec nap = {.tv_nsec = 100000000}; /* a thread that begins holds back all of them */
+    (void)nanosleep(&nap, NULL);
+    DIR *threads = opendir("/proc/self/task");
+    assert_non_null(threads);
+    for (const struct dirent *d = readdir(threads); d != NULL; d = readdir(threads)) {
+        if (d->d_name[0] == '.') {
+            continue;
+        }
+        const bool first = strtol(d->d_name, NULL, 10) == getpid();
+        if (!first && (held_by(d->d_name) & ending) != ending) {
+            fail_msg("%s: thread %s would take a signal", uri, d->d_name);
+        }
+    }
+    closedir(threads);
+}
+
+static void test_signals(void **state)
+{
+    (void)state;
+    static const char *const uris[] = {"fsim:tiny", "tsim:tiny", "systemc:tiny", "tsim:tiny"};
+    for (size_t i = 0; i < sizeof uris / sizeof uris[0]; i++) {
+        vta_diag diag = {0};
+        vta_device *device = NULL;
+        assert_ok(vta_device_open(uris[i], NULL, &device, &diag), &diag);
+        assert_first_takes_signals(uris[i]);
+        vta_device_close(device);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_plain), cmocka_unit_test(test_back_pressure),
-                                       cmocka_unit_test(test_dram)};
+                                       cmocka_unit_test(test_dram), cmocka_unit_test(test_signals)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
