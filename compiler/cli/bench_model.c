@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "bench.h"
 #include "calib.h"
@@ -15,6 +14,7 @@
 #include "passes.h"
 #include "stages.h"
 #include "temporary.h"
+#include "vta/clock.h"
 #include "watch.h"
 
 enum { LEAST_RUNS = 5, MOST_RUNS = 10000, WARM_RUNS = 2 };
@@ -33,13 +33,6 @@ typedef struct model_bench {
     double *whole; /* of each run */
     double *steps; /* of each run, of each step */
 } model_bench;
-
-static double now(void)
-{
-    struct timespec t;
-    (void)clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
 
 /* ---- the model */
 
@@ -102,9 +95,9 @@ static vta_status run_both(model_bench *b, vta_diag *diag)
 {
     const vta_step_profile *steps;
     uint32_t count;
-    const double begin = now();
+    const double begin = vta_now();
     VTA_TRY(vta_model_run(b->model, diag));
-    b->whole[b->runs] = now() - begin;
+    b->whole[b->runs] = vta_now() - begin;
     if (b->steps != NULL) {
         VTA_TRY(vta_model_profile(b->model, &steps, &count, diag));
         for (uint32_t i = 0; i < count; i++) {
@@ -123,9 +116,9 @@ static vta_status measure_all(model_bench *b, bool counted, vta_diag *diag)
     for (int i = 0; i < WARM_RUNS && status == VTA_OK && !counted; i++) {
         status = vta_model_run(b->model, diag);
     }
-    const double begin = now();
+    const double begin = vta_now();
     while (status == VTA_OK && b->runs < b->capacity &&
-           (counted || b->runs < LEAST_RUNS || now() - begin < enough_s)) {
+           (counted || b->runs < LEAST_RUNS || vta_now() - begin < enough_s)) {
         status = run_both(b, diag);
         cli_watch_run(watch);
     }

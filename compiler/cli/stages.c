@@ -8,11 +8,11 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "columns.h"
 #include "ticker.h"
+#include "vta/clock.h"
 
 static struct {
     cli_ticker *ticker; /* NULL: nothing is shown */
@@ -24,19 +24,12 @@ static struct {
     size_t outer_done, outer_total;
 } job = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-static double now(void)
-{
-    struct timespec t;
-    (void)clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
-
 static void at(void *context, const char *stage, const char *item, uint32_t done, uint32_t total)
 {
     (void)context;
     (void)pthread_mutex_lock(&job.lock);
     if (done == 0 || strncmp(job.stage, stage, sizeof job.stage - 1) != 0) {
-        job.begin = now();
+        job.begin = vta_now();
     }
     (void)snprintf(job.stage, sizeof job.stage, "%s", stage);
     (void)snprintf(job.item, sizeof job.item, "%s", item);
@@ -72,7 +65,7 @@ static void describe(void *context, double seconds, char *text, size_t size)
         if (job.outer_total > 1) {
             describe_outer(seconds, outer, sizeof outer);
         } else if (job.done > 0 && job.done < job.total) {
-            const double rest = (now() - job.begin) * (job.total - job.done) / job.done;
+            const double rest = (vta_now() - job.begin) * (job.total - job.done) / job.done;
             (void)snprintf(left, sizeof left, ", %s left", cli_duration(rest, duration, sizeof duration));
         }
         (void)snprintf(text, size, "%s%s%s%s%s", outer, job.stage, count, left,

@@ -14,6 +14,7 @@
 
 #include "cli.h"
 #include "columns.h"
+#include "vta/clock.h"
 
 struct cli_ticker {
     cli_line_fn *line;
@@ -26,18 +27,11 @@ struct cli_ticker {
     bool over;
 };
 
-static double now(void)
-{
-    struct timespec t;
-    (void)clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
-
 /* A line that wraps could not be taken away again. */
 static void show(cli_ticker *t)
 {
     char text[240] = "";
-    t->line(t->context, now() - t->begin, text, sizeof text);
+    t->line(t->context, vta_now() - t->begin, text, sizeof text);
     if (text[0] != '\0') {
         (void)fprintf(stderr, "\r\033[K%.*s", cli_columns(STDERR_FILENO) - 1, text);
         t->shown = true;
@@ -80,7 +74,7 @@ cli_ticker *cli_ticker_begin(cli_line_fn *line, void *context)
     }
     t->line = line;
     t->context = context;
-    t->begin = now();
+    t->begin = vta_now();
     (void)pthread_mutex_init(&t->lock, NULL);
     (void)pthread_cond_init(&t->changed, NULL);
     sigset_t all; /* signals are for the thread that does the work */

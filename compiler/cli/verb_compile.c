@@ -4,7 +4,6 @@
  */
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #include "calib.h"
 #include "emit.h"
@@ -13,6 +12,7 @@
 #include "report.h"
 #include "stages.h"
 #include "tensors.h"
+#include "vta/clock.h"
 #include "vtac/codegen.h"
 
 static const cli_option options[] = {
@@ -26,13 +26,6 @@ static const cli_option options[] = {
     {"--report", NULL, CLI_FLAG, "vta: print each layer's prediction"},
     {"--json", NULL, CLI_FLAG, "print the summary as JSON"},
 };
-
-static double now(void)
-{
-    struct timespec t;
-    (void)clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
 
 static int summary(const cli_args *args, const char *path, const vtac_target *target,
                    const vtac_artifact_image *image, const vtac_partition *partition, double seconds)
@@ -105,7 +98,7 @@ static vta_status prepare(const cli_args *args, vtac_graph *graph, const vtac_pa
 static int compile(const cli_args *args, vtac_graph *graph, const vtac_target *target,
                    const vtac_pass_options *passes, const cli_offload *offload)
 {
-    const double begin = now();
+    const double begin = vta_now();
     char own[4096];
     const char *path = cli_value(args, "-o");
     if (path == NULL) {
@@ -135,7 +128,7 @@ static int compile(const cli_args *args, vtac_graph *graph, const vtac_target *t
     cli_stage("linking", path, 0, 0);
     status = status == VTA_OK ? vtac_link(&image, path, &diag) : status;
     cli_stages_end();
-    const int result = status == VTA_OK ? summary(args, path, target, &image, partition, now() - begin)
+    const int result = status == VTA_OK ? summary(args, path, target, &image, partition, vta_now() - begin)
                                         : cli_fail(args, &diag);
     vtac_artifact_image_free(&image);
     vtac_partition_free(partition);

@@ -7,11 +7,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "exec.h"
 #include "vta/check.h"
+#include "vta/clock.h"
 #include "vta/file.h"
 
 static const cli_option options[] = {
@@ -59,13 +59,6 @@ static void sync_all(vta_device *device, const cli_image *image,
 
 /* ---- one run */
 
-static double now(void)
-{
-    struct timespec time;
-    (void)clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
-}
-
 static vta_status check(vta_device *device, const cli_image *image, const vta_program *program,
                         const char *path, vta_diag *diag)
 {
@@ -89,14 +82,14 @@ static vta_status run_image(const cli_args *args, vta_device *device, const cli_
         VTA_TRY(check(device, image, program, result->path, diag));
     }
     sync_all(device, image, vta_device_flush);
-    const double start = now();
+    const double start = vta_now();
     cli_catch_signals(cli_stop_device, device);
     vta_status status = vta_device_submit(device, &image->launch, diag);
     if (status == VTA_OK) {
         status = vta_device_wait(device, timeout, &result->report, diag);
     }
     cli_catch_signals(NULL, NULL);
-    result->seconds = now() - start;
+    result->seconds = vta_now() - start;
     if (status != VTA_OK) {
         if (result->report.error != VTA_ERROR_NONE) {
             cli_blame(program, result->path, result->report.insn, diag);

@@ -5,13 +5,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "inputs.h"
 #include "layers.h"
 #include "outputs.h"
 #include "profile.h"
 #include "temporary.h"
+#include "vta/clock.h"
 #include "watch.h"
 
 static const cli_option options[] = {
@@ -42,13 +42,6 @@ typedef struct run_call {
     bool opened;                        /* in a list */
 } run_call;
 
-static double now(void)
-{
-    struct timespec t;
-    (void)clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
-
 /* ---- times */
 
 static int by_value(const void *a, const void *b)
@@ -74,9 +67,9 @@ static vta_status time_runs(const run_call *call, vta_model *model, double *time
     cli_watch *watch = cli_watch_begin(model, call->repeat);
     cli_catch_signals(cli_stop_model, model);
     for (uint64_t i = 0; i < call->repeat && status == VTA_OK; i++) {
-        const double begin = now();
+        const double begin = vta_now();
         status = run_once(call, model, diag);
-        times[i] = now() - begin;
+        times[i] = vta_now() - begin;
         cli_watch_run(watch);
     }
     cli_catch_signals(NULL, NULL);

@@ -8,20 +8,13 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "vta/clock.h"
 #include "vta/vec.h"
 #include "vta/wire.h"
 
 static const uint8_t magic[4] = {'V', 'T', 'A', 'F'};
-
-double vta_channel_clock(void)
-{
-    struct timespec time;
-    (void)clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
-}
 
 /* CRC-32 (IEEE 802.3, reflected), a nibble at a time: a table that needs no setting up. */
 static uint32_t crc(uint32_t sum, const uint8_t *bytes, size_t size)
@@ -50,7 +43,7 @@ static uint32_t word_at(const uint8_t *bytes)
 
 void vta_channel_init(vta_channel *channel, int in, int out, double patience_s)
 {
-    *channel = (vta_channel){.in = in, .out = out, .patience_s = patience_s, .heard = vta_channel_clock()};
+    *channel = (vta_channel){.in = in, .out = out, .patience_s = patience_s, .heard = vta_now()};
 }
 
 void vta_channel_free(vta_channel *channel)
@@ -65,9 +58,9 @@ void vta_channel_free(vta_channel *channel)
 static int ready(int fd, short events, double seconds)
 {
     struct pollfd slot = {.fd = fd, .events = events};
-    const double end = vta_channel_clock() + seconds;
+    const double end = vta_now() + seconds;
     for (;;) {
-        const double left = end - vta_channel_clock();
+        const double left = end - vta_now();
         const int got = poll(&slot, 1, left <= 0 ? 0 : (int)(left * 1e3) + 1);
         if (got != 0 && !(got < 0 && errno == EINTR)) {
             return 1;
@@ -173,7 +166,7 @@ static vta_status fill(vta_channel *channel, size_t want, vta_diag *diag)
                         channel->filled > 0 ? " in the middle of a frame" : "");
     }
     channel->filled += (size_t)got;
-    channel->heard = vta_channel_clock();
+    channel->heard = vta_now();
     return VTA_OK;
 }
 
@@ -193,14 +186,14 @@ static vta_status deliver(vta_channel *channel, vta_frame *out, vta_diag *diag)
 
 vta_status vta_channel_receive(vta_channel *channel, double wait_s, vta_frame *out, vta_diag *diag)
 {
-    const double end = vta_channel_clock() + wait_s;
+    const double end = vta_now() + wait_s;
     for (;;) {
         size_t want;
         VTA_TRY(wanted(channel, &want, diag));
         if (channel->filled == want) {
             return deliver(channel, out, diag);
         }
-        const double left = end - vta_channel_clock();
+        const double left = end - vta_now();
         if (!ready(channel->in, POLLIN, left > 0 ? left : 0)) {
             return VTA_TIMEOUT;
         }

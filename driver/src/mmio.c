@@ -6,8 +6,8 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "vta/clock.h"
 #include "vta/regs.h"
 #include "vta/str.h"
 
@@ -196,13 +196,6 @@ static vta_status read_end(const vta_mmio *mmio, const char *where, uint32_t sta
     return vta_mmio_reset(mmio, where, diag);
 }
 
-static double now(void)
-{
-    struct timespec time;
-    (void)clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
-}
-
 static bool has_ended(uint32_t status)
 {
     return VTA_REG_GET(STATUS_DONE, status) != 0 || VTA_REG_GET(STATUS_ERROR, status) != 0;
@@ -212,14 +205,14 @@ vta_status vta_mmio_finish(const vta_mmio *mmio, const char *where, double timeo
                            vta_diag *diag)
 {
     const double slice_s = 0.1; /* between two looks at `stop` */
-    const double end = now() + timeout_s;
+    const double end = vta_now() + timeout_s;
     uint32_t status = get(mmio, VTA_REG_STATUS);
     double left = timeout_s > 0 ? timeout_s : slice_s;
     bool stopped = false;
     while (!has_ended(status) && left > 0 && !stopped) {
         VTA_TRY(mmio->wait(mmio->context, left < slice_s ? left : slice_s, diag));
         status = get(mmio, VTA_REG_STATUS);
-        left = timeout_s > 0 ? end - now() : slice_s;
+        left = timeout_s > 0 ? end - vta_now() : slice_s;
         stopped = mmio->stop != NULL && atomic_load(mmio->stop);
     }
     if (has_ended(status)) {

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "child.h"
+#include "vta/clock.h"
 
 enum { ARGS = 40, PATIENCE_S = 60, HELLO_S = 30 };
 
@@ -288,7 +289,7 @@ vta_status vta_remote_send(vta_remote *r, vta_wire_kind kind, vta_str *request, 
         return vta_fail(diag, VTA_IO, "%s: the connection was lost; open the device again", r->where);
     }
     r->kind = kind;
-    r->channel.heard = vta_channel_clock();
+    r->channel.heard = vta_now();
     const vta_status status = vta_channel_send(&r->channel, kind, ++r->id, request, &why);
     vta_str_free(request);
     return status == VTA_OK ? VTA_OK : break_off(r, &why, diag);
@@ -326,7 +327,7 @@ static vta_status nothing_yet(vta_remote *r, bool *told, vta_diag *diag)
             return break_off(r, &why, diag);
         }
     }
-    const double silence = vta_channel_clock() - r->channel.heard;
+    const double silence = vta_now() - r->channel.heard;
     if (silence > r->channel.patience_s) {
         char text[96];
         (void)snprintf(text, sizeof text, "nothing has come for %.0f s; the connection counts as lost",

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "backend.h"
+#include "vta/clock.h"
 #include "vta/remote.h"
 #include "vta/vec.h"
 
@@ -133,14 +134,14 @@ static void transfer(remote_device *d, const vta_mem *mem, size_t offset, size_t
                                         vta_diag *diag))
 {
     const double often_s = 0.5;
-    double told = vta_channel_clock();
+    double told = vta_now();
     const block *b = find_block(d, mem->addr, mem->size);
     for (size_t at = 0; b != NULL && at < size && d->broken.code == VTA_OK;) {
         const size_t here = size - at < VTA_WIRE_CHUNK ? size - at : VTA_WIRE_CHUNK;
         (void)move(d, b, offset + at, here, &d->broken);
         at += here;
-        if (vta_channel_clock() - told > often_s) {
-            told = vta_channel_clock();
+        if (vta_now() - told > often_s) {
+            told = vta_now();
             vta_remote_tell(d->connection, "%s memory: %zu of %zu KiB", what, at / 1024, size / 1024);
         }
     }

@@ -8,10 +8,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "backend.h"
 #include "mmio.h"
+#include "vta/clock.h"
 #include "vta/dram.h"
 #include "vta/rtlbuild.h"
 #include "vta/rtlsim.h"
@@ -84,17 +84,10 @@ static void page_write(void *context, uint32_t offset, uint32_t value)
     device->rtl->write(device->instance, offset, value);
 }
 
-static double now(void)
-{
-    struct timespec time;
-    (void)clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
-}
-
 static vta_status page_wait(void *context, double seconds, vta_diag *diag)
 {
     rtlsim_device *device = context;
-    const double end = now() + seconds;
+    const double end = vta_now() + seconds;
     do {
         atomic_fetch_add(&device->cycles, device->rtl->step(device->instance, STEP_CYCLES));
         const char *failure = device->rtl->failure(device->instance);
@@ -102,7 +95,7 @@ static vta_status page_wait(void *context, double seconds, vta_diag *diag)
             return vta_fail(diag, VTA_PROTOCOL, "device '%s': the simulated hardware broke a rule: %s",
                             device->scheme, failure);
         }
-    } while (!device->rtl->irq(device->instance) && now() < end);
+    } while (!device->rtl->irq(device->instance) && vta_now() < end);
     return VTA_OK;
 }
 

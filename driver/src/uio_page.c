@@ -13,15 +13,9 @@
 
 #include "registers.h"
 #include "uio.h"
+#include "vta/clock.h"
 
 enum { RUN_LOCK = 0, TURN_LOCK = 1 }; /* bytes of the node */
-
-static double now(void)
-{
-    struct timespec time;
-    (void)clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
-}
 
 static void nap(double seconds)
 {
@@ -49,10 +43,10 @@ static void page_write(void *context, uint32_t offset, uint32_t value)
     if (!vta_register_acts(offset) || page->deaf) {
         return;
     }
-    const double end = now() + patience_s;
+    const double end = vta_now() + patience_s;
     double pause_s = 1e-6;
     while ((page_read(page, offset) & value) != 0) {
-        if (now() > end) {
+        if (vta_now() > end) {
             page->deaf = true;
             return;
         }
@@ -119,9 +113,9 @@ static vta_status check_progress(uio_page *page, vta_diag *diag)
     }
     if (cycles != page->cycles || page->still_since == 0) {
         page->cycles = cycles;
-        page->still_since = now();
+        page->still_since = vta_now();
     }
-    return now() - page->still_since < most_s
+    return vta_now() - page->still_since < most_s
                ? VTA_OK
                : vta_fail(
                      diag, VTA_TIMEOUT,
@@ -134,7 +128,7 @@ static vta_status page_wait(void *context, double seconds, vta_diag *diag)
 {
     const double slice_s = 0.01; /* so long at most does the end of a run go unseen without an interrupt */
     uio_page *page = context;
-    const double end = now() + seconds;
+    const double end = vta_now() + seconds;
     double left = seconds;
     while (left > 0) {
         sleep_for(page, left < slice_s ? left : slice_s);
@@ -142,7 +136,7 @@ static vta_status page_wait(void *context, double seconds, vta_diag *diag)
         if (has_ended(page)) {
             return VTA_OK;
         }
-        left = end - now();
+        left = end - vta_now();
     }
     return check_progress(page, diag);
 }
@@ -154,7 +148,7 @@ static vta_status page_wait(void *context, double seconds, vta_diag *diag)
 vta_status uio_page_acquire(uio_page *page, const uio_turn *turn, vta_diag *diag)
 {
     const double pause_s = 5e-4, quiet_s = 1.0;
-    const double begin = now();
+    const double begin = vta_now();
     bool told = false;
     bool has_turn = false;
     for (;;) {
@@ -164,7 +158,7 @@ vta_status uio_page_acquire(uio_page *page, const uio_turn *turn, vta_diag *diag
             return VTA_OK;
         }
         const bool stopped = turn->stop != NULL && atomic_load(turn->stop);
-        if (stopped || now() - begin > turn->wait_s) {
+        if (stopped || vta_now() - begin > turn->wait_s) {
             uio_unlock(page->fd, TURN_LOCK, 1);
             return stopped ? vta_fail(diag, VTA_INTERRUPTED,
                                       "interrupted while another process used device '%s'", page->where)
@@ -173,7 +167,7 @@ vta_status uio_page_acquire(uio_page *page, const uio_turn *turn, vta_diag *diag
                                       "with '?queue=SECONDS'",
                                       page->where, turn->wait_s);
         }
-        if (!told && now() - begin > quiet_s && turn->progress != NULL && turn->progress->line != NULL) {
+        if (!told && vta_now() - begin > quiet_s && turn->progress != NULL && turn->progress->line != NULL) {
             told = true;
             turn->progress->line(turn->progress->context, "waiting for another process to end its run");
         }

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "agent.h"
+#include "vta/clock.h"
 
 typedef struct session {
     agent agent;
@@ -99,8 +100,7 @@ static vta_status listen_once(session *s, double *silent_s)
             *silent_s = 0;
             send_frame(s, VTA_WIRE_ALIVE, 0, NULL);
         }
-        const bool stuck =
-            s->channel.filled > 0 && vta_channel_clock() - s->channel.heard > s->channel.patience_s;
+        const bool stuck = s->channel.filled > 0 && vta_now() - s->channel.heard > s->channel.patience_s;
         return stuck ? vta_fail(&s->why, VTA_TIMEOUT, "the client stopped in the middle of a frame") : VTA_OK;
     }
     if (status != VTA_OK) {

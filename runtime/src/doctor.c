@@ -7,8 +7,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
+#include "vta/clock.h"
 #include "vta/remote.h"
 #include "vta/runtime.h"
 #include "vta/uio.h"
@@ -139,13 +139,6 @@ static vta_status see_answer(patient *p, char *text, size_t size, vta_diag *diag
 
 /* ---- the clock: a program of about a million cycles */
 
-static double now(void)
-{
-    struct timespec t;
-    (void)clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
-
 static vta_status record_delay(const vta_config *config, vta_code **code, vta_diag *diag)
 {
     enum { TIMES = 1000 };
@@ -166,9 +159,9 @@ static vta_status see_clock(patient *p, char *text, size_t size, vta_diag *diag)
     vta_report report = {0};
     vta_status status = record_delay(vta_device_config(p->device), &code, diag);
     status = status == VTA_OK ? vta_job_create(code, p->device, &job, diag) : status;
-    const double begin = now();
+    const double begin = vta_now();
     status = status == VTA_OK ? vta_job_run(job, NULL, 0, patience_s, &report, diag) : status;
-    const double seconds = now() - begin;
+    const double seconds = vta_now() - begin;
     vta_job_destroy(job);
     vta_code_destroy(code);
     if (report.counters.cycles == 0) {

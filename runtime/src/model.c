@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "accel.h"
 #include "cpu.h"
@@ -19,6 +18,7 @@
 #include "model_remote.h"
 #include "pool.h"
 #include "vta/artifact.h"
+#include "vta/clock.h"
 
 struct vta_model {
     vta_library library;
@@ -606,13 +606,6 @@ uint64_t vta_model_cycles(const vta_model *m)
     return cycles;
 }
 
-static double now(void)
-{
-    struct timespec t;
-    (void)clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
-
 vta_status vta_model_profile(vta_model *m, const vta_step_profile **steps, uint32_t *count, vta_diag *diag)
 {
     atomic_store(&m->cycles, 0);
@@ -620,9 +613,9 @@ vta_status vta_model_profile(vta_model *m, const vta_step_profile **steps, uint3
         VTA_TRY(run_remote(m, true, diag));
     }
     for (uint32_t i = 0; m->remote == NULL && i < m->artifact->step_count; i++) {
-        const double begin = now();
+        const double begin = vta_now();
         VTA_TRY(run_step(m, i, diag));
-        m->profile[i].seconds = now() - begin;
+        m->profile[i].seconds = vta_now() - begin;
     }
     *steps = m->profile;
     *count = m->artifact->step_count;

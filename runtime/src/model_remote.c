@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "vta/arena.h"
+#include "vta/clock.h"
 #include "vta/file.h"
 
 enum { MOST_ROWS = 1 << 20, MOST_TENSORS = 1 << 12 };
@@ -32,7 +33,7 @@ static vta_status send_bytes(vta_remote *r, const char *path, const uint8_t *byt
                              vta_diag *diag)
 {
     const double often_s = 0.5;
-    double told = vta_channel_clock();
+    double told = vta_now();
     for (size_t at = 0; at < size;) {
         const size_t here = size - at < VTA_WIRE_CHUNK ? size - at : VTA_WIRE_CHUNK;
         vta_str request = {0};
@@ -42,8 +43,8 @@ static vta_status send_bytes(vta_remote *r, const char *path, const uint8_t *byt
         VTA_TRY(vta_remote_call(r, VTA_WIRE_FILE_DATA, &request, &reply, diag));
         VTA_TRY(vta_remote_check(r, &reply, diag));
         at += here;
-        if (vta_channel_clock() - told > often_s) {
-            told = vta_channel_clock();
+        if (vta_now() - told > often_s) {
+            told = vta_now();
             vta_remote_tell(r, "sending %s: %zu of %zu KiB", path, at / 1024, size / 1024);
         }
     }

@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 
+#include "vta/clock.h"
 #include "vta/file.h"
 #include "vta/model.h"
 #include "vta/str.h"
@@ -126,13 +126,6 @@ static vta_status read_input(vta_model *model, uint32_t i, const char *path, vta
 
 /* ---- running */
 
-static double now(void)
-{
-    struct timespec t;
-    (void)clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
-
 static void print_steps(const vta_step_profile *steps, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++) {
@@ -150,9 +143,9 @@ static vta_status run_model(const request *r, vta_model *model, vta_diag *diag)
     double best = 0.0;
     double sum = 0.0;
     for (unsigned long n = 0; n < r->repeat; n++) {
-        const double begin = now();
+        const double begin = vta_now();
         VTA_TRY(vta_model_run(model, diag));
-        const double seconds = now() - begin;
+        const double seconds = vta_now() - begin;
         best = n == 0 || seconds < best ? seconds : best;
         sum += seconds;
     }

@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "build_internal.h"
+#include "vta/clock.h"
 #include "vta/file.h"
 
 enum { PARALLEL = 2 };
@@ -370,19 +371,12 @@ static vta_status build(build_job *job)
 /* -- the steps
  * ----------------------------------------------------------------------------------------------------- */
 
-static double seconds(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
 static vta_status build_entry(build_job *job)
 {
     VTA_TRY(build_lock(job));
     vta_status status = VTA_OK;
     if (!build_entry_good(job)) {
-        const double begin = seconds();
+        const double begin = vta_now();
         build_say(job, "building the %s simulator of '%s', once; this takes about half a minute", job->kind,
                   job->config->name);
         status = build_begin(job);
@@ -392,7 +386,7 @@ static vta_status build_entry(build_job *job)
             build_abandon(job);
         } else {
             build_say(job, "the %s simulator of '%s' is ready after %.0f s", job->kind, job->config->name,
-                      seconds() - begin);
+                      vta_now() - begin);
         }
     }
     build_unlock(job);

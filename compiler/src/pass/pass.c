@@ -5,8 +5,8 @@
 #include "vtac/pass.h"
 
 #include <string.h>
-#include <time.h>
 
+#include "vta/clock.h"
 #include "vta/str.h"
 
 #define VTAC_PASS(id, name, level, function, doc) vtac_pass_fn vtac_pass_##function;
@@ -41,20 +41,13 @@ vtac_pass vtac_pass_find(const char *name, vta_diag *diag)
     return VTAC_PASS_COUNT;
 }
 
-static double now(void)
-{
-    struct timespec t;
-    (void)clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
-
 vta_status vtac_run_pass(vtac_graph *graph, vtac_pass pass, bool verify, vtac_pass_report *report,
                          vta_diag *diag)
 {
-    const double begin = now();
+    const double begin = vta_now();
     *report = (vtac_pass_report){.pass = &table[pass]};
     vta_status status = table[pass].run(graph, &report->changes, diag);
-    report->seconds = now() - begin;
+    report->seconds = vta_now() - begin;
     report->nodes = graph->order_count;
 #ifdef VTA_VERIFY
     verify = true;

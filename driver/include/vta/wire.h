@@ -79,12 +79,11 @@ typedef struct vta_frame {
 typedef struct vta_channel {
     int in, out;
     double patience_s; /* how long a frame may make no progress before the other side counts as gone */
-    double heard;      /* when the last byte came, on vta_channel_clock */
+    double heard;      /* when the last byte came (vta/clock.h) */
     uint8_t *buffer;   /* of the frame that is arriving; owned */
     size_t filled, capacity;
 } vta_channel;
 
-double vta_channel_clock(void);
 void vta_channel_init(vta_channel *channel, int in, int out, double patience_s);
 void vta_channel_free(vta_channel *channel); /* closes nothing */
 
