@@ -35,7 +35,7 @@ typedef struct vta_option {
 typedef struct vta_backend_ops {
     void (*close)(void *self);
 
-    /* `at` VTA_ANYWHERE: at an address of the device's choice. */
+    /* Zeros; `at` VTA_ANYWHERE: at an address of the device's choice. */
     vta_status (*alloc)(void *self, uint64_t at, size_t size, vta_mem *out, vta_diag *diag);
     void (*free)(void *self, const vta_mem *mem);
     vta_bus (*bus)(void *self);

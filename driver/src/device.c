@@ -12,6 +12,7 @@
 #include "vta/check.h"
 #include "vta/dram.h"
 #include "vta/program.h"
+#include "vta/room.h"
 #include "vta/str.h"
 
 #ifdef VTA_VERIFY
@@ -296,6 +297,7 @@ vta_status vta_device_trouble(vta_device *device, vta_diag *diag)
 vta_status vta_simulated_alloc(vta_dram *dram, uint64_t at, size_t size, vta_mem *out, vta_diag *diag)
 {
     vta_mem mem = {.addr = at, .size = size};
+    VTA_TRY(vta_room_check("the simulated device", size, diag));
     if (at == VTA_ANYWHERE) {
         VTA_TRY(vta_dram_alloc(dram, size, &mem.addr, &mem.host, diag));
     } else {

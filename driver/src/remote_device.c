@@ -10,6 +10,7 @@
 #include "backend.h"
 #include "vta/clock.h"
 #include "vta/remote.h"
+#include "vta/room.h"
 #include "vta/vec.h"
 
 typedef struct block {
@@ -73,10 +74,11 @@ static vta_status remote_alloc(void *self, uint64_t at, size_t size, vta_mem *ou
     remote_device *d = self;
     block *grown = vta_grow(d->blocks, &d->block_capacity, d->block_count + 1, sizeof *grown);
     d->blocks = grown != NULL ? grown : d->blocks;
-    block b = {.size = size, .host = calloc(1, size)};
-    vta_status status = grown != NULL && b.host != NULL
-                            ? VTA_OK
-                            : vta_fail(diag, VTA_NOMEM, "no memory for a copy of %zu bytes", size);
+    block b = {.size = size};
+    void *host;
+    vta_status status = grown != NULL ? VTA_OK : vta_fail(diag, VTA_NOMEM, "out of memory");
+    status =
+        status == VTA_OK ? vta_room_zeros("the copy of its memory", size, 1, &b.host, &host, diag) : status;
     status = status == VTA_OK ? alloc_there(d, at, &b, diag) : status;
     if (status != VTA_OK) {
         free(b.host);

@@ -88,12 +88,8 @@ static vta_status prepare(vta_accel *accel, uint32_t i, vta_diag *diag)
 /* At least a byte, so that an address exists. */
 static vta_status allocate(vta_accel *accel, uint64_t bytes, vta_mem *out, vta_diag *diag)
 {
-    if (bytes > SIZE_MAX) {
-        return vta_fail(diag, VTA_NOMEM, "%llu bytes of device memory", (unsigned long long)bytes);
-    }
-    VTA_TRY(vta_device_alloc(accel->device, bytes > 0 ? (size_t)bytes : VTA_BASE_ALIGN, out, diag));
-    memset(out->host, 0, out->size);
-    return VTA_OK;
+    const size_t size = bytes < SIZE_MAX ? (size_t)bytes : SIZE_MAX; /* which no device has */
+    return vta_device_alloc(accel->device, size > 0 ? size : VTA_BASE_ALIGN, out, diag);
 }
 
 static vta_status set_up(vta_accel *accel, const char *uri, const vta_progress *progress, vta_diag *diag)

@@ -112,7 +112,6 @@ vta_status vta_job_memory(vta_job *job, vta_buffer buffer, void **host, vta_diag
                             info.size);
         }
         VTA_TRY(vta_device_alloc(job->device, (size_t)info.size, own, diag));
-        memset(own->host, 0, own->size);
     }
     *host = own->host;
     return VTA_OK;

@@ -19,6 +19,7 @@
 #include "pool.h"
 #include "vta/artifact.h"
 #include "vta/clock.h"
+#include "vta/room.h"
 
 struct vta_model {
     vta_library library;
@@ -26,11 +27,12 @@ struct vta_model {
     vta_pool *pool;
     vta_accel *accel; /* NULL: no step needs one */
     double timeout_s;
-    uint8_t *memory; /* inputs, outputs, workspace, in this order */
+    void *memory; /* inputs, outputs, workspace, in this order */
     uint8_t **inputs, **outputs;
     uint8_t *workspace;
     void ***buffers; /* of each step */
     void **scratch;  /* of each worker */
+    void **scratch_owners;
     vta_step_profile *profile;
     vta_layers layers;
     atomic_bool stop, launching; /* a run is to end; the accelerator is at work */
@@ -45,6 +47,12 @@ struct vta_model {
 static bool fits(uint64_t offset, uint64_t bytes, uint64_t size)
 {
     return bytes <= size && offset <= size - bytes;
+}
+
+/* Inputs, then outputs. */
+static const vta_artifact_tensor *tensor_of(const vta_artifact *a, uint32_t index)
+{
+    return index < a->input_count ? &a->inputs[index] : &a->outputs[index - a->input_count];
 }
 
 static vta_status check_tensor(const vta_artifact_tensor *tensor, vta_diag *diag)
@@ -122,7 +130,7 @@ static vta_status check_artifact(const vta_artifact *a, vta_diag *diag)
         return vta_fail(diag, VTA_SYNTAX, "its accelerator's constants are damaged (checksum differs)");
     }
     for (uint32_t i = 0; i < a->input_count + a->output_count; i++) {
-        VTA_TRY(check_tensor(i < a->input_count ? &a->inputs[i] : &a->outputs[i - a->input_count], diag));
+        VTA_TRY(check_tensor(tensor_of(a, i), diag));
     }
     for (uint32_t i = 0; i < a->step_count; i++) {
         VTA_TRY(check_step(a, i, diag));
@@ -132,56 +140,48 @@ static vta_status check_artifact(const vta_artifact *a, vta_diag *diag)
 
 /* ---- memory ---- */
 
+/* What does not fit, stays so. */
 static uint64_t aligned(uint64_t bytes)
 {
-    return (bytes + VTA_ARTIFACT_ALIGN - 1) / VTA_ARTIFACT_ALIGN * VTA_ARTIFACT_ALIGN;
+    return bytes > UINT64_MAX - VTA_ARTIFACT_ALIGN
+               ? UINT64_MAX
+               : (bytes + VTA_ARTIFACT_ALIGN - 1) / VTA_ARTIFACT_ALIGN * VTA_ARTIFACT_ALIGN;
 }
 
-static vta_status no_memory(vta_diag *diag, uint64_t bytes)
+static vta_status no_memory(vta_diag *diag)
 {
-    return vta_fail(diag, VTA_NOMEM, "out of memory for %llu bytes", (unsigned long long)bytes);
+    return vta_fail(diag, VTA_NOMEM, "out of memory");
 }
 
-/* NULL, too, where the size is beyond what this machine can address. */
-static void *get_aligned(uint64_t bytes)
+/* The sum, as large as it gets. */
+static uint64_t plus(uint64_t a, uint64_t b)
 {
-    return bytes <= SIZE_MAX / 2 ? aligned_alloc(VTA_ARTIFACT_ALIGN, (size_t)bytes) : NULL;
+    return a <= UINT64_MAX - b ? a + b : UINT64_MAX;
 }
 
-/* No model of ours needs as much; a peer that is not one of ours may say anything. */
-static const uint64_t most_bytes = UINT64_C(1) << 39;
-
+/* Inputs, outputs and, where it runs here, the workspace. Sizes come from a file or from another machine. */
 static vta_status place_tensors(vta_model *m, vta_diag *diag)
 {
     const vta_artifact *a = m->artifact;
-    uint64_t total = aligned(a->workspace_bytes) + VTA_ARTIFACT_ALIGN;
-    if (a->workspace_bytes >= most_bytes) {
-        return no_memory(diag, a->workspace_bytes);
+    const uint32_t tensors = a->input_count + a->output_count;
+    uint64_t total = m->remote == NULL ? aligned(a->workspace_bytes) : 0;
+    void *at = NULL;
+    for (uint32_t i = 0; i < tensors; i++) {
+        total = plus(total, aligned(tensor_of(a, i)->bytes));
     }
-    for (uint32_t i = 0; i < a->input_count + a->output_count; i++) {
-        const uint64_t bytes = (i < a->input_count ? a->inputs[i] : a->outputs[i - a->input_count]).bytes;
-        total += bytes <= most_bytes ? aligned(bytes) : most_bytes;
-        if (total >= most_bytes) {
-            return no_memory(diag, total);
-        }
-    }
-    m->memory = get_aligned(total);
+    VTA_TRY(vta_room_zeros("its inputs, outputs and workspace", total, VTA_ARTIFACT_ALIGN, &m->memory, &at,
+                           diag));
     m->inputs = calloc((size_t)a->input_count + 1, sizeof *m->inputs);
     m->outputs = calloc((size_t)a->output_count + 1, sizeof *m->outputs);
-    if (m->memory == NULL || m->inputs == NULL || m->outputs == NULL) {
-        return no_memory(diag, total);
-    }
-    memset(m->memory, 0, (size_t)total);
-    uint8_t *at = m->memory;
-    for (uint32_t i = 0; i < a->input_count; i++) {
-        m->inputs[i] = at;
-        at += aligned(a->inputs[i].bytes);
-    }
-    for (uint32_t i = 0; i < a->output_count; i++) {
-        m->outputs[i] = at;
-        at += aligned(a->outputs[i].bytes);
+    if (m->inputs == NULL || m->outputs == NULL) {
+        return no_memory(diag);
     }
     m->workspace = at;
+    for (uint32_t i = 0; i < tensors; i++) {
+        uint8_t **tensor = i < a->input_count ? &m->inputs[i] : &m->outputs[i - a->input_count];
+        *tensor = m->workspace;
+        m->workspace += aligned(tensor_of(a, i)->bytes);
+    }
     return VTA_OK;
 }
 
@@ -209,41 +209,59 @@ static uint64_t predicted_cycles(const vta_artifact_step *step)
     return cycles;
 }
 
-static vta_status bind_steps(vta_model *m, vta_diag *diag)
+static vta_status bind_step(vta_model *m, uint32_t i, vta_diag *diag)
 {
-    const vta_artifact *a = m->artifact;
-    uint64_t scratch = 1;
-    m->buffers = calloc((size_t)a->step_count + 1, sizeof *m->buffers);
-    m->profile = calloc((size_t)a->step_count + 1, sizeof *m->profile);
-    m->scratch = calloc(vta_pool_threads(m->pool), sizeof *m->scratch);
-    if (m->buffers == NULL || m->profile == NULL || m->scratch == NULL) {
-        return no_memory(diag, a->step_count);
+    const vta_artifact_step *step = &m->artifact->steps[i];
+    m->buffers[i] = calloc((size_t)step->buffer_count + 1, sizeof **m->buffers);
+    if (m->buffers[i] == NULL) {
+        return no_memory(diag);
     }
-    for (uint32_t i = 0; i < a->step_count; i++) {
-        const vta_artifact_step *step = &a->steps[i];
-        m->buffers[i] = calloc((size_t)step->buffer_count + 1, sizeof **m->buffers);
-        if (m->buffers[i] == NULL) {
-            return no_memory(diag, step->buffer_count);
-        }
-        for (uint32_t k = 0; k < step->buffer_count; k++) {
-            m->buffers[i][k] = resolve(m, &step->buffers[k]);
-        }
-        scratch = step->scratch_bytes > scratch ? step->scratch_bytes : scratch;
-        m->profile[i] = (vta_step_profile){.name = step->name,
-                                           .op = step->op,
-                                           .node = step->node,
-                                           .on_accelerator = step->kind == VTA_STEP_ACCELERATOR,
-                                           .predicted = predicted_cycles(step),
-                                           .flops = step->flops};
-        m->predicted += m->profile[i].predicted;
+    for (uint32_t k = 0; k < step->buffer_count; k++) {
+        m->buffers[i][k] = resolve(m, &step->buffers[k]);
     }
-    for (uint32_t i = 0; i < vta_pool_threads(m->pool); i++) {
-        m->scratch[i] = get_aligned(aligned(scratch));
-        if (m->scratch[i] == NULL) {
-            return no_memory(diag, scratch);
-        }
+    m->profile[i] = (vta_step_profile){.name = step->name,
+                                       .op = step->op,
+                                       .node = step->node,
+                                       .on_accelerator = step->kind == VTA_STEP_ACCELERATOR,
+                                       .predicted = predicted_cycles(step),
+                                       .flops = step->flops};
+    m->predicted += m->profile[i].predicted;
+    return VTA_OK;
+}
+
+/* Of each worker, as much as the step that needs most. */
+static vta_status place_scratch(vta_model *m, vta_diag *diag)
+{
+    const uint32_t workers = vta_pool_threads(m->pool);
+    uint64_t bytes = VTA_ARTIFACT_ALIGN;
+    for (uint32_t i = 0; i < m->artifact->step_count; i++) {
+        const uint64_t wanted = aligned(m->artifact->steps[i].scratch_bytes);
+        bytes = wanted > bytes ? wanted : bytes;
+    }
+    VTA_TRY(
+        vta_room_check("its scratch", bytes <= UINT64_MAX / workers ? bytes * workers : UINT64_MAX, diag));
+    for (uint32_t i = 0; i < workers; i++) {
+        void *at;
+        VTA_TRY(vta_room_zeros("its scratch", bytes, VTA_ARTIFACT_ALIGN, &m->scratch_owners[i], &at, diag));
+        m->scratch[i] = at;
     }
     return VTA_OK;
+}
+
+static vta_status bind_steps(vta_model *m, vta_diag *diag)
+{
+    const uint32_t workers = vta_pool_threads(m->pool);
+    m->buffers = calloc((size_t)m->artifact->step_count + 1, sizeof *m->buffers);
+    m->profile = calloc((size_t)m->artifact->step_count + 1, sizeof *m->profile);
+    m->scratch = calloc(workers, sizeof *m->scratch);
+    m->scratch_owners = calloc(workers, sizeof *m->scratch_owners);
+    if (m->buffers == NULL || m->profile == NULL || m->scratch == NULL || m->scratch_owners == NULL) {
+        return no_memory(diag);
+    }
+    for (uint32_t i = 0; i < m->artifact->step_count; i++) {
+        VTA_TRY(bind_step(m, i, diag));
+    }
+    return place_scratch(m, diag);
 }
 
 /* ---- the public face ---- */
@@ -295,7 +313,7 @@ static vta_status load_remote(const char *path, const vta_model_options *options
     VTA_TRY(vta_model_remote_open(path, options, &m->stop, &m->remote, diag));
     const vta_artifact *a = vta_model_remote_artifact(m->remote);
     for (uint32_t i = 0; i < a->input_count + a->output_count; i++) {
-        VTA_TRY(check_tensor(i < a->input_count ? &a->inputs[i] : &a->outputs[i - a->input_count], diag));
+        VTA_TRY(check_tensor(tensor_of(a, i), diag));
     }
     m->artifact = a;
     m->profile = vta_model_remote_steps(m->remote);
@@ -307,7 +325,7 @@ vta_status vta_model_load(const char *path, const vta_model_options *options, vt
 {
     vta_model *m = calloc(1, sizeof *m);
     if (m == NULL) {
-        return no_memory(diag, sizeof *m);
+        return no_memory(diag);
     }
     m->library.copy = -1;
     const bool remote = options != NULL && vta_remote_is(options->device);
@@ -326,7 +344,7 @@ vta_status vta_model_open(const vta_artifact *artifact, const vta_model_options 
 {
     vta_model *m = calloc(1, sizeof *m);
     if (m == NULL) {
-        return no_memory(diag, sizeof *m);
+        return no_memory(diag);
     }
     m->library.copy = -1;
     m->artifact = artifact;
@@ -347,13 +365,14 @@ void vta_model_destroy(vta_model *m)
     for (uint32_t i = 0; m->buffers != NULL && i < m->artifact->step_count; i++) {
         free(m->buffers[i]);
     }
-    for (uint32_t i = 0; m->scratch != NULL && i < vta_pool_threads(m->pool); i++) {
-        free(m->scratch[i]);
+    for (uint32_t i = 0; m->scratch_owners != NULL && i < vta_pool_threads(m->pool); i++) {
+        free(m->scratch_owners[i]);
     }
     vta_accel_close(m->accel);
     vta_pool_destroy(m->pool);
     free(m->buffers);
     free(m->scratch);
+    free(m->scratch_owners);
     if (m->remote == NULL) {
         free(m->profile);
         vta_layers_free(&m->layers);

@@ -10,7 +10,13 @@
 #include "vta/clock.h"
 #include "vta/file.h"
 
-enum { MOST_ROWS = 1 << 20, MOST_TENSORS = 1 << 12 };
+/* What the shortest row takes in a frame, so that a count can be judged before memory is taken for it. */
+enum {
+    TEXT_BYTES = 5,
+    TENSOR_BYTES = TEXT_BYTES + 20,
+    STEP_BYTES = 2 * TEXT_BYTES + 24,
+    LAYER_BYTES = 4 * TEXT_BYTES + 44
+};
 
 struct vta_model_remote {
     vta_remote *connection;
@@ -83,10 +89,10 @@ static const char *take_text(vta_model_remote *m, vta_content *in)
     return copy;
 }
 
-/* Room for `count` rows, each of which takes at least a byte of the content. */
-static void *take_rows(vta_model_remote *m, vta_content *in, uint32_t count, uint32_t most, size_t size)
+/* Room for `count` rows of `size` bytes, each of which takes at least `least` of the content. */
+static void *take_rows(vta_model_remote *m, vta_content *in, uint32_t count, size_t least, size_t size)
 {
-    in->bad = in->bad || count > most || count > (size_t)(in->end - in->at);
+    in->bad = in->bad || count > (size_t)(in->end - in->at) / least;
     void *rows = vta_arena_array(&m->arena, in->bad ? 1 : (size_t)count + 1, size);
     in->bad = in->bad || rows == NULL;
     return rows;
@@ -108,7 +114,7 @@ static void take_tensor(vta_model_remote *m, vta_content *in, vta_artifact_tenso
 static const vta_artifact_tensor *take_tensors(vta_model_remote *m, vta_content *in, uint32_t *count)
 {
     *count = vta_get_u32(in);
-    vta_artifact_tensor *rows = take_rows(m, in, *count, MOST_TENSORS, sizeof *rows);
+    vta_artifact_tensor *rows = take_rows(m, in, *count, TENSOR_BYTES, sizeof *rows);
     for (uint32_t i = 0; !in->bad && i < *count; i++) {
         take_tensor(m, in, &rows[i]);
     }
@@ -118,8 +124,8 @@ static const vta_artifact_tensor *take_tensors(vta_model_remote *m, vta_content 
 static void take_steps(vta_model_remote *m, vta_content *in)
 {
     const uint32_t count = vta_get_u32(in);
-    m->steps = take_rows(m, in, count, MOST_ROWS, sizeof *m->steps);
-    m->artifact.steps = take_rows(m, in, count, MOST_ROWS, sizeof *m->artifact.steps);
+    m->steps = take_rows(m, in, count, STEP_BYTES, sizeof *m->steps);
+    m->artifact.steps = take_rows(m, in, count, STEP_BYTES, sizeof *m->artifact.steps);
     m->artifact.step_count = count;
     for (uint32_t i = 0; !in->bad && i < count; i++) {
         vta_step_profile *row = &m->steps[i];
@@ -135,7 +141,7 @@ static void take_steps(vta_model_remote *m, vta_content *in)
 static void take_layers(vta_model_remote *m, vta_content *in)
 {
     m->layer_count = vta_get_u32(in);
-    m->layers = take_rows(m, in, m->layer_count, MOST_ROWS, sizeof *m->layers);
+    m->layers = take_rows(m, in, m->layer_count, LAYER_BYTES, sizeof *m->layers);
     for (uint32_t i = 0; !in->bad && i < m->layer_count; i++) {
         vta_layer_profile *row = &m->layers[i];
         row->name = take_text(m, in);

@@ -55,6 +55,14 @@ fake half "the other side has closed the connection in the middle of a frame"
 fake mute "nothing has come for" 2
 fake flood "arrives instead of the reply"
 fake chatty "the other side sends 'Welcome to  [31mmy b', which is not the protocol of vtac-agent"
+# A model there that is said to need 3 * 2^60 bytes here is refused with both numbers. The workspace is there, not here: a
+# lie about it is the peer's business, and the run ends where that goes away.
+greedy() { vtac run "$model" --device "pipe:python3 $here/fake.py greedy $1 $2?patience=50"; }
+greedy 0 1152921504606846976
+refused 1 "3458764513820540992 bytes of memory are needed for its inputs, outputs and workspace, "
+says err " are available; end other programs, or use a machine with more"
+greedy 549755813887 2
+refused 1 "the other side has closed the connection"
 nobody "fake.py"
 vtac run "$model" --device "pipe:exit 3"
 refused 1 "the other side has closed the connection"

@@ -39,6 +39,9 @@ for target in $targets; do
     ninja -C "$build" "fuzz_$target" "test_fuzz_$target" $made >"$build/build.log" || { cat "$build/build.log" >&2; exit 1; }
 done
 
+# Memory that somebody only claims to need is granted as far as the machine has it, and costs nothing by itself; the
+# sanitizer's books of it would. So it is refused here beyond what a fuzzer's process may take.
+export ASAN_OPTIONS="${ASAN_OPTIONS:+$ASAN_OPTIONS:}allocator_may_return_null=1:max_allocation_size_mb=1024"
 status=0
 for target in $targets; do
     seeds=$root/tests/fuzz/corpus/$target

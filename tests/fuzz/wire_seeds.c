@@ -169,26 +169,26 @@ static void device_replies(const char *folder)
     save(&t, folder, "device");
 }
 
-static void put_tensor(vta_str *c, const char *name)
+static void put_tensor(vta_str *c, const char *name, uint64_t rows)
 {
     vta_put_text(c, name);
     vta_put_u32(c, 0);
     vta_put_u32(c, 8);
-    vta_put_u64(c, 6);
+    vta_put_u64(c, 3 * rows);
     vta_put_u32(c, 2);
-    vta_put_u64(c, 2);
+    vta_put_u64(c, rows);
     vta_put_u64(c, 3);
 }
 
-static void put_description(vta_str *c)
+static void put_description(vta_str *c, uint64_t workspace, uint64_t input_rows, uint64_t output_rows)
 {
     vta_put_text(c, "net");
     vta_put_text(c, "uio");
-    vta_put_u64(c, 64);
+    vta_put_u64(c, workspace);
     vta_put_u32(c, 1);
-    put_tensor(c, "x");
+    put_tensor(c, "x", input_rows);
     vta_put_u32(c, 1);
-    put_tensor(c, "y");
+    put_tensor(c, "y", output_rows);
     vta_put_u32(c, 1); /* steps */
     vta_put_text(c, "conv");
     vta_put_text(c, "Conv");
@@ -217,7 +217,7 @@ static void model_replies(const char *folder)
     vta_put_u32(&c, 1);
     end(&t, &c);
     begin(&c);
-    put_description(&c);
+    put_description(&c, 64, 2, 2);
     end(&t, &c);
     begin(&c); /* INPUT */
     end(&t, &c);
@@ -240,6 +240,29 @@ static void model_replies(const char *folder)
     }
     end(&t, &c);
     save(&t, folder, "model");
+}
+
+/* Models that claim more memory than they need: as much as a machine may have, and far more. */
+static void greedy_replies(const char *folder)
+{
+    static const struct {
+        const char *name;
+        uint64_t workspace, input_rows, output_rows;
+    } rows[] = {{"greedy_workspace", (UINT64_C(1) << 39) - 1, 2, 2},
+                {"greedy_input", 64, UINT64_C(1) << 30, 2},
+                {"greedy_output", 64, 2, UINT64_C(1) << 61}};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        talk t = {0};
+        vta_str c = {0};
+        vta_str_append(&t.bytes, "\1", 1);
+        begin(&c); /* FILE_BEGIN: it is there */
+        vta_put_u32(&c, 1);
+        end(&t, &c);
+        begin(&c);
+        put_description(&c, rows[i].workspace, rows[i].input_rows, rows[i].output_rows);
+        end(&t, &c);
+        save(&t, folder, rows[i].name);
+    }
 }
 
 static void doctor_replies(const char *folder)
@@ -268,6 +291,7 @@ int main(int argc, char **argv)
     model_requests(argv[1]);
     device_replies(argv[2]);
     model_replies(argv[2]);
+    greedy_replies(argv[2]);
     doctor_replies(argv[2]);
     return 0;
 }

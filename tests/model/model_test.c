@@ -13,11 +13,14 @@
 
 #include <cmocka.h>
 #include <pthread.h>
+#include <sys/resource.h>
+#include <sys/sysinfo.h>
 #include <unistd.h>
 
 #include "vta/artifact.h"
 #include "vta/file.h"
 #include "vta/model.h"
+#include "vta/room.h"
 
 enum { N = 1000 };
 static const char *folder;
@@ -352,6 +355,153 @@ static void test_damaged_files(void **state)
     free(whole);
 }
 
+/* ---- sizes that a model only claims */
+
+static void do_nothing(void *const *buffers, int64_t begin, int64_t end, void *scratch)
+{
+    (void)buffers;
+    (void)begin;
+    (void)end;
+    memset(scratch, 1, 64);
+}
+
+typedef struct claim {
+    vta_artifact_tensor input;
+    vta_artifact_step step;
+    vta_artifact artifact;
+} claim;
+
+/* A model of one step, right in all but what it says to need. */
+static void claim_memory(claim *c, uint64_t input, uint64_t workspace, uint64_t scratch)
+{
+    const uint64_t nothing = UINT64_C(0xcbf29ce484222325); /* its hash */
+    c->input = (vta_artifact_tensor){"x", 0, 8, 1, {(int64_t)input}, input};
+    c->step = (vta_artifact_step){VTA_STEP_HOST, 0, "s", "Op", do_nothing, 1, 0, NULL, scratch, 0, NULL};
+    c->artifact = (vta_artifact){.magic = VTA_ARTIFACT_MAGIC,
+                                 .abi = VTA_ARTIFACT_ABI,
+                                 .size = sizeof c->artifact,
+                                 .name = "claim",
+                                 .required = "",
+                                 .input_count = 1,
+                                 .step_count = 1,
+                                 .inputs = &c->input,
+                                 .steps = &c->step,
+                                 .constant_hash = nothing,
+                                 .workspace_bytes = workspace,
+                                 .device_constant_hash = nothing};
+}
+
+static uint64_t peak_bytes(void)
+{
+    struct rusage usage;
+    assert_int_equal(getrusage(RUSAGE_SELF, &usage), 0);
+    return (uint64_t)usage.ru_maxrss * 1024;
+}
+
+/* All that the machine has, as the kernel counts it elsewhere. */
+static uint64_t machine_bytes(void)
+{
+    struct sysinfo info;
+    assert_int_equal(sysinfo(&info), 0);
+    return ((uint64_t)info.totalram + info.totalswap) * info.mem_unit;
+}
+
+/* More than the machine has: one sentence with both numbers. */
+static void test_claims_of_too_much(void **state)
+{
+    (void)state;
+    const uint64_t huge = UINT64_C(1) << 62;
+    const uint64_t total = machine_bytes();
+    const struct {
+        uint64_t input, workspace, scratch, sum;
+        const char *what;
+    } rows[] = {
+        {huge, 0, 0, huge, "its inputs, outputs and workspace"},
+        {64, huge, 0, huge + 64, "its inputs, outputs and workspace"},
+        {INT64_MAX, UINT64_MAX, 0, UINT64_MAX, "its inputs, outputs and workspace"},
+        {total + 1, 0, 0, (total + 64) / 64 * 64, "its inputs, outputs and workspace"},
+        {64, 64, huge, 2 * huge, "its scratch"},
+        {64, 64, UINT64_MAX - 3, UINT64_MAX, "its scratch"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        claim c;
+        vta_model *model = NULL;
+        vta_diag diag = {0};
+        const vta_model_options options = {.threads = 2};
+        unsigned long long needed = 0;
+        unsigned long long available = 0;
+        char expected[400];
+        claim_memory(&c, rows[i].input, rows[i].workspace, rows[i].scratch);
+        assert_int_equal(vta_model_open(&c.artifact, &options, &model, &diag), VTA_NOMEM);
+        assert_null(model);
+        const char *behind = strstr(diag.text, rows[i].what);
+        assert_non_null(behind);
+        assert_int_equal(sscanf(diag.text, "%llu", &needed), 1);
+        assert_int_equal(sscanf(behind + strlen(rows[i].what), ", %llu", &available), 1);
+        assert_true(needed == rows[i].sum);
+        assert_true(available > 0 && available <= total);
+        (void)snprintf(
+            expected, sizeof expected,
+            "%llu bytes of memory are needed for %s, %llu are available; end other programs, or use "
+            "a machine with more",
+            needed, rows[i].what, available);
+        assert_string_equal(diag.text, expected);
+    }
+}
+
+/* Memory of the simulated device, which is this machine's as well. */
+static void test_claims_of_device_memory(void **state)
+{
+    (void)state;
+    const uint64_t rows[][2] = {{UINT64_C(1) << 62, UINT64_C(1) << 62}, {UINT64_MAX, UINT64_MAX}};
+    const vta_artifact_region region = {.program = "no program"};
+    vta_config config;
+    vta_config_default(&config);
+    char *json = vta_config_to_json(&config);
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        claim c;
+        char expected[120];
+        vta_model *model = NULL;
+        vta_diag diag = {0};
+        claim_memory(&c, 64, 64, 64);
+        c.step.kind = VTA_STEP_ACCELERATOR;
+        c.step.region = &region;
+        c.artifact.config_json = json;
+        c.artifact.config_hash = config.hash;
+        c.artifact.device_work_bytes = rows[i][0];
+        assert_int_equal(vta_model_open(&c.artifact, NULL, &model, &diag), VTA_NOMEM);
+        (void)snprintf(expected, sizeof expected,
+                       "%llu bytes of memory are needed for the simulated device, ",
+                       (unsigned long long)rows[i][1]);
+        assert_ptr_equal(strstr(diag.text, expected), diag.text);
+    }
+    free(json);
+}
+
+/* What is granted costs nothing until it is used. A sanitizer's books take an eighth of it. */
+static void test_claims_cost_nothing(void **state)
+{
+    (void)state;
+    const uint64_t most = UINT64_C(1) << 30;
+    const uint64_t there = vta_room_available();
+    const uint64_t all = there < most ? there : most;
+    const uint64_t before = peak_bytes();
+    for (uint64_t i = 4; i < 6; i++) {
+        claim c;
+        vta_model *model = NULL;
+        const vta_model_options options = {.threads = 1};
+        claim_memory(&c, all / 4, all / i, all / 4);
+        assert_int_equal(vta_model_open(&c.artifact, &options, &model, NULL), VTA_OK);
+        const uint8_t *x = vta_model_input_data(model, 0);
+        assert_int_equal((uintptr_t)x % VTA_ARTIFACT_ALIGN, 0);
+        assert_int_equal(x[0] | x[all / 4 - 1], 0);
+        assert_int_equal(vta_model_run(model, NULL), VTA_OK);
+        assert_true(vta_model_workspace_bytes(model) == all / i);
+        vta_model_destroy(model);
+    }
+    assert_true(peak_bytes() - before < all / 4);
+}
+
 static void test_wrong_accesses(void **state)
 {
     (void)state;
@@ -382,6 +532,9 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_in_place),
         cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_damaged_files),
+        cmocka_unit_test(test_claims_of_too_much),
+        cmocka_unit_test(test_claims_of_device_memory),
+        cmocka_unit_test(test_claims_cost_nothing),
         cmocka_unit_test(test_wrong_accesses),
     };
     const int failed = cmocka_run_group_tests(tests, NULL, NULL);

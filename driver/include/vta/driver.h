@@ -56,6 +56,7 @@ const vta_config *vta_device_config(const vta_device *device);
 /* As it was opened, a simulator's with the name of its configuration. */
 const char *vta_device_uri(const vta_device *device);
 
+/* Zeros. A size that is beyond the device's memory, or for a simulator the machine's, is refused. */
 vta_status vta_device_alloc(vta_device *device, size_t size, vta_mem *out, vta_diag *diag);
 
 /* At a given address: simulators only, for raw programs with physical addresses. */
