@@ -13,6 +13,7 @@
 #include "layers.h"
 #include "passes.h"
 #include "stages.h"
+#include "table.h"
 #include "temporary.h"
 #include "vta/clock.h"
 #include "watch.h"
@@ -146,66 +147,97 @@ static uint64_t step_flops(const vta_model *model, uint32_t step, const vta_step
     return flops;
 }
 
-static void print_step(const model_bench *b, uint32_t i, double whole_s)
+/* Of step i, over all runs. */
+static measure step_measure(const model_bench *b, uint32_t i, double *rate)
 {
     uint32_t count;
     const vta_step_profile *s = &vta_model_steps(b->model, &count)[i];
     const measure m = measure_of(b->steps + (size_t)i * b->capacity, b->runs);
-    const double rate = rate_of(step_flops(b->model, i, s), m.median);
-    if (cli_flag(b->args, "--json")) {
-        (void)printf("%s{\"name\": ", i > 0 ? ",\n " : "");
-        cli_json_string(s->name);
-        (void)printf(", \"op\": ");
-        cli_json_string(s->op);
-        (void)printf(", \"median_us\": %.3f, \"least_us\": %.3f, \"spread\": %.4f, \"gflops\": %.3f, "
-                     "\"cycles\": %llu}",
-                     1e6 * m.median, 1e6 * m.least, m.spread, rate, (unsigned long long)s->cycles);
-    } else {
-        (void)printf("%10.1f us %5.1f %% %8.2f GFLOP/s  +-%4.1f %%  %s (%s)\n", 1e6 * m.median,
-                     100 * m.median / whole_s, rate, 50 * m.spread, s->name, s->op);
-    }
+    *rate = rate_of(step_flops(b->model, i, s), m.median);
+    return m;
 }
 
-static void print_all(const model_bench *b)
+static void fill_step(const void *context, uint32_t row, cli_cell *cells)
+{
+    const model_bench *b = context;
+    uint32_t count;
+    double rate;
+    const measure m = step_measure(b, row, &rate);
+    cli_cell_print(&cells[0], "%.1f us", 1e6 * m.median);
+    cli_cell_print(&cells[1], "%.1f %%", 100 * m.median / measure_of(b->whole, b->runs).median);
+    cli_cell_print(&cells[2], "%.2f GFLOP/s", rate);
+    cli_cell_print(&cells[3], "+-%.1f %%", 50 * m.spread);
+    cells[4].text = vta_model_steps(b->model, &count)[row].name;
+    cells[5].text = vta_model_steps(b->model, &count)[row].op;
+}
+
+static void json_step(const model_bench *b, uint32_t i)
+{
+    uint32_t count;
+    const vta_step_profile *s = &vta_model_steps(b->model, &count)[i];
+    double rate;
+    const measure m = step_measure(b, i, &rate);
+    (void)printf("%s{\"name\": ", i > 0 ? ",\n " : "");
+    cli_json_string(s->name);
+    (void)printf(", \"op\": ");
+    cli_json_string(s->op);
+    (void)printf(", \"median_us\": %.3f, \"least_us\": %.3f, \"spread\": %.4f, \"gflops\": %.3f, "
+                 "\"cycles\": %llu}",
+                 1e6 * m.median, 1e6 * m.least, m.spread, rate, (unsigned long long)s->cycles);
+}
+
+static uint64_t flops_of(const model_bench *b)
 {
     uint32_t count;
     uint64_t flops = 0;
-    const uint64_t cycles = vta_model_cycles(b->model);
-    const bool json = cli_flag(b->args, "--json");
     const vta_step_profile *steps = vta_model_steps(b->model, &count);
     for (uint32_t i = 0; i < count; i++) {
         flops += step_flops(b->model, i, &steps[i]);
     }
+    return flops;
+}
+
+static void print_json(const model_bench *b)
+{
     const measure m = measure_of(b->whole, b->runs);
-    if (json) {
-        (void)printf("{\"model\": ");
-        cli_json_string(b->args->operands[0]);
-        (void)printf(", \"device\": ");
-        cli_json_string(vta_model_device_uri(b->model));
-        (void)printf(", \"threads\": %u, \"runs\": %llu, \"median_ms\": %.5f, \"least_ms\": %.5f, "
-                     "\"most_ms\": %.5f, \"spread\": %.4f, \"flops\": %llu, \"gflops\": %.3f, "
-                     "\"cycles\": %llu",
-                     vta_model_threads(b->model), (unsigned long long)b->runs, 1e3 * m.median, 1e3 * m.least,
-                     1e3 * m.most, m.spread, (unsigned long long)flops, rate_of(flops, m.median),
-                     (unsigned long long)cycles);
-    } else {
-        (void)printf("%s: median %.3f ms +-%.1f %%, least %.3f ms, most %.3f ms of %llu runs, %.2f "
-                     "GFLOP/s\n",
-                     b->args->operands[0], 1e3 * m.median, 50 * m.spread, 1e3 * m.least, 1e3 * m.most,
-                     (unsigned long long)b->runs, rate_of(flops, m.median));
-        if (cycles > 0) {
-            (void)printf("%llu cycles on %s\n", (unsigned long long)cycles, vta_model_device_uri(b->model));
-        }
-    }
-    (void)printf("%s", json && b->steps != NULL ? ", \"steps\": [" : "");
-    for (uint32_t i = 0; b->steps != NULL && i < count; i++) {
-        print_step(b, i, m.median);
-    }
-    (void)printf("%s", json && b->steps != NULL ? "]" : "");
+    const uint64_t flops = flops_of(b);
+    (void)printf("{\"model\": ");
+    cli_json_string(b->args->operands[0]);
+    (void)printf(", \"device\": ");
+    cli_json_string(vta_model_device_uri(b->model));
+    (void)printf(", \"threads\": %u, \"runs\": %llu, \"median_ms\": %.5f, \"least_ms\": %.5f, "
+                 "\"most_ms\": %.5f, \"spread\": %.4f, \"flops\": %llu, \"gflops\": %.3f, "
+                 "\"cycles\": %llu",
+                 vta_model_threads(b->model), (unsigned long long)b->runs, 1e3 * m.median, 1e3 * m.least,
+                 1e3 * m.most, m.spread, (unsigned long long)flops, rate_of(flops, m.median),
+                 (unsigned long long)vta_model_cycles(b->model));
     if (b->steps != NULL) {
-        (json ? cli_layers_json : cli_layers_text)(b->model);
+        (void)printf(", \"steps\": [");
+        for (uint32_t i = 0; i < b->step_count; i++) {
+            json_step(b, i);
+        }
+        (void)printf("]");
+        cli_layers_json(b->model);
     }
-    (void)printf("%s", json ? "}\n" : "");
+    (void)printf("}\n");
+}
+
+static void print_text(const model_bench *b)
+{
+    static const cli_column columns[] = {{"", CLI_FIGURE}, {"", CLI_FIGURE}, {"", CLI_FIGURE},
+                                         {"", CLI_FIGURE}, {"", CLI_NAME},   {"", CLI_NAME}};
+    const measure m = measure_of(b->whole, b->runs);
+    const uint64_t cycles = vta_model_cycles(b->model);
+    cli_sentence(0, "%s: median %.3f ms +-%.1f %%, least %.3f ms, most %.3f ms of %llu runs, %.2f GFLOP/s",
+                 b->args->operands[0], 1e3 * m.median, 50 * m.spread, 1e3 * m.least, 1e3 * m.most,
+                 (unsigned long long)b->runs, rate_of(flops_of(b), m.median));
+    if (cycles > 0) {
+        (void)printf("%llu cycles on %s\n", (unsigned long long)cycles, vta_model_device_uri(b->model));
+    }
+    if (b->steps != NULL) {
+        cli_table(columns, sizeof columns / sizeof columns[0], b->step_count, fill_step, b);
+        cli_layers_text(b->model);
+    }
 }
 
 static vta_status bench(model_bench *b, uint64_t repeat, vta_diag *diag)
@@ -225,7 +257,7 @@ static vta_status bench(model_bench *b, uint64_t repeat, vta_diag *diag)
         return vta_fail(diag, VTA_NOMEM, "out of memory");
     }
     VTA_TRY(measure_all(b, repeat > 0, diag));
-    print_all(b);
+    (cli_flag(b->args, "--json") ? print_json : print_text)(b);
     return VTA_OK;
 }
 

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "exec.h"
+#include "table.h"
 
 /* The bytes of one value of a symbol as it stands in DRAM. */
 static uint32_t value_bytes(const vta_symbol *symbol)
@@ -98,15 +99,22 @@ static uint64_t counter(const vta_counters *counters, size_t offset)
 
 static void print_counts(const vta_counters *counters)
 {
-    for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
+    enum { INDENT = 10, COUNTS = sizeof counts / sizeof counts[0] };
+    char text[400];
+    size_t used = 0;
+    for (size_t i = 0; i < COUNTS; i++) {
         const uint64_t value = counter(counters, counts[i].offset);
         if (counts[i].unit != NULL) {
-            (void)printf("%s%-10s%" PRIu64 " %s", i > 0 ? "\n" : "", counts[i].unit, value, counts[i].what);
+            used = (size_t)snprintf(text, sizeof text, "%-*s%" PRIu64 " %s", INDENT, counts[i].unit, value,
+                                    counts[i].what);
         } else if (value > 0) {
-            (void)printf(", %" PRIu64 " %s", value, counts[i].what);
+            used +=
+                (size_t)snprintf(text + used, sizeof text - used, ", %" PRIu64 " %s", value, counts[i].what);
+        }
+        if (i + 1 == COUNTS || counts[i + 1].unit != NULL) {
+            cli_sentence(INDENT, "%s", text);
         }
     }
-    (void)printf("\n");
 }
 
 static void print_clock(const vta_counters *counters, uint32_t clock_mhz)

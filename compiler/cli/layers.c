@@ -5,9 +5,11 @@
 #include "layers.h"
 
 #include <stdio.h>
-#include <string.h>
 
 #include "cli.h"
+#include "table.h"
+
+enum { FIRST_CLASS = 5 }; /* the column */
 
 static const char *const class_names[] = {
 #define X(id, name, doc) name,
@@ -30,86 +32,51 @@ static void add(vta_layer_profile *sum, const vta_layer_profile *l)
     }
 }
 
-/* How wide the columns are; 0: nothing is in it, and it is left out. */
-typedef struct widths {
-    int name, op, predicted, cycles, split[VTA_CYCLE_CLASSES];
-} widths;
+typedef struct rows {
+    const vta_layer_profile *layers;
+    uint32_t count;
+    vta_layer_profile sum;
+} rows;
 
-static int wider(int width, const char *text, int most)
+/* A class of cycles that no layer has is left out. */
+static void fill_row(const void *context, uint32_t row, cli_cell *cells)
 {
-    const int length = (int)strlen(text) < most ? (int)strlen(text) : most;
-    return length > width ? length : width;
-}
-
-static int digits(uint64_t number)
-{
-    return snprintf(NULL, 0, "%llu", (unsigned long long)number);
-}
-
-/* The sums are the largest numbers of their columns. */
-static widths fit(const vta_layer_profile *layers, uint32_t count, const vta_layer_profile *sum)
-{
-    widths w = {.name = (int)strlen("layer"), .op = (int)strlen("operator")};
-    for (uint32_t i = 0; i < count; i++) {
-        w.name = wider(w.name, layers[i].name, 28);
-        w.op = wider(w.op, layers[i].op, 16);
-    }
-    w.predicted = wider(digits(sum->predicted), "predicted", 16);
-    w.cycles = wider(digits(sum->cycles), "cycles", 16);
-    for (int c = 0; c < VTA_CYCLE_CLASSES; c++) {
-        w.split[c] = sum->split[c] == 0 ? 0 : wider(digits(sum->split[c]), class_names[c], 16);
-    }
-    return w;
-}
-
-static void print_row(const vta_layer_profile *l, const widths *w)
-{
-    (void)printf("%-*.*s  %-*.*s  %*llu  %*llu", w->name, w->name, l->name, w->op, w->op, l->op, w->predicted,
-                 (unsigned long long)l->predicted, w->cycles, (unsigned long long)l->cycles);
+    const rows *r = context;
+    const vta_layer_profile *l = row < r->count ? &r->layers[row] : &r->sum;
+    cells[0].text = l->name;
+    cells[1].text = l->op;
+    cli_cell_print(&cells[2], "%llu", (unsigned long long)l->predicted);
+    cli_cell_print(&cells[3], "%llu", (unsigned long long)l->cycles);
     if (l->predicted > 0 && l->cycles > 0) {
-        (void)printf(" %+6.1f%%", error_of(l));
-    } else {
-        (void)printf(" %7s", "");
+        cli_cell_print(&cells[4], "%+.1f%%", error_of(l));
     }
     for (int c = 0; c < VTA_CYCLE_CLASSES; c++) {
-        if (w->split[c] > 0) {
-            (void)printf("  %*llu", w->split[c], (unsigned long long)l->split[c]);
+        if (r->sum.split[c] > 0) {
+            cli_cell_print(&cells[FIRST_CLASS + c], "%llu", (unsigned long long)l->split[c]);
         }
     }
-    (void)printf("\n");
-}
-
-static void print_head(const widths *w)
-{
-    (void)printf("%-*s  %-*s  %*s  %*s %7s", w->name, "layer", w->op, "operator", w->predicted, "predicted",
-                 w->cycles, "cycles", "error");
-    for (int c = 0; c < VTA_CYCLE_CLASSES; c++) {
-        if (w->split[c] > 0) {
-            (void)printf("  %*s", w->split[c], class_names[c]);
-        }
-    }
-    (void)printf("\n");
 }
 
 void cli_layers_text(const vta_model *model)
 {
-    uint32_t count;
-    const vta_layer_profile *layers = vta_model_layers(model, &count);
-    vta_layer_profile sum = {.name = "all", .op = ""};
-    if (count == 0) {
+    static const cli_column columns[] = {{"layer", CLI_NAME},       {"operator", CLI_NAME},
+                                         {"predicted", CLI_FIGURE}, {"cycles", CLI_FIGURE},
+                                         {"error", CLI_FIGURE},
+#define X(id, name, doc) {name, CLI_FIGURE},
+                                         VTA_CYCLE_CLASS_LIST(X)
+#undef X
+    };
+    rows r = {.sum = {.name = "all", .op = ""}};
+    r.layers = vta_model_layers(model, &r.count);
+    if (r.count == 0) {
         return;
     }
-    for (uint32_t i = 0; i < count; i++) {
-        add(&sum, &layers[i]);
+    for (uint32_t i = 0; i < r.count; i++) {
+        add(&r.sum, &r.layers[i]);
     }
-    const widths w = fit(layers, count, &sum);
-    print_head(&w);
-    for (uint32_t i = 0; i < count; i++) {
-        print_row(&layers[i], &w);
-    }
-    print_row(&sum, &w);
-    if (sum.cycles == 0) {
-        (void)printf("this device does not tell where its cycles went; tsim and systemc do\n");
+    cli_table(columns, sizeof columns / sizeof columns[0], r.count + 1, fill_row, &r);
+    if (r.sum.cycles == 0) {
+        cli_sentence(0, "this device does not tell where its cycles went; tsim and systemc do");
     }
 }
 

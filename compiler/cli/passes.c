@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "table.h"
 #include "vta/file.h"
 
 enum { MOST_TEXT = 1 << 30 };
@@ -70,22 +71,30 @@ vta_status cli_load_graph(const cli_args *args, const char *path, const cli_shap
     return status;
 }
 
+static void fill_row(const void *context, uint32_t row, cli_cell *cells)
+{
+    (void)context;
+    const vtac_pass_info *pass = vtac_pass_get((vtac_pass)row);
+    cli_cell_print(&cells[0], "-O%d", pass->level);
+    cells[1].text = pass->name;
+    cells[2].text = pass->doc;
+}
+
 int cli_list_passes(const cli_args *args)
 {
-    const bool json = cli_flag(args, "--json");
-    (void)fputs(json ? "[" : "", stdout);
+    static const cli_column columns[] = {{"", CLI_WORD}, {"", CLI_WORD}, {"", CLI_SENTENCE}};
+    if (!cli_flag(args, "--json")) {
+        cli_table(columns, sizeof columns / sizeof columns[0], VTAC_PASS_COUNT, fill_row, NULL);
+        return cli_done(args);
+    }
     for (int i = 0; i < VTAC_PASS_COUNT; i++) {
         const vtac_pass_info *pass = vtac_pass_get((vtac_pass)i);
-        if (json) {
-            (void)printf("%s{\"name\": ", i == 0 ? "" : ", ");
-            cli_json_string(pass->name);
-            (void)printf(", \"level\": %d, \"doc\": ", pass->level);
-            cli_json_string(pass->doc);
-            (void)fputs("}", stdout);
-        } else {
-            (void)printf("-O%d  %-22s %s\n", pass->level, pass->name, pass->doc);
-        }
+        (void)printf("%s{\"name\": ", i == 0 ? "[" : ", ");
+        cli_json_string(pass->name);
+        (void)printf(", \"level\": %d, \"doc\": ", pass->level);
+        cli_json_string(pass->doc);
+        (void)fputs("}", stdout);
     }
-    (void)fputs(json ? "]\n" : "", stdout);
+    (void)fputs("]\n", stdout);
     return cli_done(args);
 }

@@ -7,6 +7,9 @@
 #include <stdio.h>
 
 #include "cli.h"
+#include "table.h"
+
+enum { INDENT = 15 }; /* of what the summary says, behind its words */
 
 typedef struct summary {
     uint64_t cycles, macs, read, written, program;
@@ -42,16 +45,31 @@ static const char *bound_of(const vtac_vta_cost *cost)
     return cost->bound != NULL ? cost->bound : "";
 }
 
-static void print_layer(const vtac_region *region, uint32_t i, double peak)
+typedef struct rows {
+    const vtac_partition *partition;
+    double peak;
+} rows;
+
+static void fill_row(const void *context, uint32_t row, cli_cell *cells)
 {
-    const vtac_vta_layer *layer = &region->region.layers[i];
-    const vtac_vta_plan *plan = &region->image.plans[i];
+    const rows *r = context;
+    const vtac_region *region = r->partition->regions;
+    for (; row >= region->region.layer_count; region++) {
+        row -= region->region.layer_count;
+    }
+    const vtac_vta_layer *layer = &region->region.layers[row];
+    const vtac_vta_plan *plan = &region->image.plans[row];
     const vtac_vta_cost *cost = &plan->cost;
-    (void)printf("%-28.28s %-16.16s %11llu %9llu %5.1f%% %9llu %9llu %-7s %s%s\n", layer->name, layer->op,
-                 (unsigned long long)cost->macs, (unsigned long long)cost->cycles,
-                 100.0 * part((double)cost->macs, (double)cost->cycles * peak),
-                 (unsigned long long)cost->bytes_read, (unsigned long long)cost->bytes_written,
-                 bound_of(cost), plan->schedule, plan->joined_into >= 0 ? " (joined)" : "");
+    cells[0].text = layer->name;
+    cells[1].text = layer->op;
+    cli_cell_print(&cells[2], "%llu", (unsigned long long)cost->macs);
+    cli_cell_print(&cells[3], "%llu", (unsigned long long)cost->cycles);
+    cli_cell_print(&cells[4], "%.1f%%", 100.0 * part((double)cost->macs, (double)cost->cycles * r->peak));
+    cli_cell_print(&cells[5], "%llu", (unsigned long long)cost->bytes_read);
+    cli_cell_print(&cells[6], "%llu", (unsigned long long)cost->bytes_written);
+    cells[7].text = bound_of(cost);
+    cells[8].text = plan->joined_into >= 0 ? "(joined)" : "";
+    cells[9].text = plan->schedule;
 }
 
 /* The share of the work, as the host would count it, that runs on the accelerator. */
@@ -73,25 +91,26 @@ void cli_report_text_of(const vtac_partition *p)
         (void)printf("nothing runs on the accelerator; '--target vta' compiles for it\n");
         return;
     }
+    static const cli_column columns[] = {
+        {"layer", CLI_NAME},   {"operator", CLI_NAME},    {"MACs", CLI_FIGURE},    {"cycles", CLI_FIGURE},
+        {"array", CLI_FIGURE}, {"read", CLI_FIGURE},      {"written", CLI_FIGURE}, {"bound", CLI_WORD},
+        {"", CLI_WORD},        {"schedule", CLI_SENTENCE}};
     const summary s = sum_up(p);
     const double seconds = (double)s.cycles / (1e6 * p->config.clock_mhz);
-    (void)printf("%-28s %-16s %11s %9s %6s %9s %9s %-7s %s\n", "layer", "operator", "MACs", "cycles", "array",
-                 "read", "written", "bound", "schedule");
-    for (uint32_t r = 0; r < p->region_count; r++) {
-        for (uint32_t i = 0; i < p->regions[r].region.layer_count; i++) {
-            print_layer(&p->regions[r], i, s.peak);
-        }
-    }
-    (void)printf("\nconfiguration  %s: %ux%ux%u, %u-bit bus, %u MHz\n", p->config.name, p->config.batch,
+    cli_table(columns, sizeof columns / sizeof columns[0], s.layers, fill_row,
+              &(rows){.partition = p, .peak = s.peak});
+    (void)printf("\n");
+    cli_sentence(INDENT, "configuration  %s: %ux%ux%u, %u-bit bus, %u MHz", p->config.name, p->config.batch,
                  p->config.block_in, p->config.block_out, 1U << p->config.log_bus_width, p->config.clock_mhz);
-    (void)printf("memory         %llu bytes of constants, %llu to work in, %u instructions\n",
+    cli_sentence(INDENT, "memory         %llu bytes of constants, %llu to work in, %u instructions",
                  (unsigned long long)p->constant_bytes, (unsigned long long)p->work_bytes, s.insns);
-    (void)printf("accelerator    %u layers in %u region%s, %.1f %% of the work\n", s.layers, p->region_count,
-                 p->region_count == 1 ? "" : "s", 100.0 * share_of(p));
-    (void)printf("predicted      %llu cycles, array busy %.1f %%, %llu bytes read, %llu written\n",
+    cli_sentence(INDENT, "accelerator    %u layers in %u region%s, %.1f %% of the work", s.layers,
+                 p->region_count, p->region_count == 1 ? "" : "s", 100.0 * share_of(p));
+    cli_sentence(INDENT, "predicted      %llu cycles, array busy %.1f %%, %llu bytes read, %llu written",
                  (unsigned long long)s.cycles, 100.0 * part((double)s.macs, (double)s.cycles * s.peak),
                  (unsigned long long)s.read, (unsigned long long)s.written);
-    (void)printf("               %.3f ms, %.1f inferences a second\n", 1e3 * seconds, part(1.0, seconds));
+    cli_sentence(INDENT, "               %.3f ms, %.1f inferences a second", 1e3 * seconds,
+                 part(1.0, seconds));
 }
 
 static void json_layer(const vtac_region *region, uint32_t i, double peak)

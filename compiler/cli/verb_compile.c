@@ -11,6 +11,7 @@
 #include "passes.h"
 #include "report.h"
 #include "stages.h"
+#include "table.h"
 #include "tensors.h"
 #include "vta/clock.h"
 #include "vtac/codegen.h"
@@ -44,10 +45,10 @@ static int summary(const cli_args *args, const char *path, const vtac_target *ta
         }
         (void)printf("}\n");
     } else {
-        (void)printf(
-            "%s: %u steps for %s, %llu bytes of constants, %llu bytes of memory at its peak, %.2f s\n", path,
-            image->step_count, target->name, (unsigned long long)image->constant_bytes,
-            (unsigned long long)image->workspace_bytes, seconds);
+        cli_sentence(0,
+                     "%s: %u steps for %s, %llu bytes of constants, %llu bytes of memory at its peak, %.2f s",
+                     path, image->step_count, target->name, (unsigned long long)image->constant_bytes,
+                     (unsigned long long)image->workspace_bytes, seconds);
         if (report) {
             cli_report_text_of(partition);
         }

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "cli.h"
+#include "table.h"
 #include "vta/str.h"
 
 static const char *const words[] = {"list", "show", "check"};
@@ -15,66 +16,72 @@ static const cli_option options[] = {
     {"--json", NULL, CLI_FLAG, "print JSON"},
 };
 
-static void print_row(const vta_config *config, bool json, bool first)
+static void print_json(const vta_config *config, bool first)
 {
-    if (json) {
-        (void)printf("%s\n  {\"name\": ", first ? "" : ",");
-        cli_json_string(config->name);
-        (void)printf(", \"hash\": \"%016" PRIx64 "\", \"batch\": %" PRIu32 ", \"block_in\": %" PRIu32
-                     ", \"block_out\": %" PRIu32 ", \"uop_depth\": %" PRIu32 ", \"inp_depth\": %" PRIu32
-                     ", \"wgt_depth\": %" PRIu32 ", \"acc_depth\": %" PRIu32 "}",
-                     config->hash, config->batch, config->block_in, config->block_out,
-                     config->depth[VTA_MEM_UOP], config->depth[VTA_MEM_INP], config->depth[VTA_MEM_WGT],
-                     config->depth[VTA_MEM_ACC]);
-        return;
-    }
-    char tile[48];
-    (void)snprintf(tile, sizeof tile, "%" PRIu32 "x%" PRIu32 "x%" PRIu32, config->batch, config->block_in,
+    (void)printf("%s\n  {\"name\": ", first ? "[" : ",");
+    cli_json_string(config->name);
+    (void)printf(", \"hash\": \"%016" PRIx64 "\", \"batch\": %" PRIu32 ", \"block_in\": %" PRIu32
+                 ", \"block_out\": %" PRIu32 ", \"uop_depth\": %" PRIu32 ", \"inp_depth\": %" PRIu32
+                 ", \"wgt_depth\": %" PRIu32 ", \"acc_depth\": %" PRIu32 "}",
+                 config->hash, config->batch, config->block_in, config->block_out, config->depth[VTA_MEM_UOP],
+                 config->depth[VTA_MEM_INP], config->depth[VTA_MEM_WGT], config->depth[VTA_MEM_ACC]);
+}
+
+static void fill_row(const void *context, uint32_t row, cli_cell *cells)
+{
+    static const int memories[] = {VTA_MEM_UOP, VTA_MEM_INP, VTA_MEM_WGT, VTA_MEM_ACC};
+    const vta_config *config = (const vta_config *)context + row;
+    uint32_t c = 0;
+    cells[c++].text = config->name;
+    cli_cell_print(&cells[c++], "%" PRIu32 "x%" PRIu32 "x%" PRIu32, config->batch, config->block_in,
                    config->block_out);
-    (void)printf("%-12s %-10s %8" PRIu32 " %8" PRIu32 " %8" PRIu32 " %8" PRIu32 "  %016" PRIx64 "\n",
-                 config->name, tile, config->depth[VTA_MEM_UOP], config->depth[VTA_MEM_INP],
-                 config->depth[VTA_MEM_WGT], config->depth[VTA_MEM_ACC], config->hash);
-}
-
-static void print_head(bool json)
-{
-    if (json) {
-        (void)printf("[");
-    } else {
-        (void)printf("%-12s %-10s %8s %8s %8s %8s  %s\n", "name", "tile", "uop", "inp", "wgt", "acc", "hash");
+    for (size_t i = 0; i < sizeof memories / sizeof memories[0]; i++) {
+        cli_cell_print(&cells[c++], "%" PRIu32, config->depth[memories[i]]);
     }
+    cli_cell_print(&cells[c], "%016" PRIx64, config->hash);
 }
 
-static int finish(const cli_args *args, bool json)
+static int tell(const cli_args *args, const vta_config *configs, uint32_t count)
 {
-    (void)printf("%s", json ? "\n]\n" : "");
+    static const cli_column columns[] = {{"name", CLI_NAME},  {"tile", CLI_WORD},  {"uop", CLI_FIGURE},
+                                         {"inp", CLI_FIGURE}, {"wgt", CLI_FIGURE}, {"acc", CLI_FIGURE},
+                                         {"hash", CLI_WORD}};
+    if (!cli_flag(args, "--json")) {
+        cli_table(columns, sizeof columns / sizeof columns[0], count, fill_row, configs);
+        return cli_done(args);
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        print_json(&configs[i], i == 0);
+    }
+    (void)printf("\n]\n");
     return cli_done(args);
 }
 
 static int list(const cli_args *args)
 {
-    const bool json = cli_flag(args, "--json");
     uint32_t count = 0;
     const char *const *names = vta_config_names(&count);
+    vta_diag diag = {0};
     if (args->operand_count > 1) {
         return cli_usage(args, "unexpected '%s'", args->operands[1]);
     }
-    print_head(json);
-    for (uint32_t i = 0; i < count; i++) {
-        vta_config config;
-        vta_diag diag = {0};
-        if (vta_config_load(names[i], &config, &diag) != VTA_OK) {
-            return cli_fail(args, &diag);
-        }
-        print_row(&config, json, i == 0);
+    vta_config *configs = calloc(count, sizeof *configs);
+    if (configs == NULL) {
+        (void)vta_fail(&diag, VTA_NOMEM, "out of memory");
+        return cli_fail(args, &diag);
     }
-    return finish(args, json);
+    vta_status status = VTA_OK;
+    for (uint32_t i = 0; i < count && status == VTA_OK; i++) {
+        status = vta_config_load(names[i], &configs[i], &diag);
+    }
+    const int done = status == VTA_OK ? tell(args, configs, count) : cli_fail(args, &diag);
+    free(configs);
+    return done;
 }
 
 /* show prints the configuration as a file, check a row about it. */
 static int one(const cli_args *args, bool show)
 {
-    const bool json = cli_flag(args, "--json");
     vta_config config;
     vta_diag diag = {0};
     if (args->operand_count < 2) {
@@ -84,9 +91,7 @@ static int one(const cli_args *args, bool show)
         return cli_fail(args, &diag);
     }
     if (!show) {
-        print_head(json);
-        print_row(&config, json, true);
-        return finish(args, json);
+        return tell(args, &config, 1);
     }
     char *text = vta_config_to_json(&config);
     (void)fputs(text == NULL ? "" : text, stdout);

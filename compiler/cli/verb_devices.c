@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "cli.h"
+#include "table.h"
 #include "vta/driver.h"
 
 static const cli_option options[] = {
@@ -12,8 +13,17 @@ static const cli_option options[] = {
     {"--json", NULL, CLI_FLAG, "print JSON"},
 };
 
+static void fill_row(const void *context, uint32_t row, cli_cell *cells)
+{
+    const vta_device_kind *kind = (const vta_device_kind *)context + row;
+    cells[0].text = kind->scheme;
+    cells[1].text = kind->available ? "available" : "not available";
+    cells[2].text = kind->doc;
+}
+
 static int run(const cli_args *args)
 {
+    static const cli_column columns[] = {{"", CLI_WORD}, {"", CLI_WORD}, {"", CLI_SENTENCE}};
     const bool json = cli_flag(args, "--json");
     uint32_t count = 0;
     const vta_device_kind *kinds = vta_device_kinds(&count);
@@ -32,10 +42,10 @@ static int run(const cli_args *args)
             between = ",\n";
         } else if (cli_flag(args, "--runnable")) {
             (void)printf("%s\n", kind->scheme);
-        } else {
-            (void)printf("%-10s %-14s %s\n", kind->scheme, kind->available ? "available" : "not available",
-                         kind->doc);
         }
+    }
+    if (!json && !cli_flag(args, "--runnable")) {
+        cli_table(columns, sizeof columns / sizeof columns[0], count, fill_row, kinds);
     }
     (void)printf("%s", json ? "\n]\n" : "");
     return cli_done(args);

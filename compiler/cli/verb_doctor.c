@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "cli.h"
+#include "table.h"
 #include "vta/doctor.h"
 
 static const cli_option options[] = {
@@ -73,6 +74,8 @@ typedef struct report {
     uint32_t lines, bad;
 } report;
 
+enum { TEXT_COLUMN = 24 };
+
 static void print_row(report *r, const vta_doctor_row *row)
 {
     static const char *const words[VTA_FINDINGS] = {"ok", "FAILED", "skipped"};
@@ -87,7 +90,7 @@ static void print_row(report *r, const vta_doctor_row *row)
         (void)printf("}");
         return;
     }
-    (void)printf("%s%-8s%s%-15s %s\n", fancy ? colors[row->finding] : "", words[row->finding],
+    cli_sentence(TEXT_COLUMN, "%s%-8s%s%-15s %s", fancy ? colors[row->finding] : "", words[row->finding],
                  fancy ? "\033[0m" : "", row->name, row->text);
     (void)fflush(stdout);
 }

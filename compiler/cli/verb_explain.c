@@ -8,6 +8,7 @@
 #include "calib.h"
 #include "offload.h"
 #include "stages.h"
+#include "table.h"
 #include "tensors.h"
 #include "vtac/pass.h"
 
@@ -53,31 +54,63 @@ static void where_text(const vtac_place *place, char *text, size_t size)
     }
 }
 
-static void print_row(const vtac_node *node, const vtac_place *place)
+typedef struct rows {
+    const vtac_graph *graph;
+    const vtac_partition *partition;
+    bool host_only;
+} rows;
+
+/* The node of a row; 0 behind the last one. */
+static vtac_node_id node_of(const rows *r, uint32_t row)
 {
-    char where[32];
-    char cycles[32] = "-";
-    where_text(place, where, sizeof where);
-    if (place->has_cost) {
-        (void)snprintf(cycles, sizeof cycles, "%llu", (unsigned long long)place->cost.cycles);
+    for (uint32_t i = 0; i < r->graph->order_count; i++) {
+        const vtac_node_id id = r->graph->order[i];
+        if ((!r->host_only || r->partition->places[id].kind == VTAC_PLACE_HOST) && row-- == 0) {
+            return id;
+        }
     }
-    (void)printf("%-32.32s %-20.20s %-9s %11s %11.0f  %s\n", node->name, vtac_op_get(node->op)->name, where,
-                 cycles, place->host_cycles, place->reason);
+    return 0;
+}
+
+static uint32_t row_count(const rows *r)
+{
+    uint32_t count = 0;
+    while (node_of(r, count) != 0) {
+        count++;
+    }
+    return count;
+}
+
+static void fill_row(const void *context, uint32_t row, cli_cell *cells)
+{
+    const rows *r = context;
+    const vtac_node *node = &r->graph->nodes[node_of(r, row)];
+    const vtac_place *place = &r->partition->places[node_of(r, row)];
+    cells[0].text = node->name;
+    cells[1].text = vtac_op_get(node->op)->name;
+    where_text(place, cells[2].own, sizeof cells[2].own);
+    cells[2].text = cells[2].own;
+    cells[3].text = "-";
+    if (place->has_cost) {
+        cli_cell_print(&cells[3], "%llu", (unsigned long long)place->cost.cycles);
+    }
+    cli_cell_print(&cells[4], "%.0f", place->host_cycles);
+    cells[5].text = place->reason;
 }
 
 static void print_text(const cli_args *args, const vtac_graph *graph, const vtac_partition *p)
 {
+    static const cli_column columns[] = {{"node", CLI_NAME},      {"operator", CLI_NAME},
+                                         {"where", CLI_WORD},     {"cycles", CLI_FIGURE},
+                                         {"on host", CLI_FIGURE}, {"why", CLI_SENTENCE}};
     const totals t = count(graph, p);
-    (void)printf("%-32s %-20s %-9s %11s %11s  %s\n", "node", "operator", "where", "cycles", "on host", "why");
-    for (uint32_t i = 0; i < graph->order_count; i++) {
-        const vtac_node_id id = graph->order[i];
-        if (!cli_flag(args, "--host-only") || p->places[id].kind == VTAC_PLACE_HOST) {
-            print_row(&graph->nodes[id], &p->places[id]);
-        }
-    }
-    (void)printf(
-        "\n%u of %u nodes run on '%s' in %u region%s: %llu multiplications, about %.0f cycles there, "
-        "%.0f on its host\n",
+    const rows r = {graph, p, cli_flag(args, "--host-only")};
+    cli_table(columns, sizeof columns / sizeof columns[0], row_count(&r), fill_row, &r);
+    (void)printf("\n");
+    cli_sentence(
+        0,
+        "%u of %u nodes run on '%s' in %u region%s: %llu multiplications, about %.0f cycles there, %.0f "
+        "on its host",
         t.moved, t.nodes, p->config.name, p->region_count, p->region_count == 1 ? "" : "s",
         (unsigned long long)t.macs, t.cycles, t.host);
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cli.h"
+#include "table.h"
 #include "vtac/codegen.h"
 
 static const cli_option options[] = {
@@ -44,16 +45,36 @@ static void print_json(void)
     (void)printf("]\n");
 }
 
-static void print_list(void)
+/* The operators that the list has, by row; returns their number. */
+static uint32_t public_ops(vtac_op *ops)
 {
+    uint32_t count = 0;
     for (int i = 0; i < VTAC_OP_COUNT; i++) {
-        const vtac_op_info *op = vtac_op_get((vtac_op)i);
-        const char *limits = vtac_op_limits((vtac_op)i);
-        if (is_public(op)) {
-            (void)printf("%-28s %-14s %3d  %-4s %s\n", op->name, domain_of(op), op->since,
-                         limits == NULL ? "no" : "yes", limits == NULL ? "" : limits);
+        if (is_public(vtac_op_get((vtac_op)i))) {
+            ops[count++] = (vtac_op)i;
         }
     }
+    return count;
+}
+
+static void fill_row(const void *context, uint32_t row, cli_cell *cells)
+{
+    const vtac_op which = ((const vtac_op *)context)[row];
+    const vtac_op_info *op = vtac_op_get(which);
+    const char *limits = vtac_op_limits(which);
+    cells[0].text = op->name;
+    cells[1].text = domain_of(op);
+    cli_cell_print(&cells[2], "%d", op->since);
+    cells[3].text = limits == NULL ? "no" : "yes";
+    cells[4].text = limits == NULL ? "" : limits;
+}
+
+static void print_list(void)
+{
+    static const cli_column columns[] = {
+        {"", CLI_NAME}, {"", CLI_WORD}, {"", CLI_FIGURE}, {"", CLI_WORD}, {"", CLI_SENTENCE}};
+    vtac_op ops[VTAC_OP_COUNT];
+    cli_table(columns, sizeof columns / sizeof columns[0], public_ops(ops), fill_row, ops);
 }
 
 static bool same_row(int a, int b)

@@ -8,6 +8,7 @@
 
 #include "calib.h"
 #include "stages.h"
+#include "table.h"
 #include "tensors.h"
 
 static const cli_option options[] = {
@@ -61,21 +62,29 @@ static void print_json(const cli_args *args, const char *path, const vtac_quanti
     (void)printf("}\n");
 }
 
+static void fill_row(const void *context, uint32_t row, cli_cell *cells)
+{
+    const vtac_quantized_layer *layer = &((const vtac_quantize_report *)context)->layers[row];
+    cli_cell_print(&cells[0], "%.1f", layer->snr_db);
+    cli_cell_print(&cells[1], "%.5g ... %.5g", layer->low, layer->high);
+    cli_cell_print(&cells[2], "%.6g", (double)layer->scale);
+    cli_cell_print(&cells[3], "%d", layer->zero);
+    cells[4].text = layer->node[0] == '\0' ? layer->value : layer->node;
+    cells[5].text = layer->op;
+}
+
 static void print_text(const cli_args *args, const char *path, const vtac_quantize_report *r)
 {
+    static const cli_column columns[] = {{"SNR [dB]", CLI_FIGURE}, {"range", CLI_WORD},
+                                         {"scale", CLI_WORD},      {"zero", CLI_FIGURE},
+                                         {"layer", CLI_NAME},      {"operator", CLI_NAME}};
     if (cli_flag(args, "--report")) {
-        (void)printf("%9s  %-22s %-12s %4s  %s\n", "SNR [dB]", "range", "scale", "zero", "layer");
-        for (uint32_t i = 0; i < r->layer_count; i++) {
-            const vtac_quantized_layer *layer = &r->layers[i];
-            char range[48];
-            (void)snprintf(range, sizeof range, "%.5g ... %.5g", layer->low, layer->high);
-            (void)printf("%9.1f  %-22s %-12.6g %4d  %s (%s)\n", layer->snr_db, range, (double)layer->scale,
-                         layer->zero, layer->node[0] == '\0' ? layer->value : layer->node, layer->op);
-        }
+        cli_table(columns, sizeof columns / sizeof columns[0], r->layer_count, fill_row, r);
     }
-    (void)printf(
-        "%s: %u values of 8 bits; over %u samples, %llu of %llu decisions as in float, largest output error "
-        "%.4g, output SNR %.1f dB\n",
+    cli_sentence(
+        0,
+        "%s: %u values of 8 bits; over %u samples, %llu of %llu decisions as in float, largest output "
+        "error %.4g, output SNR %.1f dB",
         path, r->layer_count, r->samples, (unsigned long long)r->agreed, (unsigned long long)r->decisions,
         r->output_error, r->output_snr_db);
 }

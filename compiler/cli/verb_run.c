@@ -10,6 +10,7 @@
 #include "layers.h"
 #include "outputs.h"
 #include "profile.h"
+#include "table.h"
 #include "temporary.h"
 #include "vta/clock.h"
 #include "watch.h"
@@ -102,24 +103,37 @@ static void print_times(const run_call *call, const vta_model *model, const doub
     }
 }
 
+static double rate_of(const vta_step_profile *step)
+{
+    return step->seconds > 0 ? (double)step->flops / step->seconds * 1e-9 : 0.0;
+}
+
+static void fill_step(const void *context, uint32_t row, cli_cell *cells)
+{
+    const vta_step_profile *step = (const vta_step_profile *)context + row;
+    cli_cell_print(&cells[0], "%.1f us", 1e6 * step->seconds);
+    cli_cell_print(&cells[1], "%.2f GFLOP/s", rate_of(step));
+    cells[2].text = step->name;
+    cells[3].text = step->op;
+}
+
 static void print_steps(const vta_model *model, bool json)
 {
+    static const cli_column columns[] = {{"", CLI_FIGURE}, {"", CLI_FIGURE}, {"", CLI_NAME}, {"", CLI_NAME}};
     uint32_t count;
     const vta_step_profile *steps = vta_model_steps(model, &count);
-    (void)printf("%s", json ? ", \"steps\": [" : "");
-    for (uint32_t i = 0; i < count; i++) {
-        const double rate = steps[i].seconds > 0 ? (double)steps[i].flops / steps[i].seconds * 1e-9 : 0.0;
-        if (json) {
-            (void)printf("%s{\"name\": ", i > 0 ? ", " : "");
-            cli_json_string(steps[i].name);
-            (void)printf(", \"op\": \"%s\", \"us\": %.1f, \"gflops\": %.2f}", steps[i].op,
-                         1e6 * steps[i].seconds, rate);
-        } else {
-            (void)printf("%9.1f us %8.2f GFLOP/s  %s (%s)\n", 1e6 * steps[i].seconds, rate, steps[i].name,
-                         steps[i].op);
-        }
+    if (!json) {
+        cli_table(columns, sizeof columns / sizeof columns[0], count, fill_step, steps);
+        return;
     }
-    (void)printf("%s", json ? "]" : "");
+    (void)printf(", \"steps\": [");
+    for (uint32_t i = 0; i < count; i++) {
+        (void)printf("%s{\"name\": ", i > 0 ? ", " : "");
+        cli_json_string(steps[i].name);
+        (void)printf(", \"op\": \"%s\", \"us\": %.1f, \"gflops\": %.2f}", steps[i].op, 1e6 * steps[i].seconds,
+                     rate_of(&steps[i]));
+    }
+    (void)printf("]");
 }
 
 static void print_result(run_call *call, const vta_model *model, const char *path, const char *input,

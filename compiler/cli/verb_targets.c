@@ -3,8 +3,10 @@
  * vtac targets: the hosts that `compile --host` takes by name.
  */
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "cli.h"
+#include "table.h"
 #include "vtac/codegen.h"
 
 static const cli_option options[] = {
@@ -24,30 +26,56 @@ static void print_json(const vtac_target *target, const char *doc)
     (void)printf(", \"vector_bytes\": %u}", target->vector_bytes);
 }
 
-static int run(const cli_args *args)
+typedef struct rows {
+    const vtac_target_row *row;
+    vtac_target *target; /* what each row stands for here */
+} rows;
+
+/* This machine's features in LLVM's words fill a screen. */
+static void fill_row(const void *context, uint32_t i, cli_cell *cells)
 {
-    const bool json = cli_flag(args, "--json");
-    vta_diag diag = {0};
-    size_t count = 0;
-    const vtac_target_row *rows = vtac_targets(&count);
-    if (!json) {
-        (void)printf("%-15s %-32s %-13s %-18s %s\n", "name", "triple", "cpu", "features", "");
+    const rows *r = context;
+    cells[0].text = r->target[i].name;
+    cells[1].text = r->target[i].triple;
+    cells[2].text = r->target[i].cpu;
+    cells[3].text = r->row[i].features != NULL ? r->target[i].features : "its own";
+    cells[4].text = r->row[i].doc;
+}
+
+static vta_status find_all(const vtac_target_row *row, size_t count, vtac_target **out, vta_diag *diag)
+{
+    *out = calloc(count, sizeof **out);
+    if (*out == NULL) {
+        return vta_fail(diag, VTA_NOMEM, "out of memory");
     }
     for (size_t i = 0; i < count; i++) {
-        vtac_target target;
-        if (vtac_target_find(rows[i].name, &target, &diag) != VTA_OK) {
-            return cli_fail(args, &diag);
-        }
-        if (json) {
-            (void)printf("%s", i == 0 ? "[\n  " : ",\n  ");
-            print_json(&target, rows[i].doc);
-        } else { /* this machine's features in LLVM's words fill a screen */
-            (void)printf("%-15s %-32s %-13s %-18s %s\n", target.name, target.triple, target.cpu,
-                         rows[i].features != NULL ? target.features : "its own", rows[i].doc);
-        }
+        VTA_TRY(vtac_target_find(row[i].name, &(*out)[i], diag));
     }
-    (void)printf("%s", json ? "\n]\n" : "");
-    return cli_done(args);
+    return VTA_OK;
+}
+
+static int run(const cli_args *args)
+{
+    static const cli_column columns[] = {{"name", CLI_WORD},
+                                         {"triple", CLI_NAME},
+                                         {"cpu", CLI_WORD},
+                                         {"features", CLI_NAME},
+                                         {"", CLI_SENTENCE}};
+    vta_diag diag = {0};
+    size_t count = 0;
+    rows r = {.row = vtac_targets(&count)};
+    const vta_status status = find_all(r.row, count, &r.target, &diag);
+    if (status == VTA_OK && !cli_flag(args, "--json")) {
+        cli_table(columns, sizeof columns / sizeof columns[0], (uint32_t)count, fill_row, &r);
+    } else if (status == VTA_OK) {
+        for (size_t i = 0; i < count; i++) {
+            (void)printf("%s", i == 0 ? "[\n  " : ",\n  ");
+            print_json(&r.target[i], r.row[i].doc);
+        }
+        (void)printf("\n]\n");
+    }
+    free(r.target);
+    return status == VTA_OK ? cli_done(args) : cli_fail(args, &diag);
 }
 
 const cli_verb cli_verb_targets = {

@@ -8,6 +8,7 @@
 
 #include "calib.h"
 #include "stages.h"
+#include "table.h"
 #include "temporary.h"
 #include "vtac/onnx.h"
 #include "vtac/zoo.h"
@@ -21,22 +22,30 @@ static const cli_option options[] = {
     {"--json", NULL, CLI_FLAG, "print the list as JSON"},
 };
 
+static void fill_row(const void *context, uint32_t row, cli_cell *cells)
+{
+    const vtac_zoo_entry *entry = (const vtac_zoo_entry *)context + row;
+    cells[0].text = entry->name;
+    cells[1].text = entry->input;
+    cells[2].text = entry->doc;
+}
+
 static int list(const cli_args *args)
 {
+    static const cli_column columns[] = {{"", CLI_WORD}, {"", CLI_WORD}, {"", CLI_SENTENCE}};
     uint32_t count;
     const vtac_zoo_entry *entries = vtac_zoo_list(&count);
-    const bool json = cli_flag(args, "--json");
-    for (uint32_t i = 0; i < count; i++) {
-        if (json) {
-            (void)printf("%s{\"name\": \"%s\", \"input\": \"%s\", \"doc\": ", i == 0 ? "[" : ",\n ",
-                         entries[i].name, entries[i].input);
-            cli_json_string(entries[i].doc);
-            (void)printf("}");
-        } else {
-            (void)printf("%-14s %-12s %s\n", entries[i].name, entries[i].input, entries[i].doc);
-        }
+    if (!cli_flag(args, "--json")) {
+        cli_table(columns, sizeof columns / sizeof columns[0], count, fill_row, entries);
+        return cli_done(args);
     }
-    (void)printf("%s", json ? "]\n" : "");
+    for (uint32_t i = 0; i < count; i++) {
+        (void)printf("%s{\"name\": \"%s\", \"input\": \"%s\", \"doc\": ", i == 0 ? "[" : ",\n ",
+                     entries[i].name, entries[i].input);
+        cli_json_string(entries[i].doc);
+        (void)printf("}");
+    }
+    (void)printf("]\n");
     return cli_done(args);
 }
 

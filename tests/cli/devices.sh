@@ -5,7 +5,7 @@
 
 vtac devices
 exits 0
-says out "fsim       available"
+holds "fsim is there" grep -qE "^fsim +available" out
 vtac devices --json
 exits 0
 good_json out
