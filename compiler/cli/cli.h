@@ -77,7 +77,7 @@ int cli_done(const cli_args *args);
 /* Whether to use colour and progress on a stream: a terminal, and neither NO_COLOR nor TERM=dumb. */
 bool cli_fancy(int fd);
 
-/* Lines of progress on a terminal's standard error; NULL elsewhere. */
+/* Lines of progress on a terminal's standard error, and the end of a wait by Ctrl-C. */
 const vta_progress *cli_progress(void);
 
 /* Ctrl-C and SIGTERM call `stop`, a second one ends the process; NULL: the first one does. */

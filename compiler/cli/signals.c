@@ -72,8 +72,30 @@ static void print_progress(void *context, const char *line)
     (void)fprintf(stderr, "%s\n", line);
 }
 
+/* A signal while nothing runs, but a wait for another process goes on: noted for whoever waits. */
+static volatile sig_atomic_t wait_ended;
+
+static void end_wait(void *context)
+{
+    (void)context;
+    wait_ended = 1;
+}
+
+static bool wait_on(void *context, bool over)
+{
+    (void)context;
+    if (!over && run == NULL && stop_run == NULL && !wait_ended) {
+        cli_catch_signals(end_wait, NULL);
+    }
+    if (over && stop_run == end_wait) {
+        cli_catch_signals(NULL, NULL);
+    }
+    return wait_ended != 0;
+}
+
 const vta_progress *cli_progress(void)
 {
-    static const vta_progress progress = {print_progress, NULL};
-    return cli_fancy(STDERR_FILENO) ? &progress : NULL;
+    static const vta_progress loud = {.line = print_progress, .waits = wait_on};
+    static const vta_progress silent = {.waits = wait_on};
+    return cli_fancy(STDERR_FILENO) ? &loud : &silent;
 }

@@ -113,7 +113,7 @@ static int run(const cli_args *args)
     (void)sigaction(SIGHUP, &action, NULL);
     device_dir = o.dir;
     device_config = o.config.name;
-    const vta_progress progress = {print_progress, NULL};
+    const vta_progress progress = {.line = print_progress};
     const vta_status status =
         board_serve(&o, &stop, ready, cli_fancy(STDERR_FILENO) ? &progress : NULL, &diag);
     return status == VTA_OK ? cli_done(args) : cli_fail(args, &diag);

@@ -300,6 +300,9 @@ static vta_status open_uio(vta_opening *opening, vta_diag *diag)
     d->page = (uio_page){.fd = -1, .irq_fd = -1, .unmask_fd = -1};
     d->watchdog = set->watchdog;
     d->turn = (uio_turn){.wait_s = (double)set->queue, .stop = opening->stop};
+    if (opening->progress != NULL) {
+        d->turn.progress = *opening->progress;
+    }
     const vta_status status = open_parts(d, opening, diag);
     if (status != VTA_OK) {
         uio_close(d);

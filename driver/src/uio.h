@@ -85,7 +85,7 @@ vta_status uio_page_check(const uio_page *page, vta_diag *diag);
 typedef struct uio_turn {
     double wait_s; /* at most */
     const atomic_bool *stop;
-    const vta_progress *progress;
+    vta_progress progress;
 } uio_turn;
 vta_status uio_page_acquire(uio_page *page, const uio_turn *turn, vta_diag *diag);
 void uio_page_release(uio_page *page);

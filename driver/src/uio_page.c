@@ -143,36 +143,58 @@ static vta_status page_wait(void *context, double seconds, vta_diag *diag)
 
 /* ---- turns */
 
+/* Whether somebody wants the wait to end, on either of the two ways to say so. */
+static bool is_given_up(const uio_turn *turn)
+{
+    return (turn->stop != NULL && atomic_load(turn->stop)) ||
+           (turn->progress.waits != NULL && turn->progress.waits(turn->progress.context, false));
+}
+
+static vta_status interrupted(const uio_page *page, vta_diag *diag)
+{
+    return vta_fail(diag, VTA_INTERRUPTED, "interrupted while another process used device '%s'", page->where);
+}
+
 /* The run lock is that of the run; whoever waits for it holds the turn lock, so that one who has just run
  * comes after him. */
-vta_status uio_page_acquire(uio_page *page, const uio_turn *turn, vta_diag *diag)
+static vta_status wait_for_turn(uio_page *page, const uio_turn *turn, vta_diag *diag)
 {
     const double pause_s = 5e-4, quiet_s = 1.0;
     const double begin = vta_now();
-    bool told = false;
+    bool told = turn->progress.line == NULL;
     bool has_turn = false;
     for (;;) {
         has_turn = has_turn || uio_lock(page->fd, TURN_LOCK, 1);
         if (has_turn && uio_lock(page->fd, RUN_LOCK, 1)) {
-            uio_unlock(page->fd, TURN_LOCK, 1);
             return VTA_OK;
         }
-        const bool stopped = turn->stop != NULL && atomic_load(turn->stop);
-        if (stopped || vta_now() - begin > turn->wait_s) {
-            uio_unlock(page->fd, TURN_LOCK, 1);
-            return stopped ? vta_fail(diag, VTA_INTERRUPTED,
-                                      "interrupted while another process used device '%s'", page->where)
-                           : vta_fail(diag, VTA_BUSY,
-                                      "another process has used device '%s' for %g s; end it, or wait longer "
-                                      "with '?queue=SECONDS'",
-                                      page->where, turn->wait_s);
+        if (is_given_up(turn)) {
+            return interrupted(page, diag);
         }
-        if (!told && vta_now() - begin > quiet_s && turn->progress != NULL && turn->progress->line != NULL) {
+        if (vta_now() - begin > turn->wait_s) {
+            return vta_fail(diag, VTA_BUSY,
+                            "another process has used device '%s' for %g s; end it, or wait longer "
+                            "with '?queue=SECONDS'",
+                            page->where, turn->wait_s);
+        }
+        if (!told && vta_now() - begin > quiet_s) {
             told = true;
-            turn->progress->line(turn->progress->context, "waiting for another process to end its run");
+            turn->progress.line(turn->progress.context, "waiting for another process to end its run");
         }
         nap(pause_s);
     }
+}
+
+vta_status uio_page_acquire(uio_page *page, const uio_turn *turn, vta_diag *diag)
+{
+    const vta_status status = wait_for_turn(page, turn, diag);
+    uio_unlock(page->fd, TURN_LOCK, 1);
+    const bool ended = turn->progress.waits != NULL && turn->progress.waits(turn->progress.context, true);
+    if (status == VTA_OK && ended) { /* at the very moment when its turn came */
+        uio_page_release(page);
+        return interrupted(page, diag);
+    }
+    return status;
 }
 
 void uio_page_release(uio_page *page)

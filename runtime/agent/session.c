@@ -193,7 +193,7 @@ vta_status agent_serve(int in, int out, vta_diag *diag)
     if (s == NULL) {
         return vta_fail(diag, VTA_NOMEM, "out of memory");
     }
-    s->progress = (vta_progress){tell, s};
+    s->progress = (vta_progress){.line = tell, .context = s};
     agent_init(&s->agent, &s->progress);
     vta_channel_init(&s->channel, in, out, patience_s);
     (void)pthread_mutex_init(&s->lock, NULL);

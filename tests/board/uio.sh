@@ -59,6 +59,45 @@ victim=$!
 sleep 1
 vtac run "$model" --device 'uio:b?queue=1'
 refused 1 "another process has used device 'uio:b' for 1 s; end it, or wait longer with '?queue=SECONDS'"
+
+# ---- or when a signal or Ctrl-C on a terminal tells him to, where he has heard what he waits for
+for signal in INT TERM; do
+    for words in "run $model" "exec $good" "exec --no-check $good"; do
+        # shellcheck disable=SC2086
+        "$vtac_program" $words --device uio:b >waited.out 2>waited.err &
+        waiting=$!
+        sleep 1
+        kill -$signal $waiting
+        wait $waiting
+        holds "who waits ends as one that was interrupted" test $? = 130
+        holds "and says so" grep -q "interrupted while another process used device 'uio:b'$" waited.err
+        holds "in one line" test "$(wc -l <waited.err)" = 1
+        holds "and nothing else" test ! -s waited.out
+    done
+done
+cat >terminal.py <<'X'
+import os, pty, sys
+pid, fd = pty.fork()
+if pid == 0:
+    os.environ["TERM"] = "xterm"
+    os.execv(sys.argv[1], sys.argv[1:])
+text = b""
+try:
+    while True:
+        text += os.read(fd, 4096)
+        if b"to end its run" in text and b"\x03" not in text:
+            os.write(fd, b"\x03")
+            text += b"\x03"
+except OSError:
+    pass
+sys.stdout.write(text.decode())
+sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+X
+python3 terminal.py "$vtac_program" run "$model" --device uio:b >waited.out
+holds "Ctrl-C ends who waits" test $? = 130
+holds "who waits is told for what" grep -q "waiting for another process to end its run" waited.out
+holds "and why he ended" grep -q "interrupted while another process used device 'uio:b'" waited.out
+holds "the board is still the other's" kill -0 $victim
 kill -INT $victim
 wait $victim
 holds "the one that ran ends when it is told to" test $? = 130

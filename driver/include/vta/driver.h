@@ -18,6 +18,7 @@
 #ifndef VTA_DRIVER_H
 #define VTA_DRIVER_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -40,11 +41,14 @@ typedef struct vta_mem {
  * the device; a simulator whose URI names no configuration takes it. */
 vta_status vta_device_open(const char *uri, const vta_config *expected, vta_device **out, vta_diag *diag);
 
-/* The same for a device that may have to be made first (an RTL simulator): `progress->line` gets a line of
- * text, without a newline, whenever there is something to wait for. `progress` may be NULL. */
+/* The same for a device that may have to be made first (an RTL simulator) or that others use (a board):
+ * `line` gets a line of text, without a newline, whenever there is something to wait for. `waits` is called
+ * again and again while another process has the device, and once more with `over`; what it returns ends the
+ * wait. Each of the three may be NULL; `context` must outlive the device. */
 typedef struct vta_progress {
     void (*line)(void *context, const char *line);
     void *context;
+    bool (*waits)(void *context, bool over);
 } vta_progress;
 vta_status vta_device_open_progress(const char *uri, const vta_config *expected, const vta_progress *progress,
                                     vta_device **out, vta_diag *diag);
