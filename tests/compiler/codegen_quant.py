@@ -9,7 +9,7 @@ import math
 import sys
 from fractions import Fraction
 
-from integers import F32, each, exact, half_even, number, rescaled, scale, whole
+from integers import F32, each, exact, half_even, number, rescaled, scale, whole, window_means
 from onnx_cases import MS, Suite, numpy
 
 ALPHA = 0.75
@@ -67,40 +67,12 @@ def concat_cases(suite):
             suite.add("QLinearConcat", make, reference(axis), constants, domain=MS, axis=axis)
 
 
-def window_sums(x, kernel, stride, pads, count_all, ceil):
-    """Sums and counts of two-dimensional windows."""
-    rows, columns = x.shape[2:]
-    out = []
-    for size, k, s, begin, end in ((rows, kernel[0], stride[0], pads[0], pads[2]), (columns, kernel[1], stride[1], pads[1], pads[3])):
-        places = (size + begin + end - k) / s
-        places = (math.ceil if ceil else math.floor)(places) + 1
-        while (places - 1) * s >= size + begin:  # no window starts behind the input
-            places -= 1
-        out.append(places)
-    sums = numpy.zeros(x.shape[:2] + tuple(out), numpy.int64)
-    counts = numpy.zeros(tuple(out), numpy.int64)
-    for i in range(out[0]):
-        for j in range(out[1]):
-            for u in range(kernel[0]):
-                for v in range(kernel[1]):
-                    r, c = i * stride[0] - pads[0] + u, j * stride[1] - pads[1] + v
-                    real = 0 <= r < rows and 0 <= c < columns
-                    if real:
-                        sums[:, :, i, j] += x[:, :, r, c]
-                    counts[i, j] += real or (count_all and r < rows + pads[2] and c < columns + pads[3])
-    return sums, counts
-
-
 def pool_cases(suite):
     for dtype in TYPES:
         for kernel, stride, pads, count_all, ceil in (((2, 2), (2, 2), (0, 0, 0, 0), 0, 0), ((3, 3), (2, 1), (1, 1, 1, 1), 0, 0),
                                                       ((3, 2), (2, 2), (1, 0, 1, 1), 1, 0), ((3, 3), (2, 2), (0, 0, 1, 1), 0, 1)):
             def reference(x, x_scale, x_zero, y_scale, y_zero, p=(kernel, stride, pads, count_all, ceil)):
-                sums, counts = window_sums(whole(x, x_zero), *p)
-                factor = x_scale / (y_scale * counts.astype(F32))
-                out = [rescaled(sums[:, :, i, j], factor[i, j], y_zero, x.dtype)
-                       for i in range(counts.shape[0]) for j in range(counts.shape[1])]
-                return numpy.stack(out, -1).reshape(sums.shape)
+                return window_means(x, x_scale, x_zero, y_scale, y_zero, *p)
 
             def make(random, dtype=dtype):
                 return quantized(random, "x", dtype, (2, 3, 7, 6)) + target(random, dtype)

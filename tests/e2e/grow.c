@@ -132,13 +132,13 @@ typedef struct window {
     int64_t kernel[2], strides[2], dilations[2], pads[4];
 } window;
 
-static window draw_window(grower *g, const vtac_type *x, bool dilate)
+static window draw_window(grower *g, const vtac_type *x)
 {
     window w;
     for (int i = 0; i < 2; i++) {
         const int64_t size = x->dim[2 + i];
         w.kernel[i] = rng_percent(&g->r, 30) ? 1 : rng_between(&g->r, 1, 5);
-        w.dilations[i] = dilate && rng_percent(&g->r, 15) ? 2 : 1;
+        w.dilations[i] = rng_percent(&g->r, 15) ? 2 : 1;
         w.strides[i] = rng_percent(&g->r, 30) ? rng_between(&g->r, 2, 3) : 1;
         w.pads[i] = rng_between(&g->r, 0, w.kernel[i] / 2);
         w.pads[2 + i] = rng_between(&g->r, 0, w.kernel[i] / 2);
@@ -205,7 +205,7 @@ static vta_status grow_conv(grower *g)
         group = 2;
         outputs = (outputs + 1) / 2 * 2;
     }
-    const window w = draw_window(g, type, true);
+    const window w = draw_window(g, type);
     const int64_t dim[] = {outputs, channels / group, w.kernel[0], w.kernel[1]};
     quantized y = {.value = 0};
     vtac_value_id in[9] = {x.value, x.scale, x.zero};
@@ -279,17 +279,19 @@ static vta_status grow_pool(grower *g)
         return VTA_OK;
     }
     quantized y = x;
-    const window w = draw_window(g, type, false);
-    const vtac_attr attrs[] = {ints("kernel_shape", w.kernel, 2), ints("strides", w.strides, 2),
-                               ints("pads", w.pads, 4), one("count_include_pad", rng_percent(&g->r, 80))};
+    const window w = draw_window(g, type);
+    const vtac_attr attrs[] = {
+        ints("kernel_shape", w.kernel, 2),        ints("strides", w.strides, 2),
+        ints("dilations", w.dilations, 2),        ints("pads", w.pads, 4),
+        one("ceil_mode", rng_percent(&g->r, 40)), one("count_include_pad", rng_percent(&g->r, 50))};
     if (kind < 2) {
-        VTA_TRY(node(g, VTAC_OP_MAX_POOL, &x.value, 1, attrs, 3, &y.value));
+        VTA_TRY(node(g, VTAC_OP_MAX_POOL, &x.value, 1, attrs, 5, &y.value));
         return add(g, &y);
     }
     VTA_TRY(draw_quantized(g, type->dtype, (double)x.s, &y));
     const vtac_value_id in[] = {x.value, x.scale, x.zero, y.scale, y.zero};
     const vtac_op op = kind == 2 ? VTAC_OP_QLINEAR_AVERAGE_POOL : VTAC_OP_QLINEAR_GLOBAL_AVERAGE_POOL;
-    VTA_TRY(node(g, op, in, 5, attrs, kind == 2 ? 4 : 0, &y.value));
+    VTA_TRY(node(g, op, in, 5, attrs, kind == 2 ? 6 : 0, &y.value));
     return add(g, &y);
 }
 

@@ -12,8 +12,8 @@ import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "compiler"))
-from integers import F32, each, half_even, number, rescaled, scale, whole  # noqa: E402
-from onnx_cases import (Suite, TensorProto, helper, numpy, numpy_helper, one_node_model, value_info,  # noqa: E402
+from integers import F32, each, half_even, number, rescaled, scale, whole, window_means  # noqa: E402
+from onnx_cases import (MS, Suite, TensorProto, helper, numpy, numpy_helper, one_node_model, value_info,  # noqa: E402
                         write_model, write_set)
 
 PLACES = (("tiny", "fsim:tiny"), ("pynq", "fsim:pynq"), ("tiny", "tsim:tiny"))
@@ -84,6 +84,22 @@ def matmul_cases(suite):
             sums = whole(x, x_zero) @ (w.astype(numpy.int64) - w_zero.astype(numpy.int64))
             return by_channel(sums, x_scale * w_scale / y_scale, y_zero, x.dtype)
         suite.add("QLinearMatMul", make, reference, CONSTANTS)
+
+
+def pool_cases(suite):
+    """Means whose count changes at the borders: padding left out, windows that reach beyond it, both."""
+    for dtype, shape, kernel, stride, pads, count_all, ceil in (
+            (numpy.uint8, (1, 5, 7, 6), (3, 3), (2, 1), (1, 1, 1, 1), 0, 0),
+            (numpy.int8, (2, 17, 6, 7), (3, 2), (2, 2), (0, 0, 0, 0), 0, 1),
+            (numpy.uint8, (1, 3, 8, 8), (5, 3), (3, 2), (2, 1, 0, 1), 1, 1)):
+        def make(random, dtype=dtype, shape=shape):
+            return [("x", number(random, dtype, shape)), ("x_scale", scale(random)), ("x_zero", number(random, dtype, ())),
+                    ("y_scale", scale(random, 0.02, 0.2)), ("y_zero", number(random, dtype, ()))]
+
+        def reference(x, x_scale, x_zero, y_scale, y_zero, p=(kernel, stride, pads, count_all, ceil)):
+            return window_means(x, x_scale, x_zero, y_scale, y_zero, *p)
+        suite.add("QLinearAveragePool", make, reference, CONSTANTS, domain=MS, kernel_shape=kernel, strides=stride,
+                  pads=pads, count_include_pad=count_all, ceil_mode=ceil)
 
 
 def qdq_model(inputs, outputs):
@@ -224,6 +240,7 @@ def main():
     suite = Suite()
     conv_cases(suite)
     matmul_cases(suite)
+    pool_cases(suite)
     qdq_cases(suite)
     judge = Judge(suite.folder.name)
     check_offloaded(judge, suite.names)

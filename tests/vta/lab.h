@@ -41,8 +41,10 @@ typedef struct lab_conv {
 } lab_conv;
 uint32_t lab_add_conv(lab_region *lab, uint32_t input, const lab_conv *how);
 
-/* Pools: VTAC_VTA_MAX_POOL, VTAC_VTA_AVG_POOL. */
-uint32_t lab_add_pool(lab_region *lab, vtac_vta_kind kind, uint32_t input, const vtac_vta_window *window);
+/* The padding of `counted` counts as elements of a mean; its other fields are of no account. */
+uint32_t lab_add_max(lab_region *lab, uint32_t input, const vtac_vta_window *window);
+uint32_t lab_add_average(lab_region *lab, uint32_t input, const vtac_vta_window *window,
+                         const vtac_vta_window *counted);
 uint32_t lab_add_sum(lab_region *lab, uint32_t a, uint32_t b);
 uint32_t lab_add_product(lab_region *lab, uint32_t a, uint32_t b);
 uint32_t lab_add_rescale(lab_region *lab, uint32_t input);
@@ -78,6 +80,9 @@ void lab_device_close(lab_device *device);
 /* Writes inputs, runs, and reads outputs into `got`. */
 vta_status lab_device_run(lab_device *device, const lab_values *inputs, lab_values *got, vta_report *report,
                           vta_diag *diag);
+
+/* The elements that the mean of an output pixel is of. */
+int64_t lab_elements(const lab_region *lab, const vtac_vta_layer *layer, int64_t y, int64_t x);
 
 /* The first difference among the outputs as a sentence; false where there is none. */
 bool lab_differ(const lab_region *lab, const lab_values *want, const lab_values *got, char *text,

@@ -24,13 +24,13 @@ static uint32_t depthwise(lab_region *lab, uint32_t in, int64_t stride)
 static uint32_t pool(lab_region *lab, uint32_t in, int64_t pad)
 {
     const vtac_vta_window window = lab_window(3, 2, pad);
-    return lab_add_pool(lab, VTAC_VTA_MAX_POOL, in, &window);
+    return lab_add_max(lab, in, &window);
 }
 
 static uint32_t mean(lab_region *lab, uint32_t in)
 {
     const vtac_vta_window window = lab_window(lab->tensors[in].h, 1, 0);
-    return lab_add_pool(lab, VTAC_VTA_AVG_POOL, in, &window);
+    return lab_add_average(lab, in, &window, &window);
 }
 
 static void resnet18(lab_region *lab)

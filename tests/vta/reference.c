@@ -86,6 +86,25 @@ static int32_t conv(const point *p)
     return finish(p, sum, l->scales[p->c]);
 }
 
+int64_t lab_elements(const lab_region *lab, const vtac_vta_layer *layer, int64_t y, int64_t x)
+{
+    const vtac_vta_window *w = &layer->window;
+    const vtac_vta_tensor *t = &lab->tensors[layer->inputs[0]];
+    const int64_t size[2] = {t->h, t->w};
+    int64_t elements = 0;
+    for (int64_t k = 0; k < w->kernel[0] * w->kernel[1]; k++) {
+        const int64_t place[2] = {y * w->stride[0] + k / w->kernel[1] * w->dilation[0] - w->before[0],
+                                  x * w->stride[1] + k % w->kernel[1] * w->dilation[1] - w->before[1]};
+        bool counts = true;
+        for (int d = 0; d < 2; d++) {
+            counts = counts && place[d] >= -layer->counted_before[d] &&
+                     place[d] < size[d] + layer->counted_after[d];
+        }
+        elements += counts;
+    }
+    return elements;
+}
+
 static int32_t average(const point *p)
 {
     const vtac_vta_window *w = &p->layer->window;
@@ -95,7 +114,12 @@ static int32_t average(const point *p)
         sum += read(p, 0, p->c, p->y * w->stride[0] + ky * w->dilation[0] - w->before[0],
                     p->x * w->stride[1] + kx * w->dilation[1] - w->before[1]);
     }
-    return finish(p, sum, p->layer->scales[0]);
+    const int64_t elements = lab_elements(p->lab, p->layer, p->y, p->x);
+    uint32_t i = 0;
+    while (p->layer->divisors[i] != elements) {
+        i++;
+    }
+    return finish(p, sum, p->layer->scales[i]);
 }
 
 static int32_t clamp(const point *p, int32_t q)

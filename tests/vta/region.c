@@ -166,7 +166,7 @@ static void keep_zero(lab_region *lab, uint32_t input, uint32_t output)
     lab->tensors[output].zero = lab->tensors[input].zero;
 }
 
-uint32_t lab_add_pool(lab_region *lab, vtac_vta_kind kind, uint32_t input, const vtac_vta_window *window)
+static uint32_t add_pool(lab_region *lab, vtac_vta_kind kind, uint32_t input, const vtac_vta_window *window)
 {
     vtac_vta_tensor like = lab->tensors[input];
     like.h = out_size(like.h, window, 0);
@@ -175,9 +175,40 @@ uint32_t lab_add_pool(lab_region *lab, vtac_vta_kind kind, uint32_t input, const
     const uint32_t output = add_simple(lab, kind, kind == VTAC_VTA_MAX_POOL ? "maxpool" : "avgpool", &input,
                                        1, like, 80.0 * sqrt(taps));
     lab->layers[lab->region.layer_count - 1].window = *window;
-    if (kind == VTAC_VTA_MAX_POOL) {
-        keep_zero(lab, input, output);
+    return output;
+}
+
+uint32_t lab_add_max(lab_region *lab, uint32_t input, const vtac_vta_window *window)
+{
+    const uint32_t output = add_pool(lab, VTAC_VTA_MAX_POOL, input, window);
+    keep_zero(lab, input, output);
+    return output;
+}
+
+uint32_t lab_add_average(lab_region *lab, uint32_t input, const vtac_vta_window *window,
+                         const vtac_vta_window *counted)
+{
+    const uint32_t output = add_pool(lab, VTAC_VTA_AVG_POOL, input, window);
+    const vtac_vta_tensor *to = &lab->tensors[output];
+    vtac_vta_layer *layer = &lab->layers[lab->region.layer_count - 1];
+    const size_t most = (size_t)(window->kernel[0] * window->kernel[1] + 1);
+    int64_t *divisors = take(lab, most, sizeof *divisors);
+    vtac_fixed *scales = take(lab, most, sizeof *scales);
+    bool *found = take(lab, most, sizeof *found);
+    for (int d = 0; d < 2; d++) {
+        layer->counted_before[d] = counted->before[d];
+        layer->counted_after[d] = counted->after[d];
     }
+    for (int64_t i = 0; i < to->h * to->w; i++) {
+        const int64_t elements = lab_elements(lab, layer, i / to->w, i % to->w);
+        if (!found[elements]) {
+            found[elements] = true;
+            scales[layer->divisor_count] = draw_scale(lab, 80.0 * sqrt((double)elements + 1.0));
+            divisors[layer->divisor_count++] = elements;
+        }
+    }
+    layer->divisors = divisors;
+    layer->scales = scales;
     return output;
 }
 
@@ -333,7 +364,7 @@ static uint32_t mate_of(lab_region *lab, uint32_t input, bool scalar)
     return input;
 }
 
-static void draw_pool(lab_region *lab, uint32_t input, vtac_vta_kind kind)
+static void draw_pool(lab_region *lab, uint32_t input, bool average)
 {
     vtac_vta_window window;
     draw_window(lab, &lab->tensors[input], &window);
@@ -342,7 +373,12 @@ static void draw_pool(lab_region *lab, uint32_t input, vtac_vta_kind kind)
         window.kernel[0] = lab->tensors[input].h;
         window.kernel[1] = lab->tensors[input].w;
     }
-    (void)lab_add_pool(lab, kind, input, &window);
+    vtac_vta_window counted = window;
+    for (int d = 0; d < 2 && rng_percent(&lab->random, 70); d++) {
+        counted.before[d] = rng_between(&lab->random, 0, window.before[d]);
+        counted.after[d] = rng_between(&lab->random, 0, window.after[d]);
+    }
+    (void)(average ? lab_add_average(lab, input, &window, &counted) : lab_add_max(lab, input, &window));
 }
 
 static void draw_depthwise(lab_region *lab, uint32_t input)
@@ -371,8 +407,8 @@ static void draw_layer(lab_region *lab, uint32_t input, int64_t block)
     switch (rng_below(&lab->random, 16)) {
     case 0: (void)lab_add_sum(lab, input, mate_of(lab, input, false)); break;
     case 1: (void)lab_add_product(lab, input, mate_of(lab, input, rng_percent(&lab->random, 60))); break;
-    case 2: draw_pool(lab, input, VTAC_VTA_MAX_POOL); break;
-    case 3: draw_pool(lab, input, VTAC_VTA_AVG_POOL); break;
+    case 2: draw_pool(lab, input, false); break;
+    case 3: draw_pool(lab, input, true); break;
     case 4: (void)lab_add_rescale(lab, input); break;
     case 5: draw_concat(lab, input, block); break;
     case 6:

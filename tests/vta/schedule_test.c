@@ -186,10 +186,9 @@ static void test_refusals(void **state)
     refuses("16 columns of padding; a LOAD pads by 15 at most");
 
     lab_init(&lab, 1);
-    const vtac_vta_window window = lab_window(3, 1, 1);
-    (void)lab_add_pool(&lab, VTAC_VTA_AVG_POOL, lab_input(&lab, 1, 4, 8, 8), &window);
-    lab.layers[0].exclude_pad = true;
-    refuses("count_include_pad");
+    const vtac_vta_window window = lab_window(2, 2, 2), none = lab_window(2, 2, 0);
+    (void)lab_add_average(&lab, lab_input(&lab, 1, 4, 8, 8), &window, &none);
+    refuses("lie in the padding altogether");
 
     lab_init(&lab, 1);
     const uint32_t a = lab_input(&lab, 1, 4, 8, 8), b = lab_input(&lab, 1, 4, 8, 1);

@@ -64,7 +64,7 @@ typedef enum vtac_vta_kind {
     VTAC_VTA_ADD,  /* two inputs of one shape */
     VTAC_VTA_MUL,  /* two inputs of one shape, or the second with h = w = 1 */
     VTAC_VTA_MAX_POOL,
-    VTAC_VTA_AVG_POOL, /* any window; its padding counts as zero points unless `exclude_pad` */
+    VTAC_VTA_AVG_POOL, /* any window */
     VTAC_VTA_RESCALE,  /* another scale or zero point; a clamp (ReLU) */
     VTAC_VTA_CONCAT,   /* along channels, each input rescaled */
     VTAC_VTA_RESIZE,   /* nearest, whole factors window.stride */
@@ -86,11 +86,13 @@ typedef struct vtac_vta_layer {
     const int8_t *weights;  /* CONV: [c_out][c_in / groups][kernel[0]][kernel[1]] */
     const int32_t *weight_zero; /* one for each output channel; NULL: all 0 */
     const int32_t *bias;        /* one for each output channel; NULL: none */
-    const vtac_fixed
-        *scales; /* CONV: one for each output channel; CONCAT: for each input; AVG_POOL, MUL, RESCALE: one */
-    vtac_fixed_sum sum; /* ADD */
-    bool exclude_pad;
-    int32_t low, high; /* -128 … 127 */
+    const vtac_fixed *scales;   /* CONV: one for each output channel; CONCAT: for each input; AVG_POOL: for
+                                 * each divisor; MUL, RESCALE: one */
+    const int64_t *divisors;    /* AVG_POOL: of how many elements its means are, each number once */
+    uint32_t divisor_count;
+    int64_t counted_before[2], counted_after[2]; /* AVG_POOL: padding that counts as elements */
+    vtac_fixed_sum sum;                          /* ADD */
+    int32_t low, high;                           /* -128 … 127 */
 } vtac_vta_layer;
 
 typedef struct vtac_vta_region {
@@ -100,6 +102,10 @@ typedef struct vtac_vta_region {
     vtac_vta_layer *layers; /* in an order of execution */
     uint32_t layer_count;
 } vtac_vta_region;
+
+/* AVG_POOL: of how many elements along dimension d the mean of output row or column `at` is, where the input
+ * has `size`. The product of both dimensions is one of the layer's divisors. */
+int64_t vtac_vta_elements(const vtac_vta_layer *layer, int d, int64_t at, int64_t size);
 
 /* ---- the scheduler ---- */
 

@@ -129,12 +129,13 @@ vta_status vtac_layer_conv(vtac_maker *m, vtac_vta_layer *layer)
     weights w;
     int64_t x[4];
     int64_t y[4];
+    int64_t after[2];
     VTA_TRY(vtac_layer_input(m, layer, 0, x, NULL));
     VTA_TRY(read_weights(m, 3, &w));
     const vtac_type *type = &w.tensor->type;
     layer->kind = VTAC_VTA_CONV;
     layer->groups = vtac_attr_int(m->node, "group", 1);
-    VTA_TRY(vtac_layer_window(m, vtac_in_type(m->graph, m->node, 0), type, false, &layer->window));
+    VTA_TRY(vtac_layer_window(m, vtac_in_type(m->graph, m->node, 0), type, false, &layer->window, after));
     w.outputs = type->dim[0];
     w.terms = vtac_type_elements(type) / w.outputs;
     w.output_step = w.terms;

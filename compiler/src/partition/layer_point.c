@@ -59,10 +59,10 @@ static bool is_global(vtac_op op)
     return op == VTAC_OP_GLOBAL_MAX_POOL || op == VTAC_OP_QLINEAR_GLOBAL_AVERAGE_POOL;
 }
 
-static vta_status pool_window(vtac_maker *m, vtac_vta_layer *layer)
+/* The window between images of the shapes x and y. */
+static vta_status pool_window(vtac_maker *m, vtac_vta_layer *layer, int64_t x[4], int64_t y[4])
 {
-    int64_t x[4];
-    int64_t y[4];
+    int64_t after[2];
     VTA_TRY(vtac_layer_input(m, layer, 0, x, NULL));
     VTA_TRY(vtac_layer_output(m, layer, y));
     if (vtac_attr_int(m->node, "channels_last", 0) != 0) {
@@ -73,32 +73,78 @@ static vta_status pool_window(vtac_maker *m, vtac_vta_layer *layer)
         layer->window.kernel[1] = x[3];
         return VTA_OK;
     }
-    return vtac_layer_window(m, vtac_in_type(m->graph, m->node, 0), NULL, true, &layer->window);
+    VTA_TRY(vtac_layer_window(m, vtac_in_type(m->graph, m->node, 0), NULL, true, &layer->window, after));
+    for (int d = 0; d < 2 && vtac_attr_int(m->node, "count_include_pad", 0) != 0; d++) {
+        layer->counted_before[d] = layer->window.before[d];
+        layer->counted_after[d] = after[d];
+    }
+    return VTA_OK;
 }
 
 vta_status vtac_layer_max_pool(vtac_maker *m, vtac_vta_layer *layer)
 {
+    int64_t x[4];
+    int64_t y[4];
     layer->kind = VTAC_VTA_MAX_POOL;
-    return pool_window(m, layer);
+    return pool_window(m, layer, x, y);
+}
+
+/* Adds a number to those that are there, each once. */
+static void add_once(int64_t *numbers, uint32_t *count, int64_t number)
+{
+    uint32_t i = 0;
+    while (i < *count && numbers[i] != number) {
+        i++;
+    }
+    numbers[i] = number;
+    *count += i == *count;
+}
+
+/* Of how many elements the means are: all products of what there is along rows and along columns. */
+static vta_status find_divisors(const vtac_maker *m, vtac_vta_layer *layer, const int64_t x[4],
+                                const int64_t y[4])
+{
+    uint32_t count[2] = {0};
+    int64_t *along[2];
+    for (int d = 0; d < 2; d++) {
+        along[d] = vtac_maker_array(m, (size_t)y[2 + d], sizeof *along[d]);
+        for (int64_t i = 0; along[d] != NULL && i < y[2 + d]; i++) {
+            add_once(along[d], &count[d], vtac_vta_elements(layer, d, i, x[2 + d]));
+        }
+    }
+    int64_t *divisors = vtac_maker_array(m, (size_t)count[0] * count[1], sizeof *divisors);
+    if (along[0] == NULL || along[1] == NULL || divisors == NULL) {
+        return vta_fail(m->diag, VTA_NOMEM, "out of memory");
+    }
+    for (uint32_t i = 0; i < count[0] * count[1]; i++) {
+        add_once(divisors, &layer->divisor_count, along[0][i % count[0]] * along[1][i / count[0]]);
+    }
+    layer->divisors = divisors;
+    return VTA_OK;
 }
 
 vta_status vtac_layer_average_pool(vtac_maker *m, vtac_vta_layer *layer)
 {
+    int64_t x[4];
+    int64_t y[4];
     float sx;
     float sy;
-    VTA_TRY(pool_window(m, layer));
+    VTA_TRY(pool_window(m, layer, x, y));
     VTA_TRY(vtac_layer_scale(m, 1, &sx));
     VTA_TRY(vtac_layer_scale(m, 3, &sy));
-    const vtac_vta_window *w = &layer->window;
-    const bool padded = w->before[0] > 0 || w->before[1] > 0 || w->after[0] > 0 || w->after[1] > 0;
-    if (padded && (vtac_attr_int(m->node, "count_include_pad", 0) == 0 ||
-                   vtac_attr_int(m->node, "ceil_mode", 0) != 0)) {
-        return vtac_no_layer(m,
-                             "its windows at the border average fewer elements; use count_include_pad=1 and "
-                             "no ceil_mode, or pad before it");
+    VTA_TRY(find_divisors(m, layer, x, y));
+    vtac_fixed *scales = vtac_maker_array(m, layer->divisor_count, sizeof *scales);
+    if (scales == NULL) {
+        return vta_fail(m->diag, VTA_NOMEM, "out of memory");
+    }
+    for (uint32_t i = 0; i < layer->divisor_count; i++) {
+        if (layer->divisors[i] > 0) { /* else the accelerator refuses it */
+            VTA_TRY(vtac_layer_fixed(m, vtac_scale_mean(sx, sy, layer->divisors[i]), &scales[i]));
+        }
     }
     layer->kind = VTAC_VTA_AVG_POOL;
-    return vtac_layer_one_scale(m, layer, vtac_scale_mean(sx, sy, w->kernel[0] * w->kernel[1]));
+    layer->scales = scales;
+    return VTA_OK;
 }
 
 /* ---- clamps: part of the layer before where nothing else reads that, else a layer */

@@ -110,10 +110,10 @@ vta_status vtac_layer_one_scale(const vtac_maker *m, vtac_vta_layer *layer, floa
 
 /* ---- window.c */
 
-/* The window of a convolution or pool, in rows and columns; `pool` as in vtac_window_of. */
-
+/* The window of a convolution or pool, in rows and columns; `pool` as in vtac_window_of. Its padding is what
+ * the output reaches; pads_after gets what the node says. */
 vta_status vtac_layer_window(const vtac_maker *m, const vtac_type *x, const vtac_type *weight, bool pool,
-                             vtac_vta_window *out);
+                             vtac_vta_window *out, int64_t pads_after[2]);
 
 /* ---- cost.c */
 

@@ -6,7 +6,7 @@
 #include "partition.h"
 
 vta_status vtac_layer_window(const vtac_maker *m, const vtac_type *x, const vtac_type *weight, bool pool,
-                             vtac_vta_window *out)
+                             vtac_vta_window *out, int64_t pads_after[2])
 {
     vtac_window w;
     VTA_TRY(vtac_window_of(m->node, x, weight, pool, &w, m->diag));
@@ -15,7 +15,7 @@ vta_status vtac_layer_window(const vtac_maker *m, const vtac_type *x, const vtac
     }
     for (uint32_t i = 0; i < 2; i++) {
         out->kernel[i] = out->stride[i] = out->dilation[i] = 1;
-        out->before[i] = out->after[i] = 0;
+        out->before[i] = out->after[i] = pads_after[i] = 0;
     }
     for (uint32_t axis = 0; axis < w.axes; axis++) {
         const uint32_t i = axis + 2 - w.axes;
@@ -27,6 +27,7 @@ vta_status vtac_layer_window(const vtac_maker *m, const vtac_type *x, const vtac
         out->dilation[i] = w.dilation[axis];
         out->before[i] = w.pad_begin[axis];
         out->after[i] = need > 0 ? need : 0; /* with ceil_mode more than the pads say */
+        pads_after[i] = w.pad_end[axis];
     }
     return VTA_OK;
 }

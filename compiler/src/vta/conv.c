@@ -72,7 +72,7 @@ static void find_lanes(conv *c)
     const int64_t *kernel = c->window.kernel;
     c->lanes = c->groups > 1 && c->groups == c->c_in && c->groups == c->c_out && c->planes == 1 &&
                m->ri == 1 && c->window.dilation[1] <= MOST_COLUMN_STEP;
-    c->alike = c->lanes && c->layer->kind == VTAC_VTA_AVG_POOL;
+    c->alike = c->lanes && conv_is_mean(c);
     c->piece_cols = least(kernel[1], least(MOST_TAPS, m->block_out));
     c->piece_rows = least(kernel[0], least(MOST_TAPS, m->block_out / c->piece_cols));
 }
@@ -105,6 +105,7 @@ void conv_of(const machine *m, const vtac_vta_region *region, uint32_t number, c
     out->window = left_of(&layer->window, &out->fold);
     out->in_blocks = ceil_div(out->c_in, m->block_in);
     out->out_blocks = ceil_div(out->c_out, m->block) * m->ro;
+    out->pairs = conv_is_mean(out) ? layer->divisor_count : out->out_blocks;
     out->planes = plane_count(out);
     find_lanes(out);
     if (is_pointwise(&out->window)) {
@@ -112,6 +113,16 @@ void conv_of(const machine *m, const vtac_vta_region *region, uint32_t number, c
         out->ow *= out->oh;
         out->h = out->oh = 1;
     }
+}
+
+int64_t vtac_vta_elements(const vtac_vta_layer *layer, int d, int64_t at, int64_t size)
+{
+    const vtac_vta_window *w = &layer->window;
+    const int64_t first = at * w->stride[d] - w->before[d];
+    const int64_t low = -layer->counted_before[d] - first, end = size + layer->counted_after[d] - first;
+    const int64_t skipped = ceil_div(most(low, 0), w->dilation[d]);
+    const int64_t taps = least(w->kernel[d], ceil_div(most(end, 0), w->dilation[d]));
+    return most(taps - skipped, 0);
 }
 
 void conv_join(conv *c, const vtac_vta_layer *sum)
@@ -144,7 +155,7 @@ int32_t conv_weight(const conv *c, int64_t out, int64_t in, int64_t ky, int64_t 
     if (out >= c->c_out || in >= c->c_in) {
         return 0;
     }
-    if (layer->kind == VTAC_VTA_AVG_POOL) {
+    if (conv_is_mean(c)) {
         return out == in;
     }
     const int64_t fold_rows = c->fold.kernel[0], fold_cols = c->fold.kernel[1];
@@ -164,7 +175,7 @@ static int64_t weight_sum(const conv *c, int64_t out)
     const vtac_vta_layer *layer = c->layer;
     const int64_t channels = c->c_in / (c->fold.kernel[0] * c->fold.kernel[1]);
     const int64_t row = channels / c->groups * layer->window.kernel[0] * layer->window.kernel[1];
-    if (layer->kind == VTAC_VTA_AVG_POOL) {
+    if (conv_is_mean(c)) {
         return row;
     }
     const int64_t zero = layer->weight_zero != NULL ? layer->weight_zero[out] : 0;
@@ -179,12 +190,13 @@ void conv_params(const conv *c, int32_t *entries)
 {
     const machine *m = c->machine;
     const int64_t lanes = m->batch * m->block_out;
-    for (int64_t o = 0; o < c->c_out; o++) {
+    for (int64_t i = 0; i < (conv_is_mean(c) ? c->pairs * m->block_out : c->c_out); i++) {
+        const int64_t o = conv_is_mean(c) ? 0 : i; /* all channels are alike in means */
         const int64_t bias = c->layer->bias != NULL ? c->layer->bias[o] : 0;
-        const vtac_fixed scale = c->layer->scales[c->layer->kind == VTAC_VTA_CONV ? o : 0];
+        const vtac_fixed scale = c->layer->scales[conv_is_mean(c) ? i / m->block_out : i];
         for (int64_t b = 0; b < m->batch; b++) {
-            int32_t *pair = entries + o / m->block_out * 2 * lanes;
-            const int64_t lane = b * m->block_out + o % m->block_out;
+            int32_t *pair = entries + i / m->block_out * 2 * lanes;
+            const int64_t lane = b * m->block_out + i % m->block_out;
             pair[lane] = (int32_t)(bias - c->zero_in * weight_sum(c, o));
             pair[lanes + lane] = vta_requant_scale(scale.mult, scale.shift);
         }

@@ -247,9 +247,9 @@ static int64_t need_params(emitter *e, int64_t group)
     const int64_t sram = slots_take(&e->params, batch, &present);
     if (!present) {
         load_row(e, VTA_MEM_ACC, sram, e->at->params + 2 * first,
-                 least(t->param_size, 2 * (e->c->out_blocks - first)));
+                 least(t->param_size, 2 * (e->c->pairs - first)));
     }
-    return sram + 2 * (group * t->group - first);
+    return conv_is_mean(e->c) ? sram : sram + 2 * (group * t->group - first);
 }
 
 static int64_t need_input(emitter *e, const piece *p, const turn *t)
@@ -377,24 +377,32 @@ static int64_t origin_of(const emitter *e, uint32_t tensor)
     return (int64_t)e->c->region->tensors[tensor].offset / e->c->machine->config->elem_bytes[VTA_MEM_OUT];
 }
 
-/* How sums become int8: all of `count` entries, `apart` from each other. */
+/* Entries in rows: `rows` of them, `pitch` from one to the next, of `count` that are `apart`. */
+typedef struct entries {
+    int64_t at, rows, pitch, count, apart;
+} entries;
+
+/* How sums become int8. */
 typedef struct rounding {
     int64_t params; /* the pair */
     int32_t zero;
     const vtac_vta_layer *layer; /* whose clamp it is */
 } rounding;
 
-static void requantize(emitter *e, int64_t at, int64_t apart, int64_t count, const rounding *how)
+static void requantize(emitter *e, const entries *of, const rounding *how)
 {
-    const list_range range = {at, (count - 1) * apart + 1};
+    const int64_t pitch = of->rows > 1 ? of->pitch : 0, apart = of->count > 1 ? of->apart : 0;
+    const list_range range = {of->at, (of->rows - 1) * pitch + (of->count - 1) * apart + 1};
     list_requant(e->list,
-                 &(vta_requant){.dst = at,
-                                .src = at,
+                 &(vta_requant){.dst = of->at,
+                                .src = of->at,
                                 .params = how->params,
-                                .iter_out = 1,
-                                .iter_in = count,
-                                .dst_in = count > 1 ? apart : 0,
-                                .src_in = count > 1 ? apart : 0,
+                                .iter_out = of->rows,
+                                .iter_in = of->count,
+                                .dst_out = pitch,
+                                .dst_in = apart,
+                                .src_out = pitch,
+                                .src_in = apart,
                                 .zero_point = how->zero,
                                 .low = how->layer->low,
                                 .high = how->layer->high},
@@ -431,13 +439,65 @@ static int64_t load_other(emitter *e, const piece *p, int64_t n)
     return sram;
 }
 
+/* How many rows or columns from `at` on, of `room`, have means of as many elements. */
+static int64_t run_of(const emitter *e, int d, int64_t at, int64_t room)
+{
+    const conv *c = e->c;
+    const int64_t size = d == 0 ? c->h : c->w, elements = vtac_vta_elements(c->layer, d, at, size);
+    int64_t run = 1;
+    while (run < room && vtac_vta_elements(c->layer, d, at + run, size) == elements) {
+        run++;
+    }
+    return run;
+}
+
+static int64_t divisor_at(const emitter *e, int64_t y, int64_t x)
+{
+    const vtac_vta_layer *layer = e->c->layer;
+    const int64_t elements =
+        vtac_vta_elements(layer, 0, y, e->c->h) * vtac_vta_elements(layer, 1, x, e->c->w);
+    int64_t i = 0;
+    while (i + 1 < layer->divisor_count && layer->divisors[i] != elements) {
+        i++;
+    }
+    return i;
+}
+
+/* The same for means whose divisor changes at the borders: a rectangle for each. */
+static void requantize_means(emitter *e, const piece *p, int64_t at)
+{
+    const conv *c = e->c;
+    const patch *tile = &p->tile;
+    const int64_t ro = c->machine->ro;
+    for (int64_t y = 0, rows; y < tile->rows; y += rows) {
+        rows = run_of(e, 0, tile->y + y, tile->rows - y);
+        for (int64_t x = 0, cols; x < tile->cols; x += cols) {
+            cols = run_of(e, 1, tile->x + x, tile->cols - x);
+            const bool whole = cols == tile->cols;
+            requantize(
+                e,
+                &(entries){.at = at + (y * tile->cols + x) * ro,
+                           .rows = whole ? 1 : rows,
+                           .pitch = tile->cols * ro,
+                           .count = whole ? rows * cols : cols,
+                           .apart = ro},
+                &(rounding){p->params / 2 + divisor_at(e, tile->y + y, tile->x + x), c->zero_out, c->layer});
+        }
+    }
+}
+
 /* Requantizes the tiles of `ro` blocks from n on, adds what is to be added, and stores. */
 static void emit_end(emitter *e, const piece *p, int64_t n)
 {
     const conv *c = e->c;
     const int64_t ro = c->machine->ro, at = sums_of(e, p, n), pixels = p->tile.rows * p->tile.cols;
     for (int64_t r = 0; r < ro; r++) {
-        requantize(e, at + r, ro, pixels, &(rounding){p->params / 2 + n + r, c->zero_out, c->layer});
+        if (conv_is_mean(c) && c->pairs > 1) {
+            requantize_means(e, p, at + r);
+        } else {
+            requantize(e, &(entries){.at = at + r, .rows = 1, .count = pixels, .apart = ro},
+                       &(rounding){p->params / 2 + (conv_is_mean(c) ? 0 : n + r), c->zero_out, c->layer});
+        }
     }
     if (c->sum != NULL) {
         const int64_t fixed = e->t->fixed_first, count = pixels * ro;
@@ -445,7 +505,8 @@ static void emit_end(emitter *e, const piece *p, int64_t n)
         combine(e, VTA_ALU_MUL, at, fixed + SUM_FACTOR, count, true);
         combine(e, VTA_ALU_MUL, p->other, fixed + SUM_OTHER, count, true);
         combine(e, VTA_ALU_ADD, at, p->other, count, false);
-        requantize(e, at, 1, count, &(rounding){(fixed + SUM_PAIR) / 2, zero, c->sum});
+        requantize(e, &(entries){.at = at, .rows = 1, .count = count, .apart = 1},
+                   &(rounding){(fixed + SUM_PAIR) / 2, zero, c->sum});
     }
     const place to = place_of(e, p, n);
     list_store(e->list, &(vta_store2d){.sram = at,

@@ -114,9 +114,8 @@ vta_status conv_pack(plan *p, blob *to, vta_diag *diag)
         tiles = pack_chunk(c, t, i / t->parts, i % t->parts, tiles);
     }
     free(chunks);
-    int32_t *entries = tiles != NULL
-                           ? (int32_t *)(void *)blob_add(to, (uint64_t)c->out_blocks * 2 * acc, acc, &params)
-                           : NULL;
+    int32_t *entries =
+        tiles != NULL ? (int32_t *)(void *)blob_add(to, (uint64_t)c->pairs * 2 * acc, acc, &params) : NULL;
     if (entries == NULL) {
         return vta_fail(diag, VTA_NOMEM, "no memory for the weights of layer '%s'", c->layer->name);
     }

@@ -75,6 +75,7 @@ typedef struct conv {
     int64_t planes; /* 2 where weights minus their zero point need 9 bits, 3 for the very largest */
     bool lanes;     /* each channel by itself, on DEPTHWISE */
     bool alike;     /* lanes whose weights are the same in all blocks */
+    int64_t pairs;  /* of parameters: one for each output block or, in means, one for each divisor */
     int64_t piece_rows, piece_cols; /* lanes: what one WGT entry holds of the window, at most */
     int32_t zero_in, zero_out, low, high;
     const vtac_vta_layer *sum; /* a sum that is computed with it, or NULL: `output` is that of the sum */
@@ -102,7 +103,13 @@ reach conv_reach(const conv *c, int64_t out_block, int64_t count);
 /* Weight minus zero point, of the folded layer; 0 outside. */
 int32_t conv_weight(const conv *c, int64_t out, int64_t in, int64_t ky, int64_t kx);
 
-/* The parameter pairs of all output blocks: pairs of ACC entries. */
+/* Whether parameters depend on a pixel's divisor alone, and not on its block. */
+static inline bool conv_is_mean(const conv *c)
+{
+    return c->layer->kind == VTAC_VTA_AVG_POOL;
+}
+
+/* All parameter pairs: pairs of ACC entries. */
 void conv_params(const conv *c, int32_t *entries);
 
 /* tiling.c */

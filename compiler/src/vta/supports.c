@@ -58,11 +58,12 @@ vta_status rule_conv(const machine *m, const vtac_vta_region *region, uint32_t n
 vta_status rule_average(const machine *m, const vtac_vta_region *region, uint32_t number, vta_diag *diag)
 {
     const vtac_vta_layer *layer = &region->layers[number];
-    const vtac_vta_window *w = &layer->window;
-    if (layer->exclude_pad && (w->before[0] | w->before[1] | w->after[0] | w->after[1]) != 0) {
-        return vta_fail(
-            diag, VTA_UNSUPPORTED,
-            "the mean excludes padding, so its divisor differs at the border; set count_include_pad");
+    for (uint32_t i = 0; i < layer->divisor_count; i++) {
+        if (layer->divisors[i] == 0) {
+            return vta_fail(diag, VTA_UNSUPPORTED,
+                            "windows at its border lie in the padding altogether; make the padding smaller "
+                            "than the kernel");
+        }
     }
     return rule_conv(m, region, number, diag);
 }

@@ -97,8 +97,9 @@ static bool complete(const conv *c, tiling *t)
     t->inp_size = t->part * t->in_rows * t->in_cols * m->ri;
     t->wgt_size = c->lanes ? t->group / m->ro * piece_count(c, t->part_rows, t->part_cols) : t->group * steps;
     t->acc_size = t->rows * t->cols * t->group;
-    t->param_groups = least(out_groups, most(1, least(PARAM_BLOCKS, m->acc / 32) / t->group));
-    t->param_size = 2 * t->group * t->param_groups;
+    const int64_t together = most(1, least(PARAM_BLOCKS, m->acc / 32) / t->group);
+    t->param_groups = conv_is_mean(c) ? out_groups : least(out_groups, together);
+    t->param_size = 2 * (conv_is_mean(c) ? c->pairs : t->group * t->param_groups);
     t->param_slots = least(ceil_div(out_groups, t->param_groups), most(2, m->acc / 8 / t->param_size));
     const int64_t sums = place_sums(c, t);
     const int64_t inputs = t->tiles * t->parts * (c->groups > 1 ? out_groups : 1);
@@ -185,7 +186,7 @@ void tiling_measure(const conv *c, const tiling *t, load_of_units *out)
     const int64_t others = c->sum != NULL ? pixels * c->out_blocks * m->batch * m->block_out : 0;
     const int64_t read = sweep * inp_loads / inp_units +
                          weights * (c->alike ? 1 : wgt_loads) / (c->alike ? 1 : wgt_units) + others +
-                         params * c->out_blocks * 2 * m->batch * m->block_out * 4;
+                         params * c->pairs * 2 * m->batch * m->block_out * 4;
     const int64_t written = pixels * c->out_blocks * m->batch * m->block_out;
     *out = (load_of_units){
         .array = (uint64_t)(c->images * c->oh * c->out_blocks * t->col_tiles *
