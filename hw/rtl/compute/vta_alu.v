@@ -322,73 +322,38 @@ module vta_alu #(
     assign ask_src = s0_src_q;
 
     // Which entries the instruction in s0 uses: complete once its last micro-op has passed.
-    reg          running_q;
-    reg          run_known_q;
-    reg [A-1:0]  run_dst_first_q, run_dst_last_q;
+    reg [7:1] last_q;
+    wire      enter = advance && u_valid_q;
+    wire      leave = s0_go && s0_last_q;
+
+    vta_span #(.A(A)) span (
+        .clk(clk), .rst(rst), .enter(enter), .first(u_first_q), .whole(u_at_end_q),
+        .begins(uop_dst), .ends(dst_end[A-1:0]), .leave(leave), .retire(last_q[7]),
+        .started(started), .retired(retired), .running(running), .known(run_known),
+        .run_first(run_dst_first), .run_last(run_dst_last),
+        .drain_valid(drain_valid), .drain_first(drain_first), .drain_last(drain_last)
+    );
+
+    // What it reads: the operand, and the parameters of a requantization.
     reg [A-1:0]  run_src_first_q, run_src_last_q;
     reg          run_pair_valid_q;
     reg [A-1:0]  run_pair_q;
-    reg          drain_valid_q;
-    reg [A-1:0]  drain_first_q, drain_last_q;
-    reg [5:0]    started_q;
-    reg [5:0]    retired_q;
-    reg [7:1]    last_q;
-    wire         retire = last_q[7];
-
-    wire enter       = advance && u_valid_q;
-    wire enter_first = enter && u_first_q;
-    wire leave       = s0_go && s0_last_q;
-    wire [5:0] in_drain = started_q - retired_q - {5'd0, running_q};
-
-    always @(posedge clk) begin
-        if (rst) begin
-            running_q     <= 1'b0;
-            run_known_q   <= 1'b0;
-            started_q     <= 6'd0;
-            retired_q     <= 6'd0;
-            drain_valid_q <= 1'b0;
-        end else begin
-            if (enter_first) running_q <= 1'b1;
-            else if (leave)  running_q <= 1'b0;
-            if (enter) run_known_q <= u_at_end_q || (!u_first_q && run_known_q);
-            if (enter_first) started_q <= started_q + 6'd1;
-            if (retire)      retired_q <= retired_q + 6'd1;
-            if (leave) drain_valid_q <= 1'b1;
-            else if (in_drain == {5'd0, retire}) drain_valid_q <= 1'b0;
-        end
-    end
-
-    wire [A-1:0] u_dst_end = dst_end[A-1:0];
     wire [A-1:0] u_src_end = src_end[A-1:0];
+
     always @(posedge clk) begin
         if (enter) begin
-            if (u_first_q || uop_dst < run_dst_first_q)          run_dst_first_q <= uop_dst;
-            if (u_first_q || u_dst_end > run_dst_last_q)         run_dst_last_q  <= u_dst_end;
             if (u_first_q || uop_src[A-1:0] < run_src_first_q)   run_src_first_q <= uop_src[A-1:0];
             if (u_first_q || u_src_end > run_src_last_q)         run_src_last_q  <= u_src_end;
             if (u_first_q) run_pair_valid_q <= u_requant;
             if (u_first_q) run_pair_q       <= u_pair;
         end
-        if (leave) begin
-            if (!drain_valid_q || run_dst_first_q < drain_first_q) drain_first_q <= run_dst_first_q;
-            if (!drain_valid_q || run_dst_last_q > drain_last_q)   drain_last_q  <= run_dst_last_q;
-        end
     end
 
-    assign started        = started_q;
-    assign retired        = retired_q;
-    assign running        = running_q;
-    assign run_known      = run_known_q;
-    assign run_dst_first  = run_dst_first_q;
-    assign run_dst_last   = run_dst_last_q;
     assign run_src_first  = run_src_first_q;
     assign run_src_last   = run_src_last_q;
     assign run_pair_valid = run_pair_valid_q;
     assign run_pair_first = run_pair_q;
     assign run_pair_last  = run_pair_q | {{(A-1){1'b0}}, 1'b1};
-    assign drain_valid    = drain_valid_q;
-    assign drain_first    = drain_first_q;
-    assign drain_last     = drain_last_q;
 
     // s1 … s7: what each step carries along.
     reg        s1_requant_q, s2_requant_q, s3_requant_q, s4_requant_q, s5_requant_q, s6_requant_q;
@@ -479,8 +444,8 @@ module vta_alu #(
 
     assign wr_en   = writes_q[7];
     assign wr_addr = dst_q[6*A +: A];
-    assign done    = retire;
-    assign error   = s0_bad_q && in_drain == 6'd0;
+    assign done    = last_q[7];
+    assign error   = s0_bad_q && !drain_valid;
 
     assign work = load || fire || s0_move;
 

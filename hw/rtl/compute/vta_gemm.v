@@ -378,64 +378,18 @@ module vta_gemm #(
     assign ask_dst = s0_dst_q;
 
     // Which entries the instruction in s0 uses: complete once its last micro-op has passed.
-    wire [A-1:0] u_end = dst_end[A-1:0];
-    reg          running_q;
-    reg          run_known_q;
-    reg [A-1:0]  run_first_q;
-    reg [A-1:0]  run_last_q;
-    reg          drain_valid_q;
-    reg [A-1:0]  drain_first_q;
-    reg [A-1:0]  drain_last_q;
-    reg [5:0]    started_q;
-    reg [5:0]    retired_q;
-    wire         retire;
+    reg  [8:1] last_q;
+    wire       leave = s0_go && s0_last_q;
 
-    wire enter       = advance && u_valid_q;
-    wire enter_first = enter && u_first_q;
-    wire leave       = s0_go && s0_last_q;
-    wire [5:0] in_drain = started_q - retired_q - {5'd0, running_q};
-
-    always @(posedge clk) begin
-        if (rst) begin
-            running_q     <= 1'b0;
-            run_known_q   <= 1'b0;
-            started_q     <= 6'd0;
-            retired_q     <= 6'd0;
-            drain_valid_q <= 1'b0;
-        end else begin
-            if (enter_first) running_q <= 1'b1;
-            else if (leave)  running_q <= 1'b0;
-            if (enter) run_known_q <= u_at_end_q || (!u_first_q && run_known_q);
-            if (enter_first) started_q <= started_q + 6'd1;
-            if (retire)      retired_q <= retired_q + 6'd1;
-            if (leave) drain_valid_q <= 1'b1;
-            else if (in_drain == {5'd0, retire}) drain_valid_q <= 1'b0;
-        end
-    end
-
-    always @(posedge clk) begin
-        if (enter) begin
-            if (u_first_q || uop_dst < run_first_q) run_first_q <= uop_dst;
-            if (u_first_q || u_end > run_last_q)    run_last_q  <= u_end;
-        end
-        if (leave) begin
-            if (!drain_valid_q || run_first_q < drain_first_q) drain_first_q <= run_first_q;
-            if (!drain_valid_q || run_last_q > drain_last_q)   drain_last_q  <= run_last_q;
-        end
-    end
-
-    assign started     = started_q;
-    assign retired     = retired_q;
-    assign running     = running_q;
-    assign run_known   = run_known_q;
-    assign run_first   = run_first_q;
-    assign run_last    = run_last_q;
-    assign drain_valid = drain_valid_q;
-    assign drain_first = drain_first_q;
-    assign drain_last  = drain_last_q;
+    vta_span #(.A(A)) span (
+        .clk(clk), .rst(rst), .enter(advance && u_valid_q), .first(u_first_q), .whole(u_at_end_q),
+        .begins(uop_dst), .ends(dst_end[A-1:0]), .leave(leave), .retire(last_q[8]),
+        .started(started), .retired(retired), .running(running), .known(run_known),
+        .run_first(run_first), .run_last(run_last),
+        .drain_valid(drain_valid), .drain_first(drain_first), .drain_last(drain_last)
+    );
 
     // s1 to s8: what each step carries along.
-    reg [8:1]    last_q;
     reg [7:1]    mac_q;
     reg [7:1]    zero_q;
     reg [7:1]    chain_q;
@@ -532,10 +486,9 @@ module vta_gemm #(
     assign acc_wr_en   = write_q[8];
     assign acc_wr_addr = s8_dst_q;
     assign acc_wr_data = acc_q;
-    assign retire      = last_q[8];
     assign done        = last_q[8];
 
-    assign error      = s0_bad_q && in_drain == 6'd0;
+    assign error      = s0_bad_q && !drain_valid;
     assign error_code = s0_code_q;
 
     assign work = load || fire || s0_go;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// vta_sum4 -- four signed 16-bit products and four carries, in three adders: combinational.
+// vta_sum4 -- four signed products of two int8 and four carries, in three adders: combinational.
 `default_nettype none
 
 module vta_sum4 (

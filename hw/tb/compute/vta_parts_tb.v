@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// vta_parts_tb -- the small parts of the compute unit: adders, selector, micro-op RAM. +seed=N, +runs=N.
+// vta_parts_tb -- the small parts of the compute unit: adders, selector, micro-op RAM, what instructions
+// write. +seed=N, +runs=N.
 `default_nettype none
 
 module vta_parts_tb;
 `include "random.vh"
 
-    // Four products with carries; a tree of eight of their sums.
+    // Four products of two int8 with carries, where an upper half lacks one; a tree of eight of their sums.
+    localparam integer LEAST = -128 * 127 - 1, MOST = 128 * 128;
     reg  [63:0]  products;
     reg  [3:0]   carry;
     wire [17:0]  sum4;
@@ -19,7 +21,7 @@ module vta_parts_tb;
     integer want, i;
     task add;
         begin
-            for (i = 0; i < 4; i = i + 1) products[16*i +: 16] = chance(20) ? (chance(50) ? 16'h8000 : 16'h7fff) : range(0, 65535);
+            for (i = 0; i < 4; i = i + 1) products[16*i +: 16] = chance(20) ? (chance(50) ? LEAST : MOST) : range(LEAST, MOST);
             carry = range(0, 15);
             for (i = 0; i < 8; i = i + 1) terms[18*i +: 18] = chance(20) ? (chance(50) ? 18'h20000 : 18'h1ffff) : range(0, 262143);
             #1;
@@ -83,15 +85,77 @@ module vta_parts_tb;
         end
     endtask
 
+    // Instructions with plain numbers, and sets of entries instead of ranges. The drain begins anew when it is empty.
+    localparam integer A = 4;
+    reg          enter = 0, first = 0, whole = 0, leave = 0, retire = 0;
+    reg  [A-1:0] begins = 0, ends = 0;
+    wire [5:0]   started, retired;
+    wire         running, known, drain_valid;
+    wire [A-1:0] run_first, run_last, drain_first, drain_last;
+
+    vta_span #(.A(A)) span (
+        .clk(clk), .rst(rst), .enter(enter), .first(first), .whole(whole), .begins(begins), .ends(ends), .leave(leave),
+        .retire(retire), .started(started), .retired(retired), .running(running), .known(known), .run_first(run_first),
+        .run_last(run_last), .drain_valid(drain_valid), .drain_first(drain_first), .drain_last(drain_last)
+    );
+
+    integer           begun = 0, left = 0, over = 0;        // instructions
+    reg               complete = 0;
+    reg  [(1<<A)-1:0] on = 0, behind = 0, given;
+
+    // The ends of a set.
+    function [2*A-1:0] hull(input [(1<<A)-1:0] set);
+        integer k;
+        begin
+            hull = {{A{1'b1}}, {A{1'b0}}};
+            for (k = 0; k < 1 << A; k = k + 1) if (set[k] && k > hull[A-1:0]) hull[A-1:0] = k;
+            for (k = (1 << A) - 1; k >= 0; k = k - 1) if (set[k]) hull[2*A-1:A] = k;
+        end
+    endfunction
+
+    // An instruction may begin in the cycle in which the one before leaves.
+    task pass;
+        begin
+            leave  = begun > left && chance(40);
+            retire = left > over && chance(30);
+            first  = begun - left - leave == 0;
+            enter  = chance(70) && begun - over < 30;
+            whole  = chance(30);
+            begins = range(0, 15);
+            ends   = range(begins, 15);
+            given  = 0;
+            for (i = begins; i <= ends; i = i + 1) given[i] = 1'b1;
+            @(negedge clk);
+            if (left == over) behind = 0;
+            if (leave) behind = behind | on;
+            left = left + leave;
+            over = over + retire;
+            if (enter) begin
+                on       = first ? given : on | given;
+                complete = whole || (!first && complete);
+                begun    = begun + first;
+            end
+            if (started !== begun[5:0] || retired !== over[5:0] || running !== (begun > left) || drain_valid !== (left > over))
+                $fatal(1, "%0d begun, %0d left, %0d retired: %0d, %0d, %b, %b", begun, left, over, started, retired, running, drain_valid);
+            if (begun > left && (known !== complete || {run_first, run_last} !== hull(on)))
+                $fatal(1, "instruction %0d is on %b: %0d to %0d, %b", begun, on, run_first, run_last, known);
+            if (left > over && {drain_first, drain_last} !== hull(behind))
+                $fatal(1, "those before %0d are on %b: %0d to %0d", left, behind, drain_first, drain_last);
+            {enter, leave, retire} = 3'd0;
+        end
+    endtask
+
     integer n;
     initial begin
         begin_bench(3000);
+        reset;
         {a_want, b_want} = {64{1'bx}};
         @(negedge clk);
         for (n = 0; n < runs; n = n + 1) begin
             add;
             choose;
             access;
+            pass;
         end
         $display("PASS");
         $finish;
