@@ -43,18 +43,23 @@ vta_status cli_probe_import(const cli_args *args, const cli_probe_options *optio
                            diag);
 }
 
+static vta_status show_value(vtac_graph *graph, vtac_value_id id, vta_diag *diag)
+{
+    const vtac_value *value = &graph->values[id];
+    bool shown = value->constant != NULL || (value->type.dtype != VTAC_I8 && value->type.dtype != VTAC_U8);
+    for (uint32_t k = 0; k < graph->output_count; k++) {
+        shown = shown || graph->outputs[k] == id;
+    }
+    return shown ? VTA_OK : vtac_add_output(graph, id, diag);
+}
+
 vta_status cli_probe_show(vtac_graph *graph, vta_diag *diag)
 {
     for (uint32_t i = 0; i < graph->order_count; i++) {
         const vtac_node *node = &graph->nodes[graph->order[i]];
-        const vtac_value_id id = node->outputs[0];
-        const vtac_value *value = &graph->values[id];
-        bool shown =
-            value->constant != NULL || (value->type.dtype != VTAC_I8 && value->type.dtype != VTAC_U8);
-        for (uint32_t k = 0; k < graph->output_count; k++) {
-            shown = shown || graph->outputs[k] == id;
+        for (uint32_t k = 0; k < node->output_count; k++) {
+            VTA_TRY(node->outputs[k] != 0 ? show_value(graph, node->outputs[k], diag) : VTA_OK);
         }
-        VTA_TRY(shown ? VTA_OK : vtac_add_output(graph, id, diag));
     }
     return VTA_OK;
 }

@@ -4,6 +4,7 @@
  * come from a run of the whole on the functional simulator; what the layer makes there is what it must make
  * again.
  */
+#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -178,28 +179,23 @@ static vta_status give_inputs(const replay *r, vta_diag *diag)
             from = vta_model_input(r->whole.model, k);
             data = strcmp(from.name, in.name) == 0 ? vta_model_input_data(r->whole.model, k) : NULL;
         }
-        if (data == NULL) {
-            return vta_fail(diag, VTA_INVALID, "the layer's input '%s' was not captured", in.name);
-        }
+        assert(data != NULL); /* cli_probe_show has seen to it */
         VTA_TRY(vta_model_set_input(r->alone.model, i, data, from.bytes, diag));
     }
     return VTA_OK;
 }
 
-static vta_status compare(replay *r, vta_diag *diag)
+static void compare(replay *r)
 {
     const vta_tensor_info out = vta_model_output(r->alone.model, 0);
     const uint8_t *got = vta_model_output_data(r->alone.model, 0);
     vta_tensor_info info;
     const uint8_t *want = find_output(r->whole.model, out.name, &info);
-    if (want == NULL || info.bytes != out.bytes) {
-        return vta_fail(diag, VTA_INVALID, "the layer's output '%s' was not captured", out.name);
-    }
+    assert(want != NULL && info.bytes == out.bytes);
     r->elements = out.bytes;
     for (size_t i = 0; i < out.bytes; i++) {
         r->differing += got[i] != want[i];
     }
-    return VTA_OK;
 }
 
 /* ---- the whole */
@@ -243,7 +239,8 @@ static vta_status run_alone(replay *r, const char *device, vta_diag *diag)
     VTA_TRY(cli_probe_load(&r->alone, &r->options, device, diag));
     VTA_TRY(give_inputs(r, diag));
     VTA_TRY(cli_watch_model(r->alone.model, diag));
-    return compare(r, diag);
+    compare(r);
+    return VTA_OK;
 }
 
 static int tell(const replay *r, const char *device)

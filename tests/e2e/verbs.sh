@@ -126,6 +126,33 @@ for seed in 1 2; do
     holds "waves begin as FST files do" test "$(head -c 9 "t$seed.fst" | od -An -tx1 | tr -d ' ')" = 000000000000000149
     holds "waves are not empty" test "$(wc -c <"t$seed.fst")" -gt 5000
 done
+# A layer that reads the second of two outputs of a node of the host.
+if /usr/bin/python3 -c 'import onnx' 2>/dev/null; then
+    /usr/bin/python3 - <<'PYTHON'
+import numpy
+import onnx
+from onnx import TensorProto, helper, numpy_helper
+
+random = numpy.random.default_rng(1)
+constants = {"scale": numpy.float32(0.1), "out": numpy.float32(0.5), "zero": numpy.int8(0)}
+nodes = [helper.make_node("Split", ["x"], ["a", "b"], name="cut", axis=1)]
+for half in "ab":
+    constants["w" + half] = random.integers(-9, 9, (32, 16, 1, 1)).astype(numpy.int8)
+    nodes.append(helper.make_node("QLinearConv", [half, "scale", "zero", "w" + half, "scale", "zero", "out", "zero"],
+                                  ["y" + half], name="conv_" + half))
+values = [helper.make_tensor_value_info(name, TensorProto.INT8, [1, 32, 8, 8]) for name in ("x", "ya", "yb")]
+graph = helper.make_graph(nodes, "halves", values[:1], values[1:],
+                          [numpy_helper.from_array(numpy.asarray(v), k) for k, v in constants.items()])
+model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)])
+model.ir_version = 8
+onnx.save(model, "halves.onnx")
+PYTHON
+    for half in a b; do
+        vtac replay halves.onnx --layer conv_$half --device fsim
+        exits 0
+        says out "layer 'conv_$half' on fsim: 0 of 2048 elements differ"
+    done
+fi
 vtac replay "$model" --layer "${layer}x"
 refused 1 "did you mean '$layer'"
 vtac replay "$model"
