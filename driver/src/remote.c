@@ -436,17 +436,6 @@ static vta_remote *create(const vta_remote_options *options)
     return r;
 }
 
-static vta_status finish_open(vta_remote *r, vta_status status, vta_remote **out, vta_diag *diag)
-{
-    status = status == VTA_OK ? shake_hands(r, diag) : status;
-    if (status != VTA_OK) {
-        vta_remote_close(r);
-        return status;
-    }
-    *out = r;
-    return VTA_OK;
-}
-
 vta_status vta_remote_open(const vta_remote_place *place, const vta_remote_options *options, vta_remote **out,
                            vta_diag *diag)
 {
@@ -456,21 +445,15 @@ vta_status vta_remote_open(const vta_remote_place *place, const vta_remote_optio
     }
     r->is_ssh = place->host != NULL;
     (void)snprintf(r->where, sizeof r->where, "%s", r->is_ssh ? place->host : "pipe");
-    const vta_status status = r->is_ssh ? start_ssh(r, place, diag) : start_shell(r, place, diag);
+    vta_status status = r->is_ssh ? start_ssh(r, place, diag) : start_shell(r, place, diag);
     vta_channel_init(&r->channel, r->child.out, r->child.in, (double)place->patience_s);
-    return finish_open(r, status, out, diag);
-}
-
-vta_status vta_remote_attach(int in, int out_fd, const vta_remote_options *options, vta_remote **out,
-                             vta_diag *diag)
-{
-    vta_remote *r = create(options);
-    if (r == NULL) {
-        return vta_fail(diag, VTA_NOMEM, "out of memory");
+    status = status == VTA_OK ? shake_hands(r, diag) : status;
+    if (status != VTA_OK) {
+        vta_remote_close(r);
+        return status;
     }
-    (void)snprintf(r->where, sizeof r->where, "attached");
-    vta_channel_init(&r->channel, in, out_fd, PATIENCE_S);
-    return finish_open(r, VTA_OK, out, diag);
+    *out = r;
+    return VTA_OK;
 }
 
 void vta_remote_close(vta_remote *r)

@@ -44,10 +44,6 @@ typedef struct vta_remote_options {
 vta_status vta_remote_open(const vta_remote_place *place, const vta_remote_options *options, vta_remote **out,
                            vta_diag *diag);
 
-/* The same over descriptors that the caller has opened and goes on owning. */
-vta_status vta_remote_attach(int in, int out_fd, const vta_remote_options *options, vta_remote **out,
-                             vta_diag *diag);
-
 /* Ends the command: first by closing its input, then less kindly. */
 void vta_remote_close(vta_remote *remote);
 

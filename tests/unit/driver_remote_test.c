@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The client's end of a connection whose other end says what a script says and is gone then.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "vta/remote.h"
+
+typedef struct script {
+    char path[64], uri[160];
+    vta_channel channel;
+    uint32_t id; /* of the last reply */
+} script;
+
+static void begin(script *s)
+{
+    const char *folder = getenv("TMPDIR");
+    *s = (script){0};
+    (void)snprintf(s->path, sizeof s->path, "%.40s/vta-remote-XXXXXX", folder != NULL ? folder : "/tmp");
+    const int file = mkstemp(s->path);
+    assert_true(file >= 0);
+    (void)snprintf(s->uri, sizeof s->uri, "pipe:cat %s; exec cat >/dev/null", s->path);
+    vta_channel_init(&s->channel, -1, file, 1.0);
+}
+
+static void end(script *s)
+{
+    assert_int_equal(close(s->channel.out), 0);
+    assert_int_equal(unlink(s->path), 0);
+}
+
+static void reply(script *s, vta_str *content)
+{
+    assert_int_equal(vta_channel_send(&s->channel, VTA_WIRE_REPLY, ++s->id, content, NULL), VTA_OK);
+    vta_str_free(content);
+}
+
+static void greet(script *s, const char *machine)
+{
+    vta_str c = {0};
+    vta_put_u32(&c, VTA_OK);
+    vta_put_text(&c, "");
+    vta_put_u32(&c, VTA_WIRE_PROTOCOL);
+    vta_put_text(&c, "1.2.3");
+    vta_put_text(&c, machine);
+    reply(s, &c);
+}
+
+static vta_remote *open_script(const script *s)
+{
+    vta_remote_place place;
+    vta_remote *remote = NULL;
+    vta_diag diag = {0};
+    const vta_remote_options options = {0};
+    assert_int_equal(vta_remote_parse(s->uri, &place, &diag), VTA_OK);
+    if (vta_remote_open(&place, &options, &remote, &diag) != VTA_OK) {
+        fail_msg("%s", diag.text);
+    }
+    vta_remote_place_free(&place);
+    return remote;
+}
+
+/* The first call after the other side has gone says so; those behind it, that nothing will come of them. */
+static void a_lost_connection_stays_lost(void **state)
+{
+    (void)state;
+    static const char *const machines[] = {"arm", "riscv64"};
+    for (int i = 0; i < 2; i++) {
+        script s;
+        begin(&s);
+        greet(&s, machines[i]);
+        vta_remote *remote = open_script(&s);
+        assert_string_equal(vta_remote_machine(remote), machines[i]);
+        assert_string_equal(vta_remote_release(remote), "1.2.3");
+        for (int call = 0; call < 3; call++) {
+            vta_str request = {0};
+            vta_content content;
+            vta_diag diag = {0};
+            assert_int_equal(vta_remote_call(remote, VTA_WIRE_RESET, &request, &content, &diag), VTA_IO);
+            assert_string_equal(diag.text, call == 0
+                                               ? "pipe: the other side has closed the connection"
+                                               : "pipe: the connection was lost; open the device again");
+        }
+        vta_remote_close(remote);
+        end(&s);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(a_lost_connection_stays_lost)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
