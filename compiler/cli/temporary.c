@@ -4,6 +4,7 @@
  */
 #include "temporary.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -16,27 +17,21 @@ enum { MOST = 8 };
 static char paths[MOST][VTAC_TEMPORARY_PATH];
 static volatile sig_atomic_t count;
 
-static vta_status note(const char *path, vta_diag *diag)
+static void note(const char *path)
 {
-    if (count == MOST) {
-        return vta_fail(diag, VTA_NOMEM, "'%s' is one temporary file too many", path);
-    }
+    assert(count < MOST);
     (void)snprintf(paths[count], sizeof paths[0], "%s", path);
     count = count + 1;
     cli_die_tidily();
-    return VTA_OK;
 }
 
 static vta_status make(const char *kind, bool folder, char *path, vta_diag *diag)
 {
     sigset_t was;
     vta_hold_signals(&was);
-    vta_status status = (folder ? vtac_temporary_folder : vtac_temporary_file)(kind, path, diag);
+    const vta_status status = (folder ? vtac_temporary_folder : vtac_temporary_file)(kind, path, diag);
     if (status == VTA_OK) {
-        status = note(path, diag);
-        if (status != VTA_OK) {
-            (void)remove(path);
-        }
+        note(path);
     }
     vta_release_signals(&was);
     return status;
@@ -55,9 +50,11 @@ vta_status cli_temporary_folder(const char *kind, char path[VTAC_TEMPORARY_PATH]
 vta_status cli_temporary_in(const char *folder, const char *name, char path[VTAC_TEMPORARY_PATH],
                             vta_diag *diag)
 {
-    const int size = snprintf(path, VTAC_TEMPORARY_PATH, "%s/%s", folder, name);
-    return size < VTAC_TEMPORARY_PATH ? note(path, diag)
-                                      : vta_fail(diag, VTA_IO, "the name '%s/%s' is too long", folder, name);
+    if (snprintf(path, VTAC_TEMPORARY_PATH, "%s/%s", folder, name) >= VTAC_TEMPORARY_PATH) {
+        return vta_fail(diag, VTA_IO, "the name of a temporary file '%s' is too long; set TMPDIR", name);
+    }
+    note(path);
+    return VTA_OK;
 }
 
 /* From the one of this number on: a folder comes before what is in it. */

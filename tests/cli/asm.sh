@@ -54,4 +54,10 @@ vtac asm t.vasm -o
 refused 2 "vtac asm: option '-o' needs a value: FILE"
 vtac asm t.vasm --confg tiny -o x
 refused 2 "vtac asm: unknown option '--confg'; did you mean '--config'?"
+
+# One instruction more than a program may have, through a pipe.
+mkfifo many.vasm
+{ echo .config tiny && yes nop.load | head -n 16777217; } >many.vasm &
+vtac asm many.vasm -o x.bin
+refused 1 "many.vasm:16777218:1: too many instructions; limit: 16777216"
 finish

@@ -63,4 +63,26 @@ vtac bench net.onnx
 exits 1
 says err "cannot make a temporary file in '$work/nowhere': No such file or directory; set TMPDIR"
 one_line err
+
+# A folder whose name is as long as one can be: one for temporary files fits below it, or not even that, but no file in it.
+deep() {
+    long=$work
+    while [ $((${#long} + 201)) -lt $(($1 - 1)) ]; do
+        long=$long/$(printf '%0200d' 0)
+    done
+    long=$long/$(printf "%0$(($1 - ${#long} - 1))d" 0)
+    mkdir -p "$long"
+    export TMPDIR="$long"
+}
+deep 4075 # "/vtac-bench-XXXXXX" makes it 4093
+if "$vtac_program" devices --runnable | grep -qx tsim && command -v iverilog >/dev/null; then
+    vtac bench hw --row icarus_mcycles_per_s
+    exits 1
+    says err "the name of a temporary file 'image' is too long; set TMPDIR"
+    one_line err
+fi
+deep 4090
+vtac bench net.onnx
+refused 1 "the name of the folder for temporary files is too long; set TMPDIR"
+export TMPDIR="$work"
 finish

@@ -178,6 +178,9 @@ static void parts_of_files_are_judged(void **state)
         change(AT_BODY + 4, 0, 1, AT_BODY + 4, "the configuration has a zero byte");
         change(f.symbols, 1000, 4, f.symbols, "more symbols than the file has room for");
         change(f.name, 201, 4, f.name, "a symbol's name is too long; limit: 200 characters");
+        change(f.name, 0, 4, f.name, "a symbol's name is empty, or has a character that none may have");
+        change(f.name + 4, round == 0 ? '"' : 0, 1, f.name,
+               "a symbol's name is empty, or has a character that none may have");
         change(f.place, 8, 4, f.place, "a symbol's memory, segment or flags are out of range");
         change(f.place + 4, VTA_MEM_COUNT, 4, f.place,
                "a symbol's memory, segment or flags are out of range");

@@ -159,6 +159,28 @@ static void goes_on_above_four_gib(void **state)
     assert_true(alloc(dram, 4096, NULL) >= UINT64_C(1) << 32);
 }
 
+/* A block in every tebibyte leaves no room for one of a tebibyte; without one of them there is room again. */
+static void addresses_end(void **state)
+{
+    vta_dram *dram = *state;
+    const uint64_t tebibyte = UINT64_C(1) << 40;
+    vta_diag diag = {0};
+    uint64_t addr = 0;
+    void *host = NULL;
+    for (uint64_t i = 0; i < 256; i++) {
+        assert_int_equal(vta_dram_alloc_at(dram, i * tebibyte + tebibyte / 2, 4096, &host, &diag), VTA_OK);
+    }
+    for (int round = 0; round < 2; round++) {
+        diag = (vta_diag){0};
+        assert_int_equal(vta_dram_alloc(dram, tebibyte, &addr, &host, &diag), VTA_NOMEM);
+        assert_string_equal(diag.text, "no free device addresses for 1099511627776 bytes");
+        const uint64_t gap = (uint64_t)(100 + 20 * round) * tebibyte + tebibyte / 2;
+        vta_dram_free(dram, gap);
+        assert_int_equal(vta_dram_alloc(dram, tebibyte, &addr, &host, NULL), VTA_OK);
+        assert_true(addr > gap - tebibyte && addr < gap);
+    }
+}
+
 /* Two threads allocate, look up and free in one memory. */
 typedef struct worker {
     vta_dram *dram;
@@ -209,6 +231,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(given_addresses, set_up, tear_down),
         cmocka_unit_test_setup_teardown(sizes_are_bounded, set_up, tear_down),
         cmocka_unit_test_setup_teardown(goes_on_above_four_gib, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(addresses_end, set_up, tear_down),
         cmocka_unit_test_setup_teardown(two_threads, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

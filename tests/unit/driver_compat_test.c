@@ -210,6 +210,24 @@ static void errors_are_codes_with_sentences(void **state)
     assert_int_equal(unsetenv("VTA_CHECK"), 0);
 }
 
+/* Two blocks of 2 GiB, of which no page is touched: the second has no address of 32 bits. */
+static void addresses_end_at_four_gib(void **state)
+{
+    (void)state;
+    const size_t half = (size_t)1 << 31;
+    for (int round = 0; round < 2; round++) {
+        void *first = VTAMemAlloc(half, 1);
+        assert_non_null(first);
+        assert_null(VTAMemAlloc(half, 1));
+        assert_string_equal(VTALastError(),
+                            "2147483648 bytes do not fit below 4 GiB, where VTA's addresses end");
+        job j = make_job();
+        run_once(&j, round);
+        free_job(&j);
+        VTAMemFree(first);
+    }
+}
+
 static void *run_in_thread(void *unused)
 {
     (void)unused;
@@ -239,6 +257,7 @@ int main(void)
         cmocka_unit_test(runs_as_vta_does),
         cmocka_unit_test(the_environment_chooses_the_device),
         cmocka_unit_test(errors_are_codes_with_sentences),
+        cmocka_unit_test(addresses_end_at_four_gib),
         cmocka_unit_test(threads_share_the_device),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
