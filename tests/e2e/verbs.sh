@@ -110,6 +110,15 @@ vtac explain "$float" --calib calib --method median
 refused 2 "--method takes minmax, percentile, mse or entropy, not 'median'"
 holds "no file of a failed call" test ! -e none.so
 
+# What a quantized model leaves in floats, and why.
+vtac zoo transformer --int8 -o transformer.onnx
+exits 0
+vtac explain transformer.onnx
+exits 0
+says out "the accelerator in int8: it has no 8-bit LayerNormalization"
+says out "the accelerator in int8: its weights are constant, those here change with the input"
+says out "the accelerator in int8: no product in int8 stands beside this one"
+
 layer=$("$vtac_program" explain "$model" | sed -n 's/^\([^ ]*\) .* region 0 .*/\1/p' | head -n 2 | tail -n 1)
 for seed in 1 2; do
     vtac replay "$model" --layer "$layer" --device fsim --seed "$seed"

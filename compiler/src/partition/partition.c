@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "partition.h"
+#include "vtac/quantize.h"
 
 /* A launch costs the host about this many cycles of the accelerator: registers, an interrupt, its wait. */
 enum { LAUNCH_CYCLES = 2000 };
@@ -52,11 +53,12 @@ static const char *reason_of(const partitioner *r, const vtac_node *node)
     default: break;
     }
     const vtac_type *x = vtac_in_type(r->graph, node, 0);
+    char why[128];
     char text[256];
     if (x != NULL && vtac_dtype_kind(x->dtype) == 'f') {
-        (void)snprintf(text, sizeof text,
-                       "it computes in %s, the accelerator in int8; quantize the model (vtac quantize)",
-                       vtac_dtype_name(x->dtype));
+        vtac_why_float(r->graph, node, why);
+        (void)snprintf(text, sizeof text, "it computes in %s, the accelerator in int8: %s",
+                       vtac_dtype_name(x->dtype), why);
         return keep_text(r, text);
     }
     return NULL;

@@ -5,6 +5,10 @@
  */
 #include "plan.h"
 
+#include <stdio.h>
+
+#include "vtac/quantize.h"
+
 typedef struct role_row {
     quant_role role;
     uint32_t operands;
@@ -18,6 +22,23 @@ static const role_row roles[VTAC_OP_COUNT] = {
 quant_role quant_role_of(vtac_op op)
 {
     return roles[op].role;
+}
+
+void vtac_why_float(const vtac_graph *graph, const vtac_node *node, char text[128])
+{
+    const vtac_type *x = vtac_in_type(graph, node, 0);
+    uint32_t axis;
+    if (vtac_quantizable(graph)) {
+        (void)snprintf(text, 128, "quantize the model (vtac quantize)");
+    } else if (x != NULL && x->dtype != VTAC_F32) {
+        (void)snprintf(text, 128, "vtac quantize takes f32 alone");
+    } else if (roles[node->op].role == QUANT_FLOAT) {
+        (void)snprintf(text, 128, "it has no 8-bit %s", vtac_op_get(node->op)->name);
+    } else if (roles[node->op].role == QUANT_PRODUCT && !quant_is_product(graph, node, &axis)) {
+        (void)snprintf(text, 128, "its weights are constant, those here change with the input");
+    } else {
+        (void)snprintf(text, 128, "no product in int8 stands beside this one");
+    }
 }
 
 vtac_value_id quant_group(const quant_plan *plan, vtac_value_id value)
