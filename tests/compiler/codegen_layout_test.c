@@ -15,12 +15,13 @@
 
 #include "plain_net.h"
 #include "seed.h"
+#include "temporary.h"
 #include "vta/model.h"
 #include "vtac/codegen.h"
 
 static uint64_t base_seed;
 static unsigned long network_count = 60;
-static char library[256];
+static char library[TEMPORARY_PATH];
 
 static const char *const hosts[] = {"x86-64-v2", "x86-64-v3",   "x86-64-avxvnni",
                                     "x86-64-v4", "x86-64-vnni", "host"};
@@ -295,11 +296,12 @@ static void bytes_are_multiplied_by_fours(void **state)
 
 int main(int argc, char **argv)
 {
-    const char *temporary = getenv("TMPDIR");
     network_count = argc > 1 ? strtoul(argv[1], NULL, 10) : network_count;
     base_seed = argc > 2 ? strtoull(argv[2], NULL, 10) : test_seed("codegen_layout");
-    (void)snprintf(library, sizeof library, "%.200s/vtac-layout-%ld.so",
-                   temporary == NULL ? "/tmp" : temporary, (long)getpid());
+    if (!temporary_file(library, ".so")) {
+        (void)fprintf(stderr, "codegen_layout: cannot write %s\n", library);
+        return 1;
+    }
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(networks_give_what_plain_loops_give),
         cmocka_unit_test(parts_lie_side_by_side),

@@ -12,13 +12,14 @@
 #include <cmocka.h>
 
 #include "golden.h"
+#include "temporary.h"
 #include "vta/model.h"
 #include "vtac/codegen.h"
 #include "vtac/onnx.h"
 #include "vtac/pass.h"
 
 static const char *folder;
-static char library[256];
+static char library[TEMPORARY_PATH];
 
 /* Of all values of quantized outputs, this part, rounded up to a whole value, may differ from the references,
  * each by one step. The references of models in QDQ form were computed in float32 between the quantizations,
@@ -196,9 +197,10 @@ int main(int argc, char **argv)
         return 77;
     }
     folder = argv[1];
-    const char *temporary = getenv("TMPDIR");
-    (void)snprintf(library, sizeof library, "%.200s/vtac-models-%ld.so",
-                   temporary == NULL ? "/tmp" : temporary, (long)getpid());
+    if (!temporary_file(library, ".so")) {
+        (void)fprintf(stderr, "codegen_models: cannot write %s\n", library);
+        return 1;
+    }
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(models_give_their_reference_outputs),
         cmocka_unit_test(mnist_gives_its_reference_outputs),

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "build_model.h"
+#include "temporary.h"
 #include "vta/file.h"
 #include "vtac/onnx.h"
 
@@ -392,7 +393,7 @@ static void test_external_data_stays_inside(void **state)
         vtac_graph *graph;
         vta_diag diag = {0};
         assert_int_equal(vtac_onnx_parse(m.bytes, m.size, "m.onnx", ".", NULL, &graph, &diag), VTA_INVALID);
-        char message[256];
+        char message[TEMPORARY_PATH + 128];
         (void)snprintf(
             message, sizeof message,
             "m.onnx: tensor 'w': its external data '%s' lies outside the model's folder; move it there",
@@ -418,10 +419,10 @@ static void test_external_data(void **state)
         {"weights.bin", "24", "m.onnx: tensor 'w': its external data has 24 bytes, expected 32", 32},
         {"weights.bin", "x", "m.onnx: tensor 'w': external data: length 'x' is not a number", 32},
     };
-    char folder[] = "/tmp/vtac-external-XXXXXX";
-    char path[64];
+    char folder[TEMPORARY_PATH];
+    char path[TEMPORARY_PATH + 16];
     const int64_t contents[] = {5, 6, 7, 8};
-    assert_non_null(mkdtemp(folder));
+    assert_true(temporary_folder(folder));
     (void)snprintf(path, sizeof path, "%s/weights.bin", folder);
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         model m;
@@ -454,7 +455,7 @@ static void test_external_data(void **state)
             vtac_graph_destroy(graph);
             continue;
         }
-        char message[256];
+        char message[TEMPORARY_PATH + 128];
         (void)snprintf(message, sizeof message, "%s", rows[i].message);
         const char *place = strstr(rows[i].message, "%s");
         if (place != NULL) {

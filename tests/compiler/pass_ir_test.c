@@ -14,6 +14,7 @@
 #include <cmocka.h>
 
 #include "run_graph.h"
+#include "temporary.h"
 #include "vtac/onnx.h"
 #include "vtac/zoo.h"
 
@@ -163,12 +164,10 @@ static void shared_models_round_trip(void **state)
 static void zoo_round_trips(void **state)
 {
     (void)state;
-    char path[300];
+    char path[TEMPORARY_PATH];
     uint32_t count;
-    const char *temporary = getenv("TMPDIR");
     const vtac_zoo_entry *zoo = vtac_zoo_list(&count);
-    (void)snprintf(path, sizeof path, "%.200s/vtac-ir-%ld.onnx", temporary == NULL ? "/tmp" : temporary,
-                   (long)getpid());
+    assert_true(temporary_file(path, ".onnx"));
     for (uint32_t i = 0; i < count; i++) {
         vta_diag diag = {0};
         GRAPH_CHECK(vtac_zoo_write(zoo[i].name, 1, path, &diag), diag);

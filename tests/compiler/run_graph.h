@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "seed.h"
+#include "temporary.h"
 #include "vta/model.h"
 #include "vta/str.h"
 #include "vtac/codegen.h"
@@ -89,14 +90,10 @@ static inline char *graph_ops(const vtac_graph *graph)
     return vta_str_take(&out);
 }
 
-/* Each model in a file of its own: the loader takes a path that it knows for the library that it has. */
 static inline vta_model *graph_load(const vtac_graph *graph, int level)
 {
-    static unsigned serial;
-    char library[300];
-    const char *temporary = getenv("TMPDIR");
-    (void)snprintf(library, sizeof library, "%.200s/vtac-graph-%ld-%u.so",
-                   temporary == NULL ? "/tmp" : temporary, (long)getpid(), serial++);
+    char library[TEMPORARY_PATH];
+    assert_true(temporary_file(library, ".so"));
     vtac_target target;
     vtac_artifact_image image;
     vta_model *model = NULL;

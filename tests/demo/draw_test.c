@@ -14,6 +14,7 @@
 #include "draw.h"
 #include "outline.h"
 #include "seed.h"
+#include "temporary.h"
 #include "vta/file.h"
 
 static void a_seed_is_a_picture(void **state)
@@ -58,10 +59,8 @@ static void outlines_are_round_the_origin(void **state)
 static void files_hold_pictures(void **state)
 {
     (void)state;
-    char path[] = "/tmp/vtac-demo-XXXXXX";
-    const int descriptor = mkstemp(path);
-    assert_true(descriptor >= 0);
-    (void)close(descriptor);
+    char path[TEMPORARY_PATH];
+    assert_true(temporary_file(path, ""));
     const uint64_t seed = test_seed("demo_files");
     vta_diag diag = {0};
     picture all[3];

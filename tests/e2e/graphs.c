@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "temporary.h"
 #include "vtac/codegen.h"
 #include "vtac/pass.h"
 
@@ -16,7 +17,7 @@ static vta_status build(const graph_way *way, graph_model *m, vta_diag *diag)
     vtac_target target;
     vtac_artifact_image image;
     vtac_partition *partition = NULL;
-    char path[] = "/tmp/vtac-test-XXXXXX";
+    char path[TEMPORARY_PATH];
     const vtac_partition_options options = {
         .config = way->config, .always = !way->pays, .schedule = {.level = way->level}};
     VTA_TRY(vtac_target_find("host", &target, diag));
@@ -32,12 +33,12 @@ static vta_status build(const graph_way *way, graph_model *m, vta_diag *diag)
     const vtac_compile_options how = {.level = way->level, .target = &target, .partition = partition};
     vta_status status = vtac_compile(m->graph, &how, &image, diag);
     if (status == VTA_OK) {
-        const int file = mkstemp(path);
-        status = file >= 0 ? vtac_link(&image, path, diag) : vta_fail(diag, VTA_IO, "no file in /tmp");
+        const bool there = temporary_file(path, ".so");
+        status = there ? vtac_link(&image, path, diag) : vta_fail(diag, VTA_IO, "no file '%s'", path);
         vtac_artifact_image_free(&image);
         const vta_model_options model = {.device = way->device, .threads = 1};
         status = status == VTA_OK ? vta_model_load(path, &model, &m->model, diag) : status;
-        (void)(file >= 0 && close(file) + unlink(path));
+        (void)(there && unlink(path));
     }
     vtac_partition_free(partition);
     return status;

@@ -11,13 +11,14 @@
 #include <unistd.h>
 
 #include "fuzz.h"
+#include "temporary.h"
 #include "wire.h"
 
-static char folder[64];
+static char folder[TEMPORARY_PATH];
 
 static void remove_cache(void)
 {
-    char command[128];
+    char command[TEMPORARY_PATH + 16];
     (void)snprintf(command, sizeof command, "rm -rf '%s'", folder);
     (void)!system(command); /* NOLINT(cert-env33-c): the name is ours */
 }
@@ -26,7 +27,7 @@ static void set_cache(void)
 {
     if (folder[0] == '\0') {
         (void)snprintf(folder, sizeof folder, "%s/vta-fuzz-agent-%ld",
-                       access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp", (long)getpid());
+                       access("/dev/shm", W_OK) == 0 ? "/dev/shm" : temporary_root(), (long)getpid());
         (void)setenv("VTAC_CACHE", folder, 1);
         (void)atexit(remove_cache);
     }

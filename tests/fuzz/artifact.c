@@ -10,10 +10,11 @@
 #include <unistd.h>
 
 #include "fuzz.h"
+#include "temporary.h"
 #include "vta/file.h"
 #include "vta/model.h"
 
-static char path[64];
+static char path[TEMPORARY_PATH];
 
 static void remove_file(void)
 {
@@ -35,7 +36,7 @@ void fuzz_input(const uint8_t *data, size_t size)
     if (path[0] == '\0') {
         /* in memory where there is such a folder: a disk writes through whenever a file is replaced */
         (void)snprintf(path, sizeof path, "%s/vta-fuzz-artifact-%ld.so",
-                       access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp", (long)getpid());
+                       access("/dev/shm", W_OK) == 0 ? "/dev/shm" : temporary_root(), (long)getpid());
         (void)atexit(remove_file);
     }
     FUZZ_REQUIRE(vta_file_write(path, data, size, NULL) == VTA_OK);

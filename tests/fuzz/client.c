@@ -11,12 +11,13 @@
 #include <unistd.h>
 
 #include "fuzz.h"
+#include "temporary.h"
 #include "vta/doctor.h"
 #include "vta/model.h"
 #include "vta/remote.h"
 #include "wire.h"
 
-static char path[64], uri[160];
+static char path[TEMPORARY_PATH], uri[TEMPORARY_PATH + 64];
 
 static void remove_file(void)
 {
@@ -27,7 +28,7 @@ static void set_up(void)
 {
     if (path[0] == '\0') {
         (void)snprintf(path, sizeof path, "%s/vta-fuzz-client-%ld",
-                       access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp", (long)getpid());
+                       access("/dev/shm", W_OK) == 0 ? "/dev/shm" : temporary_root(), (long)getpid());
         (void)snprintf(uri, sizeof uri, "pipe:cat %s; exec cat >/dev/null?patience=1", path);
         (void)atexit(remove_file);
     }

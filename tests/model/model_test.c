@@ -17,6 +17,7 @@
 #include <sys/sysinfo.h>
 #include <unistd.h>
 
+#include "temporary.h"
 #include "vta/artifact.h"
 #include "vta/file.h"
 #include "vta/model.h"
@@ -24,7 +25,7 @@
 
 enum { N = 1000 };
 static const char *folder;
-static char sealed[256]; /* a temporary file */
+static char sealed[TEMPORARY_PATH];
 
 /* The bytes of a file, with a seal if asked for; owned. */
 static uint8_t *read_fixture(const char *name, size_t *size)
@@ -520,9 +521,10 @@ static void test_wrong_accesses(void **state)
 int main(int argc, char **argv)
 {
     folder = argc > 1 ? argv[1] : ".";
-    const char *temporary = getenv("TMPDIR");
-    (void)snprintf(sealed, sizeof sealed, "%.200s/vta-model-%ld.so", temporary == NULL ? "/tmp" : temporary,
-                   (long)getpid());
+    if (!temporary_file(sealed, ".so")) {
+        (void)fprintf(stderr, "model: cannot write %s\n", sealed);
+        return 1;
+    }
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_runs_twice_with_any_threads),
         cmocka_unit_test(test_description),

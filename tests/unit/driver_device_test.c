@@ -15,7 +15,9 @@
 
 #include <cmocka.h>
 
+#include "temporary.h"
 #include "vta/driver.h"
+#include "vta/file.h"
 
 static const char *fake_path;
 
@@ -192,16 +194,14 @@ static void bad_uris_are_refused(void **state)
 static void a_configuration_can_be_a_file(void **state)
 {
     (void)state;
-    char path[] = "/tmp/vta_device_test_XXXXXX.json";
-    const int fd = mkstemps(path, 5);
-    assert_true(fd >= 0);
+    char path[TEMPORARY_PATH];
+    assert_true(temporary_file(path, ".json"));
     vta_config config;
     assert_int_equal(vta_config_load("rect", &config, NULL), VTA_OK);
     char *json = vta_config_to_json(&config);
-    FILE *file = fdopen(fd, "w");
-    assert_true(file != NULL && fputs(json, file) >= 0 && fclose(file) == 0);
+    assert_int_equal(vta_file_write(path, json, strlen(json), NULL), VTA_OK);
     free(json);
-    char uri[128];
+    char uri[TEMPORARY_PATH + 16];
     (void)snprintf(uri, sizeof uri, "fsim:%s?strict=1", path);
     vta_device *device = open_device(uri);
     assert_true(vta_device_config(device)->hash == config.hash);

@@ -2,6 +2,7 @@
  *
  * The client's end of a connection whose other end says what a script says and is gone then.
  */
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,20 +12,20 @@
 
 #include <cmocka.h>
 
+#include "temporary.h"
 #include "vta/remote.h"
 
 typedef struct script {
-    char path[64], uri[160];
+    char path[TEMPORARY_PATH], uri[TEMPORARY_PATH + 40];
     vta_channel channel;
     uint32_t id; /* of the last reply */
 } script;
 
 static void begin(script *s)
 {
-    const char *folder = getenv("TMPDIR");
     *s = (script){0};
-    (void)snprintf(s->path, sizeof s->path, "%.40s/vta-remote-XXXXXX", folder != NULL ? folder : "/tmp");
-    const int file = mkstemp(s->path);
+    assert_true(temporary_file(s->path, ""));
+    const int file = open(s->path, O_WRONLY);
     assert_true(file >= 0);
     (void)snprintf(s->uri, sizeof s->uri, "pipe:cat %s; exec cat >/dev/null", s->path);
     vta_channel_init(&s->channel, -1, file, 1.0);

@@ -15,6 +15,7 @@
 
 #include <cmocka.h>
 
+#include "temporary.h"
 #include "vta/arena.h"
 #include "vta/file.h"
 #include "vta/hold.h"
@@ -210,10 +211,10 @@ _Noreturn static void write_for_ever(const char *path)
 static void an_ended_writer_leaves_no_temporary_file(void **state)
 {
     (void)state;
-    char folder[] = "/tmp/vta-base-XXXXXX";
-    char path[64];
-    char temporary[96];
-    assert_non_null(mkdtemp(folder));
+    char folder[TEMPORARY_PATH];
+    char path[TEMPORARY_PATH + 8];
+    char temporary[TEMPORARY_PATH + 40];
+    assert_true(temporary_folder(folder));
     (void)snprintf(path, sizeof path, "%s/file", folder);
     for (long round = 0; round < 20; round++) {
         const pid_t child = fork();

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "nets.h"
+#include "temporary.h"
 
 /* The end of each layer's last instruction in the timeline's last run, from that run's start on. */
 static void read_ends(const char *file, const vta_program *program, uint64_t *ends, uint32_t layers)
@@ -191,7 +192,7 @@ int main(int argc, char **argv)
     const bool check = argc > 1 && strcmp(argv[1], "--check") == 0;
     char **words = argv + check;
     const int count = argc - check;
-    char file[] = "/tmp/vta_nets-XXXXXX";
+    char file[TEMPORARY_PATH];
     vta_config config;
     vta_diag diag = {0};
     if (vta_config_load(count > 2 ? words[2] : "pynq", &config, &diag) != VTA_OK ||
@@ -199,12 +200,10 @@ int main(int argc, char **argv)
         fprintf(stderr, "usage: vta_nets [--check] [DEVICE|none [CONFIG [NET]]]; %s\n", diag.text);
         return 2;
     }
-    const int handle = mkstemp(file);
-    if (handle < 0) {
+    if (!temporary_file(file, "")) {
         fprintf(stderr, "cannot write %s\n", file);
         return 1;
     }
-    (void)close(handle);
     const task t = {count > 1 ? words[1] : "tsim:pynq", &config, check, file};
     const int result = bench_all(count > 3 ? words[3] : NULL, &t, &diag);
     (void)unlink(file);
