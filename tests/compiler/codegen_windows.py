@@ -96,7 +96,9 @@ def transposed_cases(suite, kinds, count):
         extra = [int(random.integers(0, max(s, d))) if s > 1 else 0 for s, d in zip(w.stride, w.dilation)]
         extra = [min(e, s - 1) for e, s in zip(extra, w.stride)]
         pads = [(min(p[0], r - 1), min(p[1], r - 1)) if w.auto == "NOTSET" else (0, 0) for p, r in zip(w.pads, w.reach)]
-        size = [max(n // 2, 2) for n in w.size]
+        # at least one place of the output is left between the pads
+        least = [1 - (r + e - sum(p) - 1) // s for r, e, p, s in zip(w.reach, extra, pads, w.stride)]
+        size = [max(n // 2, 2, m) for n, m in zip(w.size, least)]
 
         def make(random, w=w, groups=groups, inner=inner, outer=outer, kind=kind, size=size):
             return [("x", numbers(random, [2, groups * inner] + size, kind)),
