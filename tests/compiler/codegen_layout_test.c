@@ -101,9 +101,9 @@ static void add_any(net *n, rng *r)
     /* mostly after what came last, sometimes from further back */
     const uint32_t x = rng_percent(r, 75) ? n->count - 1 : rng_below(r, n->count);
     const uint32_t dice = rng_below(r, 100);
-    if (dice < 42 || n->quantized) {
+    if (dice < 42) {
         add_conv(n, r, x);
-    } else if (dice < 50) {
+    } else if (dice < 50 || (dice < 58 && n->quantized)) {
         add_pool(n, r, x);
     } else if (dice < 58) {
         net_add(n, r, &(net_op){.kind = NET_RELU, .in = {x}});
@@ -259,6 +259,74 @@ static void parts_lie_side_by_side(void **state)
     }
 }
 
+static uint32_t count_of(const char *text, const char *word)
+{
+    uint32_t count = 0;
+    for (const char *at = strstr(text, word); at != NULL; at = strstr(at + 1, word)) {
+        count++;
+    }
+    return count;
+}
+
+static void check_copies(const net *n, const char *host)
+{
+    vta_diag diag = {0};
+    vtac_target target;
+    vtac_artifact_image image;
+    assert_int_equal(vtac_target_find(host, &target, &diag), VTA_OK);
+    const vtac_compile_options options = {.level = 2, .target = &target, .want_texts = true};
+    if (vtac_compile(n->graph, &options, &image, &diag) != VTA_OK) {
+        fail_msg("%s", diag.text);
+    }
+    const uint32_t laid_out = count_of(image.plan, "node.layout");
+    const uint32_t plain = count_of(image.plan, "node.plain");
+    if (laid_out != 1 || plain != n->output_count) {
+        fail_msg("for %s %u copies to a layout and %u from one, not 1 and %u:\n%s", host, laid_out, plain,
+                 n->output_count, image.plan);
+    }
+    vtac_artifact_image_free(&image);
+}
+
+/* Between two convolutions of bytes, pools, concatenations, multiplications and additions leave the layout as
+ * it is: only the network's input is copied into one, and its outputs out of one. */
+static void bytes_stay_in_their_layout(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < HOSTS; i++) {
+        rng r = rng_split(base_seed, 20 + i);
+        net n;
+        const net_op conv = {.kind = NET_CONV,
+                             .groups = 1,
+                             .outputs = 16,
+                             .kernel = {3, 3},
+                             .stride = {1, 1},
+                             .dilation = {1, 1},
+                             .pad = {1, 1, 1, 1}};
+        net_op pool = {.kind = NET_AVERAGE_POOL,
+                       .in = {1},
+                       .kernel = {2, 3},
+                       .stride = {2, 2},
+                       .dilation = {1, 1},
+                       .pad = {0, 1, 0, 1},
+                       .count_all = i % 2 == 0};
+        net_op last = conv;
+        net_start(&n, (const int64_t[]){1 + (int64_t)(i % 2), 8, 10, 12}, true, i % 2 == 0);
+        net_add(&n, &r, &conv);
+        net_add(&n, &r, &pool);
+        pool.kind = NET_MAX_POOL;
+        net_add(&n, &r, &pool);
+        net_add(&n, &r, &(net_op){.kind = NET_CONCAT, .in = {2, 3}});
+        net_add(&n, &r, &(net_op){.kind = NET_CHANNEL_MUL, .in = {4}});
+        net_add(&n, &r, &(net_op){.kind = NET_ADD, .in = {5, 4}});
+        last.in[0] = 6;
+        net_add(&n, &r, &last);
+        check_copies(&n, hosts[i]);
+        (void)run_net(&n, &r, base_seed, hosts[i], 2);
+        net_free(&n);
+        (void)unlink(library);
+    }
+}
+
 /* The multiplications of a quantized convolution's kernel, as each target says them. */
 static void bytes_are_multiplied_by_fours(void **state)
 {
@@ -305,6 +373,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(networks_give_what_plain_loops_give),
         cmocka_unit_test(parts_lie_side_by_side),
+        cmocka_unit_test(bytes_stay_in_their_layout),
         cmocka_unit_test(bytes_are_multiplied_by_fours),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -191,6 +191,79 @@ void net_start(net *n, const int64_t *dim, bool quantized, bool is_signed)
     assert_int_equal(vtac_add_input(n->graph, "x", &type, &v->id, &diag), VTA_OK);
 }
 
+/* The inputs that tell a quantized value's numbers: its scale and its zero point. */
+static void add_meaning(net *n, const net_value *v, vtac_value_id *inputs)
+{
+    inputs[0] = scalar(n, VTAC_F32, v->scale);
+    inputs[1] = scalar(n, byte_type(n), v->zero);
+}
+
+static vtac_value_id quantized_pool(net *n, net_op *op, const net_value *x, const net_value *y)
+{
+    vtac_value_id inputs[5] = {x->id};
+    add_meaning(n, x, inputs + 1);
+    add_meaning(n, y, inputs + 3);
+    return op->kind == NET_GLOBAL_POOL ? node(n, VTAC_OP_QLINEAR_GLOBAL_AVERAGE_POOL, inputs, 5, NULL, 0)
+                                       : window_node(n, op, VTAC_OP_QLINEAR_AVERAGE_POOL, inputs, 5);
+}
+
+/* An addition, or a multiplication with a number for each channel. */
+static vtac_value_id quantized_pair(net *n, net_op *op, const net_value *x, const net_value *y)
+{
+    const int64_t shape[] = {1, y->dim[1], 1, 1};
+    vtac_value_id inputs[8] = {x->id};
+    add_meaning(n, x, inputs + 1);
+    if (op->kind == NET_ADD) {
+        inputs[3] = n->values[op->in[1]].id;
+        add_meaning(n, &n->values[op->in[1]], inputs + 4);
+    } else {
+        inputs[3] = constant(n, VTAC_I8, shape, 4, op->weights);
+        inputs[4] = scalar(n, VTAC_F32, (double)op->scales[0]);
+        inputs[5] = scalar(n, VTAC_I8, 0);
+    }
+    add_meaning(n, y, inputs + 6);
+    return node(n, op->kind == NET_ADD ? VTAC_OP_QLINEAR_ADD : VTAC_OP_QLINEAR_MUL, inputs, 8, NULL, 0);
+}
+
+static vtac_value_id quantized_concat(net *n, net_op *op, const net_value *y)
+{
+    const vtac_attr axis = {.name = "axis", .kind = VTAC_ATTR_INT, .count = 1, .i = 1};
+    vtac_value_id inputs[8];
+    add_meaning(n, y, inputs);
+    for (uint32_t i = 0; i < 2; i++) {
+        inputs[2 + 3 * i] = n->values[op->in[i]].id;
+        add_meaning(n, &n->values[op->in[i]], inputs + 3 + 3 * i);
+    }
+    return node(n, VTAC_OP_QLINEAR_CONCAT, inputs, 8, &axis, 1);
+}
+
+static vtac_value_id build_quantized(net *n, net_op *op, const net_value *y)
+{
+    const net_value *x = &n->values[op->in[0]];
+    switch (op->kind) {
+    case NET_CONV: return conv_node(n, op, x, y);
+    case NET_MAX_POOL: return window_node(n, op, VTAC_OP_MAX_POOL, &x->id, 1);
+    case NET_AVERAGE_POOL:
+    case NET_GLOBAL_POOL: return quantized_pool(n, op, x, y);
+    case NET_CHANNEL_MUL:
+    case NET_ADD: return quantized_pair(n, op, x, y);
+    case NET_CONCAT: return quantized_concat(n, op, y);
+    case NET_RELU: break;
+    }
+    fail_msg("a quantized network has no such operator");
+    return 0;
+}
+
+/* What the numbers of a new quantized value mean: those of a maximum mean what they did, a concatenation's
+ * what they did in its first part, half of the time. */
+static void give_meaning(net *n, rng *r, const net_op *op, net_value *y)
+{
+    const net_value *x = &n->values[op->in[0]];
+    const bool same = op->kind == NET_MAX_POOL || (op->kind == NET_CONCAT && rng_percent(r, 50));
+    y->scale = same ? x->scale : (double)(float)(0.5 + 0.4 * any(r));
+    y->zero = same ? x->zero : n->is_signed ? 3 : 77;
+}
+
 static vtac_value_id build(net *n, net_op *op, const net_value *y)
 {
     const net_value *x = &n->values[op->in[0]];
@@ -219,11 +292,12 @@ void net_add(net *n, rng *r, const net_op *given)
     vta_diag diag = {0};
     assert_true(n->count < NET_MOST);
     *op = *given;
-    *y = (net_value){.scale = (double)(float)(0.5 + 0.4 * any(r)), .zero = n->is_signed ? 3 : 77};
+    *y = (net_value){.id = 0};
+    give_meaning(n, r, op, y);
     shape_of(n, op, y->dim);
     y->number = numbers(net_elements(y));
     random_weights(n, r, op, n->values[op->in[0]].dim[1]);
-    y->id = build(n, op, y);
+    y->id = (n->quantized ? build_quantized : build)(n, op, y);
     if (n->count == 1 || rng_percent(r, 50)) {
         assert_int_equal(vtac_add_output(n->graph, y->id, &diag), VTA_OK);
         n->outputs[n->output_count++] = n->count;
@@ -252,14 +326,19 @@ static double at(const net_value *v, int64_t b, int64_t c, int64_t y, int64_t x)
     return v->number[((b * v->dim[1] + c) * v->dim[2] + y) * v->dim[3] + x];
 }
 
-static double requantized(const net *n, const net_op *op, const net_value *x, const net_value *y, double sum,
-                          int64_t m)
+/* v * scale as a number of the value y. */
+static double rescaled(const net *n, const net_value *y, double v, float scale)
 {
-    const float scale = vtac_scale_product((float)x->scale, op->scales[m], (float)y->scale);
     const int32_t low = n->is_signed ? -128 : 0;
     vtac_fixed fixed;
     assert_true(vtac_fixed_of(scale, &fixed));
-    return vtac_fixed_apply((int64_t)sum, fixed, y->zero, low, low + 255);
+    return vtac_fixed_apply((int64_t)v, fixed, y->zero, low, low + 255);
+}
+
+static double product(const net *n, const net_op *op, const net_value *y, double v, int64_t m)
+{
+    const float x_scale = (float)n->values[op->in[0]].scale;
+    return rescaled(n, y, v, vtac_scale_product(x_scale, op->scales[m], (float)y->scale));
 }
 
 static double conv_at(const net *n, const net_op *op, const net_value *y, const int64_t *p)
@@ -281,12 +360,13 @@ static double conv_at(const net *n, const net_op *op, const net_value *y, const 
             }
         }
     }
-    return n->quantized ? requantized(n, op, x, y, sum, p[1]) : sum;
+    return n->quantized ? product(n, op, y, sum, p[1]) : sum;
 }
 
-static double pool_at(const net *n, const net_op *op, const int64_t *p)
+static double pool_at(const net *n, const net_op *op, const net_value *y, const int64_t *p)
 {
     const net_value *x = &n->values[op->in[0]];
+    const double zero = n->quantized ? x->zero : 0.0;
     const bool global = op->kind == NET_GLOBAL_POOL;
     double sum = 0.0;
     double most = -HUGE_VAL;
@@ -297,29 +377,63 @@ static double pool_at(const net *n, const net_op *op, const int64_t *p)
             const int64_t column = global ? kx : p[3] * op->stride[1] + kx - op->pad[1];
             const bool inside = row >= 0 && row < x->dim[2] && column >= 0 && column < x->dim[3];
             const double value = inside ? at(x, p[0], p[1], row, column) : 0.0;
-            sum += value;
+            sum += inside ? value - zero : 0.0;
             most = inside ? fmax(most, value) : most;
             count += inside || op->count_all;
         }
     }
-    return op->kind == NET_MAX_POOL ? most : sum / count;
+    if (op->kind == NET_MAX_POOL) {
+        return most;
+    }
+    return n->quantized
+               ? rescaled(n, y, sum, vtac_scale_mean((float)x->scale, (float)y->scale, (int64_t)count))
+               : sum / count;
+}
+
+static double add_at(const net *n, const net_op *op, const net_value *y, const int64_t *p)
+{
+    const net_value *a = &n->values[op->in[0]];
+    const net_value *b = &n->values[op->in[1]];
+    const double left = at(a, p[0], p[1], p[2], p[3]);
+    const double right = at(b, p[0], p[1], p[2], p[3]);
+    const int32_t low = n->is_signed ? -128 : 0;
+    vtac_fixed_sum fixed;
+    if (!n->quantized) {
+        return left + right;
+    }
+    assert_true(vtac_fixed_sum_of((float)a->scale, (float)b->scale, (float)y->scale, &fixed));
+    const double v = (left - a->zero) * fixed.a + (right - b->zero) * fixed.b;
+    return vtac_fixed_apply((int64_t)v, (vtac_fixed){.mult = 1, .shift = fixed.shift}, y->zero, low,
+                            low + 255);
+}
+
+static double concat_at(const net *n, const net_op *op, const net_value *y, const int64_t *p)
+{
+    const net_value *a = &n->values[op->in[0]];
+    const bool first = p[1] < a->dim[1];
+    const net_value *x = first ? a : &n->values[op->in[1]];
+    const double value = at(x, p[0], p[1] - (first ? 0 : a->dim[1]), p[2], p[3]);
+    return n->quantized ? rescaled(n, y, value - x->zero, vtac_scale_ratio((float)x->scale, (float)y->scale))
+                        : value;
 }
 
 static double value_at(const net *n, uint32_t i, const int64_t *p)
 {
     const net_op *op = &n->ops[i];
+    const net_value *y = &n->values[i];
     const net_value *a = &n->values[op->in[0]];
-    const net_value *b = &n->values[op->in[1]];
+    double v;
     switch (op->kind) {
-    case NET_CONV: return conv_at(n, op, &n->values[i], p);
+    case NET_CONV: return conv_at(n, op, y, p);
     case NET_MAX_POOL:
     case NET_AVERAGE_POOL:
-    case NET_GLOBAL_POOL: return pool_at(n, op, p);
+    case NET_GLOBAL_POOL: return pool_at(n, op, y, p);
     case NET_RELU: return fmax(0.0, at(a, p[0], p[1], p[2], p[3]));
-    case NET_CHANNEL_MUL: return op->weights[p[1]] * at(a, p[0], p[1], p[2], p[3]);
-    case NET_ADD: return at(a, p[0], p[1], p[2], p[3]) + at(b, p[0], p[1], p[2], p[3]);
-    case NET_CONCAT:
-        return p[1] < a->dim[1] ? at(a, p[0], p[1], p[2], p[3]) : at(b, p[0], p[1] - a->dim[1], p[2], p[3]);
+    case NET_CHANNEL_MUL:
+        v = op->weights[p[1]] * (at(a, p[0], p[1], p[2], p[3]) - (n->quantized ? a->zero : 0));
+        return n->quantized ? product(n, op, y, v, 0) : v;
+    case NET_ADD: return add_at(n, op, y, p);
+    case NET_CONCAT: return concat_at(n, op, y, p);
     }
     return 0.0;
 }

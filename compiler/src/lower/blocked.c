@@ -89,10 +89,11 @@ vta_status vtac_lower_elements_blocked(vtac_lower *l)
 /* ---- concatenations of channels
  * --------------------------------------------------------------------------------------------- */
 
-/* To the channel blocks from `first` on. */
-static vta_status copy_part(vtac_lower *l, vtac_value_id x, int64_t first)
+/* Part i, to the channel blocks from `first` on. */
+static vta_status copy_part(vtac_lower *l, uint32_t i, int64_t first)
 {
     place p;
+    const vtac_value_id x = l->node->inputs[vtac_part_input(l->node, i)];
     const vtac_value_id y = l->node->outputs[0];
     const vtac_type *type = &l->graph->values[x].type;
     VTA_TRY(vtac_begin(l, ""));
@@ -101,8 +102,8 @@ static vta_status copy_part(vtac_lower *l, vtac_value_id x, int64_t first)
     const vtac_expr *from = vtac_layout_place(l, x, p.at[0], p.block, p.at[2], p.at[3], lane);
     const vtac_expr *block = vtac_i_addc(l->k, p.block, first);
     const vtac_expr *to = vtac_layout_place(l, y, p.at[0], block, p.at[2], p.at[3], lane);
-    vtac_store(l->k, vtac_layout_buffer(l, y, "y"), to,
-               vtac_e_load(l->k, vtac_layout_buffer(l, x, "x"), from));
+    const vtac_expr *value = vtac_e_load(l->k, vtac_layout_buffer(l, x, "x"), from);
+    vtac_store(l->k, vtac_layout_buffer(l, y, "y"), to, vtac_part_value(l, i, value));
     close_lanes(l);
     vtac_close(l, 2);
     return VTA_OK;
@@ -112,11 +113,11 @@ static vta_status copy_part(vtac_lower *l, vtac_value_id x, int64_t first)
 vta_status vtac_lower_concat_blocked(vtac_lower *l)
 {
     int64_t first = 0;
-    for (uint32_t i = 0; i < l->node->input_count; i++) {
-        const vtac_value_id x = l->node->inputs[i];
+    for (uint32_t i = 0; i < vtac_part_count(l->node); i++) {
+        const vtac_value_id x = l->node->inputs[vtac_part_input(l->node, i)];
         const vtac_layout *f = &l->program->layouts[x];
         const bool joined = f->whole == l->node->outputs[0] && f->first == first;
-        VTA_TRY(joined ? VTA_OK : copy_part(l, x, first));
+        VTA_TRY(joined ? VTA_OK : copy_part(l, i, first));
         first += f->blocks;
     }
     return VTA_OK;
@@ -131,7 +132,7 @@ typedef struct pooling {
     vtac_value_id x;
     const vtac_type *x_type;
     vtac_dtype type; /* of the sum */
-    bool is_max, global, count_all;
+    bool is_max, global, count_all, quantized;
     vtac_buffer *from, *sum, *count;
 } pooling;
 
@@ -155,7 +156,8 @@ static void take(vtac_lower *l, const pooling *o, place *p, const vtac_expr *y, 
     vtac_kernel *k = l->k;
     const vtac_expr *lane = open_lanes(l, p);
     const vtac_expr *at = vtac_layout_place(l, o->x, p->at[0], p->block, y, x, lane);
-    const vtac_expr *value = vtac_e_cast(k, o->type, vtac_e_load(k, o->from, at));
+    const vtac_expr *value = vtac_e_load(k, o->from, at);
+    value = o->quantized ? vtac_centred(l, l->node, value, VTAC_POOL_X_ZERO) : vtac_e_cast(k, o->type, value);
     const vtac_expr *old = vtac_e_load(k, o->sum, lane);
     vtac_store(k, o->sum, lane, o->is_max ? E2(MAX, old, value) : E2(ADD, old, value));
     close_lanes(l);
@@ -210,9 +212,14 @@ static void store_pooled(vtac_lower *l, const pooling *o, place *p)
         count = vtac_let(
             k, "count", o->global ? vtac_e_index(k, o->w.kernel[0] * o->w.kernel[1]) : padded_count(l, o, p));
     }
+    const int64_t most = vtac_window_elements(&o->w);
+    const vtac_expr *scale = o->quantized ? vtac_mean_scale(l, most, count) : NULL;
     const vtac_expr *lane = open_lanes(l, p);
     const vtac_expr *value = vtac_e_load(k, o->sum, lane);
-    vtac_out_at(l, 0, p->at, o->is_max ? value : E2(DIV, value, vtac_e_cast(k, o->type, count)));
+    vtac_out_at(l, 0, p->at,
+                o->is_max      ? value
+                : o->quantized ? vtac_mean(l, most, value, scale)
+                               : E2(DIV, value, vtac_e_cast(k, o->type, count)));
     close_lanes(l);
 }
 
@@ -221,10 +228,12 @@ static vta_status shape_of(vtac_lower *l, pooling *o)
     const vtac_op op = l->node->op;
     o->x = l->node->inputs[0];
     o->x_type = vtac_type_in(l, 0);
-    o->global = op == VTAC_OP_GLOBAL_AVERAGE_POOL || op == VTAC_OP_GLOBAL_MAX_POOL;
+    o->global = op == VTAC_OP_GLOBAL_AVERAGE_POOL || op == VTAC_OP_GLOBAL_MAX_POOL ||
+                op == VTAC_OP_QLINEAR_GLOBAL_AVERAGE_POOL;
+    o->quantized = op == VTAC_OP_QLINEAR_AVERAGE_POOL || op == VTAC_OP_QLINEAR_GLOBAL_AVERAGE_POOL;
     o->is_max = op == VTAC_OP_MAX_POOL || op == VTAC_OP_GLOBAL_MAX_POOL;
     o->count_all = vtac_attr_int(l->node, "count_include_pad", 0) != 0;
-    o->type = vtac_compute_type(o->x_type->dtype);
+    o->type = o->quantized ? VTAC_I32 : vtac_compute_type(o->x_type->dtype);
     if (!o->global) {
         return vtac_window_of(l->node, o->x_type, NULL, true, &o->w, l->diag);
     }

@@ -5,11 +5,43 @@
 #include <math.h>
 #include <string.h>
 
-#include "../ops/infer.h"
-#include "lower.h"
+#include "layout.h"
 #include "vtac/quant.h"
 
 #define E2(op, a, b) vtac_e2(l->k, VTAC_E_##op, a, b)
+
+/* ---- concatenations: inputs that are parts, or y_scale, y_zero and for each part x, scale, zero */
+
+enum { JOIN_Y_SCALE, JOIN_Y_ZERO, JOIN_FIRST, JOIN_STRIDE }; /* inputs, and how many a part has */
+
+static bool is_quantized(const vtac_node *node)
+{
+    return node->op == VTAC_OP_QLINEAR_CONCAT;
+}
+
+uint32_t vtac_part_count(const vtac_node *node)
+{
+    return is_quantized(node) ? (node->input_count - JOIN_FIRST) / JOIN_STRIDE : node->input_count;
+}
+
+uint32_t vtac_part_input(const vtac_node *node, uint32_t i)
+{
+    return is_quantized(node) ? JOIN_FIRST + JOIN_STRIDE * i : i;
+}
+
+bool vtac_part_is_copy(const vtac_graph *graph, const vtac_node *node, uint32_t i)
+{
+    const uint32_t input = vtac_part_input(node, i);
+    if (!is_quantized(node)) {
+        return true;
+    }
+    const vtac_tensor *in[] = {
+        vtac_in_constant(graph, node, input + 1), vtac_in_constant(graph, node, JOIN_Y_SCALE),
+        vtac_in_constant(graph, node, input + 2), vtac_in_constant(graph, node, JOIN_Y_ZERO)};
+    return in[0] != NULL && in[1] != NULL && in[2] != NULL && in[3] != NULL &&
+           vtac_tensor_float(in[0], 0) == vtac_tensor_float(in[1], 0) &&
+           vtac_tensor_int(in[2], 0) == vtac_tensor_int(in[3], 0);
+}
 
 /* The scale that takes input `from`'s numbers to input `to`'s. */
 static const vtac_expr *ratio(vtac_lower *l, uint32_t from, uint32_t to)
@@ -24,48 +56,41 @@ static const vtac_expr *ratio(vtac_lower *l, uint32_t from, uint32_t to)
     return vtac_e_float(l->k, VTAC_F32, (double)known);
 }
 
-/* One part of a concatenation, in a step of its own; `input` is its tensor, parts[input + 1] its scale where
- * there is one. */
-static vta_status join_part(vtac_lower *l, uint32_t input, uint32_t axis, int64_t begin, bool quantized)
+const vtac_expr *vtac_part_value(vtac_lower *l, uint32_t i, const vtac_expr *x)
 {
+    const uint32_t input = vtac_part_input(l->node, i);
+    if (vtac_part_is_copy(l->graph, l->node, i)) {
+        return x;
+    }
+    const vtac_expr *scale = ratio(l, input + 1, JOIN_Y_SCALE);
+    return vtac_rescale_to(l, l->node, vtac_centred(l, l->node, x, input + 2), scale, JOIN_Y_ZERO);
+}
+
+/* Part i, in a step of its own. */
+static vta_status join_part(vtac_lower *l, uint32_t i, uint32_t axis, int64_t begin)
+{
+    const uint32_t input = vtac_part_input(l->node, i);
     VTA_TRY(vtac_begin(l, begin == 0 ? "" : ".part"));
     const vtac_expr *at[VTAC_MAX_RANK];
     const uint32_t loops = vtac_open(l, vtac_type_in(l, input), at, true);
-    const vtac_expr *value = vtac_in_at(l, input, at);
-    if (quantized) { /* y_scale 0, y_zero 1 */
-        const vtac_expr *zero = vtac_e_index(l->k, 0);
-        const vtac_expr *off = vtac_e_cast(l->k, VTAC_I32, vtac_e_load(l->k, vtac_in(l, input + 2), zero));
-        const vtac_expr *scale = ratio(l, input + 1, 0);
-        value = vtac_rescale(l, E2(SUB, vtac_e_cast(l->k, VTAC_I32, value), off), scale, false,
-                             vtac_e_load(l->k, vtac_in(l, 1), zero), vtac_type_out(l, 0)->dtype);
-    }
+    const vtac_expr *value = vtac_part_value(l, i, vtac_in_at(l, input, at));
     at[axis] = vtac_i_addc(l->k, at[axis], begin);
     vtac_out_at(l, 0, at, value);
     vtac_close(l, loops);
     return l->diag->code;
 }
 
-static vta_status join(vtac_lower *l, uint32_t first, uint32_t stride, bool quantized)
+vta_status vtac_lower_concat(vtac_lower *l)
 {
     uint32_t axis;
     int64_t begin = 0;
     VTA_TRY(vtac_axis(vtac_attr_int(l->node, "axis", 1), vtac_type_out(l, 0)->rank, &axis, l->diag));
-    for (uint32_t i = first; i < l->node->input_count; i += stride) {
-        const vtac_type *part = vtac_type_in(l, i);
-        VTA_TRY(vtac_type_elements(part) > 0 ? join_part(l, i, axis, begin, quantized) : VTA_OK);
+    for (uint32_t i = 0; i < vtac_part_count(l->node); i++) {
+        const vtac_type *part = vtac_type_in(l, vtac_part_input(l->node, i));
+        VTA_TRY(vtac_type_elements(part) > 0 ? join_part(l, i, axis, begin) : VTA_OK);
         begin += part->dim[axis];
     }
     return VTA_OK;
-}
-
-vta_status vtac_lower_concat(vtac_lower *l)
-{
-    return join(l, 0, 1, false);
-}
-
-vta_status vtac_lower_qlinear_concat(vtac_lower *l)
-{
-    return join(l, 2, 3, true);
 }
 
 /* Output i: what the input has from `begin` on. */

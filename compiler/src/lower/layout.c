@@ -182,16 +182,21 @@ static bool choose_pointwise(vtac_program *p, const vtac_node *node, vtac_layout
     return true;
 }
 
+static vtac_value_id part_of(const vtac_node *node, uint32_t i)
+{
+    return node->inputs[vtac_part_input(node, i)];
+}
+
 /* Whether the value can be written straight to its place among the channels of `whole`. */
 static bool can_join(const vtac_program *p, const vtac_node *node, uint32_t i, const vtac_type *whole)
 {
-    const vtac_layout *f = &p->layouts[node->inputs[i]];
+    const vtac_layout *f = &p->layouts[part_of(node, i)];
     for (uint32_t k = 0; k < i; k++) {
-        if (node->inputs[k] == node->inputs[i]) {
+        if (part_of(node, k) == part_of(node, i)) {
             return false;
         }
     }
-    return f->whole == 0 && whole->dim[2] * whole->dim[3] > 1 &&
+    return vtac_part_is_copy(p->graph, node, i) && f->whole == 0 && whole->dim[2] * whole->dim[3] > 1 &&
            (!has_border(f) || !has_border(&p->layouts[node->outputs[0]]) ||
             f->filler == p->layouts[node->outputs[0]].filler);
 }
@@ -201,20 +206,20 @@ static bool choose_concat(vtac_program *p, const vtac_node *node, vtac_layout_ki
     const vtac_value_id y = node->outputs[0];
     const vtac_type *whole = type_of(p, y);
     const int64_t axis = vtac_attr_int(node, "axis", 0);
-    const int64_t block = p->layouts[node->inputs[0]].block;
+    const int64_t block = p->layouts[node->inputs[vtac_part_input(node, 0)]].block;
     if (axis != 1 && axis != -3) {
         return false;
     }
-    for (uint32_t i = 0; i < node->input_count; i++) {
-        const vtac_layout *f = &p->layouts[node->inputs[i]];
+    for (uint32_t i = 0; i < vtac_part_count(node); i++) {
+        const vtac_layout *f = &p->layouts[part_of(node, i)];
         if (!f->natural || f->block != block) {
             return false;
         }
     }
     give(p, y, block);
     int64_t first = 0;
-    for (uint32_t i = 0; i < node->input_count; i++) {
-        vtac_layout *f = &p->layouts[node->inputs[i]];
+    for (uint32_t i = 0; i < vtac_part_count(node); i++) {
+        vtac_layout *f = &p->layouts[part_of(node, i)];
         if (can_join(p, node, i, whole) && claim(p, y, block, f->before, f->after, f->filler)) {
             f->whole = y;
             f->first = first;
@@ -237,8 +242,11 @@ static bool choose(vtac_program *p, const vtac_node *node, vtac_layout_kind *kin
     case VTAC_OP_AVERAGE_POOL:
     case VTAC_OP_MAX_POOL:
     case VTAC_OP_GLOBAL_AVERAGE_POOL:
-    case VTAC_OP_GLOBAL_MAX_POOL: return choose_pool(p, node, kind);
-    case VTAC_OP_CONCAT: return choose_concat(p, node, kind);
+    case VTAC_OP_GLOBAL_MAX_POOL:
+    case VTAC_OP_QLINEAR_AVERAGE_POOL:
+    case VTAC_OP_QLINEAR_GLOBAL_AVERAGE_POOL: return choose_pool(p, node, kind);
+    case VTAC_OP_CONCAT:
+    case VTAC_OP_QLINEAR_CONCAT: return choose_concat(p, node, kind);
     default: return vtac_lowering_of(node->op)->family == VTAC_POINTWISE && choose_pointwise(p, node, kind);
     }
 }
@@ -494,13 +502,22 @@ static vta_status make_plain(vtac_lower *l, vtac_value_id id)
 /* ---- for the walk
  * ------------------------------------------------------------------------------------------------------- */
 
+static bool is_part(const vtac_node *n, uint32_t i)
+{
+    uint32_t part = 0;
+    while (part < vtac_part_count(n) && vtac_part_input(n, part) != i) {
+        part++;
+    }
+    return part < vtac_part_count(n);
+}
+
 bool vtac_layout_reads(const vtac_lower *l, const vtac_node *n, uint32_t i)
 {
     const vtac_program *p = l->program;
     const vtac_value_id id = n->inputs[i];
     switch ((int)vtac_layout_kind_of(p, n)) {
     case VTAC_KIND_PLAIN: return false;
-    case VTAC_KIND_CONCAT: return true;
+    case VTAC_KIND_CONCAT: return is_part(n, i);
     case VTAC_KIND_POINTWISE:
         return p->layouts[id].block == p->layouts[n->outputs[0]].block &&
                same_type_shape(type_of(p, id), type_of(p, n->outputs[0])) &&

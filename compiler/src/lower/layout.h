@@ -32,6 +32,20 @@ const vtac_expr *vtac_layout_place(vtac_lower *l, vtac_value_id id, const vtac_e
 /* The buffer of a value that exists in its layout. */
 vtac_buffer *vtac_layout_buffer(vtac_lower *l, vtac_value_id id, const char *name);
 
+/* Of a pool (pool.c): elements of its window, INT32_MAX for more; of a quantized one the scale of a sum of
+ * `count` numbers, at most `most`; its rounded product with the sum, about the output's zero point. */
+int64_t vtac_window_elements(const vtac_window *w);
+const vtac_expr *vtac_mean_scale(vtac_lower *l, int64_t most, const vtac_expr *count);
+const vtac_expr *vtac_mean(vtac_lower *l, int64_t most, const vtac_expr *sum, const vtac_expr *scale);
+enum { VTAC_POOL_X_ZERO = 2 }; /* the input */
+
+/* Of concatenations (join.c): the input that holds part i, and their number; whether the part's numbers mean
+ * the same in the output; what an element of it is there. */
+uint32_t vtac_part_count(const vtac_node *node);
+uint32_t vtac_part_input(const vtac_node *node, uint32_t i);
+bool vtac_part_is_copy(const vtac_graph *graph, const vtac_node *node, uint32_t i);
+const vtac_expr *vtac_part_value(vtac_lower *l, uint32_t i, const vtac_expr *x);
+
 /* Lowerings in layouts, by kind. */
 vtac_lower_fn vtac_lower_conv_blocked;
 vtac_lower_fn vtac_lower_depthwise;

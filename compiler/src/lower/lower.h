@@ -206,6 +206,13 @@ const vtac_expr *vtac_rescale(vtac_lower *l, const vtac_expr *v, const vtac_expr
 /* The same for |v| up to 2^24, faster. */
 const vtac_expr *vtac_rescale_narrow(vtac_lower *l, const vtac_expr *v, const vtac_expr *scale, int32_t zero,
                                      vtac_dtype dtype);
+/* The same where v is below 2^24 and the zero point is input `zero` of the node, one number or absent. */
+const vtac_expr *vtac_rescale_to(vtac_lower *l, const vtac_node *n, const vtac_expr *v,
+                                 const vtac_expr *scale, uint32_t zero);
+/* x less its zero point, input `zero` of the node, one number or absent; in int32. */
+const vtac_expr *vtac_centred(vtac_lower *l, const vtac_node *n, const vtac_expr *x, uint32_t zero);
+/* A number of int32 and the zero point, likewise. */
+const vtac_expr *vtac_plus_zero(vtac_lower *l, const vtac_node *n, const vtac_expr *q, uint32_t zero);
 /* alpha * a * b[channel] / y of three inputs, as quant.h has it. */
 const vtac_expr *vtac_output_scale(vtac_lower *l, uint32_t a, uint32_t b, uint32_t y, double alpha,
                                    const vtac_expr *channel);

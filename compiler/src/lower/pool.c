@@ -5,29 +5,28 @@
 #include <math.h>
 #include <string.h>
 
-#include "../ops/infer.h"
-#include "lower.h"
+#include "layout.h"
 #include "vtac/quant.h"
 
 #define E2(op, a, b) vtac_e2(l->k, VTAC_E_##op, a, b)
 
 enum { MOST_SCALES = 1 << 16 }; /* of a table by window size; beyond, the run works them out */
+/* Elements of a window whose sum stays below 2^24. */
+enum { NARROW_SUM = (1 << 24) / 255 };
+enum { X_SCALE = 1, X_ZERO = VTAC_POOL_X_ZERO, Y_SCALE, Y_ZERO }; /* inputs of a quantized pool */
 
 typedef struct pooling {
     bool is_max, is_lp, quantized, count_all;
     int64_t p;
-    int64_t most;     /* elements of a window */
-    uint32_t y_scale; /* input; the zero point follows */
-    bool last;        /* channels last */
+    int64_t most; /* elements of a window */
+    bool last;    /* channels last */
 } pooling;
 
 /* One element of the input as a number to add: quantized ones less their zero point. */
 static const vtac_expr *element(vtac_lower *l, const pooling *p, vtac_dtype type, const vtac_expr *const *at)
 {
-    const vtac_expr *x = vtac_e_cast(l->k, type, vtac_in_at(l, 0, at));
-    if (p->quantized && vtac_has_in(l, 2)) {
-        x = E2(SUB, x, vtac_e_cast(l->k, type, vtac_e_load(l->k, vtac_in(l, 2), vtac_e_index(l->k, 0))));
-    }
+    const vtac_expr *x = vtac_in_at(l, 0, at);
+    x = p->quantized ? vtac_centred(l, l->node, x, X_ZERO) : vtac_e_cast(l->k, type, x);
     if (p->is_lp) {
         x = vtac_let(l->k, "x", vtac_e1(l->k, VTAC_E_ABS, x));
         x = p->p == 1 ? x : p->p == 2 ? E2(MUL, x, x) : E2(POW, x, vtac_e_int(l->k, type, p->p));
@@ -35,29 +34,48 @@ static const vtac_expr *element(vtac_lower *l, const pooling *p, vtac_dtype type
     return x;
 }
 
-/* The scale of a sum of `count` quantized numbers: one where the count is, else from a table by count. */
-static const vtac_expr *mean_scale(vtac_lower *l, const pooling *p, const vtac_expr *count)
+int64_t vtac_window_elements(const vtac_window *w)
 {
-    const vtac_tensor *x = vtac_in_constant(l->graph, l->node, 1);
-    const vtac_tensor *y = vtac_in_constant(l->graph, l->node, p->y_scale);
+    int64_t most = 1;
+    for (uint32_t a = 0; a < w->axes; a++) {
+        most = w->kernel[a] > INT32_MAX / most ? INT32_MAX : most * w->kernel[a];
+    }
+    return most;
+}
+
+const vtac_expr *vtac_mean_scale(vtac_lower *l, int64_t most, const vtac_expr *count)
+{
+    const vtac_tensor *x = vtac_in_constant(l->graph, l->node, X_SCALE);
+    const vtac_tensor *y = vtac_in_constant(l->graph, l->node, Y_SCALE);
     const vtac_expr *zero = vtac_e_index(l->k, 0);
-    if (x == NULL || y == NULL || count == NULL || (count->op != VTAC_E_INT && p->most > MOST_SCALES)) {
+    if (x == NULL || y == NULL || count == NULL || (count->op != VTAC_E_INT && most > MOST_SCALES)) {
         const vtac_expr *all =
-            E2(MUL, vtac_e_load(l->k, vtac_in(l, p->y_scale), zero), vtac_e_cast(l->k, VTAC_F32, count));
-        return E2(DIV, vtac_e_load(l->k, vtac_in(l, 1), zero), all);
+            E2(MUL, vtac_e_load(l->k, vtac_in(l, Y_SCALE), zero), vtac_e_cast(l->k, VTAC_F32, count));
+        return vtac_let(l->k, "scale", E2(DIV, vtac_e_load(l->k, vtac_in(l, X_SCALE), zero), all));
     }
     const float sx = (float)vtac_tensor_float(x, 0);
     const float sy = (float)vtac_tensor_float(y, 0);
     if (count->op == VTAC_E_INT) {
         return vtac_e_float(l->k, VTAC_F32, (double)vtac_scale_mean(sx, sy, count->i));
     }
-    float *table = vta_arena_array(&l->program->arena, (size_t)p->most + 1, sizeof *table);
-    for (int64_t i = 1; table != NULL && i <= p->most; i++) {
+    float *table = vta_arena_array(&l->program->arena, (size_t)most + 1, sizeof *table);
+    for (int64_t i = 1; table != NULL && i <= most; i++) {
         table[i] = vtac_scale_mean(sx, sy, i);
     }
-    const vtac_storage_id scales = vtac_constant(l, table, ((uint64_t)p->most + 1) * sizeof *table);
+    const vtac_storage_id scales = vtac_constant(l, table, ((uint64_t)most + 1) * sizeof *table);
     l->k->failed = l->k->failed || table == NULL;
-    return vtac_e_load(l->k, vtac_use(l, scales, "scales", VTAC_F32, p->most + 1), count);
+    return vtac_let(l->k, "scale",
+                    vtac_e_load(l->k, vtac_use(l, scales, "scales", VTAC_F32, most + 1), count));
+}
+
+const vtac_expr *vtac_mean(vtac_lower *l, int64_t most, const vtac_expr *sum, const vtac_expr *scale)
+{
+    if (most <= NARROW_SUM) {
+        return vtac_rescale_to(l, l->node, sum, scale, Y_ZERO);
+    }
+    const vtac_expr *offset =
+        vtac_has_in(l, Y_ZERO) ? vtac_e_load(l->k, vtac_in(l, Y_ZERO), vtac_e_index(l->k, 0)) : NULL;
+    return vtac_rescale(l, sum, scale, false, offset, vtac_type_out(l, 0)->dtype);
 }
 
 static const vtac_expr *finish(vtac_lower *l, const pooling *p, const vtac_expr *sum, const vtac_expr *count)
@@ -72,11 +90,7 @@ static const vtac_expr *finish(vtac_lower *l, const pooling *p, const vtac_expr 
     if (!p->quantized) {
         return E2(DIV, sum, vtac_e_cast(l->k, sum == NULL ? VTAC_F32 : sum->type, count));
     }
-    const vtac_expr *zero = vtac_e_index(l->k, 0);
-    const vtac_expr *scale = mean_scale(l, p, count);
-    const vtac_expr *offset =
-        vtac_has_in(l, p->y_scale + 1) ? vtac_e_load(l->k, vtac_in(l, p->y_scale + 1), zero) : NULL;
-    return vtac_rescale(l, sum, vtac_let(l->k, "scale", scale), false, offset, vtac_type_out(l, 0)->dtype);
+    return vtac_mean(l, p->most, sum, vtac_mean_scale(l, p->most, count));
 }
 
 static vtac_dtype sum_type(vtac_dtype dtype)
@@ -155,17 +169,13 @@ vta_status vtac_lower_pool(vtac_lower *l)
                  .is_lp = op == VTAC_OP_LP_POOL,
                  .quantized = op == VTAC_OP_QLINEAR_AVERAGE_POOL,
                  .count_all = vtac_attr_int(l->node, "count_include_pad", 0) != 0,
-                 .p = vtac_attr_int(l->node, "p", 2),
-                 .y_scale = 3};
+                 .p = vtac_attr_int(l->node, "p", 2)};
     if (vtac_attr_int(l->node, "channels_last", 0) != 0) {
         return vtac_unsupported(l, "channels last is not lowered");
     }
     vtac_window w;
     VTA_TRY(vtac_window_of(l->node, x, NULL, true, &w, l->diag));
-    p.most = 1;
-    for (uint32_t a = 0; a < w.axes; a++) {
-        p.most = w.kernel[a] > MOST_SCALES / p.most ? MOST_SCALES + 1 : p.most * w.kernel[a];
-    }
+    p.most = vtac_window_elements(&w);
     VTA_TRY(vtac_begin(l, ""));
     const vtac_dtype type = p.is_max ? vtac_compute_type(x->dtype) : sum_type(x->dtype);
     const vtac_expr *zero = vtac_e_index(l->k, 0);
@@ -209,12 +219,11 @@ vta_status vtac_lower_global_pool(vtac_lower *l)
 {
     const vtac_type *x = vtac_type_in(l, 0);
     const vtac_op op = l->node->op;
-    const pooling p = {.is_max = op == VTAC_OP_GLOBAL_MAX_POOL,
-                       .is_lp = op == VTAC_OP_GLOBAL_LP_POOL,
-                       .quantized = op == VTAC_OP_QLINEAR_GLOBAL_AVERAGE_POOL,
-                       .p = vtac_attr_int(l->node, "p", 2),
-                       .y_scale = 3,
-                       .last = vtac_attr_int(l->node, "channels_last", 0) != 0};
+    pooling p = {.is_max = op == VTAC_OP_GLOBAL_MAX_POOL,
+                 .is_lp = op == VTAC_OP_GLOBAL_LP_POOL,
+                 .quantized = op == VTAC_OP_QLINEAR_GLOBAL_AVERAGE_POOL,
+                 .p = vtac_attr_int(l->node, "p", 2),
+                 .last = vtac_attr_int(l->node, "channels_last", 0) != 0};
     VTA_TRY(vtac_begin(l, ""));
     const vtac_dtype type = p.is_max ? vtac_compute_type(x->dtype) : sum_type(x->dtype);
     const vtac_expr *zero = vtac_e_index(l->k, 0);
@@ -231,6 +240,7 @@ vta_status vtac_lower_global_pool(vtac_lower *l)
         count *= x->dim[a];
         inner++;
     }
+    p.most = count;
     visit(l, &p, x, &s, type, source);
     vtac_close(l, inner);
     vtac_out_at(l, 0, at, finish(l, &p, vtac_e_load(l->k, s.value, zero), vtac_e_index(l->k, count)));

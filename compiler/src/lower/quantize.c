@@ -88,10 +88,7 @@ static const vtac_expr *scale_at(vtac_lower *l, const vtac_node *n, uint32_t i, 
 /* x - zero, in int32 */
 static const vtac_expr *whole(vtac_lower *l, const vtac_node *n, uint32_t i, const vtac_expr *const *at)
 {
-    const vtac_expr *x = vtac_e_cast(l->k, VTAC_I32, vtac_arg(l, n, i, at));
-    return type_in(l, n, i + 2) == NULL
-               ? x
-               : E2(SUB, x, vtac_e_cast(l->k, VTAC_I32, vtac_axis_arg(l, n, i + 2, 0, at)));
+    return vtac_centred(l, n, vtac_arg(l, n, i, at), i + 2);
 }
 
 static const vtac_expr *real(vtac_lower *l, const vtac_node *n, uint32_t i, const vtac_expr *const *at)
@@ -104,31 +101,58 @@ static const vtac_expr *zero_at(vtac_lower *l, const vtac_node *n, uint32_t i, c
     return type_in(l, n, i) == NULL ? NULL : vtac_axis_arg(l, n, i, 0, at);
 }
 
-/* A sum by the common fixed-point factors; scales that only the run knows are added in double. */
+/* round_half_even(v * 2^-shift) + zero, saturated, in int32: a sum of factors below 2^23 has room for half of
+ * 2^shift. */
+static const vtac_expr *shifted(vtac_lower *l, const vtac_node *n, const vtac_expr *v, uint32_t shift)
+{
+    double low;
+    double high;
+    vtac_range_of(dtype_out(l, n), &low, &high);
+    const vtac_expr *by = vtac_e_int(l->k, VTAC_I32, shift);
+    v = vtac_let(l->k, "sum", v);
+    const vtac_expr *odd = E2(AND, E2(SHR, v, by), vtac_e_int(l->k, VTAC_I32, 1));
+    const vtac_expr *half = vtac_e_int(l->k, VTAC_I32, (INT64_C(1) << (shift - 1)) - 1);
+    v = E2(SHR, E2(ADD, E2(ADD, v, half), odd), by);
+    v = vtac_plus_zero(l, n, v, 7);
+    v = E2(MAX, v, vtac_e_int(l->k, VTAC_I32, (int64_t)low));
+    v = E2(MIN, v, vtac_e_int(l->k, VTAC_I32, (int64_t)high));
+    return vtac_e_cast(l->k, dtype_out(l, n), v);
+}
+
+/* Scales that only the run knows are added in double. */
+static const vtac_expr *sum_of_unknown(vtac_lower *l, const vtac_node *n, const vtac_expr *const *at)
+{
+    const vtac_expr *out = vtac_e_cast(l->k, VTAC_F64, scale_at(l, n, 6, at));
+    const vtac_expr *v = vtac_e_float(l->k, VTAC_F64, 0.0);
+    for (uint32_t i = 0; i < 6; i += 3) {
+        const vtac_expr *factor = E2(DIV, vtac_e_cast(l->k, VTAC_F64, scale_at(l, n, i + 1, at)), out);
+        v = E2(ADD, v, E2(MUL, vtac_e_cast(l->k, VTAC_F64, whole(l, n, i, at)), factor));
+    }
+    return vtac_rescale(l, v, vtac_e_float(l->k, VTAC_F64, 1.0), false, zero_at(l, n, 7, at),
+                        dtype_out(l, n));
+}
+
+/* A sum by the common fixed-point factors. */
 static const vtac_expr *sum(vtac_lower *l, const vtac_node *n, const vtac_expr *const *at)
 {
+    enum { MOST_SHIFT = 23 };
     float a;
     float b;
     float y;
-    const vtac_expr *x[2] = {whole(l, n, 0, at), whole(l, n, 3, at)};
-    const vtac_expr *factor[2];
-    const vtac_expr *scale = vtac_e_float(l->k, VTAC_F64, 1.0);
     vtac_fixed_sum fixed;
-    if (known_scale(l, n, 1, &a) && known_scale(l, n, 4, &b) && known_scale(l, n, 6, &y)) {
-        if (!vtac_fixed_sum_of(a, b, y, &fixed)) {
-            (void)vta_fail(l->diag, VTA_INVALID, "a scale is not positive and finite");
-            return NULL;
-        }
-        factor[0] = vtac_e_float(l->k, VTAC_F64, fixed.a);
-        factor[1] = vtac_e_float(l->k, VTAC_F64, fixed.b);
-        scale = vtac_e_float(l->k, VTAC_F64, ldexp(1.0, -(int)fixed.shift));
-    } else {
-        const vtac_expr *out = vtac_e_cast(l->k, VTAC_F64, scale_at(l, n, 6, at));
-        factor[0] = E2(DIV, vtac_e_cast(l->k, VTAC_F64, scale_at(l, n, 1, at)), out);
-        factor[1] = E2(DIV, vtac_e_cast(l->k, VTAC_F64, scale_at(l, n, 4, at)), out);
+    if (!known_scale(l, n, 1, &a) || !known_scale(l, n, 4, &b) || !known_scale(l, n, 6, &y)) {
+        return sum_of_unknown(l, n, at);
     }
-    const vtac_expr *v = E2(MUL, vtac_e_cast(l->k, VTAC_F64, x[0]), factor[0]);
-    v = E2(ADD, v, E2(MUL, vtac_e_cast(l->k, VTAC_F64, x[1]), factor[1]));
+    if (!vtac_fixed_sum_of(a, b, y, &fixed)) {
+        (void)vta_fail(l->diag, VTA_INVALID, "a scale is not positive and finite");
+        return NULL;
+    }
+    const vtac_expr *v = E2(MUL, whole(l, n, 0, at), vtac_e_int(l->k, VTAC_I32, fixed.a));
+    v = E2(ADD, v, E2(MUL, whole(l, n, 3, at), vtac_e_int(l->k, VTAC_I32, fixed.b)));
+    if (fixed.shift > 0 && fixed.shift <= MOST_SHIFT) {
+        return shifted(l, n, v, fixed.shift);
+    }
+    const vtac_expr *scale = vtac_e_float(l->k, VTAC_F64, ldexp(1.0, -(int)fixed.shift));
     return vtac_rescale(l, v, scale, false, zero_at(l, n, 7, at), dtype_out(l, n));
 }
 
@@ -147,7 +171,7 @@ const vtac_expr *vtac_point_qlinear_binary(vtac_lower *l, const vtac_node *n, co
     } else {
         scale = E2(DIV, E2(MUL, scale_at(l, n, 1, at), scale_at(l, n, 4, at)), scale_at(l, n, 6, at));
     }
-    return vtac_rescale(l, v, scale, false, zero_at(l, n, 7, at), dtype_out(l, n));
+    return vtac_rescale_to(l, n, v, scale, 7);
 }
 
 /* x, x_scale, x_zero, y_scale, y_zero: the function in float32 */

@@ -321,3 +321,39 @@ const vtac_expr *vtac_rescale_narrow(vtac_lower *l, const vtac_expr *v, const vt
     return vtac_e_cast(k, dtype,
                        vtac_e2(k, VTAC_E_ADD, bits, vtac_e_int(k, VTAC_I32, zero - ROUNDING_F32_BITS)));
 }
+
+static const vtac_expr *zero_point(vtac_lower *l, const vtac_node *n, uint32_t zero)
+{
+    const vtac_tensor *known = vtac_in_constant(l->graph, n, zero);
+    if (known != NULL) {
+        return vtac_e_int(l->k, VTAC_I32, vtac_tensor_int(known, 0));
+    }
+    return vtac_e_cast(l->k, VTAC_I32, vtac_axis_arg(l, n, zero, 0, (const vtac_expr *[]){NULL}));
+}
+
+static bool has_zero(const vtac_lower *l, const vtac_node *n, uint32_t zero)
+{
+    return vtac_in_type(l->graph, n, zero) != NULL;
+}
+
+const vtac_expr *vtac_centred(vtac_lower *l, const vtac_node *n, const vtac_expr *x, uint32_t zero)
+{
+    x = vtac_e_cast(l->k, VTAC_I32, x);
+    return has_zero(l, n, zero) ? vtac_e2(l->k, VTAC_E_SUB, x, zero_point(l, n, zero)) : x;
+}
+
+const vtac_expr *vtac_plus_zero(vtac_lower *l, const vtac_node *n, const vtac_expr *q, uint32_t zero)
+{
+    return has_zero(l, n, zero) ? vtac_e2(l->k, VTAC_E_ADD, q, zero_point(l, n, zero)) : q;
+}
+
+const vtac_expr *vtac_rescale_to(vtac_lower *l, const vtac_node *n, const vtac_expr *v,
+                                 const vtac_expr *scale, uint32_t zero)
+{
+    const vtac_dtype dtype = l->graph->values[n->outputs[0]].type.dtype;
+    const vtac_tensor *known = vtac_in_constant(l->graph, n, zero);
+    if (has_zero(l, n, zero) && known == NULL) {
+        return vtac_rescale(l, v, scale, false, zero_point(l, n, zero), dtype);
+    }
+    return vtac_rescale_narrow(l, v, scale, known == NULL ? 0 : (int32_t)vtac_tensor_int(known, 0), dtype);
+}
