@@ -137,3 +137,8 @@ vta_status lab_device_run(lab_device *d, const lab_values *inputs, lab_values *g
     }
     return VTA_OK;
 }
+
+const uint64_t *lab_device_account(lab_device *device, uint32_t *insn_count)
+{
+    return vta_device_account(device->device, insn_count);
+}

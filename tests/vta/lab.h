@@ -81,6 +81,9 @@ void lab_device_close(lab_device *device);
 vta_status lab_device_run(lab_device *device, const lab_values *inputs, lab_values *got, vta_report *report,
                           vta_diag *diag);
 
+/* As vta_device_account. */
+const uint64_t *lab_device_account(lab_device *device, uint32_t *insn_count);
+
 /* The elements that the mean of an output pixel is of. */
 int64_t lab_elements(const lab_region *lab, const vtac_vta_layer *layer, int64_t y, int64_t x);
 

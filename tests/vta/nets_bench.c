@@ -1,90 +1,52 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * vta_nets [DEVICE [CONFIG [NET]]]: schedules networks and, on a device with a clock, prints what each layer
- * was predicted to take and what it took. A layer ends with the last instruction that it has in any unit.
+ * was predicted to take and what it took, by the device's account.
  */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "nets.h"
-#include "temporary.h"
 
-/* The end of each layer's last instruction in the timeline's last run, from that run's start on. */
-static void read_ends(const char *file, const vta_program *program, uint64_t *ends, uint32_t layers)
+/* The cycles that each layer took. */
+static void read_account(lab_device *device, const vta_program *program, uint64_t *took, uint32_t layers)
 {
-    char line[1024];
-    uint64_t start = 0;
-    FILE *in = fopen(file, "r");
-    while (in != NULL && fgets(line, sizeof line, in) != NULL) {
-        const char *run = strstr(line, "\"name\":\"run "), *when = strstr(line, "\"ts\":");
-        const char *insn = strstr(line, "\"insn\":"), *end = strstr(line, "\"end\":");
-        if (run != NULL && when != NULL) {
-            start = strtoull(when + 5, NULL, 10);
-            memset(ends, 0, layers * sizeof *ends);
-        }
-        if (insn == NULL || end == NULL || strstr(line, "\"unit\":\"load\"") != NULL) {
-            continue;
-        }
-        const uint64_t number = strtoull(insn + 7, NULL, 10), over = strtoull(end + 6, NULL, 10) - start;
-        const uint32_t tag = number < program->insn_count ? program->tags[number] : 0;
-        if (tag > 0 && tag <= layers && over > ends[tag - 1]) {
-            ends[tag - 1] = over;
+    uint32_t count = 0;
+    const uint64_t *account = lab_device_account(device, &count);
+    for (uint32_t i = 0; i < count && i < program->insn_count; i++) {
+        const uint32_t tag = program->tags[i];
+        for (uint32_t c = 0; tag > 0 && tag <= layers && c < VTA_CYCLE_CLASSES; c++) {
+            took[tag - 1] += account[(size_t)i * VTA_CYCLE_CLASSES + c];
         }
     }
-    if (in != NULL) {
-        (void)fclose(in);
-    }
-}
-
-/* The layer whose instructions run at place n: where a sum was joined with its convolution, that one; a layer
- * that runs elsewhere has none (-1). */
-static int64_t layer_at(const vtac_vta_image *image, uint32_t n)
-{
-    if (image->plans[n].joined_into >= 0) {
-        return image->plans[n].joined_into;
-    }
-    for (uint32_t sum = 0; sum < image->plan_count; sum++) {
-        if (image->plans[sum].joined_into == (int32_t)n) {
-            return -1;
-        }
-    }
-    return n;
 }
 
 /* Prints the table; returns how many layers of a hundred were predicted within a tenth. */
-static uint32_t print_layers(const lab_region *lab, const vtac_vta_image *image, const uint64_t *ends)
+static uint32_t print_layers(const lab_region *lab, const vtac_vta_image *image, const uint64_t *took)
 {
-    uint64_t before = 0;
     uint32_t near = 0, counted = 0;
     printf("%-12s %-16s %10s %10s %7s %9s %9s %9s %9s  %s\n", "layer", "output", "predicted", "measured",
            "error", "array", "alu", "load", "store", "schedule");
-    for (uint32_t place = 0; place < lab->region.layer_count; place++) {
-        const int64_t n = layer_at(image, place);
-        if (n < 0) {
-            continue;
-        }
+    for (uint32_t n = 0; n < lab->region.layer_count; n++) {
         const vtac_vta_tensor *to = &lab->tensors[lab->layers[n].output];
         const vtac_vta_plan *plan = &image->plans[n];
-        const uint64_t took = ends[n] > before ? ends[n] - before : 0;
         char shape[40];
-        if (took == 0) {
+        if (took[n] == 0) {
             continue; /* computed with another, or where it is needed */
         }
-        const double error = ((double)plan->cost.cycles / (double)took - 1) * 100;
+        const double error = ((double)plan->cost.cycles / (double)took[n] - 1) * 100;
         (void)snprintf(shape, sizeof shape, "%" PRId64 "x%" PRId64 "x%" PRId64, to->c, to->h, to->w);
         printf("%-12s %-16s %10" PRIu64 " %10" PRIu64 " %6.1f%% %9" PRIu64 " %9" PRIu64 " %9" PRIu64
                " %9" PRIu64 "  %s\n",
-               lab->layers[n].name, shape, plan->cost.cycles, took, error, plan->cost.array, plan->cost.alu,
-               plan->cost.load, plan->cost.store, plan->schedule);
-        before = ends[n];
+               lab->layers[n].name, shape, plan->cost.cycles, took[n], error, plan->cost.array,
+               plan->cost.alu, plan->cost.load, plan->cost.store, plan->schedule);
         near += error < 10 && error > -10;
         counted++;
     }
     printf("within 10%%: %" PRIu32 " of %" PRIu32 " layers\n", near, counted);
-    return near * 100 / counted;
+    return counted > 0 ? near * 100 / counted : 0;
 }
 
 /* One run; `got` gets the outputs. */
@@ -124,7 +86,6 @@ typedef struct task {
     const char *uri;
     const vta_config *config;
     bool check;
-    const char *timeline; /* a file to write it to */
 } task;
 
 static vta_status measure(const lab_net *net, const lab_region *lab, const vtac_vta_image *image,
@@ -133,20 +94,20 @@ static vta_status measure(const lab_net *net, const lab_region *lab, const vtac_
     lab_device *device = NULL;
     vta_report report = {0};
     const bool clock = strncmp(t->uri, "fsim", 4) != 0;
-    char full[512];
-    (void)snprintf(full, sizeof full, clock ? "%s?timeline=%s" : "%s", t->uri, t->timeline);
-    vta_status status = lab_device_open(full, lab, image, &device, diag);
+    uint64_t took[LAB_LAYERS] = {0};
+    vta_status status = lab_device_open(t->uri, lab, image, &device, diag);
     for (uint32_t round = t->check ? 2 : 1; round-- > 0 && status == VTA_OK;) {
         status = run(device, lab, round, t->check, &report, diag);
+    }
+    if (status == VTA_OK && clock) {
+        read_account(device, &image->program, took, lab->region.layer_count);
     }
     lab_device_close(device);
     if (status != VTA_OK || !clock) {
         return status;
     }
-    uint64_t ends[LAB_LAYERS] = {0};
     const vta_counters *c = &report.counters;
-    read_ends(t->timeline, &image->program, ends, lab->region.layer_count);
-    const uint32_t percent = print_layers(lab, image, ends);
+    const uint32_t percent = print_layers(lab, image, took);
     printf("measured %" PRIu64 " cycles; gemm %" PRIu64 " depthwise %" PRIu64 " alu %" PRIu64
            " requant %" PRIu64 "; bytes fetch %" PRIu64 " uop %" PRIu64 " wgt %" PRIu64 " inp %" PRIu64
            " acc %" PRIu64 " out %" PRIu64 "\n",
@@ -192,7 +153,6 @@ int main(int argc, char **argv)
     const bool check = argc > 1 && strcmp(argv[1], "--check") == 0;
     char **words = argv + check;
     const int count = argc - check;
-    char file[TEMPORARY_PATH];
     vta_config config;
     vta_diag diag = {0};
     if (vta_config_load(count > 2 ? words[2] : "pynq", &config, &diag) != VTA_OK ||
@@ -200,12 +160,6 @@ int main(int argc, char **argv)
         fprintf(stderr, "usage: vta_nets [--check] [DEVICE|none [CONFIG [NET]]]; %s\n", diag.text);
         return 2;
     }
-    if (!temporary_file(file, "")) {
-        fprintf(stderr, "cannot write %s\n", file);
-        return 1;
-    }
-    const task t = {count > 1 ? words[1] : "tsim:pynq", &config, check, file};
-    const int result = bench_all(count > 3 ? words[3] : NULL, &t, &diag);
-    (void)unlink(file);
-    return result;
+    const task t = {count > 1 ? words[1] : "tsim:pynq", &config, check};
+    return bench_all(count > 3 ? words[3] : NULL, &t, &diag);
 }

@@ -64,9 +64,11 @@ static void test_same_bytes(void **state)
     }
 }
 
+/* What no layer has is the end, a store's way to memory. */
 static void test_shares_sum_to_the_whole(void **state)
 {
     (void)state;
+    const uint64_t last_store = 1000;
     const uint64_t seed = test_seed("vta_schedule");
     for (uint64_t i = 0; i < 10; i++) {
         vtac_vta_image image;
@@ -76,8 +78,8 @@ static void test_shares_sum_to_the_whole(void **state)
         for (uint32_t n = 0; n < image.plan_count; n++) {
             sum += image.plans[n].cost.cycles;
         }
-        assert_true(image.cycles > 0);
-        assert_int_equal(sum, image.cycles);
+        assert_true(sum > 0);
+        assert_in_range(image.cycles - sum, 1, 2 * (uint64_t)config.mem_latency + last_store);
         vtac_vta_image_free(&image);
         lab_free(&lab);
     }

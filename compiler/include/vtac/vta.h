@@ -119,7 +119,8 @@ int64_t vtac_vta_block(const vta_config *config);
 vta_status vtac_vta_supports(const vta_config *config, const vtac_vta_region *region, uint32_t layer,
                              vta_diag *diag);
 
-/* Where the cycles of a layer go, as predicted. `cycles` is its share of the whole run: they sum to it. */
+/* Where the cycles of a layer go, as predicted. `cycles` is its share of the whole run, by the rule of
+ * vta_device_account: they sum to it, but for its end, when nothing but stores is left. */
 typedef struct vtac_vta_cost {
     uint64_t cycles;
     uint64_t array, alu, load,

@@ -14,6 +14,7 @@
  *   elementwise.c, window.c, concat.c   the layers that are no convolutions
  *   list.c       lists of calls
  *   ahead.c      loads that move up in them
+ *   timing.c     how long they take; bus.c: its read bus; shares.c: whose each cycle is
  *   schedule.c   the whole region
  *
  * Words. A *tile* is what the layout keeps together: one pixel of one block of C channels, for B images. It

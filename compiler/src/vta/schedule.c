@@ -124,25 +124,17 @@ static vta_status check_layers(scheduler *s, vta_diag *diag)
     return VTA_OK;
 }
 
-/* A layer's share reaches from the end of the one before to its own. */
 static vta_status predict(scheduler *s, vta_diag *diag)
 {
     const uint32_t tags = s->region->layer_count + 1;
-    uint64_t *ends = calloc(tags, sizeof *ends), before = 0;
-    if (ends != NULL) {
-        s->image->cycles = timing_of(&s->hardware, &s->list, s->image->work_bytes, ends, tags);
+    uint64_t *shares = calloc(tags, sizeof *shares);
+    if (shares != NULL) {
+        s->image->cycles = timing_of(&s->hardware, &s->list, s->image->work_bytes, shares, tags);
     }
-    for (uint32_t n = 0; ends != NULL && n < s->region->layer_count; n++) {
-        const uint32_t sum = n; /* a joined convolution ends where its sum stands */
-        const uint32_t tag = s->decided.made_by[sum] >= 0 ? (uint32_t)s->decided.made_by[sum] + 1 : n + 1;
-        if (s->decided.sum_of[n] >= 0) {
-            continue;
-        }
-        vtac_vta_cost *cost = &s->image->plans[tag - 1].cost;
-        cost->cycles = ends[tag] > before ? ends[tag] - before : 0;
-        before = ends[tag] > before ? ends[tag] : before;
+    for (uint32_t n = 0; shares != NULL && n < s->region->layer_count; n++) {
+        s->image->plans[n].cost.cycles = shares[n + 1];
     }
-    free(ends);
+    free(shares);
     return s->image->cycles > 0 ? VTA_OK : vta_fail(diag, VTA_NOMEM, "no memory to predict cycles");
 }
 

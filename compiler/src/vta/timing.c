@@ -6,15 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bus.h"
 #include "timing.h"
-
-typedef uint64_t cycles;
 
 /* The machine's constants, in cycles: measured on the RTL, the same for every configuration. */
 enum {
     FETCH = 2,    /* an instruction */
-    START = 90,   /* until the first instruction is there */
-    BUS = 22,     /* beyond the memory's own latency, from a LOAD's start to its first beat */
+    START = 4,    /* until the first instructions are asked for */
     LOAD_GAP = 2, /* from LOAD to LOAD */
     ROW_GAP = 1,  /* a burst */
     WRITE = 72,   /* from a STORE's last beat until it is over, less the memory's latency */
@@ -27,14 +25,17 @@ enum {
     PADS = 4, /* entries of padding a cycle */
     PIPE_QUEUE = 4,
     LOAD_QUEUE = 3,
-    READS_IN_FLIGHT = 32, /* bursts: LOG_FLIGHT of vta_axi_read.v and of vta_axi_write.v */
-    WRITES_IN_FLIGHT = 16,
-    UOP_LOAD = 256, /* micro-ops that one LOAD brings at most */
+    WRITES_IN_FLIGHT = 16, /* bursts: LOG_FLIGHT of vta_axi_write.v */
+    UOP_LOAD = 256,        /* micro-ops that one LOAD brings at most */
     GRANULES = 2048,
     BANKS = 4,
     LOG_PAGE = 6,
     INSN_BYTES = 16,
+    CHUNK_BYTES = 256, /* of the program, read at a time, */
+    CHUNKS = 4,        /* and how many are held: vta_fetch.v */
+    CHUNK_INSNS = CHUNK_BYTES / INSN_BYTES,
     AHEAD = 2, /* queues' worth of instructions are read before their turn: the busiest unit's is full then */
+    CHUNKS_AHEAD = 128, /* at most */
     REQUANT_KERNELS = 4096,
 };
 
@@ -49,7 +50,7 @@ typedef struct window_of_times {
 } window_of_times;
 
 typedef struct bursts_in_flight {
-    cycles answered[READS_IN_FLIGHT]; /* writes are fewer */
+    cycles answered[WRITES_IN_FLIGHT];
     uint32_t next;
 } bursts_in_flight;
 
@@ -66,13 +67,20 @@ typedef struct model {
     uint32_t stores_loaded; /* and the load unit, through it; */
     cycles *known_at;       /* a store: since when the compute unit could tell it */
     uint32_t *out_store;    /* OUT granules: the last store */
-    cycles fetch, bus, bus_store;
-    bursts_in_flight reads, writes;
-    uint64_t insns, fetched; /* that went by; that were read */
+    cycles fetch, bus_store;
+    read_bus reads;
+    reader fetching, loading, computing;
+    bursts_in_flight writes;
+    uint64_t insns;                /* that went by */
+    uint64_t chunks;               /* of the program that were asked for, */
+    cycles chunk_at[CHUNKS_AHEAD]; /* and when the first instruction of each was there */
+    cycles chunk_room[CHUNKS], fetch_asked,
+        chunk_handed; /* when one may be asked for; the last was; its end */
     cycles load_issue, store_issue, compute_issue, retired;
     cycles array_free, array_start, alu_free, alu_start, acc_load;
     cycles last_array_begin, last_array_end; /* of the newest array instruction, for the write ports */
     double last_array_writes;                /* a cycle */
+    cycles last_alu_begin;
     window_of_times array_queue, alu_queue, load_queue;
     cycles *kernel_at; /* when a kernel came; 0: not yet */
     struct {
@@ -81,12 +89,11 @@ typedef struct model {
     } requants[REQUANT_KERNELS]; /* the same for those of REQUANT, by a hash */
     uint32_t uop_room;
     cycles uop_end;
+    int64_t uops_left; /* that no LOAD has brought */
+    timing_deed now;   /* of the step at hand */
+    vta_vec deeds;     /* timing_deed, where shares are wanted */
+    bool keep, failed;
 } model;
-
-static cycles later(cycles a, cycles b)
-{
-    return a > b ? a : b;
-}
 
 /* Queues: when the instruction that made room was taken. */
 static cycles room(const window_of_times *w)
@@ -128,26 +135,6 @@ static void mark(cycles *of, granules g, cycles when)
 
 /* Transfers. */
 
-static cycles fetch(model *t)
-{
-    t->insns++;
-    t->fetch += FETCH;
-    return t->fetch;
-}
-
-/* Instructions come over the same bus, as far ahead as there is room for them. They take turns with whatever
- * else is read: so many beats of it, at most as many of theirs. */
-static cycles beside_fetch(model *t, cycles beats)
-{
-    const uint64_t each = (uint64_t)most(1, INSN_BYTES / t->m->beat), all = t->list->steps.count;
-    const uint64_t ahead = t->insns + ((uint64_t)AHEAD << t->m->config->log_queue);
-    const uint64_t until = ahead < all ? ahead : all;
-    const uint64_t due = until > t->fetched ? until - t->fetched : 0, turns = (beats + each - 1) / each;
-    const uint64_t now = due < turns ? due : turns;
-    t->fetched += now;
-    return now * each;
-}
-
 /* What a transfer asks of the bus: bursts of so many beats. */
 typedef struct bursts {
     int64_t count;
@@ -165,17 +152,49 @@ static bursts bursts_of(const model *t, int64_t y, int64_t x, int64_t stride, in
     return (bursts){y, (cycles)(bytes < beat ? x : ceil_div(x * bytes, beat))};
 }
 
-/* The bus is one: bursts follow each other. And only so many are on their way: where bursts are short, the
- * next one waits until the memory has answered an old one. */
-static cycles send(cycles *bus, bursts_in_flight *flight, uint32_t room, cycles first, cycles answer,
-                   bursts b)
+/* Bursts follow each other. And only so many are on their way: where they are short, the next one waits until
+ * the memory has answered an old one. */
+static cycles send(cycles *bus, bursts_in_flight *flight, cycles first, cycles answer, bursts b)
 {
     for (int64_t i = 0; i < b.count; i++) {
-        cycles *answered = &flight->answered[flight->next++ % room];
+        cycles *answered = &flight->answered[flight->next++ % WRITES_IN_FLIGHT];
         *bus = later(later(first, *bus), *answered) + b.each;
         *answered = *bus + answer;
     }
     return *bus;
+}
+
+/* Asks for the program's next chunk: there is room for it when an older one has been handed out. */
+static void read_chunk(model *t, cycles when)
+{
+    cycles *room = &t->chunk_room[t->chunks % CHUNKS];
+    const cycles beats = (cycles)ceil_div(CHUNK_BYTES, t->m->beat);
+    const cycles end =
+        bus_read(&t->reads, &t->fetching, later(*room, when), t->m->config->mem_latency, beats);
+    const cycles first = later(t->chunk_handed, end - beats);
+    t->chunk_at[t->chunks++ % CHUNKS_AHEAD] = first;
+    *room = t->chunk_handed = first + FETCH * CHUNK_INSNS;
+}
+
+/* The program is read as far ahead as the queues go: what is asked for until `when`. */
+static void read_ahead(model *t, cycles when)
+{
+    const uint64_t ahead = t->insns + ((uint64_t)AHEAD << t->m->config->log_queue);
+    const uint64_t until = ahead < t->list->steps.count ? ahead : t->list->steps.count;
+    while (t->chunks * CHUNK_INSNS < until && t->chunk_room[t->chunks % CHUNKS] <= when) {
+        read_chunk(t, 0);
+    }
+}
+
+/* The next instruction is in its unit's queue. */
+static cycles fetch(model *t)
+{
+    const uint64_t number = t->insns++, chunk = number / CHUNK_INSNS;
+    if (chunk >= t->chunks) {
+        read_chunk(t, t->fetch);
+    }
+    t->fetch = later(t->fetch, t->chunk_at[chunk % CHUNKS_AHEAD]) + FETCH;
+    return t->fetch;
 }
 
 static uint64_t page_of(int64_t element, int64_t bytes)
@@ -199,6 +218,21 @@ static cycles stored(const model *t, const vta_load2d *l, int64_t bytes, uint32_
     return end;
 }
 
+/* An instruction of the compute unit is over. */
+static void done(model *t, cycles over)
+{
+    t->now.over = over;
+    t->failed = t->failed || (t->keep && vta_vec_push(&t->deeds, &t->now) == NULL);
+    t->now = (timing_deed){.tag = t->now.tag};
+}
+
+static void busy(model *t, bool array, cycles from, cycles to)
+{
+    t->now.array = array;
+    t->now.busy_from = from;
+    t->now.busy_to = to;
+}
+
 /* The compute unit has waited for a store, in an instruction that is over at `end`. */
 static void learn(model *t, uint32_t number, cycles end)
 {
@@ -212,9 +246,11 @@ static void learn(model *t, uint32_t number, cycles end)
 static cycles relay(model *t, uint32_t number, cycles end)
 {
     if (number > t->stores_known) {
-        t->compute_issue = later(later(fetch(t), t->compute_issue + 1), end + TOKEN);
+        t->now.asked = later(fetch(t), t->compute_issue + 1);
+        t->now.issued = t->compute_issue = later(t->now.asked, end + TOKEN);
         t->retired = later(t->retired + 1, t->compute_issue + 1);
         learn(t, number, t->retired);
+        done(t, t->retired);
     }
     if (number <= t->stores_loaded) {
         return 0;
@@ -223,11 +259,15 @@ static cycles relay(model *t, uint32_t number, cycles end)
     return t->known_at[number] + TOKEN;
 }
 
-static cycles read_bus(model *t, cycles start, bursts b)
+static cycles read_all(model *t, reader *who, cycles start, bursts b)
 {
     const cycles latency = t->m->config->mem_latency;
-    t->bus = later(t->bus, start + BUS + latency) + beside_fetch(t, (cycles)b.count * b.each);
-    return send(&t->bus, &t->reads, READS_IN_FLIGHT, start + BUS + latency, latency, b);
+    cycles end = start + BUS + latency;
+    for (int64_t i = 0; i < b.count; i++) {
+        read_ahead(t, later(start + (cycles)i, reader_opens(who)));
+        end = bus_read(&t->reads, who, start + (cycles)i, latency, b.each);
+    }
+    return end;
 }
 
 /* Entries that a load fills without reading come several in a cycle. */
@@ -246,9 +286,9 @@ static cycles load(model *t, const vta_load2d *l)
     uint32_t number;
     const cycles data = stored(t, l, bytes, &number);
     const cycles told = relay(t, number, data);
-    const cycles start = later(later(fetch(t), t->load_issue), later(latest(to->read, g) + TOKEN, told));
+    cycles start = later(later(fetch(t), t->load_issue), later(latest(to->read, g) + TOKEN, told));
     t->load_issue = start + LOAD_GAP + (l->x_stride == l->x_size ? 0 : (cycles)l->y_size * ROW_GAP);
-    const cycles end = read_bus(t, start, rows_read) + padding(l);
+    const cycles end = read_all(t, &t->loading, start, rows_read) + padding(l);
     mark(to->wrote, g, end);
     return end;
 }
@@ -261,7 +301,7 @@ static cycles store(model *t, const vta_store2d *s)
     start = later(start, latest(t->out.wrote, g) + TOKEN);
     t->store_issue = start + 1;
     const cycles answer = WRITE - 64 + t->m->config->mem_latency;
-    const cycles end = answer + send(&t->bus_store, &t->writes, WRITES_IN_FLIGHT, start + STORE_GAP, answer,
+    const cycles end = answer + send(&t->bus_store, &t->writes, start + STORE_GAP, answer,
                                      bursts_of(t, s->y_size, s->x_size, s->x_stride, bytes));
     mark(t->out.read, g, end);
     t->stores++;
@@ -301,15 +341,17 @@ static cycles retire(model *t, cycles end)
 /* Brings `count` micro-ops; returns when they are there. */
 static cycles load_uops(model *t, uint32_t count)
 {
-    const cycles beats = (cycles)ceil_div((int64_t)count * 4, least(8, t->m->beat));
     if (t->uop_room >= count) { /* the LOAD that went before brings them, too */
         t->uop_room -= count;
-        t->bus += beats;
         return t->uop_end;
     }
+    const int64_t brought = most(count, least(UOP_LOAD, t->uops_left));
+    const cycles beats = (cycles)ceil_div(brought * VTA_UOP_BYTES, least(VTA_UOP_BYTES * 2, t->m->beat));
+    t->uops_left -= brought;
     t->uop_room = UOP_LOAD > count ? UOP_LOAD - count : 0;
-    const cycles start = later(later(fetch(t), t->compute_issue + 1), later(t->array_start, t->alu_start));
-    t->uop_end = read_bus(t, start, (bursts){1, beats});
+    const cycles issued = later(fetch(t), t->compute_issue + 1);
+    const cycles start = later(issued, later(t->array_start, t->alu_start));
+    t->uop_end = read_all(t, &t->computing, start, (bursts){1, beats});
     return t->uop_end;
 }
 
@@ -320,20 +362,44 @@ static cycles need_kernel(model *t, vta_kernel kernel, uint32_t count)
     return *at;
 }
 
-static cycles need_requant(model *t, const vta_requant *r)
+/* Where the micro-op of a requantization is remembered; *known: it has come before. */
+static cycles *requant_at(model *t, const vta_requant *r, bool *known)
 {
     const uint64_t key = ((uint64_t)r->dst << 40 | (uint64_t)r->src << 20 | (uint64_t)r->params) + 1;
     const uint64_t slot = (key * UINT64_C(0x9e3779b97f4a7c15) >> 40) % REQUANT_KERNELS;
-    if (t->requants[slot].key != key) {
-        t->requants[slot].key = key;
-        t->requants[slot].at = load_uops(t, 1);
+    *known = t->requants[slot].key == key;
+    t->requants[slot].key = key;
+    return &t->requants[slot].at;
+}
+
+static cycles need_requant(model *t, const vta_requant *r)
+{
+    bool known;
+    cycles *at = requant_at(t, r, &known);
+    *at = known ? *at : load_uops(t, 1);
+    return *at;
+}
+
+/* All micro-ops that the list will ever need. */
+static int64_t count_uops(model *t)
+{
+    int64_t count = (int64_t)t->list->uops.count;
+    for (size_t i = 0; i < t->list->steps.count; i++) {
+        const step *s = vta_vec_at(&t->list->steps, i);
+        bool known = true;
+        if (s->kind == STEP_REQUANT) {
+            (void)requant_at(t, &s->requant, &known);
+        }
+        count += !known;
     }
-    return t->requants[slot].at;
+    memset(t->requants, 0, sizeof t->requants);
+    return count;
 }
 
 static cycles issue(model *t, window_of_times *queue, cycles ready)
 {
-    t->compute_issue = later(later(fetch(t), t->compute_issue + 1), later(room(queue), ready));
+    t->now.asked = later(later(fetch(t), t->compute_issue + 1), room(queue));
+    t->now.issued = t->compute_issue = later(t->now.asked, ready);
     return t->compute_issue;
 }
 
@@ -350,10 +416,12 @@ static cycles acc_load(model *t, const vta_load2d *l)
     taken(&t->load_queue, start);
     t->acc_load = start + LOAD_GAP;
     const cycles end =
-        read_bus(t, start, bursts_of(t, l->y_size, l->x_size, l->x_stride, bytes)) + 3 + padding(l);
+        read_all(t, &t->computing, start, bursts_of(t, l->y_size, l->x_size, l->x_stride, bytes)) + 3 +
+        padding(l);
     mark(t->load_acc, g, end);
     const cycles over = retire(t, end);
     learn(t, number, over);
+    done(t, over);
     return over;
 }
 
@@ -362,6 +430,16 @@ typedef struct array_work {
     int64_t steps, writes;
     const list_nest *n;
 } array_work;
+
+/* When `steps` of the array that begin at `start` are done. An ALU that is at work already will take its
+ * writes when the array lets it, in the end between this and what follows: that it comes later is not
+ * modelled, but how long both take. */
+static cycles beside_alu(const model *t, cycles start, cycles steps)
+{
+    const cycles end = start + steps, until = end < t->alu_free ? end : t->alu_free;
+    const cycles from = later(start, t->last_alu_begin);
+    return end + (until > from ? (cycles)((double)(until - from) * t->last_array_writes) : 0);
+}
 
 static cycles array(model *t, const array_work *w)
 {
@@ -377,12 +455,14 @@ static cycles array(model *t, const array_work *w)
     start = later(start, later(latest(t->alu_acc, dst), latest(t->load_acc, dst)));
     taken(&t->array_queue, start);
     t->array_start = start;
-    t->array_free = start + (cycles)w->steps;
+    t->last_array_writes = (double)w->writes / (double)most(w->steps, 1);
+    t->array_free = beside_alu(t, start, (cycles)w->steps);
     t->last_array_begin = start;
     t->last_array_end = t->array_free;
-    t->last_array_writes = (double)w->writes / (double)most(w->steps, 1);
     const cycles end = t->array_free + ARRAY_DRAIN, over = retire(t, end);
     learn(t, number, over);
+    busy(t, true, start, t->array_free);
+    done(t, over);
     mark(t->array_acc, dst, end);
     mark(t->inp.read, inp, over);
     mark(t->wgt.read, wgt, over);
@@ -425,9 +505,12 @@ static cycles alu(model *t, cycles steps, const list_nest *n, granules params, c
         const cycles flow = later(latest(t->alu_acc, src), latest(t->alu_acc, dst));
         start = later(start, flow > steps ? flow - steps : 0);
     }
+    t->last_alu_begin = start;
     t->alu_free = beside_array(t, start + ALU_START, steps);
     const cycles end = t->alu_free + ALU_DRAIN, over = retire(t, end);
     learn(t, number, over);
+    busy(t, false, start, t->alu_free);
+    done(t, over);
     mark(t->alu_acc, dst, end);
     mark(t->out.wrote, dst, over);
     return over;
@@ -502,8 +585,10 @@ static size_t stores_of(const step_list *list)
 
 static bool model_init(model *t, const machine *m, const step_list *list, uint64_t work_bytes)
 {
-    *t = (model){
-        .m = m, .list = list, .fetch = START, .page_count = (work_bytes + (1U << LOG_PAGE) - 1) >> LOG_PAGE};
+    *t = (model){.m = m,
+                 .list = list,
+                 .fetching.asked = START,
+                 .page_count = (work_bytes + (1U << LOG_PAGE) - 1) >> LOG_PAGE};
     const bool tracks =
         track_init(&t->inp, m->inp) && track_init(&t->wgt, m->wgt) && track_init(&t->out, m->acc);
     t->array_acc = calloc(GRANULES, sizeof *t->array_acc);
@@ -528,7 +613,7 @@ static void model_free(model *t)
     }
 }
 
-uint64_t timing_of(const machine *m, const step_list *list, uint64_t work_bytes, uint64_t *ends,
+uint64_t timing_of(const machine *m, const step_list *list, uint64_t work_bytes, uint64_t *shares,
                    uint32_t tags)
 {
     cycles end = 0;
@@ -537,15 +622,20 @@ uint64_t timing_of(const machine *m, const step_list *list, uint64_t work_bytes,
         return 0;
     }
     if (model_init(t, m, list, work_bytes)) {
+        t->uops_left = count_uops(t);
+        t->deeds.item_size = sizeof(timing_deed);
+        t->keep = shares != NULL;
         for (size_t i = 0; i < list->steps.count; i++) {
             const step *s = vta_vec_at(&list->steps, i);
-            const cycles over = run_step(t, s);
-            end = later(end, over);
-            if (ends != NULL && s->tag < tags && s->kind != STEP_LOAD) {
-                ends[s->tag] = later(ends[s->tag], over);
-            }
+            t->now.tag = s->tag;
+            end = later(end, run_step(t, s));
         }
+        if (shares != NULL && !t->failed) {
+            timing_shares(&t->deeds, end, shares, tags);
+        }
+        end = t->failed ? 0 : end;
     }
+    vta_vec_free(&t->deeds);
     model_free(t);
     free(t);
     return end;

@@ -11,9 +11,21 @@
 
 #include "sched.h"
 
-/* When each tag's last instruction ends: ends[0 … tags-1], may be NULL. Returns the end of all, 0 without
- * memory. */
-uint64_t timing_of(const machine *m, const step_list *list, uint64_t work_bytes, uint64_t *ends,
+/* The end of all; 0 without memory. `shares` (may be NULL) gets the cycles of each tag, [0 … tags-1]; those
+ * of tag 0 are the end, when nothing but stores is left. */
+uint64_t timing_of(const machine *m, const step_list *list, uint64_t work_bytes, uint64_t *shares,
                    uint32_t tags);
+
+/* What became of an instruction of the compute unit. */
+typedef struct timing_deed {
+    uint32_t tag;
+    bool array;                  /* and not the ALU, if it is busy at all */
+    uint64_t asked, issued;      /* it waits for a token from `asked` on */
+    uint64_t busy_from, busy_to; /* the array or the ALU */
+    uint64_t over;
+} timing_deed;
+
+/* shares.c: the same from all of them (timing_deed), in their order. */
+void timing_shares(const vta_vec *deeds, uint64_t end, uint64_t *shares, uint32_t tags);
 
 #endif

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The read bus: who comes after whom, and how much is under way.
+ */
+#include "bus.h"
+
+enum { KEPT = WINDOW + 1 }; /* of a reader's bursts: each has a beat at least */
+
+cycles reader_opens(reader *who)
+{
+    const uint64_t all = who->count > 0 ? who->ring[(who->count - 1) % KEPT].beats : 0;
+    const uint64_t here = all < WINDOW ? 0 : all - WINDOW + 1; /* beats that must have come */
+    while (who->open < who->count && who->ring[who->open % KEPT].beats < here) {
+        who->open++;
+    }
+    return here == 0 ? who->asked
+                     : later(who->asked,
+                             who->ring[who->open % KEPT].end - (who->ring[who->open % KEPT].beats - here));
+}
+
+static void note(reader *who, cycles asked, cycles end, cycles beats)
+{
+    const uint64_t all = who->count > 0 ? who->ring[(who->count - 1) % KEPT].beats : 0;
+    who->asked = asked;
+    who->ring[who->count % KEPT].beats = all + beats;
+    who->ring[who->count % KEPT].end = end;
+    who->count++;
+}
+
+static struct burst *burst_at(read_bus *bus, uint64_t number)
+{
+    return &bus->ring[number % BURSTS];
+}
+
+/* Makes a place for a burst among those that were asked for before and after it. */
+static uint64_t place_of(read_bus *bus, uint64_t oldest, cycles asked)
+{
+    uint64_t at = bus->count++;
+    bus->forgotten = at >= BURSTS ? burst_at(bus, at)->end : 0;
+    while (at > oldest && burst_at(bus, at - 1)->asked > asked) {
+        *burst_at(bus, at) = *burst_at(bus, at - 1);
+        at--;
+    }
+    return at;
+}
+
+/* Those behind it come later. */
+static void push_back(read_bus *bus, uint64_t at)
+{
+    for (uint64_t i = at + 1; i < bus->count; i++) {
+        const struct burst *before = burst_at(bus, i - 1);
+        struct burst *next = burst_at(bus, i);
+        next->asked = later(next->asked, before->asked);
+        next->end = later(next->end, before->end + next->beats);
+    }
+}
+
+cycles bus_read(read_bus *bus, reader *who, cycles asked, cycles latency, cycles beats)
+{
+    const uint64_t oldest = bus->count < BURSTS ? 0 : bus->count - BURSTS + 1;
+    asked = later(asked, reader_opens(who));
+    const uint64_t at = place_of(bus, oldest, asked);
+    cycles first = asked + BUS + latency;
+    if (at >= oldest + READS_IN_FLIGHT) {
+        const cycles room = burst_at(bus, at - READS_IN_FLIGHT)->end;
+        asked = later(asked, room);
+        first = later(first, room + latency);
+    }
+    first = later(first, at > oldest ? burst_at(bus, at - 1)->end : bus->forgotten);
+    *burst_at(bus, at) = (struct burst){asked, first + beats, beats};
+    push_back(bus, at);
+    note(who, asked, first + beats, beats);
+    return first + beats;
+}

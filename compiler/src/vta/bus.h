@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The read bus of the timing model, burst by burst. It answers in the order in which bursts were asked for.
+ * Fetch, load and compute unit ask in turn, and the list of calls does not say who is first: a burst goes
+ * before those that another unit has asked for later, and these come later, too. What had been worked out
+ * from their former ends stays.
+ */
+#ifndef VTAC_VTA_BUS_H
+#define VTAC_VTA_BUS_H
+
+#include <stdint.h>
+
+typedef uint64_t cycles;
+
+static inline cycles later(cycles a, cycles b)
+{
+    return a > b ? a : b;
+}
+
+enum {
+    BUS = 22,             /* beyond the memory's own latency, from a request to its first beat */
+    WINDOW = 160,         /* beats that a reader may have under way when it asks for more: vta_tload.v */
+    READS_IN_FLIGHT = 32, /* bursts of all readers: LOG_FLIGHT of vta_axi_read.v */
+    BURSTS = 512,         /* that are remembered */
+};
+
+/* In rings, entry i % size is number i. */
+typedef struct read_bus {
+    struct burst {
+        cycles asked, end, beats;
+    } ring[BURSTS];
+    uint64_t count;
+    cycles forgotten; /* the end of the newest that has left the ring */
+} read_bus;
+
+/* A unit that reads: what it has asked for. */
+typedef struct reader {
+    cycles asked; /* the last time */
+    struct {
+        uint64_t beats; /* with all before it */
+        cycles end;
+    } ring[WINDOW + 1];
+    uint64_t count,
+        open; /* open: the first whose beats may still be under way when the next one is asked for */
+} reader;
+
+/* When a reader may ask for its next burst. */
+cycles reader_opens(reader *who);
+
+/* One burst; returns its end. */
+cycles bus_read(read_bus *bus, reader *who, cycles asked, cycles latency, cycles beats);
+
+#endif

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Which layer each cycle of a predicted run goes to, by the rule by which tsim keeps the account of a real
+ * one (vta_account_cycle): the one for which the array works; where it does not, the ALU; where neither does,
+ * the one that waits for a token, or the oldest that is not over. So prediction and measurement are of one
+ * thing, and the end of a layer's stores beside the next one's work is nobody's.
+ */
+#include "timing.h"
+
+typedef struct sweep {
+    const timing_deed *deeds;
+    size_t count;
+    size_t array, alu, waiting, oldest; /* the first that may still matter */
+} sweep;
+
+static bool is_past(const timing_deed *d, bool array, uint64_t now)
+{
+    return d->array != array || d->busy_to <= now;
+}
+
+static void advance(sweep *s, uint64_t now)
+{
+    const timing_deed *d = s->deeds;
+    while (s->array < s->count && is_past(&d[s->array], true, now)) {
+        s->array++;
+    }
+    while (s->alu < s->count && is_past(&d[s->alu], false, now)) {
+        s->alu++;
+    }
+    while (s->waiting < s->count && d[s->waiting].issued <= now) {
+        s->waiting++;
+    }
+    while (s->oldest < s->count && d[s->oldest].over <= now) {
+        s->oldest++;
+    }
+}
+
+typedef struct span {
+    uint32_t tag;
+    uint64_t until;
+} span;
+
+/* Takes the time for the tag from `from` to `to`: now, or the span ends there at the latest. */
+static bool takes(span *s, uint32_t tag, uint64_t from, uint64_t to, uint64_t now)
+{
+    const bool here = from <= now && to > now;
+    const uint64_t change = here ? to : from;
+    s->tag = here ? tag : s->tag;
+    s->until = change > now && change < s->until ? change : s->until;
+    return here;
+}
+
+/* Whose the cycles from `now` on are, until something changes. */
+static span span_at(sweep *s, uint64_t now, uint64_t end)
+{
+    span found = {.until = end};
+    advance(s, now);
+    const timing_deed *array = s->array < s->count ? &s->deeds[s->array] : NULL;
+    const timing_deed *alu = s->alu < s->count ? &s->deeds[s->alu] : NULL;
+    const timing_deed *waiting = s->waiting < s->count ? &s->deeds[s->waiting] : NULL;
+    const timing_deed *oldest = s->oldest < s->count ? &s->deeds[s->oldest] : NULL;
+    if (array != NULL && takes(&found, array->tag, array->busy_from, array->busy_to, now)) {
+        return found;
+    }
+    if (alu != NULL && takes(&found, alu->tag, alu->busy_from, alu->busy_to, now)) {
+        return found;
+    }
+    if (waiting != NULL && takes(&found, waiting->tag, waiting->asked, waiting->issued, now)) {
+        return found;
+    }
+    if (oldest != NULL) {
+        (void)takes(&found, oldest->tag, now, oldest->over, now);
+    }
+    return found;
+}
+
+void timing_shares(const vta_vec *deeds, uint64_t end, uint64_t *shares, uint32_t tags)
+{
+    sweep s = {.deeds = deeds->items, .count = deeds->count};
+    uint64_t now = 0;
+    while (now < end) {
+        const span next = span_at(&s, now, end);
+        shares[next.tag < tags ? next.tag : 0] += next.until - now;
+        now = next.until;
+    }
+}

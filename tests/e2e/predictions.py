@@ -1,0 +1,62 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+#
+# What the compiler says a layer takes against what the RTL counts for it, on small networks as well as on a large one: 9 layers
+# of 10 within a tenth, none further off than a quarter, each network within a twentieth.
+#
+# usage: predictions.py VTAC CLASSIFIER.onnx NETWORK_OF_THE_ZOO...
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+VTAC = os.path.abspath(sys.argv[1])
+NEAR, FAR, WHOLE, SHARE = 0.10, 0.25, 0.05, 0.9
+
+
+def vtac(*words):
+    return subprocess.run([VTAC, *words], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=True).stdout
+
+
+def layers_of(model):
+    vtac("compile", model, "--target", "vta", "-o", "model.so")
+    run = json.loads(vtac("run", "model.so", "--device", "tsim:pynq", "--layers", "--json"))
+    return [layer for layer in run["layers"] if layer["predicted"] > 0]
+
+
+def error_of(predicted, cycles):
+    return predicted / cycles - 1
+
+
+def judge(name, layers):
+    """Prints what is too far off; returns (layers, those that are near, whether all is well)."""
+    good = len(layers) > 5
+    errors = [error_of(layer["predicted"], layer["cycles"]) for layer in layers]
+    for layer, error in zip(layers, errors):
+        if abs(error) > FAR:
+            good = False
+            print("%s: %s was to take %d cycles and took %d" % (name, layer["name"], layer["predicted"], layer["cycles"]))
+    all_of_it = error_of(sum(layer["predicted"] for layer in layers), sum(layer["cycles"] for layer in layers))
+    near = sum(abs(error) < NEAR for error in errors)
+    print("%-14s %d of %d layers within %.0f %%, worst %+.1f %%, all %+.1f %%" % (
+        name, near, len(layers), 100 * NEAR, 100 * max(errors, key=abs), 100 * all_of_it))
+    return len(layers), near, good and abs(all_of_it) < WHOLE
+
+
+def main():
+    seen = []
+    classifier = os.path.abspath(sys.argv[2])
+    with tempfile.TemporaryDirectory() as folder:
+        os.chdir(folder)
+        seen.append(judge("classifier", layers_of(classifier)))
+        for name in sys.argv[3:]:
+            vtac("zoo", name, "--int8", "-o", "model.onnx")
+            seen.append(judge(name, layers_of("model.onnx")))
+        os.chdir("/")
+    count, near = sum(s[0] for s in seen), sum(s[1] for s in seen)
+    print("%d of %d layers" % (near, count))
+    return 0 if all(s[2] for s in seen) and near >= SHARE * count else 1
+
+
+sys.exit(main())
