@@ -32,6 +32,23 @@ for target in llvm vta; do
     fi
     rm -rf first some/where/second
 done
+# Without alter-layout every value lies as its axes say; the numbers are the same.
+"$vtac_program" zoo squeezenet1_1 --int8 -o squeeze.onnx >/dev/null
+for model in net squeeze; do
+    vtac compile $model.onnx --emit plan:blocked -o blocked.so
+    exits 0
+    vtac compile $model.onnx --disable-pass alter-layout --emit plan:plain -o plain.so
+    exits 0
+    holds "$model: a layout without --disable-pass" grep -q '\.layout' blocked/model.plan
+    holds "$model: none with it" sh -c '! grep -qE "\.(layout|plain|border)" plain/model.plan'
+    for seed in 1 2; do
+        for way in blocked plain; do
+            rm -rf $way.out
+            "$vtac_program" run $way.so --seed $seed --output-dir $way.out >/dev/null
+        done
+        holds "$model, seed $seed: the same numbers" diff -r blocked.out plain.out
+    done
+done
 vtac compile net.onnx --target vta --emit dot:d -o a.so
 holds "what runs on the accelerator has a colour" grep -q lightblue d/model.dot
 

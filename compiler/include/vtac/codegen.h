@@ -37,6 +37,7 @@ typedef struct vtac_compile_options {
     int level; /* 0: nothing fused, quick code; 1 to 3 */
     const vtac_target *target;
     const struct vtac_partition *partition; /* vtac/partition.h; NULL: all on the host */
+    bool row_major;                         /* no value lies in blocks of channels: alter-layout is off */
     bool want_texts;                        /* fill the texts below */
     const vtac_progress *progress;          /* NULL: silent */
 } vtac_compile_options;

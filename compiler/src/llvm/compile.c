@@ -77,6 +77,7 @@ vta_status vtac_compile(const vtac_graph *graph, const vtac_compile_options *opt
                             .target = options->target,
                             .partition = options->partition,
                             .level = options->level,
+                            .row_major = options->row_major,
                             .progress = options->progress};
     const vta_status status = run(&program, options, out, diag);
     vtac_program_free(&program);

@@ -261,7 +261,7 @@ vta_status vtac_layout_graph(vtac_program *p, vta_diag *diag)
     if (p->layouts == NULL || p->laid_out == NULL || p->is_plain == NULL || p->kinds == NULL) {
         return vta_fail(diag, VTA_NOMEM, "out of memory");
     }
-    for (uint32_t i = 0; i < p->graph->order_count && p->level > 0; i++) {
+    for (uint32_t i = 0; i < p->graph->order_count && p->level > 0 && !p->row_major; i++) {
         const vtac_node_id id = p->graph->order[i];
         const vtac_node *node = &p->graph->nodes[id];
         bool empty = false;

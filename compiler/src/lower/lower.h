@@ -76,6 +76,7 @@ typedef struct vtac_program {
     const vtac_target *target;
     const struct vtac_partition *partition; /* NULL: all on the host */
     int level;
+    bool row_major;                /* no blocked layouts */
     const vtac_progress *progress; /* NULL: silent */
     vta_arena arena;
     vta_vec steps;             /* of vtac_step * */

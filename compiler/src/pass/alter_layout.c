@@ -2,7 +2,9 @@
  *
  * alter-layout: a Transpose, a chain of elementwise operators and the inverse Transpose are the chain alone.
  * Converted channels-last models are full of them. The blocked layouts of convolutions are the business of
- * the lowering (src/lower/layout.c): they depend on the target.
+ * the lowering (src/lower/layout.c): they depend on the target. Who leaves this pass out gets none of these
+ * either
+ * (`row_major` of vtac/codegen.h).
  */
 #include "../lower/lower.h"
 #include "rewrite.h"
