@@ -55,16 +55,17 @@ holds "what runs on the accelerator has a colour" grep -q lightblue d/model.dot
 # Buffers that hold no piece of any layer: what was to go there altogether is refused, with what it lacks; otherwise the host does
 # all of it, and says so.
 "$vtac_program" zoo tiny_ic --int8 -o ic.onnx >/dev/null
+"$vtac_program" zoo tiny_ad --int8 -o ad.onnx >/dev/null
 "$vtac_program" config show tiny | sed 's/"tiny"/"least"/; s/\("LOG_[A-Z]*_BUFF_SIZE"\) : [0-9]*/\1 : 6/' >least.json
-vtac compile ic.onnx --target vta --config ./least.json --offload all -o none.so
-refused 1 "vtac: ic.onnx: nothing of it can run on 'least': layer 'Conv_"
+vtac compile ad.onnx --target vta --config ./least.json --offload all -o none.so
+refused 1 "vtac: ad.onnx: nothing of it can run on 'least': layer 'Gemm_"
 says err "does not fit the buffers: its smallest piece needs 5 accumulators of 4 (LOG_ACC_BUFF_SIZE); larger ones would help"
 holds "no file" test ! -e none.so
-vtac compile ic.onnx --target vta --config ./least.json -o none.so
+vtac compile ad.onnx --target vta --config ./least.json -o none.so
 exits 0
 one_line err
-says err "ic.onnx: nothing of it runs on 'least': layer 'Conv_"
-vtac compile ic.onnx -o host.so
+says err "ad.onnx: nothing of it runs on 'least': layer 'Gemm_"
+vtac compile ad.onnx -o host.so
 for model in none host; do
     "$vtac_program" run $model.so --seed 3 --output-dir $model >/dev/null
 done
