@@ -60,7 +60,7 @@ cycles bus_read(read_bus *bus, reader *who, cycles asked, cycles latency, cycles
     const uint64_t oldest = bus->count < BURSTS ? 0 : bus->count - BURSTS + 1;
     asked = later(asked, reader_opens(who));
     const uint64_t at = place_of(bus, oldest, asked);
-    cycles first = asked + BUS + latency;
+    cycles first = asked + who->lead + latency;
     if (at >= oldest + READS_IN_FLIGHT) {
         const cycles room = burst_at(bus, at - READS_IN_FLIGHT)->end;
         asked = later(asked, room);

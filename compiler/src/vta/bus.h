@@ -18,7 +18,6 @@ static inline cycles later(cycles a, cycles b)
 }
 
 enum {
-    BUS = 22,             /* beyond the memory's own latency, from a request to its first beat */
     WINDOW = 160,         /* beats that a reader may have under way when it asks for more: vta_tload.v */
     READS_IN_FLIGHT = 32, /* bursts of all readers: LOG_FLIGHT of vta_axi_read.v */
     BURSTS = 512,         /* that are remembered */
@@ -35,7 +34,8 @@ typedef struct read_bus {
 
 /* A unit that reads: what it has asked for. */
 typedef struct reader {
-    cycles asked; /* the last time */
+    cycles lead;  /* beyond the memory's latency, from an instruction's start to its first beat */
+    cycles asked; /* the last time, for a burst */
     struct {
         uint64_t beats; /* with all before it */
         cycles end;

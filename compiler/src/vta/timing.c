@@ -11,11 +11,13 @@
 
 /* The machine's constants, in cycles: measured on the RTL, the same for every configuration. */
 enum {
-    FETCH = 2,    /* an instruction */
-    START = 4,    /* until the first instructions are asked for */
-    LOAD_GAP = 2, /* from LOAD to LOAD */
-    ROW_GAP = 1,  /* a burst */
-    WRITE = 72,   /* from a STORE's last beat until it is over, less the memory's latency */
+    FETCH = 2,        /* an instruction */
+    START = 4,        /* until the first instructions are asked for */
+    LOAD_LEAD = 22,   /* beyond the memory's latency, from a LOAD's start to its first beat, */
+    COMPUTE_LEAD = 6, /* also where the compute unit loads */
+    LOAD_GAP = 2,     /* from LOAD to LOAD */
+    ROW_GAP = 1,      /* a burst */
+    WRITE = 72,       /* from a STORE's last beat until it is over, less the memory's latency */
     STORE_GAP = 6,
     TOKEN = 2,
     ARRAY_DRAIN = 11, /* from the last step to the end */
@@ -165,12 +167,11 @@ static cycles send(cycles *bus, bursts_in_flight *flight, cycles first, cycles a
 }
 
 /* Asks for the program's next chunk: there is room for it when an older one has been handed out. */
-static void read_chunk(model *t, cycles when)
+static void read_chunk(model *t)
 {
     cycles *room = &t->chunk_room[t->chunks % CHUNKS];
     const cycles beats = (cycles)ceil_div(CHUNK_BYTES, t->m->beat);
-    const cycles end =
-        bus_read(&t->reads, &t->fetching, later(*room, when), t->m->config->mem_latency, beats);
+    const cycles end = bus_read(&t->reads, &t->fetching, *room, t->m->config->mem_latency, beats);
     const cycles first = later(t->chunk_handed, end - beats);
     t->chunk_at[t->chunks++ % CHUNKS_AHEAD] = first;
     *room = t->chunk_handed = first + FETCH * CHUNK_INSNS;
@@ -182,7 +183,11 @@ static void read_ahead(model *t, cycles when)
     const uint64_t ahead = t->insns + ((uint64_t)AHEAD << t->m->config->log_queue);
     const uint64_t until = ahead < t->list->steps.count ? ahead : t->list->steps.count;
     while (t->chunks * CHUNK_INSNS < until && t->chunk_room[t->chunks % CHUNKS] <= when) {
-        read_chunk(t, 0);
+        read_chunk(t);
+    }
+    if (until == ahead && t->chunks * CHUNK_INSNS >= until) { /* the queues are full up to now */
+        cycles *room = &t->chunk_room[t->chunks % CHUNKS];
+        *room = later(*room, when);
     }
 }
 
@@ -191,7 +196,7 @@ static cycles fetch(model *t)
 {
     const uint64_t number = t->insns++, chunk = number / CHUNK_INSNS;
     if (chunk >= t->chunks) {
-        read_chunk(t, t->fetch);
+        read_chunk(t);
     }
     t->fetch = later(t->fetch, t->chunk_at[chunk % CHUNKS_AHEAD]) + FETCH;
     return t->fetch;
@@ -262,7 +267,7 @@ static cycles relay(model *t, uint32_t number, cycles end)
 static cycles read_all(model *t, reader *who, cycles start, bursts b)
 {
     const cycles latency = t->m->config->mem_latency;
-    cycles end = start + BUS + latency;
+    cycles end = start + who->lead + latency;
     for (int64_t i = 0; i < b.count; i++) {
         read_ahead(t, later(start + (cycles)i, reader_opens(who)));
         end = bus_read(&t->reads, who, start + (cycles)i, latency, b.each);
@@ -587,7 +592,9 @@ static bool model_init(model *t, const machine *m, const step_list *list, uint64
 {
     *t = (model){.m = m,
                  .list = list,
-                 .fetching.asked = START,
+                 .fetching = {.lead = LOAD_LEAD, .asked = START},
+                 .loading.lead = LOAD_LEAD,
+                 .computing.lead = COMPUTE_LEAD,
                  .page_count = (work_bytes + (1U << LOG_PAGE) - 1) >> LOG_PAGE};
     const bool tracks =
         track_init(&t->inp, m->inp) && track_init(&t->wgt, m->wgt) && track_init(&t->out, m->acc);
