@@ -26,16 +26,15 @@ mkdir -p "$library"
     ninja -C "$library"
 } >"$library.log" 2>&1 || { tail -n 20 "$library.log"; exit 1; }
 
-# two_inputs NAME BYTES...: inputs.h, and the same as in1.bin, in2.bin.
+# two_inputs COUNT LOW HIGH: inputs.h of float32, and the same as in1.bin, in2.bin.
 two_inputs() {
-    python3 - "$seed" "$1" "$2" <<'END'
+    python3 - "$seed" "$@" <<'END'
 import random, struct, sys
-rng, count, kind = random.Random(sys.argv[1]), int(sys.argv[2]), sys.argv[3]
+rng, (count, low, high) = random.Random(sys.argv[1]), map(int, sys.argv[2:])
 with open("inputs.h", "w") as head:
-    size = count * (4 if kind == "f4" else 1)
-    head.write(f"#include <stdint.h>\nstatic const uint8_t inputs[2][{size}] __attribute__((aligned(8))) = {{\n")
+    head.write(f"#include <stdint.h>\nstatic const uint8_t inputs[2][{4 * count}] __attribute__((aligned(8))) = {{\n")
     for run in (1, 2):
-        data = struct.pack(f"<{count}f", *(rng.uniform(-1, 1) for _ in range(count))) if kind == "f4" else rng.randbytes(count)
+        data = struct.pack(f"<{count}f", *(rng.uniform(low, high) for _ in range(count)))
         with open(f"in{run}.bin", "wb") as f:
             f.write(data)
         head.write("{" + ",".join(map(str, data)) + "},\n")
@@ -43,9 +42,9 @@ with open("inputs.h", "w") as head:
 END
 }
 
-# check_model NAME ELEMENTS TYPE: compiled for this machine and for the bare one, the same bytes come out.
+# check_model NAME ELEMENTS LOW HIGH: compiled for this machine and for the bare one, the same bytes come out.
 check_model() {
-    two_inputs "$2" "$3"
+    two_inputs "$2" "$3" "$4"
     vtac compile "$models/$1.onnx" --host cortex-m7 -o model.o
     exits 0
     holds "what comes of a bare host is an object" sh -c 'arm-none-eabi-readelf -h model.o | grep -q "REL (Relocatable file)"'
@@ -73,8 +72,8 @@ check_model() {
     sed -n 's/^arena/arena taken:/p' console
     arm-none-eabi-size program model.o | sed 's/^/    /'
 }
-check_model mlperf_kws_dscnn_int8_qdq 490 f4
-check_model mlperf_ic_resnet8_int8_qdq 3072 f4
+check_model mlperf_kws_dscnn_int8_qdq 490 -123 25
+check_model mlperf_ic_resnet8_int8_qdq 3072 0 255
 printf 'runtime and driver without a system: '
 arm-none-eabi-size -t "$library/lib/libvta.a" | awk 'END { print $1 + $2 " bytes in all, before the linker drops what is not called" }'
 finish

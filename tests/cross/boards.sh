@@ -44,23 +44,23 @@ for example in vector_add matmul conv3x3; do
     done
 done
 
-# random_input FILE SEED DTYPE DIMENSION...: a .npy file.
+# random_input FILE SEED LOW HIGH DIMENSION...: a .npy file of float32.
 random_input() {
     python3 - "$@" <<'END'
 import random, struct, sys
-path, seed, dtype, dims = sys.argv[1], sys.argv[2], sys.argv[3], [int(d) for d in sys.argv[4:]]
+path, seed, low, high, *dims = sys.argv[1:3] + [int(word) for word in sys.argv[3:]]
 rng, count = random.Random(seed), 1
 for d in dims:
     count *= d
-data = rng.randbytes(count) if dtype == "i1" else struct.pack(f"<{count}f", *(rng.uniform(-1, 1) for _ in range(count)))
-head = str({"descr": ("|" if dtype == "i1" else "<") + dtype, "fortran_order": False, "shape": tuple(dims)}).encode()
+data = struct.pack(f"<{count}f", *(rng.uniform(low, high) for _ in range(count)))
+head = str({"descr": "<f4", "fortran_order": False, "shape": tuple(dims)}).encode()
 head += b" " * ((-len(head) - 11) % 64) + b"\n"
 with open(path, "wb") as f:
     f.write(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(head)) + head + data)
 END
 }
 
-# agree NAME DTYPE DIMENSION...: both forms of the model, here and on the board.
+# agree NAME LOW HIGH DIMENSION...: inputs of that range, as the model takes them; both forms of the model, here and on the board.
 agree() {
     name=$1
     shift
@@ -84,9 +84,9 @@ agree() {
         rm -rf here1 here2 there1 there2
     done
 }
-agree mlperf_kws_dscnn_int8_qdq f4 1 1 49 10
-agree mlperf_ic_resnet8_int8_qdq f4 1 3 32 32
-agree coral_tf2_mobilenet_v2_1.0_224_int8pc_qdq f4 1 3 224 224
+agree mlperf_kws_dscnn_int8_qdq -123 25 1 1 49 10
+agree mlperf_ic_resnet8_int8_qdq 0 255 1 3 32 32
+agree coral_tf2_mobilenet_v2_1.0_224_int8pc_qdq -1 1 1 3 224 224
 
 # What a Cortex-A9 has no instructions for.
 if [ "$board" = pynq ] && /usr/bin/python3 -c 'import onnx' 2>/dev/null; then
