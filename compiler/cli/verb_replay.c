@@ -173,7 +173,7 @@ static vta_status give_inputs(const replay *r, vta_diag *diag)
 {
     for (uint32_t i = 0; i < vta_model_input_count(r->alone.model); i++) {
         const vta_tensor_info in = vta_model_input(r->alone.model, i);
-        vta_tensor_info from;
+        vta_tensor_info from = {0};
         const void *data = find_output(r->whole.model, in.name, &from);
         for (uint32_t k = 0; data == NULL && k < vta_model_input_count(r->whole.model); k++) {
             from = vta_model_input(r->whole.model, k);
