@@ -24,7 +24,8 @@ def main():
             yield f".{name}({bus}[{at} +: {width}])"
             at += width
 
-    print("`default_nettype none\nmodule harness (input wire clk, input wire pin_in, output wire pin_out);")
+    print("`default_nettype none\nmodule harness (input wire pin_clk, input wire pin_in, output wire pin_out);")
+    print("    wire clk;\n    SB_GB clock (.USER_SIGNAL_TO_GLOBAL_BUFFER(pin_clk), .GLOBAL_BUFFER_OUTPUT(clk));")
     print(f"    reg [{inputs - 1}:0] in_q;\n    wire [{outputs - 1}:0] out;\n    reg [{outputs - 1}:0] fold0_q;")
     print(f"    always @(posedge clk) in_q <= {{in_q[{inputs - 2}:0], pin_in}};")
     print("    always @(posedge clk) fold0_q <= out;")

@@ -1,24 +1,24 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# pnr.sh HEADERS [UNIT...]: places and routes units of units.txt (all unless told) on an iCE40 HX8K with Yosys and nextpnr,
-# and prints what each takes and the clock that the router reached. Exit 1: one misses its clock, or does not fit.
+# pnr.sh VTA_PARAMS HEADERS [UNIT...]: places and routes units of units.txt (all unless told) on an iCE40 HX8K with Yosys and
+# nextpnr, and prints what each takes and the clock that the router reached. Exit 1: one misses its clock, or does not fit.
 set -eu
-headers=$1
-shift
+params=$1 headers=$2
+shift 2
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 die() { echo "pnr.sh: $*" >&2; exit 1; }
 
-# place UNIT MHZ PARAMETER...
+# place UNIT MHZ NAME=VALUE...
 place() {
-    unit=$1 mhz=$2
+    unit=$1 mhz=$2 set_all=
     shift 2
-    set_all=
-    for parameter in "$@"; do
-        set_all="$set_all -set ${parameter%%=*} ${parameter#*=}"
+    has=$(sed -n 's/^ *parameter integer *\([A-Z_]*\).*/\1/p' "$(find rtl -name "$unit.v")")
+    for value in ADDR_BITS=32 $smallest "$@"; do
+        ! echo "$has" | grep -qx "${value%%=*}" || set_all="$set_all -set ${value%%=*} ${value#*=}"
     done
     read="read_verilog -DSYNTHESIS $dirs $sources"
     [ -z "$set_all" ] || read="$read; chparam$set_all $unit"
@@ -26,11 +26,14 @@ place() {
         { tail -n 5 "$work/log" >&2; die "Yosys failed on $unit"; }
     python3 "$here/harness.py" "$unit" "$work/ports.json" >"$work/harness.v"
     # an iCE40 has no RAM in its tables: what asks for that becomes block RAM or registers
-    yosys -q -p "$read; read_verilog $work/harness.v; hierarchy -check -top harness; proc; setattr -unset ram_style m:*;
-        synth_ice40 -top harness -json $work/net.json" >"$work/log" 2>&1 ||
+    yosys -q -p "$read; read_verilog -lib +/ice40/cells_sim.v; read_verilog $work/harness.v; hierarchy -check -top harness;
+        proc; setattr -unset ram_style m:*; synth_ice40 -top harness -json $work/net.json" >"$work/log" 2>&1 ||
         { tail -n 5 "$work/log" >&2; die "Yosys failed on $unit"; }
-    nextpnr-ice40 --hx8k --package ct256 --json "$work/net.json" --asc "$work/out.asc" --freq "$mhz" --seed 1 \
-        --report "$work/report.json" >"$work/log" 2>&1 || { grep -E 'ERROR|Max frequency' "$work/log" >&2; die "$unit: not routed at $mhz MHz"; }
+    # The clock alone is a global net: of others, few tables in a tile can take one as an input, which the placer does not know
+    # and the router tries for ever.
+    timeout "$LONGEST" nextpnr-ice40 --hx8k --package ct256 --json "$work/net.json" --asc "$work/out.asc" --freq "$mhz" \
+        --seed 1 --no-promote-globals --report "$work/report.json" >"$work/log" 2>&1 ||
+        { grep -E 'ERROR|Max frequency' "$work/log" >&2; die "$unit: not routed at $mhz MHz"; }
     icepack "$work/out.asc" "$work/out.bin"
     python3 - "$unit" "$mhz" "$work/report.json" <<'END'
 import json, sys
@@ -44,6 +47,9 @@ sys.exit(fmax < mhz)
 END
 }
 
+LONGEST=1800 # seconds of one run of the router
+# NAME=VALUE of the smallest configuration
+smallest=$("$params" yosys "$here/smallest.json" | sed -n 's/.*-set \([A-Z_]*\) \([0-9]*\) *$/\1=\2/p')
 cd "$root/hw"
 dirs="-I$headers -Iinclude $(find rtl -type d | sed 's/^/-I/' | tr '\n' ' ')"
 sources=$(find rtl -name '*.v' | sort | tr '\n' ' ')

@@ -57,4 +57,15 @@ done
 for file in $files; do
     [ "$(wc -c <"$file")" -le 1048576 ] || fail "$file is larger than 1 MiB"
 done
+
+# Each verb that the front door lists is one that it takes: a copy of it that goes no further.
+front=$(mktemp)
+trap 'rm -f "$front"' EXIT
+# shellcheck disable=SC2016  # as it stands there
+sed 's/^    "do_$verb" "$@"$/    echo taken/' run >"$front"
+verbs=$(sh run | sed -n 's/^  \([a-z][^ ]*\)  .*/\1/p; s/^  \([a-z][^ ]*\) [^ ].*/\1/p')
+[ "$(echo "$verbs" | wc -l)" -gt 10 ] || fail "./run lists few verbs"
+for verb in $verbs; do
+    [ "$(sh "$front" "$verb" 2>&1)" = taken ] || fail "./run lists '$verb' and does not take it"
+done
 exit $failed
