@@ -27,13 +27,8 @@ exits 0
 vtac compile net.onnx --target vta --config tiny --offload all -o net.so
 exits 0
 board virtual --config tiny --coherent
-python3 - "$seed" <<'END'
-import random, struct, sys
-rng = random.Random(sys.argv[1])
-for run in (1, 2):
-    with open(f"in{run}.bin", "wb") as f:
-        f.write(struct.pack("<490f", *(rng.uniform(-1, 1) for _ in range(490))))
-END
+holds "two inputs" /usr/bin/python3 "$source/tests/cross/inputs.py" "$seed" -1 1 490 \
+    "$build/bin/vta-run" net.so --device fsim --input 'in{}.bin' --output-dir 'here{}'
 # twice over, the second time with what the first left in the board
 for round in 1 2; do
     timeout 600 ./program "$PWD/virtual" ./net.so in1.bin in2.bin >out 2>err
@@ -43,12 +38,10 @@ for round in 1 2; do
     cp out got$round
 done
 for run in 1 2; do
-    "$build/bin/vta-run" net.so --device fsim --input in$run.bin --output-dir fsim$run >held 2>&1 || wrong "$(cat held)"
-    python3 -c 'import sys; b = open(sys.argv[1], "rb").read(); print("output " + b[10 + b[8] + 256 * b[9]:].hex())' fsim$run/*.npy >>expected
+    python3 -c 'import sys; b = open(sys.argv[1], "rb").read(); print("output " + b[10 + b[8] + 256 * b[9]:].hex())' here$run/*.npy >>expected
 done
 for round in 1 2; do
     holds "round $round: the bytes of fsim" sh -c "grep ^output got$round | cmp - expected"
 done
-holds "other inputs, other outputs" test "$(sort -u expected | wc -l)" = 2
 holds "the hooks were called" grep -Eq '^clean [1-9][0-9]* invalidate [1-9][0-9]* idle [1-9]' got1
 finish
