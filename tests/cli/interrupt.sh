@@ -8,6 +8,8 @@
 # shellcheck source=tests/cli/lib.sh
 . "$(dirname "$0")/lib.sh"
 set -m
+# A child that gets the signal before it has become vtac still has our trap.
+trap '[ "$BASHPID" != $$ ] || rm -rf "$work"' EXIT
 
 # interrupted SECONDS WORD...: the verb gets SIGINT after that time.
 interrupted() {
