@@ -97,6 +97,8 @@ static vtac_value_id window_node(net *n, const net_op *op, vtac_op which, const 
     } else if (op->kind == NET_AVERAGE_POOL) {
         attrs[attr_count++] =
             (vtac_attr){.name = "count_include_pad", .kind = VTAC_ATTR_INT, .count = 1, .i = op->count_all};
+    } else if (op->kind == NET_LP_POOL) {
+        attrs[attr_count++] = (vtac_attr){.name = "p", .kind = VTAC_ATTR_INT, .count = 1, .i = op->p};
     }
     return node(n, which, inputs, count, attrs, attr_count);
 }
@@ -131,7 +133,35 @@ static vtac_value_id conv_node(net *n, net_op *op, const net_value *x, const net
     return window_node(n, op, VTAC_OP_QLINEAR_CONV, inputs, op->has_bias ? 9 : 8);
 }
 
+static vtac_value_id norm_node(net *n, net_op *op, const net_value *x)
+{
+    const vtac_attr attrs[] = {
+        {.name = "epsilon", .kind = VTAC_ATTR_FLOAT, .count = 1, .f = op->epsilon},
+        {.name = "num_groups", .kind = VTAC_ATTR_INT, .count = 1, .i = op->groups},
+        {.name = "scale_per_group", .kind = VTAC_ATTR_INT, .count = 1, .i = op->by_group}};
+    const int64_t count = op->by_group ? op->groups : x->dim[1];
+    const vtac_value_id inputs[] = {x->id, constant(n, VTAC_F32, &count, 1, op->weights),
+                                    constant(n, VTAC_F32, &count, 1, op->bias)};
+    return op->kind == NET_GROUP_NORM ? node(n, VTAC_OP_GROUP_NORMALIZATION, inputs, 3, attrs, 3)
+                                      : node(n, VTAC_OP_INSTANCE_NORMALIZATION, inputs, 3, attrs, 1);
+}
+
 /* ---- shapes and weights */
+
+static bool has_window(net_kind kind)
+{
+    return kind == NET_CONV || kind == NET_MAX_POOL || kind == NET_AVERAGE_POOL || kind == NET_LP_POOL;
+}
+
+static bool is_norm(net_kind kind)
+{
+    return kind == NET_INSTANCE_NORM || kind == NET_GROUP_NORM || kind == NET_MEAN_VARIANCE;
+}
+
+static bool is_global(net_kind kind)
+{
+    return kind == NET_GLOBAL_POOL || kind == NET_GLOBAL_LP_POOL;
+}
 
 static int64_t extent(const net_op *op, int a, int64_t dim)
 {
@@ -143,9 +173,9 @@ static void shape_of(const net *n, const net_op *op, int64_t *dim)
 {
     memcpy(dim, n->values[op->in[0]].dim, 4 * sizeof *dim);
     for (int a = 0; a < 2; a++) {
-        if (op->kind == NET_CONV || op->kind == NET_MAX_POOL || op->kind == NET_AVERAGE_POOL) {
+        if (has_window(op->kind)) {
             dim[a + 2] = extent(op, a, dim[a + 2]);
-        } else if (op->kind == NET_GLOBAL_POOL) {
+        } else if (is_global(op->kind)) {
             dim[a + 2] = 1;
         }
     }
@@ -168,7 +198,8 @@ static void random_weights(const net *n, rng *r, net_op *op, int64_t channels)
     op->scales = calloc((size_t)outputs, sizeof *op->scales);
     assert_non_null(op->scales);
     for (int64_t i = 0; i < outputs * inner; i++) {
-        op->weights[i] = n->quantized ? (double)rng_between(r, -128, 127) : (double)(float)any(r);
+        op->weights[i] =
+            n->quantized ? (double)rng_between(r, -128, 127) : (double)(float)(any(r) / sqrt((double)inner));
     }
     for (int64_t m = 0; m < outputs; m++) {
         op->bias[m] = n->quantized ? (double)rng_between(r, -20000, 20000) : (double)(float)any(r);
@@ -248,6 +279,11 @@ static vtac_value_id build_quantized(net *n, net_op *op, const net_value *y)
     case NET_CHANNEL_MUL:
     case NET_ADD: return quantized_pair(n, op, x, y);
     case NET_CONCAT: return quantized_concat(n, op, y);
+    case NET_LP_POOL:
+    case NET_GLOBAL_LP_POOL:
+    case NET_INSTANCE_NORM:
+    case NET_GROUP_NORM:
+    case NET_MEAN_VARIANCE:
     case NET_RELU: break;
     }
     fail_msg("a quantized network has no such operator");
@@ -270,11 +306,17 @@ static vtac_value_id build(net *n, net_op *op, const net_value *y)
     vtac_value_id inputs[] = {x->id, n->values[op->in[1]].id};
     const int64_t shape[] = {1, y->dim[1], 1, 1};
     const vtac_attr axis = {.name = "axis", .kind = VTAC_ATTR_INT, .count = 1, .i = 1};
+    const vtac_attr p = {.name = "p", .kind = VTAC_ATTR_INT, .count = 1, .i = op->p};
     switch (op->kind) {
     case NET_CONV: return conv_node(n, op, x, y);
     case NET_MAX_POOL: return window_node(n, op, VTAC_OP_MAX_POOL, inputs, 1);
     case NET_AVERAGE_POOL: return window_node(n, op, VTAC_OP_AVERAGE_POOL, inputs, 1);
     case NET_GLOBAL_POOL: return node(n, VTAC_OP_GLOBAL_AVERAGE_POOL, inputs, 1, NULL, 0);
+    case NET_LP_POOL: return window_node(n, op, VTAC_OP_LP_POOL, inputs, 1);
+    case NET_GLOBAL_LP_POOL: return node(n, VTAC_OP_GLOBAL_LP_POOL, inputs, 1, &p, 1);
+    case NET_INSTANCE_NORM:
+    case NET_GROUP_NORM: return norm_node(n, op, x);
+    case NET_MEAN_VARIANCE: return node(n, VTAC_OP_MEAN_VARIANCE, inputs, 1, NULL, 0);
     case NET_RELU: return node(n, VTAC_OP_RELU, inputs, 1, NULL, 0);
     case NET_CHANNEL_MUL:
         inputs[1] = constant(n, VTAC_F32, shape, 4, op->weights);
@@ -367,7 +409,8 @@ static double pool_at(const net *n, const net_op *op, const net_value *y, const 
 {
     const net_value *x = &n->values[op->in[0]];
     const double zero = n->quantized ? x->zero : 0.0;
-    const bool global = op->kind == NET_GLOBAL_POOL;
+    const bool global = is_global(op->kind);
+    const bool lp = op->kind == NET_LP_POOL || op->kind == NET_GLOBAL_LP_POOL;
     double sum = 0.0;
     double most = -HUGE_VAL;
     double count = 0.0;
@@ -377,7 +420,7 @@ static double pool_at(const net *n, const net_op *op, const net_value *y, const 
             const int64_t column = global ? kx : p[3] * op->stride[1] + kx - op->pad[1];
             const bool inside = row >= 0 && row < x->dim[2] && column >= 0 && column < x->dim[3];
             const double value = inside ? at(x, p[0], p[1], row, column) : 0.0;
-            sum += inside ? value - zero : 0.0;
+            sum += !inside ? 0.0 : lp ? pow(fabs(value), (double)op->p) : value - zero;
             most = inside ? fmax(most, value) : most;
             count += inside || op->count_all;
         }
@@ -385,9 +428,41 @@ static double pool_at(const net *n, const net_op *op, const net_value *y, const 
     if (op->kind == NET_MAX_POOL) {
         return most;
     }
+    if (lp) {
+        return pow(sum, 1.0 / (double)op->p);
+    }
     return n->quantized
                ? rescaled(n, y, sum, vtac_scale_mean((float)x->scale, (float)y->scale, (int64_t)count))
                : sum / count;
+}
+
+/* The whole value at once: each group of channels of each batch (of all batches: `over_batch`) by its mean.
+ */
+static void normalize(const net_op *op, const net_value *x, net_value *y)
+{
+    const bool over_batch = op->kind == NET_MEAN_VARIANCE;
+    const int64_t groups = op->kind == NET_GROUP_NORM ? op->groups : x->dim[1];
+    const int64_t run = net_elements(x) / (x->dim[0] * groups); /* elements of a group, one after the other */
+    const int64_t plane = x->dim[2] * x->dim[3];
+    const int64_t batches = over_batch ? x->dim[0] : 1;
+    const double count = (double)(run * batches);
+    for (int64_t unit = 0; unit < x->dim[0] / batches * groups; unit++) {
+        double mean = 0.0;
+        double variance = over_batch ? 0.0 : op->epsilon;
+        for (int64_t i = 0; i < run * batches; i++) {
+            mean += x->number[(unit + i / run * groups) * run + i % run] / count;
+        }
+        for (int64_t i = 0; i < run * batches; i++) {
+            const double off = x->number[(unit + i / run * groups) * run + i % run] - mean;
+            variance += off * off / count;
+        }
+        for (int64_t i = 0; i < run * batches; i++) {
+            const int64_t at = (unit + i / run * groups) * run + i % run;
+            const int64_t m = op->by_group ? unit % groups : at / plane % x->dim[1];
+            const double off = (x->number[at] - mean) / sqrt(variance);
+            y->number[at] = over_batch ? off : off * op->weights[m] + op->bias[m];
+        }
+    }
 }
 
 static double add_at(const net *n, const net_op *op, const net_value *y, const int64_t *p)
@@ -427,7 +502,12 @@ static double value_at(const net *n, uint32_t i, const int64_t *p)
     case NET_CONV: return conv_at(n, op, y, p);
     case NET_MAX_POOL:
     case NET_AVERAGE_POOL:
+    case NET_LP_POOL:
+    case NET_GLOBAL_LP_POOL:
     case NET_GLOBAL_POOL: return pool_at(n, op, y, p);
+    case NET_INSTANCE_NORM:
+    case NET_GROUP_NORM:
+    case NET_MEAN_VARIANCE: break; /* not one by one */
     case NET_RELU: return fmax(0.0, at(a, p[0], p[1], p[2], p[3]));
     case NET_CHANNEL_MUL:
         v = op->weights[p[1]] * (at(a, p[0], p[1], p[2], p[3]) - (n->quantized ? a->zero : 0));
@@ -438,20 +518,31 @@ static double value_at(const net *n, uint32_t i, const int64_t *p)
     return 0.0;
 }
 
+/* One element after the other. */
+static void evaluate(const net *n, uint32_t i)
+{
+    const net_value *v = &n->values[i];
+    int64_t p[4];
+    int64_t flat = 0;
+    for (p[0] = 0; p[0] < v->dim[0]; p[0]++) {
+        for (p[1] = 0; p[1] < v->dim[1]; p[1]++) {
+            for (p[2] = 0; p[2] < v->dim[2]; p[2]++) {
+                for (p[3] = 0; p[3] < v->dim[3]; p[3]++) {
+                    v->number[flat++] = value_at(n, i, p);
+                }
+            }
+        }
+    }
+}
+
 void net_evaluate(net *n)
 {
     for (uint32_t i = 1; i < n->count; i++) {
-        net_value *v = &n->values[i];
-        int64_t p[4];
-        int64_t flat = 0;
-        for (p[0] = 0; p[0] < v->dim[0]; p[0]++) {
-            for (p[1] = 0; p[1] < v->dim[1]; p[1]++) {
-                for (p[2] = 0; p[2] < v->dim[2]; p[2]++) {
-                    for (p[3] = 0; p[3] < v->dim[3]; p[3]++) {
-                        v->number[flat++] = value_at(n, i, p);
-                    }
-                }
-            }
+        const net_op *op = &n->ops[i];
+        if (is_norm(op->kind)) {
+            normalize(op, &n->values[op->in[0]], &n->values[i]);
+        } else {
+            evaluate(n, i);
         }
     }
 }

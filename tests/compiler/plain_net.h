@@ -16,6 +16,11 @@ typedef enum net_kind {
     NET_MAX_POOL,
     NET_AVERAGE_POOL,
     NET_GLOBAL_POOL,
+    NET_LP_POOL,
+    NET_GLOBAL_LP_POOL,
+    NET_INSTANCE_NORM,
+    NET_GROUP_NORM,
+    NET_MEAN_VARIANCE, /* over all batches */
     NET_RELU,
     NET_CHANNEL_MUL,
     NET_ADD,
@@ -33,8 +38,11 @@ typedef struct net_value {
 typedef struct net_op {
     net_kind kind;
     uint32_t in[2];
-    int64_t groups, outputs, kernel[2], stride[2], dilation[2], pad[4];
     bool has_bias, count_all;
+    bool by_group; /* a group normalization's weights: one for each group, not for each channel */
+    int64_t groups, outputs, kernel[2], stride[2], dilation[2], pad[4];
+    int64_t p;              /* of an Lp pool */
+    double epsilon;         /* of a normalization */
     double *weights, *bias; /* as whole numbers in a quantized network */
     float *scales;          /* of the weights, by output */
 } net_op;
@@ -51,7 +59,7 @@ typedef struct net {
 /* A network of an input alone; quantized: of bytes, signed or not. */
 void net_start(net *n, const int64_t *dim, bool quantized, bool is_signed);
 /* Appends an operator; its weights are random. Its value is a graph output where nothing follows yet. */
-void net_add(net *n, rng *r, const net_op *op);
+void net_add(net *n, rng *r, const net_op *given);
 /* Random input, here and in the model's memory. */
 void net_fill(net *n, rng *r, void *memory);
 /* Every value. */

@@ -9,13 +9,7 @@
 
 #define E2(op, a, b) vtac_e2(l->k, VTAC_E_##op, a, b)
 
-/* Loops over output rows (parallel) and columns. */
-typedef struct place {
-    const vtac_expr *at[4], *block;
-    int64_t lanes;
-} place;
-
-static void open_places(vtac_lower *l, const vtac_type *type, const vtac_layout *f, int64_t work, place *p)
+void vtac_open_places(vtac_lower *l, const vtac_type *type, const vtac_layout *f, int64_t work, vtac_place *p)
 {
     vtac_kernel *k = l->k;
     const vtac_expr *unit =
@@ -28,8 +22,7 @@ static void open_places(vtac_lower *l, const vtac_type *type, const vtac_layout 
     p->lanes = f->block;
 }
 
-/* The loop over the lanes of one position. */
-static const vtac_expr *open_lanes(vtac_lower *l, place *p)
+const vtac_expr *vtac_open_lanes(vtac_lower *l, vtac_place *p)
 {
     const vtac_expr *lane = vtac_for(l->k, VTAC_LOOP_VECTOR, p->lanes, "lane");
     p->at[1] = vtac_i_add(l->k, vtac_i_mulc(l->k, p->block, p->lanes), lane);
@@ -38,7 +31,7 @@ static const vtac_expr *open_lanes(vtac_lower *l, place *p)
     return lane;
 }
 
-static void close_lanes(vtac_lower *l)
+void vtac_close_lanes(vtac_lower *l)
 {
     l->block = l->lane = NULL;
     vtac_end(l->k);
@@ -47,7 +40,6 @@ static void close_lanes(vtac_lower *l)
 /* ---- pointwise
  * ------------------------------------------------------------------------------------------------------- */
 
-/* Both forms the same, an operand is read only where its place is written: the memory may be one. */
 static void mark_in_place(vtac_lower *l, const vtac_node *n, vtac_value_id y)
 {
     const vtac_program *p = l->program;
@@ -68,20 +60,25 @@ static void mark_in_place(vtac_lower *l, const vtac_node *n, vtac_value_id y)
     }
 }
 
+void vtac_layout_in_place(vtac_lower *l)
+{
+    for (uint32_t c = 0; c <= l->chain_count && !l->k->failed; c++) {
+        mark_in_place(l, c == 0 ? l->node : l->chain[c - 1], vtac_final_value(l, 0));
+    }
+}
+
 vta_status vtac_lower_elements_blocked(vtac_lower *l)
 {
     const vtac_value_id y = vtac_final_value(l, 0);
     const vtac_type *type = &l->graph->values[y].type;
-    place p;
+    vtac_place p;
     VTA_TRY(vtac_begin(l, ""));
-    open_places(l, type, &l->program->layouts[y], vtac_type_elements(type), &p);
-    (void)open_lanes(l, &p);
+    vtac_open_places(l, type, &l->program->layouts[y], vtac_type_elements(type), &p);
+    (void)vtac_open_lanes(l, &p);
     vtac_out_at(l, 0, p.at, vtac_lowering_of(l->node->op)->point(l, l->node, p.at));
-    close_lanes(l);
+    vtac_close_lanes(l);
     vtac_close(l, 2);
-    for (uint32_t c = 0; c <= l->chain_count && !l->k->failed; c++) {
-        mark_in_place(l, c == 0 ? l->node : l->chain[c - 1], y);
-    }
+    vtac_layout_in_place(l);
     l->step->flops = (uint64_t)vtac_type_elements(type) * (1 + l->chain_count);
     return l->diag->code;
 }
@@ -92,19 +89,19 @@ vta_status vtac_lower_elements_blocked(vtac_lower *l)
 /* Part i, to the channel blocks from `first` on. */
 static vta_status copy_part(vtac_lower *l, uint32_t i, int64_t first)
 {
-    place p;
+    vtac_place p;
     const vtac_value_id x = l->node->inputs[vtac_part_input(l->node, i)];
     const vtac_value_id y = l->node->outputs[0];
     const vtac_type *type = &l->graph->values[x].type;
     VTA_TRY(vtac_begin(l, ""));
-    open_places(l, type, &l->program->layouts[x], vtac_type_elements(type), &p);
-    const vtac_expr *lane = open_lanes(l, &p);
+    vtac_open_places(l, type, &l->program->layouts[x], vtac_type_elements(type), &p);
+    const vtac_expr *lane = vtac_open_lanes(l, &p);
     const vtac_expr *from = vtac_layout_place(l, x, p.at[0], p.block, p.at[2], p.at[3], lane);
     const vtac_expr *block = vtac_i_addc(l->k, p.block, first);
     const vtac_expr *to = vtac_layout_place(l, y, p.at[0], block, p.at[2], p.at[3], lane);
     const vtac_expr *value = vtac_e_load(l->k, vtac_layout_buffer(l, x, "x"), from);
     vtac_store(l->k, vtac_layout_buffer(l, y, "y"), to, vtac_part_value(l, i, value));
-    close_lanes(l);
+    vtac_close_lanes(l);
     vtac_close(l, 2);
     return VTA_OK;
 }
@@ -132,35 +129,37 @@ typedef struct pooling {
     vtac_value_id x;
     const vtac_type *x_type;
     vtac_dtype type; /* of the sum */
-    bool is_max, global, count_all, quantized;
+    bool is_max, is_lp, global, count_all, quantized;
+    int64_t p; /* of an Lp pool */
     vtac_buffer *from, *sum, *count;
 } pooling;
 
-static void start_sum(vtac_lower *l, const pooling *o, place *p)
+static void start_sum(vtac_lower *l, const pooling *o, vtac_place *p)
 {
     double low = -HUGE_VAL;
     double high;
     if (vtac_dtype_kind(o->type) != 'f') {
         vtac_range_of(o->x_type->dtype, &low, &high);
     }
-    const vtac_expr *lane = open_lanes(l, p);
+    const vtac_expr *lane = vtac_open_lanes(l, p);
     vtac_store(l->k, o->sum, lane, vtac_e_float(l->k, o->type, o->is_max ? low : 0.0));
-    close_lanes(l);
+    vtac_close_lanes(l);
     if (o->count != NULL) {
         vtac_store(l->k, o->count, vtac_e_index(l->k, 0), vtac_e_index(l->k, 0));
     }
 }
 
-static void take(vtac_lower *l, const pooling *o, place *p, const vtac_expr *y, const vtac_expr *x)
+static void take(vtac_lower *l, const pooling *o, vtac_place *p, const vtac_expr *y, const vtac_expr *x)
 {
     vtac_kernel *k = l->k;
-    const vtac_expr *lane = open_lanes(l, p);
+    const vtac_expr *lane = vtac_open_lanes(l, p);
     const vtac_expr *at = vtac_layout_place(l, o->x, p->at[0], p->block, y, x, lane);
     const vtac_expr *value = vtac_e_load(k, o->from, at);
     value = o->quantized ? vtac_centred(l, l->node, value, VTAC_POOL_X_ZERO) : vtac_e_cast(k, o->type, value);
+    value = o->is_lp ? vtac_lp_power(l, value, o->p) : value;
     const vtac_expr *old = vtac_e_load(k, o->sum, lane);
     vtac_store(k, o->sum, lane, o->is_max ? E2(MAX, old, value) : E2(ADD, old, value));
-    close_lanes(l);
+    vtac_close_lanes(l);
     if (o->count != NULL) {
         const vtac_expr *zero = vtac_e_index(k, 0);
         vtac_store(k, o->count, zero, vtac_i_addc(k, vtac_e_load(k, o->count, zero), 1));
@@ -188,7 +187,7 @@ static const vtac_expr *open_axis(vtac_lower *l, const pooling *o, uint32_t a, c
 }
 
 /* Taps inside the padded input: it ends where the last window may reach beyond. */
-static const vtac_expr *padded_count(vtac_lower *l, const pooling *o, const place *p)
+static const vtac_expr *padded_count(vtac_lower *l, const pooling *o, const vtac_place *p)
 {
     vtac_kernel *k = l->k;
     const vtac_expr *count = vtac_e_index(k, 1);
@@ -202,25 +201,26 @@ static const vtac_expr *padded_count(vtac_lower *l, const pooling *o, const plac
     return count;
 }
 
-static void store_pooled(vtac_lower *l, const pooling *o, place *p)
+static void store_pooled(vtac_lower *l, const pooling *o, vtac_place *p)
 {
     vtac_kernel *k = l->k;
     const vtac_expr *count = NULL;
     if (o->count != NULL) {
         count = vtac_let(k, "count", vtac_e_load(k, o->count, vtac_e_index(k, 0)));
-    } else if (!o->is_max) {
+    } else if (!o->is_max && !o->is_lp) {
         count = vtac_let(
             k, "count", o->global ? vtac_e_index(k, o->w.kernel[0] * o->w.kernel[1]) : padded_count(l, o, p));
     }
     const int64_t most = vtac_window_elements(&o->w);
     const vtac_expr *scale = o->quantized ? vtac_mean_scale(l, most, count) : NULL;
-    const vtac_expr *lane = open_lanes(l, p);
+    const vtac_expr *lane = vtac_open_lanes(l, p);
     const vtac_expr *value = vtac_e_load(k, o->sum, lane);
     vtac_out_at(l, 0, p->at,
                 o->is_max      ? value
+                : o->is_lp     ? vtac_lp_root(l, value, o->p)
                 : o->quantized ? vtac_mean(l, most, value, scale)
                                : E2(DIV, value, vtac_e_cast(k, o->type, count)));
-    close_lanes(l);
+    vtac_close_lanes(l);
 }
 
 static vta_status shape_of(vtac_lower *l, pooling *o)
@@ -229,9 +229,11 @@ static vta_status shape_of(vtac_lower *l, pooling *o)
     o->x = l->node->inputs[0];
     o->x_type = vtac_type_in(l, 0);
     o->global = op == VTAC_OP_GLOBAL_AVERAGE_POOL || op == VTAC_OP_GLOBAL_MAX_POOL ||
-                op == VTAC_OP_QLINEAR_GLOBAL_AVERAGE_POOL;
+                op == VTAC_OP_GLOBAL_LP_POOL || op == VTAC_OP_QLINEAR_GLOBAL_AVERAGE_POOL;
     o->quantized = op == VTAC_OP_QLINEAR_AVERAGE_POOL || op == VTAC_OP_QLINEAR_GLOBAL_AVERAGE_POOL;
     o->is_max = op == VTAC_OP_MAX_POOL || op == VTAC_OP_GLOBAL_MAX_POOL;
+    o->is_lp = op == VTAC_OP_LP_POOL || op == VTAC_OP_GLOBAL_LP_POOL;
+    o->p = vtac_attr_int(l->node, "p", 2);
     o->count_all = vtac_attr_int(l->node, "count_include_pad", 0) != 0;
     o->type = o->quantized ? VTAC_I32 : vtac_compute_type(o->x_type->dtype);
     if (!o->global) {
@@ -248,7 +250,7 @@ static vta_status shape_of(vtac_lower *l, pooling *o)
 vta_status vtac_lower_pool_blocked(vtac_lower *l)
 {
     pooling o = {.x = 0};
-    place p;
+    vtac_place p;
     const vtac_value_id y = vtac_final_value(l, 0);
     const vtac_type *type = &l->graph->values[y].type;
     const vtac_layout *f = &l->program->layouts[y];
@@ -256,8 +258,8 @@ vta_status vtac_lower_pool_blocked(vtac_lower *l)
     VTA_TRY(vtac_begin(l, ""));
     o.from = vtac_layout_buffer(l, o.x, "x");
     o.sum = vtac_local(l, "sum", o.type, f->block);
-    o.count = !o.is_max && !o.global && !o.count_all ? vtac_local(l, "count", VTAC_I64, 1) : NULL;
-    open_places(l, type, f, vtac_type_elements(type) * o.w.kernel[0] * o.w.kernel[1], &p);
+    o.count = !o.is_max && !o.is_lp && !o.global && !o.count_all ? vtac_local(l, "count", VTAC_I64, 1) : NULL;
+    vtac_open_places(l, type, f, vtac_type_elements(type) * o.w.kernel[0] * o.w.kernel[1], &p);
     start_sum(l, &o, &p);
     uint32_t loops = 0;
     const vtac_expr *from_y = open_axis(l, &o, 0, p.at[2], &loops);

@@ -155,6 +155,20 @@ static bool choose_pool(vtac_program *p, const vtac_node *node, vtac_layout_kind
     return true;
 }
 
+/* Means over whole blocks, or blocks of whole means. */
+static bool choose_norm(vtac_program *p, const vtac_node *node, vtac_layout_kind *kind)
+{
+    const vtac_layout *in = &p->layouts[node->inputs[0]];
+    vtac_norm_shape s;
+    if (!in->natural || !vtac_norm_shape_of(p->graph, node, &s) ||
+        (s.channels % in->block != 0 && in->block % s.channels != 0)) {
+        return false;
+    }
+    give(p, node->outputs[0], in->block);
+    *kind = VTAC_KIND_NORM;
+    return true;
+}
+
 static bool choose_pointwise(vtac_program *p, const vtac_node *node, vtac_layout_kind *kind)
 {
     int64_t block = 0;
@@ -243,8 +257,13 @@ static bool choose(vtac_program *p, const vtac_node *node, vtac_layout_kind *kin
     case VTAC_OP_MAX_POOL:
     case VTAC_OP_GLOBAL_AVERAGE_POOL:
     case VTAC_OP_GLOBAL_MAX_POOL:
+    case VTAC_OP_LP_POOL:
+    case VTAC_OP_GLOBAL_LP_POOL:
     case VTAC_OP_QLINEAR_AVERAGE_POOL:
     case VTAC_OP_QLINEAR_GLOBAL_AVERAGE_POOL: return choose_pool(p, node, kind);
+    case VTAC_OP_INSTANCE_NORMALIZATION:
+    case VTAC_OP_GROUP_NORMALIZATION:
+    case VTAC_OP_MEAN_VARIANCE: return choose_norm(p, node, kind);
     case VTAC_OP_CONCAT:
     case VTAC_OP_QLINEAR_CONCAT: return choose_concat(p, node, kind);
     default: return vtac_lowering_of(node->op)->family == VTAC_POINTWISE && choose_pointwise(p, node, kind);

@@ -32,6 +32,37 @@ const vtac_expr *vtac_layout_place(vtac_lower *l, vtac_value_id id, const vtac_e
 /* The buffer of a value that exists in its layout. */
 vtac_buffer *vtac_layout_buffer(vtac_lower *l, vtac_value_id id, const char *name);
 
+/* A position: its index, in channels of `block` (of `lanes` channels) at the lane that is open. */
+typedef struct vtac_place {
+    const vtac_expr *at[4], *block;
+    int64_t lanes;
+} vtac_place;
+/* Opens loops over rows (parallel) and columns: two to close. */
+void vtac_open_places(vtac_lower *l, const vtac_type *type, const vtac_layout *f, int64_t work,
+                      vtac_place *p);
+/* The loop over the lanes of one position. */
+const vtac_expr *vtac_open_lanes(vtac_lower *l, vtac_place *p);
+void vtac_close_lanes(vtac_lower *l);
+/* Operands of the node and its chain that are not read after their place is written: where both forms are the
+ * same, the memory may be one. */
+void vtac_layout_in_place(vtac_lower *l);
+
+/* What a normalization's means are taken over: the plane, `channels` neighbours, all batches or one. */
+typedef struct vtac_norm_shape {
+    int64_t channels;
+    bool over_batch;
+} vtac_norm_shape;
+/* False: not a normalization of whole planes. */
+bool vtac_norm_shape_of(const vtac_graph *graph, const vtac_node *node, vtac_norm_shape *out);
+/* Scale or bias (input i) at `at`, in this group: by ONNX's broadcast, or one for each channel or group. */
+const vtac_expr *vtac_norm_parameter(vtac_lower *l, uint32_t i, const vtac_expr *group,
+                                     const vtac_expr *const *at);
+double vtac_norm_epsilon(const vtac_node *node);
+
+/* |x|^p, and the root of a sum of such. */
+const vtac_expr *vtac_lp_power(vtac_lower *l, const vtac_expr *x, int64_t p);
+const vtac_expr *vtac_lp_root(vtac_lower *l, const vtac_expr *sum, int64_t p);
+
 /* Of a pool (pool.c): elements of its window, INT32_MAX for more; of a quantized one the scale of a sum of
  * `count` numbers, at most `most`; its rounded product with the sum, about the output's zero point. */
 int64_t vtac_window_elements(const vtac_window *w);
@@ -50,6 +81,7 @@ const vtac_expr *vtac_part_value(vtac_lower *l, uint32_t i, const vtac_expr *x);
 vtac_lower_fn vtac_lower_conv_blocked;
 vtac_lower_fn vtac_lower_depthwise;
 vtac_lower_fn vtac_lower_pool_blocked;
+vtac_lower_fn vtac_lower_norm_blocked;
 vtac_lower_fn vtac_lower_elements_blocked;
 vtac_lower_fn vtac_lower_concat_blocked;
 

@@ -4,8 +4,7 @@
  */
 #include <string.h>
 
-#include "../ops/infer.h"
-#include "lower.h"
+#include "layout.h"
 
 #define E2(op, a, b) vtac_e2(l->k, VTAC_E_##op, a, b)
 #define E1(op, a)    vtac_e1(l->k, VTAC_E_##op, a)
@@ -63,9 +62,13 @@ static void moments(vtac_lower *l, const span *s, double epsilon, vtac_buffer *m
     vtac_store(l->k, scale, zero, E2(DIV, vtac_e_int(l->k, type, 1), root));
 }
 
-/* Scale or bias (input i): by ONNX's broadcast, or one for each channel or group. */
-static const vtac_expr *norm_parameter(vtac_lower *l, uint32_t i, const vtac_expr *group,
-                                       const vtac_expr *const *at)
+double vtac_norm_epsilon(const vtac_node *node)
+{
+    return node->op == VTAC_OP_MEAN_VARIANCE ? 1e-9 : vtac_attr_float(node, "epsilon", 1e-5);
+}
+
+const vtac_expr *vtac_norm_parameter(vtac_lower *l, uint32_t i, const vtac_expr *group,
+                                     const vtac_expr *const *at)
 {
     if (l->node->op == VTAC_OP_LAYER_NORMALIZATION) {
         return vtac_arg(l, l->node, i, at);
@@ -75,17 +78,35 @@ static const vtac_expr *norm_parameter(vtac_lower *l, uint32_t i, const vtac_exp
     return vtac_e_load(l->k, vtac_in(l, i), one ? vtac_e_index(l->k, 0) : by_group ? group : at[1]);
 }
 
-/* The axes that the attribute names. */
-static vta_status span_named(vtac_lower *l, span *s)
+/* Marks the axes that the attribute names. */
+static vta_status mark_named(const vtac_node *node, uint32_t rank, bool *marks, vta_diag *diag)
 {
     static const int64_t usual[] = {0, 2, 3};
-    const vtac_attr *axes = vtac_find_attr(l->node, "axes");
+    const vtac_attr *axes = vtac_find_attr(node, "axes");
     uint32_t axis;
     for (size_t i = 0; i < (axes == NULL ? 3 : axes->count); i++) {
-        VTA_TRY(vtac_axis(axes == NULL ? usual[i] : axes->ints[i], s->loops.rank, &axis, l->diag));
-        s->marks[axis] = true;
+        VTA_TRY(vtac_axis(axes == NULL ? usual[i] : axes->ints[i], rank, &axis, diag));
+        marks[axis] = true;
     }
     return VTA_OK;
+}
+
+bool vtac_norm_shape_of(const vtac_graph *graph, const vtac_node *node, vtac_norm_shape *out)
+{
+    const int64_t channels = vtac_in_type(graph, node, 0)->dim[1];
+    bool marks[4] = {false, false, true, true};
+    vta_diag ignored = {0}; /* the row-major form says it */
+    if (node->op == VTAC_OP_MEAN_VARIANCE) {
+        marks[2] = marks[3] = false;
+        if (mark_named(node, 4, marks, &ignored) != VTA_OK) {
+            return false;
+        }
+    }
+    *out = (vtac_norm_shape){.channels = marks[1] ? channels : 1, .over_batch = marks[0]};
+    if (node->op == VTAC_OP_GROUP_NORMALIZATION) {
+        out->channels = channels / vtac_attr_int(node, "num_groups", 1);
+    }
+    return marks[2] && marks[3];
 }
 
 /* Layer: all axes from `axis`; instance: spatial ones; group: those and some channels; else the ones named.
@@ -97,7 +118,7 @@ static vta_status span_of(vtac_lower *l, span *s)
     uint32_t axis = 2;
     *s = (span){.loops = *x};
     if (op == VTAC_OP_MEAN_VARIANCE) {
-        return span_named(l, s);
+        return mark_named(l->node, s->loops.rank, s->marks, l->diag);
     }
     if (op == VTAC_OP_LAYER_NORMALIZATION) {
         VTA_TRY(vtac_axis(vtac_attr_int(l->node, "axis", -1), x->rank, &axis, l->diag));
@@ -148,14 +169,14 @@ vta_status vtac_lower_layer_norm(vtac_lower *l)
     vtac_buffer *mean = vtac_local(l, "mean", type, 1);
     vtac_buffer *scale = vtac_local(l, "scale", type, 1);
     const uint32_t outer = vtac_open_axes(l, &s.loops, s.marks, false, turn, true);
-    moments(l, &s, plain ? 1e-9 : vtac_attr_float(l->node, "epsilon", 1e-5), mean, scale, turn);
+    moments(l, &s, vtac_norm_epsilon(l->node), mean, scale, turn);
     const uint32_t inner = vtac_open_axes(l, &s.loops, s.marks, true, turn, false);
     span_place(l, &s, turn, at);
     const vtac_expr *off = E2(SUB, vtac_in_at(l, 0, at), vtac_e_load(l->k, mean, zero));
     const vtac_expr *y = E2(MUL, off, vtac_e_load(l->k, scale, zero));
     if (!plain) {
-        y = E2(MUL, y, norm_parameter(l, 1, turn[1], at));
-        y = vtac_has_in(l, 2) ? E2(ADD, y, norm_parameter(l, 2, turn[1], at)) : y;
+        y = E2(MUL, y, vtac_norm_parameter(l, 1, turn[1], at));
+        y = vtac_has_in(l, 2) ? E2(ADD, y, vtac_norm_parameter(l, 2, turn[1], at)) : y;
     }
     vtac_out_at(l, 0, at, y);
     vtac_close(l, inner);

@@ -22,16 +22,25 @@ typedef struct pooling {
     bool last;    /* channels last */
 } pooling;
 
+const vtac_expr *vtac_lp_power(vtac_lower *l, const vtac_expr *x, int64_t p)
+{
+    x = vtac_let(l->k, "x", vtac_e1(l->k, VTAC_E_ABS, x));
+    const vtac_dtype type = x == NULL ? VTAC_F32 : x->type;
+    return p == 1 ? x : p == 2 ? E2(MUL, x, x) : E2(POW, x, vtac_e_int(l->k, type, p));
+}
+
+const vtac_expr *vtac_lp_root(vtac_lower *l, const vtac_expr *sum, int64_t p)
+{
+    const vtac_expr *inverse = vtac_e_float(l->k, sum == NULL ? VTAC_F32 : sum->type, 1.0 / (double)p);
+    return p == 1 ? sum : p == 2 ? vtac_e1(l->k, VTAC_E_SQRT, sum) : E2(POW, sum, inverse);
+}
+
 /* One element of the input as a number to add: quantized ones less their zero point. */
 static const vtac_expr *element(vtac_lower *l, const pooling *p, vtac_dtype type, const vtac_expr *const *at)
 {
     const vtac_expr *x = vtac_in_at(l, 0, at);
     x = p->quantized ? vtac_centred(l, l->node, x, X_ZERO) : vtac_e_cast(l->k, type, x);
-    if (p->is_lp) {
-        x = vtac_let(l->k, "x", vtac_e1(l->k, VTAC_E_ABS, x));
-        x = p->p == 1 ? x : p->p == 2 ? E2(MUL, x, x) : E2(POW, x, vtac_e_int(l->k, type, p->p));
-    }
-    return x;
+    return p->is_lp ? vtac_lp_power(l, x, p->p) : x;
 }
 
 int64_t vtac_window_elements(const vtac_window *w)
@@ -84,8 +93,7 @@ static const vtac_expr *finish(vtac_lower *l, const pooling *p, const vtac_expr 
         return sum;
     }
     if (p->is_lp) {
-        const vtac_expr *inverse = vtac_e_float(l->k, sum == NULL ? VTAC_F32 : sum->type, 1.0 / (double)p->p);
-        return p->p == 1 ? sum : p->p == 2 ? vtac_e1(l->k, VTAC_E_SQRT, sum) : E2(POW, sum, inverse);
+        return vtac_lp_root(l, sum, p->p);
     }
     if (!p->quantized) {
         return E2(DIV, sum, vtac_e_cast(l->k, sum == NULL ? VTAC_F32 : sum->type, count));
