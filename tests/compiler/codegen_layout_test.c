@@ -360,6 +360,8 @@ static void norms_stay_in_their_layout(void **state)
         {.kind = NET_GROUP_NORM, .in = {1}, .groups = 8, .epsilon = 0.125, .by_group = true},
         {.kind = NET_GROUP_NORM, .in = {1}, .groups = 1, .epsilon = 1.0},
         {.kind = NET_MEAN_VARIANCE, .in = {1}},
+        {.kind = NET_LRN, .in = {1}, .groups = 5},
+        {.kind = NET_LRN, .in = {1}, .groups = 4},
         {.kind = NET_LP_POOL,
          .in = {1},
          .kernel = {3, 2},

@@ -146,6 +146,19 @@ static vtac_value_id norm_node(net *n, net_op *op, const net_value *x)
                                       : node(n, VTAC_OP_INSTANCE_NORMALIZATION, inputs, 3, attrs, 1);
 }
 
+#define LRN_ALPHA 0.75
+#define LRN_BETA  0.625
+#define LRN_BIAS  1.5
+
+static vtac_value_id lrn_node(net *n, const net_op *op, const net_value *x)
+{
+    const vtac_attr attrs[] = {{.name = "size", .kind = VTAC_ATTR_INT, .count = 1, .i = op->groups},
+                               {.name = "alpha", .kind = VTAC_ATTR_FLOAT, .count = 1, .f = LRN_ALPHA},
+                               {.name = "beta", .kind = VTAC_ATTR_FLOAT, .count = 1, .f = LRN_BETA},
+                               {.name = "bias", .kind = VTAC_ATTR_FLOAT, .count = 1, .f = LRN_BIAS}};
+    return node(n, VTAC_OP_LRN, &x->id, 1, attrs, 4);
+}
+
 /* ---- shapes and weights */
 
 static bool has_window(net_kind kind)
@@ -284,6 +297,7 @@ static vtac_value_id build_quantized(net *n, net_op *op, const net_value *y)
     case NET_INSTANCE_NORM:
     case NET_GROUP_NORM:
     case NET_MEAN_VARIANCE:
+    case NET_LRN:
     case NET_RELU: break;
     }
     fail_msg("a quantized network has no such operator");
@@ -317,6 +331,7 @@ static vtac_value_id build(net *n, net_op *op, const net_value *y)
     case NET_INSTANCE_NORM:
     case NET_GROUP_NORM: return norm_node(n, op, x);
     case NET_MEAN_VARIANCE: return node(n, VTAC_OP_MEAN_VARIANCE, inputs, 1, NULL, 0);
+    case NET_LRN: return lrn_node(n, op, x);
     case NET_RELU: return node(n, VTAC_OP_RELU, inputs, 1, NULL, 0);
     case NET_CHANNEL_MUL:
         inputs[1] = constant(n, VTAC_F32, shape, 4, op->weights);
@@ -465,6 +480,17 @@ static void normalize(const net_op *op, const net_value *x, net_value *y)
     }
 }
 
+static double lrn_at(const net_op *op, const net_value *x, const int64_t *p)
+{
+    double sum = 0.0;
+    const int64_t first = p[1] - (op->groups - 1) / 2;
+    for (int64_t c = first; c < first + op->groups; c++) {
+        const double v = c >= 0 && c < x->dim[1] ? at(x, p[0], c, p[2], p[3]) : 0.0;
+        sum += v * v;
+    }
+    return at(x, p[0], p[1], p[2], p[3]) / pow(LRN_BIAS + LRN_ALPHA / (double)op->groups * sum, LRN_BETA);
+}
+
 static double add_at(const net *n, const net_op *op, const net_value *y, const int64_t *p)
 {
     const net_value *a = &n->values[op->in[0]];
@@ -508,6 +534,7 @@ static double value_at(const net *n, uint32_t i, const int64_t *p)
     case NET_INSTANCE_NORM:
     case NET_GROUP_NORM:
     case NET_MEAN_VARIANCE: break; /* not one by one */
+    case NET_LRN: return lrn_at(op, a, p);
     case NET_RELU: return fmax(0.0, at(a, p[0], p[1], p[2], p[3]));
     case NET_CHANNEL_MUL:
         v = op->weights[p[1]] * (at(a, p[0], p[1], p[2], p[3]) - (n->quantized ? a->zero : 0));

@@ -21,6 +21,7 @@ typedef enum net_kind {
     NET_INSTANCE_NORM,
     NET_GROUP_NORM,
     NET_MEAN_VARIANCE, /* over all batches */
+    NET_LRN,           /* of as many neighbours as there are groups */
     NET_RELU,
     NET_CHANNEL_MUL,
     NET_ADD,

@@ -182,9 +182,10 @@ static vta_status copy_outputs(vtac_lower *l)
 static vta_status lower_kind(vtac_lower *l)
 {
     static vtac_lower_fn *const by_kind[] = {
-        [VTAC_KIND_CONV] = vtac_lower_conv_blocked,          [VTAC_KIND_DEPTHWISE] = vtac_lower_depthwise,
-        [VTAC_KIND_POOL] = vtac_lower_pool_blocked,          [VTAC_KIND_NORM] = vtac_lower_norm_blocked,
-        [VTAC_KIND_POINTWISE] = vtac_lower_elements_blocked, [VTAC_KIND_CONCAT] = vtac_lower_concat_blocked};
+        [VTAC_KIND_CONV] = vtac_lower_conv_blocked,    [VTAC_KIND_DEPTHWISE] = vtac_lower_depthwise,
+        [VTAC_KIND_POOL] = vtac_lower_pool_blocked,    [VTAC_KIND_NORM] = vtac_lower_norm_blocked,
+        [VTAC_KIND_LRN] = vtac_lower_lrn_blocked,      [VTAC_KIND_POINTWISE] = vtac_lower_elements_blocked,
+        [VTAC_KIND_CONCAT] = vtac_lower_concat_blocked};
     vtac_program *p = l->program;
     const vtac_lowering *lowering = vtac_lowering_of(l->node->op);
     const vtac_layout_kind kind = vtac_layout_kind_of(p, l->node);

@@ -169,6 +169,17 @@ static bool choose_norm(vtac_program *p, const vtac_node *node, vtac_layout_kind
     return true;
 }
 
+static bool choose_lrn(vtac_program *p, const vtac_node *node, vtac_layout_kind *kind)
+{
+    const vtac_layout *in = &p->layouts[node->inputs[0]];
+    if (!in->natural || vtac_attr_int(node, "size", 1) > VTAC_LRN_MOST) {
+        return false;
+    }
+    give(p, node->outputs[0], in->block);
+    *kind = VTAC_KIND_LRN;
+    return true;
+}
+
 static bool choose_pointwise(vtac_program *p, const vtac_node *node, vtac_layout_kind *kind)
 {
     int64_t block = 0;
@@ -264,6 +275,7 @@ static bool choose(vtac_program *p, const vtac_node *node, vtac_layout_kind *kin
     case VTAC_OP_INSTANCE_NORMALIZATION:
     case VTAC_OP_GROUP_NORMALIZATION:
     case VTAC_OP_MEAN_VARIANCE: return choose_norm(p, node, kind);
+    case VTAC_OP_LRN: return choose_lrn(p, node, kind);
     case VTAC_OP_CONCAT:
     case VTAC_OP_QLINEAR_CONCAT: return choose_concat(p, node, kind);
     default: return vtac_lowering_of(node->op)->family == VTAC_POINTWISE && choose_pointwise(p, node, kind);

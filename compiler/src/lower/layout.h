@@ -58,6 +58,9 @@ bool vtac_norm_shape_of(const vtac_graph *graph, const vtac_node *node, vtac_nor
 const vtac_expr *vtac_norm_parameter(vtac_lower *l, uint32_t i, const vtac_expr *group,
                                      const vtac_expr *const *at);
 double vtac_norm_epsilon(const vtac_node *node);
+/* x by the sum of its neighbours' squares, as LRN has it. */
+const vtac_expr *vtac_lrn_value(vtac_lower *l, const vtac_expr *x, const vtac_expr *sum);
+enum { VTAC_LRN_MOST = 32 }; /* neighbours that are summed in one expression */
 
 /* |x|^p, and the root of a sum of such. */
 const vtac_expr *vtac_lp_power(vtac_lower *l, const vtac_expr *x, int64_t p);
@@ -82,6 +85,7 @@ vtac_lower_fn vtac_lower_conv_blocked;
 vtac_lower_fn vtac_lower_depthwise;
 vtac_lower_fn vtac_lower_pool_blocked;
 vtac_lower_fn vtac_lower_norm_blocked;
+vtac_lower_fn vtac_lower_lrn_blocked;
 vtac_lower_fn vtac_lower_elements_blocked;
 vtac_lower_fn vtac_lower_concat_blocked;
 

@@ -68,6 +68,7 @@ typedef enum vtac_layout_kind {
     VTAC_KIND_DEPTHWISE,
     VTAC_KIND_POOL,
     VTAC_KIND_NORM,
+    VTAC_KIND_LRN,
     VTAC_KIND_POINTWISE,
     VTAC_KIND_CONCAT
 } vtac_layout_kind;

@@ -216,6 +216,17 @@ vta_status vtac_lower_lp_norm(vtac_lower *l)
     return l->diag->code;
 }
 
+const vtac_expr *vtac_lrn_value(vtac_lower *l, const vtac_expr *x, const vtac_expr *sum)
+{
+    const vtac_dtype type = x == NULL ? VTAC_F32 : x->type;
+    const double size = (double)vtac_attr_int(l->node, "size", 1);
+    const vtac_expr *factor = vtac_e_float(l->k, type, vtac_attr_float(l->node, "alpha", 1e-4) / size);
+    const vtac_expr *base =
+        E2(ADD, vtac_e_float(l->k, type, vtac_attr_float(l->node, "bias", 1.0)), E2(MUL, factor, sum));
+    const vtac_expr *power = E2(POW, base, vtac_e_float(l->k, type, vtac_attr_float(l->node, "beta", 0.75)));
+    return E2(DIV, x, power);
+}
+
 /* Local response normalization over neighbouring channels. */
 vta_status vtac_lower_lrn(vtac_lower *l)
 {
@@ -236,12 +247,7 @@ vta_status vtac_lower_lrn(vtac_lower *l)
     vtac_store(l->k, sum, zero, E2(ADD, vtac_e_load(l->k, sum, zero), E2(MUL, value, value)));
     vtac_close(l, 2);
     at[1] = own;
-    const vtac_expr *factor =
-        vtac_e_float(l->k, type, vtac_attr_float(l->node, "alpha", 1e-4) / (double)size);
-    const vtac_expr *base = E2(ADD, vtac_e_float(l->k, type, vtac_attr_float(l->node, "bias", 1.0)),
-                               E2(MUL, factor, vtac_e_load(l->k, sum, zero)));
-    const vtac_expr *power = E2(POW, base, vtac_e_float(l->k, type, vtac_attr_float(l->node, "beta", 0.75)));
-    vtac_out_at(l, 0, at, E2(DIV, vtac_in_at(l, 0, at), power));
+    vtac_out_at(l, 0, at, vtac_lrn_value(l, vtac_in_at(l, 0, at), vtac_e_load(l->k, sum, zero)));
     vtac_close(l, loops);
     return l->diag->code;
 }

@@ -232,3 +232,59 @@ vta_status vtac_lower_norm_blocked(vtac_lower *l)
     vtac_layout_in_place(l);
     return l->diag->code;
 }
+
+/* ---- neighbouring channels
+ * --------------------------------------------------------------------------------------------------- */
+
+static void clear_squares(vtac_lower *l, vtac_buffer *squares, int64_t first, int64_t count)
+{
+    if (count > 0) {
+        const vtac_expr *i = vtac_for(l->k, VTAC_LOOP_SERIAL, count, "i");
+        vtac_store(l->k, squares, vtac_i_addc(l->k, i, first), vtac_e_int(l->k, squares->dtype, 0));
+        vtac_end(l->k);
+    }
+}
+
+/* The squares of all channels of a position lie side by side, zeros before and after them: neighbours are as
+ * far apart in every lane. */
+vta_status vtac_lower_lrn_blocked(vtac_lower *l)
+{
+    norm n;
+    vtac_place p;
+    shape_of(l, &n);
+    const int64_t size = vtac_attr_int(l->node, "size", 1);
+    const int64_t before = (size - 1) / 2;
+    const int64_t channels = n.x_type->dim[1];
+    const int64_t rows = n.x_type->dim[2];
+    VTA_TRY(vtac_begin(l, ""));
+    vtac_kernel *k = l->k;
+    n.from = vtac_layout_buffer(l, n.x, "x");
+    vtac_buffer *squares = vtac_kernel_buffer(k, "squares", n.type, channels + size - 1, VTAC_BUFFER_SCRATCH);
+    if (squares == NULL) {
+        return vta_fail(l->diag, VTA_NOMEM, "out of memory");
+    }
+    const vtac_expr *unit =
+        vtac_for(k, vtac_parallel_if(vtac_type_elements(n.x_type)), n.x_type->dim[0] * rows, "unit");
+    p.lanes = n.lanes;
+    p.at[0] = vtac_let(k, "batch", vtac_i_divc(k, unit, rows));
+    p.at[2] = vtac_let(k, "y", vtac_i_remc(k, unit, rows));
+    clear_squares(l, squares, 0, before);
+    clear_squares(l, squares, before + channels, size - 1 - before);
+    p.at[3] = vtac_for(k, VTAC_LOOP_SERIAL, n.x_type->dim[3], "x");
+    p.block = vtac_for(k, VTAC_LOOP_SERIAL, channels / n.lanes, "block");
+    const vtac_expr *lane = lane_of(l, &n);
+    const vtac_expr *value = vtac_let(k, "x", value_at(l, &n, &p, lane));
+    const vtac_expr *channel = vtac_i_add(k, vtac_i_mulc(k, p.block, n.lanes), lane);
+    vtac_store(k, squares, vtac_i_addc(k, channel, before), E2(MUL, value, value));
+    vtac_close(l, 2);
+    p.block = vtac_for(k, VTAC_LOOP_SERIAL, channels / n.lanes, "block");
+    lane = vtac_open_lanes(l, &p);
+    const vtac_expr *sum = vtac_e_load(k, squares, p.at[1]);
+    for (int64_t i = 1; i < size; i++) {
+        sum = E2(ADD, sum, vtac_e_load(k, squares, vtac_i_addc(k, p.at[1], i)));
+    }
+    vtac_out_at(l, 0, p.at, vtac_lrn_value(l, value_at(l, &n, &p, lane), sum));
+    vtac_close_lanes(l);
+    vtac_close(l, 3);
+    return l->diag->code;
+}
