@@ -11,30 +11,34 @@
     "$vtac_program" compile net.onnx --target vta -o net.so >/dev/null || exit 1
 cp "$source/isa/programs/matmul.vasm" .
 cat >tables.py <<'END'
-import fcntl, os, pty, re, struct, subprocess, sys, termios
+import fcntl, os, pty, re, struct, subprocess, sys, termios, threading
 vtac = sys.argv[1]
 
 def on_terminal(words, columns):
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack('HHHH', 24, columns, 0, 0))
-    child = subprocess.Popen([vtac, *words], stdin=theirs, stdout=theirs, stderr=subprocess.DEVNULL,
+    child = subprocess.Popen([vtac, *words], stdin=theirs, stdout=theirs, stderr=subprocess.PIPE,
                              env={**os.environ, 'TERM': 'xterm'})
-    os.close(theirs)
+    # The terminal stays open behind the child, and a mark ends what it wrote: a hang-up can outrun the last line.
     text = b''
-    while True:
-        try:
-            more = os.read(ours, 65536)
-        except OSError:
-            break
-        if not more:
-            break
-        text += more
+    def read():
+        nonlocal text
+        while not text.endswith(b'\x04'):
+            text += os.read(ours, 65536)
+    reader = threading.Thread(target=read)
+    reader.start()
+    said = child.communicate()[1]
+    os.write(theirs, b'\x04')
+    reader.join()
     os.close(ours)
-    assert child.wait() == 0, (words, text)
-    return re.sub(r'\x1b\[[0-9;]*m', '', text.decode()).replace('\r', '')
+    os.close(theirs)
+    assert child.returncode == 0, (words, columns, child.returncode, said, text)
+    return re.sub(r'\x1b\[[0-9;]*m', '', text[:-1].decode()).replace('\r', '')
 
 def piped(words):
-    return subprocess.run([vtac, *words], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=True).stdout.decode()
+    done = subprocess.run([vtac, *words], capture_output=True)
+    assert done.returncode == 0, (words, done)
+    return done.stdout.decode()
 
 # A name that lost its middle stands for one that begins and ends like it.
 def found(word, there, elided):
@@ -63,7 +67,7 @@ def check(words, wide, timed=False):
         missing = [word for word in lasting(pipe, timed) if not found(word, there, elided)]
         assert not missing, (words, columns, missing[:10])
         if longest <= columns and not timed:
-            assert steady(text) == steady(pipe), (words, columns)
+            assert steady(text) == steady(pipe), (words, columns, text, pipe)
 
 for wide, words in (
     (True, 'ops'), (False, 'zoo list'), (True, 'devices'), (True, 'targets'), (False, 'config list'),
