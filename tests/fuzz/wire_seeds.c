@@ -208,17 +208,24 @@ static void put_description(vta_str *c, uint64_t workspace, uint64_t input_rows,
     }
 }
 
+/* As far as a model is open. */
+static void open_model(talk *t, uint64_t workspace, uint64_t input_rows, uint64_t output_rows)
+{
+    vta_str c = {0};
+    vta_str_append(&t->bytes, "\1", 1);
+    begin(&c); /* FILE_BEGIN: it is there */
+    vta_put_u32(&c, 1);
+    end(t, &c);
+    begin(&c);
+    put_description(&c, workspace, input_rows, output_rows);
+    end(t, &c);
+}
+
 static void model_replies(const char *folder)
 {
     talk t = {0};
     vta_str c = {0};
-    vta_str_append(&t.bytes, "\1", 1);
-    begin(&c); /* FILE_BEGIN: it is there */
-    vta_put_u32(&c, 1);
-    end(&t, &c);
-    begin(&c);
-    put_description(&c, 64, 2, 2);
-    end(&t, &c);
+    open_model(&t, 64, 2, 2);
     begin(&c); /* INPUT */
     end(&t, &c);
     begin(&c); /* MODEL_RUN */
@@ -253,14 +260,7 @@ static void greedy_replies(const char *folder)
                 {"greedy_output", 64, 2, UINT64_C(1) << 61}};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         talk t = {0};
-        vta_str c = {0};
-        vta_str_append(&t.bytes, "\1", 1);
-        begin(&c); /* FILE_BEGIN: it is there */
-        vta_put_u32(&c, 1);
-        end(&t, &c);
-        begin(&c);
-        put_description(&c, rows[i].workspace, rows[i].input_rows, rows[i].output_rows);
-        end(&t, &c);
+        open_model(&t, rows[i].workspace, rows[i].input_rows, rows[i].output_rows);
         save(&t, folder, rows[i].name);
     }
 }
