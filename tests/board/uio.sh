@@ -75,25 +75,20 @@ for signal in INT TERM; do
         holds "and nothing else" test ! -s waited.out
     done
 done
-cat >terminal.py <<'X'
-import os, pty, sys
-pid, fd = pty.fork()
-if pid == 0:
-    os.environ["TERM"] = "xterm"
-    os.execv(sys.argv[1], sys.argv[1:])
-text = b""
-try:
-    while True:
-        text += os.read(fd, 4096)
-        if b"to end its run" in text and b"\x03" not in text:
-            os.write(fd, b"\x03")
-            text += b"\x03"
-except OSError:
-    pass
-sys.stdout.write(text.decode())
-sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+cat >keyboard.py <<'X'
+import os, sys
+from terminal import session
+stopped = False
+def stop(pid, text, keyboard):
+    global stopped
+    if not stopped and b"to end its run" in text:
+        os.write(keyboard, b"\x03")
+        stopped = True
+code, text = session(sys.argv[1:], watch=stop)
+sys.stdout.write(text)
+sys.exit(code)
 X
-python3 terminal.py "$vtac_program" run "$model" --device uio:b >waited.out
+python3 keyboard.py "$vtac_program" run "$model" --device uio:b >waited.out
 holds "Ctrl-C ends who waits" test $? = 130
 holds "who waits is told for what" grep -q "waiting for another process to end its run" waited.out
 holds "and why he ended" grep -q "interrupted while another process used device 'uio:b'" waited.out

@@ -13,6 +13,8 @@ cd "$work" || exit 1
 unset NO_COLOR
 VTA_CHECK=0 # programs that a device must refuse by itself reach it in every build
 export VTA_CHECK
+PYTHONPATH=$source/tests/lib PYTHONDONTWRITEBYTECODE=1 # terminal.py
+export PYTHONPATH PYTHONDONTWRITEBYTECODE
 failures=0
 checks=0
 status=

@@ -8,30 +8,21 @@
 
 "$vtac_program" zoo squeezenet1_1 -o net.onnx >/dev/null || exit 1
 mkdir one two && cp net.onnx one/model.onnx && ln one/model.onnx two/model.onnx
-cat >terminal.py <<'END'
-import fcntl, os, pty, re, select, signal, struct, subprocess, sys, termios, time
+cat >progress.py <<'END'
+import os, re, signal, subprocess, sys, time
+import terminal
 vtac = sys.argv[1]
 def session(argv, columns):
-    pid, fd = pty.fork()
-    if pid == 0:
-        os.environ['TERM'] = 'xterm'
-        time.sleep(0.2)  # until the terminal has its size
-        os.execv(argv[0], argv)
-    fcntl.ioctl(fd, termios.TIOCSWINSZ, struct.pack('HHHH', 24, columns, 0, 0))
-    text, began, stopped = b'', time.time(), 0
-    while True:
-        try:
-            if select.select([fd], [], [], 0.05)[0]:
-                text += os.read(fd, 65536)
-        except OSError:
-            break
-        if stopped == 0 and time.time() - began > 0.5:
+    began, stopped = time.time(), 0
+    def pause(pid, text, keyboard):
+        nonlocal stopped
+        if stopped == 0 and time.time() - began > 0.3:
             os.kill(pid, signal.SIGSTOP)
             stopped = time.time()
         elif stopped > 0 and time.time() - stopped > 2.2:
             os.kill(pid, signal.SIGCONT)
             stopped = -1
-    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), text.decode()
+    return terminal.session(argv, columns, pause)
 def shown(text, columns):
     lines = re.findall(r'\r\x1b\[K([^\r\n]+)', text)
     lines, last = [line for line in lines[:-1] if not line.startswith('vtac ')], lines[-1]
@@ -60,5 +51,5 @@ child.send_signal(signal.SIGCONT)
 out, err = child.communicate()
 assert child.returncode == 0 and err == b'' and out.count(b'\n') == 1, (child.returncode, out, err)
 END
-holds "progress on a terminal, nothing elsewhere" python3 terminal.py "$vtac_program"
+holds "progress on a terminal, nothing elsewhere" python3 progress.py "$vtac_program"
 finish

@@ -125,33 +125,22 @@ refused 1 "file"
 # On a terminal: progress after two seconds, gone at the end. Ctrl-C stops a simulation at once, and leaves no file.
 "$vtac_program" zoo tiny_ic --int8 -o net.onnx && "$vtac_program" compile net.onnx --target vta -o net.so >/dev/null
 unset NO_COLOR
-cat >terminal.py <<'END'
-import os, pty, re, select, signal, sys, time
-def session(argv, stop_after=None):
-    pid, fd = pty.fork()
-    if pid == 0:
-        os.environ['TERM'] = 'xterm'
-        os.execv(argv[0], argv)
-    text, began, sent = b'', time.time(), None
-    while True:
-        try:
-            if select.select([fd], [], [], 0.1)[0]:
-                text += os.read(fd, 65536)
-        except OSError:
-            break
-        if stop_after and sent is None and re.search(stop_after, text):
-            os.write(fd, b'\x03')
-            sent = time.time()
-        if time.time() - began > 100:
-            os.kill(pid, signal.SIGKILL)
-    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), text.decode(), sent and time.time() - sent
-vtac = sys.argv[1]
-code, text, took = session([vtac, 'run', 'net.so', '--device', 'tsim?stall=90', '--repeat', '1000', '--output-dir', 'stopped'],
-                           rb'run \d+ of 1000, [\d.]+ of about [\d.]+ M cycles, \d+ %(, [\d.]+ (s|min) left)?')
+cat >ctrl_c.py <<'END'
+import os, re, sys, time
+from terminal import session
+stopped = None
+def stop(pid, text, keyboard):
+    global stopped
+    if stopped is None and re.search(rb'run \d+ of 1000, [\d.]+ of about [\d.]+ M cycles, \d+ %(, [\d.]+ (s|min) left)?', text):
+        os.write(keyboard, b'\x03')
+        stopped = time.time()
+code, text = session([sys.argv[1], 'run', 'net.so', '--device', 'tsim?stall=90', '--repeat', '1000', '--output-dir', 'stopped'],
+                     watch=stop)
+took = stopped and time.time() - stopped
 assert code == 130 and 'interrupted' in text, (code, text[-300:])
 assert took < 5, took
 assert not os.path.exists('stopped'), os.listdir('stopped')
 assert text.count('\r\x1b[K') >= 2 and text.rstrip().endswith('and reset'), text[-300:]
 END
-holds "progress and Ctrl-C" python3 terminal.py "$vtac_program"
+holds "progress and Ctrl-C" python3 ctrl_c.py "$vtac_program"
 finish

@@ -11,29 +11,15 @@
     "$vtac_program" compile net.onnx --target vta -o net.so >/dev/null || exit 1
 cp "$source/isa/programs/matmul.vasm" .
 cat >tables.py <<'END'
-import fcntl, os, pty, re, struct, subprocess, sys, termios, threading
+import re, subprocess, sys
+import terminal
 vtac = sys.argv[1]
 
 def on_terminal(words, columns):
-    ours, theirs = pty.openpty()
-    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack('HHHH', 24, columns, 0, 0))
-    child = subprocess.Popen([vtac, *words], stdin=theirs, stdout=theirs, stderr=subprocess.PIPE,
-                             env={**os.environ, 'TERM': 'xterm'})
-    # The terminal stays open behind the child, and a mark ends what it wrote: a hang-up can outrun the last line.
-    text = b''
-    def read():
-        nonlocal text
-        while not text.endswith(b'\x04'):
-            text += os.read(ours, 65536)
-    reader = threading.Thread(target=read)
-    reader.start()
-    said = child.communicate()[1]
-    os.write(theirs, b'\x04')
-    reader.join()
-    os.close(ours)
-    os.close(theirs)
-    assert child.returncode == 0, (words, columns, child.returncode, said, text)
-    return re.sub(r'\x1b\[[0-9;]*m', '', text[:-1].decode()).replace('\r', '')
+    with open('err', 'w+') as errors:
+        status, text = terminal.session([vtac, *words], columns, errors=errors)
+        assert status == 0, (words, columns, status, open('err').read(), text)
+    return re.sub(r'\x1b\[[0-9;]*m', '', text).replace('\r', '')
 
 def piped(words):
     done = subprocess.run([vtac, *words], capture_output=True)
