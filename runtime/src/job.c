@@ -128,7 +128,9 @@ static vta_status bind_one(vta_job *job, uint32_t index, uint64_t addr, uint64_t
     }
     VTA_TRY(vta_job_memory(job, (vta_buffer){index}, &host, diag));
     bound[index] = job->own[index].addr;
-    if (job->code->buffers[index].loaded) {
+    /* What the device loads must have left the caches, and of what it stores nothing may leave them later:
+     * a line that the host wrote would fall over the results. */
+    if (job->code->buffers[index].loaded || job->code->buffers[index].stored) {
         vta_device_flush(job->device, &job->own[index], 0, job->own[index].size);
     }
     return check_addr(job, index, bound, diag);

@@ -31,7 +31,8 @@ typedef struct board {
     const vta_rtlsim *rtl;
     void *instance;
     uint8_t *memory; /* the device's; the files' where it is coherent */
-    uint64_t run;    /* the number of the run in progress or of the last one */
+    board_cache cache;
+    uint64_t run; /* the number of the run in progress or of the last one */
     bool running, masked, quiet;
     uint32_t irq_status; /* as it stands in the page */
     uint32_t irq_count;
@@ -143,7 +144,7 @@ static void *map(void *context, uint64_t addr, uint64_t size)
 }
 
 /* Cache maintenance, as u-dma-buf takes it: "0x", offset, size and flags, 8 digits each. */
-static void sync_from(const board *b, int fifo, bool for_device)
+static void sync_from(board *b, int fifo, bool for_device)
 {
     enum { LINE = 19 };
     char line[LINE + 1] = "";
@@ -151,9 +152,10 @@ static void sync_from(const board *b, int fifo, bool for_device)
         const uint64_t command = strtoull(line, NULL, 16);
         const uint64_t offset = command >> 32;
         const uint64_t size = command & UINT64_C(0xfffffff0);
-        if (offset <= b->options->memory && size <= b->options->memory - offset && !b->options->coherent) {
-            memcpy((for_device ? b->memory : b->files.memory) + offset,
-                   (for_device ? b->files.memory : b->memory) + offset, (size_t)size);
+        if (for_device) {
+            board_cache_clean(&b->cache, offset, size);
+        } else {
+            board_cache_invalidate(&b->cache, offset, size);
         }
         if (write(b->files.sync_done, line, LINE) != LINE) {
             return; /* nobody reads the answers; the client will say so */
@@ -161,7 +163,7 @@ static void sync_from(const board *b, int fifo, bool for_device)
     }
 }
 
-static void sync_memory(const board *b)
+static void sync_memory(board *b)
 {
     sync_from(b, b->files.sync_device, true);
     sync_from(b, b->files.sync_cpu, false);
@@ -177,7 +179,10 @@ static void take_command(board *b)
     }
     sync_memory(b); /* what was asked for before the start */
     take_registers(b);
-    b->run += VTA_REG_GET(CONTROL_START, command);
+    if (VTA_REG_GET(CONTROL_START, command) != 0) {
+        b->run++;
+        board_cache_stir(&b->cache);
+    }
     b->rtl->write(b->instance, VTA_REG_CONTROL, command);
     b->quiet =
         VTA_REG_GET(CONTROL_START, command) != 0 && (has_fault(b, BOARD_HANG) || has_fault(b, BOARD_STUCK));
@@ -214,6 +219,7 @@ static void advance(board *b)
         return;
     }
     (void)b->rtl->step(b->instance, STEP_CYCLES);
+    board_cache_stir(&b->cache);
     const uint32_t status = b->rtl->read(b->instance, VTA_REG_STATUS);
     if (VTA_REG_GET(STATUS_BUSY, status) == 0) {
         show_all(b);
@@ -283,6 +289,7 @@ static vta_status set_up(board *b, const vta_progress *progress, vta_diag *diag)
     if (b->memory == NULL) {
         return vta_fail(diag, VTA_NOMEM, "no memory for %llu bytes", (unsigned long long)b->options->memory);
     }
+    VTA_TRY(board_cache_make(&b->cache, b->files.memory, b->memory, b->options->memory, diag));
     show_all(b);
     show_identity(b);
     return VTA_OK;
@@ -293,6 +300,7 @@ static void tear_down(board *b)
     if (b->memory != b->files.memory) {
         free(b->memory);
     }
+    board_cache_free(&b->cache);
     board_files_remove(b->options, &b->files);
     if (b->instance != NULL) {
         b->rtl->destroy(b->instance);

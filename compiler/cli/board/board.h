@@ -8,8 +8,9 @@
  *   DIR/dev/udmabuf0                        contiguous memory
  *   DIR/sys/class/u-dma-buf/udmabuf0/…      its address, size; FIFOs for cache maintenance and its end
  *
- * The device has memory of its own, and sync_for_device and sync_for_cpu copy: a driver that forgets one gets
- * stale data, as on a board whose caches are not coherent.
+ * The device has memory of its own; what the host sees lies behind a cache (board_cache.c) that
+ * sync_for_device and sync_for_cpu maintain and that evicts and fetches lines when it likes: a driver that
+ * forgets to maintain it gets stale data or loses results, as on a board whose caches are not coherent.
  */
 #ifndef VTAC_BOARD_H
 #define VTAC_BOARD_H
@@ -52,5 +53,29 @@ typedef struct board_files {
 } board_files;
 vta_status board_files_make(const board_options *options, uint64_t addr, board_files *out, vta_diag *diag);
 void board_files_remove(const board_options *options, board_files *files);
+
+/* board_cache.c: the host's cache in front of the device's memory. A line is dirty while the host's bytes
+ * differ from those that the cache last shared with memory. */
+typedef struct board_cache {
+    uint8_t *host;   /* what the host's programs read and write */
+    uint8_t *device; /* the memory behind */
+    uint8_t *shared; /* of each line, what both had when it was last fetched or written back */
+    uint64_t bytes;
+    uint32_t *pages; /* that were ever maintained: where lines come and go */
+    uint32_t page_count;
+    uint8_t *is_used; /* a page is in that list */
+    uint64_t random;
+} board_cache;
+
+/* Where host and device are the same memory, the cache is coherent: all of these do nothing. */
+vta_status board_cache_make(board_cache *cache, uint8_t *host, uint8_t *device, uint64_t bytes,
+                            vta_diag *diag);
+void board_cache_free(board_cache *cache);
+/* Dirty lines of a range are written back; a range beyond the memory is ignored. */
+void board_cache_clean(board_cache *cache, uint64_t offset, uint64_t size);
+/* Lines of a range are fetched from memory, dirty ones are lost. */
+void board_cache_invalidate(board_cache *cache, uint64_t offset, uint64_t size);
+/* A moment passes: some dirty lines are evicted, some clean ones fetched anew. */
+void board_cache_stir(board_cache *cache);
 
 #endif
