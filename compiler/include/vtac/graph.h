@@ -218,7 +218,7 @@ const vtac_tensor *vtac_in_constant(const vtac_graph *graph, const vtac_node *no
 /* The operator table. */
 typedef vta_status vtac_infer_fn(const vtac_graph *graph, const vtac_node *node, vtac_type *out,
                                  vta_diag *diag);
-enum { VTAC_MANY = 0x7fff, VTAC_TRAIT_COMMUTES = 1, VTAC_TRAIT_FOLDS = 2 };
+enum { VTAC_MANY = 0x7fff, VTAC_TRAIT_COMMUTES = 1 };
 typedef struct vtac_op_info {
     const char *name, *domain;
     uint16_t since, in_min, in_max, out_max;
@@ -236,8 +236,8 @@ bool vtac_op_is_internal(vtac_op op);
 /* Output types of a node from its inputs; a sentence that names the node and the fault otherwise. */
 vta_status vtac_infer(const vtac_graph *graph, const vtac_node *node, vtac_type *out, vta_diag *diag);
 
-/* Computes a node whose inputs are known and small (traits F): shape arithmetic. False where it is not such a
- * node. */
+/* Computes a node whose inputs are known and small (column fold): shape arithmetic. False where it is not
+ * such a node. */
 vta_status vtac_evaluate(vtac_graph *graph, const vtac_node *node, bool *done, vtac_tensor *out,
                          vta_diag *diag);
 vta_status vtac_evaluate_up_to(vtac_graph *graph, const vtac_node *node, int64_t most, bool *done,

@@ -74,6 +74,9 @@ typedef enum vtac_expr_op {
         VTAC_EXPR_OP_COUNT
 } vtac_expr_op;
 
+/* How many operands an operation has. */
+int vtac_expr_operands(vtac_expr_op op);
+
 typedef enum vtac_buffer_space {
     VTAC_BUFFER_ARGUMENT, /* of the kernel */
     VTAC_BUFFER_LOCAL,    /* the thread's, of a few elements: registers where its indices are constant */

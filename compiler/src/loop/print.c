@@ -15,6 +15,11 @@ static const struct {
 #undef X
 };
 
+int vtac_expr_operands(vtac_expr_op op)
+{
+    return ops[op].operands;
+}
+
 static bool is_infix(vtac_expr_op op)
 {
     return ops[op].operands == 2 && !(ops[op].name[0] >= 'a' && ops[op].name[0] <= 'z');

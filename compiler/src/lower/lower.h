@@ -116,6 +116,9 @@ typedef vta_status vtac_lower_fn(vtac_lower *l);
 /* The value of a pointwise node at output index `at`. */
 typedef const vtac_expr *vtac_point_fn(vtac_lower *l, const vtac_node *n, const vtac_expr *const *at);
 
+/* The value of a function of one bound value, by the node's attributes alone. */
+typedef const vtac_expr *vtac_unary_fn(vtac_lower *l, const vtac_node *n, const vtac_expr *x);
+
 typedef enum vtac_family {
     VTAC_NOT_LOWERED,
     VTAC_POINTWISE,
@@ -128,6 +131,8 @@ typedef struct vtac_lowering {
         vtac_point_fn *point; /* POINTWISE, MAPPED: the value of one element of the output */
         vtac_lower_fn *custom;
     };
+    vtac_unary_fn *unary; /* of one input: what vtac_point_unary does with its element */
+    vtac_expr_op expr;    /* the operation of vtac_point_expr */
     const char *limits;
     vtac_family family;
     bool solo; /* writes an output more than once, or reads it: carries no other node */
@@ -222,13 +227,16 @@ const vtac_expr *vtac_output_scale(vtac_lower *l, uint32_t a, uint32_t b, uint32
 void vtac_range_of(vtac_dtype dtype, double *low, double *high);
 vta_status vtac_unsupported(vtac_lower *l, const char *what);
 
-#define POINT(id, fn)
-#define MAP(id, fn)
-#define CUSTOM(id, fn, text) vtac_lower_fn vtac_lower_##fn;
-#define SOLO(id, fn, text)   vtac_lower_fn vtac_lower_##fn;
-#define ALIAS(id)
-#define FOLDED(id, text)
-#include "lower.def"
+#define EXPR(op)
+#define UNARY(fn)
+#define POINT(fn)
+#define MAP(fn)
+#define CUSTOM(fn, text) vtac_lower_fn vtac_lower_##fn;
+#define SOLO(fn, text)   vtac_lower_fn vtac_lower_##fn;
+#define ALIAS
+#define FOLDED(text)
+#define VTAC_OP(id, name, domain, since, in_min, in_max, out, infer, traits, fold, lowering, ...) lowering
+#include "vtac/ops.def"
 vtac_lower_fn vtac_lower_elements; /* POINTWISE and MAPPED */
 /* A loop over the output's elements, each given by a function of the places of others. */
 vta_status vtac_lower_mapped(vtac_lower *l, vtac_point_fn *value_at);

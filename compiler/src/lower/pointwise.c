@@ -201,72 +201,61 @@ static const vtac_expr *shrink(const vtac_lower *l, const vtac_node *n, const vt
     return vtac_e_cast(l->k, x == NULL ? VTAC_F32 : x->type, y);
 }
 
-static wide_fn *wide_function(const vtac_node *n)
-{
-    const char *approximate = vtac_attr_string(n, "approximate", "none");
-    switch ((int)n->op) {
-    case VTAC_OP_SINH: return wide_sinh;
-    case VTAC_OP_COSH: return wide_cosh;
-    case VTAC_OP_TAN: return wide_tan;
-    case VTAC_OP_ASINH: return wide_asinh;
-    case VTAC_OP_ACOSH: return wide_acosh;
-    case VTAC_OP_ATANH: return wide_atanh;
-    case VTAC_OP_ASIN: return wide_asin;
-    case VTAC_OP_ACOS: return wide_acos;
-    case VTAC_OP_ERF: return wide_erf;
-    case VTAC_OP_SOFTPLUS: return wide_softplus;
-    case VTAC_OP_MISH: return wide_mish;
-    case VTAC_OP_GELU:
-    case VTAC_OP_MS_GELU: return approximate[0] == 't' ? wide_gelu_tanh : wide_gelu;
-    default: return NULL;
+/* The unary operators: WIDE has the function in double, NARROW an expression of x in its own type. */
+#define WIDE(name)                                                                                           \
+    const vtac_expr *vtac_unary_##name(vtac_lower *l, const vtac_node *n, const vtac_expr *x)                \
+    {                                                                                                        \
+        (void)n;                                                                                             \
+        return in_double(l, x, wide_##name);                                                                 \
     }
+#define NARROW(name, expression)                                                                             \
+    const vtac_expr *vtac_unary_##name(vtac_lower *l, const vtac_node *n, const vtac_expr *x)                \
+    {                                                                                                        \
+        (void)n;                                                                                             \
+        return expression;                                                                                   \
+    }
+
+static double alpha_of(const vtac_node *n, double otherwise)
+{
+    return vtac_attr_float(n, "alpha", otherwise);
 }
 
-static const vtac_expr *activation(const vtac_lower *l, const vtac_node *n, const vtac_expr *x)
+WIDE(sinh)
+WIDE(cosh)
+WIDE(tan)
+WIDE(asinh)
+WIDE(acosh)
+WIDE(atanh)
+WIDE(asin)
+WIDE(acos)
+WIDE(erf)
+WIDE(softplus)
+WIDE(mish)
+NARROW(relu, maximum(l, num(l, x, 0.0), x))
+NARROW(leaky_relu, leaky(l, x, alpha_of(n, 0.01)))
+NARROW(thresholded_relu, choose(l, greater(l, x, num(l, x, alpha_of(n, 1.0))), x, num(l, x, 0.0)))
+NARROW(elu, elu(l, x, alpha_of(n, 1.0), 1.0, 1.0))
+NARROW(celu, elu(l, x, alpha_of(n, 1.0), alpha_of(n, 1.0), 1.0))
+NARROW(selu, elu(l, x, alpha_of(n, 1.67326319217681884765625), 1.0,
+                 vtac_attr_float(n, "gamma", 1.05070102214813232421875)))
+NARROW(sigmoid, sigmoid(l, x))
+NARROW(hard_sigmoid, hard_sigmoid(l, x, alpha_of(n, 0.2), vtac_attr_float(n, "beta", 0.5)))
+NARROW(hard_swish, mul(l, x, hard_sigmoid(l, x, 1.0 / 6.0, 0.5)))
+NARROW(softsign, quotient(l, x, add(l, num(l, x, 1.0), call(l, VTAC_E_ABS, x))))
+NARROW(shrink, shrink(l, n, x))
+NARROW(sign, sign(l, x))
+NARROW(reciprocal, quotient(l, num(l, x, 1.0), x))
+
+const vtac_expr *vtac_unary_gelu(vtac_lower *l, const vtac_node *n, const vtac_expr *x)
 {
-    switch ((int)n->op) {
-    case VTAC_OP_RELU: return maximum(l, num(l, x, 0.0), x);
-    case VTAC_OP_LEAKY_RELU: return leaky(l, x, vtac_attr_float(n, "alpha", 0.01));
-    case VTAC_OP_THRESHOLDED_RELU:
-        return choose(l, greater(l, x, num(l, x, vtac_attr_float(n, "alpha", 1.0))), x, num(l, x, 0.0));
-    case VTAC_OP_ELU: return elu(l, x, vtac_attr_float(n, "alpha", 1.0), 1.0, 1.0);
-    case VTAC_OP_CELU: {
-        const double alpha = vtac_attr_float(n, "alpha", 1.0);
-        return elu(l, x, alpha, alpha, 1.0);
-    }
-    case VTAC_OP_SELU:
-        return elu(l, x, vtac_attr_float(n, "alpha", 1.67326319217681884765625), 1.0,
-                   vtac_attr_float(n, "gamma", 1.05070102214813232421875));
-    case VTAC_OP_SIGMOID: return sigmoid(l, x);
-    case VTAC_OP_HARD_SIGMOID:
-        return hard_sigmoid(l, x, vtac_attr_float(n, "alpha", 0.2), vtac_attr_float(n, "beta", 0.5));
-    case VTAC_OP_HARD_SWISH: return mul(l, x, hard_sigmoid(l, x, 1.0 / 6.0, 0.5));
-    case VTAC_OP_SOFTSIGN: return quotient(l, x, add(l, num(l, x, 1.0), call(l, VTAC_E_ABS, x)));
-    case VTAC_OP_SHRINK: return shrink(l, n, x);
-    case VTAC_OP_SIGN: return sign(l, x);
-    default: return quotient(l, num(l, x, 1.0), x); /* Reciprocal */
-    }
+    const char *approximate = vtac_attr_string(n, "approximate", "none");
+    return in_double(l, x, approximate[0] == 't' ? wide_gelu_tanh : wide_gelu);
 }
 
 const vtac_expr *vtac_unary(vtac_lower *l, const vtac_node *n, const vtac_expr *x)
 {
-    static const struct {
-        vtac_op op;
-        vtac_expr_op expr;
-    } plain[] = {
-        {VTAC_OP_ABS, VTAC_E_ABS},     {VTAC_OP_NEG, VTAC_E_NEG},         {VTAC_OP_CEIL, VTAC_E_CEIL},
-        {VTAC_OP_FLOOR, VTAC_E_FLOOR}, {VTAC_OP_ROUND, VTAC_E_ROUND},     {VTAC_OP_SQRT, VTAC_E_SQRT},
-        {VTAC_OP_EXP, VTAC_E_EXP},     {VTAC_OP_LOG, VTAC_E_LOG},         {VTAC_OP_SIN, VTAC_E_SIN},
-        {VTAC_OP_COS, VTAC_E_COS},     {VTAC_OP_ATAN, VTAC_E_ATAN},       {VTAC_OP_TANH, VTAC_E_TANH},
-        {VTAC_OP_NOT, VTAC_E_NOT},     {VTAC_OP_BITWISE_NOT, VTAC_E_NOT},
-    };
-    for (size_t i = 0; i < sizeof plain / sizeof plain[0]; i++) {
-        if (plain[i].op == n->op) {
-            return call(l, plain[i].expr, x);
-        }
-    }
-    wide_fn *wide = wide_function(n);
-    return wide != NULL ? in_double(l, x, wide) : activation(l, n, x);
+    const vtac_lowering *row = vtac_lowering_of(n->op);
+    return row->unary != NULL ? row->unary(l, n, x) : call(l, row->expr, x);
 }
 
 const vtac_expr *vtac_point_unary(vtac_lower *l, const vtac_node *n, const vtac_expr *const *at)
@@ -277,43 +266,27 @@ const vtac_expr *vtac_point_unary(vtac_lower *l, const vtac_node *n, const vtac_
 /* ---- binary and more
  * ------------------------------------------------------------------------------------------------ */
 
-static vtac_expr_op binary_op(vtac_op op)
+/* The operation of the row: of the one input, or of all from left to right. */
+const vtac_expr *vtac_point_expr(vtac_lower *l, const vtac_node *n, const vtac_expr *const *at)
 {
-    switch ((int)op) {
-    case VTAC_OP_ADD:
-    case VTAC_OP_SUM:
-    case VTAC_OP_MEAN: return VTAC_E_ADD;
-    case VTAC_OP_SUB: return VTAC_E_SUB;
-    case VTAC_OP_MUL: return VTAC_E_MUL;
-    case VTAC_OP_DIV: return VTAC_E_DIV;
-    case VTAC_OP_MIN: return VTAC_E_MIN;
-    case VTAC_OP_MAX: return VTAC_E_MAX;
-    case VTAC_OP_AND:
-    case VTAC_OP_BITWISE_AND: return VTAC_E_AND;
-    case VTAC_OP_OR:
-    case VTAC_OP_BITWISE_OR: return VTAC_E_OR;
-    case VTAC_OP_XOR:
-    case VTAC_OP_BITWISE_XOR: return VTAC_E_XOR;
-    case VTAC_OP_EQUAL: return VTAC_E_EQ;
-    case VTAC_OP_LESS: return VTAC_E_LT;
-    case VTAC_OP_LESS_OR_EQUAL: return VTAC_E_LE;
-    case VTAC_OP_GREATER: return VTAC_E_GT;
-    default: return VTAC_E_GE;
+    const vtac_expr_op op = vtac_lowering_of(n->op)->expr;
+    if (vtac_expr_operands(op) == 1) {
+        return vtac_point_unary(l, n, at);
     }
+    const vtac_expr *x = vtac_arg(l, n, 0, at);
+    for (uint32_t i = 1; i < n->input_count; i++) {
+        x = vtac_e2(l->k, op, x, vtac_arg(l, n, i, at));
+    }
+    return x;
 }
 
-const vtac_expr *vtac_point_binary(vtac_lower *l, const vtac_node *n, const vtac_expr *const *at)
-{
-    return vtac_e2(l->k, binary_op(n->op), vtac_arg(l, n, 0, at), vtac_arg(l, n, 1, at));
-}
-
-const vtac_expr *vtac_point_many(vtac_lower *l, const vtac_node *n, const vtac_expr *const *at)
+const vtac_expr *vtac_point_mean(vtac_lower *l, const vtac_node *n, const vtac_expr *const *at)
 {
     const vtac_expr *x = vtac_arg(l, n, 0, at);
     for (uint32_t i = 1; i < n->input_count; i++) {
-        x = vtac_e2(l->k, binary_op(n->op), x, vtac_arg(l, n, i, at));
+        x = add(l, x, vtac_arg(l, n, i, at));
     }
-    return n->op == VTAC_OP_MEAN ? quotient(l, x, num(l, x, n->input_count)) : x;
+    return quotient(l, x, num(l, x, n->input_count));
 }
 
 const vtac_expr *vtac_point_bit_shift(vtac_lower *l, const vtac_node *n, const vtac_expr *const *at)

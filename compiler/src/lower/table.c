@@ -1,20 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Which lowering each operator has. An operator without a row is refused by name.
+ * Which lowering each operator has.
  */
 #include "lower.h"
 #include "point.h"
 
+#define EXPR(op)         .family = VTAC_POINTWISE, .point = vtac_point_expr, .expr = VTAC_E_##op, .limits = ""
+#define UNARY(fn)        .family = VTAC_POINTWISE, .point = vtac_point_unary, .unary = vtac_unary_##fn, .limits = ""
+#define POINT(fn)        .family = VTAC_POINTWISE, .point = vtac_point_##fn, .limits = ""
+#define MAP(fn)          .family = VTAC_MAPPED, .point = vtac_map_##fn, .limits = ""
+#define CUSTOM(fn, text) .family = VTAC_CUSTOM, .custom = vtac_lower_##fn, .limits = text
+#define SOLO(fn, text)   .family = VTAC_CUSTOM, .custom = vtac_lower_##fn, .limits = text, .solo = true
+#define ALIAS            .family = VTAC_ALIAS, .limits = ""
+#define FOLDED(text)     .family = VTAC_NOT_LOWERED, .limits = text
 static const vtac_lowering table[VTAC_OP_COUNT] = {
-#define POINT(id, fn) [VTAC_OP_##id] = {.family = VTAC_POINTWISE, .point = vtac_point_##fn, .limits = ""},
-#define MAP(id, fn)   [VTAC_OP_##id] = {.family = VTAC_MAPPED, .point = vtac_map_##fn, .limits = ""},
-#define CUSTOM(id, fn, text)                                                                                 \
-    [VTAC_OP_##id] = {.family = VTAC_CUSTOM, .custom = vtac_lower_##fn, .limits = text},
-#define SOLO(id, fn, text)                                                                                   \
-    [VTAC_OP_##id] = {.family = VTAC_CUSTOM, .custom = vtac_lower_##fn, .limits = text, .solo = true},
-#define ALIAS(id)        [VTAC_OP_##id] = {.family = VTAC_ALIAS, .limits = ""},
-#define FOLDED(id, text) [VTAC_OP_##id] = {.family = VTAC_NOT_LOWERED, .limits = text},
-#include "lower.def"
+#define VTAC_OP(id, name, domain, since, in_min, in_max, out, infer, traits, fold, lowering, ...)            \
+    [VTAC_OP_##id] = {lowering},
+#include "vtac/ops.def"
 };
 
 const vtac_lowering *vtac_lowering_of(vtac_op op)
@@ -24,7 +26,7 @@ const vtac_lowering *vtac_lowering_of(vtac_op op)
 
 const char *vtac_op_limits(vtac_op op)
 {
-    return table[op].limits; /* NULL where there is no row */
+    return table[op].limits;
 }
 
 bool vtac_takes_chain(const vtac_node *node)

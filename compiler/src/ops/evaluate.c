@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Shape arithmetic: computes operators of trait F whose inputs are known and small, so that shapes that a
- * model works out for itself (Shape, Gather, Concat, Reshape …) are static before anything else looks at it.
- * Plain loops over elements: integers in int64, floats in double and rounded once, which for + - * / and
- * comparisons is what float32 gives.
+ * Shape arithmetic: computes operators that fold (ops.def) whose inputs are known and small, so that shapes
+ * that a model works out for itself (Shape, Gather, Concat, Reshape …) are static before anything else looks
+ * at it. Plain loops over elements: integers in int64, floats in double and rounded once, which for + - * /
+ * and comparisons is what float32 gives.
  */
 #include <math.h>
 #include <string.h>
 
 #include "infer.h"
+#include "vtac/loop.h"
 
 enum { MOST_ELEMENTS = 1 << 16 };
 
@@ -97,117 +98,159 @@ static int64_t wrap_mul(int64_t a, int64_t b)
     return (int64_t)((uint64_t)a * (uint64_t)b);
 }
 
-/* ONNX Div truncates, Mod has the divisor's sign (the dividend's with fmod). A zero divisor leaves the node
- * to run time. */
-static bool int_binary(const vtac_node *node, int64_t a, int64_t b, int64_t *out)
+/* Whether the first `count` operands are there. */
+static bool has(const evaluation *e, uint32_t count)
+{
+    for (uint32_t k = 0; k < count; k++) {
+        if (e->in[k] == NULL) {
+            return false;
+        }
+    }
+    return true;
+}
+
+typedef struct scalar {
+    double f;
+    int64_t i;
+} scalar;
+
+/* What an operation of loop nests makes of numbers; false where it is none of those that rows fold by. A zero
+ * divisor leaves the node to run time. */
+static bool int_operation(vtac_expr_op op, int64_t a, int64_t b, int64_t *out)
 {
     const bool no_divisor = b == 0 || (b == -1 && a == INT64_MIN);
-    switch ((int)node->op) {
-    case VTAC_OP_ADD: *out = (int64_t)((uint64_t)a + (uint64_t)b); return true;
-    case VTAC_OP_SUB: *out = (int64_t)((uint64_t)a - (uint64_t)b); return true;
-    case VTAC_OP_MUL: *out = wrap_mul(a, b); return true;
-    case VTAC_OP_DIV: *out = no_divisor ? 0 : a / b; return !no_divisor;
-    case VTAC_OP_MOD: {
-        const int64_t rest = no_divisor ? 0 : a % b;
-        const bool signs_differ = rest != 0 && (rest < 0) != (b < 0);
-        *out = signs_differ && vtac_attr_int(node, "fmod", 0) == 0 ? rest + b : rest;
-        return !no_divisor;
-    }
-    case VTAC_OP_MIN: *out = a < b ? a : b; return true;
-    case VTAC_OP_MAX: *out = a > b ? a : b; return true;
-    case VTAC_OP_AND:
-    case VTAC_OP_BITWISE_AND: *out = a & b; return true;
-    case VTAC_OP_OR:
-    case VTAC_OP_BITWISE_OR: *out = a | b; return true;
-    case VTAC_OP_XOR:
-    case VTAC_OP_BITWISE_XOR: *out = a ^ b; return true;
+    switch ((int)op) {
+    case VTAC_E_ABS: *out = a < 0 ? wrap_mul(a, -1) : a; return true;
+    case VTAC_E_NEG: *out = wrap_mul(a, -1); return true;
+    case VTAC_E_ADD: *out = (int64_t)((uint64_t)a + (uint64_t)b); return true;
+    case VTAC_E_SUB: *out = (int64_t)((uint64_t)a - (uint64_t)b); return true;
+    case VTAC_E_MUL: *out = wrap_mul(a, b); return true;
+    case VTAC_E_DIV: *out = no_divisor ? 0 : a / b; return !no_divisor;
+    case VTAC_E_MIN: *out = a < b ? a : b; return true;
+    case VTAC_E_MAX: *out = a > b ? a : b; return true;
+    case VTAC_E_AND: *out = a & b; return true;
+    case VTAC_E_OR: *out = a | b; return true;
+    case VTAC_E_XOR: *out = a ^ b; return true;
+    case VTAC_E_NOT: *out = ~a; return true;
+    case VTAC_E_EQ: *out = a == b; return true;
+    case VTAC_E_LT: *out = a < b; return true;
+    case VTAC_E_LE: *out = a <= b; return true;
+    case VTAC_E_GT: *out = a > b; return true;
+    case VTAC_E_GE: *out = a >= b; return true;
     default: return false;
     }
 }
 
-static bool float_binary(vtac_op op, double a, double b, double *out)
+static bool float_operation(vtac_expr_op op, double a, double b, scalar *out)
 {
     switch ((int)op) {
-    case VTAC_OP_ADD: *out = a + b; return true;
-    case VTAC_OP_SUB: *out = a - b; return true;
-    case VTAC_OP_MUL: *out = a * b; return true;
-    case VTAC_OP_DIV: *out = a / b; return true;
-    case VTAC_OP_MIN: *out = isnan(a) || a < b ? a : b; return true;
-    case VTAC_OP_MAX: *out = isnan(a) || a > b ? a : b; return true;
+    case VTAC_E_ABS: out->f = fabs(a); return true;
+    case VTAC_E_NEG: out->f = -a; return true;
+    case VTAC_E_CEIL: out->f = ceil(a); return true;
+    case VTAC_E_FLOOR: out->f = floor(a); return true;
+    case VTAC_E_ADD: out->f = a + b; return true;
+    case VTAC_E_SUB: out->f = a - b; return true;
+    case VTAC_E_MUL: out->f = a * b; return true;
+    case VTAC_E_DIV: out->f = a / b; return true;
+    case VTAC_E_MIN: out->f = isnan(a) || a < b ? a : b; return true;
+    case VTAC_E_MAX: out->f = isnan(a) || a > b ? a : b; return true;
+    case VTAC_E_EQ: out->i = a == b; return true;
+    case VTAC_E_LT: out->i = a < b; return true;
+    case VTAC_E_LE: out->i = a <= b; return true;
+    case VTAC_E_GT: out->i = a > b; return true;
+    case VTAC_E_GE: out->i = a >= b; return true;
     default: return false;
     }
 }
 
-static bool evaluate_binary(evaluation *e, int64_t elements)
+/* The operation of each row's lowering; VTAC_E_INT, a leaf, where it has none. A row that folds by its
+ * operation and has one that is not known above has an array of -1 elements here, which does not compile. */
+#define BIT(op) (1ULL << VTAC_E_##op)
+#define KNOWN                                                                                                \
+    (BIT(ABS) | BIT(NEG) | BIT(CEIL) | BIT(FLOOR) | BIT(ADD) | BIT(SUB) | BIT(MUL) | BIT(DIV) | BIT(MIN) |   \
+     BIT(MAX) | BIT(AND) | BIT(OR) | BIT(XOR) | BIT(NOT) | BIT(EQ) | BIT(LT) | BIT(LE) | BIT(GT) | BIT(GE))
+#define FOLDS_BY_expr      ~, 1
+#define SECOND(a, b, ...)  b
+#define SECOND_OF(...)     SECOND(__VA_ARGS__, 0, 0)
+#define IS_RIGHT(fold, op) (SECOND_OF(FOLDS_BY_##fold) == 0 || (KNOWN >> (op)&1) != 0)
+#define CHECKED(fold, op)  ((vtac_expr_op)((op) + 0 * sizeof(char[IS_RIGHT(fold, op) ? 1 : -1])))
+#define EXPR(op)           VTAC_E_##op
+#define UNARY(fn)          VTAC_E_INT
+#define POINT(fn)          VTAC_E_INT
+#define MAP(fn)            VTAC_E_INT
+#define CUSTOM(fn, text)   VTAC_E_INT
+#define SOLO(fn, text)     VTAC_E_INT
+#define ALIAS              VTAC_E_INT
+#define FOLDED(text)       VTAC_E_INT
+static const vtac_expr_op operations[] = {
+#define VTAC_OP(id, name, domain, since, in_min, in_max, out, infer, traits, fold, lowering, ...)            \
+    [VTAC_OP_##id] = CHECKED(fold, lowering),
+#include "vtac/ops.def"
+};
+
+static bool is_unsigned_64(const evaluation *e)
 {
+    return e->in[0]->type.dtype == VTAC_U64;
+}
+
+/* Fold `expr`: the row's operation, over one input or over all from left to right. */
+static bool evaluate_expr(evaluation *e, int64_t elements)
+{
+    const vtac_expr_op op = operations[e->node->op];
+    const bool floats = vtac_dtype_kind(e->in[0]->type.dtype) == 'f';
+    const bool negates = e->type.dtype == VTAC_BOOL && op == VTAC_E_NOT;
+    if (is_unsigned_64(e) && op != VTAC_E_ADD && op != VTAC_E_SUB && op != VTAC_E_MUL) {
+        return false;
+    }
     for (int64_t i = 0; i < elements; i++) {
-        double f = e->is_float ? float_at(e, 0, i) : 0.0;
-        int64_t n = e->is_float ? 0 : int_at(e, 0, i);
-        for (uint32_t k = 1; k < e->count; k++) {
-            if (e->in[k] == NULL) {
-                return false;
-            }
-            const bool ok = e->is_float ? float_binary(e->node->op, f, float_at(e, k, i), &f)
-                                        : int_binary(e->node, n, int_at(e, k, i), &n);
-            if (!ok) {
-                return false;
-            }
+        scalar x = {.f = floats ? float_at(e, 0, i) : 0.0, .i = floats ? 0 : int_at(e, 0, i)};
+        bool ok = e->count > 1 || vtac_expr_operands(op) == 2 ||
+                  (floats ? float_operation(op, x.f, 0.0, &x) : int_operation(op, x.i, 0, &x.i));
+        for (uint32_t k = 1; ok && k < e->count; k++) {
+            ok = e->in[k] != NULL && (floats ? float_operation(op, x.f, float_at(e, k, i), &x)
+                                             : int_operation(op, x.i, int_at(e, k, i), &x.i));
+        }
+        if (!ok) {
+            return false;
         }
         if (e->is_float) {
-            store_float(e, i, f);
+            store_float(e, i, x.f);
         } else {
-            store_int(e, i, n);
+            store_int(e, i, negates ? x.i & 1 : x.i);
         }
     }
     return true;
 }
 
-static bool evaluate_compare(evaluation *e, int64_t elements)
+/* The result has the divisor's sign, with fmod the dividend's; floats are left to run time. */
+static bool evaluate_mod(evaluation *e, int64_t elements)
 {
-    const bool floats = vtac_dtype_kind(e->in[0]->type.dtype) == 'f';
+    const bool of_dividend = vtac_attr_int(e->node, "fmod", 0) != 0;
+    if (e->is_float || !has(e, 2) || is_unsigned_64(e)) {
+        return false;
+    }
     for (int64_t i = 0; i < elements; i++) {
-        const double fa = floats ? float_at(e, 0, i) : 0.0;
-        const double fb = floats ? float_at(e, 1, i) : 0.0;
-        const int64_t a = floats ? 0 : int_at(e, 0, i);
-        const int64_t b = floats ? 0 : int_at(e, 1, i);
-        const bool less = floats ? fa < fb : a < b;
-        const bool equal = floats ? fa == fb : a == b;
-        const bool greater = floats ? fa > fb : a > b;
-        bool result = false;
-        switch ((int)e->node->op) {
-        case VTAC_OP_EQUAL: result = equal; break;
-        case VTAC_OP_LESS: result = less; break;
-        case VTAC_OP_LESS_OR_EQUAL: result = less || equal; break;
-        case VTAC_OP_GREATER: result = greater; break;
-        case VTAC_OP_GREATER_OR_EQUAL: result = greater || equal; break;
-        default: return false;
+        const int64_t a = int_at(e, 0, i);
+        const int64_t b = int_at(e, 1, i);
+        if (b == 0 || (b == -1 && a == INT64_MIN)) {
+            return false;
         }
-        store_int(e, i, result);
+        const int64_t rest = a % b;
+        const bool signs_differ = rest != 0 && (rest < 0) != (b < 0);
+        store_int(e, i, signs_differ && !of_dividend ? rest + b : rest);
     }
     return true;
 }
 
-static bool evaluate_unary(evaluation *e, int64_t elements)
+static bool evaluate_sign(evaluation *e, int64_t elements)
 {
     for (int64_t i = 0; i < elements; i++) {
         const double f = vtac_tensor_float(e->in[0], i);
-        const int64_t n = e->is_float ? 0 : vtac_tensor_int(e->in[0], i);
-        double fr = 0.0;
-        int64_t nr = 0;
-        switch ((int)e->node->op) {
-        case VTAC_OP_ABS: fr = fabs(f), nr = n < 0 ? wrap_mul(n, -1) : n; break;
-        case VTAC_OP_NEG: fr = -f, nr = wrap_mul(n, -1); break;
-        case VTAC_OP_SIGN: fr = (f > 0.0) - (f < 0.0), nr = (n > 0) - (n < 0); break;
-        case VTAC_OP_CEIL: fr = ceil(f); break;
-        case VTAC_OP_FLOOR: fr = floor(f); break;
-        case VTAC_OP_NOT: nr = n == 0; break;
-        case VTAC_OP_BITWISE_NOT: nr = ~n; break;
-        default: return false;
-        }
         if (e->is_float) {
-            store_float(e, i, fr);
+            store_float(e, i, isnan(f) ? f : (double)((f > 0.0) - (f < 0.0)));
         } else {
-            store_int(e, i, nr);
+            const int64_t n = vtac_tensor_int(e->in[0], i);
+            store_int(e, i, is_unsigned_64(e) ? n != 0 : (n > 0) - (n < 0));
         }
     }
     return true;
@@ -233,6 +276,9 @@ static bool evaluate_cast(evaluation *e, int64_t elements)
 
 static bool evaluate_where(evaluation *e, int64_t elements)
 {
+    if (!has(e, 3)) {
+        return false;
+    }
     for (int64_t i = 0; i < elements; i++) {
         const uint32_t k = int_at(e, 0, i) != 0 ? 1 : 2;
         copy_element(e, i, k, broadcast_from(e, k, i));
@@ -284,6 +330,9 @@ static bool evaluate_concat(evaluation *e, int64_t elements)
 
 static bool evaluate_gather(evaluation *e, int64_t elements)
 {
+    if (!has(e, 2)) {
+        return false;
+    }
     const vtac_type *data = &e->in[0]->type;
     const vtac_type *indices = &e->in[1]->type;
     uint32_t axis;
@@ -309,6 +358,9 @@ static bool evaluate_gather(evaluation *e, int64_t elements)
 
 static bool evaluate_slice(evaluation *e, int64_t elements)
 {
+    if (!has(e, 2)) {
+        return false;
+    }
     const vtac_type *in = &e->in[0]->type;
     int64_t start[VTAC_MAX_RANK] = {0};
     int64_t step[VTAC_MAX_RANK];
@@ -356,6 +408,9 @@ static bool evaluate_transpose(evaluation *e, int64_t elements)
 
 static bool evaluate_range(evaluation *e, int64_t elements)
 {
+    if (!has(e, 3)) {
+        return false;
+    }
     for (int64_t i = 0; i < elements; i++) {
         if (e->is_float) {
             store_float(e, i, vtac_tensor_float(e->in[0], 0) + (double)i * vtac_tensor_float(e->in[2], 0));
@@ -379,16 +434,19 @@ static bool evaluate_fill(evaluation *e, int64_t elements)
 static bool evaluate_shape(evaluation *e, int64_t elements)
 {
     const vtac_type *in = vtac_in_type(e->graph, e->node, 0);
-    if (e->node->op == VTAC_OP_SIZE) {
-        store_int(e, 0, vtac_type_elements(in));
-        return true;
-    }
     int64_t start = vtac_attr_int(e->node, "start", 0);
     start = start < 0 ? start + (int64_t)in->rank : start;
     start = start < 0 ? 0 : start;
     for (int64_t i = 0; i < elements; i++) {
         store_int(e, i, in->dim[start + i]);
     }
+    return true;
+}
+
+static bool evaluate_size(evaluation *e, int64_t elements)
+{
+    (void)elements;
+    store_int(e, 0, vtac_type_elements(vtac_in_type(e->graph, e->node, 0)));
     return true;
 }
 
@@ -422,55 +480,25 @@ static bool evaluate_copy(evaluation *e, int64_t elements)
     return true;
 }
 
-/* Whether the first `count` operands are there. */
-static bool has(const evaluation *e, uint32_t count)
+/* Fold `none`. */
+static bool evaluate_none(evaluation *e, int64_t elements)
 {
-    for (uint32_t k = 0; k < count; k++) {
-        if (e->in[k] == NULL) {
-            return false;
-        }
-    }
-    return true;
+    (void)e;
+    (void)elements;
+    return false;
 }
 
-static bool evaluate(evaluation *e, int64_t elements)
-{
-    if (e->of_type) {
-        return evaluate_shape(e, elements);
-    }
-    switch ((int)e->node->op) {
-    case VTAC_OP_IDENTITY:
-    case VTAC_OP_RESHAPE:
-    case VTAC_OP_FLATTEN:
-    case VTAC_OP_SQUEEZE:
-    case VTAC_OP_UNSQUEEZE: return has(e, 1) && evaluate_copy(e, elements);
-    case VTAC_OP_CAST: return has(e, 1) && evaluate_cast(e, elements);
-    case VTAC_OP_WHERE: return has(e, 3) && evaluate_where(e, elements);
-    case VTAC_OP_EXPAND: return has(e, 1) && evaluate_broadcast_copy(e, elements);
-    case VTAC_OP_TILE: return has(e, 1) && evaluate_tile(e, elements);
-    case VTAC_OP_CONCAT: return has(e, 1) && evaluate_concat(e, elements);
-    case VTAC_OP_GATHER: return has(e, 2) && evaluate_gather(e, elements);
-    case VTAC_OP_SLICE: return has(e, 2) && evaluate_slice(e, elements);
-    case VTAC_OP_TRANSPOSE: return has(e, 1) && evaluate_transpose(e, elements);
-    case VTAC_OP_RANGE: return has(e, 3) && evaluate_range(e, elements);
-    case VTAC_OP_CONSTANT_OF_SHAPE: return evaluate_fill(e, elements);
-    case VTAC_OP_EQUAL:
-    case VTAC_OP_LESS:
-    case VTAC_OP_LESS_OR_EQUAL:
-    case VTAC_OP_GREATER:
-    case VTAC_OP_GREATER_OR_EQUAL: return has(e, 2) && evaluate_compare(e, elements);
-    case VTAC_OP_REDUCE_SUM:
-    case VTAC_OP_REDUCE_PROD:
-    case VTAC_OP_REDUCE_MIN:
-    case VTAC_OP_REDUCE_MAX: return has(e, 1) && evaluate_reduce(e, elements);
-    default: return has(e, 1) && (e->count == 1 ? evaluate_unary(e, elements) : evaluate_binary(e, elements));
-    }
-}
+typedef bool evaluate_fn(evaluation *e, int64_t elements);
+static evaluate_fn *const folds[] = {
+#define VTAC_OP(id, name, domain, since, in_min, in_max, out, infer, traits, fold, ...)                      \
+    [VTAC_OP_##id] = evaluate_##fold,
+#include "vtac/ops.def"
+};
 
 /* Gathers the inputs; false where one is unknown or too large. */
 static bool take_inputs(evaluation *e)
 {
-    e->of_type = e->node->op == VTAC_OP_SHAPE || e->node->op == VTAC_OP_SIZE;
+    e->of_type = folds[e->node->op] == evaluate_shape || folds[e->node->op] == evaluate_size;
     e->count = e->node->input_count;
     if (e->count > sizeof e->in / sizeof e->in[0]) {
         return false;
@@ -496,8 +524,7 @@ vta_status vtac_evaluate_up_to(vtac_graph *graph, const vtac_node *node, int64_t
 {
     *done = false;
     evaluation e = {.graph = graph, .node = node, .most = most};
-    if ((vtac_op_get(node->op)->traits & VTAC_TRAIT_FOLDS) == 0 || node->output_count != 1 ||
-        !take_inputs(&e)) {
+    if (folds[node->op] == evaluate_none || node->output_count != 1 || !take_inputs(&e)) {
         return VTA_OK;
     }
     e.type = graph->values[node->outputs[0]].type;
@@ -512,7 +539,7 @@ vta_status vtac_evaluate_up_to(vtac_graph *graph, const vtac_node *node, int64_t
     if (e.data == NULL) {
         return vta_fail(diag, VTA_NOMEM, "out of memory");
     }
-    *done = evaluate(&e, elements);
+    *done = (e.of_type || has(&e, 1)) && folds[node->op](&e, elements);
     *out = (vtac_tensor){.type = e.type, .data = e.data, .bytes = bytes};
     return VTA_OK;
 }

@@ -8,7 +8,7 @@
 
 #include "vtac/graph.h"
 
-#define VTAC_OP(id, name, domain, since, in_min, in_max, out, infer, traits) vtac_infer_fn vtac_infer_##infer;
+#define VTAC_OP(id, name, domain, since, in_min, in_max, out, infer, ...) vtac_infer_fn vtac_infer_##infer;
 #include "vtac/ops.def"
 
 /* The type of input i, which the operator requires. */
@@ -19,7 +19,7 @@ vta_status vtac_need_type(const vtac_graph *graph, const vtac_node *node, uint32
 vta_status vtac_need_ints(const vtac_graph *graph, const vtac_node *node, uint32_t i, const char *what,
                           int64_t *out, uint32_t room, uint32_t *count, vta_diag *diag);
 
-/* The inputs of a node against params.def. */
+/* The inputs of a node against the row of its operator. */
 vta_status vtac_check_params(const vtac_graph *graph, const vtac_node *node, vta_diag *diag);
 
 /* Input i, where it is given, has this shape. */

@@ -6,7 +6,7 @@
 
 #include "infer.h"
 
-enum { MANY = VTAC_MANY, C = VTAC_TRAIT_COMMUTES, F = VTAC_TRAIT_FOLDS };
+enum { MANY = VTAC_MANY, C = VTAC_TRAIT_COMMUTES };
 /* NOLINTBEGIN(readability-identifier-naming): as in ops.def */
 static const char ONNX[] = "";
 static const char MS[] = "com.microsoft";
@@ -14,7 +14,7 @@ static const char OURS[] = "vtac";
 /* NOLINTEND(readability-identifier-naming) */
 
 static const vtac_op_info table[] = {
-#define VTAC_OP(id, name, domain, since, in_min, in_max, out, infer, traits)                                 \
+#define VTAC_OP(id, name, domain, since, in_min, in_max, out, infer, traits, ...)                            \
     [VTAC_OP_##id] = {name, domain, since, in_min, in_max, out, vtac_infer_##infer, traits},
 #include "vtac/ops.def"
 };

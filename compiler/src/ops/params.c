@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Types and shapes of inputs against params.def, and the rules that do not fit a row.
+ * Types and shapes of inputs against the rows of ops.def.
  */
 #include <string.h>
 
@@ -14,7 +14,6 @@ typedef struct shape_rule {
 } shape_rule;
 
 typedef struct param {
-    vtac_op op;
     uint16_t first, last;
     const char *types;
     shape_rule shape;
@@ -40,9 +39,15 @@ typedef struct param {
     {                                                                                                        \
         RULE_UNDER, 0, 0                                                                                     \
     }
-static const param params[] = {
-#define VTAC_PARAM(id, first, last, types, shape) {VTAC_OP_##id, first, last, types, shape},
-#include "params.def"
+#define P(first, last, types, shape) {first, last, types, shape},
+#define VTAC_OP(id, name, domain, since, in_min, in_max, out, infer, traits, fold, lowering, ...)            \
+    static const param params_##id[] = {__VA_ARGS__{0, 0, NULL, ANY}};
+#include "vtac/ops.def"
+
+/* By operator; each list ends with a row without types. */
+static const param *const params[] = {
+#define VTAC_OP(id, ...) [VTAC_OP_##id] = params_##id,
+#include "vtac/ops.def"
 };
 
 static bool type_fits(const char *types, vtac_dtype dtype, vtac_dtype first)
@@ -133,10 +138,8 @@ static vta_status check_row(const vtac_graph *graph, const vtac_node *node, cons
 
 vta_status vtac_check_params(const vtac_graph *graph, const vtac_node *node, vta_diag *diag)
 {
-    for (size_t i = 0; i < sizeof params / sizeof params[0]; i++) {
-        if (params[i].op == node->op) {
-            VTA_TRY(check_row(graph, node, &params[i], diag));
-        }
+    for (const param *p = params[node->op]; p->types != NULL; p++) {
+        VTA_TRY(check_row(graph, node, p, diag));
     }
     return VTA_OK;
 }
