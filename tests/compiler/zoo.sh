@@ -18,7 +18,7 @@ while read -r name convs thousands output; do
     size=$(($(wc -c <a.onnx) / 4000))
     low=$((thousands * 98 / 100)) high=$((thousands * 103 / 100 + 10))
     { [ "$size" -ge "$low" ] && [ "$size" -le "$high" ]; } || { echo "$name: $size thousand weights, expected $thousands"; exit 1; }
-    value=$(sed -n 's/^output //p' ir)
+    value=$(sed -n 's/^output //p' ir | tail -n 1)
     grep -qF "$value: f32[$output]" ir || { echo "$name: output is not [$output]"; exit 1; }
     echo "ok $name: $got convolutions, $size thousand weights, [$output]"
 done <<TABLE
@@ -36,6 +36,16 @@ tiny_vww 27 215 1,2
 tiny_ad 0 267 1,640
 lstm 0 100 32,10
 transformer 0 198 64,128
+shufflenet_v2 56 2279 1,1000
+mobilenet_v3_small 52 2543 1,1000
+efficientnet_lite0 49 4652 1,1000
+yolov5n 60 1872 1,3,10,10,85
+ssd_mobilenet_v2 84 2935 1,12828,4
+unet 19 1947 1,3,128,128
+deeplab 33 450 1,21,224,224
+vit_tiny 1 5717 1,1000
+tcn 14 141 1,10,256
+c3d 5 1609 1,10
 TABLE
 
 "$vtac" zoo tiny_ic -o b.onnx >/dev/null

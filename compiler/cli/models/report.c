@@ -113,19 +113,35 @@ void cli_report_text_of(const vtac_partition *p)
                  part(1.0, seconds));
 }
 
+/* What a layer has to read and write at least: its tensors and weights, each byte once. */
+static void least_bytes(const vtac_vta_region *region, const vtac_vta_layer *layer, uint64_t *read,
+                        uint64_t *written)
+{
+    const vtac_vta_tensor *in = &region->tensors[layer->inputs[0]], *to = &region->tensors[layer->output];
+    const int64_t *kernel = layer->window.kernel;
+    *read = layer->weights == NULL ? 0 : (uint64_t)(to->c * in->c / layer->groups * kernel[0] * kernel[1]);
+    *written = to->bytes;
+    for (uint32_t k = 0; k < layer->input_count; k++) {
+        *read += region->tensors[layer->inputs[k]].bytes;
+    }
+}
+
 static void json_layer(const vtac_region *region, uint32_t i, double peak)
 {
+    uint64_t read, written;
     const vtac_vta_layer *layer = &region->region.layers[i];
     const vtac_vta_plan *plan = &region->image.plans[i];
     const vtac_vta_cost *cost = &plan->cost;
+    least_bytes(&region->region, layer, &read, &written);
     (void)printf("{\"name\": ");
     cli_json_string(layer->name);
     (void)printf(", \"op\": \"%s\", \"node\": %u, \"macs\": %llu, \"cycles\": %llu, \"utilization\": %.4f, "
-                 "\"bytes_read\": %llu, \"bytes_written\": %llu, \"bound\": \"%s\", \"joined\": %s, "
-                 "\"schedule\": ",
+                 "\"bytes_read\": %llu, \"bytes_written\": %llu, \"array\": %llu, \"least_read\": %llu, "
+                 "\"least_written\": %llu, \"bound\": \"%s\", \"joined\": %s, \"schedule\": ",
                  layer->op, layer->node, (unsigned long long)cost->macs, (unsigned long long)cost->cycles,
                  part((double)cost->macs, (double)cost->cycles * peak), (unsigned long long)cost->bytes_read,
-                 (unsigned long long)cost->bytes_written, bound_of(cost),
+                 (unsigned long long)cost->bytes_written, (unsigned long long)cost->array,
+                 (unsigned long long)read, (unsigned long long)written, bound_of(cost),
                  plan->joined_into >= 0 ? "true" : "false");
     cli_json_string(plan->schedule);
     (void)printf("}");

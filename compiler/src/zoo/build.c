@@ -268,6 +268,16 @@ void zoo_attr_ints(zoo *z, const char *name, uint32_t count, const int64_t *valu
     }
 }
 
+void zoo_attr_text(zoo *z, const char *name, const char *value)
+{
+    Onnx__AttributeProto *attr = add_attr(z, name, ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__STRING);
+    char *copy = take_text(z, value);
+    if (attr != NULL && copy != NULL) {
+        attr->has_s = 1;
+        attr->s = (ProtobufCBinaryData){.len = strlen(value), .data = (uint8_t *)copy};
+    }
+}
+
 /* ---- layers ---- */
 
 static int64_t extent(int64_t in, int64_t kernel, int64_t stride, int64_t pad, bool ceil_mode)
@@ -276,39 +286,79 @@ static int64_t extent(int64_t in, int64_t kernel, int64_t stride, int64_t pad, b
 }
 
 /* Pads before and after on one axis. */
-static void conv_pads(const zoo_conv_shape *s, int64_t in, int64_t kernel, int64_t stride, int64_t *before,
-                      int64_t *after)
+static void conv_pads(const zoo_conv_shape *s, int64_t in, int64_t span, int64_t *before, int64_t *after)
 {
-    *before = *after = s->pad < 0 ? kernel / 2 : s->pad;
+    *before = *after = s->pad < 0 ? span / 2 : s->pad;
     if (s->same) {
-        const int64_t total = ((in + stride - 1) / stride - 1) * stride + kernel - in;
+        const int64_t total = ((in + s->stride - 1) / s->stride - 1) * s->stride + span - in;
         *before = total > 0 ? total / 2 : 0;
         *after = total > 0 ? total - *before : 0;
+    }
+    if (s->causal) {
+        *before = span - 1;
+        *after = 0;
     }
 }
 
 zoo_value zoo_conv(zoo *z, zoo_value x, zoo_conv_shape s)
 {
-    const int64_t kernel[2] = {s.kernel, s.kernel_w == 0 ? s.kernel : s.kernel_w};
-    const int64_t stride[2] = {s.stride, s.stride};
+    const uint32_t axes = x.rank - 2;
     const int64_t group = s.group == 0 ? 1 : s.group < 0 ? x.dim[1] : s.group;
-    const int64_t weight[4] = {s.channels, x.dim[1] / group, kernel[0], kernel[1]};
-    const float deviation = sqrtf(2.0F / (float)(weight[1] * kernel[0] * kernel[1]));
-    zoo_value inputs[3] = {x, zoo_weight(z, "weight", 4, weight, 0.0F, deviation)};
+    int64_t kernel[3], stride[3], dilation[3], pads[6];
+    int64_t weight[5] = {s.channels, x.dim[1] / group};
+    int64_t out[5] = {x.dim[0], s.channels};
+    int64_t terms = weight[1];
+    for (uint32_t i = 0; i < axes; i++) {
+        kernel[i] = i + 1 == axes && s.kernel_w > 0 ? s.kernel_w : s.kernel;
+        stride[i] = s.stride;
+        dilation[i] = s.dilation > 0 ? s.dilation : 1;
+        const int64_t span = (kernel[i] - 1) * dilation[i] + 1;
+        conv_pads(&s, x.dim[i + 2], span, &pads[i], &pads[i + axes]);
+        out[i + 2] = (x.dim[i + 2] + pads[i] + pads[i + axes] - span) / stride[i] + 1;
+        weight[i + 2] = kernel[i];
+        terms *= kernel[i];
+    }
+    const float deviation = sqrtf(2.0F / (float)terms);
+    zoo_value inputs[3] = {x, zoo_weight(z, "weight", x.rank, weight, 0.0F, deviation)};
     if (s.bias) {
         inputs[2] = zoo_weight(z, "bias", 1, &s.channels, 0.0F, 0.05F);
     }
-    int64_t pads[4];
-    int64_t out[4] = {x.dim[0], s.channels};
-    for (int i = 0; i < 2; i++) {
-        conv_pads(&s, x.dim[i + 2], kernel[i], stride[i], &pads[i], &pads[i + 2]);
-        out[i + 2] = (x.dim[i + 2] + pads[i] + pads[i + 2] - kernel[i]) / stride[i] + 1;
+    const zoo_value y = zoo_node(z, "Conv", inputs, s.bias ? 3 : 2, x.rank, out);
+    zoo_attr_ints(z, "kernel_shape", axes, kernel);
+    zoo_attr_ints(z, "strides", axes, stride);
+    zoo_attr_ints(z, "pads", 2 * axes, pads);
+    if (s.dilation > 1) {
+        zoo_attr_ints(z, "dilations", axes, dilation);
     }
-    const zoo_value y = zoo_node(z, "Conv", inputs, s.bias ? 3 : 2, 4, out);
-    zoo_attr_ints(z, "kernel_shape", 2, kernel);
-    zoo_attr_ints(z, "strides", 2, stride);
-    zoo_attr_ints(z, "pads", 4, pads);
     zoo_attr_int(z, "group", group);
+    return y;
+}
+
+zoo_value zoo_conv_norm(zoo *z, zoo_value x, int64_t channels, int64_t kernel, int64_t stride, int64_t group)
+{
+    const zoo_conv_shape shape = {
+        .channels = channels, .kernel = kernel, .stride = stride, .pad = -1, .group = group};
+    return zoo_norm(z, zoo_conv(z, x, shape));
+}
+
+zoo_value zoo_conv_relu(zoo *z, zoo_value x, int64_t channels, int64_t kernel, int64_t stride)
+{
+    const zoo_conv_shape shape = {
+        .channels = channels, .kernel = kernel, .stride = stride, .pad = -1, .bias = true};
+    return zoo_relu(z, zoo_conv(z, x, shape));
+}
+
+zoo_value zoo_conv_transpose(zoo *z, zoo_value x, int64_t channels, int64_t factor)
+{
+    const int64_t weight[4] = {x.dim[1], channels, factor, factor};
+    const int64_t out[4] = {x.dim[0], channels, x.dim[2] * factor, x.dim[3] * factor};
+    const int64_t factors[2] = {factor, factor};
+    const float deviation = sqrtf(2.0F / (float)x.dim[1]);
+    const zoo_value inputs[3] = {x, zoo_weight(z, "weight", 4, weight, 0.0F, deviation),
+                                 zoo_weight(z, "bias", 1, &channels, 0.0F, 0.05F)};
+    const zoo_value y = zoo_node(z, "ConvTranspose", inputs, 3, 4, out);
+    zoo_attr_ints(z, "kernel_shape", 2, factors);
+    zoo_attr_ints(z, "strides", 2, factors);
     return y;
 }
 
@@ -375,7 +425,7 @@ zoo_value zoo_global_average(zoo *z, zoo_value x)
 
 zoo_value zoo_concat(zoo *z, const zoo_value *parts, uint32_t count)
 {
-    int64_t out[4];
+    int64_t out[5];
     memcpy(out, parts[0].dim, sizeof out);
     for (uint32_t i = 1; i < count; i++) {
         out[1] += parts[i].dim[1];
@@ -401,4 +451,107 @@ zoo_value zoo_dense(zoo *z, zoo_value x, int64_t features)
     const zoo_value y = zoo_node(z, "Gemm", inputs, 3, 2, out);
     zoo_attr_int(z, "transB", 1);
     return y;
+}
+
+static zoo_value number(zoo *z, const char *role, float value)
+{
+    static const int64_t none[] = {0};
+    return zoo_weight(z, role, 0, none, value, 0.0F);
+}
+
+zoo_value zoo_linear(zoo *z, zoo_value x, int64_t features)
+{
+    const int64_t last = x.dim[x.rank - 1];
+    const int64_t weight[] = {last, features};
+    const zoo_value inputs[] = {x, zoo_weight(z, "weight", 2, weight, 0.0F, sqrtf(1.0F / (float)last))};
+    zoo_value y = x;
+    y.dim[x.rank - 1] = features;
+    y = zoo_node(z, "MatMul", inputs, 2, y.rank, y.dim);
+    return zoo_add(z, y, zoo_weight(z, "bias", 1, &features, 0.0F, 0.05F));
+}
+
+zoo_value zoo_layer_norm(zoo *z, zoo_value x)
+{
+    const int64_t last = x.dim[x.rank - 1];
+    const zoo_value inputs[] = {x, zoo_weight(z, "gamma", 1, &last, 1.0F, 0.1F),
+                                zoo_weight(z, "beta", 1, &last, 0.0F, 0.1F)};
+    const zoo_value y = zoo_node(z, "LayerNormalization", inputs, 3, x.rank, x.dim);
+    zoo_attr_int(z, "axis", -1);
+    return y;
+}
+
+zoo_value zoo_hard_swish(zoo *z, zoo_value x)
+{
+    return zoo_unary(z, "HardSwish", x);
+}
+
+zoo_value zoo_silu(zoo *z, zoo_value x)
+{
+    return zoo_binary(z, "Mul", x, zoo_unary(z, "Sigmoid", x));
+}
+
+zoo_value zoo_gelu(zoo *z, zoo_value x)
+{
+    zoo_value gate = zoo_unary(z, "Erf", zoo_binary(z, "Mul", x, number(z, "root", sqrtf(0.5F))));
+    gate = zoo_binary(z, "Mul", zoo_add(z, gate, number(z, "one", 1.0F)), number(z, "half", 0.5F));
+    return zoo_binary(z, "Mul", x, gate);
+}
+
+zoo_value zoo_reshape(zoo *z, zoo_value x, uint32_t rank, const int64_t *dim)
+{
+    const zoo_value inputs[] = {x, zoo_ints(z, "shape", rank, dim)};
+    return zoo_node(z, "Reshape", inputs, 2, rank, dim);
+}
+
+zoo_value zoo_transpose(zoo *z, zoo_value x, const int64_t *perm)
+{
+    int64_t dim[5];
+    for (uint32_t i = 0; i < x.rank; i++) {
+        dim[i] = x.dim[perm[i]];
+    }
+    const zoo_value y = zoo_node(z, "Transpose", &x, 1, x.rank, dim);
+    zoo_attr_ints(z, "perm", x.rank, perm);
+    return y;
+}
+
+void zoo_halve(zoo *z, zoo_value x, zoo_value halves[2])
+{
+    const int64_t sizes[] = {x.dim[1] / 2, x.dim[1] / 2};
+    const zoo_value inputs[] = {x, zoo_ints(z, "split", 2, sizes)};
+    zoo_value half = x;
+    half.dim[1] = sizes[0];
+    halves[0] = zoo_node(z, "Split", inputs, 2, half.rank, half.dim);
+    zoo_attr_int(z, "axis", 1);
+    halves[1] = fresh(z, "Split", half.rank, half.dim);
+    char **names = take(z, 2, sizeof *names);
+    char *name = take_text(z, halves[1].name != NULL ? halves[1].name : "");
+    if (names != NULL && name != NULL) {
+        Onnx__NodeProto *node = z->graph.node[z->graph.n_node - 1];
+        names[0] = node->output[0];
+        names[1] = name;
+        node->output = names;
+        node->n_output = 2;
+    }
+}
+
+zoo_value zoo_resize(zoo *z, zoo_value x, const char *mode, int64_t h, int64_t w)
+{
+    const int64_t dim[] = {x.dim[0], x.dim[1], h, w};
+    const zoo_value empty = {.name = ""};
+    const zoo_value inputs[] = {x, empty, empty, zoo_ints(z, "sizes", 4, dim)};
+    const bool nearest = strcmp(mode, "nearest") == 0;
+    const zoo_value y = zoo_node(z, "Resize", inputs, 4, 4, dim);
+    zoo_attr_text(z, "mode", mode);
+    zoo_attr_text(z, "coordinate_transformation_mode", nearest ? "asymmetric" : "half_pixel");
+    zoo_attr_text(z, "nearest_mode", "floor");
+    return y;
+}
+
+zoo_value zoo_excite(zoo *z, zoo_value x, int64_t squeezed)
+{
+    const zoo_conv_shape back = {.channels = x.dim[1], .kernel = 1, .stride = 1, .bias = true};
+    zoo_value gate = zoo_conv(z, zoo_conv_relu(z, zoo_global_average(z, x), squeezed, 1, 1), back);
+    gate = zoo_unary(z, "HardSigmoid", gate);
+    zoo_attr_float(z, "alpha", 1.0F / 6.0F);
+    return zoo_binary(z, "Mul", x, gate);
 }

@@ -9,50 +9,35 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "build.h"
+#include "nets.h"
 #include "save.h"
 #include "vta/str.h"
 
 static const int64_t imagenet[] = {1, 3, 224, 224};
 
-static zoo_value conv_norm(zoo *z, zoo_value x, int64_t channels, int64_t kernel, int64_t stride,
-                           int64_t group)
-{
-    const zoo_conv_shape shape = {
-        .channels = channels, .kernel = kernel, .stride = stride, .pad = -1, .group = group};
-    return zoo_norm(z, zoo_conv(z, x, shape));
-}
-
-static zoo_value conv_relu(zoo *z, zoo_value x, int64_t channels, int64_t kernel, int64_t stride)
-{
-    const zoo_conv_shape shape = {
-        .channels = channels, .kernel = kernel, .stride = stride, .pad = -1, .bias = true};
-    return zoo_relu(z, zoo_conv(z, x, shape));
-}
-
 /* ---- residual networks ---- */
 
 static zoo_value basic_block(zoo *z, zoo_value x, int64_t channels, int64_t stride)
 {
-    zoo_value y = zoo_relu(z, conv_norm(z, x, channels, 3, stride, 1));
-    y = conv_norm(z, y, channels, 3, 1, 1);
+    zoo_value y = zoo_relu(z, zoo_conv_norm(z, x, channels, 3, stride, 1));
+    y = zoo_conv_norm(z, y, channels, 3, 1, 1);
     const bool project = stride != 1 || x.dim[1] != channels;
-    return zoo_relu(z, zoo_add(z, y, project ? conv_norm(z, x, channels, 1, stride, 1) : x));
+    return zoo_relu(z, zoo_add(z, y, project ? zoo_conv_norm(z, x, channels, 1, stride, 1) : x));
 }
 
 static zoo_value bottleneck(zoo *z, zoo_value x, int64_t channels, int64_t stride)
 {
-    zoo_value y = zoo_relu(z, conv_norm(z, x, channels, 1, 1, 1));
-    y = zoo_relu(z, conv_norm(z, y, channels, 3, stride, 1));
-    y = conv_norm(z, y, 4 * channels, 1, 1, 1);
+    zoo_value y = zoo_relu(z, zoo_conv_norm(z, x, channels, 1, 1, 1));
+    y = zoo_relu(z, zoo_conv_norm(z, y, channels, 3, stride, 1));
+    y = zoo_conv_norm(z, y, 4 * channels, 1, 1, 1);
     const bool project = stride != 1 || x.dim[1] != 4 * channels;
-    return zoo_relu(z, zoo_add(z, y, project ? conv_norm(z, x, 4 * channels, 1, stride, 1) : x));
+    return zoo_relu(z, zoo_add(z, y, project ? zoo_conv_norm(z, x, 4 * channels, 1, stride, 1) : x));
 }
 
 static zoo_value resnet(zoo *z, const int *blocks, zoo_value (*block)(zoo *, zoo_value, int64_t, int64_t))
 {
     zoo_value x = zoo_input(z, "input", 4, imagenet);
-    x = zoo_relu(z, conv_norm(z, x, 64, 7, 2, 1));
+    x = zoo_relu(z, zoo_conv_norm(z, x, 64, 7, 2, 1));
     x = zoo_pool(z, "MaxPool", x, 3, 2, 1, false);
     for (int stage = 0; stage < 4; stage++) {
         for (int i = 0; i < blocks[stage]; i++) {
@@ -84,8 +69,8 @@ static zoo_value resnet50(zoo *z)
 
 static zoo_value separable(zoo *z, zoo_value x, int64_t channels, int64_t stride)
 {
-    x = zoo_relu6(z, conv_norm(z, x, x.dim[1], 3, stride, -1));
-    return zoo_relu6(z, conv_norm(z, x, channels, 1, 1, 1));
+    x = zoo_relu6(z, zoo_conv_norm(z, x, x.dim[1], 3, stride, -1));
+    return zoo_relu6(z, zoo_conv_norm(z, x, channels, 1, 1, 1));
 }
 
 /* `width` in quarters: 4 is MobileNetV1 1.0. */
@@ -96,7 +81,7 @@ static zoo_value mobilenet_v1_of(zoo *z, const int64_t *shape, int64_t width, in
     } rows[] = {{64, 1},  {128, 2}, {128, 1}, {256, 2}, {256, 1},  {512, 2}, {512, 1},
                 {512, 1}, {512, 1}, {512, 1}, {512, 1}, {1024, 2}, {1024, 1}};
     zoo_value x = zoo_input(z, "input", 4, shape);
-    x = zoo_relu6(z, conv_norm(z, x, 32 * width / 4, 3, 2, 1));
+    x = zoo_relu6(z, zoo_conv_norm(z, x, 32 * width / 4, 3, 2, 1));
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         x = separable(z, x, rows[i].channels * width / 4, rows[i].stride);
     }
@@ -108,17 +93,6 @@ static zoo_value mobilenet_v1(zoo *z)
     return mobilenet_v1_of(z, imagenet, 4, 1000);
 }
 
-static zoo_value inverted(zoo *z, zoo_value x, int64_t channels, int64_t stride, int64_t expand)
-{
-    zoo_value y = x;
-    if (expand > 1) {
-        y = zoo_relu6(z, conv_norm(z, y, x.dim[1] * expand, 1, 1, 1));
-    }
-    y = zoo_relu6(z, conv_norm(z, y, y.dim[1], 3, stride, -1));
-    y = conv_norm(z, y, channels, 1, 1, 1);
-    return stride == 1 && x.dim[1] == channels ? zoo_add(z, y, x) : y;
-}
-
 static zoo_value mobilenet_v2(zoo *z)
 {
     static const struct {
@@ -128,13 +102,13 @@ static zoo_value mobilenet_v2(zoo *z)
     } rows[] = {{1, 16, 1, 1}, {6, 24, 2, 2},  {6, 32, 3, 2}, {6, 64, 4, 2},
                 {6, 96, 3, 1}, {6, 160, 3, 2}, {6, 320, 1, 1}};
     zoo_value x = zoo_input(z, "input", 4, imagenet);
-    x = zoo_relu6(z, conv_norm(z, x, 32, 3, 2, 1));
+    x = zoo_relu6(z, zoo_conv_norm(z, x, 32, 3, 2, 1));
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         for (int k = 0; k < rows[i].count; k++) {
-            x = inverted(z, x, rows[i].channels, k == 0 ? rows[i].stride : 1, rows[i].expand);
+            x = zoo_inverted(z, x, rows[i].channels, 3, k == 0 ? rows[i].stride : 1, rows[i].expand);
         }
     }
-    x = zoo_relu6(z, conv_norm(z, x, 1280, 1, 1, 1));
+    x = zoo_relu6(z, zoo_conv_norm(z, x, 1280, 1, 1, 1));
     return zoo_dense(z, zoo_flatten(z, zoo_global_average(z, x)), 1000);
 }
 
@@ -142,8 +116,8 @@ static zoo_value mobilenet_v2(zoo *z)
 
 static zoo_value fire(zoo *z, zoo_value x, int64_t squeeze, int64_t expand)
 {
-    x = conv_relu(z, x, squeeze, 1, 1);
-    const zoo_value parts[] = {conv_relu(z, x, expand, 1, 1), conv_relu(z, x, expand, 3, 1)};
+    x = zoo_conv_relu(z, x, squeeze, 1, 1);
+    const zoo_value parts[] = {zoo_conv_relu(z, x, expand, 1, 1), zoo_conv_relu(z, x, expand, 3, 1)};
     return zoo_concat(z, parts, 2);
 }
 
@@ -162,7 +136,7 @@ static zoo_value squeezenet1_1(zoo *z)
         }
         x = fire(z, x, rows[i].squeeze, rows[i].expand);
     }
-    x = conv_relu(z, x, 1000, 1, 1);
+    x = zoo_conv_relu(z, x, 1000, 1, 1);
     return zoo_flatten(z, zoo_global_average(z, x));
 }
 
@@ -171,7 +145,7 @@ static zoo_value vgg11(zoo *z)
     static const int64_t rows[] = {64, 0, 128, 0, 256, 256, 0, 512, 512, 0, 512, 512, 0}; /* 0: pool */
     zoo_value x = zoo_input(z, "input", 4, imagenet);
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        x = rows[i] == 0 ? zoo_pool(z, "MaxPool", x, 2, 2, 0, false) : conv_relu(z, x, rows[i], 3, 1);
+        x = rows[i] == 0 ? zoo_pool(z, "MaxPool", x, 2, 2, 0, false) : zoo_conv_relu(z, x, rows[i], 3, 1);
     }
     x = zoo_relu(z, zoo_dense(z, zoo_flatten(z, x), 4096));
     x = zoo_relu(z, zoo_dense(z, x, 4096));
@@ -192,7 +166,7 @@ static zoo_value densenet121(zoo *z)
 {
     static const int layers[] = {6, 12, 24, 16};
     zoo_value x = zoo_input(z, "input", 4, imagenet);
-    x = zoo_relu(z, conv_norm(z, x, 64, 7, 2, 1));
+    x = zoo_relu(z, zoo_conv_norm(z, x, 64, 7, 2, 1));
     x = zoo_pool(z, "MaxPool", x, 3, 2, 1, false);
     for (int stage = 0; stage < 4; stage++) {
         for (int i = 0; i < layers[stage]; i++) {
@@ -213,7 +187,7 @@ static zoo_value tiny_ic(zoo *z)
 {
     static const int64_t shape[] = {1, 3, 32, 32};
     zoo_value x = zoo_input(z, "input", 4, shape);
-    x = zoo_relu(z, conv_norm(z, x, 16, 3, 1, 1));
+    x = zoo_relu(z, zoo_conv_norm(z, x, 16, 3, 1, 1));
     for (int stage = 0; stage < 3; stage++) {
         x = basic_block(z, x, INT64_C(16) << stage, stage > 0 ? 2 : 1);
     }
@@ -228,8 +202,8 @@ static zoo_value tiny_kws(zoo *z)
                  (zoo_conv_shape){.channels = 64, .kernel = 10, .kernel_w = 4, .stride = 2, .same = true});
     x = zoo_relu(z, zoo_norm(z, x));
     for (int i = 0; i < 4; i++) {
-        x = zoo_relu(z, conv_norm(z, x, 64, 3, 1, -1));
-        x = zoo_relu(z, conv_norm(z, x, 64, 1, 1, 1));
+        x = zoo_relu(z, zoo_conv_norm(z, x, 64, 3, 1, -1));
+        x = zoo_relu(z, zoo_conv_norm(z, x, 64, 1, 1, 1));
     }
     return zoo_unary(z, "Softmax", zoo_dense(z, zoo_flatten(z, zoo_global_average(z, x)), 12));
 }
@@ -283,15 +257,6 @@ static zoo_value heads(zoo *z, zoo_value x, int64_t count, const int64_t *perm)
     return t;
 }
 
-static zoo_value layer_norm(zoo *z, zoo_value x)
-{
-    const zoo_value inputs[] = {x, zoo_weight(z, "gamma", 1, &x.dim[1], 1.0F, 0.1F),
-                                zoo_weight(z, "beta", 1, &x.dim[1], 0.0F, 0.1F)};
-    const zoo_value y = zoo_node(z, "LayerNormalization", inputs, 3, 2, x.dim);
-    zoo_attr_int(z, "axis", -1);
-    return y;
-}
-
 static zoo_value transformer(zoo *z)
 {
     enum { TOKENS = 64, WIDTH = 128, HEADS = 4 };
@@ -313,14 +278,9 @@ static zoo_value transformer(zoo *z)
     zoo_attr_ints(z, "perm", 3, by_head);
     const zoo_value reshape[] = {t, zoo_ints(z, "shape", 2, shape)};
     zoo_value y = zoo_dense(z, zoo_node(z, "Reshape", reshape, 2, 2, shape), WIDTH);
-    y = layer_norm(z, zoo_add(z, y, x));
+    y = zoo_layer_norm(z, zoo_add(z, y, x));
     const zoo_value wide = zoo_dense(z, y, 4 * WIDTH);
-    const zoo_value half = zoo_weight(z, "half", 0, shape, 0.5F, 0.0F);
-    const zoo_value one = zoo_weight(z, "one", 0, shape, 1.0F, 0.0F);
-    const zoo_value root = zoo_weight(z, "root", 0, shape, sqrtf(0.5F), 0.0F);
-    zoo_value gate = zoo_unary(z, "Erf", zoo_binary(z, "Mul", wide, root));
-    gate = zoo_binary(z, "Mul", zoo_add(z, gate, one), half);
-    return layer_norm(z, zoo_add(z, zoo_dense(z, zoo_binary(z, "Mul", wide, gate), WIDTH), y));
+    return zoo_layer_norm(z, zoo_add(z, zoo_dense(z, zoo_gelu(z, wide), WIDTH), y));
 }
 
 /* ---- the list and the file ---- */
@@ -339,7 +299,17 @@ static zoo_value transformer(zoo *z)
     X(tiny_vww, "1x3x96x96", "MLPerf Tiny visual wake words: MobileNetV1 0.25")                              \
     X(tiny_ad, "1x640", "MLPerf Tiny anomaly detection: autoencoder")                                        \
     X(lstm, "32x1x64", "one LSTM layer and a dense one")                                                     \
-    X(transformer, "64x128", "one transformer encoder block, 4 heads")
+    X(transformer, "64x128", "one transformer encoder block, 4 heads")                                       \
+    X(shufflenet_v2, "1x3x224x224", "channel shuffle, width 1.0")                                            \
+    X(mobilenet_v3_small, "1x3x224x224", "hard-swish and squeeze-and-excite, width 1.0")                     \
+    X(efficientnet_lite0, "1x3x224x224", "inverted residuals with 3x3 and 5x5 windows")                      \
+    X(yolov5n, "1x3x320x320", "detector with SiLU and three heads (YOLOv5n's layers)")                       \
+    X(ssd_mobilenet_v2, "1x3x320x320", "detector with six heads, three of them on a feature pyramid")        \
+    X(unet, "1x3x128x128", "segmentation: transposed convolutions, skips joined")                            \
+    X(deeplab, "1x3x224x224", "segmentation: dilated convolutions side by side, linear resizing")            \
+    X(vit_tiny, "1x3x224x224", "vision transformer of width 192, 4 of 12 blocks")                            \
+    X(tcn, "1x16x256", "temporal convolutions, dilated and causal")                                          \
+    X(c3d, "1x3x8x56x56", "3-D convolutions over short videos")
 
 static const vtac_zoo_entry entries[] = {
 #define X(id, input, doc) {#id, input, doc},

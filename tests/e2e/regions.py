@@ -1,0 +1,108 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+#
+# How much of a network runs on the accelerator: its regions, its share of the multiplications, the cycles on the RTL against
+# the bound of its layers, and whether devices give the integers of the host.
+#
+# usage: regions.py BUILD "DEVICE:CONFIG ..." [--one] NAME...
+#
+# NAME: of the zoo, quantized here, or a quantized model. With --one a network that is not one region with 99 % of the
+# multiplications fails. Cycles are those of tsim:pynq where that is among the devices, and what the compiler predicts
+# otherwise. The bound is the sum over the layers of the largest of: steps of the array, bytes that must be read ÷ 8, bytes
+# that must be written ÷ 8. A network's multiplications are counted in the model as it stands, by this script.
+import json
+import math
+import os
+import subprocess
+import sys
+import tempfile
+
+import onnx
+from onnx import shape_inference
+
+BEAT = 8
+LEAST_SHARE = 0.99
+
+
+def dims_of(model):
+    """The shape of every value."""
+    graph = shape_inference.infer_shapes(model, data_prop=True).graph
+    dims = {c.name: list(c.dims) for c in graph.initializer}
+    for value in list(graph.value_info) + list(graph.input) + list(graph.output):
+        dims.setdefault(value.name, [d.dim_value for d in value.type.tensor_type.shape.dim])
+    return dims
+
+
+def products_of(node, dims):
+    """The multiplications of a node."""
+    first = {"QLinearConv": (0, 3), "QLinearMatMul": (0, 3), "QGemm": (0, 3)}
+    a, b = first.get(node.op_type, (0, 1))
+    if node.op_type in ("Conv", "ConvInteger", "QLinearConv"):
+        return math.prod(dims[node.output[0]]) * math.prod(dims[node.input[b]][1:])
+    if node.op_type == "ConvTranspose":
+        return math.prod(dims[node.input[a]]) * math.prod(dims[node.input[b]][1:])
+    if node.op_type in ("MatMul", "MatMulInteger", "QLinearMatMul", "Gemm", "QGemm"):
+        turned = any(x.name == "transA" and x.i for x in node.attribute)
+        return math.prod(dims[node.output[0]]) * dims[node.input[a]][-2 if turned else -1]
+    return 0
+
+
+def work_of(path):
+    model = onnx.load(path)
+    dims = dims_of(model)
+    return sum(products_of(node, dims) for node in model.graph.node)
+
+
+def bound_of(layers):
+    return sum(max(x["array"], x["least_read"] // BEAT, x["least_written"] // BEAT) for x in layers if not x["joined"])
+
+
+def call(*words):
+    done = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, universal_newlines=True)
+    if done.returncode != 0:
+        sys.exit("%s: %s%s" % (" ".join(words), done.stdout[-2000:], done.stderr[-2000:]))
+    return done.stdout
+
+
+def look(tools, name, devices):
+    """One row of the table; whether integers are identical, and whether it is one region."""
+    vtac = os.path.join(tools, "vtac")
+    path = name if name.endswith(".onnx") else "model.onnx"
+    if path != name:
+        call(vtac, "zoo", name, "--int8", "-o", path)
+    report = json.loads(call(vtac, "compile", path, "--target", "vta", "--report", "--json", "-o", "model.so"))
+    layers, whole = report.get("layers", []), work_of(path)
+    there = min(sum(x["macs"] for x in layers), whole)
+    cycles, bound = sum(x["cycles"] for x in layers), bound_of(layers)
+    if "tsim:pynq" in devices and layers:
+        ran = json.loads(call(vtac, "run", "model.so", "--device", "tsim:pynq", "--layers", "--json"))
+        cycles = sum(x["cycles"] for x in ran["layers"] if x["predicted"] > 0)
+    same = subprocess.run([os.path.join(tools, "same_integers"), path, "1", "0", *devices], stdout=subprocess.PIPE,
+                          universal_newlines=True)
+    share = there / whole if whole > 0 else 0.0
+    regions = report.get("regions", 0)
+    print("%-20s %7d %6.1f %% %12d %12d %6.2f  %s" % (
+        os.path.basename(name), regions, 100 * share, cycles, bound, cycles / bound if bound else 0,
+        "identical" if same.returncode == 0 else "DIFFERENT"), flush=True)
+    if same.returncode != 0:
+        print(same.stdout)
+    return same.returncode == 0, regions == 1 and share >= LEAST_SHARE
+
+
+def main():
+    words = [w for w in sys.argv[1:] if w != "--one"]
+    tools, devices = os.path.join(os.path.abspath(words[0]), "bin"), words[1].split()
+    names = [os.path.abspath(w) if w.endswith(".onnx") else w for w in words[2:]]
+    print("%-20s %7s %8s %12s %12s %6s  %s" % ("network", "regions", "work", "cycles", "bound", "ratio", "integers"))
+    with tempfile.TemporaryDirectory() as folder:
+        os.chdir(folder)
+        rows = [look(tools, name, devices) for name in names]
+        os.chdir("/")
+    good = all(same for same, _ in rows)
+    if "--one" in sys.argv[1:] and not all(one for _, one in rows):
+        print("expected one region with %.0f %% of the multiplications" % (100 * LEAST_SHARE))
+        good = False
+    return 0 if good else 1
+
+
+sys.exit(main())
