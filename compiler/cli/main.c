@@ -69,7 +69,7 @@ int main(int argc, char **argv)
         return CLI_USAGE;
     }
     if (strcmp(argv[1], "--version") == 0) {
-        (void)printf("vtac %s, instruction set %d.%d\n", VTAC_VERSION, VTA_ISA_MAJOR, VTA_ISA_MINOR);
+        (void)printf("vtac %s, instruction set %d.%d\n", vta_version(), VTA_ISA_MAJOR, VTA_ISA_MINOR);
         return cli_done(NULL);
     }
     const cli_verb *verb = find_verb(argv[1]);

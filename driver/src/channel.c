@@ -6,8 +6,10 @@
 #include <errno.h>
 #include <limits.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "vta/clock.h"
@@ -71,7 +73,7 @@ static int ready(int fd, short events, double seconds)
     }
 }
 
-static vta_status write_all(const vta_channel *channel, const void *bytes, size_t size, vta_diag *diag)
+static vta_status write_pieces(const vta_channel *channel, const void *bytes, size_t size, vta_diag *diag)
 {
     enum { PIECE = 4096 <= PIPE_BUF ? PIPE_BUF : 512 };
     const uint8_t *at = bytes;
@@ -89,6 +91,25 @@ static vta_status write_all(const vta_channel *channel, const void *bytes, size_
         size -= wrote > 0 ? (size_t)wrote : 0;
     }
     return VTA_OK;
+}
+
+/* A write to a pipe that nobody reads any more is a signal to the thread that writes, and by default the end
+ * of its process, which may not be ours: it waits meanwhile and is taken back. */
+static vta_status write_all(const vta_channel *channel, const void *bytes, size_t size, vta_diag *diag)
+{
+    const struct timespec at_once = {0};
+    sigset_t broken, was, pending;
+    (void)sigemptyset(&broken);
+    (void)sigaddset(&broken, SIGPIPE);
+    (void)pthread_sigmask(SIG_BLOCK, &broken, &was);
+    const bool before = sigpending(&pending) == 0 && sigismember(&pending, SIGPIPE) == 1;
+    const vta_status status = write_pieces(channel, bytes, size, diag);
+    if (status == VTA_IO && !before) {
+        while (sigtimedwait(&broken, NULL, &at_once) < 0 && errno == EINTR) {
+        }
+    }
+    (void)pthread_sigmask(SIG_SETMASK, &was, NULL);
+    return status;
 }
 
 vta_status vta_channel_send(vta_channel *channel, vta_wire_kind kind, uint32_t id, const vta_str *content,

@@ -23,13 +23,11 @@ static void close_fd(int *fd)
 
 static int make_pipe(int ends[2])
 {
-    if (pipe(ends) != 0) {
+    if (pipe2(ends, O_CLOEXEC) != 0) {
         ends[0] = -1;
         ends[1] = -1;
         return -1;
     }
-    (void)fcntl(ends[0], F_SETFD, FD_CLOEXEC);
-    (void)fcntl(ends[1], F_SETFD, FD_CLOEXEC);
     return 0;
 }
 
@@ -56,7 +54,7 @@ static int spawn(child *c, char *const *argv, int pipes[3][2])
     return failed;
 }
 
-vta_status child_start(child *c, char *const *argv, vta_diag *diag)
+vta_status vta_child_start(child *c, char *const *argv, vta_diag *diag)
 {
     int pipes[3][2];
     int failed = 0;
@@ -75,7 +73,7 @@ vta_status child_start(child *c, char *const *argv, vta_diag *diag)
     close_fd(&pipes[2][1]);
     if (failed != 0) {
         c->pid = 0;
-        child_end(c, 0);
+        vta_child_end(c, 0);
         return vta_fail(diag, VTA_IO, "cannot start '%s': %s", argv[0], strerror(failed));
     }
     return VTA_OK;
@@ -97,7 +95,7 @@ static void hear(child *c, char byte)
     }
 }
 
-void child_listen(child *c)
+void vta_child_listen(child *c)
 {
     char bytes[256];
     struct pollfd slot = {.fd = c->err, .events = POLLIN};
@@ -127,13 +125,13 @@ static int ended(child *c, double wait_s)
         if (waited >= wait_s) {
             return 0;
         }
-        child_listen(c);
+        vta_child_listen(c);
         (void)nanosleep(&nap, NULL);
         waited += nap_s;
     }
 }
 
-void child_end(child *c, double grace_s)
+void vta_child_end(child *c, double grace_s)
 {
     close_fd(&c->in);
     close_fd(&c->out);
@@ -147,6 +145,6 @@ void child_end(child *c, double grace_s)
         }
         c->pid = 0;
     }
-    child_listen(c);
+    vta_child_listen(c);
     close_fd(&c->err);
 }

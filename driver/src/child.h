@@ -13,19 +13,19 @@
 typedef struct child {
     pid_t pid;        /* 0: none */
     int in, out, err; /* our ends: we write `in` */
-    int code;         /* after child_end: exit status, 128 + signal */
+    int code;         /* after vta_child_end: exit status, 128 + signal */
     char words[512];  /* the last line that it wrote to its standard error */
     size_t word_count;
     char fresh; /* the next byte begins a line */
 } child;
 
 /* argv[0] is looked for in PATH. */
-vta_status child_start(child *c, char *const *argv, vta_diag *diag);
+vta_status vta_child_start(child *c, char *const *argv, vta_diag *diag);
 
 /* Takes what there is on its standard error, without waiting. */
-void child_listen(child *c);
+void vta_child_listen(child *c);
 
 /* Closes the pipes and waits for its end, `grace_s` long before each of SIGTERM and SIGKILL. */
-void child_end(child *c, double grace_s);
+void vta_child_end(child *c, double grace_s);
 
 #endif

@@ -221,7 +221,7 @@ static vta_status start_parts(fsim_device *device, const vta_opening *opening, v
     const vta_bus bus = vta_dram_bus(device->dram);
     VTA_TRY(vta_fsim_create(&opening->config, &bus, set->strict, &device->fsim, diag));
     sigset_t was;
-    vta_hold_signals(&was);
+    vta_hold_all_signals(&was);
     const int cause = pthread_create(&device->thread, NULL, work, device);
     vta_release_signals(&was);
     if (cause != 0) {

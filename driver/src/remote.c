@@ -216,7 +216,7 @@ static vta_status start_ssh(vta_remote *r, const vta_remote_place *place, vta_di
     }
     argv[count++] = command.text;
     argv[count] = NULL;
-    status = status == VTA_OK ? child_start(&r->child, argv, diag) : status;
+    status = status == VTA_OK ? vta_child_start(&r->child, argv, diag) : status;
     for (size_t i = 0; i < FIXED + 3; i++) {
         free(copies[i]);
     }
@@ -232,7 +232,7 @@ static vta_status start_shell(vta_remote *r, const vta_remote_place *place, vta_
     char *command = strdup(place->command);
     char *argv[] = {shell, option, command, NULL};
     const vta_status status =
-        command != NULL ? child_start(&r->child, argv, diag) : vta_fail(diag, VTA_NOMEM, "out of memory");
+        command != NULL ? vta_child_start(&r->child, argv, diag) : vta_fail(diag, VTA_NOMEM, "out of memory");
     free(command);
     return status;
 }
@@ -260,7 +260,7 @@ static vta_status break_off(vta_remote *r, const vta_diag *why, vta_diag *diag)
     char advice[256] = "";
     r->broken = true;
     if (r->child.pid > 0) {
-        child_end(&r->child, grace_s);
+        vta_child_end(&r->child, grace_s);
     }
     vta_wire_clean(r->child.words, sizeof r->child.words, words, sizeof words);
     if (r->is_ssh && r->child.code == NOT_FOUND) {
@@ -319,7 +319,7 @@ static vta_status meanwhile(vta_remote *r, vta_frame *frame, vta_diag *diag)
 
 static vta_status nothing_yet(vta_remote *r, bool *told, vta_diag *diag)
 {
-    child_listen(&r->child);
+    vta_child_listen(&r->child);
     if (r->stop != NULL && atomic_load(r->stop) && !*told) {
         *told = true;
         vta_diag why = {0};
@@ -460,7 +460,7 @@ void vta_remote_close(vta_remote *r)
 {
     const double grace_s = 3.0;
     if (r != NULL) {
-        child_end(&r->child, grace_s);
+        vta_child_end(&r->child, grace_s);
         vta_channel_free(&r->channel);
         free(r);
     }

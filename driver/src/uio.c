@@ -51,13 +51,13 @@ static vta_status end_orphan(uio_device *d, vta_diag *diag)
     if (VTA_REG_GET(STATUS_BUSY, d->page.mmio.read(&d->page, VTA_REG_STATUS)) != 0) {
         VTA_TRY(vta_mmio_reset(&d->page.mmio, d->where, diag));
     }
-    return uio_page_check(&d->page, diag);
+    return vta_uio_page_check(&d->page, diag);
 }
 
 static void release(uio_device *d)
 {
     if (d->mine) {
-        uio_page_release(&d->page);
+        vta_uio_page_release(&d->page);
     }
     d->mine = false;
 }
@@ -68,7 +68,7 @@ static vta_status acquire(uio_device *d, vta_diag *diag)
     if (d->mine) {
         return VTA_OK;
     }
-    VTA_TRY(uio_page_acquire(&d->page, &d->turn, diag));
+    VTA_TRY(vta_uio_page_acquire(&d->page, &d->turn, diag));
     d->mine = true;
     const vta_status status = end_orphan(d, diag);
     if (status != VTA_OK) {
@@ -82,7 +82,7 @@ static vta_status uio_submit(void *self, const vta_launch *launch, vta_diag *dia
     uio_device *d = self;
     VTA_TRY(acquire(d, diag));
     vta_mmio_start(&d->page.mmio, launch, d->watchdog);
-    const vta_status status = uio_page_check(&d->page, diag);
+    const vta_status status = vta_uio_page_check(&d->page, diag);
     if (status != VTA_OK) {
         release(d);
     }
@@ -94,7 +94,7 @@ static vta_status uio_wait(void *self, double timeout_s, vta_report *report, vta
 {
     uio_device *d = self;
     vta_status status = vta_mmio_finish(&d->page.mmio, d->where, timeout_s, report, diag);
-    const bool alive = uio_page_check(&d->page, diag) == VTA_OK;
+    const bool alive = vta_uio_page_check(&d->page, diag) == VTA_OK;
     if (alive && status != VTA_OK && status != VTA_INTERRUPTED && diag != NULL && diag->code == status) {
         (void)vta_mmio_reset(&d->page.mmio, d->where, NULL);
     }
@@ -108,7 +108,7 @@ static vta_status uio_reset(void *self, vta_diag *diag)
     uio_device *d = self;
     VTA_TRY(acquire(d, diag));
     vta_status status = vta_mmio_reset(&d->page.mmio, d->where, diag);
-    status = status == VTA_OK ? uio_page_check(&d->page, diag) : status;
+    status = status == VTA_OK ? vta_uio_page_check(&d->page, diag) : status;
     release(d);
     return status;
 }
@@ -141,7 +141,7 @@ static uint64_t add_room(room *r, const uio_memory *memory)
 {
     uint64_t left;
     uint64_t largest;
-    uio_memory_left(memory, &left, &largest);
+    vta_uio_memory_left(memory, &left, &largest);
     r->all += left;
     r->piece = largest > r->piece ? largest : r->piece;
     r->total += memory->node.bytes;
@@ -186,10 +186,10 @@ static vta_status uio_alloc(void *self, uint64_t at, size_t size, vta_mem *out, 
     for (uint32_t i = 0; i < d->memory_count; i++) {
         uio_memory *m = &d->memories[i];
         uint64_t offset;
-        if (uio_memory_take(m, size, &offset)) {
+        if (vta_uio_memory_take(m, size, &offset)) {
             *out = (vta_mem){.host = m->host + offset, .addr = m->node.addr + offset, .size = size};
             memset(out->host, 0, size);
-            uio_memory_sync(m, offset, size, true);
+            vta_uio_memory_sync(m, offset, size, true);
             return VTA_OK;
         }
     }
@@ -200,7 +200,7 @@ static void uio_free(void *self, const vta_mem *mem)
 {
     uio_memory *m = memory_of(self, mem->addr, mem->size);
     if (m != NULL) {
-        uio_memory_give(m, mem->addr - m->node.addr);
+        vta_uio_memory_give(m, mem->addr - m->node.addr);
     }
 }
 
@@ -226,7 +226,7 @@ static void uio_flush(void *self, const vta_mem *mem, size_t offset, size_t size
 {
     const uio_memory *m = memory_of(self, mem->addr, mem->size);
     if (m != NULL) {
-        uio_memory_sync(m, mem->addr - m->node.addr + offset, size, true);
+        vta_uio_memory_sync(m, mem->addr - m->node.addr + offset, size, true);
     }
 }
 
@@ -234,7 +234,7 @@ static void uio_invalidate(void *self, const vta_mem *mem, size_t offset, size_t
 {
     const uio_memory *m = memory_of(self, mem->addr, mem->size);
     if (m != NULL) {
-        uio_memory_sync(m, mem->addr - m->node.addr + offset, size, false);
+        vta_uio_memory_sync(m, mem->addr - m->node.addr + offset, size, false);
     }
 }
 
@@ -248,9 +248,9 @@ static void uio_close(void *self)
         release(d);
     }
     for (uint32_t i = 0; i < d->memory_count; i++) {
-        uio_memory_close(&d->memories[i]);
+        vta_uio_memory_close(&d->memories[i]);
     }
-    uio_page_close(&d->page);
+    vta_uio_page_close(&d->page);
     free(d);
 }
 
@@ -270,9 +270,9 @@ static vta_status open_memories(uio_device *d, const char *dir, const char *name
 {
     uio_memory_node nodes[UIO_MEMORIES];
     uint32_t count;
-    VTA_TRY(uio_find_memory(dir, name, nodes, &count, diag));
+    VTA_TRY(vta_uio_find_memory(dir, name, nodes, &count, diag));
     for (uint32_t i = 0; i < count; i++) {
-        VTA_TRY(uio_memory_open(&nodes[i], &d->memories[d->memory_count], diag));
+        VTA_TRY(vta_uio_memory_open(&nodes[i], &d->memories[d->memory_count], diag));
         d->memory_count++;
     }
     return VTA_OK;
@@ -282,8 +282,8 @@ static vta_status open_parts(uio_device *d, vta_opening *opening, vta_diag *diag
 {
     const uio_options *set = opening->options;
     uio_node node;
-    VTA_TRY(uio_find(opening->place, set->name, &node, diag));
-    VTA_TRY(uio_page_open(&node, d->where, &d->page, diag));
+    VTA_TRY(vta_uio_find(opening->place, set->name, &node, diag));
+    VTA_TRY(vta_uio_page_open(&node, d->where, &d->page, diag));
     d->page.mmio.stop = opening->stop;
     VTA_TRY(vta_mmio_config(&d->page.mmio, d->where, &opening->config, diag));
     return open_memories(d, opening->place, set->memory, diag);
@@ -335,14 +335,14 @@ static vta_status survey_memory(const char *dir, const char *name, bool open, ro
     uio_memory_node nodes[UIO_MEMORIES];
     uint32_t count;
     int used = 0;
-    VTA_TRY(uio_find_memory(dir, name, nodes, &count, diag));
+    VTA_TRY(vta_uio_find_memory(dir, name, nodes, &count, diag));
     for (uint32_t i = 0; i < count && used >= 0 && (size_t)used < size; i++) {
         uio_memory memory;
         uint64_t piece = 0;
         if (open) {
-            VTA_TRY(uio_memory_open(&nodes[i], &memory, diag));
+            VTA_TRY(vta_uio_memory_open(&nodes[i], &memory, diag));
             piece = add_room(r, &memory);
-            uio_memory_close(&memory);
+            vta_uio_memory_close(&memory);
         }
         used += snprintf(text + used, size - (size_t)used,
                          "%s%s: %" PRIu64 " KiB at 0x%" PRIx64 ", %" PRIu64 " KiB free in one piece, %s",
@@ -366,13 +366,13 @@ static vta_status survey_part(const vta_uri *uri, const uio_options *set, vta_ui
         name_place(memory, sizeof memory, uri->scheme, dir);
         return r.piece >= LEAST ? VTA_OK : too_little(memory, LEAST, &r, diag);
     }
-    VTA_TRY(uio_find(dir, set->name, &node, diag));
+    VTA_TRY(vta_uio_find(dir, set->name, &node, diag));
     if (part == VTA_UIO_NODE) {
         (void)snprintf(text, size, "%s is '%s'", node.node, set->name);
         return survey_memory(dir, set->memory, false, &r, memory, sizeof memory, diag);
     }
-    VTA_TRY(uio_page_open(&node, "uio", &page, diag));
-    uio_page_close(&page);
+    VTA_TRY(vta_uio_page_open(&node, "uio", &page, diag));
+    vta_uio_page_close(&page);
     VTA_TRY(survey_memory(dir, set->memory, true, &r, memory, sizeof memory, diag));
     (void)snprintf(text, size, "%s and the memory can be opened", node.node);
     return VTA_OK;

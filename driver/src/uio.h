@@ -3,8 +3,8 @@
  * The parts of a board's driver. Everything is found below a folder: "" on a board, where the kernel's /dev
  * and /sys are; a folder of 'vtac board' for a virtual one, whose files stand for the same nodes.
  *
- *   uio_find.c    nodes and what /sys says about them
- *   uio_lock.c    locks on parts of a file that the kernel lifts when their process dies
+ *   vta_uio_find.c    nodes and what /sys says about them
+ *   vta_uio_lock.c    locks on parts of a file that the kernel lifts when their process dies
  *   uio_page.c    the register page and its interrupt
  *   uio_memory.c  contiguous memory of u-dma-buf
  *   uio.c         the device
@@ -22,7 +22,7 @@
 
 enum { UIO_PATH = 512, UIO_NAME = 64, UIO_MEMORIES = 8 };
 
-/* ---- uio_find.c */
+/* ---- vta_uio_find.c */
 
 /* The node of the register page. */
 typedef struct uio_node {
@@ -39,25 +39,25 @@ typedef struct uio_memory_node {
     bool coherent;
 } uio_memory_node;
 
-vta_status uio_find(const char *dir, const char *name, uio_node *out, vta_diag *diag);
+vta_status vta_uio_find(const char *dir, const char *name, uio_node *out, vta_diag *diag);
 
 /* All that are called `name`; where that is NULL, all whose name begins with "udmabuf" or "vta". */
-vta_status uio_find_memory(const char *dir, const char *name, uio_memory_node *out, uint32_t *count,
-                           vta_diag *diag);
+vta_status vta_uio_find_memory(const char *dir, const char *name, uio_memory_node *out, uint32_t *count,
+                               vta_diag *diag);
 
 /* Opens a node; a refusal says how to get the right to. */
-vta_status uio_open_node(const char *path, int flags, int *fd, vta_diag *diag);
+vta_status vta_uio_open_node(const char *path, int flags, int *fd, vta_diag *diag);
 
 /* A character device is a board's; anything else stands for one. */
-bool uio_is_virtual(int fd);
+bool vta_uio_is_virtual(int fd);
 
-/* ---- uio_lock.c */
+/* ---- vta_uio_lock.c */
 
-bool uio_lock(int fd, uint64_t start, uint64_t size);
-void uio_unlock(int fd, uint64_t start, uint64_t size);
+bool vta_uio_lock(int fd, uint64_t start, uint64_t size);
+void vta_uio_unlock(int fd, uint64_t start, uint64_t size);
 
 /* Whether another open file holds a lock in [start, start + size), and where. */
-bool uio_lock_conflict(int fd, uint64_t start, uint64_t size, uint64_t *first, uint64_t *end);
+bool vta_uio_lock_conflict(int fd, uint64_t start, uint64_t size, uint64_t *first, uint64_t *end);
 
 /* ---- uio_page.c */
 
@@ -75,11 +75,11 @@ typedef struct uio_page {
     vta_mmio mmio;
 } uio_page;
 
-vta_status uio_page_open(const uio_node *node, const char *where, uio_page *out, vta_diag *diag);
-void uio_page_close(uio_page *page);
+vta_status vta_uio_page_open(const uio_node *node, const char *where, uio_page *out, vta_diag *diag);
+void vta_uio_page_close(uio_page *page);
 
 /* VTA_NO_DEVICE where the accelerator has stopped taking commands. */
-vta_status uio_page_check(const uio_page *page, vta_diag *diag);
+vta_status vta_uio_page_check(const uio_page *page, vta_diag *diag);
 
 /* The right to use the accelerator: one process at a time, in turn. */
 typedef struct uio_turn {
@@ -87,8 +87,8 @@ typedef struct uio_turn {
     const atomic_bool *stop;
     vta_progress progress;
 } uio_turn;
-vta_status uio_page_acquire(uio_page *page, const uio_turn *turn, vta_diag *diag);
-void uio_page_release(uio_page *page);
+vta_status vta_uio_page_acquire(uio_page *page, const uio_turn *turn, vta_diag *diag);
+void vta_uio_page_release(uio_page *page);
 
 /* ---- uio_memory.c */
 
@@ -105,16 +105,16 @@ typedef struct uio_memory {
     size_t own_count, own_capacity;
 } uio_memory;
 
-vta_status uio_memory_open(const uio_memory_node *node, uio_memory *out, vta_diag *diag);
-void uio_memory_close(uio_memory *memory);
+vta_status vta_uio_memory_open(const uio_memory_node *node, uio_memory *out, vta_diag *diag);
+void vta_uio_memory_close(uio_memory *memory);
 
 /* A free range becomes this process's, and no other's while it lives. False: there is none so large. */
-bool uio_memory_take(uio_memory *memory, uint64_t bytes, uint64_t *offset);
-void uio_memory_give(uio_memory *memory, uint64_t offset);
+bool vta_uio_memory_take(uio_memory *memory, uint64_t bytes, uint64_t *offset);
+void vta_uio_memory_give(uio_memory *memory, uint64_t offset);
 
 /* What nobody has: in all, and in one piece. */
-void uio_memory_left(const uio_memory *memory, uint64_t *all, uint64_t *piece);
+void vta_uio_memory_left(const uio_memory *memory, uint64_t *all, uint64_t *piece);
 
-void uio_memory_sync(const uio_memory *memory, uint64_t offset, uint64_t bytes, bool for_device);
+void vta_uio_memory_sync(const uio_memory *memory, uint64_t offset, uint64_t bytes, bool for_device);
 
 #endif

@@ -15,7 +15,7 @@
 #include "uio.h"
 #include "vta/str.h"
 
-/* Names are short: uio_open_node and opendir say so where one is not. */
+/* Names are short: vta_uio_open_node and opendir say so where one is not. */
 __attribute__((format(printf, 3, 4))) static void print_name(char *out, size_t room, const char *fmt, ...)
 {
     va_list args;
@@ -86,7 +86,7 @@ static vta_status check_dir(const char *dir, vta_diag *diag)
                           dir, dir);
 }
 
-vta_status uio_find(const char *dir, const char *name, uio_node *out, vta_diag *diag)
+vta_status vta_uio_find(const char *dir, const char *name, uio_node *out, vta_diag *diag)
 {
     enum { MOST = 64 };
     char nodes[MOST][UIO_NAME];
@@ -137,8 +137,8 @@ static bool describe_memory(const char *dir, const char *class, const char *name
     return read_number(out->sys, "phys_addr", &out->addr) && read_number(out->sys, "size", &out->bytes);
 }
 
-vta_status uio_find_memory(const char *dir, const char *name, uio_memory_node *out, uint32_t *count,
-                           vta_diag *diag)
+vta_status vta_uio_find_memory(const char *dir, const char *name, uio_memory_node *out, uint32_t *count,
+                               vta_diag *diag)
 {
     enum { MOST = 64 };
     char nodes[MOST][UIO_NAME];
@@ -159,7 +159,7 @@ vta_status uio_find_memory(const char *dir, const char *name, uio_memory_node *o
                           name != NULL ? " '" : "", name != NULL ? name : "", name != NULL ? "'" : "", dir);
 }
 
-vta_status uio_open_node(const char *path, int flags, int *fd, vta_diag *diag)
+vta_status vta_uio_open_node(const char *path, int flags, int *fd, vta_diag *diag)
 {
     *fd = open(path, flags | O_CLOEXEC);
     if (*fd >= 0) {
@@ -172,7 +172,7 @@ vta_status uio_open_node(const char *path, int flags, int *fd, vta_diag *diag)
     return vta_fail(diag, VTA_IO, "cannot open '%s': %s%s", path, strerror(errno), advice);
 }
 
-bool uio_is_virtual(int fd)
+bool vta_uio_is_virtual(int fd)
 {
     struct stat info;
     return fstat(fd, &info) == 0 && !S_ISCHR(info.st_mode);

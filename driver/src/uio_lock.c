@@ -14,19 +14,19 @@ static struct flock range(short type, uint64_t start, uint64_t size)
         .l_type = type, .l_whence = SEEK_SET, .l_start = (off_t)start, .l_len = (off_t)size};
 }
 
-bool uio_lock(int fd, uint64_t start, uint64_t size)
+bool vta_uio_lock(int fd, uint64_t start, uint64_t size)
 {
     struct flock lock = range(F_WRLCK, start, size);
     return fcntl(fd, F_OFD_SETLK, &lock) == 0;
 }
 
-void uio_unlock(int fd, uint64_t start, uint64_t size)
+void vta_uio_unlock(int fd, uint64_t start, uint64_t size)
 {
     struct flock lock = range(F_UNLCK, start, size);
     (void)fcntl(fd, F_OFD_SETLK, &lock);
 }
 
-bool uio_lock_conflict(int fd, uint64_t start, uint64_t size, uint64_t *first, uint64_t *end)
+bool vta_uio_lock_conflict(int fd, uint64_t start, uint64_t size, uint64_t *first, uint64_t *end)
 {
     struct flock lock = range(F_WRLCK, start, size);
     if (fcntl(fd, F_OFD_GETLK, &lock) != 0 || lock.l_type == F_UNLCK) {

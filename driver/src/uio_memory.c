@@ -39,19 +39,19 @@ static int open_sync(const uio_memory_node *node, const char *file)
 static vta_status open_parts(uio_memory *m, vta_diag *diag)
 {
     char path[UIO_PATH + 32];
-    VTA_TRY(uio_open_node(m->node.node, O_RDWR, &m->fd, diag));
+    VTA_TRY(vta_uio_open_node(m->node.node, O_RDWR, &m->fd, diag));
     if (!m->node.coherent) {
         m->sync_cpu = open_sync(&m->node, "sync_for_cpu");
         m->sync_device = open_sync(&m->node, "sync_for_device");
     }
-    if (uio_is_virtual(m->fd) && m->sync_cpu >= 0) {
+    if (vta_uio_is_virtual(m->fd) && m->sync_cpu >= 0) {
         (void)snprintf(path, sizeof path, "%s/sync_done", m->node.sys);
-        VTA_TRY(uio_open_node(path, O_RDWR | O_NONBLOCK, &m->sync_done, diag));
+        VTA_TRY(vta_uio_open_node(path, O_RDWR | O_NONBLOCK, &m->sync_done, diag));
     } else if (!m->node.coherent && (m->sync_cpu < 0 || m->sync_device < 0)) {
         close_fd(&m->sync_cpu);
         close_fd(&m->sync_device);
         close_fd(&m->fd);
-        VTA_TRY(uio_open_node(m->node.node, O_RDWR | O_SYNC, &m->fd, diag));
+        VTA_TRY(vta_uio_open_node(m->node.node, O_RDWR | O_SYNC, &m->fd, diag));
     }
     void *mapped = mmap(NULL, (size_t)m->node.bytes, PROT_READ | PROT_WRITE, MAP_SHARED, m->fd, 0);
     if (mapped == MAP_FAILED) {
@@ -62,17 +62,17 @@ static vta_status open_parts(uio_memory *m, vta_diag *diag)
     return VTA_OK;
 }
 
-vta_status uio_memory_open(const uio_memory_node *node, uio_memory *out, vta_diag *diag)
+vta_status vta_uio_memory_open(const uio_memory_node *node, uio_memory *out, vta_diag *diag)
 {
     *out = (uio_memory){.node = *node, .fd = -1, .sync_cpu = -1, .sync_device = -1, .sync_done = -1};
     const vta_status status = open_parts(out, diag);
     if (status != VTA_OK) {
-        uio_memory_close(out);
+        vta_uio_memory_close(out);
     }
     return status;
 }
 
-void uio_memory_close(uio_memory *m)
+void vta_uio_memory_close(uio_memory *m)
 {
     if (m->host != NULL) {
         (void)munmap(m->host, (size_t)m->node.bytes);
@@ -102,7 +102,7 @@ static bool first_taken(const uio_memory *m, uint64_t begin, uint64_t end, uio_r
         }
     }
     /* The kernel names any conflict: look again in front of it until there is none. */
-    while (limit > begin && uio_lock_conflict(m->fd, begin, limit - begin, &first, &last)) {
+    while (limit > begin && vta_uio_lock_conflict(m->fd, begin, limit - begin, &first, &last)) {
         *out = (uio_range){first, last - first};
         limit = first > begin ? first : begin;
         found = true;
@@ -140,10 +140,10 @@ static bool take_piece(void *context, uint64_t offset, uint64_t bytes)
 {
     search *s = context;
     s->offset = offset;
-    return bytes >= s->bytes && uio_lock(s->fd, offset, s->bytes);
+    return bytes >= s->bytes && vta_uio_lock(s->fd, offset, s->bytes);
 }
 
-bool uio_memory_take(uio_memory *m, uint64_t bytes, uint64_t *offset)
+bool vta_uio_memory_take(uio_memory *m, uint64_t bytes, uint64_t *offset)
 {
     search s = {.fd = m->fd, .bytes = round_up(bytes)};
     uio_range *grown = vta_grow(m->own, &m->own_capacity, m->own_count + 1, sizeof *grown);
@@ -160,11 +160,11 @@ bool uio_memory_take(uio_memory *m, uint64_t bytes, uint64_t *offset)
     return true;
 }
 
-void uio_memory_give(uio_memory *m, uint64_t offset)
+void vta_uio_memory_give(uio_memory *m, uint64_t offset)
 {
     for (size_t i = 0; i < m->own_count; i++) {
         if (m->own[i].offset == offset) {
-            uio_unlock(m->fd, offset, m->own[i].bytes);
+            vta_uio_unlock(m->fd, offset, m->own[i].bytes);
             memmove(&m->own[i], &m->own[i + 1], (--m->own_count - i) * sizeof *m->own);
             return;
         }
@@ -184,7 +184,7 @@ static bool add_piece(void *context, uint64_t offset, uint64_t bytes)
     return false;
 }
 
-void uio_memory_left(const uio_memory *m, uint64_t *all, uint64_t *piece)
+void vta_uio_memory_left(const uio_memory *m, uint64_t *all, uint64_t *piece)
 {
     sum s = {0};
     (void)each_piece(m, add_piece, &s);
@@ -201,7 +201,7 @@ static void sync_virtual(const uio_memory *m, int fd, const char *text, size_t s
     const struct timespec pause = {.tv_nsec = 50000};
     struct pollfd slot = {.fd = m->sync_done, .events = POLLIN};
     char echo[32];
-    while (!uio_lock(m->fd, m->node.bytes, 1)) {
+    while (!vta_uio_lock(m->fd, m->node.bytes, 1)) {
         (void)nanosleep(&pause, NULL);
     }
     while (read(m->sync_done, echo, size) > 0) { /* of one who did not wait for it, since he was killed */
@@ -210,11 +210,11 @@ static void sync_virtual(const uio_memory *m, int fd, const char *text, size_t s
     while (!done && poll(&slot, 1, DONE_MS) == 1) {
         done = read(m->sync_done, echo, size) != (ssize_t)size || memcmp(echo, text, size) == 0;
     }
-    uio_unlock(m->fd, m->node.bytes, 1);
+    vta_uio_unlock(m->fd, m->node.bytes, 1);
 }
 
 /* One write says it all: offset, size in lines, direction (to the device, or from it), do it now. */
-void uio_memory_sync(const uio_memory *m, uint64_t offset, uint64_t bytes, bool for_device)
+void vta_uio_memory_sync(const uio_memory *m, uint64_t offset, uint64_t bytes, bool for_device)
 {
     enum { TO_DEVICE = 1 << 2, FROM_DEVICE = 2 << 2, NOW = 1 };
     const int fd = for_device ? m->sync_device : m->sync_cpu;

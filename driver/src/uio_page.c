@@ -55,7 +55,7 @@ static void page_write(void *context, uint32_t offset, uint32_t value)
     }
 }
 
-vta_status uio_page_check(const uio_page *page, vta_diag *diag)
+vta_status vta_uio_page_check(const uio_page *page, vta_diag *diag)
 {
     return !page->deaf ? VTA_OK
                        : vta_fail(diag, VTA_NO_DEVICE,
@@ -132,7 +132,7 @@ static vta_status page_wait(void *context, double seconds, vta_diag *diag)
     double left = seconds;
     while (left > 0) {
         sleep_for(page, left < slice_s ? left : slice_s);
-        VTA_TRY(uio_page_check(page, diag));
+        VTA_TRY(vta_uio_page_check(page, diag));
         if (has_ended(page)) {
             return VTA_OK;
         }
@@ -164,8 +164,8 @@ static vta_status wait_for_turn(uio_page *page, const uio_turn *turn, vta_diag *
     bool told = turn->progress.line == NULL;
     bool has_turn = false;
     for (;;) {
-        has_turn = has_turn || uio_lock(page->fd, TURN_LOCK, 1);
-        if (has_turn && uio_lock(page->fd, RUN_LOCK, 1)) {
+        has_turn = has_turn || vta_uio_lock(page->fd, TURN_LOCK, 1);
+        if (has_turn && vta_uio_lock(page->fd, RUN_LOCK, 1)) {
             return VTA_OK;
         }
         if (is_given_up(turn)) {
@@ -185,21 +185,21 @@ static vta_status wait_for_turn(uio_page *page, const uio_turn *turn, vta_diag *
     }
 }
 
-vta_status uio_page_acquire(uio_page *page, const uio_turn *turn, vta_diag *diag)
+vta_status vta_uio_page_acquire(uio_page *page, const uio_turn *turn, vta_diag *diag)
 {
     const vta_status status = wait_for_turn(page, turn, diag);
-    uio_unlock(page->fd, TURN_LOCK, 1);
+    vta_uio_unlock(page->fd, TURN_LOCK, 1);
     const bool ended = turn->progress.waits != NULL && turn->progress.waits(turn->progress.context, true);
     if (status == VTA_OK && ended) { /* at the very moment when its turn came */
-        uio_page_release(page);
+        vta_uio_page_release(page);
         return interrupted(page, diag);
     }
     return status;
 }
 
-void uio_page_release(uio_page *page)
+void vta_uio_page_release(uio_page *page)
 {
-    uio_unlock(page->fd, RUN_LOCK, 1);
+    vta_uio_unlock(page->fd, RUN_LOCK, 1);
 }
 
 /* ---- opening */
@@ -209,9 +209,9 @@ static vta_status open_fifos(const uio_node *node, uio_page *page, vta_diag *dia
 {
     char path[UIO_PATH + 16];
     (void)snprintf(path, sizeof path, "%s.irq", node->node);
-    VTA_TRY(uio_open_node(path, O_RDWR | O_NONBLOCK, &page->irq_fd, diag));
+    VTA_TRY(vta_uio_open_node(path, O_RDWR | O_NONBLOCK, &page->irq_fd, diag));
     (void)snprintf(path, sizeof path, "%s.unmask", node->node);
-    return uio_open_node(path, O_RDWR | O_NONBLOCK, &page->unmask_fd, diag);
+    return vta_uio_open_node(path, O_RDWR | O_NONBLOCK, &page->unmask_fd, diag);
 }
 
 static vta_status open_parts(const uio_node *node, uio_page *page, vta_diag *diag)
@@ -222,10 +222,10 @@ static vta_status open_parts(const uio_node *node, uio_page *page, vta_diag *dia
                         "is of another release",
                         node->node, (unsigned long long)node->bytes, VTA_REG_PAGE_BYTES);
     }
-    VTA_TRY(uio_open_node(node->node, O_RDWR, &page->fd, diag));
+    VTA_TRY(vta_uio_open_node(node->node, O_RDWR, &page->fd, diag));
     page->irq_fd = page->fd;
     page->unmask_fd = page->fd;
-    if (uio_is_virtual(page->fd)) {
+    if (vta_uio_is_virtual(page->fd)) {
         page->irq_fd = -1;
         page->unmask_fd = -1;
         VTA_TRY(open_fifos(node, page, diag));
@@ -240,18 +240,18 @@ static vta_status open_parts(const uio_node *node, uio_page *page, vta_diag *dia
     return VTA_OK;
 }
 
-vta_status uio_page_open(const uio_node *node, const char *where, uio_page *out, vta_diag *diag)
+vta_status vta_uio_page_open(const uio_node *node, const char *where, uio_page *out, vta_diag *diag)
 {
     *out = (uio_page){.where = where, .fd = -1, .irq_fd = -1, .unmask_fd = -1, .has_irq = true};
     out->mmio = (vta_mmio){.context = out, .read = page_read, .write = page_write, .wait = page_wait};
     const vta_status status = open_parts(node, out, diag);
     if (status != VTA_OK) {
-        uio_page_close(out);
+        vta_uio_page_close(out);
     }
     return status;
 }
 
-void uio_page_close(uio_page *page)
+void vta_uio_page_close(uio_page *page)
 {
     if (page->words != NULL) {
         (void)munmap(page->mapped, VTA_REG_PAGE_BYTES);

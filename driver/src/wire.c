@@ -25,7 +25,7 @@ const char *vta_wire_name(uint32_t kind)
 
 const char *vta_wire_release(void)
 {
-    return VTA_RELEASE;
+    return vta_version();
 }
 
 const char *vta_wire_machine(void)

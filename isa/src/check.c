@@ -11,8 +11,8 @@
 
 #include "check_internal.h"
 
-vta_status check_report(checker *c, uint32_t index, vta_error error, const char *field, int64_t value,
-                        int64_t bound, const char *fmt, ...)
+vta_status vta_check_report(checker *c, uint32_t index, vta_error error, const char *field, int64_t value,
+                            int64_t bound, const char *fmt, ...)
 {
     char text[640];
     va_list args;
@@ -22,17 +22,17 @@ vta_status check_report(checker *c, uint32_t index, vta_error error, const char 
     c->violation = (vta_violation){error, index, field, value, bound};
     c->diag->code = VTA_OK;
     return vta_fail(c->diag, VTA_ILLEGAL_PROGRAM, "instruction %" PRIu32 " (%s): %s", index,
-                    check_name(c, index), text);
+                    vta_check_name(c, index), text);
 }
 
-vta_status check_no_memory(checker *c)
+vta_status vta_check_no_memory(checker *c)
 {
     c->diag->code = VTA_OK;
     return vta_fail(c->diag, VTA_NOMEM, "no memory to check a program of %" PRIu32 " instructions",
                     c->launch->insn_count);
 }
 
-bool check_fetch(const checker *c, uint32_t index, vta_word *word)
+bool vta_check_fetch(const checker *c, uint32_t index, vta_word *word)
 {
     const uint8_t *bytes = NULL;
     if (c->program != NULL) {
@@ -50,11 +50,11 @@ bool check_fetch(const checker *c, uint32_t index, vta_word *word)
     return true;
 }
 
-const char *check_name(const checker *c, uint32_t index)
+const char *vta_check_name(const checker *c, uint32_t index)
 {
     vta_word word;
     vta_insn insn;
-    if (index >= c->launch->insn_count || !check_fetch(c, index, &word)) {
+    if (index >= c->launch->insn_count || !vta_check_fetch(c, index, &word)) {
         return "missing";
     }
     (void)vta_insn_inspect(c->config, word, &insn, NULL);
@@ -86,7 +86,7 @@ static uint32_t map_program(checker *c)
     }
     uint32_t there = c->program != NULL ? c->launch->insn_count : 0;
     vta_word word;
-    while (there < c->launch->insn_count && check_fetch(c, there, &word)) {
+    while (there < c->launch->insn_count && vta_check_fetch(c, there, &word)) {
         there++;
     }
     return there;
@@ -96,28 +96,28 @@ static vta_status prepare(checker *c)
 {
     const size_t count = map_program(c);
     if (count == 0 && c->launch->insn_count > 0) {
-        return check_report(c, 0, VTA_ERROR_FETCH_BUS, "insn_addr", (int64_t)c->launch->insn_addr, 0,
-                            "there is no memory at 0x%" PRIx64, c->launch->insn_addr);
+        return vta_check_report(c, 0, VTA_ERROR_FETCH_BUS, "insn_addr", (int64_t)c->launch->insn_addr, 0,
+                                "there is no memory at 0x%" PRIx64, c->launch->insn_addr);
     }
     c->flags = calloc(count + 1, sizeof *c->flags);
     c->members = calloc(count + 1, sizeof *c->members);
     if (c->flags == NULL || c->members == NULL) {
-        return check_no_memory(c);
+        return vta_check_no_memory(c);
     }
-    VTA_TRY(check_sram_create(c));
-    VTA_TRY(check_sets_create(c));
-    return check_dram_create(c);
+    VTA_TRY(vta_check_sram_create(c));
+    VTA_TRY(vta_check_sets_create(c));
+    return vta_check_dram_create(c);
 }
 
 /* The static pass finds the first violation that needs no history; the walk may find one before it. */
 static vta_status run(checker *c)
 {
     VTA_TRY(prepare(c));
-    const vta_status first = check_static(c);
+    const vta_status first = vta_check_static(c);
     if (first != VTA_OK && first != VTA_ILLEGAL_PROGRAM) {
         return first;
     }
-    const vta_status second = check_walk(c);
+    const vta_status second = vta_check_walk(c);
     return second != VTA_OK ? second : first;
 }
 
@@ -130,9 +130,9 @@ vta_status vta_check(const vta_config *config, const vta_launch *launch, const v
     if (status == VTA_OK) {
         status = run(&c);
     }
-    check_dram_destroy(c.dram);
-    check_sets_destroy(c.sets);
-    check_sram_destroy(c.sram);
+    vta_check_dram_destroy(c.dram);
+    vta_check_sets_destroy(c.sets);
+    vta_check_sram_destroy(c.sram);
     free(c.members);
     free(c.flags);
     if (violation != NULL) {

@@ -24,11 +24,11 @@ struct check_dram {
     size_t capacity, count;
 };
 
-vta_status check_dram_create(checker *c)
+vta_status vta_check_dram_create(checker *c)
 {
     struct check_dram *d = c->dram = calloc(1, sizeof *d);
     if (d == NULL) {
-        return check_no_memory(c);
+        return vta_check_no_memory(c);
     }
     for (uint32_t bytes = c->config->elem_bytes[VTA_MEM_OUT];
          bytes > 1 && 2U << d->log_granule <= VTA_BASE_ALIGN; bytes /= 2) {
@@ -37,10 +37,10 @@ vta_status check_dram_create(checker *c)
     d->low = UINT64_MAX;
     d->capacity = FIRST_PAGES;
     d->pages = calloc(d->capacity, sizeof(dram_page *));
-    return d->pages != NULL ? VTA_OK : check_no_memory(c);
+    return d->pages != NULL ? VTA_OK : vta_check_no_memory(c);
 }
 
-void check_dram_destroy(struct check_dram *dram)
+void vta_check_dram_destroy(struct check_dram *dram)
 {
     if (dram != NULL) {
         for (size_t i = 0; dram->pages != NULL && i < dram->capacity; i++) {
@@ -111,22 +111,23 @@ static vta_status expect_row(checker *c, uint32_t index, uint64_t addr, uint64_t
     const uint64_t begin = c->launch->insn_addr;
     const uint64_t size = (uint64_t)c->launch->insn_count * VTA_INSN_BYTES;
     if (addr < begin + size && begin < addr + bytes) {
-        return check_report(c, index, VTA_ERROR_SELF_MODIFY, "dram_base", (int64_t)addr, (int64_t)begin,
-                            "%" PRIu64 " bytes at 0x%" PRIx64 " lie over the program itself, at 0x%" PRIx64,
-                            bytes, addr, begin);
+        return vta_check_report(c, index, VTA_ERROR_SELF_MODIFY, "dram_base", (int64_t)addr, (int64_t)begin,
+                                "%" PRIu64 " bytes at 0x%" PRIx64
+                                " lie over the program itself, at 0x%" PRIx64,
+                                bytes, addr, begin);
     }
     const uint64_t last = (addr + bytes - 1) >> c->dram->log_granule;
     for (uint64_t page = (addr >> c->dram->log_granule) / PAGE; page <= last / PAGE; page++) {
         if (!add_page(c->dram, page)) {
-            return check_no_memory(c);
+            return vta_check_no_memory(c);
         }
     }
     return VTA_OK;
 }
 
-vta_status check_dram_expect(checker *c, uint32_t index, const vta_insn *store)
+vta_status vta_check_dram_expect(checker *c, uint32_t index, const vta_insn *store)
 {
-    const check_rows rows = check_rows_of(c, store);
+    const check_rows rows = vta_check_rows_of(c, store);
     for (uint32_t row = 0; row < rows.count; row++) {
         VTA_TRY(expect_row(c, index, rows.addr + row * rows.step, rows.bytes));
     }
@@ -144,10 +145,10 @@ static vta_status unordered(checker *c, const check_step *step, const dram_part 
 {
     const uint32_t other = c->of_unit[unit][time - 1];
     const uint64_t addr = (part->page->number * PAGE + at) << c->dram->log_granule;
-    return check_report(
+    return vta_check_report(
         c, step->index, VTA_ERROR_UNORDERED, "dram", (int64_t)addr, other,
         "it %s DRAM at 0x%" PRIx64 ", which instruction %" PRIu32 " (%s) %s, and no token orders them",
-        writes ? "writes" : "reads", addr, other, check_name(c, other), writes ? "reads" : "writes");
+        writes ? "writes" : "reads", addr, other, vta_check_name(c, other), writes ? "reads" : "writes");
 }
 
 static bool any_beyond(const uint32_t *times, const dram_part *part, uint32_t known)
@@ -193,11 +194,11 @@ static vta_status load_part(checker *c, const check_step *step, const dram_part 
             at++;
         }
         const uint32_t other = c->of_unit[VTA_UNIT_STORE][page->stored[at] - 1];
-        return check_report(c, step->index, VTA_ERROR_SELF_MODIFY, "dram_base",
-                            (int64_t)((page->number * PAGE + at) << c->dram->log_granule), other,
-                            "it loads micro-ops that instruction %" PRIu32
-                            " (store) may have changed, so that they cannot be checked",
-                            other);
+        return vta_check_report(c, step->index, VTA_ERROR_SELF_MODIFY, "dram_base",
+                                (int64_t)((page->number * PAGE + at) << c->dram->log_granule), other,
+                                "it loads micro-ops that instruction %" PRIu32
+                                " (store) may have changed, so that they cannot be checked",
+                                other);
     }
     VTA_TRY(check_times(c, step, part, page->stored, VTA_UNIT_STORE));
     uint32_t *read = page->read[step->unit == VTA_UNIT_COMPUTE];
@@ -225,13 +226,13 @@ static vta_status step_row(checker *c, const check_step *step, uint64_t addr, ui
     return VTA_OK;
 }
 
-vta_status check_dram_step(checker *c, const check_step *step)
+vta_status vta_check_dram_step(checker *c, const check_step *step)
 {
     const bool transfer = step->insn.opcode == VTA_OP_LOAD || step->insn.opcode == VTA_OP_STORE;
     if (!transfer || step->insn.mem.x_size == 0 || c->dram->count == 0) {
         return VTA_OK;
     }
-    const check_rows rows = check_rows_of(c, &step->insn);
+    const check_rows rows = vta_check_rows_of(c, &step->insn);
     for (uint32_t row = 0; row < rows.count; row++) {
         VTA_TRY(step_row(c, step, rows.addr + row * rows.step, rows.bytes));
     }

@@ -59,13 +59,13 @@ static bool read_first(const checker *c, const check_plan *plan, const uint32_t 
     return read <= write; /* a step reads before it writes */
 }
 
-vta_status check_first_unwritten(checker *c, const check_plan *plan, const uint32_t *uops,
-                                 const uint64_t *suspects, uint32_t *entry)
+vta_status vta_check_first_unwritten(checker *c, const check_plan *plan, const uint32_t *uops,
+                                     const uint64_t *suspects, uint32_t *entry)
 {
     const uint32_t depth = c->config->depth[VTA_MEM_ACC];
     uint32_t *tables = malloc(2 * (size_t)depth * sizeof *tables);
     if (tables == NULL) {
-        return check_no_memory(c);
+        return vta_check_no_memory(c);
     }
     first_steps(&plan->dst, depth, tables);
     first_steps(&plan->src, depth, tables + depth);

@@ -2,8 +2,8 @@
  *
  * The checker from the inside. Two passes over a program:
  *
- *   check_static.c  in program order, each instruction for itself: encoding, place of FINISH, scratchpad and
- * DRAM ranges check_walk.c    in an order that a machine could take, by tokens and queues: deadlock,
+ *   vta_check_static.c  in program order, each instruction for itself: encoding, place of FINISH, scratchpad
+ * and DRAM ranges vta_check_walk.c    in an order that a machine could take, by tokens and queues: deadlock,
  * left-over tokens; on the way check_plan.c    what a loop nest touches, and whether that is in range, from
  * its micro-ops check_sets.c    the same as sets of entries, computed once for equal instructions
  *     check_first.c   which entries a nest reads before it writes them itself
@@ -43,7 +43,7 @@ typedef struct checker {
 
     const uint8_t *program; /* the instructions in memory, or NULL where they have no one place */
     uint32_t limit;         /* only instructions below are walked */
-    uint8_t *flags;         /* unit and token flags of each instruction, packed by check_static.c */
+    uint8_t *flags;         /* unit and token flags of each instruction, packed by vta_check_static.c */
     uint32_t *members;      /* instructions by unit, in program order */
     uint32_t *of_unit[VTA_UNIT_COUNT]; /* each unit's part of `members` */
     uint32_t count[VTA_UNIT_COUNT];    /* of each part */
@@ -54,18 +54,18 @@ typedef struct checker {
 } checker;
 
 /* Records the violation and its sentence, "instruction 7 (gemm): " in front; returns VTA_ILLEGAL_PROGRAM. */
-__attribute__((format(printf, 7, 8))) vta_status check_report(checker *c, uint32_t index, vta_error error,
-                                                              const char *field, int64_t value, int64_t bound,
-                                                              const char *fmt, ...);
-vta_status check_no_memory(checker *c);
+__attribute__((format(printf, 7, 8))) vta_status vta_check_report(checker *c, uint32_t index, vta_error error,
+                                                                  const char *field, int64_t value,
+                                                                  int64_t bound, const char *fmt, ...);
+vta_status vta_check_no_memory(checker *c);
 
 /* The word of an instruction; false where memory refuses it. */
-bool check_fetch(const checker *c, uint32_t index, vta_word *word);
+bool vta_check_fetch(const checker *c, uint32_t index, vta_word *word);
 
 /* "load" for an instruction that has been fetched before. */
-const char *check_name(const checker *c, uint32_t index);
+const char *vta_check_name(const checker *c, uint32_t index);
 
-/* ---- check_static.c ---- */
+/* ---- vta_check_static.c ---- */
 
 /* Flags of an instruction as `flags` holds them. */
 enum {
@@ -77,7 +77,7 @@ enum {
 };
 
 /* Checks each instruction for itself, up to the first violation, which becomes the limit. */
-vta_status check_static(checker *c);
+vta_status vta_check_static(checker *c);
 
 /* The DRAM side of a LOAD or STORE: `count` rows of `bytes` bytes, `step` bytes apart; adjoining rows are
  * one. */
@@ -85,10 +85,10 @@ typedef struct check_rows {
     uint64_t addr, bytes, step;
     uint32_t count;
 } check_rows;
-check_rows check_rows_of(const checker *c, const vta_insn *insn);
+check_rows vta_check_rows_of(const checker *c, const vta_insn *insn);
 
-/* ---- check_walk.c ---- */
-vta_status check_walk(checker *c);
+/* ---- vta_check_walk.c ---- */
+vta_status vta_check_walk(checker *c);
 
 /* ---- check_plan.c ---- */
 
@@ -110,15 +110,15 @@ typedef struct check_plan {
     bool uses_pair; /* REQUANT's parameters */
 } check_plan;
 
-check_plan check_plan_of(const vta_insn *insn);
+check_plan vta_check_plan_of(const vta_insn *insn);
 
 /* Ranges of the micro-ops themselves. Static: uses no contents. */
-vta_status check_plan_uops(checker *c, uint32_t index, const check_plan *plan);
+vta_status vta_check_plan_uops(checker *c, uint32_t index, const check_plan *plan);
 
 /* Ranges of everything that the micro-ops name. */
-vta_status check_plan_ranges(checker *c, uint32_t index, const check_plan *plan, const uint32_t *uops);
+vta_status vta_check_plan_ranges(checker *c, uint32_t index, const check_plan *plan, const uint32_t *uops);
 
-uint64_t check_nest_reach(const check_nest *loops);
+uint64_t vta_check_nest_reach(const check_nest *loops);
 
 /* ---- check_sets.c ---- */
 
@@ -145,35 +145,35 @@ typedef struct check_set {
     check_spans inp, wgt, out;
 } check_set;
 
-vta_status check_sets_create(checker *c);
-void check_sets_destroy(struct check_sets *sets);
+vta_status vta_check_sets_create(checker *c);
+void vta_check_sets_destroy(struct check_sets *sets);
 
 /* The set of a compute instruction, checked for range; borrowed until the next call. */
-vta_status check_sets_get(checker *c, const check_step *step, const check_plan *plan, const uint32_t *uops,
-                          uint64_t version, const check_set **out);
+vta_status vta_check_sets_get(checker *c, const check_step *step, const check_plan *plan,
+                              const uint32_t *uops, uint64_t version, const check_set **out);
 
 /* ---- check_first.c ---- */
 
 /* The first entry of `suspects` that the nest reads before it has written it itself, or UINT32_MAX. */
-vta_status check_first_unwritten(checker *c, const check_plan *plan, const uint32_t *uops,
-                                 const uint64_t *suspects, uint32_t *entry);
+vta_status vta_check_first_unwritten(checker *c, const check_plan *plan, const uint32_t *uops,
+                                     const uint64_t *suspects, uint32_t *entry);
 
 /* ---- check_sram.c ---- */
-vta_status check_sram_create(checker *c);
-void check_sram_destroy(struct check_sram *sram);
+vta_status vta_check_sram_create(checker *c);
+void vta_check_sram_destroy(struct check_sram *sram);
 
 /* Checks what the instruction does to scratchpads, and records it. */
-vta_status check_sram_step(checker *c, const check_step *step);
+vta_status vta_check_sram_step(checker *c, const check_step *step);
 
 /* ---- check_dram.c ---- */
-vta_status check_dram_create(checker *c);
-void check_dram_destroy(struct check_dram *dram);
+vta_status vta_check_dram_create(checker *c);
+void vta_check_dram_destroy(struct check_dram *dram);
 
 /* Announces a STORE, and refuses one into the program: only DRAM that is stored to at some time is watched.
  */
-vta_status check_dram_expect(checker *c, uint32_t index, const vta_insn *store);
+vta_status vta_check_dram_expect(checker *c, uint32_t index, const vta_insn *store);
 
 /* Checks a LOAD's or STORE's DRAM accesses against those of other units, and records them. */
-vta_status check_dram_step(checker *c, const check_step *step);
+vta_status vta_check_dram_step(checker *c, const check_step *step);
 
 #endif

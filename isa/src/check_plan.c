@@ -89,7 +89,7 @@ static check_plan plan_depthwise(const vta_insn *insn)
     return plan;
 }
 
-check_plan check_plan_of(const vta_insn *insn)
+check_plan vta_check_plan_of(const vta_insn *insn)
 {
     check_plan plan = {0};
     switch ((vta_opcode)insn->opcode) {
@@ -109,7 +109,7 @@ check_plan check_plan_of(const vta_insn *insn)
     return plan;
 }
 
-uint64_t check_nest_reach(const check_nest *loops)
+uint64_t vta_check_nest_reach(const check_nest *loops)
 {
     uint64_t reach = 0;
     for (int loop = 0; loop < CHECK_LOOPS; loop++) {
@@ -118,15 +118,15 @@ uint64_t check_nest_reach(const check_nest *loops)
     return reach;
 }
 
-vta_status check_plan_uops(checker *c, uint32_t index, const check_plan *plan)
+vta_status vta_check_plan_uops(checker *c, uint32_t index, const check_plan *plan)
 {
     const uint32_t depth = c->config->depth[VTA_MEM_UOP];
     if (plan->uop_begin == plan->uop_end || plan->uop_end <= depth) {
         return VTA_OK;
     }
-    return check_report(c, index, VTA_ERROR_UOP_RANGE, plan->uop_field, (int64_t)plan->uop_end - 1, depth - 1,
-                        "%s: micro-op %" PRIu32 " is out of range (limit: %" PRIu32 ")", plan->uop_field,
-                        plan->uop_end - 1, depth - 1);
+    return vta_check_report(c, index, VTA_ERROR_UOP_RANGE, plan->uop_field, (int64_t)plan->uop_end - 1,
+                            depth - 1, "%s: micro-op %" PRIu32 " is out of range (limit: %" PRIu32 ")",
+                            plan->uop_field, plan->uop_end - 1, depth - 1);
 }
 
 /* One operand of a micro-op. */
@@ -144,10 +144,10 @@ static vta_status check_operand(checker *c, uint32_t index, const operand *op, u
     if (top <= limit) {
         return VTA_OK;
     }
-    return check_report(c, index, op->error, op->field, (int64_t)top, (int64_t)limit,
-                        "%s of micro-op %" PRIu32 " reaches %" PRIu64 ", out of range of %s (limit: %" PRIu64
-                        ")",
-                        op->field, uop, top, vta_memory_name(op->memory), limit);
+    return vta_check_report(c, index, op->error, op->field, (int64_t)top, (int64_t)limit,
+                            "%s of micro-op %" PRIu32 " reaches %" PRIu64
+                            ", out of range of %s (limit: %" PRIu64 ")",
+                            op->field, uop, top, vta_memory_name(op->memory), limit);
 }
 
 /* The operands of a plan, in the order in which they are checked. */
@@ -159,9 +159,11 @@ typedef struct operands {
 static operands operands_of(const checker *c, const check_plan *plan)
 {
     operands ops = {
-        .dst = {"dst", VTA_MEM_ACC, VTA_ERROR_ACC_RANGE, check_nest_reach(&plan->dst)},
-        .src = {"src", VTA_MEM_ACC, VTA_ERROR_ACC_RANGE, plan->uses_src ? check_nest_reach(&plan->src) : 0},
-        .wgt = {"aux", VTA_MEM_WGT, VTA_ERROR_WGT_RANGE, plan->uses_wgt ? check_nest_reach(&plan->wgt) : 0},
+        .dst = {"dst", VTA_MEM_ACC, VTA_ERROR_ACC_RANGE, vta_check_nest_reach(&plan->dst)},
+        .src = {"src", VTA_MEM_ACC, VTA_ERROR_ACC_RANGE,
+                plan->uses_src ? vta_check_nest_reach(&plan->src) : 0},
+        .wgt = {"aux", VTA_MEM_WGT, VTA_ERROR_WGT_RANGE,
+                plan->uses_wgt ? vta_check_nest_reach(&plan->wgt) : 0},
         .pairs = c->config->depth[VTA_MEM_ACC] / 2,
     };
     if (plan->src_is_inp) {
@@ -176,10 +178,10 @@ static vta_status check_pair(checker *c, uint32_t index, uint32_t pairs, uint32_
     if (pair < pairs) {
         return VTA_OK;
     }
-    return check_report(c, index, VTA_ERROR_ACC_RANGE, "aux", pair, (int64_t)pairs - 1,
-                        "aux of micro-op %" PRIu32 " names parameter pair %" PRIu32
-                        ", out of range of acc (limit: %" PRIu32 ")",
-                        uop, pair, pairs - 1);
+    return vta_check_report(c, index, VTA_ERROR_ACC_RANGE, "aux", pair, (int64_t)pairs - 1,
+                            "aux of micro-op %" PRIu32 " names parameter pair %" PRIu32
+                            ", out of range of acc (limit: %" PRIu32 ")",
+                            uop, pair, pairs - 1);
 }
 
 static vta_status check_uop(checker *c, uint32_t index, const check_plan *plan, const operands *ops,
@@ -195,7 +197,7 @@ static vta_status check_uop(checker *c, uint32_t index, const check_plan *plan, 
     return plan->uses_pair ? check_pair(c, index, ops->pairs, at, uop.aux) : VTA_OK;
 }
 
-vta_status check_plan_ranges(checker *c, uint32_t index, const check_plan *plan, const uint32_t *uops)
+vta_status vta_check_plan_ranges(checker *c, uint32_t index, const check_plan *plan, const uint32_t *uops)
 {
     const operands ops = operands_of(c, plan);
     for (uint32_t at = plan->uop_begin; at < plan->uop_end; at++) {

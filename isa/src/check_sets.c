@@ -28,11 +28,11 @@ static void free_set(check_set *set)
     }
 }
 
-vta_status check_sets_create(checker *c)
+vta_status vta_check_sets_create(checker *c)
 {
     c->sets = calloc(1, sizeof *c->sets);
     if (c->sets == NULL) {
-        return check_no_memory(c);
+        return vta_check_no_memory(c);
     }
     const vta_insn flags = {
         .opcode = VTA_OP_FINISH, .pop_prev = 1, .pop_next = 1, .push_prev = 1, .push_next = 1};
@@ -45,7 +45,7 @@ vta_status check_sets_create(checker *c)
     return VTA_OK;
 }
 
-void check_sets_destroy(struct check_sets *sets)
+void vta_check_sets_destroy(struct check_sets *sets)
 {
     if (sets != NULL) {
         for (int slot = 0; slot < SLOTS; slot++) {
@@ -225,8 +225,8 @@ static uint32_t slot_of(vta_word key, const check_plan *plan, const uint32_t *uo
     return (uint32_t)(hash >> 54) % SLOTS;
 }
 
-vta_status check_sets_get(checker *c, const check_step *step, const check_plan *plan, const uint32_t *uops,
-                          uint64_t version, const check_set **out)
+vta_status vta_check_sets_get(checker *c, const check_step *step, const check_plan *plan,
+                              const uint32_t *uops, uint64_t version, const check_set **out)
 {
     const vta_word key = {{step->word.w[0] & ~c->sets->token_bits, step->word.w[1]}};
     check_set **slot = &c->sets->slots[slot_of(key, plan, uops)];
@@ -234,11 +234,11 @@ vta_status check_sets_get(checker *c, const check_step *step, const check_plan *
     const bool same_key = set != NULL && set->key.w[0] == key.w[0] && set->key.w[1] == key.w[1];
     if (!same_key || (set->version != version &&
                       memcmp(set->uops, uops + plan->uop_begin, set->uop_count * sizeof *uops) != 0)) {
-        VTA_TRY(check_plan_ranges(c, step->index, plan, uops));
+        VTA_TRY(vta_check_plan_ranges(c, step->index, plan, uops));
         free_set(set);
         *slot = set = make_set(c, key, plan, uops);
         if (set == NULL) {
-            return check_no_memory(c);
+            return vta_check_no_memory(c);
         }
     }
     set->version = version;

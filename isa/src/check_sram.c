@@ -33,20 +33,20 @@ static bool make_shared(const checker *c, vta_memory memory, vta_unit writer, vt
     return out->written != NULL && out->read != NULL;
 }
 
-vta_status check_sram_create(checker *c)
+vta_status vta_check_sram_create(checker *c)
 {
     struct check_sram *s = c->sram = calloc(1, sizeof *s);
     if (s == NULL) {
-        return check_no_memory(c);
+        return vta_check_no_memory(c);
     }
     s->uops = calloc(c->config->depth[VTA_MEM_UOP], sizeof *s->uops);
     const bool made = make_shared(c, VTA_MEM_INP, VTA_UNIT_LOAD, VTA_UNIT_COMPUTE, &s->inp) &&
                       make_shared(c, VTA_MEM_WGT, VTA_UNIT_LOAD, VTA_UNIT_COMPUTE, &s->wgt) &&
                       make_shared(c, VTA_MEM_OUT, VTA_UNIT_COMPUTE, VTA_UNIT_STORE, &s->out);
-    return made && s->uops != NULL ? VTA_OK : check_no_memory(c);
+    return made && s->uops != NULL ? VTA_OK : vta_check_no_memory(c);
 }
 
-void check_sram_destroy(struct check_sram *sram)
+void vta_check_sram_destroy(struct check_sram *sram)
 {
     if (sram != NULL) {
         shared_sram *all[] = {&sram->inp, &sram->wgt, &sram->out};
@@ -61,18 +61,19 @@ void check_sram_destroy(struct check_sram *sram)
 
 static vta_status unwritten(checker *c, const check_step *step, const char *name, uint32_t entry)
 {
-    return check_report(c, step->index, VTA_ERROR_UNWRITTEN, name, entry, 0,
-                        "%s entry %" PRIu32 " is read before anything was written to it", name, entry);
+    return vta_check_report(c, step->index, VTA_ERROR_UNWRITTEN, name, entry, 0,
+                            "%s entry %" PRIu32 " is read before anything was written to it", name, entry);
 }
 
 static vta_status unordered(checker *c, const check_step *step, const char *name, uint32_t entry, bool writes,
                             vta_unit unit, uint32_t time)
 {
     const uint32_t other = c->of_unit[unit][time - 1];
-    return check_report(
-        c, step->index, VTA_ERROR_UNORDERED, name, entry, other,
-        "it %s %s entry %" PRIu32 ", which instruction %" PRIu32 " (%s) %s, and no token orders them",
-        writes ? "writes" : "reads", name, entry, other, check_name(c, other), writes ? "reads" : "writes");
+    return vta_check_report(c, step->index, VTA_ERROR_UNORDERED, name, entry, other,
+                            "it %s %s entry %" PRIu32 ", which instruction %" PRIu32
+                            " (%s) %s, and no token orders them",
+                            writes ? "writes" : "reads", name, entry, other, vta_check_name(c, other),
+                            writes ? "reads" : "writes");
 }
 
 /* The first entry of a span whose time is 0 or beyond `known`. */
@@ -178,7 +179,7 @@ static vta_status read_acc(checker *c, const check_step *step, const check_plan 
     }
     if (any_suspects != 0) {
         uint32_t entry = UINT32_MAX;
-        VTA_TRY(check_first_unwritten(c, plan, c->sram->uops, suspects, &entry));
+        VTA_TRY(vta_check_first_unwritten(c, plan, c->sram->uops, suspects, &entry));
         if (entry != UINT32_MAX) {
             return unwritten(c, step, "acc", entry);
         }
@@ -189,7 +190,7 @@ static vta_status read_acc(checker *c, const check_step *step, const check_plan 
 static vta_status step_compute(checker *c, const check_step *step)
 {
     struct check_sram *s = c->sram;
-    const check_plan plan = check_plan_of(&step->insn);
+    const check_plan plan = vta_check_plan_of(&step->insn);
     if (plan.uop_begin == plan.uop_end) {
         return VTA_OK;
     }
@@ -200,7 +201,7 @@ static vta_status step_compute(checker *c, const check_step *step)
         }
     }
     const check_set *set = NULL;
-    VTA_TRY(check_sets_get(c, step, &plan, s->uops, s->version, &set));
+    VTA_TRY(vta_check_sets_get(c, step, &plan, s->uops, s->version, &set));
     VTA_TRY(read_acc(c, step, &plan, set));
     VTA_TRY(each_span(c, step, &s->inp, &set->inp, read_span));
     VTA_TRY(each_span(c, step, &s->wgt, &set->wgt, read_span));
@@ -243,7 +244,7 @@ static vta_status load_uops(checker *c, const vta_insn *insn, uint32_t index)
         const uint64_t addr = c->launch->base[insn->mem.segment] + element * VTA_UOP_BYTES;
         const uint8_t *bytes = c->bus->map(c->bus->context, addr, (uint64_t)width * VTA_UOP_BYTES);
         if (bytes == NULL) {
-            return check_report(
+            return vta_check_report(
                 c, index, VTA_ERROR_DRAM_RANGE, "dram_base", (int64_t)addr, (int64_t)width * VTA_UOP_BYTES,
                 "the micro-ops at 0x%" PRIx64 " are outside the memory given to the program", addr);
         }
@@ -280,7 +281,7 @@ static vta_status step_store(checker *c, const check_step *step)
     return read_span(c, step, &c->sram->out, span);
 }
 
-vta_status check_sram_step(checker *c, const check_step *step)
+vta_status vta_check_sram_step(checker *c, const check_step *step)
 {
     switch ((vta_opcode)step->insn.opcode) {
     case VTA_OP_LOAD: return step->insn.mem.x_size == 0 ? VTA_OK : step_load(c, step);

@@ -8,7 +8,7 @@
 
 #include "check_internal.h"
 
-check_rows check_rows_of(const checker *c, const vta_insn *insn)
+check_rows vta_check_rows_of(const checker *c, const vta_insn *insn)
 {
     const uint64_t bytes = c->config->elem_bytes[insn->mem.memory];
     check_rows rows = {
@@ -35,16 +35,16 @@ static bool mapped(const checker *c, uint64_t addr, uint64_t bytes)
 
 static vta_status outside(checker *c, uint32_t index, const vta_insn *insn, uint64_t addr, uint64_t bytes)
 {
-    return check_report(c, index, VTA_ERROR_DRAM_RANGE, "dram_base", (int64_t)addr, (int64_t)bytes,
-                        "dram_base %" PRId64 " in segment %" PRId64 ": %" PRIu64 " bytes at 0x%" PRIx64
-                        " are outside the memory given to the program",
-                        insn->mem.dram_base, insn->mem.segment, bytes, addr);
+    return vta_check_report(c, index, VTA_ERROR_DRAM_RANGE, "dram_base", (int64_t)addr, (int64_t)bytes,
+                            "dram_base %" PRId64 " in segment %" PRId64 ": %" PRIu64 " bytes at 0x%" PRIx64
+                            " are outside the memory given to the program",
+                            insn->mem.dram_base, insn->mem.segment, bytes, addr);
 }
 
 /* All of it at once where it is one block of memory, otherwise row by row. */
 static vta_status check_dram_range(checker *c, uint32_t index, const vta_insn *insn)
 {
-    const check_rows rows = check_rows_of(c, insn);
+    const check_rows rows = vta_check_rows_of(c, insn);
     if (rows.count == 0) {
         return VTA_OK;
     }
@@ -73,10 +73,11 @@ static vta_status check_sram_range(checker *c, uint32_t index, const vta_insn *i
     const int64_t end = insn->mem.sram_base + rows * pitch;
     const int64_t depth = c->config->depth[insn->mem.memory];
     if (end > depth) {
-        return check_report(c, index, VTA_ERROR_SRAM_RANGE, "sram_base", end, depth,
-                            "sram_base %" PRId64 " and %" PRId64 " rows of %" PRId64 " end at %" PRId64
-                            ", beyond the depth of %s (limit: %" PRId64 ")",
-                            insn->mem.sram_base, rows, pitch, end, vta_memory_name(insn->mem.memory), depth);
+        return vta_check_report(c, index, VTA_ERROR_SRAM_RANGE, "sram_base", end, depth,
+                                "sram_base %" PRId64 " and %" PRId64 " rows of %" PRId64 " end at %" PRId64
+                                ", beyond the depth of %s (limit: %" PRId64 ")",
+                                insn->mem.sram_base, rows, pitch, end, vta_memory_name(insn->mem.memory),
+                                depth);
     }
     return VTA_OK;
 }
@@ -88,7 +89,7 @@ static vta_status check_transfer(checker *c, uint32_t index, const vta_insn *ins
     }
     VTA_TRY(check_sram_range(c, index, insn));
     VTA_TRY(check_dram_range(c, index, insn));
-    return insn->opcode == VTA_OP_STORE ? check_dram_expect(c, index, insn) : VTA_OK;
+    return insn->opcode == VTA_OP_STORE ? vta_check_dram_expect(c, index, insn) : VTA_OK;
 }
 
 /* FINISH is the last instruction and no other. */
@@ -96,12 +97,12 @@ static vta_status check_finish(checker *c, uint32_t index, const vta_insn *insn)
 {
     const uint32_t count = c->launch->insn_count;
     if (insn->opcode == VTA_OP_FINISH && index + 1 < count) {
-        return check_report(c, index, VTA_ERROR_NO_FINISH, "opcode", index, (int64_t)count - 1,
-                            "%" PRIu32 " instructions come after it", count - 1 - index);
+        return vta_check_report(c, index, VTA_ERROR_NO_FINISH, "opcode", index, (int64_t)count - 1,
+                                "%" PRIu32 " instructions come after it", count - 1 - index);
     }
     if (insn->opcode != VTA_OP_FINISH && index + 1 == count) {
-        return check_report(c, index, VTA_ERROR_NO_FINISH, "opcode", insn->opcode, VTA_OP_FINISH,
-                            "the last instruction must be finish");
+        return vta_check_report(c, index, VTA_ERROR_NO_FINISH, "opcode", insn->opcode, VTA_OP_FINISH,
+                                "the last instruction must be finish");
     }
     return VTA_OK;
 }
@@ -110,21 +111,21 @@ static vta_status check_one(checker *c, uint32_t index, vta_insn *insn)
 {
     vta_word word;
     vta_fault fault;
-    if (!check_fetch(c, index, &word)) {
-        return check_report(c, index, VTA_ERROR_FETCH_BUS, "insn_addr", (int64_t)c->launch->insn_addr, index,
-                            "the instruction is outside the memory given to the program");
+    if (!vta_check_fetch(c, index, &word)) {
+        return vta_check_report(c, index, VTA_ERROR_FETCH_BUS, "insn_addr", (int64_t)c->launch->insn_addr,
+                                index, "the instruction is outside the memory given to the program");
     }
     if (vta_insn_inspect(c->config, word, insn, &fault) != VTA_ERROR_NONE) {
-        return check_report(c, index, fault.error, fault.field, fault.value, fault.bound,
-                            "%s %" PRId64 " (limit: %" PRId64 "): %s", fault.field, fault.value, fault.bound,
-                            fault.rule);
+        return vta_check_report(c, index, fault.error, fault.field, fault.value, fault.bound,
+                                "%s %" PRId64 " (limit: %" PRId64 "): %s", fault.field, fault.value,
+                                fault.bound, fault.rule);
     }
     VTA_TRY(check_finish(c, index, insn));
     if (insn->opcode == VTA_OP_LOAD || insn->opcode == VTA_OP_STORE) {
         return check_transfer(c, index, insn);
     }
-    const check_plan plan = check_plan_of(insn);
-    return check_plan_uops(c, index, &plan);
+    const check_plan plan = vta_check_plan_of(insn);
+    return vta_check_plan_uops(c, index, &plan);
 }
 
 static uint8_t pack_flags(const vta_insn *insn)
@@ -148,12 +149,12 @@ static void sort_by_unit(checker *c)
     }
 }
 
-vta_status check_static(checker *c)
+vta_status vta_check_static(checker *c)
 {
     vta_status status = VTA_OK;
     if (c->launch->insn_count == 0) {
-        status = check_report(c, 0, VTA_ERROR_NO_FINISH, "insn_count", 0, 1,
-                              "the program is empty, it must end with finish");
+        status = vta_check_report(c, 0, VTA_ERROR_NO_FINISH, "insn_count", 0, 1,
+                                  "the program is empty, it must end with finish");
     }
     while (status == VTA_OK && c->limit < c->launch->insn_count) {
         vta_insn insn = {0};

@@ -167,10 +167,10 @@ static vta_status execute(walk *w, vta_unit unit)
     check_step step = {.index = head_of(w, unit), .unit = unit, .known = &state->clock};
     take_tokens(w, unit, w->c->flags[step.index]);
     state->clock.time[unit] = state->retired + 1;
-    (void)check_fetch(w->c, step.index, &step.word); /* as in the static pass */
+    (void)vta_check_fetch(w->c, step.index, &step.word); /* as in the static pass */
     (void)vta_insn_decode_raw(w->c->config, step.word, &step.insn);
-    VTA_TRY(check_sram_step(w->c, &step));
-    return check_dram_step(w->c, &step);
+    VTA_TRY(vta_check_sram_step(w->c, &step));
+    return vta_check_dram_step(w->c, &step);
 }
 
 /* The unit's first instruction runs, and retires unless it has to wait with its tokens. */
@@ -213,7 +213,7 @@ static void describe_wait(const walk *w, vta_unit unit, char *text, size_t size)
     } else {
         (void)snprintf(text, size, "%s waits for a %s in %s with instruction %" PRIu32 " (%s)", name,
                        why.kind == WAIT_PUSH ? "place" : "token", queue_name(why.queue), index,
-                       check_name(w->c, index));
+                       vta_check_name(w->c, index));
     }
 }
 
@@ -240,9 +240,9 @@ static vta_status deadlock(walk *w)
                        w->fetched);
     }
     const wait why = wait_of(w, first);
-    return check_report(w->c, head_of(w, first), VTA_ERROR_DEADLOCK, queue_field(why.queue),
-                        w->queues[why.queue].count, why.kind == WAIT_PUSH ? VTA_TOKEN_CAPACITY : 1,
-                        "deadlock: %s", text);
+    return vta_check_report(w->c, head_of(w, first), VTA_ERROR_DEADLOCK, queue_field(why.queue),
+                            w->queues[why.queue].count, why.kind == WAIT_PUSH ? VTA_TOKEN_CAPACITY : 1,
+                            "deadlock: %s", text);
 }
 
 static vta_status check_left_over(const walk *w)
@@ -250,16 +250,16 @@ static vta_status check_left_over(const walk *w)
     for (int queue = 0; queue < VTA_QUEUE_COUNT; queue++) {
         const uint32_t count = w->queues[queue].count;
         if (count > 0) {
-            return check_report(w->c, w->c->launch->insn_count - 1, VTA_ERROR_TOKENS_LEFT,
-                                queue_field((vta_queue)queue), count, 0,
-                                "%" PRIu32 " tokens are left over in %s (limit: 0)", count,
-                                queue_name((vta_queue)queue));
+            return vta_check_report(w->c, w->c->launch->insn_count - 1, VTA_ERROR_TOKENS_LEFT,
+                                    queue_field((vta_queue)queue), count, 0,
+                                    "%" PRIu32 " tokens are left over in %s (limit: 0)", count,
+                                    queue_name((vta_queue)queue));
         }
     }
     return VTA_OK;
 }
 
-vta_status check_walk(checker *c)
+vta_status vta_check_walk(checker *c)
 {
     walk w = {.c = c};
     for (;;) {

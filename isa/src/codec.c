@@ -296,6 +296,7 @@ vta_status vta_insn_decode(const vta_config *config, vta_word word, vta_insn *ou
 vta_status vta_insn_encode(const vta_config *config, const vta_insn *insn, vta_word *out, vta_diag *diag)
 {
     vta_word word = {{0, 0}};
+    *out = word;
     if (insn->opcode < 0 || insn->opcode >= VTA_OP_COUNT) {
         return vta_fail(diag, VTA_ILLEGAL_INSN, "opcode %" PRId64 " (limit: %d): the opcode is reserved",
                         insn->opcode, VTA_OP_COUNT - 1);
@@ -315,6 +316,7 @@ vta_status vta_uop_encode(const vta_config *config, const vta_uop *uop, uint32_t
     TABLE_VARIABLES(config);
     vta_word word = {{0, 0}};
     int64_t bound = 0;
+    *out = 0;
 #define VTA_UOP_FIELD(member, lsb, width, doc)                                                               \
     if (!fits(uop->member, (width), 'U', &bound)) {                                                          \
         return vta_fail(diag, VTA_RANGE,                                                                     \

@@ -103,6 +103,7 @@ void vta_code_describe(const vta_code *code, vta_code_info *out)
 
 vta_status vta_code_buffer(const vta_code *code, vta_buffer buffer, vta_buffer_info *out, vta_diag *diag)
 {
+    *out = (vta_buffer_info){0};
     if (buffer.index >= code->info.buffer_count) {
         return vta_fail(diag, VTA_INVALID, "buffer %" PRIu32 " does not exist; the code has %" PRIu32,
                         buffer.index, code->info.buffer_count);

@@ -104,6 +104,7 @@ static vta_status check_addr(const vta_job *job, uint32_t index, const uint64_t 
 vta_status vta_job_memory(vta_job *job, vta_buffer buffer, void **host, vta_diag *diag)
 {
     vta_buffer_info info;
+    *host = NULL;
     VTA_TRY(vta_code_buffer(job->code, buffer, &info, diag));
     vta_mem *own = &job->own[buffer.index];
     if (own->host == NULL) {

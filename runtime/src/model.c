@@ -324,6 +324,7 @@ static vta_status load_remote(const char *path, const vta_model_options *options
 vta_status vta_model_load(const char *path, const vta_model_options *options, vta_model **out, vta_diag *diag)
 {
     vta_model *m = calloc(1, sizeof *m);
+    *out = NULL;
     if (m == NULL) {
         return no_memory(diag);
     }
@@ -343,6 +344,7 @@ vta_status vta_model_open(const vta_artifact *artifact, const vta_model_options 
                           vta_diag *diag)
 {
     vta_model *m = calloc(1, sizeof *m);
+    *out = NULL;
     if (m == NULL) {
         return no_memory(diag);
     }
@@ -627,6 +629,8 @@ uint64_t vta_model_cycles(const vta_model *m)
 
 vta_status vta_model_profile(vta_model *m, const vta_step_profile **steps, uint32_t *count, vta_diag *diag)
 {
+    *steps = NULL;
+    *count = 0;
     atomic_store(&m->cycles, 0);
     if (m->remote != NULL) {
         VTA_TRY(run_remote(m, true, diag));

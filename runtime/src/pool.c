@@ -118,7 +118,7 @@ vta_status vta_pool_create(uint32_t threads, vta_pool **out, vta_diag *diag)
     for (uint32_t i = 1; i < threads; i++) {
         workers[i] = (struct worker){.pool = pool, .index = i};
         sigset_t was;
-        vta_hold_signals(&was);
+        vta_hold_all_signals(&was);
         const int cause = pthread_create(&workers[i].thread, NULL, worker_main, &workers[i]);
         vta_release_signals(&was);
         if (cause != 0) {

@@ -40,7 +40,7 @@ vta_status vta_artifact_seal_file(const char *path, vta_diag *diag)
     VTA_TRY(vta_file_read(path, SIZE_MAX / 2, &bytes, &size, diag));
     const vta_artifact_seal seal = {VTA_ARTIFACT_SEAL_MAGIC, vta_artifact_hash(bytes, size)};
     free(bytes);
-    FILE *file = fopen(path, "ab");
+    FILE *file = fopen(path, "abe");
     bool ok = file != NULL && fwrite(&seal, sizeof seal, 1, file) == 1;
     ok = (file == NULL || fclose(file) == 0) && ok;
     return ok ? VTA_OK : vta_fail(diag, VTA_IO, "cannot write '%s': %s", path, strerror(errno));

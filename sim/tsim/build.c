@@ -31,7 +31,7 @@ static const char verilator_flags[] =
     "-O3 --x-assign fast --x-initial unique -fno-const-bit-op-tree --output-split 0 "
     "--noassert -Wno-fatal -Wno-lint -Wno-style +define+VTA_CLOCK_PINS";
 
-const char *const *build_products(const build_job *job, uint32_t *count)
+const char *const *vta_build_products(const build_job *job, uint32_t *count)
 {
     static const char *const names[BUILD_FILES] = {"sim.so", "platform"};
     *count = job->systemc ? 2 : 1;
@@ -52,16 +52,16 @@ static vta_status add_rtl(build_job *job, build_command *command)
 {
     char rtl[BUILD_PATH], path[BUILD_PATH], top[BUILD_PATH] = "";
     struct dirent *item;
-    DIR *dir = build_path(rtl, "%s/rtl", job->hw) ? opendir(rtl) : NULL;
+    DIR *dir = vta_build_path(rtl, "%s/rtl", job->hw) ? opendir(rtl) : NULL;
     while (dir != NULL && (item = readdir(dir)) != NULL) {
-        if (item->d_name[0] == '.' || !build_path(path, "%s/%s", rtl, item->d_name) || !is_folder(path)) {
+        if (item->d_name[0] == '.' || !vta_build_path(path, "%s/%s", rtl, item->d_name) || !is_folder(path)) {
             continue;
         }
-        build_arg(command, "-y");
-        build_arg(command, "%s", path);
-        build_arg(command, "-I%s", path);
+        vta_build_arg(command, "-y");
+        vta_build_arg(command, "%s", path);
+        vta_build_arg(command, "-I%s", path);
         char file[BUILD_PATH];
-        if (build_path(file, "%s/vta_top.v", path) && access(file, R_OK) == 0) {
+        if (vta_build_path(file, "%s/vta_top.v", path) && access(file, R_OK) == 0) {
             memcpy(top, file, sizeof top);
         }
     }
@@ -71,7 +71,7 @@ static vta_status add_rtl(build_job *job, build_command *command)
     if (top[0] == '\0') {
         return vta_fail(job->diag, VTA_NO_DEVICE, "no 'vta_top.v' in the folders of '%s'", rtl);
     }
-    build_arg(command, "%s", top);
+    vta_build_arg(command, "%s", top);
     return VTA_OK;
 }
 
@@ -92,33 +92,33 @@ static void add_parameters(const vta_config *config, build_command *command)
         {"LOG_QUEUE_DEPTH", config->log_queue},
     };
     for (size_t i = 0; i < sizeof parameters / sizeof parameters[0]; i++) {
-        build_arg(command, "-G%s=%u", parameters[i].name, parameters[i].value);
+        vta_build_arg(command, "-G%s=%u", parameters[i].name, parameters[i].value);
     }
-    build_arg(command, "-GCONFIG_HASH=64'h%016" PRIx64, config->hash);
+    vta_build_arg(command, "-GCONFIG_HASH=64'h%016" PRIx64, config->hash);
 }
 
 static vta_status verilate(build_job *job)
 {
     build_command command = {0};
-    build_arg(&command, "%s", job->verilator);
-    build_arg(&command, "--cc");
-    build_arg(&command, "--top-module");
-    build_arg(&command, "vta_top");
-    build_words(&command, verilator_flags);
+    vta_build_arg(&command, "%s", job->verilator);
+    vta_build_arg(&command, "--cc");
+    vta_build_arg(&command, "--top-module");
+    vta_build_arg(&command, "vta_top");
+    vta_build_words(&command, verilator_flags);
     if (job->trace) {
-        build_words(&command, "--trace-fst --trace-max-width 4096 --trace-max-array 64");
+        vta_build_words(&command, "--trace-fst --trace-max-width 4096 --trace-max-array 64");
     }
-    build_arg(&command, "--Mdir");
-    build_arg(&command, "%s/obj", job->work);
-    build_arg(&command, "-I%s/include", job->hw);
-    build_arg(&command, "-I%s", job->headers);
+    vta_build_arg(&command, "--Mdir");
+    vta_build_arg(&command, "%s/obj", job->work);
+    vta_build_arg(&command, "-I%s/include", job->hw);
+    vta_build_arg(&command, "-I%s", job->headers);
     add_parameters(job->config, &command);
     const vta_status status = add_rtl(job, &command);
     if (status != VTA_OK) {
         vta_str_free(&command.args);
         return status;
     }
-    return build_run(job, "translating the RTL", &command, 1, 1);
+    return vta_build_run(job, "translating the RTL", &command, 1, 1);
 }
 
 /* -- C++
@@ -147,7 +147,7 @@ static vta_status write_units(build_job *job)
     char path[BUILD_PATH];
     struct dirent **items = NULL;
     vta_str fast = {0}, slow = {0};
-    const int count = build_path(path, "%s/obj", job->work) ? scandir(path, &items, is_cpp, by_name) : -1;
+    const int count = vta_build_path(path, "%s/obj", job->work) ? scandir(path, &items, is_cpp, by_name) : -1;
     for (int i = 0; i < count; i++) {
         const char *name = items[i]->d_name;
         const bool once = strstr(name, "__Slow") != NULL || strstr(name, "__Syms") != NULL;
@@ -158,10 +158,10 @@ static vta_status write_units(build_job *job)
     vta_str_put(&fast, "#include \"rtl_model.cc\"\n");
     vta_str_put(&fast, job->systemc ? "#include \"platform.cc\"\n" : "#include \"tsim.cc\"\n");
     vta_status status = count > 0 && !fast.failed && !slow.failed ? VTA_OK : VTA_IO;
-    if (status == VTA_OK && build_path(path, "%s/model_fast.cc", job->work)) {
+    if (status == VTA_OK && vta_build_path(path, "%s/model_fast.cc", job->work)) {
         status = vta_file_write(path, fast.text, fast.size, job->diag);
     }
-    if (status == VTA_OK && build_path(path, "%s/model_slow.cc", job->work)) {
+    if (status == VTA_OK && vta_build_path(path, "%s/model_slow.cc", job->work)) {
         status = vta_file_write(path, slow.text != NULL ? slow.text : "", slow.size, job->diag);
     }
     vta_str_free(&fast);
@@ -176,14 +176,14 @@ static vta_status verilator_root(build_job *job, char *root)
     char path[BUILD_PATH];
     uint8_t *bytes = NULL;
     size_t count = 0;
-    if (!build_path(path, "%s/obj/Vvta_top.mk", job->work)) {
+    if (!vta_build_path(path, "%s/obj/Vvta_top.mk", job->work)) {
         return vta_fail(job->diag, VTA_RANGE, "path too long");
     }
     VTA_TRY(vta_file_read(path, BUILD_MODEL_LIMIT, &bytes, &count, job->diag));
     static const char label[] = "VERILATOR_ROOT = ";
     const char *at = strstr((const char *)bytes, label);
-    const bool found = at != NULL && build_path(root, "%.*s", (int)strcspn(at + sizeof label - 1, "\r\n"),
-                                                at + sizeof label - 1);
+    const bool found = at != NULL && vta_build_path(root, "%.*s", (int)strcspn(at + sizeof label - 1, "\r\n"),
+                                                    at + sizeof label - 1);
     free(bytes);
     return found ? VTA_OK : vta_fail(job->diag, VTA_IO, "'%s' does not name Verilator's folder", path);
 }
@@ -199,14 +199,14 @@ static void add_folders(const compiler *c, build_command *command)
     static const char *const folders[] = {"sim/tsim", "sim/systemc", "sim/include", "isa/include",
                                           "isa/base/include"};
     for (size_t i = 0; i < sizeof folders / sizeof folders[0]; i++) {
-        build_arg(command, "-I%s/%s", job->root, folders[i]);
+        vta_build_arg(command, "-I%s/%s", job->root, folders[i]);
     }
 }
 
 static void add_model_facts(const vta_config *config, build_command *command)
 {
-    build_arg(command, "-DVTA_MODEL_HASH=UINT64_C(0x%016" PRIx64 ")", config->hash);
-    build_arg(command, "-DVTA_MODEL_BUS_BYTES=%u", 1U << (config->log_bus_width - 3));
+    vta_build_arg(command, "-DVTA_MODEL_HASH=UINT64_C(0x%016" PRIx64 ")", config->hash);
+    vta_build_arg(command, "-DVTA_MODEL_BUS_BYTES=%u", 1U << (config->log_bus_width - 3));
 }
 
 static build_command compile_cxx(const compiler *c, const char *optimize, const char *source,
@@ -214,41 +214,43 @@ static build_command compile_cxx(const compiler *c, const char *optimize, const 
 {
     const build_job *job = c->job;
     build_command command = {0};
-    build_arg(&command, "%s", job->gxx);
-    build_words(&command, model_flags);
-    build_words(&command, optimize);
-    build_words(&command, job->flags.text != NULL ? job->flags.text : "");
+    vta_build_arg(&command, "%s", job->gxx);
+    vta_build_words(&command, model_flags);
+    vta_build_words(&command, optimize);
+    vta_build_words(&command, job->flags.text != NULL ? job->flags.text : "");
     add_folders(c, &command);
-    build_arg(&command, "-I%s", job->work);
-    build_arg(&command, "-I%s/obj", job->work);
-    build_arg(&command, "-isystem");
-    build_arg(&command, "%s/include", c->verilator);
-    build_arg(&command, "-isystem");
-    build_arg(&command, "%s/include/vltstd", c->verilator);
-    build_words(&command, "-DVM_COVERAGE=0 -DVM_SC=0 -DVM_TIMING=0 -include verilated_hooks.h");
-    build_words(&command, job->trace ? "-DVM_TRACE=1 -DVM_TRACE_FST=1 -DVM_TRACE_VCD=0 -DVTA_MODEL_TRACE=1"
-                                     : "-DVM_TRACE=0 -DVM_TRACE_FST=0 -DVM_TRACE_VCD=0");
+    vta_build_arg(&command, "-I%s", job->work);
+    vta_build_arg(&command, "-I%s/obj", job->work);
+    vta_build_arg(&command, "-isystem");
+    vta_build_arg(&command, "%s/include", c->verilator);
+    vta_build_arg(&command, "-isystem");
+    vta_build_arg(&command, "%s/include/vltstd", c->verilator);
+    vta_build_words(&command, "-DVM_COVERAGE=0 -DVM_SC=0 -DVM_TIMING=0 -include verilated_hooks.h");
+    vta_build_words(&command, job->trace
+                                  ? "-DVM_TRACE=1 -DVM_TRACE_FST=1 -DVM_TRACE_VCD=0 -DVTA_MODEL_TRACE=1"
+                                  : "-DVM_TRACE=0 -DVM_TRACE_FST=0 -DVM_TRACE_VCD=0");
     add_model_facts(job->config, &command);
-    build_words(&command, "-c");
-    build_arg(&command, "%s", source);
-    build_words(&command, "-o");
-    build_arg(&command, "%s/obj/%s", job->work, object);
+    vta_build_words(&command, "-c");
+    vta_build_arg(&command, "%s", source);
+    vta_build_words(&command, "-o");
+    vta_build_arg(&command, "%s/obj/%s", job->work, object);
     return command;
 }
 
 static build_command compile_c(const compiler *c, const char *source, const char *object)
 {
     build_command command = {0};
-    build_arg(&command, "%s", c->job->gcc);
+    vta_build_arg(&command, "%s", c->job->gcc);
     add_model_facts(c->job->config, &command);
-    build_words(&command,
-                "-std=c17 -D_POSIX_C_SOURCE=200809L -D_DEFAULT_SOURCE -D_GNU_SOURCE -O3 -march=native -fPIC "
-                "-fvisibility=hidden -fno-plt -DNDEBUG");
+    vta_build_words(
+        &command,
+        "-std=c17 -D_POSIX_C_SOURCE=200809L -D_DEFAULT_SOURCE -D_GNU_SOURCE -O3 -march=native -fPIC "
+        "-fvisibility=hidden -fno-plt -DNDEBUG");
     add_folders(c, &command);
-    build_arg(&command, "-c");
-    build_arg(&command, "%s/sim/%s", c->job->root, source);
-    build_arg(&command, "-o");
-    build_arg(&command, "%s/obj/%s", c->job->work, object);
+    vta_build_arg(&command, "-c");
+    vta_build_arg(&command, "%s/sim/%s", c->job->root, source);
+    vta_build_arg(&command, "-o");
+    vta_build_arg(&command, "%s/obj/%s", c->job->work, object);
     return command;
 }
 
@@ -267,7 +269,7 @@ enum { RUNTIME_SOURCES = 2, MOST_COMMANDS = 16 };
 static const char *object_name(const char *source, char *object)
 {
     const char *slash = strrchr(source, '/');
-    return build_path(object, "%s.o", slash != NULL ? slash + 1 : source) ? object : "";
+    return vta_build_path(object, "%s.o", slash != NULL ? slash + 1 : source) ? object : "";
 }
 
 static uint32_t runtime_count(const build_job *job)
@@ -285,28 +287,28 @@ static vta_status compile(const compiler *c)
     build_command commands[MOST_COMMANDS];
     char path[BUILD_PATH], object[BUILD_PATH];
     uint32_t count = 0;
-    if (build_path(path, "%s/model_fast.cc", c->job->work)) {
+    if (vta_build_path(path, "%s/model_fast.cc", c->job->work)) {
         commands[count++] = compile_cxx(c, c->job->trace ? "-O2" : "-O3", path, "model_fast.o");
     }
     for (uint32_t i = 0; i < sizeof runtime_sources / sizeof runtime_sources[0]; i++) {
         if (i < runtime_count(c->job) &&
-            build_path(path, "%s/include/%s", c->verilator, runtime_sources[i])) {
+            vta_build_path(path, "%s/include/%s", c->verilator, runtime_sources[i])) {
             commands[count++] = compile_cxx(c, "-O1", path, object_name(path, object));
         }
     }
-    if (build_path(path, "%s/model_slow.cc", c->job->work)) {
+    if (vta_build_path(path, "%s/model_slow.cc", c->job->work)) {
         commands[count++] = compile_cxx(c, "-O1", path, "model_slow.o");
     }
     for (uint32_t i = 0; i < c_count(c->job); i++) {
         commands[count++] = compile_c(c, c_sources[i], object_name(c_sources[i], object));
     }
-    return build_run(c->job, "compiling the simulator", commands, count, PARALLEL);
+    return vta_build_run(c->job, "compiling the simulator", commands, count, PARALLEL);
 }
 
 static void add_object(const build_job *job, build_command *command, const char *source)
 {
     char object[BUILD_PATH];
-    build_arg(command, "%s/obj/%s", job->work, object_name(source, object));
+    vta_build_arg(command, "%s/obj/%s", job->work, object_name(source, object));
 }
 
 static void add_model(const build_job *job, build_command *command)
@@ -324,10 +326,10 @@ static void add_model(const build_job *job, build_command *command)
 static build_command link_to(const build_job *job, const char *flags, const char *name)
 {
     build_command command = {0};
-    build_arg(&command, "%s", job->gxx);
-    build_words(&command, flags);
-    build_arg(&command, "-o");
-    build_arg(&command, "%s/%s", job->work, name);
+    vta_build_arg(&command, "%s", job->gxx);
+    vta_build_words(&command, flags);
+    vta_build_arg(&command, "-o");
+    vta_build_arg(&command, "%s/%s", job->work, name);
     return command;
 }
 
@@ -337,8 +339,8 @@ static vta_status link_tsim(build_job *job)
 {
     build_command command = link_to(job, link_shared, "sim.so");
     add_model(job, &command);
-    build_words(&command, job->trace ? "-lz -lpthread" : "-lpthread");
-    return build_run(job, "linking the simulator", &command, 1, 1);
+    vta_build_words(&command, job->trace ? "-lz -lpthread" : "-lpthread");
+    return vta_build_run(job, "linking the simulator", &command, 1, 1);
 }
 
 /* Two files: the platform with all its SystemC, and the shared object that talks to it. */
@@ -349,11 +351,11 @@ static vta_status link_systemc(build_job *job)
     add_object(job, &commands[0], "wire.c");
     add_object(job, &commands[0], "dram_timing.c");
     add_object(job, &commands[0], "server.c");
-    build_words(&commands[0], job->trace ? "-lsystemc -lz -lpthread" : "-lsystemc -lpthread");
+    vta_build_words(&commands[0], job->trace ? "-lsystemc -lz -lpthread" : "-lsystemc -lpthread");
     add_object(job, &commands[1], "client.c");
     add_object(job, &commands[1], "wire.c");
     add_object(job, &commands[1], "axi_mem.c");
-    return build_run(job, "linking the platform", commands, 2, PARALLEL);
+    return vta_build_run(job, "linking the platform", commands, 2, PARALLEL);
 }
 
 static vta_status build(build_job *job)
@@ -362,7 +364,7 @@ static vta_status build(build_job *job)
     VTA_TRY(verilate(job));
     VTA_TRY(verilator_root(job, verilator));
     VTA_TRY(write_units(job));
-    VTA_TRY(build_write_clocks(job));
+    VTA_TRY(vta_build_write_clocks(job));
     const compiler c = {job, verilator};
     VTA_TRY(compile(&c));
     return job->systemc ? link_systemc(job) : link_tsim(job);
@@ -373,23 +375,23 @@ static vta_status build(build_job *job)
 
 static vta_status build_entry(build_job *job)
 {
-    VTA_TRY(build_lock(job));
+    VTA_TRY(vta_build_lock(job));
     vta_status status = VTA_OK;
-    if (!build_entry_good(job)) {
+    if (!vta_build_entry_good(job)) {
         const double begin = vta_now();
-        build_say(job, "building the %s simulator of '%s', once; this takes about half a minute", job->kind,
-                  job->config->name);
-        status = build_begin(job);
+        vta_build_say(job, "building the %s simulator of '%s', once; this takes about half a minute",
+                      job->kind, job->config->name);
+        status = vta_build_begin(job);
         status = status == VTA_OK ? build(job) : status;
-        status = status == VTA_OK ? build_publish(job) : status;
+        status = status == VTA_OK ? vta_build_publish(job) : status;
         if (status != VTA_OK) {
-            build_abandon(job);
+            vta_build_abandon(job);
         } else {
-            build_say(job, "the %s simulator of '%s' is ready after %.0f s", job->kind, job->config->name,
-                      vta_now() - begin);
+            vta_build_say(job, "the %s simulator of '%s' is ready after %.0f s", job->kind, job->config->name,
+                          vta_now() - begin);
         }
     }
-    build_unlock(job);
+    vta_build_unlock(job);
     return status;
 }
 
@@ -412,19 +414,19 @@ static vta_status parse_kind(build_job *job, const char *kind)
 static vta_status locate(build_job *job, const char *kind, char *path, size_t size)
 {
     VTA_TRY(parse_kind(job, kind));
-    VTA_TRY(build_find_sources(job));
-    VTA_TRY(build_find_tools(job));
+    VTA_TRY(vta_build_find_sources(job));
+    VTA_TRY(vta_build_find_tools(job));
     const char *extra = getenv("VTAC_CXXFLAGS");
     if (extra != NULL) {
         vta_str_put(&job->flags, extra);
     }
-    VTA_TRY(build_make_key(job));
-    VTA_TRY(build_open_cache(job));
-    if (!build_entry_good(job)) {
+    VTA_TRY(vta_build_make_key(job));
+    VTA_TRY(vta_build_open_cache(job));
+    if (!vta_build_entry_good(job)) {
         VTA_TRY(build_entry(job));
     }
     char file[BUILD_PATH];
-    if (build_path(file, "%s/manifest", job->entry)) {
+    if (vta_build_path(file, "%s/manifest", job->entry)) {
         utimensat(AT_FDCWD, file, NULL, 0); /* used now: spared longest */
     }
     const int length = snprintf(path, size, "%s/sim.so", job->entry);
@@ -448,7 +450,7 @@ vta_status vta_rtlsim_locate(const char *kind, const vta_config *config,
     job->diag = diag;
     job->lock = -1;
     const vta_status status = locate(job, kind, path, size);
-    build_unlock(job);
+    vta_build_unlock(job);
     vta_str_free(&job->flags);
     free(job);
     return status;
@@ -462,7 +464,7 @@ vta_status vta_rtlsim_sources(vta_rtl_sources *out, vta_diag *diag)
     }
     job->diag = diag;
     job->lock = -1;
-    const vta_status status = build_find_sources(job);
+    const vta_status status = vta_build_find_sources(job);
     memcpy(out->root, job->root, sizeof out->root);
     memcpy(out->hw, job->hw, sizeof out->hw);
     memcpy(out->headers, job->headers, sizeof out->headers);

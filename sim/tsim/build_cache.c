@@ -42,24 +42,25 @@ static vta_status make_folders(build_job *job)
     }
 }
 
-vta_status build_open_cache(build_job *job)
+vta_status vta_build_open_cache(build_job *job)
 {
     const char *own = getenv("VTAC_CACHE"), *xdg = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
     bool fits = true;
     if (own != NULL && own[0] != '\0') {
-        fits = build_path(job->cache, "%s/rtlsim", own);
+        fits = vta_build_path(job->cache, "%s/rtlsim", own);
     } else if (xdg != NULL && xdg[0] == '/') {
-        fits = build_path(job->cache, "%s/vtac/rtlsim", xdg);
+        fits = vta_build_path(job->cache, "%s/vtac/rtlsim", xdg);
     } else if (home != NULL && home[0] == '/') {
-        fits = build_path(job->cache, "%s/.cache/vtac/rtlsim", home);
+        fits = vta_build_path(job->cache, "%s/.cache/vtac/rtlsim", home);
     } else {
         return vta_fail(job->diag, VTA_IO,
                         "no cache folder: neither VTAC_CACHE nor XDG_CACHE_HOME nor HOME is set");
     }
     const char *variant = job->trace ? "-trace" : "";
-    fits = fits && build_path(job->entry, "%s/%s%s-%016" PRIx64, job->cache, job->kind, variant, job->key);
-    fits = fits && build_path(job->log, "%s.log", job->entry);
-    fits = fits && build_path(job->work, "%s.tmp.%ld", job->entry, (long)getpid());
+    fits =
+        fits && vta_build_path(job->entry, "%s/%s%s-%016" PRIx64, job->cache, job->kind, variant, job->key);
+    fits = fits && vta_build_path(job->log, "%s.log", job->entry);
+    fits = fits && vta_build_path(job->work, "%s.tmp.%ld", job->entry, (long)getpid());
     if (!fits) {
         return vta_fail(job->diag, VTA_RANGE, "the path of the cache folder is longer than %d bytes",
                         BUILD_PATH);
@@ -76,11 +77,11 @@ static bool describe(const char *folder, const char *name, char *line, size_t si
     char path[BUILD_PATH];
     uint8_t *bytes = NULL;
     size_t count = 0;
-    if (!build_path(path, "%s/%s", folder, name) ||
+    if (!vta_build_path(path, "%s/%s", folder, name) ||
         vta_file_read(path, PRODUCT_LIMIT, &bytes, &count, NULL) != VTA_OK) {
         return false;
     }
-    (void)snprintf(line, size, "%s %zu %016" PRIx64 "\n", name, count, build_hash(0, bytes, count));
+    (void)snprintf(line, size, "%s %zu %016" PRIx64 "\n", name, count, vta_build_hash(0, bytes, count));
     free(bytes);
     return true;
 }
@@ -88,7 +89,7 @@ static bool describe(const char *folder, const char *name, char *line, size_t si
 static bool manifest_text(const build_job *job, const char *folder, vta_str *text)
 {
     uint32_t count = 0;
-    const char *const *names = build_products(job, &count);
+    const char *const *names = vta_build_products(job, &count);
     vta_str_printf(text, "vtac rtlsim %s %016" PRIx64 "\n", job->kind, job->key);
     for (uint32_t i = 0; i < count; i++) {
         char line[256];
@@ -100,13 +101,13 @@ static bool manifest_text(const build_job *job, const char *folder, vta_str *tex
     return !text->failed;
 }
 
-bool build_entry_good(const build_job *job)
+bool vta_build_entry_good(const build_job *job)
 {
     char path[BUILD_PATH];
     uint8_t *bytes = NULL;
     size_t size = 0;
     vta_str text = {0};
-    bool good = build_path(path, "%s/manifest", job->entry) &&
+    bool good = vta_build_path(path, "%s/manifest", job->entry) &&
                 vta_file_read(path, 1 << 16, &bytes, &size, NULL) == VTA_OK &&
                 manifest_text(job, job->entry, &text) && size == text.size &&
                 memcmp(bytes, text.text, size) == 0;
@@ -123,7 +124,7 @@ static void remove_tree(const char *path, int depth)
         char inner[BUILD_PATH];
         struct stat st;
         if (strcmp(item->d_name, ".") == 0 || strcmp(item->d_name, "..") == 0 ||
-            !build_path(inner, "%s/%s", path, item->d_name) || lstat(inner, &st) != 0) {
+            !vta_build_path(inner, "%s/%s", path, item->d_name) || lstat(inner, &st) != 0) {
             continue;
         }
         if (S_ISDIR(st.st_mode)) {
@@ -143,7 +144,7 @@ static void remove_leftovers(const build_job *job)
 {
     char prefix[BUILD_PATH];
     DIR *dir = opendir(job->cache);
-    if (dir == NULL || !build_path(prefix, "%s.", strrchr(job->entry, '/') + 1)) {
+    if (dir == NULL || !vta_build_path(prefix, "%s.", strrchr(job->entry, '/') + 1)) {
         return;
     }
     struct dirent *item;
@@ -151,7 +152,7 @@ static void remove_leftovers(const build_job *job)
         char path[BUILD_PATH];
         const char *rest = item->d_name + strlen(prefix);
         if (strncmp(item->d_name, prefix, strlen(prefix)) == 0 && strncmp(rest, "tmp.", 4) == 0 &&
-            build_path(path, "%s/%s", job->cache, item->d_name)) {
+            vta_build_path(path, "%s/%s", job->cache, item->d_name)) {
             remove_tree(path, 0);
         }
     }
@@ -168,8 +169,8 @@ static uint32_t oldest_entry(const build_job *job, char *oldest)
     while (dir != NULL && (item = readdir(dir)) != NULL) {
         char path[BUILD_PATH], manifest[BUILD_PATH];
         struct stat st;
-        if (strchr(item->d_name, '.') == NULL && build_path(path, "%s/%s", job->cache, item->d_name) &&
-            build_path(manifest, "%s/manifest", path) && stat(manifest, &st) == 0) {
+        if (strchr(item->d_name, '.') == NULL && vta_build_path(path, "%s/%s", job->cache, item->d_name) &&
+            vta_build_path(manifest, "%s/manifest", path) && stat(manifest, &st) == 0) {
             if (count++ == 0 || st.st_mtime < when) {
                 when = st.st_mtime;
                 memcpy(oldest, path, sizeof path);
@@ -189,7 +190,7 @@ static void limit_entries(const build_job *job)
     while (oldest_entry(job, oldest) > ENTRY_LIMIT && strcmp(oldest, job->entry) != 0) {
         remove_tree(oldest, 0);
         for (int i = 0; i < 2; i++) {
-            if (build_path(file, "%s.%s", oldest, i == 0 ? "log" : "lock")) {
+            if (vta_build_path(file, "%s.%s", oldest, i == 0 ? "log" : "lock")) {
                 unlink(file);
             }
         }
@@ -199,10 +200,10 @@ static void limit_entries(const build_job *job)
 /* -- lock and publication
  * ------------------------------------------------------------------------------------------ */
 
-vta_status build_lock(build_job *job)
+vta_status vta_build_lock(build_job *job)
 {
     char path[BUILD_PATH];
-    if (!build_path(path, "%s.lock", job->entry)) {
+    if (!vta_build_path(path, "%s.lock", job->entry)) {
         return vta_fail(job->diag, VTA_RANGE, "the path of the cache folder is longer than %d bytes",
                         BUILD_PATH);
     }
@@ -214,18 +215,18 @@ vta_status build_lock(build_job *job)
     if (flock(job->lock, LOCK_EX | LOCK_NB) == 0) {
         return VTA_OK;
     }
-    build_say(job, "another process builds the %s simulator of '%s'; waiting for it", job->kind,
-              job->config->name);
+    vta_build_say(job, "another process builds the %s simulator of '%s'; waiting for it", job->kind,
+                  job->config->name);
     if (flock(job->lock, LOCK_EX) == 0) {
         return VTA_OK;
     }
     const int why = errno;
-    build_unlock(job);
+    vta_build_unlock(job);
     return vta_fail(job->diag, why == EINTR ? VTA_INTERRUPTED : VTA_IO, "cannot lock '%s': %s", path,
                     strerror(why));
 }
 
-void build_unlock(build_job *job)
+void vta_build_unlock(build_job *job)
 {
     if (job->lock >= 0) {
         close(job->lock);
@@ -233,7 +234,7 @@ void build_unlock(build_job *job)
     }
 }
 
-vta_status build_begin(build_job *job)
+vta_status vta_build_begin(build_job *job)
 {
     remove_leftovers(job);
     remove_tree(job->entry, 0);
@@ -250,20 +251,20 @@ static void remove_intermediates(const build_job *job)
     static const char *const names[] = {"obj", "model_fast.cc", "model_slow.cc"};
     char path[BUILD_PATH];
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-        if (build_path(path, "%s/%s", job->work, names[i])) {
+        if (vta_build_path(path, "%s/%s", job->work, names[i])) {
             remove_tree(path, 0);
             unlink(path);
         }
     }
 }
 
-vta_status build_publish(build_job *job)
+vta_status vta_build_publish(build_job *job)
 {
     char path[BUILD_PATH];
     vta_str text = {0};
     vta_status status = VTA_OK;
     remove_intermediates(job);
-    if (!manifest_text(job, job->work, &text) || !build_path(path, "%s/manifest", job->work)) {
+    if (!manifest_text(job, job->work, &text) || !vta_build_path(path, "%s/manifest", job->work)) {
         status = vta_fail(job->diag, VTA_IO, "the tools left no simulator in '%s'; their log is '%s'",
                           job->work, job->log);
     } else {
@@ -279,7 +280,7 @@ vta_status build_publish(build_job *job)
     return VTA_OK;
 }
 
-void build_abandon(build_job *job)
+void vta_build_abandon(build_job *job)
 {
     remove_tree(job->work, 0);
 }

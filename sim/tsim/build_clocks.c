@@ -120,7 +120,7 @@ static vta_status read_text(const build_job *job, const char *name, uint8_t **by
 {
     char path[BUILD_PATH];
     size_t size = 0;
-    if (!build_path(path, "%s/obj/%s", job->work, name)) {
+    if (!vta_build_path(path, "%s/obj/%s", job->work, name)) {
         return vta_fail(diag, VTA_RANGE, "path too long");
     }
     return vta_file_read(path, BUILD_MODEL_LIMIT, bytes, &size, diag);
@@ -170,7 +170,7 @@ static bool understood(const findings *found)
 static vta_status look_into_model(build_job *job, findings *found)
 {
     char folder[BUILD_PATH];
-    DIR *dir = build_path(folder, "%s/obj", job->work) ? opendir(folder) : NULL;
+    DIR *dir = vta_build_path(folder, "%s/obj", job->work) ? opendir(folder) : NULL;
     vta_status status = dir != NULL ? VTA_OK : vta_fail(job->diag, VTA_IO, "cannot read '%s'", folder);
     struct dirent *item;
     while (dir != NULL && status == VTA_OK && (item = readdir(dir)) != NULL) {
@@ -189,7 +189,7 @@ static vta_status look_into_model(build_job *job, findings *found)
     return status;
 }
 
-vta_status build_write_clocks(build_job *job)
+vta_status vta_build_write_clocks(build_job *job)
 {
     findings found = {0};
     uint8_t *header = NULL;
@@ -205,7 +205,7 @@ vta_status build_write_clocks(build_job *job)
         put_edges(&found, &text);
     }
     if (status == VTA_OK) {
-        status = build_path(path, "%s/clocks.h", job->work) && !text.failed
+        status = vta_build_path(path, "%s/clocks.h", job->work) && !text.failed
                      ? vta_file_write(path, text.text, text.size, job->diag)
                      : vta_fail(job->diag, VTA_NOMEM, "out of memory");
     }

@@ -6,7 +6,7 @@
  *   build_key.c    where the sources and tools are, and the hash of all that goes into an entry
  *   build_cache.c  the cache folder: lock, manifest, publishing, clearing away
  *   build_clocks.c how the model that Verilator wrote keeps its clocks
- *   build_run.c    running verilator, gcc and g++
+ *   vta_build_run.c    running verilator, gcc and g++
  */
 #ifndef VTA_BUILD_INTERNAL_H
 #define VTA_BUILD_INTERNAL_H
@@ -44,39 +44,39 @@ typedef struct build_job {
 } build_job;
 
 /* The files of a finished entry, the one that is loaded first. */
-const char *const *build_products(const build_job *job, uint32_t *count);
+const char *const *vta_build_products(const build_job *job, uint32_t *count);
 
 /* build_key.c */
-uint64_t build_hash(uint64_t hash, const void *bytes, size_t size);
-vta_status build_find_sources(build_job *job);
-vta_status build_find_tools(build_job *job);
-vta_status build_make_key(build_job *job);
+uint64_t vta_build_hash(uint64_t hash, const void *bytes, size_t size);
+vta_status vta_build_find_sources(build_job *job);
+vta_status vta_build_find_tools(build_job *job);
+vta_status vta_build_make_key(build_job *job);
 
-/* build_cache.c: `build_entry_good` says whether the entry is there and sound. */
-vta_status build_open_cache(build_job *job);
-bool build_entry_good(const build_job *job);
-vta_status build_lock(build_job *job);
-void build_unlock(build_job *job);
-vta_status build_begin(build_job *job);
-vta_status build_publish(build_job *job);
-void build_abandon(build_job *job);
+/* build_cache.c: `vta_build_entry_good` says whether the entry is there and sound. */
+vta_status vta_build_open_cache(build_job *job);
+bool vta_build_entry_good(const build_job *job);
+vta_status vta_build_lock(build_job *job);
+void vta_build_unlock(build_job *job);
+vta_status vta_build_begin(build_job *job);
+vta_status vta_build_publish(build_job *job);
+void vta_build_abandon(build_job *job);
 
 /* build_clocks.c: writes clocks.h beside the model. */
-vta_status build_write_clocks(build_job *job);
+vta_status vta_build_write_clocks(build_job *job);
 
-/* build_run.c: a command is an argument vector in one growing string, each argument ended by a NUL. */
+/* vta_build_run.c: a command is an argument vector in one growing string, each argument ended by a NUL. */
 typedef struct build_command {
     vta_str args;
     int pid;
 } build_command;
-void build_arg(build_command *command, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-void build_words(build_command *command, const char *words);
+void vta_build_arg(build_command *command, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void vta_build_words(build_command *command, const char *words);
 /* Runs them, at most `parallel` at a time, and frees them. `what` names them in messages. */
-vta_status build_run(build_job *job, const char *what, build_command *commands, uint32_t count,
-                     uint32_t parallel);
+vta_status vta_build_run(build_job *job, const char *what, build_command *commands, uint32_t count,
+                         uint32_t parallel);
 
 /* Joins into a path buffer of BUILD_PATH bytes; false where it does not fit. */
-bool build_path(char *out, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-void build_say(const build_job *job, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+bool vta_build_path(char *out, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void vta_build_say(const build_job *job, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 #endif

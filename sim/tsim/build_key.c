@@ -14,7 +14,7 @@
 
 enum { SOURCE_LIMIT = 16 << 20, DEPTH_LIMIT = 8, FORMAT = 1 };
 
-uint64_t build_hash(uint64_t hash, const void *bytes, size_t size)
+uint64_t vta_build_hash(uint64_t hash, const void *bytes, size_t size)
 {
     const uint8_t *byte = bytes;
     hash ^= size;
@@ -32,7 +32,7 @@ uint64_t build_hash(uint64_t hash, const void *bytes, size_t size)
 
 static uint64_t hash_text(uint64_t hash, const char *text)
 {
-    return build_hash(hash, text, strlen(text));
+    return vta_build_hash(hash, text, strlen(text));
 }
 
 /* -- where things are
@@ -41,13 +41,13 @@ static uint64_t hash_text(uint64_t hash, const char *text)
 static bool has_file(const char *folder, const char *name)
 {
     char path[BUILD_PATH];
-    return build_path(path, "%s/%s", folder, name) && access(path, R_OK) == 0;
+    return vta_build_path(path, "%s/%s", folder, name) && access(path, R_OK) == 0;
 }
 
 /* The file that this code was loaded from: the program, or the shared library. */
 static bool own_file(char *path)
 {
-    FILE *maps = fopen("/proc/self/maps", "r");
+    FILE *maps = fopen("/proc/self/maps", "re");
     if (maps == NULL) {
         return false;
     }
@@ -60,7 +60,7 @@ static bool own_file(char *path)
         const unsigned long long end = *dash == '-' ? strtoull(dash + 1, NULL, 16) : 0;
         const char *name = strchr(line, '/');
         if (name != NULL && here >= begin && here < end) {
-            found = build_path(path, "%.*s", (int)strcspn(name, "\n"), name);
+            found = vta_build_path(path, "%.*s", (int)strcspn(name, "\n"), name);
         }
     }
     (void)fclose(maps);
@@ -80,26 +80,27 @@ static bool installed_root(char *root)
             return false;
         }
         *slash = '\0';
-        if (build_path(root, "%s/share/vtac", path) && has_file(root, "sim/tsim/tsim.cc")) {
+        if (vta_build_path(root, "%s/share/vtac", path) && has_file(root, "sim/tsim/tsim.cc")) {
             return true;
         }
     }
     return false;
 }
 
-vta_status build_find_sources(build_job *job)
+vta_status vta_build_find_sources(build_job *job)
 {
     const char *override = getenv("VTAC_HW");
     bool fits = true;
     if (installed_root(job->root)) {
-        fits = build_path(job->headers, "%s/hw/include", job->root);
+        fits = vta_build_path(job->headers, "%s/hw/include", job->root);
     } else {
-        fits = build_path(job->root, "%s", VTA_SOURCE_DIR) && build_path(job->headers, "%s", VTA_VH_DIR);
+        fits =
+            vta_build_path(job->root, "%s", VTA_SOURCE_DIR) && vta_build_path(job->headers, "%s", VTA_VH_DIR);
     }
     if (override != NULL && override[0] != '\0') {
-        fits = fits && build_path(job->hw, "%s", override);
+        fits = fits && vta_build_path(job->hw, "%s", override);
     } else {
-        fits = fits && build_path(job->hw, "%s/hw", job->root);
+        fits = fits && vta_build_path(job->hw, "%s/hw", job->root);
     }
     if (!fits) {
         return vta_fail(job->diag, VTA_RANGE, "the path of the RTL sources is longer than %d bytes",
@@ -126,7 +127,7 @@ static vta_status find_tool(build_job *job, const char *name, const char *packag
     const char *list = getenv("PATH");
     for (const char *at = list != NULL ? list : "/usr/bin:/bin"; *at != '\0';) {
         const size_t length = strcspn(at, ":");
-        if (build_path(path, "%.*s/%s", (int)length, at, name) && access(path, X_OK) == 0) {
+        if (vta_build_path(path, "%.*s/%s", (int)length, at, name) && access(path, X_OK) == 0) {
             return VTA_OK;
         }
         at += length + (at[length] == ':');
@@ -145,7 +146,7 @@ static vta_status need_header(build_job *job, const char *header, const char *pa
                     package);
 }
 
-vta_status build_find_tools(build_job *job)
+vta_status vta_build_find_tools(build_job *job)
 {
     VTA_TRY(find_tool(job, "verilator", "verilator", job->verilator));
     VTA_TRY(find_tool(job, "g++", "g++", job->gxx));
@@ -168,7 +169,7 @@ static uint64_t hash_tool(uint64_t hash, const char *path)
     hash = hash_text(hash, path);
     if (stat(path, &st) == 0) {
         const int64_t facts[] = {(int64_t)st.st_size, (int64_t)st.st_mtime, (int64_t)st.st_ino};
-        hash = build_hash(hash, facts, sizeof facts);
+        hash = vta_build_hash(hash, facts, sizeof facts);
     }
     return hash;
 }
@@ -178,7 +179,7 @@ static vta_status hash_file(build_job *job, const char *path, uint64_t *hash)
     uint8_t *bytes = NULL;
     size_t size = 0;
     VTA_TRY(vta_file_read(path, SOURCE_LIMIT, &bytes, &size, job->diag));
-    *hash = build_hash(*hash, bytes, size);
+    *hash = vta_build_hash(*hash, bytes, size);
     free(bytes);
     return VTA_OK;
 }
@@ -207,7 +208,7 @@ static vta_status hash_folder(build_job *job, const char *folder, int depth, uin
     while (status == VTA_OK && (item = readdir(dir)) != NULL) {
         char path[BUILD_PATH];
         struct stat st;
-        if (item->d_name[0] == '.' || !build_path(path, "%s/%s", folder, item->d_name) ||
+        if (item->d_name[0] == '.' || !vta_build_path(path, "%s/%s", folder, item->d_name) ||
             stat(path, &st) != 0) {
             continue;
         }
@@ -233,22 +234,22 @@ static vta_status hash_sources(build_job *job, uint64_t *hash)
         if (strcmp(below_root[i], "sim/systemc") == 0 && !job->systemc) {
             continue;
         }
-        if (build_path(path, "%s/%s", job->root, below_root[i])) {
+        if (vta_build_path(path, "%s/%s", job->root, below_root[i])) {
             VTA_TRY(hash_folder(job, path, 0, &sum));
         }
-        *hash = build_hash(*hash, &sum, sizeof sum);
+        *hash = vta_build_hash(*hash, &sum, sizeof sum);
     }
     static const char *const below_hw[] = {"rtl", "include"};
     for (size_t i = 0; i < sizeof below_hw / sizeof below_hw[0]; i++) {
         uint64_t sum = 0;
-        if (build_path(path, "%s/%s", job->hw, below_hw[i])) {
+        if (vta_build_path(path, "%s/%s", job->hw, below_hw[i])) {
             VTA_TRY(hash_folder(job, path, 0, &sum));
         }
-        *hash = build_hash(*hash, &sum, sizeof sum);
+        *hash = vta_build_hash(*hash, &sum, sizeof sum);
     }
     uint64_t sum = 0;
     VTA_TRY(hash_folder(job, job->headers, DEPTH_LIMIT, &sum));
-    *hash = build_hash(*hash, &sum, sizeof sum);
+    *hash = vta_build_hash(*hash, &sum, sizeof sum);
     return VTA_OK;
 }
 
@@ -257,7 +258,7 @@ static uint64_t hash_cpu(uint64_t hash)
 {
     static const char *const names[] = {"vendor_id", "cpu family",      "model",    "flags",
                                         "Features",  "CPU implementer", "CPU part", "isa"};
-    FILE *file = fopen("/proc/cpuinfo", "r");
+    FILE *file = fopen("/proc/cpuinfo", "re");
     if (file == NULL) {
         return hash;
     }
@@ -276,11 +277,11 @@ static uint64_t hash_cpu(uint64_t hash)
     return hash;
 }
 
-vta_status build_make_key(build_job *job)
+vta_status vta_build_make_key(build_job *job)
 {
     uint64_t hash = hash_text(FORMAT, job->kind);
     const uint64_t facts[] = {job->trace, job->config->hash};
-    hash = build_hash(hash, facts, sizeof facts);
+    hash = vta_build_hash(hash, facts, sizeof facts);
     VTA_TRY(hash_sources(job, &hash));
     hash = hash_tool(hash, job->verilator);
     hash = hash_tool(hash, job->gxx);

@@ -19,7 +19,7 @@ extern char **environ;
 
 enum { LOG_LIMIT = 64 << 20, TAIL_BYTES = 600, TAIL_LINES = 6, ARG_LIMIT = 4096 };
 
-void build_arg(build_command *command, const char *fmt, ...)
+void vta_build_arg(build_command *command, const char *fmt, ...)
 {
     char text[BUILD_PATH + 256];
     va_list args;
@@ -33,12 +33,12 @@ void build_arg(build_command *command, const char *fmt, ...)
     vta_str_append(&command->args, text, (size_t)length + 1);
 }
 
-void build_words(build_command *command, const char *words)
+void vta_build_words(build_command *command, const char *words)
 {
     while (*words != '\0') {
         const size_t length = strcspn(words, " ");
         if (length > 0) {
-            build_arg(command, "%.*s", (int)length, words);
+            vta_build_arg(command, "%.*s", (int)length, words);
         }
         words += length + (words[length] == ' ');
     }
@@ -123,8 +123,8 @@ static vta_status finish(build_job *job, const char *what, build_command *comman
     return VTA_OK;
 }
 
-vta_status build_run(build_job *job, const char *what, build_command *commands, uint32_t count,
-                     uint32_t parallel)
+vta_status vta_build_run(build_job *job, const char *what, build_command *commands, uint32_t count,
+                         uint32_t parallel)
 {
     vta_status status = VTA_OK;
     uint32_t started = 0, finished = 0;
@@ -143,7 +143,7 @@ vta_status build_run(build_job *job, const char *what, build_command *commands, 
     return status;
 }
 
-bool build_path(char *out, const char *fmt, ...)
+bool vta_build_path(char *out, const char *fmt, ...)
 {
     va_list args;
     va_start(args, fmt);
@@ -152,7 +152,7 @@ bool build_path(char *out, const char *fmt, ...)
     return length >= 0 && length < BUILD_PATH;
 }
 
-void build_say(const build_job *job, const char *fmt, ...)
+void vta_build_say(const build_job *job, const char *fmt, ...)
 {
     if (job->progress != NULL) {
         char line[BUILD_PATH + 256];

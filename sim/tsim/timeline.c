@@ -158,7 +158,7 @@ vta_timeline *vta_timeline_create(const char *file, const vta_bus *bus)
         errno = ENOMEM;
         return NULL;
     }
-    t->file = fopen(file, "w");
+    t->file = fopen(file, "we");
     if (t->file == NULL) {
         const int why = errno;
         free(t);

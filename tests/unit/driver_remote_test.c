@@ -4,6 +4,7 @@
  */
 #include <fcntl.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -94,8 +95,54 @@ static void a_lost_connection_stays_lost(void **state)
     }
 }
 
+static volatile sig_atomic_t signals;
+
+static void count_signal(int number)
+{
+    (void)number;
+    signals = signals + 1;
+}
+
+/* Writing to a peer that is gone is a failure and no signal; one that was waiting before stays. */
+static void a_dead_peer_is_no_signal(void **state)
+{
+    (void)state;
+    const struct sigaction count = {.sa_handler = count_signal};
+    struct sigaction was, now;
+    assert_int_equal(sigaction(SIGPIPE, &count, &was), 0);
+    for (int waiting = 0; waiting < 2; waiting++) {
+        int ends[2];
+        sigset_t broken, before, pending;
+        vta_channel channel;
+        vta_diag diag = {0};
+        (void)sigemptyset(&broken);
+        (void)sigaddset(&broken, SIGPIPE);
+        assert_int_equal(pipe(ends), 0);
+        assert_int_equal(close(ends[0]), 0);
+        if (waiting) {
+            assert_int_equal(pthread_sigmask(SIG_BLOCK, &broken, &before), 0);
+            assert_int_equal(raise(SIGPIPE), 0);
+        }
+        vta_channel_init(&channel, -1, ends[1], 1.0);
+        assert_int_equal(vta_channel_send(&channel, VTA_WIRE_RESET, 1, NULL, &diag), VTA_IO);
+        assert_string_equal(diag.text, "the other side has closed the connection");
+        vta_channel_free(&channel);
+        assert_int_equal(close(ends[1]), 0);
+        assert_int_equal(signals, 0);
+        assert_int_equal(sigpending(&pending), 0);
+        assert_int_equal(sigismember(&pending, SIGPIPE), waiting);
+        if (waiting) {
+            assert_int_equal(pthread_sigmask(SIG_SETMASK, &before, NULL), 0);
+            assert_int_equal(signals, 1);
+        }
+    }
+    assert_int_equal(sigaction(SIGPIPE, &was, &now), 0);
+    assert_true(now.sa_handler == count_signal);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(a_lost_connection_stays_lost)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(a_lost_connection_stays_lost),
+                                       cmocka_unit_test(a_dead_peer_is_no_signal)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

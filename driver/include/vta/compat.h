@@ -16,6 +16,7 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+#pragma GCC visibility push(default)
 
 /* NOLINTBEGIN(readability-identifier-naming): these names are VTA's */
 
@@ -52,6 +53,7 @@ const char *VTALastError(void);
 
 /* NOLINTEND(readability-identifier-naming) */
 
+#pragma GCC visibility pop
 #ifdef __cplusplus
 }
 #endif

@@ -27,6 +27,7 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+#pragma GCC visibility push(default)
 
 typedef struct vta_device vta_device;
 
@@ -111,6 +112,7 @@ typedef struct vta_device_kind {
 } vta_device_kind;
 const vta_device_kind *vta_device_kinds(uint32_t *count);
 
+#pragma GCC visibility pop
 #ifdef __cplusplus
 }
 #endif

@@ -47,7 +47,7 @@ vta_status vta_file_read(const char *path, size_t limit, uint8_t **bytes, size_t
 {
     *bytes = NULL;
     *size = 0;
-    FILE *file = fopen(path, "rb");
+    FILE *file = fopen(path, "rbe");
     if (file == NULL) {
         return vta_fail(diag, VTA_IO, "cannot open '%s': %s", path, strerror(errno));
     }
@@ -70,7 +70,7 @@ vta_status vta_file_read(const char *path, size_t limit, uint8_t **bytes, size_t
 /* Writes straight to `path`: for the temporary name, and for devices and pipes. */
 static bool write_all(const char *path, const void *bytes, size_t size)
 {
-    FILE *file = fopen(path, "wb");
+    FILE *file = fopen(path, "wbe");
     if (file == NULL) {
         return false;
     }

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <stddef.h>
 
 static const int ending[] = {SIGINT, SIGTERM, SIGHUP};
 enum { ENDING = sizeof ending / sizeof ending[0] };
@@ -15,6 +16,17 @@ void vta_hold_signals(sigset_t *was)
         (void)sigaddset(&more, ending[i]);
     }
     (void)pthread_sigmask(SIG_BLOCK, &more, was);
+}
+
+void vta_hold_all_signals(sigset_t *was)
+{
+    static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP};
+    sigset_t all;
+    (void)sigfillset(&all);
+    for (size_t i = 0; i < sizeof faults / sizeof faults[0]; i++) {
+        (void)sigdelset(&all, faults[i]);
+    }
+    (void)pthread_sigmask(SIG_SETMASK, &all, was);
 }
 
 void vta_signals_of_child(sigset_t *signals)

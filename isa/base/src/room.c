@@ -22,7 +22,7 @@ uint64_t vta_room_available(void)
 {
     char line[128];
     uint64_t bytes = 0;
-    FILE *file = fopen("/proc/meminfo", "r");
+    FILE *file = fopen("/proc/meminfo", "re");
     while (file != NULL && fgets(line, sizeof line, file) != NULL) {
         bytes += row(line, "MemAvailable:") + row(line, "SwapFree:");
     }

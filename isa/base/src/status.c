@@ -17,6 +17,11 @@ const char *vta_status_text(vta_status status)
     return (unsigned)status < VTA_STATUS_COUNT ? texts[status] : "unknown status";
 }
 
+const char *vta_version(void)
+{
+    return VTA_RELEASE;
+}
+
 /* Names out of files may hold anything: a message stays one line that a terminal can show. */
 static void make_line(char *text)
 {

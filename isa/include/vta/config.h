@@ -12,6 +12,7 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+#pragma GCC visibility push(default)
 
 typedef enum vta_memory {
 #define VTA_MEMORY(id, value, name, doc) VTA_MEM_##id = (value),
@@ -56,6 +57,7 @@ char *vta_config_to_json(const vta_config *config);
 /* Lists the hardware-visible fields that differ, "LOG_BATCH 0 != 1, …", into text; returns how many. */
 uint32_t vta_config_diff(const vta_config *a, const vta_config *b, char *text, uint32_t size);
 
+#pragma GCC visibility pop
 #ifdef __cplusplus
 }
 #endif

@@ -14,6 +14,7 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+#pragma GCC visibility push(default)
 
 enum {
     VTA_ISA_MAJOR = 1,
@@ -64,7 +65,6 @@ typedef struct vta_word {
 /* A decoded instruction. Every field has the name that isa.def gives it and is held in 64 bits, signed ones
  * sign-extended. */
 typedef struct vta_insn {
-    struct {
 #define FIELD_HEADER(member) int64_t member;
 #define FIELD_MEM(member)
 #define FIELD_GEMM(member)
@@ -74,8 +74,7 @@ typedef struct vta_insn {
 #define FIELD_FINISH(member)
 #define VTA_FIELD(format, member, lsb, width, sign, doc) FIELD_##format(member)
 #include "vta/isa.def"
-    };
-    union {
+    __extension__ union {
 #undef FIELD_HEADER
 #undef FIELD_MEM
 #define FIELD_HEADER(member)
@@ -188,6 +187,7 @@ enum {
 };
 uint32_t vta_isa_fields(const vta_config *config, vta_field_info *out);
 
+#pragma GCC visibility pop
 #ifdef __cplusplus
 }
 #endif

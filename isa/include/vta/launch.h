@@ -13,6 +13,7 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+#pragma GCC visibility push(default)
 
 /* One run: a program in device memory and the bases of its DRAM segments. */
 typedef struct vta_launch {
@@ -66,6 +67,7 @@ typedef struct vta_bus {
     void *context;
 } vta_bus;
 
+#pragma GCC visibility pop
 #ifdef __cplusplus
 }
 #endif

@@ -15,6 +15,7 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+#pragma GCC visibility push(default)
 
 /* A named piece of a segment. */
 typedef struct vta_symbol {
@@ -63,6 +64,7 @@ const vta_symbol *vta_program_symbol(const vta_program *program, const char *nam
 
 void vta_program_free(vta_program *program);
 
+#pragma GCC visibility pop
 #ifdef __cplusplus
 }
 #endif

@@ -22,6 +22,7 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+#pragma GCC visibility push(default)
 
 typedef struct vta_model vta_model;
 
@@ -161,6 +162,7 @@ size_t vta_model_workspace_bytes(const vta_model *model);
 /* Of the host kernels; 0 where they run on another machine. */
 uint32_t vta_model_threads(const vta_model *model);
 
+#pragma GCC visibility pop
 #ifdef __cplusplus
 }
 #endif

@@ -23,6 +23,7 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+#pragma GCC visibility push(default)
 
 typedef struct vta_stream vta_stream;
 typedef struct vta_code vta_code;
@@ -195,6 +196,7 @@ vta_status vta_job_wait(vta_job *job, double timeout_s, vta_report *report, vta_
 vta_status vta_job_run(vta_job *job, const uint64_t *addrs, uint32_t count, double timeout_s,
                        vta_report *report, vta_diag *diag);
 
+#pragma GCC visibility pop
 #ifdef __cplusplus
 }
 #endif

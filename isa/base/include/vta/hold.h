@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Signals that end a process wait while something stands that must not outlive it: a temporary file, a child
- * at work. Threads are started inside such a section, too, so that signals are the main thread's business.
+ * at work. Threads of ours are started with all signals held back, so that those are the program's business.
  */
 #ifndef VTA_HOLD_H
 #define VTA_HOLD_H
@@ -14,6 +14,10 @@ extern "C" {
 
 /* From here on SIGINT, SIGTERM and SIGHUP wait; `was` is what the calling thread held back before. */
 void vta_hold_signals(sigset_t *was);
+
+/* The same for every signal but those that a fault of the thread itself raises: round the start of a thread.
+ */
+void vta_hold_all_signals(sigset_t *was);
 
 /* What a program that is started meanwhile is to hold back: what we do, those three aside. */
 void vta_signals_of_child(sigset_t *signals);

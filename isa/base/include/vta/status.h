@@ -13,6 +13,7 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+#pragma GCC visibility push(default)
 
 typedef enum vta_status {
 #define VTA_STATUS(name, text) VTA_##name,
@@ -20,6 +21,24 @@ typedef enum vta_status {
 #undef VTA_STATUS
     VTA_STATUS_COUNT
 } vta_status;
+
+/* The release of the library that runs, "1.0.0". Within one first number programs need not be compiled again.
+ */
+const char *vta_version(void);
+
+/* What the library would say if it printed: nothing is heard of it unless the program asks. */
+typedef enum vta_log_level {
+    VTA_LOG_NOTHING,
+    VTA_LOG_WARNING, /* it goes on, but slower or with less than was asked for */
+    VTA_LOG_INFO,    /* devices and models come and go; what there is to wait for */
+    VTA_LOG_DEBUG    /* each run */
+} vta_log_level;
+typedef void vta_log_sink(void *context, vta_log_level level, const char *line);
+
+/* From now on lines of at most this level go to `sink`, without a newline, from whichever thread has one to
+ * say; NULL: nobody listens. One for the whole process. A thread that is just saying something may call the
+ * one before once more. */
+void vta_log_to(vta_log_level most, vta_log_sink *sink, void *context);
 
 /* The first failure of a call chain; {0} means none. */
 typedef struct vta_diag {
@@ -47,6 +66,7 @@ __attribute__((format(printf, 2, 3))) vta_status vta_context(vta_diag *diag, con
         }                                                                                                    \
     } while (0)
 
+#pragma GCC visibility pop
 #ifdef __cplusplus
 }
 #endif
