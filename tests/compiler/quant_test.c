@@ -113,6 +113,38 @@ static void test_sums(void **state)
     }
 }
 
+/* Every result with the smaller bias is that with the large one; what fits stays. */
+static void test_biases_fit(void **state)
+{
+    (void)state;
+    int moved = 0;
+    for (int i = 0; i < 20000; i++) {
+        const int64_t size = INT64_C(1) << rng_below(&source, 20), limit = INT32_MAX - 128 * size;
+        const vtac_bias_room room = {-size, size + rng_below(&source, 7), -limit, limit};
+        const int64_t large = (int64_t)(rng_next(&source) >> 33) << rng_below(&source, 8);
+        const int64_t bias = rng_percent(&source, 50) ? large : -large;
+        vtac_fixed scale;
+        int32_t fit;
+        assert_true(vtac_fixed_of(
+            ldexpf(1.0F + (float)rng_below(&source, 1000) / 1000.0F, -(int)rng_below(&source, 40)), &scale));
+        const bool there = bias + room.least >= room.low && bias + room.most <= room.high;
+        if (!vtac_bias_fit(bias, &room, scale, 3, -128, 127, &fit)) {
+            assert_false(there);
+            continue;
+        }
+        assert_true(!there || fit == bias);
+        assert_true(fit + room.least >= room.low && fit + room.most <= room.high);
+        moved += fit != bias;
+        for (int k = 0; k < 20; k++) {
+            const int64_t sum =
+                k < 2 ? (k == 0 ? room.least : room.most) : rng_between(&source, room.least, room.most);
+            assert_int_equal(vtac_fixed_apply(bias + sum, scale, 3, -128, 127),
+                             vtac_fixed_apply(fit + sum, scale, 3, -128, 127));
+        }
+    }
+    assert_true(moved > 1000);
+}
+
 /* How many of the sums around the middles between two results exact arithmetic gives another integer for. */
 static int differences(float scale, float plain)
 {
@@ -200,6 +232,7 @@ int main(void)
         cmocka_unit_test(test_ties_go_to_even),
         cmocka_unit_test(test_limits),
         cmocka_unit_test(test_sums),
+        cmocka_unit_test(test_biases_fit),
         cmocka_unit_test(test_scales_follow_single_precision),
         cmocka_unit_test(test_sums_follow_single_precision),
     };

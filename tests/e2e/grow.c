@@ -178,12 +178,17 @@ static vta_status draw_weights(grower *g, uint32_t rank, const int64_t *dim, int
     return constant(g, dtype, each, &outputs, zeros, &inputs[5]);
 }
 
-/* A bias or, sometimes, none. */
+/* A bias or, sometimes, none; of dead channels, as large as they come. */
 static vta_status draw_bias(grower *g, int64_t outputs, vtac_value_id *out)
 {
     int32_t data[2 * MOST_CHANNELS];
+    const bool dead = rng_percent(&g->r, 10);
     for (int64_t o = 0; o < outputs; o++) {
         data[o] = (int32_t)rng_between(&g->r, -2000, 2000);
+        if (dead && rng_percent(&g->r, 30)) {
+            data[o] = (int32_t)rng_between(&g->r, INT32_MIN, INT32_MAX);
+            data[o] = rng_percent(&g->r, 30) ? INT32_MAX : rng_percent(&g->r, 30) ? INT32_MIN : data[o];
+        }
     }
     return rng_percent(&g->r, 70) ? constant(g, VTAC_I32, 1, &outputs, data, out) : VTA_OK;
 }

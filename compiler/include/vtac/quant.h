@@ -52,4 +52,16 @@ bool vtac_fixed_sum_of(float sa, float sb, float sy, vtac_fixed_sum *out);
 /* clamp(round_half_even(v * scale) + zero, low, high); |v| < 2^39. */
 int32_t vtac_fixed_apply(int64_t v, vtac_fixed scale, int32_t zero, int32_t low, int32_t high);
 
+/* What a channel's sum of products can be, and the 32-bit numbers that it may be together with its bias. */
+typedef struct vtac_bias_room {
+    int64_t least, most; /* of the sum alone, whatever the input is */
+    int64_t low, high;   /* of sum and bias */
+} vtac_bias_room;
+
+/* A bias with which sum and bias stay in their room and every result is what it was: the same bias where it
+ * is small enough, else one that is, where the channel's result is the same for all inputs (which is what a
+ * very large bias means). False where there is none. |room| < 2^37. */
+bool vtac_bias_fit(int64_t bias, const vtac_bias_room *room, vtac_fixed scale, int32_t zero, int32_t low,
+                   int32_t high, int32_t *out);
+
 #endif

@@ -216,6 +216,8 @@ static const vtac_rule rules[] = {
     {VTAC_OP_QUANTIZE_LINEAR, vtac_raise_quantize},
     {VTAC_OP_RELU, sink_relu},
     {VTAC_OP_GEMM, vtac_fold_float_gemm},
+    {VTAC_OP_QLINEAR_CONV, vtac_fit_bias},
+    {VTAC_OP_QGEMM, vtac_fit_bias},
     {VTAC_OP_ARG_MAX, compare_integers},
     {VTAC_OP_ARG_MIN, compare_integers},
 };

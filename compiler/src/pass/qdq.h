@@ -7,6 +7,7 @@
 #define VTAC_PASS_QDQ_H
 
 #include "rewrite.h"
+#include "vtac/quant.h"
 
 /* Scale and zero point, known at compile time. */
 typedef struct vtac_qparams {
@@ -68,6 +69,17 @@ vtac_fold_fn vtac_fold_concat;
 vtac_fold_fn vtac_fold_unary;
 vtac_fold_fn vtac_fold_softmax;
 vtac_fold_fn vtac_fold_rescale;
+
+/* Where the products of an output are: weights in steps, and the least that an input minus its zero is. */
+typedef struct vtac_bias_terms {
+    const vtac_tensor *w, *w_zero; /* w_zero NULL: 0 */
+    int64_t terms, output_step, term_step, x_low;
+} vtac_bias_terms;
+int64_t vtac_low_of(const vtac_tensor *zero, vtac_dtype dtype);
+vtac_bias_room vtac_bias_room_of(const vtac_bias_terms *t, int64_t output);
+
+/* A smaller bias with the same results, where one leaves no room for its sum. For QLinearConv and QGemm. */
+vtac_rule_fn vtac_fit_bias;
 
 /* A dense layer whose result stays float: QGemm without an output scale. Anchored at Gemm. */
 vtac_rule_fn vtac_fold_float_gemm;

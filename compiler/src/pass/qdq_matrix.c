@@ -102,6 +102,28 @@ static double in_units(const reals *b, int64_t i, double unit)
     return fabs(ratio - 1.0) < SAME_SCALE ? whole : whole * ratio;
 }
 
+/* The bias of channel c beside its sum, where it is too large for 32 bits; see qdq_bias.c. */
+static bool fit_large(const vtac_fold *f, const product *p, int64_t c, double exact, int32_t *out)
+{
+    const vtac_tensor *w = f->r->graph->values[p->w.q].constant;
+    const bool rows = f->core.op == VTAC_OP_CONV ||
+                      (f->core.op == VTAC_OP_GEMM && vtac_attr_int(&f->core, "transB", 0) != 0);
+    const double most = 0x1p40;
+    vtac_fixed scale;
+    if (w == NULL || p->y == NULL || !(fabs(exact) >= 0.0) || !vtac_fixed_of(output_scale(p, c), &scale)) {
+        return false;
+    }
+    vtac_bias_terms t = {.w = w,
+                         .w_zero = p->w.p.zeros,
+                         .terms = vtac_type_elements(&w->type) / p->outputs,
+                         .x_low = vtac_low_of(p->x.p.zeros, p->x.p.dtype)};
+    t.output_step = rows ? t.terms : 1;
+    t.term_step = rows ? 1 : p->outputs;
+    const vtac_bias_room room = vtac_bias_room_of(&t, c);
+    return vtac_bias_fit((int64_t)rint(fmax(-most, fmin(most, exact))), &room, scale, vtac_qzero(p->y),
+                         vtac_qlow(p->y->dtype), vtac_qhigh(p->y->dtype), out);
+}
+
 /* The bias times `factor` as int32; *fits is false where it cannot be one. */
 static vta_status integer_bias(vtac_fold *f, const product *p, vtac_value_id value, double factor,
                                vtac_value_id *out, bool *fits)
@@ -123,10 +145,11 @@ static vta_status integer_bias(vtac_fold *f, const product *p, vtac_value_id val
         const double unit = (double)vtac_qscale(&p->x.p) * weight_scale(p, c);
         const double exact = in_units(&b, c, unit / factor);
         const double error = fabs(exact - rint(exact)) * (double)output_scale(p, c);
-        if (!(fabs(exact) <= MOST_BIAS) || error > MOST_BIAS_ERROR) {
+        if (fabs(exact) <= MOST_BIAS && error <= MOST_BIAS_ERROR) {
+            rounded[c] = (int32_t)rint(exact);
+        } else if (fabs(exact) <= MOST_BIAS || !fit_large(f, p, c, exact, &rounded[c])) {
             return VTA_OK;
         }
-        rounded[c] = (int32_t)rint(exact);
         same = same && vtac_tensor_int(b.values, c) == rounded[c];
     }
     *fits = true;

@@ -22,6 +22,21 @@ static vta_status rule_padding(const machine *m, const vtac_vta_layer *layer, co
     return VTA_OK;
 }
 
+/* What Σ (x - zx)·w of a channel can be, and Σ |w|. */
+static void sum_range(const vtac_vta_layer *layer, int32_t zero_in, int64_t row, int64_t o, int64_t range[2],
+                      int64_t *size)
+{
+    const int64_t low = INT8_MIN - zero_in, high = INT8_MAX - zero_in;
+    const int64_t zero = layer->weight_zero != NULL ? layer->weight_zero[o] : 0;
+    range[0] = range[1] = *size = 0;
+    for (int64_t k = 0; k < row; k++) {
+        const int64_t w = layer->weights[o * row + k] - zero;
+        range[0] += w * (w > 0 ? low : high);
+        range[1] += w * (w > 0 ? high : low);
+        *size += w > 0 ? w : -w;
+    }
+}
+
 /* |Σ (x - zx)·w| and the bias must stay inside int32 whatever x is. */
 static vta_status rule_sum(const vtac_vta_layer *layer, const vtac_vta_tensor *in, const vtac_vta_tensor *to,
                            vta_diag *diag)
@@ -37,9 +52,17 @@ static vta_status rule_sum(const vtac_vta_layer *layer, const vtac_vta_tensor *i
     }
     for (int64_t o = 0; layer->bias != NULL && o < to->c; o++) {
         const int64_t bias = layer->bias[o];
-        if ((bias < 0 ? -bias : bias) > INT32_MAX / 2) {
+        int64_t range[2], size;
+        if ((bias < 0 ? -bias : bias) <= INT32_MAX / 2) {
+            continue;
+        }
+        sum_range(layer, in->zero, row, o, range, &size);
+        const int64_t smallest = bias - 128 * size, largest = bias + 128 * size;
+        if (least(range[0] + bias, smallest) < INT32_MIN || most(range[1] + bias, largest) > INT32_MAX) {
             return vta_fail(diag, VTA_UNSUPPORTED,
-                            "bias %" PRId64 " of channel %" PRId64 " leaves no room for a sum in 32 bits",
+                            "bias %" PRId64 " of channel %" PRId64
+                            " leaves no room for a sum in 32 bits, and its result changes with the input; "
+                            "quantize that channel's weights with a larger scale",
                             bias, o);
         }
     }
