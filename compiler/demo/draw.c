@@ -5,6 +5,7 @@
 #include <stdbool.h>
 
 #include "outline.h"
+#include "vtac/exact.h"
 
 static const float middle = PICTURE_SIDE / 2.0F;
 
@@ -17,7 +18,7 @@ typedef struct canvas {
     uint64_t random;
 } canvas;
 
-/* ---- chance */
+/* ---- chance. C leaves open which argument is evaluated first: one draw a statement, and nothing is open. */
 
 static uint64_t next(uint64_t *state)
 {
@@ -74,6 +75,14 @@ static color mix(color a, color b, float share)
     return a;
 }
 
+/* A colour with some of any other: a share from low to high. */
+static color mixed(canvas *c, color a, float low, float high)
+{
+    const float share = between(c, low, high);
+    const color other = any_color(c);
+    return mix(a, other, share);
+}
+
 static point place(uint32_t pixel)
 {
     const uint32_t row = pixel / PICTURE_SIDE;
@@ -89,16 +98,17 @@ static float cover(float distance)
 /* A gradient, and waves across it. */
 static void paint_background(canvas *c, color base)
 {
-    const color end = mix(base, any_color(c), between(c, 0.0F, 0.35F));
-    const color wave = mix(base, any_color(c), between(c, 0.0F, 0.3F));
+    const color end = mixed(c, base, 0.0F, 0.35F);
+    const color wave = mixed(c, base, 0.0F, 0.3F);
     const float turn = between(c, 0.0F, 6.2831853F);
     const float pitch = between(c, 0.2F, 1.2F);
-    const float x = cosf(turn);
-    const float y = sinf(turn);
+    const point up = point_at(turn);
+    const float x = up.x;
+    const float y = up.y;
     for (uint32_t i = 0; i < PICTURE_PIXELS; i++) {
         const point p = place(i);
         const float along = (x * (p.x - middle) + y * (p.y - middle)) / PICTURE_SIDE;
-        const float across = sinf(pitch * (x * p.y - y * p.x));
+        const float across = (float)vtac_sin((double)(pitch * (x * p.y - y * p.x)));
         c->pixels[i] = mix(mix(base, end, 0.5F + 0.7F * along), wave, 0.5F + 0.5F * across);
     }
 }
@@ -107,7 +117,8 @@ static void paint_stroke(canvas *c, color ink)
 {
     outline line = {.count = 2};
     for (int i = 0; i < 2; i++) {
-        line.at[i] = (point){between(c, -4.0F, PICTURE_SIDE + 4.0F), between(c, -4.0F, PICTURE_SIDE + 4.0F)};
+        line.at[i].x = between(c, -4.0F, PICTURE_SIDE + 4.0F);
+        line.at[i].y = between(c, -4.0F, PICTURE_SIDE + 4.0F);
     }
     const float half = between(c, 0.3F, 1.0F);
     for (uint32_t i = 0; i < PICTURE_PIXELS; i++) {
@@ -120,7 +131,7 @@ static void paint_strokes(canvas *c, color base, float share, int most)
 {
     for (int i = 0; i < most; i++) {
         if (sometimes(c, share)) {
-            paint_stroke(c, mix(base, any_color(c), between(c, 0.2F, 0.8F)));
+            paint_stroke(c, mixed(c, base, 0.2F, 0.8F));
         }
     }
 }
@@ -130,17 +141,18 @@ static outline put_down(canvas *c, outline o)
 {
     const float radius = between(c, 7.0F, 13.5F);
     const float room = middle - 0.85F * radius;
-    const point where = {middle + between(c, -room, room), middle + between(c, -room, room)};
+    const float right = middle + between(c, -room, room);
+    const float down = middle + between(c, -room, room);
     const float stretch = between(c, 0.8F, 1.0F);
-    const float turn = between(c, 0.0F, 6.2831853F);
-    const float lean = between(c, 0.0F, 6.2831853F); /* the direction of the stretch */
+    const point turn = point_at(between(c, 0.0F, 6.2831853F));
+    const point lean = point_at(between(c, 0.0F, 6.2831853F)); /* the direction of the stretch */
     for (uint32_t i = 0; i < o.count; i++) {
         const point p = o.at[i];
-        const point turned = {p.x * cosf(turn) - p.y * sinf(turn), p.x * sinf(turn) + p.y * cosf(turn)};
-        const float along = turned.x * cosf(lean) + turned.y * sinf(lean);
+        const point turned = {p.x * turn.x - p.y * turn.y, p.x * turn.y + p.y * turn.x};
+        const float along = turned.x * lean.x + turned.y * lean.y;
         const float less = along * (1.0F - stretch);
-        o.at[i] = (point){where.x + radius * (turned.x - less * cosf(lean)),
-                          where.y + radius * (turned.y - less * sinf(lean))};
+        o.at[i] =
+            (point){right + radius * (turned.x - less * lean.x), down + radius * (turned.y - less * lean.y)};
     }
     return o;
 }
@@ -149,7 +161,7 @@ static void paint_outline(canvas *c, const outline *o, color ink)
 {
     const bool line = sometimes(c, 0.35F);
     const float half = between(c, 0.6F, 1.4F);
-    const color shade = mix(ink, any_color(c), between(c, 0.0F, 0.25F));
+    const color shade = mixed(c, ink, 0.0F, 0.25F);
     for (uint32_t i = 0; i < PICTURE_PIXELS; i++) {
         const point p = place(i);
         const float distance = outline_distance(o, p);
@@ -164,7 +176,9 @@ static void develop(canvas *c, picture *out)
     const float grain = between(c, 0.0F, 0.09F);
     for (uint32_t i = 0; i < PICTURE_PIXELS; i++) {
         for (int k = 0; k < PICTURE_CHANNELS; k++) {
-            const float noise = between(c, -1.0F, 1.0F) + between(c, -1.0F, 1.0F) + between(c, -1.0F, 1.0F);
+            float noise = between(c, -1.0F, 1.0F);
+            noise += between(c, -1.0F, 1.0F);
+            noise += between(c, -1.0F, 1.0F);
             const float value = 255.0F * (c->pixels[i].at[k] + grain * noise) + 0.5F;
             out->rgb[i][k] = (uint8_t)(value < 0.0F ? 0.0F : value > 255.0F ? 255.0F : value);
         }

@@ -1,45 +1,34 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Tiles of the result are kept in registers. Nothing depends on the machine but the speed.
+ * Tiles of the result are kept in registers. Each element of it is a sum in the order of k: nothing depends
+ * on the machine but the speed.
  */
 #include "gemm.h"
 
 #include <string.h>
 
-enum { LANES = 4, ROWS = 4, COLUMNS = 2 * LANES };
+#include "lanes.h"
 
-typedef float lanes __attribute__((vector_size(LANES * sizeof(float))));
-
-static lanes load(const float *from)
-{
-    lanes out;
-    memcpy(&out, from, sizeof out);
-    return out;
-}
-
-static void store(float *to, lanes value)
-{
-    memcpy(to, &value, sizeof value);
-}
+enum { ROWS = 4, COLUMNS = 2 * LANES };
 
 static void full_tile(uint32_t k, matrix a, matrix b, matrix c, int add)
 {
     lanes sum[ROWS][2] = {0};
     for (uint32_t i = 0; add && i < ROWS; i++) {
-        sum[i][0] = load(c.at + (size_t)i * c.stride);
-        sum[i][1] = load(c.at + (size_t)i * c.stride + LANES);
+        sum[i][0] = lanes_load(c.at + (size_t)i * c.stride);
+        sum[i][1] = lanes_load(c.at + (size_t)i * c.stride + LANES);
     }
     for (uint32_t at = 0; at < k; at++) {
-        const lanes left = load(b.at + (size_t)at * b.stride);
-        const lanes right = load(b.at + (size_t)at * b.stride + LANES);
+        const lanes left = lanes_load(b.at + (size_t)at * b.stride);
+        const lanes right = lanes_load(b.at + (size_t)at * b.stride + LANES);
         for (uint32_t i = 0; i < ROWS; i++) {
             sum[i][0] += left * a.at[(size_t)i * a.stride + at];
             sum[i][1] += right * a.at[(size_t)i * a.stride + at];
         }
     }
     for (uint32_t i = 0; i < ROWS; i++) {
-        store(c.at + (size_t)i * c.stride, sum[i][0]);
-        store(c.at + (size_t)i * c.stride + LANES, sum[i][1]);
+        lanes_store(c.at + (size_t)i * c.stride, sum[i][0]);
+        lanes_store(c.at + (size_t)i * c.stride + LANES, sum[i][1]);
     }
 }
 

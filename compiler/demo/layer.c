@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "gemm.h"
+#include "lanes.h"
 #include "net.h"
 
 static bool has_weights(const net_layer *l)
@@ -158,6 +159,15 @@ static void depthwise_forward(net *n, net_layer *l)
     }
 }
 
+static float product_sum(const float *a, const float *b, size_t count)
+{
+    lanes sum = {0};
+    for (size_t i = 0; i < count; i += LANES) {
+        sum += lanes_load_some(a + i, count - i) * lanes_load_some(b + i, count - i);
+    }
+    return lanes_sum(sum);
+}
+
 static void depthwise_backward(net *n, net_layer *l)
 {
     const size_t area = (size_t)l->side * l->side;
@@ -168,13 +178,11 @@ static void depthwise_backward(net *n, net_layer *l)
         const float *from = l->slope + i * area;
         for (uint32_t tap = 0; tap < taps(l); tap++) {
             const size_t at = i / n->batch * taps(l) + tap;
-            float sum = 0.0F;
             walk_plane(l, in->out + i * plane, tap, n->columns, false);
+            weight_slope[at] += product_sum(from, n->columns, area);
             for (size_t p = 0; p < area; p++) {
-                sum += from[p] * n->columns[p];
                 n->columns[p] = from[p] * l->weight[at];
             }
-            weight_slope[at] += sum;
             walk_plane(l, in->slope + i * plane, tap, n->columns, true);
         }
     }
@@ -188,14 +196,16 @@ static void norm_forward(const net *n, net_layer *l)
     const size_t count = positions(n, l);
     for (uint32_t c = 0; c < l->channels; c++) {
         const float *in = l->raw + c * count;
-        double sum = 0.0;
-        double squares = 0.0;
-        for (size_t i = 0; i < count; i++) {
-            sum += (double)in[i];
-            squares += (double)in[i] * (double)in[i];
+        wide_lanes sum = {{0}, {0}};
+        wide_lanes squares = {{0}, {0}};
+        for (size_t i = 0; i < count; i += LANES) {
+            const wide_lanes value = lanes_widen(lanes_load_some(in + i, count - i));
+            sum = wide_lanes_add(sum, value);
+            squares = wide_lanes_add(squares, wide_lanes_square(value));
         }
-        const double mean = sum / (double)count;
-        const double variance = fmax(squares / (double)count - mean * mean, 0.0);
+        const double mean = wide_lanes_sum(sum) / (double)count;
+        const double spread = wide_lanes_sum(squares) / (double)count - mean * mean;
+        const double variance = spread > 0.0 ? spread : 0.0;
         const bool first = n->steps == 0;
         l->mean[c] = first ? (float)mean : keep * l->mean[c] + (1.0F - keep) * (float)mean;
         l->variance[c] = first ? (float)variance : keep * l->variance[c] + (1.0F - keep) * (float)variance;
@@ -217,12 +227,16 @@ static void norm_backward(const net *n, net_layer *l)
         const float *in = l->raw + c * count;
         const float mean = l->batch_mean[c];
         const float scale = l->batch_scale[c];
-        double sum = 0.0;
-        double along = 0.0; /* with the normalized values */
-        for (size_t i = 0; i < count; i++) {
-            sum += (double)slope[i];
-            along += (double)(slope[i] * (in[i] - mean) * scale);
+        wide_lanes sums = {{0}, {0}};
+        wide_lanes alongs = {{0}, {0}}; /* with the normalized values */
+        for (size_t i = 0; i < count; i += LANES) {
+            const lanes here = lanes_load_some(slope + i, count - i);
+            sums = wide_lanes_add(sums, lanes_widen(here));
+            const lanes off = lanes_load_some(in + i, count - i) - mean;
+            alongs = wide_lanes_add(alongs, lanes_widen(here * off * scale));
         }
+        const double sum = wide_lanes_sum(sums);
+        const double along = wide_lanes_sum(alongs);
         net_slope(n, l->bias)[c] += (float)sum;
         net_slope(n, l->gain)[c] += (float)along;
         const float middle = (float)(sum / (double)count);
@@ -272,11 +286,12 @@ static void average_forward(const net *n, net_layer *l)
 {
     const size_t plane = (size_t)l->in_side * l->in_side;
     for (size_t i = 0; i < (size_t)l->channels * n->batch; i++) {
-        float sum = 0.0F;
-        for (size_t p = 0; p < plane; p++) {
-            sum += n->layers[l->input].out[i * plane + p];
+        const float *in = n->layers[l->input].out + i * plane;
+        lanes sum = {0};
+        for (size_t p = 0; p < plane; p += LANES) {
+            sum += lanes_load_some(in + p, plane - p);
         }
-        l->out[i] = sum / (float)plane;
+        l->out[i] = lanes_sum(sum) / (float)plane;
     }
 }
 

@@ -4,6 +4,7 @@
  * status as vtac's: 0 done, 1 failed, 2 misused.
  */
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +13,7 @@
 #include <unistd.h>
 
 #include "draw.h"
+#include "export.h"
 #include "outline.h"
 #include "panel.h"
 #include "train.h"
@@ -111,7 +113,14 @@ static int learn(const arguments *a)
     vta_diag diag = {0};
     watch w = {time(NULL), a->steps};
     const train_options options = {.steps = a->steps, .seed = a->seed, .tell = tell, .context = &w};
-    return train(&options, a->output, &diag) == VTA_OK ? OK : failed(&diag);
+    net n;
+    if (train(&options, &n, &diag) != VTA_OK) {
+        return failed(&diag);
+    }
+    (void)printf("weights %016" PRIx64 "\n", net_fingerprint(&n));
+    const vta_status status = net_export(&n, a->output, &diag);
+    net_free(&n);
+    return status == VTA_OK ? OK : failed(&diag);
 }
 
 static int score(const arguments *a)

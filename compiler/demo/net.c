@@ -6,6 +6,7 @@
 
 #include "draw.h"
 #include "outline.h"
+#include "vtac/exact.h"
 
 static const net_layer plan[] = {
     {0}, /* the picture */
@@ -168,6 +169,11 @@ float *net_slope(const net *n, const float *parameter)
 
 /* ---- a step */
 
+static float exponential(float x)
+{
+    return (float)vtac_exp((double)x);
+}
+
 /* Softmax and its loss; the last layer's slope. */
 static float judge(const net *n, const uint32_t *classes, uint32_t *right)
 {
@@ -181,13 +187,13 @@ static float judge(const net *n, const uint32_t *classes, uint32_t *right)
         }
         const float top = l->out[best * n->batch + b];
         for (uint32_t c = 0; c < l->channels; c++) {
-            sum += expf(l->out[c * n->batch + b] - top);
+            sum += exponential(l->out[c * n->batch + b] - top);
         }
         for (uint32_t c = 0; c < l->channels; c++) {
-            const float share = expf(l->out[c * n->batch + b] - top) / sum;
+            const float share = exponential(l->out[c * n->batch + b] - top) / sum;
             l->slope[c * n->batch + b] = (share - (c == classes[b] ? 1.0F : 0.0F)) / (float)n->batch;
         }
-        loss += logf(sum) + top - l->out[classes[b] * n->batch + b];
+        loss += (float)vtac_log((double)sum) + top - l->out[classes[b] * n->batch + b];
         *right += best == classes[b];
     }
     return loss / (float)n->batch;
@@ -199,14 +205,41 @@ static void adjust(net *n, float rate)
     static const float decay = 1e-3F;
     float *const mean = n->moments[0];
     float *const square = n->moments[1];
-    const float age = (float)++n->steps;
-    const float scale = sqrtf(1.0F - powf(keep[1], age)) / (1.0F - powf(keep[0], age));
+    n->steps++;
+    for (int i = 0; i < 2; i++) {
+        n->begin[i] = n->steps == 1 ? keep[i] : n->begin[i] * keep[i];
+    }
+    const float scale = sqrtf(1.0F - n->begin[1]) / (1.0F - n->begin[0]);
     for (size_t i = 0; i < n->parameter_count; i++) {
         const float slope = n->slopes[i];
         mean[i] = keep[0] * mean[i] + (1.0F - keep[0]) * slope;
         square[i] = keep[1] * square[i] + (1.0F - keep[1]) * slope * slope;
         n->parameters[i] -= rate * (scale * mean[i] / (sqrtf(square[i]) + 1e-8F) + decay * n->parameters[i]);
     }
+}
+
+/* FNV-1a over the bits. */
+static uint64_t hash_floats(uint64_t hash, const float *values, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        uint32_t bits;
+        memcpy(&bits, &values[i], sizeof bits);
+        for (int k = 0; k < 4; k++) {
+            hash = (hash ^ (bits >> (8 * k) & 0xFF)) * UINT64_C(0x100000001b3);
+        }
+    }
+    return hash;
+}
+
+uint64_t net_fingerprint(const net *n)
+{
+    uint64_t hash = UINT64_C(0xcbf29ce484222325);
+    hash = hash_floats(hash, n->parameters, n->parameter_count);
+    for (uint32_t i = 1; i < n->count; i++) {
+        hash = hash_floats(hash, n->layers[i].mean, n->layers[i].channels);
+        hash = hash_floats(hash, n->layers[i].variance, n->layers[i].channels);
+    }
+    return hash;
 }
 
 float net_learn(net *n, const uint32_t *classes, float rate, uint32_t *right)

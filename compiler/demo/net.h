@@ -37,6 +37,7 @@ typedef struct net {
     net_layer *layers;
     float *parameters, *slopes; /* of all layers, one behind the other */
     float *moments[2];          /* Adam's */
+    float begin[2];             /* the share of a moment that is still its first 0 */
     size_t parameter_count;
     uint64_t steps;
     float *columns, *turned; /* scratch */
@@ -52,6 +53,9 @@ float *net_input(net *n);
 
 /* One step of Adam at the given rate; returns the mean loss, and how many pictures were right before it. */
 float net_learn(net *n, const uint32_t *classes, float rate, uint32_t *right);
+
+/* One number over the bits of all weights and statistics: the same wherever the same was learnt. */
+uint64_t net_fingerprint(const net *n);
 
 /* layer.c, for net.c: a layer forwards and, from its slope, backwards. */
 void net_forward(net *n, net_layer *layer);

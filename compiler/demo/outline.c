@@ -3,7 +3,24 @@
 
 #include <math.h>
 
+#include "vtac/exact.h"
+
 static const float pi = 3.14159265F;
+
+static float sine(float angle)
+{
+    return (float)vtac_sin((double)angle);
+}
+
+static float cosine(float angle)
+{
+    return (float)vtac_cos((double)angle);
+}
+
+point point_at(float angle)
+{
+    return (point){cosine(angle), sine(angle)};
+}
 
 static void add(outline *o, float x, float y)
 {
@@ -16,7 +33,7 @@ static void regular(outline *o, uint32_t corners, float radius, float other)
     for (uint32_t i = 0; i < corners; i++) {
         const float angle = 2.0F * pi * (float)i / (float)corners;
         const float r = i % 2 == 0 ? radius : other;
-        add(o, r * sinf(angle), -r * cosf(angle));
+        add(o, r * sine(angle), -r * cosine(angle));
     }
 }
 
@@ -61,8 +78,9 @@ static void heart(outline *o)
 {
     for (uint32_t i = 0; i < 32; i++) {
         const float t = 2.0F * pi * (float)i / 32.0F;
-        const float s = sinf(t);
-        const float y = 13.0F * cosf(t) - 5.0F * cosf(2.0F * t) - 2.0F * cosf(3.0F * t) - cosf(4.0F * t);
+        const float s = sine(t);
+        const float y =
+            13.0F * cosine(t) - 5.0F * cosine(2.0F * t) - 2.0F * cosine(3.0F * t) - cosine(4.0F * t);
         add(o, s * s * s, -(y + 2.0F) / 16.0F);
     }
 }
@@ -72,16 +90,18 @@ static void crescent(outline *o)
 {
     for (int i = 0; i < 24; i++) {
         const float angle = pi * (0.3F + 1.4F * (float)i / 23.0F);
-        add(o, cosf(angle), sinf(angle));
+        add(o, cosine(angle), sine(angle));
     }
-    const float x = cosf(0.3F * pi);
-    const float y = sinf(0.3F * pi);
+    const float x = cosine(0.3F * pi);
+    const float y = sine(0.3F * pi);
     const float shift = x + 0.05F;
-    const float radius = hypotf(shift - x, y);
-    const float end = atan2f(y, x - shift);
+    const float radius = sqrtf((shift - x) * (shift - x) + y * y);
+    const float slant = (shift - x) / y; /* small: the end of the arctangent's series is below the last bit */
+    const float square = slant * slant;
+    const float end = 0.5F * pi + slant * (1.0F - square * (1.0F / 3.0F - square / 5.0F));
     for (int i = 1; i < 19; i++) {
         const float angle = 2.0F * pi - end - (2.0F * pi - 2.0F * end) * (float)i / 19.0F;
-        add(o, shift + radius * cosf(angle), radius * sinf(angle));
+        add(o, shift + radius * cosine(angle), radius * sine(angle));
     }
 }
 

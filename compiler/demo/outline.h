@@ -13,6 +13,9 @@ typedef struct point {
     float x, y;
 } point;
 
+/* Of an angle in radians, the same on every machine. */
+point point_at(float angle);
+
 typedef struct outline {
     uint32_t count;
     point at[OUTLINE_MOST_POINTS];

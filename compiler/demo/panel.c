@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "panel.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +8,7 @@
 #include "draw.h"
 #include "outline.h"
 #include "vta/model.h"
+#include "vtac/exact.h"
 
 enum { MOST_JUDGED = 8, MOST_CLASSES = 16, TOP = 3 };
 
@@ -178,7 +178,7 @@ static void rank(const float *scores, uint32_t *order, float *shares)
             order[at] = order[at - 1];
         }
         order[at] = i;
-        shares[i] = expf(scores[i] - top);
+        shares[i] = (float)vtac_exp((double)(scores[i] - top));
         sum += shares[i];
     }
     for (uint32_t i = 0; i < class_count; i++) {

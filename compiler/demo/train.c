@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "train.h"
 
-#include <math.h>
 #include <string.h>
 
 #include "draw.h"
-#include "export.h"
+#include "vtac/exact.h"
 
 enum { BATCH = 32, RISE = 250, TELL_EVERY = 100 };
 
@@ -32,7 +31,8 @@ static float rate_at(uint32_t step, uint32_t steps)
     static const float most = 0.02F;
     const float rise = (float)RISE / (float)steps;
     const float at = (float)step / (float)steps;
-    return most * (at < rise ? at / rise : 0.5F + 0.5F * cosf(3.14159265F * (at - rise) / (1.0F - rise)));
+    const float turn = 3.14159265F * (at - rise) / (1.0F - rise);
+    return most * (at < rise ? at / rise : 0.5F + 0.5F * (float)vtac_cos((double)turn));
 }
 
 static void learn(net *n, const train_options *options)
@@ -52,12 +52,9 @@ static void learn(net *n, const train_options *options)
     }
 }
 
-vta_status train(const train_options *options, const char *path, vta_diag *diag)
+vta_status train(const train_options *options, net *out, vta_diag *diag)
 {
-    net n;
-    VTA_TRY(net_create(BATCH, options->seed, &n, diag));
-    learn(&n, options);
-    const vta_status status = net_export(&n, path, diag);
-    net_free(&n);
-    return status;
+    VTA_TRY(net_create(BATCH, options->seed, out, diag));
+    learn(out, options);
+    return VTA_OK;
 }

@@ -4,6 +4,7 @@
 
 #include <stdint.h>
 
+#include "net.h"
 #include "vta/status.h"
 
 typedef struct train_options {
@@ -14,7 +15,8 @@ typedef struct train_options {
     void *context;
 } train_options;
 
-/* Learns from pictures drawn as they are needed, and writes what came of it. */
-vta_status train(const train_options *options, const char *path, vta_diag *diag);
+/* Learns from pictures drawn as they are needed. Whoever calls it frees the network. The same steps and seed
+ * make the same network to the bit, on every machine. */
+vta_status train(const train_options *options, net *out, vta_diag *diag);
 
 #endif

@@ -9,6 +9,7 @@
 #include <math.h>
 #include <stdbool.h>
 
+#include "vtac/exact.h"
 #include "vtac/quant.h"
 
 enum { MOST_STEPS = 255, REACH = 6, MOST_CLOSE = 2 * (MOST_STEPS + 1) };
@@ -57,7 +58,7 @@ static int find_close(const chain *c, double scale, close_sum *out)
             const double v = below + side;
             const double off = fabs(v * scale - floor(v * scale) - 0.5);
             if (off <= v * scale * (REACH + 2) * 0x1p-23) {
-                out[count++] = (close_sum){v, reference(c, v), exp(-k / usual_steps)};
+                out[count++] = (close_sum){v, reference(c, v), vtac_exp(-k / usual_steps)};
             }
         }
     }

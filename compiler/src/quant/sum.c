@@ -8,6 +8,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "vtac/exact.h"
 #include "vtac/quant.h"
 
 enum { SHIFT_MAX = 63, SUM_BITS = 23, MOST = 255, REACH = 6, MOST_PAIRS = 4096 };
@@ -51,7 +52,7 @@ static void find_pairs(float sa, float sb, float sy, double window, pairs *out)
             const double off = fabs(t - floor(t) - 0.5);
             if (off < window && fabs(t) < MOST + 1.0 && out->count < MOST_PAIRS) {
                 out->item[out->count++] = (pair){(int16_t)a, (int16_t)b, (int16_t)reference(a, b, sa, sb, sy),
-                                                 expf(-(float)(a + abs(b)) / 64.0F)};
+                                                 (float)vtac_exp(-(a + abs(b)) / 64.0)};
             }
         }
     }

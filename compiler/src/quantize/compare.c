@@ -8,6 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "vtac/exact.h"
+
+static const double log_of_10 = 2.302585092994045684;
+
 /* Squares, summed. */
 typedef struct power {
     double signal, noise, worst;
@@ -26,7 +30,7 @@ static void add_error(power *to, const float *is, const float *should, size_t co
 
 static double decibels(const power *p)
 {
-    return p->noise > 0.0 ? 10.0 * log10(p->signal / p->noise) : (double)INFINITY;
+    return p->noise > 0.0 ? 10.0 / log_of_10 * vtac_log(p->signal / p->noise) : (double)INFINITY;
 }
 
 static size_t largest(const float *row, size_t count)

@@ -13,6 +13,9 @@
 #include <math.h>
 
 #include "probe.h"
+#include "vtac/exact.h"
+
+static const double log_of_2 = 0.693147180559945309;
 
 enum { TRIED = 3 }; /* samples of each range */
 
@@ -93,7 +96,7 @@ static double balance(const product *p)
         p->sums[c] = (channel){0};
     }
     const double least = 1e-30; /* keeps the logarithm finite */
-    return 0.5 * log2((variances + least) / (means + least));
+    return 0.5 / log_of_2 * vtac_log((variances + least) / (means + least));
 }
 
 /* The mean balance of all products. */

@@ -13,6 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "vtac/exact.h"
+
 enum { MOST_LEAVES = 1000, FINEST = 60 /* least radius: this part of the picture */ };
 
 #define FULL_TURN 6.283185307179586
@@ -31,7 +33,7 @@ typedef struct leaf {
     double along[2]; /* x and y of its long axis */
     bool round;
     double grey, slope;          /* in the middle, and how that changes towards the end */
-    double wave, turn[2], phase; /* a texture: height, radians a row and a column, begin */
+    double wave, turn[2], phase; /* a texture: height, turns a row and a column, begin */
     double noise;
 } leaf;
 
@@ -46,17 +48,17 @@ static leaf draw_leaf(const quant_picture *p, uint64_t *state)
     leaf l = {.y = uniform(state) * (double)p->height, .x = uniform(state) * (double)p->width};
     l.radius = 1.0 / sqrt((1.0 - u) / (least * least) + u / (most * most));
     l.slimness = 0.3 + 0.7 * uniform(state);
-    l.along[0] = cos(angle);
-    l.along[1] = sin(angle);
+    l.along[0] = vtac_cos(angle);
+    l.along[1] = vtac_sin(angle);
     l.round = uniform(state) < 0.5;
     l.grey = uniform(state);
     l.slope = 0.3 * (uniform(state) - 0.5);
     l.wave = 0.4 * uniform(state);
     l.wave *= uniform(state); /* strong textures are rare */
     const double period = 2.0 + uniform(state) * uniform(state) * size / 2.0;
-    l.turn[0] = FULL_TURN / period * cos(turn);
-    l.turn[1] = FULL_TURN / period * sin(turn);
-    l.phase = uniform(state) * FULL_TURN;
+    l.turn[0] = 1.0 / period * vtac_cos(turn);
+    l.turn[1] = 1.0 / period * vtac_sin(turn);
+    l.phase = uniform(state);
     l.noise = 0.15 * uniform(state);
     return l;
 }
@@ -74,7 +76,8 @@ static bool shade(const leaf *l, double y, double x, uint64_t *state, double *ou
     const bool inside =
         l->round ? along * along + across * across < 1.0 : fabs(along) < 1.0 && fabs(across) < 1.0;
     if (inside) {
-        *out = l->slope * along + l->wave * sin(l->turn[0] * y + l->turn[1] * x + l->phase) +
+        const double turns = l->turn[0] * y + l->turn[1] * x + l->phase;
+        *out = l->slope * along + l->wave * vtac_sin(FULL_TURN * (turns - floor(turns))) +
                l->noise * (uniform(state) - 0.5);
     }
     return inside;

@@ -8,6 +8,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "vtac/exact.h"
+
 enum { LEVELS = 256, EDGES = 128, ROUNDS = 2, STEP = QUANT_BINS / EDGES };
 
 #define RARE 1e-4 /* share of the values that the percentile leaves out */
@@ -98,7 +100,7 @@ static double divergence(const uint64_t *bins, part p)
         const bool inside = i >= p.first && i < p.last;
         const double is = (double)bins[i] / total;
         const double means = inside && bins[i] != 0 ? mass[level] / used[level] / total : impossible;
-        sum += is > 0.0 ? is * log(is / means) : 0.0;
+        sum += is > 0.0 ? is * vtac_log(is / means) : 0.0;
     }
     return sum;
 }

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "vtac/exact.h"
+
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+/* log(2) and a quarter turn, each the sum of its parts: a whole number times a part but the last is exact. */
+static const double log2_high = 6.93147180369123816490e-01;
+static const double log2_low = 1.90821492927058770002e-10;
+static const double quarter_parts[] = {0x1.921fb544p+0, 0x1.0b4611a6p-34, 0x1.3198a2e037073p-69};
+
+enum { BIAS = 1023, MANTISSA = 52 };
+
+static double from_bits(uint64_t bits)
+{
+    double out;
+    memcpy(&out, &bits, sizeof out);
+    return out;
+}
+
+static uint64_t to_bits(double x)
+{
+    uint64_t out;
+    memcpy(&out, &x, sizeof out);
+    return out;
+}
+
+/* The nearest whole number, for what is far below 2^31. */
+static int32_t nearest(double x)
+{
+    return (int32_t)(x < 0.0 ? x - 0.5 : x + 0.5);
+}
+
+/* terms[0] + terms[1] x + ... */
+static double polynomial(double x, const double *terms, int count)
+{
+    double sum = terms[count - 1];
+    for (int i = count - 1; i-- > 0;) {
+        sum = sum * x + terms[i];
+    }
+    return sum;
+}
+
+/* x times 2^power for |power| up to twice the exponent's range, in two steps. */
+static double scaled(double x, int32_t power)
+{
+    const int32_t half = power / 2;
+    return x * from_bits((uint64_t)(BIAS + half) << MANTISSA) *
+           from_bits((uint64_t)(BIAS + power - half) << MANTISSA);
+}
+
+double vtac_exp(double x)
+{
+    static const double series[] = {1.0 / 2,       1.0 / 6,        1.0 / 24,        1.0 / 120,
+                                    1.0 / 720,     1.0 / 5040,     1.0 / 40320,     1.0 / 362880,
+                                    1.0 / 3628800, 1.0 / 39916800, 1.0 / 479001600, 1.0 / 6227020800.0};
+    if (x != x) {
+        return x;
+    }
+    if (x > 710.0) {
+        return HUGE_VAL;
+    }
+    if (x < -746.0) {
+        return 0.0;
+    }
+    const int32_t n = nearest(x * 1.4426950408889634);
+    const double high = x - n * log2_high;
+    const double low = n * log2_low;
+    const double r = high - low;
+    const double tail = (high - r) - low; /* what r has lost */
+    const double rest = tail + r * r * polynomial(r, series, (int)(sizeof series / sizeof series[0]));
+    return scaled(1.0 + (r + rest), n);
+}
+
+double vtac_log(double x)
+{
+    static const double series[] = {2.0 / 3,  2.0 / 5,  2.0 / 7,  2.0 / 9,  2.0 / 11, 2.0 / 13,
+                                    2.0 / 15, 2.0 / 17, 2.0 / 19, 2.0 / 21, 2.0 / 23};
+    if (x != x || x == HUGE_VAL) {
+        return x;
+    }
+    if (x <= 0.0) {
+        return x == 0.0 ? -HUGE_VAL : from_bits(UINT64_C(0x7ff8000000000000));
+    }
+    const int32_t tiny = x < 0x1p-1022 ? 54 : 0;
+    const uint64_t bits = to_bits(tiny != 0 ? x * 0x1p54 : x);
+    int32_t power = (int32_t)(bits >> MANTISSA) - BIAS - tiny;
+    double m = from_bits((bits & UINT64_C(0x000fffffffffffff)) | UINT64_C(0x3ff0000000000000));
+    if (m > 1.4142135623730951) {
+        m *= 0.5;
+        power++;
+    }
+    /* log(1 + f) = f - f²/2 + s (f²/2 + the series in s²), where s = f / (2 + f) */
+    const double f = m - 1.0;
+    const double s = f / (2.0 + f);
+    const double square = s * s;
+    const double half = 0.5 * f * f;
+    const double rest =
+        s * (half + square * polynomial(square, series, (int)(sizeof series / sizeof series[0])));
+    return power * log2_high - ((half - (rest + power * log2_low)) - f);
+}
+
+/* The sine `quarters` quarter turns on. */
+static double sine(double x, int32_t quarters)
+{
+    static const double odd[] = {-1.0 / 6,
+                                 1.0 / 120,
+                                 -1.0 / 5040,
+                                 1.0 / 362880,
+                                 -1.0 / 39916800,
+                                 1.0 / 6227020800.0,
+                                 -1.0 / 1307674368000.0,
+                                 1.0 / 355687428096000.0};
+    static const double even[] = {1.0 / 24,
+                                  -1.0 / 720,
+                                  1.0 / 40320,
+                                  -1.0 / 3628800,
+                                  1.0 / 479001600,
+                                  -1.0 / 87178291200.0,
+                                  1.0 / 20922789888000.0,
+                                  -1.0 / 6402373705728000.0};
+    if (!(x >= -1e6 && x <= 1e6)) {
+        return from_bits(UINT64_C(0x7ff8000000000000));
+    }
+    const int32_t n = nearest(x * 0.63661977236758134);
+    const double first = x - n * quarter_parts[0];
+    const double second = n * quarter_parts[1];
+    const double near = first - second;
+    const double third = n * quarter_parts[2] - ((first - near) - second);
+    const double r = near - third;
+    const double tail = (near - r) - third;
+    const double square = r * r;
+    const uint32_t place = (uint32_t)(n + quarters) & 3;
+    double y;
+    if (place % 2 == 0) {
+        y = r + (tail * (1.0 - 0.5 * square) + r * square * polynomial(square, odd, 8));
+    } else {
+        const double half = 0.5 * square;
+        const double most = 1.0 - half;
+        y = most + (((1.0 - most) - half) + (square * square * polynomial(square, even, 8) - r * tail));
+    }
+    return place < 2 ? y : -y;
+}
+
+double vtac_sin(double x)
+{
+    return x == 0.0 ? x : sine(x, 0);
+}
+
+double vtac_cos(double x)
+{
+    return sine(x, 1);
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * weights STEPS: what the trainer's weights are after so many steps, in the form of `shapes train`. Made of
+ * the trainer's own files alone, so that any compiler and any emulated processor can be asked.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "train.h"
+
+int main(int argc, char **argv)
+{
+    const train_options options = {.steps = argc > 1 ? (uint32_t)atoi(argv[1]) : 1, .seed = 1};
+    vta_diag diag = {0};
+    net n;
+    if (train(&options, &n, &diag) != VTA_OK) {
+        (void)fprintf(stderr, "weights: %s\n", diag.text);
+        return 1;
+    }
+    (void)printf("weights %016" PRIx64 "\n", net_fingerprint(&n));
+    net_free(&n);
+    return 0;
+}
