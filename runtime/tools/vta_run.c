@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 
 #include "vta/clock.h"
+#include "vta/doctor.h"
 #include "vta/file.h"
 #include "vta/model.h"
 #include "vta/str.h"
@@ -22,17 +23,20 @@ typedef struct request {
     const char *inputs[MOST_INPUTS];
     uint32_t input_count;
     unsigned long repeat, threads;
-    bool profile;
+    bool profile, doctor;
 } request;
 
-static const char usage[] = "usage: vta-run MODEL.so [--device URI] [--input FILE]... [--output-dir DIR]\n"
-                            "               [--repeat N] [--threads N] [--profile]\n"
-                            "\n"
-                            "Runs a compiled model. Inputs come in the model's order, as .npy or raw bytes;\n"
-                            "those that are not given are zeros. Outputs go to DIR/NAME.npy.\n"
-                            "  --device URI      the accelerator: uio, fsim, ... (default: fsim)\n"
-                            "  --repeat N        run N times, print the fastest and the mean time\n"
-                            "  --profile         print each step's time and cycles\n";
+static const char usage[] =
+    "usage: vta-run MODEL.so [--device URI] [--input FILE]... [--output-dir DIR]\n"
+    "               [--repeat N] [--threads N] [--profile]\n"
+    "       vta-run --doctor [--device URI]\n"
+    "\n"
+    "Runs a compiled model. Inputs come in the model's order, as .npy or raw bytes;\n"
+    "those that are not given are zeros. Outputs go to DIR/NAME.npy.\n"
+    "  --device URI      the accelerator: uio, fsim, ... (default: fsim)\n"
+    "  --repeat N        run N times, print the fastest and the mean time\n"
+    "  --profile         print each step's time and cycles\n"
+    "  --doctor          say what is right and wrong with the device (default: uio)\n";
 
 static int misuse(const char *what, const char *word)
 {
@@ -201,6 +205,8 @@ static int parse(int argc, char **argv, request *r)
         const char *word = argv[i];
         if (strcmp(word, "--profile") == 0) {
             r->profile = true;
+        } else if (strcmp(word, "--doctor") == 0) {
+            r->doctor = true;
         } else if (word[0] != '-') {
             if (r->model != NULL) {
                 return misuse("unexpected", word);
@@ -223,7 +229,26 @@ static int parse(int argc, char **argv, request *r)
             return misuse("unknown option", word);
         }
     }
+    if (r->doctor) {
+        return r->model == NULL ? 0 : misuse("--doctor takes no model:", r->model);
+    }
     return r->model != NULL ? 0 : misuse("a model is missing before the end of", argv[0]);
+}
+
+/* ---- the device itself */
+
+static int look(const char *uri)
+{
+    static const char *const words[VTA_FINDINGS] = {"ok", "FAILED", "skipped"};
+    vta_doctor_row rows[VTA_DOCTOR_ROWS];
+    uint32_t count = 0;
+    bool good = true;
+    vta_doctor(uri != NULL ? uri : "uio", NULL, rows, &count);
+    for (uint32_t i = 0; i < count; i++) {
+        (void)printf("%-7s %-15s %s\n", words[rows[i].finding], rows[i].name, rows[i].text);
+        good = good && rows[i].finding != VTA_FINDING_BAD;
+    }
+    return fflush(stdout) != 0 || !good;
 }
 
 int main(int argc, char **argv)
@@ -235,6 +260,9 @@ int main(int argc, char **argv)
     const int wrong = parse(argc, argv, &r);
     if (wrong != 0) {
         return wrong;
+    }
+    if (r.doctor) {
+        return look(r.device);
     }
     vta_diag diag = {0};
     vta_model *model = NULL;

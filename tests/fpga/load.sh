@@ -1,0 +1,155 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck source=tests/cli/lib.sh disable=SC2154  # status is set by the library
+#
+# vta-load on the device trees that images have (trees/), with kernel.py for the kernel: it makes devices of a tree as Linux
+# would, and a virtual board answers behind them. Each board is loaded twice; then what an image may lack, one at a time.
+# Arguments: VTAC SOURCE BIN: BIN has vta-run and vta-mem.
+bin=$3
+. "$(dirname "$0")/../cli/lib.sh"
+for tool in dtc fdtoverlay python3; do
+    command -v $tool >/dev/null || { echo "$tool is not installed"; exit 77; }
+done
+kernel=
+end_kernel() {
+    [ -z "$kernel" ] || { kill "$kernel"; wait "$kernel"; } 2>/dev/null
+    pkill -f "board --dir $work/" 2>/dev/null
+    kernel=
+}
+trap 'end_kernel; rm -rf "$work"' EXIT
+mkdir bin
+printf '#!/bin/sh\necho "$*" >>"%s/modules"\n' "$work" >bin/modprobe
+# A folder of configfs goes with what is in it.
+printf '#!/bin/sh\nexec rm -r "$@"\n' >bin/rmdir
+chmod +x bin/*
+PATH=$work/bin:$bin:$PATH
+KERNEL_CONFIG=tiny
+export KERNEL_CONFIG
+
+# boot TREE [LACK...]: a board with that device tree and all that the recipe puts on it, in $VTA_ROOT.
+boot() {
+    end_kernel
+    tree=$1
+    shift
+    board=${tree%%-*}
+    VTA_ROOT=$work/root
+    export VTA_ROOT
+    rm -rf "$VTA_ROOT"
+    mkdir -p "$VTA_ROOT/lib/firmware/vta"
+    dtc -q -@ -I dts -O dtb -o base.dtb "$source/tests/fpga/trees/$tree.dts"
+    dtc -q -@ -I dts -O dtb -o "$VTA_ROOT/lib/firmware/vta/vta.dtbo" "$source/fpga/$board/vta.dts"
+    sed 's/&amba/\&axi/' "$source/fpga/$board/vta.dts" | dtc -q -@ -I dts -O dtb -o "$VTA_ROOT/lib/firmware/vta/vta-axi.dtbo" -
+    cp "$source/fpga/$board/vta.board" "$VTA_ROOT/lib/firmware/vta/"
+    echo bits >"$VTA_ROOT/lib/firmware/vta/vta.bin"
+    rm -f kernel.log
+    python3 "$source/tests/fpga/kernel.py" "$VTA_ROOT" base.dtb "$board" "$source" "$vtac_program" "$@" >kernel.log 2>kernel.err &
+    kernel=$!
+    tries=0
+    until grep -q ready kernel.log 2>/dev/null; do
+        tries=$((tries + 1))
+        [ $tries -le 100 ] || { cp kernel.err err; wrong "the kernel's stand-in does not start"; return; }
+        sleep 0.1
+    done
+}
+load() {
+    ran="vta-load on $tree"
+    sh "$source/fpga/boot/vta-load" >out 2>err
+    status=$?
+}
+# refuses TEXT: it ends with 1 and says why; nothing claims to be there.
+refuses() {
+    load
+    exits 1
+    says err "$1"
+}
+
+for tree in pynq-2.7 pynq-3.0 pynq-3.1 pynq-axi ultra96-2.7 ultra96-3.0; do
+    boot $tree
+    for run in first second; do
+        load
+        exits 0
+        says out "registers: /dev/uio0"
+        says out "accelerator: configuration 'tiny'"
+        says out "memory: /dev/udmabuf0, 67108864 bytes"
+        holds "the $run run: the bus is the one that is one" grep -q "device tree: .*, below /\(amba\|axi\)$" out
+    done
+    says out "device tree: the old overlay is gone"
+    case $tree in
+    ultra96*)
+        says out "clock: pl0_ref, "
+        holds "the ports have their widths" sh -c '[ $(($(vta-mem 0xfd615000) & 0x300)) = 0 ] && [ $(($(vta-mem 0xfd380014) & 3)) = 0 ]'
+        holds "PYNQ's own device has given its registers" grep -q . "$VTA_ROOT"/sys/devices/*.fabric/driver/unbind
+        ;;
+    pynq*)
+        says out "clock: fclk0, "
+        holds "the ports have their widths" sh -c '[ $(($(vta-mem 0xf8008000) & 1)) = 0 ] && [ $(($(vta-mem 0xf8008014) & 1)) = 0 ]'
+        ;;
+    esac
+done
+holds "the modules were loaded" grep -q 'uio_pdrv_genirq of_id=generic-uio' modules
+
+# ---- a kernel without a driver for the ports: they are set and read back all the same
+boot ultra96-3.0 afi
+load
+exits 0
+holds "the ports have their widths" sh -c '[ $(($(vta-mem 0xfd615000) & 0x300)) = 0 ] && [ $(($(vta-mem 0xfd380000) & 3)) = 0 ]'
+# ---- nodes that take their time
+boot pynq-3.1 slow
+load
+exits 0
+
+# ---- what an image may lack
+boot pynq-3.0 fclk
+refuses "the clock fclk0 is off"
+boot pynq-3.0 dma
+refuses "has appeared"
+boot pynq-3.0
+sed -i 's/0x43c00000 0x1000/0x43c10000 0x1000/; s/43c00000/43c10000/' "$VTA_ROOT/lib/firmware/vta/vta.board"
+sed 's/43c00000/43c10000/' "$source/fpga/pynq/vta.dts" | dtc -q -@ -I dts -O dtb -o "$VTA_ROOT/lib/firmware/vta/vta.dtbo" -
+refuses "the accelerator does not answer as it should"
+boot pynq-3.0
+sed 's/&amba/\&nobody/' "$source/fpga/pynq/vta.dts" | dtc -q -@ -I dts -O dtb -o "$VTA_ROOT/lib/firmware/vta/vta.dtbo" -
+refuses "the kernel has refused the device tree"
+one_line err
+# The overlay of the first releases: below /amba, which is no bus on this image.
+boot pynq-3.0
+sed 's|target = <&amba>|target-path = "/amba"|' "$source/fpga/pynq/vta.dts" | dtc -q -@ -I dts -O dtb -o "$VTA_ROOT/lib/firmware/vta/vta.dtbo" -
+load
+exits 1
+boot pynq-3.0
+rm -r "$VTA_ROOT/proc/device-tree/__symbols__"
+refuses "has no labels (__symbols__)"
+one_line err
+boot pynq-axi
+rm "$VTA_ROOT/lib/firmware/vta/vta-axi.dtbo"
+refuses "vta-axi.dtbo is missing"
+boot pynq-3.0
+echo unknown >"$VTA_ROOT/sys/class/fpga_manager/fpga0/state"
+refuses "the FPGA is 'unknown' after loading"
+one_line err
+boot pynq-3.0
+rm -r "$VTA_ROOT/sys/kernel/config/device-tree"
+refuses "takes no device-tree overlays"
+one_line err
+for file in vta.bin vta.board; do
+    boot pynq-3.0
+    rm "$VTA_ROOT/lib/firmware/vta/$file"
+    refuses "/lib/firmware/vta/$file is missing"
+    one_line err
+done
+
+# ---- vta-mem and its mistakes
+ran="vta-mem"
+vta-mem 0x100 0xff0 0xabc >out 2>err
+status=$?
+exits 0
+says out "0x00000ab0"
+vta-mem 0x102 >out 2>err
+status=$?
+exits 2
+says err "not a multiple of 4"
+vta-mem 0x1000000000000000000 >out 2>err
+status=$?
+exits 2
+says err "is not a number that fits"
+finish
