@@ -15,6 +15,9 @@ guide=$source/fpga/BOARD.md
 root=$work/root
 mkdir -p bin "$root/etc" "$root/home"
 : >"$root/etc/group"
+# The RTL behind the virtual board is built once; a board does not wait for a compiler.
+vtac exec "$source/isa/programs/matmul.vasm" --device tsim:pynq
+exits 0
 dtc -q -@ -I dts -O dtb -o base.dtb "$source/tests/fpga/trees/pynq-3.0.dts"
 python3 "$source/tests/fpga/kernel.py" "$root" base.dtb pynq "$source" "$vtac_program" >kernel.log 2>kernel.err &
 kernel=$!
