@@ -7,10 +7,9 @@
 #ifndef VTA_BACKEND_H
 #define VTA_BACKEND_H
 
-#include <stdatomic.h>
 #include <stddef.h>
 
-#include "vta/driver.h"
+#include "vta/stop.h"
 
 typedef enum vta_option_type {
     VTA_OPTION_BOOL,
@@ -68,9 +67,9 @@ typedef struct vta_opening {
     const char *scheme;
     const vta_progress *progress; /* may be NULL */
     const vta_config *expected;   /* by the program; NULL: not known */
-    const char *place;   /* between ':' and '?': a configuration, a folder, a host; "" where there is none */
-    const void *options; /* the backend's options struct, filled in */
-    const atomic_bool *stop;    /* becomes true when a run is to be stopped; valid while the device is open */
+    const char *place;    /* between ':' and '?': a configuration, a folder, a host; "" where there is none */
+    const void *options;  /* the backend's options struct, filled in */
+    const vta_stop *stop; /* wanted: a run is to be stopped; valid while the device is open */
     const vta_backend_ops *ops; /* out */
     void *self;                 /* out */
     vta_config config;          /* out */
@@ -82,6 +81,7 @@ typedef struct vta_backend_kind {
     size_t options_size;
     const void *defaults; /* of the options struct, NULL: all zero */
     bool simulator;       /* its place is a configuration: vta_place_config */
+    bool forks;           /* it is memory and threads alone: a fork has one of its own */
     bool passes_options;  /* those that nobody here knows are another machine's, which gets the URI */
     vta_status (*open)(vta_opening *opening, vta_diag *diag);
 } vta_backend_kind;

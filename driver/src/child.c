@@ -58,7 +58,7 @@ vta_status vta_child_start(child *c, char *const *argv, vta_diag *diag)
 {
     int pipes[3][2];
     int failed = 0;
-    *c = (child){.in = -1, .out = -1, .err = -1, .fresh = 1};
+    *c = (child){.owner = getpid(), .in = -1, .out = -1, .err = -1, .fresh = 1};
     for (int i = 0; i < 3; i++) {
         failed = make_pipe(pipes[i]) != 0 ? errno : failed;
     }
@@ -135,7 +135,7 @@ void vta_child_end(child *c, double grace_s)
 {
     close_fd(&c->in);
     close_fd(&c->out);
-    if (c->pid > 0) {
+    if (c->pid > 0 && c->owner == getpid()) { /* a fork has the pipes, and no child */
         const pid_t group = c->pid;
         static const int signals[] = {SIGTERM, SIGKILL};
         int over = ended(c, grace_s);

@@ -11,7 +11,7 @@
 #include "vta/status.h"
 
 typedef struct child {
-    pid_t pid;        /* 0: none */
+    pid_t pid, owner; /* 0: none; who started it */
     int in, out, err; /* our ends: we write `in` */
     int code;         /* after vta_child_end: exit status, 128 + signal */
     char words[512];  /* the last line that it wrote to its standard error */
@@ -25,7 +25,8 @@ vta_status vta_child_start(child *c, char *const *argv, vta_diag *diag);
 /* Takes what there is on its standard error, without waiting. */
 void vta_child_listen(child *c);
 
-/* Closes the pipes and waits for its end, `grace_s` long before each of SIGTERM and SIGKILL. */
+/* Closes the pipes and, in the process that started it, waits for its end, `grace_s` long before each of
+ * SIGTERM and SIGKILL. */
 void vta_child_end(child *c, double grace_s);
 
 #endif

@@ -7,10 +7,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#ifndef VTA_BAREMETAL
+#    include <unistd.h>
+#endif
 
 #include "backend.h"
+#include "turns.h"
 #include "vta/check.h"
 #include "vta/dram.h"
+#include "vta/log.h"
 #include "vta/program.h"
 #include "vta/room.h"
 #include "vta/str.h"
@@ -30,7 +35,11 @@ struct vta_device {
     vta_config config;
     bool check;
     bool running;
-    atomic_bool stop;  /* the run in progress or the next one is to be stopped */
+    vta_stop stop;             /* runs that are to be stopped: the one in progress and those that follow */
+    vta_turns *turns;          /* of the threads that share it */
+    vta_progress told, passed; /* the program's; what passes it on, and to the log */
+    long process;              /* that opened it */
+    bool forks;
     vta_launch launch; /* the run in progress or the last one */
 };
 
@@ -89,6 +98,37 @@ static vta_status compare_config(const vta_device *device, const vta_backend_kin
         expected->name, device->uri, fields, other, name);
 }
 
+static void pass_line(void *context, const char *line)
+{
+    const vta_device *device = context;
+    vta_log(VTA_LOG_INFO, "device '%s': %s", device->uri, line);
+    if (device->told.line != NULL) {
+        device->told.line(device->told.context, line);
+    }
+}
+
+static bool pass_wait(void *context, bool over)
+{
+    const vta_device *device = context;
+    return device->told.waits(device->told.context, over);
+}
+
+static long this_process(void)
+{
+#ifdef VTA_BAREMETAL
+    return 0;
+#else
+    return (long)getpid();
+#endif
+}
+
+/* After a fork both processes have the device: what is memory alone is a copy, all else belongs to the one
+ * that opened it. */
+static bool is_another_s(const vta_device *device)
+{
+    return !device->forks && device->process != this_process();
+}
+
 static vta_status open_backend(vta_device *device, const vta_backend_kind *kind, const vta_config *expected,
                                const vta_progress *progress, vta_diag *diag)
 {
@@ -105,14 +145,18 @@ static vta_status open_backend(vta_device *device, const vta_backend_kind *kind,
     const vta_option_set sets[] = {{kind->options, kind->option_count, device->options}, {common, 1, device}};
     device->parsed.passes_options = kind->passes_options;
     VTA_TRY(vta_uri_options(&device->parsed, sets, 2, diag));
+    device->told = progress != NULL ? *progress : (vta_progress){0};
+    device->passed = (vta_progress){
+        .line = pass_line, .context = device, .waits = device->told.waits != NULL ? pass_wait : NULL};
     vta_opening opening = {.uri = device->uri,
                            .scheme = device->parsed.scheme,
                            .place = device->parsed.place,
                            .options = device->options,
                            .stop = &device->stop,
                            .expected = expected,
-                           .progress = progress};
+                           .progress = &device->passed};
     VTA_TRY(kind->open(&opening, diag));
+    device->forks = kind->forks;
     device->ops = opening.ops;
     device->self = opening.self;
     device->config = opening.config;
@@ -148,8 +192,10 @@ static vta_status open_device(vta_device *device, const char *uri, const vta_con
                               const vta_progress *progress, vta_diag *diag)
 {
     device->check = check_wanted();
+    device->process = this_process();
+    device->turns = vta_turns_create();
     device->uri = strdup(uri);
-    if (device->uri == NULL) {
+    if (device->uri == NULL || device->turns == NULL) {
         return vta_fail(diag, VTA_NOMEM, "no memory for device '%s'", uri);
     }
     VTA_TRY(vta_uri_parse(uri, &device->parsed, diag));
@@ -186,6 +232,7 @@ vta_status vta_device_open_progress(const char *uri, const vta_config *expected,
         vta_device_close(device);
         return status;
     }
+    vta_log(VTA_LOG_INFO, "device '%s' is open, configuration '%s'", device->uri, device->config.name);
     *out = device;
     return VTA_OK;
 }
@@ -196,8 +243,12 @@ void vta_device_close(vta_device *device)
         return;
     }
     if (device->ops != NULL) {
-        device->ops->close(device->self);
+        vta_log(VTA_LOG_INFO, "device '%s' is closed", device->uri);
+        if (!is_another_s(device)) {
+            device->ops->close(device->self);
+        }
     }
+    vta_turns_destroy(device->turns);
     vta_uri_free(&device->parsed);
     free(device->options);
     free(device->uri);
@@ -342,6 +393,11 @@ vta_status vta_device_submit(vta_device *device, const vta_launch *launch, vta_d
     if (device->running) {
         return vta_fail(diag, VTA_BUSY, "device '%s' is running; wait for it first", device->uri);
     }
+    if (is_another_s(device)) {
+        return vta_fail(diag, VTA_BUSY,
+                        "device '%s' was opened by process %ld, of which this is a fork; open it again here",
+                        device->uri, device->process);
+    }
     VTA_TRY(validate(device, launch, diag));
     if (device->check) {
         const vta_bus bus = vta_device_bus(device);
@@ -414,11 +470,13 @@ vta_status vta_device_wait(vta_device *device, double timeout_s, vta_report *rep
     }
     device->running = false;
     vta_status status = device->ops->wait(device->self, timeout_s, result, diag);
-    if (atomic_load(&device->stop)) { /* no exchange: some processors have none of a byte */
-        atomic_store(&device->stop, false);
+    if (vta_stop_take(&device->stop)) {
         /* it may have come too late for the device, but somebody waits for it */
         status = status == VTA_OK ? VTA_INTERRUPTED : status;
     }
+    vta_log(status == VTA_OK ? VTA_LOG_DEBUG : VTA_LOG_WARNING,
+            "device '%s': a run ended after %" PRIu64 " cycles: %s", device->uri, result->counters.cycles,
+            vta_status_text(status));
     if (status == VTA_INTERRUPTED) {
         return vta_fail(diag, VTA_INTERRUPTED, "interrupted: device '%s' was stopped and reset", device->uri);
     }
@@ -434,7 +492,34 @@ vta_status vta_device_wait(vta_device *device, double timeout_s, vta_report *rep
 
 void vta_device_interrupt(vta_device *device)
 {
-    atomic_store(&device->stop, true);
+    vta_stop_ask(&device->stop);
+}
+
+void vta_device_stop_also(vta_device *device, const vta_stop *stop)
+{
+    atomic_store(&device->stop.also, stop);
+}
+
+void vta_device_forget_stops(vta_device *device)
+{
+    vta_stop_forget(&device->stop);
+}
+
+vta_status vta_device_take_unless(vta_device *device, int32_t priority, const vta_stop *stop, vta_diag *diag)
+{
+    return vta_turns_take(device->turns, priority, stop)
+               ? VTA_OK
+               : vta_fail(diag, VTA_INTERRUPTED, "interrupted while others used device '%s'", device->uri);
+}
+
+vta_status vta_device_take(vta_device *device, int32_t priority, vta_diag *diag)
+{
+    return vta_device_take_unless(device, priority, NULL, diag);
+}
+
+void vta_device_give(vta_device *device)
+{
+    vta_turns_give(device->turns);
 }
 
 vta_status vta_device_reset(vta_device *device, vta_diag *diag)

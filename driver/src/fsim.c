@@ -8,6 +8,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "backend.h"
 #include "vta/dram.h"
@@ -30,7 +31,8 @@ typedef struct fsim_device {
     vta_fsim *fsim;
     pthread_t thread;
     bool has_thread;
-    const atomic_bool *stop;
+    pid_t process; /* that the thread belongs to */
+    const vta_stop *stop;
     pthread_mutex_t lock; /* of all below */
     pthread_cond_t changed;
     fsim_state state;
@@ -109,8 +111,9 @@ static vta_status wait_end(fsim_device *device, double timeout_s)
     double left = timeout_s > 0 ? timeout_s : HUGE_VAL;
     while (!wait_slice(device, left < slice_s ? left : slice_s)) {
         left -= slice_s;
-        if (atomic_load(device->stop) || left <= 0) {
-            return atomic_load(device->stop) ? VTA_INTERRUPTED : VTA_TIMEOUT;
+        const bool stopped = vta_stop_wanted(device->stop);
+        if (stopped || left <= 0) {
+            return stopped ? VTA_INTERRUPTED : VTA_TIMEOUT;
         }
     }
     return VTA_OK;
@@ -127,10 +130,40 @@ static void stop(fsim_device *device)
     device->state = FSIM_IDLE;
 }
 
+static void init_sync(fsim_device *device)
+{
+    pthread_condattr_t attributes;
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    pthread_cond_init(&device->changed, &attributes);
+    pthread_condattr_destroy(&attributes);
+    pthread_mutex_init(&device->lock, NULL);
+}
+
+static vta_status start_thread(fsim_device *device, vta_diag *diag)
+{
+    sigset_t was;
+    vta_hold_all_signals(&was);
+    device->process = getpid();
+    device->has_thread = pthread_create(&device->thread, NULL, work, device) == 0;
+    vta_release_signals(&was);
+    return device->has_thread ? VTA_OK : vta_fail(diag, VTA_NOMEM, "cannot start a thread for device 'fsim'");
+}
+
+/* After a fork the thread is the other process's, and so is whoever held the lock. */
+static vta_status start_again(fsim_device *device, vta_diag *diag)
+{
+    init_sync(device);
+    device->state = FSIM_IDLE;
+    return start_thread(device, diag);
+}
+
 static vta_status fsim_submit(void *self, const vta_launch *launch, vta_diag *diag)
 {
     fsim_device *device = self;
-    (void)diag;
+    if (device->process != getpid()) {
+        VTA_TRY(start_again(device, diag));
+    }
     device->launch = *launch; /* the thread looks at it only after the state has changed */
     change_state(device, FSIM_RUNNING);
     return VTA_OK;
@@ -156,7 +189,9 @@ static vta_status fsim_wait(void *self, double timeout_s, vta_report *report, vt
 static vta_status fsim_reset(void *self, vta_diag *diag)
 {
     fsim_device *device = self;
-    (void)diag;
+    if (device->process != getpid()) {
+        return start_again(device, diag);
+    }
     pthread_mutex_lock(&device->lock);
     stop(device);
     pthread_mutex_unlock(&device->lock);
@@ -181,15 +216,17 @@ static vta_bus fsim_bus(void *self)
 static void fsim_close(void *self)
 {
     fsim_device *device = self;
-    if (device->has_thread) {
+    if (device->has_thread && device->process == getpid()) {
         (void)fsim_reset(device, NULL);
         change_state(device, FSIM_QUIT);
         pthread_join(device->thread, NULL);
     }
     vta_fsim_destroy(device->fsim);
     vta_dram_destroy(device->dram);
-    pthread_cond_destroy(&device->changed);
-    pthread_mutex_destroy(&device->lock);
+    if (device->process == getpid()) { /* a fork's copy may be held by a thread that it has not */
+        pthread_cond_destroy(&device->changed);
+        pthread_mutex_destroy(&device->lock);
+    }
     free(device);
 }
 
@@ -203,16 +240,6 @@ static const vta_backend_ops ops = {
     .reset = fsim_reset,
 };
 
-static void init_sync(fsim_device *device)
-{
-    pthread_condattr_t attributes;
-    pthread_condattr_init(&attributes);
-    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-    pthread_cond_init(&device->changed, &attributes);
-    pthread_condattr_destroy(&attributes);
-    pthread_mutex_init(&device->lock, NULL);
-}
-
 static vta_status start_parts(fsim_device *device, const vta_opening *opening, vta_diag *diag)
 {
     const fsim_options *set = opening->options;
@@ -220,15 +247,7 @@ static vta_status start_parts(fsim_device *device, const vta_opening *opening, v
     VTA_TRY(vta_dram_create(&device->dram, diag));
     const vta_bus bus = vta_dram_bus(device->dram);
     VTA_TRY(vta_fsim_create(&opening->config, &bus, set->strict, &device->fsim, diag));
-    sigset_t was;
-    vta_hold_all_signals(&was);
-    const int cause = pthread_create(&device->thread, NULL, work, device);
-    vta_release_signals(&was);
-    if (cause != 0) {
-        return vta_fail(diag, VTA_NOMEM, "cannot start a thread for device '%s'", opening->scheme);
-    }
-    device->has_thread = true;
-    return VTA_OK;
+    return start_thread(device, diag);
 }
 
 static vta_status open_fsim(vta_opening *opening, vta_diag *diag)
@@ -251,6 +270,7 @@ static vta_status open_fsim(vta_opening *opening, vta_diag *diag)
 
 const vta_backend_kind vta_fsim_kind = {
     .simulator = true,
+    .forks = true,
     .options = options,
     .option_count = sizeof options / sizeof options[0],
     .options_size = sizeof(fsim_options),

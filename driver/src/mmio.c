@@ -213,7 +213,7 @@ vta_status vta_mmio_finish(const vta_mmio *mmio, const char *where, double timeo
         VTA_TRY(mmio->wait(mmio->context, left < slice_s ? left : slice_s, diag));
         status = get(mmio, VTA_REG_STATUS);
         left = timeout_s > 0 ? end - vta_now() : slice_s;
-        stopped = mmio->stop != NULL && atomic_load(mmio->stop);
+        stopped = vta_stop_wanted(mmio->stop);
     }
     if (has_ended(status)) {
         return read_end(mmio, where, status, report, diag);

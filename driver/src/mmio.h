@@ -6,9 +6,8 @@
 #ifndef VTA_MMIO_H
 #define VTA_MMIO_H
 
-#include <stdatomic.h>
-
 #include "vta/launch.h"
+#include "vta/stop.h"
 
 /* Access to one register page. */
 typedef struct vta_mmio {
@@ -21,7 +20,7 @@ typedef struct vta_mmio {
      * broken. */
     vta_status (*wait)(void *context, double seconds, vta_diag *diag);
 
-    const atomic_bool *stop; /* NULL: never; else true when a run is to be stopped */
+    const vta_stop *stop; /* NULL: never; else wanted when a run is to be stopped */
 } vta_mmio;
 
 /* Is it our accelerator, of this ISA version and of this configuration? A mismatch names the fields that

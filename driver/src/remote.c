@@ -8,9 +8,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "child.h"
 #include "vta/clock.h"
+#include "vta/log.h"
 
 enum { ARGS = 40, PATIENCE_S = 60, HELLO_S = 30 };
 
@@ -18,7 +20,7 @@ struct vta_remote {
     child child;
     vta_channel channel;
     vta_progress progress;
-    const atomic_bool *stop;
+    const vta_stop *stop;
     char where[128]; /* for messages */
     char machine[32], release[64];
     uint32_t id;        /* of the last request */
@@ -243,10 +245,11 @@ void vta_remote_tell(vta_remote *r, const char *fmt, ...)
 {
     char line[256];
     va_list args;
+    va_start(args, fmt);
+    (void)vsnprintf(line, sizeof line, fmt, args);
+    va_end(args);
+    vta_log(VTA_LOG_INFO, "%s", line);
     if (r->progress.line != NULL) {
-        va_start(args, fmt);
-        (void)vsnprintf(line, sizeof line, fmt, args);
-        va_end(args);
         r->progress.line(r->progress.context, line);
     }
 }
@@ -259,6 +262,7 @@ static vta_status break_off(vta_remote *r, const vta_diag *why, vta_diag *diag)
     char words[256];
     char advice[256] = "";
     r->broken = true;
+    vta_log(VTA_LOG_WARNING, "%s: the connection is lost: %s", r->where, why->text);
     if (r->child.pid > 0) {
         vta_child_end(&r->child, grace_s);
     }
@@ -287,6 +291,12 @@ vta_status vta_remote_send(vta_remote *r, vta_wire_kind kind, vta_str *request, 
     if (r->broken) {
         vta_str_free(request);
         return vta_fail(diag, VTA_IO, "%s: the connection was lost; open the device again", r->where);
+    }
+    if (r->child.owner != getpid()) {
+        vta_str_free(request);
+        return vta_fail(diag, VTA_BUSY,
+                        "%s: the connection is of process %ld, of which this is a fork; open it again here",
+                        r->where, (long)r->child.owner);
     }
     r->kind = kind;
     r->channel.heard = vta_now();
@@ -320,7 +330,7 @@ static vta_status meanwhile(vta_remote *r, vta_frame *frame, vta_diag *diag)
 static vta_status nothing_yet(vta_remote *r, bool *told, vta_diag *diag)
 {
     vta_child_listen(&r->child);
-    if (r->stop != NULL && atomic_load(r->stop) && !*told) {
+    if (vta_stop_wanted(r->stop) && !*told) {
         *told = true;
         vta_diag why = {0};
         if (vta_channel_send(&r->channel, VTA_WIRE_INTERRUPT, r->id, NULL, &why) != VTA_OK) {
@@ -439,6 +449,7 @@ static vta_remote *create(const vta_remote_options *options)
 vta_status vta_remote_open(const vta_remote_place *place, const vta_remote_options *options, vta_remote **out,
                            vta_diag *diag)
 {
+    *out = NULL;
     vta_remote *r = create(options);
     if (r == NULL) {
         return vta_fail(diag, VTA_NOMEM, "out of memory");

@@ -255,6 +255,7 @@ static vta_status open_rtlsim(vta_opening *opening, vta_diag *diag)
 
 const vta_backend_kind vta_tsim_kind = {
     .simulator = true,
+    .forks = true,
     .options = options,
     .option_count = OPTIONS - SYSTEMC_ONLY,
     .options_size = sizeof(rtlsim_options),

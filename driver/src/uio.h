@@ -12,7 +12,6 @@
 #ifndef VTA_UIO_INTERNAL_H
 #define VTA_UIO_INTERNAL_H
 
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -84,7 +83,7 @@ vta_status vta_uio_page_check(const uio_page *page, vta_diag *diag);
 /* The right to use the accelerator: one process at a time, in turn. */
 typedef struct uio_turn {
     double wait_s; /* at most */
-    const atomic_bool *stop;
+    const vta_stop *stop;
     vta_progress progress;
 } uio_turn;
 vta_status vta_uio_page_acquire(uio_page *page, const uio_turn *turn, vta_diag *diag);

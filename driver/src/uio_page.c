@@ -146,7 +146,7 @@ static vta_status page_wait(void *context, double seconds, vta_diag *diag)
 /* Whether somebody wants the wait to end, on either of the two ways to say so. */
 static bool is_given_up(const uio_turn *turn)
 {
-    return (turn->stop != NULL && atomic_load(turn->stop)) ||
+    return vta_stop_wanted(turn->stop) ||
            (turn->progress.waits != NULL && turn->progress.waits(turn->progress.context, false));
 }
 

@@ -103,6 +103,13 @@ void agent_free(agent *a)
 void agent_running(agent *a, vta_device *device, vta_model *model)
 {
     (void)pthread_mutex_lock(&a->lock);
+    if (a->running_device != NULL &&
+        device == NULL) { /* an interruption that came too late ends no other run */
+        vta_device_forget_stops(a->running_device);
+    }
+    if (a->running_model != NULL && model == NULL) {
+        vta_model_forget_stops(a->running_model);
+    }
     a->running_device = device;
     a->running_model = model;
     (void)pthread_mutex_unlock(&a->lock);

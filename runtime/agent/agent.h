@@ -17,6 +17,7 @@
 #include <pthread.h>
 
 #include "vta/driver.h"
+#include "vta/engine.h"
 #include "vta/model.h"
 #include "vta/wire.h"
 

@@ -7,8 +7,9 @@
 #include <stdlib.h>
 
 #include "../src/library.h"
-#include "../src/model_remote.h"
 #include "../src/pool.h"
+#include "vta/engine.h"
+#include "vta/remote.h"
 
 struct vta_pool {
     char unused;
@@ -72,51 +73,50 @@ bool vta_remote_is(const char *uri)
     return false;
 }
 
-vta_status vta_model_remote_open(const char *path, const vta_model_options *options, const atomic_bool *stop,
-                                 vta_model_remote **out, vta_diag *diag)
+vta_status vta_there_load(const char *path, const vta_model_options *options, vta_engine *engine,
+                          vta_diag *diag)
 {
     (void)options;
-    (void)stop;
-    *out = NULL;
+    (void)engine;
     return vta_fail(diag, VTA_UNSUPPORTED, "%s: this machine has no way to another one", path);
 }
 
-void vta_model_remote_close(vta_model_remote *remote)
+/* Without threads nothing runs beside its caller. */
+
+vta_status vta_async_start(vta_async **async, vta_engine *engine, vta_diag *diag)
 {
-    (void)remote;
+    (void)async;
+    (void)engine;
+    return vta_fail(diag, VTA_UNSUPPORTED, "this machine has no threads; use vta_model_run");
 }
 
-const vta_artifact *vta_model_remote_artifact(const vta_model_remote *remote)
+vta_status vta_async_wait(vta_async *async, double timeout_s, vta_diag *diag)
 {
-    (void)remote;
-    return NULL;
+    (void)async;
+    (void)timeout_s;
+    return vta_fail(diag, VTA_INVALID, "nothing was started");
 }
 
-vta_step_profile *vta_model_remote_steps(const vta_model_remote *remote)
+void vta_async_cancel(vta_async *async)
 {
-    (void)remote;
-    return NULL;
+    (void)async;
 }
 
-vta_layer_profile *vta_model_remote_layers(const vta_model_remote *remote, uint32_t *count)
+bool vta_async_busy(vta_async *async)
 {
-    (void)remote;
-    *count = 0;
-    return NULL;
+    (void)async;
+    return false;
 }
 
-const char *vta_model_remote_device(const vta_model_remote *remote)
+int vta_async_descriptor(vta_async **async, vta_engine *engine, vta_diag *diag)
 {
-    (void)remote;
-    return "";
+    (void)async;
+    (void)engine;
+    (void)vta_fail(diag, VTA_UNSUPPORTED, "this machine has no descriptors");
+    return -1;
 }
 
-vta_status vta_model_remote_run(vta_model_remote *remote, uint8_t *const *inputs, uint8_t *const *outputs,
-                                bool profiled, vta_diag *diag)
+void vta_async_close(vta_async *async)
 {
-    (void)remote;
-    (void)inputs;
-    (void)outputs;
-    (void)profiled;
-    return vta_fail(diag, VTA_UNSUPPORTED, "this machine has no way to another one");
+    (void)async;
 }

@@ -19,6 +19,7 @@ typedef struct launch {
 struct vta_accel {
     const vta_artifact *artifact;
     vta_device *device;
+    bool shared; /* somebody else's */
     vta_mem constants, work;
     launch *launches; /* by step */
 };
@@ -92,7 +93,7 @@ static vta_status allocate(vta_accel *accel, uint64_t bytes, vta_mem *out, vta_d
     return vta_device_alloc(accel->device, size > 0 ? size : VTA_BASE_ALIGN, out, diag);
 }
 
-static vta_status set_up(vta_accel *accel, const char *uri, const vta_progress *progress, vta_diag *diag)
+static vta_status open_device(vta_accel *accel, const vta_model_options *options, vta_diag *diag)
 {
     const vta_artifact *a = accel->artifact;
     vta_config config;
@@ -100,7 +101,16 @@ static vta_status set_up(vta_accel *accel, const char *uri, const vta_progress *
     if (config.hash != a->config_hash) {
         return vta_fail(diag, VTA_SYNTAX, "its accelerator configuration is damaged (checksum differs)");
     }
-    VTA_TRY(vta_device_open_progress(uri != NULL ? uri : "fsim", &config, progress, &accel->device, diag));
+    accel->device = options->shared;
+    accel->shared = options->shared != NULL;
+    return accel->shared ? VTA_OK
+                         : vta_device_open_progress(options->device != NULL ? options->device : "fsim",
+                                                    &config, options->progress, &accel->device, diag);
+}
+
+static vta_status place(vta_accel *accel, vta_diag *diag)
+{
+    const vta_artifact *a = accel->artifact;
     VTA_TRY(allocate(accel, a->device_constant_bytes, &accel->constants, diag));
     VTA_TRY(allocate(accel, a->device_work_bytes, &accel->work, diag));
     if (a->device_constant_bytes > 0) {
@@ -114,8 +124,17 @@ static vta_status set_up(vta_accel *accel, const char *uri, const vta_progress *
     return VTA_OK;
 }
 
-vta_status vta_accel_open(const vta_artifact *artifact, const char *uri, const vta_progress *progress,
-                          vta_accel **out, vta_diag *diag)
+static vta_status set_up(vta_accel *accel, const vta_model_options *options, vta_diag *diag)
+{
+    VTA_TRY(open_device(accel, options, diag));
+    VTA_TRY(vta_device_take(accel->device, options->priority, diag));
+    const vta_status status = place(accel, diag);
+    vta_device_give(accel->device);
+    return status;
+}
+
+vta_status vta_accel_open(const vta_artifact *artifact, const vta_model_options *options, vta_accel **out,
+                          vta_diag *diag)
 {
     *out = NULL;
     vta_accel *accel = calloc(1, sizeof *accel);
@@ -127,7 +146,7 @@ vta_status vta_accel_open(const vta_artifact *artifact, const char *uri, const v
     }
     accel->artifact = artifact;
     accel->launches = launches;
-    const vta_status status = set_up(accel, uri, progress, diag);
+    const vta_status status = set_up(accel, options, diag);
     if (status != VTA_OK) {
         vta_accel_close(accel);
         return status;
@@ -141,6 +160,9 @@ void vta_accel_close(vta_accel *accel)
     if (accel == NULL) {
         return;
     }
+    if (accel->device != NULL) {
+        (void)vta_device_take(accel->device, 0, NULL);
+    }
     for (uint32_t i = 0; i < accel->artifact->step_count; i++) {
         vta_job_destroy(accel->launches[i].job);
         vta_code_destroy(accel->launches[i].code);
@@ -148,6 +170,9 @@ void vta_accel_close(vta_accel *accel)
     if (accel->device != NULL) {
         vta_device_free(accel->device, &accel->constants);
         vta_device_free(accel->device, &accel->work);
+        vta_device_give(accel->device);
+    }
+    if (!accel->shared) {
         vta_device_close(accel->device);
     }
     free(accel->launches);

@@ -6,6 +6,7 @@
 #define VTA_ACCEL_H
 
 #include "vta/artifact.h"
+#include "vta/model.h"
 #include "vta/runtime.h"
 
 typedef struct vta_accel vta_accel;
@@ -13,9 +14,10 @@ typedef struct vta_accel vta_accel;
 /* Whether a step's region lies inside the artifact's device memory and is consistent in itself. */
 vta_status vta_accel_check_step(const vta_artifact *artifact, const vta_artifact_step *step, vta_diag *diag);
 
-/* Opens the device ("fsim" where `uri` is NULL), copies constants and programs to it. */
-vta_status vta_accel_open(const vta_artifact *artifact, const char *uri, const vta_progress *progress,
-                          vta_accel **out, vta_diag *diag);
+/* Opens the device ("fsim" where the options name none) or takes the shared one, copies constants and
+ * programs to it. */
+vta_status vta_accel_open(const vta_artifact *artifact, const vta_model_options *options, vta_accel **out,
+                          vta_diag *diag);
 void vta_accel_close(vta_accel *accel);
 
 vta_device *vta_accel_device(const vta_accel *accel);

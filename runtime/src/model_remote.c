@@ -1,5 +1,8 @@
-/* SPDX-License-Identifier: Apache-2.0 */
-#include "model_remote.h"
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A model that runs on another machine, through its vtac-agent. Here are its description and its tensors; a
+ * run takes the inputs there and brings the outputs back.
+ */
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -8,7 +11,9 @@
 
 #include "vta/arena.h"
 #include "vta/clock.h"
+#include "vta/engine.h"
 #include "vta/file.h"
+#include "vta/remote.h"
 
 /* What the shortest row takes in a frame, so that a count can be judged before memory is taken for it. */
 enum {
@@ -18,7 +23,8 @@ enum {
     LAYER_BYTES = 4 * TEXT_BYTES + 44
 };
 
-struct vta_model_remote {
+typedef struct elsewhere {
+    vta_engine *engine;
     vta_remote *connection;
     vta_arena arena; /* of all that follows */
     vta_artifact artifact;
@@ -26,7 +32,7 @@ struct vta_model_remote {
     vta_step_profile *steps;
     vta_layer_profile *layers;
     uint32_t layer_count;
-};
+} elsewhere;
 
 static vta_status no_memory(vta_diag *diag)
 {
@@ -77,7 +83,7 @@ static vta_status send_file(vta_remote *r, const char *path, const uint8_t *byte
 
 /* ---- the description */
 
-static const char *take_text(vta_model_remote *m, vta_content *in)
+static const char *take_text(elsewhere *m, vta_content *in)
 {
     const char *text = vta_get_text(in);
     char *copy = vta_arena_string(&m->arena, text, strlen(text));
@@ -90,7 +96,7 @@ static const char *take_text(vta_model_remote *m, vta_content *in)
 }
 
 /* Room for `count` rows of `size` bytes, each of which takes at least `least` of the content. */
-static void *take_rows(vta_model_remote *m, vta_content *in, uint32_t count, size_t least, size_t size)
+static void *take_rows(elsewhere *m, vta_content *in, uint32_t count, size_t least, size_t size)
 {
     in->bad = in->bad || count > (size_t)(in->end - in->at) / least;
     void *rows = vta_arena_array(&m->arena, in->bad ? 1 : (size_t)count + 1, size);
@@ -98,7 +104,7 @@ static void *take_rows(vta_model_remote *m, vta_content *in, uint32_t count, siz
     return rows;
 }
 
-static void take_tensor(vta_model_remote *m, vta_content *in, vta_artifact_tensor *out)
+static void take_tensor(elsewhere *m, vta_content *in, vta_artifact_tensor *out)
 {
     *out = (vta_artifact_tensor){.name = take_text(m, in)};
     out->dtype_code = vta_get_u32(in);
@@ -111,7 +117,7 @@ static void take_tensor(vta_model_remote *m, vta_content *in, vta_artifact_tenso
     }
 }
 
-static const vta_artifact_tensor *take_tensors(vta_model_remote *m, vta_content *in, uint32_t *count)
+static const vta_artifact_tensor *take_tensors(elsewhere *m, vta_content *in, uint32_t *count)
 {
     *count = vta_get_u32(in);
     vta_artifact_tensor *rows = take_rows(m, in, *count, TENSOR_BYTES, sizeof *rows);
@@ -121,7 +127,7 @@ static const vta_artifact_tensor *take_tensors(vta_model_remote *m, vta_content 
     return rows;
 }
 
-static void take_steps(vta_model_remote *m, vta_content *in)
+static void take_steps(elsewhere *m, vta_content *in)
 {
     const uint32_t count = vta_get_u32(in);
     m->steps = take_rows(m, in, count, STEP_BYTES, sizeof *m->steps);
@@ -138,7 +144,7 @@ static void take_steps(vta_model_remote *m, vta_content *in)
     }
 }
 
-static void take_layers(vta_model_remote *m, vta_content *in)
+static void take_layers(elsewhere *m, vta_content *in)
 {
     m->layer_count = vta_get_u32(in);
     m->layers = take_rows(m, in, m->layer_count, LAYER_BYTES, sizeof *m->layers);
@@ -159,7 +165,7 @@ static void take_layers(vta_model_remote *m, vta_content *in)
     }
 }
 
-static vta_status take_description(vta_model_remote *m, const char *uri, vta_content *in, vta_diag *diag)
+static vta_status take_description(elsewhere *m, const char *uri, vta_content *in, vta_diag *diag)
 {
     m->artifact.name = take_text(m, in);
     const char *device = take_text(m, in);
@@ -175,7 +181,7 @@ static vta_status take_description(vta_model_remote *m, const char *uri, vta_con
 
 /* ---- opening */
 
-static vta_status open_there(vta_model_remote *m, const vta_remote_place *place, const char *path,
+static vta_status open_there(elsewhere *m, const vta_remote_place *place, const char *path,
                              const vta_model_options *options, vta_diag *diag)
 {
     uint8_t *bytes;
@@ -196,55 +202,9 @@ static vta_status open_there(vta_model_remote *m, const vta_remote_place *place,
     return take_description(m, options->device, &reply, diag);
 }
 
-vta_status vta_model_remote_open(const char *path, const vta_model_options *options, const atomic_bool *stop,
-                                 vta_model_remote **out, vta_diag *diag)
-{
-    vta_remote_place place;
-    const vta_remote_options how = {options->progress, stop};
-    *out = calloc(1, sizeof **out);
-    if (*out == NULL) {
-        return no_memory(diag);
-    }
-    VTA_TRY(vta_remote_parse(options->device, &place, diag));
-    vta_status status = vta_remote_open(&place, &how, &(*out)->connection, diag);
-    status = status == VTA_OK ? open_there(*out, &place, path, options, diag) : status;
-    vta_remote_place_free(&place);
-    return status; /* what there is, the caller closes */
-}
-
-void vta_model_remote_close(vta_model_remote *m)
-{
-    if (m != NULL) {
-        vta_remote_close(m->connection);
-        vta_arena_free(&m->arena);
-        free(m);
-    }
-}
-
-const vta_artifact *vta_model_remote_artifact(const vta_model_remote *m)
-{
-    return &m->artifact;
-}
-
-vta_step_profile *vta_model_remote_steps(const vta_model_remote *m)
-{
-    return m->steps;
-}
-
-vta_layer_profile *vta_model_remote_layers(const vta_model_remote *m, uint32_t *count)
-{
-    *count = m->layer_count;
-    return m->layers;
-}
-
-const char *vta_model_remote_device(const vta_model_remote *m)
-{
-    return m->device;
-}
-
 /* ---- running */
 
-static vta_status send_input(vta_model_remote *m, uint32_t index, const uint8_t *bytes, vta_diag *diag)
+static vta_status send_input(elsewhere *m, uint32_t index, const uint8_t *bytes, vta_diag *diag)
 {
     const uint64_t size = m->artifact.inputs[index].bytes;
     for (uint64_t at = 0; at < size;) {
@@ -261,7 +221,7 @@ static vta_status send_input(vta_model_remote *m, uint32_t index, const uint8_t 
     return VTA_OK;
 }
 
-static vta_status fetch_output(vta_model_remote *m, uint32_t index, uint8_t *to, vta_diag *diag)
+static vta_status fetch_output(elsewhere *m, uint32_t index, uint8_t *to, vta_diag *diag)
 {
     const uint64_t size = m->artifact.outputs[index].bytes;
     for (uint64_t at = 0; at < size;) {
@@ -291,7 +251,7 @@ static uint32_t take_counts(vta_content *in, uint32_t first, uint32_t count)
     return in->bad ? 0 : here;
 }
 
-static vta_status fetch_steps(vta_model_remote *m, bool profiled, vta_diag *diag)
+static vta_status fetch_steps(elsewhere *m, bool profiled, vta_diag *diag)
 {
     for (uint32_t first = 0; first < m->artifact.step_count;) {
         vta_str request = {0};
@@ -310,7 +270,7 @@ static vta_status fetch_steps(vta_model_remote *m, bool profiled, vta_diag *diag
     return VTA_OK;
 }
 
-static vta_status fetch_layers(vta_model_remote *m, vta_diag *diag)
+static vta_status fetch_layers(elsewhere *m, vta_diag *diag)
 {
     for (uint32_t first = 0; first < m->layer_count;) {
         vta_str request = {0};
@@ -330,20 +290,78 @@ static vta_status fetch_layers(vta_model_remote *m, vta_diag *diag)
     return VTA_OK;
 }
 
-vta_status vta_model_remote_run(vta_model_remote *m, uint8_t *const *inputs, uint8_t *const *outputs,
-                                bool profiled, vta_diag *diag)
+static vta_status run_there(elsewhere *m, bool profiled, vta_diag *diag)
 {
     vta_str request = {0};
     vta_content reply;
     for (uint32_t i = 0; i < m->artifact.input_count; i++) {
-        VTA_TRY(send_input(m, i, inputs[i], diag));
+        VTA_TRY(send_input(m, i, m->engine->inputs[i], diag));
     }
     vta_put_u32(&request, profiled);
     VTA_TRY(vta_remote_call(m->connection, VTA_WIRE_MODEL_RUN, &request, &reply, diag));
     VTA_TRY(vta_remote_check(m->connection, &reply, diag));
     for (uint32_t i = 0; i < m->artifact.output_count; i++) {
-        VTA_TRY(fetch_output(m, i, outputs[i], diag));
+        VTA_TRY(fetch_output(m, i, m->engine->outputs[i], diag));
     }
     VTA_TRY(fetch_steps(m, profiled, diag));
     return fetch_layers(m, diag);
+}
+
+static vta_status there_run(void *self, bool profiled, vta_diag *diag)
+{
+    elsewhere *m = self;
+    if (vta_stop_take(&m->engine->stop)) {
+        return vta_fail(diag, VTA_INTERRUPTED, "interrupted before it began");
+    }
+    const vta_status status = run_there(m, profiled, diag);
+    if (status == VTA_INTERRUPTED) {
+        (void)vta_stop_take(&m->engine->stop);
+    }
+    return status;
+}
+
+static const char *there_device_uri(const void *self)
+{
+    return ((const elsewhere *)self)->device;
+}
+
+static void there_close(void *self)
+{
+    elsewhere *m = self;
+    vta_remote_close(m->connection);
+    vta_arena_free(&m->arena);
+    free(m);
+}
+
+static const vta_engine_ops ops = {.close = there_close, .run = there_run, .device_uri = there_device_uri};
+
+/* ---- opening */
+
+static vta_status connect_to(elsewhere *m, const char *path, const vta_model_options *options, vta_diag *diag)
+{
+    vta_remote_place place;
+    const vta_remote_options how = {options->progress, &m->engine->stop};
+    VTA_TRY(vta_remote_parse(options->device, &place, diag));
+    vta_status status = vta_remote_open(&place, &how, &m->connection, diag);
+    status = status == VTA_OK ? open_there(m, &place, path, options, diag) : status;
+    vta_remote_place_free(&place);
+    return status;
+}
+
+vta_status vta_there_load(const char *path, const vta_model_options *options, vta_engine *engine,
+                          vta_diag *diag)
+{
+    elsewhere *m = calloc(1, sizeof *m);
+    if (m == NULL) {
+        return no_memory(diag);
+    }
+    m->engine = engine;
+    engine->self = m;
+    engine->ops = &ops;
+    VTA_TRY(connect_to(m, path, options, diag));
+    engine->artifact = &m->artifact;
+    engine->steps = m->steps;
+    engine->layers = m->layers;
+    engine->layer_count = m->layer_count;
+    return vta_engine_check_tensors(&m->artifact, diag);
 }

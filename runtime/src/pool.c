@@ -39,6 +39,7 @@ struct worker {
 struct vta_pool {
     pthread_mutex_t lock;
     pthread_cond_t wake, done;
+    pid_t process; /* that the workers belong to: a fork has none */
     uint32_t threads, started;
     atomic_uint generation; /* of the job; a change wakes the workers */
     atomic_bool open;       /* the job may be entered: its description below stands */
@@ -102,6 +103,7 @@ static void *worker_main(void *argument)
 
 vta_status vta_pool_create(uint32_t threads, vta_pool **out, vta_diag *diag)
 {
+    *out = NULL;
     threads = threads < 1 ? 1 : threads > MOST_THREADS ? MOST_THREADS : threads;
     vta_pool *pool = calloc(1, sizeof *pool);
     struct worker *workers = calloc(threads, sizeof *workers);
@@ -112,6 +114,7 @@ vta_status vta_pool_create(uint32_t threads, vta_pool **out, vta_diag *diag)
     }
     pool->workers = workers;
     pool->threads = threads;
+    pool->process = getpid();
     pthread_mutex_init(&pool->lock, NULL);
     pthread_cond_init(&pool->wake, NULL);
     pthread_cond_init(&pool->done, NULL);
@@ -137,6 +140,11 @@ void vta_pool_destroy(vta_pool *pool)
     if (pool == NULL) {
         return;
     }
+    if (pool->process != getpid()) {
+        free(pool->workers);
+        free(pool);
+        return;
+    }
     pthread_mutex_lock(&pool->lock);
     pool->stop = true;
     atomic_fetch_add(&pool->generation, 1);
@@ -159,7 +167,7 @@ uint32_t vta_pool_threads(const vta_pool *pool)
 
 void vta_pool_run(vta_pool *pool, int64_t extent, vta_pool_task *task, void *context)
 {
-    if (pool->threads == 1 || extent <= 1) {
+    if (pool->threads == 1 || extent <= 1 || pool->process != getpid()) {
         if (extent > 0) {
             task(context, 0, extent, 0);
         }

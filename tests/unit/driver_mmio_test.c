@@ -232,7 +232,7 @@ static void an_interruption_resets(void **state)
     mock m = {0};
     vta_report report = {0};
     vta_diag diag = {0};
-    const atomic_bool stop = true;
+    const vta_stop stop = {.wanted = 1};
     expect_access(&m, READ, 0x014, BUSY);
     expect_access(&m, WAIT, 0, 0);
     expect_access(&m, READ, 0x014, BUSY);

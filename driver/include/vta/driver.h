@@ -14,6 +14,8 @@
  * environment sets what holds where the URI does not say.
  *
  * Several devices can be open at once; one device is used by one thread at a time, different ones freely.
+ * Threads that share one take it first (vta_device_take); models do so by themselves. After a fork the child
+ * has fsim and tsim as its own copy; every other device it must open again.
  */
 #ifndef VTA_DRIVER_H
 #define VTA_DRIVER_H
@@ -77,6 +79,11 @@ void vta_device_invalidate(vta_device *device, const vta_mem *mem, size_t offset
  * the last invalidate and before its bytes are believed; a run asks by itself. */
 vta_status vta_device_trouble(vta_device *device, vta_diag *diag);
 
+/* The device for the calling thread alone, until it gives it back: the highest priority first, among equals
+ * who came first; those who wait gain on those who come after them, so that everybody's turn comes. */
+vta_status vta_device_take(vta_device *device, int32_t priority, vta_diag *diag);
+void vta_device_give(vta_device *device);
+
 /* Starts a run. The device must be idle. */
 vta_status vta_device_submit(vta_device *device, const vta_launch *launch, vta_diag *diag);
 
@@ -93,7 +100,8 @@ uint64_t vta_device_cycles(vta_device *device);
 const uint64_t *vta_device_account(vta_device *device, uint32_t *insn_count);
 
 /* Makes the wait that another thread is in, or the next one, end soon with VTA_INTERRUPTED; the device was
- * reset then and is idle. The one call that is safe from every thread, and from a signal handler. */
+ * reset then and is idle. Each call ends one wait. The one call that is safe from every thread, and from a
+ * signal handler. */
 void vta_device_interrupt(vta_device *device);
 
 /* Stops whatever runs; the device is as after open, its memory untouched. */

@@ -11,7 +11,7 @@
 #ifndef VTA_REMOTE_H
 #define VTA_REMOTE_H
 
-#include "vta/driver.h"
+#include "vta/stop.h"
 #include "vta/wire.h"
 
 #ifdef __cplusplus
@@ -35,11 +35,10 @@ typedef struct vta_remote_place {
 vta_status vta_remote_parse(const char *uri, vta_remote_place *out, vta_diag *diag);
 void vta_remote_place_free(vta_remote_place *place);
 
-/* Starts the command and shakes hands. `stop` (may be NULL): becomes true when a request is to be given up.
- */
+/* Starts the command and shakes hands. `stop` (may be NULL): wanted when a request is to be given up. */
 typedef struct vta_remote_options {
     const vta_progress *progress;
-    const atomic_bool *stop;
+    const vta_stop *stop;
 } vta_remote_options;
 vta_status vta_remote_open(const vta_remote_place *place, const vta_remote_options *options, vta_remote **out,
                            vta_diag *diag);

@@ -9,7 +9,8 @@
  *     vta_model_get_output(model, 0, scores, sizeof scores, &diag);
  *     vta_model_destroy(model);
  *
- * One model is used by one thread at a time; different models, of one file, too, freely.
+ * One model is used by one thread at a time; different models, of one file, too, freely, and on one shared
+ * device. After a fork the child may go on with a model whose device is fsim, tsim or none, as with a copy.
  */
 #ifndef VTA_MODEL_H
 #define VTA_MODEL_H
@@ -26,12 +27,19 @@ extern "C" {
 
 typedef struct vta_model vta_model;
 
+/* Set `size` to sizeof the structure, so that later releases know what they were given; 0 stands for that of
+ * release 1.0. All that is 0 is the default. */
 typedef struct vta_model_options {
+    size_t size;
     uint32_t threads;             /* 0: VTAC_THREADS, or all cores */
     const char *device;           /* URI for accelerator steps; NULL: "fsim". A simulator takes the model's
                                      configuration. Another machine (ssh:) runs the whole model */
     const vta_progress *progress; /* while a simulator is built; NULL: silent */
     double timeout_s;             /* for each launch; 0: none */
+    vta_device *shared;           /* an open device for the accelerator steps, which other models and threads
+                                     use, too, in turn (vta_device_take); it must outlive the model.
+                                     NULL: the model opens `device` */
+    int32_t priority;             /* of its launches on a shared device; higher ones go first */
 } vta_model_options;
 
 /* A tensor in terms that DLPack's DLTensor has: row-major, aligned to 64 bytes, on the host. */
@@ -98,7 +106,39 @@ vta_status vta_model_get_output(const vta_model *model, uint32_t index, void *da
 void *vta_model_input_data(vta_model *model, uint32_t index);
 const void *vta_model_output_data(const vta_model *model, uint32_t index);
 
+/* The caller's memory for it, from now on, without a copy: runs read and write there. It must begin at a
+ * multiple of the element's size and stay until another is bound, or the model is destroyed; `data` NULL: the
+ * model's own again. vta_model_set_input binds the model's own, too. */
+vta_status vta_model_bind_input(vta_model *model, uint32_t index, const void *data, size_t bytes,
+                                vta_diag *diag);
+vta_status vta_model_bind_output(vta_model *model, uint32_t index, void *data, size_t bytes, vta_diag *diag);
+
+/* The same for a tensor of DLPack on the host, whose type and shape must be the model's, without gaps. */
+vta_status vta_model_bind_input_tensor(vta_model *model, uint32_t index, const vta_dl_tensor *tensor,
+                                       vta_diag *diag);
+vta_status vta_model_bind_output_tensor(vta_model *model, uint32_t index, const vta_dl_tensor *tensor,
+                                        vta_diag *diag);
+
+/* One inference; returns when it is over. */
 vta_status vta_model_run(vta_model *model, vta_diag *diag);
+
+/* The same, begun: returns at once. Until the wait for it, nothing else may be done with the model but what
+ * is said to be safe from every thread. Two models of one file on one shared device overlap: what one
+ * computes on the host, with what the other has on the accelerator. */
+vta_status vta_model_start(vta_model *model, vta_diag *diag);
+
+/* Waits until it is over, and returns its status. VTA_TIMEOUT, without a sentence: not within timeout_s, it
+ * goes on (0 looks, below 0 waits for ever). VTA_INVALID: nothing was started. */
+vta_status vta_model_wait(vta_model *model, double timeout_s, vta_diag *diag);
+
+/* Makes what was started end soon, with VTA_INTERRUPTED unless it was over before; it is still to be waited
+ * for. Ends no other run. Safe from every thread. */
+void vta_model_cancel(vta_model *model);
+
+/* A file descriptor for poll, select and event loops: readable from the end of what was started until the
+ * wait for it. The model's own, neither to be read nor closed. Below 0: there is none, and `diag` says why.
+ */
+int vta_model_descriptor(vta_model *model, vta_diag *diag);
 
 /* How far the run in progress is, for whoever shows it: safe from every thread. */
 typedef struct vta_model_position {
@@ -108,7 +148,7 @@ typedef struct vta_model_position {
 vta_model_position vta_model_where(const vta_model *model);
 
 /* Makes the run that another thread is in, or the next one, end soon with VTA_INTERRUPTED; the accelerator is
- * idle then. Safe from every thread, and from a signal handler. */
+ * idle then. Each call ends one run. Safe from every thread, and from a signal handler. */
 void vta_model_interrupt(vta_model *model);
 
 /* The device of the accelerator steps; NULL: all runs on the host, or on another machine. The model's own. */
