@@ -231,8 +231,11 @@ static vta_status alu(draft *d)
     };
     bool known = false;
     for (size_t i = 0; i < sizeof operations / sizeof operations[0]; i++) {
-        if (suffix_is(d, operations[i].name)) {
+        char three[16];
+        (void)snprintf(three, sizeof three, "%s.src", operations[i].name);
+        if (suffix_is(d, operations[i].name) || suffix_is(d, three)) {
             d->insn.alu.alu_op = operations[i].row;
+            d->insn.alu.from_src = suffix_is(d, three);
             known = true;
         }
     }

@@ -32,10 +32,12 @@ static check_plan plan_gemm(const vta_insn *insn)
     };
 }
 
-/* MOV is the one operation that does not look at its left operand: dst with two addresses, src with three. */
+/* An immediate takes the place of src, but for the three-address form, where src takes that of dst. MOV is
+ * the one operation that does not look at its left operand: dst with two addresses, src with three. */
 static check_plan plan_alu(const vta_insn *insn)
 {
     const bool imm = insn->alu.use_imm != 0;
+    const bool three = insn->alu.from_src != 0;
     const bool mov = insn->alu.alu_op == VTA_ALU_MOV;
     const int64_t out = insn->alu.iter_out;
     const int64_t in = insn->alu.iter_in;
@@ -44,9 +46,9 @@ static check_plan plan_alu(const vta_insn *insn)
         .uop_end = (uint32_t)insn->alu.uop_end,
         .dst = nest(out, insn->alu.dst_out, in, insn->alu.dst_in),
         .src = nest(out, insn->alu.src_out, in, insn->alu.src_in),
-        .reads_dst = !imm && !mov,
-        .uses_src = true,
-        .reads_src = !imm || !mov,
+        .reads_dst = !three && !mov,
+        .uses_src = !imm || three,
+        .reads_src = !imm || (three && !mov),
     };
 }
 

@@ -163,6 +163,9 @@ static vta_error legal_alu(const vta_insn *insn, vta_fault *fault)
     if (insn->alu.alu_op >= VTA_ALU_COUNT) {
         return refuse(fault, "alu_op", insn->alu.alu_op, VTA_ALU_COUNT - 1, "the operation is reserved");
     }
+    if (insn->alu.from_src != 0 && insn->alu.use_imm == 0) {
+        return refuse(fault, "from_src", 1, 0, "only an immediate has a third address");
+    }
     if (insn->alu.alu_op == VTA_ALU_SHR && insn->alu.use_imm != 0) {
         if (insn->alu.imm < -31 || insn->alu.imm > 31) {
             return refuse(fault, "imm", insn->alu.imm, insn->alu.imm < 0 ? -31 : 31,

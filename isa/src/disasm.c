@@ -218,7 +218,7 @@ static void print_gemm(printer *p, const vta_insn *insn, vta_insn *shown)
 
 static void print_alu(printer *p, const vta_insn *insn, vta_insn *shown)
 {
-    vta_str_printf(&p->out, "alu.%s", vta_alu_op_name(insn->alu.alu_op));
+    vta_str_printf(&p->out, "alu.%s%s", vta_alu_op_name(insn->alu.alu_op), insn->alu.from_src ? ".src" : "");
     print_micro_ops(p, insn->alu.uop_begin, insn->alu.uop_end);
     if (insn->alu.use_imm) {
         vta_str_printf(&p->out, ", %" PRId64, insn->alu.imm);

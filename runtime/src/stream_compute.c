@@ -193,6 +193,7 @@ static vta_status alu(vta_stream *stream, const vta_alu *args)
     insn.alu.src_in = args->src_in;
     insn.alu.alu_op = args->op;
     insn.alu.use_imm = args->use_imm;
+    insn.alu.from_src = args->use_imm;
     insn.alu.imm = args->imm;
     vta_word word;
     VTA_TRY(encode_legal(stream, &insn, &word));

@@ -99,19 +99,23 @@ vta_error vta_fsim_alu(vta_fsim *f, const vta_insn *insn)
 {
     const uint32_t begin = (uint32_t)insn->alu.uop_begin;
     const uint32_t end = (uint32_t)insn->alu.uop_end;
+    const bool in_place = insn->alu.use_imm != 0 && insn->alu.from_src == 0; /* src is dst */
     const fsim_nest nest = {
         .iter_out = (uint32_t)insn->alu.iter_out,
         .iter_in = (uint32_t)insn->alu.iter_in,
         .uops = end > begin ? end - begin : 0,
         .dst_out = (uint32_t)insn->alu.dst_out,
         .dst_in = (uint32_t)insn->alu.dst_in,
-        .src_out = (uint32_t)insn->alu.src_out,
-        .src_in = (uint32_t)insn->alu.src_in,
+        .src_out = (uint32_t)(in_place ? insn->alu.dst_out : insn->alu.src_out),
+        .src_in = (uint32_t)(in_place ? insn->alu.dst_in : insn->alu.src_in),
     };
     if (step_count(&nest) == 0) {
         return VTA_ERROR_NONE;
     }
     vta_error error = vta_fsim_decode_uops(f, begin, end);
+    if (error == VTA_ERROR_NONE && in_place) {
+        memcpy(f->src, f->dst, nest.uops * sizeof *f->src);
+    }
     if (error == VTA_ERROR_NONE && !acc_in_range(f, &nest)) {
         error = VTA_ERROR_ACC_RANGE;
     }

@@ -18,7 +18,7 @@ typedef struct interp_insn {
     int64_t y_size, x_size, x_stride, y_pad_0, y_pad_1, x_pad_0, x_pad_1;
     int64_t reset, ignored, uop_begin, uop_end, iter_out, iter_in, init;
     int64_t dst_out, dst_in, src_out, src_in, wgt_out, wgt_in;
-    int64_t alu_op, use_imm, imm;
+    int64_t alu_op, use_imm, from_src, imm;
     int64_t uop, zero_point, low, high;
     int64_t taps_x, taps_y, col_step, row_step, group;
     uint64_t ignored_low, ignored_high;

@@ -90,6 +90,7 @@ static void decode_alu(cursor *c, const vta_config *k, interp_insn *x)
     const uint32_t a = k->log_depth[VTA_MEM_ACC];
     x->ignored = u(c, 7, 1);
     decode_nest(c, k->log_depth[VTA_MEM_UOP], x);
+    x->from_src = u(c, 63, 1);
     x->dst_out = u(c, 64, a);
     x->dst_in = u(c, 64 + a, a);
     x->src_out = u(c, 64 + 2 * a, a);
@@ -159,7 +160,9 @@ static bool legal(const vta_config *k, const interp_insn *x)
     case 0:
     case 1: return legal_transfer(x);
     case 2: return !(x->reset && x->init);
-    case 4: return x->alu_op <= 6 && !(x->alu_op == 3 && x->use_imm && (x->imm < -31 || x->imm > 31));
+    case 4:
+        return x->alu_op <= 6 && !(x->from_src && !x->use_imm) &&
+               !(x->alu_op == 3 && x->use_imm && (x->imm < -31 || x->imm > 31));
     case 5: return x->low <= x->high;
     case 6:
         return x->taps_x * x->taps_y <= (int64_t)k->block_out &&

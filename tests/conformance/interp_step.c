@@ -307,13 +307,16 @@ static void alu_step(machine *m, const interp_insn *x, int64_t i, int64_t j, int
     const bool move = x->alu_op == 6; /* the one operation without x */
     const int64_t dst = uop.dst + i * x->dst_out + j * x->dst_in;
     const int64_t src = uop.src + i * x->src_out + j * x->src_in;
-    if (!acc_ready(m, dst, !x->use_imm && !move) || !acc_ready(m, src, !(x->use_imm && move))) {
+    if (!acc_ready(m, dst, !move && !x->from_src)) {
+        return;
+    }
+    if ((!x->use_imm || x->from_src) && !acc_ready(m, src, !x->use_imm || !move)) {
         return;
     }
     for (int64_t lane = 0; lane < batch(m) * block_out(m); lane++) {
-        const int64_t from = lane32(entry(m, ACC, src), lane);
-        const int64_t left = x->use_imm ? from : lane32(entry(m, ACC, dst), lane);
-        put_acc(m, dst, lane, alu_lane(m, x->alu_op, left, x->use_imm ? x->imm : from));
+        const int64_t left = lane32(entry(m, ACC, x->from_src ? src : dst), lane);
+        const int64_t right = x->use_imm ? x->imm : lane32(entry(m, ACC, src), lane);
+        put_acc(m, dst, lane, alu_lane(m, x->alu_op, left, right));
     }
     mark_acc(m, dst);
 }

@@ -138,6 +138,7 @@ static void same_alu(const interp_insn *x, const vta_insn *y)
     SAME(x->ignored, y->alu.ignored);
     SAME(x->alu_op, y->alu.alu_op);
     SAME(x->use_imm, y->alu.use_imm);
+    SAME(x->from_src, y->alu.from_src);
     SAME(x->imm, y->alu.imm);
 }
 

@@ -352,13 +352,66 @@ static void literal_words(void **state)
     assert_int_equal(insn[3].alu.imm, -3);
 }
 
+/* An immediate as other tool chains write it: the source fields of the micro-op and of the loops are 0, or
+ * anything; the operand is the destination. 2 x 3 groups of 2 tiles, each operation over some of them. */
+static void immediates(void **state)
+{
+    (void)state;
+    enum { OUTER = 2, INNER = 3, UOPS = 2, TILES = OUTER * INNER * UOPS };
+    static const struct {
+        uint64_t op;
+        int16_t imm;
+    } passes[] = {{ADD, -77}, {SHR, 3}, {MAX, -50}, {MIN, 44}, {SHR, -2}, {ADD, 9}};
+    bed b;
+    set_up(&b);
+    for (uint64_t turn = 0; turn < 4; turn++) {
+        rng r = rng_split(turn, 3);
+        int32_t expected[TILES * LANES];
+        for (uint32_t i = 0; i < TILES * LANES; i++) {
+            expected[i] = (int32_t)rng_between(&r, -3000, 3000);
+            memcpy(host(&b, A_AT + 4 * i), &expected[i], 4);
+        }
+        const uint32_t src[2][UOPS] = {{0, 0}, {2047, rng_below(&r, 2048)}};
+        for (uint32_t k = 0; k < UOPS; k++) {
+            const uint32_t word = uop(k, src[turn % 2][k], 0);
+            memcpy(host(&b, UOPS_AT + UOP_BYTES * k), &word, 4);
+        }
+        const uint64_t src_steps = turn < 2 ? 0 : UINT64_C(3) << 22 | UINT64_C(2047) << 33;
+        stream s = {.count = 0};
+        transfer(&s, LOAD, 0, UOP, 0, element(&b, UOPS_AT, UOP_BYTES), 1, UOPS, UOPS, 0);
+        transfer(&s, LOAD, 0, ACC, 0, element(&b, A_AT, ACC_BYTES), 1, TILES, TILES, 0);
+        for (size_t p = 0; p < sizeof passes / sizeof passes[0]; p++) {
+            const bool last = p + 1 == sizeof passes / sizeof passes[0];
+            s.words[s.count][0] = nest(ALU, last ? PUSH_NEXT : 0, turn & 1, UOPS, OUTER, INNER);
+            s.words[s.count++][1] = INNER * UOPS | UOPS << 11 | src_steps | passes[p].op << 44 |
+                                    UINT64_C(1) << 47 | (uint64_t)(uint16_t)passes[p].imm << 48;
+            for (uint32_t i = 0; i < TILES * LANES; i++) {
+                const int32_t x = expected[i];
+                const int32_t y = passes[p].imm;
+                switch (passes[p].op) {
+                case MIN: expected[i] = x < y ? x : y; break;
+                case MAX: expected[i] = x > y ? x : y; break;
+                case ADD: expected[i] = x + y; break;
+                default: expected[i] = y >= 0 ? x >> y : x * (1 << -y); break;
+                }
+            }
+        }
+        transfer(&s, STORE, POP_PREV | PUSH_PREV, OUT, 0, element(&b, C_AT, OUT_BYTES), 1, TILES, TILES, 0);
+        nop(&s, LOAD, POP_NEXT, UOP);
+        finish(&s, 0);
+        run(&b, &s);
+        for (uint32_t i = 0; i < TILES * LANES; i++) {
+            assert_int_equal((int8_t)*host(&b, C_AT + i), narrow(expected[i]));
+        }
+    }
+    tear_down(&b);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(literal_words),
-        cmocka_unit_test(vector_add),
-        cmocka_unit_test(matrix_multiply),
-        cmocka_unit_test(padded_load),
+        cmocka_unit_test(immediates),      cmocka_unit_test(literal_words), cmocka_unit_test(vector_add),
+        cmocka_unit_test(matrix_multiply), cmocka_unit_test(padded_load),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -62,6 +62,8 @@
     X(ALU_CLIP_IMM, "alu clip, immediate")                                                                   \
     X(ALU_MOV_IMM, "alu mov, immediate")                                                                     \
     X(ALU_SHL_IMM, "alu shr, negative immediate")                                                            \
+    X(ALU_IN_PLACE, "alu, immediate, of dst")                                                                \
+    X(ALU_FROM_SRC, "alu, immediate, of src")                                                                \
     X(ALU_IMM_LOWEST, "the immediate -32768")                                                                \
     X(ALU_IMM_HIGHEST, "the immediate 32767")                                                                \
     X(ALU_IGNORED, "alu with the ignored bit set")                                                           \

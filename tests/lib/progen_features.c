@@ -119,6 +119,8 @@ static void note_alu(tally *t, const vta_insn *insn)
     note(t, PROGEN_ALU_ZERO, !runs);
     note(t, (imm ? PROGEN_ALU_MIN_IMM : PROGEN_ALU_MIN) + (int)insn->alu.alu_op, runs);
     note(t, PROGEN_ALU_SHL_IMM, runs && imm && insn->alu.alu_op == VTA_ALU_SHR && insn->alu.imm < 0);
+    note(t, PROGEN_ALU_IN_PLACE, runs && imm && !insn->alu.from_src);
+    note(t, PROGEN_ALU_FROM_SRC, runs && insn->alu.from_src);
     note(t, PROGEN_ALU_IMM_LOWEST, runs && imm && insn->alu.imm == INT16_MIN);
     note(t, PROGEN_ALU_IMM_HIGHEST, runs && imm && insn->alu.imm == INT16_MAX);
     note(t, PROGEN_ALU_IGNORED, runs && insn->alu.ignored);

@@ -388,11 +388,21 @@ static bool random_alu(gen *g)
     ensure_window(g, VTA_MEM_ACC);
     insn.alu.alu_op = below(g, VTA_ALU_COUNT);
     insn.alu.use_imm = percent(g, 50);
+    insn.alu.from_src = insn.alu.use_imm && percent(g, 50);
     insn.alu.imm = insn.alu.use_imm || percent(g, 20) ? draw_immediate(g, insn.alu.alu_op) : 0;
     insn.alu.ignored = percent(g, 10);
     const loops n = draw_loops(g, MAX_STEPS);
     const stream dst = draw_stream(g, g->windows[VTA_MEM_ACC], log_limit(g, VTA_MEM_ACC), n, 0);
-    const stream src = draw_stream(g, g->windows[VTA_MEM_ACC], log_limit(g, VTA_MEM_ACC), n, 0);
+    stream src = draw_stream(g, g->windows[VTA_MEM_ACC], log_limit(g, VTA_MEM_ACC), n, 0);
+    if (insn.alu.use_imm && !insn.alu.from_src &&
+        percent(g, 30)) { /* nobody reads it: beyond the scratchpad, too */
+        const int64_t most = g->config->log_depth[VTA_MEM_INP] > g->config->log_depth[VTA_MEM_ACC]
+                                 ? log_limit(g, VTA_MEM_INP)
+                                 : log_limit(g, VTA_MEM_ACC);
+        src = (stream){.high = most - 1};
+        src.out = below(g, (uint32_t)log_limit(g, VTA_MEM_ACC));
+        src.in = below(g, (uint32_t)log_limit(g, VTA_MEM_ACC));
+    }
     uint32_t begin = 0;
     const uint32_t count = draw_uop_count(g, n);
     if (!kernel(g, count, &dst, &src, &any, &begin)) {

@@ -189,8 +189,9 @@ static bool walk_alu_step(walk *w, const vta_insn *insn, int64_t i, int64_t j, i
     }
     const int64_t dst = uop.dst + i * insn->alu.dst_out + j * insn->alu.dst_in;
     const int64_t src = uop.src + i * insn->alu.src_out + j * insn->alu.src_in;
-    return touch(w, VTA_MEM_ACC, src, false, stamps) &&
-           (insn->alu.use_imm || touch(w, VTA_MEM_ACC, dst, false, stamps)) && touch_result(w, dst, stamps);
+    const bool uses_src = !insn->alu.use_imm || insn->alu.from_src;
+    return (!uses_src || touch(w, VTA_MEM_ACC, src, false, stamps)) &&
+           (insn->alu.from_src || touch(w, VTA_MEM_ACC, dst, false, stamps)) && touch_result(w, dst, stamps);
 }
 
 static bool walk_depthwise_step(walk *w, const vta_insn *insn, int64_t i, int64_t j, int64_t k, bool *stamps)

@@ -109,7 +109,8 @@ static void loop_nests_fill_their_fields(void **state)
                                 "alu.clip 7..9\n"
                                 "requant m, clip -5..9, zero -3 : 6 (dst 1) x 7 (src 2)\n"
                                 "depthwise k[3], taps 3 x 2, col 1, row 200 : 8 (src 4)\n"
-                                "gemm.reset m [push prev next]\n");
+                                "gemm.reset m [push prev next]\n"
+                                "alu.max.src 3, -7\n");
     vta_insn i = insn_of(&p, 0);
     assert_int_equal(i.gemm.init, 1);
     assert_int_equal(i.gemm.uop_begin, 0);
@@ -134,6 +135,12 @@ static void loop_nests_fill_their_fields(void **state)
     assert_int_equal(i.alu.use_imm, 0);
     assert_int_equal(i.alu.uop_begin, 7);
     assert_int_equal(i.alu.uop_end, 9);
+    i = insn_of(&p, 6);
+    assert_int_equal(i.alu.alu_op, VTA_ALU_MAX);
+    assert_int_equal(i.alu.use_imm, 1);
+    assert_int_equal(i.alu.from_src, 1);
+    assert_int_equal(i.alu.imm, -7);
+    assert_int_equal(insn_of(&p, 1).alu.from_src, 0);
     i = insn_of(&p, 3);
     assert_int_equal(i.requant.uop, 100);
     assert_int_equal(i.requant.low, -5);

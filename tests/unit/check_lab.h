@@ -124,6 +124,7 @@ static inline vta_insn reset(int64_t begin, int64_t end)
     return insn;
 }
 
+/* With an immediate: three addresses. */
 static inline vta_insn alu(vta_alu_op op, int64_t begin, int64_t end, int use_imm, int64_t imm)
 {
     return (vta_insn){.opcode = VTA_OP_ALU,
@@ -133,6 +134,7 @@ static inline vta_insn alu(vta_alu_op op, int64_t begin, int64_t end, int use_im
                               .iter_out = 1,
                               .iter_in = 1,
                               .use_imm = use_imm,
+                              .from_src = use_imm,
                               .imm = imm}};
 }
 

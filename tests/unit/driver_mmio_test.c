@@ -276,7 +276,7 @@ static void expect_hash(mock *m, uint64_t hash)
 static void expect_id(mock *m)
 {
     expect_access(m, READ, 0x000, 0x56544143);
-    expect_access(m, READ, 0x004, 0x00010000);
+    expect_access(m, READ, 0x004, 0x00020000);
 }
 
 static void probe_accepts_its_configuration(void **state)
@@ -328,10 +328,10 @@ static void probe_refuses_what_is_not_ours(void **state)
     mock newer = {0};
     diag = (vta_diag){0};
     expect_access(&newer, READ, 0x000, 0x56544143);
-    expect_access(&newer, READ, 0x004, 0x00020001);
+    expect_access(&newer, READ, 0x004, 0x00030001);
     page = page_of(&newer);
     assert_int_equal(vta_mmio_probe(&page, "mock", &config, &diag), VTA_CONFIG_MISMATCH);
-    assert_says(&diag, VTA_CONFIG_MISMATCH, "device 'mock' speaks ISA version 2.1, this software 1.0");
+    assert_says(&diag, VTA_CONFIG_MISMATCH, "device 'mock' speaks ISA version 3.1, this software 2.0");
 }
 
 static void config_is_read_from_the_registers(void **state)

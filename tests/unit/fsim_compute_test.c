@@ -310,7 +310,7 @@ static void alu_on_two_tensors(void **state)
     }
 }
 
-/* dst = op(src, imm): what dst held does not matter. */
+/* dst = op(dst, imm), where src does not matter, and dst = op(src, imm), where dst does not. */
 static void alu_on_an_immediate(void **state)
 {
     static const struct {
@@ -332,15 +332,19 @@ static void alu_on_an_immediate(void **state)
     };
     lab *l = *state;
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        lab_clear(l);
-        lab_write(l, VTA_MEM_ACC, 1, alu_x, 4);
-        lab_load(l, VTA_MEM_ACC, 1, 1, 1);
-        lab_uop(l, 0, 0, 1, 0);
-        load_uops(l, 1);
-        (void)lab_add(l, lab_alu_imm(rows[i].op, 0, 1, rows[i].imm));
-        lab_ok(l);
-        lab_expect(l, VTA_MEM_ACC, 0, rows[i].result, 4, __FILE__, __LINE__);
-        lab_expect(l, VTA_MEM_ACC, 1, alu_x, 4, __FILE__, __LINE__);
+        for (uint32_t from = 0; from < 2; from++) {
+            lab_clear(l);
+            lab_write(l, VTA_MEM_ACC, from, alu_x, 4);
+            lab_load(l, VTA_MEM_ACC, from, from, 1);
+            lab_uop(l, 0, 0, from == 1 ? 1 : (1U << l->config.log_depth[VTA_MEM_ACC]) - 1, 0);
+            load_uops(l, 1);
+            (void)lab_add(l, (from == 1 ? lab_alu_src : lab_alu_imm)(rows[i].op, 0, 1, rows[i].imm));
+            lab_ok(l);
+            lab_expect(l, VTA_MEM_ACC, 0, rows[i].result, 4, __FILE__, __LINE__);
+            if (from == 1) {
+                lab_expect(l, VTA_MEM_ACC, 1, alu_x, 4, __FILE__, __LINE__);
+            }
+        }
     }
 }
 

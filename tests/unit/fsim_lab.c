@@ -147,6 +147,13 @@ vta_insn lab_alu_imm(vta_alu_op op, uint32_t begin, uint32_t end, int32_t imm)
     return insn;
 }
 
+vta_insn lab_alu_src(vta_alu_op op, uint32_t begin, uint32_t end, int32_t imm)
+{
+    vta_insn insn = lab_alu_imm(op, begin, end, imm);
+    insn.alu.from_src = 1;
+    return insn;
+}
+
 vta_insn lab_requant(uint32_t uop, int32_t zero_point, int32_t low, int32_t high)
 {
     vta_insn insn = {.opcode = VTA_OP_REQUANT};

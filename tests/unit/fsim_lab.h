@@ -66,7 +66,9 @@ void lab_uop(lab *l, uint32_t n, uint32_t dst, uint32_t src, uint32_t aux);
 /* Nests over micro-ops [begin, end), 1 x 1. */
 vta_insn lab_gemm(uint32_t begin, uint32_t end);
 vta_insn lab_alu(vta_alu_op op, uint32_t begin, uint32_t end);
+/* dst = op(dst, imm), and dst = op(src, imm). */
 vta_insn lab_alu_imm(vta_alu_op op, uint32_t begin, uint32_t end, int32_t imm);
+vta_insn lab_alu_src(vta_alu_op op, uint32_t begin, uint32_t end, int32_t imm);
 vta_insn lab_requant(uint32_t uop, int32_t zero_point, int32_t low, int32_t high);
 vta_insn lab_depthwise(uint32_t begin, uint32_t end, uint32_t taps_x, uint32_t taps_y);
 

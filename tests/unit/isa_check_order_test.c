@@ -125,6 +125,40 @@ static void reads_after_own_writes(void **state)
     add(b, finish);
     expect(b, (vta_violation){VTA_ERROR_UNWRITTEN, 2, "acc", 9, 0},
            "instruction 2 (alu): acc entry 9 is read before anything was written to it");
+
+    /* In place an immediate meets dst: src may name anything. With three addresses it is the other way round.
+     */
+    for (int from_src = 0; from_src < 2; from_src++) {
+        vta_insn add_imm = alu(VTA_ALU_ADD, 0, 2, 1, 1);
+        add_imm.alu.from_src = from_src;
+        start(b, "tiny");
+        uop(b, 0, 0, 0);
+        uop(b, 1, 100, 0);
+        add(b, load(VTA_MEM_UOP, 0, 0, 2));
+        add(b, load(VTA_MEM_ACC, 0, 0, 2));
+        add(b, add_imm);
+        add(b, finish);
+        if (from_src == 0) {
+            expect_ok(b);
+        } else {
+            expect(b, (vta_violation){VTA_ERROR_UNWRITTEN, 2, "acc", 100, 0},
+                   "instruction 2 (alu): acc entry 100 is read before anything was written to it");
+        }
+        start(b, "tiny");
+        uop(b, 7, 0, 0);
+        add(b, load(VTA_MEM_UOP, 0, 0, 1));
+        add(b, load(VTA_MEM_ACC, 0, 0, 1));
+        add_imm.alu.uop_end = 1;
+        add_imm.alu.src_out = 1;
+        add(b, add_imm);
+        add(b, finish);
+        if (from_src == 1) {
+            expect_ok(b);
+        } else {
+            expect(b, (vta_violation){VTA_ERROR_UNWRITTEN, 2, "acc", 7, 0},
+                   "instruction 2 (alu): acc entry 7 is read before anything was written to it");
+        }
+    }
 }
 
 static void unordered_scratchpads(void **state)

@@ -116,6 +116,7 @@ static bool step(uint32_t n, const vta_insn *insn, uint32_t k, int64_t i, int64_
     int64_t src = uop.src;
     bool dst_read = false;
     bool src_read = true;
+    bool uses_src = true;
     switch ((vta_opcode)insn->opcode) {
     case VTA_OP_GEMM: {
         dst += i * insn->gemm.dst_out + j * insn->gemm.dst_in;
@@ -140,8 +141,9 @@ static bool step(uint32_t n, const vta_insn *insn, uint32_t k, int64_t i, int64_
     case VTA_OP_ALU:
         dst += i * insn->alu.dst_out + j * insn->alu.dst_in;
         src += i * insn->alu.src_out + j * insn->alu.src_in;
-        dst_read = insn->alu.use_imm == 0 && insn->alu.alu_op != VTA_ALU_MOV;
-        src_read = insn->alu.use_imm == 0 || insn->alu.alu_op != VTA_ALU_MOV;
+        dst_read = insn->alu.from_src == 0 && insn->alu.alu_op != VTA_ALU_MOV;
+        src_read = insn->alu.use_imm == 0 || (insn->alu.from_src != 0 && insn->alu.alu_op != VTA_ALU_MOV);
+        uses_src = insn->alu.use_imm == 0 || insn->alu.from_src != 0;
         break;
     case VTA_OP_REQUANT:
         dst += i * insn->requant.dst_out + j * insn->requant.dst_in;
@@ -183,7 +185,7 @@ static bool step(uint32_t n, const vta_insn *insn, uint32_t k, int64_t i, int64_
         return false;
     }
     if (insn->opcode == VTA_OP_ALU || insn->opcode == VTA_OP_REQUANT) {
-        if (!in_range(n, src, 128, VTA_ERROR_ACC_RANGE)) {
+        if (uses_src && !in_range(n, src, 128, VTA_ERROR_ACC_RANGE)) {
             return false;
         }
         if (src_read) {
@@ -506,7 +508,8 @@ static vta_insn random_nest(rng *r)
                                         .taps_y = rng_below(r, 3),
                                         .col_step = 1,
                                         .row_step = 2}};
-    default:
+    default: {
+        const int64_t imm = rng_percent(r, 70);
         return (vta_insn){.opcode = VTA_OP_ALU,
                           .alu = {.uop_begin = begin,
                                   .uop_end = end,
@@ -516,8 +519,10 @@ static vta_insn random_nest(rng *r)
                                   .dst_in = b,
                                   .src_out = c,
                                   .src_in = d,
-                                  .use_imm = rng_percent(r, 70),
+                                  .use_imm = imm,
+                                  .from_src = imm && rng_percent(r, 50),
                                   .alu_op = rng_percent(r, 40) ? VTA_ALU_MOV : VTA_ALU_ADD}};
+    }
     }
 }
 

@@ -327,6 +327,8 @@ static void illegal_instructions(void **state)
     expect_illegal("pynq", &insn, "gemm: init 1 (limit: 0): a reset clears everything anyway");
     insn = (vta_insn){.opcode = VTA_OP_ALU, .alu = {.alu_op = 7}};
     expect_illegal("pynq", &insn, "alu: alu_op 7 (limit: 6): the operation is reserved");
+    insn = (vta_insn){.opcode = VTA_OP_ALU, .alu = {.alu_op = VTA_ALU_ADD, .from_src = 1}};
+    expect_illegal("pynq", &insn, "alu: from_src 1 (limit: 0): only an immediate has a third address");
     insn = (vta_insn){.opcode = VTA_OP_ALU, .alu = {.alu_op = VTA_ALU_SHR, .use_imm = 1, .imm = 32}};
     expect_illegal("pynq", &insn, "alu: imm 32 (limit: 31): a shift moves at most 31 places");
     insn.alu.imm = -32;
@@ -359,6 +361,7 @@ static void legal_edges(void **state)
          .mem = {.memory = VTA_MEM_ACC8, .x_size = 1}},
         {.opcode = VTA_OP_ALU, .alu = {.ignored = 1, .alu_op = VTA_ALU_SHR, .imm = 1000}},
         {.opcode = VTA_OP_ALU, .alu = {.alu_op = VTA_ALU_SHR, .use_imm = 1, .imm = -31}},
+        {.opcode = VTA_OP_ALU, .alu = {.alu_op = VTA_ALU_MOV, .use_imm = 1, .from_src = 1}},
         {.opcode = VTA_OP_REQUANT, .requant = {.low = -128, .high = -128}},
         {.opcode = VTA_OP_DEPTHWISE, .depthwise = {.group = 1, .taps_x = 2, .taps_y = 8}},
         {.opcode = VTA_OP_FINISH, .finish = {.ignored_low = 0x1ffffffffffffff, .ignored_high = -1}},

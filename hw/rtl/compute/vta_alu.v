@@ -49,6 +49,7 @@ module vta_alu #(
     input  wire                     requant,
     input  wire [2:0]               alu_op,
     input  wire                     use_imm,
+    input  wire                     in_place,       // src is dst
     input  wire [15:0]              imm,
     input  wire [7:0]               zero_point,
     input  wire [7:0]               low,
@@ -141,7 +142,7 @@ module vta_alu #(
 
     // What holds for the whole instruction: operation, clip bounds and zero point, extents, snapshots.
     localparam integer OP_BITS   = 1 + 3 + 1 + 16 + 24;
-    localparam integer HEAD_BITS = OP_BITS + (A + 1) + (MAX_AI + 1) + 12;
+    localparam integer HEAD_BITS = OP_BITS + 1 + (A + 1) + (MAX_AI + 1) + 12;
     reg [HEAD_BITS-1:0] f_head_q;
     reg                 f_requant_q;
     reg [5:0]           fetched_q;
@@ -149,7 +150,7 @@ module vta_alu #(
     always @(posedge clk) begin
         if (load) begin
             f_requant_q <= requant;
-            f_head_q    <= {requant, alu_op, use_imm, imm, high, low, zero_point, dst_over, dst_extent, src_over,
+            f_head_q    <= {requant, alu_op, use_imm, imm, high, low, zero_point, in_place, dst_over, dst_extent, src_over,
                             src_extent, snap_array, snap_load};
         end
     end
@@ -204,12 +205,13 @@ module vta_alu #(
     end
 
     wire [OP_BITS-1:0] u_op;
+    wire               u_in_place;
     wire               u_dst_over;
     wire [A-1:0]       u_dst_ext;
     wire               u_src_over;
     wire [MAX_AI-1:0]  u_src_ext;
     wire [11:0]        u_snaps;
-    assign {u_op, u_dst_over, u_dst_ext, u_src_over, u_src_ext, u_snaps} = u_head_q;
+    assign {u_op, u_in_place, u_dst_over, u_dst_ext, u_src_over, u_src_ext, u_snaps} = u_head_q;
     wire u_requant = u_op[OP_BITS-1];
 
     wire [A-1:0]      uop_dst = uop_data[VTA_F_UOP_DST_LSB +: VTA_F_UOP_DST_WIDTH];
@@ -218,7 +220,8 @@ module vta_alu #(
 
     wire [A:0]        dst_end = {1'b0, uop_dst} + {1'b0, u_dst_ext};
     wire [MAX_AI:0]   src_end = {1'b0, uop_src} + {1'b0, u_src_ext};
-    wire u_bad = u_dst_over || dst_end[A] || u_src_over || (src_end >> A) != 0 || (u_requant && (pair >> A) != 0);
+    wire u_bad = u_dst_over || dst_end[A] || (!u_in_place && (u_src_over || (src_end >> A) != 0))
+              || (u_requant && (pair >> A) != 0);
 
     wire [A-1:0] u_dst  = uop_dst + u_dst_q;
     wire [A-1:0] u_src  = uop_src[A-1:0] + u_src_q;
@@ -250,7 +253,7 @@ module vta_alu #(
             s0_last_q  <= u_last_q;
             s0_pair_q  <= u_pair_q;
             s0_dst_q   <= u_pair_q != 2'd0 ? u_pair : u_dst;
-            s0_src_q   <= u_pair_q != 2'd0 ? u_pair : u_src;
+            s0_src_q   <= u_pair_q != 2'd0 ? u_pair : u_in_place ? u_dst : u_src;
             s0_op_q    <= u_op;
             s0_snaps_q <= u_snaps;
         end
@@ -342,8 +345,11 @@ module vta_alu #(
 
     always @(posedge clk) begin
         if (enter) begin
-            if (u_first_q || uop_src[A-1:0] < run_src_first_q)   run_src_first_q <= uop_src[A-1:0];
-            if (u_first_q || u_src_end > run_src_last_q)         run_src_last_q  <= u_src_end;
+            // What an instruction in place reads is in its range of destinations: any part of that will do.
+            if (u_first_q || (!u_in_place && uop_src[A-1:0] < run_src_first_q))
+                run_src_first_q <= u_in_place ? uop_dst : uop_src[A-1:0];
+            if (u_first_q || (!u_in_place && u_src_end > run_src_last_q))
+                run_src_last_q  <= u_in_place ? uop_dst : u_src_end;
             if (u_first_q) run_pair_valid_q <= u_requant;
             if (u_first_q) run_pair_q       <= u_pair;
         end

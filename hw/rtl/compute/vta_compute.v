@@ -157,7 +157,7 @@ module vta_compute #(
     wire [1:0]        d_reuse;
     wire [2:0]        d_col_step;
     wire [7:0]        d_row_step;
-    wire              d_requant, d_use_imm;
+    wire              d_requant, d_use_imm, d_in_place;
     wire [2:0]        d_alu_op;
     wire [15:0]       d_imm;
     wire [7:0]        d_zero_point, d_low, d_high;
@@ -175,7 +175,7 @@ module vta_compute #(
         .src_over(d_src_over), .wgt_extent(d_wgt_extent), .wgt_over(d_wgt_over), .depthwise(d_depthwise), .init(d_init),
         .clear(d_clear), .no_mac(d_no_mac), .group(d_group), .taps_x(d_taps_x), .taps_y(d_taps_y), .reuse(d_reuse),
         .col_step(d_col_step), .row_step(d_row_step), .requant(d_requant), .alu_op(d_alu_op), .use_imm(d_use_imm),
-        .imm(d_imm), .zero_point(d_zero_point), .low(d_low), .high(d_high)
+        .in_place(d_in_place), .imm(d_imm), .zero_point(d_zero_point), .low(d_low), .high(d_high)
     );
 
     // Issue. What has nothing to do in a pipeline (errors, FINISH, empty nests and loads) goes to the order queue alone.
@@ -337,14 +337,14 @@ module vta_compute #(
     );
 
     // The ALU's queue.
-    localparam integer ALU_BITS = 2*U + 28 + 4*A + (A + 1) + (MAX_AI + 1) + 1 + 3 + 1 + 16 + 24 + 12;
+    localparam integer ALU_BITS = 2*U + 28 + 4*A + (A + 1) + (MAX_AI + 1) + 1 + 3 + 2 + 16 + 24 + 12;
     wire         l_valid, l_ready, l_uop_wait;
     wire [U-1:0] l_uop_begin, l_uop_last;
     wire [13:0]  l_out_last, l_in_last;
     wire [A-1:0] l_dst_out, l_dst_in, l_src_out, l_src_in;
     wire [A-1:0] l_dst_extent;
     wire [MAX_AI-1:0] l_src_extent;
-    wire         l_dst_over, l_src_over, l_requant, l_use_imm;
+    wire         l_dst_over, l_src_over, l_requant, l_use_imm, l_in_place;
     wire [2:0]   l_alu_op;
     wire [15:0]  l_imm;
     wire [7:0]   l_zero_point, l_low, l_high;
@@ -353,12 +353,12 @@ module vta_compute #(
     vta_fifo #(.WIDTH(ALU_BITS), .LOG_DEPTH(2)) alu_queue (
         .clk(clk_issue), .rst(rst), .in_valid(may_issue && d_unit == ALU), .in_ready(alu_q_ready),
         .in_data({d_uop_begin, d_uop_last, d_out_last, d_in_last, d_dst_out, d_dst_in, d_src_out[A-1:0], d_src_in[A-1:0],
-                  d_dst_extent, d_src_extent, d_dst_over, d_src_over, d_requant, d_alu_op, d_use_imm, d_imm,
-                  d_zero_point, d_low, d_high, array_issued_q, loads_issued}),
+                  d_dst_extent, d_src_extent, d_dst_over, d_src_over, d_requant, d_alu_op, d_use_imm, d_in_place,
+                  d_imm, d_zero_point, d_low, d_high, array_issued_q, loads_issued}),
         .out_valid(l_valid), .out_ready(l_ready && !l_uop_wait),
         .out_data({l_uop_begin, l_uop_last, l_out_last, l_in_last, l_dst_out, l_dst_in, l_src_out, l_src_in,
-                   l_dst_extent, l_src_extent, l_dst_over, l_src_over, l_requant, l_alu_op, l_use_imm, l_imm,
-                   l_zero_point, l_low, l_high, l_snap_array, l_snap_load})
+                   l_dst_extent, l_src_extent, l_dst_over, l_src_over, l_requant, l_alu_op, l_use_imm, l_in_place,
+                   l_imm, l_zero_point, l_low, l_high, l_snap_array, l_snap_load})
     );
 
     // Pipelines.
@@ -438,8 +438,8 @@ module vta_compute #(
         .insn_valid(l_valid && !l_uop_wait), .insn_ready(l_ready), .uop_begin(l_uop_begin), .uop_last(l_uop_last),
         .out_last(l_out_last), .in_last(l_in_last), .dst_out(l_dst_out), .dst_in(l_dst_in), .src_out(l_src_out),
         .src_in(l_src_in), .dst_extent(l_dst_extent), .dst_over(l_dst_over), .src_extent(l_src_extent),
-        .src_over(l_src_over), .requant(l_requant), .alu_op(l_alu_op), .use_imm(l_use_imm), .imm(l_imm),
-        .zero_point(l_zero_point), .low(l_low), .high(l_high), .snap_array(l_snap_array), .snap_load(l_snap_load),
+        .src_over(l_src_over), .requant(l_requant), .alu_op(l_alu_op), .use_imm(l_use_imm),
+        .in_place(l_in_place), .imm(l_imm), .zero_point(l_zero_point), .low(l_low), .high(l_high), .snap_array(l_snap_array), .snap_load(l_snap_load),
         .uop_ok(!uop_wr), .uop_rd(alu_uop_rd), .uop_addr(alu_uop_addr), .uop_data(alu_uop_data),
         .fetching(alu_fetching), .fetched(alu_fetched), .fetch_first(alu_fetch_first), .fetch_last(alu_fetch_last),
         .ask_array(alu_ask_array), .ask_load(alu_ask_load), .ask_dst(alu_ask_dst), .ask_src(alu_ask_src),

@@ -70,6 +70,7 @@ module vta_decode #(
     output wire                     requant,
     output wire [2:0]               alu_op,
     output wire                     use_imm,
+    output wire                     in_place,   // src is dst, and the fields of src mean nothing
     output wire [15:0]              imm,
     output wire [7:0]               zero_point,
     output wire [7:0]               low,
@@ -146,6 +147,7 @@ module vta_decode #(
     wire         s1_init    = s1_gemm ? s1_q[VTA_F_GEMM_INIT_LSB] : s1_q[VTA_F_DEPTHWISE_INIT_LSB];
     wire [2:0]   s1_alu_op  = s1_q[VTA_F_ALU_ALU_OP_LSB +: VTA_F_ALU_ALU_OP_WIDTH];
     wire         s1_use_imm = s1_q[VTA_F_ALU_USE_IMM_LSB];
+    wire         s1_from_src = s1_q[VTA_F_ALU_FROM_SRC_LSB];
     wire [15:0]  s1_imm     = s1_q[VTA_F_ALU_IMM_LSB +: VTA_F_ALU_IMM_WIDTH];
     wire [7:0]   s1_zero    = s1_q[VTA_F_REQUANT_ZERO_POINT_LSB +: VTA_F_REQUANT_ZERO_POINT_WIDTH];
     wire [7:0]   s1_low     = s1_q[VTA_F_REQUANT_LOW_LSB +: VTA_F_REQUANT_LOW_WIDTH];
@@ -164,7 +166,7 @@ module vta_decode #(
             s1_illegal = (s1_q & VTA_RESERVED_DEPTHWISE) != 128'd0 || {24'd0, s1_taps} > (32'd1 << LOG_BLOCK_OUT)
                       || (s1_group && LOG_BLOCK_OUT >= LOG_BLOCK_IN);
         VTA_OP_ALU:
-            s1_illegal = (s1_q & VTA_RESERVED_ALU) != 128'd0 || s1_alu_op == 3'd7
+            s1_illegal = (s1_q & VTA_RESERVED_ALU) != 128'd0 || s1_alu_op == 3'd7 || (s1_from_src && !s1_use_imm)
                       || (s1_alu_op == VTA_ALU_SHR && s1_use_imm
                           && ($signed(s1_imm) > 16'sd31 || $signed(s1_imm) < -16'sd31));
         VTA_OP_REQUANT:
@@ -220,6 +222,7 @@ module vta_decode #(
     reg                   s2_requant_q;
     reg [2:0]             s2_alu_op_q;
     reg                   s2_use_imm_q;
+    reg                   s2_in_place_q;
     reg [15:0]            s2_imm_q;
     reg [23:0]            s2_clip_q;
 
@@ -271,6 +274,7 @@ module vta_decode #(
             s2_row_q     <= s1_row;
             s2_requant_q <= s1_req;
             s2_alu_op_q  <= s1_move ? VTA_ALU_ADD : s1_alu_op;
+            s2_in_place_q <= s1_alu && s1_use_imm && !s1_from_src;
             s2_use_imm_q <= s1_use_imm || s1_move;
             s2_imm_q     <= s1_move ? 16'd0 : s1_imm;
             s2_clip_q    <= {s1_high, s1_low, s1_zero};
@@ -321,6 +325,7 @@ module vta_decode #(
     reg                s3_requant_q;
     reg [2:0]          s3_alu_op_q;
     reg                s3_use_imm_q;
+    reg                s3_in_place_q;
     reg [15:0]         s3_imm_q;
     reg [23:0]         s3_clip_q;
 
@@ -359,6 +364,7 @@ module vta_decode #(
             s3_row_q     <= s2_row_q;
             s3_requant_q <= s2_requant_q;
             s3_alu_op_q  <= s2_alu_op_q;
+            s3_in_place_q <= s2_in_place_q;
             s3_use_imm_q <= s2_use_imm_q;
             s3_imm_q     <= s2_imm_q;
             s3_clip_q    <= s2_clip_q;
@@ -399,6 +405,7 @@ module vta_decode #(
     assign requant    = s3_requant_q;
     assign alu_op     = s3_alu_op_q;
     assign use_imm    = s3_use_imm_q;
+    assign in_place   = s3_in_place_q;
     assign imm        = s3_imm_q;
     assign {high, low, zero_point} = s3_clip_q;
 endmodule

@@ -117,7 +117,7 @@
     // The loop nests. Twice: first for indices out of range, then, if there are none, for the work.
     integer i_out, i_in, k_uop, begin_uop, end_uop, iter_out, iter_in, d_out, d_in, s_out, s_in, w_out, w_in, dst, src, wgt, pass;
     integer taps_x, taps_y, col_step, row_step, before, lane;
-    reg     init, reset_acc, group, use_imm;
+    reg     init, reset_acc, group, use_imm, from_src;
     reg [2:0]  alu_op;
     reg [15:0] imm;
     reg [7:0]  zero_point, low, high;
@@ -190,13 +190,14 @@
             s_out = word[VTA_F_ALU_SRC_OUT_LSB +: VTA_F_ALU_SRC_OUT_WIDTH]; s_in = word[VTA_F_ALU_SRC_IN_LSB +: VTA_F_ALU_SRC_IN_WIDTH];
             alu_op  = word[VTA_F_ALU_ALU_OP_LSB +: VTA_F_ALU_ALU_OP_WIDTH];
             use_imm = word[VTA_F_ALU_USE_IMM_LSB];
+            from_src = word[VTA_F_ALU_FROM_SRC_LSB];
             imm     = word[VTA_F_ALU_IMM_LSB +: VTA_F_ALU_IMM_WIDTH];
             for (pass = 0; pass < 2 && ref_faults == 0; pass = pass + 1)
             for (i_out = 0; i_out < iter_out; i_out = i_out + 1) for (i_in = 0; i_in < iter_in; i_in = i_in + 1)
             for (k_uop = begin_uop; k_uop < end_uop; k_uop = k_uop + 1) begin
                 split_uop(k_uop);
                 dst = u_dst + i_out*d_out + i_in*d_in;
-                src = u_src + i_out*s_out + i_in*s_in;
+                src = use_imm && !from_src ? dst : u_src + i_out*s_out + i_in*s_in;
                 if (pass == 0) begin
                     check_index(dst, ACCS, VTA_ERROR_ACC_RANGE);
                     check_index(src, ACCS, VTA_ERROR_ACC_RANGE);

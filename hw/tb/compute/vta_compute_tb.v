@@ -195,6 +195,7 @@ module vta_compute_tb;
             insn[VTA_F_ALU_SRC_IN_LSB +: VTA_F_ALU_SRC_IN_WIDTH]   = b_in;
             insn[VTA_F_ALU_ALU_OP_LSB +: VTA_F_ALU_ALU_OP_WIDTH]   = op;
             insn[VTA_F_ALU_USE_IMM_LSB] = immediate;
+            insn[VTA_F_ALU_FROM_SRC_LSB] = immediate && chance(50);
             insn[VTA_F_ALU_IMM_LSB +: VTA_F_ALU_IMM_WIDTH] = value;
         end
     endtask

@@ -17,7 +17,7 @@ extern "C" {
 #pragma GCC visibility push(default)
 
 enum {
-    VTA_ISA_MAJOR = 1,
+    VTA_ISA_MAJOR = 2,
     VTA_ISA_MINOR = 0,
     VTA_INSN_BYTES = 16,
     VTA_UOP_BYTES = 4,

@@ -99,7 +99,7 @@ typedef struct vta_depthwise {
 } vta_depthwise;
 void vta_stream_depthwise(vta_stream *stream, const vta_depthwise *args);
 
-/* ALU, §7. */
+/* ALU, §7. With an immediate in the three-address form: ACC[dst] = op(ACC[src], imm). */
 typedef struct vta_alu {
     vta_kernel kernel;
     vta_alu_op op;
