@@ -61,7 +61,7 @@ vta_status cli_load_graph(const cli_args *args, const char *path, const cli_shap
         teller t = {args->verb->name, path};
         const vtac_import_options import = {
             .shapes = shapes->items, .shape_count = shapes->count, .note = tell, .context = &t};
-        return vtac_onnx_load(path, &import, out, diag);
+        return vtac_model_load(path, &import, out, diag);
     }
     uint8_t *text;
     size_t size;

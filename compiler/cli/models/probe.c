@@ -37,7 +37,7 @@ vta_status cli_probe_import(const cli_args *args, const cli_probe_options *optio
 {
     const vtac_import_options import = {.shapes = options->shapes.items,
                                         .shape_count = options->shapes.count};
-    VTA_TRY(vtac_onnx_load(args->operands[0], &import, out, diag));
+    VTA_TRY(vtac_model_load(args->operands[0], &import, out, diag));
     VTA_TRY(cli_quantize_float(args, *out, diag));
     return vtac_run_passes(*out, &(vtac_pass_options){.level = options->level, .progress = cli_stages()},
                            diag);

@@ -155,7 +155,11 @@ vta_status cli_save_outputs(const vta_model *model, const char *folder, const ch
         const vta_tensor_info info = vta_model_output(model, i);
         char path[4200];
         char name[200];
-        (void)snprintf(name, sizeof name, "%s", info.name);
+        if (strlen(info.name) >= sizeof name) { /* too long for a file: its number tells it apart */
+            (void)snprintf(name, sizeof name, "%.180s~%u", info.name, i);
+        } else {
+            (void)snprintf(name, sizeof name, "%s", info.name);
+        }
         for (char *p = name; *p != '\0'; p++) {
             if (*p == '/' || *p == ':') {
                 *p = '_';

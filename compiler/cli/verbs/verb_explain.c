@@ -186,7 +186,7 @@ static int run(const cli_args *args)
     const vtac_import_options import = {.shapes = shapes.items, .shape_count = shapes.count};
     vtac_graph *graph = NULL;
     vta_diag diag = {0};
-    if (vtac_onnx_load(args->operands[0], &import, &graph, &diag) != VTA_OK) {
+    if (vtac_model_load(args->operands[0], &import, &graph, &diag) != VTA_OK) {
         return cli_fail(args, &diag);
     }
     const int status = explain(args, graph, &offload, (int)level);

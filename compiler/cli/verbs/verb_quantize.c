@@ -149,7 +149,7 @@ static int run(const cli_args *args)
     vta_diag diag = {0};
     vtac_graph *graph = NULL;
     vtac_quantize_report report = {0};
-    vta_status status = vtac_onnx_load(args->operands[0], &import, &graph, &diag);
+    vta_status status = vtac_model_load(args->operands[0], &import, &graph, &diag);
     if (status == VTA_OK) {
         status = quantize(args, graph, &how, path, &report, &diag);
         vtac_graph_destroy(graph);

@@ -7,26 +7,7 @@
 #define VTAC_ONNX_H
 
 #include "vtac/graph.h"
-
-/* A shape for one graph input: "name=1x3x224x224" on the command line. */
-typedef struct vtac_shape_option {
-    const char *name;
-    uint32_t rank;
-    int64_t dim[VTAC_MAX_RANK];
-} vtac_shape_option;
-
-typedef struct vtac_import_options {
-    const vtac_shape_option *shapes;
-    uint32_t shape_count;
-    /* Told, a sentence at a time, what was assumed ("input 'data': batch dimension 'N' taken as 1"). May be
-     * NULL. */
-    void (*note)(void *context, const char *text);
-    void *context;
-} vtac_import_options;
-
-/* Parses NAME=AxBxC; dims are 0 or more. */
-vta_status vtac_shape_parse(const char *text, char *name, size_t name_size, vtac_shape_option *out,
-                            vta_diag *diag);
+#include "vtac/import.h"
 
 /* Reads a model. Errors name the file, the node and the fault; unsupported operators are listed all at once.
  */

@@ -64,4 +64,45 @@ typedef struct vtac_bias_room {
 bool vtac_bias_fit(int64_t bias, const vtac_bias_room *room, vtac_fixed scale, int32_t zero, int32_t low,
                    int32_t high, int32_t *out);
 
+/* ---- the integers of TensorFlow Lite
+ *
+ * A factor is a 31-bit mantissa and an exponent, mult * 2^(shift - 31), mult in [2^30, 2^31) or 0. A number
+ * is shifted left (and wraps), multiplied, rounded to nearest (halves up) at bit 31, and shifted right with a
+ * second rounding: halves up in convolutions and dense layers, away from zero elsewhere. 64-bit sums are
+ * multiplied by the mantissa's upper 16 bits and rounded once. The attribute "rounding" of a quantized
+ * operator names it; without one, the arithmetic is that above.
+ */
+typedef enum vtac_rounding {
+    VTAC_ROUND_EVEN, /* once, halves to even: ONNX */
+    VTAC_ROUND_UP,   /* "tflite-up" */
+    VTAC_ROUND_AWAY, /* "tflite-away" */
+    VTAC_ROUND_ONCE  /* "tflite-once" */
+} vtac_rounding;
+
+typedef struct vtac_tfl_scale {
+    int32_t mult, shift;
+} vtac_tfl_scale;
+
+/* What a name stands for (NULL, "": EVEN); false: nothing. */
+bool vtac_rounding_parse(const char *name, vtac_rounding *out);
+const char *vtac_rounding_name(vtac_rounding rounding);
+
+vtac_tfl_scale vtac_tfl_scale_of(double real);
+int32_t vtac_tfl_rescale(int64_t v, vtac_tfl_scale scale, vtac_rounding rounding);
+/* a * b / y: the product in float32 where TensorFlow Lite takes it there (`narrow`). */
+double vtac_tfl_product(float a, float b, float y, bool narrow);
+
+/* An addition: a and b, less their zero points and shifted left by `left`, are scaled, summed, scaled. */
+typedef struct vtac_tfl_sum {
+    vtac_tfl_scale a, b, y;
+} vtac_tfl_sum;
+vtac_tfl_sum vtac_tfl_sum_of(float a, float b, float y, int left);
+
+/* A mean over planes of uint8: the sum of the numbers as they are is scaled, and the bias added. */
+typedef struct vtac_tfl_mean {
+    vtac_tfl_scale scale;
+    int32_t bias;
+} vtac_tfl_mean;
+vtac_tfl_mean vtac_tfl_mean_of(float x, int64_t x_zero, float y, int64_t y_zero, int64_t count);
+
 #endif

@@ -155,7 +155,7 @@ static void take(vtac_lower *l, const pooling *o, vtac_place *p, const vtac_expr
     const vtac_expr *lane = vtac_open_lanes(l, p);
     const vtac_expr *at = vtac_layout_place(l, o->x, p->at[0], p->block, y, x, lane);
     const vtac_expr *value = vtac_e_load(k, o->from, at);
-    value = o->quantized ? vtac_centred(l, l->node, value, VTAC_POOL_X_ZERO) : vtac_e_cast(k, o->type, value);
+    value = o->quantized ? vtac_pool_element(l, value) : vtac_e_cast(k, o->type, value);
     value = o->is_lp ? vtac_lp_power(l, value, o->p) : value;
     const vtac_expr *old = vtac_e_load(k, o->sum, lane);
     vtac_store(k, o->sum, lane, o->is_max ? E2(MAX, old, value) : E2(ADD, old, value));

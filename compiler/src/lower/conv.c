@@ -362,6 +362,13 @@ static const vtac_expr *finish(vtac_lower *l, const conv *c, const vtac_expr *su
         return activate(l, sum);
     }
     /* x_scale 1, w_scale 4, y_scale 6, y_zero 7 */
+    const vtac_rounding rounding = vtac_rounding_of(l->node);
+    if (rounding != VTAC_ROUND_EVEN) {
+        const bool narrow = vtac_type_in(l, 0)->dtype == VTAC_U8;
+        const vtac_expr *factor = vtac_let(l->k, "factor", vtac_tfl_output_scale(l, 1, 4, 6, narrow, m));
+        return vtac_tfl_stored(l, vtac_tfl_scaled(l, sum, factor, rounding), parameter(l, 7, m),
+                               vtac_type_out(l, 0)->dtype);
+    }
     const vtac_expr *scale = vtac_let(l->k, "scale", vtac_output_scale(l, 1, 4, 6, 1.0, m));
     return vtac_rescale(l, sum, scale, false, parameter(l, 7, m), vtac_type_out(l, 0)->dtype);
 }

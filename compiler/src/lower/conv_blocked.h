@@ -16,6 +16,7 @@ typedef struct vtac_finish {
     bool relu; /* the activation */
     vtac_buffer *start; /* what a sum starts from, for each output; NULL: 0 */
     vtac_buffer *scale; /* quantized: the factor of each output */
+    vtac_rounding rounding;
     bool narrow;        /* sums stay below 2^24 */
     bool saturates;     /* a scaled sum may leave int32 */
     int32_t zero;

@@ -107,6 +107,7 @@ static vta_status quantized_begin(vtac_lower *l, vtac_finish *f)
         return vta_fail(l->diag, VTA_NOMEM, "out of memory");
     }
     f->narrow = true;
+    f->rounding = vtac_rounding_of(l->node);
     for (int64_t m = 0; m < s->outputs; m++) {
         double sum;
         double size;
@@ -160,6 +161,10 @@ const vtac_expr *vtac_finish_start(vtac_lower *l, const vtac_finish *f, const vt
 
 const vtac_expr *vtac_finish_scale(vtac_lower *l, const vtac_finish *f, const vtac_expr *channel)
 {
+    if (f->rounding != VTAC_ROUND_EVEN) {
+        const bool narrow = vtac_type_in(l, 0)->dtype == VTAC_U8;
+        return vtac_let(l->k, "scale", vtac_tfl_output_scale(l, X_SCALE, W_SCALE, Y_SCALE, narrow, channel));
+    }
     return f->scale == NULL ? NULL : vtac_let(l->k, "scale", vtac_e_load(l->k, f->scale, channel));
 }
 
@@ -169,6 +174,10 @@ const vtac_expr *vtac_finish_value(vtac_lower *l, const vtac_finish *f, const vt
     vtac_kernel *k = l->k;
     if (!f->shape->quantized) {
         return f->relu ? vtac_e2(k, VTAC_E_MAX, vtac_e_float(k, VTAC_F32, 0.0), sum) : sum;
+    }
+    if (f->rounding != VTAC_ROUND_EVEN) {
+        return vtac_tfl_stored(l, vtac_tfl_scaled(l, sum, scale, f->rounding),
+                               vtac_e_int(k, VTAC_I32, f->zero), vtac_type_out(l, 0)->dtype);
     }
     if (f->narrow) {
         return vtac_rescale_narrow(l, sum, scale, f->zero, vtac_type_out(l, 0)->dtype);

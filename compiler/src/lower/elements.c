@@ -24,6 +24,8 @@ static int64_t parameter_axis(const vtac_node *n, uint32_t i, uint32_t rank)
     case VTAC_OP_BATCH_NORMALIZATION: return i > 0 ? 1 : BROADCASTS;
     case VTAC_OP_QUANTIZE_LINEAR:
     case VTAC_OP_DEQUANTIZE_LINEAR: return i == 0 ? BROADCASTS : axis < 0 ? axis + rank : axis;
+    case VTAC_OP_RESCALE: return i == 0 ? BROADCASTS : axis < 0 ? axis + rank : axis;
+    case VTAC_OP_LOOK_UP: return i == 0 ? BROADCASTS : VTAC_MAX_RANK; /* the same table everywhere */
     default: return BROADCASTS;
     }
 }

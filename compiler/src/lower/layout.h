@@ -69,6 +69,8 @@ const vtac_expr *vtac_lp_root(vtac_lower *l, const vtac_expr *sum, int64_t p);
 /* Of a pool (pool.c): elements of its window, INT32_MAX for more; of a quantized one the scale of a sum of
  * `count` numbers, at most `most`; its rounded product with the sum, about the output's zero point. */
 int64_t vtac_window_elements(const vtac_window *w);
+/* An element of a quantized pool's input as a number to add. */
+const vtac_expr *vtac_pool_element(vtac_lower *l, const vtac_expr *x);
 const vtac_expr *vtac_mean_scale(vtac_lower *l, int64_t most, const vtac_expr *count);
 const vtac_expr *vtac_mean(vtac_lower *l, int64_t most, const vtac_expr *sum, const vtac_expr *scale);
 enum { VTAC_POOL_X_ZERO = 2 }; /* the input */

@@ -10,6 +10,7 @@
 #include "vta/vec.h"
 #include "vtac/codegen.h"
 #include "vtac/loop.h"
+#include "vtac/quant.h"
 
 typedef uint32_t vtac_storage_id; /* 0: none */
 
@@ -224,6 +225,18 @@ const vtac_expr *vtac_plus_zero(vtac_lower *l, const vtac_node *n, const vtac_ex
 /* alpha * a * b[channel] / y of three inputs, as quant.h has it. */
 const vtac_expr *vtac_output_scale(vtac_lower *l, uint32_t a, uint32_t b, uint32_t y, double alpha,
                                    const vtac_expr *channel);
+/* ---- rounding.c: numbers scaled and rounded as the attribute "rounding" of an operator says, by vtac/quant.h */
+vtac_rounding vtac_rounding_of(const vtac_node *node);
+/* A factor is an i64: the mantissa below, the exponent above. One that is known; a * b[channel] / y of three
+ * inputs, which must be known. */
+const vtac_expr *vtac_tfl_constant(vtac_lower *l, vtac_tfl_scale scale);
+const vtac_expr *vtac_tfl_output_scale(vtac_lower *l, uint32_t a, uint32_t b, uint32_t y, bool narrow,
+                                       const vtac_expr *channel);
+/* v, an i32 (an i64 for one rounding), scaled to an i32. */
+const vtac_expr *vtac_tfl_scaled(vtac_lower *l, const vtac_expr *v, const vtac_expr *scale,
+                                 vtac_rounding rounding);
+/* An i32 plus its zero point (NULL: 0), saturated. */
+const vtac_expr *vtac_tfl_stored(vtac_lower *l, const vtac_expr *v, const vtac_expr *zero, vtac_dtype dtype);
 void vtac_range_of(vtac_dtype dtype, double *low, double *high);
 vta_status vtac_unsupported(vtac_lower *l, const char *what);
 

@@ -317,6 +317,14 @@ static const vtac_expr *requantize(vtac_lower *l, const product *p, const vtac_e
         scale = vtac_e2(l->k, VTAC_E_MUL, vtac_e_float(l->k, VTAC_F32, alpha), scale);
         return vtac_e2(l->k, VTAC_E_MUL, vtac_e_cast(l->k, VTAC_F32, sum), scale);
     }
+    const vtac_rounding rounding = vtac_rounding_of(l->node);
+    if (rounding != VTAC_ROUND_EVEN) {
+        const vtac_expr *channel = p->column ? vtac_e_index(l->k, 0) : at[last];
+        const vtac_expr *factor = vtac_let(l->k, "factor", vtac_tfl_output_scale(l, 1, 4, y, true, channel));
+        return vtac_tfl_stored(l, vtac_tfl_scaled(l, sum, factor, rounding),
+                               vtac_has_in(l, y + 1) ? vtac_axis_arg(l, l->node, y + 1, 0, at) : NULL,
+                               vtac_type_out(l, 0)->dtype);
+    }
     const vtac_expr *scale =
         vtac_output_scale(l, 1, 4, y, alpha, p->column ? vtac_e_index(l->k, 0) : at[last]);
     const vtac_expr *zero = vtac_has_in(l, y + 1) ? vtac_axis_arg(l, l->node, y + 1, 0, at) : NULL;

@@ -35,11 +35,18 @@ const vtac_expr *vtac_lp_root(vtac_lower *l, const vtac_expr *sum, int64_t p)
     return p == 1 ? sum : p == 2 ? vtac_e1(l->k, VTAC_E_SQRT, sum) : E2(POW, sum, inverse);
 }
 
+/* TensorFlow Lite adds the numbers as they are. */
+const vtac_expr *vtac_pool_element(vtac_lower *l, const vtac_expr *x)
+{
+    return vtac_rounding_of(l->node) == VTAC_ROUND_EVEN ? vtac_centred(l, l->node, x, X_ZERO)
+                                                        : vtac_e_cast(l->k, VTAC_I32, x);
+}
+
 /* One element of the input as a number to add: quantized ones less their zero point. */
 static const vtac_expr *element(vtac_lower *l, const pooling *p, vtac_dtype type, const vtac_expr *const *at)
 {
     const vtac_expr *x = vtac_in_at(l, 0, at);
-    x = p->quantized ? vtac_centred(l, l->node, x, X_ZERO) : vtac_e_cast(l->k, type, x);
+    x = p->quantized ? vtac_pool_element(l, x) : vtac_e_cast(l->k, type, x);
     return p->is_lp ? vtac_lp_power(l, x, p->p) : x;
 }
 
@@ -57,6 +64,10 @@ const vtac_expr *vtac_mean_scale(vtac_lower *l, int64_t most, const vtac_expr *c
     const vtac_tensor *x = vtac_in_constant(l->graph, l->node, X_SCALE);
     const vtac_tensor *y = vtac_in_constant(l->graph, l->node, Y_SCALE);
     const vtac_expr *zero = vtac_e_index(l->k, 0);
+    if (vtac_rounding_of(l->node) != VTAC_ROUND_EVEN) {
+        return count != NULL && count->op == VTAC_E_INT ? vtac_e_int(l->k, VTAC_I32, count->i)
+                                                        : vtac_e_cast(l->k, VTAC_I32, count);
+    }
     if (x == NULL || y == NULL || count == NULL || (count->op != VTAC_E_INT && most > MOST_SCALES)) {
         const vtac_expr *all =
             E2(MUL, vtac_e_load(l->k, vtac_in(l, Y_SCALE), zero), vtac_e_cast(l->k, VTAC_F32, count));
@@ -77,8 +88,55 @@ const vtac_expr *vtac_mean_scale(vtac_lower *l, int64_t most, const vtac_expr *c
                     vtac_e_load(l->k, vtac_use(l, scales, "scales", VTAC_F32, most + 1), count));
 }
 
+/* A sum divided by the count, halves away from zero. */
+static const vtac_expr *divided(vtac_lower *l, const vtac_expr *sum, const vtac_expr *count)
+{
+    const vtac_expr *zero = vtac_e_int(l->k, VTAC_I32, 0);
+    const vtac_expr *half = E2(DIV, count, vtac_e_int(l->k, VTAC_I32, 2));
+    sum = vtac_let(l->k, "sum", sum);
+    const vtac_expr *moved =
+        vtac_e3(l->k, VTAC_E_SELECT, E2(LT, sum, zero), E2(SUB, sum, half), E2(ADD, sum, half));
+    return E2(DIV, moved, count);
+}
+
+/* TensorFlow Lite's means: of a window, the sum divided by the count; of a plane of int8, the sum less the
+ * zero points by a fixed-point factor, then divided; of uint8, the sum by one factor for both, plus what is
+ * left of the zero points. */
+static const vtac_expr *tfl_mean(vtac_lower *l, const vtac_expr *sum, const vtac_expr *count)
+{
+    const vtac_dtype dtype = vtac_type_out(l, 0)->dtype;
+    const vtac_expr *zero = vtac_e_int(l->k, VTAC_I32, 0);
+    if (l->node->op == VTAC_OP_QLINEAR_AVERAGE_POOL) {
+        return vtac_tfl_stored(l, divided(l, sum, count), NULL, dtype);
+    }
+    const vtac_tensor *in[5];
+    for (uint32_t i = X_SCALE; i <= Y_ZERO; i++) {
+        in[i] = vtac_in_constant(l->graph, l->node, i);
+        if (in[i] == NULL || count == NULL || count->op != VTAC_E_INT) {
+            (void)vtac_unsupported(l, "a mean that only the run knows the scale of");
+            return zero;
+        }
+    }
+    const float x_scale = (float)vtac_tensor_float(in[X_SCALE], 0);
+    const float y_scale = (float)vtac_tensor_float(in[Y_SCALE], 0);
+    const int64_t x_zero = vtac_tensor_int(in[X_ZERO], 0);
+    const int64_t y_zero = vtac_tensor_int(in[Y_ZERO], 0);
+    if (dtype == VTAC_I8) {
+        const vtac_tfl_scale factor = vtac_tfl_scale_of((double)x_scale / (double)y_scale);
+        sum = E2(SUB, sum, vtac_e_int(l->k, VTAC_I32, x_zero * count->i));
+        sum = vtac_tfl_scaled(l, sum, vtac_tfl_constant(l, factor), VTAC_ROUND_AWAY);
+        return vtac_tfl_stored(l, divided(l, sum, count), vtac_e_int(l->k, VTAC_I32, y_zero), dtype);
+    }
+    const vtac_tfl_mean mean = vtac_tfl_mean_of(x_scale, x_zero, y_scale, y_zero, count->i);
+    sum = vtac_tfl_scaled(l, sum, vtac_tfl_constant(l, mean.scale), VTAC_ROUND_AWAY);
+    return vtac_tfl_stored(l, sum, vtac_e_int(l->k, VTAC_I32, mean.bias), dtype);
+}
+
 const vtac_expr *vtac_mean(vtac_lower *l, int64_t most, const vtac_expr *sum, const vtac_expr *scale)
 {
+    if (vtac_rounding_of(l->node) != VTAC_ROUND_EVEN) {
+        return tfl_mean(l, sum, scale);
+    }
     if (most <= NARROW_SUM) {
         return vtac_rescale_to(l, l->node, sum, scale, Y_ZERO);
     }

@@ -143,6 +143,18 @@ static const vtac_expr *sum(vtac_lower *l, const vtac_node *n, const vtac_expr *
     if (!known_scale(l, n, 1, &a) || !known_scale(l, n, 4, &b) || !known_scale(l, n, 6, &y)) {
         return sum_of_unknown(l, n, at);
     }
+    if (vtac_rounding_of(n) != VTAC_ROUND_EVEN) {
+        enum { LEFT = 20 };
+        const vtac_tfl_sum f = vtac_tfl_sum_of(a, b, y, LEFT);
+        const vtac_expr *left = vtac_e_int(l->k, VTAC_I32, LEFT);
+        const vtac_expr *first = vtac_let(l->k, "a", E2(SHL, whole(l, n, 0, at), left));
+        const vtac_expr *second = vtac_let(l->k, "b", E2(SHL, whole(l, n, 3, at), left));
+        first = vtac_tfl_scaled(l, first, vtac_tfl_constant(l, f.a), VTAC_ROUND_AWAY);
+        second = vtac_tfl_scaled(l, second, vtac_tfl_constant(l, f.b), VTAC_ROUND_AWAY);
+        const vtac_expr *both = vtac_let(l->k, "both", E2(ADD, first, second));
+        return vtac_tfl_stored(l, vtac_tfl_scaled(l, both, vtac_tfl_constant(l, f.y), VTAC_ROUND_AWAY),
+                               zero_at(l, n, 7, at), dtype_out(l, n));
+    }
     if (!vtac_fixed_sum_of(a, b, y, &fixed)) {
         (void)vta_fail(l->diag, VTA_INVALID, "a scale is not positive and finite");
         return NULL;
@@ -166,7 +178,13 @@ const vtac_expr *vtac_point_qlinear_binary(vtac_lower *l, const vtac_node *n, co
     float b;
     float y;
     const vtac_expr *scale;
-    if (known_scale(l, n, 1, &a) && known_scale(l, n, 4, &b) && known_scale(l, n, 6, &y)) {
+    const bool known = known_scale(l, n, 1, &a) && known_scale(l, n, 4, &b) && known_scale(l, n, 6, &y);
+    if (known && vtac_rounding_of(n) != VTAC_ROUND_EVEN) {
+        const vtac_tfl_scale factor = vtac_tfl_scale_of((double)(a * b / y));
+        v = vtac_tfl_scaled(l, vtac_let(l->k, "product", v), vtac_tfl_constant(l, factor), VTAC_ROUND_AWAY);
+        return vtac_tfl_stored(l, v, zero_at(l, n, 7, at), dtype_out(l, n));
+    }
+    if (known) {
         scale = vtac_e_float(l->k, VTAC_F32, (double)vtac_scale_product(a, b, y));
     } else {
         scale = E2(DIV, E2(MUL, scale_at(l, n, 1, at), scale_at(l, n, 4, at)), scale_at(l, n, 6, at));

@@ -397,3 +397,23 @@ vta_status vtac_onnx_load(const char *path, const vtac_import_options *options, 
     free(bytes);
     return status;
 }
+
+/* A message of protobuf has no mark of its own: its first byte is the key of a field that a model has. */
+bool vtac_recognize_onnx(const vtac_model_file *file)
+{
+    enum { VARINT = 0, BYTES = 2 };
+    const size_t length = strlen(file->path);
+    if (length >= 5 && strcmp(file->path + length - 5, ".onnx") == 0) {
+        return true;
+    }
+    const unsigned key = file->size > 0 ? file->bytes[0] : 0;
+    const unsigned field = key >> 3;
+    const unsigned kind = field == 1 || field == 5 ? VARINT : BYTES;
+    return field >= 1 && field <= 8 && (key & 7) == kind && file->size > 8;
+}
+
+vta_status vtac_load_onnx(const vtac_model_file *file, const vtac_import_options *options, vtac_graph **out,
+                          vta_diag *diag)
+{
+    return vtac_onnx_parse(file->bytes, file->size, file->path, file->folder, options, out, diag);
+}

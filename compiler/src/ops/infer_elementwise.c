@@ -228,3 +228,32 @@ vta_status vtac_infer_qlinear_binary(const vtac_graph *graph, const vtac_node *n
     VTA_TRY(vtac_need_type(graph, node, 3, &b, diag));
     return vtac_broadcast(a, b, &out[0], diag);
 }
+
+/* x, one factor or one for each place along an axis, their exponents: an int32 */
+vta_status vtac_infer_rescale(const vtac_graph *graph, const vtac_node *node, vtac_type *out, vta_diag *diag)
+{
+    const vtac_type *mult;
+    VTA_TRY(vtac_infer_same(graph, node, out, diag));
+    VTA_TRY(vtac_need_type(graph, node, 1, &mult, diag));
+    const int64_t axis = vtac_attr_int(node, "axis", 1);
+    const int64_t count = vtac_type_elements(mult);
+    if (count != 1 && (axis < 0 || axis >= (int64_t)out[0].rank || count != out[0].dim[axis])) {
+        return vta_fail(diag, VTA_INVALID, "%lld factors along axis %lld", (long long)count, (long long)axis);
+    }
+    VTA_TRY(vtac_expect_shape(graph, node, 2, "the exponents", mult->rank, mult->dim, diag));
+    out[0].dtype = VTAC_I32;
+    return VTA_OK;
+}
+
+/* x and a table: the table's type in the shape of x */
+vta_status vtac_infer_look_up(const vtac_graph *graph, const vtac_node *node, vtac_type *out, vta_diag *diag)
+{
+    const vtac_type *table;
+    VTA_TRY(vtac_infer_same(graph, node, out, diag));
+    VTA_TRY(vtac_need_type(graph, node, 1, &table, diag));
+    if (table->rank != 1 || table->dim[0] < 1) {
+        return vta_fail(diag, VTA_INVALID, "the table has rank %u and must have one axis", table->rank);
+    }
+    out[0].dtype = table->dtype;
+    return VTA_OK;
+}

@@ -344,6 +344,10 @@ vta_status vtac_make_layer(vtac_maker *m, vtac_node_id node, uint32_t *number)
             vtac_no_layer(m, "the accelerator has no %s; at the model's beginning or end it parts no region",
                           vtac_op_get(copy.op)->name);
     }
+    const char *rounding = vtac_attr_string(&copy, "rounding", "");
+    if (status == VTA_OK && rounding[0] != '\0') {
+        status = vtac_no_layer(m, "the accelerator does not round as it does ('%s')", rounding);
+    }
     status = status == VTA_OK ? name_layer(m, &layer) : status;
     status = status == VTA_OK ? row->make(m, &layer) : status;
     if (status != VTA_OK) {

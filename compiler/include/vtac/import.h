@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * From a file of any known kind to a graph. Each kind is a row of importers.def: its name, how its first
+ * bytes are recognized, how it is loaded. Behind this nothing knows where a model came from.
+ */
+#ifndef VTAC_IMPORT_H
+#define VTAC_IMPORT_H
+
+#include "vtac/graph.h"
+
+/* A shape for one graph input: "name=1x3x224x224" on the command line. */
+typedef struct vtac_shape_option {
+    const char *name;
+    uint32_t rank;
+    int64_t dim[VTAC_MAX_RANK];
+} vtac_shape_option;
+
+typedef struct vtac_import_options {
+    const vtac_shape_option *shapes;
+    uint32_t shape_count;
+    /* Told, a sentence at a time, what was assumed ("input 'data': batch dimension 'N' taken as 1"). May be
+     * NULL. */
+    void (*note)(void *context, const char *text);
+    void *context;
+    const char *weights; /* the file of weights, where a model has one of its own; NULL: beside the model */
+} vtac_import_options;
+
+/* A model in memory. */
+typedef struct vtac_model_file {
+    const char *path;   /* for messages */
+    const char *folder; /* where files that belong to it may lie; NULL: nowhere */
+    const uint8_t *bytes;
+    size_t size;
+} vtac_model_file;
+
+typedef bool vtac_recognize_fn(const vtac_model_file *file);
+typedef vta_status vtac_load_fn(const vtac_model_file *file, const vtac_import_options *options,
+                                vtac_graph **out, vta_diag *diag);
+typedef struct vtac_import_kind {
+    const char *name; /* "TensorFlow Lite" */
+    const char *file; /* what its files are called: ".tflite" */
+    vtac_recognize_fn *recognize;
+    vtac_load_fn *load;
+} vtac_import_kind;
+
+#define VTAC_IMPORTER(name, file, suffix)                                                                    \
+    vtac_recognize_fn vtac_recognize_##suffix;                                                               \
+    vtac_load_fn vtac_load_##suffix;
+#include "vtac/importers.def"
+
+/* The kinds, in the order in which they are asked; NULL behind the last. */
+const vtac_import_kind *vtac_import_kind_get(size_t i);
+
+/* Reads a model of any kind. Errors name the file, the node and the fault, all unsupported operators at once;
+ * a file of no known kind is answered with the kinds and what its first bytes look like. */
+vta_status vtac_model_load(const char *path, const vtac_import_options *options, vtac_graph **out,
+                           vta_diag *diag);
+
+/* The same from memory. */
+vta_status vtac_model_parse(const vtac_model_file *file, const vtac_import_options *options, vtac_graph **out,
+                            vta_diag *diag);
+
+/* Parses NAME=AxBxC; dims are 0 or more. */
+vta_status vtac_shape_parse(const char *text, char *name, size_t name_size, vtac_shape_option *out,
+                            vta_diag *diag);
+
+#endif

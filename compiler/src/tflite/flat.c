@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "flat.h"
+
+#include <string.h>
+
+static bool inside(flat *f, size_t at, size_t size)
+{
+    if (at <= f->size && size <= f->size - at) {
+        return true;
+    }
+    if (!f->bad) {
+        f->bad = true;
+        f->bad_at = at < f->size ? at : f->size;
+    }
+    return false;
+}
+
+static uint64_t little(const uint8_t *at, uint32_t width)
+{
+    uint64_t value = 0;
+    for (uint32_t i = 0; i < width; i++) {
+        value |= (uint64_t)at[i] << (8 * i);
+    }
+    return value;
+}
+
+static int64_t extended(uint64_t value, uint32_t width)
+{
+    const uint64_t sign = UINT64_C(1) << (8 * width - 1);
+    return (int64_t)((value ^ sign) - sign);
+}
+
+static void refuse(flat *f, size_t at)
+{
+    f->bad_at = f->bad ? f->bad_at : at;
+    f->bad = true;
+}
+
+static flat_table table_at(flat *f, size_t at)
+{
+    const flat_table none = {.at = 0};
+    if (!inside(f, at, 4)) {
+        return none;
+    }
+    const int64_t vtable = (int64_t)at - extended(little(f->bytes + at, 4), 4);
+    if (vtable < 4 || !inside(f, (size_t)vtable, 4)) {
+        refuse(f, at);
+        return none;
+    }
+    flat_table t = {.at = at, .vtable = (size_t)vtable};
+    const uint32_t size = (uint32_t)little(f->bytes + vtable, 2);
+    t.bytes = (uint32_t)little(f->bytes + vtable + 2, 2);
+    t.fields = size < 4 ? 0 : (size - 4) / 2;
+    if (size < 4 || t.bytes < 4 || !inside(f, t.vtable, size) || !inside(f, at, t.bytes)) {
+        refuse(f, t.vtable);
+        return none;
+    }
+    return t;
+}
+
+/* Where a field of `width` bytes lies; 0: it is absent. */
+static size_t field_at(flat *f, flat_table t, uint32_t field, uint32_t width)
+{
+    if (t.at == 0 || field >= t.fields) {
+        return 0;
+    }
+    const size_t entry = t.vtable + 4 + 2 * (size_t)field;
+    const uint32_t offset = (uint32_t)little(f->bytes + entry, 2);
+    if (offset == 0) {
+        return 0;
+    }
+    if (offset < 4 || width > t.bytes || offset > t.bytes - width) {
+        refuse(f, entry);
+        return 0;
+    }
+    return t.at + offset;
+}
+
+/* What the offset at `at` leads to; 0: nowhere. */
+static size_t follow(flat *f, size_t at)
+{
+    if (at == 0 || !inside(f, at, 4)) {
+        return 0;
+    }
+    const uint64_t offset = little(f->bytes + at, 4);
+    if (offset < 4 || offset > f->size - at || !inside(f, at + (size_t)offset, 4)) {
+        refuse(f, at);
+        return 0;
+    }
+    return at + (size_t)offset;
+}
+
+flat_table flat_root(flat *f)
+{
+    const uint64_t offset = inside(f, 0, 8) ? little(f->bytes, 4) : 0;
+    if (offset < 4 || offset > f->size) {
+        refuse(f, 0);
+        return (flat_table){.at = 0};
+    }
+    return table_at(f, (size_t)offset);
+}
+
+flat_table flat_sub(flat *f, flat_table t, uint32_t field)
+{
+    const size_t at = follow(f, field_at(f, t, field, 4));
+    return at == 0 ? (flat_table){.at = 0} : table_at(f, at);
+}
+
+int64_t flat_int(flat *f, flat_table t, uint32_t field, uint32_t width, int64_t otherwise)
+{
+    const size_t at = field_at(f, t, field, width);
+    return at == 0 ? otherwise : extended(little(f->bytes + at, width), width);
+}
+
+static float float_of(uint64_t bits)
+{
+    const uint32_t word = (uint32_t)bits;
+    float value;
+    memcpy(&value, &word, sizeof value);
+    return value;
+}
+
+float flat_float(flat *f, flat_table t, uint32_t field, float otherwise)
+{
+    const size_t at = field_at(f, t, field, 4);
+    return at == 0 ? otherwise : float_of(little(f->bytes + at, 4));
+}
+
+flat_vector flat_list(flat *f, flat_table t, uint32_t field, uint32_t size)
+{
+    const size_t at = follow(f, field_at(f, t, field, 4));
+    if (at == 0) {
+        return (flat_vector){.at = 0};
+    }
+    const uint64_t count = little(f->bytes + at, 4);
+    if (count * size > f->size || !inside(f, at + 4, (size_t)(count * size))) {
+        refuse(f, at);
+        return (flat_vector){.at = 0};
+    }
+    return (flat_vector){at + 4, (uint32_t)count};
+}
+
+flat_table flat_item(flat *f, flat_vector v, uint32_t i)
+{
+    const size_t at = i < v.count ? follow(f, v.at + 4 * (size_t)i) : 0;
+    return at == 0 ? (flat_table){.at = 0} : table_at(f, at);
+}
+
+int64_t flat_int_at(const flat *f, flat_vector v, uint32_t i, uint32_t width)
+{
+    return i < v.count ? extended(little(f->bytes + v.at + (size_t)i * width, width), width) : 0;
+}
+
+float flat_float_at(const flat *f, flat_vector v, uint32_t i)
+{
+    return i < v.count ? float_of(little(f->bytes + v.at + 4 * (size_t)i, 4)) : 0.0F;
+}
+
+const char *flat_text(flat *f, flat_table t, uint32_t field, uint32_t *length)
+{
+    const flat_vector v = flat_list(f, t, field, 1);
+    *length = v.count;
+    return v.at == 0 ? NULL : (const char *)f->bytes + v.at;
+}

@@ -1,0 +1,423 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The walk over a TensorFlow Lite model, and what the operators' importers share.
+ */
+#include "import.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "operators.h"
+
+/* ---- the table */
+
+static const tfl_operator builtins[] = {
+#define TFL_OP(code, name, least, fn, how) {code, #name, least, tfl_import_##fn, how},
+#define TFL_CUSTOM(name, least, fn)
+#include "operators.def"
+};
+
+static const tfl_operator customs[] = {
+#define TFL_OP(code, name, least, fn, how)
+#define TFL_CUSTOM(name, least, fn) {32, name, least, tfl_import_##fn, 0},
+#include "operators.def"
+    {.name = NULL}};
+
+const tfl_operator *tfl_operator_find(int32_t code)
+{
+    for (size_t i = 0; i < sizeof builtins / sizeof builtins[0]; i++) {
+        if (builtins[i].code == code) {
+            return &builtins[i];
+        }
+    }
+    return NULL;
+}
+
+const tfl_operator *tfl_custom_find(const char *name)
+{
+    for (size_t i = 0; customs[i].name != NULL; i++) {
+        if (strcmp(customs[i].name, name) == 0) {
+            return &customs[i];
+        }
+    }
+    return NULL;
+}
+
+void tfl_refuse(tfl *im, const char *fmt, ...)
+{
+    char text[400];
+    va_list args;
+    va_start(args, fmt);
+    (void)vsnprintf(text, sizeof text, fmt, args);
+    va_end(args);
+    vtac_make_fail(&im->maker, VTA_UNSUPPORTED, "%s", text);
+}
+
+/* ---- tensors */
+
+bool tfl_has(const tfl *im, uint32_t i)
+{
+    return i < im->op->input_count && im->op->inputs[i] >= 0;
+}
+
+tfl_tensor *tfl_in(tfl *im, uint32_t i)
+{
+    static tfl_tensor none; /* never written: it has no name */
+    if (!tfl_has(im, i)) {
+        vtac_make_fail(&im->maker, VTA_INVALID, "it has no input %u", i);
+        return &none;
+    }
+    return &im->model.tensors[im->op->inputs[i]];
+}
+
+tfl_tensor *tfl_out(tfl *im, uint32_t i)
+{
+    static tfl_tensor none;
+    if (i >= im->op->output_count) {
+        vtac_make_fail(&im->maker, VTA_INVALID, "it has no output %u", i);
+        return &none;
+    }
+    return &im->model.tensors[im->op->outputs[i]];
+}
+
+static const int64_t to_planes[] = {0, 3, 1, 2};
+static const int64_t to_plain[] = {0, 2, 3, 1};
+
+/* The name of a tensor belongs to the form that was made first, or to the plain one. */
+static void call(tfl *im, vtac_id id, const char *name)
+{
+    vtac_graph *g = im->maker.graph;
+    if (im->maker.status == VTA_OK && id != 0 && name[0] != '\0' && strcmp(g->values[id].name, name) != 0) {
+        im->maker.status = vtac_rename_value(g, id, name, im->maker.diag);
+    }
+}
+
+static vtac_id plain_of(tfl *im, tfl_tensor *t)
+{
+    vtac_builder *m = &im->maker;
+    if (m->status != VTA_OK) {
+        return 0;
+    }
+    if (t->plain == 0 && t->planes != 0) {
+        t->plain = vtac_make_transpose(m, t->planes, to_plain, 4);
+    }
+    if (t->plain == 0 && t->data != NULL) {
+        t->plain = vtac_make_constant(m, &t->type, t->data);
+        call(im, t->plain, t->name);
+    }
+    if (t->plain == 0 && t->variable) {
+        void *zeros = vtac_make_room(m, vtac_type_elements(&t->type), vtac_dtype_bytes(t->type.dtype));
+        if (zeros != NULL && t->scale_count > 0) {
+            memset(zeros, (int)t->zero[0], (size_t)vtac_type_elements(&t->type));
+        }
+        t->plain = zeros == NULL ? 0 : vtac_make_borrowed(m, &t->type, zeros);
+    }
+    if (t->plain == 0) {
+        vtac_make_fail(m, VTA_INVALID, "input '%s' is made by no earlier operator", t->name);
+    }
+    return t->plain;
+}
+
+vtac_id tfl_plain(tfl *im, uint32_t i)
+{
+    return plain_of(im, tfl_in(im, i));
+}
+
+vtac_id tfl_planes(tfl *im, uint32_t i)
+{
+    tfl_tensor *t = tfl_in(im, i);
+    if (t->planes == 0) {
+        t->planes = vtac_make_transpose(&im->maker, plain_of(im, t), to_planes, 4);
+    }
+    return t->planes;
+}
+
+bool tfl_in_planes(tfl *im, uint32_t i)
+{
+    const tfl_tensor *t = tfl_in(im, i);
+    return t->planes != 0 && t->plain == 0;
+}
+
+static void set(tfl *im, uint32_t i, vtac_id value, bool planes)
+{
+    vtac_builder *m = &im->maker;
+    tfl_tensor *t = tfl_out(im, i);
+    if (m->status != VTA_OK) {
+        return;
+    }
+    if (t->plain != 0 || t->planes != 0 || t->data != NULL) {
+        vtac_make_fail(m, VTA_INVALID, "tensor '%s' is made twice", t->name);
+        return;
+    }
+    const vtac_type *type = vtac_made_type(m, value);
+    if (value == 0 || type->dtype != t->type.dtype || (planes && type->rank != 4)) {
+        char text[160];
+        vtac_make_fail(m, VTA_INVALID, "output '%s' would be %s, the file says %s", t->name,
+                       vtac_type_text(type, text, sizeof text), vtac_dtype_name(t->type.dtype));
+        return;
+    }
+    /* A value that has a name already, an input or another tensor's, keeps it. */
+    const vtac_graph *g = m->graph;
+    const bool fresh =
+        g->values[value].nameless && (g->values[value].node != 0 || g->values[value].constant != NULL);
+    if (!fresh) {
+        value = vtac_make1(m, VTAC_OP_IDENTITY, value);
+    }
+    *(planes ? &t->planes : &t->plain) = value;
+    call(im, value, t->name);
+}
+
+void tfl_set(tfl *im, uint32_t i, vtac_id value)
+{
+    set(im, i, value, false);
+}
+
+void tfl_set_planes(tfl *im, uint32_t i, vtac_id value)
+{
+    set(im, i, value, true);
+}
+
+vtac_id tfl_either(tfl *im, uint32_t i, bool *planes)
+{
+    *planes = tfl_in_planes(im, i);
+    return *planes ? tfl_planes(im, i) : tfl_plain(im, i);
+}
+
+void tfl_set_either(tfl *im, uint32_t i, vtac_id value, bool planes)
+{
+    set(im, i, value, planes);
+}
+
+vtac_type tfl_type(tfl *im, uint32_t i)
+{
+    const tfl_tensor *t = tfl_in(im, i);
+    if (t->plain == 0 && t->planes != 0) {
+        vtac_type type = *vtac_made_type(&im->maker, t->planes);
+        const int64_t channels = type.dim[1];
+        memmove(&type.dim[1], &type.dim[2], 2 * sizeof type.dim[0]);
+        type.dim[3] = channels;
+        return type;
+    }
+    return t->data != NULL ? t->type : *vtac_made_type(&im->maker, tfl_plain(im, i));
+}
+
+uint32_t tfl_axis(uint32_t axis, uint32_t rank, bool planes)
+{
+    return !planes || rank != 4 || axis == 0 ? axis : axis == 3 ? 1 : axis + 1;
+}
+
+uint32_t tfl_wrap(tfl *im, int64_t axis, uint32_t rank)
+{
+    const int64_t at = axis < 0 ? axis + (int64_t)rank : axis;
+    if (at < 0 || at >= (int64_t)rank) {
+        vtac_make_fail(&im->maker, VTA_INVALID, "axis %lld of %u", (long long)axis, rank);
+        return 0;
+    }
+    return (uint32_t)at;
+}
+
+uint32_t tfl_known_ints(tfl *im, uint32_t i, const char *what, int64_t *out, uint32_t most)
+{
+    const vtac_id id = tfl_plain(im, i);
+    const vtac_tensor *known = vtac_made_constant(&im->maker, id);
+    if (id == 0) {
+        return 0;
+    }
+    if (known == NULL) {
+        tfl_refuse(im, "the %s (input %u) must be known, the run works it out", what, i);
+        return 0;
+    }
+    const int64_t count = vtac_type_elements(&known->type);
+    if (count > (int64_t)most || vtac_dtype_kind(known->type.dtype) == 'f') {
+        tfl_refuse(im, "the %s (input %u): %lld numbers, at most %u integers are taken", what, i,
+                   (long long)count, most);
+        return 0;
+    }
+    for (int64_t k = 0; k < count; k++) {
+        out[k] = vtac_tensor_int(known, k);
+    }
+    return (uint32_t)count;
+}
+
+int64_t tfl_option(tfl *im, uint32_t field, uint32_t width, int64_t otherwise)
+{
+    return flat_int(&im->model.flat, im->op->options, field, width, otherwise);
+}
+
+float tfl_option_float(tfl *im, uint32_t field, float otherwise)
+{
+    return flat_float(&im->model.flat, im->op->options, field, otherwise);
+}
+
+/* ---- the walk */
+
+static void note(const tfl *im, const char *text)
+{
+    if (im->options != NULL && im->options->note != NULL) {
+        im->options->note(im->options->context, text);
+    }
+}
+
+/* The name of an input or output: the signature's, or the tensor's. */
+static const char *outer_name(const char **names, const tfl_tensor *t, uint32_t i)
+{
+    return names != NULL ? names[i] : t->name;
+}
+
+static vta_status input_type(const tfl *im, const char *name, const tfl_tensor *t, vtac_type *type,
+                             vta_diag *diag)
+{
+    const vtac_shape_option *option = NULL;
+    for (uint32_t i = 0; im->options != NULL && i < im->options->shape_count; i++) {
+        option = strcmp(im->options->shapes[i].name, name) == 0 ? &im->options->shapes[i] : option;
+    }
+    *type = t->type;
+    if (option != NULL && option->rank != type->rank) {
+        return vta_fail(diag, VTA_INVALID, "input '%s' has %u axes, given are %u", name, type->rank,
+                        option->rank);
+    }
+    for (uint32_t i = 0; i < type->rank; i++) {
+        char text[256];
+        if (option != NULL && !t->open[i] && i > 0 && option->dim[i] != type->dim[i]) {
+            return vta_fail(diag, VTA_INVALID, "input '%s': axis %u is %lld in the model, not %lld", name, i,
+                            (long long)type->dim[i], (long long)option->dim[i]);
+        }
+        if (option != NULL) {
+            type->dim[i] = option->dim[i];
+        } else if (t->open[i]) {
+            (void)snprintf(text, sizeof text, "input '%s': axis %u is open in the model, taken as %lld", name,
+                           i, (long long)type->dim[i]);
+            note(im, text);
+        }
+    }
+    return vtac_type_elements(type) >= 0 ? VTA_OK
+                                         : vta_fail(diag, VTA_RANGE, "input '%s' is too large", name);
+}
+
+static vta_status import_inputs(tfl *im, vta_diag *diag)
+{
+    const tfl_model *model = &im->model;
+    for (uint32_t i = 0; i < model->input_count; i++) {
+        tfl_tensor *t = &model->tensors[model->inputs[i]];
+        const char *name = outer_name(model->input_names, t, i);
+        vtac_type type;
+        if (t->type.dtype == VTAC_NO_DTYPE) {
+            return vta_fail(diag, VTA_UNSUPPORTED,
+                            "input '%s' is of a type that is not taken (text, complex)", name);
+        }
+        if (t->plain != 0 || t->data != NULL) {
+            return vta_fail(diag, VTA_INVALID, "input '%s' is listed twice, or is a constant", name);
+        }
+        VTA_TRY(input_type(im, name, t, &type, diag));
+        VTA_TRY(vtac_add_input(im->maker.graph, name, &type, &t->plain, diag));
+    }
+    for (uint32_t k = 0; im->options != NULL && k < im->options->shape_count; k++) {
+        if (vtac_find_value(im->maker.graph, im->options->shapes[k].name) == 0) {
+            return vta_fail(diag, VTA_INVALID, "--shape names '%s', which is no input of the model",
+                            im->options->shapes[k].name);
+        }
+    }
+    return VTA_OK;
+}
+
+/* All operators that are not taken, at once. */
+static vta_status check_operators(const tfl_model *model, vta_diag *diag)
+{
+    char list[700] = "";
+    size_t used = 0;
+    for (uint32_t i = 0; i < model->op_count; i++) {
+        const tfl_op *op = &model->ops[i];
+        if (op->kind != NULL) {
+            continue;
+        }
+        const char *where = op->output_count > 0 ? model->tensors[op->outputs[0]].name : "";
+        const int size =
+            op->custom != NULL
+                ? snprintf(list + used, sizeof list - used, "%sthe custom operator %.80s (at '%.80s')",
+                           used == 0 ? "" : ", ", op->custom, where)
+                : snprintf(list + used, sizeof list - used, "%sbuiltin operator %d (at '%.80s')",
+                           used == 0 ? "" : ", ", op->code, where);
+        if (used + (size_t)size >= sizeof list) {
+            list[used] = '\0';
+            return vta_fail(diag, VTA_UNSUPPORTED, "not supported: %s and more", list);
+        }
+        used += (size_t)size;
+    }
+    return used == 0 ? VTA_OK : vta_fail(diag, VTA_UNSUPPORTED, "not supported: %s", list);
+}
+
+static vta_status import_op(tfl *im, uint32_t i, vta_diag *diag)
+{
+    const tfl_op *op = &im->model.ops[i];
+    const char *name = op->output_count > 0 ? im->model.tensors[op->outputs[0]].name : op->kind->name;
+    im->op = op;
+    im->how = op->kind->how;
+    im->maker.name = name;
+    im->maker.origin = i;
+    if (op->input_count < op->kind->in_min) {
+        vtac_make_fail(&im->maker, VTA_INVALID, "it has %u inputs and needs %u", op->input_count,
+                       op->kind->in_min);
+    }
+    for (uint32_t k = 0; k < op->input_count && im->maker.status == VTA_OK; k++) {
+        const tfl_tensor *t = op->inputs[k] < 0 ? NULL : &im->model.tensors[op->inputs[k]];
+        if (t != NULL && t->type.dtype == VTAC_NO_DTYPE) {
+            tfl_refuse(im, "tensor '%s' is of a type that is not taken (text, complex, a resource)", t->name);
+        }
+    }
+    if (im->maker.status == VTA_OK) {
+        op->kind->import(im);
+    }
+    return im->maker.status == VTA_OK
+               ? VTA_OK
+               : vta_context(diag, "operator %u, '%.100s' (%s)", i, name, op->kind->name);
+}
+
+static vta_status import_graph(tfl *im, vta_diag *diag)
+{
+    const tfl_model *model = &im->model;
+    VTA_TRY(check_operators(model, diag));
+    VTA_TRY(import_inputs(im, diag));
+    for (uint32_t i = 0; i < model->op_count; i++) {
+        VTA_TRY(import_op(im, i, diag));
+    }
+    for (uint32_t i = 0; i < model->output_count; i++) {
+        tfl_tensor *t = &model->tensors[model->outputs[i]];
+        vtac_id id = t->type.dtype == VTAC_NO_DTYPE ? 0 : plain_of(im, t);
+        if (id != 0 && (im->maker.graph->values[id].node == 0 || vtac_is_output(im->maker.graph, id))) {
+            id = vtac_make1(&im->maker, VTAC_OP_IDENTITY, id);
+        }
+        call(im, id, outer_name(model->output_names, t, i));
+        if (im->maker.status != VTA_OK || id == 0) {
+            return vta_fail(diag, VTA_INVALID, "output '%s' is made by no operator", t->name);
+        }
+        VTA_TRY(vtac_add_output(im->maker.graph, id, diag));
+    }
+    return vtac_graph_sort(im->maker.graph, diag);
+}
+
+vta_status vtac_load_tflite(const vtac_model_file *file, const vtac_import_options *options, vtac_graph **out,
+                            vta_diag *diag)
+{
+    vtac_graph *graph = vtac_graph_create("main");
+    tfl im = {.options = options};
+    vta_status status = graph == NULL ? vta_fail(diag, VTA_NOMEM, "out of memory")
+                                      : tfl_model_read(file, &graph->arena, &im.model, diag);
+    if (status == VTA_OK) {
+        im.maker = (vtac_builder){.graph = graph, .diag = diag, .name = "", .budget = VTAC_BUILDER_NODES};
+        status = import_graph(&im, diag);
+    }
+    if (status == VTA_OK && im.model.flat.bad) {
+        status = vta_fail(diag, VTA_SYNTAX, "damaged: the offset at byte %zu leads out of the file",
+                          im.model.flat.bad_at);
+    }
+    if (status != VTA_OK) {
+        vtac_graph_destroy(graph);
+        (void)vta_context(diag, "%s", file->path);
+        return status;
+    }
+    (void)vtac_remove_dead(graph);
+    *out = graph;
+    return VTA_OK;
+}

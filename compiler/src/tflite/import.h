@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What the operators' importers share. Each gets the operator in `im->op`, reads its inputs as values of the
+ * graph, and sets its outputs. Failures stay in the maker.
+ *
+ * A tensor of rank 4 has up to two values: plain, with the axes of the file, and planes, with the channels on
+ * axis 1, as convolutions here want them. Either is made from the other when it is asked for; operators that
+ * do not care keep to what there is, so that a whole network stays in planes.
+ */
+#ifndef VTAC_TFLITE_IMPORT_H
+#define VTAC_TFLITE_IMPORT_H
+
+#include "model.h"
+#include "vtac/quant.h"
+
+typedef struct tfl {
+    vtac_builder maker;
+    tfl_model model;
+    const vtac_import_options *options;
+    const tfl_op *op;
+    int32_t how; /* what the operator's row says */
+} tfl;
+
+/* ---- tensors of the operator */
+bool tfl_has(const tfl *im, uint32_t i); /* input i is there */
+tfl_tensor *tfl_in(tfl *im, uint32_t i);
+tfl_tensor *tfl_out(tfl *im, uint32_t i);
+vtac_id tfl_plain(tfl *im, uint32_t i); /* values of input i */
+vtac_id tfl_planes(tfl *im, uint32_t i);
+bool tfl_in_planes(tfl *im, uint32_t i); /* only there so far */
+void tfl_set(tfl *im, uint32_t i, vtac_id value);
+void tfl_set_planes(tfl *im, uint32_t i, vtac_id value);
+/* Input i in the form that suits one that is the output's shape; `planes` says which it is. */
+vtac_id tfl_either(tfl *im, uint32_t i, bool *planes);
+void tfl_set_either(tfl *im, uint32_t i, vtac_id value, bool planes);
+
+/* The type of input i as it came out here, axes as in the file. */
+vtac_type tfl_type(tfl *im, uint32_t i);
+/* Axis of a plain value as it lies in `planes`. */
+uint32_t tfl_axis(uint32_t axis, uint32_t rank, bool planes);
+/* An axis that may be counted from the end. */
+uint32_t tfl_wrap(tfl *im, int64_t axis, uint32_t rank);
+
+/* The contents of input i, which must be known: integers, at most `most`. */
+uint32_t tfl_known_ints(tfl *im, uint32_t i, const char *what, int64_t *out, uint32_t most);
+
+/* ---- options of the operator */
+int64_t tfl_option(tfl *im, uint32_t field, uint32_t width, int64_t otherwise);
+float tfl_option_float(tfl *im, uint32_t field, float otherwise);
+
+/* ---- numbers */
+bool tfl_quantized(const tfl_tensor *t); /* integers with a scale */
+bool tfl_is_float(const tfl_tensor *t);
+bool tfl_same_scale(const tfl_tensor *a, const tfl_tensor *b);
+/* A scalar constant: the scale; the zero point, in the tensor's type. */
+vtac_id tfl_scale_value(tfl *im, const tfl_tensor *t);
+vtac_id tfl_zero_value(tfl *im, const tfl_tensor *t);
+/* Less the zero point, in int32. */
+vtac_id tfl_centred(tfl *im, vtac_id x, int64_t zero);
+vtac_id tfl_rescale(tfl *im, vtac_id x, vtac_tfl_scale scale, vtac_rounding rounding);
+/* An int32 plus the zero point, within the activation, as the tensor's type. */
+vtac_id tfl_store(tfl *im, vtac_id x, const tfl_tensor *to, int activation);
+/* What an activation leaves of a quantized tensor's range. */
+void tfl_activation_range(tfl *im, const tfl_tensor *t, int activation, int64_t *low, int64_t *high);
+/* The activation on a value that has the output's type. */
+vtac_id tfl_activate(tfl *im, vtac_id x, const tfl_tensor *t, int activation);
+/* Whole numbers next to it, halves away from zero, as an int32. */
+vtac_id tfl_round(tfl *im, vtac_id x);
+/* float32 to the tensor's integers. */
+vtac_id tfl_quantize(tfl *im, vtac_id x, const tfl_tensor *to);
+vtac_id tfl_dequantize(tfl *im, vtac_id x, const tfl_tensor *from);
+/* x through a table of `count` numbers for first, first + 1, … */
+vtac_id tfl_look_up(tfl *im, vtac_id x, vtac_dtype dtype, const void *table, int64_t count, int64_t first);
+void tfl_range(vtac_dtype dtype, int64_t *low, int64_t *high);
+
+__attribute__((format(printf, 2, 3))) void tfl_refuse(tfl *im, const char *fmt, ...);
+
+enum { TFL_NONE, TFL_RELU, TFL_RELU_N1, TFL_RELU6, TFL_TANH };
+
+#endif

@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * From a flatbuffer to structures. Field numbers are those of TensorFlow Lite's schema, version 3.
+ */
+#include "model.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "operators.h"
+
+enum { MODEL_VERSION, MODEL_CODES, MODEL_SUBGRAPHS, MODEL_DESCRIPTION, MODEL_BUFFERS, MODEL_SIGNATURES = 7 };
+enum { CODE_OLD, CODE_CUSTOM, CODE_VERSION, CODE_BUILTIN };
+enum { GRAPH_TENSORS, GRAPH_INPUTS, GRAPH_OUTPUTS, GRAPH_OPERATORS, GRAPH_NAME };
+enum {
+    TENSOR_SHAPE,
+    TENSOR_TYPE,
+    TENSOR_BUFFER,
+    TENSOR_NAME,
+    TENSOR_QUANTIZATION,
+    TENSOR_VARIABLE,
+    TENSOR_SPARSITY,
+    TENSOR_SIGNATURE
+};
+enum { QUANT_SCALE = 2, QUANT_ZERO, QUANT_AXIS = 6 };
+enum { BUFFER_DATA, BUFFER_OFFSET, BUFFER_SIZE };
+enum { OP_CODE, OP_INPUTS, OP_OUTPUTS, OP_OPTIONS = 4, OP_CUSTOM_OPTIONS };
+enum { SIGNATURE_INPUTS, SIGNATURE_OUTPUTS, SIGNATURE_GRAPH = 4 };
+enum { MAP_NAME, MAP_TENSOR };
+enum { MOST_TENSORS = 1 << 20, CUSTOM = 32, INT4 = 17 };
+
+/* By the number of the type. */
+static const vtac_dtype dtypes[] = {VTAC_F32,      VTAC_F16,      VTAC_I32, VTAC_U8,       VTAC_I64,
+                                    VTAC_NO_DTYPE, VTAC_BOOL,     VTAC_I16, VTAC_NO_DTYPE, VTAC_I8,
+                                    VTAC_F64,      VTAC_NO_DTYPE, VTAC_U64, VTAC_NO_DTYPE, VTAC_NO_DTYPE,
+                                    VTAC_U32,      VTAC_U16};
+
+bool vtac_recognize_tflite(const vtac_model_file *file)
+{
+    return file->size >= 8 && memcmp(file->bytes + 4, "TFL3", 4) == 0;
+}
+
+static vta_status out_of_memory(vta_diag *diag)
+{
+    return vta_fail(diag, VTA_NOMEM, "out of memory");
+}
+
+static const char *copy_text(tfl_model *m, flat_table t, uint32_t field)
+{
+    uint32_t length;
+    const char *text = flat_text(&m->flat, t, field, &length);
+    char *copy = vta_arena_string(m->arena, text == NULL ? "" : text, text == NULL ? 0 : length);
+    for (char *p = copy; copy != NULL && *p != '\0'; p++) {
+        *p = (unsigned char)*p < ' ' || *p == 0x7f ? '_' : *p; /* a message is one line */
+    }
+    return copy;
+}
+
+static vta_status copy_ints(tfl_model *m, flat_vector v, const int32_t **out, vta_diag *diag)
+{
+    int32_t *room = vta_arena_array(m->arena, v.count, sizeof *room);
+    for (uint32_t i = 0; room != NULL && i < v.count; i++) {
+        room[i] = (int32_t)flat_int_at(&m->flat, v, i, 4);
+    }
+    *out = room;
+    return room == NULL ? out_of_memory(diag) : VTA_OK;
+}
+
+/* ---- tensors */
+
+static vta_status read_quantization(tfl_model *m, flat_table t, tfl_tensor *to, vta_diag *diag)
+{
+    const flat_table q = flat_sub(&m->flat, t, TENSOR_QUANTIZATION);
+    const flat_vector scale = flat_list(&m->flat, q, QUANT_SCALE, 4);
+    const flat_vector zero = flat_list(&m->flat, q, QUANT_ZERO, 8);
+    if (scale.count == 0 || vtac_dtype_kind(to->type.dtype) == 'f' || to->type.dtype == VTAC_BOOL) {
+        return VTA_OK;
+    }
+    float *scales = vta_arena_array(m->arena, scale.count, sizeof *scales);
+    int64_t *zeros = vta_arena_array(m->arena, scale.count, sizeof *zeros);
+    if (scales == NULL || zeros == NULL) {
+        return out_of_memory(diag);
+    }
+    for (uint32_t i = 0; i < scale.count; i++) {
+        scales[i] = flat_float_at(&m->flat, scale, i);
+        zeros[i] = zero.count == 0 ? 0 : flat_int_at(&m->flat, zero, zero.count == scale.count ? i : 0, 8);
+        if (!(scales[i] >= 0.0F) || isinf(scales[i]) || zeros[i] < INT32_MIN || zeros[i] > INT32_MAX) {
+            return vta_fail(diag, VTA_INVALID, "tensor '%s': scale %g and zero point %lld are none", to->name,
+                            (double)scales[i], (long long)zeros[i]);
+        }
+    }
+    const int64_t axis = flat_int(&m->flat, q, QUANT_AXIS, 4, 0);
+    to->axis =
+        axis >= 0 && axis < (int64_t)to->type.rank ? (uint32_t)axis : 0; /* some files say 3 of a vector */
+    if (scale.count > 1 && (to->type.rank == 0 || to->type.dim[to->axis] != (int64_t)scale.count)) {
+        return vta_fail(diag, VTA_INVALID, "tensor '%s': %u scales for axis %u of %lld", to->name,
+                        scale.count, to->axis, (long long)(to->type.rank == 0 ? 1 : to->type.dim[to->axis]));
+    }
+    to->scale = scales;
+    to->zero = zeros;
+    to->scale_count = scale.count;
+    return VTA_OK;
+}
+
+/* Two numbers of four bits in a byte become one in a byte each. */
+static vta_status unpack_half_bytes(tfl_model *m, tfl_tensor *to, size_t size, vta_diag *diag)
+{
+    const int64_t count = vtac_type_elements(&to->type);
+    if ((uint64_t)(count + 1) / 2 != size) {
+        return vta_fail(diag, VTA_INVALID, "tensor '%s': %zu bytes for %lld numbers of 4 bits", to->name,
+                        size, (long long)count);
+    }
+    int8_t *room = vta_arena_array(m->arena, (size_t)count, 1);
+    for (int64_t i = 0; room != NULL && i < count; i++) {
+        const unsigned half = (unsigned)to->data[i / 2] >> (i % 2 * 4) & 15U;
+        room[i] = (int8_t)((int)(half ^ 8U) - 8);
+    }
+    to->data = (const uint8_t *)room;
+    return room == NULL ? out_of_memory(diag) : VTA_OK;
+}
+
+static vta_status read_contents(tfl_model *m, flat_table t, flat_vector buffers, bool half, tfl_tensor *to,
+                                vta_diag *diag)
+{
+    const int64_t number = flat_int(&m->flat, t, TENSOR_BUFFER, 4, 0);
+    if (number == 0) {
+        return VTA_OK;
+    }
+    if (number < 0 || number >= (int64_t)buffers.count) {
+        return vta_fail(diag, VTA_INVALID, "tensor '%s': buffer %lld of %u", to->name, (long long)number,
+                        buffers.count);
+    }
+    const flat_table b = flat_item(&m->flat, buffers, (uint32_t)number);
+    const flat_vector data = flat_list(&m->flat, b, BUFFER_DATA, 1);
+    const uint64_t offset = (uint64_t)flat_int(&m->flat, b, BUFFER_OFFSET, 8, 0);
+    size_t size = data.count;
+    to->data = data.count == 0 ? NULL : m->flat.bytes + data.at;
+    if (offset > 1) { /* behind the flatbuffer */
+        const uint64_t length = (uint64_t)flat_int(&m->flat, b, BUFFER_SIZE, 8, 0);
+        if (offset > m->flat.size || length > m->flat.size - offset) {
+            return vta_fail(diag, VTA_INVALID,
+                            "tensor '%s': its contents end behind byte %zu, the file's last", to->name,
+                            m->flat.size);
+        }
+        to->data = m->flat.bytes + offset;
+        size = (size_t)length;
+    }
+    const uint64_t wanted =
+        (uint64_t)vtac_type_elements(&to->type) * (uint64_t)vtac_dtype_bytes(to->type.dtype);
+    if (to->data == NULL && wanted != 0) {
+        return VTA_OK; /* a value that the run makes */
+    }
+    if (half) {
+        return unpack_half_bytes(m, to, size, diag);
+    }
+    char text[160];
+    to->data = to->data == NULL ? m->flat.bytes : to->data;
+    return size == wanted ? VTA_OK
+                          : vta_fail(diag, VTA_INVALID, "tensor '%s': %zu bytes of contents for %s", to->name,
+                                     size, vtac_type_text(&to->type, text, sizeof text));
+}
+
+static vta_status read_tensor(tfl_model *m, flat_table t, flat_vector buffers, tfl_tensor *to, vta_diag *diag)
+{
+    to->name = copy_text(m, t, TENSOR_NAME);
+    if (to->name == NULL) {
+        return out_of_memory(diag);
+    }
+    const int64_t number = flat_int(&m->flat, t, TENSOR_TYPE, 1, 0);
+    const bool half = number == INT4;
+    to->type.dtype = half                                                                  ? VTAC_I8
+                     : number >= 0 && number < (int64_t)(sizeof dtypes / sizeof dtypes[0]) ? dtypes[number]
+                                                                                           : VTAC_NO_DTYPE;
+    const flat_vector shape = flat_list(&m->flat, t, TENSOR_SHAPE, 4);
+    const flat_vector open = flat_list(&m->flat, t, TENSOR_SIGNATURE, 4);
+    if (shape.count > VTAC_MAX_RANK) {
+        return vta_fail(diag, VTA_UNSUPPORTED, "tensor '%s' has %u axes, at most %d are taken", to->name,
+                        shape.count, VTAC_MAX_RANK);
+    }
+    to->type.rank = shape.count;
+    for (uint32_t i = 0; i < shape.count; i++) {
+        to->type.dim[i] = flat_int_at(&m->flat, shape, i, 4);
+        to->open[i] = open.count == shape.count && flat_int_at(&m->flat, open, i, 4) < 0;
+        if (to->type.dim[i] < 0) {
+            to->open[i] = true;
+            to->type.dim[i] = 1;
+        }
+    }
+    if (to->type.dtype == VTAC_NO_DTYPE) {
+        return VTA_OK; /* refused where something uses it */
+    }
+    if (vtac_type_elements(&to->type) < 0) {
+        return vta_fail(diag, VTA_RANGE, "tensor '%s' is too large", to->name);
+    }
+    to->variable = flat_int(&m->flat, t, TENSOR_VARIABLE, 1, 0) != 0;
+    VTA_TRY(read_quantization(m, t, to, diag));
+    return read_contents(m, t, buffers, half, to, diag);
+}
+
+/* ---- operators */
+
+static vta_status check_numbers(const tfl_model *m, const int32_t *numbers, uint32_t count, bool absent,
+                                const char *what, vta_diag *diag)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        if (numbers[i] >= (int32_t)m->tensor_count || numbers[i] < (absent ? -1 : 0)) {
+            return vta_fail(diag, VTA_INVALID, "%s %u is tensor %d of %u", what, i, numbers[i],
+                            m->tensor_count);
+        }
+    }
+    return VTA_OK;
+}
+
+static vta_status read_op(tfl_model *m, flat_table t, flat_vector codes, tfl_op *to, vta_diag *diag)
+{
+    const flat_vector inputs = flat_list(&m->flat, t, OP_INPUTS, 4);
+    const flat_vector outputs = flat_list(&m->flat, t, OP_OUTPUTS, 4);
+    const int64_t code = flat_int(&m->flat, t, OP_CODE, 4, 0);
+    if (code < 0 || code >= (int64_t)codes.count) {
+        return vta_fail(diag, VTA_INVALID, "an operator has code %lld of %u", (long long)code, codes.count);
+    }
+    const flat_table c = flat_item(&m->flat, codes, (uint32_t)code);
+    const int32_t old = (int32_t)flat_int(&m->flat, c, CODE_OLD, 1, 0);
+    const int32_t new = (int32_t)flat_int(&m->flat, c, CODE_BUILTIN, 4, 0);
+    to->code = old > new ? old : new;
+    to->custom = to->code == CUSTOM ? copy_text(m, c, CODE_CUSTOM) : NULL;
+    to->kind = to->custom != NULL ? tfl_custom_find(to->custom) : tfl_operator_find(to->code);
+    to->options = flat_sub(&m->flat, t, OP_OPTIONS);
+    to->custom_options = flat_list(&m->flat, t, OP_CUSTOM_OPTIONS, 1);
+    to->input_count = inputs.count;
+    to->output_count = outputs.count;
+    VTA_TRY(copy_ints(m, inputs, &to->inputs, diag));
+    VTA_TRY(copy_ints(m, outputs, &to->outputs, diag));
+    VTA_TRY(check_numbers(m, to->inputs, to->input_count, true, "an operator's input", diag));
+    return check_numbers(m, to->outputs, to->output_count, false, "an operator's output", diag);
+}
+
+/* The names that a signature of this graph gives to inputs or outputs, where it names each. */
+static vta_status read_signature(tfl_model *m, flat_table s, uint32_t field, const int32_t *tensors,
+                                 uint32_t count, const char ***out, vta_diag *diag)
+{
+    const flat_vector map = flat_list(&m->flat, s, field, 4);
+    const char **names = vta_arena_array(m->arena, count, sizeof *names);
+    if (names == NULL) {
+        return out_of_memory(diag);
+    }
+    uint32_t found = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        names[i] = NULL;
+        for (uint32_t k = 0; k < map.count && map.count == count; k++) {
+            const flat_table entry = flat_item(&m->flat, map, k);
+            if (names[i] == NULL && flat_int(&m->flat, entry, MAP_TENSOR, 4, 0) == tensors[i]) {
+                names[i] = copy_text(m, entry, MAP_NAME);
+                found += names[i] != NULL && names[i][0] != '\0';
+            }
+        }
+    }
+    *out = found == count ? names : NULL;
+    return VTA_OK;
+}
+
+static vta_status read_graph(tfl_model *m, flat_table root, flat_table graph, vta_diag *diag)
+{
+    const flat_vector codes = flat_list(&m->flat, root, MODEL_CODES, 4);
+    const flat_vector buffers = flat_list(&m->flat, root, MODEL_BUFFERS, 4);
+    const flat_vector tensors = flat_list(&m->flat, graph, GRAPH_TENSORS, 4);
+    const flat_vector ops = flat_list(&m->flat, graph, GRAPH_OPERATORS, 4);
+    const flat_vector inputs = flat_list(&m->flat, graph, GRAPH_INPUTS, 4);
+    const flat_vector outputs = flat_list(&m->flat, graph, GRAPH_OUTPUTS, 4);
+    if (tensors.count > MOST_TENSORS || ops.count > MOST_TENSORS) {
+        return vta_fail(diag, VTA_RANGE, "%u tensors and %u operators; %d are the most", tensors.count,
+                        ops.count, MOST_TENSORS);
+    }
+    m->name = copy_text(m, graph, GRAPH_NAME);
+    m->tensors = vta_arena_array(m->arena, tensors.count, sizeof *m->tensors);
+    m->ops = vta_arena_array(m->arena, ops.count, sizeof *m->ops);
+    if (m->tensors == NULL || m->ops == NULL || m->name == NULL) {
+        return out_of_memory(diag);
+    }
+    memset(m->tensors, 0, tensors.count * sizeof *m->tensors);
+    memset(m->ops, 0, ops.count * sizeof *m->ops);
+    m->tensor_count = tensors.count;
+    m->op_count = ops.count;
+    for (uint32_t i = 0; i < tensors.count; i++) {
+        VTA_TRY(read_tensor(m, flat_item(&m->flat, tensors, i), buffers, &m->tensors[i], diag));
+    }
+    for (uint32_t i = 0; i < ops.count; i++) {
+        VTA_TRY(read_op(m, flat_item(&m->flat, ops, i), codes, &m->ops[i], diag));
+    }
+    m->input_count = inputs.count;
+    m->output_count = outputs.count;
+    VTA_TRY(copy_ints(m, inputs, &m->inputs, diag));
+    VTA_TRY(copy_ints(m, outputs, &m->outputs, diag));
+    VTA_TRY(check_numbers(m, m->inputs, m->input_count, false, "input", diag));
+    VTA_TRY(check_numbers(m, m->outputs, m->output_count, false, "output", diag));
+    const flat_vector signatures = flat_list(&m->flat, root, MODEL_SIGNATURES, 4);
+    for (uint32_t i = 0; i < signatures.count && m->input_names == NULL && m->output_names == NULL; i++) {
+        const flat_table s = flat_item(&m->flat, signatures, i);
+        if (flat_int(&m->flat, s, SIGNATURE_GRAPH, 4, 0) == 0) {
+            VTA_TRY(read_signature(m, s, SIGNATURE_INPUTS, m->inputs, m->input_count, &m->input_names, diag));
+            VTA_TRY(
+                read_signature(m, s, SIGNATURE_OUTPUTS, m->outputs, m->output_count, &m->output_names, diag));
+        }
+    }
+    return VTA_OK;
+}
+
+vta_status tfl_model_read(const vtac_model_file *file, vta_arena *arena, tfl_model *out, vta_diag *diag)
+{
+    *out =
+        (tfl_model){.flat = {.bytes = file->bytes, .size = file->size}, .arena = arena, .path = file->path};
+    flat *f = &out->flat;
+    const flat_table root = flat_root(f);
+    const int64_t version = flat_int(f, root, MODEL_VERSION, 4, 0);
+    const flat_vector graphs = flat_list(f, root, MODEL_SUBGRAPHS, 4);
+    if (!f->bad && version != 3) {
+        return vta_fail(diag, VTA_UNSUPPORTED, "schema version %lld, expected 3", (long long)version);
+    }
+    if (!f->bad && graphs.count == 0) {
+        return vta_fail(diag, VTA_INVALID, "a model without a graph");
+    }
+    const flat_table graph = flat_item(f, graphs, 0);
+    const vta_status status = f->bad ? VTA_OK : read_graph(out, root, graph, diag);
+    if (f->bad) {
+        *diag = (vta_diag){0};
+        return vta_fail(diag, VTA_SYNTAX,
+                        "damaged: the offset at byte %zu leads out of the file, which has %zu bytes",
+                        f->bad_at, f->size);
+    }
+    return status;
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What a .tflite file says, checked and in plain structures.
+ */
+#ifndef VTAC_TFLITE_MODEL_H
+#define VTAC_TFLITE_MODEL_H
+
+#include "../import/maker.h"
+#include "flat.h"
+#include "vtac/import.h"
+
+typedef struct tfl_tensor {
+    const char *name;
+    vtac_type type;
+    bool open[VTAC_MAX_RANK]; /* sizes that the file leaves open: type has 1 */
+    const uint8_t *data;      /* contents that the file has; NULL: none */
+    bool variable;
+    uint32_t scale_count; /* quantized; 0: not */
+    const float *scale;
+    const int64_t *zero; /* as many as scales */
+    uint32_t axis;
+    vtac_id plain;  /* its value, axes as in the file; 0: not made (yet) */
+    vtac_id planes; /* the same with the channels moved from the end to axis 1 */
+} tfl_tensor;
+
+typedef struct tfl_op {
+    const struct tfl_operator *kind;
+    const char *custom; /* name of a custom operator; NULL: it is builtin */
+    int32_t code;
+    const int32_t *inputs, *outputs; /* numbers of tensors; -1: absent */
+    uint32_t input_count, output_count;
+    flat_table options;
+    flat_vector custom_options; /* bytes */
+} tfl_op;
+
+typedef struct tfl_model {
+    flat flat;
+    vta_arena *arena;
+    const char *path;
+    tfl_tensor *tensors;
+    uint32_t tensor_count;
+    tfl_op *ops;
+    uint32_t op_count;
+    const int32_t *inputs, *outputs;
+    uint32_t input_count, output_count;
+    const char **input_names, **output_names; /* of the signature; NULL: the tensors' */
+    const char *name;
+} tfl_model;
+
+/* Reads the first subgraph. Everything points into the file or the arena. */
+vta_status tfl_model_read(const vtac_model_file *file, vta_arena *arena, tfl_model *out, vta_diag *diag);
+
+#endif

@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Operators of two numbers, with NumPy's broadcasting.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "operators.h"
+
+/* Whether an operand of this type lies over planes of rank 4 once its channels are moved, too. */
+static bool fits_planes(const vtac_type *type)
+{
+    return type->rank == 4 || type->rank == 1 || type->rank == 0;
+}
+
+/* Input i over planes: a vector is one number for each channel. */
+static vtac_id over_planes(tfl *im, uint32_t i)
+{
+    const vtac_type type = tfl_type(im, i);
+    if (type.rank == 4) {
+        return tfl_planes(im, i);
+    }
+    return type.rank == 0
+               ? tfl_plain(im, i)
+               : vtac_make_reshape(&im->maker, tfl_plain(im, i), (int64_t[]){type.dim[0], 1, 1}, 3);
+}
+
+/* Both operands in the form of one of them; true: planes. */
+static bool operands(tfl *im, vtac_id *a, vtac_id *b)
+{
+    const vtac_type types[] = {tfl_type(im, 0), tfl_type(im, 1)};
+    const bool wanted = tfl_in_planes(im, 0) || tfl_in_planes(im, 1);
+    const bool planes = wanted && fits_planes(&types[0]) && fits_planes(&types[1]) &&
+                        (types[0].rank == 4 || types[1].rank == 4);
+    *a = planes ? over_planes(im, 0) : tfl_plain(im, 0);
+    *b = planes ? over_planes(im, 1) : tfl_plain(im, 1);
+    return planes;
+}
+
+static bool all_quantized(tfl *im)
+{
+    return tfl_quantized(tfl_in(im, 0)) && tfl_quantized(tfl_in(im, 1)) && tfl_quantized(tfl_out(im, 0)) &&
+           tfl_in(im, 0)->type.dtype == tfl_in(im, 1)->type.dtype &&
+           tfl_in(im, 0)->type.dtype == tfl_out(im, 0)->type.dtype;
+}
+
+static bool any_quantized(tfl *im)
+{
+    return tfl_quantized(tfl_in(im, 0)) || tfl_quantized(tfl_in(im, 1)) || tfl_quantized(tfl_out(im, 0));
+}
+
+/* (a - za) * 2^left, scaled */
+static vtac_id lifted(tfl *im, vtac_id x, const tfl_tensor *t, int left, vtac_tfl_scale scale)
+{
+    vtac_builder *m = &im->maker;
+    x = tfl_centred(im, x, t->zero[0]);
+    x = vtac_make2(m, VTAC_OP_MUL, x, vtac_make_number(m, VTAC_I32, ldexp(1.0, left)));
+    return tfl_rescale(im, x, scale, VTAC_ROUND_AWAY);
+}
+
+static vtac_id add_bytes(tfl *im, vtac_id a, vtac_id b)
+{
+    const tfl_tensor *t[] = {tfl_in(im, 0), tfl_in(im, 1), tfl_out(im, 0)};
+    const vtac_attr attr = vtac_attr_of_string("rounding", vtac_rounding_name(VTAC_ROUND_AWAY));
+    const vtac_id in[] = {a,
+                          tfl_scale_value(im, t[0]),
+                          tfl_zero_value(im, t[0]),
+                          b,
+                          tfl_scale_value(im, t[1]),
+                          tfl_zero_value(im, t[1]),
+                          tfl_scale_value(im, t[2]),
+                          tfl_zero_value(im, t[2])};
+    return vtac_make(&im->maker, im->how == VTAC_OP_MUL ? VTAC_OP_QLINEAR_MUL : VTAC_OP_QLINEAR_ADD, in, 8,
+                     &attr, 1);
+}
+
+/* Powers of two and zero points of 0 alone: 16-bit additions without multipliers. */
+static bool power_of_two(const tfl_tensor *t, int *log)
+{
+    const float mantissa = frexpf(t->scale[0], log);
+    *log -= 1;
+    return mantissa == 0.5F && t->zero[0] == 0;
+}
+
+static vtac_id shifted_words(tfl *im, vtac_id x, int shift)
+{
+    /* 2^31 * 2^-31: nothing but the rounding shift is left */
+    if (shift >= 0) {
+        return x;
+    }
+    return tfl_rescale(im, x, (vtac_tfl_scale){1 << 30, shift + 1}, VTAC_ROUND_AWAY);
+}
+
+static vtac_id add_by_shifts(tfl *im, vtac_id a, vtac_id b, const int *log)
+{
+    vtac_builder *m = &im->maker;
+    a = shifted_words(im, vtac_make_cast(m, a, VTAC_I32), log[0] - log[2]);
+    b = shifted_words(im, vtac_make_cast(m, b, VTAC_I32), log[1] - log[2]);
+    return vtac_make2(m, im->how == VTAC_OP_SUB ? VTAC_OP_SUB : VTAC_OP_ADD, a, b);
+}
+
+/* ADD and SUB by fixed-point factors, in 16 bits or with a minus. */
+static vtac_id add_words(tfl *im, vtac_id a, vtac_id b, bool shifts)
+{
+    enum { WORDS = 15, BYTES = 20 };
+    vtac_builder *m = &im->maker;
+    const tfl_tensor *t[] = {tfl_in(im, 0), tfl_in(im, 1), tfl_out(im, 0)};
+    int log[3];
+    bool powers = shifts && t[0]->type.dtype == VTAC_I16;
+    for (int i = 0; i < 3; i++) {
+        powers = power_of_two(t[i], &log[i]) && powers;
+    }
+    const bool one_as_is = log[0] == log[2] || log[1] == log[2];
+    if (powers && one_as_is && log[0] <= log[2] && log[1] <= log[2]) {
+        return add_by_shifts(im, a, b, log);
+    }
+    const int left = t[0]->type.dtype == VTAC_I16 ? WORDS : BYTES;
+    const vtac_tfl_sum s = vtac_tfl_sum_of(t[0]->scale[0], t[1]->scale[0], t[2]->scale[0], left);
+    a = lifted(im, a, t[0], left, s.a);
+    b = lifted(im, b, t[1], left, s.b);
+    const vtac_id sum = vtac_make2(m, im->how == VTAC_OP_SUB ? VTAC_OP_SUB : VTAC_OP_ADD, a, b);
+    return tfl_rescale(im, sum, s.y, VTAC_ROUND_AWAY);
+}
+
+/* Of integers that nothing scales, or floats. */
+static vtac_id plain_numbers(tfl *im, vtac_id a, vtac_id b)
+{
+    return vtac_make2(&im->maker, (vtac_op)im->how, a, b);
+}
+
+static vtac_id mul_words(tfl *im, vtac_id a, vtac_id b)
+{
+    const tfl_tensor *t[] = {tfl_in(im, 0), tfl_in(im, 1), tfl_out(im, 0)};
+    const vtac_id product = vtac_make2(&im->maker, VTAC_OP_MUL, tfl_centred(im, a, t[0]->zero[0]),
+                                       tfl_centred(im, b, t[1]->zero[0]));
+    const float real = t[0]->scale[0] * t[1]->scale[0] / t[2]->scale[0];
+    return tfl_rescale(im, product, vtac_tfl_scale_of((double)real), VTAC_ROUND_AWAY);
+}
+
+/* ADD, SUB, MUL, DIV; options: activation, powers of two (16 bits) */
+void tfl_import_arithmetic(tfl *im)
+{
+    vtac_id a;
+    vtac_id b;
+    const bool planes = operands(im, &a, &b);
+    const tfl_tensor *out = tfl_out(im, 0);
+    const int activation = (int)tfl_option(im, 0, 1, 0);
+    const bool words = im->maker.status == VTA_OK && tfl_in(im, 0)->type.dtype == VTAC_I16;
+    vtac_id y = 0;
+    if (im->maker.status != VTA_OK) {
+        return;
+    }
+    if (!any_quantized(im)) {
+        y = tfl_activate(im, plain_numbers(im, a, b), out, activation);
+    } else if (!all_quantized(im) || im->how == VTAC_OP_DIV) {
+        tfl_refuse(im, "%s and %s to %s", vtac_dtype_name(tfl_in(im, 0)->type.dtype),
+                   vtac_dtype_name(tfl_in(im, 1)->type.dtype), vtac_dtype_name(out->type.dtype));
+    } else if (im->how == VTAC_OP_SUB || (im->how == VTAC_OP_ADD && words)) {
+        y = tfl_store(im, add_words(im, a, b, tfl_option(im, 1, 1, 1) != 0), out, activation);
+    } else if (words) {
+        y = tfl_store(im, mul_words(im, a, b), out, activation);
+    } else {
+        y = tfl_activate(im, add_bytes(im, a, b), out, activation);
+    }
+    tfl_set_either(im, 0, y, planes);
+}
+
+/* MINIMUM, MAXIMUM: on quantized numbers of one scale */
+void tfl_import_extreme(tfl *im)
+{
+    vtac_id a;
+    vtac_id b;
+    const bool planes = operands(im, &a, &b);
+    const tfl_tensor *out = tfl_out(im, 0);
+    if (im->maker.status == VTA_OK && tfl_quantized(out) &&
+        (!tfl_same_scale(tfl_in(im, 0), out) || !tfl_same_scale(tfl_in(im, 1), out))) {
+        tfl_refuse(im, "operands of different scales");
+        return;
+    }
+    tfl_set_either(im, 0, plain_numbers(im, a, b), planes);
+}
+
+/* Comparisons: of quantized numbers after a scaling by 2^8 into common units. */
+void tfl_import_compare(tfl *im)
+{
+    vtac_builder *m = &im->maker;
+    enum { LEFT = 8 };
+    vtac_id a;
+    vtac_id b;
+    const bool planes = operands(im, &a, &b);
+    const tfl_tensor *t[] = {tfl_in(im, 0), tfl_in(im, 1)};
+    if (m->status == VTA_OK && tfl_quantized(t[0]) && tfl_quantized(t[1])) {
+        a = lifted(im, a, t[0], LEFT, vtac_tfl_scale_of((double)t[0]->scale[0]));
+        b = lifted(im, b, t[1], LEFT, vtac_tfl_scale_of((double)t[1]->scale[0]));
+    }
+    vtac_id y = 0;
+    if (im->how == VTAC_OP_NOT) { /* not equal */
+        y = vtac_make1(m, VTAC_OP_NOT, vtac_make2(m, VTAC_OP_EQUAL, a, b));
+    } else {
+        y = plain_numbers(im, a, b);
+    }
+    tfl_set_either(im, 0, y, planes);
+}
+
+void tfl_import_binary(tfl *im)
+{
+    vtac_id a;
+    vtac_id b;
+    const bool planes = operands(im, &a, &b);
+    if (im->maker.status == VTA_OK && any_quantized(im)) {
+        tfl_refuse(im, "quantized integers");
+        return;
+    }
+    tfl_set_either(im, 0, plain_numbers(im, a, b), planes);
+}
+
+void tfl_import_squared_difference(tfl *im)
+{
+    vtac_builder *m = &im->maker;
+    vtac_id a;
+    vtac_id b;
+    const bool planes = operands(im, &a, &b);
+    if (m->status == VTA_OK && any_quantized(im)) {
+        tfl_refuse(im, "quantized integers");
+        return;
+    }
+    const vtac_id d = vtac_make2(m, VTAC_OP_SUB, a, b);
+    tfl_set_either(im, 0, vtac_make2(m, VTAC_OP_MUL, d, d), planes);
+}
+
+/* Division and its rest, rounded down. */
+void tfl_import_floor_div(tfl *im)
+{
+    vtac_builder *m = &im->maker;
+    vtac_id a;
+    vtac_id b;
+    const bool planes = operands(im, &a, &b);
+    const vtac_dtype dtype = tfl_out(im, 0)->type.dtype;
+    if (m->status == VTA_OK && any_quantized(im)) {
+        tfl_refuse(im, "quantized integers");
+        return;
+    }
+    const vtac_dtype wide = dtype == VTAC_F32 ? VTAC_F32 : VTAC_F64;
+    const vtac_id quotient =
+        vtac_make2(m, VTAC_OP_DIV, vtac_make_cast(m, a, wide), vtac_make_cast(m, b, wide));
+    vtac_id y = vtac_make_cast(m, vtac_make1(m, VTAC_OP_FLOOR, quotient), dtype);
+    if (im->how == VTAC_OP_MOD) {
+        y = vtac_make2(m, VTAC_OP_SUB, a, vtac_make2(m, VTAC_OP_MUL, y, b));
+    }
+    tfl_set_either(im, 0, y, planes);
+}
+
+/* PRELU: x, alpha */
+void tfl_import_prelu(tfl *im)
+{
+    vtac_builder *m = &im->maker;
+    vtac_id x;
+    vtac_id alpha;
+    const bool planes = operands(im, &x, &alpha);
+    const tfl_tensor *in = tfl_in(im, 0);
+    const tfl_tensor *slope = tfl_in(im, 1);
+    const tfl_tensor *out = tfl_out(im, 0);
+    if (m->status != VTA_OK || !any_quantized(im)) {
+        tfl_set_either(im, 0, vtac_make2(m, VTAC_OP_PRELU, x, alpha), planes);
+        return;
+    }
+    if (!all_quantized(im)) {
+        tfl_refuse(im, "%s and %s", vtac_dtype_name(in->type.dtype), vtac_dtype_name(slope->type.dtype));
+        return;
+    }
+    x = tfl_centred(im, x, in->zero[0]);
+    const double one = (double)in->scale[0] / (double)out->scale[0];
+    const double two = (double)in->scale[0] * (double)slope->scale[0] / (double)out->scale[0];
+    const vtac_id straight = tfl_rescale(im, x, vtac_tfl_scale_of(one), VTAC_ROUND_AWAY);
+    const vtac_id product = vtac_make2(m, VTAC_OP_MUL, x, tfl_centred(im, alpha, slope->zero[0]));
+    const vtac_id sloped = tfl_rescale(im, product, vtac_tfl_scale_of(two), VTAC_ROUND_AWAY);
+    const vtac_id up = vtac_make2(m, VTAC_OP_GREATER_OR_EQUAL, x, vtac_make_number(m, VTAC_I32, 0.0));
+    const vtac_id y = vtac_make3(m, VTAC_OP_WHERE, up, straight, sloped);
+    tfl_set_either(im, 0, tfl_store(im, y, out, TFL_NONE), planes);
+}
+
+/* SELECT, SELECT_V2: condition, where true, where false */
+void tfl_import_select(tfl *im)
+{
+    vtac_builder *m = &im->maker;
+    vtac_id condition = tfl_plain(im, 0);
+    const vtac_type c = tfl_type(im, 0);
+    const vtac_type x = tfl_type(im, 1);
+    if (im->how == 0 && c.rank == 1 && x.rank > 1) { /* one condition for each place on axis 0 */
+        int64_t dims[VTAC_MAX_RANK] = {c.dim[0], 1, 1, 1, 1, 1, 1, 1};
+        condition = vtac_make_reshape(m, condition, dims, x.rank);
+    }
+    tfl_set(im, 0, vtac_make3(m, VTAC_OP_WHERE, condition, tfl_plain(im, 1), tfl_plain(im, 2)));
+}
+
+void tfl_import_add_n(tfl *im)
+{
+    vtac_id sum = tfl_plain(im, 0);
+    for (uint32_t i = 1; i < im->op->input_count; i++) {
+        sum = vtac_make2(&im->maker, VTAC_OP_ADD, sum, tfl_plain(im, i));
+    }
+    tfl_set(im, 0, sum);
+}

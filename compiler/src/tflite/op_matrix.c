@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Dense layers and matrix products.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "operators.h"
+
+/* Rows of floats quantized by the run: the row's scale (in `scale`, [rows][1]) and int32 numbers. `zero` is
+ * NULL for symmetric ones: the largest magnitude is 127. Else the row's range is spread over all 256 numbers.
+ */
+static vtac_id quantize_rows(tfl *im, vtac_id x, uint32_t rank, vtac_id *scale, vtac_id *zero)
+{
+    vtac_builder *m = &im->maker;
+    const int64_t last[] = {(int64_t)rank - 1};
+    const vtac_id one = vtac_make_number(m, VTAC_F32, 1.0);
+    const vtac_id none = vtac_make_number(m, VTAC_F32, 0.0);
+    if (zero == NULL) {
+        const vtac_id all = vtac_make_number(m, VTAC_F32, 127.0);
+        const vtac_id most =
+            vtac_make_reduce(m, VTAC_OP_REDUCE_MAX, vtac_make1(m, VTAC_OP_ABS, x), last, 1, true);
+        const vtac_id safe =
+            vtac_make3(m, VTAC_OP_WHERE, vtac_make2(m, VTAC_OP_EQUAL, most, none), one, most);
+        *scale = vtac_make2(m, VTAC_OP_DIV, safe, all);
+        const vtac_id q = vtac_make2(m, VTAC_OP_MUL, x, vtac_make2(m, VTAC_OP_DIV, all, safe));
+        return vtac_make_clip(m, tfl_round(im, q), -127.0, 127.0);
+    }
+    /* in double, as TensorFlow Lite does it */
+    const vtac_id zero64 = vtac_make_number(m, VTAC_F64, 0.0);
+    vtac_id low = vtac_make_cast(m, vtac_make_reduce(m, VTAC_OP_REDUCE_MIN, x, last, 1, true), VTAC_F64);
+    vtac_id high = vtac_make_cast(m, vtac_make_reduce(m, VTAC_OP_REDUCE_MAX, x, last, 1, true), VTAC_F64);
+    low = vtac_make2(m, VTAC_OP_MIN, low, zero64);
+    high = vtac_make2(m, VTAC_OP_MAX, high, zero64);
+    const vtac_id bottom = vtac_make_number(m, VTAC_F64, -128.0);
+    const vtac_id top = vtac_make_number(m, VTAC_F64, 127.0);
+    const vtac_id span = vtac_make2(m, VTAC_OP_SUB, high, low);
+    const vtac_id level = vtac_make2(m, VTAC_OP_EQUAL, span, zero64);
+    const vtac_id step64 = vtac_make3(m, VTAC_OP_WHERE, level, vtac_make_number(m, VTAC_F64, 1.0),
+                                      vtac_make2(m, VTAC_OP_DIV, span, vtac_make_number(m, VTAC_F64, 255.0)));
+    const vtac_id from_low = vtac_make2(m, VTAC_OP_SUB, bottom, vtac_make2(m, VTAC_OP_DIV, low, step64));
+    const vtac_id from_high = vtac_make2(m, VTAC_OP_SUB, top, vtac_make2(m, VTAC_OP_DIV, high, step64));
+    const vtac_id low_error = vtac_make2(m, VTAC_OP_ADD, vtac_make_number(m, VTAC_F64, 128.0),
+                                         vtac_make1(m, VTAC_OP_ABS, vtac_make2(m, VTAC_OP_DIV, low, step64)));
+    const vtac_id high_error =
+        vtac_make2(m, VTAC_OP_ADD, top, vtac_make1(m, VTAC_OP_ABS, vtac_make2(m, VTAC_OP_DIV, high, step64)));
+    vtac_id point =
+        vtac_make3(m, VTAC_OP_WHERE, vtac_make2(m, VTAC_OP_LESS, low_error, high_error), from_low, from_high);
+    point = vtac_make_clip(m, tfl_round(im, point), -128.0, 127.0);
+    *zero = vtac_make3(m, VTAC_OP_WHERE, level, vtac_make_number(m, VTAC_I32, 0.0), point);
+    *scale = vtac_make_cast(m, step64, VTAC_F32);
+    const vtac_id inverse = vtac_make2(m, VTAC_OP_DIV, one, *scale);
+    const vtac_id spread = vtac_make2(m, VTAC_OP_MUL, x, inverse);
+    const vtac_id q = vtac_make2(m, VTAC_OP_ADD, vtac_make_cast(m, *zero, VTAC_F32), spread);
+    return vtac_make_clip(m, tfl_round(im, q), -128.0, 127.0);
+}
+
+/* x [rows][k] of floats by bytes w [n][k]. */
+static vtac_id dense_mixed(tfl *im, vtac_id x, const tfl_tensor *filter, bool asymmetric)
+{
+    vtac_builder *m = &im->maker;
+    vtac_id scale = 0;
+    vtac_id zero = 0;
+    vtac_id q = quantize_rows(im, x, 2, &scale, asymmetric ? &zero : NULL);
+    if (asymmetric) {
+        q = vtac_make2(m, VTAC_OP_SUB, q, zero);
+    }
+    const vtac_id w = vtac_make_transpose(m, tfl_plain(im, 1), (int64_t[]){1, 0}, 2);
+    vtac_id sum =
+        vtac_make2(m, VTAC_OP_MATMUL, vtac_make_cast(m, q, VTAC_F64), vtac_make_cast(m, w, VTAC_F64));
+    sum = vtac_make_cast(m, sum, VTAC_F32);
+    const vtac_id both = vtac_make2(m, VTAC_OP_MUL, scale, tfl_scale_value(im, filter));
+    return vtac_make2(m, VTAC_OP_MUL, sum, both);
+}
+
+static vtac_id dense_bytes(tfl *im, vtac_id x, const tfl_tensor *in, const tfl_tensor *filter,
+                           const tfl_tensor *out)
+{
+    const vtac_attr attrs[] = {vtac_attr_of_int("transB", 1),
+                               vtac_attr_of_string("rounding", vtac_rounding_name(VTAC_ROUND_UP))};
+    const vtac_id inputs[] = {x,
+                              tfl_scale_value(im, in),
+                              tfl_zero_value(im, in),
+                              tfl_plain(im, 1),
+                              tfl_scale_value(im, filter),
+                              tfl_zero_value(im, filter),
+                              tfl_has(im, 2) ? tfl_plain(im, 2) : 0,
+                              tfl_scale_value(im, out),
+                              tfl_zero_value(im, out)};
+    return vtac_make(&im->maker, VTAC_OP_QGEMM, inputs, 9, attrs, 2);
+}
+
+static vtac_id dense_words(tfl *im, vtac_id x, const tfl_tensor *in, const tfl_tensor *filter,
+                           const tfl_tensor *out, int activation)
+{
+    vtac_builder *m = &im->maker;
+    const bool narrow = tfl_has(im, 2) && tfl_in(im, 2)->type.dtype == VTAC_I32;
+    const vtac_id w =
+        vtac_make_transpose(m, tfl_centred(im, tfl_plain(im, 1), filter->zero[0]), (int64_t[]){1, 0}, 2);
+    vtac_id sum = vtac_make2(m, VTAC_OP_MATMUL, vtac_make_cast(m, tfl_centred(im, x, in->zero[0]), VTAC_F64),
+                             vtac_make_cast(m, w, VTAC_F64));
+    sum = vtac_make_cast(m, sum, VTAC_I64);
+    if (tfl_has(im, 2)) {
+        sum = vtac_make2(m, VTAC_OP_ADD, sum, vtac_make_cast(m, tfl_plain(im, 2), VTAC_I64));
+    }
+    const vtac_tfl_scale scale =
+        vtac_tfl_scale_of(vtac_tfl_product(in->scale[0], filter->scale[0], out->scale[0], true));
+    sum = narrow ? tfl_rescale(im, vtac_make_cast(m, sum, VTAC_I32), scale, VTAC_ROUND_AWAY)
+                 : tfl_rescale(im, sum, scale, VTAC_ROUND_ONCE);
+    return tfl_store(im, sum, out, activation);
+}
+
+/* options: activation, weights' format, keep axes, asymmetric inputs */
+void tfl_import_dense(tfl *im)
+{
+    vtac_builder *m = &im->maker;
+    const tfl_tensor *in = tfl_in(im, 0);
+    const tfl_tensor *filter = tfl_in(im, 1);
+    const tfl_tensor *out = tfl_out(im, 0);
+    const int activation = (int)tfl_option(im, 0, 1, 0);
+    const vtac_type x = tfl_type(im, 0);
+    const vtac_type w = tfl_type(im, 1);
+    if (tfl_option(im, 1, 1, 0) != 0) {
+        tfl_refuse(im, "weights in a shuffled format");
+        return;
+    }
+    const int64_t count = vtac_type_elements(&x);
+    if (m->status != VTA_OK || w.rank != 2 || w.dim[1] < 1 || count % w.dim[1] != 0) {
+        vtac_make_fail(m, VTA_INVALID, "%lld elements into a dense layer of rank %u, %lld inputs",
+                       (long long)count, w.rank, (long long)(w.rank == 2 ? w.dim[1] : 0));
+        return;
+    }
+    const vtac_id rows = vtac_make_reshape(m, tfl_plain(im, 0), (int64_t[]){count / w.dim[1], w.dim[1]}, 2);
+    const bool scaled = in->scale_count == 1 && out->scale_count == 1 &&
+                        (filter->scale_count == 1 || (filter->scale_count == w.dim[0] && filter->axis == 0));
+    const bool bytes = (in->type.dtype == VTAC_I8 || in->type.dtype == VTAC_U8) &&
+                       (filter->type.dtype == VTAC_I8 || filter->type.dtype == VTAC_U8) &&
+                       out->type.dtype == in->type.dtype;
+    vtac_id y = 0;
+    if (scaled && bytes) {
+        y = tfl_activate(im, dense_bytes(im, rows, in, filter, out), out, activation);
+    } else if (scaled && in->type.dtype == VTAC_I16 && filter->type.dtype == VTAC_I8 &&
+               out->type.dtype == VTAC_I16 && filter->scale_count == 1) {
+        y = dense_words(im, rows, in, filter, out, activation);
+    } else if (tfl_is_float(in) && tfl_is_float(out)) {
+        const bool mixed = filter->type.dtype == VTAC_I8 && filter->scale_count == 1;
+        const vtac_attr turned = vtac_attr_of_int("transB", 1);
+        if (!mixed && !tfl_is_float(filter)) {
+            tfl_refuse(im, "a dense layer of f32 by %s", vtac_dtype_name(filter->type.dtype));
+            return;
+        }
+        const vtac_id bias = tfl_has(im, 2) ? tfl_plain(im, 2) : 0;
+        if (mixed) {
+            y = dense_mixed(im, rows, filter, tfl_option(im, 3, 1, 0) != 0);
+            y = bias == 0 ? y : vtac_make2(m, VTAC_OP_ADD, y, bias);
+        } else {
+            const vtac_id inputs[] = {rows, tfl_plain(im, 1), bias};
+            y = vtac_make(m, VTAC_OP_GEMM, inputs, 3, &turned, 1);
+        }
+        y = tfl_activate(im, y, out, activation);
+    } else {
+        tfl_refuse(im, "a dense layer of %s by %s to %s (%u, %u and %u scales)",
+                   vtac_dtype_name(in->type.dtype), vtac_dtype_name(filter->type.dtype),
+                   vtac_dtype_name(out->type.dtype), in->scale_count, filter->scale_count, out->scale_count);
+    }
+    if (tfl_option(im, 2, 1, 0) != 0 && x.rank > 0) {
+        vtac_type to = x;
+        to.dim[to.rank - 1] = w.dim[0];
+        if (x.dim[x.rank - 1] == w.dim[1]) {
+            y = vtac_make_reshape(m, y, to.dim, to.rank);
+        }
+    }
+    tfl_set(im, 0, y);
+}
+
+/* options: adjoint x, adjoint y, asymmetric inputs */
+void tfl_import_batch_matmul(tfl *im)
+{
+    vtac_builder *m = &im->maker;
+    const tfl_tensor *in[] = {tfl_in(im, 0), tfl_in(im, 1)};
+    const tfl_tensor *out = tfl_out(im, 0);
+    vtac_id side[2];
+    const bool words = in[0]->type.dtype == VTAC_I16;
+    const bool whole = tfl_quantized(in[0]) && tfl_quantized(in[1]) && tfl_quantized(out) &&
+                       in[0]->type.dtype == in[1]->type.dtype;
+    for (uint32_t i = 0; i < 2; i++) {
+        const vtac_type type = tfl_type(im, i);
+        int64_t order[VTAC_MAX_RANK];
+        for (uint32_t a = 0; a < type.rank; a++) {
+            order[a] = a;
+        }
+        side[i] = tfl_plain(im, i);
+        if (tfl_option(im, i, 1, 0) != 0 && type.rank >= 2) {
+            order[type.rank - 1] = type.rank - 2;
+            order[type.rank - 2] = type.rank - 1;
+            side[i] = vtac_make_transpose(m, side[i], order, type.rank);
+        }
+        if (whole) {
+            side[i] = vtac_make_cast(m, tfl_centred(im, side[i], in[i]->zero[0]), VTAC_F64);
+        }
+    }
+    if (tfl_is_float(in[0]) && tfl_is_float(in[1])) {
+        tfl_set(im, 0, vtac_make2(m, VTAC_OP_MATMUL, side[0], side[1]));
+        return;
+    }
+    if (!whole) {
+        tfl_refuse(im, "a product of %s and %s", vtac_dtype_name(in[0]->type.dtype),
+                   vtac_dtype_name(in[1]->type.dtype));
+        return;
+    }
+    const vtac_tfl_scale scale =
+        vtac_tfl_scale_of(vtac_tfl_product(in[0]->scale[0], in[1]->scale[0], out->scale[0], true));
+    const vtac_id sum =
+        vtac_make_cast(m, vtac_make2(m, VTAC_OP_MATMUL, side[0], side[1]), words ? VTAC_I64 : VTAC_I32);
+    tfl_set(
+        im, 0,
+        tfl_store(im, tfl_rescale(im, sum, scale, words ? VTAC_ROUND_ONCE : VTAC_ROUND_UP), out, TFL_NONE));
+}

@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Means, sums, extremes over axes.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "operators.h"
+
+/* The axes of input 1, each once, as they lie in the value. */
+static uint32_t axes_of(tfl *im, const vtac_type *x, bool planes, int64_t *axes, int64_t *count)
+{
+    int64_t given[2 * VTAC_MAX_RANK];
+    bool marked[VTAC_MAX_RANK] = {false};
+    uint32_t used = 0;
+    const uint32_t found = tfl_known_ints(im, 1, "axes", given, 2 * VTAC_MAX_RANK);
+    *count = 1;
+    for (uint32_t i = 0; i < found; i++) {
+        const uint32_t axis = tfl_wrap(im, given[i], x->rank);
+        if (im->maker.status == VTA_OK && !marked[axis]) {
+            marked[axis] = true;
+            *count *= x->dim[axis];
+            axes[used++] = tfl_axis(axis, x->rank, planes);
+        }
+    }
+    return used;
+}
+
+static bool over_plane(const int64_t *axes, uint32_t count)
+{
+    return count == 2 && axes[0] + axes[1] == 5 && (axes[0] == 2 || axes[0] == 3);
+}
+
+/* Whole numbers summed in double where they may not fit into 32 bits. */
+static vtac_id whole_sum(tfl *im, vtac_id x, const int64_t *axes, uint32_t count, bool keep)
+{
+    vtac_builder *m = &im->maker;
+    return vtac_make_reduce(m, VTAC_OP_REDUCE_SUM, vtac_make_cast(m, x, VTAC_I32), axes, count, keep);
+}
+
+/* Means and sums with another scale, in float32: the value, in units of the output, rounded. */
+static vtac_id by_floats(tfl *im, vtac_id sum, int64_t count, bool is_mean)
+{
+    vtac_builder *m = &im->maker;
+    const tfl_tensor *in = tfl_in(im, 0);
+    const tfl_tensor *out = tfl_out(im, 0);
+    const float scale = in->scale[0] / out->scale[0];
+    const float zero = (float)-in->zero[0];
+    const float bias = is_mean ? zero * scale : zero * scale * (float)count;
+    vtac_id y = vtac_make_cast(m, sum, VTAC_F32);
+    if (is_mean) {
+        y = vtac_make2(m, VTAC_OP_DIV, y, vtac_make_number(m, VTAC_F32, (double)count));
+    }
+    y = vtac_make2(m, VTAC_OP_MUL, y, vtac_make_number(m, VTAC_F32, (double)scale));
+    y = vtac_make2(m, VTAC_OP_ADD, y, vtac_make_number(m, VTAC_F32, (double)bias));
+    return tfl_store(im, tfl_round(im, y), out, TFL_NONE);
+}
+
+/* Of planes, keeping their axes: one operator for host and accelerator. */
+static vtac_id plane_mean(tfl *im, vtac_id x)
+{
+    const tfl_tensor *in = tfl_in(im, 0);
+    const tfl_tensor *out = tfl_out(im, 0);
+    const vtac_attr attr = vtac_attr_of_string("rounding", vtac_rounding_name(VTAC_ROUND_AWAY));
+    const vtac_id inputs[] = {x, tfl_scale_value(im, in), tfl_zero_value(im, in), tfl_scale_value(im, out),
+                              tfl_zero_value(im, out)};
+    return vtac_make(&im->maker, VTAC_OP_QLINEAR_GLOBAL_AVERAGE_POOL, inputs, 5, &attr, 1);
+}
+
+/* Means of 16 bits over planes: the sum scaled, then divided, halves away from zero. */
+static vtac_id plane_mean_words(tfl *im, vtac_id x, const int64_t *axes, uint32_t used, int64_t count)
+{
+    vtac_builder *m = &im->maker;
+    const tfl_tensor *in = tfl_in(im, 0);
+    const tfl_tensor *out = tfl_out(im, 0);
+    const vtac_tfl_scale s = vtac_tfl_scale_of((double)in->scale[0] / (double)out->scale[0]);
+    vtac_id y =
+        tfl_rescale(im, whole_sum(im, tfl_centred(im, x, in->zero[0]), axes, used, true), s, VTAC_ROUND_AWAY);
+    y = vtac_make2(m, VTAC_OP_DIV, vtac_make_cast(m, y, VTAC_F64),
+                   vtac_make_number(m, VTAC_F64, (double)count));
+    return tfl_store(im, tfl_round(im, y), out, TFL_NONE);
+}
+
+/* x, axes; options: keep axes */
+void tfl_import_mean(tfl *im)
+{
+    vtac_builder *m = &im->maker;
+    const bool is_mean = im->how == VTAC_OP_REDUCE_MEAN;
+    const bool keep = tfl_option(im, 0, 1, 0) != 0;
+    const tfl_tensor *in = tfl_in(im, 0);
+    const tfl_tensor *out = tfl_out(im, 0);
+    const vtac_type x = tfl_type(im, 0);
+    int64_t axes[VTAC_MAX_RANK];
+    int64_t count;
+    bool planes = tfl_in_planes(im, 0) || (keep && x.rank == 4);
+    uint32_t used = axes_of(im, &x, planes, axes, &count);
+    if (planes && !keep && !over_plane(axes, used)) {
+        planes = false; /* an axis that goes changes the order of the others */
+        used = axes_of(im, &x, planes, axes, &count);
+    }
+    const vtac_id value = planes ? tfl_planes(im, 0) : tfl_plain(im, 0);
+    vtac_id y = 0;
+    if (m->status != VTA_OK) {
+        return;
+    }
+    if (tfl_quantized(in) != tfl_quantized(out) || count < 1 || used == 0) {
+        tfl_refuse(im, "%s to %s over %lld places", vtac_dtype_name(in->type.dtype),
+                   vtac_dtype_name(out->type.dtype), (long long)count);
+        return;
+    }
+    const bool of_plane = is_mean && keep && planes && over_plane(axes, used);
+    if (!tfl_quantized(in)) {
+        y = vtac_make_reduce(m, (vtac_op)im->how, value, axes, used, keep);
+    } else if (of_plane && in->type.dtype == VTAC_I16) {
+        y = plane_mean_words(im, value, axes, used, count);
+    } else if (of_plane) {
+        y = plane_mean(im, value);
+    } else if (is_mean && tfl_same_scale(in, out)) {
+        const vtac_id sum = whole_sum(im, value, axes, used, keep);
+        const vtac_id divisor = vtac_make_number(m, VTAC_I32, (double)count);
+        y = vtac_make_cast(m, vtac_make2(m, VTAC_OP_DIV, sum, divisor), in->type.dtype);
+    } else {
+        y = by_floats(im, whole_sum(im, value, axes, used, keep), count, is_mean);
+    }
+    tfl_set_either(im, 0, y, planes && keep);
+}
+
+/* REDUCE_MAX, MIN, PROD, ANY; options: keep axes */
+void tfl_import_reduce(tfl *im)
+{
+    vtac_builder *m = &im->maker;
+    const bool keep = tfl_option(im, 0, 1, 0) != 0;
+    const tfl_tensor *in = tfl_in(im, 0);
+    const vtac_type x = tfl_type(im, 0);
+    int64_t axes[VTAC_MAX_RANK];
+    int64_t count;
+    const bool planes = keep && tfl_in_planes(im, 0);
+    const uint32_t used = axes_of(im, &x, planes, axes, &count);
+    vtac_id value = planes ? tfl_planes(im, 0) : tfl_plain(im, 0);
+    if (m->status != VTA_OK) {
+        return;
+    }
+    if (tfl_quantized(in) && (im->how == VTAC_OP_REDUCE_PROD || !tfl_same_scale(in, tfl_out(im, 0)))) {
+        tfl_refuse(im, "quantized numbers, or an output of another scale");
+        return;
+    }
+    const bool is_bool = in->type.dtype == VTAC_BOOL;
+    value = is_bool ? vtac_make_cast(m, value, VTAC_U8) : value;
+    const vtac_id y = vtac_make_reduce(m, (vtac_op)im->how, value, axes, used, keep);
+    tfl_set_either(im, 0, is_bool ? vtac_make_cast(m, y, VTAC_BOOL) : y, planes);
+}
+
+/* x, axis */
+void tfl_import_arg(tfl *im)
+{
+    vtac_builder *m = &im->maker;
+    int64_t axis = 0;
+    const vtac_type x = tfl_type(im, 0);
+    if (tfl_known_ints(im, 1, "axis", &axis, 1) != 1) {
+        return;
+    }
+    const vtac_attr attrs[] = {vtac_attr_of_int("axis", tfl_wrap(im, axis, x.rank)),
+                               vtac_attr_of_int("keepdims", 0)};
+    const vtac_id value = tfl_plain(im, 0);
+    const vtac_id y = vtac_make(m, (vtac_op)im->how, &value, 1, attrs, 2);
+    tfl_set(im, 0, vtac_make_cast(m, y, tfl_out(im, 0)->type.dtype));
+}
+
+/* x, k: the largest along the last axis, and where */
+void tfl_import_top_k(tfl *im)
+{
+    vtac_builder *m = &im->maker;
+    int64_t k = 0;
+    vtac_id out[2];
+    if (tfl_known_ints(im, 1, "count", &k, 1) != 1) {
+        return;
+    }
+    const vtac_attr axis = vtac_attr_of_int("axis", -1);
+    const vtac_id in[] = {tfl_plain(im, 0), vtac_make_ints(m, &k, 1)};
+    vtac_make_many(m, VTAC_OP_TOP_K, in, 2, &axis, 1, out, 2);
+    tfl_set(im, 0, out[0]);
+    if (im->op->output_count > 1) {
+        tfl_set(im, 1, vtac_make_cast(m, out[1], tfl_out(im, 1)->type.dtype));
+    }
+}
+
+/* x, axis; options: exclusive, reverse */
+void tfl_import_cumsum(tfl *im)
+{
+    int64_t axis = 0;
+    if (tfl_known_ints(im, 1, "axis", &axis, 1) != 1) {
+        return;
+    }
+    const vtac_attr attrs[] = {vtac_attr_of_int("exclusive", tfl_option(im, 0, 1, 0)),
+                               vtac_attr_of_int("reverse", tfl_option(im, 1, 1, 0))};
+    const vtac_id in[] = {tfl_plain(im, 0), vtac_make_ints(&im->maker, &axis, 1)};
+    if (tfl_quantized(tfl_in(im, 0))) {
+        tfl_refuse(im, "quantized integers");
+    }
+    tfl_set(im, 0, vtac_make(&im->maker, VTAC_OP_CUM_SUM, in, 2, attrs, 2));
+}
+
+/* x / sqrt(sum of squares) along the last axis */
+void tfl_import_l2_norm(tfl *im)
+{
+    vtac_builder *m = &im->maker;
+    const vtac_type type = tfl_type(im, 0);
+    const int64_t last = (int64_t)type.rank - 1;
+    vtac_id x = tfl_plain(im, 0);
+    if (tfl_quantized(tfl_in(im, 0))) {
+        tfl_refuse(im, "quantized integers");
+        return;
+    }
+    const vtac_id sum = vtac_make_reduce(m, VTAC_OP_REDUCE_SUM_SQUARE, x, &last, 1, true);
+    const vtac_id size = vtac_make1(m, VTAC_OP_SQRT, sum);
+    const vtac_id safe = vtac_make2(m, VTAC_OP_MAX, size, vtac_make_number(m, VTAC_F32, 1e-6));
+    x = vtac_make2(m, VTAC_OP_DIV, x, safe);
+    tfl_set(im, 0, tfl_activate(im, x, tfl_out(im, 0), (int)tfl_option(im, 0, 1, 0)));
+}
+
+void tfl_import_log_softmax(tfl *im)
+{
+    const vtac_attr axis = vtac_attr_of_int("axis", -1);
+    const vtac_id x = tfl_plain(im, 0);
+    if (!tfl_is_float(tfl_in(im, 0))) {
+        tfl_refuse(im, "quantized integers");
+        return;
+    }
+    tfl_set(im, 0, vtac_make(&im->maker, VTAC_OP_LOG_SOFTMAX, &x, 1, &axis, 1));
+}

@@ -1,0 +1,685 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Operators that move numbers: shapes, slices, borders, order.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "operators.h"
+
+/* What moves numbers must not change their meaning. */
+static bool same_numbers(tfl *im)
+{
+    if (im->maker.status == VTA_OK && tfl_quantized(tfl_out(im, 0)) &&
+        !tfl_same_scale(tfl_in(im, 0), tfl_out(im, 0))) {
+        tfl_refuse(im, "the output has another scale than the input");
+    }
+    return im->maker.status == VTA_OK;
+}
+
+/* x as an output of the file's shape with `dims`; over planes of one place nothing needs to move. */
+static void reshape_to(tfl *im, const int64_t *dims, uint32_t rank)
+{
+    tfl_set(im, 0, vtac_make_reshape(&im->maker, tfl_plain(im, 0), dims, rank));
+}
+
+void tfl_import_reshape(tfl *im)
+{
+    int64_t dims[VTAC_MAX_RANK];
+    uint32_t rank = 0;
+    const flat_vector option = flat_list(&im->model.flat, im->op->options, 0, 4);
+    const vtac_type x = tfl_type(im, 0);
+    if (tfl_has(im, 1) && vtac_made_constant(&im->maker, tfl_plain(im, 1)) != NULL) {
+        rank = tfl_known_ints(im, 1, "shape", dims, VTAC_MAX_RANK);
+    } else if (im->op->options.at != 0 && option.count <= VTAC_MAX_RANK &&
+               (option.count > 0 || !tfl_has(im, 1))) {
+        rank = option.count;
+        for (uint32_t i = 0; i < rank; i++) {
+            dims[i] = flat_int_at(&im->model.flat, option, i, 4);
+        }
+    } else {
+        const tfl_tensor *out = tfl_out(im, 0);
+        rank = out->type.rank;
+        memcpy(dims, out->type.dim, sizeof dims);
+    }
+    if (rank == 1 && dims[0] == 0 && vtac_type_elements(&x) == 1) {
+        rank = 0; /* how old files say "a number" */
+    }
+    int64_t known = 1;
+    int open = -1;
+    for (uint32_t i = 0; i < rank; i++) {
+        if (dims[i] == -1 && open < 0) {
+            open = (int)i;
+        } else if (dims[i] < 0 || (dims[i] > 0 && known > INT64_MAX / dims[i])) {
+            vtac_make_fail(&im->maker, VTA_INVALID, "a shape with a size of %lld", (long long)dims[i]);
+            return;
+        } else {
+            known *= dims[i];
+        }
+    }
+    if (open >= 0) {
+        dims[open] = known == 0 ? 0 : vtac_type_elements(&x) / known;
+    }
+    if (same_numbers(im)) {
+        reshape_to(im, dims, rank);
+    }
+}
+
+void tfl_import_squeeze(tfl *im)
+{
+    const flat_vector option = flat_list(&im->model.flat, im->op->options, 0, 4);
+    const vtac_type x = tfl_type(im, 0);
+    bool gone[VTAC_MAX_RANK] = {false};
+    for (uint32_t i = 0; i < option.count && i < VTAC_MAX_RANK; i++) {
+        gone[tfl_wrap(im, flat_int_at(&im->model.flat, option, i, 4), x.rank)] = true;
+    }
+    int64_t dims[VTAC_MAX_RANK];
+    uint32_t rank = 0;
+    for (uint32_t i = 0; i < x.rank; i++) {
+        const bool out = option.count == 0 ? x.dim[i] == 1 : gone[i];
+        if (!out) {
+            dims[rank++] = x.dim[i];
+        }
+    }
+    reshape_to(im, dims, rank);
+}
+
+void tfl_import_expand_dims(tfl *im)
+{
+    int64_t axis = 0;
+    const vtac_type x = tfl_type(im, 0);
+    if (tfl_known_ints(im, 1, "axis", &axis, 1) != 1 || x.rank >= VTAC_MAX_RANK) {
+        vtac_make_fail(&im->maker, VTA_INVALID, "an axis more than %u", x.rank);
+        return;
+    }
+    const uint32_t at = tfl_wrap(im, axis, x.rank + 1);
+    int64_t dims[VTAC_MAX_RANK];
+    for (uint32_t i = 0; i <= x.rank; i++) {
+        dims[i] = i < at ? x.dim[i] : i == at ? 1 : x.dim[i - 1];
+    }
+    reshape_to(im, dims, x.rank + 1);
+}
+
+void tfl_import_transpose(tfl *im)
+{
+    int64_t order[VTAC_MAX_RANK];
+    const vtac_type x = tfl_type(im, 0);
+    if (tfl_known_ints(im, 1, "order of axes", order, VTAC_MAX_RANK) != x.rank) {
+        vtac_make_fail(&im->maker, VTA_INVALID, "an order of axes for rank %u", x.rank);
+        return;
+    }
+    for (uint32_t i = 0; i < x.rank; i++) {
+        order[i] = tfl_wrap(im, order[i], x.rank);
+    }
+    tfl_set(im, 0, vtac_make_transpose(&im->maker, tfl_plain(im, 0), order, x.rank));
+}
+
+/* ---- borders: x, [rank][2], and for PADV2 what they hold */
+
+static void pad(tfl *im, const char *mode)
+{
+    vtac_builder *m = &im->maker;
+    int64_t given[2 * VTAC_MAX_RANK];
+    int64_t pads[2 * VTAC_MAX_RANK];
+    const tfl_tensor *in = tfl_in(im, 0);
+    const vtac_type x = tfl_type(im, 0);
+    if (tfl_known_ints(im, 1, "border", given, 2 * VTAC_MAX_RANK) != 2 * x.rank) {
+        vtac_make_fail(m, VTA_INVALID, "a border for rank %u", x.rank);
+        return;
+    }
+    bool planes;
+    const vtac_id value = tfl_either(im, 0, &planes);
+    for (uint32_t i = 0; i < x.rank; i++) {
+        const uint32_t at = tfl_axis(i, x.rank, planes);
+        pads[at] = given[2 * i];
+        pads[at + x.rank] = given[2 * i + 1];
+        if (given[2 * i] < 0 || given[2 * i + 1] < 0) {
+            vtac_make_fail(m, VTA_INVALID, "a border of %lld and %lld", (long long)given[2 * i],
+                           (long long)given[2 * i + 1]);
+        }
+    }
+    vtac_id filler = 0;
+    if (tfl_has(im, 2) && im->how != 0) {
+        filler = vtac_make_reshape(m, tfl_plain(im, 2), NULL, 0);
+    } else if (tfl_quantized(in)) {
+        filler = vtac_make_number(m, in->type.dtype, (double)in->zero[0]);
+    }
+    const vtac_attr attr = vtac_attr_of_string("mode", mode);
+    const vtac_id inputs[] = {value, vtac_make_ints(m, pads, 2 * x.rank),
+                              strcmp(mode, "constant") == 0 ? filler : 0};
+    if (same_numbers(im)) {
+        tfl_set_either(im, 0, vtac_make(m, VTAC_OP_PAD, inputs, 3, &attr, 1), planes);
+    }
+}
+
+void tfl_import_pad(tfl *im)
+{
+    pad(im, "constant");
+}
+
+/* Symmetric borders repeat the edge: on each axis, the edge first, then a reflection of the rest. */
+static void pad_symmetric(tfl *im)
+{
+    vtac_builder *m = &im->maker;
+    int64_t given[2 * VTAC_MAX_RANK];
+    const vtac_type x = tfl_type(im, 0);
+    if (tfl_known_ints(im, 1, "border", given, 2 * VTAC_MAX_RANK) != 2 * x.rank) {
+        vtac_make_fail(m, VTA_INVALID, "a border for rank %u", x.rank);
+        return;
+    }
+    vtac_id value = tfl_plain(im, 0);
+    for (uint32_t a = 0; a < x.rank && m->status == VTA_OK; a++) {
+        const int64_t size = x.dim[a];
+        const int64_t before = given[2 * a];
+        const int64_t after = given[2 * a + 1];
+        if (before == 0 && after == 0) {
+            continue;
+        }
+        if (before < 0 || after < 0 || before > size || after > size) {
+            vtac_make_fail(m, VTA_INVALID, "a mirrored border of %lld and %lld on %lld", (long long)before,
+                           (long long)after, (long long)size);
+            return;
+        }
+        int64_t *places = vtac_make_room(m, before + size + after, sizeof *places);
+        for (int64_t i = 0; places != NULL && i < before + size + after; i++) {
+            places[i] = i < before          ? before - 1 - i
+                        : i < before + size ? i - before
+                                            : 2 * size - 1 - (i - before);
+        }
+        const vtac_type type = {VTAC_I64, 1, {before + size + after}};
+        const vtac_attr axis = vtac_attr_of_int("axis", a);
+        const vtac_id in[] = {value, vtac_make_borrowed(m, &type, places)};
+        value = vtac_make(m, VTAC_OP_GATHER, in, 2, &axis, 1);
+    }
+    tfl_set(im, 0, value);
+}
+
+/* options: mode */
+void tfl_import_mirror_pad(tfl *im)
+{
+    if (tfl_option(im, 0, 1, 0) != 0) {
+        pad_symmetric(im);
+    } else {
+        pad(im, "reflect");
+    }
+}
+
+/* ---- slices */
+
+static vtac_id slice(tfl *im, vtac_id x, const int64_t *begin, const int64_t *end, const int64_t *step,
+                     uint32_t rank)
+{
+    vtac_builder *m = &im->maker;
+    int64_t axes[VTAC_MAX_RANK];
+    for (uint32_t i = 0; i < rank; i++) {
+        axes[i] = i;
+    }
+    const vtac_id in[] = {x, vtac_make_ints(m, begin, rank), vtac_make_ints(m, end, rank),
+                          vtac_make_ints(m, axes, rank), vtac_make_ints(m, step, rank)};
+    return vtac_make(m, VTAC_OP_SLICE, in, 5, NULL, 0);
+}
+
+/* x, begin, size */
+void tfl_import_slice(tfl *im)
+{
+    int64_t begin[VTAC_MAX_RANK];
+    int64_t size[VTAC_MAX_RANK];
+    int64_t first[VTAC_MAX_RANK];
+    int64_t end[VTAC_MAX_RANK];
+    int64_t step[VTAC_MAX_RANK];
+    const vtac_type x = tfl_type(im, 0);
+    if (tfl_known_ints(im, 1, "begin", begin, VTAC_MAX_RANK) != x.rank ||
+        tfl_known_ints(im, 2, "size", size, VTAC_MAX_RANK) != x.rank) {
+        vtac_make_fail(&im->maker, VTA_INVALID, "begin and size for rank %u", x.rank);
+        return;
+    }
+    bool planes;
+    const vtac_id value = tfl_either(im, 0, &planes);
+    for (uint32_t i = 0; i < x.rank; i++) {
+        const uint32_t at = tfl_axis(i, x.rank, planes);
+        if (begin[i] < 0 || begin[i] > x.dim[i] || size[i] < -1 || size[i] > x.dim[i] - begin[i]) {
+            vtac_make_fail(&im->maker, VTA_INVALID, "%lld from %lld of %lld", (long long)size[i],
+                           (long long)begin[i], (long long)x.dim[i]);
+            return;
+        }
+        first[at] = begin[i];
+        end[at] = size[i] < 0 ? x.dim[i] : begin[i] + size[i];
+        step[at] = 1;
+    }
+    tfl_set_either(im, 0, slice(im, value, first, end, step, x.rank), planes);
+}
+
+/* x, begin, end, step; options: masks of begin, end, ellipsis, new axes, axes that go */
+void tfl_import_strided_slice(tfl *im)
+{
+    enum { MOST = 2 * VTAC_MAX_RANK };
+    int64_t given[3][MOST];
+    uint32_t mask[5];
+    const vtac_type x = tfl_type(im, 0);
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < 3; i++) {
+        const uint32_t found = tfl_known_ints(im, i + 1,
+                                              i == 0   ? "begin"
+                                              : i == 1 ? "end"
+                                                       : "step",
+                                              given[i], MOST);
+        if (i > 0 && found != count) {
+            vtac_make_fail(&im->maker, VTA_INVALID, "begin, end and step of %u and %u axes", count, found);
+        }
+        count = found;
+    }
+    for (uint32_t i = 0; i < 5; i++) {
+        mask[i] = (uint32_t)tfl_option(im, i, 4, 0);
+    }
+    if (im->maker.status != VTA_OK) {
+        return;
+    }
+    int64_t begin[VTAC_MAX_RANK];
+    int64_t end[VTAC_MAX_RANK];
+    int64_t step[VTAC_MAX_RANK];
+    int64_t shape[MOST];
+    uint32_t added = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        added += mask[3] >> i & 1;
+    }
+    const uint32_t named = count - added - (mask[2] != 0 ? 1 : 0);
+    uint32_t axis = 0;
+    uint32_t rank = 0;
+    bool goes[VTAC_MAX_RANK] = {false};
+    bool new_axis[MOST] = {false};
+    for (uint32_t i = 0; i < count; i++) {
+        if (mask[2] >> i & 1) { /* all that the others leave */
+            for (uint32_t left = x.rank > named ? x.rank - named : 0; left > 0 && axis < x.rank; left--) {
+                begin[axis] = 0;
+                end[axis] = x.dim[axis];
+                step[axis++] = 1;
+                rank++;
+            }
+            continue;
+        }
+        if (mask[3] >> i & 1) {
+            new_axis[rank++] = true;
+            continue;
+        }
+        if (axis >= x.rank || given[2][i] == 0 || rank >= MOST) {
+            vtac_make_fail(&im->maker, VTA_INVALID, "a slice of more than %u axes, or with a step of 0",
+                           x.rank);
+            return;
+        }
+        const int64_t dim = x.dim[axis];
+        const bool back = given[2][i] < 0;
+        begin[axis] = mask[0] >> i & 1  ? (back ? dim - 1 : 0)
+                      : given[0][i] < 0 ? given[0][i] + dim
+                                        : given[0][i];
+        end[axis] = mask[1] >> i & 1  ? (back ? INT64_MIN / 2 : dim)
+                    : given[1][i] < 0 ? given[1][i] + dim
+                                      : given[1][i];
+        step[axis] = given[2][i];
+        if (back && (mask[1] >> i & 1) == 0 && end[axis] < 0) {
+            end[axis] = INT64_MIN / 2;
+        }
+        if (!back) {
+            begin[axis] = begin[axis] < 0 ? 0 : begin[axis];
+            end[axis] = end[axis] < 0 ? 0 : end[axis];
+        }
+        if (mask[4] >> i & 1) {
+            begin[axis] = given[0][i] < 0 ? given[0][i] + dim : given[0][i];
+            end[axis] = begin[axis] + 1;
+            step[axis] = 1;
+            goes[axis] = true;
+        }
+        rank += goes[axis] ? 0 : 1;
+        axis++;
+    }
+    for (; axis < x.rank; axis++) {
+        begin[axis] = 0;
+        end[axis] = x.dim[axis];
+        step[axis] = 1;
+        rank++;
+    }
+    const vtac_id y = slice(im, tfl_plain(im, 0), begin, end, step, x.rank);
+    const vtac_type *type = vtac_made_type(&im->maker, y);
+    uint32_t from = 0;
+    for (uint32_t i = 0; i < rank && i < MOST; i++) {
+        while (from < x.rank && goes[from]) {
+            from++;
+        }
+        shape[i] = new_axis[i] ? 1 : from < x.rank ? type->dim[from++] : 1;
+    }
+    if (rank > VTAC_MAX_RANK) {
+        tfl_refuse(im, "a result of %u axes", rank);
+        return;
+    }
+    tfl_set(im, 0, vtac_make_reshape(&im->maker, y, shape, rank));
+}
+
+/* SPLIT: axis, x. SPLIT_V: x, sizes, axis */
+void tfl_import_split(tfl *im)
+{
+    vtac_builder *m = &im->maker;
+    enum { MOST = 1024 };
+    const uint32_t source = im->how == 0 ? 1 : 0;
+    int64_t axis = 0;
+    int64_t sizes[MOST];
+    const vtac_type x = tfl_type(im, source);
+    if (tfl_known_ints(im, im->how == 0 ? 0 : 2, "axis", &axis, 1) != 1 || im->op->output_count > MOST ||
+        im->op->output_count == 0) {
+        vtac_make_fail(m, VTA_INVALID, "%u parts", im->op->output_count);
+        return;
+    }
+    const uint32_t at = tfl_wrap(im, axis, x.rank);
+    const uint32_t count = im->op->output_count;
+    if (m->status != VTA_OK) {
+        return;
+    }
+    if (im->how == 0) {
+        for (uint32_t i = 0; i < count; i++) {
+            sizes[i] = x.dim[at] / count;
+        }
+    } else if (tfl_known_ints(im, 1, "sizes", sizes, MOST) != count) {
+        vtac_make_fail(m, VTA_INVALID, "sizes for %u parts", count);
+        return;
+    }
+    int64_t left = x.dim[at];
+    int open = -1;
+    for (uint32_t i = 0; i < count; i++) {
+        open = sizes[i] < 0 ? (int)i : open;
+        left -= sizes[i] < 0 ? 0 : sizes[i];
+    }
+    if (open >= 0) {
+        sizes[open] = left;
+    }
+    bool planes;
+    const vtac_id value = tfl_either(im, source, &planes);
+    int64_t begin = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        if (sizes[i] < 0 || begin + sizes[i] > x.dim[at]) {
+            vtac_make_fail(m, VTA_INVALID, "part %u has %lld of %lld", i, (long long)sizes[i],
+                           (long long)x.dim[at]);
+            return;
+        }
+        tfl_set_either(
+            im, i, vtac_make_slice(m, value, tfl_axis(at, x.rank, planes), begin, begin + sizes[i]), planes);
+        begin += sizes[i];
+    }
+}
+
+/* ---- joining */
+
+/* Part i for an output of another scale (uint8 of old files): a table. */
+static vtac_id part_in_scale(tfl *im, vtac_id x, const tfl_tensor *in, const tfl_tensor *out)
+{
+    if (!tfl_quantized(out) || tfl_same_scale(in, out)) {
+        return x;
+    }
+    if (!tfl_quantized(in) || in->type.dtype != out->type.dtype || vtac_dtype_bytes(in->type.dtype) != 1) {
+        tfl_refuse(im, "parts of different scales or types");
+        return 0;
+    }
+    uint8_t table[256];
+    int64_t low;
+    int64_t high;
+    tfl_range(in->type.dtype, &low, &high);
+    const float inverse = 1.0F / out->scale[0];
+    const float scale = in->scale[0] * inverse;
+    const float bias = (float)-in->zero[0] * scale;
+    for (int i = 0; i < 256; i++) {
+        const float y = roundf((float)(low + i) * scale + bias) + (float)out->zero[0];
+        table[i] = (uint8_t)(int64_t)fmaxf((float)low, fminf((float)high, y));
+    }
+    return tfl_look_up(im, x, in->type.dtype, table, 256, low);
+}
+
+/* options: axis, activation */
+void tfl_import_concat(tfl *im)
+{
+    enum { MOST = 256 };
+    vtac_id parts[MOST];
+    const vtac_type first = tfl_type(im, 0);
+    const uint32_t axis = tfl_wrap(im, tfl_option(im, 0, 4, 0), first.rank);
+    const uint32_t count = im->op->input_count;
+    bool planes = first.rank == 4;
+    bool any = false;
+    if (im->maker.status != VTA_OK || count > MOST) {
+        tfl_refuse(im, "%u parts", count);
+        return;
+    }
+    for (uint32_t i = 0; i < count && im->maker.status == VTA_OK; i++) {
+        any = any || tfl_in_planes(im, i);
+    }
+    planes = planes && any;
+    for (uint32_t i = 0; i < count && im->maker.status == VTA_OK; i++) {
+        parts[i] = planes ? tfl_planes(im, i) : tfl_plain(im, i);
+        parts[i] = part_in_scale(im, parts[i], tfl_in(im, i), tfl_out(im, 0));
+    }
+    vtac_id y = im->maker.status == VTA_OK
+                    ? vtac_make_concat(&im->maker, parts, count, tfl_axis(axis, first.rank, planes))
+                    : 0;
+    tfl_set_either(im, 0, tfl_activate(im, y, tfl_out(im, 0), (int)tfl_option(im, 1, 1, 0)), planes);
+}
+
+/* options: count, axis */
+void tfl_import_pack(tfl *im)
+{
+    enum { MOST = 256 };
+    vtac_id parts[MOST];
+    const vtac_type x = tfl_type(im, 0);
+    const uint32_t count = im->op->input_count;
+    const uint32_t at = tfl_wrap(im, tfl_option(im, 1, 4, 0), x.rank + 1);
+    if (im->maker.status != VTA_OK || count > MOST || x.rank >= VTAC_MAX_RANK) {
+        tfl_refuse(im, "%u parts of rank %u", count, x.rank);
+        return;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        int64_t dims[VTAC_MAX_RANK];
+        for (uint32_t a = 0; a <= x.rank; a++) {
+            dims[a] = a < at ? x.dim[a] : a == at ? 1 : x.dim[a - 1];
+        }
+        parts[i] = vtac_make_reshape(&im->maker, tfl_plain(im, i), dims, x.rank + 1);
+    }
+    tfl_set(im, 0, vtac_make_concat(&im->maker, parts, count, at));
+}
+
+/* options: count, axis */
+void tfl_import_unpack(tfl *im)
+{
+    const vtac_type x = tfl_type(im, 0);
+    const uint32_t at = tfl_wrap(im, tfl_option(im, 1, 4, 0), x.rank);
+    if (im->maker.status != VTA_OK || x.dim[at] < (int64_t)im->op->output_count) {
+        vtac_make_fail(&im->maker, VTA_INVALID, "%u parts of rank %u", im->op->output_count, x.rank);
+        return;
+    }
+    int64_t dims[VTAC_MAX_RANK];
+    for (uint32_t a = 0; a + 1 < x.rank; a++) {
+        dims[a] = x.dim[a < at ? a : a + 1];
+    }
+    for (uint32_t i = 0; i < im->op->output_count; i++) {
+        const vtac_id part = vtac_make_slice(&im->maker, tfl_plain(im, 0), at, i, (int64_t)i + 1);
+        tfl_set(im, i, vtac_make_reshape(&im->maker, part, dims, x.rank - 1));
+    }
+}
+
+/* ---- other orders */
+
+void tfl_import_tile(tfl *im)
+{
+    int64_t times[VTAC_MAX_RANK];
+    const vtac_type x = tfl_type(im, 0);
+    if (tfl_known_ints(im, 1, "repetitions", times, VTAC_MAX_RANK) != x.rank) {
+        vtac_make_fail(&im->maker, VTA_INVALID, "repetitions for rank %u", x.rank);
+        return;
+    }
+    tfl_set(
+        im, 0,
+        vtac_make2(&im->maker, VTAC_OP_TILE, tfl_plain(im, 0), vtac_make_ints(&im->maker, times, x.rank)));
+}
+
+void tfl_import_broadcast_to(tfl *im)
+{
+    int64_t dims[VTAC_MAX_RANK];
+    const uint32_t rank = tfl_known_ints(im, 1, "shape", dims, VTAC_MAX_RANK);
+    tfl_set(im, 0,
+            vtac_make2(&im->maker, VTAC_OP_EXPAND, tfl_plain(im, 0), vtac_make_ints(&im->maker, dims, rank)));
+}
+
+/* x, places; options: axis, batch axes */
+void tfl_import_gather(tfl *im)
+{
+    const vtac_type x = tfl_type(im, 0);
+    const vtac_attr axis = vtac_attr_of_int("axis", tfl_wrap(im, tfl_option(im, 0, 4, 0), x.rank));
+    if (tfl_option(im, 1, 4, 0) != 0) {
+        tfl_refuse(im, "batch axes");
+        return;
+    }
+    const vtac_id in[] = {tfl_plain(im, 0), tfl_plain(im, 1)};
+    tfl_set(im, 0, vtac_make(&im->maker, VTAC_OP_GATHER, in, 2, &axis, 1));
+}
+
+void tfl_import_gather_nd(tfl *im)
+{
+    const vtac_id places = vtac_make_cast(&im->maker, tfl_plain(im, 1), VTAC_I64);
+    tfl_set(im, 0, vtac_make2(&im->maker, VTAC_OP_GATHER_ND, tfl_plain(im, 0), places));
+}
+
+/* options: block */
+void tfl_import_space_depth(tfl *im)
+{
+    vtac_builder *m = &im->maker;
+    const int64_t b = tfl_option(im, 0, 4, 0);
+    const vtac_type x = tfl_type(im, 0);
+    const bool deep = im->how == VTAC_OP_SPACE_TO_DEPTH;
+    if (m->status != VTA_OK || x.rank != 4 || b < 1 || b > 1 << 15 ||
+        (deep ? x.dim[1] % b != 0 || x.dim[2] % b != 0 : x.dim[3] % (b * b) != 0)) {
+        vtac_make_fail(m, VTA_INVALID, "blocks of %lld", (long long)b);
+        return;
+    }
+    const int64_t rows = deep ? x.dim[1] / b : x.dim[1];
+    const int64_t columns = deep ? x.dim[2] / b : x.dim[2];
+    const int64_t depth = deep ? x.dim[3] : x.dim[3] / (b * b);
+    const int64_t parts[] = {x.dim[0], rows, b, columns, b, depth};
+    const int64_t other[] = {x.dim[0], rows, columns, b, b, depth};
+    const int64_t order[] = {0, 1, 3, 2, 4, 5};
+    vtac_id y = vtac_make_reshape(m, tfl_plain(im, 0), deep ? parts : other, 6);
+    y = vtac_make_transpose(m, y, order, 6);
+    const int64_t small[] = {x.dim[0], rows, columns, depth * b * b};
+    const int64_t large[] = {x.dim[0], rows * b, columns * b, depth};
+    tfl_set(im, 0, vtac_make_reshape(m, y, deep ? small : large, 4));
+}
+
+/* x, blocks [2], borders or crops [2][2]; rank 4 */
+void tfl_import_space_batch(tfl *im)
+{
+    vtac_builder *m = &im->maker;
+    int64_t block[2];
+    int64_t edge[4];
+    const vtac_type x = tfl_type(im, 0);
+    const tfl_tensor *in = tfl_in(im, 0);
+    if (x.rank != 4 || tfl_known_ints(im, 1, "blocks", block, 2) != 2 ||
+        tfl_known_ints(im, 2, "edges", edge, 4) != 4 || block[0] < 1 || block[1] < 1 || block[0] > 1 << 15 ||
+        block[1] > 1 << 15) {
+        tfl_refuse(im, "rank %u, blocks on two axes are taken", x.rank);
+        return;
+    }
+    vtac_id y = tfl_plain(im, 0);
+    const int64_t area = block[0] * block[1];
+    if (im->how != 0) { /* to batch */
+        const int64_t pads[] = {0, edge[0], edge[2], 0, 0, edge[1], edge[3], 0};
+        const vtac_id fill =
+            vtac_make_number(m, in->type.dtype, tfl_quantized(in) ? (double)in->zero[0] : 0.0);
+        const vtac_id inputs[] = {y, vtac_make_ints(m, pads, 8), fill};
+        const int64_t rows = x.dim[1] + edge[0] + edge[1];
+        const int64_t columns = x.dim[2] + edge[2] + edge[3];
+        if (rows % block[0] != 0 || columns % block[1] != 0) {
+            vtac_make_fail(m, VTA_INVALID, "%lld x %lld in blocks", (long long)rows, (long long)columns);
+            return;
+        }
+        y = vtac_make(m, VTAC_OP_PAD, inputs, 3, NULL, 0);
+        y = vtac_make_reshape(
+            m, y, (int64_t[]){x.dim[0], rows / block[0], block[0], columns / block[1], block[1], x.dim[3]},
+            6);
+        y = vtac_make_transpose(m, y, (int64_t[]){2, 4, 0, 1, 3, 5}, 6);
+        y = vtac_make_reshape(m, y,
+                              (int64_t[]){x.dim[0] * area, rows / block[0], columns / block[1], x.dim[3]}, 4);
+    } else {
+        if (x.dim[0] % area != 0) {
+            vtac_make_fail(m, VTA_INVALID, "%lld batches in blocks of %lld", (long long)x.dim[0],
+                           (long long)area);
+            return;
+        }
+        const int64_t batch = x.dim[0] / area;
+        y = vtac_make_reshape(m, y, (int64_t[]){block[0], block[1], batch, x.dim[1], x.dim[2], x.dim[3]}, 6);
+        y = vtac_make_transpose(m, y, (int64_t[]){2, 3, 0, 4, 1, 5}, 6);
+        y = vtac_make_reshape(m, y, (int64_t[]){batch, x.dim[1] * block[0], x.dim[2] * block[1], x.dim[3]},
+                              4);
+        y = vtac_make_slice(m, y, 1, edge[0], x.dim[1] * block[0] - edge[1]);
+        y = vtac_make_slice(m, y, 2, edge[2], x.dim[2] * block[1] - edge[3]);
+    }
+    tfl_set(im, 0, y);
+}
+
+void tfl_import_shape(tfl *im)
+{
+    const vtac_type x = tfl_type(im, 0);
+    const vtac_id y = vtac_make_ints(&im->maker, x.dim, x.rank);
+    tfl_set(im, 0, vtac_make_cast(&im->maker, y, tfl_out(im, 0)->type.dtype));
+}
+
+void tfl_import_rank(tfl *im)
+{
+    tfl_set(im, 0, vtac_make_number(&im->maker, VTAC_I32, tfl_type(im, 0).rank));
+}
+
+/* dims, value */
+void tfl_import_fill(tfl *im)
+{
+    int64_t dims[VTAC_MAX_RANK];
+    const uint32_t rank = tfl_known_ints(im, 0, "shape", dims, VTAC_MAX_RANK);
+    tfl_set(im, 0,
+            vtac_make2(&im->maker, VTAC_OP_EXPAND, tfl_plain(im, 1), vtac_make_ints(&im->maker, dims, rank)));
+}
+
+void tfl_import_zeros_like(tfl *im)
+{
+    const vtac_type x = tfl_type(im, 0);
+    const void *zeros = vtac_make_room(&im->maker, vtac_type_elements(&x), vtac_dtype_bytes(x.dtype));
+    tfl_set(im, 0, zeros == NULL ? 0 : vtac_make_borrowed(&im->maker, &x, zeros));
+}
+
+void tfl_import_range(tfl *im)
+{
+    tfl_set(im, 0,
+            vtac_make3(&im->maker, VTAC_OP_RANGE, tfl_plain(im, 0), tfl_plain(im, 1), tfl_plain(im, 2)));
+}
+
+void tfl_import_reverse(tfl *im)
+{
+    int64_t axes[VTAC_MAX_RANK];
+    const vtac_type x = tfl_type(im, 0);
+    const uint32_t count = tfl_known_ints(im, 1, "axes", axes, VTAC_MAX_RANK);
+    int64_t begin[VTAC_MAX_RANK];
+    int64_t end[VTAC_MAX_RANK];
+    int64_t step[VTAC_MAX_RANK];
+    for (uint32_t i = 0; i < x.rank; i++) {
+        begin[i] = 0;
+        end[i] = x.dim[i];
+        step[i] = 1;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        const uint32_t at = tfl_wrap(im, axes[i], x.rank);
+        begin[at] = x.dim[at] - 1;
+        end[at] = INT64_MIN / 2;
+        step[at] = -1;
+    }
+    tfl_set(im, 0, slice(im, tfl_plain(im, 0), begin, end, step, x.rank));
+}
+
+/* x, depth, on, off; options: axis */
+void tfl_import_one_hot(tfl *im)
+{
+    vtac_builder *m = &im->maker;
+    const vtac_attr axis = vtac_attr_of_int("axis", tfl_option(im, 0, 4, 0));
+    const vtac_id pair[] = {vtac_make_reshape(m, tfl_plain(im, 3), (int64_t[]){1}, 1),
+                            vtac_make_reshape(m, tfl_plain(im, 2), (int64_t[]){1}, 1)};
+    const vtac_id in[] = {tfl_plain(im, 0), tfl_plain(im, 1), vtac_make_concat(m, pair, 2, 0)};
+    tfl_set(im, 0, vtac_make(m, VTAC_OP_ONE_HOT, in, 3, &axis, 1));
+}

@@ -1,0 +1,377 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Functions of one number. On integers of 8 and 16 bits they are tables, made here with TensorFlow Lite's own
+ * arithmetic; on floats they are operators.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "operators.h"
+
+/* One number of a table: from the input's integer to the output's, before it is cut to the range. */
+typedef struct table {
+    const tfl_tensor *in, *out;
+    int64_t low, high; /* what the result is cut to */
+    float alpha;
+    vtac_op op;
+} table;
+typedef double number_fn(const table *t, int64_t q);
+
+static void set_table(tfl *im, const table *t, number_fn *number)
+{
+    int64_t first;
+    int64_t last;
+    tfl_range(t->in->type.dtype, &first, &last);
+    const int64_t count = last - first + 1;
+    const size_t size = vtac_dtype_bytes(t->out->type.dtype);
+    uint8_t *room = vtac_make_room(&im->maker, count, size);
+    if (room == NULL) {
+        return;
+    }
+    for (int64_t i = 0; i < count; i++) {
+        const double value = number(t, first + i);
+        const int64_t whole = isnan(value)              ? 0
+                              : value < (double)t->low  ? t->low
+                              : value > (double)t->high ? t->high
+                                                        : (int64_t)value;
+        memcpy(room + (size_t)i * size, &whole, size); /* the lowest byte comes first */
+    }
+    bool planes;
+    const vtac_id x = tfl_either(im, 0, &planes);
+    tfl_set_either(im, 0, tfl_look_up(im, x, t->out->type.dtype, room, count, first), planes);
+}
+
+static bool begin(tfl *im, table *t)
+{
+    t->in = tfl_in(im, 0);
+    t->out = tfl_out(im, 0);
+    if (tfl_quantized(t->in) != tfl_quantized(t->out)) {
+        tfl_refuse(im, "%s to %s", vtac_dtype_name(t->in->type.dtype), vtac_dtype_name(t->out->type.dtype));
+    }
+    if (im->maker.status != VTA_OK || !tfl_quantized(t->in)) {
+        return false;
+    }
+    tfl_range(t->out->type.dtype, &t->low, &t->high);
+    return true;
+}
+
+static void plain_function(tfl *im, vtac_op op, const vtac_attr *attrs, uint32_t count)
+{
+    bool planes;
+    const vtac_id x = tfl_either(im, 0, &planes);
+    if (im->maker.status == VTA_OK) {
+        tfl_set_either(im, 0, vtac_make(&im->maker, op, &x, 1, attrs, count), planes);
+    }
+}
+
+/* ---- functions in float32, rounded halves away from zero */
+
+static float function_of(vtac_op op, float x)
+{
+    switch ((int)op) {
+    case VTAC_OP_SIGMOID: return 1.0F / (1.0F + expf(-x));
+    case VTAC_OP_TANH: return tanhf(x);
+    case VTAC_OP_ELU: return x < 0.0F ? expm1f(x) : x;
+    case VTAC_OP_EXP: return expf(x);
+    case VTAC_OP_LOG: return logf(x);
+    case VTAC_OP_SQRT: return sqrtf(x);
+    case VTAC_OP_RECIPROCAL: return 1.0F / sqrtf(x);
+    case VTAC_OP_SIN: return sinf(x);
+    case VTAC_OP_COS: return cosf(x);
+    case VTAC_OP_FLOOR: return floorf(x);
+    case VTAC_OP_CEIL: return ceilf(x);
+    case VTAC_OP_ROUND: return rintf(x);
+    case VTAC_OP_GELU: return 0.5F * x * (1.0F + erff(x * 0.70710678F));
+    default: return x;
+    }
+}
+
+static double by_function(const table *t, int64_t q)
+{
+    const float inverse = 1.0F / t->out->scale[0];
+    const float x = t->in->scale[0] * (float)(q - t->in->zero[0]);
+    return (double)roundf(function_of(t->op, x) * inverse) + (double)t->out->zero[0];
+}
+
+void tfl_import_function(tfl *im)
+{
+    table t = {.op = (vtac_op)im->how};
+    if (begin(im, &t)) {
+        set_table(im, &t, by_function);
+        return;
+    }
+    if (im->maker.status == VTA_OK && t.op == VTAC_OP_RECIPROCAL) { /* of the root */
+        bool planes;
+        const vtac_id x = tfl_either(im, 0, &planes);
+        const vtac_id root = vtac_make1(&im->maker, VTAC_OP_SQRT, x);
+        tfl_set_either(im, 0, vtac_make1(&im->maker, VTAC_OP_RECIPROCAL, root), planes);
+        return;
+    }
+    plain_function(im, t.op, NULL, 0);
+}
+
+/* ---- logistic and tanh of 16 bits: tables of 256 steps and what is between them */
+
+static double logistic_words(const table *t, int64_t q)
+{
+    const double x = (double)t->in->scale[0] * (double)q;
+    const double y = t->op == VTAC_OP_TANH ? tanh(x) : 1.0 / (1.0 + exp(-x));
+    return round(y / (double)t->out->scale[0]);
+}
+
+void tfl_import_logistic(tfl *im)
+{
+    table t = {.op = (vtac_op)im->how};
+    if (begin(im, &t)) {
+        set_table(im, &t, t.in->type.dtype == VTAC_I16 ? logistic_words : by_function);
+        return;
+    }
+    plain_function(im, t.op, NULL, 0);
+}
+
+/* ---- fixed-point functions */
+
+static double rescaled(const table *t, int64_t q)
+{
+    const vtac_tfl_scale s = vtac_tfl_scale_of((double)t->in->scale[0] / (double)t->out->scale[0]);
+    return (double)vtac_tfl_rescale(q - t->in->zero[0], s, VTAC_ROUND_AWAY) + (double)t->out->zero[0];
+}
+
+/* RELU, RELU6, RELU_N1_TO_1 */
+void tfl_import_relu(tfl *im)
+{
+    table t = {.op = VTAC_OP_RELU};
+    if (begin(im, &t)) {
+        tfl_activation_range(im, t.out, im->how, &t.low, &t.high);
+        set_table(im, &t, rescaled);
+        return;
+    }
+    bool planes;
+    const vtac_id x = tfl_either(im, 0, &planes);
+    tfl_set_either(im, 0, tfl_activate(im, x, t.out, im->how), planes);
+}
+
+static double leaky(const table *t, int64_t q)
+{
+    const int64_t x = q - t->in->zero[0];
+    const float slope = x >= 0 ? 1.0F : t->alpha;
+    const double real = x >= 0 ? (double)t->in->scale[0] / (double)t->out->scale[0]
+                               : (double)(t->in->scale[0] * fabsf(slope) / t->out->scale[0]);
+    const int64_t scaled = vtac_tfl_rescale(slope < 0.0F ? -x : x, vtac_tfl_scale_of(real), VTAC_ROUND_AWAY);
+    return (double)(scaled + t->out->zero[0]);
+}
+
+void tfl_import_leaky_relu(tfl *im)
+{
+    table t = {.alpha = tfl_option_float(im, 0, 0.0F)};
+    if (begin(im, &t)) {
+        set_table(im, &t, leaky);
+        return;
+    }
+    const vtac_attr alpha = vtac_attr_of_float("alpha", (double)t.alpha);
+    plain_function(im, VTAC_OP_LEAKY_RELU, &alpha, 1);
+}
+
+static double magnitude(const table *t, int64_t q)
+{
+    const int64_t x = q - t->in->zero[0];
+    const int64_t size = x < 0 ? -x : x;
+    if (t->in->scale[0] == t->out->scale[0]) {
+        return (double)(size + t->out->zero[0]);
+    }
+    const vtac_tfl_scale s = vtac_tfl_scale_of((double)t->in->scale[0] / (double)t->out->scale[0]);
+    return (double)vtac_tfl_rescale(size, s, VTAC_ROUND_AWAY) + (double)t->out->zero[0];
+}
+
+void tfl_import_abs(tfl *im)
+{
+    table t = {.op = VTAC_OP_ABS};
+    if (begin(im, &t)) {
+        set_table(im, &t, magnitude);
+        return;
+    }
+    plain_function(im, VTAC_OP_ABS, NULL, 0);
+}
+
+/* ---- hard swish: 16-bit fixed-point steps */
+
+static int64_t clamp16(int64_t v)
+{
+    return v < INT16_MIN ? INT16_MIN : v > INT16_MAX ? INT16_MAX : v;
+}
+
+/* (a * b * 2 + rounding) / 2^16 of 16-bit numbers */
+static int64_t high_mul(int64_t a, int64_t b, bool rounding)
+{
+    if (a == INT16_MIN && b == INT16_MIN) {
+        return INT16_MAX;
+    }
+    const int64_t product = a * b;
+    const int64_t nudge = !rounding ? 0 : product >= 0 ? 1 << 14 : 1 - (1 << 14);
+    return (product + nudge) / (1 << 15);
+}
+
+static int64_t divided(int64_t v, int by)
+{
+    if (by <= 0) {
+        return by < -15 ? clamp16(v) : clamp16(v * (INT64_C(1) << -by));
+    }
+    const int64_t mask = (INT64_C(1) << by) - 1;
+    return (v >> by) + ((v & mask) > (mask >> 1) + (v < 0 ? 1 : 0) ? 1 : 0);
+}
+
+static int64_t upper_half(vtac_tfl_scale s)
+{
+    return s.mult > INT32_MAX - (1 << 15) ? INT16_MAX : (s.mult + (1 << 15)) >> 16;
+}
+
+static double hard_swish(const table *t, int64_t q)
+{
+    const float fine = (1.0F / 128.0F) * t->in->scale[0];
+    const vtac_tfl_scale out = vtac_tfl_scale_of((double)(fine / t->out->scale[0]));
+    const vtac_tfl_scale relu = vtac_tfl_scale_of((double)(fine / (3.0F / 32768.0F)));
+    const int64_t x = (q - t->in->zero[0]) * 128;
+    const int64_t scaled = high_mul(x, upper_half(out), true);
+    int64_t gate = x;
+    if (relu.shift > 0) {
+        gate = clamp16(relu.shift > 16 ? (gate < 0   ? INT16_MIN
+                                          : gate > 0 ? INT16_MAX
+                                                     : 0)
+                                       : gate * (INT64_C(1) << (relu.shift - 1)));
+    }
+    gate = high_mul(gate, upper_half(relu), true);
+    gate = relu.shift > 0 ? clamp16(gate * 2) : gate;
+    gate = relu.shift < 0 ? divided(gate, -relu.shift) : gate;
+    gate = (gate + (1 << 15)) >> 1;
+    return (double)(divided(high_mul(gate, scaled, false), -out.shift) + t->out->zero[0]);
+}
+
+void tfl_import_hard_swish(tfl *im)
+{
+    table t = {.op = VTAC_OP_HARD_SWISH};
+    if (begin(im, &t)) {
+        if (t.in->type.dtype == VTAC_I16) {
+            tfl_refuse(im, "16-bit integers");
+            return;
+        }
+        set_table(im, &t, hard_swish);
+        return;
+    }
+    plain_function(im, VTAC_OP_HARD_SWISH, NULL, 0);
+}
+
+/* ---- between kinds of numbers */
+
+static double same_scale(const table *t, int64_t q)
+{
+    return (double)(q - t->in->zero[0] + t->out->zero[0]);
+}
+
+void tfl_import_quantize(tfl *im)
+{
+    table t = {.in = tfl_in(im, 0), .out = tfl_out(im, 0)};
+    bool planes;
+    if (tfl_is_float(t.in) && tfl_quantized(t.out)) {
+        const vtac_id x = tfl_either(im, 0, &planes);
+        tfl_set_either(im, 0, tfl_quantize(im, x, t.out), planes);
+        return;
+    }
+    if (!tfl_quantized(t.in) || t.out->scale_count == 0) {
+        tfl_refuse(im, "%s to %s", vtac_dtype_name(t.in->type.dtype), vtac_dtype_name(t.out->type.dtype));
+        return;
+    }
+    if (t.out->type.dtype == VTAC_I32) {
+        const vtac_id x = tfl_centred(im, tfl_either(im, 0, &planes), t.in->zero[0]);
+        const vtac_tfl_scale s = vtac_tfl_scale_of((double)t.in->scale[0] / (double)t.out->scale[0]);
+        vtac_id y = tfl_rescale(im, x, s, VTAC_ROUND_AWAY);
+        y = vtac_make2(&im->maker, VTAC_OP_ADD, y,
+                       vtac_make_number(&im->maker, VTAC_I32, (double)t.out->zero[0]));
+        tfl_set_either(im, 0, y, planes);
+        return;
+    }
+    tfl_range(t.out->type.dtype, &t.low, &t.high);
+    const int64_t apart = t.in->zero[0] - t.out->zero[0];
+    const bool moved = t.in->scale[0] == t.out->scale[0] && (apart == 128 || apart == -128) &&
+                       t.in->type.dtype != t.out->type.dtype && t.in->type.dtype != VTAC_I16 &&
+                       t.out->type.dtype != VTAC_I16;
+    set_table(im, &t, moved ? same_scale : rescaled);
+}
+
+void tfl_import_dequantize(tfl *im)
+{
+    const tfl_tensor *in = tfl_in(im, 0);
+    bool planes;
+    vtac_id x = tfl_either(im, 0, &planes);
+    if (in->type.dtype == VTAC_F16) {
+        x = vtac_make_cast(&im->maker, x, VTAC_F32);
+    } else if (tfl_quantized(in)) {
+        x = tfl_dequantize(im, x, in);
+    } else {
+        tfl_refuse(im, "numbers of %s", vtac_dtype_name(in->type.dtype));
+    }
+    tfl_set_either(im, 0, x, planes);
+}
+
+void tfl_import_cast(tfl *im)
+{
+    bool planes;
+    const vtac_id x = tfl_either(im, 0, &planes);
+    tfl_set_either(im, 0, vtac_make_cast(&im->maker, x, tfl_out(im, 0)->type.dtype), planes);
+}
+
+void tfl_import_unary(tfl *im)
+{
+    const tfl_tensor *in = tfl_in(im, 0);
+    if (tfl_quantized(in)) {
+        tfl_refuse(im, "quantized integers");
+        return;
+    }
+    plain_function(im, (vtac_op)im->how, NULL, 0);
+}
+
+void tfl_import_square(tfl *im)
+{
+    bool planes;
+    const vtac_id x = tfl_either(im, 0, &planes);
+    tfl_set_either(im, 0, vtac_make2(&im->maker, VTAC_OP_MUL, x, x), planes);
+}
+
+/* ---- softmax: beta */
+
+void tfl_import_softmax(tfl *im)
+{
+    vtac_builder *m = &im->maker;
+    const tfl_tensor *in = tfl_in(im, 0);
+    const tfl_tensor *out = tfl_out(im, 0);
+    const float beta = tfl_option_float(im, 0, im->how != 0 ? 1.0F : 0.0F);
+    const vtac_type type = tfl_type(im, 0);
+    const int64_t last = (int64_t)type.rank - 1;
+    const vtac_attr axis = vtac_attr_of_int("axis", last < 0 ? 0 : last);
+    vtac_id x = tfl_plain(im, 0);
+    if (tfl_is_float(in)) {
+        if (beta != 1.0F) {
+            x = vtac_make2(m, VTAC_OP_MUL, x, vtac_make_number(m, VTAC_F32, (double)beta));
+        }
+        tfl_set(im, 0, vtac_make(m, VTAC_OP_SOFTMAX, &x, 1, &axis, 1));
+        return;
+    }
+    if (!tfl_quantized(in) || !tfl_quantized(out) || in->type.dtype == VTAC_I16 || type.rank == 0) {
+        tfl_refuse(im, "%s to %s", vtac_dtype_name(in->type.dtype), vtac_dtype_name(out->type.dtype));
+        return;
+    }
+    /* exp of the distance to the largest, from a steps; the sum, and its inverse in units of the output */
+    enum { STEPS = 256 };
+    float steps[STEPS];
+    const float scale = -in->scale[0] * beta;
+    for (int i = 0; i < STEPS; i++) {
+        steps[i] = expf(scale * (float)i);
+    }
+    x = vtac_make_cast(m, x, VTAC_I32);
+    const vtac_id most = vtac_make_reduce(m, VTAC_OP_REDUCE_MAX, x, &last, 1, true);
+    const vtac_id e = tfl_look_up(im, vtac_make2(m, VTAC_OP_SUB, most, x), VTAC_F32, steps, STEPS, 0);
+    const vtac_id sum = vtac_make_reduce(m, VTAC_OP_REDUCE_SUM, e, &last, 1, true);
+    const vtac_id unit = vtac_make2(m, VTAC_OP_MUL, sum, tfl_scale_value(im, out));
+    const vtac_id inverse = vtac_make2(m, VTAC_OP_DIV, vtac_make_number(m, VTAC_F32, 1.0), unit);
+    const vtac_id y = tfl_round(im, vtac_make2(m, VTAC_OP_MUL, e, inverse));
+    tfl_set(im, 0, tfl_store(im, y, out, TFL_NONE));
+}
