@@ -181,12 +181,27 @@ static int32_t resize(const point *p)
                  p->values->of[p->layer->inputs[0]][at(t, p->n, p->c, p->y / factor[0], p->x / factor[1])]);
 }
 
+static int32_t move(const point *p)
+{
+    const vtac_vta_layer *l = p->layer;
+    const int64_t phase = p->y % l->up[0] * l->up[1] + p->x % l->up[1];
+    const vtac_vta_from from = l->from[phase * p->lab->tensors[l->output].c + p->c];
+    if (from.input < 0) {
+        return finish(p, 0, l->scales[0]);
+    }
+    const uint32_t k = (uint32_t)from.input;
+    return finish(p,
+                  read(p, k, from.channel, p->y / l->up[0] * l->down[0] + from.dy,
+                       p->x / l->up[1] * l->down[1] + from.dx),
+                  l->scales[k]);
+}
+
 typedef int32_t formula(const point *p);
 
 static formula *const formulas[VTAC_VTA_KINDS] = {
     [VTAC_VTA_CONV] = conv,          [VTAC_VTA_ADD] = add,          [VTAC_VTA_MUL] = multiply,
     [VTAC_VTA_MAX_POOL] = maximum,   [VTAC_VTA_AVG_POOL] = average, [VTAC_VTA_RESCALE] = rescale,
-    [VTAC_VTA_CONCAT] = concatenate, [VTAC_VTA_RESIZE] = resize,
+    [VTAC_VTA_CONCAT] = concatenate, [VTAC_VTA_RESIZE] = resize,    [VTAC_VTA_MOVE] = move,
 };
 
 static void compute(const lab_region *lab, const vtac_vta_layer *layer, lab_values *values)

@@ -31,6 +31,11 @@ void lab_free(lab_region *lab)
     *lab = (lab_region){0};
 }
 
+static int64_t most(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
 static uint32_t add_tensor(lab_region *lab, vtac_vta_role role, int64_t n, int64_t c, int64_t h, int64_t w)
 {
     const uint32_t index = lab->region.tensor_count++;
@@ -268,6 +273,44 @@ uint32_t lab_add_resize(lab_region *lab, uint32_t input, int64_t rows, int64_t c
     return output;
 }
 
+uint32_t lab_add_move(lab_region *lab, const uint32_t *inputs, uint32_t count, int64_t channels,
+                      int64_t columns)
+{
+    rng *r = &lab->random;
+    int64_t up[2], down[2], step[2];
+    vtac_vta_tensor like = lab->tensors[inputs[0]];
+    for (int d = 0; d < 2; d++) {
+        int64_t *size = d == 0 ? &like.h : &like.w;
+        up[d] = rng_percent(r, 60) ? 1 : rng_between(r, 1, 3);
+        down[d] = rng_percent(r, 60) ? 1 : rng_between(r, 0, 3);
+        step[d] = rng_percent(r, 50) ? 0 : d == 0 ? 2 : columns;
+        *size = most(1, *size * up[d] / most(1, down[d]) - rng_between(r, 0, 1));
+    }
+    like.c = channels;
+    const uint32_t output = add_simple(lab, VTAC_VTA_MOVE, "move", inputs, count, like, 74.0);
+    vtac_vta_layer *layer = &lab->layers[lab->region.layer_count - 1];
+    vtac_vta_from *from = take(lab, (size_t)(up[0] * up[1] * channels), sizeof *from);
+    const int64_t turn = rng_between(r, 0, 7);
+    for (int64_t c = 0; c < channels; c++) {
+        const int32_t k = rng_percent(r, 5) ? -1 : (int32_t)rng_below(r, count);
+        for (int64_t phase = 0; phase < up[0] * up[1]; phase++) {
+            const int64_t room = lab->tensors[inputs[k < 0 ? 0 : k]].c;
+            from[phase * channels + c] =
+                (vtac_vta_from){.input = k,
+                                .channel = (int32_t)(rng_percent(r, 80) ? (c + turn + phase) % room
+                                                                        : rng_below(r, (uint32_t)room)),
+                                .dy = (int32_t)rng_between(r, -step[0], step[0]),
+                                .dx = (int32_t)rng_between(r, -step[1], step[1])};
+        }
+    }
+    for (int d = 0; d < 2; d++) {
+        layer->up[d] = up[d];
+        layer->down[d] = down[d];
+    }
+    layer->from = from;
+    return output;
+}
+
 void lab_finish(lab_region *lab)
 {
     bool read[LAB_TENSORS] = {false};
@@ -401,10 +444,21 @@ static void draw_residual(lab_region *lab, uint32_t input)
     (void)lab_add_sum(lab, swapped ? other : input, swapped ? input : other);
 }
 
+static void draw_move(lab_region *lab, uint32_t input, int64_t block)
+{
+    uint32_t inputs[2] = {input, input};
+    for (uint32_t i = 0; i < lab->region.tensor_count; i++) {
+        const bool other = i != input && lab->tensors[i].n == lab->tensors[input].n;
+        inputs[1] = other && rng_percent(&lab->random, 50) ? i : inputs[1];
+    }
+    const uint32_t count = inputs[1] == input ? 1 : 2;
+    (void)lab_add_move(lab, inputs, count, draw_channels(lab, block), rng_percent(&lab->random, 20) ? 20 : 2);
+}
+
 static void draw_layer(lab_region *lab, uint32_t input, int64_t block)
 {
     const vtac_vta_tensor *t = &lab->tensors[input];
-    switch (rng_below(&lab->random, 16)) {
+    switch (rng_below(&lab->random, 18)) {
     case 0: (void)lab_add_sum(lab, input, mate_of(lab, input, false)); break;
     case 1: (void)lab_add_product(lab, input, mate_of(lab, input, rng_percent(&lab->random, 60))); break;
     case 2: draw_pool(lab, input, false); break;
@@ -415,6 +469,12 @@ static void draw_layer(lab_region *lab, uint32_t input, int64_t block)
         if (t->h * t->w < 150) {
             (void)lab_add_resize(lab, input, rng_between(&lab->random, 1, 3),
                                  rng_between(&lab->random, 1, 3));
+        }
+        break;
+    case 16:
+    case 17:
+        if (t->h * t->w < 150) {
+            draw_move(lab, input, block);
         }
         break;
     case 7:

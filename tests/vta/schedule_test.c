@@ -128,20 +128,15 @@ static void test_no_joins(void **state)
     lab_free(&lab);
 }
 
-/* Images with more pixels than a stride can say, one after the other. */
-static void test_large_image(void **state)
+/* The region gives what the formulas say, twice. */
+static void runs(const char *uri)
 {
-    (void)state;
-    const lab_conv how = {.channels = 5, .groups = 1, .window = lab_window(1, 1, 0)};
     vtac_vta_image image;
     lab_device *device;
     vta_diag diag = {0};
-    lab_init(&lab, 3);
-    const uint32_t x = lab_add_conv(&lab, lab_input(&lab, 1, 9, 300, 301), &how);
-    (void)lab_add_sum(&lab, lab_add_conv(&lab, x, &how), x);
     lab_finish(&lab);
     schedule(&(vtac_vta_options){0}, &image);
-    assert_int_equal(lab_device_open("fsim:tiny?check=1", &lab, &image, &device, &diag), VTA_OK);
+    assert_int_equal(lab_device_open(uri, &lab, &image, &device, &diag), VTA_OK);
     for (uint32_t round = 0; round < 2; round++) {
         lab_values want, got = {{NULL}};
         char text[200];
@@ -157,6 +152,43 @@ static void test_large_image(void **state)
     lab_device_close(device);
     vtac_vta_image_free(&image);
     lab_free(&lab);
+}
+
+/* Images with more pixels than a stride can say, one after the other. */
+static void test_large_image(void **state)
+{
+    (void)state;
+    const lab_conv how = {.channels = 5, .groups = 1, .window = lab_window(1, 1, 0)};
+    lab_init(&lab, 3);
+    const uint32_t x = lab_add_conv(&lab, lab_input(&lab, 1, 9, 300, 301), &how);
+    (void)lab_add_sum(&lab, lab_add_conv(&lab, x, &how), x);
+    runs("fsim:tiny?check=1");
+}
+
+/* More padding than a LOAD has a field for: before, behind, above, all around, and of one row. */
+static void test_wide_padding(void **state)
+{
+    (void)state;
+    static const struct {
+        int64_t kernel[2], dilation[2], before[2], after[2], size[2];
+    } rows[] = {{{3, 3}, {18, 18}, {18, 18}, {18, 18}, {14, 14}},
+                {{1, 3}, {1, 32}, {0, 64}, {0, 0}, {1, 100}},
+                {{3, 1}, {17, 1}, {0, 0}, {34, 0}, {20, 5}},
+                {{2, 2}, {1, 1}, {20, 1}, {0, 40}, {6, 6}}};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        lab_conv how = {.channels = 5, .groups = 1, .window = lab_window(1, 1, 0)};
+        for (int d = 0; d < 2; d++) {
+            how.window.kernel[d] = rows[i].kernel[d];
+            how.window.dilation[d] = rows[i].dilation[d];
+            how.window.before[d] = rows[i].before[d];
+            how.window.after[d] = rows[i].after[d];
+        }
+        lab_init(&lab, 1);
+        const uint32_t x = lab_add_rescale(&lab, lab_input(&lab, 1, 9, rows[i].size[0], rows[i].size[1]));
+        (void)lab_add_conv(&lab, x, &how);
+        (void)lab_add_max(&lab, x, &how.window);
+        runs("fsim:tiny?check=1");
+    }
 }
 
 static void refuses(const char *sentence)
@@ -182,11 +214,7 @@ static void refuses(const char *sentence)
 static void test_refusals(void **state)
 {
     (void)state;
-    lab_conv how = {.channels = 4, .groups = 1, .window = lab_window(33, 1, 16)};
-    lab_init(&lab, 1);
-    (void)lab_add_conv(&lab, lab_input(&lab, 1, 4, 20, 20), &how);
-    refuses("16 columns of padding; a LOAD pads by 15 at most");
-
+    lab_conv how = {.channels = 4, .groups = 1};
     lab_init(&lab, 1);
     const vtac_vta_window window = lab_window(2, 2, 2), none = lab_window(2, 2, 0);
     (void)lab_add_average(&lab, lab_input(&lab, 1, 4, 8, 8), &window, &none);
@@ -222,8 +250,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_same_bytes),  cmocka_unit_test(test_shares_sum_to_the_whole),
         cmocka_unit_test(test_joins),       cmocka_unit_test(test_no_joins),
-        cmocka_unit_test(test_large_image), cmocka_unit_test(test_refusals),
-        cmocka_unit_test(test_empty),
+        cmocka_unit_test(test_large_image), cmocka_unit_test(test_wide_padding),
+        cmocka_unit_test(test_refusals),    cmocka_unit_test(test_empty),
     };
     return cmocka_run_group_tests(tests, load_config, NULL);
 }

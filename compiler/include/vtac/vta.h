@@ -68,8 +68,20 @@ typedef enum vtac_vta_kind {
     VTAC_VTA_RESCALE,  /* another scale or zero point; a clamp (ReLU) */
     VTAC_VTA_CONCAT,   /* along channels, each input rescaled */
     VTAC_VTA_RESIZE,   /* nearest, whole factors window.stride */
+    VTAC_VTA_MOVE,     /* numbers change places: channels, rows, columns, by `from` */
     VTAC_VTA_KINDS
 } vtac_vta_kind;
+
+/*
+ * Where a movement takes a number from: out(n, c, y, x) is what input `input` has in channel `channel` at row
+ * (y / up[0])·down[0] + dy, column (x / up[1])·down[1] + dx, for the entry of phase (y % up[0], x % up[1])
+ * and channel c. Outside of the image, and where `input` is -1, it is the input's zero point.
+ */
+typedef struct vtac_vta_from {
+    int32_t input, channel, dy, dx;
+} vtac_vta_from;
+
+enum { VTAC_MOST_LANES = 128 }; /* channels of a block that a movement takes */
 
 /* Every layer: out = clamp(round_half_even(v · scale) + out.zero, low, high), v by its kind as in
  * vtac/quant.h; MAX_POOL and RESIZE take q as it is (same zero and scale on both sides), then clamp. */
@@ -86,12 +98,14 @@ typedef struct vtac_vta_layer {
     const int8_t *weights;  /* CONV: [c_out][c_in / groups][kernel[0]][kernel[1]] */
     const int32_t *weight_zero; /* one for each output channel; NULL: all 0 */
     const int32_t *bias;        /* one for each output channel; NULL: none */
-    const vtac_fixed *scales;   /* CONV: one for each output channel; CONCAT: for each input; AVG_POOL: for
-                                 * each divisor; MUL, RESCALE: one */
+    const vtac_fixed *scales;   /* CONV: one for each output channel; CONCAT, MOVE: for each input; AVG_POOL:
+                                 * for each divisor; MUL, RESCALE: one */
     const int64_t *divisors;    /* AVG_POOL: of how many elements its means are, each number once */
     uint32_t divisor_count;
     int64_t counted_before[2], counted_after[2]; /* AVG_POOL: padding that counts as elements */
     vtac_fixed_sum sum;                          /* ADD */
+    int64_t up[2], down[2];                      /* MOVE */
+    const vtac_vta_from *from;                   /* MOVE: [up[0]·up[1]][c_out] */
     int32_t low, high;                           /* -128 … 127 */
 } vtac_vta_layer;
 

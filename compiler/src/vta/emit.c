@@ -129,30 +129,6 @@ vta_status conv_refine(plan *p, uint32_t room, vta_diag *diag)
 
 enum { MOST_STRIDE = UINT16_MAX };
 
-/* A run of rows of one block of the input, with padding, into `sram`. Padding of many rows takes several
- * calls. */
-static void load_rows(emitter *e, const vta_load2d *rows)
-{
-    vta_load2d call = *rows;
-    while (call.y_pad_0 > MOST_PAD || (call.y_pad_1 > MOST_PAD && call.y_size == 0)) {
-        vta_load2d pads = call;
-        pads.y_size = pads.y_pad_1 = 0;
-        pads.y_pad_0 = least(MOST_PAD, most(call.y_pad_0, call.y_pad_1));
-        list_load(e->list, &pads);
-        call.sram += pads.y_pad_0 * (call.x_pad_0 + call.x_size + call.x_pad_1);
-        *(call.y_pad_0 > MOST_PAD ? &call.y_pad_0 : &call.y_pad_1) -= pads.y_pad_0;
-    }
-    const int64_t below = call.y_pad_1;
-    call.y_pad_1 = least(below, MOST_PAD);
-    list_load(e->list, &call);
-    if (below > MOST_PAD) {
-        call.sram += (call.y_pad_0 + call.y_size + MOST_PAD) * (call.x_pad_0 + call.x_size + call.x_pad_1);
-        call.y_size = call.y_pad_0 = 0;
-        call.y_pad_1 = below - MOST_PAD;
-        load_rows(e, &call);
-    }
-}
-
 extent extent_of(int64_t at, int64_t count, int64_t size)
 {
     extent x = {.at = most(at, 0)};
@@ -195,14 +171,6 @@ static void load_input(emitter *e, const patch *tile, const part *p, int64_t sra
                        .pad_value = tensor->zero};
     const int64_t in_rows = rows.before + rows.count + rows.after;
     const int64_t in_cols = cols.before + cols.count + cols.after;
-    if (outside) {
-        load.y_size = load.y_pad_1 = load.x_pad_0 = load.x_pad_1 = load.offset = 0;
-        load.y_pad_0 = in_rows;
-        load.x_size = in_cols * ri;
-    }
-    if (load.y_size == 1) {
-        load.x_stride = load.x_size; /* of no account, but it must fit its field */
-    }
     if (!outside && c->h == 1 && in_rows == 1 && in_cols == cols.count && plane <= MOST_STRIDE) {
         load.y_size = p->blocks; /* all blocks are rows of one call */
         load.x_stride = plane;
@@ -210,7 +178,7 @@ static void load_input(emitter *e, const patch *tile, const part *p, int64_t sra
         return;
     }
     for (int64_t b = 0; b < p->blocks; b++) {
-        load_rows(e, &load);
+        list_load_padded(e->list, &load);
         load.sram += in_rows * in_cols * ri;
         load.offset += outside ? 0 : plane;
     }

@@ -228,6 +228,64 @@ void list_load(step_list *list, const vta_load2d *load)
     append(list, &list->steps, &(step){.kind = STEP_LOAD, .load = *load});
 }
 
+/* `count` entries of padding. */
+static void load_padding(step_list *list, const vta_load2d *like, int64_t sram, int64_t rows, int64_t cols)
+{
+    enum { MOST_ROWS = 15 };
+    vta_load2d call = {.memory = like->memory,
+                       .buffer = like->buffer,
+                       .x_size = cols,
+                       .x_stride = cols,
+                       .pad_value = like->pad_value};
+    for (int64_t row = 0; row < rows && cols > 0; row += call.y_pad_0) {
+        call.sram = sram + row * cols;
+        call.y_pad_0 = rows - row < MOST_ROWS ? rows - row : MOST_ROWS;
+        list_load(list, &call);
+    }
+}
+
+void list_load_padded(step_list *list, const vta_load2d *load)
+{
+    enum { MOST_PAD = 15 };
+    const int64_t cols = load->x_pad_0 + load->x_size + load->x_pad_1;
+    const bool wide = load->x_pad_0 > MOST_PAD || load->x_pad_1 > MOST_PAD;
+    vta_load2d call = *load;
+    if (load->y_size == 0 || load->x_size == 0) {
+        load_padding(list, load, load->sram, load->y_pad_0 + load->y_size + load->y_pad_1, cols);
+        return;
+    }
+    if (wide || load->y_pad_0 > MOST_PAD) {
+        load_padding(list, load, load->sram, load->y_pad_0, cols);
+        call.sram += load->y_pad_0 * cols;
+        call.y_pad_0 = 0;
+    }
+    if (wide || load->y_pad_1 > MOST_PAD) {
+        call.y_pad_1 = 0;
+    }
+    if (call.y_size == 1) {
+        call.x_stride = call.x_size; /* of no account, but it must fit its field */
+    }
+    const int64_t below = call.sram + (call.y_pad_0 + call.y_size) * cols;
+    if (!wide) {
+        list_load(list, &call);
+    }
+    for (int64_t row = 0; wide && row < load->y_size; row++) {
+        vta_load2d one = call;
+        load_padding(list, load, call.sram, 1, load->x_pad_0);
+        one.sram += load->x_pad_0;
+        one.y_size = 1;
+        one.x_stride = one.x_size;
+        one.x_pad_0 = one.x_pad_1 = 0;
+        list_load(list, &one);
+        load_padding(list, load, one.sram + one.x_size, 1, load->x_pad_1);
+        call.sram += cols;
+        call.offset += load->x_stride;
+    }
+    if (call.y_pad_1 < load->y_pad_1) {
+        load_padding(list, load, below, load->y_pad_1, cols);
+    }
+}
+
 void list_gemm(step_list *list, const vta_gemm *gemm, list_range acc)
 {
     give_way(list, acc);

@@ -80,6 +80,10 @@ const vta_uop *list_uops(const step_list *list, vta_kernel kernel, uint32_t *cou
 /* Transfers into INP, WGT; and into ACC. */
 void list_load(step_list *list, const vta_load2d *load);
 
+/* The same with any padding: where its fields are too small, and where nothing but padding is left, as
+ * several calls. */
+void list_load_padded(step_list *list, const vta_load2d *load);
+
 /* Main calls. `acc` is what they may write. */
 void list_gemm(step_list *list, const vta_gemm *gemm, list_range acc);
 void list_depthwise(step_list *list, const vta_depthwise *depthwise, list_range acc);

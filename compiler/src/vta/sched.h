@@ -11,7 +11,7 @@
  *   tiling.c     the ways to cut a convolution into pieces, and what each costs roughly
  *   pack.c       its constants
  *   emit.c       a convolution cut in one of these ways, as a list of calls
- *   elementwise.c, window.c, concat.c   the layers that are no convolutions
+ *   elementwise.c, window.c, move.c     the layers that are no convolutions
  *   list.c       lists of calls
  *   ahead.c      loads that move up in them
  *   timing.c     how long they take; bus.c: its read bus; shares.c: whose each cycle is
@@ -190,10 +190,15 @@ typedef struct window_tiling {
     int64_t rows, cols, part, in_slot, out_slot;
 } window_tiling;
 
-/* Concatenation by the array (concat.c): steps of the widest block, pixels at a time. */
-typedef struct concat_tiling {
-    int64_t widest, run;
-} concat_tiling;
+/* Movements (move.c). */
+typedef struct move_tiling {
+    int64_t up[2], down[2], places[2]; /* pixels of a place, and how many there are */
+    int64_t first[2], last[2];         /* what a place reads, from the input pixel of its own */
+    bool one_row;                      /* pixels one after the other */
+    int64_t group;                     /* output tile blocks at a time */
+    int64_t rows, cols;                /* places at a time */
+    int64_t sources, steps, widest;    /* of the largest group; steps of its widest block */
+} move_tiling;
 
 typedef struct plan {
     const machine *machine;
@@ -210,7 +215,7 @@ typedef struct plan {
             tiling tiling;
         };
         window_tiling window;
-        concat_tiling concat;
+        move_tiling move;
     };
 } plan;
 
@@ -266,17 +271,11 @@ extern const kind_of_layer kinds[VTAC_VTA_KINDS];
  * memory. Where all groups have the same weights only the first one's chunks count. */
 int64_t *chunk_table(const conv *c, const tiling *t);
 
-/* Padding that a LOAD can make on each side. */
-enum { MOST_PAD = 15 };
-
 /* Input pixels along one dimension: `count` from `at` on inside the image, the others padding. */
 typedef struct extent {
     int64_t at, count, before, after;
 } extent;
 extent extent_of(int64_t at, int64_t count, int64_t size);
-
-/* Do all inputs of a concatenation begin with a block? */
-bool concat_is_aligned(const plan *p);
 
 /* decide.c */
 

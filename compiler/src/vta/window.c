@@ -130,23 +130,21 @@ static int64_t load(window_emitter *e, int64_t plane, const patch *tile, int64_t
     const int64_t x = resize ? tile->x / w->stride[1] : tile->x * w->stride[1] - w->before[1];
     const extent rows = extent_of(y, input_span(p, 0, tile->rows, taps), in->h);
     const extent cols = extent_of(x, input_span(p, 1, tile->cols, w->kernel[1]), in->w);
-    const bool outside = rows.count == 0 || cols.count == 0;
     const int64_t first = (plane * in->h + rows.at) * in->w + cols.at;
-    list_load(e->list,
-              &(vta_load2d){
-                  .memory = VTA_MEM_ACC8,
-                  .sram = sram,
-                  .buffer = {WORK_BUFFER},
-                  .offset = (int64_t)in->offset / p->machine->config->elem_bytes[VTA_MEM_ACC8] +
-                            (outside ? 0 : first * ro),
-                  .y_size = outside ? 0 : rows.count,
-                  .x_size = outside ? (cols.before + cols.count + cols.after) * ro : cols.count * ro,
-                  .x_stride = in->w * ro,
-                  .y_pad_0 = outside ? least(MOST_PAD, rows.before + rows.count + rows.after) : rows.before,
-                  .y_pad_1 = outside ? most(0, rows.before + rows.count + rows.after - MOST_PAD) : rows.after,
-                  .x_pad_0 = outside ? 0 : cols.before * ro,
-                  .x_pad_1 = outside ? 0 : cols.after * ro,
-                  .pad_value = INT8_MIN});
+    list_load_padded(
+        e->list, &(vta_load2d){.memory = VTA_MEM_ACC8,
+                               .sram = sram,
+                               .buffer = {WORK_BUFFER},
+                               .offset = (int64_t)in->offset / p->machine->config->elem_bytes[VTA_MEM_ACC8] +
+                                         first * ro,
+                               .y_size = rows.count,
+                               .x_size = cols.count * ro,
+                               .x_stride = in->w * ro,
+                               .y_pad_0 = rows.before,
+                               .y_pad_1 = rows.after,
+                               .x_pad_0 = cols.before * ro,
+                               .x_pad_1 = cols.after * ro,
+                               .pad_value = INT8_MIN});
     return sram;
 }
 

@@ -1,0 +1,562 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Movements: every number of the output is one of some input, or a zero, and which one repeats from place to
+ * place. The array does it, with weights that are 1 where a channel goes and 0 elsewhere; scale and zero
+ * point are those of each lane. Concatenations whose inputs begin in the middle of a block are movements,
+ * too.
+ *
+ * The output comes in *places* of up[0] × up[1] pixels, the *phases*; from place to place the inputs advance
+ * by down[0], down[1] pixels. A piece is some places of a group of neighbouring output tiles, which have what
+ * they read from the inputs in common: each source, a tile block of an input, is loaded once for the group.
+ *
+ * INP and WGT: two halves. ACC: two slots for a group's parameters, then three for its pieces.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "sched.h"
+
+enum { PIECES = 3, PAIR = 2 };
+
+/* ---- where numbers come from */
+
+static const vtac_vta_tensor *input(const plan *p, uint32_t k)
+{
+    return &p->region->tensors[p->layer->inputs[k]];
+}
+
+static const vtac_vta_tensor *output(const plan *p)
+{
+    return &p->region->tensors[p->layer->output];
+}
+
+static int64_t phases_of(const plan *p)
+{
+    return p->move.up[0] * p->move.up[1];
+}
+
+/* What output channel c reads in a phase. */
+static vtac_vta_from from_of(const plan *p, int64_t phase, int64_t c)
+{
+    if (p->layer->kind == VTAC_VTA_MOVE) {
+        return p->layer->from[phase * output(p)->c + c];
+    }
+    uint32_t k = 0;
+    for (; c >= input(p, k)->c; k++) {
+        c -= input(p, k)->c;
+    }
+    return (vtac_vta_from){.input = (int32_t)k, .channel = (int32_t)c};
+}
+
+/* A step of the array: a block of an input, at an offset, into an output block in a phase. */
+typedef struct step_from {
+    int32_t input, block;
+    int32_t dy, dx;
+} step_from;
+
+static bool same_step(const step_from *a, const step_from *b)
+{
+    return a->input == b->input && a->block == b->block && a->dy == b->dy && a->dx == b->dx;
+}
+
+/* The steps of output block o in a phase: at least one, so that its sums begin somewhere. */
+static int64_t steps_of(const plan *p, int64_t o, int64_t phase, step_from *steps)
+{
+    const machine *m = p->machine;
+    const int64_t end = least((o + 1) * m->block_out, output(p)->c);
+    int64_t count = 0;
+    for (int64_t c = o * m->block_out; c < end; c++) {
+        const vtac_vta_from from = from_of(p, phase, c);
+        const step_from one = {from.input, (int32_t)(from.channel / m->block_in), from.dy, from.dx};
+        int64_t i = 0;
+        while (i < count && !same_step(&steps[i], &one)) {
+            i++;
+        }
+        if (from.input >= 0 && i == count) {
+            steps[count++] = one;
+        }
+    }
+    if (count == 0) {
+        steps[count++] = (step_from){0, 0, (int32_t)p->move.first[0], (int32_t)p->move.first[1]};
+    }
+    return count;
+}
+
+/* A tile block of an input that a group reads. */
+typedef struct source {
+    int32_t input;
+    int64_t block;
+} source;
+
+static int64_t tile_blocks(const plan *p)
+{
+    return ceil_div(output(p)->c, p->machine->block);
+}
+
+/* The sources of `count` tile blocks from t on, and the steps of all of it. */
+static int64_t sources_of(const plan *p, int64_t t, int64_t count, source *sources, int64_t *steps)
+{
+    const machine *m = p->machine;
+    step_from own[VTAC_MOST_LANES];
+    int64_t found = 0;
+    *steps = 0;
+    for (int64_t o = t * m->ro; o < (t + count) * m->ro; o++) {
+        for (int64_t phase = 0; phase < phases_of(p); phase++) {
+            const int64_t n = steps_of(p, o, phase, own);
+            *steps += n;
+            for (int64_t i = 0; i < n; i++) {
+                const source one = {own[i].input, own[i].block / m->ri};
+                int64_t k = 0;
+                while (k < found && (sources[k].input != one.input || sources[k].block != one.block)) {
+                    k++;
+                }
+                sources[k] = one;
+                found += k == found;
+            }
+        }
+    }
+    return found;
+}
+
+static int64_t most_sources(const plan *p)
+{
+    int64_t count = 1;
+    for (uint32_t k = 0; k < p->layer->input_count; k++) {
+        count += ceil_div(input(p, k)->c, p->machine->block);
+    }
+    return count;
+}
+
+/* ---- tiling */
+
+/* The places of the output, and the window of the inputs that one of them reads, in all phases. */
+static void geometry(plan *p)
+{
+    const vtac_vta_layer *layer = p->layer;
+    move_tiling *t = &p->move;
+    const int64_t size[2] = {output(p)->h, output(p)->w};
+    bool any = false, plain = true;
+    for (int d = 0; d < 2; d++) {
+        t->up[d] = layer->kind == VTAC_VTA_MOVE ? layer->up[d] : 1;
+        t->down[d] = layer->kind == VTAC_VTA_MOVE ? layer->down[d] : 1;
+        t->places[d] = ceil_div(size[d], t->up[d]);
+        plain = plain && t->up[d] == 1 && t->down[d] == 1;
+    }
+    for (int64_t i = 0; layer->kind == VTAC_VTA_MOVE && i < phases_of(p) * output(p)->c; i++) {
+        const vtac_vta_from from = layer->from[i];
+        const int64_t at[2] = {from.dy, from.dx};
+        for (int d = 0; d < 2 && from.input >= 0; d++) {
+            t->first[d] = any ? least(t->first[d], at[d]) : at[d];
+            t->last[d] = any ? most(t->last[d], at[d]) : at[d];
+        }
+        any = any || from.input >= 0;
+    }
+    for (int d = 0; d < 2; d++) {
+        plain = plain && t->first[d] == 0 && t->last[d] == 0;
+    }
+    for (uint32_t k = 0; k < layer->input_count; k++) {
+        plain = plain && input(p, k)->h == size[0] && input(p, k)->w == size[1];
+    }
+    t->one_row = plain;
+    if (plain) { /* pixels one after the other */
+        t->places[1] *= t->places[0];
+        t->places[0] = 1;
+    }
+}
+
+/* Input pixels along a dimension that `places` places read. */
+static int64_t span(const move_tiling *t, int d, int64_t places)
+{
+    return (places - 1) * t->down[d] + t->last[d] - t->first[d] + 1;
+}
+
+static int64_t entries_in(const plan *p, const move_tiling *t)
+{
+    return span(t, 0, t->rows) * span(t, 1, t->cols) * p->machine->ri;
+}
+
+/* ACC entries of an output tile block. */
+static int64_t entries_out(const plan *p, int64_t rows, int64_t cols)
+{
+    return rows * cols * phases_of(p) * p->machine->ro;
+}
+
+static bool fits(const plan *p, const move_tiling *t)
+{
+    const machine *m = p->machine;
+    const int64_t fixed = 2 * PAIR * t->group * m->ro;
+    return t->sources * entries_in(p, t) <= m->inp / 2 && t->steps <= m->wgt / 2 && t->widest <= m->uop / 2 &&
+           fixed + PIECES * t->group * entries_out(p, t->rows, t->cols) <= m->acc &&
+           t->cols * t->up[1] * m->ro <= INT16_MAX;
+}
+
+static bool shrink(const plan *p, move_tiling *t)
+{
+    while (!fits(p, t) && t->rows > 1) {
+        t->rows = least(t->rows - 1, ceil_div(t->places[0], ceil_div(t->places[0], t->rows) + 1));
+    }
+    while (!fits(p, t) && t->cols > 1) {
+        t->cols = least(t->cols - 1, ceil_div(t->places[1], ceil_div(t->places[1], t->cols) + 1));
+    }
+    return fits(p, t);
+}
+
+/* What it asks of each unit, in groups of t->group. */
+static uint64_t measure(const plan *p, const move_tiling *t, source *sources, load_of_units *units)
+{
+    enum { PIECE_CYCLES = 40 };
+    const machine *m = p->machine;
+    const int64_t pieces = p->images * ceil_div(t->places[0], t->rows) * ceil_div(t->places[1], t->cols);
+    const int64_t pixels = t->places[0] * t->places[1];
+    const int64_t tile = m->batch * m->block;
+    const int64_t window =
+        least(ceil_div(t->places[0], t->rows) * span(t, 0, t->rows), t->places[0] * t->down[0] * 2) *
+        least(ceil_div(t->places[1], t->cols) * span(t, 1, t->cols), t->places[1] * t->down[1] * 2);
+    int64_t all = 0, read = 0;
+    for (int64_t at = 0; at < tile_blocks(p); at += t->group) {
+        int64_t steps;
+        const int64_t count = sources_of(p, at, least(t->group, tile_blocks(p) - at), sources, &steps);
+        read += count * p->images * most(window, 1) * tile + steps * m->block_in * m->block_out;
+        all += steps;
+    }
+    const int64_t written = p->images * tile_blocks(p) * output(p)->h * output(p)->w * tile;
+    *units = (load_of_units){.array = (uint64_t)(p->images * all * pixels),
+                             .alu = (uint64_t)(p->images * tile_blocks(p) * pixels * phases_of(p) * m->ro),
+                             .load = (uint64_t)(read / m->beat),
+                             .store = (uint64_t)(written / m->beat),
+                             .bytes_read = (uint64_t)read,
+                             .bytes_written = (uint64_t)written};
+    return cycles_of(units) + (uint64_t)(pieces * ceil_div(tile_blocks(p), t->group) * PIECE_CYCLES);
+}
+
+/* The largest groups of one size; fails where not even one block fits. */
+static bool try_group(const plan *p, int64_t group, source *sources, move_tiling *t)
+{
+    *t = p->move;
+    t->group = group;
+    t->rows = t->places[0];
+    t->cols = t->places[1];
+    for (int64_t at = 0; at < tile_blocks(p); at += group) {
+        int64_t steps;
+        t->sources = most(t->sources, sources_of(p, at, least(group, tile_blocks(p) - at), sources, &steps));
+        t->steps = most(t->steps, steps);
+    }
+    step_from own[VTAC_MOST_LANES];
+    for (int64_t o = 0; o < tile_blocks(p) * p->machine->ro; o++) {
+        for (int64_t phase = 0; phase < phases_of(p); phase++) {
+            t->widest = most(t->widest, steps_of(p, o, phase, own));
+        }
+    }
+    return shrink(p, t);
+}
+
+vta_status move_plan(const machine *m, const vtac_vta_region *region, uint32_t number, plan *out,
+                     vta_diag *diag)
+{
+    plan_init(m, region, number, out);
+    geometry(out);
+    if (m->block_out > VTAC_MOST_LANES) {
+        return vta_fail(diag, VTA_UNSUPPORTED, "blocks of %lld channels; %d are the most of a movement",
+                        (long long)m->block_out, VTAC_MOST_LANES);
+    }
+    source *sources = calloc((size_t)most_sources(out) + 1, sizeof *sources);
+    if (sources == NULL) {
+        return vta_fail(diag, VTA_NOMEM, "no memory to plan layer '%s'", out->layer->name);
+    }
+    move_tiling best = {.group = 0};
+    uint64_t least_cycles = UINT64_MAX;
+    const int64_t all = tile_blocks(out);
+    for (int64_t parts = 1, group = all; group >= 1; group = parts > all ? 0 : ceil_div(all, parts)) {
+        move_tiling trial;
+        load_of_units units;
+        if (try_group(out, group, sources, &trial)) {
+            const uint64_t cycles = measure(out, &trial, sources, &units);
+            if (cycles < least_cycles) {
+                least_cycles = cycles;
+                best = trial;
+                out->units = units;
+            }
+        }
+        for (parts++; parts <= all && ceil_div(all, parts) == group;) {
+            parts++;
+        }
+    }
+    free(sources);
+    if (best.group == 0) {
+        return vta_fail(
+            diag, VTA_RANGE,
+            "the channels that meet in one block come from too many places for its buffers; larger "
+            "LOG_INP_BUFF_SIZE, LOG_WGT_BUFF_SIZE or LOG_ACC_BUFF_SIZE would help");
+    }
+    out->move = best;
+    out->cycles = least_cycles;
+    return VTA_OK;
+}
+
+/* ---- constants */
+
+static void pack_step(const plan *p, int64_t o, int64_t phase, const step_from *one, int8_t *to)
+{
+    const machine *m = p->machine;
+    for (int64_t lane = 0; lane < m->block_out; lane++) {
+        const int64_t c = o * m->block_out + lane;
+        const vtac_vta_from from = c < output(p)->c ? from_of(p, phase, c) : (vtac_vta_from){.input = -1};
+        const step_from own = {from.input, from.channel / (int32_t)m->block_in, from.dy, from.dx};
+        if (from.input >= 0 && same_step(&own, one)) {
+            to[lane * m->block_in + from.channel % m->block_in] = 1;
+        }
+    }
+}
+
+/* A lane's parameters are those of the input that it reads, the same in all phases (rule_move). */
+static void pack_params(const plan *p, int32_t *entries)
+{
+    const machine *m = p->machine;
+    const int64_t lanes = m->batch * m->block_out;
+    for (int64_t c = 0; c < output(p)->c; c++) {
+        int32_t k = -1;
+        for (int64_t phase = 0; phase < phases_of(p) && k < 0; phase++) {
+            k = from_of(p, phase, c).input;
+        }
+        const vtac_fixed scale = p->layer->scales[k < 0 ? 0 : k];
+        for (int64_t b = 0; b < m->batch; b++) {
+            int32_t *lane = entries + c / m->block_out * PAIR * lanes + b * m->block_out + c % m->block_out;
+            lane[0] = k < 0 ? 0 : -input(p, (uint32_t)k)->zero;
+            lane[lanes] = vta_requant_scale(scale.mult, scale.shift);
+        }
+    }
+}
+
+vta_status move_pack(plan *p, blob *to, vta_diag *diag)
+{
+    const vta_config *config = p->machine->config;
+    const uint64_t wgt = config->elem_bytes[VTA_MEM_WGT], acc = config->elem_bytes[VTA_MEM_ACC];
+    const int64_t blocks = tile_blocks(p) * p->machine->ro;
+    uint64_t offset = 0;
+    bool good = true;
+    for (int64_t o = 0; good && o < blocks; o++) {
+        for (int64_t phase = 0; good && phase < phases_of(p); phase++) {
+            step_from steps[VTAC_MOST_LANES];
+            const int64_t count = steps_of(p, o, phase, steps);
+            int8_t *tiles = (int8_t *)blob_add(to, (uint64_t)count * wgt, wgt, &offset);
+            p->at.weights = o == 0 && phase == 0 ? (int64_t)(offset / wgt) : p->at.weights;
+            good = tiles != NULL;
+            for (int64_t i = 0; good && i < count; i++) {
+                pack_step(p, o, phase, &steps[i], tiles + i * (int64_t)wgt);
+            }
+        }
+    }
+    int32_t *entries =
+        good ? (int32_t *)(void *)blob_add(to, (uint64_t)blocks * PAIR * acc, acc, &offset) : NULL;
+    if (entries == NULL) {
+        return vta_fail(diag, VTA_NOMEM, "no memory for the constants of layer '%s'", p->layer->name);
+    }
+    p->at.params = (int64_t)(offset / acc);
+    pack_params(p, entries);
+    return VTA_OK;
+}
+
+/* ---- the calls */
+
+typedef struct mover {
+    const plan *p;
+    step_list *list;
+    source *sources; /* of the group, owned */
+    int64_t source_count;
+    int64_t block, count; /* the group's tile blocks */
+    int64_t number;       /* of the group */
+    int64_t pieces;
+} mover;
+
+static void load_row(mover *e, vta_memory memory, int64_t sram, int64_t from, int64_t count)
+{
+    list_load(e->list, &(vta_load2d){.memory = memory,
+                                     .sram = sram,
+                                     .buffer = {CONSTANTS_BUFFER},
+                                     .offset = from,
+                                     .y_size = 1,
+                                     .x_size = count,
+                                     .x_stride = count});
+}
+
+/* The window of a source that a tile of places reads. */
+static void load_source(mover *e, const source *from, const patch *tile, int64_t sram)
+{
+    const plan *p = e->p;
+    const machine *m = p->machine;
+    const move_tiling *t = &p->move;
+    const vtac_vta_tensor *in = input(p, (uint32_t)from->input);
+    const int64_t h = t->one_row ? 1 : in->h, w = t->one_row ? in->h * in->w : in->w;
+    const int64_t blocks = ceil_div(in->c, m->block);
+    const extent rows = extent_of(tile->y * t->down[0] + t->first[0], span(t, 0, tile->rows), h);
+    const extent cols = extent_of(tile->x * t->down[1] + t->first[1], span(t, 1, tile->cols), w);
+    list_load_padded(
+        e->list,
+        &(vta_load2d){.memory = VTA_MEM_INP,
+                      .sram = sram,
+                      .buffer = {WORK_BUFFER},
+                      .offset = (int64_t)in->offset / m->config->elem_bytes[VTA_MEM_INP] +
+                                (((tile->image * blocks + from->block) * h + rows.at) * w + cols.at) * m->ri,
+                      .y_size = rows.count,
+                      .x_size = cols.count * m->ri,
+                      .x_stride = w * m->ri,
+                      .y_pad_0 = rows.before,
+                      .y_pad_1 = rows.after,
+                      .x_pad_0 = cols.before * m->ri,
+                      .x_pad_1 = cols.after * m->ri,
+                      .pad_value = in->zero});
+}
+
+static int64_t source_number(const mover *e, int32_t in, int64_t block)
+{
+    int64_t k = 0;
+    while (e->sources[k].input != in || e->sources[k].block != block) {
+        k++;
+    }
+    return k;
+}
+
+/* Output block o in all phases; returns the weights that it takes. */
+static int64_t emit_sums(mover *e, int64_t o, const patch *tile, int64_t inp, int64_t acc, int64_t wgt)
+{
+    const plan *p = e->p;
+    const machine *m = p->machine;
+    const move_tiling *t = &p->move;
+    const int64_t in_rows = span(t, 0, tile->rows), in_cols = span(t, 1, tile->cols);
+    const int64_t out_cols = tile->cols * t->up[1];
+    const int64_t first = acc + (o / m->ro - e->block) * entries_out(p, tile->rows, tile->cols);
+    int64_t used = 0;
+    for (int64_t phase = 0; phase < phases_of(p); phase++) {
+        step_from steps[VTAC_MOST_LANES];
+        vta_uop uops[VTAC_MOST_LANES];
+        const int64_t count = steps_of(p, o, phase, steps);
+        const int64_t y = phase / t->up[1], x = phase % t->up[1];
+        for (int64_t i = 0; i < count; i++) {
+            const int64_t k = source_number(e, steps[i].input, steps[i].block / m->ri);
+            const int64_t at =
+                (k * in_rows + steps[i].dy - t->first[0]) * in_cols + steps[i].dx - t->first[1];
+            uops[i] = (vta_uop){.dst = (uint32_t)(first + (y * out_cols + x) * m->ro + o % m->ro),
+                                .src = (uint32_t)(inp + at * m->ri + steps[i].block % m->ri),
+                                .aux = (uint32_t)(wgt + used + i)};
+        }
+        used += count;
+        list_gemm(e->list,
+                  &(vta_gemm){.kernel = list_kernel_of(e->list, uops, (uint32_t)count),
+                              .init = true,
+                              .iter_out = tile->rows,
+                              .iter_in = tile->cols,
+                              .dst_out = tile->rows > 1 ? t->up[0] * out_cols * m->ro : 0,
+                              .dst_in = tile->cols > 1 ? t->up[1] * m->ro : 0,
+                              .src_out = tile->rows > 1 ? t->down[0] * in_cols * m->ri : 0,
+                              .src_in = tile->cols > 1 ? t->down[1] * m->ri : 0},
+                  (list_range){acc, e->count * entries_out(p, tile->rows, tile->cols)});
+    }
+    return used;
+}
+
+/* A tile block's pixels that are part of the image; all at once where whole rows are. */
+static void store(mover *e, int64_t block, const patch *tile, int64_t sram)
+{
+    const plan *p = e->p;
+    const machine *m = p->machine;
+    const move_tiling *t = &p->move;
+    const vtac_vta_tensor *to = output(p);
+    const int64_t h = t->one_row ? 1 : to->h, w = t->one_row ? to->h * to->w : to->w;
+    const int64_t y = tile->y * t->up[0], x = tile->x * t->up[1], pitch = tile->cols * t->up[1];
+    const int64_t rows = least(tile->rows * t->up[0], h - y), cols = least(pitch, w - x);
+    const int64_t at = ((tile->image * tile_blocks(p) + block) * h + y) * w + x;
+    vta_store2d call = {.sram = sram,
+                        .buffer = {WORK_BUFFER},
+                        .offset = (int64_t)to->offset / m->config->elem_bytes[VTA_MEM_OUT] + at * m->ro,
+                        .y_size = rows,
+                        .x_size = cols * m->ro,
+                        .x_stride = rows > 1 ? w * m->ro : cols * m->ro};
+    if (cols == pitch) {
+        list_store(e->list, &call);
+        return;
+    }
+    call.y_size = 1;
+    call.x_stride = call.x_size;
+    for (int64_t row = 0; row < rows; row++) {
+        list_store(e->list, &call);
+        call.sram += pitch * m->ro;
+        call.offset += w * m->ro;
+    }
+}
+
+static void emit_piece(mover *e, const patch *tile)
+{
+    const plan *p = e->p;
+    const machine *m = p->machine;
+    const move_tiling *t = &p->move;
+    const int64_t fixed = 2 * PAIR * t->group * m->ro, params = e->number % 2 * PAIR * t->group * m->ro;
+    const int64_t size = entries_out(p, t->rows, t->cols), own = entries_out(p, tile->rows, tile->cols);
+    const int64_t inp = e->pieces % 2 * (m->inp / 2), acc = fixed + e->pieces % PIECES * t->group * size;
+    const int64_t window = span(t, 0, tile->rows) * span(t, 1, tile->cols) * m->ri;
+    const list_range range = {acc, e->count * own};
+    int64_t wgt = e->number % 2 * (m->wgt / 2);
+    e->pieces++;
+    for (int64_t k = 0; k < e->source_count; k++) {
+        load_source(e, &e->sources[k], tile, inp + k * window);
+    }
+    for (int64_t o = e->block * m->ro; o < (e->block + e->count) * m->ro; o++) {
+        wgt += emit_sums(e, o, tile, inp, acc, wgt);
+    }
+    for (int64_t i = 0; i < e->count; i++) {
+        for (int64_t r = 0; r < m->ro; r++) {
+            const int64_t pixels = own / m->ro;
+            list_requant(e->list,
+                         &(vta_requant){.dst = acc + i * own + r,
+                                        .src = acc + i * own + r,
+                                        .params = params / PAIR + i * m->ro + r,
+                                        .iter_out = 1,
+                                        .iter_in = pixels,
+                                        .dst_in = pixels > 1 ? m->ro : 0,
+                                        .src_in = pixels > 1 ? m->ro : 0,
+                                        .zero_point = output(p)->zero,
+                                        .low = p->layer->low,
+                                        .high = p->layer->high},
+                         range, range);
+        }
+        store(e, e->block + i, tile, acc + i * own);
+    }
+}
+
+static void emit_group(mover *e, int64_t weights, int64_t steps)
+{
+    const plan *p = e->p;
+    const machine *m = p->machine;
+    const move_tiling *t = &p->move;
+    load_row(e, VTA_MEM_WGT, e->number % 2 * (m->wgt / 2), weights, steps);
+    load_row(e, VTA_MEM_ACC, e->number % 2 * PAIR * t->group * m->ro, p->at.params + e->block * PAIR * m->ro,
+             e->count * PAIR * m->ro);
+    for (int64_t image = 0; image < p->images; image++) {
+        for (int64_t y = 0; y < t->places[0]; y += t->rows) {
+            for (int64_t x = 0; x < t->places[1]; x += t->cols) {
+                emit_piece(e, &(patch){.image = image,
+                                       .y = y,
+                                       .x = x,
+                                       .rows = least(t->rows, t->places[0] - y),
+                                       .cols = least(t->cols, t->places[1] - x)});
+            }
+        }
+    }
+    e->number++;
+}
+
+vta_status move_emit(const plan *p, step_list *list, vta_diag *diag)
+{
+    mover e = {.p = p, .list = list, .sources = calloc((size_t)most_sources(p) + 1, sizeof *e.sources)};
+    int64_t weights = p->at.weights;
+    for (e.block = 0; e.sources != NULL && e.block < tile_blocks(p); e.block += p->move.group) {
+        int64_t steps;
+        e.count = least(p->move.group, tile_blocks(p) - e.block);
+        e.source_count = sources_of(p, e.block, e.count, e.sources, &steps);
+        emit_group(&e, weights, steps);
+        weights += steps;
+    }
+    list_flush(list);
+    const bool good = e.sources != NULL && !list->failed;
+    free(e.sources);
+    return good ? VTA_OK : vta_fail(diag, VTA_NOMEM, "no memory to schedule layer '%s'", p->layer->name);
+}
