@@ -104,6 +104,11 @@ typedef struct vtac_value {
     const vtac_tensor *constant; /* its contents where they are known at compile time */
     bool dead;
     bool nameless; /* the name was made up here */
+    /* Kept by the functions below: inputs of live nodes that are this value, places in the list of outputs,
+     * and the nodes that have it or had it once as an input. */
+    uint32_t node_uses, output_uses;
+    uint32_t user_count, user_room;
+    vtac_node_id *users;
 } vtac_value;
 
 typedef struct vtac_node {
@@ -111,7 +116,7 @@ typedef struct vtac_node {
     const char *name; /* of the ONNX node that it came from, for messages and profiles */
     uint32_t origin;  /* index of that node in the model */
     uint32_t input_count, output_count, attr_count;
-    vtac_value_id *inputs;
+    const vtac_value_id *inputs; /* vtac_set_input changes one */
     vtac_value_id *outputs;
     vtac_attr *attrs;
     bool dead;
@@ -170,6 +175,16 @@ vta_status vtac_rename_value(vtac_graph *graph, vtac_value_id value, const char 
 /* Everything that used `old` uses `new` from now on. */
 void vtac_replace_uses(vtac_graph *graph, vtac_value_id old, vtac_value_id new);
 
+/* Gives a node another input i; nothing else may write to `inputs` unless the values stay the same. */
+vta_status vtac_set_input(vtac_graph *graph, vtac_node_id node, uint32_t i, vtac_value_id value,
+                          vta_diag *diag);
+
+/* Gives a node one more input. */
+vta_status vtac_append_input(vtac_graph *graph, vtac_node_id node, vtac_value_id value, vta_diag *diag);
+
+/* Forgets the outputs from number `count` on. */
+void vtac_drop_outputs(vtac_graph *graph, uint32_t count);
+
 /* Takes a node out; its outputs must be unused. */
 void vtac_remove_node(vtac_graph *graph, vtac_node_id node);
 
@@ -182,8 +197,9 @@ vta_status vtac_graph_sort(vtac_graph *graph, vta_diag *diag);
 /* The invariants at the top of this file. A failure is a bug of a pass, never of a model. */
 vta_status vtac_graph_verify(const vtac_graph *graph, vta_diag *diag);
 
-/* How often a value is used, by nodes and as a graph output. */
+/* How often a value is used, by nodes and as a graph output; the node that has its only use, 0: none. */
 uint32_t vtac_use_count(const vtac_graph *graph, vtac_value_id value);
+vtac_node_id vtac_only_user_of(const vtac_graph *graph, vtac_value_id value);
 bool vtac_is_output(const vtac_graph *graph, vtac_value_id value);
 
 /* Types. */

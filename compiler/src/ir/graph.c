@@ -87,7 +87,9 @@ vta_status vtac_add_input(vtac_graph *graph, const char *name, const vtac_type *
 
 vta_status vtac_add_output(vtac_graph *graph, vtac_value_id value, vta_diag *diag)
 {
-    return append(&graph->outputs, &graph->output_count, &graph->output_room, value, diag);
+    VTA_TRY(append(&graph->outputs, &graph->output_count, &graph->output_room, value, diag));
+    graph->values[value].output_uses++;
+    return VTA_OK;
 }
 
 vta_status vtac_add_constant(vtac_graph *graph, const char *name, const vtac_tensor *tensor,
@@ -167,6 +169,98 @@ static vta_status fill_node(vtac_graph *graph, const vtac_node_spec *spec, vtac_
     return VTA_OK;
 }
 
+/* ---- uses */
+
+static bool has_input(const vtac_node *node, vtac_value_id value)
+{
+    for (uint32_t i = 0; i < node->input_count; i++) {
+        if (node->inputs[i] == value) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static vta_status add_user(vtac_graph *graph, vtac_value_id id, vtac_node_id node, vta_diag *diag)
+{
+    vtac_value *value = &graph->values[id];
+    if (value->user_count > 0 && value->users[value->user_count - 1] == node) {
+        return VTA_OK;
+    }
+    if (value->user_count == value->user_room) {
+        const uint32_t room = value->user_room == 0 ? 2 : 2 * value->user_room;
+        vtac_node_id *users = vta_arena_array(&graph->arena, room, sizeof *users);
+        if (users == NULL) {
+            return no_memory(diag);
+        }
+        if (value->user_count > 0) {
+            memcpy(users, value->users, value->user_count * sizeof *users);
+        }
+        value->users = users;
+        value->user_room = room;
+    }
+    value->users[value->user_count++] = node;
+    return VTA_OK;
+}
+
+static vta_status count_uses(vtac_graph *graph, vtac_node_id id, vta_diag *diag)
+{
+    const vtac_node *node = &graph->nodes[id];
+    for (uint32_t i = 0; i < node->input_count; i++) {
+        if (node->inputs[i] != 0) {
+            graph->values[node->inputs[i]].node_uses++;
+            VTA_TRY(add_user(graph, node->inputs[i], id, diag));
+        }
+    }
+    return VTA_OK;
+}
+
+static void drop_uses(vtac_graph *graph, const vtac_node *node)
+{
+    for (uint32_t i = 0; i < node->input_count; i++) {
+        if (node->inputs[i] != 0) {
+            graph->values[node->inputs[i]].node_uses--;
+        }
+    }
+}
+
+/* The inputs of a node in a new place, with room for one more. */
+static vtac_value_id *copy_inputs(vtac_graph *graph, const vtac_node *node)
+{
+    vtac_value_id *inputs = vta_arena_array(&graph->arena, (size_t)node->input_count + 1, sizeof *inputs);
+    if (inputs != NULL && node->input_count > 0) {
+        memcpy(inputs, node->inputs, node->input_count * sizeof *inputs);
+    }
+    return inputs;
+}
+
+vta_status vtac_set_input(vtac_graph *graph, vtac_node_id id, uint32_t i, vtac_value_id value, vta_diag *diag)
+{
+    vtac_node *node = &graph->nodes[id];
+    vtac_value_id *inputs = copy_inputs(graph, node);
+    if (inputs == NULL) {
+        return no_memory(diag);
+    }
+    if (value != 0) {
+        VTA_TRY(add_user(graph, value, id, diag));
+        graph->values[value].node_uses++;
+    }
+    if (i < node->input_count && inputs[i] != 0) {
+        graph->values[inputs[i]].node_uses--;
+    }
+    inputs[i] = value;
+    node->inputs = inputs;
+    return VTA_OK;
+}
+
+vta_status vtac_append_input(vtac_graph *graph, vtac_node_id id, vtac_value_id value, vta_diag *diag)
+{
+    const uint32_t i = graph->nodes[id].input_count;
+    VTA_TRY(vtac_set_input(graph, id, i, value, diag));
+    graph->nodes[id].input_count++;
+    return VTA_OK;
+}
+
 vta_status vtac_add_node(vtac_graph *graph, const vtac_node_spec *spec, vtac_node_id *out, vta_diag *diag)
 {
     vtac_node *grown =
@@ -191,35 +285,52 @@ vta_status vtac_add_node(vtac_graph *graph, const vtac_node_spec *spec, vtac_nod
     }
     graph->node_count = id;
     *out = id;
+    VTA_TRY(count_uses(graph, id, diag));
     return append(&graph->order, &graph->order_count, &graph->order_room, id, diag);
 }
 
 void vtac_replace_uses(vtac_graph *graph, vtac_value_id old, vtac_value_id new)
 {
-    for (uint32_t i = 0; i < graph->order_count; i++) {
-        const vtac_node *node = &graph->nodes[graph->order[i]];
-        for (uint32_t k = 0; k < node->input_count; k++) {
-            if (node->inputs[k] == old) {
-                node->inputs[k] = new;
+    if (old == new) {
+        return;
+    }
+    vtac_value *from = &graph->values[old];
+    for (uint32_t i = 0; i < from->user_count; i++) {
+        const vtac_node *node = &graph->nodes[from->users[i]];
+        for (uint32_t k = 0; k < node->input_count && !node->dead; k++) {
+            if (node->inputs[k] == old && vtac_set_input(graph, from->users[i], k, new, NULL) != VTA_OK) {
+                return; /* without memory; whoever adds a node next is told */
             }
         }
     }
-    for (uint32_t i = 0; i < graph->output_count; i++) {
+    from->user_count = 0;
+    for (uint32_t i = 0; from->output_uses > 0 && i < graph->output_count; i++) {
         if (graph->outputs[i] == old) {
             graph->outputs[i] = new;
+            from->output_uses--;
+            graph->values[new].output_uses++;
         }
+    }
+}
+
+void vtac_drop_outputs(vtac_graph *graph, uint32_t count)
+{
+    while (graph->output_count > count) {
+        graph->values[graph->outputs[--graph->output_count]].output_uses--;
     }
 }
 
 void vtac_remove_node(vtac_graph *graph, vtac_node_id node)
 {
-    uint32_t kept = 0;
-    for (uint32_t i = 0; i < graph->order_count; i++) {
-        if (graph->order[i] != node) {
-            graph->order[kept++] = graph->order[i];
-        }
+    uint32_t at = graph->order_count;
+    while (at > 0 && graph->order[at - 1] != node) {
+        at--;
     }
-    graph->order_count = kept;
+    if (at > 0) {
+        memmove(&graph->order[at - 1], &graph->order[at], (graph->order_count - at) * sizeof *graph->order);
+        graph->order_count--;
+        drop_uses(graph, &graph->nodes[node]);
+    }
     graph->nodes[node].dead = true;
     for (uint32_t i = 0; i < graph->nodes[node].output_count; i++) {
         graph->values[graph->nodes[node].outputs[i]].dead = true;
@@ -242,6 +353,9 @@ uint32_t vtac_remove_dead(vtac_graph *graph)
             live = live || used[node->outputs[k]];
         }
         node->dead = !live;
+        if (!live) {
+            drop_uses(graph, node);
+        }
         for (uint32_t k = 0; live && k < node->input_count; k++) {
             used[node->inputs[k]] = true;
         }
@@ -343,6 +457,32 @@ static vta_status verify_node(const vtac_graph *graph, vtac_node_id id, const bo
     return status;
 }
 
+static vta_status verify_uses(const vtac_graph *graph, vta_diag *diag)
+{
+    uint32_t *uses = calloc((size_t)graph->value_count + 1, sizeof *uses);
+    if (uses == NULL) {
+        return no_memory(diag);
+    }
+    for (uint32_t i = 0; i < graph->order_count; i++) {
+        const vtac_node *node = &graph->nodes[graph->order[i]];
+        for (uint32_t k = 0; k < node->input_count; k++) {
+            uses[node->inputs[k]]++;
+        }
+    }
+    for (uint32_t i = 0; i < graph->output_count; i++) {
+        uses[graph->outputs[i]]++;
+    }
+    vta_status status = VTA_OK;
+    for (vtac_value_id v = 1; status == VTA_OK && v <= graph->value_count; v++) {
+        if (uses[v] != vtac_use_count(graph, v)) {
+            status = vta_fail(diag, VTA_INVALID, "value '%s' is used %u times, counted as %u",
+                              graph->values[v].name, uses[v], vtac_use_count(graph, v));
+        }
+    }
+    free(uses);
+    return status;
+}
+
 vta_status vtac_graph_verify(const vtac_graph *graph, vta_diag *diag)
 {
     bool *defined = calloc((size_t)graph->value_count + 1, sizeof *defined);
@@ -360,6 +500,9 @@ vta_status vtac_graph_verify(const vtac_graph *graph, vta_diag *diag)
             defined[node->outputs[k]] = true;
         }
     }
+    if (status == VTA_OK) {
+        status = verify_uses(graph, diag);
+    }
     for (uint32_t i = 0; status == VTA_OK && i < graph->output_count; i++) {
         if (!defined[graph->outputs[i]]) {
             status = vta_fail(diag, VTA_INVALID, "graph output %u is never defined", i);
@@ -371,27 +514,24 @@ vta_status vtac_graph_verify(const vtac_graph *graph, vta_diag *diag)
 
 uint32_t vtac_use_count(const vtac_graph *graph, vtac_value_id value)
 {
-    uint32_t count = 0;
-    for (uint32_t i = 0; i < graph->order_count; i++) {
-        const vtac_node *node = &graph->nodes[graph->order[i]];
-        for (uint32_t k = 0; k < node->input_count; k++) {
-            count += node->inputs[k] == value;
-        }
-    }
-    for (uint32_t i = 0; i < graph->output_count; i++) {
-        count += graph->outputs[i] == value;
-    }
-    return count;
+    return graph->values[value].node_uses + graph->values[value].output_uses;
 }
 
 bool vtac_is_output(const vtac_graph *graph, vtac_value_id value)
 {
-    for (uint32_t i = 0; i < graph->output_count; i++) {
-        if (graph->outputs[i] == value) {
-            return true;
+    return graph->values[value].output_uses > 0;
+}
+
+vtac_node_id vtac_only_user_of(const vtac_graph *graph, vtac_value_id value)
+{
+    const vtac_value *v = &graph->values[value];
+    for (uint32_t i = v->user_count; v->node_uses == 1 && v->output_uses == 0 && i-- > 0;) {
+        const vtac_node *node = &graph->nodes[v->users[i]];
+        if (!node->dead && has_input(node, value)) {
+            return v->users[i];
         }
     }
-    return false;
+    return 0;
 }
 
 const vtac_attr *vtac_find_attr(const vtac_node *node, const char *name)

@@ -30,17 +30,8 @@ static vta_status no_memory(vta_diag *diag)
 
 static const vtac_node *only_user(const vtac_graph *graph, vtac_value_id value)
 {
-    const vtac_node *user = NULL;
-    if (vtac_use_count(graph, value) != 1) {
-        return NULL;
-    }
-    for (uint32_t i = 0; i < graph->order_count; i++) {
-        const vtac_node *node = &graph->nodes[graph->order[i]];
-        for (uint32_t k = 0; k < node->input_count; k++) {
-            user = node->inputs[k] == value ? node : user;
-        }
-    }
-    return user; /* NULL: a graph output */
+    const vtac_node_id id = vtac_only_user_of(graph, value);
+    return id == 0 ? NULL : &graph->nodes[id];
 }
 
 /* Whether all inputs but `value` exist before node number `position` runs. */

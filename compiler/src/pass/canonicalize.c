@@ -125,8 +125,9 @@ static vta_status order_operands(vtac_rewrite *r, vtac_node_id id, bool *changed
         r->graph->values[node->inputs[0]].constant != NULL &&
         r->graph->values[node->inputs[1]].constant == NULL) {
         const vtac_value_id first = node->inputs[0];
-        node->inputs[0] = node->inputs[1];
-        node->inputs[1] = first;
+        const vtac_value_id second = node->inputs[1];
+        VTA_TRY(vtac_set_input(r->graph, id, 0, second, r->diag));
+        VTA_TRY(vtac_set_input(r->graph, id, 1, first, r->diag));
         *changed = true;
     }
     return VTA_OK;

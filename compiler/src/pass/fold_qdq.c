@@ -150,7 +150,7 @@ static vta_status skip_requantize(vtac_rewrite *r, vtac_node_id id, bool *change
     vtac_qparams q;
     if (first != NULL && first->op == VTAC_OP_QUANTIZE_LINEAR && vtac_read_quantize(r, first, &q) &&
         vtac_same_params(&q, &inner.p)) {
-        outer.inputs[0] = first->inputs[0];
+        VTA_TRY(vtac_set_input(r->graph, id, 0, first->inputs[0], r->diag));
         *changed = true;
     }
     return VTA_OK;
@@ -202,7 +202,7 @@ static vta_status compare_integers(vtac_rewrite *r, vtac_node_id id, bool *chang
 {
     vtac_qvalue x;
     if (vtac_read_activation(r, r->graph->nodes[id].inputs[0], &x)) {
-        r->graph->nodes[id].inputs[0] = x.q;
+        VTA_TRY(vtac_set_input(r->graph, id, 0, x.q, r->diag));
         *changed = true;
     }
     return VTA_OK;

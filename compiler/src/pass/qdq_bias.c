@@ -103,7 +103,7 @@ vta_status vtac_fit_bias(vtac_rewrite *r, vtac_node_id id, bool *changed)
     if (moved) {
         vtac_value_id new = 0;
         VTA_TRY(vtac_new_constant(r, NULL, &bias->type, fitted, &new));
-        r->graph->nodes[id].inputs[place] = new;
+        VTA_TRY(vtac_set_input(r->graph, id, place, new, r->diag));
         *changed = true;
     }
     return VTA_OK;

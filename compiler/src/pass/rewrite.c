@@ -14,43 +14,12 @@ static vta_status no_memory(vta_diag *diag)
     return vta_fail(diag, VTA_NOMEM, "out of memory");
 }
 
-/* The index is made anew after every change: linear, and simpler than to keep it right. */
-static vta_status index_uses(vtac_rewrite *r)
-{
-    const vtac_graph *g = r->graph;
-    if (r->room <= g->value_count) {
-        const size_t room = 2 * ((size_t)g->value_count + 1);
-        free(r->uses);
-        free(r->user);
-        r->uses = malloc(room * sizeof *r->uses);
-        r->user = malloc(room * sizeof *r->user);
-        r->room = (uint32_t)room;
-        if (r->uses == NULL || r->user == NULL) {
-            return no_memory(r->diag);
-        }
-    }
-    memset(r->uses, 0, ((size_t)g->value_count + 1) * sizeof *r->uses);
-    memset(r->user, 0, ((size_t)g->value_count + 1) * sizeof *r->user);
-    for (uint32_t i = 0; i < g->order_count; i++) {
-        const vtac_node *node = &g->nodes[g->order[i]];
-        for (uint32_t k = 0; k < node->input_count; k++) {
-            r->uses[node->inputs[k]]++;
-            r->user[node->inputs[k]] = g->order[i];
-        }
-    }
-    for (uint32_t i = 0; i < g->output_count; i++) {
-        r->uses[g->outputs[i]]++;
-    }
-    return VTA_OK;
-}
-
 static vta_status apply_rule(vtac_rewrite *r, vtac_node_id id, const vtac_rule *rule)
 {
     bool changed = false;
-    const uint32_t values = r->graph->value_count;
     VTA_TRY(rule->apply(r, id, &changed));
     r->changes += changed;
-    return changed || r->graph->value_count != values ? index_uses(r) : VTA_OK;
+    return VTA_OK;
 }
 
 static vta_status apply_to(vtac_rewrite *r, vtac_node_id id, const vtac_rule *rules, size_t count)
@@ -91,18 +60,13 @@ vta_status vtac_apply_rules(vtac_graph *graph, const vtac_rule *rules, size_t co
     for (int i = 0; status == VTA_OK && i < MOST_SWEEPS; i++) {
         const uint32_t before = r.changes;
         (void)vtac_remove_dead(graph);
-        status = index_uses(&r);
-        if (status == VTA_OK) {
-            status = sweep(&r, rules, count);
-        }
+        status = sweep(&r, rules, count);
         if (r.changes == before) {
             break;
         }
     }
     (void)vtac_remove_dead(graph);
     *changes = r.changes;
-    free(r.uses);
-    free(r.user);
     return status;
 }
 
@@ -114,7 +78,8 @@ const vtac_node *vtac_producer(const vtac_rewrite *r, vtac_value_id value)
 
 const vtac_node *vtac_only_user(const vtac_rewrite *r, vtac_value_id value)
 {
-    return r->uses[value] == 1 && r->user[value] != 0 ? &r->graph->nodes[r->user[value]] : NULL;
+    const vtac_node_id id = vtac_only_user_of(r->graph, value);
+    return id == 0 ? NULL : &r->graph->nodes[id];
 }
 
 vtac_node_id vtac_node_id_of(const vtac_rewrite *r, const vtac_node *node)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What passes share: a graph with an index of who uses what, rules by operator, and the few changes that
+ * What passes share: rules by operator, and the few changes that
  * rules make. New nodes stand where the node that they replace stood, so that the order stays topological and
  * follows the model.
  */
@@ -12,9 +12,6 @@
 typedef struct vtac_rewrite {
     vtac_graph *graph;
     vta_diag *diag;
-    uint32_t *uses;     /* of each value, by nodes and as a graph output */
-    vtac_node_id *user; /* one of its users, 0 for none: the only one where `uses` is 1 */
-    uint32_t room;      /* of both */
     uint32_t changes;
 } vtac_rewrite;
 

@@ -11,7 +11,7 @@ static vta_status skip_copy(vtac_rewrite *r, vtac_node_id id, bool *changed)
 {
     const vtac_node *node = &r->graph->nodes[id];
     for (uint32_t i = 1; i < node->output_count; i++) {
-        if (r->uses[node->outputs[i]] > 0) {
+        if (vtac_use_count(r->graph, node->outputs[i]) > 0) {
             return VTA_OK; /* a Dropout whose mask is asked for */
         }
     }

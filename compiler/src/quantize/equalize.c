@@ -75,7 +75,7 @@ static vta_status own(const quant_plan *plan, vtac_node_id id, uint32_t input, f
     const vtac_tensor tensor = {.type = from->type, .data = copy, .bytes = from->bytes};
     vtac_value_id value;
     VTA_TRY(vtac_add_constant(g, g->values[g->nodes[id].inputs[input]].name, &tensor, &value, diag));
-    g->nodes[id].inputs[input] = value;
+    VTA_TRY(vtac_set_input(g, id, input, value, diag));
     *data = copy;
     return VTA_OK;
 }

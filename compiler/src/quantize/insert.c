@@ -92,8 +92,7 @@ vta_status quant_wrap(vtac_graph *graph, vtac_value_id value, const quant_params
         vtac_swap_names(graph, value, *out);
     }
     vtac_replace_uses(graph, value, *out);
-    graph->nodes[maker].inputs[0] = value;
-    return VTA_OK;
+    return vtac_set_input(graph, maker, 0, value, diag);
 }
 
 vta_status quant_wrap_constant(vtac_graph *graph, vtac_value_id value, const quant_params *params,

@@ -66,7 +66,7 @@ vta_status quant_probe_open(vtac_graph *graph, const vtac_value_id *values, uint
     const uint32_t outputs = graph->output_count;
     vta_status status = expose(graph, values, probe, diag);
     status = status == VTA_OK ? load(graph, probe, diag) : status;
-    graph->output_count = outputs;
+    vtac_drop_outputs(graph, outputs);
     if (status != VTA_OK) {
         quant_probe_close(probe);
         return status;

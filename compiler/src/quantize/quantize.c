@@ -152,7 +152,7 @@ static vta_status wrap_constants(const job *j, quant_params *made, vta_diag *dia
             vtac_value_id real;
             VTA_TRY(constant_params(j, made, x, &params, diag));
             VTA_TRY(quant_wrap_constant(g, x, &params, &real, diag));
-            g->nodes[n].inputs[i] = real;
+            VTA_TRY(vtac_set_input(g, n, i, real, diag));
         }
     }
     return VTA_OK;

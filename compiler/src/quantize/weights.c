@@ -113,18 +113,8 @@ static void round_weights(quant_product *p, const float *w, float *real, const d
 /* Gives the node a third input. */
 static vta_status set_bias(const quant_plan *plan, vtac_node_id id, vtac_value_id bias, vta_diag *diag)
 {
-    vtac_node *node = &plan->graph->nodes[id];
-    if (node->input_count < 3) {
-        vtac_value_id *inputs = vta_arena_array(&plan->graph->arena, 3, sizeof *inputs);
-        if (inputs == NULL) {
-            return vta_fail(diag, VTA_NOMEM, "out of memory");
-        }
-        memcpy(inputs, node->inputs, node->input_count * sizeof *inputs);
-        node->inputs = inputs;
-        node->input_count = 3;
-    }
-    node->inputs[2] = bias;
-    return VTA_OK;
+    return plan->graph->nodes[id].input_count < 3 ? vtac_append_input(plan->graph, id, bias, diag)
+                                                  : vtac_set_input(plan->graph, id, 2, bias, diag);
 }
 
 static vta_status round_bias(const quant_plan *plan, quant_product *p, const double *bias, float x_scale,
@@ -187,7 +177,7 @@ vta_status quant_round_product(const quant_plan *plan, vtac_node_id id, float x_
     const vtac_tensor tensor = {.type = w->type, .data = real, .bytes = w->bytes};
     vtac_value_id value;
     VTA_TRY(vtac_add_constant(g, "", &tensor, &value, diag));
-    g->nodes[id].inputs[1] = value;
+    VTA_TRY(vtac_set_input(g, id, 1, value, diag));
     return has_bias ? round_bias(plan, p, bias, x_scale, diag) : VTA_OK;
 }
 
@@ -234,7 +224,7 @@ vta_status quant_store_product(const quant_plan *plan, const quant_product *p, f
     VTA_TRY(scale_operand(g, p, 1.0F, &params, diag));
     VTA_TRY(weight_zero(g, p, &params, diag));
     VTA_TRY(quant_add_dequantize(g, p->node, stored, &params, &real, diag));
-    g->nodes[p->node].inputs[1] = real;
+    VTA_TRY(vtac_set_input(g, p->node, 1, real, diag));
     if (p->bias == NULL) {
         return VTA_OK;
     }
@@ -246,6 +236,5 @@ vta_status quant_store_product(const quant_plan *plan, const quant_product *p, f
     VTA_TRY(quant_add_constant(g, g->nodes[p->node].name, &tensor, &stored, diag));
     VTA_TRY(scale_operand(g, p, x_scale, &params, diag));
     VTA_TRY(quant_add_dequantize(g, p->node, stored, &params, &real, diag));
-    g->nodes[p->node].inputs[2] = real;
-    return VTA_OK;
+    return vtac_set_input(g, p->node, 2, real, diag);
 }
