@@ -3,130 +3,142 @@
  * vtac ops: the operators, from the tables that the compiler works by.
  */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "cli.h"
 #include "table.h"
 #include "vtac/codegen.h"
+#include "vtac/onnx.h"
 
 static const cli_option options[] = {
     {"--markdown", NULL, CLI_FLAG, "print the table of compiler/OPERATORS.md"},
     {"--json", NULL, CLI_FLAG, "print JSON"},
 };
 
-enum { OLDEST_OPSET = 7 }; /* that models may have */
+enum { OLDEST_OPSET = 1 }; /* that models may have */
 
-static const char *domain_of(const vtac_op_info *op)
+/* What the list has of an operator: one of the table, or one that the importer makes of those. */
+typedef struct entry {
+    const char *name, *domain;
+    uint32_t since;
+    const char *limits;
+} entry;
+
+enum { MOST_ENTRIES = 1024 };
+static entry entries[MOST_ENTRIES];
+
+static void add(uint32_t *count, entry e)
 {
-    return op->domain[0] == '\0' ? "ai.onnx" : op->domain;
+    e.domain = e.domain[0] == '\0' ? "ai.onnx" : e.domain;
+    for (uint32_t i = 0; i < *count; i++) {
+        if (strcmp(entries[i].name, e.name) == 0 && strcmp(entries[i].domain, e.domain) == 0) {
+            return; /* a form of another opset */
+        }
+    }
+    if (*count < MOST_ENTRIES) {
+        entries[(*count)++] = e;
+    }
 }
 
-/* Operators that models may hold: the compiler's own are not among them. */
-static bool is_public(const vtac_op_info *op)
+static int by_name(const void *a, const void *b)
 {
-    return op->domain[0] == '\0' || strcmp(op->domain, "com.microsoft") == 0;
+    const entry *x = a;
+    const entry *y = b;
+    const int domain = strcmp(x->domain, y->domain);
+    return domain != 0 ? domain : strcasecmp(x->name, y->name);
 }
 
-static void print_json(void)
+/* Fills `entries` with what models may hold (the compiler's own operators are not among it); returns their
+ * number. */
+static uint32_t collect(void)
 {
-    bool first = true;
+    uint32_t count = 0;
     for (int i = 0; i < VTAC_OP_COUNT; i++) {
         const vtac_op_info *op = vtac_op_get((vtac_op)i);
-        const char *limits = vtac_op_limits((vtac_op)i);
-        if (is_public(op)) {
-            (void)printf(
-                "%s{\"name\": \"%s\", \"domain\": \"%s\", \"since\": %d, \"compiled\": %s, \"limits\": ",
-                first ? "[" : ",\n ", op->name, domain_of(op), op->since, limits == NULL ? "false" : "true");
-            cli_json_string(limits == NULL ? "" : limits);
-            (void)printf("}");
-            first = false;
+        if (!vtac_op_is_internal((vtac_op)i)) {
+            add(&count, (entry){op->name, op->domain, op->since, vtac_op_limits((vtac_op)i)});
         }
+    }
+    const vtac_composition *made;
+    for (uint32_t i = 0; (made = vtac_composition_get(i)) != NULL; i++) {
+        add(&count, (entry){made->name, made->domain, made->since, made->limits});
+    }
+    qsort(entries, count, sizeof entries[0], by_name);
+    return count;
+}
+
+static void print_json(uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        (void)printf(
+            "%s{\"name\": \"%s\", \"domain\": \"%s\", \"since\": %u, \"compiled\": true, \"limits\": ",
+            i == 0 ? "[" : ",\n ", entries[i].name, entries[i].domain, entries[i].since);
+        cli_json_string(entries[i].limits);
+        (void)printf("}");
     }
     (void)printf("]\n");
 }
 
-/* The operators that the list has, by row; returns their number. */
-static uint32_t public_ops(vtac_op *ops)
-{
-    uint32_t count = 0;
-    for (int i = 0; i < VTAC_OP_COUNT; i++) {
-        if (is_public(vtac_op_get((vtac_op)i))) {
-            ops[count++] = (vtac_op)i;
-        }
-    }
-    return count;
-}
-
 static void fill_row(const void *context, uint32_t row, cli_cell *cells)
 {
-    const vtac_op which = ((const vtac_op *)context)[row];
-    const vtac_op_info *op = vtac_op_get(which);
-    const char *limits = vtac_op_limits(which);
-    cells[0].text = op->name;
-    cells[1].text = domain_of(op);
-    cli_cell_print(&cells[2], "%d", op->since);
-    cells[3].text = limits == NULL ? "no" : "yes";
-    cells[4].text = limits == NULL ? "" : limits;
+    const entry *e = (const entry *)context + row;
+    cells[0].text = e->name;
+    cells[1].text = e->domain;
+    cli_cell_print(&cells[2], "%u", e->since);
+    cells[3].text = "yes";
+    cells[4].text = e->limits;
 }
 
-static void print_list(void)
+static void print_list(uint32_t count)
 {
     static const cli_column columns[] = {
         {"", CLI_NAME}, {"", CLI_WORD}, {"", CLI_FIGURE}, {"", CLI_WORD}, {"", CLI_SENTENCE}};
-    vtac_op ops[VTAC_OP_COUNT];
-    cli_table(columns, sizeof columns / sizeof columns[0], public_ops(ops), fill_row, ops);
+    cli_table(columns, sizeof columns / sizeof columns[0], count, fill_row, entries);
 }
 
-static bool same_row(int a, int b)
+static bool same_row(uint32_t a, uint32_t b)
 {
-    const char *x = vtac_op_limits((vtac_op)a);
-    const char *y = vtac_op_limits((vtac_op)b);
-    const bool limits = x == NULL || y == NULL ? x == y : strcmp(x, y) == 0;
-    return limits && is_public(vtac_op_get((vtac_op)b)) &&
-           strcmp(vtac_op_get((vtac_op)a)->domain, vtac_op_get((vtac_op)b)->domain) == 0;
-}
-
-/* The operators from `first` on that share its row. */
-static void print_row(int first)
-{
-    const char *limits = vtac_op_limits((vtac_op)first);
-    (void)printf("| %s | ", domain_of(vtac_op_get((vtac_op)first)));
-    for (int k = first; k < VTAC_OP_COUNT; k++) {
-        const vtac_op_info *op = vtac_op_get((vtac_op)k);
-        if (!same_row(first, k)) {
-            continue;
-        }
-        (void)printf("%s%s", k == first ? "" : ", ", op->name);
-        if (op->since > OLDEST_OPSET) {
-            (void)printf(" %d", op->since);
-        }
-    }
-    (void)printf(" | %s |\n", limits == NULL ? "not compiled" : limits);
+    return strcmp(entries[a].limits, entries[b].limits) == 0 &&
+           strcmp(entries[a].domain, entries[b].domain) == 0;
 }
 
 /* Operators of one domain with the same limits share a row. */
-static void print_markdown(void)
+static void print_markdown(uint32_t count)
 {
     (void)printf("| domain | operators | limits |\n|---|---|---|\n");
-    for (int i = 0; i < VTAC_OP_COUNT; i++) {
-        bool listed = !is_public(vtac_op_get((vtac_op)i));
-        for (int k = 0; k < i && !listed; k++) {
+    for (uint32_t i = 0; i < count; i++) {
+        bool listed = false;
+        for (uint32_t k = 0; k < i && !listed; k++) {
             listed = same_row(i, k);
         }
+        for (uint32_t k = i; k < count && !listed; k++) {
+            if (k == i) {
+                (void)printf("| %s | ", entries[i].domain);
+            }
+            if (same_row(i, k)) {
+                (void)printf("%s%s", k == i ? "" : ", ", entries[k].name);
+                if (entries[k].since > OLDEST_OPSET) {
+                    (void)printf(" %u", entries[k].since);
+                }
+            }
+        }
         if (!listed) {
-            print_row(i);
+            (void)printf(" | %s |\n", entries[i].limits);
         }
     }
 }
 
 static int run(const cli_args *args)
 {
+    const uint32_t count = collect();
     if (cli_flag(args, "--json")) {
-        print_json();
+        print_json(count);
     } else if (cli_flag(args, "--markdown")) {
-        print_markdown();
+        print_markdown(count);
     } else {
-        print_list();
+        print_list(count);
     }
     return cli_done(args);
 }

@@ -18,6 +18,14 @@ vta_status vtac_onnx_load(const char *path, const vtac_import_options *options, 
 vta_status vtac_onnx_parse(const uint8_t *bytes, size_t size, const char *what, const char *folder,
                            const vtac_import_options *options, vtac_graph **out, vta_diag *diag);
 
+/* The operators that the importer makes of others: row i, NULL behind the last. */
+typedef struct vtac_composition {
+    const char *name, *domain;
+    uint16_t since; /* the first opset that has this form of it */
+    const char *limits;
+} vtac_composition;
+const vtac_composition *vtac_composition_get(uint32_t i);
+
 /* Writes a graph as a model, of the oldest opset from 13 on that has its operators. The file appears whole or
  * not at all. */
 vta_status vtac_onnx_write(const vtac_graph *graph, const char *producer, const char *path, vta_diag *diag);

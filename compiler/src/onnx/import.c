@@ -4,13 +4,16 @@
  * condition becomes its branch, Loop with a known trip count is unrolled; what can be computed now (shape
  * arithmetic) is a constant before the next node looks at it.
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "import.h"
+#include "compose.h"
 #include "vta/file.h"
 
-enum { MOST_NODES = 1 << 20, MOST_MODEL_BYTES = 0x7fffffff };
+/* The opsets that all of this was written for, and how many nodes may come on top of those that the model
+ * has. */
+enum { OLDEST_OPSET = 1, NEWEST_OPSET = 28, MOST_GROWTH = 1 << 18, MOST_MODEL_BYTES = 0x7fffffff };
 
 const char *vtac_proto_text(const char *text)
 {
@@ -20,8 +23,8 @@ const char *vtac_proto_text(const char *text)
 vta_status vtac_charge(vtac_importer *im, vta_diag *diag)
 {
     if (im->budget == 0) {
-        return vta_fail(diag, VTA_RANGE, "the model has more than %d nodes after unrolling and inlining",
-                        MOST_NODES);
+        return vta_fail(diag, VTA_RANGE, "unrolling and inlining add more than %d nodes to the model",
+                        MOST_GROWTH);
     }
     im->budget--;
     return VTA_OK;
@@ -224,6 +227,15 @@ static vta_status import_operator(vtac_importer *im, const vtac_place *at, const
                                   vtac_draft *draft, vta_diag *diag)
 {
     vtac_type reshape_after = {.dtype = VTAC_NO_DTYPE};
+    if (draft->output_count < 1 || draft->output_count > VTAC_MOST_INPUTS) {
+        return vta_fail(diag, VTA_INVALID, "it has %u outputs", draft->output_count);
+    }
+    vtac_value_id outputs[VTAC_MOST_INPUTS];
+    bool expanded;
+    VTA_TRY(vtac_compose_draft(im, draft, outputs, &expanded, diag));
+    if (expanded) {
+        return vtac_bind_outputs(at, node, outputs, draft->output_count, diag);
+    }
     VTA_TRY(vtac_upgrade(im, draft, &reshape_after, diag));
     const vtac_op op = vtac_op_find(draft->domain, draft->op_type);
     if (op == VTAC_OP_COUNT || vtac_op_is_internal(op)) {
@@ -234,11 +246,6 @@ static vta_status import_operator(vtac_importer *im, const vtac_place *at, const
                         "its form of opset %lld is not supported (from %u on); convert the model",
                         (long long)draft->opset, vtac_op_get(op)->since);
     }
-    if (draft->output_count < 1 || draft->output_count > VTAC_MOST_INPUTS) {
-        return vta_fail(diag, VTA_INVALID, "it has %u outputs", draft->output_count);
-    }
-    vtac_value_id outputs[VTAC_MOST_INPUTS];
-    bool expanded;
     VTA_TRY(vtac_expand(im, draft, (const char *const *)node->output, &outputs[0], &expanded, diag));
     if (expanded) {
         return vtac_bind_outputs(at, node, outputs, 1, diag);
@@ -333,13 +340,28 @@ static vta_status import_graph(vtac_importer *im, vta_diag *diag)
     return status;
 }
 
-static vta_status check_opsets(const Onnx__ModelProto *model, vta_diag *diag)
+/* A newer opset than we know is taken as the newest that we do: most operators do not change from one to the
+ * next. */
+static vta_status check_opsets(const Onnx__ModelProto *model, const vtac_import_options *options,
+                               vta_diag *diag)
 {
     for (size_t i = 0; i < model->n_opset_import; i++) {
         const int64_t version = model->opset_import[i]->version;
-        if (vtac_plain_domain(model->opset_import[i]->domain)[0] == '\0' && (version < 7 || version > 21)) {
-            return vta_fail(diag, VTA_UNSUPPORTED, "opset %lld is not supported (7 to 21)",
-                            (long long)version);
+        if (vtac_plain_domain(model->opset_import[i]->domain)[0] != '\0') {
+            continue;
+        }
+        if (version < OLDEST_OPSET) {
+            return vta_fail(diag, VTA_UNSUPPORTED, "opset %lld is not one of ONNX, which begin with %d",
+                            (long long)version, OLDEST_OPSET);
+        }
+        if (version > NEWEST_OPSET && options != NULL && options->note != NULL) {
+            char text[160];
+            (void)snprintf(
+                text, sizeof text,
+                "opset %lld is newer than %d, the newest that is known; its operators are taken as "
+                "they are there",
+                (long long)version, NEWEST_OPSET);
+            options->note(options->context, text);
         }
     }
     return VTA_OK;
@@ -355,7 +377,7 @@ vta_status vtac_onnx_parse(const uint8_t *bytes, size_t size, const char *what, 
     Onnx__ModelProto *model = status == VTA_OK ? onnx__model_proto__unpack(NULL, size, bytes) : NULL;
     vtac_graph *graph = NULL;
     if (model != NULL && model->graph != NULL) {
-        status = check_opsets(model, diag);
+        status = check_opsets(model, options, diag);
         graph = status == VTA_OK ? vtac_graph_create(vtac_proto_text(model->graph->name)) : NULL;
         status = status == VTA_OK && graph == NULL ? vta_fail(diag, VTA_NOMEM, "out of memory") : status;
     } else if (status == VTA_OK) {
@@ -367,7 +389,7 @@ vta_status vtac_onnx_parse(const uint8_t *bytes, size_t size, const char *what, 
                             .options = options,
                             .graph = graph,
                             .diag = diag,
-                            .budget = MOST_NODES};
+                            .budget = MOST_GROWTH + model->graph->n_node};
         status = import_graph(&im, diag);
     }
     if (model != NULL) {

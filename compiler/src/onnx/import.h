@@ -109,6 +109,9 @@ vta_status vtac_upgrade(vtac_importer *importer, vtac_draft *draft, vtac_type *r
 vta_status vtac_expand(vtac_importer *importer, vtac_draft *draft, const char *const *names,
                        vtac_value_id *value, bool *done, vta_diag *diag);
 
+/* compose.c: whether compose.def has a row for it. */
+bool vtac_is_composed(const char *domain, const char *name);
+
 /* import.c, for upgrade.c: makes a node (folding it when its inputs are known) and gives its output values.
  */
 vta_status vtac_emit(vtac_importer *importer, const vtac_draft *draft, vtac_op op, const char *const *names,

@@ -25,7 +25,8 @@ static bool importable(const vtac_importer *im, const Onnx__NodeProto *node)
         }
     }
     const vtac_op op = vtac_op_find(domain, type);
-    return (op != VTAC_OP_COUNT && !vtac_op_is_internal(op)) || vtac_find_function(im, node) != NULL;
+    return (op != VTAC_OP_COUNT && !vtac_op_is_internal(op)) || vtac_is_composed(domain, type) ||
+           vtac_find_function(im, node) != NULL;
 }
 
 static void survey_nodes(survey *s, Onnx__NodeProto *const *nodes, size_t count)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Old forms of operators, rewritten into those of opset 21. A table row names the operator, the last opset
+ * Old forms of operators, rewritten into today's. A table row names the operator, the last opset
  * that has the old form, and the function that rewrites the draft.
  */
 #include <math.h>
@@ -134,7 +134,7 @@ static vta_status pad_to_inputs(vtac_importer *im, vtac_draft *draft, vtac_type 
     const vtac_type *x = input_type(im, draft, 0);
     const vtac_attr *attr = draft_attr(draft, "value");
     const double value = attr != NULL && attr->kind == VTAC_ATTR_FLOAT ? attr->f : 0.0;
-    VTA_TRY(attr_to_input(im, draft, "pads", 1, diag));
+    VTA_TRY(attr_to_input(im, draft, draft->opset < 2 ? "paddings" : "pads", 1, diag));
     if (value != 0.0 && x != NULL) {
         const vtac_type scalar = {.dtype = x->dtype};
         VTA_TRY(float_to_input(im, draft, &value, &scalar, 2, diag));
@@ -232,6 +232,184 @@ static vta_status resize_10(vtac_importer *im, vtac_draft *draft, vtac_type *aft
     return VTA_OK;
 }
 
+/* A reshape of input i to `type`'s dimensions. */
+static vta_status reshape_input(vtac_importer *im, vtac_draft *draft, uint32_t i, const vtac_type *type,
+                                vta_diag *diag)
+{
+    vtac_draft *reshape = vta_arena_alloc(&im->graph->arena, sizeof *reshape);
+    if (reshape == NULL) {
+        return vta_fail(diag, VTA_NOMEM, "out of memory");
+    }
+    *reshape = (vtac_draft){.name = draft->name, .input_count = 2, .output_count = 1};
+    reshape->inputs[0] = draft->inputs[i];
+    VTA_TRY(vtac_emit_ints(im, type->dim, type->rank, &reshape->inputs[1], diag));
+    return vtac_emit(im, reshape, VTAC_OP_RESHAPE, NULL, &draft->inputs[i], diag);
+}
+
+/* Operands before opset 7: the second has the shape of the first, or with `broadcast` that of some of its
+ * axes in a row, which begin at `axis` or end with the last. */
+static vta_status broadcast_6(vtac_importer *im, vtac_draft *draft, vtac_type *after, vta_diag *diag)
+{
+    (void)after;
+    const vtac_type *a = input_type(im, draft, 0);
+    const vtac_type *b = input_type(im, draft, 1);
+    const vtac_attr *axis = draft_attr(draft, "axis");
+    const vtac_attr *broadcast = draft_attr(draft, "broadcast");
+    if (a == NULL || b == NULL) {
+        return vta_fail(diag, VTA_INVALID, "it needs two inputs");
+    }
+    const bool spreads = broadcast != NULL && broadcast->kind == VTAC_ATTR_INT && broadcast->i != 0;
+    if (!spreads && a->rank != b->rank) {
+        return vta_fail(diag, VTA_INVALID, "its inputs have %u and %u axes and it has no 'broadcast'",
+                        a->rank, b->rank);
+    }
+    if (spreads && axis != NULL && axis->kind == VTAC_ATTR_INT && b->rank > 0) {
+        const int64_t first = axis->i < 0 ? axis->i + (int64_t)a->rank : axis->i;
+        if (first < 0 || first + (int64_t)b->rank > (int64_t)a->rank) {
+            return vta_fail(diag, VTA_RANGE, "axis %lld does not fit inputs of %u and %u axes",
+                            (long long)axis->i, a->rank, b->rank);
+        }
+        vtac_type placed = {b->dtype, a->rank - (uint32_t)first, {0}};
+        for (uint32_t i = 0; i < placed.rank; i++) {
+            placed.dim[i] = i < b->rank ? b->dim[i] : 1;
+        }
+        VTA_TRY(reshape_input(im, draft, 1, &placed, diag));
+    }
+    drop_attr(draft, "axis");
+    drop_attr(draft, "broadcast");
+    return VTA_OK;
+}
+
+/* PRelu before opset 7: one slope, or one for each channel. */
+static vta_status prelu_6(vtac_importer *im, vtac_draft *draft, vtac_type *after, vta_diag *diag)
+{
+    (void)after;
+    const vtac_type *x = input_type(im, draft, 0);
+    const vtac_type *slope = input_type(im, draft, 1);
+    if (x == NULL || slope == NULL || slope->rank != 1 || x->rank < 2 || slope->dim[0] != x->dim[1]) {
+        return VTA_OK;
+    }
+    vtac_type placed = {slope->dtype, x->rank - 1, {slope->dim[0]}};
+    for (uint32_t i = 1; i < placed.rank; i++) {
+        placed.dim[i] = 1;
+    }
+    return reshape_input(im, draft, 1, &placed, diag);
+}
+
+/* Parameters for each place (spatial 0) are those of as many channels: the places join the channels. */
+static vta_status batch_norm_8(vtac_importer *im, vtac_draft *draft, vtac_type *after, vta_diag *diag)
+{
+    const vtac_attr *spatial = draft_attr(draft, "spatial");
+    const vtac_type *x = input_type(im, draft, 0);
+    if (spatial != NULL && spatial->kind == VTAC_ATTR_INT && spatial->i == 0 && x != NULL && x->rank > 2) {
+        const int64_t places = vtac_type_elements(x);
+        vtac_type flat = {x->dtype, 2, {x->dim[0], x->dim[0] == 0 ? 0 : places / x->dim[0]}};
+        const vtac_type list = {x->dtype, 1, {flat.dim[1]}};
+        *after = *x;
+        VTA_TRY(reshape_input(im, draft, 0, &flat, diag));
+        for (uint32_t i = 1; i < draft->input_count && i < 5; i++) {
+            VTA_TRY(reshape_input(im, draft, i, &list, diag));
+        }
+    }
+    drop_attr(draft, "spatial");
+    draft->output_count = 1; /* the others belong to training */
+    return VTA_OK;
+}
+
+/* Cast before opset 6 names the type as the schema does. */
+static vta_status cast_1(vtac_importer *im, vtac_draft *draft, vtac_type *after, vta_diag *diag)
+{
+    (void)im;
+    (void)after;
+    const vtac_attr *to = draft_attr(draft, "to");
+    const ProtobufCEnumValue *named =
+        to != NULL && to->kind == VTAC_ATTR_STRING
+            ? protobuf_c_enum_descriptor_get_value_by_name(&onnx__tensor_proto__data_type__descriptor, to->s)
+            : NULL;
+    vtac_dtype dtype = VTAC_NO_DTYPE;
+    if (named == NULL) {
+        return vta_fail(diag, VTA_INVALID, "attribute 'to' is '%.32s', no type of ONNX",
+                        to != NULL && to->kind == VTAC_ATTR_STRING ? to->s : "");
+    }
+    VTA_TRY(vtac_import_dtype(named->value, &dtype, diag));
+    set_string(draft, "to", vtac_dtype_name(dtype));
+    return VTA_OK;
+}
+
+static vta_status reshape_1(vtac_importer *im, vtac_draft *draft, vtac_type *after, vta_diag *diag)
+{
+    (void)after;
+    return attr_to_input(im, draft, "shape", 1, diag);
+}
+
+/* Tile of opset 1: x, how often, along which axis. */
+static vta_status tile_1(vtac_importer *im, vtac_draft *draft, vtac_type *after, vta_diag *diag)
+{
+    (void)after;
+    const vtac_type *x = input_type(im, draft, 0);
+    const vtac_tensor *given[2] = {NULL, NULL};
+    for (uint32_t i = 0; i < 2 && draft->input_count == 3; i++) {
+        given[i] = im->graph->values[draft->inputs[i + 1]].constant;
+    }
+    if (x == NULL || given[0] == NULL || given[1] == NULL || vtac_type_elements(&given[0]->type) != 1 ||
+        vtac_type_elements(&given[1]->type) != 1) {
+        return vta_fail(diag, VTA_UNSUPPORTED, "how often and along which axis is not known at compile time");
+    }
+    int64_t repeats[VTAC_MAX_RANK];
+    const double axis = vtac_tensor_float(given[1], 0);
+    for (uint32_t i = 0; i < x->rank; i++) {
+        repeats[i] = (double)i == axis ? (int64_t)vtac_tensor_float(given[0], 0) : 1;
+    }
+    draft->input_count = 2;
+    return vtac_emit_ints(im, repeats, x->rank, &draft->inputs[1], diag);
+}
+
+static void default_float(vtac_draft *draft, const char *name, double value)
+{
+    if (draft_attr(draft, name) == NULL) {
+        set_attr(draft, (vtac_attr){.name = name, .kind = VTAC_ATTR_FLOAT, .f = value});
+    }
+}
+
+static vta_status selu_1(vtac_importer *im, vtac_draft *draft, vtac_type *after, vta_diag *diag)
+{
+    (void)im;
+    (void)after;
+    (void)diag;
+    default_float(draft, "alpha", 1.6732);
+    default_float(draft, "gamma", 1.0507);
+    return VTA_OK;
+}
+
+static vta_status p_to_integer(vtac_importer *im, vtac_draft *draft, vtac_type *after, vta_diag *diag)
+{
+    (void)im;
+    (void)after;
+    const vtac_attr *p = draft_attr(draft, "p");
+    if (p != NULL && p->kind == VTAC_ATTR_FLOAT) {
+        if (!(p->f >= 1.0 && p->f <= 1e6) || p->f != floor(p->f)) {
+            return vta_fail(diag, VTA_UNSUPPORTED, "a norm of p = %g is not supported (whole numbers)", p->f);
+        }
+        set_attr(draft, (vtac_attr){.name = "p", .kind = VTAC_ATTR_INT, .i = (int64_t)p->f});
+    }
+    return VTA_OK;
+}
+
+/* Upsample of opset 1: a factor for the height and one for the width. */
+static vta_status upsample_1(vtac_importer *im, vtac_draft *draft, vtac_type *after, vta_diag *diag)
+{
+    const vtac_attr *height = draft_attr(draft, "height_scale");
+    const vtac_attr *width = draft_attr(draft, "width_scale");
+    if (height == NULL || width == NULL || height->kind != VTAC_ATTR_FLOAT ||
+        width->kind != VTAC_ATTR_FLOAT) {
+        return vta_fail(diag, VTA_INVALID, "it needs the attributes height_scale and width_scale");
+    }
+    const double scales[] = {1.0, 1.0, height->f, width->f};
+    const vtac_type list = {VTAC_F32, 1, {4}};
+    VTA_TRY(float_to_input(im, draft, scales, &list, 1, diag));
+    return resize_10(im, draft, after, diag);
+}
+
 static vta_status upsample(vtac_importer *im, vtac_draft *draft, vtac_type *after, vta_diag *diag)
 {
     const vtac_attr *scales = draft_attr(draft, "scales");
@@ -263,6 +441,8 @@ static vta_status group_scale(vtac_importer *im, vtac_draft *draft, vtac_type *a
     return VTA_OK;
 }
 
+enum { NEWEST = INT32_MAX };
+
 static const struct {
     const char *op_type;
     int64_t first, last; /* opsets that have this form */
@@ -280,18 +460,38 @@ static const struct {
     {"ReduceMin", 1, 17, axes_to_input},
     {"ReduceProd", 1, 17, axes_to_input},
     {"ReduceSumSquare", 1, 17, axes_to_input},
-    {"Split", 2, 12, split_to_input},
+    {"Split", 1, 12, split_to_input},
     {"TopK", 1, 9, k_to_input},
     {"Slice", 1, 9, slice_to_inputs},
-    {"Pad", 2, 10, pad_to_inputs},
-    {"Clip", 6, 10, clip_to_inputs},
-    {"Dropout", 7, 21, dropout},
+    {"Pad", 1, 10, pad_to_inputs},
+    {"Clip", 1, 10, clip_to_inputs},
+    {"Add", 1, 6, broadcast_6},
+    {"Sub", 1, 6, broadcast_6},
+    {"Mul", 1, 6, broadcast_6},
+    {"Div", 1, 6, broadcast_6},
+    {"Pow", 1, 6, broadcast_6},
+    {"And", 1, 6, broadcast_6},
+    {"Or", 1, 6, broadcast_6},
+    {"Xor", 1, 6, broadcast_6},
+    {"Equal", 1, 6, broadcast_6},
+    {"Greater", 1, 6, broadcast_6},
+    {"Less", 1, 6, broadcast_6},
+    {"PRelu", 1, 6, prelu_6},
+    {"BatchNormalization", 1, 8, batch_norm_8},
+    {"Cast", 1, 5, cast_1},
+    {"Reshape", 1, 4, reshape_1},
+    {"Tile", 1, 5, tile_1},
+    {"Selu", 1, 5, selu_1},
+    {"LpPool", 1, 1, p_to_integer},
+    {"GlobalLpPool", 1, 1, p_to_integer},
+    {"Upsample", 1, 6, upsample_1},
+    {"Dropout", 1, NEWEST, dropout},
     {"Softmax", 1, 12, coerced_softmax},
     {"LogSoftmax", 1, 12, coerced_softmax},
     {"Hardmax", 1, 12, coerced_softmax},
-    {"Softmax", 13, 21, softmax_axis},
-    {"LogSoftmax", 13, 21, softmax_axis},
-    {"Hardmax", 13, 21, softmax_axis},
+    {"Softmax", 13, NEWEST, softmax_axis},
+    {"LogSoftmax", 13, NEWEST, softmax_axis},
+    {"Hardmax", 13, NEWEST, softmax_axis},
     {"Resize", 10, 10, resize_10},
     {"Upsample", 7, 9, upsample},
     {"Scatter", 9, 10, scatter},
@@ -305,7 +505,7 @@ vta_status vtac_upgrade(vtac_importer *im, vtac_draft *draft, vtac_type *reshape
         if (draft->opset >= upgrades[i].first && draft->opset <= upgrades[i].last &&
             strcmp(type, upgrades[i].op_type) == 0) {
             const vta_status status = upgrades[i].rewrite(im, draft, reshape_after, diag);
-            draft->opset = 21; /* it has today's form now, and no second row applies */
+            draft->opset = NEWEST; /* it has today's form now, and no second row applies */
             return status;
         }
     }

@@ -348,7 +348,8 @@ static double resized(const vtac_node *node, int64_t dim, const vtac_tensor *sca
 {
     const char *policy = vtac_attr_string(node, "keep_aspect_ratio_policy", "stretch");
     if (scales != NULL) {
-        return floor((double)dim * vtac_tensor_float(scales, k));
+        return (double)floorf((float)dim *
+                              (float)vtac_tensor_float(scales, k)); /* in float32, as ONNX does */
     }
     return strcmp(policy, "stretch") == 0 ? (double)vtac_tensor_int(sizes, k) : round((double)dim * ratio);
 }

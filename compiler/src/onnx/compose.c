@@ -1,0 +1,372 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What compositions are built with. See compose.h.
+ */
+#include "compose.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "vtac/onnx.h"
+
+/* NOLINTBEGIN(readability-identifier-naming): as in compose.def */
+static const char ONNX[] = "";
+static const char MS[] = "com.microsoft";
+static const char ML[] = "ai.onnx.ml";
+/* NOLINTEND(readability-identifier-naming) */
+enum { NEWEST = INT32_MAX };
+
+static const struct {
+    vtac_compose_fn *function;
+    vtac_composition what;
+    int64_t last;
+} table[] = {
+#define COMPOSED(function, name, domain, since, last, limits)                                                \
+    {vtac_composed_##function, {name, domain, since, limits}, last},
+#include "compose.def"
+};
+enum { ROWS = sizeof table / sizeof table[0] };
+
+const vtac_composition *vtac_composition_get(uint32_t i)
+{
+    (void)MS; /* a domain may have no rows */
+    (void)ML;
+    return i < ROWS ? &table[i].what : NULL;
+}
+
+bool vtac_is_composed(const char *domain, const char *name)
+{
+    for (size_t i = 0; i < ROWS; i++) {
+        if (strcmp(table[i].what.name, name) == 0 && strcmp(table[i].what.domain, domain) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+vta_status vtac_compose_draft(vtac_importer *im, const vtac_draft *draft, vtac_value_id *out, bool *done,
+                              vta_diag *diag)
+{
+    size_t row = 0;
+    while (row < ROWS && (strcmp(table[row].what.name, draft->op_type) != 0 ||
+                          strcmp(table[row].what.domain, draft->domain) != 0 ||
+                          (draft->domain[0] == '\0' &&
+                           (draft->opset < table[row].what.since || draft->opset > table[row].last)))) {
+        row++;
+    }
+    *done = row < ROWS;
+    if (!*done) {
+        return VTA_OK;
+    }
+    vtac_draft *piece = malloc(sizeof *piece);
+    if (piece == NULL) {
+        return vta_fail(diag, VTA_NOMEM, "out of memory");
+    }
+    piece->name = draft->name;
+    piece->attr_count = 0;
+    vtac_compose c = {.im = im, .of = draft, .draft = piece, .diag = diag};
+    memset(out, 0, VTAC_MOST_INPUTS * sizeof *out);
+    table[row].function(&c, out);
+    for (uint32_t i = 0; i < draft->output_count; i++) {
+        if (c.status == VTA_OK && out[i] == 0) {
+            (void)vtac_compose_fail(&c, VTA_UNSUPPORTED, "its output %u is not made", i);
+        }
+    }
+    free(piece);
+    return c.status;
+}
+
+vtac_value_id vtac_compose_fail(vtac_compose *c, vta_status status, const char *format, ...)
+{
+    if (c->status == VTA_OK) {
+        char text[256];
+        va_list args;
+        va_start(args, format);
+        (void)vsnprintf(text, sizeof text, format, args);
+        va_end(args);
+        c->status = vta_fail(c->diag, status, "%s", text);
+    }
+    return 0;
+}
+
+/* ---- the operator that is composed */
+
+bool vtac_c_has(const vtac_compose *c, uint32_t i)
+{
+    return i < c->of->input_count && c->of->inputs[i] != 0;
+}
+
+vtac_value_id vtac_c_in(vtac_compose *c, uint32_t i)
+{
+    return vtac_c_has(c, i) ? c->of->inputs[i] : vtac_compose_fail(c, VTA_INVALID, "input %u is missing", i);
+}
+
+const vtac_attr *vtac_c_attr(const vtac_compose *c, const char *name)
+{
+    for (uint32_t i = 0; i < c->of->attr_count; i++) {
+        if (strcmp(c->of->attrs[i].name, name) == 0) {
+            return &c->of->attrs[i];
+        }
+    }
+    return NULL;
+}
+
+int64_t vtac_c_int(const vtac_compose *c, const char *name, int64_t otherwise)
+{
+    const vtac_attr *attr = vtac_c_attr(c, name);
+    return attr != NULL && attr->kind == VTAC_ATTR_INT ? attr->i : otherwise;
+}
+
+double vtac_c_float(const vtac_compose *c, const char *name, double otherwise)
+{
+    const vtac_attr *attr = vtac_c_attr(c, name);
+    return attr != NULL && attr->kind == VTAC_ATTR_FLOAT ? attr->f : otherwise;
+}
+
+const char *vtac_c_string(const vtac_compose *c, const char *name, const char *otherwise)
+{
+    const vtac_attr *attr = vtac_c_attr(c, name);
+    return attr != NULL && attr->kind == VTAC_ATTR_STRING ? attr->s : otherwise;
+}
+
+const vtac_type *vtac_c_type(const vtac_compose *c, vtac_value_id value)
+{
+    static const vtac_type some = {.dtype = VTAC_F32, .rank = VTAC_MAX_RANK, .dim = {1, 1, 1, 1, 1, 1, 1, 1}};
+    return value == 0 || c->status != VTA_OK ? &some : &c->im->graph->values[value].type;
+}
+
+uint32_t vtac_c_rank(const vtac_compose *c, vtac_value_id value)
+{
+    return vtac_c_type(c, value)->rank;
+}
+
+int64_t vtac_c_dim(const vtac_compose *c, vtac_value_id value, uint32_t axis)
+{
+    return vtac_c_type(c, value)->dim[axis];
+}
+
+vtac_dtype vtac_c_dtype(const vtac_compose *c, vtac_value_id value)
+{
+    return vtac_c_type(c, value)->dtype;
+}
+
+const vtac_tensor *vtac_c_known(const vtac_compose *c, vtac_value_id value)
+{
+    return value == 0 || c->status != VTA_OK ? NULL : c->im->graph->values[value].constant;
+}
+
+uint32_t vtac_c_axis(vtac_compose *c, int64_t axis, uint32_t rank)
+{
+    if (axis < -(int64_t)rank || axis >= (int64_t)rank) {
+        return vtac_compose_fail(c, VTA_RANGE, "axis %lld is outside -%u ... %d", (long long)axis, rank,
+                                 (int)rank - 1);
+    }
+    return (uint32_t)(axis < 0 ? axis + rank : axis);
+}
+
+bool vtac_c_expect_rank(vtac_compose *c, uint32_t input, uint32_t rank)
+{
+    const vtac_value_id x = vtac_c_in(c, input);
+    if (c->status == VTA_OK && vtac_c_rank(c, x) != rank) {
+        (void)vtac_compose_fail(c, VTA_INVALID, "input %u has %u axes, expected %u", input, vtac_c_rank(c, x),
+                                rank);
+    }
+    return c->status == VTA_OK;
+}
+
+/* ---- nodes */
+
+static void set_attr(vtac_compose *c, vtac_attr attr)
+{
+    if (c->draft->attr_count < VTAC_MOST_ATTRS) {
+        c->draft->attrs[c->draft->attr_count++] = attr;
+    }
+}
+
+void vtac_c_set_int(vtac_compose *c, const char *name, int64_t value)
+{
+    set_attr(c, (vtac_attr){.name = name, .kind = VTAC_ATTR_INT, .i = value});
+}
+
+void vtac_c_set_float(vtac_compose *c, const char *name, double value)
+{
+    set_attr(c, (vtac_attr){.name = name, .kind = VTAC_ATTR_FLOAT, .f = value});
+}
+
+void vtac_c_set_string(vtac_compose *c, const char *name, const char *value)
+{
+    set_attr(c, (vtac_attr){.name = name, .kind = VTAC_ATTR_STRING, .s = value});
+}
+
+void vtac_c_set_ints(vtac_compose *c, const char *name, const int64_t *values, size_t count)
+{
+    set_attr(c, (vtac_attr){.name = name, .kind = VTAC_ATTR_INTS, .count = count, .ints = values});
+}
+
+void vtac_c_nodes(vtac_compose *c, vtac_op op, const vtac_value_id *inputs, uint32_t count,
+                  vtac_value_id *out, uint32_t outputs)
+{
+    memset(out, 0, outputs * sizeof *out);
+    if (c->status == VTA_OK && count <= VTAC_MOST_INPUTS) {
+        memcpy(c->draft->inputs, inputs, count * sizeof *inputs);
+        c->draft->input_count = count;
+        c->draft->output_count = outputs;
+        c->status = vtac_emit(c->im, c->draft, op, NULL, out, c->diag);
+    }
+    c->draft->attr_count = 0;
+}
+
+vtac_value_id vtac_c_node(vtac_compose *c, vtac_op op, const vtac_value_id *inputs, uint32_t count)
+{
+    vtac_value_id out;
+    vtac_c_nodes(c, op, inputs, count, &out, 1);
+    return out;
+}
+
+/* ---- constants */
+
+vtac_value_id vtac_c_ints(vtac_compose *c, const int64_t *values, uint32_t count)
+{
+    vtac_value_id out = 0;
+    if (c->status == VTA_OK) {
+        c->status = vtac_emit_ints(c->im, values, count, &out, c->diag);
+    }
+    return out;
+}
+
+vtac_value_id vtac_c_numbers(vtac_compose *c, const vtac_type *type, const double *values)
+{
+    const int64_t count = vtac_type_elements(type);
+    const vtac_dtype plain = vtac_dtype_kind(type->dtype) == 'f' ? VTAC_F64 : VTAC_I64;
+    if (c->status != VTA_OK) {
+        return 0;
+    }
+    union {
+        double f;
+        int64_t i;
+    } *data = vta_arena_array(&c->im->graph->arena, (size_t)count, sizeof *data);
+    if (data == NULL) {
+        return vtac_compose_fail(c, VTA_NOMEM, "out of memory");
+    }
+    for (int64_t i = 0; i < count; i++) {
+        if (plain == VTAC_F64) {
+            data[i].f = values[i];
+        } else {
+            data[i].i = (int64_t)values[i];
+        }
+    }
+    vtac_tensor tensor = {*type, data, (size_t)count * sizeof *data};
+    tensor.type.dtype = plain;
+    vtac_value_id value = 0;
+    c->status = vtac_add_constant(c->im->graph, NULL, &tensor, &value, c->diag);
+    return vtac_c_cast(c, value, type->dtype);
+}
+
+vtac_value_id vtac_c_number(vtac_compose *c, vtac_dtype dtype, double value)
+{
+    const vtac_type type = {.dtype = dtype};
+    return vtac_c_numbers(c, &type, &value);
+}
+
+/* ---- shapes */
+
+vtac_value_id vtac_c_reshape(vtac_compose *c, vtac_value_id x, const int64_t *dim, uint32_t rank)
+{
+    const vtac_value_id shape = vtac_c_ints(c, dim, rank);
+    vtac_c_set_int(c, "allowzero", 1);
+    return vtac_c2(c, VTAC_OP_RESHAPE, x, shape);
+}
+
+vtac_value_id vtac_c_like(vtac_compose *c, vtac_value_id x, const vtac_type *shape)
+{
+    return vtac_c_reshape(c, x, shape->dim, shape->rank);
+}
+
+vtac_value_id vtac_c_transpose(vtac_compose *c, vtac_value_id x, const int64_t *order, uint32_t rank)
+{
+    vtac_c_set_ints(c, "perm", order, rank);
+    return vtac_c1(c, VTAC_OP_TRANSPOSE, x);
+}
+
+vtac_value_id vtac_c_expand(vtac_compose *c, vtac_value_id x, const int64_t *dim, uint32_t rank)
+{
+    return vtac_c2(c, VTAC_OP_EXPAND, x, vtac_c_ints(c, dim, rank));
+}
+
+vtac_value_id vtac_c_unsqueeze(vtac_compose *c, vtac_value_id x, int64_t axis)
+{
+    return vtac_c2(c, VTAC_OP_UNSQUEEZE, x, vtac_c_ints(c, &axis, 1));
+}
+
+vtac_value_id vtac_c_squeeze(vtac_compose *c, vtac_value_id x, int64_t axis)
+{
+    return vtac_c2(c, VTAC_OP_SQUEEZE, x, vtac_c_ints(c, &axis, 1));
+}
+
+vtac_value_id vtac_c_slice(vtac_compose *c, vtac_value_id x, uint32_t axis, int64_t from, int64_t to)
+{
+    const int64_t which = axis;
+    const vtac_value_id inputs[] = {x, vtac_c_ints(c, &from, 1), vtac_c_ints(c, &to, 1),
+                                    vtac_c_ints(c, &which, 1)};
+    return from == 0 && to == vtac_c_dim(c, x, axis) ? x : vtac_c_node(c, VTAC_OP_SLICE, inputs, 4);
+}
+
+vtac_value_id vtac_c_concat(vtac_compose *c, const vtac_value_id *parts, uint32_t count, int64_t axis)
+{
+    vtac_c_set_int(c, "axis", axis);
+    return vtac_c_node(c, VTAC_OP_CONCAT, parts, count);
+}
+
+vtac_value_id vtac_c_pad(vtac_compose *c, vtac_value_id x, uint32_t axis, int64_t before, int64_t after)
+{
+    int64_t pads[2 * VTAC_MAX_RANK] = {0};
+    const uint32_t rank = vtac_c_rank(c, x);
+    if (before == 0 && after == 0) {
+        return x;
+    }
+    pads[axis] = before;
+    pads[rank + axis] = after;
+    return vtac_c2(c, VTAC_OP_PAD, x, vtac_c_ints(c, pads, 2 * rank));
+}
+
+vtac_value_id vtac_c_cast(vtac_compose *c, vtac_value_id x, vtac_dtype dtype)
+{
+    if (c->status != VTA_OK || vtac_c_dtype(c, x) == dtype) {
+        return x;
+    }
+    vtac_c_set_string(c, "to", vtac_dtype_name(dtype));
+    return vtac_c1(c, VTAC_OP_CAST, x);
+}
+
+vtac_value_id vtac_c_reduce(vtac_compose *c, vtac_op op, vtac_value_id x, uint32_t first, uint32_t last)
+{
+    int64_t axes[VTAC_MAX_RANK];
+    uint32_t count = 0;
+    for (uint32_t i = first; i <= last && count < VTAC_MAX_RANK; i++) {
+        axes[count++] = i;
+    }
+    const vtac_value_id list = vtac_c_ints(c, axes, count);
+    vtac_c_set_int(c, "keepdims", 1);
+    return vtac_c2(c, op, x, list);
+}
+
+vtac_value_id vtac_c_softmax(vtac_compose *c, vtac_value_id x, int64_t axis)
+{
+    vtac_c_set_int(c, "axis", axis);
+    return vtac_c1(c, VTAC_OP_SOFTMAX, x);
+}
+
+vtac_value_id vtac_c_range(vtac_compose *c, vtac_dtype dtype, int64_t count)
+{
+    const vtac_value_id start = vtac_c_number(c, dtype, 0.0);
+    const vtac_value_id limit = vtac_c_number(c, dtype, (double)count);
+    return vtac_c3(c, VTAC_OP_RANGE, start, limit, vtac_c_number(c, dtype, 1.0));
+}
+
+vtac_value_id vtac_c_gather(vtac_compose *c, vtac_value_id x, vtac_value_id indices, int64_t axis)
+{
+    vtac_c_set_int(c, "axis", axis);
+    return vtac_c2(c, VTAC_OP_GATHER, x, indices);
+}
