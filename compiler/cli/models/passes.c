@@ -59,8 +59,11 @@ vta_status cli_load_graph(const cli_args *args, const char *path, const cli_shap
     const size_t length = strlen(path);
     if (length < 3 || strcmp(path + length - 3, ".ir") != 0) {
         teller t = {args->verb->name, path};
-        const vtac_import_options import = {
-            .shapes = shapes->items, .shape_count = shapes->count, .note = tell, .context = &t};
+        const vtac_import_options import = {.shapes = shapes->items,
+                                            .shape_count = shapes->count,
+                                            .weights = shapes->weights,
+                                            .note = tell,
+                                            .context = &t};
         return vtac_model_load(path, &import, out, diag);
     }
     uint8_t *text;

@@ -36,7 +36,8 @@ vta_status cli_probe_import(const cli_args *args, const cli_probe_options *optio
                             vta_diag *diag)
 {
     const vtac_import_options import = {.shapes = options->shapes.items,
-                                        .shape_count = options->shapes.count};
+                                        .shape_count = options->shapes.count,
+                                        .weights = options->shapes.weights};
     VTA_TRY(vtac_model_load(args->operands[0], &import, out, diag));
     VTA_TRY(cli_quantize_float(args, *out, diag));
     return vtac_run_passes(*out, &(vtac_pass_options){.level = options->level, .progress = cli_stages()},

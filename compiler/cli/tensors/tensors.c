@@ -22,6 +22,7 @@ int cli_read_shapes(const cli_args *args, cli_shapes *out)
     vta_diag diag = {0};
     size_t at = 0;
     out->count = 0;
+    out->weights = cli_value(args, "--weights");
     for (const char *text = cli_next(args, "--shape", &at); text != NULL;
          text = cli_next(args, "--shape", &at)) {
         if (out->count == CLI_MOST_SHAPES) {

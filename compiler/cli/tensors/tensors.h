@@ -16,6 +16,7 @@ typedef struct cli_shapes {
     char names[CLI_MOST_SHAPES][256];
     vtac_shape_option items[CLI_MOST_SHAPES];
     uint32_t count;
+    const char *weights; /* --weights, or NULL */
 } cli_shapes;
 int cli_read_shapes(const cli_args *args, cli_shapes *out);
 

@@ -22,6 +22,7 @@ static const cli_option options[] = {
     {"--host", "HOST", CLI_TEXT, "processor (default x86-64-v3; see above)"},
     CLI_PASS_OPTIONS,
     {"--shape", "NAME=AxBxC", CLI_TEXT, "size of a dynamic input (may be repeated)"},
+    {"--weights", "FILE", CLI_FILE, "of a Darknet network (default: beside the .cfg)"},
     {"-o", "FILE", CLI_FILE, "shared object (default: MODEL.so)"},
     {"--emit", "LIST:DIR", CLI_TEXT, "write texts: ir, plan, ll, asm, loops, dot"},
     {"--report", NULL, CLI_FLAG, "vta: print each layer's prediction"},

@@ -21,6 +21,7 @@ static const cli_option options[] = {
     CLI_CALIB_OPTIONS,
     CLI_INPUT_OPTIONS,
     {"--shape", "NAME=AxBxC", CLI_TEXT, "size of a dynamic input (may be repeated)"},
+    {"--weights", "FILE", CLI_FILE, "of a Darknet network (default: beside the .cfg)"},
     {"-O", "N", CLI_TEXT, "0 to 3 (default 3)"},
     {"--all", NULL, CLI_FLAG, "count the differing elements of every value first"},
     {"--json", NULL, CLI_FLAG, "print JSON"},

@@ -17,6 +17,7 @@ static const cli_option options[] = {
     {"--offload", "HOW", CLI_TEXT, "what pays (default), or all that it can"},
     CLI_CALIB_OPTIONS,
     {"--shape", "NAME=AxBxC", CLI_TEXT, "size of a dynamic input (may be repeated)"},
+    {"--weights", "FILE", CLI_FILE, "of a Darknet network (default: beside the .cfg)"},
     {"-O", "N", CLI_TEXT, "0 to 3 (default 3)"},
     {"--host-only", NULL, CLI_FLAG, "list only what stays on the host"},
     {"--json", NULL, CLI_FLAG, "print JSON"},
@@ -183,7 +184,8 @@ static int run(const cli_args *args)
     if (asked != NULL && (!cli_number(asked, &level) || level > 3)) {
         return cli_usage(args, "-O takes 0 to 3, not '%s'", asked);
     }
-    const vtac_import_options import = {.shapes = shapes.items, .shape_count = shapes.count};
+    const vtac_import_options import = {
+        .shapes = shapes.items, .shape_count = shapes.count, .weights = shapes.weights};
     vtac_graph *graph = NULL;
     vta_diag diag = {0};
     if (vtac_model_load(args->operands[0], &import, &graph, &diag) != VTA_OK) {

@@ -15,6 +15,7 @@ static const cli_option options[] = {
     {"--pass", "NAME", CLI_TEXT, "run this pass (may be repeated; in the order given)"},
     {"-o", "FILE", CLI_FILE, "where the text goes (default: standard output)"},
     {"--shape", "NAME=AxBxC", CLI_TEXT, "size of a dynamic input of an ONNX model"},
+    {"--weights", "FILE", CLI_FILE, "of a Darknet network (default: beside the .cfg)"},
     CLI_PASS_OPTIONS,
 };
 

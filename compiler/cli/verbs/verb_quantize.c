@@ -19,6 +19,7 @@ static const cli_option options[] = {
     {"--equalize", NULL, CLI_FLAG, "even out weights from layer to layer first"},
     {"--no-bias-correction", NULL, CLI_FLAG, "do not correct what rounding the weights shifts"},
     {"--shape", "NAME=AxBxC", CLI_TEXT, "size of a dynamic input (may be repeated)"},
+    {"--weights", "FILE", CLI_FILE, "of a Darknet network (default: beside the .cfg)"},
     {"-o", "FILE", CLI_FILE, "the quantized model (default: MODEL.int8.onnx)"},
     {"--report", NULL, CLI_FLAG, "print the noise of each layer, worst first"},
     {"--json", NULL, CLI_FLAG, "print the summary (and the report) as JSON"},
@@ -142,8 +143,11 @@ static int run(const cli_args *args)
     cli_stages_begin();
     how.progress = cli_stages();
     cli_stage("reading", args->operands[0], 0, 0);
-    const vtac_import_options import = {
-        .shapes = shapes.items, .shape_count = shapes.count, .note = tell, .context = &args->operands[0]};
+    const vtac_import_options import = {.shapes = shapes.items,
+                                        .shape_count = shapes.count,
+                                        .weights = shapes.weights,
+                                        .note = tell,
+                                        .context = &args->operands[0]};
     char own[4096];
     const char *path = output_path(args, own, sizeof own);
     vta_diag diag = {0};

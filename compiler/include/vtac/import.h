@@ -60,6 +60,10 @@ vta_status vtac_model_load(const char *path, const vtac_import_options *options,
 vta_status vtac_model_parse(const vtac_model_file *file, const vtac_import_options *options, vtac_graph **out,
                             vta_diag *diag);
 
+/* A Darknet network from memory. */
+vta_status vtac_darknet_parse(const vtac_model_file *file, const uint8_t *weights, size_t size,
+                              const vtac_import_options *options, vtac_graph **out, vta_diag *diag);
+
 /* Parses NAME=AxBxC; dims are 0 or more. */
 vta_status vtac_shape_parse(const char *text, char *name, size_t name_size, vtac_shape_option *out,
                             vta_diag *diag);

@@ -1,0 +1,249 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+#
+# Darknet networks: a published one against OpenCV's outputs, small ones with layers of each kind against NumPy, and
+# damaged ones, which get one line and exit status 1.
+#
+# usage: darknet_models.py VTAC FOLDER   (exit status 77: no numpy)
+import glob
+import os
+import subprocess
+import sys
+import tempfile
+
+try:
+    import numpy
+except ImportError:
+    sys.exit(77)
+
+F32 = numpy.float32
+
+
+def run(*words, fails=False):
+    done = subprocess.run(words, capture_output=True, text=True)
+    if (done.returncode != 0) != fails or (fails and (done.returncode != 1 or done.stderr.count("\n") != 1)):
+        sys.exit("%s: exit status %d\n%s%s" % (" ".join(words), done.returncode, done.stdout, done.stderr))
+    return done.stderr
+
+
+def outputs(vtac, work, cfg, given, *more):
+    so, out = os.path.join(work, "model.so"), tempfile.mkdtemp(dir=work)
+    run(vtac, "compile", cfg, "--target", "llvm", "-o", so, *more)
+    found = []
+    for path in given:
+        run(vtac, "run", so, "--input", path, "--output-dir", out)
+        found.append({os.path.basename(p)[:-4]: numpy.load(p) for p in glob.glob(out + "/*.npy")})
+    return found
+
+
+def close(what, found, wanted, tolerance):
+    if found.shape != wanted.shape:
+        sys.exit("%s: %s, expected %s" % (what, found.shape, wanted.shape))
+    off = float(numpy.max(numpy.abs(found - wanted)))
+    if not off <= tolerance:
+        sys.exit("%s: off by %g, %g is allowed" % (what, off, tolerance))
+    return off
+
+
+def published(vtac, work, folder):
+    for cfg in sorted(glob.glob(folder + "/*/*.cfg")):
+        cases = sorted(glob.glob(os.path.dirname(cfg) + "/*_in.npy"))
+        worst = 0.0
+        for given, found in zip(cases, outputs(vtac, work, cfg, cases)):
+            found = sorted(found.items(), key=lambda item: int(item[0].split("_")[0]))
+            for i, (name, value) in enumerate(found):
+                wanted = numpy.load(given.replace("_in.npy", "_out%d.npy" % i))
+                worst = max(worst, close("%s: %s" % (given, name), value, wanted, 1e-4))
+        print("%s: %d cases, off by at most %g" % (os.path.basename(cfg), len(cases), worst))
+
+
+# ---- networks made here, and what they compute
+
+def activation(name, x):
+    with numpy.errstate(over="ignore"):
+        s = 1 / (1 + numpy.exp(-x))
+    return {"linear": x, "leaky": numpy.where(x > 0, x, 0.1 * x), "relu": numpy.maximum(x, 0), "logistic": s, "swish": x * s,
+            "mish": x * numpy.tanh(numpy.logaddexp(0, x)), "relu6": numpy.clip(x, 0, 6), "tanh": numpy.tanh(x),
+            "ramp": numpy.maximum(x, 0) + 0.1 * x, "hardtan": numpy.clip(x, -1, 1), "loggy": 2 * s - 1}[name]
+
+
+def windows(x, size, stride, before, after, fill):
+    x = numpy.pad(x, ((0, 0), (0, 0), (before, after), (before, after)), constant_values=fill)
+    view = numpy.lib.stride_tricks.sliding_window_view(x, (size, size), (2, 3))
+    return view[:, :, ::stride, ::stride]
+
+
+class Network:
+    def __init__(self, random, shape):
+        self.random, self.text, self.weights, self.values = random, [], [], []
+        self.text.append("# a network for a test\n[net]\nchannels=%d\nheight = %d\nwidth=%d\n" % shape[1:])
+        self.x = random.standard_normal(shape).astype(F32)
+        self.last, self.out = self.x.astype(float), []
+
+    def add(self, kind, value, **options):
+        self.text.append("\n[%s]\n" % kind + "".join("%s = %s\n" % (k, v) for k, v in options.items()))
+        self.values.append(value)
+        self.last = value
+
+    def numbers(self, *shape, low=None):
+        v = self.random.standard_normal(shape) if low is None else self.random.uniform(low, 2, shape)
+        v = v.astype(F32)
+        self.weights.append(v)
+        return v.astype(float)
+
+    def norm(self, count):
+        scale, mean, variance = self.numbers(count), self.numbers(count), self.numbers(count, low=0.1)
+        return scale / numpy.sqrt(variance + 1e-6), mean
+
+    def conv(self, filters, size, stride=1, pad=1, groups=1, normal=True, name="leaky"):
+        n, c = self.last.shape[:2]
+        bias = self.numbers(filters)
+        factor, mean = self.norm(filters) if normal else (1.0, 0.0)
+        w = self.numbers(filters, c // groups, size, size)
+        edge = size // 2 if pad else 0
+        parts = []
+        for g in range(groups):
+            x = windows(self.last[:, g * c // groups:(g + 1) * c // groups], size, stride, edge, edge, 0)
+            parts.append(numpy.einsum("ncyxij,fcij->nfyx", x, w[g * filters // groups:(g + 1) * filters // groups]))
+        y = numpy.concatenate(parts, 1)
+        y = (y - numpy.reshape(mean, (-1, 1, 1))) * numpy.reshape(factor, (-1, 1, 1)) + bias.reshape(-1, 1, 1)
+        self.add("convolutional", activation(name, y), filters=filters, size=size, stride=stride, pad=pad, groups=groups,
+                 batch_normalize=int(normal), activation=name)
+
+    def maxpool(self, size, stride):
+        before = (size - 1) // 2
+        self.add("maxpool", windows(self.last, size, stride, before, size - 1 - before, -numpy.inf).max((4, 5)), size=size, stride=stride)
+
+    def route(self, *layers, groups=1, group=0):
+        parts = [self.values[i if i >= 0 else len(self.values) + i] for i in layers]
+        parts = [p[:, p.shape[1] // groups * group:p.shape[1] // groups * (group + 1)] for p in parts]
+        self.add("route", numpy.concatenate(parts, 1), layers=", ".join(map(str, layers)), groups=groups, group_id=group)
+
+    def shortcut(self, *layers, name="linear"):
+        y = self.last.copy()
+        for i in layers:
+            other = self.values[i if i >= 0 else len(self.values) + i]
+            both = min(y.shape[1], other.shape[1])
+            y[:, :both] += other[:, :both]
+        self.add("shortcut", activation(name, y), **{"from": ",".join(map(str, layers)), "activation": name})
+
+    def reorg(self, s):
+        n, c, h, w = self.last.shape
+        flat, out = self.last.reshape(n, -1), numpy.zeros((n, c * h * w))
+        for k in range(c):  # element by element, as the layer is described
+            for j in range(h):
+                for i in range(w):
+                    offset, small = divmod(k, c // (s * s))
+                    row, column = j * s + offset // s, i * s + offset % s
+                    out[:, i + w * (j + h * k)] = flat[:, column + w * s * (row + h * s * small)]
+        self.add("reorg", out.reshape(n, c * s * s, h // s, w // s), stride=s)
+
+    def connected(self, count, name="relu", normal=False):
+        x = self.last.reshape(self.last.shape[0], -1)
+        bias, w = self.numbers(count), self.numbers(count, x.shape[1])
+        factor, mean = self.norm(count) if normal else (1.0, 0.0)
+        y = (x @ w.T - mean) * factor + bias
+        self.add("connected", activation(name, y), output=count, activation=name, batch_normalize=int(normal))
+
+    def boxes(self, kind="yolo"):
+        self.add(kind, self.last, mask="0,1", classes=3)
+        self.out.append(self.last)
+
+    def save(self, path, head=(0, 2, 5)):
+        with open(path + ".cfg", "w") as f:
+            f.write("".join(self.text))
+        with open(path + ".weights", "wb") as f:
+            f.write(numpy.array(head, "<i4").tobytes() + bytes(8 if head[0] * 10 + head[1] >= 2 else 4))
+            f.write(b"".join(w.tobytes() for w in self.weights))
+        numpy.save(path + "_in.npy", self.x)
+
+
+def detector(random, channels):
+    net = Network(random, (1, 3, 24, 32))
+    net.conv(channels, 3, name="mish")
+    net.conv(2 * channels, 3, stride=2, name="swish")
+    net.conv(2 * channels, 3, groups=channels, name="relu6")
+    net.conv(2 * channels, 1, normal=False, name="ramp")
+    net.shortcut(-3, name="leaky")
+    net.maxpool(2, 2)
+    net.maxpool(3, 1)
+    net.add("dropout", net.last, probability=.2)
+    net.route(-2, 5)
+    net.route(-1, groups=2, group=1)
+    net.conv(5, 1, name="hardtan")
+    net.shortcut(-5, -2)
+    net.boxes()
+    net.route(-3)
+    net.add("upsample", net.last.repeat(2, 2).repeat(2, 3), stride=2)
+    net.route(-1, 4)
+    net.conv(8, 1, name="logistic")
+    net.add("avgpool", net.last.mean((2, 3), keepdims=True))
+    net.add("scale_channels", net.values[-2] * net.last, **{"from": -2, "activation": "tanh"})
+    net.last = net.values[-1] = numpy.tanh(net.last)
+    net.reorg(2)
+    net.boxes("region")
+    return net
+
+
+def classifier(random, channels):
+    net = Network(random, (1, 3, 17, 13))
+    net.conv(channels, 3, stride=2, pad=0, name="loggy")
+    net.maxpool(3, 2)
+    net.connected(11, name="tanh", normal=True)
+    net.connected(6, name="linear")
+    e = numpy.exp(net.last - net.last.max(1, keepdims=True))
+    net.add("softmax", e / e.sum(1, keepdims=True), groups=1)
+    net.out.append(net.last)
+    return net
+
+
+def made(vtac, work, seed):
+    random = numpy.random.default_rng(seed)
+    for k, channels in ((detector, 8), (detector, 6), (classifier, 5), (classifier, 16)):
+        net = k(random, channels)
+        path = os.path.join(work, "made")
+        net.save(path, (0, 1, 0) if channels == 5 else (0, 2, 5))
+        found = outputs(vtac, work, path + ".cfg", [path + "_in.npy"])[0]
+        found = sorted(found.items(), key=lambda item: int(item[0].split("_")[0]))
+        if len(found) != len(net.out):
+            sys.exit("%s: outputs %s" % (k.__name__, [name for name, _ in found]))
+        for (name, value), wanted in zip(found, net.out):
+            close("%s of %d channels, seed %d: %s" % (k.__name__, channels, seed, name), value, wanted.reshape(value.shape),
+                  1e-4 * max(1.0, float(numpy.max(numpy.abs(wanted)))))
+        moved = os.path.join(work, "moved")
+        os.rename(path + ".weights", moved)
+        run(vtac, "compile", path + ".cfg", "--target", "llvm", "-o", moved + ".so", "--weights", moved)
+        run(vtac, "compile", path + ".cfg", "--target", "llvm", "-o", moved + ".so", fails=True)
+
+
+def damaged(vtac, work):
+    net = detector(numpy.random.default_rng(1), 4)
+    path, so = os.path.join(work, "bad"), os.path.join(work, "bad.so")
+    net.save(path)
+    whole, text = open(path + ".weights", "rb").read(), open(path + ".cfg").read()
+    for size in (0, 11, 19, 20, len(whole) // 2, len(whole) - 1):
+        open(path + ".weights", "wb").write(whole[:size])
+        run(vtac, "compile", path + ".cfg", "--target", "llvm", "-o", so, fails=True)
+    open(path + ".weights", "wb").write(whole)
+    for old, new in (("filters = 8", "filters = 0"), ("filters = 8", "filters = x"), ("filters = 8", "filters = 99999999999"),
+                     ("size = 3", "size = -3"), ("layers = -2, 5", "layers = 5000"), ("layers = -2, 5", "layers = ,"),
+                     ("[dropout]", "[lstm]"), ("[dropout]", "[dropout"), ("height = 24", "height = 0"), ("activation = mish", "activation = me"),
+                     ("groups = 4", "groups = 3"), ("[net]", "[net]\nnothing")):
+        if old not in text:
+            sys.exit("no '%s' in the network" % old)
+        open(path + ".cfg", "w").write(text.replace(old, new, 1))
+        line = run(vtac, "compile", path + ".cfg", "--target", "llvm", "-o", so, fails=True)
+        if "bad.cfg" not in line or os.path.exists(so):
+            sys.exit("'%s': %s" % (new, line))
+
+
+def main():
+    seed = int.from_bytes(os.environ.get("VTAC_SEED", "7").encode()[-4:], "little")
+    print("seed %d" % seed)
+    with tempfile.TemporaryDirectory() as work:
+        published(sys.argv[1], work, sys.argv[2])
+        made(sys.argv[1], work, seed)
+        damaged(sys.argv[1], work)
+
+
+main()
