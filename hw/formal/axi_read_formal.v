@@ -49,7 +49,8 @@ module axi_read_formal (
 
     // The master's registers are joined by name.
     (* hierconn *) wire        \dut.ar_valid_q ;
-    (* hierconn *) wire [1:0]  \dut.order.wr_q , \dut.order.rd_q ;
+    (* hierconn *) wire [1:0]  \dut.order.fill_q ;
+    (* hierconn *) wire        \dut.order.rd_q ;
     (* hierconn *) wire        \dut.order.mem_q[0] , \dut.order.mem_q[1] ;
     (* hierconn *) wire        \dut.beats.out_valid_q , \dut.beats.spare_valid_q ;
     (* hierconn *) wire [66:0] \dut.beats.out_data_q , \dut.beats.spare_data_q ;
@@ -100,7 +101,7 @@ module axi_read_formal (
 
     // What makes it inductive: how many requests stand where, and that the beats held are those between what has come from the
     // memory and what has gone.
-    wire [1:0] queued  = \dut.order.wr_q - \dut.order.rd_q ;
+    wire [1:0] queued  = \dut.order.fill_q ;
     wire       oldest  = \dut.order.rd_q ;
     wire [1:0] next    = gone + 2'd1;
     wire       last1   = beat_out == lens[gone];                // of the oldest beat held

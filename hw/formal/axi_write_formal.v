@@ -80,12 +80,13 @@ module axi_write_formal (
     // What makes it inductive: the master's state says what the bus has seen. Its registers are joined by name.
     (* hierconn *) wire       \dut.aw_valid_q , \dut.w_valid_q , \dut.w_last_q ;
     (* hierconn *) wire [7:0] \dut.aw_len_q , \dut.beat_q , \dut.lens.mem_q[0] , \dut.lens.mem_q[1] ;
-    (* hierconn *) wire [1:0] \dut.flight_q , \dut.lens.wr_q , \dut.lens.rd_q ;
+    (* hierconn *) wire [1:0] \dut.flight_q , \dut.lens.fill_q ;
+    (* hierconn *) wire       \dut.lens.rd_q ;
     (* hierconn *) wire       \dut.answers.out_valid_q , \dut.answers.spare_valid_q ;
     wire       w_valid = \dut.w_valid_q ;
     wire       w_last  = \dut.w_valid_q && \dut.w_last_q ;
     wire [7:0] w_beat  = \dut.beat_q ;
-    wire [1:0] queued  = \dut.lens.wr_q - \dut.lens.rd_q ;
+    wire [1:0] queued  = \dut.lens.fill_q ;
     wire       oldest  = \dut.lens.rd_q ;
     wire [7:0] first   = oldest ? \dut.lens.mem_q[1] : \dut.lens.mem_q[0] ;
     wire [7:0] second  = oldest ? \dut.lens.mem_q[0] : \dut.lens.mem_q[1] ;

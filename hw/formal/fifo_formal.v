@@ -25,8 +25,8 @@ module fifo_formal (
     );
 
     // The queue's state, joined by name when the hierarchy is flattened.
-    (* hierconn *) wire [2:0] \dut.wr_q , \dut.rd_q , \dut.mem_q[0] , \dut.mem_q[1] , \dut.mem_q[2] , \dut.mem_q[3] ;
-    wire [2:0]  count = \dut.wr_q - \dut.rd_q ;
+    (* hierconn *) wire [1:0] \dut.rd_q ;
+    (* hierconn *) wire [2:0] \dut.fill_q , \dut.mem_q[0] , \dut.mem_q[1] , \dut.mem_q[2] , \dut.mem_q[3] ;
     wire [1:0]  first = \dut.rd_q ;
     wire [11:0] ring  = {\dut.mem_q[3] , \dut.mem_q[2] , \dut.mem_q[1] , \dut.mem_q[0] };
     reg  [11:0] words;      // from the oldest on
@@ -42,7 +42,7 @@ module fifo_formal (
     order_formal #(.WIDTH(3), .PLACES(4), .MOST(4)) order (
         .clk(clk), .rst(rst), .in_valid(in_valid), .in_ready(in_ready), .in_data(in_data),
         .out_valid(out_valid), .out_ready(out_ready), .out_data(out_data), .follow(follow),
-        .count({2'd0, count}),
+        .count({2'd0, \dut.fill_q }),
         .words(words)
     );
 endmodule

@@ -25,17 +25,15 @@ module queue_formal (
     );
 
     // The queue's state, joined by name when the hierarchy is flattened: one word at the output, two in RAM.
-    (* hierconn *) wire [1:0] \dut.wr_q , \dut.rd_q ;
+    (* hierconn *) wire [1:0] \dut.fill_q ;
     (* hierconn *) wire [2:0] \dut.ram.rd_data_q , \dut.ram.mem_q[0] , \dut.ram.mem_q[1] ;
-    (* hierconn *) wire       \dut.out_valid_q ;
-    wire [1:0] fill  = \dut.wr_q - \dut.rd_q ;
-    wire       first = \dut.rd_q ;
-    wire [5:0] ram   = first ? {\dut.ram.mem_q[0] , \dut.ram.mem_q[1] } : {\dut.ram.mem_q[1] , \dut.ram.mem_q[0] };
+    (* hierconn *) wire       \dut.rd_q , \dut.out_valid_q ;
+    wire [5:0] ram = \dut.rd_q ? {\dut.ram.mem_q[0] , \dut.ram.mem_q[1] } : {\dut.ram.mem_q[1] , \dut.ram.mem_q[0] };
 
     order_formal #(.WIDTH(3), .PLACES(2), .MOST(3)) order (
         .clk(clk), .rst(rst), .in_valid(in_valid), .in_ready(in_ready), .in_data(in_data),
         .out_valid(out_valid), .out_ready(out_ready), .out_data(out_data), .follow(follow),
-        .count({3'd0, fill} + {4'd0, \dut.out_valid_q }),
+        .count({3'd0, \dut.fill_q } + {4'd0, \dut.out_valid_q }),
         .words(\dut.out_valid_q ? {ram, \dut.ram.rd_data_q } : {3'd0, ram})
     );
 endmodule

@@ -88,6 +88,8 @@ module vta_lib_tb;
     wire        rd_done;
     wire [63:0] rd_count;
     integer     tally [0:4];
+    integer     before [0:4], earlier [0:4];    // a cycle ago, two cycles ago: what an answer tells
+    integer     asked;                          // cycles since the read was asked for
     integer     e;
 
     vta_counters #(.COUNTERS(5), .PLAIN(3), .AMOUNT(10)) counters (
@@ -96,8 +98,12 @@ module vta_lib_tb;
     );
 
     always @(posedge clk) begin
-        if (rd_done && rd_count !== tally[rd_index]) $fatal(1, "counter %0d is %0d instead of %0d", rd_index, rd_count, tally[rd_index]);
+        if (rd_done && rd_count !== earlier[rd_index]) $fatal(1, "counter %0d is %0d instead of %0d", rd_index, rd_count, earlier[rd_index]);
+        if (rd_done && (asked < 2 || asked > 34)) $fatal(1, "an answer after %0d cycles", asked);
+        asked = rd_valid && !rd_done ? asked + 1 : 0;
         for (e = 0; e < 5; e = e + 1) begin
+            earlier[e] = before[e];
+            before[e]  = tally[e];
             if (rst || clear) tally[e] = 0;
             else if (events[e]) tally[e] = tally[e] + (e < 3 ? 1 : amounts[(e-3)*10 +: 10]);
         end

@@ -39,7 +39,7 @@ module vta_tload_tb;
     wire [ADDR_BITS:0]       cmd_addr;
     wire [15:0]              cmd_stride;
     wire [13:0]              cmd_x, cmd_y, cmd_elems, cmd_entries;
-    wire [3:0]               cmd_y_pad_0, cmd_y_pad_1, cmd_x_pad_0, cmd_x_pad_1;
+    wire [32:0]              cmd_pads;
     wire                     wr_en, wr_last, done, err;
     reg                      wr_ready = 1'b0;
     wire [2:0]               wr_mem;
@@ -54,8 +54,7 @@ module vta_tload_tb;
     ) decode (
         .clk(clk), .rst(rst), .in_valid(insn_valid), .in_ready(insn_ready), .in_insn(insn), .bases(bases),
         .out_valid(cmd_valid), .out_ready(cmd_ready), .out_error(cmd_error), .out_mem(cmd_mem), .out_sram(cmd_sram),
-        .out_addr(cmd_addr), .out_stride(cmd_stride), .out_x(cmd_x), .out_y(cmd_y), .out_y_pad_0(cmd_y_pad_0),
-        .out_y_pad_1(cmd_y_pad_1), .out_x_pad_0(cmd_x_pad_0), .out_x_pad_1(cmd_x_pad_1), .out_pad(cmd_pad),
+        .out_addr(cmd_addr), .out_stride(cmd_stride), .out_x(cmd_x), .out_y(cmd_y), .out_pads(cmd_pads), .out_pad(cmd_pad),
         .out_elems(cmd_elems), .out_entries(cmd_entries)
     );
 
@@ -65,8 +64,7 @@ module vta_tload_tb;
         .LOG_ACC_DEPTH(LOG_ACC_DEPTH), .LOG_BUS_BYTES(LOG_BUS_BYTES), .ADDR_BITS(ADDR_BITS), .COMPUTE(COMPUTE)
     ) dut (
         .clk(clk), .rst(rst), .cmd_valid(cmd_valid), .cmd_ready(cmd_ready), .cmd_mem(cmd_mem), .cmd_sram(cmd_sram),
-        .cmd_addr(cmd_addr), .cmd_stride(cmd_stride), .cmd_x(cmd_x), .cmd_y(cmd_y), .cmd_y_pad_0(cmd_y_pad_0),
-        .cmd_y_pad_1(cmd_y_pad_1), .cmd_x_pad_0(cmd_x_pad_0), .cmd_x_pad_1(cmd_x_pad_1), .cmd_pad(cmd_pad),
+        .cmd_addr(cmd_addr), .cmd_stride(cmd_stride), .cmd_x(cmd_x), .cmd_y(cmd_y), .cmd_pads(cmd_pads), .cmd_pad(cmd_pad),
         .cmd_elems(cmd_elems), .cmd_entries(cmd_entries),
         .wr_en(wr_en), .wr_ready(wr_ready), .wr_mem(wr_mem), .wr_addr(wr_addr), .wr_data(wr_data),
         .wr_strobe(wr_strobe), .wr_last(wr_last), .done(done), .err(err),

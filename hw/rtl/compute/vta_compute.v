@@ -121,7 +121,7 @@ module vta_compute #(
     wire [15:0]        d_stride;
     wire [13:0]        d_x;
     wire [13:0]        d_y;
-    wire [15:0]        d_pads;
+    wire [32:0]        d_pads;
     wire [7:0]         d_pad;
     wire [13:0]        d_elems;
     wire [13:0]        d_entries;
@@ -134,8 +134,7 @@ module vta_compute #(
     ) mem_decode (
         .clk(clk_issue), .rst(rst), .in_valid(insn_valid), .in_ready(d_move), .in_insn(insn_data), .bases(bases),
         .out_valid(d_valid), .out_ready(issue), .out_error(mem_error), .out_mem(d_mem), .out_sram(d_sram),
-        .out_addr(d_addr), .out_stride(d_stride), .out_x(d_x), .out_y(d_y), .out_y_pad_0(d_pads[3:0]),
-        .out_y_pad_1(d_pads[7:4]), .out_x_pad_0(d_pads[11:8]), .out_x_pad_1(d_pads[15:12]), .out_pad(d_pad),
+        .out_addr(d_addr), .out_stride(d_stride), .out_x(d_x), .out_y(d_y), .out_pads(d_pads), .out_pad(d_pad),
         .out_elems(d_elems), .out_entries(d_entries)
     );
 

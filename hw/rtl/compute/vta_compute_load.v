@@ -33,7 +33,7 @@ module vta_compute_load #(
     input  wire [15:0]          insn_stride,
     input  wire [13:0]          insn_x,
     input  wire [13:0]          insn_y,
-    input  wire [15:0]          insn_pads,      // x after, x before, y after, y before
+    input  wire [32:0]          insn_pads,      // as vta_mem_decode gives them
     input  wire [7:0]           insn_pad,
     input  wire [13:0]          insn_elems,
     input  wire [13:0]          insn_entries,   // not 0
@@ -86,7 +86,7 @@ module vta_compute_load #(
     localparam integer ENTRIES  = 1 << LOG_ENTRIES;
     localparam integer BUS      = 8 << LOG_BUS_BYTES;
     localparam integer LANES    = 1 << (LOG_BATCH + LOG_BLOCK_OUT);
-    localparam integer CMD_BITS = 3 + 13 + (ADDR_BITS + 1) + 16 + 14 + 14 + 16 + 8 + 14 + 14 + 6 + 6;
+    localparam integer CMD_BITS = 3 + 13 + 13 + (ADDR_BITS + 1) + 16 + 14 + 14 + 33 + 8 + 14 + 14 + 6 + 6;
 
     // The table: entry n modulo ENTRIES belongs to LOAD n.
     reg [5:0]            issued_q;
@@ -140,28 +140,38 @@ module vta_compute_load #(
     // Commands that wait.
     wire                q_valid;
     wire                cmd_ready;
+    reg                 go_q;
     wire [2:0]          q_mem;
     wire [12:0]         q_sram;
+    wire [12:0]         q_last;
     wire [ADDR_BITS:0]  q_addr;
     wire [15:0]         q_stride;
     wire [13:0]         q_x;
     wire [13:0]         q_y;
-    wire [15:0]         q_pads;
+    wire [32:0]         q_pads;
     wire [7:0]          q_pad;
     wire [13:0]         q_elems;
     wire [13:0]         q_entries;
 
     vta_fifo #(.WIDTH(CMD_BITS), .LOG_DEPTH(LOG_ENTRIES)) queue (
         .clk(clk), .rst(rst), .in_valid(take), .in_ready(queue_ready),
-        .in_data({insn_mem, insn_sram, insn_addr, insn_stride, insn_x, insn_y, insn_pads, insn_pad, insn_elems,
+        .in_data({insn_mem, insn_sram, insn_last, insn_addr, insn_stride, insn_x, insn_y, insn_pads, insn_pad, insn_elems,
                   insn_entries, snap_array, snap_alu}),
-        .out_valid(q_valid), .out_ready(cmd_ready && !must_wait),
-        .out_data({q_mem, q_sram, q_addr, q_stride, q_x, q_y, q_pads, q_pad, q_elems, q_entries, ask_array, ask_alu})
+        .out_valid(q_valid), .out_ready(cmd_ready && go_q),
+        .out_data({q_mem, q_sram, q_last, q_addr, q_stride, q_x, q_y, q_pads, q_pad, q_elems, q_entries, ask_array, ask_alu})
     );
 
     assign ask_uop   = q_mem == VTA_MEM_UOP;
     assign ask_first = q_sram;
-    assign ask_last  = q_sram + q_entries[12:0] - 13'd1;
+    assign ask_last  = q_last;
+
+    // Whether it may go is decided a cycle before it goes: who need not wait any more never has to wait again, since all that
+    // is older has begun or is done.
+    always @(posedge clk) begin
+        if (rst) go_q <= 1'b0;
+        else if (go_q) go_q <= !cmd_ready;
+        else go_q <= q_valid && !must_wait;
+    end
 
     // The waiver: small scratchpads use few of the address bits.
     // verilator lint_off UNUSEDSIGNAL
@@ -178,9 +188,8 @@ module vta_compute_load #(
         .LOG_ACC_DEPTH(LOG_ACC_DEPTH), .LOG_BUS_BYTES(LOG_BUS_BYTES), .ADDR_BITS(ADDR_BITS), .COMPUTE(1)
     ) engine (
         .clk(clk), .rst(rst),
-        .cmd_valid(q_valid && !must_wait), .cmd_ready(cmd_ready), .cmd_mem(q_mem), .cmd_sram(q_sram), .cmd_addr(q_addr),
-        .cmd_stride(q_stride), .cmd_x(q_x), .cmd_y(q_y), .cmd_y_pad_0(q_pads[3:0]), .cmd_y_pad_1(q_pads[7:4]),
-        .cmd_x_pad_0(q_pads[11:8]), .cmd_x_pad_1(q_pads[15:12]), .cmd_pad(q_pad), .cmd_elems(q_elems),
+        .cmd_valid(go_q), .cmd_ready(cmd_ready), .cmd_mem(q_mem), .cmd_sram(q_sram), .cmd_addr(q_addr),
+        .cmd_stride(q_stride), .cmd_x(q_x), .cmd_y(q_y), .cmd_pads(q_pads), .cmd_pad(q_pad), .cmd_elems(q_elems),
         .cmd_entries(q_entries),
         .wr_en(wr_en), .wr_ready(wr_ready), .wr_mem(wr_mem), .wr_addr(wr_addr), .wr_data(wr_data),
         .wr_strobe(wr_strobe), .wr_last(wr_last), .done(engine_done), .err(err),
@@ -230,7 +239,7 @@ module vta_compute_load #(
     wire      engine_end = engine_done && !err && !error_q;     // a LOAD that was refused never ends
     wire      wait_entry = engine_end && entry_valid_q && !entry_go;
 
-    assign work = take || (q_valid && cmd_ready && !must_wait) || rd_cmd_valid || rd_data_valid || wr_en || engine_done
+    assign work = take || (q_valid && !go_q && !must_wait) || (go_q && cmd_ready) || rd_cmd_valid || rd_data_valid || wr_en || engine_done
                || entry_valid_q || done;
     assign done = ended_q != 4'd0;
     always @(posedge clk) begin

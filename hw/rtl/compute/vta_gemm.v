@@ -4,7 +4,8 @@
 //
 //   F   loop nest, window position: the micro-op is read
 //   U   the micro-op arrives; its fields and the offsets are added and checked
-//   s0  the step waits here, and nowhere else: for older instructions of the other pipelines, for its own results
+//   s0  the step waits here, and nowhere else: for older instructions of the other pipelines, for its own results; one more
+//       step has a place behind it, so that what is before need not know in the same cycle
 //   s1  (time to reach the RAMs)
 //   s2  INP and WGT are read
 //   s3  operands, depthwise window          s4 products     s5, s6 sums; ACC is read in s6
@@ -123,7 +124,7 @@ module vta_gemm #(
     localparam integer ACC_BITS = 32 << (LOG_BATCH + LOG_BLOCK_OUT);
 
     // F: the nest.
-    wire         advance;
+    wire         u_move;
     wire         nest_last;
     wire         nest_first;
     wire         nest_at_begin;
@@ -135,7 +136,7 @@ module vta_gemm #(
     wire [W-1:0] nest_wgt;
     reg          f_valid_q;
     wire         window_end;
-    wire         fire      = f_valid_q && advance;
+    wire         fire      = f_valid_q && u_move;
     wire         fire_last = fire && nest_last && window_end;
 
     assign insn_ready = !f_valid_q || fire_last;
@@ -279,7 +280,7 @@ module vta_gemm #(
 
     always @(posedge clk) begin
         if (rst) u_valid_q <= 1'b0;
-        else if (advance) u_valid_q <= fire;
+        else if (u_move) u_valid_q <= fire;
     end
 
     always @(posedge clk) begin
@@ -322,6 +323,40 @@ module vta_gemm #(
     // A run begins at the first micro-op of a pass, and where the dst field changes.
     wire u_zero = u_clear_q || (u_init_q && (u_dw_q ? u_win_first_q : u_at_begin_q || uop_dst != u_before_q));
 
+    // The step that is next in s0: from U, or from the place beside it, which takes what s0 has no room for.
+    localparam integer STEP_BITS = 3 + 2 + (T + 8) + 3*A + I + W + 12 + 1 + 8;
+    wire               u_bad  = dst_bad || src_bad || wgt_bad;
+    wire [7:0]         u_code = dst_bad ? VTA_ERROR_ACC_RANGE : src_bad ? VTA_ERROR_INP_RANGE : VTA_ERROR_WGT_RANGE;
+    wire [STEP_BITS-1:0] u_step = {u_first_q, u_last_q, u_at_end_q, u_no_mac_q, u_zero,
+                                   u_dw_q, u_group_q, u_row_q, u_tap_q, u_history_q,
+                                   u_dst, uop_dst, dst_end[A-1:0], u_src, u_wgt, u_snaps_q, u_bad, u_code};
+    reg                  spare_valid_q;
+    reg [STEP_BITS-1:0]  spare_q;
+    wire [STEP_BITS-1:0] next_step = spare_valid_q ? spare_q : u_step;
+
+    wire         next_valid = spare_valid_q || u_valid_q;
+    wire         next_first, next_last, next_at_end, next_no_mac, next_zero, next_bad;
+    wire [T+7:0] next_tap;
+    wire [A-1:0] next_dst, next_begins, next_ends;
+    wire [I-1:0] next_src;
+    wire [W-1:0] next_wgt;
+    wire [11:0]  next_snaps;
+    wire [7:0]   next_code;
+    assign {next_first, next_last, next_at_end, next_no_mac, next_zero, next_tap, next_dst, next_begins, next_ends, next_src,
+            next_wgt, next_snaps, next_bad, next_code} = next_step;
+
+    wire advance;
+    assign u_move = !spare_valid_q;
+
+    always @(posedge clk) begin
+        if (rst) spare_valid_q <= 1'b0;
+        else spare_valid_q <= next_valid && !advance;
+    end
+
+    always @(posedge clk) begin
+        if (u_move && u_valid_q) spare_q <= u_step;
+    end
+
     // s0: the one place where a step waits.
     reg          s0_valid_q;
     reg          s0_last_q;
@@ -345,8 +380,8 @@ module vta_gemm #(
     wire s0_chain = !s0_zero_q && (open_q || s0_same);
     wire s0_raw   = !s0_zero_q && !s0_chain && valid_q[2] && write_q[2] && s2_dst_q == s0_dst_q;
     wire s0_go    = s0_valid_q && !s0_bad_q && !must_wait && !s0_raw;
-    wire u_follows = u_valid_q && u_dst == s0_dst_q && !u_zero && !dst_bad && !src_bad && !wgt_bad;
-    wire s0_write = s0_last_q || !u_follows;
+    wire s0_follow = next_valid && next_dst == s0_dst_q && !next_zero && !next_bad;
+    wire s0_write  = s0_last_q || !s0_follow;
 
     assign advance = !s0_valid_q || s0_go;
 
@@ -355,22 +390,22 @@ module vta_gemm #(
             s0_valid_q <= 1'b0;
             s0_bad_q   <= 1'b0;
         end else if (advance) begin
-            s0_valid_q <= u_valid_q;
-            s0_bad_q   <= u_valid_q && (dst_bad || src_bad || wgt_bad);
+            s0_valid_q <= next_valid;
+            s0_bad_q   <= next_valid && next_bad;
         end
     end
 
     always @(posedge clk) begin
-        if (advance && u_valid_q) begin
-            s0_last_q    <= u_last_q;
-            s0_no_mac_q  <= u_no_mac_q;
-            s0_zero_q    <= u_zero;
-            s0_tap_q     <= {u_dw_q, u_group_q, u_row_q, u_tap_q, u_history_q};
-            s0_dst_q     <= u_dst;
-            s0_src_q     <= u_src;
-            s0_wgt_q     <= u_wgt;
-            s0_snaps_q   <= u_snaps_q;
-            s0_code_q    <= dst_bad ? VTA_ERROR_ACC_RANGE : src_bad ? VTA_ERROR_INP_RANGE : VTA_ERROR_WGT_RANGE;
+        if (advance && next_valid) begin
+            s0_last_q    <= next_last;
+            s0_no_mac_q  <= next_no_mac;
+            s0_zero_q    <= next_zero;
+            s0_tap_q     <= next_tap;
+            s0_dst_q     <= next_dst;
+            s0_src_q     <= next_src;
+            s0_wgt_q     <= next_wgt;
+            s0_snaps_q   <= next_snaps;
+            s0_code_q    <= next_code;
         end
     end
 
@@ -382,8 +417,8 @@ module vta_gemm #(
     wire       leave = s0_go && s0_last_q;
 
     vta_span #(.A(A)) span (
-        .clk(clk), .rst(rst), .enter(advance && u_valid_q), .first(u_first_q), .whole(u_at_end_q),
-        .begins(uop_dst), .ends(dst_end[A-1:0]), .leave(leave), .retire(last_q[8]),
+        .clk(clk), .rst(rst), .enter(advance && next_valid), .first(next_first), .whole(next_at_end),
+        .begins(next_begins), .ends(next_ends), .leave(leave), .retire(last_q[8]),
         .started(started), .retired(retired), .running(running), .known(run_known),
         .run_first(run_first), .run_last(run_last),
         .drain_valid(drain_valid), .drain_first(drain_first), .drain_last(drain_last)
@@ -491,7 +526,7 @@ module vta_gemm #(
     assign error      = s0_bad_q && !drain_valid;
     assign error_code = s0_code_q;
 
-    assign work = load || fire || s0_go;
+    assign work = load || fire || s0_go || (u_move && u_valid_q);
 
     assign stat_gemm      = s0_go && !s0_tap_q[T+7];
     assign stat_depthwise = s0_go && s0_tap_q[T+7];

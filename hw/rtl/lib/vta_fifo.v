@@ -3,7 +3,7 @@
 // vta_fifo -- first-word-fall-through queue in distributed RAM (asynchronous read): for shallow queues.
 //
 // Contract: a word moves in a cycle where valid && ready. out_valid never depends combinationally on in_ready, nor
-// in_ready on out_ready. Latency 1, throughput one word a cycle. Holds 2^LOG_DEPTH words, LOG_DEPTH >= 1.
+// in_ready on out_ready: both are registers. Latency 1, throughput one word a cycle. Holds 2^LOG_DEPTH words, LOG_DEPTH >= 1.
 `include "vta_assert.vh"
 `default_nettype none
 
@@ -25,35 +25,50 @@ module vta_fifo #(
     localparam integer DEPTH = 1 << LOG_DEPTH;
 
     (* ram_style = "distributed" *)
-    reg [WIDTH-1:0]   mem_q [0:DEPTH-1];
-    reg [LOG_DEPTH:0] wr_q;
-    reg [LOG_DEPTH:0] rd_q;
+    reg [WIDTH-1:0]     mem_q [0:DEPTH-1];
+    reg [LOG_DEPTH-1:0] wr_q;
+    reg [LOG_DEPTH-1:0] rd_q;
+    reg [LOG_DEPTH:0]   fill_q;
+    reg                 some_q;     // fill_q != 0
+    reg                 room_q;     // fill_q != DEPTH
 
-    wire [LOG_DEPTH:0] fill = wr_q - rd_q;
-    wire               push = in_valid && in_ready;
-    wire               pop  = out_valid && out_ready;
+    wire push   = in_valid && room_q;
+    wire pop    = some_q && out_ready;
+    wire many   = fill_q[LOG_DEPTH:1] != 0;
+    wire nearly = fill_q[LOG_DEPTH-1:0] == {LOG_DEPTH{1'b1}};   // one place is free
 
-    assign in_ready  = !fill[LOG_DEPTH];
-    assign out_valid = fill != 0;
-    assign out_data  = mem_q[rd_q[LOG_DEPTH-1:0]];
+    assign in_ready  = room_q;
+    assign out_valid = some_q;
+    assign out_data  = mem_q[rd_q];
 
     always @(posedge clk) begin
         if (rst) begin
-            wr_q <= 0;
-            rd_q <= 0;
+            wr_q   <= 0;
+            rd_q   <= 0;
+            fill_q <= 0;
+            some_q <= 1'b0;
+            room_q <= 1'b1;
         end else begin
             if (push) wr_q <= wr_q + 1'b1;
             if (pop)  rd_q <= rd_q + 1'b1;
+            if (push && !pop)      fill_q <= fill_q + 1'b1;
+            else if (pop && !push) fill_q <= fill_q - 1'b1;
+            some_q <= push || many || (some_q && !pop);
+            room_q <= pop || (room_q && !(nearly && push));
         end
     end
 
     always @(posedge clk) begin
-        if (push) mem_q[wr_q[LOG_DEPTH-1:0]] <= in_data;
+        if (push) mem_q[wr_q] <= in_data;
     end
 
     `VTA_PARAM_CHECK(LOG_DEPTH >= 1)
     `VTA_FORMAL_RESET
-    `VTA_ASSERT(overflow, fill <= DEPTH[LOG_DEPTH:0])
+    wire [LOG_DEPTH-1:0] apart = wr_q - rd_q;
+    `VTA_ASSERT(overflow, fill_q <= DEPTH[LOG_DEPTH:0])
+    `VTA_ASSERT(count, fill_q[LOG_DEPTH-1:0] == apart)
+    `VTA_ASSERT(some, some_q == (fill_q != 0))
+    `VTA_ASSERT(room, room_q == !fill_q[LOG_DEPTH])
 endmodule
 
 `default_nettype wire

@@ -22,31 +22,42 @@ module vta_queue #(
     input  wire             out_ready,
     output wire [WIDTH-1:0] out_data
 );
-    reg [LOG_DEPTH:0] wr_q;
-    reg [LOG_DEPTH:0] rd_q;
-    reg               out_valid_q;
+    reg [LOG_DEPTH-1:0] wr_q;
+    reg [LOG_DEPTH-1:0] rd_q;
+    reg [LOG_DEPTH:0]   fill_q;     // words in RAM
+    reg                 some_q;     // fill_q != 0
+    reg                 room_q;     // fill_q != 2^LOG_DEPTH
+    reg                 out_valid_q;
 
-    wire [LOG_DEPTH:0] fill = wr_q - rd_q;
-    wire               push = in_valid && in_ready;
-    wire               read = fill != 0 && (!out_valid_q || out_ready);
+    wire push   = in_valid && room_q;
+    wire read   = some_q && (!out_valid_q || out_ready);
+    wire many   = fill_q[LOG_DEPTH:1] != 0;
+    wire nearly = fill_q[LOG_DEPTH-1:0] == {LOG_DEPTH{1'b1}};   // one place is free
 
-    assign in_ready  = !fill[LOG_DEPTH];
+    assign in_ready  = room_q;
     assign out_valid = out_valid_q;
 
     vta_ram #(.WIDTH(WIDTH), .SLICE(WIDTH), .WR_WIDTH(WIDTH), .LOG_DEPTH(LOG_DEPTH)) ram (
         .clk(clk),
-        .wr_en(push), .wr_strobe(1'b1), .wr_addr(wr_q[LOG_DEPTH-1:0]), .wr_data(in_data),
-        .rd_en(read), .rd_addr(rd_q[LOG_DEPTH-1:0]), .rd_data(out_data)
+        .wr_en(push), .wr_strobe(1'b1), .wr_addr(wr_q), .wr_data(in_data),
+        .rd_en(read), .rd_addr(rd_q), .rd_data(out_data)
     );
 
     always @(posedge clk) begin
         if (rst) begin
             wr_q        <= 0;
             rd_q        <= 0;
+            fill_q      <= 0;
+            some_q      <= 1'b0;
+            room_q      <= 1'b1;
             out_valid_q <= 1'b0;
         end else begin
             if (push) wr_q <= wr_q + 1'b1;
             if (read) rd_q <= rd_q + 1'b1;
+            if (push && !read)      fill_q <= fill_q + 1'b1;
+            else if (read && !push) fill_q <= fill_q - 1'b1;
+            some_q <= push || many || (some_q && !read);
+            room_q <= read || (room_q && !(nearly && push));
             if (read) out_valid_q <= 1'b1;
             else if (out_ready) out_valid_q <= 1'b0;
         end
@@ -54,7 +65,11 @@ module vta_queue #(
 
     `VTA_PARAM_CHECK(LOG_DEPTH >= 1)
     `VTA_FORMAL_RESET
-    `VTA_ASSERT(overflow, !fill[LOG_DEPTH] || fill[LOG_DEPTH-1:0] == 0)
+    wire [LOG_DEPTH-1:0] apart = wr_q - rd_q;
+    `VTA_ASSERT(overflow, !fill_q[LOG_DEPTH] || fill_q[LOG_DEPTH-1:0] == 0)
+    `VTA_ASSERT(count, fill_q[LOG_DEPTH-1:0] == apart)
+    `VTA_ASSERT(some, some_q == (fill_q != 0))
+    `VTA_ASSERT(room, room_q == !fill_q[LOG_DEPTH])
 endmodule
 
 `default_nettype wire

@@ -79,22 +79,25 @@ module vta_control #(
 
     wire [7:0] first_code = err_code[first*8 +: 8];
 
-    // The stuck instruction that comes first in the program.
-    reg [1:0]  stuck;
-    reg        stuck_found;
-    reg [31:0] stuck_index;
-    integer u;
+    // The stuck instruction that comes first in the program. Nothing moves any more when it is asked for, so that it is
+    // named a cycle later, from registers.
+    reg         name_q;
+    reg [2:0]   head_valid_q;
+    reg [127:0] head_index_q;
+    wire        second_first = head_index_q[95:64] < head_index_q[63:32];
+    wire        third_first  = head_index_q[127:96] < head_index_q[63:32];
+    wire        third_second = head_index_q[127:96] < head_index_q[95:64];
+    reg [1:0]   stuck;
     always @* begin
-        stuck       = 2'd0;
-        stuck_found = 1'b0;
-        stuck_index = head_index[31:0];
-        for (u = 1; u < 4; u = u + 1) begin
-            if (head_valid[u] && (!stuck_found || head_index[u*32 +: 32] < stuck_index)) begin
-                stuck       = u[1:0];
-                stuck_found = 1'b1;
-                stuck_index = head_index[u*32 +: 32];
-            end
-        end
+        stuck = 2'd0;
+        if (head_valid_q[0]) stuck = 2'd1;
+        if (head_valid_q[1] && (!head_valid_q[0] || second_first)) stuck = 2'd2;
+        if (head_valid_q[2] && (!head_valid_q[0] || third_first) && (!head_valid_q[1] || third_second)) stuck = 2'd3;
+    end
+
+    always @(posedge clk) begin
+        head_valid_q <= head_valid[3:1];
+        head_index_q <= head_index;
     end
 
     wire expired   = watchdog != 32'd0 && timer_q >= watchdog;
@@ -117,8 +120,10 @@ module vta_control #(
             unit_q     <= 2'd0;
             index_q    <= 32'd0;
             timer_q    <= 32'd0;
+            name_q     <= 1'b0;
         end else begin
             ended_q <= 1'b0;
+            name_q  <= 1'b0;
             timer_q <= timer_q + 32'd1;
             case (state_q)
             IDLE: begin
@@ -147,8 +152,7 @@ module vta_control #(
                     state_q  <= DRAIN;
                     failed_q <= 1'b1;
                     code_q   <= VTA_ERROR_WATCHDOG;
-                    unit_q   <= stuck;
-                    index_q  <= stuck_index;
+                    name_q   <= 1'b1;
                     timer_q  <= 32'd0;
                 end else if (finish) begin
                     state_q <= CHECK;
@@ -183,6 +187,10 @@ module vta_control #(
                 end
             end
             endcase
+            if (name_q) begin
+                unit_q  <= stuck;
+                index_q <= head_index_q[stuck*32 +: 32];
+            end
             if (soft_reset || begin_run || start_again) begin
                 done_q   <= 1'b0;
                 error_q  <= 1'b0;

@@ -3,7 +3,8 @@
 // vta_counters -- the performance counters.
 //
 // Contract: counter i counts its event, those from PLAIN on by their amount; `clear` sets all to 0. A read (rd_valid held,
-// rd_index) is answered by rd_done within 2^LOG_SLOTS + 1 cycles with the value of that cycle. COUNTERS <= 2^LOG_SLOTS.
+// rd_index) is answered by rd_done within 2^LOG_SLOTS + 3 cycles with the value of a cycle since it was asked for.
+// COUNTERS <= 2^LOG_SLOTS.
 //
 // Each counter is a short one, emptied in turn into a RAM with one wide adder: a third of the area of wide counters.
 `include "vta_assert.vh"
@@ -40,7 +41,14 @@ module vta_counters #(
     (* ram_style = "distributed" *)
     reg  [WIDTH-1:0]          total_q [0:SLOTS-1];
     wire [SHORT-1:0]          part;
-    wire [WIDTH-1:0]          total = (used_q[slot_q] ? total_q[slot_q] : {WIDTH{1'b0}}) + {{(WIDTH-SHORT){1'b0}}, part};
+
+    // The sum in three steps: the slot's total so far and its part, their sum, which is written back and offered.
+    reg  [LOG_SLOTS-1:0]      sum_slot_q;
+    reg  [WIDTH-1:0]          old_q;
+    reg  [SHORT-1:0]          part_q;
+    reg  [LOG_SLOTS-1:0]      new_slot_q;
+    reg  [WIDTH-1:0]          new_q;
+    reg  [2:1]                asked_q;    // the read waited already when this value was taken
 
     always @(posedge clk) begin
         if (rst || clear) begin
@@ -53,7 +61,17 @@ module vta_counters #(
     end
 
     always @(posedge clk) begin
-        total_q[slot_q] <= total;
+        sum_slot_q <= slot_q;
+        old_q      <= used_q[slot_q] ? total_q[slot_q] : {WIDTH{1'b0}};
+        part_q     <= part;
+        new_slot_q <= sum_slot_q;
+        new_q      <= old_q + {{(WIDTH-SHORT){1'b0}}, part_q};
+        total_q[new_slot_q] <= new_q;
+    end
+
+    always @(posedge clk) begin
+        if (rst || rd_done) asked_q <= 2'b00;
+        else asked_q <= {asked_q[1], rd_valid};
     end
 
     // Counters of plain events, as bit planes: plane k is bit k of each of them. One that is emptied starts anew.
@@ -106,8 +124,8 @@ module vta_counters #(
 
     assign part = heavy_part | {{AMOUNT{1'b0}}, plain_part};
 
-    assign rd_done = rd_valid && slot_q == rd_index;
-    assign rd_data = total;
+    assign rd_done = rd_valid && asked_q[2] && new_slot_q == rd_index;
+    assign rd_data = new_q;
 
     `VTA_PARAM_CHECK(COUNTERS <= SLOTS && PLAIN < COUNTERS)
     `VTA_FORMAL_RESET

@@ -63,18 +63,20 @@ module vta_fetch #(
     reg                          first_q;      // nothing has been asked for yet
     reg  [ADDR_BITS-1:LOG_BUS_BYTES] next_q;
     reg  [36:LOG_BUS_BYTES]      left_q;       // beats to ask for
+    reg                          some_left_q;  // left_q != 0
     reg  [LOG_BUFFER:0]          room_q;       // places in the buffer not promised to anyone
 
     wire [36:0]                  bytes = {1'b0, count, 4'd0} + {31'd0, {6{1'b1}} >> (6 - LOG_BUS_BYTES)};
     wire [LOG_CHUNK:0]           to_edge = CHUNK[LOG_CHUNK:0]
                                          - {1'b0, next_q[LOG_CHUNK_BYTES-1:LOG_BUS_BYTES]};
-    wire                         short = left_q < {{(37-LOG_BUS_BYTES-LOG_CHUNK-1){1'b0}}, to_edge};
+    wire [36:LOG_BUS_BYTES]      edge_wide = {{(37-LOG_BUS_BYTES-LOG_CHUNK-1){1'b0}}, to_edge};
+    wire                         short = left_q < edge_wide;
     wire [LOG_CHUNK:0]           len = short ? left_q[LOG_CHUNK+LOG_BUS_BYTES:LOG_BUS_BYTES] : to_edge;
     wire [LOG_CHUNK:0]           len_less_1 = len - 1'b1;
     wire                         ask = rd_cmd_valid && rd_cmd_ready;
     wire                         beat_take;
 
-    assign rd_cmd_valid = !first_q && left_q != 0 && room_q >= CHUNK;
+    assign rd_cmd_valid = !first_q && some_left_q && room_q >= CHUNK;
     assign rd_cmd_addr  = {next_q, {LOG_BUS_BYTES{1'b0}}};
     assign rd_cmd_len   = {{(7-LOG_CHUNK){1'b0}}, len_less_1};
 
@@ -93,9 +95,11 @@ module vta_fetch #(
         if (first_q) begin
             next_q <= addr[ADDR_BITS-1:LOG_BUS_BYTES];
             left_q <= bytes[36:LOG_BUS_BYTES];
+            some_left_q <= bytes[36:LOG_BUS_BYTES] != 0;
         end else if (ask) begin
             next_q <= next_q + {{(ADDR_BITS-LOG_BUS_BYTES-LOG_CHUNK-1){1'b0}}, len};
             left_q <= left_q - {{(37-LOG_BUS_BYTES-LOG_CHUNK-1){1'b0}}, len};
+            some_left_q <= left_q > edge_wide;
         end
     end
 
@@ -157,6 +161,8 @@ module vta_fetch #(
 
     // Dispatch.
     reg  [31:0] index_q;
+    reg  [31:0] after_q;      // instructions behind this one
+    reg         last_q;       // none
     reg         done_q;       // the last instruction has been handed out
     wire [2:0]  opcode  = insn_data[VTA_F_HEADER_OPCODE_LSB +: VTA_F_HEADER_OPCODE_WIDTH];
     wire [2:0]  memory  = insn_data[VTA_F_MEM_MEMORY_LSB +: VTA_F_MEM_MEMORY_WIDTH];
@@ -168,7 +174,7 @@ module vta_fetch #(
     wire        fine     = !insn_err && !reserved && !misplaced;
 
     assign insn_index = index_q;
-    assign insn_last  = index_q == count - 32'd1;
+    assign insn_last  = last_q;
     assign insn_take  = insn_valid && fine && (unit & unit_ready) != 3'd0;
     assign unit_valid = unit & {3{insn_valid && fine && !done_q}};
     assign err_valid  = settled && !first_q && !done_q && (count == 32'd0 || (insn_valid && !fine));
@@ -183,6 +189,16 @@ module vta_fetch #(
         end else if (insn_take) begin
             index_q <= index_q + 32'd1;
             done_q  <= insn_last;
+        end
+    end
+
+    always @(posedge clk) begin
+        if (first_q) begin
+            after_q <= count - 32'd1;
+            last_q  <= count == 32'd1;
+        end else if (insn_take) begin
+            after_q <= after_q - 32'd1;
+            last_q  <= after_q == 32'd1;
         end
     end
 

@@ -87,10 +87,7 @@ module vta_load #(
     wire [15:0]        cmd_stride;
     wire [13:0]        cmd_x;
     wire [13:0]        cmd_y;
-    wire [3:0]         cmd_y_pad_0;
-    wire [3:0]         cmd_y_pad_1;
-    wire [3:0]         cmd_x_pad_0;
-    wire [3:0]         cmd_x_pad_1;
+    wire [32:0]        cmd_pads;
     wire [7:0]         cmd_pad;
     wire [13:0]        cmd_elems;
     wire [13:0]        cmd_entries;
@@ -112,8 +109,7 @@ module vta_load #(
         .bases(bases), .token_avail(c2l_avail), .token_pop(c2l_pop),
         .out_valid(cmd_valid), .out_ready(cmd_ready), .out_index(cmd_index), .out_push(cmd_push),
         .out_mem(cmd_mem), .out_sram(cmd_sram), .out_addr(cmd_addr), .out_stride(cmd_stride),
-        .out_x(cmd_x), .out_y(cmd_y), .out_y_pad_0(cmd_y_pad_0), .out_y_pad_1(cmd_y_pad_1),
-        .out_x_pad_0(cmd_x_pad_0), .out_x_pad_1(cmd_x_pad_1), .out_pad(cmd_pad),
+        .out_x(cmd_x), .out_y(cmd_y), .out_pads(cmd_pads), .out_pad(cmd_pad),
         .out_elems(cmd_elems), .out_entries(cmd_entries),
         .err_valid(front_err), .err_code(front_code), .head_valid(front_valid), .stat_token(stat_token)
     );
@@ -136,8 +132,7 @@ module vta_load #(
         .clk(clk_unit), .rst(rst),
         .cmd_valid(cmd_valid && pending_ready), .cmd_ready(engine_ready),
         .cmd_mem(cmd_mem), .cmd_sram(cmd_sram), .cmd_addr(cmd_addr), .cmd_stride(cmd_stride),
-        .cmd_x(cmd_x), .cmd_y(cmd_y), .cmd_y_pad_0(cmd_y_pad_0), .cmd_y_pad_1(cmd_y_pad_1),
-        .cmd_x_pad_0(cmd_x_pad_0), .cmd_x_pad_1(cmd_x_pad_1), .cmd_pad(cmd_pad),
+        .cmd_x(cmd_x), .cmd_y(cmd_y), .cmd_pads(cmd_pads), .cmd_pad(cmd_pad),
         .cmd_elems(cmd_elems), .cmd_entries(cmd_entries),
         .wr_en(wr_en), .wr_ready(1'b1), .wr_mem(wr_mem), .wr_addr(wr_addr), .wr_data(wr_data),
         .wr_strobe(wr_strobe), .wr_last(unused_wr_last),
@@ -148,12 +143,35 @@ module vta_load #(
         .stat_wait(engine_wait), .stat_rd_en(stat_rd_en), .stat_rd_mem(stat_rd_mem), .stat_rd_bytes(stat_rd_bytes)
     );
 
+    // A register stage on the way to the RAMs: there are many of them, far away. What is written in the cycle in which an
+    // instruction is done is in the scratchpad when its token is given, a cycle later.
+    localparam integer INP_SLICES = INP_BITS / INP_SLICE;
+    localparam integer WGT_SLICES = WGT_BITS / WGT_SLICE;
+    reg                     inp_en_q;
+    reg                     wgt_en_q;
+    reg [INP_SLICES-1:0]    inp_strobe_q;
+    reg [WGT_SLICES-1:0]    wgt_strobe_q;
+    reg [LOG_INP_DEPTH-1:0] inp_addr_q;
+    reg [LOG_WGT_DEPTH-1:0] wgt_addr_q;
+    reg [BUS_BITS-1:0]      wr_data_q;
+
+    always @(posedge clk) begin
+        inp_en_q <= wr_en && wr_mem == VTA_MEM_INP;
+        wgt_en_q <= wr_en && wr_mem == VTA_MEM_WGT;
+        if (wr_en) begin
+            inp_strobe_q <= wr_strobe[INP_SLICES-1:0];
+            wgt_strobe_q <= wr_strobe[WGT_SLICES-1:0];
+            inp_addr_q   <= wr_addr[LOG_INP_DEPTH-1:0];
+            wgt_addr_q   <= wr_addr[LOG_WGT_DEPTH-1:0];
+            wr_data_q    <= wr_data;
+        end
+    end
+
     vta_ram #(
         .LOG_DEPTH(LOG_INP_DEPTH), .WIDTH(INP_BITS), .SLICE(INP_SLICE), .WR_WIDTH(INP_SLICE)
     ) inp (
         .clk(clk),
-        .wr_en(wr_en && wr_mem == VTA_MEM_INP), .wr_strobe(wr_strobe[INP_BITS/INP_SLICE-1:0]),
-        .wr_addr(wr_addr[LOG_INP_DEPTH-1:0]), .wr_data(wr_data[INP_SLICE-1:0]),
+        .wr_en(inp_en_q), .wr_strobe(inp_strobe_q), .wr_addr(inp_addr_q), .wr_data(wr_data_q[INP_SLICE-1:0]),
         .rd_en(inp_rd_en), .rd_addr(inp_rd_addr), .rd_data(inp_rd_data)
     );
 
@@ -161,8 +179,7 @@ module vta_load #(
         .LOG_DEPTH(LOG_WGT_DEPTH), .WIDTH(WGT_BITS), .SLICE(WGT_SLICE), .WR_WIDTH(WGT_SLICE)
     ) wgt (
         .clk(clk),
-        .wr_en(wr_en && wr_mem == VTA_MEM_WGT), .wr_strobe(wr_strobe[WGT_BITS/WGT_SLICE-1:0]),
-        .wr_addr(wr_addr[LOG_WGT_DEPTH-1:0]), .wr_data(wr_data[WGT_SLICE-1:0]),
+        .wr_en(wgt_en_q), .wr_strobe(wgt_strobe_q), .wr_addr(wgt_addr_q), .wr_data(wr_data_q[WGT_SLICE-1:0]),
         .rd_en(wgt_rd_en), .rd_addr(wgt_rd_addr), .rd_data(wgt_rd_data)
     );
 

@@ -2,7 +2,7 @@
 //
 // vta_mem_decode -- LOAD and STORE decoded, checked and given an address, in three register stages.
 //
-// Contract: in order, one instruction a cycle, latency 3. out_error is VTA_ERROR_NONE, VTA_ERROR_FIELD or
+// Contract: in order, one instruction a cycle, latency 3; it holds three, with ELASTIC four. out_error is VTA_ERROR_NONE, VTA_ERROR_FIELD or
 // VTA_ERROR_SRAM_RANGE; with an error the other outputs mean nothing. An instruction that moves nothing has
 // out_entries = 0. The token flags and the choice of unit are the affair of the unit that uses it. Bit ADDR_BITS of
 // out_addr is set when the first address lies beyond the address space.
@@ -17,7 +17,8 @@ module vta_mem_decode #(
     parameter integer LOG_INP_DEPTH = 11,
     parameter integer LOG_WGT_DEPTH = 10,
     parameter integer LOG_ACC_DEPTH = 11,
-    parameter integer ADDR_BITS     = 40
+    parameter integer ADDR_BITS     = 40,
+    parameter integer ELASTIC       = 0     // 1: the last stage holds two, and in_ready is a register
 ) (
     input  wire                   clk,
     input  wire                   rst,
@@ -39,10 +40,7 @@ module vta_mem_decode #(
     output wire [15:0]            out_stride,
     output wire [13:0]            out_x,
     output wire [13:0]            out_y,
-    output wire [3:0]             out_y_pad_0,
-    output wire [3:0]             out_y_pad_1,
-    output wire [3:0]             out_x_pad_0,
-    output wire [3:0]             out_x_pad_1,
+    output wire [32:0]            out_pads,     // entries of padding: after the last element, before the first, between rows
     output wire [7:0]             out_pad,
     output wire [13:0]            out_elems,    // x_size * y_size
     output wire [13:0]            out_entries   // (y_pad_0 + y_size + y_pad_1) * (x_pad_0 + x_size + x_pad_1)
@@ -142,6 +140,8 @@ module vta_mem_decode #(
     reg [7:0]         s2_pad_q;
     reg [27:0]        s2_entries_q;
     reg [13:0]        s2_elems_q;
+    reg [13:0]        s2_above_q;   // entries of the rows of padding
+    reg [13:0]        s2_below_q;
 
     always @(posedge clk) begin
         if (move) begin
@@ -158,6 +158,8 @@ module vta_mem_decode #(
             s2_pad_q     <= s1_pad_q;
             s2_entries_q <= s1_rows_q[13:0] * s1_pitch_q[13:0];
             s2_elems_q   <= s1_y_q * s1_x_q;
+            s2_above_q   <= s1_pitch_q[13:0] * {10'd0, s1_pads_q[3:0]};
+            s2_below_q   <= s1_pitch_q[13:0] * {10'd0, s1_pads_q[7:4]};
         end
     end
 
@@ -165,66 +167,60 @@ module vta_mem_decode #(
     wire [28:0] s2_end   = {1'b0, s2_entries_q} + {16'd0, s2_sram_q};
     wire        s2_range = s2_huge_q || s2_end > {15'd0, depth(s2_mem_q)};
 
-    reg               s3_valid_q;
-    reg [7:0]         s3_error_q;
-    reg [2:0]         s3_mem_q;
-    reg [12:0]        s3_sram_q;
-    reg [ADDR_BITS:0] s3_addr_q;
-    reg [15:0]        s3_stride_q;
-    reg [13:0]        s3_x_q;
-    reg [13:0]        s3_y_q;
-    reg [15:0]        s3_pads_q;
-    reg [7:0]         s3_pad_q;
-    reg [13:0]        s3_entries_q;
-    reg [13:0]        s3_elems_q;
-
-    always @(posedge clk) begin
-        if (move) begin
-            s3_error_q   <= s2_illegal_q ? VTA_ERROR_FIELD
+    wire [7:0]  s2_error  = s2_illegal_q ? VTA_ERROR_FIELD
                           : !s2_nop_q && s2_range ? VTA_ERROR_SRAM_RANGE : VTA_ERROR_NONE;
-            s3_mem_q     <= s2_mem_q;
-            s3_sram_q    <= s2_sram_q;
-            s3_addr_q    <= s2_addr_q;
-            s3_stride_q  <= s2_stride_q;
-            s3_x_q       <= s2_x_q;
-            s3_y_q       <= s2_y_q;
-            s3_pads_q    <= s2_pads_q;
-            s3_pad_q     <= s2_pad_q;
-            s3_entries_q <= s2_nop_q ? 14'd0 : s2_entries_q[13:0];
-            s3_elems_q   <= s2_nop_q ? 14'd0 : s2_elems_q;
-        end
-    end
+    wire [13:0] s2_moved  = s2_nop_q ? 14'd0 : s2_entries_q[13:0];
+    wire [13:0] s2_loaded = s2_nop_q ? 14'd0 : s2_elems_q;
 
-    assign move     = !s3_valid_q || out_ready;
+    // A block without elements is all padding before the first one.
+    wire [13:0] s2_first  = s2_loaded == 14'd0 ? s2_moved : s2_above_q + {10'd0, s2_pads_q[11:8]};
+    wire [13:0] s2_tail   = s2_below_q + {10'd0, s2_pads_q[15:12]};
+    wire [4:0]  s2_gap    = {1'b0, s2_pads_q[11:8]} + {1'b0, s2_pads_q[15:12]};
+    wire        unused_pads = |s2_pads_q[7:0];
+
+    localparam integer BITS = 8 + 3 + 13 + (ADDR_BITS + 1) + 16 + 14 + 14 + 33 + 8 + 14 + 14;
+    wire [BITS-1:0] verdict = {s2_error, s2_mem_q, s2_sram_q, s2_addr_q, s2_stride_q, s2_x_q, s2_y_q, s2_tail,
+                               s2_first, s2_gap, s2_pad_q, s2_moved, s2_loaded};
+    wire [BITS-1:0] s3;
+
+    generate
+        if (ELASTIC != 0) begin : elastic
+            vta_skid #(.WIDTH(BITS)) stage (
+                .clk(clk), .rst(rst), .in_valid(s2_valid_q), .in_ready(move), .in_data(verdict),
+                .out_valid(out_valid), .out_ready(out_ready), .out_data(s3)
+            );
+        end else begin : rigid
+            reg            s3_valid_q;
+            reg [BITS-1:0] s3_q;
+
+            always @(posedge clk) begin
+                if (rst) s3_valid_q <= 1'b0;
+                else if (move) s3_valid_q <= s2_valid_q;
+            end
+
+            always @(posedge clk) begin
+                if (move) s3_q <= verdict;
+            end
+
+            assign move      = !s3_valid_q || out_ready;
+            assign out_valid = s3_valid_q;
+            assign s3        = s3_q;
+        end
+    endgenerate
+
+    assign {out_error, out_mem, out_sram, out_addr, out_stride, out_x, out_y, out_pads, out_pad,
+            out_entries, out_elems} = s3;
     assign in_ready = move;
 
     always @(posedge clk) begin
         if (rst) begin
             s1_valid_q <= 1'b0;
             s2_valid_q <= 1'b0;
-            s3_valid_q <= 1'b0;
         end else if (move) begin
             s1_valid_q <= in_valid;
             s2_valid_q <= s1_valid_q;
-            s3_valid_q <= s2_valid_q;
         end
     end
-
-    assign out_valid   = s3_valid_q;
-    assign out_error   = s3_error_q;
-    assign out_mem     = s3_mem_q;
-    assign out_sram    = s3_sram_q;
-    assign out_addr    = s3_addr_q;
-    assign out_stride  = s3_stride_q;
-    assign out_x       = s3_x_q;
-    assign out_y       = s3_y_q;
-    assign out_y_pad_0 = s3_pads_q[3:0];
-    assign out_y_pad_1 = s3_pads_q[7:4];
-    assign out_x_pad_0 = s3_pads_q[11:8];
-    assign out_x_pad_1 = s3_pads_q[15:12];
-    assign out_pad     = s3_pad_q;
-    assign out_entries = s3_entries_q;
-    assign out_elems   = s3_elems_q;
 
     `VTA_PARAM_CHECK(ADDR_BITS >= 32 && ADDR_BITS <= 63)
 endmodule

@@ -42,10 +42,7 @@ module vta_mem_front #(
     output wire [15:0]            out_stride,
     output wire [13:0]            out_x,
     output wire [13:0]            out_y,
-    output wire [3:0]             out_y_pad_0,
-    output wire [3:0]             out_y_pad_1,
-    output wire [3:0]             out_x_pad_0,
-    output wire [3:0]             out_x_pad_1,
+    output wire [32:0]            out_pads,
     output wire [7:0]             out_pad,
     output wire [13:0]            out_elems,
     output wire [13:0]            out_entries,
@@ -79,14 +76,13 @@ module vta_mem_front #(
     vta_mem_decode #(
         .LOG_BATCH(LOG_BATCH), .LOG_BLOCK_IN(LOG_BLOCK_IN), .LOG_BLOCK_OUT(LOG_BLOCK_OUT),
         .LOG_UOP_DEPTH(LOG_UOP_DEPTH), .LOG_INP_DEPTH(LOG_INP_DEPTH), .LOG_WGT_DEPTH(LOG_WGT_DEPTH),
-        .LOG_ACC_DEPTH(LOG_ACC_DEPTH), .ADDR_BITS(ADDR_BITS)
+        .LOG_ACC_DEPTH(LOG_ACC_DEPTH), .ADDR_BITS(ADDR_BITS), .ELASTIC(1)
     ) decode (
         .clk(clk), .rst(rst),
         .in_valid(insn_valid && side_ready), .in_ready(decode_ready), .in_insn(insn_data), .bases(bases),
         .out_valid(decode_valid), .out_ready(accept), .out_error(decode_error),
         .out_mem(out_mem), .out_sram(out_sram), .out_addr(out_addr), .out_stride(out_stride),
-        .out_x(out_x), .out_y(out_y), .out_y_pad_0(out_y_pad_0), .out_y_pad_1(out_y_pad_1),
-        .out_x_pad_0(out_x_pad_0), .out_x_pad_1(out_x_pad_1), .out_pad(out_pad),
+        .out_x(out_x), .out_y(out_y), .out_pads(out_pads), .out_pad(out_pad),
         .out_elems(out_elems), .out_entries(out_entries)
     );
 

@@ -5,7 +5,7 @@
 // Contract: regs.def. Reads of holes give 0, writes to them or to read-only registers do nothing, every response is
 // OKAY; write strobes count by byte for the RW registers, and byte 0 must be strobed for CONTROL and IRQ_STATUS.
 // Addresses and bases keep the bits ADDR_BITS-1 to 6, the others read as 0. One access of each kind at a time; a
-// counter's answer takes up to 34 cycles, others 2. No path is combinational from an input to an output of the bus.
+// counter's answer takes up to 37 cycles, others 2. No path is combinational from an input to an output of the bus.
 `include "vta_assert.vh"
 `default_nettype none
 

@@ -85,7 +85,7 @@ module vta_store #(
     wire               front_err;
     wire               front_valid;
     wire [7:0]         front_code;
-    wire [40:0]        unused_front;
+    wire [57:0]        unused_front;
 
     vta_mem_front #(
         .LOG_BATCH(LOG_BATCH), .LOG_BLOCK_IN(LOG_BLOCK_IN), .LOG_BLOCK_OUT(LOG_BLOCK_OUT),
@@ -97,9 +97,8 @@ module vta_store #(
         .bases(bases), .token_avail(c2s_avail), .token_pop(c2s_pop),
         .out_valid(cmd_valid), .out_ready(cmd_ready), .out_index(cmd_index), .out_push(cmd_push),
         .out_mem(unused_front[2:0]), .out_sram(cmd_sram), .out_addr(cmd_addr), .out_stride(cmd_stride),
-        .out_x(cmd_x), .out_y(cmd_y), .out_y_pad_0(unused_front[6:3]), .out_y_pad_1(unused_front[10:7]),
-        .out_x_pad_0(unused_front[14:11]), .out_x_pad_1(unused_front[18:15]), .out_pad(unused_front[26:19]),
-        .out_elems(cmd_elems), .out_entries(unused_front[40:27]),
+        .out_x(cmd_x), .out_y(cmd_y), .out_pads(unused_front[35:3]), .out_pad(unused_front[43:36]),
+        .out_elems(cmd_elems), .out_entries(unused_front[57:44]),
         .err_valid(front_err), .err_code(front_code), .head_valid(front_valid), .stat_token(stat_token)
     );
 

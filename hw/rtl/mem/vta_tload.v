@@ -43,10 +43,7 @@ module vta_tload #(
     input  wire [15:0]                   cmd_stride,
     input  wire [13:0]                   cmd_x,
     input  wire [13:0]                   cmd_y,
-    input  wire [3:0]                    cmd_y_pad_0,
-    input  wire [3:0]                    cmd_y_pad_1,
-    input  wire [3:0]                    cmd_x_pad_0,
-    input  wire [3:0]                    cmd_x_pad_1,
+    input  wire [32:0]                   cmd_pads,
     input  wire [7:0]                    cmd_pad,
     input  wire [13:0]                   cmd_elems,
     input  wire [13:0]                   cmd_entries,
@@ -155,11 +152,7 @@ module vta_tload #(
         .out_valid(beat_valid), .out_ready(beat_take), .out_data({beat_err, beat})
     );
 
-    // What the writing side needs of a command. `first` counts the padding before the first element.
-    wire [13:0] cmd_pitch = cmd_x + {10'd0, cmd_x_pad_0} + {10'd0, cmd_x_pad_1};
-    wire [13:0] cmd_first = cmd_elems == 14'd0 ? cmd_entries : cmd_pitch * {10'd0, cmd_y_pad_0} + {10'd0, cmd_x_pad_0};
-    wire [13:0] cmd_tail  = cmd_pitch * {10'd0, cmd_y_pad_1} + {10'd0, cmd_x_pad_1};
-
+    // What the writing side needs of a command.
     localparam integer QUEUE_BITS = 3 + 13 + 6*14 + 8 + 1 + 5 + 2*LOG_BUS_BYTES;
     wire [2:0]               next_mem;
     wire [12:0]              next_sram;
@@ -178,12 +171,11 @@ module vta_tload #(
     vta_fifo #(.WIDTH(QUEUE_BITS), .LOG_DEPTH(5)) queue (
         .clk(clk), .rst(rst),
         .in_valid(cmd_valid && burst_in_ready), .in_ready(queue_in_ready),
-        .in_data({cmd_mem, cmd_sram, cmd_first, cmd_tail, cmd_x, cmd_y, cmd_elems, cmd_entries - cmd_elems, cmd_pad,
-                  cmd_merge, {1'b0, cmd_x_pad_0} + {1'b0, cmd_x_pad_1},
+        .in_data({cmd_mem, cmd_sram, cmd_pads, cmd_x, cmd_y, cmd_elems, cmd_entries - cmd_elems, cmd_pad, cmd_merge,
                   cmd_addr[LOG_BUS_BYTES-1:0], cmd_stride_bytes[LOG_BUS_BYTES-1:0]}),
         .out_valid(queue_valid), .out_ready(queue_ready),
-        .out_data({next_mem, next_sram, next_first, next_tail, next_x, next_y, next_elems, next_pads, next_pad,
-                   next_merge, next_gap, next_offset, next_step})
+        .out_data({next_mem, next_sram, next_tail, next_first, next_gap, next_x, next_y, next_elems, next_pads, next_pad,
+                   next_merge, next_offset, next_step})
     );
 
     // The oldest command.
@@ -192,15 +184,21 @@ module vta_tload #(
     reg [13:0]              x_size_q;
     reg [4:0]               gap_q;        // padding between one row's last element and the next row's first
     reg [13:0]              tail_q;       // padding after the last element
+    reg                     tail_some_q;
+    reg                     tail_one_q;
     reg                     merge_q;
     reg [7:0]               pad_q;
     reg [LOG_BUS_BYTES-1:0] step_q;
     reg [5:0]               piece_q;
     reg [SLICE_BITS-1:0]    last_slice_q;
 
-    // Its elements.
+    // Its elements. Counts have flags beside them: not 0, or 1.
     reg [13:0]              elems_q;      // elements to come
+    reg                     elems_some_q;
+    reg                     elems_one_q;
     reg [13:0]              x_q;          // of them in this row
+    reg                     x_one_q;
+    reg                     x_size_one_q;
     reg [12:0]              addr_q;
     reg [SLICE_BITS-1:0]    slice_q;
     reg [LOG_BUS_BYTES-1:0] offset_q;     // of the element in its beat
@@ -208,22 +206,27 @@ module vta_tload #(
 
     // Its padding.
     reg [13:0]              pads_q;       // pad entries to come
+    reg                     pads_some_q;
+    reg                     pads_one_q;
     reg [13:0]              run_q;        // of them in this run of consecutive ones
+    reg                     run_some_q;
+    reg                     run_one_q;
     reg [13:0]              rows_q;       // rows of elements to skip still
+    reg                     rows_one_q;
     reg [12:0]              pad_addr_q;
 
-    wire data_work  = active_q && elems_q != 14'd0;
+    wire data_work  = active_q && elems_some_q;
     wire data_offer = data_work && beat_valid;
-    wire pad_work   = active_q && pads_q != 14'd0;
-    wire pad_offer  = pad_work && run_q != 14'd0 && !data_offer;
+    wire pad_work   = active_q && pads_some_q;
+    wire pad_offer  = pad_work && run_some_q && !data_offer;
     wire data_write = data_offer && wr_ready;
     wire pad_write  = pad_offer && wr_ready;
 
     wire elem_end   = slice_q == last_slice_q;
-    wire row_end    = x_q == 14'd1;
-    wire run_end    = elems_q == 14'd1 || (row_end && !merge_q);
-    wire data_end   = !data_work || (data_write && elem_end && elems_q == 14'd1);
-    wire pad_end    = !pad_work || (pad_write && pads_q == 14'd1);
+    wire row_end    = x_one_q;
+    wire run_end    = elems_one_q || (row_end && !merge_q);
+    wire data_end   = !data_work || (data_write && elem_end && elems_one_q);
+    wire pad_end    = !pad_work || (pad_write && pads_one_q);
     wire finish     = active_q && data_end && pad_end;
 
     wire [LOG_BUS_BYTES-1:0] offset_next = offset_q + piece_q[LOG_BUS_BYTES-1:0] + 1'b1;
@@ -255,7 +258,11 @@ module vta_tload #(
     always @(posedge clk) begin
         if (queue_ready) begin
             elems_q      <= next_elems;
+            elems_some_q <= next_elems != 14'd0;
+            elems_one_q  <= next_elems == 14'd1;
             x_q          <= next_x;
+            x_one_q      <= next_x == 14'd1;
+            x_size_one_q <= next_x == 14'd1;
             addr_q       <= next_sram + next_first[12:0];
             slice_q      <= 0;
             offset_q     <= next_offset;
@@ -264,8 +271,11 @@ module vta_tload #(
             slice_q  <= elem_end ? {SLICE_BITS{1'b0}} : slice_q + 1'b1;
             offset_q <= offset_next;
             if (elem_end) begin
-                elems_q <= elems_q - 14'd1;
+                elems_q      <= elems_q - 14'd1;
+                elems_some_q <= !elems_one_q;
+                elems_one_q  <= elems_q == 14'd2;
                 x_q     <= row_end ? x_size_q : x_q - 14'd1;
+                x_one_q <= row_end ? x_size_one_q : x_q == 14'd2;
                 addr_q  <= addr_q + 13'd1 + (row_end ? {8'd0, gap_q} : 13'd0);
                 if (row_end) begin
                     row_offset_q <= row_offset_next;
@@ -277,7 +287,7 @@ module vta_tload #(
 
     // Runs of padding: what is before the first element, the gaps between rows, what follows the last element. Where
     // gaps are empty, all rows are skipped at once: their entries are counted in next_elems.
-    wire pad_skip = pad_work && (run_q == 14'd0 || (pad_write && run_q == 14'd1));
+    wire pad_skip = pad_work && (!run_some_q || (pad_write && run_one_q));
 
     // Elements between two runs of padding: a row, or all of them.
     reg [12:0] skip_q;
@@ -287,19 +297,33 @@ module vta_tload #(
 
     always @(posedge clk) begin
         if (queue_ready) begin
-            pads_q     <= next_pads;
-            run_q      <= next_first;
-            rows_q     <= next_gap == 5'd0 ? 14'd1 : next_y;
-            pad_addr_q <= next_sram;
+            pads_q      <= next_pads;
+            pads_some_q <= next_pads != 14'd0;
+            pads_one_q  <= next_pads == 14'd1;
+            run_q       <= next_first;
+            run_some_q  <= next_first != 14'd0;
+            run_one_q   <= next_first == 14'd1;
+            rows_q      <= next_gap == 5'd0 ? 14'd1 : next_y;
+            rows_one_q  <= next_gap == 5'd0 || next_y == 14'd1;
+            pad_addr_q  <= next_sram;
+            tail_some_q <= next_tail != 14'd0;
+            tail_one_q  <= next_tail == 14'd1;
         end else begin
             if (pad_write) begin
-                pads_q     <= pads_q - 14'd1;
-                run_q      <= run_q - 14'd1;
-                pad_addr_q <= pad_addr_q + 13'd1;
+                pads_q      <= pads_q - 14'd1;
+                pads_some_q <= !pads_one_q;
+                pads_one_q  <= pads_q == 14'd2;
+                run_q       <= run_q - 14'd1;
+                run_some_q  <= !run_one_q;
+                run_one_q   <= run_q == 14'd2;
+                pad_addr_q  <= pad_addr_q + 13'd1;
             end
             if (pad_skip) begin
                 rows_q     <= rows_q - 14'd1;
-                run_q      <= rows_q == 14'd1 ? tail_q : {9'd0, gap_q};
+                rows_one_q <= rows_q == 14'd2;
+                run_q      <= rows_one_q ? tail_q : {9'd0, gap_q};
+                run_some_q <= rows_one_q ? tail_some_q : gap_q != 5'd0;
+                run_one_q  <= rows_one_q ? tail_one_q : gap_q == 5'd1;
                 pad_addr_q <= pad_addr_q + (pad_write ? 13'd1 : 13'd0) + skip_q;
             end
         end
@@ -342,6 +366,10 @@ module vta_tload #(
     wire unused_last = rd_last;
 
     `VTA_FORMAL_RESET
+    `VTA_ASSERT(flags, !active_q || (elems_some_q == (elems_q != 0) && elems_one_q == (elems_q == 1)
+                                     && pads_some_q == (pads_q != 0) && pads_one_q == (pads_q == 1)
+                                     && run_some_q == (run_q != 0) && run_one_q == (run_q == 1)
+                                     && x_one_q == (x_q == 1) && rows_one_q == (rows_q == 1)))
     `VTA_ASSERT(window, flight_q < WINDOW + 10'd256)
     `VTA_ASSERT(command, !cmd_valid || cmd_elems <= cmd_entries)
 endmodule
