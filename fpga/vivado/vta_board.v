@@ -138,6 +138,7 @@ module vta_board (
         .ADDR_BITS(`VTA_ADDR_BITS)
     ) top (
         .clk(aclk),
+        .clk2x(1'b0),
         .rst(rst_q),
         .s_axil_awvalid(s_axi_awvalid),
         .s_axil_awready(s_axi_awready),

@@ -15,9 +15,11 @@ module vta_compute #(
     parameter integer LOG_WGT_DEPTH = 10,
     parameter integer LOG_ACC_DEPTH = 11,
     parameter integer LOG_BUS_BYTES = 3,
-    parameter integer ADDR_BITS     = 40
+    parameter integer ADDR_BITS     = 40,
+    parameter integer PUMP          = 1
 ) (
     input  wire         clk,
+    input  wire         clk2x,
     input  wire         clk_issue,
     input  wire         clk_array,
     input  wire         clk_alu,

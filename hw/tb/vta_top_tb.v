@@ -66,7 +66,7 @@ module vta_top_tb;
         .LOG_ACC_DEPTH(LOG_ACC_DEPTH), .LOG_BUS_BYTES(LOG_BUS_BYTES), .LOG_QUEUE_DEPTH(LOG_QUEUE_DEPTH),
         .ADDR_BITS(ADDR_BITS), .CONFIG_HASH(CONFIG_HASH)
     ) dut (
-        .clk(clk), .rst(rst),
+        .clk(clk), .clk2x(1'b0), .rst(rst),
         .s_axil_awvalid(awvalid), .s_axil_awready(awready), .s_axil_awaddr(awaddr),
         .s_axil_wvalid(wvalid), .s_axil_wready(wready), .s_axil_wdata(wdata), .s_axil_wstrb(wstrb),
         .s_axil_bvalid(bvalid), .s_axil_bready(bready), .s_axil_bresp(bresp),

@@ -67,7 +67,7 @@ module icarus_tb;
         .LOG_INP_DEPTH(LOG_INP_DEPTH), .LOG_WGT_DEPTH(LOG_WGT_DEPTH), .LOG_ACC_DEPTH(LOG_ACC_DEPTH),
         .LOG_BUS_BYTES(LOG_BUS_BYTES), .LOG_QUEUE_DEPTH(LOG_QUEUE_DEPTH)
     ) dut (
-        .clk(clk), .rst(rst), .irq(irq),
+        .clk(clk), .clk2x(1'b0), .rst(rst), .irq(irq),
         .s_axil_awvalid(s_awvalid), .s_axil_awready(s_awready), .s_axil_awaddr(s_awaddr), .s_axil_wvalid(s_wvalid),
         .s_axil_wready(s_wready), .s_axil_wdata(s_wdata), .s_axil_wstrb(4'hf), .s_axil_bvalid(s_bvalid),
         .s_axil_bready(1'b1), .s_axil_bresp(), .s_axil_arvalid(1'b0), .s_axil_arready(), .s_axil_araddr(12'd0),

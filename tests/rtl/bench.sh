@@ -3,7 +3,7 @@
 #
 # bench.sh BENCH HEADERS "PARAMETERS" [PLUSARGS ...]: one run of a bench of hw/tb or hw/tb/compute under Icarus.
 # PARAMETERS: NAME=VALUE pairs of the bench. The seed follows from VTAC_SEED unless a plusarg gives one; it is printed. A bench that
-# does not print PASS has failed.
+# does not print PASS has failed. The plusarg +built: with -DSYNTHESIS, the modules in the form in which they are built.
 set -eu
 bench=$1 headers=$2 parameters=$3
 shift 3
@@ -16,6 +16,11 @@ case " $* " in
 *) set -- "$@" "+seed=$("$root/tests/lib/seed.sh" "$bench $parameters $*")" ;;
 esac
 
+define=
+case " $* " in
+*" +built "*) define=-DSYNTHESIS ;;
+esac
+
 overrides=
 for parameter in $parameters; do
     overrides="$overrides -P$bench.$parameter"
@@ -26,7 +31,7 @@ else # the model stands in for the compute unit
     sources="$(find rtl/lib rtl/mem -name '*.v' | sort) tb/vta_compute_model.v tb/$bench.v"
 fi
 # shellcheck disable=SC2086
-iverilog -g2005 -Wall -Wno-timescale "-I$headers" -Iinclude -Itb -Itb/compute $overrides -s "$bench" -o "$work/bench" \
+iverilog -g2005 -Wall -Wno-timescale $define "-I$headers" -Iinclude -Itb -Itb/compute $overrides -s "$bench" -o "$work/bench" \
     $sources tb/vta_axi_mem.v > "$work/warnings" 2>&1 || { cat "$work/warnings"; exit 1; }
 [ ! -s "$work/warnings" ] || { cat "$work/warnings"; echo "iverilog warns"; exit 1; }
 echo "$bench $parameters $*"

@@ -27,6 +27,7 @@ hw_top(top_tiny 0 2 2 8 8 7 7 3 +runs=3)
 hw_top(top_batch2 1 3 3 8 8 7 7 4 +runs=3)
 hw_top(top_rect 0 3 4 8 8 7 8 5 +runs=3)
 hw_top(top_wide 0 5 5 8 7 5 7 6 +runs=3)
+hw_top(top_built 0 2 2 8 8 7 7 3 +runs=1 +built)
 hw_top(top_speed 0 4 4 13 11 10 11 3 +runs=1 +speed)
 
 # The load engine with a stalling write port, in both its roles, by bus width.
@@ -48,6 +49,7 @@ hw_bench(store_wide vta_store_tb "LOG_BUS_BYTES=3 LOG_BATCH=1 LOG_BLOCK_OUT=4" +
 hw_bench(control vta_control_tb "")
 hw_bench(lib vta_lib_tb "LOG_DEPTH=3")
 hw_bench(lib_least vta_lib_tb "LOG_DEPTH=1")
+hw_bench(lib_built vta_lib_tb "LOG_DEPTH=3" +built)
 hw_bench(regs vta_regs_tb "ADDR_BITS=40")
 
 add_test(NAME synth_tiny

@@ -14,7 +14,7 @@ dirs="-I$headers -Iinclude $(find rtl -type d | sed 's/^/-I/' | tr '\n' ' ')"
 
 # The tool's words about one configuration, on stdout.
 words() {
-    arguments=$("$params" "$tool" "$1")
+    arguments=$("$params" "$tool" "$1") || return 1
     case $tool in
     verilator) # shellcheck disable=SC2086
         verilator --lint-only -Wall $dirs $arguments --top-module vta_top $sources 2>&1 || echo "verilator fails" ;;

@@ -5,8 +5,8 @@
 //
 // Contract: operands with `en`, sums four cycles later; the last sums stay. GEMM: sum[b][o] = Σ_i x[b][i]·w[o][i].
 // With `depthwise`: sum[b][o] = Σ_t dw_x[t][b][o]·dw_w[t][o] for lanes o < LANES, 0 for the others; the products use the
-// multipliers of weight rows 0, 2 and 4. There are two forms, one to build and one that is fast to simulate;
-// vta_array_tb compares them.
+// multipliers of weight rows 0, 2, 4 and so on. There are two forms, one to build, with multipliers at the clock or at twice
+// the clock, and one that is fast to simulate; vta_array_tb compares them.
 `default_nettype none
 
 module vta_array #(
@@ -14,9 +14,16 @@ module vta_array #(
     parameter integer LOG_BLOCK_IN  = 4,
     parameter integer LOG_BLOCK_OUT = 4,
     parameter integer TAPS          = 3,    // depthwise taps a cycle
-    parameter integer LANES         = 16    // min(block_in, block_out)
+    parameter integer LANES         = 16,   // min(block_in, block_out)
+    // The waiver: what is simulated has one clock.
+    // verilator lint_off UNUSEDPARAM
+    // verilator lint_off UNUSEDSIGNAL
+    parameter integer PUMP          = 1     // cycles of the multipliers in one of clk: 1 or 2
 ) (
     input  wire                                               clk,
+    input  wire                                               clk2x,    // an edge with each of clk, and one between
+    // verilator lint_on UNUSEDSIGNAL
+    // verilator lint_on UNUSEDPARAM
     input  wire                                               en,
     input  wire                                               depthwise,
     input  wire [(8 << (LOG_BATCH + LOG_BLOCK_IN)) - 1:0]     x,
@@ -27,9 +34,10 @@ module vta_array #(
 );
 `ifdef SYNTHESIS
     vta_array_dsp #(
-        .LOG_BATCH(LOG_BATCH), .LOG_BLOCK_IN(LOG_BLOCK_IN), .LOG_BLOCK_OUT(LOG_BLOCK_OUT), .TAPS(TAPS), .LANES(LANES)
+        .LOG_BATCH(LOG_BATCH), .LOG_BLOCK_IN(LOG_BLOCK_IN), .LOG_BLOCK_OUT(LOG_BLOCK_OUT), .TAPS(TAPS), .LANES(LANES),
+        .PUMP(PUMP)
     ) form (
-        .clk(clk), .en(en), .depthwise(depthwise), .x(x), .w(w), .dw_x(dw_x), .dw_w(dw_w), .sum(sum)
+        .clk(clk), .clk2x(clk2x), .en(en), .depthwise(depthwise), .x(x), .w(w), .dw_x(dw_x), .dw_w(dw_w), .sum(sum)
     );
 `else
     vta_array_loops #(

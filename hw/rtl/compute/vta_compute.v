@@ -23,9 +23,11 @@ module vta_compute #(
     parameter integer LOG_WGT_DEPTH = 10,
     parameter integer LOG_ACC_DEPTH = 11,
     parameter integer LOG_BUS_BYTES = 3,
-    parameter integer ADDR_BITS     = 40
+    parameter integer ADDR_BITS     = 40,
+    parameter integer PUMP          = 1     // of vta_array
 ) (
     input  wire         clk,
+    input  wire         clk2x,
     input  wire         clk_issue,      // these may stop while their awake_* is low
     input  wire         clk_array,
     input  wire         clk_alu,
@@ -390,9 +392,9 @@ module vta_compute #(
 
     vta_gemm #(
         .LOG_BATCH(LOG_BATCH), .LOG_BLOCK_IN(LOG_BLOCK_IN), .LOG_BLOCK_OUT(LOG_BLOCK_OUT),
-        .LOG_UOP_DEPTH(U), .LOG_INP_DEPTH(I), .LOG_WGT_DEPTH(W), .LOG_ACC_DEPTH(A), .MAX_AI(MAX_AI)
+        .LOG_UOP_DEPTH(U), .LOG_INP_DEPTH(I), .LOG_WGT_DEPTH(W), .LOG_ACC_DEPTH(A), .MAX_AI(MAX_AI), .PUMP(PUMP)
     ) gemm (
-        .clk(clk_array), .rst(rst),
+        .clk(clk_array), .clk2x(clk2x), .rst(rst),
         .insn_valid(a_valid && !a_uop_wait), .insn_ready(a_ready), .uop_begin(a_uop_begin), .uop_last(a_uop_last),
         .out_last(a_out_last), .in_last(a_in_last), .dst_out(a_dst_out), .dst_in(a_dst_in), .src_out(a_src_out),
         .src_in(a_src_in), .wgt_out(a_wgt_out), .wgt_in(a_wgt_in), .dst_extent(a_dst_extent), .dst_over(a_dst_over),

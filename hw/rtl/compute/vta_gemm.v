@@ -30,9 +30,11 @@ module vta_gemm #(
     parameter integer LOG_INP_DEPTH = 11,
     parameter integer LOG_WGT_DEPTH = 10,
     parameter integer LOG_ACC_DEPTH = 11,
-    parameter integer MAX_AI        = 11
+    parameter integer MAX_AI        = 11,
+    parameter integer PUMP          = 1     // of vta_array
 ) (
     input  wire                     clk,
+    input  wire                     clk2x,
     input  wire                     rst,
 
     // The next instruction.
@@ -496,9 +498,10 @@ module vta_gemm #(
     );
 
     vta_array #(
-        .LOG_BATCH(LOG_BATCH), .LOG_BLOCK_IN(LOG_BLOCK_IN), .LOG_BLOCK_OUT(LOG_BLOCK_OUT), .TAPS(TAPS), .LANES(LANES)
+        .LOG_BATCH(LOG_BATCH), .LOG_BLOCK_IN(LOG_BLOCK_IN), .LOG_BLOCK_OUT(LOG_BLOCK_OUT), .TAPS(TAPS), .LANES(LANES),
+        .PUMP(PUMP)
     ) array (
-        .clk(clk), .en(mac_q[3]), .depthwise(s3_dw), .x(inp_rd_data), .w(wgt_rd_data), .dw_x(dw_x), .dw_w(dw_w),
+        .clk(clk), .clk2x(clk2x), .en(mac_q[3]), .depthwise(s3_dw), .x(inp_rd_data), .w(wgt_rd_data), .dw_x(dw_x), .dw_w(dw_w),
         .sum(sum)
     );
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// vta_array_tb -- the two forms of the array against each other and against sums of products, GEMM and depthwise steps in
-// any order, with gaps; every int8 comes up, −128 often.
+// vta_array_tb -- the forms of the array, those that are built, at the clock and at twice the clock, and the one that is
+// simulated, against sums of products: GEMM and depthwise steps in any order, with gaps; every int8 comes up, −128 often.
+// parts: vta_array_lane
 `default_nettype none
 
 module vta_array_tb;
@@ -22,13 +23,41 @@ module vta_array_tb;
     reg  [8*TAPS*LANES*BATCH-1:0] dw_x;
     reg  [8*TAPS*LANES-1:0]      dw_w;
     wire [32*OUT*BATCH-1:0]      built;
+    wire [32*OUT*BATCH-1:0]      pumped;
     wire [32*OUT*BATCH-1:0]      simulated;
 
     vta_array_dsp #(
         .LOG_BATCH(LOG_BATCH), .LOG_BLOCK_IN(LOG_BLOCK_IN), .LOG_BLOCK_OUT(LOG_BLOCK_OUT), .TAPS(TAPS), .LANES(LANES)
     ) dsp (
-        .clk(clk), .en(en), .depthwise(depthwise), .x(x), .w(w), .dw_x(dw_x), .dw_w(dw_w), .sum(built)
+        .clk(clk), .clk2x(1'b0), .en(en), .depthwise(depthwise), .x(x), .w(w), .dw_x(dw_x), .dw_w(dw_w), .sum(built)
     );
+
+    // Twice the clock; there, shapes must have room for the depthwise lanes of both halves.
+    localparam integer COLUMNS = IN / 2;
+    reg clk2x = 1'b0;
+    initial begin
+        #5;
+        forever begin
+            clk2x = 1'b1;
+            #2 clk2x = 1'b0;
+            #3;
+        end
+    end
+
+    generate
+        if (2*TAPS*((LANES + COLUMNS - 1)/COLUMNS) <= OUT) begin : twice
+            vta_array_dsp #(
+                .LOG_BATCH(LOG_BATCH), .LOG_BLOCK_IN(LOG_BLOCK_IN), .LOG_BLOCK_OUT(LOG_BLOCK_OUT), .TAPS(TAPS),
+                .LANES(LANES), .PUMP(2)
+            ) dsp (
+                .clk(clk), .clk2x(clk2x), .en(en), .depthwise(depthwise), .x(x), .w(w), .dw_x(dw_x), .dw_w(dw_w),
+                .sum(pumped)
+            );
+        end else begin : once
+            assign pumped = built;
+        end
+    endgenerate
+
     vta_array_loops #(
         .LOG_BATCH(LOG_BATCH), .LOG_BLOCK_IN(LOG_BLOCK_IN), .LOG_BLOCK_OUT(LOG_BLOCK_OUT), .TAPS(TAPS), .LANES(LANES)
     ) loops (
@@ -98,8 +127,9 @@ module vta_array_tb;
             @(negedge clk);
             for (i = 4; i > 0; i = i - 1) if (live[i-1] || i == 4) expected[i] = live[i-1] ? expected[i-1] : expected[i];
             #1;
-            if (n > 12 && (built !== expected[4] || simulated !== expected[4])) begin
-                $display("step %0d:\n%h built\n%h simulated\n%h expected", steps, built, simulated, expected[4]);
+            if (n > 12 && (built !== expected[4] || pumped !== expected[4] || simulated !== expected[4])) begin
+                $display("step %0d:\n%h built\n%h at twice the clock\n%h simulated\n%h expected", steps, built, pumped,
+                         simulated, expected[4]);
                 $fatal(1, "FAIL");
             end
         end

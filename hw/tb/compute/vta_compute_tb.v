@@ -3,7 +3,7 @@
 // vta_compute_tb -- the whole compute unit under random programs: its loads, GEMM, DEPTHWISE, ALU, REQUANT, with tokens, full
 // queues, a stalling memory and clocks that stop whenever they may. It must end with the contents that compute_ref.vh gives:
 // OUT after each program, and ACC, byte by byte through OUT. Then programs with a fault: the right error in the right
-// instruction. +seed=N, +runs=N programs.
+// instruction. +seed=N, +runs=N programs. Built with -DSYNTHESIS it judges the forms that go onto a board.
 // parts: vta_alu vta_array vta_compute_load vta_decode vta_gemm
 `default_nettype none
 
@@ -17,6 +17,7 @@ module vta_compute_tb;
     parameter integer LOG_WGT_DEPTH = 4;
     parameter integer LOG_ACC_DEPTH = 5;
     parameter integer LOG_BUS_BYTES = 3;
+    parameter integer PUMP          = 1;    // for what is built
     localparam integer ADDR_BITS    = 40;
 `include "vta_isa.vh"
 `include "mem_insn.vh"
@@ -53,12 +54,24 @@ module vta_compute_tb;
     always @* if (!clk) open = {4{rst}} | {awake_fill, awake_alu, awake_array, awake_issue};
     wire [3:0] clocks = open & {4{clk}};
 
+    // Twice the clock, for multipliers that run at it.
+    reg clk2x = 1'b0;
+    initial begin
+        #5;
+        forever begin
+            clk2x = 1'b1;
+            #2 clk2x = 1'b0;
+            #3;
+        end
+    end
+
     vta_compute #(
         .LOG_BATCH(LOG_BATCH), .LOG_BLOCK_IN(LOG_BLOCK_IN), .LOG_BLOCK_OUT(LOG_BLOCK_OUT),
         .LOG_UOP_DEPTH(LOG_UOP_DEPTH), .LOG_INP_DEPTH(LOG_INP_DEPTH), .LOG_WGT_DEPTH(LOG_WGT_DEPTH),
-        .LOG_ACC_DEPTH(LOG_ACC_DEPTH), .LOG_BUS_BYTES(LOG_BUS_BYTES), .ADDR_BITS(ADDR_BITS)
+        .LOG_ACC_DEPTH(LOG_ACC_DEPTH), .LOG_BUS_BYTES(LOG_BUS_BYTES), .ADDR_BITS(ADDR_BITS),
+        .PUMP(PUMP)
     ) dut (
-        .clk(clk), .clk_issue(clocks[0]), .clk_array(clocks[1]), .clk_alu(clocks[2]), .clk_fill(clocks[3]),
+        .clk(clk), .clk2x(clk2x), .clk_issue(clocks[0]), .clk_array(clocks[1]), .clk_alu(clocks[2]), .clk_fill(clocks[3]),
         .awake_issue(awake_issue), .awake_array(awake_array), .awake_alu(awake_alu), .awake_fill(awake_fill), .rst(rst),
         .insn_valid(insn_valid), .insn_ready(insn_ready), .insn_data(insn_data), .insn_index(index),
         .l2c_avail(l2c_avail), .l2c_pop(l2c_pop), .s2c_avail(s2c_avail), .s2c_pop(s2c_pop),
