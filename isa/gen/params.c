@@ -56,6 +56,7 @@ static int print_params(const char *tool, const char *name, const char *top)
         {"LOG_BUS_BYTES", config.log_bus_width - 3, false},
         {"LOG_QUEUE_DEPTH", config.log_queue, false},
         {"CONFIG_HASH", config.hash, true},
+        {"PUMP", config.array_pump, false},
     };
     int result = 0;
     for (size_t i = 0; i < sizeof parameters / sizeof parameters[0] && result == 0; i++) {

@@ -286,6 +286,20 @@ static vta_status check_sums(const vta_config *c, vta_diag *diag)
     return VTA_OK;
 }
 
+/* At twice the clock, the multipliers of the two halves of a reduction are the same: the depthwise taps of
+ * all lanes must find weight rows of their own, every other one (vta_array_dsp.v). */
+static vta_status check_pump(const vta_config *c, vta_diag *diag)
+{
+    if (c->array_pump == 2 && c->log_block_out < 4 && c->log_block_in <= c->log_block_out) {
+        return vta_fail(
+            diag, VTA_RANGE,
+            "key 'ARRAY_PUMP' is 2: 'LOG_BLOCK_OUT' must be at least 4, or less than 'LOG_BLOCK_IN' (it is "
+            "%" PRIu32 ")",
+            c->log_block_out);
+    }
+    return VTA_OK;
+}
+
 static void set_memory(vta_config *c, vta_memory memory, uint32_t log_buff, uint32_t log_elem)
 {
     c->log_depth[memory] = log_buff - log_elem;
@@ -377,6 +391,7 @@ static vta_status parse(const char *text, vta_config *out, vta_diag *diag)
     VTA_TRY(status);
     VTA_TRY(check_depths(out, diag));
     derive(out);
+    VTA_TRY(check_pump(out, diag));
     return check_sums(out, diag);
 }
 

@@ -57,7 +57,7 @@ add_test(NAME synth_tiny
 set_tests_properties(synth_tiny PROPERTIES TIMEOUT 900)
 
 # The shipped boards take minutes: targets of the build; so does the smallest accelerator of all, on an iCE40.
-foreach(config pynq ultra96 ${PROJECT_SOURCE_DIR}/fpga/ice40/smallest.json)
+foreach(config pynq pynq512 ultra96 ${PROJECT_SOURCE_DIR}/fpga/ice40/smallest.json)
     set(given ${config})
     cmake_path(GET config STEM config)
     add_custom_target(synth_${config}

@@ -93,6 +93,7 @@ static void shipped_shapes(void **state)
         /* clang-format off */
         {"batch2",  2, 8,  8,  8,  8,  7,  7,  64,  16 },
         {"pynq",    1, 16, 16, 13, 11, 10, 11, 64,  512},
+        {"pynq512", 1, 32, 16, 13, 11, 9,  11, 64,  512},
         {"rect",    1, 8,  16, 8,  7,  7,  8,  128, 16 },
         {"tiny",    1, 4,  4,  8,  8,  7,  7,  64,  16 },
         {"ultra96", 1, 32, 16, 13, 11, 9,  11, 128, 512},
@@ -191,6 +192,27 @@ static void values_are_checked(void **state)
 static void joint_rules_are_checked(void **state)
 {
     (void)state;
+    /* The array at twice the clock: shapes with a weight row for each depthwise tap of both halves. */
+    static const struct {
+        uint32_t in, out;
+        bool fits;
+    } shapes[] = {{4, 4, true}, {5, 5, true},  {5, 4, true},  {3, 4, true}, {4, 3, true},
+                  {3, 2, true}, {3, 3, false}, {2, 2, false}, {2, 3, false}};
+    for (uint32_t i = 0; i < sizeof shapes / sizeof shapes[0]; i++) {
+        char text[160];
+        (void)snprintf(text, sizeof text,
+                       "{\"LOG_BLOCK_IN\": %" PRIu32 ", \"LOG_BLOCK_OUT\": %" PRIu32
+                       ", \"LOG_INP_BUFF_SIZE\": 12, \"LOG_WGT_BUFF_SIZE\": 16, \"LOG_ACC_BUFF_SIZE\": 13, "
+                       "\"ARRAY_PUMP\": 2}",
+                       shapes[i].in, shapes[i].out);
+        vta_config c;
+        assert_int_equal(vta_config_parse(text, "c.json", &c, NULL), shapes[i].fits ? VTA_OK : VTA_RANGE);
+    }
+    expect_refused("{\"LOG_BLOCK_OUT\": 3, \"LOG_BLOCK_IN\": 3, \"LOG_ACC_BUFF_SIZE\": 13, "
+                   "\"LOG_INP_BUFF_SIZE\": 12, \"ARRAY_PUMP\": 2}",
+                   VTA_RANGE,
+                   "c.json: key 'ARRAY_PUMP' is 2: 'LOG_BLOCK_OUT' must be at least 4, or less than "
+                   "'LOG_BLOCK_IN' (it is 3)");
     expect_refused(
         "{\"LOG_INP_BUFF_SIZE\": 18}", VTA_RANGE,
         "c.json: key 'LOG_INP_BUFF_SIZE' is 18: with inputs (LOG_BATCH, LOG_BLOCK_IN) of 2^4 bytes it may be "
@@ -256,8 +278,8 @@ static void files_load(void **state)
     diag = (vta_diag){0};
     assert_int_equal(vta_config_load("pinq", &c, &diag), VTA_INVALID);
     assert_string_equal(diag.text,
-                        "no configuration is called 'pinq' (there are 'batch2', 'pynq', 'rect', 'tiny', "
-                        "'ultra96', 'wide'; a file needs a '/' or '.json')");
+                        "no configuration is called 'pinq' (there are 'batch2', 'pynq', 'pynq512', 'rect', "
+                        "'tiny', 'ultra96', 'wide'; a file needs a '/' or '.json')");
 }
 
 static void hash_covers_what_hardware_sees(void **state)
