@@ -13,7 +13,7 @@ map=$4
 failed=0
 fail() { echo "names: $*"; failed=1; }
 
-headers=$(cd "$prefix/include" && find . -type f | sed 's|^\./||' | sort)
+headers=$(cd "$prefix/include" && find vta -type f | sort) # vta.hpp is a binding, and tested as such
 [ "$(echo "$headers" | wc -l)" -le 8 ] || fail "more than eight headers: $headers"
 for header in $headers; do
     echo "#include <$header>" >"$work/alone.c"

@@ -1,0 +1,367 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Compiled models on the accelerator, from Python.
+
+    import vta
+    with vta.Model("model.so", device="ssh://pynq") as model:
+        print(model.inputs, model.outputs)
+        scores = model.run(pixels)[0]          # anything with the buffer protocol or DLPack
+        print(scores.tolist(), model.cycles)
+        for step in model.profile():
+            print(step.name, step.cycles)
+        scores = (await model.run_async(pixels))[0]
+
+A tensor is a view of memory that stays valid whatever becomes of the model: `tensor.data` is a memoryview,
+`numpy.asarray(tensor)` and `torch.from_dlpack(tensor)` copy nothing. A model is used by one thread at a time; models
+on one `vta.Device` share it in turn.
+"""
+import asyncio
+import collections
+import ctypes
+import os
+
+from . import _vta
+
+__version__ = _vta.version()
+
+
+class Error(RuntimeError):
+    """What the library refused or could not do. `code` is its status."""
+
+    code = 0
+
+    @property
+    def status(self):
+        """The status in words, "no such device"."""
+        return _vta.status(self.code)
+
+
+class InvalidError(Error, ValueError):
+    """An argument, a file or a program that makes no sense."""
+
+
+class DeviceError(Error, OSError):
+    """A device or a file that is not there, or is lost."""
+
+    __init__ = RuntimeError.__init__
+    __str__ = RuntimeError.__str__
+
+
+class OutOfMemory(Error, MemoryError):
+    """There is no memory for it."""
+
+
+class TimeoutExpired(Error, TimeoutError):
+    """A launch took longer than `timeout`."""
+
+    __init__ = RuntimeError.__init__
+    __str__ = RuntimeError.__str__
+
+
+class Interrupted(Error):
+    """`cancel` or `interrupt` ended the run."""
+
+
+def _classes():
+    rows = {"out of memory": OutOfMemory, "input/output error": DeviceError, "invalid argument": InvalidError,
+            "malformed input": InvalidError, "value out of range": InvalidError, "illegal program": InvalidError,
+            "illegal instruction": InvalidError, "timeout": TimeoutExpired, "no such device": DeviceError,
+            "device busy": DeviceError, "interrupted": Interrupted}
+    for code in range(1, 64):
+        name = _vta.status(code)
+        if name == "unknown status":
+            break
+        _vta.errors[code] = rows.get(name, Error)
+
+
+_classes()
+
+_KINDS = {0: "int", 1: "uint", 2: "float", 4: "bfloat", 6: "bool"}
+_FORMATS = {"int8": "b", "int16": "h", "int32": "i", "int64": "q", "uint8": "B", "uint16": "H", "uint32": "I",
+            "uint64": "Q", "float16": "e", "float32": "f", "float64": "d", "bool8": "?", "bfloat16": "H"}
+
+Step = collections.namedtuple("Step", "name op on_accelerator seconds cycles predicted flops")
+Step.__doc__ = "What a step of the last run took; seconds are of profiled runs."
+
+
+class Tensor:
+    """An input or an output: what it is, and a view of its memory."""
+
+    def __init__(self, row, array):
+        self.name, self._code, self._bits, self.shape, self.nbytes = row
+        self.dtype = _KINDS.get(self._code, "type%d_" % self._code) + str(self._bits)
+        self._array = array
+        plain = memoryview(array)
+        form = _FORMATS.get(self.dtype, "B")
+        whole = self.nbytes > 0 and self.dtype in _FORMATS
+        self.data = plain.cast(form, self.shape) if whole and self.shape else plain.cast(form) if whole else plain
+
+    @property
+    def address(self):
+        return _vta.address(self._array)
+
+    @property
+    def __array_interface__(self):
+        kind = {0: "i", 1: "u", 2: "f", 6: "b"}.get(self._code, "V")
+        return {"version": 3, "shape": self.shape, "data": (self.address, False),
+                "typestr": ("<" if self._bits > 8 else "|") + kind + str((self._bits + 7) // 8)}
+
+    def __dlpack__(self, stream=None, **_):
+        return _vta.dlpack(self.address, self._code, self._bits, self.shape, self.data)
+
+    def __dlpack_device__(self):
+        return (1, 0)
+
+    def __len__(self):
+        return self.shape[0] if self.shape else 1
+
+    def tolist(self):
+        return self.data.tolist()
+
+    def tobytes(self):
+        return self.data.tobytes()
+
+    def copy(self):
+        """The same in memory of its own, which the next run leaves alone."""
+        row = (self.name, self._code, self._bits, self.shape, self.nbytes)
+        return Tensor(row, bytearray(self._array))
+
+    def set(self, values):
+        """Copies values of the same type and shape, or plain bytes, out of a buffer, a DLPack tensor or a list."""
+        if isinstance(values, (list, tuple)):
+            _fill(self.data, values, self.shape)
+            return
+        if not _is_buffer(values) and hasattr(values, "__dlpack__"):
+            address, size, code, bits, shape, owner = _vta.take(values.__dlpack__())
+            self._check(_KINDS.get(code, "?") + str(bits), shape)
+            ctypes.memmove(self.address, address, size)
+            del owner  # not before
+            return
+        view = memoryview(values)
+        if not view.c_contiguous:
+            view = memoryview(view.tobytes()).cast("B").cast(view.format, view.shape) if view.ndim else view
+        if view.format not in ("B", "c") or view.shape == self.shape:
+            form = view.format.lstrip("@=<") or "B"
+            form = {"l": "q", "L": "Q"}.get(form, form) if view.itemsize == 8 else form
+            named = next((name for name, f in _FORMATS.items() if f == form and name != "bfloat16"), "?")
+            if self.dtype != "bfloat16":
+                self._check(named, view.shape)
+        elif view.nbytes != self.nbytes:
+            raise ValueError("'%s' has %d bytes, not %d" % (self.name, self.nbytes, view.nbytes))
+        memoryview(self._array)[:] = view.cast("B")
+
+    def _check(self, dtype, shape):
+        bools = {"bool8": "uint8"}
+        if bools.get(dtype, dtype) != bools.get(self.dtype, self.dtype):
+            raise TypeError("'%s' is of %s, not %s" % (self.name, self.dtype, dtype))
+        if tuple(shape) != self.shape:
+            raise ValueError("'%s' has shape %s, not %s" % (self.name, self.shape, tuple(shape)))
+
+    def __repr__(self):
+        return "%s: %s%s" % (self.name, self.dtype, list(self.shape))
+
+
+def _is_buffer(values):
+    try:
+        memoryview(values).release()
+        return True
+    except TypeError:
+        return False
+
+
+def _fill(view, values, shape, at=()):
+    if not shape:
+        view[at or 0] = values
+        return
+    if len(values) != shape[0]:
+        raise ValueError("%d values where %d are expected" % (len(values), shape[0]))
+    for i, value in enumerate(values):
+        if len(shape) == 1:
+            view[at + (i,) if at else i] = value
+        else:
+            _fill(view, value, shape[1:], at + (i,))
+
+
+class Device:
+    """An open device, which several models share. `config` names a configuration ("pynq", or a JSON file)."""
+
+    def __init__(self, uri, config=None):
+        self._device = _vta.Device(uri, config)
+
+    @property
+    def uri(self):
+        return self._device.uri
+
+    @property
+    def config(self):
+        return self._device.config
+
+    def close(self):
+        self._device.close()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+
+class Model:
+    """A compiled model. `device` is a URI or a `Device`; `progress` is called with lines while there is something to
+    wait for, and what it raises comes out here."""
+
+    def __init__(self, path, device=None, threads=0, timeout=0.0, priority=0, progress=None):
+        shared = device._device if isinstance(device, Device) else device
+        self._model = _vta.Model(os.fspath(path), shared, threads, timeout, priority, progress)
+        self.inputs = self._place(True)
+        self.outputs = self._place(False)
+
+    def _place(self, inputs):
+        tensors = []
+        for index, row in enumerate(self._model.tensors(inputs)):
+            tensor = Tensor(row, bytearray(max(row[4], 1)) if row[4] == 0 else bytearray(row[4]))
+            if tensor.nbytes:
+                self._model.bind(inputs, index, tensor.address, tensor.nbytes, tensor.data)
+            tensors.append(tensor)
+        return tensors
+
+    @property
+    def name(self):
+        return self._model.name
+
+    @property
+    def device(self):
+        """The URI of the device of its accelerator steps; "" where it has none."""
+        return self._model.device
+
+    @property
+    def cycles(self):
+        """Of the accelerator, in the last run; 0 where its device has no clock."""
+        return self._model.cycles
+
+    def _tensor(self, tensors, key):
+        if isinstance(key, str):
+            for index, tensor in enumerate(tensors):
+                if tensor.name == key:
+                    return index
+            raise KeyError("the model has no '%s'; it has %s" % (key, ", ".join(t.name for t in tensors)))
+        return range(len(tensors))[key]
+
+    def set(self, key, values):
+        """Copies an input, by number or name."""
+        index = self._tensor(self.inputs, key)
+        self.inputs[index].set(values)
+        self._bind(True, index, None)
+
+    def get(self, key=0):
+        """An output, by number or name; the next run writes over it (`copy` keeps it)."""
+        return self.outputs[self._tensor(self.outputs, key)]
+
+    def bind_input(self, key, values):
+        """Runs read `values`, a DLPack tensor or a writable buffer, where it lies, until the next bind or set."""
+        self._bind(True, self._tensor(self.inputs, key), values)
+
+    def bind_output(self, key, values):
+        """Runs write into `values`; None: into the model's own tensor again."""
+        self._bind(False, self._tensor(self.outputs, key), values)
+
+    def _bind(self, inputs, index, values):
+        tensor = (self.inputs if inputs else self.outputs)[index]
+        if values is None:
+            if tensor.nbytes:
+                self._model.bind(inputs, index, tensor.address, tensor.nbytes, tensor.data)
+        elif hasattr(values, "__dlpack__"):
+            address, size, code, bits, shape, owner = _vta.take(values.__dlpack__())
+            tensor._check(_KINDS.get(code, "?") + str(bits), shape)
+            self._model.bind(inputs, index, address, size, (owner, values))
+        else:
+            view = memoryview(values)
+            if view.readonly or not view.c_contiguous:
+                raise BufferError("only writable memory without gaps can be bound; `set` copies all others")
+            if view.nbytes != tensor.nbytes:
+                raise ValueError("'%s' has %d bytes, not %d" % (tensor.name, tensor.nbytes, view.nbytes))
+            held = (ctypes.c_char * view.nbytes).from_buffer(view)
+            self._model.bind(inputs, index, ctypes.addressof(held), view.nbytes, (held, view))
+
+    def _set_all(self, values, named):
+        if len(values) > len(self.inputs):
+            raise TypeError("%d inputs are given; the model has %d" % (len(values), len(self.inputs)))
+        for index, value in enumerate(values):
+            self.set(index, value)
+        for key, value in named.items():
+            self.set(key, value)
+
+    def run(self, *inputs, **named):
+        """One inference; inputs that are not given stay. Returns the outputs."""
+        self._set_all(inputs, named)
+        self._model.run(False)
+        return self.outputs
+
+    __call__ = run
+
+    def profile(self, *inputs, **named):
+        """The same with a clock round each step; returns the steps."""
+        self._set_all(inputs, named)
+        self._model.run(True)
+        return self.steps()
+
+    def steps(self):
+        """What the last run left: cycles always, seconds from profiled runs alone."""
+        return [Step(*row) for row in self._model.steps()]
+
+    def start(self, *inputs, **named):
+        """Begins an inference and returns; `wait` ends it."""
+        self._set_all(inputs, named)
+        self._model.start()
+
+    def wait(self, timeout=None):
+        """The outputs of what was started; None: it goes on after `timeout` seconds."""
+        return self.outputs if self._model.wait(-1.0 if timeout is None else timeout) else None
+
+    def cancel(self):
+        """Ends what was started, soon; it is still to be waited for."""
+        self._model.cancel()
+
+    def interrupt(self):
+        """Ends the run that another thread is in, or the next one."""
+        self._model.interrupt()
+
+    def fileno(self):
+        """Readable once what was started is over."""
+        return self._model.fileno()
+
+    async def run_async(self, *inputs, **named):
+        """`run` for event loops: others go on meanwhile. Cancelling the task ends the inference."""
+        loop = asyncio.get_running_loop()
+        over = loop.create_future()
+        self.start(*inputs, **named)
+        descriptor = self.fileno()
+        loop.add_reader(descriptor, lambda: over.done() or over.set_result(None))
+        try:
+            await over
+        except asyncio.CancelledError:
+            self._model.cancel()
+            raise
+        finally:
+            loop.remove_reader(descriptor)
+            if over.cancelled():
+                try:
+                    self._model.wait(-1.0)
+                except Interrupted:
+                    pass
+        self._model.wait(-1.0)
+        return self.outputs
+
+    def close(self):
+        """Frees the model; its tensors stay. Needless after `with`."""
+        self._model.close()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+    def __repr__(self):
+        if self._model.closed:
+            return "<vta.Model, closed>"
+        return "<vta.Model '%s' on '%s': %s -> %s>" % (self.name, self.device, self.inputs, self.outputs)

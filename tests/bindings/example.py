@@ -1,0 +1,187 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The Python binding as a program uses it. Arguments: DEVICE MODEL TALKER"""
+import array
+import asyncio
+import concurrent.futures
+import ctypes
+import gc
+import os
+import sys
+
+import vta
+
+uri, path, talker = sys.argv[1:]
+remote = uri.startswith("pipe:")
+
+
+def picture(tensor, seed):
+    values = array.array("f")
+    for _ in range(tensor.nbytes // 4):
+        seed = (seed * 1664525 + 1013904223) % 2**32
+        values.append((seed >> 24) / 255)
+    return memoryview(values).cast("B").cast("f", tensor.shape)
+
+
+def raises(kind, call, *arguments, **named):
+    try:
+        call(*arguments, **named)
+    except kind as error:
+        assert str(error), kind
+        return error
+    raise AssertionError("%s was not raised" % kind)
+
+
+def classify(model, seed):
+    return model.run(picture(model.inputs[0], seed))[0].tolist()
+
+
+# Load, describe, set, run, get, profile.
+with vta.Model(path, device=uri, threads=2) as model:
+    print(model)
+    x, y = model.inputs[0], model.outputs[0]
+    assert x.dtype == "float32" and x.nbytes == 4 * x.shape[0] * x.shape[1] * x.shape[2] * x.shape[3]
+    one, two = classify(model, 1), classify(model, 2)
+    assert one != two and classify(model, 1) == one
+    model.set(x.name, picture(x, 2).tobytes())
+    assert model.run()[0].tolist() == two and model.get(y.name).tolist() == two
+    model.run(picture(x, 1).tolist())
+    assert model.get().tolist() == one and y.data.shape == y.shape
+    steps = model.profile(picture(x, 2))
+    assert [s.name for s in steps] == [s.name for s in model.steps()] and sum(s.cycles for s in steps) == model.cycles
+    assert any(s.on_accelerator for s in steps) and any(s.seconds > 0 for s in steps)
+    kept = y.copy()
+    classify(model, 1)
+    assert kept.tolist() == two and y.tolist() == one
+
+    # Nothing is copied: what is bound is read and written where it lies.
+    mine, result = bytearray(picture(x, 2).tobytes()), bytearray(y.nbytes)
+    model.bind_input(0, mine)
+    model.bind_output(0, result)
+    y.data.cast("B")[:] = bytes(y.nbytes)
+    model.run()
+    assert memoryview(result).cast("f", y.shape).tolist() == two and not any(y.tobytes())
+    raises(BufferError, mine.extend, b"more")  # a view of it is in use
+    mine[:] = picture(x, 1).tobytes()
+    model.run()
+    assert memoryview(result).cast("f", y.shape).tolist() == one
+    model.bind_output(0, None)
+    assert classify(model, 2) == two
+    mine.extend(b"free again")
+
+    # DLPack, both ways, with ourselves as the other library.
+    other = x.copy()
+    other.set(picture(x, 1))
+    model.bind_input(0, other)
+    model.run()
+    assert y.tolist() == one
+    del other
+    gc.collect()
+    model.run()
+    assert y.tolist() == one
+    x.set(vta.Model(path, device=uri).inputs[0])  # zeros, of a model that is gone
+    assert not any(x.tobytes()) and x.__dlpack_device__() == (1, 0)
+    capsule = x.__dlpack__()
+    del capsule
+    try:
+        import numpy
+    except ImportError:
+        numpy = None
+    if numpy is not None:
+        pixels = numpy.array(picture(x, 2))
+        assert numpy.asarray(model.run(pixels)[0]).tolist() == two
+        assert model.run(pixels[..., ::-1])[0].tolist() == model.run(numpy.ascontiguousarray(pixels[..., ::-1]))[0].tolist()
+        model.bind_input(0, pixels)
+        assert model.run()[0].tolist() == two
+        assert numpy.from_dlpack(model.get()).tolist() == two
+
+    # Errors are of the language.
+    assert raises(ValueError, model.run, b"123")
+    raises(ValueError, model.set, 0, memoryview(bytes(4 * 7)).cast("f"))
+    raises(TypeError, model.set, 0, memoryview(bytes(x.nbytes)).cast("i").cast("B").cast("i", x.shape))
+    raises(TypeError, model.run, b"", b"")
+    raises(KeyError, model.set, "nothing", b"")
+    raises(IndexError, model.get, 7)
+    raises(vta.InvalidError, model.wait)
+    raises(BufferError, model.bind_input, 0, bytes(x.nbytes))
+    raises(ValueError, model.bind_output, 0, bytearray(3))
+    error = raises(OSError, vta.Model, "no such file.so")
+    assert isinstance(error, vta.DeviceError) and error.status == "input/output error" and "no such file.so" in str(error)
+    raises(OSError, vta.Model, path, device="nonsense")
+    raises(TypeError, vta.Model, path, device=3)
+
+    # Started and awaited, in an event loop that goes on meanwhile.
+    async def loop():
+        ticks = 0
+
+        async def tick():
+            nonlocal ticks
+            while True:
+                ticks += 1
+                await asyncio.sleep(0)
+
+        ticker = asyncio.ensure_future(tick())
+        assert (await model.run_async(picture(x, 1)))[0].tolist() == one
+        assert (await model.run_async(picture(x, 2)))[0].tolist() == two and ticks > 1
+        task = asyncio.ensure_future(model.run_async())
+        await asyncio.sleep(0)
+        task.cancel()
+        try:
+            await task
+        except asyncio.CancelledError:
+            pass
+        assert (await model.run_async(picture(x, 1)))[0].tolist() == one
+        ticker.cancel()
+
+    asyncio.run(loop())
+    model.start(picture(x, 2))
+    raises(vta.Error, model.run)
+    while model.wait(0.01) is None:
+        pass
+    assert y.tolist() == two
+    model.start()
+    model.cancel()
+    try:
+        model.wait()
+    except vta.Interrupted:
+        pass
+    model.interrupt()
+    raises(vta.Interrupted, model.run)
+    assert classify(model, 1) == one
+raises(ValueError, model.run)
+assert y.tolist() == one  # a tensor outlives its model
+model.close()
+
+# A callback that throws: it comes out of the load.
+def angry(line):
+    raise ZeroDivisionError(line)
+
+
+raises(ZeroDivisionError, vta.Model, path, device="pipe:" + talker, progress=angry)
+lines = []
+raises(vta.DeviceError, vta.Model, path, device="pipe:" + talker, progress=lines.append)
+assert lines == ["pipe: there is something to wait for"], lines
+
+# A thread pool of ours: a model for each thread, on one device.
+if not remote:
+    with vta.Device(uri, "pynq") as device, concurrent.futures.ThreadPoolExecutor(4) as pool:
+
+        def work(number):
+            with vta.Model(path, device=device, threads=1, priority=number % 2) as own:
+                return [classify(own, 1 + (number + i) % 2) for i in range(3)]
+
+        answers = list(pool.map(work, range(6)))
+        for number, got in enumerate(answers):
+            assert got == [(one, two)[(number + i) % 2] for i in range(3)], number
+        used = vta.Model(path, device=device)
+        raises(vta.DeviceError, device.close)
+        used.close()
+
+# After a fork the child has its own copy.
+if uri.startswith("fsim") or uri.startswith("tsim"):
+    model = vta.Model(path, device=uri, threads=3)
+    assert classify(model, 2) == two
+    child = os.fork()
+    if child == 0:
+        os._exit(0 if classify(model, 1) == one and classify(model, 2) == two else 1)
+    assert os.waitpid(child, 0)[1] == 0 and classify(model, 1) == one
+print("example.py: %s: good" % uri)
