@@ -2,17 +2,22 @@
  *
  * vtac doctor: what this machine and a device have and lack, line by line, with what to do.
  */
+#include <errno.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "cli.h"
 #include "table.h"
 #include "vta/doctor.h"
+#include "vta/rtlbuild.h"
 
 static const cli_option options[] = {
     {"--device", "URI", CLI_DEVICE, "look at this device, too (default: fsim)"},
+    {"--ci", NULL, CLI_FLAG, "what a build server needs for 'vtac regress'"},
     {"--json", NULL, CLI_FLAG, "print JSON"},
 };
 
@@ -116,14 +121,72 @@ static void check_tools(report *r, const char *uri)
     }
 }
 
+/* ---- a build server */
+
+__attribute__((format(printf, 4, 5))) static void print_finding(report *r, bool good, const char *name,
+                                                                const char *fmt, ...)
+{
+    vta_doctor_row row = {.finding = good ? VTA_FINDING_GOOD : VTA_FINDING_BAD};
+    va_list list;
+    va_start(list, fmt);
+    (void)snprintf(row.name, sizeof row.name, "%s", name);
+    (void)vsnprintf(row.text, sizeof row.text, fmt, list);
+    va_end(list);
+    print_row(r, &row);
+}
+
+static void check_folder(report *r, const char *name, const char *folder, uint64_t least_mib,
+                         const char *purpose)
+{
+    struct statvfs room;
+    if (statvfs(folder, &room) != 0 || access(folder, W_OK) != 0) {
+        print_finding(r, false, name, "cannot write into '%.400s' (%s): %s", folder, purpose,
+                      strerror(errno));
+        return;
+    }
+    const uint64_t mib = (uint64_t)room.f_bavail * room.f_frsize >> 20;
+    print_finding(r, mib >= least_mib, name, "%llu MiB free in '%.400s', at least %llu are needed for %s",
+                  (unsigned long long)mib, folder, (unsigned long long)least_mib, purpose);
+}
+
+/* What a simulator needs to be built and kept, and models to be compiled. */
+static void check_runner(report *r)
+{
+    enum { LEAST_MEMORY_MIB = 2048, LEAST_CACHE_MIB = 512, LEAST_TMP_MIB = 256 };
+    const long processors = sysconf(_SC_NPROCESSORS_ONLN);
+    const uint64_t memory = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE) >> 20;
+    const char *temporary = getenv("TMPDIR");
+    char cache[4096];
+    vta_config config;
+    vta_diag diag = {0};
+    print_finding(r, processors > 0, "processors", "%ld; 'vtac regress' runs as many commands at a time",
+                  processors);
+    print_finding(r, memory >= LEAST_MEMORY_MIB, "memory",
+                  "%llu MiB, at least %d are needed to build a simulator", (unsigned long long)memory,
+                  LEAST_MEMORY_MIB);
+    if (vta_config_load("tiny", &config, &diag) == VTA_OK &&
+        vta_rtlsim_locate("tsim", &config, NULL, NULL, cache, sizeof cache, &diag) == VTA_OK) {
+        char *slash = strrchr(cache, '/');
+        *(slash != NULL ? slash : cache) = '\0';
+        check_folder(r, "cache", cache, LEAST_CACHE_MIB, "simulators; keep it from run to run (VTAC_CACHE)");
+    } else {
+        print_finding(r, false, "cache", "%s", diag.text);
+    }
+    check_folder(r, "TMPDIR", temporary != NULL && *temporary != '\0' ? temporary : "/tmp", LEAST_TMP_MIB,
+                 "compiled models");
+}
+
 static int run(const cli_args *args)
 {
     const char *uri = cli_value(args, "--device");
     report r = {.json = cli_flag(args, "--json")};
     vta_doctor_row rows[VTA_DOCTOR_ROWS];
     uint32_t count;
-    uri = uri != NULL ? uri : "fsim";
+    uri = uri != NULL ? uri : cli_flag(args, "--ci") ? "tsim:tiny" : "fsim";
     check_tools(&r, uri);
+    if (cli_flag(args, "--ci")) {
+        check_runner(&r);
+    }
     vta_doctor(uri, cli_progress(), rows, &count);
     for (uint32_t i = 0; i < count; i++) {
         print_row(&r, &rows[i]);

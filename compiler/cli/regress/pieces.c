@@ -1,0 +1,479 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The work of a suite as commands of this program. Models are made ready first, then each case is compiled,
+ * run on its data, and compared. Threads take the next piece that nobody has; a command that takes too long
+ * is ended.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cjson/cJSON.h>
+
+#include "regress.h"
+#include "tensors.h"
+#include "vta/clock.h"
+#include "vta/file.h"
+
+extern char **environ;
+
+enum { WORDS = 64, PATH = 4096, MOST_JOBS = 256, MOST_BYTES = 1 << 26 };
+
+/* Names fit: a path that does not is no file, and a sentence may end early. */
+__attribute__((format(printf, 3, 4))) static void put(char *text, size_t size, const char *fmt, ...)
+{
+    va_list list;
+    va_start(list, fmt);
+    (void)vsnprintf(text, size, fmt, list);
+    va_end(list);
+}
+
+/* The commands that run, for a signal's handler. */
+static atomic_int running[MOST_JOBS];
+static atomic_bool stopped;
+
+void regress_stop(void *unused)
+{
+    (void)unused;
+    atomic_store(&stopped, true);
+    for (int i = 0; i < MOST_JOBS; i++) {
+        const int pid = atomic_load(&running[i]);
+        if (pid > 0) {
+            (void)kill(pid, SIGTERM);
+        }
+    }
+}
+
+typedef struct command {
+    char *words[WORDS];
+    uint32_t count;
+    char text[WORDS * PATH / 4];
+    size_t used;
+    bool overflows;
+} command;
+
+__attribute__((format(printf, 2, 3))) static void word(command *c, const char *fmt, ...)
+{
+    va_list list;
+    va_start(list, fmt);
+    const size_t left = sizeof c->text - c->used;
+    const int size = vsnprintf(c->text + c->used, left, fmt, list);
+    va_end(list);
+    if (c->count + 1 >= WORDS || size < 0 || (size_t)size >= left) {
+        c->overflows = true;
+        return;
+    }
+    c->words[c->count++] = c->text + c->used;
+    c->used += (size_t)size + 1;
+}
+
+typedef struct pool {
+    const regress_run *run;
+    regress_suite *suite;
+    atomic_uint next, finished;
+    bool prepares;
+    pthread_mutex_t telling;
+} pool;
+
+/* ---- one command */
+
+/* Its last line, without the name of the verb in front. */
+static void last_line(const char *path, char *why, size_t size)
+{
+    uint8_t *bytes = NULL;
+    size_t count = 0;
+    why[0] = '\0';
+    if (vta_file_read(path, MOST_BYTES, &bytes, &count, NULL) != VTA_OK) {
+        return;
+    }
+    while (count > 0 && bytes[count - 1] == '\n') {
+        count--;
+    }
+    size_t begin = count;
+    while (begin > 0 && bytes[begin - 1] != '\n') {
+        begin--;
+    }
+    put(why, size, "%.*s", (int)(count - begin < size ? count - begin : size - 1),
+        (const char *)bytes + begin);
+    free(bytes);
+}
+
+/* Waits for a child, for so long; its status, or -1 where it had to be ended. */
+static int wait_for(pid_t pid, double timeout_s)
+{
+    const struct timespec pause = {.tv_nsec = 2000000};
+    const double end = vta_now() + timeout_s;
+    int status = 0;
+    for (;;) {
+        const pid_t got = waitpid(pid, &status, WNOHANG);
+        if (got == pid) {
+            return status;
+        }
+        if ((got < 0 && errno != EINTR) || vta_now() > end) {
+            break;
+        }
+        (void)nanosleep(&pause, NULL);
+    }
+    (void)kill(pid, SIGKILL);
+    while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+    }
+    return -1;
+}
+
+/* Runs a command of this program with its output in LOG.out and LOG.err; false: `why` says what came of it.
+ */
+static bool run_command(const pool *p, uint32_t job, command *c, const char *log, char *why)
+{
+    char out[PATH + 8];
+    char err[PATH + 8];
+    posix_spawn_file_actions_t actions;
+    pid_t pid = 0;
+    if (c->overflows || posix_spawn_file_actions_init(&actions) != 0) {
+        put(why, REGRESS_WHY, "too many words for one command");
+        return false;
+    }
+    put(out, sizeof out, "%s.out", log);
+    put(err, sizeof err, "%s.err", log);
+    (void)posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+    (void)posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, out, O_WRONLY | O_CREAT | O_TRUNC, 0666);
+    (void)posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, err, O_WRONLY | O_CREAT | O_TRUNC, 0666);
+    c->words[c->count] = NULL;
+    const int error = posix_spawn(&pid, p->run->program, &actions, NULL, c->words, environ);
+    (void)posix_spawn_file_actions_destroy(&actions);
+    if (error != 0) {
+        put(why, REGRESS_WHY, "cannot run '%s': %s", p->run->program, strerror(error));
+        return false;
+    }
+    atomic_store(&running[job], (int)pid);
+    if (atomic_load(&stopped)) {
+        (void)kill(pid, SIGTERM);
+    }
+    const int status = wait_for(pid, p->suite->timeout_s);
+    atomic_store(&running[job], 0);
+    if (status == -1) {
+        put(why, REGRESS_WHY, "'vtac %s' did not end within %g s", c->words[1], p->suite->timeout_s);
+    } else if (WIFSIGNALED(status)) {
+        put(why, REGRESS_WHY, "'vtac %s' was ended by signal %d", c->words[1], WTERMSIG(status));
+    } else if (WEXITSTATUS(status) != 0) {
+        last_line(err, why, REGRESS_WHY);
+    }
+    return status != -1 && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+/* ---- models */
+
+static uint32_t model_index(const pool *p, const regress_model *m)
+{
+    return (uint32_t)(m - p->suite->models);
+}
+
+/* Runs a compiled model on its data; outputs go to FOLDER/D. */
+static bool run_data(const pool *p, uint32_t job, const regress_model *m, uint32_t d, const char *library,
+                     const char *device, const char *folder, char *why)
+{
+    char log[PATH + 64];
+    command *c = calloc(1, sizeof *c);
+    if (c == NULL) {
+        put(why, REGRESS_WHY, "out of memory");
+        return false;
+    }
+    word(c, "vtac");
+    word(c, "run");
+    word(c, "%s", library);
+    word(c, "--json");
+    word(c, "--output-dir");
+    word(c, "%s/%" PRIu32, folder, d);
+    if (device != NULL) {
+        word(c, "--device");
+        word(c, "%s", device);
+    }
+    if (m->data[d].inputs.count == 0) {
+        word(c, "--seed");
+        word(c, "%" PRIu64, m->data[d].seed);
+    }
+    for (uint32_t i = 0; i < m->data[d].inputs.count; i++) {
+        word(c, "--input");
+        word(c, "%s", m->data[d].inputs.items[i]);
+    }
+    put(log, sizeof log, "%s/run%" PRIu32, folder, d);
+    const bool good = run_command(p, job, c, log, why);
+    free(c);
+    return good;
+}
+
+static bool compile_model(const pool *p, uint32_t job, const regress_model *m, const char *config,
+                          const char *library, char *why)
+{
+    command *c = calloc(1, sizeof *c);
+    if (c == NULL) {
+        put(why, REGRESS_WHY, "out of memory");
+        return false;
+    }
+    word(c, "vtac");
+    word(c, "compile");
+    word(c, "%s", m->path);
+    word(c, "-o");
+    word(c, "%s", library);
+    word(c, "--target");
+    word(c, "%s", config != NULL ? "vta" : "llvm");
+    if (config != NULL) {
+        word(c, "--config");
+        word(c, "%s", config);
+    }
+    const bool good = run_command(p, job, c, library, why);
+    free(c);
+    return good;
+}
+
+/* The model's file: made by the zoo, quantized, or as it is. */
+static bool make_file(const pool *p, uint32_t job, regress_model *m, const char *folder)
+{
+    command *c = calloc(1, sizeof *c);
+    char log[PATH + 64];
+    if (c == NULL) {
+        put(m->why, sizeof m->why, "out of memory");
+        return false;
+    }
+    put(m->path, sizeof m->path, "%s", m->file != NULL ? m->file : "");
+    if (m->file != NULL && !m->quantize) {
+        free(c);
+        return true;
+    }
+    put(m->path, sizeof m->path, "%s/model.onnx", folder);
+    word(c, "vtac");
+    word(c, "%s", m->file != NULL ? "quantize" : "zoo");
+    word(c, "%s", m->file != NULL ? m->file : m->zoo);
+    word(c, "-o");
+    word(c, "%s", m->path);
+    if (m->int8) {
+        word(c, "--int8");
+    }
+    if (m->file != NULL && m->calib != NULL) {
+        word(c, "--calib");
+        word(c, "%s", m->calib);
+    }
+    put(log, sizeof log, "%s/make", folder);
+    const bool good = run_command(p, job, c, log, m->why);
+    free(c);
+    return good;
+}
+
+static void folder_of(const pool *p, char *path, const char *kind, uint32_t index)
+{
+    put(path, PATH, "%s/%s%" PRIu32, p->run->work, kind, index);
+    (void)mkdir(path, 0777);
+}
+
+/* The file, and what the host makes of data that has no outputs of its own. */
+static void prepare(const pool *p, uint32_t job, regress_model *m)
+{
+    char folder[PATH];
+    char library[PATH + 16];
+    folder_of(p, folder, "model", model_index(p, m));
+    put(library, sizeof library, "%s/host.so", folder);
+    bool needs_host = false;
+    for (uint32_t d = 0; d < m->data_count; d++) {
+        needs_host = needs_host || m->data[d].outputs.count == 0;
+    }
+    m->is_ready =
+        make_file(p, job, m, folder) && (!needs_host || compile_model(p, job, m, NULL, library, m->why));
+    for (uint32_t d = 0; d < m->data_count && m->is_ready; d++) {
+        m->is_ready = m->data[d].outputs.count > 0 || run_data(p, job, m, d, library, NULL, folder, m->why);
+    }
+}
+
+/* ---- comparing */
+
+static bool compare_files(const regress_model *m, const char *got, const char *expected, char *why)
+{
+    vta_arena arena = {0};
+    vta_diag diag = {0};
+    vtac_tensor a;
+    vtac_tensor b;
+    bool good = cli_read_tensor(got, &arena, &a, &diag) == VTA_OK &&
+                cli_read_tensor(expected, &arena, &b, &diag) == VTA_OK;
+    if (!good) {
+        put(why, REGRESS_WHY, "%s", diag.text);
+    } else {
+        const char *name = strrchr(got, '/') + 1;
+        const bool same_type =
+            vtac_type_elements(&a.type) == vtac_type_elements(&b.type) && a.type.dtype == b.type.dtype;
+        const cli_difference d =
+            same_type ? cli_compare_tensors(&a, &b, m->rtol, m->atol) : (cli_difference){0};
+        good = same_type && d.equal;
+        if (!same_type) {
+            put(why, REGRESS_WHY, "output '%s' is of another type or size than the reference", name);
+        } else if (!good) {
+            put(why, REGRESS_WHY, "output '%s' differs by up to %g; element %lld is %g, not %g", name,
+                d.worst, (long long)d.at, d.got, d.expected);
+        }
+    }
+    vta_arena_free(&arena);
+    return good;
+}
+
+/* The name of the file that `vtac run` gives an output. */
+static void file_of(const char *folder, uint32_t d, const char *output, char *path, size_t size)
+{
+    const int used = snprintf(path, size, "%s/%" PRIu32 "/%s.npy", folder, d, output);
+    const size_t begin = strlen(folder);
+    for (size_t i = begin + 1, slashes = 0; used > 0 && (size_t)used < size && path[i] != '\0'; i++) {
+        slashes += path[i] == '/' && slashes == 0;
+        if (slashes == 1 && path[i] == '/') {
+            slashes = 2;
+        } else if (path[i] == '/' || path[i] == ':') {
+            path[i] = '_';
+        }
+    }
+}
+
+/* What a run has printed: its cycles, and its outputs in order, each against the reference. */
+static bool judge_run(const pool *p, regress_case *c, uint32_t d, const char *folder)
+{
+    char log[PATH + 64];
+    char reference[PATH];
+    uint8_t *bytes = NULL;
+    size_t size = 0;
+    vta_diag diag = {0};
+    put(log, sizeof log, "%s/run%" PRIu32 ".out", folder, d);
+    put(reference, sizeof reference, "%s/model%" PRIu32, p->run->work, model_index(p, c->model));
+    if (vta_file_read(log, MOST_BYTES, &bytes, &size, &diag) != VTA_OK) {
+        put(c->why, sizeof c->why, "%s", diag.text);
+        return false;
+    }
+    cJSON *root = cJSON_ParseWithLength((const char *)bytes, size);
+    free(bytes);
+    const cJSON *cycles = cJSON_GetObjectItemCaseSensitive(root, "cycles");
+    const cJSON *outputs = cJSON_GetObjectItemCaseSensitive(root, "outputs");
+    const regress_names *expected = &c->model->data[d].outputs;
+    bool good = cJSON_IsNumber(cycles) && cJSON_IsArray(outputs) && cJSON_GetArraySize(outputs) > 0;
+    if (!good) {
+        put(c->why, sizeof c->why, "'vtac run' has printed something else than its results");
+    } else if (expected->count > (uint32_t)cJSON_GetArraySize(outputs)) {
+        good = false;
+        put(c->why, sizeof c->why, "the model has %d outputs, the suite %" PRIu32 " files for them",
+            cJSON_GetArraySize(outputs), expected->count);
+    } else {
+        c->cycles = (uint64_t)cycles->valuedouble > c->cycles ? (uint64_t)cycles->valuedouble : c->cycles;
+    }
+    const int most = good && expected->count > 0 ? (int)expected->count : cJSON_GetArraySize(outputs);
+    for (int i = 0; good && i < most; i++) {
+        const cJSON *name = cJSON_GetObjectItemCaseSensitive(cJSON_GetArrayItem(outputs, i), "name");
+        char got[PATH + 512];
+        char want[PATH + 512];
+        const char *text = cJSON_IsString(name) ? name->valuestring : "";
+        file_of(folder, d, text, got, sizeof got);
+        file_of(reference, d, text, want, sizeof want);
+        good = compare_files(c->model, got, expected->count > 0 ? expected->items[i] : want, c->why);
+    }
+    cJSON_Delete(root);
+    return good;
+}
+
+static void judge_cycles(const regress_suite *s, regress_case *c)
+{
+    c->outcome = REGRESS_PASSED;
+    if (c->baseline == 0 || c->cycles == 0) {
+        return;
+    }
+    c->change = 100.0 * ((double)c->cycles - (double)c->baseline) / (double)c->baseline;
+    if (c->change > s->tolerance) {
+        c->outcome = REGRESS_SLOWER;
+        put(c->why, sizeof c->why, "%" PRIu64 " cycles, %.2f %% more than the baseline's %" PRIu64, c->cycles,
+            c->change, c->baseline);
+    }
+}
+
+static void run_case(const pool *p, uint32_t job, regress_case *c)
+{
+    char folder[PATH];
+    char library[PATH + 16];
+    const double begin = vta_now();
+    folder_of(p, folder, "case", (uint32_t)(c - p->suite->cases));
+    put(library, sizeof library, "%s/model.so", folder);
+    c->outcome = REGRESS_BROKEN;
+    if (!c->model->is_ready) {
+        put(c->why, sizeof c->why, "%s", c->model->why);
+        return;
+    }
+    bool runs = compile_model(p, job, c->model, c->config, library, c->why);
+    for (uint32_t d = 0; d < c->model->data_count && runs; d++) {
+        runs = run_data(p, job, c->model, d, library, c->device, folder, c->why);
+        if (runs && !judge_run(p, c, d, folder)) {
+            c->outcome = REGRESS_WRONG;
+            runs = false;
+        }
+    }
+    if (runs) {
+        judge_cycles(p->suite, c);
+    }
+    c->seconds = vta_now() - begin;
+}
+
+/* ---- all of it */
+
+typedef struct worker {
+    pool *pool;
+    uint32_t job;
+    pthread_t thread;
+} worker;
+
+static void *work(void *argument)
+{
+    const worker *w = argument;
+    pool *p = w->pool;
+    const uint32_t count = p->prepares ? p->suite->model_count : p->suite->case_count;
+    for (uint32_t i = atomic_fetch_add(&p->next, 1); i < count && !atomic_load(&stopped);
+         i = atomic_fetch_add(&p->next, 1)) {
+        if (p->prepares) {
+            prepare(p, w->job, &p->suite->models[i]);
+            continue;
+        }
+        regress_case *c = &p->suite->cases[i];
+        run_case(p, w->job, c);
+        (void)pthread_mutex_lock(&p->telling);
+        if (p->run->done != NULL && !atomic_load(&stopped)) {
+            p->run->done(p->run->context, c, atomic_fetch_add(&p->finished, 1) + 1);
+        }
+        (void)pthread_mutex_unlock(&p->telling);
+    }
+    return NULL;
+}
+
+static void do_all(const regress_run *run, regress_suite *suite, bool prepares)
+{
+    pool p = {.run = run, .suite = suite, .prepares = prepares};
+    worker workers[MOST_JOBS];
+    uint32_t started = 0;
+    const uint32_t jobs = run->jobs < MOST_JOBS ? run->jobs : MOST_JOBS;
+    (void)pthread_mutex_init(&p.telling, NULL);
+    for (uint32_t i = 1; i < jobs; i++) {
+        workers[started] = (worker){.pool = &p, .job = i};
+        started += pthread_create(&workers[started].thread, NULL, work, &workers[started]) == 0;
+    }
+    worker own = {.pool = &p};
+    (void)work(&own);
+    for (uint32_t i = 0; i < started; i++) {
+        (void)pthread_join(workers[i].thread, NULL);
+    }
+    (void)pthread_mutex_destroy(&p.telling);
+}
+
+vta_status regress_go(const regress_run *run, regress_suite *suite, vta_diag *diag)
+{
+    do_all(run, suite, true);
+    do_all(run, suite, false);
+    return !atomic_load(&stopped) ? VTA_OK : vta_fail(diag, VTA_INTERRUPTED, "interrupted");
+}

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A suite of models on configurations and devices: what it asks for, what came of it, and how that is told.
+ *
+ *   suite.c    the file with the suite, and the one with the cycles of an earlier run
+ *   pieces.c   its work as commands of this program, several at a time; a piece that hangs or dies costs
+ * itself alone tell.c     JUnit for a build server, a page with history for a person
+ */
+#ifndef VTAC_CLI_REGRESS_H
+#define VTAC_CLI_REGRESS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "vta/arena.h"
+#include "vta/status.h"
+
+enum { REGRESS_WHY = 640 };
+
+typedef struct regress_names {
+    const char **items;
+    uint32_t count;
+} regress_names;
+
+/* One set of inputs with the outputs that belong to them; without files, a seed. */
+typedef struct regress_data {
+    uint64_t seed;
+    regress_names inputs, outputs;
+} regress_data;
+
+typedef struct regress_model {
+    const char *name;
+    const char *zoo;  /* a name of `vtac zoo`, or NULL */
+    const char *file; /* or a file */
+    bool int8;        /* of the zoo: quantized */
+    bool quantize;    /* a file of floats is quantized first, with `calib` if there is one */
+    const char *calib;
+    double rtol, atol; /* what outputs may be off from the reference; 0 and 0: identical */
+    regress_data *data;
+    uint32_t data_count;
+    /* what preparing it has made: the quantized model */
+    char path[4096];
+    bool is_ready;
+    char why[REGRESS_WHY];
+} regress_model;
+
+typedef enum regress_outcome {
+    REGRESS_WAITING,
+    REGRESS_PASSED,
+    REGRESS_WRONG,  /* other outputs than the reference */
+    REGRESS_SLOWER, /* more cycles than the baseline allows */
+    REGRESS_BROKEN  /* it did not compile or run */
+} regress_outcome;
+
+/* One model on one configuration and device. */
+typedef struct regress_case {
+    regress_model *model;
+    const char *config, *device;
+    regress_outcome outcome;
+    uint64_t cycles, baseline; /* 0: the device counts none; there is none */
+    double change;             /* percent of the baseline */
+    double seconds;
+    char why[REGRESS_WHY];
+} regress_case;
+
+typedef struct regress_suite {
+    vta_arena arena;
+    const char *path, *folder; /* of the suite's file: its paths begin there */
+    regress_model *models;
+    uint32_t model_count;
+    regress_names configs, devices;
+    double tolerance; /* percent of cycles */
+    double timeout_s; /* of one command */
+    regress_case *cases;
+    uint32_t case_count;
+} regress_suite;
+
+vta_status regress_suite_read(const char *path, regress_suite *out, vta_diag *diag);
+void regress_suite_free(regress_suite *suite);
+
+/* Cycles of an earlier run, into the cases that it has; a file that does not exist is an error. */
+vta_status regress_baseline_read(const char *path, regress_suite *suite, vta_diag *diag);
+vta_status regress_baseline_write(const char *path, const regress_suite *suite, vta_diag *diag);
+
+/* Does it all, `jobs` commands at a time. `done` is told of each case, one at a time. */
+typedef struct regress_run {
+    const char *program; /* this one */
+    const char *work;    /* a folder for what is made on the way */
+    uint32_t jobs;
+    void (*done)(void *context, const regress_case *c, uint32_t finished);
+    void *context;
+} regress_run;
+vta_status regress_go(const regress_run *run, regress_suite *suite, vta_diag *diag);
+/* Ends the commands that run; may be called by a signal's handler. */
+void regress_stop(void *unused);
+
+const char *regress_word(regress_outcome outcome);
+/* "model/config/device", as the files name a case. */
+void regress_key(const regress_case *c, char *key, size_t size);
+
+vta_status regress_junit(const char *path, const regress_suite *suite, vta_diag *diag);
+/* `history`: the lines of earlier runs, this one among them. */
+vta_status regress_page(const char *path, const regress_suite *suite, const char *history, vta_diag *diag);
+/* One line of JSON, appended: when, and every case's cycles. */
+vta_status regress_history(const char *path, const regress_suite *suite, const char *label, vta_diag *diag);
+
+#endif

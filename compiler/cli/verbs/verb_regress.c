@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * vtac regress: a suite of models on configurations and devices, for a build server.
+ */
+#define _XOPEN_SOURCE 700 /* nftw */
+#include <ftw.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli.h"
+#include "regress.h"
+#include "table.h"
+#include "vta/file.h"
+#include "vtac/temporary.h"
+
+static const cli_option options[] = {
+    {"--baseline", "FILE", CLI_FILE, "cycles of an earlier run, to hold these against"},
+    {"--update", NULL, CLI_FLAG, "write the cycles of this run into the baseline"},
+    {"--jobs", "N", CLI_TEXT, "commands at a time (default: processors)"},
+    {"--junit", "FILE", CLI_FILE, "results for a build server"},
+    {"--html", "FILE", CLI_FILE, "results as a page"},
+    {"--history", "FILE", CLI_FILE, "append this run's cycles; the page draws them"},
+    {"--label", "TEXT", CLI_TEXT, "what this run is called there: a commit, a date"},
+    {"--json", NULL, CLI_FLAG, "print JSON"},
+};
+
+enum { MOST_HISTORY = 1 << 28, MOST_JOBS = 256 };
+
+/* ---- what is printed */
+
+static void tell_case(void *context, const regress_case *c, uint32_t finished)
+{
+    const regress_suite *s = context;
+    char key[1024];
+    regress_key(c, key, sizeof key);
+    (void)fprintf(stderr, "%" PRIu32 "/%" PRIu32 " %s: %s\n", finished, s->case_count, key,
+                  regress_word(c->outcome));
+}
+
+static void fill_row(const void *context, uint32_t row, cli_cell *cells)
+{
+    const regress_case *c = &((const regress_suite *)context)->cases[row];
+    cells[0].text = c->model->name;
+    cells[1].text = c->config;
+    cells[2].text = c->device;
+    cells[3].text = regress_word(c->outcome);
+    if (c->cycles > 0) {
+        cli_cell_print(&cells[4], "%" PRIu64, c->cycles);
+    }
+    if (c->cycles > 0 && c->baseline > 0) {
+        cli_cell_print(&cells[5], "%+.2f%%", c->change);
+    }
+    cells[6].text = c->why;
+}
+
+static uint32_t count_bad(const regress_suite *s)
+{
+    uint32_t bad = 0;
+    for (uint32_t i = 0; i < s->case_count; i++) {
+        bad += s->cases[i].outcome != REGRESS_PASSED;
+    }
+    return bad;
+}
+
+static void print_text(const regress_suite *s)
+{
+    static const cli_column columns[] = {
+        {"model", CLI_NAME},    {"config", CLI_NAME},   {"device", CLI_NAME}, {"outcome", CLI_WORD},
+        {"cycles", CLI_FIGURE}, {"change", CLI_FIGURE}, {"", CLI_SENTENCE},
+    };
+    cli_table(columns, sizeof columns / sizeof columns[0], s->case_count, fill_row, s);
+    const uint32_t bad = count_bad(s);
+    (void)printf("%" PRIu32 " passed, %" PRIu32 " failed\n", s->case_count - bad, bad);
+}
+
+static void print_json(const regress_suite *s)
+{
+    (void)printf("{\"cases\": [");
+    for (uint32_t i = 0; i < s->case_count; i++) {
+        const regress_case *c = &s->cases[i];
+        (void)printf("%s{\"model\": ", i > 0 ? ", " : "");
+        cli_json_string(c->model->name);
+        (void)printf(", \"config\": ");
+        cli_json_string(c->config);
+        (void)printf(", \"device\": ");
+        cli_json_string(c->device);
+        (void)printf(", \"outcome\": \"%s\", \"cycles\": %" PRIu64 ", \"baseline\": %" PRIu64
+                     ", \"seconds\": %.3f, \"why\": ",
+                     regress_word(c->outcome), c->cycles, c->baseline, c->seconds);
+        cli_json_string(c->why);
+        (void)printf("}");
+    }
+    (void)printf("], \"failed\": %" PRIu32 "}\n", count_bad(s));
+}
+
+/* ---- files */
+
+static int remove_one(const char *path, const struct stat *info, int kind, struct FTW *place)
+{
+    (void)info;
+    (void)kind;
+    (void)place;
+    return remove(path);
+}
+
+static vta_status write_page(const cli_args *args, const regress_suite *s, vta_diag *diag)
+{
+    const char *path = cli_value(args, "--history");
+    uint8_t *bytes = NULL;
+    size_t size = 0;
+    if (path != NULL) {
+        VTA_TRY(vta_file_read(path, MOST_HISTORY, &bytes, &size, diag));
+    }
+    char *text = strndup(bytes != NULL ? (const char *)bytes : "", size);
+    const vta_status status = text != NULL ? regress_page(cli_value(args, "--html"), s, text, diag)
+                                           : vta_fail(diag, VTA_NOMEM, "out of memory");
+    free(text);
+    free(bytes);
+    return status;
+}
+
+/* A baseline takes only what is right: wrong outputs have no cycles worth keeping. */
+static vta_status write_baseline(const cli_args *args, const regress_suite *s, vta_diag *diag)
+{
+    for (uint32_t i = 0; i < s->case_count; i++) {
+        if (s->cases[i].outcome != REGRESS_PASSED && s->cases[i].outcome != REGRESS_SLOWER) {
+            return vta_fail(diag, VTA_INVALID,
+                            "the baseline stays as it is: not every case has run as it should");
+        }
+    }
+    return regress_baseline_write(cli_value(args, "--baseline"), s, diag);
+}
+
+static vta_status write_files(const cli_args *args, const regress_suite *s, vta_diag *diag)
+{
+    const char *label = cli_value(args, "--label");
+    if (cli_value(args, "--junit") != NULL) {
+        VTA_TRY(regress_junit(cli_value(args, "--junit"), s, diag));
+    }
+    if (cli_value(args, "--history") != NULL) {
+        VTA_TRY(regress_history(cli_value(args, "--history"), s, label != NULL ? label : "", diag));
+    }
+    if (cli_value(args, "--html") != NULL) {
+        VTA_TRY(write_page(args, s, diag));
+    }
+    return cli_flag(args, "--update") ? write_baseline(args, s, diag) : VTA_OK;
+}
+
+/* ---- the verb */
+
+static vta_status read_files(const cli_args *args, regress_suite *s, vta_diag *diag)
+{
+    const char *baseline = cli_value(args, "--baseline");
+    VTA_TRY(regress_suite_read(args->operands[0], s, diag));
+    if (baseline == NULL || (cli_flag(args, "--update") && access(baseline, F_OK) != 0)) {
+        return VTA_OK;
+    }
+    return regress_baseline_read(baseline, s, diag);
+}
+
+static vta_status go(const cli_args *args, regress_suite *s, uint32_t jobs, vta_diag *diag)
+{
+    char program[4096];
+    char work[VTAC_TEMPORARY_PATH];
+    const ssize_t size = readlink("/proc/self/exe", program, sizeof program - 1);
+    if (size < 0) {
+        return vta_fail(diag, VTA_IO, "cannot tell where this program is (/proc/self/exe)");
+    }
+    program[size] = '\0';
+    const char *folder = getenv("TMPDIR");
+    (void)snprintf(work, sizeof work, "%s/vtac-regress-XXXXXX",
+                   folder != NULL && *folder != '\0' ? folder : "/tmp");
+    if (mkdtemp(work) == NULL) {
+        return vta_fail(diag, VTA_IO, "cannot make a folder '%s'", work);
+    }
+    const regress_run run = {.program = program,
+                             .work = work,
+                             .jobs = jobs,
+                             .done = cli_flag(args, "--json") ? NULL : tell_case,
+                             .context = s};
+    cli_catch_signals(regress_stop, NULL);
+    const vta_status status = regress_go(&run, s, diag);
+    (void)nftw(work, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+    return status;
+}
+
+static int run(const cli_args *args)
+{
+    const long processors = sysconf(_SC_NPROCESSORS_ONLN);
+    uint64_t jobs = processors > 0 && processors <= MOST_JOBS ? (uint64_t)processors : 1;
+    const char *text = cli_value(args, "--jobs");
+    if (text != NULL && (!cli_number(text, &jobs) || jobs == 0 || jobs > MOST_JOBS)) {
+        return cli_usage(args, "'--jobs %s': expected a number from 1 to %d", text, MOST_JOBS);
+    }
+    if (cli_flag(args, "--update") && cli_value(args, "--baseline") == NULL) {
+        return cli_usage(args, "'--update' writes the file that '--baseline FILE' names");
+    }
+    regress_suite suite;
+    vta_diag diag = {0};
+    vta_status status = read_files(args, &suite, &diag);
+    if (status != VTA_OK) {
+        regress_suite_free(&suite);
+        return cli_fail(args, &diag);
+    }
+    status = go(args, &suite, (uint32_t)jobs, &diag);
+    if (status == VTA_OK) {
+        (cli_flag(args, "--json") ? print_json : print_text)(&suite);
+        status = write_files(args, &suite, &diag);
+    }
+    const uint32_t bad = count_bad(&suite);
+    regress_suite_free(&suite);
+    if (status != VTA_OK) {
+        return cli_fail(args, &diag);
+    }
+    const int code = cli_done(args);
+    return code == CLI_OK && bad > 0 ? CLI_FAILED : code;
+}
+
+const cli_verb cli_verb_regress = {
+    .name = "regress",
+    .operands = "SUITE.json",
+    .summary = "models on configurations and devices, for a build server",
+    .more = "The suite, with paths that begin at its folder:\n\n"
+            "  {\"models\": [{\"zoo\": \"tiny_kws\", \"int8\": true},\n"
+            "              {\"name\": \"mine\", \"file\": \"mine.onnx\", \"quantize\": true}],\n"
+            "   \"configs\": [\"tiny\", \"pynq\"], \"devices\": [\"fsim\", \"tsim\"],\n"
+            "   \"seeds\": [1, 2], \"tolerance\": 0.5, \"timeout\": 1800}\n\n"
+            "Each model is compiled and run on each; its outputs must be the host's, or the\n"
+            "files in \"data\": [{\"inputs\": [...], \"outputs\": [...]}] within \"rtol\", \"atol\".\n"
+            "Cycles may be \"tolerance\" percent above the baseline.\n"
+            "Exit status 1: not all passed.\n",
+    .options = options,
+    .option_count = sizeof options / sizeof options[0],
+    .least = 1,
+    .most = 1,
+    .run = run,
+};
