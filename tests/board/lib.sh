@@ -30,6 +30,22 @@ board() {
     done
 }
 
+# register DIR OFFSET: a word of the board's registers, as a number.
+register() { od -An -tu4 -j "$2" -N 4 "$1/dev/uio0" | tr -d ' '; }
+
+# runs DIR: the board's accelerator is at work; rests DIR: it is not.
+runs() { [ "$(register "$1" 20)" != 0 ]; }
+rests() { [ "$(register "$1" 20)" = 0 ]; }
+
+# has_open PID FILE: a process has the file open.
+has_open() {
+    file=$(readlink -f "$2")
+    for link in "/proc/$1/fd"/*; do
+        [ "$(readlink "$link")" != "$file" ] || return 0
+    done
+    return 1
+}
+
 # end PID: a process of ours ends when it is asked to, with status 0.
 end() {
     checks=$((checks + 1))

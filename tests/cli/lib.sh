@@ -68,6 +68,36 @@ good_json() {
     python3 -m json.tool "$1" >/dev/null 2>&1 || wrong "std$1 is not JSON"
 }
 
+# until_so WHAT COMMAND...: waits for the command to succeed, however slow the machine; two minutes of naps at most.
+until_so() {
+    checks=$((checks + 1))
+    what=$1
+    shift
+    naps=2400
+    until "$@" >held 2>&1; do
+        naps=$((naps - 1))
+        [ $naps -gt 0 ] || { wrong "waited in vain: $what: $*"; return; }
+        sleep 0.05
+    done
+}
+
+# heeds PID NUMBER: the process has a handler for the signal of that number; before, it would just die of it.
+heeds() {
+    caught=$(sed -n 's/^SigCgt:[[:space:]]*//p' "/proc/$1/status")
+    [ $((0x${caught:-0} >> ($2 - 1) & 1)) = 1 ]
+}
+
+# number_of INT|TERM: what the kernel calls the signal.
+number_of() { case $1 in INT) echo 2 ;; TERM) echo 15 ;; esac; }
+
+# ticks PID: the processor time that a process has used, in hundredths of a second; all_ticks: that of our children that
+# have ended.
+ticks() { sed 's/.*) //' "/proc/$1/stat" | awk '{ print $12 + $13 }'; }
+all_ticks() { sed 's/.*) //' "/proc/$$/stat" | awk '{ print $14 + $15 }'; }
+
+# at_work PID: it has used a tenth of a second.
+at_work() { [ "$(ticks "$1")" -ge 10 ]; }
+
 # holds WHAT COMMAND...: the command succeeds.
 holds() {
     checks=$((checks + 1))
