@@ -17,7 +17,7 @@ place() {
     unit=$1 mhz=$2 set_all=
     shift 2
     has=$(sed -n 's/^ *parameter integer *\([A-Z_]*\).*/\1/p' "$(find rtl -name "$unit.v")")
-    for value in ADDR_BITS=32 $smallest "$@"; do
+    for value in $smallest "$@"; do
         ! echo "$has" | grep -qx "${value%%=*}" || set_all="$set_all -set ${value%%=*} ${value#*=}"
     done
     read="read_verilog -DSYNTHESIS $dirs $sources"

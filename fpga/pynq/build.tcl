@@ -10,7 +10,6 @@ build_board [dict create \
     name pynq \
     part xc7z020clg400-1 \
     config pynq \
-    addr_bits 32 \
     processor processing_system7 \
     properties {
         CONFIG.PCW_FPGA0_PERIPHERAL_FREQMHZ @MHZ@

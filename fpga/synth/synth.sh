@@ -23,8 +23,8 @@ cd "$root/hw"
 dirs="-I$headers -Iinclude $(find rtl -type d | sed 's/^/-I/' | tr '\n' ' ')"
 {
     echo "read_verilog -DSYNTHESIS $dirs $(find rtl -name '*.v' | sort | tr '\n' ' ')"
-    if [ "$family" = ice40 ]; then # no RAM in its tables; addresses of 32 bits, as all that is routed there has
-        echo "chparam $arguments -set ADDR_BITS 32 vta_top; hierarchy -check -top vta_top; proc; setattr -unset ram_style m:*"
+    if [ "$family" = ice40 ]; then # no RAM in its tables
+        echo "chparam $arguments vta_top; hierarchy -check -top vta_top; proc; setattr -unset ram_style m:*"
         echo "synth_ice40 -top vta_top -noflatten"
     else
         echo "chparam $arguments vta_top"

@@ -28,10 +28,6 @@ part=$(awk -v c="$config" -v t="$target" '$1 == c { exact = $2 } $1 == t { board
 delays=$(find "$here" -name "$part-*.txt")
 [ -n "$delays" ] || die "no delays of '$part': expected fpga/timing/$part-GRADE.txt"
 family=$(awk -v p="$part" '$2 == p { print $3; exit }' "$root/fpga/synth/parts.txt")
-# a board's addresses are its own
-board=$root/fpga/$target/build.tcl
-[ ! -f "$board" ] || arguments="$arguments -set ADDR_BITS $(sed -n 's/^ *addr_bits \([0-9]*\).*/\1/p' "$board")"
-
 cd "$root/hw"
 dirs="-I$headers -Iinclude $(find rtl -type d | sort | sed 's/^/-I/' | tr '\n' ' ')"
 read="read_verilog -DSYNTHESIS $dirs $(find rtl -name '*.v' | sort | tr '\n' ' '); chparam $arguments vta_top; hierarchy -check -top vta_top"

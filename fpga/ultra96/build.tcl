@@ -10,7 +10,6 @@ build_board [dict create \
     name ultra96 \
     part xczu3eg-sbva484-1-i \
     config ultra96 \
-    addr_bits 40 \
     processor zynq_ultra_ps_e \
     properties {
         CONFIG.PSU__CRL_APB__PL0_REF_CTRL__FREQMHZ @MHZ@

@@ -6,7 +6,6 @@
 # `board` is a dictionary:
 #   name, part                 what is built, for which part
 #   config                     the accelerator's configuration (isa/configs)
-#   addr_bits                  of the addresses that the accelerator's port carries
 #   processor, properties      the IP of the processing system, and how it is set
 #   clock, reset               its pins: the clock of everything, and its reset
 #   control, control_clock     its master for registers, and that port's clock
@@ -39,7 +38,6 @@ proc write_header {board build params} {
         }
         puts $out "`define VTA_$name $value"
     }
-    puts $out "`define VTA_ADDR_BITS [dict get $board addr_bits]"
     close $out
     return [file dirname $path]
 }

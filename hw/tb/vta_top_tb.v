@@ -19,8 +19,8 @@ module vta_top_tb;
     parameter integer LOG_ACC_DEPTH   = 7;
     parameter integer LOG_BUS_BYTES   = 3;
     parameter integer LOG_QUEUE_DEPTH = 4;
+    parameter integer ADDR_BITS       = 40;
     parameter [63:0]  CONFIG_HASH     = 64'h0123456789abcdef;
-    localparam integer ADDR_BITS      = 40;
 `define VTA_ISA_CONFIG
 `include "vta_isa.vh"
 `undef VTA_ISA_CONFIG
@@ -707,7 +707,7 @@ module vta_top_tb;
             put(VTA_REG_BASE0_LO + 12'd40, 32'hffffffff);
             expect_reg(VTA_REG_BASE0_LO + 12'd40, 32'hffffffc0);
             put(VTA_REG_BASE0_HI + 12'd40, 32'hffffffff);
-            expect_reg(VTA_REG_BASE0_HI + 12'd40, 32'h000000ff);
+            expect_reg(VTA_REG_BASE0_HI + 12'd40, ~(32'hffffffff << (ADDR_BITS - 32)));
             put(VTA_REG_ID, 32'd0);
             expect_reg(VTA_REG_ID, 32'h56544143);
             put(VTA_REG_WATCHDOG, 0);

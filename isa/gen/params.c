@@ -55,6 +55,7 @@ static int print_params(const char *tool, const char *name, const char *top)
         {"LOG_ACC_DEPTH", config.log_depth[VTA_MEM_ACC], false},
         {"LOG_BUS_BYTES", config.log_bus_width - 3, false},
         {"LOG_QUEUE_DEPTH", config.log_queue, false},
+        {"ADDR_BITS", config.addr_bits, false},
         {"CONFIG_HASH", config.hash, true},
         {"PUMP", config.array_pump, false},
     };

@@ -461,6 +461,7 @@ void vta_config_default(vta_config *out)
     set_defaults(out);
     memcpy(out->name, "pynq", sizeof "pynq");
     memcpy(out->target, "pynq", sizeof "pynq");
+    out->addr_bits = 32;
     derive(out);
 }
 

@@ -90,6 +90,7 @@ static void add_parameters(const vta_config *config, build_command *command)
         {"LOG_ACC_DEPTH", config->log_depth[VTA_MEM_ACC]},
         {"LOG_BUS_BYTES", config->log_bus_width - 3},
         {"LOG_QUEUE_DEPTH", config->log_queue},
+        {"ADDR_BITS", config->addr_bits},
     };
     for (size_t i = 0; i < sizeof parameters / sizeof parameters[0]; i++) {
         vta_build_arg(command, "-G%s=%u", parameters[i].name, parameters[i].value);

@@ -280,7 +280,7 @@ static uint64_t hash_cpu(uint64_t hash)
 vta_status vta_build_make_key(build_job *job)
 {
     uint64_t hash = hash_text(FORMAT, job->kind);
-    const uint64_t facts[] = {job->trace, job->config->hash};
+    const uint64_t facts[] = {job->trace, job->config->hash, job->config->addr_bits};
     hash = vta_build_hash(hash, facts, sizeof facts);
     VTA_TRY(hash_sources(job, &hash));
     hash = hash_tool(hash, job->verilator);

@@ -17,6 +17,7 @@ module icarus_tb;
     parameter integer LOG_ACC_DEPTH   = 11;
     parameter integer LOG_BUS_BYTES   = 3;
     parameter integer LOG_QUEUE_DEPTH = 9;
+    parameter integer ADDR_BITS       = 40;
     parameter integer LOG_MEMORY      = 18;
     parameter integer REGS            = 1;
     parameter integer RESULT          = 0;
@@ -42,11 +43,11 @@ module icarus_tb;
     wire        s_bvalid;
     wire        irq;
     wire        arvalid;
-    wire [39:0] araddr;
+    wire [ADDR_BITS-1:0] araddr;
     wire [7:0]  arlen;
     wire        rready;
     wire        awvalid;
-    wire [39:0] awaddr;
+    wire [ADDR_BITS-1:0] awaddr;
     wire        wvalid;
     wire [8*BYTES-1:0] wdata;
     wire [BYTES-1:0]   wstrb;
@@ -65,7 +66,7 @@ module icarus_tb;
     vta_top #(
         .LOG_BATCH(LOG_BATCH), .LOG_BLOCK_IN(LOG_BLOCK_IN), .LOG_BLOCK_OUT(LOG_BLOCK_OUT), .LOG_UOP_DEPTH(LOG_UOP_DEPTH),
         .LOG_INP_DEPTH(LOG_INP_DEPTH), .LOG_WGT_DEPTH(LOG_WGT_DEPTH), .LOG_ACC_DEPTH(LOG_ACC_DEPTH),
-        .LOG_BUS_BYTES(LOG_BUS_BYTES), .LOG_QUEUE_DEPTH(LOG_QUEUE_DEPTH)
+        .LOG_BUS_BYTES(LOG_BUS_BYTES), .LOG_QUEUE_DEPTH(LOG_QUEUE_DEPTH), .ADDR_BITS(ADDR_BITS)
     ) dut (
         .clk(clk), .clk2x(1'b0), .rst(rst), .irq(irq),
         .s_axil_awvalid(s_awvalid), .s_axil_awready(s_awready), .s_axil_awaddr(s_awaddr), .s_axil_wvalid(s_wvalid),

@@ -8,7 +8,7 @@
 params=$1
 headers=$3
 . "$(dirname "$0")/../cli/lib.sh"
-for tool in tclsh dtc fdtget verilator; do
+for tool in tclsh dtc fdtget verilator iverilog; do
     command -v $tool >/dev/null || { echo "$tool is not installed"; exit 77; }
 done
 standin=$source/tests/fpga/vivado.tcl
@@ -46,6 +46,22 @@ for board in pynq ultra96; do
     # shellcheck disable=SC2086,SC2046
     holds "$board: the sources are complete" verilator --lint-only -Wall --top-module vta_board $includes \
         $(cat sources)
+    # No module refuses the board's parameters, as they are checked when a simulation begins; values next to them are refused.
+    header=$(sed -n 's/^include //p' log | tr ' ' '\n' | sed 's|$|/vta_config.vh|' | xargs ls 2>/dev/null)
+    "$params" plain $board | sed 's/\(.*\)=\(.*\)/`define VTA_\1 \2/' | sort >wanted
+    holds "$board: its parameters are those of the configuration" sh -c "grep -v '^//' '$header' | sort | cmp - wanted"
+    cat >begins <<END
+#!/bin/sh
+iverilog -g2005 -s vta_board -o board.vvp -I"\$1" $includes $(tr '\n' ' ' <sources) && vvp -N board.vvp
+END
+    chmod +x begins
+    mkdir -p refused
+    holds "$board: no parameter is refused" ./begins refused
+    for value in 'ADDR_BITS 31' 'ADDR_BITS 64' 'LOG_BUS_BYTES 2'; do
+        sed "s/VTA_${value% *} .*/VTA_$value/" "$header" >refused/vta_config.vh
+        holds "$board: $value is refused" sh -c '! ./begins refused' # by a check, or since it cannot be elaborated
+    done
+    rm -r refused
 done
 
 # mistake NAME FILE EXPRESSION MESSAGE: with the sed expression applied to a file of a copy, the script must fail so.

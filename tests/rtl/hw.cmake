@@ -18,17 +18,18 @@ function(hw_bench name bench parameters)
     set_tests_properties(rtl_tb_${name} PROPERTIES TIMEOUT 300)
 endfunction()
 
-# The memory side as a whole, by tile shape and bus width: elements narrower and wider than the bus, and equal to it.
-function(hw_top name batch in out uop inp wgt acc bus)
+# The memory side as a whole, by tile shape, bus width and address width: elements narrower and wider than the bus, and equal to it.
+function(hw_top name batch in out uop inp wgt acc bus addr)
     hw_bench(${name} vta_top_tb "LOG_BATCH=${batch} LOG_BLOCK_IN=${in} LOG_BLOCK_OUT=${out} LOG_UOP_DEPTH=${uop} \
-LOG_INP_DEPTH=${inp} LOG_WGT_DEPTH=${wgt} LOG_ACC_DEPTH=${acc} LOG_BUS_BYTES=${bus}" ${ARGN})
+LOG_INP_DEPTH=${inp} LOG_WGT_DEPTH=${wgt} LOG_ACC_DEPTH=${acc} LOG_BUS_BYTES=${bus} ADDR_BITS=${addr}" ${ARGN})
 endfunction()
-hw_top(top_tiny 0 2 2 8 8 7 7 3 +runs=3)
-hw_top(top_batch2 1 3 3 8 8 7 7 4 +runs=3)
-hw_top(top_rect 0 3 4 8 8 7 8 5 +runs=3)
-hw_top(top_wide 0 5 5 8 7 5 7 6 +runs=3)
-hw_top(top_built 0 2 2 8 8 7 7 3 +runs=1 +built)
-hw_top(top_speed 0 4 4 13 11 10 11 3 +runs=1 +speed)
+hw_top(top_tiny 0 2 2 8 8 7 7 3 40 +runs=3)
+hw_top(top_batch2 1 3 3 8 8 7 7 4 33 +runs=3)
+hw_top(top_rect 0 3 4 8 8 7 8 5 32 +runs=3)
+hw_top(top_wide 0 5 5 8 7 5 7 6 63 +runs=3)
+hw_top(top_built 0 2 2 8 8 7 7 3 32 +runs=1 +built)
+# a PYNQ's point, and speed
+hw_top(top_speed 0 4 4 13 11 10 11 3 32 +runs=1 +speed)
 
 # The load engine with a stalling write port, in both its roles, by bus width.
 foreach(bus 3 4 5 6)
@@ -50,7 +51,9 @@ hw_bench(control vta_control_tb "")
 hw_bench(lib vta_lib_tb "LOG_DEPTH=3")
 hw_bench(lib_least vta_lib_tb "LOG_DEPTH=1")
 hw_bench(lib_built vta_lib_tb "LOG_DEPTH=3" +built)
-hw_bench(regs vta_regs_tb "ADDR_BITS=40")
+foreach(bits 32 33 40 63)
+    hw_bench(regs_${bits} vta_regs_tb "ADDR_BITS=${bits}")
+endforeach()
 
 add_test(NAME synth_tiny
     COMMAND ${PROJECT_SOURCE_DIR}/fpga/synth/synth.sh tiny ${hw_params} ${VTA_VERILOG_HEADERS})

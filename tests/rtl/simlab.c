@@ -71,13 +71,18 @@ static void say(void *context, const char *line)
     snprintf(lab->said + used, sizeof lab->said - used, "%s\n", line);
 }
 
+vta_status simlab_locate_with(simlab *lab, const char *kind, const vta_config *config)
+{
+    lab->diag = (vta_diag){0};
+    lab->said[0] = lab->path[0] = '\0';
+    return vta_rtlsim_locate(kind, config, say, lab, lab->path, sizeof lab->path, &lab->diag);
+}
+
 vta_status simlab_locate(simlab *lab, const char *kind)
 {
     vta_config config;
     vta_config_default(&config);
-    lab->diag = (vta_diag){0};
-    lab->said[0] = lab->path[0] = '\0';
-    return vta_rtlsim_locate(kind, &config, say, lab, lab->path, sizeof lab->path, &lab->diag);
+    return simlab_locate_with(lab, kind, &config);
 }
 
 uint32_t simlab_count(const simlab *lab, const char *text)

@@ -36,6 +36,7 @@ typedef struct simlab {
 void simlab_open(simlab *lab);
 void simlab_close(simlab *lab);
 vta_status simlab_locate(simlab *lab, const char *kind);
+vta_status simlab_locate_with(simlab *lab, const char *kind, const vta_config *config);
 
 /* Copies a file, with `extra` at its end. */
 void simlab_copy(const char *from, const char *to, const char *extra);

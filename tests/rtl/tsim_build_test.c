@@ -154,6 +154,26 @@ static void new_source(const char *line)
     simlab_copy(VTA_COPIER, source, line);
 }
 
+/* The hash of a configuration does not cover the width of addresses; the simulator's name does. */
+static void test_other_addresses(void **state)
+{
+    (void)state;
+    char first[SIMLAB_PATH];
+    vta_config config;
+    vta_config_default(&config);
+    assert_int_equal(config.addr_bits, 32); /* the board's */
+    assert_int_equal(simlab_locate(&lab, "tsim"), VTA_OK);
+    memcpy(first, lab.path, sizeof first);
+    config.addr_bits = 40;
+    assert_int_equal(simlab_locate_with(&lab, "tsim", &config), VTA_OK);
+    assert_true(built());
+    assert_string_not_equal(lab.path, first);
+    assert_works();
+    config.addr_bits = 32;
+    assert_int_equal(simlab_locate_with(&lab, "tsim", &config), VTA_OK);
+    assert_string_equal(lab.path, first);
+}
+
 static void test_two_processes(void **state)
 {
     (void)state;
@@ -312,11 +332,11 @@ static void test_refusals(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_found_again),   cmocka_unit_test(test_corrupt_object),
-        cmocka_unit_test(test_cut_manifest),  cmocka_unit_test(test_changed_source),
-        cmocka_unit_test(test_two_processes), cmocka_unit_test(test_stopped_builder),
-        cmocka_unit_test(test_broken_rtl),    cmocka_unit_test(test_missing_tools),
-        cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_found_again),     cmocka_unit_test(test_corrupt_object),
+        cmocka_unit_test(test_cut_manifest),    cmocka_unit_test(test_changed_source),
+        cmocka_unit_test(test_other_addresses), cmocka_unit_test(test_two_processes),
+        cmocka_unit_test(test_stopped_builder), cmocka_unit_test(test_broken_rtl),
+        cmocka_unit_test(test_missing_tools),   cmocka_unit_test(test_refusals),
     };
     return cmocka_run_group_tests(tests, open_lab, close_lab);
 }

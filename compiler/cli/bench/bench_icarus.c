@@ -162,6 +162,7 @@ static void add_parameters(command *c, const vta_config *config, const image *im
         {"LOG_ACC_DEPTH", config->log_depth[VTA_MEM_ACC]},
         {"LOG_BUS_BYTES", config->log_bus_width - 3},
         {"LOG_QUEUE_DEPTH", config->log_queue},
+        {"ADDR_BITS", config->addr_bits},
         {"LOG_MEMORY", LOG_MEMORY},
         {"REGS", im->reg_count},
         {"RESULT", im->result},

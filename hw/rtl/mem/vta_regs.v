@@ -262,7 +262,7 @@ module vta_regs #(
 
     wire unused_bits = |word_index[9:4] || |pair_index[8:5] || |s_axil_awaddr[1:0] || |s_axil_araddr[1:0];
 
-    `VTA_PARAM_CHECK(ADDR_BITS >= 33 && ADDR_BITS <= 63)
+    `VTA_PARAM_CHECK(ADDR_BITS >= 32 && ADDR_BITS <= 63)
 endmodule
 
 `default_nettype wire
