@@ -16,7 +16,7 @@
 #include "vta/rtlbuild.h"
 #include "vta/rtlsim.h"
 
-#define FROM_CONFIG UINT32_MAX /* latency, bandwidth: what the configuration says */
+#define FROM_CONFIG UINT32_MAX /* latency, bandwidth, shared: what the configuration says */
 
 enum {
     WATCHDOG_CYCLES = 1 << 20,
@@ -35,6 +35,8 @@ typedef struct rtlsim_options {
 static const vta_option options[] = {
     {"latency", VTA_OPTION_U32, MEMBER(rtl.latency), 1 << 20, "memory: cycles from address to first beat"},
     {"bandwidth", VTA_OPTION_U32, MEMBER(rtl.bandwidth), 1 << 20, "memory: bytes a cycle; 0: unlimited"},
+    {"shared", VTA_OPTION_U32, MEMBER(rtl.shared_bytes), 1000000,
+     "memory: MB/s of both directions together at the configuration's clock; 0: unlimited"},
     {"stall", VTA_OPTION_U32, MEMBER(rtl.stall_percent), 99, "random back-pressure, percent of cycles"},
     {"seed", VTA_OPTION_U64, MEMBER(rtl.seed), UINT64_MAX,
      "of the back-pressure and of initial register contents"},
@@ -54,7 +56,7 @@ static const vta_option options[] = {
 enum { OPTIONS = sizeof options / sizeof options[0], SYSTEMC_ONLY = 2 };
 
 static const rtlsim_options defaults = {
-    .rtl = {.latency = FROM_CONFIG, .bandwidth = FROM_CONFIG},
+    .rtl = {.latency = FROM_CONFIG, .bandwidth = FROM_CONFIG, .shared_bytes = FROM_CONFIG},
     .watchdog = WATCHDOG_CYCLES,
 };
 
@@ -209,6 +211,8 @@ static vta_status start_instance(rtlsim_device *device, const vta_opening *openi
     vta_rtlsim_options rtl = set->rtl;
     rtl.latency = rtl.latency == FROM_CONFIG ? opening->config.mem_latency : rtl.latency;
     rtl.bandwidth = rtl.bandwidth == FROM_CONFIG ? opening->config.mem_bandwidth : rtl.bandwidth;
+    rtl.shared_bytes = rtl.shared_bytes == FROM_CONFIG ? opening->config.mem_shared : rtl.shared_bytes;
+    rtl.shared_cycles = opening->config.clock_mhz; /* MB/s are bytes in so many cycles */
     device->watchdog = set->watchdog;
     VTA_TRY(vta_dram_create(&device->dram, diag));
     device->bus = vta_dram_bus(device->dram);

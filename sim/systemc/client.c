@@ -166,6 +166,8 @@ static bool pack(const vta_rtlsim_options *o, wire_options *w)
 {
     *w = (wire_options){.latency = o->latency,
                         .bandwidth = o->bandwidth,
+                        .shared_bytes = o->shared_bytes,
+                        .shared_cycles = o->shared_cycles,
                         .stall_percent = o->stall_percent,
                         .traffic_percent = o->traffic_percent,
                         .seed = o->seed,

@@ -550,6 +550,8 @@ struct platform {
         axi.bus_bytes = VTA_MODEL_BUS_BYTES;
         axi.latency = options.latency;
         axi.bandwidth = options.bandwidth;
+        axi.shared_bytes = options.shared_bytes;
+        axi.shared_cycles = options.shared_cycles;
         axi.stall_percent = options.stall_percent;
         axi.seed = options.seed;
         return axi;

@@ -63,6 +63,8 @@ static void *create(const vta_rtlsim *sim, const vta_bus *bus)
     }
     const vta_rtlsim_options options = {.latency = w.latency,
                                         .bandwidth = w.bandwidth,
+                                        .shared_bytes = w.shared_bytes,
+                                        .shared_cycles = w.shared_cycles,
                                         .stall_percent = w.stall_percent,
                                         .traffic_percent = w.traffic_percent,
                                         .seed = w.seed,

@@ -36,7 +36,7 @@ typedef struct wire_message {
 
 /* vta_rtlsim_options without pointers: an empty text is NULL. */
 typedef struct wire_options {
-    uint32_t latency, bandwidth, stall_percent, traffic_percent;
+    uint32_t latency, bandwidth, shared_bytes, shared_cycles, stall_percent, traffic_percent;
     uint64_t seed, trace_begin, trace_end;
     char trace_file[WIRE_TEXT], trace_scope[WIRE_TEXT], timeline_file[WIRE_TEXT], memory_model[WIRE_TEXT];
 } wire_options;

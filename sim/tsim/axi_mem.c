@@ -13,7 +13,11 @@
 
 #define NEVER UINT64_MAX
 
-enum { BURST_INCR = 1, RESET_SETTLES = 2 /* cycles of a synchronous reset before its effect counts */ };
+enum {
+    BURST_INCR = 1,
+    RESET_SETTLES = 2, /* cycles of a synchronous reset before its effect counts */
+    AHEAD = 2
+};
 
 /* A burst from its address to its last answer. */
 typedef struct burst {
@@ -37,6 +41,8 @@ struct vta_axi_mem {
     vta_axi_options options;
     vta_bus bus;
     uint32_t credit_limit, threshold;
+    uint64_t shared_credit, shared_limit; /* of both directions, in bytes times shared_cycles */
+    int32_t reads_ahead;                  /* beats, of writes, as far as it is remembered: AHEAD */
     uint64_t cycle, random;
     direction read, write;
     uint64_t strobes[VTA_AXI_BURSTS][VTA_AXI_BEATS];
@@ -64,6 +70,39 @@ __attribute__((format(printf, 2, 3))) static void fail(vta_axi_mem *mem, const c
     va_end(args);
 }
 
+/* A beat of either direction out of what both share. */
+static uint64_t shared_beat(const vta_axi_mem *mem)
+{
+    return (uint64_t)mem->options.bus_bytes * mem->options.shared_cycles;
+}
+
+static bool is_shared(const vta_axi_mem *mem)
+{
+    return mem->options.shared_bytes != 0 && mem->options.shared_cycles != 0;
+}
+
+static void refill_shared(vta_axi_mem *mem)
+{
+    const uint64_t sum = mem->shared_credit + mem->options.shared_bytes;
+    mem->shared_credit = sum < mem->shared_limit ? sum : mem->shared_limit;
+}
+
+/* Takes a beat out of what both directions share. */
+static void spend(vta_axi_mem *mem, bool write)
+{
+    if (is_shared(mem)) {
+        const uint64_t beat = shared_beat(mem);
+        mem->shared_credit -= beat <= mem->shared_credit ? beat : mem->shared_credit;
+        mem->reads_ahead += write ? (mem->reads_ahead > -AHEAD ? -1 : 0) : (mem->reads_ahead < AHEAD ? 1 : 0);
+    }
+}
+
+/* Whether a beat may go, though another of the other direction, which wants to, goes first. */
+static bool has_share(const vta_axi_mem *mem, bool others_first)
+{
+    return !is_shared(mem) || mem->shared_credit >= shared_beat(mem) * (others_first ? 2 : 1);
+}
+
 vta_axi_mem *vta_axi_mem_create(const vta_axi_options *options, const vta_bus *bus)
 {
     vta_axi_mem *mem = calloc(1, sizeof *mem);
@@ -74,6 +113,7 @@ vta_axi_mem *vta_axi_mem_create(const vta_axi_options *options, const vta_bus *b
     mem->bus = *bus;
     mem->options.latency = options->latency > 0 ? options->latency : 1;
     mem->credit_limit = options->bus_bytes + options->bandwidth - 1;
+    mem->shared_limit = 2 * shared_beat(mem) + options->shared_bytes - 1;
     mem->threshold = (uint32_t)((uint64_t)options->stall_percent * 65536 / 100);
     mem->random = options->seed;
     size_t bytes = (size_t)VTA_AXI_BURSTS * VTA_AXI_BEATS * options->bus_bytes;
@@ -326,6 +366,7 @@ static void take_data(vta_axi_mem *mem, const vta_axi_master *m)
     memcpy(slot_data(mem, d, slot) + (size_t)b->beat * bus_bytes, m->wdata, bus_bytes);
     mem->strobes[slot][b->beat] = m->wstrb;
     d->credit -= bus_bytes <= d->credit ? bus_bytes : d->credit;
+    spend(mem, true);
     if (++b->beat < b->beats) {
         return;
     }
@@ -398,7 +439,8 @@ static bool has_credit(const vta_axi_mem *mem, const direction *d)
     return !is_slow(mem) || d->credit >= mem->options.bus_bytes;
 }
 
-static void drive_read(vta_axi_mem *mem, vta_axi_slave *s)
+/* `writing`: the master offers write data, too. */
+static void drive_read(vta_axi_mem *mem, vta_axi_slave *s, bool writing)
 {
     direction *d = &mem->read;
     s->rvalid = 0;
@@ -406,9 +448,10 @@ static void drive_read(vta_axi_mem *mem, vta_axi_slave *s)
         return;
     }
     const burst *b = &d->bursts[d->head];
-    if (b->ready > mem->cycle) {
+    if (b->ready > mem->cycle || !has_share(mem, writing && mem->reads_ahead > 0)) {
         return;
     }
+    spend(mem, false);
     d->credit -= mem->options.bus_bytes <= d->credit ? mem->options.bus_bytes : d->credit;
     s->rvalid = 1;
     s->rid = b->id;
@@ -441,10 +484,13 @@ static void drive(vta_axi_mem *mem, const vta_axi_master *m, vta_axi_slave *s, b
         refill(mem, &mem->read);
         refill(mem, &mem->write);
     }
+    if (is_shared(mem)) {
+        refill_shared(mem);
+    }
     if (new_r) {
         s->rvalid = 0;
         if ((held & STALL_R) == 0) {
-            drive_read(mem, s);
+            drive_read(mem, s, m->wvalid && mem->write.filled < mem->write.count);
         }
     }
     if (new_b) {
@@ -459,7 +505,7 @@ static void drive(vta_axi_mem *mem, const vta_axi_master *m, vta_axi_slave *s, b
     if (mem->hold_address && !owes_data && !m->wvalid) {
         s->awready = 0;
     }
-    s->wready = owes_data && (held & STALL_W) == 0 && has_credit(mem, &mem->write);
+    s->wready = owes_data && (held & STALL_W) == 0 && has_credit(mem, &mem->write) && has_share(mem, false);
 }
 
 vta_axi_slave vta_axi_mem_first(vta_axi_mem *mem)
@@ -474,8 +520,10 @@ static bool rests(const vta_axi_mem *mem, const vta_axi_master *m, const vta_axi
     const uint32_t asked = m->reset | m->ar.valid | m->aw.valid | m->wvalid | s->rvalid | s->bvalid;
     const uint32_t open =
         mem->read.count | mem->write.count | mem->waiting | mem->threshold | mem->reset_cycles;
-    return (asked | open) == 0 && (!is_slow(mem) || (mem->read.credit == mem->credit_limit &&
-                                                     mem->write.credit == mem->credit_limit));
+    const bool full = (!is_slow(mem) ||
+                       (mem->read.credit == mem->credit_limit && mem->write.credit == mem->credit_limit)) &&
+                      (!is_shared(mem) || mem->shared_credit == mem->shared_limit);
+    return (asked | open) == 0 && full;
 }
 
 void vta_axi_mem_cycle(vta_axi_mem *mem, const vta_axi_master *m, vta_axi_slave *s)

@@ -5,7 +5,8 @@
  *
  * Timing. Reads and writes are independent. A read's first beat is offered `latency` cycles after its address
  * was taken, a write's response `latency` cycles after its last beat; beats flow at `bandwidth` bytes a cycle
- * in each direction; VTA_AXI_BURSTS bursts may be under way in each direction; answers keep the order of the
+ * in each direction, and at `shared_bytes` in `shared_cycles` of both directions together, which then take
+ * turns; VTA_AXI_BURSTS bursts may be under way in each direction; answers keep the order of the
  * addresses. With `stall_percent`, each ready and each new valid is randomly withheld, and an address may
  * wait for its data.
  *
@@ -70,6 +71,7 @@ typedef struct vta_axi_backend {
 typedef struct vta_axi_options {
     uint32_t bus_bytes; /* 8 to 64, a power of two */
     uint32_t latency, bandwidth, stall_percent;
+    uint32_t shared_bytes, shared_cycles; /* either 0: no such limit */
     uint64_t seed;
     vta_axi_backend backend; /* {0}: the memory behind the bus answers by itself */
 } vta_axi_options;

@@ -260,6 +260,8 @@ static bool open_parts(harness *h, const vta_rtlsim_options *options, const vta_
     const vta_axi_options axi = {.bus_bytes = h->model->bus_bytes,
                                  .latency = options->latency,
                                  .bandwidth = options->bandwidth,
+                                 .shared_bytes = options->shared_bytes,
+                                 .shared_cycles = options->shared_cycles,
                                  .stall_percent = options->stall_percent,
                                  .seed = options->seed};
     h->mem = vta_axi_mem_create(&axi, bus);

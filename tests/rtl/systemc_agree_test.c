@@ -80,6 +80,7 @@ static void test_agree(void **state)
         {.latency = 64, .bandwidth = 8},
         {.latency = 1, .bandwidth = 0},
         {.latency = 2, .bandwidth = 3, .seed = 9},
+        {.latency = 20, .bandwidth = 8, .shared_bytes = 49, .shared_cycles = 5, .seed = 11},
         {.latency = 17, .bandwidth = 5, .stall_percent = 30, .seed = 4},
         {.latency = 1, .bandwidth = 8, .stall_percent = 60, .seed = 5, .memory_model = "simple"},
     };

@@ -34,7 +34,7 @@ static void *map(void *context, uint64_t addr, uint64_t size)
     return b->memory + (addr - BASE);
 }
 
-static bench *open_bench(uint32_t latency, uint32_t bandwidth, uint32_t stall, uint64_t seed)
+static bench *open_with(const vta_axi_options *options)
 {
     bench *b = calloc(1, sizeof *b);
     assert_non_null(b);
@@ -42,13 +42,18 @@ static bench *open_bench(uint32_t latency, uint32_t bandwidth, uint32_t stall, u
         b->memory[i] = (uint8_t)(i * 31 + i / 251);
     }
     const vta_bus bus = {map, b};
-    const vta_axi_options options = {
-        .bus_bytes = BUS, .latency = latency, .bandwidth = bandwidth, .stall_percent = stall, .seed = seed};
-    b->mem = vta_axi_mem_create(&options, &bus);
+    b->mem = vta_axi_mem_create(options, &bus);
     assert_non_null(b->mem);
     b->s = vta_axi_mem_first(b->mem);
     b->m.wdata = b->wdata;
     return b;
+}
+
+static bench *open_bench(uint32_t latency, uint32_t bandwidth, uint32_t stall, uint64_t seed)
+{
+    const vta_axi_options options = {
+        .bus_bytes = BUS, .latency = latency, .bandwidth = bandwidth, .stall_percent = stall, .seed = seed};
+    return open_with(&options);
 }
 
 static void close_bench(bench *b)
@@ -191,6 +196,64 @@ static void test_bandwidth(void **state)
         assert_in_range(came - first, bytes_later / effective - 8 / effective - 1,
                         bytes_later / effective + 1);
         close_bench(b);
+    }
+}
+
+/* As many reads and writes as the memory takes, for so many cycles; the beats of each. */
+static void flood(bench *b, uint64_t cycles, bool reads, bool writes, uint64_t *r, uint64_t *w)
+{
+    enum { BEATS = 16 };
+    uint64_t in_burst = 0;
+    *r = *w = 0;
+    memset(b->wdata, 0x5a, BUS);
+    b->m.rready = b->m.bready = 1;
+    b->m.ar = address(BASE, BEATS);
+    b->m.aw = address(BASE + 2048, BEATS);
+    b->m.ar.valid = reads;
+    b->m.aw.valid = writes;
+    b->m.wstrb = 0xff;
+    for (uint64_t i = 0; i < cycles; i++) {
+        b->m.wvalid = writes;
+        b->m.wlast = writes && in_burst == BEATS - 1;
+        const bool wrote = b->m.wvalid && b->s.wready;
+        *r += b->s.rvalid;
+        *w += wrote;
+        in_burst = wrote ? (in_burst + 1) % BEATS : in_burst;
+        tick(b);
+    }
+    assert_clean(b);
+}
+
+/* What both directions share: never more than that, nothing lost, halves where both want it, all for one
+ * that is alone. */
+static void test_shared(void **state)
+{
+    (void)state;
+    static const struct {
+        uint32_t bytes, cycles;
+    } budgets[] = {{1470, 150}, {147, 10}, {3, 1}, {8, 1}, {1, 7}, {16, 1}, {1000, 1}, {2980, 201}};
+    enum { CYCLES = 20000, LATENCY = 30 };
+    for (size_t i = 0; i < sizeof budgets / sizeof budgets[0]; i++) {
+        for (int who = 1; who < 4; who++) {
+            const bool reads = (who & 1) != 0, writes = (who & 2) != 0;
+            const vta_axi_options options = {.bus_bytes = BUS,
+                                             .latency = LATENCY,
+                                             .bandwidth = BUS,
+                                             .shared_bytes = budgets[i].bytes,
+                                             .shared_cycles = budgets[i].cycles};
+            const double budget = (double)budgets[i].bytes / budgets[i].cycles;
+            const double want = (reads && writes ? 2.0 : 1.0) * BUS, rate = budget < want ? budget : want;
+            bench *b = open_with(&options);
+            uint64_t r, w;
+            flood(b, CYCLES, reads, writes, &r, &w);
+            const double bytes = (double)((r + w) * BUS);
+            assert_true(bytes <= rate * CYCLES + 2 * BUS);
+            assert_true(bytes >= rate * (CYCLES - 2 * LATENCY) - 4 * BUS);
+            if (reads && writes && budget < 2 * BUS) {
+                assert_in_range(r, w > LATENCY ? w - LATENCY : 0, w + LATENCY);
+            }
+            close_bench(b);
+        }
     }
 }
 
@@ -650,6 +713,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_read_latency),
         cmocka_unit_test(test_bandwidth),
+        cmocka_unit_test(test_shared),
         cmocka_unit_test(test_write_latency),
         cmocka_unit_test(test_read_before_answer),
         cmocka_unit_test(test_outstanding),

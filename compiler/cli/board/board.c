@@ -275,7 +275,10 @@ static vta_status load_rtl(board *b, const vta_progress *progress, vta_diag *dia
         return vta_fail(diag, VTA_IO, "cannot load simulator '%s'", path);
     }
     const vta_bus bus = {map, b};
-    const vta_rtlsim_options options = {.latency = config->mem_latency, .bandwidth = config->mem_bandwidth};
+    const vta_rtlsim_options options = {.latency = config->mem_latency,
+                                        .bandwidth = config->mem_bandwidth,
+                                        .shared_bytes = config->mem_shared,
+                                        .shared_cycles = config->clock_mhz};
     b->instance = b->rtl->create(&options, &bus, message, sizeof message);
     return b->instance != NULL ? VTA_OK
                                : vta_fail(diag, VTA_NO_DEVICE, "the simulator does not start: %s", message);

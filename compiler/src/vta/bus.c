@@ -55,6 +55,16 @@ static void push_back(read_bus *bus, uint64_t at)
     }
 }
 
+void bus_yield(read_bus *bus, cycles when, cycles lead, cycles beats)
+{
+    const uint64_t oldest = bus->count < BURSTS ? 0 : bus->count - BURSTS + 1;
+    const cycles asked = when > lead ? when - lead : 0;
+    const uint64_t at = place_of(bus, oldest, asked);
+    const cycles first = later(when, at > oldest ? burst_at(bus, at - 1)->end : bus->forgotten);
+    *burst_at(bus, at) = (struct burst){asked, first + beats, beats};
+    push_back(bus, at);
+}
+
 cycles bus_read(read_bus *bus, reader *who, cycles asked, cycles latency, cycles beats)
 {
     const uint64_t oldest = bus->count < BURSTS ? 0 : bus->count - BURSTS + 1;

@@ -47,6 +47,10 @@ typedef struct reader {
 /* When a reader may ask for its next burst. */
 cycles reader_opens(reader *who);
 
+/* The bus is not there for reads for so many cycles from `when` on; `lead`: from a read's address to its
+ * data. */
+void bus_yield(read_bus *bus, cycles when, cycles lead, cycles beats);
+
 /* One burst; returns its end. */
 cycles bus_read(read_bus *bus, reader *who, cycles asked, cycles latency, cycles beats);
 

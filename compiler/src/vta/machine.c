@@ -25,6 +25,7 @@ vta_status machine_of(const vta_config *config, machine *out, vta_diag *diag)
     out->ri = out->block / out->block_in;
     out->ro = out->block / out->block_out;
     out->beat = least(1 << (config->log_bus_width - 3), config->mem_bandwidth);
+    out->shared = (double)config->mem_shared / config->clock_mhz;
     if (config->batch > 1 && config->block_in != config->block_out) {
         return vta_fail(diag, VTA_UNSUPPORTED,
                         "configuration '%s' has batch %u and blocks of %u x %u; models need batch 1, or "

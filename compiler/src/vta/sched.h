@@ -38,7 +38,8 @@ typedef struct machine {
     int64_t block;              /* C */
     int64_t ri, ro;             /* INP, and OUT or ACC, elements of a tile */
     int64_t inp, wgt, acc, uop; /* entries */
-    int64_t beat;               /* bytes that the bus moves in a cycle */
+    int64_t beat;               /* bytes that the bus moves in a cycle, each way */
+    double shared;              /* bytes that the memory moves in a cycle, both ways together; 0: no limit */
 } machine;
 
 vta_status machine_of(const vta_config *config, machine *out, vta_diag *diag);

@@ -3,6 +3,7 @@
  * The timing model. All times are cycles from the start of the run. For each scratchpad it keeps, for
  * granules of entries, when they were last written and read; for DRAM, when pages were last stored.
  */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -70,6 +71,7 @@ typedef struct model {
     cycles *known_at;       /* a store: since when the compute unit could tell it */
     uint32_t *out_store;    /* OUT granules: the last store */
     cycles fetch, bus_store;
+    double yielded; /* cycles that writes have still to take from reads: less than one */
     read_bus reads;
     reader fetching, loading, computing;
     bursts_in_flight writes;
@@ -143,6 +145,12 @@ typedef struct bursts {
     cycles each;
 } bursts;
 
+/* So many cycles of the bus for so many bytes, or more where the memory is slower than the bus. */
+static cycles paced(const model *t, cycles beats, int64_t bytes)
+{
+    return t->m->shared > 0 ? later(beats, (cycles)ceil((double)bytes / t->m->shared)) : beats;
+}
+
 /* `y` rows of `x` elements of `bytes`. Rows that touch are one. */
 static bursts bursts_of(const model *t, int64_t y, int64_t x, int64_t stride, int64_t bytes)
 {
@@ -151,7 +159,23 @@ static bursts bursts_of(const model *t, int64_t y, int64_t x, int64_t stride, in
         x *= y;
         y = 1;
     }
-    return (bursts){y, (cycles)(bytes < beat ? x : ceil_div(x * bytes, beat))};
+    return (bursts){y, paced(t, (cycles)(bytes < beat ? x : ceil_div(x * bytes, beat)), x * bytes)};
+}
+
+/* Writes take from the reads what both share: at that rate, if the bus is no slower; of a faster memory, what
+ * is left of the bus while both have half. */
+static void yield(model *t, cycles when, int64_t bytes)
+{
+    const double shared = t->m->shared, beat = (double)t->m->beat;
+    if (shared <= 0 || shared >= 2 * beat) {
+        return;
+    }
+    t->yielded += (double)bytes * (shared <= beat ? 1 / shared : 2 / shared - 1 / beat);
+    const cycles whole = (cycles)t->yielded;
+    if (whole > 0) {
+        t->yielded -= (double)whole;
+        bus_yield(&t->reads, when, LOAD_LEAD + t->m->config->mem_latency, whole);
+    }
 }
 
 /* Bursts follow each other. And only so many are on their way: where they are short, the next one waits until
@@ -170,7 +194,7 @@ static cycles send(cycles *bus, bursts_in_flight *flight, cycles first, cycles a
 static void read_chunk(model *t)
 {
     cycles *room = &t->chunk_room[t->chunks % CHUNKS];
-    const cycles beats = (cycles)ceil_div(CHUNK_BYTES, t->m->beat);
+    const cycles beats = paced(t, (cycles)ceil_div(CHUNK_BYTES, t->m->beat), CHUNK_BYTES);
     const cycles end = bus_read(&t->reads, &t->fetching, *room, t->m->config->mem_latency, beats);
     const cycles first = later(t->chunk_handed, end - beats);
     t->chunk_at[t->chunks++ % CHUNKS_AHEAD] = first;
@@ -308,6 +332,7 @@ static cycles store(model *t, const vta_store2d *s)
     const cycles answer = WRITE - 64 + t->m->config->mem_latency;
     const cycles end = answer + send(&t->bus_store, &t->writes, start + STORE_GAP, answer,
                                      bursts_of(t, s->y_size, s->x_size, s->x_stride, bytes));
+    yield(t, start + STORE_GAP, (int64_t)s->y_size * s->x_size * bytes);
     mark(t->out.read, g, end);
     t->stores++;
     for (int64_t i = g.first; i <= g.last; i++) {
@@ -351,7 +376,8 @@ static cycles load_uops(model *t, uint32_t count)
         return t->uop_end;
     }
     const int64_t brought = most(count, least(UOP_LOAD, t->uops_left));
-    const cycles beats = (cycles)ceil_div(brought * VTA_UOP_BYTES, least(VTA_UOP_BYTES * 2, t->m->beat));
+    const int64_t bytes = brought * VTA_UOP_BYTES;
+    const cycles beats = paced(t, (cycles)ceil_div(bytes, least(VTA_UOP_BYTES * 2, t->m->beat)), bytes);
     t->uops_left -= brought;
     t->uop_room = UOP_LOAD > count ? UOP_LOAD - count : 0;
     const cycles issued = later(fetch(t), t->compute_issue + 1);

@@ -20,12 +20,14 @@
 extern "C" {
 #endif
 
-enum { VTA_RTLSIM_ABI = 2 };
+enum { VTA_RTLSIM_ABI = 3 };
 
 /* Options of one instance. */
 typedef struct vta_rtlsim_options {
     uint32_t latency;       /* memory: cycles from address to first beat */
     uint32_t bandwidth;     /* memory: bytes a cycle, each direction; 0: unlimited */
+    uint32_t shared_bytes;  /* memory: so many bytes of both directions together */
+    uint32_t shared_cycles; /* in so many cycles; 0: no such limit */
     uint32_t stall_percent; /* random back-pressure on every AXI channel, 0: none */
     uint64_t seed; /* of the back-pressure and of random initial register contents; 0: all start at 0 */
     const char *trace_file;          /* FST waves, NULL: none */
