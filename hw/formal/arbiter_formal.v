@@ -49,6 +49,8 @@ module arbiter_formal (
             assert ((grant != 3'd0) == (request != 3'd0));
             assert (grant == 3'd0 || grant == 3'd1 || grant == 3'd2 || grant == 3'd4);
             assert (passed0 <= 2'd2 && passed1 <= 2'd2 && passed2 <= 2'd2);
+            cover (passed0 == 2'd2 && grant == 3'd1 && taken);
+            cover (request == 3'd7 && grant == 3'd4 && taken);
         end
     end
 endmodule

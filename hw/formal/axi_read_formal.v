@@ -96,6 +96,9 @@ module axi_read_formal (
             assert (data_valid != 2'd3 && (!halt || data_valid == 2'd0));
             assert (data_valid == 2'd0 || (gone != served || beat_out != beat));
             assert (data_valid == 2'd0 || (data[0] == data_valid[1] && data_last == (beat_out == lens[gone])));
+            cover (accepted - served == 2'd2 && owners[0] != owners[1]);
+            cover (data_valid == 2'd2 && data_last && lens[gone] && beat_out);
+            cover (halt && idle && gone != 2'd0);
         end
     end
 

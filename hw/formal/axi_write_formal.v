@@ -126,6 +126,9 @@ module axi_write_formal (
             assert (!idle || (taken == announced && finished == announced && answered == announced));
             assert (!(halt && cmd_ready));
             assert (!halt || !ack);
+            cover (wvalid && wlast && lens[finished] == 2'd3);
+            cover (ack && answered != 2'd0);
+            cover (halt && idle && answered != 2'd0);
         end
     end
 endmodule

@@ -56,6 +56,8 @@ module burst_formal (
             assert (!out_valid || out_len < {3'd0, left});
             assert (!out_valid || out_last == ({3'd0, left} == out_len + 8'd1));
             assert (!out_valid || {2'd0, out_addr[11:6]} + out_len < 8'd64);
+            cover (pop && !out_last && {2'd0, out_addr[11:6]} + out_len == 8'd63);
+            cover (pop && out_last && next[7:6] != 2'd0 && next[5:0] == 6'd0);
         end
     end
 endmodule

@@ -60,6 +60,9 @@ module order_formal #(
             assert (!(following && pop && ahead == 5'd0) || out_data == word);
             assert (!stalled || (out_valid && out_data == offered));
             assert (held == count && count <= MOST);
+            cover (held == MOST);
+            cover (following && pop && ahead == 5'd0 && word == {WIDTH{1'b1}});
+            cover (stalled && pop && held != 5'd1);
             assert (!following || ahead < held);
             for (n = 0; n < MOST; n = n + 1)
                 assert (!following || ahead != n || words[n*WIDTH +: WIDTH] == word);

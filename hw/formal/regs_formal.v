@@ -71,6 +71,9 @@ module regs_formal (
             assert (!bvalid || (bs != aws && bs != ws));
             assert (!rvalid || rs != ars);
             assert (bresp == 2'd0 && rresp == 2'd0);
+            cover (was_b && was_r && bready && rready);
+            cover (bs == 4'd2 && rs == 4'd2);
+            cover (rvalid && rdata != 32'd0);
         end
     end
 endmodule

@@ -19,6 +19,9 @@ module token_formal (
     vta_token dut (
         .clk(clk), .rst(rst), .push(want_push && room), .room(room), .pop(want_pop && available), .available(available)
     );
+
+    always @(posedge clk) if (!rst) cover (want_pop && want_push && available && room);
+    always @(posedge clk) if (!rst) cover (want_pop && !available);
 endmodule
 
 `default_nettype wire

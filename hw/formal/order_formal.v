@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// order_formal -- vta_order and vta_span against a scoreboard: an access that need not wait meets nothing that an older
+// instruction of another pipeline may still write. Two pipelines take instructions in order, with steps on any ranges of
+// eight entries, gaps, and any delay to retirement; accesses of both, and of a LOAD, come with any snapshot and entry. One
+// instruction of each pipeline and one entry, any, are followed: whether it has begun, may still widen its range, touches
+// the entry, has retired. The numbers begin anywhere modulo 64.
+// prove: 8
+`default_nettype none
+
+// One pipeline: what its environment may do, and what is true of instruction `which` and entry `at`.
+module order_pipe_formal (
+    input  wire       clk,
+    input  wire       rst,
+    input  wire       issue,
+    input  wire       enter,
+    input  wire       whole,
+    input  wire [2:0] begins,
+    input  wire [2:0] ends,
+    input  wire       leave,
+    input  wire       retire,
+    input  wire [3:0] which,
+    input  wire [2:0] at,
+    output wire [3:0] issued,       // plain numbers
+    output wire       pending,      // instruction `which` may still touch entry `at`
+    output wire       behind,       // it has left and not retired
+    output wire       first,
+    output reg        known
+);
+    reg [3:0] issued_n, begun_n, left_n, over_n;
+    reg       touched, complete;
+    reg [7:0] range;                // entries of the instruction that runs
+    wire      running = begun_n != left_n;
+    integer   n;
+
+    assign first = !running || leave;
+
+    // The rules that the array and the ALU keep.
+    always @* begin
+        assume (!enter || begins <= ends);
+        assume (!(enter && first) || begun_n < issued_n);
+        assume (!leave || (running && known));
+        assume (!retire || left_n != over_n);
+        assume (issued_n != 4'd15);
+        if (enter && !first && known) for (n = 0; n < 8; n = n + 1) assume (n < begins || n > ends || range[n]);
+    end
+
+    reg [7:0] hull;
+    reg [7:0] given;
+    always @* begin
+        for (n = 0; n < 8; n = n + 1) given[n] = begins <= n && n <= ends;
+        // Ranges are what is compared: all between the least and the greatest entry.
+        hull = first ? given : range | given;
+        for (n = 1; n < 8; n = n + 1) hull[n] = hull[n] || (|(hull & ((8'd1 << n) - 8'd1)) && |((first ? given : range | given) >> n));
+    end
+
+    always @(posedge clk) begin
+        if (rst) begin
+            {issued_n, begun_n, left_n, over_n} <= 16'd0;
+            {touched, complete, known} <= 3'd0;
+        end else begin
+            issued_n <= issued_n + {3'd0, issue};
+            begun_n  <= begun_n + {3'd0, enter && first};
+            left_n   <= left_n + {3'd0, leave};
+            over_n   <= over_n + {3'd0, retire};
+            if (enter) begin
+                known <= whole || (!first && known);
+                range <= hull;
+                if ((first ? begun_n : begun_n - 4'd1) == which) begin
+                    complete <= complete || whole;
+                    touched  <= touched || given[at];
+                end
+            end
+        end
+    end
+
+    assign issued  = issued_n;
+    assign pending = over_n <= which && (begun_n <= which || !complete || touched);
+    assign behind  = left_n > which && over_n <= which && touched;
+endmodule
+
+module order_formal (
+    input wire        clk,
+    input wire [1:0]  issue, enter, whole, leave, retire,
+    input wire [2:0]  begins0, begins1, ends0, ends1,
+    input wire [3:0]  array_snap, alu_snap, load_snap0, load_snap1,
+    input wire [2:0]  array_dst, alu_dst, alu_src, load_first, load_last
+);
+    reg rst = 1'b1;
+    always @(posedge clk) rst <= 1'b0;
+
+    (* anyconst *) reg [3:0] which0, which1;
+    (* anyconst *) reg [2:0] at;
+    (* anyconst *) reg [5:0] origin0, origin1;
+
+    wire [3:0] issued0, issued1;
+    wire       pending0, pending1, behind0, behind1, first0, first1, unused0, unused1;
+
+    order_pipe_formal pipe0 (
+        .clk(clk), .rst(rst), .issue(issue[0]), .enter(enter[0]), .whole(whole[0]), .begins(begins0), .ends(ends0),
+        .leave(leave[0]), .retire(retire[0]), .which(which0), .at(at), .issued(issued0), .pending(pending0), .behind(behind0),
+        .first(first0), .known(unused0)
+    );
+    order_pipe_formal pipe1 (
+        .clk(clk), .rst(rst), .issue(issue[1]), .enter(enter[1]), .whole(whole[1]), .begins(begins1), .ends(ends1),
+        .leave(leave[1]), .retire(retire[1]), .which(which1), .at(at), .issued(issued1), .pending(pending1), .behind(behind1),
+        .first(first1), .known(unused1)
+    );
+
+    wire [5:0] started0, started1, retired0, retired1;
+    wire       running0, running1, known0, known1, drain0, drain1;
+    wire [2:0] run_first0, run_last0, drain_first0, drain_last0, run_first1, run_last1, drain_first1, drain_last1;
+
+    vta_span #(.A(3)) span0 (
+        .clk(clk), .rst(rst), .enter(enter[0]), .first(first0), .whole(whole[0]), .begins(begins0), .ends(ends0),
+        .leave(leave[0]), .retire(retire[0]), .started(started0), .retired(retired0), .running(running0), .known(known0),
+        .run_first(run_first0), .run_last(run_last0), .drain_valid(drain0), .drain_first(drain_first0),
+        .drain_last(drain_last0)
+    );
+    vta_span #(.A(3)) span1 (
+        .clk(clk), .rst(rst), .enter(enter[1]), .first(first1), .whole(whole[1]), .begins(begins1), .ends(ends1),
+        .leave(leave[1]), .retire(retire[1]), .started(started1), .retired(retired1), .running(running1), .known(known1),
+        .run_first(run_first1), .run_last(run_last1), .drain_valid(drain1), .drain_first(drain_first1),
+        .drain_last(drain_last1)
+    );
+
+    wire array_wait, alu_wait, load_wait, unused_array_next, unused_alu_next;
+
+    // The ALU's operands: here it reads what it writes, and has no parameters. LOADs in work: none.
+    vta_order #(.U(3), .A(3), .ENTRIES(1)) dut (
+        .array_started(started0 + origin0), .array_retired(retired0 + origin0), .array_running(running0), .array_known(known0),
+        .array_run_first(run_first0), .array_run_last(run_last0), .array_drain(drain0), .array_drain_first(drain_first0),
+        .array_drain_last(drain_last0), .array_fetching(1'b0), .array_fetched(6'd0), .array_fetch_first(3'd0),
+        .array_fetch_last(3'd0),
+        .alu_started(started1 + origin1), .alu_retired(retired1 + origin1), .alu_running(running1), .alu_known(known1),
+        .alu_dst_first(run_first1), .alu_dst_last(run_last1), .alu_src_first(run_first1), .alu_src_last(run_last1),
+        .alu_pair(1'b0), .alu_pair_first(3'd0), .alu_pair_last(3'd0), .alu_drain(drain1), .alu_drain_first(drain_first1),
+        .alu_drain_last(drain_last1), .alu_fetching(1'b0), .alu_fetched(6'd0), .alu_fetch_first(3'd0), .alu_fetch_last(3'd0),
+        .table_valid(1'b0), .table_uop(1'b0), .table_number(6'd0), .table_first(13'd0), .table_last(13'd0),
+        .array_ask_alu({2'd0, array_snap} + origin1), .array_ask_load(6'd0), .array_ask_dst(array_dst),
+        .array_wait(array_wait), .array_next_load(6'd0), .array_next_first(3'd0), .array_next_last(3'd0),
+        .array_next_wait(unused_array_next),
+        .alu_ask_array({2'd0, alu_snap} + origin0), .alu_ask_load(6'd0), .alu_ask_dst(alu_dst), .alu_ask_src(alu_src),
+        .alu_wait(alu_wait), .alu_next_load(6'd0), .alu_next_first(3'd0), .alu_next_last(3'd0),
+        .alu_next_wait(unused_alu_next),
+        .load_ask_array({2'd0, load_snap0} + origin0), .load_ask_alu({2'd0, load_snap1} + origin1), .load_ask_uop(1'b0),
+        .load_ask_first({10'd0, load_first}), .load_ask_last({10'd0, load_last}), .load_wait(load_wait)
+    );
+
+    wire in_load = load_first <= at && at <= load_last;
+
+    always @(posedge clk) begin
+        if (!rst) begin
+            assume (array_snap <= issued1 && alu_snap <= issued0 && load_snap0 <= issued0 && load_snap1 <= issued1);
+            assert (array_wait || array_dst != at || which1 >= array_snap || !pending1);
+            assert (alu_wait || (alu_dst != at && alu_src != at) || which0 >= alu_snap || !pending0);
+            assert (load_wait || !in_load || ((which0 >= load_snap0 || !pending0) && (which1 >= load_snap1 || !pending1)));
+            // An access waits for what another pipeline still writes, and one goes while older ones are not over.
+            cover (alu_wait && alu_dst == at && which0 < alu_snap && behind0 && running0);
+            cover (array_wait && array_dst == at && which1 < array_snap && behind1);
+            cover (!alu_wait && drain0 && running0 && alu_snap == issued0 && retired0 != 6'd0);
+            cover (load_wait && in_load && which0 < load_snap0 && behind0);
+        end
+    end
+endmodule
+
+`default_nettype wire
