@@ -3,7 +3,7 @@
 // vta_burst -- turns rows of bytes into AXI bursts.
 //
 // Contract: a command is `rows` runs of `run_bytes` bytes each, `stride_bytes` apart; it is accepted when the bursts of
-// the one before it have been made. The bursts come in order, one a cycle: at most 256 beats, none across a 4 KiB
+// the one before it have been made, every other cycle at most. The bursts come in order, one a cycle: at most 256 beats, none across a 4 KiB
 // boundary, each run beginning in a beat of its own. out_last marks the last one of a command; a command without rows
 // makes none. A burst beyond the address space comes with out_beyond and must not go to the bus. in_ready does not
 // depend on out_ready.
@@ -71,7 +71,9 @@ module vta_burst #(
     wire [BEATS_BITS-1:0] run_rest   = run_less_1_q + {{(BEATS_BITS-8){1'b1}}, ~cap_less_1};
     wire                  unused_reach = |row_reach[LOG_BUS_BYTES-1:0];
 
-    assign in_ready   = !row_valid_q || (row_split && row_end_q);
+    // What comes next waits for the end of the row to have been seen: a cycle that nobody misses, since the bus has a burst
+    // to do, and in_ready is a register.
+    assign in_ready   = !row_valid_q;
     assign out_addr   = {offer_addr[ADDR_BITS-1:LOG_BUS_BYTES], {LOG_BUS_BYTES{1'b0}}};
     assign out_beyond = offer_addr[ADDR_BITS];
 
@@ -81,6 +83,7 @@ module vta_burst #(
             run_valid_q <= 1'b0;
         end else begin
             if (in_ready) row_valid_q <= in_valid && in_rows != 14'd0;
+            else if (row_split && row_end_q) row_valid_q <= 1'b0;
             if (run_move) run_valid_q <= row_valid_q;
         end
     end

@@ -94,7 +94,7 @@ module vta_mem_decode #(
     reg [2:0]           s1_mem_q;
     reg [12:0]          s1_sram_q;
     reg [ADDR_BITS-1:0] s1_base_q;
-    reg [31:0]          s1_dram_q;
+    reg [47:0]          s1_offset_q;
     reg [15:0]          s1_stride_q;
     reg [13:0]          s1_x_q;
     reg [13:0]          s1_y_q;
@@ -110,7 +110,7 @@ module vta_mem_decode #(
             s1_mem_q     <= in_mem;
             s1_sram_q    <= in_insn[VTA_F_MEM_SRAM_BASE_LSB +: VTA_F_MEM_SRAM_BASE_WIDTH];
             s1_base_q    <= bases[in_segment*ADDR_BITS +: ADDR_BITS];
-            s1_dram_q    <= in_dram;
+            s1_offset_q  <= {16'd0, in_dram} << log_bytes(in_mem);
             s1_stride_q  <= in_insn[VTA_F_MEM_X_STRIDE_LSB +: VTA_F_MEM_X_STRIDE_WIDTH];
             s1_x_q       <= in_x[13:0];
             s1_y_q       <= in_insn[VTA_F_MEM_Y_SIZE_LSB +: VTA_F_MEM_Y_SIZE_WIDTH];
@@ -123,7 +123,7 @@ module vta_mem_decode #(
     end
 
     // Stage 2: products and the address. No scratchpad has more than 2^13 entries, so 14-bit factors are enough.
-    wire [63:0] s1_addr = {{(64-ADDR_BITS){1'b0}}, s1_base_q} + ({32'd0, s1_dram_q} << log_bytes(s1_mem_q));
+    wire [63:0] s1_addr = {{(64-ADDR_BITS){1'b0}}, s1_base_q} + {16'd0, s1_offset_q};
     wire        s1_huge = s1_rows_q != 15'd0 && (s1_pitch_q > 17'd8192 || s1_rows_q > 15'd8192);
 
     reg               s2_valid_q;
