@@ -1,9 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# The labels of tests. `quick`: what `./run check` runs, the lines of quick.txt. `random`: what VTAC_SEED decides, found
-# by reading what a test is made of; `./run test` runs these once more with a new seed.
-file(STRINGS ${CMAKE_CURRENT_LIST_DIR}/quick.txt vta_quick REGEX "^[^#]")
-set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${CMAKE_CURRENT_LIST_DIR}/quick.txt)
+# The labels of tests. `quick`: what `./run check` runs, the lines of quick.txt. `threads`: what PRESET=tsan runs, the
+# lines of threads.txt. `random`: what VTAC_SEED decides, found by reading what a test is made of; `./run test` runs these
+# once more with a new seed.
+set(vta_tiers quick threads)
+foreach(tier ${vta_tiers})
+    file(STRINGS ${CMAKE_CURRENT_LIST_DIR}/${tier}.txt vta_${tier} REGEX "^[^#]")
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${CMAKE_CURRENT_LIST_DIR}/${tier}.txt)
+endforeach()
 set(vta_tests_folder ${CMAKE_CURRENT_LIST_DIR})
 set(vta_draws_seeds "test_seed\\(|seed\\.sh|onnx_cases")
 
@@ -52,12 +56,14 @@ function(add_test)
     endforeach()
     cmake_language(EVAL CODE "_add_test(${words})")
     set_property(GLOBAL APPEND PROPERTY vta_tests ${ARGV1})
-    foreach(pattern ${vta_quick})
-        if(ARGV1 MATCHES "^(${pattern})$")
-            vta_label(${ARGV1} quick)
-            set_property(GLOBAL APPEND PROPERTY vta_quick_used ${pattern})
-            break()
-        endif()
+    foreach(tier ${vta_tiers})
+        foreach(pattern ${vta_${tier}})
+            if(ARGV1 MATCHES "^(${pattern})$")
+                vta_label(${ARGV1} ${tier})
+                set_property(GLOBAL APPEND PROPERTY vta_${tier}_used ${pattern})
+                break()
+            endif()
+        endforeach()
     endforeach()
     set(random FALSE)
     vta_is_random(random ${ARGN})
@@ -66,12 +72,14 @@ function(add_test)
     endif()
 endfunction()
 
-# A line of quick.txt that names no test is a test that is gone, or was renamed.
+# A line that names no test is a test that is gone, or was renamed.
 function(vta_check_tiers)
-    get_property(used GLOBAL PROPERTY vta_quick_used)
-    foreach(pattern ${vta_quick})
-        if(NOT "${pattern}" IN_LIST used)
-            message(FATAL_ERROR "tests/quick.txt: no test is named '${pattern}'; remove the line or correct it")
-        endif()
+    foreach(tier ${vta_tiers})
+        get_property(used GLOBAL PROPERTY vta_${tier}_used)
+        foreach(pattern ${vta_${tier}})
+            if(NOT "${pattern}" IN_LIST used)
+                message(FATAL_ERROR "tests/${tier}.txt: no test is named '${pattern}'; remove the line or correct it")
+            endif()
+        endforeach()
     endforeach()
 endfunction()
