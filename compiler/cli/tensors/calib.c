@@ -18,7 +18,7 @@
 #include "stages.h"
 #include "tensors.h"
 #include "vta/file.h"
-#include "zip.h"
+#include "../../src/import/zip.h"
 
 static const size_t most_bytes = (size_t)1 << 32;
 
@@ -149,7 +149,7 @@ static bool input_of(const vtac_graph *g, const char *member, uint32_t *input)
 }
 
 /* For one input, members are samples after samples; for several, each has the samples of one. */
-static vta_status add_members(pile *p, const cli_zip_member *members, uint32_t count, vta_diag *diag)
+static vta_status add_members(pile *p, const vtac_zip_member *members, uint32_t count, vta_diag *diag)
 {
     const uint32_t inputs = p->graph->input_count;
     const uint32_t first = p->count;
@@ -191,10 +191,10 @@ static vta_status add_archive(pile *p, const char *path, vta_diag *diag)
 {
     uint8_t *bytes;
     size_t size;
-    cli_zip_member *members;
+    vtac_zip_member *members;
     uint32_t count;
     VTA_TRY(vta_file_read(path, most_bytes, &bytes, &size, diag));
-    vta_status status = cli_unzip(bytes, size, p->arena, &members, &count, diag);
+    vta_status status = vtac_unzip(bytes, size, p->arena, &members, &count, diag);
     free(bytes);
     status = status == VTA_OK ? add_members(p, members, count, diag) : status;
     return status == VTA_OK ? VTA_OK : vta_context(diag, "%s", path);

@@ -67,7 +67,7 @@ static vta_status inflate_to(const uint8_t *from, size_t packed, uint8_t *to, si
 
 /* The member of one entry of the directory. */
 static vta_status unpack(const uint8_t *bytes, size_t size, const uint8_t *entry, vta_arena *arena,
-                         cli_zip_member *out, vta_diag *diag)
+                         vtac_zip_member *out, vta_diag *diag)
 {
     const uint32_t method = u16(entry + 10);
     const uint32_t packed = u32(entry + 20);
@@ -99,22 +99,27 @@ static vta_status unpack(const uint8_t *bytes, size_t size, const uint8_t *entry
     return (uint32_t)crc32(0, to, (uInt)whole) == u32(entry + 16) ? VTA_OK : damaged(diag);
 }
 
-vta_status cli_unzip(const uint8_t *bytes, size_t size, vta_arena *arena, cli_zip_member **out,
-                     uint32_t *count, vta_diag *diag)
+vta_status vtac_unzip(const uint8_t *bytes, size_t size, vta_arena *arena, vtac_zip_member **out,
+                      uint32_t *count, vta_diag *diag)
 {
     const uint8_t *end = find_end(bytes, size);
     if (end == NULL || u32(end + 16) > size) {
         return damaged(diag);
     }
     *count = u16(end + 10);
-    cli_zip_member *members = vta_arena_array(arena, *count + (size_t)1, sizeof *members);
+    vtac_zip_member *members = vta_arena_array(arena, *count + (size_t)1, sizeof *members);
     if (members == NULL) {
         return vta_fail(diag, VTA_NOMEM, "out of memory");
     }
     size_t at = u32(end + 16);
+    uint64_t packed = 0; /* members lie beside each other: more than the archive has is forged */
     for (uint32_t i = 0; i < *count; i++) {
         if (size - at < ENTRY_BYTES || memcmp(bytes + at, "PK\1\2", 4) != 0 ||
             size - at - ENTRY_BYTES < u16(bytes + at + 28)) {
+            return damaged(diag);
+        }
+        packed += u32(bytes + at + 20);
+        if (packed > size) {
             return damaged(diag);
         }
         VTA_TRY(unpack(bytes, size, bytes + at, arena, &members[i], diag));

@@ -1,0 +1,598 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Keras models: .h5 files and .keras archives. The configuration is a tree of layers, each with its calls;
+ * the weights lie in HDF5, by layer.
+ */
+#include <ctype.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../import/zip.h"
+#include "keras.h"
+
+enum { MOST_LAYERS = 1 << 14, MOST_PATH = 1024, MOST_CALLS = 64 };
+
+/* A layer of a model, and what its calls made. */
+typedef struct layer {
+    const char *class, *name;
+    char group[256]; /* of its weights in a .keras file */
+    const cJSON *node, *config;
+    keras_value out[MOST_CALLS];
+    uint32_t calls;
+    bool is_input;
+} layer;
+
+/* One model, nested or not. */
+typedef struct model {
+    layer *layers;
+    uint32_t count;
+    const char *weights;   /* where its layers' weights lie: a group */
+    const char *nested;    /* h5: the layer of the outermost model that it is in; NULL: it is that */
+    const keras_value *in; /* what a nested model is called with */
+    uint32_t in_count;
+} model;
+
+static const cJSON *member(const cJSON *object, const char *name)
+{
+    const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, name);
+    return cJSON_IsNull(item) ? NULL : item;
+}
+
+static const char *text_of(const cJSON *item)
+{
+    return cJSON_IsString(item) ? item->valuestring : "";
+}
+
+/* ---- the list of layers */
+
+/* Conv2D: conv2d, ReLU: re_lu. */
+static void snake_case(const char *class, char *out, size_t size)
+{
+    size_t used = 0;
+    for (size_t i = 0; class[i] != '\0' && used + 2 < size; i++) {
+        const bool upper = isupper((unsigned char)class[i]) != 0;
+        const bool word = upper && i > 0 && islower((unsigned char)class[i + 1]);
+        const bool after = upper && i > 0 && islower((unsigned char)class[i - 1]);
+        if (word || after) {
+            out[used++] = '_';
+        }
+        out[used++] = (char)tolower((unsigned char)class[i]);
+    }
+    out[used] = '\0';
+}
+
+static void name_group(model *m, uint32_t i)
+{
+    char base[200];
+    uint32_t before = 0;
+    snake_case(m->layers[i].class, base, sizeof base);
+    for (uint32_t k = 0; k < i; k++) {
+        before += strcmp(m->layers[k].class, m->layers[i].class) == 0;
+    }
+    if (before == 0) {
+        (void)snprintf(m->layers[i].group, sizeof m->layers[i].group, "%s", base);
+    } else {
+        (void)snprintf(m->layers[i].group, sizeof m->layers[i].group, "%s_%u", base, before);
+    }
+}
+
+static vta_status list_layers(keras *k, const cJSON *config, model *m, vta_diag *diag)
+{
+    const cJSON *list = cJSON_IsArray(config) ? config : member(config, "layers");
+    const int count = cJSON_GetArraySize(list);
+    if (!cJSON_IsArray(list) || count < 1 || count > MOST_LAYERS) {
+        return vta_fail(diag, VTA_INVALID, "its configuration lists no layers, or more than %d", MOST_LAYERS);
+    }
+    m->layers = vta_arena_array(&k->maker.graph->arena, (size_t)count, sizeof *m->layers);
+    if (m->layers == NULL) {
+        return vta_fail(diag, VTA_NOMEM, "out of memory");
+    }
+    memset(m->layers, 0, (size_t)count * sizeof *m->layers);
+    const cJSON *item;
+    cJSON_ArrayForEach(item, list)
+    {
+        layer *l = &m->layers[m->count];
+        l->node = item;
+        l->config = member(item, "config");
+        l->class = text_of(member(item, "class_name"));
+        l->name = text_of(member(l->config, "name"));
+        l->is_input = strcmp(l->class, "InputLayer") == 0;
+        name_group(m, m->count++);
+    }
+    return VTA_OK;
+}
+
+static bool is_model(const layer *l)
+{
+    return strcmp(l->class, "Functional") == 0 || strcmp(l->class, "Sequential") == 0 ||
+           strcmp(l->class, "Model") == 0;
+}
+
+static vta_status check_layers(const model *m, vta_diag *diag)
+{
+    char list[600] = "";
+    size_t used = 0;
+    for (uint32_t i = 0; i < m->count && used < sizeof list - 120; i++) {
+        const layer *l = &m->layers[i];
+        if (!is_model(l) && strcmp(l->class, "TimeDistributed") != 0 && keras_layer_find(l->class) == NULL) {
+            used += (size_t)snprintf(list + used, sizeof list - used, "%s'%.40s' (%.40s)",
+                                     used == 0 ? "" : ", ", l->name, l->class);
+        }
+    }
+    return used == 0 ? VTA_OK : vta_fail(diag, VTA_UNSUPPORTED, "layers that are not supported: %s", list);
+}
+
+/* ---- weights */
+
+static vta_status add_weight(keras *k, const char *path, vta_diag *diag)
+{
+    if (k->weight_count == KERAS_MOST_WEIGHTS) {
+        return vta_fail(diag, VTA_UNSUPPORTED, "a layer of more than %d weights", KERAS_MOST_WEIGHTS);
+    }
+    VTA_TRY(keras_store_floats(k->store, path, &k->maker.graph->arena, &k->weights[k->weight_count], diag));
+    k->weight_count++;
+    return VTA_OK;
+}
+
+/* .h5: a layer's group tells the names of its weights; those of a nested model's layers begin with theirs. */
+static vta_status weights_by_name(keras *k, const model *m, const layer *l, vta_diag *diag)
+{
+    char group[MOST_PATH];
+    char path[2 * MOST_PATH];
+    const char *const *names;
+    size_t count;
+    const size_t length = strlen(l->name);
+    (void)snprintf(group, sizeof group, "%s/%.400s", m->weights, m->nested != NULL ? m->nested : l->name);
+    if (!keras_store_has(k->store, group)) {
+        return VTA_OK; /* a layer that needs some will say so */
+    }
+    VTA_TRY(keras_store_texts(k->store, group, "weight_names", &k->maker.graph->arena, &names, &count, diag));
+    for (size_t i = 0; i < count; i++) {
+        const bool own =
+            m->nested == NULL || (strncmp(names[i], l->name, length) == 0 && names[i][length] == '/');
+        if (own) {
+            (void)snprintf(path, sizeof path, "%s/%.900s", group, names[i]);
+            VTA_TRY(add_weight(k, path, diag));
+        }
+    }
+    return VTA_OK;
+}
+
+static vta_status weights_in(keras *k, const char *group, const char *part, vta_diag *diag)
+{
+    for (uint32_t i = 0; i < KERAS_MOST_WEIGHTS; i++) {
+        char path[2 * MOST_PATH];
+        (void)snprintf(path, sizeof path, "%s/%s%u", group, part, i);
+        if (!keras_store_has(k->store, path)) {
+            break;
+        }
+        VTA_TRY(add_weight(k, path, diag));
+    }
+    return VTA_OK;
+}
+
+/* .keras: the group of a layer, by its class and number, or by its name. */
+static bool group_of(keras *k, const model *m, const layer *l, char *out, size_t size)
+{
+    static const char *const folders[] = {"layers", "_layer_checkpoint_dependencies"};
+    for (int i = 0; i < 4; i++) {
+        (void)snprintf(out, size, "%s/%s/%.400s", m->weights, folders[i % 2], i < 2 ? l->group : l->name);
+        if (keras_store_has(k->store, out)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static vta_status weights_of(keras *k, const model *m, const layer *l, bool zipped, vta_diag *diag)
+{
+    static const char *const parts[] = {"vars/", "cell/vars/", "forward_layer/cell/vars/",
+                                        "backward_layer/cell/vars/", "layer/vars/"};
+    char group[MOST_PATH];
+    k->weight_count = 0;
+    if (!zipped) {
+        return weights_by_name(k, m, l, diag);
+    }
+    if (group_of(k, m, l, group, sizeof group)) {
+        for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
+            VTA_TRY(weights_in(k, group, parts[i], diag));
+        }
+    }
+    return VTA_OK;
+}
+
+/* ---- calls */
+
+/* A tensor: a layer, which of its calls, which of its outputs. */
+static vta_status find_tensor(const model *m, const char *name, const cJSON *call, const cJSON *output,
+                              keras_value *out, vta_diag *diag)
+{
+    for (uint32_t i = 0; i < m->count; i++) {
+        const layer *l = &m->layers[i];
+        const double number = cJSON_IsNumber(call) ? call->valuedouble : 0.0;
+        if (strcmp(l->name, name) != 0) {
+            continue;
+        }
+        /* Calls outside of the model count, too: the only one here is the one that is meant. */
+        const uint32_t which = l->calls == 1                          ? 0
+                               : number >= 0.0 && number < MOST_CALLS ? (uint32_t)number
+                                                                      : MOST_CALLS;
+        if (which < l->calls && (!cJSON_IsNumber(output) || output->valuedouble == 0.0)) {
+            *out = l->out[which];
+            return VTA_OK;
+        }
+    }
+    return vta_fail(diag, VTA_INVALID, "its input '%.80s' is made by no earlier layer", name);
+}
+
+/* The tensors in the arguments of a call, in their order. */
+static vta_status collect(keras *k, const model *m, const cJSON *item, uint32_t depth, vta_diag *diag)
+{
+    const cJSON *history = member(member(item, "config"), "keras_history");
+    const bool pair = cJSON_IsArray(item) && cJSON_GetArraySize(item) >= 3 &&
+                      cJSON_IsString(cJSON_GetArrayItem(item, 0)) &&
+                      cJSON_IsNumber(cJSON_GetArrayItem(item, 1));
+    const cJSON *tensor = history != NULL ? history : pair ? item : NULL;
+    if (tensor != NULL) {
+        if (k->in_count == KERAS_MOST_INPUTS) {
+            return vta_fail(diag, VTA_UNSUPPORTED, "more than %d inputs", KERAS_MOST_INPUTS);
+        }
+        VTA_TRY(find_tensor(m, text_of(cJSON_GetArrayItem(tensor, 0)), cJSON_GetArrayItem(tensor, 1),
+                            cJSON_GetArrayItem(tensor, 2), &k->in[k->in_count], diag));
+        k->in_count++;
+        return VTA_OK;
+    }
+    if (cJSON_IsArray(item) && depth < 8) {
+        const cJSON *one;
+        cJSON_ArrayForEach(one, item)
+        {
+            VTA_TRY(collect(k, m, one, depth + 1, diag));
+        }
+    }
+    const cJSON *args = member(item, "args");
+    return args != NULL && depth < 8 ? collect(k, m, args, depth + 1, diag) : VTA_OK;
+}
+
+static vta_status import_model(keras *k, const cJSON *config, model *m, bool zipped, bool sequential,
+                               keras_value *out, uint32_t *out_count, vta_diag *diag);
+
+static vta_status import_nested(keras *k, const model *m, layer *l, bool zipped, keras_value *out,
+                                vta_diag *diag)
+{
+    char group[MOST_PATH];
+    keras_value in[KERAS_MOST_INPUTS];
+    keras_value results[KERAS_MOST_INPUTS];
+    uint32_t count = 0;
+    memcpy(in, k->in, sizeof in);
+    model inner = {.weights = m->weights,
+                   .nested = m->nested != NULL ? m->nested : l->name,
+                   .in = in,
+                   .in_count = k->in_count};
+    if (zipped) {
+        inner.weights = group_of(k, m, l, group, sizeof group) ? group : "/none";
+    }
+    if (++k->depth > KERAS_MOST_DEPTH) {
+        return vta_fail(diag, VTA_RANGE, "models nest deeper than %d", KERAS_MOST_DEPTH);
+    }
+    VTA_TRY(import_model(k, l->config, &inner, zipped, strcmp(l->class, "Sequential") == 0, results, &count,
+                         diag));
+    k->depth--;
+    if (count != 1) {
+        return vta_fail(diag, VTA_UNSUPPORTED, "a nested model of %u outputs", count);
+    }
+    *out = results[0];
+    return VTA_OK;
+}
+
+/* The layer on the inputs that are set. */
+static vta_status call_layer(keras *k, const model *m, layer *l, bool zipped, vta_diag *diag)
+{
+    if (l->calls == MOST_CALLS) {
+        return vta_fail(diag, VTA_UNSUPPORTED, "more than %d calls of one layer", MOST_CALLS);
+    }
+    keras_value *out = &l->out[l->calls];
+    if (k->in_count == 0) {
+        return vta_fail(diag, VTA_INVALID, "it is called without inputs");
+    }
+    if (is_model(l)) {
+        VTA_TRY(import_nested(k, m, l, zipped, out, diag));
+        l->calls++;
+        return VTA_OK;
+    }
+    const char *class = l->class;
+    const cJSON *config = l->config;
+    if (strcmp(class, "TimeDistributed") == 0) { /* a dense layer takes all steps at once */
+        const cJSON *inner = member(config, "layer");
+        class = text_of(member(inner, "class_name"));
+        config = member(inner, "config");
+        if (strcmp(class, "Dense") != 0 && strcmp(class, "Activation") != 0 &&
+            strcmp(class, "Dropout") != 0) {
+            return vta_fail(diag, VTA_UNSUPPORTED, "a layer '%.40s' at each step", class);
+        }
+    }
+    const keras_layer *kind = keras_layer_find(class);
+    k->config = config;
+    VTA_TRY(weights_of(k, m, l, zipped, diag));
+    *out = kind->make(k, kind->how);
+    l->calls++;
+    const vtac_id id = out->plain != 0 ? out->plain : out->planes;
+    vtac_graph *g = k->maker.graph;
+    if (k->maker.status == VTA_OK && g->values[id].node != 0 && g->values[id].nameless) {
+        return vtac_rename_value(g, id, l->name, diag);
+    }
+    return k->maker.status;
+}
+
+/* ---- inputs */
+
+static vta_status add_input(keras *k, const cJSON *config, const char *name, keras_value *out, vta_diag *diag)
+{
+    const cJSON *shape = member(config, "batch_input_shape");
+    shape = shape == NULL ? member(config, "batch_shape") : shape;
+    const int rank = cJSON_GetArraySize(shape);
+    const char *dtype = text_of(member(config, "dtype"));
+    vtac_type type = {.dtype = strcmp(dtype, "int32") == 0   ? VTAC_I32
+                               : strcmp(dtype, "int64") == 0 ? VTAC_I64
+                               : strcmp(dtype, "uint8") == 0 ? VTAC_U8
+                                                             : VTAC_F32,
+                      .rank = (uint32_t)rank};
+    const vtac_shape_option *given = NULL;
+    for (uint32_t i = 0; k->options != NULL && i < k->options->shape_count; i++) {
+        given = strcmp(k->options->shapes[i].name, name) == 0 ? &k->options->shapes[i] : given;
+    }
+    if (!cJSON_IsArray(shape) || rank < 1 || rank > VTAC_MAX_RANK ||
+        (given != NULL && given->rank != (uint32_t)rank)) {
+        return vta_fail(diag, VTA_INVALID,
+                        "input '%.80s' has no shape of 1 to %d axes, or another than is given", name,
+                        VTAC_MAX_RANK);
+    }
+    for (int i = 0; i < rank; i++) {
+        const cJSON *dim = cJSON_GetArrayItem(shape, i);
+        const bool open = !cJSON_IsNumber(dim);
+        type.dim[i] = given != NULL            ? given->dim[i]
+                      : open                   ? 1
+                      : dim->valuedouble < 1e9 ? (int64_t)dim->valuedouble
+                                               : -1;
+        if (open && given == NULL && i > 0) {
+            return vta_fail(diag, VTA_INVALID,
+                            "input '%.80s': axis %d has no size; give it with --shape %.80s=...", name, i,
+                            name);
+        }
+        if (type.dim[i] < 0) {
+            return vta_fail(diag, VTA_RANGE, "input '%.80s': axis %d is too large or below 0", name, i);
+        }
+        if (open && given == NULL && k->options != NULL && k->options->note != NULL) {
+            char text[200];
+            (void)snprintf(text, sizeof text, "input '%.80s': batch dimension taken as 1", name);
+            k->options->note(k->options->context, text);
+        }
+    }
+    if (vtac_type_elements(&type) < 0) {
+        return vta_fail(diag, VTA_RANGE, "input '%.80s' is too large", name);
+    }
+    return vtac_add_input(k->maker.graph, name, &type, &out->plain, diag);
+}
+
+/* ---- models */
+
+static vta_status in_layer(vta_diag *diag, vta_status status, const layer *l)
+{
+    return status == VTA_OK ? VTA_OK : vta_context(diag, "layer '%.80s' (%.40s)", l->name, l->class);
+}
+
+static vta_status import_sequence(keras *k, model *m, bool zipped, keras_value *out, vta_diag *diag)
+{
+    keras_value v = {0};
+    if (m->in != NULL) {
+        v = m->in[0];
+    }
+    for (uint32_t i = 0; i < m->count; i++) {
+        layer *l = &m->layers[i];
+        if (i == 0 && m->in == NULL) {
+            VTA_TRY(add_input(k, l->config, l->is_input ? l->name : "input", &v, diag));
+        }
+        if (l->is_input) {
+            continue;
+        }
+        k->in[0] = v;
+        k->in_count = 1;
+        k->maker.name = l->name;
+        k->maker.origin = i;
+        VTA_TRY(in_layer(diag, call_layer(k, m, l, zipped, diag), l));
+        v = l->out[l->calls - 1];
+    }
+    *out = v;
+    return VTA_OK;
+}
+
+static vta_status import_layer(keras *k, model *m, layer *l, bool zipped, uint32_t *inputs, vta_diag *diag)
+{
+    if (l->is_input) {
+        if (m->in == NULL) {
+            VTA_TRY(add_input(k, l->config, l->name, &l->out[0], diag));
+        } else if (*inputs >= m->in_count) {
+            return vta_fail(diag, VTA_INVALID, "it is called with %u inputs", m->in_count);
+        } else {
+            l->out[0] = m->in[*inputs];
+        }
+        ++*inputs;
+        l->calls = 1;
+        return VTA_OK;
+    }
+    const cJSON *call;
+    cJSON_ArrayForEach(call, member(l->node, "inbound_nodes"))
+    {
+        k->in_count = 0;
+        VTA_TRY(collect(k, m, call, 0, diag));
+        VTA_TRY(call_layer(k, m, l, zipped, diag));
+    }
+    return VTA_OK;
+}
+
+static vta_status import_graph(keras *k, const cJSON *config, model *m, bool zipped, keras_value *out,
+                               uint32_t *out_count, vta_diag *diag)
+{
+    uint32_t inputs = 0;
+    for (uint32_t i = 0; i < m->count; i++) {
+        k->maker.name = m->layers[i].name;
+        k->maker.origin = i;
+        VTA_TRY(in_layer(diag, import_layer(k, m, &m->layers[i], zipped, &inputs, diag), &m->layers[i]));
+    }
+    k->in_count = 0;
+    VTA_TRY(collect(k, m, member(config, "output_layers"), 0, diag));
+    memcpy(out, k->in, k->in_count * sizeof *out);
+    *out_count = k->in_count;
+    return k->in_count > 0 ? VTA_OK : vta_fail(diag, VTA_INVALID, "a model without outputs");
+}
+
+static vta_status import_model(keras *k, const cJSON *config, model *m, bool zipped, bool sequential,
+                               keras_value *out, uint32_t *out_count, vta_diag *diag)
+{
+    VTA_TRY(list_layers(k, config, m, diag));
+    VTA_TRY(check_layers(m, diag));
+    if (!sequential) {
+        return import_graph(k, config, m, zipped, out, out_count, diag);
+    }
+    *out_count = 1;
+    return import_sequence(k, m, zipped, out, diag);
+}
+
+static vta_status add_outputs(keras *k, keras_value *out, uint32_t count, vta_diag *diag)
+{
+    vtac_graph *g = k->maker.graph;
+    for (uint32_t i = 0; i < count; i++) {
+        const vtac_id made = out[i].plain != 0 ? out[i].plain : out[i].planes;
+        const char *name = g->values[made].name;
+        vtac_id id = keras_plain(k, &out[i]);
+        if (k->maker.status == VTA_OK && (g->values[id].node == 0 || vtac_is_output(g, id))) {
+            id = vtac_make1(&k->maker, VTAC_OP_IDENTITY, id);
+        }
+        VTA_TRY(k->maker.status);
+        if (id != made && g->values[made].node != 0) {
+            VTA_TRY(vtac_rename_value(g, id, name, diag));
+        }
+        VTA_TRY(vtac_add_output(g, id, diag));
+    }
+    return vtac_graph_sort(g, diag);
+}
+
+/* ---- files */
+
+static vta_status import_config(keras *k, const char *json, const char *weights, bool zipped, vta_diag *diag)
+{
+    keras_value out[KERAS_MOST_INPUTS];
+    uint32_t count = 0;
+    cJSON *whole = cJSON_Parse(json);
+    const char *class = text_of(member(whole, "class_name"));
+    const bool sequential = strcmp(class, "Sequential") == 0;
+    model m = {.weights = weights};
+    vta_status status = VTA_OK;
+    if (whole == NULL) {
+        status = vta_fail(diag, VTA_SYNTAX, "its configuration is no JSON");
+    } else if (!sequential && strcmp(class, "Functional") != 0 && strcmp(class, "Model") != 0) {
+        status = vta_fail(diag, VTA_UNSUPPORTED,
+                          "a model of class '%.60s'; functional and sequential ones can be read", class);
+    }
+    status = status == VTA_OK
+                 ? import_model(k, member(whole, "config"), &m, zipped, sequential, out, &count, diag)
+                 : status;
+    status = status == VTA_OK ? add_outputs(k, out, count, diag) : status;
+    cJSON_Delete(whole);
+    return status;
+}
+
+static vta_status load_store(keras *k, const uint8_t *bytes, size_t size, const char *json, vta_diag *diag)
+{
+    const char *config = json;
+    const char *version = NULL;
+    vta_arena *arena = &k->maker.graph->arena;
+    VTA_TRY(keras_store_open(bytes, size, &k->store, diag));
+    vta_status status = VTA_OK;
+    if (json == NULL) {
+        status = keras_store_text(k->store, "/", "model_config", arena, &config, diag);
+        status = status == VTA_OK ? keras_store_text(k->store, "/", "keras_version", arena, &version, diag)
+                                  : status;
+        k->version3 = version != NULL && version[0] == '3';
+        if (status == VTA_OK && config == NULL) {
+            status = vta_fail(diag, VTA_INVALID,
+                              "an HDF5 file without 'model_config': weights alone are no model");
+        }
+    }
+    status = status == VTA_OK
+                 ? import_config(k, config, json == NULL ? "/model_weights" : "", json != NULL, diag)
+                 : status;
+    keras_store_close(k->store);
+    return status;
+}
+
+static const vtac_zip_member *find_member(const vtac_zip_member *members, uint32_t count, const char *name)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        if (strcmp(members[i].name, name) == 0) {
+            return &members[i];
+        }
+    }
+    return NULL;
+}
+
+static vta_status load_archive(keras *k, const vtac_model_file *file, vta_diag *diag)
+{
+    vtac_zip_member *members;
+    uint32_t count;
+    vta_arena *arena = &k->maker.graph->arena;
+    VTA_TRY(vtac_unzip(file->bytes, file->size, arena, &members, &count, diag));
+    const vtac_zip_member *config = find_member(members, count, "config.json");
+    const vtac_zip_member *weights = find_member(members, count, "model.weights.h5");
+    const vtac_zip_member *about = find_member(members, count, "metadata.json");
+    if (config == NULL || weights == NULL) {
+        return vta_fail(diag, VTA_INVALID, "an archive without '%s'",
+                        config == NULL ? "config.json" : "model.weights.h5");
+    }
+    const char *json = vta_arena_string(arena, (const char *)config->bytes, config->size);
+    const char *version =
+        about == NULL ? "" : vta_arena_string(arena, (const char *)about->bytes, about->size);
+    if (json == NULL || version == NULL) {
+        return vta_fail(diag, VTA_NOMEM, "out of memory");
+    }
+    k->version3 = strstr(version, "\"keras_version\": \"2") == NULL;
+    return load_store(k, weights->bytes, weights->size, json, diag);
+}
+
+static bool is_archive(const vtac_model_file *file)
+{
+    return file->size >= 4 && memcmp(file->bytes, "PK\3\4", 4) == 0;
+}
+
+bool vtac_recognize_keras(const vtac_model_file *file)
+{
+    return is_archive(file) || (file->size >= 8 && memcmp(file->bytes, "\211HDF\r\n\032\n", 8) == 0);
+}
+
+vta_status vtac_load_keras(const vtac_model_file *file, const vtac_import_options *options, vtac_graph **out,
+                           vta_diag *diag)
+{
+    vtac_graph *graph = vtac_graph_create("keras");
+    keras *k = calloc(1, sizeof *k);
+    vta_status status = graph == NULL || k == NULL ? vta_fail(diag, VTA_NOMEM, "out of memory") : VTA_OK;
+    if (status == VTA_OK) {
+        k->options = options;
+        k->maker = (vtac_builder){.graph = graph, .diag = diag, .name = "", .budget = VTAC_BUILDER_NODES};
+        status = is_archive(file) ? load_archive(k, file, diag)
+                                  : load_store(k, file->bytes, file->size, NULL, diag);
+    }
+    free(k);
+    if (status != VTA_OK) {
+        for (char *p = diag->text; *p != '\0'; p++) {
+            *p = (unsigned char)*p < ' ' || *p == 0x7f ? '_'
+                                                       : *p; /* names of a file in a message of one line */
+        }
+        vtac_graph_destroy(graph);
+        (void)vta_context(diag, "%s", file->path);
+        return status;
+    }
+    (void)vtac_remove_dead(graph);
+    *out = graph;
+    return VTA_OK;
+}

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What the importers of Keras layers share. A value has up to two forms: plain, as in Keras (channels last),
+ * and planes, with the channels on axis 1; either is made from the other when it is asked for.
+ */
+#ifndef VTAC_KERAS_KERAS_H
+#define VTAC_KERAS_KERAS_H
+
+#include <cjson/cJSON.h>
+
+#include "../import/maker.h"
+#include "store.h"
+#include "vtac/import.h"
+
+typedef struct keras_value {
+    vtac_id plain, planes;
+} keras_value;
+
+enum { KERAS_MOST_INPUTS = 64, KERAS_MOST_WEIGHTS = 16, KERAS_MOST_DEPTH = 8 };
+
+typedef struct keras {
+    vtac_builder maker;
+    const vtac_import_options *options;
+    keras_store *store;
+    bool version3; /* a .keras file */
+    uint32_t depth;
+    const cJSON *config; /* of the layer that is imported */
+    keras_value in[KERAS_MOST_INPUTS];
+    uint32_t in_count;
+    vtac_tensor weights[KERAS_MOST_WEIGHTS];
+    uint32_t weight_count;
+} keras;
+
+/* A layer of input 0 (or of in[0] … in[in_count - 1]) and its weights. */
+typedef keras_value keras_layer_fn(keras *k, const void *how);
+typedef struct keras_layer {
+    const char *name;
+    keras_layer_fn *make;
+    const char *how; /* what the row hands to the function */
+} keras_layer;
+const keras_layer *keras_layer_find(const char *name);
+
+/* ---- options of the layer */
+int64_t keras_int(keras *k, const char *name, int64_t otherwise);
+double keras_float(keras *k, const char *name, double otherwise);
+bool keras_bool(keras *k, const char *name, bool otherwise);
+const char *keras_text(keras *k, const char *name, const char *otherwise);
+/* A list of exactly `count` integers, or one for all of them. */
+void keras_ints(keras *k, const char *name, int64_t otherwise, int64_t *out, uint32_t count);
+
+/* ---- values */
+vtac_id keras_plain(keras *k, keras_value *v);
+vtac_id keras_planes(keras *k, keras_value *v);
+uint32_t keras_rank(keras *k, const keras_value *v);
+/* Weight i, which must have this rank. */
+const vtac_tensor *keras_weight(keras *k, uint32_t i, uint32_t rank);
+vtac_id keras_constant(keras *k, const vtac_tensor *t);
+/* An activation by its name, with Keras's default for its parameters. */
+vtac_id keras_activate(keras *k, vtac_id x, const char *name, int64_t axis);
+void keras_refuse(keras *k, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+keras_layer_fn keras_recurrent, keras_bidirectional;
+
+#endif

@@ -1,0 +1,349 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+#
+# Keras models: published .h5 files against their outputs; .h5 files and .keras archives made here, with layers of each
+# kind, against NumPy; damaged and hostile ones, which get one line and exit status 1.
+#
+# usage: keras_models.py VTAC FOLDER   (exit status 77: no numpy or h5py)
+import glob
+import io
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import zipfile
+
+try:
+    import h5py
+    import numpy
+except ImportError:
+    sys.exit(77)
+
+F32 = numpy.float32
+
+
+def run(*words, fails=False):
+    done = subprocess.run(words, capture_output=True, text=True)
+    if (done.returncode != 0) != fails or (fails and (done.returncode != 1 or done.stderr.count("\nvtac: ") + done.stderr.startswith("vtac: ") != 1)):
+        sys.exit("%s: exit status %d\n%s%s" % (" ".join(words), done.returncode, done.stdout, done.stderr))
+    return done.stderr
+
+
+def outputs(vtac, work, model, given):
+    so, found = os.path.join(work, "model.so"), []
+    run(vtac, "compile", model, "--target", "llvm", "-o", so)
+    for path in given:
+        out = tempfile.mkdtemp(dir=work)
+        run(vtac, "run", so, "--input", path, "--output-dir", out)
+        found.append([numpy.load(p) for p in sorted(glob.glob(out + "/*.npy"))])
+    return found
+
+
+def close(what, found, wanted, tolerance):
+    if found.shape != wanted.shape:
+        sys.exit("%s: %s, expected %s" % (what, found.shape, wanted.shape))
+    off = float(numpy.max(numpy.abs(found - wanted)))
+    if not off <= tolerance:
+        sys.exit("%s: off by %g, %g is allowed" % (what, off, tolerance))
+    return off
+
+
+def published(vtac, work, folder):
+    for model in sorted(glob.glob(folder + "/*/*.h5")):
+        cases = sorted(glob.glob(os.path.dirname(model) + "/*_in.npy"))
+        worst = 0.0
+        for given, found in zip(cases, outputs(vtac, work, model, cases)):
+            worst = max(worst, close(given, found[0], numpy.load(given.replace("_in.npy", "_out0.npy")), 1e-5))
+        print("%s: %d cases, off by at most %g" % (os.path.basename(model), len(cases), worst))
+
+
+# ---- models made here: a layer is (class, configuration, weights), and what it computes
+
+def sigmoid(x):
+    return 1 / (1 + numpy.exp(-x))
+
+
+def act(name, x):
+    if name == "softmax":
+        e = numpy.exp(x - x.max(-1, keepdims=True))
+        return e / e.sum(-1, keepdims=True)
+    return {"linear": x, "relu": numpy.maximum(x, 0), "tanh": numpy.tanh(x), "sigmoid": sigmoid(x), "swish": x * sigmoid(x),
+            "elu": numpy.where(x > 0, x, numpy.expm1(x)), "relu6": numpy.clip(x, 0, 6)}[name]
+
+
+def view(x, size, stride, same, fill=0.0):
+    pads = [(0, 0)]
+    for n, k, s in zip(x.shape[1:-1], size, stride):
+        total = max((-(-n // s) - 1) * s + k - n, 0) if same else 0
+        pads.append((total // 2, total - total // 2))
+    x = numpy.pad(x, pads + [(0, 0)], constant_values=fill)
+    w = numpy.lib.stride_tricks.sliding_window_view(x, size, tuple(range(1, len(size) + 1)))
+    return w[(slice(None),) + tuple(slice(None, None, s) for s in stride)]
+
+
+class Net:
+    def __init__(self, random, shape, version):
+        self.random, self.version, self.layers = random, version, []
+        self.x = random.standard_normal(shape).astype(F32)
+        self.value = {"first": self.x.astype(float)}
+        self.last = "first"
+        key = "batch_shape" if version == 3 else "batch_input_shape"
+        self.layers.append(("InputLayer", {"name": "first", key: [None] + list(shape[1:]), "dtype": "float32"}, [], [], ""))
+
+    def numbers(self, *shape, low=None):
+        v = self.random.standard_normal(shape) * 0.5 if low is None else self.random.uniform(low, 2, shape)
+        return v.astype(F32)
+
+    def add(self, kind, value, weights=(), inputs=None, part="", **config):
+        name = "l%d_%s" % (len(self.layers), kind.lower())
+        self.layers.append((kind, dict(config, name=name), list(weights), inputs or [self.last], part))
+        self.value[name] = value
+        self.last = name
+        return name
+
+    @property
+    def y(self):
+        return self.value[self.last]
+
+    def conv(self, filters, size, stride, same, groups=1, name="relu"):
+        c = self.y.shape[-1]
+        w, b = self.numbers(*size, c // groups, filters), self.numbers(filters)
+        v = view(self.y, size, stride, same)
+        letters = "ij"[:len(size)]
+        parts = [numpy.einsum("...c%s,%scf->...f" % (letters, letters), v[..., g * c // groups:(g + 1) * c // groups,
+                                                                         *[slice(None)] * len(size)].astype(float),
+                              w[..., g * filters // groups:(g + 1) * filters // groups].astype(float)) for g in range(groups)]
+        y = numpy.concatenate(parts, -1) + b
+        self.add("Conv%dD" % len(size), act(name, y), [w, b], filters=filters, kernel_size=list(size), strides=list(stride),
+                 padding="same" if same else "valid", groups=groups, activation=name, dilation_rate=[1] * len(size), use_bias=True)
+
+    def depthwise(self, size, stride, same, times):
+        w = self.numbers(*size, self.y.shape[-1], times)
+        y = numpy.einsum("...cij,ijcm->...cm", view(self.y, size, stride, same).astype(float), w.astype(float))
+        self.add("DepthwiseConv2D", y.reshape(y.shape[:3] + (-1,)), [w], kernel_size=list(size), strides=list(stride),
+                 padding="same" if same else "valid", depth_multiplier=times, use_bias=False, activation="linear")
+
+    def norm(self, scale=True, center=True):
+        c = self.y.shape[-1]
+        g, b, m, v = (self.numbers(c) if scale else None), (self.numbers(c) if center else None), self.numbers(c), self.numbers(c, low=0.1)
+        y = (self.y - m) / numpy.sqrt(v + 1e-3) * (1 if g is None else g) + (0 if b is None else b)
+        self.add("BatchNormalization", y, [w for w in (g, b, m, v) if w is not None], axis=[self.y.ndim - 1], epsilon=1e-3,
+                 scale=scale, center=center)
+
+    def pool(self, kind, size, stride, same):
+        v = view(self.y, size, stride, same, numpy.nan)
+        axes = (-2, -1)[:len(size)]
+        y = numpy.nanmax(v, axes) if kind == "Max" else numpy.nanmean(v, axes)
+        self.add(kind + "Pooling2D", y, pool_size=list(size), strides=list(stride), padding="same" if same else "valid")
+
+    def dense(self, units, name):
+        w, b = self.numbers(self.y.shape[-1], units), self.numbers(units)
+        self.add("Dense", act(name, self.y @ w.astype(float) + b), [w, b], units=units, activation=name, use_bias=True)
+
+    def cell(self, kind, units, sequences, backwards=False, x=None):
+        x = self.y if x is None else x
+        gates = {"LSTM": 4, "GRU": 3, "SimpleRNN": 1}[kind]
+        w, r = self.numbers(x.shape[-1], gates * units), self.numbers(units, gates * units)
+        b = self.numbers(2, gates * units) if kind == "GRU" else self.numbers(gates * units)
+        h, c, all_h = numpy.zeros((x.shape[0], units)), numpy.zeros((x.shape[0], units)), []
+        for t in range(x.shape[1])[::-1 if backwards else 1]:
+            if kind == "GRU":
+                a, s = numpy.split(x[:, t] @ w + b[0], 3, 1), numpy.split(h @ r + b[1], 3, 1)
+                z = sigmoid(a[0] + s[0])
+                h = z * h + (1 - z) * numpy.tanh(a[2] + sigmoid(a[1] + s[1]) * s[2])
+            elif kind == "LSTM":
+                i, f, g, o = numpy.split(x[:, t] @ w + h @ r + b, 4, 1)
+                c = sigmoid(f) * c + sigmoid(i) * numpy.tanh(g)
+                h = sigmoid(o) * numpy.tanh(c)
+            else:
+                h = numpy.tanh(x[:, t] @ w + h @ r + b)
+            all_h.append(h)
+        all_h = all_h[::-1] if backwards else all_h
+        return (numpy.stack(all_h, 1) if sequences else h), [w, r, b]
+
+    def recurrent(self, kind, units, sequences):
+        y, weights = self.cell(kind, units, sequences)
+        self.add(kind, y, weights, part="cell/", units=units, activation="tanh", recurrent_activation="sigmoid", use_bias=True,
+                 return_sequences=sequences, **({"reset_after": True} if kind == "GRU" else {}))
+
+    def bidirectional(self, kind, units, sequences):
+        there, w = self.cell(kind, units, sequences)
+        back, v = self.cell(kind, units, sequences, True)
+        inner = {"class_name": kind, "config": {"name": "inner", "units": units, "activation": "tanh", "use_bias": True,
+                                                "recurrent_activation": "sigmoid", "return_sequences": sequences, "reset_after": True}}
+        self.add("Bidirectional", numpy.concatenate([there, back], -1), w + v, part="forward_layer/cell/", layer=inner, merge_mode="concat")
+
+    # ---- files
+
+    def config(self, sequential):
+        layers = []
+        for kind, config, _, inputs, _ in self.layers:
+            node = {"class_name": kind, "config": config, "name": config["name"]}
+            if self.version == 3:
+                tensors = [{"class_name": "__keras_tensor__", "config": {"shape": [], "dtype": "float32", "keras_history": [i, 0, 0]}}
+                           for i in inputs]
+                node["inbound_nodes"] = [{"args": tensors if len(tensors) == 1 else [tensors], "kwargs": {}}] if inputs else []
+            else:
+                node["inbound_nodes"] = [[[i, 0, 0, {}] for i in inputs]] if inputs else []
+            layers.append(node)
+        config = {"name": "made", "layers": layers}
+        if not sequential:
+            config.update(input_layers=[["first", 0, 0]], output_layers=[[self.last, 0, 0]])
+        return json.dumps({"class_name": "Sequential" if sequential else "Functional", "config": config})
+
+    def save_h5(self, path, sequential):
+        with h5py.File(path, "w") as f:
+            f.attrs["model_config"], f.attrs["keras_version"] = self.config(sequential), "2.11.0"
+            top = f.create_group("model_weights")
+            for _, config, weights, _, _ in self.layers:
+                group = top.create_group(config["name"])
+                names = ["%s/w%d:0" % (config["name"], i) for i in range(len(weights))]
+                group.attrs["weight_names"] = [n.encode() for n in names]
+                for name, w in zip(names, weights):
+                    group.create_dataset(name, data=w)
+
+    def save_keras(self, path, sequential, old=False):
+        memory, counts = io.BytesIO(), {}
+        with h5py.File(memory, "w") as f:
+            for kind, config, weights, _, part in self.layers:
+                snake = {"DepthwiseConv2D": "depthwise_conv2d", "BatchNormalization": "batch_normalization", "InputLayer": "input_layer",
+                         "SimpleRNN": "simple_rnn", "LeakyReLU": "leaky_re_lu"}.get(kind, kind.lower())
+                n = counts[snake] = counts.get(snake, -1) + 1
+                group = "%s/%s" % ("_layer_checkpoint_dependencies" if old else "layers", snake if n == 0 else "%s_%d" % (snake, n))
+                f.create_group(group + "/vars")
+                half = len(weights) // 2 if kind == "Bidirectional" else len(weights)
+                for i, w in enumerate(weights):
+                    where = part if i < half else "backward_layer/cell/"
+                    f.create_dataset("%s/%svars/%d" % (group, where, i % max(half, 1)), data=w)
+        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED if old else zipfile.ZIP_STORED) as z:
+            z.writestr("metadata.json", json.dumps({"keras_version": "3.4.1"}))
+            z.writestr("config.json", self.config(sequential))
+            z.writestr("model.weights.h5", memory.getvalue())
+
+
+def pictures(random, version, channels):
+    net = Net(random, (2, 13, 10, 3), version)
+    net.conv(channels, (3, 3), (2, 2), True)
+    net.norm()
+    net.depthwise((3, 2), (1, 1), True, 2)
+    net.norm(scale=False)
+    a = net.last
+    net.add("Activation", act("swish", net.y), activation="swish")
+    net.conv(2 * channels, (1, 1), (1, 1), False, 2, "linear")
+    net.add("Add", net.y + net.value[a], inputs=[net.last, a])
+    net.pool("Max", (3, 3), (2, 2), True)
+    b = net.last
+    net.pool("Average", (2, 2), (1, 1), True)
+    net.add("LeakyReLU", numpy.where(net.y > 0, net.y, 0.2 * net.y), **{"negative_slope" if version == 3 else "alpha": 0.2})
+    net.add("Concatenate", numpy.concatenate([net.y, net.value[b]], -1), inputs=[net.last, b], axis=-1)
+    net.add("ZeroPadding2D", numpy.pad(net.y, ((0, 0), (1, 0), (0, 2), (0, 0))), padding=[[1, 0], [0, 2]])
+    net.add("UpSampling2D", net.y.repeat(2, 1).repeat(3, 2), size=[2, 3], interpolation="nearest")
+    c = net.last
+    net.add("GlobalAveragePooling2D", net.y.mean((1, 2)))
+    net.dense(net.value[c].shape[-1], "sigmoid")
+    net.add("Reshape", net.y.reshape(2, 1, 1, -1), target_shape=[1, 1, -1])
+    net.add("Multiply", net.y * net.value[c], inputs=[net.last, c])
+    net.add("Flatten", net.y.reshape(2, -1))
+    net.dense(7, "softmax")
+    return net
+
+
+def sounds(random, version, channels):
+    net = Net(random, (2, 12, 5), version)
+    net.conv(channels, (3,), (1,), True, name="relu6")
+    net.norm(center=False)
+    net.recurrent("GRU", 6, True)
+    net.bidirectional("LSTM", 4, True)
+    net.recurrent("SimpleRNN", 5, True)
+    net.add("Dropout", net.y, rate=0.5)
+    net.recurrent("LSTM", channels, False)
+    net.dense(3, "elu")
+    return net
+
+
+def made(vtac, work, seed):
+    random = numpy.random.default_rng(seed)
+    for kind, version, channels in ((pictures, 2, 4), (pictures, 3, 6), (sounds, 2, 7), (sounds, 3, 8)):
+        net = kind(random, version, channels)
+        sequential = kind is sounds and channels == 7 or channels == 8
+        path = os.path.join(work, "made.h5" if version == 2 else "made.keras")
+        if version == 2:
+            net.save_h5(path, sequential)
+        else:
+            net.save_keras(path, sequential, old=channels == 6)
+        # the batch is open in the file: one row after the other
+        rows = []
+        for i in range(2):
+            rows.append(os.path.join(work, "row%d.npy" % i))
+            numpy.save(rows[-1], net.x[i:i + 1])
+        for i, found in enumerate(outputs(vtac, work, path, rows)):
+            close("%s of Keras %d, seed %d" % (kind.__name__, version, seed), found[0], net.y[i:i + 1], 1e-4)
+
+
+# ---- damaged and hostile files
+
+def bomb(path, size):
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as z:
+        z.writestr("config.json", "{}")
+        z.writestr("model.weights.h5", bytes(1000))
+    data = bytearray(open(path, "rb").read())
+    for mark, at in ((b"PK\1\2", 24), (b"PK\3\4", 22)):
+        place = data.rindex(mark)
+        data[place + at:place + at + 4] = size.to_bytes(4, "little")
+    open(path, "wb").write(data)
+
+
+def damaged(vtac, work):
+    net = sounds(numpy.random.default_rng(1), 2, 4)
+    path, so = os.path.join(work, "bad.h5"), os.path.join(work, "bad.so")
+
+    def refused(words):
+        line = run(vtac, "compile", path, "--target", "llvm", "-o", so, fails=True)
+        if os.path.basename(path) not in line or os.path.exists(so) or words not in line:
+            sys.exit("'%s' expected: %s" % (words, line))
+
+    net.save_h5(path, True)
+    whole = open(path, "rb").read()
+    for size in (9, 100, len(whole) // 2, len(whole) - 1000):
+        open(path, "wb").write(whole[:size])
+        refused("")
+    group = "model_weights/l1_conv1d/l1_conv1d"
+    for link in (h5py.SoftLink("/model_weights"), h5py.ExternalLink("/etc/hostname", "/x"), None):
+        net.save_h5(path, True)
+        with h5py.File(path, "a") as f:
+            del f[group + "/w0:0"]
+            if link is not None:
+                f[group + "/w0:0"] = link
+            else:
+                f.create_dataset(group + "/w0:0", (3, 5, 4), F32, external=[("/etc/hostname", 0, 240)])
+        refused("only what lies in the file itself is read")
+    for change in ("{", "[]", "{}", '{"class_name": "Functional", "config": {"layers": [{"class_name": "Oh", "config": {"name": "o"}}]}}',
+                   '{"class_name": "Sequential", "config": {"layers": [{"class_name": "Dense", "config": {"name": "d"}}]}}',
+                   '{"class_name": "Mine", "config": {}}', "[" * 5000):
+        net.save_h5(path, True)
+        with h5py.File(path, "a") as f:
+            f.attrs["model_config"] = change
+        refused("")
+    path = os.path.join(work, "bad.keras")
+    for size in (1 << 20, 0xfffffff0, 999):
+        bomb(path, size)
+        refused("")
+    net.version = 3
+    net.save_keras(path, True)
+    whole = open(path, "rb").read()
+    for size in (4, 30, len(whole) // 2, len(whole) - 10):
+        open(path, "wb").write(whole[:size])
+        refused("")
+
+
+def main():
+    seed = int.from_bytes(os.environ.get("VTAC_SEED", "7").encode()[-4:], "little")
+    print("seed %d" % seed)
+    with tempfile.TemporaryDirectory() as work:
+        published(sys.argv[1], work, sys.argv[2])
+        made(sys.argv[1], work, seed)
+        damaged(sys.argv[1], work)
+
+
+main()
