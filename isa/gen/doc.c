@@ -143,6 +143,15 @@ static void put_alu(vta_str *out, const vta_config *config)
 #include "vta/isa.def"
 }
 
+static void put_rounding(vta_str *out, const vta_config *config)
+{
+    (void)config;
+    vta_str_put(out, "| rounding | mnemonic | |\n|---|---|---|\n");
+#define VTA_ROUNDING(id, value, mnemonic, doc)                                                               \
+    vta_str_printf(out, "| %d | `%s` | %s |\n", (value), (mnemonic), (doc));
+#include "vta/isa.def"
+}
+
 static void put_errors(vta_str *out, const vta_config *config)
 {
     (void)config;
@@ -155,10 +164,8 @@ static const struct {
     const char *name;
     void (*put)(vta_str *, const vta_config *);
 } sections[] = {
-    {"fields", put_fields},
-    {"uop", put_uop},
-    {"alu", put_alu},
-    {"errors", put_errors},
+    {"fields", put_fields},     {"uop", put_uop},       {"alu", put_alu},
+    {"rounding", put_rounding}, {"errors", put_errors},
 };
 
 /* Copies `text` with its sections filled in. */

@@ -139,21 +139,24 @@ static void put_memories(void)
         "localparam integer VTA_LOG_BYTES_ACC = LOG_BATCH + LOG_BLOCK_OUT + 2;\n"
         "localparam integer VTA_LOG_BYTES_OUT = LOG_BATCH + LOG_BLOCK_OUT;\n"
         "localparam integer VTA_LOG_BYTES_ACC8 = LOG_BATCH + LOG_BLOCK_OUT;\n"
+        "localparam integer VTA_LOG_BYTES_TAB = 2;\n"
         "localparam integer VTA_LOG_DEPTH_UOP = LOG_UOP_DEPTH;\n"
         "localparam integer VTA_LOG_DEPTH_WGT = LOG_WGT_DEPTH;\n"
         "localparam integer VTA_LOG_DEPTH_INP = LOG_INP_DEPTH;\n"
         "localparam integer VTA_LOG_DEPTH_ACC = LOG_ACC_DEPTH;\n"
         "localparam integer VTA_LOG_DEPTH_OUT = LOG_ACC_DEPTH;\n"
         "localparam integer VTA_LOG_DEPTH_ACC8 = LOG_ACC_DEPTH;");
+    (void)printf("localparam integer VTA_LOG_DEPTH_TAB = %d;\n", VTA_LOG_TABLE_WORDS + 1);
 }
 
 static void print_codes(void)
 {
 #define VTA_OPCODE(id, value, format, mnemonic, doc)                                                         \
     (void)printf("localparam [2:0] VTA_OP_%s = 3'd%d;\n", #id, value);
-#define VTA_MEMORY(id, value, name, doc)     printf("localparam [2:0] VTA_MEM_%s = 3'd%d;\n", #id, value);
-#define VTA_ALU_OP(id, value, mnemonic, doc) printf("localparam [2:0] VTA_ALU_%s = 3'd%d;\n", #id, value);
-#define VTA_ERROR(id, code, text)            printf("localparam [7:0] VTA_ERROR_%s = 8'd%d;\n", #id, code);
+#define VTA_MEMORY(id, value, name, doc)       printf("localparam [2:0] VTA_MEM_%s = 3'd%d;\n", #id, value);
+#define VTA_ALU_OP(id, value, mnemonic, doc)   printf("localparam [2:0] VTA_ALU_%s = 3'd%d;\n", #id, value);
+#define VTA_ROUNDING(id, value, mnemonic, doc) printf("localparam [1:0] VTA_ROUND_%s = 2'd%d;\n", #id, value);
+#define VTA_ERROR(id, code, text)              printf("localparam [7:0] VTA_ERROR_%s = 8'd%d;\n", #id, code);
 #include "vta/isa.def"
     (void)printf("localparam [7:0] VTA_TOKEN_CAPACITY = 8'd%d;\n", VTA_TOKEN_CAPACITY);
 }

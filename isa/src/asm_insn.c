@@ -78,6 +78,23 @@ static vta_status transfer_option(draft *d)
     return vta_asm_expected(d->a, load ? "'stride', 'pad' or 'value'" : "'stride'");
 }
 
+static vta_status requant_rounding(draft *d)
+{
+    static const member modes[] = {
+#define VTA_ROUNDING(id, value, mnemonic, doc) {mnemonic, VTA_ROUND_##id},
+#include "vta/isa.def"
+    };
+    for (size_t i = 0; i < sizeof modes / sizeof modes[0]; i++) {
+        bool took = false;
+        VTA_TRY(vta_take_word(d->a, modes[i].name, &took));
+        if (took) {
+            d->insn.requant.rounding = modes[i].row;
+            return VTA_OK;
+        }
+    }
+    return vta_asm_expected(d->a, "'even', 'up', 'twice_up' or 'twice_out'");
+}
+
 static vta_status requant_option(draft *d)
 {
     bool took = false;
@@ -85,9 +102,24 @@ static vta_status requant_option(draft *d)
     if (took) {
         return vta_draft_read(d, ROW(REQUANT, zero_point));
     }
+    VTA_TRY(vta_take_word(d->a, "wide", &took));
+    if (took) {
+        d->insn.requant.wide = 1;
+        return VTA_OK;
+    }
+    VTA_TRY(vta_take_word(d->a, "round", &took));
+    if (took) {
+        return requant_rounding(d);
+    }
+    VTA_TRY(vta_take_word(d->a, "table", &took));
+    if (took) {
+        VTA_TRY(vta_draft_read(d, ROW(REQUANT, table)));
+        d->insn.requant.table++;
+        return VTA_OK;
+    }
     VTA_TRY(vta_take_word(d->a, "clip", &took));
     if (!took) {
-        return vta_asm_expected(d->a, "'zero' or 'clip'");
+        return vta_asm_expected(d->a, "'zero', 'clip', 'round', 'wide' or 'table'");
     }
     VTA_TRY(vta_draft_read(d, ROW(REQUANT, low)));
     VTA_TRY(vta_need_mark(d->a, VTA_MARK2('.', '.'), "'..' and the largest result"));

@@ -107,7 +107,8 @@ typedef struct check_plan {
     bool uses_src, reads_src;    /* in range; its contents matter */
     bool src_is_inp;
     bool uses_wgt;
-    bool uses_pair; /* REQUANT's parameters */
+    uint32_t params, log_record; /* REQUANT's parameters: entries read from aux · 2^log_record on; 0: none */
+    uint32_t table;              /* 0, or one more than the table that it reads */
 } check_plan;
 
 check_plan vta_check_plan_of(const vta_insn *insn);

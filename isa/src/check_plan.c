@@ -63,7 +63,9 @@ static check_plan plan_requant(const vta_insn *insn)
         .src = nest(out, insn->requant.src_out, in, insn->requant.src_in),
         .uses_src = true,
         .reads_src = true,
-        .uses_pair = true,
+        .params = insn->requant.wide ? 3 : 2,
+        .log_record = insn->requant.wide ? 2 : 1,
+        .table = (uint32_t)insn->requant.table,
     };
 }
 
@@ -155,7 +157,7 @@ static vta_status check_operand(checker *c, uint32_t index, const operand *op, u
 /* The operands of a plan, in the order in which they are checked. */
 typedef struct operands {
     operand dst, src, wgt;
-    uint32_t pairs;
+    uint32_t records;
 } operands;
 
 static operands operands_of(const checker *c, const check_plan *plan)
@@ -166,7 +168,7 @@ static operands operands_of(const checker *c, const check_plan *plan)
                 plan->uses_src ? vta_check_nest_reach(&plan->src) : 0},
         .wgt = {"aux", VTA_MEM_WGT, VTA_ERROR_WGT_RANGE,
                 plan->uses_wgt ? vta_check_nest_reach(&plan->wgt) : 0},
-        .pairs = c->config->depth[VTA_MEM_ACC] / 2,
+        .records = c->config->depth[VTA_MEM_ACC] >> plan->log_record,
     };
     if (plan->src_is_inp) {
         ops.src.memory = VTA_MEM_INP;
@@ -175,15 +177,16 @@ static operands operands_of(const checker *c, const check_plan *plan)
     return ops;
 }
 
-static vta_status check_pair(checker *c, uint32_t index, uint32_t pairs, uint32_t uop, uint32_t pair)
+static vta_status check_params(checker *c, uint32_t index, const check_plan *plan, const operands *ops,
+                               uint32_t uop, uint32_t aux)
 {
-    if (pair < pairs) {
+    if (aux < ops->records) {
         return VTA_OK;
     }
-    return vta_check_report(c, index, VTA_ERROR_ACC_RANGE, "aux", pair, (int64_t)pairs - 1,
-                            "aux of micro-op %" PRIu32 " names parameter pair %" PRIu32
-                            ", out of range of acc (limit: %" PRIu32 ")",
-                            uop, pair, pairs - 1);
+    return vta_check_report(c, index, VTA_ERROR_ACC_RANGE, "aux", aux, (int64_t)ops->records - 1,
+                            "aux of micro-op %" PRIu32 " names parameter %s %" PRIu32
+                            ", out of range of acc (limit: %" PRId64 ")",
+                            uop, plan->params == 2 ? "pair" : "record", aux, (int64_t)ops->records - 1);
 }
 
 static vta_status check_uop(checker *c, uint32_t index, const check_plan *plan, const operands *ops,
@@ -196,7 +199,7 @@ static vta_status check_uop(checker *c, uint32_t index, const check_plan *plan, 
     if (plan->uses_wgt) {
         VTA_TRY(check_operand(c, index, &ops->wgt, at, uop.aux));
     }
-    return plan->uses_pair ? check_pair(c, index, ops->pairs, at, uop.aux) : VTA_OK;
+    return plan->params > 0 ? check_params(c, index, plan, ops, at, uop.aux) : VTA_OK;
 }
 
 vta_status vta_check_plan_ranges(checker *c, uint32_t index, const check_plan *plan, const uint32_t *uops)

@@ -185,9 +185,9 @@ static bool fill(const checker *c, const check_plan *plan, const uint32_t *uops,
     if (plan->reads_dst) {
         memcpy(set->acc_before, set->acc_write, sizeof set->acc_before);
     }
-    if (plan->uses_pair) {
-        const uint32_t pair = vta_uop_decode(c->config, uops[plan->uop_begin]).aux;
-        set->acc_before[2 * pair / 64] |= UINT64_C(3) << 2 * pair % 64;
+    if (plan->params > 0) { /* a record is aligned: it lies in one word */
+        const uint32_t first = vta_uop_decode(c->config, uops[plan->uop_begin]).aux << plan->log_record;
+        set->acc_before[first / 64] |= ((UINT64_C(1) << plan->params) - 1) << first % 64;
     }
     if (plan->reads_src && !plan->src_is_inp) {
         put_pattern(c, plan, uops, &plan->src, UOP_SRC, set->acc_during);

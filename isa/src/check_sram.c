@@ -21,8 +21,9 @@ struct check_sram {
     shared_sram inp, wgt, out;
     uint64_t acc_written[CHECK_ACC_WORDS];
     uint64_t uop_written[CHECK_WORDS];
-    uint32_t *uops;   /* their contents */
-    uint64_t version; /* counts changes of the contents */
+    uint64_t tab_written[VTA_TABLES]; /* a bit a word */
+    uint32_t *uops;                   /* their contents */
+    uint64_t version;                 /* counts changes of the contents */
 };
 
 static bool make_shared(const checker *c, vta_memory memory, vta_unit writer, vta_unit reader,
@@ -200,6 +201,10 @@ static vta_status step_compute(checker *c, const check_step *step)
             return unwritten(c, step, "uop", word * 64 + lowest_bit(&missing));
         }
     }
+    if (plan.table > 0 && s->tab_written[plan.table - 1] != UINT64_MAX) {
+        const uint64_t missing = ~s->tab_written[plan.table - 1];
+        return unwritten(c, step, "tab", ((plan.table - 1) << VTA_LOG_TABLE_WORDS) + lowest_bit(&missing));
+    }
     const check_set *set = NULL;
     VTA_TRY(vta_check_sets_get(c, step, &plan, s->uops, s->version, &set));
     VTA_TRY(read_acc(c, step, &plan, set));
@@ -268,6 +273,7 @@ static vta_status step_load(checker *c, const check_step *step)
     case VTA_MEM_UOP: set_bits(c->sram->uop_written, first, count); return load_uops(c, insn, step->index);
     case VTA_MEM_ACC:
     case VTA_MEM_ACC8: set_bits(c->sram->acc_written, first, count); break;
+    case VTA_MEM_TAB: set_bits(c->sram->tab_written, first, count); break;
     case VTA_MEM_OUT:
     case VTA_MEM_COUNT: break;
     }

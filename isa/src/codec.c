@@ -120,8 +120,11 @@ static vta_error legal_load(const vta_insn *insn, vta_fault *fault)
     if (memory == VTA_MEM_OUT) {
         return refuse(fault, "memory", memory, VTA_MEM_ACC8, "nothing loads into out");
     }
-    if (memory == VTA_MEM_UOP && insn->mem.x_size != 0 && vta_insn_pad_value(insn) != 0) {
-        return refuse(fault, "pad", vta_insn_pad_value(insn), 0, "micro-ops are padded with 0 alone");
+    if ((memory == VTA_MEM_UOP || memory == VTA_MEM_TAB) && insn->mem.x_size != 0 &&
+        vta_insn_pad_value(insn) != 0) {
+        return refuse(fault, "pad", vta_insn_pad_value(insn), 0,
+                      memory == VTA_MEM_UOP ? "micro-ops are padded with 0 alone"
+                                            : "tables are padded with 0 alone");
     }
     return VTA_ERROR_NONE;
 }
@@ -175,6 +178,17 @@ static vta_error legal_alu(const vta_insn *insn, vta_fault *fault)
     return VTA_ERROR_NONE;
 }
 
+static vta_error legal_requant(const vta_insn *insn, vta_fault *fault)
+{
+    if (insn->requant.low > insn->requant.high) {
+        return refuse(fault, "low", insn->requant.low, insn->requant.high, "low must not exceed high");
+    }
+    if (insn->requant.table > VTA_TABLES) {
+        return refuse(fault, "table", insn->requant.table, VTA_TABLES, "there is no such table");
+    }
+    return VTA_ERROR_NONE;
+}
+
 static vta_error legal_depthwise(const vta_config *config, const vta_insn *insn, vta_fault *fault)
 {
     const int64_t taps = insn->depthwise.taps_x * insn->depthwise.taps_y;
@@ -220,11 +234,7 @@ static vta_error legal(const vta_config *config, const vta_insn *insn, vta_fault
         }
         break;
     case VTA_OP_ALU: error = legal_alu(insn, fault); break;
-    case VTA_OP_REQUANT:
-        if (insn->requant.low > insn->requant.high) {
-            error = refuse(fault, "low", insn->requant.low, insn->requant.high, "low must not exceed high");
-        }
-        break;
+    case VTA_OP_REQUANT: error = legal_requant(insn, fault); break;
     case VTA_OP_DEPTHWISE: error = legal_depthwise(config, insn, fault); break;
     case VTA_OP_FINISH:
     case VTA_OP_COUNT: break;

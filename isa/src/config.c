@@ -328,6 +328,7 @@ static void derive(vta_config *c)
     set_memory(c, VTA_MEM_ACC, c->log_acc_buff, log_out + 2);
     set_memory(c, VTA_MEM_OUT, c->log_acc_buff - 2, log_out);
     set_memory(c, VTA_MEM_ACC8, c->log_acc_buff - 2, log_out);
+    set_memory(c, VTA_MEM_TAB, VTA_LOG_TABLE_WORDS + 2 + 1, 2); /* VTA_TABLES of them */
 
     c->hash = hash_word(0xcbf29ce484222325U, VTA_ISA_MAJOR);
     for (size_t i = 0; i < NUMBERS; i++) {

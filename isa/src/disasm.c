@@ -239,6 +239,15 @@ static void print_requant(printer *p, const vta_insn *insn, vta_insn *shown)
     if (insn->requant.low != INT8_MIN || insn->requant.high != INT8_MAX) {
         vta_str_printf(&p->out, ", clip %" PRId64 "..%" PRId64, insn->requant.low, insn->requant.high);
     }
+    if (insn->requant.rounding != VTA_ROUND_EVEN) {
+        vta_str_printf(&p->out, ", round %s", vta_rounding_name(insn->requant.rounding));
+    }
+    if (insn->requant.wide) {
+        vta_str_put(&p->out, ", wide");
+    }
+    if (insn->requant.table != 0) {
+        vta_str_printf(&p->out, ", table %" PRId64, insn->requant.table - 1);
+    }
     print_nest(p, (level){insn->requant.iter_out, insn->requant.dst_out, insn->requant.src_out, -1},
                (level){insn->requant.iter_in, insn->requant.dst_in, insn->requant.src_in, -1});
     shown->requant = insn->requant;

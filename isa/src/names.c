@@ -24,6 +24,15 @@ const char *vta_memory_name(int64_t memory)
     return memory >= 0 && memory < VTA_MEM_COUNT ? names[memory] : "reserved";
 }
 
+const char *vta_rounding_name(int64_t rounding)
+{
+    static const char *const names[] = {
+#define VTA_ROUNDING(id, value, mnemonic, doc) [VTA_ROUND_##id] = (mnemonic),
+#include "vta/isa.def"
+    };
+    return rounding >= 0 && rounding < VTA_ROUND_COUNT ? names[rounding] : "reserved";
+}
+
 const char *vta_alu_op_name(int64_t alu_op)
 {
     static const char *const names[] = {

@@ -30,7 +30,7 @@ static vta_status init(vta_stream *stream)
         return vta_fail(&stream->diag, VTA_NOMEM, "no memory for a stream");
     }
     stream->granule = config->elem_bytes[VTA_MEM_INP];
-    for (vta_memory memory = VTA_MEM_WGT; memory < VTA_MEM_COUNT; memory++) {
+    for (vta_memory memory = VTA_MEM_WGT; memory < VTA_MEM_TAB; memory++) { /* a table is larger than that */
         const uint32_t bytes = config->elem_bytes[memory];
         stream->granule = bytes < stream->granule ? bytes : stream->granule;
     }
@@ -306,6 +306,46 @@ void vta_stream_load2d(vta_stream *stream, const vta_load2d *args)
 {
     if (vta_call_begin(stream, "load2d")) {
         (void)load2d(stream, args);
+        vta_call_end(stream);
+    }
+}
+
+/* A table is 64 words of TAB, which compute alone sees; its place in DRAM is kept in whole granules. */
+static vta_status table(vta_stream *stream, int64_t number, vta_buffer which, int64_t offset)
+{
+    enum { WORDS = 1 << VTA_LOG_TABLE_WORDS, BYTES = 4 * WORDS };
+    buffer_record *buffer = find_buffer(stream, which);
+    vta_word word;
+    rectangle area;
+    if (buffer == NULL) {
+        return stream->diag.code;
+    }
+    if (number < 0 || number >= VTA_TABLES || offset % BYTES != 0) {
+        return vta_fail(&stream->diag, VTA_RANGE,
+                        "table %" PRId64 " from byte %" PRId64 ": tables are 0 … %d, from multiples of %d on",
+                        number, offset, VTA_TABLES - 1, BYTES);
+    }
+    vta_insn insn = {.opcode = VTA_OP_LOAD};
+    insn.mem.memory = VTA_MEM_TAB;
+    insn.mem.sram_base = number * WORDS;
+    insn.mem.segment = which.index;
+    insn.mem.dram_base = offset / 4;
+    insn.mem.y_size = 1;
+    insn.mem.x_size = WORDS;
+    insn.mem.x_stride = WORDS;
+    VTA_TRY(vta_insn_encode(&stream->config, &insn, &word, &stream->diag));
+    const transfer what = {which, VTA_MEM_TAB, offset / 4, 1, WORDS, WORDS};
+    VTA_TRY(check_transfer(stream, &what, buffer, &area));
+    const uint64_t first = (uint64_t)offset / stream->granule;
+    const uint64_t end = ((uint64_t)offset + BYTES + stream->granule - 1) / stream->granule;
+    area = (rectangle){.start = first, .length = end - first, .rows = 1, .pitch = end - first};
+    return append_acc_load(stream, word, buffer, &area);
+}
+
+void vta_stream_table(vta_stream *stream, int64_t number, vta_buffer buffer, int64_t offset)
+{
+    if (vta_call_begin(stream, "table")) {
+        (void)table(stream, number, buffer, offset);
         vta_call_end(stream);
     }
 }

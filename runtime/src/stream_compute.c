@@ -225,7 +225,7 @@ static vta_status requant(vta_stream *stream, const vta_requant *args)
     const int64_t depth = stream->config.depth[VTA_MEM_ACC];
     VTA_TRY(check_entry(stream, "dst", args->dst, depth));
     VTA_TRY(check_entry(stream, "src", args->src, depth));
-    VTA_TRY(check_entry(stream, "params", args->params, depth / 2));
+    VTA_TRY(check_entry(stream, "params", args->params, depth / (args->wide ? 4 : 2)));
     const vta_uop uop = {
         .dst = (uint32_t)args->dst, .src = (uint32_t)args->src, .aux = (uint32_t)args->params};
     const vta_kernel kernel = vta_stream_kernel(stream, &uop, 1);
@@ -243,6 +243,9 @@ static vta_status requant(vta_stream *stream, const vta_requant *args)
     insn.requant.src_in = args->src_in;
     insn.requant.low = args->low;
     insn.requant.high = args->high;
+    insn.requant.rounding = args->rounding;
+    insn.requant.wide = args->wide;
+    insn.requant.table = args->table;
     vta_word word;
     VTA_TRY(encode_legal(stream, &insn, &word));
     loop_nest nest = {kernel, args->iter_out, args->iter_in, none, none, none, none};

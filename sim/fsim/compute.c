@@ -141,23 +141,110 @@ static void run_requant(const vta_fsim *f, const fsim_steps *steps, const void *
     f->kernel->requant(&f->mem, steps, argument);
 }
 
-/* A parameter pair, spread over 64-bit lanes. */
-typedef struct pair_lanes {
+/* A parameter record, spread over 64-bit lanes. */
+typedef struct record_lanes {
     int64_t mult[512], addend[512], shift[512]; /* the largest batch · block_out */
-} pair_lanes;
+} record_lanes;
 
-static void read_pair(const vta_fsim *f, uint32_t pair, pair_lanes *p)
+static void read_record(const vta_fsim *f, uint32_t first, bool wide, record_lanes *p)
 {
     const size_t lanes = (size_t)f->mem.batch * f->mem.out;
-    const int32_t *bias = f->mem.acc + 2 * pair * lanes;
+    const int32_t *bias = f->mem.acc + first * lanes;
     const int32_t *scale = bias + lanes;
+    const int32_t *shift = scale + lanes;
     for (size_t l = 0; l < lanes; l++) {
         const uint32_t bits = (uint32_t)scale[l];
-        const int64_t shift = bits >> 24 & 63;
-        p->mult[l] = bits & 0xffffff;
+        p->mult[l] = bits & (wide ? 0x7fffffff : 0xffffff);
+        p->shift[l] = (wide ? (uint32_t)shift[l] : bits >> 24) & 63;
         p->addend[l] = bias[l] * p->mult[l];
-        p->shift[l] = shift < FSIM_MAX_SHIFT ? shift : FSIM_MAX_SHIFT;
     }
+}
+
+/* The general form: any rounding, wide multipliers, a table. |acc·mult + addend| <= 2^63 - 2^32 (ISA.md §8).
+ */
+typedef struct general_requant {
+    const record_lanes *p;
+    vta_rounding rounding;
+    int64_t zero_point, low, high;
+    const int8_t *table; /* by the result's byte, or NULL */
+} general_requant;
+
+/* value / 2^shift, rounded once: the quotient, one more where the bits below say so. */
+static int64_t round_once(int64_t value, int64_t shift, vta_rounding rounding)
+{
+    const int64_t quotient = value >> shift;
+    const uint64_t rest = (uint64_t)value & ((UINT64_C(1) << shift) - 1);
+    const uint64_t half = (UINT64_C(1) << shift) >> 1; /* 0 where nothing is shifted out */
+    if (rest != half || half == 0) {
+        return quotient + (half != 0 && rest > half);
+    }
+    switch (rounding) {
+    case VTA_ROUND_EVEN: return quotient + (quotient & 1);
+    case VTA_ROUND_TWICE_OUT: return quotient + (value >= 0);
+    case VTA_ROUND_UP:
+    case VTA_ROUND_TWICE_UP:
+    case VTA_ROUND_COUNT: break;
+    }
+    return quotient + 1;
+}
+
+static int64_t round_value(int64_t value, int64_t shift, vta_rounding rounding)
+{
+    enum { FIRST = 31 };
+    if (rounding < VTA_ROUND_TWICE_UP) {
+        return round_once(value, shift, rounding);
+    }
+    if (shift < FIRST) {
+        return round_once(value, shift, VTA_ROUND_UP);
+    }
+    return round_once(round_once(value, FIRST, VTA_ROUND_UP), shift - FIRST, rounding);
+}
+
+static void run_general_requant(const vta_fsim *f, const fsim_steps *steps, const void *argument)
+{
+    const general_requant *q = argument;
+    const size_t lanes = (size_t)f->mem.batch * f->mem.out;
+    for (uint32_t s = 0; s < steps->count; s++) {
+        const int32_t *from = f->mem.acc + (steps->src[s] + steps->src0) * lanes;
+        int32_t *to = f->mem.acc + (steps->dst[s] + steps->dst0) * lanes;
+        int8_t *out = f->mem.out8 + (steps->dst[s] + steps->dst0) * lanes;
+        for (size_t l = 0; l < lanes; l++) {
+            const int64_t value = from[l] * q->p->mult[l] + q->p->addend[l];
+            const int64_t moved = round_value(value, q->p->shift[l], q->rounding) + q->zero_point;
+            const int64_t result = moved < q->low ? q->low : moved > q->high ? q->high : moved;
+            out[l] = q->table != NULL ? q->table[(uint8_t)result] : (int8_t)result;
+            to[l] = out[l];
+        }
+    }
+}
+
+static void run_requants(vta_fsim *f, const fsim_nest *nest, const vta_insn *insn, record_lanes *lanes)
+{
+    if (insn->requant.rounding == VTA_ROUND_EVEN && !insn->requant.wide && insn->requant.table == 0) {
+        for (size_t l = 0; l < (size_t)f->mem.batch * f->mem.out; l++) {
+            lanes->shift[l] = lanes->shift[l] < FSIM_MAX_SHIFT ? lanes->shift[l] : FSIM_MAX_SHIFT;
+        }
+        const fsim_requant q = {
+            .mult = lanes->mult,
+            .addend = lanes->addend,
+            .shift = lanes->shift,
+            .zero_point = (int32_t)insn->requant.zero_point,
+            .low = (int32_t)insn->requant.low,
+            .high = (int32_t)insn->requant.high,
+        };
+        run_steps(f, nest, run_requant, &q);
+        return;
+    }
+    const int64_t table = insn->requant.table;
+    const general_requant q = {
+        .p = lanes,
+        .rounding = (vta_rounding)insn->requant.rounding,
+        .zero_point = insn->requant.zero_point,
+        .low = insn->requant.low,
+        .high = insn->requant.high,
+        .table = table == 0 ? NULL : f->tab + ((table - 1) << (VTA_LOG_TABLE_WORDS + 2)),
+    };
+    run_steps(f, nest, run_general_requant, &q);
 }
 
 vta_error vta_fsim_requant(vta_fsim *f, const vta_insn *insn)
@@ -179,25 +266,22 @@ vta_error vta_fsim_requant(vta_fsim *f, const vta_insn *insn)
     if (error != VTA_ERROR_NONE) {
         return error;
     }
-    const uint32_t pair = f->aux[0];
-    if (2 * (uint64_t)pair + 1 >= f->config.depth[VTA_MEM_ACC] || !acc_in_range(f, &nest)) {
+    const bool wide = insn->requant.wide != 0;
+    const uint64_t size = wide ? 4 : 2;
+    const uint64_t first = f->aux[0] * size;
+    if (first + size > f->config.depth[VTA_MEM_ACC] || !acc_in_range(f, &nest)) {
         return VTA_ERROR_ACC_RANGE;
     }
-    if (!vta_fsim_written(f, VTA_MEM_ACC, 2 * pair, 2) ||
+    const uint32_t words = 1U << VTA_LOG_TABLE_WORDS;
+    const uint32_t table = (uint32_t)insn->requant.table;
+    if (!vta_fsim_written(f, VTA_MEM_ACC, (uint32_t)first, wide ? 3 : 2) ||
+        (table > 0 && !vta_fsim_written(f, VTA_MEM_TAB, (table - 1) * words, words)) ||
         check_acc_reads(f, &nest, (acc_reads){.src = true}) != VTA_ERROR_NONE) {
         return VTA_ERROR_UNWRITTEN;
     }
-    pair_lanes lanes;
-    read_pair(f, pair, &lanes);
-    const fsim_requant q = {
-        .mult = lanes.mult,
-        .addend = lanes.addend,
-        .shift = lanes.shift,
-        .zero_point = (int32_t)insn->requant.zero_point,
-        .low = (int32_t)insn->requant.low,
-        .high = (int32_t)insn->requant.high,
-    };
-    run_steps(f, &nest, run_requant, &q);
+    record_lanes lanes;
+    read_record(f, (uint32_t)first, wide, &lanes);
+    run_requants(f, &nest, insn, &lanes);
     f->report->counters.requant_steps += step_count(&nest);
     return VTA_ERROR_NONE;
 }

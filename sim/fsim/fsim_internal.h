@@ -47,7 +47,8 @@ struct vta_fsim {
     atomic_bool interrupted;
 
     fsim_memory mem;
-    uint32_t *uop;                   /* micro-ops as they stand in DRAM */
+    uint32_t *uop; /* micro-ops as they stand in DRAM */
+    int8_t tab[VTA_TABLES << (VTA_LOG_TABLE_WORDS + 2)];
     uint8_t *written[VTA_MEM_COUNT]; /* strict: a byte per entry; ACC8 has none of its own */
     fsim_uop_field uop_dst, uop_src, uop_aux;
 

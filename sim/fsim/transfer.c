@@ -45,6 +45,7 @@ static void put(vta_fsim *f, transfer *t, const uint8_t *from, uint32_t count)
     int32_t *acc = m->acc + t->at * lanes;
     switch (t->memory) {
     case VTA_MEM_UOP: memcpy(f->uop + t->at, from, (size_t)count * sizeof *f->uop); break;
+    case VTA_MEM_TAB: memcpy(f->tab + (size_t)4 * t->at, from, (size_t)count * 4); break;
     case VTA_MEM_WGT: f->kernel->pack_wgt(m, t->at, (const int8_t *)from, count); break;
     case VTA_MEM_INP: f->kernel->pack_inp(m, t->at * m->batch, (const int8_t *)from, count * m->batch); break;
     case VTA_MEM_ACC: memcpy(acc, from, count * lanes * sizeof *acc); break;
@@ -65,6 +66,7 @@ static void pad(vta_fsim *f, transfer *t, uint32_t count)
     const size_t lanes = (size_t)f->mem.batch * f->mem.out;
     switch (t->memory) {
     case VTA_MEM_UOP: memset(f->uop + t->at, 0, (size_t)count * sizeof *f->uop); break;
+    case VTA_MEM_TAB: memset(f->tab + (size_t)4 * t->at, 0, (size_t)count * 4); break;
     case VTA_MEM_ACC:
     case VTA_MEM_ACC8:
         for (size_t l = t->at * lanes; l < (t->at + count) * lanes; l++) {
@@ -89,7 +91,8 @@ static void pad(vta_fsim *f, transfer *t, uint32_t count)
 static uint64_t *bytes_counter(vta_counters *c, vta_memory memory)
 {
     switch (memory) {
-    case VTA_MEM_UOP: return &c->uop_bytes;
+    case VTA_MEM_UOP:
+    case VTA_MEM_TAB: return &c->uop_bytes;
     case VTA_MEM_WGT: return &c->wgt_bytes;
     case VTA_MEM_INP: return &c->inp_bytes;
     case VTA_MEM_ACC:

@@ -292,13 +292,14 @@ static void count_forward_tokens(machine *m)
 
 static void release(machine *m)
 {
-    for (int memory = 0; m != NULL && memory < ACC8; memory++) {
+    for (int memory = 0; m != NULL && memory < MEMORIES; memory++) {
         free(m->data[memory]);
         free(m->written[memory]);
     }
     if (m != NULL) {
         free(m->bias);
-        free(m->scale);
+        free(m->mult);
+        free(m->amount);
     }
     free(m);
 }
@@ -315,9 +316,10 @@ static machine *build(const vta_config *config, const vta_launch *launch, const 
     m->places = 1U << config->log_queue;
     const size_t lanes = (size_t)(batch(m) * block_out(m));
     m->bias = calloc(lanes, sizeof *m->bias);
-    m->scale = calloc(lanes, sizeof *m->scale);
-    bool whole = m->bias != NULL && m->scale != NULL;
-    for (int memory = 0; memory < ACC8; memory++) {
+    m->mult = calloc(lanes, sizeof *m->mult);
+    m->amount = calloc(lanes, sizeof *m->amount);
+    bool whole = m->bias != NULL && m->mult != NULL && m->amount != NULL;
+    for (int memory = 0; memory < MEMORIES; memory++) {
         const size_t entries = (size_t)depth(m, memory == OUT ? ACC : memory);
         m->data[memory] = calloc(entries, (size_t)dram_bytes(m, memory));
         m->written[memory] = calloc(entries, sizeof(bool));

@@ -19,7 +19,7 @@ typedef struct interp_insn {
     int64_t reset, ignored, uop_begin, uop_end, iter_out, iter_in, init;
     int64_t dst_out, dst_in, src_out, src_in, wgt_out, wgt_in;
     int64_t alu_op, use_imm, from_src, imm;
-    int64_t uop, zero_point, low, high;
+    int64_t uop, zero_point, low, high, rounding, wide, table;
     int64_t taps_x, taps_y, col_step, row_step, group;
     uint64_t ignored_low, ignored_high;
 } interp_insn;
@@ -34,6 +34,9 @@ typedef struct interp_uop {
     X(ROUND_TIE_TO_EVEN_DOWN, "requant: a tie rounded down")                                                 \
     X(ROUND_TIE_TO_EVEN_UP, "requant: a tie rounded up")                                                     \
     X(ROUND_UP, "requant: a fraction above one half")                                                        \
+    X(ROUND_TIE_UP, "requant: a tie rounded up because ties go there")                                       \
+    X(ROUND_TIE_OUT, "requant: a negative tie rounded away from zero")                                       \
+    X(ROUNDED_TWICE, "requant: a result that one rounding would not have given")                             \
     X(CLIPPED_LOW, "requant: clipped at low")                                                                \
     X(CLIPPED_HIGH, "requant: clipped at high")                                                              \
     X(NOT_CLIPPED, "requant: a result strictly inside")                                                      \

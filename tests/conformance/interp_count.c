@@ -4,12 +4,13 @@
  */
 #include "interp_count.h"
 
-enum { UOP, WGT, INP, ACC, OUT, ACC8 };
+enum { UOP, WGT, INP, ACC, OUT, ACC8, TAB };
 
 static uint64_t *bytes_of(vta_counters *c, int64_t memory)
 {
     switch (memory) {
-    case UOP: return &c->uop_bytes;
+    case UOP:
+    case TAB: return &c->uop_bytes;
     case WGT: return &c->wgt_bytes;
     case INP: return &c->inp_bytes;
     case OUT: return &c->out_bytes;
@@ -21,7 +22,8 @@ static uint64_t element_bytes(const vta_config *config, int64_t memory)
 {
     const uint64_t in = config->block_in, out = config->block_out, batch = config->batch;
     switch (memory) {
-    case UOP: return 4;
+    case UOP:
+    case TAB: return 4;
     case WGT: return in * out;
     case INP: return batch * in;
     case ACC: return 4 * batch * out;

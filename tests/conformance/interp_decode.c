@@ -114,9 +114,12 @@ static void decode_requant(cursor *c, interp_insn *x)
     x->iter_out = u(c, 21, 14);
     x->iter_in = u(c, 35, 14);
     x->zero_point = s(c, 49, 8);
+    x->table = u(c, 57, 2);
     decode_steps11(c, x);
     x->low = s(c, 108, 8);
     x->high = s(c, 116, 8);
+    x->rounding = u(c, 124, 2);
+    x->wide = u(c, 126, 1);
 }
 
 static void decode_depthwise(cursor *c, interp_insn *x)
@@ -136,14 +139,14 @@ static void decode_depthwise(cursor *c, interp_insn *x)
 
 static bool legal_transfer(const interp_insn *x)
 {
-    if (x->memory > 5 || (x->opcode == 0 && x->memory == 4)) {
+    if (x->memory > 6 || (x->opcode == 0 && x->memory == 4)) {
         return false;
     }
     if (x->x_size == 0) {
         return true; /* whatever the other fields say */
     }
     if (x->opcode == 0) {
-        return x->memory != 0 || x->pad_value == 0;
+        return (x->memory != 0 && x->memory != 6) || x->pad_value == 0;
     }
     return x->memory == 4 && x->pad_value == 0 && x->y_pad_0 == 0 && x->y_pad_1 == 0 && x->x_pad_0 == 0 &&
            x->x_pad_1 == 0;
@@ -163,7 +166,7 @@ static bool legal(const vta_config *k, const interp_insn *x)
     case 4:
         return x->alu_op <= 6 && !(x->from_src && !x->use_imm) &&
                !(x->alu_op == 3 && x->use_imm && (x->imm < -31 || x->imm > 31));
-    case 5: return x->low <= x->high;
+    case 5: return x->low <= x->high && x->table <= 2;
     case 6:
         return x->taps_x * x->taps_y <= (int64_t)k->block_out &&
                x->group * (int64_t)k->block_out < (int64_t)k->block_in;

@@ -12,7 +12,7 @@
 #include "rng.h"
 
 /* Memories by their number in the instruction. */
-enum { UOP, WGT, INP, ACC, OUT, ACC8, MEMORIES };
+enum { UOP, WGT, INP, ACC, OUT, ACC8, TAB, MEMORIES };
 enum { LOAD_UNIT, COMPUTE_UNIT, STORE_UNIT, UNITS, FETCH = UNITS, ACTORS };
 enum { L2C, C2L, C2S, S2C, QUEUES };
 enum { TOKEN_PLACES = 255, MAX_QUEUE = 512 };
@@ -48,9 +48,9 @@ typedef struct machine {
     uint32_t tokens[QUEUES];
     uint32_t pushed[QUEUES], popped[QUEUES];
     bool over;
-    uint8_t *data[ACC8]; /* UOP WGT INP ACC OUT, as bytes in DRAM order */
-    bool *written[ACC8];
-    int32_t *bias, *scale; /* a REQUANT's parameter pair */
+    uint8_t *data[MEMORIES]; /* as bytes in DRAM order; nothing is kept in that of ACC8 */
+    bool *written[MEMORIES];
+    int64_t *bias, *mult, *amount; /* a REQUANT's parameters */
 } machine;
 
 static inline int64_t batch(const machine *m)
@@ -70,14 +70,15 @@ static inline int64_t block_out(const machine *m)
 
 static inline int64_t depth(const machine *m, int memory)
 {
-    return INT64_C(1) << m->config->log_depth[memory == ACC8 ? ACC : memory];
+    return memory == TAB ? 128 : INT64_C(1) << m->config->log_depth[memory == ACC8 ? ACC : memory];
 }
 
 /* Bytes of an element in DRAM. */
 static inline int64_t dram_bytes(const machine *m, int64_t memory)
 {
     switch (memory) {
-    case UOP: return 4;
+    case UOP:
+    case TAB: return 4;
     case WGT: return block_out(m) * block_in(m);
     case INP: return batch(m) * block_in(m);
     case ACC: return 4 * batch(m) * block_out(m);

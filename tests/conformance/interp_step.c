@@ -323,58 +323,104 @@ static void alu_step(machine *m, const interp_insn *x, int64_t i, int64_t j, int
 
 /* ---- REQUANT ---- */
 
+/* The record: a pair, or four entries with a multiplier and a shift of their own. */
 static bool read_parameters(machine *m, const interp_insn *x, interp_uop *uop)
 {
-    if (!read_uop(m, x->uop, uop) || !acc_ready(m, 2 * uop->aux + 1, true) ||
-        !acc_ready(m, 2 * uop->aux, true)) {
+    const int64_t size = x->wide ? 4 : 2;
+    if (!read_uop(m, x->uop, uop) || !acc_ready(m, size * uop->aux + size - 1, false)) {
         return false;
     }
+    const int64_t first = size * uop->aux;
+    for (int64_t i = 0; i < (x->wide ? 3 : 2); i++) {
+        if (!acc_ready(m, first + i, true)) {
+            return false;
+        }
+    }
     for (int64_t lane = 0; lane < batch(m) * block_out(m); lane++) {
-        m->bias[lane] = (int32_t)lane32(entry(m, ACC, 2 * uop->aux), lane);
-        m->scale[lane] = (int32_t)lane32(entry(m, ACC, 2 * uop->aux + 1), lane);
+        const uint32_t second = (uint32_t)lane32(entry(m, ACC, first + 1), lane);
+        m->bias[lane] = lane32(entry(m, ACC, first), lane);
+        m->mult[lane] = (int64_t)(x->wide ? second % (1U << 31) : second % (1U << 24));
+        m->amount[lane] = (int64_t)(second >> 24) % 64;
+        if (x->wide) {
+            m->amount[lane] = (int64_t)((uint32_t)lane32(entry(m, ACC, first + 2), lane) % 64);
+        }
     }
     return true;
 }
 
-/* value / 2^amount, exact, then rounded once, ties to even: one halving at a time. */
-static int64_t round_shift(machine *m, int64_t value, int64_t amount)
+enum { TIES_TO_EVEN, TIES_UP, TIES_OUT };
+
+/* value / 2^amount, exact, then rounded once: one halving at a time. */
+static int64_t round_shift(machine *m, int64_t value, int64_t amount, int ties)
 {
+    const bool negative = value < 0;
     bool half = false;  /* the last bit shifted out */
     bool below = false; /* any bit before it */
     for (int64_t i = 0; i < amount; i++) {
         below = below || half;
         half = value % 2 != 0;
-        value = value >= 0 ? value / 2 : -((-value + 1) / 2);
+        value = value >= 0 ? value / 2 : -((-(value + 1)) / 2) - 1;
     }
     const bool odd = value % 2 != 0;
+    const bool up = ties == TIES_TO_EVEN ? odd : ties == TIES_UP ? true : !negative;
     if (half && !below) {
-        event(m, odd ? INTERP_ROUND_TIE_TO_EVEN_UP : INTERP_ROUND_TIE_TO_EVEN_DOWN);
+        event(m, ties == TIES_UP                ? INTERP_ROUND_TIE_UP
+                 : ties == TIES_OUT && negative ? INTERP_ROUND_TIE_OUT
+                 : up                           ? INTERP_ROUND_TIE_TO_EVEN_UP
+                                                : INTERP_ROUND_TIE_TO_EVEN_DOWN);
     } else if (half) {
         event(m, INTERP_ROUND_UP);
     }
-    return half && (below || odd) ? value + 1 : value;
+    return half && (below || up) ? value + 1 : value;
+}
+
+/* Modes 2 and 3 round at 31 places, halves up, and what is left to be shifted once more. */
+static int64_t round_by_mode(machine *m, int64_t value, int64_t amount, int64_t mode)
+{
+    if (mode < 2) {
+        return round_shift(m, value, amount, mode == 0 ? TIES_TO_EVEN : TIES_UP);
+    }
+    const int64_t first = amount < 31 ? amount : 31;
+    const int64_t middle = round_shift(m, value, first, TIES_UP);
+    const int64_t result = round_shift(m, middle, amount - first, mode == 2 ? TIES_UP : TIES_OUT);
+    if (result != round_shift(m, value, amount, mode == 2 ? TIES_UP : TIES_OUT)) {
+        event(m, INTERP_ROUNDED_TWICE);
+    }
+    return result;
 }
 
 static int64_t requant_lane(machine *m, const interp_insn *x, int64_t acc, int64_t lane)
 {
-    const uint32_t scale = (uint32_t)m->scale[lane];
-    const int64_t mult = (int64_t)(scale % (1U << 24));
-    const int64_t amount = (int64_t)((scale >> 24) % 64);
-    const int64_t product = (acc + m->bias[lane]) * mult; /* 33 and 24 bits */
-    const int64_t result = round_shift(m, product, amount) + x->zero_point;
-    if (amount == 63) {
+    const int64_t product = (acc + m->bias[lane]) * m->mult[lane]; /* 33 and 31 bits */
+    const int64_t result = round_by_mode(m, product, m->amount[lane], x->rounding) + x->zero_point;
+    if (m->amount[lane] == 63) {
         event(m, INTERP_SHIFT_63);
     }
     event(m, result < x->low    ? INTERP_CLIPPED_LOW
              : result > x->high ? INTERP_CLIPPED_HIGH
                                 : INTERP_NOT_CLIPPED);
-    return result < x->low ? x->low : result > x->high ? x->high : result;
+    const int64_t clipped = result < x->low ? x->low : result > x->high ? x->high : result;
+    if (x->table == 0) {
+        return clipped;
+    }
+    const int64_t byte = clipped < 0 ? clipped + 256 : clipped;
+    return lane8(entry(m, TAB, 64 * (x->table - 1) + byte / 4), byte % 4);
+}
+
+static bool table_ready(machine *m, const interp_insn *x)
+{
+    for (int64_t i = 0; x->table != 0 && i < 64; i++) {
+        if (!readable(m, COMPUTE_UNIT, TAB, 64 * (x->table - 1) + i)) {
+            return false;
+        }
+    }
+    return true;
 }
 
 static void requant_step(machine *m, const interp_insn *x, int64_t i, int64_t j, bool first)
 {
     interp_uop uop;
-    if (first ? !read_parameters(m, x, &uop) : !read_uop(m, x->uop, &uop)) {
+    if (first ? !read_parameters(m, x, &uop) || !table_ready(m, x) : !read_uop(m, x->uop, &uop)) {
         return;
     }
     const int64_t dst = uop.dst + i * x->dst_out + j * x->dst_in;

@@ -151,6 +151,9 @@ static void same_requant(const interp_insn *x, const vta_insn *y)
     SAME(x->zero_point, y->requant.zero_point);
     SAME(x->low, y->requant.low);
     SAME(x->high, y->requant.high);
+    SAME(x->rounding, y->requant.rounding);
+    SAME(x->wide, y->requant.wide);
+    SAME(x->table, y->requant.table);
 }
 
 static void same_depthwise(const interp_insn *x, const vta_insn *y)

@@ -88,6 +88,7 @@ static bool plan(gen *g, uint32_t length)
     g->windows[VTA_MEM_WGT] = draw_window(g, VTA_MEM_WGT, 2, 20);
     g->windows[VTA_MEM_ACC] = draw_window(g, VTA_MEM_ACC, 8, 120);
     g->windows[VTA_MEM_UOP] = draw_window(g, VTA_MEM_UOP, 24, 300);
+    g->windows[VTA_MEM_TAB] = (gen_window){0, g->config->depth[VTA_MEM_TAB]};
     plan_segments(g, length);
     bool room = true;
     for (int space = 0; space < GEN_SPACES; space++) {

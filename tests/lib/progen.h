@@ -21,6 +21,7 @@
     X(LOAD_INP, "load inp")                                                                                  \
     X(LOAD_ACC, "load acc")                                                                                  \
     X(LOAD_ACC8, "load acc8")                                                                                \
+    X(LOAD_TAB, "load tab")                                                                                  \
     X(STORE, "store")                                                                                        \
     X(PAD_LEFT, "left pad alone")                                                                            \
     X(PAD_RIGHT, "right pad alone")                                                                          \
@@ -72,6 +73,12 @@
     X(REQUANT_NEST, "requant with both loops")                                                               \
     X(REQUANT_ZERO, "requant without a step")                                                                \
     X(REQUANT_EXTREMES, "requant to the whole of int8")                                                      \
+    X(REQUANT_UP, "requant, rounding up")                                                                    \
+    X(REQUANT_TWICE_UP, "requant, rounding twice, up")                                                       \
+    X(REQUANT_TWICE_OUT, "requant, rounding twice, out")                                                     \
+    X(REQUANT_WIDE, "requant, wide")                                                                         \
+    X(REQUANT_TABLE_0, "requant through table 0")                                                            \
+    X(REQUANT_TABLE_1, "requant through table 1")                                                            \
     X(REQUANT_POINT, "requant with low = high")                                                              \
     X(DEPTHWISE, "depthwise")                                                                                \
     X(DEPTHWISE_INIT, "depthwise with init")                                                                 \

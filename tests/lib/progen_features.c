@@ -58,7 +58,8 @@ static void note_load(tally *t, const vta_insn *insn)
 {
     static const int feature[] = {
         [VTA_MEM_UOP] = PROGEN_LOAD_UOP, [VTA_MEM_WGT] = PROGEN_LOAD_WGT, [VTA_MEM_INP] = PROGEN_LOAD_INP,
-        [VTA_MEM_ACC] = PROGEN_LOAD_ACC, [VTA_MEM_OUT] = PROGEN_STORE,    [VTA_MEM_ACC8] = PROGEN_LOAD_ACC8};
+        [VTA_MEM_ACC] = PROGEN_LOAD_ACC, [VTA_MEM_OUT] = PROGEN_STORE,    [VTA_MEM_ACC8] = PROGEN_LOAD_ACC8,
+        [VTA_MEM_TAB] = PROGEN_LOAD_TAB};
     const bool rows = insn->mem.y_size > 1;
     const int64_t gap = insn->mem.x_stride - insn->mem.x_size;
     note(t, feature[insn->mem.memory], true);
@@ -135,6 +136,12 @@ static void note_requant(tally *t, const vta_insn *insn)
     note(t, PROGEN_REQUANT_NEST, insn->requant.iter_out > 1 && insn->requant.iter_in > 1);
     note(t, PROGEN_REQUANT_ZERO, !runs);
     note(t, PROGEN_REQUANT_EXTREMES, runs && insn->requant.low == INT8_MIN && insn->requant.high == INT8_MAX);
+    note(t, PROGEN_REQUANT_UP, runs && insn->requant.rounding == VTA_ROUND_UP);
+    note(t, PROGEN_REQUANT_TWICE_UP, runs && insn->requant.rounding == VTA_ROUND_TWICE_UP);
+    note(t, PROGEN_REQUANT_TWICE_OUT, runs && insn->requant.rounding == VTA_ROUND_TWICE_OUT);
+    note(t, PROGEN_REQUANT_WIDE, runs && insn->requant.wide);
+    note(t, PROGEN_REQUANT_TABLE_0, runs && insn->requant.table == 1);
+    note(t, PROGEN_REQUANT_TABLE_1, runs && insn->requant.table == 2);
     note(t, PROGEN_REQUANT_POINT, runs && insn->requant.low == insn->requant.high);
 }
 

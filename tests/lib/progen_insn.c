@@ -192,7 +192,7 @@ static bool random_load(gen *g, vta_memory memory)
         draw_pads(g, &insn);
     }
     draw_shape(g, &insn, window);
-    vta_insn_set_pad_value(&insn, draw_pad_value(g));
+    vta_insn_set_pad_value(&insn, memory == VTA_MEM_TAB ? 0 : draw_pad_value(g));
     const progen_segment *segment = segment_of(g, PROGEN_DATA, &insn.mem.segment);
     if (!draw_place(g, &insn, segment, true)) {
         return false;
@@ -204,7 +204,8 @@ static bool random_load(gen *g, vta_memory memory)
 /* Loads what a recent STORE has written. */
 static bool read_back(gen *g)
 {
-    static const vta_memory into[] = {VTA_MEM_INP, VTA_MEM_ACC8, VTA_MEM_ACC, VTA_MEM_INP, VTA_MEM_WGT};
+    static const vta_memory into[] = {VTA_MEM_INP, VTA_MEM_ACC8, VTA_MEM_ACC,
+                                      VTA_MEM_INP, VTA_MEM_WGT,  VTA_MEM_TAB};
     if (g->store_node == 0) {
         return false;
     }
@@ -420,17 +421,21 @@ static bool random_alu(gen *g)
     return gen_take(g, &insn);
 }
 
-static bool load_parameters(gen *g, int64_t pair)
+/* The pairs of DRAM serve as records of four entries, too. */
+static bool load_parameters(gen *g, int64_t first, int64_t size)
 {
     vta_insn insn = {.opcode = VTA_OP_LOAD};
     const progen_segment *segment = segment_of(g, PROGEN_PARAMS, &insn.mem.segment);
     const int64_t pairs = (int64_t)(segment->size / g->config->elem_bytes[VTA_MEM_ACC] / 2);
     insn.mem.memory = VTA_MEM_ACC;
-    insn.mem.sram_base = 2 * pair;
-    insn.mem.dram_base = 2 * between(g, 0, pairs - 1);
-    insn.mem.x_size = 2;
+    if (size > 2 * pairs) {
+        return false;
+    }
+    insn.mem.sram_base = first;
+    insn.mem.dram_base = 2 * between(g, 0, pairs - size / 2);
+    insn.mem.x_size = size;
     insn.mem.y_size = 1;
-    insn.mem.x_stride = 2;
+    insn.mem.x_stride = size;
     return gen_take(g, &insn);
 }
 
@@ -450,8 +455,16 @@ static bool random_requant(gen *g)
     vta_insn insn = {.opcode = VTA_OP_REQUANT};
     ensure_window(g, VTA_MEM_ACC);
     const gen_window window = g->windows[VTA_MEM_ACC];
-    const int64_t pair = (window.base + below(g, window.size - 1) + 1) / 2;
-    if ((percent(g, 85) && !load_parameters(g, pair)) || 2 * pair + 1 >= log_limit(g, VTA_MEM_ACC)) {
+    insn.requant.rounding = percent(g, 50) ? 0 : below(g, VTA_ROUND_COUNT);
+    insn.requant.wide = percent(g, 30);
+    insn.requant.table = percent(g, 30) ? between(g, 1, VTA_TABLES) : 0;
+    if (insn.requant.table != 0) {
+        ensure_window(g, VTA_MEM_TAB);
+    }
+    const int64_t size = insn.requant.wide ? 4 : 2;
+    const int64_t pair = (window.base + below(g, window.size - 1) + size - 1) / size;
+    if (size * (pair + 1) > log_limit(g, VTA_MEM_ACC) ||
+        (percent(g, 85) && !load_parameters(g, size * pair, size))) {
         return false;
     }
     const loops n = draw_loops(g, MAX_STEPS);
@@ -587,9 +600,9 @@ static bool random_store(gen *g)
 vta_insn gen_nop(gen *g, int unit)
 {
     static const vta_memory of_load[] = {VTA_MEM_INP, VTA_MEM_WGT};
-    static const vta_memory of_compute[] = {VTA_MEM_UOP, VTA_MEM_ACC, VTA_MEM_ACC8};
+    static const vta_memory of_compute[] = {VTA_MEM_UOP, VTA_MEM_ACC, VTA_MEM_ACC8, VTA_MEM_TAB};
     vta_insn insn = {.opcode = VTA_OP_LOAD};
-    insn.mem.memory = unit == GEN_LOAD ? of_load[below(g, 2)] : of_compute[below(g, 3)];
+    insn.mem.memory = unit == GEN_LOAD ? of_load[below(g, 2)] : of_compute[below(g, 4)];
     if (unit == GEN_STORE) {
         insn.opcode = VTA_OP_STORE;
         insn.mem.memory = VTA_MEM_OUT;
@@ -627,8 +640,11 @@ static bool random_once(gen *g)
     if (kind < 26) {
         return random_load(g, VTA_MEM_ACC);
     }
-    if (kind < 32) {
+    if (kind < 30) {
         return random_load(g, VTA_MEM_ACC8);
+    }
+    if (kind < 32) {
+        return random_load(g, VTA_MEM_TAB);
     }
     if (kind < 47) {
         return random_gemm(g);

@@ -13,8 +13,9 @@
 #include "rng.h"
 
 enum { GEN_LOAD, GEN_COMPUTE, GEN_STORE, GEN_UNITS };
-enum { GEN_DRAM = VTA_MEM_ACC8, GEN_SPACES }; /* spaces: UOP WGT INP ACC OUT as vta_memory, and the arena */
-enum { GEN_GRANULE = 4 };                     /* bytes of the arena that share a cell */
+/* Spaces: scratchpads as vta_memory, and the arena in the place of ACC8. */
+enum { GEN_DRAM = VTA_MEM_ACC8, GEN_SPACES = VTA_MEM_COUNT };
+enum { GEN_GRANULE = 4 }; /* bytes of the arena that share a cell */
 
 /* Who touched a place last, by the unit's own count of instructions; 0: nobody. */
 typedef struct gen_cell {

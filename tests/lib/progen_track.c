@@ -18,6 +18,7 @@ enum { MAX_VISITS = 300000, HIGH_WATER = 200, MAX_RANDOM_PUSH_PERCENT = 8 };
 static const int writer_of[GEN_SPACES] = {
     [VTA_MEM_UOP] = GEN_COMPUTE, [VTA_MEM_WGT] = GEN_LOAD,    [VTA_MEM_INP] = GEN_LOAD,
     [VTA_MEM_ACC] = GEN_COMPUTE, [VTA_MEM_OUT] = GEN_COMPUTE, [GEN_DRAM] = GEN_STORE,
+    [VTA_MEM_TAB] = GEN_COMPUTE,
 };
 
 /* ---- walking an instruction ---- */
@@ -217,14 +218,33 @@ static bool walk_depthwise_step(walk *w, const vta_insn *insn, int64_t i, int64_
     return touch_result(w, dst, stamps);
 }
 
+static bool walk_parameters(walk *w, const vta_insn *insn, int64_t aux)
+{
+    const int64_t size = insn->requant.wide ? 4 : 2;
+    if (size * (aux + 1) > (int64_t)w->g->config->depth[VTA_MEM_ACC]) {
+        return false;
+    }
+    for (int64_t i = 0; i < (insn->requant.wide ? 3 : 2); i++) {
+        if (!touch(w, VTA_MEM_ACC, size * aux + i, false, NULL)) {
+            return false;
+        }
+    }
+    for (int64_t i = 0; insn->requant.table != 0 && i < 1 << VTA_LOG_TABLE_WORDS; i++) {
+        const int64_t table = insn->requant.table - 1;
+        if (!touch(w, VTA_MEM_TAB, (table << VTA_LOG_TABLE_WORDS) + i, false, NULL)) {
+            return false;
+        }
+    }
+    return true;
+}
+
 static bool walk_requant(walk *w, const vta_insn *insn, bool *stamps)
 {
     vta_uop uop;
     if (insn->requant.iter_out * insn->requant.iter_in == 0) {
         return true;
     }
-    if (!fetch_uop(w, insn->requant.uop, &uop) || !touch(w, VTA_MEM_ACC, 2 * (int64_t)uop.aux, false, NULL) ||
-        !touch(w, VTA_MEM_ACC, 2 * (int64_t)uop.aux + 1, false, NULL)) {
+    if (!fetch_uop(w, insn->requant.uop, &uop) || !walk_parameters(w, insn, uop.aux)) {
         return false;
     }
     for (int64_t i = 0; i < insn->requant.iter_out; i++) {

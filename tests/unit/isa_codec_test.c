@@ -298,8 +298,8 @@ static void illegal_instructions(void **state)
     (void)state;
     vta_insn insn = {.opcode = VTA_OP_LOAD, .mem = {.memory = VTA_MEM_OUT}};
     expect_illegal("pynq", &insn, "load: memory 4 (limit: 5): nothing loads into out");
-    insn.mem.memory = 6;
-    expect_illegal("pynq", &insn, "load: memory 6 (limit: 5): the memory id is reserved");
+    insn.mem.memory = 7;
+    expect_illegal("pynq", &insn, "load: memory 7 (limit: 6): the memory id is reserved");
     insn = (vta_insn){.opcode = VTA_OP_LOAD, .mem = {.memory = VTA_MEM_UOP, .x_size = 1}};
     vta_insn_set_pad_value(&insn, -128);
     expect_illegal("pynq", &insn, "load: pad -128 (limit: 0): micro-ops are padded with 0 alone");

@@ -2,11 +2,11 @@
 //
 // vta_alu -- the ALU pipeline: ALU and REQUANT, one tile a cycle, no bubble between instructions.
 //
-//   F   loop nest: the micro-op is read; a REQUANT begins with two steps of its own, which fetch bias and scale
+//   F   loop nest: the micro-op is read; a REQUANT begins with two or three steps of its own, which fetch its parameters
 //   U   the micro-op arrives; its fields and the offsets are added and checked
 //   s0  the step waits here, and nowhere else; ACC is read
 //   s1  the operands arrive; parameters are latched
-//   s2 … s6  vta_alu_lane                   s7  write ACC and OUT
+//   s2 … s6  vta_alu_lane                   s7  a table, if REQUANT uses one; write ACC and OUT
 //
 // Two tiles of one bank cannot be read in one cycle: such a step takes two, the source first. A step whose x was written
 // by the step just before takes it from there (a maximum over many tiles runs at full speed); other results that are
@@ -26,7 +26,8 @@ module vta_alu #(
     parameter integer LOG_WGT_DEPTH = 10,
     parameter integer LOG_ACC_DEPTH = 11,
     parameter integer MAX_AI        = 11,
-    parameter integer LOG_BANK      = 2     // ACC banks, by the highest address bits
+    parameter integer LOG_BANK      = 2,    // ACC banks, by the highest address bits
+    parameter integer VTA_LOG_TAB   = 7     // words of all tables
 ) (
     input  wire                     clk,
     input  wire                     rst,
@@ -51,6 +52,9 @@ module vta_alu #(
     input  wire                     use_imm,
     input  wire                     in_place,       // src is dst
     input  wire [15:0]              imm,
+    input  wire [1:0]               rounding,
+    input  wire                     wide,
+    input  wire [1:0]               table_use,      // 0: none, else which
     input  wire [7:0]               zero_point,
     input  wire [7:0]               low,
     input  wire [7:0]               high,
@@ -66,6 +70,12 @@ module vta_alu #(
     output wire [5:0]               fetched,
     output wire [LOG_UOP_DEPTH-1:0] fetch_first,
     output wire [LOG_UOP_DEPTH-1:0] fetch_last,
+
+    // The tables, by words of four entries.
+    input  wire                     clk_tab,
+    input  wire                     tab_wr_en,
+    input  wire [VTA_LOG_TAB-1:0]   tab_wr_addr,
+    input  wire [31:0]              tab_wr_data,
 
     // Order.
     output wire [5:0]               ask_array,
@@ -112,6 +122,7 @@ module vta_alu #(
     localparam integer U = LOG_UOP_DEPTH;
     localparam integer A = LOG_ACC_DEPTH;
     localparam integer LANES = 1 << (LOG_BATCH + LOG_BLOCK_OUT);
+    localparam integer PLACE_BITS = A > 1 ? 2 : 1;      // of a place in a parameter record
 
     // F: the nest.
     wire         advance;
@@ -122,9 +133,11 @@ module vta_alu #(
     wire [A-1:0] nest_dst;
     wire [A-1:0] nest_src;
     reg          f_valid_q;
-    reg [1:0]    f_pair_q;          // 2: the bias comes next, 1: the scale, 0: tiles
+    // What comes next: a tile, or an entry of the parameter record, which is one more than its place there.
+    localparam [1:0] TILE = 2'd0, BIAS = 2'd1, SCALE = 2'd2, SHIFT = 2'd3;
+    reg [1:0]    f_kind_q;
     wire         fire      = f_valid_q && advance && uop_ok;
-    wire         fire_last = fire && nest_last && f_pair_q == 2'd0;
+    wire         fire_last = fire && nest_last && f_kind_q == TILE;
 
     assign insn_ready = !f_valid_q || fire_last;
     wire   load       = insn_valid && insn_ready;
@@ -132,7 +145,7 @@ module vta_alu #(
     // The waiver: the ALU has neither weights nor runs of micro-ops.
     // verilator lint_off PINCONNECTEMPTY
     vta_nest #(.UOP_BITS(U), .DST_BITS(A), .SRC_BITS(A), .WGT_BITS(1)) nest (
-        .clk(clk), .load(load), .step(fire && f_pair_q == 2'd0),
+        .clk(clk), .load(load), .step(fire && f_kind_q == TILE),
         .uop_outer(1'b0), .uop_begin(uop_begin), .uop_last(uop_last), .out_last(out_last), .in_last(in_last),
         .dst_out(dst_out), .dst_in(dst_in), .src_out(src_out), .src_in(src_in), .wgt_out(1'b0), .wgt_in(1'b0),
         .uop(nest_uop), .dst(nest_dst), .src(nest_src), .wgt(), .at_begin(), .at_end(nest_at_end), .row_end(),
@@ -141,16 +154,19 @@ module vta_alu #(
     // verilator lint_on PINCONNECTEMPTY
 
     // What holds for the whole instruction: operation, clip bounds and zero point, extents, snapshots.
-    localparam integer OP_BITS   = 1 + 3 + 1 + 16 + 24;
+    localparam integer CLIP_BITS = 28;
+    localparam integer OP_BITS   = 2 + 3 + 1 + 16 + CLIP_BITS;
     localparam integer HEAD_BITS = OP_BITS + 1 + (A + 1) + (MAX_AI + 1) + 12;
     reg [HEAD_BITS-1:0] f_head_q;
     reg                 f_requant_q;
+    reg                 f_wide_q;
     reg [5:0]           fetched_q;
 
     always @(posedge clk) begin
         if (load) begin
             f_requant_q <= requant;
-            f_head_q    <= {requant, alu_op, use_imm, imm, high, low, zero_point, in_place, dst_over, dst_extent, src_over,
+            f_wide_q    <= wide;
+            f_head_q    <= {requant, wide, alu_op, use_imm, imm, table_use, rounding, high, low, zero_point, in_place, dst_over, dst_extent, src_over,
                             src_extent, snap_array, snap_load};
         end
     end
@@ -168,8 +184,8 @@ module vta_alu #(
     end
 
     always @(posedge clk) begin
-        if (load) f_pair_q <= requant ? 2'd2 : 2'd0;
-        else if (fire && f_pair_q != 2'd0) f_pair_q <= f_pair_q - 2'd1;
+        if (load) f_kind_q <= requant ? BIAS : TILE;
+        else if (fire && f_kind_q != TILE) f_kind_q <= f_kind_q == (f_wide_q ? SHIFT : SCALE) ? TILE : f_kind_q + 2'd1;
     end
 
     assign uop_rd   = fire;
@@ -182,7 +198,7 @@ module vta_alu #(
     reg                 u_first_q;
     reg                 u_last_q;
     reg                 u_at_end_q;
-    reg [1:0]           u_pair_q;
+    reg [1:0]           u_kind_q;
     reg [A-1:0]         u_dst_q;
     reg [A-1:0]         u_src_q;
     reg [HEAD_BITS-1:0] u_head_q;
@@ -194,10 +210,10 @@ module vta_alu #(
 
     always @(posedge clk) begin
         if (fire) begin
-            u_first_q  <= f_requant_q ? f_pair_q == 2'd2 : nest_first;
-            u_last_q   <= nest_last && f_pair_q == 2'd0;
+            u_first_q  <= f_requant_q ? f_kind_q == BIAS : nest_first;
+            u_last_q   <= nest_last && f_kind_q == TILE;
             u_at_end_q <= nest_at_end;
-            u_pair_q   <= f_pair_q;
+            u_kind_q   <= f_kind_q;
             u_dst_q    <= nest_dst;
             u_src_q    <= nest_src;
             u_head_q   <= f_head_q;
@@ -213,25 +229,28 @@ module vta_alu #(
     wire [11:0]        u_snaps;
     assign {u_op, u_in_place, u_dst_over, u_dst_ext, u_src_over, u_src_ext, u_snaps} = u_head_q;
     wire u_requant = u_op[OP_BITS-1];
+    wire u_wide    = u_op[OP_BITS-2];
 
     wire [A-1:0]      uop_dst = uop_data[VTA_F_UOP_DST_LSB +: VTA_F_UOP_DST_WIDTH];
     wire [MAX_AI-1:0] uop_src = uop_data[VTA_F_UOP_SRC_LSB +: VTA_F_UOP_SRC_WIDTH];
-    wire [32:0]       pair    = {uop_data >> VTA_F_UOP_AUX_LSB, 1'b0};
+    wire [31:0]       uop_aux = uop_data >> VTA_F_UOP_AUX_LSB;
+    wire [33:0]       record  = u_wide ? {uop_aux, 2'd0} : {1'b0, uop_aux, 1'b0};
 
     wire [A:0]        dst_end = {1'b0, uop_dst} + {1'b0, u_dst_ext};
     wire [MAX_AI:0]   src_end = {1'b0, uop_src} + {1'b0, u_src_ext};
     wire u_bad = u_dst_over || dst_end[A] || (!u_in_place && (u_src_over || (src_end >> A) != 0))
-              || (u_requant && (pair >> A) != 0);
+              || (u_requant && (record >> A) != 0);
 
     wire [A-1:0] u_dst  = uop_dst + u_dst_q;
     wire [A-1:0] u_src  = uop_src[A-1:0] + u_src_q;
-    wire [A-1:0] u_pair = pair[A-1:0] | {{(A-1){1'b0}}, u_pair_q == 2'd1};
+    wire [1:0]   u_place = u_kind_q - BIAS;
+    wire [A-1:0] u_pair  = record[A-1:0] | {{(A-PLACE_BITS){1'b0}}, u_place[PLACE_BITS-1:0]};
 
     // s0: the one place where a step waits.
     reg               s0_valid_q;
     reg               s0_bad_q;
     reg               s0_last_q;
-    reg [1:0]         s0_pair_q;
+    reg [1:0]         s0_kind_q;
     reg [A-1:0]       s0_dst_q;
     reg [A-1:0]       s0_src_q;
     reg [OP_BITS-1:0] s0_op_q;
@@ -251,20 +270,20 @@ module vta_alu #(
     always @(posedge clk) begin
         if (advance && u_valid_q) begin
             s0_last_q  <= u_last_q;
-            s0_pair_q  <= u_pair_q;
-            s0_dst_q   <= u_pair_q != 2'd0 ? u_pair : u_dst;
-            s0_src_q   <= u_pair_q != 2'd0 ? u_pair : u_in_place ? u_dst : u_src;
+            s0_kind_q  <= u_kind_q;
+            s0_dst_q   <= u_kind_q != TILE ? u_pair : u_dst;
+            s0_src_q   <= u_kind_q != TILE ? u_pair : u_in_place ? u_dst : u_src;
             s0_op_q    <= u_op;
             s0_snaps_q <= u_snaps;
         end
     end
 
-    wire        s0_requant;
+    wire        s0_requant, s0_wide;
     wire [2:0]  s0_alu_op;
     wire        s0_use_imm;
     wire [15:0] s0_imm;
-    wire [23:0] s0_clip;
-    assign {s0_requant, s0_alu_op, s0_use_imm, s0_imm, s0_clip} = s0_op_q;
+    wire [CLIP_BITS-1:0] s0_clip;
+    assign {s0_requant, s0_wide, s0_alu_op, s0_use_imm, s0_imm, s0_clip} = s0_op_q;
 
     // What is on its way: valid and destination of s1 … s7.
     reg [7:1]   writes_q;
@@ -273,10 +292,11 @@ module vta_alu #(
     reg         s1_split_q;
     reg         s1_pair_bias_q;
     reg         s1_pair_scale_q;
+    reg         s1_pair_shift_q;
     reg         s1_chain_q;
     reg         s1_held_q;      // y is there already
 
-    wire s0_tile  = s0_pair_q == 2'd0;
+    wire s0_tile  = s0_kind_q == TILE;
     wire s0_two   = s0_tile && !s0_requant && !s0_use_imm;      // x = ACC[dst], y = ACC[src]
     wire s0_alike = s0_dst_q == s0_src_q;
     wire s0_chain = s0_two && !s0_alike && writes_q[1] && s1_early_q && dst_q[A-1:0] == s0_dst_q;
@@ -340,6 +360,7 @@ module vta_alu #(
     // What it reads: the operand, and the parameters of a requantization.
     reg [A-1:0]  run_src_first_q, run_src_last_q;
     reg          run_pair_valid_q;
+    reg          run_wide_q;
     reg [A-1:0]  run_pair_q;
     wire [A-1:0] u_src_end = src_end[A-1:0];
 
@@ -351,6 +372,7 @@ module vta_alu #(
             if (u_first_q || (!u_in_place && u_src_end > run_src_last_q))
                 run_src_last_q  <= u_in_place ? uop_dst : u_src_end;
             if (u_first_q) run_pair_valid_q <= u_requant;
+            if (u_first_q) run_wide_q       <= u_wide;
             if (u_first_q) run_pair_q       <= u_pair;
         end
     end
@@ -359,14 +381,17 @@ module vta_alu #(
     assign run_src_last   = run_src_last_q;
     assign run_pair_valid = run_pair_valid_q;
     assign run_pair_first = run_pair_q;
-    assign run_pair_last  = run_pair_q | {{(A-1){1'b0}}, 1'b1};
+    wire [1:0] run_place = {run_wide_q, 1'b1};
+    assign run_pair_last  = run_pair_q | {{(A-PLACE_BITS){1'b0}}, run_place[PLACE_BITS-1:0]};
 
     // s1 … s7: what each step carries along.
     reg        s1_requant_q, s2_requant_q, s3_requant_q, s4_requant_q, s5_requant_q, s6_requant_q;
     reg [2:0]  s1_alu_op_q, s2_alu_op_q;
     reg        s1_use_imm_q;
     reg [15:0] s1_imm_q;
-    reg [23:0] s1_clip_q, s2_clip_q, s3_clip_q, s4_clip_q, s5_clip_q, s6_clip_q;
+    reg        s1_wide_q;
+    reg [CLIP_BITS-1:0] s1_clip_q, s2_clip_q, s3_clip_q, s4_clip_q, s5_clip_q, s6_clip_q;
+    reg [1:0]  s7_table_q;
 
     always @(posedge clk) begin
         if (rst) begin
@@ -375,12 +400,14 @@ module vta_alu #(
             s1_split_q      <= 1'b0;
             s1_pair_bias_q  <= 1'b0;
             s1_pair_scale_q <= 1'b0;
+            s1_pair_shift_q <= 1'b0;
         end else begin
             writes_q        <= {writes_q[6:1], s0_go && s0_tile};
             last_q          <= {last_q[6:1], leave};
             s1_split_q      <= s0_move && s0_split;
-            s1_pair_bias_q  <= s0_go && s0_pair_q == 2'd2;
-            s1_pair_scale_q <= s0_go && s0_pair_q == 2'd1;
+            s1_pair_bias_q  <= s0_go && s0_kind_q == BIAS;
+            s1_pair_scale_q <= s0_go && s0_kind_q == SCALE;
+            s1_pair_shift_q <= s0_go && s0_kind_q == SHIFT;
         end
     end
 
@@ -391,6 +418,7 @@ module vta_alu #(
             s1_chain_q    <= s0_chain;
             s1_held_q     <= s0_half_q;
             s1_requant_q  <= s0_requant;
+            s1_wide_q     <= s0_wide;
             s1_alu_op_q   <= s0_alu_op;
             s1_use_imm_q  <= s0_use_imm;
             s1_imm_q      <= s0_imm;
@@ -405,21 +433,29 @@ module vta_alu #(
             s4_clip_q <= s3_clip_q;
             s5_clip_q <= s4_clip_q;
             s6_clip_q <= s5_clip_q;
+            s7_table_q <= s6_requant_q ? s6_clip_q[27:26] : 2'd0;
         end
     end
 
     // s1: the operands.
     reg  [32*LANES-1:0] bias_q;
-    reg  [30*LANES-1:0] scale_q;
+    reg  [37*LANES-1:0] scale_q;         // of each lane: shift, multiplier
     reg  [32*LANES-1:0] x_q;
     reg  [32*LANES-1:0] y_q;
     wire [32*LANES-1:0] early;
+    wire [32*LANES-1:0] result;
 
     integer n;
     always @(posedge clk) begin
         if (s1_pair_bias_q) bias_q <= rd_x_data;
         if (s1_pair_scale_q) begin
-            for (n = 0; n < LANES; n = n + 1) scale_q[30*n +: 30] <= rd_x_data[32*n +: 30];
+            for (n = 0; n < LANES; n = n + 1) begin
+                scale_q[37*n +: 37] <= {rd_x_data[32*n + 24 +: 6], s1_wide_q ? rd_x_data[32*n + 24 +: 7] : 7'd0,
+                                        rd_x_data[32*n +: 24]};
+            end
+        end
+        if (s1_pair_shift_q) begin
+            for (n = 0; n < LANES; n = n + 1) scale_q[37*n + 31 +: 6] <= rd_x_data[32*n +: 6];
         end
     end
 
@@ -441,10 +477,27 @@ module vta_alu #(
             ) unit (
                 .clk(clk), .en2(writes_q[2]), .en3(writes_q[3]), .en4(writes_q[4]), .en5(writes_q[5]), .en6(writes_q[6]),
                 .s2_requant(s2_requant_q), .s2_op(s2_alu_op_q), .x(x_q[32*g +: 32]), .y(y_q[32*g +: 32]),
-                .bias(bias_q[32*g +: 32]), .scale(scale_q[30*g +: 30]), .early(early[32*g +: 32]),
-                .s5_requant(s5_requant_q), .s6_requant(s6_requant_q), .s6_zero_point(s6_clip_q[7:0]),
-                .s6_low(s6_clip_q[15:8]), .s6_high(s6_clip_q[23:16]), .result(wr_data[32*g +: 32])
+                .bias(bias_q[32*g +: 32]), .scale(scale_q[37*g +: 37]),
+                .s2_twice(s2_clip_q[25]), .early(early[32*g +: 32]),
+                .s5_requant(s5_requant_q), .s6_requant(s6_requant_q), .s6_rounding(s6_clip_q[25:24]),
+                .s6_zero_point(s6_clip_q[7:0]), .s6_low(s6_clip_q[15:8]), .s6_high(s6_clip_q[23:16]),
+                .result(result[32*g +: 32])
             );
+        end
+    endgenerate
+
+    // s7: the tables. Every lane reads for itself: a synthesizer copies them.
+    (* ram_style = "distributed" *)
+    reg [31:0] table_q [0:(1 << VTA_LOG_TAB) - 1];
+    always @(posedge clk_tab) begin
+        if (tab_wr_en) table_q[tab_wr_addr] <= tab_wr_data;
+    end
+
+    generate
+        for (g = 0; g < LANES; g = g + 1) begin : looked_up
+            wire [31:0] word  = table_q[{s7_table_q[1], result[32*g + 2 +: 6]}];
+            wire [7:0]  value = word[{result[32*g +: 2], 3'd0} +: 8];
+            assign wr_data[32*g +: 32] = s7_table_q != 2'd0 ? {{24{value[7]}}, value} : result[32*g +: 32];
         end
     endgenerate
 

@@ -4,14 +4,14 @@
 //
 //   s2   v = x + bias, or the result of a simple operation, and what it is multiplied by: 1 for a simple one, a power of
 //        two for a shift (to the right: x·2^(16−n), of which the upper bits are taken; 16 places are a matter of wiring)
-//   s3   v · factor, 33 × 24 bits in two DSP48
+//   s3   v · factor, 33 × 32 bits in three DSP48 and a few LUTs; what rounds twice gets its first half here
 //   s4   the product is put together
 //   s5   REQUANT: shift to the right by multiples of 4
-//   s6   by the rest, round half to even, zero point, clip
+//   s6   by the rest, round, zero point, clip
 //
 // Contract: en2 … en6 say which stages hold something. x, y with the step in s2; `early` is the result of a simple
-// operation (not MUL, SHR) already there; `result` holds after s6. y carries the factor of MUL: its low 24 bits go to
-// the multiplier, its high 8 reach the low 32 bits of the product through a small one.
+// operation (not MUL, SHR) already there; `result` holds after s6. y carries the factor of MUL, scale the shift and the
+// multiplier of REQUANT.
 `default_nettype none
 
 module vta_alu_lane #(
@@ -35,11 +35,13 @@ module vta_alu_lane #(
     input  wire [31:0] x,
     input  wire [31:0] y,
     input  wire [31:0] bias,
-    input  wire [29:0] scale,
+    input  wire [36:0] scale,          // shift, multiplier
+    input  wire        s2_twice,       // REQUANT rounds twice
     output wire [31:0] early,
 
     input  wire        s5_requant,
     input  wire        s6_requant,
+    input  wire [1:0]  s6_rounding,
     input  wire [7:0]  s6_zero_point,
     input  wire [7:0]  s6_low,
     input  wire [7:0]  s6_high,
@@ -102,6 +104,7 @@ module vta_alu_lane #(
     reg [32:0] s3_v_q;
     reg [23:0] s3_factor_q;
     reg [7:0]  s3_top_q;
+    reg        s3_twice_q;
     reg [5:0]  s3_shift_q;
     reg        s3_right_q;
     always @(posedge clk) begin
@@ -111,20 +114,23 @@ module vta_alu_lane #(
             else if (s2_op == VTA_ALU_MUL) s3_factor_q <= y[23:0];
             else if (s2_op == VTA_ALU_SHR) s3_factor_q <= 24'd1 << (y[31] ? {1'b0, shift[3:0]} : 5'd16 - {1'b0, shift[3:0]});
             else                           s3_factor_q <= 24'd1;
-            s3_top_q   <= s2_op == VTA_ALU_MUL ? y[31:24] : 8'd0;
+            s3_top_q   <= s2_requant ? {1'b0, scale[30:24]} : s2_op == VTA_ALU_MUL ? y[31:24] : 8'd0;
             s3_right_q <= s2_op == VTA_ALU_SHR && !y[31];
-            s3_shift_q <= scale[29:24];
+            s3_shift_q <= scale[36:31];
+            s3_twice_q <= s2_requant && s2_twice && scale[36:31] >= 6'd31;
         end
     end
 
-    // s3. v = high · 2^17 + low.
+    // s3. v = high · 2^17 + low; its product with the factor's upper 8 bits comes to it at 24 places. A half at 31 places
+    // may be added to the low product: that leaves room for it.
     reg [40:0]  s4_low_q;
     reg [39:0]  s4_high_q;
-    reg [7:0]   s4_top_q;
+    reg [39:0]  s4_top_q;
     reg [5:0]   s4_shift_q;
     reg         s4_right_q;
+    reg         s4_twice_q;
 
-    function [40:0] low_product(input [16:0] low, input [23:0] by);
+    function [40:0] low_product(input [16:0] low, input [23:0] by, input half);
         // The waiver: the top bits repeat the sign, 0.
         // verilator lint_off UNUSEDSIGNAL
         reg signed [42:0] product;
@@ -134,7 +140,7 @@ module vta_alu_lane #(
         begin
             a = {1'b0, low};
             b = {1'b0, by};
-            product = a * b;
+            product = a * b + $signed({12'd0, half, 30'd0});
             low_product = product[40:0];
         end
     endfunction
@@ -154,43 +160,67 @@ module vta_alu_lane #(
         end
     endfunction
 
+    // 24 bits of v in a DSP48, 9 in LUTs, written as rows because a synthesizer would take another DSP48 for a product. Where
+    // bit 7 of the factor is used, in MUL, these rows reach no bit that counts.
+    function [39:0] top_product(input [32:0] v, input [7:0] by);
+        // The waiver: the top bits repeat the sign.
+        // verilator lint_off UNUSEDSIGNAL
+        reg signed [33:0] lower;
+        reg        [15:0] upper;
+        // verilator lint_on UNUSEDSIGNAL
+        reg signed [24:0] a;
+        reg signed [8:0]  c;
+        reg        [15:0] b;
+        begin
+            a = {1'b0, v[23:0]};
+            b = {{7{v[32]}}, v[32:24]};
+            c = {1'b0, by};
+            lower = a * c;
+            upper = (({16{by[0]}} & b) + ({16{by[1]}} & b << 1)) + (({16{by[2]}} & b << 2) + ({16{by[3]}} & b << 3))
+                  + ((({16{by[4]}} & b << 4) + ({16{by[5]}} & b << 5)) + ({16{by[6]}} & b << 6));
+            top_product = {upper + {8'd0, lower[31:24]}, lower[23:0]};
+        end
+    endfunction
+
     always @(posedge clk) begin
         if (en3) begin
-            s4_low_q   <= low_product(s3_v_q[16:0], s3_factor_q);
+            s4_low_q   <= low_product(s3_v_q[16:0], s3_factor_q, s3_twice_q);
             s4_high_q  <= high_product(s3_v_q[32:17], s3_factor_q);
-            s4_top_q   <= s3_v_q[7:0] * s3_top_q;
+            s4_top_q   <= top_product(s3_v_q, s3_top_q);
             s4_shift_q <= s3_shift_q;
             s4_right_q <= s3_right_q;
+            s4_twice_q <= s3_twice_q;
         end
     end
 
-    // s4
-    reg [56:0] s5_product_q;
-    reg [7:0]  s5_top_q;
+    // s4. Where the first of two roundings is done, what lay below it is gone.
+    wire [46:0] s4_upper = {{7{s4_high_q[39]}}, s4_high_q} + {23'd0, s4_low_q[40:17]} + {s4_top_q, 7'd0};
+    reg [63:0] s5_product_q;
     reg [5:0]  s5_shift_q;
     reg        s5_right_q;
+    reg        s5_twice_q;
     always @(posedge clk) begin
         if (en4) begin
-            s5_product_q <= {s4_high_q + {16'd0, s4_low_q[40:17]}, s4_low_q[16:0]};
-            s5_top_q     <= s4_top_q;
+            s5_product_q <= {s4_upper[46:14], s4_twice_q ? 31'd0 : {s4_upper[13:0], s4_low_q[16:0]}};
             s5_shift_q   <= s4_shift_q;
             s5_right_q   <= s4_right_q;
+            s5_twice_q   <= s4_twice_q;
         end
     end
 
     // s5. The product gets one more bit below, so that the bit under the binary point survives. 26 bits of it, then 14, are
     // enough to tell whether 10 bits hold the quotient: `over` says that bits unlike the sign fell off on the left,
     // `sticky` that ones fell off on the right.
-    function [27:0] shift_coarse(input [56:0] product, input [1:0] by);
+    function [27:0] shift_coarse(input [63:0] product, input [1:0] by);
         reg        sign;
         reg [73:0] full;
         begin
-            sign = product[56];
-            full = {{16{sign}}, product, 1'b0};
+            sign = product[63];
+            full = {{9{sign}}, product, 1'b0};
             case (by)
-            2'd0:    shift_coarse = {full[57:26] != {32{sign}}, 1'b0, full[25:0]};
-            2'd1:    shift_coarse = {full[57:42] != {16{sign}}, full[15:0] != 16'd0, full[41:16]};
-            2'd2:    shift_coarse = {1'b0, full[31:0] != 32'd0, full[57:32]};
+            2'd0:    shift_coarse = {full[64:26] != {39{sign}}, 1'b0, full[25:0]};
+            2'd1:    shift_coarse = {full[64:42] != {23{sign}}, full[15:0] != 16'd0, full[41:16]};
+            2'd2:    shift_coarse = {full[64:58] != {7{sign}}, full[31:0] != 32'd0, full[57:32]};
             default: shift_coarse = {1'b0, full[47:0] != 48'd0, full[73:48]};
             endcase
         end
@@ -210,17 +240,17 @@ module vta_alu_lane #(
         end
     endfunction
 
-    // REQUANT: the sign, the rest of the shift, over, sticky, 14 bits; else the 32 bits of the product that count.
+    // REQUANT: whether this rounding is the second, the sign, the rest of the shift, over, sticky, 14 bits; else the 32 bits of the product that count.
     reg [31:0] s6_q;
     always @(posedge clk) begin
         if (en5) begin
             if (s5_requant) begin
-                s6_q <= {13'd0, s5_product_q[56], s5_shift_q[1:0],
-                         shift_fine(shift_coarse(s5_product_q, s5_shift_q[5:4]), s5_product_q[56], s5_shift_q[3:2])};
+                s6_q <= {12'd0, s5_twice_q, s5_product_q[63], s5_shift_q[1:0],
+                         shift_fine(shift_coarse(s5_product_q, s5_shift_q[5:4]), s5_product_q[63], s5_shift_q[3:2])};
             end else if (s5_right_q) begin
                 s6_q <= s5_product_q[47:16];
             end else begin
-                s6_q <= {s5_product_q[31:24] + s5_top_q, s5_product_q[23:0]};
+                s6_q <= s5_product_q[31:0];
             end
         end
     end
@@ -240,7 +270,7 @@ module vta_alu_lane #(
         end
     endfunction
 
-    function [7:0] narrow(input [18:0] in, input [7:0] zero_point, input [7:0] low, input [7:0] high);
+    function [7:0] narrow(input [19:0] in, input [1:0] rounding, input [7:0] zero_point, input [7:0] low, input [7:0] high);
         reg               over;
         reg               sticky;
         reg        [10:0] last;
@@ -250,7 +280,11 @@ module vta_alu_lane #(
         reg signed [11:0] ceiling;
         begin
             {over, sticky, last} = shift_last(in[15:0], in[18], in[17:16]);
-            up      = last[0] && (sticky || last[1]);
+            case (rounding)
+            VTA_ROUND_EVEN:      up = last[0] && (sticky || last[1]);
+            VTA_ROUND_TWICE_OUT: up = last[0] && (sticky || !in[18] || !in[19]);
+            default:             up = last[0];
+            endcase
             moved   = {{2{last[10]}}, last[10:1]} + {{4{zero_point[7]}}, zero_point} + {11'd0, up};
             floor   = {{4{low[7]}}, low};
             ceiling = {{4{high[7]}}, high};
@@ -261,7 +295,7 @@ module vta_alu_lane #(
 
     reg [31:0] result_q;
     always @(posedge clk) begin
-        if (en6) result_q <= s6_requant ? sign_extend(narrow(s6_q[18:0], s6_zero_point, s6_low, s6_high)) : s6_q;
+        if (en6) result_q <= s6_requant ? sign_extend(narrow(s6_q[19:0], s6_rounding, s6_zero_point, s6_low, s6_high)) : s6_q;
     end
 
     function [31:0] sign_extend(input [7:0] in);

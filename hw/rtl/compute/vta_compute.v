@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// vta_compute -- the compute unit: GEMM, DEPTHWISE, ALU, REQUANT, LOAD of UOP, ACC and ACC8, FINISH.
+// vta_compute -- the compute unit: GEMM, DEPTHWISE, ALU, REQUANT, LOAD of UOP, ACC, ACC8 and TAB, FINISH.
 //
 // Instructions are decoded and issued in order, at most one a cycle, their tokens taken at issue, into one of three
 // pipelines: the array (vta_gemm), the ALU (vta_alu), the loads (vta_compute_load). These run side by side. What keeps
@@ -162,6 +162,8 @@ module vta_compute #(
     wire [2:0]        d_alu_op;
     wire [15:0]       d_imm;
     wire [7:0]        d_zero_point, d_low, d_high;
+    wire [1:0]        d_rounding, d_table;
+    wire              d_wide;
 
     vta_decode #(
         .LOG_BATCH(LOG_BATCH), .LOG_BLOCK_IN(LOG_BLOCK_IN), .LOG_BLOCK_OUT(LOG_BLOCK_OUT),
@@ -176,7 +178,8 @@ module vta_compute #(
         .src_over(d_src_over), .wgt_extent(d_wgt_extent), .wgt_over(d_wgt_over), .depthwise(d_depthwise), .init(d_init),
         .clear(d_clear), .no_mac(d_no_mac), .group(d_group), .taps_x(d_taps_x), .taps_y(d_taps_y), .reuse(d_reuse),
         .col_step(d_col_step), .row_step(d_row_step), .requant(d_requant), .alu_op(d_alu_op), .use_imm(d_use_imm),
-        .in_place(d_in_place), .imm(d_imm), .zero_point(d_zero_point), .low(d_low), .high(d_high)
+        .in_place(d_in_place), .imm(d_imm), .rounding(d_rounding), .wide(d_wide), .table_use(d_table),
+        .zero_point(d_zero_point), .low(d_low), .high(d_high)
     );
 
     // Issue. What has nothing to do in a pipeline (errors, FINISH, empty nests and loads) goes to the order queue alone.
@@ -338,7 +341,7 @@ module vta_compute #(
     );
 
     // The ALU's queue.
-    localparam integer ALU_BITS = 2*U + 28 + 4*A + (A + 1) + (MAX_AI + 1) + 1 + 3 + 2 + 16 + 24 + 12;
+    localparam integer ALU_BITS = 2*U + 28 + 4*A + (A + 1) + (MAX_AI + 1) + 1 + 3 + 2 + 16 + 29 + 12;
     wire         l_valid, l_ready, l_uop_wait;
     wire [U-1:0] l_uop_begin, l_uop_last;
     wire [13:0]  l_out_last, l_in_last;
@@ -349,17 +352,19 @@ module vta_compute #(
     wire [2:0]   l_alu_op;
     wire [15:0]  l_imm;
     wire [7:0]   l_zero_point, l_low, l_high;
+    wire [1:0]   l_rounding, l_table;
+    wire         l_wide;
     wire [5:0]   l_snap_array, l_snap_load;
 
     vta_fifo #(.WIDTH(ALU_BITS), .LOG_DEPTH(2)) alu_queue (
         .clk(clk_issue), .rst(rst), .in_valid(may_issue && d_unit == ALU), .in_ready(alu_q_ready),
         .in_data({d_uop_begin, d_uop_last, d_out_last, d_in_last, d_dst_out, d_dst_in, d_src_out[A-1:0], d_src_in[A-1:0],
                   d_dst_extent, d_src_extent, d_dst_over, d_src_over, d_requant, d_alu_op, d_use_imm, d_in_place,
-                  d_imm, d_zero_point, d_low, d_high, array_issued_q, loads_issued}),
+                  d_imm, d_rounding, d_wide, d_table, d_zero_point, d_low, d_high, array_issued_q, loads_issued}),
         .out_valid(l_valid), .out_ready(l_ready && !l_uop_wait),
         .out_data({l_uop_begin, l_uop_last, l_out_last, l_in_last, l_dst_out, l_dst_in, l_src_out, l_src_in,
                    l_dst_extent, l_src_extent, l_dst_over, l_src_over, l_requant, l_alu_op, l_use_imm, l_in_place,
-                   l_imm, l_zero_point, l_low, l_high, l_snap_array, l_snap_load})
+                   l_imm, l_rounding, l_wide, l_table, l_zero_point, l_low, l_high, l_snap_array, l_snap_load})
     );
 
     // Pipelines.
@@ -367,6 +372,9 @@ module vta_compute #(
     wire         uop_wr;
     wire [U-1:0] uop_wr_addr;
     wire [31:0]  uop_wr_data;
+    wire         tab_wr;
+    wire [VTA_LOG_DEPTH_TAB-1:0] tab_wr_addr;
+    wire [31:0]  tab_wr_data;
     wire         alu_uop_rd, array_uop_rd;
     wire [U-1:0] alu_uop_addr, array_uop_addr;
     wire [31:0]  alu_uop_data, array_uop_data;
@@ -440,8 +448,9 @@ module vta_compute #(
         .out_last(l_out_last), .in_last(l_in_last), .dst_out(l_dst_out), .dst_in(l_dst_in), .src_out(l_src_out),
         .src_in(l_src_in), .dst_extent(l_dst_extent), .dst_over(l_dst_over), .src_extent(l_src_extent),
         .src_over(l_src_over), .requant(l_requant), .alu_op(l_alu_op), .use_imm(l_use_imm),
-        .in_place(l_in_place), .imm(l_imm), .zero_point(l_zero_point), .low(l_low), .high(l_high), .snap_array(l_snap_array), .snap_load(l_snap_load),
+        .in_place(l_in_place), .imm(l_imm), .rounding(l_rounding), .wide(l_wide), .table_use(l_table), .zero_point(l_zero_point), .low(l_low), .high(l_high), .snap_array(l_snap_array), .snap_load(l_snap_load),
         .uop_ok(!uop_wr), .uop_rd(alu_uop_rd), .uop_addr(alu_uop_addr), .uop_data(alu_uop_data),
+        .clk_tab(clk), .tab_wr_en(tab_wr), .tab_wr_addr(tab_wr_addr), .tab_wr_data(tab_wr_data),
         .fetching(alu_fetching), .fetched(alu_fetched), .fetch_first(alu_fetch_first), .fetch_last(alu_fetch_last),
         .ask_array(alu_ask_array), .ask_load(alu_ask_load), .ask_dst(alu_ask_dst), .ask_src(alu_ask_src),
         .must_wait(alu_wait), .started(alu_started), .retired(alu_retired), .running(alu_running),
@@ -456,10 +465,10 @@ module vta_compute #(
         .work(alu_work), .stat_alu(stat_alu), .stat_requant(stat_requant)
     );
 
-    wire [ENTRIES-1:0]    t_valid, t_uop;
+    wire [ENTRIES-1:0]    t_valid, t_uop, t_tab;
     wire [6*ENTRIES-1:0]  t_number;
     wire [13*ENTRIES-1:0] t_first, t_last;
-    wire                  load_ask_uop, load_wait, load_mem_wait;
+    wire                  load_ask_uop, load_ask_tab, load_wait, load_mem_wait;
     wire [12:0]           load_ask_first, load_ask_last;
     wire [5:0]            load_ask_array, load_ask_alu;
     wire                  load_wr_en, load_wr_ready;
@@ -477,10 +486,11 @@ module vta_compute #(
         .snap_alu(alu_issued_q),
         .issued(loads_issued), .table_valid(t_valid), .table_uop(t_uop), .table_number(t_number), .table_first(t_first),
         .table_last(t_last),
-        .ask_uop(load_ask_uop), .ask_first(load_ask_first), .ask_last(load_ask_last), .ask_array(load_ask_array),
-        .ask_alu(load_ask_alu), .must_wait(load_wait),
+        .table_tab(t_tab), .ask_uop(load_ask_uop), .ask_tab(load_ask_tab), .ask_first(load_ask_first),
+        .ask_last(load_ask_last), .ask_array(load_ask_array), .ask_alu(load_ask_alu), .must_wait(load_wait),
         .work(fill_work), .done(load_done), .error(load_bad), .stat_wait(load_mem_wait),
         .uop_wr_en(uop_wr), .uop_wr_addr(uop_wr_addr), .uop_wr_data(uop_wr_data),
+        .tab_wr_en(tab_wr), .tab_wr_addr(tab_wr_addr), .tab_wr_data(tab_wr_data),
         .acc_wr_en(load_wr_en), .acc_wr_ready(load_wr_ready), .acc_wr_addr(load_wr_addr), .acc_wr_data(load_wr_data),
         .rd_cmd_valid(rd_cmd_valid), .rd_cmd_ready(rd_cmd_ready), .rd_cmd_addr(rd_cmd_addr), .rd_cmd_len(rd_cmd_len),
         .rd_data_valid(rd_data_valid), .rd_data_ready(rd_data_ready), .rd_data(rd_data), .rd_last(rd_last),
@@ -526,15 +536,15 @@ module vta_compute #(
         .alu_pair_last(alu_pair_last), .alu_drain(alu_drain), .alu_drain_first(alu_drain_first),
         .alu_drain_last(alu_drain_last), .alu_fetching(alu_fetching), .alu_fetched(alu_fetched),
         .alu_fetch_first(alu_fetch_first), .alu_fetch_last(alu_fetch_last),
-        .table_valid(t_valid), .table_uop(t_uop), .table_number(t_number), .table_first(t_first), .table_last(t_last),
-        .array_ask_alu(array_ask_alu), .array_ask_load(array_ask_load), .array_ask_dst(array_ask_dst),
+        .table_valid(t_valid), .table_uop(t_uop), .table_tab(t_tab), .table_number(t_number), .table_first(t_first),
+        .table_last(t_last), .array_ask_alu(array_ask_alu), .array_ask_load(array_ask_load), .array_ask_dst(array_ask_dst),
         .array_wait(array_wait), .array_next_load(a_snap_load), .array_next_first(a_uop_begin),
         .array_next_last(a_uop_last), .array_next_wait(a_uop_wait),
         .alu_ask_array(alu_ask_array), .alu_ask_load(alu_ask_load), .alu_ask_dst(alu_ask_dst),
         .alu_ask_src(alu_ask_src), .alu_wait(alu_wait), .alu_next_load(l_snap_load), .alu_next_first(l_uop_begin),
-        .alu_next_last(l_uop_last), .alu_next_wait(l_uop_wait),
+        .alu_next_last(l_uop_last), .alu_next_tab(l_table != 2'd0), .alu_next_wait(l_uop_wait),
         .load_ask_array(load_ask_array), .load_ask_alu(load_ask_alu), .load_ask_uop(load_ask_uop),
-        .load_ask_first(load_ask_first), .load_ask_last(load_ask_last), .load_wait(load_wait)
+        .load_ask_tab(load_ask_tab), .load_ask_first(load_ask_first), .load_ask_last(load_ask_last), .load_wait(load_wait)
     );
 
     // Who needs a clock.

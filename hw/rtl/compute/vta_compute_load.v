@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// vta_compute_load -- the compute unit's own loads (UOP, ACC, ACC8): a table of those in work, and the load engine.
+// vta_compute_load -- the compute unit's own loads (UOP, ACC, ACC8, TAB): a table of those in work, and the load engine.
 //
 // Contract: a LOAD accepted with insn_ready is in the table until `done`; its range is known from the start. It is handed
 // to the engine when no older instruction of the other pipelines can still touch the range. It waits here and not at the
@@ -20,7 +20,8 @@ module vta_compute_load #(
     parameter integer LOG_BUS_BYTES = 3,
     parameter integer ADDR_BITS     = 40,
     parameter integer LOG_ENTRIES   = 2,
-    parameter integer STROBES       = 8
+    parameter integer STROBES       = 8,
+    parameter integer VTA_LOG_TAB   = 7
 ) (
     input  wire                 clk,
     input  wire                 rst,
@@ -44,12 +45,14 @@ module vta_compute_load #(
     output wire [5:0]                    issued,    // how many LOADs so far, modulo 64
     output wire [(1<<LOG_ENTRIES)-1:0]    table_valid,
     output wire [(1<<LOG_ENTRIES)-1:0]    table_uop,
+    output wire [(1<<LOG_ENTRIES)-1:0]    table_tab,    // valid, and a load of tables; these are not in table_valid
     output wire [(6<<LOG_ENTRIES)-1:0]    table_number,
     output wire [(13<<LOG_ENTRIES)-1:0]   table_first,
     output wire [(13<<LOG_ENTRIES)-1:0]   table_last,
 
     // The LOAD that is next to be handed over, and whether it must wait.
     output wire                 ask_uop,
+    output wire                 ask_tab,
     output wire [12:0]          ask_first,
     output wire [12:0]          ask_last,
     output wire [5:0]           ask_array,
@@ -64,6 +67,9 @@ module vta_compute_load #(
     output wire                     uop_wr_en,
     output wire [LOG_UOP_DEPTH-1:0] uop_wr_addr,
     output wire [31:0]              uop_wr_data,
+    output wire                     tab_wr_en,
+    output wire [VTA_LOG_TAB-1:0]   tab_wr_addr,
+    output wire [31:0]              tab_wr_data,
     output wire                     acc_wr_en,
     input  wire                     acc_wr_ready,
     output wire [LOG_ACC_DEPTH-1:0] acc_wr_addr,
@@ -93,6 +99,7 @@ module vta_compute_load #(
     reg [5:0]            done_q;
     reg [ENTRIES-1:0]    valid_q;
     reg [ENTRIES-1:0]    uop_q;
+    reg [ENTRIES-1:0]    tab_q;
     reg [6*ENTRIES-1:0]  number_q;
     reg [13*ENTRIES-1:0] first_q;
     reg [13*ENTRIES-1:0] last_q;
@@ -123,6 +130,7 @@ module vta_compute_load #(
         for (e = 0; e < ENTRIES; e = e + 1) begin
             if (take && slot == e[LOG_ENTRIES-1:0]) begin
                 uop_q[e]            <= is_uop;
+                tab_q[e]            <= insn_mem == VTA_MEM_TAB;
                 number_q[6*e +: 6]  <= issued_q;
                 first_q[13*e +: 13] <= insn_sram;
                 last_q[13*e +: 13]  <= insn_last;
@@ -131,7 +139,8 @@ module vta_compute_load #(
     end
 
     assign issued       = issued_q;
-    assign table_valid  = valid_q;
+    assign table_valid  = valid_q & ~tab_q;
+    assign table_tab    = valid_q & tab_q;
     assign table_uop    = uop_q;
     assign table_number = number_q;
     assign table_first  = first_q;
@@ -162,6 +171,7 @@ module vta_compute_load #(
     );
 
     assign ask_uop   = q_mem == VTA_MEM_UOP;
+    assign ask_tab   = q_mem == VTA_MEM_TAB;
     assign ask_first = q_sram;
     assign ask_last  = q_last;
 
@@ -199,8 +209,11 @@ module vta_compute_load #(
         .stat_rd_bytes(stat_rd_bytes)
     );
 
-    wire wr_uop = wr_mem == VTA_MEM_UOP;
-    assign uop_wr_en   = wr_en && wr_uop;
+    wire wr_uop = wr_mem == VTA_MEM_UOP || wr_mem == VTA_MEM_TAB;
+    assign tab_wr_en   = wr_en && wr_mem == VTA_MEM_TAB;
+    assign tab_wr_addr = wr_addr[VTA_LOG_TAB-1:0];
+    assign tab_wr_data = wr_data[31:0];
+    assign uop_wr_en   = wr_en && wr_mem == VTA_MEM_UOP;
     assign uop_wr_addr = wr_addr[LOG_UOP_DEPTH-1:0];
     assign uop_wr_data = wr_data[31:0];
 

@@ -72,6 +72,9 @@ module vta_decode #(
     output wire                     use_imm,
     output wire                     in_place,   // src is dst, and the fields of src mean nothing
     output wire [15:0]              imm,
+    output wire [1:0]               rounding,
+    output wire                     wide,
+    output wire [1:0]               table_use,  // 0: none, else which
     output wire [7:0]               zero_point,
     output wire [7:0]               low,
     output wire [7:0]               high
@@ -149,6 +152,9 @@ module vta_decode #(
     wire         s1_use_imm = s1_q[VTA_F_ALU_USE_IMM_LSB];
     wire         s1_from_src = s1_q[VTA_F_ALU_FROM_SRC_LSB];
     wire [15:0]  s1_imm     = s1_q[VTA_F_ALU_IMM_LSB +: VTA_F_ALU_IMM_WIDTH];
+    wire [1:0]   s1_round   = s1_q[VTA_F_REQUANT_ROUNDING_LSB +: VTA_F_REQUANT_ROUNDING_WIDTH];
+    wire         s1_wide    = s1_q[VTA_F_REQUANT_WIDE_LSB];
+    wire [1:0]   s1_table   = s1_q[VTA_F_REQUANT_TABLE_LSB +: VTA_F_REQUANT_TABLE_WIDTH];
     wire [7:0]   s1_zero    = s1_q[VTA_F_REQUANT_ZERO_POINT_LSB +: VTA_F_REQUANT_ZERO_POINT_WIDTH];
     wire [7:0]   s1_low     = s1_q[VTA_F_REQUANT_LOW_LSB +: VTA_F_REQUANT_LOW_WIDTH];
     wire [7:0]   s1_high    = s1_q[VTA_F_REQUANT_HIGH_LSB +: VTA_F_REQUANT_HIGH_WIDTH];
@@ -170,7 +176,8 @@ module vta_decode #(
                       || (s1_alu_op == VTA_ALU_SHR && s1_use_imm
                           && ($signed(s1_imm) > 16'sd31 || $signed(s1_imm) < -16'sd31));
         VTA_OP_REQUANT:
-            s1_illegal = (s1_q & VTA_RESERVED_REQUANT) != 128'd0 || $signed(s1_low) > $signed(s1_high);
+            s1_illegal = (s1_q & VTA_RESERVED_REQUANT) != 128'd0 || $signed(s1_low) > $signed(s1_high)
+                      || s1_table == 2'd3;
         default:
             s1_illegal = 1'b0;
         endcase
@@ -224,7 +231,7 @@ module vta_decode #(
     reg                   s2_use_imm_q;
     reg                   s2_in_place_q;
     reg [15:0]            s2_imm_q;
-    reg [23:0]            s2_clip_q;
+    reg [28:0]            s2_clip_q;
 
     wire [13:0] s1_out_last = s1_out - 14'd1;
     wire [13:0] s1_in_last  = s1_in - 14'd1;
@@ -277,7 +284,7 @@ module vta_decode #(
             s2_in_place_q <= s1_alu && s1_use_imm && !s1_from_src;
             s2_use_imm_q <= s1_use_imm || s1_move;
             s2_imm_q     <= s1_move ? 16'd0 : s1_imm;
-            s2_clip_q    <= {s1_high, s1_low, s1_zero};
+            s2_clip_q    <= {s1_wide, s1_table, s1_round, s1_high, s1_low, s1_zero};
         end
     end
 
@@ -327,7 +334,7 @@ module vta_decode #(
     reg                s3_use_imm_q;
     reg                s3_in_place_q;
     reg [15:0]         s3_imm_q;
-    reg [23:0]         s3_clip_q;
+    reg [28:0]         s3_clip_q;
 
     always @(posedge clk) begin
         if (move && s2_valid_q) begin
@@ -407,7 +414,7 @@ module vta_decode #(
     assign use_imm    = s3_use_imm_q;
     assign in_place   = s3_in_place_q;
     assign imm        = s3_imm_q;
-    assign {high, low, zero_point} = s3_clip_q;
+    assign {wide, table_use, rounding, high, low, zero_point} = s3_clip_q;
 endmodule
 
 `default_nettype wire

@@ -47,6 +47,7 @@ module vta_order #(
 
     input  wire [ENTRIES-1:0]    table_valid,
     input  wire [ENTRIES-1:0]    table_uop,
+    input  wire [ENTRIES-1:0]    table_tab,     // loads of tables: they are not in table_valid
     input  wire [6*ENTRIES-1:0]  table_number,
     input  wire [13*ENTRIES-1:0] table_first,
     input  wire [13*ENTRIES-1:0] table_last,
@@ -68,11 +69,13 @@ module vta_order #(
     input  wire [5:0]   alu_next_load,
     input  wire [U-1:0] alu_next_first,
     input  wire [U-1:0] alu_next_last,
+    input  wire         alu_next_tab,       // it reads a table
     output wire         alu_next_wait,
 
     input  wire [5:0]   load_ask_array,
     input  wire [5:0]   load_ask_alu,
     input  wire         load_ask_uop,
+    input  wire         load_ask_tab,
     input  wire [12:0]  load_ask_first,
     input  wire [12:0]  load_ask_last,
     output wire         load_wait
@@ -131,11 +134,20 @@ module vta_order #(
     );
     assign alu_wait = alu_array_wait || alu_load_dst || alu_load_src;
 
+    wire alu_uop_wait, alu_tab_wait;
     vta_load_guard #(.ENTRIES(ENTRIES), .BITS(U)) alu_uop (
         .valid(table_valid), .uop(table_uop), .number(table_number), .first(table_first), .last(table_last),
         .snap(alu_next_load), .ask_uop(1'b1), .ask_first(alu_next_first), .ask_last(alu_next_last),
-        .must_wait(alu_next_wait)
+        .must_wait(alu_uop_wait)
     );
+
+    // Tables as wholes: an instruction that reads one waits for all older loads of tables, such a load for all that is older
+    // in the ALU.
+    vta_load_guard #(.ENTRIES(ENTRIES), .BITS(13)) alu_tab (
+        .valid(table_tab), .uop(table_tab), .number(table_number), .first(table_first), .last(table_last),
+        .snap(alu_next_load), .ask_uop(1'b1), .ask_first(13'd0), .ask_last(13'h1fff), .must_wait(alu_tab_wait)
+    );
+    assign alu_next_wait = alu_uop_wait || (alu_next_tab && alu_tab_wait);
 
     // The next LOAD into ACC against both.
     wire [A-1:0] load_first = load_ask_first[A-1:0];
@@ -167,7 +179,11 @@ module vta_order #(
     wire uop_array_wait = !array_unfetched[5] && (array_unfetched != 6'd0 || (array_fetching && array_uop_hit));
     wire uop_alu_wait   = !alu_unfetched[5] && (alu_unfetched != 6'd0 || (alu_fetching && alu_uop_hit));
 
-    assign load_wait = load_ask_uop ? uop_array_wait || uop_alu_wait : load_array_wait || load_alu_wait;
+    wire [5:0] alu_older = load_ask_alu - alu_retired;
+    wire       tab_wait  = !alu_older[5] && alu_older != 6'd0;
+
+    assign load_wait = load_ask_uop ? uop_array_wait || uop_alu_wait
+                     : load_ask_tab ? tab_wait : load_array_wait || load_alu_wait;
 endmodule
 
 `default_nettype wire

@@ -51,6 +51,7 @@ module vta_mem_decode #(
     function [3:0] log_bytes(input [2:0] mem);
         case (mem)
         VTA_MEM_UOP: log_bytes = VTA_LOG_BYTES_UOP[3:0];
+        VTA_MEM_TAB: log_bytes = VTA_LOG_BYTES_TAB[3:0];
         VTA_MEM_WGT: log_bytes = VTA_LOG_BYTES_WGT[3:0];
         VTA_MEM_INP: log_bytes = VTA_LOG_BYTES_INP[3:0];
         VTA_MEM_ACC: log_bytes = VTA_LOG_BYTES_ACC[3:0];
@@ -61,6 +62,7 @@ module vta_mem_decode #(
     function [13:0] depth(input [2:0] mem);
         case (mem)
         VTA_MEM_UOP: depth = 14'd1 << VTA_LOG_DEPTH_UOP;
+        VTA_MEM_TAB: depth = 14'd1 << VTA_LOG_DEPTH_TAB;
         VTA_MEM_WGT: depth = 14'd1 << VTA_LOG_DEPTH_WGT;
         VTA_MEM_INP: depth = 14'd1 << VTA_LOG_DEPTH_INP;
         default:     depth = 14'd1 << VTA_LOG_DEPTH_ACC;
@@ -84,9 +86,10 @@ module vta_mem_decode #(
     wire        in_padded  = {in_y_pad_0, in_y_pad_1, in_x_pad_0, in_x_pad_1} != 16'd0 || in_pad != 8'd0;
 
     // Reserved memory ids are illegal always, the other rules hold where something moves; nothing ever loads into OUT.
-    wire in_illegal = in_mem > VTA_MEM_ACC8
+    wire in_illegal = in_mem > VTA_MEM_TAB
                    || (in_store ? in_x != 16'd0 && (in_mem != VTA_MEM_OUT || in_padded)
-                                : in_mem == VTA_MEM_OUT || (in_mem == VTA_MEM_UOP && in_x != 16'd0 && in_pad != 8'd0));
+                                : in_mem == VTA_MEM_OUT
+                                  || ((in_mem == VTA_MEM_UOP || in_mem == VTA_MEM_TAB) && in_x != 16'd0 && in_pad != 8'd0));
 
     reg                 s1_valid_q;
     reg                 s1_illegal_q;

@@ -24,7 +24,7 @@ module vta_tload #(
     parameter integer LOG_ACC_DEPTH = 11,
     parameter integer LOG_BUS_BYTES = 3,
     parameter integer ADDR_BITS     = 40,
-    parameter integer COMPUTE       = 0,    // 0: INP, WGT; 1: UOP, ACC, ACC8
+    parameter integer COMPUTE       = 0,    // 0: INP, WGT; 1: UOP, TAB, ACC, ACC8
     parameter integer LOG_SLICES    = (COMPUTE != 0 ? LOG_BATCH + LOG_BLOCK_OUT + 2
                                      : LOG_BATCH > LOG_BLOCK_OUT ? LOG_BATCH + LOG_BLOCK_IN
                                      : LOG_BLOCK_IN + LOG_BLOCK_OUT) > LOG_BUS_BYTES
@@ -86,7 +86,7 @@ module vta_tload #(
 
     function [3:0] log_bytes(input [2:0] mem);
         if (COMPUTE != 0)
-            log_bytes = mem == VTA_MEM_UOP ? VTA_LOG_BYTES_UOP[3:0]
+            log_bytes = mem == VTA_MEM_UOP || mem == VTA_MEM_TAB ? VTA_LOG_BYTES_UOP[3:0]
                       : mem == VTA_MEM_ACC ? VTA_LOG_BYTES_ACC[3:0] : VTA_LOG_BYTES_ACC8[3:0];
         else
             log_bytes = mem == VTA_MEM_WGT ? VTA_LOG_BYTES_WGT[3:0] : VTA_LOG_BYTES_INP[3:0];

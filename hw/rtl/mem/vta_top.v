@@ -485,10 +485,10 @@ module vta_top #(
         events[VTA_COUNT_STORE_TOKEN]     = token_wait[STORE];
         events[VTA_COUNT_STORE_MEM]       = mem_wait[STORE];
         events[VTA_COUNT_FETCH_BYTES]     = fetch_insn;
-        events[VTA_COUNT_UOP_BYTES]       = compute_rd_en && compute_rd_mem == VTA_MEM_UOP;
+        events[VTA_COUNT_UOP_BYTES]       = compute_rd_en && (compute_rd_mem == VTA_MEM_UOP || compute_rd_mem == VTA_MEM_TAB);
         events[VTA_COUNT_WGT_BYTES]       = load_rd_en && load_rd_mem == VTA_MEM_WGT;
         events[VTA_COUNT_INP_BYTES]       = load_rd_en && load_rd_mem == VTA_MEM_INP;
-        events[VTA_COUNT_ACC_BYTES]       = compute_rd_en && compute_rd_mem != VTA_MEM_UOP;
+        events[VTA_COUNT_ACC_BYTES]       = compute_rd_en && compute_rd_mem != VTA_MEM_UOP && compute_rd_mem != VTA_MEM_TAB;
         events[VTA_COUNT_OUT_BYTES]       = store_element;
     end
 

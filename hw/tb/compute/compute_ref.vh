@@ -97,20 +97,32 @@
     endfunction
 
     // By quotient and remainder of the exact product; shift 63 leaves a remainder that needs one bit more than 64.
-    function [31:0] requant_lane(input signed [31:0] x, input signed [31:0] bias, input [31:0] scale, input signed [7:0] zero_point,
-                                 input signed [7:0] low, input signed [7:0] high);
-        reg signed [71:0] product, quotient, rest, half;
+    // value / 2^by, rounded once; halves go where `mode` says: 0 to even, 1 up, 2 away from zero.
+    function signed [71:0] divide(input signed [71:0] value, input integer by, input integer mode);
+        reg signed [71:0] quotient, rest, half;
+        begin
+            quotient = value >>> by;
+            rest     = value - (quotient <<< by);
+            half     = 72'sd1 <<< by;
+            if (2*rest > half || (2*rest == half && (mode == 0 ? quotient[0] : mode == 1 ? 1'b1 : value >= 0)))
+                quotient = quotient + 1;
+            divide = quotient;
+        end
+    endfunction
+
+    function [31:0] requant_lane(input signed [31:0] x, input signed [31:0] bias, input [30:0] mult, input [5:0] shift,
+                                 input [1:0] mode, input signed [7:0] zero_point, input signed [7:0] low, input signed [7:0] high);
+        reg signed [71:0] product;
         begin
             product  = x;
-            product  = (product + bias) * $signed({1'b0, scale[23:0]});
-            quotient = product >>> scale[29:24];
-            rest     = product - (quotient <<< scale[29:24]);
-            half     = 72'sd1 <<< scale[29:24];
-            if (2*rest > half || (2*rest == half && quotient[0])) quotient = quotient + 1;
-            quotient = quotient + zero_point;
-            if (quotient < low) quotient = low;
-            if (quotient > high) quotient = high;
-            requant_lane = quotient[31:0];
+            product  = (product + bias) * $signed({1'b0, mult});
+            if (mode < 2) product = divide(product, shift, mode);
+            else if (shift < 31) product = divide(product, shift, 1);
+            else product = divide(divide(product, 31, 1), shift - 31, mode == 2 ? 1 : 2);
+            product = product + zero_point;
+            if (product < low) product = low;
+            if (product > high) product = high;
+            requant_lane = product[31:0];
         end
     endfunction
 
@@ -121,7 +133,11 @@
     reg [2:0]  alu_op;
     reg [15:0] imm;
     reg [7:0]  zero_point, low, high;
-    reg [32*BATCH*OUT-1:0] biases, scales;
+    reg [32*BATCH*OUT-1:0] biases, scales, shifts;
+    reg [1:0]  rounding, table_use;
+    reg        wide;
+    reg [7:0]  looked_up;
+    reg [31:0] ref_tab [0:127];
 
     task execute_gemm(input [127:0] word);
         begin
@@ -220,11 +236,15 @@
             zero_point = word[VTA_F_REQUANT_ZERO_POINT_LSB +: 8];
             low        = word[VTA_F_REQUANT_LOW_LSB +: 8];
             high       = word[VTA_F_REQUANT_HIGH_LSB +: 8];
+            rounding   = word[VTA_F_REQUANT_ROUNDING_LSB +: VTA_F_REQUANT_ROUNDING_WIDTH];
+            wide       = word[VTA_F_REQUANT_WIDE_LSB];
+            table_use  = word[VTA_F_REQUANT_TABLE_LSB +: VTA_F_REQUANT_TABLE_WIDTH];
             split_uop(word[VTA_F_REQUANT_UOP_LSB +: VTA_F_REQUANT_UOP_WIDTH]);
-            if (iter_out != 0 && iter_in != 0) check_index(2*u_aux + 1, ACCS, VTA_ERROR_ACC_RANGE);
+            if (iter_out != 0 && iter_in != 0) check_index(wide ? 4*u_aux + 3 : 2*u_aux + 1, ACCS, VTA_ERROR_ACC_RANGE);
             if (ref_faults == 0) begin
-                biases = ref_acc[2*u_aux];
-                scales = ref_acc[2*u_aux + 1];
+                biases = ref_acc[wide ? 4*u_aux : 2*u_aux];
+                scales = ref_acc[wide ? 4*u_aux + 1 : 2*u_aux + 1];
+                shifts = ref_acc[wide ? 4*u_aux + 2 : 2*u_aux + 1];
             end
             for (pass = 0; pass < 2 && ref_faults == 0; pass = pass + 1)
             for (i_out = 0; i_out < iter_out; i_out = i_out + 1) for (i_in = 0; i_in < iter_in; i_in = i_in + 1) begin
@@ -234,9 +254,16 @@
                     check_index(dst, ACCS, VTA_ERROR_ACC_RANGE);
                     check_index(src, ACCS, VTA_ERROR_ACC_RANGE);
                 end else begin
-                    for (lane = 0; lane < BATCH*OUT; lane = lane + 1)
-                        tile[32*lane +: 32] = requant_lane(ref_acc[src][32*lane +: 32], biases[32*lane +: 32], scales[32*lane +: 32],
-                                                           zero_point, low, high);
+                    for (lane = 0; lane < BATCH*OUT; lane = lane + 1) begin
+                        tile[32*lane +: 32] = requant_lane(ref_acc[src][32*lane +: 32], biases[32*lane +: 32],
+                                                           wide ? scales[32*lane +: 31] : {7'd0, scales[32*lane +: 24]},
+                                                           wide ? shifts[32*lane +: 6] : scales[32*lane + 24 +: 6],
+                                                           rounding, zero_point, low, high);
+                        if (table_use != 2'd0) begin
+                            looked_up = ref_tab[{table_use[1], tile[32*lane + 2 +: 6]}] >> 8*tile[32*lane +: 2];
+                            tile[32*lane +: 32] = {{24{looked_up[7]}}, looked_up};
+                        end
+                    end
                     write_tile(dst);
                 end
             end

@@ -12,23 +12,29 @@ module vta_alu_lane_tb;
     reg         requant;
     reg  [2:0]  op;
     reg  [31:0] x, y, bias;
-    reg  [29:0] scale;
+    reg  [36:0] scale;      // shift, multiplier
+    reg  [1:0]  rounding;
     reg  [7:0]  zero_point, low, high;
     wire [31:0] early;
     wire [31:0] result;
 
     // What the pipeline around the lane carries along.
     reg  [6:3]  requant_q;
+    reg  [1:0]  rounding_q [3:6];
     reg  [7:0]  zero_q [3:6], low_q [3:6], high_q [3:6];
 
     vta_alu_lane dut (
         .clk(clk), .en2(en[2]), .en3(en[3]), .en4(en[4]), .en5(en[5]), .en6(en[6]), .s2_requant(requant), .s2_op(op),
-        .x(x), .y(y), .bias(bias), .scale(scale), .early(early), .s5_requant(requant_q[5]), .s6_requant(requant_q[6]),
-        .s6_zero_point(zero_q[6]), .s6_low(low_q[6]), .s6_high(high_q[6]), .result(result)
+        .x(x), .y(y), .bias(bias), .scale(scale), .s2_twice(rounding[1]), .early(early), .s5_requant(requant_q[5]), .s6_requant(requant_q[6]),
+        .s6_rounding(rounding_q[6]), .s6_zero_point(zero_q[6]), .s6_low(low_q[6]), .s6_high(high_q[6]), .result(result)
     );
 
     always @(posedge clk) begin
         requant_q <= {requant_q[5:3], requant};
+        rounding_q[3] <= rounding;
+        rounding_q[4] <= rounding_q[3];
+        rounding_q[5] <= rounding_q[4];
+        rounding_q[6] <= rounding_q[5];
         zero_q[3] <= zero_point;
         low_q[3]  <= low;
         high_q[3] <= high;
@@ -99,30 +105,35 @@ module vta_alu_lane_tb;
         end
     endfunction
 
-    reg signed [63:0] v, product, quotient, rest, half;
+    // value / 2^by, rounded once; halves go to even (0), up (1), away from zero (2).
+    reg signed [71:0] v, product, rest, half;
+    function signed [71:0] divide(input signed [71:0] value, input integer by, input integer halves);
+        reg signed [71:0] quotient;
+        begin
+            quotient = value >>> by;
+            rest     = value - (quotient <<< by);
+            half     = 72'sd1 <<< by;
+            if (2*rest == half) ties = ties + 1;
+            if (2*rest > half || (2*rest == half && (halves == 0 ? quotient[0] : halves == 1 ? 1'b1 : value >= 0)))
+                quotient = quotient + 1;
+            divide = quotient;
+        end
+    endfunction
+
     task requantized(output [31:0] value);
         integer s, lo, hi;
         begin
-            v = {{32{x[31]}}, x} + {{32{bias[31]}}, bias};
-            product = v * {40'd0, scale[23:0]};
-            s = scale[29:24];
-            quotient = product >>> s;
-            if (s > 0) begin
-                rest = product - (quotient <<< s);
-                half = 64'sd1 <<< (s - 1);
-                if (rest == half) ties = ties + 1;
-                // s = 63: 2^63 does not fit, but the rest is below half of it or the product is negative.
-                if (s == 63) begin
-                    rest = product;
-                    if (product < 0) quotient = -(product < -(64'sd1 <<< 62));
-                    else quotient = product > (64'sd1 <<< 62);
-                end else if (rest > half || (rest == half && quotient[0])) quotient = quotient + 1;
-            end
-            quotient = quotient + {{56{zero_point[7]}}, zero_point};
+            v = {{40{x[31]}}, x} + {{40{bias[31]}}, bias};
+            product = v * {41'd0, scale[30:0]};
+            s = scale[36:31];
+            if (rounding < 2)  product = divide(product, s, rounding);
+            else if (s < 31)   product = divide(product, s, 1);
+            else               product = divide(divide(product, 31, 1), s - 31, rounding == 2 ? 1 : 2);
+            product = product + {{64{zero_point[7]}}, zero_point};
             lo = {{24{low[7]}}, low};
             hi = {{24{high[7]}}, high};
-            if (quotient < lo || quotient > hi) clipped = clipped + 1;
-            value = quotient < lo ? lo : quotient > hi ? hi : quotient[31:0];
+            if (product < lo || product > hi) clipped = clipped + 1;
+            value = product < lo ? lo : product > hi ? hi : product[31:0];
         end
     endtask
 
@@ -131,14 +142,14 @@ module vta_alu_lane_tb;
         integer s;
         begin
             draw(r);
-            s = 8 + r[3:0] % 14 + (r[4] ? 10 : 0);
-            scale[29:24] = s;
+            s = 8 + r[3:0] % 14 + (r[4] ? 10 : 0) + (r[5] ? 14 : 0);
+            scale[36:31] = s;
             draw(r);
-            scale[23:0] = r[5:0] < 20 ? 24'd1 << r[10:6] % 24 : r[31:8];
+            scale[30:0] = r[5:0] < 20 ? 31'd1 << r[10:6] % 31 : r[30:0] >> (r[31] ? 0 : 7);
             draw(r);
             // x·mult near 2^s times something small
-            v = ((64'd1 << s) * (r[8:0] - 256)) / (scale[23:0] == 0 ? 1 : {40'd0, scale[23:0]});
-            if (r[9]) v = v + (64'sd1 <<< s >>> 1) / (scale[23:0] == 0 ? 1 : {40'd0, scale[23:0]});
+            v = ((72'd1 << s) * ($signed({63'd0, r[8:0]}) - 256)) / (scale[30:0] == 0 ? 1 : $signed({41'd0, scale[30:0]}));
+            if (r[9]) v = v + (72'sd1 <<< s >>> 1) / (scale[30:0] == 0 ? 1 : $signed({41'd0, scale[30:0]}));
             bias = r[31:16];
             x = v[31:0] - bias + (r[10] ? r[12:11] : 0);
         end
@@ -150,7 +161,10 @@ module vta_alu_lane_tb;
             operand(y);
             operand(bias);
             draw(r);
-            scale = r[29:0];
+            scale[30:0] = r[30:0];
+            draw(r);
+            scale[36:31] = r[5:0];
+            rounding = r[6] ? 2'd0 : r[8:7];
             draw(r);
             op = r[2:0] % 7;
             requant = r[3];

@@ -224,6 +224,7 @@ module vta_compute_tb;
         end
     endtask
 
+    reg tables = 1'b0;      // this program has loaded them
     task add_requant;
         integer lowest, highest;
         begin
@@ -242,6 +243,9 @@ module vta_compute_tb;
             insn[VTA_F_REQUANT_SRC_IN_LSB +: 11]   = b_in;
             insn[VTA_F_REQUANT_LOW_LSB +: 8]       = lowest;
             insn[VTA_F_REQUANT_HIGH_LSB +: 8]      = highest;
+            insn[VTA_F_REQUANT_ROUNDING_LSB +: 2]  = chance(50) ? 0 : range(0, 3);
+            insn[VTA_F_REQUANT_WIDE_LSB]           = chance(30);
+            insn[VTA_F_REQUANT_TABLE_LSB +: 2]     = tables && chance(40) ? range(1, 2) : 0;
             add;
         end
     endtask
@@ -249,7 +253,13 @@ module vta_compute_tb;
     task add_load;
         integer x, y, x0, y0, n;
         begin
-            case (range(0, 3))
+            case (range(0, 4))
+            4: begin
+                // Tables: all words of them at first, then any.
+                n = tables ? range(1, 90) : 128;
+                make_insn(VTA_OP_LOAD, VTA_MEM_TAB, tables ? range(0, 128 - n) : 0, 0, ANY/4 + range(0, 40), 1, n, range(0, 9));
+                tables = 1'b1;
+            end
             0: begin
                 n = range(1, 8);
                 make_insn(VTA_OP_LOAD, VTA_MEM_UOP, range(0, UOPS - n), 0, FITTING/4 + range(0, 200), 1, n, range(0, 9));
@@ -293,13 +303,14 @@ module vta_compute_tb;
             y0 = word[VTA_F_MEM_Y_PAD_0_LSB +: 4]; y1 = word[VTA_F_MEM_Y_PAD_1_LSB +: 4];
             x0 = word[VTA_F_MEM_X_PAD_0_LSB +: 4]; x1 = word[VTA_F_MEM_X_PAD_1_LSB +: 4];
             pad = {word[VTA_F_MEM_PAD_HIGH_LSB +: VTA_F_MEM_PAD_HIGH_WIDTH], word[VTA_F_MEM_PAD_LOW_LSB +: VTA_F_MEM_PAD_LOW_WIDTH]};
-            bytes = memory == VTA_MEM_UOP ? 4 : memory == VTA_MEM_ACC ? 4*BATCH*OUT : BATCH*OUT;
-            if ((x0 + x + x1)*(y0 + y + y1) + entry > (memory == VTA_MEM_UOP ? UOPS : ACCS)) ref_faults[VTA_ERROR_SRAM_RANGE] = 1'b1;
+            bytes = memory == VTA_MEM_UOP || memory == VTA_MEM_TAB ? 4 : memory == VTA_MEM_ACC ? 4*BATCH*OUT : BATCH*OUT;
+            if ((x0 + x + x1)*(y0 + y + y1) + entry > (memory == VTA_MEM_UOP ? UOPS : memory == VTA_MEM_TAB ? 128 : ACCS)) ref_faults[VTA_ERROR_SRAM_RANGE] = 1'b1;
             else if ((from + (y - 1)*stride + x)*bytes > SIZE) ref_faults[VTA_ERROR_READ_BUS] = 1'b1;
             else for (r = -y0; r < y + y1; r = r + 1) for (c = -x0; c < x + x1; c = c + 1) begin
                 inside = r >= 0 && r < y && c >= 0 && c < x;
                 i = (from + r*stride + c)*bytes;
                 if (memory == VTA_MEM_UOP) ref_uop[entry] = {mem.data[i + 3], mem.data[i + 2], mem.data[i + 1], mem.data[i]};
+                else if (memory == VTA_MEM_TAB) ref_tab[entry] = {mem.data[i + 3], mem.data[i + 2], mem.data[i + 1], mem.data[i]};
                 else for (l = 0; l < BATCH*OUT; l = l + 1) begin
                     if (!inside) ref_acc[entry][32*l +: 32] = {{24{pad[7]}}, pad};
                     else if (memory == VTA_MEM_ACC)
@@ -461,6 +472,7 @@ module vta_compute_tb;
             stall = run % 3 == 0 ? 0 : range(0, 70);
             eager = run % 2 == 0 ? 100 : range(30, 100);
             size  = 0;
+            tables = 1'b0;
             for (i = range(0, 30); i > 0; i = i - 1) add_any;
             make_insn(VTA_OP_LOAD, VTA_MEM_UOP, 0, 0, FITTING/4, 1, UOPS, 1); add;
             for (i = range(1, 25); i > 0; i = i - 1) add_any;

@@ -23,7 +23,7 @@ module vta_order_tb;
 
     // Loads in work.
     integer              load_number [0:ENTRIES-1];
-    reg [ENTRIES-1:0]    valid, uop;
+    reg [ENTRIES-1:0]    valid, uop, tab;
     reg [6*ENTRIES-1:0]  number;
     reg [13*ENTRIES-1:0] first, last;
 
@@ -32,7 +32,7 @@ module vta_order_tb;
     integer next_snap [0:1];
     reg [A-1:0]  array_dst, alu_dst, alu_src;
     reg [U-1:0]  next_first [0:1], next_last [0:1];
-    reg          load_uop;
+    reg          load_uop, load_tab, next_tab;
     reg [12:0]   load_first, load_last;
     wire         array_wait, alu_wait, load_wait, array_next_wait, alu_next_wait;
 
@@ -46,14 +46,16 @@ module vta_order_tb;
         .alu_pair(pair), .alu_pair_first(run_first[3]), .alu_pair_last(run_last[3]), .alu_drain(draining[1]),
         .alu_drain_first(drain_first[1]), .alu_drain_last(drain_last[1]), .alu_fetching(fetching[1]),
         .alu_fetched(fetched[1][5:0]), .alu_fetch_first(fetch_first[1]), .alu_fetch_last(fetch_last[1]),
-        .table_valid(valid), .table_uop(uop), .table_number(number), .table_first(first), .table_last(last),
+        .table_valid(valid & ~tab), .table_uop(uop), .table_tab(valid & tab), .table_number(number),
+        .table_first(first), .table_last(last),
         .array_ask_alu(array_snap_alu[5:0]), .array_ask_load(array_snap_load[5:0]), .array_ask_dst(array_dst),
         .array_wait(array_wait), .array_next_load(next_snap[0][5:0]), .array_next_first(next_first[0]),
         .array_next_last(next_last[0]), .array_next_wait(array_next_wait),
         .alu_ask_array(alu_snap_array[5:0]), .alu_ask_load(alu_snap_load[5:0]), .alu_ask_dst(alu_dst), .alu_ask_src(alu_src),
         .alu_wait(alu_wait), .alu_next_load(next_snap[1][5:0]), .alu_next_first(next_first[1]),
-        .alu_next_last(next_last[1]), .alu_next_wait(alu_next_wait),
+        .alu_next_last(next_last[1]), .alu_next_tab(next_tab), .alu_next_wait(alu_next_wait),
         .load_ask_array(load_snap_array[5:0]), .load_ask_alu(load_snap_alu[5:0]), .load_ask_uop(load_uop),
+        .load_ask_tab(load_tab),
         .load_ask_first(load_first), .load_ask_last(load_last), .load_wait(load_wait)
     );
 
@@ -64,7 +66,7 @@ module vta_order_tb;
         .known(known[0]), .run_hit(guard_run_hit), .drain_hit(guard_drain_hit), .must_wait(guard_wait)
     );
     vta_load_guard #(.ENTRIES(ENTRIES), .BITS(U)) load_guard (
-        .valid(valid), .uop(uop), .number(number), .first(first), .last(last), .snap(next_snap[0][5:0]), .ask_uop(1'b1),
+        .valid(valid & ~tab), .uop(uop), .number(number), .first(first), .last(last), .snap(next_snap[0][5:0]), .ask_uop(1'b1),
         .ask_first(next_first[0]), .ask_last(next_last[0]), .must_wait(load_guard_wait)
     );
 
@@ -95,8 +97,16 @@ module vta_order_tb;
         begin
             by_load = 1'b0;
             for (k = 0; k < ENTRIES; k = k + 1)
-                if (valid[k] && uop[k] == asks_uop && load_number[k] < snap && (set(first[13*k +: 13], last[13*k +: 13]) & entries) != 0)
+                if (valid[k] && !tab[k] && uop[k] == asks_uop && load_number[k] < snap && (set(first[13*k +: 13], last[13*k +: 13]) & entries) != 0)
                     by_load = 1'b1;
+        end
+    endfunction
+
+    function by_tab(input integer snap);
+        integer k;
+        begin
+            by_tab = 1'b0;
+            for (k = 0; k < ENTRIES; k = k + 1) if (valid[k] && tab[k] && load_number[k] < snap) by_tab = 1'b1;
         end
     endfunction
 
@@ -139,6 +149,7 @@ module vta_order_tb;
                 number[6*k +: 6] = a + k;
                 valid[k] = chance(60);
                 uop[k]   = chance(40);
+                tab[k]   = chance(15);
                 first[13*k +: 13] = range(0, (uop[k] ? UOP : ACC) - 1);
                 last[13*k +: 13]  = range(first[13*k +: 13], (uop[k] ? UOP : ACC) - 1);
             end
@@ -148,6 +159,8 @@ module vta_order_tb;
             load_snap_array = retired[0] + range(-4, 9); load_snap_alu  = retired[1] + range(-4, 9);
             array_dst = range(0, ACC - 1); alu_dst = range(0, ACC - 1); alu_src = range(0, ACC - 1);
             load_uop = chance(40);
+            load_tab = !load_uop && chance(20);
+            next_tab = chance(40);
             load_first = range(0, (load_uop ? UOP : ACC) - 1);
             load_last  = range(load_first, (load_uop ? UOP : ACC) - 1);
             guard_run_hit = chance(50); guard_drain_hit = draining[0] && chance(50);
@@ -174,10 +187,12 @@ module vta_order_tb;
             expect_wait("ALU", alu_wait, blocked(0, alu_snap_array, (touched & runs_on[0]) != 0, (touched & drains[0]) != 0)
                                          || by_load(alu_snap_load, 1'b0, touched));
             expect_wait("array's nest", array_next_wait, by_load(next_snap[0], 1'b1, set(next_first[0], next_last[0])));
-            expect_wait("ALU's nest", alu_next_wait, by_load(next_snap[1], 1'b1, set(next_first[1], next_last[1])));
+            expect_wait("ALU's nest", alu_next_wait, by_load(next_snap[1], 1'b1, set(next_first[1], next_last[1]))
+                                                        || (next_tab && by_tab(next_snap[1])));
             touched = set(load_first, load_last);
             if (load_uop) expect_wait("LOAD of UOP", load_wait, unread(0, load_snap_array, set(load_first, load_last))
                                                                 || unread(1, load_snap_alu, set(load_first, load_last)));
+            else if (load_tab) expect_wait("LOAD of TAB", load_wait, retired[1] < load_snap_alu);
             else expect_wait("LOAD of ACC", load_wait,
                              blocked(0, load_snap_array, (touched & runs_on[0]) != 0, (touched & drains[0]) != 0)
                              || blocked(1, load_snap_alu, (touched & runs_on[1]) != 0, (touched & drains[1]) != 0));

@@ -23,7 +23,9 @@ enum {
     VTA_UOP_BYTES = 4,
     VTA_SEGMENTS = 8,
     VTA_TOKEN_CAPACITY = 255,
-    VTA_BASE_ALIGN = 64 /* of segment bases and instruction addresses */
+    VTA_BASE_ALIGN = 64, /* of segment bases and instruction addresses */
+    VTA_TABLES = 2,      /* of 256 entries */
+    VTA_LOG_TABLE_WORDS = 6
 };
 
 typedef enum vta_opcode {
@@ -37,6 +39,12 @@ typedef enum vta_alu_op {
 #include "vta/isa.def"
     VTA_ALU_COUNT
 } vta_alu_op;
+
+typedef enum vta_rounding {
+#define VTA_ROUNDING(id, value, mnemonic, doc) VTA_ROUND_##id = (value),
+#include "vta/isa.def"
+    VTA_ROUND_COUNT
+} vta_rounding;
 
 typedef enum vta_error {
 #define VTA_ERROR(id, code, text) VTA_ERROR_##id = (code),
@@ -167,6 +175,7 @@ uint32_t vta_uop_max_aux(const vta_config *config);
 const char *vta_opcode_name(int64_t opcode);
 const char *vta_memory_name(int64_t memory);
 const char *vta_alu_op_name(int64_t alu_op);
+const char *vta_rounding_name(int64_t rounding);
 const char *vta_unit_name(vta_unit unit);
 const char *vta_error_text(vta_error error);
 

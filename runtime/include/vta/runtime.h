@@ -110,14 +110,23 @@ typedef struct vta_alu {
 } vta_alu;
 void vta_stream_alu(vta_stream *stream, const vta_alu *args);
 
-/* REQUANT, §8. `params` is the pair: ACC[2·params] biases, ACC[2·params + 1] scales. */
+/* REQUANT, §8. `params` is the pair: ACC[2·params] biases, ACC[2·params + 1] scales; with `wide` a record of
+ * four: ACC[4·params] biases, then multipliers of 31 bits, then shifts. `table`: 0, or one more than the
+ * number of the table behind it. */
 typedef struct vta_requant {
     int64_t dst, src, params;
     int64_t iter_out, iter_in;
     int64_t dst_out, dst_in, src_out, src_in;
     int64_t zero_point, low, high;
+    vta_rounding rounding;
+    bool wide;
+    int64_t table;
 } vta_requant;
 void vta_stream_requant(vta_stream *stream, const vta_requant *args);
+
+/* Loads table 0 or 1, ISA.md §8: 256 bytes of a buffer, `offset` a multiple of 256. Byte n is the result for
+ * n, or, from 128 on, for n - 256. */
+void vta_stream_table(vta_stream *stream, int64_t table, vta_buffer buffer, int64_t offset);
 
 /* A scale lane of REQUANT's parameters: the value mult · 2^-shift, mult below 2^24, shift below 64. */
 int32_t vta_requant_scale(uint32_t mult, uint32_t shift);
