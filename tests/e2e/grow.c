@@ -364,6 +364,137 @@ static vta_status grow_resize(grower *g)
     return add(g, &y);
 }
 
+static vta_status move(grower *g, vtac_op op, const quantized *x, vtac_value_id how, const vtac_attr *attr,
+                       quantized *y)
+{
+    const vtac_value_id in[] = {x->value, how};
+    *y = *x;
+    return node(g, op, in, how != 0 ? 2 : 1, attr, attr != NULL, &y->value);
+}
+
+static vta_status reshape(grower *g, const quantized *x, uint32_t rank, const int64_t *dim, quantized *y)
+{
+    const int64_t count = rank;
+    vtac_value_id shape;
+    VTA_TRY(constant(g, VTAC_I64, 1, &count, dim, &shape));
+    return move(g, VTAC_OP_RESHAPE, x, shape, NULL, y);
+}
+
+/* Channels of some groups take turns. */
+static vta_status grow_shuffle(grower *g)
+{
+    static const int64_t turn[] = {0, 2, 1, 3, 4};
+    const quantized x = pick(g);
+    const vtac_type type = *type_of(g, &x);
+    const int64_t groups = rng_between(&g->r, 2, 4);
+    if (type.rank != 4 || type.dim[1] % groups != 0) {
+        return VTA_OK;
+    }
+    const int64_t apart[] = {type.dim[0], groups, type.dim[1] / groups, type.dim[2], type.dim[3]};
+    const vtac_attr perm = ints("perm", turn, 5);
+    quantized y;
+    VTA_TRY(reshape(g, &x, 5, apart, &y));
+    VTA_TRY(move(g, VTAC_OP_TRANSPOSE, &y, 0, &perm, &y));
+    VTA_TRY(reshape(g, &y, 4, type.dim, &y));
+    return add(g, &y);
+}
+
+/* A part of the channels, rows or columns; with a step, or in any order. */
+static vta_status grow_part(grower *g)
+{
+    const quantized x = pick(g);
+    const vtac_type type = *type_of(g, &x);
+    const int64_t one = 1, axis = rng_between(&g->r, 1, 3), size = type.rank == 4 ? type.dim[axis] : 0;
+    const vtac_attr along = {.name = "axis", .kind = VTAC_ATTR_INT, .i = axis};
+    quantized y = x;
+    if (type.rank != 4 || size < 2) {
+        return VTA_OK;
+    }
+    if (rng_percent(&g->r, 30)) { /* any channels, some twice */
+        int64_t order[MOST_CHANNELS];
+        const int64_t count = rng_between(&g->r, 1, size < MOST_CHANNELS ? size : MOST_CHANNELS);
+        const int64_t from = rng_between(&g->r, 0, size - 1);
+        for (int64_t i = 0; i < count; i++) {
+            order[i] = axis == 1 ? rng_between(&g->r, 0, size - 1) : (from + i) % size;
+        }
+        vtac_value_id which;
+        VTA_TRY(constant(g, VTAC_I64, 1, &count, order, &which));
+        VTA_TRY(move(g, VTAC_OP_GATHER, &x, which, &along, &y));
+        return add(g, &y);
+    }
+    const int64_t begin = rng_between(&g->r, 0, size - 1), end = rng_between(&g->r, begin + 1, size);
+    const int64_t step = rng_percent(&g->r, 70) ? 1 : 2;
+    vtac_value_id in[5] = {x.value};
+    VTA_TRY(constant(g, VTAC_I64, 1, &one, &begin, &in[1]));
+    VTA_TRY(constant(g, VTAC_I64, 1, &one, &end, &in[2]));
+    VTA_TRY(constant(g, VTAC_I64, 1, &one, &axis, &in[3]));
+    VTA_TRY(constant(g, VTAC_I64, 1, &one, &step, &in[4]));
+    VTA_TRY(node(g, VTAC_OP_SLICE, in, 5, NULL, 0, &y.value));
+    return add(g, &y);
+}
+
+/* Both halves. */
+static vta_status grow_split(grower *g)
+{
+    const quantized x = pick(g);
+    const vtac_type type = *type_of(g, &x);
+    const int64_t two = 2, first = type.rank == 4 ? rng_between(&g->r, 0, type.dim[1] - 1) : 0;
+    const int64_t sizes[] = {first, type.dim[1] - first};
+    const vtac_attr along = one("axis", 1);
+    if (first == 0) {
+        return VTA_OK;
+    }
+    quantized a = x, b = x;
+    vtac_value_id in[] = {x.value, 0};
+    vtac_node_id id;
+    char name[64];
+    VTA_TRY(constant(g, VTAC_I64, 1, &two, sizes, &in[1]));
+    (void)snprintf(name, sizeof name, "Split%u", g->graph->node_count);
+    const vtac_node_spec spec = {.op = VTAC_OP_SPLIT,
+                                 .name = name,
+                                 .origin = g->graph->node_count,
+                                 .inputs = in,
+                                 .input_count = 2,
+                                 .output_count = 2,
+                                 .attrs = &along,
+                                 .attr_count = 1};
+    VTA_TRY(vtac_add_node(g->graph, &spec, &id, g->diag));
+    a.value = g->graph->nodes[id].outputs[0];
+    b.value = g->graph->nodes[id].outputs[1];
+    VTA_TRY(add(g, &a));
+    return add(g, &b);
+}
+
+/* Zeros around an image, or squares of pixels for channels and back. */
+static vta_status grow_space(grower *g)
+{
+    const quantized x = pick(g);
+    const vtac_type type = *type_of(g, &x);
+    const uint32_t kind = rng_below(&g->r, 3);
+    const int64_t size = rng_between(&g->r, 2, 3), eight = 8;
+    const vtac_attr attrs[] = {one("blocksize", size), text("mode", rng_percent(&g->r, 50) ? "DCR" : "CRD")};
+    quantized y = x;
+    if (type.rank != 4 || (kind == 1 && type.dim[1] % (size * size) != 0) ||
+        (kind == 2 && (type.dim[2] % size != 0 || type.dim[3] % size != 0)) ||
+        vtac_type_elements(&type) * 4 > MOST_ELEMENTS) {
+        return VTA_OK;
+    }
+    if (kind == 0) {
+        int64_t pads[8] = {0};
+        for (int i = 2; i < 4; i++) {
+            pads[i] = rng_between(&g->r, 0, rng_percent(&g->r, 20) ? 20 : 2);
+            pads[4 + i] = rng_between(&g->r, 0, 2);
+        }
+        vtac_value_id in[] = {x.value, 0, x.zero};
+        VTA_TRY(constant(g, VTAC_I64, 1, &eight, pads, &in[1]));
+        VTA_TRY(node(g, VTAC_OP_PAD, in, 3, NULL, 0, &y.value));
+    } else {
+        VTA_TRY(node(g, kind == 1 ? VTAC_OP_DEPTH_TO_SPACE : VTAC_OP_SPACE_TO_DEPTH, &x.value, 1, attrs,
+                     kind == 1 ? 2 : 1, &y.value));
+    }
+    return add(g, &y);
+}
+
 /* What the host does between two regions. */
 static vta_status grow_curve(grower *g)
 {
@@ -401,8 +532,9 @@ static vta_status grow_gate(grower *g)
 static vta_status grow(grower *g)
 {
     static vta_status (*const growers[])(grower *) = {
-        grow_conv, grow_conv,   grow_conv, grow_conv,   grow_dense, grow_binary, grow_binary,
-        grow_pool, grow_concat, grow_clip, grow_resize, grow_gate,  grow_curve};
+        grow_conv,   grow_conv,    grow_conv,   grow_conv,  grow_dense,  grow_binary,
+        grow_binary, grow_pool,    grow_concat, grow_clip,  grow_resize, grow_gate,
+        grow_curve,  grow_shuffle, grow_part,   grow_split, grow_space};
     return growers[rng_below(&g->r, sizeof growers / sizeof growers[0])](g);
 }
 

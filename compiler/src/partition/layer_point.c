@@ -220,6 +220,57 @@ vta_status vtac_layer_clamp(vtac_maker *m, vtac_vta_layer *layer)
     return vtac_layer_one_scale(m, layer, 1.0F);
 }
 
+/* ---- movements */
+
+/* What fills places that nothing comes to is the zero point, or there are none. */
+static vta_status check_fill(const vtac_maker *m, const vtac_vta_layer *layer)
+{
+    const vtac_attr *fill = vtac_find_attr(m->node, "fill");
+    const int64_t move = m->graph->values[m->node->outputs[0]].type.dtype == VTAC_U8 ? 128 : 0;
+    return fill == NULL || fill->i - move == vtac_layer_zero(m, layer->output)
+               ? VTA_OK
+               : vtac_no_layer(m, "it pads with %lld, which is not the zero point", (long long)fill->i);
+}
+
+static const int64_t *two_ints(const vtac_node *node, const char *name)
+{
+    return vtac_find_attr(node, name)->ints; /* the partitioner put it there */
+}
+
+vta_status vtac_layer_move(vtac_maker *m, vtac_vta_layer *layer)
+{
+    int64_t x[4];
+    int64_t y[4];
+    const vtac_attr *from = vtac_find_attr(m->node, "from");
+    vtac_vta_from *places = vtac_maker_array(m, from->count / 4, sizeof *places);
+    vtac_fixed *scales = vtac_maker_array(m, m->node->input_count, sizeof *scales);
+    if (places == NULL || scales == NULL) {
+        return vta_fail(m->diag, VTA_NOMEM, "out of memory");
+    }
+    VTA_TRY(vtac_layer_output(m, layer, y));
+    VTA_TRY(check_fill(m, layer));
+    for (uint32_t k = 0; k < m->node->input_count; k++) {
+        bool flat;
+        VTA_TRY(vtac_layer_input(m, layer, k, x, &flat));
+        if (flat) {
+            return vtac_no_layer(m, "it reads '%s' flattened", m->graph->values[m->node->inputs[k]].name);
+        }
+        VTA_TRY(vtac_layer_fixed(m, 1.0F, &scales[k]));
+    }
+    for (size_t i = 0; i < from->count / 4; i++) {
+        const int64_t *one = from->ints + 4 * i;
+        places[i] = (vtac_vta_from){(int32_t)one[0], (int32_t)one[1], (int32_t)one[2], (int32_t)one[3]};
+    }
+    for (int d = 0; d < 2; d++) {
+        layer->up[d] = two_ints(m->node, "up")[d];
+        layer->down[d] = two_ints(m->node, "down")[d];
+    }
+    layer->kind = VTAC_VTA_MOVE;
+    layer->from = places;
+    layer->scales = scales;
+    return VTA_OK;
+}
+
 /* ---- joins */
 
 vta_status vtac_layer_concat(vtac_maker *m, vtac_vta_layer *layer)

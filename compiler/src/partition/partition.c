@@ -20,6 +20,7 @@ typedef struct partitioner {
     const int32_t *zeros;
     bool *eligible; /* by node */
     vtac_grouping grouping;
+    vtac_moves moves;
     uint32_t *region_of; /* by group: 1 + region; 0: it stays on the host */
     vta_diag *diag;
 } partitioner;
@@ -274,11 +275,30 @@ static void mark_vanished(partitioner *r)
     }
 }
 
+/* The nodes that come back have a place, too. */
+static vta_status return_moves(partitioner *r)
+{
+    vtac_partition *p = r->p;
+    VTA_TRY(vtac_return_moves(r->graph, &r->moves, p, r->diag));
+    vtac_place *places = vta_arena_array(&p->arena, r->graph->node_count + 1U, sizeof *places);
+    if (places == NULL) {
+        return no_memory(r->diag);
+    }
+    memcpy(places, p->places, p->place_count * sizeof *places);
+    for (uint32_t i = p->place_count; i <= r->graph->node_count; i++) {
+        places[i] = (vtac_place){.reason = "it moves numbers for the host"};
+    }
+    p->places = places;
+    p->place_count = r->graph->node_count + 1;
+    return VTA_OK;
+}
+
 static vta_status run(partitioner *r)
 {
     vtac_partition *p = r->p;
     int32_t *zeros;
     p->config = *r->options->config;
+    VTA_TRY(vtac_gather_moves(r->graph, &p->arena, &r->moves, r->diag));
     p->place_count = r->graph->node_count + 1;
     p->places = vta_arena_array(&p->arena, p->place_count, sizeof *p->places);
     r->eligible = vta_arena_array(&p->arena, p->place_count, sizeof *r->eligible);
@@ -296,6 +316,7 @@ static vta_status run(partitioner *r)
     if (r->options->look) {
         return VTA_OK;
     }
+    VTA_TRY(return_moves(r));
     VTA_TRY(schedule_regions(r));
     vtac_progress_at(r->options->schedule.progress, "putting regions in place", NULL, 0, 0);
     return vtac_rewrite_graph(r->graph, p, r->diag);

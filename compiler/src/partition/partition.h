@@ -3,6 +3,7 @@
  * The stages of partitioning:
  *
  *   source.c     which image a value is, behind reshapes that move nothing
+ *   move.c       operators that only move numbers, as one
  *   zero.c       the zero point of every integer value
  *   layer*.c     a node as a layer (layers.def); a region from nodes
  *   group.c      which nodes go together: capability, cost, no path that leaves a region and comes back
@@ -32,6 +33,21 @@ bool vtac_is_view(const vtac_graph *graph, const vtac_node *node);
 
 /* [n, c, h, w] of a type of rank 2 ([n, c]), 3 ([n, c, w]) or 4; false for others and for empty ones. */
 bool vtac_image_shape(const vtac_type *type, int64_t shape[4]);
+
+/* ---- move.c */
+
+typedef struct vtac_moved vtac_moved;
+typedef struct vtac_moves {
+    vtac_moved *items;
+    uint32_t count;
+} vtac_moves;
+
+/* Chains of operators that only move numbers become one Move each, where the accelerator has it. */
+vta_status vtac_gather_moves(vtac_graph *graph, vta_arena *arena, vtac_moves *out, vta_diag *diag);
+
+/* Those that no region took become what they were. */
+vta_status vtac_return_moves(vtac_graph *graph, const vtac_moves *moved, vtac_partition *partition,
+                             vta_diag *diag);
 
 /* ---- zero.c */
 

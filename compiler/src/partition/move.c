@@ -1,0 +1,589 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Movements: what stands between two layers and only puts numbers elsewhere (a channel shuffle of Reshape,
+ * Transpose, Reshape; Split, Slice, Gather, Pad, depth to space, …) becomes one node, where the accelerator
+ * has it. Nothing here knows how these operators order their elements: the chain runs, by the lowering that
+ * the host would use, on the numbers of its operands' elements, and from where they come out it is read off
+ * what moved where.
+ *
+ * A movement that stays on the host after all becomes the chain again.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "partition.h"
+#include "vtac/temporary.h"
+
+enum { MOST_BASES = 16, MOST_CHAIN = 24, MOST_UP = 4, MOST_ELEMENTS = 1 << 22 };
+
+/* A value and the operators between it and what they read. */
+typedef struct chain {
+    vtac_value_id value;
+    vtac_value_id bases[MOST_BASES];
+    vtac_node_id nodes[MOST_CHAIN]; /* in their order */
+    uint32_t base_count, node_count;
+    bool fills; /* a Pad among them puts this number beside the elements */
+    int64_t fill;
+} chain;
+
+/* Operators that move elements, or put zeros beside them. */
+static bool moves(const vtac_graph *graph, const vtac_node *node)
+{
+    switch ((int)node->op) {
+    case VTAC_OP_CONCAT:
+    case VTAC_OP_DEPTH_TO_SPACE:
+    case VTAC_OP_EXPAND:
+    case VTAC_OP_FLATTEN:
+    case VTAC_OP_GATHER:
+    case VTAC_OP_IDENTITY:
+    case VTAC_OP_PAD:
+    case VTAC_OP_RESHAPE:
+    case VTAC_OP_SLICE:
+    case VTAC_OP_SPACE_TO_DEPTH:
+    case VTAC_OP_SPLIT:
+    case VTAC_OP_SQUEEZE:
+    case VTAC_OP_TILE:
+    case VTAC_OP_TRANSPOSE:
+    case VTAC_OP_UNSQUEEZE: break;
+    default: return false;
+    }
+    /* what says where elements go is known */
+    for (uint32_t i = 1; node->op != VTAC_OP_CONCAT && i < node->input_count; i++) {
+        if (node->inputs[i] != 0 && vtac_in_constant(graph, node, i) == NULL) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool takes_part(const vtac_node *node)
+{
+    return node->op == VTAC_OP_SLICE || node->op == VTAC_OP_SPLIT || node->op == VTAC_OP_GATHER;
+}
+
+static bool is_eight_bits(const vtac_type *type)
+{
+    return type->dtype == VTAC_I8 || type->dtype == VTAC_U8;
+}
+
+static const vtac_node *maker_of(const vtac_graph *graph, vtac_value_id value)
+{
+    const vtac_value *v = &graph->values[value];
+    return v->constant != NULL || v->node == 0 ? NULL : &graph->nodes[v->node];
+}
+
+/* A layer of its own: what joins channels, and has other readers. */
+static bool ends_here(const vtac_graph *graph, vtac_value_id value, const vtac_node *node)
+{
+    int64_t shape[4];
+    const vtac_type *type = &graph->values[value].type;
+    return vtac_image_shape(type, shape) &&
+           (takes_part(node) || (node->op == VTAC_OP_CONCAT && vtac_use_count(graph, value) > 1));
+}
+
+static bool add_base(chain *c, vtac_value_id value)
+{
+    for (uint32_t i = 0; i < c->base_count; i++) {
+        if (c->bases[i] == value) {
+            return true;
+        }
+    }
+    if (c->base_count == MOST_BASES) {
+        return false;
+    }
+    c->bases[c->base_count++] = value;
+    return true;
+}
+
+/* Up from a value to what is no movement; false where that is too much. */
+static bool collect(const vtac_graph *graph, chain *c, vtac_value_id value)
+{
+    const vtac_node *node = maker_of(graph, value);
+    const vtac_type *type = &graph->values[value].type;
+    if (node == NULL || !moves(graph, node) || (value != c->value && ends_here(graph, value, node))) {
+        int64_t shape[4];
+        return graph->values[value].constant == NULL && is_eight_bits(type) &&
+               vtac_image_shape(type, shape) && add_base(c, value);
+    }
+    const vtac_node_id id = graph->values[value].node;
+    for (uint32_t i = 0; i < c->node_count; i++) {
+        if (c->nodes[i] == id) {
+            return true;
+        }
+    }
+    const uint32_t data = node->op == VTAC_OP_CONCAT ? node->input_count : 1;
+    bool good = c->node_count < MOST_CHAIN;
+    for (uint32_t i = 0; good && i < data; i++) {
+        good = collect(graph, c, node->inputs[i]);
+    }
+    if (good && node->op == VTAC_OP_PAD) {
+        const vtac_tensor *with = vtac_in_constant(graph, node, 2);
+        const int64_t number = with == NULL ? 0 : vtac_tensor_int(with, 0);
+        good = !c->fills || c->fill == number;
+        c->fills = true;
+        c->fill = number;
+    }
+    if (good && c->node_count < MOST_CHAIN) {
+        c->nodes[c->node_count++] = id;
+    }
+    return good && c->node_count < MOST_CHAIN;
+}
+
+/* ---- running a chain on element numbers */
+
+typedef struct trace {
+    const vtac_graph *graph;
+    const chain *c;
+    vtac_graph *small;
+    vtac_value_id *copy; /* by value of the model */
+    vta_diag *diag;
+} trace;
+
+/* An operand that says where elements go; of a Pad, its zero is number 0. */
+static vta_status bring(trace *t, const vtac_node *node, uint32_t i, vtac_value_id *out)
+{
+    static const int32_t nothing = 0;
+    const vtac_value_id value = node->inputs[i];
+    if (value == 0 || t->copy[value] != 0) {
+        *out = value == 0 ? 0 : t->copy[value];
+        return VTA_OK;
+    }
+    const vtac_value *v = &t->graph->values[value];
+    vtac_tensor tensor = *v->constant;
+    if (node->op == VTAC_OP_PAD && i == 2) {
+        tensor = (vtac_tensor){.type = {.dtype = VTAC_I32}, .data = &nothing, .bytes = sizeof nothing};
+    }
+    return vtac_add_constant(t->small, NULL, &tensor, out, t->diag);
+}
+
+static vta_status copy_node(trace *t, const vtac_node *node)
+{
+    vtac_value_id *inputs = vta_arena_array(&t->small->arena, node->input_count + 1U, sizeof *inputs);
+    vtac_node_id id;
+    if (inputs == NULL) {
+        return vta_fail(t->diag, VTA_NOMEM, "out of memory");
+    }
+    for (uint32_t i = 0; i < node->input_count; i++) {
+        VTA_TRY(bring(t, node, i, &inputs[i]));
+    }
+    const vtac_node_spec spec = {.op = node->op,
+                                 .inputs = inputs,
+                                 .input_count = node->input_count,
+                                 .output_count = node->output_count,
+                                 .attrs = node->attrs,
+                                 .attr_count = node->attr_count};
+    VTA_TRY(vtac_add_node(t->small, &spec, &id, t->diag));
+    for (uint32_t i = 0; i < node->output_count; i++) {
+        if (node->outputs[i] != 0) {
+            t->copy[node->outputs[i]] = t->small->nodes[id].outputs[i];
+        }
+    }
+    return VTA_OK;
+}
+
+static vta_status build(trace *t)
+{
+    for (uint32_t i = 0; i < t->c->base_count; i++) {
+        vtac_type type = t->graph->values[t->c->bases[i]].type;
+        char name[32];
+        type.dtype = VTAC_I32;
+        (void)snprintf(name, sizeof name, "base%u", i);
+        VTA_TRY(vtac_add_input(t->small, name, &type, &t->copy[t->c->bases[i]], t->diag));
+    }
+    for (uint32_t i = 0; i < t->c->node_count; i++) {
+        VTA_TRY(copy_node(t, &t->graph->nodes[t->c->nodes[i]]));
+    }
+    VTA_TRY(vtac_add_output(t->small, t->copy[t->c->value], t->diag));
+    return vtac_graph_sort(t->small, t->diag);
+}
+
+static vta_status load(const trace *t, vta_model **out)
+{
+    vtac_target target;
+    vtac_artifact_image image = {0};
+    const vtac_compile_options options = {.level = 0, .target = &target};
+    vta_status status = vtac_target_find("host", &target, t->diag);
+    status = status == VTA_OK ? vtac_compile(t->small, &options, &image, t->diag) : status;
+    status = status == VTA_OK ? vtac_load(&image, &(vta_model_options){.threads = 1}, out, t->diag) : status;
+    vtac_artifact_image_free(&image);
+    return status;
+}
+
+/* For every element of the value the number of the element that it is, from 1 on through all bases; 0: none.
+ */
+static vta_status run(trace *t, int32_t *numbers, size_t count)
+{
+    vta_model *model = NULL;
+    int32_t number = 1;
+    VTA_TRY(build(t));
+    VTA_TRY(load(t, &model));
+    for (uint32_t i = 0; i < t->c->base_count; i++) {
+        int32_t *data = vta_model_input_data(model, i);
+        const int64_t elements = vtac_type_elements(&t->graph->values[t->c->bases[i]].type);
+        for (int64_t e = 0; e < elements; e++) {
+            data[e] = number++;
+        }
+    }
+    const vta_status status = vta_model_run(model, t->diag);
+    if (status == VTA_OK) {
+        memcpy(numbers, vta_model_output_data(model, 0), count * sizeof *numbers);
+    }
+    vta_model_destroy(model);
+    return status;
+}
+
+/* ---- what repeats */
+
+typedef struct place {
+    int32_t input, channel; /* input -1: nothing */
+    int64_t at[2];
+} place;
+
+typedef struct reading {
+    const vtac_graph *graph;
+    const chain *c;
+    const int32_t *numbers;
+    int64_t shape[4]; /* of the value */
+    bool other_image; /* some image reads another one */
+    int64_t up[2], down[2];
+    vtac_vta_from *from;
+} reading;
+
+static place place_of(reading *r, int64_t n, int64_t c, int64_t y, int64_t x)
+{
+    const int64_t *s = r->shape;
+    int64_t number = r->numbers[((n * s[1] + c) * s[2] + y) * s[3] + x];
+    place p = {.input = -1};
+    if (number == 0) {
+        return p;
+    }
+    number--;
+    for (p.input = 0;; p.input++) {
+        const vtac_type *type = &r->graph->values[r->c->bases[p.input]].type;
+        const int64_t elements = vtac_type_elements(type);
+        int64_t own[4];
+        if (number >= elements) {
+            number -= elements;
+            continue;
+        }
+        (void)vtac_image_shape(type, own);
+        p.at[1] = number % own[3];
+        p.at[0] = number / own[3] % own[2];
+        p.channel = (int32_t)(number / own[3] / own[2] % own[1]);
+        r->other_image = r->other_image || number / own[3] / own[2] / own[1] != n;
+        return p;
+    }
+}
+
+static bool is_inside(const reading *r, const place *p)
+{
+    int64_t own[4];
+    (void)vtac_image_shape(&r->graph->values[r->c->bases[p->input]].type, own);
+    return p->at[0] >= 0 && p->at[0] < own[2] && p->at[1] >= 0 && p->at[1] < own[3];
+}
+
+/* By how much the input advances from place to place; 1 where nothing tells. */
+static void find_down(reading *r, int d)
+{
+    const int64_t *s = r->shape, size = s[2 + d];
+    r->down[d] = 1;
+    for (int64_t c = 0; c < s[1]; c++) {
+        for (int64_t a = 0; a < s[3 - d]; a++) {
+            for (int64_t b = 0; b + r->up[d] < size; b++) {
+                const place first = d == 0 ? place_of(r, 0, c, b, a) : place_of(r, 0, c, a, b);
+                const place next =
+                    d == 0 ? place_of(r, 0, c, b + r->up[d], a) : place_of(r, 0, c, a, b + r->up[d]);
+                if (first.input >= 0 && next.input >= 0) {
+                    r->down[d] = next.at[d] - first.at[d];
+                    return;
+                }
+            }
+        }
+    }
+}
+
+/* Whether the places repeat every up[0] rows and up[1] columns; fills `from`. */
+static bool repeats(reading *r)
+{
+    const int64_t *s = r->shape, phases = r->up[0] * r->up[1];
+    find_down(r, 0);
+    find_down(r, 1);
+    if (r->down[0] < 0 || r->down[1] < 0) {
+        return false;
+    }
+    for (int64_t i = 0; i < phases * s[1]; i++) {
+        r->from[i] = (vtac_vta_from){.input = -1};
+    }
+    for (int pass = 0; pass < 2; pass++) { /* the entries from what is there; then everything against them */
+        for (int64_t e = 0; e < s[0] * s[1] * s[2] * s[3]; e++) {
+            const int64_t x = e % s[3], y = e / s[3] % s[2], c = e / s[3] / s[2] % s[1];
+            const int64_t way[2] = {y / r->up[0] * r->down[0], x / r->up[1] * r->down[1]};
+            const place is = place_of(r, e / s[3] / s[2] / s[1], c, y, x);
+            vtac_vta_from *from = &r->from[(y % r->up[0] * r->up[1] + x % r->up[1]) * s[1] + c];
+            if (pass == 0 && is.input >= 0 && from->input < 0) {
+                *from = (vtac_vta_from){is.input, is.channel, (int32_t)(is.at[0] - way[0]),
+                                        (int32_t)(is.at[1] - way[1])};
+            }
+            const place told = {from->input, from->channel, {way[0] + from->dy, way[1] + from->dx}};
+            const bool there = told.input >= 0 && is_inside(r, &told);
+            if (pass == 1 && (there != (is.input >= 0) ||
+                              (there && (told.input != is.input || told.channel != is.channel ||
+                                         told.at[0] != is.at[0] || told.at[1] != is.at[1])))) {
+                return false;
+            }
+        }
+    }
+    return !r->other_image;
+}
+
+static bool read_off(reading *r)
+{
+    for (r->up[0] = 1; r->up[0] <= MOST_UP; r->up[0]++) {
+        for (r->up[1] = 1; r->up[1] <= MOST_UP; r->up[1]++) {
+            if (repeats(r)) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/* ---- in the graph */
+
+struct vtac_moved {
+    vtac_value_id new; /* the movement's output */
+    chain c;
+    vtac_node *nodes; /* as they were */
+};
+
+static vta_status put_node(vtac_graph *graph, const reading *r, vtac_value_id *out, vta_diag *diag)
+{
+    const vtac_value *v = &graph->values[r->c->value];
+    const size_t count = (size_t)(4 * r->up[0] * r->up[1] * r->shape[1]);
+    int64_t *from = vta_arena_array(&graph->arena, count, sizeof *from);
+    if (from == NULL) {
+        return vta_fail(diag, VTA_NOMEM, "out of memory");
+    }
+    for (size_t i = 0; i < count / 4; i++) {
+        from[4 * i] = r->from[i].input;
+        from[4 * i + 1] = r->from[i].channel;
+        from[4 * i + 2] = r->from[i].dy;
+        from[4 * i + 3] = r->from[i].dx;
+    }
+    const vtac_type type = v->type;
+    const vtac_attr attrs[] = {{.name = "dims", .kind = VTAC_ATTR_INTS, .count = type.rank, .ints = type.dim},
+                               {.name = "to", .kind = VTAC_ATTR_STRING, .s = vtac_dtype_name(type.dtype)},
+                               {.name = "up", .kind = VTAC_ATTR_INTS, .count = 2, .ints = r->up},
+                               {.name = "down", .kind = VTAC_ATTR_INTS, .count = 2, .ints = r->down},
+                               {.name = "from", .kind = VTAC_ATTR_INTS, .count = count, .ints = from},
+                               {.name = "fill", .kind = VTAC_ATTR_INT, .i = r->c->fill}};
+    const vtac_node *last = &graph->nodes[v->node];
+    const vtac_node_spec spec = {.op = VTAC_OP_VTA_MOVE,
+                                 .name = last->name,
+                                 .origin = last->origin,
+                                 .inputs = r->c->bases,
+                                 .input_count = r->c->base_count,
+                                 .output_count = 1,
+                                 .attrs = attrs,
+                                 .attr_count = r->c->fills ? 6 : 5};
+    vtac_node_id node;
+    VTA_TRY(vtac_add_node(graph, &spec, &node, diag));
+    *out = graph->nodes[node].outputs[0];
+    vtac_swap_names(graph, r->c->value, *out);
+    vtac_replace_uses(graph, r->c->value, *out);
+    return VTA_OK;
+}
+
+/* One movement in the place of a chain, if it is one; *out->new 0: it is none. */
+static vta_status replace(vtac_graph *graph, vtac_moved *out, vta_diag *diag)
+{
+    const vtac_type *type = &graph->values[out->c.value].type;
+    const size_t count = (size_t)vtac_type_elements(type);
+    int32_t *numbers = calloc(count + 1, sizeof *numbers);
+    vta_diag quiet = {0};
+    trace t = {.graph = graph,
+               .c = &out->c,
+               .small = vtac_graph_create("movement"),
+               .copy = calloc((size_t)graph->value_count + 1, sizeof *t.copy),
+               .diag = &quiet};
+    reading r = {.graph = graph, .c = &out->c, .numbers = numbers};
+    (void)vtac_image_shape(type, r.shape);
+    r.from = calloc((size_t)(MOST_UP * MOST_UP * r.shape[1]) + 1, sizeof *r.from);
+    vta_status status = VTA_OK;
+    if (numbers == NULL || t.small == NULL || t.copy == NULL || r.from == NULL) {
+        status = vta_fail(diag, VTA_NOMEM, "out of memory");
+    } else if (run(&t, numbers, count) == VTA_OK && read_off(&r)) { /* else it stays a chain */
+        status = put_node(graph, &r, &out->new, diag);
+    }
+    vtac_graph_destroy(t.small);
+    free(t.copy);
+    free(numbers);
+    free(r.from);
+    return status;
+}
+
+/* The chain that ends in a value; false where there is none that is worth it. */
+static bool find_chain(const vtac_graph *graph, vtac_value_id value, chain *out)
+{
+    int64_t shape[4];
+    const vtac_type *type = &graph->values[value].type;
+    const vtac_node *node = maker_of(graph, value);
+    *out = (chain){.value = value};
+    if (node == NULL || !moves(graph, node) || !is_eight_bits(type) || !vtac_image_shape(type, shape) ||
+        vtac_type_elements(type) > MOST_ELEMENTS || !collect(graph, out, value) || out->base_count == 0) {
+        return false;
+    }
+    int64_t elements = 0;
+    bool layers = true; /* the host's numbers may as well be moved there */
+    for (uint32_t i = 0; i < out->base_count; i++) {
+        const vtac_node *maker = maker_of(graph, out->bases[i]);
+        const vtac_layer_row *row = maker == NULL ? NULL : vtac_layer_row_of(maker->op);
+        layers = layers && ((row != NULL && row->make != NULL) || (maker != NULL && takes_part(maker)));
+        elements += vtac_type_elements(&graph->values[out->bases[i]].type);
+    }
+    const bool joins = node->op == VTAC_OP_CONCAT && vtac_attr_int(node, "axis", 0) == 1;
+    return layers && !joins && elements < MOST_ELEMENTS;
+}
+
+static vta_status keep_nodes(const vtac_graph *graph, vta_arena *arena, vtac_moved *m, vta_diag *diag)
+{
+    m->nodes = vta_arena_array(arena, m->c.node_count + 1U, sizeof *m->nodes);
+    if (m->nodes == NULL) {
+        return vta_fail(diag, VTA_NOMEM, "out of memory");
+    }
+    for (uint32_t i = 0; i < m->c.node_count; i++) {
+        m->nodes[i] = graph->nodes[m->c.nodes[i]];
+    }
+    return VTA_OK;
+}
+
+static vta_status try_value(vtac_graph *graph, vta_arena *arena, vtac_value_id value, vtac_moves *out,
+                            vta_diag *diag)
+{
+    vtac_moved m = {.new = 0};
+    const vtac_source source = vtac_source_of(graph, value);
+    if (source.base == 0 || !find_chain(graph, source.base, &m.c)) {
+        return VTA_OK;
+    }
+    VTA_TRY(keep_nodes(graph, arena, &m, diag));
+    VTA_TRY(replace(graph, &m, diag));
+    if (m.new == 0) {
+        return VTA_OK;
+    }
+    const uint32_t count = out->count;
+    vtac_moved *grown = vta_arena_array(arena, count + 1U, sizeof *grown);
+    if (grown == NULL) {
+        return vta_fail(diag, VTA_NOMEM, "out of memory");
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        grown[i] = out->items[i];
+    }
+    grown[count] = m;
+    *out = (vtac_moves){grown, count + 1};
+    return VTA_OK;
+}
+
+vta_status vtac_gather_moves(vtac_graph *graph, vta_arena *arena, vtac_moves *out, vta_diag *diag)
+{
+    *out = (vtac_moves){NULL, 0};
+    /* readers first: a chain ends where it is read */
+    const uint32_t nodes = graph->order_count;
+    vtac_node_id *order = vta_arena_array(arena, nodes + 1U, sizeof *order);
+    if (order == NULL) {
+        return vta_fail(diag, VTA_NOMEM, "out of memory");
+    }
+    memcpy(order, graph->order, nodes * sizeof *order);
+    for (uint32_t i = 0; i < nodes; i++) {
+        const vtac_layer_row *row = vtac_layer_row_of(graph->nodes[order[i]].op);
+        const uint32_t count =
+            row == NULL || row->make == NULL ? 0 : vtac_operand_count(&graph->nodes[order[i]], row);
+        for (uint32_t k = 0; k < count; k++) {
+            const vtac_value_id value = graph->nodes[order[i]].inputs[vtac_operand(row, k)];
+            VTA_TRY(value != 0 ? try_value(graph, arena, value, out, diag) : VTA_OK);
+        }
+    }
+    for (uint32_t i = 0; i < out->count; i++) { /* grows: what a movement reads may be one */
+        for (uint32_t k = 0; k < out->items[i].c.base_count; k++) {
+            const vtac_node *move = &graph->nodes[graph->values[out->items[i].new].node];
+            VTA_TRY(try_value(graph, arena, move->inputs[k], out, diag));
+        }
+    }
+    VTA_TRY(vtac_graph_sort(graph, diag));
+    (void)vtac_remove_dead(graph);
+    return VTA_OK;
+}
+
+/* The chain once more, with what now stands for the values that it read. */
+static vta_status put_back(vtac_graph *graph, const vtac_moved *m, vtac_value_id *now, vta_diag *diag)
+{
+    const vtac_node *move = &graph->nodes[graph->values[m->new].node];
+    for (uint32_t i = 0; i < m->c.base_count; i++) {
+        now[m->c.bases[i]] = move->inputs[i];
+    }
+    for (uint32_t i = 0; i < m->c.node_count; i++) {
+        const vtac_node *was = &m->nodes[i];
+        vtac_value_id *inputs = vta_arena_array(&graph->arena, was->input_count + 1U, sizeof *inputs);
+        vtac_node_id id;
+        if (inputs == NULL) {
+            return vta_fail(diag, VTA_NOMEM, "out of memory");
+        }
+        for (uint32_t k = 0; k < was->input_count; k++) {
+            inputs[k] = now[was->inputs[k]];
+            graph->values[inputs[k]].dead = false; /* a constant that nobody used meanwhile */
+        }
+        const vtac_node_spec spec = {.op = was->op,
+                                     .name = was->name,
+                                     .origin = was->origin,
+                                     .inputs = inputs,
+                                     .input_count = was->input_count,
+                                     .output_count = was->output_count,
+                                     .attrs = was->attrs,
+                                     .attr_count = was->attr_count};
+        VTA_TRY(vtac_add_node(graph, &spec, &id, diag));
+        for (uint32_t k = 0; k < was->output_count; k++) {
+            if (was->outputs[k] != 0) {
+                now[was->outputs[k]] = graph->nodes[id].outputs[k];
+            }
+        }
+    }
+    const vtac_value_id old = m->new, new = now[m->c.value];
+    vtac_swap_names(graph, old, new);
+    vtac_replace_uses(graph, old, new);
+    return VTA_OK;
+}
+
+static void rename_tensors(vtac_partition *p, vtac_value_id old, vtac_value_id new)
+{
+    for (uint32_t r = 0; r < p->region_count; r++) {
+        const vtac_vta_region *region = &p->regions[r].region;
+        for (uint32_t i = 0; i < region->tensor_count; i++) {
+            region->tensors[i].value = region->tensors[i].value == old ? new : region->tensors[i].value;
+        }
+    }
+}
+
+vta_status vtac_return_moves(vtac_graph *graph, const vtac_moves *moved, vtac_partition *partition,
+                             vta_diag *diag)
+{
+    for (uint32_t i = 0; i < moved->count; i++) {
+        const vtac_moved *m = &moved->items[i];
+        const uint32_t values = graph->value_count + 1;
+        const vtac_value_id last = m->c.value;
+        if (partition->places[graph->values[m->new].node].kind == VTAC_PLACE_ACCELERATOR) {
+            continue;
+        }
+        vtac_value_id *now = vta_arena_array(&partition->arena, values, sizeof *now);
+        if (now == NULL) {
+            return vta_fail(diag, VTA_NOMEM, "out of memory");
+        }
+        for (uint32_t v = 0; v < values; v++) {
+            now[v] = v;
+        }
+        VTA_TRY(put_back(graph, m, now, diag));
+        rename_tensors(partition, m->new, now[last]);
+    }
+    VTA_TRY(vtac_graph_sort(graph, diag));
+    (void)vtac_remove_dead(graph);
+    return VTA_OK;
+}
