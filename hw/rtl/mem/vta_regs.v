@@ -5,7 +5,8 @@
 // Contract: regs.def. Reads of holes give 0, writes to them or to read-only registers do nothing, every response is
 // OKAY; write strobes count by byte for the RW registers, and byte 0 must be strobed for CONTROL and IRQ_STATUS.
 // Addresses and bases keep the bits ADDR_BITS-1 to 6, the others read as 0. One access of each kind at a time; a
-// counter's answer takes up to 37 cycles, others 2. No path is combinational from an input to an output of the bus.
+// counter's answer takes up to 37 cycles, others 2; the
+// lower word of a counter keeps the upper one of that moment for the next read of it. No path is combinational from an input to an output of the bus.
 `include "vta_assert.vh"
 `default_nettype none
 
@@ -204,10 +205,16 @@ module vta_regs #(
     reg        r_valid_q;
     reg [31:0] r_data_q;
 
+    // The upper word of the counter whose lower one was read last, of the same moment, for one read.
+    reg        upper_valid_q;
+    reg [4:0]  upper_index_q;
+    reg [31:0] upper_q;
+
     wire       in_bases   = ar_addr_q >= VTA_REG_BASE0_LO && ar_addr_q < BASE_END;
     wire       in_config  = ar_addr_q >= VTA_REG_CONFIG0 && ar_addr_q < CONFIG_END;
     wire       in_counts  = ar_addr_q >= VTA_REG_CYCLES && ar_addr_q < COUNT_END;
-    wire       read       = ar_valid_q && !r_valid_q && (!in_counts || count_done);
+    wire       upper      = upper_valid_q && ar_addr_q[2] && upper_index_q == count_index;
+    wire       read       = ar_valid_q && !r_valid_q && (!in_counts || upper || count_done);
     wire [9:0] word_index = ar_addr_q[11:2] - (in_bases ? VTA_REG_BASE0_LO[11:2] : VTA_REG_CONFIG0[11:2]);
     wire [8:0] pair_index = ar_addr_q[11:3] - VTA_REG_CYCLES[11:3];
 
@@ -215,7 +222,7 @@ module vta_regs #(
     assign s_axil_rvalid  = r_valid_q;
     assign s_axil_rdata   = r_data_q;
     assign s_axil_rresp   = 2'b00;
-    assign count_valid    = ar_valid_q && !r_valid_q && in_counts;
+    assign count_valid    = ar_valid_q && !r_valid_q && in_counts && !upper;
     assign count_index    = pair_index[4:0];
 
     reg [31:0] value;
@@ -237,7 +244,7 @@ module vta_regs #(
         default:
             value = in_bases ? base_words[word_index[3:0]*32 +: 32]
                   : in_config ? vta_config_value({28'd0, word_index[3:0]})
-                  : in_counts ? (ar_addr_q[2] ? count_data[63:32] : count_data[31:0]) : 32'd0;
+                  : in_counts ? (upper ? upper_q : ar_addr_q[2] ? count_data[63:32] : count_data[31:0]) : 32'd0;
         endcase
     end
 
@@ -250,6 +257,15 @@ module vta_regs #(
             else if (read) ar_valid_q <= 1'b0;
             if (read) r_valid_q <= 1'b1;
             else if (s_axil_rready) r_valid_q <= 1'b0;
+        end
+    end
+
+    always @(posedge clk) begin
+        if (rst) upper_valid_q <= 1'b0;
+        else if (read && in_counts) upper_valid_q <= !ar_addr_q[2] || (upper_valid_q && !upper);
+        if (read && in_counts && !ar_addr_q[2]) begin
+            upper_index_q <= count_index;
+            upper_q       <= count_data[63:32];
         end
     end
 
