@@ -31,10 +31,35 @@ static uint32_t page_read(void *context, uint32_t offset)
     return vta_register_read(page->words, offset);
 }
 
+static void unmask(const uio_page *page)
+{
+    const uint32_t on = 1;
+    if (page->has_irq && write(page->unmask_fd, &on, sizeof on) < 0) {
+        return; /* a device without a switch: its interrupt is always on */
+    }
+}
+
+/* The interrupt of a run whose end was seen without it, or of another process, would end the first sleep of
+ * the next run for nothing: it is taken before the start, and the node's interrupt switched on again. */
+static void forget_interrupts(uio_page *page)
+{
+    struct pollfd slot = {.fd = page->irq_fd, .events = POLLIN};
+    uint32_t count;
+    if (!page->has_irq || poll(&slot, 1, 0) <= 0 || (slot.revents & POLLIN) == 0) {
+        return;
+    }
+    if (read(page->irq_fd, &count, sizeof count) == sizeof count) {
+        unmask(page);
+    }
+}
+
 static void page_write(void *context, uint32_t offset, uint32_t value)
 {
     const double patience_s = 10.0;
     uio_page *page = context;
+    if (offset == VTA_REG_CONTROL && VTA_REG_GET(CONTROL_START, value) != 0) {
+        forget_interrupts(page);
+    }
     vta_register_write(page->words, offset, value);
     if (offset == VTA_REG_CONTROL) {
         page->started = VTA_REG_GET(CONTROL_START, value) != 0;
@@ -71,14 +96,6 @@ static bool has_ended(const uio_page *page)
 }
 
 /* ---- waiting */
-
-static void unmask(const uio_page *page)
-{
-    const uint32_t on = 1;
-    if (page->has_irq && write(page->unmask_fd, &on, sizeof on) < 0) {
-        return; /* a device without a switch: its interrupt is always on */
-    }
-}
 
 /* Sleeps until an interrupt, or `seconds`. */
 static void sleep_for(uio_page *page, double seconds)

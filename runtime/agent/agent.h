@@ -31,6 +31,7 @@ typedef struct agent {
     const vta_progress *progress;
     char folder[4096]; /* of the cache; "" until it is asked for */
     bool greeted;
+    bool is_unchecked; /* a client may ask for programs that the checker does not see */
 
     vta_device *device;
     vta_mem blocks[AGENT_BLOCKS];
@@ -64,8 +65,9 @@ void agent_running(agent *a, vta_device *device, vta_model *model);
 /* The end of a handler's reading: VTA_PROTOCOL where the request was malformed. */
 vta_status agent_read(const vta_content *in, vta_diag *diag);
 
-/* Whether this agent opens a device: it does not go on to a third machine, nor start a client's commands. */
-vta_status agent_takes(const char *uri, vta_diag *diag);
+/* Whether this agent opens a device: it does not go on to a third machine, nor start a client's commands, nor
+ * run programs unchecked unless whoever started it said so. */
+vta_status agent_takes(const agent *a, const char *uri, vta_diag *diag);
 
 /* The requests: content in, content of the reply out. */
 typedef vta_status agent_handler(agent *a, vta_content *in, vta_str *out, vta_diag *diag);
@@ -84,7 +86,7 @@ void agent_upload_drop(agent *a);
 void agent_device_close(agent *a);
 
 /* session.c: serves until the other side closes. VTA_OK: it did; otherwise what was wrong with it. */
-vta_status agent_serve(int in, int out, vta_diag *diag);
+vta_status agent_serve(int in, int out, bool is_unchecked, vta_diag *diag);
 
 /* From a signal handler: the session is to end. */
 void agent_end(void);

@@ -19,11 +19,29 @@ void agent_device_close(agent *a)
     a->block_bytes = 0;
 }
 
-vta_status agent_takes(const char *uri, vta_diag *diag)
+/* Whether a URI asks for programs that the checker does not see. */
+static bool asks_unchecked(const char *uri)
 {
-    return !vta_remote_is(uri) ? VTA_OK
-                               : vta_fail(diag, VTA_UNSUPPORTED,
-                                          "an agent opens no device of another machine, such as '%s'", uri);
+    for (const char *at = strstr(uri, "check="); at != NULL; at = strstr(at + 1, "check=")) {
+        if (at[6] != '1' || (at[7] != '\0' && at[7] != '&')) {
+            return true;
+        }
+    }
+    return false;
+}
+
+vta_status agent_takes(const agent *a, const char *uri, vta_diag *diag)
+{
+    if (vta_remote_is(uri)) {
+        return vta_fail(diag, VTA_UNSUPPORTED, "an agent opens no device of another machine, such as '%s'",
+                        uri);
+    }
+    if (asks_unchecked(uri) && !a->is_unchecked) {
+        return vta_fail(
+            diag, VTA_UNSUPPORTED,
+            "this agent checks every program; start it as 'vtac-agent --stdio --unchecked' for '%s'", uri);
+    }
+    return VTA_OK;
 }
 
 static vta_status need_device(const agent *a, vta_diag *diag)
@@ -31,8 +49,8 @@ static vta_status need_device(const agent *a, vta_diag *diag)
     return a->device != NULL ? VTA_OK : vta_fail(diag, VTA_PROTOCOL, "no device is open");
 }
 
-/* The checker sees every program that comes over the line, unless the URI says otherwise: what it could do to
- * the memory of this machine is not the client's alone to answer for. */
+/* The checker sees every program that comes over the line: what it could do to the memory of this machine is
+ * not the client's to decide, but of who started the agent. */
 static vta_status open_checked(agent *a, const char *uri, const vta_config *expected, vta_diag *diag)
 {
     const char *query = strchr(uri, '?');
@@ -54,7 +72,7 @@ vta_status agent_open(agent *a, vta_content *in, vta_str *out, vta_diag *diag)
     const char *uri = vta_get_text(in);
     const char *json = vta_get_text(in);
     VTA_TRY(agent_read(in, diag));
-    VTA_TRY(agent_takes(uri, diag));
+    VTA_TRY(agent_takes(a, uri, diag));
     agent_device_close(a);
     if (*json != '\0') {
         VTA_TRY(vta_config_parse(json, "the client's configuration", &expected, diag));

@@ -12,7 +12,7 @@ vta_status agent_doctor(agent *a, vta_content *in, vta_str *out, vta_diag *diag)
     uint32_t count;
     const char *uri = vta_get_text(in);
     VTA_TRY(agent_read(in, diag));
-    VTA_TRY(agent_takes(uri, diag));
+    VTA_TRY(agent_takes(a, uri, diag));
     vta_doctor(uri, a->progress, rows, &count);
     vta_put_u32(out, count);
     for (uint32_t i = 0; i < count; i++) {

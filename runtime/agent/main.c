@@ -4,6 +4,7 @@
  * Started by that machine's ssh; listens on no port, keeps nothing running when the line ends.
  */
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -16,7 +17,7 @@ static void on_signal(int number)
     agent_end();
 }
 
-static int serve(void)
+static int serve(bool is_unchecked)
 {
     vta_diag diag = {0};
     const struct sigaction end = {.sa_handler = on_signal};
@@ -30,7 +31,7 @@ static int serve(void)
         (void)fprintf(stderr, "vtac-agent: no standard output\n");
         return 1;
     }
-    if (agent_serve(STDIN_FILENO, out, &diag) != VTA_OK) {
+    if (agent_serve(STDIN_FILENO, out, is_unchecked, &diag) != VTA_OK) {
         (void)fprintf(stderr, "vtac-agent: %s\n", diag.text);
         return 1;
     }
@@ -39,8 +40,9 @@ static int serve(void)
 
 int main(int argc, char **argv)
 {
-    if (argc == 2 && strcmp(argv[1], "--stdio") == 0) {
-        return serve();
+    const bool is_unchecked = argc == 3 && strcmp(argv[2], "--unchecked") == 0;
+    if ((argc == 2 || is_unchecked) && strcmp(argv[1], "--stdio") == 0) {
+        return serve(is_unchecked);
     }
     if (argc == 2 && strcmp(argv[1], "--version") == 0) {
         (void)printf("vtac-agent %s, protocol %d, instruction set %d.%d\n", vta_wire_release(),
@@ -49,8 +51,9 @@ int main(int argc, char **argv)
     }
     const int asked = argc == 2 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0);
     (void)fprintf(asked ? stdout : stderr,
-                  "usage: vtac-agent --stdio | --version\n\n"
+                  "usage: vtac-agent --stdio [--unchecked] | --version\n\n"
                   "Runs programs and models for a vtac on another machine, over its standard\n"
-                  "input and output:  vtac run MODEL.so --device ssh://USER@THIS_MACHINE\n");
+                  "input and output:  vtac run MODEL.so --device ssh://USER@THIS_MACHINE\n"
+                  "  --unchecked   a client may switch the checker of programs off ('?check=0')\n");
     return asked ? 0 : 2;
 }

@@ -87,7 +87,7 @@ vta_status agent_model_open(agent *a, vta_content *in, vta_str *out, vta_diag *d
     options.device = vta_get_text(in);
     options.timeout_s = vta_get_f64(in);
     VTA_TRY(agent_read(in, diag));
-    VTA_TRY(agent_takes(options.device, diag));
+    VTA_TRY(agent_takes(a, options.device, diag));
     if (options.threads > 1024) {
         return vta_fail(diag, VTA_RANGE, "%" PRIu32 " threads; at most 1024", options.threads);
     }

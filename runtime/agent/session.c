@@ -186,7 +186,7 @@ static vta_status run_session(session *s, vta_diag *diag)
     return s->why.code == VTA_OK || closed ? VTA_OK : vta_fail(diag, s->why.code, "%s", s->why.text);
 }
 
-vta_status agent_serve(int in, int out, vta_diag *diag)
+vta_status agent_serve(int in, int out, bool is_unchecked, vta_diag *diag)
 {
     const double patience_s = 60.0;
     session *s = calloc(1, sizeof *s);
@@ -195,6 +195,7 @@ vta_status agent_serve(int in, int out, vta_diag *diag)
     }
     s->progress = (vta_progress){.line = tell, .context = s};
     agent_init(&s->agent, &s->progress);
+    s->agent.is_unchecked = is_unchecked;
     vta_channel_init(&s->channel, in, out, patience_s);
     (void)pthread_mutex_init(&s->lock, NULL);
     (void)pthread_mutex_init(&s->out_lock, NULL);

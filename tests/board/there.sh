@@ -98,6 +98,8 @@ fi
 # ---- a board there: idle after Ctrl-C, after a client that was killed, after a line that was cut
 board b --config tiny
 at_board=$(there "uio:$work/b")
+vtac exec "$source/isa/programs/tiny.vasm" --device "$(there "uio:$work/b?check=0")"
+refused 1 "this agent checks every program"
 vtac run "$model" --device "$at_board" --seed 1 --output-dir board
 exits 0
 holds "the board's result" sh -c 'cmp board/*.npy ref1/*.npy'
@@ -110,7 +112,7 @@ becomes_busy() { # 1 or 0: the register BUSY
     done
 }
 for signal in INT KILL; do
-    "$vtac_program" exec "$slow" --no-check --device "$(there "uio:$work/b?check=0")" >stopped.out 2>stopped.err &
+    "$vtac_program" exec "$slow" --no-check --device "$(there "uio:$work/b")" >stopped.out 2>stopped.err &
     victim=$!
     holds "it runs" becomes_busy 1
     kill -$signal $victim
@@ -120,7 +122,7 @@ for signal in INT KILL; do
     holds "the accelerator is idle after $signal" becomes_busy 0
     nobody "$agent --stdio"
 done
-"$vtac_program" exec "$slow" --no-check --device "$(there "uio:$work/b?check=0")" >cut.out 2>cut.err &
+"$vtac_program" exec "$slow" --no-check --device "$(there "uio:$work/b")" >cut.out 2>cut.err &
 victim=$!
 holds "it runs" becomes_busy 1
 cut_line
