@@ -55,8 +55,8 @@ static void vta_sample_loads(void **state)
     assert_int_equal(c.batch, 1);
     assert_int_equal(c.block_in, 16);
     assert_int_equal(c.block_out, 16);
-    static const uint32_t depth[VTA_MEM_COUNT] = {8192, 1024, 2048, 2048, 2048, 2048};
-    static const uint32_t bytes[VTA_MEM_COUNT] = {4, 256, 16, 64, 16, 16};
+    static const uint32_t depth[VTA_MEM_COUNT] = {8192, 1024, 2048, 2048, 2048, 2048, 128};
+    static const uint32_t bytes[VTA_MEM_COUNT] = {4, 256, 16, 64, 16, 16, 4};
     for (int memory = 0; memory < VTA_MEM_COUNT; memory++) {
         assert_int_equal(c.depth[memory], depth[memory]);
         assert_int_equal(1U << c.log_depth[memory], depth[memory]);
