@@ -1,0 +1,131 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+#
+# package.sh BUILD FOLDER: Debian packages of what the build installs, in FOLDER: libvta1, libvta-dev, vtac, python3-vta,
+# vta-board. The same tree gives the same bytes: times are the last commit's, owners root, files in the order of their names.
+set -eu
+build=$(cd "$1" && pwd)
+mkdir -p "$2"
+out=$(cd "$2" && pwd)
+here=$(cd "$(dirname "$0")" && pwd)
+root=$(cd "$here/../../.." && pwd)
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT INT TERM
+umask 022
+arch=$(dpkg --print-architecture)
+version=$(sed -n 's/^project(vtac VERSION \([0-9.]*\) .*/\1/p' "$root/CMakeLists.txt")
+SOURCE_DATE_EPOCH=$(git -C "$root" log -1 --format=%ct 2>/dev/null || echo 0)
+export SOURCE_DATE_EPOCH
+date=$(LC_ALL=C date -u -R -d "@$SOURCE_DATE_EPOCH")
+maintainer='vtac maintainers <maintainers@vtac.invalid>'
+
+fail() { echo "package: $*" >&2; exit 1; }
+
+DESTDIR=$work/all cmake --install "$build" --prefix /usr >"$work/log" 2>&1 || { cat "$work/log" >&2; fail 'the build does not install'; }
+all=$work/all/usr
+
+# take PACKAGE PATH…: moves installed files to a package; an empty pattern is a mistake.
+take() {
+    package=$1
+    shift
+    for path in "$@"; do
+        mkdir -p "$work/$package/usr/$(dirname "$path")"
+        mv "$all/$path" "$work/$package/usr/$path"
+    done
+}
+(cd "$all" && find lib -name 'libvta.so.*') >"$work/runtime"
+# shellcheck disable=SC2046  # names without blanks
+take libvta1 $(cat "$work/runtime")
+take libvta-dev include lib/libvta.so lib/libvta.a lib/pkgconfig lib/cmake
+take python3-vta lib/python3
+take vta-board bin/vtac-agent bin/vta-run bin/vta-mem
+take vtac bin/vtac share
+[ -z "$(find "$all" -type f)" ] || fail "installed, and in no package: $(find "$all" -type f)"
+mkdir -p "$work/vta-board/usr/lib/udev/rules.d"
+cp "$root/driver/install/70-vta.rules" "$work/vta-board/usr/lib/udev/rules.d/"
+
+# A manual page of what a program says of itself.
+page() { # PACKAGE NAME WHAT COMMAND…
+    package=$1
+    name=$2
+    what=$3
+    shift 3
+    mkdir -p "$work/$package/usr/share/man/man1"
+    "$here/man.sh" "$name" "$what" "$version" "$SOURCE_DATE_EPOCH" "$@" | gzip -9n >"$work/$package/usr/share/man/man1/$name.1.gz"
+}
+page vtac vtac 'compile ONNX models for an open accelerator, and run them' "$work/vtac/usr/bin/vtac" --help
+for verb in $("$work/vtac/usr/bin/vtac" --help | sed -n 's/^  \([a-z]*\)  *[a-z].*/\1/p'); do
+    what=$("$work/vtac/usr/bin/vtac" --help | sed -n "s/^  $verb  *//p")
+    [ "$verb" = help ] || page vtac "vtac-$verb" "$what" "$work/vtac/usr/bin/vtac" "$verb" --help
+done
+page vta-board vta-run "run a compiled model from a board's shell" "$work/vta-board/usr/bin/vta-run" --help
+page vta-board vtac-agent 'the other end of ssh:// devices' "$work/vta-board/usr/bin/vtac-agent" --help
+
+# Stripped as Debian has it: programs and libraries whole, the archive and modules of what only a debugger reads.
+find "$work" -path "$work/all" -prune -o -type f \( -path '*/usr/bin/*' -o -name '*.so*' \) -print | while read -r file; do
+    strip --remove-section=.comment --remove-section=.note "$file"
+    chmod 644 "$file"
+    case $file in */usr/bin/*) chmod 755 "$file" ;; esac
+done
+strip --strip-debug --enable-deterministic-archives "$work/libvta-dev/usr/lib/libvta.a"
+
+# depends FILE…: the Debian packages that own the libraries they need.
+depends() {
+    for file in "$@"; do objdump -p "$file"; done | sed -n 's/^ *NEEDED *//p' | sort -u | while read -r library; do
+        case $library in libvta.so.*) echo "libvta1 (= $version-1)"; continue ;; esac
+        path=$(ldconfig -p | sed -n "s|^\t$library (.*x86-64.*) => ||p; s|^\t$library (libc6,AArch64.*) => ||p" | head -n 1)
+        [ -n "$path" ] || fail "no package has $library"
+        owner=$(dpkg-query -S "$path" 2>/dev/null || dpkg-query -S "$(readlink -f "$path")") || fail "no package has $path"
+        name=$(echo "$owner" | head -n 1 | cut -d : -f 1)
+        echo "$name (>= $(dpkg-query -W -f '${Version}' "$name:$arch" | sed 's/[+~].*//; s/-[^-]*$//'))"
+    done | sort -u | paste -sd , - | sed 's/,/, /g'
+}
+
+# pack PACKAGE SECTION DEPENDS SUMMARY; the rest of the description comes from standard input.
+pack() {
+    package=$1
+    tree=$work/$1
+    mkdir -p "$tree/usr/share/doc/$package" "$tree/DEBIAN"
+    sed "s/@DATE@/$date/; s/@PACKAGE@/$package/" "$here/copyright" >"$tree/usr/share/doc/$package/copyright"
+    {
+        printf 'vtac (%s-1) unstable; urgency=medium\n\n  * Release %s; CHANGELOG.md of the source tells what changed.\n\n' "$version" "$version"
+        printf ' -- %s  %s\n' "$maintainer" "$date"
+    } | gzip -9n >"$tree/usr/share/doc/$package/changelog.Debian.gz"
+    {
+        printf 'Package: %s\nSource: vtac\nVersion: %s-1\nArchitecture: %s\nMaintainer: %s\n' "$package" "$version" "$arch" "$maintainer"
+        printf 'Installed-Size: %s\nSection: %s\nPriority: optional\n' "$(du -sk --apparent-size "$tree/usr" | cut -f 1)" "$2"
+        [ -z "$3" ] || printf 'Depends: %s\n' "$3"
+        printf 'Homepage: https://vtac.invalid/\nDescription: %s\n' "$4"
+        sed 's/^/ /'
+    } >"$tree/DEBIAN/control"
+    (cd "$tree" && find usr -type f | LC_ALL=C sort | xargs md5sum) >"$tree/DEBIAN/md5sums"
+    case $package in
+    libvta1)
+        echo 'activate-noawait ldconfig' >"$tree/DEBIAN/triggers"
+        echo "libvta 1 libvta1 (>= $version)" >"$tree/DEBIAN/shlibs"
+        ;;
+    esac
+    find "$tree" -exec touch -h -d "@$SOURCE_DATE_EPOCH" {} +
+    dpkg-deb --root-owner-group -Zxz --build "$tree" "$out/${package}_$version-1_$arch.deb" >"$work/log" 2>&1 || { cat "$work/log" >&2; fail "$package"; }
+}
+pack libvta1 libs "$(depends "$work"/libvta1/usr/lib/libvta.so.*.*.*)" 'runtime of the vtac accelerator' <<'END'
+Loads models that vtac compiled and runs them on the host, on simulators of
+the accelerator, on a board's accelerator, or on another machine over ssh.
+END
+pack libvta-dev libdevel "libvta1 (= $version-1), libcjson-dev" 'runtime of the vtac accelerator, for programs' <<'END'
+Headers for C and C++, the static library, pkg-config and CMake files.
+END
+pack vtac devel "$(depends "$work/vtac/usr/bin/vtac")" 'compiler of ONNX models for the vtac accelerator' <<'END'
+Compiles ONNX models to one shared object that runs on an 8-bit accelerator
+and on the host, simulates the accelerator functionally or cycle by cycle,
+and tells where each cycle went.
+END
+pack python3-vta python "python3 (>= 3.8), $(depends "$work"/python3-vta/usr/lib/python3/dist-packages/vta/_vta.abi3.so)" 'runtime of the vtac accelerator, for Python' <<'END'
+Compiled models as Python objects: buffers and DLPack tensors without a copy,
+asyncio, exceptions.
+END
+pack vta-board misc "$(depends "$work"/vta-board/usr/bin/*)" "what a board with the vtac accelerator runs" <<'END'
+The agent that serves the board's accelerator over ssh, a program that runs
+compiled models from the shell, and the rules that give the group vta access.
+END
+(cd "$out" && wc -c ./*_"$version-1_$arch.deb")

@@ -1,0 +1,46 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+#
+# The Debian packages: the same bytes each time, without an error of lintian, manual pages without a warning; unpacked in one
+# place, and nothing else, the compiler, the library, Python's module and the programs for boards work together.
+# What `./run package` does with what it has made; too slow for each commit. Arguments: BUILD
+set -eu
+here=$(cd "$(dirname "$0")" && pwd)
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT INT TERM
+fail() { echo "packages: $*"; exit 1; }
+
+package=$here/../../runtime/install/debian/package.sh
+"$package" "$1" "$work/once" >"$work/log" || { cat "$work/log"; exit 1; }
+"$package" "$1" "$work/again" >"$work/log"
+for file in "$work"/once/*.deb; do
+    cmp "$file" "$work/again/${file##*/}" || fail "${file##*/} is another one each time"
+    dpkg-deb -x "$file" "$work/root"
+done
+count=$(find "$work/once" -name '*.deb' | wc -l)
+[ "$count" = 5 ] || fail "$count packages"
+lintian --fail-on error "$work"/once/*.deb >"$work/log" 2>&1 || { grep '^E:' "$work/log"; fail 'lintian finds errors'; }
+
+root=$work/root/usr
+for page in "$root"/share/man/man1/*.gz; do
+    said=$(zcat "$page" | groff -K utf8 -man -Tutf8 -ww -z 2>&1) || fail "${page##*/}: groff fails"
+    [ -z "$said" ] || fail "${page##*/}: $said"
+done
+pages=$(find "$root/share/man" -name '*.gz' | wc -l)
+[ "$pages" -gt 20 ] || fail "$pages manual pages"
+
+export LD_LIBRARY_PATH="$root/lib" PYTHONPATH="$root/lib/python3/dist-packages" PYTHONDONTWRITEBYTECODE=1
+cd "$work"
+"$root/bin/vtac" zoo tiny_ad --int8 -o ad.onnx >/dev/null
+"$root/bin/vtac" compile ad.onnx --target vta -o ad.so >/dev/null
+"$root/bin/vta-run" --help >/dev/null || fail 'vta-run does not start'
+"$root/bin/vtac-agent" --version >/dev/null || fail 'vtac-agent does not start'
+/usr/bin/python3 - "pipe:$root/bin/vtac-agent --stdio?device=fsim" <<'END'
+import sys, vta
+here, there = vta.Model("ad.so"), vta.Model("ad.so", device=sys.argv[1])
+for seed in (3, 5):
+    values = [[(i * seed % 17) / 17 for i in range(here.inputs[0].shape[1])]]
+    assert here.run(values)[0].tolist() == there.run(values)[0].tolist()
+assert here.outputs[0].tolist() != vta.Model("ad.so").run()[0].tolist()
+END
+echo "packages: $count, $pages manual pages, no error of lintian"
