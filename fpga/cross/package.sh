@@ -5,6 +5,7 @@
 # (build/cross unless told), with an install script. Prints the size of the stripped runtime with its driver; exit 1 where
 # it is over the limit, or where a program needs a library or a libc that the board's system does not have.
 set -eu
+export LC_ALL=C.UTF-8 # ranges, orders and decimal points are those of no country
 limit=$((300 * 1024))
 newest_glibc=2.35 # of Ubuntu 22.04, on which the PYNQ images of 3.0 and later rest
 board=$1

@@ -4,6 +4,7 @@
 # pnr.sh VTA_PARAMS HEADERS [UNIT...]: places and routes units of units.txt (all unless told) on an iCE40 HX8K with Yosys and
 # nextpnr, and prints what each takes and the clock that the router reached. Exit 1: one misses its clock, or does not fit.
 set -eu
+export LC_ALL=C.UTF-8 # ranges, orders and decimal points are those of no country
 params=$1 headers=$2
 shift 2
 here=$(cd "$(dirname "$0")" && pwd)

@@ -5,6 +5,7 @@
 # module and in total, against the part. Exit 1: over a limit. CONFIG: a name, or a file NAME.json. FOLDER keeps the log and
 # the statistics.
 set -eu
+export LC_ALL=C.UTF-8 # ranges, orders and decimal points are those of no country
 config=$(basename "$1" .json) params=$2 headers=$3
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)

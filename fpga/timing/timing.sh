@@ -5,6 +5,7 @@
 # or that of modules alone, as they stand in vta_top, between registers at their ports. CONFIG: a name, or a file NAME.json.
 # Exit 1: a path takes more than 95 % of CLOCK_MHZ's cycle. FOLDER keeps netlists and logs; what is unchanged is not made again.
 set -eu
+export LC_ALL=C.UTF-8 # ranges, orders and decimal points are those of no country
 export PYTHONDONTWRITEBYTECODE=1
 given=$1 config=$(basename "$1" .json) params=$2 headers=$3
 here=$(cd "$(dirname "$0")" && pwd)

@@ -7,6 +7,7 @@
 # are also inductive, which makes them hold forever, and whether the solver gets words instead of gates. What its `cover` statements
 # say must come up within 20 cycles: a proof whose assumptions leave nothing proves nothing.
 set -eu
+export LC_ALL=C.UTF-8 # ranges, orders and decimal points are those of no country
 headers=$1
 shift
 cd "$(dirname "$0")/.."

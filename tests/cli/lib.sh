@@ -4,6 +4,7 @@
 # Sourced by the tests of vtac: `sh VERB.sh VTAC SOURCE`. `vtac WORD...` runs it; the others look at what came of it.
 # A test that sees something else than it should says what, and the script goes on and fails at its end.
 set -u
+export LC_ALL=C.UTF-8 # ranges, orders and decimal points are those of no country
 vtac_program=$1
 # shellcheck disable=SC2034  # for the scripts that source this
 source=$2

@@ -6,6 +6,7 @@
 #
 # usage: damaged.sh VTAC
 set -u
+export LC_ALL=C.UTF-8 # ranges, orders and decimal points are those of no country
 vtac=$1
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT INT TERM

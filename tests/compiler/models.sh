@@ -3,6 +3,7 @@
 #
 # Every shared model imports: a valid graph in which each output has the shape of its reference output.
 set -eu
+export LC_ALL=C.UTF-8 # ranges, orders and decimal points are those of no country
 vtac=$1
 models=$2
 [ -d "$models" ] || { echo "models: $models is not there: nothing to import"; exit 77; }

@@ -5,6 +5,7 @@
 #
 # usage: ops_table.sh VTAC OPERATORS.md
 set -eu
+export LC_ALL=C.UTF-8 # ranges, orders and decimal points are those of no country
 wanted=$("$1" ops --markdown)
 found=$(sed -n '/^| domain | operators | limits |/,/^$/p' "$2")
 [ -n "$found" ] || { echo "$2: no operator table in it"; exit 1; }

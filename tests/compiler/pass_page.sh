@@ -5,6 +5,7 @@
 # whatever a model calls its parts. Where there is a chromium, the page draws them all in it, and a screenshot shows
 # more than a blank.
 set -eu
+export LC_ALL=C.UTF-8 # ranges, orders and decimal points are those of no country
 
 vtac=$1
 dir=$(mktemp -d)

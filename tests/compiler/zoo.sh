@@ -4,6 +4,7 @@
 # Every model of the zoo is written, imports with the shapes of its architecture, and is the same bytes for
 # the same seed and others for another.
 set -eu
+export LC_ALL=C.UTF-8 # ranges, orders and decimal points are those of no country
 vtac=$1
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT INT TERM

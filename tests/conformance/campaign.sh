@@ -8,6 +8,7 @@
 # checker, interpreter and fsim. They are run in slices. What is done is kept in BUILD/campaign: a campaign that was
 # interrupted goes on where it was, unless what it tests has changed. A disagreement leaves a shrunk program there.
 set -eu
+export LC_ALL=C.UTF-8 # ranges, orders and decimal points are those of no country
 
 build=$(cd "$1" && pwd)
 programs=$2

@@ -5,6 +5,7 @@
 # by those for other machines, and on emulated processors, against weights.txt.
 # Arguments: SOURCE [STEPS, 1 unless told; with more of them, more machines]
 set -eu
+export LC_ALL=C.UTF-8 # ranges, orders and decimal points are those of no country
 source=$1
 steps=${2:-1}
 demo=$source/compiler/demo

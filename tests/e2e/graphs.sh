@@ -4,6 +4,7 @@
 # Random graphs on every device and configuration, one after the other, for a time: graphs.sh BUILD SECONDS [SEED]
 # Stops at the first failure, which random_graphs has made small and written as an ONNX model.
 set -eu
+export LC_ALL=C.UTF-8 # ranges, orders and decimal points are those of no country
 build=$1
 end=$(($(date +%s) + $2))
 seed=${3:-$(od -An -N4 -tu4 /dev/urandom | tr -d ' ')}

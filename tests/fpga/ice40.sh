@@ -4,6 +4,7 @@
 # The units that go through a real router: all that the accelerator is made of is among them, and some of them go through it
 # here (`./run ice40` does all). Arguments: SOURCE VTA_PARAMS HEADERS UNIT...
 set -eu
+export LC_ALL=C.UTF-8 # ranges, orders and decimal points are those of no country
 source=$1 params=$2 headers=$3
 shift 3
 failed=0

@@ -4,6 +4,7 @@
 # No path is longer than fpga/timing/limits.txt allows: the units of CONFIG that stand there, through Yosys and the static analysis.
 # Arguments: SOURCE VTA_PARAMS HEADERS FOLDER CONFIG
 set -eu
+export LC_ALL=C.UTF-8 # ranges, orders and decimal points are those of no country
 source=$1 params=$2 headers=$3 folder=$4 config=$5
 limits=$source/fpga/timing/limits.txt
 units=$(awk -v c="$config" '$1 == c { print $2 }' "$limits")

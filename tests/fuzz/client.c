@@ -29,7 +29,7 @@ static void set_up(void)
     if (path[0] == '\0') {
         (void)snprintf(path, sizeof path, "%s/vta-fuzz-client-%ld",
                        access("/dev/shm", W_OK) == 0 ? "/dev/shm" : temporary_root(), (long)getpid());
-        (void)snprintf(uri, sizeof uri, "pipe:cat %s; exec cat >/dev/null?patience=1", path);
+        (void)snprintf(uri, sizeof uri, "pipe:cat '%s'; exec cat >/dev/null?patience=1", path);
         (void)atexit(remove_file);
     }
 }

@@ -7,6 +7,7 @@
 # alone, for SECONDS. Inputs that reach new code are kept in build/fuzz/corpus; a finding ends the run with status 1
 # and lies in build/fuzz/findings. To repeat one:  build/fuzz/bin/test_fuzz_TARGET FILE
 set -eu
+export LC_ALL=C.UTF-8 # ranges, orders and decimal points are those of no country
 
 root=$(cd "$(dirname "$0")/../.." && pwd)
 build=${VTA_FUZZ_BUILD:-$root/build/fuzz}

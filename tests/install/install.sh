@@ -15,11 +15,13 @@ check() {
     echo "install: $1: $got"
 }
 
-# shellcheck disable=SC2046,SC2086  # flags are meant to be split
+# What pkg-config prints is words for a shell, with a backslash before each space.
+# shellcheck disable=SC2086  # flags are meant to be split
 {
-    $cc -std=c17 $CFLAGS -o "$work/shared" "$here/outside.c" $(pkg-config --cflags --libs vta)
-    $cc -std=c17 $CFLAGS -o "$work/static" "$here/outside.c" $(pkg-config --cflags vta) "$libdir/libvta.a" \
-        $(pkg-config --libs libcjson) -lpthread -lm -ldl
+    eval "set -- $(pkg-config --cflags --libs vta)"
+    $cc -std=c17 $CFLAGS -o "$work/shared" "$here/outside.c" "$@"
+    eval "set -- $(pkg-config --cflags vta) \"\$libdir/libvta.a\" $(pkg-config --libs libcjson)"
+    $cc -std=c17 $CFLAGS -o "$work/static" "$here/outside.c" "$@" -lpthread -lm -ldl
 }
 check 'pkg-config, shared' "$work/shared"
 check 'pkg-config, static' "$work/static"

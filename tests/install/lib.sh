@@ -3,6 +3,7 @@
 #
 # Sourced: installs the build that is the script's first argument into $prefix, a fresh one below $work, with its
 # libraries in $libdir, where pkg-config finds it. The second argument is the C compiler, $cc.
+export LC_ALL=C.UTF-8 # ranges, orders and decimal points are those of no country
 build=$1
 cc=$2
 work=$(mktemp -d)

@@ -11,6 +11,7 @@
 # onnxruntime-node); without it, or without node, exit status 77. VTAC_SPEED_MODELS: names of some models;
 # VTAC_SPEED_SECONDS: of each measurement (1); VTAC_SPEED_ROUNDS (3).
 set -eu
+export LC_ALL=C.UTF-8 # ranges, orders and decimal points are those of no country
 here=$(cd "$(dirname "$0")" && pwd)
 check=no
 if [ "${1:-}" = --check ]; then

@@ -5,6 +5,7 @@
 # PARAMETERS: NAME=VALUE pairs of the bench. The seed follows from VTAC_SEED unless a plusarg gives one; it is printed. A bench that
 # does not print PASS has failed. The plusarg +built: with -DSYNTHESIS, the modules in the form in which they are built.
 set -eu
+export LC_ALL=C.UTF-8 # ranges, orders and decimal points are those of no country
 bench=$1 headers=$2 parameters=$3
 shift 3
 root=$(cd "$(dirname "$0")/../.." && pwd)

@@ -5,6 +5,7 @@
 # "// parts: MODULE ..." that it judges the module as a part of what it instantiates. Fails if a module has none, or if
 # a bench names a part that its units do not have.
 set -eu
+export LC_ALL=C.UTF-8 # ranges, orders and decimal points are those of no country
 cd "$(dirname "$0")/../../hw"
 benches=$(find tb -maxdepth 1 -name '*_tb.v' | sort; find tb/compute -name '*_tb.v' | sort; find formal -name '*_formal.v' | sort)
 

@@ -4,6 +4,7 @@
 # lint.sh TOOL VTA_PARAMS HEADERS: the whole RTL, for every shipped configuration, under one tool without a single warning.
 # TOOL: verilator, icarus, yosys. VTA_PARAMS: the vta-params program. HEADERS: the folder of vta_isa.vh.
 set -eu
+export LC_ALL=C.UTF-8 # ranges, orders and decimal points are those of no country
 tool=$1 params=$2 headers=$3
 root=$(cd "$(dirname "$0")/../.." && pwd)
 work=$(mktemp -d)

@@ -9,6 +9,7 @@
 # stale (its text does not occur exactly once) or does not build, or if the test that noticed fails on the unbroken RTL
 # as well. NAME: only these.
 set -eu
+export LC_ALL=C.UTF-8 # ranges, orders and decimal points are those of no country
 
 build=$(cd "$1" && pwd)
 shift

@@ -5,6 +5,7 @@
 # the contents that they give themselves, where the results must be those that they expect as well; then with random
 # ones, on a slow memory that stalls at random.
 set -eu
+export LC_ALL=C.UTF-8 # ranges, orders and decimal points are those of no country
 vtac=$1
 shift
 here=$(cd "$(dirname "$0")" && pwd)

@@ -4,6 +4,7 @@
 # The rules that hold for the tree itself: what lies at the top, includes that run one way, a README in each folder,
 # a licence line in each source, nothing generated, no machine's paths.
 set -eu
+export LC_ALL=C.UTF-8 # ranges, orders and decimal points are those of no country
 cd "$1"
 failed=0
 fail() { echo "tree: $*"; failed=1; }

@@ -28,7 +28,7 @@ static void begin(script *s)
     assert_true(temporary_file(s->path, ""));
     const int file = open(s->path, O_WRONLY);
     assert_true(file >= 0);
-    (void)snprintf(s->uri, sizeof s->uri, "pipe:cat %s; exec cat >/dev/null", s->path);
+    (void)snprintf(s->uri, sizeof s->uri, "pipe:cat '%s'; exec cat >/dev/null", s->path);
     vta_channel_init(&s->channel, -1, file, 1.0);
 }
 
