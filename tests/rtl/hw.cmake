@@ -70,4 +70,4 @@ foreach(config pynq pynq512 ultra96 ${PROJECT_SOURCE_DIR}/fpga/ice40/smallest.js
 endforeach()
 
 add_test(NAME formal COMMAND ${PROJECT_SOURCE_DIR}/hw/formal/prove.sh ${VTA_VERILOG_HEADERS})
-set_tests_properties(formal PROPERTIES TIMEOUT 180)
+set_tests_properties(formal PROPERTIES TIMEOUT 400)
