@@ -153,12 +153,9 @@ vta_status cli_read_tensor(const char *path, vta_arena *arena, vtac_tensor *out,
 
 vtac_dtype cli_dtype(const vta_tensor_info *info)
 {
-    static const char kinds[] = {'i', 'u', 'f', 0, 'f', 0, 'b'};
     for (int d = VTAC_NO_DTYPE + 1; d < VTAC_DTYPE_COUNT; d++) {
         const vtac_dtype dtype = (vtac_dtype)d;
-        if (info->dtype_code < sizeof kinds && kinds[info->dtype_code] == vtac_dtype_kind(dtype) &&
-            info->dtype_bits == 8 * vtac_dtype_bytes(dtype) &&
-            (info->dtype_code == 4) == (dtype == VTAC_BF16)) {
+        if (info->dtype_code == vtac_dtype_code(dtype) && info->dtype_bits == vtac_dtype_bits(dtype)) {
             return dtype;
         }
     }
@@ -175,11 +172,10 @@ vtac_tensor cli_as_tensor(const vta_tensor_info *info, const void *data)
 
 vta_tensor_info cli_as_info(const vtac_type *type, const char *name)
 {
-    const char kind = vtac_dtype_kind(type->dtype);
     const size_t bytes = vtac_dtype_bytes(type->dtype);
     vta_tensor_info info = {.name = name, .rank = type->rank, .dim = type->dim};
-    info.dtype_code = type->dtype == VTAC_BF16 ? 4 : kind == 'i' ? 0 : kind == 'u' ? 1 : kind == 'f' ? 2 : 6;
-    info.dtype_bits = (uint8_t)(8 * bytes);
+    info.dtype_code = vtac_dtype_code(type->dtype);
+    info.dtype_bits = vtac_dtype_bits(type->dtype);
     info.bytes = (size_t)vtac_type_elements(type) * bytes;
     return info;
 }
@@ -187,14 +183,15 @@ vta_tensor_info cli_as_info(const vtac_type *type, const char *name)
 vta_status cli_write_npy(const char *path, const vta_tensor_info *info, const void *data, vta_diag *diag)
 {
     const vtac_dtype dtype = cli_dtype(info);
+    const vtac_dtype held = vtac_dtype_held(dtype); /* narrow types: their bytes */
     const char *name = dtype == VTAC_BF16 ? "u2" : "";
     for (size_t i = 0; i < sizeof npy_types / sizeof npy_types[0]; i++) {
-        name = npy_types[i].dtype == dtype ? npy_types[i].text : name;
+        name = npy_types[i].dtype == held ? npy_types[i].text : name;
     }
     vta_str file = {0};
     vta_str header = {0};
     vta_str_printf(&header, "{'descr': '%s%s', 'fortran_order': False, 'shape': (",
-                   info->dtype_bits == 8 ? "|" : "<", name);
+                   info->dtype_bits <= 8 ? "|" : "<", name);
     for (uint32_t i = 0; i < info->rank; i++) {
         vta_str_printf(&header, "%lld,%s", (long long)info->dim[i], i + 1 < info->rank ? " " : "");
     }

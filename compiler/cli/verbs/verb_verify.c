@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "onnx.pb-c.h"
 #include "remote_host.h"
 #include "stages.h"
 #include "temporary.h"
@@ -106,12 +107,61 @@ static void bind_parameters(const char *folder, int first, vta_str *model)
 /* ---- one case
  * -------------------------------------------------------------------------------------------------------- */
 
-static vta_status compile_bytes(const verification *v, const char *folder, const void *bytes, size_t size,
-                                vta_diag *diag)
+/* Shapes of the case's inputs, for those that the model leaves open. */
+typedef struct case_shapes {
+    vtac_shape_option items[MOST_INPUTS];
+    char names[MOST_INPUTS][128];
+    uint32_t count;
+} case_shapes;
+
+static void add_shape(case_shapes *shapes, const Onnx__TensorProto *tensor)
 {
-    const vtac_import_options import = {0};
+    vtac_shape_option *option = &shapes->items[shapes->count];
+    char *name = shapes->names[shapes->count];
+    if (tensor->name == NULL || tensor->name[0] == '\0' || strlen(tensor->name) >= sizeof shapes->names[0] ||
+        tensor->n_dims > VTAC_MAX_RANK) {
+        return;
+    }
+    memcpy(name, tensor->name, strlen(tensor->name) + 1);
+    *option = (vtac_shape_option){.name = name, .rank = (uint32_t)tensor->n_dims};
+    for (size_t i = 0; i < tensor->n_dims; i++) {
+        option->dim[i] = tensor->dims[i];
+    }
+    shapes->count++;
+}
+
+static void read_shapes(const char *folder, case_shapes *shapes)
+{
+    for (int i = 0; i < MOST_INPUTS; i++) {
+        char path[4300];
+        uint8_t *bytes;
+        size_t size;
+        (void)snprintf(path, sizeof path, "%s/test_data_set_0/input_%d.pb", folder, i);
+        if (vta_file_read(path, most_bytes, &bytes, &size, NULL) != VTA_OK) {
+            return;
+        }
+        vta_arena arena = {0};
+        vtac_tensor tensor;
+        Onnx__TensorProto *proto = NULL;
+        if (vtac_onnx_tensor(bytes, size, path, &arena, &tensor, NULL) == VTA_OK) { /* it is one, and sound */
+            proto = onnx__tensor_proto__unpack(NULL, size, bytes);
+        }
+        if (proto != NULL) {
+            add_shape(shapes, proto);
+            onnx__tensor_proto__free_unpacked(proto, NULL);
+        }
+        vta_arena_free(&arena);
+        free(bytes);
+    }
+}
+
+static vta_status compile_bytes(const verification *v, const char *folder, const case_shapes *shapes,
+                                const vta_str *model, vta_diag *diag)
+{
+    const vtac_import_options import = {.shapes = shapes->items, .shape_count = shapes->count};
     vtac_graph *graph = NULL;
-    VTA_TRY(vtac_onnx_parse(bytes, size, "model.onnx", folder, &import, &graph, diag));
+    VTA_TRY(vtac_onnx_parse((const uint8_t *)model->text, model->size, "model.onnx", folder, &import, &graph,
+                            diag));
     const vta_status status = cli_compile_graph(graph, v->host, v->level, &v->offload, v->library, diag);
     vtac_graph_destroy(graph);
     return status;
@@ -124,19 +174,35 @@ static vta_status compile_case(const verification *v, const char *folder, verdic
     size_t size;
     (void)snprintf(path, sizeof path, "%s/model.onnx", folder);
     VTA_TRY(vta_file_read(path, most_bytes, &bytes, &size, &out->diag));
-    vta_status status = compile_bytes(v, folder, bytes, size, &out->diag);
+    case_shapes *shapes = calloc(1, sizeof *shapes);
+    vta_str model = {0};
+    vta_str_append(&model, bytes, size);
+    vta_status status = VTA_NOMEM;
+    if (shapes == NULL || model.failed) {
+        (void)vta_fail(&out->diag, VTA_NOMEM, "out of memory");
+    } else {
+        read_shapes(folder, shapes);
+        status = compile_bytes(v, folder, shapes, &model, &out->diag);
+        if (status == VTA_INVALID) { /* perhaps because of the shapes */
+            shapes->count = 0;
+            out->diag = (vta_diag){0};
+            status = compile_bytes(v, folder, shapes, &model, &out->diag);
+        }
+    }
     for (int first = 1; status == VTA_UNSUPPORTED && first >= 0; first--) { /* the data itself comes last */
-        vta_str model = {0};
+        vta_str bound = {0};
         vta_diag second = {0};
-        vta_str_append(&model, bytes, size);
-        bind_parameters(folder, first, &model);
-        if (!model.failed && model.size > size) {
-            status = compile_bytes(v, folder, model.text, model.size, &second);
+        vta_str_append(&bound, bytes, size);
+        bind_parameters(folder, first, &bound);
+        if (!bound.failed && bound.size > size) {
+            status = compile_bytes(v, folder, shapes, &bound, &second);
             out->bound_from = status == VTA_OK ? first : MOST_INPUTS;
             out->diag = status == VTA_OK ? (vta_diag){0} : second;
         }
-        vta_str_free(&model);
+        vta_str_free(&bound);
     }
+    vta_str_free(&model);
+    free(shapes);
     free(bytes);
     return status;
 }

@@ -23,27 +23,38 @@
 
 enum { VTAC_MAX_RANK = 8 };
 
-/* Element types:  id, name in text, bytes, kind (f float, i signed, u unsigned, b bool) */
+/* Element types:  id, name in text, bytes, kind (f float, i signed, u unsigned, b bool, n narrow: held one to
+ * a byte, and computed with by conversion alone), DLPack's code, bits */
 /* clang-format off */
 #define VTAC_DTYPES(X)                                                                                       \
-    X(F32, "f32", 4, 'f')                                                                                    \
-    X(F64, "f64", 8, 'f')                                                                                    \
-    X(F16, "f16", 2, 'f')                                                                                    \
-    X(BF16, "bf16", 2, 'f')                                                                                  \
-    X(I8, "i8", 1, 'i')                                                                                      \
-    X(I16, "i16", 2, 'i')                                                                                    \
-    X(I32, "i32", 4, 'i')                                                                                    \
-    X(I64, "i64", 8, 'i')                                                                                    \
-    X(U8, "u8", 1, 'u')                                                                                      \
-    X(U16, "u16", 2, 'u')                                                                                    \
-    X(U32, "u32", 4, 'u')                                                                                    \
-    X(U64, "u64", 8, 'u')                                                                                    \
-    X(BOOL, "bool", 1, 'b')
+    X(F32, "f32", 4, 'f', 2, 32)                                                                             \
+    X(F64, "f64", 8, 'f', 2, 64)                                                                             \
+    X(F16, "f16", 2, 'f', 2, 16)                                                                             \
+    X(BF16, "bf16", 2, 'f', 4, 16)                                                                           \
+    X(I8, "i8", 1, 'i', 0, 8)                                                                                \
+    X(I16, "i16", 2, 'i', 0, 16)                                                                             \
+    X(I32, "i32", 4, 'i', 0, 32)                                                                             \
+    X(I64, "i64", 8, 'i', 0, 64)                                                                             \
+    X(U8, "u8", 1, 'u', 1, 8)                                                                                \
+    X(U16, "u16", 2, 'u', 1, 16)                                                                             \
+    X(U32, "u32", 4, 'u', 1, 32)                                                                             \
+    X(U64, "u64", 8, 'u', 1, 64)                                                                             \
+    X(BOOL, "bool", 1, 'b', 6, 8)                                                                            \
+    X(F8E4M3FN, "f8e4m3fn", 1, 'n', 10, 8)                                                                   \
+    X(F8E4M3FNUZ, "f8e4m3fnuz", 1, 'n', 11, 8)                                                               \
+    X(F8E5M2, "f8e5m2", 1, 'n', 12, 8)                                                                       \
+    X(F8E5M2FNUZ, "f8e5m2fnuz", 1, 'n', 13, 8)                                                               \
+    X(F8E8M0, "f8e8m0", 1, 'n', 14, 8)                                                                       \
+    X(F4E2M1, "f4e2m1", 1, 'n', 17, 4)                                                                       \
+    X(I4, "i4", 1, 'n', 0, 4)                                                                                \
+    X(U4, "u4", 1, 'n', 1, 4)                                                                                \
+    X(I2, "i2", 1, 'n', 0, 2)                                                                                \
+    X(U2, "u2", 1, 'n', 1, 2)
 /* clang-format on */
 
 typedef enum vtac_dtype {
     VTAC_NO_DTYPE, /* an absent optional value */
-#define X(id, name, bytes, kind) VTAC_##id,
+#define X(id, ...) VTAC_##id,
     VTAC_DTYPES(X)
 #undef X
         VTAC_DTYPE_COUNT
@@ -207,6 +218,27 @@ size_t vtac_dtype_bytes(vtac_dtype dtype);
 const char *vtac_dtype_name(vtac_dtype dtype);
 vtac_dtype vtac_dtype_parse(const char *name); /* VTAC_NO_DTYPE: unknown */
 char vtac_dtype_kind(vtac_dtype dtype);
+uint8_t vtac_dtype_code(vtac_dtype dtype); /* DLPack's, and bits */
+uint8_t vtac_dtype_bits(vtac_dtype dtype);
+
+/* Narrow types (narrow.c): the type that holds their bytes in memory (others: themselves), and whether they
+ * are integers. */
+vtac_dtype vtac_dtype_held(vtac_dtype dtype);
+bool vtac_dtype_is_narrow_int(vtac_dtype dtype);
+
+/* How a narrow float is coded: sign, `exponent` bits, `mantissa` bits. `most` codes the largest number;
+ * beyond it stands `over` where nothing saturates, `nan` for what is no number; without a negative zero a
+ * zero has no sign. NULL: the type is none such. */
+typedef struct vtac_minifloat {
+    int exponent, mantissa, bias;
+    uint8_t sign, most, over, nan;
+    bool has_negative_zero;
+} vtac_minifloat;
+const vtac_minifloat *vtac_minifloat_of(vtac_dtype dtype);
+
+/* What a byte of a narrow type stands for, and the byte for a number. */
+double vtac_narrow_value(vtac_dtype dtype, uint8_t code);
+uint8_t vtac_narrow_code(vtac_dtype dtype, double value, bool saturate);
 bool vtac_type_equal(const vtac_type *a, const vtac_type *b);
 
 /* Product of the dimensions, or -1 where it does not fit (nor the bytes do). */

@@ -90,6 +90,8 @@ static void put_number(vta_str *out, const vtac_tensor *tensor, int64_t i)
 {
     if (vtac_dtype_kind(tensor->type.dtype) == 'f') {
         vta_str_printf(out, "%.*g", tensor->type.dtype == VTAC_F64 ? 17 : 9, vtac_tensor_float(tensor, i));
+    } else if (vtac_dtype_kind(tensor->type.dtype) == 'n') { /* the byte that codes it */
+        vta_str_printf(out, "%u", ((const uint8_t *)tensor->data)[i]);
     } else {
         vta_str_printf(out, "%" PRId64, vtac_tensor_int(tensor, i));
     }

@@ -12,8 +12,9 @@ static const struct {
     const char *name;
     size_t bytes;
     char kind;
-} dtypes[VTAC_DTYPE_COUNT] = {[VTAC_NO_DTYPE] = {"none", 0, ' '},
-#define X(id, name, bytes, kind) [VTAC_##id] = {name, bytes, kind},
+    uint8_t code, bits;
+} dtypes[VTAC_DTYPE_COUNT] = {[VTAC_NO_DTYPE] = {"none", 0, ' ', 0, 0},
+#define X(id, name, bytes, kind, code, bits) [VTAC_##id] = {name, bytes, kind, code, bits},
                               VTAC_DTYPES(X)
 #undef X
 };
@@ -31,6 +32,16 @@ const char *vtac_dtype_name(vtac_dtype dtype)
 char vtac_dtype_kind(vtac_dtype dtype)
 {
     return dtypes[dtype].kind;
+}
+
+uint8_t vtac_dtype_code(vtac_dtype dtype)
+{
+    return dtypes[dtype].code;
+}
+
+uint8_t vtac_dtype_bits(vtac_dtype dtype)
+{
+    return dtypes[dtype].bits;
 }
 
 vtac_dtype vtac_dtype_parse(const char *name)
@@ -114,6 +125,18 @@ ITEM(uint32_t, u32)
 ITEM(uint64_t, u64)
 #undef ITEM
 
+#define NARROW_CASES                                                                                         \
+    case VTAC_F8E4M3FN:                                                                                      \
+    case VTAC_F8E4M3FNUZ:                                                                                    \
+    case VTAC_F8E5M2:                                                                                        \
+    case VTAC_F8E5M2FNUZ:                                                                                    \
+    case VTAC_F8E8M0:                                                                                        \
+    case VTAC_F4E2M1:                                                                                        \
+    case VTAC_I4:                                                                                            \
+    case VTAC_U4:                                                                                            \
+    case VTAC_I2:                                                                                            \
+    case VTAC_U2
+
 int64_t vtac_tensor_int(const vtac_tensor *tensor, int64_t i)
 {
     switch (tensor->type.dtype) {
@@ -129,7 +152,9 @@ int64_t vtac_tensor_int(const vtac_tensor *tensor, int64_t i)
     case VTAC_F32:
     case VTAC_F64:
     case VTAC_F16:
-    case VTAC_BF16: return (int64_t)vtac_tensor_float(tensor, i);
+    case VTAC_BF16:
+    NARROW_CASES:
+        return (int64_t)vtac_tensor_float(tensor, i);
     case VTAC_NO_DTYPE:
     case VTAC_DTYPE_COUNT: break;
     }
@@ -142,7 +167,10 @@ double vtac_tensor_float(const vtac_tensor *tensor, int64_t i)
     case VTAC_F32: return (double)item_f32(tensor->data, i);
     case VTAC_F64: return item_f64(tensor->data, i);
     case VTAC_F16: return half_to_double(item_u16(tensor->data, i));
-    case VTAC_BF16: return bfloat_to_double(item_u16(tensor->data, i));
+    case VTAC_BF16:
+        return bfloat_to_double(item_u16(tensor->data, i));
+    NARROW_CASES:
+        return vtac_narrow_value(tensor->type.dtype, item_u8(tensor->data, i));
     case VTAC_U64: return (double)item_u64(tensor->data, i);
     case VTAC_I8:
     case VTAC_I16:

@@ -80,17 +80,15 @@ static LLVMValueRef struct_of(const writer *w, LLVMValueRef *fields, unsigned co
 
 static LLVMValueRef tensor_of(writer *w, const vtac_value *value)
 {
-    static const uint32_t codes[] = {['f'] = 2, ['i'] = 0, ['u'] = 1, ['b'] = 6};
     LLVMValueRef dims[VTA_ARTIFACT_MAX_RANK];
     for (uint32_t i = 0; i < VTA_ARTIFACT_MAX_RANK; i++) {
         dims[i] = u64_of(w, i < value->type.rank ? (uint64_t)value->type.dim[i] : 0);
     }
     const vtac_dtype dtype = value->type.dtype;
-    const uint32_t code = dtype == VTAC_BF16 ? 4 : codes[(unsigned char)vtac_dtype_kind(dtype)];
     const uint64_t bytes = vtac_dtype_bytes(dtype);
     LLVMValueRef fields[] = {text_of(w, value->name),
-                             u32_of(w, code),
-                             u32_of(w, 8 * bytes),
+                             u32_of(w, vtac_dtype_code(dtype)),
+                             u32_of(w, vtac_dtype_bits(dtype)),
                              u32_of(w, value->type.rank),
                              LLVMConstArray(w->u64, dims, VTA_ARTIFACT_MAX_RANK),
                              u64_of(w, bytes * (uint64_t)vtac_type_elements(&value->type))};

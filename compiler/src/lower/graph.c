@@ -158,7 +158,7 @@ static vta_status copy_outputs(vtac_lower *l)
             p->of_value[id] = from;
         }
         vtac_buffer *x = vtac_in(l, 0);
-        vtac_buffer *y = vtac_use(l, to, "y", value->type.dtype, elements);
+        vtac_buffer *y = vtac_use(l, to, "y", vtac_dtype_held(value->type.dtype), elements);
         const vtac_expr *at = vtac_for(l->k, vtac_parallel_if(elements), elements, "i");
         vtac_store(l->k, y, at, vtac_e_load(l->k, x, at));
         vtac_end(l->k);

@@ -202,6 +202,10 @@ uint32_t vtac_open_axes(vtac_lower *l, const vtac_type *type, const bool *marks,
                         const vtac_expr **at, bool parallel);
 vtac_loop_kind vtac_parallel_if(int64_t work);
 
+/* An element of a narrow type as the float32 or the integer that it stands for (others: itself), and back, as
+ * Cast and QuantizeLinear do it by the attributes of `n`. */
+const vtac_expr *vtac_from_narrow(vtac_lower *l, vtac_dtype dtype, const vtac_expr *x);
+const vtac_expr *vtac_to_narrow(vtac_lower *l, const vtac_node *n, vtac_dtype dtype, const vtac_expr *x);
 /* Floats cast from any type; `x` itself where it is one. */
 const vtac_expr *vtac_to_float(vtac_lower *l, const vtac_expr *x);
 /* round(x / scale) + zero, saturated to `dtype`; x and scale are f32. */

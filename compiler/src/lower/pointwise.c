@@ -360,17 +360,6 @@ const vtac_expr *vtac_point_clip(vtac_lower *l, const vtac_node *n, const vtac_e
     return vtac_in_type(l->graph, n, 2) != NULL ? minimum(l, vtac_arg(l, n, 2, at), x) : x;
 }
 
-const vtac_expr *vtac_point_cast(vtac_lower *l, const vtac_node *n, const vtac_expr *const *at)
-{
-    const vtac_dtype to = l->graph->values[n->outputs[0]].type.dtype;
-    const vtac_expr *x = vtac_arg(l, n, 0, at);
-    const bool narrow = x != NULL && vtac_dtype_kind(x->type) == 'f' && vtac_dtype_kind(to) != 'f' &&
-                        vtac_dtype_bytes(to) < 4 && to != VTAC_BOOL;
-    /* to a narrow integer by way of a wide one: out-of-range values wrap, as they do in C on common machines
-     */
-    return vtac_e_cast(l->k, to, narrow ? vtac_e_cast(l->k, VTAC_I32, x) : x);
-}
-
 const vtac_expr *vtac_point_is_nan(vtac_lower *l, const vtac_node *n, const vtac_expr *const *at)
 {
     const vtac_expr *x = bind(l, vtac_arg(l, n, 0, at));

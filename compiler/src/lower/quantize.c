@@ -49,23 +49,28 @@ static const vtac_expr *parameter(vtac_lower *l, const vtac_node *n, uint32_t i,
 const vtac_expr *vtac_point_quantize(vtac_lower *l, const vtac_node *n, const vtac_expr *const *at)
 {
     const vtac_expr *x = vtac_to_float(l, vtac_arg(l, n, 0, at));
-    const vtac_expr *scale = parameter(l, n, 1, at);
+    const vtac_expr *scale = vtac_from_narrow(l, type_in(l, n, 1)->dtype, parameter(l, n, 1, at));
     const vtac_expr *zero = parameter(l, n, 2, at);
     scale = vtac_e_cast(l->k, x == NULL ? VTAC_F32 : x->type, scale);
+    if (vtac_dtype_kind(dtype_out(l, n)) == 'n' && !vtac_dtype_is_narrow_int(dtype_out(l, n))) {
+        return vtac_to_narrow(l, n, dtype_out(l, n), E2(DIV, x, scale)); /* its zero point is 0 */
+    }
     return vtac_requantize(l, x, scale, zero, dtype_out(l, n));
 }
 
 /* (x - zero) * scale, in int32 up to the multiplication. */
 const vtac_expr *vtac_point_dequantize(vtac_lower *l, const vtac_node *n, const vtac_expr *const *at)
 {
-    const vtac_expr *x = vtac_e_cast(l->k, VTAC_I32, vtac_arg(l, n, 0, at));
-    const vtac_expr *scale = parameter(l, n, 1, at);
-    const vtac_expr *zero = parameter(l, n, 2, at);
-    if (zero != NULL) {
-        x = E2(SUB, x, vtac_e_cast(l->k, VTAC_I32, zero));
+    const vtac_dtype from = type_in(l, n, 0)->dtype;
+    const vtac_expr *x = vtac_from_narrow(l, from, vtac_arg(l, n, 0, at));
+    const vtac_expr *scale = vtac_from_narrow(l, type_in(l, n, 1)->dtype, parameter(l, n, 1, at));
+    if (x == NULL || vtac_dtype_kind(x->type) != 'f') { /* floats have the zero point 0 */
+        const vtac_expr *zero = parameter(l, n, 2, at);
+        x = vtac_e_cast(l->k, VTAC_I32, x);
+        x = zero == NULL ? x : E2(SUB, x, vtac_e_cast(l->k, VTAC_I32, zero));
     }
     const vtac_dtype type = scale == NULL ? VTAC_F32 : scale->type;
-    return E2(MUL, vtac_e_cast(l->k, type, x), scale);
+    return vtac_e_cast(l->k, vtac_compute_type(dtype_out(l, n)), E2(MUL, vtac_e_cast(l->k, type, x), scale));
 }
 
 /* ---- operators of com.microsoft: an input is x, scale, zero (at i, i + 1, i + 2), one number each */

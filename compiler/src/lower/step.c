@@ -114,7 +114,7 @@ vtac_buffer *vtac_value_buffer(vtac_lower *l, vtac_value_id id, const char *name
     if (*at == 0) {
         *at = vtac_temp(l, value->type.dtype, vtac_type_elements(&value->type));
     }
-    return vtac_use(l, *at, name, value->type.dtype, vtac_type_elements(&value->type));
+    return vtac_use(l, *at, name, vtac_dtype_held(value->type.dtype), vtac_type_elements(&value->type));
 }
 
 vtac_buffer *vtac_in(vtac_lower *l, uint32_t i)
@@ -244,8 +244,8 @@ const vtac_expr *vtac_to_float(vtac_lower *l, const vtac_expr *x)
 
 void vtac_range_of(vtac_dtype dtype, double *low, double *high)
 {
-    const int bits = 8 * (int)vtac_dtype_bytes(dtype);
-    const bool is_signed = vtac_dtype_kind(dtype) == 'i';
+    const int bits = vtac_dtype_bits(dtype);
+    const bool is_signed = vtac_dtype_kind(vtac_dtype_held(dtype)) == 'i';
     double span = 1.0;
     for (int i = 0; i < (is_signed ? bits - 1 : bits); i++) {
         span *= 2.0;
@@ -267,7 +267,7 @@ const vtac_expr *vtac_requantize(vtac_lower *l, const vtac_expr *x, const vtac_e
     }
     r = vtac_e2(l->k, VTAC_E_MAX, vtac_e_float(l->k, type, low), r);
     r = vtac_e2(l->k, VTAC_E_MIN, vtac_e_float(l->k, type, high), r);
-    return vtac_e_cast(l->k, dtype, vtac_e_cast(l->k, VTAC_I32, r));
+    return vtac_e_cast(l->k, vtac_dtype_held(dtype), vtac_e_cast(l->k, VTAC_I32, r));
 }
 
 /* Added to a number of fewer bits, this leaves its value, rounded to nearest even, in the lowest ones. */

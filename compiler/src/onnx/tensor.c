@@ -13,9 +13,12 @@
 
 /* ONNX's TensorProto.DataType numbers. */
 static const vtac_dtype by_number[] = {
-    [1] = VTAC_F32,  [2] = VTAC_U8,   [3] = VTAC_I8,    [4] = VTAC_U16,  [5] = VTAC_I16,
-    [6] = VTAC_I32,  [7] = VTAC_I64,  [9] = VTAC_BOOL,  [10] = VTAC_F16, [11] = VTAC_F64,
-    [12] = VTAC_U32, [13] = VTAC_U64, [16] = VTAC_BF16,
+    [1] = VTAC_F32,         [2] = VTAC_U8,        [3] = VTAC_I8,          [4] = VTAC_U16,
+    [5] = VTAC_I16,         [6] = VTAC_I32,       [7] = VTAC_I64,         [9] = VTAC_BOOL,
+    [10] = VTAC_F16,        [11] = VTAC_F64,      [12] = VTAC_U32,        [13] = VTAC_U64,
+    [16] = VTAC_BF16,       [17] = VTAC_F8E4M3FN, [18] = VTAC_F8E4M3FNUZ, [19] = VTAC_F8E5M2,
+    [20] = VTAC_F8E5M2FNUZ, [21] = VTAC_U4,       [22] = VTAC_I4,         [23] = VTAC_F4E2M1,
+    [24] = VTAC_F8E8M0,     [25] = VTAC_U2,       [26] = VTAC_I2,
 };
 
 vta_status vtac_import_dtype(int64_t onnx_type, vtac_dtype *out, vta_diag *diag)
@@ -58,6 +61,16 @@ static listing list_of(const Onnx__TensorProto *proto, vtac_dtype dtype)
     case VTAC_U16:
     case VTAC_F16:
     case VTAC_BF16:
+    case VTAC_F8E4M3FN:
+    case VTAC_F8E4M3FNUZ:
+    case VTAC_F8E5M2:
+    case VTAC_F8E5M2FNUZ:
+    case VTAC_F8E8M0:
+    case VTAC_F4E2M1:
+    case VTAC_I4:
+    case VTAC_U4:
+    case VTAC_I2:
+    case VTAC_U2:
     case VTAC_BOOL: return (listing){proto->int32_data, proto->n_int32_data, sizeof(int32_t)};
     case VTAC_NO_DTYPE:
     case VTAC_DTYPE_COUNT: break;
@@ -70,6 +83,24 @@ static void narrow(const listing *list, size_t bytes, uint8_t *to)
 {
     for (size_t i = 0; i < list->count; i++) {
         memcpy(to + i * bytes, (const uint8_t *)list->items + i * list->item_bytes, bytes);
+    }
+}
+
+/* Elements of less than eight bits lie side by side in a file, the first lowest, and here in a byte each. */
+static uint32_t packed_in_byte(vtac_dtype dtype)
+{
+    return vtac_dtype_bits(dtype) < 8 ? 8U / vtac_dtype_bits(dtype) : 1;
+}
+
+static void unpack(vtac_dtype dtype, const uint8_t *from, size_t count, uint8_t *to)
+{
+    const uint32_t in_byte = packed_in_byte(dtype);
+    const uint32_t bits = 8 / in_byte;
+    const bool is_signed = vtac_dtype_held(dtype) == VTAC_I8;
+    for (size_t i = 0; i < count; i++) {
+        const uint8_t value = (uint8_t)(from[i / in_byte] >> (bits * (i % in_byte)) & ((1U << bits) - 1));
+        const bool negative = is_signed && (value >> (bits - 1)) != 0;
+        to[i] = (uint8_t)(value | (negative ? 0xffU << bits : 0U));
     }
 }
 
@@ -182,30 +213,36 @@ static vta_status type_of(const Onnx__TensorProto *proto, vtac_type *type, vta_d
 static vta_status fill(vta_arena *arena, const char *folder, const Onnx__TensorProto *proto, vtac_tensor *out,
                        vta_diag *diag)
 {
-    const size_t bytes = (size_t)vtac_type_elements(&out->type) * vtac_dtype_bytes(out->type.dtype);
+    const size_t elements = (size_t)vtac_type_elements(&out->type);
+    const size_t size = vtac_dtype_bytes(out->type.dtype);
+    const uint32_t in_byte = packed_in_byte(out->type.dtype);
+    const size_t items = elements / in_byte + (elements % in_byte != 0); /* of the file */
     const bool external = proto->data_location == ONNX__TENSOR_PROTO__DATA_LOCATION__EXTERNAL;
     const listing list = list_of(proto, out->type.dtype);
-    if (!external && proto->has_raw_data && proto->raw_data.len != bytes) {
-        return vta_fail(diag, VTA_INVALID, "it holds %zu bytes, expected %zu", proto->raw_data.len, bytes);
+    if (!external && proto->has_raw_data && proto->raw_data.len != items * size) {
+        return vta_fail(diag, VTA_INVALID, "it holds %zu bytes, expected %zu", proto->raw_data.len,
+                        items * size);
     }
-    if (!external && !proto->has_raw_data && list.count != (size_t)vtac_type_elements(&out->type)) {
-        return vta_fail(diag, VTA_INVALID, "it holds %zu elements, expected %lld", list.count,
-                        (long long)vtac_type_elements(&out->type));
+    if (!external && !proto->has_raw_data && list.count != items) {
+        return vta_fail(diag, VTA_INVALID, "it holds %zu elements, expected %zu", list.count, items);
     }
-    uint8_t *data = vta_arena_alloc(arena, bytes);
-    if (data == NULL) {
-        return vta_fail(diag, VTA_NOMEM, "out of memory for %zu bytes", bytes);
+    uint8_t *stored = vta_arena_alloc(arena, items * size);
+    uint8_t *data = in_byte == 1 ? stored : vta_arena_alloc(arena, elements);
+    if (stored == NULL || data == NULL) {
+        return vta_fail(diag, VTA_NOMEM, "out of memory for %zu bytes", elements * size);
+    }
+    if (external) {
+        VTA_TRY(read_external(folder, proto, stored, items * size, diag));
+    } else if (!proto->has_raw_data) {
+        narrow(&list, size, stored);
+    } else if (items > 0) {
+        memcpy(stored, proto->raw_data.data, items * size);
+    }
+    if (in_byte > 1) {
+        unpack(out->type.dtype, stored, elements, data);
     }
     out->data = data;
-    out->bytes = bytes;
-    if (external) {
-        return read_external(folder, proto, data, bytes, diag);
-    }
-    if (!proto->has_raw_data) {
-        narrow(&list, vtac_dtype_bytes(out->type.dtype), data);
-    } else if (bytes > 0) {
-        memcpy(data, proto->raw_data.data, bytes);
-    }
+    out->bytes = elements * size;
     return VTA_OK;
 }
 

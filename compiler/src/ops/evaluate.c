@@ -259,13 +259,16 @@ static bool evaluate_sign(evaluation *e, int64_t elements)
 static bool evaluate_cast(evaluation *e, int64_t elements)
 {
     const char from = vtac_dtype_kind(e->in[0]->type.dtype);
+    if (vtac_dtype_kind(e->type.dtype) == 'n') {
+        return false; /* left to the kernels, which know the modes of rounding */
+    }
     for (int64_t i = 0; i < elements; i++) {
         const double f = vtac_tensor_float(e->in[0], i);
         if (e->is_float) {
             store_float(e, i, f);
         } else if (e->type.dtype == VTAC_BOOL) {
             store_int(e, i, f != 0.0);
-        } else if (from == 'f' && !(f > -9.2e18 && f < 9.2e18)) {
+        } else if ((from == 'f' || from == 'n') && !(f > -9.2e18 && f < 9.2e18)) {
             return false;
         } else {
             store_int(e, i, vtac_tensor_int(e->in[0], i));

@@ -168,7 +168,7 @@ static vta_status check_zero(const vtac_graph *graph, const vtac_node *node, con
                              vta_diag *diag)
 {
     const vtac_type *zero = vtac_in_type(graph, node, 2);
-    if (vtac_dtype_kind(scale->dtype) != 'f') {
+    if (vtac_dtype_kind(scale->dtype) != 'f' && scale->dtype != VTAC_F8E8M0) {
         return vta_fail(diag, VTA_INVALID, "the scale is %s, expected floats", vtac_dtype_name(scale->dtype));
     }
     const bool fits = zero == NULL || vtac_type_elements(zero) == 1 ||
@@ -202,9 +202,13 @@ vta_status vtac_infer_dequantize(const vtac_graph *graph, const vtac_node *node,
     VTA_TRY(vtac_need_type(graph, node, 1, &scale, diag));
     VTA_TRY(check_scale(node, x, scale, diag));
     VTA_TRY(check_zero(graph, node, scale, diag));
+    const vtac_dtype asked = vtac_dtype_parse(vtac_attr_string(node, "output_dtype", ""));
     out[0] = *x;
-    out[0].dtype = scale->dtype;
-    return VTA_OK;
+    out[0].dtype = asked != VTAC_NO_DTYPE ? asked : scale->dtype;
+    return vtac_dtype_kind(out[0].dtype) == 'f'
+               ? VTA_OK
+               : vta_fail(diag, VTA_INVALID, "the output would be %s, expected floats",
+                          vtac_dtype_name(out[0].dtype));
 }
 
 vta_status vtac_infer_dynamic_quantize(const vtac_graph *graph, const vtac_node *node, vtac_type *out,
