@@ -32,6 +32,9 @@ static uint64_t seed;
 #define FILTER                                                                                               \
     "random %qw: i8[8,6,3,3] -90 90\nrandom %sw: f32[8] 1 3\nconst %zw: i8[8] = [0, 0, 0, 0, 0, 0, 0, 0]\n"  \
     "%w: f32[8,6,3,3] = DequantizeLinear(%qw, %sw, %zw) {axis=0}\n"
+#define TRANSPOSED                                                                                           \
+    "random %qw: i8[6,5,3,3] -90 90\nrandom %sw: f32[5] 1 3\n"                                               \
+    "%w: f32[6,5,3,3] = DequantizeLinear(%qw, %sw) {axis=1}\n"
 #define CONV "%c: f32[1,8,9,10] = Conv(%x, %w) {pads=[1, 1, 1, 1]}\n"
 
 static const struct {
@@ -64,6 +67,21 @@ static const struct {
      "random %qb: i32[8] -9000 9000\nconst %sb: f32[] = [0.000124]\n%b: f32[8] = DequantizeLinear(%qb, %sb)\n"
      "%c: f32[1,8,9,10] = Conv(%x, %w, %b) {pads=[1, 1, 1, 1]}\n"
      "%o: i8[1,8,9,10] = QuantizeLinear(%c, %sy, %zm)\noutput %o\n",
+     "QuantizeLinear QLinearConv"},
+    {"transposed conv, every second pixel, cut at the border",
+     IMAGE TRANSPOSED "%c: f32[1,5,17,19] = ConvTranspose(%x, %w) {strides=[2, 2], pads=[1, 1, 1, 1]}\n"
+                      "%o: i8[1,5,17,19] = QuantizeLinear(%c, %sy, %zm)\noutput %o\n",
+     "QuantizeLinear QLinearConv DepthToSpace Slice"},
+    {"transposed conv with more behind, a bias and a Relu",
+     IMAGE TRANSPOSED "random %b: f32[5] -3 3\n"
+                      "%c: f32[1,5,29,32] = ConvTranspose(%x, %w, %b) {strides=[3, 3], pads=[0, 0, 0, 0], "
+                      "output_padding=[2, 2]}\n"
+                      "%r: f32[1,5,29,32] = Relu(%c)\n"
+                      "%o: i8[1,5,29,32] = QuantizeLinear(%r, %sy, %zm)\noutput %o\n",
+     "QuantizeLinear QLinearConv DepthToSpace Slice Clip"},
+    {"transposed conv without a stride",
+     IMAGE TRANSPOSED "%c: f32[1,5,11,12] = ConvTranspose(%x, %w)\n"
+                      "%o: i8[1,5,11,12] = QuantizeLinear(%c, %sy, %zm)\noutput %o\n",
      "QuantizeLinear QLinearConv"},
     {"depthwise conv without a zero point",
      IMAGE "random %qw: i8[6,1,3,3] -90 90\nrandom %sw: f32[6] 1 3\n%w: f32[6,1,3,3] = DequantizeLinear(%qw, "

@@ -27,6 +27,7 @@ static const struct {
     {VTAC_OP_AVERAGE_POOL, VTAC_OP_QLINEAR_AVERAGE_POOL, vtac_fold_pool},
     {VTAC_OP_CONCAT, VTAC_OP_QLINEAR_CONCAT, vtac_fold_concat},
     {VTAC_OP_CONV, VTAC_OP_QLINEAR_CONV, vtac_fold_conv},
+    {VTAC_OP_CONV_TRANSPOSE, VTAC_OP_QLINEAR_CONV, vtac_fold_conv_transpose},
     {VTAC_OP_DEQUANTIZE_LINEAR, VTAC_OP_QLINEAR_CONCAT, vtac_fold_rescale},
     {VTAC_OP_GEMM, VTAC_OP_QGEMM, vtac_fold_gemm},
     {VTAC_OP_GLOBAL_AVERAGE_POOL, VTAC_OP_QLINEAR_GLOBAL_AVERAGE_POOL, vtac_fold_global_pool},

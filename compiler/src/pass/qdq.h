@@ -58,6 +58,7 @@ typedef struct vtac_fold {
 /* Makes the integer operator; *out 0: it has none. */
 typedef vta_status vtac_fold_fn(vtac_fold *f, vtac_value_id *out);
 vtac_fold_fn vtac_fold_conv;
+vtac_fold_fn vtac_fold_conv_transpose;
 vtac_fold_fn vtac_fold_gemm;
 vtac_fold_fn vtac_fold_matmul;
 vtac_fold_fn vtac_fold_add; /* of two activations, or of a bias to a matrix product */

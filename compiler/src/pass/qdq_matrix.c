@@ -8,6 +8,7 @@
  * steps.
  */
 #include <math.h>
+#include <string.h>
 
 #include "qdq.h"
 #include "vtac/quant.h"
@@ -110,7 +111,8 @@ static bool fit_large(const vtac_fold *f, const product *p, int64_t c, double ex
                       (f->core.op == VTAC_OP_GEMM && vtac_attr_int(&f->core, "transB", 0) != 0);
     const double most = 0x1p40;
     vtac_fixed scale;
-    if (w == NULL || p->y == NULL || !(fabs(exact) >= 0.0) || !vtac_fixed_of(output_scale(p, c), &scale)) {
+    if (w == NULL || p->y == NULL || f->core.op == VTAC_OP_CONV_TRANSPOSE || !(fabs(exact) >= 0.0) ||
+        !vtac_fixed_of(output_scale(p, c), &scale)) {
         return false;
     }
     vtac_bias_terms t = {.w = w,
@@ -198,6 +200,160 @@ vta_status vtac_fold_conv(vtac_fold *f, vtac_value_id *out)
                                  .attrs = f->core.attrs,
                                  .attr_count = f->core.attr_count};
     return vtac_new_node(f->r, f->at, &f->core, spec, out);
+}
+
+/* A transposed convolution: all its pixels of one phase of the stride are a convolution of the input, with
+ * the taps of that phase. One convolution makes the channels of all phases, and depth to space puts them side
+ * by side.
+ *
+ *     y[Y] = sum of x[q - t] w[phase + stride t],     Y + pad = stride q + phase
+ */
+typedef struct transposed {
+    int64_t inputs, outputs, stride;
+    int64_t kernel[2], taps[2]; /* of the weights; of each phase */
+    int64_t begin[2], size[2];  /* the part of the squares that is the output */
+    int64_t rows[2];            /* of the convolution's output */
+    int64_t after[2];           /* its padding behind */
+} transposed;
+
+static int64_t int_of(const vtac_node *node, const char *name, size_t i, int64_t otherwise)
+{
+    const vtac_attr *attr = vtac_find_attr(node, name);
+    return attr != NULL && attr->kind == VTAC_ATTR_INTS && attr->count > i ? attr->ints[i] : otherwise;
+}
+
+static bool read_transposed(const vtac_graph *graph, const vtac_node *node, transposed *t)
+{
+    const vtac_type *x = vtac_in_type(graph, node, 0), *w = vtac_in_type(graph, node, 1);
+    const vtac_type *y = &graph->values[node->outputs[0]].type;
+    if (x->rank != 4 || vtac_attr_int(node, "group", 1) != 1 ||
+        vtac_find_attr(node, "output_shape") != NULL ||
+        strcmp(vtac_attr_string(node, "auto_pad", "NOTSET"), "NOTSET") != 0) {
+        return false;
+    }
+    *t = (transposed){.inputs = w->dim[0], .outputs = w->dim[1], .stride = int_of(node, "strides", 0, 1)};
+    bool plain = int_of(node, "strides", 1, 1) == t->stride;
+    for (size_t d = 0; d < 2; d++) {
+        t->kernel[d] = w->dim[2 + d];
+        t->taps[d] = (t->kernel[d] + t->stride - 1) / t->stride;
+        t->begin[d] = int_of(node, "pads", d, 0);
+        t->size[d] = y->dim[2 + d];
+        const int64_t needed = (t->begin[d] + t->size[d] + t->stride - 1) / t->stride;
+        t->after[d] = needed > x->dim[2 + d] ? needed - x->dim[2 + d] : 0;
+        t->rows[d] = x->dim[2 + d] + t->after[d];
+        plain = plain && int_of(node, "dilations", d, 1) == 1 && t->begin[d] >= 0;
+    }
+    return plain;
+}
+
+/* Weights [phases, outputs, inputs, taps, taps]; taps that a phase does not have are its zero point. */
+static vta_status phase_weights(vtac_fold *f, const product *p, const transposed *t, vtac_value_id *out)
+{
+    const vtac_tensor *w = f->r->graph->values[p->w.q].constant;
+    const vtac_tensor *zeros = p->w.p.zeros;
+    const int64_t s = t->stride;
+    const vtac_type type = {
+        .dtype = p->w.p.dtype, .rank = 4, .dim = {s * s * t->outputs, t->inputs, t->taps[0], t->taps[1]}};
+    int8_t *data = vta_arena_array(&f->r->graph->arena, (size_t)vtac_type_elements(&type), 1);
+    if (data == NULL) {
+        return vta_fail(f->r->diag, VTA_NOMEM, "out of memory");
+    }
+    for (int64_t e = 0; e < vtac_type_elements(&type); e++) {
+        const int64_t tx = e % t->taps[1], ty = e / t->taps[1] % t->taps[0];
+        const int64_t i = e / t->taps[1] / t->taps[0] % t->inputs;
+        const int64_t c = e / t->taps[1] / t->taps[0] / t->inputs, o = c % t->outputs, phase = c / t->outputs;
+        const int64_t ky = phase / s + s * (t->taps[0] - 1 - ty), kx = phase % s + s * (t->taps[1] - 1 - tx);
+        const bool there = ky < t->kernel[0] && kx < t->kernel[1];
+        const int64_t at = ((i * t->outputs + o) * t->kernel[0] + ky) * t->kernel[1] + kx;
+        const int64_t zero = zeros == NULL ? 0 : vtac_tensor_int(zeros, p->w.p.per_axis ? o : 0);
+        data[e] = (int8_t)(uint8_t)(there ? vtac_tensor_int(w, at) : zero);
+    }
+    return vtac_new_constant(f->r, NULL, &type, data, out);
+}
+
+/* A list of one number for each output, once for each phase; what is one number for all stays. */
+static vta_status each_phase(vtac_fold *f, const transposed *t, vtac_value_id list, vtac_value_id *out)
+{
+    const vtac_tensor *one = f->r->graph->values[list].constant;
+    *out = list;
+    if (vtac_type_elements(&one->type) == 1 && one->type.rank == 0) {
+        return VTA_OK;
+    }
+    const size_t size = vtac_dtype_bytes(one->type.dtype);
+    const int64_t count = t->stride * t->stride * t->outputs, own = vtac_type_elements(&one->type);
+    const vtac_type type = {.dtype = one->type.dtype, .rank = 1, .dim = {count}};
+    char *data = vta_arena_array(&f->r->graph->arena, (size_t)count, size);
+    if (data == NULL) {
+        return vta_fail(f->r->diag, VTA_NOMEM, "out of memory");
+    }
+    for (int64_t i = 0; i < count; i++) {
+        memcpy(data + (size_t)i * size, (const char *)one->data + (size_t)(i % own) * size, size);
+    }
+    return vtac_new_constant(f->r, NULL, &type, data, out);
+}
+
+/* The squares of the phases side by side, and the part of them that is the output. */
+static vta_status unfold_phases(vtac_fold *f, const transposed *t, vtac_value_id *x)
+{
+    const vtac_attr size = {.name = "blocksize", .kind = VTAC_ATTR_INT, .i = t->stride};
+    const vtac_node_spec spec = {.op = VTAC_OP_DEPTH_TO_SPACE,
+                                 .inputs = x,
+                                 .input_count = 1,
+                                 .output_count = 1,
+                                 .attrs = &size,
+                                 .attr_count = 1};
+    if (t->stride > 1) {
+        VTA_TRY(vtac_new_node(f->r, f->at, &f->core, spec, x));
+    }
+    if (t->begin[0] == 0 && t->begin[1] == 0 && t->size[0] == t->rows[0] * t->stride &&
+        t->size[1] == t->rows[1] * t->stride) {
+        return VTA_OK;
+    }
+    vtac_value_id inputs[4] = {*x};
+    VTA_TRY(vtac_new_ints(f->r, t->begin, 2, &inputs[1]));
+    VTA_TRY(
+        vtac_new_ints(f->r, (int64_t[]){t->begin[0] + t->size[0], t->begin[1] + t->size[1]}, 2, &inputs[2]));
+    VTA_TRY(vtac_new_ints(f->r, (int64_t[]){2, 3}, 2, &inputs[3]));
+    return vtac_new_simple(f->r, f->at, &f->core, VTAC_OP_SLICE, inputs, 4, x);
+}
+
+vta_status vtac_fold_conv_transpose(vtac_fold *f, vtac_value_id *out)
+{
+    product p = {.y = &f->y};
+    transposed t;
+    vtac_value_id inputs[MOST_OPERANDS];
+    *out = 0;
+    if (!read_transposed(f->r->graph, &f->core, &t) || !read_product(f, 1, t.outputs, &p) ||
+        !scales_fit(&p) || f->r->graph->values[p.w.q].constant == NULL) {
+        return VTA_OK;
+    }
+    uint32_t count = 8;
+    if (vtac_in_type(f->r->graph, &f->core, 2) != NULL) {
+        bool fits;
+        VTA_TRY(integer_bias(f, &p, f->core.inputs[2], 1.0, &inputs[count], &fits));
+        if (!fits) {
+            return VTA_OK;
+        }
+        VTA_TRY(each_phase(f, &t, inputs[count], &inputs[count]));
+        count++;
+    }
+    VTA_TRY(put_operands(f, &p, inputs));
+    VTA_TRY(phase_weights(f, &p, &t, &inputs[3]));
+    VTA_TRY(each_phase(f, &t, inputs[4], &inputs[4]));
+    VTA_TRY(each_phase(f, &t, inputs[5], &inputs[5]));
+    inputs[6] = f->y.scale;
+    inputs[7] = f->y_zero;
+    const int64_t pads[] = {t.taps[0] - 1, t.taps[1] - 1, t.after[0], t.after[1]};
+    const vtac_attr attrs[] = {{.name = "kernel_shape", .kind = VTAC_ATTR_INTS, .count = 2, .ints = t.taps},
+                               {.name = "pads", .kind = VTAC_ATTR_INTS, .count = 4, .ints = pads}};
+    const vtac_node_spec spec = {.op = VTAC_OP_QLINEAR_CONV,
+                                 .inputs = inputs,
+                                 .input_count = count,
+                                 .output_count = 1,
+                                 .attrs = attrs,
+                                 .attr_count = 2};
+    VTA_TRY(vtac_new_node(f->r, f->at, &f->core, spec, out));
+    return unfold_phases(f, &t, out);
 }
 
 /* w's scales times alpha, so that nobody behind us has to know of it. */

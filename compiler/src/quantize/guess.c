@@ -62,7 +62,7 @@ static bool find_products(guess *j)
         const vtac_type *type = &g->values[node->outputs[0]].type;
         product *p = &j->products[j->count];
         j->values[j->count++] = node->outputs[0];
-        axis = node->op == VTAC_OP_CONV ? 1 : type->rank - 1;
+        axis = node->op == VTAC_OP_CONV || node->op == VTAC_OP_CONV_TRANSPOSE ? 1 : type->rank - 1;
         *p = (product){.elements = vtac_type_elements(type), .channels = type->dim[axis], .inner = 1};
         for (uint32_t k = axis + 1; k < type->rank; k++) {
             p->inner *= type->dim[k];

@@ -17,8 +17,8 @@ static void note_channels(quant_observer *o)
         if (o->plan->active[g->order[i]] && quant_is_product(g, node, &axis) && o->of[node->inputs[0]] != 0) {
             quant_seen *seen = &o->seen[o->of[node->inputs[0]] - 1];
             const vtac_type *type = &g->values[node->inputs[0]].type;
-            const bool along =
-                node->op == VTAC_OP_CONV || (type->rank == 2 && vtac_attr_int(node, "transA", 0) == 0);
+            const bool along = node->op == VTAC_OP_CONV || node->op == VTAC_OP_CONV_TRANSPOSE ||
+                               (type->rank == 2 && vtac_attr_int(node, "transA", 0) == 0);
             seen->axis = 1;
             seen->channels = along ? type->dim[1] : 0;
         }

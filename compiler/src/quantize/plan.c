@@ -78,7 +78,11 @@ bool quant_is_product(const vtac_graph *graph, const vtac_node *node, uint32_t *
     *axis = node->op == VTAC_OP_CONV                                            ? 0
             : node->op == VTAC_OP_GEMM && vtac_attr_int(node, "transB", 0) != 0 ? 0
                                                                                 : 1;
-    return (node->op == VTAC_OP_CONV || w->type.rank == 2) && graph->values[node->inputs[0]].constant == NULL;
+    /* a transposed one has its outputs second, and integers where all channels are in one group */
+    const bool fits = node->op == VTAC_OP_CONV_TRANSPOSE
+                          ? w->type.rank == 4 && vtac_attr_int(node, "group", 1) == 1
+                          : node->op == VTAC_OP_CONV || w->type.rank == 2;
+    return fits && graph->values[node->inputs[0]].constant == NULL;
 }
 
 /* Whether a node could be quantized at all. */

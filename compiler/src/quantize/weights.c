@@ -41,9 +41,9 @@ static double *read_bias(const quant_plan *plan, const vtac_node *node, quant_pr
     if (values == NULL) {
         return NULL;
     }
-    const bool plain =
-        node->op == VTAC_OP_CONV || (node->op == VTAC_OP_GEMM && vtac_attr_float(node, "alpha", 1.0) == 1.0 &&
-                                     vtac_attr_float(node, "beta", 1.0) == 1.0);
+    const bool plain = node->op == VTAC_OP_CONV || node->op == VTAC_OP_CONV_TRANSPOSE ||
+                       (node->op == VTAC_OP_GEMM && vtac_attr_float(node, "alpha", 1.0) == 1.0 &&
+                        vtac_attr_float(node, "beta", 1.0) == 1.0);
     *usable = plain && (!has || (bias != NULL && bias->type.dtype == VTAC_F32 && bias->type.rank > 0 &&
                                  vtac_type_elements(&bias->type) == p->channels &&
                                  bias->type.dim[bias->type.rank - 1] == p->channels));
@@ -94,7 +94,7 @@ static void round_weights(quant_product *p, const float *w, float *real, const d
 {
     const int64_t inner = inner_of(&p->type, p->axis);
     const int64_t count = vtac_type_elements(&p->type);
-    const bool conv = p->type.rank > 2; /* [channels, inputs of the group, taps …] */
+    const bool conv = p->type.rank > 2 && p->axis == 0; /* [channels, inputs of the group, taps …] */
     const int64_t taps = conv ? inner / p->type.dim[1] : 1;
     for (int64_t i = 0; i < count; i++) {
         const int64_t c = channel_of(p, i, inner);
@@ -104,7 +104,7 @@ static void round_weights(quant_product *p, const float *w, float *real, const d
             const int64_t per_group = p->channels / group;
             const int64_t input = conv           ? c / per_group * p->type.dim[1] + i / taps % p->type.dim[1]
                                   : p->axis == 0 ? i % inner
-                                                 : i / p->channels;
+                                                 : i / (p->channels * inner);
             bias[c] -= ((double)real[i] - (double)w[i]) * mean[input];
         }
     }
