@@ -83,6 +83,17 @@ static const struct {
      IMAGE TRANSPOSED "%c: f32[1,5,11,12] = ConvTranspose(%x, %w)\n"
                       "%o: i8[1,5,11,12] = QuantizeLinear(%c, %sy, %zm)\noutput %o\n",
      "QuantizeLinear QLinearConv"},
+    {"conv with a Relu6 as TensorFlow writes it",
+     IMAGE FILTER CONV
+     "const %six: f32[] = [6]\n%r: f32[1,8,9,10] = Relu(%c)\n%m: f32[1,8,9,10] = Min(%six, %r)\n"
+     "%o: i8[1,8,9,10] = QuantizeLinear(%m, %sy, %zy)\noutput %o\n",
+     "QuantizeLinear QLinearConv Clip"},
+    {"conv between Max and Min with quantized bounds",
+     IMAGE FILTER CONV
+     "const %ql: i8[] = [-40]\nconst %qh: i8[] = [90]\n%l: f32[] = DequantizeLinear(%ql, %sy)\n"
+     "%h: f32[] = DequantizeLinear(%qh, %sy)\n%r: f32[1,8,9,10] = Max(%c, %l)\n"
+     "%m: f32[1,8,9,10] = Min(%r, %h)\n%o: i8[1,8,9,10] = QuantizeLinear(%m, %sy, %zm)\noutput %o\n",
+     "QuantizeLinear QLinearConv Clip"},
     {"depthwise conv without a zero point",
      IMAGE "random %qw: i8[6,1,3,3] -90 90\nrandom %sw: f32[6] 1 3\n%w: f32[6,1,3,3] = DequantizeLinear(%qw, "
            "%sw) {axis=0}\n"

@@ -52,17 +52,51 @@ static int32_t bound(const vtac_qparams *y, double real)
     return q <= (float)low ? low : q >= (float)high ? high : (int32_t)q;
 }
 
-/* Narrows the range by a Relu or a Clip with known bounds; false: it is neither. */
-static bool narrow(const vtac_graph *graph, const vtac_node *node, const vtac_qparams *y, range *to)
+/* A number that is known: a constant, or what dequantizes one. */
+static bool known_number(const vtac_rewrite *r, vtac_value_id value, double *out)
+{
+    vtac_qvalue x;
+    double q;
+    if (vtac_scalar_of(r->graph, value, out)) {
+        return true;
+    }
+    if (!vtac_read_dequantize(r, value, &x) || x.p.per_axis || !vtac_scalar_of(r->graph, x.q, &q)) {
+        return false;
+    }
+    *out = (double)(float)((q - (double)vtac_qzero(&x.p)) * (double)vtac_qscale(&x.p));
+    return true;
+}
+
+/* The bounds of a Clip, or of Min or Max with a number; *input is where the data is. */
+static bool read_bounds(const vtac_rewrite *r, const vtac_node *node, double *low, double *high,
+                        uint32_t *input)
+{
+    *low = -HUGE_VAL;
+    *high = HUGE_VAL;
+    if (node->op == VTAC_OP_CLIP) {
+        const bool has_low = vtac_in_type(r->graph, node, 1) != NULL;
+        const bool has_high = vtac_in_type(r->graph, node, 2) != NULL;
+        return (!has_low || known_number(r, node->inputs[1], low)) &&
+               (!has_high || known_number(r, node->inputs[2], high)) && *low <= *high;
+    }
+    double *bound = node->op == VTAC_OP_MAX ? low : high;
+    if ((node->op != VTAC_OP_MAX && node->op != VTAC_OP_MIN) || node->input_count != 2) {
+        return false;
+    }
+    *input = known_number(r, node->inputs[0], bound) ? 1 : 0;
+    return (*input == 1 || known_number(r, node->inputs[1], bound)) && *bound == *bound &&
+           vtac_type_equal(vtac_in_type(r->graph, node, *input), &r->graph->values[node->outputs[0]].type);
+}
+
+/* Narrows the range by a Relu, a Clip, Min or Max with known bounds; false: it is none of them. */
+static bool narrow(const vtac_rewrite *r, const vtac_node *node, const vtac_qparams *y, range *to,
+                   uint32_t *input)
 {
     double low = 0.0;
     double high = HUGE_VAL;
-    if (node->op == VTAC_OP_CLIP) {
-        const bool has_low = vtac_in_type(graph, node, 1) != NULL;
-        const bool has_high = vtac_in_type(graph, node, 2) != NULL;
-        low = -HUGE_VAL;
-        if ((has_low && !vtac_scalar_of(graph, node->inputs[1], &low)) ||
-            (has_high && !vtac_scalar_of(graph, node->inputs[2], &high)) || !(low <= high)) {
+    *input = 0;
+    if (node->op == VTAC_OP_CLIP || node->op == VTAC_OP_MAX || node->op == VTAC_OP_MIN) {
+        if (!read_bounds(r, node, &low, &high, input)) {
             return false;
         }
     } else if (node->op != VTAC_OP_RELU) {
@@ -112,8 +146,9 @@ static vta_status fold_quantize(vtac_rewrite *r, vtac_node_id id, bool *changed)
     range to = {vtac_qlow(f.y.dtype), vtac_qhigh(f.y.dtype)};
     vtac_value_id x = quantize.inputs[0];
     const vtac_node *above = vtac_producer(r, x);
-    while (above != NULL && vtac_only_user(r, x) != NULL && narrow(r->graph, above, &f.y, &to)) {
-        x = above->inputs[0];
+    uint32_t input = 0;
+    while (above != NULL && vtac_only_user(r, x) != NULL && narrow(r, above, &f.y, &to, &input)) {
+        x = above->inputs[input];
         above = vtac_producer(r, x);
     }
     /* a DequantizeLinear may have other users: it is read, not taken */
