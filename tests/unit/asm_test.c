@@ -110,7 +110,9 @@ static void loop_nests_fill_their_fields(void **state)
                                 "requant m, clip -5..9, zero -3 : 6 (dst 1) x 7 (src 2)\n"
                                 "depthwise k[3], taps 3 x 2, col 1, row 200 : 8 (src 4)\n"
                                 "gemm.reset m [push prev next]\n"
-                                "alu.max.src 3, -7\n");
+                                "alu.max.src 3, -7\n"
+                                "requant m, table 1, wide, round twice_out\n"
+                                "load.tab 64, @6, 64\n");
     vta_insn i = insn_of(&p, 0);
     assert_int_equal(i.gemm.init, 1);
     assert_int_equal(i.gemm.uop_begin, 0);
@@ -141,6 +143,14 @@ static void loop_nests_fill_their_fields(void **state)
     assert_int_equal(i.alu.from_src, 1);
     assert_int_equal(i.alu.imm, -7);
     assert_int_equal(insn_of(&p, 1).alu.from_src, 0);
+    i = insn_of(&p, 7);
+    assert_int_equal(i.requant.rounding, VTA_ROUND_TWICE_OUT);
+    assert_int_equal(i.requant.wide, 1);
+    assert_int_equal(i.requant.table, 2);
+    assert_int_equal(insn_of(&p, 3).requant.table, 0);
+    i = insn_of(&p, 8);
+    assert_int_equal(i.mem.memory, VTA_MEM_TAB);
+    assert_int_equal(i.mem.x_size, 64);
     i = insn_of(&p, 3);
     assert_int_equal(i.requant.uop, 100);
     assert_int_equal(i.requant.low, -5);

@@ -131,6 +131,23 @@ static void alu_operation(fixture *f)
 {
     vta_stream_alu(f->s, &(vta_alu){.kernel = f->unit, .op = (vta_alu_op)7, .iter_out = 1, .iter_in = 1});
 }
+static void table_number(fixture *f)
+{
+    vta_stream_table(f->s, 2, (vta_buffer){0}, 0);
+}
+static void table_offset(fixture *f)
+{
+    vta_stream_table(f->s, 0, (vta_buffer){0}, 128);
+}
+static void requant_table(fixture *f)
+{
+    vta_stream_requant(f->s, &(vta_requant){.iter_out = 1, .iter_in = 1, .high = 5, .table = 3});
+}
+static void requant_record(fixture *f)
+{
+    vta_stream_requant(f->s,
+                       &(vta_requant){.iter_out = 1, .iter_in = 1, .high = 5, .wide = true, .params = 512});
+}
 static void alu_source(fixture *f)
 {
     vta_stream_alu(
@@ -270,6 +287,10 @@ static void every_bad_argument_is_named(void **state)
         {alu_shift, VTA_ILLEGAL_INSN, "alu: imm 32 (limit: 31)"},
         {alu_operation, VTA_ILLEGAL_INSN, "alu: alu_op 7"},
         {alu_source, VTA_RANGE, "call 2 (alu): src reaches entry 2048, but acc has 2048"},
+        {table_number, VTA_RANGE, "table 2 from byte 0: tables are 0 … 1, from multiples of 256 on"},
+        {table_offset, VTA_RANGE, "table 0 from byte 128: tables are 0 … 1, from multiples of 256 on"},
+        {requant_table, VTA_ILLEGAL_INSN, "requant: table 3 (limit: 2): there is no such table"},
+        {requant_record, VTA_RANGE, "call 2 (requant): params 512 is not in 0 … 511"},
         {requant_params, VTA_RANGE, "call 2 (requant): params 1024 is not in 0 … 1023"},
         {requant_range, VTA_ILLEGAL_INSN, "requant: low 5"},
         {requant_zero_point, VTA_RANGE, "requant: zero_point 128 does not fit in its field (limit: 127)"},
