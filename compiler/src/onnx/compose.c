@@ -69,7 +69,8 @@ vta_status vtac_compose_draft(vtac_importer *im, const vtac_draft *draft, vtac_v
     vtac_compose c = {.im = im, .of = draft, .draft = piece, .diag = diag};
     memset(out, 0, VTAC_MOST_INPUTS * sizeof *out);
     table[row].function(&c, out);
-    for (uint32_t i = 0; i < draft->output_count; i++) {
+    *done = c.status != VTA_OK || out[0] != 0;
+    for (uint32_t i = 0; *done && i < draft->output_count; i++) {
         if (c.status == VTA_OK && out[i] == 0) {
             (void)vtac_compose_fail(&c, VTA_UNSUPPORTED, "its output %u is not made", i);
         }

@@ -17,7 +17,8 @@ typedef struct vtac_compose {
     vta_diag *diag;
 } vtac_compose;
 
-/* Writes the values of the operator's outputs. */
+/* Writes the values of the operator's outputs; leaves the first 0 where it is to stay the operator that it
+ * is. */
 typedef void vtac_compose_fn(vtac_compose *c, vtac_value_id *out);
 
 /* Makes the draft's operator, where it is one of compose.def; `done` says whether it was. */
@@ -47,7 +48,7 @@ uint32_t vtac_c_axis(vtac_compose *c, int64_t axis, uint32_t rank);
 /* Whether the rank is this; a fault that names the input where not. */
 bool vtac_c_expect_rank(vtac_compose *c, uint32_t input, uint32_t rank);
 
-/* Attributes of the node that is made next. */
+/* Attributes of the node that is made next: its inputs are made before. */
 void vtac_c_set_int(vtac_compose *c, const char *name, int64_t value);
 void vtac_c_set_float(vtac_compose *c, const char *name, double value);
 void vtac_c_set_string(vtac_compose *c, const char *name, const char *value);

@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Normalizations, activations and losses.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "compose.h"
+
+/* ---- activations */
+
+/* x * sigmoid(alpha * x) */
+void vtac_composed_swish(vtac_compose *c, vtac_value_id *out)
+{
+    const vtac_value_id x = vtac_c_in(c, 0);
+    const double alpha = vtac_c_float(c, "alpha", 1.0);
+    out[0] = vtac_c_mul(c, x, vtac_c_sigmoid(c, alpha == 1.0 ? x : vtac_c_mul_number(c, x, alpha)));
+}
+
+/* The same of a, times b of the same shape. */
+void vtac_composed_swiglu(vtac_compose *c, vtac_value_id *out)
+{
+    const vtac_value_id b = vtac_c_in(c, 1);
+    vtac_composed_swish(c, out);
+    if (c->status == VTA_OK && !vtac_type_equal(vtac_c_type(c, out[0]), vtac_c_type(c, b))) {
+        (void)vtac_compose_fail(c, VTA_INVALID, "its inputs differ in type or shape");
+    }
+    out[0] = vtac_c_mul(c, out[0], b);
+}
+
+void vtac_composed_quick_gelu(vtac_compose *c, vtac_value_id *out)
+{
+    const vtac_value_id x = vtac_c_in(c, 0);
+    out[0] = vtac_c_mul(c, x, vtac_c_sigmoid(c, vtac_c_mul_number(c, x, vtac_c_float(c, "alpha", 1.702))));
+}
+
+/* Gelu(x + bias) */
+void vtac_composed_bias_gelu(vtac_compose *c, vtac_value_id *out)
+{
+    out[0] = vtac_c1(c, VTAC_OP_GELU, vtac_c_add(c, vtac_c_in(c, 0), vtac_c_in(c, 1)));
+}
+
+/* The same by tanh; the bias may be absent. */
+void vtac_composed_fast_gelu(vtac_compose *c, vtac_value_id *out)
+{
+    const vtac_value_id x = vtac_c_in(c, 0);
+    const vtac_value_id sum = vtac_c_has(c, 1) ? vtac_c_add(c, x, vtac_c_in(c, 1)) : x;
+    vtac_c_set_string(c, "approximate", "tanh");
+    out[0] = vtac_c1(c, VTAC_OP_GELU, sum);
+}
+
+/* ---- normalizations */
+
+/* x / sqrt(mean(x * x) + epsilon) * scale, over the axes from `axis` on; the middle in float32 */
+static vtac_value_id rms(vtac_compose *c, vtac_value_id x, vtac_value_id scale, uint32_t axis)
+{
+    const vtac_dtype type = vtac_c_dtype(c, x);
+    const uint32_t rank = vtac_c_rank(c, x);
+    const vtac_value_id wide = vtac_c_cast(c, x, type == VTAC_F64 ? VTAC_F64 : VTAC_F32);
+    const vtac_value_id mean =
+        vtac_c_reduce(c, VTAC_OP_REDUCE_MEAN, vtac_c_mul(c, wide, wide), axis, rank - 1);
+    const vtac_value_id root = vtac_c_sqrt(c, vtac_c_add_number(c, mean, vtac_c_float(c, "epsilon", 1e-5)));
+    return vtac_c_mul(c, vtac_c_cast(c, vtac_c_div(c, wide, root), vtac_c_dtype(c, scale)), scale);
+}
+
+void vtac_composed_rms_normalization(vtac_compose *c, vtac_value_id *out)
+{
+    const vtac_value_id x = vtac_c_in(c, 0);
+    out[0] = rms(c, x, vtac_c_in(c, 1), vtac_c_axis(c, vtac_c_int(c, "axis", -1), vtac_c_rank(c, x)));
+}
+
+static vtac_value_id layer_norm(vtac_compose *c, vtac_value_id x, vtac_value_id scale, vtac_value_id bias)
+{
+    const vtac_value_id inputs[] = {x, scale, bias};
+    vtac_c_set_int(c, "axis", -1);
+    vtac_c_set_float(c, "epsilon", vtac_c_float(c, "epsilon", 1e-5));
+    return vtac_c_node(c, VTAC_OP_LAYER_NORMALIZATION, inputs, bias == 0 ? 2 : 3);
+}
+
+/* input, skip, gamma, beta, bias; the fourth output is the sum that is normalized */
+void vtac_composed_skip_layer_norm(vtac_compose *c, vtac_value_id *out)
+{
+    vtac_value_id sum = vtac_c_add(c, vtac_c_in(c, 0), vtac_c_in(c, 1));
+    sum = vtac_c_has(c, 4) ? vtac_c_add(c, sum, vtac_c_in(c, 4)) : sum;
+    out[0] = layer_norm(c, sum, vtac_c_in(c, 2), vtac_c_has(c, 3) ? vtac_c_in(c, 3) : 0);
+    out[3] = sum;
+    out[1] = out[2] = sum; /* they belong to training; nothing reads them where they have no name */
+}
+
+void vtac_composed_skip_rms_norm(vtac_compose *c, vtac_value_id *out)
+{
+    vtac_value_id sum = vtac_c_add(c, vtac_c_in(c, 0), vtac_c_in(c, 1));
+    sum = vtac_c_has(c, 3) ? vtac_c_add(c, sum, vtac_c_in(c, 3)) : sum;
+    out[0] = rms(c, sum, vtac_c_in(c, 2), vtac_c_rank(c, sum) - 1);
+    out[3] = sum;
+    out[1] = out[2] = sum;
+}
+
+/* input_ids, segment_ids, word, position, segment embeddings, gamma, beta, mask, position_ids */
+void vtac_composed_embed_layer_norm(vtac_compose *c, vtac_value_id *out)
+{
+    const vtac_value_id ids = vtac_c_in(c, 0);
+    if (!vtac_c_expect_rank(c, 0, 2)) {
+        return;
+    }
+    const int64_t batch = vtac_c_dim(c, ids, 0);
+    const int64_t length = vtac_c_dim(c, ids, 1);
+    const vtac_value_id positions = vtac_c_has(c, 8) ? vtac_c_in(c, 8) : vtac_c_range(c, VTAC_I64, length);
+    vtac_value_id sum = vtac_c_add(c, vtac_c_gather(c, vtac_c_in(c, 2), ids, 0),
+                                   vtac_c_gather(c, vtac_c_in(c, 3), positions, 0));
+    if (vtac_c_has(c, 1)) {
+        sum = vtac_c_add(c, sum, vtac_c_gather(c, vtac_c_in(c, 4), vtac_c_in(c, 1), 0));
+    }
+    out[0] = layer_norm(c, sum, vtac_c_in(c, 5), vtac_c_in(c, 6));
+    if (c->of->output_count > 1) { /* how many are masked in */
+        const vtac_value_id mask = vtac_c_has(c, 7) ? vtac_c_cast(c, vtac_c_in(c, 7), VTAC_I32) : 0;
+        const vtac_value_id none = vtac_c_expand(c, vtac_c_number(c, VTAC_I32, 0.0), &batch, 1);
+        out[1] = mask == 0 ? none : vtac_c_squeeze(c, vtac_c_reduce(c, VTAC_OP_REDUCE_SUM, mask, 1, 1), 1);
+    }
+    out[2] = sum;
+}
+
+/* x, scale, bias, mean, variance with training_mode: the batch's own mean and variance, and the running ones
+ * moved on */
+static void train_batch_norm(vtac_compose *c, vtac_value_id *out)
+{
+    const vtac_value_id x = vtac_c_in(c, 0);
+    const vtac_type type = *vtac_c_type(c, x);
+    const double momentum = vtac_c_float(c, "momentum", 0.9);
+    vtac_value_id mean = vtac_c_reduce(c, VTAC_OP_REDUCE_MEAN, x, 0, 0);
+    mean = type.rank > 2 ? vtac_c_reduce(c, VTAC_OP_REDUCE_MEAN, mean, 2, type.rank - 1) : mean;
+    const vtac_value_id off = vtac_c_sub(c, x, mean);
+    vtac_value_id variance = vtac_c_reduce(c, VTAC_OP_REDUCE_MEAN, vtac_c_mul(c, off, off), 0, 0);
+    variance = type.rank > 2 ? vtac_c_reduce(c, VTAC_OP_REDUCE_MEAN, variance, 2, type.rank - 1) : variance;
+    const int64_t list[] = {type.dim[1]};
+    mean = vtac_c_reshape(c, mean, list, 1);
+    variance = vtac_c_reshape(c, variance, list, 1);
+    const vtac_value_id inputs[] = {x, vtac_c_in(c, 1), vtac_c_in(c, 2), mean, variance};
+    vtac_c_set_float(c, "epsilon", vtac_c_float(c, "epsilon", 1e-5));
+    out[0] = vtac_c_node(c, VTAC_OP_BATCH_NORMALIZATION, inputs, 5);
+    for (uint32_t i = 0; i < 2; i++) {
+        const vtac_value_id kept = vtac_c_mul_number(c, vtac_c_in(c, 3 + i), momentum);
+        out[1 + i] = vtac_c_add(c, kept, vtac_c_mul_number(c, i == 0 ? mean : variance, 1.0 - momentum));
+    }
+}
+
+void vtac_composed_batch_norm(vtac_compose *c, vtac_value_id *out)
+{
+    if (vtac_c_rank(c, vtac_c_in(c, 0)) < 2) {
+        (void)vtac_compose_fail(c, VTA_INVALID, "the input has no channels");
+    } else if (vtac_c_int(c, "training_mode", 0) != 0) {
+        train_batch_norm(c, out);
+    } /* otherwise it stays the operator that it is */
+}
+
+/* ---- losses: log probabilities [N, C, ...], the class of each place, a weight for each class */
+
+static void negative_log(vtac_compose *c, vtac_value_id logs, vtac_value_id *loss)
+{
+    const vtac_value_id target = vtac_c_in(c, 1);
+    const char *reduction = vtac_c_string(c, "reduction", "mean");
+    const vtac_attr *ignored = vtac_c_attr(c, "ignore_index");
+    const vtac_dtype type = vtac_c_dtype(c, logs);
+    if (c->status == VTA_OK &&
+        (vtac_c_rank(c, logs) < 2 || vtac_c_rank(c, target) + 1 != vtac_c_rank(c, logs))) {
+        (void)vtac_compose_fail(c, VTA_INVALID,
+                                "it needs [N, C, ...] and one class for each place of [N, ...]");
+        return;
+    }
+    vtac_value_id wanted = vtac_c_cast(c, target, VTAC_I64);
+    vtac_value_id kept = 0; /* 1 where a place counts, 0 where its class is the one to ignore */
+    if (ignored != NULL && ignored->kind == VTAC_ATTR_INT) {
+        const vtac_value_id is = vtac_c_equal_number(c, wanted, (double)ignored->i);
+        kept = vtac_c_where(c, is, vtac_c_number(c, type, 0.0), vtac_c_number(c, type, 1.0));
+        wanted = vtac_c_where(c, is, vtac_c_number(c, VTAC_I64, 0.0), wanted);
+    }
+    const vtac_value_id column = vtac_c_unsqueeze(c, wanted, 1);
+    vtac_c_set_int(c, "axis", 1);
+    vtac_value_id x = vtac_c2(c, VTAC_OP_GATHER_ELEMENTS, logs, column);
+    x = vtac_c_neg(c, vtac_c_squeeze(c, x, 1));
+    vtac_value_id weight = vtac_c_has(c, 2) ? vtac_c_gather(c, vtac_c_in(c, 2), wanted, 0) : 0;
+    weight = weight == 0 ? kept : kept == 0 ? weight : vtac_c_mul(c, weight, kept);
+    x = weight == 0 ? x : vtac_c_mul(c, x, weight);
+    const uint32_t rank = vtac_c_rank(c, x);
+    if (reduction[0] != 'n' && c->status == VTA_OK) {
+        vtac_c_set_int(c, "keepdims", 0);
+        const vtac_value_id sum = vtac_c1(c, VTAC_OP_REDUCE_SUM, x);
+        vtac_value_id count = 0;
+        if (reduction[0] == 'm' && weight != 0) {
+            vtac_c_set_int(c, "keepdims", 0);
+            count = vtac_c1(c, VTAC_OP_REDUCE_SUM, weight);
+        } else if (reduction[0] == 'm') {
+            double places = 1.0;
+            for (uint32_t i = 0; i < rank; i++) {
+                places *= (double)vtac_c_dim(c, x, i);
+            }
+            count = vtac_c_number(c, type, places);
+        }
+        x = count == 0 ? sum : vtac_c_div(c, sum, count);
+    }
+    *loss = x;
+}
+
+void vtac_composed_nll_loss(vtac_compose *c, vtac_value_id *out)
+{
+    negative_log(c, vtac_c_in(c, 0), &out[0]);
+}
+
+void vtac_composed_cross_entropy(vtac_compose *c, vtac_value_id *out)
+{
+    const vtac_value_id scores = vtac_c_in(c, 0);
+    vtac_c_set_int(c, "axis", 1);
+    out[1] = vtac_c1(c, VTAC_OP_LOG_SOFTMAX, scores);
+    negative_log(c, out[1], &out[0]);
+}
