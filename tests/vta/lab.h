@@ -48,6 +48,7 @@ uint32_t lab_add_average(lab_region *lab, uint32_t input, const vtac_vta_window 
 uint32_t lab_add_sum(lab_region *lab, uint32_t a, uint32_t b);
 uint32_t lab_add_product(lab_region *lab, uint32_t a, uint32_t b);
 uint32_t lab_add_rescale(lab_region *lab, uint32_t input);
+uint32_t lab_add_table(lab_region *lab, uint32_t input);
 /* `alike`: all inputs and the output have one scale and zero point. */
 uint32_t lab_add_concat(lab_region *lab, const uint32_t *inputs, uint32_t count, bool alike);
 uint32_t lab_add_resize(lab_region *lab, uint32_t input, int64_t rows, int64_t cols);

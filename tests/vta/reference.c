@@ -163,6 +163,12 @@ static int32_t rescale(const point *p)
     return finish(p, read(p, 0, p->c, p->y, p->x), p->layer->scales[0]);
 }
 
+static int32_t look_up(const point *p)
+{
+    const vtac_vta_tensor *t = input(p, 0);
+    return clamp(p, p->layer->table[128 + p->values->of[p->layer->inputs[0]][at(t, p->n, p->c, p->y, p->x)]]);
+}
+
 static int32_t concatenate(const point *p)
 {
     uint32_t k = 0;
@@ -202,6 +208,7 @@ static formula *const formulas[VTAC_VTA_KINDS] = {
     [VTAC_VTA_CONV] = conv,          [VTAC_VTA_ADD] = add,          [VTAC_VTA_MUL] = multiply,
     [VTAC_VTA_MAX_POOL] = maximum,   [VTAC_VTA_AVG_POOL] = average, [VTAC_VTA_RESCALE] = rescale,
     [VTAC_VTA_CONCAT] = concatenate, [VTAC_VTA_RESIZE] = resize,    [VTAC_VTA_MOVE] = move,
+    [VTAC_VTA_TABLE] = look_up,
 };
 
 static void compute(const lab_region *lab, const vtac_vta_layer *layer, lab_values *values)

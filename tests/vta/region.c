@@ -238,6 +238,18 @@ uint32_t lab_add_rescale(lab_region *lab, uint32_t input)
     return add_simple(lab, VTAC_VTA_RESCALE, "rescale", &input, 1, lab->tensors[input], 74.0);
 }
 
+uint32_t lab_add_table(lab_region *lab, uint32_t input)
+{
+    enum { NUMBERS = 256 };
+    const uint32_t output = add_simple(lab, VTAC_VTA_TABLE, "table", &input, 1, lab->tensors[input], 74.0);
+    int8_t *table = take(lab, NUMBERS, 1);
+    for (int i = 0; i < NUMBERS; i++) {
+        table[i] = (int8_t)rng_between(&lab->random, -128, 127);
+    }
+    lab->layers[lab->region.layer_count - 1].table = table;
+    return output;
+}
+
 uint32_t lab_add_concat(lab_region *lab, const uint32_t *inputs, uint32_t count, bool alike)
 {
     vtac_vta_tensor like = lab->tensors[inputs[0]];
@@ -463,7 +475,9 @@ static void draw_layer(lab_region *lab, uint32_t input, int64_t block)
     case 1: (void)lab_add_product(lab, input, mate_of(lab, input, rng_percent(&lab->random, 60))); break;
     case 2: draw_pool(lab, input, false); break;
     case 3: draw_pool(lab, input, true); break;
-    case 4: (void)lab_add_rescale(lab, input); break;
+    case 4:
+        (void)(rng_percent(&lab->random, 50) ? lab_add_rescale(lab, input) : lab_add_table(lab, input));
+        break;
     case 5: draw_concat(lab, input, block); break;
     case 6:
         if (t->h * t->w < 150) {

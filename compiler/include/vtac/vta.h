@@ -66,6 +66,7 @@ typedef enum vtac_vta_kind {
     VTAC_VTA_MAX_POOL,
     VTAC_VTA_AVG_POOL, /* any window */
     VTAC_VTA_RESCALE,  /* another scale or zero point; a clamp (ReLU) */
+    VTAC_VTA_TABLE,    /* any function of one number, by `table` */
     VTAC_VTA_CONCAT,   /* along channels, each input rescaled */
     VTAC_VTA_RESIZE,   /* nearest, whole factors window.stride */
     VTAC_VTA_MOVE,     /* numbers change places: channels, rows, columns, by `from` */
@@ -105,6 +106,7 @@ typedef struct vtac_vta_layer {
     int64_t counted_before[2], counted_after[2]; /* AVG_POOL: padding that counts as elements */
     vtac_fixed_sum sum;                          /* ADD */
     int64_t up[2], down[2];                      /* MOVE */
+    const int8_t *table;                         /* TABLE: the result for -128 … 127; then the clamp */
     const vtac_vta_from *from;                   /* MOVE: [up[0]·up[1]][c_out] */
     int32_t low, high;                           /* -128 … 127 */
 } vtac_vta_layer;

@@ -53,11 +53,28 @@ static void fill(int32_t *lanes, int64_t count, int32_t value)
     }
 }
 
+/* The results for 0 … 127, then for -128 … -1, each in the clamp. */
+static vta_status pack_table(plan *p, blob *to, vta_diag *diag)
+{
+    uint64_t offset;
+    int8_t *bytes = (int8_t *)blob_add(to, TABLE_BYTES, TABLE_BYTES, &offset);
+    if (bytes == NULL) {
+        return vta_fail(diag, VTA_NOMEM, "no memory for the constants of layer '%s'", p->layer->name);
+    }
+    for (int i = 0; i < TABLE_BYTES; i++) {
+        const int8_t q = p->layer->table[(i + 128) % TABLE_BYTES];
+        bytes[i] = (int8_t)least(most(q, p->layer->low), p->layer->high);
+    }
+    p->at.table = (int64_t)offset;
+    return VTA_OK;
+}
+
 vta_status elementwise_pack(plan *p, blob *to, vta_diag *diag)
 {
     const vtac_vta_layer *layer = p->layer;
     const int64_t element = p->machine->config->elem_bytes[VTA_MEM_ACC], lanes = element / 4;
     uint64_t offset;
+    VTA_TRY(layer->kind == VTAC_VTA_TABLE ? pack_table(p, to, diag) : VTA_OK);
     int32_t *entry = (int32_t *)(void *)blob_add(to, (uint64_t)(constants_of(layer) * element),
                                                  (uint64_t)element, &offset);
     if (entry == NULL) {
@@ -68,8 +85,10 @@ vta_status elementwise_pack(plan *p, blob *to, vta_diag *diag)
     for (int64_t k = 0; k < pair_count(layer); k++, entry += PAIR * lanes) {
         const int32_t zero = tensors[layer->inputs[k]].zero;
         const vtac_fixed_sum *sum = &layer->sum;
-        const vtac_fixed scale = layer->kind == VTAC_VTA_ADD ? (vtac_fixed){1, sum->shift} : layer->scales[k];
-        const int32_t bias = layer->kind == VTAC_VTA_MUL ? 0
+        const vtac_fixed scale = layer->kind == VTAC_VTA_ADD     ? (vtac_fixed){1, sum->shift}
+                                 : layer->kind == VTAC_VTA_TABLE ? (vtac_fixed){1, 0}
+                                                                 : layer->scales[k];
+        const int32_t bias = layer->kind == VTAC_VTA_MUL || layer->kind == VTAC_VTA_TABLE ? 0
                              : layer->kind == VTAC_VTA_ADD
                                  ? -(zero * sum->a + tensors[layer->inputs[1]].zero * sum->b)
                                  : -zero;
@@ -147,6 +166,7 @@ static void arithmetic(elementwise *e, const stretch *s, int64_t a, int64_t b, i
         together(e, VTA_ALU_MUL, a, b, count, s->one_b ? one : 0);
     }
     const list_range range = {a, count};
+    const bool looks_up = layer->kind == VTAC_VTA_TABLE;
     list_requant(e->list,
                  &(vta_requant){.dst = a,
                                 .src = a,
@@ -155,9 +175,10 @@ static void arithmetic(elementwise *e, const stretch *s, int64_t a, int64_t b, i
                                 .iter_in = count,
                                 .dst_in = count > 1,
                                 .src_in = count > 1,
-                                .zero_point = tensors[layer->output].zero,
-                                .low = layer->low,
-                                .high = layer->high},
+                                .zero_point = looks_up ? 0 : tensors[layer->output].zero,
+                                .low = looks_up ? INT8_MIN : layer->low,
+                                .high = looks_up ? INT8_MAX : layer->high,
+                                .table = looks_up},
                  range, range);
 }
 
@@ -261,6 +282,9 @@ vta_status elementwise_emit(const plan *p, step_list *list, vta_diag *diag)
                                   .y_size = 1,
                                   .x_size = constants_of(p->layer),
                                   .x_stride = constants_of(p->layer)});
+    if (p->layer->kind == VTAC_VTA_TABLE) {
+        list_table(list, CONSTANTS_BUFFER, p->at.table);
+    }
     if (p->layer->kind == VTAC_VTA_CONCAT) {
         emit_concat(&e);
     } else {

@@ -228,6 +228,19 @@ void list_load(step_list *list, const vta_load2d *load)
     append(list, &list->steps, &(step){.kind = STEP_LOAD, .load = *load});
 }
 
+/* As a load of words; what is held back goes first: it may read the table that was there. */
+void list_table(step_list *list, uint32_t buffer, int64_t offset)
+{
+    enum { WORDS = 64, WORD = 4 };
+    list_flush(list);
+    list_load(list, &(vta_load2d){.memory = VTA_MEM_TAB,
+                                  .buffer = {buffer},
+                                  .offset = offset / WORD,
+                                  .y_size = 1,
+                                  .x_size = WORDS,
+                                  .x_stride = WORDS});
+}
+
 /* `count` entries of padding. */
 static void load_padding(step_list *list, const vta_load2d *like, int64_t sram, int64_t rows, int64_t cols)
 {
@@ -327,7 +340,13 @@ static void record_step(vta_stream *stream, step call, const vta_kernel *kernels
 {
     vta_stream_tag(stream, call.tag);
     switch (call.kind) {
-    case STEP_LOAD: vta_stream_load2d(stream, &call.load); break;
+    case STEP_LOAD:
+        if (call.load.memory == VTA_MEM_TAB) {
+            vta_stream_table(stream, 0, call.load.buffer, 4 * call.load.offset);
+        } else {
+            vta_stream_load2d(stream, &call.load);
+        }
+        break;
     case STEP_STORE: vta_stream_store2d(stream, &call.store); break;
     case STEP_GEMM:
         call.gemm.kernel = kernels[call.gemm.kernel.index];

@@ -182,8 +182,10 @@ int64_t group_blocks(const conv *c, const tiling *t, int64_t group);
 /* What every kind of layer plans, packs and emits. */
 
 /* Where a layer's constants lie: elements of WGT and of ACC from the start of CONSTANTS. */
+enum { TABLE_BYTES = 256 };
 typedef struct constants {
     int64_t weights, params, sum;
+    int64_t table; /* bytes */
 } constants;
 
 /* Windows through the ALU (window.c): output pixels of a tile, window rows at a time, entries of slots. */
