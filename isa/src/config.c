@@ -54,6 +54,7 @@ static const string_key string_keys[] = {
     {"NAME", offsetof(vta_config, name)},
     {"TARGET", offsetof(vta_config, target)},
     {"HW_VER", offsetof(vta_config, hw_ver)},
+    {"CLOCK_FROM", offsetof(vta_config, clock_from)},
 };
 
 enum {
@@ -340,7 +341,7 @@ static void derive(vta_config *c)
 
 static void set_defaults(vta_config *out)
 {
-    *out = (vta_config){.target = "sim", .hw_ver = "0.0.2"};
+    *out = (vta_config){.target = "sim", .hw_ver = "0.0.2", .clock_from = "assumed"};
     for (size_t i = 0; i < NUMBERS; i++) {
         *number(out, &number_keys[i]) = number_keys[i].def;
     }
@@ -459,10 +460,12 @@ const char *const *vta_config_names(uint32_t *count)
 
 void vta_config_default(vta_config *out)
 {
-    set_defaults(out);
+    if (vta_config_load("pynq", out, NULL) == VTA_OK) {
+        return;
+    }
+    set_defaults(out); /* without memory: the same, but for what is shown of it */
     memcpy(out->name, "pynq", sizeof "pynq");
     memcpy(out->target, "pynq", sizeof "pynq");
-    out->addr_bits = 32;
     derive(out);
 }
 

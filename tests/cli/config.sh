@@ -20,6 +20,7 @@ vtac config show pynq
 exits 0
 good_json out
 says out '"LOG_BLOCK_IN" : 4'
+says out '"CLOCK_FROM" : "'
 cp out mine.json
 vtac config check ./mine.json
 exits 0

@@ -22,9 +22,10 @@ typedef enum vta_memory {
 
 /* What the configuration says, and what follows from it. Plain data: copy it freely. */
 typedef struct vta_config {
-    char name[32];   /* "pynq"; from the file's name where the file has no NAME */
-    char target[32]; /* VTA's TARGET, for display */
-    char hw_ver[32]; /* VTA's HW_VER, for display */
+    char name[32];       /* "pynq"; from the file's name where the file has no NAME */
+    char target[32];     /* VTA's TARGET, for display */
+    char hw_ver[32];     /* VTA's HW_VER, for display */
+    char clock_from[32]; /* where clock_mhz comes from, for display */
 
 #define VTA_CONFIG(field, key, def, min, max, hw, doc) uint32_t field;
 #include "vta/config.def"
