@@ -81,5 +81,5 @@ vtac_tfl_mean vtac_tfl_mean_of(float x, int64_t x_zero, float y, int64_t y_zero,
 {
     const float shift = fmaxf(-1e9F, fminf(1e9F, (float)x_zero * x / y));
     return (vtac_tfl_mean){.scale = vtac_tfl_scale_of((double)(x / ((float)count * y))),
-                           .bias = (int32_t)(y_zero - (int64_t)shift)};
+                           .bias = (int32_t)(y_zero - (int64_t)(shift > 0.0F ? shift + 0.5F : shift - 0.5F))};
 }

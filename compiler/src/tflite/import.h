@@ -71,6 +71,8 @@ vtac_id tfl_quantize(tfl *im, vtac_id x, const tfl_tensor *to);
 vtac_id tfl_dequantize(tfl *im, vtac_id x, const tfl_tensor *from);
 /* x through a table of `count` numbers for first, first + 1, … */
 vtac_id tfl_look_up(tfl *im, vtac_id x, vtac_dtype dtype, const void *table, int64_t count, int64_t first);
+/* Rows of floats quantized by the run (op_matrix.c). */
+vtac_id tfl_quantize_rows(tfl *im, vtac_id x, uint32_t rank, vtac_id *scale, vtac_id *zero);
 void tfl_range(vtac_dtype dtype, int64_t *low, int64_t *high);
 
 __attribute__((format(printf, 2, 3))) void tfl_refuse(tfl *im, const char *fmt, ...);

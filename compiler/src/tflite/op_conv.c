@@ -149,23 +149,22 @@ static vtac_id conv_words(tfl *im, const convolution *c)
     return tfl_store(im, sum, c->out, c->w.activation);
 }
 
-/* Each image of floats gets a scale of its own: its largest magnitude is 127. Weights are bytes on an axis.
- */
+/* Each image of floats is quantized by the run: symmetrically where one scale is for all weights, else over
+ * its range. */
 static vtac_id conv_mixed(tfl *im, const convolution *c)
 {
     vtac_builder *m = &im->maker;
     vtac_attr attrs[5];
     const uint32_t count = window_attrs(&c->w, c->groups, attrs);
-    const int64_t axes[] = {1, 2, 3};
-    const vtac_id most =
-        vtac_make_reduce(m, VTAC_OP_REDUCE_MAX, vtac_make1(m, VTAC_OP_ABS, c->x), axes, 3, true);
-    const vtac_id zero = vtac_make_number(m, VTAC_F32, 0.0);
-    const vtac_id none = vtac_make2(m, VTAC_OP_EQUAL, most, zero);
-    const vtac_id all = vtac_make_number(m, VTAC_F32, 127.0);
-    const vtac_id safe = vtac_make3(m, VTAC_OP_WHERE, none, vtac_make_number(m, VTAC_F32, 1.0), most);
-    const vtac_id scale = vtac_make2(m, VTAC_OP_DIV, safe, all);
-    vtac_id q = vtac_make2(m, VTAC_OP_MUL, c->x, vtac_make2(m, VTAC_OP_DIV, all, safe));
-    q = vtac_make_clip(m, tfl_round(im, q), -127.0, 127.0);
+    const vtac_type type = *vtac_made_type(m, c->x);
+    const int64_t rows[] = {type.dim[0], type.dim[0] > 0 ? vtac_type_elements(&type) / type.dim[0] : 0};
+    vtac_id scale = 0;
+    vtac_id zero = 0;
+    const bool whole = c->filter->scale_count > 1 || c->depthwise;
+    vtac_id q = tfl_quantize_rows(im, vtac_make_reshape(m, c->x, rows, 2), 2, &scale, whole ? &zero : NULL);
+    q = whole ? vtac_make2(m, VTAC_OP_SUB, q, zero) : q;
+    q = vtac_make_reshape(m, q, type.dim, 4);
+    scale = vtac_make_reshape(m, scale, (int64_t[]){type.dim[0], 1, 1, 1}, 4);
     const vtac_id in[] = {vtac_make_cast(m, q, VTAC_F64), vtac_make_cast(m, c->weight, VTAC_F64)};
     vtac_id sum = vtac_make_cast(m, vtac_make(m, VTAC_OP_CONV, in, 2, attrs, count), VTAC_F32);
     vtac_id filter = tfl_scale_value(im, c->filter);

@@ -10,7 +10,7 @@
 /* Rows of floats quantized by the run: the row's scale (in `scale`, [rows][1]) and int32 numbers. `zero` is
  * NULL for symmetric ones: the largest magnitude is 127. Else the row's range is spread over all 256 numbers.
  */
-static vtac_id quantize_rows(tfl *im, vtac_id x, uint32_t rank, vtac_id *scale, vtac_id *zero)
+vtac_id tfl_quantize_rows(tfl *im, vtac_id x, uint32_t rank, vtac_id *scale, vtac_id *zero)
 {
     vtac_builder *m = &im->maker;
     const int64_t last[] = {(int64_t)rank - 1};
@@ -61,7 +61,7 @@ static vtac_id dense_mixed(tfl *im, vtac_id x, const tfl_tensor *filter, bool as
     vtac_builder *m = &im->maker;
     vtac_id scale = 0;
     vtac_id zero = 0;
-    vtac_id q = quantize_rows(im, x, 2, &scale, asymmetric ? &zero : NULL);
+    vtac_id q = tfl_quantize_rows(im, x, 2, &scale, asymmetric ? &zero : NULL);
     if (asymmetric) {
         q = vtac_make2(m, VTAC_OP_SUB, q, zero);
     }

@@ -53,7 +53,12 @@ static vtac_id by_floats(tfl *im, vtac_id sum, int64_t count, bool is_mean)
     }
     y = vtac_make2(m, VTAC_OP_MUL, y, vtac_make_number(m, VTAC_F32, (double)scale));
     y = vtac_make2(m, VTAC_OP_ADD, y, vtac_make_number(m, VTAC_F32, (double)bias));
-    return tfl_store(im, tfl_round(im, y), out, TFL_NONE);
+    y = tfl_round(im, y);
+    if (is_mean) {
+        return tfl_store(im, y, out, TFL_NONE);
+    }
+    y = vtac_make2(m, VTAC_OP_ADD, y, vtac_make_number(m, VTAC_I32, (double)out->zero[0]));
+    return vtac_make_cast(m, y, out->type.dtype); /* sums wrap */
 }
 
 /* Of planes, keeping their axes: one operator for host and accelerator. */
@@ -119,6 +124,9 @@ void tfl_import_mean(tfl *im)
         const vtac_id sum = whole_sum(im, value, axes, used, keep);
         const vtac_id divisor = vtac_make_number(m, VTAC_I32, (double)count);
         y = vtac_make_cast(m, vtac_make2(m, VTAC_OP_DIV, sum, divisor), in->type.dtype);
+    } else if (tfl_same_scale(in, out)) {
+        y = vtac_make_cast(m, whole_sum(im, value, axes, used, keep),
+                           in->type.dtype); /* as they are, and they wrap */
     } else {
         y = by_floats(im, whole_sum(im, value, axes, used, keep), count, is_mean);
     }

@@ -110,13 +110,40 @@ void tfl_import_function(tfl *im)
     plain_function(im, t.op, NULL, 0);
 }
 
-/* ---- logistic and tanh of 16 bits: tables of 256 steps and what is between them */
+/* ---- logistic and tanh of 16 bits: a table of 256 steps and what is between them */
+
+/* sigmoid(i / 24) in 16 bits. */
+static int64_t curve(int64_t i)
+{
+    const double y = round(65536.0 / (1.0 + exp((double)-i / 24.0)));
+    return y > 65535.0 ? 65535 : (int64_t)y;
+}
 
 static double logistic_words(const table *t, int64_t q)
 {
-    const double x = (double)t->in->scale[0] * (double)q;
-    const double y = t->op == VTAC_OP_TANH ? tanh(x) : 1.0 / (1.0 + exp(-x));
-    return round(y / (double)t->out->scale[0]);
+    const bool is_tanh = t->op == VTAC_OP_TANH;
+    const int fine = is_tanh ? 8 : 9; /* bits between two entries; tanh(x) is 2 sigmoid(2x) - 1 */
+    double real = (double)t->in->scale[0] * 4096.0 * 3.0;
+    int left = 0;
+    while (real <= 32767.0 / 2.0 && left <= 30) {
+        left++;
+        real *= 2.0;
+    }
+    const int64_t round_up = left > 0 ? INT64_C(1) << (left - 1) : 0;
+    const int64_t x = (q * (int64_t)real + round_up) >> left;
+    const int64_t size = x < 0 ? -x : x;
+    const int64_t place = size >> fine;
+    const int64_t rest = size & ((1 << fine) - 1);
+    int64_t y = (curve(place) << fine) + rest * (curve(place + 1) - curve(place));
+    if (place >= 255) {
+        y = is_tanh ? INT64_C(0xffff) << 8 : INT64_C(0x7fff) << 10;
+    }
+    if (is_tanh) {
+        y = x >= 0 ? y - (1 << 23) + (1 << 7) : -y + (1 << 23) + (1 << 7) - 1;
+        return (double)(y >> 8);
+    }
+    y = x >= 0 ? y + (1 << 9) : (1 << 25) - y + (1 << 9) - 1;
+    return (double)(y >> 10);
 }
 
 void tfl_import_logistic(tfl *im)

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Pictures of another size. Places and weights follow from sizes alone: they are constants, rows first, then
+ * columns.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "operators.h"
+
+typedef struct resize {
+    bool corners, centers; /* align corners, half-pixel centers */
+    int64_t from[2], to[2];
+} resize;
+
+/* One axis: two places for each output and how much the second counts, in units of `one`. */
+typedef struct axis_plan {
+    int64_t *low, *high;
+    float *part;
+} axis_plan;
+
+static bool plan_room(tfl *im, int64_t count, axis_plan *p)
+{
+    p->low = vtac_make_room(&im->maker, count, sizeof *p->low);
+    p->high = vtac_make_room(&im->maker, count, sizeof *p->high);
+    p->part = vtac_make_room(&im->maker, count, sizeof *p->part);
+    return im->maker.status == VTA_OK;
+}
+
+static int64_t within(int64_t v, int64_t size)
+{
+    return v < 0 ? 0 : v >= size ? size - 1 : v;
+}
+
+/* In floats. */
+static void plan_floats(const resize *r, int a, axis_plan *p)
+{
+    const bool corners = r->corners && r->to[a] > 1;
+    const float scale =
+        corners ? (float)(r->from[a] - 1) / (float)(r->to[a] - 1) : (float)r->from[a] / (float)r->to[a];
+    for (int64_t i = 0; i < r->to[a]; i++) {
+        const float at = r->centers ? ((float)i + 0.5F) * scale - 0.5F : (float)i * scale;
+        const float low = floorf(at);
+        p->low[i] = within((int64_t)low, r->from[a]);
+        p->high[i] = within((int64_t)ceilf(at), r->from[a]);
+        p->part[i] = at - (float)p->low[i];
+    }
+}
+
+/* In units of 2^-10, as TensorFlow Lite does it for signed integers. */
+static void plan_integers(const resize *r, int a, axis_plan *p)
+{
+    enum { ONE = 1 << 10 };
+    int64_t scale = (ONE * r->from[a] + r->to[a] / 2) / r->to[a];
+    if (r->corners && r->to[a] > 1) {
+        scale = (ONE * (r->from[a] - 1) + (r->to[a] - 1) / 2) / (r->to[a] - 1);
+    }
+    for (int64_t i = 0; i < r->to[a]; i++) {
+        const int64_t at = i * scale + (r->centers ? scale / 2 - ONE / 2 : 0);
+        p->low[i] = within(at / ONE, r->from[a]);
+        p->high[i] = at <= 0 ? 0 : within((at + ONE - 1) / ONE, r->from[a]);
+        p->part[i] = (float)(at - p->low[i] * ONE);
+    }
+}
+
+static vtac_id pick(tfl *im, vtac_id x, const int64_t *places, int64_t count, uint32_t axis)
+{
+    const vtac_type type = {VTAC_I64, 1, {count}};
+    const vtac_attr attr = vtac_attr_of_int("axis", axis);
+    const vtac_id in[] = {x, vtac_make_borrowed(&im->maker, &type, places)};
+    return vtac_make(&im->maker, VTAC_OP_GATHER, in, 2, &attr, 1);
+}
+
+/* low * (one - part) + high * part along an axis of planes. */
+static vtac_id blend(tfl *im, vtac_id x, const axis_plan *p, int64_t count, uint32_t axis, vtac_dtype type,
+                     float one)
+{
+    vtac_builder *m = &im->maker;
+    const int64_t dims[] = {count, 1};
+    float *rest = vtac_make_room(m, count, sizeof *rest);
+    for (int64_t i = 0; rest != NULL && i < count; i++) {
+        rest[i] = one - p->part[i];
+    }
+    if (rest == NULL) {
+        return 0;
+    }
+    const uint32_t rank = axis == 2 ? 2 : 1;
+    const vtac_id first =
+        vtac_make_cast(m, vtac_make_reshape(m, vtac_make_floats(m, rest, count), dims, rank), type);
+    const vtac_id second =
+        vtac_make_cast(m, vtac_make_reshape(m, vtac_make_floats(m, p->part, count), dims, rank), type);
+    const vtac_id low = vtac_make2(m, VTAC_OP_MUL, pick(im, x, p->low, count, axis), first);
+    const vtac_id high = vtac_make2(m, VTAC_OP_MUL, pick(im, x, p->high, count, axis), second);
+    return vtac_make2(m, VTAC_OP_ADD, low, high);
+}
+
+/* The weight of one of the four neighbours, at every place: its row's times its column's. */
+static vtac_id weights(tfl *im, const axis_plan *rows, const axis_plan *columns, const resize *r, bool high,
+                       bool right)
+{
+    float *w = vtac_make_room(&im->maker, r->to[0] * r->to[1], sizeof *w);
+    for (int64_t i = 0; w != NULL && i < r->to[0] * r->to[1]; i++) {
+        const float row = rows->part[i / r->to[1]];
+        const float column = columns->part[i % r->to[1]];
+        w[i] = (high ? row : 1.0F - row) * (right ? column : 1.0F - column);
+    }
+    return w == NULL ? 0 : vtac_make_borrowed(&im->maker, &(vtac_type){VTAC_F32, 2, {r->to[0], r->to[1]}}, w);
+}
+
+/* Four neighbours, each times its weight, in TensorFlow Lite's order. */
+static vtac_id blend_floats(tfl *im, vtac_id x, const axis_plan *rows, const axis_plan *columns,
+                            const resize *r)
+{
+    vtac_builder *m = &im->maker;
+    vtac_id sum = 0;
+    for (int k = 0; k < 4; k++) {
+        const bool high = k >= 2;
+        const bool right = (k & 1) != 0;
+        vtac_id v = pick(im, x, high ? rows->high : rows->low, r->to[0], 2);
+        v = pick(im, v, right ? columns->high : columns->low, r->to[1], 3);
+        v = vtac_make2(m, VTAC_OP_MUL, v, weights(im, rows, columns, r, high, right));
+        sum = sum == 0 ? v : vtac_make2(m, VTAC_OP_ADD, sum, v);
+    }
+    return sum;
+}
+
+static bool begin(tfl *im, resize *r, uint32_t corners)
+{
+    const vtac_type x = tfl_type(im, 0);
+    r->corners = tfl_option(im, corners, 1, 0) != 0;
+    r->centers = tfl_option(im, corners + 1, 1, 0) != 0;
+    if (tfl_known_ints(im, 1, "size", r->to, 2) != 2 || x.rank != 4) {
+        vtac_make_fail(&im->maker, VTA_INVALID, "a size for rank %u", x.rank);
+        return false;
+    }
+    for (int a = 0; a < 2; a++) {
+        r->from[a] = x.dim[a + 1];
+        if (r->to[a] < 1 || r->to[a] > 1 << 20 || r->from[a] < 1) {
+            vtac_make_fail(&im->maker, VTA_INVALID, "a size of %lld from %lld", (long long)r->to[a],
+                           (long long)r->from[a]);
+            return false;
+        }
+    }
+    if (tfl_quantized(tfl_in(im, 0)) && !tfl_same_scale(tfl_in(im, 0), tfl_out(im, 0))) {
+        tfl_refuse(im, "the output has another scale than the input");
+    }
+    return im->maker.status == VTA_OK;
+}
+
+/* x, size; options: 2 align corners, 3 half-pixel centers */
+void tfl_import_resize_bilinear(tfl *im)
+{
+    vtac_builder *m = &im->maker;
+    resize r;
+    axis_plan rows;
+    axis_plan columns;
+    if (!begin(im, &r, 2) || !plan_room(im, r.to[0], &rows) || !plan_room(im, r.to[1], &columns)) {
+        return;
+    }
+    const vtac_dtype dtype = tfl_in(im, 0)->type.dtype;
+    const bool integers = dtype == VTAC_I8 || dtype == VTAC_I16;
+    const vtac_dtype type = dtype == VTAC_I8 ? VTAC_I32 : dtype == VTAC_I16 ? VTAC_I64 : VTAC_F32;
+    const float one = integers ? 1024.0F : 1.0F;
+    (integers ? plan_integers : plan_floats)(&r, 0, &rows);
+    (integers ? plan_integers : plan_floats)(&r, 1, &columns);
+    vtac_id y = vtac_make_cast(m, tfl_planes(im, 0), type);
+    if (integers) {
+        y = blend(im, y, &rows, r.to[0], 2, type, one);
+        y = blend(im, y, &columns, r.to[1], 3, type, one);
+    } else {
+        y = blend_floats(im, y, &rows, &columns, &r);
+    }
+    if (integers) { /* 2^20, halves away from zero */
+        const vtac_id half = vtac_make_number(m, type, 1 << 19);
+        const vtac_id sign = vtac_make1(m, VTAC_OP_SIGN, y);
+        y = vtac_make2(m, VTAC_OP_ADD, y, vtac_make2(m, VTAC_OP_MUL, sign, half));
+        y = vtac_make2(m, VTAC_OP_DIV, y, vtac_make_number(m, type, 1 << 20));
+    } else if (dtype == VTAC_U8) {
+        y = vtac_make2(m, VTAC_OP_ADD, y, vtac_make_number(m, VTAC_F32, 0.5));
+    } else if (dtype != VTAC_F32) {
+        tfl_refuse(im, "numbers of %s", vtac_dtype_name(dtype));
+    }
+    tfl_set_planes(im, 0, vtac_make_cast(m, y, dtype));
+}
+
+/* x, size; options: align corners, half-pixel centers */
+void tfl_import_resize_nearest(tfl *im)
+{
+    resize r;
+    if (!begin(im, &r, 0)) {
+        return;
+    }
+    vtac_id y = tfl_planes(im, 0);
+    for (int a = 0; a < 2; a++) {
+        const bool corners = r.corners && r.to[a] > 1;
+        const float scale =
+            corners ? (float)(r.from[a] - 1) / (float)(r.to[a] - 1) : (float)r.from[a] / (float)r.to[a];
+        int64_t *places = vtac_make_room(&im->maker, r.to[a], sizeof *places);
+        for (int64_t i = 0; places != NULL && i < r.to[a]; i++) {
+            const float at = ((float)i + (r.centers ? 0.5F : 0.0F)) * scale;
+            places[i] = within((int64_t)(r.corners ? roundf(at) : floorf(at)), r.from[a]);
+        }
+        y = places == NULL ? 0 : pick(im, y, places, r.to[a], (uint32_t)a + 2);
+    }
+    tfl_set_planes(im, 0, y);
+}
