@@ -479,7 +479,8 @@ static void test_claims_of_device_memory(void **state)
     free(json);
 }
 
-/* What is granted costs nothing until it is used. A sanitizer's books take an eighth of it. */
+/* What is granted costs nothing until it is used. A sanitizer's books take an eighth of it; those of the
+ * thread sanitizer are larger than what they are about. */
 static void test_claims_cost_nothing(void **state)
 {
     (void)state;
@@ -500,7 +501,11 @@ static void test_claims_cost_nothing(void **state)
         assert_true(vta_model_workspace_bytes(model) == all / i);
         vta_model_destroy(model);
     }
+#ifdef __SANITIZE_THREAD__
+    (void)before;
+#else
     assert_true(peak_bytes() - before < all / 4);
+#endif
 }
 
 static void test_wrong_accesses(void **state)
