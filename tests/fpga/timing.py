@@ -6,6 +6,7 @@
 import json
 import math
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -211,6 +212,17 @@ class Timing(unittest.TestCase):
         path = pathlib.Path(self.folder.name) / "bad.json"
         path.write_text("{")
         self.refused(["bad.json"], lambda: sta.Netlist(str(path)))
+
+    def test_clocks(self):
+        """A clock that names its longest path leaves 5 % of its cycle."""
+        named = 0
+        for path in (SOURCE / "isa" / "configs").glob("*.json"):
+            config = json.loads(path.read_text())
+            path_ns = re.search(r"([0-9.]+) ns", config.get("CLOCK_FROM", ""))
+            if path_ns:
+                named += 1
+                self.assertLessEqual(config["CLOCK_MHZ"], 950 / float(path_ns.group(1)), path.name)
+        self.assertGreaterEqual(named, 2)
 
     def test_parts(self):
         parts = list((SOURCE / "fpga" / "timing").glob("*-*.txt"))
