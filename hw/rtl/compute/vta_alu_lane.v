@@ -122,15 +122,15 @@ module vta_alu_lane #(
     end
 
     // s3. v = high · 2^17 + low; its product with the factor's upper 8 bits comes to it at 24 places. A half at 31 places
-    // may be added to the low product: that leaves room for it.
-    reg [40:0]  s4_low_q;
+    // may be added to the low product, which has a bit more for it.
+    reg [41:0]  s4_low_q;
     reg [39:0]  s4_high_q;
     reg [39:0]  s4_top_q;
     reg [5:0]   s4_shift_q;
     reg         s4_right_q;
     reg         s4_twice_q;
 
-    function [40:0] low_product(input [16:0] low, input [23:0] by, input half);
+    function [41:0] low_product(input [16:0] low, input [23:0] by, input half);
         // The waiver: the top bits repeat the sign, 0.
         // verilator lint_off UNUSEDSIGNAL
         reg signed [42:0] product;
@@ -141,7 +141,7 @@ module vta_alu_lane #(
             a = {1'b0, low};
             b = {1'b0, by};
             product = a * b + $signed({12'd0, half, 30'd0});
-            low_product = product[40:0];
+            low_product = product[41:0];
         end
     endfunction
 
@@ -194,7 +194,7 @@ module vta_alu_lane #(
     end
 
     // s4. Where the first of two roundings is done, what lay below it is gone.
-    wire [46:0] s4_upper = {{7{s4_high_q[39]}}, s4_high_q} + {23'd0, s4_low_q[40:17]} + {s4_top_q, 7'd0};
+    wire [46:0] s4_upper = {{7{s4_high_q[39]}}, s4_high_q} + {22'd0, s4_low_q[41:17]} + {s4_top_q, 7'd0};
     reg [63:0] s5_product_q;
     reg [5:0]  s5_shift_q;
     reg        s5_right_q;

@@ -165,6 +165,7 @@ module vta_alu_lane_tb;
             draw(r);
             scale[36:31] = r[5:0];
             rounding = r[6] ? 2'd0 : r[8:7];
+            if (r[11:9] == 3'd0) {x, bias, scale} = {{32{r[12]}}, 31'd0, r[13], 1'b1, r[18:14], {31{1'b1}} >> r[23:19]};
             draw(r);
             op = r[2:0] % 7;
             requant = r[3];
