@@ -53,7 +53,8 @@ static const char *reason_of(const partitioner *r, const vtac_node *node)
     case VTAC_OP_DEQUANTIZE_LINEAR: return "integers become floats here: the host's side of the border";
     default: break;
     }
-    const vtac_type *x = vtac_in_type(r->graph, node, 0);
+    const vtac_layer_row *row = vtac_layer_row_of(node->op); /* QLinearConcat begins with a scale */
+    const vtac_type *x = vtac_in_type(r->graph, node, row != NULL ? (uint32_t)row->first : 0);
     char why[128];
     char text[256];
     if (x != NULL && vtac_dtype_kind(x->dtype) == 'f') {
