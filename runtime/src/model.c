@@ -335,7 +335,7 @@ static vta_status bind_tensor(vta_model *m, bool input, uint32_t index, const vo
     uint32_t number;
     const vta_tensor_info info = input ? vta_model_input(m, index) : vta_model_output(m, index);
     VTA_TRY(find_tensor(m, input, index, data != NULL ? bytes : info.bytes, &number, diag));
-    const size_t element = (info.dtype_bits + 7U) / 8;
+    const size_t element = info.dtype_bits > 8 ? info.dtype_bits / 8U : 1;
     if ((uintptr_t)data % element != 0) {
         return vta_fail(diag, VTA_INVALID,
                         "the memory for %s %u does not begin at a multiple of its elements' %zu bytes",

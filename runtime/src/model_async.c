@@ -114,15 +114,21 @@ static bool is_here(const vta_async *a)
 }
 
 /* What a fork inherited is left alone: its lock may be held by a thread that is not here. */
-static vta_status need(vta_async **async, vta_engine *engine, vta_diag *diag)
+static vta_async *need(vta_async **async, vta_engine *engine, vta_diag *diag)
 {
-    return is_here(*async) ? VTA_OK : create(engine, async, diag);
+    if (!is_here(*async)) {
+        (void)create(engine, async, diag);
+    }
+    return *async;
 }
 
 vta_status vta_async_start(vta_async **async, vta_engine *engine, vta_diag *diag)
 {
-    VTA_TRY(need(async, engine, diag));
-    vta_async *a = *async;
+    vta_diag own = {0};
+    vta_async *a = need(async, engine, &own);
+    if (a == NULL) {
+        return vta_fail(diag, own.code, "%s", own.text);
+    }
     (void)pthread_mutex_lock(&a->lock);
     const bool idle = a->state == ASYNC_IDLE;
     if (idle) {
@@ -197,7 +203,8 @@ bool vta_async_busy(vta_async *a)
 
 int vta_async_descriptor(vta_async **async, vta_engine *engine, vta_diag *diag)
 {
-    return need(async, engine, diag) == VTA_OK ? (*async)->descriptor : -1;
+    const vta_async *a = need(async, engine, diag);
+    return a != NULL ? a->descriptor : -1;
 }
 
 void vta_async_close(vta_async *a)

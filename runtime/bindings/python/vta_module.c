@@ -8,6 +8,7 @@
  * time.
  */
 #define PY_SSIZE_T_CLEAN
+/* NOLINTNEXTLINE(readability-identifier-naming): CPython's name */
 #define Py_LIMITED_API 0x03080000
 #include <Python.h>
 #include <stdlib.h>
@@ -639,7 +640,9 @@ static PyMethodDef functions[] = {
 static PyModuleDef module_def = {
     .m_base = PyModuleDef_HEAD_INIT, .m_name = "vta._vta", .m_size = -1, .m_methods = functions};
 
+/* NOLINTNEXTLINE(readability-identifier-naming) */
 PyMODINIT_FUNC PyInit__vta(void);
+/* NOLINTNEXTLINE(readability-identifier-naming) */
 PyMODINIT_FUNC PyInit__vta(void)
 {
     PyObject *module = PyModule_Create(&module_def);
