@@ -165,7 +165,6 @@ module vta_alu_lane_tb;
             draw(r);
             scale[36:31] = r[5:0];
             rounding = r[6] ? 2'd0 : r[8:7];
-            if (r[11:9] == 3'd0) {x, bias, scale} = {{32{r[12]}}, 31'd0, r[13], 1'b1, r[18:14], {31{1'b1}} >> r[23:19]};
             draw(r);
             op = r[2:0] % 7;
             requant = r[3];
@@ -175,6 +174,13 @@ module vta_alu_lane_tb;
             pick(3, q);
             high = q == 0 ? 8'h7f : q == 1 ? {1'b0, r[26:20]} : 8'h00;
             if (requant && r[28:27] != 0) aim;
+            // Sums of which all low bits are ones, times multipliers just under a power of two, rounded twice.
+            if (requant && r[31:29] == 3'd0) begin
+                {x, bias}    = {{32{r[25]}}, 31'd0, r[26]};
+                scale[30:0]  = {31{1'b1}} >> r[24:20];
+                scale[36:31] = {4'd7, r[19:18]} + 6'd3;
+                rounding     = {1'b1, r[17]};
+            end
             if (requant) requantized(expected[sent % 64]);
             else expected[sent % 64] = alu(op, x, y);
         end
