@@ -56,7 +56,7 @@ def check(words, wide, timed=False):
             assert steady(text) == steady(pipe), (words, columns, text, pipe)
 
 for wide, words in (
-    (True, 'ops'), (False, 'zoo list'), (True, 'devices'), (True, 'targets'), (False, 'config list'),
+    (True, 'ops'), (True, 'zoo list'), (True, 'devices'), (True, 'targets'), (False, 'config list'),
     (True, 'inspect net.onnx --list-passes'), (True, 'explain squeeze.onnx'), (True, 'explain net.onnx'),
     (True, 'quantize float.onnx --report -o q.onnx'), (True, 'compile net.onnx --target vta --report -o x.so'),
     (True, 'compile squeeze.onnx --target vta --report -o x.so'), (True, 'exec matmul.vasm'),
