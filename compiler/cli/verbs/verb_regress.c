@@ -170,12 +170,7 @@ static vta_status go(const cli_args *args, regress_suite *s, uint32_t jobs, vta_
         return vta_fail(diag, VTA_IO, "cannot tell where this program is (/proc/self/exe)");
     }
     program[size] = '\0';
-    const char *folder = getenv("TMPDIR");
-    (void)snprintf(work, sizeof work, "%s/vtac-regress-XXXXXX",
-                   folder != NULL && *folder != '\0' ? folder : "/tmp");
-    if (mkdtemp(work) == NULL) {
-        return vta_fail(diag, VTA_IO, "cannot make a folder '%s'", work);
-    }
+    VTA_TRY(vtac_temporary_folder("regress", work, diag));
     const regress_run run = {.program = program,
                              .work = work,
                              .jobs = jobs,
