@@ -9,6 +9,7 @@
 
 #include <stddef.h>
 
+#include "vta/recording.h"
 #include "vta/stop.h"
 
 typedef enum vta_option_type {
@@ -54,8 +55,19 @@ typedef struct vta_backend_ops {
     vta_status (*wait)(void *self, double timeout_s, vta_report *report, vta_diag *diag);
     vta_status (*reset)(void *self, vta_diag *diag);
 
+    /* Checks a program and says what is submitted in its place (optional: where nobody changes memory between
+     * the check and the run, device.c does it). */
+    vta_status (*checked)(void *self, const vta_config *config, const vta_launch *launch, vta_launch *out,
+                          vta_diag *diag);
+
     /* As vta_device_account (optional). */
     const uint64_t *(*account)(void *self, uint32_t *insn_count);
+
+    /* As in recording.h (optional, all or none); `play` is for the next run alone. */
+    vta_status (*record)(void *self, uint64_t starts, vta_diag *diag);
+    const vta_stretch *(*recording)(void *self, uint64_t *count);
+    vta_status (*play)(void *self, const vta_launch *launch, const vta_played *played, vta_diag *diag);
+    bool (*block)(void *self, uint32_t index, vta_mem *out);
 
     /* As vta_device_cycles (optional): the one function that other threads call while one is in wait. */
     uint64_t (*cycles)(void *self);

@@ -40,6 +40,8 @@ struct vta_device {
     vta_progress told, passed; /* the program's; what passes it on, and to the log */
     long process;              /* that opened it */
     bool forks;
+    vta_play_fn *play; /* NULL: no run is played */
+    void *play_context;
     vta_launch launch; /* the run in progress or the last one */
 };
 
@@ -344,7 +346,7 @@ vta_status vta_device_trouble(vta_device *device, vta_diag *diag)
     return device->ops->trouble != NULL ? device->ops->trouble(device->self, diag) : VTA_OK;
 }
 
-#ifndef VTA_BAREMETAL /* no simulator, no memory of one */
+#if !defined(VTA_BAREMETAL) || defined(VTA_WASM) /* elsewhere there is no simulator, and no memory of one */
 vta_status vta_simulated_alloc(vta_dram *dram, uint64_t at, size_t size, vta_mem *out, vta_diag *diag)
 {
     vta_mem mem = {.addr = at, .size = size};
@@ -388,8 +390,68 @@ static vta_status validate(vta_device *device, const vta_launch *launch, vta_dia
     return VTA_OK;
 }
 
+/* Recorded and played runs. */
+
+static vta_status refuse_recording(const vta_device *device, vta_diag *diag)
+{
+    return vta_fail(diag, VTA_UNSUPPORTED, "device '%s' does not record its runs; tsim does", device->uri);
+}
+
+vta_status vta_device_record(vta_device *device, uint64_t starts, vta_diag *diag)
+{
+    return device->ops->record != NULL ? device->ops->record(device->self, starts, diag)
+                                       : refuse_recording(device, diag);
+}
+
+const vta_stretch *vta_device_recording(vta_device *device, uint64_t *count)
+{
+    *count = 0;
+    return device->ops->recording != NULL ? device->ops->recording(device->self, count) : NULL;
+}
+
+vta_status vta_device_play(vta_device *device, vta_play_fn *fn, void *context, vta_diag *diag)
+{
+    if (device->ops->play == NULL) {
+        return refuse_recording(device, diag);
+    }
+    device->play = fn;
+    device->play_context = context;
+    return VTA_OK;
+}
+
+bool vta_device_block(vta_device *device, uint32_t index, vta_mem *out)
+{
+    return device->ops->block != NULL && device->ops->block(device->self, index, out);
+}
+
+static vta_status prepare_play(vta_device *device, const vta_launch *launch, vta_diag *diag)
+{
+    vta_played played = {0};
+    bool is_played = false;
+    if (device->play == NULL) {
+        return VTA_OK;
+    }
+    VTA_TRY(device->play(device->play_context, device, launch, &played, &is_played, diag));
+    return is_played ? device->ops->play(device->self, launch, &played, diag) : VTA_OK;
+}
+
+/* `out` is the program as it is to run: itself, or a copy of it. */
+static vta_status check(vta_device *device, const vta_launch *launch, vta_launch *out, vta_diag *diag)
+{
+    *out = *launch;
+    if (!device->check) {
+        return VTA_OK;
+    }
+    if (device->ops->checked != NULL) {
+        return device->ops->checked(device->self, &device->config, launch, out, diag);
+    }
+    const vta_bus bus = vta_device_bus(device);
+    return vta_check(&device->config, launch, &bus, NULL, diag);
+}
+
 vta_status vta_device_submit(vta_device *device, const vta_launch *launch, vta_diag *diag)
 {
+    vta_launch checked;
     if (device->running) {
         return vta_fail(diag, VTA_BUSY, "device '%s' is running; wait for it first", device->uri);
     }
@@ -399,12 +461,10 @@ vta_status vta_device_submit(vta_device *device, const vta_launch *launch, vta_d
                         device->uri, device->process);
     }
     VTA_TRY(validate(device, launch, diag));
-    if (device->check) {
-        const vta_bus bus = vta_device_bus(device);
-        VTA_TRY(vta_check(&device->config, launch, &bus, NULL, diag));
-    }
+    VTA_TRY(check(device, launch, &checked, diag));
     device->launch = *launch;
-    VTA_TRY(device->ops->submit(device->self, launch, diag));
+    VTA_TRY(prepare_play(device, &checked, diag));
+    VTA_TRY(device->ops->submit(device->self, &checked, diag));
     device->running = true;
     return VTA_OK;
 }
@@ -450,14 +510,16 @@ static void print_insn(vta_device *device, uint32_t index, char *text, size_t si
     }
 }
 
-static vta_status program_failed(vta_device *device, const vta_report *report, vta_diag *diag)
+/* `where` is the end of the sentence: where in memory it was, or nothing. */
+static vta_status program_failed(vta_device *device, const vta_report *report, const char *where,
+                                 vta_diag *diag)
 {
     char text[256];
     print_insn(device, report->insn, text, sizeof text);
     const vta_status status = status_of(report->error);
-    return vta_fail(diag, status, "%s on device '%s': %s, instruction %" PRIu32 " (%s unit): '%s'",
+    return vta_fail(diag, status, "%s on device '%s': %s, instruction %" PRIu32 " (%s unit): '%s'%s",
                     vta_status_text(status), device->uri, vta_error_text(report->error), report->insn,
-                    vta_unit_name(report->unit), text);
+                    vta_unit_name(report->unit), text, where);
 }
 
 vta_status vta_device_wait(vta_device *device, double timeout_s, vta_report *report, vta_diag *diag)
@@ -469,7 +531,11 @@ vta_status vta_device_wait(vta_device *device, double timeout_s, vta_report *rep
         return vta_fail(diag, VTA_INVALID, "device '%s' is idle; nothing was submitted", device->uri);
     }
     device->running = false;
-    vta_status status = device->ops->wait(device->self, timeout_s, result, diag);
+    vta_diag note = {0};
+    vta_status status = device->ops->wait(device->self, timeout_s, result, &note);
+    if (note.code != VTA_OK) {
+        (void)vta_fail(diag, note.code, "%s", note.text);
+    }
     if (vta_stop_take(&device->stop)) {
         /* it may have come too late for the device, but somebody waits for it */
         status = status == VTA_OK ? VTA_INTERRUPTED : status;
@@ -487,7 +553,7 @@ vta_status vta_device_wait(vta_device *device, double timeout_s, vta_report *rep
                         device->uri, timeout_s);
     }
     VTA_TRY(status);
-    return result->error == VTA_ERROR_NONE ? VTA_OK : program_failed(device, result, diag);
+    return result->error == VTA_ERROR_NONE ? VTA_OK : program_failed(device, result, note.text, diag);
 }
 
 void vta_device_interrupt(vta_device *device)

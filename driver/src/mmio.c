@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -161,16 +162,29 @@ vta_status vta_mmio_reset(const vta_mmio *mmio, const char *where, vta_diag *dia
                     where);
 }
 
-/* The counters stand in regs.def in the order of vta_counters, 8 bytes each. */
+/* A counter that cannot be above `most`: a read of a register costs a board's processor a tenth of a
+ * microsecond and more, so an upper word that must be 0 is left alone. */
+static uint64_t get_counter(const vta_mmio *mmio, uint32_t low_offset, uint64_t most)
+{
+    return most > UINT32_MAX ? get64(mmio, low_offset) : get(mmio, low_offset);
+}
+
+/* The counters stand in regs.def in the order of vta_counters, 8 bytes each. What one can grow by in a cycle
+ * is ISA.md's (section 12). */
 static void read_counters(const vta_mmio *mmio, vta_counters *out)
 {
-    enum { COUNT = sizeof *out / sizeof(uint64_t) };
+    enum { COUNT = sizeof *out / sizeof(uint64_t), MOST_BYTES = 1023 };
     _Static_assert(VTA_REG_OUT_BYTES == VTA_REG_CYCLES + 8 * (COUNT - 1), "one register pair per counter");
     _Static_assert(VTA_REG_GEMM_STEPS == VTA_REG_CYCLES + offsetof(vta_counters, gemm_steps),
                    "in the same order");
-    uint64_t values[COUNT];
-    for (uint32_t i = 0; i < COUNT; i++) {
-        values[i] = get64(mmio, VTA_REG_CYCLES + 8 * i);
+    _Static_assert(VTA_REG_FETCH_BYTES == VTA_REG_CYCLES + offsetof(vta_counters, fetch_bytes),
+                   "those of bytes come last");
+    uint64_t values[COUNT] = {get64(mmio, VTA_REG_CYCLES)};
+    const uint64_t cycles = values[0];
+    const uint64_t bytes = cycles <= UINT32_MAX ? cycles * MOST_BYTES : cycles;
+    for (uint32_t i = 1; i < COUNT; i++) {
+        const uint32_t offset = VTA_REG_CYCLES + 8 * i;
+        values[i] = get_counter(mmio, offset, offset < VTA_REG_FETCH_BYTES ? cycles : bytes);
     }
     memcpy(out, values, sizeof *out);
 }
@@ -193,7 +207,16 @@ static vta_status read_end(const vta_mmio *mmio, const char *where, uint32_t sta
                         error);
     }
     report->unit = (vta_unit)unit;
-    return vta_mmio_reset(mmio, where, diag);
+    const bool on_bus = report->error == VTA_ERROR_READ_BUS || report->error == VTA_ERROR_WRITE_BUS ||
+                        report->error == VTA_ERROR_FETCH_BUS;
+    const bool refused = VTA_REG_GET(ERROR_REFUSED, error) != 0;
+    const uint64_t address = on_bus ? get64(mmio, VTA_REG_ERROR_ADDR_LO) : 0;
+    VTA_TRY(vta_mmio_reset(mmio, where, diag));
+    if (diag != NULL && (refused || address != 0)) {
+        (void)snprintf(diag->text, sizeof diag->text, " at 0x%" PRIx64 "%s", address,
+                       refused ? ", outside of the DMA windows that the system has set" : "");
+    }
+    return VTA_OK;
 }
 
 static bool has_ended(uint32_t status)

@@ -34,7 +34,8 @@ vta_status vta_mmio_config(const vta_mmio *mmio, const char *where, vta_config *
 void vta_mmio_start(const vta_mmio *mmio, const vta_launch *launch, uint32_t watchdog);
 
 /* Waits for the end and reads how it ended; leaves the device idle and, after an error, reset. VTA_TIMEOUT:
- * the time was over, VTA_INTERRUPTED: `stop` became true; the device has been reset. */
+ * the time was over, VTA_INTERRUPTED: `stop` became true; the device has been reset. VTA_OK: the report says
+ * how it ended; of a bus error diag->text says where, as the end of a sentence. */
 vta_status vta_mmio_finish(const vta_mmio *mmio, const char *where, double timeout_s, vta_report *report,
                            vta_diag *diag);
 

@@ -13,6 +13,7 @@
 #include "mmio.h"
 #include "vta/clock.h"
 #include "vta/dram.h"
+#include "vta/fsim.h"
 #include "vta/rtlbuild.h"
 #include "vta/rtlsim.h"
 
@@ -69,6 +70,11 @@ typedef struct rtlsim_device {
     vta_bus bus;
     vta_mmio mmio;
     uint32_t watchdog;
+    vta_config config;
+    vta_fsim *fsim;    /* of runs that are played; NULL before the first */
+    vta_report report; /* of one without cycles: */
+    bool skips;        /* the RTL sees nothing of it */
+    const char *whim; /* why its runs are not to be recorded; NULL: they are */
     _Atomic uint64_t cycles; /* of the run in progress */
 } rtlsim_device;
 
@@ -108,6 +114,9 @@ static vta_status rtlsim_submit(void *self, const vta_launch *launch, vta_diag *
     rtlsim_device *device = self;
     (void)diag;
     atomic_store(&device->cycles, 0);
+    if (device->skips) {
+        return VTA_OK;
+    }
     vta_mmio_start(&device->mmio, launch, device->watchdog);
     return VTA_OK;
 }
@@ -115,6 +124,11 @@ static vta_status rtlsim_submit(void *self, const vta_launch *launch, vta_diag *
 static vta_status rtlsim_wait(void *self, double timeout_s, vta_report *report, vta_diag *diag)
 {
     rtlsim_device *device = self;
+    if (device->skips) {
+        device->skips = false;
+        *report = device->report;
+        return VTA_OK;
+    }
     return vta_mmio_finish(&device->mmio, device->scheme, timeout_s, report, diag);
 }
 
@@ -133,6 +147,75 @@ static const uint64_t *rtlsim_account(void *self, uint32_t *insn_count)
 static uint64_t rtlsim_cycles(void *self)
 {
     return atomic_load(&((rtlsim_device *)self)->cycles);
+}
+
+/* Recorded and played runs. */
+
+static vta_status rtlsim_record(void *self, uint64_t starts, vta_diag *diag)
+{
+    rtlsim_device *device = self;
+    if (device->rtl->record == NULL || device->whim != NULL) {
+        return vta_fail(diag, VTA_UNSUPPORTED, "device '%s' does not record its runs%s%s", device->scheme,
+                        device->whim != NULL ? ": " : "", device->whim != NULL ? device->whim : "");
+    }
+    device->rtl->record(device->instance, starts);
+    return VTA_OK;
+}
+
+static const vta_stretch *rtlsim_recording(void *self, uint64_t *count)
+{
+    rtlsim_device *device = self;
+    return device->rtl->recording != NULL ? device->rtl->recording(device->instance, count) : NULL;
+}
+
+/* Counters without a clock are the same on every device. */
+static void take_clocked(vta_counters *to, const vta_counters *from)
+{
+    to->cycles = from->cycles;
+    to->fetch_full = from->fetch_full;
+    to->fetch_mem = from->fetch_mem;
+    to->load_busy = from->load_busy;
+    to->load_token = from->load_token;
+    to->load_mem = from->load_mem;
+    to->compute_busy = from->compute_busy;
+    to->compute_token = from->compute_token;
+    to->compute_mem = from->compute_mem;
+    to->store_busy = from->store_busy;
+    to->store_token = from->store_token;
+    to->store_mem = from->store_mem;
+}
+
+static vta_status rtlsim_play(void *self, const vta_launch *launch, const vta_played *played, vta_diag *diag)
+{
+    rtlsim_device *device = self;
+    vta_report report;
+    if (device->rtl->play == NULL || device->whim != NULL) {
+        return vta_fail(diag, VTA_UNSUPPORTED, "device '%s' plays no runs", device->scheme);
+    }
+    if (device->fsim == NULL) {
+        VTA_TRY(vta_fsim_create(&device->config, &device->bus, false, &device->fsim, diag));
+    }
+    VTA_TRY(vta_fsim_run(device->fsim, launch, &report, diag));
+    if (report.error != VTA_ERROR_NONE) {
+        return vta_fail(diag, VTA_UNSUPPORTED, "device '%s' plays no run that fails", device->scheme);
+    }
+    if (played->count == 0) {
+        device->report = report;
+        device->skips = true;
+        return VTA_OK;
+    }
+    take_clocked(&report.counters, &played->counters);
+    device->rtl->play(device->instance, played->stretches, played->count, &report.counters);
+    return VTA_OK;
+}
+
+static bool rtlsim_block(void *self, uint32_t index, vta_mem *out)
+{
+    uint64_t size;
+    const bool is =
+        vta_dram_block(((rtlsim_device *)self)->dram, index, &out->addr, &out->host, &size);
+    out->size = is ? (size_t)size : 0;
+    return is;
 }
 
 static vta_status rtlsim_alloc(void *self, uint64_t at, size_t size, vta_mem *out, vta_diag *diag)
@@ -159,6 +242,7 @@ static void rtlsim_close(void *self)
     if (device->object != NULL) {
         (void)dlclose(device->object);
     }
+    vta_fsim_destroy(device->fsim);
     vta_dram_destroy(device->dram);
     free(device);
 }
@@ -172,6 +256,10 @@ static const vta_backend_ops ops = {
     .wait = rtlsim_wait,
     .reset = rtlsim_reset,
     .account = rtlsim_account,
+    .record = rtlsim_record,
+    .recording = rtlsim_recording,
+    .play = rtlsim_play,
+    .block = rtlsim_block,
     .cycles = rtlsim_cycles,
 };
 
@@ -214,6 +302,10 @@ static vta_status start_instance(rtlsim_device *device, const vta_opening *openi
     rtl.shared_bytes = rtl.shared_bytes == FROM_CONFIG ? opening->config.mem_shared : rtl.shared_bytes;
     rtl.shared_cycles = opening->config.clock_mhz; /* MB/s are bytes in so many cycles */
     device->watchdog = set->watchdog;
+    device->config = opening->config;
+    device->whim = rtl.stall_percent != 0    ? "its back-pressure is random ('stall')"
+                   : rtl.trace_file != NULL ? "it writes waves ('trace')"
+                                            : NULL;
     VTA_TRY(vta_dram_create(&device->dram, diag));
     device->bus = vta_dram_bus(device->dram);
     char message[256] = "";

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "backend.h"
+#include "own_copy.h"
 #include "uio.h"
 #include "vta/regs.h"
 #include "vta/uio.h"
@@ -25,7 +26,7 @@ typedef struct uio_options {
 static const vta_option options[] = {
     {"name", VTA_OPTION_TEXT, MEMBER(name), 0, "of the UIO device, as its device tree has it; default 'vta'"},
     {"memory", VTA_OPTION_TEXT, MEMBER(memory), 0,
-     "use this u-dma-buf alone; default: all vta* and udmabuf*"},
+     "use this u-dma-buf alone, or '" UIO_MAP "' of the UIO device; default: all vta* and udmabuf*"},
     {"watchdog", VTA_OPTION_U32, MEMBER(watchdog), UINT32_MAX,
      "cycles without progress that end a run; 0: never"},
     {"queue", VTA_OPTION_U32, MEMBER(queue), 1 << 20, "seconds to wait for other processes"},
@@ -40,7 +41,8 @@ typedef struct uio_device {
     uint32_t memory_count;
     uint32_t watchdog;
     uio_turn turn;
-    bool mine; /* the accelerator, for the run in progress */
+    vta_own_copy copy; /* of the program in work, where programs are checked */
+    bool mine;         /* the accelerator, for the run in progress */
 } uio_device;
 
 /* ---- the accelerator */
@@ -238,6 +240,16 @@ static void uio_invalidate(void *self, const vta_mem *mem, size_t offset, size_t
     }
 }
 
+/* Other processes map this memory, too, and on most boards the processor's caches are not the device's. */
+static vta_status uio_checked(void *self, const vta_config *config, const vta_launch *launch, vta_launch *out,
+                              vta_diag *diag)
+{
+    static const vta_backend_ops memory = {
+        .alloc = uio_alloc, .free = uio_free, .bus = uio_bus, .flush = uio_flush};
+    uio_device *d = self;
+    return vta_own_copy_check(&d->copy, &memory, d, config, launch, out, diag);
+}
+
 /* ---- opening and closing */
 
 static void uio_close(void *self)
@@ -261,16 +273,17 @@ static const vta_backend_ops ops = {
     .bus = uio_bus,
     .flush = uio_flush,
     .invalidate = uio_invalidate,
+    .checked = uio_checked,
     .submit = uio_submit,
     .wait = uio_wait,
     .reset = uio_reset,
 };
 
-static vta_status open_memories(uio_device *d, const char *dir, const char *name, vta_diag *diag)
+static vta_status open_memories(uio_device *d, const char *dir, const uio_options *set, vta_diag *diag)
 {
     uio_memory_node nodes[UIO_MEMORIES];
     uint32_t count;
-    VTA_TRY(vta_uio_find_memory(dir, name, nodes, &count, diag));
+    VTA_TRY(vta_uio_find_memory(dir, set->name, set->memory, nodes, &count, diag));
     for (uint32_t i = 0; i < count; i++) {
         VTA_TRY(vta_uio_memory_open(&nodes[i], &d->memories[d->memory_count], diag));
         d->memory_count++;
@@ -286,7 +299,7 @@ static vta_status open_parts(uio_device *d, vta_opening *opening, vta_diag *diag
     VTA_TRY(vta_uio_page_open(&node, d->where, &d->page, diag));
     d->page.mmio.stop = opening->stop;
     VTA_TRY(vta_mmio_config(&d->page.mmio, d->where, &opening->config, diag));
-    return open_memories(d, opening->place, set->memory, diag);
+    return open_memories(d, opening->place, set, diag);
 }
 
 static vta_status open_uio(vta_opening *opening, vta_diag *diag)
@@ -329,13 +342,13 @@ bool vta_uio_is(const char *uri)
 }
 
 /* `open`: looks into it, too, and adds what is free to `r`. */
-static vta_status survey_memory(const char *dir, const char *name, bool open, room *r, char *text,
+static vta_status survey_memory(const char *dir, const uio_options *set, bool open, room *r, char *text,
                                 size_t size, vta_diag *diag)
 {
     uio_memory_node nodes[UIO_MEMORIES];
     uint32_t count;
     int used = 0;
-    VTA_TRY(vta_uio_find_memory(dir, name, nodes, &count, diag));
+    VTA_TRY(vta_uio_find_memory(dir, set->name, set->memory, nodes, &count, diag));
     for (uint32_t i = 0; i < count && used >= 0 && (size_t)used < size; i++) {
         uio_memory memory;
         uint64_t piece = 0;
@@ -347,7 +360,9 @@ static vta_status survey_memory(const char *dir, const char *name, bool open, ro
         used += snprintf(text + used, size - (size_t)used,
                          "%s%s: %" PRIu64 " KiB at 0x%" PRIx64 ", %" PRIu64 " KiB free in one piece, %s",
                          i > 0 ? "; " : "", nodes[i].node, nodes[i].bytes >> 10, nodes[i].addr, piece >> 10,
-                         nodes[i].coherent ? "coherent" : "caches are maintained");
+                         nodes[i].coherent ? "coherent"
+                         : nodes[i].copied ? "copied for each run, since the kernel has no module u-dma-buf"
+                                           : "caches are maintained");
     }
     return VTA_OK;
 }
@@ -361,19 +376,31 @@ static vta_status survey_part(const vta_uri *uri, const uio_options *set, vta_ui
     uio_page page;
     room r = {0};
     char memory[UIO_PATH];
+    if (part == VTA_UIO_TEMPERATURE) {
+        return vta_uio_temperature(dir, text, size, diag);
+    }
     if (part == VTA_UIO_MEMORY) {
-        VTA_TRY(survey_memory(dir, set->memory, true, &r, text, size, diag));
+        VTA_TRY(survey_memory(dir, set, true, &r, text, size, diag));
         name_place(memory, sizeof memory, uri->scheme, dir);
         return r.piece >= LEAST ? VTA_OK : too_little(memory, LEAST, &r, diag);
     }
     VTA_TRY(vta_uio_find(dir, set->name, &node, diag));
     if (part == VTA_UIO_NODE) {
         (void)snprintf(text, size, "%s is '%s'", node.node, set->name);
-        return survey_memory(dir, set->memory, false, &r, memory, sizeof memory, diag);
+        return survey_memory(dir, set, false, &r, memory, sizeof memory, diag);
     }
     VTA_TRY(vta_uio_page_open(&node, "uio", &page, diag));
+    const bool guarded = VTA_REG_GET(GUARD_WINDOWS, page.mmio.read(&page, VTA_REG_GUARD)) != 0;
     vta_uio_page_close(&page);
-    VTA_TRY(survey_memory(dir, set->memory, true, &r, memory, sizeof memory, diag));
+    if (part == VTA_UIO_WINDOWS) {
+        (void)snprintf(text, size, "%s",
+                       guarded
+                           ? "in force: programs reach the memory that the system has set, and no other"
+                           : "not set: whoever may use the accelerator can read and write all memory; 'sudo "
+                             "vta-load' sets them");
+        return VTA_OK;
+    }
+    VTA_TRY(survey_memory(dir, set, true, &r, memory, sizeof memory, diag));
     (void)snprintf(text, size, "%s and the memory can be opened", node.node);
     return VTA_OK;
 }
@@ -390,4 +417,26 @@ vta_status vta_uio_survey(const char *uri, vta_uio_part part, char *text, size_t
     status = status == VTA_OK ? survey_part(&parsed, &set, part, text, size, diag) : status;
     vta_uri_free(&parsed);
     return status;
+}
+
+bool vta_uio_get_clock(const char *uri, double *hertz)
+{
+    vta_uri parsed;
+    if (vta_uri_parse(uri, &parsed, NULL) != VTA_OK) {
+        return false;
+    }
+    const bool good = vta_uio_clock_rate(parsed.place, hertz);
+    vta_uri_free(&parsed);
+    return good;
+}
+
+bool vta_uio_set_clock(const char *uri, double hertz)
+{
+    vta_uri parsed;
+    if (vta_uri_parse(uri, &parsed, NULL) != VTA_OK) {
+        return false;
+    }
+    const bool good = vta_uio_clock_set(parsed.place, hertz);
+    vta_uri_free(&parsed);
+    return good;
 }

@@ -7,6 +7,7 @@
  *   vta_uio_lock.c    locks on parts of a file that the kernel lifts when their process dies
  *   uio_page.c    the register page and its interrupt
  *   uio_memory.c  contiguous memory of u-dma-buf
+ *   uio_health.c  temperature and clock
  *   uio.c         the device
  */
 #ifndef VTA_UIO_INTERNAL_H
@@ -29,26 +30,47 @@ typedef struct uio_node {
     uint64_t bytes;      /* of its first map */
 } uio_node;
 
-/* A piece of contiguous memory. */
+/* A piece of contiguous memory: a node of u-dma-buf, or, where the kernel has no such module, the second map
+ * of the UIO device: memory that the device tree keeps from the kernel. */
 typedef struct uio_memory_node {
     char name[UIO_NAME];
-    char node[UIO_PATH]; /* DIR/dev/udmabuf0 */
-    char sys[UIO_PATH];  /* DIR/sys/class/u-dma-buf/udmabuf0 */
+    char node[UIO_PATH]; /* DIR/dev/udmabuf0, DIR/dev/uio0 */
+    char sys[UIO_PATH];  /* DIR/sys/class/u-dma-buf/udmabuf0, DIR/sys/class/uio/uio0/maps/map1 */
     uint64_t addr, bytes;
+    uint64_t at; /* where mmap and the locks find its first byte in the node */
     bool coherent;
+    bool copied; /* the kernel maps it as a device's registers: programs work on a copy */
 } uio_memory_node;
 
 vta_status vta_uio_find(const char *dir, const char *name, uio_node *out, vta_diag *diag);
 
-/* All that are called `name`; where that is NULL, all whose name begins with "udmabuf" or "vta". */
-vta_status vta_uio_find_memory(const char *dir, const char *name, uio_memory_node *out, uint32_t *count,
-                               vta_diag *diag);
+/* All that are called `name`; where that is NULL, all whose name begins with "udmabuf" or "vta", or else the
+ * second map of the UIO device `device`, whose name is UIO_MAP. */
+#define UIO_MAP "map1"
+vta_status vta_uio_find_memory(const char *dir, const char *device, const char *name, uio_memory_node *out,
+                               uint32_t *count, vta_diag *diag);
 
 /* Opens a node; a refusal says how to get the right to. */
 vta_status vta_uio_open_node(const char *path, int flags, int *fd, vta_diag *diag);
 
 /* A character device is a board's; anything else stands for one. */
 bool vta_uio_is_virtual(int fd);
+
+/* The entries of DIR/sys/FOLDER, sorted; at most `most`. */
+uint32_t vta_uio_list(const char *dir, const char *folder, char (*names)[UIO_NAME], uint32_t most);
+
+/* The first line of FOLDER/FILE; a number there, with or without decimals. False: there is none. */
+bool vta_uio_read_line(const char *folder, const char *file, char *text, size_t room);
+bool vta_uio_read_real(const char *folder, const char *file, double *out);
+
+/* ---- uio_health.c */
+
+/* A sentence about each sensor; a failure where one is too hot. */
+vta_status vta_uio_temperature(const char *dir, char *text, size_t size, vta_diag *diag);
+
+/* The clock's rate, where the kernel lets it be read, and set. */
+bool vta_uio_clock_rate(const char *dir, double *hertz);
+bool vta_uio_clock_set(const char *dir, double hertz);
 
 /* ---- vta_uio_lock.c */
 
@@ -67,6 +89,8 @@ typedef struct uio_page {
     volatile uint32_t *words; /* the same */
     bool has_irq;
     uint32_t irq_misses; /* runs whose end was seen without one */
+    bool had_irq;        /* one has come */
+    bool is_lost;        /* the node that gave interrupts gives none any more */
     bool deaf;           /* a command was not taken */
     bool started;        /* the last command was a start, no reset */
     uint32_t cycles;     /* when last looked at, and since when they stand still */
@@ -100,7 +124,8 @@ typedef struct uio_memory {
     int fd;
     int sync_cpu, sync_device, sync_done; /* -1: not needed; the last is a virtual board's answer */
     uint8_t *host;
-    uio_range *own; /* ranges that this process has, by offset */
+    volatile uint32_t *device; /* NULL: the host's bytes are the device's */
+    uio_range *own;            /* ranges that this process has, by offset */
     size_t own_count, own_capacity;
 } uio_memory;
 

@@ -24,8 +24,7 @@ __attribute__((format(printf, 3, 4))) static void print_name(char *out, size_t r
     va_end(args);
 }
 
-/* The first line of DIR/FILE; false where there is none. */
-static bool read_line(const char *folder, const char *file, char *text, size_t room)
+bool vta_uio_read_line(const char *folder, const char *file, char *text, size_t room)
 {
     char path[UIO_PATH + 32];
     print_name(path, sizeof path, "%s/%s", folder, file);
@@ -45,8 +44,32 @@ static bool read_number(const char *folder, const char *file, uint64_t *out)
     char text[64];
     char *end = text;
     errno = 0;
-    *out = read_line(folder, file, text, sizeof text) ? strtoull(text, &end, 0) : 0;
+    *out = vta_uio_read_line(folder, file, text, sizeof text) ? strtoull(text, &end, 0) : 0;
     return errno == 0 && end != text;
+}
+
+/* Digits, and more behind a point: strtod would heed the program's locale. */
+bool vta_uio_read_real(const char *folder, const char *file, double *out)
+{
+    char text[64];
+    if (!vta_uio_read_line(folder, file, text, sizeof text)) {
+        return false;
+    }
+    const bool negative = text[0] == '-';
+    const char *at = text + negative;
+    double value = 0;
+    double unit = 1;
+    bool behind = false;
+    for (; (*at >= '0' && *at <= '9') || (*at == '.' && !behind); at++) {
+        if (*at == '.') {
+            behind = true;
+        } else {
+            unit /= behind ? 10 : 1;
+            value = behind ? value + unit * (*at - '0') : 10 * value + (*at - '0');
+        }
+    }
+    *out = negative ? -value : value;
+    return at > text + negative && *at == '\0';
 }
 
 static int by_text(const void *a, const void *b)
@@ -54,12 +77,11 @@ static int by_text(const void *a, const void *b)
     return strcmp(a, b);
 }
 
-/* The entries of DIR/sys/class/CLASS, sorted; how many. */
-static uint32_t list_class(const char *dir, const char *class, char names[][UIO_NAME], uint32_t most)
+uint32_t vta_uio_list(const char *dir, const char *below, char (*names)[UIO_NAME], uint32_t most)
 {
     char path[UIO_PATH];
     uint32_t count = 0;
-    print_name(path, sizeof path, "%s/sys/class/%s", dir, class);
+    print_name(path, sizeof path, "%s/sys/%s", dir, below);
     DIR *folder = opendir(path);
     if (folder == NULL) {
         return 0;
@@ -86,39 +108,47 @@ static vta_status check_dir(const char *dir, vta_diag *diag)
                           dir, dir);
 }
 
-vta_status vta_uio_find(const char *dir, const char *name, uio_node *out, vta_diag *diag)
+/* The entry in /sys of the UIO device of that name; false: `others` says what there is instead. */
+static bool find_entry(const char *dir, const char *name, char sys[UIO_PATH], char node[UIO_PATH],
+                       vta_str *others)
 {
     enum { MOST = 64 };
     char nodes[MOST][UIO_NAME];
+    const uint32_t count = vta_uio_list(dir, "class/uio", nodes, MOST);
+    for (uint32_t i = 0; i < count; i++) {
+        char found[UIO_NAME];
+        print_name(sys, UIO_PATH, "%s/sys/class/uio/%s", dir, nodes[i]);
+        print_name(node, UIO_PATH, "%s/dev/%s", dir, nodes[i]);
+        if (vta_uio_read_line(sys, "name", found, sizeof found) && strcmp(found, name) == 0) {
+            return true;
+        }
+        vta_str_printf(others, "%s'%s'", others->size > 0 ? ", " : "", found);
+    }
+    return false;
+}
+
+vta_status vta_uio_find(const char *dir, const char *name, uio_node *out, vta_diag *diag)
+{
+    char sys[UIO_PATH];
     vta_str others = {0};
     VTA_TRY(check_dir(dir, diag));
-    const uint32_t count = list_class(dir, "uio", nodes, MOST);
-    for (uint32_t i = 0; i < count; i++) {
-        char sys[UIO_PATH];
-        char found[UIO_NAME];
-        print_name(sys, sizeof sys, "%s/sys/class/uio/%s", dir, nodes[i]);
-        if (!read_line(sys, "name", found, sizeof found) || strcmp(found, name) != 0) {
-            vta_str_printf(&others, "%s'%s'", others.size > 0 ? ", " : "", found);
-            continue;
-        }
-        vta_str_free(&others);
-        print_name(out->node, sizeof out->node, "%s/dev/%s", dir, nodes[i]);
-        return read_number(sys, "maps/map0/size", &out->bytes)
-                   ? VTA_OK
-                   : vta_fail(diag, VTA_NO_DEVICE, "'%s' has no register page (%s/maps/map0/size)", out->node,
-                              sys);
+    vta_status status = VTA_OK;
+    if (!find_entry(dir, name, sys, out->node, &others)) {
+        status = vta_fail(
+            diag, VTA_NO_DEVICE,
+            "no UIO device is called '%s' (%s%s); 'sudo vta-load' on the board loads bitstream, device "
+            "tree and kernel modules",
+            name, others.size > 0 ? "there is " : "there is none", others.size > 0 ? others.text : "");
+    } else if (!read_number(sys, "maps/map0/size", &out->bytes)) {
+        status =
+            vta_fail(diag, VTA_NO_DEVICE, "'%s' has no register page (%s/maps/map0/size)", out->node, sys);
     }
-    const vta_status status =
-        vta_fail(diag, VTA_NO_DEVICE,
-                 "no UIO device is called '%s' (%s%s); 'sudo vta-load' on the board loads bitstream, device "
-                 "tree and kernel modules",
-                 name, others.size > 0 ? "there is " : "there is none", others.size > 0 ? others.text : "");
     vta_str_free(&others);
     return status;
 }
 
 /* The class is called u-dma-buf since version 2 of the module, udmabuf before. */
-static const char *const memory_classes[] = {"u-dma-buf", "udmabuf"};
+static const char *const memory_classes[] = {"class/u-dma-buf", "class/udmabuf"};
 
 static bool is_wanted(const char *found, const char *name)
 {
@@ -129,27 +159,43 @@ static bool is_wanted(const char *found, const char *name)
 static bool describe_memory(const char *dir, const char *class, const char *name, uio_memory_node *out)
 {
     uint64_t coherent = 0;
+    *out = (uio_memory_node){0};
     print_name(out->name, sizeof out->name, "%s", name);
     print_name(out->node, sizeof out->node, "%s/dev/%s", dir, name);
-    print_name(out->sys, sizeof out->sys, "%s/sys/class/%s/%s", dir, class, name);
+    print_name(out->sys, sizeof out->sys, "%s/sys/%s/%s", dir, class, name);
     (void)read_number(out->sys, "dma_coherent", &coherent);
     out->coherent = coherent != 0;
     return read_number(out->sys, "phys_addr", &out->addr) && read_number(out->sys, "size", &out->bytes);
 }
 
-vta_status vta_uio_find_memory(const char *dir, const char *name, uio_memory_node *out, uint32_t *count,
-                               vta_diag *diag)
+/* UIO finds its map of number N at page N of the node. */
+static bool describe_map(const char *dir, const char *device, uio_memory_node *out)
+{
+    vta_str others = {0};
+    char sys[UIO_PATH];
+    *out = (uio_memory_node){.name = UIO_MAP, .at = (uint64_t)sysconf(_SC_PAGESIZE), .copied = true};
+    const bool found = find_entry(dir, device, sys, out->node, &others);
+    vta_str_free(&others);
+    print_name(out->sys, sizeof out->sys, "%s/maps/" UIO_MAP, sys);
+    return found && read_number(out->sys, "addr", &out->addr) && read_number(out->sys, "size", &out->bytes);
+}
+
+vta_status vta_uio_find_memory(const char *dir, const char *device, const char *name, uio_memory_node *out,
+                               uint32_t *count, vta_diag *diag)
 {
     enum { MOST = 64 };
     char nodes[MOST][UIO_NAME];
     *count = 0;
     VTA_TRY(check_dir(dir, diag));
     for (size_t c = 0; c < sizeof memory_classes / sizeof memory_classes[0]; c++) {
-        const uint32_t found = list_class(dir, memory_classes[c], nodes, MOST);
+        const uint32_t found = vta_uio_list(dir, memory_classes[c], nodes, MOST);
         for (uint32_t i = 0; i < found && *count < UIO_MEMORIES; i++) {
             *count +=
                 is_wanted(nodes[i], name) && describe_memory(dir, memory_classes[c], nodes[i], &out[*count]);
         }
+    }
+    if (*count == 0 && (name == NULL || strcmp(name, UIO_MAP) == 0)) {
+        *count = describe_map(dir, device, out);
     }
     return *count > 0
                ? VTA_OK

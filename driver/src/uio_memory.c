@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Contiguous memory of u-dma-buf, shared out among processes: a range is the process's that holds a lock on
+ * Contiguous memory, shared out among processes: a range is the process's that holds a lock on
  * the same bytes of the node. Nothing is written down anywhere, so nothing is left when a process is killed.
  */
 #include <errno.h>
@@ -20,6 +20,12 @@ enum { PAGE = 4096, LINE = 64 };
 
 /* ---- opening */
 
+static vta_status cannot_map(const uio_memory *m, vta_diag *diag)
+{
+    return vta_fail(diag, VTA_IO, "cannot map %llu bytes of '%s': %s", (unsigned long long)m->node.bytes,
+                    m->node.node, strerror(errno));
+}
+
 static void close_fd(int *fd)
 {
     if (*fd >= 0) {
@@ -33,6 +39,25 @@ static int open_sync(const uio_memory_node *node, const char *file)
     char path[UIO_PATH + 32];
     (void)snprintf(path, sizeof path, "%s/%s", node->sys, file);
     return open(path, O_WRONLY | O_CLOEXEC | O_NONBLOCK);
+}
+
+/* A map of UIO is no memory to a processor: accesses across a word's border fault, and none is cached. So
+ * programs get memory of their own, and what is synced is copied word by word. */
+static vta_status open_copied(uio_memory *m, vta_diag *diag)
+{
+    VTA_TRY(vta_uio_open_node(m->node.node, O_RDWR, &m->fd, diag));
+    void *mapped =
+        mmap(NULL, (size_t)m->node.bytes, PROT_READ | PROT_WRITE, MAP_SHARED, m->fd, (off_t)m->node.at);
+    if (mapped != MAP_FAILED) {
+        m->device = mapped;
+        mapped = mmap(NULL, (size_t)m->node.bytes, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    }
+    if (mapped == MAP_FAILED) {
+        return cannot_map(m, diag);
+    }
+    m->host = mapped;
+    return VTA_OK;
 }
 
 /* Cached memory with the kernel's help; without the right to ask for it, memory that is not cached. */
@@ -55,8 +80,7 @@ static vta_status open_parts(uio_memory *m, vta_diag *diag)
     }
     void *mapped = mmap(NULL, (size_t)m->node.bytes, PROT_READ | PROT_WRITE, MAP_SHARED, m->fd, 0);
     if (mapped == MAP_FAILED) {
-        return vta_fail(diag, VTA_IO, "cannot map %llu bytes of '%s': %s", (unsigned long long)m->node.bytes,
-                        m->node.node, strerror(errno));
+        return cannot_map(m, diag);
     }
     m->host = mapped;
     return VTA_OK;
@@ -65,7 +89,7 @@ static vta_status open_parts(uio_memory *m, vta_diag *diag)
 vta_status vta_uio_memory_open(const uio_memory_node *node, uio_memory *out, vta_diag *diag)
 {
     *out = (uio_memory){.node = *node, .fd = -1, .sync_cpu = -1, .sync_device = -1, .sync_done = -1};
-    const vta_status status = open_parts(out, diag);
+    const vta_status status = node->copied ? open_copied(out, diag) : open_parts(out, diag);
     if (status != VTA_OK) {
         vta_uio_memory_close(out);
     }
@@ -76,6 +100,9 @@ void vta_uio_memory_close(uio_memory *m)
 {
     if (m->host != NULL) {
         (void)munmap(m->host, (size_t)m->node.bytes);
+    }
+    if (m->device != NULL) {
+        (void)munmap((void *)(uintptr_t)m->device, (size_t)m->node.bytes);
     }
     close_fd(&m->sync_done);
     close_fd(&m->sync_cpu);
@@ -102,7 +129,9 @@ static bool first_taken(const uio_memory *m, uint64_t begin, uint64_t end, uio_r
         }
     }
     /* The kernel names any conflict: look again in front of it until there is none. */
-    while (limit > begin && vta_uio_lock_conflict(m->fd, begin, limit - begin, &first, &last)) {
+    while (limit > begin && vta_uio_lock_conflict(m->fd, m->node.at + begin, limit - begin, &first, &last)) {
+        first -= m->node.at;
+        last -= m->node.at;
         *out = (uio_range){first, last - first};
         limit = first > begin ? first : begin;
         found = true;
@@ -132,7 +161,7 @@ static bool each_piece(const uio_memory *m, bool (*visit)(void *context, uint64_
 
 typedef struct search {
     int fd;
-    uint64_t bytes, offset;
+    uint64_t at, bytes, offset;
 } search;
 
 /* Another process may be quicker; then the next piece is looked at. */
@@ -140,12 +169,12 @@ static bool take_piece(void *context, uint64_t offset, uint64_t bytes)
 {
     search *s = context;
     s->offset = offset;
-    return bytes >= s->bytes && vta_uio_lock(s->fd, offset, s->bytes);
+    return bytes >= s->bytes && vta_uio_lock(s->fd, s->at + offset, s->bytes);
 }
 
 bool vta_uio_memory_take(uio_memory *m, uint64_t bytes, uint64_t *offset)
 {
-    search s = {.fd = m->fd, .bytes = round_up(bytes)};
+    search s = {.fd = m->fd, .at = m->node.at, .bytes = round_up(bytes)};
     uio_range *grown = vta_grow(m->own, &m->own_capacity, m->own_count + 1, sizeof *grown);
     m->own = grown != NULL ? grown : m->own;
     if (grown == NULL || bytes > m->node.bytes || !each_piece(m, take_piece, &s)) {
@@ -164,7 +193,7 @@ void vta_uio_memory_give(uio_memory *m, uint64_t offset)
 {
     for (size_t i = 0; i < m->own_count; i++) {
         if (m->own[i].offset == offset) {
-            vta_uio_unlock(m->fd, offset, m->own[i].bytes);
+            vta_uio_unlock(m->fd, m->node.at + offset, m->own[i].bytes);
             memmove(&m->own[i], &m->own[i + 1], (--m->own_count - i) * sizeof *m->own);
             return;
         }
@@ -213,6 +242,20 @@ static void sync_virtual(const uio_memory *m, int fd, const char *text, size_t s
     vta_uio_unlock(m->fd, m->node.bytes, 1);
 }
 
+/* Whole words that hold the range, one access each. */
+static void copy_words(const uio_memory *m, uint64_t offset, uint64_t bytes, bool for_device)
+{
+    uint32_t *host = (void *)m->host;
+    const size_t end = (size_t)((offset + bytes + sizeof *host - 1) / sizeof *host);
+    for (size_t i = (size_t)(offset / sizeof *host); i < end; i++) {
+        if (for_device) {
+            m->device[i] = host[i];
+        } else {
+            host[i] = m->device[i];
+        }
+    }
+}
+
 /* One write says it all: offset, size in lines, direction (to the device, or from it), do it now. */
 void vta_uio_memory_sync(const uio_memory *m, uint64_t offset, uint64_t bytes, bool for_device)
 {
@@ -221,6 +264,10 @@ void vta_uio_memory_sync(const uio_memory *m, uint64_t offset, uint64_t bytes, b
     const uint64_t begin = offset / LINE * LINE;
     const uint64_t end = (offset + bytes + LINE - 1) / LINE * LINE;
     char text[32];
+    if (m->device != NULL) {
+        copy_words(m, offset, bytes, for_device);
+        return;
+    }
     if (fd < 0) {
         return;
     }

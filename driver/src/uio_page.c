@@ -39,18 +39,18 @@ static void unmask(const uio_page *page)
     }
 }
 
-/* The interrupt of a run whose end was seen without it, or of another process, would end the first sleep of
- * the next run for nothing: it is taken before the start, and the node's interrupt switched on again. */
-static void forget_interrupts(uio_page *page)
+/* The kernel masks an interrupt when it comes. It is switched on here alone, before a start, when the
+ * accelerator has been told that the last one was seen: earlier, the line would still be up and give a second
+ * one. The interrupt of a run whose end was seen without it, or of another process, would end the first sleep
+ * of this run: it is taken. */
+static void expect_interrupt(uio_page *page)
 {
     struct pollfd slot = {.fd = page->irq_fd, .events = POLLIN};
     uint32_t count;
-    if (!page->has_irq || poll(&slot, 1, 0) <= 0 || (slot.revents & POLLIN) == 0) {
-        return;
+    if (page->has_irq && poll(&slot, 1, 0) > 0 && (slot.revents & POLLIN) != 0) {
+        (void)!read(page->irq_fd, &count, sizeof count);
     }
-    if (read(page->irq_fd, &count, sizeof count) == sizeof count) {
-        unmask(page);
-    }
+    unmask(page);
 }
 
 static void page_write(void *context, uint32_t offset, uint32_t value)
@@ -58,7 +58,7 @@ static void page_write(void *context, uint32_t offset, uint32_t value)
     const double patience_s = 10.0;
     uio_page *page = context;
     if (offset == VTA_REG_CONTROL && VTA_REG_GET(CONTROL_START, value) != 0) {
-        forget_interrupts(page);
+        expect_interrupt(page);
     }
     vta_register_write(page->words, offset, value);
     if (offset == VTA_REG_CONTROL) {
@@ -82,6 +82,12 @@ static void page_write(void *context, uint32_t offset, uint32_t value)
 
 vta_status vta_uio_page_check(const uio_page *page, vta_diag *diag)
 {
+    if (page->is_lost) {
+        return vta_fail(
+            diag, VTA_NO_DEVICE,
+            "device '%s' is gone: the kernel's driver has let go of it; open it again when it is back",
+            page->where);
+    }
     return !page->deaf ? VTA_OK
                        : vta_fail(diag, VTA_NO_DEVICE,
                                   "device '%s' takes no command: its clock stands, or it is not loaded; load "
@@ -113,11 +119,16 @@ static void sleep_for(uio_page *page, double seconds)
         return;
     }
     if ((slot.revents & POLLIN) == 0 || read(page->irq_fd, &count, sizeof count) != sizeof count) {
-        page->has_irq = false; /* a node without an interrupt answers so */
+        page->has_irq =
+            false; /* a node without an interrupt answers so, and one that its driver has let go of */
+        page->is_lost = page->had_irq;
         return;
     }
+    page->had_irq = true;
     page->irq_misses = 0;
-    unmask(page);
+    if (!has_ended(page)) {
+        unmask(page); /* it was for nothing */
+    }
 }
 
 /* A run whose clock does not advance for seconds is over. A reset has no clock to look at. */
@@ -253,7 +264,6 @@ static vta_status open_parts(const uio_node *node, uio_page *page, vta_diag *dia
     }
     page->mapped = mapped;
     page->words = mapped;
-    unmask(page);
     return VTA_OK;
 }
 

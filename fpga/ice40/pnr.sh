@@ -21,7 +21,7 @@ place() {
     for value in $smallest "$@"; do
         ! echo "$has" | grep -qx "${value%%=*}" || set_all="$set_all -set ${value%%=*} ${value#*=}"
     done
-    read="read_verilog -DSYNTHESIS $dirs $sources"
+    read="read_verilog -DSYNTHESIS -DVTA_ONE_WRITE_PORT $dirs $sources"
     [ -z "$set_all" ] || read="$read; chparam$set_all $unit"
     yosys -q -p "$read; hierarchy -check -top $unit; proc; write_json $work/ports.json" >"$work/log" 2>&1 ||
         { tail -n 5 "$work/log" >&2; die "Yosys failed on $unit"; }

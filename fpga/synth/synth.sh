@@ -18,12 +18,15 @@ else
 fi
 family=$(awk -v c="$config" '$1 == c { print $3 }' "$here/parts.txt")
 [ -n "$family" ] || { echo "synth.sh: no part for '$config' in parts.txt" >&2; exit 2; }
-arguments=$("$params" yosys "$1" | tr '\n' ' ')
+arguments=$("$params" yosys "$1") # a configuration that is none ends it
+arguments=$(echo "$arguments" | tr '\n' ' ')
 
 cd "$root/hw"
 dirs="-I$headers -Iinclude $(find rtl -type d | sed 's/^/-I/' | tr '\n' ' ')"
+one_port= # an ice40's RAM has one
+[ "$family" != ice40 ] || one_port=-DVTA_ONE_WRITE_PORT
 {
-    echo "read_verilog -DSYNTHESIS $dirs $(find rtl -name '*.v' | sort | tr '\n' ' ')"
+    echo "read_verilog -DSYNTHESIS $one_port $dirs $(find rtl -name '*.v' | sort | tr '\n' ' ')"
     if [ "$family" = ice40 ]; then # no RAM in its tables
         echo "chparam $arguments vta_top; hierarchy -check -top vta_top; proc; setattr -unset ram_style m:*"
         echo "synth_ice40 -top vta_top -noflatten"

@@ -44,7 +44,7 @@ proc write_header {board build params} {
 
 # The clock that the configuration was made for, in MHz.
 proc clock_of {root config} {
-    set in [open [file join $root isa configs $config.json]]
+    set in [open [expr {[file exists $config] ? $config : [file join $root isa configs $config.json]}]]
     set text [read $in]
     close $in
     if {![regexp {"CLOCK_MHZ"\s*:\s*(\d+)} $text - mhz]} {
@@ -102,7 +102,7 @@ proc create_design {board} {
     connect_clock $board
     connect_bd_net [get_bd_pins vta/irq] [get_bd_pins ps/[dict get $board interrupt]]
 
-    assign_bd_address -offset [dict get $board registers] -range 4K \
+    assign_bd_address -offset [dict get $board registers] -range 8K \
         -target_address_space [get_bd_addr_spaces ps/Data] [get_bd_addr_segs vta/S_AXI/reg0]
     foreach segment [dict get $board segments] {
         assign_bd_address -target_address_space [get_bd_addr_spaces vta/M_AXI] [get_bd_addr_segs ps/$segment]
@@ -143,12 +143,16 @@ proc finish {board build} {
     puts "bitstream: [file join $out $name.bit], for the FPGA manager: [file join $out $name.bin]"
 }
 
-# -tclargs BUILD HEADERS PARAMS: the folder to work in, that of vta_isa.vh, and the program vta-params.
+# -tclargs BUILD HEADERS PARAMS: the folder to work in, that of vta_isa.vh, and the program vta-params. VTA_CONFIG in the
+# environment is the file of another configuration than the board's own.
 proc build_board {board root arguments} {
     if {[llength $arguments] != 3} {
         error "usage: vivado -mode batch -source build.tcl -tclargs BUILD HEADERS PARAMS"
     }
     lassign $arguments build headers params
+    if {[info exists ::env(VTA_CONFIG)] && $::env(VTA_CONFIG) ne ""} {
+        dict set board config $::env(VTA_CONFIG)
+    }
     set mhz [clock_of $root [dict get $board config]]
     dict set board properties [string map [list @MHZ@ $mhz] [dict get $board properties]]
     create_project -force vta [file join $build project] -part [dict get $board part]

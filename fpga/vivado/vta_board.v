@@ -24,7 +24,7 @@ module vta_board (
     (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 S_AXI AWREADY" *)
     output wire                 s_axi_awready,
     (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 S_AXI AWADDR" *)
-    input  wire [11:0]          s_axi_awaddr,
+    input  wire [12:0]          s_axi_awaddr,
     (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 S_AXI WVALID" *)
     input  wire                 s_axi_wvalid,
     (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 S_AXI WREADY" *)
@@ -44,7 +44,7 @@ module vta_board (
     (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 S_AXI ARREADY" *)
     output wire                 s_axi_arready,
     (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 S_AXI ARADDR" *)
-    input  wire [11:0]          s_axi_araddr,
+    input  wire [12:0]          s_axi_araddr,
     (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 S_AXI RVALID" *)
     output wire                 s_axi_rvalid,
     (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 S_AXI RREADY" *)
@@ -71,6 +71,8 @@ module vta_board (
     output wire [3:0]           m_axi_arcache,
     (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 M_AXI ARPROT" *)
     output wire [2:0]           m_axi_arprot,
+    (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 M_AXI ARQOS" *)
+    output wire [3:0]           m_axi_arqos,
     (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 M_AXI RVALID" *)
     input  wire                 m_axi_rvalid,
     (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 M_AXI RREADY" *)
@@ -97,6 +99,8 @@ module vta_board (
     output wire [3:0]           m_axi_awcache,
     (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 M_AXI AWPROT" *)
     output wire [2:0]           m_axi_awprot,
+    (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 M_AXI AWQOS" *)
+    output wire [3:0]           m_axi_awqos,
     (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 M_AXI WVALID" *)
     output wire                 m_axi_wvalid,
     (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 M_AXI WREADY" *)
@@ -166,6 +170,7 @@ module vta_board (
         .m_axi_arburst(m_axi_arburst),
         .m_axi_arcache(m_axi_arcache),
         .m_axi_arprot(m_axi_arprot),
+        .m_axi_arqos(m_axi_arqos),
         .m_axi_rvalid(m_axi_rvalid),
         .m_axi_rready(m_axi_rready),
         .m_axi_rdata(m_axi_rdata),
@@ -179,6 +184,7 @@ module vta_board (
         .m_axi_awburst(m_axi_awburst),
         .m_axi_awcache(m_axi_awcache),
         .m_axi_awprot(m_axi_awprot),
+        .m_axi_awqos(m_axi_awqos),
         .m_axi_wvalid(m_axi_wvalid),
         .m_axi_wready(m_axi_wready),
         .m_axi_wdata(m_axi_wdata),

@@ -17,6 +17,8 @@
 
     vta_axi_read #(.LOG_BUS_BYTES(LOG_BUS_BYTES), .ADDR_BITS(ADDR_BITS), .CLIENTS(2), .LOG_CLIENTS(1)) read (
         .clk(clk), .rst(bus_rst), .halt(halt), .idle(rd_idle),
+        .windows_on(1'b0), .window_bases({4*(ADDR_BITS-12){1'b0}}), .window_limits({4*(ADDR_BITS-12){1'b0}}),
+        .failed_addr(), .failed_refused(), .failing(),
         .cmd_valid({1'b0, rd_cmd_valid}), .cmd_ready(rd_cmd_ready), .cmd_addr({{ADDR_BITS{1'b0}}, rd_cmd_addr}),
         .cmd_len({8'd0, rd_cmd_len}), .data_valid(rd_data_valid), .data_ready({1'b1, rd_data_ready}), .data(rd_data),
         .data_last(rd_last), .data_err(rd_err),

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // vta_axi_tb -- the bus masters before a memory that checks the bus: three clients read what the memory holds, one writes
-// into another part of it, all at random rates; some bursts are refused. Every few rounds all stops in the middle by `halt`,
+// into another part of it, all at random rates; some bursts are refused, by the memory or by the windows. Every few rounds all stops in the middle by `halt`,
 // and goes on after it. At the end, both at full speed. +seed=N, +runs=N.
+// parts: vta_windows
 `default_nettype none
 
 module vta_axi_tb;
@@ -16,7 +17,14 @@ module vta_axi_tb;
     localparam integer MOST      = 4096;          // bursts and beats that a round may have
     localparam integer PAGE      = 4096 / BUS_BYTES < 256 ? 4096 / BUS_BYTES : 256;
 
+    localparam integer PAGES = ADDR_BITS - 12;
     reg                          halt = 1'b1;
+    reg                          windows_on = 1'b0;
+    reg  [4*PAGES-1:0]           window_bases = 0, window_limits = 0;
+    wire [CLIENTS*ADDR_BITS-1:0] read_failed_addr;
+    wire [CLIENTS-1:0]           read_failed_refused;
+    wire [ADDR_BITS-1:0]         write_failed_addr;
+    wire                         write_failed_refused;
     reg  [31:0]                  stall, bad_begin, bad_end;
     wire                         read_idle, write_idle;
     reg  [CLIENTS-1:0]           cmd_valid;
@@ -42,6 +50,8 @@ module vta_axi_tb;
 
     vta_axi_read #(.LOG_BUS_BYTES(LOG_BUS_BYTES), .ADDR_BITS(ADDR_BITS), .CLIENTS(CLIENTS), .LOG_CLIENTS(2)) read (
         .clk(clk), .rst(rst), .halt(halt), .idle(read_idle),
+        .windows_on(windows_on), .window_bases(window_bases), .window_limits(window_limits),
+        .failed_addr(read_failed_addr), .failed_refused(read_failed_refused), .failing(),
         .cmd_valid(cmd_valid), .cmd_ready(cmd_ready), .cmd_addr(cmd_addr), .cmd_len(cmd_len),
         .data_valid(data_valid), .data_ready(data_ready), .data(data), .data_last(data_last), .data_err(data_err),
         .m_axi_arvalid(arvalid), .m_axi_arready(arready), .m_axi_araddr(araddr), .m_axi_arlen(arlen),
@@ -50,6 +60,8 @@ module vta_axi_tb;
 
     vta_axi_write #(.LOG_BUS_BYTES(LOG_BUS_BYTES), .ADDR_BITS(ADDR_BITS)) write (
         .clk(clk), .rst(rst), .halt(halt), .idle(write_idle),
+        .windows_on(windows_on), .window_bases(window_bases), .window_limits(window_limits),
+        .failed_addr(write_failed_addr), .failed_refused(write_failed_refused), .failing(),
         .cmd_valid(w_cmd_valid), .cmd_ready(w_cmd_ready), .cmd_addr(w_cmd_addr), .cmd_len(w_cmd_len),
         .data_valid(w_data_valid), .data_ready(w_data_ready), .data(w_data), .data_strobe(w_strobe),
         .ack(ack), .ack_err(ack_err), .ack_ready(ack_ready),
@@ -70,6 +82,61 @@ module vta_axi_tb;
     function refused(input integer addr);
         refused = addr + BUS_BYTES > bad_begin && addr < bad_end;
     endfunction
+
+    // Outside of all windows, by bytes.
+    integer d;
+    function denied(input integer addr);
+        begin
+            denied = windows_on;
+            for (d = 0; d < 4; d = d + 1)
+                if (addr >= 4096*window_bases[PAGES*d +: 8] && addr < 4096*window_limits[PAGES*d +: 8]) denied = 1'b0;
+        end
+    endfunction
+
+    // Window 0 begins in memory, the others anywhere; some are empty, some end before they begin.
+    integer v;
+    task new_windows;
+        begin
+            windows_on = chance(60);
+            for (v = 0; v < 4; v = v + 1) begin
+                window_bases[PAGES*v +: PAGES]  = range(0, v == 0 ? 3 : 5);
+                window_limits[PAGES*v +: PAGES] = range(0, chance(30) ? 5 : 2);
+            end
+            if (chance(20)) window_limits[2*PAGES +: PAGES] = {PAGES{1'b1}};
+        end
+    endtask
+
+    // The first burst of each client that failed since the last halt; the writer is client CLIENTS.
+    reg [CLIENTS:0] failed;
+    reg [CLIENTS:0] failed_by_window;
+    integer         failed_at [0:CLIENTS];
+    task fail(input integer client, input integer addr);
+        if (!failed[client]) begin
+            failed[client] = 1'b1;
+            failed_by_window[client] = denied(addr);
+            failed_at[client] = addr;
+        end
+    endtask
+
+    // Nothing leaves for outside.
+    always @(posedge clk) begin
+        if (arvalid && denied(araddr) && araddr[31:12] != window_bases[19:0]) $fatal(1, "a refused read goes to %0h", araddr);
+        if (awvalid && denied(awaddr) && awaddr[31:12] != window_bases[19:0]) $fatal(1, "a refused write goes to %0h", awaddr);
+    end
+
+    task check_failed;
+        begin
+            for (v = 0; v < CLIENTS; v = v + 1)
+                if (failed[v] && (read_failed_addr[ADDR_BITS*v +: ADDR_BITS] !== failed_at[v]
+                                  || read_failed_refused[v] !== failed_by_window[v]))
+                    $fatal(1, "client %0d failed at %0h, %b, not at %0h", v, failed_at[v], failed_by_window[v],
+                           read_failed_addr[ADDR_BITS*v +: ADDR_BITS]);
+            if (failed[CLIENTS] && (write_failed_addr !== failed_at[CLIENTS]
+                                    || write_failed_refused !== failed_by_window[CLIENTS]))
+                $fatal(1, "the writer failed at %0h, %b, not at %0h", failed_at[CLIENTS], failed_by_window[CLIENTS],
+                       write_failed_addr);
+        end
+    endtask
 
     // A burst somewhere in the half of memory that begins at `from`, whole in its page; when it must go fast, a long one.
     task automatic random_burst(input integer from, output integer addr, output integer len);
@@ -102,10 +169,11 @@ module vta_axi_tb;
             if (got[client] == asked[client]) $fatal(1, "client %0d gets a beat that it did not ask for", client);
             k  = client*MOST + got[client] % MOST;
             from = asked_addr[k] + beat[client]*BUS_BYTES;
-            for (c = 0; c < BUS_BYTES; c = c + 1) begin
+            for (c = 0; c < BUS_BYTES && !denied(from); c = c + 1) begin
                 if (data[8*c +: 8] !== mem.data[from + c]) $fatal(1, "client %0d gets another byte from %0h", client, from + c);
             end
-            if (data_err !== refused(from)) $fatal(1, "client %0d: error is %b at %0h", client, data_err, from);
+            if (data_err !== (refused(from) || denied(from))) $fatal(1, "client %0d: error is %b at %0h", client, data_err, from);
+            if (data_err) fail(client, asked_addr[k]);
             beat[client] = beat[client] + 1;
             if (data_last !== (beat[client] == asked_len[k])) $fatal(1, "client %0d: last is %b in beat %0d of %0d", client,
                                                                       data_last, beat[client], asked_len[k]);
@@ -119,6 +187,7 @@ module vta_axi_tb;
 
     integer i;
     always @(posedge clk) begin
+        if (rst || halt) failed = 0;
         if (rst || halt) begin
             cmd_valid  <= 0;
             data_ready <= 0;
@@ -160,9 +229,9 @@ module vta_axi_tb;
             for (j = 0; j < begun_len[answered % MOST] && used < sent; j = j + 1) begin
                 at = begun_addr[answered % MOST] + j*BUS_BYTES;
                 for (b = 0; b < BUS_BYTES; b = b + 1) begin
-                    if (sent_strobe[used % MOST][b] && !refused(at)) copy[at + b] = sent_data[used % MOST][8*b +: 8];
+                    if (sent_strobe[used % MOST][b] && !refused(at) && !denied(at)) copy[at + b] = sent_data[used % MOST][8*b +: 8];
                 end
-                bad  = bad || refused(at);
+                bad  = bad || refused(at) || denied(at);
                 used = used + 1;
             end
             answered = answered + 1;
@@ -175,6 +244,7 @@ module vta_axi_tb;
             if (used + begun_len[answered % MOST] > sent) $fatal(1, "burst %0d is answered before its data", answered);
             apply;
             if (ack_err !== bad) $fatal(1, "burst %0d: error is %b", answered - 1, ack_err);
+            if (bad) fail(CLIENTS, begun_addr[(answered - 1) % MOST]);
         end
     endtask
 
@@ -261,20 +331,22 @@ module vta_axi_tb;
         reset;
         for (n = 0; n < SIZE; n = n + 1) begin mem.data[n] = range(0, 255); copy[n] = mem.data[n]; end
         for (n = 0; n < runs; n = n + 1) begin
-            @(negedge clk) halt = 1'b0;
+            @(negedge clk) new_windows;
+            halt = 1'b0;
             stall      = n % 3 == 0 ? 0 : range(0, 80);
             bad_begin  = n % 2 == 0 ? 0 : range(0, SIZE);
             bad_end    = n % 2 == 0 ? 0 : bad_begin + range(1, 4096);
             ask_rate   = range(1, 100); take_rate = range(20, 100);
             begin_rate = range(1, 100); data_rate = range(20, 100); ack_rate = range(20, 100);
             repeat (range(100, 1500)) @(negedge clk);
+            check_failed;
             if (n % 4 == 3) stop;
             else begin
                 quiet;
                 compare;
             end
         end
-        stall = 0; bad_begin = 0; bad_end = 0; fast = 1'b1; halt = 1'b0;
+        stall = 0; bad_begin = 0; bad_end = 0; windows_on = 1'b0; fast = 1'b1; halt = 1'b0;
         ask_rate = 100; take_rate = 100; begin_rate = 100; data_rate = 100; ack_rate = 100;
         repeat (1000) @(negedge clk);
         before_read = beats_read; before_written = beats_written;

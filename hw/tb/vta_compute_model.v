@@ -54,6 +54,9 @@ module vta_compute #(
     output wire                     inp_rd_en,
     output wire [LOG_INP_DEPTH-1:0] inp_rd_addr,
     input  wire [(8<<(LOG_BATCH+LOG_BLOCK_IN))-1:0] inp_rd_data,
+    output wire                     inp_rd_more,
+    output wire [2*LOG_INP_DEPTH-1:0] inp_rd_more_addr,
+    input  wire [(16<<(LOG_BATCH+LOG_BLOCK_IN))-1:0] inp_rd_more_data,
     output wire                     wgt_rd_en,
     output wire [LOG_WGT_DEPTH-1:0] wgt_rd_addr,
     input  wire [(8<<(LOG_BLOCK_IN+LOG_BLOCK_OUT))-1:0] wgt_rd_data,
@@ -112,6 +115,8 @@ module vta_compute #(
     assign finish      = give && opcode == VTA_OP_FINISH;
     assign inp_rd_en   = copying;
     assign inp_rd_addr = k_q[LOG_INP_DEPTH-1:0];
+    assign inp_rd_more = 1'b0;
+    assign inp_rd_more_addr = {2*LOG_INP_DEPTH{1'b0}};
     assign out_wr_en   = write_q;
     assign out_wr_addr = write_addr_q;
 

@@ -58,6 +58,7 @@ module vta_load_tb;
         .rd_cmd_valid(rd_cmd_valid), .rd_cmd_ready(rd_cmd_ready[0]), .rd_cmd_addr(rd_cmd_addr), .rd_cmd_len(rd_cmd_len),
         .rd_data_valid(rd_data_valid[0]), .rd_data_ready(rd_data_ready), .rd_data(rd_data), .rd_last(rd_last), .rd_err(rd_err),
         .inp_rd_en(inp_en), .inp_rd_addr(inp_addr), .inp_rd_data(inp_data),
+        .inp_rd_more(1'b0), .inp_rd_more_addr({2*LOG_INP_DEPTH{1'b0}}), .inp_rd_more_data(),
         .wgt_rd_en(wgt_en), .wgt_rd_addr(wgt_addr), .wgt_rd_data(wgt_data),
         .err_valid(err_valid), .err_code(err_code), .err_index(err_index), .head_valid(head_valid), .head_index(head_index),
         .stat_issue(stat_issue), .stat_retire(stat_retire), .stat_busy(stat_busy), .stat_token(), .stat_room(), .stat_mem(),

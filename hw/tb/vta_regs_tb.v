@@ -23,7 +23,7 @@ module vta_regs_tb;
 
     reg         awvalid, wvalid, bready, arvalid, rready;
     wire        awready, wready, bvalid, arready, rvalid;
-    reg  [11:0] awaddr, araddr;
+    reg  [12:0] awaddr, araddr;
     reg  [31:0] wdata;
     reg  [3:0]  wstrb;
     wire [31:0] rdata;
@@ -36,6 +36,11 @@ module vta_regs_tb;
     reg  [7:0]  error_code;
     reg  [1:0]  error_unit;
     reg  [31:0] error_index;
+    reg  [ADDR_BITS-1:0] error_addr;
+    reg         error_refused;
+    wire        windows_on;
+    wire [4*(ADDR_BITS-12)-1:0] window_bases, window_limits;
+    wire [10:0] read_bus, write_bus;
     reg         ended;
     wire [4:0]  count_index;
     reg         count_done;
@@ -60,21 +65,24 @@ module vta_regs_tb;
         .s_axil_rvalid(rvalid), .s_axil_rready(rready), .s_axil_rdata(rdata), .s_axil_rresp(rresp),
         .start(start), .soft_reset(soft_reset), .insn_addr(insn_addr), .insn_count(insn_count), .watchdog(watchdog),
         .bases(bases), .status_busy(status[0]), .status_done(status[1]), .status_error(status[2]),
-        .error_code(error_code), .error_unit(error_unit), .error_index(error_index), .ended(ended), .irq(irq),
+        .error_code(error_code), .error_unit(error_unit), .error_index(error_index),
+        .error_addr(error_addr), .error_refused(error_refused), .windows_on(windows_on),
+        .window_bases(window_bases), .window_limits(window_limits), .read_bus(read_bus), .write_bus(write_bus),
+        .ended(ended), .irq(irq),
         .count_valid(count_valid), .count_index(count_index), .count_done(count_done),
         .count_data(count_done ? count_of(count_index, answers) : 64'hx)
     );
 
     // The page as it should be: words that keep what is written, and which of their bits do.
-    reg [31:0] word [0:1023];
-    reg [31:0] kept [0:1023];
+    reg [31:0] word [0:2047];
+    reg [31:0] kept [0:2047];
     reg        irq_status;
     integer    starts, resets, starts_seen, resets_seen;
 
     task prepare;
         integer i;
         begin
-            for (i = 0; i < 1024; i = i + 1) begin
+            for (i = 0; i < 2048; i = i + 1) begin
                 word[i] = 32'd0;
                 kept[i] = 32'd0;
             end
@@ -94,6 +102,13 @@ module vta_regs_tb;
                 kept[(VTA_REG_BASE0_LO >> 2) + 2*i]     = 32'hffffffc0;
                 kept[(VTA_REG_BASE0_LO >> 2) + 2*i + 1] = (32'd1 << (ADDR_BITS - 32)) - 32'd1;
             end
+            kept[VTA_REG_WINDOWS >> 2] = 32'd1;
+            kept[VTA_REG_BUS >> 2]     = 32'h0f7f0f7f;
+            word[VTA_REG_BUS >> 2]     = 32'h00030003;
+            for (i = 0; i < 8; i = i + 1) begin
+                kept[(VTA_REG_WINDOW0_BASE_LO >> 2) + 2*i]     = 32'hfffff000;
+                kept[(VTA_REG_WINDOW0_BASE_LO >> 2) + 2*i + 1] = (32'd1 << (ADDR_BITS - 32)) - 32'd1;
+            end
             irq_status  = 1'b0;
             starts      = 0;
             resets      = 0;
@@ -103,12 +118,13 @@ module vta_regs_tb;
     endtask
 
     // Any word; mostly one of those that mean something, and often one that keeps what is written.
-    function [11:0] any_address(input integer dummy);
-        case (range(0, 4))
-        0: any_address = range(0, 1023) << 2;
+    function [12:0] any_address(input integer dummy);
+        case (range(0, 5))
+        0: any_address = range(0, 2047) << 2;
+        5: any_address = VTA_REG_WINDOWS + (range(0, 20) << 2);
         1: any_address = range(0, 31) << 2;
         2: any_address = VTA_REG_CYCLES + (range(0, 2*VTA_COUNTERS) << 2);
-        3: any_address = lower < 0 ? 12'd0 : VTA_REG_CYCLES + 8*lower + 4;
+        3: any_address = lower < 0 ? 13'd0 : VTA_REG_CYCLES + 8*lower + 4;
         default: any_address = range(VTA_REG_CONTROL >> 2, (VTA_REG_BASE0_LO >> 2) + 16) << 2;
         endcase
     endfunction
@@ -120,7 +136,10 @@ module vta_regs_tb;
             error_unit  = range(0, 3);
             error_index = {state[15:0], state[31:16]};
             word[VTA_REG_STATUS >> 2]     = {29'd0, status};
-            word[VTA_REG_ERROR >> 2]      = {22'd0, error_unit, error_code};
+            error_addr    = {state, state[15:0], state[31:16]};
+            error_refused = state[3];
+            word[VTA_REG_ERROR >> 2]      = {15'd0, error_refused, 6'd0, error_unit, error_code};
+            {word[VTA_REG_ERROR_ADDR_HI >> 2], word[VTA_REG_ERROR_ADDR_LO >> 2]} = error_addr;
             word[VTA_REG_ERROR_INSN >> 2] = error_index;
             if (range(0, 3) == 0) begin
                 ended = 1'b1;
@@ -132,7 +151,7 @@ module vta_regs_tb;
     endtask
 
     // Address and data are offered after a while each, and stand until they are taken.
-    task write(input [11:0] addr, input [31:0] value, input [3:0] strobe);
+    task write(input [12:0] addr, input [31:0] value, input [3:0] strobe);
         integer aw_after, w_after, b_after;
         reg     aw_taken, w_taken;
         reg [31:0] mask;
@@ -170,10 +189,11 @@ module vta_regs_tb;
             end
             if (addr == VTA_REG_IRQ_STATUS && strobe[0] && value[0]) irq_status = 1'b0;
             word[VTA_REG_IRQ_STATUS >> 2] = {31'd0, irq_status};
+            word[VTA_REG_GUARD >> 2]      = word[VTA_REG_WINDOWS >> 2];
         end
     endtask
 
-    task read(input [11:0] addr);
+    task read(input [12:0] addr);
         integer r_after;
         reg     taken;
         reg [31:0] first;
@@ -201,7 +221,7 @@ module vta_regs_tb;
     endtask
 
     // Reads and writes at once go to different words, and not to two that hang together.
-    task both(input [11:0] at, input [31:0] value, input [3:0] strobe, input [11:0] from);
+    task both(input [12:0] at, input [31:0] value, input [3:0] strobe, input [12:0] from);
         begin
             fork
                 write(at, value, strobe);
@@ -224,6 +244,15 @@ module vta_regs_tb;
                 if ({24'd0, bases[i*ADDR_BITS +: ADDR_BITS]}
                     !== {word[(VTA_REG_BASE0_LO >> 2) + 2*i + 1], word[(VTA_REG_BASE0_LO >> 2) + 2*i]})
                     $fatal(1, "base %0d is %0h", i, bases[i*ADDR_BITS +: ADDR_BITS]);
+            if (windows_on !== word[VTA_REG_WINDOWS >> 2][0]) $fatal(1, "the windows are on: %b", windows_on);
+            if ({read_bus, write_bus} !== {word[VTA_REG_BUS >> 2][11:8], word[VTA_REG_BUS >> 2][6:0], word[VTA_REG_BUS >> 2][27:24], word[VTA_REG_BUS >> 2][22:16]})
+                $fatal(1, "the attributes of the bus are %b and %b", read_bus, write_bus);
+            for (i = 0; i < 4; i = i + 1)
+                if (window_bases[i*(ADDR_BITS-12) +: ADDR_BITS-12]
+                    !== {word[(VTA_REG_WINDOW0_BASE_LO >> 2) + 4*i + 1], word[(VTA_REG_WINDOW0_BASE_LO >> 2) + 4*i]} >> 12
+                    || window_limits[i*(ADDR_BITS-12) +: ADDR_BITS-12]
+                    !== {word[(VTA_REG_WINDOW0_LIMIT_LO >> 2) + 4*i + 1], word[(VTA_REG_WINDOW0_LIMIT_LO >> 2) + 4*i]} >> 12)
+                    $fatal(1, "window %0d is %0h to %0h", i, window_bases[i*(ADDR_BITS-12) +: ADDR_BITS-12], window_limits[i*(ADDR_BITS-12) +: ADDR_BITS-12]);
         end
     endtask
 
@@ -260,13 +289,13 @@ module vta_regs_tb;
     end
 
     integer i;
-    reg [11:0] at;
+    reg [12:0] at;
     initial begin
         quiet = 0;
         {awvalid, wvalid, bready, arvalid, rready, ended, count_done} = 7'd0;
         begin_bench(4000);
         prepare;
-        {status, error_code, error_unit, error_index} = 45'd0;
+        {status, error_code, error_unit, error_index, error_addr, error_refused} = 0;
         repeat (4) @(negedge clk);
         rst = 1'b0;
         for (i = 0; i < runs; i = i + 1) begin
@@ -277,7 +306,7 @@ module vta_regs_tb;
             check_outputs;
             read(range(0, 1) == 0 ? at : any_address(0));
         end
-        for (i = 0; i < 1024; i = i + 1) read(i << 2);
+        for (i = 0; i < 2048; i = i + 1) read(i << 2);
         if (halves < 10) $fatal(1, "only %0d upper words of the moment of their lower ones", halves);
         if (starts < 3 || resets < 3) $fatal(1, "only %0d starts, %0d resets", starts, resets);
         $display("PASS");

@@ -71,6 +71,8 @@ module vta_store_tb;
 
     vta_axi_write #(.LOG_BUS_BYTES(LOG_BUS_BYTES), .ADDR_BITS(ADDR_BITS)) write (
         .clk(clk), .rst(bus_rst), .halt(halt), .idle(idle),
+        .windows_on(1'b0), .window_bases({4*(ADDR_BITS-12){1'b0}}), .window_limits({4*(ADDR_BITS-12){1'b0}}),
+        .failed_addr(), .failed_refused(), .failing(),
         .cmd_valid(cmd_valid), .cmd_ready(cmd_ready), .cmd_addr(cmd_addr), .cmd_len(cmd_len),
         .data_valid(data_valid), .data_ready(data_ready), .data(data), .data_strobe(strobe),
         .ack(ack), .ack_err(ack_err), .ack_ready(ack_ready),

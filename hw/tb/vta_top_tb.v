@@ -6,6 +6,12 @@
 // other; afterwards every byte of DRAM and every scratchpad entry must agree. Then: errors of every kind with their
 // instruction index, the watchdog, soft reset in mid-run, each followed by a clean run; and, with +speed, the rates at
 // 64 cycles of latency. +seed=N, +runs=N.
+// Where INP's entries are: the form that is built has them in a RAM of its own, here, with small tiles, in one.
+`ifdef SYNTHESIS
+ `define INP_MEM dut.load.inp.single.ram.mem_q
+`else
+ `define INP_MEM dut.load.inp.mem_q
+`endif
 `default_nettype none
 
 module vta_top_tb;
@@ -40,7 +46,7 @@ module vta_top_tb;
 
     reg         awvalid, wvalid, bready, arvalid, rready;
     wire        awready, wready, bvalid, arready, rvalid;
-    reg  [11:0] awaddr, araddr;
+    reg  [12:0] awaddr, araddr;
     reg  [31:0] wdata;
     reg  [3:0]  wstrb;
     wire [31:0] rdata;
@@ -54,7 +60,7 @@ module vta_top_tb;
     wire [7:0]             m_arlen, m_awlen;
     wire [2:0]             m_arsize, m_awsize, m_arprot, m_awprot;
     wire [1:0]             m_arburst, m_awburst, m_rresp, m_bresp;
-    wire [3:0]             m_arcache, m_awcache;
+    wire [3:0]             m_arcache, m_awcache, m_arqos, m_awqos;
     wire [8*BUS_BYTES-1:0] m_rdata, m_wdata;
     wire [BUS_BYTES-1:0]   m_wstrb;
     reg                    bus_dead = 1'b0;     // the memory answers nothing
@@ -74,12 +80,12 @@ module vta_top_tb;
         .s_axil_rvalid(rvalid), .s_axil_rready(rready), .s_axil_rdata(rdata), .s_axil_rresp(rresp),
         .irq(irq),
         .m_axi_arvalid(m_arvalid), .m_axi_arready(m_arready), .m_axi_araddr(m_araddr), .m_axi_arlen(m_arlen),
-        .m_axi_arsize(m_arsize), .m_axi_arburst(m_arburst), .m_axi_arcache(m_arcache), .m_axi_arprot(m_arprot),
+        .m_axi_arsize(m_arsize), .m_axi_arburst(m_arburst), .m_axi_arcache(m_arcache), .m_axi_arprot(m_arprot), .m_axi_arqos(m_arqos),
         .m_axi_rvalid(m_rvalid), .m_axi_rready(m_rready), .m_axi_rdata(m_rdata), .m_axi_rresp(m_rresp),
         .m_axi_rlast(m_rlast),
         .m_axi_awvalid(m_awvalid), .m_axi_awready(m_awready), .m_axi_awaddr(m_awaddr),
         .m_axi_awlen(m_awlen), .m_axi_awsize(m_awsize), .m_axi_awburst(m_awburst), .m_axi_awcache(m_awcache),
-        .m_axi_awprot(m_awprot),
+        .m_axi_awprot(m_awprot), .m_axi_awqos(m_awqos),
         .m_axi_wvalid(m_wvalid), .m_axi_wready(m_wready), .m_axi_wdata(m_wdata), .m_axi_wstrb(m_wstrb),
         .m_axi_wlast(m_wlast),
         .m_axi_bvalid(m_bvalid), .m_axi_bready(m_bready), .m_axi_bresp(m_bresp),
@@ -96,7 +102,7 @@ module vta_top_tb;
     );
 
     // The register page.
-    task put(input [11:0] addr, input [31:0] value);
+    task put(input [12:0] addr, input [31:0] value);
         reg aw_taken, w_taken;
         begin
             @(negedge clk);
@@ -114,7 +120,7 @@ module vta_top_tb;
     endtask
 
     reg [31:0] got;
-    task get(input [11:0] addr);
+    task get(input [12:0] addr);
         begin
             @(negedge clk);
             arvalid = 1'b1; araddr = addr; rready = 1'b1;
@@ -126,7 +132,7 @@ module vta_top_tb;
         end
     endtask
 
-    task expect_reg(input [11:0] addr, input [31:0] value);
+    task expect_reg(input [12:0] addr, input [31:0] value);
         begin
             get(addr);
             if (got !== value) $fatal(1, "register %0h is %0h instead of %0h", addr, got, value);
@@ -380,16 +386,23 @@ module vta_top_tb;
         end
     endtask
 
+    // What the address of an error must be: the burst that holds the byte failed_at; 0 where there is none.
+    reg        by_window = 1'b0;
+    reg [63:0] failed_at = 0;
     task expect_end(input [7:0] code, input [1:0] unit, input [31:0] index);
         begin
             wait_end(2000000);
             expect_reg(VTA_REG_STATUS, code == 0 ? 32'd2 : 32'd4);
             if (code != 0) begin
-                expect_reg(VTA_REG_ERROR, {22'd0, unit, code});
+                expect_reg(VTA_REG_ERROR, {15'd0, by_window, 6'd0, unit, code});
                 expect_reg(VTA_REG_ERROR_INSN, index);
             end else begin
                 expect_reg(VTA_REG_ERROR, 0);
             end
+            expect_reg(VTA_REG_ERROR_ADDR_HI, failed_at[63:32]);
+            get(VTA_REG_ERROR_ADDR_LO);
+            if (got[31:12] !== failed_at[31:12] || (!by_window && got > failed_at[31:0]))
+                $fatal(1, "the error is at %0h, not at %0h", got, failed_at);
         end
     endtask
 
@@ -401,8 +414,8 @@ module vta_top_tb;
                     $fatal(1, "DRAM %0h is %0h instead of %0h", i, mem.data[i], ref_dram[i]);
             for (i = 0; i < INP_DEPTH; i = i + 1)
                 for (b = 0; b < INP_BYTES; b = b + 1)
-                    if (dut.load.inp.mem_q[i][b*8 +: 8] !== ref_inp[i*INP_BYTES + b])
-                        $fatal(1, "INP %0d byte %0d is %0h instead of %0h", i, b, dut.load.inp.mem_q[i][b*8 +: 8],
+                    if (`INP_MEM[i][b*8 +: 8] !== ref_inp[i*INP_BYTES + b])
+                        $fatal(1, "INP %0d byte %0d is %0h instead of %0h", i, b, `INP_MEM[i][b*8 +: 8],
                                ref_inp[i*INP_BYTES + b]);
             for (i = 0; i < WGT_DEPTH; i = i + 1)
                 for (b = 0; b < WGT_BYTES; b = b + 1)
@@ -437,7 +450,7 @@ module vta_top_tb;
         begin
             for (i = 0; i < SIZE; i = i + 1) ref_dram[i] = mem.data[i];
             for (i = 0; i < INP_DEPTH; i = i + 1)
-                for (b = 0; b < INP_BYTES; b = b + 1) ref_inp[i*INP_BYTES + b] = dut.load.inp.mem_q[i][b*8 +: 8];
+                for (b = 0; b < INP_BYTES; b = b + 1) ref_inp[i*INP_BYTES + b] = `INP_MEM[i][b*8 +: 8];
             for (i = 0; i < WGT_DEPTH; i = i + 1)
                 for (b = 0; b < WGT_BYTES; b = b + 1) ref_wgt[i*WGT_BYTES + b] = dut.load.wgt.mem_q[i][b*8 +: 8];
             good_run(3);
@@ -448,8 +461,26 @@ module vta_top_tb;
         begin
             start_run;
             expect_end(code, unit, index);
-            bad_begin = 0; bad_end = 0;
+            bad_begin = 0; bad_end = 0; failed_at = 0; by_window = 1'b0;
+            put(VTA_REG_WINDOWS, 0);
             resync;
+        end
+    endtask
+
+    // Two windows that have all memory but one page, and two that are none.
+    task all_but(input [31:0] page);
+        begin
+            put(VTA_REG_WINDOW0_BASE_LO, 0);
+            put(VTA_REG_WINDOW0_LIMIT_LO, page);
+            put(VTA_REG_WINDOW0_BASE_LO + 16, page + 4096);
+            put(VTA_REG_WINDOW0_LIMIT_LO + 16, SIZE);
+            put(VTA_REG_WINDOW0_BASE_LO + 32, page);
+            put(VTA_REG_WINDOW0_LIMIT_LO + 32, page);
+            put(VTA_REG_WINDOW0_BASE_LO + 48, page + 4096);
+            put(VTA_REG_WINDOW0_LIMIT_LO + 48, page);
+            put(VTA_REG_WINDOWS, 1);
+            failed_at = page;
+            by_window = 1'b1;
         end
     endtask
 
@@ -498,15 +529,38 @@ module vta_top_tb;
             for (at = 0; at < 8; at = at + 1) load(4'd0, VTA_MEM_INP, at, 0, (SOURCE + at*4096 - base[0])/INP_BYTES, 2, 3, 9, 0, 1, 1, 1, 8'd3);
             finish(4'd0);
             at = range(0, 7);
-            bad_begin = SOURCE + at*4096 + 9*INP_BYTES; bad_end = bad_begin + 1;
+            bad_begin = SOURCE + at*4096 + 9*INP_BYTES; bad_end = bad_begin + 1; failed_at = bad_begin;
             failing_run(VTA_ERROR_READ_BUS, 2'd1, at);
 
             count = 0;
             for (at = 0; at < 8; at = at + 1) store(4'd0, 0, 0, (DEST + at*4096 - base[0])/OUT_BYTES, 2, 3, 9);
             finish(4'd0);
             at = range(0, 7);
-            bad_begin = DEST + at*4096 + 9*OUT_BYTES; bad_end = bad_begin + 1;
+            bad_begin = DEST + at*4096 + 9*OUT_BYTES; bad_end = bad_begin + 1; failed_at = bad_begin;
             failing_run(VTA_ERROR_WRITE_BUS, 2'd3, at);
+
+            // Outside of the windows: they leave out one page, of what is loaded, stored, or of the program. And all inside.
+            count = 0;
+            for (at = 0; at < 8; at = at + 1) load(4'd0, VTA_MEM_INP, at, 0, (SOURCE + at*4096 - base[0])/INP_BYTES, 2, 3, 9, 0, 1, 1, 1, 8'd3);
+            finish(4'd0);
+            at = range(0, 7);
+            all_but(SOURCE + at*4096);
+            failing_run(VTA_ERROR_READ_BUS, 2'd1, at);
+            count = 0;
+            for (at = 0; at < 8; at = at + 1) store(4'd0, 0, 0, (DEST + at*4096 - base[0])/OUT_BYTES, 2, 3, 9);
+            finish(4'd0);
+            at = range(0, 7);
+            all_but(DEST + at*4096);
+            failing_run(VTA_ERROR_WRITE_BUS, 2'd3, at);
+            count = 0;
+            for (at = 0; at < 300; at = at + 1) load(4'd0, VTA_MEM_INP, 0, 0, 16384, 0, 0, 0, 0, 0, 0, 0, 8'd0);
+            finish(4'd0);
+            all_but(CODE + 4096);
+            failing_run(VTA_ERROR_FETCH_BUS, 2'd0, 256);
+            all_but(SIZE);
+            {failed_at, by_window} = 0;
+            good_run(2);
+            put(VTA_REG_WINDOWS, 0);
 
             // Beyond the address space: 2^32 elements from the highest base.
             count = 0;
@@ -520,7 +574,7 @@ module vta_top_tb;
             for (at = 0; at < 40; at = at + 1) load(4'd0, VTA_MEM_INP, 0, 0, 16384, 0, 0, 0, 0, 0, 0, 0, 8'd0);
             finish(4'd0);
             at = range(BUS_BYTES/16 + 1, 39);
-            bad_begin = CODE + at*16; bad_end = bad_begin + 1;
+            bad_begin = CODE + at*16; bad_end = bad_begin + 1; failed_at = bad_begin;
             failing_run(VTA_ERROR_FETCH_BUS, 2'd0, at & ~(BUS_BYTES > 16 ? BUS_BYTES/16 - 1 : 0));
 
             count = 0;
@@ -599,7 +653,11 @@ module vta_top_tb;
             put(VTA_REG_BASE0_HI + 12'd56, 32'hff);
             put(VTA_REG_IRQ_STATUS, 1);
             put(VTA_REG_CONTROL, 1);
+            // With more bits than its segments need, there is such an address, and the memory refuses it.
+            failed_at = {24'd0, 8'hff, 32'hffffffc0} + 64'hffffffff*WGT_BYTES;
+            if (failed_at >> ADDR_BITS != 0) failed_at = 0;
             expect_end(VTA_ERROR_READ_BUS, 2'd1, 1);
+            failed_at = 0;
             base[7] = 64;
             resync;
         end

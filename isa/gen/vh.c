@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "vta/isa.h"
+#include "vta/regs.h"
 
 typedef struct substitution {
     const char *from, *to;
@@ -211,7 +212,7 @@ static int put_config(void)
     return 0;
 }
 
-/* The register page; those from CYCLES on are counters, numbered as they come. */
+/* The registers; those from CYCLES on to the end of the first page are counters, numbered as they come. */
 static void print_regs(void)
 {
     static const struct {
@@ -224,9 +225,9 @@ static void print_regs(void)
     unsigned first = 0;
     unsigned counters = 0;
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        (void)printf("localparam [11:0] VTA_REG_%s = 12'h%03x;\n", rows[i].name, rows[i].offset);
+        (void)printf("localparam [12:0] VTA_REG_%s = 13'h%04x;\n", rows[i].name, rows[i].offset);
         first = strcmp(rows[i].name, "CYCLES") == 0 ? rows[i].offset : first;
-        if (first != 0) {
+        if (first != 0 && rows[i].offset < VTA_REG_PAGE_BYTES) {
             counters = (rows[i].offset - first) / 8 + 1;
             (void)printf("localparam integer VTA_COUNT_%s = %u;\n", rows[i].name, counters - 1);
         }

@@ -51,10 +51,11 @@ typedef struct string_key {
 } string_key;
 
 static const string_key string_keys[] = {
-    {"NAME", offsetof(vta_config, name)},
-    {"TARGET", offsetof(vta_config, target)},
-    {"HW_VER", offsetof(vta_config, hw_ver)},
-    {"CLOCK_FROM", offsetof(vta_config, clock_from)},
+#define VTA_CONFIG(field, key, def, min, max, hw, doc)
+#define VTA_CONFIG_TEXT(field, key, doc) {(key), offsetof(vta_config, field)},
+#include "vta/config.def"
+#undef VTA_CONFIG_TEXT
+#undef VTA_CONFIG
 };
 
 enum {

@@ -48,6 +48,16 @@ static vta_status see_identity(patient *p, char *text, size_t size, vta_diag *di
     return VTA_OK;
 }
 
+static vta_status see_windows(patient *p, char *text, size_t size, vta_diag *diag)
+{
+    return vta_uio_survey(p->uri, VTA_UIO_WINDOWS, text, size, diag);
+}
+
+static vta_status see_temperature(patient *p, char *text, size_t size, vta_diag *diag)
+{
+    return vta_uio_survey(p->uri, VTA_UIO_TEMPERATURE, text, size, diag);
+}
+
 /* ---- a program whose answer is known */
 
 enum { TILES = 4, PASSES = 3 };
@@ -122,7 +132,7 @@ static vta_status check_product(patient *p, vta_job *job, uint32_t pass, vta_dia
                                  wrong, TILES * c->batch * c->block_out, pass + 1);
 }
 
-static vta_status see_answer(patient *p, char *text, size_t size, vta_diag *diag)
+static vta_status check_answer(patient *p, char *text, size_t size, vta_diag *diag)
 {
     vta_code *code = NULL;
     vta_job *job = NULL;
@@ -135,6 +145,30 @@ static vta_status see_answer(patient *p, char *text, size_t size, vta_diag *diag
     vta_code_destroy(code);
     (void)snprintf(text, size, "%d products with different data are right", PASSES);
     return status;
+}
+
+/* What fails at the board's clock and is right at half of it has met its power supply's or its timing's
+ * limits. */
+static vta_status see_answer(patient *p, char *text, size_t size, vta_diag *diag)
+{
+    double hertz;
+    char ignored[sizeof diag->text];
+    const vta_status status = check_answer(p, text, size, diag);
+    if (status == VTA_OK || !vta_uio_is(p->uri) || !vta_uio_get_clock(p->uri, &hertz) ||
+        !vta_uio_set_clock(p->uri, hertz / 2)) {
+        return status;
+    }
+    const vta_status slower = check_answer(p, ignored, sizeof ignored, NULL);
+    (void)vta_uio_set_clock(p->uri, hertz);
+    if (slower != VTA_OK) {
+        return status;
+    }
+    *diag = (vta_diag){0};
+    return vta_fail(diag, status,
+                    "it fails at %.4g MHz and is right at %.4g MHz: power or clock is at fault (a supply "
+                    "that is too weak, a "
+                    "bitstream that did not meet its timing, too hot a part)",
+                    1e-6 * hertz, 0.5e-6 * hertz);
 }
 
 /* ---- the clock: a program of about a million cycles */
@@ -150,6 +184,15 @@ static vta_status record_delay(const vta_config *config, vta_code **code, vta_di
     const vta_status status = vta_stream_finish(s, code, diag);
     vta_stream_destroy(s);
     return status;
+}
+
+static void add_rate(const patient *p, char *text, size_t size)
+{
+    const size_t used = strlen(text);
+    double hertz;
+    if (vta_uio_is(p->uri) && vta_uio_get_clock(p->uri, &hertz)) {
+        (void)snprintf(text + used, size - used, "; the kernel has set %.4g MHz", 1e-6 * hertz);
+    }
 }
 
 static vta_status see_clock(patient *p, char *text, size_t size, vta_diag *diag)
@@ -170,6 +213,7 @@ static vta_status see_clock(patient *p, char *text, size_t size, vta_diag *diag)
         (void)snprintf(text, size, "about %.2f MHz: %" PRIu64 " cycles in %.1f ms",
                        1e-6 * (double)report.counters.cycles / seconds, report.counters.cycles,
                        1e3 * seconds);
+        add_rate(p, text, size);
     }
     return status;
 }
@@ -188,8 +232,10 @@ static const struct look_row {
     {"device node", BOARDS, true, see_node, ""},
     {"permissions", BOARDS, true, see_rights, ""},
     {"memory", BOARDS, true, see_memory, ""},
+    {"temperature", BOARDS, false, see_temperature, ""},
     {"identification", EVERY_DEVICE, true, see_identity,
      ". On a board 'sudo vta-load' loads the bitstream and its device tree again"},
+    {"DMA windows", BOARDS, false, see_windows, ""},
     {"known answer", EVERY_DEVICE, true, see_answer,
      ". On a board load the bitstream again ('sudo vta-load'); if that does not help, its memory port or its "
      "timing is at fault: build it again and read the timing report"},

@@ -20,6 +20,7 @@ struct vta_model {
     void *memory;     /* inputs, outputs, workspace, in this order */
     uint8_t **own;    /* where the tensors are in it: inputs, then outputs */
     uint8_t **bound;  /* where they are now: there, or in memory of the caller */
+    void **grown;     /* memory of inputs that were given another size */
     vta_async *async; /* NULL: nothing was started yet */
 };
 
@@ -83,7 +84,8 @@ static vta_status place_tensors(vta_model *m, vta_diag *diag)
                            diag));
     m->own = calloc((size_t)tensors + 1, sizeof *m->own);
     m->bound = calloc((size_t)tensors + 1, sizeof *m->bound);
-    if (m->own == NULL || m->bound == NULL) {
+    m->grown = calloc((size_t)tensors + 1, sizeof *m->grown);
+    if (m->own == NULL || m->bound == NULL || m->grown == NULL) {
         return no_memory(diag);
     }
     m->engine.workspace = at;
@@ -197,9 +199,13 @@ void vta_model_destroy(vta_model *m)
         return;
     }
     vta_async_close(m->async);
+    for (uint32_t i = 0; m->grown != NULL && i < m->engine.artifact->input_count; i++) {
+        free(m->grown[i]);
+    }
     if (m->engine.ops != NULL) {
         m->engine.ops->close(m->engine.self);
     }
+    free(m->grown);
     free(m->own);
     free(m->bound);
     free(m->memory);
@@ -354,6 +360,37 @@ vta_status vta_model_bind_input(vta_model *m, uint32_t index, const void *data, 
 vta_status vta_model_bind_output(vta_model *m, uint32_t index, void *data, size_t bytes, vta_diag *diag)
 {
     return bind_tensor(m, false, index, data, bytes, diag);
+}
+
+vta_status vta_model_set_input_shape(vta_model *m, uint32_t index, const int64_t *dim, uint32_t rank,
+                                     vta_diag *diag)
+{
+    const vta_tensor_info info = vta_model_input(m, index);
+    bool same = info.name != NULL && info.rank == rank;
+    for (uint32_t i = 0; same && i < rank; i++) {
+        same = info.dim[i] == dim[i];
+    }
+    if (info.name == NULL) {
+        return vta_fail(diag, VTA_RANGE, "input %u does not exist; the model has %u", index,
+                        vta_model_input_count(m));
+    }
+    if (same) {
+        return VTA_OK;
+    }
+    if (m->engine.ops->shape == NULL) {
+        return vta_fail(diag, VTA_INVALID, "input '%s' has one size, for which the model was compiled",
+                        info.name);
+    }
+    VTA_TRY(m->engine.ops->shape(m->engine.self, index, rank, dim, diag));
+    void *owner;
+    void *at;
+    VTA_TRY(
+        vta_room_zeros("an input", vta_model_input(m, index).bytes, VTA_ARTIFACT_ALIGN, &owner, &at, diag));
+    free(m->grown[index]);
+    m->grown[index] = owner;
+    m->own[index] = m->bound[index] = at;
+    bind(m);
+    return VTA_OK;
 }
 
 static bool same_shape(const vta_dl_tensor *t, const vta_tensor_info *info)

@@ -11,6 +11,7 @@
 
 #include "accel.h"
 #include "cpu.h"
+#include "flow_walk.h"
 #include "layers.h"
 #include "library.h"
 #include "pool.h"
@@ -35,6 +36,14 @@ typedef struct here {
     _Atomic uint32_t step;   /* in work */
     _Atomic uint64_t cycles; /* of this run's accelerator steps before it */
     uint64_t predicted;
+    bool profiled;
+    uint8_t **inputs, **outputs; /* of the artifact: the model's, or the flow's */
+    /* Where the artifact has instructions (flow.h): the walk over them, and the artifact as the model sees
+     * it, with its inputs and outputs. */
+    vta_flow *flow;
+    vta_artifact face;
+    vta_artifact_tensor *ends;
+    vta_item *given; /* its inputs */
 } here;
 
 /* ---- checks ---- */
@@ -94,10 +103,12 @@ static vta_status check_artifact(const vta_artifact *a, vta_diag *diag)
     if (a == NULL || a->magic != VTA_ARTIFACT_MAGIC) {
         return vta_fail(diag, VTA_SYNTAX, "it is not a compiled model");
     }
-    if (a->abi != VTA_ARTIFACT_ABI || a->size != sizeof *a) {
+    const bool has_flow = a->size == sizeof *a && a->flow_bytes > 0;
+    const uint32_t abi = has_flow ? VTA_ARTIFACT_FLOW_ABI : VTA_ARTIFACT_ABI;
+    if (a->abi != abi || a->size != sizeof *a) {
         return vta_fail(diag, VTA_UNSUPPORTED,
-                        "it was compiled for model format %u, this runtime reads %d; compile it again",
-                        a->abi, VTA_ARTIFACT_ABI);
+                        "it was compiled for model format %u, this runtime reads %u; compile it again",
+                        a->abi, abi);
     }
     VTA_TRY(vta_cpu_check(a->required, diag));
     if (hash_bytes(a->constants, a->constant_bytes) != a->constant_hash) {
@@ -128,8 +139,8 @@ static void *resolve(const here *h, const vta_artifact_buffer *buffer)
     } constants = {.in = h->artifact->constants};
     switch (buffer->space) {
     case VTA_SPACE_CONSTANT: return constants.out + buffer->offset; /* kernels do not write there */
-    case VTA_SPACE_INPUT: return h->engine->inputs[buffer->index] + buffer->offset;
-    case VTA_SPACE_OUTPUT: return h->engine->outputs[buffer->index] + buffer->offset;
+    case VTA_SPACE_INPUT: return h->inputs[buffer->index] + buffer->offset;
+    case VTA_SPACE_OUTPUT: return h->outputs[buffer->index] + buffer->offset;
     case VTA_SPACE_DEVICE: return vta_accel_work(h->accel) + buffer->offset;
     default: return h->engine->workspace + buffer->offset;
     }
@@ -196,15 +207,22 @@ static vta_status prepare_steps(here *h, vta_diag *diag)
     return place_scratch(h, diag);
 }
 
-/* The addresses of all buffers, since tensors may have moved. */
+static void bind_step(here *h, uint32_t i)
+{
+    const vta_artifact_step *step = &h->artifact->steps[i];
+    for (uint32_t k = 0; k < step->buffer_count; k++) {
+        h->buffers[i][k] = resolve(h, &step->buffers[k]);
+    }
+}
+
+/* The addresses of all buffers, since tensors may have moved. Those of a flow move with each turn. */
 static void here_bind(void *self)
 {
     here *h = self;
-    for (uint32_t i = 0; i < h->artifact->step_count; i++) {
-        const vta_artifact_step *step = &h->artifact->steps[i];
-        for (uint32_t k = 0; k < step->buffer_count; k++) {
-            h->buffers[i][k] = resolve(h, &step->buffers[k]);
-        }
+    h->inputs = h->flow != NULL ? h->flow->input_places : h->engine->inputs;
+    h->outputs = h->flow != NULL ? h->flow->output_places : h->engine->outputs;
+    for (uint32_t i = 0; h->flow == NULL && i < h->artifact->step_count; i++) {
+        bind_step(h, i);
     }
 }
 
@@ -273,10 +291,93 @@ static vta_status run_step(here *h, uint32_t i, vta_diag *diag)
     return VTA_OK;
 }
 
+/* Steps of a segment, on what the flow has put into its places. A step may run many times: its row has the
+ * sum. */
+static vta_status flow_steps(void *self, const int64_t *steps, int64_t count, vta_diag *diag)
+{
+    here *h = self;
+    for (int64_t i = 0; i < count; i++) {
+        const uint32_t step = (uint32_t)steps[i];
+        const uint64_t cycles = h->profile[step].cycles;
+        const double begin = h->profiled ? vta_now() : 0;
+        bind_step(h, step);
+        VTA_TRY(run_step(h, step, diag));
+        if (h->profiled) {
+            h->profile[step].seconds += vta_now() - begin;
+        }
+        if (h->artifact->steps[step].kind == VTA_STEP_ACCELERATOR) {
+            h->profile[step].cycles += cycles;
+        }
+    }
+    return VTA_OK;
+}
+
+/* An output whose size the run decided is where the flow has it, until the next run. */
+static vta_status take_output(here *h, uint32_t i, vta_diag *diag)
+{
+    const vta_item *item = vta_flow_output(h->flow, i);
+    vta_artifact_tensor *t = &h->ends[h->flow->input_count + i];
+    const vta_flow_end *end = &h->flow->outputs[i];
+    if (item->kind != VTA_FLOW_TENSOR || (item->type & 0xffff) != (t->dtype_code | t->dtype_bits << 8)) {
+        return vta_fail(diag, VTA_UNSUPPORTED,
+                        "output '%s' came out as another kind or type than the model says", t->name);
+    }
+    bool fixed = end->rank == (int64_t)item->rank;
+    for (uint32_t k = 0; fixed && k < item->rank; k++) {
+        fixed = end->dim[k] == item->dim[k];
+    }
+    if (fixed) {
+        memcpy(h->engine->outputs[i], item->data, item->bytes);
+        return VTA_OK;
+    }
+    if (end->rank >= 0 && end->rank != (int64_t)item->rank) {
+        return vta_fail(diag, VTA_INVALID, "output '%s' came out with %u axes, not %lld", t->name, item->rank,
+                        (long long)end->rank);
+    }
+    t->rank = item->rank;
+    memcpy(t->dim, item->dim, item->rank * sizeof *t->dim);
+    t->bytes = item->bytes;
+    h->engine->outputs[i] = item->data;
+    return VTA_OK;
+}
+
+static vta_status run_flow(here *h, vta_diag *diag)
+{
+    for (uint32_t i = 0; i < h->artifact->step_count; i++) {
+        h->profile[i].seconds = 0;
+        h->profile[i].cycles = 0;
+    }
+    vta_flow_clear(h->flow);
+    for (int64_t i = 0; i < h->flow->input_count; i++) {
+        const vta_artifact_tensor *t = &h->ends[i];
+        vta_item *item = &h->given[i];
+        *item = (vta_item){.refs = 1,
+                           .kind = VTA_FLOW_TENSOR,
+                           .type = (uint32_t)h->flow->inputs[i].type,
+                           .rank = t->rank,
+                           .count = 1,
+                           .bytes = (size_t)t->bytes,
+                           .data = h->engine->inputs[i]};
+        for (uint32_t k = 0; k < t->rank; k++) {
+            item->dim[k] = t->dim[k];
+            item->count *= t->dim[k];
+        }
+    }
+    VTA_TRY(vta_flow_go(h->flow, h->given, diag));
+    for (uint32_t i = 0; i < h->flow->output_count; i++) {
+        VTA_TRY(take_output(h, i, diag));
+    }
+    return VTA_OK;
+}
+
 static vta_status here_run(void *self, bool profiled, vta_diag *diag)
 {
     here *h = self;
     atomic_store(&h->cycles, 0);
+    h->profiled = profiled;
+    if (h->flow != NULL) {
+        return run_flow(h, diag);
+    }
     for (uint32_t i = 0; i < h->artifact->step_count; i++) {
         const double begin = profiled ? vta_now() : 0;
         VTA_TRY(run_step(h, i, diag));
@@ -284,6 +385,62 @@ static vta_status here_run(void *self, bool profiled, vta_diag *diag)
             h->profile[i].seconds = vta_now() - begin;
         }
     }
+    return VTA_OK;
+}
+
+/* Gives an input that the model leaves open a size. */
+/* The sizes that an axis may have: one, a range (vta/flow.h: least | most << 31), or any. */
+static void sizes_of(int64_t word, int64_t *least, int64_t *most)
+{
+    const int64_t range = -2 - word;
+    *least = word >= 0 ? word : word == -1 ? 0 : range & 0x7fffffff;
+    *most = word >= 0 ? word : word == -1 ? INT64_MAX : range >> 31;
+}
+
+static vta_status open_shape(const vta_flow_end *end, const char *name, uint32_t rank, const int64_t *dim,
+                             uint64_t *bytes, vta_diag *diag)
+{
+    *bytes = (uint64_t)end->type >> 16;
+    if (rank > VTA_ARTIFACT_MAX_RANK || (end->rank >= 0 && rank != end->rank)) {
+        return vta_fail(diag, VTA_RANGE, "input '%s' has %lld axes, not %u", name,
+                        (long long)(end->rank >= 0 ? end->rank : VTA_ARTIFACT_MAX_RANK), rank);
+    }
+    for (uint32_t k = 0; k < rank; k++) {
+        int64_t least;
+        int64_t most;
+        sizes_of(end->rank < 0 ? -1 : end->dim[k], &least, &most);
+        if (dim[k] != least && least == most) {
+            return vta_fail(diag, VTA_RANGE, "input '%s': axis %u is %lld; the model was compiled for %lld",
+                            name, k, (long long)dim[k], (long long)least);
+        }
+        if (dim[k] < least || dim[k] > most) {
+            return vta_fail(diag, VTA_RANGE,
+                            "input '%s': axis %u is %lld; the model was compiled for %lld to %lld", name, k,
+                            (long long)dim[k], (long long)least, (long long)most);
+        }
+        if (__builtin_mul_overflow(*bytes, (uint64_t)dim[k], bytes) || *bytes > INT64_MAX / 2) {
+            return vta_fail(diag, VTA_RANGE, "input '%s' has more bytes than can be counted", name);
+        }
+    }
+    return VTA_OK;
+}
+
+static vta_status here_shape(void *self, uint32_t i, uint32_t rank, const int64_t *dim, vta_diag *diag)
+{
+    here *h = self;
+    const vta_artifact_tensor *was = &h->engine->artifact->inputs[i];
+    uint64_t bytes;
+    if (h->flow == NULL || i >= h->flow->input_count) {
+        const bool same = rank == was->rank && memcmp(dim, was->dim, rank * sizeof *dim) == 0;
+        return same ? VTA_OK
+                    : vta_fail(diag, VTA_INVALID, "input '%s' has one size, for which the model was compiled",
+                               was->name);
+    }
+    VTA_TRY(open_shape(&h->flow->inputs[i], was->name, rank, dim, &bytes, diag));
+    vta_artifact_tensor *t = &h->ends[i];
+    t->rank = rank;
+    memcpy(t->dim, dim, rank * sizeof *dim);
+    t->bytes = bytes;
     return VTA_OK;
 }
 
@@ -333,6 +490,19 @@ static void here_close(void *self)
     free(h->scratch_owners);
     free(h->profile);
     vta_layers_free(&h->layers);
+    if (h->flow != NULL) {
+        vta_flow_close(h->flow);
+    }
+    for (uint32_t i = 0; h->ends != NULL && i < h->face.input_count + h->face.output_count; i++) {
+        union {
+            const char *in;
+            char *out;
+        } name = {.in = h->ends[i].name};
+        free(name.out);
+    }
+    free(h->ends);
+    free(h->given);
+    free(h->flow);
     vta_library_close(&h->library);
     free(h);
 }
@@ -341,6 +511,7 @@ static const vta_engine_ops ops = {
     .close = here_close,
     .run = here_run,
     .bind = here_bind,
+    .shape = here_shape,
     .where = here_where,
     .device = here_device,
     .threads = here_threads,
@@ -383,13 +554,66 @@ static here *create(vta_engine *engine)
     return h;
 }
 
+/* An input or output of the model; sizes that are open are 0 at first. */
+static vta_status describe_end(const vta_flow_end *end, vta_artifact_tensor *t, vta_diag *diag)
+{
+    uint64_t bytes = (uint64_t)end->type >> 16;
+    char *name = calloc((size_t)end->name_size + 1, 1);
+    if (name == NULL) {
+        return no_memory(diag);
+    }
+    memcpy(name, end->name, (size_t)end->name_size);
+    t->name = name;
+    t->dtype_code = end->type & 255;
+    t->dtype_bits = end->type >> 8 & 255;
+    t->rank = end->rank < 0 ? 0 : (uint32_t)end->rank;
+    for (uint32_t i = 0; i < t->rank; i++) {
+        t->dim[i] = end->dim[i] < 0 ? 0 : end->dim[i];
+        if (__builtin_mul_overflow(bytes, (uint64_t)t->dim[i], &bytes)) {
+            return vta_fail(diag, VTA_SYNTAX, "the description of a tensor is damaged");
+        }
+    }
+    t->bytes = bytes;
+    return VTA_OK;
+}
+
+static vta_status open_flow(here *h, vta_diag *diag)
+{
+    h->flow = calloc(1, sizeof *h->flow);
+    if (h->flow == NULL) {
+        return no_memory(diag);
+    }
+    VTA_TRY(vta_flow_open(h->artifact, h->flow, diag));
+    h->flow->run_steps = flow_steps;
+    h->flow->self = h;
+    h->flow->stop = &h->engine->stop;
+    const uint32_t inputs = (uint32_t)h->flow->input_count;
+    const uint32_t outputs = (uint32_t)h->flow->output_count;
+    h->ends = calloc((size_t)inputs + outputs + 1, sizeof *h->ends);
+    h->given = calloc((size_t)inputs + 1, sizeof *h->given);
+    if (h->ends == NULL || h->given == NULL) {
+        return no_memory(diag);
+    }
+    h->face = *h->artifact;
+    h->face.inputs = h->ends;
+    h->face.outputs = h->ends + inputs;
+    h->face.input_count = inputs;
+    h->face.output_count = outputs;
+    for (uint32_t i = 0; i < inputs + outputs; i++) {
+        VTA_TRY(describe_end(i < inputs ? &h->flow->inputs[i] : &h->flow->outputs[i - inputs], &h->ends[i],
+                             diag));
+    }
+    return vta_engine_check_tensors(&h->face, diag);
+}
+
 static vta_status open_artifact(const vta_artifact *artifact, const vta_model_options *options, here *h,
                                 vta_diag *diag)
 {
     h->artifact = artifact;
     VTA_TRY(open_parts(options, h, diag));
+    VTA_TRY(artifact->flow_bytes > 0 ? open_flow(h, diag) : VTA_OK);
     vta_engine *engine = h->engine;
-    engine->artifact = artifact;
+    engine->artifact = h->flow != NULL ? &h->face : artifact;
     engine->workspace_bytes = artifact->workspace_bytes;
     engine->steps = h->profile;
     engine->layers = h->layers.rows;

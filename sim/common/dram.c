@@ -221,6 +221,19 @@ void *vta_dram_map(vta_dram *dram, uint64_t addr, uint64_t size)
     return host;
 }
 
+bool vta_dram_block(vta_dram *dram, size_t index, uint64_t *addr, void **host, uint64_t *size)
+{
+    (void)pthread_mutex_lock(&dram->lock);
+    const bool is = index < dram->count;
+    if (is) {
+        *addr = dram->blocks[index].addr;
+        *host = dram->blocks[index].host;
+        *size = dram->blocks[index].size;
+    }
+    (void)pthread_mutex_unlock(&dram->lock);
+    return is;
+}
+
 static void *bus_map(void *context, uint64_t addr, uint64_t size)
 {
     return vta_dram_map(context, addr, size);

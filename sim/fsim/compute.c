@@ -369,25 +369,18 @@ static void run_window(vta_fsim *f, const fsim_nest *nest, uint32_t k, const fsi
     f->src[0] = src;
 }
 
-/* The input tiles that hardware takes for a nest (ISA.md §12): within the inner loop it keeps the last
- * columns of each row of the window where the next output begins with them. */
-static uint64_t window_tiles(const vta_fsim *f, const fsim_nest *nest, const vta_insn *insn)
+/* The input columns that hardware takes for a nest (ISA.md §12): within the inner loop it does not take again
+ * what an output shares with the one before it, and of some windows it takes three rows at once. */
+static uint64_t window_columns(const vta_fsim *f, const fsim_nest *nest, const vta_insn *insn)
 {
-    enum { KEEPS_TWO = 8 }; /* block_out from which on two columns are kept */
-    const int64_t taps_x = insn->depthwise.taps_x;
-    const uint64_t taps = (uint64_t)(taps_x * insn->depthwise.taps_y);
-    const int64_t step = insn->depthwise.col_step;
-    uint64_t kept = 0;
-    if (taps == 0) {
+    const int64_t taps_x = insn->depthwise.taps_x, taps_y = insn->depthwise.taps_y;
+    if (taps_x * taps_y == 0) {
         return step_count(nest);
     }
-    if (taps_x >= 3 && nest->src_in == (taps_x - 2) * step) {
-        kept = f->mem.out >= KEEPS_TWO ? 2 : 0;
-    } else if (taps_x >= 2 && nest->src_in == (taps_x - 1) * step) {
-        kept = 1;
-    }
-    const uint64_t next = taps - kept * (uint64_t)insn->depthwise.taps_y;
-    return (uint64_t)nest->iter_out * nest->uops * (taps + (nest->iter_in - 1) * next);
+    const vta_window_steps steps = vta_window_steps_of(&f->config, taps_x, taps_y, insn->depthwise.col_step,
+                                                       insn->depthwise.row_step, nest->src_in);
+    const int64_t columns = taps_x + ((int64_t)nest->iter_in - 1) * (taps_x - steps.kept);
+    return (uint64_t)nest->iter_out * nest->uops * (uint64_t)(columns * (taps_y / steps.rows));
 }
 
 vta_error vta_fsim_depthwise(vta_fsim *f, const vta_insn *insn)
@@ -416,7 +409,7 @@ vta_error vta_fsim_depthwise(vta_fsim *f, const vta_insn *insn)
         for (uint32_t k = 0; k < nest.uops && !fsim_stopped(f); k++) {
             run_window(f, &nest, k, &window, &space);
         }
-        f->report->counters.depthwise_steps += window_tiles(f, &nest, insn);
+        f->report->counters.depthwise_steps += window_columns(f, &nest, insn);
     }
     return error;
 }

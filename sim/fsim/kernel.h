@@ -65,6 +65,7 @@ typedef struct fsim_window {
 typedef struct fsim_kernel {
     const char *name;
     bool (*supported)(void);
+    uint32_t inp_bytes; /* of a channel in an INP row, which begins with them: 1 or 2 */
     size_t (*inp_row)(uint32_t in);
     size_t (*wgt_entry)(uint32_t in, uint32_t out);
     void (*pack_inp)(const fsim_memory *m, uint32_t row, const int8_t *from, uint32_t rows);

@@ -277,6 +277,7 @@ static void gemm(const fsim_memory *m, const fsim_gemm *job)
 const fsim_kernel vta_fsim_avx512 = {
     .name = "avx512-vnni",
     .supported = supported,
+    .inp_bytes = 1,
     .inp_row = inp_row,
     .wgt_entry = wgt_entry,
     .pack_inp = pack_inp,

@@ -57,6 +57,7 @@ static void gemm(const fsim_memory *m, const fsim_gemm *job)
 const fsim_kernel vta_fsim_portable = {
     .name = "portable",
     .supported = supported,
+    .inp_bytes = 2,
     .inp_row = inp_row,
     .wgt_entry = wgt_entry,
     .pack_inp = pack_inp,

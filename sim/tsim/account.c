@@ -10,9 +10,6 @@
 
 #include "model.h"
 
-/* Strobes of instructions that enter, start and retire. */
-enum { MOVES = 7 << VTA_DEBUG_ISSUE | 7 << VTA_DEBUG_START | 7 << VTA_DEBUG_RETIRE };
-
 enum { COMPUTE = 1, UNITS = 3, OPCODE_MASK = 7, POP_PREV = 1 << 3, POP_NEXT = 1 << 4 };
 
 void vta_account_free(vta_account *a)
@@ -43,7 +40,7 @@ void vta_account_run(vta_account *a, const vta_bus *bus, uint64_t insn_addr, uin
     }
     a->insn_count = insn_count;
     a->slot = a->counts;
-    a->last = MOVES; /* no cycle yet */
+    a->last = VTA_DEBUG_MOVES; /* no cycle yet */
     a->running = true;
 }
 
@@ -118,7 +115,7 @@ void vta_account_cycle(vta_account *a, uint32_t debug)
     if (!a->running) {
         return;
     }
-    if (debug == a->last && (debug & MOVES) == 0) { /* nothing has moved: as in the cycle before */
+    if (debug == a->last && (debug & VTA_DEBUG_MOVES) == 0) { /* nothing has moved: as in the cycle before */
         (*a->slot)++;
         return;
     }

@@ -514,6 +514,14 @@ vta_axi_slave vta_axi_mem_first(vta_axi_mem *mem)
     return s;
 }
 
+uint64_t vta_axi_mem_pace(const vta_axi_mem *mem)
+{
+    const uint64_t slow = is_slow(mem) ? (uint64_t)mem->read.credit << 16 ^ mem->write.credit : 0;
+    const uint64_t shared =
+        is_shared(mem) ? mem->shared_credit << 32 ^ (uint64_t)(uint32_t)mem->reads_ahead << 28 : 0;
+    return slow ^ shared;
+}
+
 /* Nothing is in flight, nothing is asked for, and nothing is made up: what is driven stays as it is. */
 static bool rests(const vta_axi_mem *mem, const vta_axi_master *m, const vta_axi_slave *s)
 {

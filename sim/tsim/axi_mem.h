@@ -101,6 +101,10 @@ bool vta_axi_copy_in(const vta_bus *bus, uint32_t bus_bytes, uint64_t addr, uint
 bool vta_axi_copy_out(const vta_bus *bus, uint32_t bus_bytes, uint64_t addr, const uint8_t *data,
                       uint32_t size, const uint64_t *strobes);
 
+/* What its pace depends on beside what is under way: the same number where the same traffic takes the same
+ * cycles. */
+uint64_t vta_axi_mem_pace(const vta_axi_mem *mem);
+
 /* Nothing is under way in either direction. */
 bool vta_axi_mem_idle(const vta_axi_mem *mem);
 

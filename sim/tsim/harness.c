@@ -11,6 +11,7 @@
 
 #include "account.h"
 #include "model.h"
+#include "recorder.h"
 #include "timeline.h"
 
 enum { RESET_CYCLES = 4, REPLY_LIMIT = 100000 };
@@ -26,6 +27,9 @@ typedef struct harness {
     vta_axi_mem *mem;
     vta_timeline *timeline;
     vta_account account;
+    vta_recorder recorder;
+    vta_player player;
+    bool halted; /* where a recording was to end: no clock any more */
     vta_bus bus;
     vta_pins_in in;
     vta_pins_out out;
@@ -64,6 +68,9 @@ static void clock_cycle(harness *h)
         vta_timeline_cycle(h->timeline, h->cycle, h->out.debug);
     }
     vta_account_cycle(&h->account, h->out.debug);
+    if (h->recorder.running) {
+        h->halted = vta_recorder_cycle(&h->recorder, &h->in, &h->out, h->mem);
+    }
     if (h->mem != NULL) {
         h->out.axi.reset = h->in.reset;
         vta_axi_mem_cycle(h->mem, &h->out.axi, &next);
@@ -124,11 +131,40 @@ static void watch_write(harness *h, uint32_t offset, uint32_t value)
     }
 }
 
+/* In place of the run that a write to CONTROL would start, the one that is to be played. */
+static void play_run(harness *h)
+{
+    const vta_player *p = &h->player;
+    for (uint64_t i = 0; i < p->count; i++) {
+        for (uint32_t k = 0; k < p->stretches[i].cycles; k++) {
+            if (h->timeline != NULL) {
+                vta_timeline_cycle(h->timeline, h->cycle, p->stretches[i].debug);
+            }
+            vta_account_cycle(&h->account, p->stretches[i].debug);
+            h->cycle++;
+        }
+    }
+    h->player.ready = false;
+    h->player.ended = true;
+}
+
 static void reg_write(void *self, uint32_t offset, uint32_t value)
 {
     harness *h = self;
     bool address = false, data = false, done = false;
+    const bool starts = offset == REG_CONTROL && (value & 1) != 0;
+    if (h->halted) {
+        return;
+    }
+    h->player.ended = h->player.ended && offset != REG_CONTROL;
     watch_write(h, offset, value);
+    if (starts && h->player.ready) {
+        play_run(h);
+        return;
+    }
+    if (starts) {
+        vta_recorder_run(&h->recorder);
+    }
     h->in.awaddr = offset;
     h->in.wdata = value;
     for (uint32_t i = 0; !done && i < REPLY_LIMIT; i++) {
@@ -165,6 +201,9 @@ static uint32_t reg_read(void *self, uint32_t offset)
     harness *h = self;
     bool address = false, done = false;
     uint32_t value = 0;
+    if (h->halted) {
+        return vta_player_value(&h->player, offset, value);
+    }
     h->in.araddr = offset;
     for (uint32_t i = 0; !done && i < REPLY_LIMIT; i++) {
         raise(h, &h->in.arvalid, address);
@@ -190,7 +229,7 @@ static uint32_t reg_read(void *self, uint32_t offset)
     if (!done) {
         fail(h, "a read was not answered", offset);
     }
-    return value;
+    return h->player.ended ? vta_player_value(&h->player, offset, value) : value;
 }
 
 /* -- the interface
@@ -200,7 +239,7 @@ static uint64_t step(void *self, uint64_t cycles)
 {
     harness *h = self;
     for (uint64_t i = 0; i < cycles; i++) {
-        if (h->out.irq || failure(h) != NULL) {
+        if (h->out.irq || h->player.ended || h->halted || failure(h) != NULL) {
             return i;
         }
         clock_cycle(h);
@@ -210,7 +249,28 @@ static uint64_t step(void *self, uint64_t cycles)
 
 static bool irq(void *self)
 {
-    return ((const harness *)self)->out.irq;
+    const harness *h = self;
+    return h->out.irq || h->player.ended || h->halted;
+}
+
+static void record(void *self, uint64_t starts)
+{
+    vta_recorder *r = &((harness *)self)->recorder;
+    r->on = true;
+    r->most_starts = starts;
+}
+
+static const vta_stretch *recording(void *self, uint64_t *count)
+{
+    const vta_recorder *r = &((harness *)self)->recorder;
+    *count = r->failed ? 0 : r->count;
+    return r->stretches;
+}
+
+static void play(void *self, const vta_stretch *stretches, uint64_t count, const vta_counters *counters)
+{
+    ((harness *)self)->player =
+        (vta_player){.stretches = stretches, .count = count, .counters = *counters, .ready = true};
 }
 
 static const uint64_t *account(void *self, uint32_t *insn_count)
@@ -234,6 +294,7 @@ static void destroy(void *self)
     }
     vta_timeline_destroy(h->timeline);
     vta_account_free(&h->account);
+    vta_recorder_free(&h->recorder);
     vta_axi_mem_destroy(h->mem);
     free(h);
 }
@@ -310,7 +371,10 @@ __attribute__((visibility("default"))) const vta_rtlsim *vta_rtlsim_entry(void)
                                .step = step,
                                .irq = irq,
                                .failure = failure,
-                               .account = account};
+                               .account = account,
+                               .record = record,
+                               .recording = recording,
+                               .play = play};
     entry.kind = vta_model_get()->kind;
     entry.config_hash = vta_model_get()->config_hash;
     return &entry;

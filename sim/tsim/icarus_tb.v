@@ -36,7 +36,7 @@ module icarus_tb;
 
     reg         s_awvalid = 1'b0;
     reg         s_wvalid = 1'b0;
-    reg [11:0]  s_awaddr = 12'd0;
+    reg [12:0]  s_awaddr = 13'd0;
     reg [31:0]  s_wdata = 32'd0;
     wire        s_awready;
     wire        s_wready;
@@ -71,10 +71,10 @@ module icarus_tb;
         .clk(clk), .clk2x(1'b0), .rst(rst), .irq(irq),
         .s_axil_awvalid(s_awvalid), .s_axil_awready(s_awready), .s_axil_awaddr(s_awaddr), .s_axil_wvalid(s_wvalid),
         .s_axil_wready(s_wready), .s_axil_wdata(s_wdata), .s_axil_wstrb(4'hf), .s_axil_bvalid(s_bvalid),
-        .s_axil_bready(1'b1), .s_axil_bresp(), .s_axil_arvalid(1'b0), .s_axil_arready(), .s_axil_araddr(12'd0),
+        .s_axil_bready(1'b1), .s_axil_bresp(), .s_axil_arvalid(1'b0), .s_axil_arready(), .s_axil_araddr(13'd0),
         .s_axil_rvalid(), .s_axil_rready(1'b1), .s_axil_rdata(), .s_axil_rresp(),
         .m_axi_arvalid(arvalid), .m_axi_arready(!reading), .m_axi_araddr(araddr), .m_axi_arlen(arlen), .m_axi_arsize(),
-        .m_axi_arburst(), .m_axi_arcache(), .m_axi_arprot(), .m_axi_rvalid(rvalid), .m_axi_rready(rready),
+        .m_axi_arburst(), .m_axi_arcache(), .m_axi_arprot(), .m_axi_arqos(), .m_axi_rvalid(rvalid), .m_axi_rready(rready),
         .m_axi_rdata(rdata), .m_axi_rresp(2'b00), .m_axi_rlast(rlast), .m_axi_awvalid(awvalid),
         .m_axi_awready(!writing && !bvalid), .m_axi_awaddr(awaddr), .m_axi_awlen(), .m_axi_awsize(), .m_axi_awburst(),
         .m_axi_awcache(), .m_axi_awprot(), .m_axi_wvalid(wvalid), .m_axi_wready(writing), .m_axi_wdata(wdata),

@@ -30,23 +30,6 @@ typedef struct vta_pins_out {
     uint8_t irq;
 } vta_pins_out;
 
-/* Bits of `debug`: strobes of the units, each of the first six for load, compute and store from its lowest
- * bit on. */
-enum {
-    VTA_DEBUG_ISSUE = 0,  /* an instruction enters the unit's queue */
-    VTA_DEBUG_START = 4,  /* the unit takes its next instruction, tokens included */
-    VTA_DEBUG_RETIRE = 8, /* it has finished its oldest instruction */
-    VTA_DEBUG_TOKEN = 12, /* its next instruction waits for a token */
-    VTA_DEBUG_MEM = 16,   /* it waits for memory */
-    VTA_DEBUG_BUSY = 20,  /* it has an instruction in work */
-    VTA_DEBUG_GEMM = 24,
-    VTA_DEBUG_DEPTHWISE = 25,
-    VTA_DEBUG_ALU = 26,
-    VTA_DEBUG_REQUANT = 27,
-    VTA_DEBUG_FETCH_FULL = 28,
-    VTA_DEBUG_FETCH_MEM = 29
-};
-
 /* A kind of model. No function throws; `failure` is an assertion of the RTL that failed. */
 typedef struct vta_model {
     const char *kind;

@@ -262,10 +262,10 @@ bool rtl_model::drive(const vta_pins_in &in)
     top.s_axil_bready = in.bready;
     top.s_axil_arvalid = in.arvalid;
     top.s_axil_rready = in.rready;
-    top.s_axil_awaddr = static_cast<uint16_t>(in.awaddr & 0xfff);
+    top.s_axil_awaddr = static_cast<uint16_t>(in.awaddr & 0x1fff);
     top.s_axil_wdata = in.wdata;
     top.s_axil_wstrb = 0xf;
-    top.s_axil_araddr = static_cast<uint16_t>(in.araddr & 0xfff);
+    top.s_axil_araddr = static_cast<uint16_t>(in.araddr & 0x1fff);
     return true;
 }
 

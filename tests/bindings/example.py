@@ -11,7 +11,7 @@ import sys
 import vta
 
 uri, path, talker = sys.argv[1:]
-remote = uri.startswith("pipe:")
+remote = uri.startswith(("pipe:", "ssh:"))
 
 
 def picture(tensor, seed):
@@ -49,6 +49,10 @@ with vta.Model(path, device=uri, threads=2) as model:
     steps = model.profile(picture(x, 2))
     assert [s.name for s in steps] == [s.name for s in model.steps()] and sum(s.cycles for s in steps) == model.cycles
     assert any(s.on_accelerator for s in steps) and any(s.seconds > 0 for s in steps)
+    layers = model.layers()
+    assert sum(layer.predicted for layer in layers) == sum(s.predicted for s in steps) > 0
+    assert all(sum(layer.split.values()) == layer.cycles for layer in layers)
+    assert not uri.startswith("tsim") or sum(layer.cycles for layer in layers) == model.cycles > 0
     kept = y.copy()
     classify(model, 1)
     assert kept.tolist() == two and y.tolist() == one
@@ -150,6 +154,18 @@ with vta.Model(path, device=uri, threads=2) as model:
 raises(ValueError, model.run)
 assert y.tolist() == one  # a tensor outlives its model
 model.close()
+
+# The compiler, by its options' names; what it refuses is an exception with its sentence.
+if uri == "fsim":
+    summary = vta.compile("ic.onnx", "again.so", target="vta", host="host", disable_pass=["fuse", "combine-parallel-conv2d"], report=True)
+    assert summary["file"] == "again.so" and summary["steps"] > 2, summary
+    assert classify(vta.Model("again.so"), 1) == one
+    assert "ic.onnx" not in str(raises(vta.InvalidError, vta.compile, "ic.onnx", nonsense=1))
+    assert "none.onnx" in str(raises(vta.Error, vta.compile, "none.onnx"))
+    assert "unknown host 'pink'" in str(raises(vta.InvalidError, vta.compile, "ic.onnx", host="pink"))
+    vta.vtac("zoo", "tiny_ad", o="ad.onnx")
+    assert vta.quantize("ad.onnx", "adq.onnx", per_tensor=True)["samples"] > 0 and os.path.getsize("adq.onnx") > 1000
+    assert "resnet18" in vta.vtac("zoo", "list") and raises(vta.Error, vta.verify, "no such folder")
 
 # A callback that throws: it comes out of the load.
 def angry(line):

@@ -22,4 +22,7 @@ end "$board_pid"
 board c --config tiny --coherent
 everyone uio:c
 end "$board_pid"
+board m --config tiny --plain
+everyone uio:m
+end "$board_pid"
 finish

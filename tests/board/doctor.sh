@@ -35,13 +35,41 @@ board w --config tiny
 for device in uio:w uio:w "pipe:$agent --stdio?device=uio:$work/w"; do
     vtac doctor --device "$device"
     exits 0
-    for name in "device node" permissions memory identification "known answer" clock; do
+    for name in "device node" permissions memory temperature identification "DMA windows" "known answer" clock; do
         line ok "$name"
     done
     says out "65536 KiB free in one piece"
     says out "MHz: 1000"
+    says out "the kernel has set 100 MHz"
+    says out "this kernel shows none"
+    says out "in force: programs reach the memory that the system has set"
 done
 line ok connection
+
+# ---- temperatures as the kernel documents them: zones in millidegrees, channels as (raw + offset) * scale, a Zynq's XADC
+mkdir -p w/sys/class/thermal/thermal_zone0 w/sys/bus/iio/devices/iio:device0 w/sys/bus/iio/devices/iio:device1
+echo cpu-thermal >w/sys/class/thermal/thermal_zone0/type
+echo 51250 >w/sys/class/thermal/thermal_zone0/temp
+echo xadc >w/sys/bus/iio/devices/iio:device0/name
+echo 2596 >w/sys/bus/iio/devices/iio:device0/in_temp0_raw
+echo -2219 >w/sys/bus/iio/devices/iio:device0/in_temp0_offset
+echo 123.040771484 >w/sys/bus/iio/devices/iio:device0/in_temp0_scale
+echo ams >w/sys/bus/iio/devices/iio:device1/name
+echo -7500 >w/sys/bus/iio/devices/iio:device1/in_temp7_remote_temp_input
+echo 77 >w/sys/bus/iio/devices/iio:device1/in_voltage0_raw
+vtac doctor --device uio:w
+exits 0
+line ok temperature
+says out "cpu-thermal 51.2 °C, xadc 46.4 °C, ams -7.5 °C"
+echo 3100 >w/sys/bus/iio/devices/iio:device0/in_temp0_raw
+for device in uio:w "pipe:$agent --stdio?device=uio:$work/w"; do
+    vtac doctor --device "$device"
+    exits 1
+    line FAILED temperature
+    says out "at 100 °C and more no part keeps its timing"
+    line ok "known answer"
+done
+rm -r w/sys/class/thermal w/sys/bus/iio
 
 # ---- one that may not be opened
 if [ "$(id -u)" = 0 ]; then
@@ -85,6 +113,15 @@ ill() { # FAULT LINE TEXT
 ill dead identification "the accelerator is not loaded"
 says out "'sudo vta-load' loads the bitstream"
 ill hash identification "the hardware was built by another release"
+board k --config tiny --fault clock
+for device in uio:k "pipe:$agent --stdio?device=uio:$work/k"; do
+    vtac doctor --device "$device"
+    exits 1
+    line FAILED "known answer"
+    says out "it fails at 100 MHz and is right at 50 MHz: power or clock is at fault"
+    holds "the clock is as it was" grep -qx 100000000 k/sys/bus/platform/devices/amba:vta-clock/set_rate
+done
+end "$board_pid"
 ill bus "known answer" "bus error on device 'uio:"
 says out "if that does not help, its memory port or its timing is at fault"
 ill hang "known answer" "has stopped in the middle of a run"
@@ -111,6 +148,20 @@ looks_ill m "device node" "load the kernel module: 'modprobe u-dma-buf"
 end "$board_pid"
 vtac doctor --device "uio:m?name=x"
 exits 1
+
+# ---- DMA windows: a page of the memory, which the program fills; its data are outside. And none of it: the program is, too.
+for window in 4:read 0:fetch; do
+    board "n${window%:*}" --config tiny --window "${window%:*}"
+    for run in first second; do
+        vtac doctor --device "uio:n${window%:*}"
+        exits 1
+        line FAILED "known answer"
+        says out "${window#*:}"
+        says out ", outside of the DMA windows that the system has set"
+        holds "it says where" grep -q " at 0x2000[0-9a-f]*, outside" out
+    done
+    end "$board_pid"
+done
 
 # ---- tools and lines
 ran="vtac doctor without tools"

@@ -34,7 +34,7 @@ board() {
 register() { od -An -tu4 -j "$2" -N 4 "$1/dev/uio0" | tr -d ' '; }
 
 # runs DIR: the board's accelerator is at work; rests DIR: it is not.
-runs() { [ "$(register "$1" 20)" != 0 ]; }
+runs() { [ $(($(register "$1" 20) & 1)) = 1 ]; }
 rests() { [ "$(register "$1" 20)" = 0 ]; }
 
 # has_open PID FILE: a process has the file open.

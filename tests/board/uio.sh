@@ -38,6 +38,15 @@ good_json out
 holds "the cycle counter is that of tsim, but for memory that was warm" \
     python3 -c 'import json; a, b = (json.load(open(f))["cycles"]["total"] for f in ("out", "tsim.json")); assert abs(a - b) <= 64, (a, b)'
 
+# ---- one interrupt ends one run: the kernel's count of them is that of the runs
+runs_counted() { cat b/sys/class/uio/uio0/event; }
+before=$(runs_counted)
+for run in 1 2 3; do
+    vtac exec "$good" --device uio:b
+    exits 0
+    holds "interrupts after $run runs" test "$(runs_counted)" = $((before + run))
+done
+
 # ---- two processes at once queue, and neither harms the other
 for seed in 1 2; do
     "$vtac_program" run "$model" --device uio:b --seed $seed --repeat 3 --output-dir "both$seed" >"both$seed.out" 2>&1 &
@@ -210,7 +219,37 @@ exits 0
 holds "right with coherent memory" sh -c 'cmp coherent/*.npy ref2/*.npy'
 end "$board_pid"
 
+# ---- a kernel without u-dma-buf: the memory is the second map of the UIO device
+board m --config tiny --plain --memory 16 --address 0x7ffff000
+for seed in 1 2; do
+    "$vtac_program" run "$model" --device uio:m --seed $seed --repeat 2 --output-dir "plain$seed" >"plain$seed.out" 2>&1 &
+    eval "pid$seed=$!"
+done
+for seed in 1 2; do
+    eval "wait \"\$pid$seed\""
+    holds "one of two succeeds" test $? = 0
+    holds "right with a map of UIO" sh -c "cmp plain$seed/*.npy ref$seed/*.npy"
+done
+vtac doctor --device uio:m
+exits 0
+says out "16384 KiB at 0x7ffff000, 16384 KiB free in one piece, copied for each run"
+vtac exec "$good" --device "uio:m?memory=map1&check=1"
+exits 0
+vtac exec large.vasm --no-check --device uio:m
+exits 1
+says err "bytes of contiguous memory are needed, 16"
+vtac exec "$good" --device "uio:m?memory=udmabuf0"
+refused 1 "there is no contiguous memory 'udmabuf0'"
+vtac board --dir m
+refused 1 "another board is served in 'm'"
+end "$board_pid"
+holds "its folder is gone" test ! -e m
+
 # ---- the verb's own mistakes
+for address in 1 0x1001 -4096 4096k 0x10000000000 ''; do
+    vtac board --dir x --address "$address"
+    refused 2 "'--address $address': expected a multiple of 4,096 below 2^40"
+done
 vtac board
 refused 2 "'--dir DIR' says where its files are made"
 vtac board --dir x --fault smoke

@@ -85,4 +85,56 @@ deep 4090
 vtac bench net.onnx
 refused 1 "the name of the folder for temporary files is too long; set TMPDIR"
 export TMPDIR="$work"
+
+# Images one after the other and overlapped, on the RTL's clock: twice with other pictures and processors; what the rates must be
+# follows from the parts, of which one place has the most to do.
+if "$vtac_program" devices --runnable | grep -qx tsim; then
+    vtac zoo tiny_ic --int8 -o ic.onnx
+    vtac compile ic.onnx --target vta --config pynq -o ic.so
+    pictures=$source/compiler/demo/pictures
+    for slower in 1 400; do
+        vtac bench ic.so --pipeline --repeat 3 --slower $slower --json --input "$pictures/arrow_1.png" --input "$pictures/star_1.png"
+        exits 0
+        good_json out
+        holds "the rates of a processor $slower times as slow" python3 -c '
+import json, sys
+r = json.load(open("out"))
+host, there = r["before_ms"] + r["host_ms"], r["accelerator_ms"]
+assert abs(there - 1e-3 * r["cycles"] / r["clock_mhz"]) < 1e-3 and r["cycles"] > 10000 and r["images"] == 3, r
+assert abs(r["in_turn_per_s"] - 1e3 / (host + there)) < 0.01 * r["in_turn_per_s"], r
+most = 1e3 / max(host, there)
+assert 0.97 * most < r["overlapped_per_s"] < 1.03 * most, (r, most)
+assert abs(r["gain"] - r["overlapped_per_s"] / r["in_turn_per_s"]) < 1e-3 * r["gain"] and r["gain"] > 1, r
+assert host > there or r["slower"] == 1, r
+'
+    done
+    vtac bench ic.so --pipeline --device fsim
+    refused 1 "tells no cycles"
+    vtac bench net.onnx --pipeline
+    refused 1 "nothing of it runs on an accelerator"
+    vtac bench ic.so --pipeline --slower -1
+    refused 2 "--slower takes a number above 0, not '-1'"
+fi
+
+# ---- a launch: figures in order, of a device that is named; twice the processor, twice the time
+for device in fsim:tiny tsim:tiny; do
+    vtac bench launch --device $device --json
+    exits 0
+    good_json out
+    holds "a launch on $device" python3 - $device <<'END'
+import json, sys
+b = json.load(open('out'))
+assert b['device'] == sys.argv[1] and b['launches'] > 100, b
+assert 0 < b['host_least_us'] <= b['host_us'] <= b['host_most_us'] and b['passed_us'] > 0, b
+assert (b['cycles'] > 10) == ('tsim' in sys.argv[1]), b
+END
+done
+vtac bench launch
+exits 0
+says out "fsim:pynq: a launch costs the host"
+says out "the simulator's own work is in it"
+vtac bench launch --slower 0
+refused 2 "--slower takes a number above 0, not '0'"
+vtac bench launch --device uio:nowhere
+refused 1 "there is no folder 'nowhere'"
 finish

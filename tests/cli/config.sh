@@ -59,4 +59,14 @@ vtac config --jsn
 refused 2 "vtac config: unknown option '--jsn'; did you mean '--json'?"
 vtac config --json=yes
 refused 2 "vtac config: option '--json' takes no value"
+
+# What the schema says of a file's keys is what the reader says.
+vtac config schema
+exits 0
+silent err
+good_json out
+holds "the schema and the reader agree" /usr/bin/python3 "$source/tests/cli/config_schema.py" "$("$source/tests/lib/seed.sh" cli_config)" \
+    "$vtac_program" "$source/isa/configs"
+vtac config schema more
+refused 2 "unexpected 'more'"
 finish

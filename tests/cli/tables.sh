@@ -30,9 +30,9 @@ def piped(words):
 def found(word, there, elided):
     return word in there or any(word.startswith(a) and word.endswith(b) for a, b in elided)
 
-# Without the times, which are others in a second run.
+# Without the times, and the judgements by them, which are others in a second run.
 def steady(text):
-    return re.sub(r'[0-9.]+\s(ms|s),?(?=\s)', '', text)
+    return re.sub(r'[0-9.]+\s(ms|s),?(?=\s)|^slow: .*|slow: [0-9]+ %', '', text, flags=re.M)
 
 # Of measured figures only the names beside them come again.
 def lasting(text, timed):

@@ -20,7 +20,7 @@
 #include "vtac/codegen.h"
 
 static uint64_t base_seed;
-static unsigned long network_count = 60;
+static unsigned long network_count = 24;
 static char library[TEMPORARY_PATH];
 
 static const char *const hosts[] = {"x86-64-v2", "x86-64-v3",   "x86-64-avxvnni",
@@ -31,7 +31,10 @@ enum { HOSTS = sizeof hosts / sizeof hosts[0] };
 
 static int64_t some_channels(rng *r)
 {
-    static const int64_t channels[] = {3, 8, 16, 24, 32, 5, 48, 1, 12};
+    static const int64_t channels[] = {3, 8, 16, 24, 32, 5, 48, 1, 12, 2, 20, 30, 17};
+    if (rng_percent(r, 4)) {
+        return rng_between(r, 49, 90); /* more vectors than a tile has */
+    }
     return channels[rng_below(r, sizeof channels / sizeof channels[0])];
 }
 
@@ -47,6 +50,9 @@ static void add_conv(net *n, rng *r, uint32_t x)
         op.groups = op.outputs = from->dim[1];
     } else if (from->dim[1] % 2 == 0 && op.outputs % 2 == 0 && rng_percent(r, 20)) {
         op.groups = 2;
+    } else if (from->dim[1] % 4 == 0 && rng_percent(r, 20)) { /* few channels in each of many groups */
+        op.groups = from->dim[1] / 4;
+        op.outputs = op.groups * rng_between(r, 1, 6);
     }
     const bool same =
         rng_percent(r, 60); /* keeps the plane's size, so that additions and concatenations fit */
@@ -59,6 +65,33 @@ static void add_conv(net *n, rng *r, uint32_t x)
         op.pad[a + 2] = same ? reach - reach / 2 : rng_between(r, 0, 2);
         if (from->dim[a + 2] + op.pad[a] + op.pad[a + 2] <= reach) {
             op.kernel[a] = op.dilation[a] = 1;
+        }
+    }
+    net_add(n, r, &op);
+}
+
+static void add_transposed(net *n, rng *r, uint32_t x)
+{
+    const net_value *from = &n->values[x];
+    net_op op = {.kind = NET_CONV_TRANSPOSE,
+                 .in = {x},
+                 .groups = 1,
+                 .outputs = some_channels(r),
+                 .has_bias = rng_percent(r, 70)};
+    if (rng_percent(r, 20)) {
+        op.groups = op.outputs = from->dim[1];
+    } else if (from->dim[1] % 2 == 0 && op.outputs % 2 == 0 && rng_percent(r, 30)) {
+        op.groups = 2;
+    }
+    for (int a = 0; a < 2; a++) {
+        op.kernel[a] = rng_between(r, 1, 5);
+        op.stride[a] = rng_percent(r, 10) ? rng_between(r, 3, 4) : rng_between(r, 1, 2);
+        op.dilation[a] = rng_percent(r, 70) ? 1 : rng_between(r, 2, 3);
+        const int64_t reach = (op.kernel[a] - 1) * op.dilation[a];
+        op.pad[a] = rng_between(r, 0, reach / 2);
+        op.pad[a + 2] = rng_between(r, 0, reach / 2);
+        if (from->dim[a + 2] > 20) {
+            return;
         }
     }
     net_add(n, r, &op);
@@ -119,7 +152,9 @@ static void add_any(net *n, rng *r)
     /* mostly after what came last, sometimes from further back */
     const uint32_t x = rng_percent(r, 75) ? n->count - 1 : rng_below(r, n->count);
     const uint32_t dice = rng_below(r, 100);
-    if (dice < 42) {
+    if (dice < 8 && !n->quantized) {
+        add_transposed(n, r, x);
+    } else if (dice < 42) {
         add_conv(n, r, x);
     } else if (dice < 50 || (dice < 58 && n->quantized)) {
         add_pool(n, r, x);
@@ -157,7 +192,7 @@ static void make_net(net *n, rng *r)
 
 /* ---- running them */
 
-static bool compile(net *n, const char *host, int level, bool signed_dot)
+static bool compile(net *n, const char *host, int level, bool signed_dot, bool one_by_one)
 {
     vta_diag diag = {0};
     vtac_target target;
@@ -166,6 +201,8 @@ static bool compile(net *n, const char *host, int level, bool signed_dot)
         fail_msg("%s", diag.text);
     }
     target.has_signed_dot = target.has_signed_dot || signed_dot;
+    target.has_long = one_by_one;
+    target.has_pairs = target.has_pairs && !one_by_one;
     const vtac_compile_options options = {.level = level, .target = &target};
     if (vtac_compile(n->graph, &options, &image, &diag) != VTA_OK ||
         vtac_link(&image, library, &diag) != VTA_OK) {
@@ -212,7 +249,9 @@ static bool run_net(net *n, rng *r, uint64_t seed, const char *host, int level)
     vta_model *m = NULL;
     vta_diag diag = {0};
     const vta_model_options options = {.threads = 1 + rng_below(r, 2)};
-    compile(n, host, level, rng_percent(r, 25)); /* signed dot products, as of NEON, by other means */
+    const bool signed_dot = rng_percent(r, 25); /* as of NEON, by other means */
+    const bool one_by_one = rng_percent(r, 20); /* likewise, without dot products */
+    compile(n, host, level, signed_dot, one_by_one);
     const vta_status status = vta_model_load(library, &options, &m, &diag);
     if (status == VTA_UNSUPPORTED) {
         return false;

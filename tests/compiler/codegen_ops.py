@@ -8,7 +8,7 @@ import itertools
 import math
 import sys
 
-from onnx_cases import MS, Suite, numpy
+from onnx_cases import MS, Suite, numpy, random_for
 
 F32 = numpy.float32
 
@@ -95,28 +95,34 @@ def recurrent_cases(suite):
         ("LSTM", "bidirectional", None, 0, "blhcp", {}), ("LSTM", "reverse", None, 1, "hc", {"input_forget": 1}),
         ("LSTM", "bidirectional", ["HardSigmoid", "Softsign", "LeakyRelu", "Sigmoid", "Tanh", "Softplus"], 0, "blhc", {}),
     ]
-    for op, direction, names, layout, given, attrs in rows:
-        def make(random, op=op, direction=direction, layout=layout, given=given):
-            steps, batch, size, hidden, d = 5, 3, 4, 6, 2 if direction == "bidirectional" else 1
-            gates = GATES[op]
+    for number, (op, direction, names, layout, given, attrs) in enumerate(rows):
+        draw = random_for("recurrent", number)
+        wide = [int(v) for v in draw.integers((1, 1, 1, 17), (7, 11, 40, 80))]
+
+        def make(random, sizes, op=op, direction=direction, layout=layout, given=given):
+            steps, batch, size, hidden = sizes
+            gates, d = GATES[op], 2 if direction == "bidirectional" else 1
+            # the sums of many inputs are no larger than those of a few, so that a rounding does not grow with the steps
+            weights = lambda rows, inner: normal(random, (d, rows, inner)) * F32(min(1, 2 / inner ** 0.5))
             state = (batch, d, hidden) if layout else (d, batch, hidden)
             values = {"b": ("b", normal(random, (d, 2 * gates * hidden))),
                       "l": ("lengths", random.integers(0, steps + 1, (batch,)).astype(numpy.int32)),
                       "h": ("h", normal(random, state)), "c": ("c", normal(random, state)),
                       "p": ("p", normal(random, (d, 3 * hidden)))}
             inputs = [("x", normal(random, (batch, steps, size) if layout else (steps, batch, size))),
-                      ("w", normal(random, (d, gates * hidden, size))), ("r", normal(random, (d, gates * hidden, hidden)))]
+                      ("w", weights(gates * hidden, size)), ("r", weights(gates * hidden, hidden))]
             last = max("blhcp".index(k) for k in given)
             return inputs + [values[k] if k in given else ("", None) for k in "blhcp"[:last + 1]]
         full = names or USUAL[op] * (2 if direction == "bidirectional" else 1)
-        extra = dict(attrs, direction=direction, layout=layout, hidden_size=6)
+        extra = dict(attrs, direction=direction, layout=layout)
         if names:
             extra.update(activations=names, activation_alpha=[ALPHA[n] for n in names if n in ALPHA],
                          activation_beta=[BETA[n] for n in names if n in BETA])
         reference = recurrent(op, direction, full, layout, attrs.get("clip", 0), attrs.get("linear_before_reset", 0),
                               attrs.get("input_forget", 0))
-        for constants in ((), ("w", "r")):
-            suite.add(op, make, reference, constants, outputs=("y", "last", "memory"), **extra)
+        for constants, sizes in (((), (5, 3, 4, 6)), (("w", "r"), wide)):
+            suite.add(op, lambda random, sizes=sizes, make=make: make(random, sizes), reference, constants,
+                      outputs=("y", "last", "memory"), hidden_size=sizes[3], **extra)
 
 
 # ---- selection
@@ -154,8 +160,7 @@ def suppression_cases(suite):
                             and all(overlap(corners[i], corners[k]) <= limit[0] for k in chosen):
                         chosen.append(i)
                 rows += [[n, c, i] for i in chosen]
-            room = scores.shape[0] * scores.shape[1] * min(int(most[0]), boxes.shape[1])
-            return numpy.array(rows + [[-1] * 3] * (room - len(rows)), numpy.int64)
+            return numpy.array(rows, numpy.int64).reshape(-1, 3)
 
         def make(random, most=most, limit=limit):
             return [("boxes", random.random((2, 15, 4)).astype(F32)), ("scores", random.random((2, 3, 15)).astype(F32)),

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Convolutions, transposed convolutions and pools with attributes drawn at random: one to three dimensions, groups, strides,
-# dilations, uneven pads, auto_pad, ceil_mode, several element types; against the standard's sums written out here.
+# dilations, uneven pads, auto_pad, ceil_mode, several element types, pools of narrow and of wide rows; against the
+# standard's sums written out here.
 #
 # usage: codegen_windows.py VTAC   (exit status 77: python3-onnx is not there)
 import itertools
@@ -12,18 +13,20 @@ from onnx_cases import Suite, numpy, random_for
 
 # element types, how many cases of each operator, largest error
 ROUNDS = (((numpy.float32, numpy.float32, numpy.float64), 18, "2e-5"), ((numpy.float16,), 6, "2e-3"))
-LEAST = {numpy.float32: -3.4028235e38, numpy.float64: -1.7976931348623157e308, numpy.float16: -65504.0}
+LEAST = {numpy.float32: -3.4028235e38, numpy.float64: -1.7976931348623157e308, numpy.float16: -65504.0,
+         numpy.int8: -128, numpy.uint8: 0}
 
 
 class Window:
     """Attributes of a window and where it reaches; `cover`: the size of the output."""
 
-    def __init__(self, random, axes, dilates=True, ceil=False):
+    def __init__(self, random, axes, dilates=True, ceil=False, wide=False):
         pick = lambda low, high: [int(v) for v in random.integers(low, high + 1, axes)]
-        self.kernel, self.stride = pick(1, 3), pick(1, 3)
+        self.kernel, self.stride = pick(1, 7 if wide else 3), pick(1, 3)
         self.dilation = pick(1, 2) if dilates else [1] * axes
         self.reach = [(k - 1) * d + 1 for k, d in zip(self.kernel, self.dilation)]
         self.size = [r + int(random.integers(0, 6)) for r in self.reach]
+        self.size[-1] += int(random.integers(0, 50)) if wide else 0
         self.auto = str(random.choice(["NOTSET", "NOTSET", "NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID"]))
         self.ceil = int(ceil and self.auto == "NOTSET" and random.integers(0, 2))
         pads = [(int(random.integers(0, k)), int(random.integers(0, k))) for k in self.kernel]
@@ -60,6 +63,8 @@ class Window:
 
 
 def numbers(random, shape, kind):
+    if numpy.issubdtype(kind, numpy.integer):
+        return random.integers(numpy.iinfo(kind).min, numpy.iinfo(kind).max + 1, shape).astype(kind)
     return random.standard_normal(shape).astype(kind)
 
 
@@ -123,9 +128,10 @@ def pool_cases(suite, kinds, count):
     for i in range(count):
         random = random_for("pools %s" % len(kinds), i)
         kind = kinds[random.integers(0, len(kinds))]
-        w = Window(random, 1 + i % 3, ceil=True)
-        flat = Window(random, 1 + i % 3, dilates=False, ceil=True)
-        power = Window(random, 1 + i % 3, dilates=False)
+        wide = i % 2 == 1
+        w = Window(random, 1 + i % 3, ceil=True, wide=wide)
+        flat = Window(random, 1 + i % 3, dilates=False, ceil=True, wide=wide)
+        power = Window(random, 1 + i % 3, dilates=False, wide=wide)
         all_count, p = int(random.integers(0, 2)), int(random.integers(1, 4))
 
         def make(random, size=w.size, kind=kind):
@@ -145,6 +151,8 @@ def pool_cases(suite, kinds, count):
         def norm(x, w=power, p=p):
             return (sum(abs(tap) ** p for _, tap in w.taps(x.astype(float), 0)) ** (1 / p)).astype(x.dtype)
         suite.add("MaxPool", make, largest, ceil_mode=w.ceil, **w.attrs())
+        if numpy.issubdtype(kind, numpy.integer):
+            continue
         suite.add("AveragePool", lambda r, s=flat.size, k=kind: make(r, s, k), mean, ceil_mode=flat.ceil,
                   count_include_pad=all_count, **flat.attrs(False))
         suite.add("LpPool", lambda r, s=power.size, k=kind: make(r, s, k), norm, p=p, **power.attrs(False))
@@ -158,6 +166,9 @@ def main():
         transposed_cases(suite, kinds, count)
         pool_cases(suite, kinds, count)
         failed += suite.run(sys.argv[1], "--rtol", most, "--atol", most)
+    suite = Suite()
+    pool_cases(suite, (numpy.int8, numpy.uint8), 6)
+    failed += suite.run(sys.argv[1])
     return 1 if failed else 0
 
 

@@ -196,7 +196,15 @@ static const struct {
      IMAGE "%a: f32[1,6,9,10] = LeakyRelu(%x) {alpha=0.2f}\n%p: i8[1,6,9,10] = QuantizeLinear(%a, %sy, %zm)\n"
            "%y: f32[1,6,9,10] = DequantizeLinear(%p, %sy, %zm)\n%b: f32[1,6,9,10] = Sigmoid(%y)\n"
            "const %sp: f32[] = [0.0039]\n%o: i8[1,6,9,10] = QuantizeLinear(%b, %sp, %zy)\noutput %o\n",
-     "QuantizeLinear QLinearLeakyRelu QLinearSigmoid"},
+     "QuantizeLinear LookUp"},
+    {"leaky relu",
+     IMAGE "%a: f32[1,6,9,10] = LeakyRelu(%x) {alpha=0.2f}\n%o: i8[1,6,9,10] = QuantizeLinear(%a, %sy, %zm)\n"
+           "output %o\n",
+     "QuantizeLinear QLinearLeakyRelu"},
+    {"sigmoid",
+     IMAGE "%b: f32[1,6,9,10] = Sigmoid(%x)\nconst %sp: f32[] = [0.0039]\n"
+           "%o: i8[1,6,9,10] = QuantizeLinear(%b, %sp, %zy)\noutput %o\n",
+     "QuantizeLinear QLinearSigmoid"},
     {"relu without a quantization behind it",
      MATRIX "%r: f32[7,20] = Relu(%x)\n%s: f32[7,20] = Softmax(%r)\noutput %s\n",
      "QuantizeLinear Clip DequantizeLinear Softmax"},

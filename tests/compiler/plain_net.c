@@ -89,7 +89,7 @@ static vtac_value_id window_node(net *n, const net_op *op, vtac_op which, const 
         {.name = "pads", .kind = VTAC_ATTR_INTS, .count = 4, .ints = op->pad},
     };
     uint32_t attr_count = 3;
-    if (op->kind == NET_CONV) {
+    if (op->kind == NET_CONV || op->kind == NET_CONV_TRANSPOSE) {
         attrs[attr_count++] =
             (vtac_attr){.name = "dilations", .kind = VTAC_ATTR_INTS, .count = 2, .ints = op->dilation};
         attrs[attr_count++] =
@@ -103,34 +103,46 @@ static vtac_value_id window_node(net *n, const net_op *op, vtac_op which, const 
     return node(n, which, inputs, count, attrs, attr_count);
 }
 
-static vtac_value_id conv_node(net *n, net_op *op, const net_value *x, const net_value *y)
+static vtac_value_id quantized_conv(net *n, net_op *op, const net_value *x, const net_value *y,
+                                    const int64_t *shape)
 {
-    const int64_t shape[] = {op->outputs, x->dim[1] / op->groups, op->kernel[0], op->kernel[1]};
-    const vtac_dtype dtype = n->quantized ? VTAC_I8 : VTAC_F32;
-    const vtac_value_id w = constant(n, dtype, shape, 4, op->weights);
-    const vtac_value_id bias =
-        op->has_bias ? constant(n, n->quantized ? VTAC_I32 : VTAC_F32, shape, 1, op->bias) : 0;
-    if (!n->quantized) {
-        const vtac_value_id inputs[] = {x->id, w, bias};
-        return window_node(n, op, VTAC_OP_CONV, inputs, op->has_bias ? 3 : 2);
-    }
+    const vtac_dtype dtype = op->unsigned_weights ? VTAC_U8 : VTAC_I8;
+    const int64_t inner = shape[1] * shape[2] * shape[3];
     double *scales = numbers(op->outputs);
+    double *weights = numbers(op->outputs * inner);
     for (int64_t m = 0; m < op->outputs; m++) {
         scales[m] = (double)op->scales[m];
+        for (int64_t i = 0; i < inner; i++) {
+            weights[m * inner + i] = op->weights[m * inner + i] + op->zeros[m];
+        }
     }
-    double *zeros = numbers(op->outputs);
     const vtac_value_id inputs[] = {x->id,
                                     scalar(n, VTAC_F32, x->scale),
                                     scalar(n, byte_type(n), x->zero),
-                                    w,
+                                    constant(n, dtype, shape, 4, weights),
                                     constant(n, VTAC_F32, shape, 1, scales),
-                                    constant(n, VTAC_I8, shape, 1, zeros),
+                                    constant(n, dtype, shape, 1, op->zeros),
                                     scalar(n, VTAC_F32, y->scale),
                                     scalar(n, byte_type(n), y->zero),
-                                    bias};
+                                    op->has_bias ? constant(n, VTAC_I32, shape, 1, op->bias) : 0};
     free(scales);
-    free(zeros);
+    free(weights);
     return window_node(n, op, VTAC_OP_QLINEAR_CONV, inputs, op->has_bias ? 9 : 8);
+}
+
+static vtac_value_id conv_node(net *n, net_op *op, const net_value *x, const net_value *y)
+{
+    const bool turned = op->kind == NET_CONV_TRANSPOSE;
+    const int64_t shape[] = {turned ? x->dim[1] : op->outputs,
+                             turned ? op->outputs / op->groups : x->dim[1] / op->groups, op->kernel[0],
+                             op->kernel[1]};
+    if (n->quantized) {
+        return quantized_conv(n, op, x, y, shape);
+    }
+    const vtac_value_id w = constant(n, VTAC_F32, shape, 4, op->weights);
+    const vtac_value_id bias = op->has_bias ? constant(n, VTAC_F32, &op->outputs, 1, op->bias) : 0;
+    const vtac_value_id inputs[] = {x->id, w, bias};
+    return window_node(n, op, turned ? VTAC_OP_CONV_TRANSPOSE : VTAC_OP_CONV, inputs, op->has_bias ? 3 : 2);
 }
 
 static vtac_value_id norm_node(net *n, net_op *op, const net_value *x)
@@ -163,7 +175,8 @@ static vtac_value_id lrn_node(net *n, const net_op *op, const net_value *x)
 
 static bool has_window(net_kind kind)
 {
-    return kind == NET_CONV || kind == NET_MAX_POOL || kind == NET_AVERAGE_POOL || kind == NET_LP_POOL;
+    return kind == NET_CONV || kind == NET_CONV_TRANSPOSE || kind == NET_MAX_POOL ||
+           kind == NET_AVERAGE_POOL || kind == NET_LP_POOL;
 }
 
 static bool is_norm(net_kind kind)
@@ -178,6 +191,10 @@ static bool is_global(net_kind kind)
 
 static int64_t extent(const net_op *op, int a, int64_t dim)
 {
+    if (op->kind == NET_CONV_TRANSPOSE) {
+        return (dim - 1) * op->stride[a] + (op->kernel[a] - 1) * op->dilation[a] + 1 - op->pad[a] -
+               op->pad[a + 2];
+    }
     return (dim + op->pad[a] + op->pad[a + 2] - (op->kernel[a] - 1) * op->dilation[a] - 1) / op->stride[a] +
            1;
 }
@@ -192,7 +209,7 @@ static void shape_of(const net *n, const net_op *op, int64_t *dim)
             dim[a + 2] = 1;
         }
     }
-    dim[1] = op->kind == NET_CONV ? op->outputs : dim[1];
+    dim[1] = op->kind == NET_CONV || op->kind == NET_CONV_TRANSPOSE ? op->outputs : dim[1];
     dim[1] += op->kind == NET_CONCAT ? n->values[op->in[1]].dim[1] : 0;
 }
 
@@ -203,7 +220,7 @@ static double any(rng *r)
 
 static void random_weights(const net *n, rng *r, net_op *op, int64_t channels)
 {
-    const bool conv = op->kind == NET_CONV;
+    const bool conv = op->kind == NET_CONV || op->kind == NET_CONV_TRANSPOSE;
     const int64_t inner = conv ? channels / op->groups * op->kernel[0] * op->kernel[1] : 1;
     const int64_t outputs = conv ? op->outputs : channels;
     op->weights = numbers(outputs * inner);
@@ -213,6 +230,17 @@ static void random_weights(const net *n, rng *r, net_op *op, int64_t channels)
     for (int64_t i = 0; i < outputs * inner; i++) {
         op->weights[i] =
             n->quantized ? (double)rng_between(r, -128, 127) : (double)(float)(any(r) / sqrt((double)inner));
+    }
+    op->zeros = numbers(outputs);
+    op->unsigned_weights = n->quantized && rng_percent(r, 50);
+    const bool apart = rng_percent(r, 30); /* a zero point for each output */
+    const bool middle = rng_percent(r, 40);
+    const double all = middle ? 128.0 : (double)rng_between(r, 0, 255);
+    for (int64_t m = 0; m < outputs && op->unsigned_weights && conv; m++) {
+        op->zeros[m] = apart ? (double)rng_between(r, 0, 255) : all;
+        for (int64_t i = 0; i < inner; i++) {
+            op->weights[m * inner + i] += 128.0 - op->zeros[m];
+        }
     }
     for (int64_t m = 0; m < outputs; m++) {
         op->bias[m] = n->quantized ? (double)rng_between(r, -20000, 20000) : (double)(float)any(r);
@@ -292,6 +320,7 @@ static vtac_value_id build_quantized(net *n, net_op *op, const net_value *y)
     case NET_CHANNEL_MUL:
     case NET_ADD: return quantized_pair(n, op, x, y);
     case NET_CONCAT: return quantized_concat(n, op, y);
+    case NET_CONV_TRANSPOSE:
     case NET_LP_POOL:
     case NET_GLOBAL_LP_POOL:
     case NET_INSTANCE_NORM:
@@ -322,7 +351,8 @@ static vtac_value_id build(net *n, net_op *op, const net_value *y)
     const vtac_attr axis = {.name = "axis", .kind = VTAC_ATTR_INT, .count = 1, .i = 1};
     const vtac_attr p = {.name = "p", .kind = VTAC_ATTR_INT, .count = 1, .i = op->p};
     switch (op->kind) {
-    case NET_CONV: return conv_node(n, op, x, y);
+    case NET_CONV:
+    case NET_CONV_TRANSPOSE: return conv_node(n, op, x, y);
     case NET_MAX_POOL: return window_node(n, op, VTAC_OP_MAX_POOL, inputs, 1);
     case NET_AVERAGE_POOL: return window_node(n, op, VTAC_OP_AVERAGE_POOL, inputs, 1);
     case NET_GLOBAL_POOL: return node(n, VTAC_OP_GLOBAL_AVERAGE_POOL, inputs, 1, NULL, 0);
@@ -396,6 +426,33 @@ static double product(const net *n, const net_op *op, const net_value *y, double
 {
     const float x_scale = (float)n->values[op->in[0]].scale;
     return rescaled(n, y, v, vtac_scale_product(x_scale, op->scales[m], (float)y->scale));
+}
+
+/* The input that tap `k` takes to place p along an axis; -1: none. */
+static int64_t turned_from(const net_op *op, int a, int64_t p, int64_t k, int64_t dim)
+{
+    const int64_t at = p + op->pad[a] - k * op->dilation[a];
+    return at >= 0 && at % op->stride[a] == 0 && at / op->stride[a] < dim ? at / op->stride[a] : -1;
+}
+
+static double turned_at(const net *n, const net_op *op, const int64_t *p)
+{
+    const net_value *x = &n->values[op->in[0]];
+    const int64_t channels = x->dim[1] / op->groups;
+    const int64_t outputs = op->outputs / op->groups;
+    const int64_t first = p[1] / outputs * channels;
+    double sum = op->has_bias ? op->bias[p[1]] : 0.0;
+    for (int64_t ky = 0; ky < op->kernel[0]; ky++) {
+        for (int64_t kx = 0; kx < op->kernel[1]; kx++) {
+            const int64_t row = turned_from(op, 0, p[2], ky, x->dim[2]);
+            const int64_t column = turned_from(op, 1, p[3], kx, x->dim[3]);
+            for (int64_t c = first; c < first + channels && row >= 0 && column >= 0; c++) {
+                const int64_t w = ((c * outputs + p[1] % outputs) * op->kernel[0] + ky) * op->kernel[1] + kx;
+                sum += op->weights[w] * at(x, p[0], c, row, column);
+            }
+        }
+    }
+    return sum;
 }
 
 static double conv_at(const net *n, const net_op *op, const net_value *y, const int64_t *p)
@@ -526,6 +583,7 @@ static double value_at(const net *n, uint32_t i, const int64_t *p)
     double v;
     switch (op->kind) {
     case NET_CONV: return conv_at(n, op, y, p);
+    case NET_CONV_TRANSPOSE: return turned_at(n, op, p);
     case NET_MAX_POOL:
     case NET_AVERAGE_POOL:
     case NET_LP_POOL:
@@ -581,6 +639,7 @@ void net_free(net *n)
         free(n->ops[i].weights);
         free(n->ops[i].bias);
         free(n->ops[i].scales);
+        free(n->ops[i].zeros);
     }
     vtac_graph_destroy(n->graph);
 }

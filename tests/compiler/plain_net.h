@@ -13,6 +13,7 @@ enum { NET_MOST = 16 };
 
 typedef enum net_kind {
     NET_CONV,
+    NET_CONV_TRANSPOSE,
     NET_MAX_POOL,
     NET_AVERAGE_POOL,
     NET_GLOBAL_POOL,
@@ -44,8 +45,10 @@ typedef struct net_op {
     int64_t groups, outputs, kernel[2], stride[2], dilation[2], pad[4];
     int64_t p;              /* of an Lp pool */
     double epsilon;         /* of a normalization */
-    double *weights, *bias; /* as whole numbers in a quantized network */
+    double *weights, *bias; /* as whole numbers in a quantized network, zero points taken off */
     float *scales;          /* of the weights, by output */
+    double *zeros; /* and their zero points: the weights of a quantized convolution are uint8 or int8 */
+    bool unsigned_weights;
 } net_op;
 
 typedef struct net {

@@ -221,6 +221,112 @@ static void test_sums_follow_single_precision(void **state)
     assert_true(wrong * 10000 < pairs);
 }
 
+/* TensorFlow Lite's factor and roundings by division, after its description (../shared/models/front-ends.md).
+ */
+static int64_t described(int64_t v, double real)
+{
+    int exponent;
+    int64_t mantissa = (int64_t)floor(frexp(real, &exponent) * 0x1p31 + 0.5);
+    if (mantissa == INT64_C(1) << 31) {
+        mantissa /= 2;
+        exponent++;
+    }
+    for (; exponent > 0; exponent--) {
+        v *= 2;
+    }
+    const int64_t p = (int64_t)floorl(((long double)v * (long double)mantissa + 0x1p30L) / 0x1p31L);
+    const int64_t unit = INT64_C(1) << -exponent;
+    return p < 0 ? -((-p + unit / 2) / unit) : (p + unit / 2) / unit;
+}
+
+static int64_t within(int64_t q)
+{
+    return q < -128 ? -128 : q > 127 ? 127 : q;
+}
+
+/* All 65,536 results of a sum, whatever way it was brought into. */
+static void test_tflite_sums(void **state)
+{
+    (void)state;
+    int ways[3] = {0};
+    for (int i = 0; i < 40; i++) {
+        const float scale[] = {any_scale(), any_scale(), any_scale()};
+        const float ratio = scale[0] / scale[1];
+        const float fair[] = {scale[0], ratio > 1e-3F && ratio < 1e3F ? scale[1] : scale[0] * 0.7F,
+                              scale[0] * (1.0F + (float)(rng_next(&source) >> 41) * 0x1p-23F)};
+        const int32_t zero[] = {(int32_t)(rng_next(&source) >> 56) - 128,
+                                (int32_t)(rng_next(&source) >> 56) - 128,
+                                (int32_t)(rng_next(&source) >> 56) - 128};
+        vtac_tfl_sum_fit fit;
+        assert_true(vtac_tfl_sum_fit_of(fair, zero, &fit));
+        ways[fit.corrected >= 0 ? 2 : fit.rounding == VTA_ROUND_UP]++;
+        const double twice = 2.0 * (double)fmaxf(fair[0], fair[1]);
+        int64_t term[2][256];
+        for (int k = 0; k < 2; k++) {
+            for (int q = -128; q < 128; q++) {
+                term[k][q + 128] = described((int64_t)(q - zero[k]) * (1 << 20), (double)fair[k] / twice);
+            }
+        }
+        for (int a = -128; a < 128; a++) {
+            for (int b = -128; b < 128; b++) {
+                const int64_t want = within(
+                    described(term[0][a + 128] + term[1][b + 128], twice / (0x1p20 * (double)fair[2])) +
+                    zero[2]);
+                int64_t v = (int64_t)(a - zero[0]) * fit.a + (int64_t)(b - zero[1]) * fit.b + fit.bias;
+                assert_true(v > INT32_MIN && v < INT32_MAX);
+                v += fit.corrected < 0 ? 0 : fit.table[128 + (fit.corrected == 0 ? a : b)];
+                assert_int_equal(within(vtac_requant_round(v, fit.scale, fit.rounding) + zero[2]), want);
+            }
+        }
+    }
+    print_message("sums: %d as they are, %d with a bias, %d with a table\n", ways[0], ways[1], ways[2]);
+    assert_true(ways[0] > 0 && ways[1] > 0);
+}
+
+typedef struct division {
+    int64_t count;
+    double factor;
+} division;
+
+static int32_t mean_of(const void *context, int64_t v)
+{
+    const division *d = context;
+    const int64_t sum = d->factor == 1.0 ? v : described(v, d->factor);
+    return (int32_t)within((sum < 0 ? sum - d->count / 2 : sum + d->count / 2) / d->count);
+}
+
+/* Means of any number of elements, on every sum: without a factor before the division, with one and no sum
+ * below 0 (after a RELU), with one and all sums. The last has no fit for some even numbers. */
+static void test_tflite_means(void **state)
+{
+    (void)state;
+    int found[3] = {0};
+    for (int64_t count = 1; count <= 130; count++) {
+        for (int k = 0; k < 3; k++) {
+            const division d = {count, k == 0 ? 1.0 : 0.5 + (double)(rng_next(&source) >> 12) * 0x1p-52};
+            const vtac_steps steps = {.fn = mean_of,
+                                      .context = &d,
+                                      .first = k == 1 ? 0 : -255 * count,
+                                      .last = 255 * count,
+                                      .low = -128,
+                                      .high = 127,
+                                      .slope = d.factor / (double)count};
+            vtac_steps_fit fit;
+            const bool fits = vtac_steps_fit_of(&steps, &fit);
+            assert_true(k != 0 ||
+                        (fit.rounding == VTA_ROUND_UP && fit.times == 1)); /* alike for all divisors */
+            assert_true(fits || (k == 2 && count % 2 == 0) || (k == 1 && count <= 4));
+            found[k] += fits;
+            for (int64_t v = steps.first; fits && v <= steps.last; v++) {
+                assert_int_equal(
+                    within(vtac_requant_round(v * fit.times + fit.bias, fit.scale, fit.rounding)),
+                    mean_of(&d, v));
+            }
+        }
+    }
+    print_message("means: %d, %d, %d of 130\n", found[0], found[1], found[2]);
+}
+
 int main(void)
 {
     const char *given = getenv("VTAC_SEED");
@@ -235,6 +341,8 @@ int main(void)
         cmocka_unit_test(test_biases_fit),
         cmocka_unit_test(test_scales_follow_single_precision),
         cmocka_unit_test(test_sums_follow_single_precision),
+        cmocka_unit_test(test_tflite_sums),
+        cmocka_unit_test(test_tflite_means),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

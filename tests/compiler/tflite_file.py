@@ -6,7 +6,7 @@ import struct
 
 import numpy
 
-TYPES = {"float32": 0, "float16": 1, "int32": 2, "uint8": 3, "int64": 4, "bool": 6, "int16": 7, "int8": 9, "float64": 10}
+TYPES = {"float32": 0, "float16": 1, "int32": 2, "uint8": 3, "int64": 4, "bool": 6, "int16": 7, "int8": 9, "float64": 10, "resource": 13}
 NAMES = {v: k for k, v in TYPES.items()}
 
 
@@ -129,25 +129,34 @@ def serialize(root, identifier=b"TFL3"):
 class Model:
     """A graph of operators: tensor() gives a number, op() uses them."""
 
-    def __init__(self):
-        self.buffers, self.tensors, self.codes, self.ops = [{}], [], [], []
+    def __init__(self, of=None):
+        self.tensors, self.ops, self.calls = [], [], []
+        self.buffers, self.codes = (of.buffers, of.codes) if of else ([{}], [])
 
-    def tensor(self, kind, shape, scale=None, zero=0, axis=0, data=None, name=None, open_batch=False):
+    def called(self, build):
+        """Another graph of the file: build(graph) makes it and gives its inputs and outputs. The graph's number."""
+        graph = Model(self)
+        self.calls.append((graph, *build(graph)))
+        return len(self.calls)
+
+    def tensor(self, kind, shape, scale=None, zero=0, axis=0, data=None, name=None, open_batch=False, sparsity=None):
         t = {0: ("i", [int(d) for d in shape]), 1: ("b", TYPES[kind]), 3: name or "t%d" % len(self.tensors)}
         if data is not None:
-            data = numpy.ascontiguousarray(data, numpy.dtype(kind))
+            data = numpy.ascontiguousarray(data, numpy.dtype(kind))  # with sparsity: the values that there are
             t[2] = ("I", len(self.buffers))
             self.buffers.append({0: data.tobytes()})
         if scale is not None:
             scales = [float(s) for s in numpy.atleast_1d(scale)]
             zeros = [int(z) for z in numpy.broadcast_to(zero, len(scales))]
             t[4] = {2: ("f", scales), 3: ("q", zeros), 6: ("i", axis)}
+        if sparsity is not None:
+            t[6] = sparsity
         if open_batch:
             t[7] = ("i", [-1] + [int(d) for d in shape[1:]])
         self.tensors.append(t)
         return len(self.tensors) - 1
 
-    def op(self, code, inputs, outputs, options=None, kind=0, version=1, custom=None, custom_options=None):
+    def op(self, code, inputs, outputs, options=None, kind=0, version=1, custom=None, custom_options=None, between=None):
         key = (code, version, custom)
         if key not in self.codes:
             self.codes.append(key)
@@ -156,6 +165,8 @@ class Model:
             o[3], o[4] = ("B", kind), options
         if custom_options is not None:
             o[5] = custom_options
+        if between is not None:
+            o[8] = ("i", list(between))
         self.ops.append(o)
 
     def write(self, inputs, outputs):
@@ -165,5 +176,5 @@ class Model:
             if custom:
                 c[1] = custom
             codes.append(c)
-        graph = {0: self.tensors, 1: ("i", list(inputs)), 2: ("i", list(outputs)), 3: self.ops, 4: "main"}
-        return serialize({0: ("I", 3), 1: codes, 2: [graph], 3: "made for a test", 4: self.buffers})
+        graphs = [{0: g.tensors, 1: ("i", list(i)), 2: ("i", list(o)), 3: g.ops, 4: "main"} for g, i, o in [(self, inputs, outputs)] + self.calls]
+        return serialize({0: ("I", 3), 1: codes, 2: graphs, 3: "made for a test", 4: self.buffers})

@@ -7,133 +7,18 @@
 # of them, and more. Then damaged copies of models, each of which gets one line or works.
 #
 # usage: tflite_ops.py VTAC   (exit status 77: no numpy)
-import ctypes
-import glob
-import math
 import os
+import struct
 import subprocess
 import sys
 import tempfile
 
 try:
     import numpy
+    from tflite_bench import F32, RANGE, Bench, rounded, scaled, stored
     from tflite_file import Model
 except ImportError:
     sys.exit(77)
-
-RANGE = {"int8": (-128, 127), "uint8": (0, 255), "int16": (-32768, 32767)}
-ENGINE_TYPES = {1: "float32", 2: "int32", 3: "uint8", 4: "int64", 6: "bool", 7: "int16", 9: "int8"}
-F32 = numpy.float32
-
-
-# ---- the arithmetic, from its description in front-ends.md and the quantization specification
-
-def factor(real):
-    mantissa, exponent = math.frexp(real)
-    mantissa = math.floor(mantissa * 2 ** 31 + 0.5)
-    return (mantissa // 2, exponent + 1) if mantissa == 2 ** 31 else (mantissa, exponent)
-
-
-def scaled(v, real, up=False):
-    mantissa, exponent = factor(real)
-    p = ((int(v) << max(exponent, 0)) * mantissa + (1 << 30)) >> 31
-    right = max(-exponent, 0)
-    if right == 0:
-        return p
-    half = 1 << (right - 1)
-    return (p + half) >> right if up or p >= 0 else -((-p + half) >> right)
-
-
-def stored(values, kind, zero):
-    low, high = RANGE[kind]
-    return numpy.clip(numpy.array(values) + zero, low, high).astype(kind)
-
-
-def rounded(x):
-    return numpy.floor(numpy.abs(x) + 0.5) * numpy.sign(x)
-
-
-# ---- the library
-
-class Engine:
-    def __init__(self, path):
-        self.lib = ctypes.CDLL(path)
-        for name in ("ModelCreate", "InterpreterOptionsCreate", "InterpreterCreate", "InterpreterGetInputTensor", "InterpreterGetOutputTensor"):
-            getattr(self.lib, "TfLite" + name).restype = ctypes.c_void_p
-        self.lib.TfLiteTensorByteSize.restype = ctypes.c_size_t
-
-    def run(self, data, given):
-        lib, model = self.lib, ctypes.create_string_buffer(data, len(data))
-        options = ctypes.c_void_p(lib.TfLiteInterpreterOptionsCreate())
-        lib.TfLiteInterpreterOptionsSetNumThreads(options, 1)
-        made = ctypes.c_void_p(lib.TfLiteModelCreate(model, ctypes.c_size_t(len(data))))
-        run = ctypes.c_void_p(lib.TfLiteInterpreterCreate(made, options))
-        if not run.value or lib.TfLiteInterpreterAllocateTensors(run) != 0:
-            return None
-        for i, x in enumerate(given):
-            tensor = ctypes.c_void_p(lib.TfLiteInterpreterGetInputTensor(run, i))
-            if lib.TfLiteTensorCopyFromBuffer(tensor, x.tobytes(), ctypes.c_size_t(x.nbytes)) != 0:
-                return None
-        if lib.TfLiteInterpreterInvoke(run) != 0:
-            return None
-        tensor = ctypes.c_void_p(lib.TfLiteInterpreterGetOutputTensor(run, 0))
-        room = ctypes.create_string_buffer(lib.TfLiteTensorByteSize(tensor))
-        lib.TfLiteTensorCopyToBuffer(tensor, room, ctypes.c_size_t(len(room)))
-        dims = [lib.TfLiteTensorDim(tensor, i) for i in range(lib.TfLiteTensorNumDims(tensor))]
-        return numpy.frombuffer(room.raw, ENGINE_TYPES[lib.TfLiteTensorType(tensor)]).reshape(dims)
-
-
-class Bench:
-    def __init__(self, vtac, work, seed):
-        self.vtac, self.work, self.random = vtac, work, numpy.random.default_rng(seed)
-        path = os.environ.get("VTAC_TFLITE")
-        self.engine = Engine(path) if path else None
-        self.count, self.judged = 0, 0
-        self.models = []
-
-    def numbers(self, kind, shape):
-        if kind == "float32":
-            return self.random.standard_normal(shape).astype(F32)
-        low, high = RANGE[kind]
-        return self.random.integers(low, high + 1, shape).astype(kind)
-
-    def scale(self, kind, most=0.05):
-        if kind == "float32":
-            return {}
-        zero = {"int8": self.random.integers(-30, 30), "uint8": self.random.integers(90, 160), "int16": 0}[kind]
-        return {"scale": float(F32(self.random.uniform(0.004, most))), "zero": int(zero)}
-
-    def run(self, *words):
-        done = subprocess.run(words, capture_output=True, text=True)
-        if done.returncode != 0:
-            sys.exit("%s\n%s%s" % (" ".join(words), done.stdout, done.stderr))
-
-    def check(self, what, model, x, given, y, wanted=None):
-        """Twice with different inputs: `wanted` tells the result of some."""
-        if wanted is None and self.engine is None:
-            return
-        data = model.write([x], [y])
-        self.models.append(data)
-        path, so, out = (os.path.join(self.work, n) for n in ("op.tflite", "op.so", "out"))
-        with open(path, "wb") as f:
-            f.write(data)
-        self.run(self.vtac, "compile", path, "--target", "llvm", "-o", so)
-        for values in given:
-            numpy.save(os.path.join(self.work, "in.npy"), values)
-            self.run(self.vtac, "run", so, "--input", os.path.join(self.work, "in.npy"), "--output-dir", out)
-            found = numpy.load(glob.glob(out + "/*.npy")[0])
-            os.remove(glob.glob(out + "/*.npy")[0])
-            theirs = self.engine.run(data, [values]) if self.engine else None
-            self.judged += theirs is not None
-            for name, right in (("TensorFlow Lite", theirs), ("the reference", wanted(values) if wanted else None)):
-                if right is not None and (found.shape != right.shape or found.dtype != right.dtype):
-                    sys.exit("%s: %s %s, %s has %s %s" % (what, found.dtype, found.shape, name, right.dtype, right.shape))
-                if right is not None and found.dtype.kind == "f" and not numpy.abs(found - right).max() <= 1e-5 * max(1, numpy.abs(right).max()):
-                    sys.exit("%s: off by %g from %s" % (what, numpy.abs(found - right).max(), name))
-                if right is not None and found.dtype.kind != "f" and (found != right).any():
-                    sys.exit("%s: %d of %d integers are not those of %s" % (what, (found != right).sum(), found.size, name))
-        self.count += 1
-
 
 # ---- operators
 
@@ -197,6 +82,22 @@ def addition(b, kind, code):
     b.check("operator %d of %s" % (code, kind), m, x, [b.numbers(kind, (1, 5, 7, 6)) for _ in range(2)], y, None if kind == "int16" else reference)
 
 
+def powers(b, code, logs):
+    """16 bits, scales that are powers of two: shifts instead of factors."""
+    m = Model()
+    x, z, y = (m.tensor("int16", (5, 7, 6), 2.0 ** log) for log in logs)
+    m.op(code, [x, z], [y], {0: ("b", 0)}, {0: 11, 41: 28}[code])
+
+    def reference(v, w):
+        def moved(q, log):
+            half = 1 << (logs[2] - log - 1) if log < logs[2] else 0
+            q = q.astype(int)
+            return numpy.where(q < 0, -((-q + half) >> (logs[2] - log)), (q + half) >> (logs[2] - log))
+        return [stored(moved(v, logs[0]) + (1 if code == 0 else -1) * moved(w, logs[1]), "int16", 0)]
+    given = [[b.numbers("int16", (5, 7, 6)) for _ in range(2)] for _ in range(2)]
+    b.check_many("operator %d of int16, %s" % (code, logs), m, [x, z], given, [y], reference)
+
+
 def bilinear(b, kind, shape, to, corners, centers):
     q = b.scale(kind)
     m = Model()
@@ -235,7 +136,38 @@ def logistic(b, kind):
         real = F32(q["scale"]) * (v.astype(int) - q["zero"]).astype(F32)
         return stored(rounded(F32(1) / (F32(1) + numpy.exp(-real)) * F32(256)).astype(int), kind, zero)
     every = numpy.arange(256).reshape(4, 64) + RANGE[kind][0]
-    b.check("logistic " + kind, m, x, [every.astype(kind) * (1 if kind != "int16" else 100)], y, None if kind == "int16" else reference)
+    if kind == "int16":
+        return curves(b)
+    b.check("logistic " + kind, m, x, [every.astype(kind)], y, reference)
+
+
+def curves(b):
+    """Logistic and tanh of all 16-bit numbers, whose table has 24 steps to one."""
+    point = lambda i: 65536 / (1 + numpy.exp(-i / 24.0))
+    i = numpy.arange(257)
+    middle = point(i + 0.5) - (point(i) + point(i + 1)) / 2
+    table = numpy.floor(point(i) + middle / 2 + 0.5).astype(numpy.int64)
+    table[255:] = 65535
+    for code, scale in ((14, 2.0 ** -12), (14, 0.00031), (28, 2.0 ** -12), (28, 2.0 ** -11), (28, 0.0003), (28, 0.00007)):
+        m = Model()
+        x, y = m.tensor("int16", (256, 256), scale), m.tensor("int16", (256, 256), 1 / 32768)
+        m.op(code, [x], [y])
+
+        def reference(v):
+            real, left = float(F32(scale)) * 4096 * 3, 0
+            while real <= 32767 / 2 and left <= 30:
+                real, left = real * 2, left + 1
+            q = (v.astype(numpy.int64) * int(real) + (1 << left >> 1)) >> left
+            fine = 9 if code == 14 else 8
+            at, rest = numpy.abs(q) >> fine, numpy.abs(q) & ((1 << fine) - 1)
+            near = numpy.minimum(at, 255)
+            r = numpy.where(at >= 255, 0x7fff << 10 if code == 14 else 0xffff << 8, (table[near] << fine) + rest * (table[near + 1] - table[near]))
+            if code == 14:
+                return (numpy.where(q >= 0, r + 512, (1 << 25) - r + 511) >> 10).astype("int16")
+            return (numpy.where(q >= 0, r - (1 << 23) + 128, -r + (1 << 23) + 127) >> 8).astype("int16")
+        every = numpy.arange(-32768, 32768).astype("int16").reshape(256, 256)
+        # powers of two: the steps of gemmlowp, which tflite_recurrent.py writes out
+        b.check("curve %d by %g" % (code, scale), m, x, [every], y, reference if numpy.log2(scale) % 1 else None)
 
 
 def mean(b, kind, keep):
@@ -253,6 +185,61 @@ def mean(b, kind, keep):
     b.check("mean %s %d" % (kind, keep), m, x, [b.numbers(kind, (1, 5, 6, 9)) for _ in range(2)], y, reference if kind == "int8" and keep else None)
 
 
+def softmax(b, kind, scale, beta, depth):
+    """Of 16 bits and of bytes, and the logarithm of bytes; against float64 within what their tables allow."""
+    q = dict(b.scale(kind), scale=scale)
+    for code in (25, 50) if kind != "int16" else (25,):
+        zero, step = {25: {"int8": (-128, 1 / 256), "uint8": (0, 1 / 256), "int16": (0, 1 / 32768)},
+                      50: {"int8": (127, 1 / 16), "uint8": (255, 1 / 16)}}[code][kind]
+        m = Model()
+        x = m.tensor(kind, (3, depth), **q)
+        y = m.tensor(kind, (3, depth), step, zero)
+        m.op(code, [x], [y], {0: ("f", beta)} if code == 25 else {}, 9 if code == 25 else 36)
+
+        def near(v):
+            z = (v.astype(int) - q["zero"]) * float(F32(q["scale"])) * (beta if code == 25 else 1)
+            e = numpy.exp(z - z.max(1, keepdims=True))
+            y = e / e.sum(1, keepdims=True)
+            return stored(rounded((y if code == 25 else numpy.log(y)) / step).astype(int), kind, zero)
+        engine, allowed = b.engine, b.allowed
+        given = [b.numbers(kind, (3, depth)) for _ in range(2)]
+        b.check("softmax %d of %s, %d" % (code, kind, depth), m, x, given, y)
+        b.engine, b.allowed = None, 24 if kind == "int16" else 1  # the curves' pieces
+        b.check("softmax %d of %s, %d, nearly" % (code, kind, depth), m, x, given, y, near)
+        b.engine, b.allowed = engine, allowed
+
+
+def length(b, kind):
+    q = b.scale(kind)
+    m = Model()
+    x = m.tensor(kind, (4, 7), **q)
+    y = m.tensor(kind, (4, 7), 1 / 128, 128 if kind == "uint8" else 0)
+    m.op(11, [x], [y], {}, 12)
+
+    def reference(v):
+        v = v.astype(float) - q["zero"]
+        return stored(rounded(v * 128 / numpy.sqrt((v * v).sum(1, keepdims=True))).astype(int), kind, 128 if kind == "uint8" else 0)
+    b.allowed = 1 if kind == "uint8" else 0  # TensorFlow Lite rounds these twice
+    b.check("length of " + kind, m, x, [b.numbers(kind, (4, 7)) for _ in range(2)], y, reference)
+    b.allowed = 0
+
+
+def square(b):
+    qa, qb, qy = b.scale("int8"), b.scale("int8"), b.scale("int8", 0.5)
+    other = b.numbers("int8", (1, 1, 6))
+    m = Model()
+    x, second, y = m.tensor("int8", (4, 5, 6), **qa), m.tensor("int8", other.shape, data=other, **qb), m.tensor("int8", (4, 5, 6), **qy)
+    m.op(99, [x, second], [y], {}, 76)
+
+    def reference(v):
+        sa, sb, sy = (float(F32(q["scale"])) for q in (qa, qb, qy))
+        twice = 2 * max(sa, sb)
+        one = lambda i, s, z: scaled((int(i) - z) << 7, s / twice)
+        d = [[[one(i, sa, qa["zero"]) - one(j, sb, qb["zero"]) for i, j in zip(r, other[0, 0])] for r in p] for p in v]
+        return stored([[[scaled(i * i, twice * twice / (2 ** 14 * sy)) for i in r] for r in p] for p in d], "int8", qy["zero"])
+    b.check("squared difference", m, x, [b.numbers("int8", (4, 5, 6)) for _ in range(2)], y, reference)
+
+
 def mixed(b, asymmetric):
     """Floats by bytes."""
     values = numpy.maximum(b.numbers("int8", (11, 40)), -127)
@@ -266,6 +253,141 @@ def mixed(b, asymmetric):
         most = numpy.abs(v).max(1, keepdims=True)
         return (rounded(v * (F32(127) / most)).astype(int) @ values.T.astype(int) * (most / F32(127) * F32(0.01))).astype(F32)
     b.check("dense of floats by bytes, %d" % asymmetric, m, x, [b.numbers("float32", (3, 40)) for _ in range(2)], y, None if asymmetric else reference)
+
+
+def others(b):
+    """What takes no more than a line to say."""
+    rows = b.numbers("float32", (9, 4))
+    m = Model()
+    x = m.tensor("int32", (5,))
+    y = m.tensor("float32", (5, 4))
+    m.op(7, [x, m.tensor("float32", rows.shape, data=rows)], [y])
+    b.check("embedding", m, x, [b.random.integers(0, 9, 5).astype("int32") for _ in range(2)], y, lambda v: rows[v])
+
+    m = Model()
+    x = m.tensor("float32", (6, 3))
+    places = b.random.integers(0, 4, (6, 2))
+    places[5] = places[0]  # both are added
+    y = m.tensor("float32", (4, 4, 3))
+    m.op(122, [m.tensor("int32", (6, 2), data=places), x, m.tensor("int32", (3,), data=[4, 4, 3])], [y])
+
+    def scattered(v):
+        out = numpy.zeros((4, 4, 3), F32)
+        numpy.add.at(out, (places[:, 0], places[:, 1]), v)
+        return out
+    b.check("scatter", m, x, [b.numbers("float32", (6, 3)) for _ in range(2)], y, scattered)
+
+    m = Model()
+    x = m.tensor("float32", (1, 3, 4, 9))
+    y = m.tensor("float32", (1, 3, 4, 9))
+    m.op(13, [x], [y], {0: ("i", 2), 1: ("f", 1.5), 2: ("f", 0.3), 3: ("f", 0.75)}, 13)
+
+    def normalized(v):
+        squares = numpy.pad(v.astype(float) ** 2, [(0, 0)] * 3 + [(2, 2)])
+        near = sum(squares[..., k:k + 9] for k in range(5))
+        return (v / (1.5 + 0.3 * near) ** 0.75).astype(F32)
+    b.check("local response", m, x, [b.numbers("float32", (1, 3, 4, 9)) for _ in range(2)], y, normalized)
+
+    m = Model()
+    x = m.tensor("float32", (2, 7))
+    y = m.tensor("float32", (2, 7))
+    m.op(158, [x], [y])
+    engine, b.engine = b.engine, None  # 2.9 does not have it
+    b.check("sign", m, x, [b.numbers("float32", (2, 7)) for _ in range(2)], y, numpy.sign)
+    b.engine = engine
+
+
+# ---- boxes
+
+def flexbuffer(numbers):
+    """A map of numbers, eight bytes each; integers and floats."""
+    names, out, places = sorted(numbers), bytearray(), []
+    for name in names:
+        places.append(len(out))
+        out += name.encode() + b"\0"
+    out += b"\0" * (-len(out) % 8)
+    out += struct.pack("<Q", len(names))
+    keys = len(out)
+    for i, place in enumerate(places):
+        out += struct.pack("<Q", len(out) - place)
+    out += struct.pack("<QQQ", len(out) - keys, 8, len(names))
+    values = len(out)
+    for name in names:
+        out += struct.pack("<d" if isinstance(numbers[name], float) else "<q", numbers[name])
+    out += bytes((3 if isinstance(numbers[name], float) else 1) << 2 | 3 for name in names)
+    return bytes(out + struct.pack("<BBB", len(out) - values, 9 << 2 | 3, 1))
+
+
+def detection(b, kind, classes, background, most, each, regular, threshold):
+    n = 60
+    options = {"max_detections": most, "max_classes_per_detection": each, "detections_per_class": 5, "use_regular_nms": int(regular),
+               "nms_score_threshold": threshold, "nms_iou_threshold": 0.45, "num_classes": classes, "y_scale": 10.0, "x_scale": 10.0,
+               "h_scale": 5.0, "w_scale": 5.0}
+    anchors = numpy.concatenate([b.random.uniform(0, 1, (n, 2)), b.random.uniform(0.1, 0.5, (n, 2))], 1).astype(F32)
+    qb, qs = ({}, {}) if kind == "float32" else ({"scale": 0.0625, "zero": 120}, {"scale": 1 / 256, "zero": 0})
+    m = Model()
+    x = m.tensor(kind, (1, n, 4), **qb)
+    s = m.tensor(kind, (1, n, classes + background), **qs)
+    if kind != "float32":
+        anchors = numpy.round(anchors * 200).astype(int)
+    a = m.tensor(kind, (n, 4), data=anchors, **({} if kind == "float32" else {"scale": 0.005, "zero": 0}))
+    anchors = anchors.astype(F32) * F32(1 if kind == "float32" else 0.005)
+    ys = [m.tensor("float32", ()) for _ in range(4)]
+    m.op(32, [x, s, a], ys, custom="TFLite_Detection_PostProcess", custom_options=flexbuffer(options))
+
+    def overlap(p, q):
+        sides = [max(min(p[i + 2], q[i + 2]) - max(p[i], q[i]), 0) for i in range(2)]
+        areas = [(r[2] - r[0]) * (r[3] - r[1]) for r in (p, q)]
+        return 0 if min(areas) <= 0 else sides[0] * sides[1] / (sum(areas) - sides[0] * sides[1])
+
+    def kept(boxes, scores, room):
+        chosen = []
+        for i in sorted((i for i in range(n) if scores[i] >= threshold), key=lambda i: -scores[i]):
+            if len(chosen) < room and all(overlap(boxes[i], boxes[j]) <= 0.45 for j in chosen):
+                chosen.append(i)
+        return chosen
+
+    def reference(boxes, scores):
+        if kind != "float32":
+            boxes = ((boxes.astype(int) - 120) * F32(0.0625)).astype(F32)
+            scores = (scores.astype(int) * F32(1 / 256)).astype(F32)
+        boxes, scores = boxes[0].astype(float), scores[0][:, background:]
+        centre = (boxes[:, :2] / 10 * anchors[:, 2:].astype(float) + anchors[:, :2]).astype(F32)
+        half = (0.5 * numpy.exp(boxes[:, 2:] / 5) * anchors[:, 2:].astype(float)).astype(F32)
+        corners = numpy.concatenate([centre - half, centre + half], 1)
+        rows = []
+        if regular:
+            for c in range(classes):
+                rows += [(scores[i, c], i, c) for i in kept(corners, scores[:, c], 5)]
+            rows = [[r] for r in sorted(rows, key=lambda r: -r[0])[:most]]
+        else:
+            for i in kept(corners, scores.max(1), most):
+                best = sorted(range(classes), key=lambda c: -scores[i, c])[:each]
+                rows.append([(scores[i, c], i, c) for c in best])
+        per = 1 if regular else each
+        out = [numpy.zeros((1, most * per, 4), F32), numpy.zeros((1, most * per), F32), numpy.zeros((1, most * per), F32)]
+        for k, row in enumerate(rows):
+            for j, (score, i, c) in enumerate(row):
+                out[0][0, k * per + j], out[1][0, k * per + j], out[2][0, k * per + j] = corners[i], c, score
+        return out + [numpy.array([len(rows)], F32)]
+
+    def draw():
+        count = n * (classes + background)  # no two scores alike: equal ones have no order
+        scores = b.random.permutation(count) / count if kind == "float32" else b.random.permutation(256)[:count]
+        return [b.numbers(kind, (1, n, 4)), scores.reshape(1, n, -1).astype(kind)]
+    engine = b.engine
+
+    class Cleaned:
+        """What TensorFlow Lite leaves unwritten behind the last detection is anything: 0 here."""
+        def run(self, *words):
+            found = [f.copy() for f in engine.run(*words)]
+            used = int(found[3][0]) * (1 if regular else each)
+            for f in found[:3]:
+                f[:, used:] = 0
+            return found
+    b.engine = engine and Cleaned()
+    b.check_many("detection %s %d %d" % (kind, classes, regular), m, [x, s], [draw() for _ in range(2)], ys, reference)
+    b.engine = engine
 
 
 # ---- damage
@@ -285,6 +407,20 @@ def damage(b, count):
         lines += done.returncode == 1
         if done.returncode not in (0, 1) or (done.returncode == 1 and (done.stderr.count("\nvtac: ") + done.stderr.startswith("vtac: ") != 1)):
             sys.exit("damaged model %d: exit status %d\n%s" % (i, done.returncode, done.stderr))
+    m = Model()
+    m.op(32, [m.tensor("float32", (1,), name=b"x\xff\xc0\x80\x1b[1m\xed\xa0\x80\xc3\xa9\0")], [], custom="Nobody\u2019s")
+    with open(path, "wb") as f:
+        f.write(m.write([0], []))
+    done = subprocess.run([b.vtac, "inspect", path], capture_output=True)
+    if done.returncode != 1 or "Nobody\u2019s" not in done.stderr.decode() or b"\x1b" in done.stderr:  # it decodes, or this fails
+        sys.exit("names that are no text: %d, %r" % (done.returncode, done.stderr))
+    m = Model()
+    x = m.tensor("float32", (1,), name=b"x\xff\xc0\x80\x1b[1m\xed\xa0\x80\xc3\xa9\0")
+    with open(path, "wb") as f:
+        f.write(m.write([x], [x]))
+    done = subprocess.run([b.vtac, "inspect", path], capture_output=True)
+    if "\u00e9" not in (done.stdout + done.stderr).decode() or b"\x1b" in done.stdout + done.stderr:
+        sys.exit("a name that is no text: %r" % (done.stdout + done.stderr))
     with open(path, "wb") as f:
         f.write(b"\xffsomething else")
     done = subprocess.run([b.vtac, "inspect", path], capture_output=True, text=True)
@@ -310,8 +446,23 @@ def main():
             logistic(b, kind)
             mean(b, kind, True)
             mean(b, kind, False)
+        for code in (0, 41):
+            for logs in ((-12, -13, -12), (-15, -12, -12)):
+                powers(b, code, logs)
+        for kind, scale, beta, depth in (("int16", 0.0004, 1.0, 12), ("int16", 0.00007, 2.0, 40), ("int8", 0.06, 1.0, 10), ("uint8", 0.1, 0.5, 7)):
+            softmax(b, kind, scale, beta, depth)
+        length(b, "int8")
+        length(b, "uint8")
+        square(b)
         mixed(b, False)
         mixed(b, True)
+        others(b)
+        detection(b, "float32", 3, 1, 10, 1, False, 0.2)
+        detection(b, "float32", 5, 0, 8, 3, False, 0.9)
+        detection(b, "float32", 2, 1, 70, 1, False, 1e-8)
+        detection(b, "float32", 4, 1, 12, 1, True, 0.1)
+        detection(b, "float32", 3, 0, 40, 1, True, 0.8)
+        detection(b, "uint8", 3, 1, 10, 2, False, 0.3)
         print("%d models, %d results judged by TensorFlow Lite" % (b.count, b.judged))
         damage(b, 60)
 

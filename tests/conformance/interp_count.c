@@ -31,25 +31,39 @@ static uint64_t element_bytes(const vta_config *config, int64_t memory)
     }
 }
 
-/* Columns of each window row that an output leaves out when it follows another in the inner loop. */
+/* Columns of each window row that an output leaves out when it follows another in the inner loop: those of
+ * windows of up to three columns (two, if a weight entry has four rows) that coincide with its predecessor's.
+ */
 static int64_t shared_columns(const vta_config *config, const interp_insn *x)
 {
-    if (x->taps_x >= 3 && x->src_in == (x->taps_x - 2) * x->col_step) {
-        return config->block_out >= 8 ? 2 : 0;
+    int64_t shared = 0;
+    if (x->taps_x > (config->block_out < 8 ? 2 : 3)) {
+        return 0;
     }
-    return x->taps_x >= 2 && x->src_in == (x->taps_x - 1) * x->col_step ? 1 : 0;
+    for (int64_t back = 1; back < x->taps_x; back++) {
+        const int64_t steps = (x->taps_x - back) * x->col_step; /* `back` columns coincide */
+        shared = steps == x->src_in ? back : shared;
+    }
+    return shared;
 }
 
-/* Input tiles of one row of outputs, the inner loop's. */
-static uint64_t window_tiles(const vta_config *config, const interp_insn *x)
+/* Rows of a window that are taken together. */
+static int64_t rows_at_once(const vta_config *config, const interp_insn *x)
 {
-    uint64_t tiles = 0;
+    const int64_t larger = config->block_in > config->block_out ? config->block_in : config->block_out;
+    const bool able = config->block_out >= 16 && (config->array_pump == 1 || larger >= 32);
+    return able && x->taps_x == 3 && x->taps_y == 3 && x->row_step % 2 == 1 ? 3 : 1;
+}
+
+/* Input columns of one row of outputs, the inner loop's. */
+static uint64_t window_columns(const vta_config *config, const interp_insn *x)
+{
+    uint64_t taken = 0;
     for (int64_t j = 0; j < x->iter_in; j++) {
         const int64_t columns = x->taps_x - (j > 0 ? shared_columns(config, x) : 0);
-        const int64_t window = x->taps_x * x->taps_y > 0 ? columns * x->taps_y : 1;
-        tiles += (uint64_t)window;
+        taken += (uint64_t)(x->taps_x * x->taps_y > 0 ? columns * x->taps_y / rows_at_once(config, x) : 1);
     }
-    return tiles;
+    return taken;
 }
 
 static void count_compute(const vta_config *config, const interp_insn *x, vta_counters *c)
@@ -60,7 +74,7 @@ static void count_compute(const vta_config *config, const interp_insn *x, vta_co
     case 2: c->gemm_steps += nest * uops; break;
     case 4: c->alu_steps += nest * uops; break;
     case 5: c->requant_steps += nest; break;
-    case 6: c->depthwise_steps += (uint64_t)x->iter_out * uops * window_tiles(config, x); break;
+    case 6: c->depthwise_steps += (uint64_t)x->iter_out * uops * window_columns(config, x); break;
     default: break;
     }
 }

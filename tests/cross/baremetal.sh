@@ -48,7 +48,7 @@ check_model() {
     # shellcheck disable=SC2086
     holds "$1 links" arm-none-eabi-gcc $flags -DARENA_BYTES=1048576 -I. "-I$source/runtime/include" "-I$source/driver/include" \
         "-I$source/isa/include" "-I$source/isa/base/include" "$example/main.c" "$example/board.c" model.o \
-        "$library/lib/libvta.a" -nostartfiles --specs=nosys.specs -T "$example/mps2-an500.ld" -Wl,--gc-sections -o program
+        "$library/lib/libvta.a" -lm -nostartfiles --specs=nosys.specs -T "$example/mps2-an500.ld" -Wl,--gc-sections -o program
     timeout 120 qemu-system-arm -M mps2-an500 -nographic -monitor none -serial none \
         -semihosting-config enable=on,target=native -kernel program >console 2>&1 </dev/null
     status=$?

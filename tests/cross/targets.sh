@@ -43,7 +43,7 @@ for name in host pynq ultra96 rasp3b rasp4 rk3399 x86-64-v3 x86-64-v4 riscv64; d
     holds "'$name' is a target" grep -q "^$name " rows
 done
 while read -r name triple; do
-    case $triple in *-none-*) continue ;; esac # an object: cross_baremetal links and runs it
+    case $triple in *-none-* | wasm32-*) continue ;; esac # cross_baremetal, bindings_js and bindings_page run what comes of these
     for target in llvm vta; do
         vtac compile "$model" --host "$name" --target "$target" -o x.so
         exits 0

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # What the compiler says a layer takes against what the RTL counts for it, on small networks as well as on a large one: 9 layers
-# of 10 within a tenth, none further off than a quarter, each network within a twentieth. And each network as a whole in memories that
-# reads and writes share, as fast as the bus, faster and slower.
+# of 10 within a tenth, none further off than a quarter, each network within a twentieth. And each network as a whole in memories
+# that reads and writes share, as fast as the bus, faster and slower.
 #
 # usage: predictions.py VTAC CLASSIFIER.onnx NETWORK_OF_THE_ZOO...
 import json

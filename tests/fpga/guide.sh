@@ -112,6 +112,7 @@ said 'bitstream: /lib/firmware/vta/vta.bin, FPGA operating'
 said 'device tree: /lib/firmware/vta/vta.dtbo'
 said 'registers: /dev/uio0'
 said 'memory: /dev/udmabuf0, 67108864 bytes'
+said 'DMA windows: 67108864 bytes at 0x'
 said 'clock: fclk0, 100000000 Hz'
 said "accelerator: configuration 'pynq', 1x16x16, hash $("$vtac_program" doctor --device fsim:pynq | sed -n 's/.*hash //p')"
 said "on arm, device 'fsim'"
@@ -120,6 +121,7 @@ said '3 products with different data are right'
 said ' for pynq, '
 for text in "$(grep -hF 'ok      connection' out.*)" "$(grep -hF 'ok      identification' out.*)" \
     "$(grep -hF 'ok      known answer' out.*)" 'FPGA operating' 'registers: /dev/uio0' 'memory: /dev/udmabuf0, 67108864 bytes' "$(grep -h '^clock: ' out.*)" \
+    "$(grep -h '^DMA windows: ' out.*)" \
     "$(grep -h '^accelerator: ' out.*)" 'worst setup slack'; do
     holds "'$text' stands in the guide" grep -qF "$text" "$guide"
 done

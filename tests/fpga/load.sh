@@ -77,6 +77,13 @@ for tree in pynq-2.7 pynq-3.0 pynq-3.1 pynq-axi ultra96-2.7 ultra96-3.0; do
         holds "the $run run: the bus is the one that is one" grep -q "device tree: .*, below /\(amba\|axi\)$" out
     done
     says out "device tree: the old overlay is gone"
+    says out "DMA windows: 67108864 bytes at 0x"
+    case $tree in ultra96*) page=0xa0001000 ;; *) page=0x43c01000 ;; esac
+    holds "the DMA windows are the memory" sh -c "
+        [ \$((\$(vta-mem $page) & 1)) = 1 ] &&
+        [ \$((\$(vta-mem $((page + 16))))) = \$((\$(cat '$VTA_ROOT'/sys/class/u-dma-buf/udmabuf0/phys_addr))) ] &&
+        [ \$((\$(vta-mem $((page + 24))) - \$(vta-mem $((page + 16))))) = 67108864 ] &&
+        [ \$((\$(vta-mem $((page + 20))) + \$(vta-mem $((page + 28))))) = 0 ]"
     case $tree in
     ultra96*)
         says out "clock: pl0_ref, "

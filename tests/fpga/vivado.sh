@@ -32,6 +32,19 @@ build() {
     tclsh "$standin" facts "$1/fpga/$2/build.tcl" "$PWD/out" "$headers" "$params" >log 2>error
 }
 
+# A configuration of one's own: its parameters, and its clock, which must be the device tree's.
+sed 's/"LOG_WGT_BUFF_SIZE" : 18/"LOG_WGT_BUFF_SIZE" : 17/' "$source/isa/configs/pynq.json" >own.json
+VTA_CONFIG=$PWD/own.json
+export VTA_CONFIG
+holds "the script takes another configuration" build "$source" pynq
+header=$(sed -n 's/^include //p' log | tr ' ' '\n' | sed 's|$|/vta_config.vh|' | xargs ls 2>/dev/null)
+"$params" plain "$VTA_CONFIG" | sed 's/\(.*\)=\(.*\)/`define VTA_\1 \2/' | sort >wanted
+holds "and its parameters" sh -c "grep -v '^//' '$header' | sort | cmp - wanted"
+sed 's/"CLOCK_MHZ" : [0-9]*/"CLOCK_MHZ" : 77/' "$source/isa/configs/pynq.json" >own.json
+build "$source" pynq
+holds "another clock than the device tree's is told" grep -qF "clock_hz is 77" error
+unset VTA_CONFIG
+
 for board in pynq ultra96; do
     holds "the device tree of $board compiles without a warning" \
         sh -c "dtc -@ -I dts -O dtb -o /dev/null '$source/fpga/$board/vta.dts' 2>warnings && test ! -s warnings"

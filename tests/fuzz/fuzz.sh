@@ -11,7 +11,7 @@ export LC_ALL=C.UTF-8 # ranges, orders and decimal points are those of no countr
 
 root=$(cd "$(dirname "$0")/../.." && pwd)
 build=${VTA_FUZZ_BUILD:-$root/build/fuzz}
-all='config assembler container program graph importer artifact agent client'
+all='config assembler container program graph importer tflite darknet keras artifact agent client'
 
 usage() {
     echo "usage: fuzz.sh SECONDS [TARGET]   targets: $all" >&2
@@ -34,6 +34,7 @@ for target in $targets; do
     made=
     case $target in
     importer) made=fuzz_seeds_made ;;
+    tflite) made=fuzz_tflite_seeds_made ;;
     agent | client) made=fuzz_wire_seeds_made ;;
     esac
     # shellcheck disable=SC2086  # none or one

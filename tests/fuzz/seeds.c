@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Writes the first inputs of the importer's fuzz target into a folder: small models of one node, every
- * operator of the table with whatever inputs it takes among some shapes and types, and some with attributes
+ * operator of the tables with whatever inputs it takes among some shapes and types, and some with attributes
  * and constants of their own.
  */
 #include <stdio.h>
@@ -39,49 +39,72 @@ static bool imports(model *m)
 
 enum { F32 = 1, U8 = 2, I8 = 3, I32 = 6, I64 = 7, BOOL = 9 }; /* of TensorProto.DataType */
 
-/* `inputs` values of one type and shape through one node. */
-static bool try_operator(const vtac_op_info *op, uint32_t inputs, int32_t type, size_t rank,
-                         const int64_t *dims)
+/* `inputs` values of one type and shape through one node; written where it imports, or in any case. */
+static bool try_operator(const char *op, const char *domain, uint32_t inputs, int32_t type, size_t rank,
+                         const int64_t *dims, bool any)
 {
     static const int64_t two[] = {2, 2};
     char names[256] = "";
     model m;
-    model_init(&m, 21);
+    model_init(&m, 28);
     for (uint32_t i = 0; i < inputs; i++) {
         char name[16];
         (void)snprintf(name, sizeof name, "x%u", i);
         (void)strcat(strcat(names, i > 0 ? " " : ""), name);
         APPEND(m.graph.input, m.graph.n_input, value_info(name, type, rank, dims));
     }
-    Onnx__NodeProto *node = add_node(&m.graph, op->name, names, "y");
-    node->domain = build_string(op->domain);
+    Onnx__NodeProto *node = add_node(&m.graph, op, names, "y");
+    node->domain = build_string(domain);
     set_int(node, "to", F32);
     set_int(node, "blocksize", 2);
     set_int(node, "num_groups", 2);
     set_ints(node, "kernel_shape", 2, two);
+    set_ints(node, "pooled_shape", 2, two);
+    set_ints(node, "shape", 2, two);
+    set_int(node, "num_heads", 2);
+    set_int(node, "q_num_heads", 2);
+    set_int(node, "kv_num_heads", 2);
     add_output(&m.graph, "y");
     const bool ok = imports(&m);
-    if (ok) {
-        write_seed(&m, op->name);
+    if (ok || any) {
+        write_seed(&m, op);
     }
     build_free();
     return ok;
 }
 
+static const int64_t shape[] = {4, 4, 6, 6};
+
+/* With each type and rank that it takes; whether it takes any. */
+static bool try_shapes(const char *op, const char *domain, uint32_t least, uint32_t most)
+{
+    static const int32_t types[] = {F32, U8, BOOL, I64};
+    bool done = false;
+    for (size_t t = 0; t < sizeof types / sizeof types[0]; t++) {
+        for (size_t rank = 4; rank > 0 && !done; rank = rank == 4 ? 2 : rank - 1) {
+            for (uint32_t inputs = least; inputs <= most && inputs < least + 3U; inputs++) {
+                done = try_operator(op, domain, inputs, types[t], rank, shape, false) || done;
+            }
+        }
+    }
+    return done;
+}
+
 static void every_operator(void)
 {
-    static const int64_t dims[] = {4, 4, 6, 6};
-    static const int32_t types[] = {F32, U8, BOOL, I64};
     for (int i = 0; i < VTAC_OP_COUNT; i++) {
         const vtac_op_info *op = vtac_op_get((vtac_op)i);
-        bool done = false;
-        for (size_t t = 0; t < sizeof types / sizeof types[0]; t++) {
-            for (size_t rank = 4; rank > 0 && !done; rank = rank == 4 ? 2 : rank - 1) {
-                for (uint32_t inputs = op->in_min; inputs <= op->in_max && inputs < op->in_min + 3U;
-                     inputs++) {
-                    done = try_operator(op, inputs, types[t], rank, dims) || done;
-                }
-            }
+        (void)try_shapes(op->name, op->domain, op->in_min, op->in_max);
+    }
+}
+
+/* Those whose inputs are not of one shape are refused as they are: something to begin with all the same. */
+static void every_composition(void)
+{
+    const vtac_composition *made;
+    for (uint32_t i = 0; (made = vtac_composition_get(i)) != NULL; i++) {
+        if (!try_shapes(made->name, made->domain, 0, 3) && !try_shapes(made->name, made->domain, 3, 5)) {
+            (void)try_operator(made->name, made->domain, 3, F32, 3, shape, true);
         }
     }
 }
@@ -164,6 +187,7 @@ int main(int argc, char **argv)
     }
     folder = argv[1];
     every_operator();
+    every_composition();
     special_operators();
     (void)printf("%u models\n", written);
     return 0;

@@ -22,7 +22,7 @@ for header in $headers; do
     $cxx -x c++ -std=c++17 -pedantic-errors -Wall -Wextra -Wconversion -Werror -fsyntax-only -I"$prefix/include" "$work/alone.c" ||
         fail "$header is not strict C++17"
     $cc -E -P -I"$prefix/include" "$work/alone.c"
-done | grep -v '^typedef .*(' | grep -oE '\b(vta_|VTA)[A-Za-z0-9_]+\(' | tr -d '(' | sort -u >"$work/declared"
+done | sed '/^static inline /,/^}/d' | grep -v '^typedef .*(' | grep -oE '\b(vta_|VTA)[A-Za-z0-9_]+\(' | tr -d '(' | sort -u >"$work/declared"
 
 library=$(readlink -f "$libdir/libvta.so")
 readelf -dW "$library" | grep -q 'SONAME.*\[libvta\.so\.1\]' || fail 'its SONAME is not libvta.so.1'

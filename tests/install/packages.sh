@@ -17,8 +17,10 @@ for file in "$work"/once/*.deb; do
     cmp "$file" "$work/again/${file##*/}" || fail "${file##*/} is another one each time"
     dpkg-deb -x "$file" "$work/root"
 done
+wheel=$(find "$work/once" -name '*.whl')
+cmp "$wheel" "$work/again/${wheel##*/}" || fail "the wheel is another one each time"
 count=$(find "$work/once" -name '*.deb' | wc -l)
-[ "$count" = 5 ] || fail "$count packages"
+[ "$count" = 8 ] || fail "$count packages"
 lintian --fail-on error "$work"/once/*.deb >"$work/log" 2>&1 || { grep '^E:' "$work/log"; fail 'lintian finds errors'; }
 
 root=$work/root/usr
@@ -43,4 +45,22 @@ for seed in (3, 5):
     assert here.run(values)[0].tolist() == there.run(values)[0].tolist()
 assert here.outputs[0].tolist() != vta.Model("ad.so").run()[0].tolist()
 END
-echo "packages: $count, $pages manual pages, no error of lintian"
+
+# The wheel alone, in an empty environment: what pip would unpack, and its own record of it.
+/usr/bin/python3 -m zipfile -e "$wheel" "$work/site"
+env -i PYTHONPATH="$work/site" /usr/bin/python3 -B - "$work/ad.so" <<'END'
+import base64, hashlib, pathlib, sys
+import vta
+site = pathlib.Path(vta.__file__).parent.parent
+record = next(site.glob("*.dist-info")) / "RECORD"
+for row in record.read_text().splitlines():
+    name, digest, size = row.split(",")
+    data = (site / name).read_bytes()
+    assert not digest or digest == "sha256=" + base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b"=").decode(), name
+model = vta.Model(sys.argv[1])
+one, two = ([[(i * seed % 17) / 17 for i in range(model.inputs[0].shape[1])]] for seed in (3, 5))
+assert model.run(one)[0].tolist() != model.run(two)[0].tolist()
+maps = open("/proc/self/maps").read()
+assert str(site / "vta/libvta.so.1") in maps, maps
+END
+echo "packages: the wheel, $count, $pages manual pages, no error of lintian"

@@ -6,7 +6,7 @@
 
 #include "progen_internal.h"
 
-enum { MAX_LENGTH = 100000, FLOOD_LENGTH = 60 };
+enum { MAX_LENGTH = 100000, FLOOD_LENGTH = 60, CHAIN_LENGTH = 25, CHAIN_PERCENT = 6 };
 
 /* ---- the plan of a program ---- */
 
@@ -132,7 +132,11 @@ static void generate(gen *g, uint32_t length)
             gen_flood(g);
             flooded = true;
         }
-        gen_random_insn(g);
+        if (g->node_count + CHAIN_LENGTH < length && rng_percent(&g->random, CHAIN_PERCENT)) {
+            gen_chain(g);
+        } else {
+            gen_random_insn(g);
+        }
     }
     gen_finish(g);
 }

@@ -224,6 +224,17 @@ static bool read_back(gen *g)
     return gen_take(g, &insn);
 }
 
+bool gen_load_data(gen *g, vta_memory memory, int64_t sram, int64_t count)
+{
+    vta_insn insn = {.opcode = VTA_OP_LOAD};
+    insn.mem.memory = memory;
+    insn.mem.sram_base = sram;
+    insn.mem.y_size = 1;
+    insn.mem.x_size = count;
+    const progen_segment *segment = segment_of(g, PROGEN_DATA, &insn.mem.segment);
+    return draw_place(g, &insn, segment, true) && gen_take(g, &insn);
+}
+
 /* Fills the whole window if nothing is known of it. */
 static void ensure_window(gen *g, vta_memory memory)
 {
@@ -235,21 +246,20 @@ static void ensure_window(gen *g, vta_memory memory)
     if (whole) {
         return;
     }
-    vta_insn insn = {.opcode = VTA_OP_LOAD};
-    insn.mem.memory = memory;
-    insn.mem.sram_base = window.base;
-    insn.mem.y_size = 1;
-    insn.mem.x_size = window.size;
-    const progen_segment *segment = segment_of(g, PROGEN_DATA, &insn.mem.segment);
-    if (draw_place(g, &insn, segment, true)) {
-        (void)gen_take(g, &insn);
-    }
+    (void)gen_load_data(g, memory, window.base, window.size);
+}
+
+void gen_ensure_compute(gen *g)
+{
+    ensure_window(g, VTA_MEM_ACC);
+    ensure_window(g, VTA_MEM_INP);
+    ensure_window(g, VTA_MEM_WGT);
 }
 
 /* ---- micro-ops ---- */
 
 /* Loads `count` fresh micro-ops into the UOP scratchpad; the range is [*begin, *begin + count). */
-static bool load_uops(gen *g, const vta_uop *uops, uint32_t count, uint32_t *begin)
+bool gen_load_uops(gen *g, const vta_uop *uops, uint32_t count, uint32_t *begin)
 {
     vta_insn insn = {.opcode = VTA_OP_LOAD};
     const progen_segment *segment = segment_of(g, PROGEN_UOPS, &insn.mem.segment);
@@ -311,7 +321,7 @@ static bool kernel(gen *g, uint32_t count, const stream *dst, const stream *src,
         uops[i].src = (uint32_t)between(g, src->low, src->high);
         uops[i].aux = (uint32_t)between(g, aux->low, aux->high);
     }
-    return load_uops(g, uops, count, begin);
+    return gen_load_uops(g, uops, count, begin);
 }
 
 static uint32_t draw_uop_count(gen *g, loops n)
@@ -345,9 +355,7 @@ static bool random_gemm(gen *g)
     vta_insn insn = {.opcode = VTA_OP_GEMM};
     insn.gemm.reset = percent(g, 15);
     insn.gemm.init = !insn.gemm.reset && percent(g, 40);
-    ensure_window(g, VTA_MEM_ACC);
-    ensure_window(g, VTA_MEM_INP);
-    ensure_window(g, VTA_MEM_WGT);
+    gen_ensure_compute(g);
     const int64_t most = MAX_MACS / macs < MAX_STEPS ? MAX_MACS / macs : MAX_STEPS;
     const loops n = draw_loops(g, most < 4 ? 4 : most);
     const stream dst = draw_stream(g, g->windows[VTA_MEM_ACC], log_limit(g, VTA_MEM_ACC), n, 0);
@@ -422,7 +430,7 @@ static bool random_alu(gen *g)
 }
 
 /* The pairs of DRAM serve as records of four entries, too. */
-static bool load_parameters(gen *g, int64_t first, int64_t size)
+bool gen_load_parameters(gen *g, int64_t first, int64_t size)
 {
     vta_insn insn = {.opcode = VTA_OP_LOAD};
     const progen_segment *segment = segment_of(g, PROGEN_PARAMS, &insn.mem.segment);
@@ -464,7 +472,7 @@ static bool random_requant(gen *g)
     const int64_t size = insn.requant.wide ? 4 : 2;
     const int64_t pair = (window.base + below(g, window.size - 1) + size - 1) / size;
     if (size * (pair + 1) > log_limit(g, VTA_MEM_ACC) ||
-        (percent(g, 85) && !load_parameters(g, size * pair, size))) {
+        (percent(g, 85) && !gen_load_parameters(g, size * pair, size))) {
         return false;
     }
     const loops n = draw_loops(g, MAX_STEPS);
@@ -527,9 +535,7 @@ static int64_t reach(gen *g, vta_insn *insn)
 static bool random_depthwise(gen *g)
 {
     vta_insn insn = {.opcode = VTA_OP_DEPTHWISE};
-    ensure_window(g, VTA_MEM_ACC);
-    ensure_window(g, VTA_MEM_INP);
-    ensure_window(g, VTA_MEM_WGT);
+    gen_ensure_compute(g);
     draw_taps(g, &insn);
     const int64_t span = reach(g, &insn);
     insn.depthwise.init = percent(g, 50);
@@ -589,6 +595,21 @@ static bool random_store(gen *g)
         insn.mem.x_size = run / insn.mem.y_size;
     }
     insn.mem.sram_base = first + between(g, 0, run - insn.mem.y_size * insn.mem.x_size);
+    const progen_segment *segment = segment_of(g, PROGEN_DATA, &insn.mem.segment);
+    if (!draw_place(g, &insn, segment, false) || !gen_take(g, &insn)) {
+        return false;
+    }
+    g->store_node = g->node_count;
+    return true;
+}
+
+bool gen_store_run(gen *g, uint32_t first, uint32_t count)
+{
+    vta_insn insn = {.opcode = VTA_OP_STORE};
+    insn.mem.memory = VTA_MEM_OUT;
+    insn.mem.sram_base = first;
+    insn.mem.y_size = 1;
+    insn.mem.x_size = count;
     const progen_segment *segment = segment_of(g, PROGEN_DATA, &insn.mem.segment);
     if (!draw_place(g, &insn, segment, false) || !gen_take(g, &insn)) {
         return false;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The generator's state, shared by its parts: progen_track.c (who touched what, tokens), progen_insn.c (one
- * random instruction), progen_order.c (interleaving), progen_data.c (contents), progen.c (the whole).
+ * random instruction), progen_chain.c (many that meet), progen_order.c (interleaving), progen_data.c
+ * (contents), progen.c (the whole).
  */
 #ifndef VTA_TEST_PROGEN_INTERNAL_H
 #define VTA_TEST_PROGEN_INTERNAL_H
@@ -74,6 +75,20 @@ void gen_finish(gen *g);
 
 /* Adds one random instruction and what it needs before it. */
 void gen_random_insn(gen *g);
+
+/* Adds instructions of the compute unit that meet in the same accumulators within a few cycles, and stores
+ * what they leave. */
+void gen_chain(gen *g);
+
+/* Loads that stand before what uses them: the windows that the compute unit reads, where nothing is known of
+ * them; one row of data; parameters of a requantization; micro-ops, whose place comes back in *begin. */
+void gen_ensure_compute(gen *g);
+bool gen_load_data(gen *g, vta_memory memory, int64_t sram, int64_t count);
+bool gen_load_parameters(gen *g, int64_t first, int64_t size);
+bool gen_load_uops(gen *g, const vta_uop *uops, uint32_t count, uint32_t *begin);
+
+/* Stores a run of written OUT entries. */
+bool gen_store_run(gen *g, uint32_t first, uint32_t count);
 
 /* The order in which the nodes stand in the program: program order or another interleaving. `order` has room
  * for all. */

@@ -20,6 +20,7 @@
 #include "temporary.h"
 #include "vta/artifact.h"
 #include "vta/file.h"
+#include "vta/flow.h"
 #include "vta/model.h"
 #include "vta/room.h"
 
@@ -278,7 +279,7 @@ static void test_refusals(void **state)
         vta_status status;
     } rows[] = {
         {"model_MAGIC.so", "it is not a compiled model", VTA_SYNTAX},
-        {"model_ABI.so", "it was compiled for model format 3, this runtime reads 2; compile it again",
+        {"model_ABI.so", "it was compiled for model format 4, this runtime reads 3; compile it again",
          VTA_UNSUPPORTED},
         {"model_CPU.so",
          "it needs the CPU feature 'no-such-feature', which this machine lacks; compile it for this machine "
@@ -390,6 +391,49 @@ static void claim_memory(claim *c, uint64_t input, uint64_t workspace, uint64_t 
                                  .constant_hash = nothing,
                                  .workspace_bytes = workspace,
                                  .device_constant_hash = nothing};
+}
+
+/* Instructions of more kinds than this runtime knows, and of formats that it does not read, are told from
+ * damage. */
+static void test_instructions_of_another_age(void **state)
+{
+    (void)state;
+    const int64_t good[] = {VTA_FLOW_MAGIC, 1, 1, 0, 0, 1, 0, 0, 0, 0, 0};
+    int64_t words[sizeof good / sizeof good[0]];
+    char older[200];
+    (void)snprintf(older, sizeof older,
+                   "its instructions are of %d kinds, this runtime is older and knows %d; ", VTA_FLOW_OPS + 1,
+                   VTA_FLOW_OPS);
+    const struct {
+        uint32_t abi;
+        int64_t place, word;
+        const char *expected; /* NULL: it loads */
+    } rows[] = {
+        {VTA_ARTIFACT_FLOW_ABI, 1, VTA_FLOW_OPS, NULL},
+        {VTA_ARTIFACT_FLOW_ABI, 1, VTA_FLOW_OPS + 1, older},
+        {VTA_ARTIFACT_FLOW_ABI, 1, -1, "its instructions are damaged"},
+        {VTA_ARTIFACT_FLOW_ABI, 0, VTA_FLOW_MAGIC + 1, "its instructions are damaged"},
+        {VTA_ARTIFACT_FLOW_ABI, 3, 7, "its instructions are damaged"},
+        {VTA_ARTIFACT_FLOW_ABI + 1, 1, 1, "it was compiled for model format 5, this runtime reads 4; "},
+        {VTA_ARTIFACT_ABI, 1, 1, "it was compiled for model format 3, this runtime reads 4; "},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        claim c;
+        vta_model *model = NULL;
+        vta_diag diag = {0};
+        claim_memory(&c, 64, 64, 64);
+        memcpy(words, good, sizeof words);
+        words[rows[i].place] = rows[i].word;
+        c.artifact.abi = rows[i].abi;
+        c.artifact.flow = words;
+        c.artifact.flow_bytes = sizeof words;
+        assert_int_equal(vta_model_open(&c.artifact, NULL, &model, &diag) == VTA_OK,
+                         rows[i].expected == NULL);
+        if (rows[i].expected != NULL) {
+            assert_ptr_equal(strstr(diag.text, rows[i].expected), diag.text);
+        }
+        vta_model_destroy(model);
+    }
 }
 
 static uint64_t peak_bytes(void)
@@ -539,6 +583,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_in_place),
         cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_damaged_files),
+        cmocka_unit_test(test_instructions_of_another_age),
         cmocka_unit_test(test_claims_of_too_much),
         cmocka_unit_test(test_claims_of_device_memory),
         cmocka_unit_test(test_claims_cost_nothing),

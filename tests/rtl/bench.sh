@@ -3,7 +3,8 @@
 #
 # bench.sh BENCH HEADERS "PARAMETERS" [PLUSARGS ...]: one run of a bench of hw/tb or hw/tb/compute under Icarus.
 # PARAMETERS: NAME=VALUE pairs of the bench. The seed follows from VTAC_SEED unless a plusarg gives one; it is printed. A bench that
-# does not print PASS has failed. The plusarg +built: with -DSYNTHESIS, the modules in the form in which they are built.
+# does not print PASS has failed. The plusarg +built: with -DSYNTHESIS, the modules in the form in which they are built; +one_port: as
+# they are built where RAM has one write port.
 set -eu
 export LC_ALL=C.UTF-8 # ranges, orders and decimal points are those of no country
 bench=$1 headers=$2 parameters=$3
@@ -20,6 +21,7 @@ esac
 define=
 case " $* " in
 *" +built "*) define=-DSYNTHESIS ;;
+*" +one_port "*) define=-DVTA_ONE_WRITE_PORT ;;
 esac
 
 overrides=

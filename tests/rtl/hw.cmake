@@ -15,7 +15,7 @@ add_test(NAME rtl_benched COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/benched.sh)
 function(hw_bench name bench parameters)
     add_test(NAME rtl_tb_${name}
         COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/bench.sh ${bench} ${VTA_VERILOG_HEADERS} "${parameters}" ${ARGN})
-    set_tests_properties(rtl_tb_${name} PROPERTIES TIMEOUT 300)
+    set_tests_properties(rtl_tb_${name} PROPERTIES TIMEOUT 1200)
 endfunction()
 
 # The memory side as a whole, by tile shape, bus width and address width: elements narrower and wider than the bus, and equal to it.
@@ -30,6 +30,12 @@ hw_top(top_wide 0 5 5 8 7 5 7 6 63 +runs=3)
 hw_top(top_built 0 2 2 8 8 7 7 3 32 +runs=1 +built)
 # a PYNQ's point, and speed
 hw_top(top_speed 0 4 4 13 11 10 11 3 32 +runs=1 +speed)
+
+# The INP scratchpad, simulated as one piece and built of banks, down to the smallest that has three rows.
+hw_bench(inp vta_inp_tb "")
+hw_bench(inp_built vta_inp_tb "" +built)
+hw_bench(inp_four_built vta_inp_tb "LOG_DEPTH=2" +built)
+hw_bench(inp_single_built vta_inp_tb "ROWS=1" +built)
 
 # The load engine with a stalling write port, in both its roles, by bus width.
 foreach(bus 3 4 5 6)

@@ -1,18 +1,24 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# mutate.sh BUILD [NAME...]: would the suite notice if the RTL were wrong?
+# mutate.sh BUILD [--matrix] [NAME...]: would the suite notice if the RTL were wrong?
 #
 # Each line of mutations.txt breaks a copy of hw/ in one small way; then the suite's own tests run on that copy, the
 # nearest first: benches that judge the module (benched.sh), random programs with fixed seeds and a shipped program on the
 # simulator built from it, all other benches, proofs. Prints which of them noticed it first. Fails if a mutation survives, is
 # stale (its text does not occur exactly once) or does not build, or if the test that noticed fails on the unbroken RTL
 # as well. NAME: only these.
+#
+# --matrix: each mutant meets every layer by itself: the benches that judge its module, its proof, and random programs alone, on what is
+# simulated and, if they say nothing there, on what is built. A table, and how many each layer caught; status 0 unless a mutant is
+# caught by none.
 set -eu
 export LC_ALL=C.UTF-8 # ranges, orders and decimal points are those of no country
 
 build=$(cd "$1" && pwd)
 shift
+matrix=
+case ${1:-} in --matrix) matrix=yes && shift ;; esac
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
 table=$here/mutations.txt
@@ -101,6 +107,32 @@ words() {
     iverilog -g2005 -Wall -tnull "-I$build/vh" -Iinclude -s vta_top $(find rtl -name '*.v') 2>&1
 }
 
+# What is built in the place of what is simulated, so that programs run on it.
+build_forms() {
+    find "$work/mutant/hw/rtl" -name '*.v' -exec sed -i 's/^`ifdef SYNTHESIS/`ifndef VTA_NEVER/; s/^`ifndef SYNTHESIS/`ifdef VTA_NEVER/' {} +
+}
+
+# row FILE: caught (x) or not (.) by benches, by the proof (- without one), by random programs.
+row() {
+    benches_say=. proof_says=- random_says=.
+    for by in $(nearest "$1"); do
+        case $by in
+        *_proof) proof_says=. && { runs "$by" mutant || proof_says=x; } ;;
+        *) [ "$benches_say" = x ] || runs "$by" mutant || benches_say=x ;;
+        esac
+    done
+    if runs builds mutant; then
+        runs random mutant || random_says=x
+    elif ! grep -q 'the log is' "$work/log"; then
+        random_says=x
+    fi
+    if [ "$random_says" = . ]; then
+        build_forms
+        runs random mutant || random_says=x
+    fi
+    echo "$benches_say $proof_says $random_says"
+}
+
 # The first test that fails for the mutant of FILE, or nothing.
 noticed_by() {
     near=$(nearest "$1")
@@ -124,6 +156,7 @@ judge() {
     cp -R "$work/good" "$work/mutant"
     replace "$work/mutant/hw/rtl/$1" "$2" "$3" || { echo "STALE: the text does not occur exactly once in $1"; return; }
     [ -z "$(words)" ] || { echo "DOES NOT BUILD: $(words | head -n 1)"; return; }
+    [ -z "$matrix" ] || { row "$1"; return; }
     by=$(noticed_by "$1")
     case $by in
     '') echo "SURVIVED"; return ;;
@@ -135,14 +168,26 @@ judge() {
 # The table, its separators as a character that shells split at.
 bar=$(printf '\037')
 sed -n "/^#/d; s/ :: /$bar/gp" "$table" > "$work/table"
-count=0 caught=0
+count=0 caught=0 by_bench=0 by_proof=0 by_random=0
+[ -z "$matrix" ] || printf '%-18s %-26s %-6s %-6s %s\n' mutant module bench proof random
 while IFS=$bar read -r name config file old new what <&3; do
     case " $* " in '  ' | *" $name "*) ;; *) continue ;; esac
     verdict=$(judge "$file" "$old" "$new")
-    printf '%-18s %s (%s)\n' "$name" "$verdict" "$what"
     count=$((count + 1))
-    case $verdict in caught*) caught=$((caught + 1)) ;; esac
+    if [ -z "$matrix" ]; then
+        printf '%-18s %s (%s)\n' "$name" "$verdict" "$what"
+        case $verdict in caught*) caught=$((caught + 1)) ;; esac
+        continue
+    fi
+    case $verdict in [x.]' '*) ;; *) printf '%-18s %s\n' "$name" "$verdict" && continue ;; esac
+    # shellcheck disable=SC2086  # three words
+    printf '%-18s %-26s %-6s %-6s %s\n' "$name" "$file" $verdict
+    case $verdict in *x*) caught=$((caught + 1)) ;; esac
+    case $verdict in x*) by_bench=$((by_bench + 1)) ;; esac
+    case $verdict in ??x*) by_proof=$((by_proof + 1)) ;; esac
+    case $verdict in *x) by_random=$((by_random + 1)) ;; esac
 done 3< "$work/table"
 
+[ -z "$matrix" ] || echo "caught by benches $by_bench, by proofs $by_proof, by random programs $by_random"
 echo "$count mutations, $caught caught"
 [ "$count" -gt 0 ] && [ "$caught" -eq "$count" ]

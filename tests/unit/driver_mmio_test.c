@@ -145,6 +145,44 @@ static void finish_waits_and_reads_the_counters(void **state)
     assert_int_equal(report.counters.out_bytes, 1025);
 }
 
+/* In a cycle a counter grows by 1, the last six by 1023 at most: upper words that are 0 are not read. */
+static void finish_leaves_out_upper_words_that_are_zero(void **state)
+{
+    static const struct {
+        uint64_t cycles;
+        uint32_t plain, bytes; /* the upper words, read where they are not 0 */
+    } cases[] = {
+        {78, 0, 0},
+        {4198404, 0, 0}, /* the last whose bytes fit: 1023 times that is below 2^32 */
+        {4198405, 0, 3},
+        {UINT64_C(0xffffffff), 0, 5},
+        {UINT64_C(0x100000000), 1, 7},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        mock m = {0};
+        vta_report report = {0};
+        vta_diag diag = {0};
+        expect_access(&m, READ, 0x014, DONE);
+        expect_access(&m, WRITE, 0x034, 1);
+        expect_access(&m, READ, 0x100, (uint32_t)cases[i].cycles);
+        expect_access(&m, READ, 0x104, (uint32_t)(cases[i].cycles >> 32));
+        for (uint32_t k = 1; k < 26; k++) {
+            const uint32_t upper = k < 20 ? cases[i].plain : cases[i].bytes;
+            expect_access(&m, READ, 0x100 + 8 * k, 0xffffff00 + k);
+            if (upper > 0) {
+                expect_access(&m, READ, 0x104 + 8 * k, upper);
+            }
+        }
+        const vta_mmio page = page_of(&m);
+        assert_int_equal(vta_mmio_finish(&page, "mock", 0, &report, &diag), VTA_OK);
+        assert_all_done(&m);
+        assert_true(report.counters.cycles == cases[i].cycles);
+        assert_true(report.counters.store_mem == ((uint64_t)cases[i].plain << 32) + 0xffffff00 + 19);
+        assert_true(report.counters.out_bytes == ((uint64_t)cases[i].bytes << 32) + 0xffffff00 + 25);
+    }
+}
+
 static void finish_decodes_an_error_and_resets(void **state)
 {
     (void)state;
@@ -165,6 +203,41 @@ static void finish_decodes_an_error_and_resets(void **state)
     assert_int_equal(report.error, VTA_ERROR_ACC_RANGE);
     assert_int_equal(report.unit, VTA_UNIT_COMPUTE);
     assert_int_equal(report.insn, 41);
+}
+
+/* Of a bus error, where it was; a refusal is one of the memory or of the windows. */
+static void finish_says_where_a_bus_error_was(void **state)
+{
+    static const struct {
+        uint32_t error, low, high;
+        const char *text;
+    } cases[] = {
+        {0x10309, 0x18000040, 0x1, " at 0x118000040, outside of the DMA windows that the system has set"},
+        {0x00108, 0x18000040, 0x0, " at 0x18000040"},
+        {0x1000a, 0x0, 0x0, " at 0x0, outside of the DMA windows that the system has set"},
+        {0x00108, 0x0, 0x0, ""},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        mock m = {0};
+        vta_report report = {0};
+        vta_diag diag = {0};
+        expect_access(&m, READ, 0x014, FAILED);
+        expect_access(&m, WRITE, 0x034, 1);
+        expect_counters(&m);
+        expect_access(&m, READ, 0x018, cases[i].error);
+        expect_access(&m, READ, 0x01c, 7);
+        expect_access(&m, READ, 0x038, cases[i].low);
+        expect_access(&m, READ, 0x03c, cases[i].high);
+        expect_access(&m, WRITE, 0x010, RESET);
+        expect_access(&m, READ, 0x014, 0);
+        expect_access(&m, WRITE, 0x034, 1);
+        const vta_mmio page = page_of(&m);
+        assert_int_equal(vta_mmio_finish(&page, "mock", 1, &report, &diag), VTA_OK);
+        assert_all_done(&m);
+        assert_int_equal(report.error, cases[i].error & 0xff);
+        assert_string_equal(diag.text, cases[i].text);
+    }
 }
 
 static void finish_refuses_an_error_without_meaning(void **state)
@@ -365,7 +438,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(start_writes_in_order),
         cmocka_unit_test(finish_waits_and_reads_the_counters),
+        cmocka_unit_test(finish_leaves_out_upper_words_that_are_zero),
         cmocka_unit_test(finish_decodes_an_error_and_resets),
+        cmocka_unit_test(finish_says_where_a_bus_error_was),
         cmocka_unit_test(finish_refuses_an_error_without_meaning),
         cmocka_unit_test(a_timeout_resets),
         cmocka_unit_test(an_interruption_resets),

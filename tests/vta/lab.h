@@ -25,6 +25,7 @@ typedef struct lab_region {
     vtac_vta_layer layers[LAB_LAYERS];
     vtac_vta_region region;
     uint32_t refused; /* layers that lab_random drew and the configuration cannot run */
+    bool varied;      /* layers of every rounding, as lab_random draws them; networks round as ONNX does */
 } lab_region;
 
 void lab_init(lab_region *lab, uint64_t seed);
@@ -49,6 +50,8 @@ uint32_t lab_add_sum(lab_region *lab, uint32_t a, uint32_t b);
 uint32_t lab_add_product(lab_region *lab, uint32_t a, uint32_t b);
 uint32_t lab_add_rescale(lab_region *lab, uint32_t input);
 uint32_t lab_add_table(lab_region *lab, uint32_t input);
+/* A table behind what a layer makes. */
+void lab_put_table(lab_region *lab, vtac_vta_layer *layer);
 /* `alike`: all inputs and the output have one scale and zero point. */
 uint32_t lab_add_concat(lab_region *lab, const uint32_t *inputs, uint32_t count, bool alike);
 uint32_t lab_add_resize(lab_region *lab, uint32_t input, int64_t rows, int64_t cols);

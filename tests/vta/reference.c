@@ -9,21 +9,35 @@
 
 #include "lab.h"
 
-static int32_t requantize(int64_t v, vtac_fixed scale, int32_t zero, int32_t low, int32_t high)
+/* p / 2^shift to the nearest; ties as `rounding` says for its last step. */
+static int64_t nearest(int64_t p, uint32_t shift, vta_rounding rounding)
 {
-    enum { ALL_ROUND_TO_ZERO = 60 }; /* a product has 57 bits at most */
-    const int64_t product = v * scale.mult;
-    const int64_t unit = scale.shift < ALL_ROUND_TO_ZERO ? (int64_t)1 << scale.shift : 1;
-    int64_t quotient = product / unit, rest = product % unit;
+    enum { MOST_SHIFT = 62 };
+    if (shift > MOST_SHIFT) {
+        return 0; /* a product is less than half of 2^63 */
+    }
+    const int64_t unit = (int64_t)1 << shift;
+    int64_t quotient = p / unit, rest = p % unit;
     if (rest < 0) {
         quotient--;
         rest += unit;
     }
-    if (2 * rest > unit || (2 * rest == unit && quotient % 2 != 0)) {
-        quotient++;
-    }
-    const int64_t q = (scale.shift < ALL_ROUND_TO_ZERO ? quotient : 0) + zero;
-    return (int32_t)(q < low ? low : q > high ? high : q);
+    const bool tie = shift > 0 && rest == unit - rest;
+    const bool up = rounding == VTA_ROUND_EVEN        ? quotient % 2 != 0
+                    : rounding == VTA_ROUND_TWICE_OUT ? p > 0
+                                                      : true;
+    return quotient + (tie ? up : rest > unit - rest);
+}
+
+static int32_t requantize(int64_t v, vtac_fixed scale, const vtac_vta_layer *layer, int32_t zero)
+{
+    enum { FIRST = 31 };
+    const bool twice = layer->rounding == VTA_ROUND_TWICE_UP || layer->rounding == VTA_ROUND_TWICE_OUT;
+    const uint32_t first = twice && scale.shift > FIRST ? FIRST : scale.shift;
+    const int64_t product = v * (int64_t)scale.mult;
+    int64_t q = nearest(product, first, twice ? VTA_ROUND_UP : layer->rounding);
+    q = nearest(q, scale.shift - first, layer->rounding) + zero - layer->zero_less;
+    return (int32_t)(q < layer->low ? layer->low : q > layer->high ? layer->high : q);
 }
 
 static size_t count_of(const vtac_vta_tensor *t)
@@ -61,7 +75,10 @@ static int64_t read(const point *p, uint32_t k, int64_t c, int64_t y, int64_t x)
 
 static int32_t finish(const point *p, int64_t v, vtac_fixed scale)
 {
-    return requantize(v, scale, p->lab->tensors[p->layer->output].zero, p->layer->low, p->layer->high);
+    const vtac_vta_layer *l = p->layer;
+    const int32_t zero = l->behind != NULL ? l->between : p->lab->tensors[l->output].zero;
+    const int32_t q = requantize(v, scale, l, zero);
+    return l->behind != NULL ? l->behind[128 + q] : q;
 }
 
 static int32_t conv(const point *p)
@@ -119,7 +136,8 @@ static int32_t average(const point *p)
     while (p->layer->divisors[i] != elements) {
         i++;
     }
-    return finish(p, sum, p->layer->scales[i]);
+    sum *= 1 + p->layer->more_times;
+    return finish(p, sum + (p->layer->bias != NULL ? p->layer->bias[i] : 0), p->layer->scales[i]);
 }
 
 static int32_t clamp(const point *p, int32_t q)
@@ -143,11 +161,18 @@ static int32_t maximum(const point *p)
     return clamp(p, most);
 }
 
+static int8_t number(const point *p, uint32_t k)
+{
+    return p->values->of[p->layer->inputs[k]][at(input(p, k), p->n, p->c, p->y, p->x)];
+}
+
 static int32_t add(const point *p)
 {
-    const vtac_fixed_sum sum = p->layer->sum;
-    const int64_t v = read(p, 0, p->c, p->y, p->x) * sum.a + read(p, 1, p->c, p->y, p->x) * sum.b;
-    return finish(p, v, (vtac_fixed){1, sum.shift});
+    const vtac_vta_layer *l = p->layer;
+    int64_t v = read(p, 0, p->c, p->y, p->x) * l->sum.a + read(p, 1, p->c, p->y, p->x) * l->sum.b;
+    v += l->bias != NULL ? l->bias[0] : 0;
+    v += l->table != NULL ? l->table[128 + number(p, l->corrected)] : 0;
+    return finish(p, v, l->wide ? l->scales[0] : (vtac_fixed){1, l->sum.shift});
 }
 
 static int32_t multiply(const point *p)
@@ -165,8 +190,7 @@ static int32_t rescale(const point *p)
 
 static int32_t look_up(const point *p)
 {
-    const vtac_vta_tensor *t = input(p, 0);
-    return clamp(p, p->layer->table[128 + p->values->of[p->layer->inputs[0]][at(t, p->n, p->c, p->y, p->x)]]);
+    return clamp(p, p->layer->table[128 + number(p, 0)]);
 }
 
 static int32_t concatenate(const point *p)

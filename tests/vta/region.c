@@ -112,6 +112,23 @@ static vtac_fixed draw_scale(lab_region *lab, double spread)
     return scale;
 }
 
+/* Multipliers of 31 bits and another rounding, now and then. The value of a scale stays about what it is. */
+static void draw_rounding(lab_region *lab, vtac_vta_layer *layer, vtac_fixed *scales, size_t count)
+{
+    enum { MORE_BITS = 7, MOST_SHIFT = 56 };
+    if (!lab->varied || rng_percent(&lab->random, 55)) {
+        return;
+    }
+    layer->wide = true;
+    layer->rounding = (vta_rounding)rng_below(&lab->random, VTA_ROUND_COUNT);
+    for (size_t i = 0; i < count; i++) {
+        if (scales[i].shift <= MOST_SHIFT) {
+            scales[i] = (vtac_fixed){scales[i].mult << MORE_BITS | rng_below(&lab->random, 1U << MORE_BITS),
+                                     scales[i].shift + MORE_BITS};
+        }
+    }
+}
+
 static void draw_clamp(lab_region *lab, vtac_vta_layer *layer)
 {
     if (rng_percent(&lab->random, 50)) {
@@ -147,6 +164,7 @@ uint32_t lab_add_conv(lab_region *lab, uint32_t input, const lab_conv *how)
     layer->weight_zero = how->weight_zero ? zero : NULL;
     layer->bias = how->no_bias ? NULL : bias;
     layer->scales = scales;
+    draw_rounding(lab, layer, scales, channels);
     draw_clamp(lab, layer);
     return output;
 }
@@ -162,6 +180,9 @@ static uint32_t add_simple(lab_region *lab, vtac_vta_kind kind, const char *op, 
         scales[k] = draw_scale(lab, spread);
     }
     layer->scales = scales;
+    if (kind == VTAC_VTA_MUL || kind == VTAC_VTA_RESCALE) {
+        draw_rounding(lab, layer, scales, count);
+    }
     draw_clamp(lab, layer);
     return output;
 }
@@ -214,7 +235,27 @@ uint32_t lab_add_average(lab_region *lab, uint32_t input, const vtac_vta_window 
     }
     layer->divisors = divisors;
     layer->scales = scales;
+    draw_rounding(lab, layer, scales, layer->divisor_count);
+    if (layer->wide) {
+        int32_t *bias = take(lab, most, sizeof *bias);
+        for (uint32_t i = 0; i < layer->divisor_count; i++) {
+            bias[i] = (int32_t)rng_between(&lab->random, -1000, 1000);
+        }
+        layer->bias = bias;
+        layer->more_times = rng_percent(&lab->random, 50) ? 0 : (int32_t)rng_between(&lab->random, 1, 126);
+        layer->zero_less = to->zero - (int32_t)rng_between(&lab->random, -128, 127);
+    }
     return output;
+}
+
+static const int8_t *draw_table(lab_region *lab)
+{
+    enum { NUMBERS = 256 };
+    int8_t *table = take(lab, NUMBERS, 1);
+    for (int i = 0; i < NUMBERS; i++) {
+        table[i] = (int8_t)rng_between(&lab->random, -128, 127);
+    }
+    return table;
 }
 
 uint32_t lab_add_sum(lab_region *lab, uint32_t a, uint32_t b)
@@ -224,7 +265,21 @@ uint32_t lab_add_sum(lab_region *lab, uint32_t a, uint32_t b)
     const float sa = 0.01F + (float)rng_below(&lab->random, 1000) / 1000.0F;
     const float sb = 0.01F + (float)rng_below(&lab->random, 1000) / 1000.0F;
     const bool same = rng_percent(&lab->random, 20);
-    (void)vtac_fixed_sum_of(sa, same ? sa : sb, sa + sb, &lab->layers[lab->region.layer_count - 1].sum);
+    vtac_vta_layer *layer = &lab->layers[lab->region.layer_count - 1];
+    (void)vtac_fixed_sum_of(sa, same ? sa : sb, sa + sb, &layer->sum);
+    vtac_fixed *scale = take(lab, 1, sizeof *scale);
+    *scale = (vtac_fixed){(1U << 23) + rng_below(&lab->random, 1U << 20), layer->sum.shift + 23};
+    draw_rounding(lab, layer, scale, 1);
+    if (layer->wide) {
+        int32_t *bias = take(lab, 1, sizeof *bias);
+        *bias = (int32_t)rng_between(&lab->random, -1000000, 1000000);
+        layer->bias = bias;
+        layer->scales = scale;
+    }
+    if (layer->wide && rng_percent(&lab->random, 40)) {
+        layer->table = draw_table(lab);
+        layer->corrected = rng_below(&lab->random, 2);
+    }
     return output;
 }
 
@@ -240,14 +295,15 @@ uint32_t lab_add_rescale(lab_region *lab, uint32_t input)
 
 uint32_t lab_add_table(lab_region *lab, uint32_t input)
 {
-    enum { NUMBERS = 256 };
     const uint32_t output = add_simple(lab, VTAC_VTA_TABLE, "table", &input, 1, lab->tensors[input], 74.0);
-    int8_t *table = take(lab, NUMBERS, 1);
-    for (int i = 0; i < NUMBERS; i++) {
-        table[i] = (int8_t)rng_between(&lab->random, -128, 127);
-    }
-    lab->layers[lab->region.layer_count - 1].table = table;
+    lab->layers[lab->region.layer_count - 1].table = draw_table(lab);
     return output;
+}
+
+void lab_put_table(lab_region *lab, vtac_vta_layer *layer)
+{
+    layer->behind = draw_table(lab);
+    layer->between = layer->zero_less + (int32_t)rng_between(&lab->random, -128, 127);
 }
 
 uint32_t lab_add_concat(lab_region *lab, const uint32_t *inputs, uint32_t count, bool alike)
@@ -499,6 +555,21 @@ static void draw_layer(lab_region *lab, uint32_t input, int64_t block)
     }
 }
 
+/* Tables behind some of the new layers. */
+static void draw_tables(lab_region *lab, uint32_t first)
+{
+    for (uint32_t n = first; n < lab->region.layer_count; n++) {
+        vtac_vta_layer *layer = &lab->layers[n];
+        const bool can = layer->kind == VTAC_VTA_CONV ||
+                         (layer->kind == VTAC_VTA_ADD && layer->table == NULL) ||
+                         layer->kind == VTAC_VTA_MUL || layer->kind == VTAC_VTA_AVG_POOL ||
+                         layer->kind == VTAC_VTA_RESCALE;
+        if (can && rng_percent(&lab->random, 20)) {
+            lab_put_table(lab, layer);
+        }
+    }
+}
+
 /* Layers that the configuration cannot run, and what came with them, never were. */
 static void undo(lab_region *lab, const vta_config *config, uint32_t layers, uint32_t tensors)
 {
@@ -514,6 +585,7 @@ static void undo(lab_region *lab, const vta_config *config, uint32_t layers, uin
 void lab_random(lab_region *lab, uint64_t seed, const vta_config *config, uint32_t layers)
 {
     lab_init(lab, seed);
+    lab->varied = true;
     const int64_t block = vtac_vta_block(config),
                   n = rng_between(&lab->random, 1, 2 * (int64_t)config->batch);
     (void)lab_input(lab, n, draw_channels(lab, block), rng_between(&lab->random, 1, 20),
@@ -522,6 +594,7 @@ void lab_random(lab_region *lab, uint64_t seed, const vta_config *config, uint32
         const uint32_t count = lab->region.tensor_count, before = lab->region.layer_count;
         const uint32_t input = rng_percent(&lab->random, 75) ? count - 1 : rng_below(&lab->random, count);
         draw_layer(lab, input, block);
+        draw_tables(lab, before);
         undo(lab, config, before, count);
     }
     lab_finish(lab);

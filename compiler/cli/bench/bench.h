@@ -74,4 +74,7 @@ vta_status bench_icarus(const vta_code *code, uint32_t expected, bench_result *o
 /* The verb on a model. */
 int bench_model(const cli_args *args);
 
+/* vtac bench launch. */
+int bench_launch(const cli_args *args);
+
 #endif

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "bench.h"
+#include "bench_model.h"
 #include "calib.h"
 #include "inputs.h"
 #include "layers.h"
@@ -33,6 +34,8 @@ typedef struct model_bench {
     uint32_t step_count;
     double *whole; /* of each run */
     double *steps; /* of each run, of each step */
+    double slower; /* --pipeline: the board's processor */
+    double *parts; /* of each step: its speed, of the best of its kind */
 } model_bench;
 
 /* ---- the model */
@@ -57,18 +60,23 @@ static vta_status compile_to(const cli_args *args, const cli_offload *offload, c
     return status == VTA_OK ? VTA_OK : vta_context(diag, "%s", args->operands[0]);
 }
 
-static vta_status open_model(const cli_args *args, const cli_offload *offload, const cli_shapes *shapes,
-                             int level, const vta_model_options *options, vta_model **out, vta_diag *diag)
+/* What is done with a compiled model, which may be a file for the time being. */
+typedef vta_status use_model(model_bench *b, const vta_model_options *options, const char *path,
+                             vta_diag *diag);
+
+static vta_status with_model(model_bench *b, const cli_offload *offload, const cli_shapes *shapes, int level,
+                             const vta_model_options *options, use_model *use, vta_diag *diag)
 {
+    const cli_args *args = b->args;
     char path[VTAC_TEMPORARY_PATH];
     if (is_compiled(args->operands[0])) {
-        return vta_model_load(args->operands[0], options, out, diag);
+        return use(b, options, args->operands[0], diag);
     }
     VTA_TRY(cli_temporary_file("bench", path, diag));
     cli_stages_begin();
     vta_status status = compile_to(args, offload, shapes, level, path, diag);
     cli_stages_end();
-    status = status == VTA_OK ? vta_model_load(path, options, out, diag) : status;
+    status = status == VTA_OK ? use(b, options, path, diag) : status;
     cli_temporary_remove(path);
     return status;
 }
@@ -157,6 +165,57 @@ static measure step_measure(const model_bench *b, uint32_t i, double *rate)
     return m;
 }
 
+/* Steps of one kind do the same work: those of an operator, depthwise convolutions apart from others. */
+static bool is_depthwise(const char *name)
+{
+    const char *at = strstr(name, ".depthwise");
+    return at != NULL && strchr("+", at[strlen(".depthwise")]) != NULL;
+}
+
+static bool same_kind(const vta_step_profile *a, const vta_step_profile *b)
+{
+    return strcmp(a->op, b->op) == 0 && is_depthwise(a->name) == is_depthwise(b->name) &&
+           a->on_accelerator == b->on_accelerator;
+}
+
+static const double worth_telling = 0.01; /* of the whole time: shorter steps are made of overhead */
+
+/* How much of the best speed of its kind each step reaches; 1 for those that no other is beside, that only
+ * move numbers, or that take next to no time. */
+static vta_status judge_steps(model_bench *b, vta_diag *diag)
+{
+    uint32_t count;
+    const vta_step_profile *steps = vta_model_steps(b->model, &count);
+    double whole = 0.0;
+    double *rates = calloc((size_t)count + 1, sizeof *rates);
+    b->parts = calloc((size_t)count + 1, sizeof *b->parts);
+    if (rates == NULL || b->parts == NULL) {
+        free(rates);
+        return vta_fail(diag, VTA_NOMEM, "out of memory");
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        whole += step_measure(b, i, &rates[i]).median;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        const bool telling = step_measure(b, i, &rates[i]).median >= worth_telling * whole;
+        rates[i] = telling ? rates[i] : 0.0;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        double best = rates[i];
+        for (uint32_t k = 0; k < count && rates[i] > 0.0; k++) {
+            best = rates[k] > best && same_kind(&steps[i], &steps[k]) ? rates[k] : best;
+        }
+        b->parts[i] = rates[i] > 0.0 ? rates[i] / best : 1.0;
+    }
+    free(rates);
+    return VTA_OK;
+}
+
+static bool is_slow(const model_bench *b, uint32_t i)
+{
+    return b->parts[i] < 0.5;
+}
+
 static void fill_step(const void *context, uint32_t row, cli_cell *cells)
 {
     const model_bench *b = context;
@@ -169,6 +228,11 @@ static void fill_step(const void *context, uint32_t row, cli_cell *cells)
     cli_cell_print(&cells[3], "+-%.1f %%", 50 * m.spread);
     cells[4].text = vta_model_steps(b->model, &count)[row].name;
     cells[5].text = vta_model_steps(b->model, &count)[row].op;
+    if (is_slow(b, row)) {
+        cli_cell_print(&cells[6], "slow: %.0f %%", 100 * b->parts[row]);
+    } else {
+        cells[6].text = "";
+    }
 }
 
 static void json_step(const model_bench *b, uint32_t i)
@@ -182,8 +246,9 @@ static void json_step(const model_bench *b, uint32_t i)
     (void)printf(", \"op\": ");
     cli_json_string(s->op);
     (void)printf(", \"median_us\": %.3f, \"least_us\": %.3f, \"spread\": %.4f, \"gflops\": %.3f, "
-                 "\"cycles\": %llu}",
-                 1e6 * m.median, 1e6 * m.least, m.spread, rate, (unsigned long long)s->cycles);
+                 "\"cycles\": %llu, \"slow\": %s}",
+                 1e6 * m.median, 1e6 * m.least, m.spread, rate, (unsigned long long)s->cycles,
+                 is_slow(b, i) ? "true" : "false");
 }
 
 static uint64_t flops_of(const model_bench *b)
@@ -222,10 +287,22 @@ static void print_json(const model_bench *b)
     (void)printf("}\n");
 }
 
+/* What the word slow behind a step says, where there is one. */
+static void explain_slow(const model_bench *b)
+{
+    for (uint32_t i = 0; i < b->step_count; i++) {
+        if (is_slow(b, i)) {
+            cli_sentence(0, "slow: the share of the speed that the best step of the same kind reaches here");
+            return;
+        }
+    }
+}
+
 static void print_text(const model_bench *b)
 {
     static const cli_column columns[] = {{"", CLI_FIGURE}, {"", CLI_FIGURE}, {"", CLI_FIGURE},
-                                         {"", CLI_FIGURE}, {"", CLI_NAME},   {"", CLI_NAME}};
+                                         {"", CLI_FIGURE}, {"", CLI_NAME},   {"", CLI_NAME},
+                                         {"", CLI_WORD}};
     const measure m = measure_of(b->whole, b->runs);
     const uint64_t cycles = vta_model_cycles(b->model);
     cli_sentence(0, "%s: median %.3f ms +-%.1f %%, least %.3f ms, most %.3f ms of %llu runs, %.2f GFLOP/s",
@@ -236,6 +313,7 @@ static void print_text(const model_bench *b)
     }
     if (b->steps != NULL) {
         cli_table(columns, sizeof columns / sizeof columns[0], b->step_count, fill_step, b);
+        explain_slow(b);
         cli_layers_text(b->model);
     }
 }
@@ -257,8 +335,19 @@ static vta_status bench(model_bench *b, uint64_t repeat, vta_diag *diag)
         return vta_fail(diag, VTA_NOMEM, "out of memory");
     }
     VTA_TRY(measure_all(b, repeat > 0, diag));
+    VTA_TRY(b->steps != NULL ? judge_steps(b, diag) : VTA_OK);
     (cli_flag(b->args, "--json") ? print_json : print_text)(b);
     return VTA_OK;
+}
+
+static vta_status load(model_bench *b, const vta_model_options *options, const char *path, vta_diag *diag)
+{
+    return vta_model_load(path, options, &b->model, diag);
+}
+
+static vta_status overlap(model_bench *b, const vta_model_options *options, const char *path, vta_diag *diag)
+{
+    return bench_pipeline(b->args, options, path, b->capacity, b->slower, diag);
 }
 
 int bench_model(const cli_args *args)
@@ -279,15 +368,24 @@ int bench_model(const cli_args *args)
     if (cli_read_offload(args, &offload) != CLI_OK || cli_read_shapes(args, &shapes) != CLI_OK) {
         return CLI_USAGE;
     }
-    const vta_model_options options = {
-        .threads = (uint32_t)numbers[1], .device = cli_value(args, "--device"), .progress = cli_progress()};
-    model_bench b = {.args = args};
+    const bool pipelined = cli_flag(args, "--pipeline");
+    const char *slower = cli_value(args, "--slower");
+    const char *device = cli_value(args, "--device");
+    const vta_model_options options = {.threads = (uint32_t)numbers[1],
+                                       .device = device == NULL && pipelined ? "tsim" : device,
+                                       .progress = cli_progress()};
+    model_bench b = {.args = args, .capacity = pipelined ? numbers[0] : 0, .slower = 1};
     vta_diag diag = {0};
-    vta_status status = open_model(args, &offload, &shapes, (int)numbers[2], &options, &b.model, &diag);
-    status = status == VTA_OK ? bench(&b, numbers[0], &diag) : status;
+    if (slower != NULL && (!cli_seconds(slower, &b.slower) || b.slower <= 0)) {
+        return cli_usage(args, "--slower takes a number above 0, not '%s'", slower);
+    }
+    vta_status status =
+        with_model(&b, &offload, &shapes, (int)numbers[2], &options, pipelined ? overlap : load, &diag);
+    status = status == VTA_OK && !pipelined ? bench(&b, numbers[0], &diag) : status;
     vta_model_destroy(b.model);
     free(b.whole);
     free(b.steps);
+    free(b.parts);
     if (status == VTA_OK) {
         return cli_done(args);
     }

@@ -22,7 +22,6 @@
 #include "vta/rtlsim.h"
 
 enum { STEP_CYCLES = 1 << 13, MARK_SHIFT = 31 };
-static const uint64_t base_addr = 0x20000000; /* of the memory */
 
 typedef struct board {
     const board_options *options;
@@ -63,6 +62,13 @@ static bool has_fault(const board *b, board_fault fault)
     return b->options->fault == fault && (b->options->fault_run == 0 || b->options->fault_run == b->run);
 }
 
+/* As a supply that is too weak for its clock. */
+static bool is_too_fast(const board *b)
+{
+    return has_fault(b, BOARD_CLOCK) &&
+           board_files_rate(b->options) * 2 > UINT64_C(1000000) * b->options->config.clock_mhz;
+}
+
 static void show_irq_status(board *b)
 {
     const uint32_t value = b->rtl->read(b->instance, VTA_REG_IRQ_STATUS);
@@ -77,6 +83,8 @@ static void show_all(board *b)
     uint32_t status = b->rtl->read(b->instance, VTA_REG_STATUS);
     show(b, VTA_REG_ERROR);
     show(b, VTA_REG_ERROR_INSN);
+    show(b, VTA_REG_ERROR_ADDR_LO);
+    show(b, VTA_REG_ERROR_ADDR_HI);
     for (uint32_t offset = VTA_REG_CYCLES; offset <= VTA_REG_OUT_BYTES + 4; offset += 4) {
         show(b, offset);
     }
@@ -106,6 +114,7 @@ static void show_identity(board *b)
     show(b, VTA_REG_VERSION);
     show(b, VTA_REG_HASH_LO);
     show(b, VTA_REG_HASH_HI);
+    show(b, VTA_REG_GUARD);
     show(b, VTA_REG_ID);
     if (has_fault(b, BOARD_HASH)) {
         page_set(b, VTA_REG_HASH_LO, ~page_get(b, VTA_REG_HASH_LO));
@@ -136,11 +145,11 @@ static void take_registers(const board *b)
 static void *map(void *context, uint64_t addr, uint64_t size)
 {
     const board *b = context;
-    if (has_fault(b, BOARD_BUS) || addr < base_addr || size > b->options->memory ||
-        addr - base_addr > b->options->memory - size) {
+    if (has_fault(b, BOARD_BUS) || addr < b->options->addr || size > b->options->memory ||
+        addr - b->options->addr > b->options->memory - size) {
         return NULL;
     }
-    return b->memory + (addr - base_addr);
+    return b->memory + (addr - b->options->addr);
 }
 
 /* Cache maintenance, as u-dma-buf takes it: "0x", offset, size and flags, 8 digits each. */
@@ -184,8 +193,8 @@ static void take_command(board *b)
         board_cache_stir(&b->cache);
     }
     b->rtl->write(b->instance, VTA_REG_CONTROL, command);
-    b->quiet =
-        VTA_REG_GET(CONTROL_START, command) != 0 && (has_fault(b, BOARD_HANG) || has_fault(b, BOARD_STUCK));
+    b->quiet = VTA_REG_GET(CONTROL_START, command) != 0 &&
+               (has_fault(b, BOARD_HANG) || has_fault(b, BOARD_STUCK) || is_too_fast(b));
     show_all(b);
     page_set(b, VTA_REG_CONTROL, 0);
 }
@@ -208,7 +217,7 @@ static void raise_irq(board *b)
     }
     if (b->rtl->irq(b->instance) && !b->masked && !has_fault(b, BOARD_IRQ)) {
         b->masked = true;
-        b->irq_count++;
+        board_files_count(b->options, ++b->irq_count);
         (void)!write(b->files.irq, &b->irq_count, sizeof b->irq_count);
     }
 }
@@ -284,15 +293,27 @@ static vta_status load_rtl(board *b, const vta_progress *progress, vta_diag *dia
                                : vta_fail(diag, VTA_NO_DEVICE, "the simulator does not start: %s", message);
 }
 
+/* As vta-load does on a board: the accelerator reaches the contiguous memory, and no other. */
+static void set_windows(const board *b)
+{
+    const uint64_t edges[] = {b->options->addr, b->options->addr + b->options->window};
+    for (uint32_t i = 0; i < 2; i++) {
+        b->rtl->write(b->instance, VTA_REG_WINDOW0_BASE_LO + 8 * i, (uint32_t)edges[i]);
+        b->rtl->write(b->instance, VTA_REG_WINDOW0_BASE_HI + 8 * i, (uint32_t)(edges[i] >> 32));
+    }
+    b->rtl->write(b->instance, VTA_REG_WINDOWS, VTA_REG_PUT(WINDOWS_ON, 1));
+}
+
 static vta_status set_up(board *b, const vta_progress *progress, vta_diag *diag)
 {
     VTA_TRY(load_rtl(b, progress, diag));
-    VTA_TRY(board_files_make(b->options, base_addr, &b->files, diag));
+    VTA_TRY(board_files_make(b->options, &b->files, diag));
     b->memory = b->options->coherent ? b->files.memory : calloc(1, (size_t)b->options->memory);
     if (b->memory == NULL) {
         return vta_fail(diag, VTA_NOMEM, "no memory for %llu bytes", (unsigned long long)b->options->memory);
     }
     VTA_TRY(board_cache_make(&b->cache, b->files.memory, b->memory, b->options->memory, diag));
+    set_windows(b);
     show_all(b);
     show_identity(b);
     return VTA_OK;

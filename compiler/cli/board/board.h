@@ -8,6 +8,8 @@
  *   DIR/dev/udmabuf0                        contiguous memory
  *   DIR/sys/class/u-dma-buf/udmabuf0/…      its address, size; FIFOs for cache maintenance and its end
  *
+ * Plain, as a kernel without u-dma-buf: the memory lies behind the page in dev/uio0, which has a second map.
+ *
  * The device has memory of its own; what the host sees lies behind a cache (board_cache.c) that
  * sync_for_device and sync_for_cpu maintain and that evicts and fetches lines when it likes: a driver that
  * forgets to maintain it gets stale data or loses results, as on a board whose caches are not coherent.
@@ -28,6 +30,7 @@ typedef enum board_fault {
     BOARD_DEAD,  /* nothing is loaded: the page reads as ones and takes nothing */
     BOARD_HASH,  /* the hash register is of another release */
     BOARD_IRQ,   /* no interrupt comes */
+    BOARD_CLOCK, /* a run does not advance at its clock, but does at half of it */
     BOARD_FAULTS
 } board_fault;
 
@@ -37,7 +40,12 @@ typedef struct board_options {
     board_fault fault;
     uint64_t fault_run; /* the run that has it; 0: all */
     uint64_t memory;    /* bytes */
-    bool coherent;      /* host and device see the same memory */
+    uint64_t
+        window;    /* bytes of it, from its beginning, that the DMA windows let through; multiple of 4,096 */
+    uint64_t addr; /* of the memory, for the device */
+    bool coherent; /* host and device see the same memory */
+    bool plain; /* no u-dma-buf: the memory is the second map of the UIO device; coherent, but only by copies
+                 */
 } board_options;
 
 /* Serves until *stop; removes its files then. `ready` is called once it does. */
@@ -51,7 +59,11 @@ typedef struct board_files {
     void *page_mapping; /* the same, as it is given back */
     uint8_t *memory;
 } board_files;
-vta_status board_files_make(const board_options *options, uint64_t addr, board_files *out, vta_diag *diag);
+vta_status board_files_make(const board_options *options, board_files *out, vta_diag *diag);
+/* As the kernel tells how many interrupts there were: uio0/event. */
+/* The clock's rate in Hz, as root may have set it. */
+uint64_t board_files_rate(const board_options *options);
+void board_files_count(const board_options *options, uint32_t interrupts);
 void board_files_remove(const board_options *options, board_files *files);
 
 /* board_cache.c: the host's cache in front of the device's memory. A line is dirty while the host's bytes

@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -17,6 +18,7 @@
 
 #define UIO    "sys/class/uio/uio0"
 #define MEMORY "sys/class/u-dma-buf/udmabuf0"
+#define CLOCK  "sys/bus/platform/devices/amba:vta-clock"
 
 /* Made in this order, removed in the other. */
 static const char *const folders[] = {
@@ -28,15 +30,24 @@ static const char *const folders[] = {
     UIO,
     (UIO "/maps"),
     (UIO "/maps/map0"),
+    (UIO "/maps/map1"),
     "sys/class/u-dma-buf",
     MEMORY,
+    "sys/bus",
+    "sys/bus/platform",
+    "sys/bus/platform/devices",
+    CLOCK,
 };
 static const char *const files[] = {
     "dev/uio0",
     "dev/uio0.irq",
     "dev/uio0.unmask",
     (UIO "/name"),
+    (UIO "/event"),
     (UIO "/maps/map0/size"),
+    (UIO "/maps/map1/addr"),
+    (UIO "/maps/map1/size"),
+    (CLOCK "/set_rate"),
     "dev/udmabuf0",
     (MEMORY "/phys_addr"),
     (MEMORY "/size"),
@@ -45,6 +56,7 @@ static const char *const files[] = {
     (MEMORY "/sync_for_device"),
     (MEMORY "/sync_done"),
 };
+enum { LOCK = 2 }; /* a byte of the page that no driver locks: whoever serves the board does */
 enum { FOLDERS = sizeof folders / sizeof folders[0], FILES = sizeof files / sizeof files[0], PATH = 4300 };
 
 static const char *path_of(const board_options *options, const char *file, char *path)
@@ -97,10 +109,14 @@ static vta_status make_map(const board_options *options, const char *file, uint6
     return *mapped != MAP_FAILED ? VTA_OK : cannot("map", path, diag);
 }
 
-static vta_status make_memory(const board_options *o, uint64_t addr, board_files *f, vta_diag *diag)
+static vta_status make_memory(const board_options *o, board_files *f, vta_diag *diag)
 {
+    if (o->plain) {
+        VTA_TRY(make_number(o, UIO "/maps/map1/addr", "x", o->addr, diag));
+        return make_number(o, UIO "/maps/map1/size", "x", o->memory, diag);
+    }
     void *mapped = NULL;
-    VTA_TRY(make_number(o, MEMORY "/phys_addr", "x", addr, diag));
+    VTA_TRY(make_number(o, MEMORY "/phys_addr", "x", o->addr, diag));
     VTA_TRY(make_number(o, MEMORY "/size", "u", o->memory, diag));
     VTA_TRY(make_number(o, MEMORY "/dma_coherent", "u", o->coherent, diag));
     VTA_TRY(make_fifo(o, MEMORY "/sync_for_cpu", &f->sync_cpu, diag));
@@ -111,14 +127,24 @@ static vta_status make_memory(const board_options *o, uint64_t addr, board_files
     return VTA_OK;
 }
 
+static uint64_t page_bytes(const board_options *o)
+{
+    return VTA_REG_PAGE_BYTES + (o->plain ? o->memory : 0);
+}
+
 static vta_status make_page(const board_options *o, board_files *f, vta_diag *diag)
 {
     void *mapped = NULL;
     VTA_TRY(make_fifo(o, "dev/uio0.irq", &f->irq, diag));
     VTA_TRY(make_fifo(o, "dev/uio0.unmask", &f->unmask, diag));
-    VTA_TRY(make_map(o, "dev/uio0", VTA_REG_PAGE_BYTES, &f->page_fd, &mapped, diag));
+    VTA_TRY(make_map(o, "dev/uio0", page_bytes(o), &f->page_fd, &mapped, diag));
     f->page = mapped;
     f->page_mapping = mapped;
+    if (o->plain) {
+        f->memory = (uint8_t *)mapped + VTA_REG_PAGE_BYTES;
+    }
+    VTA_TRY(make_number(o, UIO "/event", "u", 0, diag));
+    VTA_TRY(make_number(o, CLOCK "/set_rate", "u", UINT64_C(1000000) * o->config.clock_mhz, diag));
     VTA_TRY(make_number(o, UIO "/maps/map0/size", "x", VTA_REG_PAGE_BYTES, diag));
     return make_text(o, UIO "/name", "vta\n", diag);
 }
@@ -127,7 +153,7 @@ static vta_status make_page(const board_options *o, board_files *f, vta_diag *di
 static vta_status take_folder(const board_options *o, vta_diag *diag)
 {
     char path[PATH];
-    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = VTA_REG_PAGE_BYTES, .l_len = 1};
+    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = LOCK, .l_len = 1};
     const int old = open(path_of(o, files[0], path), O_RDWR | O_CLOEXEC);
     if (old >= 0) {
         const bool alive = fcntl(old, F_SETLK, &lock) != 0;
@@ -147,14 +173,31 @@ static vta_status take_folder(const board_options *o, vta_diag *diag)
     return VTA_OK;
 }
 
-vta_status board_files_make(const board_options *options, uint64_t addr, board_files *out, vta_diag *diag)
+vta_status board_files_make(const board_options *options, board_files *out, vta_diag *diag)
 {
-    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = VTA_REG_PAGE_BYTES, .l_len = 1};
+    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = LOCK, .l_len = 1};
     *out = (board_files){-1, -1, -1, -1, -1, -1, -1, NULL, NULL, NULL};
     VTA_TRY(take_folder(options, diag));
-    VTA_TRY(make_memory(options, addr, out, diag));
+    VTA_TRY(make_memory(options, out, diag));
     VTA_TRY(make_page(options, out, diag)); /* last of all: with it the board is there */
     return fcntl(out->page_fd, F_SETLK, &lock) == 0 ? VTA_OK : cannot("lock", options->dir, diag);
+}
+
+uint64_t board_files_rate(const board_options *options)
+{
+    char path[PATH];
+    char text[32] = "";
+    FILE *file = fopen(path_of(options, CLOCK "/set_rate", path), "re");
+    const bool read = file != NULL && fgets(text, sizeof text, file) != NULL;
+    if (file != NULL) {
+        (void)fclose(file);
+    }
+    return read ? strtoull(text, NULL, 10) : 0;
+}
+
+void board_files_count(const board_options *options, uint32_t interrupts)
+{
+    (void)make_number(options, UIO "/event", "u", interrupts, NULL);
 }
 
 void board_files_remove(const board_options *options, board_files *f)
@@ -177,9 +220,9 @@ void board_files_remove(const board_options *options, board_files *f)
         }
     }
     if (f->page != NULL) {
-        (void)munmap(f->page_mapping, VTA_REG_PAGE_BYTES);
+        (void)munmap(f->page_mapping, (size_t)page_bytes(options));
     }
-    if (f->memory != NULL) {
+    if (f->memory != NULL && !options->plain) {
         (void)munmap(f->memory, (size_t)options->memory);
     }
 }

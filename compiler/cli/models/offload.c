@@ -30,8 +30,9 @@ vta_status cli_offload_graph(const cli_offload *offload, int level, vtac_graph *
                              vta_diag *diag)
 {
     *out = NULL;
-    const vtac_partition_options options = {.config = &offload->config,
-                                            .schedule = {.level = level, .progress = cli_stages()},
-                                            .always = offload->always};
+    const vtac_partition_options options = {
+        .config = &offload->config,
+        .schedule = {.level = level, .schedules = offload->schedules, .progress = cli_stages()},
+        .always = offload->always};
     return offload->wanted ? vtac_partition_graph(graph, &options, out, diag) : VTA_OK;
 }

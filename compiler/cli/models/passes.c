@@ -62,6 +62,7 @@ vta_status cli_load_graph(const cli_args *args, const char *path, const cli_shap
         const vtac_import_options import = {.shapes = shapes->items,
                                             .shape_count = shapes->count,
                                             .weights = shapes->weights,
+                                            .dynamic = shapes->dynamic,
                                             .note = tell,
                                             .context = &t};
         return vtac_model_load(path, &import, out, diag);

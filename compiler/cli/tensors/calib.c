@@ -14,11 +14,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "../../src/import/zip.h"
 #include "picture.h"
 #include "stages.h"
 #include "tensors.h"
 #include "vta/file.h"
-#include "../../src/import/zip.h"
 
 static const size_t most_bytes = (size_t)1 << 32;
 
@@ -80,7 +80,7 @@ static uint32_t samples_in(const vtac_type *array, const vtac_type *sample)
 /* The array in the element type of the input: files often hold double or bytes where models take float. */
 static vta_status convert(const pile *p, vtac_tensor *array, vtac_dtype dtype, vta_diag *diag)
 {
-    if (array->type.dtype == dtype || dtype != VTAC_F32) {
+    if (array->type.dtype == VTAC_F32 || dtype != VTAC_F32) {
         return VTA_OK;
     }
     const size_t count = (size_t)vtac_type_elements(&array->type);
@@ -104,9 +104,12 @@ static vta_status add_array(pile *p, vtac_tensor array, uint32_t input, uint32_t
     const vtac_value *value = &p->graph->values[p->graph->inputs[input]];
     char is[128];
     char should[128];
-    VTA_TRY(convert(p, &array, value->type.dtype, diag));
+    /* the quantizer computes with floats, whatever floats the model takes */
+    const vtac_dtype own = value->type.dtype;
+    const vtac_dtype dtype = own == VTAC_F16 || own == VTAC_BF16 ? VTAC_F32 : own;
+    VTA_TRY(convert(p, &array, dtype, diag));
     *count = samples_in(&array.type, &value->type);
-    if (*count == 0 || array.type.dtype != value->type.dtype) {
+    if (*count == 0 || array.type.dtype != dtype) {
         return vta_fail(diag, VTA_INVALID,
                         "it is %s, input '%s' takes %s or several of these, one after the other",
                         vtac_type_text(&array.type, is, sizeof is), value->name,
@@ -116,9 +119,11 @@ static vta_status add_array(pile *p, vtac_tensor array, uint32_t input, uint32_t
         return no_memory(diag);
     }
     const size_t bytes = array.bytes / *count;
+    vtac_type type = value->type;
+    type.dtype = dtype;
     for (uint32_t s = 0; s < *count; s++) {
         p->tensors[(size_t)(first + s) * p->graph->input_count + input] =
-            (vtac_tensor){.type = value->type, .data = (const char *)array.data + s * bytes, .bytes = bytes};
+            (vtac_tensor){.type = type, .data = (const char *)array.data + s * bytes, .bytes = bytes};
     }
     return VTA_OK;
 }
@@ -316,12 +321,13 @@ int cli_check_preprocess(const cli_args *args)
                : cli_usage(args, "--preprocess: %s", diag.text);
 }
 
-vta_status cli_quantize_float(const cli_args *args, vtac_graph *graph, vta_diag *diag)
+static vta_status quantize_float(const cli_args *args, vtac_graph *graph, vtac_quantize_report *report,
+                                 vta_diag *diag)
 {
     vtac_quantize_options options = VTAC_QUANTIZE_DEFAULTS;
     vta_arena arena = {0};
     const vtac_samples *samples = NULL;
-    if (!vtac_quantizable(graph)) {
+    if (!vtac_quantizable(graph) || graph->flow != NULL) { /* of its parts no samples can be made up */
         return VTA_OK;
     }
     if (cli_read_method(args, &options.method) != CLI_OK) {
@@ -329,7 +335,45 @@ vta_status cli_quantize_float(const cli_args *args, vtac_graph *graph, vta_diag 
     }
     options.progress = cli_stages();
     vta_status status = cli_read_samples(args, graph, &arena, &samples, diag);
-    status = status == VTA_OK ? vtac_quantize(graph, samples, &options, NULL, diag) : status;
+    report = samples == NULL ? report : NULL;
+    status = status == VTA_OK ? vtac_quantize(graph, samples, &options, report, diag) : status;
     vta_arena_free(&arena);
+    return status;
+}
+
+vta_status cli_quantize_float(const cli_args *args, vtac_graph *graph, vta_diag *diag)
+{
+    return quantize_float(args, graph, NULL, diag);
+}
+
+/* Of what the outputs span. */
+#define MOST_DEVIATION 0.1
+
+static vta_status tell_deviation(const cli_args *args, double deviation, vta_diag *diag)
+{
+    if (!(deviation <= MOST_DEVIATION) && !cli_flag(args, "--force")) {
+        return vta_fail(
+            diag, VTA_INVALID,
+            "quantized without real inputs, its answers are off by %.1f %% of what they span; give "
+            "inputs with --calib, or take them as they are with --force",
+            100.0 * deviation);
+    }
+    cli_stages_hide();
+    (void)fprintf(
+        stderr,
+        "vtac %s: %s: on other made-up inputs the answers of 8 bits are off by %.1f %% of what those "
+        "of floats span\n",
+        args->verb->name, args->operands[0], 100.0 * deviation);
+    return VTA_OK;
+}
+
+vta_status cli_quantize_checked(const cli_args *args, vtac_graph *graph, vta_diag *diag)
+{
+    vtac_quantize_report report = {0};
+    vta_status status = quantize_float(args, graph, &report, diag);
+    if (status == VTA_OK && report.made_up) {
+        status = tell_deviation(args, report.output_deviation, diag);
+    }
+    vtac_quantize_report_free(&report);
     return status;
 }

@@ -29,4 +29,8 @@ int cli_check_preprocess(const cli_args *args);
  * stays as it is. */
 vta_status cli_quantize_float(const cli_args *args, vtac_graph *graph, vta_diag *diag);
 
+/* The same; with made-up inputs it tells how far the answers are from those of floats, and where that is more
+ * than a tenth of what they span it fails unless --force is given. */
+vta_status cli_quantize_checked(const cli_args *args, vtac_graph *graph, vta_diag *diag);
+
 #endif

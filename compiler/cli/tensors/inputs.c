@@ -191,12 +191,17 @@ void cli_fill_input(vta_model *model, uint32_t i, const char *how, uint64_t *sta
 static vta_status give_tensor(vta_model *model, uint32_t i, const char *path, vta_arena *arena,
                               vta_diag *diag)
 {
-    const vta_tensor_info info = vta_model_input(model, i);
     vtac_tensor tensor;
     char wanted[160];
     char given[160];
     VTA_TRY(cli_read_tensor(path, arena, &tensor, diag));
+    vta_diag why = {0};
+    const vta_status fits = vta_model_set_input_shape(model, i, tensor.type.dim, tensor.type.rank, &why);
+    const vta_tensor_info info = vta_model_input(model, i);
     const vtac_tensor own = cli_as_tensor(&info, NULL);
+    if (fits == VTA_RANGE && tensor.type.dtype == own.type.dtype) { /* one of open sizes */
+        return vta_fail(diag, VTA_INVALID, "%s: %s", path, why.text);
+    }
     if (tensor.type.dtype != own.type.dtype || tensor.bytes != info.bytes) {
         return vta_fail(diag, VTA_INVALID, "%s: it is %s, input '%s' needs %s", path,
                         vtac_type_text(&tensor.type, given, sizeof given), info.name,

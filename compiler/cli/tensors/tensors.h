@@ -17,6 +17,7 @@ typedef struct cli_shapes {
     vtac_shape_option items[CLI_MOST_SHAPES];
     uint32_t count;
     const char *weights; /* --weights, or NULL */
+    bool dynamic;        /* --dynamic */
 } cli_shapes;
 int cli_read_shapes(const cli_args *args, cli_shapes *out);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * vtac bench MODEL is bench_model.c. vtac bench hw: what the hardware reaches, beside what is asked of it.
- * Each figure is the median of three programs that were built through the runtime's calls, and whose results
- * agree with fsim.
+ * vtac bench MODEL is bench_model.c, vtac bench launch bench_launch.c. vtac bench hw: what the hardware
+ * reaches, beside what is asked of it. Each figure is the median of three programs that were built through
+ * the runtime's calls, and whose results agree with fsim.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -12,7 +12,7 @@
 #include "offload.h"
 
 static const cli_option options[] = {
-    {"--device", "URI", CLI_DEVICE, "hw: the device (tsim); model: the accelerator (fsim)"},
+    {"--device", "URI", CLI_DEVICE, "the device (hw: tsim; else fsim)"},
     {"--json", NULL, CLI_FLAG, "print JSON"},
     CLI_OFFLOAD_OPTIONS,
     {"--host", "NAME", CLI_TEXT, "model: compile for this processor (default: this one)"},
@@ -21,14 +21,17 @@ static const cli_option options[] = {
     {"--weights", "FILE", CLI_FILE, "of a Darknet network (default: beside the .cfg)"},
     {"--threads", "N", CLI_TEXT, "model: threads (default: VTAC_THREADS, or all cores)"},
     {"--repeat", "N", CLI_TEXT, "model: runs (default: a second's worth)"},
-    {"--layers", NULL, CLI_FLAG, "model: each step, too"},
+    {"--layers", NULL, CLI_FLAG, "model: each step, too; marks those slow for their kind"},
+    {"--pipeline", NULL, CLI_FLAG, "model: images a second, in turn and overlapped"},
+    {"--slower", "F", CLI_TEXT, "launch, pipeline: of a processor F times as slow (1)"},
+    {"--input", "[NAME=]FILE", CLI_FILE, "pipeline: a picture or tensor (may be repeated)"},
     {"--row", "KEY", CLI_TEXT, "hw: measure this row only; may be repeated"},
     {"--counters", NULL, CLI_FLAG, "hw: the counters of each row's last program, too"},
     {"--verbose", NULL, CLI_FLAG, "hw: tell each program as it runs"},
     {"--timeout", "S", CLI_TEXT, "hw: give up on a program after S seconds (600)"},
 };
 
-static const char *const words[] = {"hw"};
+static const char *const words[] = {"hw", "launch"};
 
 enum { REQUIRED_MCYCLES = 2 };
 static const char speed_key[] = "mcycles_per_s";
@@ -178,6 +181,9 @@ static vta_status open_devices(const cli_args *args, bench_devices *devices, vta
 
 static int run(const cli_args *args)
 {
+    if (strcmp(args->operands[0], "launch") == 0) {
+        return bench_launch(args);
+    }
     if (strcmp(args->operands[0], "hw") != 0) {
         return bench_model(args);
     }
@@ -206,9 +212,9 @@ static int run(const cli_args *args)
 
 const cli_verb cli_verb_bench = {
     .name = "bench",
-    .operands = "hw | MODEL.onnx | MODEL.so",
+    .operands = "hw | launch | MODEL | MODEL.so",
     .summary = "measure the hardware cycle by cycle, or how long a model takes",
-    .more = "hw: exit status 1 where a figure asked for at 'pynq' is not reached.\n",
+    .more = "hw: exit status 1 where 'pynq' misses a figure. launch: an empty program's.\n",
     .options = options,
     .option_count = sizeof options / sizeof options[0],
     .words = words,

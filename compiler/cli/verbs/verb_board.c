@@ -2,12 +2,15 @@
  *
  * vtac board: a virtual board for as long as it runs.
  */
+#include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "board.h"
 #include "cli.h"
+#include "vta/regs.h"
 #include "vta/str.h"
 
 static const struct fault_row {
@@ -21,12 +24,16 @@ static const struct fault_row {
     [BOARD_DEAD] = {"dead", "nothing is loaded"},
     [BOARD_HASH] = {"hash", "hardware of another release"},
     [BOARD_IRQ] = {"irq", "no interrupt comes"},
+    [BOARD_CLOCK] = {"clock", "too fast a clock: runs hang, but not at half of it"},
 };
 
 static const cli_option options[] = {
     {"--dir", "DIR", CLI_FILE, "where its files are made; the device is uio:DIR"},
     {"--config", "NAME|FILE", CLI_CONFIG, "the configuration it is built with (default: pynq)"},
     {"--memory", "MIB", CLI_TEXT, "contiguous memory, in MiB (default 64)"},
+    {"--window", "KIB", CLI_TEXT, "how much of it the accelerator may reach (default: all)"},
+    {"--address", "ADDRESS", CLI_TEXT, "where the accelerator finds it (default 0x20000000)"},
+    {"--plain", NULL, CLI_FLAG, "as a kernel without u-dma-buf: memory is a map of uio0"},
     {"--coherent", NULL, CLI_FLAG, "the accelerator sees the processor's caches"},
     {"--fault", "NAME[@RUN]", CLI_TEXT, "what is wrong with it, always or in one run"},
 };
@@ -79,13 +86,28 @@ static int read_fault(const cli_args *args, board_options *out)
     return code;
 }
 
+static bool read_address(const char *text, uint64_t *out)
+{
+    char *end = NULL;
+    *out = 0x20000000;
+    if (text == NULL) {
+        return true;
+    }
+    errno = 0;
+    *out = *text >= '0' && *text <= '9' ? strtoull(text, &end, 0) : 0;
+    return end != NULL && *end == '\0' && errno == 0 && *out % VTA_REG_PAGE_BYTES == 0 && *out >> 40 == 0;
+}
+
 static int read_options(const cli_args *args, board_options *out)
 {
     enum { MOST_MIB = 1024 };
     const char *memory = cli_value(args, "--memory");
+    const char *window = cli_value(args, "--window");
     uint64_t mib = 64;
+    uint64_t kib;
     out->dir = cli_value(args, "--dir");
-    out->coherent = cli_flag(args, "--coherent");
+    out->plain = cli_flag(args, "--plain");
+    out->coherent = out->plain || cli_flag(args, "--coherent");
     if (out->dir == NULL || *out->dir == '\0') {
         return cli_usage(args, "'--dir DIR' says where its files are made");
     }
@@ -93,6 +115,16 @@ static int read_options(const cli_args *args, board_options *out)
         return cli_usage(args, "'--memory %s': expected MiB from 1 to %d", memory, MOST_MIB);
     }
     out->memory = mib << 20;
+    kib = mib << 10;
+    if (window != NULL && (!cli_number(window, &kib) || kib % 4 != 0 || kib > mib << 10)) {
+        return cli_usage(args, "'--window %s': expected a multiple of 4 KiB, at most the memory's %d", window,
+                         (int)(mib << 10));
+    }
+    out->window = kib << 10;
+    if (!read_address(cli_value(args, "--address"), &out->addr)) {
+        return cli_usage(args, "'--address %s': expected a multiple of 4,096 below 2^40, decimal or 0x…",
+                         cli_value(args, "--address"));
+    }
     return read_fault(args, out);
 }
 
@@ -127,8 +159,8 @@ const cli_verb cli_verb_board = {
             "  vtac board --dir /tmp/b --config tiny\n"
             "  vtac run model.so --device uio:/tmp/b\n"
             "  vtac doctor --device uio:/tmp/b\n\n"
-            "Faults: bus, hang, stuck, dead, hash, irq; '--fault hang@2' hits the second\n"
-            "run alone.\n",
+            "Faults: bus, hang, stuck, dead, hash, irq, clock; '--fault hang@2' hits the\n"
+            "second run alone.\n",
     .options = options,
     .option_count = sizeof options / sizeof options[0],
     .run = run,

@@ -15,16 +15,20 @@
 #include "tensors.h"
 #include "vta/clock.h"
 #include "vtac/codegen.h"
+#include "vtac/tune.h"
 
 static const cli_option options[] = {
     CLI_OFFLOAD_OPTIONS,
     CLI_CALIB_OPTIONS,
-    {"--host", "HOST", CLI_TEXT, "processor (default x86-64-v3; see above)"},
+    {"--force", NULL, CLI_FLAG, "take a model that made-up inputs quantize badly"},
+    {"--host", "HOST", CLI_TEXT, "as `vtac targets --help` says (default x86-64-v3)"},
     CLI_PASS_OPTIONS,
-    {"--shape", "NAME=AxBxC", CLI_TEXT, "size of a dynamic input (may be repeated)"},
+    {"--shape", "NAME=AxBxC", CLI_TEXT, "size of a dynamic input; (A..B): from A to B"},
+    {"--dynamic", NULL, CLI_FLAG, "sizes that the model leaves open stay open"},
     {"--weights", "FILE", CLI_FILE, "of a Darknet network (default: beside the .cfg)"},
-    {"-o", "FILE", CLI_FILE, "shared object (default: MODEL.so)"},
+    {"-o", "FILE", CLI_FILE, "shared object (MODEL.so); wasm32: .wasm or .html (page)"},
     {"--emit", "LIST:DIR", CLI_TEXT, "write texts: ir, plan, ll, asm, loops, dot"},
+    {"--tuned", "FILE", CLI_FILE, "use the schedules that 'vtac tune' found"},
     {"--report", NULL, CLI_FLAG, "vta: print each layer's prediction"},
     {"--json", NULL, CLI_FLAG, "print the summary as JSON"},
 };
@@ -90,11 +94,37 @@ static vta_status prepare(const cli_args *args, vtac_graph *graph, const vtac_pa
                           const cli_offload *offload, vtac_partition **partition, vta_diag *diag)
 {
     if (offload->wanted) {
-        VTA_TRY(cli_quantize_float(args, graph, diag));
+        VTA_TRY(cli_quantize_checked(args, graph, diag));
     }
     VTA_TRY(vtac_run_passes(graph, passes, diag));
     VTA_TRY(cli_offload_graph(offload, passes->level, graph, partition, diag));
     return offload->wanted ? check_moved(args, graph, offload, *partition, diag) : VTA_OK;
+}
+
+/* What --tuned names. */
+typedef struct tuned {
+    vtac_records records;
+    char target[320];
+} tuned;
+
+static uint32_t pick(void *context, const vtac_kernel_space *space)
+{
+    const tuned *t = context;
+    return vtac_records_pick(&t->records, t->target, space);
+}
+
+static vta_status read_tuned(const cli_args *args, const vtac_target *target, const cli_offload *offload,
+                             tuned *host, tuned *vta, vta_diag *diag)
+{
+    size_t at = 0;
+    vtac_target_text(target, host->target, sizeof host->target);
+    vtac_vta_target_text(&offload->config, vta->target, sizeof vta->target);
+    for (const char *path = cli_next(args, "--tuned", &at); path != NULL;
+         path = cli_next(args, "--tuned", &at)) {
+        VTA_TRY(vtac_records_read(path, &host->records, diag));
+    }
+    vta->records = host->records;
+    return VTA_OK;
 }
 
 static int compile(const cli_args *args, vtac_graph *graph, const vtac_target *target,
@@ -107,7 +137,8 @@ static int compile(const cli_args *args, vtac_graph *graph, const vtac_target *t
         const char *base = strrchr(args->operands[0], '/');
         base = base == NULL ? args->operands[0] : base + 1;
         const char *dot = strrchr(base, '.');
-        (void)snprintf(own, sizeof own, "%.*s.so", dot == NULL ? (int)strlen(base) : (int)(dot - base), base);
+        (void)snprintf(own, sizeof own, "%.*s.%s", dot == NULL ? (int)strlen(base) : (int)(dot - base), base,
+                       target->is_wasm ? "wasm" : "so");
         path = own;
     }
     vtac_compile_options compile_options = {.level = passes->level,
@@ -118,9 +149,20 @@ static int compile(const cli_args *args, vtac_graph *graph, const vtac_target *t
     vta_diag diag = {0};
     vtac_artifact_image image;
     vtac_partition *partition = NULL;
-    vta_status status = prepare(args, graph, passes, offload, &partition, &diag);
+    tuned host = {0};
+    tuned vta = {0};
+    const vtac_schedules for_host = {pick, &host};
+    const vtac_schedules for_vta = {pick, &vta};
+    cli_offload there = *offload;
+    vta_status status = read_tuned(args, target, offload, &host, &vta, &diag);
+    if (cli_flag(args, "--tuned")) {
+        compile_options.schedules = &for_host;
+        there.schedules = &for_vta;
+    }
+    status = status == VTA_OK ? prepare(args, graph, passes, &there, &partition, &diag) : status;
     compile_options.partition = partition;
     status = status == VTA_OK ? vtac_compile(graph, &compile_options, &image, &diag) : status;
+    vtac_records_free(&host.records);
     if (status != VTA_OK) {
         cli_stages_end();
         vtac_partition_free(partition);
@@ -179,10 +221,8 @@ static int run(const cli_args *args)
 
 const cli_verb cli_verb_compile = {
     .name = "compile",
-    .operands = "MODEL.onnx [-o FILE.so]",
+    .operands = "MODEL [-o FILE.so]",
     .summary = "compile a model to one shared object that runs from C",
-    .more = "HOST: a name of `vtac targets`, or TRIPLE,cpu=NAME,features=+A,-B.\n"
-            "Example: vtac compile m.onnx --host host --emit ir,loops:texts -o m.so\n",
     .options = options,
     .option_count = sizeof options / sizeof options[0],
     .least = 0,

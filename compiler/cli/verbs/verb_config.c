@@ -11,7 +11,7 @@
 #include "table.h"
 #include "vta/str.h"
 
-static const char *const words[] = {"list", "show", "check"};
+static const char *const words[] = {"list", "show", "check", "schema"};
 static const cli_option options[] = {
     {"--json", NULL, CLI_FLAG, "print JSON"},
 };
@@ -99,6 +99,44 @@ static int one(const cli_args *args, bool show)
     return cli_done(args);
 }
 
+/* One property, with its comma in front. */
+static void print_key(const char *key, const char *type, uint32_t least, uint32_t most, const char *doc)
+{
+    const bool number = strcmp(type, "integer") == 0;
+    (void)printf(
+        ",\n    \"%s\": {\"type\": \"%s\", \"%s\": %" PRIu32 ", \"%s\": %" PRIu32 ", \"description\": ", key,
+        type, number ? "minimum" : "minLength", least, number ? "maximum" : "maxLength", most);
+    cli_json_string(doc);
+    if (!number) {
+        const bool name = strcmp(key, "NAME") == 0;
+        (void)printf(", \"pattern\": \"%s\"", name ? "^[A-Za-z0-9_.-]+$" : "^[ !#-[\\\\]-~]+$");
+    }
+    (void)printf("}");
+}
+
+/* What a file may say, key by key, as JSON Schema has it. What the keys together must fit is judged by
+ * `check` alone. */
+static int schema(const cli_args *args)
+{
+    if (args->operand_count > 1) {
+        return cli_usage(args, "unexpected '%s'", args->operands[1]);
+    }
+    (void)printf("{\n  \"$schema\": \"https://json-schema.org/draft/2020-12/schema\",\n"
+                 "  \"title\": \"a configuration of the accelerator\",\n  \"type\": \"object\",\n"
+                 "  \"additionalProperties\": false,\n"
+                 "  \"not\": {\"required\": [\"LOG_BLOCK\"], \"anyOf\": [{\"required\": [\"LOG_BLOCK_IN\"]}, "
+                 "{\"required\": [\"LOG_BLOCK_OUT\"]}]},\n  \"properties\": {\n"
+                 "    \"LOG_BLOCK\": {\"$ref\": \"#/properties/LOG_BLOCK_IN\"}");
+#define VTA_CONFIG(field, key, def, min, max, hw, doc) print_key((key), "integer", (min), (max), (doc));
+#define VTA_CONFIG_TEXT(field, key, doc)                                                                     \
+    print_key((key), "string", 1, sizeof(((vta_config *)0)->field) - 1, (doc));
+#include "vta/config.def"
+#undef VTA_CONFIG_TEXT
+#undef VTA_CONFIG
+    (void)printf("\n  }\n}\n");
+    return cli_done(args);
+}
+
 static int run(const cli_args *args)
 {
     const char *word = args->operand_count > 0 ? args->operands[0] : "list";
@@ -108,17 +146,21 @@ static int run(const cli_args *args)
     if (strcmp(word, "show") == 0 || strcmp(word, "check") == 0) {
         return one(args, word[0] == 's');
     }
+    if (strcmp(word, "schema") == 0) {
+        return schema(args);
+    }
     const char *near = vta_nearest(word, words, sizeof words / sizeof words[0]);
     return cli_usage(args, "unknown word '%s'; %s'%s'", word, near != NULL ? "did you mean " : "expected ",
-                     near != NULL ? near : "list', 'show' or 'check");
+                     near != NULL ? near : "list', 'show', 'check' or 'schema");
 }
 
 const cli_verb cli_verb_config = {
     .name = "config",
-    .operands = "[list | show NAME | check FILE]",
+    .operands = "[list | show NAME | check FILE | schema]",
     .summary = "list hardware configurations, print one as JSON, or judge a file",
     .more = "A configuration is named as shipped ('pynq') or by a file with a '/' or '.json'.\n"
-            "VTA's own vta_config.json files load as they are.\n",
+            "VTA's own vta_config.json files load as they are. 'schema' prints what a file\n"
+            "may say as JSON Schema, for editors.\n",
     .options = options,
     .option_count = sizeof options / sizeof options[0],
     .words = words,

@@ -277,7 +277,7 @@ static int run(const cli_args *args)
 
 const cli_verb cli_verb_diff = {
     .name = "diff",
-    .operands = "MODEL.onnx",
+    .operands = "MODEL",
     .summary = "find where two devices (or llvm) first disagree on a model",
     .more = "Example: vtac diff m.onnx --a tsim --b llvm --config tiny\n",
     .options = options,

@@ -198,7 +198,7 @@ static int run(const cli_args *args)
 
 const cli_verb cli_verb_explain = {
     .name = "explain",
-    .operands = "MODEL.onnx",
+    .operands = "MODEL",
     .summary = "tell where each node of a model runs, its price, and why",
     .more = "Cycles are the accelerator's, estimated; 'on host' is the processor beside it.\n",
     .options = options,

@@ -20,6 +20,9 @@ void cli_print_help(const cli_verb *verb)
     }
     for (size_t i = 0; i < verb->option_count; i++) {
         const cli_option *option = &verb->options[i];
+        if (option->doc == NULL) {
+            continue;
+        }
         const int width = printf("  %s%s%s", option->name, option->value != NULL ? " " : "",
                                  option->value != NULL ? option->value : "");
         (void)printf("%*s%s\n", width < COLUMN ? COLUMN - width : 1, "", option->doc);

@@ -126,7 +126,7 @@ static int run(const cli_args *args)
 
 const cli_verb cli_verb_inspect = {
     .name = "inspect",
-    .operands = "MODEL.onnx|GRAPH.ir",
+    .operands = "MODEL|GRAPH.ir",
     .summary = "print a model as typed text, with its shapes worked out",
     .more = "Without -O and --after, the model is shown as it was read. On the terminal,\n"
             "large constants are shown by their checksum.\n",

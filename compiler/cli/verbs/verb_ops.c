@@ -10,7 +10,9 @@
 #include "cli.h"
 #include "table.h"
 #include "vtac/codegen.h"
+#include "vtac/flow.h"
 #include "vtac/onnx.h"
+#include "vtac/partition.h"
 
 static const cli_option options[] = {
     {"--markdown", NULL, CLI_FLAG, "print the table of compiler/OPERATORS.md"},
@@ -23,7 +25,7 @@ enum { OLDEST_OPSET = 1 }; /* that models may have */
 typedef struct entry {
     const char *name, *domain;
     uint32_t since;
-    const char *limits;
+    const char *types, *host, *accelerator, *limits, *open;
 } entry;
 
 enum { MOST_ENTRIES = 1024 };
@@ -31,9 +33,11 @@ static entry entries[MOST_ENTRIES];
 
 static void add(uint32_t *count, entry e)
 {
+    e.open = vtac_flow_takes(e.domain, e.name) ? "yes" : "";
     e.domain = e.domain[0] == '\0' ? "ai.onnx" : e.domain;
     for (uint32_t i = 0; i < *count; i++) {
         if (strcmp(entries[i].name, e.name) == 0 && strcmp(entries[i].domain, e.domain) == 0) {
+            entries[i].since = e.since < entries[i].since ? e.since : entries[i].since;
             return; /* a form of another opset */
         }
     }
@@ -58,12 +62,19 @@ static uint32_t collect(void)
     for (int i = 0; i < VTAC_OP_COUNT; i++) {
         const vtac_op_info *op = vtac_op_get((vtac_op)i);
         if (!vtac_op_is_internal((vtac_op)i)) {
-            add(&count, (entry){op->name, op->domain, op->since, vtac_op_limits((vtac_op)i)});
+            add(&count,
+                (entry){op->name, op->domain, op->since, vtac_op_types((vtac_op)i), "kernel",
+                        vtac_op_has_layer((vtac_op)i) ? "quantized" : "", vtac_op_limits((vtac_op)i), NULL});
         }
     }
     const vtac_composition *made;
     for (uint32_t i = 0; (made = vtac_composition_get(i)) != NULL; i++) {
-        add(&count, (entry){made->name, made->domain, made->since, made->limits});
+        add(&count, (entry){made->name, made->domain, made->since, "of its parts", "composed", "its parts",
+                            made->limits, NULL});
+    }
+    vtac_flow_only code;
+    for (uint32_t i = 0; (code = vtac_flow_only_get(i)).name != NULL; i++) {
+        add(&count, (entry){code.name, "", code.since, "any", "at run time", "", code.limits, NULL});
     }
     qsort(entries, count, sizeof entries[0], by_name);
     return count;
@@ -73,8 +84,10 @@ static void print_json(uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++) {
         (void)printf(
-            "%s{\"name\": \"%s\", \"domain\": \"%s\", \"since\": %u, \"compiled\": true, \"limits\": ",
-            i == 0 ? "[" : ",\n ", entries[i].name, entries[i].domain, entries[i].since);
+            "%s{\"name\": \"%s\", \"domain\": \"%s\", \"since\": %u, \"compiled\": true, \"types\": \"%s\", "
+            "\"host\": \"%s\", \"accelerator\": \"%s\", \"open_sizes\": %s, \"limits\": ",
+            i == 0 ? "[" : ",\n ", entries[i].name, entries[i].domain, entries[i].since, entries[i].types,
+            entries[i].host, entries[i].accelerator, entries[i].open[0] != '\0' ? "true" : "false");
         cli_json_string(entries[i].limits);
         (void)printf("}");
     }
@@ -87,27 +100,36 @@ static void fill_row(const void *context, uint32_t row, cli_cell *cells)
     cells[0].text = e->name;
     cells[1].text = e->domain;
     cli_cell_print(&cells[2], "%u", e->since);
-    cells[3].text = "yes";
-    cells[4].text = e->limits;
+    cells[3].text = e->types;
+    cells[4].text = e->host;
+    cells[5].text = e->accelerator;
+    cells[6].text = e->open;
+    cells[7].text = e->limits;
 }
 
 static void print_list(uint32_t count)
 {
-    static const cli_column columns[] = {
-        {"", CLI_NAME}, {"", CLI_WORD}, {"", CLI_FIGURE}, {"", CLI_WORD}, {"", CLI_SENTENCE}};
+    static const cli_column columns[] = {{"operator", CLI_NAME},   {"domain", CLI_WORD},
+                                         {"since", CLI_FIGURE},    {"types", CLI_WORD},
+                                         {"host", CLI_WORD},       {"accelerator", CLI_WORD},
+                                         {"open sizes", CLI_WORD}, {"limits", CLI_SENTENCE}};
     cli_table(columns, sizeof columns / sizeof columns[0], count, fill_row, entries);
 }
 
 static bool same_row(uint32_t a, uint32_t b)
 {
     return strcmp(entries[a].limits, entries[b].limits) == 0 &&
+           strcmp(entries[a].types, entries[b].types) == 0 && strcmp(entries[a].host, entries[b].host) == 0 &&
+           entries[a].open[0] == entries[b].open[0] &&
+           strcmp(entries[a].accelerator, entries[b].accelerator) == 0 &&
            strcmp(entries[a].domain, entries[b].domain) == 0;
 }
 
 /* Operators of one domain with the same limits share a row. */
 static void print_markdown(uint32_t count)
 {
-    (void)printf("| domain | operators | limits |\n|---|---|---|\n");
+    (void)printf("| domain | operators | types | host | accelerator | open sizes | limits "
+                 "|\n|---|---|---|---|---|---|---|\n");
     for (uint32_t i = 0; i < count; i++) {
         bool listed = false;
         for (uint32_t k = 0; k < i && !listed; k++) {
@@ -125,7 +147,8 @@ static void print_markdown(uint32_t count)
             }
         }
         if (!listed) {
-            (void)printf(" | %s |\n", entries[i].limits);
+            (void)printf(" | %s | %s | %s | %s | %s |\n", entries[i].types, entries[i].host,
+                         entries[i].accelerator, entries[i].open, entries[i].limits);
         }
     }
 }
@@ -146,7 +169,7 @@ static int run(const cli_args *args)
 const cli_verb cli_verb_ops = {
     .name = "ops",
     .operands = "",
-    .summary = "list the operators, from which opset on, and what is compiled",
+    .summary = "list the operators: from which opset on, types, where, limits",
     .options = options,
     .option_count = sizeof options / sizeof options[0],
     .least = 0,

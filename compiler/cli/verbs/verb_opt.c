@@ -100,7 +100,7 @@ static int run(const cli_args *args)
 
 const cli_verb cli_verb_opt = {
     .name = "opt",
-    .operands = "GRAPH.ir|MODEL.onnx [-o FILE.ir]",
+    .operands = "GRAPH.ir|MODEL [-o FILE.ir]",
     .summary = "run passes on the text of a graph",
     .more = "Example: vtac inspect m.onnx -o m.ir && vtac opt --pass fold-qdq m.ir\n",
     .options = options,

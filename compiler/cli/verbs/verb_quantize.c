@@ -7,9 +7,12 @@
 #include <string.h>
 
 #include "calib.h"
+#include "mixed.h"
 #include "stages.h"
 #include "table.h"
 #include "tensors.h"
+
+enum { MOST_KEPT = 256 };
 
 static const cli_option options[] = {
     CLI_CALIB_OPTIONS,
@@ -18,6 +21,8 @@ static const cli_option options[] = {
     {"--unsigned", NULL, CLI_FLAG, "activations are uint8 instead of int8"},
     {"--equalize", NULL, CLI_FLAG, "even out weights from layer to layer first"},
     {"--no-bias-correction", NULL, CLI_FLAG, "do not correct what rounding the weights shifts"},
+    {"--keep-float", "NODE", CLI_TEXT, "leave a node in float (may be repeated)"},
+    CLI_MIXED_OPTIONS,
     {"--shape", "NAME=AxBxC", CLI_TEXT, "size of a dynamic input (may be repeated)"},
     {"--weights", "FILE", CLI_FILE, "of a Darknet network (default: beside the .cfg)"},
     {"-o", "FILE", CLI_FILE, "the quantized model (default: MODEL.int8.onnx)"},
@@ -40,7 +45,8 @@ static void json_number(double value)
     }
 }
 
-static void print_json(const cli_args *args, const char *path, const vtac_quantize_report *r)
+static void print_json(const cli_args *args, const char *path, const vtac_quantize_report *r,
+                       const cli_mixed *mixed)
 {
     (void)printf("{\"file\": ");
     cli_json_string(path);
@@ -49,6 +55,18 @@ static void print_json(const cli_args *args, const char *path, const vtac_quanti
     json_number(r->output_error);
     (void)printf(", \"output_snr_db\": ");
     json_number(r->output_snr_db);
+    (void)printf(", \"output_deviation\": ");
+    json_number(r->output_deviation);
+    if (mixed->max_drop >= 0.0) {
+        (void)printf(", \"right\": %llu, \"right_float\": %llu", (unsigned long long)r->right,
+                     (unsigned long long)r->right_float);
+    }
+    (void)printf(", \"trials\": %u, \"kept_float\": [", mixed->trials);
+    for (uint32_t i = 0; i < mixed->kept_count; i++) {
+        (void)printf("%s", i == 0 ? "" : ", ");
+        cli_json_string(mixed->kept[i]);
+    }
+    (void)printf("]");
     for (uint32_t i = 0; cli_flag(args, "--report") && i < r->layer_count; i++) {
         const vtac_quantized_layer *layer = &r->layers[i];
         (void)printf("%s{\"node\": ", i == 0 ? ", \"layers\": [" : ",\n ");
@@ -74,7 +92,8 @@ static void fill_row(const void *context, uint32_t row, cli_cell *cells)
     cells[5].text = layer->op;
 }
 
-static void print_text(const cli_args *args, const char *path, const vtac_quantize_report *r)
+static void print_text(const cli_args *args, const char *path, const vtac_quantize_report *r,
+                       const cli_mixed *mixed)
 {
     static const cli_column columns[] = {{"SNR [dB]", CLI_FIGURE}, {"range", CLI_WORD},
                                          {"scale", CLI_WORD},      {"zero", CLI_FIGURE},
@@ -88,6 +107,13 @@ static void print_text(const cli_args *args, const char *path, const vtac_quanti
         "error %.4g, output SNR %.1f dB",
         path, r->layer_count, r->samples, (unsigned long long)r->agreed, (unsigned long long)r->decisions,
         r->output_error, r->output_snr_db);
+    if (mixed->max_drop >= 0.0) {
+        cli_sentence(0, "%llu of %llu answers are right, %llu in float", (unsigned long long)r->right,
+                     (unsigned long long)r->decisions, (unsigned long long)r->right_float);
+    }
+    for (uint32_t i = mixed->kept_count - mixed->chosen; i < mixed->kept_count; i++) {
+        cli_sentence(0, "kept in float: %s", mixed->kept[i]);
+    }
 }
 
 /* A model that decides otherwise now is no use; most often it is the weights that one scale does not fit. */
@@ -101,18 +127,6 @@ static void warn_of_changes(const cli_args *args, const vtac_quantize_options *h
             args->operands[0], changed, (unsigned long long)r->decisions,
             how->per_channel ? "another --method, or more inputs" : "--equalize, or leave out --per-tensor");
     }
-}
-
-static vta_status quantize(const cli_args *args, vtac_graph *graph, const vtac_quantize_options *how,
-                           const char *path, vtac_quantize_report *report, vta_diag *diag)
-{
-    vta_arena arena = {0};
-    const vtac_samples *samples;
-    vta_status status = cli_read_samples(args, graph, &arena, &samples, diag);
-    status = status == VTA_OK ? vtac_quantize(graph, samples, how, report, diag) : status;
-    status = status == VTA_OK ? vtac_onnx_write(graph, "vtac quantize", path, diag) : status;
-    vta_arena_free(&arena);
-    return status;
 }
 
 static const char *output_path(const cli_args *args, char *own, size_t size)
@@ -129,8 +143,9 @@ static int run(const cli_args *args)
 {
     vtac_quantize_options how = VTAC_QUANTIZE_DEFAULTS;
     cli_shapes shapes;
-    if (cli_read_shapes(args, &shapes) != CLI_OK || cli_read_method(args, &how.method) != CLI_OK ||
-        cli_check_preprocess(args) != CLI_OK) {
+    cli_mixed mixed;
+    if (cli_read_mixed(args, &mixed) != CLI_OK || cli_read_shapes(args, &shapes) != CLI_OK ||
+        cli_read_method(args, &how.method) != CLI_OK || cli_check_preprocess(args) != CLI_OK) {
         return CLI_USAGE;
     }
     if (cli_flag(args, "--per-channel") && cli_flag(args, "--per-tensor")) {
@@ -140,6 +155,16 @@ static int run(const cli_args *args)
     how.unsigned_activations = cli_flag(args, "--unsigned");
     how.equalize = cli_flag(args, "--equalize");
     how.correct_bias = !cli_flag(args, "--no-bias-correction");
+    const char *kept[MOST_KEPT];
+    size_t at = 0;
+    for (const char *name = cli_next(args, "--keep-float", &at); name != NULL;
+         name = cli_next(args, "--keep-float", &at)) {
+        if (how.keep_count == MOST_KEPT) {
+            return cli_usage(args, "--keep-float may be given %d times", MOST_KEPT);
+        }
+        kept[how.keep_count++] = name;
+    }
+    how.keep_float = kept;
     cli_stages_begin();
     how.progress = cli_stages();
     cli_stage("reading", args->operands[0], 0, 0);
@@ -151,25 +176,25 @@ static int run(const cli_args *args)
     char own[4096];
     const char *path = output_path(args, own, sizeof own);
     vta_diag diag = {0};
+    vta_arena arena = {0};
     vtac_graph *graph = NULL;
     vtac_quantize_report report = {0};
-    vta_status status = vtac_model_load(args->operands[0], &import, &graph, &diag);
-    if (status == VTA_OK) {
-        status = quantize(args, graph, &how, path, &report, &diag);
-        vtac_graph_destroy(graph);
-    }
+    vta_status status = cli_quantize_mixed(args, &import, &how, &mixed, &arena, &graph, &report, &diag);
+    status = status == VTA_OK ? vtac_onnx_write(graph, "vtac quantize", path, &diag) : status;
+    vtac_graph_destroy(graph);
     cli_stages_end();
     if (status == VTA_OK) {
-        (cli_flag(args, "--json") ? print_json : print_text)(args, path, &report);
+        (cli_flag(args, "--json") ? print_json : print_text)(args, path, &report, &mixed);
         warn_of_changes(args, &how, &report);
     }
     vtac_quantize_report_free(&report);
+    vta_arena_free(&arena);
     return status == VTA_OK ? cli_done(args) : cli_fail(args, &diag);
 }
 
 const cli_verb cli_verb_quantize = {
     .name = "quantize",
-    .operands = "MODEL.onnx [--calib DIR|FILE] [-o FILE.onnx]",
+    .operands = "MODEL [--calib DIR|FILE] [-o FILE.onnx]",
     .summary = "make an 8-bit model (QDQ) of a float one",
     .more = "Example: vtac quantize m.onnx --calib s.npz --method mse --report\n",
     .options = options,

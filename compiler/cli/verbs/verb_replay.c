@@ -295,7 +295,7 @@ static int run(const cli_args *args)
 
 const cli_verb cli_verb_replay = {
     .name = "replay",
-    .operands = "MODEL.onnx",
+    .operands = "MODEL",
     .summary = "run one layer of a model alone on a device, with waves",
     .more = "Example: vtac replay m.onnx --layer conv1 --device tsim --trace t.fst\n",
     .options = options,

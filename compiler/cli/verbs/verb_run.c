@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cut.h"
 #include "inputs.h"
 #include "layers.h"
 #include "outputs.h"
@@ -22,6 +23,7 @@ static const cli_option options[] = {
     {"--labels", "FILE", CLI_FILE, "their names, one a line (implies --top 5)"},
     {"--repeat", "N", CLI_TEXT, "run N times and print the times"},
     {"--device", "URI", CLI_DEVICE, "the accelerator: fsim (default), tsim, systemc, …"},
+    CLI_WORK_OPTIONS_SHORT("tsim: simulate it in parts, by N workers at once"),
     {"--timeout", "SECONDS", CLI_TEXT, "give up a launch after this long"},
     {"--threads", "N", CLI_TEXT, "threads (default: VTAC_THREADS, or all cores)"},
     {"--layers", NULL, CLI_FLAG, "the accelerator's layers: predicted, measured, why"},
@@ -41,6 +43,11 @@ typedef struct run_call {
     char timeline[VTAC_TEMPORARY_PATH]; /* where the device writes it; "": nowhere */
     uint32_t told;                      /* results on stdout, */
     bool opened;                        /* in a list */
+    bool cuts;                          /* the run, into parts, for workers: */
+    cli_work how;
+    const char *device; /* as it was asked for */
+    cli_cut *cut;       /* what came of it, NULL: nothing was cut */
+    bool helps;         /* this process was a worker, and has nothing to tell */
 } run_call;
 
 /* ---- times */
@@ -70,7 +77,7 @@ static vta_status time_runs(const run_call *call, vta_model *model, double *time
     for (uint64_t i = 0; i < call->repeat && status == VTA_OK; i++) {
         const double begin = vta_now();
         status = run_once(call, model, diag);
-        times[i] = vta_now() - begin;
+        times[i] = vta_now() - begin + (call->cut != NULL ? cli_cut_seconds(call->cut) : 0.0);
         cli_watch_run(watch);
     }
     cli_catch_signals(NULL, NULL);
@@ -154,6 +161,9 @@ static void print_result(run_call *call, const vta_model *model, const char *pat
     if (cli_flag(call->args, "--steps")) {
         print_steps(model, call->json);
     }
+    if (call->cut != NULL) {
+        (call->json ? cli_cut_json : cli_cut_tell)(call->cut);
+    }
     if (cli_flag(call->args, "--layers")) {
         (call->json ? cli_layers_json : cli_layers_text)(model);
     }
@@ -193,6 +203,19 @@ static vta_status save(const run_call *call, const vta_model *model, const char 
     return cli_save_outputs(model, folder, prefix, diag);
 }
 
+/* What the run of a model is made of, by workers. */
+static vta_status cut_run(run_call *call, vta_model *model, vta_diag *diag)
+{
+    bool leads = true;
+    if (!call->cuts || vta_model_device(model) == NULL) {
+        return VTA_OK;
+    }
+    const vta_status status =
+        cli_cut_run(call->args, &call->how, model, call->device, &call->cut, &leads, diag);
+    call->helps = !leads;
+    return status;
+}
+
 static vta_status run_case(run_call *call, vta_model *model, const char *path, uint32_t which, uint32_t cases,
                            vta_diag *diag)
 {
@@ -201,6 +224,11 @@ static vta_status run_case(run_call *call, vta_model *model, const char *path, u
         return vta_fail(diag, VTA_NOMEM, "out of memory");
     }
     vta_status status = cli_bind_case(&call->inputs, model, which, diag);
+    status = status == VTA_OK ? cut_run(call, model, diag) : status;
+    if (call->helps) {
+        free(times);
+        return status;
+    }
     status = status == VTA_OK ? time_runs(call, model, times, diag) : status;
     status = status == VTA_OK ? save(call, model, path, which, cases, diag) : status;
     if (status == VTA_OK && call->profile != NULL) {
@@ -228,10 +256,15 @@ static vta_status run_model(run_call *call, const char *path, vta_diag *diag)
     if (status == VTA_OK && call->profile != NULL && cases > 1) {
         status = vta_fail(diag, VTA_INVALID, "--profile takes one run, not the %u of so many inputs", cases);
     }
+    if (status == VTA_OK && call->cuts && cases > 1) {
+        status = vta_fail(diag, VTA_INVALID, "one run is cut into parts, not the %u of so many inputs", cases);
+    }
     for (uint32_t i = 0; i < cases && status == VTA_OK; i++) {
         status = run_case(call, model, path, i, cases, diag);
     }
     vta_model_destroy(model);
+    cli_cut_free(call->cut);
+    call->cut = NULL;
     return status;
 }
 
@@ -285,7 +318,7 @@ static vta_status run_profiled(run_call *call, vta_diag *diag)
     call->profile = &profile;
     vta_status status = ask_for_timeline(call, uri, sizeof uri, diag);
     status = status == VTA_OK ? run_model(call, call->args->operands[0], diag) : status;
-    status = status == VTA_OK ? write_profile(call, device, diag) : status;
+    status = status == VTA_OK && !call->helps ? write_profile(call, device, diag) : status;
     if (call->timeline[0] != '\0') {
         cli_temporary_remove(call->timeline);
     }
@@ -352,6 +385,27 @@ static int list_presets(const cli_args *args)
     return cli_done(args);
 }
 
+/* --jobs and its like: whether a run is cut, and by whom its parts are simulated. */
+static int read_work(run_call *call)
+{
+    const cli_args *args = call->args;
+    const char *device = cli_value(args, "--device");
+    const bool tsim = device != NULL && strncmp(device, "tsim", 4) == 0 && strcspn(device, ":?") == 4;
+    if (cli_read_work(args, &call->how) != CLI_OK) {
+        return CLI_USAGE;
+    }
+    const bool asked = cli_value(args, "--jobs") != NULL || call->how.options.folder != NULL;
+    call->cuts = tsim && (asked || call->how.options.engine == VTAC_WORK_MPI);
+    call->device = device;
+    if (asked && !tsim) {
+        return cli_usage(args, "runs of '--device tsim' are cut into parts, those of '%s' are not",
+                         device != NULL ? device : "fsim");
+    }
+    return call->cuts && (call->repeat > 1 || args->operand_count > 1)
+               ? cli_usage(args, "one run of one model is cut into parts")
+               : CLI_OK;
+}
+
 static int run(const cli_args *args)
 {
     const char *how = cli_value(args, "--preprocess");
@@ -386,6 +440,9 @@ static int run(const cli_args *args)
         return CLI_USAGE;
     }
     call.repeat = numbers[0];
+    if (read_work(&call) != CLI_OK) {
+        return CLI_USAGE;
+    }
     call.outputs.top = numbers[1];
     call.outputs.json = call.json;
     call.model.threads = (uint32_t)numbers[2];
@@ -398,8 +455,7 @@ const cli_verb cli_verb_run = {
     .name = "run",
     .operands = "MODEL.so ...",
     .summary = "run compiled models",
-    .more = "Several files for one input make as many runs. Pictures are scaled and cut to\n"
-            "the input's size. HOW is one of ('list' tells what they do)\n  "
+    .more = "Several files for one input make as many runs. Pictures are made to fit. HOW:\n  "
 #define CLI_PREPROCESS(name, scale, mean, std, order, doc) " " name
 #include "preprocess.def"
 #undef CLI_PREPROCESS

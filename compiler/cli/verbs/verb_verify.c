@@ -25,6 +25,7 @@ static const cli_option options[] = {
     {"-O", "N", CLI_TEXT, "0 to 3 (default 3)"},
     {"--rtol", "R", CLI_TEXT, "relative error that passes (default 1e-3)"},
     {"--atol", "A", CLI_TEXT, "absolute error that passes (default 1e-7)"},
+    {"--dynamic", NULL, CLI_FLAG, "sizes that a model leaves open stay open"},
     {"--json", NULL, CLI_FLAG, "print JSON"},
 };
 
@@ -158,7 +159,9 @@ static void read_shapes(const char *folder, case_shapes *shapes)
 static vta_status compile_bytes(const verification *v, const char *folder, const case_shapes *shapes,
                                 const vta_str *model, vta_diag *diag)
 {
-    const vtac_import_options import = {.shapes = shapes->items, .shape_count = shapes->count};
+    const bool dynamic = cli_flag(v->args, "--dynamic");
+    const vtac_import_options import = {
+        .shapes = shapes->items, .shape_count = dynamic ? 0 : shapes->count, .dynamic = dynamic};
     vtac_graph *graph = NULL;
     VTA_TRY(vtac_onnx_parse((const uint8_t *)model->text, model->size, "model.onnx", folder, &import, &graph,
                             diag));
@@ -219,6 +222,7 @@ static vta_status load_inputs(vta_model *model, const char *folder, int bound_fr
         (void)snprintf(path, sizeof path, "%s/input_%d.pb", folder, i);
         vta_status status = cli_read_tensor(path, &arena, &tensor, diag);
         if (status == VTA_OK && !(i >= bound_from && is_parameter(&tensor))) {
+            status = vta_model_set_input_shape(model, next, tensor.type.dim, tensor.type.rank, NULL);
             status = vta_model_set_input(model, next, tensor.data, tensor.bytes, diag);
             next++;
         }

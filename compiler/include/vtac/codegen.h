@@ -19,9 +19,12 @@ typedef struct vtac_target {
     uint32_t vector_count; /* vector registers */
     bool has_vnni;         /* dot products of four u8 with four i8 */
     bool has_signed_dot;   /* of four i8 with four i8 */
+    bool has_pairs;        /* neither, but of two i16 with two i16 */
+    bool has_long;         /* none, but an i32 and the product of two i16 */
     bool has_fma;
     bool has_rounding; /* to whole numbers, as an instruction */
     bool is_bare;      /* no operating system: what comes of it is an object, for the program's own link */
+    bool is_wasm;      /* what comes of it is a WebAssembly module, with the runtime and fsim in it */
 } vtac_target;
 
 /* The named ones: "host", which has no triple here, and the rows of targets.def. */
@@ -38,12 +41,13 @@ typedef struct vtac_compile_options {
     const vtac_target *target;
     const struct vtac_partition *partition; /* vtac/partition.h; NULL: all on the host */
     bool row_major;                         /* no value lies in blocks of channels: alter-layout is off */
+    const struct vtac_schedules *schedules; /* vtac/schedules.h; NULL: the standard ones */
     bool want_texts;                        /* fill the texts below */
     const vtac_progress *progress;          /* NULL: silent */
 } vtac_compile_options;
 
 typedef struct vtac_artifact_image {
-    uint8_t *object; /* an ELF relocatable object; owned */
+    uint8_t *object; /* relocatable: ELF, or WebAssembly's; owned */
     size_t object_bytes;
     struct vtac_library {
         uint8_t *object; /* owned; NULL: the target has no need of it */
@@ -53,7 +57,7 @@ typedef struct vtac_artifact_image {
     char *plan, *loops, *ll, *assembly; /* owned; NULL unless they were asked for */
     uint64_t workspace_bytes, constant_bytes;
     uint32_t step_count;
-    bool is_bare; /* of the target */
+    bool is_bare, is_wasm; /* of the target */
 } vtac_artifact_image;
 
 vta_status vtac_compile(const vtac_graph *graph, const vtac_compile_options *options,
@@ -67,5 +71,11 @@ vta_status vtac_link(const vtac_artifact_image *image, const char *path, vta_dia
 /* What the compiler can do with an operator: NULL where it has no lowering, otherwise its limits ("" for
  * none). */
 const char *vtac_op_limits(vtac_op op);
+
+/* The types of its first input, in words, as the row of the table has them. */
+const char *vtac_op_types(vtac_op op);
+
+/* Whether an element of its output comes from the elements at the same place of its operands. */
+bool vtac_is_pointwise(vtac_op op);
 
 #endif

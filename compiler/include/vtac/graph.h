@@ -146,6 +146,7 @@ typedef struct vtac_graph {
     size_t value_room, node_room, order_room, input_room, output_room;
     vtac_value_id *names; /* values by name: a hash table of name_room places, a power of two or 0 */
     size_t name_room;
+    struct vtac_flow *flow; /* vtac/flow.h; NULL: the graph is all of the model */
 } vtac_graph;
 
 /* An empty graph; NULL without memory. */

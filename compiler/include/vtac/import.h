@@ -8,11 +8,12 @@
 
 #include "vtac/graph.h"
 
-/* A shape for one graph input: "name=1x3x224x224" on the command line. */
+/* A shape for one graph input: "name=1x3x224x224" on the command line, or "name=1x3x(64..640)x(64..640)". */
 typedef struct vtac_shape_option {
     const char *name;
     uint32_t rank;
     int64_t dim[VTAC_MAX_RANK];
+    int64_t most[VTAC_MAX_RANK]; /* of a range from dim on; 0: none, the size is dim */
 } vtac_shape_option;
 
 typedef struct vtac_import_options {
@@ -22,6 +23,7 @@ typedef struct vtac_import_options {
      * NULL. */
     void (*note)(void *context, const char *text);
     void *context;
+    bool dynamic;        /* sizes that the model leaves open stay so: it takes any, at run time */
     const char *weights; /* the file of weights, where a model has one of its own; NULL: beside the model */
 } vtac_import_options;
 
@@ -64,7 +66,7 @@ vta_status vtac_model_parse(const vtac_model_file *file, const vtac_import_optio
 vta_status vtac_darknet_parse(const vtac_model_file *file, const uint8_t *weights, size_t size,
                               const vtac_import_options *options, vtac_graph **out, vta_diag *diag);
 
-/* Parses NAME=AxBxC; dims are 0 or more. */
+/* Parses NAME=AxBxC; dims are 0 or more, or a range (A..B). */
 vta_status vtac_shape_parse(const char *text, char *name, size_t name_size, vtac_shape_option *out,
                             vta_diag *diag);
 

@@ -65,7 +65,8 @@
     X(SELECT, "select", 3)                                                                                   \
     X(FMA, "fma", 3)     /* floats: rounded once where the target can */                                     \
     X(DOT4, "dot4", 3)   /* i32 + four u8 in an i32 times four i8 in an i32 */                               \
-    X(SDOT4, "sdot4", 3) /* the same of four i8 times four i8 */
+    X(SDOT4, "sdot4", 3) /* the same of four i8 times four i8 */                                             \
+    X(DOT2, "dot2", 3)   /* i32 + two i16 in an i32 times two i16 in an i32 */
 
 typedef enum vtac_expr_op {
 #define X(id, name, operands) VTAC_E_##id,

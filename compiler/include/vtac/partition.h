@@ -56,6 +56,9 @@ typedef struct vtac_partition_options {
     bool look;   /* find the places only: nothing is scheduled, the graph stays as it is */
 } vtac_partition_options;
 
+/* Whether the accelerator has a layer for this operator, where its operands are 8-bit. */
+bool vtac_op_has_layer(vtac_op op);
+
 /* *out is owned: vtac_partition_free. */
 vta_status vtac_partition_graph(vtac_graph *graph, const vtac_partition_options *options,
                                 vtac_partition **out, vta_diag *diag);

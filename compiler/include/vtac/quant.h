@@ -26,6 +26,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "vta/isa.h"
+
 /* The number mult * 2^-shift; mult below 2^24, shift below 64. */
 typedef struct vtac_fixed {
     uint32_t mult, shift;
@@ -97,6 +99,59 @@ typedef struct vtac_tfl_sum {
     vtac_tfl_scale a, b, y;
 } vtac_tfl_sum;
 vtac_tfl_sum vtac_tfl_sum_of(float a, float b, float y, int left);
+
+/* The same sum, result by result, in what the accelerator has: (a * fa + b * fb + bias + table[b or a]) *
+ * scale, rounded, with a and b less their zero points. The table is of the one operand that is `corrected`
+ * (0 or 1; -1: there is none, `table` is all 0), by its number and 128. */
+typedef struct vtac_tfl_sum_fit {
+    int32_t a, b, bias;
+    vtac_fixed scale; /* a multiplier of 31 bits */
+    vta_rounding rounding;
+    int corrected;
+    int8_t table[256];
+} vtac_tfl_sum_fit;
+
+/* Scales and zero points of a, b and the result, in int8 (uint8: less 128). Every one of the 65,536 results
+ * is compared. False: there is none, or no memory. */
+bool vtac_tfl_sum_fit_of(const float scale[3], const int32_t zero[3], vtac_tfl_sum_fit *out);
+
+/* A function of whole numbers that never falls, as a product by a constant. */
+typedef int32_t vtac_steps_fn(const void *context, int64_t v);
+typedef struct vtac_steps {
+    vtac_steps_fn *fn;
+    const void *context;
+    int64_t first, last; /* where it is wanted */
+    int32_t low, high;   /* and what its results are clamped to */
+    double slope;        /* what it rises by, about */
+} vtac_steps;
+typedef struct vtac_steps_fit {
+    int32_t times, bias; /* times: 1, or more where the bias has to be finer than one number */
+    vtac_fixed scale;    /* a multiplier of 31 bits */
+    vta_rounding rounding;
+} vtac_steps_fit;
+
+/* (v * times + bias) * scale, rounded and clamped, is what the function says for every v; compared where it
+ * rises. False: no such product was found. */
+bool vtac_steps_fit_of(const vtac_steps *steps, vtac_steps_fit *out);
+
+/* A function of 8-bit numbers, and what its results are clamped to. */
+typedef struct vtac_line {
+    const int32_t *results;   /* of the 256 numbers from `first` on */
+    int32_t first, low, high; /* results are in low ... high */
+    float x_scale, y_scale;   /* of numbers and results, as a convolution would have them */
+    int32_t x_zero, y_zero;
+} vtac_line;
+typedef struct vtac_line_fit {
+    int32_t weight, bias; /* weight: -127 ... 127 */
+    float scale;          /* of the weight */
+} vtac_line_fit;
+
+/* clamp(round_half_even(((x - x_zero) * weight + bias) * s) + y_zero), s = x_scale * scale / y_scale, is what
+ * the function says for all 256 numbers. False: no such weight was found. */
+bool vtac_line_fit_of(const vtac_line *line, vtac_line_fit *out);
+
+/* v * scale, rounded as REQUANT does (isa/ISA.md, 8). */
+int64_t vtac_requant_round(int64_t v, vtac_fixed scale, vta_rounding rounding);
 
 /* A mean over planes of uint8: the sum of the numbers as they are is scaled, and the bias added. */
 typedef struct vtac_tfl_mean {

@@ -41,6 +41,10 @@ typedef struct vtac_quantize_options {
     bool unsigned_activations;     /* uint8; otherwise int8 */
     bool correct_bias;             /* take out what rounding the weights adds to the mean of each channel */
     bool equalize;                 /* even out weights from layer to layer first; for one scale per tensor */
+    const char *const *keep_float; /* nodes that stay float, by name or by that of a result */
+    uint32_t keep_count;
+    const uint32_t *labels; /* the right answer of each sample's rows of the first output, in order; NULL */
+    uint32_t label_count;
     const vtac_progress *progress; /* NULL: silent */
 } vtac_quantize_options;
 
@@ -62,6 +66,7 @@ void vtac_why_float(const vtac_graph *graph, const vtac_node *node, char text[12
 typedef struct vtac_quantized_layer {
     const char *node, *op, *value;
     double snr_db;    /* of the value over all samples, quantized against float; infinite where they agree */
+    double added;     /* its noise, in parts of its signal, beyond that of what it reads */
     double low, high; /* of what is representable */
     float scale;
     int32_t zero;
@@ -72,9 +77,12 @@ typedef struct vtac_quantize_report {
     uint32_t layer_count;
     uint32_t samples;
     uint64_t decisions,
-        agreed;           /* rows of the first output, and those whose largest element stayed where it was */
-    double output_error;  /* largest absolute error of any output */
-    double output_snr_db; /* of the outputs together */
+        agreed; /* rows of the first output, and those whose largest element stayed where it was */
+    uint64_t right, right_float; /* of the labels: the model of integers, the model of floats */
+    double output_error;         /* largest absolute error of any output */
+    double output_deviation; /* root of the mean squared error of the outputs, in parts of what they span */
+    bool made_up;            /* the samples were; the comparison is on others than the ranges are from */
+    double output_snr_db;    /* of the outputs together */
     vta_arena arena;
 } vtac_quantize_report;
 

@@ -19,4 +19,8 @@ vta_status vtac_temporary_folder(const char *kind, char path[VTAC_TEMPORARY_PATH
 vta_status vtac_load(const vtac_artifact_image *image, const vta_model_options *options, vta_model **out,
                      vta_diag *diag);
 
+/* A graph that is run while another one is compiled: compiled at optimization `level` for the least processor
+ * of this machine's kind, so that the numbers are the same wherever they are made; one thread. */
+vta_status vtac_load_graph(const vtac_graph *graph, int level, vta_model **out, vta_diag *diag);
+
 #endif

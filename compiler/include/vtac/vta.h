@@ -14,10 +14,12 @@
 #define VTAC_VTA_H
 
 #include "vta/config.h"
+#include "vta/isa.h"
 #include "vta/program.h"
 #include "vta/status.h"
 #include "vtac/progress.h"
 #include "vtac/quant.h"
+#include "vtac/schedules.h"
 
 /* ---- tensors ---- */
 
@@ -84,7 +86,7 @@ typedef struct vtac_vta_from {
 
 enum { VTAC_MOST_LANES = 128 }; /* channels of a block that a movement takes */
 
-/* Every layer: out = clamp(round_half_even(v · scale) + out.zero, low, high), v by its kind as in
+/* Every layer: out = clamp(round(v · scale) + out.zero - zero_less, low, high), v by its kind as in
  * vtac/quant.h; MAX_POOL and RESIZE take q as it is (same zero and scale on both sides), then clamp. */
 typedef struct vtac_vta_layer {
     vtac_vta_kind kind;
@@ -98,17 +100,25 @@ typedef struct vtac_vta_layer {
     int64_t groups;         /* CONV; depthwise: groups = channels in = channels out (or a multiple of it) */
     const int8_t *weights;  /* CONV: [c_out][c_in / groups][kernel[0]][kernel[1]] */
     const int32_t *weight_zero; /* one for each output channel; NULL: all 0 */
-    const int32_t *bias;        /* one for each output channel; NULL: none */
+    const int32_t *bias;        /* CONV: one for each output channel; AVG_POOL: for each divisor; ADD: one,
+                                 * where `wide`; NULL: none */
     const vtac_fixed *scales;   /* CONV: one for each output channel; CONCAT, MOVE: for each input; AVG_POOL:
                                  * for each divisor; MUL, RESCALE: one */
     const int64_t *divisors;    /* AVG_POOL: of how many elements its means are, each number once */
     uint32_t divisor_count;
     int64_t counted_before[2], counted_after[2]; /* AVG_POOL: padding that counts as elements */
-    vtac_fixed_sum sum;                          /* ADD */
+    vtac_fixed_sum sum;                          /* ADD; its shift unless `wide`: then there is a scale */
     int64_t up[2], down[2];                      /* MOVE */
-    const int8_t *table;                         /* TABLE: the result for -128 … 127; then the clamp */
-    const vtac_vta_from *from;                   /* MOVE: [up[0]·up[1]][c_out] */
-    int32_t low, high;                           /* -128 … 127 */
+    const int8_t *table;  /* TABLE: the result for -128 … 127; then the clamp. ADD: */
+    uint32_t corrected;   /* what this input's number adds besides; or NULL */
+    const int8_t *behind; /* CONV, MUL, AVG_POOL, RESCALE, and ADD without a table: what becomes of the */
+    int32_t between;      /* results, of -128 … 127, whose zero point this is then; or NULL */
+    const vtac_vta_from *from; /* MOVE: [up[0]·up[1]][c_out] */
+    int32_t low, high;         /* -128 … 127 */
+    vta_rounding rounding;     /* EVEN unless the model's arithmetic is another than ONNX's */
+    bool wide;                 /* multipliers of 31 bits; CONV, AVG_POOL, ADD, MUL, RESCALE */
+    int32_t zero_less;         /* AVG_POOL; 0 elsewhere */
+    int32_t more_times;        /* AVG_POOL: v is the sum, and this many times the sum; 0 elsewhere */
 } vtac_vta_layer;
 
 typedef struct vtac_vta_region {
@@ -158,10 +168,12 @@ typedef struct vtac_vta_plan {
 } vtac_vta_plan;
 
 typedef struct vtac_vta_options {
-    int level;                     /* 0: the estimate decides how layers are cut; 3: many ways are timed */
-    bool no_fold;                  /* for tests: inputs as they are */
-    bool no_join;                  /* for tests: layer by layer through DRAM */
-    const vtac_progress *progress; /* NULL: silent */
+    int level;                       /* 0: the estimate decides how layers are cut; 3: many ways are timed */
+    bool no_fold;                    /* for tests: inputs as they are */
+    bool no_join;                    /* for tests: layer by layer through DRAM */
+    bool predict_only;               /* plans and cycles are wanted: no program, no constants */
+    const vtac_schedules *schedules; /* NULL: the standard ones */
+    const vtac_progress *progress;   /* NULL: silent */
 } vtac_vta_options;
 
 /* One launch. The program's symbols are "constants" and "work" (buffers 0 and 1), then "uops"; its `tags`

@@ -35,7 +35,7 @@ static int64_t option(darknet *d, const char *name, int64_t otherwise, int64_t l
     if (d->maker.status == VTA_OK) {
         d->maker.status = cfg_int(d->section, name, otherwise, least, most, &value, d->maker.diag);
     }
-    return value;
+    return d->maker.status == VTA_OK ? value : least; /* something that can be reckoned with */
 }
 
 /* ---- weights */

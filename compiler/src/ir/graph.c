@@ -9,6 +9,7 @@
 
 #include "names.h"
 #include "vta/vec.h"
+#include "vtac/flow.h"
 
 vtac_graph *vtac_graph_create(const char *name)
 {
@@ -39,6 +40,7 @@ void vtac_graph_destroy(vtac_graph *graph)
     free(graph->inputs);
     free(graph->outputs);
     free(graph->names);
+    vtac_flow_destroy(graph->flow);
     vta_arena_free(&graph->arena);
     free(graph);
 }

@@ -20,8 +20,11 @@ typedef struct layer {
     char group[256]; /* of its weights in a .keras file */
     const cJSON *node, *config;
     keras_value out[MOST_CALLS];
+    const keras_value *more[MOST_CALLS]; /* outputs behind the first */
+    uint32_t more_count[MOST_CALLS];
     uint32_t calls;
     bool is_input;
+    char operation[80]; /* a function's name, "": it is a layer */
 } layer;
 
 /* One model, nested or not. */
@@ -47,8 +50,7 @@ static const char *text_of(const cJSON *item)
 
 /* ---- the list of layers */
 
-/* Conv2D: conv2d, ReLU: re_lu. */
-static void snake_case(const char *class, char *out, size_t size)
+void keras_snake_case(const char *class, char *out, size_t size)
 {
     size_t used = 0;
     for (size_t i = 0; class[i] != '\0' && used + 2 < size; i++) {
@@ -67,7 +69,7 @@ static void name_group(model *m, uint32_t i)
 {
     char base[200];
     uint32_t before = 0;
-    snake_case(m->layers[i].class, base, sizeof base);
+    keras_snake_case(m->layers[i].class, base, sizeof base);
     for (uint32_t k = 0; k < i; k++) {
         before += strcmp(m->layers[k].class, m->layers[i].class) == 0;
     }
@@ -99,6 +101,7 @@ static vta_status list_layers(keras *k, const cJSON *config, model *m, vta_diag 
         l->class = text_of(member(item, "class_name"));
         l->name = text_of(member(l->config, "name"));
         l->is_input = strcmp(l->class, "InputLayer") == 0;
+        (void)keras_operation_name(item, l->class, l->operation, sizeof l->operation);
         name_group(m, m->count++);
     }
     return VTA_OK;
@@ -116,7 +119,8 @@ static vta_status check_layers(const model *m, vta_diag *diag)
     size_t used = 0;
     for (uint32_t i = 0; i < m->count && used < sizeof list - 120; i++) {
         const layer *l = &m->layers[i];
-        if (!is_model(l) && strcmp(l->class, "TimeDistributed") != 0 && keras_layer_find(l->class) == NULL) {
+        if (!is_model(l) && l->operation[0] == '\0' && strcmp(l->class, "TimeDistributed") != 0 &&
+            keras_layer_find(l->class) == NULL) {
             used += (size_t)snprintf(list + used, sizeof list - used, "%s'%.40s' (%.40s)",
                                      used == 0 ? "" : ", ", l->name, l->class);
         }
@@ -136,7 +140,20 @@ static vta_status add_weight(keras *k, const char *path, vta_diag *diag)
     return VTA_OK;
 }
 
-/* .h5: a layer's group tells the names of its weights; those of a nested model's layers begin with theirs. */
+/* Whether one of the parts of a weight's path is the layer's name. */
+static bool names_layer(const char *path, const char *name, size_t length)
+{
+    for (const char *at = path; at != NULL; at = strchr(at, '/')) {
+        at += *at == '/';
+        if (strncmp(at, name, length) == 0 && at[length] == '/') {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* .h5: a layer's group tells the names of its weights; those of a nested model's layers have theirs in them.
+ */
 static vta_status weights_by_name(keras *k, const model *m, const layer *l, vta_diag *diag)
 {
     char group[MOST_PATH];
@@ -150,8 +167,7 @@ static vta_status weights_by_name(keras *k, const model *m, const layer *l, vta_
     }
     VTA_TRY(keras_store_texts(k->store, group, "weight_names", &k->maker.graph->arena, &names, &count, diag));
     for (size_t i = 0; i < count; i++) {
-        const bool own =
-            m->nested == NULL || (strncmp(names[i], l->name, length) == 0 && names[i][length] == '/');
+        const bool own = m->nested == NULL || names_layer(names[i], l->name, length);
         if (own) {
             (void)snprintf(path, sizeof path, "%s/%.900s", group, names[i]);
             VTA_TRY(add_weight(k, path, diag));
@@ -188,8 +204,19 @@ static bool group_of(keras *k, const model *m, const layer *l, char *out, size_t
 
 static vta_status weights_of(keras *k, const model *m, const layer *l, bool zipped, vta_diag *diag)
 {
-    static const char *const parts[] = {"vars/", "cell/vars/", "forward_layer/cell/vars/",
-                                        "backward_layer/cell/vars/", "layer/vars/"};
+    static const char *const parts[] = {"vars/",
+                                        "cell/vars/",
+                                        "forward_layer/cell/vars/",
+                                        "backward_layer/cell/vars/",
+                                        "layer/vars/",
+                                        "query_dense/vars/",
+                                        "_query_dense/vars/",
+                                        "key_dense/vars/",
+                                        "_key_dense/vars/",
+                                        "value_dense/vars/",
+                                        "_value_dense/vars/",
+                                        "output_dense/vars/",
+                                        "_output_dense/vars/"};
     char group[MOST_PATH];
     k->weight_count = 0;
     if (!zipped) {
@@ -219,13 +246,30 @@ static vta_status find_tensor(const model *m, const char *name, const cJSON *cal
         const uint32_t which = l->calls == 1                          ? 0
                                : number >= 0.0 && number < MOST_CALLS ? (uint32_t)number
                                                                       : MOST_CALLS;
-        if (which < l->calls && (!cJSON_IsNumber(output) || output->valuedouble == 0.0)) {
-            *out = l->out[which];
+        const double place = cJSON_IsNumber(output) ? output->valuedouble : 0.0;
+        if (which < l->calls && place >= 0.0 && place <= (double)l->more_count[which]) {
+            *out = place < 1.0 ? l->out[which] : l->more[which][(uint32_t)place - 1];
             return VTA_OK;
         }
     }
     return vta_fail(diag, VTA_INVALID, "its input '%.80s' is made by no earlier layer", name);
 }
+
+static void begin_call(keras *k)
+{
+    k->in_count = k->operand_count = 0;
+    k->kwargs = k->rest = NULL;
+}
+
+static void add_operand(keras *k, keras_operand operand)
+{
+    if (k->operand_count < KERAS_MOST_INPUTS) {
+        k->operands[k->operand_count++] = operand;
+    }
+}
+
+static vta_status collect_named(keras *k, const model *m, const cJSON *kwargs, uint32_t depth,
+                                vta_diag *diag);
 
 /* The tensors in the arguments of a call, in their order. */
 static vta_status collect(keras *k, const model *m, const cJSON *item, uint32_t depth, vta_diag *diag)
@@ -235,14 +279,22 @@ static vta_status collect(keras *k, const model *m, const cJSON *item, uint32_t 
                       cJSON_IsString(cJSON_GetArrayItem(item, 0)) &&
                       cJSON_IsNumber(cJSON_GetArrayItem(item, 1));
     const cJSON *tensor = history != NULL ? history : pair ? item : NULL;
+    if (pair && strcmp(text_of(cJSON_GetArrayItem(item, 0)), "_CONSTANT_VALUE") == 0) {
+        add_operand(k, (keras_operand){.number = cJSON_GetArrayItem(item, 2)->valuedouble});
+        return collect_named(k, m, cJSON_GetArrayItem(item, 3), depth, diag);
+    }
     if (tensor != NULL) {
         if (k->in_count == KERAS_MOST_INPUTS) {
             return vta_fail(diag, VTA_UNSUPPORTED, "more than %d inputs", KERAS_MOST_INPUTS);
         }
         VTA_TRY(find_tensor(m, text_of(cJSON_GetArrayItem(tensor, 0)), cJSON_GetArrayItem(tensor, 1),
                             cJSON_GetArrayItem(tensor, 2), &k->in[k->in_count], diag));
+        add_operand(k, (keras_operand){.is_tensor = true, .in = k->in_count});
         k->in_count++;
-        return VTA_OK;
+        return pair ? collect_named(k, m, cJSON_GetArrayItem(tensor, 3), depth, diag) : VTA_OK;
+    }
+    if (cJSON_IsNumber(item)) {
+        add_operand(k, (keras_operand){.number = item->valuedouble});
     }
     if (cJSON_IsArray(item) && depth < 8) {
         const cJSON *one;
@@ -252,7 +304,31 @@ static vta_status collect(keras *k, const model *m, const cJSON *item, uint32_t 
         }
     }
     const cJSON *args = member(item, "args");
-    return args != NULL && depth < 8 ? collect(k, m, args, depth + 1, diag) : VTA_OK;
+    if (args == NULL && cJSON_IsObject(item)) {
+        k->rest = item;
+    }
+    if (args == NULL || depth >= 8) {
+        return VTA_OK;
+    }
+    VTA_TRY(collect(k, m, args, depth + 1, diag));
+    return collect_named(k, m, member(item, "kwargs"), depth, diag);
+}
+
+/* Tensors and numbers among the arguments with names that stand for operands. */
+static vta_status collect_named(keras *k, const model *m, const cJSON *kwargs, uint32_t depth, vta_diag *diag)
+{
+    static const char *const names[] = {"y", "b", "other", "x2", "value", "key", "initial_state"};
+    if (!cJSON_IsObject(kwargs) || depth >= 8) {
+        return VTA_OK;
+    }
+    k->kwargs = kwargs;
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        const cJSON *item = member(kwargs, names[i]);
+        if (item != NULL && !cJSON_IsString(item)) {
+            VTA_TRY(collect(k, m, item, depth + 1, diag));
+        }
+    }
+    return VTA_OK;
 }
 
 static vta_status import_model(keras *k, const cJSON *config, model *m, bool zipped, bool sequential,
@@ -279,11 +355,53 @@ static vta_status import_nested(keras *k, const model *m, layer *l, bool zipped,
     VTA_TRY(import_model(k, l->config, &inner, zipped, strcmp(l->class, "Sequential") == 0, results, &count,
                          diag));
     k->depth--;
-    if (count != 1) {
+    if (count > 1 + KERAS_MOST_MORE) {
         return vta_fail(diag, VTA_UNSUPPORTED, "a nested model of %u outputs", count);
     }
     *out = results[0];
+    k->more_count = count - 1;
+    memcpy(k->more, results + 1, k->more_count * sizeof *results);
     return VTA_OK;
+}
+
+/* One call more, whose outputs behind the first are kept. */
+static vta_status called(keras *k, layer *l, vta_diag *diag)
+{
+    keras_value *more = vta_arena_array(&k->maker.graph->arena, k->more_count, sizeof *more);
+    if (more == NULL) {
+        return vta_fail(diag, VTA_NOMEM, "out of memory");
+    }
+    memcpy(more, k->more, k->more_count * sizeof *more);
+    l->more[l->calls] = more;
+    l->more_count[l->calls] = k->more_count;
+    l->calls++;
+    return VTA_OK;
+}
+
+/* A layer at each step: steps and batch become one axis, and come apart again. */
+static keras_value at_each_step(keras *k, const keras_layer *kind)
+{
+    vtac_builder *b = &k->maker;
+    const vtac_id x = keras_plain(k, &k->in[0]);
+    const vtac_type type = *vtac_made_type(b, x);
+    if (b->status != VTA_OK || type.rank < 3) {
+        vtac_make_fail(b, VTA_INVALID, "the input has %u axes, and needs 3 or more", type.rank);
+        return (keras_value){0};
+    }
+    int64_t dims[VTAC_MAX_RANK] = {type.dim[0] * type.dim[1]};
+    memcpy(dims + 1, type.dim + 2, (type.rank - 2) * sizeof *dims);
+    k->in[0] = (keras_value){.plain = vtac_make_reshape(b, x, dims, type.rank - 1)};
+    keras_value y = kind->make(k, kind->how);
+    const vtac_id made = b->status == VTA_OK ? keras_plain(k, &y) : 0;
+    const vtac_type inner = *vtac_made_type(b, made);
+    if (b->status != VTA_OK || inner.rank < 1 || inner.rank >= VTAC_MAX_RANK || inner.dim[0] != dims[0]) {
+        vtac_make_fail(b, VTA_UNSUPPORTED, "a layer at each step that mixes the steps");
+        return (keras_value){0};
+    }
+    dims[0] = type.dim[0];
+    dims[1] = type.dim[1];
+    memcpy(dims + 2, inner.dim + 1, (inner.rank - 1) * sizeof *dims);
+    return (keras_value){.plain = vtac_make_reshape(b, made, dims, inner.rank + 1)};
 }
 
 /* The layer on the inputs that are set. */
@@ -296,27 +414,28 @@ static vta_status call_layer(keras *k, const model *m, layer *l, bool zipped, vt
     if (k->in_count == 0) {
         return vta_fail(diag, VTA_INVALID, "it is called without inputs");
     }
+    k->more_count = 0;
     if (is_model(l)) {
         VTA_TRY(import_nested(k, m, l, zipped, out, diag));
-        l->calls++;
-        return VTA_OK;
+        return called(k, l, diag);
     }
     const char *class = l->class;
     const cJSON *config = l->config;
-    if (strcmp(class, "TimeDistributed") == 0) { /* a dense layer takes all steps at once */
+    const bool each_step = strcmp(class, "TimeDistributed") == 0;
+    if (each_step) {
         const cJSON *inner = member(config, "layer");
         class = text_of(member(inner, "class_name"));
         config = member(inner, "config");
-        if (strcmp(class, "Dense") != 0 && strcmp(class, "Activation") != 0 &&
-            strcmp(class, "Dropout") != 0) {
+        if (keras_layer_find(class) == NULL) {
             return vta_fail(diag, VTA_UNSUPPORTED, "a layer '%.40s' at each step", class);
         }
     }
-    const keras_layer *kind = keras_layer_find(class);
+    const keras_layer operation = {.make = keras_make_operation, .how = l->operation};
+    const keras_layer *kind = l->operation[0] != '\0' ? &operation : keras_layer_find(class);
     k->config = config;
     VTA_TRY(weights_of(k, m, l, zipped, diag));
-    *out = kind->make(k, kind->how);
-    l->calls++;
+    *out = each_step ? at_each_step(k, kind) : kind->make(k, kind->how);
+    VTA_TRY(called(k, l, diag));
     const vtac_id id = out->plain != 0 ? out->plain : out->planes;
     vtac_graph *g = k->maker.graph;
     if (k->maker.status == VTA_OK && g->values[id].node != 0 && g->values[id].nameless) {
@@ -424,7 +543,7 @@ static vta_status import_layer(keras *k, model *m, layer *l, bool zipped, uint32
     const cJSON *call;
     cJSON_ArrayForEach(call, member(l->node, "inbound_nodes"))
     {
-        k->in_count = 0;
+        begin_call(k);
         VTA_TRY(collect(k, m, call, 0, diag));
         VTA_TRY(call_layer(k, m, l, zipped, diag));
     }
@@ -440,7 +559,7 @@ static vta_status import_graph(keras *k, const cJSON *config, model *m, bool zip
         k->maker.origin = i;
         VTA_TRY(in_layer(diag, import_layer(k, m, &m->layers[i], zipped, &inputs, diag), &m->layers[i]));
     }
-    k->in_count = 0;
+    begin_call(k);
     VTA_TRY(collect(k, m, member(config, "output_layers"), 0, diag));
     memcpy(out, k->in, k->in_count * sizeof *out);
     *out_count = k->in_count;

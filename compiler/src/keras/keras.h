@@ -16,7 +16,14 @@ typedef struct keras_value {
     vtac_id plain, planes;
 } keras_value;
 
-enum { KERAS_MOST_INPUTS = 64, KERAS_MOST_WEIGHTS = 16, KERAS_MOST_DEPTH = 8 };
+enum { KERAS_MOST_INPUTS = 64, KERAS_MOST_WEIGHTS = 16, KERAS_MOST_DEPTH = 8, KERAS_MOST_MORE = 15 };
+
+/* What a function is called with, in order. */
+typedef struct keras_operand {
+    bool is_tensor;
+    uint32_t in; /* a tensor: in[in] */
+    double number;
+} keras_operand;
 
 typedef struct keras {
     vtac_builder maker;
@@ -27,8 +34,14 @@ typedef struct keras {
     const cJSON *config; /* of the layer that is imported */
     keras_value in[KERAS_MOST_INPUTS];
     uint32_t in_count;
+    keras_operand operands[KERAS_MOST_INPUTS];
+    uint32_t operand_count;
+    const cJSON *kwargs; /* of the call, NULL: none */
+    const cJSON *rest;   /* an argument that is neither tensor nor number */
     vtac_tensor weights[KERAS_MOST_WEIGHTS];
     uint32_t weight_count;
+    keras_value more[KERAS_MOST_MORE]; /* outputs of the call behind its first */
+    uint32_t more_count;
 } keras;
 
 /* A layer of input 0 (or of in[0] … in[in_count - 1]) and its weights. */
@@ -45,6 +58,11 @@ int64_t keras_int(keras *k, const char *name, int64_t otherwise);
 double keras_float(keras *k, const char *name, double otherwise);
 bool keras_bool(keras *k, const char *name, bool otherwise);
 const char *keras_text(keras *k, const char *name, const char *otherwise);
+/* The option itself, NULL: there is none; a number of it as a whole one. */
+const cJSON *keras_option(const keras *k, const char *name);
+int64_t keras_whole(const cJSON *item);
+/* The one axis that the option "axis" names, as 0 to rank - 1. */
+uint32_t keras_axis(keras *k, uint32_t rank);
 /* A list of exactly `count` integers, or one for all of them. */
 void keras_ints(keras *k, const char *name, int64_t otherwise, int64_t *out, uint32_t count);
 
@@ -52,13 +70,30 @@ void keras_ints(keras *k, const char *name, int64_t otherwise, int64_t *out, uin
 vtac_id keras_plain(keras *k, keras_value *v);
 vtac_id keras_planes(keras *k, keras_value *v);
 uint32_t keras_rank(keras *k, const keras_value *v);
+keras_value keras_as_plain(vtac_id id);
+keras_value keras_as_planes(vtac_id id);
+keras_value keras_as(bool in_planes, vtac_id id);
+/* The form that is there; true: planes. */
+bool keras_either(const keras_value *v, vtac_id *id);
+vtac_id keras_number(keras *k, double value);
+vtac_id keras_with_float(keras *k, vtac_op op, vtac_id x, const char *name, double value);
 /* Weight i, which must have this rank. */
 const vtac_tensor *keras_weight(keras *k, uint32_t i, uint32_t rank);
 vtac_id keras_constant(keras *k, const vtac_tensor *t);
 /* An activation by its name, with Keras's default for its parameters. */
 vtac_id keras_activate(keras *k, vtac_id x, const char *name, int64_t axis);
+/* The layer's own activation, channels on `axis`; weight i where the layer has a bias. */
+vtac_id keras_activated(keras *k, vtac_id x, int64_t axis);
+vtac_id keras_bias(keras *k, uint32_t i);
 void keras_refuse(keras *k, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-keras_layer_fn keras_recurrent, keras_bidirectional;
+/* A function that is called between layers, by its name in small letters (operations.c). */
+keras_layer_fn keras_make_operation;
+bool keras_operation_name(const cJSON *node, const char *class, char *out, size_t size);
+/* Conv2D: conv2d, ReLU: re_lu. */
+void keras_snake_case(const char *class, char *out, size_t size);
+
+#define KERAS_LAYER(name, fn, how) keras_layer_fn keras_make_##fn;
+#include "layers.def"
 
 #endif

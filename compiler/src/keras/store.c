@@ -122,7 +122,8 @@ static vta_status read_texts(hid_t attr, const char *what, vta_arena *arena, con
     vta_status status = VTA_OK;
     if (points == 0) { /* an empty list has any type */
         status = VTA_OK;
-    } else if (!text || points < 0 || points > MOST_TEXTS || (points > 0 && size > (size_t)(MOST_TEXT / points))) {
+    } else if (!text || points < 0 || points > MOST_TEXTS ||
+               (points > 0 && size > (size_t)(MOST_TEXT / points))) {
         status = damaged(diag, what);
     }
     const size_t room = status == VTA_OK ? (size_t)points : 0;

@@ -18,6 +18,7 @@
 #include "vta/hold.h"
 #include "vta/model.h"
 #include "vtac/codegen.h"
+#include "wasm.h"
 
 extern char **environ;
 
@@ -31,11 +32,11 @@ typedef struct link_files {
     char shared[MOST_PATH + 40];
 } link_files;
 
-static const char *const linkers[] = {"ld.lld-19", "ld.lld",    "ld.lld-18",
-                                      "ld.lld-17", "ld.lld-16", "ld.lld-20"};
+/* lld is one program under several names, one for each kind of object. */
+static const char *const versions[] = {"-19", "", "-18", "-17", "-16", "-20"};
 
-/* Starts one of the linkers with its messages going to `messages`; false: there is none. */
-static bool start_linker(char **argv, int messages, pid_t *child)
+/* Starts a linker of that name with its messages going to `messages`; false: there is none. */
+static bool start_linker(const char *linker, char **argv, int messages, pid_t *child)
 {
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attributes;
@@ -52,9 +53,9 @@ static bool start_linker(char **argv, int messages, pid_t *child)
     (void)posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
     (void)posix_spawnattr_setsigmask(&attributes, &signals);
     (void)posix_spawn_file_actions_adddup2(&actions, messages, STDERR_FILENO);
-    for (size_t i = 0; i < sizeof linkers / sizeof linkers[0] && !started; i++) {
+    for (size_t i = 0; i < sizeof versions / sizeof versions[0] && !started; i++) {
         char name[16];
-        (void)snprintf(name, sizeof name, "%s", linkers[i]);
+        (void)snprintf(name, sizeof name, "%s%s", linker, versions[i]);
         argv[0] = name;
         started = posix_spawnp(child, name, &actions, &attributes, argv, environ) == 0;
     }
@@ -79,11 +80,11 @@ static void first_line(int from, char *line, size_t size)
     line[strcspn(line, "\n")] = '\0';
 }
 
-static vta_status blame(const char *line, vta_diag *diag)
+static vta_status blame(const char *linker, const char *line, vta_diag *diag)
 {
     static const char undefined[] = "undefined symbol: ";
     const char *symbol = strstr(line, undefined);
-    if (symbol != NULL) {
+    if (symbol != NULL && strcmp(linker, "ld.lld") == 0) {
         return vta_fail(diag, VTA_UNSUPPORTED,
                         "the code for this host calls '%s', which is not in libc: the processor as described "
                         "lacks arithmetic; add features, as '+neon' for ARM or '+m,+f,+d' for RISC-V",
@@ -92,7 +93,7 @@ static vta_status blame(const char *line, vta_diag *diag)
     return vta_fail(diag, VTA_IO, "the linker failed on the compiled model: %s", line);
 }
 
-/* Runs lld on arguments that end with NULL; the first is its name's. */
+/* Runs lld on arguments that end with NULL; the first is its name. */
 static vta_status run_linker(const char *const *arguments, vta_diag *diag)
 {
     char *argv[MOST_ARGUMENTS] = {NULL};
@@ -105,7 +106,7 @@ static vta_status run_linker(const char *const *arguments, vta_diag *diag)
     for (; arguments[count] != NULL; count++) {
         argv[count] = strdup(arguments[count]);
     }
-    const bool started = start_linker(argv, ends[1], &child);
+    const bool started = start_linker(arguments[0], argv, ends[1], &child);
     (void)close(ends[1]);
     char line[400];
     first_line(ends[0], line, sizeof line);
@@ -117,17 +118,17 @@ static vta_status run_linker(const char *const *arguments, vta_diag *diag)
         free(argv[i]);
     }
     if (!started) {
-        return vta_fail(diag, VTA_IO, "no linker: 'ld.lld' is not in the PATH; install lld");
+        return vta_fail(diag, VTA_IO, "no linker: '%s' is not in the PATH; install lld", arguments[0]);
     }
-    return WIFEXITED(result) && WEXITSTATUS(result) == 0 ? VTA_OK : blame(line, diag);
+    return WIFEXITED(result) && WEXITSTATUS(result) == 0 ? VTA_OK : blame(arguments[0], line, diag);
 }
 
 /* A library that has names alone, as the next argument; none where the model calls nothing of it. */
 static vta_status link_names(const struct vtac_library *library, const char *soname, const char *object,
                              const char *out, const char **argument, vta_diag *diag)
 {
-    const char *const arguments[] = {"",     "-shared", "--build-id=none", "-soname", soname, "-o", out,
-                                     object, NULL};
+    const char *const arguments[] = {"ld.lld", "-shared", "--build-id=none", "-soname", soname, "-o", out,
+                                     object,   NULL};
     *argument = library->object != NULL ? out : "--as-needed";
     if (library->object == NULL) {
         return VTA_OK;
@@ -144,15 +145,33 @@ static vta_status link_model(const vtac_artifact_image *image, const link_files 
     VTA_TRY(vta_file_write(f->model, image->object, image->object_bytes, diag));
     VTA_TRY(link_names(&image->libc, "libc.so.6", f->libc_object, f->libc, &libc, diag));
     VTA_TRY(link_names(&image->libm, "libm.so.6", f->libm_object, f->libm, &libm, diag));
-    const char *arguments[MOST_ARGUMENTS] = {"",   "-shared", "--build-id=none", "-znoexecstack", "-zdefs",
-                                             "-o", f->shared, f->model,          "--as-needed",   libc,
-                                             libm};
+    const char *arguments[MOST_ARGUMENTS] = {
+        "ld.lld", "-shared", "--build-id=none", "-znoexecstack", "-zdefs",
+        "-o",     f->shared, f->model,          "--as-needed",   libc,
+        libm};
     if (image->helpers.object != NULL) {
         VTA_TRY(vta_file_write(f->helpers, image->helpers.object, image->helpers.bytes, diag));
         arguments[11] = "--start-lib"; /* only if they are called */
         arguments[12] = f->helpers;
         arguments[13] = "--end-lib";
     }
+    return run_linker(arguments, diag);
+}
+
+/* The model's object and the runtime's, as one module. A stack that overflows leaves the memory, and is
+ * refused. */
+static vta_status link_module(const vtac_artifact_image *image, const link_files *f, vta_diag *diag)
+{
+    if (vta_wasm_runtime_bytes == 0) {
+        return vta_fail(diag, VTA_UNSUPPORTED,
+                        "this vtac was built without clang, which makes the runtime for WebAssembly; install "
+                        "clang and lld, and build it again");
+    }
+    VTA_TRY(vta_file_write(f->model, image->object, image->object_bytes, diag));
+    VTA_TRY(vta_file_write(f->helpers, vta_wasm_runtime, vta_wasm_runtime_bytes, diag));
+    const char *const arguments[] = {"wasm-ld",  "--no-entry", "--stack-first", "-zstack-size=1048576",
+                                     "-s",       "-o",         f->shared,       f->model,
+                                     f->helpers, NULL};
     return run_linker(arguments, diag);
 }
 
@@ -184,11 +203,13 @@ vta_status vtac_link(const vtac_artifact_image *image, const char *path, vta_dia
     }
     sigset_t was;
     vta_hold_signals(&was);
-    vta_status status = link_model(image, f, diag);
-    if (status == VTA_OK) {
+    vta_status status = image->is_wasm ? link_module(image, f, diag) : link_model(image, f, diag);
+    if (status == VTA_OK && !image->is_wasm) {
         status = vta_artifact_seal_file(f->shared, diag);
     }
-    if (status == VTA_OK && rename(f->shared, path) != 0) {
+    if (status == VTA_OK && image->is_wasm && vtac_is_page(path)) {
+        status = vtac_write_page(f->shared, path, diag);
+    } else if (status == VTA_OK && rename(f->shared, path) != 0) {
         status = vta_fail(diag, VTA_IO, "%s: %s", path, strerror(errno));
     }
     for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {

@@ -66,7 +66,8 @@ static vta_status run(vtac_program *p, const vtac_compile_options *options, vtac
     }
     VTA_TRY(vtac_emit_object(p, options->want_texts, out, diag));
     out->is_bare = p->target->is_bare;
-    return out->is_bare ? VTA_OK : vtac_emit_libraries(p->target, out, diag);
+    out->is_wasm = p->target->is_wasm;
+    return out->is_bare || out->is_wasm ? VTA_OK : vtac_emit_libraries(p->target, out, diag);
 }
 
 vta_status vtac_compile(const vtac_graph *graph, const vtac_compile_options *options,
@@ -78,6 +79,7 @@ vta_status vtac_compile(const vtac_graph *graph, const vtac_compile_options *opt
                             .partition = options->partition,
                             .level = options->level,
                             .row_major = options->row_major,
+                            .schedules = options->schedules,
                             .progress = options->progress};
     const vta_status status = run(&program, options, out, diag);
     vtac_program_free(&program);

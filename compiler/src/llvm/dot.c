@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Four products of bytes added to a word. Every form is exact: pmaddubsw, which saturates, is not among them.
+ * Four products of bytes, or two of 16-bit numbers, added to a word. Every form is exact: pmaddubsw, which
+ * saturates, is not among them.
  */
 #include <stdio.h>
 #include <string.h>
@@ -70,6 +71,26 @@ static const struct {
 } x86[] = {{16, "llvm.x86.avx512.vpdpbusd.128", "llvm.x86.sse2.pmadd.wd"},
            {32, "llvm.x86.avx512.vpdpbusd.256", "llvm.x86.avx2.pmadd.wd"},
            {64, "llvm.x86.avx512.vpdpbusd.512", "llvm.x86.avx512.pmaddw.d.512"}};
+
+LLVMValueRef vtac_emit_dot2(vtac_emitter *em, LLVMValueRef *v)
+{
+    const maker m = {em, em->builder, vtac_llvm_lanes(v[0]), true};
+    const bool is_x86 = strncmp(em->target->triple, "x86_64", 6) == 0;
+    const char *name = em->target->is_wasm && m.lanes == 4 ? "llvm.wasm.dot" : NULL;
+    for (size_t i = 0; is_x86 && i < sizeof x86 / sizeof x86[0]; i++) {
+        name = x86[i].bytes == 4 * m.lanes && x86[i].bytes <= em->target->vector_bytes ? x86[i].pairs : name;
+    }
+    if (name != NULL) {
+        LLVMValueRef args[] = {halves(&m, v[1]), halves(&m, v[2])};
+        return LLVMBuildAdd(m.b, v[0], vtac_llvm_intrinsic(em, name, NULL, 0, args, 2), "");
+    }
+    LLVMValueRef half = words(&m, 16);
+    LLVMValueRef high =
+        LLVMBuildMul(m.b, LLVMBuildAShr(m.b, v[1], half, ""), LLVMBuildAShr(m.b, v[2], half, ""), "");
+    LLVMValueRef x = LLVMBuildAShr(m.b, LLVMBuildShl(m.b, v[1], half, ""), half, "");
+    LLVMValueRef w = LLVMBuildAShr(m.b, LLVMBuildShl(m.b, v[2], half, ""), half, "");
+    return LLVMBuildAdd(m.b, LLVMBuildAdd(m.b, v[0], high, ""), LLVMBuildMul(m.b, x, w, ""), "");
+}
 
 /* sdot of NEON. */
 static LLVMValueRef by_signed_dot(const maker *m, LLVMValueRef *v)

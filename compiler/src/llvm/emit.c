@@ -431,7 +431,7 @@ static LLVMValueRef emit_ternary(vtac_emitter *em, const vtac_expr *e)
         }
         return LLVMBuildAdd(em->builder, LLVMBuildMul(em->builder, v[0], v[1], ""), v[2], "");
     }
-    return vtac_emit_dot4(em, e->op == VTAC_E_SDOT4, v);
+    return e->op == VTAC_E_DOT2 ? vtac_emit_dot2(em, v) : vtac_emit_dot4(em, e->op == VTAC_E_SDOT4, v);
 }
 
 static LLVMValueRef emit(vtac_emitter *em, const vtac_expr *e)
@@ -450,7 +450,8 @@ static LLVMValueRef emit(vtac_emitter *em, const vtac_expr *e)
     case VTAC_E_SELECT:
     case VTAC_E_FMA:
     case VTAC_E_DOT4:
-    case VTAC_E_SDOT4: return emit_ternary(em, e);
+    case VTAC_E_SDOT4:
+    case VTAC_E_DOT2: return emit_ternary(em, e);
     default: return e->in[1] == NULL ? emit_unary(em, e) : emit_binary(em, e);
     }
 }

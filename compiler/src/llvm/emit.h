@@ -49,6 +49,9 @@ LLVMValueRef vtac_emit_math(vtac_emitter *em, vtac_expr_op op, LLVMValueRef x, L
 /* v[0] + four u8 (or i8) in v[1] times four i8 in v[2], exact: words or vectors of them. */
 LLVMValueRef vtac_emit_dot4(vtac_emitter *em, bool is_signed, LLVMValueRef *v);
 
+/* v[0] + two i16 in v[1] times two i16 in v[2]: words or vectors of them. */
+LLVMValueRef vtac_emit_dot2(vtac_emitter *em, LLVMValueRef *v);
+
 /* Four rows of bytes, one behind the other: word i has the i-th of each, the first row's lowest. */
 LLVMValueRef vtac_emit_words(vtac_emitter *em, LLVMValueRef bytes);
 

@@ -120,6 +120,7 @@ static void shape(vtac_target *t)
     const bool is_x86 = vtac_target_is(t, "x86_64");
     const bool is_aarch64 = vtac_target_is(t, "aarch64");
     t->is_bare = strstr(t->triple, "-none-") != NULL;
+    t->is_wasm = vtac_target_is(t, "wasm32");
     t->vector_bytes = vtac_target_is(t, "arm") && !requires(t, "neon") ? 4 : 16; /* 4: one by one */
     t->vector_count = is_aarch64 || vtac_target_is(t, "riscv64") ? 32 : 16;
     if (requires(t, "avx512f") && requires(t, "avx512vl")) {
@@ -131,6 +132,8 @@ static void shape(vtac_target *t)
         t->has_vnni = requires(t, "avxvnni");
     }
     t->has_signed_dot = is_aarch64 && requires(t, "dotprod");
+    t->has_pairs = (is_x86 && !t->has_vnni) || t->is_wasm;
+    t->has_long = !t->has_signed_dot && t->vector_bytes == 16 && (is_aarch64 || vtac_target_is(t, "arm"));
     t->has_fma = is_aarch64 || requires(t, "fma") || requires(t, "vfp4") || requires(t, "f");
     t->has_rounding =
         (!is_x86 || requires(t, "sse4.2")) && (!vtac_target_is(t, "arm") || requires(t, "fp-armv8"));

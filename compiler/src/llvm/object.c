@@ -13,6 +13,8 @@
 #include "emit.h"
 #include "target.h"
 #include "vta/artifact.h"
+#include "vta/str.h"
+#include "vtac/flow.h"
 #include "vtac/partition.h"
 #include "weights.h"
 
@@ -268,7 +270,8 @@ static uint64_t hash_bytes(const uint8_t *bytes, uint64_t size)
     return hash;
 }
 
-/* Room for constants, and their hash. */
+/* Room for constants, and their hash. A WebAssembly object has them as data: it has no sections to fill in.
+ */
 static LLVMValueRef constants_of(writer *w, const char *section, uint64_t size, vtac_constants_fn *constants,
                                  uint64_t *hash)
 {
@@ -281,8 +284,11 @@ static LLVMValueRef constants_of(writer *w, const char *section, uint64_t size, 
     }
     constants(w->program, bytes);
     *hash = hash_bytes(bytes, size);
+    LLVMValueRef global = w->program->target->is_wasm
+                              ? add_global(w, bytes_of(w, bytes, size), VTA_ARTIFACT_ALIGN)
+                              : vtac_reserve_section(w->em.module, section, size, VTA_ARTIFACT_ALIGN);
     free(bytes);
-    return vtac_reserve_section(w->em.module, section, size, VTA_ARTIFACT_ALIGN);
+    return global;
 }
 
 static uint64_t device_bytes(const writer *w)
@@ -306,6 +312,32 @@ static LLVMValueRef config_of(writer *w)
     return text;
 }
 
+/* Its instructions, where it has any: as bytes of the target, which are little-endian all. */
+static LLVMValueRef flow_of(writer *w, uint64_t *bytes)
+{
+    const vtac_program *p = w->program;
+    *bytes = 0;
+    if (p->graph->flow == NULL) {
+        return LLVMConstNull(w->pointer);
+    }
+    uint32_t *segments = calloc(p->steps.count + 1, sizeof *segments);
+    for (size_t i = 0; segments != NULL && i < p->steps.count; i++) {
+        segments[i] = (*(vtac_step **)vta_vec_at(&p->steps, i))->segment;
+    }
+    vta_str words = {0};
+    LLVMValueRef all = LLVMConstNull(w->pointer);
+    if (segments != NULL &&
+        vtac_flow_encode(p->graph, segments, (uint32_t)p->steps.count, &words, w->diag) == VTA_OK) {
+        *bytes = words.size;
+        all = add_global(w, bytes_of(w, words.text, words.size), 8);
+    } else {
+        w->em.failed = true;
+    }
+    vta_str_free(&words);
+    free(segments);
+    return all;
+}
+
 static void emit_artifact(writer *w)
 {
     const vtac_graph *graph = w->program->graph;
@@ -313,13 +345,15 @@ static void emit_artifact(writer *w)
     const vtac_partition *partition = w->program->partition;
     uint64_t hash = 0;
     uint64_t device_hash = 0;
+    uint64_t flow_bytes;
+    LLVMValueRef flow = flow_of(w, &flow_bytes);
     LLVMValueRef steps = steps_of(w);
     LLVMValueRef constants =
         constants_of(w, HOST_SECTION, w->program->constant_bytes, vtac_host_constants, &hash);
     LLVMValueRef device_constants =
         constants_of(w, DEVICE_SECTION, device_bytes(w), vtac_device_constants, &device_hash);
     LLVMValueRef fields[] = {u64_of(w, VTA_ARTIFACT_MAGIC),
-                             u32_of(w, VTA_ARTIFACT_ABI),
+                             u32_of(w, flow_bytes > 0 ? VTA_ARTIFACT_FLOW_ABI : VTA_ARTIFACT_ABI),
                              u32_of(w, 0),
                              text_of(w, graph->name != NULL ? graph->name : ""),
                              text_of(w, target->triple),
@@ -342,7 +376,9 @@ static void emit_artifact(writer *w)
                              device_constants,
                              u64_of(w, device_bytes(w)),
                              u64_of(w, device_hash),
-                             u64_of(w, partition != NULL ? partition->work_bytes : 0)};
+                             u64_of(w, partition != NULL ? partition->work_bytes : 0),
+                             flow,
+                             u64_of(w, flow_bytes)};
     const unsigned count = sizeof fields / sizeof fields[0];
     LLVMTypeRef type = LLVMTypeOf(struct_of(w, fields, count));
     fields[2] = u32_of(w, LLVMABISizeOfType(LLVMGetModuleDataLayout(w->em.module), type)); /* the target's */
@@ -436,6 +472,9 @@ static vta_status write_all(writer *w, LLVMTargetMachineRef machine, bool want_t
     }
     VTA_TRY(
         vtac_emit_module(machine, w->em.module, LLVMObjectFile, &out->object, &out->object_bytes, w->diag));
+    if (w->program->target->is_wasm) {
+        return VTA_OK;
+    }
     VTA_TRY(vtac_fill_section(w->program, HOST_SECTION, w->program->constant_bytes, vtac_host_constants,
                               out->object, out->object_bytes, w->diag));
     return vtac_fill_section(w->program, DEVICE_SECTION, device_bytes(w), vtac_device_constants, out->object,

@@ -39,6 +39,10 @@ static void set_up_llvm(void)
     LLVMInitializeRISCVTarget();
     LLVMInitializeRISCVTargetMC();
     LLVMInitializeRISCVAsmPrinter();
+    LLVMInitializeWebAssemblyTargetInfo();
+    LLVMInitializeWebAssemblyTarget();
+    LLVMInitializeWebAssemblyTargetMC();
+    LLVMInitializeWebAssemblyAsmPrinter();
 }
 
 const vtac_target_row *vtac_targets(size_t *count)
@@ -197,12 +201,14 @@ vta_status vtac_machine_create(const vtac_target *target, int level, LLVMTargetM
         LLVMDisposeMessage(message);
         return status;
     }
-    *out = LLVMCreateTargetMachine(found, target->triple, target->cpu, target->features,
-                                   levels[level < 0   ? 0
-                                          : level > 3 ? 3
-                                                      : level],
-                                   strstr(target->triple, "-none-") != NULL ? LLVMRelocStatic : LLVMRelocPIC,
-                                   LLVMCodeModelDefault);
+    *out = LLVMCreateTargetMachine(
+        found, target->triple, target->cpu, target->features,
+        levels[level < 0   ? 0
+               : level > 3 ? 3
+                           : level],
+        strstr(target->triple, "-none-") != NULL || vtac_target_is(target, "wasm32") ? LLVMRelocStatic
+                                                                                     : LLVMRelocPIC,
+        LLVMCodeModelDefault);
     return *out != NULL ? VTA_OK
                         : vta_fail(diag, VTA_UNSUPPORTED, "LLVM has no machine for '%s'", target->triple);
 }

@@ -69,7 +69,7 @@ static vta_status fill_filter(vtac_lower *l, const vtac_resize_place *source, vt
         return vta_fail(l->diag, VTA_NOMEM, "out of memory");
     }
     for (int64_t i = 0; i < f->to; i++) {
-        const double x = (double)i * source->factor + source->offset;
+        const double x = ((double)i + source->before) * source->factor / source->divisor + source->after;
         fill_row(l->node, f, x, stretch, places + i * f->taps, weights + i * f->taps);
         outside[i] = x < 0.0 || x > (double)(f->from - 1);
     }

@@ -3,11 +3,16 @@
  * Convolutions in blocked layouts. A tile of some output positions times some vectors of output channels
  * stays in registers over all input channels and taps: each step loads the vectors of weights, which lie in
  * the order of use, and multiplies them by one broadcast input element a position. Bytes go four channels at
- * a time. The border of the input makes every tile alike; a row's last tile overlaps the one before it.
+ * a time; where the target has no such dot product, input and weights become 16-bit numbers beforehand, less
+ * the weights' zero points, and go by twos or one by one. The border of the input makes every tile alike; a
+ * row's last tile overlaps the one before it.
  */
 #include "conv_blocked.h"
 
+#include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { MOST_VECTORS = 8, MOST_ROWS = 8 }; /* of a tile */
@@ -20,6 +25,8 @@ typedef struct blocked {
     int64_t lanes, vectors, vector_groups; /* of output channels; groups of `vectors`, per conv group */
     int64_t rows, columns, chunks, tiles;  /* the tile's positions, and how many cover a plane */
     int64_t in_blocks, step;               /* channel blocks of one conv group; channels in a step */
+    bool wide;                             /* bytes as 16-bit numbers */
+    int64_t rest;                          /* channels of the last block, in whole steps; 0: all */
     int64_t sources;                       /* weights of one output channel, with padded channels */
     bool rows_outside;                     /* order of the parallel loop */
 } blocked;
@@ -27,11 +34,17 @@ typedef struct blocked {
 /* ---- the tile
  * -------------------------------------------------------------------------------------------------------- */
 
+/* Vectors of a group's outputs; the last one of all may have lanes beyond the last output. */
+static int64_t vectors_of(const blocked *c)
+{
+    return (c->s.out_per_group + c->lanes - 1) / c->lanes;
+}
+
 /* Cycles for the whole layer, roughly: one multiplication a cycle, weights from the second cache. */
 static double cost_of(const blocked *c, int64_t rows, int64_t columns, int64_t vectors)
 {
     const int64_t tiles = c->s.window.extent[0] / rows * ((c->s.window.extent[1] + columns - 1) / columns);
-    const int64_t groups = c->s.out_per_group / c->lanes / vectors;
+    const int64_t groups = (vectors_of(c) + vectors - 1) / vectors;
     const int64_t steps = c->sources / c->step;
     const double positions = (double)(rows * columns);
     const double wide = (double)vectors;
@@ -42,17 +55,23 @@ static double cost_of(const blocked *c, int64_t rows, int64_t columns, int64_t v
     return (double)(tiles * groups) * ((double)steps * inside + 3.0 * positions * wide + 12.0);
 }
 
-static bool fits(const vtac_target *t, int64_t positions, int64_t vectors)
+/* Whether the registers hold sums, weights and inputs. Neighbouring taps of a row read the same elements for
+ * neighbouring columns: those stay in registers from tap to tap, where they lie one by one. */
+static bool fits(const vtac_lower *l, const blocked *c, int64_t rows, int64_t columns, int64_t vectors)
 {
-    return positions * vectors + vectors + 1 < (int64_t)t->vector_count;
+    const vtac_window *w = &c->s.window;
+    const int64_t registers = (int64_t)l->program->target->vector_count;
+    const bool shared = !c->s.quantized && c->in->block == 1 && w->kernel[1] > 1 && registers > 16 &&
+                        w->dilation[1] % w->stride[1] == 0;
+    const int64_t inputs = shared ? rows * columns : 1;
+    return rows * columns * vectors + vectors + inputs < registers;
 }
 
 /* The best number of columns for so many rows and vectors. */
 static void try_columns(const vtac_lower *l, blocked *c, int64_t rows, int64_t vectors, double *best)
 {
     const int64_t width = c->s.window.extent[1];
-    for (int64_t columns = 1; columns <= width && fits(l->program->target, rows * columns, vectors);
-         columns++) {
+    for (int64_t columns = 1; columns <= width && fits(l, c, rows, columns, vectors); columns++) {
         const double cost = cost_of(c, rows, columns, vectors);
         if (cost < *best) {
             *best = cost;
@@ -63,24 +82,109 @@ static void try_columns(const vtac_lower *l, blocked *c, int64_t rows, int64_t v
     }
 }
 
+/* Whether tiles of so many rows and vectors cover the outputs. */
+static bool divides(const vtac_lower *l, const blocked *c, int64_t rows, int64_t vectors)
+{
+    const int64_t count = vectors_of(c);
+    const bool known = c->s.bias == 0 || vtac_in_constant(l->graph, l->node, c->s.bias) != NULL;
+    const bool may_exceed = c->s.groups == 1 && known; /* with vectors that are computed for nothing */
+    return (count % vectors == 0 || (may_exceed && vectors < count)) && c->s.window.extent[0] % rows == 0;
+}
+
+/* All tiles that there are registers for. */
+typedef struct tiles {
+    char points[VTAC_MOST_POINTS][VTAC_POINT_TEXT];
+    double guesses[VTAC_MOST_POINTS];
+    blocked choices[VTAC_MOST_POINTS];
+    uint32_t count, standard;
+} tiles;
+
+static void add_tile(tiles *t, const blocked *c, int64_t rows, int64_t columns, int64_t vectors, bool outside)
+{
+    if (t->count == VTAC_MOST_POINTS) {
+        return;
+    }
+    blocked *own = &t->choices[t->count];
+    *own = *c;
+    own->rows = rows;
+    own->columns = columns;
+    own->vectors = vectors;
+    own->rows_outside = outside;
+    (void)snprintf(t->points[t->count], sizeof t->points[0],
+                   "rows=%" PRId64 " columns=%" PRId64 " vectors=%" PRId64 " outside=%d", rows, columns,
+                   vectors, outside);
+    t->guesses[t->count] = cost_of(c, rows, columns, vectors);
+    if (rows == c->rows && columns == c->columns && vectors == c->vectors && outside == c->rows_outside) {
+        t->standard = t->count;
+    }
+    t->count++;
+}
+
+static void list_tiles(const vtac_lower *l, const blocked *c, tiles *t)
+{
+    add_tile(t, c, c->rows, c->columns, c->vectors, c->rows_outside); /* is there, however many there are */
+    for (int64_t k = 0; k < (int64_t)MOST_VECTORS * MOST_ROWS * 2; k++) {
+        const int64_t vectors = k / 2 / MOST_ROWS + 1;
+        const int64_t rows = k / 2 % MOST_ROWS + 1;
+        for (int64_t columns = 1; divides(l, c, rows, vectors) && columns <= c->s.window.extent[1] &&
+                                  fits(l, c, rows, columns, vectors);
+             columns++) {
+            const bool standard = rows == c->rows && columns == c->columns && vectors == c->vectors &&
+                                  (k % 2 != 0) == c->rows_outside;
+            if (!standard) {
+                add_tile(t, c, rows, columns, vectors, k % 2 != 0);
+            }
+        }
+    }
+}
+
+static void ask_for_tile(const vtac_lower *l, blocked *c)
+{
+    const vtac_window *w = &c->s.window;
+    char shape[192];
+    tiles *t = calloc(1, sizeof *t);
+    if (t == NULL) {
+        return; /* the standard one will do */
+    }
+    list_tiles(l, c, t);
+    (void)snprintf(shape, sizeof shape,
+                   "%s n%" PRId64 " groups%" PRId64 " in%" PRId64 "x%" PRId64 " out%" PRId64 "x%" PRId64
+                   "x%" PRId64 " kernel%" PRId64 "x%" PRId64 " stride%" PRId64 "x%" PRId64 " dilation%" PRId64
+                   "x%" PRId64 " fused%u",
+                   c->s.quantized ? "int8" : "float32", c->x_type->dim[0], c->s.groups, c->in_blocks,
+                   c->in->block, c->s.outputs, w->extent[0], w->extent[1], w->kernel[0], w->kernel[1],
+                   w->stride[0], w->stride[1], w->dilation[0], w->dilation[1], l->chain_count);
+    const vtac_kernel_space space = {.kernel = "conv_blocked",
+                                     .shape = shape,
+                                     .step = l->node->name,
+                                     .points = (const char(*)[VTAC_POINT_TEXT])t->points,
+                                     .guesses = t->guesses,
+                                     .count = t->count,
+                                     .standard = t->standard};
+    *c = t->choices[vtac_schedule_pick(l->program->schedules, &space)];
+    free(t);
+}
+
 static void choose_tile(const vtac_lower *l, blocked *c)
 {
     const int64_t height = c->s.window.extent[0];
     const int64_t width = c->s.window.extent[1];
-    const int64_t count = c->s.out_per_group / c->lanes;
     double best = HUGE_VAL;
     for (int64_t vectors = 1; vectors <= MOST_VECTORS; vectors++) {
         for (int64_t rows = 1; rows <= MOST_ROWS; rows++) {
-            if (count % vectors == 0 && height % rows == 0) {
+            if (divides(l, c, rows, vectors)) {
                 try_columns(l, c, rows, vectors, &best);
             }
         }
     }
-    c->vector_groups = count / c->vectors;
-    c->chunks = height / c->rows;
-    c->tiles = (width + c->columns - 1) / c->columns;
     const double weights = (double)(c->sources * c->s.out_per_group);
     c->rows_outside = weights < (double)(vtac_layout_plane(c->in, c->x_type) * c->in_blocks);
+    if (l->program->schedules != NULL) {
+        ask_for_tile(l, c);
+    }
+    c->vector_groups = (vectors_of(c) + c->vectors - 1) / c->vectors;
+    c->chunks = height / c->rows;
+    c->tiles = (width + c->columns - 1) / c->columns;
 }
 
 /* Whether an operand of the chain tells rows from columns. */
@@ -105,7 +209,7 @@ static void merge_rows(const vtac_lower *l, blocked *c)
 {
     vtac_window *w = &c->s.window;
     const vtac_layout *y = vtac_layout_of(l->program, c->y);
-    bool apart = chain_needs_rows(l, c->y_type);
+    bool apart = c->s.out_stride[0] * c->s.out_stride[1] > 1 || chain_needs_rows(l, c->y_type);
     for (uint32_t a = 0; a < 2; a++) {
         apart = apart || w->kernel[a] != 1 || w->stride[a] != 1 || w->pad_begin[a] != 0 ||
                 w->pad_end[a] != 0 || c->in->before[a] + c->in->after[a] + y->before[a] + y->after[a] > 0;
@@ -126,37 +230,86 @@ static void merge_rows(const vtac_lower *l, blocked *c)
 
 static void describe(vtac_lower *l, blocked *c)
 {
-    (void)vtac_conv_shape_of(l->program, l->node, &c->s);
     c->x = l->node->inputs[0];
     c->y = vtac_final_value(l, 0);
     c->x_type = &l->graph->values[c->x].type;
     c->y_type = &l->graph->values[c->y].type;
     c->in = vtac_layout_of(l->program, c->x);
     c->lanes = l->program->layouts[c->y].block;
-    c->step = c->s.quantized ? 4 : 1;
+    const int64_t wide = c->s.quantized ? vtac_conv_wide_step(l->program, &c->s) : 0;
+    c->wide = wide != 0;
+    c->step = c->wide ? wide : c->s.quantized ? 4 : 1;
+    c->s.has_zeros = c->s.has_zeros && !c->wide;
+    vtac_conv_blocks(l->program, l->node, &c->s);
     c->in_blocks = c->s.groups == 1 ? l->program->layouts[c->x].blocks : c->s.per_group / c->in->block;
-    c->sources = c->in_blocks * c->in->block * c->s.window.kernel[0] * c->s.window.kernel[1];
+    const int64_t rest = c->s.groups == 1 ? c->s.per_group % c->in->block : 0;
+    c->rest = (rest + c->step - 1) / c->step * c->step;
+    c->rest = c->rest == c->in->block ? 0 : c->rest;
+    const int64_t channels = c->in_blocks * c->in->block - (c->rest == 0 ? 0 : c->in->block - c->rest);
+    c->sources = channels * c->s.window.kernel[0] * c->s.window.kernel[1];
     merge_rows(l, c);
 }
 
 /* ---- weights: [group][vectors][channel block][tap][channel][output], bytes by fours of channels
  * -------------------------------------------------------------------------------------------------- */
 
-static void pack_one(const blocked *c, const vtac_tensor *w, int64_t output, void *packed)
+/* The place of a weight in the node's tensor; -1: it is 0. `channel` counts within the merged group. */
+static int64_t weight_place(const blocked *c, int64_t output, int64_t channel, int64_t tap)
+{
+    const vtac_conv_shape *s = &c->s;
+    const int64_t per_group = s->per_group / s->merged;
+    const int64_t out_per_group = s->out_per_group / s->merged;
+    const int64_t group = output / out_per_group;
+    const int64_t ky = s->tap_first[0] + tap / s->window.kernel[1] * s->tap_step[0];
+    const int64_t kx = s->tap_first[1] + tap % s->window.kernel[1] * s->tap_step[1];
+    if (channel / per_group != group % s->merged || ky < 0 || kx < 0) {
+        return -1;
+    }
+    const int64_t within = channel % per_group;
+    const int64_t row = s->transposed ? (group * per_group + within) * out_per_group + output % out_per_group
+                                      : output * per_group + within;
+    return (row * s->taps[0] + ky) * s->taps[1] + kx;
+}
+
+/* The row of a channel's weights at a tap. */
+static int64_t source_of(const blocked *c, int64_t channel, int64_t tap)
+{
+    const int64_t taps = c->s.window.kernel[0] * c->s.window.kernel[1];
+    const int64_t block = channel / c->in->block;
+    const bool last = c->rest != 0 && block == c->in_blocks - 1;
+    return block * taps * c->in->block + tap * (last ? c->rest : c->in->block) + channel % c->in->block;
+}
+
+static void put_byte(const blocked *c, const vtac_conv_weights *bytes, int64_t output, int64_t from,
+                     void *packed, int64_t at)
+{
+    const int8_t byte = vtac_conv_byte(bytes, output, from);
+    if (c->wide) {
+        ((int16_t *)packed)[at] = (int16_t)(byte - vtac_conv_zero(bytes, output));
+    } else {
+        ((int8_t *)packed)[at] = byte;
+    }
+}
+
+static void pack_one(const blocked *c, const vtac_tensor *w, const vtac_conv_weights *bytes, int64_t output,
+                     void *packed)
 {
     const int64_t taps = c->s.window.kernel[0] * c->s.window.kernel[1];
     const int64_t wide = c->vectors * c->lanes;
-    const int64_t group = output / wide;
+    const int64_t conv_group = output / c->s.out_per_group;
+    const int64_t within = output % c->s.out_per_group;
+    const int64_t group = conv_group * c->vector_groups + within / wide;
     for (int64_t channel = 0; channel < c->s.per_group; channel++) {
-        const int64_t block = channel / c->in->block;
-        const int64_t within = channel % c->in->block;
         for (int64_t tap = 0; tap < taps; tap++) {
-            const int64_t from = (output * c->s.per_group + channel) * taps + tap;
-            const int64_t row = (block * taps + tap) * c->in->block + within;
+            const int64_t from = weight_place(c, output, channel, tap);
+            const int64_t row = source_of(c, channel, tap);
             const int64_t at = (group * c->sources + row / c->step * c->step) * wide +
-                               output % wide * c->step + row % c->step;
+                               within % wide * c->step + row % c->step;
+            if (from < 0) {
+                continue;
+            }
             if (c->s.quantized) {
-                ((int8_t *)packed)[at] = ((const int8_t *)w->data)[from];
+                put_byte(c, bytes, output, from - output * bytes->inner, packed, at);
             } else {
                 ((float *)packed)[at] = ((const float *)w->data)[from];
             }
@@ -164,16 +317,156 @@ static void pack_one(const blocked *c, const vtac_tensor *w, int64_t output, voi
     }
 }
 
+static int64_t packed_weights(const blocked *c)
+{
+    return c->s.groups * c->vector_groups * c->vectors * c->lanes * c->sources;
+}
+
 static vtac_storage_id pack_weights(vtac_lower *l, const blocked *c)
 {
     const vtac_tensor *w = vtac_in_constant(l->graph, l->node, c->s.weight);
-    const size_t bytes = c->s.quantized ? 1 : sizeof(float);
-    const size_t count = (size_t)(c->s.outputs * c->sources);
+    const size_t bytes = c->wide ? sizeof(int16_t) : c->s.quantized ? 1 : sizeof(float);
+    const size_t count = (size_t)packed_weights(c);
     uint8_t *packed = vta_arena_array(&l->program->arena, count, bytes);
+    vtac_conv_weights weights = {.w = w};
+    if (c->s.quantized) {
+        weights = vtac_conv_weights_of(l->graph, l->node);
+    }
     for (int64_t m = 0; packed != NULL && m < c->s.outputs; m++) {
-        pack_one(c, w, m, packed);
+        pack_one(c, w, &weights, m, packed);
     }
     return packed == NULL ? 0 : vtac_constant(l, packed, count * bytes);
+}
+
+/* ---- sums of the input's bytes under each window, where zero points of weights ask for them
+ * ---------------------------------------------------------------------------------------------------- */
+
+/* Ones for the bytes that are channels of the last block, one vector of words. */
+static vtac_buffer *make_ones(vtac_lower *l, const blocked *c, int64_t lanes)
+{
+    uint8_t *ones = vta_arena_array(&l->program->arena, (size_t)lanes, 4);
+    const int64_t last = c->s.per_group - (c->in_blocks - 1) * c->in->block;
+    for (int64_t i = 0; ones != NULL && i < lanes * 4; i++) {
+        ones[i] = i % c->in->block < last;
+    }
+    return vtac_use(l, ones == NULL ? 0 : vtac_constant(l, ones, (uint64_t)lanes * 4), "ones", VTAC_I32,
+                    lanes);
+}
+
+/* Adds up the channel blocks of one vector of words from `first` on. */
+static void sum_words(vtac_lower *l, const blocked *c, const vtac_finish *f, vtac_buffer *const *b,
+                      const vtac_expr *batch, const vtac_expr *first, int64_t lanes)
+{
+    vtac_kernel *k = l->k;
+    const int64_t plane = vtac_layout_plane(c->in, c->x_type) / 4;
+    const vtac_expr *lane = vtac_for(k, VTAC_LOOP_VECTOR, lanes, "lane");
+    vtac_store(k, b[2], lane, vtac_e_int(k, VTAC_I32, 0));
+    vtac_end(k);
+    for (int part = 0; part < 2; part++) { /* the last block has ones of its own */
+        const int64_t blocks = part == 0 ? c->in_blocks - 1 : 1;
+        if (blocks == 0) {
+            continue;
+        }
+        const vtac_expr *block = vtac_for(k, VTAC_LOOP_SERIAL, blocks, "block");
+        block = part == 0 ? block : vtac_i_addc(k, block, c->in_blocks - 1);
+        const vtac_expr *base = vtac_i_add(k, vtac_i_mulc(k, batch, c->in_blocks), block);
+        base = vtac_let(k, "base", vtac_i_add(k, vtac_i_mulc(k, base, plane), first));
+        lane = vtac_for(k, VTAC_LOOP_VECTOR, lanes, "lane");
+        const vtac_expr *word = vtac_finish_bytes(l, f, vtac_e_load(k, b[0], vtac_i_add(k, base, lane)));
+        const vtac_expr *ones = part == 0 ? vtac_e_int(k, VTAC_I32, 0x01010101) : vtac_e_load(k, b[1], lane);
+        vtac_store(k, b[2], lane, vtac_e3(k, f->dot, vtac_e_load(k, b[2], lane), word, ones));
+        vtac_close(l, 2);
+    }
+    lane = vtac_for(k, VTAC_LOOP_VECTOR, lanes, "lane");
+    const vtac_expr *to = vtac_i_add(k, vtac_i_add(k, vtac_i_mulc(k, batch, plane), first), lane);
+    vtac_store(k, b[3], to, vtac_e_load(k, b[2], lane));
+    vtac_end(k);
+}
+
+/* Sums over all channels of each place of the padded input, in words. */
+static vta_status sum_channels(vtac_lower *l, const blocked *c, vtac_storage_id sums)
+{
+    VTA_TRY(vtac_begin(l, ".channels"));
+    vtac_kernel *k = l->k;
+    vtac_finish f;
+    vtac_finish_dots(l, &c->s, true, &f);
+    const int64_t batch = c->x_type->dim[0];
+    const int64_t words = vtac_layout_plane(c->in, c->x_type) / 4;
+    const int64_t lanes = l->program->target->vector_bytes / 4;
+    vtac_buffer *b[] = {
+        vtac_use(l, l->program->laid_out[c->x], "x", VTAC_I32, vtac_layout_elements(c->in, c->x_type) / 4),
+        make_ones(l, c, lanes), vtac_local(l, "sum", VTAC_I32, lanes),
+        vtac_use(l, sums, "sums", VTAC_I32, batch * words)};
+    const int64_t vectors = (words + lanes - 1) / lanes;
+    const vtac_expr *unit =
+        vtac_for(k, vtac_parallel_if(batch * words * c->in_blocks), batch * vectors, "unit");
+    const vtac_expr *at = vtac_let(k, "batch", vtac_i_divc(k, unit, vectors));
+    const vtac_expr *i = vtac_let(k, "i", vtac_i_remc(k, unit, vectors));
+    const vtac_expr *first = vtac_let(k, "first", vtac_i_mulc(k, i, lanes));
+    const int64_t rest = words % lanes;
+    if (rest != 0) {
+        vtac_if(k, vtac_e2(k, VTAC_E_LT, i, vtac_e_index(k, vectors - 1)));
+    }
+    sum_words(l, c, &f, b, at, first, lanes);
+    if (rest != 0) {
+        vtac_end(k);
+        vtac_if(k, vtac_e2(k, VTAC_E_EQ, i, vtac_e_index(k, vectors - 1)));
+        sum_words(l, c, &f, b, at, first, rest);
+        vtac_end(k);
+    }
+    vtac_end(k);
+    return VTA_OK;
+}
+
+static vta_status sum_windows(vtac_lower *l, const blocked *c, vtac_storage_id channels, vtac_storage_id sums)
+{
+    VTA_TRY(vtac_begin(l, ".windows"));
+    vtac_kernel *k = l->k;
+    const vtac_window *w = &c->s.window;
+    const int64_t batch = c->x_type->dim[0];
+    const int64_t words = c->in->block / 4;
+    const int64_t row = vtac_layout_row(c->in, c->x_type) / 4;
+    const int64_t plane = vtac_layout_plane(c->in, c->x_type) / 4;
+    vtac_buffer *from = vtac_use(l, channels, "channels", VTAC_I32, batch * plane);
+    vtac_buffer *to = vtac_use(l, sums, "sums", VTAC_I32, batch * w->extent[0] * w->extent[1]);
+    vtac_buffer *sum = vtac_local(l, "sum", VTAC_I32, 1);
+    const vtac_expr *zero = vtac_e_index(k, 0);
+    const vtac_expr *unit =
+        vtac_for(k, vtac_parallel_if(batch * w->extent[0] * w->extent[1] * w->kernel[0] * w->kernel[1]),
+                 batch * w->extent[0], "unit");
+    const vtac_expr *y = vtac_i_remc(k, unit, w->extent[0]);
+    const vtac_expr *corner =
+        vtac_i_addc(k, vtac_i_mulc(k, y, w->stride[0]), c->in->before[0] - w->pad_begin[0]);
+    corner =
+        vtac_i_add(k, vtac_i_mulc(k, corner, row), vtac_i_mulc(k, vtac_i_divc(k, unit, w->extent[0]), plane));
+    corner = vtac_let(k, "corner", vtac_i_addc(k, corner, (c->in->before[1] - w->pad_begin[1]) * words));
+    const vtac_expr *x = vtac_for(k, VTAC_LOOP_SERIAL, w->extent[1], "x");
+    const vtac_expr *at = vtac_let(k, "at", vtac_i_add(k, corner, vtac_i_mulc(k, x, w->stride[1] * words)));
+    vtac_store(k, sum, zero, vtac_e_int(k, VTAC_I32, 0));
+    const vtac_expr *ky = vtac_for(k, VTAC_LOOP_SERIAL, w->kernel[0], "ky");
+    const vtac_expr *kx = vtac_for(k, VTAC_LOOP_SERIAL, w->kernel[1], "kx");
+    const vtac_expr *tap =
+        vtac_i_add(k, vtac_i_mulc(k, ky, w->dilation[0] * row), vtac_i_mulc(k, kx, w->dilation[1] * words));
+    const vtac_expr *total = vtac_e_load(k, sum, zero);
+    for (int64_t i = 0; i < words; i++) {
+        total =
+            vtac_e2(k, VTAC_E_ADD, total, vtac_e_load(k, from, vtac_i_addc(k, vtac_i_add(k, at, tap), i)));
+    }
+    vtac_store(k, sum, zero, total);
+    vtac_close(l, 2);
+    vtac_store(k, to, vtac_i_add(k, vtac_i_mulc(k, unit, w->extent[1]), x), vtac_e_load(k, sum, zero));
+    vtac_close(l, 2);
+    return VTA_OK;
+}
+
+static vta_status make_window_sums(vtac_lower *l, const blocked *c, vtac_storage_id *out)
+{
+    const vtac_window *w = &c->s.window;
+    const int64_t batch = c->x_type->dim[0];
+    const vtac_storage_id channels = vtac_temp(l, VTAC_I32, batch * vtac_layout_plane(c->in, c->x_type) / 4);
+    *out = vtac_temp(l, VTAC_I32, batch * w->extent[0] * w->extent[1]);
+    VTA_TRY(sum_channels(l, c, channels));
+    return sum_windows(l, c, channels, *out);
 }
 
 /* ---- the kernel
@@ -183,6 +476,7 @@ static vtac_storage_id pack_weights(vtac_lower *l, const blocked *c)
 typedef struct kernel {
     const blocked *c;
     vtac_buffer *x, *weights, *sums;
+    vtac_buffer *windows; /* sums of the bytes under them; NULL: not needed */
     vtac_finish finish;
     const vtac_expr *batch, *channel_block; /* of the output */
     const vtac_expr *first;                 /* channel of the output */
@@ -223,19 +517,19 @@ static void accumulate(vtac_lower *l, const kernel *t, const vtac_expr *x, const
     const vtac_expr *lane = vtac_for(k, VTAC_LOOP_VECTOR, c->lanes, "lane");
     for (int64_t v = 0; v < c->vectors; v++) {
         const vtac_expr *at = vtac_i_add(k, vtac_i_addc(k, w, v * c->lanes), lane);
-        factors[v] = vtac_let(k, "w", vtac_e_load(k, t->weights, at));
+        factors[v] = vtac_let(k, "w", vtac_e_cast(k, t->sums->dtype, vtac_e_load(k, t->weights, at)));
     }
     for (int64_t p = 0; p < c->rows * c->columns; p++) {
         const int64_t offset = p / c->columns * down + p % c->columns * right;
         const vtac_expr *value = vtac_e_load(k, t->x, vtac_i_addc(k, x, offset));
-        value = c->s.quantized ? vtac_finish_bytes(l, &t->finish, value) : value;
+        value = c->s.quantized ? vtac_finish_bytes(l, &t->finish, vtac_e_cast(k, VTAC_I32, value)) : value;
         value = vtac_let(k, "x", value);
         for (int64_t v = 0; v < c->vectors; v++) {
             const vtac_expr *at = sum_at(l, t, p, v, lane);
             const vtac_expr *old = vtac_e_load(k, t->sums, at);
             vtac_store(k, t->sums, at,
-                       c->s.quantized ? vtac_e3(k, t->finish.dot, old, value, factors[v])
-                                      : vtac_e3(k, VTAC_E_FMA, value, factors[v], old));
+                       c->step > 1 ? vtac_e3(k, t->finish.dot, old, value, factors[v])
+                                   : vtac_e3(k, VTAC_E_FMA, value, factors[v], old));
         }
     }
     vtac_end(k);
@@ -251,22 +545,24 @@ static const vtac_expr *round_of(vtac_lower *l, int64_t extent, const char *name
     return vtac_for(l->k, VTAC_LOOP_SERIAL, extent, name);
 }
 
-static void sum_sources(vtac_lower *l, const kernel *t)
+/* `count` channel blocks from number `first` on, `inner` steps of each. */
+static void sum_blocks(vtac_lower *l, const kernel *t, int64_t first, int64_t count, int64_t inner)
 {
     const blocked *c = t->c;
     vtac_kernel *k = l->k;
     const vtac_window *w = &c->s.window;
     const int64_t wide = c->vectors * c->lanes;
-    const int64_t inner = c->in->block / c->step;
+    const int64_t taps = w->kernel[0] * w->kernel[1];
     uint32_t loops = 0;
-    const vtac_expr *block = round_of(l, c->in_blocks, "block", &loops);
+    const vtac_expr *block = round_of(l, count, "block", &loops);
     const vtac_expr *ky = round_of(l, w->kernel[0], "ky", &loops);
     const vtac_expr *kx = round_of(l, w->kernel[1], "kx", &loops);
     const vtac_expr *i = round_of(l, inner, "i", &loops);
     const vtac_expr *tap = vtac_i_add(k, vtac_i_mulc(k, ky, w->kernel[1]), kx);
-    const vtac_expr *row = vtac_i_add(k, vtac_i_mulc(k, block, w->kernel[0] * w->kernel[1]), tap);
-    row = vtac_i_add(k, vtac_i_mulc(k, row, inner), i);
-    const vtac_expr *x = vtac_i_mulc(k, block, vtac_layout_plane(c->in, c->x_type) / c->step);
+    const vtac_expr *row = vtac_i_add(k, vtac_i_mulc(k, block, taps), tap);
+    row = vtac_i_addc(k, vtac_i_add(k, vtac_i_mulc(k, row, inner), i), first * taps * c->in->block / c->step);
+    const vtac_expr *x =
+        vtac_i_mulc(k, vtac_i_addc(k, block, first), vtac_layout_plane(c->in, c->x_type) / c->step);
     x = vtac_i_add(k, x, vtac_i_mulc(k, ky, w->dilation[0] * vtac_layout_row(c->in, c->x_type) / c->step));
     x = vtac_i_add(k, x, vtac_i_mulc(k, kx, w->dilation[1] * c->in->block / c->step));
     x = vtac_let(k, "x", vtac_i_add(k, vtac_i_add(k, t->corner, x), i));
@@ -274,25 +570,78 @@ static void sum_sources(vtac_lower *l, const kernel *t)
     vtac_close(l, loops);
 }
 
-static void store_tile(vtac_lower *l, const kernel *t)
+static void sum_sources(vtac_lower *l, const kernel *t)
+{
+    const blocked *c = t->c;
+    const int64_t whole = c->rest == 0 ? c->in_blocks : c->in_blocks - 1;
+    if (whole > 0) {
+        sum_blocks(l, t, 0, whole, c->in->block / c->step);
+    }
+    if (c->rest != 0) {
+        sum_blocks(l, t, whole, 1, c->rest / c->step);
+    }
+}
+
+/* The sum less what the weights' zero points add to it. */
+static const vtac_expr *less_zeros(vtac_lower *l, const kernel *t, const vtac_expr *sum,
+                                   const vtac_expr *channel, int64_t position)
 {
     const blocked *c = t->c;
     vtac_kernel *k = l->k;
-    for (int64_t v = 0; v < c->vectors; v++) {
-        const vtac_expr *lane = vtac_for(k, VTAC_LOOP_VECTOR, c->lanes, "lane");
-        l->block = vtac_i_addc(k, t->channel_block, v);
-        l->lane = lane;
-        const vtac_expr *channel = vtac_i_add(k, vtac_i_addc(k, t->first, v * c->lanes), lane);
-        const vtac_expr *scale = vtac_finish_scale(l, &t->finish, channel);
-        for (int64_t p = 0; p < c->rows * c->columns; p++) {
-            const vtac_expr *at[] = {t->batch, channel, vtac_i_addc(k, t->row, p / c->columns),
-                                     vtac_i_addc(k, t->column, p % c->columns)};
-            const vtac_expr *sum = vtac_e_load(k, t->sums, sum_at(l, t, p, v, lane));
-            vtac_out_at(l, 0, at, vtac_finish_value(l, &t->finish, sum, scale));
-        }
-        vtac_end(k);
+    if (t->windows == NULL) {
+        return sum;
     }
+    const int64_t *extent = c->s.window.extent;
+    const vtac_expr *row = vtac_i_addc(k, t->row, position / c->columns);
+    row = vtac_i_add(k, vtac_i_mulc(k, t->batch, extent[0]), row);
+    const vtac_expr *at =
+        vtac_i_add(k, vtac_i_mulc(k, row, extent[1]), vtac_i_addc(k, t->column, position % c->columns));
+    const vtac_expr *zero = vtac_e_load(k, t->finish.zeros, channel);
+    return vtac_e2(k, VTAC_E_SUB, sum, vtac_e2(k, VTAC_E_MUL, zero, vtac_e_load(k, t->windows, at)));
+}
+
+/* Where a position of the tile lies in the output. */
+static const vtac_expr *output_place(vtac_lower *l, const blocked *c, uint32_t axis, const vtac_expr *place)
+{
+    return vtac_i_addc(l->k, vtac_i_mulc(l->k, place, c->s.out_stride[axis]), c->s.out_first[axis]);
+}
+
+static void store_vector(vtac_lower *l, const kernel *t, int64_t v)
+{
+    const blocked *c = t->c;
+    vtac_kernel *k = l->k;
+    const vtac_expr *lane = vtac_for(k, VTAC_LOOP_VECTOR, c->lanes, "lane");
+    l->block = vtac_i_addc(k, t->channel_block, v);
+    l->lane = lane;
+    const vtac_expr *channel = vtac_i_add(k, vtac_i_addc(k, t->first, v * c->lanes), lane);
+    const vtac_expr *scale = vtac_finish_scale(l, &t->finish, channel);
+    for (int64_t p = 0; p < c->rows * c->columns; p++) {
+        const vtac_expr *at[] = {t->batch, channel,
+                                 output_place(l, c, 0, vtac_i_addc(k, t->row, p / c->columns)),
+                                 output_place(l, c, 1, vtac_i_addc(k, t->column, p % c->columns))};
+        const vtac_expr *sum = vtac_e_load(k, t->sums, sum_at(l, t, p, v, lane));
+        sum = less_zeros(l, t, sum, channel, p);
+        vtac_out_at(l, 0, at, vtac_finish_value(l, &t->finish, sum, scale));
+    }
+    vtac_end(k);
     l->block = l->lane = NULL;
+}
+
+static void store_tile(vtac_lower *l, const kernel *t)
+{
+    const blocked *c = t->c;
+    const int64_t count = vectors_of(c);
+    const int64_t last = count % c->vectors; /* real ones in the last tile; 0: all */
+    for (int64_t v = 0; v < c->vectors; v++) {
+        const bool guarded = last != 0 && v >= last;
+        if (guarded) {
+            vtac_if(l->k, vtac_e2(l->k, VTAC_E_LT, t->channel_block, vtac_e_index(l->k, count - v)));
+        }
+        store_vector(l, t, v);
+        if (guarded) {
+            vtac_end(l->k);
+        }
+    }
 }
 
 /* The tile's place in input and output. */
@@ -343,24 +692,84 @@ static vta_status multiply(vtac_lower *l, const blocked *c, kernel *t)
     sum_sources(l, t);
     store_tile(l, t);
     vtac_close(l, c->tiles > 1 ? 2 : 1);
-    l->step->flops = 2 * (uint64_t)(vtac_type_elements(c->y_type) * c->s.per_group * c->s.window.kernel[0] *
-                                    c->s.window.kernel[1]);
+    l->step->flops =
+        2 * (uint64_t)(batch * c->s.outputs * c->s.window.extent[0] * c->s.window.extent[1] *
+                       (c->s.per_group / c->s.merged) * c->s.window.kernel[0] * c->s.window.kernel[1]);
     return l->diag->code;
+}
+
+/* The input, its border included, as 16-bit numbers; the last vector overlaps the one before it. */
+static vta_status widen_input(vtac_lower *l, const blocked *c, vtac_storage_id *out)
+{
+    const int64_t elements = vtac_layout_elements(c->in, c->x_type);
+    const int64_t most = l->program->target->vector_bytes / 2;
+    const int64_t lanes = elements < most ? elements : most;
+    const int64_t count = (elements + lanes - 1) / lanes;
+    *out = vtac_temp(l, VTAC_I16, elements);
+    VTA_TRY(vtac_begin(l, ".widen"));
+    vtac_kernel *k = l->k;
+    vtac_buffer *from = vtac_use(l, l->program->laid_out[c->x], "x", c->x_type->dtype, elements);
+    vtac_buffer *to = vtac_use(l, *out, "wide", VTAC_I16, elements);
+    const vtac_expr *first = vtac_i_mulc(k, vtac_for(k, vtac_parallel_if(elements / 8), count, "i"), lanes);
+    if (elements % lanes != 0) {
+        first = vtac_e2(k, VTAC_E_MIN, first, vtac_e_index(k, elements - lanes));
+    }
+    first = vtac_let(k, "first", first);
+    const vtac_expr *lane = vtac_for(k, VTAC_LOOP_VECTOR, lanes, "lane");
+    const vtac_expr *at = vtac_i_add(k, first, lane);
+    vtac_store(k, to, at, vtac_e_cast(k, VTAC_I16, vtac_e_load(k, from, at)));
+    vtac_close(l, 2);
+    return l->diag->code;
+}
+
+/* One convolution, or one phase of a transposed one. */
+static vta_status convolve(vtac_lower *l, blocked *c)
+{
+    describe(l, c);
+    choose_tile(l, c);
+    kernel t = {.c = c};
+    const vtac_storage_id weights = pack_weights(l, c);
+    vtac_storage_id windows = 0;
+    if (c->s.has_zeros) {
+        VTA_TRY(make_window_sums(l, c, &windows));
+    }
+    vtac_storage_id input = l->program->laid_out[c->x];
+    if (c->wide) {
+        VTA_TRY(widen_input(l, c, &input));
+    }
+    VTA_TRY(vtac_begin(l, ""));
+    VTA_TRY(vtac_finish_begin(l, &c->s, !c->wide, &t.finish));
+    t.finish.dot = c->wide ? VTAC_E_DOT2 : t.finish.dot;
+    const int64_t elements = vtac_layout_elements(c->in, c->x_type);
+    const vtac_dtype sum_type = c->s.quantized ? VTAC_I32 : VTAC_F32;
+    const vtac_dtype x_type =
+        c->wide && c->step == 1 ? VTAC_I16 : sum_type; /* four bytes at once, or one number */
+    t.x = vtac_use(l, input, "x", x_type, elements / c->step);
+    t.weights = vtac_use(l, weights, "weights", x_type, packed_weights(c) / c->step);
+    t.sums = vtac_local(l, "sums", sum_type, c->rows * c->columns * c->vectors * c->lanes);
+    if (windows != 0) {
+        t.windows = vtac_use(l, windows, "windows", VTAC_I32,
+                             c->x_type->dim[0] * c->s.window.extent[0] * c->s.window.extent[1]);
+    }
+    return multiply(l, c, &t);
 }
 
 vta_status vtac_lower_conv_blocked(vtac_lower *l)
 {
     blocked c = {.x = 0};
-    describe(l, &c);
-    choose_tile(l, &c);
-    kernel t = {.c = &c};
-    const vtac_storage_id weights = pack_weights(l, &c);
-    VTA_TRY(vtac_begin(l, ""));
-    VTA_TRY(vtac_finish_begin(l, &c.s, true, &t.finish));
-    const int64_t elements = vtac_layout_elements(c.in, c.x_type);
-    const vtac_dtype x_type = c.s.quantized ? VTAC_I32 : VTAC_F32; /* four bytes at once */
-    t.x = vtac_use(l, l->program->laid_out[c.x], "x", x_type, elements / c.step);
-    t.weights = vtac_use(l, weights, "weights", x_type, c.s.outputs * c.sources / c.step);
-    t.sums = vtac_local(l, "sums", x_type, c.rows * c.columns * c.vectors * c.lanes);
-    return multiply(l, &c, &t);
+    if (l->node->op != VTAC_OP_CONV_TRANSPOSE) {
+        (void)vtac_conv_shape_of(l->program, l->node, &c.s);
+        return convolve(l, &c);
+    }
+    int64_t stride[2];
+    VTA_TRY(vtac_int_list(l->node, "strides", 2, 1, stride, l->diag));
+    for (int64_t phase = 0; phase < stride[0] * stride[1]; phase++) {
+        c = (blocked){.x = 0};
+        const int64_t first[] = {phase / stride[1], phase % stride[1]};
+        if (vtac_transposed_shape_of(l->program, l->node, first, &c.s) && c.s.window.extent[0] > 0 &&
+            c.s.window.extent[1] > 0) {
+            VTA_TRY(convolve(l, &c));
+        }
+    }
+    return l->diag->code;
 }

@@ -16,13 +16,16 @@ typedef struct vtac_finish {
     bool relu; /* the activation */
     vtac_buffer *start; /* what a sum starts from, for each output; NULL: 0 */
     vtac_buffer *scale; /* quantized: the factor of each output */
+    vtac_buffer *zeros; /* zero points of the weights' bytes; NULL: all 0 */
     vtac_rounding rounding;
-    bool narrow;        /* sums stay below 2^24 */
-    bool saturates;     /* a scaled sum may leave int32 */
+    bool narrow;    /* sums stay below 2^24 */
+    bool saturates; /* a scaled sum may leave int32 */
     int32_t zero;
 } vtac_finish;
 
-/* Within a step; `dots`: bytes are summed by fours. */
+/* How bytes are summed, alone; `dots`: by fours. */
+void vtac_finish_dots(const vtac_lower *l, const vtac_conv_shape *s, bool dots, vtac_finish *out);
+/* All, within a step. */
 vta_status vtac_finish_begin(vtac_lower *l, const vtac_conv_shape *s, bool dots, vtac_finish *out);
 /* Four bytes of the input as the dot product wants them. */
 const vtac_expr *vtac_finish_bytes(vtac_lower *l, const vtac_finish *f, const vtac_expr *word);

@@ -12,6 +12,8 @@
 
 #include "vtac/quant.h"
 
+enum { MOST_BEYOND = 256 }; /* outputs that tiles may reach beyond the last */
+
 /* Inputs of QLinearConv. */
 enum { X_SCALE = 1, X_ZERO, WEIGHT, W_SCALE, W_ZERO, Y_SCALE, Y_ZERO, Q_BIAS };
 
@@ -25,7 +27,61 @@ static bool is_scalar(const vtac_tensor *t)
     return t != NULL && vtac_type_elements(&t->type) == 1;
 }
 
-/* Everything but the input known, weights symmetric. */
+/* ---- weights as signed bytes
+ * --------------------------------------------------------------------------------------------- */
+
+static bool takes_in_zeros(const vtac_conv_weights *w)
+{
+    const int64_t outputs = w->w->type.dim[0];
+    for (int64_t i = 0; i < outputs * w->inner; i++) {
+        const int64_t value =
+            vtac_tensor_int(w->w, i) -
+            vtac_tensor_int(w->zero, vtac_type_elements(&w->zero->type) == 1 ? 0 : i / w->inner);
+        if (value < INT8_MIN || value > INT8_MAX) {
+            return false;
+        }
+    }
+    return true;
+}
+
+vtac_conv_weights vtac_conv_weights_of(const vtac_graph *graph, const vtac_node *node)
+{
+    vtac_conv_weights w = {.w = vtac_in_constant(graph, node, WEIGHT),
+                           .zero = vtac_in_constant(graph, node, W_ZERO)};
+    w.inner = vtac_type_elements(&w.w->type) / w.w->type.dim[0];
+    bool shifted = true; /* all zero points are what a byte gains by the shift to signed ones */
+    for (int64_t i = 0; i < vtac_type_elements(&w.zero->type); i++) {
+        shifted = shifted && vtac_tensor_int(w.zero, i) == (w.w->type.dtype == VTAC_U8 ? 128 : 0);
+    }
+    w.folded = shifted || takes_in_zeros(&w);
+    return w;
+}
+
+static int64_t own_zero(const vtac_conv_weights *w, int64_t output)
+{
+    return vtac_tensor_int(w->zero, vtac_type_elements(&w->zero->type) == 1 ? 0 : output);
+}
+
+int8_t vtac_conv_byte(const vtac_conv_weights *w, int64_t output, int64_t i)
+{
+    const int64_t off = w->folded ? own_zero(w, output) : w->w->type.dtype == VTAC_U8 ? 128 : 0;
+    const uint8_t raw = ((const uint8_t *)w->w->data)[output * w->inner + i];
+    return (int8_t)((w->w->type.dtype == VTAC_U8 ? (int64_t)raw : (int64_t)(int8_t)raw) - off);
+}
+
+int32_t vtac_conv_zero(const vtac_conv_weights *w, int64_t output)
+{
+    return w->folded ? 0 : (int32_t)(own_zero(w, output) - (w->w->type.dtype == VTAC_U8 ? 128 : 0));
+}
+
+int64_t vtac_conv_wide_step(const vtac_program *p, const vtac_conv_shape *s)
+{
+    enum { LEAST = 4 }; /* positions that share a weight: wide ones are twice the bytes */
+    const bool few = s->window.extent[0] * s->window.extent[1] < LEAST;
+    return few || p->target->has_signed_dot ? 0 : p->target->has_pairs ? 2 : p->target->has_long ? 1 : 0;
+}
+
+/* Everything but the input known. */
 static bool quantized_shape(const vtac_graph *graph, const vtac_node *node, vtac_conv_shape *out)
 {
     const vtac_tensor *zero = vtac_in_constant(graph, node, W_ZERO);
@@ -37,13 +93,10 @@ static bool quantized_shape(const vtac_graph *graph, const vtac_node *node, vtac
         !is_scalar(vtac_in_constant(graph, node, Y_SCALE)) ||
         !is_scalar(vtac_in_constant(graph, node, Y_ZERO)) || vtac_in_constant(graph, node, W_SCALE) == NULL ||
         zero == NULL || (out->bias != 0 && vtac_in_constant(graph, node, out->bias) == NULL) ||
-        vtac_in_type(graph, node, WEIGHT)->dtype != VTAC_I8) {
+        vtac_in_constant(graph, node, WEIGHT) == NULL ||
+        vtac_dtype_bytes(vtac_in_type(graph, node, WEIGHT)->dtype) != 1 ||
+        vtac_dtype_bytes(vtac_in_type(graph, node, 0)->dtype) != 1) {
         return false;
-    }
-    for (int64_t i = 0; i < vtac_type_elements(&zero->type); i++) {
-        if (vtac_tensor_int(zero, i) != 0) {
-            return false;
-        }
     }
     out->x_zero = number_of(vtac_in_constant(graph, node, X_ZERO), 0);
     return true;
@@ -76,21 +129,32 @@ bool vtac_conv_shape_of(const vtac_program *p, const vtac_node *node, vtac_conv_
     out->outputs = w->type.dim[0];
     out->per_group = w->type.dim[1];
     out->out_per_group = out->outputs / out->groups;
+    out->merged = 1;
+    for (uint32_t a = 0; a < 2; a++) {
+        out->taps[a] = out->window.kernel[a];
+        out->tap_step[a] = out->out_stride[a] = 1;
+    }
+    if (out->quantized) {
+        const vtac_conv_weights weights = vtac_conv_weights_of(p->graph, node);
+        for (int64_t m = 0; m < out->outputs && !out->has_zeros; m++) {
+            out->has_zeros = vtac_conv_zero(&weights, m) != 0;
+        }
+    }
     return true;
 }
 
 /* ---- constants of the output channels
  * ----------------------------------------------------------------------------------- */
 
-/* The sum of a channel's weights, and of their absolute values. */
-static void weigh(const vtac_tensor *w, int64_t output, double *sum, double *size)
+/* The sum of a channel's bytes, and of the absolute values of its weights. */
+static void weigh(const vtac_conv_weights *w, int64_t output, double *sum, double *size)
 {
-    const int64_t count = vtac_type_elements(&w->type) / w->type.dim[0];
-    const int8_t *at = (const int8_t *)w->data + output * count;
+    const int32_t zero = vtac_conv_zero(w, output);
     *sum = *size = 0.0;
-    for (int64_t i = 0; i < count; i++) {
-        *sum += at[i];
-        *size += abs(at[i]);
+    for (int64_t i = 0; i < w->inner; i++) {
+        const int8_t byte = vtac_conv_byte(w, output, i);
+        *sum += byte;
+        *size += abs(byte - zero);
     }
 }
 
@@ -101,9 +165,12 @@ static vta_status quantized_begin(vtac_lower *l, vtac_finish *f)
     for (uint32_t i = X_SCALE; i <= Q_BIAS; i++) {
         in[i] = i < l->node->input_count ? vtac_in_constant(l->graph, l->node, i) : NULL;
     }
-    int32_t *start = vta_arena_array(&l->program->arena, (size_t)s->outputs, sizeof *start);
-    float *scale = vta_arena_array(&l->program->arena, (size_t)s->outputs, sizeof *scale);
-    if (start == NULL || scale == NULL) {
+    const vtac_conv_weights weights = vtac_conv_weights_of(l->graph, l->node);
+    const size_t room = (size_t)s->outputs + MOST_BEYOND; /* vectors may reach beyond the last */
+    int32_t *start = vta_arena_array(&l->program->arena, room, sizeof *start);
+    int32_t *zero = vta_arena_array(&l->program->arena, room, sizeof *zero);
+    float *scale = vta_arena_array(&l->program->arena, room, sizeof *scale);
+    if (start == NULL || zero == NULL || scale == NULL) {
         return vta_fail(l->diag, VTA_NOMEM, "out of memory");
     }
     f->narrow = true;
@@ -111,9 +178,10 @@ static vta_status quantized_begin(vtac_lower *l, vtac_finish *f)
     for (int64_t m = 0; m < s->outputs; m++) {
         double sum;
         double size;
-        weigh(in[WEIGHT], m, &sum, &size);
+        weigh(&weights, m, &sum, &size);
+        zero[m] = vtac_conv_zero(&weights, m);
         const double bias = s->bias == 0 ? 0.0 : number_of(in[Q_BIAS], m);
-        const double first = bias - (s->x_zero + f->shift) * sum;
+        const double first = bias - (s->x_zero + f->shift) * (sum - (double)zero[m] * (double)weights.inner);
         start[m] = (int32_t)(uint32_t)(int64_t)first; /* sums wrap, as the accelerator's do */
         scale[m] = vtac_scale_product((float)number_of(in[X_SCALE], 0), (float)number_of(in[W_SCALE], m),
                                       (float)number_of(in[Y_SCALE], 0));
@@ -122,23 +190,40 @@ static vta_status quantized_begin(vtac_lower *l, vtac_finish *f)
         f->saturates = f->saturates || !(most * (double)scale[m] < 1073741824.0);
     }
     f->zero = (int32_t)number_of(in[Y_ZERO], 0);
-    f->start = vtac_use(l, vtac_constant(l, start, (uint64_t)s->outputs * sizeof *start), "start", VTAC_I32,
-                        s->outputs);
-    f->scale = vtac_use(l, vtac_constant(l, scale, (uint64_t)s->outputs * sizeof *scale), "scale", VTAC_F32,
-                        s->outputs);
+    f->start = vtac_use(l, vtac_constant(l, start, room * sizeof *start), "start", VTAC_I32, (int64_t)room);
+    f->scale = vtac_use(l, vtac_constant(l, scale, room * sizeof *scale), "scale", VTAC_F32, (int64_t)room);
+    f->zeros = !s->has_zeros ? NULL
+                             : vtac_use(l, vtac_constant(l, zero, room * sizeof *zero), "zeros", VTAC_I32,
+                                        (int64_t)room);
     return VTA_OK;
 }
 
-vta_status vtac_finish_begin(vtac_lower *l, const vtac_conv_shape *s, bool dots, vtac_finish *out)
+void vtac_finish_dots(const vtac_lower *l, const vtac_conv_shape *s, bool dots, vtac_finish *out)
 {
     const bool signed_dot = l->program->target->has_signed_dot;
     const bool signed_input = vtac_type_in(l, 0)->dtype == VTAC_I8;
     *out = (vtac_finish){.shape = s, .dot = signed_dot ? VTAC_E_SDOT4 : VTAC_E_DOT4};
+    out->shift = !s->quantized || !dots || signed_dot == signed_input ? 0 : signed_dot ? -128 : 128;
+}
+
+vta_status vtac_finish_begin(vtac_lower *l, const vtac_conv_shape *s, bool dots, vtac_finish *out)
+{
+    vtac_finish_dots(l, s, dots, out);
     if (s->quantized) {
-        out->shift = !dots || signed_dot == signed_input ? 0 : signed_dot ? -128 : 128;
         return quantized_begin(l, out);
     }
-    out->start = s->bias != 0 ? vtac_in(l, s->bias) : NULL;
+    const vtac_tensor *bias = s->bias == 0 ? NULL : vtac_in_constant(l->graph, l->node, s->bias);
+    out->start = s->bias != 0 && bias == NULL ? vtac_in(l, s->bias) : NULL;
+    if (bias != NULL) {
+        float *start = vta_arena_array(&l->program->arena, (size_t)s->outputs + MOST_BEYOND, sizeof *start);
+        if (start == NULL) {
+            return vta_fail(l->diag, VTA_NOMEM, "out of memory");
+        }
+        memcpy(start, bias->data, bias->bytes);
+        const int64_t room = s->outputs + MOST_BEYOND;
+        out->start =
+            vtac_use(l, vtac_constant(l, start, (uint64_t)room * sizeof *start), "start", VTAC_F32, room);
+    }
     out->relu = vtac_attr_string(l->node, "activation", "")[0] != '\0';
     return VTA_OK;
 }

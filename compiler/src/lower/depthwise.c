@@ -20,7 +20,9 @@ typedef struct depthwise {
     vtac_dtype type; /* of the sums */
     int64_t lanes, blocks, columns, tiles, taps;
     int64_t quads; /* words of taps in a row; 0: taps go one by one */
+    int64_t room;  /* outputs in whole blocks */
     vtac_buffer *from, *weights, *sums;
+    vtac_buffer *bytes; /* sums of the input's bytes, where weights have zero points; or NULL */
 } depthwise;
 
 /* Columns at once: those that leave registers for the inputs they share. */
@@ -40,18 +42,26 @@ static void choose_tile(const vtac_lower *l, depthwise *d)
     d->tiles = (width + d->columns - 1) / d->columns;
 }
 
-/* [block][tap][lane] */
+/* [block][tap][lane]; bytes less their zero points as 16-bit numbers */
 static vtac_storage_id pack_weights(vtac_lower *l, const depthwise *d)
 {
     const vtac_tensor *w = vtac_in_constant(l->graph, l->node, d->s.weight);
-    const size_t bytes = vtac_dtype_bytes(w->type.dtype);
-    const size_t count = (size_t)(d->s.outputs * d->taps);
+    const size_t bytes = d->s.quantized ? sizeof(int16_t) : sizeof(float);
+    const size_t count = (size_t)(d->room * d->taps);
     uint8_t *packed = vta_arena_array(&l->program->arena, count, bytes);
+    vtac_conv_weights own = {.w = w};
+    if (d->s.quantized) {
+        own = vtac_conv_weights_of(l->graph, l->node);
+    }
     for (int64_t m = 0; packed != NULL && m < d->s.outputs; m++) {
         for (int64_t tap = 0; tap < d->taps; tap++) {
             const int64_t at = (m / d->lanes * d->taps + tap) * d->lanes + m % d->lanes;
-            memcpy(packed + (size_t)at * bytes,
-                   (const uint8_t *)w->data + (size_t)(m * d->taps + tap) * bytes, bytes);
+            if (d->s.quantized) {
+                ((int16_t *)(void *)packed)[at] =
+                    (int16_t)(vtac_conv_byte(&own, m, tap) - vtac_conv_zero(&own, m));
+            } else {
+                ((float *)(void *)packed)[at] = ((const float *)w->data)[m * d->taps + tap];
+            }
         }
     }
     return packed == NULL ? 0 : vtac_constant(l, packed, count * bytes);
@@ -60,17 +70,17 @@ static vtac_storage_id pack_weights(vtac_lower *l, const depthwise *d)
 /* [block][row of taps][quad][lane][tap], zeros where a quad is not full */
 static vtac_storage_id pack_quads(vtac_lower *l, const depthwise *d)
 {
-    const vtac_tensor *w = vtac_in_constant(l->graph, l->node, d->s.weight);
+    const vtac_conv_weights w = vtac_conv_weights_of(l->graph, l->node);
     const int64_t rows = d->s.window.kernel[0];
     const int64_t wide = d->s.window.kernel[1];
-    const size_t count = (size_t)(d->s.outputs * rows * d->quads * 4);
+    const size_t count = (size_t)(d->room * rows * d->quads * 4);
     int8_t *packed = vta_arena_array(&l->program->arena, count, 1);
     for (int64_t m = 0; packed != NULL && m < d->s.outputs; m++) {
         for (int64_t tap = 0; tap < d->taps; tap++) {
             const int64_t ky = tap / wide;
             const int64_t kx = tap % wide;
             const int64_t word = ((m / d->lanes * rows + ky) * d->quads + kx / 4) * d->lanes + m % d->lanes;
-            packed[word * 4 + kx % 4] = ((const int8_t *)w->data)[m * d->taps + tap];
+            packed[word * 4 + kx % 4] = vtac_conv_byte(&w, m, tap);
         }
     }
     return packed == NULL ? 0 : vtac_constant(l, packed, count);
@@ -81,6 +91,7 @@ static void sum_quads(vtac_lower *l, const depthwise *d, const vtac_expr *block,
     vtac_kernel *k = l->k;
     const vtac_window *w = &d->s.window;
     const int64_t words = w->kernel[0] * d->quads;
+    const int64_t unused = d->quads * 4 - w->kernel[1]; /* bytes of a row's last word */
     const vtac_expr *filter = vtac_let(k, "filter", vtac_i_mulc(k, block, words * d->lanes));
     const vtac_expr *lane = vtac_for(k, VTAC_LOOP_VECTOR, d->lanes, "lane");
     for (int64_t i = 0; i < words; i++) {
@@ -93,6 +104,13 @@ static void sum_quads(vtac_lower *l, const depthwise *d, const vtac_expr *block,
             const vtac_expr *value = vtac_e_quad(k, d->from, place, d->in->block);
             value = vtac_finish_bytes(l, &d->finish, value);
             const vtac_expr *sum = vtac_i_addc(k, lane, p * d->lanes);
+            if (d->bytes != NULL) {
+                value = vtac_let(k, "x", value);
+                const int64_t ones = 0x01010101 >> (8 * (i % d->quads + 1 == d->quads ? unused : 0));
+                vtac_store(k, d->bytes, sum,
+                           vtac_e3(k, d->finish.dot, vtac_e_load(k, d->bytes, sum), value,
+                                   vtac_e_int(k, VTAC_I32, ones)));
+            }
             vtac_store(k, d->sums, sum,
                        vtac_e3(k, d->finish.dot, vtac_e_load(k, d->sums, sum), value, weight));
         }
@@ -156,6 +174,9 @@ static void do_tile(vtac_lower *l, const depthwise *d, const vtac_expr *batch, c
     const vtac_expr *start = vtac_let(k, "start", vtac_finish_start(l, &d->finish, channel));
     for (int64_t p = 0; p < d->columns; p++) {
         vtac_store(k, d->sums, vtac_i_addc(k, lane, p * d->lanes), start);
+        if (d->bytes != NULL) {
+            vtac_store(k, d->bytes, vtac_i_addc(k, lane, p * d->lanes), vtac_e_int(k, VTAC_I32, 0));
+        }
     }
     vtac_end(k);
     if (d->quads > 0) {
@@ -171,6 +192,11 @@ static void do_tile(vtac_lower *l, const depthwise *d, const vtac_expr *batch, c
     for (int64_t p = 0; p < d->columns; p++) {
         const vtac_expr *at[] = {batch, channel, y, vtac_i_addc(k, x, p)};
         const vtac_expr *sum = vtac_e_load(k, d->sums, vtac_i_addc(k, lane, p * d->lanes));
+        if (d->bytes != NULL) {
+            const vtac_expr *bytes = vtac_e_load(k, d->bytes, vtac_i_addc(k, lane, p * d->lanes));
+            const vtac_expr *zero = vtac_e_load(k, d->finish.zeros, channel);
+            sum = vtac_e2(k, VTAC_E_SUB, sum, vtac_e2(k, VTAC_E_MUL, zero, bytes));
+        }
         vtac_out_at(l, 0, at, vtac_finish_value(l, &d->finish, sum, scale));
     }
     l->block = l->lane = NULL;
@@ -210,6 +236,7 @@ vta_status vtac_lower_depthwise(vtac_lower *l)
     d.in = vtac_layout_of(l->program, d.x);
     d.lanes = d.in->block;
     d.blocks = l->program->layouts[d.x].blocks;
+    d.room = d.blocks * d.lanes;
     d.taps = d.s.window.kernel[0] * d.s.window.kernel[1];
     d.type = d.s.quantized ? VTAC_I32 : VTAC_F32;
     choose_tile(l, &d);
@@ -218,12 +245,13 @@ vta_status vtac_lower_depthwise(vtac_lower *l)
         d.quads = (w->kernel[1] + 3) / 4;
     }
     const vtac_storage_id weights = d.quads > 0 ? pack_quads(l, &d) : pack_weights(l, &d);
-    VTA_TRY(vtac_begin(l, ""));
+    VTA_TRY(vtac_begin(l, ".depthwise"));
     VTA_TRY(vtac_finish_begin(l, &d.s, d.quads > 0, &d.finish));
     d.from = vtac_layout_buffer(l, d.x, "x");
-    d.weights = d.quads > 0 ? vtac_use(l, weights, "weights", VTAC_I32, d.s.outputs * w->kernel[0] * d.quads)
-                            : vtac_use(l, weights, "weights", d.s.quantized ? VTAC_I8 : VTAC_F32,
-                                       d.s.outputs * d.taps);
+    d.weights = d.quads > 0
+                    ? vtac_use(l, weights, "weights", VTAC_I32, d.room * w->kernel[0] * d.quads)
+                    : vtac_use(l, weights, "weights", d.s.quantized ? VTAC_I16 : VTAC_F32, d.room * d.taps);
+    d.bytes = d.quads > 0 && d.s.has_zeros ? vtac_local(l, "bytes", VTAC_I32, d.columns * d.lanes) : NULL;
     d.sums = vtac_local(l, "sums", d.type, d.columns * d.lanes);
     return multiply(l, &d);
 }

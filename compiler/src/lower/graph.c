@@ -7,6 +7,7 @@
 
 #include "layout.h"
 #include "vta/str.h"
+#include "vtac/flow.h"
 
 void vtac_program_free(vtac_program *program)
 {
@@ -129,6 +130,20 @@ static vta_status place_ends(vtac_program *p, vta_diag *diag)
     return VTA_OK;
 }
 
+/* The segment that gives output i of the graph; 0 where there are none. */
+static uint32_t segment_of_output(const vtac_graph *graph, uint32_t i)
+{
+    for (uint32_t s = 0; graph->flow != NULL && s < graph->flow->segments.count; s++) {
+        const vtac_flow_segment *segment = vta_vec_at(&graph->flow->segments, s);
+        for (size_t k = 0; k < segment->outputs.count; k++) {
+            if (*(uint32_t *)vta_vec_at(&segment->outputs, k) == i) {
+                return s + 1;
+            }
+        }
+    }
+    return 0;
+}
+
 /* Outputs that are inputs, constants, or another output under a second name. */
 static vta_status copy_outputs(vtac_lower *l)
 {
@@ -150,6 +165,7 @@ static vta_status copy_outputs(vtac_lower *l)
                                 .output_count = 1};
         l->node = &node;
         l->chain_count = 0;
+        l->segment = segment_of_output(p->graph, i);
         VTA_TRY(vtac_begin(l, ""));
         const vtac_storage_id to =
             add_storage(p, (vtac_storage){.kind = VTAC_STORAGE_OUTPUT, .index = i, .bytes = bytes_of(value)});
@@ -247,6 +263,7 @@ static vta_status walk(vtac_lower *l, vta_str *refused, vta_diag *diag)
         }
         l->diag = &own;
         l->k = &nowhere;
+        l->segment = p->segments != NULL ? p->segments[l->node->outputs[0]] : 0;
         find_chain(l, i + 1);
         const vta_status status = lower_node(l);
         for (uint32_t c = 0; c < l->chain_count; c++) {
@@ -277,6 +294,13 @@ static vta_status start(vtac_program *p, vta_diag *diag)
     }
     for (uint32_t i = 0; i < p->graph->order_count; i++) {
         p->position[p->graph->order[i]] = i + 1;
+    }
+    if (p->graph->flow != NULL) {
+        p->segments = vta_arena_array(&p->arena, p->graph->value_count + 1, sizeof *p->segments);
+        if (p->segments == NULL) {
+            return no_memory(diag);
+        }
+        vtac_flow_segments(p->graph, p->segments);
     }
     return VTA_OK;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Operators that take tensors apart or put them together, and running sums.
+ * Operators that take tensors apart or put them together, and running sums and
+ * products.
  */
 #include <math.h>
 #include <string.h>
@@ -121,6 +122,7 @@ vta_status vtac_lower_split(vtac_lower *l)
     return VTA_OK;
 }
 
+/* CumSum, CumProd */
 vta_status vtac_lower_cum_sum(vtac_lower *l)
 {
     const vtac_type *x = vtac_type_in(l, 0);
@@ -131,6 +133,7 @@ vta_status vtac_lower_cum_sum(vtac_lower *l)
     uint32_t axis;
     VTA_TRY(vtac_axis(vtac_tensor_int(given, 0), x->rank, &axis, l->diag));
     const bool exclusive = vtac_attr_int(l->node, "exclusive", 0) != 0;
+    const bool product = l->node->op == VTAC_OP_CUM_PROD;
     const bool reverse = vtac_attr_int(l->node, "reverse", 0) != 0;
     VTA_TRY(vtac_begin(l, ""));
     const vtac_dtype type = vtac_compute_type(x->dtype);
@@ -140,11 +143,12 @@ vta_status vtac_lower_cum_sum(vtac_lower *l)
     vtac_type outer = *x;
     outer.dim[axis] = 1;
     const uint32_t loops = vtac_open(l, &outer, at, true);
-    vtac_store(l->k, sum, zero, vtac_e_int(l->k, type, 0));
+    vtac_store(l->k, sum, zero, vtac_e_int(l->k, type, product));
     const vtac_expr *i = vtac_for(l->k, VTAC_LOOP_SERIAL, x->dim[axis], "i");
     at[axis] = reverse ? E2(SUB, vtac_e_index(l->k, x->dim[axis] - 1), i) : i;
     const vtac_expr *before = vtac_let(l->k, "before", vtac_e_load(l->k, sum, zero));
-    const vtac_expr *after = vtac_let(l->k, "after", E2(ADD, before, vtac_in_at(l, 0, at)));
+    const vtac_expr *own = vtac_in_at(l, 0, at);
+    const vtac_expr *after = vtac_let(l->k, "after", product ? E2(MUL, before, own) : E2(ADD, before, own));
     vtac_store(l->k, sum, zero, after);
     vtac_out_at(l, 0, at, exclusive ? before : after);
     vtac_close(l, loops + 1);

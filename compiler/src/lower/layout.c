@@ -19,19 +19,31 @@ static int64_t larger(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
+static int64_t round_up(int64_t a, int64_t b)
+{
+    return (a + b - 1) / b * b;
+}
+
 /* ---- which values
  * ------------------------------------------------------------------------------------------------------- */
 
-/* Channels side by side: the most lanes of 32 bits that channels fill whole. 0: they fill none. */
-static int64_t block_of(const vtac_program *p, int64_t channels)
+/* Channels side by side: whole vectors of 32 bits, the last one perhaps with room behind the last channel.
+ * Half vectors where that leaves much less of it, and they are no slower than the others' halves. 0: channels
+ * too few. */
+static int64_t block_of(const vtac_program *p, int64_t channels, bool narrow)
 {
     const int64_t lanes = p->target->vector_bytes / 4;
-    for (int64_t block = lanes; block >= 4 && block * 2 >= lanes; block /= 2) {
-        if (channels > 0 && channels % block == 0) {
-            return block;
-        }
+    if (lanes < 4 || channels < 1 || (!narrow && channels < 4)) {
+        return 0;
     }
-    return 0;
+    int64_t best = lanes;
+    for (int64_t block = lanes / 2; block >= 4; block /= 2) {
+        const bool few = channels <= block;
+        const bool half =
+            block * 2 == lanes && block >= 8 && 8 * round_up(channels, lanes) > 9 * round_up(channels, block);
+        best = few || half ? block : best;
+    }
+    return best;
 }
 
 static const vtac_type *type_of(const vtac_program *p, vtac_value_id id)
@@ -56,7 +68,7 @@ static bool border_of(const vtac_window *w, const vtac_type *x, int64_t *before,
     }
     for (uint32_t a = 0; a < 2; a++) {
         const int64_t last = (w->extent[a] - 1) * w->stride[a] + (w->kernel[a] - 1) * w->dilation[a];
-        before[a] = w->pad_begin[a];
+        before[a] = larger(0, w->pad_begin[a]);
         after[a] = larger(0, last - w->pad_begin[a] - (x->dim[a + 2] - 1));
         if (before[a] > MOST_BORDER || after[a] > MOST_BORDER) {
             return false;
@@ -109,8 +121,59 @@ static bool claim(vtac_program *p, vtac_value_id id, int64_t block, const int64_
 static void give(vtac_program *p, vtac_value_id id, int64_t block)
 {
     p->layouts[id].block = block;
-    p->layouts[id].blocks = type_of(p, id)->dim[1] / block;
+    p->layouts[id].blocks = (type_of(p, id)->dim[1] + block - 1) / block;
     p->layouts[id].natural = true;
+}
+
+/* Whether lanes of the last block are no channels: nobody may use what they hold. */
+static bool is_padded(const vtac_program *p, vtac_value_id id)
+{
+    return type_of(p, id)->dim[1] % p->layouts[id].block != 0;
+}
+
+/* Whether a vector of parameters, one for each channel, may be read beyond the last: constants and what lies
+ * in the workspace go on to the end of a line; what is not ours may end there. */
+static bool ends_are_ours(const vtac_program *p, const vtac_node *node)
+{
+    const vtac_type *out = type_of(p, node->outputs[0]);
+    for (uint32_t i = 0; i < node->input_count; i++) {
+        const vtac_value_id id = node->inputs[i];
+        const vtac_value *value = &p->graph->values[id];
+        if (id != 0 && value->constant == NULL && vtac_type_elements(&value->type) > 1 &&
+            !same_type_shape(&value->type, out) &&
+            (value->node == 0 || vtac_is_output(p->graph, id) || vtac_dtype_bytes(value->type.dtype) > 4 ||
+             vtac_lowering_of(p->graph->nodes[value->node].op)->family == VTAC_ALIAS)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Windows of many groups by vectors of outputs: as many groups as fill vectors, and input blocks, become one,
+ * with zeros between them. False: too many zeros. */
+static bool merge_groups(vtac_conv_shape *s, int64_t in_block, int64_t block)
+{
+    enum { MOST_MERGED = 8 };
+    for (int64_t n = 1; n <= s->groups && (n <= MOST_MERGED || s->groups <= 2 * MOST_MERGED); n++) {
+        const bool whole = n == s->groups;
+        if (s->groups % n != 0 ||
+            (!whole && (n * s->per_group % in_block != 0 || n * s->out_per_group % block != 0)) ||
+            n > MOST_MERGED) {
+            continue;
+        }
+        s->merged = n;
+        s->groups /= n;
+        s->per_group *= n;
+        s->out_per_group *= n;
+        return true;
+    }
+    return false;
+}
+
+void vtac_conv_blocks(const vtac_program *p, const vtac_node *node, vtac_conv_shape *s)
+{
+    const vtac_layout *in = vtac_layout_of(p, node->inputs[0]);
+    (void)merge_groups(s, in->block, p->layouts[node->outputs[0]].block);
 }
 
 static bool choose_conv(vtac_program *p, const vtac_node *node, vtac_layout_kind *kind)
@@ -120,9 +183,9 @@ static bool choose_conv(vtac_program *p, const vtac_node *node, vtac_layout_kind
         return false;
     }
     const vtac_value_id x = node->inputs[0];
-    const int64_t block = block_of(p, s.outputs);
     const bool depthwise = s.groups > 1 && s.per_group == 1 && s.out_per_group == 1;
     const vtac_layout *known = &p->layouts[x];
+    const int64_t block = depthwise && known->natural ? known->block : block_of(p, s.outputs, s.quantized);
     int64_t before[2];
     int64_t after[2];
     if (block == 0 || p->graph->values[x].constant != NULL ||
@@ -131,15 +194,54 @@ static bool choose_conv(vtac_program *p, const vtac_node *node, vtac_layout_kind
     }
     const int64_t wanted = depthwise ? block : s.quantized ? 4 : 1;
     const int64_t in_block = known->natural ? known->block : larger(wanted, known->block);
-    if (depthwise ? in_block != block
-                  : s.groups > 1 && (s.per_group % in_block != 0 || s.out_per_group % block != 0)) {
+    if (depthwise ? in_block != block : !merge_groups(&s, in_block, block)) {
         return false;
     }
-    if (!claim(p, x, wanted, before, after, s.x_zero)) {
+    if ((s.outputs % block != 0 && s.bias != 0 && vtac_in_constant(p->graph, node, s.bias) == NULL) ||
+        (s.merged > 1 && !s.quantized) || /* the general way has no zeros to multiply with */
+        (s.has_zeros && s.groups * s.merged > 1 && !depthwise && vtac_conv_wide_step(p, &s) == 0) ||
+        !claim(p, x, wanted, before, after, s.x_zero)) {
         return false;
     }
     give(p, node->outputs[0], block);
     *kind = depthwise ? VTAC_KIND_DEPTHWISE : VTAC_KIND_CONV;
+    return true;
+}
+
+/* All phases read the same layout. */
+static bool choose_transposed(vtac_program *p, const vtac_node *node, vtac_layout_kind *kind)
+{
+    static const int64_t origin[2] = {0, 0};
+    const vtac_value_id x = node->inputs[0];
+    const vtac_layout *known = &p->layouts[x];
+    vtac_conv_shape s;
+    int64_t before[2] = {0, 0};
+    int64_t after[2] = {0, 0};
+    if (!vtac_transposed_shape_of(p, node, origin, &s) || p->graph->values[x].constant != NULL) {
+        return false;
+    }
+    const int64_t block = block_of(p, s.outputs, false);
+    const int64_t phases = s.out_stride[0] * s.out_stride[1];
+    for (int64_t phase = 0; phase < phases; phase++) {
+        const int64_t first[] = {phase / s.out_stride[1], phase % s.out_stride[1]};
+        vtac_conv_shape one;
+        int64_t own[2][2];
+        if (!vtac_transposed_shape_of(p, node, first, &one) ||
+            !border_of(&one.window, type_of(p, x), own[0], own[1])) {
+            return false;
+        }
+        for (int a = 0; a < 2; a++) {
+            before[a] = larger(before[a], own[0][a]);
+            after[a] = larger(after[a], own[1][a]);
+        }
+    }
+    if (block == 0 || !merge_groups(&s, known->block == 0 ? 1 : known->block, block) ||
+        (s.outputs % block != 0 && s.bias != 0 && vtac_in_constant(p->graph, node, s.bias) == NULL) ||
+        !claim(p, x, 1, before, after, 0.0)) {
+        return false;
+    }
+    give(p, node->outputs[0], block);
+    *kind = VTAC_KIND_CONV;
     return true;
 }
 
@@ -160,7 +262,7 @@ static bool choose_norm(vtac_program *p, const vtac_node *node, vtac_layout_kind
 {
     const vtac_layout *in = &p->layouts[node->inputs[0]];
     vtac_norm_shape s;
-    if (!in->natural || !vtac_norm_shape_of(p->graph, node, &s) ||
+    if (!in->natural || is_padded(p, node->inputs[0]) || !vtac_norm_shape_of(p->graph, node, &s) ||
         (s.channels % in->block != 0 && in->block % s.channels != 0)) {
         return false;
     }
@@ -172,7 +274,7 @@ static bool choose_norm(vtac_program *p, const vtac_node *node, vtac_layout_kind
 static bool choose_lrn(vtac_program *p, const vtac_node *node, vtac_layout_kind *kind)
 {
     const vtac_layout *in = &p->layouts[node->inputs[0]];
-    if (!in->natural || vtac_attr_int(node, "size", 1) > VTAC_LRN_MOST) {
+    if (!in->natural || is_padded(p, node->inputs[0]) || vtac_attr_int(node, "size", 1) > VTAC_LRN_MOST) {
         return false;
     }
     give(p, node->outputs[0], in->block);
@@ -191,7 +293,7 @@ static bool choose_pointwise(vtac_program *p, const vtac_node *node, vtac_layout
         const vtac_value_id id = node->inputs[i];
         block = p->layouts[id].natural && same_type_shape(type_of(p, id), out) ? p->layouts[id].block : block;
     }
-    if (block == 0) {
+    if (block == 0 || (out->dim[1] % block != 0 && !ends_are_ours(p, node))) {
         return false;
     }
     for (uint32_t i = 0; i < node->input_count; i++) {
@@ -237,7 +339,8 @@ static bool choose_concat(vtac_program *p, const vtac_node *node, vtac_layout_ki
     }
     for (uint32_t i = 0; i < vtac_part_count(node); i++) {
         const vtac_layout *f = &p->layouts[part_of(node, i)];
-        if (!f->natural || f->block != block) {
+        const bool last = i + 1 == vtac_part_count(node);
+        if (!f->natural || f->block != block || (!last && is_padded(p, part_of(node, i)))) {
             return false;
         }
     }
@@ -264,6 +367,7 @@ static bool choose(vtac_program *p, const vtac_node *node, vtac_layout_kind *kin
     case VTAC_OP_CONV:
     case VTAC_OP_FUSED_CONV:
     case VTAC_OP_QLINEAR_CONV: return choose_conv(p, node, kind);
+    case VTAC_OP_CONV_TRANSPOSE: return choose_transposed(p, node, kind);
     case VTAC_OP_AVERAGE_POOL:
     case VTAC_OP_MAX_POOL:
     case VTAC_OP_GLOBAL_AVERAGE_POOL:
@@ -456,7 +560,7 @@ static vta_status make_room(vtac_lower *l, vtac_value_id id)
     return has_border(f) ? fill_border(l, id) : VTA_OK;
 }
 
-/* Opens the loops of a copy; `at` is the plain index. Channels beyond the last are the caller's matter. */
+/* Opens the loops of a copy but that over the lanes; `at` is the plain index. */
 typedef struct copy {
     const vtac_expr *at[4], *block, *lane;
 } copy;
@@ -472,8 +576,6 @@ static void open_copy(vtac_lower *l, vtac_value_id id, copy *c)
     c->at[0] = vtac_let(k, "batch", vtac_i_divc(k, plane, f->blocks));
     c->at[2] = vtac_for(k, VTAC_LOOP_SERIAL, type->dim[2], "y");
     c->at[3] = vtac_for(k, VTAC_LOOP_SERIAL, type->dim[3], "x");
-    c->lane = vtac_for(k, VTAC_LOOP_VECTOR, f->block, "lane");
-    c->at[1] = vtac_i_add(k, vtac_i_mulc(k, c->block, f->block), c->lane);
 }
 
 static const vtac_expr *place_of(vtac_lower *l, vtac_value_id id, const copy *c)
@@ -498,6 +600,8 @@ static vta_status lay_out(vtac_lower *l, vtac_value_id id)
     vtac_buffer *from = vtac_value_buffer(l, id, "x");
     copy c;
     open_copy(l, id, &c);
+    c.lane = vtac_for(k, VTAC_LOOP_VECTOR, p->layouts[id].block, "lane");
+    c.at[1] = vtac_i_add(k, vtac_i_mulc(k, c.block, p->layouts[id].block), c.lane);
     const vtac_expr *real = NULL;
     if (channels % p->layouts[id].block != 0) {
         real = vtac_e2(k, VTAC_E_LT, c.at[1], vtac_e_index(k, channels));
@@ -512,6 +616,18 @@ static vta_status lay_out(vtac_lower *l, vtac_value_id id)
     return VTA_OK;
 }
 
+/* The channels of one row of blocks, `lanes` of each. */
+static void copy_plain(vtac_lower *l, vtac_value_id id, vtac_buffer *to, vtac_buffer *from, copy *c,
+                       int64_t lanes)
+{
+    const vtac_layout *f = &l->program->layouts[id];
+    c->lane = lanes == 1 ? vtac_e_index(l->k, 0) : vtac_for(l->k, VTAC_LOOP_VECTOR, lanes, "lane");
+    c->at[1] = vtac_i_add(l->k, vtac_i_mulc(l->k, c->block, f->block), c->lane);
+    vtac_store(l->k, to, vtac_flat(l, &l->graph->values[id].type, c->at),
+               vtac_e_load(l->k, from, place_of(l, id, c)));
+    vtac_close(l, lanes == 1 ? 0 : 1);
+}
+
 static vta_status make_plain(vtac_lower *l, vtac_value_id id)
 {
     vtac_program *p = l->program;
@@ -520,13 +636,27 @@ static vta_status make_plain(vtac_lower *l, vtac_value_id id)
     }
     p->is_plain[id] = true;
     VTA_TRY(vtac_begin(l, ".plain"));
+    vtac_kernel *k = l->k;
+    const vtac_layout *f = &p->layouts[id];
+    const int64_t rest = type_of(p, id)->dim[1] % f->block;
     vtac_buffer *to = vtac_value_buffer(l, id, "y");
     vtac_buffer *from = vtac_layout_buffer(l, id, "x");
     copy c;
     open_copy(l, id, &c);
-    vtac_store(l->k, to, vtac_flat(l, &l->graph->values[id].type, c.at),
-               vtac_e_load(l->k, from, place_of(l, id, &c)));
-    vtac_close(l, 4);
+    const vtac_expr *last = vtac_e_index(k, f->blocks - 1);
+    if (rest == 0) {
+        copy_plain(l, id, to, from, &c, f->block);
+    } else {
+        if (f->blocks > 1) {
+            vtac_if(k, vtac_e2(k, VTAC_E_LT, c.block, last));
+            copy_plain(l, id, to, from, &c, f->block);
+            vtac_end(k);
+        }
+        vtac_if(k, vtac_e2(k, VTAC_E_EQ, c.block, last));
+        copy_plain(l, id, to, from, &c, rest);
+        vtac_end(k);
+    }
+    vtac_close(l, 3);
     return VTA_OK;
 }
 

@@ -12,11 +12,36 @@
 typedef struct vtac_conv_shape {
     vtac_window window;
     int64_t groups, per_group, out_per_group, outputs;
+    int64_t merged; /* groups of the node that are one of `groups` here */
+    /* Tap i of the window along an axis is number tap_first + i * tap_step of the weights' `taps`, negative:
+     * none; place i of the window's extent is out_first + i * out_stride of the output. A convolution has
+     * them all; one phase of a transposed one those that meet. */
+    int64_t taps[2], tap_first[2], tap_step[2], out_first[2], out_stride[2];
+    bool transposed;       /* weights [input][output] */
     uint32_t weight, bias; /* inputs */
     bool quantized;
+    bool has_zeros; /* weights have zero points that their bytes do not take in (vtac_conv_byte) */
     double x_zero;
 } vtac_conv_shape;
 bool vtac_conv_shape_of(const vtac_program *p, const vtac_node *node, vtac_conv_shape *out);
+/* The outputs of a transposed convolution that begin at `first` and go by its strides, as a convolution:
+ * false: not one that the blocked kernels take. */
+bool vtac_transposed_shape_of(const vtac_program *p, const vtac_node *node, const int64_t *first,
+                              vtac_conv_shape *out);
+enum { VTAC_MOST_PHASES = 64 };
+/* Bytes as 16-bit numbers, less the zero points of the weights: how many of them go in a step; 0: bytes. */
+int64_t vtac_conv_wide_step(const vtac_program *p, const vtac_conv_shape *s);
+/* Merges groups as the layouts of input and output ask for it. */
+void vtac_conv_blocks(const vtac_program *p, const vtac_node *node, vtac_conv_shape *s);
+/* A quantized weight as a signed byte, and what that byte is for a zero: `zero_point` of the output. */
+typedef struct vtac_conv_weights {
+    const vtac_tensor *w, *zero;
+    int64_t inner; /* weights of an output */
+    bool folded;   /* all weights less their zero points are bytes */
+} vtac_conv_weights;
+vtac_conv_weights vtac_conv_weights_of(const vtac_graph *graph, const vtac_node *node);
+int8_t vtac_conv_byte(const vtac_conv_weights *w, int64_t output, int64_t i);
+int32_t vtac_conv_zero(const vtac_conv_weights *w, int64_t output);
 
 /* The layout of a value, or of the one that it is a part of. */
 const vtac_layout *vtac_layout_of(const vtac_program *p, vtac_value_id id);

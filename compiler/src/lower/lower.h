@@ -11,6 +11,7 @@
 #include "vtac/codegen.h"
 #include "vtac/loop.h"
 #include "vtac/quant.h"
+#include "vtac/schedules.h"
 
 typedef uint32_t vtac_storage_id; /* 0: none */
 
@@ -48,6 +49,7 @@ typedef struct vtac_step {
     uint64_t flops;
     bool on_accelerator; /* no kernel: a launch of `region`; args: its inputs, its outputs */
     uint32_t region, input_count;
+    uint32_t segment; /* of a model with control flow (vtac/flow.h), from 1 */
 } vtac_step;
 
 /* How a value of rank 4 lies in memory where it is not row-major: as [batch][channels / block][rows][columns]
@@ -79,7 +81,8 @@ typedef struct vtac_program {
     const vtac_target *target;
     const struct vtac_partition *partition; /* NULL: all on the host */
     int level;
-    bool row_major;                /* no blocked layouts */
+    bool row_major; /* no blocked layouts */
+    const vtac_schedules *schedules;
     const vtac_progress *progress; /* NULL: silent */
     vta_arena arena;
     vta_vec steps;             /* of vtac_step * */
@@ -90,6 +93,7 @@ typedef struct vtac_program {
     bool *is_plain;            /* of_value holds a value that was written in its layout, too */
     vtac_layout_kind *kinds;   /* by node */
     uint32_t *position;        /* of each node in the order, from 1 */
+    uint32_t *segments;        /* of values, where the graph has a flow; else NULL */
     bool *done;                /* nodes that are lowered or fused into another */
     uint64_t workspace_bytes, constant_bytes, unshared_bytes;
 } vtac_program;
@@ -110,6 +114,7 @@ typedef struct vtac_lower {
     const vtac_expr *block, *lane;
     vtac_storage_id scales; /* the output scales of scales_of, once something asked for them */
     const vtac_node *scales_of;
+    uint32_t segment; /* of the steps that are being made */
     vta_diag *diag;
 } vtac_lower;
 
@@ -229,7 +234,8 @@ const vtac_expr *vtac_plus_zero(vtac_lower *l, const vtac_node *n, const vtac_ex
 /* alpha * a * b[channel] / y of three inputs, as quant.h has it. */
 const vtac_expr *vtac_output_scale(vtac_lower *l, uint32_t a, uint32_t b, uint32_t y, double alpha,
                                    const vtac_expr *channel);
-/* ---- rounding.c: numbers scaled and rounded as the attribute "rounding" of an operator says, by vtac/quant.h */
+/* ---- rounding.c: numbers scaled and rounded as the attribute "rounding" of an operator says, by
+ * vtac/quant.h */
 vtac_rounding vtac_rounding_of(const vtac_node *node);
 /* A factor is an i64: the mantissa below, the exponent above. One that is known; a * b[channel] / y of three
  * inputs, which must be known. */

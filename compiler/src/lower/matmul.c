@@ -6,31 +6,20 @@
  */
 #include <string.h>
 
-#include "lower.h"
+#include "matmul.h"
 
-typedef struct region {
-    int64_t begin, lanes, vectors, tiles; /* columns from `begin` on */
-    int64_t block;                        /* rows at once */
-} region;
+enum {
+    MOST_VECTORS = 8,
+    LEAST_TILED = 24, /* rows that pay for packing the right operand as the model runs */
+    DEPTH = 256,      /* of the inner axis, at once */
+    MOST_DEEP_ROWS = 256,
+    LEAST_UNITS = 16,     /* for threads to share */
+    NEAR_BYTES = 1048576, /* of a right operand that stays in the cache anyway */
+    CHUNK_BYTES = 262144  /* of the left operand's rows that stay there otherwise */
+};
 
-enum { MOST_REGIONS = 16 };
-
-typedef struct product {
-    uint32_t a, b, a_zero, b_zero; /* inputs; zero points 0: none */
-    bool a_turned, b_turned;       /* given transposed (matrices only) */
-    vtac_dtype type, stored;       /* of the sums, of the packed operand */
-    int64_t m, n, k;
-    vtac_type a_type, b_type, lead; /* with at least two axes; the batch axes of the result */
-    bool row, column;               /* a, b given as vectors */
-    vtac_storage_id packed;
-    bool direct; /* b as it is */
-    bool tiled;  /* packed in the order of use: [matrix][tile of columns][k][column] */
-    region regions[MOST_REGIONS];
-    uint32_t region_count;
-} product;
-
-static const vtac_expr *less_zero(vtac_lower *l, const product *p, uint32_t input, const vtac_expr *value,
-                                  const vtac_expr *place)
+static const vtac_expr *less_zero(vtac_lower *l, const vtac_product *p, uint32_t input,
+                                  const vtac_expr *value, const vtac_expr *place)
 {
     value = vtac_e_cast(l->k, p->type, value);
     if (input == 0) {
@@ -41,7 +30,7 @@ static const vtac_expr *less_zero(vtac_lower *l, const product *p, uint32_t inpu
     return vtac_e2(l->k, VTAC_E_SUB, value, vtac_e_cast(l->k, p->type, zero));
 }
 
-static int64_t matrices(const vtac_type *type)
+int64_t vtac_product_matrices(const vtac_type *type)
 {
     int64_t count = 1;
     for (uint32_t i = 0; i + 2 < type->rank; i++) {
@@ -64,9 +53,9 @@ static void put(vtac_dtype dtype, uint8_t *to, double value, int64_t whole)
 }
 
 /* Where an element of a tiled matrix lies. */
-static int64_t tiled_place(const product *p, int64_t row, int64_t column)
+static int64_t tiled_place(const vtac_product *p, int64_t row, int64_t column)
 {
-    const region *r = p->regions;
+    const vtac_product_region *r = p->regions;
     while (column >= r->begin + r->tiles * r->lanes * r->vectors) {
         r++;
     }
@@ -76,38 +65,107 @@ static int64_t tiled_place(const product *p, int64_t row, int64_t column)
 }
 
 /* `zero` NULL: none. */
-static vtac_storage_id pack_constant(vtac_lower *l, const product *p, const vtac_tensor *b,
+static vtac_storage_id pack_constant(vtac_lower *l, const vtac_product *p, const vtac_tensor *b,
                                      const vtac_tensor *zero)
 {
     const size_t bytes = vtac_dtype_bytes(p->stored);
-    const int64_t count = matrices(&p->b_type);
+    const int64_t count = vtac_product_matrices(&p->b_type);
     const bool is_float = vtac_dtype_kind(p->type) == 'f';
     const bool one = zero != NULL && vtac_type_elements(&zero->type) == 1;
-    uint8_t *packed = vta_arena_array(&l->program->arena, (size_t)(count * p->k * p->n), bytes);
+    uint8_t *packed = vta_arena_array(&l->program->arena, (size_t)(count * p->k * p->room), bytes);
     for (int64_t i = 0; packed != NULL && i < count * p->k * p->n; i++) {
         const int64_t column = i % p->n;
         const int64_t row = i / p->n % p->k;
         const int64_t from = p->b_turned ? column * p->k + row : i;
         const int64_t off = zero == NULL ? 0 : vtac_tensor_int(zero, one ? 0 : column);
-        const int64_t to = i / (p->k * p->n) * (p->k * p->n) + tiled_place(p, row, column);
+        const int64_t to = i / (p->k * p->n) * (p->k * p->room) + tiled_place(p, row, column);
         put(p->stored, packed + (size_t)to * bytes, is_float ? vtac_tensor_float(b, from) : 0.0,
             is_float ? 0 : vtac_tensor_int(b, from) - off);
     }
-    return packed == NULL ? 0 : vtac_constant(l, packed, (uint64_t)(count * p->k * p->n) * bytes);
+    return packed == NULL ? 0 : vtac_constant(l, packed, (uint64_t)(count * p->k * p->room) * bytes);
 }
 
-static vta_status pack_right(vtac_lower *l, product *p)
+/* `lanes` columns of row i from number `within` of the tile on; NULL: zeros. */
+typedef struct tile_pack {
+    vtac_buffer *from, *to;
+    const vtac_expr *base, *column, *target, *i;
+    int64_t wide;
+} tile_pack;
+
+static void pack_lanes(vtac_lower *l, const vtac_product *p, const tile_pack *t, const vtac_expr *within,
+                       int64_t lanes, bool zeros)
 {
-    const int64_t elements = matrices(&p->b_type) * p->k * p->n;
-    const vtac_tensor *b = vtac_in_constant(l->graph, l->node, p->b);
-    const vtac_tensor *zero = p->b_zero == 0 ? NULL : vtac_in_constant(l->graph, l->node, p->b_zero);
-    const bool known = vtac_dtype_kind(p->type) == 'f' || p->type == VTAC_I32 || p->type == VTAC_I64;
+    vtac_kernel *k = l->k;
+    const vtac_expr *lane = lanes == 1 ? vtac_e_index(k, 0) : vtac_for(k, VTAC_LOOP_VECTOR, lanes, "lane");
+    within = vtac_i_add(k, within, lane);
+    const vtac_expr *at = vtac_i_add(k, t->column, within);
+    at = p->b_turned ? vtac_i_add(k, vtac_i_mulc(k, at, p->k), t->i)
+                     : vtac_i_add(k, vtac_i_mulc(k, t->i, p->n), at);
+    const vtac_expr *place = vtac_i_add(k, vtac_i_add(k, t->target, vtac_i_mulc(k, t->i, t->wide)), within);
+    vtac_store(k, t->to, place,
+               zeros ? vtac_e_int(k, p->type, 0)
+                     : vtac_e_cast(k, p->type, vtac_e_load(k, t->from, vtac_i_add(k, t->base, at))));
+    vtac_close(l, lanes == 1 ? 0 : 1);
+}
+
+/* What is known at run time alone goes to the order of use, too: a region's tiles, row by row. */
+static vta_status pack_tiles(vtac_lower *l, const vtac_product *p, const vtac_product_region *r)
+{
+    VTA_TRY(vtac_begin(l, ".pack"));
+    vtac_kernel *k = l->k;
+    const int64_t matrices = vtac_product_matrices(&p->b_type);
+    tile_pack t = {.from = vtac_in(l, p->b),
+                   .to = vtac_use(l, p->packed, "packed", p->type, matrices * p->k * p->room),
+                   .wide = r->lanes * r->vectors};
+    const vtac_expr *unit =
+        vtac_for(k, vtac_parallel_if(matrices * p->k * r->tiles * t.wide / 4), matrices * r->tiles, "unit");
+    const vtac_expr *matrix = vtac_let(k, "matrix", vtac_i_divc(k, unit, r->tiles));
+    const vtac_expr *tile = vtac_i_mulc(k, vtac_i_remc(k, unit, r->tiles), t.wide);
+    t.base = vtac_let(k, "base", vtac_i_mulc(k, matrix, p->k * p->n));
+    t.column = vtac_let(k, "column", vtac_i_addc(k, tile, r->begin));
+    t.target = vtac_let(
+        k, "to", vtac_i_add(k, vtac_i_mulc(k, matrix, p->k * p->room), vtac_i_mulc(k, t.column, p->k)));
+    t.i = vtac_for(k, VTAC_LOOP_SERIAL, p->k, "k");
+    const int64_t whole = r->vectors - (r->part != 0 ? 1 : 0);
+    if (whole > 0) {
+        const vtac_expr *v = vtac_for(k, VTAC_LOOP_UNROLL, whole, "v");
+        pack_lanes(l, p, &t, vtac_i_mulc(k, v, r->lanes), r->lanes, false);
+        vtac_end(k);
+    }
+    if (r->part != 0) {
+        pack_lanes(l, p, &t, vtac_e_index(k, whole * r->lanes), r->part, false);
+        pack_lanes(l, p, &t, vtac_e_index(k, whole * r->lanes + r->part), r->lanes - r->part, true);
+    }
+    vtac_close(l, 2);
+    return l->diag->code;
+}
+
+/* Whether the right operand is packed in the order of use: by the compiler, or, for enough rows, at run time.
+ */
+static bool is_tiled(const vtac_lower *l, const vtac_product *p, bool *known)
+{
+    const bool is_known = vtac_in_constant(l->graph, l->node, p->b) != NULL &&
+                          (p->b_zero == 0 || vtac_in_constant(l->graph, l->node, p->b_zero) != NULL);
+    *known = is_known && (vtac_dtype_kind(p->type) == 'f' || p->type == VTAC_I32 || p->type == VTAC_I64);
+    return *known || (p->m >= LEAST_TILED && p->b_zero == 0 && l->program->level > 0);
+}
+
+static vta_status pack_right(vtac_lower *l, vtac_product *p)
+{
+    const int64_t elements = vtac_product_matrices(&p->b_type) * p->k * p->n;
     p->stored = p->type;
-    if (b != NULL && (p->b_zero == 0 || zero != NULL) && known) {
+    if (p->tiled && p->known) {
+        const vtac_tensor *zero = p->b_zero == 0 ? NULL : vtac_in_constant(l->graph, l->node, p->b_zero);
         p->stored = vtac_dtype_bytes(p->b_type.dtype) == 1 ? VTAC_I16 : p->type; /* bytes less a zero point */
-        p->tiled = true;
-        p->packed = pack_constant(l, p, b, zero);
+        p->packed = pack_constant(l, p, vtac_in_constant(l->graph, l->node, p->b), zero);
         return p->packed != 0 ? VTA_OK : vta_fail(l->diag, VTA_NOMEM, "out of memory");
+    }
+    if (p->tiled) {
+        p->packed = vtac_temp(l, p->type, vtac_product_matrices(&p->b_type) * p->k * p->room);
+        for (uint32_t i = 0; i < p->region_count; i++) {
+            VTA_TRY(pack_tiles(l, p, &p->regions[i]));
+        }
+        return VTA_OK;
     }
     p->direct = !p->b_turned && p->b_zero == 0 && p->b_type.dtype == p->type;
     if (p->direct) {
@@ -116,7 +174,8 @@ static vta_status pack_right(vtac_lower *l, product *p)
     VTA_TRY(vtac_begin(l, ".pack"));
     p->packed = vtac_temp(l, p->type, elements);
     vtac_buffer *to = vtac_use(l, p->packed, "packed", p->type, elements);
-    const vtac_expr *row = vtac_for(l->k, vtac_parallel_if(elements), matrices(&p->b_type) * p->k, "row");
+    const vtac_expr *row =
+        vtac_for(l->k, vtac_parallel_if(elements), vtac_product_matrices(&p->b_type) * p->k, "row");
     const vtac_expr *column = vtac_for(l->k, VTAC_LOOP_SERIAL, p->n, "column");
     const vtac_expr *at = vtac_i_add(l->k, vtac_i_mulc(l->k, row, p->n), column);
     const vtac_expr *from = p->b_turned ? vtac_i_add(l->k, vtac_i_mulc(l->k, column, p->k), row) : at;
@@ -125,150 +184,313 @@ static vta_status pack_right(vtac_lower *l, product *p)
     return VTA_OK;
 }
 
-typedef const vtac_expr *finish_fn(vtac_lower *l, const product *p, const vtac_expr *sum,
-                                   const vtac_expr *const *at);
-
 /* Which matrix of an operand belongs to the batch index. */
-static const vtac_expr *matrix_of(vtac_lower *l, const vtac_type *type, const vtac_type *lead,
-                                  const vtac_expr *const *at)
+const vtac_expr *vtac_product_matrix(vtac_lower *l, const vtac_type *type, const vtac_type *lead,
+                                     const vtac_expr *const *at)
 {
     vtac_type own = *type;
     own.rank -= 2;
     return vtac_flat(l, &own, at + (lead->rank - own.rank));
 }
 
-static void sum_rows(vtac_lower *l, const product *p, const region *r, vtac_buffer *sums,
-                     const vtac_expr *const *rows, const vtac_expr *b_base)
+/* `count` products of each element from number `from` on. */
+typedef struct depth {
+    const vtac_expr *from;
+    int64_t count;
+} depth;
+
+static void sum_rows(vtac_lower *l, const vtac_product *p, const vtac_product_region *r, vtac_buffer *sums,
+                     const vtac_expr *const *rows, const vtac_expr *b_base, depth d)
 {
     vtac_kernel *k = l->k;
-    vtac_buffer *b = p->direct
-                         ? vtac_in(l, p->b)
-                         : vtac_use(l, p->packed, "packed", p->stored, matrices(&p->b_type) * p->k * p->n);
+    vtac_buffer *b = p->direct ? vtac_in(l, p->b)
+                               : vtac_use(l, p->packed, "packed", p->stored,
+                                          vtac_product_matrices(&p->b_type) * p->k * p->room);
     vtac_buffer *a = vtac_in(l, p->a);
-    const vtac_expr *i = vtac_for(k, VTAC_LOOP_SERIAL, p->k, "k");
+    const vtac_expr *i = vtac_i_add(k, d.from, vtac_for(k, VTAC_LOOP_SERIAL, d.count, "k"));
     const int64_t step = p->tiled ? r->lanes * r->vectors : p->n;
     const vtac_expr *line = vtac_let(k, "line", vtac_i_add(k, b_base, vtac_i_mulc(k, i, step)));
-    const vtac_expr *left[32];
-    for (int64_t o = 0; o < r->block; o++) {
+    const vtac_expr *right[MOST_VECTORS];
+    const vtac_expr *lane = vtac_for(k, VTAC_LOOP_VECTOR, r->lanes, "lane");
+    for (int64_t v = 0; v < r->vectors; v++) {
+        const vtac_expr *value = vtac_e_load(k, b, vtac_i_add(k, line, vtac_i_addc(k, lane, v * r->lanes)));
+        right[v] = vtac_let(k, "b", vtac_e_cast(k, p->type, value));
+    }
+    for (int64_t o = 0; o < r->block;
+         o++) { /* one number of the left at a time: registers are for the sums */
         const vtac_expr *from = p->a_turned ? vtac_i_add(k, vtac_i_mulc(k, i, p->m), rows[o])
                                             : vtac_i_add(k, vtac_i_mulc(k, rows[o], p->k), i);
-        left[o] = vtac_let(k, "a", less_zero(l, p, p->a_zero, vtac_e_load(k, a, from), vtac_e_index(k, 0)));
+        const vtac_expr *left =
+            vtac_let(k, "a", less_zero(l, p, p->a_zero, vtac_e_load(k, a, from), vtac_e_index(k, 0)));
+        for (int64_t v = 0; v < r->vectors; v++) {
+            const vtac_expr *sum = vtac_i_addc(k, lane, (o * r->vectors + v) * r->lanes);
+            vtac_store(k, sums, sum, vtac_e3(k, VTAC_E_FMA, left, right[v], vtac_e_load(k, sums, sum)));
+        }
     }
-    const vtac_expr *v = vtac_for(k, VTAC_LOOP_UNROLL, r->vectors, "v");
-    const vtac_expr *lane = vtac_for(k, VTAC_LOOP_VECTOR, r->lanes, "lane");
-    const vtac_expr *within = vtac_i_add(k, vtac_i_mulc(k, v, r->lanes), lane);
-    const vtac_expr *value = vtac_e_load(k, b, vtac_i_add(k, line, within));
-    value = vtac_let(k, "b", vtac_e_cast(k, p->type, value));
-    for (int64_t o = 0; o < r->block; o++) {
-        const vtac_expr *sum = vtac_i_addc(k, within, o * r->vectors * r->lanes);
-        vtac_store(k, sums, sum, vtac_e3(k, VTAC_E_FMA, left[o], value, vtac_e_load(k, sums, sum)));
-    }
-    vtac_close(l, 3);
+    vtac_close(l, 2);
 }
 
 /* A tile's sums and its place in the output. */
 typedef struct tile_place {
     vtac_buffer *sums;
-    const vtac_expr **at, *first, *column;
+    const vtac_expr **at, *first, *column, *row;
 } tile_place;
 
-static void store_sums(vtac_lower *l, const product *p, const region *r, const tile_place *t,
-                       finish_fn *finish)
+static void store_lanes(vtac_lower *l, const vtac_product *p, const vtac_product_region *r,
+                        const tile_place *t, int64_t o, const vtac_expr *within, int64_t lanes,
+                        vtac_product_finish *finish)
 {
     vtac_kernel *k = l->k;
     const uint32_t rank = p->lead.rank;
-    const uint32_t row_axis = rank;
-    const uint32_t column_axis = p->row ? rank : rank + 1;
+    const vtac_expr *lane = lanes == 1 ? vtac_e_index(k, 0) : vtac_for(k, VTAC_LOOP_VECTOR, lanes, "lane");
+    within = vtac_i_add(k, within, lane);
+    if (!p->row) {
+        t->at[rank] = t->row;
+    }
+    if (!p->column) {
+        t->at[p->row ? rank : rank + 1] = vtac_i_add(k, t->column, within);
+    }
+    const vtac_expr *sum = vtac_e_load(k, t->sums, vtac_i_addc(k, within, o * r->vectors * r->lanes));
+    vtac_out_at(l, 0, t->at, finish == NULL ? sum : finish(l, p, sum, t->at));
+    vtac_close(l, lanes == 1 ? 0 : 1);
+}
+
+static void store_sums(vtac_lower *l, const vtac_product *p, const vtac_product_region *r, tile_place *t,
+                       vtac_product_finish *finish)
+{
+    vtac_kernel *k = l->k;
     for (int64_t o = 0; o < r->block; o++) {
         const vtac_expr *row = vtac_i_addc(k, t->first, o);
         const bool guarded = p->m % r->block != 0;
         if (guarded) {
             vtac_if(k, vtac_e2(k, VTAC_E_LT, row, vtac_e_index(k, p->m)));
         }
-        const vtac_expr *v = vtac_for(k, VTAC_LOOP_UNROLL, r->vectors, "v");
-        const vtac_expr *lane = vtac_for(k, VTAC_LOOP_VECTOR, r->lanes, "lane");
-        const vtac_expr *within = vtac_i_add(k, vtac_i_mulc(k, v, r->lanes), lane);
-        if (!p->row) {
-            t->at[row_axis] = row;
+        t->row = row;
+        const int64_t whole = r->vectors - (r->part != 0 ? 1 : 0);
+        if (whole > 0) {
+            const vtac_expr *v = vtac_for(k, VTAC_LOOP_UNROLL, whole, "v");
+            store_lanes(l, p, r, t, o, vtac_i_mulc(k, v, r->lanes), r->lanes, finish);
+            vtac_end(k);
         }
-        if (!p->column) {
-            t->at[column_axis] = vtac_i_add(k, t->column, within);
+        if (r->part != 0) {
+            store_lanes(l, p, r, t, o, vtac_e_index(k, whole * r->lanes), r->part, finish);
         }
-        const vtac_expr *sum = vtac_e_load(k, t->sums, vtac_i_addc(k, within, o * r->vectors * r->lanes));
-        vtac_out_at(l, 0, t->at, finish == NULL ? sum : finish(l, p, sum, t->at));
-        vtac_close(l, guarded ? 3 : 2);
+        vtac_close(l, guarded ? 1 : 0);
     }
 }
 
-static vta_status multiply(vtac_lower *l, const product *p, const region *r, finish_fn *finish)
+/* A kernel over tiles: what its loops share. */
+typedef struct product_kernel {
+    const vtac_product *p;
+    const vtac_product_region *r;
+    vtac_product_finish *finish;
+    vtac_buffer *sums;
+    int64_t blocks, chunk; /* of rows; those that go through all tiles together */
+    const vtac_expr *at[VTAC_MAX_RANK + 2], *column, *left, *right;
+} product_kernel;
+
+/* The places of batch and column; the left operand's matrix, the right one's tile. */
+static void place_tile(vtac_lower *l, product_kernel *t, const vtac_expr *batch, const vtac_expr *tile)
 {
-    VTA_TRY(vtac_begin(l, r->begin == 0 ? "" : ".rest"));
     vtac_kernel *k = l->k;
-    const vtac_expr *at[VTAC_MAX_RANK + 2];
-    const int64_t blocks = (p->m + r->block - 1) / r->block;
-    const int64_t batches = vtac_type_elements(&p->lead);
-    vtac_buffer *sums = vtac_local(l, "sums", p->type, r->block * r->vectors * r->lanes);
-    const vtac_expr *unit =
-        vtac_for(k, vtac_parallel_if(batches * p->m * p->k * r->tiles * r->vectors * r->lanes),
-                 batches * blocks * r->tiles, "unit");
-    const vtac_expr *tile = vtac_let(k, "tile", vtac_i_remc(k, unit, r->tiles));
-    const vtac_expr *outer = vtac_let(k, "outer", vtac_i_divc(k, unit, r->tiles));
-    const vtac_expr *block = vtac_let(k, "block", vtac_i_remc(k, outer, blocks));
-    const vtac_expr *rest = vtac_let(k, "batch", vtac_i_divc(k, outer, blocks));
+    const vtac_product *p = t->p;
+    const vtac_product_region *r = t->r;
     for (uint32_t axis = p->lead.rank; axis-- > 0;) {
-        at[axis] = vtac_let(k, "at", vtac_i_remc(k, rest, p->lead.dim[axis]));
-        rest = vtac_let(k, "batch", vtac_i_divc(k, rest, p->lead.dim[axis]));
+        t->at[axis] = vtac_let(k, "at", vtac_i_remc(k, batch, p->lead.dim[axis]));
+        batch = vtac_let(k, "batch", vtac_i_divc(k, batch, p->lead.dim[axis]));
     }
-    const vtac_expr *column =
-        vtac_let(k, "column", vtac_i_addc(k, vtac_i_mulc(k, tile, r->vectors * r->lanes), r->begin));
-    const vtac_expr *first = vtac_let(k, "first", vtac_i_mulc(k, block, r->block));
-    const vtac_expr *matrix =
-        vtac_let(k, "left", vtac_i_mulc(k, matrix_of(l, &p->a_type, &p->lead, at), p->a_turned ? 0 : p->m));
-    const vtac_expr *right = vtac_i_mulc(k, matrix_of(l, &p->b_type, &p->lead, at), p->k * p->n);
-    right = vtac_let(k, "right", vtac_i_add(k, right, vtac_i_mulc(k, column, p->tiled ? p->k : 1)));
+    t->column = vtac_let(k, "column", vtac_i_addc(k, vtac_i_mulc(k, tile, r->vectors * r->lanes), r->begin));
+    t->left =
+        vtac_let(k, "left",
+                 vtac_i_mulc(k, vtac_product_matrix(l, &p->a_type, &p->lead, t->at), p->a_turned ? 0 : p->m));
+    const vtac_expr *right = vtac_product_matrix(l, &p->b_type, &p->lead, t->at);
+    right = vtac_i_mulc(k, right, p->k * (p->tiled ? p->room : p->n));
+    t->right = vtac_let(k, "right", vtac_i_add(k, right, vtac_i_mulc(k, t->column, p->tiled ? p->k : 1)));
+}
+
+/* From a partial sum (NULL: 0) to a partial sum (NULL: to the output). */
+static void do_block(vtac_lower *l, product_kernel *t, const vtac_expr *block, depth d, vtac_buffer *before,
+                     vtac_buffer *after, const vtac_expr *partial)
+{
+    vtac_kernel *k = l->k;
+    const vtac_product *p = t->p;
+    const vtac_product_region *r = t->r;
     const vtac_expr *rows[32];
+    const vtac_expr *first = vtac_let(k, "first", vtac_i_mulc(k, block, r->block));
     for (int64_t o = 0; o < r->block; o++) {
         const vtac_expr *row = vtac_i_addc(k, first, o);
         row = p->m % r->block == 0 ? row : vtac_e2(k, VTAC_E_MIN, row, vtac_e_index(k, p->m - 1));
-        rows[o] = vtac_let(k, "row", vtac_i_add(k, matrix, row));
+        rows[o] = vtac_let(k, "row", vtac_i_add(k, t->left, row));
     }
-    const vtac_expr *i = vtac_for(k, VTAC_LOOP_UNROLL, r->block * r->vectors, "i");
-    const vtac_expr *lane = vtac_for(k, VTAC_LOOP_VECTOR, r->lanes, "lane");
-    vtac_store(k, sums, vtac_i_add(k, vtac_i_mulc(k, i, r->lanes), lane), vtac_e_int(k, p->type, 0));
-    vtac_close(l, 2);
-    sum_rows(l, p, r, sums, rows, right);
-    store_sums(l, p, r, &(tile_place){sums, at, first, column}, finish);
+    for (int i = 0; i < 2; i++) {
+        if (i == 1) {
+            sum_rows(l, p, r, t->sums, rows, t->right, d);
+        }
+        if (i == 1 && after == NULL) {
+            store_sums(l, p, r, &(tile_place){t->sums, t->at, first, t->column, NULL}, t->finish);
+            return;
+        }
+        const vtac_expr *v = vtac_for(k, VTAC_LOOP_UNROLL, r->block * r->vectors, "i");
+        const vtac_expr *lane = vtac_for(k, VTAC_LOOP_VECTOR, r->lanes, "lane");
+        const vtac_expr *at = vtac_i_add(k, vtac_i_mulc(k, v, r->lanes), lane);
+        const vtac_expr *there = partial == NULL ? at : vtac_i_add(k, partial, at);
+        const vtac_expr *zero = vtac_e_int(k, p->type, 0);
+        vtac_store(k, i == 0 ? t->sums : after, i == 0 ? at : there,
+                   i == 1           ? vtac_e_load(k, t->sums, at)
+                   : before == NULL ? zero
+                                    : vtac_e_load(k, before, there));
+        vtac_close(l, 2);
+    }
+}
+
+/* All rows of a chunk over one range of the inner axis. */
+static void do_chunk(vtac_lower *l, product_kernel *t, const vtac_expr *chunk, depth d, vtac_buffer *before,
+                     vtac_buffer *after)
+{
+    vtac_kernel *k = l->k;
+    const vtac_product_region *r = t->r;
+    const vtac_expr *inner = vtac_for(k, VTAC_LOOP_SERIAL, t->chunk, "inner");
+    const vtac_expr *block = vtac_let(k, "block", vtac_i_add(k, vtac_i_mulc(k, chunk, t->chunk), inner));
+    const bool ragged = t->blocks % t->chunk != 0;
+    if (ragged) {
+        vtac_if(k, vtac_e2(k, VTAC_E_LT, block, vtac_e_index(k, t->blocks)));
+    }
+    const vtac_expr *partial = vtac_i_mulc(k, inner, r->block * r->vectors * r->lanes);
+    do_block(l, t, block, d, before, after, vtac_let(k, "partial", partial));
+    vtac_close(l, ragged ? 2 : 1);
+}
+
+/* Where a tile's columns exceed the nearest cache: as much of them as it holds for all rows of a chunk, whose
+ * sums wait in memory for the next part. The order of the additions is the same. */
+static void multiply_deep(vtac_lower *l, product_kernel *t, int64_t batches)
+{
+    vtac_kernel *k = l->k;
+    const vtac_product *p = t->p;
+    const vtac_product_region *r = t->r;
+    const int64_t parts = (p->k + DEPTH - 1) / DEPTH;
+    const int64_t each = (p->k + parts - 1) / parts;
+    const int64_t units = batches * t->blocks * r->tiles;
+    int64_t chunk = MOST_DEEP_ROWS / r->block;
+    chunk = chunk > t->blocks ? t->blocks : chunk;
+    chunk = chunk > 1 && units / chunk < LEAST_UNITS ? units / LEAST_UNITS : chunk;
+    t->chunk = chunk < 1 ? 1 : chunk;
+    const int64_t chunks = (t->blocks + t->chunk - 1) / t->chunk;
+    vtac_buffer *partial = vtac_kernel_buffer(
+        k, "partial", p->type, t->chunk * r->block * r->vectors * r->lanes, VTAC_BUFFER_SCRATCH);
+    const vtac_expr *unit =
+        vtac_for(k, vtac_parallel_if(batches * p->m * p->k * r->tiles * r->vectors * r->lanes),
+                 batches * chunks * r->tiles, "unit");
+    const vtac_expr *tile = vtac_let(k, "tile", vtac_i_remc(k, unit, r->tiles));
+    const vtac_expr *rest = vtac_let(k, "rest", vtac_i_divc(k, unit, r->tiles));
+    const vtac_expr *rows = vtac_let(k, "chunk", vtac_i_remc(k, rest, chunks));
+    place_tile(l, t, vtac_let(k, "batch", vtac_i_divc(k, rest, chunks)), tile);
+    do_chunk(l, t, rows, (depth){vtac_e_index(k, 0), each}, NULL, partial);
+    if (parts > 2) {
+        const vtac_expr *part = vtac_for(k, VTAC_LOOP_SERIAL, parts - 2, "part");
+        const vtac_expr *from = vtac_let(k, "from", vtac_i_mulc(k, vtac_i_addc(k, part, 1), each));
+        do_chunk(l, t, rows, (depth){from, each}, partial, partial);
+        vtac_end(k);
+    }
+    const int64_t last = (parts - 1) * each;
+    do_chunk(l, t, rows, (depth){vtac_e_index(k, last), p->k - last}, partial, NULL);
     vtac_end(k);
+}
+
+static void multiply_flat(vtac_lower *l, product_kernel *t, int64_t batches)
+{
+    vtac_kernel *k = l->k;
+    const vtac_product *p = t->p;
+    const vtac_product_region *r = t->r;
+    /* Where the right operand is large, rows that stay in the cache go through all tiles of columns, each of
+     * which stays while they do. */
+    const int64_t row_bytes = r->block * p->k * (int64_t)vtac_dtype_bytes(p->type);
+    const bool far = p->k * p->n * (int64_t)vtac_dtype_bytes(p->type) > NEAR_BYTES;
+    int64_t chunk = row_bytes > 0 && far ? CHUNK_BYTES / row_bytes : 1;
+    chunk = chunk < 1 ? 1 : chunk > t->blocks ? t->blocks : chunk;
+    const int64_t chunks = (t->blocks + chunk - 1) / chunk;
+    const vtac_expr *unit =
+        vtac_for(k, vtac_parallel_if(batches * p->m * p->k * r->tiles * r->vectors * r->lanes),
+                 batches * chunks * r->tiles * chunk, "unit");
+    const vtac_expr *inner = vtac_let(k, "inner", vtac_i_remc(k, unit, chunk));
+    const vtac_expr *rest = vtac_let(k, "rest", vtac_i_divc(k, unit, chunk));
+    const vtac_expr *tile = vtac_let(k, "tile", vtac_i_remc(k, rest, r->tiles));
+    rest = vtac_let(k, "rest", vtac_i_divc(k, rest, r->tiles));
+    const vtac_expr *block =
+        vtac_let(k, "block", vtac_i_add(k, vtac_i_mulc(k, vtac_i_remc(k, rest, chunks), chunk), inner));
+    rest = vtac_let(k, "batch", vtac_i_divc(k, rest, chunks));
+    const bool ragged = t->blocks % chunk != 0;
+    if (ragged) {
+        vtac_if(k, vtac_e2(k, VTAC_E_LT, block, vtac_e_index(k, t->blocks)));
+    }
+    place_tile(l, t, rest, tile);
+    do_block(l, t, block, (depth){vtac_e_index(k, 0), p->k}, NULL, NULL, NULL);
+    vtac_close(l, ragged ? 2 : 1);
+}
+
+static vta_status multiply(vtac_lower *l, const vtac_product *p, const vtac_product_region *r,
+                           vtac_product_finish *finish)
+{
+    VTA_TRY(vtac_begin(l, r->begin == 0 ? "" : ".rest"));
+    product_kernel t = {.p = p, .r = r, .finish = finish, .blocks = (p->m + r->block - 1) / r->block};
+    const int64_t batches = vtac_type_elements(&p->lead);
+    t.sums = vtac_local(l, "sums", p->type, r->block * r->vectors * r->lanes);
+    if (p->tiled && p->k > DEPTH + DEPTH / 2 && p->m >= LEAST_TILED) {
+        multiply_deep(l, &t, batches);
+    } else {
+        multiply_flat(l, &t, batches);
+    }
     l->step->flops = 2 * (uint64_t)(batches * p->m * p->k * r->tiles * r->vectors * r->lanes);
     return l->diag->code;
 }
 
-/* Tiles of full vectors, then of what is left. */
-static void plan_regions(const vtac_lower *l, product *p)
+static void add_region(const vtac_lower *l, vtac_product *p, vtac_product_region *r, int64_t columns)
 {
-    const vtac_target *t = l->program->target;
-    const int64_t registers = t->vector_count > 16 ? 24 : 12;
-    const int64_t lanes = (int64_t)(t->vector_bytes / vtac_dtype_bytes(p->type));
-    region r = {.lanes = lanes > 1 ? lanes : 1, .vectors = p->m == 1 ? 8 : 2};
+    const int64_t registers = l->program->target->vector_count > 16 ? 24 : 12;
+    const int64_t wide = r->lanes * r->vectors;
+    r->block = registers / r->vectors;
+    r->block = r->block > 12 ? 12 : r->block;
+    r->block = r->block > p->m ? p->m : r->block;
+    r->tiles = columns < wide ? 1 : columns / wide;
+    r->part = columns < wide ? columns % r->lanes : 0;
+    p->regions[p->region_count++] = *r;
+    r->begin += r->tiles * wide;
+}
+
+/* Tiles of full vectors, then of what is left: narrower ones, or, where the right operand is packed, one with
+ * room behind the last column. */
+static void plan_regions(const vtac_lower *l, vtac_product *p)
+{
+    const int64_t lanes = (int64_t)(l->program->target->vector_bytes / vtac_dtype_bytes(p->type));
+    vtac_product_region r = {.lanes = lanes > 1 ? lanes : 1, .vectors = p->m == 1 ? 8 : 2};
+    p->tiled = is_tiled(l, p, &p->known);
+    while (p->tiled && r.lanes > 4 && p->n <= r.lanes / 2) {
+        r.lanes /= 2;
+    }
+    const int64_t count = (p->n + r.lanes - 1) / r.lanes;
+    if (p->tiled && count <= 3) {
+        r.vectors = count;
+    }
     for (int64_t left = p->n; left > 0; left = p->n - r.begin) {
-        while (r.lanes > 1 && r.lanes > left) {
+        if (p->tiled && r.vectors * r.lanes > left) {
+            r.vectors = (left + r.lanes - 1) / r.lanes;
+        }
+        while (!p->tiled && r.lanes > 1 && r.lanes > left) {
             r.lanes /= 2;
             r.vectors = 1;
         }
-        while (r.vectors > 1 && r.vectors * r.lanes > left) {
+        while (!p->tiled && r.vectors > 1 && r.vectors * r.lanes > left) {
             r.vectors /= 2;
         }
-        r.block = registers / r.vectors;
-        r.block = r.block > 8 ? 8 : r.block;
-        r.block = r.block > p->m ? p->m : r.block;
-        r.tiles = left / (r.lanes * r.vectors);
-        p->regions[p->region_count++] = r;
-        r.begin += r.tiles * r.lanes * r.vectors;
+        add_region(l, p, &r, left);
     }
+    p->room = r.begin;
 }
 
-static vta_status run_product(vtac_lower *l, product *p, finish_fn *finish)
+static vta_status run_product(vtac_lower *l, vtac_product *p, vtac_product_finish *finish)
 {
+    if (vtac_product_is_bytes(l, p)) {
+        return vtac_multiply_bytes(l, p, finish);
+    }
     plan_regions(l, p);
     VTA_TRY(pack_right(l, p));
     for (uint32_t i = 0; i < p->region_count; i++) {
@@ -278,7 +500,7 @@ static vta_status run_product(vtac_lower *l, product *p, finish_fn *finish)
 }
 
 /* Sizes by NumPy's rule: vectors gain an axis. */
-static void shape_product(vtac_lower *l, product *p)
+static void shape_product(vtac_lower *l, vtac_product *p)
 {
     p->a_type = *vtac_type_in(l, p->a);
     p->b_type = *vtac_type_in(l, p->b);
@@ -301,7 +523,7 @@ static void shape_product(vtac_lower *l, product *p)
 }
 
 /* a, a_scale, a_zero, b, b_scale, b_zero, y_scale, y_zero; QGemm has the bias at 6 */
-static const vtac_expr *requantize(vtac_lower *l, const product *p, const vtac_expr *sum,
+static const vtac_expr *requantize(vtac_lower *l, const vtac_product *p, const vtac_expr *sum,
                                    const vtac_expr *const *at)
 {
     const bool gemm = l->node->op == VTAC_OP_QGEMM;
@@ -328,14 +550,18 @@ static const vtac_expr *requantize(vtac_lower *l, const product *p, const vtac_e
     const vtac_expr *scale =
         vtac_output_scale(l, 1, 4, y, alpha, p->column ? vtac_e_index(l->k, 0) : at[last]);
     const vtac_expr *zero = vtac_has_in(l, y + 1) ? vtac_axis_arg(l, l->node, y + 1, 0, at) : NULL;
+    const bool zero_known = zero == NULL || vtac_in_constant(l->graph, l->node, y + 1) != NULL;
+    if (p->narrow && zero_known) {
+        return vtac_rescale_to(l, l->node, sum, scale, y + 1);
+    }
     return vtac_rescale(l, sum, scale, false, zero, vtac_type_out(l, 0)->dtype);
 }
 
 vta_status vtac_lower_matmul(vtac_lower *l)
 {
-    product p = {.b = 1};
+    vtac_product p = {.b = 1};
     if (l->node->op == VTAC_OP_QLINEAR_MATMUL) {
-        p = (product){.b = 3, .a_zero = 2, .b_zero = 5};
+        p = (vtac_product){.b = 3, .a_zero = 2, .b_zero = 5};
     } else if (l->node->op == VTAC_OP_MATMUL_INTEGER) {
         p.a_zero = vtac_has_in(l, 2) ? 2 : 0;
         p.b_zero = vtac_has_in(l, 3) ? 3 : 0;
@@ -347,7 +573,7 @@ vta_status vtac_lower_matmul(vtac_lower *l)
     return run_product(l, &p, l->node->op == VTAC_OP_QLINEAR_MATMUL ? requantize : NULL);
 }
 
-static const vtac_expr *gemm_finish(vtac_lower *l, const product *p, const vtac_expr *sum,
+static const vtac_expr *gemm_finish(vtac_lower *l, const vtac_product *p, const vtac_expr *sum,
                                     const vtac_expr *const *at)
 {
     const double alpha = vtac_attr_float(l->node, "alpha", 1.0);
@@ -366,7 +592,7 @@ static const vtac_expr *gemm_finish(vtac_lower *l, const product *p, const vtac_
 vta_status vtac_lower_gemm(vtac_lower *l)
 {
     const bool quantized = l->node->op == VTAC_OP_QGEMM;
-    product p = {.b = quantized ? 3 : 1};
+    vtac_product p = {.b = quantized ? 3 : 1};
     if (quantized) {
         p.a_zero = vtac_has_in(l, 2) ? 2 : 0;
         p.b_zero = vtac_has_in(l, 5) ? 5 : 0;

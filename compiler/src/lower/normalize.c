@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "layout.h"
+#include "rows.h"
 
 #define E2(op, a, b) vtac_e2(l->k, VTAC_E_##op, a, b)
 #define E1(op, a)    vtac_e1(l->k, VTAC_E_##op, a)
@@ -35,6 +36,60 @@ static const vtac_expr *span_value(vtac_lower *l, const span *s, const vtac_expr
     return vtac_in_at(l, 0, at);
 }
 
+/* The last axis, where it is marked, goes by vectors. */
+static int64_t span_lanes(const vtac_lower *l, const span *s)
+{
+    const uint32_t last = s->loops.rank - 1;
+    return s->marks[last] ? vtac_row_lanes(l, vtac_compute_type(s->loops.dtype), s->loops.dim[last]) : 1;
+}
+
+/* Opens the marked axes, but for the one that goes by vectors. */
+static uint32_t open_marked(vtac_lower *l, const span *s, int64_t lanes, const vtac_expr **turn)
+{
+    bool marks[VTAC_MAX_RANK];
+    memcpy(marks, s->marks, sizeof marks);
+    if (lanes > 1) {
+        marks[s->loops.rank - 1] = false;
+    }
+    return vtac_open_axes(l, &s->loops, marks, true, turn, false);
+}
+
+typedef struct summing {
+    const span *s;
+    const vtac_expr **turn;
+    const vtac_buffer *mean;
+    vtac_buffer *sum;
+} summing;
+
+static void add_one(vtac_lower *l, void *context, const vtac_expr *i, const vtac_expr *lane)
+{
+    summing *g = context;
+    g->turn[g->s->loops.rank - 1] = i;
+    const vtac_expr *value = span_value(l, g->s, g->turn);
+    if (g->mean != NULL) {
+        value = vtac_let(l->k, "off", E2(SUB, value, vtac_e_load(l->k, g->mean, vtac_e_index(l->k, 0))));
+        value = E2(MUL, value, value);
+    }
+    vtac_store(l->k, g->sum, lane, E2(ADD, vtac_e_load(l->k, g->sum, lane), value));
+}
+
+/* The sum of all values, or of their squared distances from the mean. */
+static const vtac_expr *sum_of(vtac_lower *l, const span *s, const vtac_buffer *mean, const vtac_expr **turn)
+{
+    const vtac_dtype type = vtac_compute_type(s->loops.dtype);
+    const int64_t lanes = span_lanes(l, s);
+    summing g = {s, turn, mean, vtac_local(l, "sum", type, lanes)};
+    vtac_set_lanes(l, g.sum, lanes, vtac_e_int(l->k, type, 0));
+    const uint32_t loops = open_marked(l, s, lanes, turn);
+    if (lanes > 1) {
+        vtac_each_of_row(l, s->loops.dim[s->loops.rank - 1], lanes, add_one, &g);
+    } else {
+        add_one(l, &g, turn[s->loops.rank - 1], vtac_e_index(l->k, 0));
+    }
+    vtac_close(l, loops);
+    return vtac_join_lanes(l, g.sum, lanes, VTAC_E_ADD);
+}
+
 /* Mean and 1 / sqrt(variance + epsilon) over the marked axes, into two locals; the other indices are open. */
 static void moments(vtac_lower *l, const span *s, double epsilon, vtac_buffer *mean, vtac_buffer *scale,
                     const vtac_expr **turn)
@@ -46,18 +101,9 @@ static void moments(vtac_lower *l, const span *s, double epsilon, vtac_buffer *m
         count *= s->marks[i] ? s->loops.dim[i] : 1;
     }
     const vtac_expr *n = vtac_e_float(l->k, type, (double)count);
-    vtac_store(l->k, mean, zero, vtac_e_int(l->k, type, 0));
-    vtac_store(l->k, scale, zero, vtac_e_int(l->k, type, 0));
-    uint32_t inner = vtac_open_axes(l, &s->loops, s->marks, true, turn, false);
-    vtac_store(l->k, mean, zero, E2(ADD, vtac_e_load(l->k, mean, zero), span_value(l, s, turn)));
-    vtac_close(l, inner);
-    vtac_store(l->k, mean, zero, E2(DIV, vtac_e_load(l->k, mean, zero), n));
-    inner = vtac_open_axes(l, &s->loops, s->marks, true, turn, false);
-    const vtac_expr *off =
-        vtac_let(l->k, "off", E2(SUB, span_value(l, s, turn), vtac_e_load(l->k, mean, zero)));
-    vtac_store(l->k, scale, zero, E2(ADD, vtac_e_load(l->k, scale, zero), E2(MUL, off, off)));
-    vtac_close(l, inner);
-    const vtac_expr *variance = E2(DIV, vtac_e_load(l->k, scale, zero), n);
+    const vtac_expr *sum = sum_of(l, s, NULL, turn);
+    vtac_store(l->k, mean, zero, E2(DIV, sum, n));
+    const vtac_expr *variance = E2(DIV, sum_of(l, s, mean, turn), n);
     const vtac_expr *root = E1(SQRT, E2(ADD, variance, vtac_e_float(l->k, type, epsilon)));
     vtac_store(l->k, scale, zero, E2(DIV, vtac_e_int(l->k, type, 1), root));
 }
@@ -156,32 +202,51 @@ static void store_moments(vtac_lower *l, const span *s, const vtac_expr **turn, 
     }
 }
 
+typedef struct normal {
+    const span *s;
+    const vtac_expr **turn;
+    const vtac_buffer *mean, *scale;
+} normal;
+
+static void store_normal(vtac_lower *l, void *context, const vtac_expr *i, const vtac_expr *lane)
+{
+    const normal *n = context;
+    const vtac_expr *zero = vtac_e_index(l->k, 0);
+    const vtac_expr *at[VTAC_MAX_RANK];
+    (void)lane;
+    n->turn[n->s->loops.rank - 1] = i;
+    span_place(l, n->s, n->turn, at);
+    const vtac_expr *off = E2(SUB, vtac_in_at(l, 0, at), vtac_e_load(l->k, n->mean, zero));
+    const vtac_expr *y = E2(MUL, off, vtac_e_load(l->k, n->scale, zero));
+    if (l->node->op != VTAC_OP_MEAN_VARIANCE) {
+        y = E2(MUL, y, vtac_norm_parameter(l, 1, n->turn[1], at));
+        y = vtac_has_in(l, 2) ? E2(ADD, y, vtac_norm_parameter(l, 2, n->turn[1], at)) : y;
+    }
+    vtac_out_at(l, 0, at, y);
+}
+
 vta_status vtac_lower_layer_norm(vtac_lower *l)
 {
     span s;
     VTA_TRY(span_of(l, &s));
     VTA_TRY(vtac_begin(l, ""));
-    const bool plain = l->node->op == VTAC_OP_MEAN_VARIANCE;
     const vtac_dtype type = vtac_compute_type(s.loops.dtype);
-    const vtac_expr *zero = vtac_e_index(l->k, 0);
     const vtac_expr *turn[VTAC_MAX_RANK];
-    const vtac_expr *at[VTAC_MAX_RANK];
     vtac_buffer *mean = vtac_local(l, "mean", type, 1);
     vtac_buffer *scale = vtac_local(l, "scale", type, 1);
-    const uint32_t outer = vtac_open_axes(l, &s.loops, s.marks, false, turn, true);
+    vtac_open_others(l, &s.loops, s.marks, turn);
     moments(l, &s, vtac_norm_epsilon(l->node), mean, scale, turn);
-    const uint32_t inner = vtac_open_axes(l, &s.loops, s.marks, true, turn, false);
-    span_place(l, &s, turn, at);
-    const vtac_expr *off = E2(SUB, vtac_in_at(l, 0, at), vtac_e_load(l->k, mean, zero));
-    const vtac_expr *y = E2(MUL, off, vtac_e_load(l->k, scale, zero));
-    if (!plain) {
-        y = E2(MUL, y, vtac_norm_parameter(l, 1, turn[1], at));
-        y = vtac_has_in(l, 2) ? E2(ADD, y, vtac_norm_parameter(l, 2, turn[1], at)) : y;
+    const int64_t lanes = span_lanes(l, &s);
+    normal n = {&s, turn, mean, scale};
+    const uint32_t inner = open_marked(l, &s, lanes, turn);
+    if (lanes > 1) {
+        vtac_each_of_row(l, s.loops.dim[s.loops.rank - 1], lanes, store_normal, &n);
+    } else {
+        store_normal(l, &n, turn[s.loops.rank - 1], NULL);
     }
-    vtac_out_at(l, 0, at, y);
     vtac_close(l, inner);
     store_moments(l, &s, turn, mean, scale);
-    vtac_close(l, outer);
+    vtac_end(l->k);
     return l->diag->code;
 }
 

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Pools, global pools, and their quantized kin.
+ * Pools, global pools, and their quantized kin, of row-major values.
  */
 #include <math.h>
 #include <string.h>
 
 #include "layout.h"
+#include "rows.h"
 #include "vtac/quant.h"
 
 #define E2(op, a, b) vtac_e2(l->k, VTAC_E_##op, a, b)
@@ -13,6 +14,8 @@
 enum { MOST_SCALES = 1 << 16 }; /* of a table by window size; beyond, the run works them out */
 /* Elements of a window whose sum stays below 2^24. */
 enum { NARROW_SUM = (1 << 24) / 255 };
+/* Elements of a row of sums that a thread keeps; of a window that LLVM unrolls. */
+enum { MOST_ROW = 1 << 14, MOST_UNROLLED = 9 };
 enum { X_SCALE = 1, X_ZERO = VTAC_POOL_X_ZERO, Y_SCALE, Y_ZERO }; /* inputs of a quantized pool */
 
 typedef struct pooling {
@@ -190,8 +193,13 @@ static const vtac_expr *place_of(vtac_lower *l, const vtac_type *x, const vtac_e
 }
 
 typedef struct sums {
-    vtac_buffer *value, *count, *place;
+    vtac_buffer *value, *place;
 } sums;
+
+static const vtac_expr *joined(vtac_lower *l, const pooling *p, const vtac_expr *a, const vtac_expr *b)
+{
+    return p->is_max ? E2(MAX, a, b) : E2(ADD, a, b);
+}
 
 static void visit(vtac_lower *l, const pooling *p, const vtac_type *x, const sums *s, vtac_dtype type,
                   const vtac_expr *const *at)
@@ -206,25 +214,225 @@ static void visit(vtac_lower *l, const pooling *p, const vtac_type *x, const sum
         vtac_end(l->k);
         return;
     }
-    vtac_store(l->k, s->value, zero, p->is_max ? E2(MAX, old, value) : E2(ADD, old, value));
-    if (s->count != NULL) {
-        vtac_store(l->k, s->count, zero, vtac_i_addc(l->k, vtac_e_load(l->k, s->count, zero), 1));
+    vtac_store(l->k, s->value, zero, joined(l, p, old, value));
+}
+
+/* Taps of the window at `place` of an axis that count: those inside the input, or, with count_include_pad,
+ * inside the padded input. */
+static int64_t taps_at(const pooling *p, const vtac_window *w, uint32_t a, int64_t dim, int64_t place)
+{
+    const int64_t from = place * w->stride[a] - w->pad_begin[a];
+    const int64_t low = p->count_all ? -w->pad_begin[a] : 0;
+    const int64_t high = p->count_all ? dim + w->pad_end[a] : dim;
+    const int64_t step = w->dilation[a];
+    const int64_t first = from < low ? (low - from + step - 1) / step : 0;
+    const int64_t end = from < high ? (high - from + step - 1) / step : 0;
+    const int64_t last = end < w->kernel[a] ? end : w->kernel[a];
+    return last > first ? last - first : 0;
+}
+
+/* The same as an expression: a number, or what a table says. */
+static const vtac_expr *axis_count(vtac_lower *l, const pooling *p, const vtac_window *w, uint32_t a,
+                                   int64_t dim, const vtac_expr *place)
+{
+    int64_t *table = vta_arena_array(&l->program->arena, (size_t)w->extent[a], sizeof *table);
+    bool same = true;
+    for (int64_t i = 0; table != NULL && i < w->extent[a]; i++) {
+        table[i] = taps_at(p, w, a, dim, i);
+        same = same && table[i] == table[0];
+    }
+    l->k->failed = l->k->failed || table == NULL;
+    if (table == NULL || same) {
+        return vtac_e_index(l->k, table == NULL || w->extent[a] == 0 ? 1 : table[0]);
+    }
+    const vtac_storage_id counts = vtac_constant(l, table, (uint64_t)w->extent[a] * sizeof *table);
+    return vtac_e_load(l->k, vtac_use(l, counts, "counts", VTAC_I64, w->extent[a]), place);
+}
+
+/* Elements that the mean at an index is taken over. */
+static const vtac_expr *window_count(vtac_lower *l, const pooling *p, const vtac_window *w, const vtac_type *x,
+                                     const vtac_expr *const *at)
+{
+    int64_t known = 1;
+    const vtac_expr *count = NULL;
+    for (uint32_t a = 0; a < w->axes; a++) {
+        const vtac_expr *one = axis_count(l, p, w, a, x->dim[a + 2], at[a + 2]);
+        if (one != NULL && one->op == VTAC_E_INT) {
+            known *= one->i;
+        } else {
+            count = count == NULL ? one : E2(MUL, count, one);
+        }
+    }
+    return count == NULL ? vtac_e_index(l->k, known) : vtac_i_mulc(l->k, count, known);
+}
+
+/* Whether windows reach over the edge of an axis. */
+static bool leaves(const vtac_window *w, uint32_t a, int64_t dim)
+{
+    const int64_t last =
+        (w->extent[a] - 1) * w->stride[a] + (w->kernel[a] - 1) * w->dilation[a] - w->pad_begin[a];
+    return w->pad_begin[a] > 0 || last >= dim;
+}
+
+/* The place of a tap along an axis, in an if where it may lie outside; counts what it opens. */
+static const vtac_expr *open_tap(vtac_lower *l, const vtac_window *w, uint32_t a, int64_t dim,
+                                 const vtac_expr *at, uint32_t *opened)
+{
+    vtac_kernel *k = l->k;
+    const vtac_expr *tap = vtac_for(k, VTAC_LOOP_SERIAL, w->kernel[a], "tap");
+    const vtac_expr *begin = vtac_i_addc(k, vtac_i_mulc(k, at, w->stride[a]), -w->pad_begin[a]);
+    const vtac_expr *place =
+        vtac_let(k, "place", vtac_i_add(k, begin, vtac_i_mulc(k, tap, w->dilation[a])));
+    ++*opened;
+    if (leaves(w, a, dim)) {
+        vtac_if(k, E2(AND, E2(GE, place, vtac_e_index(k, 0)), E2(LT, place, vtac_e_index(k, dim))));
+        ++*opened;
+    }
+    return place;
+}
+
+/* ---- by rows: what a row of outputs needs of the input, joined along all other axes, in a row of the
+ * thread's with a border of nothing; of that, each output its window. */
+
+typedef struct pool_rows {
+    const pooling *p;
+    const vtac_window *w;
+    const vtac_type *x;
+    vtac_dtype type;
+    const vtac_expr *start;
+    vtac_buffer *sum, *row;
+    uint32_t axis; /* the window's last */
+    const vtac_expr *at[VTAC_MAX_RANK];
+} pool_rows;
+
+typedef void chunk_fn(vtac_lower *l, pool_rows *r, const vtac_expr *first, int64_t lanes);
+
+static void each_chunk(vtac_lower *l, pool_rows *r, int64_t extent, int64_t lanes, chunk_fn *fn)
+{
+    const int64_t whole = extent / lanes;
+    if (whole > 0) {
+        const vtac_expr *i = vtac_for(l->k, VTAC_LOOP_SERIAL, whole, "chunk");
+        fn(l, r, vtac_let(l->k, "first", vtac_i_mulc(l->k, i, lanes)), lanes);
+        vtac_end(l->k);
+    }
+    if (extent % lanes != 0) {
+        fn(l, r, vtac_e_index(l->k, whole * lanes), extent % lanes);
     }
 }
 
-/* Taps within the padded input count with count_include_pad, whether they hold a value or not. */
-static const vtac_expr *padded_count(vtac_lower *l, const vtac_window *w, const vtac_type *x,
-                                     const vtac_expr *const *at)
+static const vtac_expr *open_some(vtac_lower *l, int64_t lanes)
 {
-    const vtac_expr *count = vtac_e_index(l->k, 1);
-    for (uint32_t a = 0; a < w->axes; a++) {
-        const int64_t end = x->dim[a + 2] + w->pad_begin[a] + w->pad_end[a];
-        const vtac_expr *room =
-            vtac_e2(l->k, VTAC_E_SUB, vtac_e_index(l->k, end), vtac_i_mulc(l->k, at[a + 2], w->stride[a]));
-        room = vtac_i_divc(l->k, vtac_i_addc(l->k, room, w->dilation[a] - 1), w->dilation[a]);
-        count = E2(MUL, count, E2(MIN, room, vtac_e_index(l->k, w->kernel[a])));
+    return lanes == 1 ? vtac_e_index(l->k, 0) : vtac_for(l->k, VTAC_LOOP_VECTOR, lanes, "lane");
+}
+
+/* Places `first` to `first + lanes` of the row, which begins `pad_begin` before the input. */
+static void join_columns(vtac_lower *l, pool_rows *r, const vtac_expr *first, int64_t lanes)
+{
+    vtac_kernel *k = l->k;
+    const vtac_expr *from[VTAC_MAX_RANK] = {r->at[0], r->at[1]};
+    uint32_t opened = 0;
+    vtac_set_lanes(l, r->sum, lanes, r->start);
+    for (uint32_t a = 0; a < r->axis; a++) {
+        from[a + 2] = open_tap(l, r->w, a, r->x->dim[a + 2], r->at[a + 2], &opened);
     }
-    return count;
+    const vtac_expr *lane = open_some(l, lanes);
+    from[r->axis + 2] = vtac_i_add(k, first, lane);
+    const vtac_expr *value = vtac_let(k, "x", element(l, r->p, r->type, from));
+    vtac_store(k, r->sum, lane, joined(l, r->p, vtac_e_load(k, r->sum, lane), value));
+    vtac_close(l, opened + (lanes == 1 ? 0 : 1));
+    lane = open_some(l, lanes);
+    const vtac_expr *to = vtac_i_addc(k, vtac_i_add(k, first, lane), r->w->pad_begin[r->axis]);
+    vtac_store(k, r->row, to, vtac_e_load(k, r->sum, lane));
+    vtac_close(l, lanes == 1 ? 0 : 1);
+}
+
+static void join_windows(vtac_lower *l, pool_rows *r, const vtac_expr *first, int64_t lanes)
+{
+    vtac_kernel *k = l->k;
+    const vtac_window *w = r->w;
+    vtac_set_lanes(l, r->sum, lanes, r->start);
+    const vtac_expr *tap = vtac_for(k, VTAC_LOOP_SERIAL, w->kernel[r->axis], "tap");
+    const vtac_expr *lane = open_some(l, lanes);
+    const vtac_expr *place = vtac_i_mulc(k, vtac_i_add(k, first, lane), w->stride[r->axis]);
+    place = vtac_i_add(k, place, vtac_i_mulc(k, tap, w->dilation[r->axis]));
+    const vtac_expr *value = vtac_e_load(k, r->row, place);
+    vtac_store(k, r->sum, lane, joined(l, r->p, vtac_e_load(k, r->sum, lane), value));
+    vtac_close(l, lanes == 1 ? 1 : 2);
+    lane = open_some(l, lanes);
+    r->at[r->axis + 2] = vtac_i_add(k, first, lane);
+    const vtac_expr *count = r->p->is_max || r->p->is_lp ? NULL : window_count(l, r->p, w, r->x, r->at);
+    vtac_out_at(l, 0, r->at, finish(l, r->p, vtac_e_load(k, r->sum, lane), count));
+    vtac_close(l, lanes == 1 ? 0 : 1);
+}
+
+static void fill_row(vtac_lower *l, const pool_rows *r, int64_t from, int64_t to)
+{
+    if (to > from) {
+        const vtac_expr *i = vtac_for(l->k, VTAC_LOOP_SERIAL, to - from, "i");
+        vtac_store(l->k, r->row, vtac_i_addc(l->k, i, from), r->start);
+        vtac_end(l->k);
+    }
+}
+
+static void pool_by_rows(vtac_lower *l, pool_rows *r, int64_t reach, int64_t lanes)
+{
+    const vtac_type *y = vtac_type_out(l, 0);
+    const int64_t dim = r->x->dim[r->axis + 2];
+    const int64_t begin = r->w->pad_begin[r->axis];
+    const int64_t end = begin + dim < reach ? begin + dim : reach;
+    const int64_t places = r->w->extent[r->axis];
+    /* LLVM finds the vectors of strided windows better. */
+    const int64_t place_lanes = r->w->stride[r->axis] == 1 ? vtac_row_lanes(l, r->type, places) : 1;
+    bool marks[VTAC_MAX_RANK] = {false};
+    marks[r->axis + 2] = true;
+    r->sum = vtac_local(l, "sum", r->type, lanes > place_lanes ? lanes : place_lanes);
+    r->row = vtac_kernel_buffer(l->k, "row", r->type, reach, VTAC_BUFFER_SCRATCH);
+    vtac_open_others(l, y, marks, r->at);
+    fill_row(l, r, 0, begin < reach ? begin : reach);
+    fill_row(l, r, begin + dim, reach);
+    each_chunk(l, r, end > begin ? end - begin : 0, lanes, join_columns);
+    each_chunk(l, r, places, place_lanes, join_windows);
+    vtac_end(l->k);
+}
+
+/* ---- one by one */
+
+static void pool_plainly(vtac_lower *l, const pooling *p, const vtac_window *w, vtac_dtype type)
+{
+    const vtac_type *x = vtac_type_in(l, 0);
+    const vtac_expr *zero = vtac_e_index(l->k, 0);
+    const bool places = l->node->output_count > 1 && l->node->outputs[1] != 0;
+    const sums s = {.value = vtac_local(l, "value", type, 1),
+                    .place = places ? vtac_local(l, "place", VTAC_I64, 1) : NULL};
+    const vtac_expr *at[VTAC_MAX_RANK];
+    const uint32_t loops = vtac_open(l, vtac_type_out(l, 0), at, true);
+    vtac_store(l->k, s.value, zero, vtac_e_float(l->k, type, first_value(p, x->dtype)));
+    if (places) {
+        vtac_store(l->k, s.place, zero, zero);
+    }
+    const vtac_expr *source[VTAC_MAX_RANK] = {at[0], at[1]};
+    uint32_t inner = 0;
+    for (uint32_t a = 0; a < w->axes; a++) {
+        source[a + 2] = open_tap(l, w, a, x->dim[a + 2], at[a + 2], &inner);
+    }
+    visit(l, p, x, &s, type, source);
+    vtac_close(l, inner);
+    const vtac_expr *count = p->is_max || p->is_lp ? NULL : window_count(l, p, w, x, at);
+    vtac_out_at(l, 0, at, finish(l, p, vtac_e_load(l->k, s.value, zero), count));
+    if (places) {
+        vtac_out_at(l, 1, at, vtac_e_load(l->k, s.place, zero));
+    }
+    vtac_close(l, loops);
+}
+
+/* Small windows that go by steps and stay inside: LLVM makes vectors of them as they are. */
+static bool is_unrolled(const pooling *p, const vtac_window *w, const vtac_type *x)
+{
+    bool inside = true;
+    for (uint32_t a = 0; a < w->axes; a++) {
+        inside = inside && !leaves(w, a, x->dim[a + 2]);
+    }
+    return inside && w->axes <= 2 && w->stride[w->axes - 1] > 1 && p->most <= MOST_UNROLLED;
 }
 
 vta_status vtac_lower_pool(vtac_lower *l)
@@ -244,40 +452,18 @@ vta_status vtac_lower_pool(vtac_lower *l)
     p.most = vtac_window_elements(&w);
     VTA_TRY(vtac_begin(l, ""));
     const vtac_dtype type = p.is_max ? vtac_compute_type(x->dtype) : sum_type(x->dtype);
-    const vtac_expr *zero = vtac_e_index(l->k, 0);
-    sums s = {.value = vtac_local(l, "value", type, 1)};
+    const uint32_t axis = w.axes - 1;
+    const int64_t reach = (w.extent[axis] - 1) * w.stride[axis] + (w.kernel[axis] - 1) * w.dilation[axis] + 1;
+    const int64_t lanes = vtac_row_lanes(l, type, x->dim[axis + 2]);
     const bool places = l->node->output_count > 1 && l->node->outputs[1] != 0;
-    s.place = places ? vtac_local(l, "place", VTAC_I64, 1) : NULL;
-    s.count = !p.is_max && !p.is_lp && !p.count_all ? vtac_local(l, "count", VTAC_I64, 1) : NULL;
-    const vtac_expr *at[VTAC_MAX_RANK];
-    const uint32_t loops = vtac_open(l, vtac_type_out(l, 0), at, true);
-    vtac_store(l->k, s.value, zero, vtac_e_float(l->k, type, first_value(&p, x->dtype)));
-    if (places) {
-        vtac_store(l->k, s.place, zero, zero);
+    if (places || lanes == 1 || reach > MOST_ROW || is_unrolled(&p, &w, x) ||
+        vtac_type_elements(vtac_type_out(l, 0)) == 0) {
+        pool_plainly(l, &p, &w, type);
+        return l->diag->code;
     }
-    if (s.count != NULL) {
-        vtac_store(l->k, s.count, zero, zero);
-    }
-    const vtac_expr *source[VTAC_MAX_RANK] = {at[0], at[1]};
-    uint32_t inner = 0;
-    for (uint32_t a = 0; a < w.axes; a++) {
-        const vtac_expr *tap = vtac_for(l->k, VTAC_LOOP_SERIAL, w.kernel[a], "tap");
-        const vtac_expr *begin =
-            vtac_i_addc(l->k, vtac_i_mulc(l->k, at[a + 2], w.stride[a]), -w.pad_begin[a]);
-        source[a + 2] =
-            vtac_let(l->k, "place", vtac_i_add(l->k, begin, vtac_i_mulc(l->k, tap, w.dilation[a])));
-        vtac_if(l->k, E2(AND, E2(GE, source[a + 2], zero),
-                         E2(LT, source[a + 2], vtac_e_index(l->k, x->dim[a + 2]))));
-        inner += 2;
-    }
-    visit(l, &p, x, &s, type, source);
-    vtac_close(l, inner);
-    const vtac_expr *count = s.count != NULL ? vtac_e_load(l->k, s.count, zero) : padded_count(l, &w, x, at);
-    vtac_out_at(l, 0, at, finish(l, &p, vtac_e_load(l->k, s.value, zero), count));
-    if (places) {
-        vtac_out_at(l, 1, at, vtac_e_load(l->k, s.place, zero));
-    }
-    vtac_close(l, loops);
+    pool_rows r = {.p = &p, .w = &w, .x = x, .type = type, .axis = axis};
+    r.start = vtac_e_float(l->k, type, first_value(&p, x->dtype));
+    pool_by_rows(l, &r, reach, lanes);
     return l->diag->code;
 }
 

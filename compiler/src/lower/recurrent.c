@@ -2,16 +2,19 @@
  *
  * LSTM, GRU and RNN. First the products of the inputs for all times at once, then for each direction the
  * recurrence: parallel over the batch, in order over time, the state in scratch memory. Weights are turned so
- * that the gates of one input lie side by side.
+ * that the gates of one input lie side by side, and read once for a few rows, whose sums stay in registers.
  */
 #include <string.h>
 
 #include "point.h"
 #include "recurrent.h"
+#include "rows.h"
 
 #define E2(op, a, b)     vtac_e2(l->k, VTAC_E_##op, a, b)
 #define LET(name, value) vtac_let(l->k, name, value)
 
+/* Rows that go together, and vectors of their sums. */
+enum { MOST_ROWS = 4, MOST_SUMS = 8 };
 /* Inputs that the three share; LSTM has C0 and P on top. */
 enum { X, W, R, B, LENGTHS, H0, C0, P };
 
@@ -81,60 +84,185 @@ static const vtac_expr *bias(vtac_lower *l, const vtac_recurrence *r, const vtac
     return vtac_in_at(l, B, at);
 }
 
+/* ---- products of a few rows by the turned weights */
+
+typedef struct row_product row_product;
+struct row_product {
+    const vtac_recurrence *r;
+    int64_t rows, inner;
+    int64_t half; /* of B: where the sums begin */
+    const vtac_expr *(*left)(vtac_lower *l, const row_product *m, int64_t row, const vtac_expr *i);
+    const void *context;
+    const vtac_expr *direction;
+    vtac_buffer *weights, *sums, *to;
+    const vtac_expr *to_row[MOST_ROWS];
+};
+
+static int64_t rows_together(int64_t count)
+{
+    const int64_t groups = (count + MOST_ROWS - 1) / MOST_ROWS;
+    return groups == 0 ? 1 : (count + groups - 1) / groups;
+}
+
+/* The first row of a group: the last group reaches back, so that all have as many. */
+static const vtac_expr *first_row(vtac_lower *l, const vtac_expr *group, int64_t rows, int64_t count)
+{
+    const vtac_expr *first = vtac_i_mulc(l->k, group, rows);
+    return LET("first", count % rows == 0 ? first : E2(MIN, first, vtac_e_index(l->k, count - rows)));
+}
+
+static const vtac_expr *open_lanes(vtac_lower *l, int64_t lanes)
+{
+    return lanes == 1 ? vtac_e_index(l->k, 0) : vtac_for(l->k, VTAC_LOOP_VECTOR, lanes, "lane");
+}
+
+/* Of all rows, `vectors` times `lanes` columns from `first` on. */
+static void some_columns(vtac_lower *l, const row_product *m, const vtac_expr *first, int64_t vectors,
+                         int64_t lanes)
+{
+    vtac_kernel *k = l->k;
+    const int64_t one = lanes == 1 ? 0 : 1;
+    const vtac_expr *x[MOST_ROWS];
+    const vtac_expr *lane = open_lanes(l, lanes);
+    for (int64_t v = 0; v < vectors; v++) {
+        const vtac_expr *column = vtac_i_add(k, vtac_i_addc(k, first, v * lanes), lane);
+        const vtac_expr *start = LET("start", bias(l, m->r, m->direction, column, m->half));
+        for (int64_t t = 0; t < m->rows; t++) {
+            vtac_store(k, m->sums, vtac_i_addc(k, lane, (t * vectors + v) * lanes), start);
+        }
+    }
+    vtac_close(l, (uint32_t)one);
+    const vtac_expr *i = vtac_for(k, VTAC_LOOP_SERIAL, m->inner, "i");
+    const vtac_expr *from = vtac_i_add(k, vtac_i_mulc(k, m->direction, m->inner), i);
+    from = LET("from", vtac_i_add(k, vtac_i_mulc(k, from, m->r->columns), first));
+    for (int64_t t = 0; t < m->rows; t++) {
+        x[t] = LET("x", m->left(l, m, t, i));
+    }
+    lane = open_lanes(l, lanes);
+    for (int64_t v = 0; v < vectors; v++) {
+        const vtac_expr *at = vtac_i_add(k, vtac_i_addc(k, from, v * lanes), lane);
+        const vtac_expr *w = LET("w", vtac_e_load(k, m->weights, at));
+        for (int64_t t = 0; t < m->rows; t++) {
+            const vtac_expr *sum = vtac_i_addc(k, lane, (t * vectors + v) * lanes);
+            vtac_store(k, m->sums, sum, vtac_e3(k, VTAC_E_FMA, x[t], w, vtac_e_load(k, m->sums, sum)));
+        }
+    }
+    vtac_close(l, (uint32_t)one + 1);
+    lane = open_lanes(l, lanes);
+    for (int64_t v = 0; v < vectors * m->rows; v++) {
+        const vtac_expr *column = vtac_i_addc(k, first, v % vectors * lanes);
+        const vtac_expr *to = vtac_i_add(k, vtac_i_add(k, m->to_row[v / vectors], column), lane);
+        vtac_store(k, m->to, to, vtac_e_load(k, m->sums, vtac_i_addc(k, lane, v * lanes)));
+    }
+    vtac_close(l, (uint32_t)one);
+}
+
+/* Of all rows, `count` columns from `first` on; needs room for sums. */
+static void row_products(vtac_lower *l, row_product *m, int64_t first, int64_t count)
+{
+    const int64_t lanes = vtac_row_lanes(l, m->r->type, count);
+    const int64_t most = lanes == 1 ? 1 : MOST_SUMS / m->rows;
+    const int64_t whole = count / (most * lanes);
+    const int64_t vectors = count % (most * lanes) / lanes;
+    if (m->sums == NULL) {
+        m->sums = vtac_local(l, "sum", m->r->type, m->rows * most * lanes);
+    }
+    if (whole > 0) {
+        const vtac_expr *chunk = vtac_for(l->k, VTAC_LOOP_SERIAL, whole, "chunk");
+        const vtac_expr *column = vtac_i_addc(l->k, vtac_i_mulc(l->k, chunk, most * lanes), first);
+        some_columns(l, m, LET("column", column), most, lanes);
+        vtac_end(l->k);
+    }
+    first += whole * most * lanes;
+    if (vectors > 0) {
+        some_columns(l, m, vtac_e_index(l->k, first), vectors, lanes);
+    }
+    if (count % lanes != 0) {
+        some_columns(l, m, vtac_e_index(l->k, first + vectors * lanes), 1, count % lanes);
+    }
+}
+
 /* ---- products of the inputs: [direction][step][batch][column] */
+
+typedef struct input_rows {
+    const vtac_expr *step[MOST_ROWS], *batch[MOST_ROWS];
+} input_rows;
+
+static const vtac_expr *input_element(vtac_lower *l, const row_product *m, int64_t row, const vtac_expr *i)
+{
+    const input_rows *in = m->context;
+    const bool batch_first = m->r->batch_first;
+    const vtac_expr *at[] = {batch_first ? in->batch[row] : in->step[row],
+                             batch_first ? in->step[row] : in->batch[row], i};
+    return vtac_in_at(l, X, at);
+}
 
 static vta_status input_products(vtac_lower *l, const vtac_recurrence *r, vtac_storage_id weights)
 {
     VTA_TRY(vtac_begin(l, ".inputs"));
     vtac_kernel *k = l->k;
-    const int64_t rows = r->directions * r->steps * r->batch;
-    vtac_buffer *w = vtac_use(l, weights, "w", r->type, r->directions * r->inputs * r->columns);
-    vtac_buffer *to = vtac_use(l, r->products, "products", r->type, rows * r->columns);
-    vtac_buffer *sums = vtac_kernel_buffer(k, "sums", r->type, r->columns, VTAC_BUFFER_SCRATCH);
-    const vtac_expr *row = vtac_for(k, vtac_parallel_if(rows * r->inputs * r->columns), rows, "row");
-    const vtac_expr *place = LET("place", vtac_i_remc(k, row, r->steps * r->batch));
-    const vtac_expr *direction = LET("direction", vtac_i_divc(k, row, r->steps * r->batch));
-    const vtac_expr *step = LET("step", vtac_i_divc(k, place, r->batch));
-    const vtac_expr *batch = LET("batch", vtac_i_remc(k, place, r->batch));
-    const vtac_expr *j = vtac_for(k, VTAC_LOOP_SERIAL, r->columns, "j");
-    vtac_store(k, sums, j, bias(l, r, direction, j, 0));
+    const int64_t count = r->steps * r->batch;
+    const int64_t work = r->directions * count * r->inputs * r->columns;
+    input_rows in = {.step = {NULL}};
+    row_product m = {.r = r, .rows = rows_together(count), .inner = r->inputs};
+    const int64_t groups = (count + m.rows - 1) / m.rows;
+    m.left = input_element;
+    m.context = &in;
+    m.weights = vtac_use(l, weights, "w", r->type, r->directions * r->inputs * r->columns);
+    m.to = vtac_use(l, r->products, "products", r->type, r->directions * count * r->columns);
+    const vtac_expr *unit = vtac_for(k, vtac_parallel_if(work), r->directions * groups, "unit");
+    const vtac_expr *group = LET("group", vtac_i_remc(k, unit, groups));
+    m.direction = LET("direction", vtac_i_divc(k, unit, groups));
+    const vtac_expr *first = first_row(l, group, m.rows, count);
+    for (int64_t t = 0; t < m.rows; t++) {
+        const vtac_expr *place = vtac_i_addc(k, first, t);
+        in.step[t] = LET("step", vtac_i_divc(k, place, r->batch));
+        in.batch[t] = LET("batch", vtac_i_remc(k, place, r->batch));
+        place = vtac_i_add(k, vtac_i_mulc(k, m.direction, count), place);
+        m.to_row[t] = LET("to", vtac_i_mulc(k, place, r->columns));
+    }
+    row_products(l, &m, 0, r->columns);
     vtac_end(k);
-    const vtac_expr *i = vtac_for(k, VTAC_LOOP_SERIAL, r->inputs, "i");
-    const vtac_expr *at[] = {r->batch_first ? batch : step, r->batch_first ? step : batch, i};
-    const vtac_expr *x = LET("x", vtac_in_at(l, X, at));
-    const vtac_expr *from = vtac_i_add(k, vtac_i_mulc(k, direction, r->inputs), i);
-    from = LET("from", vtac_i_mulc(k, from, r->columns));
-    j = vtac_for(k, VTAC_LOOP_SERIAL, r->columns, "j");
-    const vtac_expr *factor = vtac_e_load(k, w, vtac_i_add(k, from, j));
-    vtac_store(k, sums, j, vtac_e3(k, VTAC_E_FMA, x, factor, vtac_e_load(k, sums, j)));
-    vtac_close(l, 2);
-    j = vtac_for(k, VTAC_LOOP_SERIAL, r->columns, "j");
-    vtac_store(k, to, vtac_i_add(k, vtac_i_mulc(k, row, r->columns), j), vtac_e_load(k, sums, j));
-    vtac_close(l, 2);
-    l->step->flops = 2 * (uint64_t)(rows * r->inputs * r->columns);
+    l->step->flops = 2 * (uint64_t)work;
     return l->diag->code;
 }
 
 /* ---- one direction */
 
-/* sums[first … first + count) = B's second half + state · R */
+static const vtac_expr *state_element(vtac_lower *l, const row_product *m, int64_t row, const vtac_expr *i)
+{
+    return vtac_e_load(l->k, m->context, vtac_i_addc(l->k, i, row * m->r->hidden));
+}
+
+/* Of each row sums[first … first + count) = B's second half + state · R */
 static void state_products(const vtac_cell *c, const vtac_buffer *state, int64_t first, int64_t count)
 {
     vtac_lower *l = c->l;
-    vtac_kernel *k = l->k;
-    const vtac_recurrence *r = c->r;
-    const vtac_expr *j = vtac_i_addc(k, vtac_for(k, VTAC_LOOP_SERIAL, count, "j"), first);
-    vtac_store(k, c->sums, j, bias(l, r, vtac_e_index(k, c->direction), j, 1));
-    vtac_end(k);
-    const vtac_expr *i = vtac_for(k, VTAC_LOOP_SERIAL, r->hidden, "i");
-    const vtac_expr *x = LET("x", vtac_e_load(k, state, i));
-    const vtac_expr *from = vtac_i_addc(k, i, c->direction * r->hidden);
-    from = LET("from", vtac_i_addc(k, vtac_i_mulc(k, from, r->columns), first));
-    const vtac_expr *within = vtac_for(k, VTAC_LOOP_SERIAL, count, "j");
-    j = vtac_i_addc(k, within, first);
-    const vtac_expr *factor = vtac_e_load(k, c->weights, vtac_i_add(k, from, within));
-    vtac_store(k, c->sums, j, vtac_e3(k, VTAC_E_FMA, x, factor, vtac_e_load(k, c->sums, j)));
-    vtac_close(l, 2);
+    row_product m = {.r = c->r, .rows = c->rows, .inner = c->r->hidden, .half = 1, .left = state_element};
+    m.context = state;
+    m.direction = vtac_e_index(l->k, c->direction);
+    m.weights = c->weights;
+    m.to = c->sums;
+    for (int64_t t = 0; t < c->rows; t++) {
+        m.to_row[t] = vtac_e_index(l->k, t * c->r->columns);
+    }
+    row_products(l, &m, first, count);
+}
+
+/* Element j of the row at hand. */
+static const vtac_expr *own(const vtac_cell *c, const vtac_expr *j)
+{
+    return vtac_i_add(c->l->k, c->own_state, j);
+}
+
+/* The loop over the rows that go together. */
+static void open_rows(vtac_cell *c)
+{
+    vtac_lower *l = c->l;
+    const vtac_expr *i = vtac_for(l->k, VTAC_LOOP_SERIAL, c->rows, "row");
+    c->batch = LET("batch", vtac_i_add(l->k, c->first, i));
+    c->own_sums = LET("sums", vtac_i_mulc(l->k, i, c->r->columns));
+    c->own_state = LET("state", vtac_i_mulc(l->k, i, c->r->hidden));
 }
 
 /* Both products of gate `gate` of unit j. */
@@ -146,7 +274,8 @@ static const vtac_expr *input_part(const vtac_cell *c, int64_t gate, const vtac_
 
 static const vtac_expr *state_part(const vtac_cell *c, int64_t gate, const vtac_expr *j)
 {
-    return vtac_e_load(c->l->k, c->sums, vtac_i_addc(c->l->k, j, gate * c->r->hidden));
+    return vtac_e_load(c->l->k, c->sums,
+                       vtac_i_add(c->l->k, c->own_sums, vtac_i_addc(c->l->k, j, gate * c->r->hidden)));
 }
 
 static const vtac_expr *gate_sum(const vtac_cell *c, int64_t gate, const vtac_expr *j)
@@ -166,54 +295,62 @@ static const vtac_expr *peep(const vtac_cell *c, const vtac_expr *sum, int64_t w
     return vtac_e3(l->k, VTAC_E_FMA, vtac_in_at(l, P, at), state, sum);
 }
 
-static void lstm_turn(const vtac_cell *c)
+/* What becomes of the sums of a row: its states. */
+static void lstm_gates(const vtac_cell *c)
 {
     enum { I, O, F, C };
     vtac_lower *l = c->l;
-    state_products(c, c->state, 0, c->r->columns);
     const vtac_expr *j = vtac_for(l->k, VTAC_LOOP_SERIAL, c->r->hidden, "j");
-    const vtac_expr *before = LET("before", vtac_e_load(l->k, c->memory, j));
+    const vtac_expr *before = LET("before", vtac_e_load(l->k, c->memory, own(c, j)));
     const vtac_expr *in = LET("in", vtac_gate(c, 0, peep(c, gate_sum(c, I, j), 0, j, before)));
     const bool coupled = vtac_attr_int(l->node, "input_forget", 0) != 0;
     const vtac_expr *keep = coupled ? E2(SUB, vtac_e_int(l->k, c->r->type, 1), in)
                                     : vtac_gate(c, 0, peep(c, gate_sum(c, F, j), 2, j, before));
     const vtac_expr *fresh = vtac_gate(c, 1, gate_sum(c, C, j));
     const vtac_expr *now = LET("now", E2(ADD, E2(MUL, keep, before), E2(MUL, in, fresh)));
+    const double clip = vtac_attr_float(l->node, "cell_clip", 0.0); /* TensorFlow Lite's */
+    if (clip > 0.0) {
+        now = E2(MIN, now, vtac_e_float(l->k, c->r->type, clip));
+        now = LET("held", E2(MAX, now, vtac_e_float(l->k, c->r->type, -clip)));
+    }
     const vtac_expr *out = vtac_gate(c, 0, peep(c, gate_sum(c, O, j), 1, j, now));
-    vtac_store(l->k, c->memory, j, now);
-    vtac_store(l->k, c->state, j, E2(MUL, out, vtac_gate(c, 2, now)));
+    vtac_store(l->k, c->memory, own(c, j), now);
+    vtac_store(l->k, c->state, own(c, j), E2(MUL, out, vtac_gate(c, 2, now)));
     vtac_end(l->k);
 }
 
-static void gru_turn(const vtac_cell *c)
+enum { Z, RESET, HIDDEN };
+
+static void gru_reset(const vtac_cell *c)
 {
-    enum { Z, RESET, HIDDEN };
     vtac_lower *l = c->l;
-    const int64_t hidden = c->r->hidden;
-    state_products(c, c->state, 0, c->r->reset_after ? 3 * hidden : 2 * hidden);
-    const vtac_expr *j = vtac_for(l->k, VTAC_LOOP_SERIAL, hidden, "j");
+    const vtac_expr *j = vtac_for(l->k, VTAC_LOOP_SERIAL, c->r->hidden, "j");
     const vtac_expr *reset = vtac_gate(c, 0, gate_sum(c, RESET, j));
-    const vtac_expr *old = c->r->reset_after ? state_part(c, HIDDEN, j) : vtac_e_load(l->k, c->state, j);
-    vtac_store(l->k, c->memory, j, E2(MUL, reset, old));
+    const vtac_expr *old =
+        c->r->reset_after ? state_part(c, HIDDEN, j) : vtac_e_load(l->k, c->state, own(c, j));
+    vtac_store(l->k, c->memory, own(c, j), E2(MUL, reset, old));
     vtac_end(l->k);
-    if (!c->r->reset_after) {
-        state_products(c, c->memory, 2 * hidden, hidden);
-    }
-    j = vtac_for(l->k, VTAC_LOOP_SERIAL, hidden, "j");
-    const vtac_expr *rest = c->r->reset_after ? vtac_e_load(l->k, c->memory, j) : state_part(c, HIDDEN, j);
+}
+
+static void gru_gates(const vtac_cell *c)
+{
+    vtac_lower *l = c->l;
+    const vtac_expr *j = vtac_for(l->k, VTAC_LOOP_SERIAL, c->r->hidden, "j");
+    const vtac_expr *rest =
+        c->r->reset_after ? vtac_e_load(l->k, c->memory, own(c, j)) : state_part(c, HIDDEN, j);
     const vtac_expr *fresh = LET("fresh", vtac_gate(c, 1, E2(ADD, input_part(c, HIDDEN, j), rest)));
     const vtac_expr *z = LET("z", vtac_gate(c, 0, gate_sum(c, Z, j)));
     const vtac_expr *other = E2(SUB, vtac_e_int(l->k, c->r->type, 1), z);
-    vtac_store(l->k, c->state, j, E2(ADD, E2(MUL, other, fresh), E2(MUL, z, vtac_e_load(l->k, c->state, j))));
+    const vtac_expr *kept = E2(MUL, z, vtac_e_load(l->k, c->state, own(c, j)));
+    vtac_store(l->k, c->state, own(c, j), E2(ADD, E2(MUL, other, fresh), kept));
     vtac_end(l->k);
 }
 
-static void rnn_turn(const vtac_cell *c)
+static void rnn_gates(const vtac_cell *c)
 {
     vtac_lower *l = c->l;
-    state_products(c, c->state, 0, c->r->columns);
     const vtac_expr *j = vtac_for(l->k, VTAC_LOOP_SERIAL, c->r->hidden, "j");
-    vtac_store(l->k, c->state, j, vtac_gate(c, 0, gate_sum(c, 0, j)));
+    vtac_store(l->k, c->state, own(c, j), vtac_gate(c, 0, gate_sum(c, 0, j)));
     vtac_end(l->k);
 }
 
@@ -232,7 +369,7 @@ static void start_state(const vtac_cell *c, vtac_buffer *state, uint32_t input)
     const vtac_expr *at[3];
     const vtac_expr *j = vtac_for(l->k, VTAC_LOOP_SERIAL, c->r->hidden, "j");
     state_place(c, j, at);
-    vtac_store(l->k, state, j,
+    vtac_store(l->k, state, own(c, j),
                vtac_has_in(l, input) ? vtac_in_at(l, input, at) : vtac_e_int(l->k, c->r->type, 0));
     vtac_end(l->k);
 }
@@ -246,7 +383,7 @@ static void final_state(const vtac_cell *c, const vtac_buffer *state, uint32_t o
     const vtac_expr *at[3];
     const vtac_expr *j = vtac_for(l->k, VTAC_LOOP_SERIAL, c->r->hidden, "j");
     state_place(c, j, at);
-    vtac_out_at(l, output, at, vtac_e_load(l->k, state, j));
+    vtac_out_at(l, output, at, vtac_e_load(l->k, state, own(c, j)));
     vtac_end(l->k);
 }
 
@@ -262,7 +399,7 @@ static void write_time(const vtac_cell *c, const vtac_expr *time, bool live)
     const vtac_expr *times_first[] = {time, direction, c->batch, j};
     const vtac_expr *batch_first[] = {c->batch, time, direction, j};
     vtac_out_at(l, 0, c->r->batch_first ? batch_first : times_first,
-                live ? vtac_e_load(l->k, c->state, j) : vtac_e_int(l->k, c->r->type, 0));
+                live ? vtac_e_load(l->k, c->state, own(c, j)) : vtac_e_int(l->k, c->r->type, 0));
     vtac_end(l->k);
 }
 
@@ -277,31 +414,53 @@ static const vtac_expr *length_of(const vtac_cell *c)
     return LET("length", E2(MAX, vtac_e_index(l->k, 0), E2(MIN, all, given)));
 }
 
-static void all_turns(vtac_cell *c, bool reverse)
+/* Opens the part of a row whose sequence is not over at this turn: one to close. Returns the time. */
+static const vtac_expr *open_live(vtac_cell *c, const vtac_expr *turn, const vtac_expr *length)
 {
     vtac_lower *l = c->l;
     vtac_kernel *k = l->k;
     const vtac_recurrence *r = c->r;
-    const vtac_expr *length = length_of(c);
-    const vtac_expr *turn = vtac_for(k, VTAC_LOOP_SERIAL, r->steps, "turn");
+    const bool reverse = c->direction == 1 || vtac_attr_string(l->node, "direction", "forward")[0] == 'r';
     vtac_if(k, E2(LT, turn, length));
     const vtac_expr *last = E2(SUB, vtac_i_addc(k, length, -1), turn);
     const vtac_expr *time = LET("time", reverse ? last : turn);
     const vtac_expr *row = vtac_i_add(k, vtac_i_mulc(k, time, r->batch), c->batch);
     row = vtac_i_addc(k, row, c->direction * r->steps * r->batch);
     c->row = LET("row", vtac_i_mulc(k, row, r->columns));
-    if (l->node->op == VTAC_OP_LSTM) {
-        lstm_turn(c);
-    } else if (l->node->op == VTAC_OP_GRU) {
-        gru_turn(c);
+    return time;
+}
+
+static void all_turns(vtac_cell *c)
+{
+    vtac_lower *l = c->l;
+    const vtac_recurrence *r = c->r;
+    const bool gru = l->node->op == VTAC_OP_GRU;
+    const vtac_expr *turn = vtac_for(l->k, VTAC_LOOP_SERIAL, r->steps, "turn");
+    state_products(c, c->state, 0, gru && !r->reset_after ? 2 * r->hidden : r->columns);
+    if (gru) {
+        open_rows(c);
+        (void)open_live(c, turn, length_of(c));
+        gru_reset(c);
+        vtac_close(l, 2);
+    }
+    if (gru && !r->reset_after) {
+        state_products(c, c->memory, 2 * r->hidden, r->hidden);
+    }
+    open_rows(c);
+    const vtac_expr *length = length_of(c);
+    const vtac_expr *time = open_live(c, turn, length);
+    if (gru) {
+        gru_gates(c);
+    } else if (l->node->op == VTAC_OP_LSTM) {
+        lstm_gates(c);
     } else {
-        rnn_turn(c);
+        rnn_gates(c);
     }
     write_time(c, time, true);
-    vtac_end(k);
-    vtac_if(k, E2(GE, turn, length));
+    vtac_end(l->k);
+    vtac_if(l->k, E2(GE, turn, length));
     write_time(c, turn, false);
-    vtac_close(l, 2);
+    vtac_close(l, 3);
 }
 
 static vta_status run_direction(vtac_lower *l, const vtac_recurrence *r, int64_t direction,
@@ -313,23 +472,28 @@ static vta_status run_direction(vtac_lower *l, const vtac_recurrence *r, int64_t
     c.weights = vtac_use(l, weights, "r", r->type, r->directions * r->hidden * r->columns);
     c.products =
         vtac_use(l, r->products, "products", r->type, r->directions * r->steps * r->batch * r->columns);
-    c.sums = vtac_kernel_buffer(l->k, "sums", r->type, r->columns, VTAC_BUFFER_SCRATCH);
-    c.state = vtac_kernel_buffer(l->k, "state", r->type, r->hidden, VTAC_BUFFER_SCRATCH);
-    c.memory = vtac_kernel_buffer(l->k, "memory", r->type, r->hidden, VTAC_BUFFER_SCRATCH);
+    c.rows = rows_together(r->batch);
+    c.sums = vtac_kernel_buffer(l->k, "sums", r->type, c.rows * r->columns, VTAC_BUFFER_SCRATCH);
+    c.state = vtac_kernel_buffer(l->k, "state", r->type, c.rows * r->hidden, VTAC_BUFFER_SCRATCH);
+    c.memory = vtac_kernel_buffer(l->k, "memory", r->type, c.rows * r->hidden, VTAC_BUFFER_SCRATCH);
     VTA_TRY(vtac_gates_of(l, r, &c));
     const int64_t work = r->steps * r->batch * r->hidden * r->columns;
-    c.batch = vtac_for(l->k, vtac_parallel_if(work), r->batch, "batch");
+    const int64_t groups = (r->batch + c.rows - 1) / c.rows;
+    const vtac_expr *group = vtac_for(l->k, vtac_parallel_if(work), groups, "group");
+    c.first = first_row(l, group, c.rows, r->batch);
+    open_rows(&c);
     start_state(&c, c.state, H0);
     if (lstm) {
         start_state(&c, c.memory, C0);
     }
-    const bool reverse = direction == 1 || vtac_attr_string(l->node, "direction", "forward")[0] == 'r';
-    all_turns(&c, reverse);
+    vtac_end(l->k);
+    all_turns(&c);
+    open_rows(&c);
     final_state(&c, c.state, 1);
     if (lstm) {
         final_state(&c, c.memory, 2);
     }
-    vtac_end(l->k);
+    vtac_close(l, 2);
     l->step->flops = 2 * (uint64_t)work;
     return l->diag->code;
 }

@@ -34,7 +34,9 @@ typedef struct vtac_cell {
     vtac_buffer *sums;   /* state times weights, for each gate */
     vtac_buffer *state;  /* H */
     vtac_buffer *memory; /* LSTM: C; GRU: the state behind the reset gate */
-    const vtac_expr *batch;
+    int64_t rows;        /* of the batch that go together */
+    const vtac_expr *first, *batch; /* the first of them; the one at hand, and where its sums and states begin */
+    const vtac_expr *own_sums, *own_state;
     const vtac_expr *row; /* of the products, this turn */
 } vtac_cell;
 

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Reductions: loops over what stays, and within them over what goes.
+ * Reductions: loops over what stays, and within them over what goes; the last axis by vectors, whichever it
+ * is.
  */
 #include <math.h>
 #include <string.h>
 
 #include "../ops/infer.h"
-#include "lower.h"
+#include "rows.h"
 
 #define E2(op, a, b) vtac_e2(l->k, VTAC_E_##op, a, b)
 #define E1(op, a)    vtac_e1(l->k, VTAC_E_##op, a)
@@ -112,36 +113,129 @@ static void project(const vtac_type *x, const bool *marks, bool keep, const vtac
     }
 }
 
+typedef struct reducing {
+    const vtac_type *x;
+    reduction how;
+    bool marks[VTAC_MAX_RANK];
+    bool keep;
+    int64_t count; /* of elements for each result */
+    vtac_buffer *sum;
+    const vtac_expr *at[VTAC_MAX_RANK];
+} reducing;
+
+static void finish(vtac_lower *l, const reducing *r, const vtac_expr *sum)
+{
+    const vtac_expr *out[VTAC_MAX_RANK];
+    project(r->x, r->marks, r->keep, zero_index(l), r->at, out);
+    if (sum != NULL) {
+        vtac_out_at(l, 0, out, after(l, l->node->op, sum, r->count));
+    }
+}
+
+/* Takes in the element at an index of the last axis. */
+static void take_in(vtac_lower *l, void *context, const vtac_expr *i, const vtac_expr *lane)
+{
+    reducing *r = context;
+    const uint32_t last = r->x->rank - 1;
+    r->at[last] = i;
+    const vtac_expr *value = before(l, l->node->op, vtac_let(l->k, "x", vtac_in_at(l, 0, r->at)));
+    vtac_store(l->k, r->sum, lane, vtac_e2(l->k, r->how.combine, value, vtac_e_load(l->k, r->sum, lane)));
+}
+
+static const vtac_expr *start(const vtac_lower *l, const reducing *r)
+{
+    return vtac_e_float(l->k, r->how.type, r->how.start);
+}
+
+/* Rows that go: a part of each result in each lane, joined at the end. */
+static void reduce_rows(vtac_lower *l, reducing *r, int64_t lanes)
+{
+    const uint32_t last = r->x->rank - 1;
+    vtac_type others = *r->x;
+    others.rank = last;
+    vtac_open_others(l, r->x, r->marks, r->at);
+    vtac_set_lanes(l, r->sum, lanes, start(l, r));
+    const uint32_t inner = vtac_open_axes(l, &others, r->marks, true, r->at, false);
+    vtac_each_of_row(l, r->x->dim[last], lanes, take_in, r);
+    vtac_close(l, inner);
+    finish(l, r, vtac_join_lanes(l, r->sum, lanes, r->how.combine));
+    vtac_end(l->k);
+}
+
+/* Rows that stay: a result in each lane, for `lanes` of them from number `first` on. */
+static void reduce_columns(vtac_lower *l, reducing *r, const vtac_expr *first, int64_t lanes)
+{
+    vtac_kernel *k = l->k;
+    const uint32_t last = r->x->rank - 1;
+    vtac_type others = *r->x;
+    others.rank = last;
+    vtac_set_lanes(l, r->sum, lanes, start(l, r));
+    const uint32_t inner = vtac_open_axes(l, &others, r->marks, true, r->at, false);
+    for (int i = 0; i < 2; i++) {
+        const vtac_expr *lane = lanes == 1 ? zero_index(l) : vtac_for(k, VTAC_LOOP_VECTOR, lanes, "lane");
+        r->at[last] = vtac_i_add(k, first, lane);
+        if (i == 0) {
+            take_in(l, r, r->at[last], lane);
+        } else {
+            finish(l, r, vtac_e_load(k, r->sum, lane));
+        }
+        vtac_close(l, (lanes == 1 ? 0 : 1) + (i == 0 ? inner : 0));
+    }
+}
+
+static void reduce_planes(vtac_lower *l, reducing *r, int64_t lanes)
+{
+    const uint32_t last = r->x->rank - 1;
+    const int64_t whole = r->x->dim[last] / lanes;
+    const int64_t rest = r->x->dim[last] % lanes;
+    bool marks[VTAC_MAX_RANK];
+    memcpy(marks, r->marks, sizeof marks);
+    marks[last] = true; /* neither goes nor is among the loops outside */
+    vtac_open_others(l, r->x, marks, r->at);
+    if (whole > 0) {
+        const vtac_expr *i = vtac_for(l->k, VTAC_LOOP_SERIAL, whole, "block");
+        reduce_columns(l, r, vtac_let(l->k, "first", vtac_i_mulc(l->k, i, lanes)), lanes);
+        vtac_end(l->k);
+    }
+    if (rest != 0) {
+        reduce_columns(l, r, vtac_e_index(l->k, whole * lanes), rest);
+    }
+    vtac_end(l->k);
+}
+
+static void reduce_plainly(vtac_lower *l, reducing *r)
+{
+    const vtac_expr *zero = zero_index(l);
+    const uint32_t outer = vtac_open_axes(l, r->x, r->marks, false, r->at, true);
+    vtac_store(l->k, r->sum, zero, start(l, r));
+    const uint32_t inner = vtac_open_axes(l, r->x, r->marks, true, r->at, false);
+    const vtac_expr *value = before(l, l->node->op, vtac_let(l->k, "x", vtac_in_at(l, 0, r->at)));
+    vtac_store(l->k, r->sum, zero, vtac_e2(l->k, r->how.combine, value, vtac_e_load(l->k, r->sum, zero)));
+    vtac_close(l, inner);
+    finish(l, r, vtac_e_load(l->k, r->sum, zero));
+    vtac_close(l, outer);
+}
+
 vta_status vtac_lower_reduce(vtac_lower *l)
 {
-    const vtac_type *x = vtac_type_in(l, 0);
-    const vtac_op op = l->node->op;
-    bool marks[VTAC_MAX_RANK] = {false};
-    bool keep;
-    VTA_TRY(reduced_axes(l, marks, &keep));
+    reducing r = {.x = vtac_type_in(l, 0), .count = 1};
+    VTA_TRY(reduced_axes(l, r.marks, &r.keep));
     VTA_TRY(vtac_begin(l, ""));
-    const reduction r = reduction_of(op, x->dtype);
-    vtac_buffer *sum = vtac_local(l, "sum", r.type, 1);
-    const vtac_expr *at[VTAC_MAX_RANK];
-    const vtac_expr *out[VTAC_MAX_RANK];
-    const vtac_expr *zero = zero_index(l);
-    int64_t count = 1;
-    for (uint32_t i = 0; i < x->rank; i++) {
-        count *= marks[i] ? x->dim[i] : 1;
+    r.how = reduction_of(l->node->op, r.x->dtype);
+    for (uint32_t i = 0; i < r.x->rank; i++) {
+        r.count *= r.marks[i] ? r.x->dim[i] : 1;
     }
-    const uint32_t outer = vtac_open_axes(l, x, marks, false, at, true);
-    vtac_store(l->k, sum, zero, vtac_e_float(l->k, r.type, r.start));
-    const uint32_t inner = vtac_open_axes(l, x, marks, true, at, false);
-    const vtac_expr *value = before(l, op, vtac_let(l->k, "x", vtac_in_at(l, 0, at)));
-    vtac_store(l->k, sum, zero, vtac_e2(l->k, r.combine, value, vtac_e_load(l->k, sum, zero)));
-    vtac_close(l, inner);
-    project(x, marks, keep, zero, at, out);
-    const vtac_expr *total = vtac_e_load(l->k, sum, zero);
-    if (total != NULL) {
-        vtac_out_at(l, 0, out, after(l, op, total, count));
+    const bool vectors = r.x->rank > 0 && r.x->dtype != VTAC_BOOL && vtac_type_elements(r.x) > 0;
+    const int64_t lanes = vectors ? vtac_row_lanes(l, r.how.type, r.x->dim[r.x->rank - 1]) : 1;
+    r.sum = vtac_local(l, "sum", r.how.type, lanes);
+    if (lanes == 1) {
+        reduce_plainly(l, &r);
+    } else if (r.marks[r.x->rank - 1]) {
+        reduce_rows(l, &r, lanes);
+    } else {
+        reduce_planes(l, &r, lanes);
     }
-    vtac_close(l, outer);
-    l->step->flops = (uint64_t)vtac_type_elements(x);
+    l->step->flops = (uint64_t)vtac_type_elements(r.x);
     return l->diag->code;
 }
 

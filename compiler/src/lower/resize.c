@@ -64,44 +64,50 @@ static bool region_of(const vtac_lower *l, const vtac_node *n, uint32_t axis, do
     return true;
 }
 
-/* The source coordinate of place x: x * factor + offset, by the transformation mode. */
+/* The source coordinate of an output place, by the transformation mode; false: a mode that is not known, or a
+ * region that is not. */
 static bool transformation(vtac_lower *l, const vtac_node *n, uint32_t axis, int64_t from, int64_t to,
-                           double *factor, double *offset)
+                           vtac_resize_place *out)
 {
     const char *mode = vtac_attr_string(n, "coordinate_transformation_mode", "half_pixel");
-    const double scale = scale_of(l, n, axis, from, to);
     const double length =
-        scale * (double)from; /* of the output, before it was rounded: ONNX counts with it */
-    *factor = 1.0 / scale;
-    *offset = 0.5 / scale - 0.5;
+        out->scale * (double)from; /* of the output, before it was rounded: ONNX counts with it */
+    const double last = (double)(from - 1);
+    out->before = 0.5;
+    out->factor = 1.0;
+    out->divisor = out->scale;
+    out->after = -0.5;
     if (strcmp(mode, "half_pixel") == 0 || (strcmp(mode, "pytorch_half_pixel") == 0 && to > 1)) {
         return true;
     }
     if (strcmp(mode, "half_pixel_symmetric") == 0) {
-        *offset += (double)from / 2.0 * (1.0 - (double)to / (scale * (double)from));
+        out->after += (double)from / 2.0 * (1.0 - (double)to / length);
         return true;
     }
+    out->after = 0.0;
     if (strcmp(mode, "tf_half_pixel_for_nn") == 0) {
-        *offset = 0.5 / scale;
         return true;
     }
+    out->before = 0.0;
+    if (strcmp(mode, "asymmetric") == 0) {
+        return true;
+    }
+    out->factor = to > 1 ? last : 0.0;
+    out->divisor = to > 1 ? length - 1.0 : 1.0;
     if (strcmp(mode, "tf_crop_and_resize") == 0) {
         double begin;
         double end;
         const bool known = region_of(l, n, axis, &begin, &end);
-        const double last = (double)(from - 1);
-        *factor = to > 1 ? (end - begin) * last / (length - 1.0) : 0.0;
-        *offset = to > 1 ? begin * last : 0.5 * (begin + end) * last;
+        out->factor = to > 1 ? (end - begin) * last / (length - 1.0) : 0.0;
+        out->divisor = 1.0;
+        out->after = to > 1 ? begin * last : 0.5 * (begin + end) * last;
         return known;
     }
-    *offset = 0.0;
-    if (strcmp(mode, "align_corners") == 0) {
-        *factor = to > 1 ? (double)(from - 1) / (length - 1.0) : 0.0;
-    } else if (strcmp(mode, "pytorch_half_pixel") == 0) {
-        *factor = 0.0;
+    if (strcmp(mode, "pytorch_half_pixel") == 0) {
+        out->factor = 0.0;
+        return true;
     }
-    return strcmp(mode, "align_corners") == 0 || strcmp(mode, "pytorch_half_pixel") == 0 ||
-           strcmp(mode, "asymmetric") == 0;
+    return strcmp(mode, "align_corners") == 0;
 }
 
 static const vtac_expr *clamped(vtac_lower *l, const vtac_expr *place, int64_t size)
@@ -171,11 +177,11 @@ vta_status vtac_resize_source(vtac_lower *l, const vtac_node *n, uint32_t axis, 
     const int64_t from = vtac_in_type(l->graph, n, 0)->dim[axis];
     const int64_t to = l->graph->values[n->outputs[0]].type.dim[axis];
     out->scale = scale_of(l, n, axis, from, to);
-    if (!transformation(l, n, axis, from, to, &out->factor, &out->offset)) {
+    if (!transformation(l, n, axis, from, to, out)) {
         return vtac_unsupported(
             l, "this coordinate transformation, or a region unknown at compile time, is not lowered");
     }
-    out->moves = from != to || out->factor != 1.0 || out->offset != 0.0;
+    out->moves = from != to || out->factor != out->divisor || out->before + out->after != 0.0;
     return VTA_OK;
 }
 
@@ -224,6 +230,15 @@ static const vtac_expr *gather(vtac_lower *l, const taps *all, uint32_t axis, ui
     return sum;
 }
 
+static const vtac_expr *place_of(vtac_lower *l, const vtac_resize_place *source, const vtac_expr *i)
+{
+    const vtac_expr *x = vtac_e_cast(l->k, VTAC_F64, i);
+    x = source->before != 0.0 ? E2(ADD, x, num(l, source->before)) : x;
+    x = source->factor != 1.0 ? E2(MUL, x, num(l, source->factor)) : x;
+    x = source->divisor != 1.0 ? E2(DIV, x, num(l, source->divisor)) : x;
+    return source->after != 0.0 ? E2(ADD, x, num(l, source->after)) : x;
+}
+
 static const vtac_expr *sampled(vtac_lower *l, const vtac_node *n, const vtac_expr *const *at)
 {
     const vtac_type *x = vtac_in_type(l->graph, n, 0);
@@ -241,8 +256,7 @@ static const vtac_expr *sampled(vtac_lower *l, const vtac_node *n, const vtac_ex
         if (!source.moves) {
             continue;
         }
-        const vtac_expr *place = E2(MUL, vtac_e_cast(l->k, VTAC_F64, at[axis]), num(l, source.factor));
-        place = vtac_let(l->k, "x", E2(ADD, place, num(l, source.offset)));
+        const vtac_expr *place = vtac_let(l->k, "x", place_of(l, &source, at[axis]));
         sample_axis(l, n, place, x->dim[axis], &all[axis]);
         const vtac_expr *low = E2(GE, place, num(l, 0.0));
         const vtac_expr *both = E2(AND, low, E2(LE, place, num(l, (double)(x->dim[axis] - 1))));

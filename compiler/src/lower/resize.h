@@ -7,9 +7,10 @@
 
 #include "lower.h"
 
-/* Output place i of an axis is at i * factor + offset of the input. */
+/* Output place i of an axis is at (i + before) * factor / divisor + after of the input: in this order, as
+ * ONNX's formulas have it, since the last bit decides what is nearest to a half. */
 typedef struct vtac_resize_place {
-    double scale, factor, offset;
+    double scale, before, factor, divisor, after;
     bool moves; /* false: the axis stays as it is */
 } vtac_resize_place;
 

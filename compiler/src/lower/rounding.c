@@ -9,6 +9,8 @@
 
 #define E2(op, a, b) vtac_e2(l->k, VTAC_E_##op, a, b)
 
+enum { BEYOND = 16 }; /* channels of the last vector that are none */
+
 vtac_rounding vtac_rounding_of(const vtac_node *node)
 {
     vtac_rounding rounding = VTAC_ROUND_EVEN;
@@ -42,13 +44,14 @@ const vtac_expr *vtac_tfl_output_scale(vtac_lower *l, uint32_t a, uint32_t b, ui
     }
     const int64_t count = vtac_type_elements(&in[1]->type);
     if (l->scales_of != l->node) { /* several steps and rows of one node share the table */
-        int64_t *table = vta_arena_array(&l->program->arena, (size_t)count, sizeof *table);
+        const size_t room = (size_t)count + BEYOND;
+        int64_t *table = vta_arena_array(&l->program->arena, room, sizeof *table);
         for (int64_t i = 0; table != NULL && i < count; i++) {
             table[i] = packed(vtac_tfl_scale_of(
                 vtac_tfl_product((float)vtac_tensor_float(in[0], 0), (float)vtac_tensor_float(in[1], i),
                                  (float)vtac_tensor_float(in[2], 0), narrow)));
         }
-        l->scales = table == NULL ? 0 : vtac_constant(l, table, (uint64_t)count * sizeof *table);
+        l->scales = table == NULL ? 0 : vtac_constant(l, table, room * sizeof *table);
         l->scales_of = l->node;
     }
     return vtac_e_load(l->k, vtac_use(l, l->scales, "scales", VTAC_I64, count),

@@ -2,8 +2,10 @@
  *
  * Softmax, LogSoftmax, Hardmax and QLinearSoftmax: the largest, the sum, the results, over the marked axes.
  */
+#include <math.h>
+
 #include "../ops/infer.h"
-#include "lower.h"
+#include "rows.h"
 
 #define E2(op, a, b)    vtac_e2(l->k, VTAC_E_##op, a, b)
 #define E1(op, a)       vtac_e1(l->k, VTAC_E_##op, a)
@@ -100,12 +102,151 @@ static const vtac_expr *result(vtac_lower *l, const softmax *s, const vtac_expr 
     return vtac_requantize(l, y, vtac_e_load(l->k, vtac_in(l, 3), zero), offset, vtac_type_out(l, 0)->dtype);
 }
 
+/* ---- by vectors: along the row that is summed, or of many rows side by side
+ * -------------------------------------------------------------------------------------------------- */
+
+typedef struct vectors {
+    const softmax *s;
+    const vtac_expr **at;
+    uint32_t axis; /* the one that lanes go along */
+    int64_t lanes;
+    vtac_buffer *most, *sum, *row; /* row: exponentials */
+    const vtac_expr *top, *total;  /* of a row that is summed along its lanes */
+} vectors;
+
+static const vtac_expr *lane_value(vtac_lower *l, vectors *v, const vtac_expr *i)
+{
+    v->at[v->axis] = i;
+    return value_at(l, v->s, v->at);
+}
+
+static void take_most(vtac_lower *l, void *context, const vtac_expr *i, const vtac_expr *lane)
+{
+    vectors *v = context;
+    vtac_store(l->k, v->most, lane, E2(MAX, lane_value(l, v, i), vtac_e_load(l->k, v->most, lane)));
+}
+
+static const vtac_expr *top_of(vtac_lower *l, const vectors *v, const vtac_expr *lane)
+{
+    return v->top != NULL ? v->top : vtac_e_load(l->k, v->most, lane);
+}
+
+static void take_exp(vtac_lower *l, void *context, const vtac_expr *i, const vtac_expr *lane)
+{
+    vectors *v = context;
+    const vtac_expr *e = vtac_let(l->k, "e", E1(EXP, E2(SUB, lane_value(l, v, i), top_of(l, v, lane))));
+    if (v->row != NULL) {
+        vtac_store(l->k, v->row, i, e);
+    }
+    vtac_store(l->k, v->sum, lane, E2(ADD, vtac_e_load(l->k, v->sum, lane), e));
+}
+
+static void take_result(vtac_lower *l, void *context, const vtac_expr *i, const vtac_expr *lane)
+{
+    vectors *v = context;
+    const vtac_expr *total = v->total != NULL ? v->total : vtac_e_load(l->k, v->sum, lane);
+    if (l->node->op == VTAC_OP_LOG_SOFTMAX) {
+        const vtac_expr *shifted = E2(SUB, lane_value(l, v, i), top_of(l, v, lane));
+        vtac_out_at(l, 0, v->at, E2(SUB, shifted, v->total != NULL ? v->total : E1(LOG, total)));
+        return;
+    }
+    const vtac_expr *e = v->row != NULL ? vtac_e_load(l->k, v->row, i)
+                                        : E1(EXP, E2(SUB, lane_value(l, v, i), top_of(l, v, lane)));
+    v->at[v->axis] = i;
+    vtac_out_at(l, 0, v->at, v->total != NULL ? E2(MUL, e, v->total) : E2(DIV, e, total));
+}
+
+/* A row along the last axis. */
+static void along_lanes(vtac_lower *l, vectors *v, int64_t extent)
+{
+    const vtac_dtype type = v->s->type;
+    v->row = l->node->op == VTAC_OP_LOG_SOFTMAX
+                 ? NULL
+                 : vtac_kernel_buffer(l->k, "row", type, extent, VTAC_BUFFER_SCRATCH);
+    vtac_set_lanes(l, v->most, v->lanes, vtac_e_float(l->k, type, -HUGE_VAL));
+    vtac_each_of_row(l, extent, v->lanes, take_most, v);
+    v->top = vtac_let(l->k, "most", vtac_join_lanes(l, v->most, v->lanes, VTAC_E_MAX));
+    vtac_set_lanes(l, v->sum, v->lanes, vtac_e_int(l->k, type, 0));
+    vtac_each_of_row(l, extent, v->lanes, take_exp, v);
+    const vtac_expr *total = vtac_join_lanes(l, v->sum, v->lanes, VTAC_E_ADD);
+    v->total = vtac_let(l->k, "total",
+                        l->node->op == VTAC_OP_LOG_SOFTMAX ? E1(LOG, total)
+                                                           : E2(DIV, vtac_e_int(l->k, type, 1), total));
+    vtac_each_of_row(l, extent, v->lanes, take_result, v);
+}
+
+/* All places of the marked axis, for the lanes that are open. */
+static void down_the_axis(vtac_lower *l, vectors *v, uint32_t axis, vtac_row_fn *fn, const vtac_expr *first,
+                          int64_t lanes)
+{
+    v->at[axis] = vtac_for(l->k, VTAC_LOOP_SERIAL, v->s->x->dim[axis], "i");
+    const vtac_expr *lane =
+        lanes == 1 ? vtac_e_index(l->k, 0) : vtac_for(l->k, VTAC_LOOP_VECTOR, lanes, "lane");
+    fn(l, v, vtac_i_add(l->k, first, lane), lane);
+    vtac_close(l, lanes == 1 ? 1 : 2);
+}
+
+/* Some rows side by side, each in a lane. */
+static void in_lanes(vtac_lower *l, vectors *v, uint32_t axis, const vtac_expr *first, int64_t lanes)
+{
+    const vtac_dtype type = v->s->type;
+    vtac_set_lanes(l, v->most, lanes, vtac_e_float(l->k, type, -HUGE_VAL));
+    down_the_axis(l, v, axis, take_most, first, lanes);
+    vtac_set_lanes(l, v->sum, lanes, vtac_e_int(l->k, type, 0));
+    down_the_axis(l, v, axis, take_exp, first, lanes);
+    down_the_axis(l, v, axis, take_result, first, lanes);
+}
+
+static void by_vectors(vtac_lower *l, const softmax *s, uint32_t axis)
+{
+    const vtac_type *x = s->x;
+    const uint32_t last = x->rank - 1;
+    const vtac_expr *at[VTAC_MAX_RANK];
+    bool marks[VTAC_MAX_RANK] = {false};
+    vectors v = {.s = s, .at = at, .axis = last, .lanes = vtac_row_lanes(l, s->type, x->dim[last])};
+    v.most = vtac_local(l, "most", s->type, v.lanes);
+    v.sum = vtac_local(l, "sum", s->type, v.lanes);
+    marks[axis] = marks[last] = true;
+    vtac_open_others(l, x, marks, at);
+    if (axis == last) {
+        along_lanes(l, &v, x->dim[last]);
+    } else {
+        const int64_t whole = x->dim[last] / v.lanes;
+        if (whole > 0) {
+            const vtac_expr *i = vtac_for(l->k, VTAC_LOOP_SERIAL, whole, "i");
+            in_lanes(l, &v, axis, vtac_i_mulc(l->k, i, v.lanes), v.lanes);
+            vtac_end(l->k);
+        }
+        if (x->dim[last] % v.lanes != 0) {
+            in_lanes(l, &v, axis, vtac_e_index(l->k, whole * v.lanes), x->dim[last] % v.lanes);
+        }
+    }
+    vtac_end(l->k);
+}
+
+/* The one axis that is marked, of a function that vectors do. */
+static bool has_vectors(const vtac_lower *l, const softmax *s, uint32_t *axis)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < s->x->rank; i++) {
+        *axis = s->marks[i] ? i : *axis;
+        count += s->marks[i];
+    }
+    return count == 1 && (l->node->op == VTAC_OP_SOFTMAX || l->node->op == VTAC_OP_LOG_SOFTMAX) &&
+           vtac_row_lanes(l, s->type, s->x->dim[s->x->rank - 1]) > 1;
+}
+
 vta_status vtac_lower_softmax(vtac_lower *l)
 {
     softmax s = {.x = vtac_type_in(l, 0)};
+    uint32_t axis = 0;
     VTA_TRY(marked_axes(l, &s));
     VTA_TRY(vtac_begin(l, ""));
     s.type = l->node->op == VTAC_OP_QLINEAR_SOFTMAX ? VTAC_F32 : vtac_compute_type(s.x->dtype);
+    if (has_vectors(l, &s, &axis)) {
+        by_vectors(l, &s, axis);
+        return l->diag->code;
+    }
     s.most = vtac_local(l, "most", s.type, 1);
     s.sum = vtac_local(l, "sum", s.type, 1);
     s.where = vtac_local(l, "where", VTAC_I64, 1);

@@ -33,6 +33,7 @@ vta_status vtac_begin(vtac_lower *l, const char *suffix)
     step->name = step_name(l, suffix);
     step->op = vtac_op_get(l->node->op)->name;
     step->node = l->node->origin;
+    step->segment = l->segment;
     if (step->name == NULL) {
         return vta_fail(l->diag, VTA_NOMEM, "out of memory");
     }

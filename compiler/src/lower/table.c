@@ -34,3 +34,8 @@ bool vtac_takes_chain(const vtac_node *node)
     const vtac_lowering *row = &table[node->op];
     return row->family != VTAC_ALIAS && row->family != VTAC_NOT_LOWERED && !row->solo;
 }
+
+bool vtac_is_pointwise(vtac_op op)
+{
+    return table[op].family == VTAC_POINTWISE;
+}

@@ -42,8 +42,7 @@ static vta_status attr_lists(vtac_importer *im, const Onnx__AttributeProto *from
     return strings != NULL ? VTA_OK : vta_fail(diag, VTA_NOMEM, "out of memory");
 }
 
-/* Element types are numbers in ONNX and names here. */
-static bool names_a_type(const char *attr)
+bool vtac_names_a_type(const char *attr)
 {
     return strcmp(attr, "to") == 0 || strcmp(attr, "dtype") == 0 || strcmp(attr, "output_dtype") == 0 ||
            strcmp(attr, "precision") == 0 || strcmp(attr, "softmax_precision") == 0;
@@ -53,7 +52,7 @@ static vta_status attr_int(const Onnx__AttributeProto *from, vtac_attr *to, vta_
 {
     to->kind = VTAC_ATTR_INT;
     to->i = from->i;
-    if (names_a_type(to->name) && from->i != 0) {
+    if (vtac_names_a_type(to->name) && from->i != 0) {
         vtac_dtype dtype;
         VTA_TRY(vtac_import_dtype(from->i, &dtype, diag));
         to->kind = VTAC_ATTR_STRING;

@@ -15,6 +15,7 @@
 static const char ONNX[] = "";
 static const char MS[] = "com.microsoft";
 static const char ML[] = "ai.onnx.ml";
+static const char TRAIN[] = "ai.onnx.preview.training";
 /* NOLINTEND(readability-identifier-naming) */
 enum { NEWEST = INT32_MAX };
 
@@ -31,8 +32,6 @@ enum { ROWS = sizeof table / sizeof table[0] };
 
 const vtac_composition *vtac_composition_get(uint32_t i)
 {
-    (void)MS; /* a domain may have no rows */
-    (void)ML;
     return i < ROWS ? &table[i].what : NULL;
 }
 
@@ -156,6 +155,71 @@ vtac_dtype vtac_c_dtype(const vtac_compose *c, vtac_value_id value)
 const vtac_tensor *vtac_c_known(const vtac_compose *c, vtac_value_id value)
 {
     return value == 0 || c->status != VTA_OK ? NULL : c->im->graph->values[value].constant;
+}
+
+bool vtac_c_known_ints(vtac_compose *c, uint32_t i, int64_t *out, uint32_t room, uint32_t *count)
+{
+    const vtac_tensor *known = vtac_c_known(c, vtac_c_in(c, i));
+    const int64_t elements = known == NULL ? 0 : vtac_type_elements(&known->type);
+    if (c->status == VTA_OK && known == NULL) {
+        (void)vtac_compose_fail(c, VTA_UNSUPPORTED, "input %u is not known at compile time", i);
+    } else if (c->status == VTA_OK &&
+               (elements < 0 || elements > room || vtac_dtype_kind(known->type.dtype) == 'f')) {
+        (void)vtac_compose_fail(c, VTA_INVALID, "input %u needs at most %u integers", i, room);
+    }
+    for (int64_t k = 0; c->status == VTA_OK && k < elements; k++) {
+        out[k] = vtac_tensor_int(known, k);
+    }
+    *count = (uint32_t)elements;
+    return c->status == VTA_OK;
+}
+
+double vtac_c_known_number(vtac_compose *c, uint32_t i)
+{
+    const vtac_tensor *known = vtac_c_known(c, vtac_c_in(c, i));
+    if (c->status == VTA_OK && known == NULL) {
+        (void)vtac_compose_fail(c, VTA_UNSUPPORTED, "input %u is not known at compile time", i);
+    } else if (c->status == VTA_OK && vtac_type_elements(&known->type) != 1) {
+        (void)vtac_compose_fail(c, VTA_INVALID, "input %u needs one number", i);
+    }
+    return c->status == VTA_OK ? vtac_tensor_float(known, 0) : 0.0;
+}
+
+int64_t vtac_c_known_integer(vtac_compose *c, uint32_t i)
+{
+    int64_t value = 0;
+    uint32_t count;
+    if (vtac_c_known_ints(c, i, &value, 1, &count) && count != 1) {
+        (void)vtac_compose_fail(c, VTA_INVALID, "input %u needs one integer", i);
+    }
+    return value;
+}
+
+double *vtac_c_room(vtac_compose *c, int64_t count)
+{
+    double *numbers =
+        count < 0 ? NULL : vta_arena_array(&c->im->graph->arena, (size_t)count, sizeof *numbers);
+    if (numbers == NULL) {
+        (void)vtac_compose_fail(c, VTA_NOMEM, "out of memory");
+    }
+    return numbers;
+}
+
+vtac_dtype vtac_c_dtype_attr(vtac_compose *c, const char *name, vtac_dtype otherwise)
+{
+    const vtac_attr *attr = vtac_c_attr(c, name);
+    vtac_dtype dtype = otherwise;
+    if (attr != NULL && attr->kind == VTAC_ATTR_STRING) { /* its number was read before */
+        dtype = vtac_dtype_parse(attr->s);
+    } else if (attr != NULL && attr->kind == VTAC_ATTR_INT &&
+               vtac_import_dtype(attr->i, &dtype, c->diag) != VTA_OK) {
+        c->status = c->status == VTA_OK ? VTA_UNSUPPORTED : c->status;
+    }
+    if (dtype == VTAC_NO_DTYPE) {
+        (void)vtac_compose_fail(c, VTA_UNSUPPORTED, "attribute '%s' is no type that is known", name);
+        return otherwise;
+    }
+    return dtype;
 }
 
 uint32_t vtac_c_axis(vtac_compose *c, int64_t axis, uint32_t rank)
@@ -330,6 +394,26 @@ vtac_value_id vtac_c_pad(vtac_compose *c, vtac_value_id x, uint32_t axis, int64_
     pads[axis] = before;
     pads[rank + axis] = after;
     return vtac_c2(c, VTAC_OP_PAD, x, vtac_c_ints(c, pads, 2 * rank));
+}
+
+vtac_value_id vtac_c_along(vtac_compose *c, vtac_value_id x, uint32_t axis, uint32_t rank)
+{
+    int64_t dim[VTAC_MAX_RANK];
+    for (uint32_t i = 0; i < rank; i++) {
+        dim[i] = i == axis ? vtac_type_elements(vtac_c_type(c, x)) : 1;
+    }
+    return vtac_c_reshape(c, x, dim, rank);
+}
+
+vtac_value_id vtac_c_fill(vtac_compose *c, const vtac_type *type, double value)
+{
+    return vtac_c_expand(c, vtac_c_number(c, type->dtype, value), type->dim, type->rank);
+}
+
+vtac_value_id vtac_c_gather_elements(vtac_compose *c, vtac_value_id x, vtac_value_id indices, int64_t axis)
+{
+    vtac_c_set_int(c, "axis", axis);
+    return vtac_c2(c, VTAC_OP_GATHER_ELEMENTS, x, indices);
 }
 
 vtac_value_id vtac_c_cast(vtac_compose *c, vtac_value_id x, vtac_dtype dtype)

@@ -43,6 +43,17 @@ int64_t vtac_c_dim(const vtac_compose *c, vtac_value_id value, uint32_t axis);
 vtac_dtype vtac_c_dtype(const vtac_compose *c, vtac_value_id value);
 /* Known contents (NULL: not known). */
 const vtac_tensor *vtac_c_known(const vtac_compose *c, vtac_value_id value);
+/* The integers of input i, which must be known; false and a fault where they are not, or not `room` at most.
+ */
+bool vtac_c_known_ints(vtac_compose *c, uint32_t i, int64_t *out, uint32_t room, uint32_t *count);
+/* The one number of input i, which must be known. */
+double vtac_c_known_number(vtac_compose *c, uint32_t i);
+/* The same, an integer. */
+int64_t vtac_c_known_integer(vtac_compose *c, uint32_t i);
+/* Room in the graph's arena; NULL and a fault without memory. */
+double *vtac_c_room(vtac_compose *c, int64_t count);
+/* The element type that an attribute of ONNX's numbers names. */
+vtac_dtype vtac_c_dtype_attr(vtac_compose *c, const char *name, vtac_dtype otherwise);
 /* An axis in -rank ... rank-1 as 0 ... rank-1. */
 uint32_t vtac_c_axis(vtac_compose *c, int64_t axis, uint32_t rank);
 /* Whether the rank is this; a fault that names the input where not. */
@@ -76,6 +87,11 @@ vtac_value_id vtac_c_slice(vtac_compose *c, vtac_value_id x, uint32_t axis, int6
 vtac_value_id vtac_c_concat(vtac_compose *c, const vtac_value_id *parts, uint32_t count, int64_t axis);
 /* Zeros before and after an axis. */
 vtac_value_id vtac_c_pad(vtac_compose *c, vtac_value_id x, uint32_t axis, int64_t before, int64_t after);
+
+/* Shape of rank `rank` where all dims but `axis` are 1. */
+vtac_value_id vtac_c_along(vtac_compose *c, vtac_value_id x, uint32_t axis, uint32_t rank);
+vtac_value_id vtac_c_fill(vtac_compose *c, const vtac_type *type, double value);
+vtac_value_id vtac_c_gather_elements(vtac_compose *c, vtac_value_id x, vtac_value_id indices, int64_t axis);
 
 vtac_value_id vtac_c_cast(vtac_compose *c, vtac_value_id x, vtac_dtype dtype);
 /* Reduces the axes first to last, which stay with one place. */
@@ -149,6 +165,13 @@ static inline vtac_value_id vtac_c_where(vtac_compose *c, vtac_value_id conditio
 /* 0, 1 ... count-1 in a type. */
 vtac_value_id vtac_c_range(vtac_compose *c, vtac_dtype dtype, int64_t count);
 vtac_value_id vtac_c_gather(vtac_compose *c, vtac_value_id x, vtac_value_id indices, int64_t axis);
+
+/* compose_ms.c: a times b in integers, as floats: (a - a_zero) (b - b_zero) a_scale b_scale + bias; 0: none.
+ * A zero point of one element without axes. */
+vtac_value_id vtac_c_integer_product(vtac_compose *c, vtac_value_id a, vtac_value_id b, vtac_value_id a_scale,
+                                     vtac_value_id b_scale, vtac_value_id a_zero, vtac_value_id b_zero,
+                                     vtac_value_id bias);
+vtac_value_id vtac_c_zero_point(vtac_compose *c, uint32_t input);
 
 #define COMPOSED(function, name, domain, since, last, limits) vtac_compose_fn vtac_composed_##function;
 #include "compose.def"

@@ -82,6 +82,7 @@ static vtac_value_id sum_of(vtac_compose *c, vtac_value_id a, vtac_value_id b)
 typedef struct attending {
     vtac_value_id q, k, v; /* [B, heads, S, d]; as many heads in k and v, or a divisor of them */
     vtac_value_id bias;    /* added to the products, 0: none */
+    vtac_value_id sink;    /* a key more, which has no value: its product, [1, heads or 1, 1, 1]; 0: none */
     double scale;          /* of the products, 0: of the size of a head */
     double softcap;
     vtac_dtype precision; /* of the softmax */
@@ -114,7 +115,16 @@ static vtac_value_id attend(vtac_compose *c, attending *a)
     a->products = a->give == 1 ? x : a->products;
     x = sum_of(c, x, a->bias);
     a->products = a->give == 2 ? x : a->products;
-    x = vtac_c_softmax(c, vtac_c_cast(c, x, a->precision), -1);
+    x = vtac_c_cast(c, x, a->precision);
+    if (a->sink != 0) {
+        const vtac_type shape = *vtac_c_type(c, x);
+        const int64_t column[] = {shape.dim[0], shape.dim[1], shape.dim[2], 1};
+        const vtac_value_id both[] = {x, vtac_c_expand(c, vtac_c_cast(c, a->sink, a->precision), column, 4)};
+        x = vtac_c_softmax(c, vtac_c_concat(c, both, 2, 3), -1);
+        x = vtac_c_slice(c, x, 3, 0, shape.dim[3]);
+    } else {
+        x = vtac_c_softmax(c, x, -1);
+    }
     a->products = a->give == 3 ? vtac_c_cast(c, x, type) : a->products;
     return vtac_c_cast(c, vtac_c_matmul(c, x, vtac_c_cast(c, v, a->precision)), type);
 }
@@ -368,24 +378,84 @@ static vtac_value_id optional(vtac_compose *c, uint32_t i)
     return vtac_c_has(c, i) ? vtac_c_in(c, i) : 0;
 }
 
-/* query, key, value, bias, key_padding_mask, attention_bias, past_key, past_value */
+/* Which keys are seen, as [.., .., .., keys], by a mask of integers of any form that masks have: how many
+ * keys of each batch (and from which on: the second half), which keys, which for each query, which in a
+ * square that is as large as anything can be. `past` keys come before those of the first query. */
+static vtac_value_id seen_by(vtac_compose *c, vtac_value_id mask, int64_t batches, int64_t queries,
+                             int64_t keys, int64_t past)
+{
+    mask = vtac_c_cast(c, mask, VTAC_I64);
+    const vtac_type given = *vtac_c_type(c, mask);
+    const int64_t last = given.rank > 0 ? given.dim[given.rank - 1] : 0;
+    const vtac_value_id all = places(c, keys, 3, 4);
+    if (c->status != VTA_OK) {
+        return 0;
+    }
+    if (given.rank == 1 && (last == batches || last == 2 * batches)) {
+        const int64_t column[] = {batches, 1, 1, 1};
+        const vtac_value_id end = vtac_c_reshape(c, vtac_c_slice(c, mask, 0, 0, batches), column, 4);
+        const vtac_value_id before = vtac_c_less(c, all, end);
+        if (last == batches) {
+            return before;
+        }
+        const vtac_value_id begin = vtac_c_reshape(c, vtac_c_slice(c, mask, 0, batches, last), column, 4);
+        return vtac_c_and(c, before, vtac_c_at_least(c, all, begin));
+    }
+    if (given.rank == 4 && given.dim[1] == 1 && last >= keys && given.dim[2] >= past + queries) {
+        const vtac_value_id part =
+            vtac_c_slice(c, vtac_c_slice(c, mask, 2, past, past + queries), 3, 0, keys);
+        return vtac_c_more_number(c, part, 0.0);
+    }
+    if ((given.rank != 2 && given.rank != 3) || last != keys) {
+        return vtac_compose_fail(c, VTA_UNSUPPORTED, "a mask of this form, of %u axes, is not supported",
+                                 given.rank);
+    }
+    const int64_t rows[] = {given.dim[0], 1, given.rank == 3 ? given.dim[1] : 1, keys};
+    return vtac_c_more_number(c, vtac_c_reshape(c, mask, rows, 4), 0.0);
+}
+
+/* Part `i` of an operand that is packed along axis `axis`, of five axes: [B, heads, S, d]. */
+static vtac_value_id packed_part(vtac_compose *c, vtac_value_id x, int64_t i)
+{
+    static const int64_t order[] = {0, 2, 1, 3};
+    return vtac_c_transpose(c, vtac_c_squeeze(c, vtac_c_slice(c, x, 3, i, i + 1), 3), order, 4);
+}
+
+/* The part of the bias of `size` that begins at `*from`, as [1, heads, 1, d]. */
+static vtac_value_id head_bias(vtac_compose *c, vtac_value_id bias, int64_t heads, int64_t size,
+                               int64_t *from)
+{
+    const int64_t shape[] = {1, heads, 1, heads > 0 ? size / heads : 0};
+    const vtac_value_id part = vtac_c_slice(c, bias, 0, *from, *from + size);
+    *from += size;
+    return vtac_c_reshape(c, part, shape, 4);
+}
+
+/* query, key, value, bias, key_padding_mask, attention_bias, past_key, past_value. The query may hold all
+ * three as [B, S, heads, 3, d], the key both others as [B, S, heads, 2, d]. */
 void vtac_composed_multi_head_attention(vtac_compose *c, vtac_value_id *out)
 {
     const int64_t heads = vtac_c_int(c, "num_heads", 0);
+    const uint32_t packed = !vtac_c_has(c, 1) ? 3 : !vtac_c_has(c, 2) ? 2 : 0;
     vtac_value_id x[3];
-    if (!vtac_c_has(c, 1) || !vtac_c_has(c, 2)) {
-        (void)vtac_compose_fail(c, VTA_UNSUPPORTED, "packed queries, keys and values are not supported");
+    if (heads < 1 || (packed != 0 && !vtac_c_expect_rank(c, 3 - packed, 5))) {
+        (void)vtac_compose_fail(c, VTA_INVALID, "%lld heads", (long long)heads);
+        return;
+    }
+    if (packed != 0 && vtac_c_dim(c, vtac_c_in(c, 3 - packed), 3) != packed) {
+        (void)vtac_compose_fail(c, VTA_INVALID, "its packed operand does not have %u parts", packed);
         return;
     }
     int64_t from = 0;
     for (uint32_t i = 0; i < 3; i++) {
-        x[i] = vtac_c_in(c, i);
-        if (vtac_c_has(c, 3) && vtac_c_rank(c, x[i]) == 3) {
-            const int64_t size = vtac_c_dim(c, x[i], 2);
-            x[i] = vtac_c_add(c, x[i], vtac_c_slice(c, vtac_c_in(c, 3), 0, from, from + size));
-            from += size;
+        const bool within = i + packed >= 3;
+        const vtac_value_id own = vtac_c_in(c, within ? 3 - packed : i);
+        const bool done = !within && vtac_c_rank(c, own) == 4; /* keys and values that come as heads */
+        x[i] = within ? packed_part(c, own, i + packed - 3) : to_heads(c, own, heads);
+        if (vtac_c_has(c, 3) && !done) {
+            const int64_t size = vtac_c_dim(c, x[i], 1) * vtac_c_dim(c, x[i], 3);
+            x[i] = vtac_c_add(c, x[i], head_bias(c, vtac_c_in(c, 3), heads, size, &from));
         }
-        x[i] = to_heads(c, x[i], heads);
     }
     attending a = {.q = x[0], .scale = vtac_c_float(c, "scale", 0.0), .precision = vtac_c_dtype(c, x[0])};
     const int64_t own = vtac_c_dim(c, x[1], 2);
@@ -393,27 +463,17 @@ void vtac_composed_multi_head_attention(vtac_compose *c, vtac_value_id *out)
     a.v = append(c, optional(c, 7), x[2]);
     const vtac_dtype type = a.precision;
     const int64_t keys = vtac_c_dim(c, a.k, 2);
+    const int64_t queries = vtac_c_dim(c, a.q, 2);
     const double low = vtac_c_float(c, "mask_filter_value", -10000.0);
-    if (vtac_c_has(c, 4)) { /* [B]: how many are seen; [B, keys]: which; [B, queries, keys] */
-        vtac_value_id mask = vtac_c_cast(c, vtac_c_in(c, 4), VTAC_I64);
-        const vtac_type given = *vtac_c_type(c, mask);
-        const int64_t rows[] = {given.dim[0], 1, given.rank == 3 ? given.dim[1] : 1,
-                                given.rank == 1 ? 1 : given.dim[given.rank - 1]};
-        if (c->status == VTA_OK &&
-            (given.rank < 1 || given.rank > 3 || (given.rank > 1 && rows[3] != keys))) {
-            (void)vtac_compose_fail(c, VTA_UNSUPPORTED, "this form of the key padding mask is not supported");
-            return;
-        }
-        mask = vtac_c_reshape(c, mask, rows, 4);
+    if (vtac_c_has(c, 4)) {
         const vtac_value_id seen =
-            given.rank == 1 ? vtac_c_less(c, places(c, keys, 3, 4), mask) : vtac_c_more_number(c, mask, 0.0);
+            seen_by(c, vtac_c_in(c, 4), vtac_c_dim(c, a.q, 0), queries, keys, keys - own);
         a.bias = penalty(c, seen, type, low);
     }
     a.bias = sum_of(c, a.bias, optional(c, 5));
     if (vtac_c_int(c, "unidirectional", 0) != 0) {
         const vtac_value_id offset = vtac_c_number(c, VTAC_I64, (double)(keys - own));
-        a.bias =
-            sum_of(c, a.bias, penalty(c, causal(c, vtac_c_dim(c, a.q, 2), keys, offset), type, -HUGE_VAL));
+        a.bias = sum_of(c, a.bias, penalty(c, causal(c, queries, keys, offset), type, -HUGE_VAL));
     }
     out[0] = from_heads(c, attend(c, &a));
     out[1] = a.k;
@@ -421,15 +481,21 @@ void vtac_composed_multi_head_attention(vtac_compose *c, vtac_value_id *out)
     out[3] = a.products;
 }
 
-/* input [B, S, n], weights [n, 3 h], bias [3 h], mask_index, past [2, B, heads, P, d], attention_bias */
-void vtac_composed_ms_attention(vtac_compose *c, vtac_value_id *out)
+/* What Attention and QAttention do with queries, keys and values side by side, [B, S, 3 h]; `mask`, `past`
+ * [2, B, heads, P, d] and `added`, to the products, are inputs or 0. */
+static void attend_to_all(vtac_compose *c, vtac_value_id all, vtac_value_id mask, vtac_value_id past,
+                          vtac_value_id added, vtac_value_id *out)
 {
     const int64_t heads = vtac_c_int(c, "num_heads", 0);
     const vtac_attr *sizes = vtac_c_attr(c, "qkv_hidden_sizes");
-    vtac_value_id all = vtac_c_matmul(c, vtac_c_in(c, 0), vtac_c_in(c, 1));
-    all = vtac_c_has(c, 2) ? vtac_c_add(c, all, vtac_c_in(c, 2)) : all;
-    const int64_t third = vtac_c_dim(c, all, 2) / 3;
     const bool given = sizes != NULL && sizes->kind == VTAC_ATTR_INTS && sizes->count == 3;
+    if (c->status == VTA_OK && (vtac_c_rank(c, all) != 3 || vtac_c_int(c, "do_rotary", 0) != 0 ||
+                                vtac_c_int(c, "past_present_share_buffer", 0) != 0)) {
+        (void)vtac_compose_fail(c, VTA_UNSUPPORTED,
+                                "its input has not three axes, or it rotates or shares its buffers");
+        return;
+    }
+    const int64_t third = vtac_c_dim(c, all, 2) / 3;
     vtac_value_id x[3];
     int64_t from = 0;
     for (uint32_t i = 0; i < 3; i++) {
@@ -448,30 +514,183 @@ void vtac_composed_ms_attention(vtac_compose *c, vtac_value_id *out)
                    .scale = vtac_c_float(c, "scale", 0.0),
                    .precision = vtac_c_dtype(c, x[0])};
     const int64_t own = vtac_c_dim(c, x[1], 2);
-    if (vtac_c_has(c, 4)) {
-        const vtac_value_id past = vtac_c_in(c, 4);
+    if (past != 0) {
         a.k = append(c, vtac_c_squeeze(c, vtac_c_slice(c, past, 0, 0, 1), 0), a.k);
         a.v = append(c, vtac_c_squeeze(c, vtac_c_slice(c, past, 0, 1, 2), 0), a.v);
     }
     const int64_t keys = vtac_c_dim(c, a.k, 2);
-    if (vtac_c_has(c, 3)) {
-        const vtac_value_id mask = vtac_c_cast(c, vtac_c_in(c, 3), VTAC_I64);
-        const vtac_type shape = *vtac_c_type(c, mask);
-        if (c->status == VTA_OK && (shape.rank != 2 || shape.dim[1] != keys)) {
-            (void)vtac_compose_fail(c, VTA_UNSUPPORTED, "a mask that is not [batch, keys] is not supported");
-            return;
-        }
-        const int64_t row[] = {shape.dim[0], 1, 1, keys};
-        const vtac_value_id seen = vtac_c_more_number(c, vtac_c_reshape(c, mask, row, 4), 0.0);
+    if (mask != 0) {
+        const vtac_value_id seen = seen_by(c, mask, vtac_c_dim(c, a.q, 0), own, keys, keys - own);
         a.bias = penalty(c, seen, a.precision, vtac_c_float(c, "mask_filter_value", -10000.0));
     }
-    a.bias = sum_of(c, a.bias, optional(c, 5));
+    a.bias = sum_of(c, a.bias, added);
     if (vtac_c_int(c, "unidirectional", 0) != 0) {
         const vtac_value_id offset = vtac_c_number(c, VTAC_I64, (double)(keys - own));
         const vtac_value_id seen = causal(c, vtac_c_dim(c, a.q, 2), keys, offset);
         a.bias = sum_of(c, a.bias, penalty(c, seen, a.precision, -HUGE_VAL));
     }
     out[0] = from_heads(c, attend(c, &a));
-    const vtac_value_id both[] = {vtac_c_unsqueeze(c, a.k, 0), vtac_c_unsqueeze(c, a.v, 0)};
-    out[1] = vtac_c_concat(c, both, 2, 0);
+    if (c->of->output_count > 1) {
+        const vtac_value_id both[] = {vtac_c_unsqueeze(c, a.k, 0), vtac_c_unsqueeze(c, a.v, 0)};
+        out[1] = vtac_c_concat(c, both, 2, 0);
+    }
+}
+
+/* input [B, S, n], weights [n, 3 h], bias [3 h], mask_index, past [2, B, heads, P, d], attention_bias */
+void vtac_composed_ms_attention(vtac_compose *c, vtac_value_id *out)
+{
+    const vtac_value_id all = vtac_c_matmul(c, vtac_c_in(c, 0), vtac_c_in(c, 1));
+    attend_to_all(c, vtac_c_has(c, 2) ? vtac_c_add(c, all, vtac_c_in(c, 2)) : all, optional(c, 3),
+                  optional(c, 4), optional(c, 5), out);
+}
+
+/* input, weights, bias, their scales, mask_index, their zero points, past */
+void vtac_composed_q_attention(vtac_compose *c, vtac_value_id *out)
+{
+    const vtac_value_id all =
+        vtac_c_integer_product(c, vtac_c_in(c, 0), vtac_c_in(c, 1), vtac_c_in(c, 3), vtac_c_in(c, 4),
+                               vtac_c_zero_point(c, 6), vtac_c_zero_point(c, 7), vtac_c_in(c, 2));
+    attend_to_all(c, all, optional(c, 5), optional(c, 8), 0, out);
+}
+
+/* ---- GroupQueryAttention: query, key, value, past_key, past_value, the last place of each batch that is
+ * used, how many places there are then, the caches of cosines and sines, position_ids, attention_bias,
+ * head_sink. The query may hold all three, side by side. */
+
+typedef struct grouped {
+    int64_t heads, own, size, queries, room, total;
+    vtac_value_id before; /* places of each batch that are in the cache, [B, 1, 1, 1] */
+} grouped;
+
+/* The new keys (or values) written into the cache behind what each batch has there: [B, own, total, d]. */
+static vtac_value_id cached(vtac_compose *c, const grouped *g, vtac_value_id past, vtac_value_id x)
+{
+    const vtac_type type = *vtac_c_type(c, x);
+    const int64_t shape[] = {type.dim[0], g->own, g->total, type.dim[3]};
+    const vtac_value_id all = places(c, g->total, 2, 4);
+    const vtac_value_id from = vtac_c_sub(c, all, g->before);
+    const vtac_value_id zero = vtac_c_number(c, VTAC_I64, 0.0);
+    const vtac_value_id inside =
+        vtac_c_and(c, vtac_c_at_least(c, from, zero),
+                   vtac_c_less(c, from, vtac_c_number(c, VTAC_I64, (double)g->queries)));
+    vtac_value_id held = vtac_c_max_number(c, vtac_c_min_number(c, from, (double)(g->queries - 1)), 0.0);
+    held = vtac_c_expand(c, held, shape, 4);
+    const vtac_value_id new = vtac_c_gather_elements(c, x, held, 2);
+    const vtac_value_id none = vtac_c_number(c, type.dtype, 0.0);
+    vtac_value_id old = none;
+    if (past != 0 && g->room > 0) {
+        const vtac_value_id used = vtac_c_less(c, all, g->before);
+        old = vtac_c_where(c, used, vtac_c_pad(c, past, 2, 0, g->total - g->room), none);
+    }
+    return vtac_c_where(c, inside, new, old);
+}
+
+static vtac_value_id turn(vtac_compose *c, const grouped *g, vtac_value_id x)
+{
+    const int64_t column[] = {-1, 1};
+    const int64_t row[] = {1, -1};
+    vtac_value_id ids = optional(c, 9);
+    if (ids == 0) {
+        const vtac_value_id own = vtac_c_reshape(c, vtac_c_range(c, VTAC_I64, g->queries), row, 2);
+        ids = vtac_c_add(c, vtac_c_reshape(c, g->before, column, 2), own);
+    }
+    const vtac_value_id cosine = vtac_c_gather(c, vtac_c_in(c, 7), ids, 0);
+    const vtac_value_id sine = vtac_c_gather(c, vtac_c_in(c, 8), ids, 0);
+    if (c->status == VTA_OK && (vtac_c_rank(c, cosine) != 3 || vtac_c_rank(c, sine) != 3)) {
+        return vtac_compose_fail(c, VTA_INVALID,
+                                 "the caches need [place, half], the positions [batch, place]");
+    }
+    return rotate(c, x, cosine, sine, vtac_c_int(c, "rotary_interleaved", 0) != 0);
+}
+
+/* What is known of sizes; false and a fault where it is not enough. */
+static bool sizes_of(vtac_compose *c, grouped *g)
+{
+    const vtac_value_id query = vtac_c_in(c, 0);
+    const bool packed = !vtac_c_has(c, 1);
+    g->heads = vtac_c_int(c, "num_heads", 0);
+    g->own = vtac_c_int(c, "kv_num_heads", 0);
+    if (!vtac_c_expect_rank(c, 0, 3) || (vtac_c_has(c, 3) && !vtac_c_expect_rank(c, 3, 4))) {
+        return false;
+    }
+    const int64_t parts = packed ? g->heads + 2 * g->own : g->heads;
+    if (g->heads < 1 || g->own < 1 || g->heads > INT32_MAX || g->own > INT32_MAX || g->heads % g->own != 0 ||
+        vtac_c_dim(c, query, 2) % parts != 0) {
+        (void)vtac_compose_fail(c, VTA_INVALID, "%lld heads over %lld do not fit the query",
+                                (long long)g->heads, (long long)g->own);
+        return false;
+    }
+    g->size = vtac_c_dim(c, query, 2) / parts;
+    g->queries = vtac_c_dim(c, query, 1);
+    g->room = vtac_c_has(c, 3) ? vtac_c_dim(c, vtac_c_in(c, 3), 2) : 0;
+    const vtac_tensor *total = vtac_c_has(c, 6) ? vtac_c_known(c, vtac_c_in(c, 6)) : NULL;
+    const bool known = total != NULL && vtac_type_elements(&total->type) == 1;
+    g->total = known ? vtac_tensor_int(total, 0) : g->room + g->queries;
+    g->total = g->total < g->room ? g->room : g->total;
+    if (g->queries < 1 || g->total < g->queries || g->total > INT32_MAX) {
+        (void)vtac_compose_fail(c, VTA_RANGE, "%lld queries of %lld places in all", (long long)g->queries,
+                                (long long)g->total);
+        return false;
+    }
+    return c->status == VTA_OK;
+}
+
+/* Which places of the cache each query sees. */
+static vtac_value_id seen_in_cache(vtac_compose *c, const grouped *g)
+{
+    const int64_t window = vtac_c_int(c, "local_window_size", -1);
+    const vtac_value_id all = places(c, g->total, 3, 4);
+    const vtac_value_id own = vtac_c_add(c, places(c, g->queries, 2, 4), g->before);
+    const vtac_value_id seen = vtac_c_at_most(c, all, own);
+    return window < 0
+               ? seen
+               : vtac_c_and(c, seen, vtac_c_at_least(c, all, vtac_c_sub_number(c, own, (double)window)));
+}
+
+void vtac_composed_group_query_attention(vtac_compose *c, vtac_value_id *out)
+{
+    grouped g;
+    if (!sizes_of(c, &g)) {
+        return;
+    }
+    vtac_value_id x[3];
+    const int64_t heads[] = {g.heads, g.own, g.own};
+    int64_t from = 0;
+    for (uint32_t i = 0; i < 3; i++) {
+        const int64_t size = heads[i] * g.size;
+        const vtac_value_id flat =
+            vtac_c_has(c, 1) ? vtac_c_in(c, i) : vtac_c_slice(c, vtac_c_in(c, 0), 2, from, from + size);
+        x[i] = to_heads(c, flat, heads[i]);
+        from += size;
+    }
+    if (c->status == VTA_OK && (vtac_c_dim(c, x[1], 2) != g.queries || vtac_c_dim(c, x[2], 2) != g.queries)) {
+        (void)vtac_compose_fail(c, VTA_INVALID, "queries, keys and values are of different lengths");
+    }
+    /* a first prompt fills the cache from its beginning, however little of it counts */
+    const int64_t column[] = {-1, 1, 1, 1};
+    const vtac_value_id last = vtac_c_reshape(c, vtac_c_cast(c, vtac_c_in(c, 5), VTAC_I64), column, 4);
+    const vtac_value_id behind = vtac_c_sub_number(c, last, (double)(g.queries - 1));
+    g.before = vtac_c_max_number(c, behind, 0.0);
+    if (vtac_c_int(c, "do_rotary", 0) != 0) {
+        x[0] = turn(c, &g, x[0]);
+        x[1] = turn(c, &g, x[1]);
+    }
+    attending a = {.q = x[0],
+                   .k = cached(c, &g, optional(c, 3), x[1]),
+                   .v = cached(c, &g, optional(c, 4), x[2]),
+                   .scale = vtac_c_float(c, "scale", 0.0),
+                   .softcap = vtac_c_float(c, "softcap", 0.0)};
+    const vtac_dtype type = vtac_c_dtype(c, x[0]);
+    a.precision = type == VTAC_F64 ? VTAC_F64 : VTAC_F32;
+    a.bias = penalty(c, seen_in_cache(c, &g), type, -HUGE_VAL);
+    a.bias = sum_of(c, a.bias, optional(c, 10));
+    if (vtac_c_has(c, 11)) {
+        const int64_t each[] = {1, g.heads, 1, 1};
+        a.sink = vtac_c_reshape(c, vtac_c_in(c, 11), each, 4);
+    } else if (vtac_c_int(c, "smooth_softmax", 0) > 0) {
+        a.sink = vtac_c_number(c, type, 0.0);
+    }
+    out[0] = from_heads(c, attend(c, &a));
+    out[1] = a.k;
+    out[2] = a.v;
 }

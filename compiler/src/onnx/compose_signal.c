@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Grids, crops, windows and transforms, and products from one place to the next.
+ * Grids, crops, windows and transforms.
  */
 #include <math.h>
 #include <string.h>
@@ -8,35 +8,6 @@
 #include "compose.h"
 
 #define PI 3.14159265358979323846
-
-/* The integers of input i, which must be known; false and a fault where they are not, or not `room` at most.
- */
-static bool known_ints(vtac_compose *c, uint32_t i, int64_t *out, uint32_t room, uint32_t *count)
-{
-    const vtac_tensor *known = vtac_c_known(c, vtac_c_in(c, i));
-    const int64_t elements = known == NULL ? 0 : vtac_type_elements(&known->type);
-    if (c->status == VTA_OK && known == NULL) {
-        (void)vtac_compose_fail(c, VTA_UNSUPPORTED, "input %u is not known at compile time", i);
-    } else if (c->status == VTA_OK &&
-               (elements < 0 || elements > room || vtac_dtype_kind(known->type.dtype) == 'f')) {
-        (void)vtac_compose_fail(c, VTA_INVALID, "input %u needs at most %u integers", i, room);
-    }
-    for (int64_t k = 0; c->status == VTA_OK && k < elements; k++) {
-        out[k] = vtac_tensor_int(known, k);
-    }
-    *count = (uint32_t)elements;
-    return c->status == VTA_OK;
-}
-
-static double *numbers_of(vtac_compose *c, int64_t count)
-{
-    double *numbers =
-        count < 0 ? NULL : vta_arena_array(&c->im->graph->arena, (size_t)count, sizeof *numbers);
-    if (numbers == NULL) {
-        (void)vtac_compose_fail(c, VTA_NOMEM, "out of memory");
-    }
-    return numbers;
-}
 
 /* ---- AffineGrid: theta [N, d, d + 1], size [N, C, places...]; the last axis of the result names x first */
 
@@ -54,7 +25,7 @@ void vtac_composed_affine_grid(vtac_compose *c, vtac_value_id *out)
     const bool corners = vtac_c_int(c, "align_corners", 0) != 0;
     int64_t size[5];
     uint32_t count;
-    if (!known_ints(c, 1, size, 5, &count) || !vtac_c_expect_rank(c, 0, 3)) {
+    if (!vtac_c_known_ints(c, 1, size, 5, &count) || !vtac_c_expect_rank(c, 0, 3)) {
         return;
     }
     const uint32_t axes = count < 3 ? 0 : count - 2;
@@ -74,7 +45,7 @@ void vtac_composed_affine_grid(vtac_compose *c, vtac_value_id *out)
                                 "its size needs [N, C, H, W] or [N, C, D, H, W], of fewer places");
         return;
     }
-    double *places = numbers_of(c, vtac_type_elements(&base));
+    double *places = vtac_c_room(c, vtac_type_elements(&base));
     for (int64_t i = 0; places != NULL && i < base.dim[0]; i++) {
         int64_t rest = i;
         for (uint32_t k = 0; k < axes; k++) { /* x, the last axis, first */
@@ -101,7 +72,7 @@ void vtac_composed_center_crop_pad(vtac_compose *c, vtac_value_id *out)
     const bool named = axes != NULL && axes->kind == VTAC_ATTR_INTS;
     int64_t size[VTAC_MAX_RANK];
     uint32_t count;
-    if (!known_ints(c, 1, size, VTAC_MAX_RANK, &count)) {
+    if (!vtac_c_known_ints(c, 1, size, VTAC_MAX_RANK, &count)) {
         return;
     }
     if (count != (named ? axes->count : rank)) {
@@ -159,7 +130,7 @@ static void window(vtac_compose *c, const double *factors, uint32_t terms, vtac_
     int64_t size = 0;
     uint32_t count;
     vtac_dtype dtype = VTAC_F32;
-    if (!known_ints(c, 0, &size, 1, &count)) {
+    if (!vtac_c_known_ints(c, 0, &size, 1, &count)) {
         return;
     }
     if (size < 0 || size > 1 << 22 || count != 1) {
@@ -171,7 +142,7 @@ static void window(vtac_compose *c, const double *factors, uint32_t terms, vtac_
         return;
     }
     const int64_t period = vtac_c_int(c, "periodic", 1) != 0 ? size : size - 1;
-    double *values = numbers_of(c, size);
+    double *values = vtac_c_room(c, size);
     for (int64_t i = 0; values != NULL && i < size; i++) {
         values[i] = factors[0];
         for (uint32_t k = 1; k < terms && period > 0; k++) {
@@ -200,49 +171,13 @@ void vtac_composed_blackman_window(vtac_compose *c, vtac_value_id *out)
     window(c, factors, 3, out);
 }
 
-/* ---- CumProd: x, axis; the places of the axis one after the other */
-
-void vtac_composed_cum_prod(vtac_compose *c, vtac_value_id *out)
-{
-    const vtac_value_id x = vtac_c_in(c, 0);
-    const uint32_t rank = vtac_c_rank(c, x);
-    int64_t given = 0;
-    uint32_t count;
-    if (!known_ints(c, 1, &given, 1, &count)) {
-        return;
-    }
-    const uint32_t axis = vtac_c_axis(c, given, rank);
-    const int64_t size = c->status == VTA_OK ? vtac_c_dim(c, x, axis) : 0;
-    const bool exclusive = vtac_c_int(c, "exclusive", 0) != 0;
-    const bool reverse = vtac_c_int(c, "reverse", 0) != 0;
-    vtac_value_id parts[VTAC_MOST_INPUTS];
-    if (size > VTAC_MOST_INPUTS) {
-        (void)vtac_compose_fail(c, VTA_UNSUPPORTED, "%lld places are more than %d", (long long)size,
-                                VTAC_MOST_INPUTS);
-        return;
-    }
-    vtac_value_id product = 0;
-    for (int64_t i = 0; i < size && c->status == VTA_OK; i++) {
-        const int64_t at = reverse ? size - 1 - i : i;
-        const vtac_value_id here = vtac_c_slice(c, x, axis, at, at + 1);
-        vtac_type ones = *vtac_c_type(c, here);
-        const vtac_value_id before =
-            product != 0 || !exclusive
-                ? product
-                : vtac_c_expand(c, vtac_c_number(c, ones.dtype, 1.0), ones.dim, ones.rank);
-        product = product == 0 ? here : vtac_c_mul(c, product, here);
-        parts[at] = exclusive ? before : product;
-    }
-    out[0] = size == 0 ? x : vtac_c_concat(c, parts, (uint32_t)size, axis);
-}
-
 /* ---- DFT: products with the matrices of cosines and sines */
 
 static vtac_value_id waves(vtac_compose *c, vtac_dtype dtype, int64_t rows, int64_t columns, int64_t length,
                            bool sine, double factor)
 {
     const vtac_type type = {dtype, 2, {rows, columns}};
-    double *values = numbers_of(c, rows * columns);
+    double *values = vtac_c_room(c, rows * columns);
     for (int64_t i = 0; values != NULL && i < rows * columns; i++) {
         const double turn = 2.0 * PI * (double)((i / columns) * (i % columns) % length) / (double)length;
         values[i] = factor * (sine ? sin(turn) : cos(turn));
@@ -268,6 +203,29 @@ static void transform(vtac_compose *c, const vtac_value_id *part, int64_t length
     }
 }
 
+/* Real numbers from the one side of their transform that tells all: what is left out is the mirror image. */
+static vtac_value_id from_one_side(vtac_compose *c, const vtac_value_id *part, int64_t length)
+{
+    const int64_t rows = vtac_c_dim(c, part[0], vtac_c_rank(c, part[0]) - 1);
+    const vtac_dtype dtype = vtac_c_dtype(c, part[0]);
+    const vtac_type type = {dtype, 1, {rows}};
+    double *twice = vtac_c_room(c, rows);
+    if (twice == NULL) {
+        return 0;
+    }
+    for (int64_t k = 0; k < rows; k++) {
+        twice[k] = k == 0 || 2 * k == length ? 1.0 : 2.0;
+    }
+    const vtac_value_id weights = vtac_c_numbers(c, &type, twice);
+    const double factor = 1.0 / (double)length;
+    vtac_value_id y[2];
+    for (uint32_t i = 0; i < 2; i++) {
+        y[i] = vtac_c_matmul(c, vtac_c_mul(c, part[i], weights),
+                             waves(c, dtype, rows, length, length, i == 1, factor));
+    }
+    return vtac_c_sub(c, y[0], y[1]);
+}
+
 static void fourier(vtac_compose *c, int64_t axis_given, vtac_value_id *out)
 {
     const vtac_value_id x = vtac_c_in(c, 0);
@@ -275,14 +233,15 @@ static void fourier(vtac_compose *c, int64_t axis_given, vtac_value_id *out)
     const uint32_t last = type.rank - 1;
     const bool one_side = vtac_c_int(c, "onesided", 0) != 0;
     const uint32_t axis = vtac_c_axis(c, axis_given, type.rank);
-    int64_t length = c->status == VTA_OK ? type.dim[axis] : 1;
+    const bool mirrored = one_side && vtac_c_int(c, "inverse", 0) != 0;
+    int64_t length = c->status != VTA_OK ? 1 : mirrored ? 2 * (type.dim[axis] - 1) : type.dim[axis];
     uint32_t count;
-    if (vtac_c_has(c, 1) && !known_ints(c, 1, &length, 1, &count)) {
+    if (vtac_c_has(c, 1) && !vtac_c_known_ints(c, 1, &length, 1, &count)) {
         return;
     }
     if (c->status == VTA_OK &&
         (type.rank < 2 || axis == last || type.dim[last] < 1 || type.dim[last] > 2 || length < 1 ||
-         length > 1 << 11 || (one_side && (type.dim[last] == 2 || vtac_c_int(c, "inverse", 0) != 0)))) {
+         length > 1 << 11 || (one_side && type.dim[last] != 1 + mirrored))) {
         (void)vtac_compose_fail(c, VTA_UNSUPPORTED, "this signal or length (1 to 2048) is not supported");
     }
     if (c->status != VTA_OK) {
@@ -293,13 +252,19 @@ static void fourier(vtac_compose *c, int64_t axis_given, vtac_value_id *out)
     for (uint32_t i = 0; i < last; i++) {
         order[i] = i == axis ? last - 1 : i + 1 == last ? axis : i;
     }
-    const int64_t used = length < type.dim[axis] ? length : type.dim[axis];
+    const int64_t most = mirrored ? length / 2 + 1 : length;
+    const int64_t used = most < type.dim[axis] ? most : type.dim[axis];
     vtac_value_id part[2] = {0, 0};
     vtac_value_id y[2];
     for (uint32_t i = 0; i < type.dim[last]; i++) {
         const vtac_value_id cut = vtac_c_slice(c, x, axis, 0, used);
         part[i] = vtac_c_squeeze(c, vtac_c_slice(c, cut, last, i, i + 1), last);
         part[i] = vtac_c_transpose(c, part[i], order, last);
+    }
+    if (mirrored) {
+        const vtac_value_id real = from_one_side(c, part, length);
+        out[0] = vtac_c_unsqueeze(c, vtac_c_transpose(c, real, order, last), last);
+        return;
     }
     transform(c, part, length, one_side ? length / 2 + 1 : length, y);
     for (uint32_t i = 0; i < 2; i++) {
@@ -317,7 +282,106 @@ void vtac_composed_dft(vtac_compose *c, vtac_value_id *out)
 {
     int64_t axis = -2;
     uint32_t count;
-    if (!vtac_c_has(c, 2) || known_ints(c, 2, &axis, 1, &count)) {
+    if (!vtac_c_has(c, 2) || vtac_c_known_ints(c, 2, &axis, 1, &count)) {
         fourier(c, axis, out);
     }
+}
+
+/* ---- STFT: signal [B, length, 1 or 2], step, window, frame length: the transforms of frames one step apart
+ */
+
+void vtac_composed_stft(vtac_compose *c, vtac_value_id *out)
+{
+    const vtac_value_id x = vtac_c_in(c, 0);
+    const vtac_type type = *vtac_c_type(c, x);
+    const int64_t step = vtac_c_known_integer(c, 1);
+    const bool windowed = vtac_c_has(c, 2);
+    const bool one_side = vtac_c_int(c, "onesided", 1) != 0;
+    if (!vtac_c_expect_rank(c, 0, 3)) {
+        return;
+    }
+    int64_t size = windowed ? vtac_c_dim(c, vtac_c_in(c, 2), 0) : type.dim[1];
+    size = vtac_c_has(c, 3) ? vtac_c_known_integer(c, 3) : size;
+    if (c->status == VTA_OK &&
+        (step < 1 || size < 1 || size > 1 << 11 || size > type.dim[1] || type.dim[2] < 1 || type.dim[2] > 2 ||
+         (one_side && type.dim[2] == 2) ||
+         (windowed && (vtac_c_rank(c, vtac_c_in(c, 2)) != 1 || vtac_c_dim(c, vtac_c_in(c, 2), 0) != size)))) {
+        (void)vtac_compose_fail(c, VTA_UNSUPPORTED,
+                                "this signal, step, window or length (1 to 2048) is not supported");
+    }
+    if (c->status != VTA_OK) {
+        return;
+    }
+    const int64_t frames = 1 + (type.dim[1] - size) / step;
+    const vtac_type grid = {VTAC_I64, 2, {frames, size}};
+    double *places = vtac_type_elements(&grid) > 1 << 24 ? NULL : vtac_c_room(c, frames * size);
+    if (places == NULL) {
+        (void)vtac_compose_fail(c, VTA_RANGE, "%lld frames of %lld places are too many", (long long)frames,
+                                (long long)size);
+        return;
+    }
+    for (int64_t i = 0; i < frames * size; i++) {
+        places[i] = (double)(i / size * step + i % size);
+    }
+    vtac_value_id cut =
+        vtac_c_gather(c, x, vtac_c_numbers(c, &grid, places), 1); /* [B, frames, size, parts] */
+    if (windowed) {
+        cut = vtac_c_mul(c, cut, vtac_c_along(c, vtac_c_cast(c, vtac_c_in(c, 2), type.dtype), 2, 4));
+    }
+    vtac_value_id part[2] = {0, 0};
+    vtac_value_id y[2];
+    for (uint32_t i = 0; i < type.dim[2]; i++) {
+        part[i] = vtac_c_squeeze(c, vtac_c_slice(c, cut, 3, i, i + 1), 3);
+    }
+    transform(c, part, size, one_side ? size / 2 + 1 : size, y);
+    y[0] = vtac_c_unsqueeze(c, y[0], 3);
+    y[1] = vtac_c_unsqueeze(c, y[1], 3);
+    out[0] = vtac_c_concat(c, y, 2, 3);
+}
+
+/* ---- MelWeightMatrix: triangles over the bins of a spectrum, evenly apart on the mel scale */
+
+static double mel_of(double hertz)
+{
+    return 2595.0 * log10(1.0 + hertz / 700.0);
+}
+
+void vtac_composed_mel_weights(vtac_compose *c, vtac_value_id *out)
+{
+    const int64_t bands = vtac_c_known_integer(c, 0);
+    const int64_t length = vtac_c_known_integer(c, 1);
+    const double rate = vtac_c_known_number(c, 2);
+    const double low = mel_of(vtac_c_known_number(c, 3));
+    const double high = mel_of(vtac_c_known_number(c, 4));
+    const vtac_dtype dtype = vtac_c_dtype_attr(c, "output_datatype", VTAC_F32);
+    if (c->status == VTA_OK &&
+        (bands < 1 || length < 1 || bands > 1 << 16 || length > 1 << 20 || rate < 1.0 || !isfinite(low) ||
+         !isfinite(high) || high < low || bands * (length / 2 + 1) > 1 << 24)) {
+        (void)vtac_compose_fail(c, VTA_RANGE, "%lld bands of %lld places are not such a matrix",
+                                (long long)bands, (long long)length);
+    }
+    const vtac_type type = {dtype, 2, {length / 2 + 1, bands}};
+    double *values = c->status == VTA_OK ? vtac_c_room(c, vtac_type_elements(&type)) : NULL;
+    if (values == NULL) {
+        return;
+    }
+    memset(values, 0, (size_t)vtac_type_elements(&type) * sizeof *values);
+    for (int64_t band = 0; band < bands; band++) {
+        int64_t edge[3];
+        for (uint32_t k = 0; k < 3; k++) {
+            const double mel = (double)(band + k) * (high - low) / (double)(bands + 2) + low;
+            const double hertz = 700.0 * (pow(10.0, mel / 2595.0) - 1.0);
+            const double bin = floor((double)(length + 1) * hertz / rate);
+            edge[k] = bin < 0.0 ? 0 : bin > (double)length ? length : (int64_t)bin;
+        }
+        for (int64_t bin = edge[0]; bin <= edge[2] && bin < type.dim[0]; bin++) {
+            const double up =
+                edge[1] == edge[0] ? 1.0 : (double)(bin - edge[0]) / (double)(edge[1] - edge[0]);
+            const double down =
+                edge[2] == edge[1] ? 0.0 : (double)(edge[2] - bin) / (double)(edge[2] - edge[1]);
+            const bool rising = bin < edge[1] || (bin == edge[1] && edge[2] == edge[1]);
+            values[bin * bands + band] = rising ? up : down;
+        }
+    }
+    out[0] = vtac_c_numbers(c, &type, values);
 }

@@ -9,6 +9,8 @@
 #include "import.h"
 #include "vta/vec.h"
 
+enum { MOST_TURNS = 256 }; /* that are unrolled */
+
 /* A subgraph in a scope of its own; gives the values of its outputs. */
 static vta_status import_body(vtac_importer *im, const vtac_place *at, vtac_scope *scope,
                               const Onnx__GraphProto *body, vtac_value_id *outputs, vta_diag *diag)
@@ -181,7 +183,14 @@ vta_status vtac_import_loop(vtac_importer *im, const vtac_place *at, const Onnx_
     for (uint32_t i = 0; status == VTA_OK && i < loop.carried_count; i++) {
         status = vtac_look_up(at, node->input[i + 2], &loop.carried[i], diag);
     }
+    if (trips > MOST_TURNS && trips != INT64_MAX) {
+        return vta_fail(diag, VTA_UNSUPPORTED, "%lld turns are too many to unroll", (long long)trips);
+    }
     for (int64_t turn = 0; status == VTA_OK && more && turn < trips; turn++) {
+        if (turn == MOST_TURNS) {
+            status = vta_fail(diag, VTA_UNSUPPORTED, "more than %d turns are too many to unroll", MOST_TURNS);
+            break;
+        }
         status = vtac_charge(im, diag);
         if (status == VTA_OK) {
             status = loop_turn(im, at, &loop, turn, &more, diag);
@@ -199,6 +208,7 @@ vta_status vtac_import_loop(vtac_importer *im, const vtac_place *at, const Onnx_
 vta_status vtac_import_call(vtac_importer *im, const vtac_place *at, const Onnx__NodeProto *node,
                             const Onnx__FunctionProto *function, vta_diag *diag)
 {
+    VTA_TRY(vtac_charge(im, diag)); /* calls of calls are counted, though they make no nodes */
     if (++im->depth > VTAC_MOST_DEPTH) {
         return vta_fail(diag, VTA_UNSUPPORTED, "functions and subgraphs nest deeper than %d",
                         VTAC_MOST_DEPTH);

@@ -367,6 +367,94 @@ static vta_status check_opsets(const Onnx__ModelProto *model, const vtac_import_
     return VTA_OK;
 }
 
+/* Whether the caller asks for sizes that are known only at run time. */
+static bool leaves_sizes_open(const vtac_import_options *options)
+{
+    bool open = options != NULL && options->dynamic;
+    for (uint32_t i = 0; options != NULL && i < options->shape_count; i++) {
+        for (uint32_t k = 0; k < options->shapes[i].rank; k++) {
+            open = open || options->shapes[i].most[k] > 0;
+        }
+    }
+    return open;
+}
+
+/* Whether an operator's name begins so. */
+static bool has_node(Onnx__NodeProto *const *nodes, size_t count, const char *name)
+{
+    bool found = false;
+    for (size_t i = 0; i < count; i++) {
+        found = found || strncmp(vtac_proto_text(nodes[i]->op_type), name, strlen(name)) == 0;
+    }
+    return found;
+}
+
+/* Whether a node of the model is control flow, or has a sequence. */
+static bool needs_flow(Onnx__NodeProto *const *nodes, size_t count)
+{
+    static const char *const marks[] = {"If", "Loop", "Scan", "Sequence", "Optional", "SplitToSequence"};
+    bool found = false;
+    for (size_t i = 0; i < sizeof marks / sizeof marks[0]; i++) {
+        found = found || has_node(nodes, count, marks[i]);
+    }
+    return found;
+}
+
+/* Once more, into a new graph, with instructions for what is known only at run time. Where neither way is
+ * possible, the sentence is that of the way that the model asks for. */
+static vta_status import_dynamic(vtac_importer *im, vtac_graph **graph, vta_status status, vta_diag *diag)
+{
+    vta_diag second = {0};
+    vtac_graph *other = vtac_graph_create((*graph)->name);
+    if (other == NULL) {
+        return vta_fail(diag, VTA_NOMEM, "out of memory");
+    }
+    vtac_graph *first = im->graph;
+    im->graph = other;
+    im->has_flow = true;
+    im->budget = MOST_GROWTH + im->model->graph->n_node;
+    vta_status again = vtac_check_operators(im, &second);
+    again = again == VTA_OK ? vtac_import_flow(im, &second) : again;
+    if (again != VTA_OK) {
+        vtac_graph_destroy(other);
+        im->graph = first;
+        if (diag->text[0] == '\0' || needs_flow(im->model->graph->node, im->model->graph->n_node)) {
+            *diag = second;
+            return again;
+        }
+        return status;
+    }
+    vtac_graph_destroy(first);
+    *graph = other;
+    *diag = (vta_diag){0};
+    return VTA_OK;
+}
+
+/* The static way first, but where the data decide the size of something that the static way must take at its
+ * most.
+ */
+static vta_status import_either(vtac_importer *im, vtac_graph **graph, vta_diag *diag)
+{
+    const Onnx__GraphProto *model = im->model->graph;
+    const bool open = leaves_sizes_open(im->options);
+    bool tried = false;
+    vta_status status = VTA_UNSUPPORTED;
+    if (open || has_node(model->node, model->n_node, "NonMaxSuppression")) {
+        tried = true;
+        status = import_dynamic(im, graph, status, diag);
+    }
+    if (status == VTA_UNSUPPORTED && !open) {
+        *diag = (vta_diag){0};
+        im->has_flow = false;
+        im->depth = 0;
+        im->budget = MOST_GROWTH + model->n_node;
+        status = import_graph(im, diag);
+    }
+    return !tried && (status == VTA_UNSUPPORTED || status == VTA_INVALID)
+               ? import_dynamic(im, graph, status, diag)
+               : status;
+}
+
 vta_status vtac_onnx_parse(const uint8_t *bytes, size_t size, const char *what, const char *folder,
                            const vtac_import_options *options, vtac_graph **out, vta_diag *diag)
 {
@@ -390,7 +478,7 @@ vta_status vtac_onnx_parse(const uint8_t *bytes, size_t size, const char *what, 
                             .graph = graph,
                             .diag = diag,
                             .budget = MOST_GROWTH + model->graph->n_node};
-        status = import_graph(&im, diag);
+        status = import_either(&im, &graph, diag);
     }
     if (model != NULL) {
         onnx__model_proto__free_unpacked(model, NULL);

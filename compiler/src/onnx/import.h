@@ -28,6 +28,7 @@ typedef struct vtac_importer {
     uint32_t origin; /* index of the model's node that is being imported */
     uint32_t depth;  /* of nested functions and subgraphs */
     uint64_t budget; /* nodes that may still be made: loops unroll, functions inline */
+    bool has_flow;   /* what is known only at run time becomes instructions */
 } vtac_importer;
 
 /* One ONNX node in our terms, on its way into the graph; the upgrade rewrites it in place. */
@@ -75,6 +76,13 @@ vta_status vtac_import_call(vtac_importer *im, const vtac_place *at, const Onnx_
 /* survey.c, inputs.c */
 vta_status vtac_check_operators(const vtac_importer *im, vta_diag *diag);
 vta_status vtac_import_inputs(vtac_importer *im, vtac_scope *scope, vta_diag *diag);
+vta_status vtac_check_shape_options(const vtac_importer *im, vta_diag *diag);
+
+/* flow.c: the model with all that is known only at run time; inputs.c: an input of it. */
+struct vtac_flow_end;
+vta_status vtac_import_flow(vtac_importer *im, vta_diag *diag);
+vta_status vtac_import_input(const vtac_importer *im, const Onnx__ValueInfoProto *info,
+                             struct vtac_flow_end *out, vta_diag *diag);
 
 /* import.c: text of protobuf (never NULL); a domain ("" for ONNX's own); pieces of the walk over nodes. */
 const char *vtac_proto_text(const char *text);
@@ -95,6 +103,9 @@ vta_status vtac_import_tensor(vta_arena *arena, const char *folder, const Onnx__
 vta_status vtac_import_dtype(int64_t onnx_type, vtac_dtype *out, vta_diag *diag);
 /* The number of an element type in ONNX; 0: none. */
 int32_t vtac_export_dtype(vtac_dtype dtype);
+
+/* attr.c: element types are numbers in ONNX's attributes of these names, and words here. */
+bool vtac_names_a_type(const char *attr);
 
 /* wire.c: refuses a message that nests deeper than our stack likes, before protobuf-c recurses into it. */
 vta_status vtac_wire_check(const ProtobufCMessageDescriptor *descriptor, const uint8_t *bytes, size_t size,

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "import.h"
+#include "vtac/flow.h"
 
 static void note(const vtac_importer *im, const char *text)
 {
@@ -104,6 +105,12 @@ vta_status vtac_import_inputs(vtac_importer *im, vtac_scope *scope, vta_diag *di
         VTA_TRY(vtac_add_input(im->graph, name, &type, &value, diag));
         VTA_TRY(vtac_scope_set(scope, name, value, diag));
     }
+    return vtac_check_shape_options(im, diag);
+}
+
+vta_status vtac_check_shape_options(const vtac_importer *im, vta_diag *diag)
+{
+    const Onnx__GraphProto *graph = im->model->graph;
     for (uint32_t i = 0; im->options != NULL && i < im->options->shape_count; i++) {
         bool found = false;
         for (size_t k = 0; k < graph->n_input; k++) {
@@ -113,6 +120,59 @@ vta_status vtac_import_inputs(vtac_importer *im, vtac_scope *scope, vta_diag *di
             return vta_fail(diag, VTA_INVALID, "--shape names '%s', which is no input of the model",
                             im->options->shapes[i].name);
         }
+    }
+    return VTA_OK;
+}
+
+/* A size of an input of which some stay open. */
+static vta_status open_dim(const vtac_importer *im, const char *name,
+                           const Onnx__TensorShapeProto__Dimension *dim, uint32_t axis,
+                           const vtac_shape_option *option, int64_t *out, vta_diag *diag)
+{
+    const bool fixed =
+        dim->value_case == ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_VALUE && dim->dim_value > 0;
+    if (!fixed && option != NULL && option->most[axis] > 0) {
+        *out = -2 - (option->dim[axis] | option->most[axis] << 31);
+        return VTA_OK;
+    }
+    if (!fixed && option == NULL && im->options != NULL && im->options->dynamic) {
+        *out = -1;
+        return VTA_OK;
+    }
+    return input_dim(im, name, dim, axis, option, out, diag);
+}
+
+vta_status vtac_import_input(const vtac_importer *im, const Onnx__ValueInfoProto *info, vtac_flow_end *out,
+                             vta_diag *diag)
+{
+    const char *name = vtac_proto_text(info->name);
+    const Onnx__TypeProto__Tensor *tensor =
+        info->type != NULL && info->type->value_case == ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE
+            ? info->type->tensor_type
+            : NULL;
+    const vtac_shape_option *option = shape_option(im, name);
+    out->kind = VTA_FLOW_TENSOR;
+    if (tensor != NULL && tensor->shape == NULL && option == NULL && im->options != NULL &&
+        im->options->dynamic) {
+        out->rank = -1;
+        return vtac_import_dtype(tensor->elem_type, &out->dtype, diag);
+    }
+    if (tensor == NULL || tensor->shape == NULL || tensor->shape->n_dim > VTAC_MAX_RANK ||
+        (option != NULL && option->rank != tensor->shape->n_dim)) {
+        vtac_type type;
+        VTA_TRY(input_type(im, info, &type, diag));
+        out->dtype = type.dtype;
+        out->rank = (int32_t)type.rank;
+        for (uint32_t i = 0; i < type.rank; i++) {
+            const int64_t most = option != NULL ? option->most[i] : 0;
+            out->dim[i] = most > 0 ? -2 - (type.dim[i] | most << 31) : type.dim[i];
+        }
+        return VTA_OK;
+    }
+    VTA_TRY(vtac_import_dtype(tensor->elem_type, &out->dtype, diag));
+    out->rank = (int32_t)tensor->shape->n_dim;
+    for (uint32_t i = 0; i < tensor->shape->n_dim; i++) {
+        VTA_TRY(open_dim(im, name, tensor->shape->dim[i], i, option, &out->dim[i], diag));
     }
     return VTA_OK;
 }
@@ -129,12 +189,23 @@ vta_status vtac_shape_parse(const char *text, char *name, size_t name_size, vtac
     *out = (vtac_shape_option){.name = name};
     for (const char *p = equals + 1; *p != '\0';) {
         char *end;
-        const long long dim = strtoll(p, &end, 10);
-        if (end == p || dim < 0 || (*end != 'x' && *end != '\0') || out->rank >= VTAC_MAX_RANK ||
-            (*end == 'x' && end[1] == '\0')) {
-            return vta_fail(diag, VTA_SYNTAX, "'%s' is not NAME=AxBxC with at most %d sizes", text,
-                            VTAC_MAX_RANK);
+        const bool range = *p == '(';
+        const long long dim = strtoll(p + range, &end, 10);
+        long long most = 0;
+        bool good = end != p + range && dim >= 0;
+        if (good && range) {
+            const char *second = end + 2;
+            good = strncmp(end, "..", 2) == 0;
+            most = good ? strtoll(second, &end, 10) : 0;
+            good =
+                good && end != second && most >= dim && most > 0 && most < INT64_C(1) << 31 && *end++ == ')';
         }
+        if (!good || (*end != 'x' && *end != '\0') || out->rank >= VTAC_MAX_RANK ||
+            (*end == 'x' && end[1] == '\0')) {
+            return vta_fail(diag, VTA_SYNTAX, "'%s' is not NAME=AxBxC with at most %d sizes or ranges (A..B)",
+                            text, VTAC_MAX_RANK);
+        }
+        out->most[out->rank] = most;
         out->dim[out->rank++] = dim;
         p = *end == 'x' ? end + 1 : end;
     }

@@ -5,7 +5,7 @@
  */
 #include <string.h>
 
-#include "import.h"
+#include "flow.h"
 #include "vta/str.h"
 
 typedef struct survey {
@@ -23,6 +23,9 @@ static bool importable(const vtac_importer *im, const Onnx__NodeProto *node)
         if (strcmp(type, special[i]) == 0) {
             return true;
         }
+    }
+    if (im->has_flow && vtac_flow_row_of(node) != NULL) {
+        return true;
     }
     const vtac_op op = vtac_op_find(domain, type);
     return (op != VTAC_OP_COUNT && !vtac_op_is_internal(op)) || vtac_is_composed(domain, type) ||

@@ -98,7 +98,7 @@ static void unpack(vtac_dtype dtype, const uint8_t *from, size_t count, uint8_t 
     const uint32_t bits = 8 / in_byte;
     const bool is_signed = vtac_dtype_held(dtype) == VTAC_I8;
     for (size_t i = 0; i < count; i++) {
-        const uint8_t value = (uint8_t)(from[i / in_byte] >> (bits * (i % in_byte)) & ((1U << bits) - 1));
+        const uint8_t value = (uint8_t)((unsigned)from[i / in_byte] >> (bits * (i % in_byte)) & ((1U << bits) - 1));
         const bool negative = is_signed && (value >> (bits - 1)) != 0;
         to[i] = (uint8_t)(value | (negative ? 0xffU << bits : 0U));
     }

@@ -178,9 +178,18 @@ static void put_attr(writer *w, const vtac_attr *from, Onnx__AttributeProto *to)
         [VTAC_ATTR_STRINGS] = ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__STRINGS,
         [VTAC_ATTR_TENSOR] = ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__TENSOR,
     };
+    const vtac_dtype named = from->kind == VTAC_ATTR_STRING && vtac_names_a_type(from->name)
+                                 ? vtac_dtype_parse(from->s)
+                                 : VTAC_NO_DTYPE;
     onnx__attribute_proto__init(to);
     to->name = lend(from->name);
     to->has_type = 1;
+    if (named != VTAC_NO_DTYPE) {
+        to->type = ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__INT;
+        to->has_i = 1;
+        to->i = vtac_export_dtype(named);
+        return;
+    }
     to->type = types[from->kind];
     switch (from->kind) {
     case VTAC_ATTR_INT:
@@ -333,6 +342,12 @@ vta_status vtac_onnx_write(const vtac_graph *graph, const char *producer, const 
     static char microsoft_domain[] = "com.microsoft";
     writer w = {.graph = graph};
     int64_t opset;
+    if (graph->flow != NULL) {
+        return vta_fail(
+            diag, VTA_UNSUPPORTED,
+            "a model with control flow, or with sizes that are known only at run time, is not written "
+            "as ONNX; it was that before");
+    }
     bool microsoft;
     VTA_TRY(opset_of(graph, &opset, &microsoft, diag));
     Onnx__OperatorSetIdProto sets[2];

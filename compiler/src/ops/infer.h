@@ -50,6 +50,10 @@ typedef struct vtac_window {
 vta_status vtac_window_of(const vtac_node *node, const vtac_type *input, const vtac_type *weight, bool pool,
                           vtac_window *out, vta_diag *diag);
 
+/* Col2Im's, from its inputs; `extent` counts the columns along each axis. */
+vta_status vtac_col2im_window(const vtac_graph *graph, const vtac_node *node, vtac_window *out,
+                              vta_diag *diag);
+
 /* An einsum equation with its letters numbered: axis k of operand i is label axis[i][k], and so is each axis
  * of the result. The axes of "..." have labels of their own, aligned at the right. */
 enum { VTAC_EINSUM_OPERANDS = 16, VTAC_EINSUM_LABELS = 52 + VTAC_MAX_RANK };

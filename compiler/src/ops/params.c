@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "infer.h"
+#include "vtac/codegen.h"
 
 enum { MANY = VTAC_MANY };
 
@@ -69,15 +70,10 @@ static const char *types_text(const char *types)
 {
     static const struct {
         const char *types, *text;
-    } rows[] = {{"f", "floats"},
-                {"fiu", "numbers"},
-                {"iu", "integers"},
-                {"i", "signed integers"},
-                {"b", "bool"},
-                {"q", "8-bit integers"},
-                {"s", "f32"},
-                {"w", "i32"},
-                {"=", "the type of input 0"}};
+    } rows[] = {
+        {"f", "floats"}, {"fiu", "numbers"},          {"iu", "integers"},      {"i", "signed integers"},
+        {"b", "bool"},   {"fiub", "numbers, bool"},   {"q", "8-bit integers"}, {"s", "f32"},
+        {"w", "i32"},    {"=", "the type of input 0"}};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         if (strcmp(rows[i].types, types) == 0) {
             return rows[i].text;
@@ -134,6 +130,12 @@ static vta_status check_row(const vtac_graph *graph, const vtac_node *node, cons
         }
     }
     return VTA_OK;
+}
+
+const char *vtac_op_types(vtac_op op)
+{
+    const param *p = params[op];
+    return p->types == NULL || p->first != 0 ? "any" : types_text(p->types);
 }
 
 vta_status vtac_check_params(const vtac_graph *graph, const vtac_node *node, vta_diag *diag)

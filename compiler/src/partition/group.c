@@ -140,6 +140,48 @@ static void place_node(search *s, vtac_grouping *g, bool *mine, vtac_node_id id)
     g->group[id] = ++g->count;
 }
 
+/* Whether some node of group b reads what some node of group a reads, too, and both get from outside. */
+static bool read_alike(const search *s, uint32_t a, uint32_t b)
+{
+    const vtac_graph *g = s->graph;
+    memset(s->seen, 0, ((size_t)g->node_count + 1) * sizeof *s->seen);
+    bool alike = false;
+    for (int pass = 0; pass < 2; pass++) {
+        for (uint32_t i = 0; i < g->order_count && !alike; i++) {
+            const vtac_node_id id = g->order[i];
+            const vtac_node *node = &g->nodes[id];
+            for (uint32_t k = 0; s->g->group[id] == (pass == 0 ? a : b) && k < node->input_count; k++) {
+                const vtac_node_id from = maker_of(g, node, k);
+                if (from != 0 && s->g->group[from] == 0) {
+                    alike = alike || (pass == 1 && s->seen[from]);
+                    s->seen[from] = s->seen[from] || pass == 0;
+                }
+            }
+        }
+    }
+    return alike;
+}
+
+/* Groups that read the same value, and neither the other, are one launch. */
+static void join_siblings(search *s, vtac_grouping *g, bool *mine)
+{
+    enum { MOST_GROUPS = 128 }; /* pairs of them are looked at */
+    for (uint32_t a = 1; a <= g->count && g->count <= MOST_GROUPS; a++) {
+        for (uint32_t b = a + 1; b <= g->count; b++) {
+            if (!read_alike(s, a, b)) {
+                continue;
+            }
+            memset(mine, 0, ((size_t)s->graph->node_count + 2) * sizeof *mine);
+            mine[a] = mine[b] = true;
+            s->added = 0;
+            s->mine = mine;
+            if (is_convex(s)) {
+                merge(g, s->graph, mine, a);
+            }
+        }
+    }
+}
+
 vta_status vtac_find_groups(const vtac_graph *graph, const bool *eligible, vta_arena *arena,
                             vtac_grouping *out, vta_diag *diag)
 {
@@ -158,6 +200,7 @@ vta_status vtac_find_groups(const vtac_graph *graph, const bool *eligible, vta_a
             place_node(&s, out, mine, graph->order[i]);
         }
     }
+    join_siblings(&s, out, mine);
     return VTA_OK;
 }
 

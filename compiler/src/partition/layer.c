@@ -28,6 +28,11 @@ const vtac_layer_row *vtac_layer_row_of(vtac_op op)
     return rows[op].present ? &rows[op].row : NULL;
 }
 
+bool vtac_op_has_layer(vtac_op op)
+{
+    return rows[op].present && rows[op].row.make != NULL;
+}
+
 uint32_t vtac_operand(const vtac_layer_row *row, uint32_t k)
 {
     return (uint32_t)row->first + k * (uint32_t)row->step;
@@ -169,6 +174,18 @@ static vta_status push_input(vtac_maker *m, vtac_vta_layer *layer, uint32_t tens
     return VTA_OK;
 }
 
+/* Whether the rows of pixels are those that the node sees. */
+static bool reads_rows_of(const vtac_maker *m, uint32_t i, const int64_t shape[4])
+{
+    int64_t own[4];
+    return !vtac_image_shape(vtac_in_type(m->graph, m->node, i), own) || own[2] == shape[2];
+}
+
+static bool same_elements(const int64_t a[4], const int64_t b[4])
+{
+    return a[0] == b[0] && a[1] == b[1] && a[2] * a[3] == b[2] * b[3];
+}
+
 vta_status vtac_layer_input(vtac_maker *m, vtac_vta_layer *layer, uint32_t i, int64_t shape[4], bool *flat)
 {
     const vtac_source source = vtac_source_of(m->graph, m->node->inputs[i]);
@@ -177,6 +194,10 @@ vta_status vtac_layer_input(vtac_maker *m, vtac_vta_layer *layer, uint32_t i, in
     VTA_TRY(image_of(m, source.base, shape));
     if (source.flat && flat == NULL) {
         return vtac_no_layer(m, "it reads '%s' flattened; only a dense layer can",
+                             m->graph->values[source.base].name);
+    }
+    if (!source.flat && !m->any_rows && !reads_rows_of(m, i, shape)) {
+        return vtac_no_layer(m, "it reads '%s' with other rows of pixels than it has",
                              m->graph->values[source.base].name);
     }
     VTA_TRY(zero_of(m, source.base, &zero));
@@ -195,6 +216,39 @@ vta_status vtac_layer_output(vtac_maker *m, vtac_vta_layer *layer, int64_t shape
     VTA_TRY(zero_of(m, value, &zero));
     VTA_TRY(tensor_of(m, value, shape, zero, &layer->output));
     return VTA_OK;
+}
+
+/* ---- nodes that become part of the layer before */
+
+vtac_vta_layer *vtac_joined_layer(const vtac_maker *m, vtac_vta_tensor **to)
+{
+    const vtac_value_id in = m->node->inputs[0];
+    for (size_t i = 0; vtac_use_count(m->graph, in) == 1 && i < m->layers.count; i++) {
+        vtac_vta_layer *before = vta_vec_at(&m->layers, i);
+        *to = vta_vec_at(&m->tensors, before->output);
+        if ((*to)->value == in) {
+            return before;
+        }
+    }
+    return NULL;
+}
+
+bool vtac_join_layer(vtac_maker *m, vtac_vta_layer *before, vtac_vta_tensor *to)
+{
+    const vtac_value_id out = m->node->outputs[0];
+    const size_t size = strlen(before->name) + strlen(m->node->name) + 2;
+    const int32_t zero = out < m->zero_count ? m->zeros[out] : VTAC_ZERO_UNKNOWN;
+    char *name = vtac_maker_array(m, size, 1);
+    if (name == NULL || zero == VTAC_ZERO_CONFLICT) {
+        return false;
+    }
+    (void)snprintf(name, size, "%s+%s", before->name, m->node->name);
+    before->name = name;
+    to->value = out;
+    to->zero = zero == VTAC_ZERO_UNKNOWN ? 0 : zero;
+    to->name = m->graph->values[out].name;
+    m->latest = (uint32_t)(before - (vtac_vta_layer *)m->layers.items);
+    return true;
 }
 
 /* ---- constants as operands */
@@ -261,7 +315,7 @@ vta_status vtac_layer_operand(vtac_maker *m, vtac_vta_layer *layer, uint32_t i, 
     int64_t shape[4];
     if (constant == NULL) {
         VTA_TRY(vtac_layer_input(m, layer, i, shape, NULL));
-        return memcmp(shape, want, sizeof shape) == 0
+        return same_elements(shape, want)
                    ? VTA_OK
                    : vtac_no_layer(m,
                                    "its operands have different shapes; the accelerator broadcasts constants "
@@ -304,6 +358,16 @@ vta_status vtac_layer_fixed(const vtac_maker *m, float scale, vtac_fixed *out)
                                (double)scale);
 }
 
+vta_status vtac_layer_factor(const vtac_maker *m, vtac_tfl_scale factor, vtac_fixed *out)
+{
+    enum { POINT = 31 };
+    if (factor.shift >= POINT) {
+        return vtac_no_layer(m, "its factor is 2^30 or more");
+    }
+    *out = (vtac_fixed){(uint32_t)factor.mult, (uint32_t)(POINT - factor.shift)};
+    return VTA_OK;
+}
+
 vta_status vtac_layer_one_scale(const vtac_maker *m, vtac_vta_layer *layer, float scale)
 {
     vtac_fixed *fixed = vtac_maker_array(m, 1, sizeof *fixed);
@@ -330,6 +394,22 @@ static vta_status name_layer(const vtac_maker *m, vtac_vta_layer *layer)
     return layer->name != NULL ? VTA_OK : no_memory(m);
 }
 
+/* TensorFlow Lite's two roundings are REQUANT's, with its multipliers of 31 bits. */
+static vta_status take_rounding(const vtac_maker *m, vtac_vta_layer *layer)
+{
+    static const vta_rounding of[] = {[VTAC_ROUND_EVEN] = VTA_ROUND_EVEN,
+                                      [VTAC_ROUND_UP] = VTA_ROUND_TWICE_UP,
+                                      [VTAC_ROUND_AWAY] = VTA_ROUND_TWICE_OUT};
+    const char *name = vtac_attr_string(m->node, "rounding", "");
+    vtac_rounding rounding;
+    if (!vtac_rounding_parse(name, &rounding) || rounding == VTAC_ROUND_ONCE) {
+        return vtac_no_layer(m, "the accelerator does not round as it does ('%s')", name);
+    }
+    layer->rounding = of[rounding];
+    layer->wide = rounding != VTAC_ROUND_EVEN;
+    return VTA_OK;
+}
+
 vta_status vtac_make_layer(vtac_maker *m, vtac_node_id node, uint32_t *number)
 {
     const vtac_layer_row *row = vtac_layer_row_of(m->graph->nodes[node].op);
@@ -338,17 +418,15 @@ vta_status vtac_make_layer(vtac_maker *m, vtac_node_id node, uint32_t *number)
     vtac_vta_layer layer = {.kind = VTAC_VTA_KINDS};
     const vtac_node copy = m->graph->nodes[node]; /* stays where it is when constants are added */
     m->node = &copy;
+    m->any_rows = false;
     vta_status status = VTA_OK;
     if (row == NULL || row->make == NULL || copy.output_count != 1) {
         status =
             vtac_no_layer(m, "the accelerator has no %s; at the model's beginning or end it parts no region",
                           vtac_op_get(copy.op)->name);
     }
-    const char *rounding = vtac_attr_string(&copy, "rounding", "");
-    if (status == VTA_OK && rounding[0] != '\0') {
-        status = vtac_no_layer(m, "the accelerator does not round as it does ('%s')", rounding);
-    }
     status = status == VTA_OK ? name_layer(m, &layer) : status;
+    status = status == VTA_OK ? take_rounding(m, &layer) : status;
     status = status == VTA_OK ? row->make(m, &layer) : status;
     if (status != VTA_OK) {
         m->tensors.count = tensors;

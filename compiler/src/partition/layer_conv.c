@@ -71,7 +71,8 @@ static vta_status keep_weights(const vtac_maker *m, const weights *w, vtac_vta_l
     return VTA_OK;
 }
 
-/* Scales: of the input (input x of the node), each output's weights, the output (input y). */
+/* Scales: of the input (input x of the node), each output's weights, the output (input y). TensorFlow Lite
+ * multiplies the first two in float32 in dense layers, and in others where they are uint8. */
 static vta_status keep_scales(const vtac_maker *m, const weights *w, uint32_t x, uint32_t y,
                               vtac_vta_layer *layer)
 {
@@ -85,7 +86,14 @@ static vta_status keep_scales(const vtac_maker *m, const weights *w, uint32_t x,
     VTA_TRY(vtac_layer_scale(m, y, &sy));
     for (int64_t o = 0; o < w->outputs; o++) {
         const float sw = (float)vtac_tensor_float(w->scale, each(w->scale, o));
-        VTA_TRY(vtac_layer_fixed(m, vtac_scale_product(sx, sw, sy), &scales[o]));
+        if (layer->wide) {
+            const bool narrow =
+                m->node->op != VTAC_OP_QLINEAR_CONV || vtac_in_type(m->graph, m->node, 0)->dtype == VTAC_U8;
+            const vtac_tfl_scale factor = vtac_tfl_scale_of(vtac_tfl_product(sx, sw, sy, narrow));
+            VTA_TRY(vtac_layer_factor(m, factor, &scales[o]));
+        } else {
+            VTA_TRY(vtac_layer_fixed(m, vtac_scale_product(sx, sw, sy), &scales[o]));
+        }
     }
     layer->scales = scales;
     return VTA_OK;
@@ -124,18 +132,28 @@ static void keep_clamp(const vtac_maker *m, vtac_vta_layer *layer)
     layer->high = high < 127 ? (int32_t)high : 127;
 }
 
+static bool is_pixel(const vtac_vta_window *w)
+{
+    bool one = true;
+    for (int d = 0; d < 2; d++) {
+        one = one && w->kernel[d] == 1 && w->stride[d] == 1 && w->before[d] == 0 && w->after[d] == 0;
+    }
+    return one;
+}
+
 vta_status vtac_layer_conv(vtac_maker *m, vtac_vta_layer *layer)
 {
     weights w;
     int64_t x[4];
     int64_t y[4];
     int64_t after[2];
-    VTA_TRY(vtac_layer_input(m, layer, 0, x, NULL));
     VTA_TRY(read_weights(m, 3, &w));
     const vtac_type *type = &w.tensor->type;
     layer->kind = VTAC_VTA_CONV;
     layer->groups = vtac_attr_int(m->node, "group", 1);
     VTA_TRY(vtac_layer_window(m, vtac_in_type(m->graph, m->node, 0), type, false, &layer->window, after));
+    m->any_rows = is_pixel(&layer->window);
+    VTA_TRY(vtac_layer_input(m, layer, 0, x, NULL));
     w.outputs = type->dim[0];
     w.terms = vtac_type_elements(type) / w.outputs;
     w.output_step = w.terms;

@@ -9,15 +9,23 @@
 
 /* ---- two operands */
 
-static vta_status binary(vtac_maker *m, vtac_vta_layer *layer, float scale[3])
+enum { FIRST = 0, SECOND = 3 };
+
+static vta_status binary_scales(const vtac_maker *m, float scale[3])
 {
-    int64_t y[4];
-    VTA_TRY(vtac_layer_scale(m, 1, &scale[0]));
-    VTA_TRY(vtac_layer_scale(m, 4, &scale[1]));
-    VTA_TRY(vtac_layer_scale(m, 6, &scale[2]));
-    VTA_TRY(vtac_layer_output(m, layer, y));
-    VTA_TRY(vtac_layer_operand(m, layer, 0, y));
-    return vtac_layer_operand(m, layer, 3, y);
+    VTA_TRY(vtac_layer_scale(m, FIRST + 1, &scale[0]));
+    VTA_TRY(vtac_layer_scale(m, SECOND + 1, &scale[1]));
+    return vtac_layer_scale(m, 6, &scale[2]);
+}
+
+/* One number for each channel of each image of `y`, which change with the input. */
+static bool is_gate(const vtac_maker *m, uint32_t i, const int64_t y[4])
+{
+    int64_t x[4];
+    const vtac_type *type = vtac_in_type(m->graph, m->node, i);
+    return vtac_in_constant(m->graph, m->node, i) == NULL &&
+           type->rank == m->graph->values[m->node->outputs[0]].type.rank && vtac_image_shape(type, x) &&
+           x[0] == y[0] && x[1] == y[1] && x[2] == 1 && x[3] == 1 && y[2] * y[3] > 1;
 }
 
 /* The clamp that a fused Relu or Clip left on the node. */
@@ -29,13 +37,49 @@ static int32_t clamp_attr(const vtac_maker *m, const char *name, int32_t otherwi
     return value < -128 ? -128 : value > 127 ? 127 : (int32_t)value;
 }
 
+/* TensorFlow Lite scales each operand by itself. */
+static vta_status add_twice(const vtac_maker *m, vtac_vta_layer *layer, const float scale[3])
+{
+    const int32_t zero[] = {vtac_layer_zero(m, layer->inputs[0]), vtac_layer_zero(m, layer->inputs[1]),
+                            vtac_layer_zero(m, layer->output)};
+    vtac_tfl_sum_fit fit;
+    vtac_fixed *factor = vtac_maker_array(m, 1, sizeof *factor);
+    int32_t *bias = vtac_maker_array(m, 1, sizeof *bias);
+    int8_t *table = vtac_maker_array(m, sizeof fit.table, 1);
+    if (factor == NULL || bias == NULL || table == NULL) {
+        return vta_fail(m->diag, VTA_NOMEM, "out of memory");
+    }
+    if (!vtac_tfl_sum_fit_of(scale, zero, &fit)) {
+        return vtac_no_layer(m, "its scales %g, %g, %g cannot be brought to one", (double)scale[0],
+                             (double)scale[1], (double)scale[2]);
+    }
+    *factor = fit.scale;
+    *bias = fit.bias;
+    memcpy(table, fit.table, sizeof fit.table);
+    layer->sum = (vtac_fixed_sum){.a = fit.a, .b = fit.b};
+    layer->scales = factor;
+    layer->bias = bias;
+    layer->rounding = fit.rounding;
+    layer->table = fit.corrected < 0 ? NULL : table;
+    layer->corrected = fit.corrected < 0 ? 0 : (uint32_t)fit.corrected;
+    return VTA_OK;
+}
+
 vta_status vtac_layer_add(vtac_maker *m, vtac_vta_layer *layer)
 {
     float s[3];
-    VTA_TRY(binary(m, layer, s));
+    int64_t y[4];
+    VTA_TRY(binary_scales(m, s));
+    m->any_rows = true;
+    VTA_TRY(vtac_layer_output(m, layer, y));
+    VTA_TRY(vtac_layer_operand(m, layer, FIRST, y));
+    VTA_TRY(vtac_layer_operand(m, layer, SECOND, y));
     layer->kind = VTAC_VTA_ADD;
     layer->low = clamp_attr(m, "clip_low", -128);
     layer->high = clamp_attr(m, "clip_high", 127);
+    if (layer->wide) {
+        return add_twice(m, layer, s);
+    }
     return vtac_fixed_sum_of(s[0], s[1], s[2], &layer->sum)
                ? VTA_OK
                : vtac_no_layer(m, "its scales %g, %g, %g cannot be brought to one", (double)s[0],
@@ -45,10 +89,28 @@ vta_status vtac_layer_add(vtac_maker *m, vtac_vta_layer *layer)
 vta_status vtac_layer_mul(vtac_maker *m, vtac_vta_layer *layer)
 {
     float s[3];
-    VTA_TRY(binary(m, layer, s));
+    int64_t y[4];
+    VTA_TRY(binary_scales(m, s));
+    m->any_rows = true;
+    VTA_TRY(vtac_layer_output(m, layer, y));
+    const bool turned = is_gate(m, FIRST, y); /* the second factor may be a gate */
+    const uint32_t image = turned ? SECOND : FIRST, other = turned ? FIRST : SECOND;
+    VTA_TRY(vtac_layer_operand(m, layer, image, y));
+    if (is_gate(m, other, y)) {
+        int64_t x[4];
+        VTA_TRY(vtac_layer_input(m, layer, other, x, NULL));
+    } else {
+        VTA_TRY(vtac_layer_operand(m, layer, other, y));
+    }
     layer->kind = VTAC_VTA_MUL;
     layer->low = clamp_attr(m, "clip_low", -128);
     layer->high = clamp_attr(m, "clip_high", 127);
+    if (layer->wide) {
+        vtac_fixed *factor = vtac_maker_array(m, 1, sizeof *factor);
+        layer->scales = factor;
+        return factor == NULL ? vta_fail(m->diag, VTA_NOMEM, "out of memory")
+                              : vtac_layer_factor(m, vtac_tfl_scale_of((double)(s[0] * s[1] / s[2])), factor);
+    }
     return vtac_layer_one_scale(m, layer, vtac_scale_product(s[0], s[1], s[2]));
 }
 
@@ -123,6 +185,97 @@ static vta_status find_divisors(const vtac_maker *m, vtac_vta_layer *layer, cons
     return VTA_OK;
 }
 
+/* TensorFlow Lite's mean of `count` numbers, from the sum of them less their zero point; of a window, or of a
+ * whole plane. In the numbers of the file, so that uint8 is not moved. */
+typedef struct tfl_mean {
+    bool of_plane, is_unsigned;
+    int64_t count, x_zero, y_zero; /* the zero points of the file */
+    int32_t added;                 /* what REQUANT adds, so that this is less it */
+    vtac_tfl_scale scale;          /* of int8 over a plane: of the sum, which is divided then */
+    vtac_tfl_mean mean;            /* of uint8 over a plane */
+} tfl_mean;
+
+static int64_t divided(int64_t sum, int64_t count)
+{
+    return (sum < 0 ? sum - count / 2 : sum + count / 2) / count;
+}
+
+static int32_t mean_of(const void *context, int64_t v)
+{
+    const tfl_mean *f = context;
+    const int64_t raw = v + f->x_zero * f->count;
+    int64_t q;
+    if (!f->of_plane) {
+        q = divided(raw, f->count);
+    } else if (f->is_unsigned) {
+        q = (int64_t)vtac_tfl_rescale(raw, f->mean.scale, VTAC_ROUND_AWAY) + f->mean.bias;
+    } else {
+        q = divided(vtac_tfl_rescale(v, f->scale, VTAC_ROUND_AWAY), f->count) + f->y_zero;
+    }
+    const int64_t move = f->is_unsigned ? 128 : 0;
+    const int64_t low = -128 + move;
+    const int64_t high = 127 + move;
+    return (int32_t)((q < low ? low : q > high ? high : q) - move) - f->added;
+}
+
+/* What REQUANT is to add: where that is possible, what is a whole number beside the rounding of the mean. */
+static int32_t added_of(const tfl_mean *f)
+{
+    const int64_t move = f->is_unsigned ? 128 : 0;
+    const int64_t own = !f->of_plane ? 0 : f->is_unsigned ? f->mean.bias : f->y_zero;
+    return own - move < -128 || own - move > 127 ? (int32_t)(f->y_zero - move) : (int32_t)(own - move);
+}
+
+/* Every mean, whatever it is made of, is one product; all divisors share a way of rounding. */
+static vta_status fit_means(const vtac_maker *m, vtac_vta_layer *layer, float sx, float sy)
+{
+    const bool is_unsigned = vtac_in_type(m->graph, m->node, 0)->dtype == VTAC_U8;
+    const int32_t move = is_unsigned ? 128 : 0;
+    const int32_t x_zero = vtac_layer_zero(m, layer->inputs[0]);
+    const int32_t y_zero = vtac_layer_zero(m, layer->output);
+    vtac_fixed *scales = vtac_maker_array(m, layer->divisor_count, sizeof *scales);
+    int32_t *bias = vtac_maker_array(m, layer->divisor_count, sizeof *bias);
+    if (scales == NULL || bias == NULL) {
+        return vta_fail(m->diag, VTA_NOMEM, "out of memory");
+    }
+    for (uint32_t i = 0; i < layer->divisor_count; i++) {
+        const int64_t count = layer->divisors[i];
+        if (count < 1) {
+            continue; /* the accelerator refuses it */
+        }
+        tfl_mean f = {.of_plane = m->node->op == VTAC_OP_QLINEAR_GLOBAL_AVERAGE_POOL,
+                      .is_unsigned = is_unsigned,
+                      .count = count,
+                      .x_zero = x_zero + move,
+                      .y_zero = y_zero + move,
+                      .scale = vtac_tfl_scale_of((double)sx / (double)sy),
+                      .mean = vtac_tfl_mean_of(sx, x_zero + move, sy, y_zero + move, count)};
+        f.added = added_of(&f);
+        const vtac_steps steps = {
+            .fn = mean_of,
+            .context = &f,
+            .first = count * (-128 - x_zero),
+            .last = count * (127 - x_zero),
+            .low = -128 - f.added,
+            .high = 127 - f.added,
+            .slope = (f.of_plane ? (double)sx / (double)sy : 1.0) / (double)count,
+        };
+        vtac_steps_fit fit;
+        const bool good = vtac_steps_fit_of(&steps, &fit);
+        if (!good || (i > 0 && (fit.rounding != layer->rounding || fit.times - 1 != layer->more_times))) {
+            return vtac_no_layer(m, "no product is TensorFlow Lite's mean of %lld numbers", (long long)count);
+        }
+        scales[i] = fit.scale;
+        bias[i] = fit.bias;
+        layer->rounding = fit.rounding;
+        layer->more_times = fit.times - 1;
+        layer->zero_less = y_zero - f.added;
+    }
+    layer->scales = scales;
+    layer->bias = bias;
+    return VTA_OK;
+}
+
 vta_status vtac_layer_average_pool(vtac_maker *m, vtac_vta_layer *layer)
 {
     int64_t x[4];
@@ -133,6 +286,10 @@ vta_status vtac_layer_average_pool(vtac_maker *m, vtac_vta_layer *layer)
     VTA_TRY(vtac_layer_scale(m, 1, &sx));
     VTA_TRY(vtac_layer_scale(m, 3, &sy));
     VTA_TRY(find_divisors(m, layer, x, y));
+    if (layer->wide) {
+        layer->kind = VTAC_VTA_AVG_POOL;
+        return fit_means(m, layer, sx, sy);
+    }
     vtac_fixed *scales = vtac_maker_array(m, layer->divisor_count, sizeof *scales);
     if (scales == NULL) {
         return vta_fail(m->diag, VTA_NOMEM, "out of memory");
@@ -178,32 +335,35 @@ static int32_t held(int32_t value, int32_t low, int32_t high)
     return value < low ? low : value > high ? high : value;
 }
 
+/* What a table gives, in the range; NULL: out of memory. */
+static const int8_t *clamp_table(const vtac_maker *m, const int8_t *table, int32_t low, int32_t high)
+{
+    enum { NUMBERS = 256 };
+    int8_t *held_table = vtac_maker_array(m, NUMBERS, 1);
+    for (int i = 0; held_table != NULL && i < NUMBERS; i++) {
+        held_table[i] = (int8_t)held(table[i], low, high);
+    }
+    return held_table;
+}
+
 /* Takes the clamp into the layer that makes its input; false where there is none or somebody else reads that.
  */
 static bool join_clamp(vtac_maker *m, int32_t low, int32_t high)
 {
-    const vtac_value_id in = m->node->inputs[0];
-    const vtac_value_id out = m->node->outputs[0];
-    for (size_t i = 0; vtac_use_count(m->graph, in) == 1 && i < m->layers.count; i++) {
-        vtac_vta_layer *before = vta_vec_at(&m->layers, i);
-        vtac_vta_tensor *t = vta_vec_at(&m->tensors, before->output);
-        if (t->value == in) {
-            const size_t size = strlen(before->name) + strlen(m->node->name) + 2;
-            char *name = vtac_maker_array(m, size, 1);
-            if (name == NULL) {
-                return false;
-            }
-            (void)snprintf(name, size, "%s+%s", before->name, m->node->name);
-            before->name = name;
-            before->low = held(before->low, low, high);
-            before->high = held(before->high, low, high);
-            t->value = out;
-            m->latest = (uint32_t)i;
-            t->name = m->graph->values[out].name;
-            return true;
-        }
+    vtac_vta_tensor *to;
+    vtac_vta_layer *before = vtac_joined_layer(m, &to);
+    const int8_t *behind =
+        before == NULL || before->behind == NULL ? NULL : clamp_table(m, before->behind, low, high);
+    if (before == NULL || (before->behind != NULL && behind == NULL) || !vtac_join_layer(m, before, to)) {
+        return false;
     }
-    return false;
+    if (behind != NULL) {
+        before->behind = behind;
+    } else {
+        before->low = held(before->low, low, high);
+        before->high = held(before->high, low, high);
+    }
+    return true;
 }
 
 vta_status vtac_layer_clamp(vtac_maker *m, vtac_vta_layer *layer)
@@ -214,6 +374,7 @@ vta_status vtac_layer_clamp(vtac_maker *m, vtac_vta_layer *layer)
     if (join_clamp(m, layer->low, layer->high)) {
         return VTA_OK;
     }
+    m->any_rows = true;
     VTA_TRY(vtac_layer_input(m, layer, 0, x, NULL));
     VTA_TRY(vtac_layer_output(m, layer, y));
     layer->kind = VTAC_VTA_RESCALE;
@@ -308,7 +469,7 @@ vta_status vtac_layer_concat(vtac_maker *m, vtac_vta_layer *layer)
     return VTA_OK;
 }
 
-/* Nearest by whole factors: with them, all ways of rounding but these take the same element. */
+/* Nearest, and all ways of rounding but these take the same element by whole factors. */
 static bool takes_nearest(const vtac_node *node)
 {
     const char *mode = vtac_attr_string(node, "mode", "nearest");
@@ -319,13 +480,22 @@ static bool takes_nearest(const vtac_node *node)
     return strcmp(mode, "nearest") == 0 && (floors || rounds);
 }
 
+bool vtac_repeats_pixels(const vtac_graph *graph, const vtac_node *node)
+{
+    int64_t x[4];
+    int64_t y[4];
+    return vtac_image_shape(vtac_in_type(graph, node, 0), x) &&
+           vtac_image_shape(&graph->values[node->outputs[0]].type, y) && x[0] == y[0] && x[1] == y[1] &&
+           y[2] % x[2] == 0 && y[3] % x[3] == 0 && takes_nearest(node);
+}
+
 vta_status vtac_layer_resize(vtac_maker *m, vtac_vta_layer *layer)
 {
     int64_t x[4];
     int64_t y[4];
     VTA_TRY(vtac_layer_input(m, layer, 0, x, NULL));
     VTA_TRY(vtac_layer_output(m, layer, y));
-    if (x[0] != y[0] || x[1] != y[1] || y[2] % x[2] != 0 || y[3] % x[3] != 0 || !takes_nearest(m->node)) {
+    if (!vtac_repeats_pixels(m->graph, m->node)) {
         return vtac_no_layer(m,
                              "it does not repeat rows and columns a whole number of times; use nearest with "
                              "whole factors");

@@ -38,18 +38,6 @@ static vta_status build(const vtac_maker *m, vtac_graph *small, vta_diag *diag)
     return vtac_add_output(small, small->nodes[id].outputs[0], diag);
 }
 
-static vta_status load(const vtac_graph *small, vta_model **out, vta_diag *diag)
-{
-    vtac_target target;
-    vtac_artifact_image image = {0};
-    const vtac_compile_options options = {.level = 1, .target = &target};
-    vta_status status = vtac_target_find("host", &target, diag);
-    status = status == VTA_OK ? vtac_compile(small, &options, &image, diag) : status;
-    status = status == VTA_OK ? vtac_load(&image, &(vta_model_options){.threads = 1}, out, diag) : status;
-    vtac_artifact_image_free(&image);
-    return status;
-}
-
 /* Bytes of uint8 are int8 moved by 128. */
 static vta_status run(const vtac_maker *m, vta_model *model, int8_t table[NUMBERS], vta_diag *diag)
 {
@@ -67,15 +55,73 @@ static vta_status run(const vtac_maker *m, vta_model *model, int8_t table[NUMBER
     return VTA_OK;
 }
 
-vta_status vtac_layer_table(vtac_maker *m, vtac_vta_layer *layer)
+/* Where a layer has a table behind what it makes, or can have one; NULL: it cannot. */
+static const int8_t **place_of_table(vtac_vta_layer *layer)
+{
+    switch ((int)layer->kind) {
+    case VTAC_VTA_TABLE: return &layer->table;
+    case VTAC_VTA_CONV:
+    case VTAC_VTA_MUL:
+    case VTAC_VTA_AVG_POOL:
+    case VTAC_VTA_RESCALE: return &layer->behind;
+    case VTAC_VTA_ADD: return layer->table == NULL ? &layer->behind : NULL; /* there is room for one */
+    default: return NULL;
+    }
+}
+
+/* Puts the table behind the layer that makes its input, and behind the table which that has; false where
+ * somebody else reads the input, or its layer can have none. */
+static bool join_table(vtac_maker *m, int8_t *table)
+{
+    vtac_vta_tensor *to;
+    vtac_vta_layer *before = vtac_joined_layer(m, &to);
+    const int8_t **place = before == NULL ? NULL : place_of_table(before);
+    if (place == NULL) {
+        return false;
+    }
+    const int32_t between = to->zero;
+    int8_t *both = *place == NULL ? table : vtac_maker_array(m, NUMBERS, 1);
+    if (both == NULL || !vtac_join_layer(m, before, to)) {
+        return false;
+    }
+    const bool clamps = before->kind == VTAC_VTA_TABLE; /* behind its table; the others do before */
+    for (int i = 0; *place != NULL && i < NUMBERS; i++) {
+        const int32_t q = (*place)[i];
+        const int32_t high = clamps && q > before->high ? before->high : q;
+        both[i] = table[(clamps && high < before->low ? before->low : high) + 128];
+    }
+    if (clamps) {
+        before->low = INT8_MIN;
+        before->high = INT8_MAX;
+    }
+    before->between = *place == NULL ? between : before->between;
+    *place = both;
+    return true;
+}
+
+/* A table of numbers as the layer that it is, or behind the layer before. */
+static vta_status finish(vtac_maker *m, vtac_vta_layer *layer, int8_t *table)
 {
     int64_t x[4], y[4];
+    if (join_table(m, table)) {
+        return VTA_OK;
+    }
+    m->any_rows = true;
+    VTA_TRY(vtac_layer_input(m, layer, 0, x, NULL));
+    VTA_TRY(vtac_layer_output(m, layer, y));
+    layer->kind = VTAC_VTA_TABLE;
+    layer->table = table;
+    return VTA_OK;
+}
+
+vta_status vtac_layer_table(vtac_maker *m, vtac_vta_layer *layer)
+{
     vta_diag quiet = {0};
     vta_model *model = NULL;
     int8_t *table = vtac_maker_array(m, NUMBERS, 1);
     vtac_graph *small = vtac_graph_create("table");
     vta_status status = small == NULL || table == NULL ? VTA_NOMEM : build(m, small, &quiet);
-    status = status == VTA_OK ? load(small, &model, &quiet) : status;
+    status = status == VTA_OK ? vtac_load_graph(small, 1, &model, &quiet) : status;
     status = status == VTA_OK ? run(m, model, table, &quiet) : status;
     vta_model_destroy(model);
     vtac_graph_destroy(small);
@@ -83,9 +129,28 @@ vta_status vtac_layer_table(vtac_maker *m, vtac_vta_layer *layer)
         return status == VTA_NOMEM ? vta_fail(m->diag, VTA_NOMEM, "out of memory")
                                    : vtac_no_layer(m, "its table cannot be made: %s", quiet.text);
     }
-    VTA_TRY(vtac_layer_input(m, layer, 0, x, NULL));
-    VTA_TRY(vtac_layer_output(m, layer, y));
-    layer->kind = VTAC_VTA_TABLE;
-    layer->table = table;
-    return VTA_OK;
+    return finish(m, layer, table);
+}
+
+/* The table is an operand; beyond its ends it goes on as there. */
+vta_status vtac_layer_look_up(vtac_maker *m, vtac_vta_layer *layer)
+{
+    const vtac_tensor *given = vtac_in_constant(m->graph, m->node, 1);
+    const vtac_dtype from = vtac_in_type(m->graph, m->node, 0)->dtype;
+    if (given == NULL || (given->type.dtype != VTAC_I8 && given->type.dtype != VTAC_U8) ||
+        (from != VTAC_I8 && from != VTAC_U8)) {
+        return vtac_no_layer(m, "its table is not one of 8-bit numbers for 8-bit numbers");
+    }
+    const int64_t first = vtac_attr_int(m->node, "first", 0), last = vtac_type_elements(&given->type) - 1;
+    const int64_t move_in = from == VTAC_U8 ? 128 : 0, move_out = given->type.dtype == VTAC_U8 ? 128 : 0;
+    int8_t *table = vtac_maker_array(m, NUMBERS, 1);
+    if (table == NULL) {
+        return vta_fail(m->diag, VTA_NOMEM, "out of memory");
+    }
+    for (int64_t q = INT8_MIN; q <= INT8_MAX; q++) {
+        const int64_t place = q + move_in - first;
+        const int64_t held = place < 0 ? 0 : place > last ? last : place;
+        table[q + 128] = (int8_t)(vtac_tensor_int(given, held) - move_out);
+    }
+    return finish(m, layer, table);
 }

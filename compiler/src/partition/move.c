@@ -46,6 +46,12 @@ static bool moves(const vtac_graph *graph, const vtac_node *node)
     case VTAC_OP_TILE:
     case VTAC_OP_TRANSPOSE:
     case VTAC_OP_UNSQUEEZE: break;
+    case VTAC_OP_RESIZE: /* by whole factors it is a layer of its own */
+        if (strcmp(vtac_attr_string(node, "mode", "nearest"), "nearest") != 0 ||
+            vtac_repeats_pixels(graph, node)) {
+            return false;
+        }
+        break;
     default: return false;
     }
     /* what says where elements go is known */
@@ -198,18 +204,6 @@ static vta_status build(trace *t)
     return vtac_graph_sort(t->small, t->diag);
 }
 
-static vta_status load(const trace *t, vta_model **out)
-{
-    vtac_target target;
-    vtac_artifact_image image = {0};
-    const vtac_compile_options options = {.level = 0, .target = &target};
-    vta_status status = vtac_target_find("host", &target, t->diag);
-    status = status == VTA_OK ? vtac_compile(t->small, &options, &image, t->diag) : status;
-    status = status == VTA_OK ? vtac_load(&image, &(vta_model_options){.threads = 1}, out, t->diag) : status;
-    vtac_artifact_image_free(&image);
-    return status;
-}
-
 /* For every element of the value the number of the element that it is, from 1 on through all bases; 0: none.
  */
 static vta_status run(trace *t, int32_t *numbers, size_t count)
@@ -217,7 +211,7 @@ static vta_status run(trace *t, int32_t *numbers, size_t count)
     vta_model *model = NULL;
     int32_t number = 1;
     VTA_TRY(build(t));
-    VTA_TRY(load(t, &model));
+    VTA_TRY(vtac_load_graph(t->small, 0, &model, t->diag));
     for (uint32_t i = 0; i < t->c->base_count; i++) {
         int32_t *data = vta_model_input_data(model, i);
         const int64_t elements = vtac_type_elements(&t->graph->values[t->c->bases[i]].type);
@@ -496,8 +490,10 @@ vta_status vtac_gather_moves(vtac_graph *graph, vta_arena *arena, vtac_moves *ou
     memcpy(order, graph->order, nodes * sizeof *order);
     for (uint32_t i = 0; i < nodes; i++) {
         const vtac_layer_row *row = vtac_layer_row_of(graph->nodes[order[i]].op);
-        const uint32_t count =
-            row == NULL || row->make == NULL ? 0 : vtac_operand_count(&graph->nodes[order[i]], row);
+        const uint32_t count = row == NULL || row->make == NULL ? 0
+                               : graph->nodes[order[i]].op == VTAC_OP_LOOK_UP
+                                   ? 1
+                                   : vtac_operand_count(&graph->nodes[order[i]], row);
         for (uint32_t k = 0; k < count; k++) {
             const vtac_value_id value = graph->nodes[order[i]].inputs[vtac_operand(row, k)];
             VTA_TRY(value != 0 ? try_value(graph, arena, value, out, diag) : VTA_OK);

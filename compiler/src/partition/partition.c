@@ -113,6 +113,69 @@ static vta_status judge_nodes(partitioner *r)
     return status;
 }
 
+/* ---- what no region should end with */
+
+static bool read_by_layer(const partitioner *r, vtac_value_id value)
+{
+    bool any = false;
+    for (uint32_t i = 0; i < r->graph->order_count && !any; i++) {
+        const vtac_node *node = &r->graph->nodes[r->graph->order[i]];
+        for (uint32_t k = 0; k < node->input_count && !any; k++) {
+            any = node->inputs[k] == value &&
+                  (r->eligible[r->graph->order[i]] ||
+                   (vtac_is_view(r->graph, node) && read_by_layer(r, node->outputs[0])));
+        }
+    }
+    return any;
+}
+
+static bool is_join(vtac_op op)
+{
+    return op == VTAC_OP_CONCAT || op == VTAC_OP_QLINEAR_CONCAT;
+}
+
+/* What a node and the movements that only it reads take, there and on the host. */
+static void weigh_end(const partitioner *r, vtac_node_id id, double *there, double *host)
+{
+    const vtac_node *node = &r->graph->nodes[id];
+    *there += (double)r->p->places[id].cost.cycles;
+    *host += r->p->places[id].host_cycles;
+    for (uint32_t k = 0; is_join(node->op) && k < node->input_count; k++) {
+        const vtac_node_id from = node->inputs[k] == 0 ? 0 : r->graph->values[node->inputs[k]].node;
+        if (from != 0 && r->eligible[from] && r->graph->nodes[from].op == VTAC_OP_VTA_MOVE &&
+            vtac_use_count(r->graph, node->inputs[k]) == 1) {
+            weigh_end(r, from, there, host);
+        }
+    }
+}
+
+/* Movements whose results only the host reads are the host's where that is cheaper. */
+static void trim_ends(partitioner *r)
+{
+    for (uint32_t i = r->graph->order_count; i-- > 0 && !r->options->always;) {
+        const vtac_node_id id = r->graph->order[i];
+        const vtac_node *node = &r->graph->nodes[id];
+        double there = 0.0;
+        double host = 0.0;
+        char text[256];
+        if (!r->eligible[id] || (node->op != VTAC_OP_VTA_MOVE && !is_join(node->op)) ||
+            read_by_layer(r, node->outputs[0])) {
+            continue;
+        }
+        weigh_end(r, id, &there, &host);
+        if (there <= host) {
+            continue;
+        }
+        (void)snprintf(
+            text, sizeof text,
+            "no layer reads what it moves, and that takes about %.0f cycles there, %.0f on the host; "
+            "take it along with --offload all",
+            there, host);
+        r->p->places[id].reason = keep_text(r, text);
+        r->eligible[id] = false;
+    }
+}
+
 /* ---- whether a group pays */
 
 static void weigh_group(partitioner *r, uint32_t group, double *accelerator, double *host)
@@ -299,6 +362,7 @@ static vta_status run(partitioner *r)
     vtac_partition *p = r->p;
     int32_t *zeros;
     p->config = *r->options->config;
+    VTA_TRY(vtac_turn_rows(r->graph, r->options->always, &p->arena, r->diag));
     VTA_TRY(vtac_gather_moves(r->graph, &p->arena, &r->moves, r->diag));
     p->place_count = r->graph->node_count + 1;
     p->places = vta_arena_array(&p->arena, p->place_count, sizeof *p->places);
@@ -309,6 +373,7 @@ static vta_status run(partitioner *r)
     VTA_TRY(vtac_find_zeros(r->graph, &p->arena, &zeros, r->diag));
     r->zeros = zeros;
     VTA_TRY(judge_nodes(r));
+    trim_ends(r);
     vtac_progress_at(r->options->schedule.progress, "building regions", NULL, 0, 0);
     VTA_TRY(vtac_find_groups(r->graph, r->eligible, &p->arena, &r->grouping, r->diag));
     VTA_TRY(choose_groups(r));

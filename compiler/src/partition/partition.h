@@ -3,6 +3,7 @@
  * The stages of partitioning:
  *
  *   source.c     which image a value is, behind reshapes that move nothing
+ *   rows.c       matrix products of rows as convolutions
  *   move.c       operators that only move numbers, as one
  *   zero.c       the zero point of every integer value
  *   layer*.c     a node as a layer (layers.def); a region from nodes
@@ -33,6 +34,16 @@ bool vtac_is_view(const vtac_graph *graph, const vtac_node *node);
 
 /* [n, c, h, w] of a type of rank 2 ([n, c]), 3 ([n, c, w]) or 4; false for others and for empty ones. */
 bool vtac_image_shape(const vtac_type *type, int64_t shape[4]);
+
+/* ---- rows.c */
+
+/* Products of rows with constant matrices become convolutions of one pixel; `always`: small ones, too. */
+vta_status vtac_turn_rows(vtac_graph *graph, bool always, vta_arena *arena, vta_diag *diag);
+
+/* ---- layer_point.c */
+
+/* Whether a Resize repeats rows and columns a whole number of times. */
+bool vtac_repeats_pixels(const vtac_graph *graph, const vtac_node *node);
 
 /* ---- move.c */
 
@@ -65,6 +76,7 @@ typedef struct vtac_maker {
     const int32_t *zeros; /* by value */
     uint32_t zero_count;
     const vtac_node *node; /* the one at hand */
+    bool any_rows;         /* it takes pixels one by one, whatever rows they are in */
     vta_vec tensors;       /* of vtac_vta_tensor */
     vta_vec layers;        /* of vtac_vta_layer */
     uint32_t latest;       /* the layer that the last node became, or part of which */
@@ -110,6 +122,11 @@ __attribute__((format(printf, 2, 3))) vta_status vtac_no_layer(const vtac_maker 
 /* Zeroed memory of the arena; NULL without. */
 void *vtac_maker_array(const vtac_maker *m, size_t count, size_t size);
 
+/* The layer that makes input 0 and `to`, which nothing but this node reads; NULL: there is none. */
+vtac_vta_layer *vtac_joined_layer(const vtac_maker *m, vtac_vta_tensor **to);
+/* The node becomes part of it: `to` is the node's output from now on. False: out of memory. */
+bool vtac_join_layer(vtac_maker *m, vtac_vta_layer *before, vtac_vta_tensor *to);
+
 /* Adds the image that input i reads; `shape` gets it. Where `flat` is NULL, the node must read it as it is.
  */
 vta_status vtac_layer_input(vtac_maker *m, vtac_vta_layer *layer, uint32_t i, int64_t shape[4], bool *flat);
@@ -121,6 +138,8 @@ int32_t vtac_layer_zero(const vtac_maker *m, uint32_t tensor);
 /* Input i as one float32 that is known, positive and finite. */
 vta_status vtac_layer_scale(const vtac_maker *m, uint32_t i, float *out);
 vta_status vtac_layer_fixed(const vtac_maker *m, float scale, vtac_fixed *out);
+/* TensorFlow Lite's factor, of 31 bits. */
+vta_status vtac_layer_factor(const vtac_maker *m, vtac_tfl_scale factor, vtac_fixed *out);
 /* The same as the one scale of a layer. */
 vta_status vtac_layer_one_scale(const vtac_maker *m, vtac_vta_layer *layer, float scale);
 

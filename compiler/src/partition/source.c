@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Values as images. A reshape that keeps images apart and has their elements in the same order moves nothing:
- * a dense layer behind it reads the image with a window as large as the image.
+ * a dense layer behind it reads the image with a window as large as the image. Nor does one that only tells
+ * rows of pixels otherwise, [n, c, h, w] as [n, c, h w].
  */
 #include "partition.h"
 
@@ -49,6 +50,15 @@ static bool transposes_nothing(const vtac_node *node, const vtac_type *in)
            (perm->ints[0] == 0 || in->dim[0] == 1);
 }
 
+/* The same images, channels and number of pixels. */
+static bool same_pixels(const vtac_type *a, const vtac_type *b)
+{
+    int64_t from[4];
+    int64_t to[4];
+    return vtac_image_shape(a, from) && vtac_image_shape(b, to) && from[0] == to[0] && from[1] == to[1] &&
+           from[2] * from[3] == to[2] * to[3];
+}
+
 bool vtac_is_view(const vtac_graph *graph, const vtac_node *node)
 {
     int64_t from[4];
@@ -58,6 +68,9 @@ bool vtac_is_view(const vtac_graph *graph, const vtac_node *node)
     const vtac_type *in = &graph->values[node->inputs[0]].type;
     const vtac_type *out = &graph->values[node->outputs[0]].type;
     if (vtac_type_equal(in, out) && node->op != VTAC_OP_TRANSPOSE) {
+        return true;
+    }
+    if (node->op != VTAC_OP_TRANSPOSE && same_pixels(in, out)) {
         return true;
     }
     return vtac_image_shape(in, from) && is_flat(out) && in->dim[0] == out->dim[0] &&

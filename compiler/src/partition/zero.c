@@ -61,7 +61,8 @@ static void join_values(const vtac_graph *graph, classes *c, const vtac_node *no
 static void name_zeros(const vtac_graph *graph, classes *c, const vtac_node *node)
 {
     const vtac_layer_row *row = vtac_layer_row_of(node->op);
-    if (row == NULL || row->zero == VTAC_ZERO_SAME) {
+    const bool names_none = row != NULL && row->make != NULL && row->zero == VTAC_ZERO_NO;
+    if (row == NULL || row->zero == VTAC_ZERO_SAME || names_none) {
         return;
     }
     for (uint32_t k = 0; k < vtac_operand_count(node, row); k++) {

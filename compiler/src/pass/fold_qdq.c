@@ -10,6 +10,8 @@
  * the range is all of the type (a zero point of -128 for a Relu), nothing remains of it; otherwise an integer
  * Clip does, which each back end joins to what it follows.
  *
+ * What is left between two 8-bit values and depends on nothing else is a table (qdq_island.c).
+ *
  * Requires   scales and zero points that are known. What does not fit stays as it is, and stays right.
  * Cost       linear in the nodes, a few times.
  */
@@ -35,6 +37,7 @@ static const struct {
     {VTAC_OP_MATMUL, VTAC_OP_QLINEAR_MATMUL, vtac_fold_matmul},
     {VTAC_OP_MUL, VTAC_OP_QLINEAR_MUL, vtac_fold_mul},
     {VTAC_OP_REDUCE_MEAN, VTAC_OP_QLINEAR_GLOBAL_AVERAGE_POOL, vtac_fold_reduce_mean},
+    {VTAC_OP_RESIZE, VTAC_OP_QLINEAR_AVERAGE_POOL, vtac_fold_resize},
     {VTAC_OP_SIGMOID, VTAC_OP_QLINEAR_SIGMOID, vtac_fold_unary},
     {VTAC_OP_SOFTMAX, VTAC_OP_QLINEAR_SOFTMAX, vtac_fold_softmax},
 };
@@ -254,6 +257,8 @@ static const vtac_rule rules[] = {
     {VTAC_OP_GEMM, vtac_fold_float_gemm},
     {VTAC_OP_QLINEAR_CONV, vtac_fit_bias},
     {VTAC_OP_QGEMM, vtac_fit_bias},
+    {VTAC_OP_COUNT, vtac_raise_function},
+    {VTAC_OP_REDUCE_MAX, vtac_pool_maximum},
     {VTAC_OP_ARG_MAX, compare_integers},
     {VTAC_OP_ARG_MIN, compare_integers},
 };
@@ -262,5 +267,13 @@ vtac_pass_fn vtac_pass_fold_qdq;
 
 vta_status vtac_pass_fold_qdq(vtac_graph *graph, uint32_t *changes, vta_diag *diag)
 {
-    return vtac_apply_rules(graph, rules, sizeof rules / sizeof rules[0], changes, diag);
+    uint32_t islands = 1;
+    for (*changes = 0; islands > 0;) { /* a table may be what another rule waited for */
+        uint32_t ruled = 0;
+        islands = 0;
+        VTA_TRY(vtac_apply_rules(graph, rules, sizeof rules / sizeof rules[0], &ruled, diag));
+        VTA_TRY(vtac_fold_islands(graph, &islands, diag));
+        *changes += ruled + islands;
+    }
+    return VTA_OK;
 }

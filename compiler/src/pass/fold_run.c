@@ -13,14 +13,6 @@
 
 #include "vtac/temporary.h"
 
-#if defined(__aarch64__)
-#    define LEAST_PROCESSOR "aarch64"
-#elif defined(__arm__)
-#    define LEAST_PROCESSOR "armv7a"
-#else
-#    define LEAST_PROCESSOR "x86-64-v2"
-#endif
-
 typedef struct run {
     vtac_graph *graph;      /* the model's */
     vtac_graph *small;      /* of the nodes that fold */
@@ -137,20 +129,6 @@ static vta_status build(run *r)
     return VTA_OK;
 }
 
-/* The small model in memory, ready to run. */
-static vta_status load(const run *r, vta_model **out)
-{
-    vtac_target target;
-    vtac_artifact_image image = {0};
-    const vtac_compile_options options = {.level = 1, .target = &target};
-    const vta_model_options model_options = {.threads = 1};
-    vta_status status = vtac_target_find(LEAST_PROCESSOR, &target, r->diag);
-    status = status == VTA_OK ? vtac_compile(r->small, &options, &image, r->diag) : status;
-    status = status == VTA_OK ? vtac_load(&image, &model_options, out, r->diag) : status;
-    vtac_artifact_image_free(&image);
-    return status;
-}
-
 static vta_status take_results(run *r, vta_model *model)
 {
     for (uint32_t i = 0; i < r->result_count; i++) {
@@ -182,7 +160,7 @@ static vta_status run_all(run *r, uint32_t *changes)
     vta_diag *told = r->diag;
     r->diag = &quiet;
     vta_status status = build(r);
-    status = status == VTA_OK && r->result_count > 0 ? load(r, &model) : status;
+    status = status == VTA_OK && r->result_count > 0 ? vtac_load_graph(r->small, 1, &model, &quiet) : status;
     status = status == VTA_OK && model != NULL ? vta_model_run(model, &quiet) : status;
     r->diag = told;
     if (status == VTA_OK && model != NULL) {

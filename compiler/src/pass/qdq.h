@@ -70,6 +70,23 @@ vtac_fold_fn vtac_fold_concat;
 vtac_fold_fn vtac_fold_unary;
 vtac_fold_fn vtac_fold_softmax;
 vtac_fold_fn vtac_fold_rescale;
+vtac_fold_fn vtac_fold_resize;
+
+/* The one float operand of the core as integers of the output's type. */
+bool vtac_read_operand(const vtac_fold *f, vtac_qvalue *x);
+/* Whether a mean of so many numbers has a scale. */
+bool vtac_mean_fits(const vtac_fold *f, const vtac_qvalue *x, int64_t count);
+/* OP(x, x_scale, x_zero, y_scale, y_zero) */
+vta_status vtac_emit_unary(vtac_fold *f, vtac_op op, const vtac_qvalue *x, const vtac_attr *attrs,
+                           uint32_t attr_count, vtac_value_id *out);
+/* x as a number of the output; *out 0: it cannot be one. */
+vta_status vtac_emit_rescale(vtac_fold *f, const vtac_qvalue *x, vtac_value_id *out);
+
+/* ReduceMax of integers over all pixels as a pool. */
+vtac_rule_fn vtac_pool_maximum;
+/* GlobalMaxPool, which has no integers, as a pool of them. */
+vta_status vtac_plane_maximum(vtac_rewrite *r, vtac_node_id before, const vtac_node *like,
+                              const vtac_value_id *inputs, vtac_value_id *out);
 
 /* Where the products of an output are: weights in steps, and the least that an input minus its zero is. */
 typedef struct vtac_bias_terms {
@@ -85,10 +102,22 @@ vtac_rule_fn vtac_fit_bias;
 /* A dense layer whose result stays float: QGemm without an output scale. Anchored at Gemm. */
 vtac_rule_fn vtac_fold_float_gemm;
 
+/* Islands of operators between one 8-bit value and another, all other operands known, become tables. */
+vta_status vtac_fold_islands(vtac_graph *graph, uint32_t *changes, vta_diag *diag);
+
+/* An island by channel, which ends in a QuantizeLinear, as convolutions with one weight for each channel;
+ * numbers: what it makes of all 256 numbers, channel by channel. *put false: it stays what it is. */
+struct vtac_island;
+vta_status vtac_put_lines(vtac_rewrite *r, const struct vtac_island *island, const void *numbers, bool *put);
+
 /* M(DequantizeLinear(q)) -> DequantizeLinear(M(q)), and QuantizeLinear(M(x)) -> M(QuantizeLinear(x)), for
  * operators M that move, choose or order elements. The first is a rule for all nodes, the second for
  * QuantizeLinear. */
 vtac_rule_fn vtac_sink_dequantize;
 vtac_rule_fn vtac_raise_quantize;
+
+/* F(M(q)) -> M(F(q)), for a function of each element and an operator that orders them anew: F comes next to
+ * the layer whose table it can be. */
+vtac_rule_fn vtac_raise_function;
 
 #endif

@@ -30,7 +30,7 @@ typedef struct product {
 
 static double weight_scale(const product *p, int64_t c)
 {
-    return vtac_tensor_float(p->w_scales, vtac_type_elements(&p->w_scales->type) == 1 ? 0 : c);
+    return vtac_tensor_float(p->w_scales, c % vtac_type_elements(&p->w_scales->type)); /* groups share */
 }
 
 static float output_scale(const product *p, int64_t c)
@@ -173,6 +173,14 @@ static vta_status put_operands(vtac_fold *f, const product *p, vtac_value_id *in
     return VTA_OK;
 }
 
+static vta_status reshape(vtac_fold *f, vtac_value_id x, const int64_t *dims, uint32_t rank,
+                          vtac_value_id *out)
+{
+    vtac_value_id inputs[2] = {x};
+    VTA_TRY(vtac_new_ints(f->r, dims, rank, &inputs[1]));
+    return vtac_new_simple(f->r, f->at, &f->core, VTAC_OP_RESHAPE, inputs, 2, out);
+}
+
 vta_status vtac_fold_conv(vtac_fold *f, vtac_value_id *out)
 {
     product p = {.y = &f->y};
@@ -209,11 +217,13 @@ vta_status vtac_fold_conv(vtac_fold *f, vtac_value_id *out)
  *     y[Y] = sum of x[q - t] w[phase + stride t],     Y + pad = stride q + phase
  */
 typedef struct transposed {
-    int64_t inputs, outputs, stride;
-    int64_t kernel[2], taps[2]; /* of the weights; of each phase */
-    int64_t begin[2], size[2];  /* the part of the squares that is the output */
-    int64_t rows[2];            /* of the convolution's output */
-    int64_t after[2];           /* its padding behind */
+    int64_t inputs, outputs, groups; /* outputs: of all groups */
+    uint32_t axes;
+    int64_t stride[2], kernel[2], step[2]; /* of the weights; step: between their taps */
+    int64_t taps[2];                       /* of each phase */
+    int64_t begin[2], size[2];             /* the part of the squares that is the output */
+    int64_t rows[2];                       /* of the convolution's output */
+    int64_t after[2];                      /* its padding behind */
 } transposed;
 
 static int64_t int_of(const vtac_node *node, const char *name, size_t i, int64_t otherwise)
@@ -222,51 +232,92 @@ static int64_t int_of(const vtac_node *node, const char *name, size_t i, int64_t
     return attr != NULL && attr->kind == VTAC_ATTR_INTS && attr->count > i ? attr->ints[i] : otherwise;
 }
 
+static void read_axis(const vtac_graph *graph, const vtac_node *node, transposed *t, uint32_t d)
+{
+    const vtac_type *x = vtac_in_type(graph, node, 0), *w = vtac_in_type(graph, node, 1);
+    t->stride[d] = int_of(node, "strides", d, 1);
+    t->step[d] = int_of(node, "dilations", d, 1);
+    t->kernel[d] = (w->dim[2 + d] - 1) * t->step[d] + 1;
+    t->taps[d] = (t->kernel[d] + t->stride[d] - 1) / t->stride[d];
+    t->begin[d] = int_of(node, "pads", d, 0);
+    t->size[d] = graph->values[node->outputs[0]].type.dim[2 + d];
+    const int64_t needed = (t->begin[d] + t->size[d] + t->stride[d] - 1) / t->stride[d];
+    t->after[d] = needed > x->dim[2 + d] ? needed - x->dim[2 + d] : 0;
+    t->rows[d] = x->dim[2 + d] + t->after[d];
+}
+
 static bool read_transposed(const vtac_graph *graph, const vtac_node *node, transposed *t)
 {
     const vtac_type *x = vtac_in_type(graph, node, 0), *w = vtac_in_type(graph, node, 1);
-    const vtac_type *y = &graph->values[node->outputs[0]].type;
-    if (x->rank != 4 || vtac_attr_int(node, "group", 1) != 1 ||
-        vtac_find_attr(node, "output_shape") != NULL ||
+    if (x->rank < 3 || x->rank > 4 || vtac_find_attr(node, "output_shape") != NULL ||
         strcmp(vtac_attr_string(node, "auto_pad", "NOTSET"), "NOTSET") != 0) {
         return false;
     }
-    *t = (transposed){.inputs = w->dim[0], .outputs = w->dim[1], .stride = int_of(node, "strides", 0, 1)};
-    bool plain = int_of(node, "strides", 1, 1) == t->stride;
-    for (size_t d = 0; d < 2; d++) {
-        t->kernel[d] = w->dim[2 + d];
-        t->taps[d] = (t->kernel[d] + t->stride - 1) / t->stride;
-        t->begin[d] = int_of(node, "pads", d, 0);
-        t->size[d] = y->dim[2 + d];
-        const int64_t needed = (t->begin[d] + t->size[d] + t->stride - 1) / t->stride;
-        t->after[d] = needed > x->dim[2 + d] ? needed - x->dim[2 + d] : 0;
-        t->rows[d] = x->dim[2 + d] + t->after[d];
-        plain = plain && int_of(node, "dilations", d, 1) == 1 && t->begin[d] >= 0;
+    *t = (transposed){.inputs = w->dim[0],
+                      .groups = vtac_attr_int(node, "group", 1),
+                      .axes = x->rank - 2,
+                      .stride = {1, 1},
+                      .kernel = {1, 1},
+                      .step = {1, 1},
+                      .taps = {1, 1}};
+    t->outputs = w->dim[1] * t->groups;
+    bool plain = true;
+    for (uint32_t d = 0; d < t->axes; d++) {
+        read_axis(graph, node, t, d);
+        plain = plain && t->begin[d] >= 0 && t->stride[d] > 0;
     }
     return plain;
 }
 
-/* Weights [phases, outputs, inputs, taps, taps]; taps that a phase does not have are its zero point. */
+static int64_t phases_of(const transposed *t)
+{
+    return t->stride[0] * t->stride[1];
+}
+
+/* The output whose weights, scale and bias are those of channel c of the convolution: the channels of a group
+ * are its outputs in the first phase, then those in the next one, and so on. */
+static int64_t output_of(const transposed *t, int64_t c, int64_t *phase)
+{
+    const int64_t each = t->outputs / t->groups, all = each * phases_of(t);
+    *phase = c % all / each;
+    return c / all * each + c % each;
+}
+
+/* Place d of a tap in the weights of the phase; -1: it has none there. */
+static int64_t tap_at(const transposed *t, uint32_t d, int64_t phase, int64_t tap)
+{
+    const int64_t at = phase + t->stride[d] * (t->taps[d] - 1 - tap);
+    return at < t->kernel[d] && at % t->step[d] == 0 ? at / t->step[d] : -1;
+}
+
+/* Weights [groups, phases, outputs, inputs, taps, taps]; taps that a phase does not have are its zero point.
+ */
 static vta_status phase_weights(vtac_fold *f, const product *p, const transposed *t, vtac_value_id *out)
 {
     const vtac_tensor *w = f->r->graph->values[p->w.q].constant;
     const vtac_tensor *zeros = p->w.p.zeros;
-    const int64_t s = t->stride;
-    const vtac_type type = {
-        .dtype = p->w.p.dtype, .rank = 4, .dim = {s * s * t->outputs, t->inputs, t->taps[0], t->taps[1]}};
+    const int64_t own = t->inputs / t->groups, each = t->outputs / t->groups;
+    const int64_t high = t->axes == 2 ? w->type.dim[2] : 1, wide = w->type.dim[1 + t->axes];
+    vtac_type type = {.dtype = p->w.p.dtype, .rank = 2, .dim = {phases_of(t) * t->outputs, own}};
+    for (uint32_t d = 0; d < t->axes; d++) {
+        type.dim[type.rank++] = t->taps[d];
+    }
     int8_t *data = vta_arena_array(&f->r->graph->arena, (size_t)vtac_type_elements(&type), 1);
     if (data == NULL) {
         return vta_fail(f->r->diag, VTA_NOMEM, "out of memory");
     }
+    /* one axis: rows of a single tap */
+    const uint32_t last = t->axes - 1;
+    const int64_t taps_x = t->taps[last], taps_y = t->axes == 2 ? t->taps[0] : 1;
     for (int64_t e = 0; e < vtac_type_elements(&type); e++) {
-        const int64_t tx = e % t->taps[1], ty = e / t->taps[1] % t->taps[0];
-        const int64_t i = e / t->taps[1] / t->taps[0] % t->inputs;
-        const int64_t c = e / t->taps[1] / t->taps[0] / t->inputs, o = c % t->outputs, phase = c / t->outputs;
-        const int64_t ky = phase / s + s * (t->taps[0] - 1 - ty), kx = phase % s + s * (t->taps[1] - 1 - tx);
-        const bool there = ky < t->kernel[0] && kx < t->kernel[1];
-        const int64_t at = ((i * t->outputs + o) * t->kernel[0] + ky) * t->kernel[1] + kx;
-        const int64_t zero = zeros == NULL ? 0 : vtac_tensor_int(zeros, p->w.p.per_axis ? o : 0);
-        data[e] = (int8_t)(uint8_t)(there ? vtac_tensor_int(w, at) : zero);
+        const int64_t tx = e % taps_x, ty = e / taps_x % taps_y, i = e / taps_x / taps_y % own;
+        int64_t phase;
+        const int64_t o = output_of(t, e / taps_x / taps_y / own, &phase);
+        const int64_t kx = tap_at(t, last, phase % t->stride[last], tx);
+        const int64_t ky = t->axes == 2 ? tap_at(t, 0, phase / t->stride[1], ty) : 0;
+        const int64_t at = (((o / each * own + i) * each + o % each) * high + ky) * wide + kx;
+        const int64_t zero = zeros == NULL ? 0 : vtac_tensor_int(zeros, o % vtac_type_elements(&zeros->type));
+        data[e] = (int8_t)(uint8_t)(kx >= 0 && ky >= 0 ? vtac_tensor_int(w, at) : zero);
     }
     return vtac_new_constant(f->r, NULL, &type, data, out);
 }
@@ -280,40 +331,78 @@ static vta_status each_phase(vtac_fold *f, const transposed *t, vtac_value_id li
         return VTA_OK;
     }
     const size_t size = vtac_dtype_bytes(one->type.dtype);
-    const int64_t count = t->stride * t->stride * t->outputs, own = vtac_type_elements(&one->type);
+    const int64_t count = phases_of(t) * t->outputs, own = vtac_type_elements(&one->type);
     const vtac_type type = {.dtype = one->type.dtype, .rank = 1, .dim = {count}};
     char *data = vta_arena_array(&f->r->graph->arena, (size_t)count, size);
     if (data == NULL) {
         return vta_fail(f->r->diag, VTA_NOMEM, "out of memory");
     }
     for (int64_t i = 0; i < count; i++) {
-        memcpy(data + (size_t)i * size, (const char *)one->data + (size_t)(i % own) * size, size);
+        int64_t phase;
+        const int64_t o = output_of(t, i, &phase) % own; /* groups share scales */
+        memcpy(data + (size_t)i * size, (const char *)one->data + (size_t)o * size, size);
     }
     return vtac_new_constant(f->r, NULL, &type, data, out);
 }
 
-/* The squares of the phases side by side, and the part of them that is the output. */
-static vta_status unfold_phases(vtac_fold *f, const transposed *t, vtac_value_id *x)
+static vta_status transpose(vtac_fold *f, const int64_t *perm, uint32_t rank, vtac_value_id *x)
 {
-    const vtac_attr size = {.name = "blocksize", .kind = VTAC_ATTR_INT, .i = t->stride};
+    const vtac_attr attr = {.name = "perm", .kind = VTAC_ATTR_INTS, .count = rank, .ints = perm};
+    const vtac_node_spec spec = {.op = VTAC_OP_TRANSPOSE,
+                                 .inputs = x,
+                                 .input_count = 1,
+                                 .output_count = 1,
+                                 .attrs = &attr,
+                                 .attr_count = 1};
+    return vtac_new_node(f->r, f->at, &f->core, spec, x);
+}
+
+/* The pixels of the phases side by side:
+ * [n, groups · phases · each, rows, cols] -> [n, groups, each, rows, phases, cols, phases] */
+static vta_status spread_phases(vtac_fold *f, const transposed *t, vtac_value_id *x)
+{
+    static const int64_t one[] = {0, 1, 3, 4, 2}, two[] = {0, 1, 4, 5, 2, 6, 3};
+    const int64_t n = f->r->graph->values[*x].type.dim[0], each = t->outputs / t->groups;
+    const uint32_t rank = 3 + 2 * t->axes;
+    const int64_t apart[] = {n, t->groups, t->stride[0], t->stride[1], each, t->rows[0], t->rows[1]};
+    const int64_t apart1[] = {n, t->groups, t->stride[0], each, t->rows[0]};
+    const int64_t whole[] = {n, t->outputs, t->rows[0] * t->stride[0], t->rows[1] * t->stride[1]};
+    VTA_TRY(reshape(f, *x, t->axes == 1 ? apart1 : apart, rank, x));
+    VTA_TRY(transpose(f, t->axes == 1 ? one : two, rank, x));
+    return reshape(f, *x, whole, 2 + t->axes, x);
+}
+
+static vta_status to_squares(vtac_fold *f, const transposed *t, vtac_value_id *x)
+{
+    const vtac_attr size = {.name = "blocksize", .kind = VTAC_ATTR_INT, .i = t->stride[0]};
     const vtac_node_spec spec = {.op = VTAC_OP_DEPTH_TO_SPACE,
                                  .inputs = x,
                                  .input_count = 1,
                                  .output_count = 1,
                                  .attrs = &size,
                                  .attr_count = 1};
-    if (t->stride > 1) {
-        VTA_TRY(vtac_new_node(f->r, f->at, &f->core, spec, x));
+    return t->axes == 2 && t->groups == 1 && t->stride[0] == t->stride[1]
+               ? vtac_new_node(f->r, f->at, &f->core, spec, x)
+               : spread_phases(f, t, x);
+}
+
+/* The phases side by side, and the part of them that is the output. */
+static vta_status unfold_phases(vtac_fold *f, const transposed *t, vtac_value_id *x)
+{
+    bool whole = true;
+    int64_t end[2];
+    VTA_TRY(phases_of(t) > 1 ? to_squares(f, t, x) : VTA_OK);
+    for (uint32_t d = 0; d < t->axes; d++) {
+        end[d] = t->begin[d] + t->size[d];
+        whole = whole && t->begin[d] == 0 && t->size[d] == t->rows[d] * t->stride[d];
     }
-    if (t->begin[0] == 0 && t->begin[1] == 0 && t->size[0] == t->rows[0] * t->stride &&
-        t->size[1] == t->rows[1] * t->stride) {
+    if (whole) {
         return VTA_OK;
     }
     vtac_value_id inputs[4] = {*x};
-    VTA_TRY(vtac_new_ints(f->r, t->begin, 2, &inputs[1]));
-    VTA_TRY(
-        vtac_new_ints(f->r, (int64_t[]){t->begin[0] + t->size[0], t->begin[1] + t->size[1]}, 2, &inputs[2]));
-    VTA_TRY(vtac_new_ints(f->r, (int64_t[]){2, 3}, 2, &inputs[3]));
+    VTA_TRY(vtac_new_ints(f->r, t->begin, t->axes, &inputs[1]));
+    VTA_TRY(vtac_new_ints(f->r, end, t->axes, &inputs[2]));
+    VTA_TRY(vtac_new_ints(f->r, (int64_t[]){2, 3}, t->axes, &inputs[3]));
     return vtac_new_simple(f->r, f->at, &f->core, VTAC_OP_SLICE, inputs, 4, x);
 }
 
@@ -323,10 +412,11 @@ vta_status vtac_fold_conv_transpose(vtac_fold *f, vtac_value_id *out)
     transposed t;
     vtac_value_id inputs[MOST_OPERANDS];
     *out = 0;
-    if (!read_transposed(f->r->graph, &f->core, &t) || !read_product(f, 1, t.outputs, &p) ||
+    if (!read_transposed(f->r->graph, &f->core, &t) || !read_product(f, 1, t.outputs / t.groups, &p) ||
         !scales_fit(&p) || f->r->graph->values[p.w.q].constant == NULL) {
         return VTA_OK;
     }
+    p.outputs = t.outputs;
     uint32_t count = 8;
     if (vtac_in_type(f->r->graph, &f->core, 2) != NULL) {
         bool fits;
@@ -343,15 +433,21 @@ vta_status vtac_fold_conv_transpose(vtac_fold *f, vtac_value_id *out)
     VTA_TRY(each_phase(f, &t, inputs[5], &inputs[5]));
     inputs[6] = f->y.scale;
     inputs[7] = f->y_zero;
-    const int64_t pads[] = {t.taps[0] - 1, t.taps[1] - 1, t.after[0], t.after[1]};
-    const vtac_attr attrs[] = {{.name = "kernel_shape", .kind = VTAC_ATTR_INTS, .count = 2, .ints = t.taps},
-                               {.name = "pads", .kind = VTAC_ATTR_INTS, .count = 4, .ints = pads}};
+    int64_t pads[4];
+    for (uint32_t d = 0; d < t.axes; d++) {
+        pads[d] = t.taps[d] - 1;
+        pads[t.axes + d] = t.after[d];
+    }
+    const vtac_attr attrs[] = {
+        {.name = "kernel_shape", .kind = VTAC_ATTR_INTS, .count = t.axes, .ints = t.taps},
+        {.name = "pads", .kind = VTAC_ATTR_INTS, .count = 2 * (size_t)t.axes, .ints = pads},
+        {.name = "group", .kind = VTAC_ATTR_INT, .i = t.groups}};
     const vtac_node_spec spec = {.op = VTAC_OP_QLINEAR_CONV,
                                  .inputs = inputs,
                                  .input_count = count,
                                  .output_count = 1,
                                  .attrs = attrs,
-                                 .attr_count = 2};
+                                 .attr_count = 3};
     VTA_TRY(vtac_new_node(f->r, f->at, &f->core, spec, out));
     return unfold_phases(f, &t, out);
 }
@@ -464,14 +560,6 @@ vta_status vtac_fold_matmul(vtac_fold *f, vtac_value_id *out)
     inputs[6] = f->y.scale;
     inputs[7] = f->y_zero;
     return vtac_new_simple(f->r, f->at, &f->core, VTAC_OP_QLINEAR_MATMUL, inputs, 8, out);
-}
-
-static vta_status reshape(vtac_fold *f, vtac_value_id x, const int64_t *dims, uint32_t rank,
-                          vtac_value_id *out)
-{
-    vtac_value_id inputs[2] = {x};
-    VTA_TRY(vtac_new_ints(f->r, dims, rank, &inputs[1]));
-    return vtac_new_simple(f->r, f->at, &f->core, VTAC_OP_RESHAPE, inputs, 2, out);
 }
 
 /* MatMul(x, w) + bias: a QGemm over all rows of x. The core is the Add. */

@@ -122,6 +122,9 @@ static vta_status convert(vtac_rewrite *r, vtac_node_id before, const vtac_node 
 static vta_status move_integers(vtac_rewrite *r, vtac_node_id before, const vtac_node *mover,
                                 const vtac_value_id *inputs, uint32_t count, vtac_value_id *outputs)
 {
+    if (mover->op == VTAC_OP_GLOBAL_MAX_POOL) {
+        return vtac_plane_maximum(r, before, mover, inputs, outputs);
+    }
     const vtac_node_spec spec = {.op = mover->op,
                                  .inputs = inputs,
                                  .input_count = count,
@@ -208,6 +211,90 @@ vta_status vtac_raise_quantize(vtac_rewrite *r, vtac_node_id id, bool *changed)
     vtac_value_id out;
     VTA_TRY(move_integers(r, id, &mover, inputs, count, &out));
     vtac_replace(r, quantize.outputs[0], out);
+    vtac_remove_node(r->graph, id);
+    *changed = true;
+    return VTA_OK;
+}
+
+/* Whether every element comes out, once. */
+static bool reorders(const vtac_node *node)
+{
+    switch ((int)node->op) {
+    case VTAC_OP_DEPTH_TO_SPACE:
+    case VTAC_OP_FLATTEN:
+    case VTAC_OP_RESHAPE:
+    case VTAC_OP_SPACE_TO_DEPTH:
+    case VTAC_OP_SQUEEZE:
+    case VTAC_OP_TRANSPOSE:
+    case VTAC_OP_UNSQUEEZE: return true;
+    default: return false;
+    }
+}
+
+/* A function of each element: of its integers, with scales and a table that are the same for all. */
+static bool is_function(const vtac_node *node)
+{
+    switch ((int)node->op) {
+    case VTAC_OP_LOOK_UP:
+    case VTAC_OP_QLINEAR_LEAKY_RELU:
+    case VTAC_OP_QLINEAR_SIGMOID: return true;
+    case VTAC_OP_CLIP: return node->input_count == 3;
+    default: return false;
+    }
+}
+
+static vta_status call_function(vtac_rewrite *r, vtac_node_id before, const vtac_node *function,
+                                vtac_value_id x, vtac_value_id *out)
+{
+    vtac_value_id *inputs = vta_arena_array(&r->graph->arena, function->input_count, sizeof *inputs);
+    if (inputs == NULL) {
+        return vta_fail(r->diag, VTA_NOMEM, "out of memory");
+    }
+    memcpy(inputs, function->inputs, function->input_count * sizeof *inputs);
+    inputs[0] = x;
+    const vtac_node_spec spec = {.op = function->op,
+                                 .inputs = inputs,
+                                 .input_count = function->input_count,
+                                 .output_count = 1,
+                                 .attrs = function->attrs,
+                                 .attr_count = function->attr_count};
+    return vtac_new_node(r, before, function, spec, out);
+}
+
+static bool is_made(const vtac_rewrite *r, vtac_value_id value)
+{
+    return r->graph->values[value].node != 0 && vtac_only_user(r, value) != NULL;
+}
+
+vta_status vtac_raise_function(vtac_rewrite *r, vtac_node_id id, bool *changed)
+{
+    const vtac_node function = r->graph->nodes[id];
+    const vtac_value_id x = function.input_count > 0 ? function.inputs[0] : 0;
+    const vtac_node *above = is_function(&function) ? vtac_producer(r, x) : NULL;
+    const vtac_dtype dtype = above == NULL ? VTAC_F32 : r->graph->values[x].type.dtype;
+    if (above == NULL || (dtype != VTAC_I8 && dtype != VTAC_U8) || !is_made(r, x)) {
+        return VTA_OK;
+    }
+    const vtac_node mover = *above;
+    const bool joins = mover.op == VTAC_OP_CONCAT;
+    bool good = joins || (reorders(&mover) && is_made(r, mover.inputs[0]));
+    for (uint32_t i = 0; joins && i < mover.input_count; i++) {
+        good = good && is_made(r, mover.inputs[i]);
+    }
+    if (!good) {
+        return VTA_OK;
+    }
+    vtac_value_id *inputs = vta_arena_array(&r->graph->arena, mover.input_count, sizeof *inputs);
+    vtac_value_id out;
+    if (inputs == NULL) {
+        return vta_fail(r->diag, VTA_NOMEM, "out of memory");
+    }
+    memcpy(inputs, mover.inputs, mover.input_count * sizeof *inputs);
+    for (uint32_t i = 0; i < (joins ? mover.input_count : 1); i++) {
+        VTA_TRY(call_function(r, id, &function, mover.inputs[i], &inputs[i]));
+    }
+    VTA_TRY(move_integers(r, id, &mover, inputs, mover.input_count, &out));
+    vtac_replace(r, function.outputs[0], out);
     vtac_remove_node(r->graph, id);
     *changed = true;
     return VTA_OK;

@@ -9,14 +9,14 @@
 #include "vtac/quant.h"
 
 /* The one float operand of the core as integers of the output's type. */
-static bool read_operand(const vtac_fold *f, vtac_qvalue *x)
+bool vtac_read_operand(const vtac_fold *f, vtac_qvalue *x)
 {
     return vtac_read_activation(f->r, f->core.inputs[0], x) && x->p.dtype == f->y.dtype;
 }
 
 /* OP(x, x_scale, x_zero, y_scale, y_zero) */
-static vta_status emit_unary(vtac_fold *f, vtac_op op, const vtac_qvalue *x, const vtac_attr *attrs,
-                             uint32_t attr_count, vtac_value_id *out)
+vta_status vtac_emit_unary(vtac_fold *f, vtac_op op, const vtac_qvalue *x, const vtac_attr *attrs,
+                           uint32_t attr_count, vtac_value_id *out)
 {
     vtac_value_id zero;
     VTA_TRY(vtac_zero_operand(f->r, &x->p, &zero));
@@ -30,7 +30,7 @@ static vta_status emit_unary(vtac_fold *f, vtac_op op, const vtac_qvalue *x, con
     return vtac_new_node(f->r, f->at, &f->core, spec, out);
 }
 
-static bool mean_fits(const vtac_fold *f, const vtac_qvalue *x, int64_t count)
+bool vtac_mean_fits(const vtac_fold *f, const vtac_qvalue *x, int64_t count)
 {
     vtac_fixed fixed;
     return vtac_fixed_of(vtac_scale_mean(vtac_qscale(&x->p), vtac_qscale(&f->y), count), &fixed);
@@ -40,23 +40,24 @@ vta_status vtac_fold_pool(vtac_fold *f, vtac_value_id *out)
 {
     vtac_qvalue x;
     *out = 0;
-    if (!read_operand(f, &x) || !mean_fits(f, &x, 1)) {
+    if (!vtac_read_operand(f, &x) || !vtac_mean_fits(f, &x, 1)) {
         return VTA_OK;
     }
-    return emit_unary(f, VTAC_OP_QLINEAR_AVERAGE_POOL, &x, f->core.attrs, f->core.attr_count, out);
+    return vtac_emit_unary(f, VTAC_OP_QLINEAR_AVERAGE_POOL, &x, f->core.attrs, f->core.attr_count, out);
 }
 
 static vta_status emit_global_pool(vtac_fold *f, const vtac_qvalue *x, bool channels_last, vtac_value_id *out)
 {
     const vtac_attr attr = {.name = "channels_last", .kind = VTAC_ATTR_INT, .i = channels_last};
-    return emit_unary(f, VTAC_OP_QLINEAR_GLOBAL_AVERAGE_POOL, x, &attr, 1, out);
+    return vtac_emit_unary(f, VTAC_OP_QLINEAR_GLOBAL_AVERAGE_POOL, x, &attr, 1, out);
 }
 
 vta_status vtac_fold_global_pool(vtac_fold *f, vtac_value_id *out)
 {
     vtac_qvalue x;
     *out = 0;
-    return read_operand(f, &x) && mean_fits(f, &x, 1) ? emit_global_pool(f, &x, false, out) : VTA_OK;
+    return vtac_read_operand(f, &x) && vtac_mean_fits(f, &x, 1) ? emit_global_pool(f, &x, false, out)
+                                                                : VTA_OK;
 }
 
 /* Marks the axes that a reduction runs over; false where they are not known. */
@@ -85,7 +86,8 @@ vta_status vtac_fold_reduce_mean(vtac_fold *f, vtac_value_id *out)
     bool reduced[VTAC_MAX_RANK] = {false};
     const uint32_t rank = f->r->graph->values[f->core.inputs[0]].type.rank;
     *out = 0;
-    if (rank < 3 || !read_operand(f, &x) || !mean_fits(f, &x, 1) || !reduced_axes(f, rank, reduced)) {
+    if (rank < 3 || !vtac_read_operand(f, &x) || !vtac_mean_fits(f, &x, 1) ||
+        !reduced_axes(f, rank, reduced)) {
         return VTA_OK;
     }
     const bool last = reduced[1];
@@ -105,8 +107,9 @@ vta_status vtac_fold_reduce_mean(vtac_fold *f, vtac_value_id *out)
     return vtac_new_simple(f->r, f->at, &f->core, VTAC_OP_RESHAPE, inputs, 2, out);
 }
 
-static vta_status emit_concat(vtac_fold *f, const vtac_value_id *parts, uint32_t count, int64_t axis,
-                              vtac_value_id *out)
+/* *out 0: the scales do not fit. */
+static vta_status emit_parts(vtac_fold *f, const vtac_qvalue *parts, uint32_t count, int64_t axis,
+                             vtac_value_id *out)
 {
     vtac_value_id *inputs = vta_arena_array(&f->r->graph->arena, 3 * (size_t)count + 2, sizeof *inputs);
     if (inputs == NULL) {
@@ -116,15 +119,13 @@ static vta_status emit_concat(vtac_fold *f, const vtac_value_id *parts, uint32_t
     inputs[1] = f->y_zero;
     *out = 0;
     for (uint32_t i = 0; i < count; i++) {
-        vtac_qvalue x;
         vtac_fixed fixed;
-        if (!vtac_read_activation(f->r, parts[i], &x) || x.p.dtype != f->y.dtype ||
-            !vtac_fixed_of(vtac_scale_ratio(vtac_qscale(&x.p), vtac_qscale(&f->y)), &fixed)) {
+        if (!vtac_fixed_of(vtac_scale_ratio(vtac_qscale(&parts[i].p), vtac_qscale(&f->y)), &fixed)) {
             return VTA_OK;
         }
-        inputs[2 + 3 * i] = x.q;
-        inputs[3 + 3 * i] = x.p.scale;
-        VTA_TRY(vtac_zero_operand(f->r, &x.p, &inputs[4 + 3 * i]));
+        inputs[2 + 3 * i] = parts[i].q;
+        inputs[3 + 3 * i] = parts[i].p.scale;
+        VTA_TRY(vtac_zero_operand(f->r, &parts[i].p, &inputs[4 + 3 * i]));
     }
     const vtac_attr attr = {.name = "axis", .kind = VTAC_ATTR_INT, .i = axis};
     const vtac_node_spec spec = {.op = VTAC_OP_QLINEAR_CONCAT,
@@ -138,24 +139,37 @@ static vta_status emit_concat(vtac_fold *f, const vtac_value_id *parts, uint32_t
 
 vta_status vtac_fold_concat(vtac_fold *f, vtac_value_id *out)
 {
-    return emit_concat(f, f->core.inputs, f->core.input_count, vtac_attr_int(&f->core, "axis", 1), out);
+    const uint32_t count = f->core.input_count;
+    vtac_qvalue *parts = vta_arena_array(&f->r->graph->arena, (size_t)count + 1, sizeof *parts);
+    if (parts == NULL) {
+        return vta_fail(f->r->diag, VTA_NOMEM, "out of memory");
+    }
+    *out = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        if (!vtac_read_activation(f->r, f->core.inputs[i], &parts[i]) || parts[i].p.dtype != f->y.dtype) {
+            return VTA_OK;
+        }
+    }
+    return emit_parts(f, parts, count, vtac_attr_int(&f->core, "axis", 1), out);
 }
 
-/* The core is the DequantizeLinear itself. Equal parameters: nothing to do. Otherwise a concatenation of one
- * part, which is the operator that rescales and does nothing else. */
+/* Equal parameters: nothing to do. Otherwise a concatenation of one part, which is the operator that rescales
+ * and does nothing else. */
+vta_status vtac_emit_rescale(vtac_fold *f, const vtac_qvalue *x, vtac_value_id *out)
+{
+    const uint32_t rank = f->r->graph->values[x->q].type.rank;
+    *out = vtac_same_params(&x->p, &f->y) ? x->q : 0;
+    return *out != 0 || rank == 0 ? VTA_OK : emit_parts(f, x, 1, rank > 1 ? 1 : 0, out);
+}
+
+/* The core is the DequantizeLinear itself. */
 vta_status vtac_fold_rescale(vtac_fold *f, vtac_value_id *out)
 {
     vtac_qvalue x;
     *out = 0;
-    if (!vtac_read_activation(f->r, f->core.outputs[0], &x) || x.p.dtype != f->y.dtype) {
-        return VTA_OK;
-    }
-    if (vtac_same_params(&x.p, &f->y)) {
-        *out = x.q;
-        return VTA_OK;
-    }
-    const uint32_t rank = f->r->graph->values[x.q].type.rank;
-    return rank == 0 ? VTA_OK : emit_concat(f, f->core.outputs, 1, rank > 1 ? 1 : 0, out);
+    return vtac_read_activation(f->r, f->core.outputs[0], &x) && x.p.dtype == f->y.dtype
+               ? vtac_emit_rescale(f, &x, out)
+               : VTA_OK;
 }
 
 vta_status vtac_fold_unary(vtac_fold *f, vtac_value_id *out)
@@ -164,7 +178,8 @@ vta_status vtac_fold_unary(vtac_fold *f, vtac_value_id *out)
         f->core.op == VTAC_OP_LEAKY_RELU ? VTAC_OP_QLINEAR_LEAKY_RELU : VTAC_OP_QLINEAR_SIGMOID;
     vtac_qvalue x;
     *out = 0;
-    return read_operand(f, &x) ? emit_unary(f, op, &x, f->core.attrs, f->core.attr_count, out) : VTA_OK;
+    return vtac_read_operand(f, &x) ? vtac_emit_unary(f, op, &x, f->core.attrs, f->core.attr_count, out)
+                                    : VTA_OK;
 }
 
 vta_status vtac_fold_softmax(vtac_fold *f, vtac_value_id *out)
@@ -174,5 +189,5 @@ vta_status vtac_fold_softmax(vtac_fold *f, vtac_value_id *out)
         {.name = "opset", .kind = VTAC_ATTR_INT, .i = 13}}; /* over one axis, as our Softmax is */
     vtac_qvalue x;
     *out = 0;
-    return read_operand(f, &x) ? emit_unary(f, VTAC_OP_QLINEAR_SOFTMAX, &x, attrs, 2, out) : VTA_OK;
+    return vtac_read_operand(f, &x) ? vtac_emit_unary(f, VTAC_OP_QLINEAR_SOFTMAX, &x, attrs, 2, out) : VTA_OK;
 }

@@ -14,7 +14,7 @@ static const double log_of_10 = 2.302585092994045684;
 
 /* Squares, summed. */
 typedef struct power {
-    double signal, noise, worst;
+    double signal, noise, worst, low, high, count;
 } power;
 
 static void add_error(power *to, const float *is, const float *should, size_t count)
@@ -24,6 +24,9 @@ static void add_error(power *to, const float *is, const float *should, size_t co
         const double off = fabs((double)is[i] - x);
         to->signal += x * x;
         to->noise += off * off;
+        to->low = to->count == 0.0 || x < to->low ? x : to->low;
+        to->high = to->count == 0.0 || x > to->high ? x : to->high;
+        to->count++;
         to->worst = !(off <= to->worst) ? off : to->worst; /* NaN counts */
     }
 }
@@ -31,6 +34,16 @@ static void add_error(power *to, const float *is, const float *should, size_t co
 static double decibels(const power *p)
 {
     return p->noise > 0.0 ? 10.0 / log_of_10 * vtac_log(p->signal / p->noise) : (double)INFINITY;
+}
+
+static double noise_of(const power *p)
+{
+    return p->signal > 0.0 ? p->noise / p->signal : 0.0;
+}
+
+static double deviation(const power *p)
+{
+    return p->noise > 0.0 ? sqrt(p->noise / p->count) / (p->high - p->low) : 0.0;
 }
 
 static size_t largest(const float *row, size_t count)
@@ -43,8 +56,8 @@ static size_t largest(const float *row, size_t count)
 }
 
 /* Rows of the first output: what a classifier decides. */
-static void add_decisions(vtac_quantize_report *report, const vtac_type *type, const float *is,
-                          const float *should)
+static void add_decisions(const quant_comparison *c, vtac_quantize_report *report, const vtac_type *type,
+                          const float *is, const float *should)
 {
     const size_t count = (size_t)vtac_type_elements(type);
     /* scores stand along the last axis that is longer than 1; [N, classes, 1, 1] is common */
@@ -54,8 +67,14 @@ static void add_decisions(vtac_quantize_report *report, const vtac_type *type, c
     }
     const size_t row = axis == 0 ? 1 : (size_t)type->dim[axis - 1];
     for (size_t at = 0; row > 1 && at + row <= count; at += row) {
+        const size_t chosen = largest(is + at, row);
+        const size_t meant = largest(should + at, row);
+        if (report->decisions < c->label_count) {
+            report->right += chosen == c->labels[report->decisions];
+            report->right_float += meant == c->labels[report->decisions];
+        }
         report->decisions++;
-        report->agreed += largest(is + at, row) == largest(should + at, row);
+        report->agreed += chosen == meant;
     }
 }
 
@@ -73,7 +92,7 @@ static void add_outputs(const quant_comparison *c, const quant_probe *probe, pow
         const float *should = quant_probe_output(c->observer->probe, i);
         add_error(total, is, should, (size_t)vtac_type_elements(type));
         if (first) {
-            add_decisions(report, type, is, should);
+            add_decisions(c, report, type, is, should);
         }
         first = false;
     }
@@ -88,6 +107,18 @@ static const vtac_node *layer_of(const vtac_graph *g, vtac_value_id value, const
         node = &g->nodes[g->values[node->inputs[0]].node];
     }
     return node;
+}
+
+/* The noise that is new in a value: beyond that of the noisiest one that its layer reads. */
+static double added_noise(const quant_comparison *c, const power *powers, uint32_t at, const vtac_node *node)
+{
+    double read = 0.0;
+    for (uint32_t k = 0; k < node->input_count; k++) {
+        for (uint32_t i = 0; node->inputs[k] != 0 && i < c->observer->count; i++) {
+            read = c->real[i] == node->inputs[k] ? fmax(read, noise_of(&powers[i])) : read;
+        }
+    }
+    return fmax(0.0, noise_of(&powers[at]) - read);
 }
 
 static int by_noise(const void *a, const void *b)
@@ -121,6 +152,7 @@ static vta_status fill(const quant_comparison *c, const power *powers, vtac_quan
                                         .op = vtac_op_get(node->op)->name,
                                         .value = keep(report, g->values[c->real[i]].name),
                                         .snr_db = decibels(&powers[i]),
+                                        .added = added_noise(c, powers, i, node),
                                         .low = range->low,
                                         .high = range->high};
         quant_range_params(range, c->dtype, &layer->scale, &layer->zero);
@@ -170,5 +202,12 @@ vta_status quant_compare(const quant_comparison *c, vtac_quantize_report *report
     VTA_TRY(status);
     report->output_error = total.worst;
     report->output_snr_db = decibels(&total);
+    report->output_deviation = deviation(&total);
+    if (c->labels != NULL && report->decisions != c->label_count) {
+        return vta_fail(diag, VTA_INVALID,
+                        "there are %u labels for %llu answers; give one for each row of the first output, in "
+                        "the order of the calibration inputs",
+                        c->label_count, (unsigned long long)report->decisions);
+    }
     return fill(c, powers, report, diag);
 }

@@ -13,6 +13,8 @@ typedef struct quant_comparison {
     const vtac_value_id *real; /* by place in the observer: what stands for it in the quantized graph */
     const vtac_samples *samples;
     vtac_dtype dtype;
+    const uint32_t *labels; /* NULL: none */
+    uint32_t label_count;
     const vtac_progress *progress;
 } quant_comparison;
 

@@ -12,7 +12,6 @@
 
 #include <math.h>
 
-#include "probe.h"
 #include "vtac/exact.h"
 
 static const double log_of_2 = 0.693147180559945309;
@@ -41,6 +40,7 @@ typedef struct product {
 typedef struct guess {
     const quant_plan *plan;
     quant_probe *probe;
+    uint32_t first; /* place of the first product in the probe */
     vtac_value_id *values;
     product *products;
     uint32_t count;
@@ -75,11 +75,14 @@ static bool find_products(guess *j)
 
 static void see(const product *p, const float *x)
 {
-    for (int64_t i = 0; i < p->elements; i++) {
-        channel *c = &p->sums[i / p->inner % p->channels];
-        c->count += 1.0;
-        c->sum += (double)x[i];
-        c->squares += (double)x[i] * (double)x[i];
+    for (int64_t at = 0, row = 0; at < p->elements; at += p->inner, row++) {
+        channel c = p->sums[row % p->channels];
+        for (int64_t i = at; i < at + p->inner; i++) {
+            c.sum += (double)x[i];
+            c.squares += (double)x[i] * (double)x[i];
+        }
+        c.count += (double)p->inner;
+        p->sums[row % p->channels] = c;
     }
 }
 
@@ -108,7 +111,7 @@ static vta_status judge(const guess *j, const vtac_sample_range *range, vta_aren
     for (uint32_t s = 0; s < TRIED; s++) {
         VTA_TRY(quant_probe_run(j->probe, &samples, s, diag));
         for (uint32_t i = 0; i < j->count; i++) {
-            see(&j->products[i], quant_probe_value(j->probe, i));
+            see(&j->products[i], quant_probe_value(j->probe, j->first + i));
         }
     }
     *out = 0.0;
@@ -137,20 +140,25 @@ static vta_status choose(const guess *j, const vtac_progress *progress, vtac_sam
     return VTA_OK;
 }
 
-vta_status quant_guess_range(const quant_plan *plan, uint64_t seed, const vtac_progress *progress,
-                             vtac_sample_range *out, vta_diag *diag)
+vta_status quant_guess_values(const quant_plan *plan, const vtac_value_id **values, uint32_t *count,
+                              vta_diag *diag)
 {
-    guess j = {.plan = plan, .seed = seed};
+    guess j = {.plan = plan};
+    if (!find_products(&j)) {
+        return vta_fail(diag, VTA_NOMEM, "out of memory");
+    }
+    *values = j.values;
+    *count = j.count;
+    return VTA_OK;
+}
+
+vta_status quant_guess_range(const quant_plan *plan, quant_probe *probe, uint32_t first, uint64_t seed,
+                             const vtac_progress *progress, vtac_sample_range *out, vta_diag *diag)
+{
+    guess j = {.plan = plan, .probe = probe, .first = first, .seed = seed};
     *out = usual[1];
     if (!find_products(&j)) {
         return vta_fail(diag, VTA_NOMEM, "out of memory");
     }
-    if (j.count == 0) {
-        return VTA_OK;
-    }
-    vtac_progress_at(progress, "compiling the model of floats", NULL, 0, 0);
-    VTA_TRY(quant_probe_open(plan->graph, j.values, j.count, &j.probe, diag));
-    const vta_status status = choose(&j, progress, out, diag);
-    quant_probe_close(j.probe);
-    return status;
+    return j.count == 0 ? VTA_OK : choose(&j, progress, out, diag);
 }

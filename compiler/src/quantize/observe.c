@@ -49,13 +49,15 @@ static quant_seen *head_of(const quant_observer *o, vtac_value_id value)
     return &o->seen[o->of[quant_group(o->plan, value)] - 1];
 }
 
-vta_status quant_observe_open(const quant_plan *plan, quant_observer *o, vta_diag *diag)
+vta_status quant_observe_open(const quant_plan *plan, const vtac_value_id *others, uint32_t other_count,
+                              quant_observer *o, vta_diag *diag)
 {
     vtac_graph *g = plan->graph;
     *o = (quant_observer){.plan = plan,
                           .seen = vta_arena_array(plan->arena, plan->value_room, sizeof *o->seen),
                           .of = vta_arena_array(plan->arena, plan->value_room, sizeof *o->of)};
-    vtac_value_id *values = vta_arena_array(plan->arena, plan->value_room, sizeof *values);
+    vtac_value_id *values =
+        vta_arena_array(plan->arena, (size_t)plan->value_room + other_count, sizeof *values);
     if (o->seen == NULL || o->of == NULL || values == NULL) {
         return vta_fail(diag, VTA_NOMEM, "out of memory");
     }
@@ -74,7 +76,10 @@ vta_status quant_observe_open(const quant_plan *plan, quant_observer *o, vta_dia
         o->seen[i].group = o->seen[o->of[group] - 1].value;
     }
     note_channels(o);
-    return quant_probe_open(g, values, o->count, &o->probe, diag);
+    for (uint32_t i = 0; i < other_count; i++) {
+        values[o->count + i] = others[i];
+    }
+    return quant_probe_open(g, values, o->count + other_count, &o->probe, diag);
 }
 
 void quant_observe_close(quant_observer *o)

@@ -27,8 +27,10 @@ typedef struct quant_observer {
     quant_probe *probe; /* the float model, compiled */
 } quant_observer;
 
-/* Compiles the graph. Close it also after a failure. */
-vta_status quant_observe_open(const quant_plan *plan, quant_observer *out, vta_diag *diag);
+/* Compiles the graph. The probe shows what is in `seen`, and behind that `others`, `other_count` of them.
+ * Close it also after a failure. */
+vta_status quant_observe_open(const quant_plan *plan, const vtac_value_id *others, uint32_t other_count,
+                              quant_observer *out, vta_diag *diag);
 void quant_observe_close(quant_observer *observer);
 
 /* Ranges, groups joined, narrowed by the method. */

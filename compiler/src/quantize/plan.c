@@ -6,7 +6,12 @@
 #include "plan.h"
 
 #include <stdio.h>
+#include <string.h>
 
+#include "vta/str.h"
+
+#include "half.h"
+#include "vtac/island.h"
 #include "vtac/quantize.h"
 
 typedef struct role_row {
@@ -31,7 +36,7 @@ void vtac_why_float(const vtac_graph *graph, const vtac_node *node, char text[12
     if (vtac_quantizable(graph)) {
         (void)snprintf(text, 128, "quantize the model (vtac quantize)");
     } else if (x != NULL && x->dtype != VTAC_F32) {
-        (void)snprintf(text, 128, "vtac quantize takes f32 alone");
+        (void)snprintf(text, 128, "vtac quantize takes f32, f16 and bf16");
     } else if (roles[node->op].role == QUANT_FLOAT) {
         (void)snprintf(text, 128, "it has no 8-bit %s", vtac_op_get(node->op)->name);
     } else if (roles[node->op].role == QUANT_PRODUCT && !quant_is_product(graph, node, &axis)) {
@@ -63,6 +68,13 @@ static uint32_t operands_of(const vtac_node *node)
     return node->input_count < most ? node->input_count : most;
 }
 
+/* In an island all inputs that are there may be activations. */
+static uint32_t reach_of(const quant_plan *plan, const vtac_node *node)
+{
+    const vtac_node_id id = (vtac_node_id)(node - plan->graph->nodes);
+    return plan->island[id] != 0 ? node->input_count : operands_of(node);
+}
+
 static bool is_float(const vtac_graph *g, vtac_value_id value)
 {
     return value != 0 && g->values[value].type.dtype == VTAC_F32 &&
@@ -72,7 +84,7 @@ static bool is_float(const vtac_graph *g, vtac_value_id value)
 bool quant_is_product(const vtac_graph *graph, const vtac_node *node, uint32_t *axis)
 {
     const vtac_tensor *w = roles[node->op].role == QUANT_PRODUCT ? vtac_in_constant(graph, node, 1) : NULL;
-    if (w == NULL || w->type.dtype != VTAC_F32 || w->type.rank < 2) {
+    if (w == NULL || (w->type.dtype != VTAC_F32 && !quant_is_half(w->type.dtype)) || w->type.rank < 2) {
         return false;
     }
     *axis = node->op == VTAC_OP_CONV                                            ? 0
@@ -86,9 +98,17 @@ bool quant_is_product(const vtac_graph *graph, const vtac_node *node, uint32_t *
 }
 
 /* Whether a node could be quantized at all. */
-static bool eligible(const vtac_graph *g, const vtac_node *node)
+static bool eligible(const quant_plan *plan, vtac_node_id id)
 {
+    const vtac_graph *g = plan->graph;
+    const vtac_node *node = &g->nodes[id];
     uint32_t axis;
+    if (plan->kept != NULL && plan->kept[id]) {
+        return false;
+    }
+    if (plan->island[id] != 0) {
+        return true;
+    }
     if (roles[node->op].role == QUANT_FLOAT ||
         (roles[node->op].role == QUANT_PRODUCT && !quant_is_product(g, node, &axis))) {
         return false;
@@ -113,11 +133,123 @@ static bool eligible(const vtac_graph *g, const vtac_node *node)
     return moving;
 }
 
+/* ---- functions of one value: what is inside stays float, and is a table in the end */
+
+/* A clamp belongs to what is before it. */
+static bool begins(const vtac_graph *graph, vtac_value_id value)
+{
+    return is_float(graph, value) && graph->values[value].constant == NULL;
+}
+
+static bool takes(const vtac_graph *graph, const vtac_node *node)
+{
+    return is_float(graph, node->outputs[0]);
+}
+
+/* Anything but a clamp, or sums and products with numbers, which have their own integers. */
+static bool is_worth_it(const vtac_graph *graph, const vtac_island *is)
+{
+    bool worth = false;
+    for (uint32_t i = 0; i < is->count; i++) {
+        const vtac_op op = graph->nodes[is->nodes[i]].op;
+        worth = worth || roles[op].role == QUANT_FLOAT || op == VTAC_OP_SIGMOID || op == VTAC_OP_LEAKY_RELU;
+    }
+    return worth;
+}
+
+/* Clamps and sums at the beginning stay with what is before them, as far as each has one operand. */
+static void trim(const vtac_graph *graph, vtac_island *is)
+{
+    while (is->count > 1) {
+        const vtac_node *first = &graph->nodes[is->nodes[is->count - 1]];
+        const vtac_value_id y = first->outputs[0];
+        if (roles[first->op].role != QUANT_CLAMP || vtac_use_count(graph, is->source) != 1 ||
+            first->inputs[0] != is->source) {
+            return;
+        }
+        is->source = y;
+        is->count--;
+    }
+}
+
+/* Whether something that can take 8-bit numbers reads what an island makes: for the others it stays float. */
+static bool feeds_integers(const quant_plan *plan, const vtac_island *is)
+{
+    const vtac_graph *g = plan->graph;
+    const vtac_value_id y = g->nodes[is->nodes[0]].outputs[0];
+    const vtac_value *v = &g->values[y];
+    bool feeds = false;
+    for (uint32_t i = 0; !feeds && i < v->user_count; i++) {
+        const vtac_node *user = &g->nodes[v->users[i]];
+        for (uint32_t k = 0; !user->dead && k < user->input_count; k++) {
+            feeds = feeds || (user->inputs[k] == y &&
+                              (roles[user->op].role != QUANT_FLOAT || plan->island[v->users[i]] != 0));
+        }
+    }
+    return feeds;
+}
+
+static bool keeps_one(const quant_plan *plan, const vtac_island *is)
+{
+    bool keeps = false;
+    for (uint32_t i = 0; plan->kept != NULL && i < is->count; i++) {
+        keeps = keeps || plan->kept[is->nodes[i]];
+    }
+    return keeps;
+}
+
+static vta_status find_islands(const quant_plan *plan, vta_diag *diag)
+{
+    const vtac_graph *g = plan->graph;
+    const vtac_island_search how = {
+        .graph = g, .position = vtac_positions(g, plan->arena), .begins = begins, .takes = takes};
+    vtac_island is;
+    uint32_t count = 0;
+    if (how.position == NULL) {
+        return vta_fail(diag, VTA_NOMEM, "out of memory");
+    }
+    for (uint32_t i = g->order_count; i-- > 0;) {
+        if (plan->island[g->order[i]] != 0 || !is_float(g, g->nodes[g->order[i]].outputs[0]) ||
+            !vtac_find_island(&how, g->order[i], &is) || !is_worth_it(g, &is) || !feeds_integers(plan, &is) ||
+            keeps_one(plan, &is)) {
+            continue;
+        }
+        trim(g, &is);
+        count++;
+        for (uint32_t k = 0; k < is.count; k++) {
+            plan->island[is.nodes[k]] = count;
+        }
+    }
+    return VTA_OK;
+}
+
+static bool same_island(const quant_plan *plan, vtac_node_id a, vtac_node_id b)
+{
+    return plan->island[a] != 0 && plan->island[a] == plan->island[b];
+}
+
+/* Whether only its island reads what a node makes. */
+static bool is_inside(const quant_plan *plan, vtac_node_id id)
+{
+    const vtac_graph *g = plan->graph;
+    const vtac_value *v = &g->values[g->nodes[id].outputs[0]];
+    bool inside = plan->island[id] != 0 && v->output_uses == 0 && v->node_uses > 0;
+    for (uint32_t i = 0; inside && i < v->user_count; i++) {
+        const vtac_node *user = &g->nodes[v->users[i]];
+        bool reads = false;
+        for (uint32_t k = 0; !user->dead && k < user->input_count; k++) {
+            reads = reads || user->inputs[k] == g->nodes[id].outputs[0];
+        }
+        inside = !reads || same_island(plan, id, v->users[i]);
+    }
+    return inside;
+}
+
 /* Whether it follows an active node, or only moves elements in front of one. */
 static bool beside_active(const quant_plan *plan, const vtac_node *node)
 {
     const vtac_graph *g = plan->graph;
-    for (uint32_t i = 0; i < operands_of(node); i++) {
+    for (uint32_t i = 0; i < reach_of(plan, node); i++) {
         const vtac_node_id above = g->values[node->inputs[i]].node;
         if (above != 0 && plan->active[above]) {
             return true;
@@ -135,8 +267,10 @@ static void activate(const quant_plan *plan, vtac_node_id id)
 {
     const vtac_node *node = &plan->graph->nodes[id];
     plan->active[id] = true;
-    for (uint32_t i = 0; i < operands_of(node); i++) {
-        plan->wanted[node->inputs[i]] = true;
+    for (uint32_t i = 0; i < reach_of(plan, node); i++) {
+        const vtac_value *in = &plan->graph->values[node->inputs[i]];
+        const bool known = plan->island[id] != 0 && in->constant != NULL;
+        plan->wanted[node->inputs[i]] = !known;
     }
 }
 
@@ -148,7 +282,7 @@ static void activate_all(const quant_plan *plan)
         for (uint32_t i = 0; i < g->order_count; i++) {
             const vtac_node_id id = g->order[i];
             const vtac_node *node = &g->nodes[id];
-            if (!plan->active[id] && eligible(g, node) &&
+            if (!plan->active[id] && eligible(plan, id) &&
                 (roles[node->op].role == QUANT_PRODUCT || beside_active(plan, node))) {
                 activate(plan, id);
                 changed = true;
@@ -166,7 +300,8 @@ static vtac_node_id clamp_behind(const quant_plan *plan, vtac_value_id value)
     }
     for (uint32_t i = 0; i < g->order_count; i++) {
         const vtac_node *node = &g->nodes[g->order[i]];
-        if (plan->active[g->order[i]] && roles[node->op].role == QUANT_CLAMP && node->inputs[0] == value) {
+        if (plan->active[g->order[i]] && plan->island[g->order[i]] == 0 &&
+            roles[node->op].role == QUANT_CLAMP && node->inputs[0] == value) {
             return g->order[i];
         }
     }
@@ -181,7 +316,8 @@ static void want_results(const quant_plan *plan)
         const vtac_node *node = &g->nodes[g->order[i]];
         for (uint32_t k = 0; plan->active[g->order[i]] && k < node->output_count; k++) {
             const vtac_value_id y = node->outputs[k];
-            plan->wanted[y] = y != 0 && (roles[node->op].role == QUANT_SHARE || clamp_behind(plan, y) == 0);
+            plan->wanted[y] = y != 0 && !is_inside(plan, g->order[i]) &&
+                              (roles[node->op].role == QUANT_SHARE || clamp_behind(plan, y) == 0);
         }
     }
 }
@@ -205,27 +341,78 @@ static void join_groups(const quant_plan *plan)
     }
 }
 
-vta_status quant_plan_make(vtac_graph *graph, vta_arena *arena, quant_plan *out, vta_diag *diag)
+static bool is_named(const vtac_graph *g, const vtac_node *node, const char *name)
+{
+    bool named = node->name != NULL && strcmp(node->name, name) == 0;
+    for (uint32_t i = 0; i < node->output_count; i++) {
+        const char *result = node->outputs[i] == 0 ? NULL : g->values[node->outputs[i]].name;
+        named = named || (result != NULL && strcmp(result, name) == 0);
+    }
+    return named;
+}
+
+static vta_status no_such_node(const vtac_graph *g, const char *name, vta_arena *arena, vta_diag *diag)
+{
+    const char **names = vta_arena_array(arena, (size_t)g->order_count + 1, sizeof *names);
+    for (uint32_t i = 0; names != NULL && i < g->order_count; i++) {
+        const char *own = g->nodes[g->order[i]].name;
+        names[i] = own == NULL ? "" : own;
+    }
+    const char *near = names == NULL ? NULL : vta_nearest(name, names, g->order_count);
+    return near != NULL
+               ? vta_fail(diag, VTA_INVALID, "no node is named '%s'; did you mean '%s'?", name, near)
+               : vta_fail(diag, VTA_INVALID,
+                          "no node is named '%s', nor a result of one; vtac inspect shows them", name);
+}
+
+vta_status quant_find_kept(const vtac_graph *graph, const char *const *names, uint32_t count,
+                           vta_arena *arena, const bool **out, vta_diag *diag)
+{
+    bool *kept = vta_arena_array(arena, (size_t)graph->node_count + 1, sizeof *kept);
+    if (kept == NULL) {
+        return vta_fail(diag, VTA_NOMEM, "out of memory");
+    }
+    for (uint32_t n = 0; n < count; n++) {
+        bool found = false;
+        for (uint32_t i = 0; i < graph->order_count; i++) {
+            const bool is = is_named(graph, &graph->nodes[graph->order[i]], names[n]);
+            kept[graph->order[i]] = kept[graph->order[i]] || is;
+            found = found || is;
+        }
+        if (!found) {
+            return no_such_node(graph, names[n], arena, diag);
+        }
+    }
+    *out = kept;
+    return VTA_OK;
+}
+
+vta_status quant_plan_make(vtac_graph *graph, const bool *kept, vta_arena *arena, quant_plan *out,
+                           vta_diag *diag)
 {
     const size_t nodes = graph->node_count + (size_t)1;
     const size_t values = graph->value_count + (size_t)1;
     *out = (quant_plan){.graph = graph,
                         .arena = arena,
+                        .kept = kept,
                         .active = vta_arena_array(arena, nodes, sizeof(bool)),
                         .wanted = vta_arena_array(arena, values, sizeof(bool)),
+                        .island = vta_arena_array(arena, nodes, sizeof(uint32_t)),
                         .parent = vta_arena_array(arena, values, sizeof(vtac_value_id)),
                         .node_room = (uint32_t)nodes,
                         .value_room = (uint32_t)values};
-    if (out->active == NULL || out->wanted == NULL || out->parent == NULL) {
+    if (out->active == NULL || out->wanted == NULL || out->island == NULL || out->parent == NULL) {
         return vta_fail(diag, VTA_NOMEM, "out of memory");
     }
     for (size_t n = 0; n < nodes; n++) {
         out->active[n] = false;
+        out->island[n] = 0;
     }
     for (vtac_value_id v = 0; v < values; v++) {
         out->wanted[v] = false;
         out->parent[v] = v;
     }
+    VTA_TRY(find_islands(out, diag));
     activate_all(out);
     want_results(out);
     join_groups(out);

@@ -12,13 +12,21 @@ typedef enum quant_role { QUANT_FLOAT, QUANT_PRODUCT, QUANT_FREE, QUANT_SHARE, Q
 typedef struct quant_plan {
     vtac_graph *graph;
     vta_arena *arena;
+    const bool *kept;      /* by node: it stays float; NULL: none does */
     bool *active;          /* by node */
     bool *wanted;          /* by value: it is to be quantized */
+    uint32_t *island;      /* by node: the function of one value that it is part of, from 1 on; 0: none */
     vtac_value_id *parent; /* by value: towards the one that stands for its group */
     uint32_t node_room, value_room;
 } quant_plan;
 
-vta_status quant_plan_make(vtac_graph *graph, vta_arena *arena, quant_plan *out, vta_diag *diag);
+/* `kept` nodes stay float: by node; NULL: none. */
+vta_status quant_plan_make(vtac_graph *graph, const bool *kept, vta_arena *arena, quant_plan *out,
+                           vta_diag *diag);
+
+/* The nodes that `names` tell, by their own name or that of a result; a name that is none is refused. */
+vta_status quant_find_kept(const vtac_graph *graph, const char *const *names, uint32_t count,
+                           vta_arena *arena, const bool **out, vta_diag *diag);
 
 quant_role quant_role_of(vtac_op op);
 

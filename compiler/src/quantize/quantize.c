@@ -2,7 +2,9 @@
  *
  * The quantizer's steps:
  *
+ *     widen              half floats become floats
  *     passes             the float model as it will run, BatchNormalization folded away
+ *     join biases        MatMul and Add as Gemm
  *     plan               what is quantized, and what has one scale together
  *     equalize           weights of neighbouring layers, where that is asked for
  *     observe            ranges from samples
@@ -10,6 +12,7 @@
  *     wrap activations   QuantizeLinear and DequantizeLinear
  *     compare            both models on the samples, for the report
  *     store products     integers and DequantizeLinear in place of the floats
+ *     narrow             inputs and outputs get their types back
  *
  * Comparing comes before storing, so that weights are plain constants for the code generator.
  */
@@ -18,13 +21,15 @@
 #include <string.h>
 
 #include "compare.h"
+#include "dense.h"
 #include "equalize.h"
 #include "guess.h"
+#include "half.h"
 #include "insert.h"
 #include "vtac/pass.h"
 #include "weights.h"
 
-enum { MADE_UP = 16, SEED = 1 };
+enum { MADE_UP = 16, OTHERS = 4, SEED = 1 };
 
 /* Ranges from made-up samples are taken for this much too small: things that a network was trained on move
  * its deeper layers more than anything made up. A bit that is lost does less harm than values that are cut.
@@ -143,7 +148,8 @@ static vta_status wrap_constants(const job *j, quant_params *made, vta_diag *dia
 {
     vtac_graph *g = j->graph;
     for (vtac_node_id n = 1; n < j->plan.node_room; n++) {
-        for (uint32_t i = 0; j->plan.active[n] && i < g->nodes[n].input_count; i++) {
+        const bool takes = j->plan.active[n] && j->plan.island[n] == 0;
+        for (uint32_t i = 0; takes && i < g->nodes[n].input_count; i++) {
             const vtac_value_id x = g->nodes[n].inputs[i];
             if (!is_wanted_constant(j, x)) {
                 continue;
@@ -187,18 +193,29 @@ static vta_status store_products(const job *j, vta_diag *diag)
 
 static vta_status make_plan(job *j, vta_diag *diag)
 {
-    VTA_TRY(quant_plan_make(j->graph, &j->arena, &j->plan, diag));
+    const bool *kept = NULL;
+    VTA_TRY(
+        quant_find_kept(j->graph, j->options->keep_float, j->options->keep_count, &j->arena, &kept, diag));
+    VTA_TRY(quant_plan_make(j->graph, kept, &j->arena, &j->plan, diag));
     if (!j->options->equalize) {
         return VTA_OK;
     }
     VTA_TRY(quant_equalize(&j->plan, diag)); /* new constants: the plan has room for those that were there */
-    return quant_plan_make(j->graph, &j->arena, &j->plan, diag);
+    return quant_plan_make(j->graph, kept, &j->arena, &j->plan, diag);
+}
+
+/* The model of floats, compiled once for all that is asked of it. */
+static vta_status open_floats(job *j, bool made_up, vta_diag *diag)
+{
+    const vtac_value_id *guessed = NULL;
+    uint32_t count = 0;
+    VTA_TRY(made_up ? quant_guess_values(&j->plan, &guessed, &count, diag) : VTA_OK);
+    vtac_progress_at(j->options->progress, "compiling the model of floats", NULL, 0, 0);
+    return quant_observe_open(&j->plan, guessed, count, &j->observer, diag);
 }
 
 static vta_status observe(job *j, const vtac_samples *samples, bool made_up, vta_diag *diag)
 {
-    vtac_progress_at(j->options->progress, "compiling the model of floats", NULL, 0, 0);
-    VTA_TRY(quant_observe_open(&j->plan, &j->observer, diag));
     VTA_TRY(quant_observe(&j->observer, samples, j->options->method, j->options->progress, diag));
     return made_up ? quant_widen(&j->observer, ROOM, diag) : VTA_OK;
 }
@@ -211,23 +228,27 @@ static vta_status compare(const job *j, const vtac_samples *samples, vtac_quanti
                                 .real = j->real,
                                 .samples = samples,
                                 .dtype = j->dtype,
+                                .labels = j->options->labels,
+                                .label_count = j->options->label_count,
                                 .progress = j->options->progress};
     return quant_compare(&c, report, diag);
 }
 
-/* Samples for a model that has none. */
-static vta_status make_up(job *j, vtac_samples *out, vta_diag *diag)
+/* Samples for a model that has none: for the ranges, and others to compare on. */
+static vta_status make_up(job *j, vtac_samples *ranges, vtac_samples *others, vta_diag *diag)
 {
     vtac_sample_range range;
-    VTA_TRY(quant_guess_range(&j->plan, SEED, j->options->progress, &range, diag));
-    return vtac_generate_samples(j->graph, &range, MADE_UP, SEED, &j->arena, out, diag);
+    VTA_TRY(quant_guess_range(&j->plan, j->observer.probe, j->observer.count, SEED, j->options->progress,
+                              &range, diag));
+    VTA_TRY(vtac_generate_samples(j->graph, &range, MADE_UP, SEED, &j->arena, ranges, diag));
+    return vtac_generate_samples(j->graph, &range, OTHERS, SEED + 1, &j->arena, others, diag);
 }
 
 /* What to do once there are samples. */
-static vta_status convert(job *j, const vtac_samples *samples, bool made_up, vtac_quantize_report *report,
-                          vta_diag *diag)
+static vta_status convert(job *j, const vtac_samples *samples, const vtac_samples *made_up,
+                          vtac_quantize_report *report, vta_diag *diag)
 {
-    VTA_TRY(observe(j, samples, made_up, diag));
+    VTA_TRY(observe(j, samples, made_up != NULL, diag));
     vtac_progress_at(j->options->progress, "rounding weights", NULL, 0, 0);
     VTA_TRY(round_products(j, diag));
     if (j->product_count == 0) {
@@ -237,7 +258,8 @@ static vta_status convert(job *j, const vtac_samples *samples, bool made_up, vta
     }
     VTA_TRY(wrap_activations(j, diag));
     if (report != NULL) {
-        VTA_TRY(compare(j, samples, report, diag));
+        report->made_up = made_up != NULL;
+        VTA_TRY(compare(j, made_up != NULL ? made_up : samples, report, diag));
     }
     return store_products(j, diag);
 }
@@ -245,12 +267,18 @@ static vta_status convert(job *j, const vtac_samples *samples, bool made_up, vta
 static vta_status run(job *j, const vtac_samples *samples, vtac_quantize_report *report, vta_diag *diag)
 {
     vtac_samples own;
+    vtac_samples others;
+    quant_borders borders;
+    VTA_TRY(quant_floats(j->graph, &borders, diag));
     VTA_TRY(
         vtac_run_passes(j->graph, &(vtac_pass_options){.level = 2, .progress = j->options->progress}, diag));
+    VTA_TRY(quant_join_biases(j->graph, diag));
     VTA_TRY(samples != NULL ? check_samples(j->graph, samples, diag) : VTA_OK);
     VTA_TRY(make_plan(j, diag));
-    VTA_TRY(samples == NULL ? make_up(j, &own, diag) : VTA_OK);
-    return convert(j, samples != NULL ? samples : &own, samples == NULL, report, diag);
+    VTA_TRY(open_floats(j, samples == NULL, diag));
+    VTA_TRY(samples == NULL ? make_up(j, &own, &others, diag) : VTA_OK);
+    VTA_TRY(convert(j, samples != NULL ? samples : &own, samples != NULL ? NULL : &others, report, diag));
+    return quant_restore(j->graph, &borders, diag);
 }
 
 bool vtac_quantizable(const vtac_graph *graph)
@@ -278,7 +306,13 @@ vta_status vtac_quantize(vtac_graph *graph, const vtac_samples *samples, const v
     if (report != NULL) {
         *report = (vtac_quantize_report){0};
     }
-    const vta_status status = run(&j, samples, report, diag);
+    const vta_status status =
+        graph->flow == NULL
+            ? run(&j, samples, report, diag)
+            : vta_fail(
+                  diag, VTA_UNSUPPORTED,
+                  "a model with control flow, or with sizes that are known only at run time, is quantized by "
+                  "whoever makes it; what is quantized in it goes to the accelerator");
     quant_observe_close(&j.observer);
     vta_arena_free(&j.arena);
     return status;

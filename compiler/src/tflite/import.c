@@ -69,7 +69,7 @@ tfl_tensor *tfl_in(tfl *im, uint32_t i)
         vtac_make_fail(&im->maker, VTA_INVALID, "it has no input %u", i);
         return &none;
     }
-    return &im->model.tensors[im->op->inputs[i]];
+    return &im->graph->tensors[im->op->inputs[i]];
 }
 
 tfl_tensor *tfl_out(tfl *im, uint32_t i)
@@ -79,7 +79,7 @@ tfl_tensor *tfl_out(tfl *im, uint32_t i)
         vtac_make_fail(&im->maker, VTA_INVALID, "it has no output %u", i);
         return &none;
     }
-    return &im->model.tensors[im->op->outputs[i]];
+    return &im->graph->tensors[im->op->outputs[i]];
 }
 
 static const int64_t to_planes[] = {0, 3, 1, 2};
@@ -89,12 +89,15 @@ static const int64_t to_plain[] = {0, 2, 3, 1};
 static void call(tfl *im, vtac_id id, const char *name)
 {
     vtac_graph *g = im->maker.graph;
+    if (im->depth > 0) {
+        return; /* a graph that is called more than once has its names more than once */
+    }
     if (im->maker.status == VTA_OK && id != 0 && name[0] != '\0' && strcmp(g->values[id].name, name) != 0) {
         im->maker.status = vtac_rename_value(g, id, name, im->maker.diag);
     }
 }
 
-static vtac_id plain_of(tfl *im, tfl_tensor *t)
+vtac_id tfl_value(tfl *im, tfl_tensor *t)
 {
     vtac_builder *m = &im->maker;
     if (m->status != VTA_OK) {
@@ -122,14 +125,14 @@ static vtac_id plain_of(tfl *im, tfl_tensor *t)
 
 vtac_id tfl_plain(tfl *im, uint32_t i)
 {
-    return plain_of(im, tfl_in(im, i));
+    return tfl_value(im, tfl_in(im, i));
 }
 
 vtac_id tfl_planes(tfl *im, uint32_t i)
 {
     tfl_tensor *t = tfl_in(im, i);
     if (t->planes == 0) {
-        t->planes = vtac_make_transpose(&im->maker, plain_of(im, t), to_planes, 4);
+        t->planes = vtac_make_transpose(&im->maker, tfl_value(im, t), to_planes, 4);
     }
     return t->planes;
 }
@@ -253,8 +256,13 @@ float tfl_option_float(tfl *im, uint32_t field, float otherwise)
 
 /* ---- the walk */
 
-static void note(const tfl *im, const char *text)
+void tfl_note(const tfl *im, const char *fmt, ...)
 {
+    char text[400];
+    va_list args;
+    va_start(args, fmt);
+    (void)vsnprintf(text, sizeof text, fmt, args);
+    va_end(args);
     if (im->options != NULL && im->options->note != NULL) {
         im->options->note(im->options->context, text);
     }
@@ -279,7 +287,6 @@ static vta_status input_type(const tfl *im, const char *name, const tfl_tensor *
                         option->rank);
     }
     for (uint32_t i = 0; i < type->rank; i++) {
-        char text[256];
         if (option != NULL && !t->open[i] && i > 0 && option->dim[i] != type->dim[i]) {
             return vta_fail(diag, VTA_INVALID, "input '%s': axis %u is %lld in the model, not %lld", name, i,
                             (long long)type->dim[i], (long long)option->dim[i]);
@@ -287,9 +294,8 @@ static vta_status input_type(const tfl *im, const char *name, const tfl_tensor *
         if (option != NULL) {
             type->dim[i] = option->dim[i];
         } else if (t->open[i]) {
-            (void)snprintf(text, sizeof text, "input '%s': axis %u is open in the model, taken as %lld", name,
-                           i, (long long)type->dim[i]);
-            note(im, text);
+            tfl_note(im, "input '%.200s': axis %u is open in the model, taken as %lld", name, i,
+                     (long long)type->dim[i]);
         }
     }
     return vtac_type_elements(type) >= 0 ? VTA_OK
@@ -298,10 +304,10 @@ static vta_status input_type(const tfl *im, const char *name, const tfl_tensor *
 
 static vta_status import_inputs(tfl *im, vta_diag *diag)
 {
-    const tfl_model *model = &im->model;
-    for (uint32_t i = 0; i < model->input_count; i++) {
-        tfl_tensor *t = &model->tensors[model->inputs[i]];
-        const char *name = outer_name(model->input_names, t, i);
+    const tfl_graph *graph = im->graph;
+    for (uint32_t i = 0; i < graph->input_count; i++) {
+        tfl_tensor *t = &graph->tensors[graph->inputs[i]];
+        const char *name = outer_name(im->model.input_names, t, i);
         vtac_type type;
         if (t->type.dtype == VTAC_NO_DTYPE) {
             return vta_fail(diag, VTA_UNSUPPORTED,
@@ -322,73 +328,55 @@ static vta_status import_inputs(tfl *im, vta_diag *diag)
     return VTA_OK;
 }
 
-/* All operators that are not taken, at once. */
-static vta_status check_operators(const tfl_model *model, vta_diag *diag)
-{
-    char list[700] = "";
-    size_t used = 0;
-    for (uint32_t i = 0; i < model->op_count; i++) {
-        const tfl_op *op = &model->ops[i];
-        if (op->kind != NULL) {
-            continue;
-        }
-        const char *where = op->output_count > 0 ? model->tensors[op->outputs[0]].name : "";
-        const int size =
-            op->custom != NULL
-                ? snprintf(list + used, sizeof list - used, "%sthe custom operator %.80s (at '%.80s')",
-                           used == 0 ? "" : ", ", op->custom, where)
-                : snprintf(list + used, sizeof list - used, "%sbuiltin operator %d (at '%.80s')",
-                           used == 0 ? "" : ", ", op->code, where);
-        if (used + (size_t)size >= sizeof list) {
-            list[used] = '\0';
-            return vta_fail(diag, VTA_UNSUPPORTED, "not supported: %s and more", list);
-        }
-        used += (size_t)size;
-    }
-    return used == 0 ? VTA_OK : vta_fail(diag, VTA_UNSUPPORTED, "not supported: %s", list);
-}
-
 static vta_status import_op(tfl *im, uint32_t i, vta_diag *diag)
 {
-    const tfl_op *op = &im->model.ops[i];
-    const char *name = op->output_count > 0 ? im->model.tensors[op->outputs[0]].name : op->kind->name;
+    const tfl_op *op = &im->graph->ops[i];
+    const char *name = op->output_count > 0 ? im->graph->tensors[op->outputs[0]].name : op->kind->name;
     im->op = op;
     im->how = op->kind->how;
     im->maker.name = name;
-    im->maker.origin = i;
+    im->maker.origin = im->depth > 0 ? im->maker.origin : i;
     if (op->input_count < op->kind->in_min) {
         vtac_make_fail(&im->maker, VTA_INVALID, "it has %u inputs and needs %u", op->input_count,
                        op->kind->in_min);
     }
     for (uint32_t k = 0; k < op->input_count && im->maker.status == VTA_OK; k++) {
-        const tfl_tensor *t = op->inputs[k] < 0 ? NULL : &im->model.tensors[op->inputs[k]];
-        if (t != NULL && t->type.dtype == VTAC_NO_DTYPE) {
+        const tfl_tensor *t = op->inputs[k] < 0 ? NULL : &im->graph->tensors[op->inputs[k]];
+        if (t != NULL && t->type.dtype == VTAC_NO_DTYPE && t->handle == 0 && t->imaginary == 0) {
             tfl_refuse(im, "tensor '%s' is of a type that is not taken (text, complex, a resource)", t->name);
         }
     }
     if (im->maker.status == VTA_OK) {
         op->kind->import(im);
+        im->op = op; /* it may have called a graph */
     }
     return im->maker.status == VTA_OK
                ? VTA_OK
                : vta_context(diag, "operator %u, '%.100s' (%s)", i, name, op->kind->name);
 }
 
-static vta_status import_graph(tfl *im, vta_diag *diag)
+vta_status tfl_import_operators(tfl *im, vta_diag *diag)
 {
-    const tfl_model *model = &im->model;
-    VTA_TRY(check_operators(model, diag));
-    VTA_TRY(import_inputs(im, diag));
-    for (uint32_t i = 0; i < model->op_count; i++) {
+    VTA_TRY(tfl_check_operators(im, diag));
+    for (uint32_t i = 0; i < im->graph->op_count; i++) {
         VTA_TRY(import_op(im, i, diag));
     }
-    for (uint32_t i = 0; i < model->output_count; i++) {
-        tfl_tensor *t = &model->tensors[model->outputs[i]];
-        vtac_id id = t->type.dtype == VTAC_NO_DTYPE ? 0 : plain_of(im, t);
+    return VTA_OK;
+}
+
+static vta_status import_graph(tfl *im, vta_diag *diag)
+{
+    const tfl_graph *graph = im->graph = im->model.graphs;
+    VTA_TRY(tfl_check_operators(im, diag));
+    VTA_TRY(import_inputs(im, diag));
+    VTA_TRY(tfl_import_operators(im, diag));
+    for (uint32_t i = 0; i < graph->output_count; i++) {
+        tfl_tensor *t = &graph->tensors[graph->outputs[i]];
+        vtac_id id = t->type.dtype == VTAC_NO_DTYPE ? 0 : tfl_value(im, t);
         if (id != 0 && (im->maker.graph->values[id].node == 0 || vtac_is_output(im->maker.graph, id))) {
             id = vtac_make1(&im->maker, VTAC_OP_IDENTITY, id);
         }
-        call(im, id, outer_name(model->output_names, t, i));
+        call(im, id, outer_name(im->model.output_names, t, i));
         if (im->maker.status != VTA_OK || id == 0) {
             return vta_fail(diag, VTA_INVALID, "output '%s' is made by no operator", t->name);
         }

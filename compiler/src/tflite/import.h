@@ -17,8 +17,12 @@ typedef struct tfl {
     vtac_builder maker;
     tfl_model model;
     const vtac_import_options *options;
+    tfl_graph *graph; /* that is being imported: the network, or what an operator calls */
     const tfl_op *op;
     int32_t how; /* what the operator's row says */
+    struct tfl_variable *variables;
+    uint32_t variable_count, depth;
+    uint64_t work; /* what calls have cost: tensors and operators */
 } tfl;
 
 /* ---- tensors of the operator */
@@ -66,17 +70,27 @@ void tfl_activation_range(tfl *im, const tfl_tensor *t, int activation, int64_t 
 vtac_id tfl_activate(tfl *im, vtac_id x, const tfl_tensor *t, int activation);
 /* Whole numbers next to it, halves away from zero, as an int32. */
 vtac_id tfl_round(tfl *im, vtac_id x);
+/* An int32 / 2^by, halves away from zero; by is at least 1, at most 30. */
+vtac_id tfl_round_shift(tfl *im, vtac_id v, int by);
 /* float32 to the tensor's integers. */
 vtac_id tfl_quantize(tfl *im, vtac_id x, const tfl_tensor *to);
 vtac_id tfl_dequantize(tfl *im, vtac_id x, const tfl_tensor *from);
 /* x through a table of `count` numbers for first, first + 1, … */
 vtac_id tfl_look_up(tfl *im, vtac_id x, vtac_dtype dtype, const void *table, int64_t count, int64_t first);
+/* A line for whoever asked for notes. */
+__attribute__((format(printf, 2, 3))) void tfl_note(const tfl *im, const char *fmt, ...);
+/* The operators of im->graph, one after the other. */
+vta_status tfl_import_operators(tfl *im, vta_diag *diag);
+/* The value of a tensor of im->graph, axes as in the file. */
+vtac_id tfl_value(tfl *im, tfl_tensor *t);
 /* Rows of floats quantized by the run (op_matrix.c). */
 vtac_id tfl_quantize_rows(tfl *im, vtac_id x, uint32_t rank, vtac_id *scale, vtac_id *zero);
+/* uint8 by uint8 (op_divide.c). */
+vtac_id tfl_divide_bytes(tfl *im, vtac_id a, vtac_id b, int activation);
 void tfl_range(vtac_dtype dtype, int64_t *low, int64_t *high);
 
 __attribute__((format(printf, 2, 3))) void tfl_refuse(tfl *im, const char *fmt, ...);
 
-enum { TFL_NONE, TFL_RELU, TFL_RELU_N1, TFL_RELU6, TFL_TANH };
+enum { TFL_NONE, TFL_RELU, TFL_RELU_N1, TFL_RELU6, TFL_TANH, TFL_RELU_01 = 16 };
 
 #endif

@@ -24,10 +24,10 @@ enum {
 };
 enum { QUANT_SCALE = 2, QUANT_ZERO, QUANT_AXIS = 6 };
 enum { BUFFER_DATA, BUFFER_OFFSET, BUFFER_SIZE };
-enum { OP_CODE, OP_INPUTS, OP_OUTPUTS, OP_OPTIONS = 4, OP_CUSTOM_OPTIONS };
+enum { OP_CODE, OP_INPUTS, OP_OUTPUTS, OP_OPTIONS = 4, OP_CUSTOM_OPTIONS, OP_INTERMEDIATES = 8 };
 enum { SIGNATURE_INPUTS, SIGNATURE_OUTPUTS, SIGNATURE_GRAPH = 4 };
 enum { MAP_NAME, MAP_TENSOR };
-enum { MOST_TENSORS = 1 << 20, CUSTOM = 32, INT4 = 17 };
+enum { MOST_TENSORS = 1 << 20, MOST_GRAPHS = 1 << 10, CUSTOM = 32, RESOURCE = 13, INT4 = 17 };
 
 /* By the number of the type. */
 static const vtac_dtype dtypes[] = {VTAC_F32,      VTAC_F16,      VTAC_I32, VTAC_U8,       VTAC_I64,
@@ -45,13 +45,37 @@ static vta_status out_of_memory(vta_diag *diag)
     return vta_fail(diag, VTA_NOMEM, "out of memory");
 }
 
+/* Bytes of the character at p, whose text ends with a 0; 0: it is none of UTF-8's, or not one to print. */
+static size_t character_at(const unsigned char *p)
+{
+    if (*p < 0x80) {
+        return *p >= ' ' && *p != 0x7f;
+    }
+    const size_t size = *p >= 0xc2 && *p < 0xe0   ? 2
+                        : *p >= 0xe0 && *p < 0xf0 ? 3
+                        : *p >= 0xf0 && *p < 0xf5 ? 4
+                                                  : 0;
+    for (size_t i = 1; i < size; i++) {
+        if ((p[i] & 0xc0) != 0x80) {
+            return 0;
+        }
+    }
+    /* longer than need be, half of a pair, control characters of Latin 1, beyond the last */
+    const bool odd = (*p == 0xe0 && p[1] < 0xa0) || (*p == 0xed && p[1] >= 0xa0) ||
+                     (*p == 0xc2 && p[1] < 0xa0) || (*p == 0xf0 && p[1] < 0x90) ||
+                     (*p == 0xf4 && p[1] >= 0x90);
+    return size > 0 && !odd ? size : 0;
+}
+
 static const char *copy_text(tfl_model *m, flat_table t, uint32_t field)
 {
     uint32_t length;
     const char *text = flat_text(&m->flat, t, field, &length);
     char *copy = vta_arena_string(m->arena, text == NULL ? "" : text, text == NULL ? 0 : length);
-    for (char *p = copy; copy != NULL && *p != '\0'; p++) {
-        *p = (unsigned char)*p < ' ' || *p == 0x7f ? '_' : *p; /* a message is one line */
+    for (char *p = copy; copy != NULL && *p != '\0';) {
+        const size_t size = character_at((const unsigned char *)p);
+        *p = size == 0 ? '_' : *p; /* a message is one line */
+        p += size == 0 ? 1 : size;
     }
     return copy;
 }
@@ -150,6 +174,10 @@ static vta_status read_contents(tfl_model *m, flat_table t, flat_vector buffers,
     if (to->data == NULL && wanted != 0) {
         return VTA_OK; /* a value that the run makes */
     }
+    const flat_table sparsity = flat_sub(&m->flat, t, TENSOR_SPARSITY);
+    if (sparsity.at != 0 && !half && to->data != NULL) {
+        return tfl_make_dense(m, sparsity, to, size, diag);
+    }
     if (half) {
         return unpack_half_bytes(m, to, size, diag);
     }
@@ -168,6 +196,7 @@ static vta_status read_tensor(tfl_model *m, flat_table t, flat_vector buffers, t
     }
     const int64_t number = flat_int(&m->flat, t, TENSOR_TYPE, 1, 0);
     const bool half = number == INT4;
+    to->is_resource = number == RESOURCE;
     to->type.dtype = half                                                                  ? VTAC_I8
                      : number >= 0 && number < (int64_t)(sizeof dtypes / sizeof dtypes[0]) ? dtypes[number]
                                                                                            : VTAC_NO_DTYPE;
@@ -199,19 +228,20 @@ static vta_status read_tensor(tfl_model *m, flat_table t, flat_vector buffers, t
 
 /* ---- operators */
 
-static vta_status check_numbers(const tfl_model *m, const int32_t *numbers, uint32_t count, bool absent,
+static vta_status check_numbers(const tfl_graph *g, const int32_t *numbers, uint32_t count, bool absent,
                                 const char *what, vta_diag *diag)
 {
     for (uint32_t i = 0; i < count; i++) {
-        if (numbers[i] >= (int32_t)m->tensor_count || numbers[i] < (absent ? -1 : 0)) {
+        if (numbers[i] >= (int32_t)g->tensor_count || numbers[i] < (absent ? -1 : 0)) {
             return vta_fail(diag, VTA_INVALID, "%s %u is tensor %d of %u", what, i, numbers[i],
-                            m->tensor_count);
+                            g->tensor_count);
         }
     }
     return VTA_OK;
 }
 
-static vta_status read_op(tfl_model *m, flat_table t, flat_vector codes, tfl_op *to, vta_diag *diag)
+static vta_status read_op(tfl_model *m, const tfl_graph *g, flat_table t, flat_vector codes, tfl_op *to,
+                          vta_diag *diag)
 {
     const flat_vector inputs = flat_list(&m->flat, t, OP_INPUTS, 4);
     const flat_vector outputs = flat_list(&m->flat, t, OP_OUTPUTS, 4);
@@ -231,8 +261,12 @@ static vta_status read_op(tfl_model *m, flat_table t, flat_vector codes, tfl_op 
     to->output_count = outputs.count;
     VTA_TRY(copy_ints(m, inputs, &to->inputs, diag));
     VTA_TRY(copy_ints(m, outputs, &to->outputs, diag));
-    VTA_TRY(check_numbers(m, to->inputs, to->input_count, true, "an operator's input", diag));
-    return check_numbers(m, to->outputs, to->output_count, false, "an operator's output", diag);
+    const flat_vector between = flat_list(&m->flat, t, OP_INTERMEDIATES, 4);
+    to->intermediate_count = between.count;
+    VTA_TRY(copy_ints(m, between, &to->intermediates, diag));
+    VTA_TRY(check_numbers(g, to->intermediates, between.count, false, "an operator's intermediate", diag));
+    VTA_TRY(check_numbers(g, to->inputs, to->input_count, true, "an operator's input", diag));
+    return check_numbers(g, to->outputs, to->output_count, false, "an operator's output", diag);
 }
 
 /* The names that a signature of this graph gives to inputs or outputs, where it names each. */
@@ -259,7 +293,7 @@ static vta_status read_signature(tfl_model *m, flat_table s, uint32_t field, con
     return VTA_OK;
 }
 
-static vta_status read_graph(tfl_model *m, flat_table root, flat_table graph, vta_diag *diag)
+static vta_status read_graph(tfl_model *m, flat_table root, flat_table graph, tfl_graph *g, vta_diag *diag)
 {
     const flat_vector codes = flat_list(&m->flat, root, MODEL_CODES, 4);
     const flat_vector buffers = flat_list(&m->flat, root, MODEL_BUFFERS, 4);
@@ -267,42 +301,67 @@ static vta_status read_graph(tfl_model *m, flat_table root, flat_table graph, vt
     const flat_vector ops = flat_list(&m->flat, graph, GRAPH_OPERATORS, 4);
     const flat_vector inputs = flat_list(&m->flat, graph, GRAPH_INPUTS, 4);
     const flat_vector outputs = flat_list(&m->flat, graph, GRAPH_OUTPUTS, 4);
-    if (tensors.count > MOST_TENSORS || ops.count > MOST_TENSORS) {
+    if (tensors.count > MOST_TENSORS - m->tensor_count || ops.count > MOST_TENSORS) {
         return vta_fail(diag, VTA_RANGE, "%u tensors and %u operators; %d are the most", tensors.count,
                         ops.count, MOST_TENSORS);
     }
-    m->name = copy_text(m, graph, GRAPH_NAME);
-    m->tensors = vta_arena_array(m->arena, tensors.count, sizeof *m->tensors);
-    m->ops = vta_arena_array(m->arena, ops.count, sizeof *m->ops);
-    if (m->tensors == NULL || m->ops == NULL || m->name == NULL) {
+    g->name = copy_text(m, graph, GRAPH_NAME);
+    g->tensors = vta_arena_array(m->arena, tensors.count, sizeof *g->tensors);
+    g->ops = vta_arena_array(m->arena, ops.count, sizeof *g->ops);
+    if (g->tensors == NULL || g->ops == NULL || g->name == NULL) {
         return out_of_memory(diag);
     }
-    memset(m->tensors, 0, tensors.count * sizeof *m->tensors);
-    memset(m->ops, 0, ops.count * sizeof *m->ops);
-    m->tensor_count = tensors.count;
-    m->op_count = ops.count;
+    memset(g->tensors, 0, tensors.count * sizeof *g->tensors);
+    memset(g->ops, 0, ops.count * sizeof *g->ops);
+    g->tensor_count = tensors.count;
+    m->tensor_count += tensors.count;
+    g->op_count = ops.count;
     for (uint32_t i = 0; i < tensors.count; i++) {
-        VTA_TRY(read_tensor(m, flat_item(&m->flat, tensors, i), buffers, &m->tensors[i], diag));
+        VTA_TRY(read_tensor(m, flat_item(&m->flat, tensors, i), buffers, &g->tensors[i], diag));
     }
     for (uint32_t i = 0; i < ops.count; i++) {
-        VTA_TRY(read_op(m, flat_item(&m->flat, ops, i), codes, &m->ops[i], diag));
+        VTA_TRY(read_op(m, g, flat_item(&m->flat, ops, i), codes, &g->ops[i], diag));
     }
-    m->input_count = inputs.count;
-    m->output_count = outputs.count;
-    VTA_TRY(copy_ints(m, inputs, &m->inputs, diag));
-    VTA_TRY(copy_ints(m, outputs, &m->outputs, diag));
-    VTA_TRY(check_numbers(m, m->inputs, m->input_count, false, "input", diag));
-    VTA_TRY(check_numbers(m, m->outputs, m->output_count, false, "output", diag));
+    g->input_count = inputs.count;
+    g->output_count = outputs.count;
+    VTA_TRY(copy_ints(m, inputs, &g->inputs, diag));
+    VTA_TRY(copy_ints(m, outputs, &g->outputs, diag));
+    VTA_TRY(check_numbers(g, g->inputs, g->input_count, false, "input", diag));
+    VTA_TRY(check_numbers(g, g->outputs, g->output_count, false, "output", diag));
+    return VTA_OK;
+}
+
+static vta_status read_signatures(tfl_model *m, flat_table root, vta_diag *diag)
+{
+    const tfl_graph *g = m->graphs;
     const flat_vector signatures = flat_list(&m->flat, root, MODEL_SIGNATURES, 4);
     for (uint32_t i = 0; i < signatures.count && m->input_names == NULL && m->output_names == NULL; i++) {
         const flat_table s = flat_item(&m->flat, signatures, i);
         if (flat_int(&m->flat, s, SIGNATURE_GRAPH, 4, 0) == 0) {
-            VTA_TRY(read_signature(m, s, SIGNATURE_INPUTS, m->inputs, m->input_count, &m->input_names, diag));
+            VTA_TRY(read_signature(m, s, SIGNATURE_INPUTS, g->inputs, g->input_count, &m->input_names, diag));
             VTA_TRY(
-                read_signature(m, s, SIGNATURE_OUTPUTS, m->outputs, m->output_count, &m->output_names, diag));
+                read_signature(m, s, SIGNATURE_OUTPUTS, g->outputs, g->output_count, &m->output_names, diag));
         }
     }
     return VTA_OK;
+}
+
+/* Every graph: operators of the first name others. */
+static vta_status read_graphs(tfl_model *m, flat_table root, flat_vector graphs, vta_diag *diag)
+{
+    if (graphs.count > MOST_GRAPHS) {
+        return vta_fail(diag, VTA_RANGE, "%u graphs; %d are the most", graphs.count, MOST_GRAPHS);
+    }
+    m->graphs = vta_arena_array(m->arena, graphs.count, sizeof *m->graphs);
+    if (m->graphs == NULL) {
+        return out_of_memory(diag);
+    }
+    memset(m->graphs, 0, graphs.count * sizeof *m->graphs);
+    m->graph_count = graphs.count;
+    for (uint32_t i = 0; i < graphs.count; i++) {
+        VTA_TRY(read_graph(m, root, flat_item(&m->flat, graphs, i), &m->graphs[i], diag));
+    }
+    return read_signatures(m, root, diag);
 }
 
 vta_status tfl_model_read(const vtac_model_file *file, vta_arena *arena, tfl_model *out, vta_diag *diag)
@@ -319,8 +378,7 @@ vta_status tfl_model_read(const vtac_model_file *file, vta_arena *arena, tfl_mod
     if (!f->bad && graphs.count == 0) {
         return vta_fail(diag, VTA_INVALID, "a model without a graph");
     }
-    const flat_table graph = flat_item(f, graphs, 0);
-    const vta_status status = f->bad ? VTA_OK : read_graph(out, root, graph, diag);
+    const vta_status status = f->bad ? VTA_OK : read_graphs(out, root, graphs, diag);
     if (f->bad) {
         *diag = (vta_diag){0};
         return vta_fail(diag, VTA_SYNTAX,

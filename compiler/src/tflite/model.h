@@ -15,12 +15,15 @@ typedef struct tfl_tensor {
     bool open[VTAC_MAX_RANK]; /* sizes that the file leaves open: type has 1 */
     const uint8_t *data;      /* contents that the file has; NULL: none */
     bool variable;
+    bool is_resource;     /* a handle of a variable, or of what is not taken */
+    uint32_t handle;      /* of the variable, from 1; 0: none */
     uint32_t scale_count; /* quantized; 0: not */
     const float *scale;
     const int64_t *zero; /* as many as scales */
     uint32_t axis;
-    vtac_id plain;  /* its value, axes as in the file; 0: not made (yet) */
-    vtac_id planes; /* the same with the channels moved from the end to axis 1 */
+    vtac_id plain;     /* its value, axes as in the file; 0: not made (yet) */
+    vtac_id imaginary; /* of complex numbers, whose real parts are `plain` */
+    vtac_id planes;    /* the same with the channels moved from the end to axis 1 */
 } tfl_tensor;
 
 typedef struct tfl_op {
@@ -28,26 +31,35 @@ typedef struct tfl_op {
     const char *custom; /* name of a custom operator; NULL: it is builtin */
     int32_t code;
     const int32_t *inputs, *outputs; /* numbers of tensors; -1: absent */
-    uint32_t input_count, output_count;
+    const int32_t *intermediates;    /* tensors that only carry scales */
+    uint32_t input_count, output_count, intermediate_count;
     flat_table options;
     flat_vector custom_options; /* bytes */
 } tfl_op;
 
-typedef struct tfl_model {
-    flat flat;
-    vta_arena *arena;
-    const char *path;
+typedef struct tfl_graph {
     tfl_tensor *tensors;
     uint32_t tensor_count;
     tfl_op *ops;
     uint32_t op_count;
     const int32_t *inputs, *outputs;
     uint32_t input_count, output_count;
-    const char **input_names, **output_names; /* of the signature; NULL: the tensors' */
     const char *name;
+} tfl_graph;
+
+typedef struct tfl_model {
+    flat flat;
+    vta_arena *arena;
+    const char *path;
+    tfl_graph *graphs; /* the first is the network, others are what its operators call */
+    uint32_t graph_count, tensor_count;
+    const char **input_names, **output_names; /* of the signature; NULL: the tensors' */
 } tfl_model;
 
-/* Reads the first subgraph. Everything points into the file or the arena. */
+/* Sparse contents of `size` bytes, in t->data, as all of them (sparse.c). */
+vta_status tfl_make_dense(tfl_model *m, flat_table sparsity, tfl_tensor *t, size_t size, vta_diag *diag);
+
+/* Everything points into the file or the arena. */
 vta_status tfl_model_read(const vtac_model_file *file, vta_arena *arena, tfl_model *out, vta_diag *diag);
 
 #endif

@@ -104,6 +104,10 @@ void tfl_activation_range(tfl *im, const tfl_tensor *t, int activation, int64_t 
         first = quantum(t, -1.0);
         last = quantum(t, 1.0);
         break;
+    case TFL_RELU_01:
+        first = quantum(t, 0.0);
+        last = quantum(t, 1.0);
+        break;
     default: tfl_refuse(im, "fused activation %d on integers", activation);
     }
     *low = first > *low ? first : *low;
@@ -141,6 +145,7 @@ vtac_id tfl_activate(tfl *im, vtac_id x, const tfl_tensor *t, int activation)
         return tfl_is_float(t) ? vtac_make1(m, VTAC_OP_RELU, x) : vtac_make_clip(m, x, 0.0, HUGE_VAL);
     case TFL_RELU_N1: return vtac_make_clip(m, x, -1.0, 1.0);
     case TFL_RELU6: return vtac_make_clip(m, x, 0.0, 6.0);
+    case TFL_RELU_01: return vtac_make_clip(m, x, 0.0, 1.0);
     case TFL_TANH: return vtac_make1(m, VTAC_OP_TANH, x);
     default: tfl_refuse(im, "fused activation %d", activation); return 0;
     }
@@ -153,6 +158,15 @@ vtac_id tfl_round(tfl *im, vtac_id x)
     const vtac_id half =
         vtac_make2(m, VTAC_OP_MUL, vtac_make1(m, VTAC_OP_SIGN, x), vtac_make_number(m, VTAC_F64, 0.5));
     return vtac_make_cast(m, vtac_make2(m, VTAC_OP_ADD, x, half), VTAC_I32);
+}
+
+vtac_id tfl_round_shift(tfl *im, vtac_id v, int by)
+{
+    vtac_builder *m = &im->maker;
+    const vtac_id half = vtac_make2(m, VTAC_OP_MUL, vtac_make1(m, VTAC_OP_SIGN, v),
+                                    vtac_make_number(m, VTAC_I32, ldexp(1.0, by - 1)));
+    return vtac_make2(m, VTAC_OP_DIV, vtac_make2(m, VTAC_OP_ADD, v, half),
+                      vtac_make_number(m, VTAC_I32, ldexp(1.0, by)));
 }
 
 vtac_id tfl_quantize(tfl *im, vtac_id x, const tfl_tensor *to)

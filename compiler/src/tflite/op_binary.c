@@ -82,20 +82,13 @@ static bool power_of_two(const tfl_tensor *t, int *log)
     return mantissa == 0.5F && t->zero[0] == 0;
 }
 
-static vtac_id shifted_words(tfl *im, vtac_id x, int shift)
-{
-    /* 2^31 * 2^-31: nothing but the rounding shift is left */
-    if (shift >= 0) {
-        return x;
-    }
-    return tfl_rescale(im, x, (vtac_tfl_scale){1 << 30, shift + 1}, VTAC_ROUND_AWAY);
-}
-
 static vtac_id add_by_shifts(tfl *im, vtac_id a, vtac_id b, const int *log)
 {
     vtac_builder *m = &im->maker;
-    a = shifted_words(im, vtac_make_cast(m, a, VTAC_I32), log[0] - log[2]);
-    b = shifted_words(im, vtac_make_cast(m, b, VTAC_I32), log[1] - log[2]);
+    a = vtac_make_cast(m, a, VTAC_I32);
+    b = vtac_make_cast(m, b, VTAC_I32);
+    a = log[0] == log[2] ? a : tfl_round_shift(im, a, log[2] - log[0]);
+    b = log[1] == log[2] ? b : tfl_round_shift(im, b, log[2] - log[1]);
     return vtac_make2(m, im->how == VTAC_OP_SUB ? VTAC_OP_SUB : VTAC_OP_ADD, a, b);
 }
 
@@ -152,6 +145,8 @@ void tfl_import_arithmetic(tfl *im)
     }
     if (!any_quantized(im)) {
         y = tfl_activate(im, plain_numbers(im, a, b), out, activation);
+    } else if (im->how == VTAC_OP_DIV && all_quantized(im) && out->type.dtype == VTAC_U8) {
+        y = tfl_divide_bytes(im, a, b, activation);
     } else if (!all_quantized(im) || im->how == VTAC_OP_DIV) {
         tfl_refuse(im, "%s and %s to %s", vtac_dtype_name(tfl_in(im, 0)->type.dtype),
                    vtac_dtype_name(tfl_in(im, 1)->type.dtype), vtac_dtype_name(out->type.dtype));
@@ -214,6 +209,26 @@ void tfl_import_binary(tfl *im)
     tfl_set_either(im, 0, plain_numbers(im, a, b), planes);
 }
 
+/* (a - b)^2 in common units of twice the larger scale, 2^-7. */
+static vtac_id squared_bytes(tfl *im, vtac_id a, vtac_id b)
+{
+    enum { LEFT = 7 };
+    vtac_builder *m = &im->maker;
+    const tfl_tensor *t[] = {tfl_in(im, 0), tfl_in(im, 1), tfl_out(im, 0)};
+    if (!all_quantized(im) || t[0]->type.dtype != VTAC_I8) {
+        tfl_refuse(im, "%s and %s", vtac_dtype_name(t[0]->type.dtype), vtac_dtype_name(t[1]->type.dtype));
+        return 0;
+    }
+    const vtac_tfl_sum s = vtac_tfl_sum_of(t[0]->scale[0], t[1]->scale[0], t[2]->scale[0], LEFT);
+    const double twice = 2.0 * (double)fmaxf(t[0]->scale[0], t[1]->scale[0]);
+    const double real = twice * twice / ((double)(1 << (2 * LEFT)) * (double)t[2]->scale[0]);
+    const vtac_id d =
+        vtac_make2(m, VTAC_OP_SUB, lifted(im, a, t[0], LEFT, s.a), lifted(im, b, t[1], LEFT, s.b));
+    const vtac_id y =
+        tfl_rescale(im, vtac_make2(m, VTAC_OP_MUL, d, d), vtac_tfl_scale_of(real), VTAC_ROUND_AWAY);
+    return tfl_store(im, y, t[2], TFL_NONE);
+}
+
 void tfl_import_squared_difference(tfl *im)
 {
     vtac_builder *m = &im->maker;
@@ -221,7 +236,7 @@ void tfl_import_squared_difference(tfl *im)
     vtac_id b;
     const bool planes = operands(im, &a, &b);
     if (m->status == VTA_OK && any_quantized(im)) {
-        tfl_refuse(im, "quantized integers");
+        tfl_set_either(im, 0, squared_bytes(im, a, b), planes);
         return;
     }
     const vtac_id d = vtac_make2(m, VTAC_OP_SUB, a, b);

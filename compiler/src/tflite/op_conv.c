@@ -420,3 +420,30 @@ void tfl_import_pool(tfl *im)
     }
     tfl_set_planes(im, 0, tfl_activate(im, y, out, w.activation));
 }
+
+/* The root of the mean of squares: padding, stride_w, stride_h, width, height, activation */
+void tfl_import_l2_pool(tfl *im)
+{
+    vtac_builder *m = &im->maker;
+    window w = {.stride = {tfl_option(im, 2, 4, 0), tfl_option(im, 1, 4, 0)},
+                .dilation = {1, 1},
+                .kernel = {tfl_option(im, 4, 4, 0), tfl_option(im, 3, 4, 0)},
+                .padding = (int)tfl_option(im, 0, 1, 0),
+                .activation = (int)tfl_option(im, 5, 1, 0)};
+    const vtac_type x = tfl_type(im, 0);
+    if (!check_window(im, &w) || x.rank != 4 || x.dtype != VTAC_F32 || w.kernel[0] < 1 || w.kernel[1] < 1) {
+        vtac_make_fail(m, VTA_UNSUPPORTED, "a window of %lld x %lld on %s of rank %u", (long long)w.kernel[0],
+                       (long long)w.kernel[1], vtac_dtype_name(x.dtype), x.rank);
+        return;
+    }
+    for (int a = 0; a < 2; a++) {
+        pad_axis(&w, a, x.dim[a + 1], &w.pads[a], &w.pads[a + 2]);
+    }
+    vtac_attr attrs[7];
+    uint32_t count = window_attrs(&w, 1, attrs);
+    attrs[count++] = vtac_attr_of_ints("kernel_shape", w.kernel, 2);
+    const vtac_id planes = tfl_planes(im, 0);
+    const vtac_id squares = vtac_make2(m, VTAC_OP_MUL, planes, planes);
+    const vtac_id mean = vtac_make(m, VTAC_OP_AVERAGE_POOL, &squares, 1, attrs, count);
+    tfl_set_planes(im, 0, tfl_activate(im, vtac_make1(m, VTAC_OP_SQRT, mean), tfl_out(im, 0), w.activation));
+}

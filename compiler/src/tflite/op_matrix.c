@@ -55,17 +55,21 @@ vtac_id tfl_quantize_rows(tfl *im, vtac_id x, uint32_t rank, vtac_id *scale, vta
     return vtac_make_clip(m, tfl_round(im, q), -128.0, 127.0);
 }
 
-/* x [rows][k] of floats by bytes w [n][k]. */
-static vtac_id dense_mixed(tfl *im, vtac_id x, const tfl_tensor *filter, bool asymmetric)
+/* Rows of floats x [...][k] by bytes w [...][k][n]. */
+static vtac_id product_mixed(tfl *im, vtac_id x, vtac_id w, const tfl_tensor *filter, bool asymmetric)
 {
     vtac_builder *m = &im->maker;
     vtac_id scale = 0;
     vtac_id zero = 0;
-    vtac_id q = tfl_quantize_rows(im, x, 2, &scale, asymmetric ? &zero : NULL);
+    const uint32_t rank = vtac_made_type(m, x)->rank;
+    if (m->status != VTA_OK || rank == 0) {
+        vtac_make_fail(m, VTA_INVALID, "a product of rank 0");
+        return 0;
+    }
+    vtac_id q = tfl_quantize_rows(im, x, rank, &scale, asymmetric ? &zero : NULL);
     if (asymmetric) {
         q = vtac_make2(m, VTAC_OP_SUB, q, zero);
     }
-    const vtac_id w = vtac_make_transpose(m, tfl_plain(im, 1), (int64_t[]){1, 0}, 2);
     vtac_id sum =
         vtac_make2(m, VTAC_OP_MATMUL, vtac_make_cast(m, q, VTAC_F64), vtac_make_cast(m, w, VTAC_F64));
     sum = vtac_make_cast(m, sum, VTAC_F32);
@@ -73,15 +77,67 @@ static vtac_id dense_mixed(tfl *im, vtac_id x, const tfl_tensor *filter, bool as
     return vtac_make2(m, VTAC_OP_MUL, sum, both);
 }
 
+/* x [rows][k] of floats by bytes w [n][k]. */
+static vtac_id dense_mixed(tfl *im, vtac_id x, const tfl_tensor *filter, bool asymmetric)
+{
+    const vtac_id w = vtac_make_transpose(&im->maker, tfl_plain(im, 1), (int64_t[]){1, 0}, 2);
+    return product_mixed(im, x, w, filter, asymmetric);
+}
+
+/* Rows that are planes laid out with the channels last, as they come from convolutions: the planes. 0: not.
+ */
+static vtac_id planes_behind(tfl *im, vtac_id rows)
+{
+    const vtac_graph *g = im->maker.graph;
+    const int64_t images = vtac_made_type(&im->maker, rows)->dim[0];
+    for (vtac_id id = rows; im->maker.status == VTA_OK && id != 0 && g->values[id].constant == NULL;) {
+        const vtac_value *v = &g->values[id];
+        const vtac_node *node = v->node == 0 ? NULL : &g->nodes[v->node];
+        const vtac_attr *perm = node == NULL ? NULL : vtac_find_attr(node, "perm");
+        if (node != NULL && (node->op == VTAC_OP_RESHAPE || node->op == VTAC_OP_IDENTITY)) {
+            id = node->inputs[0];
+            continue;
+        }
+        const bool turned = node != NULL && node->op == VTAC_OP_TRANSPOSE && perm != NULL &&
+                            perm->count == 4 && perm->ints[0] == 0 && perm->ints[1] == 2 &&
+                            perm->ints[2] == 3 && perm->ints[3] == 1;
+        return turned && v->type.dim[0] == images ? node->inputs[0] : 0;
+    }
+    return 0;
+}
+
+/* Of rows that are planes, the planes' own order, and the weights [n][k] in it: so that no numbers move. */
+static void dense_of_planes(tfl *im, vtac_id *x, vtac_id *weights)
+{
+    vtac_builder *m = &im->maker;
+    const vtac_id planes = planes_behind(im, *x);
+    const vtac_tensor *known = vtac_made_constant(m, *weights);
+    if (planes == 0 || known == NULL) {
+        return;
+    }
+    const vtac_type to = *vtac_made_type(m, planes);
+    const vtac_type w = known->type;
+    if (to.dim[1] * to.dim[2] * to.dim[3] != w.dim[1]) {
+        return;
+    }
+    const int64_t last[] = {w.dim[0], to.dim[2], to.dim[3], to.dim[1]};
+    vtac_id turned = vtac_make_reshape(m, *weights, last, 4);
+    turned = vtac_make_transpose(m, turned, (int64_t[]){0, 3, 1, 2}, 4);
+    *weights = vtac_make_reshape(m, turned, w.dim, 2);
+    *x = vtac_make_reshape(m, planes, (int64_t[]){to.dim[0], w.dim[1]}, 2);
+}
+
 static vtac_id dense_bytes(tfl *im, vtac_id x, const tfl_tensor *in, const tfl_tensor *filter,
                            const tfl_tensor *out)
 {
     const vtac_attr attrs[] = {vtac_attr_of_int("transB", 1),
                                vtac_attr_of_string("rounding", vtac_rounding_name(VTAC_ROUND_UP))};
+    vtac_id weights = tfl_plain(im, 1);
+    dense_of_planes(im, &x, &weights);
     const vtac_id inputs[] = {x,
                               tfl_scale_value(im, in),
                               tfl_zero_value(im, in),
-                              tfl_plain(im, 1),
+                              weights,
                               tfl_scale_value(im, filter),
                               tfl_zero_value(im, filter),
                               tfl_has(im, 2) ? tfl_plain(im, 2) : 0,
@@ -154,7 +210,8 @@ void tfl_import_dense(tfl *im)
             y = dense_mixed(im, rows, filter, tfl_option(im, 3, 1, 0) != 0);
             y = bias == 0 ? y : vtac_make2(m, VTAC_OP_ADD, y, bias);
         } else {
-            const vtac_id inputs[] = {rows, tfl_plain(im, 1), bias};
+            vtac_id inputs[] = {rows, tfl_plain(im, 1), bias};
+            dense_of_planes(im, &inputs[0], &inputs[1]);
             y = vtac_make(m, VTAC_OP_GEMM, inputs, 3, &turned, 1);
         }
         y = tfl_activate(im, y, out, activation);
@@ -201,6 +258,10 @@ void tfl_import_batch_matmul(tfl *im)
     }
     if (tfl_is_float(in[0]) && tfl_is_float(in[1])) {
         tfl_set(im, 0, vtac_make2(m, VTAC_OP_MATMUL, side[0], side[1]));
+        return;
+    }
+    if (tfl_is_float(in[0]) && tfl_is_float(out) && in[1]->type.dtype == VTAC_I8 && in[1]->scale_count == 1) {
+        tfl_set(im, 0, product_mixed(im, side[0], side[1], in[1], tfl_option(im, 2, 1, 0) != 0));
         return;
     }
     if (!whole) {

@@ -207,32 +207,3 @@ void tfl_import_cumsum(tfl *im)
     }
     tfl_set(im, 0, vtac_make(&im->maker, VTAC_OP_CUM_SUM, in, 2, attrs, 2));
 }
-
-/* x / sqrt(sum of squares) along the last axis */
-void tfl_import_l2_norm(tfl *im)
-{
-    vtac_builder *m = &im->maker;
-    const vtac_type type = tfl_type(im, 0);
-    const int64_t last = (int64_t)type.rank - 1;
-    vtac_id x = tfl_plain(im, 0);
-    if (tfl_quantized(tfl_in(im, 0))) {
-        tfl_refuse(im, "quantized integers");
-        return;
-    }
-    const vtac_id sum = vtac_make_reduce(m, VTAC_OP_REDUCE_SUM_SQUARE, x, &last, 1, true);
-    const vtac_id size = vtac_make1(m, VTAC_OP_SQRT, sum);
-    const vtac_id safe = vtac_make2(m, VTAC_OP_MAX, size, vtac_make_number(m, VTAC_F32, 1e-6));
-    x = vtac_make2(m, VTAC_OP_DIV, x, safe);
-    tfl_set(im, 0, tfl_activate(im, x, tfl_out(im, 0), (int)tfl_option(im, 0, 1, 0)));
-}
-
-void tfl_import_log_softmax(tfl *im)
-{
-    const vtac_attr axis = vtac_attr_of_int("axis", -1);
-    const vtac_id x = tfl_plain(im, 0);
-    if (!tfl_is_float(tfl_in(im, 0))) {
-        tfl_refuse(im, "quantized integers");
-        return;
-    }
-    tfl_set(im, 0, vtac_make(&im->maker, VTAC_OP_LOG_SOFTMAX, &x, 1, &axis, 1));
-}

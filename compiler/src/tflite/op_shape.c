@@ -315,6 +315,7 @@ void tfl_import_strided_slice(tfl *im)
                     : given[1][i] < 0 ? given[1][i] + dim
                                       : given[1][i];
         step[axis] = given[2][i];
+        const int64_t first = begin[axis];
         if (back && (mask[1] >> i & 1) == 0 && end[axis] < 0) {
             end[axis] = INT64_MIN / 2;
         }
@@ -322,9 +323,13 @@ void tfl_import_strided_slice(tfl *im)
             begin[axis] = begin[axis] < 0 ? 0 : begin[axis];
             end[axis] = end[axis] < 0 ? 0 : end[axis];
         }
+        if (back && begin[axis] < 0) { /* before the first: nothing is left */
+            begin[axis] = 0;
+            end[axis] = 0;
+        }
         if (mask[4] >> i & 1) {
-            begin[axis] = given[0][i] < 0 ? given[0][i] + dim : given[0][i];
-            end[axis] = begin[axis] + 1;
+            begin[axis] = first;
+            end[axis] = first + 1;
             step[axis] = 1;
             goes[axis] = true;
         }
@@ -409,8 +414,9 @@ void tfl_import_split(tfl *im)
 /* Part i for an output of another scale (uint8 of old files): a table. */
 static vtac_id part_in_scale(tfl *im, vtac_id x, const tfl_tensor *in, const tfl_tensor *out)
 {
-    if (!tfl_quantized(out) || tfl_same_scale(in, out)) {
-        return x;
+    if (!tfl_quantized(out) || tfl_same_scale(in, out) ||
+        (in->type.dtype == VTAC_I16 && out->type.dtype == VTAC_I16)) {
+        return x; /* 16 bits as they are, whatever their scales: so TensorFlow Lite does */
     }
     if (!tfl_quantized(in) || in->type.dtype != out->type.dtype || vtac_dtype_bytes(in->type.dtype) != 1) {
         tfl_refuse(im, "parts of different scales or types");
@@ -522,23 +528,135 @@ void tfl_import_broadcast_to(tfl *im)
             vtac_make2(&im->maker, VTAC_OP_EXPAND, tfl_plain(im, 0), vtac_make_ints(&im->maker, dims, rank)));
 }
 
+/* Places with batch axes: x as one row of all batches' places, and each batch's numbers moved to its part. */
+static void gather_in_batches(tfl *im, uint32_t axis, uint32_t batch)
+{
+    vtac_builder *m = &im->maker;
+    const vtac_type x = tfl_type(im, 0);
+    const vtac_type at = tfl_type(im, 1);
+    int64_t order[VTAC_MAX_RANK]; /* the axis comes behind the batch axes */
+    int64_t dims[VTAC_MAX_RANK];
+    int64_t batches = 1;
+    for (uint32_t i = 0; i < x.rank; i++) {
+        order[i] = i < batch || i > axis ? i : i == batch ? axis : i - 1;
+        batches *= i < batch ? x.dim[i] : 1;
+    }
+    dims[0] = batches * x.dim[axis];
+    for (uint32_t i = batch + 1; i < x.rank; i++) {
+        dims[i - batch] = x.dim[order[i]];
+    }
+    vtac_id rows = vtac_make_transpose(m, tfl_plain(im, 0), order, x.rank);
+    rows = vtac_make_reshape(m, rows, dims, x.rank - batch);
+    int64_t *begin = vtac_make_room(m, batches, sizeof *begin);
+    for (int64_t i = 0; begin != NULL && i < batches; i++) {
+        begin[i] = i * x.dim[axis];
+    }
+    int64_t over[VTAC_MAX_RANK] = {0};
+    for (uint32_t i = 0; i < at.rank; i++) {
+        over[i] = i < batch ? at.dim[i] : 1;
+    }
+    if (begin == NULL) {
+        return;
+    }
+    const vtac_id starts = vtac_make_reshape(
+        m, vtac_make_borrowed(m, &(vtac_type){VTAC_I64, 1, {batches}}, begin), over, at.rank);
+    const vtac_id places = vtac_make2(m, VTAC_OP_ADD, vtac_make_cast(m, tfl_plain(im, 1), VTAC_I64), starts);
+    const vtac_attr first = vtac_attr_of_int("axis", 0);
+    const vtac_id y = vtac_make(m, VTAC_OP_GATHER, (vtac_id[]){rows, places}, 2, &first, 1);
+    /* back: what lay between batch and axis comes before the places again */
+    const uint32_t between = axis - batch;
+    const uint32_t chosen = at.rank - batch;
+    const uint32_t rank = x.rank + at.rank - batch - 1;
+    for (uint32_t i = 0; i < rank; i++) {
+        order[i] = i < batch || i >= batch + between + chosen ? i
+                   : i < batch + between                      ? i + chosen
+                                                              : i - between;
+    }
+    tfl_set(im, 0, vtac_make_transpose(m, y, order, rank));
+}
+
 /* x, places; options: axis, batch axes */
 void tfl_import_gather(tfl *im)
 {
     const vtac_type x = tfl_type(im, 0);
-    const vtac_attr axis = vtac_attr_of_int("axis", tfl_wrap(im, tfl_option(im, 0, 4, 0), x.rank));
-    if (tfl_option(im, 1, 4, 0) != 0) {
-        tfl_refuse(im, "batch axes");
+    const vtac_type at = tfl_type(im, 1);
+    const uint32_t axis = tfl_wrap(im, tfl_option(im, 0, 4, 0), x.rank);
+    const int64_t given = tfl_option(im, 1, 4, 0);
+    const int64_t batch = given < 0 ? given + at.rank : given;
+    if (im->maker.status != VTA_OK) {
         return;
     }
+    if (batch != 0) {
+        bool fits =
+            batch > 0 && batch <= axis && batch <= at.rank && x.rank + at.rank - batch <= VTAC_MAX_RANK;
+        for (int64_t i = 0; fits && i < batch; i++) {
+            fits = x.dim[i] == at.dim[i];
+        }
+        if (!fits) {
+            vtac_make_fail(&im->maker, VTA_INVALID, "%lld batch axes, axis %u of %u, places of rank %u",
+                           (long long)batch, axis, x.rank, at.rank);
+            return;
+        }
+        gather_in_batches(im, axis, (uint32_t)batch);
+        return;
+    }
+    const vtac_attr attr = vtac_attr_of_int("axis", axis);
     const vtac_id in[] = {tfl_plain(im, 0), tfl_plain(im, 1)};
-    tfl_set(im, 0, vtac_make(&im->maker, VTAC_OP_GATHER, in, 2, &axis, 1));
+    tfl_set(im, 0, vtac_make(&im->maker, VTAC_OP_GATHER, in, 2, &attr, 1));
 }
 
 void tfl_import_gather_nd(tfl *im)
 {
     const vtac_id places = vtac_make_cast(&im->maker, tfl_plain(im, 1), VTAC_I64);
     tfl_set(im, 0, vtac_make2(&im->maker, VTAC_OP_GATHER_ND, tfl_plain(im, 0), places));
+}
+
+/* EMBEDDING_LOOKUP: numbers of rows, a table of floats, or of bytes with scales. */
+void tfl_import_embedding(tfl *im)
+{
+    vtac_builder *m = &im->maker;
+    const tfl_tensor *rows = tfl_in(im, 1);
+    const vtac_attr axis = vtac_attr_of_int("axis", 0);
+    const bool mixed = tfl_quantized(rows) && tfl_is_float(tfl_out(im, 0));
+    const vtac_id in[] = {mixed ? tfl_dequantize(im, tfl_plain(im, 1), rows) : tfl_plain(im, 1),
+                          tfl_plain(im, 0)};
+    tfl_set(im, 0, vtac_make(m, VTAC_OP_GATHER, in, 2, &axis, 1));
+}
+
+/* SCATTER_ND: places, what is added there, the shape of the rest, which is 0. */
+void tfl_import_scatter_nd(tfl *im)
+{
+    vtac_builder *m = &im->maker;
+    const vtac_attr add = vtac_attr_of_string("reduction", "add");
+    vtac_type type = {.dtype = tfl_out(im, 0)->type.dtype};
+    type.rank = tfl_known_ints(im, 2, "shape", type.dim, VTAC_MAX_RANK);
+    const int64_t count = m->status == VTA_OK ? vtac_type_elements(&type) : -1;
+    if (count < 0) {
+        vtac_make_fail(m, VTA_INVALID, "its shape is too large");
+        return;
+    }
+    const void *zeros = vtac_make_room(m, count, vtac_dtype_bytes(type.dtype));
+    const vtac_id in[] = {zeros == NULL ? 0 : vtac_make_borrowed(m, &type, zeros),
+                          vtac_make_cast(m, tfl_plain(im, 0), VTAC_I64), tfl_plain(im, 1)};
+    tfl_set(im, 0, vtac_make(m, VTAC_OP_SCATTER_ND, in, 3, &add, 1));
+}
+
+/* LOCAL_RESPONSE_NORMALIZATION over channels; options: radius, bias, alpha, beta. */
+void tfl_import_local_norm(tfl *im)
+{
+    const int64_t radius = tfl_option(im, 0, 4, 0);
+    if (im->maker.status == VTA_OK && (radius < 0 || radius > 1 << 16 || tfl_type(im, 0).rank != 4)) {
+        vtac_make_fail(&im->maker, VTA_INVALID, "radius %lld over an input of rank %u, expected 4",
+                       (long long)radius, tfl_type(im, 0).rank);
+        return;
+    }
+    const double size = 2.0 * (double)radius + 1.0;
+    const vtac_attr attrs[] = {vtac_attr_of_int("size", 2 * radius + 1),
+                               vtac_attr_of_float("bias", (double)tfl_option_float(im, 1, 0.0F)),
+                               vtac_attr_of_float("alpha", size * (double)tfl_option_float(im, 2, 0.0F)),
+                               vtac_attr_of_float("beta", (double)tfl_option_float(im, 3, 0.0F))};
+    const vtac_id x = tfl_planes(im, 0);
+    tfl_set_planes(im, 0, vtac_make(&im->maker, VTAC_OP_LRN, &x, 1, attrs, 4));
 }
 
 /* options: block */
@@ -566,21 +684,27 @@ void tfl_import_space_depth(tfl *im)
     tfl_set(im, 0, vtac_make_reshape(m, y, deep ? small : large, 4));
 }
 
-/* x, blocks [2], borders or crops [2][2]; rank 4 */
+/* x, blocks, borders or crops of each; rank 4 with blocks on two axes, or rank 3 with blocks on one */
 void tfl_import_space_batch(tfl *im)
 {
     vtac_builder *m = &im->maker;
-    int64_t block[2];
-    int64_t edge[4];
-    const vtac_type x = tfl_type(im, 0);
+    int64_t block[2] = {1, 1};
+    int64_t edge[4] = {0};
+    vtac_type x = tfl_type(im, 0);
     const tfl_tensor *in = tfl_in(im, 0);
-    if (x.rank != 4 || tfl_known_ints(im, 1, "blocks", block, 2) != 2 ||
-        tfl_known_ints(im, 2, "edges", edge, 4) != 4 || block[0] < 1 || block[1] < 1 || block[0] > 1 << 15 ||
-        block[1] > 1 << 15) {
-        tfl_refuse(im, "rank %u, blocks on two axes are taken", x.rank);
+    const uint32_t rank = x.rank;
+    if (rank < 3 || rank > 4 || tfl_known_ints(im, 1, "blocks", block, 2) != rank - 2 ||
+        tfl_known_ints(im, 2, "edges", edge, 4) != 2 * (rank - 2) || block[0] < 1 || block[1] < 1 ||
+        block[0] > 1 << 15 || block[1] > 1 << 15) {
+        tfl_refuse(im, "rank %u; rank 4 with blocks on two axes is taken, and rank 3 with blocks on one",
+                   rank);
         return;
     }
     vtac_id y = tfl_plain(im, 0);
+    if (rank == 3) { /* a second axis of one place */
+        x = (vtac_type){x.dtype, 4, {x.dim[0], x.dim[1], 1, x.dim[2]}};
+        y = vtac_make_reshape(m, y, x.dim, 4);
+    }
     const int64_t area = block[0] * block[1];
     if (im->how != 0) { /* to batch */
         const int64_t pads[] = {0, edge[0], edge[2], 0, 0, edge[1], edge[3], 0};
@@ -613,6 +737,10 @@ void tfl_import_space_batch(tfl *im)
                               4);
         y = vtac_make_slice(m, y, 1, edge[0], x.dim[1] * block[0] - edge[1]);
         y = vtac_make_slice(m, y, 2, edge[2], x.dim[2] * block[1] - edge[3]);
+    }
+    if (rank == 3) {
+        const vtac_type *type = vtac_made_type(m, y);
+        y = vtac_make_reshape(m, y, (int64_t[]){type->dim[0], type->dim[1], type->dim[3]}, 3);
     }
     tfl_set(im, 0, y);
 }

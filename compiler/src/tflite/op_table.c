@@ -6,6 +6,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "fixed.h"
 #include "operators.h"
 
 /* One number of a table: from the input's integer to the output's, before it is cut to the range. */
@@ -112,11 +113,17 @@ void tfl_import_function(tfl *im)
 
 /* ---- logistic and tanh of 16 bits: a table of 256 steps and what is between them */
 
-/* sigmoid(i / 24) in 16 bits. */
+static double sigmoid16(double x)
+{
+    return 65536.0 / (1.0 + exp(-x / 24.0));
+}
+
+/* sigmoid(i / 24) in 16 bits, moved by half of what the straight line to the next is off in its middle. */
 static int64_t curve(int64_t i)
 {
-    const double y = round(65536.0 / (1.0 + exp((double)-i / 24.0)));
-    return y > 65535.0 ? 65535 : (int64_t)y;
+    const double x = (double)i;
+    const double off = sigmoid16(x + 0.5) - (sigmoid16(x) + sigmoid16(x + 1.0)) / 2.0;
+    return i >= 255 ? 65535 : (int64_t)round(sigmoid16(x) + off / 2.0);
 }
 
 static double logistic_words(const table *t, int64_t q)
@@ -146,11 +153,27 @@ static double logistic_words(const table *t, int64_t q)
     return (double)(y >> 10);
 }
 
+/* Units of 2^-12, or of tanh 2^-11, have steps of their own. */
+static double fixed_words(const table *t, int64_t q)
+{
+    if (t->op == VTAC_OP_SIGMOID) {
+        return tfl_fixed_logistic((int16_t)q, 3);
+    }
+    const int64_t x = t->in->scale[0] == 0x1p-11F ? 2 * q : q;
+    return tfl_fixed_tanh((int16_t)(x < INT16_MIN ? INT16_MIN : x > INT16_MAX ? INT16_MAX : x), 3);
+}
+
+static bool has_fixed_units(const table *t)
+{
+    return t->in->scale[0] == 0x1p-12F || (t->op == VTAC_OP_TANH && t->in->scale[0] == 0x1p-11F);
+}
+
 void tfl_import_logistic(tfl *im)
 {
     table t = {.op = (vtac_op)im->how};
     if (begin(im, &t)) {
-        set_table(im, &t, t.in->type.dtype == VTAC_I16 ? logistic_words : by_function);
+        const bool words = t.in->type.dtype == VTAC_I16;
+        set_table(im, &t, !words ? by_function : has_fixed_units(&t) ? fixed_words : logistic_words);
         return;
     }
     plain_function(im, t.op, NULL, 0);
@@ -303,6 +326,13 @@ void tfl_import_quantize(tfl *im)
         tfl_set_either(im, 0, tfl_quantize(im, x, t.out), planes);
         return;
     }
+    const bool wide = t.in->type.dtype == VTAC_I32 && t.in->scale_count == 1 && t.in->zero[0] == 0;
+    if (wide && tfl_quantized(t.out) && t.out->type.dtype != VTAC_U8) {
+        const vtac_tfl_scale s = vtac_tfl_scale_of((double)t.in->scale[0] / (double)t.out->scale[0]);
+        const vtac_id x = tfl_rescale(im, tfl_either(im, 0, &planes), s, VTAC_ROUND_AWAY);
+        tfl_set_either(im, 0, tfl_store(im, x, t.out, TFL_NONE), planes);
+        return;
+    }
     if (!tfl_quantized(t.in) || t.out->scale_count == 0) {
         tfl_refuse(im, "%s to %s", vtac_dtype_name(t.in->type.dtype), vtac_dtype_name(t.out->type.dtype));
         return;
@@ -363,42 +393,40 @@ void tfl_import_square(tfl *im)
     tfl_set_either(im, 0, vtac_make2(&im->maker, VTAC_OP_MUL, x, x), planes);
 }
 
-/* ---- softmax: beta */
+/* Weights that the file has sparsely are whole here already. */
+void tfl_import_densify(tfl *im)
+{
+    bool planes;
+    const vtac_id x = tfl_either(im, 0, &planes);
+    tfl_set_either(im, 0, x, planes);
+}
 
-void tfl_import_softmax(tfl *im)
+/* To steps of a range and back, in floats; options: least, most, bits, without the lowest step */
+void tfl_import_fake_quant(tfl *im)
 {
     vtac_builder *m = &im->maker;
-    const tfl_tensor *in = tfl_in(im, 0);
-    const tfl_tensor *out = tfl_out(im, 0);
-    const float beta = tfl_option_float(im, 0, im->how != 0 ? 1.0F : 0.0F);
-    const vtac_type type = tfl_type(im, 0);
-    const int64_t last = (int64_t)type.rank - 1;
-    const vtac_attr axis = vtac_attr_of_int("axis", last < 0 ? 0 : last);
-    vtac_id x = tfl_plain(im, 0);
-    if (tfl_is_float(in)) {
-        if (beta != 1.0F) {
-            x = vtac_make2(m, VTAC_OP_MUL, x, vtac_make_number(m, VTAC_F32, (double)beta));
-        }
-        tfl_set(im, 0, vtac_make(m, VTAC_OP_SOFTMAX, &x, 1, &axis, 1));
+    bool planes;
+    vtac_id x = tfl_either(im, 0, &planes);
+    const float least = tfl_option_float(im, 0, 0.0F);
+    const float most = tfl_option_float(im, 1, 0.0F);
+    const int64_t bits = tfl_option(im, 2, 4, 0);
+    if (!tfl_is_float(tfl_in(im, 0)) || !(most > least) || bits < 2 || bits > 16 || least > 0.0F ||
+        most < 0.0F) {
+        tfl_refuse(im, "%g to %g in %lld bits", (double)least, (double)most, (long long)bits);
         return;
     }
-    if (!tfl_quantized(in) || !tfl_quantized(out) || in->type.dtype == VTAC_I16 || type.rank == 0) {
-        tfl_refuse(im, "%s to %s", vtac_dtype_name(in->type.dtype), vtac_dtype_name(out->type.dtype));
-        return;
-    }
-    /* exp of the distance to the largest, from a steps; the sum, and its inverse in units of the output */
-    enum { STEPS = 256 };
-    float steps[STEPS];
-    const float scale = -in->scale[0] * beta;
-    for (int i = 0; i < STEPS; i++) {
-        steps[i] = expf(scale * (float)i);
-    }
-    x = vtac_make_cast(m, x, VTAC_I32);
-    const vtac_id most = vtac_make_reduce(m, VTAC_OP_REDUCE_MAX, x, &last, 1, true);
-    const vtac_id e = tfl_look_up(im, vtac_make2(m, VTAC_OP_SUB, most, x), VTAC_F32, steps, STEPS, 0);
-    const vtac_id sum = vtac_make_reduce(m, VTAC_OP_REDUCE_SUM, e, &last, 1, true);
-    const vtac_id unit = vtac_make2(m, VTAC_OP_MUL, sum, tfl_scale_value(im, out));
-    const vtac_id inverse = vtac_make2(m, VTAC_OP_DIV, vtac_make_number(m, VTAC_F32, 1.0), unit);
-    const vtac_id y = tfl_round(im, vtac_make2(m, VTAC_OP_MUL, e, inverse));
-    tfl_set(im, 0, tfl_store(im, y, out, TFL_NONE));
+    const float bottom = tfl_option(im, 3, 1, 0) != 0 ? 1.0F : 0.0F;
+    const float top = (float)((1 << bits) - 1);
+    const float scale = (most - least) / (top - bottom);
+    const float zero = fminf(top, fmaxf(bottom, roundf(bottom - least / scale)));
+    const float low = (bottom - zero) * scale;
+    const float high = (top - zero) * scale;
+    x = vtac_make_clip(m, x, (double)low, (double)high);
+    x = vtac_make2(m, VTAC_OP_SUB, x, vtac_make_number(m, VTAC_F32, (double)low));
+    x = vtac_make2(m, VTAC_OP_MUL, x, vtac_make_number(m, VTAC_F32, (double)(1.0F / scale)));
+    x = vtac_make2(m, VTAC_OP_ADD, x, vtac_make_number(m, VTAC_F32, 0.5));
+    x = vtac_make2(m, VTAC_OP_MUL, vtac_make1(m, VTAC_OP_FLOOR, x),
+                   vtac_make_number(m, VTAC_F32, (double)scale));
+    x = vtac_make2(m, VTAC_OP_ADD, x, vtac_make_number(m, VTAC_F32, (double)low));
+    tfl_set_either(im, 0, x, planes);
 }

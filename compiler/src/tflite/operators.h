@@ -23,5 +23,7 @@ typedef struct tfl_operator {
 /* NULL: not one that is taken. */
 const tfl_operator *tfl_operator_find(int32_t code);
 const tfl_operator *tfl_custom_find(const char *name);
+/* Fails if im->graph has an operator that is not taken; names all of the model. */
+vta_status tfl_check_operators(tfl *im, vta_diag *diag);
 
 #endif

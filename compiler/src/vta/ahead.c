@@ -54,11 +54,18 @@ static bool must_follow(const step_list *list, const vta_config *config, const v
     return false;
 }
 
-static int64_t work_of(const step_list *list, const step *s)
+int64_t list_work_of(const step_list *list, const vta_config *config, const step *s)
 {
-    return s->kind == STEP_GEMM        ? s->gemm.iter_out * s->gemm.iter_in * list_nest_of(list, s).uops
-           : s->kind == STEP_DEPTHWISE ? s->depthwise.iter_out * s->depthwise.iter_in * s->depthwise.taps_y
-                                       : 0;
+    if (s->kind == STEP_GEMM) {
+        return s->gemm.iter_out * s->gemm.iter_in * list_nest_of(list, s).uops;
+    }
+    if (s->kind != STEP_DEPTHWISE) {
+        return 0;
+    }
+    const vta_depthwise *d = &s->depthwise;
+    const vta_window_steps steps =
+        vta_window_steps_of(config, d->taps_x, d->taps_y, d->col_step, d->row_step, d->src_in);
+    return d->iter_out * d->iter_in * (d->taps_x - steps.kept) * (d->taps_y / steps.rows);
 }
 
 void list_load_ahead(step_list *list, const vta_config *config)
@@ -73,7 +80,7 @@ void list_load_ahead(step_list *list, const vta_config *config)
             if (must_follow(list, config, &load.load, &steps[k - 1])) {
                 break;
             }
-            hidden += work_of(list, &steps[k - 1]);
+            hidden += list_work_of(list, config, &steps[k - 1]);
             to = hidden > 0 ? k - 1 : to;
         }
         memmove(&steps[to + 1], &steps[to], (i - to) * sizeof *steps);

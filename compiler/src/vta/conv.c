@@ -64,17 +64,27 @@ static int64_t plane_count(const conv *c)
     return planes;
 }
 
-/* DEPTHWISE takes windows of a few taps; larger ones are sums of several. */
+/* DEPTHWISE takes windows of a few taps; larger ones are sums of several. Best are pieces of three by three,
+ * a column of which costs one cycle; else narrow ones, where outputs share columns with their neighbours. */
 static void find_lanes(conv *c)
 {
-    enum { MOST_TAPS = 15, MOST_COLUMN_STEP = 7 };
+    enum { MOST_TAPS = 15, MOST_COLUMN_STEP = 7, THREE = 3 };
     const machine *m = c->machine;
-    const int64_t *kernel = c->window.kernel;
+    const vtac_vta_window *w = &c->window;
     c->lanes = c->groups > 1 && c->groups == c->c_in && c->groups == c->c_out && c->planes == 1 &&
-               m->ri == 1 && c->window.dilation[1] <= MOST_COLUMN_STEP;
+               m->ri == 1 && w->dilation[1] <= MOST_COLUMN_STEP;
     c->alike = c->lanes && conv_is_mean(c);
-    c->piece_cols = least(kernel[1], least(MOST_TAPS, m->block_out));
-    c->piece_rows = least(kernel[0], least(MOST_TAPS, m->block_out / c->piece_cols));
+    const vta_window_steps square =
+        vta_window_steps_of(m->config, THREE, THREE, w->dilation[1], w->dilation[0], w->stride[1]);
+    c->three = c->lanes && square.rows == THREE && w->kernel[0] >= THREE && w->kernel[1] >= THREE;
+    const int64_t widest = square.kept > 0 && c->ow > 1 ? THREE : MOST_TAPS;
+    c->piece_cols = least(w->kernel[1], c->three ? THREE : least(widest, m->block_out));
+    c->piece_rows = least(w->kernel[0], c->three ? THREE : least(MOST_TAPS, m->block_out / c->piece_cols));
+}
+
+int64_t conv_pitch(const conv *c, int64_t cols)
+{
+    return c->three && cols % 2 == 0 ? cols + 1 : cols;
 }
 
 void conv_of(const machine *m, const vtac_vta_region *region, uint32_t number, conv *out)
@@ -98,7 +108,8 @@ void conv_of(const machine *m, const vtac_vta_region *region, uint32_t number, c
         .groups = layer->kind == VTAC_VTA_CONV ? layer->groups : in->c,
         .fold = in->folded ? in->fold : pointwise,
         .zero_in = in->zero,
-        .zero_out = to->zero,
+        .zero_out = to->zero - layer->zero_less,
+        .rounded = zero_rounded(layer, to) - layer->zero_less,
         .low = layer->low,
         .high = layer->high,
     };
@@ -106,6 +117,7 @@ void conv_of(const machine *m, const vtac_vta_region *region, uint32_t number, c
     out->in_blocks = ceil_div(out->c_in, m->block_in);
     out->out_blocks = ceil_div(out->c_out, m->block) * m->ro;
     out->pairs = conv_is_mean(out) ? layer->divisor_count : out->out_blocks;
+    out->record = record_entries(layer->wide);
     out->planes = plane_count(out);
     find_lanes(out);
     if (is_pointwise(&out->window)) {
@@ -113,6 +125,8 @@ void conv_of(const machine *m, const vtac_vta_region *region, uint32_t number, c
         out->ow *= out->oh;
         out->h = out->oh = 1;
     }
+    out->made[0] = out->oh;
+    out->made[1] = out->ow;
 }
 
 int64_t vtac_vta_elements(const vtac_vta_layer *layer, int d, int64_t at, int64_t size)
@@ -133,6 +147,51 @@ void conv_join(conv *c, const vtac_vta_layer *sum)
     c->factor = first ? sum->sum.a : sum->sum.b;
     c->other_factor = first ? sum->sum.b : sum->sum.a;
     c->output = sum->output;
+}
+
+void conv_pool(conv *c, const vtac_vta_layer *pool, int64_t slice)
+{
+    const vtac_vta_tensor *in = &c->region->tensors[c->layer->inputs[0]];
+    const vtac_vta_tensor *own = &c->region->tensors[c->layer->output];
+    const vtac_vta_tensor *to = &c->region->tensors[pool->output];
+    c->pool = pool;
+    c->slice = slice;
+    c->output = pool->output;
+    c->h = in->folded ? in->stored_h : in->h;
+    c->w = in->folded ? in->stored_w : in->w;
+    c->made[0] = own->h;
+    c->made[1] = own->w;
+    c->oh = to->h;
+    c->ow = to->w;
+}
+
+interval conv_pool_taps(const conv *c, int d, int64_t at)
+{
+    const vtac_vta_window *w = &c->pool->window;
+    const int64_t first = at * w->stride[d] - w->before[d];
+    const int64_t skipped = ceil_div(most(-first, 0), w->dilation[d]);
+    const int64_t end = least(w->kernel[d], ceil_div(most(c->made[d] - first, 0), w->dilation[d]));
+    return (interval){skipped, end - skipped};
+}
+
+int64_t conv_made_most(const conv *c, int d, int64_t count)
+{
+    if (c->pool == NULL) {
+        return count;
+    }
+    const vtac_vta_window *w = &c->pool->window;
+    return least((count - 1) * w->stride[d] + (w->kernel[d] - 1) * w->dilation[d] + 1, c->made[d]);
+}
+
+interval conv_made(const conv *c, int d, int64_t at, int64_t count)
+{
+    if (c->pool == NULL) {
+        return (interval){at, count};
+    }
+    const vtac_vta_window *w = &c->pool->window;
+    const int64_t first = at * w->stride[d] - w->before[d];
+    const int64_t end = first + (count - 1) * w->stride[d] + (w->kernel[d] - 1) * w->dilation[d] + 1;
+    return (interval){most(first, 0), least(end, c->made[d]) - most(first, 0)};
 }
 
 reach conv_reach(const conv *c, int64_t out_block, int64_t count)
@@ -156,7 +215,7 @@ int32_t conv_weight(const conv *c, int64_t out, int64_t in, int64_t ky, int64_t 
         return 0;
     }
     if (conv_is_mean(c)) {
-        return out == in;
+        return out == in ? 1 + layer->more_times : 0;
     }
     const int64_t fold_rows = c->fold.kernel[0], fold_cols = c->fold.kernel[1];
     const int64_t channels = c->c_in / (fold_rows * fold_cols), per_group = channels / c->groups;
@@ -176,7 +235,7 @@ static int64_t weight_sum(const conv *c, int64_t out)
     const int64_t channels = c->c_in / (c->fold.kernel[0] * c->fold.kernel[1]);
     const int64_t row = channels / c->groups * layer->window.kernel[0] * layer->window.kernel[1];
     if (conv_is_mean(c)) {
-        return row;
+        return row * (1 + layer->more_times);
     }
     const int64_t zero = layer->weight_zero != NULL ? layer->weight_zero[out] : 0;
     int64_t sum = -row * zero;
@@ -186,19 +245,27 @@ static int64_t weight_sum(const conv *c, int64_t out)
     return sum;
 }
 
+void record_fill(int32_t *lane, int64_t lanes, bool wide, int32_t bias, vtac_fixed scale)
+{
+    lane[0] = bias;
+    lane[lanes] = wide ? (int32_t)scale.mult : vta_requant_scale(scale.mult, scale.shift);
+    if (wide) {
+        lane[2 * lanes] = (int32_t)scale.shift;
+    }
+}
+
 void conv_params(const conv *c, int32_t *entries)
 {
     const machine *m = c->machine;
     const int64_t lanes = m->batch * m->block_out;
     for (int64_t i = 0; i < (conv_is_mean(c) ? c->pairs * m->block_out : c->c_out); i++) {
         const int64_t o = conv_is_mean(c) ? 0 : i; /* all channels are alike in means */
-        const int64_t bias = c->layer->bias != NULL ? c->layer->bias[o] : 0;
-        const vtac_fixed scale = c->layer->scales[conv_is_mean(c) ? i / m->block_out : i];
+        const int64_t own = conv_is_mean(c) ? i / m->block_out : i;
+        const int64_t bias = c->layer->bias != NULL ? c->layer->bias[own] : 0;
         for (int64_t b = 0; b < m->batch; b++) {
-            int32_t *pair = entries + i / m->block_out * 2 * lanes;
-            const int64_t lane = b * m->block_out + i % m->block_out;
-            pair[lane] = (int32_t)(bias - c->zero_in * weight_sum(c, o));
-            pair[lanes + lane] = vta_requant_scale(scale.mult, scale.shift);
+            int32_t *record = entries + i / m->block_out * c->record * lanes;
+            record_fill(record + b * m->block_out + i % m->block_out, lanes, c->layer->wide,
+                        (int32_t)(bias - c->zero_in * weight_sum(c, o)), c->layer->scales[own]);
         }
     }
 }

@@ -4,7 +4,8 @@
  *
  *   folds   the first convolution has few channels: the host writes its window's columns, or all of the
  * window, as channels joins   a sum is computed where one of its operands is made, and saves that operand's
- * way through memory slices  what a concatenation only puts side by side is made in its place
+ * way through memory; a maximum pool is computed where what it reads is made slices  what a concatenation
+ * only puts side by side is made in its place
  */
 #include <stdlib.h>
 
@@ -93,10 +94,13 @@ static uint64_t gain_of(const machine *m, const vtac_vta_region *region, int32_t
         return 0;
     }
     const uint32_t tensor = region->layers[number].output, n = (uint32_t)number;
+    if (region->layers[n].behind != NULL && region->layers[sum].behind != NULL) {
+        return 0; /* there is one table at a time */
+    }
     if (region->tensors[tensor].role != VTAC_VTA_INTERNAL || readers_of(region, tensor).count != 1 ||
         conv_plan(m, region, n, &apart, NULL) != VTA_OK ||
         elementwise_plan(m, region, sum, &added, NULL) != VTA_OK ||
-        conv_plan_joined(m, region, n, sum, &together, NULL) != VTA_OK) {
+        conv_plan_joined(m, region, n, sum, 0, &together, NULL) != VTA_OK) {
         return 0;
     }
     const uint64_t separate = apart.cycles + added.cycles;
@@ -107,7 +111,7 @@ static void decide_joins(const machine *m, const vtac_vta_region *region, decisi
 {
     for (uint32_t n = 0; n < region->layer_count; n++) {
         const vtac_vta_layer *layer = &region->layers[n];
-        if (layer->kind != VTAC_VTA_ADD || layer->inputs[0] == layer->inputs[1]) {
+        if (layer->kind != VTAC_VTA_ADD || layer->inputs[0] == layer->inputs[1] || layer->table != NULL) {
             continue;
         }
         const int32_t makers[2] = {maker_of(region, layer->inputs[0]), maker_of(region, layer->inputs[1])};
@@ -152,6 +156,102 @@ static void decide_slices(const machine *m, const vtac_vta_region *region, decis
     }
 }
 
+/* Pools. */
+
+/* The convolutions whose outputs, side by side, a pool reads. With a table behind one, larger sums need not
+ * become larger numbers. */
+enum { MOST_MAKERS = 16 };
+typedef struct makers {
+    uint32_t layer[MOST_MAKERS], count;
+} makers;
+
+static bool add_maker(const vtac_vta_region *region, const decisions *d, uint32_t tensor, makers *to)
+{
+    const int32_t number = maker_of(region, tensor);
+    const bool free_to_join = number >= 0 && region->layers[number].kind == VTAC_VTA_CONV &&
+                              region->layers[number].behind == NULL &&
+                              region->tensors[tensor].role == VTAC_VTA_INTERNAL &&
+                              readers_of(region, tensor).count == 1 && d->sum_of[number] < 0;
+    if (!free_to_join || to->count == MOST_MAKERS) {
+        return false;
+    }
+    to->layer[to->count++] = (uint32_t)number;
+    return true;
+}
+
+static bool find_makers(const vtac_vta_region *region, const decisions *d, const vtac_vta_layer *pool,
+                        makers *to)
+{
+    const uint32_t whole = pool->inputs[0];
+    const int32_t number = maker_of(region, whole);
+    bool all = number >= 0 && d->part_of[whole] < 0;
+    if (!all || region->layers[number].kind != VTAC_VTA_CONCAT) {
+        return all && add_maker(region, d, whole, to);
+    }
+    const vtac_vta_layer *concat = &region->layers[number];
+    all = region->tensors[whole].role == VTAC_VTA_INTERNAL && readers_of(region, whole).count == 1;
+    for (uint32_t k = 0; all && k < concat->input_count; k++) {
+        all = d->part_of[concat->inputs[k]] == (int32_t)whole && add_maker(region, d, concat->inputs[k], to);
+    }
+    return all;
+}
+
+/* Every window has something inside: what lies outside is no number. */
+static bool windows_inside(const conv *c)
+{
+    for (int dim = 0; dim < 2; dim++) {
+        for (int64_t at = 0; at < (dim == 0 ? c->oh : c->ow); at++) {
+            if (conv_pool_taps(c, dim, at).count <= 0) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+enum {
+    POOL_TRIALS = 8, /* the rough estimate knows too little of what a pool keeps waiting */
+    SIXTEENTHS = 16  /* a smaller gain than one is not taken: the model is not that exact about pools */
+};
+
+static void decide_pool(const machine *m, const vtac_vta_region *region, uint32_t n, decisions *d)
+{
+    makers who = {0};
+    plan pooled;
+    if (!find_makers(region, d, &region->layers[n], &who) ||
+        window_plan(m, region, n, &pooled, NULL) != VTA_OK) {
+        return;
+    }
+    uint64_t separate = pooled.cycles, joined = 0;
+    for (uint32_t k = 0; k < who.count; k++) {
+        plan apart, together;
+        const int64_t slice = d->block[region->layers[who.layer[k]].output];
+        if (conv_plan(m, region, who.layer[k], &apart, NULL) != VTA_OK ||
+            conv_plan_joined(m, region, who.layer[k], n, slice, &together, NULL) != VTA_OK ||
+            !windows_inside(&together.conv) || conv_refine(&apart, POOL_TRIALS, NULL) != VTA_OK ||
+            conv_refine(&together, POOL_TRIALS, NULL) != VTA_OK) {
+            return;
+        }
+        separate += apart.cycles;
+        joined += together.cycles;
+    }
+    if (joined < separate / SIXTEENTHS * (SIXTEENTHS - 1)) {
+        d->made_by[n] = (int32_t)who.layer[0];
+        for (uint32_t k = 0; k < who.count; k++) {
+            d->sum_of[who.layer[k]] = (int32_t)n;
+        }
+    }
+}
+
+static void decide_pools(const machine *m, const vtac_vta_region *region, decisions *d)
+{
+    for (uint32_t n = 0; n < region->layer_count; n++) {
+        if (region->layers[n].kind == VTAC_VTA_MAX_POOL) {
+            decide_pool(m, region, n, d);
+        }
+    }
+}
+
 vta_status decide(const machine *m, vtac_vta_region *region, const vtac_vta_options *options, decisions *out,
                   vta_diag *diag)
 {
@@ -176,6 +276,7 @@ vta_status decide(const machine *m, vtac_vta_region *region, const vtac_vta_opti
     if (!options->no_join) {
         decide_joins(m, region, out);
         decide_slices(m, region, out);
+        decide_pools(m, region, out);
     }
     return VTA_OK;
 }

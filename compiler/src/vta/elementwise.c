@@ -5,21 +5,24 @@
  * place, and leave from there.
  *
  * ACC: two quarters hold the operands, three slots each (loaded, computed, stored); the third begins with the
- * constants. What the ALU reads together lies in different quarters.
+ * constants; the last holds what a table adds to a sum. What the ALU reads together lies in different
+ * quarters.
  */
 #include <inttypes.h>
 
 #include "sched.h"
 
 enum { SLOTS = 3, QUARTERS = 4 };
-/* Constants: a parameter pair for each input of a concatenation, else one; then the two factors of a sum. */
-enum { PAIR = 2, FACTORS = 2 };
+/* Constants: a record of parameters for each input of a concatenation, else one; then the two factors of a
+ * sum and the record for its table. */
+enum { FACTORS = 2, PLAIN = 2 };
 
 typedef struct elementwise {
     const plan *p;
     step_list *list;
     int64_t slot;   /* entries of one */
     int64_t second; /* first entry of the second operand's slots */
+    int64_t third;  /* and of a table's results */
     int64_t fixed;  /* first entry of the constants */
     int64_t pieces; /* so far */
 } elementwise;
@@ -27,8 +30,8 @@ typedef struct elementwise {
 /* Neighbouring tiles in DRAM, counted in OUT elements from the start of WORK. */
 typedef struct stretch {
     int64_t a, b, out, count;
-    bool one_b;   /* the second operand is a single tile */
-    int64_t pair; /* which parameter pair */
+    bool one_b;     /* the second operand is a single tile */
+    int64_t record; /* which one of the parameters */
 } stretch;
 
 static bool has_two(const vtac_vta_layer *layer)
@@ -36,14 +39,15 @@ static bool has_two(const vtac_vta_layer *layer)
     return layer->kind == VTAC_VTA_ADD || layer->kind == VTAC_VTA_MUL;
 }
 
-static int64_t pair_count(const vtac_vta_layer *layer)
+static int64_t record_count(const vtac_vta_layer *layer)
 {
     return layer->kind == VTAC_VTA_CONCAT ? layer->input_count : 1;
 }
 
 static int64_t constants_of(const vtac_vta_layer *layer)
 {
-    return PAIR * pair_count(layer) + (layer->kind == VTAC_VTA_ADD ? FACTORS : 0);
+    const int64_t sum = FACTORS + (layer->table != NULL ? PLAIN : 0);
+    return record_entries(layer->wide) * record_count(layer) + (layer->kind == VTAC_VTA_ADD ? sum : 0);
 }
 
 static void fill(int32_t *lanes, int64_t count, int32_t value)
@@ -53,20 +57,26 @@ static void fill(int32_t *lanes, int64_t count, int32_t value)
     }
 }
 
-/* The results for 0 … 127, then for -128 … -1, each in the clamp. */
-static vta_status pack_table(plan *p, blob *to, vta_diag *diag)
+/* What scales the results, and what is added before: for the input of a concatenation, or all of them. */
+static vtac_fixed scale_of(const vtac_vta_layer *layer, int64_t k)
 {
-    uint64_t offset;
-    int8_t *bytes = (int8_t *)blob_add(to, TABLE_BYTES, TABLE_BYTES, &offset);
-    if (bytes == NULL) {
-        return vta_fail(diag, VTA_NOMEM, "no memory for the constants of layer '%s'", p->layer->name);
+    return layer->kind == VTAC_VTA_ADD     ? sum_scale(layer)
+           : layer->kind == VTAC_VTA_TABLE ? (vtac_fixed){1, 0}
+                                           : layer->scales[k];
+}
+
+static int32_t bias_of(const plan *p, int64_t k)
+{
+    const vtac_vta_layer *layer = p->layer;
+    const vtac_vta_tensor *tensors = p->region->tensors;
+    const int32_t zero = tensors[layer->inputs[k]].zero;
+    if (layer->kind == VTAC_VTA_MUL || layer->kind == VTAC_VTA_TABLE) {
+        return 0;
     }
-    for (int i = 0; i < TABLE_BYTES; i++) {
-        const int8_t q = p->layer->table[(i + 128) % TABLE_BYTES];
-        bytes[i] = (int8_t)least(most(q, p->layer->low), p->layer->high);
-    }
-    p->at.table = (int64_t)offset;
-    return VTA_OK;
+    return layer->kind != VTAC_VTA_ADD
+               ? -zero
+               : (layer->bias != NULL ? layer->bias[0] : 0) -
+                     (zero * layer->sum.a + tensors[layer->inputs[1]].zero * layer->sum.b);
 }
 
 vta_status elementwise_pack(plan *p, blob *to, vta_diag *diag)
@@ -74,30 +84,26 @@ vta_status elementwise_pack(plan *p, blob *to, vta_diag *diag)
     const vtac_vta_layer *layer = p->layer;
     const int64_t element = p->machine->config->elem_bytes[VTA_MEM_ACC], lanes = element / 4;
     uint64_t offset;
-    VTA_TRY(layer->kind == VTAC_VTA_TABLE ? pack_table(p, to, diag) : VTA_OK);
+    const int8_t *looked_up = layer->table != NULL ? layer->table : layer->behind;
+    VTA_TRY(looked_up != NULL ? table_pack(p, layer, looked_up, to, diag) : VTA_OK);
     int32_t *entry = (int32_t *)(void *)blob_add(to, (uint64_t)(constants_of(layer) * element),
                                                  (uint64_t)element, &offset);
     if (entry == NULL) {
         return vta_fail(diag, VTA_NOMEM, "no memory for the constants of layer '%s'", layer->name);
     }
     p->at.params = (int64_t)offset / element;
-    const vtac_vta_tensor *tensors = p->region->tensors;
-    for (int64_t k = 0; k < pair_count(layer); k++, entry += PAIR * lanes) {
-        const int32_t zero = tensors[layer->inputs[k]].zero;
-        const vtac_fixed_sum *sum = &layer->sum;
-        const vtac_fixed scale = layer->kind == VTAC_VTA_ADD     ? (vtac_fixed){1, sum->shift}
-                                 : layer->kind == VTAC_VTA_TABLE ? (vtac_fixed){1, 0}
-                                                                 : layer->scales[k];
-        const int32_t bias = layer->kind == VTAC_VTA_MUL || layer->kind == VTAC_VTA_TABLE ? 0
-                             : layer->kind == VTAC_VTA_ADD
-                                 ? -(zero * sum->a + tensors[layer->inputs[1]].zero * sum->b)
-                                 : -zero;
-        fill(entry, lanes, bias);
-        fill(entry + lanes, lanes, vta_requant_scale(scale.mult, scale.shift));
+    for (int64_t k = 0; k < record_count(layer); k++, entry += record_entries(layer->wide) * lanes) {
+        for (int64_t i = 0; i < lanes; i++) {
+            record_fill(entry + i, lanes, layer->wide, bias_of(p, k), scale_of(layer, k));
+        }
     }
     if (layer->kind == VTAC_VTA_ADD) {
         fill(entry, lanes, layer->sum.a);
         fill(entry + lanes, lanes, layer->sum.b);
+        entry += FACTORS * lanes;
+    }
+    for (int64_t i = 0; layer->kind == VTAC_VTA_ADD && layer->table != NULL && i < lanes; i++) {
+        record_fill(entry + i, lanes, false, 0, (vtac_fixed){1, 0});
     }
     return VTA_OK;
 }
@@ -151,34 +157,62 @@ static void together(elementwise *e, vta_alu_op op, int64_t dst, int64_t src, in
              (list_range){dst, count}, (list_range){src, inner});
 }
 
+/* What the table says of an operand, before it is multiplied. */
+static void correct(elementwise *e, int64_t dst, int64_t src, int64_t count)
+{
+    list_requant(e->list,
+                 &(vta_requant){.dst = dst,
+                                .src = src,
+                                .params = (e->fixed + constants_of(e->p->layer) - PLAIN) / PLAIN,
+                                .iter_out = 1,
+                                .iter_in = count,
+                                .dst_in = count > 1,
+                                .src_in = count > 1,
+                                .low = INT8_MIN,
+                                .high = INT8_MAX,
+                                .table = 1},
+                 (list_range){dst, count}, (list_range){src, count});
+}
+
 static void arithmetic(elementwise *e, const stretch *s, int64_t a, int64_t b, int64_t count)
 {
     const vtac_vta_layer *layer = e->p->layer;
     const vtac_vta_tensor *tensors = e->p->region->tensors;
-    const int64_t one = e->p->machine->ro, factors = e->fixed + PAIR;
+    const int64_t record = record_entries(layer->wide);
+    const int64_t one = e->p->machine->ro, factors = e->fixed + record;
+    const bool corrected = layer->kind == VTAC_VTA_ADD && layer->table != NULL;
+    if (corrected) {
+        correct(e, e->third + a, layer->corrected == 0 ? a : b, count);
+    }
     if (layer->kind == VTAC_VTA_ADD) {
         together(e, VTA_ALU_MUL, a, factors, count, 1);
         together(e, VTA_ALU_MUL, b, factors + 1, count, 1);
         together(e, VTA_ALU_ADD, a, b, count, 0);
-    } else if (layer->kind == VTAC_VTA_MUL) {
+    }
+    if (corrected) {
+        together(e, VTA_ALU_ADD, a, e->third + a, count, 0);
+    }
+    if (layer->kind == VTAC_VTA_MUL) {
         immediate(e, VTA_ALU_ADD, a, count, -tensors[layer->inputs[0]].zero);
         immediate(e, VTA_ALU_ADD, b, s->one_b ? one : count, -tensors[layer->inputs[1]].zero);
         together(e, VTA_ALU_MUL, a, b, count, s->one_b ? one : 0);
     }
     const list_range range = {a, count};
-    const bool looks_up = layer->kind == VTAC_VTA_TABLE;
+    const bool as_it_is = layer->kind == VTAC_VTA_TABLE;
     list_requant(e->list,
                  &(vta_requant){.dst = a,
                                 .src = a,
-                                .params = e->fixed / PAIR + s->pair,
+                                .params = e->fixed / record + s->record,
                                 .iter_out = 1,
                                 .iter_in = count,
                                 .dst_in = count > 1,
                                 .src_in = count > 1,
-                                .zero_point = looks_up ? 0 : tensors[layer->output].zero,
-                                .low = looks_up ? INT8_MIN : layer->low,
-                                .high = looks_up ? INT8_MAX : layer->high,
-                                .table = looks_up},
+                                .zero_point = as_it_is ? 0 : zero_rounded(layer, &tensors[layer->output]),
+                                .low = as_it_is ? INT8_MIN : layer->low,
+                                .high = as_it_is ? INT8_MAX : layer->high,
+                                .rounding = layer->rounding,
+                                .wide = layer->wide,
+                                .table = as_it_is || layer->behind != NULL},
                  range, range);
 }
 
@@ -244,7 +278,7 @@ static void emit_concat(elementwise *e)
             const int64_t from = origin(p, layer->inputs[k]) + image * own * size;
             const int64_t to = origin(p, layer->output) + block * size;
             if (from != to) { /* else it was made there */
-                emit_stretch(e, &(stretch){.a = from, .out = to, .count = own * size, .pair = k});
+                emit_stretch(e, &(stretch){.a = from, .out = to, .count = own * size, .record = k});
             }
             block += own;
         }
@@ -273,8 +307,12 @@ vta_status elementwise_emit(const plan *p, step_list *list, vta_diag *diag)
         return VTA_OK;
     }
     const int64_t quarter = p->machine->acc / QUARTERS, ro = p->machine->ro;
-    elementwise e = {
-        .p = p, .list = list, .slot = quarter / SLOTS / ro * ro, .second = quarter, .fixed = 2 * quarter};
+    elementwise e = {.p = p,
+                     .list = list,
+                     .slot = quarter / SLOTS / ro * ro,
+                     .second = quarter,
+                     .third = 3 * quarter,
+                     .fixed = 2 * quarter};
     list_load(list, &(vta_load2d){.memory = VTA_MEM_ACC,
                                   .sram = e.fixed,
                                   .buffer = {CONSTANTS_BUFFER},
@@ -282,7 +320,7 @@ vta_status elementwise_emit(const plan *p, step_list *list, vta_diag *diag)
                                   .y_size = 1,
                                   .x_size = constants_of(p->layer),
                                   .x_stride = constants_of(p->layer)});
-    if (p->layer->kind == VTAC_VTA_TABLE) {
+    if (p->layer->table != NULL || p->layer->behind != NULL) {
         list_table(list, CONSTANTS_BUFFER, p->at.table);
     }
     if (p->layer->kind == VTAC_VTA_CONCAT) {
@@ -315,7 +353,8 @@ vta_status elementwise_plan(const machine *m, const vtac_vta_region *region, uin
     plan_init(m, region, number, out);
     const vtac_vta_layer *layer = out->layer;
     VTA_TRY(must_fit(m, layer, diag));
-    const int64_t passes = layer->kind == VTAC_VTA_ADD || layer->kind == VTAC_VTA_MUL ? 4 : 1;
+    const int64_t more = layer->kind == VTAC_VTA_ADD && layer->table != NULL ? 2 : 0;
+    const int64_t passes = has_two(layer) ? 4 + more : 1;
     const int64_t entries = out->images * blocks(out, layer->output) * plane(out, layer->output);
     const int64_t bytes = entries * m->config->elem_bytes[VTA_MEM_OUT];
     const int64_t second =

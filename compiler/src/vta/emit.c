@@ -2,6 +2,8 @@
  *
  * A convolution, cut as a tiling says, as a list of calls.
  */
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -46,7 +48,7 @@ typedef struct emitter {
     const constants *at;
     step_list *list;
     slots inp, wgt, params;
-    int64_t others;  /* tiles of a joined sum's other operand, so far */
+    int64_t others;  /* tiles of a joined sum's other operand, or of a pool, so far */
     int64_t *chunks; /* WGT elements before chunk group · parts + part, owned */
     int64_t pieces;  /* so far */
     vta_uop *uops;   /* room for a kernel, owned */
@@ -55,7 +57,8 @@ typedef struct emitter {
 /* A piece of work: a tile for a group of output blocks, and where it lies. */
 typedef struct piece {
     int64_t group, blocks, tile_index;
-    patch tile;
+    patch out;                  /* what it stores */
+    patch tile;                 /* what the array makes: without a pool, the same */
     int64_t acc, params, other; /* ACC entries: sums, parameters, the other operand of a joined sum */
 } piece;
 
@@ -83,12 +86,17 @@ vta_status conv_plan(const machine *m, const vtac_vta_region *region, uint32_t n
     return plan_conv(out, diag);
 }
 
-vta_status conv_plan_joined(const machine *m, const vtac_vta_region *region, uint32_t number, uint32_t sum,
-                            plan *out, vta_diag *diag)
+vta_status conv_plan_joined(const machine *m, const vtac_vta_region *region, uint32_t number, uint32_t after,
+                            int64_t slice, plan *out, vta_diag *diag)
 {
+    const vtac_vta_layer *layer = &region->layers[after];
     plan_init(m, region, number, out);
     conv_of(m, region, number, &out->conv);
-    conv_join(&out->conv, &region->layers[sum]);
+    if (layer->kind == VTAC_VTA_MAX_POOL) {
+        conv_pool(&out->conv, layer, slice);
+    } else {
+        conv_join(&out->conv, layer);
+    }
     return plan_conv(out, diag);
 }
 
@@ -101,9 +109,12 @@ static vta_status time_tiling(const plan *p, const tiling *t, uint64_t *cycles, 
     const vta_status status = conv_emit(&trial, &list, diag);
     list_load_ahead(&list, p->machine->config);
     *cycles = status == VTA_OK ? timing_of(p->machine, &list, 0, NULL, 0) : 0;
+    *cycles += *cycles > 0 ? tiling_lag(&p->conv, t, *cycles, list.steps.count) : 0;
     list_free(&list);
     return status;
 }
+
+enum { MOST_WAYS = 64 };
 
 vta_status conv_refine(plan *p, uint32_t room, vta_diag *diag)
 {
@@ -123,6 +134,70 @@ vta_status conv_refine(plan *p, uint32_t room, vta_diag *diag)
     (void)tiling_estimate(&p->conv, &p->tiling, &p->units);
     p->cycles = best;
     return VTA_OK;
+}
+
+static bool same_way(const tiling *a, const tiling *b)
+{
+    return a->rows == b->rows && a->cols == b->cols && a->group == b->group && a->part == b->part &&
+           a->part_rows == b->part_rows && a->part_cols == b->part_cols &&
+           a->tiles_outside == b->tiles_outside;
+}
+
+typedef struct ways {
+    tiling tilings[MOST_WAYS];
+    char points[MOST_WAYS][VTAC_POINT_TEXT];
+    double guesses[MOST_WAYS];
+} ways;
+
+static void ask(plan *p, const vtac_schedules *schedules, ways *w, uint32_t count)
+{
+    const conv *c = &p->conv;
+    char shape[224];
+    uint32_t standard = 0;
+    while (standard < count && !same_way(&w->tilings[standard], &p->tiling)) {
+        standard++;
+    }
+    if (standard == count) { /* none of the first: it takes the place of the last */
+        w->tilings[--standard] = p->tiling;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        const tiling *t = &w->tilings[i];
+        load_of_units units;
+        (void)snprintf(w->points[i], sizeof w->points[i],
+                       "rows=%" PRId64 " cols=%" PRId64 " group=%" PRId64 " part=%" PRId64 " taps=%" PRId64
+                       "x%" PRId64 " outside=%d",
+                       t->rows, t->cols, t->group, t->part, t->part_rows, t->part_cols, t->tiles_outside);
+        w->guesses[i] = (double)tiling_estimate(c, t, &units);
+    }
+    (void)snprintf(shape, sizeof shape,
+                   "n%" PRId64 " groups%" PRId64 " in%" PRId64 "x%" PRId64 "x%" PRId64 " out%" PRId64
+                   "x%" PRId64 "x%" PRId64 " kernel%" PRId64 "x%" PRId64 " stride%" PRId64 "x%" PRId64
+                   " planes%" PRId64 " %s %s",
+                   c->images, c->groups, c->c_in, c->h, c->w, c->c_out, c->oh, c->ow, c->window.kernel[0],
+                   c->window.kernel[1], c->window.stride[0], c->window.stride[1], c->planes,
+                   c->lanes ? "lanes" : "array", c->sum != NULL ? kinds[c->sum->kind].name : "");
+    const vtac_kernel_space space = {.kernel = "vta_conv",
+                                     .shape = shape,
+                                     .step = p->layer->name,
+                                     .points = (const char(*)[VTAC_POINT_TEXT])w->points,
+                                     .guesses = w->guesses,
+                                     .count = count,
+                                     .standard = standard};
+    p->tiling = w->tilings[vtac_schedule_pick(schedules, &space)];
+    p->cycles = tiling_estimate(c, &p->tiling, &p->units);
+}
+
+vta_status conv_ask(plan *p, const vtac_schedules *schedules, vta_diag *diag)
+{
+    uint32_t count;
+    ways *w = calloc(1, sizeof *w);
+    vta_status status = w != NULL ? tiling_choose(&p->conv, w->tilings, MOST_WAYS, &count, diag)
+                                  : vta_fail(diag, VTA_NOMEM, "no memory to plan layer '%s'", p->layer->name);
+    if (status == VTA_OK) {
+        ask(p, schedules, w, count);
+    }
+    free(w);
+    return status;
 }
 
 /* Loads. */
@@ -156,6 +231,8 @@ static void load_input(emitter *e, const patch *tile, const part *p, int64_t sra
     extent rows, cols;
     input_of(c, tile, p, &rows, &cols);
     const bool outside = rows.count == 0 || cols.count == 0;
+    const int64_t in_rows = rows.before + rows.count + rows.after;
+    const int64_t wanted = cols.before + cols.count + cols.after, in_cols = conv_pitch(c, wanted);
     vta_load2d load = {.memory = VTA_MEM_INP,
                        .sram = sram,
                        .buffer = {WORK_BUFFER},
@@ -167,10 +244,8 @@ static void load_input(emitter *e, const patch *tile, const part *p, int64_t sra
                        .y_pad_0 = rows.before,
                        .y_pad_1 = rows.after,
                        .x_pad_0 = cols.before * ri,
-                       .x_pad_1 = cols.after * ri,
+                       .x_pad_1 = (cols.after + in_cols - wanted) * ri,
                        .pad_value = tensor->zero};
-    const int64_t in_rows = rows.before + rows.count + rows.after;
-    const int64_t in_cols = cols.before + cols.count + cols.after;
     if (!outside && c->h == 1 && in_rows == 1 && in_cols == cols.count && plane <= MOST_STRIDE) {
         load.y_size = p->blocks; /* all blocks are rows of one call */
         load.x_stride = plane;
@@ -214,10 +289,10 @@ static int64_t need_params(emitter *e, int64_t group)
     const int64_t batch = group / t->param_groups, first = batch * t->param_groups * t->group;
     const int64_t sram = slots_take(&e->params, batch, &present);
     if (!present) {
-        load_row(e, VTA_MEM_ACC, sram, e->at->params + 2 * first,
-                 least(t->param_size, 2 * (e->c->pairs - first)));
+        load_row(e, VTA_MEM_ACC, sram, e->at->params + e->c->record * first,
+                 least(t->param_size, e->c->record * (e->c->pairs - first)));
     }
-    return conv_is_mean(e->c) ? sram : sram + 2 * (group * t->group - first);
+    return conv_is_mean(e->c) ? sram : sram + e->c->record * (group * t->group - first);
 }
 
 static int64_t need_input(emitter *e, const piece *p, const turn *t)
@@ -248,11 +323,11 @@ static list_range range_of(const emitter *e, const piece *p, int64_t n)
     return (list_range){sums_of(e, p, n - n % ro), p->tile.rows * p->tile.cols * ro};
 }
 
-/* Input pixels in a row and in a column of a tile. */
+/* Input pixels from row to row of a tile, and in a column. */
 static int64_t in_cols_of(const emitter *e, const piece *p, const turn *t)
 {
     const vtac_vta_window *w = &e->c->window;
-    return (p->tile.cols - 1) * w->stride[1] + (t->part.kxs - 1) * w->dilation[1] + 1;
+    return conv_pitch(e->c, (p->tile.cols - 1) * w->stride[1] + (t->part.kxs - 1) * w->dilation[1] + 1);
 }
 
 static int64_t in_rows_of(const emitter *e, const piece *p, const turn *t)
@@ -330,8 +405,9 @@ typedef struct place {
 static place place_of(const emitter *e, const piece *p, int64_t n)
 {
     const conv *c = e->c;
-    const patch *tile = &p->tile;
-    const int64_t ro = c->machine->ro, block = (p->group * e->t->group + n) / ro, blocks = c->out_blocks / ro;
+    const patch *tile = &p->out;
+    const int64_t ro = c->machine->ro, block = c->slice + (p->group * e->t->group + n) / ro;
+    const int64_t blocks = c->out_blocks / ro;
     const int64_t first = ((tile->image * blocks + block) * c->oh + tile->y) * c->ow + tile->x;
     const bool whole = tile->cols == c->ow || tile->rows == 1;
     return (place){.offset = first * ro,
@@ -352,9 +428,9 @@ typedef struct entries {
 
 /* How sums become int8. */
 typedef struct rounding {
-    int64_t params; /* the pair */
+    int64_t params; /* the record */
     int32_t zero;
-    const vtac_vta_layer *layer; /* whose clamp it is */
+    const vtac_vta_layer *layer; /* whose clamp it is, and whose way of rounding */
 } rounding;
 
 static void requantize(emitter *e, const entries *of, const rounding *how)
@@ -373,7 +449,10 @@ static void requantize(emitter *e, const entries *of, const rounding *how)
                                 .src_in = apart,
                                 .zero_point = how->zero,
                                 .low = how->layer->low,
-                                .high = how->layer->high},
+                                .high = how->layer->high,
+                                .rounding = how->layer->rounding,
+                                .wide = how->layer->wide,
+                                .table = how->layer->behind != NULL},
                  range, range);
 }
 
@@ -442,39 +521,120 @@ static void requantize_means(emitter *e, const piece *p, int64_t at)
         for (int64_t x = 0, cols; x < tile->cols; x += cols) {
             cols = run_of(e, 1, tile->x + x, tile->cols - x);
             const bool whole = cols == tile->cols;
-            requantize(
-                e,
-                &(entries){.at = at + (y * tile->cols + x) * ro,
-                           .rows = whole ? 1 : rows,
-                           .pitch = tile->cols * ro,
-                           .count = whole ? rows * cols : cols,
-                           .apart = ro},
-                &(rounding){p->params / 2 + divisor_at(e, tile->y + y, tile->x + x), c->zero_out, c->layer});
+            requantize(e,
+                       &(entries){.at = at + (y * tile->cols + x) * ro,
+                                  .rows = whole ? 1 : rows,
+                                  .pitch = tile->cols * ro,
+                                  .count = whole ? rows * cols : cols,
+                                  .apart = ro},
+                       &(rounding){p->params / c->record + divisor_at(e, tile->y + y, tile->x + x),
+                                   c->rounded, c->layer});
         }
     }
+}
+
+/* How many outputs from `at` on, of `room`, have the same taps of a pool's window inside. */
+static int64_t alike_from(const conv *c, int d, int64_t at, int64_t room)
+{
+    const interval taps = conv_pool_taps(c, d, at);
+    int64_t run = 1;
+    for (; run < room; run++) {
+        const interval next = conv_pool_taps(c, d, at + run);
+        if (next.at != taps.at || next.count != taps.count) {
+            break;
+        }
+    }
+    return run;
+}
+
+/* The maxima of `ro` blocks' sums, for a rectangle of outputs that have the same taps inside. The first tap
+ * is copied; the others of an output follow each other, so that the ALU keeps the maximum so far at hand. */
+static void take_maxima(emitter *e, const piece *p, const patch *area, int64_t dst, int64_t src)
+{
+    const conv *c = e->c;
+    const vtac_vta_window *w = &c->pool->window;
+    const int64_t ro = c->machine->ro, cols = p->tile.cols, out_cols = p->out.cols;
+    const interval ys = conv_pool_taps(c, 0, area->y), xs = conv_pool_taps(c, 1, area->x);
+    const int64_t y = area->y * w->stride[0] - w->before[0] - p->tile.y;
+    const int64_t x = area->x * w->stride[1] - w->before[1] - p->tile.x;
+    const int64_t to = dst + ((area->y - p->out.y) * out_cols + area->x - p->out.x) * ro;
+    for (int64_t rest = 0; rest < 2; rest++) {
+        uint32_t uops = 0;
+        for (int64_t k = 0; k < ro * ys.count * xs.count; k++) {
+            const int64_t r = k / (ys.count * xs.count), tap = k % (ys.count * xs.count);
+            const int64_t row = y + (ys.at + tap / xs.count) * w->dilation[0];
+            const int64_t column = x + (xs.at + tap % xs.count) * w->dilation[1];
+            if ((tap > 0) == (rest > 0)) {
+                e->uops[uops++] = (vta_uop){.dst = (uint32_t)(to + r),
+                                            .src = (uint32_t)(src + (row * cols + column) * ro + r)};
+            }
+        }
+        if (uops == 0) {
+            continue;
+        }
+        list_alu(e->list,
+                 &(vta_alu){.kernel = list_kernel_of(e->list, e->uops, uops),
+                            .op = rest > 0 ? VTA_ALU_MAX : VTA_ALU_MOV,
+                            .iter_out = area->rows,
+                            .iter_in = area->cols,
+                            .dst_out = area->rows > 1 ? out_cols * ro : 0,
+                            .dst_in = area->cols > 1 ? ro : 0,
+                            .src_out = area->rows > 1 ? w->stride[0] * cols * ro : 0,
+                            .src_in = area->cols > 1 ? w->stride[1] * ro : 0},
+                 (list_range){dst, p->out.rows * out_cols * ro}, (list_range){src, p->tile.rows * cols * ro});
+    }
+}
+
+/* The pool over `ro` blocks' sums; returns where its outputs lie. */
+static int64_t pool_sums(emitter *e, const piece *p, int64_t at)
+{
+    const tiling *t = e->t;
+    const patch *out = &p->out;
+    const int64_t dst = t->other_first + e->others++ % t->other_slots * t->other_size;
+    for (int64_t y = out->y, rows; y < out->y + out->rows; y += rows) {
+        rows = alike_from(e->c, 0, y, out->y + out->rows - y);
+        for (int64_t x = out->x, cols; x < out->x + out->cols; x += cols) {
+            cols = alike_from(e->c, 1, x, out->x + out->cols - x);
+            take_maxima(e, p, &(patch){.y = y, .x = x, .rows = rows, .cols = cols}, dst, at);
+        }
+    }
+    return dst;
+}
+
+static int32_t clamped(int32_t value, const vtac_vta_layer *layer)
+{
+    return value < layer->low ? layer->low : value > layer->high ? layer->high : value;
 }
 
 /* Requantizes the tiles of `ro` blocks from n on, adds what is to be added, and stores. */
 static void emit_end(emitter *e, const piece *p, int64_t n)
 {
     const conv *c = e->c;
-    const int64_t ro = c->machine->ro, at = sums_of(e, p, n), pixels = p->tile.rows * p->tile.cols;
+    const int64_t ro = c->machine->ro, pixels = p->out.rows * p->out.cols;
+    int64_t at = sums_of(e, p, n);
+    vtac_vta_layer layer = *c->layer;
+    if (c->pool != NULL) {
+        at = pool_sums(e, p, at);
+        layer.low = clamped(layer.low, c->pool);
+        layer.high = clamped(layer.high, c->pool);
+    }
     for (int64_t r = 0; r < ro; r++) {
         if (conv_is_mean(c) && c->pairs > 1) {
             requantize_means(e, p, at + r);
         } else {
-            requantize(e, &(entries){.at = at + r, .rows = 1, .count = pixels, .apart = ro},
-                       &(rounding){p->params / 2 + (conv_is_mean(c) ? 0 : n + r), c->zero_out, c->layer});
+            requantize(
+                e, &(entries){.at = at + r, .rows = 1, .count = pixels, .apart = ro},
+                &(rounding){p->params / c->record + (conv_is_mean(c) ? 0 : n + r), c->rounded, &layer});
         }
     }
     if (c->sum != NULL) {
-        const int64_t fixed = e->t->fixed_first, count = pixels * ro;
-        const int32_t zero = c->region->tensors[c->output].zero;
-        combine(e, VTA_ALU_MUL, at, fixed + SUM_FACTOR, count, true);
-        combine(e, VTA_ALU_MUL, p->other, fixed + SUM_OTHER, count, true);
+        const int64_t fixed = e->t->fixed_first, record = record_entries(c->sum->wide), count = pixels * ro;
+        const int32_t zero = zero_rounded(c->sum, &c->region->tensors[c->output]);
+        combine(e, VTA_ALU_MUL, at, fixed + record, count, true);
+        combine(e, VTA_ALU_MUL, p->other, fixed + record + 1, count, true);
         combine(e, VTA_ALU_ADD, at, p->other, count, false);
         requantize(e, &(entries){.at = at, .rows = 1, .count = count, .apart = 1},
-                   &(rounding){(fixed + SUM_PAIR) / 2, zero, c->sum});
+                   &(rounding){fixed / record, zero, c->sum});
     }
     const place to = place_of(e, p, n);
     list_store(e->list, &(vta_store2d){.sram = at,
@@ -523,11 +683,19 @@ static void emit_piece(emitter *e, int64_t group, int64_t tile_index)
     piece p = {.group = group,
                .blocks = group_blocks(e->c, t, group),
                .tile_index = tile_index,
-               .tile = tiling_tile(e->c, t, tile_index),
-               .acc = e->pieces % t->acc_slots * t->acc_size,
-               .params = need_params(e, group)};
+               .out = tiling_tile(e->c, t, tile_index),
+               .acc = t->acc_first + e->pieces % t->acc_slots * t->acc_size};
+    list_piece(e->list);
+    p.params = need_params(e, group);
+    const interval rows = conv_made(e->c, 0, p.out.y, p.out.rows),
+                   cols = conv_made(e->c, 1, p.out.x, p.out.cols);
+    p.tile =
+        (patch){.image = p.out.image, .y = rows.at, .x = cols.at, .rows = rows.count, .cols = cols.count};
     for (int64_t i = 0; i < parts; i++) {
         turn now = {.index = e->pieces % 2 == 0 ? i : parts - 1 - i, .init = i == 0};
+        if (i > 0) {
+            list_piece(e->list);
+        }
         now.part = tiling_part(e->c, t, group, now.index);
         now.wgt = need_weights(e, group, now.index);
         now.inp = need_input(e, &p, &now);
@@ -556,13 +724,16 @@ vta_status conv_emit(const plan *p, step_list *list, vta_diag *diag)
     const conv *c = &p->conv;
     const tiling *t = &p->tiling;
     emitter e = {.c = c, .t = t, .at = &p->at, .list = list};
-    slots_init(&e.inp, 0, t->inp_size, t->inp_slots);
-    slots_init(&e.wgt, 0, t->wgt_size, t->wgt_slots);
+    slots_init(&e.inp, t->inp_first, t->inp_size, t->inp_slots);
+    slots_init(&e.wgt, t->wgt_first, t->wgt_size, t->wgt_slots);
     slots_init(&e.params, t->param_first, t->param_size, t->param_slots);
     e.chunks = chunk_table(c, t);
     e.uops = calloc((size_t)c->machine->uop, sizeof *e.uops);
     if (c->sum != NULL) {
-        load_row(&e, VTA_MEM_ACC, t->fixed_first, p->at.sum, SUM_CONSTANTS);
+        load_row(&e, VTA_MEM_ACC, t->fixed_first, p->at.sum, record_entries(c->sum->wide) + SUM_FACTORS);
+    }
+    if (conv_table(c) != NULL) {
+        list_table(list, CONSTANTS_BUFFER, p->at.table);
     }
     if (e.chunks != NULL && e.uops != NULL) {
         emit_pieces(&e);

@@ -11,6 +11,8 @@ void list_init(step_list *list)
 {
     *list = (step_list){.steps.item_size = sizeof(step),
                         .later.item_size = sizeof(step),
+                        .drafts.item_size = sizeof(step),
+                        .pieces.item_size = sizeof(size_t),
                         .uops.item_size = sizeof(vta_uop),
                         .kernels.item_size = sizeof(list_kernel)};
 }
@@ -19,6 +21,8 @@ void list_free(step_list *list)
 {
     vta_vec_free(&list->steps);
     vta_vec_free(&list->later);
+    vta_vec_free(&list->drafts);
+    vta_vec_free(&list->pieces);
     vta_vec_free(&list->uops);
     vta_vec_free(&list->kernels);
     free(list->table);
@@ -183,6 +187,10 @@ static void append(step_list *list, vta_vec *where, const step *what)
 
 void list_flush(step_list *list)
 {
+    if (list->drafting) {
+        list->flush = true;
+        return;
+    }
     step *added = list->later.count > 0 ? vta_vec_add(&list->steps, list->later.count) : NULL;
     if (added != NULL) {
         memcpy(added, list->later.items, list->later.count * sizeof *added);
@@ -190,6 +198,13 @@ void list_flush(step_list *list)
     list->failed = list->failed || (added == NULL && list->later.count > 0);
     list->later.count = 0;
     list->range_count = 0;
+}
+
+void list_piece(step_list *list)
+{
+    if (list->drafting && vta_vec_push(&list->pieces, &list->drafts.count) == NULL) {
+        list->failed = true;
+    }
 }
 
 /* The epilogue goes first where it touches what comes now. */
@@ -220,12 +235,49 @@ static void touch(step_list *list, list_range acc)
     hull->count = (end > other ? end : other) - hull->first;
 }
 
+/* Main calls come at once, what they make room for before them; the others are held back. */
+void list_put(step_list *list, const step *draft)
+{
+    const bool main = draft->kind == STEP_GEMM || draft->kind == STEP_DEPTHWISE;
+    const uint32_t tag = list->tag;
+    list->tag = draft->tag;
+    if (draft->flush) {
+        list_flush(list);
+    }
+    if (main || draft->kind == STEP_LOAD) {
+        give_way(list, draft->to);
+        append(list, &list->steps, draft);
+    } else {
+        touch(list, draft->to);
+        touch(list, draft->from);
+        append(list, &list->later, draft);
+    }
+    if (draft->kind == STEP_REQUANT) {
+        const int64_t record = draft->requant.wide ? 4 : 2;
+        touch(list, (list_range){record * draft->requant.params, record});
+    }
+    if (main) {
+        list_flush(list);
+    }
+    list->tag = tag;
+}
+
+static void call(step_list *list, step what)
+{
+    what.tag = list->tag;
+    if (!list->drafting) {
+        list_put(list, &what);
+        return;
+    }
+    what.flush = list->flush;
+    list->flush = false;
+    append(list, &list->drafts, &what);
+}
+
 void list_load(step_list *list, const vta_load2d *load)
 {
-    if (load->memory == VTA_MEM_ACC || load->memory == VTA_MEM_ACC8) {
-        give_way(list, list_fills(load));
-    }
-    append(list, &list->steps, &(step){.kind = STEP_LOAD, .load = *load});
+    const bool acc = load->memory == VTA_MEM_ACC || load->memory == VTA_MEM_ACC8;
+    call(list, (step){.kind = STEP_LOAD, .to = acc ? list_fills(load) : (list_range){0}, .load = *load});
 }
 
 /* As a load of words; what is held back goes first: it may read the table that was there. */
@@ -301,37 +353,28 @@ void list_load_padded(step_list *list, const vta_load2d *load)
 
 void list_gemm(step_list *list, const vta_gemm *gemm, list_range acc)
 {
-    give_way(list, acc);
-    append(list, &list->steps, &(step){.kind = STEP_GEMM, .gemm = *gemm});
-    list_flush(list);
+    call(list, (step){.kind = STEP_GEMM, .to = acc, .gemm = *gemm});
 }
 
 void list_depthwise(step_list *list, const vta_depthwise *depthwise, list_range acc)
 {
-    give_way(list, acc);
-    append(list, &list->steps, &(step){.kind = STEP_DEPTHWISE, .depthwise = *depthwise});
-    list_flush(list);
+    call(list, (step){.kind = STEP_DEPTHWISE, .to = acc, .depthwise = *depthwise});
 }
 
 void list_alu(step_list *list, const vta_alu *alu, list_range to, list_range from)
 {
-    touch(list, to);
-    touch(list, from);
-    append(list, &list->later, &(step){.kind = STEP_ALU, .alu = *alu});
+    call(list, (step){.kind = STEP_ALU, .to = to, .from = from, .alu = *alu});
 }
 
 void list_requant(step_list *list, const vta_requant *requant, list_range to, list_range from)
 {
-    touch(list, to);
-    touch(list, from);
-    touch(list, (list_range){2 * requant->params, 2});
-    append(list, &list->later, &(step){.kind = STEP_REQUANT, .requant = *requant});
+    call(list, (step){.kind = STEP_REQUANT, .to = to, .from = from, .requant = *requant});
 }
 
 void list_store(step_list *list, const vta_store2d *store)
 {
-    touch(list, (list_range){store->sram, store->y_size * store->x_size});
-    append(list, &list->later, &(step){.kind = STEP_STORE, .store = *store});
+    const list_range from = {store->sram, store->y_size * store->x_size};
+    call(list, (step){.kind = STEP_STORE, .to = from, .from = from, .store = *store});
 }
 
 /* Recording. */

@@ -19,9 +19,16 @@ enum { CONSTANTS_BUFFER, WORK_BUFFER };
 
 typedef enum step_kind { STEP_LOAD, STEP_STORE, STEP_GEMM, STEP_DEPTHWISE, STEP_ALU, STEP_REQUANT } step_kind;
 
+/* Entries of a scratchpad, or bytes of a buffer: `count` from `first` on. */
+typedef struct list_range {
+    int64_t first, count;
+} list_range;
+
 typedef struct step {
     step_kind kind;
     uint32_t tag;
+    bool flush;          /* of a draft: nothing is held back when it comes */
+    list_range to, from; /* of a draft: ACC entries that it may write and read */
     union {
         vta_load2d load;
         vta_store2d store;
@@ -37,11 +44,6 @@ typedef struct list_kernel {
     uint32_t first, count; /* of the list's micro-ops */
     vta_uop low, high;     /* the least and the largest of each index */
 } list_kernel;
-
-/* Entries of a scratchpad, or bytes of a buffer: `count` from `first` on. */
-typedef struct list_range {
-    int64_t first, count;
-} list_range;
 
 static inline bool list_meets(list_range a, list_range b)
 {
@@ -60,6 +62,10 @@ enum { LATER_RANGES = 16 };
 typedef struct step_list {
     vta_vec steps;   /* step */
     vta_vec later;   /* step: the epilogue that is held back */
+    vta_vec drafts;  /* step: calls whose order is still to be found */
+    vta_vec pieces;  /* size_t: the first draft of each piece */
+    bool drafting;   /* calls become drafts */
+    bool flush;      /* the next draft flushes */
     vta_vec uops;    /* vta_uop */
     vta_vec kernels; /* list_kernel */
     uint32_t *table; /* hash table of kernel numbers + 1, owned */
@@ -104,8 +110,16 @@ typedef struct list_nest {
 } list_nest;
 list_nest list_nest_of(const step_list *list, const step *s);
 
+/* Cycles of the array, roughly. */
+int64_t list_work_of(const step_list *list, const vta_config *config, const step *s);
+
 /* Nothing is held back any more. */
 void list_flush(step_list *list);
+
+/* Drafts. While a list is drafting, calls are kept as they come, in pieces: what must stay together, in the
+ * order in which a layer makes them. list_put appends one as the call that it was. */
+void list_piece(step_list *list);
+void list_put(step_list *list, const step *draft);
 
 /* Moves loads up, so that they hide behind work of the array (ahead.c). Results stay. */
 void list_load_ahead(step_list *list, const vta_config *config);

@@ -6,6 +6,8 @@
  */
 #include <stdlib.h>
 
+#include <string.h>
+
 #include "sched.h"
 
 static int64_t chunk_count(const conv *c, const tiling *t)
@@ -46,7 +48,12 @@ static void pack_window(const conv *c, const part *p, int8_t *to, int64_t block,
     const window_piece piece = piece_of(c, p, index);
     const int64_t size = c->machine->block_in;
     for (int64_t tap = 0; tap < piece.rows * piece.cols; tap++) {
-        const int64_t ky = p->ky + piece.y + tap / piece.cols, kx = p->kx + piece.x + tap % piece.cols;
+        const int64_t row = tap / piece.cols, column = tap % piece.cols;
+        const int64_t ky = p->ky + piece.y + row, kx = p->kx + piece.x + column;
+        if (row < piece.fresh_y || column < piece.fresh_x) {
+            memset(to + tap * size, 0, (size_t)size);
+            continue;
+        }
         for (int64_t i = 0; i < size; i++) {
             const int64_t channel = block * size + i;
             to[tap * size + i] = (int8_t)conv_weight(c, channel, channel, ky, kx);
@@ -80,21 +87,39 @@ static vta_status pack_sum(plan *p, blob *to, vta_diag *diag)
 {
     const conv *c = &p->conv;
     const int64_t element = c->machine->config->elem_bytes[VTA_MEM_ACC], lanes = element / 4;
-    const int32_t bias = -(c->zero_out * c->factor + c->region->tensors[c->other].zero * c->other_factor);
-    const int32_t values[SUM_CONSTANTS] = {[SUM_PAIR] = bias,
-                                           [SUM_PAIR + 1] = vta_requant_scale(1, c->sum->sum.shift),
-                                           [SUM_FACTOR] = c->factor,
-                                           [SUM_OTHER] = c->other_factor};
+    const vtac_vta_layer *sum = c->sum;
+    const int64_t count = sum_constants(sum);
+    const int32_t bias = -(c->zero_out * c->factor + c->region->tensors[c->other].zero * c->other_factor) +
+                         (sum->bias != NULL ? sum->bias[0] : 0);
     uint64_t offset;
-    int32_t *entry =
-        (int32_t *)(void *)blob_add(to, (uint64_t)(SUM_CONSTANTS * element), (uint64_t)element, &offset);
+    int32_t *entry = (int32_t *)(void *)blob_add(to, (uint64_t)(count * element), (uint64_t)element, &offset);
     if (entry == NULL) {
-        return vta_fail(diag, VTA_NOMEM, "no memory for the constants of layer '%s'", c->sum->name);
+        return vta_fail(diag, VTA_NOMEM, "no memory for the constants of layer '%s'", sum->name);
     }
-    for (int64_t i = 0; i < SUM_CONSTANTS * lanes; i++) {
-        entry[i] = values[i / lanes];
+    int32_t *factors = entry + record_entries(sum->wide) * lanes;
+    for (int64_t i = 0; i < lanes; i++) {
+        record_fill(entry + i, lanes, sum->wide, bias, sum_scale(sum));
+        factors[i] = c->factor;
+        factors[lanes + i] = c->other_factor;
     }
     p->at.sum = (int64_t)offset / element;
+    return VTA_OK;
+}
+
+/* The results for 0 … 127, then for -128 … -1. */
+vta_status table_pack(plan *p, const vtac_vta_layer *layer, const int8_t *table, blob *to, vta_diag *diag)
+{
+    uint64_t offset;
+    int8_t *bytes = (int8_t *)blob_add(to, TABLE_BYTES, TABLE_BYTES, &offset);
+    const bool clamps = layer->kind == VTAC_VTA_TABLE; /* the others clamp before */
+    if (bytes == NULL) {
+        return vta_fail(diag, VTA_NOMEM, "no memory for the constants of layer '%s'", layer->name);
+    }
+    for (int i = 0; i < TABLE_BYTES; i++) {
+        const int8_t q = table[(i + 128) % TABLE_BYTES];
+        bytes[i] = clamps ? (int8_t)least(most(q, layer->low), layer->high) : q;
+    }
+    p->at.table = (int64_t)offset;
     return VTA_OK;
 }
 
@@ -110,16 +135,21 @@ vta_status conv_pack(plan *p, blob *to, vta_diag *diag)
     if (chunks != NULL) {
         tiles = (int8_t *)blob_add(to, (uint64_t)chunks[chunk_count(c, t)] * wgt, wgt, &weights);
     }
-    for (int64_t i = 0; tiles != NULL && i < chunk_count(c, t); i++) {
+    for (int64_t i = 0; tiles != NULL && !to->places_only && i < chunk_count(c, t); i++) {
         tiles = pack_chunk(c, t, i / t->parts, i % t->parts, tiles);
     }
     free(chunks);
     int32_t *entries =
-        tiles != NULL ? (int32_t *)(void *)blob_add(to, (uint64_t)c->pairs * 2 * acc, acc, &params) : NULL;
+        tiles != NULL ? (int32_t *)(void *)blob_add(to, (uint64_t)(c->pairs * c->record) * acc, acc, &params)
+                      : NULL;
     if (entries == NULL) {
         return vta_fail(diag, VTA_NOMEM, "no memory for the weights of layer '%s'", c->layer->name);
     }
-    conv_params(c, entries);
+    if (!to->places_only) {
+        conv_params(c, entries);
+    }
     p->at = (constants){.weights = (int64_t)(weights / wgt), .params = (int64_t)(params / acc)};
-    return c->sum != NULL ? pack_sum(p, to, diag) : VTA_OK;
+    VTA_TRY(c->sum != NULL ? pack_sum(p, to, diag) : VTA_OK);
+    const vtac_vta_layer *looks_up = conv_table(c);
+    return looks_up != NULL ? table_pack(p, looks_up, looks_up->behind, to, diag) : VTA_OK;
 }

@@ -5,7 +5,8 @@
  *   machine.c    a configuration in the units of a schedule
  *   kinds.def    which kind of layer becomes what
  *   supports.c   what the accelerator cannot do
- *   decide.c     inputs folded by the host, sums computed with their convolutions, tensors inside others
+ *   decide.c     inputs folded by the host, sums and pools computed with their convolutions, tensors inside
+ *                others
  *   layout.c     where tensors lie
  *   conv.c       a layer as a convolution: geometry, weights, parameters
  *   tiling.c     the ways to cut a convolution into pieces, and what each costs roughly
@@ -13,6 +14,7 @@
  *   emit.c       a convolution cut in one of these ways, as a list of calls
  *   elementwise.c, window.c, move.c     the layers that are no convolutions
  *   list.c       lists of calls
+ *   weave.c      the calls of several layers in one order
  *   ahead.c      loads that move up in them
  *   timing.c     how long they take; bus.c: its read bus; shares.c: whose each cycle is
  *   schedule.c   the whole region
@@ -38,6 +40,9 @@ typedef struct machine {
     int64_t block;              /* C */
     int64_t ri, ro;             /* INP, and OUT or ACC, elements of a tile */
     int64_t inp, wgt, acc, uop; /* entries */
+    int64_t side;               /* of a share of it: entries of ACC for all but sums; else 0 */
+    int64_t lag;                /* of a share: per cent of a layer's cycles that it costs to begin late */
+    bool by_blocks;             /* of a share: a layer's neighbours work block by block, not row by row */
     int64_t beat;               /* bytes that the bus moves in a cycle, each way */
     double shared;              /* bytes that the memory moves in a cycle, both ways together; 0: no limit */
 } machine;
@@ -77,12 +82,19 @@ typedef struct conv {
     int64_t planes; /* 2 where weights minus their zero point need 9 bits, 3 for the very largest */
     bool lanes;     /* each channel by itself, on DEPTHWISE */
     bool alike;     /* lanes whose weights are the same in all blocks */
-    int64_t pairs;  /* of parameters: one for each output block or, in means, one for each divisor */
+    int64_t pairs;  /* records of parameters: one for each output block or, in means, one for each divisor */
+    int64_t record; /* entries of one */
     int64_t piece_rows, piece_cols; /* lanes: what one WGT entry holds of the window, at most */
+    bool three; /* lanes: pieces of three by three, all of them, whose rows are taken at once */
     int32_t zero_in, zero_out, low, high;
+    int32_t rounded;           /* the zero point of what comes before its table; zero_out where it has none */
     const vtac_vta_layer *sum; /* a sum that is computed with it, or NULL: `output` is that of the sum */
     uint32_t other;            /* the sum's other operand */
     int32_t factor, other_factor;
+    const vtac_vta_layer
+        *pool;       /* a maximum pool that is computed with it, or NULL: `output` is that of the pool */
+    int64_t slice;   /* of the pool's output: the first tile block that is this convolution's */
+    int64_t made[2]; /* rows and columns of its own output; without a pool oh, ow */
 } conv;
 
 /* The geometry of a layer; how its input is stored must be known (or given by the fold). Pointwise layers
@@ -91,6 +103,11 @@ void conv_of(const machine *m, const vtac_vta_region *region, uint32_t number, c
 
 /* Adds a sum, one of whose operands the convolution makes, to its end. */
 void conv_join(conv *c, const vtac_vta_layer *sum);
+
+/* Adds a maximum pool over its output, or over a concatenation whose blocks from `slice` on it makes. A
+ * maximum of sums is requantized to the maximum of what the sums would be requantized to: the pool comes
+ * first. */
+void conv_pool(conv *c, const vtac_vta_layer *pool, int64_t slice);
 
 /* What the host can do of a window while it writes an input. */
 typedef enum fold_kind { FOLD_NONE, FOLD_COLUMNS, FOLD_ALL, FOLD_KINDS } fold_kind;
@@ -102,6 +119,10 @@ typedef struct reach {
 } reach;
 reach conv_reach(const conv *c, int64_t out_block, int64_t count);
 
+/* Input pixels from row to row in INP, for rows of `cols`: where three rows are taken at once, an odd number.
+ */
+int64_t conv_pitch(const conv *c, int64_t cols);
+
 /* Weight minus zero point, of the folded layer; 0 outside. */
 int32_t conv_weight(const conv *c, int64_t out, int64_t in, int64_t ky, int64_t kx);
 
@@ -111,7 +132,26 @@ static inline bool conv_is_mean(const conv *c)
     return c->layer->kind == VTAC_VTA_AVG_POOL;
 }
 
-/* All parameter pairs: pairs of ACC entries. */
+/* The one of the layers that it computes that has a table, or NULL. */
+static inline const vtac_vta_layer *conv_table(const conv *c)
+{
+    return c->layer->behind != NULL ? c->layer : c->sum != NULL && c->sum->behind != NULL ? c->sum : NULL;
+}
+
+/* REQUANT's records of parameters: ACC entries of one, and its `lanes` numbers each. */
+static inline int64_t record_entries(bool wide)
+{
+    return wide ? 4 : 2;
+}
+void record_fill(int32_t *lane, int64_t lanes, bool wide, int32_t bias, vtac_fixed scale);
+
+/* What scales the results of a layer that has one scale, but for additions without multipliers of 31 bits. */
+static inline vtac_fixed sum_scale(const vtac_vta_layer *layer)
+{
+    return layer->wide ? layer->scales[0] : (vtac_fixed){1, layer->sum.shift};
+}
+
+/* All records, one after the other. */
 void conv_params(const conv *c, int32_t *entries);
 
 /* tiling.c */
@@ -131,8 +171,10 @@ typedef struct tiling {
     int64_t inp_slots, wgt_slots, acc_slots, param_slots;
     int64_t param_groups;                         /* whose parameters share a slot */
     int64_t param_first;                          /* ACC: the sums' slots begin at 0, the parameters' here */
-    int64_t other_first, other_size, other_slots; /* a joined sum's other operand, and */
-    int64_t fixed_first;                          /* its constants: a parameter pair, two factors */
+    int64_t other_first, other_size, other_slots; /* a joined sum's other operand, or a pool's outputs */
+    int64_t fixed_first;                          /* a sum's constants: a record of parameters, two factors */
+    int64_t acc_used, side_used;                  /* entries of ACC, from the first on, and of its side */
+    int64_t inp_first, wgt_first, acc_first;      /* where its parts of the scratchpads begin */
 } tiling;
 
 /* What a schedule keeps busy, in cycles. */
@@ -149,6 +191,18 @@ uint64_t tiling_estimate(const conv *c, const tiling *t, load_of_units *units);
  * VTA_UNSUPPORTED where nothing fits. */
 vta_status tiling_choose(const conv *c, tiling *out, uint32_t room, uint32_t *count, vta_diag *diag);
 
+/* What it costs beyond its own cycles where layers overlap: that it waits for who makes its input, and that
+ * calls are read where the bus is busy. */
+uint64_t tiling_lag(const conv *c, const tiling *t, uint64_t cycles, uint64_t calls);
+
+/* Gives back slots that save no loads, and says what is left: entries of each scratchpad. */
+typedef struct entries_used {
+    int64_t inp, wgt, acc, side;
+} entries_used;
+entries_used tiling_trim(const conv *c, tiling *t);
+/* Moves it to where its parts of the scratchpads begin. */
+void tiling_move(tiling *t, const entries_used *to);
+
 /* For reports: "rows 14 of 56, 4 of 16 out blocks, weights stay". */
 void tiling_describe(const conv *c, const tiling *t, char *text, size_t size);
 
@@ -158,15 +212,27 @@ typedef struct patch {
 } patch;
 patch tiling_tile(const conv *c, const tiling *t, int64_t index);
 
+/* Along dimension d: which rows or columns of its own output a convolution makes for `count` outputs from
+ * `at` on, and the most that as many need. Without a pool, they are the same. */
+typedef struct interval {
+    int64_t at, count;
+} interval;
+interval conv_made(const conv *c, int d, int64_t at, int64_t count);
+int64_t conv_made_most(const conv *c, int d, int64_t count);
+/* The taps of a pool's window along dimension d that output `at` has inside. */
+interval conv_pool_taps(const conv *c, int d, int64_t at);
+
 typedef struct part {
     int64_t block, blocks; /* input tile blocks, from conv_reach's first on */
     int64_t ky, kys, kx, kxs;
 } part;
 part tiling_part(const conv *c, const tiling *t, int64_t group, int64_t index);
 
-/* DEPTHWISE: the pieces of a part's window, one WGT entry each, from its first tap on. */
+/* DEPTHWISE: the pieces of a part's window, one WGT entry each, from its first tap on. Pieces of three by
+ * three may overlap; then the taps before row `fresh_y` or column `fresh_x` are those of another one. */
 typedef struct window_piece {
     int64_t y, x, rows, cols;
+    int64_t fresh_y, fresh_x;
 } window_piece;
 int64_t piece_count(const conv *c, int64_t rows, int64_t cols);
 window_piece piece_of(const conv *c, const part *p, int64_t index);
@@ -191,6 +257,7 @@ typedef struct constants {
 /* Windows through the ALU (window.c): output pixels of a tile, window rows at a time, entries of slots. */
 typedef struct window_tiling {
     int64_t rows, cols, part, in_slot, out_slot;
+    int64_t first; /* entry of ACC that it may use */
 } window_tiling;
 
 /* Movements (move.c). */
@@ -222,15 +289,23 @@ typedef struct plan {
     };
 } plan;
 
-/* The constants of a sum: a parameter pair, then the factors of the two operands. */
-enum { SUM_PAIR = 0, SUM_FACTOR = 2, SUM_OTHER = 3, SUM_CONSTANTS = 4 };
+/* The constants of a joined sum: a record of parameters, then the factors of the two operands; together as
+ * many as a record, or two, so that what follows begins where a record may. */
+enum { SUM_FACTORS = 2 };
+static inline int64_t sum_constants(const vtac_vta_layer *sum)
+{
+    return 2 * record_entries(sum->wide);
+}
 
 /* Chooses again: the way that the timing model finds fastest among the first `room` of the rough estimate. */
 vta_status conv_refine(plan *p, uint32_t room, vta_diag *diag);
+/* The way that is asked for; the one that it has is the standard. */
+vta_status conv_ask(plan *p, const vtac_schedules *schedules, vta_diag *diag);
 
-/* A convolution with the sum of layer `sum` at its end. */
-vta_status conv_plan_joined(const machine *m, const vtac_vta_region *region, uint32_t number, uint32_t sum,
-                            plan *out, vta_diag *diag);
+/* A convolution with layer `after`, a sum or a maximum pool, at its end; of a pool's output, it makes the
+ * tile blocks from `slice` on. */
+vta_status conv_plan_joined(const machine *m, const vtac_vta_region *region, uint32_t number, uint32_t after,
+                            int64_t slice, plan *out, vta_diag *diag);
 
 /* The fields that all kinds share. */
 void plan_init(const machine *m, const vtac_vta_region *region, uint32_t number, plan *out);
@@ -243,6 +318,7 @@ void plan_cost(const plan *p, vtac_vta_cost *out);
 typedef struct blob {
     uint8_t *bytes;
     size_t size, capacity;
+    bool places_only; /* what lies where is wanted, not what it is */
 } blob;
 uint8_t *blob_add(blob *b, uint64_t size, uint64_t align, uint64_t *offset); /* zeros; NULL: no memory */
 
@@ -270,7 +346,18 @@ extern const kind_of_layer kinds[VTAC_VTA_KINDS];
 #include "kinds.def"
 #undef VTAC_VTA_KIND
 
-/* pack.c: WGT elements before each chunk, group · parts + part, and at the end their number. Owned; NULL: no
+/* pack.c */
+
+/* The zero point of what a layer rounds to: its output's, or that of what its table takes. */
+static inline int32_t zero_rounded(const vtac_vta_layer *layer, const vtac_vta_tensor *to)
+{
+    return layer->behind != NULL ? layer->between : to->zero;
+}
+
+/* A table of a layer: at.table. */
+vta_status table_pack(plan *p, const vtac_vta_layer *layer, const int8_t *table, blob *to, vta_diag *diag);
+
+/* WGT elements before each chunk, group · parts + part, and at the end their number. Owned; NULL: no
  * memory. Where all groups have the same weights only the first one's chunks count. */
 int64_t *chunk_table(const conv *c, const tiling *t);
 
@@ -280,12 +367,31 @@ typedef struct extent {
 } extent;
 extent extent_of(int64_t at, int64_t count, int64_t size);
 
+/* weave.c */
+
+enum { WEAVE_WINDOW = 4 }; /* layers that may be under way beside the oldest one */
+
+/* A layer's drafts, and what they use. */
+typedef struct weave_stage {
+    size_t end;                     /* the first draft that is not its own */
+    list_range inp, wgt, acc, side; /* entries */
+    bool table;
+    bool began;
+    uint32_t beside; /* filled in: the number + 1 of the oldest stage that is not over when it begins */
+} weave_stage;
+
+/* Puts the list's drafts in order; `cycles` (may be NULL): says how long that takes, roughly, and puts
+ * nothing.
+ */
+vta_status list_weave(step_list *list, const machine *m, weave_stage *stages, uint32_t count,
+                      uint64_t work_bytes, uint64_t *cycles, vta_diag *diag);
+
 /* decide.c */
 
 /* What is decided about a region before its layers are planned. */
 typedef struct decisions {
     int32_t *sum_of;  /* of a convolution: the layer that is computed with it, and at whose place; or -1 */
-    int32_t *made_by; /* of that layer: the convolution; or -1 */
+    int32_t *made_by; /* of that layer: the convolution, or the first of several; or -1 */
     int32_t *part_of; /* of a tensor: the one that it is a slice of; or -1 */
     int64_t *block;   /* its first block there */
 } decisions;

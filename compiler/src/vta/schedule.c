@@ -57,39 +57,316 @@ typedef struct scheduler {
     vtac_vta_image *image;
     decisions decided;
     uint32_t trials; /* ways to cut a convolution that are timed; 0: the rough estimate decides */
+    const vtac_schedules *schedules;
+    bool quick; /* whoever asks for a schedule has been told the standard one before */
     blob constants;
     step_list list;
+    vta_vec stages; /* stage */
+    bool weaves;    /* layers may overlap */
+    machine shares[8][2];
+    entries_used next; /* where the next stage's may begin */
 } scheduler;
 
-static vta_status plan_layer(scheduler *s, uint32_t number, plan *p, vta_diag *diag)
+/* The parts of the machine that a layer may have, and what is wanted of it. In 24ths. */
+typedef struct portion {
+    int64_t inp[2], wgt[2], acc[2]; /* of most layers, and of those by channel */
+    int64_t lag;
+    bool by_blocks;
+} portion;
+enum { PORTION = 24, SIDE_OF = 4 };
+static const portion portions[] = {
+    {{24, 24}, {24, 24}, {24, 24}, 0, false},
+    {{12, 12}, {12, 3}, {12, 12}, 10, false},
+    {{8, 10}, {12, 3}, {8, 8}, 50, false},
+    {{8, 8}, {8, 3}, {8, 8}, 50, true},
+};
+enum { OPTIONS = sizeof portions / sizeof portions[0] };
+
+/* A layer, or a convolution with what is joined to it, as it is emitted. */
+typedef struct stage {
+    uint32_t number;
+    int32_t joined; /* the sum or pool, or -1 */
+    int64_t slice;
+    plan options[OPTIONS]; /* the first one has the whole machine */
+    bool there[OPTIONS];
+    uint32_t chosen;
+} stage;
+
+static const machine *machine_for(scheduler *s, const vtac_vta_layer *layer, uint32_t option)
 {
-    const int32_t maker = s->decided.made_by[number];
-    if (maker >= 0) {
-        return conv_plan_joined(&s->hardware, s->region, (uint32_t)maker, number, p, diag);
+    const machine *all = &s->hardware;
+    const portion *share_of = &portions[option];
+    const int k = layer->kind == VTAC_VTA_CONV && layer->groups > 1;
+    machine *share = &s->shares[option][k];
+    if (option == 0) {
+        return all;
     }
-    return kinds[s->region->layers[number].kind].plan(&s->hardware, s->region, number, p, diag);
+    *share = *all;
+    share->inp = all->inp * share_of->inp[k] / PORTION;
+    share->wgt = all->wgt * share_of->wgt[k] / PORTION;
+    share->side = all->acc / SIDE_OF * share_of->acc[k] / PORTION;
+    share->acc = all->acc / SIDE_OF * (SIDE_OF - 1) * share_of->acc[k] / PORTION;
+    share->lag = share_of->lag;
+    share->by_blocks = share_of->by_blocks;
+    return share;
 }
 
-/* A convolution that makes a sum is computed in the sum's place. */
-static vta_status schedule_layer(scheduler *s, uint32_t number, vta_diag *diag)
+static vta_status plan_option(scheduler *s, stage *of, uint32_t option, vta_diag *diag)
 {
-    plan p;
-    vtac_vta_plan *plans = s->image->plans;
-    plans[number].joined_into = s->decided.made_by[number];
-    if (s->decided.sum_of[number] >= 0) {
+    const vtac_vta_layer *layer = &s->region->layers[of->number];
+    const machine *m = machine_for(s, layer, option);
+    plan *p = &of->options[option];
+    const bool is_conv = kinds[layer->kind].plan == conv_plan;
+    if (of->joined >= 0) {
+        VTA_TRY(conv_plan_joined(m, s->region, of->number, (uint32_t)of->joined, of->slice, p, diag));
+    } else {
+        VTA_TRY(kinds[layer->kind].plan(m, s->region, of->number, p, diag));
+    }
+    const bool asks = s->schedules != NULL && is_conv;
+    if (s->trials > 0 && is_conv && !(s->quick && asks)) {
+        VTA_TRY(conv_refine(p, option > 0 ? (s->trials + 2) / 3 : s->trials, diag));
+    }
+    of->there[option] = true;
+    return asks ? conv_ask(p, s->schedules, diag) : VTA_OK;
+}
+
+/* The other ways to plan a stage; where one does not fit, it is not there. */
+static void plan_shares(scheduler *s, stage *of)
+{
+    const kind_of_layer *kind = &kinds[s->region->layers[of->number].kind];
+    const bool shares = kind->plan == conv_plan || kind->plan == window_plan;
+    for (uint32_t k = 1; k < OPTIONS && shares; k++) {
+        (void)plan_option(s, of, k, NULL);
+    }
+}
+
+static vta_status add_stage(scheduler *s, uint32_t number, int32_t joined, int64_t slice, vta_diag *diag)
+{
+    const stage fresh = {.number = number, .joined = joined, .slice = slice};
+    return vta_vec_push(&s->stages, &fresh) != NULL ? VTA_OK
+                                                    : vta_fail(diag, VTA_NOMEM, "no memory for a schedule");
+}
+
+/* Convolutions that make a sum or a pool are computed in its place. */
+static vta_status add_stages(scheduler *s, uint32_t number, vta_diag *diag)
+{
+    const decisions *d = &s->decided;
+    s->image->plans[number].joined_into = d->made_by[number];
+    if (d->sum_of[number] >= 0) {
         return VTA_OK;
     }
-    VTA_TRY(plan_layer(s, number, &p, diag));
-    if (s->trials > 0 && kinds[p.layer->kind].plan == conv_plan) {
-        VTA_TRY(conv_refine(&p, s->trials, diag));
+    if (d->made_by[number] < 0) {
+        return add_stage(s, number, -1, 0, diag);
     }
-    plan_cost(&p, &plans[p.number].cost);
-    if (kinds[p.layer->kind].plan == conv_plan) {
-        tiling_describe(&p.conv, &p.tiling, plans[p.number].schedule, sizeof plans[p.number].schedule);
+    for (uint32_t maker = 0; maker < s->region->layer_count; maker++) {
+        if (d->sum_of[maker] == (int32_t)number) {
+            const bool inside = d->part_of[s->region->layers[maker].output] >= 0;
+            const int64_t slice = inside ? d->block[s->region->layers[maker].output] : 0;
+            VTA_TRY(add_stage(s, maker, (int32_t)number, slice, diag));
+        }
     }
-    VTA_TRY(kinds[p.layer->kind].pack(&p, &s->constants, diag));
-    s->list.tag = p.number + 1;
-    return kinds[p.layer->kind].emit(&p, &s->list, diag);
+    return VTA_OK;
+}
+
+/* Where a stage's parts of the scratchpads begin: behind those of the one before, or at the start. */
+static int64_t take(int64_t *next, int64_t size, int64_t depth)
+{
+    enum { ALIGNED = 8 };
+    const int64_t first = *next + size <= depth ? *next : 0;
+    *next = ceil_div(first + size, ALIGNED) * ALIGNED;
+    return first;
+}
+
+/* Places and emits a stage's drafts. */
+static vta_status draft_stage(scheduler *s, plan *p, entries_used *next, step_list *list, weave_stage *woven,
+                              vta_diag *diag)
+{
+    const machine *m = &s->hardware;
+    const bool is_conv = kinds[p->layer->kind].plan == conv_plan;
+    const bool is_window = kinds[p->layer->kind].plan == window_plan;
+    *woven = (weave_stage){
+        .inp = {0, m->inp}, .wgt = {0, m->wgt}, .acc = {0, m->acc}, .side = {0, m->acc}, .table = true};
+    if (is_conv && p->machine->side > 0) {
+        const entries_used used = tiling_trim(&p->conv, &p->tiling);
+        const int64_t sums = m->acc / SIDE_OF * (SIDE_OF - 1);
+        const entries_used at = {take(&next->inp, used.inp, m->inp), take(&next->wgt, used.wgt, m->wgt),
+                                 take(&next->acc, used.acc, sums),
+                                 sums + take(&next->side, used.side, m->acc - sums)};
+        tiling_move(&p->tiling, &at);
+        woven->inp = (list_range){at.inp, used.inp};
+        woven->wgt = (list_range){at.wgt, used.wgt};
+        woven->acc = (list_range){at.acc, used.acc};
+        woven->side = (list_range){at.side, used.side};
+        woven->table = conv_table(&p->conv) != NULL;
+    } else if (is_window && p->machine->side > 0) {
+        const int64_t sums = m->acc / SIDE_OF * (SIDE_OF - 1);
+        p->window.first = take(&next->acc, p->machine->acc, sums);
+        *woven = (weave_stage){.acc = {p->window.first, p->machine->acc}};
+    } else {
+        *next = (entries_used){0};
+    }
+    list->tag = p->number + 1;
+    list->flush = false;
+    list_piece(list);
+    VTA_TRY(kinds[p->layer->kind].emit(p, list, diag));
+    woven->end = list->drafts.count;
+    return VTA_OK;
+}
+
+static stage *stage_at(scheduler *s, size_t i)
+{
+    return vta_vec_at(&s->stages, i);
+}
+
+/* How long some stages take together, roughly. */
+static vta_status try_stages(scheduler *s, size_t first, size_t end, uint64_t *cycles, vta_diag *diag)
+{
+    enum { MOST = 16 };
+    weave_stage woven[MOST];
+    step_list list;
+    entries_used next = {0};
+    vta_status status = VTA_OK;
+    list_init(&list);
+    list.drafting = true;
+    for (size_t i = first; i < end && status == VTA_OK; i++) {
+        const stage *of = stage_at(s, i);
+        plan p = of->options[of->chosen];
+        p.at = (constants){0};
+        status = draft_stage(s, &p, &next, &list, &woven[i - first], diag);
+    }
+    if (status == VTA_OK) {
+        status = list_weave(&list, &s->hardware, woven, (uint32_t)(end - first), s->image->work_bytes, cycles,
+                            diag);
+    }
+    list_free(&list);
+    return status;
+}
+
+/* One stage after the other gets what is best for it and its neighbours. */
+static vta_status choose_options(scheduler *s, vta_diag *diag)
+{
+    enum { BEFORE = 2, BEHIND = 2 };
+    const size_t count = s->stages.count;
+    for (size_t i = 0; i < count; i++) {
+        stage_at(s, i)->chosen = stage_at(s, i)->there[1] ? 1 : 0;
+    }
+    for (size_t i = 0; i < count; i++) {
+        stage *of = stage_at(s, i);
+        const size_t first = i > BEFORE ? i - BEFORE : 0,
+                     end = i + BEHIND + 1 < count ? i + BEHIND + 1 : count;
+        uint64_t best = UINT64_MAX;
+        uint32_t chosen = 0;
+        for (uint32_t k = 0; k < OPTIONS; k++) {
+            uint64_t cycles;
+            if (of->there[k]) {
+                of->chosen = k;
+                VTA_TRY(try_stages(s, first, end, &cycles, diag));
+                chosen = cycles < best ? k : chosen;
+                best = cycles < best ? cycles : best;
+            }
+        }
+        of->chosen = chosen;
+    }
+    return VTA_OK;
+}
+
+static vta_status emit_stage(scheduler *s, const stage *of, weave_stage *woven, vta_diag *diag)
+{
+    plan own = of->options[of->chosen], *p = &own;
+    vtac_vta_plan *to = &s->image->plans[p->number];
+    plan_cost(p, &to->cost);
+    if (kinds[p->layer->kind].plan == conv_plan) {
+        tiling_describe(&p->conv, &p->tiling, to->schedule, sizeof to->schedule);
+    }
+    VTA_TRY(kinds[p->layer->kind].pack(p, &s->constants, diag));
+    return draft_stage(s, p, &s->next, &s->list, woven, diag);
+}
+
+/* For reports: which layer was still at work when this one began. */
+static void tell_beside(scheduler *s, const weave_stage *woven)
+{
+    for (size_t i = 0; i < s->stages.count; i++) {
+        vtac_vta_plan *to = &s->image->plans[stage_at(s, i)->number];
+        const size_t used = strlen(to->schedule);
+        if (woven[i].beside > 0) {
+            const char *name = s->region->layers[stage_at(s, woven[i].beside - 1)->number].name;
+            (void)snprintf(to->schedule + used, sizeof to->schedule - used, "%sbegins beside %s",
+                           used > 0 ? ", " : "", name);
+        }
+    }
+}
+
+static vta_status emit_stages(scheduler *s, vta_diag *diag)
+{
+    weave_stage *woven = calloc(s->stages.count + 1, sizeof *woven);
+    vta_status status = woven != NULL ? VTA_OK : vta_fail(diag, VTA_NOMEM, "no memory for a schedule");
+    s->list.drafting = s->weaves;
+    for (size_t i = 0; status == VTA_OK && i < s->stages.count; i++) {
+        status = emit_stage(s, stage_at(s, i), &woven[i], diag);
+    }
+    if (status == VTA_OK && s->weaves) {
+        status = list_weave(&s->list, &s->hardware, woven, (uint32_t)s->stages.count, s->image->work_bytes,
+                            NULL, diag);
+        tell_beside(s, woven);
+    }
+    free(woven);
+    return status;
+}
+
+/* The whole list, and where constants lie. */
+static vta_status build(scheduler *s, vta_diag *diag)
+{
+    uint64_t offset;
+    list_free(&s->list);
+    s->constants.size = 0;
+    s->next = (entries_used){0};
+    VTA_TRY(emit_stages(s, diag));
+    if (blob_add(&s->constants, s->constants.size == 0 ? LINE : 0, LINE, &offset) == NULL) {
+        return vta_fail(diag, VTA_NOMEM, "no memory for constants");
+    }
+    list_load_ahead(&s->list, s->hardware.config);
+    return VTA_OK;
+}
+
+/* How long the busiest unit works for all stages: no order of their calls is faster. */
+static uint64_t work_of_stages(scheduler *s)
+{
+    load_of_units sum = {0};
+    for (size_t i = 0; i < s->stages.count; i++) {
+        const load_of_units *units = &stage_at(s, i)->options[0].units;
+        sum.array += units->array;
+        sum.alu += units->alu;
+        sum.load += units->load;
+        sum.store += units->store;
+    }
+    return cycles_of(&sum);
+}
+
+/* Woven or one after the other: what the timing model finds faster. It is not asked where little can be won,
+ * nor for very long lists.
+ */
+static vta_status choose_way(scheduler *s, vta_diag *diag)
+{
+    enum { MOST_STEPS = 100000, WORTH = 24 };
+    s->weaves = false;
+    VTA_TRY(build(s, diag));
+    const uint64_t plain = timing_of(&s->hardware, &s->list, s->image->work_bytes, NULL, 0);
+    const uint64_t work = work_of_stages(s);
+    if (s->list.steps.count > MOST_STEPS || plain <= work + plain / WORTH) {
+        return VTA_OK;
+    }
+    for (size_t i = 0; i < s->stages.count; i++) {
+        plan_shares(s, stage_at(s, i));
+    }
+    VTA_TRY(choose_options(s, diag));
+    s->weaves = true;
+    VTA_TRY(build(s, diag));
+    const uint64_t woven = timing_of(&s->hardware, &s->list, s->image->work_bytes, NULL, 0);
+    s->weaves = woven > 0 && woven < plain;
+    for (size_t i = 0; i < s->stages.count && !s->weaves; i++) {
+        stage_at(s, i)->chosen = 0;
+    }
+    return VTA_OK;
 }
 
 static vta_status record(scheduler *s, vta_stream *stream, vta_code **code, vta_diag *diag)
@@ -157,17 +434,19 @@ static vta_status schedule(scheduler *s, const vtac_vta_options *options, vta_di
     for (uint32_t n = 0; n < region->layer_count; n++) {
         vtac_progress_at(options->progress, "scheduling layer", region->layers[n].name, n,
                          region->layer_count);
-        VTA_TRY(schedule_layer(s, n, diag));
+        VTA_TRY(add_stages(s, n, diag));
     }
-    uint64_t offset;
-    if (blob_add(&s->constants, s->constants.size == 0 ? LINE : 0, LINE, &offset) == NULL) {
-        return vta_fail(diag, VTA_NOMEM, "no memory for constants");
+    for (size_t i = 0; i < s->stages.count; i++) {
+        VTA_TRY(plan_option(s, stage_at(s, i), 0, diag));
     }
+    s->constants.places_only = true;
+    VTA_TRY(s->weaves ? choose_way(s, diag) : VTA_OK);
+    s->constants.places_only = options->predict_only;
+    VTA_TRY(build(s, diag));
     s->image->constant_bytes = s->constants.size;
-    list_load_ahead(&s->list, s->hardware.config);
     vtac_progress_at(options->progress, "predicting cycles", region->name, 0, 0);
     VTA_TRY(predict(s, diag));
-    return seal(s, diag);
+    return options->predict_only ? VTA_OK : seal(s, diag);
 }
 
 vta_status vtac_vta_schedule(const vta_config *config, vtac_vta_region *region,
@@ -176,10 +455,18 @@ vta_status vtac_vta_schedule(const vta_config *config, vtac_vta_region *region,
     *out = (vtac_vta_image){0};
     static const uint32_t trials[] = {0, 4, 8, 24};
     const int level = options->level < 0 ? 0 : options->level > 3 ? 3 : options->level;
-    scheduler s = {.hardware.config = config, .region = region, .image = out, .trials = trials[level]};
+    scheduler s = {.hardware.config = config,
+                   .region = region,
+                   .image = out,
+                   .trials = trials[level],
+                   .schedules = options->schedules,
+                   .quick = options->predict_only,
+                   .weaves = level == 3 && !(options->predict_only && options->schedules != NULL)};
     list_init(&s.list);
+    s.stages.item_size = sizeof(stage);
     const vta_status status = schedule(&s, options, diag);
     decisions_free(&s.decided);
+    vta_vec_free(&s.stages);
     list_free(&s.list);
     out->constants = s.constants.bytes;
     if (status != VTA_OK) {

@@ -34,7 +34,8 @@ static vta_status rule_sum(const vtac_vta_layer *layer, const vtac_vta_tensor *i
                         " are the most",
                         row, INT32_MAX / 128 / weight / 2);
     }
-    for (int64_t o = 0; layer->bias != NULL && o < to->c; o++) {
+    const bool weighs = layer->kind == VTAC_VTA_CONV; /* those of means are small */
+    for (int64_t o = 0; weighs && layer->bias != NULL && o < to->c; o++) {
         const int64_t bias = layer->bias[o];
         int64_t range[2], size;
         if ((bias < 0 ? -bias : bias) <= INT32_MAX / 2) {
@@ -105,9 +106,10 @@ static const vtac_vta_tensor *tensor_of(const vtac_vta_region *region, uint32_t 
     return &region->tensors[index];
 }
 
+/* Rows of pixels lie one after the other: how many there are does not matter. */
 static bool same_image(const vtac_vta_tensor *a, const vtac_vta_tensor *b)
 {
-    return a->n == b->n && a->h == b->h && a->w == b->w;
+    return a->n == b->n && a->h * a->w == b->h * b->w;
 }
 
 vta_status rule_shapes(const machine *m, const vtac_vta_region *region, uint32_t number, vta_diag *diag)

@@ -60,11 +60,40 @@ static int64_t widest_reach(const conv *c, int64_t group)
     return widest;
 }
 
+/* In a share of ACC, sums lie together, and all else in another place. */
+static int64_t place_beside(const conv *c, tiling *t, int64_t params)
+{
+    const int64_t room = c->machine->side, fixed = c->sum != NULL ? sum_constants(c->sum) : 0;
+    t->param_first = 0;
+    t->fixed_first = params;
+    t->other_first = params + fixed;
+    t->other_size = t->rows * t->cols * c->machine->ro;
+    t->other_slots = 0;
+    if (c->pool != NULL || c->sum != NULL) {
+        t->other_slots = least(most(0, room - t->other_first) / t->other_size, OTHER_SLOTS);
+    }
+    t->side_used = t->other_first + t->other_slots * t->other_size;
+    const bool fits = t->side_used <= room && (t->other_slots >= 2 || (c->pool == NULL && c->sum == NULL));
+    return fits ? c->machine->acc : 0;
+}
+
 /* Divides ACC; returns the entries for sums. Plainly: sums, parameters. With a joined sum, what the ALU reads
- * together lies in different quarters: sums in two, the other operand in the third, constants in the last. */
+ * together lies in different quarters: sums in two, the other operand in the third, constants in the last; so
+ * it does with a pool: sums in three, what it makes of them in the last. */
 static int64_t place_sums(const conv *c, tiling *t)
 {
     const int64_t acc = c->machine->acc, params = t->param_slots * t->param_size;
+    t->acc_used = acc;
+    if (c->machine->side > 0) {
+        return place_beside(c, t, params);
+    }
+    if (c->pool != NULL) {
+        t->param_first = acc - params;
+        t->other_first = acc / 4 * 3;
+        t->other_size = t->rows * t->cols * c->machine->ro;
+        t->other_slots = least(most(0, t->param_first - t->other_first) / t->other_size, OTHER_SLOTS);
+        return t->other_slots >= 2 ? t->other_first : 0;
+    }
     if (c->sum == NULL) {
         t->param_first = acc - params;
         return most(0, t->param_first);
@@ -73,9 +102,14 @@ static int64_t place_sums(const conv *c, tiling *t)
     t->other_size = t->rows * t->cols * c->machine->ro;
     t->other_slots = least(acc / 4 / t->other_size, OTHER_SLOTS);
     t->fixed_first = acc / 4 * 3;
-    t->param_first = t->fixed_first + SUM_CONSTANTS;
+    t->param_first = t->fixed_first + sum_constants(c->sum);
     const bool fits = t->other_slots >= 2 && t->param_first + params <= acc;
     return fits ? acc / 2 : 0;
+}
+
+static int64_t pool_taps(const conv *c)
+{
+    return c->pool->window.kernel[0] * c->pool->window.kernel[1];
 }
 
 /* Fills in what follows; false where it does not fit. */
@@ -91,15 +125,16 @@ static bool complete(const conv *c, tiling *t)
     t->window_parts =
         ceil_div(c->window.kernel[0], t->part_rows) * ceil_div(c->window.kernel[1], t->part_cols);
     t->parts = t->block_parts * t->window_parts;
-    t->in_rows = span_of(t->rows, c->window.stride[0], t->part_rows, c->window.dilation[0]);
-    t->in_cols = span_of(t->cols, c->window.stride[1], t->part_cols, c->window.dilation[1]);
+    const int64_t made_rows = conv_made_most(c, 0, t->rows), made_cols = conv_made_most(c, 1, t->cols);
+    t->in_rows = span_of(made_rows, c->window.stride[0], t->part_rows, c->window.dilation[0]);
+    t->in_cols = conv_pitch(c, span_of(made_cols, c->window.stride[1], t->part_cols, c->window.dilation[1]));
     const int64_t steps = c->lanes ? 1 : t->part * m->ri * t->part_rows * t->part_cols * c->planes;
     t->inp_size = t->part * t->in_rows * t->in_cols * m->ri;
     t->wgt_size = c->lanes ? t->group / m->ro * piece_count(c, t->part_rows, t->part_cols) : t->group * steps;
-    t->acc_size = t->rows * t->cols * t->group;
+    t->acc_size = made_rows * made_cols * t->group;
     const int64_t together = most(1, least(PARAM_BLOCKS, m->acc / 32) / t->group);
     t->param_groups = conv_is_mean(c) ? out_groups : least(out_groups, together);
-    t->param_size = 2 * (conv_is_mean(c) ? c->pairs : t->group * t->param_groups);
+    t->param_size = c->record * (conv_is_mean(c) ? c->pairs : t->group * t->param_groups);
     t->param_slots = least(ceil_div(out_groups, t->param_groups), most(2, m->acc / 8 / t->param_size));
     const int64_t sums = place_sums(c, t);
     const int64_t inputs = t->tiles * t->parts * (c->groups > 1 ? out_groups : 1);
@@ -107,18 +142,63 @@ static bool complete(const conv *c, tiling *t)
     t->wgt_slots = least(least(m->wgt / t->wgt_size, out_groups * t->parts), MAX_SLOTS);
     t->acc_slots = least(sums / t->acc_size, ACC_SLOTS);
     const bool one_row = c->lanes && c->piece_rows > 1 && c->window.dilation[0] * t->in_cols > MOST_ROW_STEP;
-    return !one_row && steps <= m->uop && t->inp_slots > 0 && t->wgt_slots > 0 && t->acc_slots > 0;
+    const int64_t taps = c->pool != NULL ? pool_taps(c) * m->ro : 0;
+    return !one_row && steps <= m->uop && taps <= m->uop && t->inp_slots > 0 && t->wgt_slots > 0 &&
+           t->acc_slots > 0;
 }
 
-/* The largest share of a dimension that a tile's input has after clipping, summed over the tiles. */
-static int64_t loaded_span(int64_t total, int64_t piece, int64_t stride, int64_t taps, int64_t dilation,
-                           int64_t before, int64_t size)
+/* More slots than these save nothing: what is used once, and is not all of it, is loaded while the one before
+ * is worked on. */
+static int64_t useful(int64_t slots, int64_t all, int64_t round, bool again)
 {
-    int64_t sum = 0;
+    enum { AHEAD = 2 };
+    if (slots >= all) {
+        return all;
+    }
+    return again && slots < round ? slots : least(slots, again ? AHEAD * round : AHEAD);
+}
+
+entries_used tiling_trim(const conv *c, tiling *t)
+{
+    const int64_t groups = c->groups > 1 ? t->groups : 1;
+    const int64_t inputs = t->tiles * t->parts * groups, weights = c->alike ? t->parts : t->groups * t->parts;
+    if (c->groups > 1 || t->groups == 1) {
+        t->inp_slots = useful(t->inp_slots, inputs, t->parts, false);
+    } else {
+        t->inp_slots = useful(t->inp_slots, inputs, t->tiles_outside ? t->parts : inputs, true);
+    }
+    t->wgt_slots = useful(t->wgt_slots, weights, t->tiles_outside ? weights : t->parts, true);
+    t->acc_used = c->machine->side > 0 ? t->acc_slots * t->acc_size : c->machine->acc;
+    return (entries_used){t->inp_slots * t->inp_size, t->wgt_slots * t->wgt_size, t->acc_used, t->side_used};
+}
+
+void tiling_move(tiling *t, const entries_used *to)
+{
+    t->inp_first = to->inp;
+    t->wgt_first = to->wgt;
+    t->acc_first = to->acc;
+    t->param_first += to->side;
+    t->other_first += to->side;
+    t->fixed_first += to->side;
+}
+
+/* Input rows or columns that the tiles of a dimension load, after clipping, and those of its own output that
+ * the convolution makes for them; `taps` of the window at a time. */
+typedef struct sweep_of_tiles {
+    int64_t loaded, made;
+} sweep_of_tiles;
+
+static sweep_of_tiles sweep_tiles(const conv *c, int d, int64_t piece, int64_t taps)
+{
+    const vtac_vta_window *w = &c->window;
+    const int64_t total = d == 0 ? c->oh : c->ow, size = d == 0 ? c->h : c->w;
+    sweep_of_tiles sum = {0};
     for (int64_t at = 0; at < total; at += piece) {
-        const int64_t first = at * stride - before;
-        const int64_t end = first + span_of(least(piece, total - at), stride, taps, dilation);
-        sum += most(0, least(end, size) - most(first, 0));
+        const interval made = conv_made(c, d, at, least(piece, total - at));
+        const int64_t first = made.at * w->stride[d] - w->before[d];
+        const int64_t end = first + span_of(made.count, w->stride[d], taps, w->dilation[d]);
+        sum.loaded += most(0, least(end, size) - most(first, 0));
+        sum.made += made.count;
     }
     return sum;
 }
@@ -129,8 +209,8 @@ static int64_t loads_of(int64_t count, int64_t rounds, int64_t slots)
     return count <= slots ? count : count * rounds - (rounds - 1) * most(0, slots - 1);
 }
 
-/* Cycles of the array for one row of `cols` output pixels of a block. DEPTHWISE reads one column of its
- * window a cycle, but for the last two of the window before, where it still needs them. */
+/* Cycles of the array for one row of `cols` output pixels of a block. DEPTHWISE takes one column of its
+ * window a cycle, or three rows of it, but for those that it still has from the window before. */
 static int64_t row_cycles(const conv *c, int64_t reach_blocks, int64_t cols)
 {
     const vtac_vta_window *w = &c->window;
@@ -139,12 +219,12 @@ static int64_t row_cycles(const conv *c, int64_t reach_blocks, int64_t cols)
     }
     int64_t cycles = 0;
     for (int64_t kx = 0; kx < w->kernel[1]; kx += c->piece_cols) {
-        const int64_t taps = least(c->piece_cols, w->kernel[1] - kx);
-        const bool steady = w->stride[1] % w->dilation[1] == 0;
-        const int64_t kept = steady ? least(2, most(0, taps - w->stride[1] / w->dilation[1])) : 0;
-        cycles += taps + (cols - 1) * (taps - kept);
+        const int64_t taps = c->three ? c->piece_cols : least(c->piece_cols, w->kernel[1] - kx);
+        const vta_window_steps steps = vta_window_steps_of(c->machine->config, taps, c->piece_rows,
+                                                           w->dilation[1], w->dilation[0], w->stride[1]);
+        cycles += taps + (cols - 1) * (taps - steps.kept);
     }
-    return cycles * w->kernel[0];
+    return cycles * (c->three ? ceil_div(w->kernel[0], c->piece_rows) : w->kernel[0]);
 }
 
 void tiling_measure(const conv *c, const tiling *t, load_of_units *out)
@@ -155,13 +235,11 @@ void tiling_measure(const conv *c, const tiling *t, load_of_units *out)
         c->groups == 1 ? c->in_blocks : least(c->in_blocks, widest_reach(c, t->group) * m->ri);
     const int64_t taps = c->window.kernel[0] * c->window.kernel[1] * c->planes;
     const int64_t pixels = c->images * c->oh * c->ow;
-    const int64_t row_span = loaded_span(c->oh, t->rows, c->window.stride[0], t->part_rows,
-                                         c->window.dilation[0], c->window.before[0], c->h);
-    const int64_t col_span = loaded_span(c->ow, t->cols, c->window.stride[1], t->part_cols,
-                                         c->window.dilation[1], c->window.before[1], c->w);
+    const sweep_of_tiles rows = sweep_tiles(c, 0, t->rows, t->part_rows);
+    const sweep_of_tiles cols = sweep_tiles(c, 1, t->cols, t->part_cols);
     /* One sweep over all input parts and one over all weights; how often each is made. */
     const int64_t sweep =
-        c->images * row_span * col_span * ceil_div(reach_blocks, m->ri) * tile_bytes * t->window_parts;
+        c->images * rows.loaded * cols.loaded * ceil_div(reach_blocks, m->ri) * tile_bytes * t->window_parts;
     const int64_t weights =
         (c->alike   ? piece_count(c, t->part_rows, t->part_cols) * t->window_parts
          : c->lanes ? c->out_blocks / m->ro * piece_count(c, t->part_rows, t->part_cols) * t->window_parts
@@ -186,17 +264,24 @@ void tiling_measure(const conv *c, const tiling *t, load_of_units *out)
     const int64_t others = c->sum != NULL ? pixels * c->out_blocks * m->batch * m->block_out : 0;
     const int64_t read = sweep * inp_loads / inp_units +
                          weights * (c->alike ? 1 : wgt_loads) / (c->alike ? 1 : wgt_units) + others +
-                         params * c->pairs * 2 * m->batch * m->block_out * 4;
+                         params * c->pairs * c->record * m->batch * m->block_out * 4;
     const int64_t written = pixels * c->out_blocks * m->batch * m->block_out;
+    const int64_t passes = c->sum != NULL ? SUM_PASSES : c->pool != NULL ? pool_taps(c) + 1 : 1;
     *out = (load_of_units){
-        .array = (uint64_t)(c->images * c->oh * c->out_blocks * t->col_tiles *
-                            row_cycles(c, reach_blocks, t->cols)),
-        .alu = (uint64_t)(pixels * c->out_blocks * (c->sum != NULL ? SUM_PASSES : 1)),
+        .array = (uint64_t)(c->images * rows.made * c->out_blocks * t->col_tiles *
+                            row_cycles(c, reach_blocks, conv_made_most(c, 1, t->cols))),
+        .alu = (uint64_t)(pixels * c->out_blocks * passes),
         .load = (uint64_t)(read / m->beat),
         .store = (uint64_t)(written / m->beat),
         .bytes_read = (uint64_t)read,
         .bytes_written = (uint64_t)written,
     };
+}
+
+static int64_t calls_of(const conv *c, const tiling *t)
+{
+    const int64_t pieces = t->tiles * t->groups, blocks = pieces * t->group;
+    return blocks * (t->parts + (c->sum != NULL ? 7 : 2)) + pieces * t->parts * (t->part + 1);
 }
 
 /* Cycles of the whole layer, roughly: the busiest unit, what a piece costs however small it is, and what
@@ -206,13 +291,15 @@ uint64_t tiling_estimate(const conv *c, const tiling *t, load_of_units *units)
     enum { LATENCY = 200, CALL = 6, INSN = 2 };
     tiling_measure(c, t, units);
     const machine *m = c->machine;
-    const int64_t pieces = t->tiles * t->groups, blocks = pieces * t->group;
-    const int64_t calls = blocks * (t->parts + (c->sum != NULL ? 7 : 2)) + pieces * t->parts * (t->part + 1);
+    const int64_t blocks = t->tiles * t->groups * t->group, calls = calls_of(c, t);
     const int64_t first =
         (t->inp_size * m->batch * m->block_in + t->wgt_size * m->block_in * m->block_out) / m->beat;
     const int64_t last = t->rows * t->cols * m->ro * 3;
     /* The array and the ALU write through one port. */
-    const int64_t writes = c->images * c->oh * c->ow * c->out_blocks * t->parts + (int64_t)units->alu;
+    const int64_t made = c->pool == NULL
+                             ? c->oh * c->ow
+                             : sweep_tiles(c, 0, t->rows, 1).made * sweep_tiles(c, 1, t->cols, 1).made;
+    const int64_t writes = c->images * made * c->out_blocks * t->parts + (int64_t)units->alu;
     const bool turns = t->acc_slots < 2 && t->group <= m->ro;
     const bool alone =
         (t->inp_slots < 2 && t->tiles * t->parts > 1) || (t->wgt_slots < 2 && t->groups * t->parts > 1);
@@ -222,6 +309,32 @@ uint64_t tiling_estimate(const conv *c, const tiling *t, load_of_units *units)
     const int64_t busy = turns ? array + alu + (int64_t)units->store : work;
     const int64_t all = alone ? busy + (int64_t)units->load : most(busy, (int64_t)units->load);
     return (uint64_t)(most(most(all, (int64_t)units->store), calls * INSN) + first + last + LATENCY);
+}
+
+/* The part of its input that must be there when a convolution begins, or from when on it keeps up with who
+ * makes it. */
+static double lag_of(const conv *c, const tiling *t)
+{
+    if (c->machine->by_blocks) {
+        const bool in_blocks = t->tiles == 1 && (!t->tiles_outside || t->groups == 1);
+        return !in_blocks ? 1.0 : c->lanes ? 1.0 / (double)t->groups : 1.0 / (double)(t->groups * t->parts);
+    }
+    if (!t->tiles_outside && t->groups > 1) {
+        return 1.0;
+    }
+    if (c->oh == 1) {
+        return 1.0 / (double)t->col_tiles;
+    }
+    return (double)least(t->in_rows - c->window.before[0], c->h) / (double)c->h;
+}
+
+uint64_t tiling_lag(const conv *c, const tiling *t, uint64_t cycles, uint64_t calls)
+{
+    enum { CALL = 2, HUNDRED = 100 };
+    if (c->machine->side == 0) {
+        return 0;
+    }
+    return (uint64_t)((double)cycles * lag_of(c, t) * (double)c->machine->lag / HUNDRED) + calls * CALL;
 }
 
 static const int64_t window_cuts[][2] = {{0, 0}, {1, 0}, {1, 1}}; /* 0: the whole kernel */
@@ -272,7 +385,8 @@ static void enumerate(const conv *c, tiling t, contender *best)
             if (!complete(c, &t)) {
                 continue;
             }
-            const uint64_t cycles = tiling_estimate(c, &t, &units);
+            uint64_t cycles = tiling_estimate(c, &t, &units);
+            cycles += tiling_lag(c, &t, cycles, (uint64_t)calls_of(c, &t));
             contender *rival = &best[class_of(&t)];
             if (rival->cycles == 0 || cycles < rival->cycles) {
                 *rival = (contender){cycles, t};
@@ -307,9 +421,9 @@ static vta_status misfit(const conv *c, vta_diag *diag)
     vta_str needs = {0};
     (void)complete(c, &t);
     const int64_t params = t.param_slots * t.param_size;
-    const int64_t sums = c->sum == NULL
-                             ? t.acc_size + params
-                             : most(most(2 * t.acc_size, 8 * t.other_size), 4 * (SUM_CONSTANTS + params));
+    const int64_t sums =
+        c->sum == NULL ? t.acc_size + params
+                       : most(most(2 * t.acc_size, 8 * t.other_size), 4 * (sum_constants(c->sum) + params));
     say_need(&needs, t.inp_size, m->inp, "inputs", "LOG_INP_BUFF_SIZE");
     say_need(&needs, t.wgt_size, m->wgt, "weights", "LOG_WGT_BUFF_SIZE");
     say_need(&needs, sums, m->acc, "accumulators", "LOG_ACC_BUFF_SIZE");
@@ -360,12 +474,14 @@ void tiling_describe(const conv *c, const tiling *t, char *text, size_t size)
     if (t->parts > 1) {
         (void)snprintf(cut, sizeof cut, ", input in %" PRId64 " parts", t->parts);
     }
-    (void)snprintf(text, size,
-                   "%" PRId64 " of %" PRId64 " rows%s, %" PRId64 " of %" PRId64
-                   " out blocks%s, %s outside%s%s%s",
-                   t->rows, c->oh, columns, t->group, c->out_blocks, cut,
-                   t->tiles_outside ? "tiles" : "blocks", input_stays ? ", input stays" : "",
-                   weights_stay ? ", weights stay" : "", c->sum != NULL ? ", sum joined" : "");
+    (void)snprintf(
+        text, size,
+        "%" PRId64 " of %" PRId64 " rows%s, %" PRId64 " of %" PRId64 " out blocks%s, %s outside%s%s%s",
+        t->rows, c->oh, columns, t->group, c->out_blocks, cut, t->tiles_outside ? "tiles" : "blocks",
+        input_stays ? ", input stays" : "", weights_stay ? ", weights stay" : "",
+        c->sum != NULL    ? ", sum joined"
+        : c->pool != NULL ? ", pool joined"
+                          : "");
 }
 
 /* Walking. */
@@ -409,12 +525,22 @@ int64_t piece_count(const conv *c, int64_t rows, int64_t cols)
     return ceil_div(rows, c->piece_rows) * ceil_div(cols, c->piece_cols);
 }
 
+/* Along one dimension: where piece `index` begins, its taps, and how many of them are another one's. */
+static void place_piece(const conv *c, int64_t total, int64_t size, int64_t index, int64_t *at,
+                        int64_t *count, int64_t *fresh)
+{
+    const int64_t begin = index * size;
+    *at = c->three && total >= size ? least(begin, total - size) : begin;
+    *count = least(size, total - *at);
+    *fresh = begin - *at;
+}
+
 window_piece piece_of(const conv *c, const part *p, int64_t index)
 {
     const int64_t in_row = ceil_div(p->kxs, c->piece_cols);
-    window_piece piece = {.y = index / in_row * c->piece_rows, .x = index % in_row * c->piece_cols};
-    piece.rows = least(c->piece_rows, p->kys - piece.y);
-    piece.cols = least(c->piece_cols, p->kxs - piece.x);
+    window_piece piece;
+    place_piece(c, p->kys, c->piece_rows, index / in_row, &piece.y, &piece.rows, &piece.fresh_y);
+    place_piece(c, p->kxs, c->piece_cols, index % in_row, &piece.x, &piece.cols, &piece.fresh_x);
     return piece;
 }
 

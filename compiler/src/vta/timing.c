@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The timing model. All times are cycles from the start of the run. For each scratchpad it keeps, for
- * granules of entries, when they were last written and read; for DRAM, when pages were last stored.
+ * granules of entries, when they were last written and read; for DRAM, when pages of the smallest element's
+ * size were last stored: as the runtime does, which orders transfers by them.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -24,15 +25,16 @@ enum {
     ARRAY_DRAIN = 11, /* from the last step to the end */
     ALU_DRAIN = 9,
     ALU_START = 1,
-    PAIR = 2, /* steps that fetch parameters */
-    PADS = 4, /* entries of padding a cycle */
+    RECORD = 2,       /* steps that fetch parameters, */
+    WIDE_RECORD = 3,  /* and with multipliers of 31 bits */
+    PADS = 4,         /* entries of padding that hide behind the bus, for one that does not */
+    PAD_QUARTERS = 5, /* quarters of a cycle that one costs where data wait for it, as measured */
     PIPE_QUEUE = 4,
     LOAD_QUEUE = 3,
     WRITES_IN_FLIGHT = 16, /* bursts: LOG_FLIGHT of vta_axi_write.v */
     UOP_LOAD = 256,        /* micro-ops that one LOAD brings at most */
     GRANULES = 2048,
     BANKS = 4,
-    LOG_PAGE = 6,
     INSN_BYTES = 16,
     CHUNK_BYTES = 256, /* of the program, read at a time, */
     CHUNKS = 4,        /* and how many are held: vta_fetch.v */
@@ -65,6 +67,7 @@ typedef struct model {
     cycles *pages;                          /* of WORK: the end of the last store */
     uint32_t *page_store;                   /* and its number */
     uint64_t page_count;
+    int log_page;           /* bytes of one */
     uint32_t stores;        /* so far, */
     uint32_t stores_known;  /* how many the compute unit has waited for, */
     uint32_t stores_loaded; /* and the load unit, through it; */
@@ -81,7 +84,7 @@ typedef struct model {
     cycles chunk_room[CHUNKS], fetch_asked,
         chunk_handed; /* when one may be asked for; the last was; its end */
     cycles load_issue, store_issue, compute_issue, retired;
-    cycles array_free, array_start, alu_free, alu_start, acc_load;
+    cycles array_free, array_start, alu_free, alu_start, acc_load, load_engine;
     cycles last_array_begin, last_array_end; /* of the newest array instruction, for the write ports */
     double last_array_writes;                /* a cycle */
     cycles last_alu_begin;
@@ -226,9 +229,9 @@ static cycles fetch(model *t)
     return t->fetch;
 }
 
-static uint64_t page_of(int64_t element, int64_t bytes)
+static uint64_t page_of(const model *t, int64_t element, int64_t bytes)
 {
-    return (uint64_t)(element * bytes) >> LOG_PAGE;
+    return (uint64_t)(element * bytes) >> t->log_page;
 }
 
 /* The end of the stores that a load needs; *number: the newest of them. */
@@ -238,8 +241,8 @@ static cycles stored(const model *t, const vta_load2d *l, int64_t bytes, uint32_
     *number = 0;
     for (int64_t y = 0; l->buffer.index == WORK_BUFFER && y < l->y_size; y++) {
         const int64_t first = l->offset + y * l->x_stride;
-        for (uint64_t p = page_of(first, bytes);
-             p <= page_of(first + l->x_size - 1, bytes) && p < t->page_count; p++) {
+        for (uint64_t p = page_of(t, first, bytes);
+             p <= page_of(t, first + l->x_size - 1, bytes) && p < t->page_count; p++) {
             end = later(end, t->pages[p]);
             *number = *number > t->page_store[p] ? *number : t->page_store[p];
         }
@@ -299,10 +302,16 @@ static cycles read_all(model *t, reader *who, cycles start, bursts b)
     return end;
 }
 
-/* Entries that a load fills without reading come several in a cycle. */
+/* Entries that a load fills without reading. */
+static cycles pad_entries(const vta_load2d *l)
+{
+    return (cycles)(list_fills(l).count - l->y_size * l->x_size);
+}
+
+/* They take the cycles in which no data come: most of them are not seen. */
 static cycles padding(const vta_load2d *l)
 {
-    return (cycles)(list_fills(l).count - l->y_size * l->x_size) / PADS;
+    return pad_entries(l) / PADS;
 }
 
 static cycles load(model *t, const vta_load2d *l)
@@ -317,7 +326,12 @@ static cycles load(model *t, const vta_load2d *l)
     const cycles told = relay(t, number, data);
     cycles start = later(later(fetch(t), t->load_issue), later(latest(to->read, g) + TOKEN, told));
     t->load_issue = start + LOAD_GAP + (l->x_stride == l->x_size ? 0 : (cycles)l->y_size * ROW_GAP);
-    const cycles end = read_all(t, &t->loading, start, rows_read) + padding(l);
+    /* The engine that writes beats and padding into the scratchpads is one, and may be slower than the bus.
+     */
+    const cycles writes = (cycles)rows_read.count * rows_read.each + pad_entries(l) * PAD_QUARTERS / 4;
+    const cycles end =
+        later(read_all(t, &t->loading, start, rows_read) + padding(l), t->load_engine + writes);
+    t->load_engine = end;
     mark(to->wrote, g, end);
     return end;
 }
@@ -340,8 +354,8 @@ static cycles store(model *t, const vta_store2d *s)
     }
     for (int64_t y = 0; y < s->y_size; y++) {
         const int64_t first = s->offset + y * s->x_stride;
-        for (uint64_t p = page_of(first, bytes);
-             p <= page_of(first + s->x_size - 1, bytes) && p < t->page_count; p++) {
+        for (uint64_t p = page_of(t, first, bytes);
+             p <= page_of(t, first + s->x_size - 1, bytes) && p < t->page_count; p++) {
             t->pages[p] = end;
             t->page_store[p] = t->stores;
         }
@@ -552,11 +566,12 @@ static int64_t bank_of(const model *t, int64_t entry)
     return entry * BANKS / t->m->acc;
 }
 
-static cycles depthwise_steps(const vta_depthwise *d)
+static cycles depthwise_steps(const model *t, const vta_depthwise *d)
 {
-    const bool steady = d->col_step > 0 && d->src_in % d->col_step == 0 && d->iter_in > 1;
-    const int64_t kept = steady ? least(2, most(0, d->taps_x - d->src_in / d->col_step)) : 0;
-    return (cycles)(d->iter_out * d->taps_y * (d->taps_x + (d->iter_in - 1) * (d->taps_x - kept)));
+    const vta_window_steps steps =
+        vta_window_steps_of(t->m->config, d->taps_x, d->taps_y, d->col_step, d->row_step, d->src_in);
+    const int64_t columns = d->taps_x + (d->iter_in - 1) * (d->taps_x - steps.kept);
+    return (cycles)(d->iter_out * (d->taps_y / steps.rows) * columns);
 }
 
 static cycles run_step(model *t, const step *s)
@@ -575,7 +590,8 @@ static cycles run_step(model *t, const step *s)
     case STEP_DEPTHWISE: {
         const vta_depthwise *d = &s->depthwise;
         const list_nest n = list_nest_of(t->list, s);
-        return array(t, &(array_work){d->kernel, (int64_t)depthwise_steps(d), d->iter_out * d->iter_in, &n});
+        return array(t,
+                     &(array_work){d->kernel, (int64_t)depthwise_steps(t, d), d->iter_out * d->iter_in, &n});
     }
     case STEP_ALU: {
         const vta_alu *a = &s->alu;
@@ -591,8 +607,9 @@ static cycles run_step(model *t, const step *s)
     const int64_t count = (r->iter_out - 1) * r->dst_out + (r->iter_in - 1) * r->dst_in + 1;
     const list_nest n = {.dst = r->dst, .dst_count = count, .src = r->src, .src_count = count};
     const cycles kernel = need_requant(t, r);
-    return alu(t, (cycles)(r->iter_out * r->iter_in + PAIR), &n, granules_of(t->out.size, 2 * r->params, 2),
-               kernel);
+    const int64_t record = record_entries(r->wide);
+    const granules params = granules_of(t->out.size, record * r->params, record);
+    return alu(t, (cycles)(r->iter_out * r->iter_in + (r->wide ? WIDE_RECORD : RECORD)), &n, params, kernel);
 }
 
 /* Life. */
@@ -614,6 +631,16 @@ static size_t stores_of(const step_list *list)
     return stores;
 }
 
+static int log2_of(int64_t n)
+{
+    int log = 0;
+    while (n > 1) {
+        n /= 2;
+        log++;
+    }
+    return log;
+}
+
 static bool model_init(model *t, const machine *m, const step_list *list, uint64_t work_bytes)
 {
     *t = (model){.m = m,
@@ -621,7 +648,9 @@ static bool model_init(model *t, const machine *m, const step_list *list, uint64
                  .fetching = {.lead = LOAD_LEAD, .asked = START},
                  .loading.lead = LOAD_LEAD,
                  .computing.lead = COMPUTE_LEAD,
-                 .page_count = (work_bytes + (1U << LOG_PAGE) - 1) >> LOG_PAGE};
+                 .log_page =
+                     log2_of(least(m->config->elem_bytes[VTA_MEM_INP], m->config->elem_bytes[VTA_MEM_OUT]))};
+    t->page_count = (work_bytes >> t->log_page) + 1;
     const bool tracks =
         track_init(&t->inp, m->inp) && track_init(&t->wgt, m->wgt) && track_init(&t->out, m->acc);
     t->array_acc = calloc(GRANULES, sizeof *t->array_acc);

@@ -38,7 +38,10 @@ static bool fits(const plan *p, const window_tiling *t)
     const int64_t in =
         input_span(p, 0, t->rows, t->part) * input_span(p, 1, t->cols, p->layer->window.kernel[1]);
     const int64_t uops = t->part * p->layer->window.kernel[1] * ro;
-    return in * ro <= t->in_slot && t->rows * t->cols * ro <= t->out_slot && uops <= p->machine->uop;
+    /* rows that are repeated are stored again */
+    const int64_t out_rows =
+        p->layer->kind == VTAC_VTA_RESIZE ? t->rows / p->layer->window.stride[0] : t->rows;
+    return in * ro <= t->in_slot && out_rows * t->cols * ro <= t->out_slot && uops <= p->machine->uop;
 }
 
 /* The smallest number of equal pieces of `total` (multiples of `unit`) that is more than there are now. */
@@ -123,7 +126,7 @@ static int64_t load(window_emitter *e, int64_t plane, const patch *tile, int64_t
     const plan *p = e->p;
     const vtac_vta_tensor *in = tensor_in(p);
     const vtac_vta_window *w = &p->layer->window;
-    const int64_t ro = p->machine->ro, sram = e->in_pieces++ % IN_SLOTS * p->window.in_slot;
+    const int64_t ro = p->machine->ro, sram = p->window.first + e->in_pieces++ % IN_SLOTS * p->window.in_slot;
     const bool resize = p->layer->kind == VTAC_VTA_RESIZE;
     const int64_t y =
         resize ? tile->y / w->stride[0] : tile->y * w->stride[0] - w->before[0] + ky * w->dilation[0];
@@ -293,22 +296,32 @@ static void emit_resize(window_emitter *e, int64_t plane, const patch *tile, int
     }
 }
 
-static void emit_plane(window_emitter *e, int64_t plane)
+static void emit_piece(window_emitter *e, int64_t plane, const patch *tile)
+{
+    const plan *p = e->p;
+    const int64_t slots = p->window.first + p->machine->acc / 4 * 3;
+    const int64_t dst = slots + e->pieces++ % OUT_SLOTS * p->window.out_slot;
+    list_piece(e->list);
+    if (p->layer->kind == VTAC_VTA_RESIZE) {
+        emit_resize(e, plane, tile, dst);
+    } else {
+        emit_pool(e, plane, tile, dst);
+    }
+}
+
+/* All blocks of some rows, then those of the next: who makes them does so, too. */
+static void emit_planes(window_emitter *e, int64_t first, int64_t planes)
 {
     const plan *p = e->p;
     const vtac_vta_tensor *to = tensor_out(p);
-    const int64_t slots = p->machine->acc / 4 * 3;
     for (int64_t y = 0; y < to->h; y += p->window.rows) {
         for (int64_t x = 0; x < to->w; x += p->window.cols) {
             const patch tile = {.y = y,
                                 .x = x,
                                 .rows = least(p->window.rows, to->h - y),
                                 .cols = least(p->window.cols, to->w - x)};
-            const int64_t dst = slots + e->pieces++ % OUT_SLOTS * p->window.out_slot;
-            if (p->layer->kind == VTAC_VTA_RESIZE) {
-                emit_resize(e, plane, &tile, dst);
-            } else {
-                emit_pool(e, plane, &tile, dst);
+            for (int64_t k = 0; k < planes; k++) {
+                emit_piece(e, first + k, &tile);
             }
         }
     }
@@ -316,10 +329,10 @@ static void emit_plane(window_emitter *e, int64_t plane)
 
 vta_status window_emit(const plan *p, step_list *list, vta_diag *diag)
 {
-    const int64_t planes = p->images * ceil_div(tensor_out(p)->c, p->machine->block);
+    const int64_t planes = ceil_div(tensor_out(p)->c, p->machine->block);
     window_emitter e = {.p = p, .list = list, .uops = calloc((size_t)p->machine->uop, sizeof *e.uops)};
-    for (int64_t plane = 0; e.uops != NULL && plane < planes; plane++) {
-        emit_plane(&e, plane);
+    for (int64_t image = 0; e.uops != NULL && image < p->images; image++) {
+        emit_planes(&e, image * planes, planes);
     }
     list_flush(list);
     const bool good = e.uops != NULL && !list->failed;

@@ -6,7 +6,8 @@
 //   U   the micro-op arrives; its fields and the offsets are added and checked
 //   s0  the step waits here, and nowhere else; ACC is read
 //   s1  the operands arrive; parameters are latched
-//   s2 … s6  vta_alu_lane                   s7  a table, if REQUANT uses one; write ACC and OUT
+//   s2 … s6  vta_alu_lane; a table is read at the end of s6, if REQUANT uses one
+//   s7  write ACC and OUT
 //
 // Two tiles of one bank cannot be read in one cycle: such a step takes two, the source first. A step whose x was written
 // by the step just before takes it from there (a maximum over many tiles runs at full speed); other results that are
@@ -122,6 +123,7 @@ module vta_alu #(
     localparam integer U = LOG_UOP_DEPTH;
     localparam integer A = LOG_ACC_DEPTH;
     localparam integer LANES = 1 << (LOG_BATCH + LOG_BLOCK_OUT);
+    localparam integer COPIES = (LANES + 1)/2;          // of the tables
     localparam integer PLACE_BITS = A > 1 ? 2 : 1;      // of a place in a parameter record
 
     // F: the nest.
@@ -392,6 +394,7 @@ module vta_alu #(
     reg        s1_wide_q;
     reg [CLIP_BITS-1:0] s1_clip_q, s2_clip_q, s3_clip_q, s4_clip_q, s5_clip_q, s6_clip_q;
     reg [1:0]  s7_table_q;
+    reg        s7_requant_q;
 
     always @(posedge clk) begin
         if (rst) begin
@@ -414,7 +417,8 @@ module vta_alu #(
     always @(posedge clk) begin
         if (s0_go || writes_q != 7'd0) dst_q <= {dst_q[6*A-1:0], s0_dst_q};
         if (s0_move) begin
-            s1_early_q    <= !s0_requant && s0_alu_op != VTA_ALU_MUL && s0_alu_op != VTA_ALU_SHR;
+            s1_early_q    <= !s0_requant && s0_alu_op != VTA_ALU_MUL && s0_alu_op != VTA_ALU_SHR
+                          && s0_alu_op != VTA_ALU_CLIP;
             s1_chain_q    <= s0_chain;
             s1_held_q     <= s0_half_q;
             s1_requant_q  <= s0_requant;
@@ -433,7 +437,8 @@ module vta_alu #(
             s4_clip_q <= s3_clip_q;
             s5_clip_q <= s4_clip_q;
             s6_clip_q <= s5_clip_q;
-            s7_table_q <= s6_requant_q ? s6_clip_q[27:26] : 2'd0;
+            s7_requant_q <= s6_requant_q;
+            s7_table_q   <= s6_requant_q ? s6_clip_q[27:26] : 2'd0;
         end
     end
 
@@ -444,6 +449,7 @@ module vta_alu #(
     reg  [32*LANES-1:0] y_q;
     wire [32*LANES-1:0] early;
     wire [32*LANES-1:0] result;
+    wire [8*LANES-1:0]  index;
 
     integer n;
     always @(posedge clk) begin
@@ -481,23 +487,28 @@ module vta_alu #(
                 .s2_twice(s2_clip_q[25]), .early(early[32*g +: 32]),
                 .s5_requant(s5_requant_q), .s6_requant(s6_requant_q), .s6_rounding(s6_clip_q[25:24]),
                 .s6_zero_point(s6_clip_q[7:0]), .s6_low(s6_clip_q[15:8]), .s6_high(s6_clip_q[23:16]),
-                .result(result[32*g +: 32])
+                .index(index[8*g +: 8]), .result(result[32*g +: 32])
             );
         end
     endgenerate
 
-    // s7: the tables. Every lane reads for itself: a synthesizer copies them.
-    (* ram_style = "distributed" *)
-    reg [31:0] table_q [0:(1 << VTA_LOG_TAB) - 1];
-    always @(posedge clk_tab) begin
-        if (tab_wr_en) table_q[tab_wr_addr] <= tab_wr_data;
-    end
-
+    // s6, s7: the tables, a copy for each two lanes.
+    wire              table_rd = writes_q[6] && s6_requant_q && s6_clip_q[27:26] != 2'd0;
+    wire [16*COPIES-1:0] values;
     generate
+        for (g = 0; g < COPIES; g = g + 1) begin : tables
+            localparam integer OTHER = 2*g + 1 < LANES ? 2*g + 1 : 2*g;     // a single lane has no neighbour
+            vta_table #(.LOG_WORDS(VTA_LOG_TAB)) tab (
+                .clk(clk_tab), .wr_en(tab_wr_en), .wr_addr(tab_wr_addr), .wr_data(tab_wr_data), .rd_en(table_rd),
+                .rd_index({s6_clip_q[27], index[8*OTHER +: 8], s6_clip_q[27], index[16*g +: 8]}), .rd_data(values[16*g +: 16])
+            );
+        end
+
         for (g = 0; g < LANES; g = g + 1) begin : looked_up
-            wire [31:0] word  = table_q[{s7_table_q[1], result[32*g + 2 +: 6]}];
-            wire [7:0]  value = word[{result[32*g +: 2], 3'd0} +: 8];
-            assign wr_data[32*g +: 32] = s7_table_q != 2'd0 ? {{24{value[7]}}, value} : result[32*g +: 32];
+            wire [7:0] value = values[8*g +: 8];
+            assign wr_data[32*g +: 8]      = s7_table_q != 2'd0 ? value : result[32*g +: 8];
+            assign wr_data[32*g + 8 +: 24] = s7_table_q != 2'd0 ? {24{value[7]}}
+                                           : s7_requant_q ? {24{result[32*g + 7]}} : result[32*g + 8 +: 24];
         end
     endgenerate
 

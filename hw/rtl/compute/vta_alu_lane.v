@@ -3,15 +3,15 @@
 // vta_alu_lane -- one lane of ALU and REQUANT: a multiplier with what goes before and after it.
 //
 //   s2   v = x + bias, or the result of a simple operation, and what it is multiplied by: 1 for a simple one, a power of
-//        two for a shift (to the right: x·2^(16−n), of which the upper bits are taken; 16 places are a matter of wiring)
+//        two for a shift (to the right: x·2^(16−n), or for 16 places and more x·2^(32−n), of which the upper bits are taken)
 //   s3   v · factor, 33 × 32 bits in three DSP48 and a few LUTs; what rounds twice gets its first half here
 //   s4   the product is put together
 //   s5   REQUANT: shift to the right by multiples of 4
 //   s6   by the rest, round, zero point, clip
 //
 // Contract: en2 … en6 say which stages hold something. x, y with the step in s2; `early` is the result of a simple
-// operation (not MUL, SHR) already there; `result` holds after s6. y carries the factor of MUL, scale the shift and the
-// multiplier of REQUANT.
+// operation (not MUL, SHR, CLIP) already there; `result` holds after s6, of REQUANT in its low 8 bits alone, and `index` is these
+// 8 bits in s6. y carries the factor of MUL, scale the shift and the multiplier of REQUANT.
 `default_nettype none
 
 module vta_alu_lane #(
@@ -45,6 +45,7 @@ module vta_alu_lane #(
     input  wire [7:0]  s6_zero_point,
     input  wire [7:0]  s6_low,
     input  wire [7:0]  s6_high,
+    output wire [7:0]  index,
     output wire [31:0] result
 );
 `include "vta_isa.vh"
@@ -57,11 +58,7 @@ module vta_alu_lane #(
         else        amount_of = by[31:5] == 27'd0 ? by[4:0] : 5'd31;
     endfunction
 
-    function [31:0] by_16(input [31:0] a, input left, input far);
-        by_16 = !far ? a : left ? {a[15:0], 16'd0} : {{16{a[31]}}, a[31:16]};
-    endfunction
-
-    // The sum of x and y has 33 bits: its top bit tells whether x < −y.
+    // The sum of x and y has 33 bits: its top bit tells whether x < −y. What −y lacks is added in s3.
     localparam [1:0] TAKE_X = 2'd0, TAKE_Y = 2'd1, TAKE_MINUS = 2'd2, TAKE_SUM = 2'd3;
 
     function [1:0] choice(input [2:0] op, input less, input y_negative, input sum_negative);
@@ -79,7 +76,7 @@ module vta_alu_lane #(
         case (take)
         TAKE_X:     taken = a;
         TAKE_Y:     taken = b;
-        TAKE_MINUS: taken = -b;
+        TAKE_MINUS: taken = ~b;
         default:    taken = sum;
         endcase
     endfunction
@@ -87,50 +84,62 @@ module vta_alu_lane #(
     // Nobody looks at these while the stage is empty.
     reg [32:0] sum;
     reg [4:0]  shift;
+    reg [1:0]  take;
     reg [31:0] simple;
+    reg [4:0]  power;
+    reg [3:0]  power_high;
+    reg [7:0]  power_low;
     always @* begin
         sum    = {33{1'bx}};
         shift  = {5{1'bx}};
+        take   = {2{1'bx}};
         simple = {32{1'bx}};
+        power  = {5{1'bx}};
         if (en2) begin
             sum    = {x[31], x} + (s2_requant ? {bias[31], bias} : {y[31], y});
             shift  = amount_of(y);
-            simple = taken(choice(s2_op, $signed(x) < $signed(y), y[31], sum[32]),
-                           by_16(x, y[31], s2_op == VTA_ALU_SHR && shift[4]), y, sum[31:0]);
+            take   = s2_requant ? TAKE_SUM : choice(s2_op, $signed(x) < $signed(y), y[31], sum[32]);
+            simple = taken(take, x, y, sum[31:0]);
+            power  = s2_op != VTA_ALU_SHR ? 5'd0 : y[31] ? shift : 5'd16 - {1'b0, shift[3:0]};
         end
+        power_high = 4'd1 << power[4:3];
+        power_low  = 8'd1 << power[2:0];
     end
     assign early = simple;
 
     reg [32:0] s3_v_q;
-    reg [23:0] s3_factor_q;
-    reg [7:0]  s3_top_q;
+    reg [31:0] s3_factor_q;
     reg        s3_twice_q;
+    reg        s3_minus_q;
     reg [5:0]  s3_shift_q;
     reg        s3_right_q;
+    reg        s3_far_q;
     always @(posedge clk) begin
         if (en2) begin
-            s3_v_q <= s2_requant ? sum : {simple[31], simple};
-            if (s2_requant)                s3_factor_q <= scale[23:0];
-            else if (s2_op == VTA_ALU_MUL) s3_factor_q <= y[23:0];
-            else if (s2_op == VTA_ALU_SHR) s3_factor_q <= 24'd1 << (y[31] ? {1'b0, shift[3:0]} : 5'd16 - {1'b0, shift[3:0]});
-            else                           s3_factor_q <= 24'd1;
-            s3_top_q   <= s2_requant ? {1'b0, scale[30:24]} : s2_op == VTA_ALU_MUL ? y[31:24] : 8'd0;
+            s3_v_q     <= {s2_requant ? sum[32] : simple[31], simple};
+            s3_minus_q <= take == TAKE_MINUS;
+            if (s2_requant)                s3_factor_q <= {1'b0, scale[30:0]};
+            else if (s2_op == VTA_ALU_MUL) s3_factor_q <= y;
+            else                           s3_factor_q <= {{8{power_high[3]}}, {8{power_high[2]}}, {8{power_high[1]}}, {8{power_high[0]}}}
+                                                          & {4{power_low}};
             s3_right_q <= s2_op == VTA_ALU_SHR && !y[31];
+            s3_far_q   <= shift[4];
             s3_shift_q <= scale[36:31];
             s3_twice_q <= s2_requant && s2_twice && scale[36:31] >= 6'd31;
         end
     end
 
     // s3. v = high · 2^17 + low; its product with the factor's upper 8 bits comes to it at 24 places. A half at 31 places
-    // may be added to the low product, which has a bit more for it.
+    // or a one may be added to the low product, which has a bit more for it.
     reg [41:0]  s4_low_q;
     reg [39:0]  s4_high_q;
     reg [39:0]  s4_top_q;
     reg [5:0]   s4_shift_q;
     reg         s4_right_q;
+    reg         s4_far_q;
     reg         s4_twice_q;
 
-    function [41:0] low_product(input [16:0] low, input [23:0] by, input half);
+    function [41:0] low_product(input [16:0] low, input [23:0] by, input half, input one);
         // The waiver: the top bits repeat the sign, 0.
         // verilator lint_off UNUSEDSIGNAL
         reg signed [42:0] product;
@@ -140,7 +149,7 @@ module vta_alu_lane #(
         begin
             a = {1'b0, low};
             b = {1'b0, by};
-            product = a * b + $signed({12'd0, half, 30'd0});
+            product = a * b + $signed({12'd0, half, 29'd0, one});
             low_product = product[41:0];
         end
     endfunction
@@ -160,82 +169,111 @@ module vta_alu_lane #(
         end
     endfunction
 
-    // 24 bits of v in a DSP48, 9 in LUTs, written as rows because a synthesizer would take another DSP48 for a product. Where
-    // bit 7 of the factor is used, in MUL, these rows reach no bit that counts.
+    // 24 bits of v in a DSP48, to which it adds the other 9, whose rows are in LUTs since a synthesizer would take another
+    // DSP48 for a product. Where bit 7 of the factor is used, in MUL, these rows reach no bit that counts.
+    // The waiver: signed operands of unequal widths, which is what keeps a synthesizer from making one compressor of them.
+    // verilator lint_off WIDTH
+    function signed [10:0] two_rows(input [8:0] b, input [1:0] by);
+        two_rows = (by[0] ? $signed({{2{b[8]}}, b}) : 11'sd0) + (by[1] ? $signed({b[8], b, 1'b0}) : 11'sd0);
+    endfunction
+
+    function signed [15:0] rows(input [8:0] b, input [6:0] by);
+        reg signed [12:0] low;
+        reg signed [11:0] high;
+        begin
+            low  = two_rows(b, by[1:0]) + $signed({two_rows(b, by[3:2]), 2'd0});
+            high = two_rows(b, by[5:4]) + (by[6] ? $signed({b[8], b, 2'd0}) : 12'sd0);
+            rows = low + $signed({high, 4'd0});
+        end
+    endfunction
+    // verilator lint_on WIDTH
+
     function [39:0] top_product(input [32:0] v, input [7:0] by);
         // The waiver: the top bits repeat the sign.
         // verilator lint_off UNUSEDSIGNAL
-        reg signed [33:0] lower;
-        reg        [15:0] upper;
+        reg signed [40:0] product;
         // verilator lint_on UNUSEDSIGNAL
         reg signed [24:0] a;
         reg signed [8:0]  c;
-        reg        [15:0] b;
+        reg signed [15:0] upper;
         begin
             a = {1'b0, v[23:0]};
-            b = {{7{v[32]}}, v[32:24]};
             c = {1'b0, by};
-            lower = a * c;
-            upper = (({16{by[0]}} & b) + ({16{by[1]}} & b << 1)) + (({16{by[2]}} & b << 2) + ({16{by[3]}} & b << 3))
-                  + ((({16{by[4]}} & b << 4) + ({16{by[5]}} & b << 5)) + ({16{by[6]}} & b << 6));
-            top_product = {upper + {8'd0, lower[31:24]}, lower[23:0]};
+            upper = rows(v[32:24], by[6:0]);
+            product = a * c + $signed({upper[15], upper, 24'd0});
+            top_product = product[39:0];
         end
     endfunction
 
     always @(posedge clk) begin
         if (en3) begin
-            s4_low_q   <= low_product(s3_v_q[16:0], s3_factor_q, s3_twice_q);
-            s4_high_q  <= high_product(s3_v_q[32:17], s3_factor_q);
-            s4_top_q   <= top_product(s3_v_q, s3_top_q);
+            s4_low_q   <= low_product(s3_v_q[16:0], s3_factor_q[23:0], s3_twice_q, s3_minus_q);
+            s4_high_q  <= high_product(s3_v_q[32:17], s3_factor_q[23:0]);
+            s4_top_q   <= top_product(s3_v_q, s3_factor_q[31:24]);
             s4_shift_q <= s3_shift_q;
             s4_right_q <= s3_right_q;
+            s4_far_q   <= s3_far_q;
             s4_twice_q <= s3_twice_q;
         end
     end
 
-    // s4. Where the first of two roundings is done, what lay below it is gone.
-    wire [46:0] s4_upper = {{7{s4_high_q[39]}}, s4_high_q} + {22'd0, s4_low_q[41:17]} + {s4_top_q, 7'd0};
-    reg [63:0] s5_product_q;
+    // s4. One sum in LUTs, the other one in the DSP48 that has the high product.
+    wire [46:0] s4_rest = {22'd0, s4_low_q[41:17]} + {s4_top_q, 7'd0};
+    reg [46:0] s5_upper_q;
+    reg [16:0] s5_lower_q;
     reg [5:0]  s5_shift_q;
     reg        s5_right_q;
+    reg        s5_far_q;
     reg        s5_twice_q;
     always @(posedge clk) begin
         if (en4) begin
-            s5_product_q <= {s4_upper[46:14], s4_twice_q ? 31'd0 : {s4_upper[13:0], s4_low_q[16:0]}};
-            s5_shift_q   <= s4_shift_q;
-            s5_right_q   <= s4_right_q;
-            s5_twice_q   <= s4_twice_q;
+            s5_upper_q <= {{7{s4_high_q[39]}}, s4_high_q} + s4_rest;
+            s5_lower_q <= s4_low_q[16:0];
+            s5_shift_q <= s4_shift_q;
+            s5_right_q <= s4_right_q;
+            s5_far_q   <= s4_far_q;
+            s5_twice_q <= s4_twice_q;
         end
     end
+    wire [63:0] s5_product = {s5_upper_q, s5_lower_q};
 
     // s5. The product gets one more bit below, so that the bit under the binary point survives. 26 bits of it, then 14, are
     // enough to tell whether 10 bits hold the quotient: `over` says that bits unlike the sign fell off on the left,
-    // `sticky` that ones fell off on the right.
-    function [27:0] shift_coarse(input [63:0] product, input [1:0] by);
+    // `sticky` that ones fell off on the right. Of what is rounded a second time, the 31 bits below the first point are gone;
+    // its shift is 31 or more, so that of them but the topmost is ever looked at by itself.
+    function [27:0] shift_coarse(input [63:0] product, input [1:0] by, input twice);
         reg        sign;
         reg [73:0] full;
+        reg [2:0]  unlike;      // of the three lots of bits above those taken by 0
+        reg [2:0]  ones;        // of the three lots that are below those taken by 3
         begin
-            sign = product[63];
-            full = {{9{sign}}, product, 1'b0};
+            sign   = product[63];
+            full   = {{9{sign}}, product[63:31], product[30] && !twice, product[29:0], 1'b0};
+            unlike = {full[64:58] != {7{sign}}, full[57:42] != {16{sign}}, full[41:26] != {16{sign}}};
+            ones   = {full[47:32] != 16'd0, full[31] || (full[30:16] != 15'd0 && !twice), full[15:0] != 16'd0 && !twice};
             case (by)
-            2'd0:    shift_coarse = {full[64:26] != {39{sign}}, 1'b0, full[25:0]};
-            2'd1:    shift_coarse = {full[64:42] != {23{sign}}, full[15:0] != 16'd0, full[41:16]};
-            2'd2:    shift_coarse = {full[64:58] != {7{sign}}, full[31:0] != 32'd0, full[57:32]};
-            default: shift_coarse = {1'b0, full[47:0] != 48'd0, full[73:48]};
+            2'd0:    shift_coarse = {unlike != 3'd0, 1'b0, full[25:0]};
+            2'd1:    shift_coarse = {unlike[2:1] != 2'd0, ones[0], full[41:16]};
+            2'd2:    shift_coarse = {unlike[2], ones[1:0] != 2'd0, full[57:32]};
+            default: shift_coarse = {1'b0, ones != 3'd0, full[73:48]};
             endcase
         end
     endfunction
 
     function [15:0] shift_fine(input [27:0] in, input sign, input [1:0] by);
-        reg sticky;
-        reg over;
+        reg       sticky;
+        reg       over;
+        reg [2:0] unlike;
+        reg [2:0] ones;
         begin
             {over, sticky} = in[27:26];
+            unlike = {in[25:22] != {4{sign}}, in[21:18] != {4{sign}}, in[17:14] != {4{sign}}};
+            ones   = {in[11:8] != 4'd0, in[7:4] != 4'd0, in[3:0] != 4'd0};
             case (by)
-            2'd0:    shift_fine = {over || in[25:14] != {12{sign}}, sticky, in[13:0]};
-            2'd1:    shift_fine = {over || in[25:18] != {8{sign}}, sticky || in[3:0] != 4'd0, in[17:4]};
-            2'd2:    shift_fine = {over || in[25:22] != {4{sign}}, sticky || in[7:0] != 8'd0, in[21:8]};
-            default: shift_fine = {over, sticky || in[11:0] != 12'd0, in[25:12]};
+            2'd0:    shift_fine = {over || unlike != 3'd0, sticky, in[13:0]};
+            2'd1:    shift_fine = {over || unlike[2:1] != 2'd0, sticky || ones[0], in[17:4]};
+            2'd2:    shift_fine = {over || unlike[2], sticky || ones[1:0] != 2'd0, in[21:8]};
+            default: shift_fine = {over, sticky || ones != 3'd0, in[25:12]};
             endcase
         end
     endfunction
@@ -245,12 +283,12 @@ module vta_alu_lane #(
     always @(posedge clk) begin
         if (en5) begin
             if (s5_requant) begin
-                s6_q <= {12'd0, s5_twice_q, s5_product_q[63], s5_shift_q[1:0],
-                         shift_fine(shift_coarse(s5_product_q, s5_shift_q[5:4]), s5_product_q[63], s5_shift_q[3:2])};
+                s6_q <= {12'd0, s5_twice_q, s5_product[63], s5_shift_q[1:0],
+                         shift_fine(shift_coarse(s5_product, s5_shift_q[5:4], s5_twice_q), s5_product[63], s5_shift_q[3:2])};
             end else if (s5_right_q) begin
-                s6_q <= s5_product_q[47:16];
+                s6_q <= s5_far_q ? s5_product[63:32] : s5_product[47:16];
             end else begin
-                s6_q <= s5_product_q[31:0];
+                s6_q <= s5_product[31:0];
             end
         end
     end
@@ -293,14 +331,20 @@ module vta_alu_lane #(
         end
     endfunction
 
+    reg [7:0] lowest;
+    always @* begin
+        lowest = {8{1'bx}};
+        if (en6) lowest = s6_requant ? narrow(s6_q[19:0], s6_rounding, s6_zero_point, s6_low, s6_high) : s6_q[7:0];
+    end
+    assign index = lowest;
+
     reg [31:0] result_q;
     always @(posedge clk) begin
-        if (en6) result_q <= s6_requant ? sign_extend(narrow(s6_q[19:0], s6_rounding, s6_zero_point, s6_low, s6_high)) : s6_q;
+        if (en6) begin
+            result_q[31:8] <= s6_q[31:8];
+            result_q[7:0]  <= lowest;
+        end
     end
-
-    function [31:0] sign_extend(input [7:0] in);
-        sign_extend = {{24{in[7]}}, in};
-    endfunction
 
     assign result = result_q;
 endmodule

@@ -2,22 +2,23 @@
 //
 // vta_array_lane -- the adders of one output lane of vta_array_dsp.
 //
-// Contract: terms with `en`; a cycle later, with `out_en`, `depthwise` and taps; a cycle later the sum of the ones or the
-// others, which stays. Terms of EVEN lanes are 2^(15 + LOG_BLOCK_IN) in all too much, those of the others exact.
+// Contract: terms with `en`; a cycle later the sums of each four products are in `part`, and with `out_en` come `depthwise` and
+// `window`; a cycle later the sum of all parts or the window, which stays. Terms of EVEN lanes are 2^(15 + LOG_BLOCK_IN) in all
+// too much, those of the others exact; four products of int8, or the sums of two of them, are exact modulo 2^17 either way.
 `default_nettype none
 
 module vta_array_lane #(
     parameter integer LOG_BLOCK_IN = 4,
-    parameter integer TAPS         = 3,
     parameter integer PUMP         = 1,
     parameter integer EVEN         = 0
 ) (
     input  wire                                             clk,
     input  wire                                             en,
     input  wire [((16 + PUMP) << LOG_BLOCK_IN)/PUMP - 1:0]  terms,
+    output wire [(17 << LOG_BLOCK_IN)/4 - 1:0]              part,
     input  wire                                             out_en,
     input  wire                                             depthwise,
-    input  wire [16*TAPS-1:0]                               taps,
+    input  wire [18:0]                                      window,
     output wire [31:0]                                      sum
 );
     localparam integer TERM      = 16 + PUMP;
@@ -25,20 +26,22 @@ module vta_array_lane #(
     localparam integer LOG_PARTS = LOG_BLOCK_IN - 2;
     localparam integer PARTS     = 1 << LOG_PARTS;
     localparam integer SUM_BITS  = 16 + LOG_BLOCK_IN;
+    localparam integer KEPT      = SUM_BITS > 19 ? SUM_BITS : 19;
 
-    wire [19*PARTS-1:0] part;
+    wire [19*PARTS-1:0] added;
     reg  [19*PARTS-1:0] part_q;
 
     genvar q;
     generate
         for (q = 0; q < PARTS; q = q + 1) begin : group
             vta_sum_tree #(.LOG_INPUTS(LOG_GROUP), .IN_BITS(TERM), .OUT_BITS(19)) add (
-                .in(terms[(TERM << LOG_GROUP)*q +: (TERM << LOG_GROUP)]), .sum(part[19*q +: 19])
+                .in(terms[(TERM << LOG_GROUP)*q +: (TERM << LOG_GROUP)]), .sum(added[19*q +: 19])
             );
+            assign part[17*q +: 17] = part_q[19*q +: 17];
         end
     endgenerate
 
-    always @(posedge clk) if (en) part_q <= part;
+    always @(posedge clk) if (en) part_q <= added;
 
     // The waiver: sums of that many products do not need the topmost bit.
     // verilator lint_off UNUSEDSIGNAL
@@ -48,19 +51,15 @@ module vta_array_lane #(
 
     vta_sum_tree #(.LOG_INPUTS(LOG_PARTS), .IN_BITS(19), .OUT_BITS(SUM_BITS + 1)) tree (.in(part_q), .sum(wide));
 
-    reg [SUM_BITS-1:0] window;
-    integer t;
-    always @* begin
-        window = {SUM_BITS{1'b0}};
-        for (t = 0; t < TAPS; t = t + 1) window = window + {{(SUM_BITS-16){taps[16*t + 15]}}, taps[16*t +: 16]};
-    end
+    wire [31:0] of_window = {{13{window[18]}}, window};
+    wire [31:0] of_parts  = {{(32-SUM_BITS){total[SUM_BITS-1]}}, total};
 
-    reg [SUM_BITS-1:0] sum_q;
+    reg [KEPT-1:0] sum_q;
     always @(posedge clk) begin
-        if (out_en) sum_q <= depthwise ? window : total;
+        if (out_en) sum_q <= depthwise ? of_window[KEPT-1:0] : of_parts[KEPT-1:0];
     end
 
-    assign sum = {{(32-SUM_BITS){sum_q[SUM_BITS-1]}}, sum_q};
+    assign sum = {{(32-KEPT){sum_q[KEPT-1]}}, sum_q};
 endmodule
 
 `default_nettype wire

@@ -295,7 +295,7 @@ module vta_decode #(
 
     // The inner loop moves the window by all its columns but one, or but two.
     wire [6:0] s2_cols_less = s2_cols_q - {4'd0, s2_col_q};
-    wire [1:0] s2_reuse = s2_taps_x_q >= 4'd3 && s2_src_in_q == {{(SRC_BITS-7){1'b0}}, s2_cols_less} ? 2'd2
+    wire [1:0] s2_reuse = s2_taps_x_q == 4'd3 && s2_src_in_q == {{(SRC_BITS-7){1'b0}}, s2_cols_less} ? 2'd2
                         : s2_taps_x_q >= 4'd2 && s2_src_in_q == {{(SRC_BITS-7){1'b0}}, s2_cols_q} ? 2'd1 : 2'd0;
 
     reg                s3_load_q;

@@ -8,12 +8,17 @@
 //       step has a place behind it, so that what is before need not know in the same cycle
 //   s1  (time to reach the RAMs)
 //   s2  INP and WGT are read
-//   s3  operands, depthwise window          s4 products     s5, s6 sums; ACC is read in s6
+//   s3  operands, depthwise factors         s4 products     s5, s6 sums; ACC is read in s6
 //   s7  accumulate in acc_q                  s8 write ACC and OUT
 //
 // A step adds to acc_q when it follows a step of the same dst, else to ACC[dst], or to 0. Only the last of such a chain
 // writes. Which steps write is known in s0: `write_soon` (s1) tells the ALU pipeline that both write ports are taken
 // seven cycles later.
+//
+// A depthwise step takes one column of a window: one tile or, of windows of three by three whose rows are an odd number of entries
+// apart, three (ROWS: where the array has the multipliers). Windows of up to TAPS columns keep what a column adds to later outputs in
+// vta_columns, so that the columns that an output shares with the one before it are not read again. The step of its last column
+// adds it all up; the others add nothing. Wider windows go tile by tile.
 //
 // Contract: instructions have been decoded without error and are not empty; they are executed in order. `error` stays
 // up, with its code, once an index is out of range; all earlier steps are finished, and nothing follows. started and
@@ -100,6 +105,9 @@ module vta_gemm #(
     output wire                     inp_rd_en,
     output wire [LOG_INP_DEPTH-1:0] inp_rd_addr,
     input  wire [(8 << (LOG_BATCH + LOG_BLOCK_IN)) - 1:0] inp_rd_data,
+    output wire                     inp_rd_more,        // of the two rows of a window below
+    output wire [2*LOG_INP_DEPTH-1:0] inp_rd_more_addr,
+    input  wire [(16 << (LOG_BATCH + LOG_BLOCK_IN)) - 1:0] inp_rd_more_data,
     output wire                     wgt_rd_en,
     output wire [LOG_WGT_DEPTH-1:0] wgt_rd_addr,
     input  wire [(8 << (LOG_BLOCK_IN + LOG_BLOCK_OUT)) - 1:0] wgt_rd_data,
@@ -123,6 +131,7 @@ module vta_gemm #(
     localparam integer T = LOG_BLOCK_OUT;           // bits of a tap's number
     localparam integer LANES = 1 << (LOG_BLOCK_IN < LOG_BLOCK_OUT ? LOG_BLOCK_IN : LOG_BLOCK_OUT);
     localparam integer TAPS  = LOG_BLOCK_OUT < 3 ? 2 : 3;   // weight rows 0, 2, 4 must exist
+    localparam integer ROWS  = LOG_BLOCK_OUT > 3 && (PUMP == 1 || LOG_BLOCK_OUT > 4 || LOG_BLOCK_IN > 4) ? 3 : 1;
     localparam integer ACC_BITS = 32 << (LOG_BATCH + LOG_BLOCK_OUT);
 
     // F: the nest.
@@ -159,6 +168,10 @@ module vta_gemm #(
     reg              f_clear_q;
     reg              f_no_mac_q;
     reg              f_group_q;
+    reg              f_three_q;
+    reg              f_keeps_q;     // what columns add to later outputs
+    reg              f_add_1_q;
+    reg              f_add_2_q;
     reg [3:0]        f_taps_x_q;
     reg [3:0]        f_row_last_q;
     reg [2:0]        f_col_step_q;
@@ -170,6 +183,8 @@ module vta_gemm #(
     reg [11:0]       f_snaps_q;
     reg [5:0]        fetched_q;
 
+    wire three = ROWS == 3 && taps_x == 4'd3 && taps_y == 4'd3 && row_step[0];
+    wire keeps = TAPS == 3 ? taps_x <= 4'd3 : taps_x <= 4'd2;
     always @(posedge clk) begin
         if (load) begin
             f_dw_q       <= depthwise;
@@ -177,11 +192,15 @@ module vta_gemm #(
             f_clear_q    <= clear;
             f_no_mac_q   <= no_mac;
             f_group_q    <= group;
+            f_three_q    <= three;
+            f_keeps_q    <= keeps;
+            f_add_1_q    <= keeps && taps_x != 4'd1;
+            f_add_2_q    <= keeps && taps_x == 4'd3;
             f_taps_x_q   <= taps_x;
-            f_row_last_q <= taps_y - 4'd1;
+            f_row_last_q <= three ? 4'd0 : taps_y - 4'd1;
             f_col_step_q <= col_step;
             f_row_step_q <= row_step;
-            f_reuse_q    <= TAPS < 3 && reuse == 2'd2 ? 2'd0 : reuse;
+            f_reuse_q    <= keeps ? reuse : 2'd0;
             f_dst_ext_q  <= {dst_over, dst_extent};
             f_src_ext_q  <= {src_over, src_extent};
             f_wgt_ext_q  <= {wgt_over, wgt_extent};
@@ -220,7 +239,7 @@ module vta_gemm #(
     // The waiver: offsets and tap numbers are sums modulo 2^I and block_out, the carries beyond mean nothing.
     // verilator lint_off UNUSEDSIGNAL
     wire [T+3:0]    row_taps = {4'd0, win_row_tap_q} + {{T{1'b0}}, f_taps_x_q};
-    wire [T+3:0]    f_tap    = {4'd0, win_row_tap_q} + {{T{1'b0}}, win_col_q};
+    wire [T+3:0]    f_tap    = {4'd0, win_row_tap_q} + {{T{1'b0}}, f_keeps_q ? f_taps_x_q - 4'd1 : win_col_q};
     wire [I+11:0]   f_src    = {12'd0, nest_src} + {{I{1'b0}}, win_row_off_q} + {{(I+5){1'b0}}, win_col_off_q};
     // verilator lint_on UNUSEDSIGNAL
 
@@ -266,7 +285,11 @@ module vta_gemm #(
     reg                u_win_first_q;
     reg [3:0]          u_row_q;
     reg [T-1:0]        u_tap_q;
-    reg [1:0]          u_history_q;
+    reg                u_three_q;
+    reg                u_ends_q;
+    reg                u_add_1_q;
+    reg                u_add_2_q;
+    reg [7:0]          u_row_step_q;
     reg [A-1:0]        u_dst_q;
     reg [I-1:0]        u_src_q;
     reg [W-1:0]        u_wgt_q;
@@ -299,7 +322,11 @@ module vta_gemm #(
             u_win_first_q <= !windowed || win_first;
             u_row_q       <= win_row_q;
             u_tap_q       <= f_tap[T-1:0];
-            u_history_q   <= win_col_q == {2'd0, win_reuse_q} ? win_reuse_q : 2'd0;
+            u_three_q     <= f_three_q;
+            u_ends_q      <= col_end || !f_keeps_q;
+            u_add_1_q     <= f_add_1_q;
+            u_add_2_q     <= f_add_2_q;
+            u_row_step_q  <= f_row_step_q;
             u_dst_q       <= nest_dst[A-1:0];
             u_src_q       <= f_src[I-1:0];
             u_wgt_q       <= nest_wgt;
@@ -326,11 +353,12 @@ module vta_gemm #(
     wire u_zero = u_clear_q || (u_init_q && (u_dw_q ? u_win_first_q : u_at_begin_q || uop_dst != u_before_q));
 
     // The step that is next in s0: from U, or from the place beside it, which takes what s0 has no room for.
-    localparam integer STEP_BITS = 3 + 2 + (T + 8) + 3*A + I + W + 12 + 1 + 8;
+    localparam integer WIN_BITS  = T + 10;
+    localparam integer STEP_BITS = 3 + 2 + WIN_BITS + 8 + 3*A + I + W + 12 + 1 + 8;
     wire               u_bad  = dst_bad || src_bad || wgt_bad;
     wire [7:0]         u_code = dst_bad ? VTA_ERROR_ACC_RANGE : src_bad ? VTA_ERROR_INP_RANGE : VTA_ERROR_WGT_RANGE;
     wire [STEP_BITS-1:0] u_step = {u_first_q, u_last_q, u_at_end_q, u_no_mac_q, u_zero,
-                                   u_dw_q, u_group_q, u_row_q, u_tap_q, u_history_q,
+                                   u_dw_q, u_group_q, u_row_q, u_tap_q, u_three_q, u_ends_q, u_add_1_q, u_add_2_q, u_row_step_q,
                                    u_dst, uop_dst, dst_end[A-1:0], u_src, u_wgt, u_snaps_q, u_bad, u_code};
     reg                  spare_valid_q;
     reg [STEP_BITS-1:0]  spare_q;
@@ -338,14 +366,15 @@ module vta_gemm #(
 
     wire         next_valid = spare_valid_q || u_valid_q;
     wire         next_first, next_last, next_at_end, next_no_mac, next_zero, next_bad;
-    wire [T+7:0] next_tap;
+    wire [WIN_BITS-1:0] next_win;
+    wire [7:0]   next_row_step;
     wire [A-1:0] next_dst, next_begins, next_ends;
     wire [I-1:0] next_src;
     wire [W-1:0] next_wgt;
     wire [11:0]  next_snaps;
     wire [7:0]   next_code;
-    assign {next_first, next_last, next_at_end, next_no_mac, next_zero, next_tap, next_dst, next_begins, next_ends, next_src,
-            next_wgt, next_snaps, next_bad, next_code} = next_step;
+    assign {next_first, next_last, next_at_end, next_no_mac, next_zero, next_win, next_row_step, next_dst, next_begins, next_ends,
+            next_src, next_wgt, next_snaps, next_bad, next_code} = next_step;
 
     wire advance;
     assign u_move = !spare_valid_q;
@@ -364,7 +393,8 @@ module vta_gemm #(
     reg          s0_last_q;
     reg          s0_no_mac_q;
     reg          s0_zero_q;
-    reg [T+7:0]  s0_tap_q;      // depthwise: whether, group, window row, tap, tiles of history
+    reg [WIN_BITS-1:0] s0_win_q;    // depthwise: whether, group, window row, tap, three rows, for vta_columns
+    reg [7:0]    s0_row_step_q;
     reg [A-1:0]  s0_dst_q;
     reg [I-1:0]  s0_src_q;
     reg [W-1:0]  s0_wgt_q;
@@ -402,7 +432,8 @@ module vta_gemm #(
             s0_last_q    <= next_last;
             s0_no_mac_q  <= next_no_mac;
             s0_zero_q    <= next_zero;
-            s0_tap_q     <= next_tap;
+            s0_win_q     <= next_win;
+            s0_row_step_q <= next_row_step;
             s0_dst_q     <= next_dst;
             s0_src_q     <= next_src;
             s0_wgt_q     <= next_wgt;
@@ -431,9 +462,17 @@ module vta_gemm #(
     reg [7:1]    zero_q;
     reg [7:1]    chain_q;
     reg [A-1:0]  s3_dst_q, s4_dst_q, s5_dst_q, s6_dst_q, s7_dst_q, s8_dst_q;
-    reg [I-1:0]  s1_src_q, s2_src_q;
+    reg [I-1:0]  s1_src_q, s2_src_q, s2_src_1_q, s2_src_2_q;
+    // The waiver: a scratchpad may be smaller than a step.
+    // verilator lint_off UNUSEDSIGNAL
+    reg [7:0]    s1_row_step_q;
+    wire [I+8:0] s1_src_1 = {9'd0, s1_src_q} + {{(I+1){1'b0}}, s1_row_step_q};
+    wire [I+8:0] s1_src_2 = {9'd0, s1_src_q} + {{I{1'b0}}, s1_row_step_q, 1'b0};
+    // verilator lint_on UNUSEDSIGNAL
     reg [W-1:0]  s1_wgt_q, s2_wgt_q;
-    reg [T+7:0]  s1_tap_q, s2_tap_q, s3_tap_q;
+    reg [WIN_BITS-1:0] s1_win_q, s2_win_q, s3_win_q;
+    localparam integer BACK = TAPS - 1;
+    reg [T-1:0]  s3_low_q;      // the earliest tap of the step in s3
 
     always @(posedge clk) begin
         if (rst) begin
@@ -466,43 +505,51 @@ module vta_gemm #(
         s2_src_q <= s1_src_q;
         s1_wgt_q <= s0_wgt_q;
         s2_wgt_q <= s1_wgt_q;
-        s1_tap_q <= s0_tap_q;
-        s2_tap_q <= s1_tap_q;
-        s3_tap_q <= s2_tap_q;
+        s1_win_q <= s0_win_q;
+        s2_win_q <= s1_win_q;
+        s3_win_q <= s2_win_q;
+        s3_low_q <= s2_win_q[4 +: T] - BACK[T-1:0];
+        s1_row_step_q <= s0_row_step_q;
+        s2_src_1_q <= s1_src_1[I-1:0];
+        s2_src_2_q <= s1_src_2[I-1:0];
     end
 
     assign write_soon  = write_q[1];
     assign inp_rd_en   = mac_q[2];
     assign inp_rd_addr = s2_src_q;
+    assign inp_rd_more = mac_q[2] && s2_win_q[WIN_BITS-1] && s2_win_q[3];
+    assign inp_rd_more_addr = {s2_src_2_q, s2_src_1_q};
     assign wgt_rd_en   = mac_q[2];
     assign wgt_rd_addr = s2_wgt_q;
 
     // s3 to s6: operands, products, sums.
-    localparam integer TILE = 8*TAPS*LANES;
-    wire [(TILE << LOG_BATCH) - 1:0] dw_x;
-    wire [TILE-1:0]                  dw_w;
-    wire [ACC_BITS-1:0]              sum;
+    wire [((8*ROWS*LANES) << LOG_BATCH) - 1:0] dw_x;
+    wire [8*ROWS*TAPS*LANES-1:0]               dw_w;
+    wire [ACC_BITS-1:0]                        sum;
 
     wire         s3_dw;
     wire         s3_group;
     wire [3:0]   s3_row;
+    // The waiver: the tap's place is taken by s3_low_q, counted from the step's earliest tap.
+    // verilator lint_off UNUSEDSIGNAL
     wire [T-1:0] s3_tap;
-    wire [1:0]   s3_history;
-    assign {s3_dw, s3_group, s3_row, s3_tap, s3_history} = s3_tap_q;
+    // verilator lint_on UNUSEDSIGNAL
+    wire         s3_three, s3_ends, s3_add_1, s3_add_2;
+    assign {s3_dw, s3_group, s3_row, s3_tap, s3_three, s3_ends, s3_add_1, s3_add_2} = s3_win_q;
 
     vta_window #(
-        .LOG_BATCH(LOG_BATCH), .LOG_BLOCK_IN(LOG_BLOCK_IN), .LOG_BLOCK_OUT(LOG_BLOCK_OUT), .TAPS(TAPS), .LANES(LANES)
+        .LOG_BATCH(LOG_BATCH), .LOG_BLOCK_IN(LOG_BLOCK_IN), .LOG_BLOCK_OUT(LOG_BLOCK_OUT), .TAPS(TAPS), .ROWS(ROWS), .LANES(LANES)
     ) window (
-        .clk(clk), .en(mac_q[3] && s3_dw), .group(s3_group), .row(s3_row), .tap(s3_tap),
-        .history(s3_history), .x(inp_rd_data), .w(wgt_rd_data), .dw_x(dw_x), .dw_w(dw_w)
+        .three(s3_three), .x_more(inp_rd_more_data), .group(s3_group), .low(s3_low_q), .x(inp_rd_data), .w(wgt_rd_data),
+        .dw_x(dw_x), .dw_w(dw_w)
     );
 
     vta_array #(
-        .LOG_BATCH(LOG_BATCH), .LOG_BLOCK_IN(LOG_BLOCK_IN), .LOG_BLOCK_OUT(LOG_BLOCK_OUT), .TAPS(TAPS), .LANES(LANES),
+        .LOG_BATCH(LOG_BATCH), .LOG_BLOCK_IN(LOG_BLOCK_IN), .LOG_BLOCK_OUT(LOG_BLOCK_OUT), .TAPS(TAPS), .ROWS(ROWS), .LANES(LANES),
         .PUMP(PUMP)
     ) array (
         .clk(clk), .clk2x(clk2x), .en(mac_q[3]), .depthwise(s3_dw), .x(inp_rd_data), .w(wgt_rd_data), .dw_x(dw_x), .dw_w(dw_w),
-        .sum(sum)
+        .dw_row(s3_row), .dw_ends(s3_ends), .dw_add_1(s3_add_1), .dw_add_2(s3_add_2), .sum(sum)
     );
 
     assign acc_rd_en   = valid_q[6] && !zero_q[6] && !chain_q[6];
@@ -531,8 +578,8 @@ module vta_gemm #(
 
     assign work = load || fire || s0_go || (u_move && u_valid_q);
 
-    assign stat_gemm      = s0_go && !s0_tap_q[T+7];
-    assign stat_depthwise = s0_go && s0_tap_q[T+7];
+    assign stat_gemm      = s0_go && !s0_win_q[WIN_BITS-1];
+    assign stat_depthwise = s0_go && s0_win_q[WIN_BITS-1];
 endmodule
 
 `default_nettype wire

@@ -11,26 +11,32 @@ module vta_sum_tree #(
     input  wire [(IN_BITS << LOG_INPUTS) - 1:0] in,
     output wire [OUT_BITS-1:0]                  sum
 );
-    localparam integer INPUTS = 1 << LOG_INPUTS;
+    localparam integer EXACT = IN_BITS + LOG_INPUTS;
 
-    // Node n sums nodes 2n and 2n+1; the leaves begin at node 2^LOG_INPUTS.
-    // The waiver: node 0 does not exist.
-    // verilator lint_off UNUSEDSIGNAL
-    reg [OUT_BITS*2*INPUTS-1:0] node;
-    // verilator lint_on UNUSEDSIGNAL
-    integer n;
-    always @* begin
-        node = {OUT_BITS*2*INPUTS{1'b0}};
-        for (n = 0; n < INPUTS; n = n + 1) begin
-            node[OUT_BITS*(INPUTS + n) +: OUT_BITS] =
-                {{(OUT_BITS-IN_BITS){in[IN_BITS*n + IN_BITS-1]}}, in[IN_BITS*n +: IN_BITS]};
+    // Level l has 2^(LOG_INPUTS - l) sums, a bit wider than those below.
+    genvar l, n;
+    generate
+        for (l = 0; l <= LOG_INPUTS; l = l + 1) begin : level
+            localparam integer BITS = IN_BITS + l;
+            wire [(BITS << (LOG_INPUTS - l)) - 1:0] part;
+            if (l == 0) begin : leaves
+                assign part = in;
+            end else begin : sums
+                for (n = 0; n < (1 << (LOG_INPUTS - l)); n = n + 1) begin : pair
+                    vta_add #(.BITS(BITS - 1)) add (
+                        .a(level[l-1].part[(BITS-1)*2*n +: BITS-1]), .b(level[l-1].part[(BITS-1)*(2*n + 1) +: BITS-1]),
+                        .sum(part[BITS*n +: BITS])
+                    );
+                end
+            end
         end
-        for (n = INPUTS - 1; n > 0; n = n - 1) begin
-            node[OUT_BITS*n +: OUT_BITS] = node[OUT_BITS*2*n +: OUT_BITS] + node[OUT_BITS*(2*n + 1) +: OUT_BITS];
-        end
-    end
 
-    assign sum = node[OUT_BITS +: OUT_BITS];
+        if (OUT_BITS > EXACT) begin : extended
+            assign sum = {{(OUT_BITS-EXACT){level[LOG_INPUTS].part[EXACT-1]}}, level[LOG_INPUTS].part};
+        end else begin : exact
+            assign sum = level[LOG_INPUTS].part;
+        end
+    endgenerate
 endmodule
 
 `default_nettype wire

@@ -6,7 +6,9 @@
 // flight (2^LOG_FLIGHT), and since all carry one ID they come back in the order of their addresses. Requests are served
 // in turn, one a cycle. A client must in the end take what it asked for, or the others wait. No path is combinational
 // from an AXI input to an AXI output. With `halt` nothing new is asked for, what is in flight is swallowed, and `idle`
-// says when the bus is free of us; the clients are held in reset meanwhile.
+// says when the bus is free of us; the clients are held in reset meanwhile. What the windows refuse goes to a page where it
+// does no harm, and its beats say err; failed_* hold the address of a client's first burst that failed in a run, and
+// whether it was refused, until the next one that fails.
 `include "vta_assert.vh"
 `default_nettype none
 
@@ -21,6 +23,13 @@ module vta_axi_read #(
     input  wire                         rst,
     input  wire                         halt,
     output wire                         idle,
+
+    input  wire                         windows_on,
+    input  wire [4*(ADDR_BITS-12)-1:0]  window_bases,
+    input  wire [4*(ADDR_BITS-12)-1:0]  window_limits,
+    output wire [CLIENTS*ADDR_BITS-1:0] failed_addr,
+    output wire [CLIENTS-1:0]           failed_refused,
+    output wire [CLIENTS-1:0]           failing,     // a beat of such a burst comes
 
     input  wire [CLIENTS-1:0]           cmd_valid,
     output wire [CLIENTS-1:0]           cmd_ready,
@@ -65,20 +74,35 @@ module vta_axi_read #(
         .clk(clk), .rst(rst), .request(cmd_valid), .grant(grant), .taken(accept)
     );
 
+    // Each client's request is judged while they wait for their turn.
+    wire [CLIENTS-1:0] refused;
+    genvar g;
+    generate
+        for (g = 0; g < CLIENTS; g = g + 1) begin : judged
+            vta_windows #(.ADDR_BITS(ADDR_BITS)) windows (
+                .on(windows_on), .bases(window_bases), .limits(window_limits),
+                .page(cmd_addr[g*ADDR_BITS + 12 +: ADDR_BITS - 12]), .refused(refused[g])
+            );
+        end
+    endgenerate
+
     // The granted request.
     reg [LOG_CLIENTS-1:0] chosen;
+    reg                   chosen_refused;
     reg [ADDR_BITS-1:0]   chosen_addr;
     reg [7:0]             chosen_len;
     integer c;
     always @* begin
-        chosen      = 0;
-        chosen_addr = 0;
-        chosen_len  = 0;
+        chosen         = 0;
+        chosen_addr    = 0;
+        chosen_len     = 0;
+        chosen_refused = 1'b0;
         for (c = 0; c < CLIENTS; c = c + 1) begin
             if (grant[c]) begin
-                chosen      = c[LOG_CLIENTS-1:0];
-                chosen_addr = cmd_addr[c*ADDR_BITS +: ADDR_BITS];
-                chosen_len  = cmd_len[c*8 +: 8];
+                chosen         = c[LOG_CLIENTS-1:0];
+                chosen_addr    = cmd_addr[c*ADDR_BITS +: ADDR_BITS];
+                chosen_len     = cmd_len[c*8 +: 8];
+                chosen_refused = refused[c];
             end
         end
     end
@@ -93,7 +117,7 @@ module vta_axi_read #(
 
     always @(posedge clk) begin
         if (start) begin
-            ar_addr_q <= chosen_addr;
+            ar_addr_q <= {chosen_refused ? window_bases[ADDR_BITS-13:0] : chosen_addr[ADDR_BITS-1:12], chosen_addr[11:0]};
             ar_len_q  <= chosen_len;
         end
     end
@@ -102,13 +126,15 @@ module vta_axi_read #(
     assign m_axi_araddr  = ar_addr_q;
     assign m_axi_arlen   = ar_len_q;
 
-    // Whose bursts are in flight.
+    // Whose bursts are in flight, and where they were to go.
+    wire                 owner_refused;
+    wire [ADDR_BITS-1:0] owner_addr;
     wire last_beat = beat_valid && beat_ready && data_last;
 
-    vta_fifo #(.WIDTH(LOG_CLIENTS), .LOG_DEPTH(LOG_FLIGHT)) order (
+    vta_fifo #(.WIDTH(ADDR_BITS + 1 + LOG_CLIENTS), .LOG_DEPTH(LOG_FLIGHT)) order (
         .clk(clk), .rst(rst),
-        .in_valid(start), .in_ready(order_in_ready), .in_data(chosen),
-        .out_valid(order_valid), .out_ready(last_beat), .out_data(owner)
+        .in_valid(start), .in_ready(order_in_ready), .in_data({chosen_addr, chosen_refused, chosen}),
+        .out_valid(order_valid), .out_ready(last_beat), .out_data({owner_addr, owner_refused, owner})
     );
 
     vta_skid #(.WIDTH(BUS_BITS + 3)) beats (
@@ -119,7 +145,26 @@ module vta_axi_read #(
 
     assign data_valid = {CLIENTS{beat_valid && !halt}} & ({{(CLIENTS-1){1'b0}}, 1'b1} << owner);
     assign beat_ready = halt || data_ready[owner];
-    assign data_err   = beat_resp[1];
+    assign data_err   = beat_resp[1] || owner_refused;
+
+    generate
+        for (g = 0; g < CLIENTS; g = g + 1) begin : failure
+            reg                 failed_q;
+            reg                 refused_q;
+            reg [ADDR_BITS-1:0] addr_q;
+            always @(posedge clk) begin
+                if (rst || halt) failed_q <= 1'b0;
+                else if (failing[g]) failed_q <= 1'b1;
+                if (failing[g] && !failed_q) begin
+                    refused_q <= owner_refused;
+                    addr_q    <= owner_addr;
+                end
+            end
+            assign failed_addr[g*ADDR_BITS +: ADDR_BITS] = addr_q;
+            assign failed_refused[g] = refused_q;
+            assign failing[g] = data_valid[g] && data_err;
+        end
+    endgenerate
 
     // A burst is in `order` from its request to its last beat.
     assign idle = !ar_valid_q && !order_valid;

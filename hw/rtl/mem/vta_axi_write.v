@@ -6,7 +6,8 @@
 // either. Up to 2^LOG_FLIGHT bursts are in flight. ack pulses once a burst, in order, when the memory has answered; with
 // ack_ready = 0 the answers wait. No path is combinational from an AXI input to an AXI output. With `halt` no new burst
 // begins, those begun get beats without strobes, and `idle` says when all have been answered; the client is held in
-// reset meanwhile.
+// reset meanwhile. What the windows refuse goes, without strobes, to a page where it does no harm, and its ack says err;
+// failed_* hold the address of the first burst that failed in a run, and whether it was refused, until the next one that fails.
 `include "vta_assert.vh"
 `default_nettype none
 
@@ -19,6 +20,13 @@ module vta_axi_write #(
     input  wire                          rst,
     input  wire                          halt,
     output wire                          idle,
+
+    input  wire                          windows_on,
+    input  wire [4*(ADDR_BITS-12)-1:0]   window_bases,
+    input  wire [4*(ADDR_BITS-12)-1:0]   window_limits,
+    output wire [ADDR_BITS-1:0]          failed_addr,
+    output wire                          failed_refused,
+    output wire                          failing,     // its answer comes
 
     input  wire                          cmd_valid,
     output wire                          cmd_ready,
@@ -61,6 +69,11 @@ module vta_axi_write #(
     wire start = cmd_valid && cmd_ready;
     wire b_valid;
 
+    wire refused;
+    vta_windows #(.ADDR_BITS(ADDR_BITS)) windows (
+        .on(windows_on), .bases(window_bases), .limits(window_limits), .page(cmd_addr[ADDR_BITS-1:12]), .refused(refused)
+    );
+
     assign cmd_ready = !halt && room && lens_ready && (!aw_valid_q || m_axi_awready);
 
     always @(posedge clk) begin
@@ -71,7 +84,7 @@ module vta_axi_write #(
 
     always @(posedge clk) begin
         if (start) begin
-            aw_addr_q <= cmd_addr;
+            aw_addr_q <= {refused ? window_bases[ADDR_BITS-13:0] : cmd_addr[ADDR_BITS-1:12], cmd_addr[11:0]};
             aw_len_q  <= cmd_len;
         end
     end
@@ -83,6 +96,7 @@ module vta_axi_write #(
     // Data: the lengths of the bursts begun decide which beat is a last one.
     wire       len_valid;
     wire [7:0] len;
+    wire       silent;     // a refused burst
     reg  [7:0] beat_q;
     reg        w_valid_q;
     reg        w_last_q;
@@ -95,10 +109,10 @@ module vta_axi_write #(
 
     assign data_ready = len_valid && w_move && !halt;
 
-    vta_fifo #(.WIDTH(8), .LOG_DEPTH(LOG_FLIGHT)) lens (
+    vta_fifo #(.WIDTH(9), .LOG_DEPTH(LOG_FLIGHT)) lens (
         .clk(clk), .rst(rst),
-        .in_valid(start), .in_ready(lens_ready), .in_data(cmd_len),
-        .out_valid(len_valid), .out_ready(take && last), .out_data(len)
+        .in_valid(start), .in_ready(lens_ready), .in_data({refused, cmd_len}),
+        .out_valid(len_valid), .out_ready(take && last), .out_data({silent, len})
     );
 
     always @(posedge clk) begin
@@ -115,7 +129,7 @@ module vta_axi_write #(
         if (w_move) begin
             w_last_q   <= last;
             w_data_q   <= data;
-            w_strobe_q <= halt ? {BUS_BYTES{1'b0}} : data_strobe;
+            w_strobe_q <= halt || silent ? {BUS_BYTES{1'b0}} : data_strobe;
         end
     end
 
@@ -136,8 +150,34 @@ module vta_axi_write #(
 
     wire answered = b_valid && b_ready;
 
+    // Where the bursts were to go that have not been answered.
+    wire [ADDR_BITS-1:0] asked_addr;
+    wire                 asked_refused;
+    // The waiver: as many places as there are bursts in flight, so that it is never full, and never empty when it is asked.
+    // verilator lint_off PINCONNECTEMPTY
+    vta_fifo #(.WIDTH(ADDR_BITS + 1), .LOG_DEPTH(LOG_FLIGHT)) asked (
+        .clk(clk), .rst(rst), .in_valid(start), .in_ready(), .in_data({refused, cmd_addr}),
+        .out_valid(), .out_ready(answered), .out_data({asked_refused, asked_addr})
+    );
+    // verilator lint_on PINCONNECTEMPTY
+
     assign ack     = answered && !halt;
-    assign ack_err = b_resp[1];
+    assign ack_err = b_resp[1] || asked_refused;
+
+    reg                 failed_q;
+    reg                 refused_q;
+    reg [ADDR_BITS-1:0] addr_q;
+    always @(posedge clk) begin
+        if (rst || halt) failed_q <= 1'b0;
+        else if (failing) failed_q <= 1'b1;
+        if (failing && !failed_q) begin
+            refused_q <= asked_refused;
+            addr_q    <= asked_addr;
+        end
+    end
+    assign failing        = ack && ack_err;
+    assign failed_addr    = addr_q;
+    assign failed_refused = refused_q;
 
     always @(posedge clk) begin
         if (rst) flight_q <= 0;

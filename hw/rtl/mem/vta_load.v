@@ -48,6 +48,9 @@ module vta_load #(
     input  wire                          inp_rd_en,
     input  wire [LOG_INP_DEPTH-1:0]      inp_rd_addr,
     output wire [(8<<(LOG_BATCH+LOG_BLOCK_IN))-1:0] inp_rd_data,
+    input  wire                          inp_rd_more,
+    input  wire [2*LOG_INP_DEPTH-1:0]    inp_rd_more_addr,
+    output wire [(16<<(LOG_BATCH+LOG_BLOCK_IN))-1:0] inp_rd_more_data,
     input  wire                          wgt_rd_en,
     input  wire [LOG_WGT_DEPTH-1:0]      wgt_rd_addr,
     output wire [(8<<(LOG_BLOCK_IN+LOG_BLOCK_OUT))-1:0] wgt_rd_data,
@@ -167,12 +170,13 @@ module vta_load #(
         end
     end
 
-    vta_ram #(
-        .LOG_DEPTH(LOG_INP_DEPTH), .WIDTH(INP_BITS), .SLICE(INP_SLICE), .WR_WIDTH(INP_SLICE)
+    vta_inp #(
+        .LOG_DEPTH(LOG_INP_DEPTH), .WIDTH(INP_BITS), .SLICE(INP_SLICE), .ROWS(LOG_BLOCK_OUT > 3 ? 3 : 1)
     ) inp (
         .clk(clk),
         .wr_en(inp_en_q), .wr_strobe(inp_strobe_q), .wr_addr(inp_addr_q), .wr_data(wr_data_q[INP_SLICE-1:0]),
-        .rd_en(inp_rd_en), .rd_addr(inp_rd_addr), .rd_data(inp_rd_data)
+        .rd_en(inp_rd_en), .rd_addr(inp_rd_addr), .rd_data(inp_rd_data),
+        .rd_more(inp_rd_more), .rd_more_addr(inp_rd_more_addr), .rd_more_data(inp_rd_more_data)
     );
 
     vta_ram #(

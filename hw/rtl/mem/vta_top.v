@@ -31,7 +31,7 @@ module vta_top #(
 
     input  wire                 s_axil_awvalid,
     output wire                 s_axil_awready,
-    input  wire [11:0]          s_axil_awaddr,
+    input  wire [12:0]          s_axil_awaddr,
     input  wire                 s_axil_wvalid,
     output wire                 s_axil_wready,
     input  wire [31:0]          s_axil_wdata,
@@ -41,7 +41,7 @@ module vta_top #(
     output wire [1:0]           s_axil_bresp,
     input  wire                 s_axil_arvalid,
     output wire                 s_axil_arready,
-    input  wire [11:0]          s_axil_araddr,
+    input  wire [12:0]          s_axil_araddr,
     output wire                 s_axil_rvalid,
     input  wire                 s_axil_rready,
     output wire [31:0]          s_axil_rdata,
@@ -57,6 +57,7 @@ module vta_top #(
     output wire [1:0]           m_axi_arburst,
     output wire [3:0]           m_axi_arcache,
     output wire [2:0]           m_axi_arprot,
+    output wire [3:0]           m_axi_arqos,
     input  wire                 m_axi_rvalid,
     output wire                 m_axi_rready,
     input  wire [(8<<LOG_BUS_BYTES)-1:0] m_axi_rdata,
@@ -70,6 +71,7 @@ module vta_top #(
     output wire [1:0]           m_axi_awburst,
     output wire [3:0]           m_axi_awcache,
     output wire [2:0]           m_axi_awprot,
+    output wire [3:0]           m_axi_awqos,
     output wire                 m_axi_wvalid,
     input  wire                 m_axi_wready,
     output wire [(8<<LOG_BUS_BYTES)-1:0] m_axi_wdata,
@@ -144,6 +146,15 @@ module vta_top #(
     wire [1:0]             error_unit;
     wire [31:0]            error_index;
     wire                   ended;
+    wire                   windows_on;
+    wire [4*(ADDR_BITS-12)-1:0] window_bases;
+    wire [4*(ADDR_BITS-12)-1:0] window_limits;
+    wire [10:0]            read_bus;
+    wire [10:0]            write_bus;
+    wire [3*ADDR_BITS-1:0] rd_failed_addr;
+    wire [2:0]             rd_failed_refused;
+    wire [ADDR_BITS-1:0]   wr_failed_addr;
+    wire                   wr_failed_refused;
     wire                   count_valid;
     wire [4:0]             count_index;
     wire                   count_done;
@@ -202,9 +213,22 @@ module vta_top #(
         .watchdog(watchdog), .bases(bases),
         .status_busy(status_busy), .status_done(status_done), .status_error(status_error),
         .error_code(error_code), .error_unit(error_unit), .error_index(error_index),
+        .error_addr(failed_addr[error_unit*ADDR_BITS +: ADDR_BITS] & {ADDR_BITS{bus_error}}),
+        .error_refused(failed_refused[error_unit] && bus_error),
+        .windows_on(windows_on), .window_bases(window_bases), .window_limits(window_limits),
+        .read_bus(read_bus), .write_bus(write_bus),
         .ended(ended), .irq(irq),
         .count_valid(count_valid), .count_index(count_index), .count_done(count_done), .count_data(count_data)
     );
+
+    // Units are numbered as the read clients are, the store unit after them.
+    wire [4*ADDR_BITS-1:0] failed_addr    = {wr_failed_addr, rd_failed_addr};
+    wire [3:0]             failed_refused = {wr_failed_refused, rd_failed_refused};
+    wire [3:0]             failing;
+    reg  [3:0]             failed_q;       // in this run or the last one
+    always @(posedge clk) failed_q <= rst || clear ? 4'd0 : failed_q | failing;
+    wire bus_error = status_error && failed_q[error_unit]
+                  && (error_code == VTA_ERROR_READ_BUS || error_code == VTA_ERROR_WRITE_BUS || error_code == VTA_ERROR_FETCH_BUS);
 
     vta_control #(
         .LOG_BATCH(LOG_BATCH), .LOG_BLOCK_IN(LOG_BLOCK_IN), .LOG_BLOCK_OUT(LOG_BLOCK_OUT),
@@ -237,6 +261,8 @@ module vta_top #(
         .LOG_BUS_BYTES(LOG_BUS_BYTES), .ADDR_BITS(ADDR_BITS), .CLIENTS(3), .LOG_CLIENTS(2)
     ) read (
         .clk(clk_read), .rst(rst), .halt(!run), .idle(read_idle),
+        .windows_on(windows_on), .window_bases(window_bases), .window_limits(window_limits),
+        .failed_addr(rd_failed_addr), .failed_refused(rd_failed_refused), .failing(failing[2:0]),
         .cmd_valid(rd_cmd_valid), .cmd_ready(rd_cmd_ready), .cmd_addr(rd_cmd_addr), .cmd_len(rd_cmd_len),
         .data_valid(rd_data_valid), .data_ready(rd_data_ready), .data(rd_data), .data_last(rd_last), .data_err(rd_err),
         .m_axi_arvalid(m_axi_arvalid), .m_axi_arready(m_axi_arready), .m_axi_araddr(m_axi_araddr),
@@ -259,6 +285,8 @@ module vta_top #(
 
     vta_axi_write #(.LOG_BUS_BYTES(LOG_BUS_BYTES), .ADDR_BITS(ADDR_BITS)) write (
         .clk(clk_write), .rst(rst), .halt(!run), .idle(write_idle),
+        .windows_on(windows_on), .window_bases(window_bases), .window_limits(window_limits),
+        .failed_addr(wr_failed_addr), .failed_refused(wr_failed_refused), .failing(failing[3]),
         .cmd_valid(wr_cmd_valid), .cmd_ready(wr_cmd_ready), .cmd_addr(wr_cmd_addr), .cmd_len(wr_cmd_len),
         .data_valid(wr_data_valid), .data_ready(wr_data_ready), .data(wr_data), .data_strobe(wr_strobe),
         .ack(wr_ack), .ack_err(wr_ack_err), .ack_ready(wr_ack_ready),
@@ -270,12 +298,10 @@ module vta_top #(
 
     assign m_axi_arsize  = LOG_BUS_BYTES[2:0];
     assign m_axi_arburst = 2'b01;
-    assign m_axi_arcache = 4'b0011;
-    assign m_axi_arprot  = 3'b000;
+    assign {m_axi_arqos, m_axi_arprot, m_axi_arcache} = read_bus;
     assign m_axi_awsize  = LOG_BUS_BYTES[2:0];
     assign m_axi_awburst = 2'b01;
-    assign m_axi_awcache = 4'b0011;
-    assign m_axi_awprot  = 3'b000;
+    assign {m_axi_awqos, m_axi_awprot, m_axi_awcache} = write_bus;
 
     // Fetch and the units' queues.
     wire [2:0]   fetch_valid;
@@ -351,6 +377,9 @@ module vta_top #(
     wire                     inp_rd_en;
     wire [LOG_INP_DEPTH-1:0] inp_rd_addr;
     wire [INP_BITS-1:0]      inp_rd_data;
+    wire                     inp_rd_more;
+    wire [2*LOG_INP_DEPTH-1:0] inp_rd_more_addr;
+    wire [2*INP_BITS-1:0]    inp_rd_more_data;
     wire                     wgt_rd_en;
     wire [LOG_WGT_DEPTH-1:0] wgt_rd_addr;
     wire [WGT_BITS-1:0]      wgt_rd_data;
@@ -372,6 +401,7 @@ module vta_top #(
         .rd_data_valid(rd_data_valid[1]), .rd_data_ready(rd_data_ready[1]), .rd_data(rd_data), .rd_last(rd_last),
         .rd_err(rd_err),
         .inp_rd_en(inp_rd_en), .inp_rd_addr(inp_rd_addr), .inp_rd_data(inp_rd_data),
+        .inp_rd_more(inp_rd_more), .inp_rd_more_addr(inp_rd_more_addr), .inp_rd_more_data(inp_rd_more_data),
         .wgt_rd_en(wgt_rd_en), .wgt_rd_addr(wgt_rd_addr), .wgt_rd_data(wgt_rd_data),
         .err_valid(err_valid[1]), .err_code(err_code[15:8]), .err_index(err_index[63:32]),
         .head_valid(head_valid[LOAD]), .head_index(head_index[31:0]),
@@ -396,6 +426,7 @@ module vta_top #(
         .rd_data_valid(rd_data_valid[2]), .rd_data_ready(rd_data_ready[2]), .rd_data(rd_data), .rd_last(rd_last),
         .rd_err(rd_err),
         .inp_rd_en(inp_rd_en), .inp_rd_addr(inp_rd_addr), .inp_rd_data(inp_rd_data),
+        .inp_rd_more(inp_rd_more), .inp_rd_more_addr(inp_rd_more_addr), .inp_rd_more_data(inp_rd_more_data),
         .wgt_rd_en(wgt_rd_en), .wgt_rd_addr(wgt_rd_addr), .wgt_rd_data(wgt_rd_data),
         .out_wr_en(out_wr_en), .out_wr_addr(out_wr_addr), .out_wr_data(out_wr_data),
         .finish(finish), .ls_idle(empty[LOAD] && empty[STORE]),

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// vta_parts_tb -- the small parts of the compute unit: adders, selector, micro-op RAM, what instructions
+// vta_parts_tb -- the small parts of the compute unit: adders, selector, micro-op RAM, tables, what instructions
 // write. +seed=N, +runs=N.
+// parts: vta_add
 `default_nettype none
 
 module vta_parts_tb;
@@ -84,6 +85,35 @@ module vta_parts_tb;
         end
     endtask
 
+    // A table: words written, pairs of entries read, which stand until the next read.
+    localparam integer W = 3;
+    reg            t_wr = 0, t_rd = 0;
+    reg  [W-1:0]   t_addr = 0;
+    reg  [31:0]    t_word = 0;
+    reg  [2*W+3:0] t_index = 0;
+    wire [15:0]    t_data;
+    reg  [7:0]     entries [0:(4<<W)-1];
+    reg  [15:0]    t_want;
+
+    vta_table #(.LOG_WORDS(W)) lookup (
+        .clk(clk), .wr_en(t_wr), .wr_addr(t_addr), .wr_data(t_word), .rd_en(t_rd), .rd_index(t_index), .rd_data(t_data)
+    );
+
+    task look;
+        begin
+            t_wr    = n < (1 << W) || chance(30);
+            t_rd    = !t_wr && chance(70);
+            t_addr  = n < (1 << W) ? n : range(0, (1 << W) - 1);
+            t_word  = {range(0, 65535), 16'd0} | range(0, 65535);
+            t_index = range(0, (1 << (2*W + 4)) - 1);
+            if (t_rd) t_want = {entries[t_index[2*W+3 -: W+2]], entries[t_index[W+1:0]]};
+            if (t_wr) for (i = 0; i < 4; i = i + 1) entries[4*t_addr + i] = t_word[8*i +: 8];
+            @(negedge clk);
+            {t_wr, t_rd} = 2'd0;
+            if (t_data !== t_want) $fatal(1, "tables: entries %h give %h instead of %h", t_index, t_data, t_want);
+        end
+    endtask
+
     // Instructions with plain numbers, and sets of entries instead of ranges. The drain begins anew when it is empty.
     localparam integer A = 4;
     reg          enter = 0, first = 0, whole = 0, leave = 0, retire = 0;
@@ -149,11 +179,13 @@ module vta_parts_tb;
         begin_bench(3000);
         reset;
         {a_want, b_want} = {64{1'bx}};
+        t_want = {16{1'bx}};
         @(negedge clk);
         for (n = 0; n < runs; n = n + 1) begin
             add;
             choose;
             access;
+            look;
             pass;
         end
         $display("PASS");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// vta_window_tb -- the depthwise window against a record of all tiles that each of its rows has seen.
+// vta_window_tb -- the operands of depthwise steps: which tiles, which weight rows, which lanes.
 `default_nettype none
 
 module vta_window_tb;
@@ -9,99 +9,69 @@ module vta_window_tb;
     parameter integer LOG_BLOCK_IN  = 4;
     parameter integer LOG_BLOCK_OUT = 4;
     localparam integer TAPS  = LOG_BLOCK_OUT < 3 ? 2 : 3;
+    localparam integer ROWS  = LOG_BLOCK_OUT > 3 ? 3 : 1;
     localparam integer BATCH = 1 << LOG_BATCH;
     localparam integer IN    = 1 << LOG_BLOCK_IN;
     localparam integer OUT   = 1 << LOG_BLOCK_OUT;
     localparam integer LANES = IN < OUT ? IN : OUT;
 
-    reg                      en = 1'b0;
+    reg                      three;
     reg                      group;
-    reg  [3:0]               row;
     reg  [LOG_BLOCK_OUT-1:0] tap;
-    reg  [1:0]               history;
-    reg  [8*IN*BATCH-1:0]    x;
+    localparam integer BACK = TAPS - 1;
+    wire [LOG_BLOCK_OUT-1:0] low = tap - BACK[LOG_BLOCK_OUT-1:0];
+    reg  [24*IN*BATCH-1:0]   x;         // three tiles
     reg  [8*IN*OUT-1:0]      w;
-    wire [8*TAPS*LANES*BATCH-1:0] dw_x;
-    wire [8*TAPS*LANES-1:0]  dw_w;
+    wire [8*ROWS*LANES*BATCH-1:0] dw_x;
+    wire [8*ROWS*TAPS*LANES-1:0]  dw_w;
 
     vta_window #(
-        .LOG_BATCH(LOG_BATCH), .LOG_BLOCK_IN(LOG_BLOCK_IN), .LOG_BLOCK_OUT(LOG_BLOCK_OUT), .TAPS(TAPS), .LANES(LANES)
+        .LOG_BATCH(LOG_BATCH), .LOG_BLOCK_IN(LOG_BLOCK_IN), .LOG_BLOCK_OUT(LOG_BLOCK_OUT), .TAPS(TAPS), .ROWS(ROWS),
+        .LANES(LANES)
     ) dut (
-        .clk(clk), .en(en), .group(group), .row(row), .tap(tap), .history(history), .x(x), .w(w), .dw_x(dw_x), .dw_w(dw_w)
+        .three(three), .x_more(x[24*IN*BATCH-1 : 8*IN*BATCH]), .group(group), .low(low), .x(x[8*IN*BATCH-1:0]), .w(w),
+        .dw_x(dw_x), .dw_w(dw_w)
     );
 
-    // The lanes that each row saw, latest first, and how many.
-    reg [8*LANES*BATCH-1:0] seen [0:63];
-    integer                 known [0:15];
-
-    integer    n, b, i, t, used = 0;
+    integer    n, b, i, l, t, at, used = 0;
     reg [31:0] r;
-    reg [8*LANES*BATCH-1:0] lanes;
-    reg [8*LANES-1:0]       weights;
+    reg [7:0]  want;
 
-    task fill;
+    task wrong(input integer row, input integer lane);
         begin
-            for (i = 0; i < IN*BATCH; i = i + 1) begin draw(r); x[8*i +: 8] = r[15:8]; end
-            for (i = 0; i < IN*OUT; i = i + 1) begin draw(r); w[8*i +: 8] = r[15:8]; end
-            draw(r);
-            group   = IN > OUT && r[0];
-            row     = r[7:4];
-            draw(r);
-            tap     = r[LOG_BLOCK_OUT+3:4];
-            pick(TAPS, r);
-            history = r;
-            if (history > known[row]) history = known[row];
-            if (history > tap) history = tap;
+            $display("case %0d, row %0d, lane %0d, tap %0d, three %0d: x %h w %h", n, row, lane, tap, three, dw_x, dw_w);
+            $fatal(1, "FAIL");
         end
-    endtask
-
-    task judge;
-        for (t = 0; t <= history; t = t + 1) begin
-            weights = w[8*((tap - t)*IN + (group ? OUT : 0)) +: 8*LANES];
-            lanes   = t == 0 ? lanes : seen[4*row + t - 1];
-            if (dw_w[8*LANES*t +: 8*LANES] !== weights || dw_x[8*LANES*BATCH*t +: 8*LANES*BATCH] !== lanes) begin
-                $display("case %0d, operand %0d, row %0d, tap %0d: x %h w %h", n, t, row, tap, dw_x, dw_w);
-                $fatal(1, "FAIL");
-            end
-            used = used + 1;
-        end
-    endtask
-
-    task beyond;
-        for (t = history + 1; t < TAPS; t = t + 1) begin
-            if (dw_w[8*LANES*t +: 8*LANES] !== {8*LANES{1'b0}}) begin
-                $display("case %0d: operand %0d beyond the history is multiplied", n, t);
-                $fatal(1, "FAIL");
-            end
-        end
-    endtask
-
-    task take;
-        for (b = 0; b < BATCH; b = b + 1) lanes[8*LANES*b +: 8*LANES] = x[8*(IN*b + (group ? OUT : 0)) +: 8*LANES];
     endtask
 
     initial begin
         #1;
-        if (count == 0) count = 1000;
-        for (i = 0; i < 16; i = i + 1) known[i] = 0;
+        if (count == 0) count = 300;
         for (n = 0; n < count; n = n + 1) begin
             @(negedge clk);
+            for (i = 0; i < 3*IN*BATCH; i = i + 1) begin draw(r); x[8*i +: 8] = r[15:8]; end
+            for (i = 0; i < IN*OUT; i = i + 1) begin draw(r); w[8*i +: 8] = r[15:8]; end
             draw(r);
-            en = r[3:0] != 0;
-            fill;
+            three = ROWS == 3 && r[0];
+            group = IN > OUT && r[1];
+            tap   = three ? 2 : r[LOG_BLOCK_OUT+3:4];
             #1;
-            if (en) begin
-                take;
-                judge;
-                beyond;
-                take;
-                seen[4*row + 2] = seen[4*row + 1];
-                seen[4*row + 1] = seen[4*row];
-                seen[4*row]     = lanes;
-                known[row]      = known[row] + 1;
+            for (i = 0; i < ROWS; i = i + 1) for (l = 0; l < LANES; l = l + 1) begin
+                for (b = 0; b < BATCH; b = b + 1) begin
+                    want = i == 0 || three ? x[8*(IN*(BATCH*i + b) + l + (group ? OUT : 0)) +: 8] : 8'd0;
+                    if (dw_x[8*(LANES*(BATCH*i + b) + l) +: 8] !== want) wrong(i, l);
+                end
+                // Row i of a window of three by three begins with tap 3·i. Taps before the first are of no use.
+                for (t = 0; t < TAPS; t = t + 1) begin
+                    at = tap + 3*i - t;
+                    if (at >= 0 && (i == 0 || three)) begin
+                        if (dw_w[8*(LANES*(TAPS*i + t) + l) +: 8] !== w[8*(IN*at + l + (group ? OUT : 0)) +: 8]) wrong(i, l);
+                        used = used + 1;
+                    end
+                end
             end
         end
-        $display("%0d operands", used);
+        $display("%0d factors", used);
         $display("PASS");
         $finish;
     end

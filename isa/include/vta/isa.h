@@ -171,6 +171,28 @@ vta_uop vta_uop_decode(const vta_config *config, uint32_t word);
 /* The largest value of a micro-op field under this configuration. */
 uint32_t vta_uop_max_aux(const vta_config *config);
 
+/* How an array takes DEPTHWISE windows, one column a cycle (ISA.md, section 12). */
+typedef struct vta_window_steps {
+    int64_t rows; /* at once */
+    int64_t
+        kept; /* columns of its predecessor's window that an output in the inner loop does not take again */
+} vta_window_steps;
+
+static inline vta_window_steps vta_window_steps_of(const vta_config *c, int64_t taps_x, int64_t taps_y,
+                                                   int64_t col_step, int64_t row_step, int64_t src_in)
+{
+    const bool able =
+        c->log_block_out >= 4 && (c->array_pump == 1 || c->log_block_out >= 5 || c->log_block_in >= 5);
+    const bool three = able && taps_x == 3 && taps_y == 3 && row_step % 2 != 0;
+    vta_window_steps out = {three ? 3 : 1, 0};
+    if (taps_x == 3 && c->log_block_out >= 3) {
+        out.kept = src_in == col_step ? 2 : src_in == 2 * col_step ? 1 : 0;
+    } else if (taps_x == 2) {
+        out.kept = src_in == col_step ? 1 : 0;
+    }
+    return out;
+}
+
 /* Names for messages; never NULL. */
 const char *vta_opcode_name(int64_t opcode);
 const char *vta_memory_name(int64_t memory);

@@ -59,6 +59,33 @@ typedef struct vta_report {
     vta_counters counters;
 } vta_report;
 
+/* A run of the RTL as it is recorded: so many cycles in which the strobes of the units stand still, each cycle
+ * in which an instruction is issued, starts or retires being a stretch of its own. `bus` is a hash of what
+ * happened on the memory's port in them, and of what the memory still owes or is owed. */
+typedef struct vta_stretch {
+    uint32_t debug; /* VTA_DEBUG_… */
+    uint32_t cycles;
+    uint32_t bus;
+} vta_stretch;
+
+/* Bits of `debug`: strobes of the units, each of the first six for load, compute and store from its lowest
+ * bit on. */
+enum {
+    VTA_DEBUG_ISSUE = 0,  /* an instruction enters the unit's queue */
+    VTA_DEBUG_START = 4,  /* the unit takes its next instruction, tokens included */
+    VTA_DEBUG_RETIRE = 8, /* it has finished its oldest instruction */
+    VTA_DEBUG_TOKEN = 12, /* its next instruction waits for a token */
+    VTA_DEBUG_MEM = 16,   /* it waits for memory */
+    VTA_DEBUG_BUSY = 20,  /* it has an instruction in work */
+    VTA_DEBUG_GEMM = 24,
+    VTA_DEBUG_DEPTHWISE = 25,
+    VTA_DEBUG_ALU = 26,
+    VTA_DEBUG_REQUANT = 27,
+    VTA_DEBUG_FETCH_FULL = 28,
+    VTA_DEBUG_FETCH_MEM = 29,
+    VTA_DEBUG_MOVES = 7 << VTA_DEBUG_ISSUE | 7 << VTA_DEBUG_START | 7 << VTA_DEBUG_RETIRE
+};
+
 /* How a simulator or the checker sees device memory. `map` returns a pointer to `size` bytes at a device
  * address, good until the memory is freed, or NULL where the device has no such memory; it must not fail in
  * any other way. */

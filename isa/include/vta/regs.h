@@ -11,7 +11,8 @@
 extern "C" {
 #endif
 
-enum { VTA_REG_ID_VALUE = 0x56544143, VTA_REG_PAGE_BYTES = 4096 };
+/* Programs map the first page; the second one is the system's. */
+enum { VTA_REG_ID_VALUE = 0x56544143, VTA_REG_PAGE_BYTES = 4096, VTA_REG_BYTES = 8192, VTA_DMA_WINDOWS = 4 };
 
 /* Byte offsets: VTA_REG_STATUS … */
 typedef enum vta_reg {

@@ -2,9 +2,13 @@
  *
  * Compiled models from C++17 and later: this one header over vta/model.h.
  *
- *     vta::model model("model.so", {.device = "ssh://pynq"});          // C++20; or
- * vta::options{}.on("ssh://pynq") model.set<float>(0, pixels); model.run(); for (float score :
- * model.output<float>(0)) { … }
+ *     vta::model model("model.so", vta::options{}.on("ssh://pynq"));
+ *
+ *     model.set<float>(0, pixels);
+ *
+ *     model.run();
+ *
+ *     for (float score : model.output<float>(0)) { … }
  *
  * What fails throws vta::error with the library's sentence and status; vta::model::try_run and try_wait
  * return the status instead. Objects own what they open and can be moved. What a program's function throws in
@@ -182,8 +186,10 @@ class model {
     {
         vta_diag diag{};
         vta_model *opened = nullptr;
-        teller tells{how.progress, nullptr};
-        const vta_progress progress = {&model::tell, &tells, nullptr};
+        if (how.progress) {
+            tells_.reset(new teller{how.progress, nullptr});
+        }
+        const vta_progress progress = {&model::tell, tells_.get(), nullptr};
         vta_model_options c{};
         c.size = sizeof c;
         c.threads = how.threads;
@@ -194,10 +200,7 @@ class model {
         c.priority = how.priority;
         const vta_status status = vta_model_load(path.c_str(), &c, &opened, &diag);
         handle_.reset(opened);
-        if (tells.thrown) {
-            std::rethrow_exception(tells.thrown);
-        }
-        check(status, diag);
+        over(status, diag);
     }
 
     vta_model *get() const noexcept
@@ -272,7 +275,7 @@ class model {
     void run()
     {
         vta_diag diag{};
-        check(vta_model_run(get(), &diag), diag);
+        over(vta_model_run(get(), &diag), diag);
     }
     vta_status try_run(vta_diag *diag = nullptr) noexcept
     {
@@ -285,7 +288,7 @@ class model {
         vta_diag diag{};
         const vta_step_profile *steps = nullptr;
         std::uint32_t count = 0;
-        check(vta_model_profile(get(), &steps, &count, &diag), diag);
+        over(vta_model_profile(get(), &steps, &count, &diag), diag);
         return span<const vta_step_profile>(steps, count);
     }
 
@@ -302,7 +305,7 @@ class model {
         if (status == VTA_TIMEOUT && diag.code == VTA_OK) {
             return false;
         }
-        check(status, diag);
+        over(status, diag);
         return true;
     }
     vta_status try_wait(double timeout_s = -1, vta_diag *diag = nullptr) noexcept
@@ -327,7 +330,7 @@ class model {
 
   private:
     struct teller {
-        const std::function<void(const std::string &)> &line;
+        std::function<void(const std::string &)> line;
         std::exception_ptr thrown;
     };
     /* Nothing may be thrown through C: what is, waits for the end of the call. */
@@ -341,6 +344,15 @@ class model {
         } catch (...) {
             self->thrown = std::current_exception();
         }
+    }
+
+    /* The end of a call: what the program's function threw in it, or what the library said. */
+    void over(vta_status status, const vta_diag &diag)
+    {
+        if (tells_ && tells_->thrown) {
+            std::rethrow_exception(std::exchange(tells_->thrown, nullptr));
+        }
+        check(status, diag);
     }
 
     template <typename T>
@@ -371,6 +383,7 @@ class model {
             vta_model_destroy(m);
         }
     };
+    std::unique_ptr<teller> tells_; /* outlives what tells it */
     std::unique_ptr<vta_model, closer> handle_;
 };
 

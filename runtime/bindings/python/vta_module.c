@@ -437,6 +437,57 @@ static PyObject *model_steps(model_object *self, PyObject *none)
     return list;
 }
 
+/* {class: cycles} */
+static PyObject *split_of(const vta_layer_profile *layer)
+{
+    static const char *const classes[] = {
+#define X(id, name, doc) name,
+        VTA_CYCLE_CLASS_LIST(X)
+#undef X
+    };
+    PyObject *split = PyDict_New();
+    for (int i = 0; split != NULL && i < VTA_CYCLE_CLASSES; i++) {
+        PyObject *cycles = PyLong_FromUnsignedLongLong(layer->split[i]);
+        if (cycles == NULL || PyDict_SetItemString(split, classes[i], cycles) != 0) {
+            Py_CLEAR(split);
+        }
+        Py_XDECREF(cycles);
+    }
+    return split;
+}
+
+static PyObject *layer_of(const vta_layer_profile *l)
+{
+    PyObject *split = split_of(l);
+    return split == NULL
+               ? NULL
+               : Py_BuildValue("(zzzzIKKKKKN)", l->name, l->op, l->schedule, l->bound, l->step,
+                               (unsigned long long)l->macs, (unsigned long long)l->bytes_read,
+                               (unsigned long long)l->bytes_written, (unsigned long long)l->predicted,
+                               (unsigned long long)l->cycles, split);
+}
+
+/* [(name, op, schedule, bound, step, macs, read, written, predicted, cycles, {class: cycles}), …] of the last
+ * run */
+static PyObject *model_layers(model_object *self, PyObject *none)
+{
+    uint32_t count;
+    (void)none;
+    if (!is_open(self)) {
+        return NULL;
+    }
+    const vta_layer_profile *layers = vta_model_layers(self->model, &count);
+    PyObject *list = PyList_New(0);
+    for (uint32_t i = 0; list != NULL && i < count; i++) {
+        PyObject *row = layer_of(&layers[i]);
+        if (row == NULL || PyList_Append(list, row) != 0) {
+            Py_CLEAR(list);
+        }
+        Py_XDECREF(row);
+    }
+    return list;
+}
+
 static PyObject *model_name(model_object *self, void *none)
 {
     (void)none;
@@ -611,6 +662,7 @@ static PyMethodDef model_methods[] = {{"close", METHOD(model_close), METH_NOARGS
                                       {"interrupt", METHOD(model_interrupt), METH_NOARGS, NULL},
                                       {"fileno", METHOD(model_fileno), METH_NOARGS, NULL},
                                       {"steps", METHOD(model_steps), METH_NOARGS, NULL},
+                                      {"layers", METHOD(model_layers), METH_NOARGS, NULL},
                                       {NULL, NULL, 0, NULL}};
 static PyGetSetDef model_values[] = {{"name", (getter)model_name, NULL, NULL, NULL},
                                      {"device", (getter)model_device, NULL, NULL, NULL},

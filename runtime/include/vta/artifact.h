@@ -19,7 +19,8 @@ extern "C" {
 #endif
 
 enum {
-    VTA_ARTIFACT_ABI = 2,
+    VTA_ARTIFACT_ABI = 3,
+    VTA_ARTIFACT_FLOW_ABI = 4, /* of a model with instructions */
     VTA_ARTIFACT_MAX_RANK = 8,
     VTA_ARTIFACT_ALIGN = 64 /* of every buffer */
 };
@@ -98,7 +99,7 @@ typedef struct vta_artifact_step {
 
 typedef struct vta_artifact {
     uint64_t magic; /* VTA_ARTIFACT_MAGIC */
-    uint32_t abi;   /* VTA_ARTIFACT_ABI */
+    uint32_t abi;   /* VTA_ARTIFACT_ABI, VTA_ARTIFACT_FLOW_ABI */
     uint32_t size;  /* of this structure */
     const char *name;
     const char *triple, *cpu, *features; /* that the kernels were compiled for */
@@ -114,6 +115,10 @@ typedef struct vta_artifact {
     uint64_t workspace_bytes;
     const void *device_constants;
     uint64_t device_constant_bytes, device_constant_hash, device_work_bytes;
+    const int64_t *flow; /* instructions (vta/flow.h), where the model has control flow or sizes that are
+                            known only at run time: inputs, outputs and steps are those of its static parts.
+                            NULL: the steps are run in turn */
+    uint64_t flow_bytes;
 } vta_artifact;
 
 /* The last bytes of the file: the loader refuses one whose other bytes do not have this hash, before anything

@@ -20,6 +20,9 @@ typedef struct vta_engine_ops {
     /* The tensors are where `inputs` and `outputs` say, from now on (optional: run looks there). */
     void (*bind)(void *self);
 
+    /* Gives input i another size (optional: it has its own for ever). */
+    vta_status (*shape)(void *self, uint32_t i, uint32_t rank, const int64_t *dim, vta_diag *diag);
+
     /* Optional, as the functions of model.h. */
     vta_model_position (*where)(const void *self);
     vta_device *(*device)(const void *self);

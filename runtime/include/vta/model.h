@@ -96,6 +96,13 @@ typedef struct vta_dl_tensor {
 vta_dl_tensor vta_model_input_tensor(vta_model *model, uint32_t index);
 vta_dl_tensor vta_model_output_tensor(vta_model *model, uint32_t index);
 
+/* Gives an input another size, where the model was compiled for more than one (vtac compile --dynamic, or a
+ * size that is left open): its description, its memory and what is in it are new then. Of an output whose
+ * size only the run decides, the description and the place are those of the last run; before the first such
+ * sizes are 0, and a place that was bound for it is not used. */
+vta_status vta_model_set_input_shape(vta_model *model, uint32_t index, const int64_t *dim, uint32_t rank,
+                                     vta_diag *diag);
+
 /* Copies. `bytes` must be what the description says. */
 vta_status vta_model_set_input(vta_model *model, uint32_t index, const void *data, size_t bytes,
                                vta_diag *diag);

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # package.sh BUILD FOLDER: Debian packages of what the build installs, in FOLDER: libvta1, libvta-dev, vtac, python3-vta,
-# vta-board. The same tree gives the same bytes: times are the last commit's, owners root, files in the order of their names.
+# golang-vta-dev, libvta-java and vtac-mpi (where Java and MPI are), vta-board; and a wheel for Python. The same tree gives the same bytes: times are the last commit's, owners root, files in the order of their names.
 set -eu
 build=$(cd "$1" && pwd)
 mkdir -p "$2"
@@ -23,6 +23,8 @@ fail() { echo "package: $*" >&2; exit 1; }
 
 DESTDIR=$work/all cmake --install "$build" --prefix /usr >"$work/log" 2>&1 || { cat "$work/log" >&2; fail 'the build does not install'; }
 all=$work/all/usr
+find "$work/all" -name '*.so*' -type f -exec strip --remove-section=.comment --remove-section=.note {} +
+python3 -B "$here/../wheel.py" "$work/all" "$version" "$out" "$root/LICENSE" /usr/share/doc/libcjson1/copyright >/dev/null
 
 # take PACKAGE PATH…: moves installed files to a package; an empty pattern is a mistake.
 take() {
@@ -39,8 +41,15 @@ take libvta1 $(cat "$work/runtime")
 take libvta-dev include lib/libvta.so lib/libvta.a lib/pkgconfig lib/cmake
 take python3-vta lib/python3
 take vta-board bin/vtac-agent bin/vta-run bin/vta-mem
+take golang-vta-dev share/gocode
+[ ! -d "$all/share/java" ] || take libvta-java lib/jni share/java
+[ ! -d "$all/lib/vtac" ] || take vtac-mpi lib/vtac
 take vtac bin/vtac share
 [ -z "$(find "$all" -type f)" ] || fail "installed, and in no package: $(find "$all" -type f)"
+if [ -d "$work/vtac-mpi" ]; then # what it calls is MPI's alone
+    mkdir -p "$work/vtac-mpi/usr/share/lintian/overrides"
+    echo 'vtac-mpi: library-not-linked-against-libc [usr/lib/vtac/libvtac_mpi.so]' >"$work/vtac-mpi/usr/share/lintian/overrides/vtac-mpi"
+fi
 mkdir -p "$work/vta-board/usr/lib/udev/rules.d"
 cp "$root/driver/install/70-vta.rules" "$work/vta-board/usr/lib/udev/rules.d/"
 
@@ -115,7 +124,7 @@ END
 pack libvta-dev libdevel "libvta1 (= $version-1), libcjson-dev" 'runtime of the vtac accelerator, for programs' <<'END'
 Headers for C and C++, the static library, pkg-config and CMake files.
 END
-pack vtac devel "$(depends "$work/vtac/usr/bin/vtac")" 'compiler of ONNX models for the vtac accelerator' <<'END'
+pack vtac devel "lld-19 | lld, $(depends "$work/vtac/usr/bin/vtac")" 'compiler of ONNX models for the vtac accelerator' <<'END'
 Compiles ONNX models to one shared object that runs on an 8-bit accelerator
 and on the host, simulates the accelerator functionally or cycle by cycle,
 and tells where each cycle went.
@@ -123,6 +132,18 @@ END
 pack python3-vta python "python3 (>= 3.8), $(depends "$work"/python3-vta/usr/lib/python3/dist-packages/vta/_vta.abi3.so)" 'runtime of the vtac accelerator, for Python' <<'END'
 Compiled models as Python objects: buffers and DLPack tensors without a copy,
 asyncio, exceptions.
+END
+pack golang-vta-dev golang "libvta-dev (= $version-1), golang-go (>= 2:1.19~), pkgconf" 'runtime of the vtac accelerator, for Go' <<'END'
+Compiled models from Go, by its C interface: slices, errors, contexts.
+END
+[ ! -d "$work/libvta-java" ] || pack libvta-java java "default-jre-headless (>= 2:1.17) | java17-runtime-headless, $(depends "$work"/libvta-java/usr/lib/jni/*.so)" \
+    'runtime of the vtac accelerator, for Java' <<'END'
+Compiled models as Java objects, 17 and later: direct buffers without a copy,
+futures, exceptions.
+END
+[ ! -d "$work/vtac-mpi" ] || pack vtac-mpi devel "vtac (= $version-1), $(depends "$work"/vtac-mpi/usr/lib/vtac/*.so)" \
+    'compiler of ONNX models for the vtac accelerator, work over MPI' <<'END'
+Hands the work of tuning and exploring to the ranks of an MPI program.
 END
 pack vta-board misc "$(depends "$work"/vta-board/usr/bin/*)" "what a board with the vtac accelerator runs" <<'END'
 The agent that serves the board's accelerator over ssh, a program that runs

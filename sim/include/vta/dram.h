@@ -6,6 +6,8 @@
 #ifndef VTA_DRAM_H
 #define VTA_DRAM_H
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "vta/launch.h"
@@ -27,6 +29,9 @@ vta_status vta_dram_alloc(vta_dram *dram, uint64_t size, uint64_t *addr, void **
 vta_status vta_dram_alloc_at(vta_dram *dram, uint64_t addr, uint64_t size, void **host, vta_diag *diag);
 
 void vta_dram_free(vta_dram *dram, uint64_t addr);
+
+/* The blocks in the order of their addresses; false beyond the last. */
+bool vta_dram_block(vta_dram *dram, size_t index, uint64_t *addr, void **host, uint64_t *size);
 
 /* The host memory behind [addr, addr + size), which must lie in one block; NULL otherwise. */
 void *vta_dram_map(vta_dram *dram, uint64_t addr, uint64_t size);

@@ -22,6 +22,9 @@ void vta_fsim_destroy(vta_fsim *fsim);
  * run. */
 vta_status vta_fsim_run(vta_fsim *fsim, const vta_launch *launch, vta_report *report, vta_diag *diag);
 
+/* What a scratchpad holds after a run, as a LOAD would find it in DRAM: depth times elem_bytes of it. */
+void vta_fsim_scratchpad(const vta_fsim *fsim, vta_memory memory, void *out);
+
 /* Asks the run that another thread is in to stop soon; it then ends with VTA_INTERRUPTED. A request that
  * comes before the run has begun is lost: repeat it until the run has ended. */
 void vta_fsim_interrupt(vta_fsim *fsim);

@@ -20,7 +20,7 @@
 extern "C" {
 #endif
 
-enum { VTA_RTLSIM_ABI = 3 };
+enum { VTA_RTLSIM_ABI = 4 };
 
 /* Options of one instance. */
 typedef struct vta_rtlsim_options {
@@ -61,6 +61,18 @@ typedef struct vta_rtlsim {
     /* Where the cycles of the last run went: VTA_CYCLE_CLASSES numbers for each of its *insn_count
      * instructions, valid until the next run. NULL, also as a function: it is not known. */
     const uint64_t *(*account)(void *self, uint32_t *insn_count);
+
+    /* Records the runs that are started from now on; `recording` is that of the last one, valid until the next
+     * run. With `starts` not 0 a run counts as ended in the cycle in which compute starts so many
+     * instructions; the clock stands still from then on. All three functions are NULL where the
+     * simulator cannot. */
+    void (*record)(void *self, uint64_t starts);
+    const vta_stretch *(*recording)(void *self, uint64_t *count);
+
+    /* The next run is not simulated, but as recorded: account and timeline see these cycles, the registers
+     * show these counters and a run that has ended well. Memory is the caller's to change. Both are borrowed
+     * until the run is started. */
+    void (*play)(void *self, const vta_stretch *stretches, uint64_t count, const vta_counters *counters);
 } vta_rtlsim;
 
 /* The one exported symbol. */

@@ -19,7 +19,20 @@ import collections
 import ctypes
 import os
 
-from . import _vta
+def _bring():
+    """A wheel has the libraries beside the module; elsewhere the system has them."""
+    folder = os.path.dirname(__file__)
+    own = os.path.join(folder, "libvta.so.1")
+    if os.path.exists(own):
+        for name in sorted(n for n in os.listdir(folder) if n.startswith("lib") and n != "libvta.so.1"):
+            ctypes.CDLL(os.path.join(folder, name))
+        ctypes.CDLL(own)
+
+
+_bring()
+
+from . import _vta  # noqa: E402
+from ._compiler import compile, quantize, verify, vtac
 
 __version__ = _vta.version()
 
@@ -81,6 +94,10 @@ _FORMATS = {"int8": "b", "int16": "h", "int32": "i", "int64": "q", "uint8": "B",
 
 Step = collections.namedtuple("Step", "name op on_accelerator seconds cycles predicted flops")
 Step.__doc__ = "What a step of the last run took; seconds are of profiled runs."
+
+Layer = collections.namedtuple("Layer", "name op schedule bound step macs bytes_read bytes_written predicted cycles split")
+Layer.__doc__ = """A layer of an accelerator step in the last run: as the compiler planned it, and where the device tells (tsim, systemc)
+its cycles, whole and by what they were for. The last of each step has no operator: what belongs to no layer."""
 
 
 class Tensor:
@@ -307,6 +324,10 @@ class Model:
     def steps(self):
         """What the last run left: cycles always, seconds from profiled runs alone."""
         return [Step(*row) for row in self._model.steps()]
+
+    def layers(self):
+        """The layers of the accelerator's steps; their cycles sum to those of the steps where the device tells."""
+        return [Layer(*row) for row in self._model.layers()]
 
     def start(self, *inputs, **named):
         """Begins an inference and returns; `wait` ends it."""

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What a worker does: a part on the RTL and on the functional simulator, which must leave the same memory.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cut_internal.h"
+
+static vta_status fill(const cut_launch *l, vta_dram *dram, vta_diag *diag)
+{
+    for (uint32_t i = 0; i < l->block_count; i++) {
+        void *host;
+        VTA_TRY(vta_dram_alloc_at(dram, l->blocks[i].addr, l->blocks[i].size, &host, diag));
+        memcpy(host, l->blocks[i].bytes, l->blocks[i].size);
+    }
+    return VTA_OK;
+}
+
+static vta_status copy_to_device(vta_dram *dram, vta_device *device, vta_diag *diag)
+{
+    uint64_t addr, size;
+    void *host;
+    for (size_t i = 0; vta_dram_block(dram, i, &addr, &host, &size); i++) {
+        vta_mem mem;
+        VTA_TRY(vta_device_alloc_at(device, addr, (size_t)size, &mem, diag));
+        memcpy(mem.host, host, (size_t)size);
+    }
+    return VTA_OK;
+}
+
+static vta_status run_rtl(vta_device *device, vta_part_run *run, vta_diag *diag)
+{
+    vta_report report;
+    VTA_TRY(vta_device_record(device, run->part.starts, diag));
+    VTA_TRY(vta_device_submit(device, &run->part.launch, diag));
+    VTA_TRY(vta_device_wait(device, 0.0, &report, diag));
+    run->counters = report.counters;
+    run->stretches = vta_device_recording(device, &run->count);
+    return run->stretches != NULL && run->count > 0
+               ? VTA_OK
+               : vta_fail(diag, VTA_NOMEM, "no memory for the cycles of a part");
+}
+
+/* The functional simulator's memory when so many instructions are done. */
+static vta_status run_functional(const cli_cut *cut, const cut_launch *l, uint32_t insns, vta_dram **out,
+                                 vta_diag *diag)
+{
+    VTA_TRY(vta_dram_create(out, diag));
+    VTA_TRY(fill(l, *out, diag));
+    return vta_cuts_run(&cut->config, l->cuts, *out, &l->launch, insns, diag);
+}
+
+/* A byte that is neither as before nor as after the STOREs that are under way. The program itself is not
+ * compared: the part stands over it. */
+static vta_status compare_block(const cut_block *block, const vta_launch *launch, const uint8_t *theirs,
+                                const uint8_t *before, const uint8_t *after, vta_diag *diag)
+{
+    const uint64_t size = (uint64_t)launch->insn_count * VTA_INSN_BYTES;
+    if (memcmp(theirs, before, block->size) == 0) {
+        return VTA_OK;
+    }
+    for (size_t i = 0; i < block->size; i++) {
+        const uint64_t at = block->addr + i;
+        const bool program = at >= launch->insn_addr && at - launch->insn_addr < size;
+        if (theirs[i] != before[i] && theirs[i] != after[i] && !program) {
+            return vta_fail(diag, VTA_PROTOCOL,
+                            "the RTL leaves another byte at 0x%" PRIx64 " than the functional simulator", at);
+        }
+    }
+    return VTA_OK;
+}
+
+static vta_status compare(const cut_launch *l, vta_device *device, vta_dram *before, vta_dram *after,
+                          vta_diag *diag)
+{
+    const vta_bus bus = vta_device_bus(device);
+    for (uint32_t i = 0; i < l->block_count; i++) {
+        const cut_block *b = &l->blocks[i];
+        VTA_TRY(compare_block(b, &l->launch, bus.map(bus.context, b->addr, b->size),
+                              vta_dram_map(before, b->addr, b->size), vta_dram_map(after, b->addr, b->size),
+                              diag));
+    }
+    return VTA_OK;
+}
+
+static vta_status check_memory(const cli_cut *cut, const cut_launch *l, vta_device *device,
+                               const vta_part_run *run, vta_diag *diag)
+{
+    vta_dram *before = NULL;
+    vta_dram *after = NULL;
+    uint32_t from;
+    uint32_t to;
+    vta_part_stored(l->cuts, run, &from, &to);
+    vta_status status = run_functional(cut, l, from, &before, diag);
+    status = status == VTA_OK ? run_functional(cut, l, to, &after, diag) : status;
+    status = status == VTA_OK ? compare(l, device, before, after, diag) : status;
+    vta_dram_destroy(before);
+    vta_dram_destroy(after);
+    return status;
+}
+
+static vta_status check_counters(const vta_part_run *run, vta_diag *diag)
+{
+    vta_counters counted = {0};
+    vta_parts_count(run->stretches, run->count, &counted);
+    return run->part.starts != 0 || vta_parts_agree(&counted, &run->counters)
+               ? VTA_OK
+               : vta_fail(diag, VTA_PROTOCOL, "the cycles of a part do not make its counters");
+}
+
+static vta_status simulate(const cli_cut *cut, const cut_launch *l, vta_dram *dram, vta_device *device,
+                           uint32_t start, uint32_t end, vta_str *result, vta_diag *diag)
+{
+    vta_part_run run = {0};
+    VTA_TRY(fill(l, dram, diag));
+    VTA_TRY(vta_part_make(&cut->config, l->cuts, dram, &l->launch, start, end, &run.part, diag));
+    VTA_TRY(copy_to_device(dram, device, diag));
+    VTA_TRY(run_rtl(device, &run, diag));
+    VTA_TRY(check_memory(cut, l, device, &run, diag));
+    VTA_TRY(check_counters(&run, diag));
+    cut_write_run(&run, result);
+    return VTA_OK;
+}
+
+vta_status cut_simulate(void *context, const char *piece, vta_str *result, vta_diag *diag)
+{
+    const cli_cut *cut = context;
+    uint32_t launch, start, end;
+    if (sscanf(piece, "%" SCNu32 " %" SCNu32 " %" SCNu32, &launch, &start, &end) != 3 ||
+        launch >= cut->count || cut->launches[launch]->cuts == NULL) {
+        return vta_fail(diag, VTA_INVALID, "'%s' is no part of this run", piece);
+    }
+    vta_dram *dram = NULL;
+    vta_device *device = NULL;
+    vta_status status = vta_dram_create(&dram, diag);
+    status = status == VTA_OK ? vta_device_open(cut->device.text, &cut->config, &device, diag) : status;
+    status = status == VTA_OK
+                 ? simulate(cut, cut->launches[launch], dram, device, start, end, result, diag)
+                 : status;
+    vta_device_close(device);
+    vta_dram_destroy(dram);
+    return status;
+}

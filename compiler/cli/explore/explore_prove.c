@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Finalists on tsim: this program compiles each network for each of them and runs it there. A simulator is
+ * built for a configuration that has none yet, so this is minutes, not seconds.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "explore.h"
+#include "self.h"
+#include "stages.h"
+#include "vta/file.h"
+#include "vtac/temporary.h"
+
+enum { PATH = VTAC_TEMPORARY_PATH + 64, MOST_WORDS = 12 };
+
+static vta_status run_one(const char *model, const char *config, const char *folder, uint64_t *cycles,
+                          vta_diag *diag)
+{
+    char library[PATH];
+    char log[PATH];
+    char made[PATH];
+    (void)snprintf(library, sizeof library, "%s/finalist.so", folder);
+    (void)snprintf(log, sizeof log, "%s/finalist.log", folder);
+    (void)snprintf(made, sizeof made, "%s/finalist.onnx", folder);
+    if (access(model, F_OK) != 0) { /* of the zoo */
+        const char *words[] = {"vtac", "zoo", model, "--int8", "-o", made, NULL};
+        VTA_TRY(cli_run_self(words, log, 0, diag));
+        model = made;
+    }
+    const char *compile[MOST_WORDS] = {"vtac", "compile",   model, "--target", "vta",   "--config",
+                                       config, "--offload", "all", "-o",       library, NULL};
+    VTA_TRY(cli_run_self(compile, log, 0, diag));
+    const char *run[] = {"vtac", "run", library, "--device", "tsim", "--json", NULL};
+    VTA_TRY(cli_run_self(run, log, 0, diag));
+    VTA_TRY(cli_self_cycles(log, cycles, diag));
+    (void)unlink(library);
+    (void)unlink(log);
+    (void)unlink(made);
+    return VTA_OK;
+}
+
+vta_status cli_prove_finalists(const cli_args *args, cli_explored *e, uint32_t count, const char *folder,
+                               vta_diag *diag)
+{
+    for (uint32_t f = 0; f < count && f < e->found->count && f < EXPLORE_FINALISTS; f++) {
+        char config[PATH];
+        const char *list = cli_value(args, "--models");
+        (void)snprintf(config, sizeof config, "%s/best%u.json", folder, f + 1);
+        e->proof_count = f + 1;
+        for (uint32_t n = 0; n < e->networks->count; n++) {
+            char model[4096];
+            vta_diag own = {0};
+            (void)snprintf(model, sizeof model, "%.*s", (int)strcspn(list, ","), list);
+            list += strcspn(list, ",");
+            list += *list == ',';
+            cli_stage("running finalists on tsim", e->networks->items[n].name, f * e->networks->count + n,
+                      count * e->networks->count);
+            if (run_one(model, config, folder, &e->proofs[f].cycles[n], &own) != VTA_OK) {
+                (void)snprintf(e->proofs[f].why, sizeof e->proofs[f].why, "%.*s",
+                               (int)sizeof e->proofs[f].why - 1, own.text);
+                if (own.code == VTA_NOMEM) {
+                    return vta_fail(diag, own.code, "%s", own.text);
+                }
+            }
+        }
+    }
+    return VTA_OK;
+}

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Networks. See networks.h.
+ */
+#include "networks.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "calib.h"
+#include "passes.h"
+#include "stages.h"
+#include "temporary.h"
+#include "vta/file.h"
+#include "vtac/zoo.h"
+
+enum { PASS_LEVEL = 3, ZOO_SEED = 1, ZOO_SAMPLES = 4, MOST_FILE = 1 << 30 };
+
+static bool in_zoo(const char *name)
+{
+    uint32_t count;
+    const vtac_zoo_entry *entries = vtac_zoo_list(&count);
+    for (uint32_t i = 0; i < count; i++) {
+        if (strcmp(entries[i].name, name) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static vta_status quantize_zoo(vtac_graph *graph, vta_diag *diag)
+{
+    const vtac_quantize_options how = {
+        .method = VTAC_RANGE_DEFAULT, .per_channel = true, .progress = cli_stages()};
+    const vtac_sample_range range = {-1.0, 1.0};
+    vta_arena arena = {0};
+    vtac_samples samples;
+    vta_status status = vtac_generate_samples(graph, &range, ZOO_SAMPLES, ZOO_SEED, &arena, &samples, diag);
+    status = status == VTA_OK ? vtac_quantize(graph, &samples, &how, NULL, diag) : status;
+    vta_arena_free(&arena);
+    return status;
+}
+
+static vta_status load_zoo(const cli_args *args, const char *name, const cli_shapes *shapes, vtac_graph **out,
+                           vta_diag *diag)
+{
+    char path[VTAC_TEMPORARY_PATH];
+    VTA_TRY(cli_temporary_file("zoo", path, diag));
+    vta_status status = vtac_zoo_write(name, ZOO_SEED, path, diag);
+    status = status == VTA_OK ? cli_load_graph(args, path, shapes, out, diag) : status;
+    cli_temporary_remove(path);
+    return status == VTA_OK ? quantize_zoo(*out, diag) : status;
+}
+
+static vta_status hash_of(cli_networks *all, const char *path, vta_diag *diag)
+{
+    uint8_t *bytes = NULL;
+    size_t size = 0;
+    if (access(path, F_OK) == 0) {
+        VTA_TRY(vta_file_read(path, MOST_FILE, &bytes, &size, diag));
+    }
+    for (size_t i = 0; i < size; i++) {
+        all->hash = (all->hash ^ bytes[i]) * UINT64_C(0x100000001b3);
+    }
+    for (const char *p = path; *p != '\0'; p++) {
+        all->hash = (all->hash ^ (uint8_t)*p) * UINT64_C(0x100000001b3);
+    }
+    free(bytes);
+    return VTA_OK;
+}
+
+static void name_of(const char *path, char *name, size_t size)
+{
+    const char *slash = strrchr(path, '/');
+    const char *base = slash != NULL ? slash + 1 : path;
+    const char *dot = strrchr(base, '.');
+    (void)snprintf(name, size, "%.*s", (int)(dot != NULL && dot > base ? (size_t)(dot - base) : strlen(base)),
+                   base);
+}
+
+static vta_status load_one(const cli_args *args, const char *path, const vta_config *config,
+                           const cli_shapes *shapes, cli_network *n, vta_diag *diag)
+{
+    const bool zoo = access(path, F_OK) != 0 && in_zoo(path);
+    const vtac_pass_options passes = {.level = PASS_LEVEL, .progress = cli_stages()};
+    const vtac_partition_options how = {
+        .config = config, .schedule = {.progress = cli_stages()}, .always = true, .look = true};
+    name_of(path, n->name, sizeof n->name);
+    VTA_TRY(zoo ? load_zoo(args, path, shapes, &n->graph, diag)
+                : cli_load_graph(args, path, shapes, &n->graph, diag));
+    VTA_TRY(zoo ? VTA_OK : cli_quantize_float(args, n->graph, diag));
+    VTA_TRY(vtac_run_passes(n->graph, &passes, diag));
+    VTA_TRY(vtac_partition_graph(n->graph, &how, &n->partition, diag));
+    if (n->partition->region_count == 0) {
+        return vta_fail(diag, VTA_UNSUPPORTED,
+                        "nothing of it runs on the accelerator; 'vtac explain' says why");
+    }
+    return VTA_OK;
+}
+
+static void describe(const cli_network *n, vtac_explored *out)
+{
+    const vtac_partition *p = n->partition;
+    *out = (vtac_explored){.name = n->name, .regions = p->regions, .region_count = p->region_count};
+    for (uint32_t i = 0; i < n->graph->order_count; i++) {
+        const vtac_place *place = &p->places[n->graph->order[i]];
+        out->host_cycles += place->kind == VTAC_PLACE_HOST ? place->host_cycles : 0.0;
+    }
+}
+
+vta_status cli_load_networks(const cli_args *args, const char *list, const vta_config *config,
+                             const cli_shapes *shapes, cli_networks *out, vta_diag *diag)
+{
+    *out = (cli_networks){.hash = UINT64_C(0xcbf29ce484222325)};
+    out->items = calloc(VTAC_MOST_NETWORKS, sizeof *out->items);
+    if (out->items == NULL) {
+        return vta_fail(diag, VTA_NOMEM, "out of memory");
+    }
+    while (*list != '\0') {
+        char path[4096];
+        const size_t size = strcspn(list, ",");
+        if (out->count == VTAC_MOST_NETWORKS) {
+            return vta_fail(diag, VTA_RANGE, "more than %d models", VTAC_MOST_NETWORKS);
+        }
+        if (size == 0 || size >= sizeof path) {
+            return vta_fail(diag, VTA_INVALID, "'%s': expected models with commas between", list);
+        }
+        (void)snprintf(path, sizeof path, "%.*s", (int)size, list);
+        cli_network *n = &out->items[out->count++];
+        if (load_one(args, path, config, shapes, n, diag) != VTA_OK) {
+            return vta_context(diag, "%s", path);
+        }
+        VTA_TRY(hash_of(out, path, diag));
+        describe(n, &out->explored[out->count - 1]);
+        list += size + (list[size] == ',');
+    }
+    return out->count > 0 ? VTA_OK : vta_fail(diag, VTA_INVALID, "expected at least one model");
+}
+
+void cli_free_networks(cli_networks *networks)
+{
+    for (uint32_t i = 0; i < networks->count; i++) {
+        vtac_partition_free(networks->items[i].partition);
+        vtac_graph_destroy(networks->items[i].graph);
+    }
+    free(networks->items);
+    *networks = (cli_networks){0};
+}

@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The layers are put in the order of the noise that each adds, the worst first, by a trial in which all are
+ * quantized. How many of the first must stay float is found by doubling, then by halving.
+ */
+#include "mixed.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "calib.h"
+#include "stages.h"
+#include "vta/file.h"
+
+/* One number, and nothing behind it. */
+static bool read_number(const char *text, double *out)
+{
+    char *end;
+    *out = strtod(text, &end);
+    return end != text && *end == '\0' && isfinite(*out);
+}
+
+int cli_read_mixed(const cli_args *args, cli_mixed *out)
+{
+    const char *loss = cli_value(args, "--max-loss"), *drop = cli_value(args, "--max-drop");
+    *out = (cli_mixed){.bounded = loss != NULL || drop != NULL, .max_loss = -1.0, .max_drop = -1.0};
+    if (loss != NULL && (!read_number(loss, &out->max_loss) || out->max_loss < 0.0)) {
+        return cli_usage(args, "--max-loss takes decibels, as in 30, not '%s'", loss);
+    }
+    if (drop != NULL &&
+        (!read_number(drop, &out->max_drop) || out->max_drop < 0.0 || out->max_drop > 100.0)) {
+        return cli_usage(args, "--max-drop takes percent, as in 0.5, not '%s'", drop);
+    }
+    if ((drop != NULL) != (cli_value(args, "--labels") != NULL)) {
+        return cli_usage(args, "--max-drop and --labels go together");
+    }
+    return drop != NULL && cli_value(args, "--calib") == NULL
+               ? cli_usage(args, "labels are those of real inputs; give --calib")
+               : CLI_OK;
+}
+
+/* ---- labels */
+
+static vta_status parse_labels(char *text, vta_arena *arena, vtac_quantize_options *how, vta_diag *diag)
+{
+    size_t room = 1;
+    for (const char *c = text; *c != '\0'; c++) {
+        room += *c == '\n';
+    }
+    uint32_t *labels = vta_arena_array(arena, room, sizeof *labels);
+    if (labels == NULL) {
+        return vta_fail(diag, VTA_NOMEM, "out of memory");
+    }
+    how->labels = labels;
+    uint32_t line = 1;
+    for (char *rest = text; *rest != '\0'; line++) {
+        char *end = rest + strcspn(rest, "\n");
+        char *after;
+        errno = 0;
+        const unsigned long label = strtoul(rest, &after, 10);
+        after += strspn(after, " \t\r");
+        if (after != end || *rest < '0' || *rest > '9' || errno != 0 || label > UINT32_MAX) {
+            return vta_fail(diag, VTA_INVALID, "line %u: expected the number of a class, as in 7", line);
+        }
+        labels[how->label_count++] = (uint32_t)label;
+        rest = *end == '\n' ? end + 1 : end;
+    }
+    return VTA_OK;
+}
+
+static vta_status read_labels(const char *path, vta_arena *arena, vtac_quantize_options *how, vta_diag *diag)
+{
+    enum { MOST_BYTES = 1 << 26 };
+    uint8_t *bytes;
+    size_t size;
+    if (path == NULL) {
+        return VTA_OK;
+    }
+    VTA_TRY(vta_file_read(path, MOST_BYTES, &bytes, &size, diag));
+    char *text = vta_arena_alloc(arena, size + 1);
+    if (text != NULL) {
+        memcpy(text, bytes, size);
+        text[size] = '\0';
+    }
+    free(bytes);
+    const vta_status status =
+        text != NULL ? parse_labels(text, arena, how, diag) : vta_fail(diag, VTA_NOMEM, "out of memory");
+    return status == VTA_OK ? VTA_OK : vta_context(diag, "%s", path);
+}
+
+/* ---- trials */
+
+typedef struct search {
+    const cli_args *args;
+    const vtac_import_options *import;
+    vtac_quantize_options how; /* keep_count: what was named */
+    cli_mixed *mixed;
+    vta_arena *arena;
+    const vtac_samples *samples;
+    bool read; /* samples and labels are there */
+    const char *const *names;
+    uint32_t named, names_count; /* named by hand; and all of them, the noisiest first */
+    vtac_graph *graph;           /* the best so far */
+    vtac_quantize_report *report;
+    vta_diag *diag;
+} search;
+
+static bool is_good(const cli_mixed *m, const vtac_quantize_report *r)
+{
+    const double lost = (double)r->right_float - (double)r->right;
+    return (m->max_loss < 0.0 || r->output_snr_db >= m->max_loss) &&
+           (m->max_drop < 0.0 || 100.0 * lost <= m->max_drop * (double)r->decisions);
+}
+
+/* Quantizes with the first `chosen` of the noisiest as floats; takes the result if it is good, or any will
+ * do. */
+static vta_status try(search *s, uint32_t chosen, bool any, vtac_quantize_report *report, bool *good)
+{
+    vtac_graph *graph = NULL;
+    vtac_quantize_options how = s->how;
+    how.keep_float = s->names;
+    how.keep_count = s->named + chosen;
+    s->mixed->trials++;
+    cli_stage("reading", s->args->operands[0], 0, 0);
+    VTA_TRY(vtac_model_load(s->args->operands[0], s->import, &graph, s->diag));
+    vta_status status = s->read ? VTA_OK : cli_read_samples(s->args, graph, s->arena, &s->samples, s->diag);
+    s->read = true;
+    how.labels = s->how.labels;
+    status = status == VTA_OK ? vtac_quantize(graph, s->samples, &how, report, s->diag) : status;
+    *good = status == VTA_OK && is_good(s->mixed, report);
+    if (*good || (status == VTA_OK && any)) {
+        vtac_graph_destroy(s->graph);
+        s->graph = graph;
+        s->mixed->chosen = chosen;
+        return VTA_OK;
+    }
+    vtac_graph_destroy(graph);
+    return status;
+}
+
+static int by_added(const void *a, const void *b)
+{
+    const vtac_quantized_layer *x = a, *y = b;
+    return x->added > y->added ? -1 : x->added < y->added ? 1 : strcmp(x->value, y->value);
+}
+
+static vta_status rank(search *s, const vtac_quantize_report *report)
+{
+    vtac_quantized_layer *layers = vta_arena_array(s->arena, report->layer_count + 1U, sizeof *layers);
+    const char **names = vta_arena_array(s->arena, s->named + report->layer_count + 1U, sizeof *names);
+    if (layers == NULL || names == NULL) {
+        return vta_fail(s->diag, VTA_NOMEM, "out of memory");
+    }
+    memcpy(layers, report->layers, report->layer_count * sizeof *layers);
+    qsort(layers, report->layer_count, sizeof *layers, by_added);
+    memcpy(names, s->names, s->named * sizeof *names);
+    for (uint32_t i = 0; i < report->layer_count; i++) {
+        const char *name = layers[i].node[0] != '\0' ? layers[i].node : layers[i].value;
+        names[s->named + i] = vta_arena_string(s->arena, name, strlen(name));
+        if (names[s->named + i] == NULL) {
+            return vta_fail(s->diag, VTA_NOMEM, "out of memory");
+        }
+    }
+    s->names = names;
+    s->names_count = report->layer_count;
+    return VTA_OK;
+}
+
+/* One more trial; the report of the last good one stays. One that leaves nothing to quantize is not good. */
+static vta_status step(search *s, uint32_t chosen, bool *good)
+{
+    vtac_quantize_report report = {0};
+    vta_status status = try(s, chosen, false, &report, good);
+    if (status == VTA_UNSUPPORTED) {
+        *s->diag = (vta_diag){0};
+        status = VTA_OK;
+    }
+    if (status == VTA_OK && *good) {
+        vtac_quantize_report_free(s->report);
+        *s->report = report;
+    } else {
+        vtac_quantize_report_free(&report);
+    }
+    return status;
+}
+
+static vta_status cannot_hold(const search *s, uint32_t most)
+{
+    const vtac_quantize_report *r = s->report;
+    return s->mixed->max_drop < 0.0
+               ? vta_fail(
+                     s->diag, VTA_UNSUPPORTED,
+                     "with up to %u layers in float its noise does not come %.4g dB below the outputs (all "
+                     "quantized: %.1f dB); allow more loss, or try another --method",
+                     most, s->mixed->max_loss, r->output_snr_db)
+               : vta_fail(
+                     s->diag, VTA_UNSUPPORTED,
+                     "with up to %u layers in float it loses too much (all quantized: %llu of %u answers "
+                     "right, %llu in float; %.1f dB); allow more loss, or try another --method",
+                     most, (unsigned long long)r->right, s->how.label_count,
+                     (unsigned long long)r->right_float, r->output_snr_db);
+}
+
+static vta_status narrow(search *s)
+{
+    uint32_t bad = 0, enough = 1;
+    bool good = false;
+    const uint32_t most = s->names_count - 1; /* something is quantized */
+    for (;;) {
+        VTA_TRY(most == 0 ? VTA_OK : step(s, enough, &good));
+        if (good) {
+            break;
+        }
+        if (enough >= most) {
+            return cannot_hold(s, most);
+        }
+        bad = enough;
+        enough = 2 * enough < most ? 2 * enough : most;
+    }
+    while (enough - bad > 1) {
+        const uint32_t middle = bad + (enough - bad) / 2;
+        VTA_TRY(step(s, middle, &good));
+        if (good) {
+            enough = middle;
+        } else {
+            bad = middle;
+        }
+    }
+    return VTA_OK;
+}
+
+vta_status cli_quantize_mixed(const cli_args *args, const vtac_import_options *import,
+                              const vtac_quantize_options *how, cli_mixed *mixed, vta_arena *arena,
+                              vtac_graph **graph, vtac_quantize_report *report, vta_diag *diag)
+{
+    search s = {.args = args,
+                .import = import,
+                .how = *how,
+                .mixed = mixed,
+                .arena = arena,
+                .names = how->keep_float,
+                .named = how->keep_count,
+                .report = report,
+                .diag = diag};
+    bool good;
+    VTA_TRY(read_labels(cli_value(args, "--labels"), arena, &s.how, diag));
+    vta_status status = try(&s, 0, true, report, &good);
+    if (status == VTA_OK && mixed->bounded && !good) {
+        status = rank(&s, report);
+        status = status == VTA_OK ? narrow(&s) : status;
+    }
+    mixed->kept = s.names;
+    mixed->kept_count = s.named + mixed->chosen;
+    *graph = s.graph;
+    return status;
+}

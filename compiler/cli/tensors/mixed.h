@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Mixed precision: which layers stay float so that a model keeps what it is asked to keep.
+ */
+#ifndef VTAC_CLI_MIXED_H
+#define VTAC_CLI_MIXED_H
+
+#include "cli.h"
+#include "vtac/import.h"
+#include "vtac/quantize.h"
+
+#define CLI_MIXED_OPTIONS                                                                                    \
+    {"--max-loss", "DB", CLI_TEXT, "layers stay float until noise is DB below outputs"},                     \
+        {"--labels", "FILE", CLI_FILE, "right answers of the calibration inputs, a number a line"},          \
+    {                                                                                                        \
+        "--max-drop", "PERCENT", CLI_TEXT, "layers stay float until as many more are right"                  \
+    }
+
+typedef struct cli_mixed {
+    bool bounded;                /* --max-loss or --max-drop is given */
+    double max_loss, max_drop;   /* negative: not asked for */
+    const char *const *kept;     /* float in the end: what --keep-float names, then those that were chosen */
+    uint32_t kept_count, chosen; /* the last `chosen` of them */
+    uint32_t trials;
+} cli_mixed;
+
+/* CLI_OK or the status of a misuse. */
+int cli_read_mixed(const cli_args *args, cli_mixed *out);
+
+/* Quantizes the model, more than once where it is bounded; *graph is the result, owned, and `report` is about
+ * it. Names are in the arena. */
+vta_status cli_quantize_mixed(const cli_args *args, const vtac_import_options *import,
+                              const vtac_quantize_options *how, cli_mixed *mixed, vta_arena *arena,
+                              vtac_graph **graph, vtac_quantize_report *report, vta_diag *diag);
+
+#endif

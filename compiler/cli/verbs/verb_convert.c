@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * vtac convert: a model of any known kind as an ONNX file.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "table.h"
+#include "tensors.h"
+#include "vtac/convert.h"
+#include "vtac/import.h"
+#include "vtac/onnx.h"
+
+static const cli_option options[] = {
+    {"-o", "FILE", CLI_FILE, "the ONNX model (default: MODEL.onnx)"},
+    {"--shape", "NAME=AxBxC", CLI_TEXT, "size of a dynamic input (may be repeated)"},
+    {"--weights", "FILE", CLI_FILE, "of a Darknet network (default: beside the .cfg)"},
+};
+
+static void tell(void *context, const char *text)
+{
+    (void)fprintf(stderr, "vtac convert: %s: %s\n", *(const char *const *)context, text);
+}
+
+/* The model's name, with another ending, where the user is. */
+static const char *output_path(const cli_args *args, char *own, size_t size)
+{
+    const char *path = cli_value(args, "-o");
+    const char *base = strrchr(args->operands[0], '/');
+    base = base == NULL ? args->operands[0] : base + 1;
+    const char *dot = strrchr(base, '.');
+    (void)snprintf(own, size, "%.*s.onnx", dot == NULL ? (int)strlen(base) : (int)(dot - base), base);
+    return path == NULL ? own : path;
+}
+
+static int run(const cli_args *args)
+{
+    cli_shapes shapes;
+    char own[4096];
+    const char *path = output_path(args, own, sizeof own);
+    vta_diag diag = {0};
+    vtac_graph *graph = NULL;
+    if (cli_read_shapes(args, &shapes) != CLI_OK) {
+        return CLI_USAGE;
+    }
+    if (cli_value(args, "-o") == NULL && strcmp(path, args->operands[0]) == 0) {
+        return cli_usage(args, "the model would be written over itself; name another file with -o");
+    }
+    const vtac_import_options import = {.shapes = shapes.items,
+                                        .shape_count = shapes.count,
+                                        .weights = shapes.weights,
+                                        .note = tell,
+                                        .context = &args->operands[0]};
+    const vtac_convert_options convert = {.note = tell, .context = &args->operands[0]};
+    vta_status status = vtac_model_load(args->operands[0], &import, &graph, &diag);
+    status = status == VTA_OK ? vtac_convert_graph(graph, &convert, &diag) : status;
+    status = status == VTA_OK ? vtac_onnx_write(graph, "vtac convert", path, &diag) : status;
+    if (status == VTA_OK) {
+        cli_sentence(0, "%s: %u nodes", path, graph->order_count);
+    }
+    vtac_graph_destroy(graph);
+    return status == VTA_OK ? cli_done(args) : cli_fail(args, &diag);
+}
+
+const cli_verb cli_verb_convert = {
+    .name = "convert",
+    .operands = "MODEL [-o FILE.onnx]",
+    .summary = "write a model of any known kind as ONNX (QDQ)",
+    .more = "What ONNX rounds otherwise is told, a line for each kind of operator.\n"
+            "Example: vtac convert mobilenet.tflite -o mobilenet.onnx\n",
+    .options = options,
+    .option_count = sizeof options / sizeof options[0],
+    .least = 1,
+    .most = 1,
+    .run = run,
+};

@@ -1,0 +1,379 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * vtac explore: which configuration of the hardware would be best for these networks on this part.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "calib.h"
+#include "explore.h"
+#include "stages.h"
+#include "table.h"
+#include "vta/clock.h"
+#include "vta/file.h"
+#include "workers.h"
+
+enum { WRITTEN = 10, PATH = 4096 };
+
+static const cli_option options[] = {
+    {"--models", "A,B,...", CLI_FILE, "files, or names of the zoo (with 8-bit integers)"},
+    {"--part", "NAME", CLI_TEXT, "xc7z020 (default), xc7z010, xczu3eg, xczu7ev"},
+    {"--fix", "KEY=VALUE", CLI_TEXT, "a key of the configuration: this value, or these: 3,4,5"},
+    {"--space", "FILE", CLI_FILE, "keys and their values: {\"LOG_BLOCK_IN\": [3, 4], ...}"},
+    {"--limit", "N", CLI_TEXT, "look at N of the space's configurations, evenly"},
+    {"--objective", "WHAT", CLI_TEXT, "fps (default), latency, area, energy or edp"},
+    {"--budget", "WHAT=N", CLI_TEXT, "lut, dsp or bram: no more than that (may be repeated)"},
+    {"--finalists", "N", CLI_TEXT, "run the best N on tsim, too (default 0)"},
+    {"-o", "DIR", CLI_FILE, "write page, JSON and configurations there"},
+    CLI_WORK_OPTIONS,
+    {"--calib", "DIR|FILE", CLI_FILE, "inputs to quantize models of floats with"},
+    {"--shape", "NAME=AxBxC", CLI_TEXT, "size of a dynamic input (may be repeated)"},
+    {"--weights", "FILE", CLI_FILE, "of a Darknet network (default: beside the .cfg)"},
+    {"--json", NULL, CLI_FLAG, "print JSON"},
+};
+
+typedef struct job {
+    const cli_args *args;
+    cli_shapes shapes;
+    cli_work how;
+    vtac_part part;
+    vtac_space space;
+    vtac_explore_options options;
+    uint64_t finalists;
+} job;
+
+/* ---- arguments */
+
+/* What of a part may be taken; 0: all that can. */
+static int read_budget(const cli_args *args, vtac_part *part)
+{
+    size_t at = 0;
+    for (const char *text = cli_next(args, "--budget", &at); text != NULL;
+         text = cli_next(args, "--budget", &at)) {
+        const struct {
+            const char *name;
+            double *to;
+        } rows[] = {{"lut=", &part->lut_most}, {"dsp=", &part->dsp_most}, {"bram=", &part->bram_most}};
+        uint64_t number = 0;
+        size_t i = 0;
+        while (i < 3 && strncmp(text, rows[i].name, strlen(rows[i].name)) != 0) {
+            i++;
+        }
+        if (i == 3 || !cli_number(text + strlen(rows[i].name), &number) || number == 0) {
+            return cli_usage(args, "'--budget %s': expected lut=N, dsp=N or bram=N", text);
+        }
+        *rows[i].to = (double)number;
+    }
+    return CLI_OK;
+}
+
+static int read_objective(const cli_args *args, vtac_explore_options *o)
+{
+    const char *text = cli_value(args, "--objective");
+    for (int i = 0; text != NULL && i < VTAC_OBJECTIVES; i++) {
+        if (strcmp(text, vtac_objective_name((vtac_objective)i)) == 0) {
+            o->objective = (vtac_objective)i;
+            return CLI_OK;
+        }
+    }
+    return text == NULL
+               ? CLI_OK
+               : cli_usage(args, "'--objective %s': expected fps, latency, area, energy or edp", text);
+}
+
+static int read_arguments(job *j)
+{
+    const cli_args *args = j->args;
+    const char *limit = cli_value(args, "--limit");
+    const char *finalists = cli_value(args, "--finalists");
+    if (cli_value(args, "--models") == NULL) {
+        return cli_usage(args, "expected --models A,B,...");
+    }
+    if (limit != NULL && (!cli_number(limit, &j->options.limit) || j->options.limit == 0)) {
+        return cli_usage(args, "--limit takes a number of configurations, not '%s'", limit);
+    }
+    if (finalists != NULL && (!cli_number(finalists, &j->finalists) || j->finalists > EXPLORE_FINALISTS)) {
+        return cli_usage(args, "--finalists takes 0 to %d, not '%s'", EXPLORE_FINALISTS, finalists);
+    }
+    if (j->finalists > 0 && cli_value(args, "-o") == NULL) {
+        return cli_usage(args, "'--finalists' works in the folder that '-o DIR' names");
+    }
+    if (cli_read_shapes(args, &j->shapes) != CLI_OK || cli_read_work(args, &j->how) != CLI_OK ||
+        read_budget(args, &j->part) != CLI_OK) {
+        return CLI_USAGE;
+    }
+    return read_objective(args, &j->options);
+}
+
+static vta_status read_space(job *j, vta_diag *diag)
+{
+    const char *name = cli_value(j->args, "--part");
+    const char *file = cli_value(j->args, "--space");
+    const vtac_part budget = j->part;
+    size_t at = 0;
+    VTA_TRY(vtac_part_find(name != NULL ? name : "xc7z020", &j->part, diag));
+    j->part.lut_most = budget.lut_most > 0 ? budget.lut_most : j->part.lut_most;
+    j->part.dsp_most = budget.dsp_most > 0 ? budget.dsp_most : j->part.dsp_most;
+    j->part.bram_most = budget.bram_most > 0 ? budget.bram_most : j->part.bram_most;
+    j->options.part = &j->part;
+    VTA_TRY(vtac_space_default(j->options.part, &j->space, diag));
+    VTA_TRY(file != NULL ? vtac_space_read(file, &j->space, diag) : VTA_OK);
+    for (const char *fix = cli_next(j->args, "--fix", &at); fix != NULL;
+         fix = cli_next(j->args, "--fix", &at)) {
+        VTA_TRY(vtac_space_fix(&j->space, fix, diag));
+    }
+    j->options.space = &j->space;
+    return VTA_OK;
+}
+
+/* ---- results */
+
+static void fill_row(const void *context, uint32_t row, cli_cell *cells)
+{
+    const cli_explored *e = context;
+    const bool shipped = row >= WRITTEN || row >= e->found->count;
+    const uint32_t found = e->found->count < WRITTEN ? e->found->count : WRITTEN;
+    const vtac_candidate *c = shipped ? &e->shipped[row - found] : &e->found->candidates[row];
+    if (shipped) {
+        cells[0].text = c->config.name;
+    } else {
+        cli_cell_print(&cells[0], "best%u", row + 1);
+    }
+    cli_cell_print(&cells[1], "%ux%ux%u", c->config.batch, c->config.block_in, c->config.block_out);
+    cli_cell_print(&cells[2], "%u", c->config.array_pump);
+    cli_cell_print(&cells[3], "%u/%u/%u/%u", c->config.log_inp_buff, c->config.log_wgt_buff,
+                   c->config.log_acc_buff, c->config.log_uop_buff);
+    cli_cell_print(&cells[4], "%.1f", c->fps);
+    cli_cell_print(&cells[5], "%.2f", c->energy * 1e3);
+    cli_cell_print(&cells[6], "%.0f", c->area.lut);
+    cli_cell_print(&cells[7], "%.0f", c->area.dsp);
+    cli_cell_print(&cells[8], "%.0f", c->area.bram);
+    for (uint32_t n = 0; n < e->networks->count && n + 9 < CLI_MOST_COLUMNS - 1; n++) {
+        cli_cell_print(&cells[9 + n], "%" PRIu64, c->networks[n].cycles);
+    }
+    if (shipped && e->fits[row - found][0] != '\0') {
+        cells[9 + e->networks->count].text = e->fits[row - found];
+    } else if (!shipped && row < e->proof_count) {
+        vta_str text = {0};
+        for (uint32_t n = 0; n < e->networks->count; n++) {
+            vta_str_printf(&text, "%s%" PRIu64, n > 0 ? " " : "tsim: ", e->proofs[row].cycles[n]);
+        }
+        cli_cell_print(&cells[9 + e->networks->count], "%s",
+                       e->proofs[row].why[0] != '\0' ? e->proofs[row].why : text.text);
+        vta_str_free(&text);
+    }
+}
+
+static void print_text(const cli_explored *e)
+{
+    cli_column columns[CLI_MOST_COLUMNS] = {
+        {"", CLI_WORD},        {"tile", CLI_WORD}, {"pump", CLI_FIGURE}, {"inp/wgt/acc/uop", CLI_WORD},
+        {"fps", CLI_FIGURE},   {"mJ", CLI_FIGURE}, {"LUT", CLI_FIGURE},  {"DSP", CLI_FIGURE},
+        {"BRAM36", CLI_FIGURE}};
+    const vtac_exploration *x = e->found;
+    const vtac_area *error = &x->area_model.error;
+    for (uint32_t n = 0; n < e->networks->count; n++) {
+        columns[9 + n] = (cli_column){e->networks->items[n].name, CLI_FIGURE};
+    }
+    columns[9 + e->networks->count] = (cli_column){"note", CLI_SENTENCE};
+    const uint32_t found = x->count < WRITTEN ? x->count : WRITTEN;
+    cli_table(columns, 10 + e->networks->count, found + e->shipped_count, fill_row, e);
+    (void)printf("\n");
+    cli_sentence(0,
+                 "%" PRIu64 " configurations on %s: %" PRIu64 " not legal, %" PRIu64
+                 " too large, %u judged (%u timed) on %u networks in %.1f s",
+                 x->space, e->part->name, x->illegal, x->too_large, x->count, x->timed, e->networks->count,
+                 e->seconds);
+    for (uint32_t i = 0; i < x->outside_count; i++) {
+        (void)printf("  out by %s: %" PRIu64 "\n", x->outside[i].why, x->outside[i].count);
+    }
+    cli_sentence(
+        0,
+        "area by a fit to %u runs of Yosys; its error, each run against a fit to the others: LUT %.1f "
+        "%%, DSP %.1f %%, BRAM36 %.1f %%",
+        x->area_model.samples, 100 * error->lut, 100 * error->dsp, 100 * error->bram);
+    cli_sentence(0, "energy: %s", vtac_energy_sources()[0]);
+}
+
+static vta_status make_folder(const char *folder, vta_diag *diag)
+{
+    return mkdir(folder, 0777) == 0 || errno == EEXIST
+               ? VTA_OK
+               : vta_fail(diag, VTA_IO, "cannot make '%s': %s", folder, strerror(errno));
+}
+
+static vta_status write_text(const char *folder, const char *name, char *text, vta_diag *diag)
+{
+    char path[PATH];
+    if (text == NULL) {
+        return vta_fail(diag, VTA_NOMEM, "out of memory");
+    }
+    (void)snprintf(path, sizeof path, "%s/%s", folder, name);
+    const vta_status status = vta_file_write(path, text, strlen(text), diag);
+    free(text);
+    return status;
+}
+
+/* The front and the best: configurations that every other verb takes. */
+static vta_status write_configs(const char *folder, const cli_explored *e, vta_diag *diag)
+{
+    for (uint32_t i = 0; i < e->found->count; i++) {
+        vta_config config = e->found->candidates[i].config;
+        char name[32];
+        if (!e->found->candidates[i].runs || (i >= WRITTEN && !e->found->candidates[i].front)) {
+            continue;
+        }
+        (void)snprintf(name, sizeof name, "best%u.json", i + 1);
+        (void)snprintf(config.name, sizeof config.name, "best%u", i + 1);
+        VTA_TRY(write_text(folder, name, vta_config_to_json(&config), diag));
+    }
+    return VTA_OK;
+}
+
+static void told(void *context, uint32_t done, uint32_t all)
+{
+    (void)context;
+    cli_stage("timing configurations", "", done, all);
+}
+
+/* Where the work would be spread thinner than it is long: from the pieces' own times. */
+static vta_status write_schedule(const char *folder, const vtac_exploration *x, vta_diag *diag)
+{
+    static const double hand_s = 0.0005; /* a result and the next piece, by MPI */
+    vta_str out = {0};
+    const double alone = vtac_work_simulate(x->piece_seconds, x->piece_count, 1, hand_s);
+    vta_str_put(&out, "workers seconds speed-up\n");
+    for (uint32_t workers = 1; workers <= 1024; workers *= 2) {
+        const double seconds = vtac_work_simulate(x->piece_seconds, x->piece_count, workers, hand_s);
+        vta_str_printf(&out, "%u %.3f %.2f\n", workers, seconds, seconds > 0 ? alone / seconds : 0.0);
+    }
+    return write_text(folder, "workers.txt", vta_str_take(&out), diag);
+}
+
+static vta_status write_files(const char *folder, const cli_explored *e, vta_diag *diag)
+{
+    VTA_TRY(write_text(folder, "front.json", cli_explore_json(e), diag));
+    VTA_TRY(write_schedule(folder, e->found, diag));
+    return write_text(folder, "front.html", cli_explore_page(e), diag);
+}
+
+static vta_status finish(job *j, cli_explored *e, vta_diag *diag)
+{
+    const char *folder = cli_value(j->args, "-o");
+    if (e->found->count == 0 || !e->found->candidates[0].runs) {
+        const vtac_exploration *x = e->found;
+        return vta_fail(diag, VTA_RANGE, "no configuration of %" PRIu64 " %s; most are out by %s", x->space,
+                        x->count == 0 ? "fits the part" : "runs all networks",
+                        x->count > 0           ? x->candidates[0].networks[0].why
+                        : x->outside_count > 0 ? x->outside[0].why
+                                               : "nothing");
+    }
+    VTA_TRY(cli_time_shipped(e, diag));
+    if (folder == NULL) {
+        return VTA_OK;
+    }
+    VTA_TRY(make_folder(folder, diag));
+    VTA_TRY(write_configs(folder, e, diag));
+    VTA_TRY(cli_prove_finalists(j->args, e, (uint32_t)j->finalists, folder, diag));
+    return write_files(folder, e, diag);
+}
+
+static uint64_t mix(uint64_t hash, const char *text)
+{
+    for (; *text != '\0'; text++) {
+        hash = (hash ^ (uint8_t)*text) * UINT64_C(0x100000001b3);
+    }
+    return hash;
+}
+
+/* Of all that pieces of the work depend on. */
+static uint64_t hash_of_space(const vtac_space *space, const vtac_part *part, uint64_t hash)
+{
+    char text[96];
+    for (uint32_t a = 0; a < space->axis_count; a++) {
+        hash = mix(hash, space->axes[a].key);
+        for (uint32_t v = 0; v < space->axes[a].count; v++) {
+            (void)snprintf(text, sizeof text, " %" PRIu32, space->axes[a].values[v]);
+            hash = mix(hash, text);
+        }
+    }
+    (void)snprintf(text, sizeof text, " %g %g %g", part->lut_most, part->dsp_most, part->bram_most);
+    return mix(hash, text);
+}
+
+static vta_status explore(job *j, const cli_networks *networks, bool *leads, vta_diag *diag)
+{
+    char key[128];
+    vtac_work *work = NULL;
+    vtac_exploration found = {0};
+    cli_explored e = {.part = j->options.part, .options = &j->options, .networks = networks, .found = &found};
+    const double begin = vta_now();
+    const uint64_t space = hash_of_space(&j->space, &j->part, networks->hash);
+    (void)snprintf(key, sizeof key, "vtac %s explore %s %016" PRIx64 " %" PRIu64 "\n", vta_version(),
+                   j->options.part->name, space, j->options.limit);
+    VTA_TRY(cli_open_work(j->args, &j->how, key, vtac_explore_piece, &j->options, &work, diag));
+    *leads = work != NULL;
+    if (work == NULL) {
+        return VTA_OK;
+    }
+    vta_status status = vtac_explore(&j->options, work, &found, diag);
+    cli_close_work(work);
+    e.seconds = vta_now() - begin;
+    status = status == VTA_OK ? finish(j, &e, diag) : status;
+    cli_stages_end();
+    if (status == VTA_OK && cli_flag(j->args, "--json")) {
+        char *text = cli_explore_json(&e);
+        (void)fputs(text != NULL ? text : "", stdout);
+        free(text);
+    } else if (status == VTA_OK) {
+        print_text(&e);
+    }
+    vtac_exploration_free(&found);
+    free(e.shipped);
+    return status;
+}
+
+static int run(const cli_args *args)
+{
+    job j = {.args = args};
+    cli_networks networks = {0};
+    vta_diag diag = {0};
+    bool leads = true;
+    if (read_arguments(&j) != CLI_OK) {
+        return CLI_USAGE;
+    }
+    vta_status status = read_space(&j, &diag);
+    cli_stages_begin();
+    status = status == VTA_OK ? cli_load_networks(args, cli_value(args, "--models"), &j.space.base, &j.shapes,
+                                                  &networks, &diag)
+                              : status;
+    if (status == VTA_OK) {
+        j.options.networks = networks.explored;
+        j.options.network_count = networks.count;
+        j.options.told = told;
+        status = explore(&j, &networks, &leads, &diag);
+    }
+    cli_stages_end();
+    cli_free_networks(&networks);
+    if (status != VTA_OK) {
+        return cli_fail(args, &diag);
+    }
+    return leads ? cli_done(args) : CLI_OK;
+}
+
+const cli_verb cli_verb_explore = {
+    .name = "explore",
+    .operands = "--models A,B,... [-o DIR]",
+    .summary = "find the hardware that is best for networks on a part",
+    .more = "DIR gets front.html, front.json and bestN.json, which --config takes.\n"
+            "Ranks of mpirun share the work.\n",
+    .options = options,
+    .option_count = sizeof options / sizeof options[0],
+    .least = 0,
+    .most = 0,
+    .run = run,
+};

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * vtac tune: a machine looks for better schedules, for kernels of the host or layers of the accelerator.
+ */
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "calib.h"
+#include "passes.h"
+#include "stages.h"
+#include "temporary.h"
+#include "tuning.h"
+#include "vta/clock.h"
+
+static const cli_option options[] = {
+    {"--log", "FILE", CLI_FILE, "what was found, a JSON object a line (tune.jsonl)"},
+    CLI_OFFLOAD_OPTIONS,
+    {"--host", "NAME", CLI_TEXT, "llvm: compile for this processor (default: this one)"},
+    {"--device", "URI", CLI_DEVICE, "vta: where the best is proved (tsim)"},
+    {"--tuner", "NAME", CLI_TEXT, "xgb, ga (default), random, grid or model"},
+    {"--trials", "N", CLI_TEXT, "at most so many (64; vta: 400)"},
+    {"--early-stop", "N", CLI_TEXT, "end after so many in which nothing got better"},
+    {"--budget", "SECONDS", CLI_TEXT, "end the search after so long"},
+    {"--seed", "N", CLI_TEXT, "of what the tuner draws (1)"},
+    {"--threads", "N", CLI_TEXT, "llvm: threads of the network (1)"},
+    {"--repeat", "N", CLI_TEXT, "llvm: runs of a trial (10)"},
+    {"--jobs", "N", CLI_TEXT, "workers (default: one for each processor)"},
+    {"--html", "FILE", CLI_FILE, "a page with the curve of each kind of kernel"},
+    {"--calib", "DIR|FILE", CLI_FILE, "vta: inputs to quantize a model of floats with"},
+    {"--shape", "NAME=AxBxC", CLI_TEXT, "size of a dynamic input (may be repeated)"},
+    {"--weights", "FILE", CLI_FILE, "of a Darknet network (default: beside the .cfg)"},
+};
+
+/* ---- what both kinds share */
+
+void cli_tuning_target(const cli_tuning *t, char *text, size_t size)
+{
+    if (t->offload.wanted) {
+        vtac_vta_target_text(&t->offload.config, text, size);
+    } else {
+        vtac_target_text(&t->target, text, size);
+    }
+}
+
+vta_status cli_tuning_note(cli_tuning *t, const vtac_task *task, uint32_t point, double cost, bool proved,
+                           vta_diag *diag)
+{
+    char target[320];
+    cli_tuning_target(t, target, sizeof target);
+    const vtac_record record = {.kernel = task->kernel,
+                                .shape = task->shape,
+                                .target = target,
+                                .point = task->points[point],
+                                .cost = cost,
+                                .proved = proved};
+    const cli_trial trial = {(uint32_t)(task - (const vtac_task *)t->tasks.items.items), cost};
+    if (!proved && vta_vec_push(&t->history, &trial) == NULL) {
+        return vta_fail(diag, VTA_NOMEM, "out of memory");
+    }
+    return vtac_record_append(t->log, &record, diag);
+}
+
+vta_status cli_tuning_resume(cli_tuning *t, vta_diag *diag)
+{
+    char target[320];
+    vtac_records records = {0};
+    if (access(t->log, F_OK) != 0) {
+        return VTA_OK;
+    }
+    cli_tuning_target(t, target, sizeof target);
+    const vta_status status = vtac_records_read(t->log, &records, diag);
+    for (size_t r = 0; status == VTA_OK && r < records.items.count; r++) {
+        const vtac_record *record = vta_vec_at(&records.items, r);
+        for (size_t i = 0; i < t->tasks.items.count; i++) {
+            vtac_task *task = vta_vec_at(&t->tasks.items, i);
+            if (strcmp(record->target, target) != 0 || strcmp(record->kernel, task->kernel) != 0 ||
+                strcmp(record->shape, task->shape) != 0) {
+                continue;
+            }
+            for (uint32_t p = 0; p < task->count; p++) {
+                if (strcmp(task->points[p], record->point) == 0) {
+                    vtac_task_measured(task, p, record->cost);
+                }
+            }
+        }
+    }
+    vtac_records_free(&records);
+    return status;
+}
+
+bool cli_tuning_goes_on(const cli_tuning *t, uint32_t since_better)
+{
+    return t->done < t->trials && (t->early == 0 || since_better < t->early) &&
+           (t->budget_s <= 0 || vta_now() - t->begin < t->budget_s);
+}
+
+/* ---- the verb */
+
+static int read_number(const cli_args *args, const char *option, uint64_t *value)
+{
+    const char *text = cli_value(args, option);
+    return text == NULL || (cli_number(text, value) && *value > 0)
+               ? CLI_OK
+               : cli_usage(args, "%s takes a number above 0, not '%s'", option, text);
+}
+
+static int read_tuner(const cli_args *args, cli_tuning *t)
+{
+    const char *text = cli_value(args, "--tuner");
+    t->tuner = VTAC_TUNER_GA;
+    for (int i = 0; text != NULL && i < VTAC_TUNERS; i++) {
+        if (strcmp(text, vtac_tuner_name((vtac_tuner)i)) == 0) {
+            t->tuner = (vtac_tuner)i;
+            return CLI_OK;
+        }
+    }
+    return text == NULL ? CLI_OK
+                        : cli_usage(args, "'--tuner %s': expected xgb, ga, random, grid or model", text);
+}
+
+static int read_arguments(const cli_args *args, cli_tuning *t, cli_shapes *shapes)
+{
+    uint64_t jobs = 0;
+    const char *budget = cli_value(args, "--budget");
+    if (cli_read_shapes(args, shapes) != CLI_OK || cli_read_offload(args, &t->offload) != CLI_OK ||
+        read_tuner(args, t) != CLI_OK) {
+        return CLI_USAGE;
+    }
+    t->trials = t->offload.wanted ? 400 : 64;
+    t->seed = t->threads = 1;
+    t->repeat = 10;
+    if (read_number(args, "--trials", &t->trials) != CLI_OK ||
+        read_number(args, "--early-stop", &t->early) != CLI_OK ||
+        read_number(args, "--seed", &t->seed) != CLI_OK ||
+        read_number(args, "--threads", &t->threads) != CLI_OK ||
+        read_number(args, "--repeat", &t->repeat) != CLI_OK || read_number(args, "--jobs", &jobs) != CLI_OK) {
+        return CLI_USAGE;
+    }
+    t->how.options.workers = (uint32_t)jobs;
+    t->is_leader = true;
+    if (vtac_work_is_rank() && !t->offload.wanted) {
+        return cli_usage(args, "kernels of the host are timed on one machine, and not by ranks of mpirun");
+    }
+    t->how.options.engine = vtac_work_is_rank() ? VTAC_WORK_MPI : VTAC_WORK_PROCESSES;
+    return budget == NULL || cli_seconds(budget, &t->budget_s)
+               ? CLI_OK
+               : cli_usage(args, "'%s' is not a number of seconds", budget);
+}
+
+static vta_status tune(cli_tuning *t, const cli_shapes *shapes, vta_diag *diag)
+{
+    const char *host = cli_value(t->args, "--host");
+    const vtac_pass_options passes = {.level = 3, .progress = cli_stages()};
+    VTA_TRY(vtac_tuner_check(t->tuner, diag));
+    VTA_TRY(vtac_target_find(host != NULL ? host : "host", &t->target, diag));
+    VTA_TRY(cli_load_graph(t->args, t->model, shapes, &t->graph, diag));
+    VTA_TRY(t->offload.wanted ? cli_quantize_float(t->args, t->graph, diag) : VTA_OK);
+    VTA_TRY(vtac_run_passes(t->graph, &passes, diag));
+    VTA_TRY(cli_temporary_folder("tune", t->folder, diag));
+    const vta_status status = t->offload.wanted ? cli_tune_vta(t, diag) : cli_tune_host(t, diag);
+    cli_temporary_remove(t->folder);
+    return status;
+}
+
+static int run(const cli_args *args)
+{
+    const char *log = cli_value(args, "--log");
+    cli_tuning t = {.args = args,
+                    .model = args->operands[0],
+                    .log = log != NULL ? log : "tune.jsonl",
+                    .history = {.item_size = sizeof(cli_trial)}};
+    cli_shapes shapes;
+    vta_diag diag = {0};
+    if (read_arguments(args, &t, &shapes) != CLI_OK) {
+        return CLI_USAGE;
+    }
+    t.begin = vta_now();
+    cli_stages_begin();
+    vta_status status = tune(&t, &shapes, &diag);
+    if (status == VTA_OK && cli_value(args, "--html") != NULL && t.is_leader) {
+        status = cli_tuning_page(&t, cli_value(args, "--html"), &diag);
+    }
+    vta_vec_free(&t.history);
+    cli_stages_end();
+    vtac_tasks_free(&t.tasks);
+    vtac_graph_destroy(t.graph);
+    return status == VTA_OK ? cli_done(args) : cli_fail(args, &diag);
+}
+
+const cli_verb cli_verb_tune = {
+    .name = "tune",
+    .operands = "MODEL.onnx [--log FILE]",
+    .summary = "search better schedules for a model's kernels or layers",
+    .more = "A log that is there already is gone on from.\n",
+    .options = options,
+    .option_count = sizeof options / sizeof options[0],
+    .least = 1,
+    .most = 1,
+    .run = run,
+};

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * This program, run by itself. See self.h.
+ */
+#include "self.h"
+
+#include <cjson/cJSON.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "vta/clock.h"
+#include "vta/file.h"
+
+extern char **environ;
+
+enum { PROGRAM = 4096 };
+
+/* Waits, for so long; -1 where it had to be ended. */
+static int wait_for(pid_t pid, double timeout_s)
+{
+    const struct timespec pause = {.tv_nsec = 2000000};
+    const double end = vta_now() + timeout_s;
+    int status = 0;
+    for (;;) {
+        const pid_t got = waitpid(pid, &status, timeout_s > 0 ? WNOHANG : 0);
+        if (got == pid) {
+            return status;
+        }
+        if (got < 0 && errno != EINTR) {
+            return -1;
+        }
+        if (timeout_s > 0 && vta_now() > end) {
+            break;
+        }
+        if (timeout_s > 0) {
+            (void)nanosleep(&pause, NULL);
+        }
+    }
+    (void)kill(pid, SIGKILL);
+    while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+    }
+    return -1;
+}
+
+vta_status cli_run_self(const char *const *words, const char *out, double timeout_s, vta_diag *diag)
+{
+    char program[PROGRAM];
+    posix_spawn_file_actions_t actions;
+    pid_t pid = 0;
+    const ssize_t size = readlink("/proc/self/exe", program, sizeof program - 1);
+    if (size < 0 || posix_spawn_file_actions_init(&actions) != 0) {
+        return vta_fail(diag, VTA_IO, "cannot tell where this program is (/proc/self/exe)");
+    }
+    program[size] = '\0';
+    (void)posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+    (void)posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, out, O_WRONLY | O_CREAT | O_TRUNC, 0666);
+    (void)posix_spawn_file_actions_adddup2(&actions, STDOUT_FILENO, STDERR_FILENO);
+    const int error = posix_spawn(&pid, program, &actions, NULL, (char *const *)(uintptr_t)words, environ);
+    (void)posix_spawn_file_actions_destroy(&actions);
+    if (error != 0) {
+        return vta_fail(diag, VTA_IO, "cannot run '%s': %s", program, strerror(error));
+    }
+    const int status = wait_for(pid, timeout_s);
+    if (status == -1) {
+        return vta_fail(diag, VTA_TIMEOUT, "'vtac %s' did not end within %g s", words[1], timeout_s);
+    }
+    if (WIFSIGNALED(status)) {
+        return vta_fail(diag, VTA_IO, "'vtac %s' was ended by signal %d", words[1], WTERMSIG(status));
+    }
+    return WEXITSTATUS(status) == 0
+               ? VTA_OK
+               : vta_fail(diag, VTA_IO, "'vtac %s' failed; '%s' says why", words[1], out);
+}
+
+vta_status cli_self_cycles(const char *path, uint64_t *cycles, vta_diag *diag)
+{
+    enum { MOST_ANSWER = 1 << 26 };
+    uint8_t *bytes = NULL;
+    size_t size = 0;
+    VTA_TRY(vta_file_read(path, MOST_ANSWER, &bytes, &size, diag));
+    const char *begin = memchr(bytes, '{', size);
+    cJSON *root = begin != NULL ? cJSON_Parse(begin) : NULL;
+    const cJSON *number = cJSON_GetObjectItemCaseSensitive(root, "cycles");
+    *cycles = cJSON_IsNumber(number) ? (uint64_t)number->valuedouble : 0;
+    cJSON_Delete(root);
+    free(bytes);
+    return *cycles > 0 ? VTA_OK : vta_fail(diag, VTA_IO, "'%s' names no cycles", path);
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * This program, run by itself: what it does there cannot hurt who runs it.
+ */
+#ifndef VTAC_CLI_SELF_H
+#define VTAC_CLI_SELF_H
+
+#include <stdint.h>
+
+#include "vta/status.h"
+
+/* The words behind "vtac" up to a NULL; what it prints goes to the file. `timeout_s` 0: as long as it takes.
+ */
+vta_status cli_run_self(const char *const *words, const char *out, double timeout_s, vta_diag *diag);
+
+/* The cycles that a run's `--json` names in a file, behind what else it printed. */
+vta_status cli_self_cycles(const char *path, uint64_t *cycles, vta_diag *diag);
+
+#endif

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Which hardware would be best for these networks: a space of configurations, what each takes of a part, how
+ * long each network takes on it by the timing model, and what it costs in energy.
+ */
+#ifndef VTAC_EXPLORE_H
+#define VTAC_EXPLORE_H
+
+#include "vta/config.h"
+#include "vta/str.h"
+#include "vtac/partition.h"
+#include "vtac/work.h"
+
+/* ---- parts (parts.def) */
+
+typedef struct vtac_part {
+    const char *name, *board;  /* "xc7z020", "pynq"; board: the shipped configuration to begin with */
+    double lut, ff, dsp, bram; /* what there is */
+    double lut_most, dsp_most, bram_most;           /* and what may be taken, so that it can be routed */
+    uint32_t clock_mhz, shared_mb_s, most_bus_bits; /* of its usual board */
+} vtac_part;
+
+const vtac_part *vtac_parts(uint32_t *count);
+/* VTA_INVALID: no such part; the message names those that there are. */
+vta_status vtac_part_find(const char *name, vtac_part *out, vta_diag *diag);
+
+/* ---- area: fitted to Yosys' counts of area.def */
+
+typedef struct vtac_area {
+    double lut, ff, dsp, bram;
+} vtac_area;
+
+enum { VTAC_AREA_FEATURES = 5 };
+typedef struct vtac_area_model {
+    double lut[VTAC_AREA_FEATURES], ff[VTAC_AREA_FEATURES], dsp[VTAC_AREA_FEATURES], bram[VTAC_AREA_FEATURES];
+    vtac_area error; /* each sample against a fit to all the others: the mean of its errors, a share */
+    uint32_t samples;
+} vtac_area_model;
+
+/* The fit. */
+vta_status vtac_area_fit(vtac_area_model *out, vta_diag *diag);
+vtac_area vtac_area_of(const vtac_area_model *model, const vta_config *config);
+
+/* Whether it fits the part; `why` says by what it does not: "LUT 61,204 of 39,900". */
+bool vtac_area_fits(const vtac_part *part, const vtac_area *area, char *why, size_t size);
+/* The largest share of what may be taken. */
+double vtac_area_share(const vtac_part *part, const vtac_area *area);
+
+/* ---- energy: counts × published energies (energy.def) */
+
+/* Joules of a run whose layers cost this. */
+double vtac_energy_of(const vta_config *config, const vtac_vta_cost *sum);
+/* Whose they are: a line for each, up to a NULL. */
+const char *const *vtac_energy_sources(void);
+
+/* ---- the space */
+
+enum { VTAC_SPACE_AXES = 24, VTAC_SPACE_VALUES = 24 };
+typedef struct vtac_space {
+    vta_config base;
+    struct {
+        const char *key; /* of the table of keys */
+        uint32_t values[VTAC_SPACE_VALUES];
+        uint32_t count;
+    } axes[VTAC_SPACE_AXES];
+    uint32_t axis_count;
+} vtac_space;
+
+/* What is worth trying on a part, around the configuration of its board. */
+vta_status vtac_space_default(const vtac_part *part, vtac_space *out, vta_diag *diag);
+/* A JSON object of keys of configurations, each with its values or one value: they replace those that there
+ * are. */
+vta_status vtac_space_read(const char *path, vtac_space *space, vta_diag *diag);
+/* "LOG_BLOCK_IN=4": this value alone; "=4,5": these. */
+vta_status vtac_space_fix(vtac_space *space, const char *text, vta_diag *diag);
+/* How many there are, legal or not. */
+uint64_t vtac_space_size(const vtac_space *space);
+/* Configuration `index`. VTA_RANGE or VTA_INVALID: it is not legal, with the reason. */
+vta_status vtac_space_at(const vtac_space *space, uint64_t index, vta_config *out, vta_diag *diag);
+
+/* ---- networks */
+
+typedef struct vtac_explored {
+    const char *name;
+    vtac_region *regions; /* borrowed */
+    uint32_t region_count;
+    double host_cycles; /* of what stays on the host, at the base configuration's clock; for reports */
+} vtac_explored;
+
+/* What became of a network on a configuration; cycles 0: it does not run there, and why. */
+typedef struct vtac_estimate {
+    vtac_vta_cost sum; /* of its layers */
+    uint64_t cycles;
+    char why[192];
+} vtac_estimate;
+
+typedef enum vtac_objective {
+    VTAC_OBJECTIVE_FPS,     /* pictures a second, the geometric mean of the networks */
+    VTAC_OBJECTIVE_LATENCY, /* of the slowest network */
+    VTAC_OBJECTIVE_AREA,    /* the smallest that runs all networks */
+    VTAC_OBJECTIVE_ENERGY,  /* a picture, the geometric mean */
+    VTAC_OBJECTIVE_EDP,     /* energy × delay */
+    VTAC_OBJECTIVES
+} vtac_objective;
+const char *vtac_objective_name(vtac_objective objective);
+
+enum { VTAC_MOST_NETWORKS = 16 };
+typedef struct vtac_candidate {
+    uint64_t index; /* in the space */
+    vta_config config;
+    vtac_area area;
+    double share; /* of the part */
+    bool runs;    /* all networks */
+    vtac_estimate networks[VTAC_MOST_NETWORKS];
+    double fps, energy; /* geometric means over the networks */
+    double score;       /* by the objective: smaller is better */
+    bool front;         /* nobody is better in fps, share and energy */
+    uint32_t twin;      /* of candidates that only clock or pump tell apart, the one that was timed */
+} vtac_candidate;
+
+/* Why configurations are out. */
+typedef struct vtac_outside {
+    char why[96]; /* "LUT", "BRAM36", "LOG_ACC_BUFF_SIZE", … */
+    uint64_t count;
+} vtac_outside;
+
+typedef struct vtac_exploration {
+    vtac_candidate *candidates; /* best first; owned */
+    uint32_t count, timed;
+    uint64_t space, illegal, too_large;
+    vtac_outside outside[16]; /* the largest groups of those that are out */
+    uint32_t outside_count;
+    double *piece_seconds; /* of each piece of work; owned */
+    uint32_t piece_count;
+    vtac_area_model area_model;
+} vtac_exploration;
+
+typedef struct vtac_explore_options {
+    const vtac_part *part;
+    const vtac_space *space;
+    const vtac_explored *networks;
+    uint32_t network_count;
+    vtac_objective objective;
+    uint64_t limit; /* configurations of the space that are looked at, evenly; 0: all */
+    void (*told)(void *context, uint32_t done, uint32_t all);
+    void *told_context;
+} vtac_explore_options;
+
+/* How a worker does a piece; `context` is its vtac_explore_options. */
+vta_status vtac_explore_piece(void *context, const char *piece, vta_str *result, vta_diag *diag);
+
+/* *out is owned: vtac_exploration_free. */
+vta_status vtac_explore(const vtac_explore_options *options, vtac_work *work, vtac_exploration *out,
+                        vta_diag *diag);
+void vtac_exploration_free(vtac_exploration *exploration);
+
+#endif

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A kernel is a computation and a schedule. Whoever makes a kernel lists the schedules that are legal for it,
+ * its points, each a short text of names and numbers ("rows=1 columns=7 vectors=2 outside=0"), says which one
+ * it would take, and asks. Nobody else can name a schedule that is not in the list.
+ */
+#ifndef VTAC_SCHEDULES_H
+#define VTAC_SCHEDULES_H
+
+#include <stdint.h>
+
+enum { VTAC_POINT_TEXT = 96, VTAC_MOST_POINTS = 1024 };
+
+typedef struct vtac_kernel_space {
+    const char *kernel; /* what makes it: "conv_blocked" */
+    const char *shape;  /* all of the computation that the schedule depends on */
+    const char *step;   /* of this model, for measurements: the name of its step or layer */
+    const char (*points)[VTAC_POINT_TEXT];
+    const double *guesses; /* what the kernel itself thinks that each costs, or NULL */
+    uint32_t count, standard;
+} vtac_kernel_space;
+
+/* `pick` gives the point to take. NULL instead of all this: the standard ones. */
+typedef struct vtac_schedules {
+    uint32_t (*pick)(void *context, const vtac_kernel_space *space);
+    void *context;
+} vtac_schedules;
+
+static inline uint32_t vtac_schedule_pick(const vtac_schedules *schedules, const vtac_kernel_space *space)
+{
+    if (schedules == 0 || schedules->pick == 0) {
+        return space->standard;
+    }
+    const uint32_t point = schedules->pick(schedules->context, space);
+    return point < space->count ? point : space->standard;
+}
+
+#endif

@@ -1,0 +1,317 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Operators of integers as ONNX has them: DequantizeLinear before, the operator of floats, QuantizeLinear
+ * behind. Tables become Gather, fixed-point factors a product in double. What a rounding is called here, and
+ * what ONNX makes of it, is told.
+ */
+#include "vtac/convert.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "../import/maker.h"
+#include "../pass/rewrite.h"
+#include "vtac/quant.h"
+
+/* ---- what is told */
+
+enum { MOST_LOSSES = 24 };
+
+typedef struct loss {
+    const char *op, *rounding, *first;
+    uint32_t count;
+} loss;
+
+typedef struct converter {
+    vtac_builder maker;
+    const vtac_convert_options *options;
+    const vtac_node *node; /* the one at hand: a copy */
+    loss losses[MOST_LOSSES];
+    uint32_t loss_count;
+} converter;
+
+static void lose(converter *c, const char *rounding)
+{
+    const char *op = vtac_op_get(c->node->op)->name;
+    for (uint32_t i = 0; i < c->loss_count; i++) {
+        if (strcmp(c->losses[i].op, op) == 0 && strcmp(c->losses[i].rounding, rounding) == 0) {
+            c->losses[i].count++;
+            return;
+        }
+    }
+    if (c->loss_count < MOST_LOSSES) {
+        c->losses[c->loss_count++] = (loss){op, rounding, c->node->name, 1};
+    }
+}
+
+static const char *meaning_of(const char *rounding)
+{
+    vtac_rounding known;
+    if (!vtac_rounding_parse(rounding, &known)) {
+        return "a rounding that has no name";
+    }
+    switch (known) {
+    case VTAC_ROUND_UP: return "rounds twice, halves up";
+    case VTAC_ROUND_AWAY: return "rounds twice, halves away from zero";
+    case VTAC_ROUND_ONCE: return "rounds once, halves up, by a multiplier of 16 bits";
+    case VTAC_ROUND_EVEN: break;
+    }
+    return "rounds once, halves to even, by a fixed-point factor";
+}
+
+static void tell(const converter *c)
+{
+    for (uint32_t i = 0; i < c->loss_count && c->options->note != NULL; i++) {
+        char text[600];
+        const loss *l = &c->losses[i];
+        (void)snprintf(text, sizeof text,
+                       "%u %s (first '%.200s') %s; ONNX rounds once, halves to even: results may be one off",
+                       l->count, l->op, l->first == NULL ? "" : l->first, meaning_of(l->rounding));
+        c->options->note(c->options->context, text);
+    }
+}
+
+/* ---- the pieces */
+
+static vtac_id in(const converter *c, uint32_t i)
+{
+    return i < c->node->input_count ? c->node->inputs[i] : 0;
+}
+
+/* Input i as floats, its scale and zero point behind it; `axis`: of one scale each. */
+static vtac_id real_of(converter *c, uint32_t i, int64_t axis)
+{
+    vtac_builder *m = &c->maker;
+    const vtac_attr attr = vtac_attr_of_int("axis", axis);
+    const vtac_type *scale = vtac_made_type(m, in(c, i + 1));
+    const bool each = scale->rank == 1 && scale->dim[0] > 1;
+    vtac_id zero = in(c, i + 2);
+    if (each && zero != 0 && vtac_type_elements(vtac_made_type(m, zero)) == 1) {
+        const vtac_tensor *known = vtac_made_constant(m, zero);
+        const vtac_type type = {vtac_made_type(m, zero)->dtype, 1, {scale->dim[0]}};
+        uint8_t *all = vtac_make_room(m, scale->dim[0], vtac_dtype_bytes(type.dtype));
+        if (known == NULL || all == NULL) {
+            vtac_make_fail(m, VTA_UNSUPPORTED, "its zero point is not known");
+            return 0;
+        }
+        memset(all, *(const uint8_t *)known->data, (size_t)scale->dim[0]);
+        zero = vtac_make_borrowed(m, &type, all);
+    }
+    const vtac_id inputs[] = {in(c, i), in(c, i + 1), zero};
+    return vtac_make(m, VTAC_OP_DEQUANTIZE_LINEAR, inputs, zero == 0 ? 2 : 3, each ? &attr : NULL, each);
+}
+
+static vtac_id quantized(converter *c, vtac_id x, uint32_t scale)
+{
+    const vtac_id inputs[] = {x, in(c, scale), in(c, scale + 1)};
+    return vtac_make(&c->maker, VTAC_OP_QUANTIZE_LINEAR, inputs, in(c, scale + 1) == 0 ? 2 : 3, NULL, 0);
+}
+
+/* An int32 bias has the product of two scales. */
+static vtac_id real_bias(converter *c, uint32_t i, uint32_t x_scale, uint32_t w_scale)
+{
+    vtac_builder *m = &c->maker;
+    const vtac_attr attr = vtac_attr_of_int("axis", 0);
+    if (in(c, i) == 0) {
+        return 0;
+    }
+    const vtac_id scale = vtac_make2(m, VTAC_OP_MUL, in(c, x_scale), in(c, w_scale));
+    const vtac_type type = *vtac_made_type(m, scale);
+    const bool each = type.rank == 1 && type.dim[0] > 1;
+    const vtac_id one = type.rank == 1 && type.dim[0] == 1 ? vtac_make_reshape(m, scale, NULL, 0) : scale;
+    const vtac_id inputs[] = {in(c, i), each ? scale : one};
+    return vtac_make(m, VTAC_OP_DEQUANTIZE_LINEAR, inputs, 2, each ? &attr : NULL, each);
+}
+
+/* An attribute that says what is so without it, and that old opsets do not have. */
+static bool says_nothing(const vtac_attr *attr)
+{
+    bool ones = strcmp(attr->name, "dilations") == 0 && attr->kind == VTAC_ATTR_INTS;
+    for (size_t i = 0; ones && i < attr->count; i++) {
+        ones = attr->ints[i] == 1;
+    }
+    return ones;
+}
+
+/* The same attributes but for those of ours. */
+static vtac_id plain(converter *c, vtac_op op, const vtac_id *inputs, uint32_t count)
+{
+    vtac_attr attrs[24];
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < c->node->attr_count; i++) {
+        const char *name = c->node->attrs[i].name;
+        if (strcmp(name, "rounding") == 0) {
+            lose(c, c->node->attrs[i].s);
+        } else if (!says_nothing(&c->node->attrs[i]) && kept < sizeof attrs / sizeof attrs[0]) {
+            attrs[kept++] = c->node->attrs[i];
+        }
+    }
+    return vtac_make(&c->maker, op, inputs, count, attrs, kept);
+}
+
+/* ---- operators */
+
+static vtac_id convolution(converter *c)
+{
+    const vtac_id inputs[] = {real_of(c, 0, 1), real_of(c, 3, 0), real_bias(c, 8, 1, 4)};
+    return quantized(c, plain(c, VTAC_OP_CONV, inputs, inputs[2] == 0 ? 2 : 3), 6);
+}
+
+static vtac_id matrix(converter *c)
+{
+    const vtac_id inputs[] = {real_of(c, 0, 1), real_of(c, 3, 1)};
+    return quantized(c, plain(c, VTAC_OP_MATMUL, inputs, 2), 6);
+}
+
+static vtac_id dense(converter *c)
+{
+    const int64_t axis = vtac_attr_int(c->node, "transB", 0) != 0 ? 0 : 1;
+    const vtac_id inputs[] = {real_of(c, 0, 1), real_of(c, 3, axis), real_bias(c, 6, 1, 4)};
+    const vtac_id y = plain(c, VTAC_OP_GEMM, inputs, inputs[2] == 0 ? 2 : 3);
+    return in(c, 7) == 0 ? y : quantized(c, y, 7);
+}
+
+static vtac_id pair(converter *c)
+{
+    const vtac_id inputs[] = {real_of(c, 0, 1), real_of(c, 3, 1)};
+    return quantized(c, plain(c, c->node->op == VTAC_OP_QLINEAR_ADD ? VTAC_OP_ADD : VTAC_OP_MUL, inputs, 2),
+                     6);
+}
+
+static vtac_id pool(converter *c)
+{
+    const bool global = c->node->op == VTAC_OP_QLINEAR_GLOBAL_AVERAGE_POOL;
+    const vtac_id x = real_of(c, 0, 1);
+    if (vtac_attr_int(c->node, "channels_last", 0) != 0) {
+        return 0; /* a model's own operator: it stays */
+    }
+    return quantized(c, plain(c, global ? VTAC_OP_GLOBAL_AVERAGE_POOL : VTAC_OP_AVERAGE_POOL, &x, 1), 3);
+}
+
+/* table[x - first] */
+static vtac_id table(converter *c)
+{
+    vtac_builder *m = &c->maker;
+    const double first = (double)vtac_attr_int(c->node, "first", 0);
+    vtac_id at = vtac_make_cast(m, in(c, 0), VTAC_I64);
+    if (first != 0.0) {
+        at = vtac_make2(m, VTAC_OP_SUB, at, vtac_make_number(m, VTAC_I64, first));
+    }
+    return vtac_make2(m, VTAC_OP_GATHER, in(c, 1), at);
+}
+
+/* round(x * mult * 2^(shift - 31)) */
+static vtac_id factor(converter *c)
+{
+    vtac_builder *m = &c->maker;
+    const vtac_tensor *mult = vtac_made_constant(m, in(c, 1));
+    const vtac_tensor *shift = vtac_made_constant(m, in(c, 2));
+    const vtac_type *x = vtac_made_type(m, in(c, 0));
+    const int64_t axis = vtac_attr_int(c->node, "axis", 1);
+    if (mult == NULL || shift == NULL) {
+        vtac_make_fail(m, VTA_UNSUPPORTED, "its factors are not known");
+        return 0;
+    }
+    const int64_t count = vtac_type_elements(&mult->type);
+    double *factors = vtac_make_room(m, count, sizeof *factors);
+    for (int64_t i = 0; factors != NULL && i < count; i++) {
+        factors[i] = ldexp((double)vtac_tensor_int(mult, i), (int)vtac_tensor_int(shift, i) - 31);
+    }
+    vtac_type type = {VTAC_F64, 0, {0}};
+    if (count > 1) {
+        type.rank = x->rank - (uint32_t)axis;
+        for (uint32_t i = 0; i < type.rank; i++) {
+            type.dim[i] = i == 0 ? count : 1;
+        }
+    }
+    lose(c, vtac_attr_string(c->node, "rounding", ""));
+    if (factors == NULL) {
+        return 0;
+    }
+    const vtac_id y = vtac_make2(m, VTAC_OP_MUL, vtac_make_cast(m, in(c, 0), VTAC_F64),
+                                 vtac_make_borrowed(m, &type, factors));
+    return vtac_make_cast(m, vtac_make1(m, VTAC_OP_ROUND, y), VTAC_I32);
+}
+
+static const struct {
+    vtac_op op;
+    vtac_id (*convert)(converter *c);
+} rules[] = {
+    {VTAC_OP_QLINEAR_CONV, convolution},
+    {VTAC_OP_QLINEAR_MATMUL, matrix},
+    {VTAC_OP_QGEMM, dense},
+    {VTAC_OP_QLINEAR_ADD, pair},
+    {VTAC_OP_QLINEAR_MUL, pair},
+    {VTAC_OP_QLINEAR_AVERAGE_POOL, pool},
+    {VTAC_OP_QLINEAR_GLOBAL_AVERAGE_POOL, pool},
+    {VTAC_OP_LOOK_UP, table},
+    {VTAC_OP_RESCALE, factor},
+};
+
+/* ONNX clips the gates' sums, and never the cell. */
+static void drop_cell_clip(converter *c, vtac_node *node)
+{
+    char text[300];
+    vtac_attr *kept = vtac_make_room(&c->maker, (int64_t)node->attr_count, sizeof *kept);
+    uint32_t count = 0;
+    for (uint32_t i = 0; kept != NULL && i < node->attr_count; i++) {
+        if (strcmp(node->attrs[i].name, "cell_clip") != 0) {
+            kept[count++] = node->attrs[i];
+        } else if (c->options->note != NULL) {
+            (void)snprintf(text, sizeof text,
+                           "'%.150s' keeps its cell within %g; ONNX's LSTM has no such limit", node->name,
+                           node->attrs[i].f);
+            c->options->note(c->options->context, text);
+        }
+    }
+    if (kept != NULL) {
+        node->attrs = kept;
+        node->attr_count = count;
+    }
+}
+
+static vta_status convert_node(converter *c, vtac_node_id id)
+{
+    vtac_builder *m = &c->maker;
+    if (m->graph->nodes[id].op == VTAC_OP_LSTM) {
+        drop_cell_clip(c, &m->graph->nodes[id]);
+    }
+    const vtac_node node = m->graph->nodes[id]; /* stays where it is while nodes are added */
+    for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++) {
+        if (rules[i].op != node.op) {
+            continue;
+        }
+        c->node = &node;
+        m->name = node.name;
+        m->origin = node.origin;
+        const vtac_id y = rules[i].convert(c);
+        if (m->status != VTA_OK) {
+            return vta_context(m->diag, "node '%s' (%s)", node.name, vtac_op_get(node.op)->name);
+        }
+        vtac_rewrite r = {.graph = m->graph, .diag = m->diag};
+        if (y != 0) {
+            vtac_replace(&r, node.outputs[0], y);
+        }
+    }
+    return VTA_OK;
+}
+
+vta_status vtac_convert_graph(vtac_graph *graph, const vtac_convert_options *options, vta_diag *diag)
+{
+    converter c = {.maker = {.graph = graph, .diag = diag, .name = "", .budget = VTAC_BUILDER_NODES},
+                   .options = options};
+    const uint32_t count = graph->order_count;
+    vtac_node_id *order = vtac_make_room(&c.maker, count, sizeof *order);
+    if (order == NULL) {
+        return c.maker.status != VTA_OK ? c.maker.status : VTA_OK;
+    }
+    memcpy(order, graph->order, count * sizeof *order);
+    for (uint32_t i = 0; i < count; i++) {
+        VTA_TRY(convert_node(&c, order[i]));
+    }
+    VTA_TRY(vtac_graph_sort(graph, diag));
+    (void)vtac_remove_dead(graph);
+    tell(&c);
+    return VTA_OK;
+}

@@ -1,0 +1,427 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The search. All of a space's configurations are looked at: those that are not legal or do not fit the part
+ * are out by a rule and a sum; of those that programs cannot tell apart one is timed; the timing model
+ * schedules every network on each of these. What comes out is the same, whoever did the pieces.
+ */
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "vta/vec.h"
+#include "vtac/explore.h"
+
+enum { IN_A_PIECE = 4, KEY = 512 };
+
+const char *vtac_objective_name(vtac_objective objective)
+{
+    static const char *const names[VTAC_OBJECTIVES] = {"fps", "latency", "area", "energy", "edp"};
+    return objective < VTAC_OBJECTIVES ? names[objective] : NULL;
+}
+
+/* ---- a piece: numbers of configurations; a line for each network on each */
+
+static vta_status time_network(const vta_config *config, const vtac_explored *network, vtac_estimate *out)
+{
+    vta_diag own = {0};
+    *out = (vtac_estimate){0};
+    for (uint32_t r = 0; r < network->region_count; r++) {
+        vtac_vta_image image;
+        const vtac_vta_options how = {.predict_only = true};
+        const vta_status status = vtac_vta_schedule(config, &network->regions[r].region, &how, &image, &own);
+        if (status != VTA_OK) {
+            *out = (vtac_estimate){0};
+            (void)snprintf(out->why, sizeof out->why, "%.*s", (int)sizeof out->why - 1, own.text);
+            return status == VTA_NOMEM ? status : VTA_OK;
+        }
+        out->cycles += image.cycles;
+        for (uint32_t i = 0; i < image.plan_count; i++) {
+            const vtac_vta_cost *c = &image.plans[i].cost;
+            out->sum.array += c->array;
+            out->sum.alu += c->alu;
+            out->sum.load += c->load;
+            out->sum.store += c->store;
+            out->sum.bytes_read += c->bytes_read;
+            out->sum.bytes_written += c->bytes_written;
+            out->sum.macs += c->macs;
+        }
+        vtac_vta_image_free(&image);
+    }
+    return VTA_OK;
+}
+
+vta_status vtac_explore_piece(void *context, const char *piece, vta_str *result, vta_diag *diag)
+{
+    const vtac_explore_options *o = context;
+    for (const char *at = piece; *at != '\0';) {
+        char *end;
+        vta_config config;
+        const uint64_t index = strtoull(at, &end, 10);
+        if (end == at) {
+            return vta_fail(diag, VTA_SYNTAX, "'%s' is no piece of an exploration", piece);
+        }
+        at = end + (*end == ' ');
+        VTA_TRY(vtac_space_at(o->space, index, &config, diag));
+        for (uint32_t n = 0; n < o->network_count; n++) {
+            vtac_estimate e;
+            if (time_network(&config, &o->networks[n], &e) != VTA_OK) {
+                return vta_fail(diag, VTA_NOMEM, "no memory to schedule '%s'", o->networks[n].name);
+            }
+            vta_str_printf(result, "%" PRIu64 " %" PRIu32 " %" PRIu64, index, n, e.cycles);
+            vta_str_printf(result, " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64, e.sum.array, e.sum.alu,
+                           e.sum.load, e.sum.store);
+            vta_str_printf(result, " %" PRIu64 " %" PRIu64 " %" PRIu64 " %s\n", e.sum.bytes_read,
+                           e.sum.bytes_written, e.sum.macs, e.why);
+        }
+    }
+    return VTA_OK;
+}
+
+/* ---- the leader */
+
+typedef struct search {
+    const vtac_explore_options *options;
+    vtac_exploration *out;
+    vtac_part part;  /* within the budget */
+    vta_vec found;   /* vtac_candidate */
+    uint32_t *timed; /* candidates that pieces are made of, owned */
+    char **pieces;   /* owned */
+    uint32_t piece_count, done;
+    vta_diag *diag;
+    vta_status status;
+} search;
+
+/* Counts a reason by its first word, or the key that a message names. */
+static void count_outside(vtac_exploration *out, const char *why)
+{
+    char word[sizeof out->outside[0].why];
+    const char *key = strstr(why, "key '");
+    const char *colon = strstr(why, ": "); /* behind the configuration's name */
+    const char *from = key != NULL ? key + 5 : colon != NULL ? colon + 2 : why;
+    (void)snprintf(word, sizeof word, "%.*s", (int)strcspn(from, key != NULL ? "'" : " "), from);
+    uint32_t i = 0;
+    while (i < out->outside_count && strcmp(out->outside[i].why, word) != 0) {
+        i++;
+    }
+    if (i == sizeof out->outside / sizeof out->outside[0]) {
+        i--;
+        (void)snprintf(out->outside[i].why, sizeof word, "others");
+    } else if (i == out->outside_count) {
+        out->outside_count++;
+        memcpy(out->outside[i].why, word, sizeof word);
+    }
+    out->outside[i].count++;
+}
+
+static vta_status look_at(search *s, uint64_t index)
+{
+    vtac_candidate c = {.index = index};
+    vta_diag own = {0};
+    char why[96];
+    s->out->space++;
+    if (vtac_space_at(s->options->space, index, &c.config, &own) != VTA_OK) {
+        s->out->illegal++;
+        count_outside(s->out, own.text);
+        return VTA_OK;
+    }
+    c.area = vtac_area_of(&s->out->area_model, &c.config);
+    c.share = vtac_area_share(s->options->part, &c.area);
+    if (!vtac_area_fits(s->options->part, &c.area, why, sizeof why)) {
+        s->out->too_large++;
+        count_outside(s->out, why);
+        return VTA_OK;
+    }
+    return vta_vec_push(&s->found, &c) != NULL ? VTA_OK
+                                               : vta_fail(s->diag, VTA_NOMEM, "no memory for configurations");
+}
+
+static uint64_t common_divisor(uint64_t a, uint64_t b)
+{
+    while (b != 0) {
+        const uint64_t rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a;
+}
+
+/* Steps of about the golden section meet every value of every key alike, and each configuration once. */
+static uint64_t stride_of(uint64_t size)
+{
+    uint64_t stride = (uint64_t)((double)size * 0.6180339887) + 1;
+    while (common_divisor(stride, size) != 1) {
+        stride++;
+    }
+    return stride;
+}
+
+static vta_status look_at_all(search *s)
+{
+    const uint64_t size = vtac_space_size(s->options->space);
+    const uint64_t limit = s->options->limit;
+    if (size > UINT32_MAX && limit == 0) {
+        return vta_fail(
+            s->diag, VTA_RANGE,
+            "the space has more than 4,294,967,295 configurations; fix some keys, or set a limit");
+    }
+    const uint64_t count = limit > 0 && limit < size ? limit : size;
+    const uint64_t step = count == size ? 1 : stride_of(size);
+    for (uint64_t i = 0, at = 0; i < count; i++, at = (at + step) % size) {
+        VTA_TRY(look_at(s, at));
+    }
+    return VTA_OK;
+}
+
+/* What the timing model can tell apart. */
+static void key_of(const vta_config *c, char *key)
+{
+    (void)snprintf(key, KEY, "%u %u %u %u %u %u %u %u %u %u %u %u %u", c->log_batch, c->log_block_in,
+                   c->log_block_out, c->log_uop_buff, c->log_inp_buff, c->log_wgt_buff, c->log_acc_buff,
+                   c->log_bus_width, c->log_queue, c->mem_latency, c->mem_bandwidth, c->mem_shared,
+                   c->mem_shared > 0 ? c->clock_mhz : 0);
+}
+
+typedef struct keyed {
+    char key[KEY / 4];
+    uint32_t candidate;
+} keyed;
+
+static int by_key(const void *a, const void *b)
+{
+    const keyed *x = a;
+    const keyed *y = b;
+    const int order = strcmp(x->key, y->key);
+    return order != 0 ? order : x->candidate < y->candidate ? -1 : x->candidate > y->candidate;
+}
+
+static vta_status find_twins(search *s)
+{
+    const size_t count = s->found.count;
+    keyed *all = calloc(count + 1, sizeof *all);
+    s->timed = calloc(count + 1, sizeof *s->timed);
+    if (all == NULL || s->timed == NULL) {
+        free(all);
+        return vta_fail(s->diag, VTA_NOMEM, "no memory for configurations");
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        char key[KEY];
+        const vtac_candidate *c = vta_vec_at(&s->found, i);
+        key_of(&c->config, key);
+        all[i].candidate = i;
+        (void)snprintf(all[i].key, sizeof all[i].key, "%.*s", (int)sizeof all[i].key - 1, key);
+    }
+    qsort(all, count, sizeof *all, by_key);
+    for (size_t i = 0; i < count; i++) {
+        vtac_candidate *c = vta_vec_at(&s->found, all[i].candidate);
+        const bool same = i > 0 && strcmp(all[i].key, all[i - 1].key) == 0;
+        c->twin =
+            same ? ((vtac_candidate *)vta_vec_at(&s->found, all[i - 1].candidate))->twin : all[i].candidate;
+    }
+    free(all);
+    for (uint32_t i = 0; i < count; i++) {
+        if (((vtac_candidate *)vta_vec_at(&s->found, i))->twin == i) {
+            s->timed[s->out->timed++] = i;
+        }
+    }
+    return VTA_OK;
+}
+
+static vta_status make_pieces(search *s)
+{
+    s->piece_count = (s->out->timed + IN_A_PIECE - 1) / IN_A_PIECE;
+    s->pieces = calloc((size_t)s->piece_count + 1, sizeof *s->pieces);
+    s->out->piece_seconds = calloc((size_t)s->piece_count + 1, sizeof *s->out->piece_seconds);
+    for (uint32_t p = 0; s->pieces != NULL && s->out->piece_seconds != NULL && p < s->piece_count; p++) {
+        vta_str text = {0};
+        for (uint32_t k = p * IN_A_PIECE; k < (p + 1) * IN_A_PIECE && k < s->out->timed; k++) {
+            const vtac_candidate *c = vta_vec_at(&s->found, s->timed[k]);
+            vta_str_printf(&text, "%s%" PRIu64, k % IN_A_PIECE > 0 ? " " : "", c->index);
+        }
+        s->pieces[p] = vta_str_take(&text);
+        if (s->pieces[p] == NULL) {
+            break;
+        }
+        s->out->piece_count++;
+    }
+    return s->out->piece_count == s->piece_count ? VTA_OK
+                                                 : vta_fail(s->diag, VTA_NOMEM, "no memory for the work");
+}
+
+static bool read_line(const char *line, vtac_candidate *c, uint32_t network)
+{
+    uint64_t index;
+    uint32_t n;
+    int used = 0;
+    vtac_estimate e = {0};
+    if (sscanf(line,
+               "%" SCNu64 " %" SCNu32 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64
+               " %" SCNu64 " %" SCNu64 "%n",
+               &index, &n, &e.cycles, &e.sum.array, &e.sum.alu, &e.sum.load, &e.sum.store, &e.sum.bytes_read,
+               &e.sum.bytes_written, &e.sum.macs, &used) != 10 ||
+        index != c->index || n != network) {
+        return false;
+    }
+    const char *why = line + used + (line[used] == ' ');
+    (void)snprintf(e.why, sizeof e.why, "%.*s", (int)strcspn(why, "\n"), why);
+    c->networks[network] = e;
+    return true;
+}
+
+static void take(void *context, uint32_t number, const char *result, const char *why, double seconds)
+{
+    search *s = context;
+    s->out->piece_seconds[number] = seconds;
+    if (result == NULL) {
+        s->status = s->status != VTA_OK
+                        ? s->status
+                        : vta_fail(s->diag, VTA_INVALID, "a piece of the work failed: %s", why);
+        return;
+    }
+    for (uint32_t k = number * IN_A_PIECE; k < (number + 1) * IN_A_PIECE && k < s->out->timed; k++) {
+        vtac_candidate *c = vta_vec_at(&s->found, s->timed[k]);
+        for (uint32_t n = 0; n < s->options->network_count; n++) {
+            const char *next = strchr(result, '\n');
+            if (next == NULL || !read_line(result, c, n)) {
+                s->status = vta_fail(s->diag, VTA_PROTOCOL, "a worker's result is not that of its piece");
+                return;
+            }
+            result = next + 1;
+        }
+    }
+    s->done++;
+    if (s->options->told != NULL) {
+        s->options->told(s->options->told_context, s->done, s->piece_count);
+    }
+}
+
+/* ---- judging */
+
+/* Pictures that a run of the network takes. */
+static double pictures_of(const vtac_explored *network)
+{
+    int64_t n = 1;
+    for (uint32_t r = 0; r < network->region_count; r++) {
+        const vtac_vta_region *region = &network->regions[r].region;
+        for (uint32_t t = 0; t < region->tensor_count; t++) {
+            n = region->tensors[t].role == VTAC_VTA_INPUT && region->tensors[t].n > n ? region->tensors[t].n
+                                                                                      : n;
+        }
+    }
+    return (double)n;
+}
+
+static void judge(const search *s, vtac_candidate *c)
+{
+    const vtac_explore_options *o = s->options;
+    double fps = 0.0, energy = 0.0, longest = 0.0;
+    c->runs = true;
+    for (uint32_t n = 0; n < o->network_count; n++) {
+        const vtac_estimate *e = &c->networks[n];
+        const double pictures = pictures_of(&o->networks[n]);
+        if (e->cycles == 0) {
+            c->runs = false;
+            return;
+        }
+        const double seconds = (double)e->cycles / (1e6 * c->config.clock_mhz);
+        fps += log(pictures / seconds) / o->network_count;
+        energy += log(vtac_energy_of(&c->config, &e->sum) / pictures) / o->network_count;
+        longest = fmax(longest, seconds);
+    }
+    c->fps = exp(fps);
+    c->energy = exp(energy);
+    switch (o->objective) {
+    case VTAC_OBJECTIVE_FPS: c->score = 1 / c->fps; break;
+    case VTAC_OBJECTIVE_LATENCY: c->score = longest; break;
+    case VTAC_OBJECTIVE_AREA: c->score = c->share; break;
+    case VTAC_OBJECTIVE_ENERGY: c->score = c->energy; break;
+    case VTAC_OBJECTIVE_EDP:
+    case VTAC_OBJECTIVES: c->score = c->energy / c->fps; break;
+    }
+}
+
+/* Best first; those that do not run everything behind; then the smaller, then the earlier one. */
+static int by_score(const void *a, const void *b)
+{
+    const vtac_candidate *x = a;
+    const vtac_candidate *y = b;
+    if (x->runs != y->runs) {
+        return x->runs ? -1 : 1;
+    }
+    if (x->runs && x->score != y->score) {
+        return x->score < y->score ? -1 : 1;
+    }
+    if (x->share != y->share) {
+        return x->share < y->share ? -1 : 1;
+    }
+    return x->index < y->index ? -1 : x->index > y->index;
+}
+
+static bool dominates(const vtac_candidate *a, const vtac_candidate *b)
+{
+    return a->fps >= b->fps && a->share <= b->share && a->energy <= b->energy &&
+           (a->fps > b->fps || a->share < b->share || a->energy < b->energy || a->index < b->index);
+}
+
+static void find_front(vtac_exploration *e)
+{
+    for (uint32_t i = 0; i < e->count; i++) {
+        vtac_candidate *c = &e->candidates[i];
+        c->front = c->runs;
+        for (uint32_t k = 0; c->front && k < e->count; k++) {
+            c->front = !(e->candidates[k].runs && dominates(&e->candidates[k], c));
+        }
+    }
+}
+
+static vta_status run(search *s, vtac_work *work)
+{
+    VTA_TRY(vtac_area_fit(&s->out->area_model, s->diag));
+    VTA_TRY(look_at_all(s));
+    VTA_TRY(find_twins(s));
+    VTA_TRY(make_pieces(s));
+    VTA_TRY(vtac_work_run(work, (const char *const *)s->pieces, s->piece_count, take, s, s->diag));
+    VTA_TRY(s->status);
+    for (size_t i = 0; i < s->found.count; i++) {
+        vtac_candidate *c = vta_vec_at(&s->found, i);
+        const vtac_candidate *twin = vta_vec_at(&s->found, c->twin);
+        memcpy(c->networks, twin->networks, sizeof c->networks);
+        judge(s, c);
+    }
+    qsort(s->found.items, s->found.count, sizeof(vtac_candidate), by_score);
+    s->out->candidates = s->found.items;
+    s->out->count = (uint32_t)s->found.count;
+    s->found = (vta_vec){.item_size = sizeof(vtac_candidate)};
+    find_front(s->out);
+    return VTA_OK;
+}
+
+vta_status vtac_explore(const vtac_explore_options *options, vtac_work *work, vtac_exploration *out,
+                        vta_diag *diag)
+{
+    *out = (vtac_exploration){0};
+    search s = {.options = options, .out = out, .found = {.item_size = sizeof(vtac_candidate)}, .diag = diag};
+    if (options->network_count == 0 || options->network_count > VTAC_MOST_NETWORKS) {
+        return vta_fail(diag, VTA_RANGE, "%" PRIu32 " networks; expected 1 to %d", options->network_count,
+                        VTAC_MOST_NETWORKS);
+    }
+    const vta_status status = run(&s, work);
+    vta_vec_free(&s.found);
+    for (uint32_t i = 0; s.pieces != NULL && i < s.piece_count; i++) {
+        free(s.pieces[i]);
+    }
+    free(s.pieces);
+    free(s.timed);
+    if (status != VTA_OK) {
+        vtac_exploration_free(out);
+    }
+    return status;
+}
+
+void vtac_exploration_free(vtac_exploration *exploration)
+{
+    free(exploration->candidates);
+    free(exploration->piece_seconds);
+    *exploration = (vtac_exploration){0};
+}

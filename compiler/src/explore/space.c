@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Spaces of configurations: keys of config.def and their values.
+ */
+#include <cjson/cJSON.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "vta/file.h"
+#include "vtac/explore.h"
+
+typedef struct key_row {
+    const char *key;
+    size_t at; /* in vta_config */
+    uint32_t least, most;
+} key_row;
+
+static const key_row keys[] = {
+#define VTA_CONFIG(field, key, def, min, max, hw, doc) {key, offsetof(vta_config, field), min, max},
+#include "vta/config.def"
+#undef VTA_CONFIG
+};
+enum { KEYS = sizeof keys / sizeof keys[0], MOST_FILE = 1 << 20 };
+
+static const key_row *find_key(const char *name, size_t size, vta_diag *diag)
+{
+    const char *names[KEYS];
+    char typed[64];
+    for (size_t i = 0; i < KEYS; i++) {
+        names[i] = keys[i].key;
+        if (strlen(names[i]) == size && strncmp(names[i], name, size) == 0) {
+            return &keys[i];
+        }
+    }
+    (void)snprintf(typed, sizeof typed, "%.*s", (int)size, name);
+    const char *near = vta_nearest(typed, names, KEYS);
+    (void)vta_fail(diag, VTA_INVALID, "a configuration has no key '%s'%s%s%s", typed,
+                   near != NULL ? "; did you mean '" : "", near != NULL ? near : "",
+                   near != NULL ? "'?" : "");
+    return NULL;
+}
+
+static vta_status add_value(vtac_space *s, const key_row *row, bool first, double number, vta_diag *diag)
+{
+    uint32_t a = 0;
+    while (a < s->axis_count && s->axes[a].key != row->key) {
+        a++;
+    }
+    if (number < row->least || number > row->most || number != (double)(uint32_t)number) {
+        return vta_fail(diag, VTA_RANGE, "key '%s': %g is not a whole number from %" PRIu32 " to %" PRIu32,
+                        row->key, number, row->least, row->most);
+    }
+    s->axis_count += a == s->axis_count;
+    s->axes[a].key = row->key;
+    s->axes[a].count = first ? 0 : s->axes[a].count;
+    for (uint32_t i = 0; i < s->axes[a].count; i++) {
+        if (s->axes[a].values[i] == (uint32_t)number) {
+            return VTA_OK;
+        }
+    }
+    if (s->axes[a].count == VTAC_SPACE_VALUES) {
+        return vta_fail(diag, VTA_RANGE, "key '%s': more than %d values", row->key, VTAC_SPACE_VALUES);
+    }
+    s->axes[a].values[s->axes[a].count++] = (uint32_t)number;
+    return VTA_OK;
+}
+
+vta_status vtac_space_fix(vtac_space *space, const char *text, vta_diag *diag)
+{
+    const char *equals = strchr(text, '=');
+    if (equals == NULL || equals == text) {
+        return vta_fail(diag, VTA_INVALID, "'%s': expected KEY=VALUE", text);
+    }
+    const key_row *row = find_key(text, (size_t)(equals - text), diag);
+    if (row == NULL) {
+        return VTA_INVALID;
+    }
+    bool first = true;
+    for (const char *at = equals + 1;; first = false) {
+        char *end;
+        const double number = strtod(at, &end);
+        if (end == at || (*end != '\0' && *end != ',')) {
+            return vta_fail(diag, VTA_INVALID, "'%s': expected a number, or numbers with commas", text);
+        }
+        VTA_TRY(add_value(space, row, first, number, diag));
+        if (*end == '\0') {
+            return VTA_OK;
+        }
+        at = end + 1;
+    }
+}
+
+static vta_status read_axis(vtac_space *space, const cJSON *item, vta_diag *diag)
+{
+    const key_row *row = find_key(item->string, strlen(item->string), diag);
+    const cJSON *value = cJSON_IsArray(item) ? item->child : item;
+    if (row == NULL) {
+        return VTA_INVALID;
+    }
+    if (value == NULL) {
+        return vta_fail(diag, VTA_INVALID, "key '%s' has no values", item->string);
+    }
+    for (bool first = true; value != NULL; value = cJSON_IsArray(item) ? value->next : NULL, first = false) {
+        if (!cJSON_IsNumber(value)) {
+            return vta_fail(diag, VTA_INVALID, "key '%s': expected a number, or an array of numbers",
+                            item->string);
+        }
+        VTA_TRY(add_value(space, row, first, value->valuedouble, diag));
+    }
+    return VTA_OK;
+}
+
+vta_status vtac_space_read(const char *path, vtac_space *space, vta_diag *diag)
+{
+    uint8_t *bytes = NULL;
+    size_t size = 0;
+    VTA_TRY(vta_file_read(path, MOST_FILE, &bytes, &size, diag));
+    cJSON *root = cJSON_ParseWithLength((const char *)bytes, size);
+    vta_status status = VTA_OK;
+    if (!cJSON_IsObject(root)) {
+        status = vta_fail(diag, VTA_SYNTAX,
+                          "expected a JSON object of keys and values: {\"LOG_BLOCK_IN\": [3, 4, 5]}");
+    }
+    for (const cJSON *item = status == VTA_OK ? root->child : NULL; item != NULL && status == VTA_OK;
+         item = item->next) {
+        status = read_axis(space, item, diag);
+    }
+    cJSON_Delete(root);
+    free(bytes);
+    return status == VTA_OK ? VTA_OK : vta_context(diag, "%s", path);
+}
+
+vta_status vtac_space_default(const vtac_part *part, vtac_space *out, vta_diag *diag)
+{
+    static const char *const usual[] = {
+        "LOG_BLOCK_IN=3,4,5,6",
+        "LOG_BLOCK_OUT=3,4,5",
+        "LOG_UOP_BUFF_SIZE=13,15",
+        "LOG_INP_BUFF_SIZE=13,14,15,16,17",
+        "LOG_WGT_BUFF_SIZE=15,16,17,18,19,20",
+        "LOG_ACC_BUFF_SIZE=14,15,16,17,18",
+        "ARRAY_PUMP=1,2",
+        "LOG_QUEUE_DEPTH=6,9",
+    };
+    char text[64];
+    *out = (vtac_space){0};
+    VTA_TRY(vta_config_load(part->board, &out->base, diag));
+    out->base.mem_shared = part->shared_mb_s;
+    for (size_t i = 0; i < sizeof usual / sizeof usual[0]; i++) {
+        VTA_TRY(vtac_space_fix(out, usual[i], diag));
+    }
+    (void)snprintf(text, sizeof text, part->most_bus_bits > 64 ? "LOG_BUS_WIDTH=6,7" : "LOG_BUS_WIDTH=6");
+    VTA_TRY(vtac_space_fix(out, text, diag));
+    (void)snprintf(text, sizeof text, "CLOCK_MHZ=%" PRIu32, part->clock_mhz);
+    return vtac_space_fix(out, text, diag);
+}
+
+uint64_t vtac_space_size(const vtac_space *space)
+{
+    uint64_t size = 1;
+    for (uint32_t a = 0; a < space->axis_count; a++) {
+        if (size > UINT64_MAX / 2 / space->axes[a].count) {
+            return UINT64_MAX;
+        }
+        size *= space->axes[a].count;
+    }
+    return size;
+}
+
+vta_status vtac_space_at(const vtac_space *space, uint64_t index, vta_config *out, vta_diag *diag)
+{
+    vta_config c = space->base;
+    const uint64_t number = index;
+    bool bandwidth = false;
+    for (uint32_t a = 0; a < space->axis_count; a++) {
+        const key_row *row = find_key(space->axes[a].key, strlen(space->axes[a].key), diag);
+        const uint32_t value = space->axes[a].values[index % space->axes[a].count];
+        index /= space->axes[a].count;
+        memcpy((char *)&c + row->at, &value, sizeof value);
+        bandwidth = bandwidth || strcmp(row->key, "MEM_BANDWIDTH") == 0;
+    }
+    if (!bandwidth) { /* the memory is as wide as the bus */
+        c.mem_bandwidth = (UINT32_C(1) << c.log_bus_width) / 8;
+    }
+    (void)snprintf(c.name, sizeof c.name, "explored-%" PRIu64, number);
+    (void)snprintf(c.clock_from, sizeof c.clock_from, "explored, not routed");
+    char *text = vta_config_to_json(&c);
+    if (text == NULL) {
+        return vta_fail(diag, VTA_NOMEM, "out of memory");
+    }
+    const vta_status status = vta_config_parse(text, c.name, out, diag);
+    free(text);
+    return status;
+}

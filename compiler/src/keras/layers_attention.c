@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Attention: of several heads with weights of their own, of one by products, of one by sums.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "keras.h"
+
+/* Query, key and value [batch][steps][size] among the inputs (query, value, key or not); false: not so. */
+static bool inputs_of(keras *k, vtac_id *in)
+{
+    static const uint32_t order[] = {0, 2, 1};
+    if (k->in_count < 2 || k->in_count > 3) {
+        keras_refuse(k, "attention over %u inputs, 2 or 3 are expected", k->in_count);
+        return false;
+    }
+    for (uint32_t i = 0; i < 3; i++) {
+        const uint32_t from = order[i] < k->in_count ? order[i] : 1;
+        in[i] = keras_plain(k, &k->in[from]);
+        if (k->maker.status != VTA_OK || vtac_made_type(&k->maker, in[i])->rank != 3) {
+            keras_refuse(k, "attention over inputs that are not [batch][steps][size], or with a mask");
+            return false;
+        }
+    }
+    return true;
+}
+
+static vtac_id softmax(keras *k, vtac_id x)
+{
+    const vtac_attr axis = vtac_attr_of_int("axis", -1);
+    return vtac_make(&k->maker, VTAC_OP_SOFTMAX, &x, 1, &axis, 1);
+}
+
+/* [batch][steps][size] by weights [size][heads][each]: [batch][heads][steps][each] */
+static vtac_id heads_of(keras *k, vtac_id x, uint32_t weight, int64_t heads, int64_t each)
+{
+    vtac_builder *m = &k->maker;
+    const vtac_type type = *vtac_made_type(m, x);
+    const bool biased = keras_bool(k, "use_bias", true);
+    const vtac_tensor *w = keras_weight(k, weight, 3);
+    if (m->status != VTA_OK || w->type.dim[0] != type.dim[2] || w->type.dim[1] != heads ||
+        w->type.dim[2] != each) {
+        vtac_make_fail(m, VTA_INVALID, "its weights do not fit %lld heads of %lld", (long long)heads,
+                       (long long)each);
+        return 0;
+    }
+    const int64_t flat[] = {type.dim[2], heads * each};
+    vtac_id y = vtac_make2(m, VTAC_OP_MATMUL, x, vtac_make_reshape(m, keras_constant(k, w), flat, 2));
+    if (biased) {
+        const vtac_id bias = keras_constant(k, keras_weight(k, weight + 1, 2));
+        y = vtac_make2(m, VTAC_OP_ADD, y, vtac_make_reshape(m, bias, flat + 1, 1));
+    }
+    y = vtac_make_reshape(m, y, (int64_t[]){type.dim[0], type.dim[1], heads, each}, 4);
+    return vtac_make_transpose(m, y, (int64_t[]){0, 2, 1, 3}, 4);
+}
+
+/* Weights: of query, key, value, result, each with a bias or without */
+keras_value keras_make_multi_head(keras *k, const void *how)
+{
+    (void)how;
+    vtac_builder *m = &k->maker;
+    vtac_id in[3];
+    const int64_t heads = keras_int(k, "num_heads", 0);
+    const int64_t each = keras_int(k, "key_dim", 0);
+    const int64_t valued = keras_int(k, "value_dim", each);
+    const uint32_t step = keras_bool(k, "use_bias", true) ? 2 : 1;
+    if (!inputs_of(k, in)) {
+        return keras_as_plain(0);
+    }
+    if (heads < 1 || each < 1 || valued < 1 || heads > 1 << 16 || each > 1 << 16 || valued > 1 << 16 ||
+        keras_bool(k, "use_causal_mask", false) ||
+        cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(k->kwargs, "use_causal_mask"))) {
+        keras_refuse(k, "%lld heads of %lld, or a causal mask", (long long)heads, (long long)each);
+        return keras_as_plain(0);
+    }
+    const vtac_id q = heads_of(k, in[0], 0, heads, each);
+    const vtac_id key = heads_of(k, in[1], step, heads, each);
+    const vtac_id v = heads_of(k, in[2], 2 * step, heads, valued);
+    vtac_id s = vtac_make2(m, VTAC_OP_MUL, q, keras_number(k, 1.0 / sqrt((double)each)));
+    s = softmax(k, vtac_make2(m, VTAC_OP_MATMUL, s, vtac_make_transpose(m, key, (int64_t[]){0, 1, 3, 2}, 4)));
+    vtac_id y = vtac_make_transpose(m, vtac_make2(m, VTAC_OP_MATMUL, s, v), (int64_t[]){0, 2, 1, 3}, 4);
+    const vtac_type type = *vtac_made_type(m, y);
+    y = vtac_make_reshape(m, y, (int64_t[]){type.dim[0], type.dim[1], heads * valued}, 3);
+    const vtac_tensor *w = keras_weight(k, 3 * step, 3);
+    if (m->status != VTA_OK || w->type.dim[0] != heads || w->type.dim[1] != valued) {
+        vtac_make_fail(m, VTA_INVALID, "its weights do not fit %lld heads of %lld", (long long)heads,
+                       (long long)valued);
+        return keras_as_plain(0);
+    }
+    y = vtac_make2(
+        m, VTAC_OP_MATMUL, y,
+        vtac_make_reshape(m, keras_constant(k, w), (int64_t[]){heads * valued, w->type.dim[2]}, 2));
+    return keras_as_plain(step == 2 ? vtac_make2(m, VTAC_OP_ADD, y, keras_constant(k, keras_weight(k, 7, 1)))
+                                    : y);
+}
+
+/* how: "dot", or "add"; a weight scales the scores where there is one */
+keras_value keras_make_attention(keras *k, const void *how)
+{
+    vtac_builder *m = &k->maker;
+    vtac_id in[3];
+    const bool sums = strcmp(how, "add") == 0;
+    const bool scaled = keras_bool(k, "use_scale", sums);
+    if (keras_bool(k, "causal", false) || strcmp(keras_text(k, "score_mode", "dot"), "dot") != 0 ||
+        cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(k->kwargs, "use_causal_mask"))) {
+        keras_refuse(k, "a causal mask, or scores other than products");
+        return keras_as_plain(0);
+    }
+    if (!inputs_of(k, in)) {
+        return keras_as_plain(0);
+    }
+    vtac_id s;
+    if (sums) {
+        const vtac_type q = *vtac_made_type(m, in[0]);
+        const vtac_type v = *vtac_made_type(m, in[1]);
+        const int64_t last[] = {3};
+        s = vtac_make2(m, VTAC_OP_ADD,
+                       vtac_make_reshape(m, in[0], (int64_t[]){q.dim[0], q.dim[1], 1, q.dim[2]}, 4),
+                       vtac_make_reshape(m, in[1], (int64_t[]){v.dim[0], 1, v.dim[1], v.dim[2]}, 4));
+        s = vtac_make1(m, VTAC_OP_TANH, s);
+        s = scaled ? vtac_make2(m, VTAC_OP_MUL, s, keras_constant(k, keras_weight(k, 0, 1))) : s;
+        s = vtac_make_reduce(m, VTAC_OP_REDUCE_SUM, s, last, 1, false);
+    } else {
+        s = vtac_make2(m, VTAC_OP_MATMUL, in[0], vtac_make_transpose(m, in[1], (int64_t[]){0, 2, 1}, 3));
+        s = scaled ? vtac_make2(m, VTAC_OP_MUL, s, keras_constant(k, keras_weight(k, 0, 0))) : s;
+    }
+    return keras_as_plain(vtac_make2(m, VTAC_OP_MATMUL, softmax(k, s), in[2]));
+}

@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Recurrent layers: Keras's gates in ONNX's order.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "keras.h"
+
+typedef struct cell {
+    vtac_op op;
+    uint32_t gates, order[4]; /* place of each of ONNX's gates among Keras's */
+} cell;
+
+static bool cell_of(const char *name, cell *out)
+{
+    static const struct {
+        const char *name;
+        cell cell;
+    } cells[] = {{"LSTM", {VTAC_OP_LSTM, 4, {0, 3, 1, 2}}}, /* i o f c of i f c o */
+                 {"GRU", {VTAC_OP_GRU, 3, {0, 1, 2}}},
+                 {"SimpleRNN", {VTAC_OP_RNN, 1, {0}}}};
+    for (size_t i = 0; i < sizeof cells / sizeof cells[0]; i++) {
+        if (strcmp(name, cells[i].name) == 0) {
+            *out = cells[i].cell;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* [rows][gates * units] as [gates * units][rows] with the gates in order; [gates * units] where rows is 0. */
+static void turn(float *to, const float *from, const cell *c, int64_t rows, int64_t units)
+{
+    const int64_t width = (int64_t)c->gates * units;
+    for (uint32_t g = 0; g < c->gates; g++) {
+        for (int64_t u = 0; u < units; u++) {
+            for (int64_t r = 0; r < (rows == 0 ? 1 : rows); r++) {
+                const int64_t column = (int64_t)c->order[g] * units + u;
+                to[((int64_t)g * units + u) * (rows == 0 ? 1 : rows) + r] = from[r * width + column];
+            }
+        }
+    }
+}
+
+static const char *onnx_activation(keras *k, const char *name)
+{
+    static const char *const pairs[][2] = {{"tanh", "Tanh"},         {"sigmoid", "Sigmoid"},
+                                           {"relu", "Relu"},         {"hard_sigmoid", "HardSigmoid"},
+                                           {"linear", "Affine"},     {"softsign", "Softsign"},
+                                           {"softplus", "Softplus"}, {"elu", "Elu"}};
+    for (size_t i = 0; i < sizeof pairs / sizeof pairs[0]; i++) {
+        if (strcmp(name, pairs[i][0]) == 0) {
+            return pairs[i][1];
+        }
+    }
+    keras_refuse(k, "the activation '%.60s' of a cell", name);
+    return "Tanh";
+}
+
+/* One direction over x [steps][batch][inputs] from states (0: from none): all states [steps][batch][units]
+ * and the last one, or two of an LSTM, [batch][units]. */
+static void run_cell(keras *k, const char *name, vtac_id x, uint32_t first, bool backwards,
+                     const vtac_id *start, vtac_id *all, vtac_id *last)
+{
+    vtac_builder *m = &k->maker;
+    cell c;
+    *all = last[0] = last[1] = 0;
+    if (!cell_of(name, &c)) {
+        keras_refuse(k, "a cell of class '%.60s'", name);
+        return;
+    }
+    const vtac_tensor *kernel = keras_weight(k, first, 2);
+    const vtac_tensor *recurrent = keras_weight(k, first + 1, 2);
+    const bool biased = keras_bool(k, "use_bias", true);
+    /* old files do not say which kind of GRU it is: the bias of the newer one has two rows */
+    const bool two = biased && first + 2 < k->weight_count && k->weights[first + 2].type.rank == 2;
+    const bool after = c.op == VTAC_OP_GRU && keras_bool(k, "reset_after", !biased || two);
+    const vtac_tensor *bias = biased ? keras_weight(k, first + 2, after ? 2 : 1) : NULL;
+    if (m->status != VTA_OK) {
+        return;
+    }
+    const int64_t inputs = kernel->type.dim[0];
+    const int64_t units = recurrent->type.dim[0];
+    const int64_t width = (int64_t)c.gates * units;
+    if (kernel->type.dim[1] != width || recurrent->type.dim[1] != width ||
+        (biased && bias->type.dim[after ? 1 : 0] != width) || (biased && after && bias->type.dim[0] != 2)) {
+        vtac_make_fail(m, VTA_INVALID, "its weights do not fit %lld units", (long long)units);
+        return;
+    }
+    float *w = vtac_make_room(m, width * inputs, sizeof *w);
+    float *r = vtac_make_room(m, width * units, sizeof *r);
+    float *b = vtac_make_room(m, 2 * width, sizeof *b);
+    if (w == NULL || r == NULL || b == NULL) {
+        return;
+    }
+    turn(w, kernel->data, &c, inputs, units);
+    turn(r, recurrent->data, &c, units, units);
+    if (biased) {
+        turn(b, bias->data, &c, 0, units);
+    }
+    if (biased && after) {
+        turn(b + width, (const float *)bias->data + width, &c, 0, units);
+    }
+    const char *gate = onnx_activation(k, keras_text(k, "recurrent_activation", "sigmoid"));
+    const char *own = onnx_activation(k, keras_text(k, "activation", "tanh"));
+    const char *three[] = {gate, own, own};
+    const char *one[] = {own};
+    const double alpha[] = {k->version3 ? 1.0 / 6.0 : 0.2};
+    const double beta[] = {0.5};
+    vtac_attr attrs[7];
+    uint32_t count = 0;
+    attrs[count++] = vtac_attr_of_int("hidden_size", units);
+    attrs[count++] = vtac_attr_of_string("direction", backwards ? "reverse" : "forward");
+    attrs[count++] = (vtac_attr){.name = "activations",
+                                 .kind = VTAC_ATTR_STRINGS,
+                                 .count = c.op == VTAC_OP_RNN   ? 1
+                                          : c.op == VTAC_OP_GRU ? 2
+                                                                : 3,
+                                 .strings = c.op == VTAC_OP_RNN ? one : three};
+    if (strcmp(gate, "HardSigmoid") == 0) {
+        attrs[count++] =
+            (vtac_attr){.name = "activation_alpha", .kind = VTAC_ATTR_FLOATS, .count = 1, .floats = alpha};
+        attrs[count++] =
+            (vtac_attr){.name = "activation_beta", .kind = VTAC_ATTR_FLOATS, .count = 1, .floats = beta};
+    }
+    if (strcmp(own, "Affine") == 0 || strcmp(own, "Elu") == 0 || strcmp(own, "HardSigmoid") == 0) {
+        keras_refuse(k, "the activation of a cell, with parameters");
+    }
+    if (c.op == VTAC_OP_GRU) {
+        attrs[count++] = vtac_attr_of_int("linear_before_reset", after);
+    }
+    const vtac_id in[] = {x, vtac_make_borrowed(m, &(vtac_type){VTAC_F32, 3, {1, width, inputs}}, w),
+                          vtac_make_borrowed(m, &(vtac_type){VTAC_F32, 3, {1, width, units}}, r),
+                          vtac_make_borrowed(m, &(vtac_type){VTAC_F32, 2, {1, 2 * width}}, b)};
+    const vtac_type *type = vtac_made_type(m, x);
+    const int64_t steps = type->dim[0];
+    const int64_t batch = type->dim[1];
+    const uint32_t states = c.op == VTAC_OP_LSTM ? 2 : 1;
+    vtac_id all_in[7] = {in[0], in[1], in[2], in[3]};
+    for (uint32_t i = 0; i < states; i++) {
+        all_in[5 + i] = start[i] == 0 ? 0 : vtac_make_reshape(m, start[i], (int64_t[]){1, batch, units}, 3);
+    }
+    vtac_id out[3] = {0};
+    vtac_make_many(m, c.op, all_in, start[0] == 0 ? 4 : 5 + states, attrs, count, out, 1 + states);
+    *all = vtac_make_reshape(m, out[0], (int64_t[]){steps, batch, units}, 3);
+    for (uint32_t i = 0; i < states; i++) {
+        last[i] = vtac_make_reshape(m, out[1 + i], (int64_t[]){batch, units}, 2);
+    }
+}
+
+static vtac_id steps_first(keras *k, vtac_id x)
+{
+    return vtac_make_transpose(&k->maker, x, (int64_t[]){1, 0, 2}, 3);
+}
+
+/* Steps in the order in which they were taken, the last first. */
+static vtac_id turned_round(keras *k, vtac_id all)
+{
+    const int64_t steps = vtac_made_type(&k->maker, all)->dim[0];
+    int64_t *places = vtac_make_room(&k->maker, steps, sizeof *places);
+    for (int64_t i = 0; places != NULL && i < steps; i++) {
+        places[i] = steps - 1 - i;
+    }
+    return places == NULL
+               ? 0
+               : vtac_make2(&k->maker, VTAC_OP_GATHER, all,
+                            vtac_make_borrowed(&k->maker, &(vtac_type){VTAC_I64, 1, {steps}}, places));
+}
+
+/* Inputs behind the first are the states it starts from. */
+keras_value keras_make_recurrent(keras *k, const void *how)
+{
+    vtac_id all;
+    vtac_id last[2];
+    vtac_id start[2] = {0};
+    const uint32_t states = strcmp(how, "LSTM") == 0 ? 2 : 1;
+    const vtac_id x = steps_first(k, keras_plain(k, &k->in[0]));
+    if (keras_bool(k, "time_major", false) || (k->in_count > 1 && k->in_count != 1 + states)) {
+        keras_refuse(k, "steps on axis 0, or %u states", k->in_count - 1);
+        return keras_as_plain(0);
+    }
+    for (uint32_t i = 0; i < states && k->in_count > 1; i++) {
+        start[i] = keras_plain(k, &k->in[1 + i]);
+    }
+    const bool backwards = keras_bool(k, "go_backwards", false);
+    run_cell(k, how, x, 0, backwards, start, &all, last);
+    if (keras_bool(k, "return_state", false)) {
+        k->more_count = states;
+        for (uint32_t i = 0; i < states; i++) {
+            k->more[i] = keras_as_plain(last[i]);
+        }
+    }
+    if (!keras_bool(k, "return_sequences", false)) {
+        return keras_as_plain(last[0]);
+    }
+    return keras_as_plain(steps_first(k, backwards ? turned_round(k, all) : all));
+}
+
+keras_value keras_make_bidirectional(keras *k, const void *how)
+{
+    (void)how;
+    const cJSON *whole_config = k->config;
+    const cJSON *layer = cJSON_GetObjectItemCaseSensitive(whole_config, "layer");
+    const cJSON *kind = cJSON_GetObjectItemCaseSensitive(layer, "class_name");
+    const char *mode = keras_text(k, "merge_mode", "concat");
+    vtac_id all[2];
+    vtac_id last[2][2];
+    const vtac_id none[2] = {0};
+    const vtac_id x = steps_first(k, keras_plain(k, &k->in[0]));
+    if (k->in_count > 1) {
+        keras_refuse(k, "states to start from, both ways");
+        return keras_as_plain(0);
+    }
+    k->config = cJSON_GetObjectItemCaseSensitive(layer, "config");
+    const bool sequences = keras_bool(k, "return_sequences", false);
+    const char *name = cJSON_IsString(kind) ? kind->valuestring : "";
+    for (uint32_t i = 0; i < 2; i++) {
+        run_cell(k, name, x, i * k->weight_count / 2, i == 1, none, &all[i], last[i]);
+    }
+    if (keras_bool(k, "return_state", false)) {
+        const uint32_t states = strcmp(name, "LSTM") == 0 ? 2 : 1;
+        for (uint32_t i = 0; i < 2 * states; i++) {
+            k->more[i] = keras_as_plain(last[i / states][i % states]);
+        }
+        k->more_count = 2 * states;
+    }
+    k->config = whole_config;
+    const vtac_id ends[2] = {last[0][0], last[1][0]};
+    const vtac_id *pair = sequences ? all : ends;
+    vtac_id y;
+    if (strcmp(mode, "concat") == 0) {
+        y = vtac_make_concat(&k->maker, pair, 2, sequences ? 2 : 1);
+    } else {
+        y = vtac_make2(&k->maker, strcmp(mode, "mul") == 0 ? VTAC_OP_MUL : VTAC_OP_ADD, pair[0], pair[1]);
+        y = strcmp(mode, "ave") == 0 ? vtac_make2(&k->maker, VTAC_OP_MUL, y, keras_number(k, 0.5)) : y;
+    }
+    return keras_as_plain(sequences ? steps_first(k, y) : y);
+}

@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Convolutions and pools.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "keras.h"
+
+/* ---- convolutions: 1 to 3 spatial axes */
+
+typedef struct window {
+    uint32_t axes;
+    int64_t kernel[3], stride[3], dilation[3], pads[6];
+    bool same, causal, first; /* first: the file has the channels on axis 1, too */
+    vtac_id x;                /* the input, channels on axis 1 */
+} window;
+
+static uint32_t axes_of(const char *how)
+{
+    return (uint32_t)(*how - '0');
+}
+
+/* A result as the file has its axes. */
+static keras_value window_result(const window *w, vtac_id y)
+{
+    return w->first ? keras_as_plain(y) : keras_as_planes(y);
+}
+
+/* The input's spatial sizes; false after a failure. */
+static bool window_of(keras *k, keras_value *v, uint32_t axes, const char *kernel, window *w)
+{
+    const bool first = strcmp(keras_text(k, "data_format", "channels_last"), "channels_first") == 0;
+    const vtac_id x = first ? keras_plain(k, v) : keras_planes(k, v);
+    const vtac_type *type = vtac_made_type(&k->maker, x);
+    const char *padding = keras_text(k, "padding", "valid");
+    *w = (window){.axes = axes,
+                  .first = first,
+                  .x = x,
+                  .same = strcmp(padding, "same") == 0,
+                  .causal = strcmp(padding, "causal") == 0};
+    keras_ints(k, kernel, 2, w->kernel, axes);
+    int64_t stride[3] = {1, 1, 1};
+    const bool pool = strcmp(kernel, "pool_size") == 0;
+    for (uint32_t a = 0; a < axes; a++) {
+        stride[a] = pool ? w->kernel[a] : 1;
+    }
+    memcpy(w->stride, stride, sizeof stride);
+    if (keras_option(k, "strides") != NULL) {
+        keras_ints(k, "strides", 1, w->stride, axes);
+    }
+    keras_ints(k, "dilation_rate", 1, w->dilation, axes);
+    if (k->maker.status == VTA_OK && type->rank != axes + 2) {
+        vtac_make_fail(&k->maker, VTA_INVALID, "the input has %u axes, expected %u", type->rank, axes + 2);
+    }
+    for (uint32_t a = 0; a < axes && k->maker.status == VTA_OK; a++) {
+        if (w->kernel[a] < 1 || w->stride[a] < 1 || w->dilation[a] < 1) {
+            vtac_make_fail(&k->maker, VTA_INVALID, "a window of %lld, stride %lld, dilation %lld",
+                           (long long)w->kernel[a], (long long)w->stride[a], (long long)w->dilation[a]);
+            break;
+        }
+        const int64_t size = type->dim[a + 2];
+        const int64_t reach = (w->kernel[a] - 1) * w->dilation[a];
+        int64_t total = ((size + w->stride[a] - 1) / w->stride[a] - 1) * w->stride[a] + reach + 1 - size;
+        total = w->same && total > 0 ? total : 0;
+        w->pads[a] = w->causal ? reach : total / 2;
+        w->pads[a + axes] = w->causal ? 0 : total - total / 2;
+    }
+    return k->maker.status == VTA_OK;
+}
+
+static uint32_t window_attrs(const window *w, int64_t groups, vtac_attr *attrs)
+{
+    attrs[0] = vtac_attr_of_ints("strides", w->stride, w->axes);
+    attrs[1] = vtac_attr_of_ints("dilations", w->dilation, w->axes);
+    attrs[2] = vtac_attr_of_ints("pads", w->pads, 2 * (size_t)w->axes);
+    attrs[3] = vtac_attr_of_int("group", groups);
+    return 4;
+}
+
+/* Weights [spatial...][a][b] with the last two in front, as `order` says. */
+static vtac_id kernel_first(keras *k, const vtac_tensor *t, uint32_t axes, bool swapped)
+{
+    int64_t order[VTAC_MAX_RANK] = {swapped ? axes : axes + 1, swapped ? axes + 1 : axes};
+    for (uint32_t a = 0; a < axes; a++) {
+        order[a + 2] = a;
+    }
+    return vtac_make_transpose(&k->maker, keras_constant(k, t), order, axes + 2);
+}
+
+static vtac_id convolve(keras *k, vtac_id x, vtac_id w, vtac_id bias, const window *shape, int64_t groups)
+{
+    vtac_attr attrs[4];
+    const uint32_t count = window_attrs(shape, groups, attrs);
+    const vtac_id in[] = {x, w, bias};
+    return vtac_make(&k->maker, VTAC_OP_CONV, in, 3, attrs, count);
+}
+
+keras_value keras_make_conv(keras *k, const void *how)
+{
+    window w;
+    const uint32_t axes = axes_of(how);
+    if (!window_of(k, &k->in[0], axes, "kernel_size", &w)) {
+        return keras_as_plain(0);
+    }
+    const vtac_id weight = kernel_first(k, keras_weight(k, 0, axes + 2), axes, false);
+    const vtac_id y = convolve(k, w.x, weight, keras_bias(k, 1), &w, keras_int(k, "groups", 1));
+    return window_result(&w, keras_activated(k, y, 1));
+}
+
+/* [h][w][channels][multiplier] as [channels * multiplier][1][h][w] */
+static vtac_id depthwise_weight(keras *k, const vtac_tensor *t, uint32_t axes)
+{
+    vtac_id w = kernel_first(k, t, axes, true);
+    const vtac_type *type = vtac_made_type(&k->maker, w);
+    const int64_t dims[] = {type->dim[0] * type->dim[1], 1, type->dim[2], type->dim[3], type->dim[4]};
+    return vtac_make_reshape(&k->maker, w, dims, axes + 2);
+}
+
+keras_value keras_make_depthwise(keras *k, const void *how)
+{
+    window w;
+    const uint32_t axes = axes_of(how);
+    if (!window_of(k, &k->in[0], axes, "kernel_size", &w)) {
+        return keras_as_plain(0);
+    }
+    const vtac_tensor *t = keras_weight(k, 0, axes + 2);
+    const vtac_id y = convolve(k, w.x, depthwise_weight(k, t, axes), keras_bias(k, 1), &w, t->type.dim[axes]);
+    return window_result(&w, keras_activated(k, y, 1));
+}
+
+keras_value keras_make_separable(keras *k, const void *how)
+{
+    window w;
+    const uint32_t axes = axes_of(how);
+    if (!window_of(k, &k->in[0], axes, "kernel_size", &w)) {
+        return keras_as_plain(0);
+    }
+    const vtac_tensor *t = keras_weight(k, 0, axes + 2);
+    const window one = {.axes = axes, .stride = {1, 1, 1}, .dilation = {1, 1, 1}};
+    const vtac_id x = convolve(k, w.x, depthwise_weight(k, t, axes), 0, &w, t->type.dim[axes]);
+    const vtac_id point = kernel_first(k, keras_weight(k, 1, axes + 2), axes, false);
+    return window_result(&w, keras_activated(k, convolve(k, x, point, keras_bias(k, 2), &one, 1), 1));
+}
+
+/* Weights [h][w][outputs][inputs]. */
+keras_value keras_make_conv_transpose(keras *k, const void *how)
+{
+    window w;
+    const uint32_t axes = axes_of(how);
+    if (!window_of(k, &k->in[0], axes, "kernel_size", &w)) {
+        return keras_as_plain(0);
+    }
+    int64_t more[3];
+    for (uint32_t a = 0; a < axes; a++) {
+        const int64_t reach = (w.kernel[a] - 1) * w.dilation[a] + 1;
+        const int64_t cut = w.same ? reach - w.stride[a] : 0; /* same: input * stride comes out */
+        w.pads[a] = cut > 0 ? cut / 2 : 0;
+        w.pads[a + axes] = cut > 0 ? cut - cut / 2 : 0;
+        more[a] = w.same ? (cut < 0 ? -cut : 0) : reach < w.stride[a] ? w.stride[a] - reach : 0;
+    }
+    if (keras_option(k, "output_padding") !=
+        NULL) { /* (size - 1) * stride + reach - 2 * (reach / 2) + it comes out */
+        int64_t padding[3];
+        keras_ints(k, "output_padding", 0, padding, axes);
+        for (uint32_t a = 0; a < axes; a++) {
+            const int64_t reach = (w.kernel[a] - 1) * w.dilation[a] + 1;
+            w.pads[a] = w.pads[a + axes] = w.same ? reach / 2 : 0;
+            more[a] = padding[a];
+        }
+    }
+    vtac_attr attrs[5];
+    uint32_t count = window_attrs(&w, 1, attrs);
+    attrs[count++] = vtac_attr_of_ints("output_padding", more, axes);
+    const vtac_id weight = kernel_first(k, keras_weight(k, 0, axes + 2), axes, false);
+    const vtac_id in[] = {w.x, weight, keras_bias(k, 1)};
+    return window_result(
+        &w, keras_activated(k, vtac_make(&k->maker, VTAC_OP_CONV_TRANSPOSE, in, 3, attrs, count), 1));
+}
+
+keras_value keras_make_pool(keras *k, const void *how)
+{
+    const char *kind = how; /* "max1", "max2", "avg1", "avg2" */
+    const uint32_t axes = axes_of(kind + 3);
+    window w;
+    if (!window_of(k, &k->in[0], axes, "pool_size", &w)) {
+        return keras_as_plain(0);
+    }
+    const vtac_attr attrs[] = {vtac_attr_of_ints("strides", w.stride, axes),
+                               vtac_attr_of_ints("pads", w.pads, 2 * (size_t)axes),
+                               vtac_attr_of_ints("kernel_shape", w.kernel, axes)};
+    const vtac_op op = kind[0] == 'm' ? VTAC_OP_MAX_POOL : VTAC_OP_AVERAGE_POOL;
+    return window_result(&w, vtac_make(&k->maker, op, &w.x, 1, attrs, 3));
+}
+
+keras_value keras_make_global_pool(keras *k, const void *how)
+{
+    const bool keep = keras_bool(k, "keepdims", false);
+    vtac_id x;
+    const bool in_planes = keras_either(&k->in[0], &x);
+    const bool first = strcmp(keras_text(k, "data_format", "channels_last"), "channels_first") == 0;
+    if (first && in_planes) {
+        x = keras_plain(k, &k->in[0]);
+    }
+    const uint32_t rank = keras_rank(k, &k->in[0]);
+    int64_t axes[VTAC_MAX_RANK];
+    if (rank < 3) {
+        vtac_make_fail(&k->maker, VTA_INVALID, "the input has %u axes", rank);
+        return keras_as_plain(0);
+    }
+    for (uint32_t i = 0; i + 2 < rank; i++) {
+        axes[i] = in_planes || first ? i + 2 : i + 1;
+    }
+    const vtac_op op = *(const char *)how == 'm' ? VTAC_OP_REDUCE_MAX : VTAC_OP_REDUCE_MEAN;
+    const vtac_id y = vtac_make_reduce(&k->maker, op, x, axes, rank - 2, keep);
+    return keras_as(in_planes && keep && !first, y);
+}

@@ -1,0 +1,423 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Functions that a model calls between its layers: TensorFlow's (TFOpLambda, SlicingOpLambda) and Keras 3's
+ * operations, by the last part of their name in small letters. What they are called with is in the call:
+ * tensors and numbers in their order, and options by name.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "keras.h"
+
+/* An option of the call or of the configuration, under one of its names. */
+static const cJSON *argument(const keras *k, const char *const *names)
+{
+    const cJSON *found = NULL;
+    for (; *names != NULL && found == NULL; names++) {
+        found = cJSON_GetObjectItemCaseSensitive(k->kwargs, *names);
+        found = found == NULL || cJSON_IsNull(found) ? keras_option(k, *names) : found;
+    }
+    return found;
+}
+
+static const cJSON *named(const keras *k, const char *name)
+{
+    return argument(k, (const char *const[]){name, NULL});
+}
+
+/* A list of whole numbers, or one; how many. */
+static uint32_t numbers_of(const cJSON *item, int64_t *out, uint32_t most)
+{
+    if (cJSON_IsObject(item)) { /* a tuple */
+        item = cJSON_GetObjectItemCaseSensitive(item, "items");
+    }
+    if (cJSON_IsNumber(item)) {
+        out[0] = keras_whole(item);
+        return 1;
+    }
+    uint32_t count = 0;
+    const cJSON *one;
+    cJSON_ArrayForEach(one, item)
+    {
+        if (count < most) {
+            out[count++] = keras_whole(one);
+        }
+    }
+    return count;
+}
+
+static int64_t wrapped(keras *k, int64_t axis, uint32_t rank)
+{
+    axis += axis < 0 ? rank : 0;
+    if (axis < 0 || axis >= (int64_t)rank) {
+        vtac_make_fail(&k->maker, VTA_INVALID, "axis %lld of %u", (long long)axis, rank);
+        return 0;
+    }
+    return axis;
+}
+
+/* Operand i as a value: a tensor, or a number. */
+static vtac_id operand(keras *k, uint32_t i, bool in_planes)
+{
+    if (i >= k->operand_count) {
+        vtac_make_fail(&k->maker, VTA_INVALID, "it is called with %u values", k->operand_count);
+        return 0;
+    }
+    const keras_operand *o = &k->operands[i];
+    if (!o->is_tensor) {
+        return keras_number(k, o->number);
+    }
+    return in_planes ? keras_planes(k, &k->in[o->in]) : keras_plain(k, &k->in[o->in]);
+}
+
+/* Whether two operands can stay in planes: those there are, with numbers beside them. */
+static bool all_planes(keras *k, uint32_t count)
+{
+    bool planes = true;
+    uint32_t rank = 0;
+    for (uint32_t i = 0; i < count && i < k->operand_count; i++) {
+        const keras_operand *o = &k->operands[i];
+        if (o->is_tensor) {
+            const uint32_t own = keras_rank(k, &k->in[o->in]);
+            planes = planes && k->in[o->in].planes != 0 && (rank == 0 || own == rank);
+            rank = own;
+        }
+    }
+    return planes && rank > 0;
+}
+
+static bool simple(keras *k, const char *name, keras_value *out)
+{
+    static const struct {
+        const char *name;
+        vtac_op op;
+        uint32_t count;
+    } table[] = {{"add", VTAC_OP_ADD, 2},
+                 {"addv2", VTAC_OP_ADD, 2},
+                 {"subtract", VTAC_OP_SUB, 2},
+                 {"sub", VTAC_OP_SUB, 2},
+                 {"multiply", VTAC_OP_MUL, 2},
+                 {"mul", VTAC_OP_MUL, 2},
+                 {"divide", VTAC_OP_DIV, 2},
+                 {"truediv", VTAC_OP_DIV, 2},
+                 {"true_divide", VTAC_OP_DIV, 2},
+                 {"div", VTAC_OP_DIV, 2},
+                 {"maximum", VTAC_OP_MAX, 2},
+                 {"minimum", VTAC_OP_MIN, 2},
+                 {"pow", VTAC_OP_POW, 2},
+                 {"power", VTAC_OP_POW, 2},
+                 {"sqrt", VTAC_OP_SQRT, 1},
+                 {"exp", VTAC_OP_EXP, 1},
+                 {"log", VTAC_OP_LOG, 1},
+                 {"abs", VTAC_OP_ABS, 1},
+                 {"absolute", VTAC_OP_ABS, 1},
+                 {"negative", VTAC_OP_NEG, 1},
+                 {"neg", VTAC_OP_NEG, 1},
+                 {"sin", VTAC_OP_SIN, 1},
+                 {"cos", VTAC_OP_COS, 1},
+                 {"floor", VTAC_OP_FLOOR, 1},
+                 {"ceil", VTAC_OP_CEIL, 1},
+                 {"reciprocal", VTAC_OP_RECIPROCAL, 1},
+                 {"erf", VTAC_OP_ERF, 1},
+                 {"identity", VTAC_OP_IDENTITY, 1},
+                 {"stop_gradient", VTAC_OP_IDENTITY, 1}};
+    vtac_builder *m = &k->maker;
+    for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {
+        if (strcmp(name, table[i].name) == 0) {
+            const bool planes = all_planes(k, table[i].count);
+            const vtac_id a = operand(k, 0, planes);
+            *out =
+                keras_as(planes, table[i].count == 1 ? vtac_make1(m, table[i].op, a)
+                                                     : vtac_make2(m, table[i].op, a, operand(k, 1, planes)));
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool reduction(keras *k, const char *name, keras_value *out)
+{
+    static const struct {
+        const char *name;
+        vtac_op op;
+    } table[] = {{"mean", VTAC_OP_REDUCE_MEAN}, {"sum", VTAC_OP_REDUCE_SUM},   {"max", VTAC_OP_REDUCE_MAX},
+                 {"min", VTAC_OP_REDUCE_MIN},   {"prod", VTAC_OP_REDUCE_PROD}, {"amax", VTAC_OP_REDUCE_MAX},
+                 {"amin", VTAC_OP_REDUCE_MIN}};
+    name += strncmp(name, "reduce_", 7) == 0 ? 7 : 0;
+    for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {
+        if (strcmp(name, table[i].name) == 0) {
+            const vtac_id x = operand(k, 0, false);
+            const uint32_t rank = vtac_made_type(&k->maker, x)->rank;
+            int64_t axes[VTAC_MAX_RANK];
+            uint32_t count = numbers_of(named(k, "axis"), axes, VTAC_MAX_RANK);
+            for (uint32_t a = 0; a < count; a++) {
+                axes[a] = wrapped(k, axes[a], rank);
+            }
+            for (; count == 0 && count < rank;) {
+                for (; count < rank; count++) {
+                    axes[count] = count;
+                }
+            }
+            const bool keep = cJSON_IsTrue(argument(k, (const char *const[]){"keepdims", "keep_dims", NULL}));
+            *out = keras_as_plain(vtac_make_reduce(&k->maker, table[i].op, x, axes, count, keep));
+            return true;
+        }
+    }
+    return false;
+}
+
+/* One of "start", "stop", "step" of an entry of a slice, in either way of writing it down. */
+static const cJSON *bound_of(const cJSON *entry, int i)
+{
+    static const char *const names[] = {"start", "stop", "step"};
+    const cJSON *config = cJSON_GetObjectItemCaseSensitive(entry, "config");
+    const cJSON *found =
+        cJSON_IsArray(config)
+            ? cJSON_GetArrayItem(config, i)
+            : cJSON_GetObjectItemCaseSensitive(cJSON_IsObject(config) ? config : entry, names[i]);
+    return cJSON_IsNumber(found) ? found : NULL;
+}
+
+/* x[...]: slices, numbers and an ellipsis. */
+static keras_value item_of(keras *k)
+{
+    vtac_builder *m = &k->maker;
+    vtac_id x = operand(k, 0, false);
+    const cJSON *spec = argument(k, (const char *const[]){"slice_spec", "key", NULL});
+    spec = spec == NULL ? k->rest : spec;
+    if (cJSON_IsObject(spec) && cJSON_GetObjectItemCaseSensitive(spec, "items") != NULL) {
+        spec = cJSON_GetObjectItemCaseSensitive(spec, "items");
+    }
+    const bool single = !cJSON_IsArray(spec);
+    const uint32_t rank = vtac_made_type(m, x)->rank;
+    const int count = single ? 1 : cJSON_GetArraySize(spec);
+    int64_t dims[VTAC_MAX_RANK];
+    uint32_t kept = 0;
+    uint32_t axis = 0;
+    for (int i = 0; i < count && m->status == VTA_OK; i++) {
+        const cJSON *entry = single ? spec : cJSON_GetArrayItem(spec, i);
+        const cJSON *class = cJSON_GetObjectItemCaseSensitive(entry, "class_name");
+        const bool dots = (cJSON_IsString(entry) && strcmp(entry->valuestring, "Ellipsis") == 0) ||
+                          (cJSON_IsString(class) && strcmp(class->valuestring, "__ellipsis__") == 0);
+        const uint32_t through = dots ? rank - (uint32_t)(count - 1 - i) : axis + 1;
+        if (entry == NULL || through > rank || through < axis) {
+            keras_refuse(k, "a slice of %d entries of %u axes", count, rank);
+            break;
+        }
+        for (; dots && axis < through; axis++) {
+            dims[kept++] = vtac_made_type(m, x)->dim[axis];
+        }
+        if (dots) {
+            continue;
+        }
+        const int64_t size = vtac_made_type(m, x)->dim[axis];
+        const cJSON *bounds[] = {bound_of(entry, 0), bound_of(entry, 1), bound_of(entry, 2)};
+        int64_t begin = cJSON_IsNumber(entry) ? keras_whole(entry)
+                        : bounds[0] == NULL   ? 0
+                                              : keras_whole(bounds[0]);
+        int64_t end = bounds[1] == NULL ? size : keras_whole(bounds[1]);
+        begin += begin < 0 ? size : 0;
+        end += end < 0 ? size : 0;
+        end = cJSON_IsNumber(entry) ? begin + 1 : end > size ? size : end;
+        if ((bounds[2] != NULL && keras_whole(bounds[2]) != 1) || begin < 0 || begin >= end || end > size ||
+            !(cJSON_IsNumber(entry) || cJSON_IsObject(entry))) {
+            keras_refuse(k, "a slice of an axis of %lld with a step, or of nothing", (long long)size);
+            break;
+        }
+        x = vtac_make_slice(m, x, axis, begin, end);
+        if (!cJSON_IsNumber(entry)) {
+            dims[kept++] = end - begin;
+        }
+        axis++;
+    }
+    for (; axis < rank && m->status == VTA_OK; axis++) {
+        dims[kept++] = vtac_made_type(m, x)->dim[axis];
+    }
+    return keras_as_plain(m->status == VTA_OK ? vtac_make_reshape(m, x, dims, kept) : 0);
+}
+
+static vtac_id reshaped(keras *k, vtac_id x)
+{
+    vtac_builder *m = &k->maker;
+    int64_t dims[VTAC_MAX_RANK];
+    const uint32_t count =
+        numbers_of(argument(k, (const char *const[]){"shape", "newshape", NULL}), dims, VTAC_MAX_RANK);
+    const int64_t elements = vtac_type_elements(vtac_made_type(m, x));
+    int64_t known = 1;
+    int open = -1;
+    for (uint32_t i = 0; i < count; i++) {
+        open = dims[i] < 0 ? (int)i : open;
+        known *= dims[i] > 0 && known < 1 << 30 ? dims[i] : 1;
+    }
+    if (count == 0 || (open < 0 && known != elements) || elements % known != 0) {
+        keras_refuse(k, "a shape of %u sizes for %lld elements", count, (long long)elements);
+        return 0;
+    }
+    if (open >= 0) {
+        dims[open] = elements / known;
+    }
+    return vtac_make_reshape(m, x, dims, count);
+}
+
+static vtac_id transposed(keras *k, vtac_id x)
+{
+    const uint32_t rank = vtac_made_type(&k->maker, x)->rank;
+    int64_t order[VTAC_MAX_RANK];
+    const uint32_t count =
+        numbers_of(argument(k, (const char *const[]){"perm", "axes", NULL}), order, VTAC_MAX_RANK);
+    for (uint32_t i = 0; i < rank; i++) {
+        order[i] = count == rank ? wrapped(k, order[i], rank) : (int64_t)(rank - 1 - i);
+    }
+    return vtac_make_transpose(&k->maker, x, order, rank);
+}
+
+/* A size of 1 more, or those of 1 less. */
+static vtac_id with_axes(keras *k, vtac_id x, bool more)
+{
+    const vtac_type type = *vtac_made_type(&k->maker, x);
+    int64_t axes[VTAC_MAX_RANK];
+    int64_t dims[VTAC_MAX_RANK];
+    bool gone[VTAC_MAX_RANK] = {false};
+    uint32_t rank = 0;
+    const uint32_t count = numbers_of(named(k, "axis"), axes, VTAC_MAX_RANK);
+    if (more) {
+        if (count != 1 || type.rank == VTAC_MAX_RANK) {
+            keras_refuse(k, "%u new axes", count);
+            return 0;
+        }
+        const int64_t at = wrapped(k, axes[0], type.rank + 1);
+        for (uint32_t i = 0; i <= type.rank; i++) {
+            dims[i] = (int64_t)i < at ? type.dim[i] : (int64_t)i == at ? 1 : type.dim[i - 1];
+        }
+        return vtac_make_reshape(&k->maker, x, dims, type.rank + 1);
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        gone[wrapped(k, axes[i], type.rank)] = true;
+    }
+    for (uint32_t i = 0; i < type.rank; i++) {
+        if (count == 0 ? type.dim[i] != 1 : !gone[i]) {
+            dims[rank++] = type.dim[i];
+        }
+    }
+    return vtac_make_reshape(&k->maker, x, dims, rank);
+}
+
+static vtac_id joined(keras *k)
+{
+    vtac_id parts[KERAS_MOST_INPUTS];
+    for (uint32_t i = 0; i < k->in_count; i++) {
+        parts[i] = keras_plain(k, &k->in[i]);
+    }
+    int64_t axis = -1;
+    (void)numbers_of(named(k, "axis"), &axis, 1);
+    axis = wrapped(k, axis, vtac_made_type(&k->maker, parts[0])->rank);
+    return k->maker.status == VTA_OK ? vtac_make_concat(&k->maker, parts, k->in_count, axis) : 0;
+}
+
+static double number_named(const keras *k, const char *const *names, double otherwise)
+{
+    const cJSON *item = argument(k, names);
+    return cJSON_IsNumber(item) ? item->valuedouble : otherwise;
+}
+
+static vtac_id clipped(keras *k, vtac_id x)
+{
+    const double low =
+        number_named(k, (const char *const[]){"clip_value_min", "x_min", "a_min", NULL}, -3e38);
+    const double high =
+        number_named(k, (const char *const[]){"clip_value_max", "x_max", "a_max", NULL}, 3e38);
+    return vtac_make_clip(&k->maker, x, low, high);
+}
+
+static bool is_one_of(const char *name, const char *a, const char *b)
+{
+    return strcmp(name, a) == 0 || strcmp(name, b) == 0;
+}
+
+/* Functions of one tensor in plain form. */
+static vtac_id shaped(keras *k, const char *name, vtac_id x, bool *known)
+{
+    vtac_builder *m = &k->maker;
+    *known = true;
+    if (strcmp(name, "reshape") == 0) {
+        return reshaped(k, x);
+    }
+    if (strcmp(name, "transpose") == 0) {
+        return transposed(k, x);
+    }
+    if (is_one_of(name, "expand_dims", "squeeze")) {
+        return with_axes(k, x, name[0] == 'e');
+    }
+    if (is_one_of(name, "concat", "concatenate")) {
+        return joined(k);
+    }
+    if (is_one_of(name, "clip", "clip_by_value")) {
+        return clipped(k, x);
+    }
+    if (strcmp(name, "square") == 0) {
+        return vtac_make2(m, VTAC_OP_MUL, x, x);
+    }
+    if (strcmp(name, "rsqrt") == 0) {
+        return vtac_make1(m, VTAC_OP_RECIPROCAL, vtac_make1(m, VTAC_OP_SQRT, x));
+    }
+    if (strcmp(name, "matmul") == 0) {
+        return vtac_make2(m, VTAC_OP_MATMUL, x, operand(k, 1, false));
+    }
+    if (strcmp(name, "cast") == 0) {
+        return vtac_make_cast(m, x, VTAC_F32);
+    }
+    *known = false;
+    return 0;
+}
+
+keras_value keras_make_operation(keras *k, const void *how)
+{
+    const char *name = how;
+    keras_value out = {0};
+    bool known;
+    if (k->in_count == 0) {
+        vtac_make_fail(&k->maker, VTA_INVALID, "it is called without tensors");
+        return out;
+    }
+    if (simple(k, name, &out) || reduction(k, name, &out)) {
+        return out;
+    }
+    if (is_one_of(name, "getitem", "get_item")) {
+        return item_of(k);
+    }
+    const vtac_id y = shaped(k, name, keras_plain(k, &k->in[0]), &known);
+    if (known || k->maker.status != VTA_OK) {
+        return keras_as_plain(y);
+    }
+    vtac_id x;
+    const bool soft = strstr(name, "softmax") != NULL;
+    const bool planes = !soft && keras_either(&k->in[0], &x);
+    x = planes ? x : keras_plain(k, &k->in[0]);
+    if (strcmp(name, "leaky_relu") == 0) {
+        const double alpha = number_named(k, (const char *const[]){"alpha", "negative_slope", NULL}, 0.2);
+        return keras_as(planes, keras_with_float(k, VTAC_OP_LEAKY_RELU, x, "alpha", alpha));
+    }
+    int64_t axis = -1;
+    (void)numbers_of(named(k, "axis"), &axis, 1);
+    return keras_as(planes, keras_activate(k, x, name, axis));
+}
+
+/* Capitals begin words: HardSigmoid, hard_sigmoid; of a function of TensorFlow the last part: math.add, add.
+ */
+bool keras_operation_name(const cJSON *node, const char *class, char *out, size_t size)
+{
+    const cJSON *module = cJSON_GetObjectItemCaseSensitive(node, "module");
+    const cJSON *config = cJSON_GetObjectItemCaseSensitive(node, "config");
+    const cJSON *function = cJSON_GetObjectItemCaseSensitive(config, "function");
+    if (is_one_of(class, "TFOpLambda", "SlicingOpLambda")) {
+        const char *text = cJSON_IsString(function) ? function->valuestring : "";
+        const char *dot = strrchr(text, '.');
+        (void)snprintf(out, size, "%s", dot == NULL ? text : dot + 1);
+        return true;
+    }
+    if (!cJSON_IsString(module) || strstr(module->valuestring, ".ops.") == NULL) {
+        return false;
+    }
+    keras_snake_case(class, out, size);
+    return true;
+}

@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Options of layers, the two forms of values, activations.
+ */
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "keras.h"
+
+void keras_refuse(keras *k, const char *fmt, ...)
+{
+    char text[400];
+    va_list args;
+    va_start(args, fmt);
+    (void)vsnprintf(text, sizeof text, fmt, args);
+    va_end(args);
+    vtac_make_fail(&k->maker, VTA_UNSUPPORTED, "%s", text);
+}
+
+/* ---- options */
+
+const cJSON *keras_option(const keras *k, const char *name)
+{
+    const cJSON *item = cJSON_GetObjectItemCaseSensitive(k->config, name);
+    return cJSON_IsNull(item) ? NULL : item;
+}
+
+int64_t keras_whole(const cJSON *item)
+{
+    const double value = cJSON_IsNumber(item) ? item->valuedouble : cJSON_IsTrue(item) ? 1.0 : 0.0;
+    return value >= -1e9 && value <= 1e9 ? (int64_t)value : 0;
+}
+
+int64_t keras_int(keras *k, const char *name, int64_t otherwise)
+{
+    const cJSON *item = keras_option(k, name);
+    return cJSON_IsNumber(item) ? keras_whole(item) : otherwise;
+}
+
+double keras_float(keras *k, const char *name, double otherwise)
+{
+    const cJSON *item = keras_option(k, name);
+    if (cJSON_IsObject(item)) { /* an array of NumPy, as Keras writes it */
+        item = cJSON_GetObjectItemCaseSensitive(cJSON_GetObjectItemCaseSensitive(item, "config"), "value");
+    }
+    return cJSON_IsNumber(item) ? item->valuedouble : otherwise;
+}
+
+bool keras_bool(keras *k, const char *name, bool otherwise)
+{
+    const cJSON *item = keras_option(k, name);
+    return cJSON_IsBool(item) ? cJSON_IsTrue(item) : otherwise;
+}
+
+const char *keras_text(keras *k, const char *name, const char *otherwise)
+{
+    const cJSON *item = keras_option(k, name);
+    if (cJSON_IsObject(item)) { /* a function or layer by its class */
+        const cJSON *inner = cJSON_GetObjectItemCaseSensitive(item, "config");
+        item = cJSON_IsString(inner) ? inner : cJSON_GetObjectItemCaseSensitive(item, "class_name");
+    }
+    return cJSON_IsString(item) ? item->valuestring : otherwise;
+}
+
+void keras_ints(keras *k, const char *name, int64_t otherwise, int64_t *out, uint32_t count)
+{
+    const cJSON *item = keras_option(k, name);
+    for (uint32_t i = 0; i < count; i++) {
+        const cJSON *one = cJSON_IsArray(item) ? cJSON_GetArrayItem(item, (int)i) : item;
+        out[i] = one == NULL ? otherwise : keras_whole(one);
+        if (cJSON_IsArray(item) && cJSON_GetArraySize(item) != (int)count) {
+            vtac_make_fail(&k->maker, VTA_INVALID, "'%s' needs %u numbers", name, count);
+        }
+        if (one != NULL && (out[i] < 0 || out[i] > 1 << 20)) {
+            vtac_make_fail(&k->maker, VTA_INVALID, "'%s' of %lld", name, (long long)out[i]);
+        }
+    }
+}
+
+/* ---- values */
+
+static void orders(uint32_t rank, int64_t *to_planes, int64_t *to_plain)
+{
+    to_planes[0] = to_plain[0] = 0;
+    to_planes[1] = (int64_t)rank - 1;
+    to_plain[rank - 1] = 1;
+    for (uint32_t i = 2; i < rank; i++) {
+        to_planes[i] = i - 1;
+        to_plain[i - 1] = i;
+    }
+}
+
+uint32_t keras_rank(keras *k, const keras_value *v)
+{
+    return vtac_made_type(&k->maker, v->plain != 0 ? v->plain : v->planes)->rank;
+}
+
+static bool ordered(keras *k, const keras_value *v, int64_t *to_planes, int64_t *to_plain)
+{
+    const uint32_t rank = keras_rank(k, v);
+    if (k->maker.status != VTA_OK || rank < 3) {
+        vtac_make_fail(&k->maker, VTA_INVALID, "the input has %u axes", rank);
+        return false;
+    }
+    orders(rank, to_planes, to_plain);
+    return true;
+}
+
+vtac_id keras_plain(keras *k, keras_value *v)
+{
+    int64_t to_planes[VTAC_MAX_RANK];
+    int64_t to_plain[VTAC_MAX_RANK];
+    if (v->plain == 0 && ordered(k, v, to_planes, to_plain)) {
+        v->plain = vtac_make_transpose(&k->maker, v->planes, to_plain, keras_rank(k, v));
+    }
+    return v->plain;
+}
+
+vtac_id keras_planes(keras *k, keras_value *v)
+{
+    int64_t to_planes[VTAC_MAX_RANK];
+    int64_t to_plain[VTAC_MAX_RANK];
+    if (v->planes == 0 && ordered(k, v, to_planes, to_plain)) {
+        v->planes = vtac_make_transpose(&k->maker, v->plain, to_planes, keras_rank(k, v));
+    }
+    return v->planes;
+}
+
+const vtac_tensor *keras_weight(keras *k, uint32_t i, uint32_t rank)
+{
+    static const vtac_tensor none = {.bytes = 0};
+    if (i >= k->weight_count) {
+        vtac_make_fail(&k->maker, VTA_INVALID, "it has %u weights, expected more", k->weight_count);
+        return &none;
+    }
+    if (k->weights[i].type.rank != rank) {
+        vtac_make_fail(&k->maker, VTA_INVALID, "weight %u has %u axes, expected %u", i,
+                       k->weights[i].type.rank, rank);
+        return &none;
+    }
+    return &k->weights[i];
+}
+
+vtac_id keras_constant(keras *k, const vtac_tensor *t)
+{
+    return k->maker.status == VTA_OK ? vtac_make_borrowed(&k->maker, &t->type, t->data) : 0;
+}
+
+keras_value keras_as_plain(vtac_id id)
+{
+    return (keras_value){.plain = id};
+}
+
+keras_value keras_as_planes(vtac_id id)
+{
+    return (keras_value){.planes = id};
+}
+
+/* The form that is there; true: planes. */
+bool keras_either(const keras_value *v, vtac_id *id)
+{
+    *id = v->plain != 0 ? v->plain : v->planes;
+    return v->plain == 0;
+}
+
+keras_value keras_as(bool in_planes, vtac_id id)
+{
+    return in_planes ? keras_as_planes(id) : keras_as_plain(id);
+}
+
+/* ---- activations */
+
+vtac_id keras_number(keras *k, double value)
+{
+    return vtac_make_number(&k->maker, VTAC_F32, value);
+}
+
+vtac_id keras_with_float(keras *k, vtac_op op, vtac_id x, const char *name, double value)
+{
+    const vtac_attr attr = vtac_attr_of_float(name, value);
+    return vtac_make(&k->maker, op, &x, 1, &attr, 1);
+}
+
+vtac_id keras_activate(keras *k, vtac_id x, const char *name, int64_t axis)
+{
+    vtac_builder *m = &k->maker;
+    static const struct {
+        const char *name;
+        vtac_op op;
+    } simple[] = {{"relu", VTAC_OP_RELU},
+                  {"tanh", VTAC_OP_TANH},
+                  {"sigmoid", VTAC_OP_SIGMOID},
+                  {"elu", VTAC_OP_ELU},
+                  {"selu", VTAC_OP_SELU},
+                  {"softplus", VTAC_OP_SOFTPLUS},
+                  {"softsign", VTAC_OP_SOFTSIGN},
+                  {"exponential", VTAC_OP_EXP},
+                  {"gelu", VTAC_OP_GELU},
+                  {"mish", VTAC_OP_MISH},
+                  {"hard_swish", VTAC_OP_HARD_SWISH},
+                  {"hard_silu", VTAC_OP_HARD_SWISH}};
+    for (size_t i = 0; i < sizeof simple / sizeof simple[0]; i++) {
+        if (strcmp(name, simple[i].name) == 0) {
+            return vtac_make1(m, simple[i].op, x);
+        }
+    }
+    if (strcmp(name, "linear") == 0 || name[0] == '\0') {
+        return x;
+    }
+    if (strcmp(name, "relu6") == 0) {
+        return vtac_make_clip(m, x, 0.0, 6.0);
+    }
+    if (strcmp(name, "hard_tanh") == 0) {
+        return vtac_make_clip(m, x, -1.0, 1.0);
+    }
+    if (strcmp(name, "squareplus") == 0) {
+        const vtac_id root =
+            vtac_make1(m, VTAC_OP_SQRT,
+                       vtac_make2(m, VTAC_OP_ADD, vtac_make2(m, VTAC_OP_MUL, x, x), keras_number(k, 4.0)));
+        return vtac_make2(m, VTAC_OP_MUL, vtac_make2(m, VTAC_OP_ADD, x, root), keras_number(k, 0.5));
+    }
+    if (strcmp(name, "swish") == 0 || strcmp(name, "silu") == 0) {
+        return vtac_make2(m, VTAC_OP_MUL, x, vtac_make1(m, VTAC_OP_SIGMOID, x));
+    }
+    if (strcmp(name, "leaky_relu") == 0) {
+        return keras_with_float(k, VTAC_OP_LEAKY_RELU, x, "alpha", k->version3 ? 0.2 : 0.3);
+    }
+    if (strcmp(name, "hard_sigmoid") == 0) { /* Keras 3: relu6(x + 3) / 6 */
+        const vtac_attr attrs[] = {vtac_attr_of_float("alpha", k->version3 ? 1.0 / 6.0 : 0.2),
+                                   vtac_attr_of_float("beta", 0.5)};
+        return vtac_make(m, VTAC_OP_HARD_SIGMOID, &x, 1, attrs, 2);
+    }
+    if (strcmp(name, "softmax") == 0 || strcmp(name, "log_softmax") == 0) {
+        const vtac_attr attr = vtac_attr_of_int("axis", axis);
+        return vtac_make(m, name[0] == 's' ? VTAC_OP_SOFTMAX : VTAC_OP_LOG_SOFTMAX, &x, 1, &attr, 1);
+    }
+    keras_refuse(k, "the activation '%.60s' is not supported", name);
+    return 0;
+}
+
+/* The layer's own activation, channels on `axis`. */
+vtac_id keras_activated(keras *k, vtac_id x, int64_t axis)
+{
+    return keras_activate(k, x, keras_text(k, "activation", "linear"), axis);
+}
+
+/* The one axis that an option names, as 0 … rank - 1. */
+uint32_t keras_axis(keras *k, uint32_t rank)
+{
+    const cJSON *item = keras_option(k, "axis");
+    if (cJSON_IsArray(item) && cJSON_GetArraySize(item) == 1) {
+        item = cJSON_GetArrayItem(item, 0);
+    }
+    int64_t axis = item == NULL ? -1 : cJSON_IsNumber(item) ? keras_whole(item) : VTAC_MAX_RANK;
+    axis = axis < 0 ? axis + rank : axis;
+    if (axis < 0 || axis >= (int64_t)rank) {
+        keras_refuse(k, "an axis of its own, of %u, is needed", rank);
+        return 0;
+    }
+    return (uint32_t)axis;
+}
+
+vtac_id keras_bias(keras *k, uint32_t i)
+{
+    return keras_bool(k, "use_bias", true) ? keras_constant(k, keras_weight(k, i, 1)) : 0;
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What becomes a part of every model for WebAssembly, as runtime/wasm makes it: the runtime as an object, no
+ * bytes where this vtac was built without clang; the binding for JavaScript; the page that shows a model.
+ */
+#ifndef VTAC_WASM_H
+#define VTAC_WASM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "vta/status.h"
+
+extern const uint8_t vta_wasm_runtime[], vta_wasm_binding[], vta_wasm_page[];
+extern const size_t vta_wasm_runtime_bytes, vta_wasm_binding_bytes, vta_wasm_page_bytes;
+
+/* Whether a model for WebAssembly is to be a page, by the name of its file; and the page of a module. */
+bool vtac_is_page(const char *path);
+vta_status vtac_write_page(const char *module, const char *path, vta_diag *diag);
+
+#endif

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Matrix products: what the general way (matmul.c) and the one of bytes (matmul_bytes.c) share.
+ */
+#ifndef VTAC_LOWER_MATMUL_H
+#define VTAC_LOWER_MATMUL_H
+
+#include "lower.h"
+
+typedef struct vtac_product_region {
+    int64_t begin, lanes, vectors, tiles; /* columns from `begin` on */
+    int64_t part;                         /* columns of the last vector, where it is not full; else 0 */
+    int64_t block;                        /* rows at once */
+} vtac_product_region;
+
+enum { MOST_REGIONS = 16 };
+
+typedef struct vtac_product {
+    uint32_t a, b, a_zero, b_zero; /* inputs; zero points 0: none */
+    bool a_turned, b_turned;       /* given transposed (matrices only) */
+    vtac_dtype type, stored;       /* of the sums, of the packed operand */
+    int64_t m, n, k;
+    int64_t room;                   /* columns of the packed operand: whole vectors */
+    vtac_type a_type, b_type, lead; /* with at least two axes; the batch axes of the result */
+    bool row, column;               /* a, b given as vectors */
+    vtac_storage_id packed;
+    bool direct; /* b as it is */
+    bool known;  /* b, and its zero points */
+    bool tiled;  /* packed in the order of use: [matrix][tile of columns][k][column] */
+    bool narrow; /* sums, and what is added to them, stay below 2^24 */
+    vtac_product_region regions[MOST_REGIONS];
+    uint32_t region_count;
+} vtac_product;
+
+/* What becomes of a sum at the output's index `at`; NULL: itself. */
+typedef const vtac_expr *vtac_product_finish(vtac_lower *l, const vtac_product *p, const vtac_expr *sum,
+                                             const vtac_expr *const *at);
+
+int64_t vtac_product_matrices(const vtac_type *type);
+/* Which matrix of an operand belongs to the batch index. */
+const vtac_expr *vtac_product_matrix(vtac_lower *l, const vtac_type *type, const vtac_type *lead,
+                                     const vtac_expr *const *at);
+
+bool vtac_product_is_bytes(const vtac_lower *l, const vtac_product *p);
+vta_status vtac_multiply_bytes(vtac_lower *l, vtac_product *p, vtac_product_finish *finish);
+
+#endif

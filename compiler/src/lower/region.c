@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Operators that reduce regions of a picture: RoiAlign, MaxRoiPool. Regions are data, so that the loops over
+ * what lies in them are bounded by numbers that are known only when they run.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "../ops/infer.h"
+#include "lower.h"
+
+#define E1(op, a)       vtac_e1(l->k, VTAC_E_##op, a)
+#define E2(op, a, b)    vtac_e2(l->k, VTAC_E_##op, a, b)
+#define SELECT(c, a, b) vtac_e3(l->k, VTAC_E_SELECT, c, a, b)
+#define LET(name, e)    vtac_let(l->k, name, e)
+
+/* Loops have constant extents: a count is run through digit by digit, and a digit's loop is entered where
+ * there is something left. */
+enum { DIGITS = 3, DIGIT = 16, MOST_SAMPLES = 4096 /* DIGIT to the DIGITS */ };
+
+/* 0, 1 ... count - 1; what was opened is closed by 2 * DIGITS ends. */
+static const vtac_expr *open_count(vtac_lower *l, const vtac_expr *count)
+{
+    const vtac_expr *i = vtac_e_index(l->k, 0);
+    int64_t place = MOST_SAMPLES;
+    for (uint32_t d = 0; d < DIGITS; d++) {
+        place /= DIGIT;
+        const vtac_expr *digit = vtac_for(l->k, VTAC_LOOP_SERIAL, DIGIT, "digit");
+        i = LET("i", vtac_i_add(l->k, i, vtac_i_mulc(l->k, digit, place)));
+        vtac_if(l->k, E2(LT, i, count));
+    }
+    return i;
+}
+
+static const vtac_expr *number(vtac_lower *l, vtac_dtype type, double value)
+{
+    return vtac_e_float(l->k, type, value);
+}
+
+/* ---- RoiAlign: x [N, C, H, W], rois [R, 4] as x, y of two corners, the picture of each; out [R, C, h, w] */
+
+typedef struct aligned {
+    vtac_dtype type;
+    const vtac_expr *start, *bin, *count, *inverse; /* of one axis; inverse: bin / count */
+    int64_t dim;
+} aligned;
+
+static aligned align_axis(vtac_lower *l, const vtac_expr *roi, uint32_t axis, const vtac_expr *cell)
+{
+    const bool half =
+        strcmp(vtac_attr_string(l->node, "coordinate_transformation_mode", "half_pixel"), "half_pixel") == 0;
+    const int64_t ratio = vtac_attr_int(l->node, "sampling_ratio", 0);
+    aligned a = {.type = vtac_compute_type(vtac_type_in(l, 0)->dtype),
+                 .dim = vtac_type_in(l, 0)->dim[2 + axis]};
+    const double scale = vtac_attr_float(l->node, "spatial_scale", 1.0);
+    const vtac_expr *corner[2];
+    for (uint32_t k = 0; k < 2; k++) {
+        const vtac_expr *at[] = {roi, vtac_e_index(l->k, 2 * k + (axis == 0 ? 1 : 0))};
+        const vtac_expr *given = vtac_e_cast(l->k, a.type, vtac_in_at(l, 1, at));
+        corner[k] = E2(MUL, given, number(l, a.type, scale));
+        corner[k] = LET("corner", half ? E2(SUB, corner[k], number(l, a.type, 0.5)) : corner[k]);
+    }
+    const vtac_expr *size = E2(SUB, corner[1], corner[0]);
+    size = LET("size", half ? size : E2(MAX, size, number(l, a.type, 1.0)));
+    const vtac_expr *bins = number(l, a.type, (double)vtac_type_out(l, 0)->dim[2 + axis]);
+    a.bin = LET("bin", E2(DIV, size, bins));
+    const vtac_expr *samples =
+        ratio > 0 ? vtac_e_index(l->k, ratio) : vtac_e_cast(l->k, VTAC_I64, E1(CEIL, a.bin));
+    a.count = LET("samples", E2(MIN, vtac_e_index(l->k, MOST_SAMPLES), samples));
+    const vtac_expr *divisor = E2(MAX, a.count, vtac_e_index(l->k, 1));
+    a.inverse = LET("step", E2(DIV, a.bin, vtac_e_cast(l->k, a.type, divisor)));
+    a.start = LET("start", E2(ADD, corner[0], E2(MUL, vtac_e_cast(l->k, a.type, cell), a.bin)));
+    return a;
+}
+
+/* The two neighbours of a sample on one axis and what they count; `inside`: whether it is read at all. */
+typedef struct neighbours {
+    const vtac_expr *place[2], *weight[2], *inside;
+} neighbours;
+
+static neighbours around(vtac_lower *l, const aligned *a, const vtac_expr *sample)
+{
+    neighbours n;
+    const vtac_expr *zero = number(l, a->type, 0.0);
+    const vtac_expr *one = number(l, a->type, 1.0);
+    const vtac_expr *last = number(l, a->type, (double)(a->dim - 1));
+    const vtac_expr *middle = E2(ADD, vtac_e_cast(l->k, a->type, sample), number(l, a->type, 0.5));
+    const vtac_expr *x = LET("x", E2(ADD, a->start, E2(MUL, middle, a->inverse)));
+    n.inside = LET("inside", E2(AND, E2(GE, x, number(l, a->type, -1.0)),
+                                E2(LE, x, number(l, a->type, (double)a->dim))));
+    const vtac_expr *held = LET("held", SELECT(n.inside, E2(MIN, last, E2(MAX, zero, x)), zero));
+    const vtac_expr *low = LET("low", E1(FLOOR, held));
+    n.weight[1] = LET("after", E2(SUB, held, low));
+    n.weight[0] = LET("before", E2(SUB, one, n.weight[1]));
+    n.place[0] = LET("at", vtac_e_cast(l->k, VTAC_I64, low));
+    n.place[1] = LET("next", E2(MIN, vtac_e_index(l->k, a->dim - 1), vtac_i_addc(l->k, n.place[0], 1)));
+    return n;
+}
+
+vta_status vtac_lower_roi_align(vtac_lower *l)
+{
+    const vtac_type *x = vtac_type_in(l, 0);
+    const bool max = strcmp(vtac_attr_string(l->node, "mode", "avg"), "max") == 0;
+    VTA_TRY(vtac_begin(l, ""));
+    const vtac_dtype type = vtac_compute_type(x->dtype);
+    const vtac_expr *zero = vtac_e_index(l->k, 0);
+    vtac_buffer *sum = vtac_local(l, "sum", type, 1);
+    const vtac_expr *at[VTAC_MAX_RANK];
+    const uint32_t loops = vtac_open(l, vtac_type_out(l, 0), at, true);
+    const vtac_expr *batch = LET("batch", vtac_e_cast(l->k, VTAC_I64, vtac_in_at(l, 2, at)));
+    batch = LET("batch", E2(MAX, zero, E2(MIN, vtac_e_index(l->k, x->dim[0] - 1), batch)));
+    const aligned y_axis = align_axis(l, at[0], 0, at[2]);
+    const aligned x_axis = align_axis(l, at[0], 1, at[3]);
+    const vtac_expr *none = E2(MIN, y_axis.count, x_axis.count);
+    none = LET("none", E2(LT, none, vtac_e_index(l->k, 1)));
+    vtac_store(l->k, sum, zero,
+               max ? SELECT(none, number(l, type, 0.0), number(l, type, -HUGE_VAL)) : number(l, type, 0.0));
+    const neighbours row = around(l, &y_axis, open_count(l, y_axis.count));
+    const neighbours column = around(l, &x_axis, open_count(l, x_axis.count));
+    const vtac_expr *inside = LET("inside", E2(AND, row.inside, column.inside));
+    const vtac_expr *value = NULL;
+    for (uint32_t i = 0; i < 4; i++) {
+        const vtac_expr *from[] = {batch, at[1], row.place[i / 2], column.place[i % 2]};
+        const vtac_expr *part =
+            E2(MUL, E2(MUL, row.weight[i / 2], column.weight[i % 2]), vtac_in_at(l, 0, from));
+        value = value == NULL ? part : max ? E2(MAX, value, part) : E2(ADD, value, part);
+    }
+    value = LET("value", SELECT(inside, value, number(l, type, 0.0)));
+    const vtac_expr *before = vtac_e_load(l->k, sum, zero);
+    vtac_store(l->k, sum, zero, max ? E2(MAX, before, value) : E2(ADD, before, value));
+    vtac_close(l, 4 * DIGITS);
+    const vtac_expr *count = E2(MAX, vtac_e_index(l->k, 1), E2(MUL, y_axis.count, x_axis.count));
+    const vtac_expr *result = vtac_e_load(l->k, sum, zero);
+    vtac_out_at(l, 0, at, max ? result : E2(DIV, result, vtac_e_cast(l->k, type, count)));
+    vtac_close(l, loops);
+    return l->diag->code;
+}
+
+/* ---- MaxRoiPool: x [N, C, H, W], rois [R, 5] as the picture and x, y of two corners, both in the region */
+
+/* Where a cell begins and ends (not in it), in whole places. */
+static void cell_range(vtac_lower *l, const vtac_expr *roi, uint32_t axis, const vtac_expr *cell,
+                       const vtac_expr **range)
+{
+    const vtac_dtype type = vtac_compute_type(vtac_type_in(l, 0)->dtype);
+    const int64_t dim = vtac_type_in(l, 0)->dim[2 + axis];
+    const vtac_expr *scale = number(l, type, vtac_attr_float(l->node, "spatial_scale", 1.0));
+    const vtac_expr *corner[2];
+    for (uint32_t k = 0; k < 2; k++) {
+        const vtac_expr *at[] = {roi, vtac_e_index(l->k, 1 + 2 * k + (axis == 0 ? 1 : 0))};
+        const vtac_expr *scaled = LET("scaled", E2(MUL, vtac_in_at(l, 1, at), scale));
+        const vtac_expr *away = E1(FLOOR, E2(ADD, E1(ABS, scaled), number(l, type, 0.5)));
+        corner[k] = LET("corner", SELECT(E2(LT, scaled, number(l, type, 0.0)), E1(NEG, away), away));
+    }
+    const vtac_expr *one = number(l, type, 1.0);
+    const vtac_expr *size = E2(MAX, one, E2(ADD, E2(SUB, corner[1], corner[0]), one));
+    const vtac_expr *bins = number(l, type, (double)vtac_type_out(l, 0)->dim[2 + axis]);
+    const vtac_expr *bin = LET("bin", E2(DIV, size, bins));
+    const vtac_expr *i = vtac_e_cast(l->k, type, cell);
+    const vtac_expr *edge[] = {E1(FLOOR, E2(MUL, i, bin)), E1(CEIL, E2(MUL, E2(ADD, i, one), bin))};
+    for (uint32_t k = 0; k < 2; k++) {
+        const vtac_expr *place = vtac_e_cast(l->k, VTAC_I64, E2(ADD, corner[0], edge[k]));
+        range[k] = LET("edge", E2(MAX, vtac_e_index(l->k, 0), E2(MIN, vtac_e_index(l->k, dim), place)));
+    }
+}
+
+vta_status vtac_lower_max_roi_pool(vtac_lower *l)
+{
+    const vtac_type *x = vtac_type_in(l, 0);
+    VTA_TRY(vtac_begin(l, ""));
+    const vtac_dtype type = vtac_compute_type(x->dtype);
+    const vtac_expr *zero = vtac_e_index(l->k, 0);
+    vtac_buffer *most = vtac_local(l, "most", type, 1);
+    const vtac_expr *at[VTAC_MAX_RANK];
+    const vtac_expr *range[2][2];
+    const vtac_expr *from[4];
+    const uint32_t loops = vtac_open(l, vtac_type_out(l, 0), at, true);
+    const vtac_expr *first[] = {at[0], zero};
+    from[0] = vtac_e_cast(l->k, VTAC_I64, vtac_in_at(l, 1, first));
+    from[0] = LET("batch", E2(MAX, zero, E2(MIN, vtac_e_index(l->k, x->dim[0] - 1), from[0])));
+    from[1] = at[1];
+    const vtac_expr *any = NULL;
+    for (uint32_t axis = 0; axis < 2; axis++) {
+        cell_range(l, at[0], axis, at[2 + axis], range[axis]);
+        const vtac_expr *some = E2(LT, range[axis][0], range[axis][1]);
+        any = any == NULL ? some : E2(AND, any, some);
+    }
+    vtac_store(l->k, most, zero, SELECT(LET("any", any), number(l, type, -HUGE_VAL), number(l, type, 0.0)));
+    for (uint32_t axis = 0; axis < 2; axis++) {
+        const vtac_expr *i = vtac_for(l->k, VTAC_LOOP_SERIAL, x->dim[2 + axis], "i");
+        vtac_if(l->k, E2(AND, E2(GE, i, range[axis][0]), E2(LT, i, range[axis][1])));
+        from[2 + axis] = i;
+    }
+    vtac_store(l->k, most, zero, E2(MAX, vtac_e_load(l->k, most, zero), vtac_in_at(l, 0, from)));
+    vtac_close(l, 4);
+    vtac_out_at(l, 0, at, vtac_e_load(l->k, most, zero));
+    vtac_close(l, loops);
+    return l->diag->code;
+}

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Operators that read or write at places that are data: deformable convolution, unpooling, caches.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "compose.h"
+
+/* Hands attributes on as they are. */
+static void hand_on(vtac_compose *c, const char *const *names)
+{
+    for (; *names != NULL; names++) {
+        const vtac_attr *attr = vtac_c_attr(c, *names);
+        if (attr != NULL && c->draft->attr_count < VTAC_MOST_ATTRS) {
+            c->draft->attrs[c->draft->attr_count++] = *attr;
+        }
+    }
+}
+
+/* ---- RoiAlign before opset 16: corners are not moved by half a place */
+
+void vtac_composed_roi_align_10(vtac_compose *c, vtac_value_id *out)
+{
+    static const char *const names[] = {"mode",           "output_height", "output_width",
+                                        "sampling_ratio", "spatial_scale", NULL};
+    const vtac_value_id inputs[] = {vtac_c_in(c, 0), vtac_c_in(c, 1), vtac_c_in(c, 2)};
+    hand_on(c, names);
+    vtac_c_set_string(c, "coordinate_transformation_mode", "output_half_pixel");
+    out[0] = vtac_c_node(c, VTAC_OP_ROI_ALIGN, inputs, 3);
+}
+
+/* ---- DeformConv: x, weight [M, C / group, taps...], offset, bias, mask: what the taps read, times the
+ * weights
+ */
+
+void vtac_composed_deform_conv(vtac_compose *c, vtac_value_id *out)
+{
+    static const char *const names[] = {"strides", "dilations", "pads", "offset_group", NULL};
+    const vtac_value_id x = vtac_c_in(c, 0);
+    const vtac_value_id weight = vtac_c_in(c, 1);
+    const vtac_value_id offset = vtac_c_in(c, 2);
+    const vtac_type w = *vtac_c_type(c, weight);
+    const vtac_type o = *vtac_c_type(c, offset);
+    const int64_t group = vtac_c_int(c, "group", 1);
+    const uint32_t rank = vtac_c_rank(c, x);
+    if (c->status == VTA_OK &&
+        (w.rank != rank || o.rank != rank || rank < 3 || group < 1 || w.dim[0] % group != 0 ||
+         vtac_c_dim(c, x, 1) % group != 0 || w.dim[1] != vtac_c_dim(c, x, 1) / group)) {
+        (void)vtac_compose_fail(c, VTA_INVALID, "its input, weight and offset do not fit %lld groups",
+                                (long long)group);
+    }
+    if (c->status != VTA_OK) {
+        return;
+    }
+    const vtac_value_id inputs[] = {x, offset, vtac_c_has(c, 4) ? vtac_c_in(c, 4) : 0};
+    hand_on(c, names);
+    vtac_c_set_ints(c, "kernel_shape", w.dim + 2, w.rank - 2);
+    const vtac_value_id columns = vtac_c_node(c, VTAC_OP_DEFORM_COLUMNS, inputs, inputs[2] == 0 ? 2 : 3);
+    const int64_t *d = vtac_c_type(c, columns)->dim; /* [N, C, taps, places] */
+    const int64_t sums = w.dim[1] * d[2];
+    const int64_t parted[] = {d[0], group, sums, d[3]};
+    const int64_t rows[] = {1, group, w.dim[0] / group, sums};
+    vtac_type shape = {w.dtype, rank, {d[0], w.dim[0]}};
+    memcpy(shape.dim + 2, o.dim + 2, (rank - 2) * sizeof *shape.dim);
+    out[0] = vtac_c_like(
+        c, vtac_c_matmul(c, vtac_c_reshape(c, weight, rows, 4), vtac_c_reshape(c, columns, parted, 4)),
+        &shape);
+    if (vtac_c_has(c, 3)) {
+        out[0] = vtac_c_add(c, out[0], vtac_c_along(c, vtac_c_in(c, 3), 1, rank));
+    }
+}
+
+/* ---- MaxUnpool: x, the places that MaxPool took its elements from, output_shape */
+
+/* How large the input of the pool was. */
+static void pooled_from(vtac_compose *c, const vtac_type *x, vtac_type *y)
+{
+    const vtac_attr *kernel = vtac_c_attr(c, "kernel_shape");
+    const vtac_attr *strides = vtac_c_attr(c, "strides");
+    const vtac_attr *pads = vtac_c_attr(c, "pads");
+    const uint32_t axes = x->rank < 3 ? 0 : x->rank - 2;
+    if (axes == 0 || kernel == NULL || kernel->kind != VTAC_ATTR_INTS || kernel->count != axes ||
+        (strides != NULL && (strides->kind != VTAC_ATTR_INTS || strides->count != axes)) ||
+        (pads != NULL && (pads->kind != VTAC_ATTR_INTS || pads->count != (size_t)2 * axes))) {
+        (void)vtac_compose_fail(c, VTA_INVALID, "its window does not fit an input of %u axes", x->rank);
+        return;
+    }
+    *y = *x;
+    for (uint32_t i = 0; i < axes; i++) {
+        const int64_t stride = strides == NULL ? 1 : strides->ints[i];
+        const int64_t both[] = {pads == NULL ? 0 : pads->ints[i], pads == NULL ? 0 : pads->ints[axes + i]};
+        const int64_t most = INT32_MAX;
+        if (stride < 1 || stride > most || kernel->ints[i] < 1 || kernel->ints[i] > most || both[0] < 0 ||
+            both[0] > most || both[1] < 0 || both[1] > most ||
+            __builtin_mul_overflow(x->dim[2 + i] - 1, stride, &y->dim[2 + i]) || y->dim[2 + i] > most) {
+            (void)vtac_compose_fail(c, VTA_RANGE, "its window on axis %u is out of range", i);
+            return;
+        }
+        y->dim[2 + i] += kernel->ints[i] - both[0] - both[1];
+        y->dim[2 + i] = y->dim[2 + i] < 0 ? 0 : y->dim[2 + i];
+    }
+}
+
+void vtac_composed_max_unpool(vtac_compose *c, vtac_value_id *out)
+{
+    const vtac_value_id x = vtac_c_in(c, 0);
+    const vtac_value_id places = vtac_c_in(c, 1);
+    const vtac_type type = *vtac_c_type(c, x);
+    int64_t asked[VTAC_MAX_RANK];
+    uint32_t count = 0;
+    vtac_type y;
+    if (vtac_c_has(c, 2) && !vtac_c_known_ints(c, 2, asked, VTAC_MAX_RANK, &count)) {
+        return;
+    }
+    pooled_from(c, &type, &y);
+    if (c->status != VTA_OK) {
+        return;
+    }
+    const vtac_type *given = vtac_c_type(c, places);
+    if (given->dtype != VTAC_I64 || given->rank != type.rank ||
+        memcmp(given->dim, type.dim, type.rank * sizeof *type.dim) != 0 ||
+        (count != 0 && count != type.rank)) {
+        (void)vtac_compose_fail(c, VTA_INVALID, "its places or its shape do not fit its input");
+        return;
+    }
+    const vtac_type line = {type.dtype, 1, {vtac_type_elements(&y)}};
+    const int64_t all[] = {vtac_type_elements(&type)};
+    if (line.dim[0] < 0 || (line.dim[0] == 0 && all[0] != 0)) {
+        (void)vtac_compose_fail(c, VTA_RANGE, "its result would have no place for its elements");
+        return;
+    }
+    const vtac_value_id parts[] = {vtac_c_fill(c, &line, 0.0), vtac_c_reshape(c, places, all, 1),
+                                   vtac_c_reshape(c, x, all, 1)};
+    out[0] = all[0] == 0 ? parts[0] : vtac_c_node(c, VTAC_OP_SCATTER_ELEMENTS, parts, 3);
+    out[0] = vtac_c_like(c, out[0], &y);
+    for (uint32_t i = 0; i < count; i++) { /* what was cut off behind the last window */
+        if (asked[i] < y.dim[i] || asked[i] > INT32_MAX) {
+            (void)vtac_compose_fail(c, VTA_INVALID,
+                                    "%lld places on axis %u are less than the %lld of its windows",
+                                    (long long)asked[i], i, (long long)y.dim[i]);
+            return;
+        }
+        out[0] = vtac_c_pad(c, out[0], i, 0, asked[i] - y.dim[i]);
+    }
+}
+
+/* ---- TensorScatter: cache, update, from which place on it goes in each batch */
+
+void vtac_composed_tensor_scatter(vtac_compose *c, vtac_value_id *out)
+{
+    const vtac_value_id cache = vtac_c_in(c, 0);
+    const vtac_value_id update = vtac_c_in(c, 1);
+    const vtac_type type = *vtac_c_type(c, cache);
+    const vtac_type part = *vtac_c_type(c, update);
+    const uint32_t axis = vtac_c_axis(c, vtac_c_int(c, "axis", -2), type.rank);
+    const bool circular = strcmp(vtac_c_string(c, "mode", "linear"), "circular") == 0;
+    bool fits = part.rank == type.rank && part.dtype == type.dtype && axis > 0;
+    for (uint32_t i = 0; c->status == VTA_OK && fits && i < type.rank; i++) {
+        fits = i == axis ? part.dim[i] <= type.dim[i] : part.dim[i] == type.dim[i];
+    }
+    if (!fits) {
+        (void)vtac_compose_fail(c, VTA_INVALID, "the update does not fit the cache along axis %u", axis);
+    }
+    if (c->status != VTA_OK || part.dim[axis] == 0) {
+        out[0] = cache;
+        return;
+    }
+    /* how far each place of the cache is behind the first that is written */
+    vtac_value_id from = vtac_c_along(c, vtac_c_range(c, VTAC_I64, type.dim[axis]), axis, type.rank);
+    if (vtac_c_has(c, 2)) {
+        from = vtac_c_sub(c, from, vtac_c_along(c, vtac_c_cast(c, vtac_c_in(c, 2), VTAC_I64), 0, type.rank));
+    }
+    if (circular) { /* Mod takes the sign of the divisor */
+        from = vtac_c2(c, VTAC_OP_MOD, from, vtac_c_number(c, VTAC_I64, (double)type.dim[axis]));
+    }
+    const vtac_value_id inside =
+        vtac_c_and(c, vtac_c_at_least(c, from, vtac_c_number(c, VTAC_I64, 0.0)),
+                   vtac_c_less(c, from, vtac_c_number(c, VTAC_I64, (double)part.dim[axis])));
+    vtac_value_id held = vtac_c_max_number(c, vtac_c_min_number(c, from, (double)(part.dim[axis] - 1)), 0.0);
+    held = vtac_c_expand(c, held, type.dim, type.rank);
+    out[0] = vtac_c_where(c, inside, vtac_c_gather_elements(c, update, held, axis), cache);
+}

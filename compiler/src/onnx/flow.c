@@ -1,0 +1,490 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The walk of flow.h: which node is what, turn by turn.
+ */
+#include "flow.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+bool vtac_flow_is(const Onnx__NodeProto *node, const char *type)
+{
+    return vtac_plain_domain(node->domain)[0] == '\0' && strcmp(vtac_proto_text(node->op_type), type) == 0;
+}
+
+/* ---- the nodes of a block */
+
+static vtac_flow_node *item_at(const vtac_flow_work *w, size_t i)
+{
+    return vta_vec_at(&w->items, i);
+}
+
+vta_status vtac_flow_add_nodes(vtac_flow_work *w, const vtac_place *at, Onnx__NodeProto *const *nodes,
+                               size_t count, const vtac_flow_node *parent, vta_diag *diag)
+{
+    for (size_t i = 0; i < count; i++) {
+        const vtac_flow_node item = {
+            .node = nodes[i], .at = *at, .origin = parent != NULL ? parent->origin : (uint32_t)i};
+        VTA_TRY(vtac_charge(w->b->im, diag));
+        if (vta_vec_push(&w->items, &item) == NULL) {
+            return vtac_flow_no_memory(diag);
+        }
+    }
+    return VTA_OK;
+}
+
+typedef struct asking {
+    const vtac_place *at;
+    bool ready;
+    bool *needed;
+} asking;
+
+static vta_status is_there(void *context, const char *name, vta_diag *diag)
+{
+    asking *a = context;
+    uint32_t value;
+    (void)diag;
+    if (!vtac_flow_find(a->at, name, &value)) {
+        a->ready = false;
+    } else if (a->needed != NULL) {
+        a->needed[value] = true;
+    }
+    return VTA_OK;
+}
+
+static vta_status ask(const vtac_flow_node *item, asking *a, vta_diag *diag)
+{
+    a->at = item->inside != NULL ? item->inside : &item->at;
+    for (size_t i = 0; item->inside != NULL && i < item->rename_count; i++) {
+        VTA_TRY(is_there(a, item->from[i], diag));
+    }
+    return item->inside != NULL ? VTA_OK : vtac_flow_node_names(item->node, NULL, is_there, a, 0, diag);
+}
+
+static vta_status is_ready(const vtac_flow_node *item, bool *out, vta_diag *diag)
+{
+    asking a = {.ready = true};
+    VTA_TRY(ask(item, &a, diag));
+    *out = a.ready;
+    return VTA_OK;
+}
+
+/* Gives a slot to what the open segment made and somebody else reads, and the instruction that runs it. */
+static vta_status close_segment(vtac_flow_work *w, vta_diag *diag)
+{
+    vtac_flow_builder *b = w->b;
+    if (b->segment == 0) {
+        return VTA_OK;
+    }
+    asking a = {.needed = calloc(b->values.count, sizeof(bool))};
+    vtac_flow_draft d = VTAC_FLOW_DRAFT;
+    vta_vec numbers = {.item_size = sizeof(uint32_t)};
+    vta_status status = a.needed != NULL ? VTA_OK : vtac_flow_no_memory(diag);
+    for (size_t i = 0; status == VTA_OK && i < w->items.count; i++) {
+        status = item_at(w, i)->done ? VTA_OK : ask(item_at(w, i), &a, diag);
+    }
+    a.at = &w->at;
+    for (size_t i = 0; status == VTA_OK && i < w->graph->n_output; i++) {
+        status = is_there(&a, vtac_proto_text(w->graph->output[i]->name), diag);
+    }
+    for (uint32_t i = 1; status == VTA_OK && i < b->values.count; i++) {
+        vtac_flow_value *v = vtac_flow_at(b, i);
+        if (!a.needed[i] || v->segment != b->segment || !v->made || v->constant != 0 || v->slot != 0) {
+            continue;
+        }
+        v->slot = b->flow->slot_count++;
+        status = vtac_add_output(b->im->graph, v->local, diag);
+        status =
+            status == VTA_OK ? vtac_flow_put_number(&numbers, b->im->graph->output_count - 1, diag) : status;
+        status = status == VTA_OK ? vtac_flow_put_number(&d.outputs, v->slot, diag) : status;
+    }
+    free(a.needed);
+    if (status == VTA_OK && numbers.count == 0) {
+        b->segment = 0;
+    } else if (status == VTA_OK) {
+        status = vtac_flow_put_word(&d.words, (int64_t)b->flow->segments.count, diag);
+        status = status == VTA_OK
+                     ? vtac_flow_finish_segment(b, w->block, VTA_FLOW_RUN, "", &d, &numbers, diag)
+                     : status;
+    }
+    vta_vec_free(&numbers);
+    vtac_flow_free_draft(&d);
+    return status;
+}
+
+/* Binds the outputs of a node that was imported as ever. */
+static vta_status take_outputs(vtac_flow_builder *b, const vtac_flow_node *item, const vtac_scope *made,
+                               vta_diag *diag)
+{
+    for (size_t i = 0; i < item->node->n_output; i++) {
+        const char *name = vtac_proto_text(item->node->output[i]);
+        vtac_value_id id = 0;
+        uint32_t number;
+        if (name[0] == '\0' || !vtac_scope_get(made, name, &id) || id == 0) {
+            continue;
+        }
+        const vtac_value *value = &b->im->graph->values[id];
+        if (value->constant != NULL) {
+            VTA_TRY(vtac_flow_add_constant(b, id, &number, diag));
+        } else {
+            const vtac_flow_value v = {.kind = VTA_FLOW_TENSOR,
+                                       .dtype = value->type.dtype,
+                                       .known = true,
+                                       .type = value->type,
+                                       .segment = b->segment,
+                                       .local = id,
+                                       .made = true};
+            VTA_TRY(vtac_flow_add_value(b, &v, &number, diag));
+        }
+        VTA_TRY(vtac_flow_bind(b, &item->at, name, number, diag));
+    }
+    return VTA_OK;
+}
+
+/* Whether a node that is ready can be nothing but an instruction. */
+static bool needs_instruction(const vtac_flow_builder *b, const vtac_flow_node *item)
+{
+    static const char *const control[] = {"If", "Loop", "Scan", "NonMaxSuppression"};
+    const Onnx__NodeProto *node = item->node;
+    bool needs = false;
+    for (size_t i = 0; i < sizeof control / sizeof control[0]; i++) {
+        needs = needs || vtac_flow_is(node, control[i]);
+    }
+    for (size_t i = 0; !needs && i < node->n_input; i++) {
+        uint32_t number;
+        (void)vtac_flow_find(&item->at, node->input[i], &number);
+        needs = number != 0 && !vtac_flow_at(b, number)->known;
+    }
+    return needs;
+}
+
+/* Imports a node into the open segment, where its inputs are static. `done` false: it is not of that kind,
+ * and `why` says so where it was tried. */
+static vta_status try_static(vtac_flow_work *w, vtac_flow_node *item, bool *done, vta_diag *why,
+                             vta_diag *diag)
+{
+    vtac_flow_builder *b = w->b;
+    Onnx__NodeProto *node = item->node;
+    *done = false;
+    if (needs_instruction(b, item)) {
+        return VTA_OK;
+    }
+    vtac_flow_open_segment(b);
+    vtac_scope scope = {.outer = NULL};
+    vta_status status = VTA_OK;
+    for (size_t i = 0; status == VTA_OK && i < node->n_input; i++) {
+        uint32_t number;
+        vtac_value_id id;
+        const char *name = vtac_proto_text(node->input[i]);
+        (void)vtac_flow_find(&item->at, name, &number);
+        status = vtac_flow_use(b, number, &id, diag);
+        if (status == VTA_OK && name[0] != '\0') {
+            status = vtac_scope_set(&scope, name, id, diag);
+        }
+    }
+    vtac_place at = item->at;
+    at.scope = &scope;
+    b->im->origin = item->origin;
+    if (status == VTA_OK) {
+        Onnx__NodeProto *nodes[] = {node};
+        status = vtac_import_nodes(b->im, &at, nodes, 1, why);
+        *done = status == VTA_OK;
+        status = status == VTA_UNSUPPORTED || status == VTA_INVALID ? VTA_OK : status;
+    }
+    status = status == VTA_OK && *done ? take_outputs(b, item, &scope, diag) : status;
+    free(scope.slots);
+    if (status != VTA_OK && diag->text[0] == '\0') {
+        *diag = *why;
+    }
+    return status;
+}
+
+/* ---- the turns of a block */
+
+/* A node of which only the form is known: control with known conditions, functions. `done`: it was replaced.
+ */
+static vta_status try_inline(vtac_flow_work *w, vtac_flow_node *item, bool *done, vta_diag *diag)
+{
+    const Onnx__FunctionProto *function = vtac_find_function(w->b->im, item->node);
+    *done = true;
+    if (function != NULL) {
+        return vtac_flow_inline_call(w, item, function, diag);
+    }
+    const vtac_flow_value *condition = vtac_flow_is(item->node, "If") ? vtac_flow_input(w->b, item, 0) : NULL;
+    if (condition != NULL && condition->constant != 0 && vtac_type_elements(&condition->type) == 1) {
+        const bool which = vtac_tensor_int(w->b->im->graph->values[condition->constant].constant, 0) != 0;
+        return vtac_flow_inline_branch(w, item, which, diag);
+    }
+    *done = false;
+    return VTA_OK;
+}
+
+static int64_t opset_of(const vtac_place *at)
+{
+    for (size_t i = 0; i < at->opset_count; i++) {
+        if (vtac_plain_domain(at->opsets[i]->domain)[0] == '\0') {
+            return at->opsets[i]->version;
+        }
+    }
+    return 1;
+}
+
+static vta_status give_node(vtac_flow_work *w, const vtac_flow_node *item, vta_diag *diag)
+{
+    if (vtac_flow_is(item->node, "If")) {
+        return vtac_flow_give_if(w, item, diag);
+    }
+    if (vtac_flow_is(item->node, "Loop")) {
+        return vtac_flow_give_loop(w, item, diag);
+    }
+    if (vtac_flow_is(item->node, "Scan")) {
+        return vtac_flow_give_scan(w, item, opset_of(&item->at), diag);
+    }
+    if (vtac_flow_is_window(item->node)) {
+        return vtac_flow_give_window(w, item, diag);
+    }
+    const vtac_flow_row *row = vtac_flow_row_in(item->node, opset_of(&item->at));
+    return row != NULL ? vtac_flow_give_row(w, item, row, diag) : vtac_flow_give_piece(w, item, diag);
+}
+
+static vta_status named(const vtac_flow_node *item, vta_status status, vta_diag *diag)
+{
+    if (status != VTA_OK && strncmp(diag->text, "node ", 5) != 0) {
+        const char *name = vtac_proto_text(item->node->name);
+        const char *first = item->node->n_output > 0 ? vtac_proto_text(item->node->output[0]) : "";
+        (void)vta_context(diag, "node '%s' (%s)", name[0] != '\0' ? name : first,
+                          vtac_proto_text(item->node->op_type));
+    }
+    return status;
+}
+
+/* One node that may be static: done, or found to be an instruction. */
+static vta_status static_node(vtac_flow_work *w, size_t i, vta_diag *diag)
+{
+    bool done = false;
+    vta_diag why = {0};
+    if (item_at(w, i)->inside != NULL) {
+        VTA_TRY(vtac_flow_rename_outputs(w, item_at(w, i), diag));
+        done = true;
+    }
+    vtac_flow_node item = *item_at(w, i);
+    if (!done) {
+        VTA_TRY(named(&item, try_inline(w, &item, &done, diag), diag));
+    }
+    if (!done) {
+        VTA_TRY(named(&item, try_static(w, &item, &done, &why, diag), diag));
+    }
+    if (!done && why.text[0] != '\0' && vtac_flow_row_of(item.node) == NULL) {
+        *diag = why;
+        return why.code;
+    }
+    item_at(w, i)->done = done;
+    item_at(w, i)->dynamic = !done;
+    return VTA_OK;
+}
+
+/* Nodes of a model stand in order: behind so many in a row that wait for others, the next turn finds more. */
+enum { MOST_WAITING = 1024 };
+
+/* All that can be done without an instruction; `progress`: something was. */
+static vta_status static_turn(vtac_flow_work *w, bool *progress, vta_diag *diag)
+{
+    size_t waiting = 0;
+    for (size_t i = w->first; i < w->items.count; i++) { /* it grows meanwhile */
+        bool ready;
+        if (item_at(w, i)->done || item_at(w, i)->dynamic) {
+            continue;
+        }
+        VTA_TRY(is_ready(item_at(w, i), &ready, diag));
+        waiting = ready ? 0 : waiting + 1;
+        if (ready) {
+            VTA_TRY(static_node(w, i, diag));
+            *progress = true;
+        } else if (*progress && waiting > MOST_WAITING) {
+            break;
+        }
+    }
+    return VTA_OK;
+}
+
+/* Whether node i is to become an instruction now. */
+static vta_status is_due(vtac_flow_work *w, size_t i, bool *out, vta_diag *diag)
+{
+    vtac_flow_node *item = item_at(w, i);
+    const bool open = !item->dynamic && item->inside == NULL && !vtac_flow_is(item->node, "If") &&
+                      vtac_find_function(w->b->im, item->node) == NULL;
+    *out = false;
+    if (item->dynamic || open) {
+        VTA_TRY(is_ready(item, out, diag));
+    }
+    if (*out && open) {
+        *out = item->dynamic = needs_instruction(w->b, item);
+    }
+    return VTA_OK;
+}
+
+static vta_status dynamic_turn(vtac_flow_work *w, bool *progress, vta_diag *diag)
+{
+    size_t waiting = 0;
+    for (size_t i = w->first; i < w->items.count; i++) {
+        bool due = false;
+        if (item_at(w, i)->done) {
+            continue;
+        }
+        VTA_TRY(is_due(w, i, &due, diag));
+        waiting = due ? 0 : waiting + 1;
+        if (due) {
+            const vtac_flow_node item = *item_at(w, i);
+            VTA_TRY(named(&item, give_node(w, &item, diag), diag));
+            item_at(w, i)->done = true;
+            *progress = true;
+        } else if (*progress && waiting > MOST_WAITING) {
+            break;
+        }
+    }
+    while (w->first < w->items.count && item_at(w, w->first)->done) {
+        w->first++;
+    }
+    return VTA_OK;
+}
+
+static vta_status all_turns(vtac_flow_work *w, vta_diag *diag)
+{
+    for (bool progress = true; progress;) {
+        progress = false;
+        VTA_TRY(static_turn(w, &progress, diag));
+        VTA_TRY(close_segment(w, diag));
+        VTA_TRY(dynamic_turn(w, &progress, diag));
+    }
+    for (size_t i = 0; i < w->items.count; i++) {
+        const vtac_flow_node *item = item_at(w, i);
+        if (!item->done) {
+            return named(item,
+                         vta_fail(diag, VTA_INVALID,
+                                  "an input is defined by no earlier node; the model is cyclic, unordered or "
+                                  "incomplete"),
+                         diag);
+        }
+    }
+    return VTA_OK;
+}
+
+vta_status vtac_flow_build_block(vtac_flow_builder *b, const vtac_place *at, const Onnx__GraphProto *graph,
+                                 uint32_t number, vta_diag *diag)
+{
+    vtac_flow_work w = {
+        .b = b, .block = number, .items = {.item_size = sizeof(vtac_flow_node)}, .at = *at, .graph = graph};
+    vta_status status = vtac_flow_add_nodes(&w, at, graph->node, graph->n_node, NULL, diag);
+    status = status == VTA_OK ? all_turns(&w, diag) : status;
+    vta_vec_free(&w.items);
+    return status;
+}
+
+/* ---- the model */
+
+static vta_status import_ends(vtac_flow_builder *b, const vtac_place *at, vta_diag *diag)
+{
+    const Onnx__GraphProto *graph = b->im->model->graph;
+    for (size_t i = 0; i < graph->n_input; i++) {
+        const char *name = vtac_proto_text(graph->input[i]->name);
+        uint32_t number;
+        if (vtac_flow_find(at, name, &number)) {
+            continue;
+        }
+        vtac_flow_end end = {.name = name};
+        VTA_TRY(vtac_import_input(b->im, graph->input[i], &end, diag));
+        vtac_type type = {.dtype = end.dtype, .rank = end.rank < 0 ? 0 : (uint32_t)end.rank};
+        bool known = end.rank >= 0;
+        for (int32_t k = 0; k < end.rank; k++) {
+            type.dim[k] = end.dim[k];
+            known = known && end.dim[k] >= 0;
+        }
+        end.name = vta_arena_string(&b->im->graph->arena, name, strlen(name));
+        VTA_TRY(vtac_flow_add_slot(b, end.kind, end.dtype, known ? &type : NULL, &number, diag));
+        end.slot = vtac_flow_at(b, number)->slot;
+        VTA_TRY(vtac_flow_bind(b, at, end.name, number, diag));
+        if (end.name == NULL || vta_vec_push(&b->flow->inputs, &end) == NULL) {
+            return vtac_flow_no_memory(diag);
+        }
+    }
+    return vtac_check_shape_options(b->im, diag);
+}
+
+static vta_status export_ends(vtac_flow_builder *b, const vtac_place *at, vta_diag *diag)
+{
+    const Onnx__GraphProto *graph = b->im->model->graph;
+    for (size_t i = 0; i < graph->n_output; i++) {
+        const char *name = vtac_proto_text(graph->output[i]->name);
+        uint32_t number;
+        if (!vtac_flow_find(at, name, &number) || number == 0) {
+            return vta_fail(diag, VTA_INVALID, "output %zu ('%s') is defined by no node", i, name);
+        }
+        const vtac_flow_value v = *vtac_flow_at(b, number);
+        if (v.kind != VTA_FLOW_TENSOR) {
+            return vta_fail(diag, VTA_UNSUPPORTED, "output '%s' is a sequence or optional; only tensors are",
+                            name);
+        }
+        const Onnx__TypeProto *type = graph->output[i]->type;
+        const Onnx__TypeProto__Tensor *tensor =
+            type != NULL && type->value_case == ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE ? type->tensor_type
+                                                                                    : NULL;
+        vtac_flow_end end = {.name = vta_arena_string(&b->im->graph->arena, name, strlen(name)),
+                             .kind = v.kind,
+                             .dtype = v.dtype,
+                             .rank = -1};
+        if (v.known) {
+            end.rank = (int32_t)v.type.rank;
+            memcpy(end.dim, v.type.dim, sizeof end.dim);
+        } else if (tensor != NULL && tensor->shape != NULL && tensor->shape->n_dim <= VTAC_MAX_RANK) {
+            end.rank = (int32_t)tensor->shape->n_dim;
+            for (int32_t k = 0; k < end.rank; k++) {
+                end.dim[k] = -1;
+            }
+        }
+        VTA_TRY(vtac_flow_slot(b, number, &end.slot, diag));
+        if (end.name == NULL || vta_vec_push(&b->flow->outputs, &end) == NULL) {
+            return vtac_flow_no_memory(diag);
+        }
+    }
+    return VTA_OK;
+}
+
+static vta_status build_model(vtac_flow_builder *b, vta_diag *diag)
+{
+    const Onnx__GraphProto *graph = b->im->model->graph;
+    const vtac_place at = {vtac_flow_scope(b, NULL), b->im->model->opset_import, b->im->model->n_opset_import,
+                           NULL};
+    const vtac_flow_value none = {.kind = VTA_FLOW_NOTHING};
+    uint32_t number;
+    if (at.scope == NULL || vta_vec_push(&b->values, &none) == NULL) {
+        return vtac_flow_no_memory(diag);
+    }
+    VTA_TRY(vtac_flow_import_constants(b, &at, graph, diag));
+    VTA_TRY(import_ends(b, &at, diag));
+    VTA_TRY(vtac_flow_new_block(b, &number, diag));
+    VTA_TRY(vtac_flow_build_block(b, &at, graph, number, diag));
+    return export_ends(b, &at, diag);
+}
+
+vta_status vtac_import_flow(vtac_importer *im, vta_diag *diag)
+{
+    vtac_flow_builder b = {.im = im,
+                           .flow = vtac_flow_create(),
+                           .values = {.item_size = sizeof(vtac_flow_value)},
+                           .scopes = {.item_size = sizeof(vtac_scope *)},
+                           .seg_inputs = {.item_size = sizeof(uint32_t)},
+                           .seg_slots = {.item_size = sizeof(uint32_t)}};
+    im->graph->flow = b.flow;
+    im->depth = 1; /* nodes are numbered here */
+    const vta_status status = b.flow != NULL ? build_model(&b, diag) : vtac_flow_no_memory(diag);
+    for (size_t i = 0; i < b.scopes.count; i++) {
+        vtac_scope *scope = *(vtac_scope **)vta_vec_at(&b.scopes, i);
+        free(scope->slots);
+        free(scope);
+    }
+    vta_vec_free(&b.scopes);
+    vta_vec_free(&b.values);
+    vta_vec_free(&b.seg_inputs);
+    vta_vec_free(&b.seg_slots);
+    return status;
+}

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Nodes that become instructions of a row of vta/flow.def.
+ */
+#include "flow.h"
+
+#include <string.h>
+
+vta_status vtac_flow_input_slots(vtac_flow_builder *b, const vtac_flow_node *item, vta_vec *slots,
+                                 vta_diag *diag)
+{
+    size_t count = item->node->n_input;
+    while (count > 0 && vtac_proto_text(item->node->input[count - 1])[0] == '\0') {
+        count--;
+    }
+    for (size_t i = 0; i < count; i++) {
+        uint32_t number;
+        uint32_t slot = 0;
+        (void)vtac_flow_find(&item->at, item->node->input[i], &number);
+        VTA_TRY(vtac_flow_slot(b, number, &slot, diag));
+        VTA_TRY(vtac_flow_put_number(slots, slot, diag));
+    }
+    return VTA_OK;
+}
+
+const vtac_flow_value *vtac_flow_input(const vtac_flow_builder *b, const vtac_flow_node *item, size_t i)
+{
+    uint32_t number = 0;
+    if (i < item->node->n_input) {
+        (void)vtac_flow_find(&item->at, item->node->input[i], &number);
+    }
+    return number != 0 ? vtac_flow_at(b, number) : NULL;
+}
+
+/* A new slot under the name of output i. */
+vta_status vtac_flow_add_output(vtac_flow_builder *b, const vtac_flow_node *item, size_t i, char kind,
+                                vtac_dtype dtype, const vtac_type *type, vta_vec *slots, vta_diag *diag)
+{
+    uint32_t number;
+    const char *name = vtac_proto_text(item->node->output[i]);
+    if (name[0] == '\0') {
+        return vtac_flow_put_number(slots, 0, diag);
+    }
+    VTA_TRY(vtac_flow_add_slot(b, kind, dtype, type, &number, diag));
+    VTA_TRY(vtac_flow_put_number(slots, vtac_flow_at(b, number)->slot, diag));
+    return vtac_flow_bind(b, &item->at, name, number, diag);
+}
+
+/* The type of an output that a row leaves open but constants decide. */
+static bool decided_type(const vtac_flow_builder *b, const vtac_flow_node *item, vta_flow_op op,
+                         size_t output, vtac_dtype dtype, vtac_type *out)
+{
+    const vtac_flow_value *shape = vtac_flow_input(b, item, op == VTA_FLOW_CONSTANT_OF_SHAPE ? 0 : 1);
+    const vtac_flow_value *from = vtac_flow_input(b, item, 0);
+    if (op == VTA_FLOW_MOVE || op == VTA_FLOW_OPTIONAL || op == VTA_FLOW_OPTIONAL_GET_ELEMENT) {
+        *out = from != NULL ? from->type : *out;
+        return from != NULL && from->known;
+    }
+    if (op == VTA_FLOW_SIZE || op == VTA_FLOW_SEQUENCE_LENGTH || op == VTA_FLOW_OPTIONAL_HAS_ELEMENT ||
+        (op == VTA_FLOW_DYNAMIC_QUANTIZE && output > 0)) {
+        *out = (vtac_type){dtype, 0, {0}};
+        return true;
+    }
+    if (op != VTA_FLOW_RESHAPE || shape == NULL || shape->constant == 0) {
+        return false;
+    }
+    const vtac_tensor *sizes = b->im->graph->values[shape->constant].constant;
+    const int64_t rank = vtac_type_elements(&sizes->type);
+    *out = (vtac_type){dtype, (uint32_t)rank, {0}};
+    bool known = rank <= VTAC_MAX_RANK;
+    for (int64_t i = 0; known && i < rank; i++) {
+        out->dim[i] = vtac_tensor_int(sizes, i);
+        known = out->dim[i] > 0;
+    }
+    return known && vtac_type_elements(out) > 0;
+}
+
+static vta_status dtype_attr(vtac_flow_builder *b, const vtac_flow_node *item, vtac_dtype *out,
+                             vta_diag *diag)
+{
+    const Onnx__AttributeProto *attr = vtac_proto_attr(item->node, "dtype");
+    (void)b;
+    *out = VTAC_F32;
+    return attr != NULL ? vtac_import_dtype(attr->i, out, diag) : VTA_OK;
+}
+
+static vta_status row_output(vtac_flow_builder *b, const vtac_flow_node *item, const vtac_flow_row *row,
+                             size_t i, vtac_dtype from_attrs, vta_vec *slots, vta_diag *diag)
+{
+    const size_t pairs = strlen(row->outs) / 2;
+    const char *pair = row->outs + 2 * (i < pairs ? i : pairs - 1);
+    const vtac_flow_value *first = vtac_flow_input(b, item, 0);
+    const vtac_flow_value *like =
+        pair[1] >= '0' && pair[1] <= '9' ? vtac_flow_input(b, item, (size_t)(pair[1] - '0')) : NULL;
+    char kind = pair[0];
+    vtac_dtype dtype = like != NULL     ? like->dtype
+                       : pair[1] == 'l' ? VTAC_I64
+                       : pair[1] == 'b' ? VTAC_BOOL
+                       : pair[1] == 'i' ? VTAC_I32
+                       : pair[1] == 'u' ? VTAC_U8
+                       : pair[1] == 'a' ? from_attrs
+                                        : VTAC_F32;
+    if (pair[0] == '=') {
+        kind = first != NULL ? first->kind : VTA_FLOW_NOTHING;
+        dtype = first != NULL ? first->dtype : VTAC_F32;
+    }
+    if (pair[1] >= '0' && pair[1] <= '9' && like == NULL) {
+        return vta_fail(diag, VTA_INVALID, "its input %c is absent", pair[1]);
+    }
+    vtac_type type;
+    const bool known = kind == VTA_FLOW_TENSOR && decided_type(b, item, row->op, i, dtype, &type);
+    return vtac_flow_add_output(b, item, i, kind, dtype, known ? &type : NULL, slots, diag);
+}
+
+vta_status vtac_flow_give_row(vtac_flow_work *w, const vtac_flow_node *item, const vtac_flow_row *row,
+                              vta_diag *diag)
+{
+    vtac_flow_draft d = VTAC_FLOW_DRAFT;
+    vtac_dtype dtype = VTAC_F32;
+    vta_status status = vtac_flow_input_slots(w->b, item, &d.inputs, diag);
+    if (row->op == VTA_FLOW_SEQUENCE_EMPTY && status == VTA_OK) {
+        status = dtype_attr(w->b, item, &dtype, diag);
+    }
+    status =
+        status == VTA_OK ? vtac_flow_words(w->b, row, item->node, &item->at, &d.words, &dtype, diag) : status;
+    if (row->op == VTA_FLOW_CONCAT && status == VTA_OK && d.words.count == 0) {
+        status = vtac_flow_put_word(&d.words, 0, diag);
+    }
+    for (size_t i = 0; status == VTA_OK && i < item->node->n_output; i++) {
+        status = row_output(w->b, item, row, i, dtype, &d.outputs, diag);
+    }
+    if (status == VTA_OK) {
+        const char *name = vtac_proto_text(item->node->name);
+        name = name[0] == '\0' && item->node->n_output > 0 ? vtac_proto_text(item->node->output[0]) : name;
+        status = vtac_flow_give(w->b, w->block, row->op, name, &d.inputs, &d.outputs, &d.words, diag);
+    }
+    vtac_flow_free_draft(&d);
+    return status;
+}

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Attributes of nodes as the words of instructions, as vta/flow.def has them.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "flow.h"
+#include "vtac/codegen.h"
+
+static const vtac_flow_row rows[] = {
+#define X(id, function, name, attrs, outs) {name, attrs, outs, VTA_FLOW_##id},
+    VTA_FLOW_TABLE(X)
+#undef X
+};
+
+const vtac_flow_row *vtac_flow_row_of(const Onnx__NodeProto *node)
+{
+    const char *type = vtac_proto_text(node->op_type);
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        if (vtac_plain_domain(node->domain)[0] == '\0' && rows[i].name[0] != '\0' &&
+            strcmp(rows[i].name, type) == 0) {
+            return &rows[i];
+        }
+    }
+    return NULL;
+}
+
+/* Before opset 13 Softmax and its kin took all axes from `axis` on at once. */
+const vtac_flow_row *vtac_flow_row_in(const Onnx__NodeProto *node, int64_t opset)
+{
+    const vtac_flow_row *row = vtac_flow_row_of(node);
+    if (row == NULL || opset >= 13) {
+        return row;
+    }
+    switch ((int)row->op) {
+    case VTA_FLOW_SOFTMAX: return &rows[VTA_FLOW_SOFTMAX_FLAT];
+    case VTA_FLOW_LOG_SOFTMAX: return &rows[VTA_FLOW_LOG_SOFTMAX_FLAT];
+    case VTA_FLOW_HARDMAX: return &rows[VTA_FLOW_HARDMAX_FLAT];
+    default: return row;
+    }
+}
+
+static vta_status push(vta_vec *words, int64_t word, vta_diag *diag)
+{
+    return vta_vec_push(words, &word) != NULL ? VTA_OK : vta_fail(diag, VTA_NOMEM, "out of memory");
+}
+
+static int64_t bits_of(double value)
+{
+    int64_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    return bits;
+}
+
+/* One of the words "a,b,c", by number. */
+static vta_status word_number(const char *words, size_t size, const vtac_attr *attr, int64_t *out,
+                              vta_diag *diag)
+{
+    const char *given = attr != NULL && attr->kind == VTAC_ATTR_STRING ? attr->s : NULL;
+    *out = 0;
+    for (const char *p = words; given != NULL && p < words + size;) {
+        const size_t length = strcspn(p, ", ");
+        if (strlen(given) == length && strncmp(p, given, length) == 0) {
+            return VTA_OK;
+        }
+        ++*out;
+        p += length + 1;
+    }
+    *out = given == NULL ? 0 : *out;
+    return given == NULL ? VTA_OK
+                         : vta_fail(diag, VTA_UNSUPPORTED, "its '%s' is '%s'; one of %.*s", attr->name, given,
+                                    (int)size, words);
+}
+
+/* ConstantOfShape's value: its type, the bits of its element. */
+static vta_status push_value(const vtac_attr *attr, vta_vec *words, vtac_dtype *dtype, vta_diag *diag)
+{
+    int64_t bits = 0;
+    *dtype = VTAC_F32;
+    if (attr != NULL && attr->kind == VTAC_ATTR_TENSOR && attr->tensor.bytes <= sizeof bits) {
+        *dtype = attr->tensor.type.dtype;
+        memcpy(&bits, attr->tensor.data, attr->tensor.bytes);
+    }
+    VTA_TRY(push(words, vtac_flow_type(*dtype), diag));
+    return push(words, bits, diag);
+}
+
+static vta_status push_list(const vtac_attr *attr, vta_vec *words, vta_diag *diag)
+{
+    const bool one = attr != NULL && attr->kind == VTAC_ATTR_INT;
+    if (attr == NULL || (!one && attr->kind != VTAC_ATTR_INTS)) {
+        return push(words, -1, diag);
+    }
+    VTA_TRY(push(words, one ? 1 : (int64_t)attr->count, diag));
+    for (size_t i = 0; i < (one ? 1 : attr->count); i++) {
+        VTA_TRY(push(words, one ? attr->i : attr->ints[i], diag));
+    }
+    return VTA_OK;
+}
+
+static vta_status push_text(const vtac_attr *attr, vta_vec *words, vta_diag *diag)
+{
+    if (attr == NULL || attr->kind != VTAC_ATTR_STRING) {
+        return push(words, -1, diag);
+    }
+    const size_t size = strlen(attr->s);
+    VTA_TRY(push(words, (int64_t)size, diag));
+    for (size_t i = 0; i < size; i++) {
+        VTA_TRY(push(words, attr->s[i], diag));
+    }
+    return VTA_OK;
+}
+
+static vta_status push_attr(const char *spec, size_t size, const vtac_attr *attr, vta_vec *words,
+                            vtac_dtype *from_attrs, vta_diag *diag)
+{
+    const char *equals = memchr(spec, '=', size);
+    int64_t number;
+    switch (spec[0]) {
+    case 'f':
+        return push(words,
+                    bits_of(attr != NULL && attr->kind == VTAC_ATTR_FLOAT ? attr->f
+                            : equals != NULL                              ? strtod(equals + 1, NULL)
+                                                                          : 0),
+                    diag);
+    case 'I': return push_list(attr, words, diag);
+    case 's': return push_text(attr, words, diag);
+    case 'v': return push_value(attr, words, from_attrs, diag);
+    case 'e': VTA_TRY(word_number(spec + 2, size - 2, attr, &number, diag)); return push(words, number, diag);
+    default:
+        return push(words,
+                    attr != NULL && attr->kind == VTAC_ATTR_INT ? attr->i
+                    : equals != NULL                            ? strtoll(equals + 1, NULL, 10)
+                                                                : VTA_FLOW_ABSENT,
+                    diag);
+    }
+}
+
+vta_status vtac_flow_words(vtac_flow_builder *b, const vtac_flow_row *row, const Onnx__NodeProto *node,
+                           const vtac_place *at, vta_vec *words, vtac_dtype *from_attrs, vta_diag *diag)
+{
+    for (const char *p = row->attrs; *p != '\0';) {
+        const size_t whole = strcspn(p, " ");
+        const size_t name = strcspn(p, ":");
+        vtac_attr attr = {.name = NULL};
+        for (size_t i = 0; i < node->n_attribute; i++) {
+            const char *own = vtac_proto_text(node->attribute[i]->name);
+            const Onnx__AttributeProto *found = vtac_resolve_attr(node->attribute[i], at->caller);
+            if (found != NULL && strlen(own) == name && strncmp(own, p, name) == 0) {
+                VTA_TRY(vtac_import_attr(b->im, found, &attr, diag));
+                attr.name = own;
+            }
+        }
+        VTA_TRY(push_attr(p + name + 1, whole - name - 1, attr.name != NULL ? &attr : NULL, words, from_attrs,
+                          diag));
+        p += whole + (p[whole] == ' ');
+    }
+    return VTA_OK;
+}
+
+/* ---- what `vtac ops` tells */
+
+#define WITHIN "within a model: its inputs and outputs are tensors"
+
+static const vtac_flow_only only[] = {
+    {"If", 1, ""},
+    {"Loop", 1, ""},
+    {"Scan", 9, "from opset 9 on"},
+    {"NonZero", 9, ""},
+    {"Compress", 9, ""},
+    {"Unique", 11, ""},
+    {"SequenceEmpty", 11, WITHIN},
+    {"SequenceConstruct", 11, WITHIN},
+    {"SequenceInsert", 11, WITHIN},
+    {"SequenceErase", 11, WITHIN},
+    {"SequenceAt", 11, WITHIN},
+    {"SequenceLength", 11, WITHIN},
+    {"SplitToSequence", 11, WITHIN},
+    {"ConcatFromSequence", 11, WITHIN},
+    {"Optional", 15, WITHIN},
+    {"OptionalHasElement", 15, WITHIN},
+    {"OptionalGetElement", 15, WITHIN},
+};
+
+vtac_flow_only vtac_flow_only_get(uint32_t i)
+{
+    return i < sizeof only / sizeof only[0] ? only[i] : (vtac_flow_only){NULL, 0, ""};
+}
+
+bool vtac_flow_takes(const char *domain, const char *name)
+{
+    char own[64];
+    const size_t size = strlen(name);
+    if (vtac_plain_domain(domain)[0] != '\0' || size >= sizeof own) {
+        return false;
+    }
+    memcpy(own, name, size + 1);
+    const Onnx__NodeProto node = {.op_type = own};
+    const vtac_op op = vtac_op_find("", name);
+    return vtac_flow_row_of(&node) != NULL || vtac_flow_is_window(&node) ||
+           (op != VTAC_OP_COUNT && vtac_is_pointwise(op));
+}

@@ -1,0 +1,440 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Matrix products of rows (transformers, dense layers in time or place): the rows are the pixels of one
+ * image, their columns its channels, and a matrix of constants is a convolution with a window of one pixel.
+ *
+ *     QLinearMatMul(x [..., rows, k], w [k, n])  ->  back(QLinearConv(turn(x) [1, k, rows], w [n, k, 1]))
+ *
+ * `turn` is a Reshape and a Transpose, `back` a Transpose and a Reshape. Operators element by element move in
+ * front of `back`, where it undoes what follows both vanish, and what is left of them stands where the
+ * accelerator's part begins or ends.
+ */
+#include <string.h>
+
+#include "partition.h"
+
+enum { IMAGE_RANK = 3, MOST_OPERANDS = 9, LEAST_PRODUCTS = 1 << 14 };
+/* So many rows of rank 2, or fewer, are taken for images of a dense network, whose layers take several. */
+enum { MOST_IMAGES = 4 };
+
+typedef struct rows {
+    vtac_graph *graph;
+    bool always;           /* however small they are */
+    bool *of_images;       /* by value: rank 2, and every row belongs to an image of its own */
+    vtac_value_id *turned; /* by value: its rows as an image, where that was made; or 0 */
+    uint32_t room;         /* values that were there at the beginning */
+    vtac_node like;        /* whose name the new ones have */
+    vta_diag *diag;
+} rows;
+
+static const vtac_type *type_of(const rows *r, vtac_value_id value)
+{
+    return &r->graph->values[value].type;
+}
+
+/* ---- new nodes */
+
+static vta_status add(rows *r, vtac_op op, const vtac_value_id *inputs, uint32_t count,
+                      const vtac_attr *attrs, uint32_t attr_count, vtac_value_id *out)
+{
+    vtac_node_id id;
+    const vtac_node_spec spec = {.op = op,
+                                 .name = r->like.name,
+                                 .origin = r->like.origin,
+                                 .inputs = inputs,
+                                 .input_count = count,
+                                 .output_count = 1,
+                                 .attrs = attrs,
+                                 .attr_count = attr_count};
+    VTA_TRY(vtac_add_node(r->graph, &spec, &id, r->diag));
+    *out = r->graph->nodes[id].outputs[0];
+    return VTA_OK;
+}
+
+static vta_status add_constant(rows *r, const vtac_type *type, const void *data, vtac_value_id *out)
+{
+    const vtac_tensor tensor = {.type = *type,
+                                .data = data,
+                                .bytes = (size_t)vtac_type_elements(type) * vtac_dtype_bytes(type->dtype)};
+    return vtac_add_constant(r->graph, NULL, &tensor, out, r->diag);
+}
+
+/* Nothing where the value has the shape. */
+static vta_status reshape(rows *r, vtac_value_id x, const int64_t *dims, uint32_t rank, vtac_value_id *out)
+{
+    const vtac_type *type = type_of(r, x);
+    vtac_value_id inputs[2] = {x};
+    int64_t *copy = vta_arena_array(&r->graph->arena, (size_t)rank + 1, sizeof *copy);
+    if (copy == NULL) {
+        return vta_fail(r->diag, VTA_NOMEM, "out of memory");
+    }
+    if (type->rank == rank && memcmp(type->dim, dims, rank * sizeof *dims) == 0) {
+        *out = x;
+        return VTA_OK;
+    }
+    memcpy(copy, dims, rank * sizeof *dims);
+    VTA_TRY(add_constant(r, &(vtac_type){.dtype = VTAC_I64, .rank = 1, .dim = {rank}}, copy, &inputs[1]));
+    return add(r, VTAC_OP_RESHAPE, inputs, 2, NULL, 0, out);
+}
+
+static vta_status transpose(rows *r, vtac_value_id x, vtac_value_id *out)
+{
+    static const int64_t perm[IMAGE_RANK] = {0, 2, 1};
+    const vtac_attr attr = {.name = "perm", .kind = VTAC_ATTR_INTS, .count = IMAGE_RANK, .ints = perm};
+    return add(r, VTAC_OP_TRANSPOSE, &x, 1, &attr, 1, out);
+}
+
+/* ---- rows and images */
+
+static const vtac_node *maker_of(const rows *r, vtac_value_id value)
+{
+    const vtac_value *v = &r->graph->values[value];
+    return v->constant != NULL || v->node == 0 ? NULL : &r->graph->nodes[v->node];
+}
+
+static bool has_perm(const vtac_node *node, const int64_t *perm, uint32_t rank)
+{
+    const vtac_attr *attr = vtac_find_attr(node, "perm");
+    return node->op == VTAC_OP_TRANSPOSE && attr != NULL && attr->count == rank &&
+           memcmp(attr->ints, perm, rank * sizeof *perm) == 0;
+}
+
+/* Whether a Transpose puts the channels of one image behind its pixels. */
+static bool turns_back(const rows *r, const vtac_node *node)
+{
+    static const int64_t three[] = {0, 2, 1}, four[] = {0, 2, 3, 1};
+    const vtac_type *x = node->op == VTAC_OP_TRANSPOSE ? type_of(r, node->inputs[0]) : NULL;
+    return x != NULL && x->dim[0] == 1 &&
+           (x->rank == 3 ? has_perm(node, three, 3) : x->rank == 4 && has_perm(node, four, 4));
+}
+
+/* Up through reshapes that leave the rows what they are. */
+static vtac_value_id rows_behind(const rows *r, vtac_value_id value)
+{
+    const int64_t last = type_of(r, value)->dim[type_of(r, value)->rank - 1];
+    for (;;) {
+        const vtac_node *node = maker_of(r, value);
+        const vtac_type *x = node == NULL ? NULL : type_of(r, node->inputs[0]);
+        if (node == NULL || node->op != VTAC_OP_RESHAPE || x->rank < 2 || x->dim[x->rank - 1] != last) {
+            return value;
+        }
+        value = node->inputs[0];
+    }
+}
+
+/* The image [1, c, ...] whose pixels the rows of a value are; 0: there is none yet. */
+static vtac_value_id image_behind(const rows *r, vtac_value_id value)
+{
+    const vtac_node *node = maker_of(r, rows_behind(r, value));
+    return node != NULL && turns_back(r, node) ? node->inputs[0] : 0;
+}
+
+static int64_t rows_of(const vtac_type *type)
+{
+    int64_t count = 1;
+    for (uint32_t i = 0; i + 1 < type->rank; i++) {
+        count *= type->dim[i];
+    }
+    return count;
+}
+
+/* The rows of a value as an image [1, c, rows]. */
+static vta_status turn(rows *r, vtac_value_id x, vtac_value_id *out)
+{
+    x = rows_behind(r, x);
+    if (x < r->room && r->turned[x] != 0) {
+        *out = r->turned[x];
+        return VTA_OK;
+    }
+    const vtac_type type = *type_of(r, x);
+    const int64_t count = rows_of(&type), columns = type.dim[type.rank - 1];
+    const vtac_value_id image = image_behind(r, x);
+    if (image != 0) {
+        return reshape(r, image, (int64_t[]){1, columns, count}, IMAGE_RANK, out);
+    }
+    VTA_TRY(reshape(r, x, (int64_t[]){1, count, columns}, IMAGE_RANK, out));
+    VTA_TRY(transpose(r, *out, out));
+    if (x < r->room) {
+        r->turned[x] = *out; /* for others that read it */
+    }
+    return VTA_OK;
+}
+
+/* An image as the rows of a value, in whose place it comes. */
+static vta_status put_back(rows *r, vtac_value_id image, vtac_value_id old)
+{
+    const vtac_type type = *type_of(r, old);
+    vtac_value_id out;
+    VTA_TRY(transpose(r, image, &out));
+    VTA_TRY(reshape(r, out, type.dim, type.rank, &out));
+    vtac_swap_names(r->graph, old, out);
+    vtac_replace_uses(r->graph, old, out);
+    return VTA_OK;
+}
+
+/* Rows that are images: those of a dense layer behind a convolution. In the order of the nodes. */
+static void mark_images(rows *r, const vtac_node *node)
+{
+    bool any = false;
+    const vtac_value_id y = node->outputs[0];
+    for (uint32_t i = 0; i < node->input_count; i++) {
+        const vtac_value_id x = node->inputs[i];
+        const vtac_type *type = type_of(r, x);
+        const bool images = x < r->room && r->of_images[x]; /* new values are turned ones */
+        any = any || (x != 0 && r->graph->values[x].constant == NULL &&
+                      (images || (type->rank == 4 && type->dim[0] == type_of(r, y)->dim[0])));
+    }
+    r->of_images[y] = type_of(r, y)->rank == 2 && any;
+}
+
+/* ---- products */
+
+/* A product with a constant matrix, as its node tells. */
+typedef struct dense {
+    vtac_value_id inputs[MOST_OPERANDS]; /* of the QLinearConv; the weights and scales still as they are */
+    uint32_t count;
+    int64_t terms, outputs;
+    int64_t output_step, term_step;
+    const vtac_tensor *w;
+} dense;
+
+static bool one_or(const vtac_tensor *t, int64_t count)
+{
+    return t != NULL && (vtac_type_elements(&t->type) == 1 || (t->type.rank == 1 && t->type.dim[0] == count));
+}
+
+static bool read_dense(const rows *r, const vtac_node *node, dense *d)
+{
+    const bool gemm = node->op == VTAC_OP_QGEMM;
+    if ((node->op != VTAC_OP_QLINEAR_MATMUL && !gemm) || vtac_find_attr(node, "rounding") != NULL ||
+        (gemm && (vtac_attr_int(node, "transA", 0) != 0 || vtac_attr_float(node, "alpha", 1.0) != 1.0 ||
+                  vtac_in_type(r->graph, node, 7) == NULL || vtac_in_type(r->graph, node, 8) == NULL))) {
+        return false;
+    }
+    d->w = vtac_in_constant(r->graph, node, 3);
+    const uint32_t rank = d->w == NULL ? 0 : d->w->type.rank;
+    if (rank < 2 || vtac_type_elements(&d->w->type) == 0 ||
+        rows_of(&d->w->type) != d->w->type.dim[rank - 2]) {
+        return false; /* one matrix for all rows */
+    }
+    const bool turned = gemm && vtac_attr_int(node, "transB", 0) != 0;
+    d->outputs = d->w->type.dim[rank - (turned ? 2 : 1)];
+    d->terms = d->w->type.dim[rank - (turned ? 1 : 2)];
+    d->output_step = turned ? d->terms : 1;
+    d->term_step = turned ? 1 : d->outputs;
+    const uint32_t y = gemm ? 7 : 6;
+    const vtac_value_id all[] = {node->inputs[0], node->inputs[1],     node->inputs[2],
+                                 node->inputs[3], node->inputs[4],     node->inputs[5],
+                                 node->inputs[y], node->inputs[y + 1], gemm ? node->inputs[6] : 0};
+    memcpy(d->inputs, all, sizeof all);
+    d->count = d->inputs[8] != 0 ? 9 : 8;
+    const vtac_tensor *bias = d->count == 9 ? vtac_in_constant(r->graph, node, 6) : NULL;
+    return one_or(vtac_in_constant(r->graph, node, 4), d->outputs) &&
+           one_or(vtac_in_constant(r->graph, node, 5), d->outputs) &&
+           (d->count == 8 ||
+            (bias != NULL && bias->type.dtype == VTAC_I32 &&
+             (vtac_type_elements(&bias->type) == 1 || vtac_type_elements(&bias->type) == d->outputs)));
+}
+
+static bool is_worth_it(const rows *r, const vtac_node *node, const dense *d)
+{
+    const vtac_type *x = type_of(r, node->inputs[0]);
+    const bool image = x->rank == 2 && node->inputs[0] < r->room && r->of_images[node->inputs[0]];
+    const int64_t count = x->rank < 2 || vtac_type_elements(x) == 0 ? 0 : rows_of(x);
+    return !image && (x->rank == 2 ? count > MOST_IMAGES : count > 0) &&
+           (r->always || count * d->outputs >= LEAST_PRODUCTS / (d->terms > 0 ? d->terms : 1));
+}
+
+/* [outputs, terms, 1] */
+static vta_status turn_weights(rows *r, dense *d)
+{
+    const vtac_type type = {.dtype = d->w->type.dtype, .rank = 3, .dim = {d->outputs, d->terms, 1}};
+    const uint8_t *from = d->w->data;
+    uint8_t *data = vta_arena_array(&r->graph->arena, (size_t)vtac_type_elements(&type), 1);
+    if (data == NULL) {
+        return vta_fail(r->diag, VTA_NOMEM, "out of memory");
+    }
+    for (int64_t i = 0; i < d->outputs * d->terms; i++) {
+        data[i] = from[i / d->terms * d->output_step + i % d->terms * d->term_step];
+    }
+    return add_constant(r, &type, data, &d->inputs[3]);
+}
+
+/* A list of one number for each output; one number for all becomes as many where `each`. */
+static vta_status list_of(rows *r, const dense *d, bool each, vtac_value_id *value)
+{
+    const vtac_tensor from = *r->graph->values[*value].constant;
+    const int64_t own = vtac_type_elements(&from.type), count = each ? d->outputs : own;
+    const size_t size = vtac_dtype_bytes(from.type.dtype);
+    const vtac_type type = {.dtype = from.type.dtype, .rank = count > 1 || each ? 1 : 0, .dim = {count}};
+    char *data = vta_arena_array(&r->graph->arena, (size_t)count, size);
+    if (data == NULL) {
+        return vta_fail(r->diag, VTA_NOMEM, "out of memory");
+    }
+    for (int64_t i = 0; i < count; i++) {
+        memcpy(data + (size_t)i * size, (const char *)from.data + (size_t)(own > 1 ? i : 0) * size, size);
+    }
+    return add_constant(r, &type, data, value);
+}
+
+static vta_status replace_dense(rows *r, const vtac_node *node, dense *d)
+{
+    vtac_attr attrs[2];
+    uint32_t attr_count = 0;
+    static const char *const kept[] = {"clip_low", "clip_high"};
+    for (int i = 0; i < 2; i++) {
+        const vtac_attr *attr = vtac_find_attr(node, kept[i]);
+        if (attr != NULL) {
+            attrs[attr_count++] = *attr;
+        }
+    }
+    const vtac_value_id old = node->outputs[0];
+    vtac_value_id out;
+    VTA_TRY(turn(r, d->inputs[0], &d->inputs[0]));
+    VTA_TRY(turn_weights(r, d));
+    VTA_TRY(list_of(r, d, false, &d->inputs[4]));
+    VTA_TRY(list_of(r, d, false, &d->inputs[5]));
+    VTA_TRY(d->count == 9 ? list_of(r, d, true, &d->inputs[8]) : VTA_OK);
+    VTA_TRY(add(r, VTAC_OP_QLINEAR_CONV, d->inputs, d->count, attrs, attr_count, &out));
+    return put_back(r, out, old);
+}
+
+/* ---- operators element by element */
+
+/* Its operands that are data: first, first + step, ...; 0: it is none such. */
+static uint32_t operands_of(vtac_op op)
+{
+    switch ((int)op) {
+    case VTAC_OP_QLINEAR_ADD:
+    case VTAC_OP_QLINEAR_MUL: return 2;
+    case VTAC_OP_LOOK_UP:
+    case VTAC_OP_CLIP:
+    case VTAC_OP_RELU:
+    case VTAC_OP_QLINEAR_LEAKY_RELU:
+    case VTAC_OP_QLINEAR_SIGMOID: return 1;
+    default: return 0;
+    }
+}
+
+/* A constant as rows turn: [1, c, rows], or [c, 1] of what is one number for each column. */
+static vta_status turn_constant(rows *r, const vtac_tensor *from, int64_t count, int64_t columns,
+                                vtac_value_id *out)
+{
+    const size_t size = vtac_dtype_bytes(from->type.dtype);
+    const int64_t elements = vtac_type_elements(&from->type);
+    const int64_t own = elements == count * columns ? count : 1, wide = elements == 1 ? 1 : columns;
+    const vtac_type type = {.dtype = from->type.dtype, .rank = 3, .dim = {1, wide, own}};
+    char *data = vta_arena_array(&r->graph->arena, (size_t)(own * wide), size);
+    if (data == NULL) {
+        return vta_fail(r->diag, VTA_NOMEM, "out of memory");
+    }
+    for (int64_t i = 0; i < own * wide; i++) {
+        memcpy(data + (size_t)i * size, (const char *)from->data + (size_t)(i % own * wide + i / own) * size,
+               size);
+    }
+    return add_constant(r, &type, data, out);
+}
+
+/* Whether a constant has one number in all, one for each column, or one for each element. */
+static bool fits_rows(const vtac_type *type, const vtac_type *y)
+{
+    const int64_t elements = vtac_type_elements(type), columns = y->dim[y->rank - 1];
+    return elements == 1 || elements == vtac_type_elements(y) ||
+           (elements == columns && type->rank > 0 && type->dim[type->rank - 1] == columns);
+}
+
+/* Whether all data operands can turn, and one of them comes from an image anyway. */
+static bool can_turn(const rows *r, const vtac_node *node, uint32_t operands)
+{
+    const vtac_type *y = type_of(r, node->outputs[0]);
+    bool any = false;
+    for (uint32_t k = 0; k < operands; k++) {
+        const vtac_value_id x = node->inputs[3 * k];
+        const vtac_tensor *constant = vtac_in_constant(r->graph, node, 3 * k);
+        const vtac_type *type = type_of(r, x);
+        if (constant != NULL
+                ? !fits_rows(type, y)
+                : type->rank != y->rank || memcmp(type->dim, y->dim, y->rank * sizeof *y->dim) != 0) {
+            return false;
+        }
+        any = any || (constant == NULL && image_behind(r, x) != 0);
+    }
+    return any && vtac_find_attr(node, "rounding") == NULL;
+}
+
+static vta_status turn_node(rows *r, const vtac_node *node, uint32_t operands)
+{
+    vtac_value_id inputs[MOST_OPERANDS];
+    const vtac_type y = *type_of(r, node->outputs[0]);
+    vtac_value_id out;
+    memcpy(inputs, node->inputs, node->input_count * sizeof *inputs);
+    for (uint32_t k = 0; k < operands; k++) {
+        const vtac_tensor *constant = vtac_in_constant(r->graph, node, 3 * k);
+        VTA_TRY(constant != NULL ? turn_constant(r, constant, rows_of(&y), y.dim[y.rank - 1], &inputs[3 * k])
+                                 : turn(r, node->inputs[3 * k], &inputs[3 * k]));
+    }
+    VTA_TRY(add(r, node->op, inputs, node->input_count, node->attrs, node->attr_count, &out));
+    return put_back(r, out, node->outputs[0]);
+}
+
+/* A Transpose that makes an image of rows again is one already. */
+static vta_status undo(rows *r, const vtac_node *node)
+{
+    static const int64_t three[] = {0, 2, 1}, four[] = {0, 3, 1, 2};
+    const vtac_type x = *type_of(r, node->inputs[0]), y = *type_of(r, node->outputs[0]);
+    vtac_value_id out = image_behind(r, node->inputs[0]);
+    if (out == 0 || y.dim[0] != 1 ||
+        !(x.rank == 3 ? has_perm(node, three, 3) : x.rank == 4 && has_perm(node, four, 4))) {
+        return VTA_OK;
+    }
+    VTA_TRY(reshape(r, out, y.dim, y.rank, &out));
+    if (!vtac_is_output(r->graph, node->outputs[0])) {
+        vtac_replace_uses(r->graph, node->outputs[0], out);
+    }
+    return VTA_OK;
+}
+
+static vta_status visit(rows *r, vtac_node_id id, bool *any)
+{
+    const vtac_node node = r->graph->nodes[id]; /* others are added */
+    dense d;
+    r->like = node;
+    if (node.output_count != 1 || node.input_count > MOST_OPERANDS) {
+        return VTA_OK;
+    }
+    mark_images(r, &node);
+    if (read_dense(r, &node, &d) && is_worth_it(r, &node, &d)) {
+        *any = true;
+        return replace_dense(r, &node, &d);
+    }
+    const uint32_t operands = operands_of(node.op);
+    if (*any && operands > 0 && type_of(r, node.outputs[0])->rank > 1 && can_turn(r, &node, operands)) {
+        return turn_node(r, &node, operands);
+    }
+    return *any && node.op == VTAC_OP_TRANSPOSE ? undo(r, &node) : VTA_OK;
+}
+
+vta_status vtac_turn_rows(vtac_graph *graph, bool always, vta_arena *arena, vta_diag *diag)
+{
+    rows r = {.graph = graph, .always = always, .room = graph->value_count + 1, .diag = diag};
+    const uint32_t count = graph->order_count;
+    vtac_node_id *order = vta_arena_array(arena, (size_t)count + 1, sizeof *order);
+    bool any = false;
+    r.of_images = vta_arena_array(arena, r.room, sizeof *r.of_images);
+    r.turned = vta_arena_array(arena, r.room, sizeof *r.turned);
+    if (order == NULL || r.of_images == NULL || r.turned == NULL) {
+        return vta_fail(diag, VTA_NOMEM, "out of memory");
+    }
+    if (count > 0) {
+        memcpy(order, graph->order, count * sizeof *order);
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        VTA_TRY(visit(&r, order[i], &any));
+    }
+    if (!any) {
+        return VTA_OK;
+    }
+    VTA_TRY(vtac_graph_sort(graph, diag));
+    (void)vtac_remove_dead(graph);
+    return VTA_OK;
+}

@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Islands (vtac/island.h) with a constant for each channel, as BatchNormalization that nobody folded leaves
+ * them. A table for each channel is nothing that an accelerator has; a weight and a bias for each are:
+ *
+ *     Q(Relu(Add(Mul(D(q), a), b)))    -> Clip(QLinearConv(q, w, bias))          one weight for each channel
+ *     Q(PRelu(D(q), slopes))           -> QLinearAdd(Clip(QLinearConv(q)), Clip(QLinearConv(q)))
+ *
+ * The second form takes what is above zero and what is below it apart; one of the two is zero everywhere.
+ * Weights are found from the island's results (vtac_line_fit_of), and all 256 of each channel are compared.
+ * Where one channel has no weight, the island stays.
+ */
+#include "qdq.h"
+#include "vtac/codegen.h"
+#include "vtac/island.h"
+
+enum { NUMBERS = 256 };
+
+typedef struct lines {
+    vtac_rewrite *r;
+    vtac_node_id at;
+    vtac_node like;
+    vtac_qvalue x;
+    vtac_qparams y;
+    int64_t channels;
+    const int32_t *results; /* of all channels */
+    int32_t low, high;      /* the least and the greatest of them */
+    int8_t *weights;
+    float *scales;
+    int32_t *bias;
+} lines;
+
+/* What dequantizes the source, and what quantizes the result. */
+static bool read_ends(const vtac_island *is, lines *l)
+{
+    const vtac_graph *g = l->r->graph;
+    l->at = is->nodes[0];
+    l->like = g->nodes[l->at];
+    if (!vtac_read_quantize(l->r, &l->like, &l->y)) {
+        return false;
+    }
+    for (uint32_t i = 0; i < is->count; i++) {
+        const vtac_node *node = &g->nodes[is->nodes[i]];
+        if (node->op == VTAC_OP_DEQUANTIZE_LINEAR && node->inputs[0] == is->source) {
+            return vtac_read_activation(l->r, node->outputs[0], &l->x) && l->x.p.dtype == l->y.dtype;
+        }
+    }
+    return false;
+}
+
+static vta_status make_lines(lines *l, const void *numbers, vta_arena *arena)
+{
+    const size_t count = (size_t)l->channels;
+    int32_t *results = vta_arena_array(arena, count * NUMBERS, sizeof *results);
+    l->weights = vta_arena_array(arena, count, sizeof *l->weights);
+    l->scales = vta_arena_array(arena, count, sizeof *l->scales);
+    l->bias = vta_arena_array(arena, count, sizeof *l->bias);
+    if (results == NULL || l->weights == NULL || l->scales == NULL || l->bias == NULL) {
+        return vta_fail(l->r->diag, VTA_NOMEM, "out of memory");
+    }
+    l->low = vtac_qhigh(l->y.dtype);
+    l->high = vtac_qlow(l->y.dtype);
+    for (size_t i = 0; i < count * NUMBERS; i++) {
+        results[i] = l->y.dtype == VTAC_U8 ? ((const uint8_t *)numbers)[i] : ((const int8_t *)numbers)[i];
+        l->low = results[i] < l->low ? results[i] : l->low;
+        l->high = results[i] > l->high ? results[i] : l->high;
+    }
+    l->results = results;
+    return VTA_OK;
+}
+
+/* Weights and biases for the results, held in a range; false: a channel has none. */
+static bool fit(const lines *l, int32_t low, int32_t high)
+{
+    int32_t held[NUMBERS];
+    const vtac_line line = {.results = held,
+                            .first = vtac_qlow(l->x.p.dtype),
+                            .low = low,
+                            .high = high,
+                            .x_scale = vtac_qscale(&l->x.p),
+                            .y_scale = vtac_qscale(&l->y),
+                            .x_zero = vtac_qzero(&l->x.p),
+                            .y_zero = vtac_qzero(&l->y)};
+    for (int64_t c = 0; c < l->channels; c++) {
+        vtac_line_fit one;
+        for (int i = 0; i < NUMBERS; i++) {
+            const int32_t q = l->results[c * NUMBERS + i];
+            held[i] = q < low ? low : q > high ? high : q;
+        }
+        if (!vtac_line_fit_of(&line, &one)) {
+            return false;
+        }
+        l->weights[c] = (int8_t)one.weight;
+        l->scales[c] = one.scale;
+        l->bias[c] = one.bias;
+    }
+    return true;
+}
+
+/* Clip(q, low, high), where that is not all of the type. */
+static vta_status emit_clamp(const lines *l, int32_t low, int32_t high, vtac_value_id *x)
+{
+    const vtac_type type = {.dtype = l->y.dtype};
+    vtac_value_id inputs[3] = {*x};
+    if (low == vtac_qlow(l->y.dtype) && high == vtac_qhigh(l->y.dtype)) {
+        return VTA_OK;
+    }
+    VTA_TRY(vtac_new_constant(l->r, NULL, &type, &low, &inputs[1])); /* the low byte comes first */
+    VTA_TRY(vtac_new_constant(l->r, NULL, &type, &high, &inputs[2]));
+    return vtac_new_simple(l->r, l->at, &l->like, VTAC_OP_CLIP, inputs, 3, x);
+}
+
+/* The convolution of the weights that were found. */
+static vta_status emit_convolution(const lines *l, vtac_value_id y_zero, vtac_value_id *out)
+{
+    static const int8_t no_zero = 0;
+    const vtac_type each = {.dtype = VTAC_F32, .rank = 1, .dim = {l->channels}};
+    const vtac_type sums = {.dtype = VTAC_I32, .rank = 1, .dim = {l->channels}};
+    const vtac_type zero = {.dtype = VTAC_I8};
+    vtac_type filter = {.dtype = VTAC_I8, .rank = l->r->graph->values[l->x.q].type.rank};
+    vtac_value_id inputs[9] = {l->x.q, l->x.p.scale, 0, 0, 0, 0, l->y.scale, y_zero, 0};
+    for (uint32_t i = 0; i < filter.rank; i++) {
+        filter.dim[i] = i == 0 ? l->channels : 1;
+    }
+    VTA_TRY(vtac_zero_operand(l->r, &l->x.p, &inputs[2]));
+    VTA_TRY(vtac_new_constant(l->r, NULL, &filter, l->weights, &inputs[3]));
+    VTA_TRY(vtac_new_constant(l->r, NULL, &each, l->scales, &inputs[4]));
+    VTA_TRY(vtac_new_constant(l->r, NULL, &zero, &no_zero, &inputs[5]));
+    VTA_TRY(vtac_new_constant(l->r, NULL, &sums, l->bias, &inputs[8]));
+    const vtac_attr group = {.name = "group", .kind = VTAC_ATTR_INT, .i = l->channels};
+    const vtac_node_spec spec = {.op = VTAC_OP_QLINEAR_CONV,
+                                 .inputs = inputs,
+                                 .input_count = 9,
+                                 .output_count = 1,
+                                 .attrs = &group,
+                                 .attr_count = 1};
+    return vtac_new_node(l->r, l->at, &l->like, spec, out);
+}
+
+/* One convolution, and a clamp where there has to be one. */
+static vta_status put_one(const lines *l, int32_t low, int32_t high, vtac_value_id y_zero, vtac_value_id *out)
+{
+    *out = 0;
+    if (!fit(l, low, high)) {
+        return VTA_OK;
+    }
+    VTA_TRY(emit_convolution(l, y_zero, out));
+    return emit_clamp(l, low, high, out);
+}
+
+/* What is above zero, and what is below: sums of equal scales are exact. */
+static vta_status put_two(const lines *l, vtac_value_id y_zero, vtac_value_id *out)
+{
+    const int32_t zero = vtac_qzero(&l->y);
+    vtac_value_id above;
+    vtac_value_id below;
+    *out = 0;
+    if (zero <= l->low || zero >= l->high) {
+        return VTA_OK;
+    }
+    VTA_TRY(put_one(l, zero, l->high, y_zero, &above));
+    if (above == 0) {
+        return VTA_OK;
+    }
+    VTA_TRY(put_one(l, l->low, zero, y_zero, &below));
+    if (below == 0) {
+        return VTA_OK;
+    }
+    const vtac_value_id inputs[] = {above, l->y.scale, y_zero, below, l->y.scale, y_zero, l->y.scale, y_zero};
+    return vtac_new_simple(l->r, l->at, &l->like, VTAC_OP_QLINEAR_ADD, inputs, 8, out);
+}
+
+static vta_status put(lines *l, bool *done)
+{
+    const vtac_value_id old = l->like.outputs[0];
+    vtac_value_id y_zero;
+    vtac_value_id new;
+    VTA_TRY(vtac_zero_operand(l->r, &l->y, &y_zero));
+    VTA_TRY(put_one(l, vtac_qlow(l->y.dtype), vtac_qhigh(l->y.dtype), y_zero, &new));
+    if (new == 0) {
+        VTA_TRY(put_one(l, l->low, l->high, y_zero, &new));
+    }
+    if (new == 0 && vtac_op_limits(VTAC_OP_QLINEAR_ADD) != NULL) {
+        VTA_TRY(put_two(l, y_zero, &new));
+    }
+    *done = new != 0 && vtac_can_replace(l->r->graph, old, new);
+    if (*done) {
+        vtac_replace(l->r, old, new);
+    }
+    return VTA_OK;
+}
+
+vta_status vtac_put_lines(vtac_rewrite *r, const vtac_island *island, const void *numbers, bool *done)
+{
+    vta_arena arena = {0};
+    lines l = {.r = r, .channels = r->graph->values[island->source].type.dim[1]};
+    *done = false;
+    if (vtac_op_limits(VTAC_OP_QLINEAR_CONV) == NULL || !read_ends(island, &l)) {
+        return VTA_OK;
+    }
+    vta_status status = make_lines(&l, numbers, &arena);
+    status = status == VTA_OK ? put(&l, done) : status;
+    vta_arena_free(&arena);
+    return status;
+}

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * fold-qdq: operators over the rows and columns of images, in terms of pools and repeated pixels.
+ *
+ *     GlobalMaxPool(q), ReduceMax(q) over all pixels    -> MaxPool(q), the window is the image
+ *     Q(Resize(D(q))), linear, by whole factors         -> QLinearAveragePool(Resize(q)), nearest inside
+ *
+ * Linear interpolation by a factor s is the mean of a window over pixels that are repeated. With half_pixel,
+ * each pixel stands 2s times (s times, where s is odd) and the windows of that width are centred on the
+ * output's pixels; with asymmetric, each pixel stands s times and the window begins at its own place. Windows
+ * lose what lies beyond the edge, and only copies of the pixel at the edge are left: the mean is that pixel,
+ * which is what interpolation gives there.
+ */
+#include <string.h>
+
+#include "qdq.h"
+
+enum { MOST_AXES = 3, MOST_FACTOR = 4 };
+
+/* ---- maxima */
+
+/* The largest number of each plane. */
+static vta_status emit_plane_max(vtac_rewrite *r, vtac_node_id before, const vtac_node *like, vtac_value_id x,
+                                 vtac_value_id *out)
+{
+    const vtac_type type = r->graph->values[x].type;
+    const vtac_attr kernel = {
+        .name = "kernel_shape", .kind = VTAC_ATTR_INTS, .count = type.rank - 2, .ints = type.dim + 2};
+    const vtac_node_spec spec = {.op = VTAC_OP_MAX_POOL,
+                                 .inputs = &x,
+                                 .input_count = 1,
+                                 .output_count = 1,
+                                 .attrs = &kernel,
+                                 .attr_count = 1};
+    return vtac_new_node(r, before, like, spec, out);
+}
+
+static bool over_pixels(const vtac_rewrite *r, const vtac_node *node)
+{
+    const vtac_type *x = vtac_in_type(r->graph, node, 0);
+    const vtac_tensor *axes = vtac_in_constant(r->graph, node, 1);
+    uint32_t seen = 0;
+    if (x->rank < 3 || x->rank > 2 + MOST_AXES || axes == NULL) {
+        return false;
+    }
+    for (int64_t i = 0; i < vtac_type_elements(&axes->type); i++) {
+        const int64_t axis = vtac_tensor_int(axes, i);
+        seen |= 1U << (axis < 0 ? axis + x->rank : axis);
+    }
+    return seen == (1U << x->rank) - 4;
+}
+
+vta_status vtac_pool_maximum(vtac_rewrite *r, vtac_node_id id, bool *changed)
+{
+    const vtac_node node = r->graph->nodes[id];
+    const vtac_dtype dtype = vtac_in_type(r->graph, &node, 0)->dtype;
+    if ((dtype != VTAC_I8 && dtype != VTAC_U8) || !over_pixels(r, &node)) {
+        return VTA_OK;
+    }
+    const vtac_type y = r->graph->values[node.outputs[0]].type;
+    vtac_value_id inputs[2];
+    VTA_TRY(emit_plane_max(r, id, &node, node.inputs[0], &inputs[0]));
+    if (y.rank != r->graph->values[inputs[0]].type.rank) {
+        VTA_TRY(vtac_new_ints(r, y.dim, y.rank, &inputs[1]));
+        VTA_TRY(vtac_new_simple(r, id, &node, VTAC_OP_RESHAPE, inputs, 2, &inputs[0]));
+    }
+    if (vtac_can_replace(r->graph, node.outputs[0], inputs[0])) {
+        vtac_replace(r, node.outputs[0], inputs[0]);
+        vtac_remove_node(r->graph, id);
+        *changed = true;
+    }
+    return VTA_OK;
+}
+
+vta_status vtac_plane_maximum(vtac_rewrite *r, vtac_node_id before, const vtac_node *like,
+                              const vtac_value_id *inputs, vtac_value_id *out)
+{
+    return emit_plane_max(r, before, like, inputs[0], out);
+}
+
+/* ---- interpolation */
+
+/* How often each pixel stands along the axes, and the window of the mean. */
+typedef struct spread {
+    uint32_t axes;
+    bool repeats_only; /* the mean of copies of one pixel */
+    float factor[2 + MOST_AXES];
+    int64_t kernel[MOST_AXES], stride[MOST_AXES], pads[2 * MOST_AXES];
+} spread;
+
+static bool spread_axis(spread *s, uint32_t axis, int64_t from, int64_t factor, bool half_pixel)
+{
+    const bool even = half_pixel && factor % 2 == 0;
+    s->factor[2 + axis] = 1.0F;
+    s->kernel[axis] = s->stride[axis] = 1;
+    if (factor == 1) {
+        return true;
+    }
+    if (from == 1) { /* whatever is between equal pixels */
+        s->factor[2 + axis] = (float)factor;
+        return true;
+    }
+    s->repeats_only = false;
+    s->factor[2 + axis] = (float)(even ? 2 * factor : factor);
+    s->kernel[axis] = even ? 2 * factor : factor;
+    s->stride[axis] = even ? 2 : 1;
+    s->pads[axis] = even ? factor - 1 : half_pixel ? (factor - 1) / 2 : 0;
+    s->pads[s->axes + axis] = half_pixel ? s->pads[axis] : factor - 1;
+    return factor <= MOST_FACTOR;
+}
+
+/* Whether the scales, where they are given, are those of the sizes. */
+static bool is_stretched(const vtac_rewrite *r, const vtac_node *node, const vtac_type *x, const vtac_type *y)
+{
+    const vtac_tensor *scales = vtac_in_constant(r->graph, node, 2);
+    if (vtac_find_attr(node, "axes") != NULL || vtac_attr_int(node, "antialias", 0) != 0) {
+        return false;
+    }
+    for (uint32_t i = 0; scales != NULL && i < vtac_type_elements(&scales->type); i++) {
+        if (vtac_tensor_float(scales, i) * (double)x->dim[i] != (double)y->dim[i]) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool read_spread(const vtac_fold *f, spread *s)
+{
+    const vtac_node *node = &f->core;
+    const vtac_type *x = vtac_in_type(f->r->graph, node, 0), *y = &f->r->graph->values[node->outputs[0]].type;
+    const char *place = vtac_attr_string(node, "coordinate_transformation_mode", "half_pixel");
+    const bool half_pixel = strcmp(place, "half_pixel") == 0 || strcmp(place, "pytorch_half_pixel") == 0;
+    const bool aligned = strcmp(place, "align_corners") == 0;
+    if (strcmp(vtac_attr_string(node, "mode", "nearest"), "linear") != 0 ||
+        (!half_pixel && !aligned && strcmp(place, "asymmetric") != 0) || x->rank < 3 ||
+        x->rank > 2 + MOST_AXES || x->dim[0] != y->dim[0] || x->dim[1] != y->dim[1] ||
+        !is_stretched(f->r, node, x, y)) {
+        return false;
+    }
+    *s = (spread){.axes = x->rank - 2, .repeats_only = true, .factor = {1.0F, 1.0F}};
+    for (uint32_t i = 0; i < s->axes; i++) {
+        const int64_t from = x->dim[2 + i], to = y->dim[2 + i];
+        if (from < 1 || to < 1 || to % from != 0 || (aligned && from > 1 && to != from) ||
+            !spread_axis(s, i, from, to / from, half_pixel)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Every pixel of *x so often. */
+static vta_status repeat_pixels(vtac_fold *f, const spread *s, vtac_value_id *x)
+{
+    const vtac_type list = {.dtype = VTAC_F32, .rank = 1, .dim = {2 + s->axes}};
+    vtac_value_id inputs[3] = {*x};
+    VTA_TRY(vtac_new_constant(f->r, NULL, &list, s->factor, &inputs[2]));
+    const vtac_attr attrs[] = {
+        {.name = "mode", .kind = VTAC_ATTR_STRING, .s = "nearest"},
+        {.name = "coordinate_transformation_mode", .kind = VTAC_ATTR_STRING, .s = "asymmetric"},
+        {.name = "nearest_mode", .kind = VTAC_ATTR_STRING, .s = "floor"}};
+    const vtac_node_spec spec = {.op = VTAC_OP_RESIZE,
+                                 .inputs = inputs,
+                                 .input_count = 3,
+                                 .output_count = 1,
+                                 .attrs = attrs,
+                                 .attr_count = 3};
+    return vtac_new_node(f->r, f->at, &f->core, spec, x);
+}
+
+vta_status vtac_fold_resize(vtac_fold *f, vtac_value_id *out)
+{
+    vtac_qvalue x;
+    spread s;
+    *out = 0;
+    if (!read_spread(f, &s) || !vtac_read_operand(f, &x) || !vtac_mean_fits(f, &x, 1)) {
+        return VTA_OK;
+    }
+    VTA_TRY(repeat_pixels(f, &s, &x.q));
+    const vtac_attr attrs[] = {
+        {.name = "kernel_shape", .kind = VTAC_ATTR_INTS, .count = s.axes, .ints = s.kernel},
+        {.name = "strides", .kind = VTAC_ATTR_INTS, .count = s.axes, .ints = s.stride},
+        {.name = "pads", .kind = VTAC_ATTR_INTS, .count = 2 * (size_t)s.axes, .ints = s.pads}};
+    return s.repeats_only ? vtac_emit_rescale(f, &x, out)
+                          : vtac_emit_unary(f, VTAC_OP_QLINEAR_AVERAGE_POOL, &x, attrs, 3, out);
+}

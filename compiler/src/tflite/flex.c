@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Flexbuffers: the root's width in bytes is the last byte, its type the one before, its value in front of
+ * these. A map is a vector of values with, before its length, the offset and the width of its keys; behind
+ * the values is a byte with the type of each. Offsets count backwards from where they stand.
+ */
+#include "flex.h"
+
+#include <string.h>
+
+enum { INT = 1, UINT, FLOAT, INDIRECT_INT = 6, INDIRECT_UINT, INDIRECT_FLOAT, MAP, BOOL = 26 };
+
+typedef struct flex {
+    const uint8_t *bytes;
+    size_t size;
+} flex;
+
+static bool is_width(uint64_t width)
+{
+    return width == 1 || width == 2 || width == 4 || width == 8;
+}
+
+static bool read_uint(const flex *f, size_t at, uint64_t width, uint64_t *out)
+{
+    if (!is_width(width) || at > f->size || width > f->size - at) {
+        return false;
+    }
+    *out = 0;
+    for (uint64_t i = width; i-- > 0;) {
+        *out = *out << 8 | f->bytes[at + i];
+    }
+    return true;
+}
+
+/* Where an offset that stands at `at` leads. */
+static bool follow(const flex *f, size_t at, uint64_t width, size_t *to)
+{
+    uint64_t back;
+    if (!read_uint(f, at, width, &back) || back > at) {
+        return false;
+    }
+    *to = at - (size_t)back;
+    return true;
+}
+
+static bool read_number(const flex *f, size_t at, uint64_t width, unsigned type, double *out)
+{
+    uint64_t raw;
+    if (type >= INDIRECT_INT && type <= INDIRECT_FLOAT) {
+        return false; /* one step is taken before */
+    }
+    if (!read_uint(f, at, width, &raw)) {
+        return false;
+    }
+    if (type == UINT || type == BOOL) {
+        *out = (double)raw;
+    } else if (type == INT) {
+        const unsigned unused = 64 - 8 * (unsigned)width;
+        *out = (double)((int64_t)(raw << unused) >> unused);
+    } else if (type == FLOAT && width == 4) {
+        const uint32_t bits = (uint32_t)raw;
+        float value;
+        memcpy(&value, &bits, sizeof value);
+        *out = (double)value;
+    } else if (type == FLOAT && width == 8) {
+        memcpy(out, &raw, sizeof *out);
+    } else {
+        return false;
+    }
+    return true;
+}
+
+static bool is_key(const flex *f, size_t at, const char *key)
+{
+    const size_t length = strlen(key) + 1;
+    return at <= f->size && length <= f->size - at && memcmp(f->bytes + at, key, length) == 0;
+}
+
+/* Value i of a map of `count` values of `width` bytes from `at` on. */
+static bool value_of(const flex *f, size_t at, uint64_t width, uint64_t count, uint64_t i, double *out)
+{
+    uint64_t packed;
+    size_t place = at + (size_t)(i * width);
+    if (!read_uint(f, at + (size_t)(count * width + i), 1, &packed)) {
+        return false;
+    }
+    unsigned type = (unsigned)(packed >> 2);
+    if (type >= INDIRECT_INT && type <= INDIRECT_FLOAT) {
+        if (!follow(f, place, width, &place)) {
+            return false;
+        }
+        width = UINT64_C(1) << (packed & 3);
+        type -= INDIRECT_INT - INT;
+    }
+    return read_number(f, place, width, type, out);
+}
+
+bool flex_number(const uint8_t *bytes, size_t size, const char *key, double *out)
+{
+    const flex f = {bytes, size};
+    size_t map;
+    size_t keys;
+    uint64_t count;
+    uint64_t key_width;
+    if (size < 3 || bytes[size - 2] >> 2 != MAP || !is_width(bytes[size - 1]) || bytes[size - 1] > size - 2 ||
+        !follow(&f, size - 2 - bytes[size - 1], bytes[size - 1], &map)) {
+        return false;
+    }
+    const uint64_t width = UINT64_C(1) << (bytes[size - 2] & 3);
+    if (map < 3 * width || !read_uint(&f, map - (size_t)width, width, &count) ||
+        !read_uint(&f, map - 2 * (size_t)width, width, &key_width) ||
+        !follow(&f, map - 3 * (size_t)width, width, &keys) || count > size || !is_width(key_width)) {
+        return false;
+    }
+    for (uint64_t i = 0; i < count; i++) {
+        size_t name;
+        if (follow(&f, keys + (size_t)(i * key_width), key_width, &name) && is_key(&f, name, key)) {
+            return value_of(&f, map, width, count, i, out);
+        }
+    }
+    return false;
+}

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Options of custom operators: a flexbuffer whose root is a map of numbers. Bounded as flat.h is.
+ */
+#ifndef VTAC_TFLITE_FLEX_H
+#define VTAC_TFLITE_FLEX_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* The number, integer, float or truth value, that the map has under `key`. False: none, or no map. */
+bool flex_number(const uint8_t *bytes, size_t size, const char *key, double *out);
+
+#endif

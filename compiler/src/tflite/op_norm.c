@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Operators that put a row in proportion to its own sum: softmax, its logarithm, division by the length.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "operators.h"
+
+/* ---- softmax of 16 bits: two curves of 512 straight pieces, exp over -10 to 0 and 1 / (1 + x) over 0 to 1
+ */
+
+enum { PIECES = 512, PIECE = 128, WORDS = 1 << 16 };
+typedef double curve_fn(double x);
+
+static double inverse_curve(double x)
+{
+    return 1.0 / (1.0 + x);
+}
+
+/* What a curve is at all 16-bit numbers: from the ends of its pieces, moved by half of what the middle is
+ * off. */
+static vtac_id curve_table(tfl *im, curve_fn *fn, double from, double to)
+{
+    const double step = (to - from) / PIECES;
+    int64_t ends[PIECES + 1];
+    for (int i = 0; i < PIECES; i++) {
+        const double here = round(fn(from + i * step) * 32768.0);
+        const double middle = round((fn(from + (i + 1) * step) * 32768.0 + here) / 2.0);
+        const double off = middle - round(fn(from + i * step + step / 2.0) * 32768.0);
+        ends[i] = (int64_t)fmax(-32768.0, fmin(32767.0, here - round(off / 2.0)));
+    }
+    ends[PIECES] = (int64_t)fmax(-32768.0, fmin(32767.0, round(fn(to) * 32768.0)));
+    int64_t *room = vtac_make_room(&im->maker, WORDS, sizeof *room);
+    for (int64_t i = 0; room != NULL && i < WORDS; i++) {
+        const int64_t piece = i / PIECE;
+        const int64_t slope = ends[piece + 1] - ends[piece];
+        room[i] = ends[piece] + ((slope * (i % PIECE) + PIECE / 2) >> 7);
+    }
+    return room == NULL ? 0 : vtac_make_borrowed(&im->maker, &(vtac_type){VTAC_I64, 1, {WORDS}}, room);
+}
+
+static vtac_id on_curve(tfl *im, vtac_id x, vtac_id table)
+{
+    const vtac_attr first = vtac_attr_of_int("first", INT16_MIN);
+    x = vtac_make_clip(&im->maker, x, INT16_MIN, INT16_MAX);
+    return vtac_make(&im->maker, VTAC_OP_LOOK_UP, (vtac_id[]){x, table}, 2, &first, 1);
+}
+
+/* 2^bits for each whole number of bits. */
+static vtac_id power_of(tfl *im, vtac_id bits)
+{
+    int64_t powers[32];
+    for (int i = 0; i < 32; i++) {
+        powers[i] = INT64_C(1) << i;
+    }
+    return tfl_look_up(im, bits, VTAC_I64, powers, 32, 0);
+}
+
+/* How many bits a positive sum below 2^31 has. */
+static vtac_id bits_of(tfl *im, vtac_id sum)
+{
+    vtac_builder *m = &im->maker;
+    int64_t powers[31];
+    const int64_t last[] = {(int64_t)vtac_made_type(m, sum)->rank - 1};
+    for (int i = 0; i < 31; i++) {
+        powers[i] = INT64_C(1) << i;
+    }
+    const vtac_id reached = vtac_make2(m, VTAC_OP_GREATER_OR_EQUAL, sum, vtac_make_ints(m, powers, 31));
+    return vtac_make_reduce(m, VTAC_OP_REDUCE_SUM, vtac_make_cast(m, reached, VTAC_I32), last, 1, true);
+}
+
+static vtac_id whole64(tfl *im, int64_t v)
+{
+    return vtac_make_number(&im->maker, VTAC_I64, (double)v);
+}
+
+static vtac_id softmax_words(tfl *im, vtac_id x, float beta, int64_t last)
+{
+    vtac_builder *m = &im->maker;
+    const tfl_tensor *in = tfl_in(im, 0);
+    const vtac_tfl_scale scale = vtac_tfl_scale_of((double)in->scale[0] * (double)beta / (10.0 / 65535.0));
+    x = vtac_make_cast(m, x, VTAC_I32);
+    x = vtac_make2(m, VTAC_OP_SUB, x, vtac_make_reduce(m, VTAC_OP_REDUCE_MAX, x, &last, 1, true));
+    x = tfl_rescale(im, x, scale, VTAC_ROUND_AWAY);
+    x = vtac_make2(m, VTAC_OP_ADD, x, vtac_make_number(m, VTAC_I32, INT16_MAX));
+    const vtac_id e = on_curve(im, x, curve_table(im, exp, -10.0, 0.0));
+    const vtac_id sum = vtac_make_reduce(m, VTAC_OP_REDUCE_SUM, e, &last, 1, true);
+    /* the sum as 1 + x with 16 bits of x, rounded, and its inverse */
+    const vtac_id bits = bits_of(im, sum);
+    const vtac_id left = power_of(im, vtac_make2(m, VTAC_OP_SUB, vtac_make_number(m, VTAC_I32, 31.0), bits));
+    vtac_id part = vtac_make2(m, VTAC_OP_ADD, vtac_make2(m, VTAC_OP_MUL, sum, left), whole64(im, 1 << 13));
+    part = vtac_make2(m, VTAC_OP_DIV, part, whole64(im, 1 << 14));
+    part = vtac_make2(m, VTAC_OP_SUB, part, whole64(im, (1 << 15) + (1 << 16)));
+    const vtac_id inverse =
+        on_curve(im, vtac_make_cast(m, vtac_make_clip(m, part, INT16_MIN, INT16_MAX), VTAC_I32),
+                 curve_table(im, inverse_curve, 0.0, 1.0));
+    const vtac_id right = vtac_make2(m, VTAC_OP_SUB, bits, vtac_make_number(m, VTAC_I32, 1.0));
+    const vtac_id unit = power_of(im, right);
+    const vtac_id half = vtac_make2(m, VTAC_OP_DIV, unit, whole64(im, 2));
+    vtac_id y = vtac_make2(m, VTAC_OP_ADD, vtac_make2(m, VTAC_OP_MUL, e, inverse), half);
+    y = vtac_make_clip(m, vtac_make2(m, VTAC_OP_DIV, y, unit), 0.0, INT16_MAX);
+    return vtac_make_cast(m, y, VTAC_I16);
+}
+
+/* ---- softmax: beta */
+
+void tfl_import_softmax(tfl *im)
+{
+    vtac_builder *m = &im->maker;
+    const tfl_tensor *in = tfl_in(im, 0);
+    const tfl_tensor *out = tfl_out(im, 0);
+    const float beta = tfl_option_float(im, 0, im->how != 0 ? 1.0F : 0.0F);
+    const vtac_type type = tfl_type(im, 0);
+    const int64_t last = (int64_t)type.rank - 1;
+    const vtac_attr axis = vtac_attr_of_int("axis", last < 0 ? 0 : last);
+    vtac_id x = tfl_plain(im, 0);
+    if (tfl_is_float(in)) {
+        if (beta != 1.0F) {
+            x = vtac_make2(m, VTAC_OP_MUL, x, vtac_make_number(m, VTAC_F32, (double)beta));
+        }
+        tfl_set(im, 0, vtac_make(m, VTAC_OP_SOFTMAX, &x, 1, &axis, 1));
+        return;
+    }
+    if (in->type.dtype == VTAC_I16 && out->type.dtype == VTAC_I16 && tfl_quantized(in) && type.rank > 0) {
+        tfl_set(im, 0, softmax_words(im, x, beta, last));
+        return;
+    }
+    if (!tfl_quantized(in) || !tfl_quantized(out) || in->type.dtype == VTAC_I16 || type.rank == 0) {
+        tfl_refuse(im, "%s to %s", vtac_dtype_name(in->type.dtype), vtac_dtype_name(out->type.dtype));
+        return;
+    }
+    /* exp of the distance to the largest, from a steps; the sum, and its inverse in units of the output */
+    enum { STEPS = 256 };
+    float steps[STEPS];
+    const float scale = -in->scale[0] * beta;
+    for (int i = 0; i < STEPS; i++) {
+        steps[i] = expf(scale * (float)i);
+    }
+    x = vtac_make_cast(m, x, VTAC_I32);
+    const vtac_id most = vtac_make_reduce(m, VTAC_OP_REDUCE_MAX, x, &last, 1, true);
+    const vtac_id e = tfl_look_up(im, vtac_make2(m, VTAC_OP_SUB, most, x), VTAC_F32, steps, STEPS, 0);
+    const vtac_id sum = vtac_make_reduce(m, VTAC_OP_REDUCE_SUM, e, &last, 1, true);
+    const vtac_id unit = vtac_make2(m, VTAC_OP_MUL, sum, tfl_scale_value(im, out));
+    const vtac_id inverse = vtac_make2(m, VTAC_OP_DIV, vtac_make_number(m, VTAC_F32, 1.0), unit);
+    const vtac_id y = tfl_round(im, vtac_make2(m, VTAC_OP_MUL, e, inverse));
+    tfl_set(im, 0, tfl_store(im, y, out, TFL_NONE));
+}
+
+/* The inverse length as a mantissa of 31 bits, which TensorFlow Lite finds by Newton's steps; here in double.
+ */
+static void l2_norm_bytes(tfl *im, vtac_id x, int64_t last)
+{
+    vtac_builder *m = &im->maker;
+    const tfl_tensor *in = tfl_in(im, 0);
+    const tfl_tensor *out = tfl_out(im, 0);
+    if (!tfl_quantized(out) || in->type.dtype == VTAC_I16 || in->type.dtype != out->type.dtype) {
+        tfl_refuse(im, "%s to %s", vtac_dtype_name(in->type.dtype), vtac_dtype_name(out->type.dtype));
+        return;
+    }
+    x = vtac_make_cast(m, tfl_centred(im, x, in->zero[0]), VTAC_F64);
+    const vtac_id sum = vtac_make_reduce(m, VTAC_OP_REDUCE_SUM_SQUARE, x, &last, 1, true);
+    const vtac_id length =
+        vtac_make2(m, VTAC_OP_MAX, vtac_make1(m, VTAC_OP_SQRT, sum), vtac_make_number(m, VTAC_F64, 1.0));
+    x = vtac_make2(m, VTAC_OP_MUL, x, vtac_make_number(m, VTAC_F64, 128.0));
+    tfl_set(im, 0, tfl_store(im, tfl_round(im, vtac_make2(m, VTAC_OP_DIV, x, length)), out, TFL_NONE));
+}
+
+/* x / sqrt(sum of squares) along the last axis */
+void tfl_import_l2_norm(tfl *im)
+{
+    vtac_builder *m = &im->maker;
+    const vtac_type type = tfl_type(im, 0);
+    const int64_t last = (int64_t)type.rank - 1;
+    vtac_id x = tfl_plain(im, 0);
+    if (tfl_quantized(tfl_in(im, 0))) {
+        l2_norm_bytes(im, x, last);
+        return;
+    }
+    const vtac_id sum = vtac_make_reduce(m, VTAC_OP_REDUCE_SUM_SQUARE, x, &last, 1, true);
+    const vtac_id size = vtac_make1(m, VTAC_OP_SQRT, sum);
+    const vtac_id safe = vtac_make2(m, VTAC_OP_MAX, size, vtac_make_number(m, VTAC_F32, 1e-6));
+    x = vtac_make2(m, VTAC_OP_DIV, x, safe);
+    tfl_set(im, 0, tfl_activate(im, x, tfl_out(im, 0), (int)tfl_option(im, 0, 1, 0)));
+}
+
+/* In float32, from a table of exp. */
+static void log_softmax_bytes(tfl *im, vtac_id x)
+{
+    vtac_builder *m = &im->maker;
+    const tfl_tensor *in = tfl_in(im, 0);
+    const tfl_tensor *out = tfl_out(im, 0);
+    const vtac_type type = tfl_type(im, 0);
+    const int64_t last = (int64_t)type.rank - 1;
+    enum { STEPS = 256 };
+    float steps[STEPS];
+    if (!tfl_quantized(in) || !tfl_quantized(out) || in->type.dtype == VTAC_I16 || type.rank == 0 ||
+        in->type.dtype != out->type.dtype) {
+        tfl_refuse(im, "%s to %s", vtac_dtype_name(in->type.dtype), vtac_dtype_name(out->type.dtype));
+        return;
+    }
+    for (int i = 0; i < STEPS; i++) {
+        steps[i] = expf(-in->scale[0] * (float)i);
+    }
+    x = vtac_make_cast(m, x, VTAC_I32);
+    const vtac_id most = vtac_make_reduce(m, VTAC_OP_REDUCE_MAX, x, &last, 1, true);
+    const vtac_id e = tfl_look_up(im, vtac_make2(m, VTAC_OP_SUB, most, x), VTAC_F32, steps, STEPS, 0);
+    const vtac_id log =
+        vtac_make1(m, VTAC_OP_LOG, vtac_make_reduce(m, VTAC_OP_REDUCE_SUM, e, &last, 1, true));
+    const vtac_id scale = tfl_scale_value(im, in);
+    vtac_id away = vtac_make2(m, VTAC_OP_MUL, vtac_make_cast(m, most, VTAC_F32), scale);
+    away = vtac_make2(m, VTAC_OP_DIV, vtac_make2(m, VTAC_OP_ADD, away, log), tfl_scale_value(im, out));
+    const vtac_id ratio = vtac_make_number(m, VTAC_F32, (double)(in->scale[0] / out->scale[0]));
+    vtac_id y = vtac_make2(m, VTAC_OP_MUL, vtac_make_cast(m, x, VTAC_F32), ratio);
+    y = vtac_make1(m, VTAC_OP_ROUND, vtac_make2(m, VTAC_OP_SUB, y, away));
+    tfl_set(im, 0, tfl_store(im, vtac_make_cast(m, y, VTAC_I32), out, TFL_NONE));
+}
+
+void tfl_import_log_softmax(tfl *im)
+{
+    const vtac_attr axis = vtac_attr_of_int("axis", -1);
+    const vtac_id x = tfl_plain(im, 0);
+    if (!tfl_is_float(tfl_in(im, 0))) {
+        log_softmax_bytes(im, x);
+        return;
+    }
+    tfl_set(im, 0, vtac_make(&im->maker, VTAC_OP_LOG_SOFTMAX, &x, 1, &axis, 1));
+}

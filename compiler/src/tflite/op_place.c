@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Operators that put numbers to places: sparse lists, segments, diagonals; places in a row of limits; angles.
+ */
+#include <string.h>
+
+#include "operators.h"
+
+/* places (one, a row of them, or a row for each value), shape, values (one or a row), what the rest holds */
+void tfl_import_sparse_to_dense(tfl *im)
+{
+    vtac_builder *m = &im->maker;
+    const vtac_type at = tfl_type(im, 0);
+    const vtac_type values = tfl_type(im, 2);
+    int64_t shape[VTAC_MAX_RANK];
+    const uint32_t rank = tfl_known_ints(im, 1, "shape", shape, VTAC_MAX_RANK);
+    if (m->status != VTA_OK) {
+        return;
+    }
+    const int64_t count = at.rank == 0 ? 1 : at.dim[0];
+    const int64_t each = at.rank == 2 ? at.dim[1] : 1;
+    if (at.rank > 2 || each != rank || values.rank > 1 || (values.rank == 1 && values.dim[0] != count) ||
+        tfl_type(im, 3).rank != 0) {
+        vtac_make_fail(m, VTA_INVALID, "%lld places of %lld numbers in %u axes, values of rank %u",
+                       (long long)count, (long long)each, rank, values.rank);
+        return;
+    }
+    const vtac_id places =
+        vtac_make_reshape(m, vtac_make_cast(m, tfl_plain(im, 0), VTAC_I64), (int64_t[]){count, each}, 2);
+    const vtac_id row = vtac_make2(m, VTAC_OP_EXPAND, tfl_plain(im, 2), vtac_make_ints(m, &count, 1));
+    const vtac_id rest = vtac_make2(m, VTAC_OP_EXPAND, tfl_plain(im, 3), vtac_make_ints(m, shape, rank));
+    tfl_set(im, 0, vtac_make3(m, VTAC_OP_SCATTER_ND, rest, places, row));
+}
+
+/* x, for each row the number of its sum, from 0 on and never falling */
+void tfl_import_segment_sum(tfl *im)
+{
+    enum { MOST = 1 << 16 };
+    vtac_builder *m = &im->maker;
+    const vtac_type x = tfl_type(im, 0);
+    int64_t *rows = vtac_make_room(m, MOST, sizeof *rows);
+    const uint32_t count = rows == NULL ? 0 : tfl_known_ints(im, 1, "numbers of segments", rows, MOST);
+    for (uint32_t i = 0; m->status == VTA_OK && i < count; i++) {
+        if (rows[i] < (i == 0 ? 0 : rows[i - 1]) || rows[i] > INT32_MAX - 1) {
+            vtac_make_fail(m, VTA_INVALID, "segment %lld for row %u", (long long)rows[i], i);
+        }
+    }
+    if (m->status != VTA_OK || x.rank < 1 || x.dim[0] != count) {
+        vtac_make_fail(m, VTA_INVALID, "%u numbers of segments for rank %u", count, x.rank);
+        return;
+    }
+    vtac_type type = x;
+    type.dim[0] = count == 0 ? 0 : rows[count - 1] + 1;
+    const int64_t elements = vtac_type_elements(&type);
+    if (elements < 0) {
+        vtac_make_fail(m, VTA_RANGE, "%lld segments are too many", (long long)type.dim[0]);
+        return;
+    }
+    const void *zeros = vtac_make_room(m, elements, vtac_dtype_bytes(type.dtype));
+    const vtac_attr add = vtac_attr_of_string("reduction", "add");
+    const vtac_id in[] = {zeros == NULL ? 0 : vtac_make_borrowed(m, &type, zeros),
+                          vtac_make_reshape(m, vtac_make_ints(m, rows, count), (int64_t[]){count, 1}, 2),
+                          tfl_plain(im, 0)};
+    tfl_set(im, 0, vtac_make(m, VTAC_OP_SCATTER_ND, in, 3, &add, 1));
+}
+
+/* Where a matrix has its diagonal. */
+static vtac_id diagonal_mask(tfl *im, int64_t rows, int64_t columns)
+{
+    const vtac_type type = {VTAC_BOOL, 2, {rows, columns}};
+    const int64_t count = vtac_type_elements(&type);
+    if (count < 0) {
+        vtac_make_fail(&im->maker, VTA_RANGE, "%lld x %lld are too many", (long long)rows,
+                       (long long)columns);
+        return 0;
+    }
+    uint8_t *mask = vtac_make_room(&im->maker, count, 1);
+    for (int64_t i = 0; mask != NULL && i < rows && i < columns; i++) {
+        mask[i * columns + i] = 1;
+    }
+    return mask == NULL ? 0 : vtac_make_borrowed(&im->maker, &type, mask);
+}
+
+/* MATRIX_DIAG: diagonals. MATRIX_SET_DIAG: matrices, diagonals. */
+void tfl_import_diagonal(tfl *im)
+{
+    vtac_builder *m = &im->maker;
+    const bool set = im->how != 0;
+    const vtac_type line = tfl_type(im, set ? 1 : 0);
+    vtac_type type = set ? tfl_type(im, 0) : line;
+    if (m->status == VTA_OK && !set && line.rank > 0 && line.rank < VTAC_MAX_RANK) {
+        type.dim[type.rank++] = line.dim[line.rank - 1];
+    }
+    bool fits = type.rank >= 2 && line.rank + 1 == type.rank;
+    const int64_t rows = fits ? type.dim[type.rank - 2] : 0;
+    const int64_t columns = fits ? type.dim[type.rank - 1] : 0;
+    fits = fits && line.dim[line.rank - 1] == (rows < columns ? rows : columns);
+    for (uint32_t i = 0; fits && i + 2 < type.rank; i++) {
+        fits = line.dim[i] == type.dim[i];
+    }
+    if (m->status != VTA_OK || !fits) {
+        vtac_make_fail(m, VTA_INVALID, "diagonals of rank %u for rank %u", line.rank, type.rank);
+        return;
+    }
+    int64_t dims[VTAC_MAX_RANK]; /* the diagonal along the shorter side */
+    memcpy(dims, type.dim, sizeof dims);
+    dims[type.rank - (rows <= columns ? 1 : 2)] = 1;
+    const vtac_id along = vtac_make_reshape(m, tfl_plain(im, set ? 1 : 0), dims, type.rank);
+    const vtac_id rest = set ? tfl_plain(im, 0) : vtac_make_number(m, type.dtype, 0.0);
+    tfl_set(im, 0, vtac_make3(m, VTAC_OP_WHERE, diagonal_mask(im, rows, columns), along, rest));
+}
+
+/* x; options: limits, rising. How many of them are at most x. */
+void tfl_import_bucketize(tfl *im)
+{
+    enum { MOST = 1 << 16 };
+    vtac_builder *m = &im->maker;
+    const flat_vector list = flat_list(&im->model.flat, im->op->options, 0, 4);
+    const vtac_type x = tfl_type(im, 0);
+    if (m->status != VTA_OK || list.count > MOST || x.rank >= VTAC_MAX_RANK) {
+        tfl_refuse(im, "%u limits for rank %u", list.count, x.rank);
+        return;
+    }
+    const uint32_t count = list.count;
+    float *limits = vtac_make_room(m, (int64_t)count + 1, sizeof *limits);
+    for (uint32_t i = 0; limits != NULL && i < count; i++) {
+        const uint32_t bits = (uint32_t)flat_int_at(&im->model.flat, list, i, 4);
+        memcpy(&limits[i], &bits, sizeof bits);
+    }
+    if (limits == NULL) {
+        return;
+    }
+    const vtac_dtype as = x.dtype == VTAC_F64 ? VTAC_F64 : VTAC_F32;
+    int64_t dims[VTAC_MAX_RANK];
+    memcpy(dims, x.dim, sizeof dims);
+    dims[x.rank] = 1;
+    const vtac_id value = vtac_make_cast(m, vtac_make_reshape(m, tfl_plain(im, 0), dims, x.rank + 1), as);
+    const vtac_id reached = vtac_make2(m, VTAC_OP_GREATER_OR_EQUAL, value,
+                                       vtac_make_cast(m, vtac_make_floats(m, limits, count), as));
+    const int64_t last = x.rank;
+    tfl_set(im, 0,
+            vtac_make_reduce(m, VTAC_OP_REDUCE_SUM, vtac_make_cast(m, reached, VTAC_I32), &last, 1, false));
+}
+
+/* y, x: the angle of the point, from that of its distances to the axes */
+void tfl_import_atan2(tfl *im)
+{
+    vtac_builder *m = &im->maker;
+    const vtac_dtype d = tfl_out(im, 0)->type.dtype;
+    if (d != VTAC_F32 && d != VTAC_F64) {
+        tfl_refuse(im, "numbers of %s", vtac_dtype_name(d));
+        return;
+    }
+    const vtac_id y = tfl_plain(im, 0);
+    const vtac_id x = tfl_plain(im, 1);
+    const vtac_id zero = vtac_make_number(m, d, 0.0);
+    const vtac_id high = vtac_make1(m, VTAC_OP_ABS, y);
+    vtac_id t = vtac_make1(m, VTAC_OP_ATAN, vtac_make2(m, VTAC_OP_DIV, high, vtac_make1(m, VTAC_OP_ABS, x)));
+    t = vtac_make3(m, VTAC_OP_WHERE, vtac_make2(m, VTAC_OP_EQUAL, y, zero), zero, t); /* 0 / 0, too */
+    const vtac_id other = vtac_make2(m, VTAC_OP_SUB, vtac_make_number(m, d, 3.14159265358979323846), t);
+    t = vtac_make3(m, VTAC_OP_WHERE, vtac_make2(m, VTAC_OP_LESS, x, zero), other, t);
+    const vtac_id below = vtac_make1(m, VTAC_OP_NEG, t);
+    tfl_set(im, 0, vtac_make3(m, VTAC_OP_WHERE, vtac_make2(m, VTAC_OP_LESS, y, zero), below, t));
+}

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Records of schedules: lines of JSON. Files of them are merged by `cat`.
+ */
+#include <cjson/cJSON.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "vta/file.h"
+#include "vta/str.h"
+#include "vtac/tune.h"
+
+enum { MOST_FILE = 1 << 30 };
+
+static const char *keep(vtac_records *r, const cJSON *root, const char *name)
+{
+    const cJSON *item = cJSON_GetObjectItemCaseSensitive(root, name);
+    return cJSON_IsString(item) ? vta_arena_string(&r->arena, item->valuestring, strlen(item->valuestring))
+                                : NULL;
+}
+
+/* False: it is no record. */
+static bool read_line(vtac_records *r, const char *line, size_t size)
+{
+    cJSON *root = cJSON_ParseWithLength(line, size);
+    const cJSON *version = cJSON_GetObjectItemCaseSensitive(root, "version");
+    const cJSON *cost = cJSON_GetObjectItemCaseSensitive(root, "cost");
+    bool good = cJSON_IsObject(root) && cJSON_IsString(version);
+    if (good && strcmp(version->valuestring, vta_version()) == 0) {
+        const vtac_record record = {.kernel = keep(r, root, "kernel"),
+                                    .shape = keep(r, root, "shape"),
+                                    .target = keep(r, root, "target"),
+                                    .point = keep(r, root, "point"),
+                                    .cost = cJSON_IsNumber(cost) ? cost->valuedouble : HUGE_VAL,
+                                    .proved = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(root, "proved"))};
+        good = record.kernel != NULL && record.shape != NULL && record.target != NULL &&
+               record.point != NULL && cost != NULL && !(record.cost <= 0.0) &&
+               vta_vec_push(&r->items, &record) != NULL;
+    }
+    cJSON_Delete(root);
+    return good;
+}
+
+vta_status vtac_records_read(const char *path, vtac_records *records, vta_diag *diag)
+{
+    uint8_t *bytes = NULL;
+    size_t size = 0;
+    unsigned number = 1;
+    records->items.item_size = sizeof(vtac_record);
+    VTA_TRY(vta_file_read(path, MOST_FILE, &bytes, &size, diag));
+    vta_status status = VTA_OK;
+    for (const char *line = (const char *)bytes, *end = line + size; line < end && status == VTA_OK;
+         number++) {
+        const char *newline = memchr(line, '\n', (size_t)(end - line));
+        const size_t length = (size_t)((newline != NULL ? newline : end) - line);
+        if (length > 0 && !read_line(records, line, length) && newline != NULL) {
+            status = vta_fail(diag, VTA_SYNTAX,
+                              "%s: line %u is no record of a schedule; expected what 'vtac tune' writes",
+                              path, number);
+        }
+        line += length + 1;
+    }
+    free(bytes);
+    return status;
+}
+
+void vtac_records_free(vtac_records *records)
+{
+    vta_vec_free(&records->items);
+    vta_arena_free(&records->arena);
+    *records = (vtac_records){0};
+}
+
+uint32_t vtac_records_pick(const vtac_records *records, const char *target, const vtac_kernel_space *space)
+{
+    uint32_t best = space->standard;
+    double least = HUGE_VAL;
+    bool proved = false;
+    for (size_t i = 0; i < records->items.count; i++) {
+        const vtac_record *r = vta_vec_at(&records->items, i);
+        if ((r->cost >= least && r->proved == proved) || (proved && !r->proved) ||
+            strcmp(r->kernel, space->kernel) != 0 || strcmp(r->shape, space->shape) != 0 ||
+            strcmp(r->target, target) != 0) {
+            continue;
+        }
+        for (uint32_t p = 0; p < space->count; p++) {
+            if (strcmp(space->points[p], r->point) == 0) {
+                best = p;
+                least = r->cost;
+                proved = r->proved;
+            }
+        }
+    }
+    return best;
+}
+
+static void put(vta_str *out, const char *name, const char *text)
+{
+    vta_str_printf(out, "\"%s\": \"", name);
+    for (const char *p = text; *p != '\0'; p++) {
+        if (*p == '"' || *p == '\\' || (unsigned char)*p < ' ') {
+            vta_str_printf(out, "\\u%04x", (unsigned)(unsigned char)*p);
+        } else {
+            vta_str_append(out, p, 1);
+        }
+    }
+    vta_str_put(out, "\", ");
+}
+
+vta_status vtac_record_append(const char *path, const vtac_record *record, vta_diag *diag)
+{
+    vta_str line = {0};
+    char last = '\n';
+    const int fd = open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+    if (fd < 0) {
+        return vta_fail(diag, VTA_IO, "cannot write '%s': %s", path, strerror(errno));
+    }
+    const off_t end = lseek(fd, 0, SEEK_END);
+    if (end > 0 && pread(fd, &last, 1, end - 1) != 1) {
+        last = '\n';
+    }
+    vta_str_put(&line, last == '\n' ? "{" : "\n{");
+    put(&line, "kernel", record->kernel);
+    put(&line, "shape", record->shape);
+    put(&line, "target", record->target);
+    put(&line, "version", vta_version());
+    put(&line, "point", record->point);
+    if (isfinite(record->cost)) {
+        vta_str_printf(&line, "\"cost\": %.9g", record->cost);
+    } else {
+        vta_str_put(&line, "\"cost\": null");
+    }
+    vta_str_put(&line, record->proved ? ", \"proved\": true}\n" : "}\n");
+    const bool good = !line.failed && write(fd, line.text, line.size) == (ssize_t)line.size && close(fd) == 0;
+    vta_str_free(&line);
+    return good ? VTA_OK : vta_fail(diag, VTA_IO, "cannot write '%s'", path);
+}
+
+void vtac_target_text(const vtac_target *target, char *text, size_t size)
+{
+    uint64_t hash = UINT64_C(0xcbf29ce484222325);
+    for (const char *p = target->features; *p != '\0'; p++) {
+        hash = (hash ^ (uint8_t)*p) * UINT64_C(0x100000001b3);
+    }
+    (void)snprintf(text, size, "%s %s %016" PRIx64, target->triple, target->cpu, hash);
+}
+
+void vtac_vta_target_text(const vta_config *config, char *text, size_t size)
+{
+    (void)snprintf(text, size, "vta %016" PRIx64 " %u %u %u", config->hash, config->mem_latency,
+                   config->mem_bandwidth,
+                   config->mem_shared > 0 ? config->mem_shared / config->clock_mhz : 0);
+}

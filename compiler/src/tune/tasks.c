@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What of a model can be tuned.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "vtac/tune.h"
+
+static vtac_task *find(vtac_tasks *t, const vtac_kernel_space *s)
+{
+    for (size_t i = 0; i < t->items.count; i++) {
+        vtac_task *task = vta_vec_at(&t->items, i);
+        if (strcmp(task->kernel, s->kernel) == 0 && strcmp(task->shape, s->shape) == 0 &&
+            task->count == s->count) {
+            return task;
+        }
+    }
+    return NULL;
+}
+
+static const char *keep(vtac_tasks *t, const char *text)
+{
+    return vta_arena_string(&t->arena, text, strlen(text));
+}
+
+static vtac_task *add(vtac_tasks *t, const vtac_kernel_space *s)
+{
+    vtac_task task = {.kernel = keep(t, s->kernel),
+                      .shape = keep(t, s->shape),
+                      .count = s->count,
+                      .standard = s->standard,
+                      .best = s->standard,
+                      .chosen = s->standard,
+                      .steps = {.item_size = sizeof(const char *)}};
+    char(*points)[VTAC_POINT_TEXT] = vta_arena_array(&t->arena, s->count, sizeof *points);
+    task.cost = vta_arena_array(&t->arena, s->count, sizeof *task.cost);
+    task.guesses = vta_arena_array(&t->arena, s->count, sizeof *task.guesses);
+    if (points == NULL || task.cost == NULL || task.guesses == NULL || task.kernel == NULL ||
+        task.shape == NULL) {
+        return NULL;
+    }
+    for (uint32_t i = 0; i < s->count; i++) {
+        memcpy(points[i], s->points[i], sizeof points[i]);
+        task.cost[i] = nan("");
+        task.guesses[i] = s->guesses != NULL ? s->guesses[i] : 0.0;
+    }
+    task.points = (const char(*)[VTAC_POINT_TEXT])points;
+    task.guesses = s->guesses != NULL ? task.guesses : NULL;
+    t->items.item_size = sizeof task;
+    return vta_vec_push(&t->items, &task);
+}
+
+uint32_t vtac_tasks_pick(void *tasks, const vtac_kernel_space *space)
+{
+    vtac_tasks *t = tasks;
+    vtac_task *task = find(t, space);
+    task = task != NULL ? task : add(t, space);
+    const char *step = keep(t, space->step);
+    if (task == NULL || step == NULL) {
+        t->failed = true;
+        return space->standard;
+    }
+    for (size_t i = 0; i < task->steps.count; i++) {
+        if (strcmp(*(const char **)vta_vec_at(&task->steps, i), step) == 0) {
+            return task->chosen;
+        }
+    }
+    t->failed = t->failed || vta_vec_push(&task->steps, &step) == NULL;
+    return task->chosen;
+}
+
+void vtac_tasks_free(vtac_tasks *tasks)
+{
+    for (size_t i = 0; i < tasks->items.count; i++) {
+        vta_vec_free(&((vtac_task *)vta_vec_at(&tasks->items, i))->steps);
+    }
+    vta_vec_free(&tasks->items);
+    vta_arena_free(&tasks->arena);
+    *tasks = (vtac_tasks){0};
+}
+
+void vtac_task_measured(vtac_task *task, uint32_t point, double cost)
+{
+    double *known = &task->cost[point];
+    task->tried += isnan(*known) ? 1 : 0;
+    *known = isnan(*known) || cost < *known ? cost : *known;
+    if (isnan(task->cost[task->best]) || task->cost[point] < task->cost[task->best]) {
+        task->best = point;
+    }
+}

@@ -1,0 +1,413 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The pieces of several layers are woven into one stream. Layers by themselves wait for one thing each: one
+ * that makes many channels for the writes, the next one, which reads them, for the reads. So a piece goes
+ * as soon as what it reads is stored, before the layer is over that makes it, and while others of that layer
+ * still keep the write bus busy.
+ *
+ * What comes next is found by a small simulation: of the layers that are under way, the one whose next piece
+ * could start on the array first. What a piece must follow is found before, by memory and by scratchpads:
+ * pieces of one layer keep their order, so a number of pieces for each of the layers before it says all.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "sched.h"
+
+enum {
+    WINDOW = WEAVE_WINDOW,
+    INSN_BYTES = 16,
+    NOTICE = 32,  /* cycles from data in a scratchpad to work on them, */
+    STORED = 100, /* and beyond the memory's latency from a store's last beat to the load behind it */
+};
+
+typedef uint64_t cycles;
+
+typedef struct piece {
+    size_t first, count; /* drafts */
+    uint32_t stage;
+    uint32_t need[WINDOW]; /* of the stages before it, the next one first: pieces that it follows */
+    uint32_t slot, out; /* the last piece + 1 of its own stage that used what it fills, and sums it makes */
+    uint32_t after;     /* all stages before this one are over */
+    cycles first_read, read; /* of the bus: until its work can begin; all */
+    cycles array, alu, write, fetch;
+    cycles over, stored; /* when */
+} piece;
+
+typedef struct progress {
+    uint32_t first, count; /* pieces */
+    uint32_t done;
+} progress;
+
+typedef struct weaver {
+    const machine *m;
+    step_list *list;
+    weave_stage *stages;
+    progress *progress;
+    uint32_t stage_count;
+    piece *pieces;
+    uint32_t piece_count;
+    uint32_t *writer, *reader; /* of each granule of WORK: the last piece + 1 that stores it; the last stage
+                                * + 1 that loads it */
+    int64_t granule;
+    uint64_t granules;
+    uint32_t *inp, *wgt, *out;        /* of each entry: the last piece + 1 that reads, or stores it */
+    uint32_t *place;                  /* of a piece: its place in the order + 1; 0: none yet */
+    uint32_t placed, held;            /* held: the first place whose calls may be held back */
+    cycles reads, writes, array, alu; /* until when they are busy */
+    piece *last;                      /* that was put, and until when they were busy before */
+    cycles alu_before, writes_before;
+    bool dry; /* nothing is put */
+} weaver;
+
+/* What must come before what. */
+
+typedef struct area {
+    uint64_t first, rows, pitch, count; /* granules */
+} area;
+
+static area area_of(const weaver *w, int64_t offset, int64_t y, int64_t x, int64_t stride, int64_t bytes)
+{
+    const int64_t scale = bytes / w->granule;
+    const bool one = stride == x || y == 1;
+    return (area){(uint64_t)(offset * scale), (uint64_t)(one ? 1 : y), (uint64_t)(stride * scale),
+                  (uint64_t)((one ? x * y : x) * scale)};
+}
+
+static void follow_piece(weaver *w, piece *p, uint32_t number)
+{
+    const piece *other = &w->pieces[number];
+    const uint32_t apart = p->stage - other->stage;
+    if (apart == 0) {
+        return;
+    }
+    if (apart > WINDOW) {
+        p->after = p->after > other->stage + 1 ? p->after : other->stage + 1;
+        return;
+    }
+    const uint32_t count = number - w->progress[other->stage].first + 1;
+    uint32_t *need = &p->need[apart - 1];
+    *need = *need > count ? *need : count;
+}
+
+static void follow_stage(piece *p, uint32_t stage)
+{
+    if (stage < p->stage) { /* wraps around for the first one */
+        p->after = p->after > stage + 1 ? p->after : stage + 1;
+    }
+}
+
+static void note_load(weaver *w, piece *p, const vta_load2d *l)
+{
+    if (l->buffer.index != WORK_BUFFER) {
+        return;
+    }
+    const area a =
+        area_of(w, l->offset, l->y_size, l->x_size, l->x_stride, w->m->config->elem_bytes[l->memory]);
+    uint32_t last = 0;
+    for (uint64_t y = 0; y < a.rows; y++) {
+        for (uint64_t g = a.first + y * a.pitch; g < a.first + y * a.pitch + a.count && g < w->granules;
+             g++) {
+            if (w->writer[g] > 0 && w->writer[g] != last) {
+                last = w->writer[g];
+                follow_piece(w, p, last - 1);
+            }
+            w->reader[g] = p->stage + 1;
+        }
+    }
+}
+
+static void note_store(weaver *w, piece *p, uint32_t number, const vta_store2d *s)
+{
+    const area a =
+        area_of(w, s->offset, s->y_size, s->x_size, s->x_stride, w->m->config->elem_bytes[VTA_MEM_OUT]);
+    for (uint64_t y = 0; y < a.rows; y++) {
+        for (uint64_t g = a.first + y * a.pitch; g < a.first + y * a.pitch + a.count && g < w->granules;
+             g++) {
+            if (w->writer[g] > 0) {
+                follow_stage(p, w->pieces[w->writer[g] - 1].stage);
+            }
+            if (w->reader[g] > 0) { /* by its own stage: nobody remembers who did before */
+                follow_stage(p, w->reader[g] - 1 < p->stage ? w->reader[g] - 1 : p->stage - 1);
+            }
+            w->writer[g] = number + 1;
+        }
+    }
+}
+
+/* Cycles of the units. */
+
+static cycles beats_of(const weaver *w, int64_t elements, vta_memory memory)
+{
+    return (cycles)(elements * w->m->config->elem_bytes[memory] / w->m->beat);
+}
+
+static void note_cost(weaver *w, piece *p, const step *s)
+{
+    switch (s->kind) {
+    case STEP_LOAD:
+        p->read += beats_of(w, s->load.y_size * s->load.x_size, s->load.memory);
+        if (p->array == 0) {
+            p->first_read = p->read;
+        }
+        break;
+    case STEP_STORE: p->write += beats_of(w, s->store.y_size * s->store.x_size, VTA_MEM_OUT); break;
+    /* Sums take the ALU's way into ACC. */
+    case STEP_GEMM: p->alu += (cycles)(s->gemm.iter_out * s->gemm.iter_in); /* fall through */
+    case STEP_DEPTHWISE: p->array += (cycles)list_work_of(w->list, w->m->config, s); break;
+    case STEP_ALU:
+        p->alu += (cycles)(s->alu.iter_out * s->alu.iter_in * list_nest_of(w->list, s).uops);
+        break;
+    case STEP_REQUANT: p->alu += (cycles)(s->requant.iter_out * s->requant.iter_in); break;
+    }
+    p->fetch += INSN_BYTES;
+}
+
+static void set(uint32_t *of, list_range range, uint32_t value)
+{
+    for (int64_t i = range.first; i < range.first + range.count; i++) {
+        of[i] = value;
+    }
+}
+
+static uint32_t latest(const weaver *w, const uint32_t *of, list_range range, uint32_t stage, uint32_t before)
+{
+    for (int64_t i = range.first; i < range.first + range.count; i++) {
+        before = of[i] > before && w->pieces[of[i] - 1].stage == stage ? of[i] : before;
+    }
+    return before;
+}
+
+/* Whose slots it takes. */
+static void note_slots(weaver *w, piece *p, uint32_t number, const step *s)
+{
+    if (s->kind == STEP_LOAD && (s->load.memory == VTA_MEM_INP || s->load.memory == VTA_MEM_WGT)) {
+        p->slot = latest(w, s->load.memory == VTA_MEM_INP ? w->inp : w->wgt, list_fills(&s->load), p->stage,
+                         p->slot);
+    } else if (s->kind == STEP_GEMM || s->kind == STEP_DEPTHWISE) {
+        const list_nest n = list_nest_of(w->list, s);
+        set(w->inp, (list_range){n.src, n.src_count}, number + 1);
+        set(w->wgt, (list_range){n.wgt, n.wgt_count}, number + 1);
+        p->out = latest(w, w->out, (list_range){n.dst, n.dst_count}, p->stage, p->out);
+    } else if (s->kind == STEP_STORE) {
+        set(w->out, (list_range){s->store.sram, s->store.y_size * s->store.x_size}, number + 1);
+    }
+}
+
+static void note_piece(weaver *w, uint32_t number)
+{
+    piece *p = &w->pieces[number];
+    for (size_t i = 0; i < p->count; i++) {
+        const step *s = vta_vec_at(&w->list->drafts, p->first + i);
+        note_cost(w, p, s);
+        note_slots(w, p, number, s);
+        if (s->kind == STEP_LOAD) {
+            note_load(w, p, &s->load);
+        } else if (s->kind == STEP_STORE) {
+            note_store(w, p, number, &s->store);
+        }
+    }
+}
+
+/* Stages that use the same entries of a scratchpad, or the table, come one after the other. */
+static bool apart(const weave_stage *a, const weave_stage *b)
+{
+    return !list_meets(a->inp, b->inp) && !list_meets(a->wgt, b->wgt) && !list_meets(a->acc, b->acc) &&
+           !list_meets(a->side, b->side) && !(a->table && b->table);
+}
+
+static void find_pieces(weaver *w)
+{
+    uint32_t number = 0;
+    for (uint32_t s = 0; s < w->stage_count; s++) {
+        const weave_stage *stage = &w->stages[s];
+        w->progress[s].first = number;
+        uint32_t after = s > WINDOW ? s - WINDOW : 0;
+        for (uint32_t other = after; other < s; other++) {
+            after = apart(stage, &w->stages[other]) ? after : other + 1;
+        }
+        for (; number < w->piece_count; number++) {
+            const size_t first = *(const size_t *)vta_vec_at(&w->list->pieces, number);
+            const size_t end = number + 1 < w->piece_count
+                                   ? *(const size_t *)vta_vec_at(&w->list->pieces, number + 1)
+                                   : w->list->drafts.count;
+            if (first >= stage->end) {
+                break;
+            }
+            w->pieces[number] = (piece){.first = first, .count = end - first, .stage = s, .after = after};
+            w->progress[s].count++;
+            note_piece(w, number);
+        }
+    }
+}
+
+/* The order. */
+
+static bool is_ready(const weaver *w, const piece *p)
+{
+    for (uint32_t s = p->after; s > 0 && s + WINDOW + 1 > p->after; s--) {
+        if (w->progress[s - 1].done < w->progress[s - 1].count) {
+            return false;
+        }
+    }
+    for (uint32_t d = 0; d < WINDOW && d < p->stage; d++) {
+        if (w->progress[p->stage - 1 - d].done < p->need[d]) {
+            return false;
+        }
+    }
+    return true;
+}
+
+typedef struct forecast {
+    cycles load, begin; /* when its loads and its work may begin */
+} forecast;
+
+static cycles later(cycles a, cycles b)
+{
+    return a > b ? a : b;
+}
+
+static forecast forecast_of(const weaver *w, const piece *p)
+{
+    const cycles latency = w->m->config->mem_latency;
+    cycles load = 0;
+    for (uint32_t d = 0; d < WINDOW && d < p->stage; d++) {
+        if (p->need[d] > 0) {
+            const piece *other = &w->pieces[w->progress[p->stage - 1 - d].first + p->need[d] - 1];
+            load = later(load, other->stored + STORED + latency);
+        }
+    }
+    load = later(load, p->slot > 0 ? w->pieces[p->slot - 1].over : 0);
+    load = later(load, w->reads);
+    cycles begin = later(w->array, p->read > 0 ? load + p->first_read + latency + NOTICE : 0);
+    begin = later(begin, p->out > 0 ? w->pieces[p->out - 1].stored : 0);
+    return (forecast){load, begin};
+}
+
+static void note_beside(weaver *w, const piece *p)
+{
+    weave_stage *stage = &w->stages[p->stage];
+    if (stage->began || p->array + p->alu == 0) {
+        return;
+    }
+    stage->began = true;
+    for (uint32_t d = 1; d <= WINDOW && d <= p->stage; d++) {
+        const progress *other = &w->progress[p->stage - d];
+        stage->beside = other->done < other->count ? p->stage - d + 1 : stage->beside;
+    }
+}
+
+/* The ALU's work on a piece is held back until the next one's is on the array. */
+static void hold(weaver *w, cycles begin)
+{
+    piece *p = w->last;
+    if (p != NULL && p->array > 0) {
+        w->alu = later(w->alu_before, later(p->over, begin)) + p->alu;
+        w->writes = later(w->writes_before, w->alu) + p->write;
+        p->stored = w->writes;
+    }
+}
+
+static void put(weaver *w, uint32_t number)
+{
+    piece *p = &w->pieces[number];
+    progress *own = &w->progress[p->stage];
+    const forecast f = forecast_of(w, p);
+    /* What is held back goes first where this needs it. */
+    for (uint32_t d = 0; d < WINDOW && d < p->stage && w->list->later.count > 0; d++) {
+        if (p->need[d] > 0 && w->place[w->progress[p->stage - 1 - d].first + p->need[d] - 1] > w->held) {
+            list_flush(w->list);
+        }
+    }
+    if (w->list->later.count > 0 && p->after > 0 && own->done == 0) {
+        list_flush(w->list);
+    }
+    hold(w, f.begin);
+    w->held =
+        w->list->later.count == 0 || p->array > 0 ? w->placed : w->held; /* main calls let go of the others */
+    for (size_t i = 0; i < p->count && !w->dry; i++) {
+        list_put(w->list, vta_vec_at(&w->list->drafts, p->first + i));
+    }
+    w->place[number] = ++w->placed;
+    w->reads = (p->read > 0 ? f.load + p->read : w->reads) + p->fetch / (cycles)w->m->beat;
+    w->array = later(p->array > 0 ? f.begin + p->array : w->array,
+                     p->array > 0 ? w->reads + (p->read > p->first_read ? NOTICE : 0) : 0);
+    p->over = later(w->array, f.begin);
+    w->last = p;
+    w->alu_before = w->alu;
+    w->writes_before = w->writes;
+    w->alu = later(w->alu, p->over) + p->alu;
+    w->writes = later(w->writes, w->alu) + p->write;
+    p->stored = w->writes;
+    note_beside(w, p);
+    own->done++;
+}
+
+static void weave(weaver *w)
+{
+    uint32_t oldest = 0;
+    while (oldest < w->stage_count) {
+        uint32_t best = UINT32_MAX;
+        cycles begin = 0;
+        if (w->progress[oldest].done == w->progress[oldest].count) {
+            oldest++;
+            continue;
+        }
+        for (uint32_t s = oldest; s <= oldest + WINDOW && s < w->stage_count; s++) {
+            const progress *g = &w->progress[s];
+            const uint32_t next = g->first + g->done;
+            if (g->done == g->count || !is_ready(w, &w->pieces[next])) {
+                continue;
+            }
+            const forecast f = forecast_of(w, &w->pieces[next]);
+            const cycles when = f.begin + (w->pieces[next].read > 0 ? (f.load - w->reads) : 0);
+            if (best == UINT32_MAX || when < begin || (when == begin && w->pieces[next].array == 0)) {
+                best = next;
+                begin = when;
+            }
+        }
+        put(w, best);
+    }
+    list_flush(w->list);
+}
+
+vta_status list_weave(step_list *list, const machine *m, weave_stage *stages, uint32_t count,
+                      uint64_t work_bytes, uint64_t *cycles_taken, vta_diag *diag)
+{
+    weaver w = {.m = m,
+                .dry = cycles_taken != NULL,
+                .list = list,
+                .stages = stages,
+                .stage_count = count,
+                .piece_count = (uint32_t)list->pieces.count};
+    w.granule = least(m->config->elem_bytes[VTA_MEM_INP],
+                      least(m->config->elem_bytes[VTA_MEM_ACC8], m->config->elem_bytes[VTA_MEM_OUT]));
+    w.granules = work_bytes / (uint64_t)w.granule + 1;
+    w.progress = calloc(count + 1, sizeof *w.progress);
+    w.pieces = calloc(w.piece_count + 1, sizeof *w.pieces);
+    w.writer = calloc(w.granules, sizeof *w.writer);
+    w.reader = calloc(w.granules, sizeof *w.reader);
+    w.place = calloc(w.piece_count + 1, sizeof *w.place);
+    w.inp = calloc((size_t)m->inp, sizeof *w.inp);
+    w.wgt = calloc((size_t)m->wgt, sizeof *w.wgt);
+    w.out = calloc((size_t)m->acc, sizeof *w.out);
+    const bool good = w.progress != NULL && w.pieces != NULL && w.writer != NULL && w.reader != NULL &&
+                      w.place != NULL && w.inp != NULL && w.wgt != NULL && w.out != NULL && !list->failed;
+    list->drafting = false;
+    if (good) {
+        find_pieces(&w);
+        weave(&w);
+    }
+    if (cycles_taken != NULL) {
+        *cycles_taken = later(later(w.array, w.reads), later(w.alu, w.writes));
+    }
+    free(w.progress);
+    free(w.pieces);
+    free(w.writer);
+    free(w.reader);
+    free(w.place);
+    free(w.inp);
+    free(w.wgt);
+    free(w.out);
+    return good && !list->failed ? VTA_OK : vta_fail(diag, VTA_NOMEM, "no memory to order a schedule");
+}

@@ -1,0 +1,425 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Work in a folder that all machines see, and nothing else between them:
+ *
+ *     key          what the work is
+ *     pieces/N     a piece; N counts from 0
+ *     claims/N     somebody does it, who touches the file every second
+ *     results/N    "ok SECONDS" or "failed SECONDS", a newline, the text
+ *     beat         the leader lives: it touches it every second
+ *     end          there is nothing more to do
+ *     log/         what jobs print
+ *
+ * A file appears whole, by its rename. A claim that is not touched any more is taken away, and the piece is
+ * anybody's again. Results stay: whoever comes again with the same work goes on from them.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "engine.h"
+#include "vta/clock.h"
+#include "vta/file.h"
+
+extern char **environ;
+
+enum { PATH = 4096, MOST_TEXT = 1 << 30, MOST_SUBMITTED = 5, NAME = 32 };
+static const double look_s = 0.1, beat_s = 1.0, stale_s = 20.0, check_jobs_s = 5.0, orphan_s = 120.0;
+
+static void path_in(const vtac_work *w, char *path, const char *name)
+{
+    if (snprintf(path, PATH, "%s/%s", w->options.folder, name) >= PATH) {
+        path[0] = '\0'; /* no file has this name */
+    }
+}
+
+static void path_of(const vtac_work *w, char *path, const char *kind, uint32_t number)
+{
+    char name[NAME];
+    (void)snprintf(name, sizeof name, "%s/%08" PRIu32, kind, number);
+    path_in(w, path, name);
+}
+
+static bool touch(const char *path)
+{
+    const int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+    if (fd < 0) {
+        return false;
+    }
+    const bool good = futimens(fd, NULL) == 0;
+    return close(fd) == 0 && good;
+}
+
+/* Seconds since a file was touched, by the clock of the folder's own machine; -1: there is none. */
+static double age_of(const vtac_work *w, const char *path)
+{
+    char now[PATH];
+    struct stat a;
+    struct stat b;
+    path_in(w, now, w->options.joins ? "now" : "beat");
+    if (!touch(now) || stat(now, &a) != 0 || stat(path, &b) != 0) {
+        return -1.0;
+    }
+    return (double)(a.st_mtim.tv_sec - b.st_mtim.tv_sec) +
+           (double)(a.st_mtim.tv_nsec - b.st_mtim.tv_nsec) * 1e-9;
+}
+
+/* ---- a worker */
+
+typedef struct heart {
+    pthread_t thread;
+    pthread_mutex_t lock;
+    pthread_cond_t change;
+    bool stops;
+    const char *path;
+} heart;
+
+static void *beat(void *argument)
+{
+    heart *h = argument;
+    (void)pthread_mutex_lock(&h->lock);
+    while (!h->stops) {
+        struct timespec until;
+        (void)clock_gettime(CLOCK_REALTIME, &until);
+        until.tv_sec += (time_t)beat_s;
+        (void)pthread_cond_timedwait(&h->change, &h->lock, &until);
+        const int fd = h->stops ? -1 : open(h->path, O_WRONLY | O_CLOEXEC);
+        if (fd >= 0) { /* else it was taken away: what comes of it is the same */
+            (void)futimens(fd, NULL);
+            (void)close(fd);
+        }
+    }
+    (void)pthread_mutex_unlock(&h->lock);
+    return NULL;
+}
+
+static void write_result(const vtac_work *w, uint32_t number, const work_result *result)
+{
+    char path[PATH];
+    vta_str text = {0};
+    path_of(w, path, "results", number);
+    vta_str_printf(&text, "%s %.9f\n", result->header.failed != 0 ? "failed" : "ok", result->header.seconds);
+    vta_str_append(&text, result->text, result->header.size);
+    if (!text.failed) {
+        (void)vta_file_write(path, text.text, text.size, NULL);
+    }
+    vta_str_free(&text);
+}
+
+static void do_piece(const vtac_work *w, uint32_t number)
+{
+    char path[PATH];
+    char claim[PATH];
+    uint8_t *piece = NULL;
+    size_t size = 0;
+    work_result result;
+    path_of(w, path, "pieces", number);
+    path_of(w, claim, "claims", number);
+    if (vta_file_read(path, MOST_TEXT, &piece, &size, NULL) != VTA_OK) {
+        return;
+    }
+    heart h = {.path = claim};
+    (void)pthread_mutex_init(&h.lock, NULL);
+    (void)pthread_cond_init(&h.change, NULL);
+    const bool beats = pthread_create(&h.thread, NULL, beat, &h) == 0;
+    if (work_do(w->fn, w->context, number, (const char *)piece, &result) == VTA_OK) {
+        write_result(w, number, &result);
+    }
+    free(result.text);
+    free(piece);
+    (void)pthread_mutex_lock(&h.lock);
+    h.stops = true;
+    (void)pthread_cond_signal(&h.change);
+    (void)pthread_mutex_unlock(&h.lock);
+    if (beats) {
+        (void)pthread_join(h.thread, NULL);
+    }
+    (void)pthread_cond_destroy(&h.change);
+    (void)pthread_mutex_destroy(&h.lock);
+}
+
+static bool there_is(const vtac_work *w, const char *kind, uint32_t number)
+{
+    char path[PATH];
+    path_of(w, path, kind, number);
+    return access(path, F_OK) == 0;
+}
+
+static bool claim(const vtac_work *w, uint32_t number)
+{
+    char path[PATH];
+    path_of(w, path, "claims", number);
+    const int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    return fd >= 0 && close(fd) == 0;
+}
+
+/* Looks through all pieces once, from the first that may be open. */
+static bool look(const vtac_work *w, uint32_t *first)
+{
+    bool any = false;
+    for (uint32_t n = *first; there_is(w, "pieces", n); n++) {
+        if (there_is(w, "results", n)) {
+            *first += n == *first;
+        } else if (claim(w, n)) {
+            do_piece(w, n);
+            any = true;
+        }
+    }
+    return any;
+}
+
+static vta_status join(const vtac_work *w, vta_diag *diag)
+{
+    char end[PATH];
+    char leader[PATH];
+    char key[PATH];
+    uint32_t first = 0;
+    const double begin = vta_now();
+    path_in(w, end, "end");
+    path_in(w, leader, "beat");
+    path_in(w, key, "key");
+    while (access(end, F_OK) != 0) {
+        if (!look(w, &first)) {
+            const double age = age_of(w, leader);
+            if (age > orphan_s || (age < 0 && vta_now() - begin > orphan_s)) {
+                return vta_fail(diag, VTA_TIMEOUT, "'%s': nobody leads this work any more",
+                                w->options.folder);
+            }
+            work_pause(look_s);
+        }
+    }
+    return VTA_OK;
+}
+
+/* ---- the leader */
+
+static vta_status make_folders(const vtac_work *w, vta_diag *diag)
+{
+    static const char *const names[] = {".", "pieces", "claims", "results", "log"};
+    char path[PATH];
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        path_in(w, path, names[i]);
+        if (mkdir(i == 0 ? w->options.folder : path, 0777) != 0 && errno != EEXIST) {
+            return vta_fail(diag, VTA_IO, "cannot make '%s': %s", path, strerror(errno));
+        }
+    }
+    return VTA_OK;
+}
+
+/* A folder that holds other work stays as it is. */
+static vta_status check_key(const vtac_work *w, vta_diag *diag)
+{
+    char path[PATH];
+    uint8_t *bytes = NULL;
+    size_t size = 0;
+    const char *key = w->options.key != NULL ? w->options.key : "";
+    path_in(w, path, "key");
+    if (access(path, F_OK) != 0) {
+        return vta_file_write(path, key, strlen(key), diag);
+    }
+    VTA_TRY(vta_file_read(path, MOST_TEXT, &bytes, &size, diag));
+    const bool same = size == strlen(key) && memcmp(bytes, key, size) == 0;
+    free(bytes);
+    return same ? VTA_OK
+                : vta_fail(diag, VTA_INVALID,
+                           "'%s' holds the results of other work; name another folder, or remove it",
+                           w->options.folder);
+}
+
+static vta_status run_command(const char *const *words, char *answer, size_t size, vta_diag *diag)
+{
+    int ends[2];
+    pid_t pid = 0;
+    int status = 0;
+    posix_spawn_file_actions_t actions;
+    if (pipe(ends) != 0 || fcntl(ends[0], F_SETFD, FD_CLOEXEC) != 0 ||
+        fcntl(ends[1], F_SETFD, FD_CLOEXEC) != 0 || posix_spawn_file_actions_init(&actions) != 0) {
+        return vta_fail(diag, VTA_IO, "cannot start '%s'", words[0]);
+    }
+    (void)posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
+    (void)posix_spawn_file_actions_adddup2(&actions, ends[1], STDERR_FILENO);
+    const int error = posix_spawnp(&pid, words[0], &actions, NULL, (char *const *)(uintptr_t)words, environ);
+    (void)posix_spawn_file_actions_destroy(&actions);
+    (void)close(ends[1]);
+    size_t used = 0;
+    ssize_t got = 0;
+    while (error == 0 && used + 1 < size && (got = read(ends[0], answer + used, size - 1 - used)) > 0) {
+        used += (size_t)got;
+    }
+    answer[used] = '\0';
+    (void)close(ends[0]);
+    if (error != 0) {
+        return vta_fail(diag, VTA_UNSUPPORTED, "cannot run '%s': %s", words[0], strerror(error));
+    }
+    while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+    }
+    answer[strcspn(answer, "\n")] = '\0';
+    return status == 0 ? VTA_OK : vta_fail(diag, VTA_IO, "'%s' failed: %s", words[0], answer);
+}
+
+static vta_status submit(vtac_work *w, vta_diag *diag)
+{
+    char answer[1024];
+    VTA_TRY(run_command(w->options.submit, answer, sizeof answer, diag));
+    answer[strcspn(answer, ";")] = '\0'; /* "12;cluster" */
+    (void)snprintf(w->job, sizeof w->job, "%.60s", answer);
+    return VTA_OK;
+}
+
+vta_status folder_open(vtac_work *w, bool *leads, vta_diag *diag)
+{
+    *leads = !w->options.joins;
+    if (!*leads) {
+        return join(w, diag);
+    }
+    char end[PATH];
+    char live[PATH];
+    VTA_TRY(make_folders(w, diag));
+    VTA_TRY(check_key(w, diag));
+    path_in(w, end, "end");
+    (void)unlink(end);
+    path_in(w, live, "beat");
+    return touch(live) ? VTA_OK : vta_fail(diag, VTA_IO, "cannot write '%s': %s", live, strerror(errno));
+}
+
+static bool jobs_are_left(const vtac_work *w)
+{
+    char answer[1024];
+    const char *words[] = {"squeue", "-h", "-o", "%i", "-j", w->job, NULL};
+    return run_command(words, answer, sizeof answer, NULL) == VTA_OK && answer[0] != '\0';
+}
+
+typedef struct run {
+    vtac_work *w;
+    const char *const *pieces;
+    work_piece *state;
+    uint32_t count, left, submitted;
+    vtac_work_done *done;
+    void *context;
+} run;
+
+static void collect(run *r, uint32_t index)
+{
+    char path[PATH];
+    char word[16];
+    double seconds = 0.0;
+    uint8_t *bytes = NULL;
+    size_t size = 0;
+    path_of(r->w, path, "results", r->w->base + index);
+    if (access(path, F_OK) != 0 || vta_file_read(path, MOST_TEXT, &bytes, &size, NULL) != VTA_OK) {
+        return;
+    }
+    const char *text = memchr(bytes, '\n', size);
+    if (text != NULL && sscanf((const char *)bytes, "%15s %lf", word, &seconds) == 2) {
+        const bool failed = strcmp(word, "ok") != 0;
+        r->state[index].done = true;
+        r->left--;
+        r->done(r->context, index, failed ? NULL : text + 1, failed ? text + 1 : NULL, seconds);
+    }
+    free(bytes);
+}
+
+/* Claims that nobody touches any more. */
+static void free_claim(run *r, uint32_t index)
+{
+    char path[PATH];
+    path_of(r->w, path, "claims", r->w->base + index);
+    const double limit = r->w->options.stale_s > 0 ? r->w->options.stale_s : stale_s;
+    if (age_of(r->w, path) <= limit || there_is(r->w, "results", r->w->base + index)) {
+        return;
+    }
+    r->w->lost++;
+    if (++r->state[index].losses >= r->w->options.tries) {
+        r->state[index].done = true;
+        r->left--;
+        r->done(r->context, index, NULL, "its workers were lost", 0.0);
+        return;
+    }
+    (void)unlink(path);
+}
+
+static vta_status post(const run *r, uint32_t index, vta_diag *diag)
+{
+    char path[PATH];
+    path_of(r->w, path, "pieces", r->w->base + index);
+    return vta_file_write(path, r->pieces[index], strlen(r->pieces[index]), diag);
+}
+
+/* Every so often: are there still jobs that could do it? */
+static vta_status look_after_jobs(run *r, vta_diag *diag)
+{
+    if (r->w->options.submit == NULL || (r->w->job[0] != '\0' && jobs_are_left(r->w))) {
+        return VTA_OK;
+    }
+    if (r->submitted++ >= MOST_SUBMITTED) {
+        return vta_fail(diag, VTA_IO, "the jobs end with %" PRIu32 " pieces left; '%s/log' says why", r->left,
+                        r->w->options.folder);
+    }
+    return submit(r->w, diag);
+}
+
+static vta_status do_all(run *r, vta_diag *diag)
+{
+    const double stale = r->w->options.stale_s > 0 ? r->w->options.stale_s : stale_s;
+    const double every = stale / 2 < check_jobs_s ? stale / 2 : check_jobs_s;
+    double checked = 0.0;
+    char live[PATH];
+    path_in(r->w, live, "beat");
+    for (uint32_t i = 0; i < r->count; i++) {
+        collect(r, i);
+        VTA_TRY(r->state[i].done ? VTA_OK : post(r, i, diag));
+    }
+    while (r->left > 0) {
+        if (atomic_load(&r->w->stopped)) {
+            return vta_fail(diag, VTA_INTERRUPTED, "interrupted; the same command goes on");
+        }
+        if (vta_now() - checked > every) {
+            VTA_TRY(look_after_jobs(r, diag));
+            for (uint32_t i = 0; i < r->count; i++) {
+                if (!r->state[i].done) {
+                    free_claim(r, i);
+                }
+            }
+            checked = vta_now();
+        }
+        (void)touch(live);
+        for (uint32_t i = 0; i < r->count; i++) {
+            if (!r->state[i].done) {
+                collect(r, i);
+            }
+        }
+        work_pause(r->left > 0 ? look_s : 0.0);
+    }
+    return VTA_OK;
+}
+
+vta_status folder_run(vtac_work *w, const char *const *pieces, uint32_t count, vtac_work_done *done,
+                      void *context, vta_diag *diag)
+{
+    run r = {.w = w, .pieces = pieces, .count = count, .left = count, .done = done, .context = context};
+    r.state = calloc((size_t)count + 1, sizeof *r.state);
+    if (r.state == NULL) {
+        return vta_fail(diag, VTA_NOMEM, "no memory for %" PRIu32 " pieces", count);
+    }
+    const vta_status status = do_all(&r, diag);
+    free(r.state);
+    return status;
+}
+
+void folder_close(vtac_work *w)
+{
+    char end[PATH];
+    if (!w->options.joins && w->options.folder != NULL) {
+        path_in(w, end, "end");
+        (void)touch(end);
+    }
+}

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Ranks as workers. Rank 0 leads, with one process beside it, so that no processor is idle and the work ends
+ * even where every other rank is lost.
+ */
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "engine.h"
+#include "ranks.h"
+
+static const double rank_pause_s = 0.0005;
+
+bool vtac_work_is_rank(void)
+{
+    static const char *const marks[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "PMIX_RANK"};
+    for (size_t i = 0; i < sizeof marks / sizeof marks[0]; i++) {
+        const char *value = getenv(marks[i]);
+        if (value != NULL && (i == 2 || atoi(value) > 1)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void *open_module(const char *path)
+{
+    static const char *const beside[] = {"lib/libvtac_mpi.so", "lib/vtac/libvtac_mpi.so"};
+    char program[3072];
+    char name[4096];
+    if (path != NULL) {
+        return dlopen(path, RTLD_NOW | RTLD_GLOBAL);
+    }
+    const ssize_t size = readlink("/proc/self/exe", program, sizeof program - 1);
+    program[size > 0 ? size : 0] = '\0';
+    for (int up = 0; up < 2; up++) { /* of the program, then of its folder */
+        char *slash = strrchr(program, '/');
+        if (slash == NULL) {
+            return NULL;
+        }
+        *slash = '\0';
+    }
+    for (size_t i = 0; i < sizeof beside / sizeof beside[0]; i++) {
+        (void)snprintf(name, sizeof name, "%s/%s", program, beside[i]);
+        void *module = dlopen(name, RTLD_NOW | RTLD_GLOBAL);
+        if (module != NULL) {
+            return module;
+        }
+    }
+    return dlopen("libvtac_mpi.so", RTLD_NOW | RTLD_GLOBAL);
+}
+
+static vta_status load(vtac_work *w, vta_diag *diag)
+{
+    void *module = open_module(w->options.plugin);
+    if (module == NULL) {
+        return vta_fail(diag, VTA_UNSUPPORTED,
+                        "this vtac was built without MPI: install libopenmpi-dev and build it again");
+    }
+    work_mpi_fn *get = NULL;
+    void *symbol = dlsym(module, "vtac_mpi");
+    memcpy(&get, &symbol, sizeof get);
+    w->mpi = get != NULL ? get() : NULL;
+    if (w->mpi == NULL || w->mpi->edition != WORK_MPI_EDITION) {
+        w->mpi = NULL;
+        return vta_fail(diag, VTA_UNSUPPORTED, "the module libvtac_mpi.so is of another release");
+    }
+    return VTA_OK;
+}
+
+static bool send(const vtac_work *w, int to, const work_header *header, const char *text)
+{
+    char *message = malloc(sizeof *header + header->size);
+    if (message == NULL) {
+        return false;
+    }
+    memcpy(message, header, sizeof *header);
+    memcpy(message + sizeof *header, text, header->size);
+    const bool good = w->mpi->send(to, message, sizeof *header + header->size) == 0;
+    free(message);
+    return good;
+}
+
+static bool take(const vtac_work *w, int *from, work_result *out)
+{
+    size_t size = 0;
+    *out = (work_result){0};
+    if (w->mpi->poll(from, &size) != 0) {
+        return false;
+    }
+    char *message = calloc(1, size + sizeof out->header + 1);
+    if (message == NULL || w->mpi->take(*from, message, size) != 0 || size < sizeof out->header) {
+        free(message);
+        return false;
+    }
+    memcpy(&out->header, message, sizeof out->header);
+    memmove(message, message + sizeof out->header, size - sizeof out->header);
+    message[size - sizeof out->header] = '\0';
+    out->text = message;
+    return true;
+}
+
+/* A message whose number is this ends a rank; its `failed` says whether somebody is missing. */
+static const uint32_t last_message = UINT32_MAX;
+
+static void serve(vtac_work *w)
+{
+    int from;
+    work_result piece;
+    for (;;) {
+        if (!take(w, &from, &piece)) {
+            work_pause(rank_pause_s);
+            continue;
+        }
+        if (piece.header.number == last_message) {
+            break;
+        }
+        work_result result;
+        if (work_do(w->fn, w->context, piece.header.number, piece.text, &result) == VTA_OK) {
+            (void)send(w, 0, &result.header, result.text);
+        }
+        free(result.text);
+        free(piece.text);
+    }
+    w->abandoned = piece.header.failed != 0;
+    free(piece.text);
+}
+
+vta_status mpi_open(vtac_work *w, bool *leads, vta_diag *diag)
+{
+    int rank = 0;
+    int size = 1;
+    VTA_TRY(load(w, diag));
+    if (w->mpi->begin(&rank, &size) != 0) {
+        w->mpi = NULL;
+        return vta_fail(diag, VTA_IO, "MPI does not start; run it under mpirun or srun --mpi=pmix");
+    }
+    *leads = rank == 0;
+    if (!*leads) {
+        serve(w);
+        return VTA_OK;
+    }
+    w->workers = calloc((size_t)size, sizeof *w->workers);
+    if (w->workers == NULL) {
+        return vta_fail(diag, VTA_NOMEM, "no memory for %d ranks", size);
+    }
+    VTA_TRY(process_start(w, &w->workers[0], diag));
+    for (w->worker_count = 1; w->worker_count < (uint32_t)size; w->worker_count++) {
+        w->workers[w->worker_count] = (work_worker){.socket = -1, .rank = (int)w->worker_count};
+    }
+    return VTA_OK;
+}
+
+bool mpi_give(const vtac_work *w, const work_worker *worker, const work_header *header, const char *piece)
+{
+    return send(w, worker->rank, header, piece);
+}
+
+bool mpi_take(const vtac_work *w, int *rank, work_result *out)
+{
+    return take(w, rank, out);
+}
+
+/* All ranks take their leave together, or, where one of them does not answer, none does. */
+void mpi_close(vtac_work *w)
+{
+    if (w->mpi == NULL) {
+        return;
+    }
+    for (uint32_t i = 0; i < w->worker_count; i++) {
+        const bool silent = w->workers[i].socket < 0 && (w->workers[i].busy || w->workers[i].gone);
+        w->lost += silent && !w->workers[i].gone;
+        w->abandoned = w->abandoned || silent;
+    }
+    const work_header end = {.number = last_message, .failed = w->abandoned};
+    for (uint32_t i = 1; i < w->worker_count; i++) {
+        if (!w->workers[i].gone) {
+            (void)send(w, w->workers[i].rank, &end, "");
+        }
+    }
+    if (!w->abandoned) {
+        w->mpi->end();
+    }
+    w->mpi = NULL;
+}

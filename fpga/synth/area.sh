@@ -1,0 +1,48 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+#
+# area.sh VTA_PARAMS HEADERS FOLDER [SAMPLES]: synthesizes each configuration of area.txt (or SAMPLES) and prints a row of
+# compiler/src/explore/area.def for it. What FOLDER holds already is not made again, so that a run may be cut and goes on.
+set -eu
+export LC_ALL=C.UTF-8 # ranges, orders and decimal points are those of no country
+params=$1 headers=$2 folder=$3
+here=$(cd "$(dirname "$0")" && pwd)
+samples=${4:-$here/area.txt}
+mkdir -p "$folder"
+
+# configuration NAME KEY=VALUE...: pynq with other values, as `sample`, whose part is in parts.txt.
+configuration() {
+    mkdir -p "$folder/$1"
+    file=$folder/$1/sample.json
+    shift
+    cp "$here/../../isa/configs/pynq.json" "$file"
+    for change in "$@"; do
+        key=${change%%=*} value=${change#*=}
+        sed "s/\"$key\" : [0-9]*/\"$key\" : $value/" "$file" >"$file.new"
+        grep -q "\"$key\" : $value" "$file.new" || sed "s/^{/{\n  \"$key\" : $value,/" "$file" >"$file.new"
+        mv "$file.new" "$file"
+    done
+    sed 's/"NAME" : "pynq"/"NAME" : "sample"/' "$file" >"$file.new"
+    mv "$file.new" "$file"
+}
+
+# value KEY DEFAULT: of the configuration file.
+value() {
+    found=$(sed -n "s/.*\"$1\" : \([0-9]*\).*/\1/p" "$file")
+    echo "${found:-$2}"
+}
+
+grep -v '^#' "$samples" | while read -r name changes; do
+    # shellcheck disable=SC2086  # the list is meant to be split
+    configuration "$name" $changes
+    if [ ! -s "$folder/$name.area" ]; then
+        sh "$here/synth.sh" "$file" "$params" "$headers" "$folder/$name" >"$folder/$name.txt" || [ $? = 1 ]
+        grep '^total ' "$folder/$name.txt" >"$folder/$name.area"
+    fi
+    # shellcheck disable=SC2046  # four numbers
+    set -- $(sed 's/^total//' "$folder/$name.area")
+    printf 'VTAC_AREA(%-12s %2s, %2s, %2s, %3s, %3s, %3s, %3s, %2s, %2s, %2s, %7s, %7s, %5s, %6s)\n' "\"$name\"," \
+        "$(value LOG_BATCH 0)" "$(value LOG_BLOCK_IN 4)" "$(value LOG_BLOCK_OUT 4)" "$(value LOG_UOP_BUFF_SIZE 15)" \
+        "$(value LOG_INP_BUFF_SIZE 15)" "$(value LOG_WGT_BUFF_SIZE 18)" "$(value LOG_ACC_BUFF_SIZE 17)" \
+        "$(value LOG_BUS_WIDTH 6)" "$(value LOG_QUEUE_DEPTH 9)" "$(value ARRAY_PUMP 1)" "$1" "$2" "$3" "$4"
+done

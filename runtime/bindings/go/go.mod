@@ -1,0 +1,3 @@
+module vtac.invalid/vta
+
+go 1.19

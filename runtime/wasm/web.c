@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What a compiled model exports as a WebAssembly module: vta.mjs says the same as objects. One model, the one
+ * that is linked in. What is returned as an address stays until the next call of the same function.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "vta/artifact.h"
+#include "vta/file.h"
+#include "vta/model.h"
+
+#define EXPORT(name) __attribute__((export_name(#name), visibility("default")))
+
+extern const vta_artifact vta_model_artifact;
+
+static vta_model *model;
+static vta_diag diag;
+
+/* The sentence of the last status that was not 0. */
+EXPORT(vta_web_error) const char *vta_web_error(void);
+const char *vta_web_error(void)
+{
+    return diag.text;
+}
+
+EXPORT(vta_web_status) const char *vta_web_status(int status);
+const char *vta_web_status(int status)
+{
+    return vta_status_text((vta_status)status);
+}
+
+EXPORT(vta_web_version) const char *vta_web_version(void);
+const char *vta_web_version(void)
+{
+    return vta_version();
+}
+
+EXPORT(vta_web_take) void *vta_web_take(size_t bytes);
+void *vta_web_take(size_t bytes)
+{
+    return malloc(bytes);
+}
+
+EXPORT(vta_web_give) void vta_web_give(void *memory);
+void vta_web_give(void *memory)
+{
+    free(memory);
+}
+
+static int result(vta_status status)
+{
+    if (status != VTA_OK && diag.code == VTA_OK) {
+        (void)vta_fail(&diag, status, "%s", vta_status_text(status));
+    }
+    return (int)status;
+}
+
+EXPORT(vta_web_open) int vta_web_open(const char *device);
+int vta_web_open(const char *device)
+{
+    const vta_model_options options = {.size = sizeof options, .device = device};
+    diag = (vta_diag){0};
+    return result(vta_model_open(&vta_model_artifact, &options, &model, &diag));
+}
+
+EXPORT(vta_web_close) void vta_web_close(void);
+void vta_web_close(void)
+{
+    vta_model_destroy(model);
+    model = NULL;
+}
+
+EXPORT(vta_web_name) const char *vta_web_name(void);
+const char *vta_web_name(void)
+{
+    return vta_model_name(model);
+}
+
+EXPORT(vta_web_device) const char *vta_web_device(void);
+const char *vta_web_device(void)
+{
+    return vta_model_device_uri(model);
+}
+
+EXPORT(vta_web_count) uint32_t vta_web_count(int outputs);
+uint32_t vta_web_count(int outputs)
+{
+    return outputs ? vta_model_output_count(model) : vta_model_input_count(model);
+}
+
+/* Words of 32 bits: name, DLPack's code, bits, bytes, where it lies, rank, dimensions. */
+EXPORT(vta_web_tensor) const uint32_t *vta_web_tensor(int outputs, uint32_t index);
+const uint32_t *vta_web_tensor(int outputs, uint32_t index)
+{
+    static uint32_t words[6 + VTA_ARTIFACT_MAX_RANK];
+    const vta_tensor_info info = outputs ? vta_model_output(model, index) : vta_model_input(model, index);
+    const void *data = outputs ? vta_model_output_data(model, index) : vta_model_input_data(model, index);
+    const uint32_t head[] = {(uint32_t)(uintptr_t)info.name, info.dtype_code,           info.dtype_bits,
+                             (uint32_t)info.bytes,           (uint32_t)(uintptr_t)data, info.rank};
+    memcpy(words, head, sizeof head);
+    for (uint32_t i = 0; i < info.rank; i++) {
+        words[6 + i] = (uint32_t)info.dim[i];
+    }
+    return words;
+}
+
+EXPORT(vta_web_run) int vta_web_run(int profiled);
+int vta_web_run(int profiled)
+{
+    const vta_step_profile *steps;
+    uint32_t count;
+    diag = (vta_diag){0};
+    return result(profiled ? vta_model_profile(model, &steps, &count, &diag) : vta_model_run(model, &diag));
+}
+
+EXPORT(vta_web_steps) uint32_t vta_web_steps(void);
+uint32_t vta_web_steps(void)
+{
+    uint32_t count;
+    (void)vta_model_steps(model, &count);
+    return count;
+}
+
+/* Numbers of 64 bits: name, operator, whether on the accelerator, seconds, cycles, predicted, flops. */
+EXPORT(vta_web_step) const double *vta_web_step(uint32_t index);
+const double *vta_web_step(uint32_t index)
+{
+    static double row[7];
+    uint32_t count;
+    const vta_step_profile *step = &vta_model_steps(model, &count)[index];
+    const double numbers[] = {
+        (double)(uintptr_t)step->name, (double)(uintptr_t)step->op, step->on_accelerator, step->seconds,
+        (double)step->cycles,          (double)step->predicted,     (double)step->flops};
+    memcpy(row, numbers, sizeof row);
+    return row;
+}
+
+/* There are no files to read or write: a configuration is one of those that the library ships. */
+vta_status vta_file_read(const char *path, size_t limit, uint8_t **bytes, size_t *size, vta_diag *why)
+{
+    (void)limit;
+    *bytes = NULL;
+    *size = 0;
+    return vta_fail(why, VTA_UNSUPPORTED, "cannot open '%s': a WebAssembly module has no files", path);
+}
+
+vta_status vta_file_write(const char *path, const void *bytes, size_t size, vta_diag *why)
+{
+    (void)bytes;
+    (void)size;
+    return vta_fail(why, VTA_UNSUPPORTED, "cannot write '%s': a WebAssembly module has no files", path);
+}

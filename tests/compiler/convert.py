@@ -1,0 +1,85 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+#
+# vtac convert: published models of every kind become ONNX files that ONNX's own checker takes, with operators of ONNX
+# alone, the names and types of the model, a line for each rounding that is lost, and the decisions of the model itself;
+# floats are the same but for 1e-5.
+#
+# usage: convert.py VTAC FOLDER   (exit status 77: no numpy, no onnx, or no models)
+import glob
+import os
+import subprocess
+import sys
+import tempfile
+
+try:
+    import numpy
+    import onnx
+except ImportError:
+    sys.exit(77)
+
+MODELS = [("tflite/mlperf_ic_resnet8_int8/*.tflite", ["QLinearConv", "QLinearAdd", "QLinearAveragePool", "QGemm"]),
+          ("tflite/mlperf_kws_dscnn_int8/*.tflite", ["QLinearConv", "QLinearAveragePool", "QGemm"]),
+          ("keras/mlperf_ic_resnet8/*.h5", []), ("darknet/*/*.cfg", [])]
+
+
+def run(*words):
+    done = subprocess.run(words, capture_output=True, text=True)
+    if done.returncode != 0:
+        sys.exit("%s\n%s%s" % (" ".join(words), done.stdout, done.stderr))
+    return done.stderr
+
+
+def outputs(vtac, model, given, work):
+    run(vtac, "compile", model, "--target", "llvm", "-o", os.path.join(work, "m.so"))
+    out = tempfile.mkdtemp(dir=work)
+    run(vtac, "run", os.path.join(work, "m.so"), "--input", given, "--output-dir", out)
+    return {os.path.basename(p): numpy.load(p) for p in glob.glob(out + "/*.npy")}
+
+
+def judge(vtac, path, lost, work):
+    to = os.path.join(work, "converted.onnx")
+    told = run(vtac, "convert", path, "-o", to)
+    lines = [line for line in told.splitlines() if "ONNX rounds once" in line]
+    for op in lost:
+        if not any(" %s (first " % op in line for line in lines):
+            sys.exit("%s: nothing is said about %s:\n%s" % (path, op, told))
+    if bool(lines) != bool(lost):
+        sys.exit("%s: what is lost?\n%s" % (path, told))
+    model = onnx.load(to)
+    if model.opset_import[0].version <= onnx.defs.onnx_opset_version():  # what the checker does not know it cannot judge
+        onnx.checker.check_model(model)
+    if any(node.domain for node in model.graph.node) or any(set_.domain for set_ in model.opset_import):
+        sys.exit("%s: operators that are not ONNX's" % path)
+    agree = count = 0
+    for given in sorted(glob.glob(os.path.dirname(path) + "/*_in.npy"))[:1]:
+        want, found = outputs(vtac, path, given, work), outputs(vtac, to, given, work)
+        for name, value in want.items():
+            if name not in found or found[name].dtype != value.dtype or found[name].shape != value.shape:
+                sys.exit("%s: output '%s' is not that of the model" % (path, name))
+            if value.dtype.kind == "f" and not numpy.abs(found[name] - value).max() <= 1e-5 * max(1, numpy.abs(value).max()):
+                sys.exit("%s: output '%s' is off by %g" % (path, name, numpy.abs(found[name] - value).max()))
+            agree += int(value.argmax() == found[name].argmax())
+            count += 1
+    if agree != count or count == 0:
+        sys.exit("%s: %d of %d decisions are those of the model" % (path, agree, count))
+    print("%s: %d nodes, %d outputs" % (os.path.basename(path), len(model.graph.node), count))
+
+
+def main():
+    done = 0
+    with tempfile.TemporaryDirectory() as work:
+        for pattern, lost in MODELS:
+            for path in glob.glob(os.path.join(sys.argv[2], pattern)):
+                judge(sys.argv[1], path, lost, work)
+                done += 1
+        torn = os.path.join(work, "torn.tflite")
+        with open(torn, "wb") as f:
+            f.write(b"\x1c\0\0\0TFL3" + bytes(5))
+        failed = subprocess.run([sys.argv[1], "convert", torn, "-o", os.path.join(work, "no.onnx")], capture_output=True, text=True)
+        if failed.returncode != 1 or failed.stderr.count("\n") != 1 or os.path.exists(os.path.join(work, "no.onnx")):
+            sys.exit("a torn file: %d, %s" % (failed.returncode, failed.stderr))
+    return 0 if done else 77
+
+
+sys.exit(main())

@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# What the tests of TensorFlow Lite's operators share: its arithmetic, its C library where VTAC_TFLITE names it, and a
+# bench that compiles a small model, runs it and compares.
+import ctypes
+import glob
+import math
+import os
+import subprocess
+import sys
+
+import numpy
+
+RANGE = {"int8": (-128, 127), "uint8": (0, 255), "int16": (-32768, 32767)}
+ENGINE_TYPES = {1: "float32", 2: "int32", 3: "uint8", 4: "int64", 6: "bool", 7: "int16", 9: "int8"}
+F32 = numpy.float32
+
+
+# ---- the arithmetic, from its description in front-ends.md and the quantization specification
+
+def factor(real):
+    mantissa, exponent = math.frexp(real)
+    mantissa = math.floor(mantissa * 2 ** 31 + 0.5)
+    return (mantissa // 2, exponent + 1) if mantissa == 2 ** 31 else (mantissa, exponent)
+
+
+def scaled(v, real, up=False):
+    mantissa, exponent = factor(real)
+    p = ((int(v) << max(exponent, 0)) * mantissa + (1 << 30)) >> 31
+    right = max(-exponent, 0)
+    if right == 0:
+        return p
+    half = 1 << (right - 1)
+    return (p + half) >> right if up or p >= 0 else -((-p + half) >> right)
+
+
+def stored(values, kind, zero):
+    low, high = RANGE[kind]
+    return numpy.clip(numpy.array(values) + zero, low, high).astype(kind)
+
+
+def rounded(x):
+    return numpy.floor(numpy.abs(x) + 0.5) * numpy.sign(x)
+
+
+# ---- the library
+
+class Engine:
+    def __init__(self, path):
+        self.lib = ctypes.CDLL(path)
+        for name in ("ModelCreate", "InterpreterOptionsCreate", "InterpreterCreate", "InterpreterGetInputTensor", "InterpreterGetOutputTensor"):
+            getattr(self.lib, "TfLite" + name).restype = ctypes.c_void_p
+        self.lib.TfLiteTensorByteSize.restype = ctypes.c_size_t
+
+    def run(self, data, given, outputs=1):
+        lib, model = self.lib, ctypes.create_string_buffer(data, len(data))
+        options = ctypes.c_void_p(lib.TfLiteInterpreterOptionsCreate())
+        lib.TfLiteInterpreterOptionsSetNumThreads(options, 1)
+        made = ctypes.c_void_p(lib.TfLiteModelCreate(model, ctypes.c_size_t(len(data))))
+        run = ctypes.c_void_p(lib.TfLiteInterpreterCreate(made, options))
+        if not run.value or lib.TfLiteInterpreterAllocateTensors(run) != 0:
+            return None
+        for i, x in enumerate(given):
+            tensor = ctypes.c_void_p(lib.TfLiteInterpreterGetInputTensor(run, i))
+            if lib.TfLiteTensorCopyFromBuffer(tensor, x.tobytes(), ctypes.c_size_t(x.nbytes)) != 0:
+                return None
+        if lib.TfLiteInterpreterInvoke(run) != 0:
+            return None
+        found = []
+        for k in range(outputs):
+            tensor = ctypes.c_void_p(lib.TfLiteInterpreterGetOutputTensor(run, k))
+            room = ctypes.create_string_buffer(lib.TfLiteTensorByteSize(tensor))
+            lib.TfLiteTensorCopyToBuffer(tensor, room, ctypes.c_size_t(len(room)))
+            dims = [lib.TfLiteTensorDim(tensor, i) for i in range(lib.TfLiteTensorNumDims(tensor))]
+            found.append(numpy.frombuffer(room.raw, ENGINE_TYPES[lib.TfLiteTensorType(tensor)]).reshape(dims))
+        return found
+
+
+class Bench:
+    def __init__(self, vtac, work, seed):
+        self.vtac, self.work, self.random = vtac, work, numpy.random.default_rng(seed)
+        path = os.environ.get("VTAC_TFLITE")
+        self.engine = Engine(path) if path else None
+        self.count, self.judged, self.allowed = 0, 0, 0
+        self.models = []
+
+    def numbers(self, kind, shape):
+        if kind == "float32":
+            return self.random.standard_normal(shape).astype(F32)
+        low, high = RANGE[kind]
+        return self.random.integers(low, high + 1, shape).astype(kind)
+
+    def scale(self, kind, most=0.05):
+        if kind == "float32":
+            return {}
+        zero = {"int8": self.random.integers(-30, 30), "uint8": self.random.integers(90, 160), "int16": 0}[kind]
+        return {"scale": float(F32(self.random.uniform(0.004, most))), "zero": int(zero)}
+
+    def run(self, *words):
+        done = subprocess.run(words, capture_output=True, text=True)
+        if done.returncode != 0:
+            sys.exit("%s\n%s%s" % (" ".join(words), done.stdout, done.stderr))
+
+    def check(self, what, model, x, given, y, wanted=None):
+        """Twice with different inputs: `wanted` tells the result of some."""
+        self.check_many(what, model, [x], [[v] for v in given], [y], None if wanted is None else lambda v: [wanted(v)])
+
+    def check_many(self, what, model, xs, given, ys, wanted=None):
+        """The same with several inputs and outputs."""
+        if wanted is None and self.engine is None:
+            return
+        data = model.write(xs, ys)
+        self.models.append(data)
+        path, so, out = (os.path.join(self.work, n) for n in ("op.tflite", "op.so", "out"))
+        with open(path, "wb") as f:
+            f.write(data)
+        self.run(self.vtac, "compile", path, "--target", "llvm", "-o", so)
+        for values in given:
+            words = []
+            for x, value in zip(xs, values):
+                numpy.save(os.path.join(self.work, "in%d.npy" % x), value)
+                words += ["--input", "%s=%s" % (model.tensors[x][3], os.path.join(self.work, "in%d.npy" % x))]
+            self.run(self.vtac, "run", so, *words, "--output-dir", out)
+            found = [numpy.load(os.path.join(out, model.tensors[y][3] + ".npy")) for y in ys]
+            for leftover in glob.glob(out + "/*.npy"):
+                os.remove(leftover)
+            theirs = self.engine.run(data, values, len(ys)) if self.engine else None
+            self.judged += theirs is not None
+            for name, right in (("TensorFlow Lite", theirs), ("the reference", wanted(*values) if wanted else None)):
+                for k in range(len(ys) if right is not None else 0):
+                    self.compare("%s, output %d" % (what, k), found[k], right[k], name)
+        self.count += 1
+
+    def compare(self, what, found, right, name):
+        if found.shape != right.shape or found.dtype != right.dtype:
+            sys.exit("%s: %s %s, %s has %s %s" % (what, found.dtype, found.shape, name, right.dtype, right.shape))
+        if found.size == 0:
+            return
+        if found.dtype.kind == "f" and not numpy.abs(found - right).max() <= 1e-5 * max(1, numpy.abs(right).max()):
+            sys.exit("%s: off by %g from %s" % (what, numpy.abs(found - right).max(), name))
+        if found.dtype.kind != "f" and (numpy.abs(found.astype(int) - right) > self.allowed).any():
+            sys.exit("%s: %d of %d integers are not those of %s" % (what, (found != right).sum(), found.size, name))

@@ -1,0 +1,177 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+#
+# Operators of TensorFlow Lite that call graphs, and variables: loops, branches that are known and that the run decides,
+# what is done once before the first run. Beside NumPy and, with VTAC_TFLITE, beside TensorFlow Lite itself
+# (tflite_ops.py). What cannot be written out gets one line.
+#
+# usage: tflite_control.py VTAC   (exit status 77: no numpy)
+import os
+import subprocess
+import sys
+import tempfile
+
+try:
+    import numpy
+    from tflite_bench import F32, Bench
+    from tflite_file import Model
+except ImportError:
+    sys.exit(77)
+
+ADD, DENSE, RESHAPE, CONCAT, TANH, GATHER, LESS, MUL = 0, 9, 22, 2, 28, 36, 58, 18
+SUM, IF, WHILE, CALL_ONCE, VARIABLE, READ, ASSIGN, GREATER = 74, 118, 119, 129, 142, 143, 144, 61
+
+
+def dense(g, x, weights, kind="float32"):
+    w = g.tensor(kind, weights.shape, data=weights)
+    y = g.tensor(kind, (1, weights.shape[0]))
+    g.op(DENSE, [x, w, -1], [y], {}, 8)
+    return y
+
+
+def binary(g, code, a, b, shape, options=0, kind="float32"):
+    y = g.tensor(kind, shape)
+    g.op(code, [a, b], [y], {} if options else None, options)
+    return y
+
+
+def loop(b, steps, units):
+    """h = tanh(W x[i] + R h), the states side by side: how a recurrent net looks that nothing has fused."""
+    inputs = 3
+    w, r = (b.random.uniform(-0.7, 0.7, (units, n)).astype(F32) for n in (inputs, units))
+    m = Model()
+
+    def condition(g):
+        ins = [g.tensor("int32", ()), g.tensor("float32", (steps, inputs)), g.tensor("float32", (1, units)), g.tensor("float32", (1, units))]
+        return ins, [binary(g, LESS, ins[0], g.tensor("int32", (), data=steps), (), 41, "bool")]
+
+    def body(g):
+        i, x, h, total = ins = [g.tensor("int32", ()), g.tensor("float32", (steps, inputs)), g.tensor("float32", (1, units)),
+                                g.tensor("float32", (1, units))]
+        row = g.tensor("float32", (inputs,))
+        g.op(GATHER, [x, i], [row], {}, 23)
+        rows = g.tensor("float32", (1, inputs))
+        g.op(RESHAPE, [row, g.tensor("int32", (2,), data=[1, inputs])], [rows])
+        s = binary(g, ADD, dense(g, rows, w), dense(g, h, r), (1, units), 11)
+        h = g.tensor("float32", (1, units))
+        g.op(TANH, [s], [h])
+        return ins, [binary(g, ADD, i, g.tensor("int32", (), data=1), (), 11, "int32"), x, h, binary(g, ADD, total, h, (1, units), 11)]
+    x = m.tensor("float32", (steps, inputs))
+    zero = m.tensor("float32", (1, units), data=numpy.zeros((1, units)))
+    outs = [m.tensor("int32", ()), m.tensor("float32", (steps, inputs)), m.tensor("float32", (1, units)), m.tensor("float32", (1, units))]
+    options = {0: ("i", m.called(condition)), 1: ("i", m.called(body))}
+    m.op(WHILE, [m.tensor("int32", (), data=0), x, zero, zero], outs, options, 93)
+
+    def reference(v):
+        h, total = numpy.zeros((1, units)), numpy.zeros((1, units))
+        for t in range(steps):
+            h = numpy.tanh(v[t:t + 1] @ w.T + h @ r.T)
+            total = total + h
+        return [h.astype(F32), total.astype(F32), numpy.int32(steps).reshape(())]
+    b.check_many("loop of %d" % steps, m, [x], [[b.numbers("float32", (steps, inputs))] for _ in range(2)], [outs[2], outs[3], outs[0]], reference)
+
+
+def branch(b, known):
+    m = Model()
+    scale = b.numbers("float32", (1, 4))
+
+    def one(g):
+        x = g.tensor("float32", (1, 4))
+        return [x], [binary(g, ADD, x, g.tensor("float32", (1, 4), data=scale), (1, 4), 11)]
+
+    def other(g):
+        x = g.tensor("float32", (1, 4))
+        return [x], [binary(g, MUL, x, g.tensor("float32", (1, 4), data=scale), (1, 4), 21)]
+    x = m.tensor("float32", (1, 4))
+    if known is None:
+        total = m.tensor("float32", ())
+        m.op(SUM, [x, m.tensor("int32", (2,), data=[0, 1])], [total], {}, 27)
+        condition = binary(m, GREATER, total, m.tensor("float32", (), data=0), (), 44, "bool")
+    else:
+        condition = m.tensor("bool", (), data=known)
+    y = m.tensor("float32", (1, 4))
+    options = {0: ("i", m.called(one)), 1: ("i", m.called(other))}
+    m.op(IF, [condition, x], [y], options, 92)
+    first = b.numbers("float32", (1, 4))
+    b.check("branch %s" % known, m, x, [first, -first], y, lambda v: (v + scale if (v.sum() > 0 if known is None else known) else v * scale))
+
+
+def variables(b, called_once):
+    """A buffer of the last three inputs, set before the first run; y is its sum with the new one in."""
+    start = b.numbers("float32", (2, 4))
+    m = Model()
+
+    def handle(g):
+        h = g.tensor("resource", ())
+        g.op(VARIABLE, [], [h], {0: "", 1: "buffer"}, 111)
+        return h
+
+    def first(g):
+        g.op(ASSIGN, [handle(g), g.tensor("float32", (2, 4), data=start)], [], {}, 113)
+        return [], []
+    if called_once:
+        m.op(CALL_ONCE, [], [], {0: ("i", m.called(first))}, 103)
+    x, h = m.tensor("float32", (1, 4)), handle(m)
+    if not called_once:
+        m.op(ASSIGN, [h, m.tensor("float32", (2, 4), data=start)], [], {}, 113)
+    before, both = m.tensor("float32", (2, 4)), m.tensor("float32", (3, 4))
+    m.op(READ, [h], [before], {}, 112)
+    m.op(CONCAT, [before, x], [both], {0: ("i", 0)}, 10)
+    m.op(ASSIGN, [h, both], [], {}, 113)
+    after, y = m.tensor("float32", (3, 4)), m.tensor("float32", (4,))
+    m.op(READ, [handle(m)], [after], {}, 112)
+    m.op(SUM, [after, m.tensor("int32", (1,), data=[0])], [y], {}, 27)
+    b.check("variables %d" % called_once, m, x, [b.numbers("float32", (1, 4))], y, lambda v: (start.sum(0) + v[0]).astype(F32))
+    other = b.numbers("float32", (1, 4))  # not behind the first run: the buffer starts anew here
+    b.check("variables %d, the other" % called_once, m, x, [other], y, lambda v: (start.sum(0) + v[0]).astype(F32))
+
+
+def refused(b):
+    def forever(g):
+        x = g.tensor("float32", (1,))
+        return [x], [g.tensor("bool", (), data=True)]
+
+    def asked(g):
+        x = g.tensor("float32", (1,))
+        y = g.tensor("bool", (1,))
+        g.op(GREATER, [x, g.tensor("float32", (1,), data=[0])], [y])
+        return [x], [y]
+
+    def same(g):
+        x = g.tensor("float32", (1,))
+        return [x], [x]
+
+    def itself(g):
+        x, y = g.tensor("float32", (1,)), g.tensor("float32", (1,))
+        g.op(WHILE, [x], [y], {0: ("i", 1), 1: ("i", 2)}, 93)
+        return [x], [y]
+    for condition, body, words in ((forever, same, "too many turns"), (asked, same, "depends on the network's inputs"),
+                                   (forever, itself, "deeper than"), (None, None, "it calls graph 7 of 1")):
+        m = Model()
+        x, y = m.tensor("float32", (1,)), m.tensor("float32", (1,))
+        options = {0: ("i", m.called(condition)), 1: ("i", m.called(body))} if condition else {0: ("i", 7), 1: ("i", -1)}
+        m.op(WHILE, [x], [y], options, 93)
+        path = os.path.join(b.work, "refused.tflite")
+        with open(path, "wb") as f:
+            f.write(m.write([x], [y]))
+        done = subprocess.run([b.vtac, "inspect", path], capture_output=True, text=True)
+        if done.returncode != 1 or done.stderr.count("\n") != 1 or words not in done.stderr:
+            sys.exit("'%s' expected: %d %s" % (words, done.returncode, done.stderr))
+
+
+def main():
+    seed = int.from_bytes(os.environ.get("VTAC_SEED", "7").encode()[-4:], "little")
+    print("seed %d" % seed)
+    with tempfile.TemporaryDirectory() as work:
+        b = Bench(sys.argv[1], work, seed)
+        loop(b, 6, 5)
+        loop(b, 17, 3)
+        for known in (True, False, None):
+            branch(b, known)
+        variables(b, True)
+        variables(b, False)
+        refused(b)
+        print("%d models, %d results judged by TensorFlow Lite" % (b.count, b.judged))
+
+
+main()

@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Chains: instructions of the compute unit one right behind the other, on the same few accumulators. Their
+ * micro-ops are loaded before the first of them, so that nothing keeps the array, the ALU and the loads from
+ * running into each other at distances of a few cycles. What a chain leaves in OUT is stored, so that a
+ * result that is too old is seen.
+ */
+#include "progen_internal.h"
+
+enum {
+    MAX_HOT = 6,
+    KERNEL = 5, /* micro-ops of each kind */
+    SPARE = 3,  /* entries that loops may go beyond the hot ones */
+    MOST = 16,  /* instructions of a chain */
+    APART = 12  /* cycles between two of them, at most */
+};
+
+/* The kinds of micro-ops, each KERNEL of them in this order from `uops` on. */
+enum { OF_ARRAY, OF_ALU, OF_REQUANT, OF_FILLER, KINDS };
+
+typedef struct chain {
+    gen *g;
+    uint32_t hot, size; /* accumulators */
+    uint32_t uops;
+    bool table; /* one has been loaded */
+} chain;
+
+static uint32_t below(chain *c, uint32_t bound)
+{
+    return rng_below(&c->g->random, bound);
+}
+
+static bool percent(chain *c, uint32_t p)
+{
+    return rng_percent(&c->g->random, p);
+}
+
+static uint32_t hot_entry(chain *c)
+{
+    return c->hot + below(c, c->size);
+}
+
+static uint32_t anywhere(chain *c, vta_memory memory)
+{
+    return c->g->windows[memory].base + below(c, c->g->windows[memory].size);
+}
+
+/* ---- what stands before the first instruction ---- */
+
+static bool load_kernels(chain *c)
+{
+    vta_uop uops[KINDS * KERNEL];
+    const gen_window acc = c->g->windows[VTA_MEM_ACC];
+    const uint32_t pair = (acc.base + below(c, acc.size - 1) + 1) / 2;
+    for (uint32_t i = 0; i < KERNEL; i++) {
+        uops[OF_ARRAY * KERNEL + i] =
+            (vta_uop){.dst = hot_entry(c), .src = anywhere(c, VTA_MEM_INP), .aux = anywhere(c, VTA_MEM_WGT)};
+        uops[OF_ALU * KERNEL + i] = (vta_uop){.dst = hot_entry(c), .src = hot_entry(c)};
+        uops[OF_REQUANT * KERNEL + i] = (vta_uop){
+            .dst = hot_entry(c), .src = hot_entry(c), .aux = percent(c, 25) ? (hot_entry(c) + 1) / 2 : pair};
+        uops[OF_FILLER * KERNEL + i] = (vta_uop){.dst = anywhere(c, VTA_MEM_ACC)};
+    }
+    return gen_load_parameters(c->g, 2 * (int64_t)pair, 2) &&
+           gen_load_uops(c->g, uops, KINDS * KERNEL, &c->uops);
+}
+
+/* ---- instructions ---- */
+
+/* A range of micro-ops of a kind. */
+static void draw_range(chain *c, uint32_t kind, int64_t *begin, int64_t *end)
+{
+    const uint32_t first = below(c, KERNEL);
+    const uint32_t most = KERNEL - first < 3 ? KERNEL - first : 3;
+    *begin = c->uops + kind * KERNEL + first;
+    *end = *begin + (percent(c, 50) ? 1 : 1 + below(c, most));
+}
+
+static void draw_loop(chain *c, int64_t *out, int64_t *in)
+{
+    *out = percent(c, 80) ? 1 : 2;
+    *in = percent(c, 50) ? 1 : 1 + below(c, 4);
+}
+
+static bool array_insn(chain *c)
+{
+    vta_insn insn = {.opcode = VTA_OP_GEMM};
+    draw_range(c, OF_ARRAY, &insn.gemm.uop_begin, &insn.gemm.uop_end);
+    draw_loop(c, &insn.gemm.iter_out, &insn.gemm.iter_in);
+    insn.gemm.reset = percent(c, 10);
+    insn.gemm.init = !insn.gemm.reset && percent(c, 40);
+    insn.gemm.dst_out = below(c, 2);
+    insn.gemm.dst_in = below(c, 2);
+    insn.gemm.src_in = below(c, 2);
+    return gen_take(c->g, &insn);
+}
+
+static bool depthwise_insn(chain *c)
+{
+    vta_insn insn = {.opcode = VTA_OP_DEPTHWISE};
+    draw_range(c, OF_ARRAY, &insn.depthwise.uop_begin, &insn.depthwise.uop_end);
+    draw_loop(c, &insn.depthwise.iter_out, &insn.depthwise.iter_in);
+    const bool nine = c->g->config->block_out >= 9 && percent(c, 40);
+    insn.depthwise.taps_x = nine ? 3 : 1 + below(c, 2);
+    insn.depthwise.taps_y = nine ? 3 : 1 + below(c, 2);
+    insn.depthwise.col_step = 1;
+    insn.depthwise.row_step = below(c, 4);
+    insn.depthwise.init = percent(c, 50);
+    insn.depthwise.dst_out = below(c, 2);
+    insn.depthwise.dst_in = below(c, 2);
+    insn.depthwise.src_in = below(c, 2);
+    return gen_take(c->g, &insn);
+}
+
+static bool alu_insn(chain *c)
+{
+    /* Those that keep what their operands tell come up more often than those that drop it. */
+    static const int64_t telling[] = {VTA_ALU_ADD, VTA_ALU_ADD, VTA_ALU_MUL, VTA_ALU_MOV};
+    vta_insn insn = {.opcode = VTA_OP_ALU};
+    draw_range(c, OF_ALU, &insn.alu.uop_begin, &insn.alu.uop_end);
+    draw_loop(c, &insn.alu.iter_out, &insn.alu.iter_in);
+    insn.alu.alu_op = percent(c, 70) ? telling[below(c, 4)] : (int64_t)below(c, VTA_ALU_COUNT);
+    insn.alu.use_imm = percent(c, 40);
+    insn.alu.from_src = insn.alu.use_imm && percent(c, 50);
+    insn.alu.imm = insn.alu.use_imm ? 1 + below(c, 7) : 0;
+    insn.alu.dst_out = below(c, 2);
+    insn.alu.dst_in = below(c, 2);
+    insn.alu.src_out = below(c, 2);
+    insn.alu.src_in = below(c, 2);
+    return gen_take(c->g, &insn);
+}
+
+static bool requant_insn(chain *c)
+{
+    vta_insn insn = {.opcode = VTA_OP_REQUANT};
+    int64_t end = 0;
+    draw_range(c, OF_REQUANT, &insn.requant.uop, &end);
+    draw_loop(c, &insn.requant.iter_out, &insn.requant.iter_in);
+    insn.requant.table = c->table && percent(c, 40) ? 1 + below(c, VTA_TABLES) : 0;
+    insn.requant.low = -128;
+    insn.requant.high = 127;
+    insn.requant.dst_out = below(c, 2);
+    insn.requant.dst_in = below(c, 2);
+    insn.requant.src_in = below(c, 2);
+    return gen_take(c->g, &insn);
+}
+
+/* Keeps one of the pipelines busy for some cycles, one tile a cycle. */
+static bool filler_insn(chain *c)
+{
+    const int64_t at = c->uops + OF_FILLER * KERNEL + below(c, KERNEL);
+    const int64_t cycles = 1 + below(c, APART);
+    vta_insn insn = {.opcode = VTA_OP_GEMM};
+    if (percent(c, 50)) {
+        insn.gemm.reset = 1;
+        insn.gemm.uop_begin = at;
+        insn.gemm.uop_end = at + 1;
+        insn.gemm.iter_out = 1;
+        insn.gemm.iter_in = cycles;
+        insn.gemm.dst_in = 1;
+    } else {
+        insn.opcode = VTA_OP_ALU;
+        insn.alu.alu_op = VTA_ALU_ADD;
+        insn.alu.use_imm = 1;
+        insn.alu.imm = 3;
+        insn.alu.uop_begin = at;
+        insn.alu.uop_end = at + 1;
+        insn.alu.iter_out = 1;
+        insn.alu.iter_in = cycles;
+        insn.alu.dst_in = 1;
+    }
+    return gen_take(c->g, &insn);
+}
+
+/* Overwrites some of the hot accumulators, or the micro-ops while they are in use. */
+static bool load_insn(chain *c)
+{
+    if (percent(c, 30)) {
+        return load_kernels(c);
+    }
+    return gen_load_data(c->g, percent(c, 50) ? VTA_MEM_ACC : VTA_MEM_ACC8, hot_entry(c), 1 + below(c, 3));
+}
+
+/* Stores each run of hot entries that OUT holds, or one of them. */
+static void store_hot(chain *c)
+{
+    const uint32_t end = c->hot + c->size;
+    for (uint32_t first = c->hot; first < end; first++) {
+        uint32_t last = first;
+        while (last < end && gen_written(c->g, VTA_MEM_OUT, last)) {
+            last++;
+        }
+        if (last > first) {
+            (void)gen_store_run(c->g, first, last - first);
+            first = last;
+        }
+    }
+}
+
+static void link_of(chain *c)
+{
+    const uint32_t kind = below(c, 100);
+    if (kind < 25) {
+        (void)array_insn(c);
+    } else if (kind < 40) {
+        (void)depthwise_insn(c);
+    } else if (kind < 65) {
+        (void)alu_insn(c);
+    } else if (kind < 78) {
+        (void)requant_insn(c);
+    } else if (kind < 90) {
+        (void)filler_insn(c);
+    } else if (kind < 95) {
+        (void)load_insn(c);
+    } else if (kind < 97) {
+        store_hot(c);
+    } else {
+        const vta_insn nop = gen_nop(c->g, GEN_COMPUTE);
+        (void)gen_take(c->g, &nop);
+    }
+}
+
+void gen_chain(gen *g)
+{
+    const gen_window acc = g->windows[VTA_MEM_ACC];
+    chain c = {.g = g, .size = 1 + rng_below(&g->random, MAX_HOT)};
+    const uint32_t room = acc.size - c.size > SPARE ? acc.size - c.size - SPARE : 1;
+    c.hot = acc.base + rng_below(&g->random, room);
+    gen_ensure_compute(g);
+    c.table = percent(&c, 30) && gen_load_data(g, VTA_MEM_TAB, 0, g->config->depth[VTA_MEM_TAB]);
+    if (!load_kernels(&c)) {
+        return;
+    }
+    const uint32_t links = 4 + below(&c, MOST - 3);
+    for (uint32_t i = 0; i < links && !g->no_memory; i++) {
+        link_of(&c);
+    }
+    store_hot(&c);
+}

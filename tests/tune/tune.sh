@@ -1,0 +1,133 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck source=tests/cli/lib.sh
+#
+# tune.sh VTAC SOURCE: vtac tune. Whatever schedules are taken, the integers are the same; a log is gone on from, cut or not; what
+# was found is used, and never slower by the measure that it was found with.
+. "$(dirname "$0")/../cli/lib.sh"
+seed=$(sh "$source/tests/lib/seed.sh" tune)
+echo "seed $seed"
+
+vtac zoo tiny_ic --int8 -o ic.onnx
+exits 0
+vtac zoo tiny_kws -o kws.onnx
+exits 0
+
+# The log: JSON objects; no point of a kernel is tried twice.
+cat >log.py <<'END'
+import json, sys
+
+trials, proofs = [], []
+for line in open(sys.argv[1]):
+    r = json.loads(line)
+    assert set(r) >= {"kernel", "shape", "target", "version", "point", "cost"}, r
+    assert r["cost"] is None or r["cost"] > 0
+    (proofs if r.get("proved") else trials).append((r["kernel"], r["shape"], r["point"]))
+assert proofs and trials
+print(len(trials), len(set(trials)))
+END
+tuners='grid random ga model'
+ldconfig -p 2>/dev/null | grep -q libxgboost.so.0 && tuners="$tuners xgb"
+for tuner in $tuners; do
+    vtac tune kws.onnx --tuner "$tuner" --trials 2 --repeat 3 --log "$tuner.jsonl" --seed "$seed"
+    exits 0
+    silent err
+    says out "trials"
+    holds "the log of $tuner is one" python3 log.py "$tuner.jsonl"
+done
+vtac tune kws.onnx --tuner random --trials 2 --repeat 3 --log random.jsonl --seed "$seed"
+exits 0
+# shellcheck disable=SC2046  # two numbers
+set -- $(python3 log.py random.jsonl)
+holds "it goes on where it was: few of $1 trials are twice there ($2)" test $(($1 - $2)) -le $(($1 / 4))
+
+# Cut, and gone on from; merged by cat; a line that is no record is told.
+size=$(wc -c <grid.jsonl)
+head -c $((size - 20)) grid.jsonl >cut.jsonl
+vtac tune kws.onnx --tuner grid --trials 2 --repeat 3 --log cut.jsonl
+exits 0
+cat grid.jsonl random.jsonl >both.jsonl
+vtac compile kws.onnx --host host --tuned both.jsonl -o kws.so
+exits 0
+{ head -n 2 grid.jsonl && echo nonsense && tail -n 1 grid.jsonl; } >bad.jsonl
+vtac compile kws.onnx --tuned bad.jsonl -o bad.so
+exits 1
+says err "bad.jsonl: line 3 is no record of a schedule"
+holds "nothing is half-written" test ! -e bad.so
+"$vtac_program" tune kws.onnx --trials 50 --repeat 3 --log killed.jsonl >/dev/null 2>&1 &
+sleep 2
+kill -9 $!
+wait $! 2>/dev/null
+vtac tune kws.onnx --trials 1 --repeat 3 --log killed.jsonl
+exits 0
+
+# Random schedules everywhere: the integers are those of the standard ones, on the host and on the accelerator.
+cat >shuffle.py <<'END'
+import json, random, sys
+
+random.seed(int(sys.argv[2]))
+points = {}
+for line in open(sys.argv[1]):
+    r = json.loads(line)
+    points.setdefault((r["kernel"], r["shape"], r["target"], r["version"]), []).append(r["point"])
+for (kernel, shape, target, version), own in points.items():
+    print(json.dumps({"kernel": kernel, "shape": shape, "target": target, "version": version,
+                      "point": random.choice(own), "cost": 1e-9, "proved": True}))
+END
+vtac compile ic.onnx --host host -o standard.so
+exits 0
+vtac run standard.so --seed 7 --output-dir standard
+exits 0
+vtac tune ic.onnx --tuner random --trials 3 --repeat 3 --log host.jsonl --seed "$seed"
+exits 0
+vtac tune ic.onnx --target vta --tuner random --trials 40 --log vta.jsonl --seed "$seed" --device fsim
+status=0 # fsim counts no cycles: what it found cannot be proved there
+for round in 1 2; do
+    for kind in host vta; do
+        python3 shuffle.py $kind.jsonl "$seed$round" >shuffled.jsonl
+        target=vta
+        [ $kind = vta ] || target=llvm
+        vtac compile ic.onnx --host host --target $target --tuned shuffled.jsonl -o other.so
+        exits 0
+        vtac run other.so --seed 7 --output-dir other$kind$round
+        exits 0
+        holds "$kind, round $round: the integers are the same" diff -r standard other$kind$round
+        holds "$kind, round $round: another code" sh -c '! cmp -s standard.so other.so'
+    done
+done
+
+# The accelerator: what was found is predicted to be faster, or nothing was found.
+vtac compile ic.onnx --target vta --report --json -o before.so
+exits 0
+cp out before.json
+vtac tune ic.onnx --target vta --tuner model --trials 40 --log proved.jsonl --html tune.html
+exits 0
+holds "the page has a curve of each task" python3 -c "
+import json, re
+d = json.loads(re.search(r'application/json\">(.*?)</script>', open('tune.html').read(), re.S).group(1))
+assert d['tasks'] and sum(len(t['costs']) for t in d['tasks']) == d['trials'] == 40, d['trials']"
+if command -v mpirun >/dev/null && [ -e "$(dirname "$vtac_program")/../lib/libvtac_mpi.so" ]; then
+    ran="mpirun -n 3 vtac tune"
+    OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 timeout 200 mpirun -n 3 --oversubscribe "$vtac_program" tune ic.onnx \
+        --target vta --tuner model --trials 40 --log ranks.jsonl >out 2>err
+    status=$?
+    exits 0
+    holds "ranks find what processes find" cmp proved.jsonl ranks.jsonl
+fi
+says out "trials"
+vtac compile ic.onnx --target vta --tuned proved.jsonl --report --json -o after.so
+exits 0
+cp out after.json
+holds "the prediction is no worse" python3 -c "
+import json, sys
+before, after = (json.load(open(f))['cycles'] for f in ('before.json', 'after.json'))
+print(before, after)
+sys.exit(after > before)"
+
+vtac tune
+exits 2
+vtac tune ic.onnx --tuner best
+refused 2 "vtac tune: '--tuner best': expected xgb, ga, random, grid or model"
+vtac tune ic.onnx --trials 0
+refused 2 "vtac tune: --trials takes a number above 0, not '0'"
+finish

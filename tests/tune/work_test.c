@@ -1,0 +1,338 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Handing out work: whatever workers do, die of or lose, the results are those of one process. Under mpirun
+ * the same program is all of its ranks.
+ */
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "seed.h"
+#include "temporary.h"
+#include "vta/clock.h"
+#include "vtac/work.h"
+
+enum { PIECES = 150, ROUNDS = 2 };
+
+/* What a worker makes of "NUMBER HOW". The result is a function of the number alone. */
+typedef struct ways {
+    uint64_t seed;
+    uint32_t deaths; /* of so many in 16 pieces, a worker dies: */
+    pid_t leader;
+    int rank_that_dies;
+} ways;
+
+static uint64_t mixed(uint64_t x)
+{
+    x = (x ^ (x >> 31)) * UINT64_C(0x9e3779b97f4a7c15);
+    return x ^ (x >> 29);
+}
+
+static vta_status square(void *context, const char *piece, vta_str *result, vta_diag *diag)
+{
+    const ways *w = context;
+    const uint64_t n = strtoull(piece, NULL, 10);
+    struct timespec now;
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    if (mixed((uint64_t)now.tv_nsec ^ w->seed ^ n) % 16 < w->deaths) {
+        (void)raise(SIGKILL);
+    }
+    if (n % 50 == 49) {
+        return vta_fail(diag, VTA_RANGE, "number %llu is not liked", (unsigned long long)n);
+    }
+    for (uint64_t i = 0; i <= n % 7; i++) { /* of different lengths */
+        vta_str_printf(result, "%llu\n", (unsigned long long)mixed(n * (i + 1)));
+    }
+    return VTA_OK;
+}
+
+typedef struct results {
+    char *text[PIECES * 2];
+    uint32_t count;
+    double seconds;
+} results;
+
+static void take(void *context, uint32_t number, const char *result, const char *why, double seconds)
+{
+    results *r = context;
+    vta_str text = {0};
+    assert_null(r->text[number]);
+    vta_str_printf(&text, "%s%s", why != NULL ? "failed: " : "", why != NULL ? why : result);
+    r->text[number] = vta_str_take(&text);
+    assert_non_null(r->text[number]);
+    r->count++;
+    r->seconds += seconds;
+}
+
+static void free_results(results *r)
+{
+    for (uint32_t i = 0; i < PIECES * 2; i++) {
+        free(r->text[i]);
+    }
+    *r = (results){0};
+}
+
+static void make_pieces(char (*text)[32], const char **pieces, uint32_t round)
+{
+    for (uint32_t i = 0; i < PIECES; i++) {
+        (void)snprintf(text[i], sizeof text[i], "%u", i + round * 1000);
+        pieces[i] = text[i];
+    }
+}
+
+/* The reference: a loop. */
+static void check(const results *r, const char *const *pieces)
+{
+    const ways alive = {0};
+    assert_int_equal(r->count, PIECES);
+    for (uint32_t i = 0; i < PIECES; i++) {
+        vta_str expected = {0};
+        vta_str own = {0};
+        vta_diag diag = {0};
+        const vta_status status = square((void *)(uintptr_t)&alive, pieces[i], &own, &diag);
+        vta_str_printf(&expected, "%s%s",
+                       status == VTA_OK ? "" : "failed: ", status == VTA_OK ? own.text : diag.text);
+        assert_string_equal(r->text[i], expected.text);
+        vta_str_free(&own);
+        vta_str_free(&expected);
+    }
+}
+
+static void run_rounds(vtac_work *work)
+{
+    for (uint32_t round = 0; round < ROUNDS; round++) {
+        char text[PIECES][32];
+        const char *pieces[PIECES];
+        results r = {0};
+        vta_diag diag = {0};
+        make_pieces(text, pieces, round);
+        const vta_status status = vtac_work_run(work, pieces, PIECES, take, &r, &diag);
+        if (status != VTA_OK) {
+            fail_msg("%s", diag.text);
+        }
+        check(&r, pieces);
+        free_results(&r);
+    }
+}
+
+static void run_processes(uint32_t workers, uint32_t deaths)
+{
+    const uint64_t seed = test_seed("work");
+    vtac_work *work = NULL;
+    ways w = {.seed = seed, .deaths = deaths};
+    const vtac_work_options options = {.workers = workers, .tries = deaths > 0 ? 100 : 0};
+    assert_int_equal(vtac_work_open(&options, square, &w, &work, NULL), VTA_OK);
+    assert_int_equal(vtac_work_workers(work), workers);
+    run_rounds(work);
+    assert_true(deaths == 0 ? vtac_work_lost(work) == 0 : vtac_work_lost(work) > 0);
+    vtac_work_close(work);
+}
+
+static void processes(void **state)
+{
+    (void)state;
+    run_processes(1, 0);
+    run_processes(4, 0);
+}
+
+static void processes_that_die(void **state)
+{
+    (void)state;
+    run_processes(3, 4);
+}
+
+/* A piece that always kills is given up, and says so; the others are done. */
+static vta_status deadly(void *context, const char *piece, vta_str *result, vta_diag *diag)
+{
+    (void)context;
+    (void)diag;
+    if (strcmp(piece, "die") == 0) {
+        (void)raise(SIGKILL);
+    } else if (strcmp(piece, "leave") == 0) {
+        _exit(3);
+    } else if (strcmp(piece, "hang") == 0) {
+        for (;;) {
+            (void)pause();
+        }
+    }
+    vta_str_put(result, piece);
+    return VTA_OK;
+}
+
+static void hopeless_pieces(void **state)
+{
+    (void)state;
+    static const char *const pieces[] = {"a", "die", "b", "hang", "c", "leave", "d"};
+    vtac_work *work = NULL;
+    results r = {0};
+    const vtac_work_options options = {.workers = 2, .tries = 2, .timeout_s = 0.5};
+    assert_int_equal(vtac_work_open(&options, deadly, NULL, &work, NULL), VTA_OK);
+    assert_int_equal(vtac_work_run(work, pieces, 7, take, &r, NULL), VTA_OK);
+    assert_string_equal(r.text[0], "a");
+    assert_string_equal(r.text[1], "failed: its worker was ended by signal 9");
+    assert_string_equal(r.text[2], "b");
+    assert_string_equal(r.text[3], "failed: it was not done within 0.5 s");
+    assert_string_equal(r.text[4], "c");
+    assert_string_equal(r.text[5], "failed: its worker ended with status 3");
+    assert_string_equal(r.text[6], "d");
+    assert_int_equal(vtac_work_lost(work), 6);
+    vtac_work_close(work);
+    free_results(&r);
+}
+
+static void *stop_soon(void *work)
+{
+    (void)usleep(100000);
+    vtac_work_stop(work);
+    return NULL;
+}
+
+static void interrupted(void **state)
+{
+    (void)state;
+    static const char *const pieces[] = {"hang"};
+    vtac_work *work = NULL;
+    results r = {0};
+    pthread_t thread;
+    assert_int_equal(vtac_work_open(&(vtac_work_options){.workers = 1}, deadly, NULL, &work, NULL), VTA_OK);
+    assert_int_equal(pthread_create(&thread, NULL, stop_soon, work), 0);
+    assert_int_equal(vtac_work_run(work, pieces, 1, take, &r, NULL), VTA_INTERRUPTED);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    vtac_work_close(work);
+    assert_int_equal(waitpid(-1, NULL, WNOHANG), -1); /* nobody is left */
+}
+
+/* ---- a folder */
+
+static void make_folder(char path[TEMPORARY_PATH])
+{
+    assert_true(temporary_folder(path));
+    (void)rmdir(path);
+}
+
+static void remove_folder(const char *path)
+{
+    char command[TEMPORARY_PATH + 16];
+    (void)snprintf(command, sizeof command, "rm -rf '%s'", path);
+    assert_int_equal(system(command), 0);
+}
+
+static pid_t start_helper(const char *folder, uint32_t deaths)
+{
+    const uint64_t seed = test_seed("work_folder");
+    const pid_t pid = fork();
+    if (pid == 0) {
+        vtac_work *work = NULL;
+        ways w = {.seed = seed, .deaths = deaths};
+        const vtac_work_options options = {.engine = VTAC_WORK_FOLDER, .folder = folder, .joins = true};
+        _exit(vtac_work_open(&options, square, &w, &work, NULL) == VTA_OK && work == NULL ? 0 : 1);
+    }
+    return pid;
+}
+
+/* Starts a new helper for each that dies, until it is told that all is done. */
+static void *keep_helpers(void *argument)
+{
+    const char *folder = argument;
+    for (;;) {
+        int status = 0;
+        const pid_t pid = start_helper(folder, 1);
+        (void)waitpid(pid, &status, 0);
+        if (WIFEXITED(status)) {
+            assert_int_equal(WEXITSTATUS(status), 0);
+            return NULL;
+        }
+    }
+}
+
+static void folder_with_deaths(void **state)
+{
+    (void)state;
+    char folder[TEMPORARY_PATH];
+    vtac_work *work = NULL;
+    pthread_t threads[2];
+    make_folder(folder);
+    const vtac_work_options options = {
+        .engine = VTAC_WORK_FOLDER, .folder = folder, .key = "one", .stale_s = 1.5, .tries = 100};
+    assert_int_equal(vtac_work_open(&options, square, NULL, &work, NULL), VTA_OK);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(pthread_create(&threads[i], NULL, keep_helpers, folder), 0);
+    }
+    run_rounds(work);
+    vtac_work_close(work);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(pthread_join(threads[i], NULL), 0);
+    }
+
+    /* Once more: nobody helps, and nobody need. */
+    assert_int_equal(vtac_work_open(&options, square, NULL, &work, NULL), VTA_OK);
+    run_rounds(work);
+    vtac_work_close(work);
+
+    vta_diag diag = {0};
+    vtac_work_options other = options;
+    other.key = "another";
+    assert_int_equal(vtac_work_open(&other, square, NULL, &work, &diag), VTA_INVALID);
+    assert_non_null(strstr(diag.text, "other work"));
+    remove_folder(folder);
+}
+
+/* ---- ranks */
+
+static int rank_main(uint32_t deaths)
+{
+    const uint64_t seed = test_seed("work_ranks");
+    vtac_work *work = NULL;
+    vta_diag diag = {0};
+    ways w = {.seed = seed, .deaths = deaths};
+    const char *rank = getenv("OMPI_COMM_WORLD_RANK");
+    /* The leader's own process stays, so that there is an end. */
+    w.deaths = rank != NULL && strcmp(rank, "0") != 0 ? deaths : 0;
+    const vtac_work_options options = {.engine = VTAC_WORK_MPI, .plugin = getenv("VTAC_TEST_MPI")};
+    if (vtac_work_open(&options, square, &w, &work, &diag) != VTA_OK) {
+        (void)fprintf(stderr, "%s\n", diag.text);
+        return 1;
+    }
+    if (work != NULL) {
+        assert_true(vtac_work_is_rank());
+        run_rounds(work);
+        const uint32_t workers = vtac_work_workers(work);
+        vtac_work_close(work);
+        (void)printf("%u workers, as one process\n", workers);
+        (void)fflush(stdout);
+    }
+    return 0;
+}
+
+static void simulated(void **state)
+{
+    (void)state;
+    static const double times[] = {4, 1, 1, 1, 1, 4};
+    assert_true(vtac_work_simulate(times, 6, 1, 0.0) == 12.0);
+    assert_true(vtac_work_simulate(times, 6, 2, 0.0) == 8.0); /* 4+4 beside 1+1+1+1 */
+    assert_true(vtac_work_simulate(times, 6, 1000, 0.0) == 4.0);
+    assert_true(vtac_work_simulate(times, 6, 1000, 1.0) == 10.0); /* the last is handed out at 6 */
+}
+
+int main(int argc, char **argv)
+{
+    if (argc > 1) {
+        _exit(rank_main((uint32_t)atoi(argv[1])));
+    }
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(processes),          cmocka_unit_test(processes_that_die),
+        cmocka_unit_test(hopeless_pieces),    cmocka_unit_test(interrupted),
+        cmocka_unit_test(folder_with_deaths), cmocka_unit_test(simulated),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
