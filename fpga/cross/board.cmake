@@ -7,7 +7,7 @@ set(CMAKE_C_FLAGS_RELEASE "-O2 -DNDEBUG" CACHE STRING "")
 set(CMAKE_C_FLAGS_INIT "${CMAKE_C_FLAGS_INIT} -ffunction-sections -fdata-sections -fno-asynchronous-unwind-tables -fno-unwind-tables")
 set(CMAKE_EXE_LINKER_FLAGS_INIT "-Wl,--gc-sections -Wl,--as-needed")
 # The boards' kernels have pages of 4 KiB; for larger ones, the linker would pad each segment.
-set(CMAKE_SHARED_LINKER_FLAGS_INIT "-Wl,--gc-sections -Wl,--as-needed -Wl,-z,max-page-size=4096")
+set(CMAKE_SHARED_LINKER_FLAGS_INIT "-Wl,-O1 -Wl,--gc-sections -Wl,--as-needed -Wl,-z,max-page-size=4096")
 set(VTA_COMPILER OFF CACHE BOOL "")
 set(VTA_RTL_SIMULATORS OFF CACHE BOOL "")
 set(VTA_TESTS OFF CACHE BOOL "")

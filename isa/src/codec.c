@@ -86,6 +86,14 @@ static inline void read_fields(const vta_config *config, insn_format wanted, vta
 #include "vta/isa.def"
 }
 
+/* Apart from the fields: the sentence is there once. */
+static vta_status refuse_value(const vta_insn *insn, const char *member, int64_t value, int64_t bound,
+                               vta_diag *diag)
+{
+    return vta_fail(diag, VTA_RANGE, "%s: %s %" PRId64 " does not fit in its field (limit: %" PRId64 ")",
+                    vta_opcode_name(insn->opcode), member, value, bound);
+}
+
 /* NOLINTNEXTLINE(readability-function-size): as above */
 static vta_status write_fields(const vta_config *config, insn_format wanted, const vta_insn *insn,
                                vta_word *out, vta_diag *diag)
@@ -96,9 +104,7 @@ static vta_status write_fields(const vta_config *config, insn_format wanted, con
     if ((format) == wanted) {                                                                                \
         const int64_t value = insn->PLACE_##format(member);                                                  \
         if (!fits(value, (width), #sign[0], &bound)) {                                                       \
-            return vta_fail(diag, VTA_RANGE,                                                                 \
-                            "%s: %s %" PRId64 " does not fit in its field (limit: %" PRId64 ")",             \
-                            vta_opcode_name(insn->opcode), #member, value, bound);                           \
+            return refuse_value(insn, #member, value, bound, diag);                                          \
         }                                                                                                    \
         set_bits(out, (lsb), (width), (uint64_t)value);                                                      \
     }

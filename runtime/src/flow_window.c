@@ -194,7 +194,7 @@ static vta_status open_window(window *w)
         dim[2 + i] = w->extent[i];
     }
     const int64_t count = elements(out);
-    const uint32_t type = type_of(out, count > 0 ? out->bytes / (size_t)count : 0);
+    const uint32_t type = type_of(out, count > 0 ? (size_t)(out->bytes / (uint64_t)count) : 0);
     VTA_TRY(vta_item_tensor(call->flow, type, w->axes + 2, dim, &call->out[0], call->diag));
     w->y = call->out[0];
     return VTA_OK;

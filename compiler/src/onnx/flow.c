@@ -274,7 +274,9 @@ static vta_status static_node(vtac_flow_work *w, size_t i, vta_diag *diag)
     if (!done) {
         VTA_TRY(named(&item, try_static(w, &item, &done, &why, diag), diag));
     }
-    if (!done && why.text[0] != '\0' && vtac_flow_row_of(item.node) == NULL) {
+    /* A row helps what a static operator does not take, not what is wrong in the model. */
+    const bool refused = !done && why.text[0] != '\0';
+    if (refused && (why.code == VTA_INVALID || vtac_flow_row_of(item.node) == NULL)) {
         *diag = why;
         return why.code;
     }

@@ -153,7 +153,10 @@ static void note_cost(weaver *w, piece *p, const step *s)
         break;
     case STEP_STORE: p->write += beats_of(w, s->store.y_size * s->store.x_size, VTA_MEM_OUT); break;
     /* Sums take the ALU's way into ACC. */
-    case STEP_GEMM: p->alu += (cycles)(s->gemm.iter_out * s->gemm.iter_in); /* fall through */
+    case STEP_GEMM:
+        p->alu += (cycles)(s->gemm.iter_out * s->gemm.iter_in);
+        p->array += (cycles)list_work_of(w->list, w->m->config, s);
+        break;
     case STEP_DEPTHWISE: p->array += (cycles)list_work_of(w->list, w->m->config, s); break;
     case STEP_ALU:
         p->alu += (cycles)(s->alu.iter_out * s->alu.iter_in * list_nest_of(w->list, s).uops);
