@@ -165,6 +165,11 @@ if uri == "fsim":
     assert "unknown host 'pink'" in str(raises(vta.InvalidError, vta.compile, "ic.onnx", host="pink"))
     vta.vtac("zoo", "tiny_ad", o="ad.onnx")
     assert vta.quantize("ad.onnx", "adq.onnx", per_tensor=True)["samples"] > 0 and os.path.getsize("adq.onnx") > 1000
+    for trials in (2, 4):  # the second goes on from the first
+        found = vta.tune("adq.onnx", "ad.jsonl", target="vta", trials=trials, tuner="grid")
+        assert found and all("kernel" in record and "point" in record for record in found), found
+    assert vta.compile("adq.onnx", "ad.so", target="vta", tuned="ad.jsonl")["steps"] > 0
+    assert "none.onnx" in str(raises(vta.Error, vta.tune, "none.onnx"))
     assert "resnet18" in vta.vtac("zoo", "list") and raises(vta.Error, vta.verify, "no such folder")
 
 # A callback that throws: it comes out of the load.

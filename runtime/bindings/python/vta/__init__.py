@@ -32,7 +32,7 @@ def _bring():
 _bring()
 
 from . import _vta  # noqa: E402
-from ._compiler import compile, quantize, verify, vtac
+from ._compiler import compile, quantize, tune, verify, vtac
 
 __version__ = _vta.version()
 

@@ -66,6 +66,9 @@ def compile(
 def quantize(
     model: Union[str, "os.PathLike[str]"], output: Union[str, "os.PathLike[str]", None] = ..., **options: Any
 ) -> Dict[str, Any]: ...
+def tune(
+    model: Union[str, "os.PathLike[str]"], log: Union[str, "os.PathLike[str]"] = ..., **options: Any
+) -> List[Dict[str, Any]]: ...
 def verify(*folders: Union[str, "os.PathLike[str]"], **options: Any) -> Any: ...
 
 class Device:

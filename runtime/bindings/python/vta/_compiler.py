@@ -59,3 +59,18 @@ def quantize(model, output=None, **options):
 def verify(*folders, **options):
     """Runs ONNX test-case folders and compares; options are those of `vtac verify`. Returns its report."""
     return vtac("verify", *folders, json=True, **options)
+
+
+def tune(model, log="tune.jsonl", **options):
+    """Searches better schedules, which `compile(..., tuned=log)` uses; a log that is there is gone on from. Options are those of
+    `vtac tune`: `target="vta"`, `trials=…`, `budget=…`. Returns the log's records, each a dictionary."""
+    vtac("tune", model, log=log, **options)
+    with open(log, encoding="utf-8") as file:
+        lines = file.read().splitlines()
+    records = []
+    for line in lines:
+        try:
+            records.append(_json.loads(line))
+        except ValueError:  # cut by the end of an earlier search
+            pass
+    return records
