@@ -86,29 +86,98 @@ static inline void read_fields(const vta_config *config, insn_format wanted, vta
 #include "vta/isa.def"
 }
 
-/* Apart from the fields: the sentence is there once. */
-static vta_status refuse_value(const vta_insn *insn, const char *member, int64_t value, int64_t bound,
-                               vta_diag *diag)
+/* The same table as data, for what is not in a hurry: unrolled, it is 10 KB of code. An expression in the
+ * logs is the sum of a constant and of multiples of them, each held in its own bits. */
+enum { CONSTANT_BITS = 7, FACTOR_BITS = 3 };
+#define U (1 << CONSTANT_BITS)
+#define I (1 << (CONSTANT_BITS + FACTOR_BITS))
+#define W (1 << (CONSTANT_BITS + 2 * FACTOR_BITS))
+#define A (1 << (CONSTANT_BITS + 3 * FACTOR_BITS))
+#define M (1 << (CONSTANT_BITS + 4 * FACTOR_BITS))
+static const struct {
+    uint32_t lsb, width;
+    uint16_t offset;
+    uint8_t format;
+    char sign;
+} fields[] = {
+#define VTA_FIELD(format, member, lsb, width, sign, doc)                                                     \
+    {(lsb), (width), offsetof(vta_insn, PLACE_##format(member)), format, #sign[0]},
+#include "vta/isa.def"
+};
+#undef U
+#undef I
+#undef W
+#undef A
+#undef M
+_Static_assert(sizeof fields / sizeof fields[0] == VTA_FIELD_COUNT, "one row per field");
+
+/* Their texts, one behind the other: addresses would need a relocation each. */
+enum { TEXTS = 5 };
+#define FIELD_TEXT(format, member, lsb, width, doc) #format "\0" #member "\0" #lsb "\0" #width "\0" doc
+static const struct {
+#define VTA_FIELD(format, member, lsb, width, sign, doc)                                                     \
+    char format##_##member[sizeof(FIELD_TEXT(format, member, lsb, width, doc))];
+#include "vta/isa.def"
+} field_texts = {
+#define VTA_FIELD(format, member, lsb, width, sign, doc) FIELD_TEXT(format, member, lsb, width, doc),
+#include "vta/isa.def"
+};
+
+static uint32_t sum_of(const logs *l, uint32_t expression)
 {
-    return vta_fail(diag, VTA_RANGE, "%s: %s %" PRId64 " does not fit in its field (limit: %" PRId64 ")",
-                    vta_opcode_name(insn->opcode), member, value, bound);
+    const uint32_t of[] = {l->u, l->i, l->w, l->a, l->m};
+    uint32_t sum = expression & ((1U << CONSTANT_BITS) - 1);
+    expression >>= CONSTANT_BITS;
+    for (size_t k = 0; k < sizeof of / sizeof of[0]; k++, expression >>= FACTOR_BITS) {
+        sum += (expression & ((1U << FACTOR_BITS) - 1)) * of[k];
+    }
+    return sum;
 }
 
-/* NOLINTNEXTLINE(readability-function-size): as above */
+uint32_t vta_isa_fields(const vta_config *config, vta_field_info *out)
+{
+    const logs l = logs_of(config);
+    const char *text = (const char *)&field_texts;
+    for (uint32_t i = 0; i < VTA_FIELD_COUNT; i++) {
+        const char *texts[TEXTS];
+        for (int k = 0; k < TEXTS; k++) {
+            texts[k] = text;
+            text += strlen(text) + 1;
+        }
+        out[i] = (vta_field_info){.format = texts[0],
+                                  .member = texts[1],
+                                  .lsb_text = texts[2],
+                                  .width_text = texts[3],
+                                  .doc = texts[4],
+                                  .sign = fields[i].sign,
+                                  .lsb = sum_of(&l, fields[i].lsb),
+                                  .width = sum_of(&l, fields[i].width),
+                                  .offset = fields[i].offset};
+    }
+    return VTA_FIELD_COUNT;
+}
+
 static vta_status write_fields(const vta_config *config, insn_format wanted, const vta_insn *insn,
                                vta_word *out, vta_diag *diag)
 {
-    TABLE_VARIABLES(config);
-    int64_t bound = 0;
-#define VTA_FIELD(format, member, lsb, width, sign, doc)                                                     \
-    if ((format) == wanted) {                                                                                \
-        const int64_t value = insn->PLACE_##format(member);                                                  \
-        if (!fits(value, (width), #sign[0], &bound)) {                                                       \
-            return refuse_value(insn, #member, value, bound, diag);                                          \
-        }                                                                                                    \
-        set_bits(out, (lsb), (width), (uint64_t)value);                                                      \
+    const logs l = logs_of(config);
+    for (uint32_t i = 0; i < VTA_FIELD_COUNT; i++) {
+        if (fields[i].format != wanted) {
+            continue;
+        }
+        const uint32_t width = sum_of(&l, fields[i].width);
+        int64_t value;
+        int64_t bound = 0;
+        memcpy(&value, (const uint8_t *)insn + fields[i].offset, sizeof value);
+        if (!fits(value, width, fields[i].sign, &bound)) {
+            vta_field_info rows[VTA_FIELD_COUNT];
+            (void)vta_isa_fields(config, rows);
+            return vta_fail(diag, VTA_RANGE,
+                            "%s: %s %" PRId64 " does not fit in its field (limit: %" PRId64 ")",
+                            vta_opcode_name(insn->opcode), rows[i].member, value, bound);
+        }
+        set_bits(out, sum_of(&l, fields[i].lsb), width, (uint64_t)value);
     }
-#include "vta/isa.def"
     return VTA_OK;
 }
 
@@ -381,19 +450,4 @@ vta_unit vta_insn_unit(const vta_insn *insn)
         return tensor ? VTA_UNIT_LOAD : VTA_UNIT_COMPUTE;
     }
     return insn->opcode == VTA_OP_STORE ? VTA_UNIT_STORE : VTA_UNIT_COMPUTE;
-}
-
-uint32_t vta_isa_fields(const vta_config *config, vta_field_info *out)
-{
-    TABLE_VARIABLES(config);
-    const vta_field_info rows[] = {
-#define VTA_FIELD(format, member, lsb, width, sign, doc)                                                     \
-    {#format, #member, #lsb,                                                                                 \
-     #width,  (doc),   #sign[0],                                                                             \
-     (lsb),   (width), offsetof(vta_insn, PLACE_##format(member))},
-#include "vta/isa.def"
-    };
-    _Static_assert(sizeof rows / sizeof rows[0] == VTA_FIELD_COUNT, "one row per field");
-    memcpy(out, rows, sizeof rows);
-    return VTA_FIELD_COUNT;
 }
