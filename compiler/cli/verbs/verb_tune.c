@@ -2,11 +2,7 @@
  *
  * vtac tune: a machine looks for better schedules, for kernels of the host or layers of the accelerator.
  */
-#include <inttypes.h>
-#include <math.h>
-#include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "calib.h"
 #include "passes.h"
@@ -33,71 +29,6 @@ static const cli_option options[] = {
     {"--shape", "NAME=AxBxC", CLI_TEXT, "size of a dynamic input (may be repeated)"},
     {"--weights", "FILE", CLI_FILE, "of a Darknet network (default: beside the .cfg)"},
 };
-
-/* ---- what both kinds share */
-
-void cli_tuning_target(const cli_tuning *t, char *text, size_t size)
-{
-    if (t->offload.wanted) {
-        vtac_vta_target_text(&t->offload.config, text, size);
-    } else {
-        vtac_target_text(&t->target, text, size);
-    }
-}
-
-vta_status cli_tuning_note(cli_tuning *t, const vtac_task *task, uint32_t point, double cost, bool proved,
-                           vta_diag *diag)
-{
-    char target[320];
-    cli_tuning_target(t, target, sizeof target);
-    const vtac_record record = {.kernel = task->kernel,
-                                .shape = task->shape,
-                                .target = target,
-                                .point = task->points[point],
-                                .cost = cost,
-                                .proved = proved};
-    const cli_trial trial = {(uint32_t)(task - (const vtac_task *)t->tasks.items.items), cost};
-    if (!proved && vta_vec_push(&t->history, &trial) == NULL) {
-        return vta_fail(diag, VTA_NOMEM, "out of memory");
-    }
-    return vtac_record_append(t->log, &record, diag);
-}
-
-vta_status cli_tuning_resume(cli_tuning *t, vta_diag *diag)
-{
-    char target[320];
-    vtac_records records = {0};
-    if (access(t->log, F_OK) != 0) {
-        return VTA_OK;
-    }
-    cli_tuning_target(t, target, sizeof target);
-    const vta_status status = vtac_records_read(t->log, &records, diag);
-    for (size_t r = 0; status == VTA_OK && r < records.items.count; r++) {
-        const vtac_record *record = vta_vec_at(&records.items, r);
-        for (size_t i = 0; i < t->tasks.items.count; i++) {
-            vtac_task *task = vta_vec_at(&t->tasks.items, i);
-            if (strcmp(record->target, target) != 0 || strcmp(record->kernel, task->kernel) != 0 ||
-                strcmp(record->shape, task->shape) != 0) {
-                continue;
-            }
-            for (uint32_t p = 0; p < task->count; p++) {
-                if (strcmp(task->points[p], record->point) == 0) {
-                    vtac_task_measured(task, p, record->cost);
-                }
-            }
-        }
-    }
-    vtac_records_free(&records);
-    return status;
-}
-
-bool cli_tuning_goes_on(const cli_tuning *t, uint32_t since_better)
-{
-    return t->done < t->trials && (t->early == 0 || since_better < t->early) &&
-           (t->budget_s <= 0 || vta_now() - t->begin < t->budget_s);
-}
-
-/* ---- the verb */
 
 static int read_number(const cli_args *args, const char *option, uint64_t *value)
 {
