@@ -76,7 +76,9 @@ vta_status vta_item_tensor(vta_flow *flow, uint32_t type, uint32_t rank, const i
     item->count = count;
     item->type = type;
     item->rank = rank;
-    memcpy(item->dim, dim, rank * sizeof *dim);
+    if (rank > 0) {
+        memcpy(item->dim, dim, rank * sizeof *dim);
+    }
     item->owner = malloc(bytes + VTA_ARTIFACT_ALIGN);
     if (item->owner == NULL) {
         flow->used -= bytes + VTA_ARTIFACT_ALIGN + sizeof *item;

@@ -7,8 +7,8 @@ program=$1 module=$2
 command -v mpirun >/dev/null || { echo "skipped: openmpi-bin is not there"; exit 77; }
 VTAC_TEST_MPI=$module
 export VTAC_TEST_MPI
-OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
-export OMPI_ALLOW_RUN_AS_ROOT OMPI_ALLOW_RUN_AS_ROOT_CONFIRM
+OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 ASAN_OPTIONS=detect_leaks=0 # Open MPI leaks
+export OMPI_ALLOW_RUN_AS_ROOT OMPI_ALLOW_RUN_AS_ROOT_CONFIRM ASAN_OPTIONS
 failed=0
 for deaths in 0 1; do
     recovery=
