@@ -86,6 +86,26 @@ def matmul_cases(suite):
         suite.add("QLinearMatMul", make, reference, CONSTANTS)
 
 
+def product_cases(suite):
+    """Both matrices change with the input: several at a time, of few rows, broadcast, both types, zero points at their ends."""
+    for a_type, b_type, a_shape, b_shape, zeros in (
+            (numpy.int8, numpy.int8, (2, 3, 7, 20), (2, 3, 20, 9), (0, 0)),
+            (numpy.uint8, numpy.int8, (1, 3, 5, 33), (1, 3, 33, 16), (0, 5)),
+            (numpy.int8, numpy.uint8, (2, 1, 4, 17), (3, 17, 18), (-128, 255)),
+            (numpy.int8, numpy.int8, (3, 4, 40), (40, 21), (7, -128)),
+            (numpy.uint8, numpy.uint8, (35, 18), (18, 35), (255, 128)),
+            (numpy.int8, numpy.uint8, (2, 1, 64), (2, 64, 17), (-3, 1))):
+        def make(random, types=(a_type, b_type), shapes=(a_shape, b_shape), zeros=zeros):
+            return [("x", number(random, types[0], shapes[0])), ("x_scale", scale(random, 0.01, 0.05)),
+                    ("x_zero", numpy.array(zeros[0], types[0])), ("w", number(random, types[1], shapes[1])),
+                    ("w_scale", scale(random, 0.003, 0.02)), ("w_zero", numpy.array(zeros[1], types[1])),
+                    ("y_scale", scale(random, 0.1, 0.3)), ("y_zero", number(random, types[0], ()))]
+
+        def reference(x, x_scale, x_zero, w, w_scale, w_zero, y_scale, y_zero):
+            return rescaled(whole(x, x_zero) @ whole(w, w_zero), x_scale * w_scale / y_scale, y_zero, x.dtype)
+        suite.add("QLinearMatMul", make, reference, tuple(c for c in CONSTANTS if c != "w"))
+
+
 def pool_cases(suite):
     """Means whose count changes at the borders: padding left out, windows that reach beyond it, both."""
     for dtype, shape, kernel, stride, pads, count_all, ceil in (
@@ -239,6 +259,7 @@ def main():
     suite = Suite()
     conv_cases(suite)
     matmul_cases(suite)
+    product_cases(suite)
     pool_cases(suite)
     qdq_cases(suite)
     judge = Judge(suite.folder.name)

@@ -86,7 +86,15 @@ typedef struct vtac_vta_from {
 
 enum { VTAC_MOST_LANES = 128 }; /* channels of a block that a movement takes */
 
-/* Every layer: out = clamp(round(v · scale) + out.zero - zero_less, low, high), v by its kind as in
+/*
+ * Packed weights: a product of two activations is a CONV of one pixel whose second input are its weights,
+ * inputs of the region that lie in WORK as LOAD takes them: for each block_out outputs, for each block_in
+ * terms of their group, for each plane, [block_out][block_in]. They are w less its zero point, 0 in padding.
+ * Where the first input's zero point is not 0 a third input holds REQUANT's records, for each block_out
+ * outputs [block_out] int32 biases, -zero · Σ w, then as many scales (vta_requant_scale); its batch is 1.
+ * With several groups, both sizes of a group are multiples of vtac_vta_block.
+ *
+ * Every layer: out = clamp(round(v · scale) + out.zero - zero_less, low, high), v by its kind as in
  * vtac/quant.h; MAX_POOL and RESIZE take q as it is (same zero and scale on both sides), then clamp. */
 typedef struct vtac_vta_layer {
     vtac_vta_kind kind;
@@ -98,7 +106,7 @@ typedef struct vtac_vta_layer {
     uint32_t output;
     vtac_vta_window window; /* CONV and pools */
     int64_t groups;         /* CONV; depthwise: groups = channels in = channels out (or a multiple of it) */
-    const int8_t *weights;  /* CONV: [c_out][c_in / groups][kernel[0]][kernel[1]] */
+    const int8_t *weights;  /* CONV: [c_out][c_in / groups][kernel[0]][kernel[1]]; NULL: packed, below */
     const int32_t *weight_zero; /* one for each output channel; NULL: all 0 */
     const int32_t *bias;        /* CONV: one for each output channel; AVG_POOL: for each divisor; ADD: one,
                                  * where `wide`; NULL: none */
@@ -119,6 +127,8 @@ typedef struct vtac_vta_layer {
     bool wide;                 /* multipliers of 31 bits; CONV, AVG_POOL, ADD, MUL, RESCALE */
     int32_t zero_less;         /* AVG_POOL; 0 elsewhere */
     int32_t more_times;        /* AVG_POOL: v is the sum, and this many times the sum; 0 elsewhere */
+    int64_t planes;            /* CONV with packed weights: each is the sum of so many; 0 elsewhere */
+    uint64_t products;         /* the same: multiplications, padding not counted */
 } vtac_vta_layer;
 
 typedef struct vtac_vta_region {

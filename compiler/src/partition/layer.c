@@ -425,6 +425,9 @@ vta_status vtac_make_layer(vtac_maker *m, vtac_node_id node, uint32_t *number)
             vtac_no_layer(m, "the accelerator has no %s; at the model's beginning or end it parts no region",
                           vtac_op_get(copy.op)->name);
     }
+    if (vtac_attr_int(&copy, "host", 0) != 0) {
+        status = vtac_no_layer(m, "it packs what a product reads as weights: the host's side of the border");
+    }
     status = status == VTA_OK ? name_layer(m, &layer) : status;
     status = status == VTA_OK ? take_rounding(m, &layer) : status;
     status = status == VTA_OK ? row->make(m, &layer) : status;

@@ -549,7 +549,7 @@ static vta_status put_back(vtac_graph *graph, const vtac_moved *m, vtac_value_id
     return VTA_OK;
 }
 
-static void rename_tensors(vtac_partition *p, vtac_value_id old, vtac_value_id new)
+void vtac_rename_tensors(vtac_partition *p, vtac_value_id old, vtac_value_id new)
 {
     for (uint32_t r = 0; r < p->region_count; r++) {
         const vtac_vta_region *region = &p->regions[r].region;
@@ -577,7 +577,7 @@ vta_status vtac_return_moves(vtac_graph *graph, const vtac_moves *moved, vtac_pa
             now[v] = v;
         }
         VTA_TRY(put_back(graph, m, now, diag));
-        rename_tensors(partition, m->new, now[last]);
+        vtac_rename_tensors(partition, m->new, now[last]);
     }
     VTA_TRY(vtac_graph_sort(graph, diag));
     (void)vtac_remove_dead(graph);

@@ -21,6 +21,7 @@ typedef struct partitioner {
     bool *eligible; /* by node */
     vtac_grouping grouping;
     vtac_moves moves;
+    vtac_products products;
     uint32_t *region_of; /* by group: 1 + region; 0: it stays on the host */
     vta_diag *diag;
 } partitioner;
@@ -178,6 +179,18 @@ static void trim_ends(partitioner *r)
 
 /* ---- whether a group pays */
 
+/* The host writes both factors of a product anew, packed as it writes any element. */
+static double packing_of(const partitioner *r, const vtac_node *node)
+{
+    double cycles = 0.0;
+    for (uint32_t i = 0; node->op == VTAC_OP_VTA_PRODUCT && i < 4; i += 3) {
+        vtac_value_id value = node->inputs[i];
+        const vtac_node pack = {.op = VTAC_OP_VTA_PACK, .outputs = &value, .output_count = 1};
+        cycles += 2.0 * vtac_host_cycles(r->graph, &pack, r->options->config);
+    }
+    return cycles;
+}
+
 static void weigh_group(partitioner *r, uint32_t group, double *accelerator, double *host)
 {
     *accelerator = 0.0;
@@ -190,6 +203,7 @@ static void weigh_group(partitioner *r, uint32_t group, double *accelerator, dou
         }
         *accelerator += (double)r->p->places[id].cost.cycles;
         *host += r->p->places[id].host_cycles;
+        *accelerator += packing_of(r, node);
         /* what goes in and out is packed and unpacked by the host, as costly as an element of anything */
         const vtac_node pack = {.op = VTAC_OP_VTA_PACK, .outputs = node->outputs, .output_count = 1};
         if (vtac_needed_outside(r->graph, &r->grouping, group, node->outputs[0])) {
@@ -343,6 +357,7 @@ static void mark_vanished(partitioner *r)
 static vta_status return_moves(partitioner *r)
 {
     vtac_partition *p = r->p;
+    VTA_TRY(vtac_return_products(r->graph, &r->products, p, r->diag));
     VTA_TRY(vtac_return_moves(r->graph, &r->moves, p, r->diag));
     vtac_place *places = vta_arena_array(&p->arena, r->graph->node_count + 1U, sizeof *places);
     if (places == NULL) {
@@ -364,6 +379,8 @@ static vta_status run(partitioner *r)
     p->config = *r->options->config;
     VTA_TRY(vtac_turn_rows(r->graph, r->options->always, &p->arena, r->diag));
     VTA_TRY(vtac_gather_moves(r->graph, &p->arena, &r->moves, r->diag));
+    VTA_TRY(vtac_turn_products(r->graph, r->options->config, r->options->always, &p->arena, &r->products,
+                               r->diag));
     p->place_count = r->graph->node_count + 1;
     p->places = vta_arena_array(&p->arena, p->place_count, sizeof *p->places);
     r->eligible = vta_arena_array(&p->arena, p->place_count, sizeof *r->eligible);

@@ -5,6 +5,7 @@
  *   source.c     which image a value is, behind reshapes that move nothing
  *   rows.c       matrix products of rows as convolutions
  *   move.c       operators that only move numbers, as one
+ *   product.c    matrix products of two activations, the second packed as weights
  *   zero.c       the zero point of every integer value
  *   layer*.c     a node as a layer (layers.def); a region from nodes
  *   group.c      which nodes go together: capability, cost, no path that leaves a region and comes back
@@ -59,6 +60,25 @@ vta_status vtac_gather_moves(vtac_graph *graph, vta_arena *arena, vtac_moves *ou
 /* Those that no region took become what they were. */
 vta_status vtac_return_moves(vtac_graph *graph, const vtac_moves *moved, vtac_partition *partition,
                              vta_diag *diag);
+
+/* A region's tensors that are the one value are the other. */
+void vtac_rename_tensors(vtac_partition *p, vtac_value_id old, vtac_value_id new);
+
+/* ---- product.c */
+
+typedef struct vtac_product vtac_product;
+typedef struct vtac_products {
+    vtac_product *items;
+    uint32_t count;
+} vtac_products;
+
+/* Products of two matrices that are no constants, with the second one packed; `always`: small ones, too. */
+vta_status vtac_turn_products(vtac_graph *graph, const vta_config *config, bool always, vta_arena *arena,
+                              vtac_products *out, vta_diag *diag);
+
+/* Those that no region took become what they were. Before vtac_return_moves, which tidies up. */
+vta_status vtac_return_products(vtac_graph *graph, const vtac_products *products, vtac_partition *partition,
+                                vta_diag *diag);
 
 /* ---- zero.c */
 

@@ -62,9 +62,17 @@ static void join(const quant_plan *plan, vtac_value_id a, vtac_value_id b)
     plan->parent[a < b ? b : a] = a < b ? a : b;
 }
 
-static uint32_t operands_of(const vtac_node *node)
+/* A product of two matrices that both change with the input: what stands beside other products. */
+static bool is_pair(const vtac_graph *graph, const vtac_node *node)
 {
-    const uint32_t most = roles[node->op].operands;
+    return node->op == VTAC_OP_MATMUL && vtac_in_constant(graph, node, 0) == NULL &&
+           vtac_in_constant(graph, node, 1) == NULL && vtac_in_type(graph, node, 0)->rank > 1 &&
+           vtac_in_type(graph, node, 1)->rank > 1;
+}
+
+static uint32_t operands_of(const vtac_graph *graph, const vtac_node *node)
+{
+    const uint32_t most = is_pair(graph, node) ? 2 : roles[node->op].operands;
     return node->input_count < most ? node->input_count : most;
 }
 
@@ -72,7 +80,7 @@ static uint32_t operands_of(const vtac_node *node)
 static uint32_t reach_of(const quant_plan *plan, const vtac_node *node)
 {
     const vtac_node_id id = (vtac_node_id)(node - plan->graph->nodes);
-    return plan->island[id] != 0 ? node->input_count : operands_of(node);
+    return plan->island[id] != 0 ? node->input_count : operands_of(plan->graph, node);
 }
 
 static bool is_float(const vtac_graph *g, vtac_value_id value)
@@ -110,11 +118,11 @@ static bool eligible(const quant_plan *plan, vtac_node_id id)
         return true;
     }
     if (roles[node->op].role == QUANT_FLOAT ||
-        (roles[node->op].role == QUANT_PRODUCT && !quant_is_product(g, node, &axis))) {
+        (roles[node->op].role == QUANT_PRODUCT && !quant_is_product(g, node, &axis) && !is_pair(g, node))) {
         return false;
     }
     bool moving = false; /* some operand is not a constant */
-    for (uint32_t i = 0; i < operands_of(node); i++) {
+    for (uint32_t i = 0; i < operands_of(g, node); i++) {
         if (!is_float(g, node->inputs[i])) {
             return false;
         }
@@ -283,7 +291,7 @@ static void activate_all(const quant_plan *plan)
             const vtac_node_id id = g->order[i];
             const vtac_node *node = &g->nodes[id];
             if (!plan->active[id] && eligible(plan, id) &&
-                (roles[node->op].role == QUANT_PRODUCT || beside_active(plan, node))) {
+                ((roles[node->op].role == QUANT_PRODUCT && !is_pair(g, node)) || beside_active(plan, node))) {
                 activate(plan, id);
                 changed = true;
             }
@@ -330,7 +338,7 @@ static void join_groups(const quant_plan *plan)
         if (!plan->active[g->order[i]] || roles[node->op].role != QUANT_SHARE) {
             continue;
         }
-        for (uint32_t k = 1; k < operands_of(node); k++) {
+        for (uint32_t k = 1; k < operands_of(g, node); k++) {
             join(plan, node->inputs[0], node->inputs[k]);
         }
         for (uint32_t k = 0; k < node->output_count; k++) {

@@ -50,6 +50,9 @@ static bool is_pointwise(const vtac_vta_window *w)
 static int64_t plane_count(const conv *c)
 {
     const vtac_vta_layer *layer = c->layer;
+    if (conv_packed(c)) {
+        return layer->planes;
+    }
     if (layer->kind != VTAC_VTA_CONV || layer->weight_zero == NULL) {
         return 1;
     }
@@ -71,8 +74,8 @@ static void find_lanes(conv *c)
     enum { MOST_TAPS = 15, MOST_COLUMN_STEP = 7, THREE = 3 };
     const machine *m = c->machine;
     const vtac_vta_window *w = &c->window;
-    c->lanes = c->groups > 1 && c->groups == c->c_in && c->groups == c->c_out && c->planes == 1 &&
-               m->ri == 1 && w->dilation[1] <= MOST_COLUMN_STEP;
+    c->lanes = !conv_packed(c) && c->groups > 1 && c->groups == c->c_in && c->groups == c->c_out &&
+               c->planes == 1 && m->ri == 1 && w->dilation[1] <= MOST_COLUMN_STEP;
     c->alike = c->lanes && conv_is_mean(c);
     const vta_window_steps square =
         vta_window_steps_of(m->config, THREE, THREE, w->dilation[1], w->dilation[0], w->stride[1]);
@@ -236,6 +239,9 @@ static int64_t weight_sum(const conv *c, int64_t out)
     const int64_t row = channels / c->groups * layer->window.kernel[0] * layer->window.kernel[1];
     if (conv_is_mean(c)) {
         return row * (1 + layer->more_times);
+    }
+    if (conv_packed(c)) {
+        return 0; /* its zero point is 0, or the records are an input, too */
     }
     const int64_t zero = layer->weight_zero != NULL ? layer->weight_zero[out] : 0;
     int64_t sum = -row * zero;

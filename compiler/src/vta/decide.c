@@ -78,7 +78,7 @@ static void decide_folds(const machine *m, vtac_vta_region *region)
         const readers who = readers_of(region, i);
         const vtac_vta_layer *layer = &region->layers[who.layer];
         if (region->tensors[i].role == VTAC_VTA_INPUT && who.count == 1 && layer->kind == VTAC_VTA_CONV &&
-            layer->groups == 1) {
+            layer->groups == 1 && layer->weights != NULL) {
             choose_fold(m, region, i, who.layer);
         }
     }

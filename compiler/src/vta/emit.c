@@ -259,23 +259,57 @@ static void load_input(emitter *e, const patch *tile, const part *p, int64_t sra
     }
 }
 
-static void load_row(emitter *e, vta_memory memory, int64_t sram, int64_t from, int64_t count)
+static void load_from(emitter *e, vta_memory memory, int64_t sram, uint32_t buffer, int64_t from,
+                      int64_t count)
 {
     list_load(e->list, &(vta_load2d){.memory = memory,
                                      .sram = sram,
-                                     .buffer = {CONSTANTS_BUFFER},
+                                     .buffer = {buffer},
                                      .offset = from,
                                      .y_size = 1,
                                      .x_size = count,
                                      .x_stride = count});
 }
 
+static void load_row(emitter *e, vta_memory memory, int64_t sram, int64_t from, int64_t count)
+{
+    load_from(e, memory, sram, CONSTANTS_BUFFER, from, count);
+}
+
+/* Elements from the start of WORK. */
+static int64_t input_at(const emitter *e, uint32_t k, vta_memory memory)
+{
+    const conv *c = e->c;
+    return (int64_t)c->region->tensors[c->layer->inputs[k]].offset / c->machine->config->elem_bytes[memory];
+}
+
+/* Weights that are an input: those of an output block lie together, and a part is some of them. */
+static void load_packed(emitter *e, int64_t group, const part *p, int64_t sram)
+{
+    const conv *c = e->c;
+    const int64_t first = group * e->t->group;
+    const reach all = conv_reach(c, first, e->t->group), now = part_reach(c, e->t, group, p);
+    const int64_t count = group_blocks(c, e->t, group), row = all.count * c->planes;
+    const bool whole = now.count == all.count;
+    list_load(e->list, &(vta_load2d){.memory = VTA_MEM_WGT,
+                                     .sram = sram,
+                                     .buffer = {WORK_BUFFER},
+                                     .offset = input_at(e, 1, VTA_MEM_WGT) + first * row +
+                                               (now.first - all.first) * c->planes,
+                                     .y_size = whole ? 1 : count,
+                                     .x_size = whole ? count * row : now.count * c->planes,
+                                     .x_stride = whole ? count * row : row});
+}
+
 static int64_t need_weights(emitter *e, int64_t group, int64_t index)
 {
     bool present;
+    const part p = tiling_part(e->c, e->t, group, index);
     const int64_t chunk = (e->c->alike ? 0 : group) * e->t->parts + index;
     const int64_t sram = slots_take(&e->wgt, chunk, &present);
-    if (!present && e->chunks[chunk + 1] > e->chunks[chunk]) {
+    if (!present && conv_packed(e->c)) {
+        load_packed(e, group, &p, sram);
+    } else if (!present && e->chunks[chunk + 1] > e->chunks[chunk]) {
         load_row(e, VTA_MEM_WGT, sram, e->at->weights + e->chunks[chunk],
                  e->chunks[chunk + 1] - e->chunks[chunk]);
     }
@@ -289,8 +323,13 @@ static int64_t need_params(emitter *e, int64_t group)
     const int64_t batch = group / t->param_groups, first = batch * t->param_groups * t->group;
     const int64_t sram = slots_take(&e->params, batch, &present);
     if (!present) {
-        load_row(e, VTA_MEM_ACC, sram, e->at->params + e->c->record * first,
-                 least(t->param_size, e->c->record * (e->c->pairs - first)));
+        const int64_t count = least(t->param_size, e->c->record * (e->c->pairs - first));
+        if (conv_packs_params(e->c)) {
+            load_from(e, VTA_MEM_ACC, sram, WORK_BUFFER, input_at(e, 2, VTA_MEM_ACC) + e->c->record * first,
+                      count);
+        } else {
+            load_row(e, VTA_MEM_ACC, sram, e->at->params + e->c->record * first, count);
+        }
     }
     return conv_is_mean(e->c) ? sram : sram + e->c->record * (group * t->group - first);
 }
@@ -298,7 +337,9 @@ static int64_t need_params(emitter *e, int64_t group)
 static int64_t need_input(emitter *e, const piece *p, const turn *t)
 {
     bool present;
-    const int64_t whose = e->c->groups > 1 ? p->group : 0; /* grouped: every group its own channels */
+    /* grouped: the channels that its outputs belong to, which several pieces may have alike */
+    const reach all = conv_reach(e->c, p->group * e->t->group, e->t->group);
+    const int64_t whose = e->c->groups > 1 ? all.first * e->c->in_blocks + all.count : 0;
     const int64_t key = (whose * e->t->tiles + p->tile_index) * e->t->parts + t->index;
     const int64_t sram = slots_take(&e->inp, key, &present);
     if (!present) {

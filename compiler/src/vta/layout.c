@@ -15,7 +15,20 @@ typedef struct life {
     uint32_t tensor, first, last; /* layers; first: that writes it */
 } life;
 
-static void store_plainly(const machine *m, vtac_vta_tensor *t)
+/* Of all tensors, where some are loaded as weights or as parameters. */
+static int64_t alignment_of(const machine *m, const vtac_vta_region *region)
+{
+    const uint32_t *bytes = m->config->elem_bytes;
+    const int64_t larger = bytes[VTA_MEM_WGT] > bytes[VTA_MEM_ACC] ? bytes[VTA_MEM_WGT] : bytes[VTA_MEM_ACC];
+    bool any = false;
+    for (uint32_t n = 0; n < region->layer_count; n++) {
+        const vtac_vta_layer *layer = &region->layers[n];
+        any = any || (layer->kind == VTAC_VTA_CONV && layer->weights == NULL);
+    }
+    return any ? ceil_div(larger, ALIGN) * ALIGN : ALIGN;
+}
+
+static void store_plainly(const machine *m, vtac_vta_tensor *t, int64_t align)
 {
     if (!t->folded) {
         t->stored_c = t->c;
@@ -24,7 +37,7 @@ static void store_plainly(const machine *m, vtac_vta_tensor *t)
     }
     const int64_t tiles =
         ceil_div(t->n, m->batch) * ceil_div(t->stored_c, m->block) * t->stored_h * t->stored_w;
-    t->bytes = (uint64_t)ceil_div(tiles * m->batch * m->block, ALIGN) * ALIGN;
+    t->bytes = (uint64_t)(ceil_div(tiles * m->batch * m->block, align) * align);
 }
 
 /* The tensor whose memory it is. */
@@ -105,8 +118,9 @@ vta_status layout_tensors(const machine *m, vtac_vta_region *region, const decis
     if (lives == NULL) {
         return vta_fail(diag, VTA_NOMEM, "no memory to lay out %u tensors", region->tensor_count);
     }
+    const int64_t align = alignment_of(m, region);
     for (uint32_t i = 0; i < region->tensor_count; i++) {
-        store_plainly(m, &region->tensors[i]);
+        store_plainly(m, &region->tensors[i], align);
     }
     find_lives(region, decided, lives);
     qsort(lives, region->tensor_count, sizeof *lives, larger_first);

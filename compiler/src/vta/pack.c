@@ -133,9 +133,10 @@ vta_status conv_pack(plan *p, blob *to, vta_diag *diag)
     uint64_t weights = 0, params = 0;
     int8_t *tiles = NULL;
     if (chunks != NULL) {
-        tiles = (int8_t *)blob_add(to, (uint64_t)chunks[chunk_count(c, t)] * wgt, wgt, &weights);
+        const uint64_t count = conv_packed(c) ? 0 : (uint64_t)chunks[chunk_count(c, t)];
+        tiles = (int8_t *)blob_add(to, count * wgt, wgt, &weights);
     }
-    for (int64_t i = 0; tiles != NULL && !to->places_only && i < chunk_count(c, t); i++) {
+    for (int64_t i = 0; tiles != NULL && !to->places_only && !conv_packed(c) && i < chunk_count(c, t); i++) {
         tiles = pack_chunk(c, t, i / t->parts, i % t->parts, tiles);
     }
     free(chunks);

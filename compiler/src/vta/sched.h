@@ -126,6 +126,17 @@ int64_t conv_pitch(const conv *c, int64_t cols);
 /* Weight minus zero point, of the folded layer; 0 outside. */
 int32_t conv_weight(const conv *c, int64_t out, int64_t in, int64_t ky, int64_t kx);
 
+/* Whether its weights are an input; and its parameters, too. */
+static inline bool conv_packed(const conv *c)
+{
+    return c->layer->kind == VTAC_VTA_CONV && c->layer->weights == NULL;
+}
+
+static inline bool conv_packs_params(const conv *c)
+{
+    return conv_packed(c) && c->layer->input_count > 2;
+}
+
 /* Whether parameters depend on a pixel's divisor alone, and not on its block. */
 static inline bool conv_is_mean(const conv *c)
 {

@@ -27,7 +27,7 @@ static vta_status rule_sum(const vtac_vta_layer *layer, const vtac_vta_tensor *i
 {
     const int64_t groups = layer->kind == VTAC_VTA_CONV ? layer->groups : in->c;
     const int64_t row = in->c / groups * layer->window.kernel[0] * layer->window.kernel[1];
-    const int64_t weight = layer->weight_zero != NULL ? 255 : 128;
+    const int64_t weight = layer->weight_zero != NULL || layer->planes > 1 ? 255 : 128;
     if (row > INT32_MAX / 128 / weight / 2) {
         return vta_fail(diag, VTA_UNSUPPORTED,
                         "each output is a sum of %" PRId64 " products, which can exceed 32 bits; %" PRId64
@@ -58,7 +58,12 @@ vta_status rule_conv(const machine *m, const vtac_vta_region *region, uint32_t n
 {
     const vtac_vta_layer *layer = &region->layers[number];
     const vtac_vta_tensor *in = &region->tensors[layer->inputs[0]], *to = &region->tensors[layer->output];
-    (void)m;
+    if (layer->kind == VTAC_VTA_CONV && layer->weights == NULL && m->batch > 1) {
+        return vta_fail(diag, VTA_UNSUPPORTED,
+                        "both its factors change with the input, and this machine takes %" PRId64
+                        " images at a time; use a configuration with LOG_BATCH 0",
+                        m->batch);
+    }
     return rule_sum(layer, in, to, diag);
 }
 
@@ -169,6 +174,9 @@ static const char *bound_of(const load_of_units *units, uint64_t cycles)
 
 static uint64_t macs_of(const plan *p)
 {
+    if (p->layer->products > 0) {
+        return p->layer->products;
+    }
     const vtac_vta_tensor *in = &p->region->tensors[p->layer->inputs[0]],
                           *to = &p->region->tensors[p->layer->output];
     const vtac_vta_window *w = &p->layer->window;
