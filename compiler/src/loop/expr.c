@@ -37,11 +37,20 @@ const vtac_expr *vtac_e_int(vtac_kernel *k, vtac_dtype type, int64_t value)
     return e;
 }
 
+/* The nearest number of 64 bits: the ends of a range of 64 bits are no doubles. */
+static int64_t whole_of(vtac_dtype type, double value)
+{
+    if (vtac_dtype_kind(type) == 'u' && value >= 0x1p63) {
+        return value >= 0x1p64 ? -1 : (int64_t)(uint64_t)value; /* as bits */
+    }
+    return value >= 0x1p63 ? INT64_MAX : value <= -0x1p63 ? INT64_MIN : (int64_t)nearbyint(value);
+}
+
 const vtac_expr *vtac_e_float(vtac_kernel *k, vtac_dtype type, double value)
 {
     type = vtac_compute_type(type);
     if (vtac_dtype_kind(type) != 'f') {
-        return vtac_e_int(k, type, (int64_t)nearbyint(value));
+        return vtac_e_int(k, type, whole_of(type, value));
     }
     vtac_expr *e = make(k, VTAC_E_FLOAT, type);
     if (e != NULL) {

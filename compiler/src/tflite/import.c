@@ -221,6 +221,11 @@ uint32_t tfl_wrap(tfl *im, int64_t axis, uint32_t rank)
     return (uint32_t)at;
 }
 
+bool tfl_known(tfl *im, uint32_t i)
+{
+    return vtac_made_constant(&im->maker, tfl_plain(im, i)) != NULL;
+}
+
 uint32_t tfl_known_ints(tfl *im, uint32_t i, const char *what, int64_t *out, uint32_t most)
 {
     const vtac_id id = tfl_plain(im, i);

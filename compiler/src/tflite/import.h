@@ -45,6 +45,8 @@ uint32_t tfl_axis(uint32_t axis, uint32_t rank, bool planes);
 /* An axis that may be counted from the end. */
 uint32_t tfl_wrap(tfl *im, int64_t axis, uint32_t rank);
 
+/* Whether the contents of input i are known. */
+bool tfl_known(tfl *im, uint32_t i);
 /* The contents of input i, which must be known: integers, at most `most`. */
 uint32_t tfl_known_ints(tfl *im, uint32_t i, const char *what, int64_t *out, uint32_t most);
 
@@ -62,6 +64,9 @@ vtac_id tfl_zero_value(tfl *im, const tfl_tensor *t);
 /* Less the zero point, in int32. */
 vtac_id tfl_centred(tfl *im, vtac_id x, int64_t zero);
 vtac_id tfl_rescale(tfl *im, vtac_id x, vtac_tfl_scale scale, vtac_rounding rounding);
+/* int32 sums of 16-bit inputs, a factor for each output along `axis`: one rounding, halves up, with all 31 bits
+ * of the mantissa. */
+vtac_id tfl_rescale_wide(tfl *im, vtac_id sum, const vtac_tfl_scale *scales, int64_t count, int64_t axis);
 /* An int32 plus the zero point, within the activation, as the tensor's type. */
 vtac_id tfl_store(tfl *im, vtac_id x, const tfl_tensor *to, int activation);
 /* What an activation leaves of a quantized tensor's range. */
@@ -87,6 +92,10 @@ vtac_id tfl_value(tfl *im, tfl_tensor *t);
 vtac_id tfl_quantize_rows(tfl *im, vtac_id x, uint32_t rank, vtac_id *scale, vtac_id *zero);
 /* uint8 by uint8 (op_divide.c). */
 vtac_id tfl_divide_bytes(tfl *im, vtac_id a, vtac_id b, int activation);
+/* Slices and updates at places that the run works out (op_slice.c). */
+void tfl_slice_at_run(tfl *im);
+void tfl_strided_slice_at_run(tfl *im);
+void tfl_update_slice_at_run(tfl *im);
 void tfl_range(vtac_dtype dtype, int64_t *low, int64_t *high);
 
 __attribute__((format(printf, 2, 3))) void tfl_refuse(tfl *im, const char *fmt, ...);

@@ -71,6 +71,37 @@ vtac_id tfl_rescale(tfl *im, vtac_id x, vtac_tfl_scale scale, vtac_rounding roun
     return vtac_make(&im->maker, VTAC_OP_RESCALE, in, 3, &attr, 1);
 }
 
+vtac_id tfl_rescale_wide(tfl *im, vtac_id sum, const vtac_tfl_scale *scales, int64_t count, int64_t axis)
+{
+    vtac_builder *m = &im->maker;
+    const uint32_t rank = vtac_made_type(m, sum)->rank;
+    vtac_type type = {VTAC_I64, 0, {0}};
+    int64_t *mult = vtac_make_room(m, count, sizeof *mult);
+    int64_t *unit = vtac_make_room(m, count, sizeof *unit);
+    int64_t *half = vtac_make_room(m, count, sizeof *half);
+    if (mult == NULL || unit == NULL || half == NULL) {
+        return 0;
+    }
+    for (int64_t i = 0; i < count; i++) {
+        const int by = scales[i].shift > 30 ? 1 : scales[i].shift < -30 ? 61 : 31 - scales[i].shift;
+        mult[i] = scales[i].mult;
+        unit[i] = INT64_C(1) << by;
+        half[i] = INT64_C(1) << (by - 1);
+    }
+    for (uint32_t a = 0; a < rank - (uint32_t)axis; a++) { /* it broadcasts from its last axis */
+        type.dim[type.rank++] = a == 0 ? count : 1;
+    }
+    const vtac_id units = vtac_make_borrowed(m, &type, unit);
+    vtac_id y = vtac_make_cast(m, vtac_make_cast(m, sum, VTAC_I32), VTAC_I64);
+    y = vtac_make2(m, VTAC_OP_MUL, y, vtac_make_borrowed(m, &type, mult));
+    y = vtac_make2(m, VTAC_OP_ADD, y, vtac_make_borrowed(m, &type, half));
+    /* the quotient to the lower side */
+    const vtac_id q = vtac_make2(m, VTAC_OP_DIV, y, units);
+    const vtac_id above = vtac_make2(m, VTAC_OP_LESS, y, vtac_make2(m, VTAC_OP_MUL, q, units));
+    y = vtac_make2(m, VTAC_OP_SUB, q, vtac_make_cast(m, above, VTAC_I64));
+    return vtac_make_cast(m, vtac_make_clip(m, y, INT32_MIN / 2, INT32_MAX / 2), VTAC_I32);
+}
+
 /* Whether a tensor that is to hold integers of a scale has one. */
 static bool scaled(tfl *im, const tfl_tensor *t)
 {

@@ -136,13 +136,17 @@ static vtac_id exact_sum(tfl *im, const convolution *c, vtac_op op)
     return sum;
 }
 
-/* Sums of 64 bits have one rounding, of 32 bits two. */
+/* Sums of 32 and of 64 bits have one rounding, of factors of 31 and of 16 bits. */
 static vtac_id conv_words(tfl *im, const convolution *c)
 {
     const bool narrow = c->bias != NULL && c->bias->type.dtype == VTAC_I32;
     vtac_id sum = exact_sum(im, c, VTAC_OP_CONV);
     if (narrow) {
-        sum = rescale_outputs(im, c, vtac_make_cast(&im->maker, sum, VTAC_I32), VTAC_ROUND_AWAY);
+        vtac_tfl_scale *scales = vtac_make_room(&im->maker, c->outputs, sizeof *scales);
+        for (int64_t i = 0; scales != NULL && i < c->outputs; i++) {
+            scales[i] = factor_of(c, i);
+        }
+        sum = scales == NULL ? 0 : tfl_rescale_wide(im, sum, scales, c->outputs, 1);
     } else {
         sum = rescale_outputs(im, c, sum, VTAC_ROUND_ONCE);
     }
@@ -310,7 +314,7 @@ static vtac_id transpose_bytes(tfl *im, const convolution *c, const vtac_attr *a
 {
     vtac_builder *m = &im->maker;
     const bool wide =
-        c->in->type.dtype == VTAC_I16 && !(tfl_has(im, 3) && tfl_in(im, 3)->type.dtype == VTAC_I32);
+        c->in->type.dtype == VTAC_I16 && tfl_has(im, 3) && tfl_in(im, 3)->type.dtype != VTAC_I32;
     const vtac_id x = tfl_centred(im, c->x, c->in->zero[0]);
     const vtac_id w =
         c->filter->type.dtype == VTAC_I8 ? c->weight : tfl_centred(im, c->weight, c->filter->zero[0]);

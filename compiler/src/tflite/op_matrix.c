@@ -150,7 +150,20 @@ static vtac_id dense_words(tfl *im, vtac_id x, const tfl_tensor *in, const tfl_t
                            const tfl_tensor *out, int activation)
 {
     vtac_builder *m = &im->maker;
-    const bool narrow = tfl_has(im, 2) && tfl_in(im, 2)->type.dtype == VTAC_I32;
+    const bool narrow = !tfl_has(im, 2) || tfl_in(im, 2)->type.dtype == VTAC_I32;
+    const int64_t outputs = tfl_type(im, 1).dim[0];
+    vtac_tfl_scale *scales = vtac_make_room(m, outputs, sizeof *scales);
+    int32_t *mult = vtac_make_room(m, outputs, sizeof *mult);
+    int32_t *shift = vtac_make_room(m, outputs, sizeof *shift);
+    if (scales == NULL || mult == NULL || shift == NULL) {
+        return 0;
+    }
+    for (int64_t i = 0; i < outputs; i++) {
+        const float of_row = filter->scale[filter->scale_count == 1 ? 0 : i];
+        scales[i] = vtac_tfl_scale_of(vtac_tfl_product(in->scale[0], of_row, out->scale[0], true));
+        mult[i] = scales[i].mult;
+        shift[i] = scales[i].shift;
+    }
     const vtac_id w =
         vtac_make_transpose(m, tfl_centred(im, tfl_plain(im, 1), filter->zero[0]), (int64_t[]){1, 0}, 2);
     vtac_id sum = vtac_make2(m, VTAC_OP_MATMUL, vtac_make_cast(m, tfl_centred(im, x, in->zero[0]), VTAC_F64),
@@ -159,11 +172,14 @@ static vtac_id dense_words(tfl *im, vtac_id x, const tfl_tensor *in, const tfl_t
     if (tfl_has(im, 2)) {
         sum = vtac_make2(m, VTAC_OP_ADD, sum, vtac_make_cast(m, tfl_plain(im, 2), VTAC_I64));
     }
-    const vtac_tfl_scale scale =
-        vtac_tfl_scale_of(vtac_tfl_product(in->scale[0], filter->scale[0], out->scale[0], true));
-    sum = narrow ? tfl_rescale(im, vtac_make_cast(m, sum, VTAC_I32), scale, VTAC_ROUND_AWAY)
-                 : tfl_rescale(im, sum, scale, VTAC_ROUND_ONCE);
-    return tfl_store(im, sum, out, activation);
+    if (narrow) {
+        return tfl_store(im, tfl_rescale_wide(im, sum, scales, outputs, 1), out, activation);
+    }
+    const vtac_type type = {VTAC_I32, 1, {outputs}};
+    const vtac_attr attrs[] = {vtac_attr_of_string("rounding", vtac_rounding_name(VTAC_ROUND_ONCE)),
+                               vtac_attr_of_int("axis", 1)};
+    const vtac_id inputs[] = {sum, vtac_make_borrowed(m, &type, mult), vtac_make_borrowed(m, &type, shift)};
+    return tfl_store(im, vtac_make(m, VTAC_OP_RESCALE, inputs, 3, attrs, 2), out, activation);
 }
 
 /* options: activation, weights' format, keep axes, asymmetric inputs */
@@ -196,10 +212,11 @@ void tfl_import_dense(tfl *im)
     if (scaled && bytes) {
         y = tfl_activate(im, dense_bytes(im, rows, in, filter, out), out, activation);
     } else if (scaled && in->type.dtype == VTAC_I16 && filter->type.dtype == VTAC_I8 &&
-               out->type.dtype == VTAC_I16 && filter->scale_count == 1) {
+               out->type.dtype == VTAC_I16) {
         y = dense_words(im, rows, in, filter, out, activation);
     } else if (tfl_is_float(in) && tfl_is_float(out)) {
-        const bool mixed = filter->type.dtype == VTAC_I8 && filter->scale_count == 1;
+        const bool mixed =
+            filter->type.dtype == VTAC_I8 && (filter->scale_count == 1 || filter->scale_count == w.dim[0]);
         const vtac_attr turned = vtac_attr_of_int("transB", 1);
         if (!mixed && !tfl_is_float(filter)) {
             tfl_refuse(im, "a dense layer of f32 by %s", vtac_dtype_name(filter->type.dtype));

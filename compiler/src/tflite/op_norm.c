@@ -147,23 +147,94 @@ void tfl_import_softmax(tfl *im)
     tfl_set(im, 0, tfl_store(im, y, out, TFL_NONE));
 }
 
-/* The inverse length as a mantissa of 31 bits, which TensorFlow Lite finds by Newton's steps; here in double.
- */
+/* a * b / 2^31, rounded to nearest, halves up; in int64. */
+static vtac_id fraction(tfl *im, vtac_id a, vtac_id b)
+{
+    vtac_builder *m = &im->maker;
+    const vtac_id both = vtac_make2(m, VTAC_OP_MUL, a, b);
+    const vtac_id below = vtac_make2(m, VTAC_OP_LESS, both, whole64(im, 0));
+    const vtac_id nudge = vtac_make3(m, VTAC_OP_WHERE, below, whole64(im, 1 - (INT64_C(1) << 30)),
+                                     whole64(im, INT64_C(1) << 30));
+    return vtac_make2(m, VTAC_OP_DIV, vtac_make2(m, VTAC_OP_ADD, both, nudge), whole64(im, INT64_C(1) << 31));
+}
+
+/* v * 2^bits, at most what 31 bits hold. */
+static vtac_id lifted(tfl *im, vtac_id v, int bits)
+{
+    const vtac_id y = vtac_make2(&im->maker, VTAC_OP_MUL, v, whole64(im, INT64_C(1) << bits));
+    return vtac_make2(&im->maker, VTAC_OP_MIN, y, whole64(im, INT32_MAX));
+}
+
+/* The inverse root of a sum of squares, mantissa * 2^-(31 + right), with the errors that five of Newton's
+ * steps from 1 have: numbers with three bits before the point. */
+static vtac_id inverse_root(tfl *im, vtac_id sum, vtac_id *right)
+{
+    vtac_builder *m = &im->maker;
+    enum { PAIRS = 14, STEPS = 5 };
+    const vtac_id small = vtac_make2(m, VTAC_OP_LESS, sum, whole64(im, 2));
+    const vtac_id large = vtac_make2(m, VTAC_OP_GREATER_OR_EQUAL, sum, whole64(im, 1 << 29));
+    vtac_id v = vtac_make2(m, VTAC_OP_MAX, sum, whole64(im, 2));
+    v = vtac_make3(m, VTAC_OP_WHERE, large, vtac_make2(m, VTAC_OP_DIV, v, whole64(im, 4)), v);
+    int64_t limits[PAIRS];
+    for (int i = 0; i < PAIRS; i++) {
+        limits[i] = INT64_C(1) << (27 - 2 * i);
+    }
+    const int64_t last[] = {(int64_t)vtac_made_type(m, sum)->rank - 1};
+    const vtac_id fits = vtac_make2(m, VTAC_OP_LESS, v, vtac_make_ints(m, limits, PAIRS));
+    const vtac_id pairs =
+        vtac_make_reduce(m, VTAC_OP_REDUCE_SUM, vtac_make_cast(m, fits, VTAC_I32), last, 1, true);
+    const vtac_id unit = power_of(im, vtac_make2(m, VTAC_OP_ADD, pairs, pairs));
+    v = vtac_make2(m, VTAC_OP_DIV, vtac_make2(m, VTAC_OP_MUL, v, unit), whole64(im, 2));
+    const vtac_id half =
+        vtac_make2(m, VTAC_OP_DIV, vtac_make2(m, VTAC_OP_ADD, v, whole64(im, 1)), whole64(im, 2));
+    vtac_id x = whole64(im, 1 << 28);
+    for (int i = 0; i < STEPS; i++) {
+        const vtac_id cube = lifted(im, fraction(im, fraction(im, x, x), x), 6);
+        const vtac_id much = fraction(im, whole64(im, (1 << 28) + (1 << 27)), x);
+        x = lifted(im, vtac_make2(m, VTAC_OP_SUB, much, fraction(im, half, cube)), 3);
+    }
+    x = fraction(im, x, whole64(im, 1518500250)); /* the root of 1/2 */
+    const vtac_id by = vtac_make2(m, VTAC_OP_SUB, vtac_make_number(m, VTAC_I32, 11.0), pairs);
+    vtac_id shift = vtac_make2(m, VTAC_OP_ADD, by, vtac_make_cast(m, large, VTAC_I32));
+    const vtac_id none = vtac_make_number(m, VTAC_I32, 0.0);
+    const vtac_id left = vtac_make2(m, VTAC_OP_MAX, vtac_make1(m, VTAC_OP_NEG, shift), none);
+    x = vtac_make2(m, VTAC_OP_MUL, x, power_of(im, left));
+    shift = vtac_make2(m, VTAC_OP_MAX, shift, none);
+    *right = vtac_make3(m, VTAC_OP_WHERE, small, none, shift);
+    return vtac_make3(m, VTAC_OP_WHERE, small, whole64(im, INT32_MAX), x);
+}
+
+/* In 32-bit steps. uint8: 128 x times the mantissa, then shifted; int8: 7 of the bits of the shift are undone
+ * first, before the product where there are as many to the left. */
 static void l2_norm_bytes(tfl *im, vtac_id x, int64_t last)
 {
     vtac_builder *m = &im->maker;
     const tfl_tensor *in = tfl_in(im, 0);
     const tfl_tensor *out = tfl_out(im, 0);
-    if (!tfl_quantized(out) || in->type.dtype == VTAC_I16 || in->type.dtype != out->type.dtype) {
+    if (!tfl_quantized(out) || in->type.dtype == VTAC_I16 || in->type.dtype != out->type.dtype || last < 0) {
         tfl_refuse(im, "%s to %s", vtac_dtype_name(in->type.dtype), vtac_dtype_name(out->type.dtype));
         return;
     }
-    x = vtac_make_cast(m, tfl_centred(im, x, in->zero[0]), VTAC_F64);
-    const vtac_id sum = vtac_make_reduce(m, VTAC_OP_REDUCE_SUM_SQUARE, x, &last, 1, true);
-    const vtac_id length =
-        vtac_make2(m, VTAC_OP_MAX, vtac_make1(m, VTAC_OP_SQRT, sum), vtac_make_number(m, VTAC_F64, 1.0));
-    x = vtac_make2(m, VTAC_OP_MUL, x, vtac_make_number(m, VTAC_F64, 128.0));
-    tfl_set(im, 0, tfl_store(im, tfl_round(im, vtac_make2(m, VTAC_OP_DIV, x, length)), out, TFL_NONE));
+    x = tfl_centred(im, x, in->zero[0]);
+    const vtac_id squares = vtac_make_cast(m, vtac_make2(m, VTAC_OP_MUL, x, x), VTAC_I64);
+    vtac_id right;
+    const vtac_id mantissa =
+        inverse_root(im, vtac_make_reduce(m, VTAC_OP_REDUCE_SUM, squares, &last, 1, true), &right);
+    const vtac_id none = vtac_make_number(m, VTAC_I32, 0.0);
+    const vtac_id seven = vtac_make_number(m, VTAC_I32, 7.0);
+    vtac_id left = seven;
+    if (in->type.dtype == VTAC_I8) {
+        const vtac_id rest = vtac_make2(m, VTAC_OP_SUB, seven, right);
+        left = vtac_make2(m, VTAC_OP_MAX, rest, none);
+        right = vtac_make2(m, VTAC_OP_MAX, vtac_make1(m, VTAC_OP_NEG, rest), none);
+    }
+    const vtac_id wide = vtac_make2(m, VTAC_OP_MUL, vtac_make_cast(m, x, VTAC_I64), power_of(im, left));
+    vtac_id y = fraction(im, wide, mantissa);
+    const vtac_id unit = power_of(im, right);
+    const vtac_id half = vtac_make2(m, VTAC_OP_DIV, unit, whole64(im, 2));
+    y = vtac_make2(m, VTAC_OP_ADD, y, vtac_make2(m, VTAC_OP_MUL, vtac_make1(m, VTAC_OP_SIGN, y), half));
+    y = vtac_make_cast(m, vtac_make2(m, VTAC_OP_DIV, y, unit), VTAC_I32);
+    tfl_set(im, 0, tfl_store(im, y, out, TFL_NONE));
 }
 
 /* x / sqrt(sum of squares) along the last axis */

@@ -133,6 +133,63 @@ void tfl_import_mean(tfl *im)
     tfl_set_either(im, 0, y, planes && keep);
 }
 
+/* Products of quantized integers: number by number, each product scaled, in the order of the file. */
+static void products(tfl *im, const int64_t *axes, uint32_t used, int64_t count, bool keep)
+{
+    enum { MOST = 4096 };
+    vtac_builder *m = &im->maker;
+    const tfl_tensor *in = tfl_in(im, 0);
+    const tfl_tensor *out = tfl_out(im, 0);
+    const vtac_type x = tfl_type(im, 0);
+    if (!tfl_quantized(out) || in->type.dtype != out->type.dtype || in->type.dtype == VTAC_U8 || count < 1 ||
+        count > MOST) {
+        tfl_refuse(im, "products of %lld of %s in %s; 1 to %d of i8 or i16 are taken", (long long)count,
+                   vtac_dtype_name(in->type.dtype), vtac_dtype_name(out->type.dtype), MOST);
+        return;
+    }
+    int64_t order[VTAC_MAX_RANK];
+    int64_t shape[VTAC_MAX_RANK];
+    uint32_t rank = 0;
+    uint32_t kept = 0;
+    for (uint32_t a = 0; a < x.rank; a++) {
+        bool goes = false;
+        for (uint32_t i = 0; i < used; i++) {
+            goes = goes || axes[i] == a;
+        }
+        if (!goes) {
+            order[kept++] = a;
+        }
+        if (!goes || keep) {
+            shape[rank++] = goes ? 1 : x.dim[a];
+        }
+    }
+    for (uint32_t a = 0, at = kept; a < x.rank; a++) {
+        bool stays = false;
+        for (uint32_t i = 0; i < kept; i++) {
+            stays = stays || order[i] == a;
+        }
+        if (!stays) {
+            order[at++] = a;
+        }
+    }
+    const vtac_tfl_scale scale =
+        vtac_tfl_scale_of((double)in->scale[0] / pow((double)out->scale[0], 1.0 / (double)count));
+    vtac_id v = tfl_centred(im, vtac_make_transpose(m, tfl_plain(im, 0), order, x.rank), in->zero[0]);
+    v = vtac_make_reshape(m, v, (int64_t[]){vtac_type_elements(&x) / count, count}, 2);
+    vtac_id product = 0;
+    for (int64_t i = 0; i < count && m->status == VTA_OK; i++) {
+        const vtac_id next = vtac_make_cast(m, vtac_make_slice(m, v, 1, i, i + 1), VTAC_I64);
+        if (i == 0) {
+            product = next;
+            continue;
+        }
+        product = tfl_rescale(im, vtac_make2(m, VTAC_OP_MUL, product, next), scale, VTAC_ROUND_ONCE);
+        product = vtac_make_cast(m, product, VTAC_I64);
+    }
+    product = tfl_rescale(im, product, scale, VTAC_ROUND_ONCE);
+    tfl_set(im, 0, vtac_make_reshape(m, tfl_store(im, product, out, TFL_NONE), shape, rank));
+}
+
 /* REDUCE_MAX, MIN, PROD, ANY; options: keep axes */
 void tfl_import_reduce(tfl *im)
 {
@@ -142,14 +199,19 @@ void tfl_import_reduce(tfl *im)
     const vtac_type x = tfl_type(im, 0);
     int64_t axes[VTAC_MAX_RANK];
     int64_t count;
-    const bool planes = keep && tfl_in_planes(im, 0);
+    const bool is_product = im->how == VTAC_OP_REDUCE_PROD && tfl_quantized(in);
+    const bool planes = keep && tfl_in_planes(im, 0) && !is_product;
     const uint32_t used = axes_of(im, &x, planes, axes, &count);
+    if (is_product && m->status == VTA_OK) {
+        products(im, axes, used, count, keep);
+        return;
+    }
     vtac_id value = planes ? tfl_planes(im, 0) : tfl_plain(im, 0);
     if (m->status != VTA_OK) {
         return;
     }
-    if (tfl_quantized(in) && (im->how == VTAC_OP_REDUCE_PROD || !tfl_same_scale(in, tfl_out(im, 0)))) {
-        tfl_refuse(im, "quantized numbers, or an output of another scale");
+    if (tfl_quantized(in) && !tfl_same_scale(in, tfl_out(im, 0))) {
+        tfl_refuse(im, "an output of another scale");
         return;
     }
     const bool is_bool = in->type.dtype == VTAC_BOOL;
@@ -169,7 +231,8 @@ void tfl_import_arg(tfl *im)
     }
     const vtac_attr attrs[] = {vtac_attr_of_int("axis", tfl_wrap(im, axis, x.rank)),
                                vtac_attr_of_int("keepdims", 0)};
-    const vtac_id value = tfl_plain(im, 0);
+    const vtac_id value =
+        x.dtype == VTAC_BOOL ? vtac_make_cast(m, tfl_plain(im, 0), VTAC_U8) : tfl_plain(im, 0);
     const vtac_id y = vtac_make(m, (vtac_op)im->how, &value, 1, attrs, 2);
     tfl_set(im, 0, vtac_make_cast(m, y, tfl_out(im, 0)->type.dtype));
 }

@@ -228,6 +228,10 @@ void tfl_import_slice(tfl *im)
     int64_t end[VTAC_MAX_RANK];
     int64_t step[VTAC_MAX_RANK];
     const vtac_type x = tfl_type(im, 0);
+    if (!tfl_known(im, 1)) {
+        tfl_slice_at_run(im);
+        return;
+    }
     if (tfl_known_ints(im, 1, "begin", begin, VTAC_MAX_RANK) != x.rank ||
         tfl_known_ints(im, 2, "size", size, VTAC_MAX_RANK) != x.rank) {
         vtac_make_fail(&im->maker, VTA_INVALID, "begin and size for rank %u", x.rank);
@@ -257,6 +261,10 @@ void tfl_import_strided_slice(tfl *im)
     uint32_t mask[5];
     const vtac_type x = tfl_type(im, 0);
     uint32_t count = 0;
+    if (!tfl_known(im, 1) || !tfl_known(im, 2)) {
+        tfl_strided_slice_at_run(im);
+        return;
+    }
     for (uint32_t i = 0; i < 3; i++) {
         const uint32_t found = tfl_known_ints(im, i + 1,
                                               i == 0   ? "begin"
@@ -808,6 +816,11 @@ void tfl_import_one_hot(tfl *im)
     const vtac_attr axis = vtac_attr_of_int("axis", tfl_option(im, 0, 4, 0));
     const vtac_id pair[] = {vtac_make_reshape(m, tfl_plain(im, 3), (int64_t[]){1}, 1),
                             vtac_make_reshape(m, tfl_plain(im, 2), (int64_t[]){1}, 1)};
-    const vtac_id in[] = {tfl_plain(im, 0), tfl_plain(im, 1), vtac_make_concat(m, pair, 2, 0)};
+    /* -1 is no place; in ONNX it would be the last */
+    const vtac_dtype d = tfl_type(im, 0).dtype;
+    const vtac_id depth = vtac_make_cast(m, tfl_plain(im, 1), d);
+    const vtac_id below = vtac_make2(m, VTAC_OP_LESS, tfl_plain(im, 0), vtac_make_number(m, d, 0.0));
+    const vtac_id in[] = {vtac_make3(m, VTAC_OP_WHERE, below, depth, tfl_plain(im, 0)), tfl_plain(im, 1),
+                          vtac_make_concat(m, pair, 2, 0)};
     tfl_set(im, 0, vtac_make(m, VTAC_OP_ONE_HOT, in, 3, &axis, 1));
 }

@@ -14,6 +14,7 @@ typedef struct table {
     const tfl_tensor *in, *out;
     int64_t low, high; /* what the result is cut to */
     float alpha;
+    bool rough; /* the function's quicker form */
     vtac_op op;
 } table;
 typedef double number_fn(const table *t, int64_t q);
@@ -67,7 +68,7 @@ static void plain_function(tfl *im, vtac_op op, const vtac_attr *attrs, uint32_t
 
 /* ---- functions in float32, rounded halves away from zero */
 
-static float function_of(vtac_op op, float x)
+static float function_of(vtac_op op, float x, bool rough)
 {
     switch ((int)op) {
     case VTAC_OP_SIGMOID: return 1.0F / (1.0F + expf(-x));
@@ -82,7 +83,9 @@ static float function_of(vtac_op op, float x)
     case VTAC_OP_FLOOR: return floorf(x);
     case VTAC_OP_CEIL: return ceilf(x);
     case VTAC_OP_ROUND: return rintf(x);
-    case VTAC_OP_GELU: return 0.5F * x * (1.0F + erff(x * 0.70710678F));
+    case VTAC_OP_GELU:
+        return rough ? 0.5F * x * (1.0F + tanhf(0.79788456F * (x + 0.044715F * x * x * x)))
+                     : 0.5F * x * erfcf(x * -0.70710678F);
     default: return x;
     }
 }
@@ -91,12 +94,13 @@ static double by_function(const table *t, int64_t q)
 {
     const float inverse = 1.0F / t->out->scale[0];
     const float x = t->in->scale[0] * (float)(q - t->in->zero[0]);
-    return (double)roundf(function_of(t->op, x) * inverse) + (double)t->out->zero[0];
+    return (double)roundf(function_of(t->op, x, t->rough) * inverse) + (double)t->out->zero[0];
 }
 
 void tfl_import_function(tfl *im)
 {
     table t = {.op = (vtac_op)im->how};
+    t.rough = t.op == VTAC_OP_GELU && tfl_option(im, 0, 1, 0) != 0;
     if (begin(im, &t)) {
         set_table(im, &t, by_function);
         return;
@@ -108,7 +112,8 @@ void tfl_import_function(tfl *im)
         tfl_set_either(im, 0, vtac_make1(&im->maker, VTAC_OP_RECIPROCAL, root), planes);
         return;
     }
-    plain_function(im, t.op, NULL, 0);
+    const vtac_attr tanh_form = vtac_attr_of_string("approximate", "tanh");
+    plain_function(im, t.op, &tanh_form, t.rough ? 1 : 0);
 }
 
 /* ---- logistic and tanh of 16 bits: a table of 256 steps and what is between them */

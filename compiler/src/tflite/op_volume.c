@@ -54,6 +54,62 @@ void tfl_import_conv_3d(tfl *im)
     tfl_set(im, 0, tfl_activate(im, y, tfl_out(im, 0), (int)tfl_option(im, 4, 1, 0)));
 }
 
+/* shape of the result, weights [d][h][w][outputs][c], x [n][d][h][w][c], bias; options as above */
+void tfl_import_conv_3d_transpose(tfl *im)
+{
+    vtac_builder *m = &im->maker;
+    static const uint32_t stride_of[] = {1, 3, 2};
+    static const uint32_t dilation_of[] = {5, 7, 6};
+    const vtac_type x = tfl_type(im, 2);
+    const vtac_type w = tfl_type(im, 1);
+    int64_t shape[AXES + 2];
+    int64_t stride[AXES];
+    int64_t dilation[AXES];
+    int64_t pads[2 * AXES] = {0};
+    int64_t more[AXES] = {0};
+    const uint32_t known = tfl_known_ints(im, 0, "output shape", shape, AXES + 2);
+    if (m->status != VTA_OK || known != AXES + 2 || x.rank != 5 || w.rank != 5 || x.dim[4] != w.dim[4] ||
+        shape[4] != w.dim[3] || x.dtype != VTAC_F32 || w.dtype != VTAC_F32) {
+        vtac_make_fail(m, VTA_UNSUPPORTED,
+                       "an input of %s and rank %u, weights of %s and rank %u; f32 and rank 5 are taken",
+                       vtac_dtype_name(x.dtype), x.rank, vtac_dtype_name(w.dtype), w.rank);
+        return;
+    }
+    for (uint32_t a = 0; a < AXES; a++) {
+        stride[a] = tfl_option(im, stride_of[a], 4, 0);
+        dilation[a] = tfl_option(im, dilation_of[a], 4, 1);
+        if (stride[a] < 1 || dilation[a] < 1 || dilation[a] > 1 << 20 || stride[a] > 1 << 20) {
+            vtac_make_fail(m, VTA_INVALID, "stride %lld, dilation %lld", (long long)stride[a],
+                           (long long)dilation[a]);
+            return;
+        }
+        /* the padding is that of the convolution from the result to x */
+        const int64_t reach = (w.dim[a] - 1) * dilation[a] + 1;
+        const int64_t size = shape[a + 1];
+        const int64_t total = ((size + stride[a] - 1) / stride[a] - 1) * stride[a] + reach - size;
+        if (tfl_option(im, 0, 1, 0) == SAME && total > 0) {
+            pads[a] = total / 2;
+        }
+        const int64_t full = (x.dim[a + 1] - 1) * stride[a] + reach - pads[a];
+        pads[a + AXES] = full > size ? full - size : 0;
+        more[a] = full < size ? size - full : 0;
+        if (size < 1 || more[a] >= stride[a] + reach || pads[a + AXES] > reach + stride[a]) {
+            vtac_make_fail(m, VTA_INVALID, "an output of %lld from %lld", (long long)size,
+                           (long long)x.dim[a + 1]);
+            return;
+        }
+    }
+    const vtac_attr attrs[] = {
+        vtac_attr_of_ints("strides", stride, AXES), vtac_attr_of_ints("dilations", dilation, AXES),
+        vtac_attr_of_ints("pads", pads, 2 * (size_t)AXES), vtac_attr_of_ints("output_padding", more, AXES)};
+    const vtac_id in[] = {vtac_make_transpose(m, tfl_plain(im, 2), (int64_t[]){0, 4, 1, 2, 3}, 5),
+                          vtac_make_transpose(m, tfl_plain(im, 1), (int64_t[]){4, 3, 0, 1, 2}, 5),
+                          tfl_has(im, 3) ? tfl_plain(im, 3) : 0};
+    vtac_id y = vtac_make(m, VTAC_OP_CONV_TRANSPOSE, in, 3, attrs, 4);
+    y = vtac_make_transpose(m, y, (int64_t[]){0, 2, 3, 4, 1}, 5);
+    tfl_set(im, 0, tfl_activate(im, y, tfl_out(im, 0), (int)tfl_option(im, 4, 1, 0)));
+}
+
 /* x, lengths; options: axis of the sequence, axis of the batch */
 void tfl_import_reverse_sequence(tfl *im)
 {
@@ -121,11 +177,23 @@ void tfl_import_update_slice(tfl *im)
     vtac_builder *m = &im->maker;
     const vtac_type x = tfl_type(im, 0);
     const vtac_type part = tfl_type(im, 1);
+    const vtac_type place = tfl_type(im, 2);
     int64_t begin[VTAC_MAX_RANK];
-    if (tfl_known_ints(im, 2, "place", begin, VTAC_MAX_RANK) != x.rank || part.rank != x.rank) {
-        vtac_make_fail(m, VTA_INVALID, "a place in %u axes, and %u of what is put there", x.rank, part.rank);
+    bool fits = part.rank == x.rank && vtac_type_elements(&place) == x.rank;
+    for (uint32_t a = 0; fits && a < x.rank; a++) {
+        fits = part.dim[a] <= x.dim[a] && part.dim[a] > 0;
+    }
+    if (!fits) {
+        vtac_make_fail(m, VTA_INVALID,
+                       "a place in %u axes, and %u of what is put there, or more than there is room for",
+                       x.rank, part.rank);
         return;
     }
+    if (!tfl_known(im, 2)) {
+        tfl_update_slice_at_run(im);
+        return;
+    }
+    (void)tfl_known_ints(im, 2, "place", begin, VTAC_MAX_RANK);
     vtac_id y = tfl_plain(im, 1);
     for (uint32_t a = x.rank; a-- > 0;) {
         /* around it on this axis: x, where the axes before are those of the part */
@@ -136,11 +204,6 @@ void tfl_import_update_slice(tfl *im)
             const int64_t free_k = x.dim[k] - part.dim[k];
             const int64_t at = begin[k] < 0 ? 0 : begin[k] > free_k ? free_k : begin[k];
             around = vtac_make_slice(m, around, k, at, at + part.dim[k]);
-        }
-        if (most < 0) {
-            vtac_make_fail(m, VTA_INVALID, "%lld places on axis %u of %lld", (long long)part.dim[a], a,
-                           (long long)x.dim[a]);
-            return;
         }
         const vtac_id pieces[] = {
             begin[a] == 0 ? 0 : vtac_make_slice(m, around, a, 0, begin[a]), y,

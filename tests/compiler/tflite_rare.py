@@ -1,0 +1,261 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+#
+# TensorFlow Lite's rarer arithmetic, and places that the run works out: slices and updates at them, one-hot numbers
+# below 0, lengths by Newton's steps, products of integers, 16-bit layers with 32-bit sums, transposed volumes.
+# References are written out from the kernels' rules; with VTAC_TFLITE the library judges as well (tflite_ops.py).
+#
+# usage: tflite_rare.py VTAC   (exit status 77: no numpy)
+import os
+import sys
+import tempfile
+
+try:
+    import numpy
+    from tflite_bench import F32, Bench, factor, stored
+    from tflite_file import Model
+except ImportError:
+    sys.exit(77)
+
+
+def constant(m, values, kind="int32"):
+    values = numpy.array(values, kind)
+    return m.tensor(kind, values.shape, data=values)
+
+
+# ---- places
+
+def begins(b, shape, size):
+    """A SLICE whose begin is an input."""
+    m = Model()
+    x, at, y = m.tensor("float32", shape), m.tensor("int32", (len(shape),)), m.tensor("float32", size)
+    m.op(65, [x, at, constant(m, size)], [y], {}, 48)
+
+    def draw():
+        return [b.numbers("float32", shape), numpy.array([b.random.integers(0, d - s + 1) for d, s in zip(shape, size)], "int32")]
+    b.check_many("slice from a place of the run", m, [x, at], [draw() for _ in range(2)], [y],
+                 lambda v, p: [v[tuple(slice(i, i + s) for i, s in zip(p, size))]])
+
+
+def row(b):
+    """x[:, i, 1:3], as Keras writes it: begin is packed from 0, i and 1."""
+    m = Model()
+    x, i = m.tensor("float32", (2, 5, 4)), m.tensor("int32", ())
+    begin, end, y = m.tensor("int32", (3,)), m.tensor("int32", (3,)), m.tensor("float32", (2, 2))
+    m.op(83, [constant(m, 0), i, constant(m, 1)], [begin], {0: ("i", 3)}, 59)
+    m.op(83, [constant(m, 0), i, constant(m, 3)], [end], {0: ("i", 3)}, 59)
+    m.op(45, [x, begin, end, constant(m, [1, 1, 1])], [y], {0: ("i", 1), 1: ("i", 1), 4: ("i", 2)}, 32)
+    given = [[b.numbers("float32", (2, 5, 4)), numpy.array(n, "int32")] for n in (3, -2)]
+    engine, b.engine = b.engine, None  # it cannot know the size of the end that goes
+    b.check_many("a row of the run", m, [x, i], given, [y], lambda v, n: [v[:, int(n), 1:3]])
+    b.engine = engine
+
+
+def update(b, shape, part):
+    m = Model()
+    x, p, at, y = m.tensor("float32", shape), m.tensor("float32", part), m.tensor("int32", (len(shape),)), m.tensor("float32", shape)
+    m.op(151, [x, p, at], [y], {}, 117)
+
+    def put(v, w, place):
+        v = v.copy()
+        first = [min(max(int(i), 0), d - s) for i, d, s in zip(place, shape, part)]
+        v[tuple(slice(i, i + s) for i, s in zip(first, part))] = w
+        return [v]
+
+    def draw():
+        return [b.numbers("float32", shape), b.numbers("float32", part), b.random.integers(-2, 7, len(shape)).astype("int32")]
+    b.check_many("update at a place of the run", m, [x, p, at], [draw() for _ in range(3)], [y], put)
+
+
+def one_hot(b, axis):
+    m = Model()
+    x = m.tensor("int32", (3, 4))
+    y = m.tensor("float32", (3, 4, 5) if axis == -1 else (5, 3, 4))
+    m.op(85, [x, constant(m, 5), constant(m, 2.5, "float32"), constant(m, -1.0, "float32")], [y], {0: ("i", axis)}, 61)
+
+    def reference(v):
+        hot = numpy.where(v[..., None] == numpy.arange(5), 2.5, -1.0).astype(F32)
+        return hot if axis == -1 else numpy.moveaxis(hot, -1, 0)
+    b.check("one hot on axis %d" % axis, m, x, [b.random.integers(-3, 8, (3, 4)).astype("int32") for _ in range(2)], y, reference)
+
+
+def least(b):
+    m = Model()
+    x, y = m.tensor("int64", (3, 4)), m.tensor("int64", (3,))
+    m.op(89, [x, constant(m, [1])], [y], {0: ("?", False)}, 27)
+    b.check("least of 64 bits", m, x, [b.random.integers(-2 ** 62, 2 ** 62, (3, 4)) for _ in range(2)], y, lambda v: v.min(1))
+
+
+# ---- lengths: a product of fractions of 2^31 rounds halves up
+
+def fraction(a, c):
+    return (a * c + (1 << 30)) >> 31
+
+
+def inverse_root(v):
+    """A mantissa of 31 bits and a shift to the right."""
+    if v <= 1:
+        return 2 ** 31 - 1, 0
+    shift = 11
+    while v >= 1 << 29:
+        v, shift = v // 4, shift + 1
+    while v < 1 << 27:
+        v, shift = v * 4, shift - 1
+    v >>= 1
+    half, x = (v + 1) >> 1, 1 << 28
+    for _ in range(5):
+        cube = min(fraction(fraction(x, x), x) << 6, 2 ** 31 - 1)
+        x = min((fraction(3 << 27, x) - fraction(half, cube)) << 3, 2 ** 31 - 1)
+    x = fraction(x, 1518500250)
+    return (x << -shift, 0) if shift < 0 else (x, shift)
+
+
+def shifted(v, right):
+    half = 1 << right >> 1
+    return (v + half) >> right if v >= 0 else -((-v + half) >> right)
+
+
+def length(b, kind, shape, zero):
+    m = Model()
+    x = m.tensor(kind, shape, 0.02, zero)
+    y = m.tensor(kind, shape, 1 / 128, 128 if kind == "uint8" else 0)
+    m.op(11, [x], [y], {}, 12)
+
+    def reference(v):
+        v = v.astype(int).reshape(-1, shape[-1]) - zero
+        out = []
+        for line in v.tolist():
+            mantissa, right = inverse_root(sum(a * a for a in line))
+            left = 7 if kind == "uint8" else max(7 - right, 0)
+            right = right if kind == "uint8" else max(right - 7, 0)
+            out.append([shifted(fraction(a << left, mantissa), right) for a in line])
+        return stored(out, kind, 128 if kind == "uint8" else 0).reshape(shape)
+    given = [b.numbers(kind, shape) for _ in range(2)]
+    given[1].reshape(-1, shape[-1])[0] = zero  # a row of nothing
+    given[1].reshape(-1, shape[-1])[0, 0] = zero + 1
+    b.check("length of %s %s" % (kind, shape), m, x, given, y, reference)
+
+
+# ---- products and sums
+
+def once(v, real):
+    """64 bits by the mantissa's upper 16, one rounding."""
+    mantissa, exponent = factor(real)
+    short = (mantissa + (1 << 15)) >> 16 if mantissa < 0x7fff0000 else 0x7fff
+    by = 15 - exponent
+    return (v * short + (1 << (by - 1))) >> by
+
+
+def product(b, kind, shape, axes, keep):
+    sx, sy, zx, zy = 0.03, 0.045, (5 if kind == "int8" else 0), (-7 if kind == "int8" else 0)
+    count = int(numpy.prod([shape[a] for a in axes]))
+    real = float(F32(sx)) / float(F32(sy)) ** (1.0 / count)
+    out = [1 if i in axes else d for i, d in enumerate(shape) if keep or i not in axes]
+    m = Model()
+    x, y = m.tensor(kind, shape, sx, zx), m.tensor(kind, out, sy, zy)
+    m.op(81, [x, constant(m, axes)], [y], {0: ("?", keep)}, 27)
+
+    def reference(v):
+        order = [i for i in range(len(shape)) if i not in axes] + list(axes)
+        rows = v.astype(int).transpose(order).reshape(-1, count) - zx
+        results = []
+        for line in rows.tolist():
+            p = line[0]
+            for n in line[1:]:
+                p = once(p * n, real)
+            results.append(once(p, real))
+        return stored(results, kind, zy).reshape(out)
+    low = 40 if kind == "int8" else 50
+    b.check("product of %s %s" % (kind, axes), m, x, [b.random.integers(-low, low, shape).astype(kind) for _ in range(2)], y, reference)
+
+
+def words(b, code, bias, outputs):
+    """16 bits by 8: sums of 32 bits, and those of a dense layer without a bias, have all of the mantissa and one rounding."""
+    sx, sy = 0.02, 0.19
+    scales = b.random.uniform(0.002, 0.02, outputs if code == 3 else 1).astype(F32)
+    w = b.random.integers(-127, 128, (outputs, 1, 1, 9) if code == 3 else (outputs, 9)).astype("int8")
+    shape = (1, 5, 6, 9) if code == 3 else (30, 9)
+    biases = b.random.integers(-20000, 20000, outputs)
+    m = Model()
+    x = m.tensor("int16", shape, sx)
+    y = m.tensor("int16", shape[:-1] + (outputs,), sy)
+    given = [x, m.tensor("int8", w.shape, scales, 0, 0, w)]
+    if bias:
+        given.append(m.tensor("int32", (outputs,), scales * F32(sx), 0, 0, biases))
+    m.op(code, given, [y], {1: ("i", 1), 2: ("i", 1)} if code == 3 else {0: ("b", 0)}, 1 if code == 3 else 8, 4)
+
+    def reference(v):
+        sums = v.astype(int) @ w.reshape(outputs, 9).astype(int).T + (biases if bias else 0)
+        out = numpy.empty(sums.shape, int)
+        for i in range(outputs):
+            s = scales[i % len(scales)]
+            real = float(F32(sx)) * float(s) / float(F32(sy)) if code == 3 else float(F32(sx) * s) / float(F32(sy))
+            mantissa, exponent = factor(real)
+            out[..., i] = (sums[..., i] * mantissa + (1 << (30 - exponent))) >> (31 - exponent)
+        return stored(out, "int16", 0)
+    b.check("operator %d of 16 bits, bias %d" % (code, bias), m, x, [b.numbers("int16", shape) for _ in range(2)], y, reference)
+
+
+def gelu(b, rough):
+    m = Model()
+    x, y = m.tensor("float32", (3, 50)), m.tensor("float32", (3, 50))
+    m.op(150, [x], [y], {0: ("?", rough)}, 116)
+
+    def reference(v):
+        v = v.astype(float)
+        error = numpy.vectorize(__import__("math").erf)(v / 2 ** 0.5)
+        return (0.5 * v * (1 + (numpy.tanh((2 / numpy.pi) ** 0.5 * (v + 0.044715 * v ** 3)) if rough else error))).astype(F32)
+    b.check("gelu %d" % rough, m, x, [b.numbers("float32", (3, 50)) * 2 for _ in range(2)], y, reference)
+
+
+def volume(b, same, stride):
+    shape, kernel = (1, 3, 4, 2, 3), (2, 3, 1, 4, 3)
+    w = b.numbers("float32", kernel)
+    out = [n * stride if same else (n - 1) * stride + k for n, k in zip(shape[1:4], kernel)]
+    m = Model()
+    x, y = m.tensor("float32", shape), m.tensor("float32", [1] + out + [4])
+    m.op(141, [constant(m, [1] + out + [4]), m.tensor("float32", kernel, data=w), x], [y],
+         {0: ("b", 0 if same else 1), 1: ("i", stride), 2: ("i", stride), 3: ("i", stride), 5: ("i", 1), 6: ("i", 1), 7: ("i", 1)}, 106)
+
+    def reference(v):
+        full = numpy.zeros([(n - 1) * stride + max(k, stride) for n, k in zip(shape[1:4], kernel)] + [4])
+        for at in numpy.ndindex(*shape[1:4]):
+            part = tuple(slice(i * stride, i * stride + k) for i, k in zip(at, kernel))
+            full[part] += w.astype(float) @ v[(0, *at)].astype(float)
+        cut = [max((n - 1) * stride + k - o, 0) // 2 if same else 0 for n, k, o in zip(shape[1:4], kernel, out)]
+        return full[tuple(slice(c, c + o) for c, o in zip(cut, out))][None].astype(F32)
+    b.check("transposed volume %d %d" % (same, stride), m, x, [b.numbers("float32", shape) for _ in range(2)], y, reference)
+
+
+def main():
+    seed = int.from_bytes(os.environ.get("VTAC_SEED", "7").encode()[-4:], "little")
+    print("seed %d" % seed)
+    with tempfile.TemporaryDirectory() as work:
+        b = Bench(sys.argv[1], work, seed)
+        begins(b, (4, 5), (2, 3))
+        begins(b, (3, 4, 5), (1, 4, 2))
+        row(b)
+        update(b, (4, 5), (2, 3))
+        update(b, (1, 6, 4), (1, 1, 4))
+        one_hot(b, -1)
+        one_hot(b, 0)
+        least(b)
+        for kind, zero in (("int8", 3), ("uint8", 121)):
+            length(b, kind, (4, 7), zero)
+            length(b, kind, (2, 3, 100), zero)
+        length(b, "int8", (1, 33000), -128)
+        product(b, "int8", (2, 3, 4), (1,), False)
+        product(b, "int8", (1, 3, 2, 5), (1, 2), True)
+        product(b, "int16", (4, 2), (1,), False)
+        for bias in (False, True):
+            words(b, 9, bias, 40)
+        words(b, 3, True, 30)
+        gelu(b, False)
+        gelu(b, True)
+        for same in (True, False):
+            for stride in (1, 2):
+                volume(b, same, stride)
+        print("%d models, %d results judged by TensorFlow Lite" % (b.count, b.judged))
+
+
+main()
