@@ -393,6 +393,7 @@ module vta_alu #(
     reg [15:0] s1_imm_q;
     reg        s1_wide_q;
     reg [CLIP_BITS-1:0] s1_clip_q, s2_clip_q, s3_clip_q, s4_clip_q, s5_clip_q, s6_clip_q;
+    reg [8:0]  s6_to_low_q, s6_past_high_q;     // the zero point less a bound, for all lanes
     reg [1:0]  s7_table_q;
     reg        s7_requant_q;
 
@@ -437,6 +438,8 @@ module vta_alu #(
             s4_clip_q <= s3_clip_q;
             s5_clip_q <= s4_clip_q;
             s6_clip_q <= s5_clip_q;
+            s6_to_low_q    <= {s5_clip_q[7], s5_clip_q[7:0]} - {s5_clip_q[15], s5_clip_q[15:8]};
+            s6_past_high_q <= {s5_clip_q[7], s5_clip_q[7:0]} + ~{s5_clip_q[23], s5_clip_q[23:16]};
             s7_requant_q <= s6_requant_q;
             s7_table_q   <= s6_requant_q ? s6_clip_q[27:26] : 2'd0;
         end
@@ -487,6 +490,7 @@ module vta_alu #(
                 .s2_twice(s2_clip_q[25]), .early(early[32*g +: 32]),
                 .s5_requant(s5_requant_q), .s6_requant(s6_requant_q), .s6_rounding(s6_clip_q[25:24]),
                 .s6_zero_point(s6_clip_q[7:0]), .s6_low(s6_clip_q[15:8]), .s6_high(s6_clip_q[23:16]),
+                .s6_to_low(s6_to_low_q), .s6_past_high(s6_past_high_q),
                 .index(index[8*g +: 8]), .result(result[32*g +: 32])
             );
         end

@@ -7,11 +7,11 @@
 //   s3   v · factor, 33 × 32 bits in three DSP48 and a few LUTs; what rounds twice gets its first half here
 //   s4   the product is put together
 //   s5   REQUANT: shift to the right by multiples of 4
-//   s6   by the rest, round, zero point, clip
+//   s6   by the rest, round, zero point, clip: three sums beside each other, of which two say what is out of range
 //
 // Contract: en2 … en6 say which stages hold something. x, y with the step in s2; `early` is the result of a simple
 // operation (not MUL, SHR, CLIP) already there; `result` holds after s6, of REQUANT in its low 8 bits alone, and `index` is these
-// 8 bits in s6. y carries the factor of MUL, scale the shift and the multiplier of REQUANT.
+// 8 bits in s6, for nothing else. y carries the factor of MUL, scale the shift and the multiplier of REQUANT.
 `default_nettype none
 
 module vta_alu_lane #(
@@ -45,6 +45,8 @@ module vta_alu_lane #(
     input  wire [7:0]  s6_zero_point,
     input  wire [7:0]  s6_low,
     input  wire [7:0]  s6_high,
+    input  wire [8:0]  s6_to_low,      // the zero point less the lowest value
+    input  wire [8:0]  s6_past_high,   // less the highest one and 1
     output wire [7:0]  index,
     output wire [31:0] result
 );
@@ -308,14 +310,18 @@ module vta_alu_lane #(
         end
     endfunction
 
-    function [7:0] narrow(input [19:0] in, input [1:0] rounding, input [7:0] zero_point, input [7:0] low, input [7:0] high);
-        reg               over;
-        reg               sticky;
-        reg        [10:0] last;
-        reg               up;
-        reg signed [11:0] moved;
-        reg signed [11:0] floor;
-        reg signed [11:0] ceiling;
+    function [7:0] narrow(input [19:0] in, input [1:0] rounding, input [7:0] zero_point, input [7:0] low, input [7:0] high,
+                          input [8:0] to_low, input [8:0] past_high);
+        reg        over;
+        reg        sticky;
+        reg [10:0] last;
+        reg        up;
+        // The waiver: the bit below is there to carry the rounding in.
+        // verilator lint_off UNUSEDSIGNAL
+        reg [8:0]  moved;
+        reg [11:0] under;
+        reg [11:0] beyond;
+        // verilator lint_on UNUSEDSIGNAL
         begin
             {over, sticky, last} = shift_last(in[15:0], in[18], in[17:16]);
             case (rounding)
@@ -323,18 +329,19 @@ module vta_alu_lane #(
             VTA_ROUND_TWICE_OUT: up = last[0] && (sticky || !in[18] || !in[19]);
             default:             up = last[0];
             endcase
-            moved   = {{2{last[10]}}, last[10:1]} + {{4{zero_point[7]}}, zero_point} + {11'd0, up};
-            floor   = {{4{low[7]}}, low};
-            ceiling = {{4{high[7]}}, high};
+            moved  = {last[8:1], 1'b1} + {zero_point, up};
+            under  = {last[10], last[10:1], 1'b1} + {{2{to_low[8]}}, to_low, up};
+            beyond = {last[10], last[10:1], 1'b1} + {{2{past_high[8]}}, past_high, up};
             if (over) narrow = in[18] ? low : high;
-            else      narrow = moved < floor ? low : moved > ceiling ? high : moved[7:0];
+            else      narrow = under[11] ? low : !beyond[11] ? high : moved[8:1];
         end
     endfunction
 
     reg [7:0] lowest;
     always @* begin
         lowest = {8{1'bx}};
-        if (en6) lowest = s6_requant ? narrow(s6_q[19:0], s6_rounding, s6_zero_point, s6_low, s6_high) : s6_q[7:0];
+        if (en6 && s6_requant)
+            lowest = narrow(s6_q[19:0], s6_rounding, s6_zero_point, s6_low, s6_high, s6_to_low, s6_past_high);
     end
     assign index = lowest;
 
@@ -342,7 +349,7 @@ module vta_alu_lane #(
     always @(posedge clk) begin
         if (en6) begin
             result_q[31:8] <= s6_q[31:8];
-            result_q[7:0]  <= lowest;
+            result_q[7:0]  <= s6_requant ? lowest : s6_q[7:0];
         end
     end
 

@@ -173,6 +173,7 @@ module vta_gemm #(
     reg              f_add_1_q;
     reg              f_add_2_q;
     reg [3:0]        f_taps_x_q;
+    reg [3:0]        f_col_last_q;
     reg [3:0]        f_row_last_q;
     reg [2:0]        f_col_step_q;
     reg [7:0]        f_row_step_q;
@@ -197,6 +198,7 @@ module vta_gemm #(
             f_add_1_q    <= keeps && taps_x != 4'd1;
             f_add_2_q    <= keeps && taps_x == 4'd3;
             f_taps_x_q   <= taps_x;
+            f_col_last_q <= taps_x - 4'd1;
             f_row_last_q <= three ? 4'd0 : taps_y - 4'd1;
             f_col_step_q <= col_step;
             f_row_step_q <= row_step;
@@ -229,7 +231,7 @@ module vta_gemm #(
     reg [1:0]  win_reuse_q;         // of this output
 
     wire       windowed = f_dw_q && !f_no_mac_q;
-    wire       col_end  = win_col_q == f_taps_x_q - 4'd1;
+    wire       col_end  = win_col_q == f_col_last_q;
     wire       win_last = col_end && win_row_q == f_row_last_q;
     wire       win_first = win_row_q == 4'd0 && win_col_q == {2'd0, win_reuse_q};
     wire [1:0] next_reuse = win_last ? (nest_row_end ? 2'd0 : f_reuse_q) : win_reuse_q;
@@ -239,7 +241,7 @@ module vta_gemm #(
     // The waiver: offsets and tap numbers are sums modulo 2^I and block_out, the carries beyond mean nothing.
     // verilator lint_off UNUSEDSIGNAL
     wire [T+3:0]    row_taps = {4'd0, win_row_tap_q} + {{T{1'b0}}, f_taps_x_q};
-    wire [T+3:0]    f_tap    = {4'd0, win_row_tap_q} + {{T{1'b0}}, f_keeps_q ? f_taps_x_q - 4'd1 : win_col_q};
+    wire [T+3:0]    f_tap    = {4'd0, win_row_tap_q} + {{T{1'b0}}, f_keeps_q ? f_col_last_q : win_col_q};
     wire [I+11:0]   f_src    = {12'd0, nest_src} + {{I{1'b0}}, win_row_off_q} + {{(I+5){1'b0}}, win_col_off_q};
     // verilator lint_on UNUSEDSIGNAL
 

@@ -27,15 +27,18 @@ module vta_load_guard #(
     wire [12:0] hi = {{(13-BITS){1'b0}}, ask_last};
 
     reg       hit;
+    // The waiver: of the difference the sign alone is asked for.
+    // verilator lint_off UNUSEDSIGNAL
     reg [5:0] distance;
+    // verilator lint_on UNUSEDSIGNAL
     integer   e;
     always @* begin
         hit      = 1'b0;
         distance = 6'd0;
         if (valid != {ENTRIES{1'b0}}) begin
             for (e = 0; e < ENTRIES; e = e + 1) begin
-                distance = snap - number[6*e +: 6];
-                if (valid[e] && uop[e] == ask_uop && !distance[5] && distance != 6'd0
+                distance = snap + ~number[6*e +: 6];    // less 1: not negative for an older one
+                if (valid[e] && uop[e] == ask_uop && !distance[5]
                     && first[13*e +: 13] <= hi && last[13*e +: 13] >= lo) hit = 1'b1;
             end
         end

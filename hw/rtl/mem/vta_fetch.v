@@ -177,10 +177,23 @@ module vta_fetch #(
     assign insn_last  = last_q;
     assign insn_take  = insn_valid && fine && (unit & unit_ready) != 3'd0;
     assign unit_valid = unit & {3{insn_valid && fine && !done_q}};
-    assign err_valid  = settled && !first_q && !done_q && (count == 32'd0 || (insn_valid && !fine));
-    assign err_code   = count == 32'd0 ? VTA_ERROR_NO_FINISH
-                      : insn_err ? VTA_ERROR_FETCH_BUS
-                      : reserved ? VTA_ERROR_OPCODE : VTA_ERROR_NO_FINISH;
+
+    // What is wrong with the instruction that comes next, a cycle after it is there: it stays.
+    reg       bad_q;
+    reg [7:0] bad_code_q;
+    always @(posedge clk) begin
+        if (rst) bad_q <= 1'b0;
+        else bad_q <= !first_q && !done_q && (count == 32'd0 || (insn_valid && !fine));
+    end
+
+    always @(posedge clk) begin
+        bad_code_q <= count == 32'd0 ? VTA_ERROR_NO_FINISH
+                    : insn_err ? VTA_ERROR_FETCH_BUS
+                    : reserved ? VTA_ERROR_OPCODE : VTA_ERROR_NO_FINISH;
+    end
+
+    assign err_valid = settled && bad_q;
+    assign err_code  = bad_code_q;
 
     always @(posedge clk) begin
         if (rst) begin

@@ -128,18 +128,24 @@ module vta_tload #(
         .out_last(unused_burst_last), .out_beyond(burst_beyond)
     );
 
-    // Beats asked for and not taken yet.
+    // Beats asked for and not taken yet. Whether more may be is known a cycle later, since the arbiter is on the way: so a burst may
+    // be asked for that is one too many.
     reg  [9:0] flight_q;
-    wire       open  = flight_q < WINDOW;
+    reg        open_q;
     wire       asked = rd_cmd_valid && rd_cmd_ready;
     wire       beat_take;
 
-    assign rd_cmd_valid = burst_valid && open && !burst_beyond;
-    assign burst_ready  = rd_cmd_ready && open && !burst_beyond;
+    assign rd_cmd_valid = burst_valid && open_q && !burst_beyond;
+    assign burst_ready  = rd_cmd_ready && open_q && !burst_beyond;
 
     always @(posedge clk) begin
         if (rst) flight_q <= 10'd0;
         else flight_q <= flight_q + (asked ? {2'd0, rd_cmd_len} + 10'd1 : 10'd0) - {9'd0, beat_take};
+    end
+
+    always @(posedge clk) begin
+        if (rst) open_q <= 1'b1;
+        else open_q <= flight_q < WINDOW;
     end
 
     wire                beat_valid;
@@ -370,7 +376,7 @@ module vta_tload #(
                                      && pads_some_q == (pads_q != 0) && pads_one_q == (pads_q == 1)
                                      && run_some_q == (run_q != 0) && run_one_q == (run_q == 1)
                                      && x_one_q == (x_q == 1) && rows_one_q == (rows_q == 1)))
-    `VTA_ASSERT(window, flight_q < WINDOW + 10'd256)
+    `VTA_ASSERT(window, flight_q < WINDOW + 10'd512)
     `VTA_ASSERT(command, !cmd_valid || cmd_elems <= cmd_entries)
 endmodule
 
