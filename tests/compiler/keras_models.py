@@ -89,7 +89,7 @@ def of(value):
 
 class Net:
     def __init__(self, random, shape, version):
-        self.random, self.version, self.layers = random, version, []
+        self.random, self.version, self.layers, self.within = random, version, [], {}
         self.x = random.standard_normal(shape).astype(F32)
         self.value = {"first": self.x.astype(float)}
         self.last = "first"
@@ -156,7 +156,7 @@ class Net:
         w, b = self.numbers(self.y.shape[-1], units), self.numbers(units)
         self.add("Dense", act(name, self.y @ w.astype(float) + b), [w, b], units=units, activation=name, use_bias=True)
 
-    def cell(self, kind, units, sequences, backwards=False, x=None, start=None):
+    def cell(self, kind, units, sequences, backwards=False, x=None, start=None, mask=None):
         x = self.y if x is None else x
         gates = {"LSTM": 4, "GRU": 3, "SimpleRNN": 1}[kind]
         w, r = self.numbers(x.shape[-1], gates * units), self.numbers(units, gates * units)
@@ -164,6 +164,7 @@ class Net:
         h, c, all_h = numpy.zeros((x.shape[0], units)), numpy.zeros((x.shape[0], units)), []
         h, c = start or (h, c)
         for t in range(x.shape[1])[::-1 if backwards else 1]:
+            before = h, c
             if kind == "GRU":
                 a, s = numpy.split(x[:, t] @ w + b[0], 3, 1), numpy.split(h @ r + b[1], 3, 1)
                 z = sigmoid(a[0] + s[0])
@@ -174,6 +175,8 @@ class Net:
                 h = sigmoid(o) * numpy.tanh(c)
             else:
                 h = numpy.tanh(x[:, t] @ w + h @ r + b)
+            if mask is not None:  # a step that does not count changes nothing
+                h, c = (numpy.where(mask[:, t, None], new, old) for new, old in zip((h, c), before))
             all_h.append(h)
         all_h = all_h[::-1] if backwards else all_h
         self.states = [h, c] if kind == "LSTM" else [h]
@@ -232,7 +235,8 @@ class Net:
             top = f.create_group("model_weights")
             for _, config, weights, _, _ in self.layers:
                 group = top.create_group(config["name"])
-                names = ["%s/w%d:0" % (config["name"], i) for i in range(len(weights))]
+                inside = self.within.get(config["name"], "")  # a layer in a model in it
+                names = ["%s/%sw%d:0" % (config["name"], inside, i) for i in range(len(weights))]
                 group.attrs["weight_names"] = [n.encode() for n in names]
                 for name, w in zip(names, weights):
                     group.create_dataset(name, data=w)
@@ -246,7 +250,8 @@ class Net:
                 snake = {"DepthwiseConv2D": "depthwise_conv2d", "BatchNormalization": "batch_normalization", "InputLayer": "input_layer",
                          "SimpleRNN": "simple_rnn", "TimeDistributed": "time_distributed", "MultiHeadAttention": "multi_head_attention",
                          "AdditiveAttention": "additive_attention", "LeakyReLU": "leaky_re_lu", "LayerNormalization": "layer_normalization",
-                         "GroupNormalization": "group_normalization", "UnitNormalization": "unit_normalization"}.get(kind, kind.lower())
+                         "GroupNormalization": "group_normalization", "UnitNormalization": "unit_normalization", "EinsumDense": "einsum_dense",
+                         "RMSNormalization": "rms_normalization", "Mine>LayerScale": "layer_scale"}.get(kind, kind.lower())
                 n = counts[snake] = counts.get(snake, -1) + 1
                 group = "%s/%s" % ("_layer_checkpoint_dependencies" if old else "layers", snake if n == 0 else "%s_%d" % (snake, n))
                 f.create_group(group + "/vars")
@@ -426,10 +431,76 @@ def attention(random, version, channels):
     return net
 
 
+def masked(random, version, channels):
+    """Steps of nothing, at either end and between, do not count."""
+    net = Net(random, (2, 9, 5), version)
+    mask = random.random((2, 9)) < 0.6
+    mask[0, :2], mask[1, -3:], mask[1, 0] = False, False, True
+    net.x[~mask] = 0.0
+    net.value["first"] = net.x.astype(float)
+    net.add("Masking", net.y, mask_value=0.0)
+    net.dense(channels, "tanh")
+    both = [net.cell("LSTM", 4, True, backwards, mask=mask) for backwards in (False, True)]
+    inner = {"class_name": "LSTM", "config": {"name": "inner", "units": 4, "activation": "tanh", "use_bias": True,
+                                              "recurrent_activation": "sigmoid", "return_sequences": True}}
+    net.add("Bidirectional", numpy.concatenate([both[0][0], both[1][0]], -1), both[0][1] + both[1][1], part="forward_layer/cell/", layer=inner,
+            merge_mode="concat")
+    last = net.last
+    y, weights = net.cell("GRU", channels, True, mask=mask)
+    config = {"units": channels, "activation": "tanh", "recurrent_activation": "sigmoid", "use_bias": True, "reset_after": True}
+    net.add("RNN", y, weights, part="cell/", return_sequences=True, cell={"class_name": "GRUCell", "config": dict(config, name="gru_cell")})
+    net.add("GlobalAveragePooling1D", (net.y * mask[..., None]).sum(1) / mask.sum(1, keepdims=True))
+    pooled = net.last
+    y, weights = net.cell("SimpleRNN", channels, False, x=net.value[last], mask=mask)
+    net.add("SimpleRNN", y, weights, inputs=[last], part="cell/", units=channels, activation="tanh", use_bias=True, return_sequences=False)
+    net.add("Add", net.y + net.value[pooled], inputs=[net.last, pooled])
+    return net
+
+
+def modern(random, version, channels):
+    """A model at each step, activations that are layers, equations, layers that a package registered."""
+    net = Net(random, (2, 4, 6, 5, 3), version)
+    w, b = net.numbers(2, 2, 3, channels), net.numbers(channels)
+    y = numpy.einsum("...cij,ijcf->...f", view(net.y.reshape(8, 6, 5, 3), (2, 2), (1, 1), False).astype(float), w.astype(float)) + b
+    start = {"class_name": "InputLayer", "config": {"name": "in", "batch_shape": [None, 6, 5, 3]}, "name": "in", "inbound_nodes": []}
+    leaky = {"class_name": "LeakyReLU", "config": {"name": "a", "negative_slope" if version == 3 else "alpha": 0.1}}
+    conv = {"class_name": "Conv2D", "config": {"name": "conv", "kernel_size": [2, 2], "strides": [1, 1], "padding": "valid", "activation": leaky}}
+    pool = {"class_name": "GlobalMaxPooling2D", "config": {"name": "pool"}}
+    inner = {"class_name": "Sequential", "config": {"name": "inner", "layers": [start, conv, pool]}}
+    y = numpy.where(y > 0, y, 0.1 * y).max((1, 2)).reshape(2, 4, channels)
+    net.add("TimeDistributed", y, [w, b], part="layer/layers/conv2d/", layer=inner)
+    net.within[net.last] = "conv/"
+    w, b = net.numbers(channels, 2, 3), net.numbers(2, 3)
+    clipped = {"module": "keras.layers", "class_name": "ReLU", "config": {"name": "r", "max_value": 1.5, "negative_slope": 0.0, "threshold": 0.0}}
+    y = numpy.einsum("abc,cde->abde", net.y, w.astype(float)) + b
+    net.add("EinsumDense", numpy.clip(y, 0, 1.5), [w, b], equation="abc,cde->abde", output_shape=[None, 2, 3], bias_axes="de", activation=clipped)
+    net.add("Reshape", net.y.reshape(2, 4, 6), target_shape=[4, 6])
+    g = net.numbers(6)
+    net.add("Mine>LayerScale", net.y * g, [g], projection_dim=6)
+    net.add("StochasticDepth", net.y, drop_path_rate=0.1)
+    g = net.numbers(6)
+    net.add("RMSNormalization", net.y / numpy.sqrt((net.y ** 2).mean(-1, keepdims=True) + 1e-5) * g, [g], axis=-1, epsilon=1e-5)
+    x, soft = net.last, lambda z: act("softmax", z)
+    scores = net.y @ net.y.transpose(0, 2, 1)
+    later = numpy.arange(4)[None] > numpy.arange(4)[:, None]
+    net.add("Attention", soft(numpy.where(later, -1e9, scores)) @ net.y, inputs=[x, x], use_scale=False, **{"causal": True, "use_causal_mask": True})
+    net.function("math.l2_normalize" if version == 2 else "normalize", net.y / numpy.sqrt((net.y ** 2).sum(-1, keepdims=True)), [net.last], axis=-1)
+    quick = 0.5 * net.y * (1 + numpy.tanh(numpy.sqrt(2 / numpy.pi) * (net.y + 0.044715 * net.y ** 3)))
+    net.function("nn.gelu" if version == 2 else "gelu", quick, [net.last], **({"approximate": True} if version == 2 else {}))
+    net.function("reshape", net.y.reshape(2, 2, 3, 4), [net.last], **{"shape" if version == 2 else "newshape": [-1, 2, 3, 4]})
+    if version == 2:
+        y = net.y.reshape(2, 2, 3, 2, 2, 1).transpose(0, 1, 3, 2, 4, 5).reshape(2, 4, 6, 1)
+        net.function("nn.depth_to_space", y, [net.last], block_size=2)
+    net.function("pad", numpy.pad(net.y, ((0, 0), (1, 0), (0, 2), (0, 0))), [net.last],
+                 **{"paddings" if version == 2 else "pad_width": [[0, 0], [1, 0], [0, 2], [0, 0]], "mode": "CONSTANT" if version == 2 else "constant"})
+    return net
+
+
 def made(vtac, work, seed):
     random = numpy.random.default_rng(seed)
     for kind, version, channels in ((pictures, 2, 4), (pictures, 3, 6), (sounds, 2, 7), (sounds, 3, 8), (functions, 2, 4), (functions, 3, 6),
-                                    (volumes, 2, 3), (volumes, 3, 4), (first, 2, 3), (first, 3, 4), (states, 2, 3), (states, 3, 4), (attention, 2, 5), (attention, 3, 7)):
+                                    (volumes, 2, 3), (volumes, 3, 4), (first, 2, 3), (first, 3, 4), (states, 2, 3), (states, 3, 4), (attention, 2, 5), (attention, 3, 7),
+                                    (masked, 2, 3), (masked, 3, 4), (modern, 2, 5), (modern, 3, 7)):
         net = kind(random, version, channels)
         sequential = kind is sounds and channels == 7 or channels == 8
         path = os.path.join(work, "made.h5" if version == 2 else "made.keras")

@@ -98,7 +98,7 @@ static vta_status list_layers(keras *k, const cJSON *config, model *m, vta_diag 
         layer *l = &m->layers[m->count];
         l->node = item;
         l->config = member(item, "config");
-        l->class = text_of(member(item, "class_name"));
+        l->class = keras_bare_class(text_of(member(item, "class_name")));
         l->name = text_of(member(l->config, "name"));
         l->is_input = strcmp(l->class, "InputLayer") == 0;
         (void)keras_operation_name(item, l->class, l->operation, sizeof l->operation);
@@ -107,10 +107,15 @@ static vta_status list_layers(keras *k, const cJSON *config, model *m, vta_diag 
     return VTA_OK;
 }
 
+static bool is_model_class(const char *class)
+{
+    return strcmp(class, "Functional") == 0 || strcmp(class, "Sequential") == 0 ||
+           strcmp(class, "Model") == 0;
+}
+
 static bool is_model(const layer *l)
 {
-    return strcmp(l->class, "Functional") == 0 || strcmp(l->class, "Sequential") == 0 ||
-           strcmp(l->class, "Model") == 0;
+    return is_model_class(l->class);
 }
 
 static vta_status check_layers(const model *m, vta_diag *diag)
@@ -341,19 +346,24 @@ static vta_status import_nested(keras *k, const model *m, layer *l, bool zipped,
     keras_value in[KERAS_MOST_INPUTS];
     keras_value results[KERAS_MOST_INPUTS];
     uint32_t count = 0;
+    const bool each_step = strcmp(l->class, "TimeDistributed") == 0;
+    const cJSON *config = each_step ? member(member(l->config, "layer"), "config") : l->config;
+    const char *class = each_step ? text_of(member(member(l->config, "layer"), "class_name")) : l->class;
     memcpy(in, k->in, sizeof in);
     model inner = {.weights = m->weights,
                    .nested = m->nested != NULL ? m->nested : l->name,
                    .in = in,
                    .in_count = k->in_count};
     if (zipped) {
-        inner.weights = group_of(k, m, l, group, sizeof group) ? group : "/none";
+        inner.weights = group_of(k, m, l, group, sizeof group - 6) ? group : "/none";
+        if (each_step && inner.weights == group) {
+            memcpy(group + strlen(group), "/layer", sizeof "/layer");
+        }
     }
     if (++k->depth > KERAS_MOST_DEPTH) {
         return vta_fail(diag, VTA_RANGE, "models nest deeper than %d", KERAS_MOST_DEPTH);
     }
-    VTA_TRY(import_model(k, l->config, &inner, zipped, strcmp(l->class, "Sequential") == 0, results, &count,
-                         diag));
+    VTA_TRY(import_model(k, config, &inner, zipped, strcmp(class, "Sequential") == 0, results, &count, diag));
     k->depth--;
     if (count > 1 + KERAS_MOST_MORE) {
         return vta_fail(diag, VTA_UNSUPPORTED, "a nested model of %u outputs", count);
@@ -378,8 +388,9 @@ static vta_status called(keras *k, layer *l, vta_diag *diag)
     return VTA_OK;
 }
 
-/* A layer at each step: steps and batch become one axis, and come apart again. */
-static keras_value at_each_step(keras *k, const keras_layer *kind)
+/* A layer at each step, or a model (kind is NULL): steps and batch become one axis, and come apart again. */
+static keras_value at_each_step(keras *k, const model *m, layer *l, const keras_layer *kind, bool zipped,
+                                vta_diag *diag)
 {
     vtac_builder *b = &k->maker;
     const vtac_id x = keras_plain(k, &k->in[0]);
@@ -391,7 +402,17 @@ static keras_value at_each_step(keras *k, const keras_layer *kind)
     int64_t dims[VTAC_MAX_RANK] = {type.dim[0] * type.dim[1]};
     memcpy(dims + 1, type.dim + 2, (type.rank - 2) * sizeof *dims);
     k->in[0] = (keras_value){.plain = vtac_make_reshape(b, x, dims, type.rank - 1)};
-    keras_value y = kind->make(k, kind->how);
+    keras_value y = {0};
+    if (kind != NULL) {
+        y = kind->make(k, kind->how);
+    } else {
+        k->in_count = 1;
+        const vta_status status = import_nested(k, m, l, zipped, &y, diag);
+        b->status = b->status == VTA_OK ? status : b->status;
+        if (b->status == VTA_OK && k->more_count > 0) {
+            keras_refuse(k, "a model of several outputs at each step");
+        }
+    }
     const vtac_id made = b->status == VTA_OK ? keras_plain(k, &y) : 0;
     const vtac_type inner = *vtac_made_type(b, made);
     if (b->status != VTA_OK || inner.rank < 1 || inner.rank >= VTAC_MAX_RANK || inner.dim[0] != dims[0]) {
@@ -415,6 +436,9 @@ static vta_status call_layer(keras *k, const model *m, layer *l, bool zipped, vt
         return vta_fail(diag, VTA_INVALID, "it is called without inputs");
     }
     k->more_count = 0;
+    keras_value given[KERAS_MOST_INPUTS];
+    const uint32_t given_count = k->in_count;
+    memcpy(given, k->in, sizeof given);
     if (is_model(l)) {
         VTA_TRY(import_nested(k, m, l, zipped, out, diag));
         return called(k, l, diag);
@@ -424,9 +448,9 @@ static vta_status call_layer(keras *k, const model *m, layer *l, bool zipped, vt
     const bool each_step = strcmp(class, "TimeDistributed") == 0;
     if (each_step) {
         const cJSON *inner = member(config, "layer");
-        class = text_of(member(inner, "class_name"));
+        class = keras_bare_class(text_of(member(inner, "class_name")));
         config = member(inner, "config");
-        if (keras_layer_find(class) == NULL) {
+        if (keras_layer_find(class) == NULL && !is_model_class(class)) {
             return vta_fail(diag, VTA_UNSUPPORTED, "a layer '%.40s' at each step", class);
         }
     }
@@ -434,8 +458,12 @@ static vta_status call_layer(keras *k, const model *m, layer *l, bool zipped, vt
     const keras_layer *kind = l->operation[0] != '\0' ? &operation : keras_layer_find(class);
     k->config = config;
     VTA_TRY(weights_of(k, m, l, zipped, diag));
-    *out = each_step ? at_each_step(k, kind) : kind->make(k, kind->how);
+    *out = each_step ? at_each_step(k, m, l, kind, zipped, diag) : kind->make(k, kind->how);
     VTA_TRY(called(k, l, diag));
+    if (out->mask == 0 && l->operation[0] == '\0' && k->maker.status == VTA_OK) {
+        k->config = l->config;
+        out->mask = keras_mask_after(k, l->class, given, given_count);
+    }
     const vtac_id id = out->plain != 0 ? out->plain : out->planes;
     vtac_graph *g = k->maker.graph;
     if (k->maker.status == VTA_OK && g->values[id].node != 0 && g->values[id].nameless) {
@@ -526,7 +554,24 @@ static vta_status import_sequence(keras *k, model *m, bool zipped, keras_value *
     return VTA_OK;
 }
 
-static vta_status import_layer(keras *k, model *m, layer *l, bool zipped, uint32_t *inputs, vta_diag *diag)
+/* Which of a model's inputs a layer is, by its configuration; `otherwise` where that does not say. */
+static uint32_t input_number(const cJSON *config, const char *name, uint32_t otherwise)
+{
+    const cJSON *list = member(config, "input_layers");
+    uint32_t number = 0;
+    const cJSON *item;
+    cJSON_ArrayForEach(item, list)
+    {
+        if (cJSON_IsArray(item) && strcmp(text_of(cJSON_GetArrayItem(item, 0)), name) == 0) {
+            return number;
+        }
+        number++;
+    }
+    return otherwise;
+}
+
+static vta_status import_layer(keras *k, model *m, layer *l, bool zipped, uint32_t *inputs,
+                               const cJSON *model_config, vta_diag *diag)
 {
     if (l->is_input) {
         if (m->in == NULL) {
@@ -534,7 +579,8 @@ static vta_status import_layer(keras *k, model *m, layer *l, bool zipped, uint32
         } else if (*inputs >= m->in_count) {
             return vta_fail(diag, VTA_INVALID, "it is called with %u inputs", m->in_count);
         } else {
-            l->out[0] = m->in[*inputs];
+            const uint32_t number = input_number(model_config, l->name, *inputs);
+            l->out[0] = m->in[number < m->in_count ? number : *inputs];
         }
         ++*inputs;
         l->calls = 1;
@@ -557,7 +603,8 @@ static vta_status import_graph(keras *k, const cJSON *config, model *m, bool zip
     for (uint32_t i = 0; i < m->count; i++) {
         k->maker.name = m->layers[i].name;
         k->maker.origin = i;
-        VTA_TRY(in_layer(diag, import_layer(k, m, &m->layers[i], zipped, &inputs, diag), &m->layers[i]));
+        VTA_TRY(
+            in_layer(diag, import_layer(k, m, &m->layers[i], zipped, &inputs, config, diag), &m->layers[i]));
     }
     begin_call(k);
     VTA_TRY(collect(k, m, member(config, "output_layers"), 0, diag));

@@ -14,6 +14,7 @@
 
 typedef struct keras_value {
     vtac_id plain, planes;
+    vtac_id mask; /* which steps count, [batch][steps]; 0: all */
 } keras_value;
 
 enum { KERAS_MOST_INPUTS = 64, KERAS_MOST_WEIGHTS = 16, KERAS_MOST_DEPTH = 8, KERAS_MOST_MORE = 15 };
@@ -86,6 +87,15 @@ vtac_id keras_activate(keras *k, vtac_id x, const char *name, int64_t axis);
 vtac_id keras_activated(keras *k, vtac_id x, int64_t axis);
 vtac_id keras_bias(keras *k, uint32_t i);
 void keras_refuse(keras *k, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* A class without the package that it is registered in. */
+const char *keras_bare_class(const char *class);
+/* The mask of a layer's result, from those of its inputs (masks.c). */
+vtac_id keras_mask_after(keras *k, const char *class, const keras_value *in, uint32_t in_count);
+/* Steps x [batch][steps][size] that count moved to the front, and how many: [batch]. */
+vtac_id keras_steps_that_count(keras *k, vtac_id x, vtac_id mask, vtac_id *lengths);
+/* States [batch][steps][size] of those steps as all steps have them: the last one before, or after. */
+vtac_id keras_states_of_all(keras *k, vtac_id states, vtac_id mask, bool backwards);
 
 /* A function that is called between layers, by its name in small letters (operations.c). */
 keras_layer_fn keras_make_operation;

@@ -11,6 +11,12 @@ static const keras_layer table[] = {
 #include "layers.def"
 };
 
+const char *keras_bare_class(const char *class)
+{
+    const char *end = strrchr(class, '>');
+    return end == NULL ? class : end + 1;
+}
+
 const keras_layer *keras_layer_find(const char *name)
 {
     for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {

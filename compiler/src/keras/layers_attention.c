@@ -11,6 +11,14 @@
 static bool inputs_of(keras *k, vtac_id *in)
 {
     static const uint32_t order[] = {0, 2, 1};
+    static const char *const masks[] = {"attention_mask", "mask", "query_mask", "value_mask", "key_mask"};
+    for (size_t i = 0; i < sizeof masks / sizeof masks[0]; i++) {
+        const cJSON *given = cJSON_GetObjectItemCaseSensitive(k->kwargs, masks[i]);
+        if (cJSON_IsObject(given) || cJSON_IsArray(given)) {
+            keras_refuse(k, "the argument '%s'", masks[i]);
+            return false;
+        }
+    }
     if (k->in_count < 2 || k->in_count > 3) {
         keras_refuse(k, "attention over %u inputs, 2 or 3 are expected", k->in_count);
         return false;
@@ -24,6 +32,27 @@ static bool inputs_of(keras *k, vtac_id *in)
         }
     }
     return true;
+}
+
+/* Of scores [...][steps][places], those of later places are taken down. */
+static vtac_id without_later(keras *k, vtac_id s)
+{
+    vtac_builder *m = &k->maker;
+    const vtac_type type = *vtac_made_type(m, s);
+    const int64_t rows = m->status == VTA_OK ? type.dim[type.rank - 2] : 0;
+    const int64_t columns = m->status == VTA_OK ? type.dim[type.rank - 1] : 0;
+    const vtac_type shape = {VTAC_F32, 2, {rows, columns}};
+    float *far = vtac_make_room(m, vtac_type_elements(&shape), sizeof *far);
+    for (int64_t i = 0; far != NULL && i < rows * columns; i++) {
+        far[i] = i % columns > i / columns ? -1e9F : 0.0F;
+    }
+    return far == NULL ? 0 : vtac_make2(m, VTAC_OP_ADD, s, vtac_make_borrowed(m, &shape, far));
+}
+
+static bool is_causal(const keras *k)
+{
+    return cJSON_IsTrue(keras_option(k, "use_causal_mask")) || cJSON_IsTrue(keras_option(k, "causal")) ||
+           cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(k->kwargs, "use_causal_mask"));
 }
 
 static vtac_id softmax(keras *k, vtac_id x)
@@ -68,17 +97,16 @@ keras_value keras_make_multi_head(keras *k, const void *how)
     if (!inputs_of(k, in)) {
         return keras_as_plain(0);
     }
-    if (heads < 1 || each < 1 || valued < 1 || heads > 1 << 16 || each > 1 << 16 || valued > 1 << 16 ||
-        keras_bool(k, "use_causal_mask", false) ||
-        cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(k->kwargs, "use_causal_mask"))) {
-        keras_refuse(k, "%lld heads of %lld, or a causal mask", (long long)heads, (long long)each);
+    if (heads < 1 || each < 1 || valued < 1 || heads > 1 << 16 || each > 1 << 16 || valued > 1 << 16) {
+        keras_refuse(k, "%lld heads of %lld", (long long)heads, (long long)each);
         return keras_as_plain(0);
     }
     const vtac_id q = heads_of(k, in[0], 0, heads, each);
     const vtac_id key = heads_of(k, in[1], step, heads, each);
     const vtac_id v = heads_of(k, in[2], 2 * step, heads, valued);
     vtac_id s = vtac_make2(m, VTAC_OP_MUL, q, keras_number(k, 1.0 / sqrt((double)each)));
-    s = softmax(k, vtac_make2(m, VTAC_OP_MATMUL, s, vtac_make_transpose(m, key, (int64_t[]){0, 1, 3, 2}, 4)));
+    s = vtac_make2(m, VTAC_OP_MATMUL, s, vtac_make_transpose(m, key, (int64_t[]){0, 1, 3, 2}, 4));
+    s = softmax(k, is_causal(k) ? without_later(k, s) : s);
     vtac_id y = vtac_make_transpose(m, vtac_make2(m, VTAC_OP_MATMUL, s, v), (int64_t[]){0, 2, 1, 3}, 4);
     const vtac_type type = *vtac_made_type(m, y);
     y = vtac_make_reshape(m, y, (int64_t[]){type.dim[0], type.dim[1], heads * valued}, 3);
@@ -102,9 +130,8 @@ keras_value keras_make_attention(keras *k, const void *how)
     vtac_id in[3];
     const bool sums = strcmp(how, "add") == 0;
     const bool scaled = keras_bool(k, "use_scale", sums);
-    if (keras_bool(k, "causal", false) || strcmp(keras_text(k, "score_mode", "dot"), "dot") != 0 ||
-        cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(k->kwargs, "use_causal_mask"))) {
-        keras_refuse(k, "a causal mask, or scores other than products");
+    if (strcmp(keras_text(k, "score_mode", "dot"), "dot") != 0) {
+        keras_refuse(k, "scores other than products");
         return keras_as_plain(0);
     }
     if (!inputs_of(k, in)) {
@@ -125,5 +152,6 @@ keras_value keras_make_attention(keras *k, const void *how)
         s = vtac_make2(m, VTAC_OP_MATMUL, in[0], vtac_make_transpose(m, in[1], (int64_t[]){0, 2, 1}, 3));
         s = scaled ? vtac_make2(m, VTAC_OP_MUL, s, keras_constant(k, keras_weight(k, 0, 0))) : s;
     }
-    return keras_as_plain(vtac_make2(m, VTAC_OP_MATMUL, softmax(k, s), in[2]));
+    s = softmax(k, is_causal(k) ? without_later(k, s) : s);
+    return keras_as_plain(vtac_make2(m, VTAC_OP_MATMUL, s, in[2]));
 }

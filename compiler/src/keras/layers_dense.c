@@ -24,9 +24,48 @@ keras_value keras_make_dense(keras *k, const void *how)
 keras_value keras_make_embedding(keras *k, const void *how)
 {
     (void)how;
-    const vtac_id places = vtac_make_cast(&k->maker, keras_plain(k, &k->in[0]), VTAC_I64);
-    return keras_as_plain(
-        vtac_make2(&k->maker, VTAC_OP_GATHER, keras_constant(k, keras_weight(k, 0, 2)), places));
+    vtac_builder *m = &k->maker;
+    const vtac_id places = vtac_make_cast(m, keras_plain(k, &k->in[0]), VTAC_I64);
+    keras_value y =
+        keras_as_plain(vtac_make2(m, VTAC_OP_GATHER, keras_constant(k, keras_weight(k, 0, 2)), places));
+    if (keras_bool(k, "mask_zero", false)) {
+        y.mask = vtac_make2(m, VTAC_OP_GREATER, places, vtac_make_number(m, VTAC_I64, 0.0));
+    }
+    return y;
+}
+
+/* Products by an equation; the bias has as many axes as the equation's result has from its first one on. */
+keras_value keras_make_einsum_dense(keras *k, const void *how)
+{
+    (void)how;
+    vtac_builder *m = &k->maker;
+    const vtac_id x = keras_plain(k, &k->in[0]);
+    const vtac_attr equation = vtac_attr_of_string("equation", keras_text(k, "equation", ""));
+    const vtac_tensor *w = keras_weight(k, 0, k->weight_count > 0 ? k->weights[0].type.rank : 0);
+    vtac_id y = vtac_make(m, VTAC_OP_EINSUM, (vtac_id[]){x, keras_constant(k, w)}, 2, &equation, 1);
+    if (keras_option(k, "bias_axes") != NULL) {
+        const vtac_tensor *b = keras_weight(k, 1, k->weight_count > 1 ? k->weights[1].type.rank : 0);
+        y = vtac_make2(m, VTAC_OP_ADD, y, keras_constant(k, b));
+    }
+    return keras_as_plain(keras_activated(k, y, (int64_t)vtac_made_type(m, y)->rank - 1));
+}
+
+/* Divided by the root of the mean of squares, times a weight. */
+keras_value keras_make_rms_norm(keras *k, const void *how)
+{
+    (void)how;
+    vtac_builder *m = &k->maker;
+    const vtac_id x = keras_plain(k, &k->in[0]);
+    const uint32_t rank = vtac_made_type(m, x)->rank;
+    const int64_t axis[] = {keras_axis(k, rank)};
+    if (axis[0] + 1 != (int64_t)rank) {
+        keras_refuse(k, "an axis that is not the last");
+        return keras_as_plain(0);
+    }
+    vtac_id root = vtac_make_reduce(m, VTAC_OP_REDUCE_MEAN, vtac_make2(m, VTAC_OP_MUL, x, x), axis, 1, true);
+    root = vtac_make2(m, VTAC_OP_ADD, root, keras_number(k, keras_float(k, "epsilon", 1e-6)));
+    const vtac_id y = vtac_make2(m, VTAC_OP_DIV, x, vtac_make1(m, VTAC_OP_SQRT, root));
+    return keras_as_plain(vtac_make2(m, VTAC_OP_MUL, y, keras_constant(k, keras_weight(k, 0, 1))));
 }
 
 /* ---- normalization */

@@ -82,12 +82,12 @@ keras_value keras_make_thresholded(keras *k, const void *how)
                     keras_with_float(k, VTAC_OP_THRESHOLDED_RELU, x, "alpha", keras_float(k, "theta", 1.0)));
 }
 
-/* Steps that hold nothing but a number become 0; what recurrent layers would skip is refused there. */
-keras_value keras_make_masking(keras *k, const void *how)
+/* Channels times numbers of their own. */
+keras_value keras_make_layer_scale(keras *k, const void *how)
 {
     (void)how;
-    keras_refuse(k, "a mask, which later layers would have to skip steps by");
-    return keras_as_plain(0);
+    const vtac_id x = keras_plain(k, &k->in[0]);
+    return keras_as_plain(vtac_make2(&k->maker, VTAC_OP_MUL, x, keras_constant(k, keras_weight(k, 0, 1))));
 }
 
 /* ---- several inputs */

@@ -3,6 +3,7 @@
  * Recurrent layers: Keras's gates in ONNX's order.
  */
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "keras.h"
@@ -59,8 +60,8 @@ static const char *onnx_activation(keras *k, const char *name)
 }
 
 /* One direction over x [steps][batch][inputs] from states (0: from none): all states [steps][batch][units]
- * and the last one, or two of an LSTM, [batch][units]. */
-static void run_cell(keras *k, const char *name, vtac_id x, uint32_t first, bool backwards,
+ * and the last one, or two of an LSTM, [batch][units]. `lengths`: how many steps count, 0: all. */
+static void run_cell(keras *k, const char *name, vtac_id x, vtac_id lengths, uint32_t first, bool backwards,
                      const vtac_id *start, vtac_id *all, vtac_id *last)
 {
     vtac_builder *m = &k->maker;
@@ -137,12 +138,16 @@ static void run_cell(keras *k, const char *name, vtac_id x, uint32_t first, bool
     const int64_t steps = type->dim[0];
     const int64_t batch = type->dim[1];
     const uint32_t states = c.op == VTAC_OP_LSTM ? 2 : 1;
-    vtac_id all_in[7] = {in[0], in[1], in[2], in[3]};
+    vtac_id all_in[7] = {in[0], in[1], in[2], in[3], lengths};
     for (uint32_t i = 0; i < states; i++) {
         all_in[5 + i] = start[i] == 0 ? 0 : vtac_make_reshape(m, start[i], (int64_t[]){1, batch, units}, 3);
     }
     vtac_id out[3] = {0};
-    vtac_make_many(m, c.op, all_in, start[0] == 0 ? 4 : 5 + states, attrs, count, out, 1 + states);
+    vtac_make_many(m, c.op, all_in,
+                   start[0] != 0  ? 5 + states
+                   : lengths != 0 ? 5
+                                  : 4,
+                   attrs, count, out, 1 + states);
     *all = vtac_make_reshape(m, out[0], (int64_t[]){steps, batch, units}, 3);
     for (uint32_t i = 0; i < states; i++) {
         last[i] = vtac_make_reshape(m, out[1 + i], (int64_t[]){batch, units}, 2);
@@ -168,14 +173,50 @@ static vtac_id turned_round(keras *k, vtac_id all)
                             vtac_make_borrowed(&k->maker, &(vtac_type){VTAC_I64, 1, {steps}}, places));
 }
 
+static vtac_id batch_first(keras *k, vtac_id all)
+{
+    return vtac_make_transpose(&k->maker, all, (int64_t[]){1, 0, 2}, 3);
+}
+
+/* The steps that count, [steps][batch][size], and how many; a mask in the call's own words is refused. */
+static vtac_id counted_steps(keras *k, vtac_id *lengths)
+{
+    const vtac_id x = keras_plain(k, &k->in[0]);
+    const cJSON *own = cJSON_GetObjectItemCaseSensitive(k->kwargs, "mask");
+    *lengths = 0;
+    if (cJSON_IsArray(own) || cJSON_IsObject(own)) {
+        keras_refuse(k, "a mask that is an argument of its own");
+        return 0;
+    }
+    return steps_first(k, k->in[0].mask == 0 ? x : keras_steps_that_count(k, x, k->in[0].mask, lengths));
+}
+
+/* All states as [batch][steps][units], with those of steps that do not count. */
+static vtac_id all_states(keras *k, vtac_id all, bool backwards)
+{
+    const vtac_id y = batch_first(k, all);
+    return k->in[0].mask == 0 ? y : keras_states_of_all(k, y, k->in[0].mask, backwards);
+}
+
 /* Inputs behind the first are the states it starts from. */
 keras_value keras_make_recurrent(keras *k, const void *how)
 {
     vtac_id all;
     vtac_id last[2];
     vtac_id start[2] = {0};
-    const uint32_t states = strcmp(how, "LSTM") == 0 ? 2 : 1;
-    const vtac_id x = steps_first(k, keras_plain(k, &k->in[0]));
+    const cJSON *whole_config = k->config;
+    char bare[40];
+    const char *name = how;
+    if (name == NULL) { /* a layer around a cell: an LSTMCell is what an LSTM has */
+        name = keras_bare_class(keras_text(k, "cell", ""));
+        const char *end = strstr(name, "Cell");
+        const int size = (int)(end == NULL ? strlen(name) : (size_t)(end - name));
+        (void)snprintf(bare, sizeof bare, "%.*s", size < 39 ? size : 39, name);
+        name = bare;
+    }
+    vtac_id lengths;
+    const uint32_t states = strcmp(name, "LSTM") == 0 ? 2 : 1;
+    const vtac_id x = counted_steps(k, &lengths);
     if (keras_bool(k, "time_major", false) || (k->in_count > 1 && k->in_count != 1 + states)) {
         keras_refuse(k, "steps on axis 0, or %u states", k->in_count - 1);
         return keras_as_plain(0);
@@ -184,7 +225,10 @@ keras_value keras_make_recurrent(keras *k, const void *how)
         start[i] = keras_plain(k, &k->in[1 + i]);
     }
     const bool backwards = keras_bool(k, "go_backwards", false);
-    run_cell(k, how, x, 0, backwards, start, &all, last);
+    k->config =
+        how == NULL ? cJSON_GetObjectItemCaseSensitive(keras_option(k, "cell"), "config") : whole_config;
+    run_cell(k, name, x, lengths, 0, backwards, start, &all, last);
+    k->config = whole_config;
     if (keras_bool(k, "return_state", false)) {
         k->more_count = states;
         for (uint32_t i = 0; i < states; i++) {
@@ -194,7 +238,10 @@ keras_value keras_make_recurrent(keras *k, const void *how)
     if (!keras_bool(k, "return_sequences", false)) {
         return keras_as_plain(last[0]);
     }
-    return keras_as_plain(steps_first(k, backwards ? turned_round(k, all) : all));
+    if (k->in[0].mask != 0) {
+        all = steps_first(k, all_states(k, all, backwards));
+    }
+    return keras_as_plain(batch_first(k, backwards ? turned_round(k, all) : all));
 }
 
 keras_value keras_make_bidirectional(keras *k, const void *how)
@@ -207,7 +254,8 @@ keras_value keras_make_bidirectional(keras *k, const void *how)
     vtac_id all[2];
     vtac_id last[2][2];
     const vtac_id none[2] = {0};
-    const vtac_id x = steps_first(k, keras_plain(k, &k->in[0]));
+    vtac_id lengths;
+    const vtac_id x = counted_steps(k, &lengths);
     if (k->in_count > 1) {
         keras_refuse(k, "states to start from, both ways");
         return keras_as_plain(0);
@@ -216,7 +264,10 @@ keras_value keras_make_bidirectional(keras *k, const void *how)
     const bool sequences = keras_bool(k, "return_sequences", false);
     const char *name = cJSON_IsString(kind) ? kind->valuestring : "";
     for (uint32_t i = 0; i < 2; i++) {
-        run_cell(k, name, x, i * k->weight_count / 2, i == 1, none, &all[i], last[i]);
+        run_cell(k, name, x, lengths, i * k->weight_count / 2, i == 1, none, &all[i], last[i]);
+        if (sequences && k->in[0].mask != 0) {
+            all[i] = steps_first(k, all_states(k, all[i], i == 1));
+        }
     }
     if (keras_bool(k, "return_state", false)) {
         const uint32_t states = strcmp(name, "LSTM") == 0 ? 2 : 1;

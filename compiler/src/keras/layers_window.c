@@ -211,6 +211,19 @@ keras_value keras_make_global_pool(keras *k, const void *how)
     for (uint32_t i = 0; i + 2 < rank; i++) {
         axes[i] = in_planes || first ? i + 2 : i + 1;
     }
+    if (k->in[0].mask != 0 && rank == 3 && *(const char *)how == 'a' &&
+        !first) { /* of the steps that count */
+        vtac_builder *m = &k->maker;
+        const vtac_type type = *vtac_made_type(m, k->in[0].mask);
+        const vtac_id weight = vtac_make_reshape(m, vtac_make_cast(m, k->in[0].mask, VTAC_F32),
+                                                 (int64_t[]){type.dim[0], type.dim[1], 1}, 3);
+        const int64_t steps[] = {1};
+        const vtac_id sum =
+            vtac_make_reduce(m, VTAC_OP_REDUCE_SUM,
+                             vtac_make2(m, VTAC_OP_MUL, keras_plain(k, &k->in[0]), weight), steps, 1, keep);
+        return keras_as_plain(
+            vtac_make2(m, VTAC_OP_DIV, sum, vtac_make_reduce(m, VTAC_OP_REDUCE_SUM, weight, steps, 1, keep)));
+    }
     const vtac_op op = *(const char *)how == 'm' ? VTAC_OP_REDUCE_MAX : VTAC_OP_REDUCE_MEAN;
     const vtac_id y = vtac_make_reduce(&k->maker, op, x, axes, rank - 2, keep);
     return keras_as(in_planes && keep && !first, y);

@@ -334,6 +334,107 @@ static bool is_one_of(const char *name, const char *a, const char *b)
     return strcmp(name, a) == 0 || strcmp(name, b) == 0;
 }
 
+/* Divided by its length along axes, which is at least a little. */
+static vtac_id to_length(keras *k, vtac_id x)
+{
+    vtac_builder *m = &k->maker;
+    const uint32_t rank = vtac_made_type(m, x)->rank;
+    int64_t axes[VTAC_MAX_RANK] = {-1};
+    uint32_t count = numbers_of(named(k, "axis"), axes, VTAC_MAX_RANK);
+    count = count == 0 ? 1 : count;
+    for (uint32_t i = 0; i < count; i++) {
+        axes[i] = wrapped(k, axes[i], rank);
+    }
+    if (number_named(k, (const char *const[]){"order", "ord", NULL}, 2.0) != 2.0) {
+        keras_refuse(k, "a length that is no root of squares");
+    }
+    vtac_id length = vtac_make_reduce(m, VTAC_OP_REDUCE_SUM_SQUARE, x, axes, count, true);
+    length = vtac_make2(m, VTAC_OP_MAX, length, keras_number(k, 1e-12));
+    return vtac_make2(m, VTAC_OP_DIV, x, vtac_make1(m, VTAC_OP_SQRT, length));
+}
+
+static vtac_id space_depth(keras *k, vtac_id x, vtac_op op)
+{
+    vtac_builder *m = &k->maker;
+    double size = number_named(k, (const char *const[]){"block_size", NULL}, 0.0);
+    size = size == 0.0 && k->operand_count > 1 && !k->operands[1].is_tensor ? k->operands[1].number : size;
+    if (vtac_made_type(m, x)->rank != 4 || size < 1.0 || size > 1024.0) {
+        keras_refuse(k, "blocks of %g in rank %u", size, vtac_made_type(m, x)->rank);
+        return 0;
+    }
+    const vtac_attr block = vtac_attr_of_int("blocksize", (int64_t)size);
+    x = vtac_make_transpose(m, x, (int64_t[]){0, 3, 1, 2}, 4);
+    return vtac_make_transpose(m, vtac_make(m, op, &x, 1, &block, 1), (int64_t[]){0, 2, 3, 1}, 4);
+}
+
+static vtac_id stacked(keras *k)
+{
+    vtac_builder *m = &k->maker;
+    vtac_id parts[KERAS_MOST_INPUTS];
+    int64_t axis = 0;
+    (void)numbers_of(named(k, "axis"), &axis, 1);
+    for (uint32_t i = 0; i < k->in_count && m->status == VTA_OK; i++) {
+        const vtac_id x = keras_plain(k, &k->in[i]);
+        const vtac_type type = *vtac_made_type(m, x);
+        const int64_t at = type.rank < VTAC_MAX_RANK ? wrapped(k, axis, type.rank + 1) : VTAC_MAX_RANK;
+        int64_t dims[VTAC_MAX_RANK + 1];
+        if (at == VTAC_MAX_RANK) {
+            keras_refuse(k, "a result of more than %d axes", VTAC_MAX_RANK);
+            return 0;
+        }
+        for (uint32_t a = 0; a <= type.rank; a++) {
+            dims[a] = (int64_t)a < at ? type.dim[a] : (int64_t)a == at ? 1 : type.dim[a - 1];
+        }
+        parts[i] = vtac_make_reshape(m, x, dims, type.rank + 1);
+    }
+    if (m->status != VTA_OK) {
+        return 0;
+    }
+    return vtac_make_concat(m, parts, k->in_count, wrapped(k, axis, vtac_made_type(m, parts[0])->rank));
+}
+
+static vtac_id tiled(keras *k, vtac_id x)
+{
+    vtac_builder *m = &k->maker;
+    int64_t times[VTAC_MAX_RANK];
+    const uint32_t count =
+        numbers_of(argument(k, (const char *const[]){"multiples", "repeats", NULL}), times, VTAC_MAX_RANK);
+    if (count != vtac_made_type(m, x)->rank) {
+        keras_refuse(k, "%u numbers of copies for rank %u", count, vtac_made_type(m, x)->rank);
+        return 0;
+    }
+    return vtac_make2(m, VTAC_OP_TILE, x, vtac_make_ints(m, times, count));
+}
+
+static vtac_id padded(keras *k, vtac_id x)
+{
+    vtac_builder *m = &k->maker;
+    const uint32_t rank = vtac_made_type(m, x)->rank;
+    const cJSON *list = argument(k, (const char *const[]){"paddings", "pad_width", NULL});
+    const cJSON *mode = named(k, "mode");
+    int64_t pads[2 * VTAC_MAX_RANK] = {0};
+    const cJSON *items = cJSON_IsObject(list) ? cJSON_GetObjectItemCaseSensitive(list, "items") : list;
+    if ((uint32_t)cJSON_GetArraySize(items) != rank ||
+        (cJSON_IsString(mode) && strcmp(mode->valuestring, "CONSTANT") != 0 &&
+         strcmp(mode->valuestring, "constant") != 0)) {
+        keras_refuse(k, "a border for %d of %u axes, or not of one number", cJSON_GetArraySize(items), rank);
+        return 0;
+    }
+    for (uint32_t a = 0; a < rank; a++) {
+        int64_t pair[2] = {0};
+        (void)numbers_of(cJSON_GetArrayItem(items, (int)a), pair, 2);
+        pads[a] = pair[0];
+        pads[a + rank] = pair[1];
+        if (pair[0] < 0 || pair[1] < 0) {
+            keras_refuse(k, "a border of less than nothing");
+            return 0;
+        }
+    }
+    const double value = number_named(k, (const char *const[]){"constant_values", NULL}, 0.0);
+    const vtac_id in[] = {x, vtac_make_ints(m, pads, 2 * rank), keras_number(k, value)};
+    return vtac_make(m, VTAC_OP_PAD, in, 3, NULL, 0);
+}
+
 /* Functions of one tensor in plain form. */
 static vtac_id shaped(keras *k, const char *name, vtac_id x, bool *known)
 {
@@ -365,6 +466,28 @@ static vtac_id shaped(keras *k, const char *name, vtac_id x, bool *known)
     }
     if (strcmp(name, "cast") == 0) {
         return vtac_make_cast(m, x, VTAC_F32);
+    }
+    if (is_one_of(name, "l2_normalize", "normalize")) {
+        return to_length(k, x);
+    }
+    if (is_one_of(name, "depth_to_space", "space_to_depth")) {
+        return space_depth(k, x, name[0] == 'd' ? VTAC_OP_DEPTH_TO_SPACE : VTAC_OP_SPACE_TO_DEPTH);
+    }
+    if (strcmp(name, "squared_difference") == 0) {
+        const vtac_id apart = vtac_make2(m, VTAC_OP_SUB, x, operand(k, 1, false));
+        return vtac_make2(m, VTAC_OP_MUL, apart, apart);
+    }
+    if (is_one_of(name, "stack", "tile")) {
+        return name[0] == 's' ? stacked(k) : tiled(k, x);
+    }
+    if (strcmp(name, "pad") == 0) {
+        return padded(k, x);
+    }
+    if (strcmp(name, "gelu") == 0) { /* Keras 3 takes the quick form unless told */
+        const cJSON *quick = named(k, "approximate");
+        const vtac_attr attr = vtac_attr_of_string("approximate", "tanh");
+        const bool is_quick = quick == NULL ? k->version3 : cJSON_IsTrue(quick);
+        return vtac_make(m, VTAC_OP_GELU, &x, 1, &attr, is_quick ? 1 : 0);
     }
     *known = false;
     return 0;

@@ -186,20 +186,16 @@ vtac_id keras_with_float(keras *k, vtac_op op, vtac_id x, const char *name, doub
 vtac_id keras_activate(keras *k, vtac_id x, const char *name, int64_t axis)
 {
     vtac_builder *m = &k->maker;
+    name = keras_bare_class(name);
     static const struct {
         const char *name;
         vtac_op op;
-    } simple[] = {{"relu", VTAC_OP_RELU},
-                  {"tanh", VTAC_OP_TANH},
-                  {"sigmoid", VTAC_OP_SIGMOID},
-                  {"elu", VTAC_OP_ELU},
-                  {"selu", VTAC_OP_SELU},
-                  {"softplus", VTAC_OP_SOFTPLUS},
-                  {"softsign", VTAC_OP_SOFTSIGN},
-                  {"exponential", VTAC_OP_EXP},
-                  {"gelu", VTAC_OP_GELU},
-                  {"mish", VTAC_OP_MISH},
-                  {"hard_swish", VTAC_OP_HARD_SWISH},
+    } simple[] = {{"relu", VTAC_OP_RELU},           {"tanh", VTAC_OP_TANH},
+                  {"sigmoid", VTAC_OP_SIGMOID},     {"elu", VTAC_OP_ELU},
+                  {"selu", VTAC_OP_SELU},           {"softplus", VTAC_OP_SOFTPLUS},
+                  {"softsign", VTAC_OP_SOFTSIGN},   {"exponential", VTAC_OP_EXP},
+                  {"gelu", VTAC_OP_GELU},           {"mish", VTAC_OP_MISH},
+                  {"celu", VTAC_OP_CELU},           {"hard_swish", VTAC_OP_HARD_SWISH},
                   {"hard_silu", VTAC_OP_HARD_SWISH}};
     for (size_t i = 0; i < sizeof simple / sizeof simple[0]; i++) {
         if (strcmp(name, simple[i].name) == 0) {
@@ -214,6 +210,18 @@ vtac_id keras_activate(keras *k, vtac_id x, const char *name, int64_t axis)
     }
     if (strcmp(name, "hard_tanh") == 0) {
         return vtac_make_clip(m, x, -1.0, 1.0);
+    }
+    if (strcmp(name, "log_sigmoid") == 0) {
+        const vtac_id below = vtac_make1(m, VTAC_OP_SOFTPLUS, vtac_make1(m, VTAC_OP_NEG, x));
+        return vtac_make1(m, VTAC_OP_NEG, below);
+    }
+    if (strcmp(name, "tanh_shrink") == 0) {
+        return vtac_make2(m, VTAC_OP_SUB, x, vtac_make1(m, VTAC_OP_TANH, x));
+    }
+    if (strcmp(name, "soft_shrink") == 0 || strcmp(name, "hard_shrink") == 0) {
+        const vtac_attr attrs[] = {vtac_attr_of_float("lambd", 0.5),
+                                   vtac_attr_of_float("bias", name[0] == 's' ? 0.5 : 0.0)};
+        return vtac_make(m, VTAC_OP_SHRINK, &x, 1, attrs, 2);
     }
     if (strcmp(name, "squareplus") == 0) {
         const vtac_id root =
@@ -243,6 +251,27 @@ vtac_id keras_activate(keras *k, vtac_id x, const char *name, int64_t axis)
 /* The layer's own activation, channels on `axis`. */
 vtac_id keras_activated(keras *k, vtac_id x, int64_t axis)
 {
+    const cJSON *item = keras_option(k, "activation");
+    const cJSON *class = cJSON_GetObjectItemCaseSensitive(item, "class_name");
+    const cJSON *config = cJSON_GetObjectItemCaseSensitive(item, "config");
+    const char *name = cJSON_IsString(class) ? keras_bare_class(class->valuestring) : "";
+    static const char *const layers[] = {"ReLU", "LeakyReLU", "ELU", "ThresholdedReLU", "Activation"};
+    for (size_t i = 0; cJSON_IsObject(config) && i < sizeof layers / sizeof layers[0]; i++) {
+        if (strcmp(name, layers[i]) == 0) { /* a layer with options of its own */
+            const cJSON *outer = k->config;
+            const keras_value in = k->in[0];
+            k->config = config;
+            k->in[0] = keras_as_plain(x);
+            const keras_layer *layer = keras_layer_find(name);
+            const keras_value y = layer->make(k, layer->how);
+            k->config = outer;
+            k->in[0] = in;
+            return y.plain;
+        }
+    }
+    if (strcmp(name, "Softmax") == 0) {
+        return keras_activate(k, x, "softmax", axis);
+    }
     return keras_activate(k, x, keras_text(k, "activation", "linear"), axis);
 }
 
