@@ -106,6 +106,34 @@ def product_cases(suite):
         suite.add("QLinearMatMul", make, reference, tuple(c for c in CONSTANTS if c != "w"))
 
 
+def integer_cases(suite):
+    """Sums as they are, of one to four bytes, with a zero point that the run knows; padding has it, too."""
+    for x_type, w_type, shape, w_shape, stride, pads, group, size in (
+            (numpy.uint8, numpy.int8, (1, 3, 9, 8), (10, 3, 3, 3), (1, 1), (1, 1, 1, 1), 1, 127),
+            (numpy.int8, numpy.uint8, (2, 4, 6, 5), (6, 2, 2, 1), (2, 1), (0, 1, 1, 0), 2, 3),
+            (numpy.uint8, numpy.int8, (1, 17, 7, 7), (17, 1, 3, 3), (2, 2), (0, 1, 1, 0), 17, 1)):
+        def make(random, p=(x_type, w_type, shape, w_shape, size)):
+            middle = 128 if p[1] == numpy.uint8 else 0
+            return [("x", number(random, p[0], p[2])), ("w", (random.integers(-p[4], p[4] + 1, p[3]) + middle).astype(p[1])),
+                    ("x_zero", number(random, p[0], ())), ("w_zero", numpy.array(middle + 1, p[1]))]
+
+        def reference(x, w, x_zero, w_zero, p=(stride, pads, group)):
+            return convolve(whole(x, x_zero), whole(w, w_zero), *p).astype(numpy.int32)
+        suite.add("ConvInteger", make, reference, ("w", "w_zero"), strides=stride, pads=pads, group=group)
+    for x_type, w_type, shape, w_shape, size in ((numpy.uint8, numpy.int8, (2, 3, 40), (40, 18), 127),
+                                                 (numpy.int8, numpy.int8, (1, 3), (3, 5), 0),
+                                                 (numpy.uint8, numpy.uint8, (1, 600), (600, 17), 127)):
+        def make(random, p=(x_type, w_type, shape, w_shape, size)):
+            middle = 128 if p[1] == numpy.uint8 else 0
+            x = numpy.full(p[2], 255, p[0]) if p[3][0] > 512 else number(random, p[0], p[2])  # the largest sums there are
+            return [("x", x), ("w", (random.integers(-p[4], p[4] + 1, p[3]) + middle).astype(p[1])),
+                    ("x_zero", number(random, p[0], ())), ("w_zero", (random.integers(0, 2, p[3][1]) * 127).astype(p[1]))]
+
+        def reference(x, w, x_zero, w_zero):
+            return (whole(x, x_zero) @ (w.astype(numpy.int64) - w_zero.astype(numpy.int64))).astype(numpy.int32)
+        suite.add("MatMulInteger", make, reference, ("w", "w_zero"))
+
+
 def pool_cases(suite):
     """Means whose count changes at the borders: padding left out, windows that reach beyond it, both."""
     for dtype, shape, kernel, stride, pads, count_all, ceil in (
@@ -260,6 +288,7 @@ def main():
     conv_cases(suite)
     matmul_cases(suite)
     product_cases(suite)
+    integer_cases(suite)
     pool_cases(suite)
     qdq_cases(suite)
     judge = Judge(suite.folder.name)

@@ -29,12 +29,18 @@ typedef struct totals {
     double cycles, host;
 } totals;
 
+/* What packs and unpacks for a node is no node of the model. */
+static bool is_told(const vtac_node *node)
+{
+    return vtac_attr_int(node, "host", 0) == 0;
+}
+
 static totals count(const vtac_graph *graph, const vtac_partition *p)
 {
     totals t = {0};
     for (uint32_t i = 0; i < graph->order_count; i++) {
         const vtac_place *place = &p->places[graph->order[i]];
-        t.nodes++;
+        t.nodes += is_told(&graph->nodes[graph->order[i]]);
         t.vanished += place->kind == VTAC_PLACE_VANISHED;
         if (place->kind == VTAC_PLACE_ACCELERATOR) {
             t.moved++;
@@ -66,7 +72,8 @@ static vtac_node_id node_of(const rows *r, uint32_t row)
 {
     for (uint32_t i = 0; i < r->graph->order_count; i++) {
         const vtac_node_id id = r->graph->order[i];
-        if ((!r->host_only || r->partition->places[id].kind == VTAC_PLACE_HOST) && row-- == 0) {
+        if (is_told(&r->graph->nodes[id]) &&
+            (!r->host_only || r->partition->places[id].kind == VTAC_PLACE_HOST) && row-- == 0) {
             return id;
         }
     }
@@ -119,13 +126,18 @@ static void print_text(const cli_args *args, const vtac_graph *graph, const vtac
 static void print_json(const vtac_graph *graph, const vtac_partition *p)
 {
     const totals t = count(graph, p);
+    bool any = false;
     (void)printf("{\"config\": \"%s\", \"regions\": %u, \"nodes\": [", p->config.name, p->region_count);
     for (uint32_t i = 0; i < graph->order_count; i++) {
         const vtac_node *node = &graph->nodes[graph->order[i]];
         const vtac_place *place = &p->places[graph->order[i]];
         char where[32];
+        if (!is_told(node)) {
+            continue;
+        }
         where_text(place, where, sizeof where);
-        (void)printf("%s{\"name\": ", i > 0 ? ",\n " : "");
+        (void)printf("%s{\"name\": ", any ? ",\n " : "");
+        any = true;
         cli_json_string(node->name);
         (void)printf(", \"op\": \"%s\", \"where\": \"%s\", \"host_cycles\": %.0f",
                      vtac_op_get(node->op)->name, where, place->host_cycles);

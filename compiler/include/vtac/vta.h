@@ -94,6 +94,10 @@ enum { VTAC_MOST_LANES = 128 }; /* channels of a block that a movement takes */
  * outputs [block_out] int32 biases, -zero · Σ w, then as many scales (vta_requant_scale); its batch is 1.
  * With several groups, both sizes of a group are multiples of vtac_vta_block.
  *
+ * Whole sums: a CONV with `bytes` does not round. Its output holds the sums of x · (w - zero of w), whatever the
+ * zero point of x, by their bytes: byte k (the lowest is 0) of channel c is channel k · n + c, where n is
+ * `outputs` rounded up to vtac_vta_block. They must fit: the highest byte has the sign.
+ *
  * Every layer: out = clamp(round(v · scale) + out.zero - zero_less, low, high), v by its kind as in
  * vtac/quant.h; MAX_POOL and RESIZE take q as it is (same zero and scale on both sides), then clamp. */
 typedef struct vtac_vta_layer {
@@ -128,7 +132,8 @@ typedef struct vtac_vta_layer {
     int32_t zero_less;         /* AVG_POOL; 0 elsewhere */
     int32_t more_times;        /* AVG_POOL: v is the sum, and this many times the sum; 0 elsewhere */
     int64_t planes;            /* CONV with packed weights: each is the sum of so many; 0 elsewhere */
-    uint64_t products;         /* the same: multiplications, padding not counted */
+    uint64_t products;         /* the same, or whole sums: multiplications, padding not counted; else 0 */
+    int64_t bytes, outputs;    /* CONV with whole sums: of each, and how many channels have one; else 0 */
 } vtac_vta_layer;
 
 typedef struct vtac_vta_region {

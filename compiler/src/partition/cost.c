@@ -30,7 +30,7 @@ static double terms_of(const vtac_graph *graph, const vtac_node *node)
     case VTAC_OP_QGEMM:
         return (double)vtac_type_elements(w) / (double)(y->rank > 0 ? y->dim[y->rank - 1] : 1);
     case VTAC_OP_VTA_PRODUCT:
-        return (double)vtac_attr_int(node, "products", 0) / (double)vtac_type_elements(y);
+    case VTAC_OP_VTA_SUMS: return (double)vtac_attr_int(node, "products", 0) / (double)vtac_type_elements(y);
     default: return 0.0;
     }
 }

@@ -199,6 +199,35 @@ vta_status vtac_layer_matmul(vtac_maker *m, vtac_vta_layer *layer)
     return dense(m, layer, false, 0, 6);
 }
 
+/* x, nothing, nothing, w, 1, w_zero (integer.c): sums as they are. */
+vta_status vtac_layer_sums(vtac_maker *m, vtac_vta_layer *layer)
+{
+    weights w;
+    int64_t shape[4];
+    int64_t after[2];
+    VTA_TRY(read_weights(m, 3, &w));
+    const vtac_type *type = &w.tensor->type;
+    layer->kind = VTAC_VTA_CONV;
+    layer->groups = vtac_attr_int(m->node, "group", 1);
+    VTA_TRY(vtac_layer_window(m, vtac_in_type(m->graph, m->node, 0), type, false, &layer->window, after));
+    m->any_rows = is_pixel(&layer->window);
+    VTA_TRY(vtac_layer_input(m, layer, 0, shape, NULL));
+    w.outputs = type->dim[0];
+    w.terms = vtac_type_elements(type) / w.outputs;
+    w.output_step = w.terms;
+    w.term_step = 1;
+    VTA_TRY(keep_weights(m, &w, layer));
+    vtac_fixed *scales = vtac_maker_array(m, (size_t)w.outputs, sizeof *scales);
+    if (scales == NULL) {
+        return vta_fail(m->diag, VTA_NOMEM, "out of memory");
+    }
+    layer->scales = scales; /* none of which is used */
+    layer->bytes = vtac_attr_int(m->node, "bytes", 1);
+    layer->outputs = w.outputs;
+    layer->products = (uint64_t)vtac_attr_int(m->node, "products", 0);
+    return vtac_layer_output(m, layer, shape);
+}
+
 /* x, x_scale, x_zero, packed weights, their scale, y_scale, y_zero, records (product.c). */
 vta_status vtac_layer_product(vtac_maker *m, vtac_vta_layer *layer)
 {

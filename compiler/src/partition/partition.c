@@ -21,7 +21,7 @@ typedef struct partitioner {
     bool *eligible; /* by node */
     vtac_grouping grouping;
     vtac_moves moves;
-    vtac_products products;
+    vtac_products products, sums;
     uint32_t *region_of; /* by group: 1 + region; 0: it stays on the host */
     vta_diag *diag;
 } partitioner;
@@ -52,6 +52,13 @@ static const char *reason_of(const partitioner *r, const vtac_node *node)
     switch ((int)node->op) {
     case VTAC_OP_QUANTIZE_LINEAR: return "floats become integers here: the host's side of the border";
     case VTAC_OP_DEQUANTIZE_LINEAR: return "integers become floats here: the host's side of the border";
+    case VTAC_OP_CONV_INTEGER:
+    case VTAC_OP_MATMUL_INTEGER:
+        return vtac_in_constant(r->graph, node, 1) == NULL
+                   ? "its weights change with the input; make them initializers"
+                   : "it is too small to pay there (--offload all), or its window has three axes, or its "
+                     "zero "
+                     "points are more than one for x or one for each output";
     default: break;
     }
     const vtac_layer_row *row = vtac_layer_row_of(node->op); /* QLinearConcat begins with a scale */
@@ -358,6 +365,7 @@ static vta_status return_moves(partitioner *r)
 {
     vtac_partition *p = r->p;
     VTA_TRY(vtac_return_products(r->graph, &r->products, p, r->diag));
+    VTA_TRY(vtac_return_products(r->graph, &r->sums, p, r->diag));
     VTA_TRY(vtac_return_moves(r->graph, &r->moves, p, r->diag));
     vtac_place *places = vta_arena_array(&p->arena, r->graph->node_count + 1U, sizeof *places);
     if (places == NULL) {
@@ -381,6 +389,8 @@ static vta_status run(partitioner *r)
     VTA_TRY(vtac_gather_moves(r->graph, &p->arena, &r->moves, r->diag));
     VTA_TRY(vtac_turn_products(r->graph, r->options->config, r->options->always, &p->arena, &r->products,
                                r->diag));
+    VTA_TRY(
+        vtac_turn_integers(r->graph, r->options->config, r->options->always, &p->arena, &r->sums, r->diag));
     p->place_count = r->graph->node_count + 1;
     p->places = vta_arena_array(&p->arena, p->place_count, sizeof *p->places);
     r->eligible = vta_arena_array(&p->arena, p->place_count, sizeof *r->eligible);

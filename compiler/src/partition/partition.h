@@ -6,6 +6,8 @@
  *   rows.c       matrix products of rows as convolutions
  *   move.c       operators that only move numbers, as one
  *   product.c    matrix products of two activations, the second packed as weights
+ *   integer.c    ConvInteger and MatMulInteger, as sums
+ *   builder.c    the host's nodes around both
  *   zero.c       the zero point of every integer value
  *   layer*.c     a node as a layer (layers.def); a region from nodes
  *   group.c      which nodes go together: capability, cost, no path that leaves a region and comes back
@@ -66,7 +68,13 @@ void vtac_rename_tensors(vtac_partition *p, vtac_value_id old, vtac_value_id new
 
 /* ---- product.c */
 
-typedef struct vtac_product vtac_product;
+/* A node that became another one, with nodes of the host around it. */
+typedef struct vtac_product {
+    vtac_node was;
+    vtac_node_id holders[2];    /* Identity nodes, which follow what becomes of its operands; 0: none */
+    uint32_t operands[2];       /* which of its inputs these are */
+    vtac_value_id made, stands; /* what the new node makes, and what stands in its output's place */
+} vtac_product;
 typedef struct vtac_products {
     vtac_product *items;
     uint32_t count;
@@ -74,6 +82,10 @@ typedef struct vtac_products {
 
 /* Products of two matrices that are no constants, with the second one packed; `always`: small ones, too. */
 vta_status vtac_turn_products(vtac_graph *graph, const vta_config *config, bool always, vta_arena *arena,
+                              vtac_products *out, vta_diag *diag);
+
+/* integer.c: products whose zero points the run knows become sums, which the host corrects. */
+vta_status vtac_turn_integers(vtac_graph *graph, const vta_config *config, bool always, vta_arena *arena,
                               vtac_products *out, vta_diag *diag);
 
 /* Those that no region took become what they were. Before vtac_return_moves, which tidies up. */

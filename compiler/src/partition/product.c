@@ -14,27 +14,11 @@
  */
 #include <string.h>
 
+#include "builder.h"
 #include "partition.h"
 #include "vta/runtime.h"
 
 enum { LEAST_PRODUCTS = 1 << 14, MOST_RANK = 6, CODES = 256, MOST_PLANES = 3, LANE_BYTES = 4 };
-
-/* On what packs weights: it is no layer itself. */
-static const vtac_attr of_host = {.name = "host", .kind = VTAC_ATTR_INT, .i = 1};
-
-struct vtac_product {
-    vtac_node was;              /* as it stood; its inputs a and b are those of */
-    vtac_node_id holders[2];    /* Identity nodes, which follow what becomes of them */
-    vtac_value_id made, stands; /* what the new node makes, and what stands in its output's place */
-};
-
-typedef struct builder {
-    vtac_graph *graph;
-    vta_arena *arena;
-    const vta_config *config;
-    vtac_node like; /* whose name the new ones have */
-    vta_diag *diag;
-} builder;
 
 /* a and b, both [g, rows, columns] in the end. */
 typedef struct shapes {
@@ -46,87 +30,10 @@ typedef struct shapes {
     int64_t planes;
 } shapes;
 
-static const vtac_type *type_of(const builder *b, vtac_value_id value)
-{
-    return &b->graph->values[value].type;
-}
-
-/* ---- nodes; a value 0 is what failed before, and fails again */
-
-static vta_status no_memory(const builder *b)
-{
-    return vta_fail(b->diag, VTA_NOMEM, "out of memory");
-}
-
-static vta_status add(const builder *b, vtac_op op, const vtac_value_id *inputs, uint32_t count,
-                      const vtac_attr *attrs, uint32_t attr_count, vtac_value_id *out)
-{
-    vtac_node_id id;
-    const vtac_node_spec spec = {.op = op,
-                                 .name = b->like.name,
-                                 .origin = b->like.origin,
-                                 .inputs = inputs,
-                                 .input_count = count,
-                                 .output_count = 1,
-                                 .attrs = attrs,
-                                 .attr_count = attr_count};
-    VTA_TRY(vtac_add_node(b->graph, &spec, &id, b->diag));
-    *out = b->graph->nodes[id].outputs[0];
-    return VTA_OK;
-}
-
-/* A constant of `count` elements that are copied. */
-static vta_status constant(const builder *b, vtac_type type, const void *data, vtac_value_id *out)
-{
-    const size_t bytes = (size_t)vtac_type_elements(&type) * vtac_dtype_bytes(type.dtype);
-    void *copy = vta_arena_array(&b->graph->arena, bytes + 1, 1);
-    if (copy == NULL) {
-        return no_memory(b);
-    }
-    memcpy(copy, data, bytes);
-    const vtac_tensor tensor = {.type = type, .data = copy, .bytes = bytes};
-    return vtac_add_constant(b->graph, NULL, &tensor, out, b->diag);
-}
-
-static vta_status list(const builder *b, const int64_t *values, uint32_t count, vtac_value_id *out)
-{
-    return constant(b, (vtac_type){.dtype = VTAC_I64, .rank = 1, .dim = {count}}, values, out);
-}
-
-static vta_status one_number(const builder *b, vtac_dtype dtype, const void *value, vtac_value_id *out)
-{
-    return constant(b, (vtac_type){.dtype = dtype, .rank = 0}, value, out);
-}
-
-/* *x becomes what the operator makes of it, and of `more` where that is not 0. */
-static vta_status apply(const builder *b, vtac_op op, vtac_value_id more, const vtac_attr *attr,
-                        vtac_value_id *x)
-{
-    const vtac_value_id inputs[2] = {*x, more};
-    return add(b, op, inputs, more != 0 ? 2 : 1, attr, attr != NULL, x);
-}
-
-static vta_status reshape(const builder *b, const int64_t *dims, uint32_t rank, vtac_value_id *x)
-{
-    const vtac_type *type = type_of(b, *x);
-    vtac_value_id shape;
-    if (type->rank == rank && memcmp(type->dim, dims, rank * sizeof *dims) == 0) {
-        return VTA_OK;
-    }
-    VTA_TRY(list(b, dims, rank, &shape));
-    return apply(b, VTAC_OP_RESHAPE, shape, NULL, x);
-}
-
-static vta_status transpose(const builder *b, const int64_t *perm, uint32_t rank, vtac_value_id *x)
-{
-    const vtac_attr attr = {.name = "perm", .kind = VTAC_ATTR_INTS, .count = rank, .ints = perm};
-    return apply(b, VTAC_OP_TRANSPOSE, 0, &attr, x);
-}
-
 /* Rows and columns of [g, rows, columns], with the number that is zero. */
-static vta_status pad(const builder *b, int64_t rows, int64_t columns, int zero, vtac_value_id *x)
+static vta_status pad(const vtac_builder *b, int64_t rows, int64_t columns, int zero, vtac_value_id *x)
 {
-    const vtac_type *type = type_of(b, *x);
+    const vtac_type *type = vtac_b_type(b, *x);
     const int64_t pads[6] = {0, 0, 0, 0, rows - type->dim[1], columns - type->dim[2]};
     const vtac_dtype dtype = type->dtype;
     vtac_value_id inputs[3] = {*x};
@@ -135,15 +42,9 @@ static vta_status pad(const builder *b, int64_t rows, int64_t columns, int zero,
     }
     const uint8_t byte = (uint8_t)zero;
     const int32_t word = zero;
-    VTA_TRY(list(b, pads, 6, &inputs[1]));
-    VTA_TRY(one_number(b, dtype, dtype == VTAC_I32 ? (const void *)&word : &byte, &inputs[2]));
-    return add(b, VTAC_OP_PAD, inputs, 3, NULL, 0, x);
-}
-
-static vta_status cast(const builder *b, vtac_dtype to, vtac_value_id *x)
-{
-    const vtac_attr attr = {.name = "to", .kind = VTAC_ATTR_STRING, .s = vtac_dtype_name(to)};
-    return apply(b, VTAC_OP_CAST, 0, &attr, x);
+    VTA_TRY(vtac_b_list(b, pads, 6, &inputs[1]));
+    VTA_TRY(vtac_b_number(b, dtype, dtype == VTAC_I32 ? (const void *)&word : &byte, &inputs[2]));
+    return vtac_b_add(b, VTAC_OP_PAD, inputs, 3, NULL, 0, x);
 }
 
 /* ---- the operands */
@@ -154,7 +55,7 @@ static int64_t up_to(int64_t n, int64_t block)
 }
 
 /* One zero point that is known, of signed integers; false: there is none. */
-static bool read_zero(const builder *b, const vtac_node *node, uint32_t i, int32_t *out)
+static bool read_zero(const vtac_builder *b, const vtac_node *node, uint32_t i, int32_t *out)
 {
     const vtac_tensor *zero = vtac_in_constant(b->graph, node, i);
     const vtac_type *x = vtac_in_type(b->graph, node, i - 2);
@@ -176,7 +77,7 @@ static int64_t batch_of(const vtac_type *type)
     return count;
 }
 
-static bool is_one(const builder *b, const vtac_node *node, uint32_t i)
+static bool is_one(const vtac_builder *b, const vtac_node *node, uint32_t i)
 {
     const vtac_tensor *t = vtac_in_constant(b->graph, node, i);
     return t != NULL && vtac_type_elements(&t->type) == 1;
@@ -187,12 +88,12 @@ static int64_t planes_of(int32_t zero)
     return zero == 0 ? 1 : zero == INT8_MIN ? MOST_PLANES : 2; /* 127 + 128 needs three */
 }
 
-static bool read_shapes(const builder *b, const vtac_node *node, shapes *s)
+static bool read_shapes(const vtac_builder *b, const vtac_node *node, shapes *s)
 {
     if (node->op != VTAC_OP_QLINEAR_MATMUL || vtac_find_attr(node, "rounding") != NULL) {
         return false;
     }
-    const vtac_type *x = type_of(b, node->inputs[0]), *w = type_of(b, node->inputs[3]);
+    const vtac_type *x = vtac_b_type(b, node->inputs[0]), *w = vtac_b_type(b, node->inputs[3]);
     *s = (shapes){.block = vtac_vta_block(b->config),
                   .block_in = b->config->block_in,
                   .block_out = b->config->block_out};
@@ -203,7 +104,7 @@ static bool read_shapes(const builder *b, const vtac_node *node, shapes *s)
     }
     s->k = x->dim[x->rank - 1];
     s->n = w->dim[w->rank - 1];
-    s->g = batch_of(type_of(b, node->outputs[0]));
+    s->g = batch_of(vtac_b_type(b, node->outputs[0]));
     s->m = x->dim[x->rank - 2];
     if (batch_of(w) == 1) { /* one matrix for all rows */
         s->m *= batch_of(x);
@@ -219,37 +120,37 @@ static bool read_shapes(const builder *b, const vtac_node *node, shapes *s)
 }
 
 /* Axes that are broadcast get their size; then [g, rows, columns]. */
-static vta_status as_matrices(const builder *b, const shapes *s, int64_t rows, int64_t columns,
+static vta_status as_matrices(const vtac_builder *b, const shapes *s, int64_t rows, int64_t columns,
                               vtac_value_id *x)
 {
-    const vtac_type type = *type_of(b, *x), *y = type_of(b, b->like.outputs[0]);
+    const vtac_type type = *vtac_b_type(b, *x), *y = vtac_b_type(b, b->like.outputs[0]);
     if (s->g > 1 && batch_of(&type) != s->g) {
         vtac_value_id shape;
         int64_t dims[VTAC_MAX_RANK];
         memcpy(dims, y->dim, sizeof dims);
         dims[y->rank - 2] = rows;
         dims[y->rank - 1] = columns;
-        VTA_TRY(list(b, dims, y->rank, &shape));
-        VTA_TRY(apply(b, VTAC_OP_EXPAND, shape, NULL, x));
+        VTA_TRY(vtac_b_list(b, dims, y->rank, &shape));
+        VTA_TRY(vtac_b_apply(b, VTAC_OP_EXPAND, shape, NULL, x));
     }
-    return reshape(b, (int64_t[]){s->g, rows, columns}, 3, x);
+    return vtac_b_reshape(b, (int64_t[]){s->g, rows, columns}, 3, x);
 }
 
-static vta_status turn(const builder *b, const shapes *s, vtac_value_id *x)
+static vta_status turn(const vtac_builder *b, const shapes *s, vtac_value_id *x)
 {
-    const int zero = type_of(b, *x)->dtype == VTAC_U8 ? 128 : 0;
+    const int zero = vtac_b_type(b, *x)->dtype == VTAC_U8 ? 128 : 0;
     VTA_TRY(as_matrices(b, s, s->m, s->k, x));
     VTA_TRY(pad(b, s->group_m, s->group_k, zero, x));
-    VTA_TRY(transpose(b, (int64_t[]){0, 2, 1}, 3, x));
-    return reshape(b, (int64_t[]){1, s->g * s->group_k, s->group_m}, 3, x);
+    VTA_TRY(vtac_b_transpose(b, (int64_t[]){0, 2, 1}, 3, x));
+    return vtac_b_reshape(b, (int64_t[]){1, s->g * s->group_k, s->group_m}, 3, x);
 }
 
 /* The part of w less its zero point that is in a plane, for every w. */
-static vta_status plane_of(const builder *b, const shapes *s, int64_t plane, vtac_value_id x,
+static vta_status plane_of(const vtac_builder *b, const shapes *s, int64_t plane, vtac_value_id x,
                            vtac_value_id *out)
 {
-    const int64_t least = type_of(b, x)->dtype == VTAC_U8 ? 0 : INT8_MIN;
-    const vtac_attr attrs[2] = {{.name = "first", .kind = VTAC_ATTR_INT, .i = least}, of_host};
+    const int64_t least = vtac_b_type(b, x)->dtype == VTAC_U8 ? 0 : INT8_MIN;
+    const vtac_attr attr = {.name = "first", .kind = VTAC_ATTR_INT, .i = least};
     int8_t table[CODES];
     vtac_value_id inputs[2] = {x};
     for (int i = 0; i < CODES; i++) {
@@ -260,130 +161,125 @@ static vta_status plane_of(const builder *b, const shapes *s, int64_t plane, vta
         }
         table[i] = (int8_t)part;
     }
-    VTA_TRY(constant(b, (vtac_type){.dtype = VTAC_I8, .rank = 1, .dim = {CODES}}, table, &inputs[1]));
-    return add(b, VTAC_OP_LOOK_UP, inputs, 2, attrs, 2, out);
+    VTA_TRY(vtac_b_constant(b, (vtac_type){.dtype = VTAC_I8, .rank = 1, .dim = {CODES}}, table, &inputs[1]));
+    return vtac_b_add(b, VTAC_OP_LOOK_UP, inputs, 2, &attr, 1, out);
 }
 
 /* [g, k, n] as the array's weights: [1, block, ...], whose image in memory they are. */
-static vta_status pack_weights(const builder *b, const shapes *s, vtac_value_id x, vtac_value_id *out)
+static vta_status pack_weights(const vtac_builder *b, const shapes *s, vtac_value_id x, vtac_value_id *out)
 {
     const int64_t blocks = s->packed_k / s->block_in, both = s->block / s->block_in;
     vtac_value_id planes[MOST_PLANES] = {x};
     for (int64_t p = 0; p < s->planes; p++) {
         VTA_TRY(s->planes > 1 ? plane_of(b, s, p, x, &planes[p]) : VTA_OK);
-        VTA_TRY(
-            pad(b, s->packed_k, s->packed_n, type_of(b, planes[p])->dtype == VTAC_U8 ? 128 : 0, &planes[p]));
-        VTA_TRY(reshape(b, (int64_t[]){s->g, blocks, 1, s->block_in, s->packed_n}, 5, &planes[p]));
+        VTA_TRY(pad(b, s->packed_k, s->packed_n, vtac_b_type(b, planes[p])->dtype == VTAC_U8 ? 128 : 0,
+                    &planes[p]));
+        VTA_TRY(vtac_b_reshape(b, (int64_t[]){s->g, blocks, 1, s->block_in, s->packed_n}, 5, &planes[p]));
     }
     *out = planes[0];
     if (s->planes > 1) {
-        const vtac_attr attrs[2] = {{.name = "axis", .kind = VTAC_ATTR_INT, .i = 2}, of_host};
-        VTA_TRY(add(b, VTAC_OP_CONCAT, planes, (uint32_t)s->planes, attrs, 2, out));
+        const vtac_attr attr = {.name = "axis", .kind = VTAC_ATTR_INT, .i = 2};
+        VTA_TRY(vtac_b_add(b, VTAC_OP_CONCAT, planes, (uint32_t)s->planes, &attr, 1, out));
     }
     const int64_t apart[MOST_RANK] = {
         s->g, blocks * s->planes, s->block_in, s->packed_n / s->block_out, s->block_out / both, both};
-    VTA_TRY(reshape(b, apart, MOST_RANK, out));
-    VTA_TRY(transpose(b, (int64_t[]){5, 2, 0, 3, 1, 4}, MOST_RANK, out));
-    return reshape(b,
-                   (int64_t[]){1, s->block, s->g * blocks * s->planes * s->block_in * s->packed_n / s->block},
-                   3, out);
+    VTA_TRY(vtac_b_reshape(b, apart, MOST_RANK, out));
+    VTA_TRY(vtac_b_transpose(b, (int64_t[]){5, 2, 0, 3, 1, 4}, MOST_RANK, out));
+    return vtac_b_reshape(
+        b, (int64_t[]){1, s->block, s->g * blocks * s->planes * s->block_in * s->packed_n / s->block}, 3,
+        out);
 }
 
 /* [g, k, n] as biases: - zero · Σ (b - zero of b), int32 [g·n, 1], padded. */
-static vta_status add_biases(const builder *b, const shapes *s, vtac_value_id *x)
+static vta_status add_biases(const vtac_builder *b, const shapes *s, vtac_value_id *x)
 {
-    const int32_t move = type_of(b, *x)->dtype == VTAC_U8 ? 128 : 0;
+    const int32_t move = vtac_b_type(b, *x)->dtype == VTAC_U8 ? 128 : 0;
     const int32_t factor = -s->zero_a;
     const int32_t rest = (int32_t)(-s->k * (s->zero_b + move)) * factor;
     vtac_value_id more;
     const vtac_attr keep = {.name = "keepdims", .kind = VTAC_ATTR_INT, .i = 1};
-    VTA_TRY(cast(b, VTAC_I32, x));
-    VTA_TRY(list(b, (int64_t[]){1}, 1, &more));
-    VTA_TRY(apply(b, VTAC_OP_REDUCE_SUM, more, &keep, x));
-    VTA_TRY(one_number(b, VTAC_I32, &factor, &more));
-    VTA_TRY(apply(b, VTAC_OP_MUL, more, NULL, x));
-    VTA_TRY(one_number(b, VTAC_I32, &rest, &more));
-    VTA_TRY(apply(b, VTAC_OP_ADD, more, NULL, x));
+    VTA_TRY(vtac_b_cast(b, VTAC_I32, x));
+    VTA_TRY(vtac_b_list(b, (int64_t[]){1}, 1, &more));
+    VTA_TRY(vtac_b_apply(b, VTAC_OP_REDUCE_SUM, more, &keep, x));
+    VTA_TRY(vtac_b_number(b, VTAC_I32, &factor, &more));
+    VTA_TRY(vtac_b_apply(b, VTAC_OP_MUL, more, NULL, x));
+    VTA_TRY(vtac_b_number(b, VTAC_I32, &rest, &more));
+    VTA_TRY(vtac_b_apply(b, VTAC_OP_ADD, more, NULL, x));
     VTA_TRY(pad(b, 1, s->packed_n, 0, x));
-    return reshape(b, (int64_t[]){s->g * s->packed_n, 1}, 2, x);
+    return vtac_b_reshape(b, (int64_t[]){s->g * s->packed_n, 1}, 2, x);
 }
 
 /* int32 [n, 1] as bytes, the lowest first: uint8 [n, 4], moved by 128, since Pack takes them for numbers. */
-static vta_status as_bytes(const builder *b, vtac_value_id *x)
+static vta_status as_bytes(const vtac_builder *b, vtac_value_id *x)
 {
     static const uint32_t shifts[LANE_BYTES] = {0, 8, 16, 24}, low = 255, high = 128;
     const vtac_attr right = {.name = "direction", .kind = VTAC_ATTR_STRING, .s = "RIGHT"};
     vtac_value_id more;
-    VTA_TRY(cast(b, VTAC_U32, x));
-    VTA_TRY(constant(b, (vtac_type){.dtype = VTAC_U32, .rank = 1, .dim = {LANE_BYTES}}, shifts, &more));
-    VTA_TRY(apply(b, VTAC_OP_BIT_SHIFT, more, &right, x));
-    VTA_TRY(one_number(b, VTAC_U32, &low, &more));
-    VTA_TRY(apply(b, VTAC_OP_BITWISE_AND, more, NULL, x));
-    VTA_TRY(one_number(b, VTAC_U32, &high, &more));
-    VTA_TRY(apply(b, VTAC_OP_BITWISE_XOR, more, NULL, x));
-    return cast(b, VTAC_U8, x);
+    VTA_TRY(vtac_b_cast(b, VTAC_U32, x));
+    VTA_TRY(
+        vtac_b_constant(b, (vtac_type){.dtype = VTAC_U32, .rank = 1, .dim = {LANE_BYTES}}, shifts, &more));
+    VTA_TRY(vtac_b_apply(b, VTAC_OP_BIT_SHIFT, more, &right, x));
+    VTA_TRY(vtac_b_number(b, VTAC_U32, &low, &more));
+    VTA_TRY(vtac_b_apply(b, VTAC_OP_BITWISE_AND, more, NULL, x));
+    VTA_TRY(vtac_b_number(b, VTAC_U32, &high, &more));
+    VTA_TRY(vtac_b_apply(b, VTAC_OP_BITWISE_XOR, more, NULL, x));
+    return vtac_b_cast(b, VTAC_U8, x);
 }
 
 /* The records of all output blocks. */
-static vta_status pack_records(const builder *b, const shapes *s, vtac_fixed scale, vtac_value_id x,
+static vta_status pack_records(const vtac_builder *b, const shapes *s, vtac_fixed scale, vtac_value_id x,
                                vtac_value_id *out)
 {
     const int64_t records = s->g * s->packed_n / s->block_out, bytes = s->block_out * LANE_BYTES;
     const uint32_t word = (uint32_t)vta_requant_scale(scale.mult, scale.shift);
     uint8_t *data = vta_arena_array(b->arena, (size_t)(records * bytes), 1);
     vtac_value_id parts[2] = {x};
-    const vtac_attr attrs[2] = {{.name = "axis", .kind = VTAC_ATTR_INT, .i = 1}, of_host};
+    const vtac_attr attr = {.name = "axis", .kind = VTAC_ATTR_INT, .i = 1};
     if (data == NULL) {
-        return no_memory(b);
+        return vtac_b_no_memory(b);
     }
     for (int64_t i = 0; i < records * bytes; i++) {
         data[i] = (uint8_t)((word >> (8 * (i % LANE_BYTES)) & 255U) ^ 128U);
     }
-    VTA_TRY(
-        constant(b, (vtac_type){.dtype = VTAC_U8, .rank = 3, .dim = {records, 1, bytes}}, data, &parts[1]));
+    VTA_TRY(vtac_b_constant(b, (vtac_type){.dtype = VTAC_U8, .rank = 3, .dim = {records, 1, bytes}}, data,
+                            &parts[1]));
     VTA_TRY(add_biases(b, s, &parts[0]));
     VTA_TRY(as_bytes(b, &parts[0]));
-    VTA_TRY(reshape(b, (int64_t[]){records, 1, bytes}, 3, &parts[0]));
-    VTA_TRY(add(b, VTAC_OP_CONCAT, parts, 2, attrs, 2, out));
+    VTA_TRY(vtac_b_reshape(b, (int64_t[]){records, 1, bytes}, 3, &parts[0]));
+    VTA_TRY(vtac_b_add(b, VTAC_OP_CONCAT, parts, 2, &attr, 1, out));
     const int64_t pixels = records * 2 * bytes / s->block;
-    VTA_TRY(reshape(b, (int64_t[]){pixels, s->block}, 2, out));
-    VTA_TRY(transpose(b, (int64_t[]){1, 0}, 2, out));
-    return reshape(b, (int64_t[]){1, s->block, pixels}, 3, out);
+    VTA_TRY(vtac_b_reshape(b, (int64_t[]){pixels, s->block}, 2, out));
+    VTA_TRY(vtac_b_transpose(b, (int64_t[]){1, 0}, 2, out));
+    return vtac_b_reshape(b, (int64_t[]){1, s->block, pixels}, 3, out);
 }
 
 /* [1, g·n, m] as what the product was. */
-static vta_status put_back(const builder *b, const shapes *s, vtac_value_id *x)
+static vta_status put_back(const vtac_builder *b, const shapes *s, vtac_value_id *x)
 {
-    const vtac_type y = *type_of(b, b->like.outputs[0]);
-    VTA_TRY(reshape(b, (int64_t[]){s->g, s->group_n, s->group_m}, 3, x));
+    const vtac_type y = *vtac_b_type(b, b->like.outputs[0]);
+    VTA_TRY(vtac_b_reshape(b, (int64_t[]){s->g, s->group_n, s->group_m}, 3, x));
     if (s->group_n != s->n || s->group_m != s->m) {
         vtac_value_id inputs[4] = {*x};
-        VTA_TRY(list(b, (int64_t[]){0, 0}, 2, &inputs[1]));
-        VTA_TRY(list(b, (int64_t[]){s->n, s->m}, 2, &inputs[2]));
-        VTA_TRY(list(b, (int64_t[]){1, 2}, 2, &inputs[3]));
-        VTA_TRY(add(b, VTAC_OP_SLICE, inputs, 4, NULL, 0, x));
+        VTA_TRY(vtac_b_list(b, (int64_t[]){0, 0}, 2, &inputs[1]));
+        VTA_TRY(vtac_b_list(b, (int64_t[]){s->n, s->m}, 2, &inputs[2]));
+        VTA_TRY(vtac_b_list(b, (int64_t[]){1, 2}, 2, &inputs[3]));
+        VTA_TRY(vtac_b_add(b, VTAC_OP_SLICE, inputs, 4, NULL, 0, x));
     }
-    VTA_TRY(transpose(b, (int64_t[]){0, 2, 1}, 3, x));
-    return reshape(b, y.dim, y.rank, x);
+    VTA_TRY(vtac_b_transpose(b, (int64_t[]){0, 2, 1}, 3, x));
+    return vtac_b_reshape(b, y.dim, y.rank, x);
 }
 
 /* ---- the product */
 
-static vta_status hold(const builder *b, vtac_value_id value, vtac_node_id *node, vtac_value_id *out)
-{
-    *out = value;
-    VTA_TRY(apply(b, VTAC_OP_IDENTITY, 0, NULL, out));
-    *node = b->graph->values[*out].node;
-    return VTA_OK;
-}
-
-static vta_status add_product(const builder *b, const shapes *s, const vtac_value_id *inputs, uint32_t count,
-                              vtac_value_id *out)
+static vta_status add_product(const vtac_builder *b, const shapes *s, const vtac_value_id *inputs,
+                              uint32_t count, vtac_value_id *out)
 {
     const int64_t dims[3] = {1, s->g * s->group_n, s->group_m};
     vtac_attr attrs[7] = {
         {.name = "dims", .kind = VTAC_ATTR_INTS, .count = 3, .ints = dims},
-        {.name = "to", .kind = VTAC_ATTR_STRING, .s = vtac_dtype_name(type_of(b, b->like.outputs[0])->dtype)},
+        {.name = "to",
+         .kind = VTAC_ATTR_STRING,
+         .s = vtac_dtype_name(vtac_b_type(b, b->like.outputs[0])->dtype)},
         {.name = "group", .kind = VTAC_ATTR_INT, .i = s->g},
         {.name = "planes", .kind = VTAC_ATTR_INT, .i = s->planes},
         {.name = "products", .kind = VTAC_ATTR_INT, .i = s->g * s->m * s->k * s->n},
@@ -396,10 +292,10 @@ static vta_status add_product(const builder *b, const shapes *s, const vtac_valu
             attrs[attr_count++] = *attr;
         }
     }
-    return add(b, VTAC_OP_VTA_PRODUCT, inputs, count, attrs, attr_count, out);
+    return vtac_b_add(b, VTAC_OP_VTA_PRODUCT, inputs, count, attrs, attr_count, out);
 }
 
-static bool scale_of(const builder *b, vtac_fixed *out)
+static bool scale_of(const vtac_builder *b, vtac_fixed *out)
 {
     float scale[3];
     static const uint32_t at[3] = {1, 4, 6};
@@ -409,14 +305,14 @@ static bool scale_of(const builder *b, vtac_fixed *out)
     return vtac_fixed_of(vtac_scale_product(scale[0], scale[1], scale[2]), out);
 }
 
-static vta_status replace(const builder *b, const shapes *s, vtac_fixed scale, vtac_product *p)
+static vta_status replace(const vtac_builder *b, const shapes *s, vtac_fixed scale, vtac_product *p)
 {
     const vtac_node *was = &p->was;
     vtac_value_id inputs[8] = {
         0, was->inputs[1], was->inputs[2], 0, was->inputs[4], was->inputs[6], was->inputs[7]};
     vtac_value_id second;
-    VTA_TRY(hold(b, was->inputs[0], &p->holders[0], &inputs[0]));
-    VTA_TRY(hold(b, was->inputs[3], &p->holders[1], &second));
+    VTA_TRY(vtac_b_hold(b, was->inputs[0], &p->holders[0], &inputs[0]));
+    VTA_TRY(vtac_b_hold(b, was->inputs[3], &p->holders[1], &second));
     VTA_TRY(turn(b, s, &inputs[0]));
     VTA_TRY(as_matrices(b, s, s->k, s->n, &second));
     VTA_TRY(pack_weights(b, s, second, &inputs[3]));
@@ -440,12 +336,12 @@ vta_status vtac_turn_products(vtac_graph *graph, const vta_config *config, bool 
     }
     memcpy(order, graph->order, count * sizeof *order);
     for (uint32_t i = 0; i < count && config->batch == 1; i++) {
-        const builder b = {graph, arena, config, graph->nodes[order[i]], diag};
+        const vtac_builder b = {graph, arena, config, graph->nodes[order[i]], diag};
         shapes s;
         vtac_fixed scale;
         if (b.like.op == VTAC_OP_QLINEAR_MATMUL && read_shapes(&b, &b.like, &s) && scale_of(&b, &scale) &&
             (always || s.g * s.m * s.n >= LEAST_PRODUCTS / s.k)) {
-            out->items[out->count].was = b.like;
+            out->items[out->count] = (vtac_product){.was = b.like, .operands = {0, 3}};
             VTA_TRY(replace(&b, &s, scale, &out->items[out->count++]));
         }
     }
@@ -467,8 +363,11 @@ static vta_status return_one(vtac_graph *graph, const vtac_product *p, vtac_part
         return vta_fail(diag, VTA_NOMEM, "out of memory");
     }
     memcpy(inputs, was->inputs, was->input_count * sizeof *inputs);
-    inputs[0] = graph->nodes[p->holders[0]].inputs[0];
-    inputs[3] = graph->nodes[p->holders[1]].inputs[0];
+    for (int i = 0; i < 2; i++) {
+        if (p->holders[i] != 0) {
+            inputs[p->operands[i]] = graph->nodes[p->holders[i]].inputs[0];
+        }
+    }
     for (uint32_t i = 0; i < was->input_count; i++) {
         graph->values[inputs[i]].dead = false;
     }

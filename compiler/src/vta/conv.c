@@ -105,7 +105,7 @@ void conv_of(const machine *m, const vtac_vta_region *region, uint32_t number, c
         .c_in = in->folded ? in->stored_c : in->c,
         .h = in->folded ? in->stored_h : in->h,
         .w = in->folded ? in->stored_w : in->w,
-        .c_out = to->c,
+        .c_out = layer->bytes > 0 ? layer->outputs : to->c,
         .oh = to->h,
         .ow = to->w,
         .groups = layer->kind == VTAC_VTA_CONV ? layer->groups : in->c,

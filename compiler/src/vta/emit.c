@@ -443,13 +443,13 @@ typedef struct place {
     int64_t offset, y_size, x_size, x_stride; /* offset: from the tensor's start; all in OUT elements */
 } place;
 
-static place place_of(const emitter *e, const piece *p, int64_t n)
+static place place_of(const emitter *e, const piece *p, int64_t n, int64_t byte)
 {
     const conv *c = e->c;
     const patch *tile = &p->out;
     const int64_t ro = c->machine->ro, block = c->slice + (p->group * e->t->group + n) / ro;
-    const int64_t blocks = c->out_blocks / ro;
-    const int64_t first = ((tile->image * blocks + block) * c->oh + tile->y) * c->ow + tile->x;
+    const int64_t blocks = c->out_blocks / ro, all = conv_whole(c) ? c->layer->bytes * blocks : blocks;
+    const int64_t first = ((tile->image * all + byte * blocks + block) * c->oh + tile->y) * c->ow + tile->x;
     const bool whole = tile->cols == c->ow || tile->rows == 1;
     return (place){.offset = first * ro,
                    .y_size = whole ? 1 : tile->rows,
@@ -515,7 +515,7 @@ static void combine(emitter *e, vta_alu_op op, int64_t dst, int64_t src, int64_t
 static int64_t load_other(emitter *e, const piece *p, int64_t n)
 {
     const tiling *t = e->t;
-    const place from = place_of(e, p, n);
+    const place from = place_of(e, p, n, 0);
     const int64_t sram = t->other_first + e->others++ % t->other_slots * t->other_size;
     list_load(e->list, &(vta_load2d){.memory = VTA_MEM_ACC8,
                                      .sram = sram,
@@ -647,12 +647,51 @@ static int32_t clamped(int32_t value, const vtac_vta_layer *layer)
     return value < layer->low ? layer->low : value > layer->high ? layer->high : value;
 }
 
+static void store_tiles(emitter *e, const piece *p, int64_t n, int64_t at, int64_t byte)
+{
+    const place to = place_of(e, p, n, byte);
+    list_store(e->list, &(vta_store2d){.sram = at,
+                                       .buffer = {WORK_BUFFER},
+                                       .offset = origin_of(e, e->c->output) + to.offset,
+                                       .y_size = to.y_size,
+                                       .x_size = to.x_size,
+                                       .x_stride = to.x_stride});
+}
+
+/* Stores the sums of `ro` blocks from n on as they are: OUT has the lowest byte of each, and the next ones
+ * come down by shifting. */
+static void store_whole(emitter *e, const piece *p, int64_t n)
+{
+    enum { BYTE = 8 };
+    const int64_t count = p->out.rows * p->out.cols * e->c->machine->ro, at = sums_of(e, p, n);
+    const vta_uop uop = {.dst = (uint32_t)at, .src = (uint32_t)at};
+    for (int64_t byte = 0; byte < e->c->layer->bytes; byte++) {
+        if (byte > 0) {
+            list_alu(e->list,
+                     &(vta_alu){.kernel = list_kernel_of(e->list, &uop, 1),
+                                .op = VTA_ALU_SHR,
+                                .use_imm = true,
+                                .imm = BYTE,
+                                .iter_out = 1,
+                                .iter_in = count,
+                                .dst_in = count > 1,
+                                .src_in = count > 1},
+                     (list_range){at, count}, (list_range){at, count});
+        }
+        store_tiles(e, p, n, at, byte);
+    }
+}
+
 /* Requantizes the tiles of `ro` blocks from n on, adds what is to be added, and stores. */
 static void emit_end(emitter *e, const piece *p, int64_t n)
 {
     const conv *c = e->c;
     const int64_t ro = c->machine->ro, pixels = p->out.rows * p->out.cols;
     int64_t at = sums_of(e, p, n);
+    if (conv_whole(c)) {
+        store_whole(e, p, n);
+        return;
+    }
     vtac_vta_layer layer = *c->layer;
     if (c->pool != NULL) {
         at = pool_sums(e, p, at);
@@ -677,13 +716,7 @@ static void emit_end(emitter *e, const piece *p, int64_t n)
         requantize(e, &(entries){.at = at, .rows = 1, .count = count, .apart = 1},
                    &(rounding){fixed / record, zero, c->sum});
     }
-    const place to = place_of(e, p, n);
-    list_store(e->list, &(vta_store2d){.sram = at,
-                                       .buffer = {WORK_BUFFER},
-                                       .offset = origin_of(e, c->output) + to.offset,
-                                       .y_size = to.y_size,
-                                       .x_size = to.x_size,
-                                       .x_stride = to.x_stride});
+    store_tiles(e, p, n, at, 0);
 }
 
 /* All blocks over one part; after the `last` one they are finished. */
@@ -727,7 +760,7 @@ static void emit_piece(emitter *e, int64_t group, int64_t tile_index)
                .out = tiling_tile(e->c, t, tile_index),
                .acc = t->acc_first + e->pieces % t->acc_slots * t->acc_size};
     list_piece(e->list);
-    p.params = need_params(e, group);
+    p.params = conv_whole(e->c) ? 0 : need_params(e, group);
     const interval rows = conv_made(e->c, 0, p.out.y, p.out.rows),
                    cols = conv_made(e->c, 1, p.out.x, p.out.cols);
     p.tile =

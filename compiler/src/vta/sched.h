@@ -132,6 +132,12 @@ static inline bool conv_packed(const conv *c)
     return c->layer->kind == VTAC_VTA_CONV && c->layer->weights == NULL;
 }
 
+/* Whether its sums are stored as they are, byte by byte. */
+static inline bool conv_whole(const conv *c)
+{
+    return c->layer->kind == VTAC_VTA_CONV && c->layer->bytes > 0;
+}
+
 static inline bool conv_packs_params(const conv *c)
 {
     return conv_packed(c) && c->layer->input_count > 2;

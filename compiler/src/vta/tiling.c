@@ -265,8 +265,12 @@ void tiling_measure(const conv *c, const tiling *t, load_of_units *out)
     const int64_t read = sweep * inp_loads / inp_units +
                          weights * (c->alike ? 1 : wgt_loads) / (c->alike ? 1 : wgt_units) + others +
                          params * c->pairs * c->record * m->batch * m->block_out * 4;
-    const int64_t written = pixels * c->out_blocks * m->batch * m->block_out;
-    const int64_t passes = c->sum != NULL ? SUM_PASSES : c->pool != NULL ? pool_taps(c) + 1 : 1;
+    const int64_t bytes = conv_whole(c) ? c->layer->bytes : 1;
+    const int64_t written = pixels * c->out_blocks * m->batch * m->block_out * bytes;
+    const int64_t passes = conv_whole(c)     ? bytes - 1
+                           : c->sum != NULL  ? SUM_PASSES
+                           : c->pool != NULL ? pool_taps(c) + 1
+                                             : 1;
     *out = (load_of_units){
         .array = (uint64_t)(c->images * rows.made * c->out_blocks * t->col_tiles *
                             row_cycles(c, reach_blocks, conv_made_most(c, 1, t->cols))),

@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * ConvInteger and MatMulInteger with constant weights (models that are quantized while they run): the array
+ * sums up, and the host does what needs the zero point of x, which the run alone knows.
+ *
+ *     Σ (x - zero)(w - w_zero)  =  Σ x'(w - w_zero) - zero' · Σ (w - w_zero)
+ *
+ * x' and zero' are signed, uint8 moved by 128. The first sum is the accelerator's, a Sums node; it comes back
+ * byte by byte (vtac/vta.h, whole sums). Padding is the host's, with the zero point.
+ */
+#include <string.h>
+
+#include "../ops/infer.h"
+#include "builder.h"
+#include "partition.h"
+
+enum { LEAST_PRODUCTS = 1 << 14, X = 0, W = 1, X_ZERO = 2, W_ZERO = 3 };
+
+/* The weights as a convolution has them, and what becomes of them. */
+typedef struct sums {
+    const vtac_tensor *w, *zero; /* zero NULL: 0 */
+    int64_t outputs, terms;
+    int64_t output_step, term_step;
+    int64_t rows;   /* of a matrix product; 0: a convolution */
+    int64_t padded; /* the same, at least 2: an image of one pixel is no image of rows */
+    int64_t bytes;  /* of a sum */
+    int32_t *total; /* by output: the sum of the weights */
+    vtac_window window;
+} sums;
+
+static int64_t weight_at(const sums *s, int64_t o, int64_t t)
+{
+    const int64_t at = o * s->output_step + t * s->term_step;
+    const bool each = s->zero != NULL && vtac_type_elements(&s->zero->type) > 1;
+    return vtac_tensor_int(s->w, at) - (s->zero != NULL ? vtac_tensor_int(s->zero, each ? o : 0) : 0);
+}
+
+/* Sums of weights, and how many bytes the largest sum of products may need. */
+static bool weigh(const vtac_builder *b, sums *s)
+{
+    int64_t largest = 0;
+    s->total = vta_arena_array(b->arena, (size_t)s->outputs + 1, sizeof *s->total);
+    for (int64_t o = 0; s->total != NULL && o < s->outputs; o++) {
+        int64_t size = 0, total = 0;
+        for (int64_t t = 0; t < s->terms; t++) {
+            const int64_t w = weight_at(s, o, t);
+            total += w;
+            size += w < 0 ? -w : w;
+        }
+        s->total[o] = (int32_t)total;
+        largest = size > largest ? size : largest;
+    }
+    s->bytes = 1;
+    while (s->bytes < 4 && largest * -INT8_MIN >= INT64_C(1) << (8 * s->bytes - 1)) {
+        s->bytes++;
+    }
+    return s->total != NULL && largest * -INT8_MIN <= INT32_MAX;
+}
+
+static bool is_scalar_or_none(const vtac_builder *b, uint32_t i)
+{
+    const vtac_type *type = vtac_in_type(b->graph, &b->like, i);
+    return type == NULL || vtac_type_elements(type) == 1;
+}
+
+static bool read_sums(const vtac_builder *b, sums *s)
+{
+    const vtac_node *node = &b->like;
+    const bool conv = node->op == VTAC_OP_CONV_INTEGER;
+    if (!conv && node->op != VTAC_OP_MATMUL_INTEGER) {
+        return false;
+    }
+    const vtac_type *x = vtac_in_type(b->graph, node, X);
+    const vtac_type *zero = vtac_in_type(b->graph, node, W_ZERO);
+    *s = (sums){.w = vtac_in_constant(b->graph, node, W), .zero = vtac_in_constant(b->graph, node, W_ZERO)};
+    if (s->w == NULL || (zero != NULL && s->zero == NULL) || !is_scalar_or_none(b, X_ZERO) ||
+        vtac_in_constant(b->graph, node, X) != NULL || vtac_type_elements(x) < 1 ||
+        vtac_type_elements(&s->w->type) < 1) {
+        return false;
+    }
+    const vtac_type *w = &s->w->type;
+    if (conv) {
+        vta_diag quiet = {0};
+        if (x->rank < 3 || x->rank > 4 || vtac_window_of(node, x, w, false, &s->window, &quiet) != VTA_OK) {
+            return false;
+        }
+        s->outputs = w->dim[0];
+        s->terms = vtac_type_elements(w) / s->outputs;
+        s->output_step = s->terms;
+        s->term_step = 1;
+    } else {
+        if (w->rank < 2 || vtac_type_elements(w) != w->dim[w->rank - 2] * w->dim[w->rank - 1]) {
+            return false; /* one matrix for all rows */
+        }
+        s->outputs = w->dim[w->rank - 1];
+        s->terms = w->dim[w->rank - 2];
+        s->output_step = 1;
+        s->term_step = s->outputs;
+        s->rows = vtac_type_elements(x) / s->terms;
+        s->padded = s->rows > 1 ? s->rows : 2;
+    }
+    const int64_t zeros = s->zero == NULL ? 1 : vtac_type_elements(&s->zero->type);
+    return (zeros == 1 || (zeros == s->outputs && s->zero->type.rank == 1)) && weigh(b, s);
+}
+
+static int64_t products_of(const vtac_builder *b, const sums *s)
+{
+    return vtac_type_elements(vtac_b_type(b, b->like.outputs[0])) * s->terms;
+}
+
+/* ---- what the host does before */
+
+/* Pads with the zero point of x: `pads` as in ONNX, of all axes. */
+static vta_status pad(const vtac_builder *b, const int64_t *pads, uint32_t count, vtac_value_id *x)
+{
+    const uint8_t none = 0;
+    const vtac_dtype dtype = vtac_b_type(b, *x)->dtype;
+    vtac_value_id inputs[3] = {*x};
+    bool any = false;
+    for (uint32_t i = 0; i < count; i++) {
+        any = any || pads[i] != 0;
+    }
+    if (!any) {
+        return VTA_OK;
+    }
+    if (vtac_in_type(b->graph, &b->like, X_ZERO) != NULL) {
+        inputs[2] = b->like.inputs[X_ZERO];
+        VTA_TRY(vtac_b_reshape(b, NULL, 0, &inputs[2]));
+    } else {
+        VTA_TRY(vtac_b_number(b, dtype, &none, &inputs[2]));
+    }
+    VTA_TRY(vtac_b_list(b, pads, count, &inputs[1]));
+    return vtac_b_add(b, VTAC_OP_PAD, inputs, 3, NULL, 0, x);
+}
+
+static vta_status prepare(const vtac_builder *b, const sums *s, vtac_value_id *x)
+{
+    int64_t pads[2 * VTAC_MAX_RANK] = {0};
+    if (s->rows > 0) {
+        pads[4] = s->padded - s->rows;
+        VTA_TRY(vtac_b_reshape(b, (int64_t[]){1, s->rows, s->terms}, 3, x));
+        VTA_TRY(pad(b, pads, 6, x));
+        return vtac_b_transpose(b, (int64_t[]){0, 2, 1}, 3, x);
+    }
+    const uint32_t rank = s->window.axes + 2;
+    for (uint32_t i = 0; i < s->window.axes; i++) {
+        pads[2 + i] = s->window.pad_begin[i];
+        pads[rank + 2 + i] = s->window.pad_end[i];
+    }
+    return pad(b, pads, 2 * rank, x);
+}
+
+/* [outputs, terms, 1], where they are a matrix. */
+static vta_status turn_weights(const vtac_builder *b, const sums *s, vtac_value_id *out)
+{
+    const uint8_t *from = s->w->data;
+    *out = b->like.inputs[W];
+    if (s->rows == 0) {
+        return VTA_OK;
+    }
+    uint8_t *data = vta_arena_array(b->arena, (size_t)(s->outputs * s->terms), 1);
+    if (data == NULL) {
+        return vtac_b_no_memory(b);
+    }
+    for (int64_t i = 0; i < s->outputs * s->terms; i++) {
+        data[i] = from[i / s->terms * s->output_step + i % s->terms * s->term_step];
+    }
+    return vtac_b_constant(
+        b, (vtac_type){.dtype = s->w->type.dtype, .rank = 3, .dim = {s->outputs, s->terms, 1}}, data, out);
+}
+
+/* ---- the sums */
+
+static int64_t blocks_of(const vtac_builder *b, const sums *s)
+{
+    const int64_t block = vtac_vta_block(b->config);
+    return (s->outputs + block - 1) / block * block;
+}
+
+static vta_status add_sums(const vtac_builder *b, const sums *s, vtac_value_id x, vtac_value_id *out)
+{
+    static const float one = 1.0F;
+    vtac_value_id inputs[6] = {x};
+    vtac_type y = {.rank = 3, .dim = {1, 0, s->padded}};
+    if (s->rows == 0) {
+        y = *vtac_b_type(b, b->like.outputs[0]);
+    }
+    y.dim[1] = s->bytes * blocks_of(b, s);
+    vtac_attr attrs[7] = {
+        {.name = "dims", .kind = VTAC_ATTR_INTS, .count = y.rank, .ints = y.dim},
+        {.name = "to", .kind = VTAC_ATTR_STRING, .s = vtac_dtype_name(VTAC_I8)},
+        {.name = "bytes", .kind = VTAC_ATTR_INT, .i = s->bytes},
+        {.name = "products", .kind = VTAC_ATTR_INT, .i = products_of(b, s)},
+    };
+    uint32_t count = 4;
+    static const char *const kept[] = {"group", "strides", "dilations"};
+    for (int i = 0; i < 3 && s->rows == 0; i++) {
+        const vtac_attr *attr = vtac_find_attr(&b->like, kept[i]);
+        if (attr != NULL) {
+            attrs[count++] = *attr;
+        }
+    }
+    VTA_TRY(turn_weights(b, s, &inputs[3]));
+    VTA_TRY(vtac_b_number(b, VTAC_F32, &one, &inputs[4]));
+    inputs[5] = s->zero != NULL ? b->like.inputs[W_ZERO] : 0;
+    return vtac_b_add(b, VTAC_OP_VTA_SUMS, inputs, s->zero != NULL ? 6 : 5, attrs, count, out);
+}
+
+/* ---- what the host does behind */
+
+static vta_status with_number(const vtac_builder *b, vtac_op op, int32_t number, vtac_value_id *x)
+{
+    vtac_value_id other;
+    VTA_TRY(vtac_b_number(b, VTAC_I32, &number, &other));
+    return vtac_b_apply(b, op, other, NULL, x);
+}
+
+/* A byte of all sums as int32. */
+static vta_status take_byte(const vtac_builder *b, const sums *s, vtac_value_id all, int64_t byte,
+                            vtac_value_id *out)
+{
+    const int64_t first = byte * blocks_of(b, s);
+    vtac_value_id inputs[4] = {all};
+    VTA_TRY(vtac_b_list(b, (int64_t[]){first, 0}, 2, &inputs[1]));
+    VTA_TRY(
+        vtac_b_list(b, (int64_t[]){first + s->outputs, s->rows > 0 ? s->rows : INT32_MAX}, 2, &inputs[2]));
+    VTA_TRY(vtac_b_list(b, (int64_t[]){1, 2}, 2, &inputs[3]));
+    VTA_TRY(vtac_b_add(b, VTAC_OP_SLICE, inputs, 4, NULL, 0, out));
+    return vtac_b_cast(b, VTAC_I32, out);
+}
+
+static vta_status put_together(const vtac_builder *b, const sums *s, vtac_value_id *x)
+{
+    enum { BYTE = 256 };
+    const vtac_value_id all = *x;
+    VTA_TRY(take_byte(b, s, all, s->bytes - 1, x));
+    for (int64_t byte = s->bytes - 2; byte >= 0; byte--) {
+        vtac_value_id low;
+        VTA_TRY(take_byte(b, s, all, byte, &low));
+        VTA_TRY(with_number(b, VTAC_OP_BITWISE_AND, BYTE - 1, &low));
+        VTA_TRY(with_number(b, VTAC_OP_MUL, BYTE, x));
+        VTA_TRY(vtac_b_apply(b, VTAC_OP_ADD, low, NULL, x));
+    }
+    return VTA_OK;
+}
+
+/* Takes off the zero point of x times the sums of weights. */
+static vta_status correct(const vtac_builder *b, const sums *s, vtac_value_id *x)
+{
+    const vtac_type *type = vtac_in_type(b->graph, &b->like, X),
+                    *zero = vtac_in_type(b->graph, &b->like, X_ZERO);
+    const int32_t move = type->dtype == VTAC_U8 ? 128 : 0;
+    vtac_type each = {.dtype = VTAC_I32, .rank = vtac_b_type(b, *x)->rank, .dim = {1, s->outputs, 1, 1}};
+    vtac_value_id totals, shift;
+    if (zero == NULL && move == 0) {
+        return VTA_OK;
+    }
+    VTA_TRY(vtac_b_constant(b, each, s->total, &totals));
+    if (zero != NULL) {
+        shift = b->like.inputs[X_ZERO];
+        VTA_TRY(vtac_b_reshape(b, NULL, 0, &shift));
+        VTA_TRY(vtac_b_cast(b, VTAC_I32, &shift));
+        VTA_TRY(with_number(b, VTAC_OP_SUB, move, &shift));
+        VTA_TRY(vtac_b_apply(b, VTAC_OP_MUL, shift, NULL, &totals));
+    } else {
+        VTA_TRY(with_number(b, VTAC_OP_MUL, -move, &totals));
+    }
+    return vtac_b_apply(b, VTAC_OP_SUB, totals, NULL, x);
+}
+
+static vta_status replace(const vtac_builder *b, const sums *s, vtac_product *p)
+{
+    vtac_value_id x;
+    VTA_TRY(vtac_b_hold(b, b->like.inputs[X], &p->holders[0], &x));
+    VTA_TRY(prepare(b, s, &x));
+    VTA_TRY(add_sums(b, s, x, &p->made));
+    p->stands = p->made;
+    VTA_TRY(put_together(b, s, &p->stands));
+    VTA_TRY(correct(b, s, &p->stands));
+    if (s->rows > 0) {
+        const vtac_type y = *vtac_b_type(b, b->like.outputs[0]);
+        VTA_TRY(vtac_b_transpose(b, (int64_t[]){0, 2, 1}, 3, &p->stands));
+        VTA_TRY(vtac_b_reshape(b, y.dim, y.rank, &p->stands));
+    }
+    vtac_swap_names(b->graph, b->like.outputs[0], p->stands);
+    vtac_replace_uses(b->graph, b->like.outputs[0], p->stands);
+    return VTA_OK;
+}
+
+vta_status vtac_turn_integers(vtac_graph *graph, const vta_config *config, bool always, vta_arena *arena,
+                              vtac_products *out, vta_diag *diag)
+{
+    const uint32_t count = graph->order_count;
+    vtac_node_id *order = vta_arena_array(arena, (size_t)count + 1, sizeof *order);
+    *out = (vtac_products){.items = vta_arena_array(arena, (size_t)count + 1, sizeof *out->items)};
+    if (order == NULL || out->items == NULL) {
+        return vta_fail(diag, VTA_NOMEM, "out of memory");
+    }
+    memcpy(order, graph->order, count * sizeof *order);
+    for (uint32_t i = 0; i < count; i++) {
+        const vtac_builder b = {graph, arena, config, graph->nodes[order[i]], diag};
+        sums s;
+        if (read_sums(&b, &s) && (always || products_of(&b, &s) >= LEAST_PRODUCTS)) {
+            out->items[out->count] = (vtac_product){.was = b.like};
+            VTA_TRY(replace(&b, &s, &out->items[out->count++]));
+        }
+    }
+    if (out->count == 0) {
+        return VTA_OK;
+    }
+    VTA_TRY(vtac_graph_sort(graph, diag));
+    (void)vtac_remove_dead(graph);
+    return VTA_OK;
+}
