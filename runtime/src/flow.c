@@ -2,7 +2,7 @@
  *
  * The walk over a model's instructions: reading them, control, segments.
  */
-#include "flow_walk.h"
+#include "flow_text.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -248,6 +248,7 @@ void vta_flow_clear(vta_flow *f)
     for (int64_t i = 0; f->slots != NULL && i < f->slot_count; i++) {
         put(f, i, NULL);
     }
+    vta_text_clear(f);
 }
 
 void vta_flow_close(vta_flow *f)

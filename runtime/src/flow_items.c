@@ -12,7 +12,7 @@
 
 enum { CODE_INT, CODE_UINT, CODE_FLOAT, CODE_BRAIN = 4, CODE_BOOL = 6 };
 
-static vta_status take(vta_flow *flow, uint64_t bytes, vta_diag *diag)
+vta_status vta_item_take(vta_flow *flow, uint64_t bytes, vta_diag *diag)
 {
     if (bytes > flow->most - flow->used || flow->used > flow->most) {
         return vta_fail(
@@ -28,7 +28,7 @@ static vta_status take(vta_flow *flow, uint64_t bytes, vta_diag *diag)
 static vta_status new_item(vta_flow *flow, char kind, uint64_t bytes, vta_item **out, vta_diag *diag)
 {
     *out = NULL;
-    VTA_TRY(take(flow, bytes + sizeof **out, diag));
+    VTA_TRY(vta_item_take(flow, bytes + sizeof **out, diag));
     *out = calloc(1, sizeof **out);
     if (*out == NULL) {
         flow->used -= bytes + sizeof **out;

@@ -18,6 +18,8 @@
 #include "vta/status.h"
 #include "vta/stop.h"
 
+typedef struct vta_text vta_text;
+
 /* What a slot holds. Shared by count: nobody writes to one that somebody else holds, too. */
 typedef struct vta_item {
     uint32_t refs, type, rank;
@@ -72,6 +74,9 @@ typedef struct vta_flow {
     vta_flow_end *inputs, *outputs;
     uint64_t used, most; /* bytes of all items, and what they may come to */
     uint32_t depth;
+    vta_text **texts; /* flow_text.h */
+    uint32_t *text_slots;    /* where a text is found, by its hash: its number + 1; twice as many */
+    size_t text_count, text_room;
 
     /* Its owner's: does a step, with the artifact's inputs and outputs at these places. */
     uint8_t **input_places, **output_places;
@@ -106,6 +111,8 @@ VTA_FLOW_TABLE(X)
 
 vta_status vta_item_tensor(vta_flow *flow, uint32_t type, uint32_t rank, const int64_t *dim, vta_item **out,
                            vta_diag *diag);
+/* Counts bytes as used, where there is room for them. */
+vta_status vta_item_take(vta_flow *flow, uint64_t bytes, vta_diag *diag);
 vta_status vta_item_sequence(vta_flow *flow, int64_t count, vta_item **out, vta_diag *diag);
 vta_item *vta_item_hold(vta_item *item);
 void vta_item_drop(vta_flow *flow, vta_item *item);

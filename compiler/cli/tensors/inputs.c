@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "tensors.h"
+#include "parcels.h"
 
 int cli_read_inputs(const cli_args *args, cli_inputs *out)
 {
@@ -228,8 +228,10 @@ static vta_status give_picture(cli_inputs *inputs, vta_model *model, uint32_t i,
 static vta_status give(cli_inputs *inputs, vta_model *model, uint32_t i, const char *path, vta_diag *diag)
 {
     vta_arena arena = {0};
-    const vta_status status = cli_is_picture(path) ? give_picture(inputs, model, i, path, diag)
-                                                   : give_tensor(model, i, path, &arena, diag);
+    const vta_tensor_info info = vta_model_input(model, i);
+    const vta_status status = cli_is_parcel(&info)   ? cli_give_parcel(model, i, path, diag)
+                              : cli_is_picture(path) ? give_picture(inputs, model, i, path, diag)
+                                                     : give_tensor(model, i, path, &arena, diag);
     vta_arena_free(&arena);
     return status;
 }
@@ -241,6 +243,13 @@ vta_status cli_bind_case(cli_inputs *inputs, vta_model *model, uint32_t which, v
         uint32_t count;
         const char *path = file_of(inputs, model, i, which, &count);
         path = path == NULL && count == 1 ? file_of(inputs, model, i, 0, &count) : path;
+        const vta_tensor_info info = vta_model_input(model, i);
+        if (path == NULL && cli_is_parcel(&info)) {
+            return vta_fail(
+                diag, VTA_INVALID,
+                "input '%s' is a sequence, texts or optional, which are not made up; give it with --input",
+                info.name);
+        }
         if (path != NULL) {
             VTA_TRY(give(inputs, model, i, path, diag));
         } else {

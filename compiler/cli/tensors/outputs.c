@@ -11,7 +11,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "tensors.h"
+#include "parcels.h"
 #include "vta/file.h"
 
 /* ---- labels */
@@ -132,6 +132,23 @@ static void print_output(const cli_outputs *how, const vta_tensor_info *info, co
     (void)printf("%s", how->json ? "}" : "");
 }
 
+static void print_parcel(const cli_outputs *how, const vta_tensor_info *info, const void *data)
+{
+    vta_str text = {0};
+    cli_parcel_text(data, info->bytes, &text);
+    vta_str_append(&text, "", 1);
+    if (how->json) {
+        (void)printf("{\"name\": ");
+        cli_json_string(info->name);
+        (void)printf(", \"type\": ");
+        cli_json_string(text.failed ? "" : text.text);
+        (void)printf("}");
+    } else {
+        (void)printf("output '%s': %s\n", info->name, text.failed ? "" : text.text);
+    }
+    vta_str_free(&text);
+}
+
 void cli_print_outputs(const cli_outputs *how, const vta_model *model)
 {
     (void)printf("%s", how->json ? "\"outputs\": [" : "");
@@ -139,7 +156,11 @@ void cli_print_outputs(const cli_outputs *how, const vta_model *model)
         const vta_tensor_info info = vta_model_output(model, i);
         const vtac_tensor t = cli_as_tensor(&info, vta_model_output_data(model, i));
         (void)printf("%s", how->json && i > 0 ? ", " : "");
-        print_output(how, &info, &t);
+        if (cli_is_parcel(&info)) {
+            print_parcel(how, &info, vta_model_output_data(model, i));
+        } else {
+            print_output(how, &info, &t);
+        }
     }
     (void)printf("%s", how->json ? "]" : "");
 }
@@ -165,8 +186,11 @@ vta_status cli_save_outputs(const vta_model *model, const char *folder, const ch
                 *p = '_';
             }
         }
-        (void)snprintf(path, sizeof path, "%.3900s/%.60s%s.npy", folder, prefix, name);
-        VTA_TRY(cli_write_npy(path, &info, vta_model_output_data(model, i), diag));
+        const bool parcel = cli_is_parcel(&info);
+        const void *data = vta_model_output_data(model, i);
+        (void)snprintf(path, sizeof path, "%.3900s/%.60s%s%s", folder, prefix, name, parcel ? ".pb" : ".npy");
+        VTA_TRY(parcel ? cli_write_parcel(path, data, info.bytes, diag)
+                       : cli_write_npy(path, &info, data, diag));
     }
     return VTA_OK;
 }

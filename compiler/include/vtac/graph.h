@@ -24,7 +24,8 @@
 enum { VTAC_MAX_RANK = 8 };
 
 /* Element types:  id, name in text, bytes, kind (f float, i signed, u unsigned, b bool, n narrow: held one to
- * a byte, and computed with by conversion alone), DLPack's code, bits */
+ * a byte, and computed with by conversion alone; t text: the number of one, vta/flow.h), DLPack's code, bits
+ */
 /* clang-format off */
 #define VTAC_DTYPES(X)                                                                                       \
     X(F32, "f32", 4, 'f', 2, 32)                                                                             \
@@ -49,7 +50,8 @@ enum { VTAC_MAX_RANK = 8 };
     X(I4, "i4", 1, 'n', 0, 4)                                                                                \
     X(U4, "u4", 1, 'n', 1, 4)                                                                                \
     X(I2, "i2", 1, 'n', 0, 2)                                                                                \
-    X(U2, "u2", 1, 'n', 1, 2)
+    X(U2, "u2", 1, 'n', 1, 2)                                                                                \
+    X(TEXT, "text", 8, 't', 3, 64)
 /* clang-format on */
 
 typedef enum vtac_dtype {

@@ -34,4 +34,7 @@ vta_status vtac_onnx_write(const vtac_graph *graph, const char *producer, const 
 vta_status vtac_onnx_tensor(const uint8_t *bytes, size_t size, const char *what, vta_arena *arena,
                             vtac_tensor *out, vta_diag *diag);
 
+/* The number of an element type in ONNX; 0: none. */
+int32_t vtac_export_dtype(vtac_dtype dtype);
+
 #endif

@@ -29,6 +29,9 @@ bool vtac_dtype_is_narrow_int(vtac_dtype dtype)
 
 vtac_dtype vtac_dtype_held(vtac_dtype dtype)
 {
+    if (dtype == VTAC_TEXT) {
+        return VTAC_I64;
+    }
     if (vtac_dtype_kind(dtype) != 'n') {
         return dtype;
     }

@@ -143,6 +143,7 @@ int64_t vtac_tensor_int(const vtac_tensor *tensor, int64_t i)
     case VTAC_I8: return item_i8(tensor->data, i);
     case VTAC_I16: return item_i16(tensor->data, i);
     case VTAC_I32: return item_i32(tensor->data, i);
+    case VTAC_TEXT:
     case VTAC_I64: return item_i64(tensor->data, i);
     case VTAC_U8: return item_u8(tensor->data, i);
     case VTAC_BOOL: return item_u8(tensor->data, i) != 0;
@@ -179,6 +180,7 @@ double vtac_tensor_float(const vtac_tensor *tensor, int64_t i)
     case VTAC_U8:
     case VTAC_U16:
     case VTAC_U32:
+    case VTAC_TEXT:
     case VTAC_BOOL: return (double)vtac_tensor_int(tensor, i);
     case VTAC_NO_DTYPE:
     case VTAC_DTYPE_COUNT: break;

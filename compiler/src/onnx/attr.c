@@ -77,7 +77,7 @@ vta_status vtac_import_attr(vtac_importer *im, const Onnx__AttributeProto *from,
         return to->s != NULL ? VTA_OK : vta_fail(diag, VTA_NOMEM, "out of memory");
     case ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__TENSOR:
         to->kind = VTAC_ATTR_TENSOR;
-        return from->t != NULL ? vtac_import_tensor(&im->graph->arena, im->folder, from->t, &to->tensor, diag)
+        return from->t != NULL ? vtac_import_any_tensor(im, from->t, &to->tensor, diag)
                                : vta_fail(diag, VTA_INVALID, "attribute '%s' has no tensor", to->name);
     case ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__INTS:
     case ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__FLOATS:

@@ -421,8 +421,12 @@ vtac_value_id vtac_c_cast(vtac_compose *c, vtac_value_id x, vtac_dtype dtype)
     if (c->status != VTA_OK || vtac_c_dtype(c, x) == dtype) {
         return x;
     }
-    vtac_c_set_string(c, "to", vtac_dtype_name(dtype));
-    return vtac_c1(c, VTAC_OP_CAST, x);
+    const bool of_text = vtac_c_dtype(c, x) == VTAC_TEXT;
+    const vtac_op op = of_text || dtype == VTAC_TEXT ? VTAC_OP_BIT_CAST : VTAC_OP_CAST;
+    x = dtype == VTAC_TEXT ? vtac_c_cast(c, x, VTAC_I64) : x;
+    vtac_c_set_string(c, "to", vtac_dtype_name(of_text ? VTAC_I64 : dtype));
+    const vtac_value_id y = vtac_c1(c, op, x);
+    return of_text ? vtac_c_cast(c, y, dtype) : y;
 }
 
 vtac_value_id vtac_c_reduce(vtac_compose *c, vtac_op op, vtac_value_id x, uint32_t first, uint32_t last)
@@ -454,4 +458,13 @@ vtac_value_id vtac_c_gather(vtac_compose *c, vtac_value_id x, vtac_value_id indi
 {
     vtac_c_set_int(c, "axis", axis);
     return vtac_c2(c, VTAC_OP_GATHER, x, indices);
+}
+
+const int64_t *vtac_c_texts(vtac_compose *c, const char *const *texts, size_t count)
+{
+    vtac_tensor tensor = {.data = NULL};
+    if (c->status == VTA_OK) {
+        c->status = vtac_import_texts(c->im, texts, count, &tensor, c->diag);
+    }
+    return c->status == VTA_OK ? tensor.data : NULL;
 }

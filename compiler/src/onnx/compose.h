@@ -93,7 +93,10 @@ vtac_value_id vtac_c_along(vtac_compose *c, vtac_value_id x, uint32_t axis, uint
 vtac_value_id vtac_c_fill(vtac_compose *c, const vtac_type *type, double value);
 vtac_value_id vtac_c_gather_elements(vtac_compose *c, vtac_value_id x, vtac_value_id indices, int64_t axis);
 
+/* Of texts, and to texts: their numbers. */
 vtac_value_id vtac_c_cast(vtac_compose *c, vtac_value_id x, vtac_dtype dtype);
+/* The numbers of texts; NULL and a fault where there are none to be had. */
+const int64_t *vtac_c_texts(vtac_compose *c, const char *const *texts, size_t count);
 /* Reduces the axes first to last, which stay with one place. */
 vtac_value_id vtac_c_reduce(vtac_compose *c, vtac_op op, vtac_value_id x, uint32_t first, uint32_t last);
 vtac_value_id vtac_c_softmax(vtac_compose *c, vtac_value_id x, int64_t axis);

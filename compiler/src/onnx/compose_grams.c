@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * TfIdfVectorizer: how often each n-gram of a pool is found in each row of integers, its members next to each
- * other or some places apart.
+ * TfIdfVectorizer: how often each n-gram of a pool is found in each row of integers or texts, its members
+ * next to each other or some places apart.
  */
 #include <string.h>
 
@@ -16,12 +16,8 @@ typedef struct pool {
 
 static void read_pool(vtac_compose *c, pool *p)
 {
-    const vtac_attr *text = vtac_c_attr(c, "pool_strings");
-    if (text != NULL && text->kind == VTAC_ATTR_STRINGS && text->count > 0) {
-        (void)vtac_compose_fail(c, VTA_UNSUPPORTED, "n-grams of strings are not supported");
-        return;
-    }
-    p->items = vtac_c_list_of(c, "pool_int64s");
+    static const char *const names[] = {"pool_strings", "pool_int64s", NULL};
+    p->items = vtac_c_list(c, names);
     p->starts = vtac_c_list_of(c, "ngram_counts");
     p->places = vtac_c_list_of(c, "ngram_indexes");
     p->weights = vtac_c_list_of(c, "weights");
@@ -135,6 +131,9 @@ void vtac_composed_tf_idf(vtac_compose *c, vtac_value_id *out)
     vtac_value_id parts[64];
     uint32_t sizes = 0;
     read_pool(c, &p);
+    if (c->status == VTA_OK && (p.items.dtype == VTAC_TEXT) != (vtac_c_dtype(c, given) == VTAC_TEXT)) {
+        (void)vtac_compose_fail(c, VTA_INVALID, "its pool is of another type than its input");
+    }
     int64_t *gram = c->status == VTA_OK
                         ? vta_arena_array(&c->im->graph->arena, (size_t)p.items.count + 1, sizeof *gram)
                         : NULL;

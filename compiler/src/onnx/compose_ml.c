@@ -26,7 +26,12 @@ vtac_numbers vtac_c_list(vtac_compose *c, const char *const *names)
             list = (vtac_numbers){.tensor = &attr->tensor,
                                   .count = vtac_type_elements(&attr->tensor.type),
                                   .dtype = attr->tensor.type.dtype};
-        } else if (attr->kind != VTAC_ATTR_STRINGS || attr->count > 0) {
+        } else if (attr->kind == VTAC_ATTR_STRINGS) {
+            list = (vtac_numbers){.ints = vtac_c_texts(c, attr->strings, attr->count),
+                                  .count = (int64_t)attr->count,
+                                  .dtype = VTAC_TEXT};
+            list.count = list.ints == NULL ? 0 : list.count;
+        } else {
             (void)vtac_compose_fail(c, VTA_UNSUPPORTED, "attribute '%s' is not a list of numbers", *names);
         }
     }
@@ -110,11 +115,13 @@ vtac_value_id vtac_c_rows(vtac_compose *c, vtac_value_id x)
 
 vtac_numbers vtac_c_labels(vtac_compose *c, const char *ints, const char *strings)
 {
-    const vtac_attr *text = vtac_c_attr(c, strings);
-    if (text != NULL && text->kind == VTAC_ATTR_STRINGS && text->count > 0) {
-        (void)vtac_compose_fail(c, VTA_UNSUPPORTED, "labels that are strings are not supported");
-    }
-    return vtac_c_list_of(c, ints);
+    const char *const names[] = {strings, ints, NULL};
+    return vtac_c_list(c, names);
+}
+
+static vtac_dtype label_type(const vtac_numbers *labels)
+{
+    return labels->dtype == VTAC_TEXT ? VTAC_TEXT : VTAC_I64;
 }
 
 vtac_value_id vtac_c_best_label(vtac_compose *c, vtac_value_id scores, const vtac_numbers *labels)
@@ -122,14 +129,16 @@ vtac_value_id vtac_c_best_label(vtac_compose *c, vtac_value_id scores, const vta
     vtac_c_set_int(c, "axis", 1);
     vtac_c_set_int(c, "keepdims", 0);
     const vtac_value_id best = vtac_c1(c, VTAC_OP_ARG_MAX, scores);
-    return labels->count == 0 ? best : vtac_c_gather(c, vtac_c_constant(c, labels, VTAC_I64), best, 0);
+    return labels->count == 0 ? best
+                              : vtac_c_gather(c, vtac_c_constant(c, labels, label_type(labels)), best, 0);
 }
 
-vtac_value_id vtac_c_choose(vtac_compose *c, vtac_value_id condition, int64_t if_true, int64_t if_false)
+vtac_value_id vtac_c_choose(vtac_compose *c, vtac_value_id condition, const vtac_numbers *labels,
+                            int64_t if_true, int64_t if_false)
 {
     const vtac_value_id a = vtac_c_squeeze(c, vtac_c_ints(c, &if_true, 1), 0);
     const vtac_value_id b = vtac_c_squeeze(c, vtac_c_ints(c, &if_false, 1), 0);
-    return vtac_c_where(c, condition, a, b);
+    return vtac_c_cast(c, vtac_c_where(c, condition, a, b), label_type(labels));
 }
 
 /* A softmax in which what is 0 stays 0. */
@@ -306,9 +315,11 @@ void vtac_composed_ml_feature_vectorizer(vtac_compose *c, vtac_value_id *out)
 void vtac_composed_ml_one_hot(vtac_compose *c, vtac_value_id *out)
 {
     const vtac_numbers labels = vtac_c_labels(c, "cats_int64s", "cats_strings");
-    const vtac_value_id x = vtac_c_cast(c, vtac_c_in(c, 0), VTAC_I64);
-    if (labels.count == 0) {
-        (void)vtac_compose_fail(c, VTA_INVALID, "attribute 'cats_int64s' is missing");
+    const vtac_value_id given = vtac_c_in(c, 0);
+    const vtac_value_id x = vtac_c_cast(c, given, VTAC_I64);
+    if (labels.count == 0 || (labels.dtype == VTAC_TEXT) != (vtac_c_dtype(c, given) == VTAC_TEXT)) {
+        (void)vtac_compose_fail(c, VTA_INVALID,
+                                "its categories are missing, or of another type than its input");
         return;
     }
     const vtac_value_id column = vtac_c_unsqueeze(c, x, vtac_c_rank(c, x));
@@ -376,40 +387,36 @@ static int64_t sort_keys(vtac_compose *c, const vtac_numbers *keys, pair *pairs,
     return count;
 }
 
-void vtac_composed_ml_label_encoder(vtac_compose *c, vtac_value_id *out)
+/* The value of each element's key; `otherwise` (one element) of what is no key. */
+static vtac_value_id look_up(vtac_compose *c, vtac_value_id x, const vtac_numbers *keys,
+                             const vtac_numbers *values, vtac_value_id otherwise)
 {
-    static const char *const key_names[] = {"keys_as_tensor", "keys_int64s", "keys_floats", NULL};
-    static const char *const value_names[] = {"values_as_tensor", "values_int64s", "values_floats", NULL};
-    static const char *const strings[] = {"keys_strings", "values_strings", "classes_strings"};
-    for (uint32_t i = 0; i < 3; i++) {
-        (void)vtac_c_labels(c, "", strings[i]);
+    const vtac_dtype of = vtac_c_dtype(c, x);
+    if (c->status == VTA_OK && (keys->count < 1 || keys->count != values->count)) {
+        return vtac_compose_fail(c, VTA_INVALID, "%lld keys for %lld values", (long long)keys->count,
+                                 (long long)values->count);
     }
-    const vtac_numbers keys = vtac_c_list(c, key_names);
-    const vtac_numbers values = vtac_c_list(c, value_names);
-    const vtac_numbers otherwise = vtac_c_list_of(c, "default_as_tensor");
-    const vtac_value_id x = vtac_c_in(c, 0);
-    if (c->status == VTA_OK && (keys.count < 1 || keys.count != values.count)) {
-        (void)vtac_compose_fail(c, VTA_INVALID, "%lld keys for %lld values", (long long)keys.count,
-                                (long long)values.count);
+    if (c->status == VTA_OK && (keys->dtype == VTAC_TEXT) != (of == VTAC_TEXT)) {
+        return vtac_compose_fail(c, VTA_INVALID, "its keys are %s, its input is %s",
+                                 vtac_dtype_name(keys->dtype), vtac_dtype_name(of));
     }
-    pair *pairs =
-        c->status == VTA_OK ? vta_arena_array(&c->im->graph->arena, (size_t)keys.count, sizeof *pairs) : NULL;
+    pair *pairs = c->status == VTA_OK
+                      ? vta_arena_array(&c->im->graph->arena, (size_t)keys->count, sizeof *pairs)
+                      : NULL;
     if (pairs == NULL) {
-        (void)vtac_compose_fail(c, VTA_NOMEM, "out of memory");
-        return;
+        return vtac_compose_fail(c, VTA_NOMEM, "out of memory");
     }
-    const bool floats = vtac_dtype_kind(vtac_c_dtype(c, x)) == 'f';
-    const vtac_dtype wide = floats ? vtac_c_dtype(c, x) : VTAC_I64;
-    vtac_numbers typed = keys;
+    const bool floats = vtac_dtype_kind(of) == 'f';
+    const vtac_dtype wide = floats ? of : VTAC_I64;
+    vtac_numbers typed = *keys;
     typed.dtype = floats ? VTAC_F64 : VTAC_I64;
     int64_t nan_place;
     const int64_t count = sort_keys(c, &typed, pairs, &nan_place);
     double *sorted = vtac_c_room(c, count);
-    int64_t *whole = vta_arena_array(&c->im->graph->arena, (size_t)keys.count, sizeof *whole);
-    int64_t *places = vta_arena_array(&c->im->graph->arena, (size_t)keys.count, sizeof *places);
+    int64_t *whole = vta_arena_array(&c->im->graph->arena, (size_t)keys->count, sizeof *whole);
+    int64_t *places = vta_arena_array(&c->im->graph->arena, (size_t)keys->count, sizeof *places);
     if (sorted == NULL || whole == NULL || places == NULL) {
-        (void)vtac_compose_fail(c, VTA_NOMEM, "out of memory");
-        return;
+        return vtac_compose_fail(c, VTA_NOMEM, "out of memory");
     }
     for (int64_t i = 0; i < count; i++) {
         sorted[i] = pairs[i].key;
@@ -417,18 +424,9 @@ void vtac_composed_ml_label_encoder(vtac_compose *c, vtac_value_id *out)
         places[i] = pairs[i].place;
     }
     const vtac_type line = {wide, 1, {count}};
-    const vtac_value_id labels = vtac_c_constant(c, &values, values.dtype);
-    vtac_value_id y = 0;
-    if (otherwise.count > 0) {
-        const vtac_numbers one = {.tensor = otherwise.tensor, .count = 1, .dtype = otherwise.dtype};
-        y = vtac_c_constant(c, &one, values.dtype);
-    } else {
-        y = vtac_dtype_kind(values.dtype) == 'f'
-                ? vtac_c_number(c, values.dtype, vtac_c_float(c, "default_float", -0.0))
-                : vtac_c_number(c, values.dtype, (double)vtac_c_int(c, "default_int64", -1));
-    }
+    const vtac_value_id labels = vtac_c_constant(c, values, values->dtype);
     const vtac_type shape = *vtac_c_type(c, x);
-    y = vtac_c_expand(c, y, shape.dim, shape.rank);
+    vtac_value_id y = vtac_c_expand(c, otherwise, shape.dim, shape.rank);
     if (count > 0) {
         const vtac_value_id known =
             floats ? vtac_c_numbers(c, &line, sorted) : vtac_c_integers(c, whole, count);
@@ -442,7 +440,73 @@ void vtac_composed_ml_label_encoder(vtac_compose *c, vtac_value_id *out)
         y = vtac_c_where(c, vtac_c1(c, VTAC_OP_IS_NAN, x),
                          vtac_c_gather(c, labels, vtac_c_number(c, VTAC_I64, (double)nan_place), 0), y);
     }
-    out[0] = y;
+    return y;
+}
+
+/* What is no key becomes, by the type of the values. */
+static vtac_value_id default_of(vtac_compose *c, vtac_dtype dtype)
+{
+    const vtac_numbers given = vtac_c_list_of(c, "default_as_tensor");
+    if (given.count > 0) {
+        const vtac_numbers one = {.tensor = given.tensor, .count = 1, .dtype = given.dtype};
+        return vtac_c_constant(c, &one, dtype);
+    }
+    if (dtype == VTAC_TEXT) {
+        const char *text = vtac_c_string(c, "default_string", "_Unused");
+        const vtac_numbers one = {.ints = vtac_c_texts(c, &text, 1), .count = 1, .dtype = VTAC_TEXT};
+        return one.ints != NULL ? vtac_c_constant(c, &one, VTAC_TEXT) : 0;
+    }
+    return vtac_dtype_kind(dtype) == 'f'
+               ? vtac_c_number(c, dtype, vtac_c_float(c, "default_float", -0.0))
+               : vtac_c_number(c, dtype, (double)vtac_c_int(c, "default_int64", -1));
+}
+
+/* Texts to the numbers beside them, or numbers to the texts: by the type of the input. */
+static void both_ways(vtac_compose *c, const vtac_numbers *texts, const vtac_numbers *numbers,
+                      vtac_value_id *out)
+{
+    const vtac_value_id x = vtac_c_in(c, 0);
+    const bool of_text = vtac_c_dtype(c, x) == VTAC_TEXT;
+    out[0] = look_up(c, x, of_text ? texts : numbers, of_text ? numbers : texts,
+                     default_of(c, of_text ? VTAC_I64 : VTAC_TEXT));
+}
+
+/* The form of version 1. */
+static void label_encoder_1(vtac_compose *c, vtac_value_id *out)
+{
+    const vtac_numbers texts = vtac_c_list_of(c, "classes_strings");
+    int64_t *places = vta_arena_array(&c->im->graph->arena, (size_t)texts.count, sizeof *places);
+    for (int64_t i = 0; places != NULL && i < texts.count; i++) {
+        places[i] = i;
+    }
+    const vtac_numbers numbers = {.ints = places, .count = texts.count, .dtype = VTAC_I64};
+    if (places == NULL) {
+        (void)vtac_compose_fail(c, VTA_NOMEM, "out of memory");
+        return;
+    }
+    both_ways(c, &texts, &numbers, out);
+}
+
+void vtac_composed_ml_label_encoder(vtac_compose *c, vtac_value_id *out)
+{
+    static const char *const key_names[] = {"keys_as_tensor", "keys_int64s", "keys_floats", "keys_strings",
+                                            NULL};
+    static const char *const value_names[] = {"values_as_tensor", "values_int64s", "values_floats",
+                                              "values_strings", NULL};
+    if (vtac_c_attr(c, "classes_strings") != NULL) {
+        label_encoder_1(c, out);
+        return;
+    }
+    const vtac_numbers keys = vtac_c_list(c, key_names);
+    const vtac_numbers values = vtac_c_list(c, value_names);
+    out[0] = look_up(c, vtac_c_in(c, 0), &keys, &values, default_of(c, values.dtype));
+}
+
+void vtac_composed_ml_category_mapper(vtac_compose *c, vtac_value_id *out)
+{
+    const vtac_numbers texts = vtac_c_list_of(c, "cats_strings");
+    const vtac_numbers numbers = vtac_c_list_of(c, "cats_int64s");
+    both_ways(c, &texts, &numbers, out);
 }
 
 /* A list of maps from labels to scores: the scores. */
@@ -501,7 +565,7 @@ void vtac_composed_ml_linear_classifier(vtac_compose *c, vtac_value_id *out)
         const bool plain = strcmp(vtac_c_string(c, "post_transform", "NONE"), "NONE") == 0;
         const vtac_value_id limit = vtac_c_number(c, vtac_c_dtype(c, scores), plain ? 0.0 : 0.5);
         const vtac_value_id won = vtac_c_squeeze(c, vtac_c_at_least(c, scores, limit), 1);
-        out[0] = vtac_c_choose(c, won, labels.count > 0 ? vtac_integer_at(&labels, 0) : 1, 0);
+        out[0] = vtac_c_choose(c, won, &labels, labels.count > 0 ? vtac_integer_at(&labels, 0) : 1, 0);
     }
     out[1] = vtac_c_cast(c, scores, VTAC_F32);
 }

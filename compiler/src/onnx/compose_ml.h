@@ -14,7 +14,7 @@ typedef struct vtac_numbers {
     const double *floats;
     const vtac_tensor *tensor;
     int64_t count;
-    vtac_dtype dtype; /* of a tensor; I64 or F32 of a list */
+    vtac_dtype dtype; /* of a tensor; I64, F32 or TEXT of a list */
 } vtac_numbers;
 
 vtac_numbers vtac_c_list(vtac_compose *c, const char *const *names);
@@ -30,12 +30,13 @@ vtac_value_id vtac_c_floats(vtac_compose *c, uint32_t input, bool wide);
 /* x [rows, columns]; of one axis: one row. */
 vtac_value_id vtac_c_rows(vtac_compose *c, vtac_value_id x);
 
-/* The class labels, integers; a fault where they are strings. */
+/* The class labels: integers, or texts. */
 vtac_numbers vtac_c_labels(vtac_compose *c, const char *ints, const char *strings);
 /* The label of the largest score of each row. */
 vtac_value_id vtac_c_best_label(vtac_compose *c, vtac_value_id scores, const vtac_numbers *labels);
-/* labels[1] or [0] */
-vtac_value_id vtac_c_choose(vtac_compose *c, vtac_value_id condition, int64_t if_true, int64_t if_false);
+/* One label or the other. */
+vtac_value_id vtac_c_choose(vtac_compose *c, vtac_value_id condition, const vtac_numbers *labels,
+                            int64_t if_true, int64_t if_false);
 /* post_transform of scores [rows, classes] */
 vtac_value_id vtac_c_post(vtac_compose *c, vtac_value_id scores);
 

@@ -210,7 +210,8 @@ static void lines(vtac_compose *c, vtac_value_id x, const vtac_numbers *labels, 
         vtac_c_add_number(c, vtac_c_matmul(c, x, vtac_c_transpose(c, w, turned, 2)), number_or_zero(&rho, 0));
     if (rho.count == 1 && classes != 2) {
         const vtac_value_id most = vtac_c_reduce(c, VTAC_OP_REDUCE_MAX, scores, 1, 1);
-        out[0] = vtac_c_choose(c, vtac_c_squeeze(c, vtac_c_more_number(c, most, 0.0), 1), 1, 0);
+        out[0] = vtac_c_choose(c, vtac_c_squeeze(c, vtac_c_more_number(c, most, 0.0), 1),
+                               &(vtac_numbers){.dtype = VTAC_I64}, 1, 0);
     } else {
         out[0] = vtac_c_best_label(c, scores, labels);
     }
@@ -244,7 +245,7 @@ void vtac_composed_ml_svm_classifier(vtac_compose *c, vtac_value_id *out)
         if (positive) { /* the standard's rule: no coefficient speaks against the second class */
             const vtac_value_id any = vtac_c_squeeze(c, vtac_c_equal(c, scores, scores), 1);
             const int64_t second = vtac_integer_at(&labels, 1);
-            out[0] = vtac_c_choose(c, any, second, second);
+            out[0] = vtac_c_choose(c, any, &labels, second, second);
         }
         scores = vtac_c_concat(c, both, 2, 1);
     }

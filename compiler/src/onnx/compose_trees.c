@@ -427,7 +427,7 @@ static void one_of_two(vtac_compose *c, vtac_value_id score, bool positive, cons
     const vtac_value_id both[] = {other, score};
     const vtac_value_id won = vtac_c_more_number(c, score, positive ? 0.5 : 0.0);
     const bool single = labels->count == 1;
-    out[0] = vtac_c_choose(c, vtac_c_squeeze(c, won, 1), vtac_integer_at(labels, single ? 0 : 1),
+    out[0] = vtac_c_choose(c, vtac_c_squeeze(c, won, 1), labels, vtac_integer_at(labels, single ? 0 : 1),
                            single ? 0 : vtac_integer_at(labels, 0));
     out[1] = vtac_c_cast(c, vtac_c_post(c, vtac_c_concat(c, both, 2, 1)), VTAC_F32);
 }

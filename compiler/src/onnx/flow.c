@@ -144,9 +144,10 @@ static vta_status take_outputs(vtac_flow_builder *b, const vtac_flow_node *item,
 /* Whether a node that is ready can be nothing but an instruction. */
 static bool needs_instruction(const vtac_flow_builder *b, const vtac_flow_node *item)
 {
-    static const char *const control[] = {"If", "Loop", "Scan", "NonMaxSuppression"};
+    static const char *const control[] = {"If", "Loop", "Scan", "NonMaxSuppression", "SequenceMap"};
     const Onnx__NodeProto *node = item->node;
-    bool needs = false;
+    vtac_dtype to;
+    bool needs = vtac_flow_casts_text(b, item, &to);
     for (size_t i = 0; i < sizeof control / sizeof control[0]; i++) {
         needs = needs || vtac_flow_is(node, control[i]);
     }
@@ -239,6 +240,13 @@ static vta_status give_node(vtac_flow_work *w, const vtac_flow_node *item, vta_d
     }
     if (vtac_flow_is(item->node, "Scan")) {
         return vtac_flow_give_scan(w, item, opset_of(&item->at), diag);
+    }
+    if (vtac_flow_is(item->node, "SequenceMap")) {
+        return vtac_flow_give_map(w, item, diag);
+    }
+    vtac_dtype to;
+    if (vtac_flow_casts_text(w->b, item, &to)) {
+        return vtac_flow_give_text_cast(w, item, to, diag);
     }
     if (vtac_flow_is_window(item->node)) {
         return vtac_flow_give_window(w, item, diag);
@@ -384,73 +392,6 @@ vta_status vtac_flow_build_block(vtac_flow_builder *b, const vtac_place *at, con
 
 /* ---- the model */
 
-static vta_status import_ends(vtac_flow_builder *b, const vtac_place *at, vta_diag *diag)
-{
-    const Onnx__GraphProto *graph = b->im->model->graph;
-    for (size_t i = 0; i < graph->n_input; i++) {
-        const char *name = vtac_proto_text(graph->input[i]->name);
-        uint32_t number;
-        if (vtac_flow_find(at, name, &number)) {
-            continue;
-        }
-        vtac_flow_end end = {.name = name};
-        VTA_TRY(vtac_import_input(b->im, graph->input[i], &end, diag));
-        vtac_type type = {.dtype = end.dtype, .rank = end.rank < 0 ? 0 : (uint32_t)end.rank};
-        bool known = end.rank >= 0;
-        for (int32_t k = 0; k < end.rank; k++) {
-            type.dim[k] = end.dim[k];
-            known = known && end.dim[k] >= 0;
-        }
-        end.name = vta_arena_string(&b->im->graph->arena, name, strlen(name));
-        VTA_TRY(vtac_flow_add_slot(b, end.kind, end.dtype, known ? &type : NULL, &number, diag));
-        end.slot = vtac_flow_at(b, number)->slot;
-        VTA_TRY(vtac_flow_bind(b, at, end.name, number, diag));
-        if (end.name == NULL || vta_vec_push(&b->flow->inputs, &end) == NULL) {
-            return vtac_flow_no_memory(diag);
-        }
-    }
-    return vtac_check_shape_options(b->im, diag);
-}
-
-static vta_status export_ends(vtac_flow_builder *b, const vtac_place *at, vta_diag *diag)
-{
-    const Onnx__GraphProto *graph = b->im->model->graph;
-    for (size_t i = 0; i < graph->n_output; i++) {
-        const char *name = vtac_proto_text(graph->output[i]->name);
-        uint32_t number;
-        if (!vtac_flow_find(at, name, &number) || number == 0) {
-            return vta_fail(diag, VTA_INVALID, "output %zu ('%s') is defined by no node", i, name);
-        }
-        const vtac_flow_value v = *vtac_flow_at(b, number);
-        if (v.kind != VTA_FLOW_TENSOR) {
-            return vta_fail(diag, VTA_UNSUPPORTED, "output '%s' is a sequence or optional; only tensors are",
-                            name);
-        }
-        const Onnx__TypeProto *type = graph->output[i]->type;
-        const Onnx__TypeProto__Tensor *tensor =
-            type != NULL && type->value_case == ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE ? type->tensor_type
-                                                                                    : NULL;
-        vtac_flow_end end = {.name = vta_arena_string(&b->im->graph->arena, name, strlen(name)),
-                             .kind = v.kind,
-                             .dtype = v.dtype,
-                             .rank = -1};
-        if (v.known) {
-            end.rank = (int32_t)v.type.rank;
-            memcpy(end.dim, v.type.dim, sizeof end.dim);
-        } else if (tensor != NULL && tensor->shape != NULL && tensor->shape->n_dim <= VTAC_MAX_RANK) {
-            end.rank = (int32_t)tensor->shape->n_dim;
-            for (int32_t k = 0; k < end.rank; k++) {
-                end.dim[k] = -1;
-            }
-        }
-        VTA_TRY(vtac_flow_slot(b, number, &end.slot, diag));
-        if (end.name == NULL || vta_vec_push(&b->flow->outputs, &end) == NULL) {
-            return vtac_flow_no_memory(diag);
-        }
-    }
-    return VTA_OK;
-}
-
 static vta_status build_model(vtac_flow_builder *b, vta_diag *diag)
 {
     const Onnx__GraphProto *graph = b->im->model->graph;
@@ -461,11 +402,12 @@ static vta_status build_model(vtac_flow_builder *b, vta_diag *diag)
     if (at.scope == NULL || vta_vec_push(&b->values, &none) == NULL) {
         return vtac_flow_no_memory(diag);
     }
-    VTA_TRY(vtac_flow_import_constants(b, &at, graph, diag));
-    VTA_TRY(import_ends(b, &at, diag));
     VTA_TRY(vtac_flow_new_block(b, &number, diag));
+    VTA_TRY(vtac_flow_import_constants(b, &at, graph, diag));
+    VTA_TRY(vtac_flow_import_ends(b, &at, number, diag));
     VTA_TRY(vtac_flow_build_block(b, &at, graph, number, diag));
-    return export_ends(b, &at, diag);
+    VTA_TRY(vtac_flow_export_ends(b, &at, number, diag));
+    return vtac_flow_give_texts(b, number, diag);
 }
 
 vta_status vtac_import_flow(vtac_importer *im, vta_diag *diag)

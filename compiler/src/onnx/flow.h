@@ -120,6 +120,15 @@ vta_status vtac_flow_add_nodes(vtac_flow_work *w, const vtac_place *at, Onnx__No
 vta_status vtac_flow_build_block(vtac_flow_builder *b, const vtac_place *at, const Onnx__GraphProto *graph,
                                  uint32_t number, vta_diag *diag);
 
+/* flow_ends.c: the model's inputs and outputs, those that are parcels unpacked and packed by instructions;
+ * the table of all texts that the model has. */
+vta_status vtac_flow_import_ends(vtac_flow_builder *b, const vtac_place *at, uint32_t block, vta_diag *diag);
+vta_status vtac_flow_export_ends(vtac_flow_builder *b, const vtac_place *at, uint32_t block, vta_diag *diag);
+vta_status vtac_flow_give_texts(vtac_flow_builder *b, uint32_t block, vta_diag *diag);
+
+/* flow_map.c: SequenceMap, as a Loop. */
+vta_status vtac_flow_give_map(vtac_flow_work *w, const vtac_flow_node *item, vta_diag *diag);
+
 /* flow_inline.c */
 vta_status vtac_flow_rename_outputs(vtac_flow_work *w, const vtac_flow_node *item, vta_diag *diag);
 vta_status vtac_flow_import_constants(vtac_flow_builder *b, const vtac_place *at,
@@ -137,6 +146,11 @@ vta_status vtac_flow_add_output(vtac_flow_builder *b, const vtac_flow_node *item
                                 vtac_dtype dtype, const vtac_type *type, vta_vec *slots, vta_diag *diag);
 vta_status vtac_flow_give_row(vtac_flow_work *w, const vtac_flow_node *item, const vtac_flow_row *row,
                               vta_diag *diag);
+
+/* Whether a node makes texts of numbers, or the other way; to which type. */
+bool vtac_flow_casts_text(const vtac_flow_builder *b, const vtac_flow_node *item, vtac_dtype *to);
+vta_status vtac_flow_give_text_cast(vtac_flow_work *w, const vtac_flow_node *item, vtac_dtype to,
+                                    vta_diag *diag);
 
 /* flow_piece.c */
 vta_status vtac_flow_give_piece(vtac_flow_work *w, const vtac_flow_node *item, vta_diag *diag);

@@ -98,6 +98,7 @@ static vta_status row_output(vtac_flow_builder *b, const vtac_flow_node *item, c
                        : pair[1] == 'b' ? VTAC_BOOL
                        : pair[1] == 'i' ? VTAC_I32
                        : pair[1] == 'u' ? VTAC_U8
+                       : pair[1] == 'x' ? VTAC_TEXT
                        : pair[1] == 'a' ? from_attrs
                                         : VTAC_F32;
     if (pair[0] == '=') {
@@ -134,6 +135,45 @@ vta_status vtac_flow_give_row(vtac_flow_work *w, const vtac_flow_node *item, con
         name = name[0] == '\0' && item->node->n_output > 0 ? vtac_proto_text(item->node->output[0]) : name;
         status = vtac_flow_give(w->b, w->block, row->op, name, &d.inputs, &d.outputs, &d.words, diag);
     }
+    vtac_flow_free_draft(&d);
+    return status;
+}
+
+bool vtac_flow_casts_text(const vtac_flow_builder *b, const vtac_flow_node *item, vtac_dtype *to)
+{
+    const vtac_flow_value *x = vtac_flow_input(b, item, 0);
+    const vtac_flow_value *like = vtac_flow_input(b, item, 1);
+    const Onnx__AttributeProto *attr = vtac_proto_attr(item->node, "to");
+    vta_diag none = {0};
+    *to = VTAC_NO_DTYPE;
+    if (vtac_flow_is(item->node, "Cast") && attr != NULL) {
+        attr = vtac_resolve_attr(attr, item->at.caller);
+        (void)(attr != NULL ? vtac_import_dtype(attr->i, to, &none) : VTA_OK);
+    } else if (vtac_flow_is(item->node, "CastLike") && like != NULL) {
+        *to = like->dtype;
+    }
+    return x != NULL && *to != VTAC_NO_DTYPE && (x->dtype == VTAC_TEXT) != (*to == VTAC_TEXT);
+}
+
+vta_status vtac_flow_give_text_cast(vtac_flow_work *w, const vtac_flow_node *item, vtac_dtype to,
+                                    vta_diag *diag)
+{
+    vtac_flow_draft d = VTAC_FLOW_DRAFT;
+    const vtac_flow_value x = *vtac_flow_input(w->b, item, 0);
+    const vta_flow_op op = to == VTAC_TEXT ? VTA_FLOW_TO_TEXT : VTA_FLOW_FROM_TEXT;
+    vtac_type type = x.type;
+    type.dtype = to;
+    vta_status status = vtac_dtype_kind(to) == 'n' || vtac_dtype_kind(x.dtype) == 'n'
+                            ? vta_fail(diag, VTA_UNSUPPORTED, "texts of types of eight bits and less")
+                            : vtac_flow_input_slots(w->b, item, &d.inputs, diag);
+    d.inputs.count = d.inputs.count > 1 ? 1 : d.inputs.count;
+    status = status == VTA_OK ? vtac_flow_put_word(&d.words, vtac_flow_type(to), diag) : status;
+    status = status == VTA_OK ? vtac_flow_add_output(w->b, item, 0, VTA_FLOW_TENSOR, to,
+                                                     x.known ? &type : NULL, &d.outputs, diag)
+                              : status;
+    status = status == VTA_OK ? vtac_flow_give(w->b, w->block, op, vtac_proto_text(item->node->output[0]),
+                                               &d.inputs, &d.outputs, &d.words, diag)
+                              : status;
     vtac_flow_free_draft(&d);
     return status;
 }

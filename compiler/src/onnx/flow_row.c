@@ -112,8 +112,22 @@ static vta_status push_text(const vtac_attr *attr, vta_vec *words, vta_diag *dia
     return VTA_OK;
 }
 
-static vta_status push_attr(const char *spec, size_t size, const vtac_attr *attr, vta_vec *words,
-                            vtac_dtype *from_attrs, vta_diag *diag)
+static vta_status push_texts(vtac_flow_builder *b, const vtac_attr *attr, vta_vec *words, vta_diag *diag)
+{
+    if (attr == NULL || attr->kind != VTAC_ATTR_STRINGS) {
+        return push(words, -1, diag);
+    }
+    VTA_TRY(push(words, (int64_t)attr->count, diag));
+    for (size_t i = 0; i < attr->count; i++) {
+        int64_t number;
+        VTA_TRY(vtac_text_number(b->im, attr->strings[i], &number, diag));
+        VTA_TRY(push(words, number, diag));
+    }
+    return VTA_OK;
+}
+
+static vta_status push_attr(vtac_flow_builder *b, const char *spec, size_t size, const vtac_attr *attr,
+                            vta_vec *words, vtac_dtype *from_attrs, vta_diag *diag)
 {
     const char *equals = memchr(spec, '=', size);
     int64_t number;
@@ -126,6 +140,7 @@ static vta_status push_attr(const char *spec, size_t size, const vtac_attr *attr
                     diag);
     case 'I': return push_list(attr, words, diag);
     case 's': return push_text(attr, words, diag);
+    case 'S': return push_texts(b, attr, words, diag);
     case 'v': return push_value(attr, words, from_attrs, diag);
     case 'e': VTA_TRY(word_number(spec + 2, size - 2, attr, &number, diag)); return push(words, number, diag);
     default:
@@ -152,16 +167,14 @@ vta_status vtac_flow_words(vtac_flow_builder *b, const vtac_flow_row *row, const
                 attr.name = own;
             }
         }
-        VTA_TRY(push_attr(p + name + 1, whole - name - 1, attr.name != NULL ? &attr : NULL, words, from_attrs,
-                          diag));
+        VTA_TRY(push_attr(b, p + name + 1, whole - name - 1, attr.name != NULL ? &attr : NULL, words,
+                          from_attrs, diag));
         p += whole + (p[whole] == ' ');
     }
     return VTA_OK;
 }
 
 /* ---- what `vtac ops` tells */
-
-#define WITHIN "within a model: its inputs and outputs are tensors"
 
 static const vtac_flow_only only[] = {
     {"If", 1, ""},
@@ -170,17 +183,22 @@ static const vtac_flow_only only[] = {
     {"NonZero", 9, ""},
     {"Compress", 9, ""},
     {"Unique", 11, ""},
-    {"SequenceEmpty", 11, WITHIN},
-    {"SequenceConstruct", 11, WITHIN},
-    {"SequenceInsert", 11, WITHIN},
-    {"SequenceErase", 11, WITHIN},
-    {"SequenceAt", 11, WITHIN},
-    {"SequenceLength", 11, WITHIN},
-    {"SplitToSequence", 11, WITHIN},
-    {"ConcatFromSequence", 11, WITHIN},
-    {"Optional", 15, WITHIN},
-    {"OptionalHasElement", 15, WITHIN},
-    {"OptionalGetElement", 15, WITHIN},
+    {"SequenceEmpty", 11, ""},
+    {"SequenceConstruct", 11, ""},
+    {"SequenceInsert", 11, ""},
+    {"SequenceErase", 11, ""},
+    {"SequenceAt", 11, ""},
+    {"SequenceLength", 11, ""},
+    {"SplitToSequence", 11, ""},
+    {"ConcatFromSequence", 11, ""},
+    {"Optional", 15, ""},
+    {"OptionalHasElement", 15, ""},
+    {"OptionalGetElement", 15, ""},
+    {"SequenceMap", 17, ""},
+    {"StringNormalizer", 10, "the case of ASCII, Latin, Greek and Cyrillic letters"},
+    {"StringConcat", 20, ""},
+    {"StringSplit", 20, ""},
+    {"RegexFullMatch", 20, "RE2's syntax without flags, names and classes of Unicode; on bytes"},
 };
 
 vtac_flow_only vtac_flow_only_get(uint32_t i)

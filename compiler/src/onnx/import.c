@@ -188,7 +188,10 @@ static vta_status import_constant(vtac_importer *im, const vtac_place *at, const
         }
         tensor = (vtac_tensor){{VTAC_F32, list ? 1 : 0, {(int64_t)count}}, data, count * sizeof *data};
     } else {
-        return vta_fail(diag, VTA_UNSUPPORTED, "a constant of strings is not supported");
+        const bool list = attr->kind == VTAC_ATTR_STRINGS;
+        VTA_TRY(
+            vtac_import_texts(im, list ? attr->strings : &attr->s, list ? attr->count : 1, &tensor, diag));
+        tensor.type.rank = list ? 1 : 0;
     }
     if (tensor.data == NULL) {
         return vta_fail(diag, VTA_NOMEM, "out of memory");
@@ -204,7 +207,7 @@ vta_status vtac_import_initializers(vtac_importer *im, vtac_scope *scope, const 
     for (size_t i = 0; i < graph->n_initializer; i++) {
         vtac_tensor tensor;
         vtac_value_id value;
-        VTA_TRY(vtac_import_tensor(&im->graph->arena, im->folder, graph->initializer[i], &tensor, diag));
+        VTA_TRY(vtac_import_any_tensor(im, graph->initializer[i], &tensor, diag));
         const char *name = vtac_proto_text(graph->initializer[i]->name);
         VTA_TRY(vtac_add_constant(im->graph, name, &tensor, &value, diag));
         VTA_TRY(vtac_scope_set(scope, vta_arena_string(&im->graph->arena, name, strlen(name)), value, diag));
@@ -392,12 +395,26 @@ static bool has_node(Onnx__NodeProto *const *nodes, size_t count, const char *na
 /* Whether a node of the model is control flow, or has a sequence. */
 static bool needs_flow(Onnx__NodeProto *const *nodes, size_t count)
 {
-    static const char *const marks[] = {"If", "Loop", "Scan", "Sequence", "Optional", "SplitToSequence"};
+    static const char *const marks[] = {"If",     "Loop", "Scan", "Sequence", "Optional", "SplitToSequence",
+                                        "String", "Regex"};
     bool found = false;
     for (size_t i = 0; i < sizeof marks / sizeof marks[0]; i++) {
         found = found || has_node(nodes, count, marks[i]);
     }
     return found;
+}
+
+/* Whether an input is a sequence, texts, or may be absent: only the second way takes these. */
+static bool takes_parcels(const Onnx__GraphProto *graph)
+{
+    bool takes = false;
+    for (size_t i = 0; i < graph->n_input; i++) {
+        const Onnx__TypeProto *type = graph->input[i]->type;
+        takes = takes ||
+                (type != NULL && (type->value_case != ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE ||
+                                  type->tensor_type->elem_type == ONNX__TENSOR_PROTO__DATA_TYPE__STRING));
+    }
+    return takes;
 }
 
 /* Once more, into a new graph, with instructions for what is known only at run time. Where neither way is
@@ -418,7 +435,8 @@ static vta_status import_dynamic(vtac_importer *im, vtac_graph **graph, vta_stat
     if (again != VTA_OK) {
         vtac_graph_destroy(other);
         im->graph = first;
-        if (diag->text[0] == '\0' || needs_flow(im->model->graph->node, im->model->graph->n_node)) {
+        if (diag->text[0] == '\0' || needs_flow(im->model->graph->node, im->model->graph->n_node) ||
+            takes_parcels(im->model->graph)) {
             *diag = second;
             return again;
         }
@@ -477,8 +495,11 @@ vta_status vtac_onnx_parse(const uint8_t *bytes, size_t size, const char *what, 
                             .options = options,
                             .graph = graph,
                             .diag = diag,
-                            .budget = MOST_GROWTH + model->graph->n_node};
+                            .budget = MOST_GROWTH + model->graph->n_node,
+                            .texts = {.item_size = sizeof(const char *)}};
         status = import_either(&im, &graph, diag);
+        free(im.text_ids.slots);
+        vta_vec_free(&im.texts);
     }
     if (model != NULL) {
         onnx__model_proto__free_unpacked(model, NULL);

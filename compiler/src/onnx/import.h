@@ -6,6 +6,7 @@
 #define VTAC_ONNX_IMPORT_H
 
 #include "onnx.pb-c.h"
+#include "vta/vec.h"
 #include "vtac/onnx.h"
 
 /* Names of values, with the scope around them (subgraphs of If and Loop see outer names; functions do not).
@@ -29,6 +30,8 @@ typedef struct vtac_importer {
     uint32_t depth;  /* of nested functions and subgraphs */
     uint64_t budget; /* nodes that may still be made: loops unroll, functions inline */
     bool has_flow;   /* what is known only at run time becomes instructions */
+    vtac_scope text_ids;
+    vta_vec texts; /* of const char *, by number */
 } vtac_importer;
 
 /* One ONNX node in our terms, on its way into the graph; the upgrade rewrites it in place. */
@@ -97,12 +100,18 @@ vta_status vtac_import_initializers(vtac_importer *im, vtac_scope *scope, const 
 vta_status vtac_import_nodes(vtac_importer *im, const vtac_place *at, Onnx__NodeProto *const *nodes,
                              size_t count, vta_diag *diag);
 
+/* texts.c: the number of a text of the model; only where texts are taken, that is at run time. A tensor, also
+ * one of texts; texts as a tensor of one axis. */
+vta_status vtac_text_number(vtac_importer *im, const char *text, int64_t *out, vta_diag *diag);
+vta_status vtac_import_any_tensor(vtac_importer *im, const Onnx__TensorProto *proto, vtac_tensor *out,
+                                  vta_diag *diag);
+vta_status vtac_import_texts(vtac_importer *im, const char *const *texts, size_t count, vtac_tensor *out,
+                             vta_diag *diag);
+
 /* tensor.c: contents of a TensorProto, converted to row-major little-endian bytes in the arena. */
 vta_status vtac_import_tensor(vta_arena *arena, const char *folder, const Onnx__TensorProto *proto,
                               vtac_tensor *out, vta_diag *diag);
 vta_status vtac_import_dtype(int64_t onnx_type, vtac_dtype *out, vta_diag *diag);
-/* The number of an element type in ONNX; 0: none. */
-int32_t vtac_export_dtype(vtac_dtype dtype);
 
 /* attr.c: element types are numbers in ONNX's attributes of these names, and words here. */
 bool vtac_names_a_type(const char *attr);

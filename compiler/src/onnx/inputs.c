@@ -66,7 +66,16 @@ static vta_status input_type(const vtac_importer *im, const Onnx__ValueInfoProto
     }
     *type = (vtac_type){.rank = 0};
     VTA_TRY(vtac_import_dtype(tensor->elem_type, &type->dtype, diag));
+    if (type->dtype == VTAC_TEXT) {
+        return vta_fail(diag, VTA_UNSUPPORTED, "input '%s' is of texts, which are taken at run time alone",
+                        name);
+    }
     const vtac_shape_option *option = shape_option(im, name);
+    if (option != NULL && im->options->shapes_hold) {
+        type->rank = option->rank;
+        memcpy(type->dim, option->dim, sizeof type->dim);
+        return VTA_OK;
+    }
     if (tensor->shape == NULL && option == NULL) {
         return vta_fail(diag, VTA_INVALID, "input '%s' has no shape; give it with --shape %s=...", name,
                         name);

@@ -24,7 +24,7 @@ static bool importable(const vtac_importer *im, const Onnx__NodeProto *node)
             return true;
         }
     }
-    if (im->has_flow && vtac_flow_row_of(node) != NULL) {
+    if (im->has_flow && (vtac_flow_row_of(node) != NULL || vtac_flow_is(node, "SequenceMap"))) {
         return true;
     }
     const vtac_op op = vtac_op_find(domain, type);

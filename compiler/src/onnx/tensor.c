@@ -13,12 +13,12 @@
 
 /* ONNX's TensorProto.DataType numbers. */
 static const vtac_dtype by_number[] = {
-    [1] = VTAC_F32,         [2] = VTAC_U8,        [3] = VTAC_I8,          [4] = VTAC_U16,
-    [5] = VTAC_I16,         [6] = VTAC_I32,       [7] = VTAC_I64,         [9] = VTAC_BOOL,
-    [10] = VTAC_F16,        [11] = VTAC_F64,      [12] = VTAC_U32,        [13] = VTAC_U64,
-    [16] = VTAC_BF16,       [17] = VTAC_F8E4M3FN, [18] = VTAC_F8E4M3FNUZ, [19] = VTAC_F8E5M2,
-    [20] = VTAC_F8E5M2FNUZ, [21] = VTAC_U4,       [22] = VTAC_I4,         [23] = VTAC_F4E2M1,
-    [24] = VTAC_F8E8M0,     [25] = VTAC_U2,       [26] = VTAC_I2,
+    [1] = VTAC_F32,     [2] = VTAC_U8,          [3] = VTAC_I8,        [4] = VTAC_U16,
+    [5] = VTAC_I16,     [6] = VTAC_I32,         [7] = VTAC_I64,       [8] = VTAC_TEXT,
+    [9] = VTAC_BOOL,    [10] = VTAC_F16,        [11] = VTAC_F64,      [12] = VTAC_U32,
+    [13] = VTAC_U64,    [16] = VTAC_BF16,       [17] = VTAC_F8E4M3FN, [18] = VTAC_F8E4M3FNUZ,
+    [19] = VTAC_F8E5M2, [20] = VTAC_F8E5M2FNUZ, [21] = VTAC_U4,       [22] = VTAC_I4,
+    [23] = VTAC_F4E2M1, [24] = VTAC_F8E8M0,     [25] = VTAC_U2,       [26] = VTAC_I2,
 };
 
 vta_status vtac_import_dtype(int64_t onnx_type, vtac_dtype *out, vta_diag *diag)
@@ -72,6 +72,7 @@ static listing list_of(const Onnx__TensorProto *proto, vtac_dtype dtype)
     case VTAC_I2:
     case VTAC_U2:
     case VTAC_BOOL: return (listing){proto->int32_data, proto->n_int32_data, sizeof(int32_t)};
+    case VTAC_TEXT:
     case VTAC_NO_DTYPE:
     case VTAC_DTYPE_COUNT: break;
     }
@@ -98,7 +99,8 @@ static void unpack(vtac_dtype dtype, const uint8_t *from, size_t count, uint8_t 
     const uint32_t bits = 8 / in_byte;
     const bool is_signed = vtac_dtype_held(dtype) == VTAC_I8;
     for (size_t i = 0; i < count; i++) {
-        const uint8_t value = (uint8_t)((unsigned)from[i / in_byte] >> (bits * (i % in_byte)) & ((1U << bits) - 1));
+        const uint8_t value =
+            (uint8_t)((unsigned)from[i / in_byte] >> (bits * (i % in_byte)) & ((1U << bits) - 1));
         const bool negative = is_signed && (value >> (bits - 1)) != 0;
         to[i] = (uint8_t)(value | (negative ? 0xffU << bits : 0U));
     }
@@ -202,6 +204,9 @@ static vta_status type_of(const Onnx__TensorProto *proto, vtac_type *type, vta_d
                         VTAC_MAX_RANK);
     }
     VTA_TRY(vtac_import_dtype(proto->data_type, &type->dtype, diag));
+    if (type->dtype == VTAC_TEXT) {
+        return vta_fail(diag, VTA_UNSUPPORTED, "it is of texts, which are taken at run time alone");
+    }
     for (uint32_t i = 0; i < type->rank; i++) {
         type->dim[i] = proto->dims[i];
     }

@@ -108,11 +108,20 @@ vta_status vtac_infer_where(const vtac_graph *graph, const vtac_node *node, vtac
     return vtac_broadcast(&out[0], in[0], &out[0], diag);
 }
 
+static vta_status no_text_cast(vta_diag *diag)
+{
+    return vta_fail(diag, VTA_UNSUPPORTED, "numbers become texts, and texts numbers, at run time alone");
+}
+
 vta_status vtac_infer_cast(const vtac_graph *graph, const vtac_node *node, vtac_type *out, vta_diag *diag)
 {
     VTA_TRY(vtac_infer_same(graph, node, out, diag));
     const char *to = vtac_attr_string(node, "to", "");
+    const bool text = out[0].dtype == VTAC_TEXT;
     out[0].dtype = vtac_dtype_parse(to);
+    if (text != (out[0].dtype == VTAC_TEXT) && node->op != VTAC_OP_BIT_CAST) {
+        return no_text_cast(diag);
+    }
     return out[0].dtype != VTAC_NO_DTYPE
                ? VTA_OK
                : vta_fail(diag, VTA_UNSUPPORTED, "attribute 'to' is '%s', not a known type", to);
@@ -124,8 +133,9 @@ vta_status vtac_infer_cast_like(const vtac_graph *graph, const vtac_node *node, 
     const vtac_type *like;
     VTA_TRY(vtac_need_type(graph, node, 1, &like, diag));
     VTA_TRY(vtac_infer_same(graph, node, out, diag));
+    const bool text = out[0].dtype == VTAC_TEXT;
     out[0].dtype = like->dtype;
-    return VTA_OK;
+    return text == (like->dtype == VTAC_TEXT) ? VTA_OK : no_text_cast(diag);
 }
 
 vta_status vtac_infer_dropout(const vtac_graph *graph, const vtac_node *node, vtac_type *out, vta_diag *diag)

@@ -70,10 +70,17 @@ static const char *types_text(const char *types)
 {
     static const struct {
         const char *types, *text;
-    } rows[] = {
-        {"f", "floats"}, {"fiu", "numbers"},          {"iu", "integers"},      {"i", "signed integers"},
-        {"b", "bool"},   {"fiub", "numbers, bool"},   {"q", "8-bit integers"}, {"s", "f32"},
-        {"w", "i32"},    {"=", "the type of input 0"}};
+    } rows[] = {{"f", "floats"},
+                {"fiu", "numbers"},
+                {"iu", "integers"},
+                {"i", "signed integers"},
+                {"b", "bool"},
+                {"fiub", "numbers, bool"},
+                {"q", "8-bit integers"},
+                {"s", "f32"},
+                {"fiubt", "numbers, bool, texts"},
+                {"w", "i32"},
+                {"=", "the type of input 0"}};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         if (strcmp(rows[i].types, types) == 0) {
             return rows[i].text;

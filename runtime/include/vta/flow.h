@@ -16,6 +16,14 @@
  *               …, name
  *   outputs     the same
  *
+ * Inputs and outputs that are no tensors of numbers are tensors of opaque words (DLPack's code 3, 64 bits), one
+ * axis long, that hold a parcel:
+ *
+ *   a tensor    't', type, rank, sizes …, its bytes padded to a multiple of 8
+ *   of texts    't', VTA_FLOW_TEXT, rank, sizes …, each: its length in bytes, its bytes padded to a multiple of 8
+ *   a sequence  's', how many, a parcel for each
+ *   nothing     'o'
+ *
  * A list is its length and its items, a name its length in bytes and the bytes padded to a multiple of 8, a
  * type DLPack's code, the bits << 8, and the bytes of an element in memory << 16. Block 0 is the model.
  */
@@ -42,7 +50,8 @@ enum {
     VTA_FLOW_I32 = 0 | 32 << 8 | 4 << 16,
     VTA_FLOW_U8 = 1 | 8 << 8 | 1 << 16,
     VTA_FLOW_F32 = 2 | 32 << 8 | 4 << 16,
-    VTA_FLOW_BOOL = 6 | 8 << 8 | 1 << 16
+    VTA_FLOW_BOOL = 6 | 8 << 8 | 1 << 16,
+    VTA_FLOW_TEXT = 3 | 64 << 8 | 8 << 16 /* an opaque word: the number of a text (src/flow_text.h) */
 };
 
 #endif

@@ -45,7 +45,8 @@ typedef struct vta_model_options {
 /* A tensor in terms that DLPack's DLTensor has: row-major, aligned to 64 bytes, on the host. */
 typedef struct vta_tensor_info {
     const char *name;               /* borrowed from the model */
-    uint8_t dtype_code, dtype_bits; /* DLPack: 0 int, 1 uint, 2 float, 4 bfloat, 6 bool */
+    uint8_t dtype_code, dtype_bits; /* DLPack: 0 int, 1 uint, 2 float, 3 parcel (vta/flow.h), 4 bfloat, 6
+                                       bool */
     uint32_t rank;
     const int64_t *dim;
     size_t bytes;

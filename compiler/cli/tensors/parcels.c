@@ -1,0 +1,506 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Parcels. A file of a sequence and one of an optional are alike: fields of tensors (3) and of sequences (5)
+ * in a row; an optional of nothing says 0 in field 2. What an input is to be, its model knows.
+ */
+#include "parcels.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "onnx.pb-c.h"
+#include "vta/file.h"
+#include "vta/flow.h"
+#include "vtac/flow.h"
+
+static const size_t most_bytes = (size_t)1 << 32;
+enum { MOST_DEPTH = 4 };
+
+bool cli_is_parcel(const vta_tensor_info *info)
+{
+    return info->dtype_code == 3 && info->dtype_bits == 64;
+}
+
+static void put(vta_str *out, int64_t word)
+{
+    vta_str_append(out, &word, sizeof word);
+}
+
+static void put_bytes(vta_str *out, const void *data, size_t size)
+{
+    static const uint8_t zeros[8] = {0};
+    vta_str_append(out, data, size);
+    vta_str_append(out, zeros, (8 - size % 8) % 8);
+}
+
+static void put_tensor(vta_str *out, const vtac_tensor *t)
+{
+    put(out, VTA_FLOW_TENSOR);
+    put(out, vtac_flow_type(t->type.dtype));
+    put(out, t->type.rank);
+    for (uint32_t i = 0; i < t->type.rank; i++) {
+        put(out, t->type.dim[i]);
+    }
+    put_bytes(out, t->data, t->bytes);
+}
+
+static vta_status put_texts(vta_str *out, const Onnx__TensorProto *proto, vta_diag *diag)
+{
+    size_t count = 1;
+    put(out, VTA_FLOW_TENSOR);
+    put(out, VTA_FLOW_TEXT);
+    put(out, (int64_t)proto->n_dims);
+    for (size_t i = 0; i < proto->n_dims; i++) {
+        put(out, proto->dims[i]);
+        if (proto->dims[i] < 0 || __builtin_mul_overflow(count, (size_t)proto->dims[i], &count)) {
+            return vta_fail(diag, VTA_SYNTAX, "a size is %lld", (long long)proto->dims[i]);
+        }
+    }
+    for (size_t i = 0; i < proto->n_string_data; i++) {
+        put(out, (int64_t)proto->string_data[i].len);
+        put_bytes(out, proto->string_data[i].data, proto->string_data[i].len);
+    }
+    return proto->n_string_data == count && proto->n_dims <= VTAC_MAX_RANK
+               ? VTA_OK
+               : vta_fail(diag, VTA_SYNTAX, "it holds %zu texts, which is not what its sizes say",
+                          proto->n_string_data);
+}
+
+/* ---- files */
+
+typedef struct field {
+    uint64_t number, value; /* value: of a number */
+    const uint8_t *at;      /* of bytes */
+    size_t size;
+} field;
+
+static bool varint(const uint8_t **at, const uint8_t *end, uint64_t *out)
+{
+    *out = 0;
+    for (unsigned shift = 0; *at < end && shift < 64; shift += 7) {
+        const uint8_t byte = *(*at)++;
+        *out |= (uint64_t)(byte & 127) << shift;
+        if (byte < 128) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The next field of a message; false: it is damaged. */
+static bool next_field(const uint8_t **at, const uint8_t *end, field *out)
+{
+    uint64_t key;
+    uint64_t size = 0;
+    *out = (field){.at = NULL};
+    if (!varint(at, end, &key)) {
+        return false;
+    }
+    out->number = key >> 3;
+    if ((key & 7) == 0) {
+        return varint(at, end, &out->value);
+    }
+    if ((key & 7) == 2 && !varint(at, end, &size)) {
+        return false;
+    }
+    size = (key & 7) == 1 ? 8 : (key & 7) == 5 ? 4 : size;
+    if (((key & 7) != 2 && size == 0) || size > (uint64_t)(end - *at)) {
+        return false;
+    }
+    out->at = *at;
+    out->size = (size_t)size;
+    *at += size;
+    return true;
+}
+
+/* A tensor has its name in field 8 and its contents in 9, or a list of its own kind. */
+static bool is_tensor(const uint8_t *bytes, size_t size)
+{
+    const uint8_t *at = bytes;
+    field f;
+    bool tensor = false;
+    while (at < bytes + size && next_field(&at, bytes + size, &f)) {
+        tensor = tensor || f.number > 7 || (f.number == 1 && f.at == NULL);
+    }
+    return tensor;
+}
+
+static vta_status tensor_parcel(const uint8_t *bytes, size_t size, vta_str *out, vta_diag *diag)
+{
+    Onnx__TensorProto *proto = onnx__tensor_proto__unpack(NULL, size, bytes);
+    vta_status status = VTA_SYNTAX;
+    if (proto == NULL) {
+        return vta_fail(diag, VTA_SYNTAX, "not a serialized ONNX tensor");
+    }
+    if (proto->data_type == ONNX__TENSOR_PROTO__DATA_TYPE__STRING) {
+        status = put_texts(out, proto, diag);
+    } else {
+        vta_arena arena = {0};
+        vtac_tensor tensor;
+        status = vtac_onnx_tensor(bytes, size, "tensor", &arena, &tensor, diag);
+        if (status == VTA_OK) {
+            put_tensor(out, &tensor);
+        }
+        vta_arena_free(&arena);
+    }
+    onnx__tensor_proto__free_unpacked(proto, NULL);
+    return status;
+}
+
+static vta_status list_parcel(const uint8_t *bytes, size_t size, int depth, vta_str *out, vta_diag *diag)
+{
+    const uint8_t *end = bytes + size;
+    field f;
+    int64_t count = 0;
+    bool nothing = false;
+    for (const uint8_t *at = bytes; at < end;) {
+        if (!next_field(&at, end, &f) || depth >= MOST_DEPTH) {
+            return vta_fail(diag, VTA_SYNTAX, "not a serialized ONNX sequence or optional");
+        }
+        if (f.number == 4 || f.number > 5) {
+            return vta_fail(diag, VTA_UNSUPPORTED, "it has maps or sparse tensors in it");
+        }
+        count += f.number == 3 || f.number == 5;
+        nothing = nothing || (f.number == 2 && f.value == 0);
+    }
+    if (count == 0 && nothing) {
+        put(out, VTA_FLOW_NOTHING);
+        return VTA_OK;
+    }
+    put(out, VTA_FLOW_SEQUENCE);
+    put(out, count);
+    for (const uint8_t *at = bytes; at < end && next_field(&at, end, &f);) {
+        if (f.number == 3) {
+            VTA_TRY(tensor_parcel(f.at, f.size, out, diag));
+        } else if (f.number == 5) {
+            VTA_TRY(list_parcel(f.at, f.size, depth + 1, out, diag));
+        }
+    }
+    return VTA_OK;
+}
+
+vta_status cli_read_parcel(const char *path, vta_str *out, vta_diag *diag)
+{
+    const size_t length = strlen(path);
+    uint8_t *bytes;
+    size_t size;
+    vta_status status;
+    if (length > 4 && strcmp(path + length - 4, ".npy") == 0) {
+        vta_arena arena = {0};
+        vtac_tensor tensor;
+        status = cli_read_tensor(path, &arena, &tensor, diag);
+        if (status == VTA_OK) {
+            put_tensor(out, &tensor);
+        }
+        vta_arena_free(&arena);
+        return status;
+    }
+    VTA_TRY(vta_file_read(path, most_bytes, &bytes, &size, diag));
+    status = is_tensor(bytes, size) ? tensor_parcel(bytes, size, out, diag)
+                                    : list_parcel(bytes, size, 0, out, diag);
+    free(bytes);
+    status = status == VTA_OK && out->failed ? vta_fail(diag, VTA_NOMEM, "out of memory") : status;
+    return status == VTA_OK ? VTA_OK : vta_context(diag, "%s", path);
+}
+
+vta_status cli_give_parcel(vta_model *model, uint32_t i, const char *path, vta_diag *diag)
+{
+    vta_str parcel = {0};
+    vta_status status = cli_read_parcel(path, &parcel, diag);
+    const int64_t words = (int64_t)(parcel.size / 8);
+    status = status == VTA_OK ? vta_model_set_input_shape(model, i, &words, 1, diag) : status;
+    status = status == VTA_OK ? vta_model_set_input(model, i, parcel.text, parcel.size, diag) : status;
+    vta_str_free(&parcel);
+    return status;
+}
+
+/* ---- reading them */
+
+typedef struct reader {
+    const uint8_t *at, *end;
+} reader;
+
+static int64_t word(reader *r)
+{
+    int64_t value = -1;
+    if ((size_t)(r->end - r->at) >= sizeof value) {
+        memcpy(&value, r->at, sizeof value);
+        r->at += sizeof value;
+    }
+    return value;
+}
+
+static const uint8_t *bytes_of(reader *r, int64_t size)
+{
+    const uint8_t *at = r->at;
+    const int64_t whole = (size + 7) / 8 * 8;
+    if (size < 0 || whole > r->end - r->at) {
+        return NULL;
+    }
+    r->at += whole;
+    return at;
+}
+
+/* The type and, but for texts, the contents; false: it is damaged. */
+static bool read_tensor(reader *r, vtac_tensor *out)
+{
+    const int64_t type = word(r);
+    const int64_t rank = word(r);
+    *out = (vtac_tensor){.type = {.dtype = VTAC_NO_DTYPE}};
+    for (int d = VTAC_NO_DTYPE + 1; d < VTAC_DTYPE_COUNT; d++) {
+        out->type.dtype = vtac_flow_type((vtac_dtype)d) == type ? (vtac_dtype)d : out->type.dtype;
+    }
+    if (rank < 0 || rank > VTAC_MAX_RANK || out->type.dtype == VTAC_NO_DTYPE) {
+        return false;
+    }
+    out->type.rank = (uint32_t)rank;
+    for (int64_t i = 0; i < rank; i++) {
+        out->type.dim[i] = word(r);
+    }
+    const int64_t elements = vtac_type_elements(&out->type);
+    if (elements < 0 || out->type.dtype == VTAC_TEXT) {
+        return elements >= 0;
+    }
+    out->bytes = (size_t)elements * vtac_dtype_bytes(out->type.dtype);
+    out->data = bytes_of(r, (int64_t)out->bytes);
+    return out->data != NULL;
+}
+
+static vta_status damaged(vta_diag *diag)
+{
+    return vta_fail(diag, VTA_SYNTAX, "a parcel is damaged");
+}
+
+typedef struct comparing {
+    reader got, expected;
+    double rtol, atol;
+    vta_diag *diag;
+} comparing;
+
+static vta_status compare_texts(comparing *c, int64_t elements)
+{
+    for (int64_t i = 0; i < elements; i++) {
+        const int64_t a = word(&c->got);
+        const int64_t b = word(&c->expected);
+        const char *got = (const char *)bytes_of(&c->got, a);
+        const char *expected = (const char *)bytes_of(&c->expected, b);
+        if (got == NULL || expected == NULL) {
+            return damaged(c->diag);
+        }
+        if (a != b || memcmp(got, expected, (size_t)a) != 0) {
+            return vta_fail(c->diag, VTA_INVALID, "text %lld is '%.*s', expected '%.*s'", (long long)i,
+                            (int)(a < 80 ? a : 80), got, (int)(b < 80 ? b : 80), expected);
+        }
+    }
+    return VTA_OK;
+}
+
+static vta_status compare_tensors(comparing *c)
+{
+    vtac_tensor got;
+    vtac_tensor expected;
+    char a[160];
+    char b[160];
+    if (!read_tensor(&c->got, &got) || !read_tensor(&c->expected, &expected)) {
+        return damaged(c->diag);
+    }
+    if (!vtac_type_equal(&got.type, &expected.type)) {
+        return vta_fail(c->diag, VTA_INVALID, "it is %s, expected %s", vtac_type_text(&got.type, a, sizeof a),
+                        vtac_type_text(&expected.type, b, sizeof b));
+    }
+    if (got.type.dtype == VTAC_TEXT) {
+        return compare_texts(c, vtac_type_elements(&got.type));
+    }
+    const cli_difference d = cli_compare_tensors(&got, &expected, c->rtol, c->atol);
+    return d.equal ? VTA_OK
+                   : vta_fail(c->diag, VTA_INVALID,
+                              "it differs by up to %.3g: element %lld is %.9g, expected %.9g", d.worst,
+                              (long long)d.at, d.got, d.expected);
+}
+
+static const char *kind_text(int64_t kind)
+{
+    return kind == VTA_FLOW_TENSOR ? "a tensor" : kind == VTA_FLOW_SEQUENCE ? "a sequence" : "nothing";
+}
+
+static vta_status compare_items(comparing *c, int depth)
+{
+    int64_t got = word(&c->got);
+    int64_t expected = word(&c->expected);
+    /* What may be absent is, in a file, a list of one thing or none. */
+    if (depth == 0 && expected == VTA_FLOW_SEQUENCE && got != VTA_FLOW_SEQUENCE) {
+        const int64_t count = word(&c->expected);
+        expected = count == 1 ? word(&c->expected) : count == 0 ? VTA_FLOW_NOTHING : expected;
+    }
+    if (got != expected) {
+        return vta_fail(c->diag, VTA_INVALID, "it is %s, expected %s", kind_text(got), kind_text(expected));
+    }
+    if (got == VTA_FLOW_TENSOR) {
+        return compare_tensors(c);
+    }
+    if (got != VTA_FLOW_SEQUENCE) {
+        return VTA_OK;
+    }
+    const int64_t count = word(&c->got);
+    int64_t wanted = word(&c->expected);
+    reader inside = c->expected;
+    if (depth == 0 && wanted == 1 && word(&inside) == VTA_FLOW_SEQUENCE) { /* an optional sequence */
+        wanted = word(&inside);
+        c->expected = inside;
+    }
+    if (count != wanted || depth >= MOST_DEPTH) {
+        return vta_fail(c->diag, VTA_INVALID, "it is a sequence of %lld, expected %lld", (long long)count,
+                        (long long)wanted);
+    }
+    for (int64_t i = 0; i < count; i++) {
+        if (compare_items(c, depth + 1) != VTA_OK) {
+            return vta_context(c->diag, "item %lld", (long long)i);
+        }
+    }
+    return VTA_OK;
+}
+
+vta_status cli_compare_parcels(const void *got, size_t got_bytes, const void *expected, size_t expected_bytes,
+                               double rtol, double atol, vta_diag *diag)
+{
+    comparing c = {.got = {got, (const uint8_t *)got + got_bytes},
+                   .expected = {expected, (const uint8_t *)expected + expected_bytes},
+                   .rtol = rtol,
+                   .atol = atol,
+                   .diag = diag};
+    return compare_items(&c, 0);
+}
+
+/* ---- for a reader, and to files */
+
+static bool item_text(reader *r, vta_str *out, int depth)
+{
+    enum { SHOWN = 16 };
+    const int64_t kind = word(r);
+    vtac_tensor t;
+    char type[160];
+    if (kind == VTA_FLOW_SEQUENCE && depth < MOST_DEPTH) {
+        const int64_t count = word(r);
+        vta_str_printf(out, "sequence of %lld", (long long)count);
+        for (int64_t i = 0; i < count; i++) {
+            vta_str_put(out, i == 0 ? ": " : i < SHOWN ? ", " : i == SHOWN ? ", ..." : "");
+            if (i >= SHOWN || !item_text(r, out, depth + 1)) {
+                return i >= SHOWN;
+            }
+        }
+        return true;
+    }
+    if (kind != VTA_FLOW_TENSOR) {
+        vta_str_put(out, "nothing");
+        return kind == VTA_FLOW_NOTHING;
+    }
+    if (!read_tensor(r, &t)) {
+        return false;
+    }
+    vta_str_put(out, vtac_type_text(&t.type, type, sizeof type));
+    const int64_t elements = vtac_type_elements(&t.type);
+    for (int64_t i = 0; t.type.dtype == VTAC_TEXT && i < elements; i++) {
+        const int64_t size = word(r);
+        const char *text = (const char *)bytes_of(r, size);
+        if (text == NULL) {
+            return false;
+        }
+        if (i < SHOWN) {
+            vta_str_printf(out, " '%.*s'", (int)(size < 80 ? size : 80), text);
+        } else if (i == SHOWN) {
+            vta_str_put(out, " ...");
+        }
+    }
+    return true;
+}
+
+void cli_parcel_text(const void *parcel, size_t bytes, vta_str *out)
+{
+    reader r = {parcel, (const uint8_t *)parcel + bytes};
+    (void)item_text(&r, out, 0);
+}
+
+static void put_varint(vta_str *out, uint64_t value)
+{
+    for (; value >= 128; value >>= 7) {
+        const uint8_t byte = (uint8_t)(value | 128);
+        vta_str_append(out, &byte, 1);
+    }
+    const uint8_t byte = (uint8_t)value;
+    vta_str_append(out, &byte, 1);
+}
+
+static void put_field(vta_str *out, uint64_t number, const void *data, size_t size)
+{
+    put_varint(out, number << 3 | 2);
+    put_varint(out, size);
+    vta_str_append(out, data, size);
+}
+
+static void put_number(vta_str *out, uint64_t number, uint64_t value)
+{
+    put_varint(out, number << 3);
+    put_varint(out, value);
+}
+
+static bool tensor_file(reader *r, vta_str *out)
+{
+    enum { DIMS = 1, TYPE = 2, TEXTS = 6, RAW = 9 };
+    vtac_tensor t;
+    if (!read_tensor(r, &t) || vtac_dtype_bits(t.type.dtype) < 8) { /* files pack these */
+        return false;
+    }
+    for (uint32_t i = 0; i < t.type.rank; i++) {
+        put_number(out, DIMS, (uint64_t)t.type.dim[i]);
+    }
+    put_number(out, TYPE, (uint64_t)vtac_export_dtype(t.type.dtype));
+    const int64_t elements = vtac_type_elements(&t.type);
+    for (int64_t i = 0; t.type.dtype == VTAC_TEXT && i < elements; i++) {
+        const int64_t size = word(r);
+        const uint8_t *text = bytes_of(r, size);
+        if (text == NULL) {
+            return false;
+        }
+        put_field(out, TEXTS, text, (size_t)size);
+    }
+    if (t.type.dtype != VTAC_TEXT) {
+        put_field(out, RAW, t.data, t.bytes);
+    }
+    put_field(out, 8, "", 0); /* its name, by which a tensor is known */
+    return true;
+}
+
+static bool item_file(reader *r, vta_str *out, int depth)
+{
+    enum { TYPE = 2, TENSORS = 3, SEQUENCES = 5, OF_TENSORS = 1 };
+    const int64_t kind = word(r);
+    if (kind == VTA_FLOW_TENSOR) {
+        return tensor_file(r, out);
+    }
+    const int64_t count = kind == VTA_FLOW_SEQUENCE ? word(r) : 0;
+    put_number(out, TYPE, kind == VTA_FLOW_SEQUENCE ? OF_TENSORS : 0);
+    bool good = depth < MOST_DEPTH;
+    for (int64_t i = 0; good && i < count; i++) {
+        vta_str inside = {0};
+        reader next = *r;
+        const bool list = word(&next) != VTA_FLOW_TENSOR;
+        good = item_file(r, &inside, depth + 1);
+        put_field(out, list ? SEQUENCES : TENSORS, inside.text, inside.size);
+        out->failed = out->failed || inside.failed;
+        vta_str_free(&inside);
+    }
+    return good;
+}
+
+vta_status cli_write_parcel(const char *path, const void *parcel, size_t bytes, vta_diag *diag)
+{
+    reader r = {parcel, (const uint8_t *)parcel + bytes};
+    vta_str file = {0};
+    const bool good = item_file(&r, &file, 0);
+    const vta_status status =
+        file.failed ? vta_fail(diag, VTA_NOMEM, "out of memory")
+        : !good ? vta_fail(diag, VTA_UNSUPPORTED, "%s: it is damaged, or of types of less than 8 bits", path)
+                : vta_file_write(path, file.text, file.size, diag);
+    vta_str_free(&file);
+    return status;
+}

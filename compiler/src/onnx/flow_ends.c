@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The ends of a model that has instructions. Sequences, optionals and texts go in and out as parcels
+ * (vta/flow.h): an instruction makes of a parcel what the model says it is, or the other way.
+ */
+#include <string.h>
+
+#include "flow.h"
+#include "vta/str.h"
+
+/* What a model says of an input or output. */
+typedef struct declared {
+    char kind; /* of what is there, where it is optional */
+    vtac_dtype dtype;
+    bool may_be_absent, is_parcel;
+    const Onnx__TensorShapeProto *shape; /* of a tensor; NULL: any */
+} declared;
+
+static vta_status declared_type(const Onnx__ValueInfoProto *info, declared *out, vta_diag *diag)
+{
+    const Onnx__TypeProto *type = info->type;
+    *out = (declared){.kind = VTA_FLOW_TENSOR};
+    if (type != NULL && type->value_case == ONNX__TYPE_PROTO__VALUE_OPTIONAL_TYPE) {
+        out->may_be_absent = true;
+        type = type->optional_type->elem_type;
+    }
+    if (type != NULL && type->value_case == ONNX__TYPE_PROTO__VALUE_SEQUENCE_TYPE) {
+        out->kind = VTA_FLOW_SEQUENCE;
+        type = type->sequence_type->elem_type;
+    }
+    if (type == NULL || type->value_case != ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE) {
+        return vta_fail(
+            diag, VTA_UNSUPPORTED,
+            "'%s' is neither a tensor nor a sequence of tensors, nor one of these that may be absent",
+            vtac_proto_text(info->name));
+    }
+    out->shape = out->kind == VTA_FLOW_TENSOR ? type->tensor_type->shape : NULL;
+    VTA_TRY(vtac_import_dtype(type->tensor_type->elem_type, &out->dtype, diag));
+    out->is_parcel = out->may_be_absent || out->kind == VTA_FLOW_SEQUENCE || out->dtype == VTAC_TEXT;
+    return VTA_OK;
+}
+
+static vta_status add_parcel_end(vtac_flow_builder *b, vta_vec *ends, const char *name, uint32_t *slot,
+                                 vta_diag *diag)
+{
+    uint32_t number;
+    vtac_flow_end end = {.name = vta_arena_string(&b->im->graph->arena, name, strlen(name)),
+                         .kind = VTA_FLOW_TENSOR,
+                         .dtype = VTAC_TEXT, /* the same words: opaque */
+                         .rank = 1,
+                         .dim = {-1}};
+    VTA_TRY(vtac_flow_add_slot(b, VTA_FLOW_TENSOR, VTAC_TEXT, NULL, &number, diag));
+    end.slot = *slot = vtac_flow_at(b, number)->slot;
+    return end.name != NULL && vta_vec_push(ends, &end) != NULL ? VTA_OK : vtac_flow_no_memory(diag);
+}
+
+/* An instruction with one input and at most one output. */
+static vta_status give_one(vtac_flow_builder *b, uint32_t block, vta_flow_op op, const char *name,
+                           uint32_t from, uint32_t to, const int64_t *words, size_t count, vta_diag *diag)
+{
+    vtac_flow_draft d = VTAC_FLOW_DRAFT;
+    vta_status status = vtac_flow_put_number(&d.inputs, from, diag);
+    status = status == VTA_OK ? vtac_flow_put_number(&d.outputs, to, diag) : status;
+    for (size_t i = 0; status == VTA_OK && i < count; i++) {
+        status = vtac_flow_put_word(&d.words, words[i], diag);
+    }
+    status =
+        status == VTA_OK ? vtac_flow_give(b, block, op, name, &d.inputs, &d.outputs, &d.words, diag) : status;
+    vtac_flow_free_draft(&d);
+    return status;
+}
+
+enum { UNPACK_WORDS = 4 + VTAC_MAX_RANK };
+
+static vta_status import_parcel(vtac_flow_builder *b, const vtac_place *at, uint32_t block,
+                                const Onnx__ValueInfoProto *info, const declared *is, vta_diag *diag)
+{
+    const char *name = info->name;
+    uint32_t slot;
+    uint32_t number;
+    vtac_type type = {.dtype = is->dtype};
+    int64_t words[UNPACK_WORDS] = {is->kind, vtac_flow_type(is->dtype), is->may_be_absent, -1};
+    size_t count = 4;
+    bool known = is->shape != NULL && !is->may_be_absent;
+    if (is->shape != NULL && is->shape->n_dim <= VTAC_MAX_RANK) {
+        type.rank = (uint32_t)is->shape->n_dim;
+        words[3] = type.rank;
+        for (uint32_t i = 0; i < type.rank; i++) {
+            const Onnx__TensorShapeProto__Dimension *dim = is->shape->dim[i];
+            const bool fixed =
+                dim->value_case == ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_VALUE && dim->dim_value > 0;
+            words[count++] = fixed ? dim->dim_value : -1;
+            type.dim[i] = fixed ? dim->dim_value : 0;
+            known = known && fixed;
+        }
+    }
+    VTA_TRY(add_parcel_end(b, &b->flow->inputs, name, &slot, diag));
+    VTA_TRY(vtac_flow_add_slot(b, is->kind, is->dtype, known ? &type : NULL, &number, diag));
+    VTA_TRY(
+        give_one(b, block, VTA_FLOW_UNPACK, name, slot, vtac_flow_at(b, number)->slot, words, count, diag));
+    return vtac_flow_bind(b, at, name, number, diag);
+}
+
+vta_status vtac_flow_import_ends(vtac_flow_builder *b, const vtac_place *at, uint32_t block, vta_diag *diag)
+{
+    const Onnx__GraphProto *graph = b->im->model->graph;
+    for (size_t i = 0; i < graph->n_input; i++) {
+        const char *name = vtac_proto_text(graph->input[i]->name);
+        uint32_t number;
+        if (vtac_flow_find(at, name, &number)) {
+            continue;
+        }
+        vtac_flow_end end = {.name = name};
+        declared is;
+        VTA_TRY(declared_type(graph->input[i], &is, diag));
+        if (is.is_parcel) {
+            VTA_TRY(import_parcel(b, at, block, graph->input[i], &is, diag));
+            continue;
+        }
+        VTA_TRY(vtac_import_input(b->im, graph->input[i], &end, diag));
+        vtac_type type = {.dtype = end.dtype, .rank = end.rank < 0 ? 0 : (uint32_t)end.rank};
+        bool known = end.rank >= 0;
+        for (int32_t k = 0; k < end.rank; k++) {
+            type.dim[k] = end.dim[k];
+            known = known && end.dim[k] >= 0;
+        }
+        end.name = vta_arena_string(&b->im->graph->arena, name, strlen(name));
+        VTA_TRY(vtac_flow_add_slot(b, end.kind, end.dtype, known ? &type : NULL, &number, diag));
+        end.slot = vtac_flow_at(b, number)->slot;
+        VTA_TRY(vtac_flow_bind(b, at, end.name, number, diag));
+        if (end.name == NULL || vta_vec_push(&b->flow->inputs, &end) == NULL) {
+            return vtac_flow_no_memory(diag);
+        }
+    }
+    return vtac_check_shape_options(b->im, diag);
+}
+
+vta_status vtac_flow_export_ends(vtac_flow_builder *b, const vtac_place *at, uint32_t block, vta_diag *diag)
+{
+    const Onnx__GraphProto *graph = b->im->model->graph;
+    for (size_t i = 0; i < graph->n_output; i++) {
+        const char *name = vtac_proto_text(graph->output[i]->name);
+        uint32_t number;
+        if (!vtac_flow_find(at, name, &number) || number == 0) {
+            return vta_fail(diag, VTA_INVALID, "output %zu ('%s') is defined by no node", i, name);
+        }
+        const vtac_flow_value v = *vtac_flow_at(b, number);
+        declared is;
+        vta_diag why = {0};
+        const bool said = declared_type(graph->output[i], &is, &why) == VTA_OK;
+        if (v.kind != VTA_FLOW_TENSOR || v.dtype == VTAC_TEXT || (said && is.is_parcel)) {
+            uint32_t from;
+            uint32_t slot;
+            VTA_TRY(vtac_flow_slot(b, number, &from, diag));
+            VTA_TRY(add_parcel_end(b, &b->flow->outputs, name, &slot, diag));
+            VTA_TRY(give_one(b, block, VTA_FLOW_PACK, name, from, slot, NULL, 0, diag));
+            continue;
+        }
+        const Onnx__TypeProto *type = graph->output[i]->type;
+        const Onnx__TypeProto__Tensor *tensor =
+            type != NULL && type->value_case == ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE ? type->tensor_type
+                                                                                    : NULL;
+        vtac_flow_end end = {.name = vta_arena_string(&b->im->graph->arena, name, strlen(name)),
+                             .kind = v.kind,
+                             .dtype = v.dtype,
+                             .rank = -1};
+        if (v.known) {
+            end.rank = (int32_t)v.type.rank;
+            memcpy(end.dim, v.type.dim, sizeof end.dim);
+        } else if (tensor != NULL && tensor->shape != NULL && tensor->shape->n_dim <= VTAC_MAX_RANK) {
+            end.rank = (int32_t)tensor->shape->n_dim;
+            for (int32_t k = 0; k < end.rank; k++) {
+                end.dim[k] = -1;
+            }
+        }
+        VTA_TRY(vtac_flow_slot(b, number, &end.slot, diag));
+        if (end.name == NULL || vta_vec_push(&b->flow->outputs, &end) == NULL) {
+            return vtac_flow_no_memory(diag);
+        }
+    }
+    return VTA_OK;
+}
+
+/* The first instruction of all numbers the model's own texts, as vtac_text_number did. */
+vta_status vtac_flow_give_texts(vtac_flow_builder *b, uint32_t block, vta_diag *diag)
+{
+    const vta_vec *texts = &b->im->texts;
+    const int64_t head[] = {VTA_FLOW_TENSOR, vtac_flow_type(VTAC_TEXT), 1, (int64_t)texts->count};
+    const int64_t words[] = {VTA_FLOW_TENSOR, vtac_flow_type(VTAC_TEXT), 0, -1};
+    vta_str parcel = {0};
+    if (texts->count == 0) {
+        return VTA_OK;
+    }
+    vta_str_append(&parcel, head, sizeof head);
+    for (size_t i = 0; i < texts->count; i++) {
+        static const uint8_t zeros[8] = {0};
+        const char *text = *(const char **)vta_vec_at(texts, i);
+        const int64_t size = (int64_t)strlen(text);
+        vta_str_append(&parcel, &size, sizeof size);
+        vta_str_append(&parcel, text, (size_t)size);
+        vta_str_append(&parcel, zeros, (size_t)(-size & 7));
+    }
+    vtac_tensor tensor = {.type = {VTAC_I64, 1, {(int64_t)(parcel.size / 8)}},
+                          .data = parcel.failed ? NULL : vtac_flow_kept(b, parcel.text, parcel.size),
+                          .bytes = parcel.size};
+    vta_str_free(&parcel);
+    const vtac_flow_constant constant = {b->flow->slot_count, tensor};
+    if (tensor.data == NULL || vta_vec_push(&b->flow->constants, &constant) == NULL) {
+        return vtac_flow_no_memory(diag);
+    }
+    b->flow->slot_count += 2;
+    VTA_TRY(give_one(b, block, VTA_FLOW_UNPACK, "", constant.slot, constant.slot + 1, words, 4, diag));
+    vta_vec *insns = &((vtac_flow_block *)vta_vec_at(&b->flow->blocks, block))->insns;
+    vtac_flow_insn *first = vta_vec_at(insns, 0);
+    const vtac_flow_insn last = first[insns->count - 1];
+    memmove(first + 1, first, (insns->count - 1) * sizeof *first);
+    *first = last;
+    return VTA_OK;
+}
