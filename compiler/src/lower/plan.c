@@ -86,31 +86,69 @@ static int larger_first(const void *a, const void *b)
     return x->id < y->id ? -1 : x->id > y->id;
 }
 
-/* The lowest offset at which `s` meets none of the placed ones that live when it does. */
-static uint64_t lowest(const vtac_program *p, const vtac_storage *s, const by_size *placed, size_t count)
+/* What is placed, by the stretches of steps in which it lives: most live in one or two of them. */
+enum { STRETCH = 64 };
+typedef struct placed {
+    vta_vec *in; /* of vtac_storage_id, for each stretch */
+    size_t stretches;
+} placed;
+
+static vta_status note_placed(placed *all, const vtac_storage *s, vtac_storage_id id, vta_diag *diag)
+{
+    for (uint32_t i = s->first / STRETCH; i <= s->last / STRETCH; i++) {
+        if (vta_vec_push(&all->in[i], &id) == NULL) {
+            return vta_fail(diag, VTA_NOMEM, "out of memory");
+        }
+    }
+    return VTA_OK;
+}
+
+/* The lowest offset at which `s` meets none of the placed ones that live when it does. Each move is forced,
+ * so that their order does not matter. */
+static uint64_t lowest(const vtac_program *p, const vtac_storage *s, const placed *all)
 {
     uint64_t offset = 0;
     for (bool moved = true; moved;) {
         moved = false;
-        for (size_t i = 0; i < count; i++) {
-            const vtac_storage *other = storage(p, placed[i].id);
-            const bool together = other->first <= s->last && s->first <= other->last;
-            if (together && offset < other->offset + aligned(other->bytes) &&
-                other->offset < offset + aligned(s->bytes)) {
-                offset = other->offset + aligned(other->bytes);
-                moved = true;
+        for (uint32_t k = s->first / STRETCH; k <= s->last / STRETCH; k++) {
+            const vtac_storage_id *ids = all->in[k].items;
+            for (size_t i = 0; i < all->in[k].count; i++) {
+                const vtac_storage *other = storage(p, ids[i]);
+                const bool together = other->first <= s->last && s->first <= other->last;
+                if (together && offset < other->offset + aligned(other->bytes) &&
+                    other->offset < offset + aligned(s->bytes)) {
+                    offset = other->offset + aligned(other->bytes);
+                    moved = true;
+                }
             }
         }
     }
     return offset;
 }
 
+static vta_status place_all(vtac_program *p, const by_size *order, size_t count, placed *all, vta_diag *diag)
+{
+    for (size_t i = 0; i < count; i++) {
+        vtac_storage *s = storage(p, order[i].id);
+        s->offset = lowest(p, s, all);
+        VTA_TRY(note_placed(all, s, order[i].id, diag));
+        const uint64_t end = s->offset + aligned(s->bytes);
+        p->workspace_bytes = end > p->workspace_bytes ? end : p->workspace_bytes;
+    }
+    return VTA_OK;
+}
+
 static vta_status place_workspace(vtac_program *p, vta_diag *diag)
 {
     by_size *order = vta_arena_array(&p->arena, p->storages.count, sizeof *order);
+    placed all = {.stretches = p->steps.count / STRETCH + 1};
     size_t count = 0;
-    if (order == NULL) {
+    all.in = vta_arena_array(&p->arena, all.stretches, sizeof *all.in);
+    if (order == NULL || all.in == NULL) {
         return vta_fail(diag, VTA_NOMEM, "out of memory");
+    }
+    for (size_t i = 0; i < all.stretches; i++) {
+        all.in[i] = (vta_vec){.item_size = sizeof(vtac_storage_id)};
     }
     for (vtac_storage_id id = 1; id < p->storages.count; id++) {
         const vtac_storage *s = storage(p, id);
@@ -122,13 +160,11 @@ static vta_status place_workspace(vtac_program *p, vta_diag *diag)
         }
     }
     qsort(order, count, sizeof *order, larger_first);
-    for (size_t i = 0; i < count; i++) {
-        vtac_storage *s = storage(p, order[i].id);
-        s->offset = lowest(p, s, order, i);
-        const uint64_t end = s->offset + aligned(s->bytes);
-        p->workspace_bytes = end > p->workspace_bytes ? end : p->workspace_bytes;
+    const vta_status status = place_all(p, order, count, &all, diag);
+    for (size_t i = 0; i < all.stretches; i++) {
+        vta_vec_free(&all.in[i]);
     }
-    return VTA_OK;
+    return status;
 }
 
 vta_status vtac_plan(vtac_program *p, vta_diag *diag)
