@@ -64,7 +64,11 @@ def activation(name, x):
         s = 1 / (1 + numpy.exp(-x))
     return {"linear": x, "leaky": numpy.where(x > 0, x, 0.1 * x), "relu": numpy.maximum(x, 0), "logistic": s, "swish": x * s,
             "mish": x * numpy.tanh(numpy.logaddexp(0, x)), "relu6": numpy.clip(x, 0, 6), "tanh": numpy.tanh(x),
-            "ramp": numpy.maximum(x, 0) + 0.1 * x, "hardtan": numpy.clip(x, -1, 1), "loggy": 2 * s - 1}[name]
+            "ramp": numpy.maximum(x, 0) + 0.1 * x, "hardtan": numpy.clip(x, -1, 1), "loggy": 2 * s - 1,
+            "gelu": 0.5 * x * (1 + numpy.tanh(0.797885 * x + 0.035677 * x ** 3)), "hard_mish": numpy.where(x > 0, x, numpy.where(x > -2, x * x / 2 + x, 0)),
+            "lhtan": numpy.where(x < 0, 0.001 * x, numpy.where(x > 1, 0.001 * (x - 1) + 1, x)),
+            "plse": numpy.where(x < -4, 0.01 * (x + 4), numpy.where(x > 4, 0.01 * (x - 4) + 1, 0.125 * x + 0.5)),
+            "normalize_channels": numpy.maximum(x, 0) / (numpy.maximum(x, 0).sum(1, keepdims=True) + 1e-4)}[name]
 
 
 def windows(x, size, stride, before, after, fill):
@@ -127,6 +131,49 @@ class Network:
             y[:, :both] += other[:, :both]
         self.add("shortcut", activation(name, y), **{"from": ",".join(map(str, layers)), "activation": name})
 
+    def weighted(self, layers, each, how):
+        """How much of each layer, by numbers that become shares."""
+        w = self.numbers(len(layers) + 1, each)
+        if how == "relu":
+            w = numpy.maximum(w, 0.001) / (numpy.maximum(w, 0.001).sum(0) + 1e-4)
+        elif how == "softmax":
+            e = numpy.exp(w - w.max(0))
+            w = e / (e.sum(0) + 1e-4)
+        parts = [self.last] + [self.values[i if i >= 0 else len(self.values) + i] for i in layers]
+        y = sum(p * v.reshape(-1, 1, 1) for p, v in zip(parts, w))
+        self.add("shortcut", activation("leaky", y), **{"from": ",".join(map(str, layers)), "activation": "leaky",
+                 "weights_type": "per_feature" if each == 1 else "per_channel", "weights_normalization": how})
+
+    def local(self, filters, size, stride, pad):
+        n, c, h, w = self.last.shape
+        x = windows(self.last, size, stride, pad, pad, 0)
+        bias = self.numbers(filters, *x.shape[2:4])
+        k = self.numbers(x.shape[2] * x.shape[3], filters, c * size * size).reshape(*x.shape[2:4], filters, c, size, size)
+        self.add("local", activation("plse", numpy.einsum("ncyxij,yxfcij->nfyx", x, k) + bias), filters=filters, size=size, stride=stride, pad=pad,
+                 activation="plse")
+
+    def turned(self, filters, size, stride, padding):
+        n, c, h, w = self.last.shape
+        bias = self.numbers(filters)
+        factor, mean = self.norm(filters)
+        k = self.numbers(c, filters, size, size)
+        y = numpy.zeros((n, filters, (h - 1) * stride + size, (w - 1) * stride + size))
+        for j in range(h):
+            for i in range(w):
+                y[:, :, j * stride:j * stride + size, i * stride:i * stride + size] += numpy.einsum("nc,cfij->nfij", self.last[:, :, j, i], k)
+        y = y[:, :, padding:y.shape[2] - padding, padding:y.shape[3] - padding]
+        y = (y - mean.reshape(-1, 1, 1)) * factor.reshape(-1, 1, 1) + bias.reshape(-1, 1, 1)
+        self.add("deconvolutional", activation("hard_mish", y), filters=filters, size=size, stride=stride, padding=padding, batch_normalize=1,
+                 activation="hard_mish")
+
+    def blocks(self, s, back):
+        n, c, h, w = self.last.shape
+        if back:
+            y = self.last.reshape(n, s, s, c // (s * s), h, w).transpose(0, 3, 4, 1, 5, 2).reshape(n, c // (s * s), h * s, w * s)
+        else:
+            y = self.last.reshape(n, c, h // s, s, w // s, s).transpose(0, 3, 5, 1, 2, 4).reshape(n, c * s * s, h // s, w // s)
+        self.add("reorg" if back else "reorg3d", y, stride=s, reverse=int(back))
+
     def reorg(self, s):
         n, c, h, w = self.last.shape
         flat, out = self.last.reshape(n, -1), numpy.zeros((n, c * h * w))
@@ -185,6 +232,33 @@ def detector(random, channels):
     return net
 
 
+def rare(random, channels):
+    net = Network(random, (1, 3, 12, 10))
+    net.conv(channels, 3, name="gelu")
+    net.conv(channels, 3, name="lhtan")
+    net.conv(channels, 1, name="normalize_channels")
+    net.weighted([-2, -3], 1, "relu")
+    net.weighted([0, 1], channels, "softmax")
+    net.weighted([-1], channels, "none")
+    net.blocks(2, False)
+    net.conv(8, 1)
+    net.blocks(2, True)
+    net.add("maxpool", net.last.reshape(1, 1, 2, 12, 10).max(1), maxpool_depth=1, out_channels=2)
+    net.turned(5, 4, 2, 1)
+    net.conv(channels, 3, stride=2)
+    big = len(net.values) - 2
+    y = net.last.copy()
+    both = min(y.shape[1], 5)
+    y[:, :both] += net.values[big][:, :both, ::2, ::2]
+    net.add("shortcut", y, **{"from": big, "activation": "linear"})
+    net.local(4, 3, 1, 1)
+    net.local(3, 4, 2, 0)
+    e = numpy.exp(net.last / 2 - net.last.max(1, keepdims=True) / 2)
+    net.add("softmax", e / e.sum(1, keepdims=True), spatial=1, temperature=2.0)
+    net.out.append(net.last)
+    return net
+
+
 def classifier(random, channels):
     net = Network(random, (1, 3, 17, 13))
     net.conv(channels, 3, stride=2, pad=0, name="loggy")
@@ -199,7 +273,7 @@ def classifier(random, channels):
 
 def made(vtac, work, seed):
     random = numpy.random.default_rng(seed)
-    for k, channels in ((detector, 8), (detector, 6), (classifier, 5), (classifier, 16)):
+    for k, channels in ((detector, 8), (detector, 6), (classifier, 5), (classifier, 16), (rare, 6), (rare, 3)):
         net = k(random, channels)
         path = os.path.join(work, "made")
         net.save(path, (0, 1, 0) if channels == 5 else (0, 2, 5))

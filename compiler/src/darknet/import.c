@@ -102,6 +102,43 @@ static vtac_id leaky(vtac_builder *m, vtac_id x, double alpha)
     return vtac_make(m, VTAC_OP_LEAKY_RELU, &x, 1, &attr, 1);
 }
 
+static vtac_id number(vtac_builder *m, double value)
+{
+    return vtac_make_number(m, VTAC_F32, value);
+}
+
+/* Positive numbers, or powers of e, in proportion to their sum over the channels. */
+static vtac_id share_of_channels(vtac_builder *m, vtac_id x, bool powers, bool from_most)
+{
+    const int64_t channels[] = {1};
+    if (from_most) {
+        x = vtac_make2(m, VTAC_OP_SUB, x, vtac_make_reduce(m, VTAC_OP_REDUCE_MAX, x, channels, 1, true));
+    }
+    x = vtac_make1(m, powers ? VTAC_OP_EXP : VTAC_OP_RELU, x);
+    const vtac_id sum = vtac_make_reduce(m, VTAC_OP_REDUCE_SUM, x, channels, 1, true);
+    return vtac_make2(m, VTAC_OP_DIV, x, vtac_make2(m, VTAC_OP_ADD, sum, number(m, 1e-4)));
+}
+
+/* Straight pieces: slope `outer` below `low` and above `high`, `inner` between them. */
+static vtac_id pieces(vtac_builder *m, vtac_id x, double low, double high, double inner, double outer,
+                      double at)
+{
+    const vtac_id middle = vtac_make_clip(m, x, low, high);
+    const vtac_id rest = vtac_make2(m, VTAC_OP_SUB, x, middle);
+    const vtac_id y = vtac_make2(m, VTAC_OP_ADD, vtac_make2(m, VTAC_OP_MUL, middle, number(m, inner)),
+                                 vtac_make2(m, VTAC_OP_MUL, rest, number(m, outer)));
+    return vtac_make2(m, VTAC_OP_ADD, y, number(m, at));
+}
+
+static vtac_id hard_mish(vtac_builder *m, vtac_id x)
+{
+    const vtac_id middle = vtac_make_clip(m, x, -2.0, 0.0);
+    const vtac_id square =
+        vtac_make2(m, VTAC_OP_MUL, vtac_make2(m, VTAC_OP_MUL, middle, middle), number(m, 0.5));
+    return vtac_make2(m, VTAC_OP_ADD, vtac_make1(m, VTAC_OP_RELU, x),
+                      vtac_make2(m, VTAC_OP_ADD, square, middle));
+}
+
 static vtac_id activate(darknet *d, vtac_id x, const char *otherwise)
 {
     vtac_builder *m = &d->maker;
@@ -110,8 +147,11 @@ static vtac_id activate(darknet *d, vtac_id x, const char *otherwise)
     static const struct {
         const char *name;
         vtac_op op;
-    } plain[] = {{"relu", VTAC_OP_RELU}, {"logistic", VTAC_OP_SIGMOID}, {"tanh", VTAC_OP_TANH},
-                 {"elu", VTAC_OP_ELU},   {"selu", VTAC_OP_SELU},        {"gelu", VTAC_OP_GELU}};
+    } plain[] = {{"relu", VTAC_OP_RELU},
+                 {"logistic", VTAC_OP_SIGMOID},
+                 {"tanh", VTAC_OP_TANH},
+                 {"elu", VTAC_OP_ELU},
+                 {"selu", VTAC_OP_SELU}};
     for (size_t i = 0; i < sizeof plain / sizeof plain[0]; i++) {
         if (strcmp(name, plain[i].name) == 0) {
             return vtac_make1(m, plain[i].op, x);
@@ -131,6 +171,23 @@ static vtac_id activate(darknet *d, vtac_id x, const char *otherwise)
     }
     if (strcmp(name, "swish") == 0) {
         return swish(m, x);
+    }
+    if (strcmp(name, "gelu") == 0) {
+        const vtac_attr tanh_form = vtac_attr_of_string("approximate", "tanh");
+        return vtac_make(m, VTAC_OP_GELU, &x, 1, &tanh_form, 1);
+    }
+    if (strcmp(name, "hard_mish") == 0) {
+        return hard_mish(m, x);
+    }
+    if (strcmp(name, "lhtan") == 0) {
+        return pieces(m, x, 0.0, 1.0, 1.0, 0.001, 0.0);
+    }
+    if (strcmp(name, "plse") == 0) {
+        return pieces(m, x, -4.0, 4.0, 0.125, 0.01, 0.5);
+    }
+    if (strncmp(name, "normalize_channels", 18) == 0) {
+        const bool powers = strstr(name, "softmax") != NULL;
+        return share_of_channels(m, x, powers, powers && strstr(name, "maxval") != NULL);
     }
     if (strcmp(name, "relu6") == 0) {
         return vtac_make_clip(m, x, 0.0, 6.0);
@@ -211,6 +268,103 @@ static vtac_id convolutional(darknet *d, vtac_id x)
     return activate(d, vtac_make(m, VTAC_OP_CONV, in, 3, attrs, 4), "logistic");
 }
 
+/* Weights [channels][filters][size][size]. */
+static vtac_id deconvolutional(darknet *d, vtac_id x)
+{
+    vtac_builder *m = &d->maker;
+    const int64_t channels = dims_of(d, x, 4)[1];
+    const int64_t filters = option(d, "filters", 1, 1, MOST_SIZE);
+    const int64_t size = option(d, "size", 1, 1, MOST_SIZE);
+    const int64_t stride = option(d, "stride", 1, 1, MOST_SIZE);
+    const int64_t pad = option(d, "pad", 0, 0, 1) != 0 ? size / 2 : option(d, "padding", 0, 0, MOST_SIZE);
+    const bool normal = option(d, "batch_normalize", 0, 0, 1) != 0;
+    float *bias = take(d, filters);
+    const batch_norm norm = normal ? take_norm(d, filters) : (batch_norm){.scale = NULL};
+    float *weights = take(d, channels * filters * size * size);
+    if (m->status != VTA_OK) {
+        return 0;
+    }
+    for (int64_t i = 0; normal && i < channels * filters; i++) {
+        const double factor =
+            (double)norm.scale[i % filters] / sqrt((double)norm.variance[i % filters] + 1e-6);
+        for (int64_t k = 0; k < size * size; k++) {
+            weights[i * size * size + k] = (float)((double)weights[i * size * size + k] * factor);
+        }
+    }
+    if (normal) {
+        apply_norm(&norm, NULL, bias, filters, 0);
+    }
+    const vtac_type type = {VTAC_F32, 4, {channels, filters, size, size}};
+    const vtac_type vector = {VTAC_F32, 1, {filters}};
+    const int64_t strides[] = {stride, stride};
+    const int64_t pads[] = {pad, pad, pad, pad};
+    const vtac_attr attrs[] = {vtac_attr_of_ints("strides", strides, 2), vtac_attr_of_ints("pads", pads, 4)};
+    const vtac_id in[] = {x, vtac_make_borrowed(m, &type, weights), vtac_make_borrowed(m, &vector, bias)};
+    return activate(d, vtac_make(m, VTAC_OP_CONV_TRANSPOSE, in, 3, attrs, 2), "logistic");
+}
+
+/* x [batch][channels][h][w] cut into windows: [places][batch][channels * size * size]. */
+static vtac_id windows_of(darknet *d, vtac_id x, int64_t size, int64_t stride, const int64_t *out)
+{
+    vtac_builder *m = &d->maker;
+    const vtac_type type = *vtac_made_type(m, x);
+    vtac_id taps[256];
+    for (int64_t i = 0; i < size * size; i++) {
+        const int64_t begin[] = {i / size, i % size};
+        const int64_t end[] = {begin[0] + (out[0] - 1) * stride + 1, begin[1] + (out[1] - 1) * stride + 1};
+        const int64_t axes[] = {2, 3};
+        const int64_t step[] = {stride, stride};
+        const vtac_id in[] = {x, vtac_make_ints(m, begin, 2), vtac_make_ints(m, end, 2),
+                              vtac_make_ints(m, axes, 2), vtac_make_ints(m, step, 2)};
+        taps[i] = vtac_make_reshape(m, vtac_make(m, VTAC_OP_SLICE, in, 5, NULL, 0),
+                                    (int64_t[]){type.dim[0], type.dim[1], 1, out[0] * out[1]}, 4);
+    }
+    x = vtac_make_concat(m, taps, (uint32_t)(size * size), 2);
+    x = vtac_make_transpose(m, x, (int64_t[]){3, 0, 1, 2}, 4);
+    return vtac_make_reshape(m, x, (int64_t[]){out[0] * out[1], type.dim[0], type.dim[1] * size * size}, 3);
+}
+
+/* A convolution with filters of its own at each place, and a bias. */
+static vtac_id local(darknet *d, vtac_id x)
+{
+    vtac_builder *m = &d->maker;
+    const int64_t *dim = dims_of(d, x, 4);
+    const int64_t filters = option(d, "filters", 1, 1, MOST_SIZE);
+    const int64_t size = option(d, "size", 1, 1, 15);
+    const int64_t stride = option(d, "stride", 1, 1, MOST_SIZE);
+    const int64_t pad = option(d, "pad", 0, 0, 1); /* the border itself, whatever the size */
+    const int64_t batch = dim[0];
+    const int64_t each = dim[1] * size * size;
+    int64_t out[2];
+    for (int a = 0; a < 2; a++) {
+        out[a] = (dim[2 + a] - (pad != 0 ? 1 : size)) / stride + 1;
+        if (dim[2 + a] + 2 * pad < (out[a] - 1) * stride + size || dim[2 + a] + 2 * pad < size) {
+            vtac_make_fail(m, VTA_UNSUPPORTED, "windows of %lld with a border of %lld on %lld places",
+                           (long long)size, (long long)pad, (long long)dim[2 + a]);
+        }
+    }
+    const int64_t places = out[0] * out[1];
+    float *bias = m->status == VTA_OK ? take(d, filters * places) : NULL;
+    float *weights = m->status == VTA_OK && each <= MOST_WEIGHTS / (filters * places)
+                         ? take(d, places * filters * each)
+                         : NULL;
+    if (weights == NULL || bias == NULL) {
+        vtac_make_fail(m, VTA_RANGE, "%lld filters of %lld at %lld places", (long long)filters,
+                       (long long)each, (long long)places);
+        return 0;
+    }
+    const int64_t pads[] = {0, 0, pad, pad, 0, 0, pad, pad};
+    x = pad == 0 ? x : vtac_make2(m, VTAC_OP_PAD, x, vtac_make_ints(m, pads, 8));
+    x = windows_of(d, x, size, stride, out);
+    const vtac_type type = {VTAC_F32, 3, {places, filters, each}};
+    const vtac_id turned =
+        vtac_make_transpose(m, vtac_make_borrowed(m, &type, weights), (int64_t[]){0, 2, 1}, 3);
+    vtac_id y = vtac_make_transpose(m, vtac_make2(m, VTAC_OP_MATMUL, x, turned), (int64_t[]){1, 2, 0}, 3);
+    y = vtac_make_reshape(m, y, (int64_t[]){batch, filters, out[0], out[1]}, 4);
+    const vtac_type along = {VTAC_F32, 3, {filters, out[0], out[1]}};
+    return activate(d, vtac_make2(m, VTAC_OP_ADD, y, vtac_make_borrowed(m, &along, bias)), "logistic");
+}
+
 static vtac_id flattened(darknet *d, vtac_id x)
 {
     const vtac_type *type = vtac_made_type(&d->maker, x);
@@ -261,16 +415,35 @@ static vtac_id pooled(darknet *d, vtac_id x, vtac_op op)
     const int64_t before = padding / 2;
     const int64_t pads[] = {before, before, padding - before, padding - before};
     (void)dims_of(d, x, 4);
-    if (option(d, "maxpool_depth", 0, 0, 1) != 0 || option(d, "antialiasing", 0, 0, 1) != 0) {
-        vtac_make_fail(&d->maker, VTA_UNSUPPORTED, "a pool over channels, or with a filter");
+    if (option(d, "maxpool_depth", 0, 0, 1) != 0 || option(d, "avgpool_depth", 0, 0, 1) != 0 ||
+        option(d, "antialiasing", 0, 0, 1) != 0) {
+        vtac_make_fail(&d->maker, VTA_UNSUPPORTED, "means over channels, or a pool with a filter");
     }
     const vtac_attr attrs[] = {vtac_attr_of_ints("strides", strides, 2), vtac_attr_of_ints("pads", pads, 4),
                                vtac_attr_of_ints("kernel_shape", kernel, 2)};
     return vtac_make(&d->maker, op, &x, 1, attrs, 3);
 }
 
+/* The most of every so manieth channel. */
+static vtac_id most_of_channels(darknet *d, vtac_id x)
+{
+    vtac_builder *m = &d->maker;
+    const int64_t *dim = dims_of(d, x, 4);
+    const int64_t out = option(d, "out_channels", 1, 1, MOST_SIZE);
+    const int64_t axis[] = {1};
+    if (m->status != VTA_OK || dim[1] % out != 0) {
+        vtac_make_fail(m, VTA_UNSUPPORTED, "%lld channels from %lld", (long long)out, (long long)dim[1]);
+        return 0;
+    }
+    x = vtac_make_reshape(m, x, (int64_t[]){dim[0], dim[1] / out, out, dim[2], dim[3]}, 5);
+    return vtac_make_reduce(m, VTAC_OP_REDUCE_MAX, x, axis, 1, false);
+}
+
 static vtac_id maxpool(darknet *d, vtac_id x)
 {
+    if (option(d, "maxpool_depth", 0, 0, 1) != 0) {
+        return most_of_channels(d, x);
+    }
     return pooled(d, x, VTAC_OP_MAX_POOL);
 }
 
@@ -342,18 +515,84 @@ static vtac_id fit_channels(darknet *d, vtac_id y, int64_t channels)
     return own == channels ? y : vtac_make2(&d->maker, VTAC_OP_PAD, y, vtac_make_ints(&d->maker, pads, 8));
 }
 
+/* Every so manieth row and column of a larger layer. */
+static vtac_id fit_places(darknet *d, vtac_id y, const int64_t *to)
+{
+    vtac_builder *m = &d->maker;
+    const int64_t *dim = dims_of(d, y, 4);
+    const int64_t step = to[2] > 0 ? dim[2] / to[2] : 1;
+    if (dim[2] == to[2] && dim[3] == to[3]) {
+        return y;
+    }
+    if (m->status != VTA_OK || step < 2 || to[3] < 1 || dim[3] / to[3] != step) {
+        vtac_make_fail(m, VTA_UNSUPPORTED, "planes of %lld x %lld added to %lld x %lld", (long long)dim[2],
+                       (long long)dim[3], (long long)to[2], (long long)to[3]);
+        return 0;
+    }
+    const int64_t zeros[] = {0, 0};
+    const int64_t end[] = {to[2] * step, to[3] * step};
+    const int64_t axes[] = {2, 3};
+    const int64_t steps[] = {step, step};
+    const vtac_id in[] = {y, vtac_make_ints(m, zeros, 2), vtac_make_ints(m, end, 2),
+                          vtac_make_ints(m, axes, 2), vtac_make_ints(m, steps, 2)};
+    return vtac_make(m, VTAC_OP_SLICE, in, 5, NULL, 0);
+}
+
+/* The weights of the layers that a shortcut joins, one for each or one for each channel, in proportion. */
+static const float *shares(darknet *d, size_t layers, int64_t channels, int64_t *each)
+{
+    const char *type = cfg_text(d->section, "weights_type");
+    const char *norm = cfg_text(d->section, "weights_normalization");
+    const bool powers = norm != NULL && strcmp(norm, "softmax") == 0;
+    const bool positive = norm != NULL && (strcmp(norm, "relu") == 0 || strcmp(norm, "avg_relu") == 0);
+    *each = type != NULL && strcmp(type, "per_channel") == 0 ? channels : 1;
+    if ((*each == 1 && strcmp(type, "per_feature") != 0 && strcmp(type, "per_layer") != 0) ||
+        (norm != NULL && !powers && !positive && strcmp(norm, "none") != 0)) {
+        vtac_make_fail(&d->maker, VTA_UNSUPPORTED, "weights_type '%.40s', weights_normalization '%.40s'",
+                       type, norm == NULL ? "none" : norm);
+        return NULL;
+    }
+    float *w = take(d, (int64_t)layers * *each);
+    for (int64_t c = 0; w != NULL && (powers || positive) && c < *each; c++) {
+        float most = -HUGE_VALF;
+        float sum = 1e-4F;
+        for (size_t i = 0; i < layers; i++) {
+            most = fmaxf(most, w[(int64_t)i * *each + c]);
+        }
+        for (size_t i = 0; i < layers; i++) {
+            float *one = &w[(int64_t)i * *each + c];
+            *one = powers ? expf(*one - most) : fmaxf(*one, 1e-3F);
+            sum += *one;
+        }
+        for (size_t i = 0; i < layers; i++) {
+            w[(int64_t)i * *each + c] /= sum;
+        }
+    }
+    return w;
+}
+
 static vtac_id shortcut(darknet *d, vtac_id x)
 {
+    vtac_builder *m = &d->maker;
     int64_t from[MOST_FROM];
     const size_t count = from_layers(d, "from", from);
     const char *weighted = cfg_text(d->section, "weights_type");
-    if (weighted != NULL && strcmp(weighted, "none") != 0) {
-        vtac_make_fail(&d->maker, VTA_UNSUPPORTED, "weights_type '%.40s' is not supported", weighted);
+    const bool has_weights = weighted != NULL && strcmp(weighted, "none") != 0;
+    vtac_type type = {VTAC_F32, 4, {0}};
+    memcpy(type.dim, dims_of(d, x, 4), 4 * sizeof *type.dim);
+    int64_t each = 0;
+    const float *w = has_weights && m->status == VTA_OK ? shares(d, count + 1, type.dim[1], &each) : NULL;
+    vtac_id y = 0;
+    for (size_t i = 0; i <= count && m->status == VTA_OK; i++) {
+        vtac_id part = i == 0 ? x : fit_places(d, earlier(d, from[i - 1]), type.dim);
+        part = i == 0 ? part : fit_channels(d, part, type.dim[1]);
+        if (w != NULL) {
+            const vtac_type row = {VTAC_F32, 3, {each, 1, 1}};
+            part = vtac_make2(m, VTAC_OP_MUL, part, vtac_make_constant(m, &row, w + (int64_t)i * each));
+        }
+        y = i == 0 ? part : vtac_make2(m, VTAC_OP_ADD, y, part);
     }
-    for (size_t i = 0; i < count; i++) {
-        x = vtac_make2(&d->maker, VTAC_OP_ADD, x, fit_channels(d, earlier(d, from[i]), dims_of(d, x, 4)[1]));
-    }
-    return activate(d, x, "linear");
+    return activate(d, y, "linear");
 }
 
 static vtac_id upsample(darknet *d, vtac_id x)
@@ -373,7 +612,26 @@ static vtac_id upsample(darknet *d, vtac_id x)
                : vtac_make2(m, VTAC_OP_MUL, x, vtac_make_number(m, VTAC_F32, strtod(scale, NULL)));
 }
 
-/* Rows and columns into channels, over planes that are read as if they were larger and fewer. */
+/* Channels into rows and columns. */
+static vtac_id reorg_back(darknet *d, vtac_id x, int64_t s)
+{
+    vtac_builder *m = &d->maker;
+    const int64_t *dim = dims_of(d, x, 4);
+    const int64_t n = dim[0];
+    const int64_t c = dim[1] / (s * s);
+    const int64_t h = dim[2];
+    const int64_t w = dim[3];
+    if (m->status != VTA_OK || dim[1] % (s * s) != 0) {
+        vtac_make_fail(m, VTA_UNSUPPORTED, "%lld channels by %lld in reverse", (long long)dim[1],
+                       (long long)s);
+        return 0;
+    }
+    x = vtac_make_reshape(m, x, (int64_t[]){n, s, s, c, h, w}, 6);
+    x = vtac_make_transpose(m, x, (int64_t[]){0, 3, 4, 1, 5, 2}, 6);
+    return vtac_make_reshape(m, x, (int64_t[]){n, c, h * s, w * s}, 4);
+}
+
+/* Rows and columns into channels; [reorg] reads the planes as if they were larger and fewer. */
 static vtac_id reorg(darknet *d, vtac_id x)
 {
     vtac_builder *m = &d->maker;
@@ -383,12 +641,18 @@ static vtac_id reorg(darknet *d, vtac_id x)
     const int64_t c = dim[1];
     const int64_t h = dim[2];
     const int64_t w = dim[3];
-    if (option(d, "reverse", 0, 0, 1) != 0 || c % (s * s) != 0 || h % s != 0 || w % s != 0) {
+    const bool plain = strcmp(d->section->type, "reorg3d") == 0;
+    if (option(d, "reverse", 0, 0, 1) != 0 && !plain) {
+        return reorg_back(d, x, s);
+    }
+    if (option(d, "reverse", 0, 0, 1) != 0 || (!plain && c % (s * s) != 0) || h % s != 0 || w % s != 0) {
         vtac_make_fail(m, VTA_UNSUPPORTED, "%lld channels of %lld x %lld by %lld, or in reverse",
                        (long long)c, (long long)h, (long long)w, (long long)s);
         return 0;
     }
-    x = vtac_make_reshape(m, x, (int64_t[]){n, c / (s * s), h, s, w, s}, 6);
+    const int64_t large[] = {n, c / (s * s), h, s, w, s};
+    const int64_t own[] = {n, c, h / s, s, w / s, s};
+    x = vtac_make_reshape(m, x, plain ? own : large, 6);
     x = vtac_make_transpose(m, x, (int64_t[]){0, 3, 5, 1, 2, 4}, 6);
     return vtac_make_reshape(m, x, (int64_t[]){n, c * s * s, h / s, w / s}, 4);
 }
@@ -419,6 +683,14 @@ static vtac_id softmax(darknet *d, vtac_id x)
 {
     vtac_builder *m = &d->maker;
     const int64_t groups = option(d, "groups", 1, 1, MOST_SIZE);
+    const char *warmth = cfg_text(d->section, "temperature");
+    if (warmth != NULL && strtod(warmth, NULL) > 0.0 && strtod(warmth, NULL) != 1.0) {
+        x = vtac_make2(m, VTAC_OP_MUL, x, number(m, 1.0 / strtod(warmth, NULL)));
+    }
+    if (option(d, "spatial", 0, 0, 1) != 0) { /* over the channels at each place */
+        const vtac_attr channels = vtac_attr_of_int("axis", 1);
+        return vtac_make(m, VTAC_OP_SOFTMAX, &x, 1, &channels, 1);
+    }
     x = flattened(d, x);
     const int64_t *dim = dims_of(d, x, 2);
     const int64_t shape[] = {dim[0], groups, dim[1] / groups};
@@ -459,6 +731,9 @@ static const struct layer {
     {"conv", convolutional, false},
     {"connected", connected, false},
     {"conn", connected, false},
+    {"deconvolutional", deconvolutional, false},
+    {"deconv", deconvolutional, false},
+    {"local", local, false},
     {"maxpool", maxpool, false},
     {"max", maxpool, false},
     {"local_avgpool", local_avgpool, false},
