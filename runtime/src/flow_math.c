@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "flow_walk.h"
+#include "flow_text.h"
 
 static vta_status make(const vta_call *call, int64_t i, uint32_t type, int64_t rank, const int64_t *dim)
 {
@@ -205,6 +205,7 @@ vta_status vta_flow_mean_variance(vta_call *call)
 typedef struct lanes {
     const vta_item *t;
     int64_t axis, outer, size, inner;
+    const vta_flow *texts; /* whose these are; NULL: they are numbers */
 } lanes;
 
 static vta_status open_lanes(const vta_call *call, int64_t axis, lanes *out)
@@ -288,7 +289,7 @@ static vta_status open_flat(const vta_call *call, lanes *out)
     const int64_t given = vta_call_word(call, 0);
     int64_t axis = t->rank;
     VTA_TRY(given != axis ? vta_call_axis(call, given, t->rank, &axis) : VTA_OK);
-    *out = (lanes){t, axis, vta_dims_product(t, 0, axis), vta_dims_product(t, axis, t->rank), 1};
+    *out = (lanes){t, axis, vta_dims_product(t, 0, axis), vta_dims_product(t, axis, t->rank), 1, NULL};
     return VTA_OK;
 }
 
@@ -508,8 +509,13 @@ static int compare_slices(const lanes *l, int64_t a, int64_t b)
 {
     for (int64_t o = 0; o < l->outer; o++) {
         for (int64_t i = 0; i < l->inner; i++) {
-            const int order =
-                compare(l->t, (o * l->size + a) * l->inner + i, (o * l->size + b) * l->inner + i);
+            const int64_t one = (o * l->size + a) * l->inner + i;
+            const int64_t other = (o * l->size + b) * l->inner + i;
+            size_t sizes[2];
+            const int order = l->texts == NULL
+                                  ? compare(l->t, one, other)
+                                  : strcmp(vta_text_at(l->texts, vta_item_int(l->t, one), &sizes[0]),
+                                           vta_text_at(l->texts, vta_item_int(l->t, other), &sizes[1]));
             if (order != 0) {
                 return order;
             }
@@ -601,10 +607,11 @@ vta_status vta_flow_unique(vta_call *call)
     const bool flat = axis == VTA_FLOW_ABSENT;
     VTA_TRY(vta_call_needs(call, 1));
     if (flat) {
-        l = (lanes){call->in[0], 0, 1, call->in[0]->count, 1};
+        l = (lanes){call->in[0], 0, 1, call->in[0]->count, 1, NULL};
     } else {
         VTA_TRY(open_lanes(call, axis, &l));
     }
+    l.texts = l.t->type == VTA_FLOW_TEXT ? call->flow : NULL;
     int64_t *room = calloc(4 * (size_t)l.size + 4, sizeof *room);
     if (room == NULL) {
         return vta_fail(call->diag, VTA_NOMEM, "out of memory");
@@ -680,7 +687,7 @@ static bool choose(suppression *s, int64_t batch, int64_t class, int64_t box)
 static vta_status suppress_class(const vta_call *call, suppression *s, int64_t batch, int64_t class)
 {
     const int64_t boxes = s->boxes->dim[1];
-    const lanes l = {s->scores, 2, 1, boxes, 1};
+    const lanes l = {s->scores, 2, 1, boxes, 1, NULL};
     const lane_order order = {&l, batch * s->scores->dim[1] + class, -1};
     int64_t *places;
     const int64_t first = s->count;

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 #
-# Types of eight bits and less: Cast, CastLike, QuantizeLinear, DequantizeLinear and operators that move data, against a
+# Types of eight bits and less: Cast, CastLike, QuantizeLinear, DequantizeLinear and operators that move data or ask what it is, against a
 # reference that looks for the nearest of all the numbers that a type has.
 #
 # usage: codegen_types.py VTAC   (exit status 77: python3-onnx is not there)
@@ -220,11 +220,22 @@ def moves(suite):
             suite.case("move_" + name, helper.make_node(op, ["x"], ["y"], **attrs), codes, reference, types)
         suite.case("gather_" + name, helper.make_node("Gather", ["x", "i"], ["y"]),
                    lambda random, c=codes: {**c(random), "i": random.integers(-5, 5, (4,))}, lambda x, i: (x[i],), types)
+        suite.case("pad_" + name, helper.make_node("Pad", ["x", "p"], ["y"]), lambda random, c=codes: {**c(random), "p": numpy.array([1, 0, 2, 1])},
+                   lambda x, p: (numpy.pad(x, ((1, 2), (0, 1))),), {**types, "p": 7}, constants=("p",))
+
+
+def predicates(suite):
+    for name, kind in NARROW.items():
+        if isinstance(kind, Float):
+            every = lambda random, k=kind: {"x": random.permutation(1 << k.bits).astype(numpy.uint8)}
+            for op, reference in (("IsNaN", numpy.isnan), ("IsInf", numpy.isinf)):
+                suite.case("is_" + name, helper.make_node(op, ["x"], ["y"]), every, lambda x, k=kind, r=reference: (r(k.decode(x)),),
+                           {"x": kind.number, "y": 9})
 
 
 def main():
     suite = Types()
-    for part in (casts, quantization, moves):
+    for part in (casts, quantization, moves, predicates):
         part(suite)
     return suite.run(sys.argv[1])
 

@@ -104,6 +104,8 @@ def add_moves(suite):
         one("Flatten", lambda r: [("x", texts(r, 2, 3, 2))], lambda x: x.reshape(2, 6))
         one("Shape", lambda r: [("x", texts(r, 2, 3, 2))], lambda x: numpy.array(x.shape))
         one("Compress", lambda r: [("x", texts(r, 6)), ("c", r.integers(2, size=6) == 0)], lambda x, c: x[c])
+    suite.one("Unique", lambda r: [("x", texts(r, 12))], lambda x: (obj(sorted(set(x))), numpy.unique(x.astype(str), return_counts=True)[1]),
+              nodes=[helper.make_node("Unique", ["x"], ["y", "", "", "n"], sorted=1)], outputs=("y", "n"))
     suite.one("Reshape", lambda r: [("x", texts(r, 2, 6)), ("s", numpy.array([3, 4]))], lambda x, s: x.reshape(s), open_sizes=True)
     suite.one("Identity", lambda r: [("x", texts(r, 0, 3))], lambda x: x)
     suite.one("Identity", lambda r: [("x", obj(WORDS[r.integers(len(WORDS))]))], lambda x: x)
@@ -238,7 +240,7 @@ def refusals(vtac, folder):
     failed = 0
     cases = (("RegexFullMatch", dict(pattern="(?i)a"), obj(["a"]), "this group"), ("RegexFullMatch", dict(pattern="("), obj(["a"]), "its form"),
              ("RegexFullMatch", dict(pattern="((a{100}){100}){100}"), obj(["a"]), "so many repeats"),
-             ("Cast", dict(to=FLOAT), obj(["Hello"]), "'Hello' is no number"))
+             ("Cast", dict(to=FLOAT), obj(["Hello"]), "'Hello' is no number"), ("ReduceMax", {}, obj(["a"]), "expected numbers, bool"))
     for i, (op, attrs, x, want) in enumerate(cases):
         place = os.path.join(folder, "bad_%d" % i)
         y = numpy.zeros(1, numpy.float32) if op == "Cast" else numpy.zeros(1, bool)

@@ -134,7 +134,7 @@ const vtac_expr *vtac_map_pad(vtac_lower *l, const vtac_node *n, const vtac_expr
         from[axis] = vtac_let(l->k, "from", padded_place(l, mode, place, x->dim[axis]));
     }
     const bool empty = vtac_type_elements(x) == 0;
-    const vtac_dtype type = vtac_compute_type(x->dtype);
+    const vtac_dtype type = vtac_compute_type(vtac_dtype_held(x->dtype));
     const vtac_expr *value = empty ? vtac_e_int(l->k, type, 0) : vtac_in_at(l, 0, from);
     if (strcmp(mode, "constant") != 0 || inside == NULL) {
         return value;

@@ -153,6 +153,42 @@ void vtac_composed_batch_norm(vtac_compose *c, vtac_value_id *out)
     } /* otherwise it stays the operator that it is */
 }
 
+/* ---- what a type of eight bits and less cannot do by its code */
+
+/* Such a number as float32, which holds all of them; 0: it is another. */
+static vtac_value_id widened(vtac_compose *c)
+{
+    const vtac_value_id x = vtac_c_in(c, 0);
+    return vtac_dtype_kind(vtac_c_dtype(c, x)) == 'n' ? vtac_c_cast(c, x, VTAC_F32) : 0;
+}
+
+void vtac_composed_is_nan(vtac_compose *c, vtac_value_id *out)
+{
+    const vtac_value_id x = widened(c);
+    out[0] = x != 0 ? vtac_c1(c, VTAC_OP_IS_NAN, x) : 0;
+}
+
+void vtac_composed_is_inf(vtac_compose *c, vtac_value_id *out)
+{
+    const vtac_value_id x = widened(c);
+    if (x != 0) {
+        vtac_c_set_int(c, "detect_positive", vtac_c_int(c, "detect_positive", 1));
+        vtac_c_set_int(c, "detect_negative", vtac_c_int(c, "detect_negative", 1));
+        out[0] = vtac_c1(c, VTAC_OP_IS_INF, x);
+    }
+}
+
+/* It stays the operator that it is; codes and texts are not added, multiplied or compared. */
+void vtac_composed_scatter(vtac_compose *c, vtac_value_id *out)
+{
+    const char kind = vtac_dtype_kind(vtac_c_dtype(c, vtac_c_in(c, 0)));
+    (void)out;
+    if ((kind == 'n' || kind == 't') && strcmp(vtac_c_string(c, "reduction", "none"), "none") != 0) {
+        (void)vtac_compose_fail(c, VTA_UNSUPPORTED,
+                                "a reduction of texts, or of types of eight bits and less");
+    }
+}
+
 /* ---- losses: log probabilities [N, C, ...], the class of each place, a weight for each class */
 
 static void negative_log(vtac_compose *c, vtac_value_id logs, vtac_value_id *loss)

@@ -113,12 +113,74 @@ static vta_status row_output(vtac_flow_builder *b, const vtac_flow_node *item, c
     return vtac_flow_add_output(b, item, i, kind, dtype, known ? &type : NULL, slots, diag);
 }
 
+/* Whether a row only moves elements, or is for texts: others compute with what they get. */
+static bool takes_text(vta_flow_op op)
+{
+    switch ((int)op) {
+    case VTA_FLOW_MOVE:
+    case VTA_FLOW_SHAPE:
+    case VTA_FLOW_SIZE:
+    case VTA_FLOW_RESHAPE:
+    case VTA_FLOW_FLATTEN:
+    case VTA_FLOW_SQUEEZE:
+    case VTA_FLOW_UNSQUEEZE:
+    case VTA_FLOW_TRANSPOSE:
+    case VTA_FLOW_SLICE:
+    case VTA_FLOW_CONCAT:
+    case VTA_FLOW_SPLIT:
+    case VTA_FLOW_EXPAND:
+    case VTA_FLOW_TILE:
+    case VTA_FLOW_PAD:
+    case VTA_FLOW_GATHER:
+    case VTA_FLOW_GATHER_ELEMENTS:
+    case VTA_FLOW_GATHER_ND:
+    case VTA_FLOW_SCATTER_ELEMENTS:
+    case VTA_FLOW_SCATTER_ND:
+    case VTA_FLOW_COMPRESS:
+    case VTA_FLOW_UNIQUE:
+    case VTA_FLOW_SEQUENCE_EMPTY:
+    case VTA_FLOW_SEQUENCE_CONSTRUCT:
+    case VTA_FLOW_SEQUENCE_INSERT:
+    case VTA_FLOW_SEQUENCE_ERASE:
+    case VTA_FLOW_SEQUENCE_AT:
+    case VTA_FLOW_SEQUENCE_LENGTH:
+    case VTA_FLOW_SPLIT_TO_SEQUENCE:
+    case VTA_FLOW_CONCAT_FROM_SEQUENCE:
+    case VTA_FLOW_OPTIONAL:
+    case VTA_FLOW_OPTIONAL_HAS_ELEMENT:
+    case VTA_FLOW_OPTIONAL_GET_ELEMENT:
+    case VTA_FLOW_DEPTH_TO_SPACE:
+    case VTA_FLOW_SPACE_TO_DEPTH:
+    case VTA_FLOW_STRING_NORMALIZER:
+    case VTA_FLOW_STRING_CONCAT:
+    case VTA_FLOW_STRING_SPLIT:
+    case VTA_FLOW_REGEX_FULL_MATCH: return true;
+    default: return false;
+    }
+}
+
+static vta_status check_texts(vtac_flow_builder *b, const vtac_flow_node *item, const vtac_flow_row *row,
+                              vta_diag *diag)
+{
+    const bool adds = row->op == VTA_FLOW_SCATTER_ELEMENTS || row->op == VTA_FLOW_SCATTER_ND;
+    const Onnx__AttributeProto *reduction = vtac_proto_attr(item->node, "reduction");
+    const bool moves = takes_text(row->op) && !(adds && reduction != NULL && reduction->s.len != 4);
+    for (size_t i = 0; !moves && i < item->node->n_input; i++) {
+        const vtac_flow_value *v = vtac_flow_input(b, item, i);
+        if (v != NULL && v->dtype == VTAC_TEXT) {
+            return vta_fail(diag, VTA_INVALID, "its input %zu is of texts, with which it cannot compute", i);
+        }
+    }
+    return VTA_OK;
+}
+
 vta_status vtac_flow_give_row(vtac_flow_work *w, const vtac_flow_node *item, const vtac_flow_row *row,
                               vta_diag *diag)
 {
     vtac_flow_draft d = VTAC_FLOW_DRAFT;
     vtac_dtype dtype = VTAC_F32;
-    vta_status status = vtac_flow_input_slots(w->b, item, &d.inputs, diag);
+    vta_status status = check_texts(w->b, item, row, diag);
+    status = status == VTA_OK ? vtac_flow_input_slots(w->b, item, &d.inputs, diag) : status;
     if (row->op == VTA_FLOW_SEQUENCE_EMPTY && status == VTA_OK) {
         status = dtype_attr(w->b, item, &dtype, diag);
     }
