@@ -134,6 +134,30 @@ def integer_cases(suite):
         suite.add("MatMulInteger", make, reference, ("w", "w_zero"))
 
 
+def mixed_cases(suite):
+    """int8 and uint8 beside each other."""
+    for a_type, b_type, y_type in ((numpy.int8, numpy.uint8, numpy.int8), (numpy.uint8, numpy.int8, numpy.int8),
+                                   (numpy.int8, numpy.int8, numpy.uint8)):
+        def make(random, types=(a_type, b_type, y_type)):
+            pair = [("x", number(random, types[0], (1, 18, 4, 3))), ("x_scale", scale(random)), ("x_zero", number(random, types[0], ())),
+                    ("w", number(random, types[1], (1, 18, 4, 3))), ("w_scale", scale(random)),
+                    ("w_zero", number(random, types[1], ()))]
+            return pair + [("y_scale", scale(random, 0.1, 0.3)), ("y_zero", number(random, types[2], ()))]
+
+        def parts(random, make=make):
+            given = make(random)
+            return given[6:] + given[:6]
+
+        def product(x, x_scale, x_zero, w, w_scale, w_zero, y_scale, y_zero):
+            return rescaled(whole(x, x_zero) * whole(w, w_zero), x_scale * w_scale / y_scale, y_zero, y_zero.dtype)
+
+        def joined(y_scale, y_zero, x, x_scale, x_zero, w, w_scale, w_zero):
+            return numpy.concatenate([rescaled(whole(q, zero), s / y_scale, y_zero, y_zero.dtype)
+                                      for q, s, zero in ((x, x_scale, x_zero), (w, w_scale, w_zero))], 1)
+        suite.add("QLinearMul", make, product, tuple(c for c in CONSTANTS if c != "w"), domain=MS)
+        suite.add("QLinearConcat", parts, joined, tuple(c for c in CONSTANTS if c != "w"), domain=MS, axis=1)
+
+
 def pool_cases(suite):
     """Means whose count changes at the borders: padding left out, windows that reach beyond it, both."""
     for dtype, shape, kernel, stride, pads, count_all, ceil in (
@@ -289,6 +313,7 @@ def main():
     matmul_cases(suite)
     product_cases(suite)
     integer_cases(suite)
+    mixed_cases(suite)
     pool_cases(suite)
     qdq_cases(suite)
     judge = Judge(suite.folder.name)

@@ -40,6 +40,7 @@ bool vtac_part_is_copy(const vtac_graph *graph, const vtac_node *node, uint32_t 
         vtac_in_constant(graph, node, input + 1), vtac_in_constant(graph, node, JOIN_Y_SCALE),
         vtac_in_constant(graph, node, input + 2), vtac_in_constant(graph, node, JOIN_Y_ZERO)};
     return in[0] != NULL && in[1] != NULL && in[2] != NULL && in[3] != NULL &&
+           in[2]->type.dtype == in[3]->type.dtype && /* of both, int8 or uint8 */
            vtac_tensor_float(in[0], 0) == vtac_tensor_float(in[1], 0) &&
            vtac_tensor_int(in[2], 0) == vtac_tensor_int(in[3], 0);
 }

@@ -240,7 +240,10 @@ vta_status vtac_infer_qlinear_binary(const vtac_graph *graph, const vtac_node *n
     const vtac_type *b;
     VTA_TRY(vtac_need_type(graph, node, 0, &a, diag));
     VTA_TRY(vtac_need_type(graph, node, 3, &b, diag));
-    return vtac_broadcast(a, b, &out[0], diag);
+    VTA_TRY(vtac_broadcast(a, b, &out[0], diag));
+    const vtac_type *zero = vtac_in_type(graph, node, 7);
+    out[0].dtype = zero != NULL ? zero->dtype : a->dtype;
+    return VTA_OK;
 }
 
 /* x, one factor or one for each place along an axis, their exponents: an int32 */

@@ -157,6 +157,7 @@ static vta_status join(const vtac_graph *graph, const vtac_node *node, uint32_t 
         vtac_type rest = *in;
         const uint32_t at = axis;
         rest.dim[at] = out[0].dim[at];
+        rest.dtype = step > 1 ? out[0].dtype : rest.dtype; /* quantized parts may be of both types */
         if (!vtac_type_equal(&rest, &out[0])) {
             char ta[160];
             char tb[160];
@@ -188,7 +189,10 @@ vta_status vtac_infer_qlinear_concat(const vtac_graph *graph, const vtac_node *n
     if (node->input_count % 3 != 2) {
         return vta_fail(diag, VTA_INVALID, "%u inputs, expected 2 and 3 for each part", node->input_count);
     }
-    return join(graph, node, 2, 3, out, diag);
+    VTA_TRY(join(graph, node, 2, 3, out, diag));
+    const vtac_type *zero = vtac_in_type(graph, node, 1);
+    out[0].dtype = zero != NULL ? zero->dtype : out[0].dtype;
+    return VTA_OK;
 }
 
 vta_status vtac_infer_split(const vtac_graph *graph, const vtac_node *node, vtac_type *out, vta_diag *diag)

@@ -599,8 +599,7 @@ vta_status vtac_fold_add(vtac_fold *f, vtac_value_id *out)
         }
     }
     if (!vtac_read_activation(f->r, f->core.inputs[0], &a) ||
-        !vtac_read_activation(f->r, f->core.inputs[1], &b) || a.p.dtype != f->y.dtype ||
-        b.p.dtype != f->y.dtype ||
+        !vtac_read_activation(f->r, f->core.inputs[1], &b) ||
         !vtac_fixed_sum_of(vtac_qscale(&a.p), vtac_qscale(&b.p), vtac_qscale(&f->y), &sum)) {
         return VTA_OK;
     }
@@ -616,8 +615,7 @@ vta_status vtac_fold_mul(vtac_fold *f, vtac_value_id *out)
 {
     product p = {.y = &f->y};
     *out = 0;
-    if (!read_product(f, 0, 1, &p) || p.w.p.per_axis || p.x.p.dtype != f->y.dtype ||
-        p.w.p.dtype != f->y.dtype || !scales_fit(&p)) {
+    if (!read_product(f, 0, 1, &p) || p.w.p.per_axis || !scales_fit(&p)) {
         return VTA_OK;
     }
     vtac_value_id inputs[MOST_OPERANDS];
