@@ -43,7 +43,8 @@ static vta_status new_item(vta_flow *flow, char kind, uint64_t bytes, vta_item *
 static uint64_t weight(const vta_item *item)
 {
     const uint64_t own = item->owner != NULL ? item->bytes + VTA_ARTIFACT_ALIGN : 0;
-    const uint64_t list = item->items != NULL ? (uint64_t)item->count * sizeof *item->items : 0;
+    const uint64_t places = (uint64_t)item->count > item->bytes ? (uint64_t)item->count : item->bytes;
+    const uint64_t list = item->items != NULL && item->base == NULL ? places * sizeof *item->items : 0;
     return own + list + sizeof *item;
 }
 
@@ -115,11 +116,11 @@ void vta_item_drop(vta_flow *flow, vta_item *item)
 {
     while (item != NULL && --item->refs == 0) {
         vta_item *base = item->base;
-        for (int64_t i = 0; item->items != NULL && i < item->count; i++) {
+        for (int64_t i = 0; item->items != NULL && base == NULL && i < item->count; i++) {
             vta_item_drop(flow, item->items[i]);
         }
         flow->used -= weight(item);
-        free(item->items);
+        free(base == NULL ? item->items : NULL);
         free(item->owner);
         free(item);
         item = base;

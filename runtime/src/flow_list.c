@@ -3,6 +3,7 @@
  * Sequences and what may be absent. A sequence holds tensors by count: one that grows by a tensor costs a
  * list of places, not a copy.
  */
+#include <stdlib.h>
 #include <string.h>
 
 #include "flow_walk.h"
@@ -49,6 +50,33 @@ static vta_status place_of(const vta_call *call, int64_t i, int64_t count, int64
                                                        (long long)given, (long long)count);
 }
 
+/* One more at the end: sequences that grow out of each other share one list with room behind, of which each
+ * shows as much as it has. A list is copied when it is full, or when another one has grown there already. */
+static vta_status append(vta_call *call, const vta_item *from, vta_item *x)
+{
+    vta_item *list = from->base;
+    if (list == NULL || list->count != from->count || (size_t)list->count == list->bytes) {
+        VTA_TRY(vta_item_sequence(call->flow, 2 * from->count + 8, &list, call->diag));
+        list->bytes = (size_t)list->count;
+        list->count = from->count;
+        for (int64_t i = 0; i < from->count; i++) {
+            list->items[i] = vta_item_hold(from->items[i]);
+        }
+    } else {
+        (void)vta_item_hold(list);
+    }
+    if (vta_item_sequence(call->flow, 0, &call->out[0], call->diag) != VTA_OK) {
+        vta_item_drop(call->flow, list);
+        return VTA_NOMEM;
+    }
+    free(call->out[0]->items);
+    call->out[0]->items = list->items;
+    call->out[0]->base = list;
+    call->out[0]->count = from->count + 1;
+    list->items[list->count++] = vta_item_hold(x);
+    return VTA_OK;
+}
+
 vta_status vta_flow_sequence_insert(vta_call *call)
 {
     const vta_item *from;
@@ -57,6 +85,9 @@ vta_status vta_flow_sequence_insert(vta_call *call)
     VTA_TRY(place_of(call, 2, from->count, from->count, from->count, &at));
     if (!vta_call_has(call, 1)) {
         return vta_call_refuse(call, "input 1 is no tensor");
+    }
+    if (at == from->count) {
+        return append(call, from, call->in[1]);
     }
     VTA_TRY(vta_item_sequence(call->flow, from->count + 1, &call->out[0], call->diag));
     for (int64_t i = 0; i <= from->count; i++) {

@@ -28,9 +28,10 @@ typedef struct vta_item {
     int64_t count; /* elements, items */
     size_t bytes;
     uint8_t *data;
-    void *owner;             /* of the data; NULL: it belongs to the artifact or to the model */
-    struct vta_item *base;   /* whose data this shows; NULL: nobody's */
-    struct vta_item **items; /* of a sequence */
+    void *owner;           /* of the data; NULL: it belongs to the artifact or to the model */
+    struct vta_item *base; /* whose data or items this shows; NULL: nobody's */
+    struct vta_item *
+        *items; /* of a sequence; of one that others show, `bytes` is how many there is room for */
 } vta_item;
 
 typedef struct vta_list {
@@ -74,8 +75,8 @@ typedef struct vta_flow {
     vta_flow_end *inputs, *outputs;
     uint64_t used, most; /* bytes of all items, and what they may come to */
     uint32_t depth;
-    vta_text **texts; /* flow_text.h */
-    uint32_t *text_slots;    /* where a text is found, by its hash: its number + 1; twice as many */
+    vta_text **texts;     /* flow_text.h */
+    uint32_t *text_slots; /* where a text is found, by its hash: its number + 1; twice as many */
     size_t text_count, text_room;
 
     /* Its owner's: does a step, with the artifact's inputs and outputs at these places. */

@@ -225,6 +225,12 @@ def add_sequences(suite):
     suite.one("SplitToSequence", lambda r: [("x", floats(r, 5, 2))], lambda x: [x[:2], x[2:4], x[4:]],
               nodes=[helper.make_node("Constant", [], ["n"], value_int=2), helper.make_node("SplitToSequence", ["x", "n"], ["y"])])
     suite.one("ConcatFromSequence", lambda r: [("x", [texts(r, n, 3) for n in r.integers(1, 4, size=3)])], numpy.concatenate, axis=0)
+    # Sequences that grow out of each other share a list.
+    suite.one("SequenceInsert", lambda r: [("x", several(r, floats)), ("a", floats(r, 3)), ("b", floats(r, 2))],
+              lambda x, a, b: (x + [a], x + [b], x + [a, b], x + [b, b], [a] + x + [b]), outputs=("p", "q", "r", "s", "u"),
+              nodes=[helper.make_node("SequenceInsert", ["x", "a"], ["p"]), helper.make_node("SequenceInsert", ["x", "b"], ["q"]),
+                     helper.make_node("SequenceInsert", ["p", "b"], ["r"]), helper.make_node("SequenceInsert", ["q", "b"], ["s"]),
+                     helper.make_node("Constant", [], ["z"], value_int=0), helper.make_node("SequenceInsert", ["q", "a", "z"], ["u"])])
     graph = helper.make_graph([helper.make_node("Add", ["e", "k"], ["t"]), helper.make_node("ReduceSum", ["t"], ["s"], keepdims=0)], "body",
                               [helper.make_tensor_value_info("e", FLOAT, None), helper.make_tensor_value_info("k", FLOAT, None)],
                               [helper.make_tensor_value_info("t", FLOAT, None), helper.make_tensor_value_info("s", FLOAT, None)])

@@ -297,6 +297,9 @@ vta_status vtac_lower_lrn(vtac_lower *l)
 {
     const vtac_type *x = vtac_type_in(l, 0);
     const int64_t size = vtac_attr_int(l->node, "size", 1);
+    const int64_t others = x->dim[1] > 0 ? x->dim[1] - 1 : 0; /* a window is never larger than all channels */
+    const int64_t before = (size - 1) / 2 < others ? (size - 1) / 2 : others;
+    const int64_t behind = size - 1 - (size - 1) / 2 < others ? size - 1 - (size - 1) / 2 : others;
     const vtac_dtype type = vtac_compute_type(x->dtype);
     VTA_TRY(vtac_begin(l, ""));
     const vtac_expr *zero = vtac_e_index(l->k, 0);
@@ -305,8 +308,8 @@ vta_status vtac_lower_lrn(vtac_lower *l)
     const uint32_t loops = vtac_open(l, x, at, true);
     vtac_store(l->k, sum, zero, vtac_e_int(l->k, type, 0));
     const vtac_expr *own = at[1];
-    const vtac_expr *i = vtac_for(l->k, VTAC_LOOP_SERIAL, size, "i");
-    at[1] = vtac_let(l->k, "c", vtac_i_add(l->k, own, vtac_i_addc(l->k, i, -((size - 1) / 2))));
+    const vtac_expr *i = vtac_for(l->k, VTAC_LOOP_SERIAL, before + 1 + behind, "i");
+    at[1] = vtac_let(l->k, "c", vtac_i_add(l->k, own, vtac_i_addc(l->k, i, -before)));
     vtac_if(l->k, E2(AND, E2(GE, at[1], zero), E2(LT, at[1], vtac_e_index(l->k, x->dim[1]))));
     const vtac_expr *value = vtac_let(l->k, "x", vtac_in_at(l, 0, at));
     vtac_store(l->k, sum, zero, E2(ADD, vtac_e_load(l->k, sum, zero), E2(MUL, value, value)));

@@ -158,6 +158,12 @@ static vta_status loop_bounds(vtac_importer *im, const vtac_place *at, const Onn
                             i == 0 ? "trip count" : "condition");
         }
     }
+    const vtac_tensor *count = given[0] == 0 ? NULL : im->graph->values[given[0]].constant;
+    if (count != NULL &&
+        (vtac_dtype_kind(count->type.dtype) == 'f' || vtac_type_elements(&count->type) != 1)) {
+        return vta_fail(diag, VTA_INVALID, "the trip count is to be one integer, it is %s of %lld elements",
+                        vtac_dtype_name(count->type.dtype), (long long)vtac_type_elements(&count->type));
+    }
     *trips = given[0] == 0 ? INT64_MAX : vtac_tensor_int(im->graph->values[given[0]].constant, 0);
     *enter = given[1] == 0 || vtac_tensor_int(im->graph->values[given[1]].constant, 0) != 0;
     return VTA_OK;

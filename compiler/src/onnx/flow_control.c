@@ -257,6 +257,12 @@ vta_status vtac_flow_give_loop(vtac_flow_work *w, const vtac_flow_node *item, vt
         node->n_output >= VTAC_FLOW_ENDS || node->n_output + 2 < node->n_input) {
         return vta_fail(diag, VTA_INVALID, "its body is missing or does not fit its inputs and outputs");
     }
+    const vtac_flow_value *trips = vtac_flow_input(w->b, item, 0);
+    if (trips != NULL &&
+        (vtac_dtype_kind(trips->dtype) != 'i' || (trips->known && vtac_type_elements(&trips->type) != 1))) {
+        return vta_fail(diag, VTA_INVALID, "the trip count is to be one integer, its type is %s",
+                        vtac_dtype_name(trips->dtype));
+    }
     looping *l = calloc(1, sizeof *l);
     if (l == NULL) {
         return vtac_flow_no_memory(diag);
