@@ -271,9 +271,131 @@ static const vtac_expr *sampled(vtac_lower *l, const vtac_node *n, const vtac_ex
                    vtac_e_float(l->k, type, vtac_attr_float(n, "extrapolation_value", 0.0)));
 }
 
+/* ---- linear interpolation axis by axis, the last first, by tables: the same sums in the same order */
+
+typedef struct line {
+    uint32_t axis;
+    int64_t to;
+    vtac_storage_id places, weights; /* [2][to]: i64, f64 */
+} line;
+
+static vta_status fill_line(vtac_lower *l, const vtac_resize_place *source, int64_t from, line *f)
+{
+    const size_t count = 2 * (size_t)f->to;
+    int64_t *places = vta_arena_array(&l->program->arena, count, sizeof *places);
+    double *weights = vta_arena_array(&l->program->arena, count, sizeof *weights);
+    if (places == NULL || weights == NULL) {
+        return vta_fail(l->diag, VTA_NOMEM, "out of memory");
+    }
+    for (int64_t i = 0; i < f->to; i++) {
+        double x = (double)i;
+        x = source->before != 0.0 ? x + source->before : x;
+        x = source->factor != 1.0 ? x * source->factor : x;
+        x = source->divisor != 1.0 ? x / source->divisor : x;
+        x = source->after != 0.0 ? x + source->after : x;
+        const double first = floor(x);
+        weights[i] = 1.0 - (x - first);
+        weights[f->to + i] = x - first;
+        for (int t = 0; t < 2; t++) {
+            const double place = fmax(0.0, fmin((double)(from - 1), first + t));
+            places[t * f->to + i] = (int64_t)place;
+        }
+    }
+    f->places = vtac_constant(l, places, count * sizeof *places);
+    f->weights = vtac_constant(l, weights, count * sizeof *weights);
+    return VTA_OK;
+}
+
+/* One axis, from `input` (0: the node's) to `output` (0: the node's), doubles between; `shape` is the input's
+ * and becomes the output's. */
+static vta_status blend_axis(vtac_lower *l, const line *f, vtac_type *shape, vtac_storage_id input,
+                             vtac_storage_id output)
+{
+    static const char *const names[] = {".0", ".1", ".2", ".3", ".4", ".5", ".6", ".7"};
+    VTA_TRY(vtac_begin(l, output == 0 ? "" : names[f->axis]));
+    vtac_kernel *k = l->k;
+    const vtac_type from = *shape;
+    shape->dim[f->axis] = f->to;
+    const vtac_expr *at[VTAC_MAX_RANK];
+    const vtac_expr *source[VTAC_MAX_RANK];
+    vtac_buffer *x = input == 0 ? NULL : vtac_use(l, input, "x", VTAC_F64, vtac_type_elements(&from));
+    vtac_buffer *places = vtac_use(l, f->places, "places", VTAC_I64, 2 * f->to);
+    vtac_buffer *weights = vtac_use(l, f->weights, "weights", VTAC_F64, 2 * f->to);
+    const uint32_t loops = vtac_open(l, shape, at, true);
+    memcpy(source, at, sizeof source);
+    const vtac_expr *sum = num(l, 0.0);
+    for (int t = 0; t < 2; t++) {
+        const vtac_expr *entry = vtac_i_addc(k, at[f->axis], t * f->to);
+        source[f->axis] = vtac_let(k, "place", vtac_e_load(k, places, entry));
+        const vtac_expr *value =
+            x == NULL ? vtac_in_at(l, 0, source) : vtac_e_load(k, x, vtac_flat(l, &from, source));
+        sum = E2(ADD, sum, E2(MUL, vtac_e_cast(k, VTAC_F64, value), vtac_e_load(k, weights, entry)));
+    }
+    if (output == 0) {
+        vtac_out_at(l, 0, at, vtac_e_cast(k, vtac_compute_type(vtac_type_in(l, 0)->dtype), sum));
+    } else {
+        vtac_store(k, vtac_use(l, output, "y", VTAC_F64, vtac_type_elements(shape)), vtac_flat(l, shape, at),
+                   sum);
+    }
+    vtac_close(l, loops);
+    return l->diag->code;
+}
+
+/* Whether it is linear, without exceptions at the edges, and no step in between is much larger than its ends.
+ */
+static bool by_lines(const vtac_lower *l, const vtac_resize_place *sources)
+{
+    const vtac_type *x = vtac_type_in(l, 0);
+    const vtac_type *y = vtac_type_out(l, 0);
+    const int64_t ends = vtac_type_elements(x) + vtac_type_elements(y);
+    vtac_type between = *x;
+    bool moves = false;
+    for (uint32_t axis = x->rank; axis-- > 0;) {
+        between.dim[axis] = y->dim[axis];
+        moves = moves || sources[axis].moves;
+        if (vtac_type_elements(&between) > ends || y->dim[axis] > 1 << 24) {
+            return false;
+        }
+    }
+    return moves && ends > 0 && vtac_type_elements(x) > 0 &&
+           strcmp(vtac_attr_string(l->node, "mode", "nearest"), "linear") == 0 &&
+           vtac_attr_int(l->node, "exclude_outside", 0) == 0 &&
+           strcmp(vtac_attr_string(l->node, "coordinate_transformation_mode", ""), "tf_crop_and_resize") != 0;
+}
+
+static vta_status lower_lines(vtac_lower *l, const vtac_resize_place *sources)
+{
+    const vtac_type *x = vtac_type_in(l, 0);
+    vtac_type shape = *x;
+    vtac_storage_id input = 0;
+    uint32_t last = 0;
+    while (!sources[last].moves) {
+        last++;
+    }
+    for (uint32_t axis = x->rank; axis-- > last;) {
+        line f = {.axis = axis, .to = vtac_type_out(l, 0)->dim[axis]};
+        vtac_type next = shape;
+        next.dim[axis] = f.to;
+        if (sources[axis].moves) {
+            const vtac_storage_id output =
+                axis == last ? 0 : vtac_temp(l, VTAC_F64, vtac_type_elements(&next));
+            VTA_TRY(fill_line(l, &sources[axis], x->dim[axis], &f));
+            VTA_TRY(blend_axis(l, &f, &shape, input, output));
+            input = output;
+        }
+    }
+    return VTA_OK;
+}
+
 vta_status vtac_lower_resize(vtac_lower *l)
 {
     const bool nearest_place = strcmp(vtac_attr_string(l->node, "mode", "nearest"), "nearest") == 0;
-    return vtac_attr_int(l->node, "antialias", 0) != 0 && !nearest_place ? vtac_lower_antialias(l)
-                                                                         : vtac_lower_mapped(l, sampled);
+    vtac_resize_place sources[VTAC_MAX_RANK];
+    if (vtac_attr_int(l->node, "antialias", 0) != 0 && !nearest_place) {
+        return vtac_lower_antialias(l);
+    }
+    for (uint32_t axis = 0; axis < vtac_type_in(l, 0)->rank; axis++) {
+        VTA_TRY(vtac_resize_source(l, l->node, axis, &sources[axis]));
+    }
+    return by_lines(l, sources) ? lower_lines(l, sources) : vtac_lower_mapped(l, sampled);
 }

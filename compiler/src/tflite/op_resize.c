@@ -111,8 +111,14 @@ static vtac_id weights(tfl *im, const axis_plan *rows, const axis_plan *columns,
 static vtac_id blend_floats(tfl *im, vtac_id x, const axis_plan *rows, const axis_plan *columns,
                             const resize *r)
 {
+    enum { MOST = 1 << 24 }; /* there is a table for each neighbour */
     vtac_builder *m = &im->maker;
     vtac_id sum = 0;
+    if (r->to[0] * r->to[1] > MOST) {
+        tfl_refuse(im, "planes of %lld x %lld; up to %d places are taken", (long long)r->to[0],
+                   (long long)r->to[1], MOST);
+        return 0;
+    }
     for (int k = 0; k < 4; k++) {
         const bool high = k >= 2;
         const bool right = (k & 1) != 0;
