@@ -210,8 +210,9 @@ module vta_alu #(
         else if (advance) u_valid_q <= fire;
     end
 
+    // Without a step, u_valid_q says that there is nothing.
     always @(posedge clk) begin
-        if (fire) begin
+        if (advance) begin
             u_first_q  <= f_requant_q ? f_kind_q == BIAS : nest_first;
             u_last_q   <= nest_last && f_kind_q == TILE;
             u_at_end_q <= nest_at_end;

@@ -343,7 +343,7 @@ module vta_compute #(
                    a_snap_alu, a_snap_load})
     );
 
-    // The ALU's queue.
+    // The ALU's queue. Its head stands in registers: whether it must wait is a long question.
     localparam integer ALU_BITS = 2*U + 28 + 4*A + (A + 1) + (MAX_AI + 1) + 1 + 3 + 2 + 16 + 29 + 12;
     wire         l_valid, l_ready, l_uop_wait;
     wire [U-1:0] l_uop_begin, l_uop_last;
@@ -358,17 +358,33 @@ module vta_compute #(
     wire [1:0]   l_rounding, l_table;
     wire         l_wide;
     wire [5:0]   l_snap_array, l_snap_load;
+    wire                l_next_valid;
+    wire [ALU_BITS-1:0] l_next;
+    reg                 l_valid_q;
+    reg  [ALU_BITS-1:0] l_head_q;
+    wire                l_move = !l_valid_q || (l_ready && !l_uop_wait);
 
     vta_fifo #(.WIDTH(ALU_BITS), .LOG_DEPTH(2)) alu_queue (
         .clk(clk_issue), .rst(rst), .in_valid(may_issue && d_unit == ALU), .in_ready(alu_q_ready),
         .in_data({d_uop_begin, d_uop_last, d_out_last, d_in_last, d_dst_out, d_dst_in, d_src_out[A-1:0], d_src_in[A-1:0],
                   d_dst_extent, d_src_extent, d_dst_over, d_src_over, d_requant, d_alu_op, d_use_imm, d_in_place,
                   d_imm, d_rounding, d_wide, d_table, d_zero_point, d_low, d_high, array_issued_q, loads_issued}),
-        .out_valid(l_valid), .out_ready(l_ready && !l_uop_wait),
-        .out_data({l_uop_begin, l_uop_last, l_out_last, l_in_last, l_dst_out, l_dst_in, l_src_out, l_src_in,
-                   l_dst_extent, l_src_extent, l_dst_over, l_src_over, l_requant, l_alu_op, l_use_imm, l_in_place,
-                   l_imm, l_rounding, l_wide, l_table, l_zero_point, l_low, l_high, l_snap_array, l_snap_load})
+        .out_valid(l_next_valid), .out_ready(l_move), .out_data(l_next)
     );
+
+    always @(posedge clk_issue) begin
+        if (rst) l_valid_q <= 1'b0;
+        else if (l_move) l_valid_q <= l_next_valid;
+    end
+
+    always @(posedge clk_issue) begin
+        if (l_move && l_next_valid) l_head_q <= l_next;
+    end
+
+    assign l_valid = l_valid_q;
+    assign {l_uop_begin, l_uop_last, l_out_last, l_in_last, l_dst_out, l_dst_in, l_src_out, l_src_in,
+            l_dst_extent, l_src_extent, l_dst_over, l_src_over, l_requant, l_alu_op, l_use_imm, l_in_place,
+            l_imm, l_rounding, l_wide, l_table, l_zero_point, l_low, l_high, l_snap_array, l_snap_load} = l_head_q;
 
     // Pipelines.
     wire         array_work, alu_work, fill_work;
