@@ -24,11 +24,25 @@ module vta_arbiter #(
     wire [N-1:0] ahead  = request & mask_q;
     wire [N-1:0] choice = ahead != 0 ? ahead : request;
 
-    assign grant = choice & (~choice + 1'b1);
+    // Without a carry: of a few requests, a LUT for each grant.
+    reg [N-1:0] lowest;
+    reg [N-1:0] above;
+    reg         seen;
+    integer     i;
+    always @* begin
+        seen = 1'b0;
+        for (i = 0; i < N; i = i + 1) begin
+            above[i]  = seen;
+            lowest[i] = choice[i] && !seen;
+            seen      = seen || choice[i];
+        end
+    end
+
+    assign grant = lowest;
 
     always @(posedge clk) begin
         if (rst) mask_q <= {N{1'b0}};
-        else if (taken && ROTATE != 0 && grant != 0) mask_q <= ~(grant | (grant - 1'b1));
+        else if (taken && ROTATE != 0 && grant != 0) mask_q <= above;
     end
 
     `VTA_FORMAL_RESET
