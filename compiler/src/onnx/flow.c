@@ -211,6 +211,9 @@ static vta_status try_inline(vtac_flow_work *w, vtac_flow_node *item, bool *done
     if (function != NULL) {
         return vtac_flow_inline_call(w, item, function, diag);
     }
+    if (vtac_flow_is_recurrent(w->b, item)) {
+        return vtac_flow_inline_recurrent(w, item, diag);
+    }
     const vtac_flow_value *condition = vtac_flow_is(item->node, "If") ? vtac_flow_input(w->b, item, 0) : NULL;
     if (condition != NULL && condition->constant != 0 && vtac_type_elements(&condition->type) == 1) {
         const bool which = vtac_tensor_int(w->b->im->graph->values[condition->constant].constant, 0) != 0;

@@ -129,7 +129,13 @@ vta_status vtac_flow_give_texts(vtac_flow_builder *b, uint32_t block, vta_diag *
 /* flow_map.c: SequenceMap, as a Loop. */
 vta_status vtac_flow_give_map(vtac_flow_work *w, const vtac_flow_node *item, vta_diag *diag);
 
-/* flow_inline.c */
+/* flow_recurrent.c: RNN, GRU and LSTM whose input has no known size, as nodes of their own. */
+bool vtac_flow_is_recurrent(const vtac_flow_builder *b, const vtac_flow_node *item);
+vta_status vtac_flow_inline_recurrent(vtac_flow_work *w, const vtac_flow_node *given, vta_diag *diag);
+
+/* flow_inline.c; the last: these nodes, which see what the node sees; `names` are those of its outputs. */
+vta_status vtac_flow_replace(vtac_flow_work *w, const vtac_flow_node *item, Onnx__NodeProto *const *nodes,
+                             size_t count, char *const *names, vta_diag *diag);
 vta_status vtac_flow_rename_outputs(vtac_flow_work *w, const vtac_flow_node *item, vta_diag *diag);
 vta_status vtac_flow_import_constants(vtac_flow_builder *b, const vtac_place *at,
                                       const Onnx__GraphProto *graph, vta_diag *diag);

@@ -100,3 +100,15 @@ vta_status vtac_flow_inline_call(vtac_flow_work *w, const vtac_flow_node *given,
     VTA_TRY(vtac_flow_add_nodes(w, &inside, function->node, function->n_node, &item, diag));
     return add_renaming(w, &item, &inside, function->output, node->n_output, diag);
 }
+
+vta_status vtac_flow_replace(vtac_flow_work *w, const vtac_flow_node *item, Onnx__NodeProto *const *nodes,
+                             size_t count, char *const *names, vta_diag *diag)
+{
+    vtac_place inside = item->at;
+    inside.scope = vtac_flow_scope(w->b, item->at.scope);
+    if (inside.scope == NULL) {
+        return vtac_flow_no_memory(diag);
+    }
+    VTA_TRY(vtac_flow_add_nodes(w, &inside, nodes, count, item, diag));
+    return add_renaming(w, item, &inside, names, item->node->n_output, diag);
+}

@@ -216,6 +216,7 @@ bool vtac_flow_takes(const char *domain, const char *name)
     memcpy(own, name, size + 1);
     const Onnx__NodeProto node = {.op_type = own};
     const vtac_op op = vtac_op_find("", name);
-    return vtac_flow_row_of(&node) != NULL || vtac_flow_is_window(&node) ||
+    return vtac_flow_row_of(&node) != NULL || vtac_flow_is_window(&node) || vtac_flow_is(&node, "RNN") ||
+           vtac_flow_is(&node, "GRU") || vtac_flow_is(&node, "LSTM") ||
            (op != VTAC_OP_COUNT && vtac_is_pointwise(op));
 }

@@ -1,0 +1,357 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * RNN, GRU and LSTM over an open number of steps or rows: what the input gives is one product for all steps,
+ * the rest a Scan for each direction. The forms that exporters write: the standard's own activations, no
+ * peepholes, no clipping, all rows as long as the input.
+ */
+#include <string.h>
+#include <strings.h>
+
+#include "flow_make.h"
+
+typedef struct recurrent {
+    vtac_flow_maker make;
+    vtac_flow_work *w;
+    const vtac_flow_node *item;
+    vta_vec nodes; /* of Onnx__NodeProto * */
+    int64_t hidden;
+    int gates;       /* rows of the weights, in parts of `hidden` */
+    bool relu;       /* RNN: in the place of Tanh */
+    bool after;      /* GRU: the reset gate comes behind the product */
+    int names, turn; /* made so far; the direction */
+} recurrent;
+
+static char *push(recurrent *r, const char *type, char *a, char *c)
+{
+    char *out = vtac_fm_name(&r->make, "value", r->names++);
+    Onnx__NodeProto *node = vtac_fm_simple(&r->make, type, a, c, out);
+    r->make.failed = r->make.failed || node == NULL || vta_vec_push(&r->nodes, &node) == NULL;
+    return out;
+}
+
+static Onnx__NodeProto *last(recurrent *r)
+{
+    return r->make.failed ? NULL : *(Onnx__NodeProto **)vta_vec_at(&r->nodes, r->nodes.count - 1);
+}
+
+/* The last node's attribute. */
+static void set_int(recurrent *r, const char *name, int64_t value)
+{
+    Onnx__AttributeProto *attr = vtac_fm_attr(&r->make, last(r), name);
+    if (attr != NULL) {
+        attr->type = ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__INT;
+        attr->i = value;
+    }
+}
+
+/* Integers of one axis; `count` 0: one without axes. */
+static char *ints(recurrent *r, const int64_t *values, size_t count)
+{
+    char *out = push(r, "Constant", NULL, NULL);
+    Onnx__AttributeProto *attr = vtac_fm_attr(&r->make, last(r), "value");
+    Onnx__TensorProto *t = vtac_fm_room(&r->make, 1, sizeof *t);
+    int64_t *kept = vtac_fm_room(&r->make, count + 1, sizeof *kept);
+    if (r->make.failed) {
+        return out;
+    }
+    onnx__tensor_proto__init(t);
+    memcpy(kept, values, (count == 0 ? 1 : count) * sizeof *kept);
+    kept[count + 1] = (int64_t)count;
+    t->has_data_type = true;
+    t->data_type = ONNX__TENSOR_PROTO__DATA_TYPE__INT64;
+    t->int64_data = kept;
+    t->n_int64_data = count == 0 ? 1 : count;
+    if (count > 0) {
+        t->dims = kept + count + 1;
+        t->n_dims = 1;
+    }
+    attr->type = ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__TENSOR;
+    attr->t = t;
+    return out;
+}
+
+static char *number(recurrent *r, int64_t value)
+{
+    return ints(r, &value, 0);
+}
+
+/* Part `i` of `hidden` elements of the last axis, to part `end`. */
+static char *part(recurrent *r, char *x, int64_t from, int64_t end, int64_t axis)
+{
+    const int64_t numbers[] = {from * r->hidden, end * r->hidden, axis};
+    char *ends[3];
+    for (int i = 0; i < 3; i++) {
+        ends[i] = ints(r, &numbers[i], 1);
+    }
+    char *out = vtac_fm_name(&r->make, "value", r->names++);
+    Onnx__NodeProto *node = vtac_fm_node(&r->make, "Slice", 4, 1);
+    r->make.failed = r->make.failed || node == NULL || vta_vec_push(&r->nodes, &node) == NULL;
+    if (!r->make.failed) {
+        node->input[0] = x;
+        memcpy(node->input + 1, ends, sizeof ends);
+        node->output[0] = out;
+    }
+    return out;
+}
+
+/* Of this direction, where the input is there; NULL otherwise. */
+static char *given(recurrent *r, size_t input)
+{
+    const Onnx__NodeProto *node = r->item->node;
+    return input < node->n_input && vtac_proto_text(node->input[input])[0] != '\0'
+               ? push(r, "Gather", node->input[input], number(r, r->turn))
+               : NULL;
+}
+
+static char *turned(recurrent *r, char *x)
+{
+    return push(r, "Transpose", x, NULL);
+}
+
+/* A state of this direction; zeros of the input's rows. */
+static char *state(recurrent *r, size_t input, char *x, char *like)
+{
+    char *first = given(r, input);
+    if (first != NULL) {
+        return first;
+    }
+    char *rows = push(r, "Gather", push(r, "Shape", x, NULL), number(r, 1));
+    const int64_t one = 1;
+    rows = push(r, "Reshape", rows, ints(r, &one, 1));
+    char *shape = push(r, "Concat", rows, ints(r, &r->hidden, 1));
+    set_int(r, "axis", 0);
+    char *zero = push(r, "Sub", like, like); /* of the type that the weights have */
+    zero = push(r, "Gather", push(r, "Gather", zero, number(r, 0)), number(r, 0));
+    return push(r, "Expand", zero, shape);
+}
+
+/* One step: what comes of the product of the input `xw` and of what was before. */
+static char *step(recurrent *r, char *xw, char *h, char *c, char *weights, char *bias, char **next_c)
+{
+    if (r->gates == 4) {
+        char *g = push(r, "Add", xw, push(r, "MatMul", h, weights));
+        char *in = push(r, "Sigmoid", part(r, g, 0, 1, -1), NULL);
+        char *out = push(r, "Sigmoid", part(r, g, 1, 2, -1), NULL);
+        char *keep = push(r, "Sigmoid", part(r, g, 2, 3, -1), NULL);
+        char *new = push(r, "Tanh", part(r, g, 3, 4, -1), NULL);
+        *next_c = push(r, "Add", push(r, "Mul", keep, c), push(r, "Mul", in, new));
+        return push(r, "Mul", out, push(r, "Tanh", *next_c, NULL));
+    }
+    if (r->gates == 1) {
+        return push(r, r->relu ? "Relu" : "Tanh", push(r, "Add", xw, push(r, "MatMul", h, weights)), NULL);
+    }
+    char *both = push(r, "MatMul", h, part(r, weights, 0, 2, 1));
+    both = bias != NULL ? push(r, "Add", both, part(r, bias, 0, 2, 0)) : both;
+    both = push(r, "Sigmoid", push(r, "Add", part(r, xw, 0, 2, -1), both), NULL);
+    char *update = part(r, both, 0, 1, -1);
+    char *reset = part(r, both, 1, 2, -1);
+    char *product = push(r, "MatMul", r->after ? h : push(r, "Mul", reset, h), part(r, weights, 2, 3, 1));
+    product = bias != NULL ? push(r, "Add", product, part(r, bias, 2, 3, 0)) : product;
+    product = r->after ? push(r, "Mul", reset, product) : product;
+    char *new = push(r, "Tanh", push(r, "Add", part(r, xw, 2, 3, -1), product), NULL);
+    return push(r, "Add", new, push(r, "Mul", update, push(r, "Sub", h, new))); /* (1 - z) new + z h */
+}
+
+static Onnx__GraphProto *body_of(recurrent *r, char *weights, char *bias)
+{
+    const bool cell = r->gates == 4;
+    Onnx__GraphProto *graph = vtac_fm_room(&r->make, 1, sizeof *graph);
+    char *in[] = {vtac_fm_name(&r->make, "h", r->turn), vtac_fm_name(&r->make, "c", r->turn),
+                  vtac_fm_name(&r->make, "x", r->turn)};
+    const vta_vec outside = r->nodes;
+    r->nodes = (vta_vec){.item_size = sizeof(Onnx__NodeProto *)};
+    char *next_c = NULL;
+    char *next = step(r, in[2], in[0], in[1], weights, bias, &next_c);
+    char *out[] = {push(r, "Identity", next, NULL), cell ? push(r, "Identity", next_c, NULL) : NULL,
+                   push(r, "Identity", next, NULL)};
+    Onnx__NodeProto **nodes = vtac_fm_room(&r->make, r->nodes.count, sizeof *nodes);
+    if (!cell) {
+        in[1] = in[2];
+        out[1] = out[2];
+    }
+    if (!r->make.failed) {
+        memcpy(nodes, r->nodes.items, r->nodes.count * sizeof *nodes);
+        onnx__graph_proto__init(graph);
+        graph->node = nodes;
+        graph->n_node = r->nodes.count;
+        graph->n_input = graph->n_output = cell ? 3 : 2;
+        graph->input = vtac_fm_infos(&r->make, in, graph->n_input);
+        graph->output = vtac_fm_infos(&r->make, out, graph->n_output);
+    }
+    vta_vec_free(&r->nodes);
+    r->nodes = outside;
+    return graph;
+}
+
+static void set_attrs(recurrent *r, Onnx__NodeProto *scan, Onnx__GraphProto *body, bool backwards)
+{
+    static const char *const names[] = {"body", "num_scan_inputs", "scan_input_directions",
+                                        "scan_output_directions"};
+    Onnx__AttributeProto **list = vtac_fm_room(&r->make, 4, sizeof *list);
+    int64_t *direction = vtac_fm_room(&r->make, 1, sizeof *direction);
+    for (int i = 0; i < 4 && !r->make.failed; i++) {
+        list[i] = vtac_fm_attr(&r->make, scan, names[i]);
+    }
+    if (r->make.failed) {
+        return;
+    }
+    direction[0] = backwards;
+    list[0]->type = ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__GRAPH;
+    list[0]->g = body;
+    list[1]->type = ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__INT;
+    list[1]->i = 1;
+    for (int i = 2; i < 4; i++) {
+        list[i]->type = ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__INTS;
+        list[i]->ints = direction;
+        list[i]->n_ints = 1;
+    }
+    scan->attribute = list;
+    scan->n_attribute = 4;
+}
+
+/* One direction: its last states and all that it gave, in the shapes of the operator. */
+static void direction(recurrent *r, bool backwards, char **y, char **y_h, char **y_c)
+{
+    const bool cell = r->gates == 4;
+    char *x = r->item->node->input[0];
+    char *w = given(r, 1);
+    char *weights = turned(r, given(r, 2));
+    char *bias = given(r, 3);
+    char *xw = push(r, "MatMul", x, turned(r, w));
+    char *inner = NULL;
+    if (bias != NULL) {
+        xw = push(r, "Add", xw, part(r, bias, 0, r->gates, 0));
+        inner = part(r, bias, r->gates, 2 * r->gates, 0);
+        xw = r->gates == 3 ? xw : push(r, "Add", xw, inner); /* a GRU adds it where it multiplies */
+    }
+    char *h = state(r, 5, x, r->item->node->input[2]);
+    char *c = cell ? state(r, 6, x, r->item->node->input[2]) : NULL;
+    Onnx__GraphProto *body = body_of(r, weights, r->gates == 3 ? inner : NULL);
+    Onnx__NodeProto *scan = vtac_fm_node(&r->make, "Scan", cell ? 3 : 2, cell ? 3 : 2);
+    r->make.failed = r->make.failed || vta_vec_push(&r->nodes, &scan) == NULL;
+    if (r->make.failed) {
+        return;
+    }
+    set_attrs(r, scan, body, backwards);
+    scan->input[0] = h;
+    scan->input[cell ? 1 : 0] = cell ? c : h;
+    scan->input[cell ? 2 : 1] = xw;
+    for (size_t i = 0; i < scan->n_output; i++) {
+        scan->output[i] = vtac_fm_name(&r->make, "value", r->names++);
+    }
+    const int64_t all[] = {0, 1, -1, r->hidden};
+    const int64_t one[] = {1, -1, r->hidden};
+    *y = push(r, "Reshape", scan->output[cell ? 2 : 1], ints(r, all, 4));
+    *y_h = push(r, "Reshape", scan->output[0], ints(r, one, 3));
+    *y_c = cell ? push(r, "Reshape", scan->output[1], ints(r, one, 3)) : NULL;
+}
+
+static char *both(recurrent *r, char *const *parts, size_t count, int64_t axis)
+{
+    char *out = push(r, "Concat", parts[0], count > 1 ? parts[1] : NULL);
+    set_int(r, "axis", axis);
+    return out;
+}
+
+static bool is_text(const ProtobufCBinaryData *text, const char *word)
+{
+    const size_t size = strlen(word);
+    return text->len == size && strncasecmp((const char *)text->data, word, size) == 0;
+}
+
+/* Whether the activations are those that the operator has anyway; of an RNN also Relu. */
+static bool are_usual(recurrent *r, const Onnx__AttributeProto *attr)
+{
+    const size_t each = r->gates == 4 ? 3 : r->gates == 3 ? 2 : 1;
+    bool usual = true;
+    r->relu = r->gates == 1 && attr != NULL && attr->n_strings > 0 && is_text(&attr->strings[0], "Relu");
+    for (size_t i = 0; attr != NULL && i < attr->n_strings; i++) {
+        const char *word = r->relu ? "Relu" : each > 1 && i % each == 0 ? "Sigmoid" : "Tanh";
+        usual = usual && is_text(&attr->strings[i], word);
+    }
+    return usual;
+}
+
+static vta_status check(recurrent *r, vta_diag *diag)
+{
+    static const char *const refused[] = {"activation_alpha", "activation_beta", "clip"};
+    const Onnx__NodeProto *node = r->item->node;
+    const vtac_flow_value *weights = vtac_flow_input(r->w->b, r->item, 2);
+    const Onnx__AttributeProto *layout = vtac_proto_attr(node, "layout");
+    const Onnx__AttributeProto *forget = vtac_proto_attr(node, "input_forget");
+    bool plain = (layout == NULL || layout->i == 0) && (forget == NULL || forget->i == 0) &&
+                 are_usual(r, vtac_proto_attr(node, "activations"));
+    for (size_t i = 0; i < sizeof refused / sizeof refused[0]; i++) {
+        plain = plain && vtac_proto_attr(node, refused[i]) == NULL;
+    }
+    for (size_t i = 4; i < node->n_input; i += i == 4 ? 3 : 1) { /* lengths, peepholes */
+        plain = plain && vtac_proto_text(node->input[i])[0] == '\0';
+    }
+    if (!plain || node->n_input < 3 || node->n_output > 3) {
+        return vta_fail(
+            diag, VTA_UNSUPPORTED,
+            "over open sizes it takes the standard's own activations, layout 0, and neither lengths "
+            "of rows, peepholes, clipping nor input_forget; give the input a size with --shape");
+    }
+    if (weights == NULL || !weights->known || weights->type.rank != 3 || weights->type.dim[2] < 1) {
+        return vta_fail(diag, VTA_UNSUPPORTED, "over open sizes its weights are to have a known size");
+    }
+    r->hidden = weights->type.dim[2];
+    return VTA_OK;
+}
+
+static vta_status build(recurrent *r, vta_diag *diag)
+{
+    const Onnx__NodeProto *node = r->item->node;
+    const Onnx__AttributeProto *attr = vtac_proto_attr(node, "direction");
+    char way[16] = "forward";
+    char *y[3][2];
+    if (attr != NULL && attr->s.len < sizeof way) {
+        memcpy(way, attr->s.data, attr->s.len);
+        way[attr->s.len] = '\0';
+    }
+    const size_t count = strcmp(way, "bidirectional") == 0 ? 2 : 1;
+    const vtac_flow_value *weights = vtac_flow_input(r->w->b, r->item, 2);
+    if (weights->type.dim[0] != (int64_t)count || weights->type.dim[1] != r->gates * r->hidden) {
+        return vta_fail(diag, VTA_INVALID, "its weights do not fit direction '%s'", way);
+    }
+    for (size_t i = 0; i < count && !r->make.failed; i++) {
+        r->turn = (int)i;
+        direction(r, i == 1 || strcmp(way, "reverse") == 0, &y[0][i], &y[1][i], &y[2][i]);
+    }
+    char **names = vtac_fm_room(&r->make, 3, sizeof *names);
+    if (r->make.failed) {
+        return vtac_flow_no_memory(diag);
+    }
+    for (size_t i = 0; i < node->n_output && (i < 2 || r->gates == 4); i++) {
+        names[i] = both(r, y[i], count, i == 0 ? 1 : 0);
+    }
+    return r->make.failed ? vtac_flow_no_memory(diag)
+                          : vtac_flow_replace(r->w, r->item, r->nodes.items, r->nodes.count, names, diag);
+}
+
+bool vtac_flow_is_recurrent(const vtac_flow_builder *b, const vtac_flow_node *item)
+{
+    const vtac_flow_value *x = vtac_flow_input(b, item, 0);
+    const bool kind = vtac_flow_is(item->node, "RNN") || vtac_flow_is(item->node, "GRU") ||
+                      vtac_flow_is(item->node, "LSTM");
+    return kind && x != NULL && !x->known;
+}
+
+vta_status vtac_flow_inline_recurrent(vtac_flow_work *w, const vtac_flow_node *given_item, vta_diag *diag)
+{
+    const vtac_flow_node item = *given_item; /* the list may move */
+    const Onnx__AttributeProto *after = vtac_proto_attr(item.node, "linear_before_reset");
+    recurrent r = {.make = {.b = w->b},
+                   .w = w,
+                   .item = &item,
+                   .nodes = {.item_size = sizeof(Onnx__NodeProto *)},
+                   .gates = vtac_flow_is(item.node, "LSTM")  ? 4
+                            : vtac_flow_is(item.node, "GRU") ? 3
+                                                             : 1,
+                   .after = after != NULL && after->i != 0};
+    vta_status status = check(&r, diag);
+    status = status == VTA_OK ? build(&r, diag) : status;
+    vta_vec_free(&r.nodes);
+    return status;
+}
