@@ -72,6 +72,29 @@ def conv_cases(suite):
         suite.add("QLinearConv", make, reference, CONSTANTS, strides=stride, pads=pads, group=group)
 
 
+def volume_cases(suite):
+    """Convolutions of volumes: strides, dilation and padding of the depth, two volumes, zero points of weights."""
+    for x_type, shape, w_shape, stride, dilation, pads, zeros in (
+            (numpy.uint8, (1, 3, 5, 4, 5), (7, 3, 3, 3, 3), (1, 1, 1), (1, 1, 1), (1, 1, 1, 1, 1, 1), 0),
+            (numpy.int8, (2, 5, 7, 4, 3), (9, 5, 2, 1, 2), (2, 1, 2), (3, 1, 1), (2, 0, 0, 1, 0, 1), 9)):
+        def make(random, p=(x_type, shape, w_shape, zeros)):
+            return [("x", number(random, p[0], p[1])), ("x_scale", scale(random, 0.01, 0.05)),
+                    ("x_zero", number(random, p[0], ()))] + weights(random, numpy.int8, p[2], p[3]) + [
+                        ("y_scale", scale(random, 0.05, 0.2)), ("y_zero", number(random, p[0], ())),
+                        ("b", random.integers(-2000, 2000, p[2][:1]).astype(numpy.int32))]
+
+        def reference(x, x_scale, x_zero, w, w_scale, w_zero, y_scale, y_zero, b, p=(stride, dilation, pads)):
+            steps, gaps, pads = p
+            centred = w.astype(numpy.int64) - w_zero.astype(numpy.int64).reshape(-1, 1, 1, 1, 1)
+            deep = numpy.pad(whole(x, x_zero), ((0, 0), (0, 0), (pads[0], pads[3]), (0, 0), (0, 0)))
+            places = (deep.shape[2] - (w.shape[2] - 1) * gaps[0] - 1) // steps[0] + 1
+            flat = pads[1:3] + pads[4:]
+            sums = numpy.stack([sum(convolve(deep[:, :, z * steps[0] + t * gaps[0]], centred[:, :, t], steps[1:], flat, 1)
+                                    for t in range(w.shape[2])) for z in range(places)], 2)
+            return by_channel(sums + b.reshape(1, -1, 1, 1, 1), x_scale * w_scale / y_scale, y_zero, x.dtype)
+        suite.add("QLinearConv", make, reference, CONSTANTS, strides=stride, dilations=dilation, pads=pads)
+
+
 def matmul_cases(suite):
     for dtype, rows, terms, columns in ((numpy.uint8, 1, 70, 33), (numpy.int8, 2, 12, 5)):
         def make(random, dtype=dtype, p=(rows, terms, columns)):
@@ -310,6 +333,7 @@ def check_unsupported(judge, suite):
 def main():
     suite = Suite()
     conv_cases(suite)
+    volume_cases(suite)
     matmul_cases(suite)
     product_cases(suite)
     integer_cases(suite)

@@ -7,6 +7,7 @@
  *   move.c       operators that only move numbers, as one
  *   product.c    matrix products of two activations, the second packed as weights
  *   integer.c    ConvInteger and MatMulInteger, as sums
+ *   volume.c     convolutions of volumes, as those of images
  *   builder.c    the host's nodes around both
  *   zero.c       the zero point of every integer value
  *   layer*.c     a node as a layer (layers.def); a region from nodes
@@ -87,6 +88,10 @@ vta_status vtac_turn_products(vtac_graph *graph, const vta_config *config, bool 
 /* integer.c: products whose zero points the run knows become sums, which the host corrects. */
 vta_status vtac_turn_integers(vtac_graph *graph, const vta_config *config, bool always, vta_arena *arena,
                               vtac_products *out, vta_diag *diag);
+
+/* volume.c: convolutions of volumes as those of images, their places in depth as a batch. */
+vta_status vtac_turn_volumes(vtac_graph *graph, const vta_config *config, bool always, vta_arena *arena,
+                             vtac_products *out, vta_diag *diag);
 
 /* Those that no region took become what they were. Before vtac_return_moves, which tidies up. */
 vta_status vtac_return_products(vtac_graph *graph, const vtac_products *products, vtac_partition *partition,
