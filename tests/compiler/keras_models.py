@@ -491,6 +491,15 @@ def modern(random, version, channels):
     if version == 2:
         y = net.y.reshape(2, 2, 3, 2, 2, 1).transpose(0, 1, 3, 2, 4, 5).reshape(2, 4, 6, 1)
         net.function("nn.depth_to_space", y, [net.last], block_size=2)
+    whole = net.last
+    size = [2 * n for n in net.y.shape[1:3]]
+    blend = lambda v: 0.75 * v + 0.25 * numpy.concatenate([v[:, :1], v[:, :-1]], 1), lambda v: 0.75 * v + 0.25 * numpy.concatenate([v[:, 1:], v[:, -1:]], 1)
+    twice = lambda v: numpy.stack([f(v) for f in blend], 2).reshape(v.shape[0], -1, *v.shape[2:])
+    y = twice(twice(net.y).swapaxes(1, 2)).swapaxes(1, 2)
+    net.function("image.resize" if version == 2 else "resize", y, [whole], size=size, **{"method" if version == 2 else "interpolation": "bilinear"})
+    half = net.y.shape[2] // 2
+    net.function("split", net.y[:, :, :half], [net.last], axis=2, **{"num_or_size_splits" if version == 2 else "indices_or_sections": 2})
+    net.add("Add", net.y + y[:, :, half:], inputs=[net.last, (net.last, 1)])
     net.function("pad", numpy.pad(net.y, ((0, 0), (1, 0), (0, 2), (0, 0))), [net.last],
                  **{"paddings" if version == 2 else "pad_width": [[0, 0], [1, 0], [0, 2], [0, 0]], "mode": "CONSTANT" if version == 2 else "constant"})
     return net

@@ -493,6 +493,80 @@ static vtac_id shaped(keras *k, const char *name, vtac_id x, bool *known)
     return 0;
 }
 
+/* Equal parts, or (TensorFlow) parts of sizes of their own. */
+static keras_value split(keras *k)
+{
+    vtac_builder *m = &k->maker;
+    const vtac_id x = operand(k, 0, false);
+    const vtac_type type = *vtac_made_type(m, x);
+    int64_t sizes[KERAS_MOST_MORE + 1];
+    int64_t axis = 0;
+    const bool by_sizes = named(k, "num_or_size_splits") != NULL;
+    const cJSON *item = argument(k, (const char *const[]){"num_or_size_splits", "indices_or_sections", NULL});
+    uint32_t count = numbers_of(item, sizes, KERAS_MOST_MORE + 1);
+    (void)numbers_of(named(k, "axis"), &axis, 1);
+    axis = wrapped(k, axis, type.rank);
+    const int64_t whole = m->status == VTA_OK ? type.dim[axis] : 0;
+    if (cJSON_IsNumber(item) && sizes[0] > 0 && sizes[0] <= KERAS_MOST_MORE + 1 && whole % sizes[0] == 0) {
+        count = (uint32_t)sizes[0];
+        for (uint32_t i = count; i-- > 0;) {
+            sizes[i] = whole / count;
+        }
+    } else if (cJSON_IsNumber(item) || !by_sizes || (uint32_t)cJSON_GetArraySize(item) != count) {
+        count = 0;
+    }
+    keras_value first = {0};
+    int64_t at = 0;
+    for (uint32_t i = 0; i < count && m->status == VTA_OK; i++) {
+        if (sizes[i] < 1 || sizes[i] > whole - at) {
+            break;
+        }
+        const keras_value part = keras_as_plain(vtac_make_slice(m, x, (uint32_t)axis, at, at + sizes[i]));
+        *(i == 0 ? &first : &k->more[i - 1]) = part;
+        at += sizes[i];
+    }
+    if (m->status != VTA_OK || count == 0 || at != whole) {
+        keras_refuse(k, "parts of %lld places that do not make all of them, or more than %d",
+                     (long long)whole, KERAS_MOST_MORE + 1);
+        return (keras_value){0};
+    }
+    k->more_count = count - 1;
+    return first;
+}
+
+/* Pictures [batch][height][width][channels] of another size. */
+static keras_value resized(keras *k)
+{
+    vtac_builder *m = &k->maker;
+    const vtac_id x = keras_planes(k, &k->in[0]);
+    const vtac_type type = *vtac_made_type(m, x);
+    const cJSON *mode = argument(k, (const char *const[]){"method", "interpolation", NULL});
+    const char *name = cJSON_IsString(mode) ? mode->valuestring : "bilinear";
+    const bool near = strcmp(name, "nearest") == 0;
+    const cJSON *format = named(k, "data_format");
+    int64_t size[2] = {0};
+    const uint32_t count = numbers_of(named(k, "size"), size, 2);
+    static const char *const others[] = {"antialias", "preserve_aspect_ratio", "crop_to_aspect_ratio",
+                                         "pad_to_aspect_ratio"};
+    bool plain = count == 2 && size[0] > 0 && size[1] > 0 && type.rank == 4 &&
+                 (near || strcmp(name, "bilinear") == 0) &&
+                 !(cJSON_IsString(format) && strcmp(format->valuestring, "channels_first") == 0);
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
+        plain = plain && !cJSON_IsTrue(named(k, others[i]));
+    }
+    if (m->status != VTA_OK || !plain) {
+        keras_refuse(k, "a size of %u numbers, '%.40s', or a filter, borders, another rank than 4", count,
+                     name);
+        return (keras_value){0};
+    }
+    const int64_t to[] = {type.dim[0], type.dim[1], size[0], size[1]};
+    const vtac_attr attrs[] = {vtac_attr_of_string("mode", near ? "nearest" : "linear"),
+                               vtac_attr_of_string("nearest_mode", "round_prefer_ceil"),
+                               vtac_attr_of_string("coordinate_transformation_mode", "half_pixel")};
+    const vtac_id in[] = {vtac_make_cast(m, x, VTAC_F32), 0, 0, vtac_make_ints(m, to, 4)};
+    return keras_as_planes(vtac_make(m, VTAC_OP_RESIZE, in, 4, attrs, 3));
+}
+
 keras_value keras_make_operation(keras *k, const void *how)
 {
     const char *name = how;
@@ -507,6 +581,12 @@ keras_value keras_make_operation(keras *k, const void *how)
     }
     if (is_one_of(name, "getitem", "get_item")) {
         return item_of(k);
+    }
+    if (strcmp(name, "split") == 0) {
+        return split(k);
+    }
+    if (strcmp(name, "resize") == 0) {
+        return resized(k);
     }
     const vtac_id y = shaped(k, name, keras_plain(k, &k->in[0]), &known);
     if (known || k->maker.status != VTA_OK) {
