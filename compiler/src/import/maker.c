@@ -211,12 +211,14 @@ vtac_id vtac_make_cast(vtac_builder *m, vtac_id x, vtac_dtype to)
 vtac_id vtac_make_reshape(vtac_builder *m, vtac_id x, const int64_t *dims, uint32_t rank)
 {
     const vtac_type *type = vtac_made_type(m, x);
-    if (x != 0 && type->rank == rank && memcmp(type->dim, dims, rank * sizeof *dims) == 0) {
+    vtac_type to = {.dtype = type->dtype, .rank = rank};
+    for (uint32_t i = 0; i < rank; i++) { /* `dims` may be NULL where there are none */
+        to.dim[i] = dims[i];
+    }
+    if (x != 0 && vtac_type_equal(type, &to)) {
         return x;
     }
     const vtac_tensor *known = vtac_made_constant(m, x);
-    vtac_type to = {.dtype = type->dtype, .rank = rank};
-    memcpy(to.dim, dims, rank * sizeof *dims);
     if (known != NULL && vtac_type_elements(&to) == vtac_type_elements(type)) {
         return vtac_make_borrowed(m, &to, known->data);
     }
