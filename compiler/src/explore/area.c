@@ -56,7 +56,8 @@ static void features_of(const sample *s, column c, double *f)
                blocks_of(wgt_bits, exp2(s->wgt) * 8 / wgt_bits) +
                blocks_of(acc_bits, exp2(s->acc) * 8 / acc_bits) +
                blocks_of(acc_bits / 4, exp2(s->acc) * 8 / acc_bits) + blocks_of(32, exp2(s->uop) / 4) +
-               3 * blocks_of(128, exp2(s->queue));
+               3 * blocks_of(128, exp2(s->queue)) +
+               ceil(lanes / 2) / 2; /* half a block: a table for two lanes */
     }
 }
 
