@@ -177,10 +177,10 @@ static vta_status look_at_all(search *s)
 /* What the timing model can tell apart. */
 static void key_of(const vta_config *c, char *key)
 {
-    (void)snprintf(key, KEY, "%u %u %u %u %u %u %u %u %u %u %u %u %u", c->log_batch, c->log_block_in,
+    (void)snprintf(key, KEY, "%u %u %u %u %u %u %u %u %u %u %u %u %u %u", c->log_batch, c->log_block_in,
                    c->log_block_out, c->log_uop_buff, c->log_inp_buff, c->log_wgt_buff, c->log_acc_buff,
                    c->log_bus_width, c->log_queue, c->mem_latency, c->mem_bandwidth, c->mem_shared,
-                   c->mem_shared > 0 ? c->clock_mhz : 0);
+                   c->mem_shared > 0 ? c->clock_mhz : 0, c->array_pump);
 }
 
 typedef struct keyed {
