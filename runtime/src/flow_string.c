@@ -4,7 +4,6 @@
  */
 #include <ctype.h>
 #include <math.h>
-#include <regex.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,35 +15,12 @@ static vta_status new_texts(vta_call *call, uint32_t rank, const int64_t *dim, v
     return vta_item_tensor(call->flow, VTA_FLOW_TEXT, rank, dim, out, call->diag);
 }
 
-static vta_status needs_texts(const vta_call *call, int64_t count)
-{
-    VTA_TRY(vta_call_needs(call, count));
-    for (int64_t i = 0; i < count; i++) {
-        if (call->in[i]->type != VTA_FLOW_TEXT) {
-            return vta_call_refuse(call, "input %lld is to be texts", (long long)i);
-        }
-    }
-    return VTA_OK;
-}
-
 static vta_status set_text(vta_call *call, vta_item *t, int64_t i, const char *at, size_t size)
 {
     int64_t number;
     VTA_TRY(vta_text_number(call->flow, at, size, &number, call->diag));
     vta_item_set_int(t, i, number);
     return VTA_OK;
-}
-
-/* A list of characters that is an attribute, terminated; NULL: out of memory. */
-static char *text_word(const vta_call *call, int64_t i, size_t *size)
-{
-    const vta_list list = vta_call_list(call, i, NULL);
-    *size = list.count > 0 ? (size_t)list.count : 0;
-    char *text = calloc(*size + 1, 1);
-    for (size_t k = 0; text != NULL && k < *size; k++) {
-        text[k] = (char)list.at[k];
-    }
-    return text;
 }
 
 /* ---- StringNormalizer */
@@ -122,7 +98,7 @@ static vta_status is_stopped(vta_call *call, int64_t number, bool exact, bool *o
 
 vta_status vta_flow_string_normalizer(vta_call *call)
 {
-    VTA_TRY(needs_texts(call, 1));
+    VTA_TRY(vta_texts_needed(call, 1));
     const vta_item *x = call->in[0];
     const int action = (int)vta_call_word(call, 0);
     int64_t dim[2] = {1, 0};
@@ -181,7 +157,7 @@ vta_status vta_flow_string_concat(vta_call *call)
     int64_t rank;
     int64_t dim[VTA_FLOW_RANK];
     vta_item *wide[2] = {NULL, NULL};
-    VTA_TRY(needs_texts(call, 2));
+    VTA_TRY(vta_texts_needed(call, 2));
     VTA_TRY(vta_broadcast_dims(call, call->in, 2, 0, &rank, dim));
     vta_status status = new_texts(call, (uint32_t)rank, dim, &call->out[0]);
     for (int i = 0; status == VTA_OK && i < 2; i++) {
@@ -290,135 +266,12 @@ static vta_status split_all(vta_call *call, const char *mark, size_t mark_size)
 vta_status vta_flow_string_split(vta_call *call)
 {
     size_t size;
-    VTA_TRY(needs_texts(call, 1));
-    char *mark = text_word(call, 1, &size);
+    VTA_TRY(vta_texts_needed(call, 1));
+    char *mark = vta_text_word(call, 1, &size);
     const vta_status status =
         mark != NULL ? split_all(call, mark, size) : vta_fail(call->diag, VTA_NOMEM, "out of memory");
     free(mark);
     return status;
-}
-
-/* ---- RegexFullMatch */
-
-/* Perl's classes of characters, for the C library's extended expressions. */
-static const char *class_of(char c, bool within)
-{
-    switch (c) {
-    case 'd': return within ? "0-9" : "[0-9]";
-    case 'w': return within ? "0-9A-Za-z_" : "[0-9A-Za-z_]";
-    case 's': return within ? " \t\n\f\r" : "[ \t\n\f\r]";
-    case 'D': return within ? NULL : "[^0-9]";
-    case 'W': return within ? NULL : "[^0-9A-Za-z_]";
-    case 'S': return within ? NULL : "[^ \t\n\f\r]";
-    case 'n': return "\n";
-    case 't': return "\t";
-    case 'r': return "\r";
-    case 'f': return "\f";
-    default: return NULL;
-    }
-}
-
-typedef struct rewriting {
-    const char *from;
-    char *to;
-    int64_t repeats; /* the product of all counts */
-    bool within, first;
-} rewriting;
-
-/* One element of RE2's syntax; NULL, or what is not taken. */
-static const char *rewrite_next(rewriting *r)
-{
-    const char c = *r->from++;
-    const bool first = r->first;
-    r->first = false;
-    if (c == '\\') {
-        const char next = *r->from;
-        const char *text = class_of(next, r->within);
-        if (next == '\0' || (text == NULL && (isalnum((unsigned char)next) != 0 || r->within))) {
-            const bool plain = r->within && strchr(".*+?()[{}|$/", next) != NULL && next != '\0';
-            if (!plain) {
-                return "this escape";
-            }
-            *r->to++ = next;
-        } else if (text != NULL) {
-            r->to = stpcpy(r->to, text);
-        } else {
-            *r->to++ = c;
-            *r->to++ = next;
-        }
-        r->from++;
-        return NULL;
-    }
-    *r->to++ = c;
-    if (r->within) {
-        r->within = c != ']' || first;
-        r->first = first && c == '^';
-        return c == '[' && (*r->from == ':' || *r->from == '.' || *r->from == '=') && r->from[0] != ':'
-                   ? "this class"
-                   : NULL;
-    }
-    r->within = r->first = c == '[';
-    if (c == '(' && *r->from == '?') {
-        if (r->from[1] != ':') {
-            return "this group";
-        }
-        r->from += 2;
-    }
-    if (c == '{') {
-        r->repeats *= strtol(r->from, NULL, 10) + 1;
-        const char *comma = strpbrk(r->from, ",}");
-        r->repeats *= comma != NULL && *comma == ',' ? strtol(comma + 1, NULL, 10) + 1 : 1;
-        if (r->repeats > 1000) {
-            return "so many repeats";
-        }
-    }
-    if (strchr("*+?}", c) != NULL && *r->from == '?') { /* how greedy it is does not matter here */
-        r->from++;
-    }
-    return NULL;
-}
-
-static const char *compile(const char *pattern, size_t size, regex_t *out)
-{
-    char *text = malloc(16 * size + 8);
-    if (text == NULL) {
-        return "so long a text";
-    }
-    rewriting r = {.from = pattern, .to = stpcpy(text, "^("), .repeats = 1};
-    const char *why = strlen(pattern) == size ? NULL : "a zero byte";
-    while (why == NULL && *r.from != '\0') {
-        why = rewrite_next(&r);
-    }
-    (void)strcpy(r.to, ")$");
-    if (why == NULL && regcomp(out, text, REG_EXTENDED | REG_NOSUB) != 0) {
-        why = "its form";
-    }
-    free(text);
-    return why;
-}
-
-vta_status vta_flow_regex_full_match(vta_call *call)
-{
-    regex_t regex;
-    size_t size;
-    VTA_TRY(needs_texts(call, 1));
-    const vta_item *x = call->in[0];
-    VTA_TRY(vta_item_tensor(call->flow, VTA_FLOW_BOOL, x->rank, x->dim, &call->out[0], call->diag));
-    char *pattern = text_word(call, 0, &size);
-    const char *why = pattern != NULL ? compile(pattern, size, &regex) : "so long a text";
-    if (why != NULL) {
-        const vta_status status = vta_call_refuse(call, "its pattern '%.80s' is not taken because of %s",
-                                                  pattern != NULL ? pattern : "", why);
-        free(pattern);
-        return status;
-    }
-    for (int64_t i = 0; i < x->count; i++) {
-        const char *text = vta_text_at(call->flow, vta_item_int(x, i), &size);
-        vta_item_set_int(call->out[0], i, strlen(text) == size && regexec(&regex, text, 0, NULL, 0) == 0);
-    }
-    regfree(&regex);
-    free(pattern);
-    return VTA_OK;
 }
 
 /* ---- Cast */
@@ -468,7 +321,7 @@ vta_status vta_flow_to_text(vta_call *call)
 /* words: the type */
 vta_status vta_flow_from_text(vta_call *call)
 {
-    VTA_TRY(needs_texts(call, 1));
+    VTA_TRY(vta_texts_needed(call, 1));
     const vta_item *x = call->in[0];
     VTA_TRY(vta_item_tensor(call->flow, (uint32_t)vta_call_word(call, 0), x->rank, x->dim, &call->out[0],
                             call->diag));

@@ -8,8 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "vta/model.h"
-
 struct vta_text {
     size_t size;
     char at[];
@@ -36,11 +34,21 @@ const char *vta_text_at(const vta_flow *flow, int64_t number, size_t *size)
     return known ? flow->texts[number]->at : "";
 }
 
+/* FNV-1a. */
+static uint32_t hash_of(const char *at, size_t size)
+{
+    uint32_t hash = 0x811c9dc5;
+    for (size_t i = 0; i < size; i++) {
+        hash = (hash ^ (uint8_t)at[i]) * 0x01000193;
+    }
+    return hash;
+}
+
 /* The slot of a text, or the empty one where it belongs. There is always an empty one. */
 static size_t slot_of(const vta_flow *flow, const char *at, size_t size)
 {
     const size_t mask = 2 * flow->text_room - 1;
-    size_t slot = (size_t)vta_artifact_hash(at, size) & mask;
+    size_t slot = (size_t)hash_of(at, size) & mask;
     for (; flow->text_slots[slot] != 0; slot = (slot + 1) & mask) {
         const vta_text *t = flow->texts[flow->text_slots[slot] - 1];
         if (t->size == size && memcmp(t->at, at, size) == 0) {
@@ -292,4 +300,28 @@ vta_status vta_flow_unpack(vta_call *call)
     }
     return vta_call_refuse(call, "what was given is not of the kind, the element type or the sizes that the "
                                  "model says");
+}
+
+/* ---- what operators on texts ask for */
+
+vta_status vta_texts_needed(const vta_call *call, int64_t count)
+{
+    VTA_TRY(vta_call_needs(call, count));
+    for (int64_t i = 0; i < count; i++) {
+        if (call->in[i]->type != VTA_FLOW_TEXT) {
+            return vta_call_refuse(call, "input %lld is to be texts", (long long)i);
+        }
+    }
+    return VTA_OK;
+}
+
+char *vta_text_word(const vta_call *call, int64_t i, size_t *size)
+{
+    const vta_list list = vta_call_list(call, i, NULL);
+    *size = list.count > 0 ? (size_t)list.count : 0;
+    char *text = calloc(*size + 1, 1);
+    for (size_t k = 0; text != NULL && k < *size; k++) {
+        text[k] = (char)list.at[k];
+    }
+    return text;
 }

@@ -13,4 +13,9 @@ vta_status vta_text_number(vta_flow *flow, const char *at, size_t size, int64_t 
 const char *vta_text_at(const vta_flow *flow, int64_t number, size_t *size);
 void vta_text_clear(vta_flow *flow);
 
+/* `count` inputs, all of them texts. */
+vta_status vta_texts_needed(const vta_call *call, int64_t count);
+/* A list of characters that is an attribute, terminated; NULL: out of memory. */
+char *vta_text_word(const vta_call *call, int64_t i, size_t *size);
+
 #endif
