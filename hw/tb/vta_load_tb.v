@@ -172,7 +172,7 @@ module vta_load_tb;
             case (range(0, 4))
             0: begin code = VTA_ERROR_FIELD; insn[VTA_F_HEADER_POP_PREV_LSB] = 1'b1; end
             1: begin code = VTA_ERROR_FIELD; insn[VTA_F_HEADER_PUSH_PREV_LSB] = 1'b1; end
-            2: begin code = VTA_ERROR_FIELD; insn[VTA_F_MEM_MEMORY_LSB +: VTA_F_MEM_MEMORY_WIDTH] = range(6, 7); end
+            2: begin code = VTA_ERROR_FIELD; insn[VTA_F_MEM_MEMORY_LSB +: VTA_F_MEM_MEMORY_WIDTH] = 3'd7; end
             3: begin
                 code = VTA_ERROR_SRAM_RANGE;
                 make_insn(VTA_OP_LOAD, VTA_MEM_INP, range(INP_DEPTH - 3, INP_DEPTH - 1), 0, 0, 2, 2, range(0, 9));
