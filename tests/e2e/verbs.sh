@@ -116,8 +116,8 @@ exits 0
 vtac explain transformer.onnx
 exits 0
 says out "the accelerator in int8: it has no 8-bit LayerNormalization"
-says out "the accelerator in int8: its weights are constant, those here change with the input"
-says out "the accelerator in int8: no product in int8 stands beside this one"
+holds "a product whose matrices both change" grep -Eq '^MatMul_19 +Product +region [0-9]' out
+holds "no product is the host's" sh -c '! grep -E "^(MatMul|Gemm)_[0-9]+ +(MatMul|QLinearMatMul|QLinearConv|Product) +host" out'
 
 layer=$("$vtac_program" explain "$model" | sed -n 's/^\([^ ]*\) .* region 0 .*/\1/p' | head -n 2 | tail -n 1)
 for seed in 1 2; do

@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -49,21 +50,50 @@ static int wait_for(pid_t pid, double timeout_s)
     return -1;
 }
 
+/* The environment without what tells a rank of mpirun: who is run is none. Names are borrowed; NULL: no
+ * memory. */
+static char **environment_of_no_rank(void)
+{
+    static const char *const ranks[] = {"OMPI_", "PMIX_", "PMI_"};
+    size_t count = 0;
+    while (environ[count] != NULL) {
+        count++;
+    }
+    char **out = calloc(count + 1, sizeof *out);
+    for (size_t i = 0, n = 0; out != NULL && i < count; i++) {
+        bool skip = false;
+        for (size_t k = 0; k < sizeof ranks / sizeof ranks[0]; k++) {
+            skip = skip || strncmp(environ[i], ranks[k], strlen(ranks[k])) == 0;
+        }
+        if (!skip) {
+            out[n++] = environ[i];
+        }
+    }
+    return out;
+}
+
 vta_status cli_run_self(const char *const *words, const char *out, double timeout_s, vta_diag *diag)
 {
     char program[PROGRAM];
     posix_spawn_file_actions_t actions;
     pid_t pid = 0;
+    char **environment = environment_of_no_rank();
+    if (environment == NULL) {
+        return vta_fail(diag, VTA_NOMEM, "out of memory");
+    }
     const ssize_t size = readlink("/proc/self/exe", program, sizeof program - 1);
     if (size < 0 || posix_spawn_file_actions_init(&actions) != 0) {
+        free(environment);
         return vta_fail(diag, VTA_IO, "cannot tell where this program is (/proc/self/exe)");
     }
     program[size] = '\0';
     (void)posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
     (void)posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, out, O_WRONLY | O_CREAT | O_TRUNC, 0666);
     (void)posix_spawn_file_actions_adddup2(&actions, STDOUT_FILENO, STDERR_FILENO);
-    const int error = posix_spawn(&pid, program, &actions, NULL, (char *const *)(uintptr_t)words, environ);
+    const int error =
+        posix_spawn(&pid, program, &actions, NULL, (char *const *)(uintptr_t)words, environment);
     (void)posix_spawn_file_actions_destroy(&actions);
+    free(environment);
     if (error != 0) {
         return vta_fail(diag, VTA_IO, "cannot run '%s': %s", program, strerror(error));
     }
