@@ -44,7 +44,7 @@ proc write_header {board build params} {
 
 # The clock that the configuration was made for, in MHz.
 proc clock_of {root config} {
-    set in [open [expr {[file exists $config] ? $config : [file join $root isa configs $config.json]}]]
+    set in [open [expr {[file isfile $config] ? $config : [file join $root isa configs $config.json]}]]
     set text [read $in]
     close $in
     if {![regexp {"CLOCK_MHZ"\s*:\s*(\d+)} $text - mhz]} {

@@ -90,6 +90,7 @@ module vta_lib_tb;
     integer     tally [0:4];
     integer     before [0:4], earlier [0:4];    // a cycle ago, two cycles ago: what an answer tells
     integer     asked;                          // cycles since the read was asked for
+    integer     round;                          // and since it or a clear, which begins the round of the slots anew
     integer     e;
 
     vta_counters #(.COUNTERS(5), .PLAIN(3), .AMOUNT(10)) counters (
@@ -99,8 +100,9 @@ module vta_lib_tb;
 
     always @(posedge clk) begin
         if (rd_done && rd_count !== earlier[rd_index]) $fatal(1, "counter %0d is %0d instead of %0d", rd_index, rd_count, earlier[rd_index]);
-        if (rd_done && (asked < 2 || asked > 34)) $fatal(1, "an answer after %0d cycles", asked);
+        if (rd_done && (asked < 2 || round > 34)) $fatal(1, "an answer after %0d cycles", asked);
         asked = rd_valid && !rd_done ? asked + 1 : 0;
+        round = rd_valid && !rd_done && !clear ? round + 1 : 0;
         for (e = 0; e < 5; e = e + 1) begin
             earlier[e] = before[e];
             before[e]  = tally[e];

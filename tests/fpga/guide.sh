@@ -33,6 +33,7 @@ QEMU_LD_PREFIX=/usr/arm-linux-gnueabihf
 HOME=$work
 VTA_ROOT=$root
 export PRESET QEMU_LD_PREFIX HOME VTA_ROOT
+mkdir -p "$build/bitstream/pynq" # what an earlier build leaves
 
 # program NAME: a stand-in from standard input, in front of the real one.
 program() {

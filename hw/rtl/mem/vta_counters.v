@@ -3,7 +3,8 @@
 // vta_counters -- the performance counters.
 //
 // Contract: counter i counts its event, those from PLAIN on by their amount; `clear` sets all to 0. A read (rd_valid held,
-// rd_index) is answered by rd_done within 2^LOG_SLOTS + 3 cycles with the value of a cycle since it was asked for.
+// rd_index) is answered by rd_done within 2^LOG_SLOTS + 3 cycles, counted anew at a `clear`, with the value of a cycle since it
+// was asked for.
 // COUNTERS <= 2^LOG_SLOTS.
 //
 // Each counter is a short one, emptied in turn into a RAM with one wide adder: a third of the area of wide counters.
