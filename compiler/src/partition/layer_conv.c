@@ -141,24 +141,30 @@ static bool is_pixel(const vtac_vta_window *w)
     return one;
 }
 
-vta_status vtac_layer_conv(vtac_maker *m, vtac_vta_layer *layer)
+/* The window, the input and the weights, [outputs][c / groups][kernel], of a convolution. */
+static vta_status keep_window(vtac_maker *m, weights *w, vtac_vta_layer *layer)
 {
-    weights w;
     int64_t x[4];
-    int64_t y[4];
     int64_t after[2];
-    VTA_TRY(read_weights(m, 3, &w));
-    const vtac_type *type = &w.tensor->type;
+    VTA_TRY(read_weights(m, 3, w));
+    const vtac_type *type = &w->tensor->type;
     layer->kind = VTAC_VTA_CONV;
     layer->groups = vtac_attr_int(m->node, "group", 1);
     VTA_TRY(vtac_layer_window(m, vtac_in_type(m->graph, m->node, 0), type, false, &layer->window, after));
     m->any_rows = is_pixel(&layer->window);
     VTA_TRY(vtac_layer_input(m, layer, 0, x, NULL));
-    w.outputs = type->dim[0];
-    w.terms = vtac_type_elements(type) / w.outputs;
-    w.output_step = w.terms;
-    w.term_step = 1;
-    VTA_TRY(keep_weights(m, &w, layer));
+    w->outputs = type->dim[0];
+    w->terms = vtac_type_elements(type) / w->outputs;
+    w->output_step = w->terms;
+    w->term_step = 1;
+    return keep_weights(m, w, layer);
+}
+
+vta_status vtac_layer_conv(vtac_maker *m, vtac_vta_layer *layer)
+{
+    weights w;
+    int64_t y[4];
+    VTA_TRY(keep_window(m, &w, layer));
     VTA_TRY(keep_scales(m, &w, 1, 6, layer));
     VTA_TRY(keep_bias(m, 8, w.outputs, layer));
     keep_clamp(m, layer);
@@ -203,20 +209,8 @@ vta_status vtac_layer_matmul(vtac_maker *m, vtac_vta_layer *layer)
 vta_status vtac_layer_sums(vtac_maker *m, vtac_vta_layer *layer)
 {
     weights w;
-    int64_t shape[4];
-    int64_t after[2];
-    VTA_TRY(read_weights(m, 3, &w));
-    const vtac_type *type = &w.tensor->type;
-    layer->kind = VTAC_VTA_CONV;
-    layer->groups = vtac_attr_int(m->node, "group", 1);
-    VTA_TRY(vtac_layer_window(m, vtac_in_type(m->graph, m->node, 0), type, false, &layer->window, after));
-    m->any_rows = is_pixel(&layer->window);
-    VTA_TRY(vtac_layer_input(m, layer, 0, shape, NULL));
-    w.outputs = type->dim[0];
-    w.terms = vtac_type_elements(type) / w.outputs;
-    w.output_step = w.terms;
-    w.term_step = 1;
-    VTA_TRY(keep_weights(m, &w, layer));
+    int64_t y[4];
+    VTA_TRY(keep_window(m, &w, layer));
     vtac_fixed *scales = vtac_maker_array(m, (size_t)w.outputs, sizeof *scales);
     if (scales == NULL) {
         return vta_fail(m->diag, VTA_NOMEM, "out of memory");
@@ -225,7 +219,7 @@ vta_status vtac_layer_sums(vtac_maker *m, vtac_vta_layer *layer)
     layer->bytes = vtac_attr_int(m->node, "bytes", 1);
     layer->outputs = w.outputs;
     layer->products = (uint64_t)vtac_attr_int(m->node, "products", 0);
-    return vtac_layer_output(m, layer, shape);
+    return vtac_layer_output(m, layer, y);
 }
 
 /* x, x_scale, x_zero, packed weights, their scale, y_scale, y_zero, records (product.c). */
