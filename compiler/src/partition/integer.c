@@ -287,28 +287,15 @@ static vta_status replace(const vtac_builder *b, const sums *s, vtac_product *p)
     return VTA_OK;
 }
 
+static vta_status turn_sums(const vtac_builder *b, bool always, vtac_product *p, bool *done)
+{
+    sums s;
+    *done = read_sums(b, &s) && (always || products_of(b, &s) >= LEAST_PRODUCTS);
+    return *done ? replace(b, &s, p) : VTA_OK;
+}
+
 vta_status vtac_turn_integers(vtac_graph *graph, const vta_config *config, bool always, vta_arena *arena,
                               vtac_products *out, vta_diag *diag)
 {
-    const uint32_t count = graph->order_count;
-    vtac_node_id *order = vta_arena_array(arena, (size_t)count + 1, sizeof *order);
-    *out = (vtac_products){.items = vta_arena_array(arena, (size_t)count + 1, sizeof *out->items)};
-    if (order == NULL || out->items == NULL) {
-        return vta_fail(diag, VTA_NOMEM, "out of memory");
-    }
-    memcpy(order, graph->order, count * sizeof *order);
-    for (uint32_t i = 0; i < count; i++) {
-        const vtac_builder b = {graph, arena, config, graph->nodes[order[i]], diag};
-        sums s;
-        if (read_sums(&b, &s) && (always || products_of(&b, &s) >= LEAST_PRODUCTS)) {
-            out->items[out->count] = (vtac_product){.was = b.like};
-            VTA_TRY(replace(&b, &s, &out->items[out->count++]));
-        }
-    }
-    if (out->count == 0) {
-        return VTA_OK;
-    }
-    VTA_TRY(vtac_graph_sort(graph, diag));
-    (void)vtac_remove_dead(graph);
-    return VTA_OK;
+    return vtac_turn_nodes(graph, config, always, arena, turn_sums, out, diag);
 }

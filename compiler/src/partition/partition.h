@@ -19,6 +19,7 @@
 #ifndef VTAC_PARTITION_INTERNAL_H
 #define VTAC_PARTITION_INTERNAL_H
 
+#include "builder.h"
 #include "vta/vec.h"
 #include "vtac/partition.h"
 
@@ -80,6 +81,13 @@ typedef struct vtac_products {
     vtac_product *items;
     uint32_t count;
 } vtac_products;
+
+/* Gives a node its other form, if it is one of those: *done, and `p` tells how to return it. */
+typedef vta_status vtac_turn(const vtac_builder *b, bool always, vtac_product *p, bool *done);
+
+/* Each node that is there now, in their order. */
+vta_status vtac_turn_nodes(vtac_graph *graph, const vta_config *config, bool always, vta_arena *arena,
+                           vtac_turn *give, vtac_products *out, vta_diag *diag);
 
 /* Products of two matrices that are no constants, with the second one packed; `always`: small ones, too. */
 vta_status vtac_turn_products(vtac_graph *graph, const vta_config *config, bool always, vta_arena *arena,

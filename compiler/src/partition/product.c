@@ -325,8 +325,24 @@ static vta_status replace(const vtac_builder *b, const shapes *s, vtac_fixed sca
     return VTA_OK;
 }
 
+static vta_status turn_pair(const vtac_builder *b, bool always, vtac_product *p, bool *done)
+{
+    shapes s;
+    vtac_fixed scale;
+    *done = b->config->batch == 1 && b->like.op == VTAC_OP_QLINEAR_MATMUL && read_shapes(b, &b->like, &s) &&
+            scale_of(b, &scale) && (always || s.g * s.m * s.n >= LEAST_PRODUCTS / s.k);
+    p->operands[1] = 3;
+    return *done ? replace(b, &s, scale, p) : VTA_OK;
+}
+
 vta_status vtac_turn_products(vtac_graph *graph, const vta_config *config, bool always, vta_arena *arena,
                               vtac_products *out, vta_diag *diag)
+{
+    return vtac_turn_nodes(graph, config, always, arena, turn_pair, out, diag);
+}
+
+vta_status vtac_turn_nodes(vtac_graph *graph, const vta_config *config, bool always, vta_arena *arena,
+                           vtac_turn *give, vtac_products *out, vta_diag *diag)
 {
     const uint32_t count = graph->order_count;
     vtac_node_id *order = vta_arena_array(arena, (size_t)count + 1, sizeof *order);
@@ -335,15 +351,12 @@ vta_status vtac_turn_products(vtac_graph *graph, const vta_config *config, bool 
         return vta_fail(diag, VTA_NOMEM, "out of memory");
     }
     memcpy(order, graph->order, count * sizeof *order);
-    for (uint32_t i = 0; i < count && config->batch == 1; i++) {
+    for (uint32_t i = 0; i < count; i++) {
         const vtac_builder b = {graph, arena, config, graph->nodes[order[i]], diag};
-        shapes s;
-        vtac_fixed scale;
-        if (b.like.op == VTAC_OP_QLINEAR_MATMUL && read_shapes(&b, &b.like, &s) && scale_of(&b, &scale) &&
-            (always || s.g * s.m * s.n >= LEAST_PRODUCTS / s.k)) {
-            out->items[out->count] = (vtac_product){.was = b.like, .operands = {0, 3}};
-            VTA_TRY(replace(&b, &s, scale, &out->items[out->count++]));
-        }
+        bool done = false;
+        out->items[out->count] = (vtac_product){.was = b.like};
+        VTA_TRY(give(&b, always, &out->items[out->count], &done));
+        out->count += done;
     }
     if (out->count == 0) {
         return VTA_OK;
