@@ -81,6 +81,20 @@ mkdir folder
 sweep 6 folder/net.onnx '' zoo tiny_ic --int8 -o folder/net.onnx
 sweep 12 folder/net.so folder/net.onnx compile folder/net.onnx --target vta -o folder/net.so
 
+# A linker that dies in the middle leaves its own temporary file beside its output: that goes too.
+mkdir linkers
+cat >linkers/ld.lld-19 <<'END'
+#!/bin/sh
+while [ "$1" != -o ]; do shift; done
+echo half >"$2.tmp0123456" && kill -INT $$
+END
+chmod +x linkers/ld.lld-19
+PATH="$work/linkers:$PATH" vtac compile folder/net.onnx --target vta -o folder/net.so
+exits 1
+one_line err
+says err "the linker failed on the compiled model: it ended without a word"
+only folder/net.onnx folder/net.so
+
 # A run ends where it stands, on the host's threads and on the accelerator, its processes with it.
 for device in fsim tsim systemc; do
     "$vtac_program" devices --runnable | grep -qx "$device" || continue

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Objects to shared objects with lld, run as a program. Temporary files lie beside the result and never stay:
- * a signal that comes meanwhile ends the linker, if it is for both, and us when they are gone.
+ * Objects to shared objects with lld, run as a program. What it reads and writes lies in a folder beside the
+ * result, which goes with all that is in it, the linker's own temporary files too: a signal that comes
+ * meanwhile ends the linker, if it is for both, and us when the folder is gone.
  */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <spawn.h>
@@ -24,8 +26,9 @@ extern char **environ;
 
 enum { MOST_PATH = 4096, MOST_ARGUMENTS = 24 };
 
-/* The files of one link, beside its result; empty names: not there. */
+/* The folder of one link and its files, which need not be there. */
 typedef struct link_files {
+    char folder[MOST_PATH + 8];
     char model[MOST_PATH + 40], helpers[MOST_PATH + 40];
     char libc_object[MOST_PATH + 40], libc[MOST_PATH + 40];
     char libm_object[MOST_PATH + 40], libm[MOST_PATH + 40];
@@ -90,7 +93,8 @@ static vta_status blame(const char *linker, const char *line, vta_diag *diag)
                         "lacks arithmetic; add features, as '+neon' for ARM or '+m,+f,+d' for RISC-V",
                         symbol + sizeof undefined - 1);
     }
-    return vta_fail(diag, VTA_IO, "the linker failed on the compiled model: %s", line);
+    return vta_fail(diag, VTA_IO, "the linker failed on the compiled model: %s",
+                    line[0] != '\0' ? line : "it ended without a word");
 }
 
 /* Runs lld on arguments that end with NULL; the first is its name. */
@@ -175,16 +179,57 @@ static vta_status link_module(const vtac_artifact_image *image, const link_files
     return run_linker(arguments, diag);
 }
 
-static void name_file(char *out, const char *path, const char *kind)
+/* A folder beside the result, so that the result is renamed to its place, and the names in it. */
+static vta_status make_folder(const char *path, link_files *f, vta_diag *diag)
 {
-    (void)snprintf(out, MOST_PATH + 40, "%s.%ld.%s", path, (long)getpid(), kind);
+    const struct {
+        char *file;
+        const char *name;
+    } files[] = {{f->model, "model.o"}, {f->helpers, "helpers.o"},  {f->libc_object, "libc.o"},
+                 {f->libc, "libc.so"},  {f->libm_object, "libm.o"}, {f->libm, "libm.so"},
+                 {f->shared, "out.so"}};
+    if (strlen(path) >= MOST_PATH) {
+        return vta_fail(diag, VTA_INVALID, "the path of the output is too long");
+    }
+    (void)snprintf(f->folder, sizeof f->folder, "%s.XXXXXX", path);
+    if (mkdtemp(f->folder) == NULL) {
+        return vta_fail(diag, VTA_IO, "%s: %s", path, strerror(errno));
+    }
+    for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
+        (void)snprintf(files[i].file, sizeof f->model, "%s/%s", f->folder, files[i].name);
+    }
+    return VTA_OK;
+}
+
+static void remove_folder(const link_files *f)
+{
+    DIR *folder = opendir(f->folder);
+    const struct dirent *entry;
+    while (folder != NULL && (entry = readdir(folder)) != NULL) {
+        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0) {
+            (void)unlinkat(dirfd(folder), entry->d_name, 0);
+        }
+    }
+    if (folder != NULL) {
+        (void)closedir(folder);
+    }
+    (void)rmdir(f->folder);
+}
+
+static vta_status link_in(const vtac_artifact_image *image, const link_files *f, const char *path,
+                          vta_diag *diag)
+{
+    VTA_TRY(image->is_wasm ? link_module(image, f, diag) : link_model(image, f, diag));
+    if (!image->is_wasm) {
+        VTA_TRY(vta_artifact_seal_file(f->shared, diag));
+    } else if (vtac_is_page(path)) {
+        return vtac_write_page(f->shared, path, diag);
+    }
+    return rename(f->shared, path) == 0 ? VTA_OK : vta_fail(diag, VTA_IO, "%s: %s", path, strerror(errno));
 }
 
 vta_status vtac_link(const vtac_artifact_image *image, const char *path, vta_diag *diag)
 {
-    if (strlen(path) >= MOST_PATH) {
-        return vta_fail(diag, VTA_INVALID, "the path of the output is too long");
-    }
     if (image->is_bare) {
         return vta_file_write(path, image->object, image->object_bytes, diag);
     }
@@ -192,28 +237,12 @@ vta_status vtac_link(const vtac_artifact_image *image, const char *path, vta_dia
     if (f == NULL) {
         return vta_fail(diag, VTA_NOMEM, "out of memory");
     }
-    const struct {
-        char *file;
-        const char *kind;
-    } files[] = {{f->model, "o"},      {f->helpers, "helpers.o"},  {f->libc_object, "libc.o"},
-                 {f->libc, "libc.so"}, {f->libm_object, "libm.o"}, {f->libm, "libm.so"},
-                 {f->shared, "so"}};
-    for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
-        name_file(files[i].file, path, files[i].kind);
-    }
     sigset_t was;
     vta_hold_signals(&was);
-    vta_status status = image->is_wasm ? link_module(image, f, diag) : link_model(image, f, diag);
-    if (status == VTA_OK && !image->is_wasm) {
-        status = vta_artifact_seal_file(f->shared, diag);
-    }
-    if (status == VTA_OK && image->is_wasm && vtac_is_page(path)) {
-        status = vtac_write_page(f->shared, path, diag);
-    } else if (status == VTA_OK && rename(f->shared, path) != 0) {
-        status = vta_fail(diag, VTA_IO, "%s: %s", path, strerror(errno));
-    }
-    for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
-        (void)unlink(files[i].file);
+    vta_status status = make_folder(path, f, diag);
+    if (status == VTA_OK) {
+        status = link_in(image, f, path, diag);
+        remove_folder(f);
     }
     vta_release_signals(&was);
     free(f);
