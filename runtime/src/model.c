@@ -282,6 +282,14 @@ vta_dl_tensor vta_model_output_tensor(vta_model *m, uint32_t index)
 
 /* ---- its tensors' memory ---- */
 
+/* Refuses what would disturb a run that was started. */
+static vta_status idle(const vta_model *m, vta_diag *diag)
+{
+    return vta_async_busy(m->async)
+               ? vta_fail(diag, VTA_BUSY, "a run of this model was started; wait for it first")
+               : VTA_OK;
+}
+
 /* The number of a tensor among inputs and outputs, checked. */
 static vta_status find_tensor(const vta_model *m, bool input, uint32_t index, size_t bytes, uint32_t *number,
                               vta_diag *diag)
@@ -290,6 +298,7 @@ static vta_status find_tensor(const vta_model *m, bool input, uint32_t index, si
     const uint32_t count = input ? a->input_count : a->output_count;
     const char *what = input ? "input" : "output";
     *number = input ? index : a->input_count + index;
+    VTA_TRY(idle(m, diag));
     if (index >= count) {
         return vta_fail(diag, VTA_RANGE, "%s %u does not exist; the model has %u", what, index, count);
     }
@@ -377,6 +386,7 @@ vta_status vta_model_set_input_shape(vta_model *m, uint32_t index, const int64_t
     if (same) {
         return VTA_OK;
     }
+    VTA_TRY(idle(m, diag));
     if (m->engine.ops->shape == NULL) {
         return vta_fail(diag, VTA_INVALID, "input '%s' has one size, for which the model was compiled",
                         info.name);
@@ -443,9 +453,8 @@ vta_status vta_model_bind_output_tensor(vta_model *m, uint32_t index, const vta_
 
 static vta_status run(vta_model *m, bool profiled, vta_diag *diag)
 {
-    return vta_async_busy(m->async)
-               ? vta_fail(diag, VTA_BUSY, "a run of this model was started; wait for it first")
-               : m->engine.ops->run(m->engine.self, profiled, diag);
+    VTA_TRY(idle(m, diag));
+    return m->engine.ops->run(m->engine.self, profiled, diag);
 }
 
 vta_status vta_model_run(vta_model *m, vta_diag *diag)

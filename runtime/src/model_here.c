@@ -341,13 +341,35 @@ static vta_status take_output(here *h, uint32_t i, vta_diag *diag)
     return VTA_OK;
 }
 
+/* The sizes of an end before a run decides the open ones, which are 0. Whether there are such. */
+static bool forget(const vta_flow_end *end, vta_artifact_tensor *t)
+{
+    bool open = end->rank < 0;
+    bool fits = true;
+    t->rank = open ? 0 : (uint32_t)end->rank;
+    t->bytes = (uint64_t)end->type >> 16;
+    for (uint32_t i = 0; i < t->rank; i++) {
+        open = open || end->dim[i] < 0;
+        t->dim[i] = end->dim[i] < 0 ? 0 : end->dim[i];
+        fits = fits && !__builtin_mul_overflow(t->bytes, (uint64_t)t->dim[i], &t->bytes);
+    }
+    t->bytes = fits ? t->bytes : UINT64_MAX; /* no tensor has as many */
+    return open;
+}
+
 static vta_status run_flow(here *h, vta_diag *diag)
 {
+    static uint64_t nothing; /* where an output is that has no size yet; nobody writes there */
     for (uint32_t i = 0; i < h->artifact->step_count; i++) {
         h->profile[i].seconds = 0;
         h->profile[i].cycles = 0;
     }
     vta_flow_clear(h->flow);
+    for (int64_t i = 0; i < h->flow->output_count; i++) { /* what the last run made is gone */
+        if (forget(&h->flow->outputs[i], &h->ends[h->flow->input_count + i])) {
+            h->engine->outputs[i] = (uint8_t *)&nothing;
+        }
+    }
     for (int64_t i = 0; i < h->flow->input_count; i++) {
         const vta_artifact_tensor *t = &h->ends[i];
         vta_item *item = &h->given[i];
@@ -557,7 +579,6 @@ static here *create(vta_engine *engine)
 /* An input or output of the model; sizes that are open are 0 at first. */
 static vta_status describe_end(const vta_flow_end *end, vta_artifact_tensor *t, vta_diag *diag)
 {
-    uint64_t bytes = (uint64_t)end->type >> 16;
     char *name = calloc((size_t)end->name_size + 1, 1);
     if (name == NULL) {
         return no_memory(diag);
@@ -566,14 +587,7 @@ static vta_status describe_end(const vta_flow_end *end, vta_artifact_tensor *t, 
     t->name = name;
     t->dtype_code = end->type & 255;
     t->dtype_bits = end->type >> 8 & 255;
-    t->rank = end->rank < 0 ? 0 : (uint32_t)end->rank;
-    for (uint32_t i = 0; i < t->rank; i++) {
-        t->dim[i] = end->dim[i] < 0 ? 0 : end->dim[i];
-        if (__builtin_mul_overflow(bytes, (uint64_t)t->dim[i], &bytes)) {
-            return vta_fail(diag, VTA_SYNTAX, "the description of a tensor is damaged");
-        }
-    }
-    t->bytes = bytes;
+    (void)forget(end, t);
     return VTA_OK;
 }
 

@@ -35,7 +35,7 @@ async function bytesOf(source) {
         const text = String(source);
         if (typeof process !== "undefined" && !/^(https?|data|blob):/.test(text)) {
             const { readFile } = await import("node:fs/promises");
-            return readFile(source);
+            return readFile(text.startsWith("file:") ? new URL(text) : source);
         }
         source = await fetch(source);
     }
@@ -106,7 +106,7 @@ class Model {
 
     constructor(exports, options) {
         this.#c = exports;
-        const device = options.device === undefined ? 0 : this.#text(options.device);
+        const device = options.device == null ? 0 : this.#text(String(options.device));
         this.#check(exports.vta_web_open(device));
         exports.vta_web_give(device);
         this.#open = true;
@@ -133,14 +133,23 @@ class Model {
                 new Uint8Array(values.buffer, values.byteOffset, values.byteLength));
             return;
         }
-        const flat = Array.isArray(values) ? values.flat(Infinity) : undefined;
+        const single = typeof values === "number" && tensor.shape.length === 0;
+        const flat = single ? [values] : Array.isArray(values) ? values.flat(Infinity) : undefined;
         if (flat === undefined) {
             throw new TypeError(`'${tensor.name}' takes a typed array or an array of numbers`);
+        }
+        const odd = flat.findIndex((value) => !["number", "bigint", "boolean"].includes(typeof value));
+        if (odd >= 0) {
+            throw new TypeError(`'${tensor.name}' takes numbers; number ${odd} of the array is of type ${typeof flat[odd]}`);
         }
         if (flat.length !== to.length) {
             throw new RangeError(`'${tensor.name}' has ${to.length} elements, not ${flat.length}`);
         }
         to.set(flat);
+        const wrong = /int|bool/.test(tensor.type) ? flat.findIndex((value, i) => to[i] != value) : -1;
+        if (wrong >= 0) {
+            throw new RangeError(`'${tensor.name}' is of ${tensor.type}, which does not hold ${flat[wrong]}`);
+        }
     }
 
     /** A copy of an output, by number or name. */
@@ -211,6 +220,9 @@ class Model {
     /** A text in the module's memory, which is to be given back. */
     #text(text) {
         const bytes = new TextEncoder().encode(text);
+        if (bytes.includes(0)) {
+            throw new VtaError("a URI with a character 0 in it", "invalid argument");
+        }
         const address = this.#c.vta_web_take(bytes.length + 1);
         if (address === 0) {
             throw new VtaError("out of memory", "out of memory");

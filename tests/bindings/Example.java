@@ -206,6 +206,31 @@ public final class Example {
             raises(VtaException.Invalid.class, () -> new Model(path, new Options().device(device)));
         }
 
+        // Sizes that the model leaves open.
+        try (Model sized = new Model(Path.of(path).resolveSibling("open.so"), new Options())) {
+            Tensor first = sized.input(0);
+            for (int rows : new int[] {2, 5, 1}) {
+                float[] values = new float[4 * rows];
+                int positive = 0;
+                for (int i = 0; i < values.length; i++) {
+                    values[i] = (7 * i + rows) % 5 - 2;
+                    positive += values[i] > 0 ? 1 : 0;
+                }
+                sized.setShape(0, rows, 4).set(values);
+                sized.run();
+                float[] made = sized.output(0).floats();
+                long[] places = sized.output("z").longs();
+                require(Arrays.equals(sized.output(1).shape(), new long[] {2, positive}) && positive > 0, "the run's size");
+                for (int i = 0, seen = 0; i < values.length; i++) {
+                    require(made[i] == Math.max(values[i], 0), "Relu");
+                    require(values[i] <= 0 || places[seen++] == i / 4, "NonZero");
+                }
+            }
+            raises(VtaException.Invalid.class, () -> first.set(new float[first.size() / 4]));
+            raises(VtaException.Invalid.class, () -> sized.setShape(0, 2, 5));
+            raises(IndexOutOfBoundsException.class, () -> sized.setShape(3, 2, 5));
+        }
+
         // What is forgotten is freed, sooner or later: descriptors tell.
         for (int i = 0; i < 20; i++) {
             Model forgotten = new Model(Path.of(path), new Options().threads(1));

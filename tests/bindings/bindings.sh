@@ -23,6 +23,8 @@ talker="python3 '$sources/talker.py'"
 cd "$work"
 "$prefix/bin/vtac" zoo tiny_ic --int8 -o ic.onnx >/dev/null
 "$prefix/bin/vtac" compile ic.onnx --target vta -o ic.so >/dev/null
+python3 "$sources/open_model.py" open.onnx
+"$prefix/bin/vtac" compile open.onnx --dynamic -o open.so >/dev/null # beside the other, where the examples look for it
 export LD_LIBRARY_PATH="$libdir" PYTHONDONTWRITEBYTECODE=1
 case " ${CFLAGS:-} " in *-fsanitize*) sanitized=$($cc -print-file-name=libasan.so) ;; *) sanitized= ;; esac
 
@@ -81,6 +83,8 @@ run_java() { # the machine's own checks of JNI warn, if at all
 build_js() {
     command -v node >/dev/null || missing Node nodejs
     "$prefix/bin/vtac" compile ic.onnx --target vta --host wasm32 >/dev/null
+    if "$prefix/bin/vtac" compile open.onnx --dynamic --host wasm32 2>refused; then echo "open sizes for WebAssembly"; exit 1; fi
+    grep -q 'open.onnx: .*give fixed sizes' refused && [ ! -e open.wasm ] || { cat refused; exit 1; }
     node "$sources/example.mjs" "$prefix/share/vtac/web/vta.mjs" ic.wasm write
     for number in 1 2; do "$prefix/bin/vta-run" ic.so --input in$number.bin --output-dir here$number >/dev/null; done
 }

@@ -116,6 +116,31 @@ int main(int argc, char **argv)
     }
     REQUIRE(caught == 42);
 
+    /* sizes that the model leaves open */
+    vta::model open(path.substr(0, path.rfind('/') + 1) + "open.so");
+    for (const std::int64_t rows : {2, 5, 1}) {
+        open.set_shape(0, {rows, 4});
+        auto x = open.input<float>(0);
+        REQUIRE(x.size() == static_cast<std::size_t>(rows) * 4);
+        for (std::size_t i = 0; i < x.size(); i++) {
+            x[i] = static_cast<float>((7 * i + static_cast<std::size_t>(rows)) % 5) - 2;
+        }
+        open.run();
+        const auto y = open.output<float>(0);
+        const auto z = open.output<std::int64_t>(1);
+        std::size_t positive = 0;
+        for (std::size_t i = 0; i < x.size(); i++) {
+            REQUIRE(y[i] == (x[i] > 0 ? x[i] : 0));
+            if (x[i] > 0) {
+                REQUIRE(z[positive] == static_cast<std::int64_t>(i / 4));
+                positive++;
+            }
+        }
+        REQUIRE(y.size() == x.size() && positive > 0 && z.size() == 2 * positive);
+    }
+    REQUIRE(thrown_by([&] { open.set_shape(0, {2, 5}); }) == VTA_RANGE);
+    REQUIRE(thrown_by([&] { vta::model(path).set_shape(0, {2, 5}); }) == VTA_INVALID);
+
     if (uri.compare(0, 4, "fsim") == 0) {
         vta::model again(path, vta::options{}.on(uri).with(3));
         REQUIRE(classify(again, 2) == two);

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"path/filepath"
 	"reflect"
 	"runtime"
 	"strings"
@@ -51,6 +52,13 @@ func classify(m *vta.Model, seed uint32) []float32 {
 	scores, err := vta.Get[float32](m, 0)
 	must(err)
 	return scores
+}
+
+func max(x float32) float32 {
+	if x > 0 {
+		return x
+	}
+	return 0
 }
 
 func same(a, b []float32) bool { return reflect.DeepEqual(a, b) }
@@ -198,6 +206,34 @@ func main() {
 		_, err = vta.Load(path, &vta.Options{Shared: shared})
 		require(failsWith(err, vta.Invalid, "closed"), "a closed device")
 	}
+
+	// Sizes that the model leaves open.
+	open, err := vta.Load(filepath.Join(filepath.Dir(path), "open.so"), nil)
+	must(err)
+	for _, rows := range []int{2, 5, 1} {
+		must(open.SetShape(0, rows, 4))
+		values, made := make([]float32, 4*rows), []float32{}
+		var places []int64
+		for i := range values {
+			values[i] = float32((7*i+rows)%5 - 2)
+			if values[i] > 0 {
+				places = append(places, int64(i/4))
+			}
+			made = append(made, max(values[i]))
+		}
+		must(vta.Set(open, 0, values))
+		must(open.Run())
+		y, err := vta.Get[float32](open, 0)
+		must(err)
+		z, err := vta.Get[int64](open, 1)
+		must(err)
+		require(same(y, made) && len(places) > 0 && reflect.DeepEqual(z[:len(places)], places), "open sizes")
+		require(reflect.DeepEqual(open.Outputs()[1].Shape, []int{2, len(places)}), "the shape of an output")
+		require(reflect.DeepEqual(open.Inputs()[0].Shape, []int{rows, 4}), "the shape of an input")
+	}
+	require(failsWith(open.SetShape(0, 2, 5), vta.Range, "axis 1 is 5"), "another width")
+	require(failsWith(open.SetShape(7, 2, 5), vta.Range, ""), "no such input")
+	open.Close()
 
 	// The program's signals stay its own, and its children get nothing of ours.
 	heard := make(chan os.Signal, 1)

@@ -73,6 +73,8 @@ if (!isMainThread) {
 
     // Errors are of the language.
     fails(RangeError, "12288 bytes, not 12", () => model.set(0, new Float32Array(3)));
+    fails(TypeError, "number 1 of the array is of type string", () => model.set(0, Array.from({ length: elements }, (_, i) => i === 1 ? "x" : 0)));
+    fails(TypeError, "typed array", () => model.set(0, 1.5));
     fails(RangeError, "3072 elements, not 2", () => model.set(0, [1, 2]));
     fails(TypeError, "float32, not a Int32Array", () => model.set(0, new Int32Array(elements)));
     fails(TypeError, "array of numbers", () => model.set(0, "picture"));

@@ -6,6 +6,7 @@ import concurrent.futures
 import ctypes
 import gc
 import os
+import select
 import sys
 
 import vta
@@ -98,6 +99,13 @@ with vta.Model(path, device=uri, threads=2) as model:
         assert model.run()[0].tolist() == two
         assert numpy.from_dlpack(model.get()).tolist() == two
 
+        for wrong in (pixels.astype(">f4"), pixels.astype("f8"), "text", None):
+            raises(TypeError, model.run, wrong)
+        for wrong in (pixels[0], numpy.float32(1), 1.0, [[1.0], [2.0, 3.0]]):
+            raises(ValueError, model.run, wrong)
+        raises(TypeError, model.bind_input, 0, array.array("i", bytes(x.nbytes)))
+        raises(BufferError, model.bind_input, 0, pixels[..., ::-1])
+
     # Errors are of the language.
     assert raises(ValueError, model.run, b"123")
     raises(ValueError, model.set, 0, memoryview(bytes(4 * 7)).cast("f"))
@@ -112,6 +120,10 @@ with vta.Model(path, device=uri, threads=2) as model:
     assert isinstance(error, vta.DeviceError) and error.status == "input/output error" and "no such file.so" in str(error)
     raises(OSError, vta.Model, path, device="nonsense")
     raises(TypeError, vta.Model, path, device=3)
+    for wrong in (dict(threads=-1), dict(threads=2**40), dict(timeout=-1.0), dict(timeout=float("nan")), dict(device="fsim\0")):
+        raises(ValueError, vta.Model, path, **wrong)
+    raises(vta.DeviceError, vta.Model, b"no such \xff file.so")
+    raises(TypeError, model.get, slice(0, 1))
 
     # Started and awaited, in an event loop that goes on meanwhile.
     async def loop():
@@ -134,11 +146,30 @@ with vta.Model(path, device=uri, threads=2) as model:
         except asyncio.CancelledError:
             pass
         assert (await model.run_async(picture(x, 1)))[0].tolist() == one
+        # cancelled when it is over, but the task does not know it yet; and a second one beside it is refused
+        task = asyncio.ensure_future(model.run_async(picture(x, 2)))
+        await asyncio.sleep(0)
+        with select.epoll() as over:
+            over.register(model.fileno(), select.EPOLLIN)
+            assert over.poll(60)
+        try:
+            await model.run_async(picture(x, 1))
+            raise AssertionError("two runs of one model")
+        except vta.Error as error:
+            assert error.status == "device busy", error
+        asyncio.get_running_loop().call_soon(lambda: asyncio.get_running_loop().call_soon(task.cancel))
+        try:
+            assert (await task)[0].tolist() == two
+        except asyncio.CancelledError:
+            pass
+        assert (await model.run_async(picture(x, 1)))[0].tolist() == one
         ticker.cancel()
 
     asyncio.run(loop())
     model.start(picture(x, 2))
     raises(vta.Error, model.run)
+    raises(vta.Error, model.set, 0, bytes(x.nbytes))
+    raises(vta.Error, model.bind_input, 0, bytearray(x.nbytes))
     while model.wait(0.01) is None:
         pass
     assert y.tolist() == two
@@ -154,6 +185,21 @@ with vta.Model(path, device=uri, threads=2) as model:
 raises(ValueError, model.run)
 assert y.tolist() == one  # a tensor outlives its model
 model.close()
+
+# Sizes that the model leaves open: an input takes that of its values, an output what the run decides.
+if not remote:
+    with vta.Model(os.path.join(os.path.dirname(path), "open.so")) as model:
+        for rows in (2, 3, 1, 3):
+            values = [[(5 * i + 3 * j + rows) % 7 - 3.0 for j in range(4)] for i in range(rows)]
+            y, z = model.run(values)
+            assert y.tolist() == [[max(v, 0) for v in row] for row in values], y.tolist()
+            places = [(i, j) for i, row in enumerate(values) for j, v in enumerate(row) if v > 0]
+            assert z.tolist() == [[i for i, _ in places], [j for _, j in places]] and model.get("z") is z
+        model.set_shape("x", (2, 4))
+        assert model.run()[0].tolist() == [[0.0] * 4] * 2 and model.outputs[1].tolist() == [[], []]
+        assert y.tolist() == [[max(v, 0) for v in row] for row in values]
+        assert "axis 1 is 5" in str(raises(ValueError, model.run, [[1.0] * 5]))
+        raises(ValueError, model.set_shape, 0, (2, 4, 1))
 
 # The compiler, by its options' names; what it refuses is an exception with its sentence.
 if uri == "fsim":

@@ -136,6 +136,8 @@ static void started(vta_model *model)
         CHECK(poll(&slot, 1, 0) == 0);
         CHECK(vta_model_start(model, &diag) == VTA_OK);
         CHECK(vta_model_start(model, NULL) == VTA_BUSY && vta_model_run(model, NULL) == VTA_BUSY);
+        CHECK(vta_model_set_input(model, 0, mine, in.bytes, NULL) == VTA_BUSY);
+        CHECK(vta_model_bind_output(model, 0, result, out.bytes, NULL) == VTA_BUSY);
         CHECK(poll(&slot, 1, 100000) == 1);
         CHECK(vta_model_wait(model, 0, &diag) == VTA_OK && poll(&slot, 1, 0) == 0);
         CHECK(memcmp(result + 4, want[round % 2].data, out.bytes) == 0);

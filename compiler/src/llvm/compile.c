@@ -51,6 +51,12 @@ static char *plan_text(const vtac_program *p)
 static vta_status run(vtac_program *p, const vtac_compile_options *options, vtac_artifact_image *out,
                       vta_diag *diag)
 {
+    if (p->target->is_wasm && p->graph->flow != NULL) {
+        return vta_fail(
+            diag, VTA_UNSUPPORTED,
+            "it has control flow, or sizes that are known only at run time; WebAssembly takes static "
+            "models: give fixed sizes with --shape, or compile for a processor");
+    }
     VTA_TRY(vtac_lower_graph(p, diag));
     vtac_progress_at(p->progress, "planning memory", NULL, 0, 0);
     VTA_TRY(vtac_plan(p, diag));

@@ -258,6 +258,16 @@ class model {
         set<T>(index, span<const T>(values.data(), values.size()));
     }
 
+    /* Another size of an input, where the model was compiled for more than one (vtac compile --dynamic): its
+     * description and views are new then, those of outputs after the next run. */
+    void set_shape(std::uint32_t index, const std::vector<std::int64_t> &shape)
+    {
+        vta_diag diag{};
+        check(vta_model_set_input_shape(get(), index, shape.data(), static_cast<std::uint32_t>(shape.size()),
+                                        &diag),
+              diag);
+    }
+
     /* Runs read and write there, until another is bound; the memory stays the caller's. */
     template <typename T> void bind_input(std::uint32_t index, span<const T> values)
     {
@@ -363,7 +373,10 @@ class model {
         if (info.name == nullptr) {
             check(vta_fail(&diag, VTA_RANGE, "%s %u does not exist", what, index), diag);
         }
-        if (info.dtype_code != element<plain>::code || info.dtype_bits != element<plain>::bits) {
+        const bool halves =
+            std::is_same<plain, std::uint16_t>::value && info.dtype_bits == 16 &&
+            (info.dtype_code == 2 || info.dtype_code == 4); /* float16 and bfloat16, as their bits */
+        if (!halves && (info.dtype_code != element<plain>::code || info.dtype_bits != element<plain>::bits)) {
             check(vta_fail(&diag, VTA_INVALID,
                            "%s %u has elements of DLPack type %u with %u bits, not %u with %u", what, index,
                            info.dtype_code, info.dtype_bits, element<plain>::code, element<plain>::bits),

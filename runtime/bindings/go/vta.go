@@ -48,6 +48,7 @@ import (
 	"reflect"
 	"runtime"
 	"runtime/cgo"
+	"strings"
 	"sync"
 	"time"
 	"unsafe"
@@ -271,7 +272,9 @@ type Model struct {
 	tells  *teller
 
 	name, device    string
+	words           sync.Mutex // of the descriptions: open sizes change
 	inputs, outputs []Tensor
+	open, started   bool // whether sizes may change; whether a run is to be waited for
 }
 
 // Load loads a compiled model; options may be nil.
@@ -279,8 +282,14 @@ func Load(path string, options *Options) (*Model, error) {
 	if options == nil {
 		options = &Options{}
 	}
-	if options.Threads < 0 {
-		return nil, refuse(Range, "%d threads", options.Threads)
+	if options.Threads < 0 || options.Threads > 1<<30 {
+		return nil, refuse(Range, "%d threads; expected 0, for as many as there are cores, or more", options.Threads)
+	}
+	if options.Timeout < 0 {
+		return nil, refuse(Range, "a timeout of %v; expected 0, for none, or more", options.Timeout)
+	}
+	if strings.ContainsRune(path, 0) || strings.ContainsRune(options.Device, 0) {
+		return nil, refuse(Invalid, "a path or a URI with a character 0 in it")
 	}
 	m := &Model{tells: newTeller(options.Progress)}
 	given := (*C.vta_model_options)(C.calloc(1, C.sizeof_vta_model_options))
@@ -352,6 +361,7 @@ func (m *Model) with(f func(diag *C.vta_diag) error) error {
 	}
 	var diag C.vta_diag
 	err := f(&diag)
+	m.describe()
 	if m.tells != nil && m.tells.thrown != nil {
 		thrown := m.tells.thrown
 		m.tells.thrown = nil
@@ -360,14 +370,23 @@ func (m *Model) with(f func(diag *C.vta_diag) error) error {
 	return err
 }
 
-// describe keeps what does not change.
+// describe keeps what the model is, and its tensors, where sizes are open or nothing is kept yet.
 func (m *Model) describe() {
+	m.words.Lock()
+	defer m.words.Unlock()
+	if m.started || m.inputs != nil && !m.open {
+		return
+	}
 	m.name, m.device = C.GoString(C.vta_model_name(m.model)), C.GoString(C.vta_model_device_uri(m.model))
+	m.inputs, m.outputs = []Tensor{}, []Tensor{}
 	for i := C.uint32_t(0); i < C.vta_model_input_count(m.model); i++ {
 		m.inputs = append(m.inputs, describe(C.vta_model_input(m.model, i)))
 	}
 	for i := C.uint32_t(0); i < C.vta_model_output_count(m.model); i++ {
 		m.outputs = append(m.outputs, describe(C.vta_model_output(m.model, i)))
+	}
+	for _, tensor := range append(append([]Tensor{}, m.inputs...), m.outputs...) {
+		m.open = m.open || tensor.Bytes == 0
 	}
 }
 
@@ -378,10 +397,31 @@ func (m *Model) Name() string { return m.name }
 func (m *Model) Device() string { return m.device }
 
 // Inputs describes them.
-func (m *Model) Inputs() []Tensor { return append([]Tensor{}, m.inputs...) }
+func (m *Model) Inputs() []Tensor {
+	m.words.Lock()
+	defer m.words.Unlock()
+	return append([]Tensor{}, m.inputs...)
+}
 
-// Outputs describes them.
-func (m *Model) Outputs() []Tensor { return append([]Tensor{}, m.outputs...) }
+// Outputs describes them. Sizes that only a run decides are those of the last one, and 0 before the first.
+func (m *Model) Outputs() []Tensor {
+	m.words.Lock()
+	defer m.words.Unlock()
+	return append([]Tensor{}, m.outputs...)
+}
+
+// SetShape gives an input another size, where the model was compiled for more than one (vtac compile --dynamic). Slices of
+// it are not valid any more; those of outputs, after the next run.
+func (m *Model) SetShape(index int, shape ...int) error {
+	return m.with(func(diag *C.vta_diag) error {
+		dims := make([]C.int64_t, len(shape)+1)
+		for i, dim := range shape {
+			dims[i] = C.int64_t(dim)
+		}
+		m.open = true
+		return failure(C.vta_model_set_input_shape(m.model, number(index), &dims[0], C.uint32_t(len(shape)), diag), diag)
+	})
+}
 
 // Cycles are those of the accelerator in the last run; 0 where its device has no clock.
 func (m *Model) Cycles() (cycles uint64) {
@@ -569,7 +609,11 @@ func (m *Model) Steps() (steps []Step) {
 
 // Start begins an inference and returns; Wait ends it.
 func (m *Model) Start() error {
-	return m.with(func(diag *C.vta_diag) error { return failure(C.vta_model_start(m.model, diag), diag) })
+	return m.with(func(diag *C.vta_diag) error {
+		status := C.vta_model_start(m.model, diag)
+		m.started = m.started || status == C.VTA_OK
+		return failure(status, diag)
+	})
 }
 
 // Wait says whether what was started is over within that time, and how it ended; below 0 it waits for ever.
@@ -584,6 +628,7 @@ func (m *Model) Wait(limit time.Duration) (over bool, err error) {
 		if !over {
 			return nil
 		}
+		m.started = false
 		return failure(status, diag)
 	})
 	return

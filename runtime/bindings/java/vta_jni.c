@@ -324,6 +324,46 @@ NATIVE(void, bind)
     refuse(env, status, &diag);
 }
 
+NATIVE(void, reshape)(JNIEnv *env, jclass class, jlong handle, jint index, jlongArray shape)
+{
+    enum { MOST = 64 }; /* more axes than any tensor has; the library says how many it takes */
+    (void)class;
+    int64_t dim[MOST];
+    vta_diag diag = {0};
+    const jsize rank = (*env)->GetArrayLength(env, shape);
+    for (jsize i = 0; i < rank && i < MOST; i++) {
+        jlong size;
+        (*env)->GetLongArrayRegion(env, shape, i, 1, &size);
+        dim[i] = size;
+    }
+    refuse(env,
+           rank > MOST
+               ? vta_fail(&diag, VTA_RANGE, "no tensor has %d axes", (int)rank)
+               : vta_model_set_input_shape(model_of(handle), (uint32_t)index, dim, (uint32_t)rank, &diag),
+           &diag);
+}
+
+NATIVE(jbyteArray, fetch)(JNIEnv *env, jclass class, jlong handle, jint index, jobject memory)
+{
+    (void)class;
+    const void *data = vta_model_output_data(model_of(handle), (uint32_t)index);
+    if (data == (*env)->GetDirectBufferAddress(env, memory)) {
+        return NULL;
+    }
+    const size_t bytes = vta_model_output(model_of(handle), (uint32_t)index).bytes;
+    if (bytes > INT32_MAX) {
+        vta_diag diag = {0};
+        refuse(env, vta_fail(&diag, VTA_RANGE, "an output has %zu bytes; Java takes %d", bytes, INT32_MAX),
+               &diag);
+        return NULL;
+    }
+    jbyteArray made = (*env)->NewByteArray(env, (jsize)bytes);
+    if (made != NULL) {
+        (*env)->SetByteArrayRegion(env, made, 0, (jsize)bytes, data);
+    }
+    return made;
+}
+
 NATIVE(void, run)(JNIEnv *env, jclass class, jlong handle, jboolean profiled)
 {
     (void)class;

@@ -20,22 +20,44 @@
 static PyObject *error_class;   /* of what no other class is for */
 static PyObject *error_classes; /* by status; filled by vta/__init__.py */
 
+/* What C says, as Python's text. Names of files may hold bytes that are not UTF-8, and a long sentence may
+ * end within a letter: neither may hide the sentence. */
+static PyObject *text_of(const char *text)
+{
+    return PyUnicode_DecodeUTF8(text, (Py_ssize_t)strlen(text), "backslashreplace");
+}
+
 /* An exception of the class of its status, with the library's sentence and `code`. */
 static PyObject *raise(const vta_diag *diag, vta_status status)
 {
     PyObject *code = PyLong_FromLong((long)status);
     PyObject *class = code != NULL ? PyDict_GetItem(error_classes, code) : NULL;
     class = class != NULL ? class : error_class;
-    PyObject *error =
-        code == NULL
-            ? NULL
-            : PyObject_CallFunction(class, "s", diag->code != VTA_OK ? diag->text : vta_status_text(status));
+    PyObject *text = text_of(diag->code != VTA_OK ? diag->text : vta_status_text(status));
+    PyObject *error = code == NULL || text == NULL ? NULL : PyObject_CallFunction(class, "O", text);
     if (error != NULL && PyObject_SetAttrString(error, "code", code) == 0) {
         PyErr_SetObject(class, error);
     }
     Py_XDECREF(error);
+    Py_XDECREF(text);
     Py_XDECREF(code);
     return NULL;
+}
+
+/* A URI or a name as C takes it, NULL of None, kept by *bytes; 0 with an exception. Both may hold the path of
+ * a file. */
+static int to_path(PyObject *value, PyObject **bytes, const char **text)
+{
+    *bytes = NULL;
+    *text = NULL;
+    if (value == Py_None) {
+        return 1;
+    }
+    if (!PyUnicode_FSConverter(value, bytes)) {
+        return 0;
+    }
+    *text = PyBytes_AsString(*bytes);
+    return 1;
 }
 
 /* ---- a device */
@@ -68,28 +90,36 @@ static void device_dealloc(device_object *self)
 static PyObject *device_new(PyTypeObject *type, PyObject *arguments, PyObject *named)
 {
     static char *names[] = {"uri", "config", NULL};
+    PyObject *values[2] = {Py_None, Py_None}, *kept[2] = {NULL, NULL};
     const char *uri, *config = NULL;
     vta_config expected;
     vta_diag diag = {0};
-    if (!PyArg_ParseTupleAndKeywords(arguments, named, "s|z", names, &uri, &config)) {
+    if (!PyArg_ParseTupleAndKeywords(arguments, named, "O|O", names, &values[0], &values[1])) {
+        return NULL;
+    }
+    if (values[0] == Py_None) {
+        PyErr_SetString(PyExc_TypeError, "a device is named by a URI, such as 'fsim', not by None");
+        return NULL;
+    }
+    if (!to_path(values[0], &kept[0], &uri) || !to_path(values[1], &kept[1], &config)) {
+        Py_XDECREF(kept[0]);
         return NULL;
     }
     vta_status status = config != NULL ? vta_config_load(config, &expected, &diag) : VTA_OK;
     allocfunc make = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
     device_object *self = status == VTA_OK ? (device_object *)make(type, 0) : NULL;
-    if (status == VTA_OK && self == NULL) {
-        return NULL;
-    }
-    if (status == VTA_OK) {
+    if (self != NULL) {
         Py_BEGIN_ALLOW_THREADS status =
             vta_device_open(uri, config != NULL ? &expected : NULL, &self->device, &diag);
         Py_END_ALLOW_THREADS
     }
+    Py_XDECREF(kept[0]);
+    Py_XDECREF(kept[1]);
     if (status != VTA_OK) {
         Py_XDECREF((PyObject *)self);
         return raise(&diag, status);
     }
-    return (PyObject *)self;
+    return (PyObject *)self; /* NULL: there was no memory for it */
 }
 
 static PyObject *device_close(device_object *self, PyObject *none)
@@ -107,13 +137,13 @@ static PyObject *device_close(device_object *self, PyObject *none)
 static PyObject *device_uri(device_object *self, void *none)
 {
     (void)none;
-    return PyUnicode_FromString(self->device != NULL ? vta_device_uri(self->device) : "");
+    return text_of(self->device != NULL ? vta_device_uri(self->device) : "");
 }
 
 static PyObject *device_config(device_object *self, void *none)
 {
     (void)none;
-    return PyUnicode_FromString(self->device != NULL ? vta_device_config(self->device)->name : "");
+    return text_of(self->device != NULL ? vta_device_config(self->device)->name : "");
 }
 
 /* ---- a model */
@@ -126,6 +156,7 @@ typedef struct model_object {
     PyObject *kinds[3]; /* what it raised: type, value, traceback */
     PyObject *memory;   /* a list of what the tensors are bound to */
     int working;        /* calls that have released the lock of the interpreter */
+    int started;        /* a run that is still to be waited for */
 } model_object;
 
 static int is_open(model_object *self)
@@ -152,6 +183,21 @@ static int enter(model_object *self)
     return 1;
 }
 
+/* The same, where a run that was started would be disturbed. */
+static int enter_idle(model_object *self)
+{
+    vta_diag diag = {0};
+    if (!enter(self)) {
+        return 0;
+    }
+    if (self->started) {
+        self->working--;
+        (void)raise(&diag, vta_fail(&diag, VTA_BUSY, "a run of this model was started; wait for it first"));
+        return 0;
+    }
+    return 1;
+}
+
 static PyObject *leave(model_object *self, const vta_diag *diag, vta_status status)
 {
     self->working--;
@@ -167,7 +213,9 @@ static void tell(void *context, const char *line)
     model_object *self = context;
     const PyGILState_STATE state = PyGILState_Ensure();
     if (self->kinds[0] == NULL) {
-        PyObject *result = PyObject_CallFunction(self->progress, "s", line);
+        PyObject *text = text_of(line);
+        PyObject *result = text != NULL ? PyObject_CallFunction(self->progress, "O", text) : NULL;
+        Py_XDECREF(text);
         if (result == NULL) {
             PyErr_Fetch(&self->kinds[0], &self->kinds[1], &self->kinds[2]);
         }
@@ -211,12 +259,12 @@ static PyObject *model_new(PyTypeObject *type, PyObject *arguments, PyObject *na
 {
     static char *names[] = {"path", "device", "threads", "timeout", "priority", "progress", NULL};
     PyObject *path, *device = Py_None, *progress = Py_None;
-    unsigned int threads = 0;
+    Py_ssize_t threads = 0;
     double timeout = 0;
     int priority = 0;
     vta_diag diag = {0};
     vta_status status = VTA_OK;
-    if (!PyArg_ParseTupleAndKeywords(arguments, named, "O&|OIdiO", names, PyUnicode_FSConverter, &path,
+    if (!PyArg_ParseTupleAndKeywords(arguments, named, "O&|OndiO", names, PyUnicode_FSConverter, &path,
                                      &device, &threads, &timeout, &priority, &progress)) {
         return NULL;
     }
@@ -226,7 +274,14 @@ static PyObject *model_new(PyTypeObject *type, PyObject *arguments, PyObject *na
     if (self != NULL) {
         const vta_progress telling = {.line = tell, .context = self};
         vta_model_options options = {
-            .size = sizeof options, .threads = threads, .timeout_s = timeout, .priority = priority};
+            .size = sizeof options, .threads = (uint32_t)threads, .timeout_s = timeout, .priority = priority};
+        const char *name = NULL;
+        if (threads < 0 || threads > INT32_MAX) {
+            PyErr_Format(PyExc_ValueError, "%zd threads; expected 0, for as many as there are cores, or more",
+                         threads);
+        } else if (!(timeout >= 0)) {
+            PyErr_SetString(PyExc_ValueError, "a timeout is 0, for none, or more seconds");
+        }
         if (progress != Py_None) {
             Py_INCREF(progress);
             self->progress = progress;
@@ -240,9 +295,8 @@ static PyObject *model_new(PyTypeObject *type, PyObject *arguments, PyObject *na
             if (options.shared == NULL) {
                 PyErr_SetString(PyExc_ValueError, "the device is closed");
             }
-        } else if (device != Py_None) {
-            uri = PyUnicode_AsUTF8String(device);
-            options.device = uri != NULL ? PyBytes_AsString(uri) : NULL;
+        } else if (to_path(device, &uri, &name)) {
+            options.device = name;
         }
         if (!PyErr_Occurred()) {
             status = load(self, PyBytes_AsString(path), &options, &diag);
@@ -285,7 +339,7 @@ static PyObject *describe(const vta_tensor_info *info)
         PyTuple_SetItem(shape, (Py_ssize_t)i, PyLong_FromLongLong(info->dim[i]));
     }
     return shape == NULL ? NULL
-                         : Py_BuildValue("(sIINn)", info->name, (unsigned)info->dtype_code,
+                         : Py_BuildValue("(NIINn)", text_of(info->name), (unsigned)info->dtype_code,
                                          (unsigned)info->dtype_bits, shape, (Py_ssize_t)info->bytes);
 }
 
@@ -322,7 +376,7 @@ static PyObject *model_bind(model_object *self, PyObject *arguments)
         return NULL;
     }
     void *data = PyLong_AsVoidPtr(address);
-    if ((data == NULL && PyErr_Occurred()) || !enter(self)) {
+    if ((data == NULL && PyErr_Occurred()) || !enter_idle(self)) {
         return NULL;
     }
     const vta_status status = input ? vta_model_bind_input(self->model, index, data, (size_t)bytes, &diag)
@@ -339,6 +393,49 @@ static PyObject *model_bind(model_object *self, PyObject *arguments)
         }
     }
     return leave(self, &diag, status);
+}
+
+/* reshape(index, shape): another size of an input. Its memory is the model's own then. */
+static PyObject *model_reshape(model_object *self, PyObject *arguments)
+{
+    unsigned int index;
+    PyObject *shape;
+    int64_t dim[64];
+    vta_diag diag = {0};
+    if (!PyArg_ParseTuple(arguments, "IO", &index, &shape)) {
+        return NULL;
+    }
+    const Py_ssize_t rank = PyTuple_Size(shape);
+    if (rank > (Py_ssize_t)(sizeof dim / sizeof *dim)) {
+        PyErr_SetString(PyExc_ValueError, "no tensor has as many axes");
+    }
+    for (Py_ssize_t i = 0; !PyErr_Occurred() && i < rank; i++) {
+        dim[i] = PyLong_AsLongLong(PyTuple_GetItem(shape, i));
+    }
+    if (PyErr_Occurred() || !enter_idle(self)) {
+        return NULL;
+    }
+    return leave(self, &diag, vta_model_set_input_shape(self->model, index, dim, (uint32_t)rank, &diag));
+}
+
+/* fetch(index, address) → a bytearray with the output; None: it lies at that address, where it was bound. */
+static PyObject *model_fetch(model_object *self, PyObject *arguments)
+{
+    unsigned int index;
+    PyObject *address;
+    if (!PyArg_ParseTuple(arguments, "IO", &index, &address)) {
+        return NULL;
+    }
+    const void *bound = PyLong_AsVoidPtr(address);
+    if ((bound == NULL && PyErr_Occurred()) || !enter_idle(self)) {
+        return NULL;
+    }
+    self->working--; /* the lock of the interpreter is held until the copy is made */
+    const char *data = vta_model_output_data(self->model, index);
+    if (data == bound) {
+        Py_RETURN_NONE;
+    }
+    return PyByteArray_FromStringAndSize(data, (Py_ssize_t)vta_model_output(self->model, index).bytes);
 }
 
 static PyObject *model_run(model_object *self, PyObject *arguments)
@@ -360,7 +457,20 @@ static PyObject *model_start(model_object *self, PyObject *none)
 {
     vta_diag diag = {0};
     (void)none;
-    return enter(self) ? leave(self, &diag, vta_model_start(self->model, &diag)) : NULL;
+    if (!enter_idle(self)) {
+        return NULL;
+    }
+    const vta_status status = vta_model_start(self->model, &diag);
+    self->started = status == VTA_OK;
+    return leave(self, &diag, status);
+}
+
+/* idle(): raises where a run would be disturbed. */
+static PyObject *model_idle(model_object *self, PyObject *none)
+{
+    vta_diag diag = {0};
+    (void)none;
+    return enter_idle(self) ? leave(self, &diag, VTA_OK) : NULL;
 }
 
 /* wait(seconds) → whether it is over; raises what it ended with. */
@@ -377,6 +487,7 @@ static PyObject *model_wait(model_object *self, PyObject *arguments)
     if (status == VTA_TIMEOUT && diag.code == VTA_OK) {
         Py_RETURN_FALSE;
     }
+    self->started = 0;
     if (status != VTA_OK) {
         return raise(&diag, status);
     }
@@ -419,16 +530,17 @@ static PyObject *model_steps(model_object *self, PyObject *none)
 {
     uint32_t count;
     (void)none;
-    if (!is_open(self)) {
+    if (!enter_idle(self)) {
         return NULL;
     }
+    self->working--; /* the lock of the interpreter is held until the rows are there */
     const vta_step_profile *steps = vta_model_steps(self->model, &count);
     PyObject *list = PyList_New(0);
     for (uint32_t i = 0; list != NULL && i < count; i++) {
         const vta_step_profile *s = &steps[i];
-        PyObject *row = Py_BuildValue("(ssNdKKK)", s->name, s->op, PyBool_FromLong(s->on_accelerator),
-                                      s->seconds, (unsigned long long)s->cycles,
-                                      (unsigned long long)s->predicted, (unsigned long long)s->flops);
+        PyObject *row = Py_BuildValue(
+            "(NsNdKKK)", text_of(s->name), s->op, PyBool_FromLong(s->on_accelerator), s->seconds,
+            (unsigned long long)s->cycles, (unsigned long long)s->predicted, (unsigned long long)s->flops);
         if (row == NULL || PyList_Append(list, row) != 0) {
             Py_CLEAR(list);
         }
@@ -461,10 +573,10 @@ static PyObject *layer_of(const vta_layer_profile *l)
     PyObject *split = split_of(l);
     return split == NULL
                ? NULL
-               : Py_BuildValue("(zzzzIKKKKKN)", l->name, l->op, l->schedule, l->bound, l->step,
-                               (unsigned long long)l->macs, (unsigned long long)l->bytes_read,
-                               (unsigned long long)l->bytes_written, (unsigned long long)l->predicted,
-                               (unsigned long long)l->cycles, split);
+               : Py_BuildValue("(NzzzIKKKKKN)", text_of(l->name != NULL ? l->name : ""), l->op, l->schedule,
+                               l->bound, l->step, (unsigned long long)l->macs,
+                               (unsigned long long)l->bytes_read, (unsigned long long)l->bytes_written,
+                               (unsigned long long)l->predicted, (unsigned long long)l->cycles, split);
 }
 
 /* [(name, op, schedule, bound, step, macs, read, written, predicted, cycles, {class: cycles}), …] of the last
@@ -473,9 +585,10 @@ static PyObject *model_layers(model_object *self, PyObject *none)
 {
     uint32_t count;
     (void)none;
-    if (!is_open(self)) {
+    if (!enter_idle(self)) {
         return NULL;
     }
+    self->working--; /* as above */
     const vta_layer_profile *layers = vta_model_layers(self->model, &count);
     PyObject *list = PyList_New(0);
     for (uint32_t i = 0; list != NULL && i < count; i++) {
@@ -491,13 +604,13 @@ static PyObject *model_layers(model_object *self, PyObject *none)
 static PyObject *model_name(model_object *self, void *none)
 {
     (void)none;
-    return is_open(self) ? PyUnicode_FromString(vta_model_name(self->model)) : NULL;
+    return is_open(self) ? text_of(vta_model_name(self->model)) : NULL;
 }
 
 static PyObject *model_device(model_object *self, void *none)
 {
     (void)none;
-    return is_open(self) ? PyUnicode_FromString(vta_model_device_uri(self->model)) : NULL;
+    return is_open(self) ? text_of(vta_model_device_uri(self->model)) : NULL;
 }
 
 static PyObject *model_cycles(model_object *self, void *none)
@@ -655,8 +768,11 @@ static PyGetSetDef device_values[] = {{"uri", (getter)device_uri, NULL, NULL, NU
 static PyMethodDef model_methods[] = {{"close", METHOD(model_close), METH_NOARGS, NULL},
                                       {"tensors", METHOD(model_tensors), METH_VARARGS, NULL},
                                       {"bind", METHOD(model_bind), METH_VARARGS, NULL},
+                                      {"reshape", METHOD(model_reshape), METH_VARARGS, NULL},
+                                      {"fetch", METHOD(model_fetch), METH_VARARGS, NULL},
                                       {"run", METHOD(model_run), METH_VARARGS, NULL},
                                       {"start", METHOD(model_start), METH_NOARGS, NULL},
+                                      {"idle", METHOD(model_idle), METH_NOARGS, NULL},
                                       {"wait", METHOD(model_wait), METH_VARARGS, NULL},
                                       {"cancel", METHOD(model_cancel), METH_NOARGS, NULL},
                                       {"interrupt", METHOD(model_interrupt), METH_NOARGS, NULL},

@@ -11,6 +11,7 @@ import java.util.Collections;
 import java.util.List;
 import java.util.NoSuchElementException;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.locks.ReentrantReadWriteLock;
 import java.util.function.Supplier;
@@ -56,8 +57,9 @@ public final class Model implements AutoCloseable {
     private final ReentrantReadWriteLock life = new ReentrantReadWriteLock(); // the handle stays while it is held
     private final String name;
     private final String uri;
-    private final List<Tensor> inputs;
-    private final List<Tensor> outputs;
+    private final List<Tensor> inputs = new CopyOnWriteArrayList<>();
+    private final List<Tensor> outputs = new CopyOnWriteArrayList<>();
+    private boolean open; // whether sizes may change
 
     /** The release of the library that runs, "1.0.0". */
     public static String version() {
@@ -80,8 +82,8 @@ public final class Model implements AutoCloseable {
                     options.priority, options.progress);
             name = Native.text(Native.name(state.handle));
             uri = Native.text(Native.uri(state.handle));
-            inputs = place(true, state.inputs);
-            outputs = place(false, state.outputs);
+            place(true, state.inputs, inputs);
+            place(false, state.outputs, outputs);
         } catch (Throwable thrown) {
             state.run();
             throw thrown;
@@ -89,16 +91,31 @@ public final class Model implements AutoCloseable {
         cleanable = Native.CLEANER.register(this, state);
     }
 
-    private List<Tensor> place(boolean input, List<ByteBuffer> kept) {
-        List<Tensor> tensors = new ArrayList<>();
+    private void place(boolean input, List<ByteBuffer> kept, List<Tensor> tensors) {
         for (int i = 0; i < Native.tensors(state.handle, input); i++) {
-            Tensor tensor = new Tensor(this, input, i, Native.text(Native.tensorName(state.handle, input, i)),
-                    Native.tensorNumbers(state.handle, input, i));
+            Tensor tensor = describe(input, i);
             kept.add(null);
             tensors.add(tensor);
             bind(input, i, tensor.memory(), tensor.size());
+            open = open || tensor.size() == 0;
         }
-        return Collections.unmodifiableList(tensors);
+    }
+
+    private Tensor describe(boolean input, int index) {
+        return new Tensor(this, input, index, Native.text(Native.tensorName(state.handle, input, index)),
+                Native.tensorNumbers(state.handle, input, index));
+    }
+
+    /** Outputs whose size the run has decided lie elsewhere, in memory that the next one takes back. */
+    private void ended() {
+        for (int i = 0; open && i < outputs.size(); i++) {
+            byte[] made = Native.fetch(state.handle, i, outputs.get(i).memory());
+            if (made != null) {
+                Tensor tensor = describe(false, i);
+                tensor.data().put(made);
+                outputs.set(i, tensor);
+            }
+        }
     }
 
     private void bind(boolean input, int index, ByteBuffer memory, int expected) {
@@ -138,11 +155,25 @@ public final class Model implements AutoCloseable {
     }
 
     public List<Tensor> inputs() {
-        return inputs;
+        return Collections.unmodifiableList(inputs);
     }
 
+    /** Sizes that only a run decides are those of the last one, and 0 before the first. */
     public List<Tensor> outputs() {
-        return outputs;
+        return Collections.unmodifiableList(outputs);
+    }
+
+    /** Gives an input another size, where the model was compiled for more than one (vtac compile --dynamic): a new tensor. */
+    public Tensor setShape(int index, long... shape) {
+        inputs.get(index);
+        return during(() -> {
+            Native.reshape(state.handle, index, shape);
+            open = true;
+            Tensor tensor = describe(true, index);
+            inputs.set(index, tensor);
+            bind(true, index, tensor.memory(), tensor.size());
+            return tensor;
+        });
     }
 
     public Tensor input(int index) {
@@ -171,10 +202,12 @@ public final class Model implements AutoCloseable {
     }
 
     /** The tensor's own memory again, where another was bound. */
-    void own(boolean input, int index) {
+    void own(Tensor tensor, boolean input, int index) {
         turn.acquireUninterruptibly();
         try {
-            Tensor tensor = (input ? inputs : outputs).get(index);
+            if (input && inputs.get(index) != tensor) {
+                throw VtaException.invalid("input '%s' has another size now; take it from the model again", tensor.name());
+            }
             if (state.handle != 0 && tensor.size() > 0 && (input ? state.inputs : state.outputs).get(index) != tensor.memory()) {
                 bind(input, index, tensor.memory(), tensor.size());
             }
@@ -210,6 +243,7 @@ public final class Model implements AutoCloseable {
     public void run() {
         during(() -> {
             Native.run(state.handle, false);
+            ended();
             return null;
         });
     }
@@ -218,6 +252,7 @@ public final class Model implements AutoCloseable {
     public List<Step> profile() {
         return during(() -> {
             Native.run(state.handle, true);
+            ended();
             return List.of(Native.steps(state.handle));
         });
     }
@@ -242,12 +277,20 @@ public final class Model implements AutoCloseable {
 
     /** Waits for what was started. */
     public void await() {
-        during(() -> Native.await(state.handle, -1));
+        during(() -> awaited(-1));
     }
 
     /** Whether what was started is over within that time; then its exception, if it has one. */
     public boolean await(Duration limit) {
-        return during(() -> Native.await(state.handle, Math.max(0, limit.toNanos() / 1e9)));
+        return during(() -> awaited(Math.max(0, limit.toNanos() / 1e9)));
+    }
+
+    private boolean awaited(double seconds) {
+        boolean over = Native.await(state.handle, seconds);
+        if (over) {
+            ended();
+        }
+        return over;
     }
 
     /** An inference that ends by itself; cancelling the future ends it soon. Until then other calls wait. */
@@ -269,14 +312,14 @@ public final class Model implements AutoCloseable {
             Thread waiter = new Thread(() -> {
                 Throwable thrown = null;
                 try {
-                    Native.await(state.handle, -1);
+                    awaited(-1);
                 } catch (Throwable t) {
                     thrown = t;
                 } finally {
                     turn.release();
                 }
                 if (thrown == null) {
-                    future.complete(outputs);
+                    future.complete(outputs());
                 } else {
                     future.completeExceptionally(thrown);
                 }

@@ -17,6 +17,9 @@ final class Native {
     private Native() {}
 
     static byte[] bytes(String text) {
+        if (text != null && text.indexOf(0) >= 0) {
+            throw VtaException.invalid("a path or a URI with a character 0 in it");
+        }
         return text == null ? null : (text + "\0").getBytes(StandardCharsets.UTF_8);
     }
 
@@ -52,6 +55,11 @@ final class Native {
     static native int tensors(long model, boolean input);
 
     static native void bind(long model, boolean input, int index, ByteBuffer memory, long position, long bytes);
+
+    static native void reshape(long model, int index, long[] shape);
+
+    /** What an output holds; null: it lies in this memory, where it was bound. */
+    static native byte[] fetch(long model, int index, ByteBuffer memory);
 
     static native void run(long model, boolean profiled);
 

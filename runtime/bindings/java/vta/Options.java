@@ -28,7 +28,7 @@ public final class Options {
     /** Threads of the host kernels; 0: VTAC_THREADS of the environment, or all cores. */
     public Options threads(int threads) {
         if (threads < 0) {
-            throw VtaException.invalid("%d threads", threads);
+            throw VtaException.invalid("%d threads; expected 0, for as many as there are cores, or more", threads);
         }
         this.threads = threads;
         return this;
@@ -36,7 +36,10 @@ public final class Options {
 
     /** The longest that a launch may take; zero: no limit. */
     public Options timeout(Duration timeout) {
-        this.timeout = timeout.toNanos() / 1e9;
+        if (timeout.isNegative()) {
+            throw VtaException.invalid("a timeout of %s; expected zero, for none, or more", timeout);
+        }
+        this.timeout = timeout.getSeconds() + timeout.getNano() / 1e9;
         return this;
     }
 

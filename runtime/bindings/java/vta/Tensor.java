@@ -83,7 +83,7 @@ public final class Tensor {
     }
 
     private void written() {
-        model.own(input, index);
+        model.own(this, input, index);
     }
 
     public void set(float[] values) {

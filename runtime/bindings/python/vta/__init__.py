@@ -17,6 +17,7 @@ on one `vta.Device` share it in turn.
 import asyncio
 import collections
 import ctypes
+import operator
 import os
 
 def _bring():
@@ -100,6 +101,14 @@ Layer.__doc__ = """A layer of an accelerator step in the last run: as the compil
 its cycles, whole and by what they were for. The last of each step has no operator: what belongs to no layer."""
 
 
+class _OtherShape(ValueError):
+    """Values of another shape than a tensor has."""
+
+    def __init__(self, tensor, shape):
+        self.shape = tuple(shape)
+        super().__init__("'%s' has shape %s, not %s" % (tensor.name, tensor.shape, self.shape))
+
+
 class Tensor:
     """An input or an output: what it is, and a view of its memory."""
 
@@ -107,7 +116,7 @@ class Tensor:
         self.name, self._code, self._bits, self.shape, self.nbytes = row
         self.dtype = _KINDS.get(self._code, "type%d_" % self._code) + str(self._bits)
         self._array = array
-        plain = memoryview(array)
+        plain = memoryview(array)[: self.nbytes]
         form = _FORMATS.get(self.dtype, "B")
         whole = self.nbytes > 0 and self.dtype in _FORMATS
         self.data = plain.cast(form, self.shape) if whole and self.shape else plain.cast(form) if whole else plain
@@ -132,7 +141,12 @@ class Tensor:
         return self.shape[0] if self.shape else 1
 
     def tolist(self):
-        return self.data.tolist()
+        if self.nbytes > 0 or not self.shape:
+            return self.data.tolist()[0] if not self.shape and self.dtype in _FORMATS else self.data.tolist()
+        rows = []  # no element: as many empty lists as the axes before the first 0 ask for
+        for size in reversed(self.shape[: self.shape.index(0)]):
+            rows = [rows] * size
+        return rows
 
     def tobytes(self):
         return self.data.tobytes()
@@ -143,35 +157,54 @@ class Tensor:
         return Tensor(row, bytearray(self._array))
 
     def set(self, values):
-        """Copies values of the same type and shape, or plain bytes, out of a buffer, a DLPack tensor or a list."""
+        """Copies values of the same type and shape, or plain bytes, out of a buffer, a DLPack tensor or lists of numbers; a
+        number, where the tensor is one."""
         if isinstance(values, (list, tuple)):
+            shape = _shape_of(values)
+            if shape != self.shape:
+                raise _OtherShape(self, shape)
             _fill(self.data, values, self.shape)
-            return
-        if not _is_buffer(values) and hasattr(values, "__dlpack__"):
+        elif isinstance(values, (int, float)):
+            if self.shape:
+                raise _OtherShape(self, ())
+            self.data[0] = values
+        elif not _is_buffer(values) and hasattr(values, "__dlpack__"):
             address, size, code, bits, shape, owner = _vta.take(values.__dlpack__())
             self._check(_KINDS.get(code, "?") + str(bits), shape)
             ctypes.memmove(self.address, address, size)
             del owner  # not before
-            return
-        view = memoryview(values)
-        if not view.c_contiguous:
-            view = memoryview(view.tobytes()).cast("B").cast(view.format, view.shape) if view.ndim else view
+        else:
+            view = self._view(values)
+            plain = view.c_contiguous and len(view.format) == 1 and 0 not in view.shape
+            memoryview(self._array)[: view.nbytes] = view.cast("B") if plain else view.tobytes()
+
+    def _view(self, values):
+        """Somebody's buffer, of this type and shape, or plain bytes of this size."""
+        try:
+            view = memoryview(values)
+        except TypeError:
+            raise TypeError("'%s' takes a buffer, a DLPack tensor or lists of numbers, not %r of type %s"
+                            % (self.name, values, type(values).__name__)) from None
         if view.format not in ("B", "c") or view.shape == self.shape:
             form = view.format.lstrip("@=<") or "B"
             form = {"l": "q", "L": "Q"}.get(form, form) if view.itemsize == 8 else form
-            named = next((name for name, f in _FORMATS.items() if f == form and name != "bfloat16"), "?")
-            if self.dtype != "bfloat16":
-                self._check(named, view.shape)
+            named = next((name for name, f in _FORMATS.items() if f == form and name != "bfloat16"), None)
+            if form[0] in ">!" and view.itemsize > 1:
+                raise TypeError("'%s' takes numbers in the byte order of this machine, not big-endian ones ('%s')"
+                                % (self.name, view.format))
+            if self.dtype == "bfloat16" and named in ("uint16", "float16"):
+                named = self.dtype
+            self._check(named or "format '%s'" % view.format, view.shape)
         elif view.nbytes != self.nbytes:
             raise ValueError("'%s' has %d bytes, not %d" % (self.name, self.nbytes, view.nbytes))
-        memoryview(self._array)[:] = view.cast("B")
+        return view
 
     def _check(self, dtype, shape):
         bools = {"bool8": "uint8"}
         if bools.get(dtype, dtype) != bools.get(self.dtype, self.dtype):
             raise TypeError("'%s' is of %s, not %s" % (self.name, self.dtype, dtype))
         if tuple(shape) != self.shape:
-            raise ValueError("'%s' has shape %s, not %s" % (self.name, self.shape, tuple(shape)))
+            raise _OtherShape(self, shape)
 
     def __repr__(self):
         return "%s: %s%s" % (self.name, self.dtype, list(self.shape))
@@ -185,12 +218,17 @@ def _is_buffer(values):
         return False
 
 
+def _shape_of(values):
+    """The shape of lists of lists, each of the same length."""
+    if not isinstance(values, (list, tuple)):
+        return ()
+    inner = _shape_of(values[0]) if values else ()
+    if any(_shape_of(value) != inner for value in values[1:]):
+        raise ValueError("lists side by side have different lengths; all rows of a tensor are as long")
+    return (len(values),) + inner
+
+
 def _fill(view, values, shape, at=()):
-    if not shape:
-        view[at or 0] = values
-        return
-    if len(values) != shape[0]:
-        raise ValueError("%d values where %d are expected" % (len(values), shape[0]))
     for i, value in enumerate(values):
         if len(shape) == 1:
             view[at + (i,) if at else i] = value
@@ -229,17 +267,24 @@ class Model:
     def __init__(self, path, device=None, threads=0, timeout=0.0, priority=0, progress=None):
         shared = device._device if isinstance(device, Device) else device
         self._model = _vta.Model(os.fspath(path), shared, threads, timeout, priority, progress)
-        self.inputs = self._place(True)
-        self.outputs = self._place(False)
+        self.inputs = [self._place(True, i, row) for i, row in enumerate(self._model.tensors(True))]
+        self.outputs = [self._place(False, i, row) for i, row in enumerate(self._model.tensors(False))]
+        self._open = any(0 in tensor.shape for tensor in self.inputs + self.outputs)
 
-    def _place(self, inputs):
-        tensors = []
-        for index, row in enumerate(self._model.tensors(inputs)):
-            tensor = Tensor(row, bytearray(max(row[4], 1)) if row[4] == 0 else bytearray(row[4]))
-            if tensor.nbytes:
-                self._model.bind(inputs, index, tensor.address, tensor.nbytes, tensor.data)
-            tensors.append(tensor)
-        return tensors
+    def _place(self, inputs, index, row):
+        tensor = Tensor(row, bytearray(row[4] or 1))
+        if tensor.nbytes:
+            self._model.bind(inputs, index, tensor.address, tensor.nbytes, tensor.data)
+        return tensor
+
+    def _ended(self):
+        """The outputs, those whose size the run has decided anew."""
+        if self._open:
+            for index, row in enumerate(self._model.tensors(False)):
+                array = self._model.fetch(index, self.outputs[index].address)
+                if array is not None:
+                    self.outputs[index] = Tensor(row, array or bytearray(1))
+        return self.outputs
 
     @property
     def name(self):
@@ -261,13 +306,33 @@ class Model:
                 if tensor.name == key:
                     return index
             raise KeyError("the model has no '%s'; it has %s" % (key, ", ".join(t.name for t in tensors)))
-        return range(len(tensors))[key]
+        return range(len(tensors))[operator.index(key)]
 
     def set(self, key, values):
-        """Copies an input, by number or name."""
+        """Copies an input, by number or name. Where the model leaves its size open, it takes that of the values."""
         index = self._tensor(self.inputs, key)
-        self.inputs[index].set(values)
+        self._model.idle()
+        try:
+            self.inputs[index].set(values)
+        except _OtherShape as error:
+            self._reshape(index, error.shape, "%s: " % error)
+            self.inputs[index].set(values)
         self._bind(True, index, None)
+
+    def set_shape(self, key, shape):
+        """Gives an input another size, where the model was compiled for more than one (`vtac compile --dynamic`); there are
+        zeros in it then, in a new tensor."""
+        self._reshape(self._tensor(self.inputs, key), tuple(map(operator.index, shape)), "")
+
+    def _reshape(self, index, shape, before):
+        try:
+            self._model.reshape(index, shape)
+        except InvalidError as error:
+            refused = InvalidError(before + str(error))
+            refused.code = error.code
+            raise refused from None
+        self._open = True
+        self.inputs[index] = self._place(True, index, self._model.tensors(True)[index])
 
     def get(self, key=0):
         """An output, by number or name; the next run writes over it (`copy` keeps it)."""
@@ -284,18 +349,16 @@ class Model:
     def _bind(self, inputs, index, values):
         tensor = (self.inputs if inputs else self.outputs)[index]
         if values is None:
-            if tensor.nbytes:
+            if tensor.nbytes and not (self._open and not inputs):
                 self._model.bind(inputs, index, tensor.address, tensor.nbytes, tensor.data)
         elif hasattr(values, "__dlpack__"):
             address, size, code, bits, shape, owner = _vta.take(values.__dlpack__())
             tensor._check(_KINDS.get(code, "?") + str(bits), shape)
             self._model.bind(inputs, index, address, size, (owner, values))
         else:
-            view = memoryview(values)
+            view = tensor._view(values)
             if view.readonly or not view.c_contiguous:
                 raise BufferError("only writable memory without gaps can be bound; `set` copies all others")
-            if view.nbytes != tensor.nbytes:
-                raise ValueError("'%s' has %d bytes, not %d" % (tensor.name, tensor.nbytes, view.nbytes))
             held = (ctypes.c_char * view.nbytes).from_buffer(view)
             self._model.bind(inputs, index, ctypes.addressof(held), view.nbytes, (held, view))
 
@@ -311,7 +374,7 @@ class Model:
         """One inference; inputs that are not given stay. Returns the outputs."""
         self._set_all(inputs, named)
         self._model.run(False)
-        return self.outputs
+        return self._ended()
 
     __call__ = run
 
@@ -319,6 +382,7 @@ class Model:
         """The same with a clock round each step; returns the steps."""
         self._set_all(inputs, named)
         self._model.run(True)
+        self._ended()
         return self.steps()
 
     def steps(self):
@@ -336,7 +400,7 @@ class Model:
 
     def wait(self, timeout=None):
         """The outputs of what was started; None: it goes on after `timeout` seconds."""
-        return self.outputs if self._model.wait(-1.0 if timeout is None else timeout) else None
+        return self._ended() if self._model.wait(-1.0 if timeout is None else timeout) else None
 
     def cancel(self):
         """Ends what was started, soon; it is still to be waited for."""
@@ -354,23 +418,22 @@ class Model:
         """`run` for event loops: others go on meanwhile. Cancelling the task ends the inference."""
         loop = asyncio.get_running_loop()
         over = loop.create_future()
-        self.start(*inputs, **named)
         descriptor = self.fileno()
-        loop.add_reader(descriptor, lambda: over.done() or over.set_result(None))
+        self.start(*inputs, **named)
         try:
+            loop.add_reader(descriptor, lambda: over.done() or over.set_result(None))
             await over
-        except asyncio.CancelledError:
+        except BaseException:  # what was started is to be waited for, even where it was over already
             self._model.cancel()
+            try:
+                self._model.wait(-1.0)
+            except Error:
+                pass
             raise
         finally:
             loop.remove_reader(descriptor)
-            if over.cancelled():
-                try:
-                    self._model.wait(-1.0)
-                except Interrupted:
-                    pass
         self._model.wait(-1.0)
-        return self.outputs
+        return self._ended()
 
     def close(self):
         """Frees the model; its tensors stay. Needless after `with`."""
