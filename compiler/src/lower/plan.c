@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The memory plan: lifetimes from the steps, outputs written over inputs that end there, and the rest placed
- * largest first at the lowest address that is free for as long as it lives.
+ * by when it lives.
  */
-#include <stdlib.h>
-
 #include "lower.h"
 #include "vta/artifact.h"
+#include "vtac/memory.h"
 
 static vtac_storage *storage(const vtac_program *p, vtac_storage_id id)
 {
@@ -71,100 +70,27 @@ static uint64_t aligned(uint64_t bytes)
     return (bytes + VTA_ARTIFACT_ALIGN - 1) / VTA_ARTIFACT_ALIGN * VTA_ARTIFACT_ALIGN;
 }
 
-typedef struct by_size {
-    uint64_t bytes;
-    vtac_storage_id id;
-} by_size;
-
-static int larger_first(const void *a, const void *b)
-{
-    const by_size *x = a;
-    const by_size *y = b;
-    if (x->bytes != y->bytes) {
-        return x->bytes > y->bytes ? -1 : 1;
-    }
-    return x->id < y->id ? -1 : x->id > y->id;
-}
-
-/* What is placed, by the stretches of steps in which it lives: most live in one or two of them. */
-enum { STRETCH = 64 };
-typedef struct placed {
-    vta_vec *in; /* of vtac_storage_id, for each stretch */
-    size_t stretches;
-} placed;
-
-static vta_status note_placed(placed *all, const vtac_storage *s, vtac_storage_id id, vta_diag *diag)
-{
-    for (uint32_t i = s->first / STRETCH; i <= s->last / STRETCH; i++) {
-        if (vta_vec_push(&all->in[i], &id) == NULL) {
-            return vta_fail(diag, VTA_NOMEM, "out of memory");
-        }
-    }
-    return VTA_OK;
-}
-
-/* The lowest offset at which `s` meets none of the placed ones that live when it does. Each move is forced,
- * so that their order does not matter. */
-static uint64_t lowest(const vtac_program *p, const vtac_storage *s, const placed *all)
-{
-    uint64_t offset = 0;
-    for (bool moved = true; moved;) {
-        moved = false;
-        for (uint32_t k = s->first / STRETCH; k <= s->last / STRETCH; k++) {
-            const vtac_storage_id *ids = all->in[k].items;
-            for (size_t i = 0; i < all->in[k].count; i++) {
-                const vtac_storage *other = storage(p, ids[i]);
-                const bool together = other->first <= s->last && s->first <= other->last;
-                if (together && offset < other->offset + aligned(other->bytes) &&
-                    other->offset < offset + aligned(s->bytes)) {
-                    offset = other->offset + aligned(other->bytes);
-                    moved = true;
-                }
-            }
-        }
-    }
-    return offset;
-}
-
-static vta_status place_all(vtac_program *p, const by_size *order, size_t count, placed *all, vta_diag *diag)
-{
-    for (size_t i = 0; i < count; i++) {
-        vtac_storage *s = storage(p, order[i].id);
-        s->offset = lowest(p, s, all);
-        VTA_TRY(note_placed(all, s, order[i].id, diag));
-        const uint64_t end = s->offset + aligned(s->bytes);
-        p->workspace_bytes = end > p->workspace_bytes ? end : p->workspace_bytes;
-    }
-    return VTA_OK;
-}
-
 static vta_status place_workspace(vtac_program *p, vta_diag *diag)
 {
-    by_size *order = vta_arena_array(&p->arena, p->storages.count, sizeof *order);
-    placed all = {.stretches = p->steps.count / STRETCH + 1};
+    vtac_life *lives = vta_arena_array(&p->arena, p->storages.count, sizeof *lives);
     size_t count = 0;
-    all.in = vta_arena_array(&p->arena, all.stretches, sizeof *all.in);
-    if (order == NULL || all.in == NULL) {
+    if (lives == NULL) {
         return vta_fail(diag, VTA_NOMEM, "out of memory");
-    }
-    for (size_t i = 0; i < all.stretches; i++) {
-        all.in[i] = (vta_vec){.item_size = sizeof(vtac_storage_id)};
     }
     for (vtac_storage_id id = 1; id < p->storages.count; id++) {
         const vtac_storage *s = storage(p, id);
         if (s->kind == VTAC_STORAGE_WORKSPACE && s->used) {
             p->unshared_bytes += aligned(s->bytes);
             if (s->merged == 0) {
-                order[count++] = (by_size){s->bytes, id};
+                lives[count++] = (vtac_life){aligned(s->bytes), id, s->first, s->last, 0};
             }
         }
     }
-    qsort(order, count, sizeof *order, larger_first);
-    const vta_status status = place_all(p, order, count, &all, diag);
-    for (size_t i = 0; i < all.stretches; i++) {
-        vta_vec_free(&all.in[i]);
+    VTA_TRY(vtac_place_lives(lives, count, &p->workspace_bytes, diag));
+    for (size_t i = 0; i < count; i++) {
+        storage(p, lives[i].id)->offset = lives[i].offset;
     }
-    return status;
+    return VTA_OK;
 }
 
 vta_status vtac_plan(vtac_program *p, vta_diag *diag)

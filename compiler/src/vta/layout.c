@@ -7,13 +7,9 @@
 #include <stdlib.h>
 
 #include "sched.h"
+#include "vtac/memory.h"
 
 enum { ALIGN = 64 };
-
-typedef struct life {
-    uint64_t bytes;
-    uint32_t tensor, first, last; /* layers; first: that writes it */
-} life;
 
 /* Of all tensors, where some are loaded as weights or as parameters. */
 static int64_t alignment_of(const machine *m, const vtac_vta_region *region)
@@ -49,17 +45,18 @@ static uint32_t root_of(const decisions *decided, uint32_t tensor)
     return tensor;
 }
 
-static void touch(life *l, uint32_t layer)
+static void touch(vtac_life *l, uint32_t layer)
 {
     l->first = l->first < layer ? l->first : layer;
     l->last = l->last > layer ? l->last : layer;
 }
 
-static void find_lives(const vtac_vta_region *region, const decisions *decided, life *lives)
+/* When each tensor lives, by layers: from the one that writes it. */
+static void find_lives(const vtac_vta_region *region, const decisions *decided, vtac_life *lives)
 {
     for (uint32_t i = 0; i < region->tensor_count; i++) {
         const vtac_vta_tensor *t = &region->tensors[i];
-        lives[i] = (life){.bytes = t->bytes, .tensor = i, .first = region->layer_count};
+        lives[i] = (vtac_life){.bytes = t->bytes, .id = i, .first = region->layer_count};
         if (t->role == VTAC_VTA_INPUT) {
             lives[i].first = 0;
         }
@@ -80,41 +77,22 @@ static void find_lives(const vtac_vta_region *region, const decisions *decided, 
     }
 }
 
-static int larger_first(const void *a, const void *b)
+/* Tensors that are a part of another have no place of their own. */
+static size_t leave_parts_out(const decisions *decided, vtac_life *lives, uint32_t count)
 {
-    const life *x = a;
-    const life *y = b;
-    if (x->bytes != y->bytes) {
-        return x->bytes > y->bytes ? -1 : 1;
-    }
-    return x->tensor < y->tensor ? -1 : x->tensor > y->tensor;
-}
-
-/* The lowest place that is free for as long as lives[count] lasts. */
-static uint64_t lowest(const vtac_vta_region *region, const decisions *decided, const life *lives,
-                       uint32_t count)
-{
-    const life *me = &lives[count];
-    uint64_t offset = 0;
-    for (bool moved = true; moved;) {
-        moved = false;
-        for (uint32_t i = 0; i < count; i++) {
-            const uint64_t other = region->tensors[lives[i].tensor].offset;
-            const bool apart = decided->part_of[lives[i].tensor] < 0;
-            const bool together = apart && lives[i].first <= me->last && me->first <= lives[i].last;
-            if (together && offset < other + lives[i].bytes && other < offset + me->bytes) {
-                offset = other + lives[i].bytes;
-                moved = true;
-            }
+    size_t kept = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        if (decided->part_of[lives[i].id] < 0) {
+            lives[kept++] = lives[i];
         }
     }
-    return offset;
+    return kept;
 }
 
 vta_status layout_tensors(const machine *m, vtac_vta_region *region, const decisions *decided,
                           uint64_t *work_bytes, vta_diag *diag)
 {
-    life *lives = calloc(region->tensor_count + 1, sizeof *lives);
+    vtac_life *lives = calloc(region->tensor_count + 1, sizeof *lives);
     if (lives == NULL) {
         return vta_fail(diag, VTA_NOMEM, "no memory to lay out %u tensors", region->tensor_count);
     }
@@ -123,14 +101,14 @@ vta_status layout_tensors(const machine *m, vtac_vta_region *region, const decis
         store_plainly(m, &region->tensors[i], align);
     }
     find_lives(region, decided, lives);
-    qsort(lives, region->tensor_count, sizeof *lives, larger_first);
-    *work_bytes = ALIGN;
-    for (uint32_t i = 0; i < region->tensor_count; i++) {
-        vtac_vta_tensor *t = &region->tensors[lives[i].tensor];
-        t->offset = decided->part_of[lives[i].tensor] < 0 ? lowest(region, decided, lives, i) : 0;
-        *work_bytes = t->offset + t->bytes > *work_bytes ? t->offset + t->bytes : *work_bytes;
+    const size_t count = leave_parts_out(decided, lives, region->tensor_count);
+    const vta_status status = vtac_place_lives(lives, count, work_bytes, diag);
+    for (size_t i = 0; i < count; i++) {
+        region->tensors[lives[i].id].offset = lives[i].offset;
     }
+    *work_bytes = *work_bytes > ALIGN ? *work_bytes : ALIGN;
     free(lives);
+    VTA_TRY(status);
     for (uint32_t i = 0; i < region->tensor_count; i++) {
         vtac_vta_tensor *t = &region->tensors[i];
         const uint64_t plane = (uint64_t)(t->h * t->w * m->batch * m->block);
