@@ -11,9 +11,12 @@ tool=$1 params=$2 headers=$3
 root=$(cd "$(dirname "$0")/../.." && pwd)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-cd "$root/hw"
-sources=$(find rtl -name '*.v' | sort)
-dirs="-I$headers -Iinclude $(find rtl -type d | sed 's/^/-I/' | tr '\n' ' ')"
+cd "$work" # names without a blank, wherever the sources are
+ln -s "$root/hw/rtl" rtl
+ln -s "$root/hw/include" include
+ln -s "$headers" headers
+sources=$(find rtl/ -name '*.v' | sort)
+dirs="-Iheaders -Iinclude $(find rtl/ -type d | sed 's/^/-I/' | tr '\n' ' ')"
 
 # The tool's words about one configuration, on stdout.
 words() {
@@ -30,8 +33,8 @@ words() {
             echo "hierarchy -check -top vta_top"
             echo "proc"
             echo "check -assert"
-        } > "$work/lint.ys"
-        yosys -q -s "$work/lint.ys" 2>&1 || echo "yosys fails" ;;
+        } > lint.ys
+        yosys -q -s lint.ys 2>&1 || echo "yosys fails" ;;
     esac
 }
 
@@ -40,10 +43,10 @@ names=$(basename -s .json "$root"/isa/configs/*.json)
 status=0
 for name in $names; do
     config=$root/isa/configs/$name.json
-    words "$config" > "$work/words" || { echo "$tool, $name: no parameters"; exit 1; }
-    if [ -s "$work/words" ]; then
+    words "$config" > words || { echo "$tool, $name: no parameters"; exit 1; }
+    if [ -s words ]; then
         echo "$tool, $name:"
-        head -n 40 "$work/words"
+        head -n 40 words
         status=1
     else
         echo "$tool, $name: clean"
