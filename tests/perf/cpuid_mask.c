@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * A library to preload (LD_PRELOAD): the program then sees a processor without AVX-512, or without its dot
- * products alone, so that a peer that chooses its kernels at run time can be measured on the instructions
- * that
- * `--host x86-64-v3` and `x86-64-v4` have. VTAC_CPUID names them: "x86-64-v3" or "x86-64-v4"; anything else
- * hides nothing. The kernel is asked to let CPUID fault, and the fault is answered with the bits taken away.
- * Where it refuses (other processors, some virtual machines), a line on stderr says so and the program ends
- * with status 4.
+ * products and tiles (AMX) alone, so that a peer that chooses its kernels at run time can be measured on the
+ * instructions that `--host x86-64-v3` and `x86-64-v4` have. VTAC_CPUID names them: "x86-64-v3" or
+ * "x86-64-v4"; anything else hides nothing. The kernel is asked to let CPUID fault, and the fault is answered
+ * with the bits taken away. Where it refuses (other processors, some virtual machines), a line on stderr says
+ * so and the program ends with status 4.
  */
 #define _GNU_SOURCE
 #include <cpuid.h>
@@ -28,7 +27,7 @@ typedef struct hidden {
     uint32_t b, c, d, a1;
 } hidden;
 #define BIT(n) (UINT32_C(1) << (n))
-static const hidden dots = {.c = BIT(11), .a1 = BIT(4) | BIT(5)};
+static const hidden dots = {.c = BIT(11), .d = BIT(22) | BIT(24) | BIT(25), .a1 = BIT(4) | BIT(5) | BIT(21)};
 static const hidden vectors = {.b = BIT(16) | BIT(17) | BIT(21) | BIT(26) | BIT(27) | BIT(28) | BIT(30) |
                                     BIT(31),
                                .c = BIT(1) | BIT(6) | BIT(11) | BIT(12) | BIT(14),

@@ -6,6 +6,8 @@
  */
 #include "emit.h"
 
+enum { MOST_LANES = 1024, MOST_TURNED = 64 };
+
 #include <string.h>
 
 #include "vta/str.h"
@@ -164,16 +166,47 @@ static LLVMValueRef load_scalar(vtac_emitter *em, const vtac_buffer *buffer, LLV
     return load;
 }
 
+static LLVMValueRef load_neighbours(vtac_emitter *em, const vtac_buffer *buffer, LLVMValueRef index,
+                                    unsigned count)
+{
+    LLVMTypeRef type = LLVMVectorType(vtac_llvm_memory_type(em, buffer->dtype), count);
+    LLVMValueRef load = LLVMBuildLoad2(em->builder, type, element_address(em, buffer, index), "");
+    LLVMSetAlignment(load, (unsigned)vtac_dtype_bytes(buffer->dtype));
+    return load;
+}
+
+/* Whether the lanes go through the index in two parts. */
+static bool is_turned(const vtac_emitter *em, const vtac_expr *index, vtac_turn *t)
+{
+    return em->lane_var != 0 && !em->first_lane && !uses_lanes(em, index) &&
+           vtac_llvm_turn_of(index, em->lane_var, em->lanes, t);
+}
+
+/* Rows that lie apart, whose elements are wanted one of each. */
+static LLVMValueRef load_turned(vtac_emitter *em, const vtac_expr *e, const vtac_turn *t)
+{
+    LLVMValueRef rows[MOST_TURNED];
+    LLVMValueRef first = emit_at_first_lane(em, e->in[0]);
+    for (int64_t i = 0; i < t->rows; i++) {
+        const int64_t row = t->last >= 0 && i > t->last ? t->last : i;
+        LLVMValueRef at = LLVMBuildAdd(em->builder, first, index_of(em, row * t->down), "");
+        rows[i] = load_neighbours(em, e->buffer, at, em->lanes / (unsigned)t->rows);
+    }
+    return unpack(em, e->buffer->dtype, vtac_llvm_turn_rows(em, rows, (unsigned)t->rows));
+}
+
 static LLVMValueRef emit_load(vtac_emitter *em, const vtac_expr *e)
 {
     const vtac_buffer *buffer = e->buffer;
     const int step = lane_step(em, e->in[0]);
+    vtac_turn turn;
     if (step == 1) {
-        LLVMTypeRef type = LLVMVectorType(vtac_llvm_memory_type(em, buffer->dtype), em->lanes);
-        LLVMValueRef at = element_address(em, buffer, emit_at_first_lane(em, e->in[0]));
-        LLVMValueRef load = LLVMBuildLoad2(em->builder, type, at, "");
-        LLVMSetAlignment(load, (unsigned)vtac_dtype_bytes(buffer->dtype));
-        return unpack(em, buffer->dtype, load);
+        return unpack(em, buffer->dtype,
+                      load_neighbours(em, buffer, emit_at_first_lane(em, e->in[0]), em->lanes));
+    }
+    if (step < 0 && is_turned(em, e->in[0], &turn) && turn.across == 1 && turn.rows <= MOST_TURNED &&
+        (turn.rows & (turn.rows - 1)) == 0) {
+        return load_turned(em, e, &turn);
     }
     LLVMValueRef index = emit(em, e->in[0]);
     const unsigned lanes = vtac_llvm_lanes(index);
@@ -231,7 +264,7 @@ static LLVMValueRef emit_var(vtac_emitter *em, const vtac_expr *e)
         }
         return value;
     }
-    LLVMValueRef lanes[64];
+    LLVMValueRef lanes[MOST_LANES];
     for (unsigned i = 0; i < em->lanes; i++) {
         lanes[i] = index_of(em, i);
     }
@@ -461,6 +494,18 @@ static LLVMValueRef emit(vtac_emitter *em, const vtac_expr *e)
 
 static void emit_block(vtac_emitter *em, const vtac_stmt *s);
 
+/* Each row of the vector to a place of its own. */
+static void store_rows(vtac_emitter *em, const vtac_stmt *s, LLVMValueRef value, const vtac_turn *t)
+{
+    LLVMValueRef first = emit_at_first_lane(em, s->index);
+    for (int64_t i = 0; i < (int64_t)em->lanes / t->rows; i++) {
+        LLVMValueRef at = LLVMBuildAdd(em->builder, first, index_of(em, i * t->across), "");
+        LLVMValueRef row = vtac_llvm_turn_part(em, value, (unsigned)(i * t->rows), (unsigned)t->rows);
+        LLVMSetAlignment(LLVMBuildStore(em->builder, row, element_address(em, s->buffer, at)),
+                         (unsigned)vtac_dtype_bytes(s->buffer->dtype));
+    }
+}
+
 static void emit_store(vtac_emitter *em, const vtac_stmt *s)
 {
     LLVMValueRef value = emit(em, s->value);
@@ -472,6 +517,11 @@ static void emit_store(vtac_emitter *em, const vtac_stmt *s)
     if (em->lane_var == 0 || lane_step(em, s->index) == 1) {
         LLVMValueRef at = element_address(em, s->buffer, emit_at_first_lane(em, s->index));
         LLVMSetAlignment(LLVMBuildStore(em->builder, value, at), alignment);
+        return;
+    }
+    vtac_turn turn;
+    if (is_turned(em, s->index, &turn) && turn.down == 1 && turn.last < 0) {
+        store_rows(em, s, value, &turn);
         return;
     }
     LLVMTypeRef i32 = LLVMInt32TypeInContext(em->context);

@@ -55,6 +55,19 @@ LLVMValueRef vtac_emit_dot2(vtac_emitter *em, LLVMValueRef *v);
 /* Four rows of bytes, one behind the other: word i has the i-th of each, the first row's lowest. */
 LLVMValueRef vtac_emit_words(vtac_emitter *em, LLVMValueRef bytes);
 
+/* An index that moves by `down` for each lane % rows and by `across` for each lane / rows; lane % rows counts
+ * up to `last` alone, where that is not negative. */
+typedef struct vtac_turn {
+    int64_t rows, down, across, last;
+} vtac_turn;
+/* False where the index is not like that, or has one part alone. */
+bool vtac_llvm_turn_of(const vtac_expr *index, uint32_t lane, unsigned lanes, vtac_turn *out);
+/* The first elements of all rows, the second ones, and so on; `count` is a power of two, `rows` is used up.
+ */
+LLVMValueRef vtac_llvm_turn_rows(vtac_emitter *em, LLVMValueRef *rows, unsigned count);
+/* Some neighbouring lanes. */
+LLVMValueRef vtac_llvm_turn_part(vtac_emitter *em, LLVMValueRef all, unsigned first, unsigned count);
+
 /* f16 and bf16 bits (i16) to float, and back with rounding to nearest even. */
 LLVMValueRef vtac_emit_widen(vtac_emitter *em, vtac_dtype dtype, LLVMValueRef bits);
 LLVMValueRef vtac_emit_narrow(vtac_emitter *em, vtac_dtype dtype, LLVMValueRef value);

@@ -12,7 +12,7 @@
 
 #include "layout.h"
 
-enum { MOST_BORDER = 16, MOST_BLOCK = 16 };
+enum { MOST_BORDER = 16, MOST_BLOCK = 16, MOST_POSITIONS = 16 };
 
 static int64_t larger(int64_t a, int64_t b)
 {
@@ -560,27 +560,117 @@ static vta_status make_room(vtac_lower *l, vtac_value_id id)
     return has_border(f) ? fill_border(l, id) : VTA_OK;
 }
 
-/* Opens the loops of a copy but that over the lanes; `at` is the plain index. */
+/* A copy between the two forms: `positions` of a plane and some channels of a block at a time, which vectors
+ * turn. A plane whose rows follow each other is one row. */
 typedef struct copy {
-    const vtac_expr *at[4], *block, *lane;
+    vtac_buffer *to, *from;
+    const vtac_expr *at[4], *block, *position; /* at: the plain index; position: the first of those */
+    uint32_t along;                            /* the axis of positions */
+    int64_t rows, columns, positions;
 } copy;
 
+static void shape_copy(const vtac_lower *l, vtac_value_id id, copy *c)
+{
+    const vtac_layout *f = &l->program->layouts[id];
+    const vtac_type *type = &l->graph->values[id].type;
+    const vtac_target *target = l->program->target;
+    const bool flat = columns_of(vtac_layout_of(l->program, id), type) == type->dim[3];
+    const int64_t room = (int64_t)(target->vector_bytes * target->vector_count / 2);
+    const int64_t bytes = f->block * (int64_t)vtac_dtype_bytes(type->dtype);
+    c->along = flat && type->dim[3] == 1 ? 2 : 3;
+    c->rows = flat ? 1 : type->dim[2];
+    c->columns = flat ? type->dim[2] * type->dim[3] : type->dim[3];
+    c->positions = 1;
+    while (c->positions < MOST_POSITIONS && 2 * c->positions <= c->columns &&
+           2 * c->positions * bytes <= room) {
+        c->positions *= 2;
+    }
+}
+
+/* Opens the loops but that over the lanes. */
 static void open_copy(vtac_lower *l, vtac_value_id id, copy *c)
 {
     const vtac_layout *f = &l->program->layouts[id];
     const vtac_type *type = &l->graph->values[id].type;
     vtac_kernel *k = l->k;
     const int64_t planes = type->dim[0] * f->blocks;
+    const int64_t chunks = (c->columns + c->positions - 1) / c->positions;
     const vtac_expr *plane = vtac_for(k, vtac_parallel_if(vtac_type_elements(type)), planes, "plane");
     c->block = vtac_let(k, "block", vtac_i_remc(k, plane, f->blocks));
     c->at[0] = vtac_let(k, "batch", vtac_i_divc(k, plane, f->blocks));
-    c->at[2] = vtac_for(k, VTAC_LOOP_SERIAL, type->dim[2], "y");
-    c->at[3] = vtac_for(k, VTAC_LOOP_SERIAL, type->dim[3], "x");
+    c->at[5 - c->along] = vtac_for(k, VTAC_LOOP_SERIAL, c->rows, "y");
+    c->position = vtac_i_mulc(k, vtac_for(k, VTAC_LOOP_SERIAL, chunks, "x"), c->positions);
+    if (c->columns % c->positions != 0) {
+        c->position = vtac_e2(k, VTAC_E_MIN, c->position, vtac_e_index(k, c->columns - c->positions));
+    }
+    c->position = vtac_let(k, "first", c->position);
 }
 
-static const vtac_expr *place_of(vtac_lower *l, vtac_value_id id, const copy *c)
+/* `channels` of a block. */
+typedef void copy_fn(vtac_lower *l, vtac_value_id id, copy *c, int64_t channels);
+
+/* The last block may have fewer channels than the others. */
+static void copy_blocks(vtac_lower *l, vtac_value_id id, copy *c, copy_fn *fn)
 {
-    return vtac_layout_place(l, id, c->at[0], c->block, c->at[2], c->at[3], c->lane);
+    vtac_kernel *k = l->k;
+    const vtac_layout *f = &l->program->layouts[id];
+    const int64_t rest = type_of(l->program, id)->dim[1] % f->block;
+    const vtac_expr *last = vtac_e_index(k, f->blocks - 1);
+    open_copy(l, id, c);
+    if (rest == 0) {
+        fn(l, id, c, f->block);
+    } else {
+        if (f->blocks > 1) {
+            vtac_if(k, vtac_e2(k, VTAC_E_LT, c->block, last));
+            fn(l, id, c, f->block);
+            vtac_end(k);
+        }
+        vtac_if(k, vtac_e2(k, VTAC_E_EQ, c->block, last));
+        fn(l, id, c, rest);
+        vtac_end(k);
+    }
+    vtac_close(l, 3);
+}
+
+static const vtac_expr *lanes_of(vtac_lower *l, int64_t lanes)
+{
+    return lanes == 1 ? vtac_e_index(l->k, 0) : vtac_for(l->k, VTAC_LOOP_VECTOR, lanes, "lane");
+}
+
+/* lane % rows and lane / rows. */
+static const vtac_expr *low_part(vtac_lower *l, const vtac_expr *lane, int64_t rows, int64_t lanes)
+{
+    return rows == lanes ? lane : vtac_i_remc(l->k, lane, rows);
+}
+
+static const vtac_expr *high_part(vtac_lower *l, const vtac_expr *lane, int64_t rows, int64_t lanes)
+{
+    return rows == lanes ? vtac_e_index(l->k, 0) : vtac_i_divc(l->k, lane, rows);
+}
+
+/* Channels that there are not become 0. */
+static void copy_laid_out(vtac_lower *l, vtac_value_id id, copy *c, int64_t channels)
+{
+    const int64_t block = l->program->layouts[id].block;
+    vtac_kernel *k = l->k;
+    const int64_t lanes = block * c->positions;
+    const vtac_expr *lane = lanes_of(l, lanes);
+    const vtac_expr *within = low_part(l, lane, block, lanes);
+    const vtac_expr *real = NULL;
+    c->at[c->along] = c->position;
+    const vtac_expr *to = vtac_layout_place(l, id, c->at[0], c->block, c->at[2], c->at[3], lane);
+    c->at[c->along] = vtac_i_add(k, c->position, high_part(l, lane, block, lanes));
+    if (channels < block) {
+        real = vtac_e2(k, VTAC_E_LT, within, vtac_e_index(k, channels));
+        within = vtac_e2(k, VTAC_E_MIN, within, vtac_e_index(k, channels - 1));
+    }
+    c->at[1] = vtac_i_add(k, vtac_i_mulc(k, c->block, block), within);
+    const vtac_expr *value = vtac_e_load(k, c->from, vtac_flat(l, &l->graph->values[id].type, c->at));
+    if (real != NULL && value != NULL) {
+        value = vtac_e3(k, VTAC_E_SELECT, real, value, vtac_e_int(k, value->type, 0));
+    }
+    vtac_store(k, c->to, to, value);
+    vtac_close(l, lanes == 1 ? 0 : 1);
 }
 
 static vta_status lay_out(vtac_lower *l, vtac_value_id id)
@@ -594,37 +684,23 @@ static vta_status lay_out(vtac_lower *l, vtac_value_id id)
         return VTA_OK; /* the same memory */
     }
     VTA_TRY(vtac_begin(l, ".layout"));
-    const int64_t channels = l->graph->values[id].type.dim[1];
-    vtac_kernel *k = l->k;
-    vtac_buffer *to = vtac_layout_buffer(l, id, "y");
-    vtac_buffer *from = vtac_value_buffer(l, id, "x");
-    copy c;
-    open_copy(l, id, &c);
-    c.lane = vtac_for(k, VTAC_LOOP_VECTOR, p->layouts[id].block, "lane");
-    c.at[1] = vtac_i_add(k, vtac_i_mulc(k, c.block, p->layouts[id].block), c.lane);
-    const vtac_expr *real = NULL;
-    if (channels % p->layouts[id].block != 0) {
-        real = vtac_e2(k, VTAC_E_LT, c.at[1], vtac_e_index(k, channels));
-        c.at[1] = vtac_e2(k, VTAC_E_MIN, c.at[1], vtac_e_index(k, channels - 1));
-    }
-    const vtac_expr *value = vtac_e_load(k, from, vtac_flat(l, &l->graph->values[id].type, c.at));
-    if (real != NULL && value != NULL) {
-        value = vtac_e3(k, VTAC_E_SELECT, real, value, vtac_e_int(k, value->type, 0));
-    }
-    vtac_store(k, to, place_of(l, id, &c), value);
-    vtac_close(l, 4);
+    copy c = {.to = vtac_layout_buffer(l, id, "y"), .from = vtac_value_buffer(l, id, "x")};
+    shape_copy(l, id, &c);
+    copy_blocks(l, id, &c, copy_laid_out);
     return VTA_OK;
 }
 
-/* The channels of one row of blocks, `lanes` of each. */
-static void copy_plain(vtac_lower *l, vtac_value_id id, vtac_buffer *to, vtac_buffer *from, copy *c,
-                       int64_t lanes)
+static void copy_plain(vtac_lower *l, vtac_value_id id, copy *c, int64_t channels)
 {
     const vtac_layout *f = &l->program->layouts[id];
-    c->lane = lanes == 1 ? vtac_e_index(l->k, 0) : vtac_for(l->k, VTAC_LOOP_VECTOR, lanes, "lane");
-    c->at[1] = vtac_i_add(l->k, vtac_i_mulc(l->k, c->block, f->block), c->lane);
-    vtac_store(l->k, to, vtac_flat(l, &l->graph->values[id].type, c->at),
-               vtac_e_load(l->k, from, place_of(l, id, c)));
+    vtac_kernel *k = l->k;
+    const int64_t lanes = channels * c->positions;
+    const vtac_expr *lane = lanes_of(l, lanes);
+    const vtac_expr *within = high_part(l, lane, c->positions, lanes);
+    c->at[c->along] = vtac_i_add(k, c->position, low_part(l, lane, c->positions, lanes));
+    const vtac_expr *from = vtac_layout_place(l, id, c->at[0], c->block, c->at[2], c->at[3], within);
+    c->at[1] = vtac_i_add(k, vtac_i_mulc(k, c->block, f->block), within);
+    vtac_store(k, c->to, vtac_flat(l, &l->graph->values[id].type, c->at), vtac_e_load(k, c->from, from));
     vtac_close(l, lanes == 1 ? 0 : 1);
 }
 
@@ -636,27 +712,9 @@ static vta_status make_plain(vtac_lower *l, vtac_value_id id)
     }
     p->is_plain[id] = true;
     VTA_TRY(vtac_begin(l, ".plain"));
-    vtac_kernel *k = l->k;
-    const vtac_layout *f = &p->layouts[id];
-    const int64_t rest = type_of(p, id)->dim[1] % f->block;
-    vtac_buffer *to = vtac_value_buffer(l, id, "y");
-    vtac_buffer *from = vtac_layout_buffer(l, id, "x");
-    copy c;
-    open_copy(l, id, &c);
-    const vtac_expr *last = vtac_e_index(k, f->blocks - 1);
-    if (rest == 0) {
-        copy_plain(l, id, to, from, &c, f->block);
-    } else {
-        if (f->blocks > 1) {
-            vtac_if(k, vtac_e2(k, VTAC_E_LT, c.block, last));
-            copy_plain(l, id, to, from, &c, f->block);
-            vtac_end(k);
-        }
-        vtac_if(k, vtac_e2(k, VTAC_E_EQ, c.block, last));
-        copy_plain(l, id, to, from, &c, rest);
-        vtac_end(k);
-    }
-    vtac_close(l, 3);
+    copy c = {.to = vtac_value_buffer(l, id, "y"), .from = vtac_layout_buffer(l, id, "x")};
+    shape_copy(l, id, &c);
+    copy_blocks(l, id, &c, copy_plain);
     return VTA_OK;
 }
 

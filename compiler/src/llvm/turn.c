@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Vectors that turn a small matrix. Where the lanes of a loop go through an index in two parts, lane % rows
+ * and lane / rows, neighbours along one part lie side by side in memory: they come and go by whole vectors,
+ * and shuffles do the rest.
+ */
+#include "emit.h"
+
+enum { MOST_LANES = 1024 };
+
+/* One term more. False: the terms do not agree on the number of rows. */
+static bool add_part(vtac_turn *t, int64_t rows, int64_t last)
+{
+    if ((t->rows != 0 && t->rows != rows) || (last >= 0 && t->last >= 0 && t->last != last)) {
+        return false;
+    }
+    t->rows = rows;
+    t->last = last >= 0 ? last : t->last;
+    return true;
+}
+
+static bool is_part_of(const vtac_expr *e, vtac_expr_op op, uint32_t lane)
+{
+    return e->op == op && e->in[0]->op == VTAC_E_VAR && e->in[0]->var == lane && e->in[1]->op == VTAC_E_INT &&
+           e->in[1]->i > 0;
+}
+
+/* Adds `times` the expression. */
+static bool add_terms(const vtac_expr *e, uint32_t lane, int64_t times, vtac_turn *t)
+{
+    if (!vtac_expr_uses(e, lane)) {
+        return true;
+    }
+    if (e->op == VTAC_E_ADD || e->op == VTAC_E_SUB) {
+        return add_terms(e->in[0], lane, times, t) &&
+               add_terms(e->in[1], lane, e->op == VTAC_E_ADD ? times : -times, t);
+    }
+    if (e->op == VTAC_E_MUL && e->in[1]->op == VTAC_E_INT) {
+        return add_terms(e->in[0], lane, times * e->in[1]->i, t);
+    }
+    if (is_part_of(e, VTAC_E_DIV, lane)) {
+        t->across += times;
+        return add_part(t, e->in[1]->i, -1);
+    }
+    if (is_part_of(e, VTAC_E_REM, lane)) {
+        t->down += times;
+        return add_part(t, e->in[1]->i, -1);
+    }
+    if (e->op == VTAC_E_MIN && e->in[1]->op == VTAC_E_INT && is_part_of(e->in[0], VTAC_E_REM, lane)) {
+        t->down += times;
+        return add_part(t, e->in[0]->in[1]->i, e->in[1]->i);
+    }
+    return false;
+}
+
+bool vtac_llvm_turn_of(const vtac_expr *index, uint32_t lane, unsigned lanes, vtac_turn *out)
+{
+    *out = (vtac_turn){.last = -1};
+    return lanes <= MOST_LANES && add_terms(index, lane, 1, out) && out->rows > 1 && out->rows < lanes &&
+           lanes % (unsigned)out->rows == 0;
+}
+
+static LLVMValueRef shuffle(vtac_emitter *em, LLVMValueRef a, LLVMValueRef b, const unsigned *from,
+                            unsigned count)
+{
+    LLVMTypeRef i32 = LLVMInt32TypeInContext(em->context);
+    LLVMValueRef mask[MOST_LANES];
+    for (unsigned i = 0; i < count; i++) {
+        mask[i] = LLVMConstInt(i32, from[i], 0);
+    }
+    return LLVMBuildShuffleVector(em->builder, a, b, LLVMConstVector(mask, count), "");
+}
+
+/* a0 b0 a1 b1 … */
+static LLVMValueRef interleave(vtac_emitter *em, LLVMValueRef a, LLVMValueRef b)
+{
+    const unsigned count = vtac_llvm_lanes(a);
+    unsigned from[MOST_LANES];
+    for (unsigned i = 0; i < 2 * count; i++) {
+        from[i] = i / 2 + i % 2 * count;
+    }
+    return shuffle(em, a, b, from, 2 * count);
+}
+
+LLVMValueRef vtac_llvm_turn_rows(vtac_emitter *em, LLVMValueRef *rows, unsigned count)
+{
+    for (unsigned n = count / 2; n > 0; n /= 2) {
+        for (unsigned i = 0; i < n; i++) {
+            rows[i] = interleave(em, rows[i], rows[i + n]);
+        }
+    }
+    return rows[0];
+}
+
+LLVMValueRef vtac_llvm_turn_part(vtac_emitter *em, LLVMValueRef all, unsigned first, unsigned count)
+{
+    unsigned from[MOST_LANES];
+    for (unsigned i = 0; i < count; i++) {
+        from[i] = first + i;
+    }
+    return shuffle(em, all, LLVMGetPoison(LLVMTypeOf(all)), from, count);
+}
