@@ -25,7 +25,8 @@ typedef struct vtac_island_search {
     const uint32_t *position;                                      /* of a node in the order, from 1 on */
     bool (*begins)(const vtac_graph *graph, vtac_value_id value);  /* may one begin with it? */
     bool (*takes)(const vtac_graph *graph, const vtac_node *node); /* may it be inside? NULL: any */
-    bool by_channel; /* constants may have a number for each channel; then the smallest island is wanted */
+    int axis; /* constants may have a number for each place along it, then the smallest island is wanted; 0:
+                 none, -1: the last one */
 } vtac_island_search;
 
 /* By node: places in the order from 1 on; NULL: no memory. */
@@ -36,5 +37,9 @@ bool vtac_find_island(const vtac_island_search *search, vtac_node_id root, vtac_
 
 /* A number, or the table of a LookUp: what an island may contain beside its source. */
 bool vtac_island_knows(const vtac_graph *graph, const vtac_node *node, uint32_t input);
+
+/* Islands with a constant for each column of rows become depthwise convolutions, with the rows turned into an
+ * image and back: worth it where what makes the rows, and what reads them, are turned as well. */
+vta_status vtac_fold_row_islands(vtac_graph *graph, uint32_t *changes, vta_diag *diag);
 
 #endif

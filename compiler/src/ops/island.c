@@ -47,17 +47,18 @@ bool vtac_island_knows(const vtac_graph *graph, const vtac_node *node, uint32_t 
            (vtac_type_elements(&constant->type) == 1 || (node->op == VTAC_OP_LOOK_UP && input == 1));
 }
 
-/* A number for each place along axis 1 of the island's shape. */
+/* A number for each place along the axis of the island's shape. */
 static bool is_by_channel(const search *s, const vtac_tensor *constant)
 {
-    if (constant == NULL || s->type->rank < 3 || constant->type.rank + 1U < s->type->rank ||
+    const uint32_t axis = s->how->axis < 0 ? s->type->rank - 1 : (uint32_t)s->how->axis;
+    if (constant == NULL || s->type->rank < 3 || constant->type.rank + axis < s->type->rank ||
         constant->type.rank > s->type->rank) {
         return false;
     }
     const uint32_t missing = s->type->rank - constant->type.rank;
     bool good = true;
     for (uint32_t i = 0; i < constant->type.rank; i++) {
-        good = good && constant->type.dim[i] == (i + missing == 1 ? s->type->dim[1] : 1);
+        good = good && constant->type.dim[i] == (i + missing == axis ? s->type->dim[axis] : 1);
     }
     return good;
 }
@@ -65,7 +66,7 @@ static bool is_by_channel(const search *s, const vtac_tensor *constant)
 static bool knows(const search *s, const vtac_node *node, uint32_t input)
 {
     return vtac_island_knows(s->graph, node, input) ||
-           (s->how->by_channel && is_by_channel(s, vtac_in_constant(s->graph, node, input)));
+           (s->how->axis != 0 && is_by_channel(s, vtac_in_constant(s->graph, node, input)));
 }
 
 static bool add_to_frontier(search *s, vtac_value_id value)
@@ -153,7 +154,7 @@ bool vtac_find_island(const vtac_island_search *how, vtac_node_id root, vtac_isl
         if (s.frontier_count == 1 && same_shape(&g->values[only].type, s.type) && how->begins(g, only)) {
             *out = s.is;
             out->source = only;
-            if (how->by_channel || read_elsewhere(&s, only)) {
+            if (how->axis != 0 || read_elsewhere(&s, only)) {
                 break;
             }
         }

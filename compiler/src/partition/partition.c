@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "partition.h"
+#include "vtac/island.h"
 #include "vtac/quantize.h"
 
 /* A launch costs the host about this many cycles of the accelerator: registers, an interrupt, its wait. */
@@ -386,10 +387,13 @@ static vta_status run(partitioner *r)
     vtac_partition *p = r->p;
     int32_t *zeros;
     p->config = *r->options->config;
+    uint32_t changes = 0;
+    VTA_TRY(vtac_fold_row_islands(r->graph, &changes, r->diag));
     VTA_TRY(vtac_turn_rows(r->graph, r->options->always, &p->arena, r->diag));
     VTA_TRY(vtac_gather_moves(r->graph, &p->arena, &r->moves, r->diag));
     VTA_TRY(vtac_turn_products(r->graph, r->options->config, r->options->always, &p->arena, &r->products,
                                r->diag));
+    VTA_TRY(vtac_shorten_turns(r->graph, r->options->config, &p->arena, r->diag));
     VTA_TRY(
         vtac_turn_integers(r->graph, r->options->config, r->options->always, &p->arena, &r->sums, r->diag));
     VTA_TRY(

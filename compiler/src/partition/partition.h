@@ -6,6 +6,7 @@
  *   rows.c       matrix products of rows as convolutions
  *   move.c       operators that only move numbers, as one
  *   product.c    matrix products of two activations, the second packed as weights
+ *   turns.c      the Reshapes and Transposes around those
  *   integer.c    ConvInteger and MatMulInteger, as sums
  *   volume.c     convolutions of volumes, as those of images
  *   builder.c    the host's nodes around both
@@ -92,6 +93,12 @@ vta_status vtac_turn_nodes(vtac_graph *graph, const vta_config *config, bool alw
 /* Products of two matrices that are no constants, with the second one packed; `always`: small ones, too. */
 vta_status vtac_turn_products(vtac_graph *graph, const vta_config *config, bool always, vta_arena *arena,
                               vtac_products *out, vta_diag *diag);
+
+/* turns.c: chains of Reshape and Transpose as the shortest ones; functions of one number beside products. */
+vta_status vtac_shorten_turns(vtac_graph *graph, const vta_config *config, vta_arena *arena, vta_diag *diag);
+
+/* Whether a node, if any, moves the elements of its first input, or leaves some out. */
+bool vtac_is_host_step(const vtac_graph *graph, vtac_node_id node);
 
 /* integer.c: products whose zero points the run knows become sums, which the host corrects. */
 vta_status vtac_turn_integers(vtac_graph *graph, const vta_config *config, bool always, vta_arena *arena,

@@ -366,19 +366,68 @@ vta_status vtac_turn_nodes(vtac_graph *graph, const vta_config *config, bool alw
     return VTA_OK;
 }
 
-static vta_status return_one(vtac_graph *graph, const vtac_product *p, vtac_partition *partition,
-                             vta_diag *diag)
+/* The first node between the product and what stands for it; 0: a function came between (turns.c). */
+static vtac_node_id first_of(const vtac_graph *graph, const vtac_product *p)
+{
+    vtac_value_id value = p->stands;
+    vtac_node_id id = 0;
+    while (value != 0 && value != p->made && vtac_is_host_step(graph, graph->values[value].node)) {
+        id = graph->values[value].node;
+        value = graph->nodes[id].inputs[0];
+    }
+    return value == p->made ? id : 0;
+}
+
+static bool read_by_others(const vtac_graph *graph, vtac_value_id value, vtac_node_id than)
+{
+    const vtac_value *v = &graph->values[value];
+    bool read = false;
+    for (uint32_t i = 0; i < v->user_count; i++) {
+        read = read || (v->users[i] != than && !graph->nodes[v->users[i]].dead);
+    }
+    return read;
+}
+
+/* The image that the product would have made, for those who read it. */
+static vta_status image_of(const vtac_builder *b, vtac_value_id made, vtac_value_id *x)
+{
+    const vtac_type type = *vtac_b_type(b, made), y = *vtac_b_type(b, *x);
+    const int64_t g = vtac_attr_int(&b->graph->nodes[b->graph->values[made].node], "group", 1);
+    const int64_t n = y.dim[y.rank - 1], m = vtac_type_elements(&y) / n / g;
+    const int64_t dims[3] = {g, m, n};
+    VTA_TRY(vtac_b_reshape(b, dims, 3, x));
+    VTA_TRY(pad(b, type.dim[2], type.dim[1] / g, 0, x));
+    VTA_TRY(vtac_b_transpose(b, (int64_t[]){0, 2, 1}, 3, x));
+    return vtac_b_reshape(b, type.dim, type.rank, x);
+}
+
+/* The first factor, from the image of it that the product reads. */
+static vta_status factor_of(const vtac_builder *b, const vtac_product *p, vtac_value_id *x)
+{
+    const vtac_node product = b->graph->nodes[b->graph->values[p->made].node];
+    const vtac_type type = *vtac_b_type(b, p->was.inputs[0]);
+    const int64_t g = vtac_attr_int(&product, "group", 1), k = type.dim[type.rank - 1];
+    *x = product.inputs[0];
+    VTA_TRY(vtac_b_reshape(b, (int64_t[]){g, k, vtac_type_elements(&type) / k / g}, 3, x));
+    VTA_TRY(vtac_b_transpose(b, (int64_t[]){0, 2, 1}, 3, x));
+    return vtac_b_reshape(b, type.dim, type.rank, x);
+}
+
+static vta_status return_one(const vtac_builder *b, const vtac_product *p, vtac_partition *partition)
 {
     const vtac_node *was = &p->was;
+    vtac_graph *graph = b->graph;
     vtac_value_id *inputs = vta_arena_array(&graph->arena, was->input_count + 1U, sizeof *inputs);
     vtac_node_id id;
     if (inputs == NULL) {
-        return vta_fail(diag, VTA_NOMEM, "out of memory");
+        return vtac_b_no_memory(b);
     }
     memcpy(inputs, was->inputs, was->input_count * sizeof *inputs);
     for (int i = 0; i < 2; i++) {
-        if (p->holders[i] != 0) {
+        if (p->holders[i] != 0 && !graph->nodes[p->holders[i]].dead) {
             inputs[p->operands[i]] = graph->nodes[p->holders[i]].inputs[0];
+        } else if (p->holders[i] != 0) {
+            VTA_TRY(factor_of(b, p, &inputs[p->operands[i]]));
         }
     }
     for (uint32_t i = 0; i < was->input_count; i++) {
@@ -392,11 +441,21 @@ static vta_status return_one(vtac_graph *graph, const vtac_product *p, vtac_part
                                  .output_count = 1,
                                  .attrs = was->attrs,
                                  .attr_count = was->attr_count};
-    VTA_TRY(vtac_add_node(graph, &spec, &id, diag));
+    VTA_TRY(vtac_add_node(graph, &spec, &id, b->diag));
     const vtac_value_id new = graph->nodes[id].outputs[0];
-    vtac_swap_names(graph, p->stands, new);
-    vtac_replace_uses(graph, p->stands, new);
-    vtac_rename_tensors(partition, p->stands, new);
+    const bool turned = graph->nodes[graph->values[p->made].node].op == VTAC_OP_VTA_PRODUCT;
+    const vtac_node_id first = turned ? first_of(graph, p) : 0;
+    if (first != 0 || !turned) {
+        vtac_swap_names(graph, p->stands, new);
+        vtac_replace_uses(graph, p->stands, new);
+        vtac_rename_tensors(partition, p->stands, new);
+    }
+    if (turned && read_by_others(graph, p->made, first)) {
+        vtac_value_id image = new;
+        VTA_TRY(image_of(b, p->made, &image));
+        vtac_replace_uses(graph, p->made, image);
+        vtac_rename_tensors(partition, p->made, image);
+    }
     return VTA_OK;
 }
 
@@ -406,7 +465,8 @@ vta_status vtac_return_products(vtac_graph *graph, const vtac_products *products
     for (uint32_t i = 0; i < products->count; i++) {
         const vtac_product *p = &products->items[i];
         if (partition->places[graph->values[p->made].node].kind != VTAC_PLACE_ACCELERATOR) {
-            VTA_TRY(return_one(graph, p, partition, diag));
+            const vtac_builder b = {graph, &partition->arena, &partition->config, p->was, diag};
+            VTA_TRY(return_one(&b, p, partition));
         }
     }
     return VTA_OK;

@@ -13,7 +13,7 @@
 
 #include "partition.h"
 
-enum { IMAGE_RANK = 3, MOST_OPERANDS = 9, LEAST_PRODUCTS = 1 << 14 };
+enum { IMAGE_RANK = 3, MOST_OPERANDS = 9, RESCALE_INPUTS = 5, LEAST_PRODUCTS = 1 << 14 };
 /* So many rows of rank 2, or fewer, are taken for images of a dense network, whose layers take several. */
 enum { MOST_IMAGES = 4 };
 
@@ -302,9 +302,10 @@ static vta_status replace_dense(rows *r, const vtac_node *node, dense *d)
 /* ---- operators element by element */
 
 /* Its operands that are data: first, first + step, ...; 0: it is none such. */
-static uint32_t operands_of(vtac_op op)
+static uint32_t operands_of(const vtac_node *node)
 {
-    switch ((int)op) {
+    switch ((int)node->op) {
+    case VTAC_OP_QLINEAR_CONCAT: return node->input_count == RESCALE_INPUTS; /* a change of scale */
     case VTAC_OP_QLINEAR_ADD:
     case VTAC_OP_QLINEAR_MUL: return 2;
     case VTAC_OP_LOOK_UP:
@@ -314,6 +315,12 @@ static uint32_t operands_of(vtac_op op)
     case VTAC_OP_QLINEAR_SIGMOID: return 1;
     default: return 0;
     }
+}
+
+/* Which input is operand k. */
+static uint32_t operand_at(const vtac_node *node, uint32_t k)
+{
+    return 3 * k + (node->op == VTAC_OP_QLINEAR_CONCAT ? 2 : 0);
 }
 
 /* A constant as rows turn: [1, c, rows], or [c, 1] of what is one number for each column. */
@@ -349,8 +356,8 @@ static bool can_turn(const rows *r, const vtac_node *node, uint32_t operands)
     const vtac_type *y = type_of(r, node->outputs[0]);
     bool any = false;
     for (uint32_t k = 0; k < operands; k++) {
-        const vtac_value_id x = node->inputs[3 * k];
-        const vtac_tensor *constant = vtac_in_constant(r->graph, node, 3 * k);
+        const vtac_value_id x = node->inputs[operand_at(node, k)];
+        const vtac_tensor *constant = vtac_in_constant(r->graph, node, operand_at(node, k));
         const vtac_type *type = type_of(r, x);
         if (constant != NULL
                 ? !fits_rows(type, y)
@@ -369,12 +376,35 @@ static vta_status turn_node(rows *r, const vtac_node *node, uint32_t operands)
     vtac_value_id out;
     memcpy(inputs, node->inputs, node->input_count * sizeof *inputs);
     for (uint32_t k = 0; k < operands; k++) {
-        const vtac_tensor *constant = vtac_in_constant(r->graph, node, 3 * k);
-        VTA_TRY(constant != NULL ? turn_constant(r, constant, rows_of(&y), y.dim[y.rank - 1], &inputs[3 * k])
-                                 : turn(r, node->inputs[3 * k], &inputs[3 * k]));
+        const vtac_tensor *constant = vtac_in_constant(r->graph, node, operand_at(node, k));
+        VTA_TRY(constant != NULL
+                    ? turn_constant(r, constant, rows_of(&y), y.dim[y.rank - 1], &inputs[operand_at(node, k)])
+                    : turn(r, node->inputs[operand_at(node, k)], &inputs[operand_at(node, k)]));
     }
-    VTA_TRY(add(r, node->op, inputs, node->input_count, node->attrs, node->attr_count, &out));
+    const bool joins = node->op == VTAC_OP_QLINEAR_CONCAT;
+    const vtac_attr channels = {.name = "axis", .kind = VTAC_ATTR_INT, .i = 1};
+    VTA_TRY(add(r, node->op, inputs, node->input_count, joins ? &channels : node->attrs,
+                joins ? 1 : node->attr_count, &out));
     return put_back(r, out, node->outputs[0]);
+}
+
+/* A mean over rows, of each column: over the pixels of the image. */
+static vta_status turn_mean(rows *r, const vtac_node *node)
+{
+    const vtac_type x = *type_of(r, node->inputs[0]), y = *type_of(r, node->outputs[0]);
+    vtac_value_id inputs[MOST_OPERANDS];
+    vtac_value_id out;
+    if (vtac_attr_int(node, "channels_last", 0) == 0 || x.rank < 3 || x.dim[0] != 1 ||
+        vtac_find_attr(node, "rounding") != NULL || image_behind(r, node->inputs[0]) == 0) {
+        return VTA_OK;
+    }
+    memcpy(inputs, node->inputs, node->input_count * sizeof *inputs);
+    VTA_TRY(turn(r, node->inputs[0], &inputs[0]));
+    VTA_TRY(add(r, node->op, inputs, node->input_count, NULL, 0, &out));
+    VTA_TRY(reshape(r, out, y.dim, y.rank, &out));
+    vtac_swap_names(r->graph, node->outputs[0], out);
+    vtac_replace_uses(r->graph, node->outputs[0], out);
+    return VTA_OK;
 }
 
 /* A Transpose that makes an image of rows again is one already. */
@@ -407,9 +437,12 @@ static vta_status visit(rows *r, vtac_node_id id, bool *any)
         *any = true;
         return replace_dense(r, &node, &d);
     }
-    const uint32_t operands = operands_of(node.op);
+    const uint32_t operands = operands_of(&node);
     if (*any && operands > 0 && type_of(r, node.outputs[0])->rank > 1 && can_turn(r, &node, operands)) {
         return turn_node(r, &node, operands);
+    }
+    if (*any && node.op == VTAC_OP_QLINEAR_GLOBAL_AVERAGE_POOL) {
+        return turn_mean(r, &node);
     }
     return *any && node.op == VTAC_OP_TRANSPOSE ? undo(r, &node) : VTA_OK;
 }

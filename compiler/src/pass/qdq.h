@@ -108,7 +108,8 @@ vta_status vtac_fold_islands(vtac_graph *graph, uint32_t *changes, vta_diag *dia
 /* An island by channel, which ends in a QuantizeLinear, as convolutions with one weight for each channel;
  * numbers: what it makes of all 256 numbers, channel by channel. *put false: it stays what it is. */
 struct vtac_island;
-vta_status vtac_put_lines(vtac_rewrite *r, const struct vtac_island *island, const void *numbers, bool *put);
+vta_status vtac_put_lines(vtac_rewrite *r, const struct vtac_island *island, int axis, const void *numbers,
+                          bool *put);
 
 /* M(DequantizeLinear(q)) -> DequantizeLinear(M(q)), and QuantizeLinear(M(x)) -> M(QuantizeLinear(x)), for
  * operators M that move, choose or order elements. The first is a rule for all nodes, the second for

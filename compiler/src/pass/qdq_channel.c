@@ -9,6 +9,8 @@
  * The second form takes what is above zero and what is below it apart; one of the two is zero everywhere.
  * Weights are found from the island's results (vtac_line_fit_of), and all 256 of each channel are compared.
  * Where one channel has no weight, the island stays.
+ *
+ * Channels that are the last axis are turned to the front, and back.
  */
 #include "qdq.h"
 #include "vtac/codegen.h"
@@ -23,6 +25,8 @@ typedef struct lines {
     vtac_qvalue x;
     vtac_qparams y;
     int64_t channels;
+    bool last; /* they are the last axis; the convolution reads `source` */
+    vtac_value_id source;
     const int32_t *results; /* of all channels */
     int32_t low, high;      /* the least and the greatest of them */
     int8_t *weights;
@@ -61,7 +65,8 @@ static vta_status make_lines(lines *l, const void *numbers, vta_arena *arena)
     l->low = vtac_qhigh(l->y.dtype);
     l->high = vtac_qlow(l->y.dtype);
     for (size_t i = 0; i < count * NUMBERS; i++) {
-        results[i] = l->y.dtype == VTAC_U8 ? ((const uint8_t *)numbers)[i] : ((const int8_t *)numbers)[i];
+        const size_t at = l->last ? i % NUMBERS * count + i / NUMBERS : i;
+        results[i] = l->y.dtype == VTAC_U8 ? ((const uint8_t *)numbers)[at] : ((const int8_t *)numbers)[at];
         l->low = results[i] < l->low ? results[i] : l->low;
         l->high = results[i] > l->high ? results[i] : l->high;
     }
@@ -117,8 +122,8 @@ static vta_status emit_convolution(const lines *l, vtac_value_id y_zero, vtac_va
     const vtac_type each = {.dtype = VTAC_F32, .rank = 1, .dim = {l->channels}};
     const vtac_type sums = {.dtype = VTAC_I32, .rank = 1, .dim = {l->channels}};
     const vtac_type zero = {.dtype = VTAC_I8};
-    vtac_type filter = {.dtype = VTAC_I8, .rank = l->r->graph->values[l->x.q].type.rank};
-    vtac_value_id inputs[9] = {l->x.q, l->x.p.scale, 0, 0, 0, 0, l->y.scale, y_zero, 0};
+    vtac_type filter = {.dtype = VTAC_I8, .rank = l->r->graph->values[l->source].type.rank};
+    vtac_value_id inputs[9] = {l->source, l->x.p.scale, 0, 0, 0, 0, l->y.scale, y_zero, 0};
     for (uint32_t i = 0; i < filter.rank; i++) {
         filter.dim[i] = i == 0 ? l->channels : 1;
     }
@@ -170,11 +175,56 @@ static vta_status put_two(const lines *l, vtac_value_id y_zero, vtac_value_id *o
     return vtac_new_simple(l->r, l->at, &l->like, VTAC_OP_QLINEAR_ADD, inputs, 8, out);
 }
 
+static vta_status reshape(const lines *l, const int64_t *dims, uint32_t rank, vtac_value_id *x)
+{
+    const vtac_type shape = {.dtype = VTAC_I64, .rank = 1, .dim = {rank}};
+    vtac_value_id inputs[2] = {*x};
+    VTA_TRY(vtac_new_constant(l->r, NULL, &shape, dims, &inputs[1]));
+    return vtac_new_simple(l->r, l->at, &l->like, VTAC_OP_RESHAPE, inputs, 2, x);
+}
+
+/* The last two axes of three trade places. */
+static vta_status turn(const lines *l, vtac_value_id *x)
+{
+    static const int64_t perm[] = {0, 2, 1};
+    const vtac_attr attr = {.name = "perm", .kind = VTAC_ATTR_INTS, .count = 3, .ints = perm};
+    const vtac_node_spec spec = {.op = VTAC_OP_TRANSPOSE,
+                                 .inputs = x,
+                                 .input_count = 1,
+                                 .output_count = 1,
+                                 .attrs = &attr,
+                                 .attr_count = 1};
+    return vtac_new_node(l->r, l->at, &l->like, spec, x);
+}
+
+/* Rows as an image. */
+static vta_status turn_source(lines *l)
+{
+    const int64_t elements = vtac_type_elements(&l->r->graph->values[l->x.q].type);
+    l->source = l->x.q;
+    if (!l->last) {
+        return VTA_OK;
+    }
+    VTA_TRY(reshape(l, (int64_t[]){1, elements / l->channels, l->channels}, 3, &l->source));
+    return turn(l, &l->source);
+}
+
+static vta_status turn_back(const lines *l, vtac_value_id *x)
+{
+    const vtac_type type = l->r->graph->values[l->x.q].type;
+    if (!l->last || *x == 0) {
+        return VTA_OK;
+    }
+    VTA_TRY(turn(l, x));
+    return reshape(l, type.dim, type.rank, x);
+}
+
 static vta_status put(lines *l, bool *done)
 {
     const vtac_value_id old = l->like.outputs[0];
     vtac_value_id y_zero;
     vtac_value_id new;
+    VTA_TRY(turn_source(l));
     VTA_TRY(vtac_zero_operand(l->r, &l->y, &y_zero));
     VTA_TRY(put_one(l, vtac_qlow(l->y.dtype), vtac_qhigh(l->y.dtype), y_zero, &new));
     if (new == 0) {
@@ -183,6 +233,7 @@ static vta_status put(lines *l, bool *done)
     if (new == 0 && vtac_op_limits(VTAC_OP_QLINEAR_ADD) != NULL) {
         VTA_TRY(put_two(l, y_zero, &new));
     }
+    VTA_TRY(turn_back(l, &new));
     *done = new != 0 && vtac_can_replace(l->r->graph, old, new);
     if (*done) {
         vtac_replace(l->r, old, new);
@@ -190,10 +241,12 @@ static vta_status put(lines *l, bool *done)
     return VTA_OK;
 }
 
-vta_status vtac_put_lines(vtac_rewrite *r, const vtac_island *island, const void *numbers, bool *done)
+vta_status vtac_put_lines(vtac_rewrite *r, const vtac_island *island, int axis, const void *numbers,
+                          bool *done)
 {
     vta_arena arena = {0};
-    lines l = {.r = r, .channels = r->graph->values[island->source].type.dim[1]};
+    const vtac_type *type = &r->graph->values[island->source].type;
+    lines l = {.r = r, .channels = type->dim[axis < 0 ? type->rank - 1 : 1], .last = axis < 0};
     *done = false;
     if (vtac_op_limits(VTAC_OP_QLINEAR_CONV) == NULL || !read_ends(island, &l)) {
         return VTA_OK;

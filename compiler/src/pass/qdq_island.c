@@ -47,10 +47,28 @@ static bool is_worth_it(const vtac_graph *graph, const vtac_island *is)
 typedef struct found_island {
     vtac_island is;
     int64_t channels; /* 0: one function for all */
+    int axis;         /* of the channels; -1: the last one */
+    uint32_t input;   /* of the small graph, where there are channels */
 } found_island;
 
-/* The island that ends in a node. */
-static bool find_island(const vtac_island_search *search, vtac_node_id root, found_island *out)
+/* With a number for each place along an axis. */
+static bool find_by_axis(const vtac_island_search *search, int axis, vtac_node_id root, found_island *out)
+{
+    const vtac_graph *g = search->graph;
+    vtac_island_search how = *search;
+    how.axis = axis;
+    if (g->nodes[root].op != VTAC_OP_QUANTIZE_LINEAR || !vtac_find_island(&how, root, &out->is)) {
+        return false;
+    }
+    const vtac_value *source = &g->values[out->is.source];
+    out->axis = axis;
+    out->channels = source->type.rank < 2 ? 0 : source->type.dim[axis < 0 ? source->type.rank - 1 : 1];
+    const bool computed = source->node != 0 && g->nodes[source->node].op != VTAC_OP_QUANTIZE_LINEAR;
+    return out->channels > 0 && (axis > 0 || computed) && is_worth_it(g, &out->is);
+}
+
+/* The island that ends in a node; `rows`: one of columns. */
+static bool find_island(const vtac_island_search *search, bool rows, vtac_node_id root, found_island *out)
 {
     const vtac_graph *g = search->graph;
     const vtac_node *node = &g->nodes[root];
@@ -58,17 +76,11 @@ static bool find_island(const vtac_island_search *search, vtac_node_id root, fou
     if (node->output_count != 1 || !begins(g, node->outputs[0])) {
         return false;
     }
-    if (vtac_find_island(search, root, &out->is) && is_worth_it(g, &out->is)) {
-        return true;
+    if (rows) {
+        return find_by_axis(search, -1, root, out);
     }
-    vtac_island_search by_channel = *search;
-    by_channel.by_channel = true;
-    if (node->op != VTAC_OP_QUANTIZE_LINEAR || !vtac_find_island(&by_channel, root, &out->is)) {
-        return false;
-    }
-    const vtac_type *type = &g->values[out->is.source].type;
-    out->channels = type->rank > 1 ? type->dim[1] : 0;
-    return out->channels > 0 && is_worth_it(g, &out->is);
+    return (vtac_find_island(search, root, &out->is) && is_worth_it(g, &out->is)) ||
+           find_by_axis(search, 1, root, out);
 }
 
 /* ---- running them */
@@ -133,7 +145,7 @@ static vta_status copy_node(runner *run, const vtac_island *is, vtac_node_id id,
 }
 
 /* All numbers for each channel: an input of the island's own. */
-static vta_status add_numbers(runner *run, const found_island *found)
+static vta_status add_numbers(runner *run, found_island *found)
 {
     const vtac_type *source = &run->r->graph->values[found->is.source].type;
     vtac_type type = {.dtype = source->dtype, .rank = source->rank, .dim = {1, found->channels, NUMBERS}};
@@ -145,6 +157,12 @@ static vta_status add_numbers(runner *run, const found_island *found)
     for (uint32_t i = 3; i < type.rank; i++) {
         type.dim[i] = 1;
     }
+    if (found->axis < 0) {
+        type.dim[1] = 1;
+        type.dim[type.rank - 2] = NUMBERS;
+        type.dim[type.rank - 1] = found->channels;
+    }
+    found->input = run->small->input_count;
     (void)snprintf(name, sizeof name, "n%u", run->small->input_count);
     return vtac_add_input(run->small, name, &type, &run->by_channel, run->r->diag);
 }
@@ -205,14 +223,25 @@ static vta_status put_table(vtac_rewrite *r, const vtac_island *is, const void *
     return VTA_OK;
 }
 
+/* All numbers, each so many times in a row. */
+static void fill_numbers(const runner *run, vta_model *model, uint32_t input, int64_t times)
+{
+    const vtac_type *type = &run->small->values[run->small->inputs[input]].type;
+    const int first = type->dtype == VTAC_U8 ? 0 : INT8_MIN;
+    for (int64_t k = 0; k < vtac_type_elements(type); k++) {
+        ((uint8_t *)vta_model_input_data(model, input))[k] = (uint8_t)(first + k / times % NUMBERS);
+    }
+}
+
 static vta_status put_tables(runner *run, vta_model *model, uint32_t *changes)
 {
     uint32_t output = 0;
     for (uint32_t i = 0; i < run->small->input_count; i++) {
-        const vtac_type *type = &run->small->values[run->small->inputs[i]].type;
-        const int first = type->dtype == VTAC_U8 ? 0 : INT8_MIN;
-        for (int64_t k = 0; k < vtac_type_elements(type); k++) {
-            ((uint8_t *)vta_model_input_data(model, i))[k] = (uint8_t)(first + k % NUMBERS);
+        fill_numbers(run, model, i, 1);
+    }
+    for (uint32_t i = 0; i < run->count; i++) {
+        if (run->found[i].axis < 0 && run->found[i].is.source != 0) {
+            fill_numbers(run, model, run->found[i].input, run->found[i].channels);
         }
     }
     VTA_TRY(vta_model_run(model, run->r->diag));
@@ -221,7 +250,7 @@ static vta_status put_tables(runner *run, vta_model *model, uint32_t *changes)
         bool put = false;
         if (found->is.source != 0) {
             const void *numbers = vta_model_output_data(model, output++);
-            VTA_TRY(found->channels > 0 ? vtac_put_lines(run->r, &found->is, numbers, &put)
+            VTA_TRY(found->channels > 0 ? vtac_put_lines(run->r, &found->is, found->axis, numbers, &put)
                                         : put_table(run->r, &found->is, numbers, &put));
         }
         *changes += put;
@@ -257,7 +286,7 @@ static vta_status run_islands(runner *run, uint32_t *changes)
 }
 
 /* All islands of the graph, the last first; none of them begins inside another. */
-static vta_status find_all(runner *run, vta_arena *arena)
+static vta_status find_all(runner *run, bool rows, vta_arena *arena)
 {
     const vtac_graph *g = run->r->graph;
     const vtac_island_search how = {.graph = g, .position = vtac_positions(g, arena), .begins = begins};
@@ -269,7 +298,7 @@ static vta_status find_all(runner *run, vta_arena *arena)
     }
     for (uint32_t i = g->order_count; i-- > 0;) {
         found_island *found = &run->found[run->count];
-        if (!taken[g->order[i]] && find_island(&how, g->order[i], found)) {
+        if (!taken[g->order[i]] && find_island(&how, rows, g->order[i], found)) {
             run->count++;
             for (uint32_t k = 0; k < found->is.count; k++) {
                 taken[found->is.nodes[k]] = true;
@@ -279,12 +308,12 @@ static vta_status find_all(runner *run, vta_arena *arena)
     return VTA_OK;
 }
 
-vta_status vtac_fold_islands(vtac_graph *graph, uint32_t *changes, vta_diag *diag)
+static vta_status fold_islands(vtac_graph *graph, bool rows, uint32_t *changes, vta_diag *diag)
 {
     vta_arena arena = {0};
     vtac_rewrite r = {.graph = graph, .diag = diag};
     runner run = {.r = &r};
-    vta_status status = find_all(&run, &arena);
+    vta_status status = find_all(&run, rows, &arena);
     if (status == VTA_OK && run.count > 0) {
         run.small = vtac_graph_create("islands");
         status = run.small == NULL ? vta_fail(diag, VTA_NOMEM, "out of memory") : run_islands(&run, changes);
@@ -293,4 +322,14 @@ vta_status vtac_fold_islands(vtac_graph *graph, uint32_t *changes, vta_diag *dia
     }
     vta_arena_free(&arena);
     return status;
+}
+
+vta_status vtac_fold_islands(vtac_graph *graph, uint32_t *changes, vta_diag *diag)
+{
+    return fold_islands(graph, false, changes, diag);
+}
+
+vta_status vtac_fold_row_islands(vtac_graph *graph, uint32_t *changes, vta_diag *diag)
+{
+    return fold_islands(graph, true, changes, diag);
 }

@@ -17,6 +17,8 @@ typedef enum mover_kind {
     TURNED  /* as FIRST; axes trade places, so that scales along an axis follow it */
 } mover_kind;
 
+enum { RESCALE_INPUTS = 5 }; /* of a QLinearConcat of one part */
+
 static mover_kind kind_of(const vtac_node *node)
 {
     switch ((int)node->op) {
@@ -239,8 +241,15 @@ static bool is_function(const vtac_node *node)
     case VTAC_OP_QLINEAR_LEAKY_RELU:
     case VTAC_OP_QLINEAR_SIGMOID: return true;
     case VTAC_OP_CLIP: return node->input_count == 3;
+    case VTAC_OP_QLINEAR_CONCAT: return node->input_count == RESCALE_INPUTS;
     default: return false;
     }
+}
+
+/* The input that is data: a change of scale begins with that of its output. */
+static uint32_t data_of(const vtac_node *function)
+{
+    return function->op == VTAC_OP_QLINEAR_CONCAT ? 2 : 0;
 }
 
 static vta_status call_function(vtac_rewrite *r, vtac_node_id before, const vtac_node *function,
@@ -251,13 +260,16 @@ static vta_status call_function(vtac_rewrite *r, vtac_node_id before, const vtac
         return vta_fail(r->diag, VTA_NOMEM, "out of memory");
     }
     memcpy(inputs, function->inputs, function->input_count * sizeof *inputs);
-    inputs[0] = x;
+    inputs[data_of(function)] = x;
+    const vtac_attr channels = {
+        .name = "axis", .kind = VTAC_ATTR_INT, .i = r->graph->values[x].type.rank > 1}; /* joins one */
+    const bool joins = function->op == VTAC_OP_QLINEAR_CONCAT;
     const vtac_node_spec spec = {.op = function->op,
                                  .inputs = inputs,
                                  .input_count = function->input_count,
                                  .output_count = 1,
-                                 .attrs = function->attrs,
-                                 .attr_count = function->attr_count};
+                                 .attrs = joins ? &channels : function->attrs,
+                                 .attr_count = joins ? 1 : function->attr_count};
     return vtac_new_node(r, before, function, spec, out);
 }
 
@@ -269,8 +281,8 @@ static bool is_made(const vtac_rewrite *r, vtac_value_id value)
 vta_status vtac_raise_function(vtac_rewrite *r, vtac_node_id id, bool *changed)
 {
     const vtac_node function = r->graph->nodes[id];
-    const vtac_value_id x = function.input_count > 0 ? function.inputs[0] : 0;
-    const vtac_node *above = is_function(&function) ? vtac_producer(r, x) : NULL;
+    const vtac_value_id x = is_function(&function) ? function.inputs[data_of(&function)] : 0;
+    const vtac_node *above = x != 0 ? vtac_producer(r, x) : NULL;
     const vtac_dtype dtype = above == NULL ? VTAC_F32 : r->graph->values[x].type.dtype;
     if (above == NULL || (dtype != VTAC_I8 && dtype != VTAC_U8) || !is_made(r, x)) {
         return VTA_OK;

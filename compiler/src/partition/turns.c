@@ -1,0 +1,340 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What stands between the products of two activations and their neighbours. Each product has its rows turned
+ * into an image and back (product.c), between which the model splits heads and joins them: chains of Reshape
+ * and Transpose, most of which come to nothing as a whole.
+ *
+ *     Transpose(Reshape(Transpose(x)))  ->  Reshape(x)                          every element is where it was
+ *     Transpose(Reshape(Transpose(x)))  ->  Reshape(Transpose(Reshape(x)))      else one permutation is
+ * enough f(chain(Product))                 ->  chain(f(Product))                   of one number, beside a
+ * layer
+ *
+ * An order of elements is a list of loops over those of the chain's beginning, the outermost first.
+ */
+#include <string.h>
+
+#include "builder.h"
+#include "partition.h"
+
+enum { MOST_STEPS = 12, MOST_LOOPS = 24, RESCALE_INPUTS = 5 };
+
+typedef struct loop {
+    int64_t size, stride;
+} loop;
+
+typedef struct order {
+    loop loops[MOST_LOOPS];
+    uint32_t count;
+    uint32_t ends[VTAC_MAX_RANK]; /* by axis: behind its last loop */
+} order;
+
+static const vtac_node *maker_of(const vtac_graph *graph, vtac_value_id value)
+{
+    const vtac_value *v = &graph->values[value];
+    return v->constant != NULL || v->node == 0 ? NULL : &graph->nodes[v->node];
+}
+
+static bool is_step(const vtac_node *node)
+{
+    switch ((int)node->op) {
+    case VTAC_OP_FLATTEN:
+    case VTAC_OP_IDENTITY:
+    case VTAC_OP_RESHAPE:
+    case VTAC_OP_SQUEEZE:
+    case VTAC_OP_TRANSPOSE:
+    case VTAC_OP_UNSQUEEZE: return true;
+    default: return false;
+    }
+}
+
+bool vtac_is_host_step(const vtac_graph *graph, vtac_node_id node)
+{
+    return node != 0 && (is_step(&graph->nodes[node]) || graph->nodes[node].op == VTAC_OP_SLICE);
+}
+
+static bool push(order *o, int64_t size, int64_t stride)
+{
+    if (o->count == MOST_LOOPS) {
+        return false;
+    }
+    o->loops[o->count++] = (loop){size, stride};
+    return true;
+}
+
+/* The loops of the same elements, with the axes of a type. */
+static bool reshape(order *o, const vtac_type *type)
+{
+    const order old = *o;
+    loop rest = {1, 0};
+    uint32_t at = 0;
+    o->count = 0;
+    for (uint32_t i = 0; i < type->rank; i++) {
+        int64_t left = type->dim[i];
+        while (left > 1) {
+            if (rest.size == 1) {
+                if (at == old.count) {
+                    return false;
+                }
+                rest = old.loops[at++];
+                continue;
+            }
+            const int64_t taken = rest.size < left ? rest.size : left;
+            if (left % taken != 0 || rest.size % taken != 0) {
+                return false;
+            }
+            rest.size /= taken;
+            left /= taken;
+            if (!push(o, taken, rest.stride * rest.size)) {
+                return false;
+            }
+        }
+        o->ends[i] = o->count;
+    }
+    return true;
+}
+
+static bool transpose(order *o, const vtac_node *node, uint32_t rank)
+{
+    const vtac_attr *perm = vtac_find_attr(node, "perm");
+    const order old = *o;
+    o->count = 0;
+    for (uint32_t i = 0; i < rank; i++) {
+        const int64_t axis = perm == NULL ? (int64_t)rank - 1 - i : perm->ints[i];
+        for (uint32_t k = axis == 0 ? 0 : old.ends[axis - 1]; k < old.ends[axis]; k++) {
+            o->loops[o->count++] = old.loops[k];
+        }
+        o->ends[i] = o->count;
+    }
+    return true;
+}
+
+/* Loops that go on where the one inside ends are one. */
+static void join_loops(order *o)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < o->count; i++) {
+        loop *last = &o->loops[count > 0 ? count - 1 : 0];
+        if (count > 0 && last->stride == o->loops[i].stride * o->loops[i].size) {
+            *last = (loop){last->size * o->loops[i].size, o->loops[i].stride};
+        } else {
+            o->loops[count++] = o->loops[i];
+        }
+    }
+    o->count = count;
+}
+
+/* ---- chains */
+
+typedef struct chain {
+    vtac_value_id values[MOST_STEPS + 1]; /* from the last one up */
+    uint32_t count;                       /* steps */
+} chain;
+
+static chain chain_of(const vtac_graph *graph, vtac_value_id value)
+{
+    chain c = {.values = {value}};
+    const vtac_node *node = maker_of(graph, value);
+    while (node != NULL && is_step(node) && c.count < MOST_STEPS) {
+        c.values[++c.count] = node->inputs[0];
+        node = maker_of(graph, node->inputs[0]);
+    }
+    return c;
+}
+
+/* How the end of a chain orders the elements of what is `steps` above; the Transposes between. */
+static bool order_of(const vtac_graph *graph, const chain *c, uint32_t steps, order *o, uint32_t *turns)
+{
+    const vtac_type *base = &graph->values[c->values[steps]].type;
+    *turns = 0;
+    *o = (order){.loops = {{vtac_type_elements(base), 1}}, .count = 1};
+    if (!reshape(o, base)) {
+        return false;
+    }
+    for (uint32_t i = steps; i-- > 0;) {
+        const vtac_node *node = maker_of(graph, c->values[i]);
+        const bool turn = node->op == VTAC_OP_TRANSPOSE;
+        const vtac_type *type = &graph->values[c->values[i]].type;
+        *turns += turn;
+        if (!(turn ? transpose(o, node, type->rank) : reshape(o, type))) {
+            return false;
+        }
+    }
+    join_loops(o);
+    return true;
+}
+
+/* Elements in an order, by one Transpose. */
+static vta_status permute(const vtac_builder *b, const order *o, vtac_value_id *x)
+{
+    int64_t dims[MOST_LOOPS];
+    int64_t perm[MOST_LOOPS];
+    uint32_t inner[MOST_LOOPS] = {0}; /* how many loops have larger strides */
+    for (uint32_t i = 0; i < o->count; i++) {
+        for (uint32_t k = 0; k < o->count; k++) {
+            inner[i] += o->loops[k].stride > o->loops[i].stride;
+        }
+        perm[i] = inner[i];
+        dims[inner[i]] = o->loops[i].size;
+    }
+    VTA_TRY(vtac_b_reshape(b, dims, o->count, x));
+    return vtac_b_transpose(b, perm, o->count, x);
+}
+
+/* The shortest way to a Transpose's output. */
+static vta_status shorten(const vtac_builder *b, vtac_value_id value)
+{
+    const vtac_type type = *vtac_b_type(b, value);
+    const chain c = chain_of(b->graph, value);
+    order o;
+    uint32_t turns = 0;
+    uint32_t steps = c.count;
+    if (vtac_is_output(b->graph, value) || vtac_type_elements(&type) < 2) {
+        return VTA_OK;
+    }
+    for (; steps > 0; steps--) { /* nothing at all, from as high as that can be */
+        if (order_of(b->graph, &c, steps, &o, &turns) && o.count == 1) {
+            break;
+        }
+    }
+    const bool nothing = steps > 0;
+    if (!nothing) {
+        for (steps = c.count; steps > 0; steps--) {
+            if (order_of(b->graph, &c, steps, &o, &turns) && turns > 1 && o.count <= VTAC_MAX_RANK) {
+                break;
+            }
+        }
+    }
+    if (steps == 0) {
+        return VTA_OK;
+    }
+    vtac_value_id x = c.values[steps];
+    VTA_TRY(nothing ? VTA_OK : permute(b, &o, &x));
+    VTA_TRY(vtac_b_reshape(b, type.dim, type.rank, &x));
+    vtac_replace_uses(b->graph, value, x);
+    return VTA_OK;
+}
+
+/* ---- functions of one number behind a product */
+
+/* Whether what a node makes of an element depends on it alone. */
+static bool is_function(const vtac_graph *graph, const vtac_node *node)
+{
+    const vtac_layer_row *row = vtac_layer_row_of(node->op);
+    switch ((int)node->op) {
+    case VTAC_OP_CLIP:
+    case VTAC_OP_LOOK_UP:
+    case VTAC_OP_QLINEAR_ADD:
+    case VTAC_OP_QLINEAR_LEAKY_RELU:
+    case VTAC_OP_QLINEAR_MUL:
+    case VTAC_OP_QLINEAR_SIGMOID:
+    case VTAC_OP_RELU: break;
+    case VTAC_OP_QLINEAR_CONCAT:
+        if (node->input_count == RESCALE_INPUTS) { /* of one part */
+            break;
+        }
+        return false;
+    default: return false;
+    }
+    if (row == NULL || node->output_count != 1 || vtac_find_attr(node, "rounding") != NULL) {
+        return false;
+    }
+    for (uint32_t i = 0; i < node->input_count; i++) {
+        const vtac_tensor *constant = vtac_in_constant(graph, node, i);
+        if (i != (uint32_t)row->first && node->inputs[i] != 0 &&
+            (constant == NULL || (node->op != VTAC_OP_LOOK_UP && vtac_type_elements(&constant->type) != 1))) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* A number, whatever its rank, as one of none. */
+static vta_status flatten_numbers(const vtac_builder *b, vtac_value_id *inputs)
+{
+    for (uint32_t i = 0; b->like.op != VTAC_OP_LOOK_UP && i < b->like.input_count; i++) {
+        const vtac_tensor *constant = vtac_in_constant(b->graph, &b->like, i);
+        if (constant != NULL && constant->type.rank > 0) {
+            VTA_TRY(vtac_b_number(b, constant->type.dtype, constant->data, &inputs[i]));
+        }
+    }
+    return VTA_OK;
+}
+
+/* The function goes where the product is, and the chain behind it. */
+static vta_status raise(const vtac_builder *b)
+{
+    enum { MOST_INPUTS = 8 };
+    vtac_value_id inputs[MOST_INPUTS + 1];
+    const vtac_value_id old = b->like.outputs[0];
+    const uint32_t data = (uint32_t)vtac_layer_row_of(b->like.op)->first;
+    vtac_value_id above = b->like.inputs[data];
+    vtac_node_id first = 0;
+    const vtac_node *node = maker_of(b->graph, above);
+    while (node != NULL && vtac_is_host_step(b->graph, b->graph->values[above].node) &&
+           vtac_use_count(b->graph, above) == 1) {
+        first = b->graph->values[above].node;
+        above = node->inputs[0];
+        node = maker_of(b->graph, above);
+    }
+    if (first == 0 || node == NULL || node->op != VTAC_OP_VTA_PRODUCT ||
+        vtac_use_count(b->graph, above) != 1 || b->like.input_count > MOST_INPUTS ||
+        vtac_b_type(b, above)->dtype != vtac_b_type(b, old)->dtype || vtac_is_output(b->graph, old)) {
+        return VTA_OK;
+    }
+    vtac_node_id id;
+    memcpy(inputs, b->like.inputs, b->like.input_count * sizeof *inputs);
+    inputs[data] = above;
+    VTA_TRY(flatten_numbers(b, inputs));
+    const bool joins = b->like.op == VTAC_OP_QLINEAR_CONCAT;
+    const vtac_attr channels = {.name = "axis", .kind = VTAC_ATTR_INT, .i = 1};
+    const vtac_node_spec spec = {.op = b->like.op,
+                                 .name = b->like.name,
+                                 .origin = b->like.origin,
+                                 .inputs = inputs,
+                                 .input_count = b->like.input_count,
+                                 .output_count = 1,
+                                 .attrs = joins ? &channels : b->like.attrs,
+                                 .attr_count = joins ? 1 : b->like.attr_count};
+    VTA_TRY(vtac_add_node(b->graph, &spec, &id, b->diag));
+    vtac_replace_uses(b->graph, old, b->like.inputs[data]);
+    return vtac_set_input(b->graph, first, 0, b->graph->nodes[id].outputs[0], b->diag);
+}
+
+/* A Reshape behind another needs only itself. */
+static vta_status skip_reshape(vtac_graph *graph, vtac_node_id id, vta_diag *diag)
+{
+    const vtac_tensor *dims = vtac_in_constant(graph, &graph->nodes[id], 1);
+    const vtac_node *above = maker_of(graph, graph->nodes[id].inputs[0]);
+    if (above == NULL || above->op != VTAC_OP_RESHAPE || dims == NULL) {
+        return VTA_OK;
+    }
+    for (int64_t i = 0; i < vtac_type_elements(&dims->type); i++) {
+        if (vtac_tensor_int(dims, i) == 0) { /* the size that stands there */
+            return VTA_OK;
+        }
+    }
+    return vtac_set_input(graph, id, 0, above->inputs[0], diag);
+}
+
+vta_status vtac_shorten_turns(vtac_graph *graph, const vta_config *config, vta_arena *arena, vta_diag *diag)
+{
+    const uint32_t count = graph->order_count;
+    vtac_node_id *nodes = vta_arena_array(arena, (size_t)count + 1, sizeof *nodes);
+    if (nodes == NULL) {
+        return vta_fail(diag, VTA_NOMEM, "out of memory");
+    }
+    memcpy(nodes, graph->order, count * sizeof *nodes);
+    for (uint32_t i = 0; i < count; i++) {
+        const vtac_builder b = {graph, arena, config, graph->nodes[nodes[i]], diag};
+        if (is_function(graph, &b.like)) {
+            VTA_TRY(raise(&b));
+        } else if (b.like.op == VTAC_OP_TRANSPOSE) {
+            VTA_TRY(shorten(&b, b.like.outputs[0]));
+        } else if (b.like.op == VTAC_OP_RESHAPE) {
+            VTA_TRY(skip_reshape(graph, nodes[i], diag));
+        }
+    }
+    VTA_TRY(vtac_graph_sort(graph, diag));
+    (void)vtac_remove_dead(graph);
+    return VTA_OK;
+}
