@@ -172,7 +172,7 @@ static uint16_t half_bits(double value)
     }
     int exponent;
     (void)frexp(size, &exponent);
-    exponent = exponent < -13 ? -13 : exponent;
+    exponent = size < 0x1p-14 ? -13 : exponent;                    /* also of zero, whose own is 0 */
     const double mantissa = nearbyint(ldexp(size, 11 - exponent)); /* up to 2048: the next exponent */
     return sign | (uint16_t)((uint32_t)mantissa +
                              (mantissa >= 1024.0 || exponent > -13 ? (uint32_t)(exponent + 13) << 10 : 0U));

@@ -32,6 +32,7 @@ typedef struct rewriting {
     char *to;
     int64_t repeats; /* the product of all counts */
     bool within, first;
+    bool dash; /* the class has one, which is to stand at its end */
 } rewriting;
 
 /* One element of RE2's syntax; NULL, or what is not taken. */
@@ -43,12 +44,19 @@ static const char *rewrite_next(rewriting *r)
     if (c == '\\') {
         const char next = *r->from;
         const char *text = class_of(next, r->within);
+        const char *plain = r->within ? ".*+?()[{}|$/\\-" : "bB";
         if (next == '\0' || (text == NULL && (isalnum((unsigned char)next) != 0 || r->within))) {
-            const bool plain = r->within && strchr(".*+?()[{}|$/", next) != NULL && next != '\0';
-            if (!plain) {
+            if (next == '\0' || strchr(plain, next) == NULL ||
+                (next == '-' && (r->to[-1] == '-' || r->from[1] == '-'))) {
                 return "this escape";
             }
-            *r->to++ = next;
+            if (!r->within) {
+                *r->to++ = c;
+            }
+            r->dash = r->dash || (r->within && next == '-');
+            if (!r->within || next != '-') {
+                *r->to++ = next;
+            }
         } else if (text != NULL) {
             r->to = stpcpy(r->to, text);
         } else {
@@ -57,6 +65,10 @@ static const char *rewrite_next(rewriting *r)
         }
         r->from++;
         return NULL;
+    }
+    if (c == ']' && !first && r->dash) {
+        *r->to++ = '-';
+        r->dash = false;
     }
     *r->to++ = c;
     if (r->within) {

@@ -108,8 +108,10 @@ def features(suite):
         lambda x: numpy.array([30 if math.isnan(v) else {1.0: 10}.get(v, -1) for v in x], I64), version=2, keys_floats=[1.0, math.nan],
         values_int64s=[10, 30])
     add(suite, "LabelEncoder", lambda random: [("x", random.integers(0, 5, (6,)).astype(numpy.int16))], mapped([1, 2, 4], [0.5, 1.5, 2.5], 9.0, F64),
-        version=4, keys_as_tensor=tensor("k", [1, 2, 4], numpy.int16), values_as_tensor=tensor("v", [0.5, 1.5, 2.5], F64),
-        default_as_tensor=tensor("d", [9.0], F64))
+        version=4, keys_tensor=tensor("k", [1, 2, 4], numpy.int16), values_tensor=tensor("v", [0.5, 1.5, 2.5], F64),
+        default_tensor=tensor("d", [9.0], F64))
+    add(suite, "LabelEncoder", lambda random: [("x", random.integers(0, 5, (6,)))], mapped([4, 2], [-3, 7], 5, numpy.int16), version=4,
+        keys_int64s=[4, 2], values_tensor=tensor("v", [-3, 7], numpy.int16), default_tensor=tensor("d", [5], numpy.int16))
     add(suite, "ZipMap", lambda random: [("x", normal(random, 3, 2))], lambda x: x, classlabels_int64s=[0, 1])
 
 

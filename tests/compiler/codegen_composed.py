@@ -9,7 +9,7 @@ import itertools
 import math
 import sys
 
-from onnx_cases import MS, Suite, numpy
+from onnx_cases import MS, Suite, helper, numpy, numpy_helper
 
 F32 = numpy.float32
 
@@ -142,6 +142,40 @@ def attention(suite):
         suite.add("Attention", single, lambda x, w, b, mask, u=causal: one(x, w, b, mask, u), domain=MS, num_heads=2, unidirectional=causal)
 
 
+def modifier(nodes, numbers, name):
+    """A graph from scores to scores; a node is (operator, names of inputs, name of its output)."""
+    nodes = [helper.make_node(op, given.split(), [made]) for op, given, made in nodes]
+    value = lambda n: helper.make_tensor_value_info(n, 1, ["B", "H", "L", "S"])
+    return helper.make_graph(nodes, name, [value("scores")], [value("changed")],
+                             [numpy_helper.from_array(numpy.array(a), n) for n, a in numbers.items()])
+
+
+def flex(suite):
+    place = [("Shape", "scores", "shape"), ("Gather", "shape two", "rows"), ("Gather", "shape three", "columns"), ("Range", "zero rows one", "i"),
+             ("Range", "zero columns one", "j"), ("Unsqueeze", "i one", "down")]
+    number = numpy.int64
+    places = {"zero": number(0), "one": number(1), "two": number(2), "three": number(3), "low": F32(-math.inf), "cap": F32(3)}
+    below = lambda s: numpy.where(numpy.arange(s.shape[2])[:, None] >= numpy.arange(s.shape[3]), s, -math.inf)
+    forms = (("score_mod", [("Add", "scores cap", "changed")], lambda s: s + 3),
+             ("score_mod", [("Div", "scores cap", "a"), ("Tanh", "a", "b"), ("Mul", "b cap", "changed")], lambda s: numpy.tanh(s / 3) * 3),
+             ("mask_mod", place + [("GreaterOrEqual", "down j", "seen"), ("Where", "seen scores low", "changed")], below),
+             ("prob_mod", [("Mul", "scores cap", "changed")], lambda p: p * 3))
+    for own, vsize, scale, chosen in ((4, 5, None, ()), (2, 4, 0.3, (0, 2)), (4, 6, None, (1, 3)), (1, 4, 0.7, (2, 3)), (4, 4, None, (0, 2, 3))):
+        def make(random, own=own, vsize=vsize):
+            return [("q", normal(random, 2, 4, 3, 4)), ("k", normal(random, 2, own, 5, 4)), ("v", normal(random, 2, own, 5, vsize))]
+
+        def reference(q, k, v, scale=scale, chosen=chosen):
+            change = {forms[i][0]: forms[i][2] for i in chosen}
+            same = lambda s: s
+            k, v = (numpy.repeat(a, 4 // a.shape[1], 1).astype(float) for a in (k, v))
+            scores = numpy.einsum("bhld,bhsd->bhls", q.astype(float), k) * (scale or 0.5)
+            scores = change.get("mask_mod", same)(change.get("score_mod", same)(scores))
+            rows = numpy.exp(scores - scores.max(-1, keepdims=True))
+            return (change.get("prob_mod", same)(rows / rows.sum(-1, keepdims=True)) @ v).astype(F32)
+        attrs = {forms[i][0]: modifier(forms[i][1], places, forms[i][0]) for i in chosen}
+        suite.add("FlexAttention", make, reference, version=26, domain="ai.onnx.preview", **attrs, **({"scale": scale} if scale else {}))
+
+
 def turned(x, cos, sin, interleaved):
     """One pair of numbers after the other, as points of the plane."""
     y = x.astype(float).copy()
@@ -259,6 +293,9 @@ def norms(suite):
     suite.add("Swish", x, lambda x: (x * sigmoid(0.7 * x.astype(float))).astype(F32), version=24, alpha=0.7)
     both = lambda random: [("a", normal(random, 3, 5)), ("b", normal(random, 3, 5))]
     suite.add("SwiGLU", both, lambda a, b: (a * sigmoid(0.6 * a.astype(float)) * b).astype(F32), version=28, alpha=0.6)
+    tanh = lambda x: 0.5 * x * (1 + numpy.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x ** 3)))
+    suite.add("GeGLU", both, lambda a, b: (gelu(a.astype(float)) * b).astype(F32), version=28)
+    suite.add("GeGLU", both, lambda a, b: (tanh(a.astype(float)) * b).astype(F32), version=28, approximate="tanh")
     suite.add("QuickGelu", x, lambda x: (x * sigmoid(1.702 * x.astype(float))).astype(F32), domain=MS)
     suite.add("BiasGelu", pair, lambda x, b: gelu((x + b).astype(float)).astype(F32), domain=MS)
     tanh = lambda x: 0.5 * x * (1 + numpy.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x ** 3)))
@@ -377,7 +414,7 @@ def signal(suite):
                   **({"axis": axis} if version == 17 else {}))
 
 
-PARTS = (attention, rotary, linear, norms, losses, geometry, signal)
+PARTS = (attention, flex, rotary, linear, norms, losses, geometry, signal)
 
 
 def main():

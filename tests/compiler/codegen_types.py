@@ -39,7 +39,7 @@ class Float:
     def code(self, x, saturate):
         sign = self.half if math.copysign(1, x) < 0 else 0
         if math.isnan(x):
-            return self.half if self.unsigned_zero else self.half - 1 if self.has_nan else self.most
+            return self.half - 1 if self.has_nan and not self.unsigned_zero else self.half  # without one, -0
         size, top = abs(x), self.finite[-1]
         beyond = top + (top - self.finite[-2])  # what the next number would be
         if size > top:
@@ -65,7 +65,11 @@ class Int:
         self.low, self.high = (-(1 << (bits - 1)), (1 << (bits - 1)) - 1) if signed else (0, (1 << bits) - 1)
 
     def encode(self, array, saturate=True):
-        return (numpy.clip(numpy.trunc(array), self.low, self.high).astype(int) % (1 << self.bits)).astype(numpy.uint8)
+        """A cast keeps the lowest bits, as ONNX's own data have it."""
+        return (numpy.trunc(array).astype(int) % (1 << self.bits)).astype(numpy.uint8)
+
+    def nearest(self, array):
+        return self.encode(numpy.clip(numpy.rint(array), self.low, self.high))
 
     def decode(self, codes):
         return numpy.where(codes > self.high, codes.astype(int) - (1 << self.bits), codes).astype(F32)
@@ -190,7 +194,7 @@ def quantization(suite):
 
             def quantized(x, s, z, k=kind, block=block):
                 s, z = spread(s, shape, axis, block), spread(k.decode(z), shape, axis, block)
-                return (k.encode(numpy.rint(x / s) + z if isinstance(k, Int) else x / s),)
+                return (k.nearest(numpy.rint(x / s) + z) if isinstance(k, Int) else k.encode(x / s),)
 
             def reals(x, s, z, k=kind, block=block):
                 return ((k.decode(x) - spread(k.decode(z), shape, axis, block)) * spread(s, shape, axis, block),)
@@ -202,7 +206,7 @@ def quantization(suite):
                        lambda y, s, z, r=reals: r(y, s, z), types, constants=("s", "z"))
         suite.case("quantize_as_" + name, helper.make_node("QuantizeLinear", ["x", "s"], ["y"], output_dtype=kind.number),
                    lambda random: {"x": random.standard_normal((5, 3)).astype(F32) * 4, "s": numpy.array(0.5, F32)},
-                   lambda x, s, k=kind: (k.encode(numpy.rint(x / s) if isinstance(k, Int) else x / s),),
+                   lambda x, s, k=kind: (k.nearest(x / s) if isinstance(k, Int) else k.encode(x / s),),
                    {"x": 1, "s": 1, "y": kind.number})
     for number, dtype in ((10, numpy.float16), (1, F32)):
         suite.case("dequantize_as", helper.make_node("DequantizeLinear", ["x", "s"], ["y"], output_dtype=number),

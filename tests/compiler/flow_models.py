@@ -187,6 +187,9 @@ def add_sizes(suite):
     suite.add("Range", lambda r: [("n", number(r.integers(0, 3000)))], lambda n: numpy.sqrt(numpy.arange(n).astype(F32)) * F32(0.5),
               model=model_of([node("Range", "zero n one", "i"), node("Cast", "i", "f", to=FLOAT), node("Sqrt", "f", "q"),
                               node("Mul", "q half", "y")], [("zero", number(0)), ("one", number(1)), ("half", F32(0.5))]))
+    for dtype in (numpy.float16, F32):
+        ends = lambda r, d=dtype: [("a", d(r.choice([0.0, -1.0, 0.5]))), ("b", d(r.integers(3, 20))), ("c", d(r.choice([0.25, 1.0, 2.0])))]
+        suite.add("Range", ends, lambda a, b, c: numpy.arange(a, b, c, a.dtype), model=model_of([node("Range", "a b c", "y")]))
     suite.add("ConstantOfShape", lambda r: [("s", number(r.integers(0, 5, 3)))], lambda s: numpy.full(s, 2.5, F32),
               model=model_of([node("ConstantOfShape", "s", "y", value=helper.make_tensor("v", FLOAT, [1], [2.5]))]))
     suite.add("Expand", lambda r: [("x", floats(r, 3, 1)), ("s", number([r.integers(1, 4), 1, r.integers(1, 5)]))],

@@ -150,7 +150,8 @@ def add_makers(suite):
             suite.one("StringNormalizer", lambda r: [("x", texts(r, 9))], lambda x: normalize(x, action, exact, stop), opset=17,
                       case_change_action=action, is_case_sensitive=exact, stopwords=stop)
     suite.one("StringNormalizer", lambda r: [("x", texts(r, 1, 4))], lambda x: obj([[""]]), opset=17, is_case_sensitive=1, stopwords=WORDS)
-    for pattern in (r"[a-z]+", r"\w+day", r"(?:a,)?b*.*?", r"\d\.\d", r"[^\s]*", r"M[oO](n|N)[\w]+", r"a{40}", r"", r"\.|,", r"[.,]"):
+    for pattern in (r"[a-z]+", r"\w+day", r"(?:a,)?b*.*?", r"\d\.\d", r"[^\s]*", r"M[oO](n|N)[\w]+", r"a{40}", r"", r"\.|,", r"[.,]",
+                    r"[\w.\-]{1,8}", r"[^\-a]*", r"[\-\\o]*\w+", r"\bM\w+\b", r"(^|[.,])\w[\w,.]*($|[.,])", r"\B\w+"):
         suite.one("RegexFullMatch", lambda r: [("x", texts(r, 4, 5))],
                   lambda x: each(lambda t: re.fullmatch(pattern, t, re.ASCII) is not None, bool)(x), pattern=pattern)
 

@@ -239,9 +239,8 @@ typedef struct vtac_minifloat {
 } vtac_minifloat;
 const vtac_minifloat *vtac_minifloat_of(vtac_dtype dtype);
 
-/* What a byte of a narrow type stands for, and the byte for a number. */
+/* What a byte of a narrow type stands for. */
 double vtac_narrow_value(vtac_dtype dtype, uint8_t code);
-uint8_t vtac_narrow_code(vtac_dtype dtype, double value, bool saturate);
 bool vtac_type_equal(const vtac_type *a, const vtac_type *b);
 
 /* Product of the dimensions, or -1 where it does not fit (nor the bytes do). */

@@ -13,8 +13,8 @@ static const vtac_minifloat formats[VTAC_DTYPE_COUNT] = {
     [VTAC_F8E4M3FNUZ] = {4, 3, 8, 0x80, 0x7f, 0x80, 0x80, false},
     [VTAC_F8E5M2] = {5, 2, 15, 0x80, 0x7b, 0x7c, 0x7f, true},
     [VTAC_F8E5M2FNUZ] = {5, 2, 16, 0x80, 0x7f, 0x80, 0x80, false},
-    [VTAC_F4E2M1] = {2, 1, 1, 0x08, 0x07, 0x07, 0x07,
-                     true}, /* it has neither infinities nor NaN: 6 stands for them */
+    [VTAC_F4E2M1] = {2, 1, 1, 0x08, 0x07, 0x07, 0x08,
+                     true}, /* it has neither infinities nor NaN: 6 and -0 stand for them */
 };
 
 const vtac_minifloat *vtac_minifloat_of(vtac_dtype dtype)
@@ -64,56 +64,4 @@ double vtac_narrow_value(vtac_dtype dtype, uint8_t code)
         return code == 0xff ? (double)NAN : ldexp(1.0, code - 127);
     }
     return vtac_dtype_held(dtype) == VTAC_I8 ? (double)(int8_t)code : (double)code;
-}
-
-static uint8_t minifloat_code(const vtac_minifloat *f, double value, bool saturate)
-{
-    const double a = fabs(value);
-    const uint8_t sign = signbit(value) ? f->sign : 0;
-    if (isnan(value)) {
-        return f->has_negative_zero && f->over != f->most ? (uint8_t)(f->nan | sign) : f->nan;
-    }
-    double code = HUGE_VAL;
-    if (a < ldexp(1.0, 1 - f->bias)) {
-        code = rint(ldexp(a, f->bias - 1 + f->mantissa)); /* the next code is the smallest with an exponent */
-    } else if (!isinf(a)) {
-        int exponent;
-        const double fraction = frexp(a, &exponent); /* in [0.5, 1) */
-        code = rint(ldexp(fraction, f->mantissa + 1)) + ldexp(exponent - 2 + f->bias, f->mantissa);
-    }
-    if (code > f->most) {
-        const uint8_t over = saturate ? f->most : f->over;
-        return over == f->nan && !f->has_negative_zero ? over : (uint8_t)(over | sign);
-    }
-    return code == 0.0 && !f->has_negative_zero ? 0 : (uint8_t)((uint8_t)code | sign);
-}
-
-/* The power of two at or above a magnitude. */
-static uint8_t power_code(double value, bool saturate)
-{
-    const float narrow = (float)value;
-    uint32_t bits;
-    memcpy(&bits, &narrow, sizeof bits);
-    const uint32_t exponent = (bits >> 23 & 0xff) + ((bits & 0x7fffff) != 0);
-    if ((bits >> 23 & 0xff) == 0xff) {
-        return 0xff;
-    }
-    return exponent == 0xff && saturate ? 0xfe : (uint8_t)exponent;
-}
-
-uint8_t vtac_narrow_code(vtac_dtype dtype, double value, bool saturate)
-{
-    const vtac_minifloat *f = vtac_minifloat_of(dtype);
-    if (f != NULL) {
-        return minifloat_code(f, value, saturate);
-    }
-    if (dtype == VTAC_F8E8M0) {
-        return power_code(value, saturate);
-    }
-    const int bits = vtac_dtype_bits(dtype);
-    const bool is_signed = vtac_dtype_held(dtype) == VTAC_I8;
-    const double low = is_signed ? -ldexp(1.0, bits - 1) : 0.0;
-    const double high = is_signed ? -low - 1.0 : ldexp(1.0, bits) - 1.0;
-    const double held = isnan(value) ? 0.0 : value < low ? low : value > high ? high : value;
-    return (uint8_t)(int8_t)(int)held;
 }

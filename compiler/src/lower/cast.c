@@ -88,19 +88,13 @@ static const vtac_expr *to_power(vtac_lower *l, const vtac_node *n, const vtac_e
     return vtac_e_cast(l->k, VTAC_U8, SELECT(E2(EQ, exponent, whole(l, 0xff)), whole(l, 0xff), code));
 }
 
-/* Integers keep their lowest bits, floats lose their fraction and saturate. */
+/* Floats lose their fraction; what stays keeps its lowest bits. */
 static const vtac_expr *to_narrow_int(vtac_lower *l, vtac_dtype dtype, const vtac_expr *x)
 {
     const int bits = vtac_dtype_bits(dtype);
     const bool is_signed = vtac_dtype_held(dtype) == VTAC_I8;
-    const bool is_float = x != NULL && vtac_dtype_kind(x->type) == 'f';
     const vtac_expr *v = vtac_e_cast(l->k, VTAC_I32, x);
-    if (is_float) {
-        double low;
-        double high;
-        vtac_range_of(dtype, &low, &high);
-        v = E2(MIN, E2(MAX, v, whole(l, (int64_t)low)), whole(l, (int64_t)high));
-    } else if (is_signed) {
+    if (is_signed) {
         v = E2(SHR, E2(SHL, v, whole(l, 32 - bits)), whole(l, 32 - bits));
     } else {
         v = E2(AND, v, whole(l, (1 << bits) - 1));

@@ -15,6 +15,7 @@
 static const char ONNX[] = "";
 static const char MS[] = "com.microsoft";
 static const char ML[] = "ai.onnx.ml";
+static const char PREVIEW[] = "ai.onnx.preview";
 static const char TRAIN[] = "ai.onnx.preview.training";
 /* NOLINTEND(readability-identifier-naming) */
 enum { NEWEST = INT32_MAX };
@@ -129,6 +130,31 @@ const char *vtac_c_string(const vtac_compose *c, const char *name, const char *o
 {
     const vtac_attr *attr = vtac_c_attr(c, name);
     return attr != NULL && attr->kind == VTAC_ATTR_STRING ? attr->s : otherwise;
+}
+
+vtac_value_id vtac_c_apply(vtac_compose *c, const char *attr, vtac_value_id x)
+{
+    const Onnx__AttributeProto *found = vtac_proto_attr(c->of->node, attr);
+    found = found == NULL ? NULL : vtac_resolve_attr(found, c->of->at->caller);
+    if (found == NULL || c->status != VTA_OK) {
+        return x;
+    }
+    const Onnx__GraphProto *body = found->g;
+    if (body == NULL || body->n_input != 1 || body->n_output != 1) {
+        return vtac_compose_fail(c, VTA_INVALID, "'%s' is to be a graph with one input and one output", attr);
+    }
+    vtac_scope scope = {.outer = c->of->at->scope};
+    vtac_value_id y = 0;
+    c->status = vtac_scope_set(&scope, vtac_proto_text(body->input[0]->name), x, c->diag);
+    if (c->status == VTA_OK) {
+        c->status = vtac_import_body(c->im, c->of->at, &scope, body, &y, c->diag);
+    }
+    free(scope.slots);
+    if (c->status == VTA_OK && (y == 0 || !vtac_type_equal(vtac_c_type(c, x), vtac_c_type(c, y)))) {
+        return vtac_compose_fail(c, VTA_INVALID, "'%s' is to keep the type and shape of what it is given",
+                                 attr);
+    }
+    return y;
 }
 
 const vtac_type *vtac_c_type(const vtac_compose *c, vtac_value_id value)

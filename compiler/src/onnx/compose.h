@@ -59,6 +59,10 @@ uint32_t vtac_c_axis(vtac_compose *c, int64_t axis, uint32_t rank);
 /* Whether the rank is this; a fault that names the input where not. */
 bool vtac_c_expect_rank(vtac_compose *c, uint32_t input, uint32_t rank);
 
+/* What the graph that is an attribute of the operator makes of x: of the same type and shape. Without such an
+ * attribute it is x. */
+vtac_value_id vtac_c_apply(vtac_compose *c, const char *attr, vtac_value_id x);
+
 /* Attributes of the node that is made next: its inputs are made before. */
 void vtac_c_set_int(vtac_compose *c, const char *name, int64_t value);
 void vtac_c_set_float(vtac_compose *c, const char *name, double value);

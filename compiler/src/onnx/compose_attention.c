@@ -188,6 +188,35 @@ void vtac_composed_attention(vtac_compose *c, vtac_value_id *out)
     out[3] = a.products;
 }
 
+/* Q, K, V of four axes; graphs that change the products before the softmax and what it gives */
+void vtac_composed_flex_attention(vtac_compose *c, vtac_value_id *out)
+{
+    static const int64_t turned[] = {0, 1, 3, 2};
+    for (uint32_t i = 0; i < 3; i++) {
+        if (!vtac_c_expect_rank(c, i, 4)) {
+            return;
+        }
+    }
+    const vtac_value_id q = vtac_c_in(c, 0);
+    const vtac_dtype type = vtac_c_dtype(c, q);
+    const int64_t heads = vtac_c_dim(c, q, 1);
+    const int64_t own = vtac_c_dim(c, vtac_c_in(c, 1), 1);
+    if (own < 1 || heads % own != 0) {
+        (void)vtac_compose_fail(c, VTA_INVALID, "%lld heads of queries over %lld of keys", (long long)heads,
+                                (long long)own);
+        return;
+    }
+    const char *named = vtac_c_string(c, "softmax_precision", "");
+    const vtac_dtype precision = vtac_dtype_parse(named) == VTAC_NO_DTYPE ? type : vtac_dtype_parse(named);
+    const vtac_value_id k = vtac_c_transpose(c, repeat_heads(c, vtac_c_in(c, 1), heads / own), turned, 4);
+    const vtac_value_id v = repeat_heads(c, vtac_c_in(c, 2), heads / own);
+    const double scale = vtac_c_float(c, "scale", 1.0 / sqrt((double)vtac_c_dim(c, q, 3)));
+    vtac_value_id x = vtac_c_mul_number(c, vtac_c_matmul(c, q, k), scale);
+    x = vtac_c_apply(c, "mask_mod", vtac_c_apply(c, "score_mod", x));
+    x = vtac_c_cast(c, vtac_c_softmax(c, vtac_c_cast(c, x, precision), -1), type);
+    out[0] = vtac_c_matmul(c, vtac_c_apply(c, "prob_mod", x), v);
+}
+
 /* ---- positions */
 
 /* [.., 2n] in its halves, or its even and odd places */

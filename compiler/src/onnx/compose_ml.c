@@ -446,7 +446,8 @@ static vtac_value_id look_up(vtac_compose *c, vtac_value_id x, const vtac_number
 /* What is no key becomes, by the type of the values. */
 static vtac_value_id default_of(vtac_compose *c, vtac_dtype dtype)
 {
-    const vtac_numbers given = vtac_c_list_of(c, "default_as_tensor");
+    static const char *const names[] = {"default_tensor", "default_as_tensor", NULL};
+    const vtac_numbers given = vtac_c_list(c, names);
     if (given.count > 0) {
         const vtac_numbers one = {.tensor = given.tensor, .count = 1, .dtype = given.dtype};
         return vtac_c_constant(c, &one, dtype);
@@ -489,10 +490,10 @@ static void label_encoder_1(vtac_compose *c, vtac_value_id *out)
 
 void vtac_composed_ml_label_encoder(vtac_compose *c, vtac_value_id *out)
 {
-    static const char *const key_names[] = {"keys_as_tensor", "keys_int64s", "keys_floats", "keys_strings",
-                                            NULL};
-    static const char *const value_names[] = {"values_as_tensor", "values_int64s", "values_floats",
-                                              "values_strings", NULL};
+    static const char *const key_names[] = {"keys_tensor", "keys_as_tensor", "keys_int64s",
+                                            "keys_floats", "keys_strings",   NULL};
+    static const char *const value_names[] = {"values_tensor", "values_as_tensor", "values_int64s",
+                                              "values_floats", "values_strings",   NULL};
     if (vtac_c_attr(c, "classes_strings") != NULL) {
         label_encoder_1(c, out);
         return;

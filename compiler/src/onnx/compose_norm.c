@@ -17,15 +17,28 @@ void vtac_composed_swish(vtac_compose *c, vtac_value_id *out)
     out[0] = vtac_c_mul(c, x, vtac_c_sigmoid(c, alpha == 1.0 ? x : vtac_c_mul_number(c, x, alpha)));
 }
 
-/* The same of a, times b of the same shape. */
-void vtac_composed_swiglu(vtac_compose *c, vtac_value_id *out)
+/* x times the second input, which is of the same shape. */
+static vtac_value_id gated(vtac_compose *c, vtac_value_id x)
 {
     const vtac_value_id b = vtac_c_in(c, 1);
-    vtac_composed_swish(c, out);
-    if (c->status == VTA_OK && !vtac_type_equal(vtac_c_type(c, out[0]), vtac_c_type(c, b))) {
-        (void)vtac_compose_fail(c, VTA_INVALID, "its inputs differ in type or shape");
+    if (c->status == VTA_OK && !vtac_type_equal(vtac_c_type(c, x), vtac_c_type(c, b))) {
+        return vtac_compose_fail(c, VTA_INVALID, "its inputs differ in type or shape");
     }
-    out[0] = vtac_c_mul(c, out[0], b);
+    return vtac_c_mul(c, x, b);
+}
+
+void vtac_composed_swiglu(vtac_compose *c, vtac_value_id *out)
+{
+    vtac_composed_swish(c, out);
+    out[0] = gated(c, out[0]);
+}
+
+void vtac_composed_geglu(vtac_compose *c, vtac_value_id *out)
+{
+    const char *approximate = vtac_c_string(c, "approximate", "none");
+    const vtac_value_id x = vtac_c_in(c, 0);
+    vtac_c_set_string(c, "approximate", approximate);
+    out[0] = gated(c, vtac_c1(c, VTAC_OP_GELU, x));
 }
 
 void vtac_composed_quick_gelu(vtac_compose *c, vtac_value_id *out)

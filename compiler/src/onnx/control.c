@@ -11,9 +11,8 @@
 
 enum { MOST_TURNS = 256 }; /* that are unrolled */
 
-/* A subgraph in a scope of its own; gives the values of its outputs. */
-static vta_status import_body(vtac_importer *im, const vtac_place *at, vtac_scope *scope,
-                              const Onnx__GraphProto *body, vtac_value_id *outputs, vta_diag *diag)
+vta_status vtac_import_body(vtac_importer *im, const vtac_place *at, vtac_scope *scope,
+                            const Onnx__GraphProto *body, vtac_value_id *outputs, vta_diag *diag)
 {
     if (++im->depth > VTAC_MOST_DEPTH) {
         return vta_fail(diag, VTA_UNSUPPORTED, "functions and subgraphs nest deeper than %d",
@@ -51,7 +50,7 @@ vta_status vtac_import_if(vtac_importer *im, const vtac_place *at, const Onnx__N
     }
     vtac_scope scope = {.outer = at->scope};
     vtac_value_id outputs[64];
-    vta_status status = import_body(im, at, &scope, branch->g, outputs, diag);
+    vta_status status = vtac_import_body(im, at, &scope, branch->g, outputs, diag);
     free(scope.slots);
     return status == VTA_OK ? vtac_bind_outputs(at, node, outputs, (uint32_t)node->n_output, diag) : status;
 }
@@ -97,7 +96,7 @@ static vta_status loop_turn(vtac_importer *im, const vtac_place *at, loop_state 
     vtac_value_id outputs[130] = {0};
     vta_status status = loop_inputs(im, &scope, loop, turn, diag);
     if (status == VTA_OK) {
-        status = import_body(im, at, &scope, loop->body, outputs, diag);
+        status = vtac_import_body(im, at, &scope, loop->body, outputs, diag);
     }
     free(scope.slots);
     VTA_TRY(status);

@@ -124,6 +124,9 @@ static vta_status draft_of(vtac_importer *im, const vtac_place *at, const Onnx__
     draft->opset = opset_of(at, draft->domain);
     draft->input_count = 0;
     draft->attr_count = 0;
+    draft->node = node;
+    draft->at = at;
+    const bool composed = vtac_is_composed(draft->domain, draft->op_type);
     if (node->n_input > VTAC_MOST_INPUTS || node->n_attribute > VTAC_MOST_ATTRS - 8) {
         return vta_fail(diag, VTA_UNSUPPORTED, "%zu inputs and %zu attributes are more than %d and %d",
                         node->n_input, node->n_attribute, VTAC_MOST_INPUTS, VTAC_MOST_ATTRS - 8);
@@ -137,8 +140,8 @@ static vta_status draft_of(vtac_importer *im, const vtac_place *at, const Onnx__
     }
     for (size_t i = 0; i < node->n_attribute; i++) {
         const Onnx__AttributeProto *attr = vtac_resolve_attr(node->attribute[i], at->caller);
-        if (attr == NULL) {
-            continue;
+        if (attr == NULL || (composed && attr->g != NULL)) {
+            continue; /* a composition imports its graphs itself */
         }
         VTA_TRY(vtac_import_attr(im, attr, &draft->attrs[draft->attr_count], diag));
         draft->attrs[draft->attr_count++].name = vtac_proto_text(node->attribute[i]->name);

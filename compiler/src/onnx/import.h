@@ -43,6 +43,8 @@ typedef struct vtac_draft {
     vtac_attr attrs[64];
     uint32_t attr_count;
     uint32_t output_count;
+    const Onnx__NodeProto *node; /* that it was made of, and where: its attributes that are graphs */
+    const struct vtac_place *at;
 } vtac_draft;
 
 enum { VTAC_MOST_INPUTS = 1024, VTAC_MOST_ATTRS = 64, VTAC_MOST_DEPTH = 32 };
@@ -68,7 +70,9 @@ const Onnx__AttributeProto *vtac_resolve_attr(const Onnx__AttributeProto *attr,
                                               const Onnx__NodeProto *caller);
 const Onnx__AttributeProto *vtac_proto_attr(const Onnx__NodeProto *node, const char *name);
 
-/* control.c */
+/* control.c: If, Loop, a call; a subgraph in a scope of its own, which gives the values of its outputs. */
+vta_status vtac_import_body(vtac_importer *im, const vtac_place *at, vtac_scope *scope,
+                            const Onnx__GraphProto *body, vtac_value_id *outputs, vta_diag *diag);
 vta_status vtac_import_if(vtac_importer *im, const vtac_place *at, const Onnx__NodeProto *node,
                           vta_diag *diag);
 vta_status vtac_import_loop(vtac_importer *im, const vtac_place *at, const Onnx__NodeProto *node,
