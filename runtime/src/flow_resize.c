@@ -88,6 +88,7 @@ static vta_status measure(resizing *r, const vta_list *axes, const vta_item *sca
             t->scale = vta_item_float(scales, entry);
             extent = (double)floorf((float)t->from * (float)t->scale);
         } else if (entry >= 0) {
+            t->scale = ratio;
             extent = policy == STRETCH ? (double)vta_item_int(sizes, entry) : round((double)t->from * ratio);
         }
         if (!(extent >= 0.0 && extent < 9e15) || (t->from == 0 && extent > 0.0)) {
@@ -95,7 +96,9 @@ static vta_status measure(resizing *r, const vta_list *axes, const vta_item *sca
                                    extent);
         }
         t->to = (int64_t)extent;
-        t->scale = entry >= 0 && scales != NULL ? t->scale : t->from > 0 ? extent / (double)t->from : 1.0;
+        if (entry < 0 || (scales == NULL && policy == STRETCH)) {
+            t->scale = t->from > 0 ? extent / (double)t->from : 1.0;
+        }
         if (roi != NULL && entry >= 0 && entry < roi->count / 2) {
             t->begin = vta_item_float(roi, entry);
             t->end = vta_item_float(roi, entry + roi->count / 2);

@@ -222,10 +222,10 @@ def fused_cases(suite):
 
 # ---- resizing and quantization
 
-def stretched(data, axis, length, mode, exclude):
+def stretched(data, axis, length, mode, exclude, scale=None):
     """One axis by the stretched kernel, half-pixel coordinates."""
     size = data.shape[axis]
-    scale = length / size
+    scale = scale or length / size
     narrow = min(scale, 1.0)
 
     def kernel(d):
@@ -257,6 +257,17 @@ def resize_cases(suite):
         def make(random, shape=shape):
             return [("x", normal(random, (2, 3, 9, 13))), ("", None), ("", None), ("sizes", numpy.array((2, 3) + shape))]
         suite.add("Resize", make, reference, ("sizes",), version=18, mode=mode, antialias=1, exclude_outside=exclude)
+    # one scale for all axes: the sizes are rounded, the scale is not
+    for policy, pick, mode in itertools.product((("not_larger", min), ("not_smaller", max)), (0, 1), ("linear", "cubic")):
+        wanted = ((7, 17), (13, 6))[pick]
+
+        def kept(x, sizes, pick=policy[1], mode=mode):
+            y, scale = x.astype(float), pick(int(sizes[i]) / x.shape[i + 2] for i in range(2))
+            for axis in (2, 3):
+                y = stretched(y, axis, int(x.shape[axis] * scale + 0.5), mode, 0, scale)
+            return F32(y)
+        suite.add("Resize", lambda random, w=wanted: [("x", normal(random, (2, 3, 5, 9))), ("", None), ("", None), ("sizes", numpy.array(w))],
+                  kept, ("sizes",), version=18, mode=mode, axes=[2, 3], antialias=1, keep_aspect_ratio_policy=policy[0])
 
 
 def block_cases(suite):

@@ -326,6 +326,13 @@ def add_resizing(suite):
         nodes = [helper.make_node("Shape", ["like"], ["a"], start=2), helper.make_node("Shape", ["x"], ["b"], end=2),
                  helper.make_node("Concat", ["b", "a"], ["c"], axis=0), helper.make_node("Resize", ["x", "", "", "c"], ["y"], **attrs)]
         suite.add("Resize", lambda r: [("x", image(r)), ("like", image(r))], by_size, model=model_of(nodes, (), (), max(opset, 15)))
+    for policy, pick in (("not_larger", min), ("not_smaller", max)):
+        def by_policy(x, like, pick=pick):
+            scale = pick(like.shape[i] / x.shape[i] for i in (2, 3))
+            return resize(x, list(x.shape[:2]) + [int(n * scale + 0.5) for n in x.shape[2:]], [1, 1, scale, scale], "linear", "half_pixel")
+        nodes = [helper.make_node("Shape", ["like"], ["c"], start=2),
+                 helper.make_node("Resize", ["x", "", "", "c"], ["y"], mode="linear", axes=[2, 3], keep_aspect_ratio_policy=policy)]
+        suite.add("Resize", lambda r: [("x", image(r)), ("like", image(r))], by_policy, model=model_of(nodes, (), (), 18))
     suite.add("Upsample", lambda r: [("x", image(r))], lambda x: x.repeat(2, 2).repeat(3, 3),
               model=model_of([helper.make_node("Upsample", ["x", "s"], ["y"])], (), [("s", numpy.array([1, 1, 2, 3], F32))], 9))
 

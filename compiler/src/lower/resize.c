@@ -43,7 +43,8 @@ static double scale_of(const vtac_lower *l, const vtac_node *n, uint32_t axis, i
     if (scales != NULL && vtac_type_elements(&scales->type) > 0 && entry >= 0) {
         return vtac_tensor_float(scales, entry);
     }
-    return (double)to / (double)from;
+    const double ratio = entry >= 0 ? vtac_resize_ratio(l->graph, n) : 0.0;
+    return ratio > 0.0 ? ratio : (double)to / (double)from;
 }
 
 /* Begin and end of the region of interest on an axis, as shares of it. */

@@ -346,16 +346,37 @@ vta_status vtac_infer_tile(const vtac_graph *graph, const vtac_node *node, vtac_
     return VTA_OK;
 }
 
-/* Resize: inputs x, roi, scales, sizes; axes and keep_aspect_ratio_policy as of opset 18. */
-static double resized(const vtac_node *node, int64_t dim, const vtac_tensor *scales, const vtac_tensor *sizes,
-                      int64_t k, double ratio)
+double vtac_resize_ratio(const vtac_graph *graph, const vtac_node *node)
 {
     const char *policy = vtac_attr_string(node, "keep_aspect_ratio_policy", "stretch");
+    const bool larger = strcmp(policy, "not_smaller") == 0;
+    const vtac_tensor *scales = vtac_in_constant(graph, node, 2);
+    const vtac_tensor *sizes = vtac_in_constant(graph, node, 3);
+    const vtac_type *in = &graph->values[node->inputs[0]].type;
+    const vtac_attr *named = vtac_find_attr(node, "axes");
+    if ((scales != NULL && vtac_type_elements(&scales->type) > 0) || sizes == NULL ||
+        strcmp(policy, "stretch") == 0) {
+        return 0.0;
+    }
+    double ratio = 0.0;
+    for (int64_t k = 0; k < vtac_type_elements(&sizes->type) && k < VTAC_MAX_RANK; k++) {
+        const int64_t axis = named != NULL ? named->ints[k] : k;
+        const double own =
+            (double)vtac_tensor_int(sizes, k) / (double)in->dim[axis < 0 ? axis + in->rank : axis];
+        ratio = k == 0 || (larger ? own > ratio : own < ratio) ? own : ratio;
+    }
+    return ratio;
+}
+
+/* Resize: inputs x, roi, scales, sizes; axes and keep_aspect_ratio_policy as of opset 18. */
+static double resized(int64_t dim, const vtac_tensor *scales, const vtac_tensor *sizes, int64_t k,
+                      double ratio)
+{
     if (scales != NULL) {
         return (double)floorf((float)dim *
                               (float)vtac_tensor_float(scales, k)); /* in float32, as ONNX does */
     }
-    return strcmp(policy, "stretch") == 0 ? (double)vtac_tensor_int(sizes, k) : round((double)dim * ratio);
+    return ratio == 0.0 ? (double)vtac_tensor_int(sizes, k) : round((double)dim * ratio);
 }
 
 vta_status vtac_infer_resize(const vtac_graph *graph, const vtac_node *node, vtac_type *out, vta_diag *diag)
@@ -376,18 +397,13 @@ vta_status vtac_infer_resize(const vtac_graph *graph, const vtac_node *node, vta
                         (long long)count);
     }
     uint32_t axes[VTAC_MAX_RANK];
-    double ratio = 0.0;
-    const bool larger = strcmp(vtac_attr_string(node, "keep_aspect_ratio_policy", ""), "not_smaller") == 0;
     for (int64_t k = 0; k < count && k < VTAC_MAX_RANK; k++) {
         VTA_TRY(vtac_axis(named != NULL ? named->ints[k] : k, in->rank, &axes[k], diag));
-        if (sizes != NULL && scales == NULL) {
-            const double own = (double)vtac_tensor_int(sizes, k) / (double)in->dim[axes[k]];
-            ratio = k == 0 || (larger ? own > ratio : own < ratio) ? own : ratio;
-        }
     }
+    const double ratio = vtac_resize_ratio(graph, node);
     out[0] = *in;
     for (int64_t k = 0; k < count && k < VTAC_MAX_RANK; k++) {
-        const double extent = resized(node, in->dim[axes[k]], scales, sizes, k, ratio);
+        const double extent = resized(in->dim[axes[k]], scales, sizes, k, ratio);
         if (!(extent >= 0.0 && extent < 9e15)) {
             return vta_fail(diag, VTA_RANGE, "axis %u would get %g places", axes[k], extent);
         }
