@@ -366,26 +366,27 @@ vta_status vtac_turn_nodes(vtac_graph *graph, const vta_config *config, bool alw
     return VTA_OK;
 }
 
-/* The first node between the product and what stands for it; 0: a function came between (turns.c). */
-static vtac_node_id first_of(const vtac_graph *graph, const vtac_product *p)
+/* Whether nothing but moved elements is between the product and what stands for it (turns.c). */
+static bool stands_alone(const vtac_graph *graph, const vtac_product *p)
 {
     vtac_value_id value = p->stands;
-    vtac_node_id id = 0;
     while (value != 0 && value != p->made && vtac_is_host_step(graph, graph->values[value].node)) {
-        id = graph->values[value].node;
-        value = graph->nodes[id].inputs[0];
+        value = graph->nodes[graph->values[value].node].inputs[0];
     }
-    return value == p->made ? id : 0;
+    return value == p->made;
 }
 
-static bool read_by_others(const vtac_graph *graph, vtac_value_id value, vtac_node_id than)
+/* Whether anybody needs a value: moved elements that nobody reads do not count. */
+static bool is_needed(const vtac_graph *graph, vtac_value_id value)
 {
     const vtac_value *v = &graph->values[value];
-    bool read = false;
-    for (uint32_t i = 0; i < v->user_count; i++) {
-        read = read || (v->users[i] != than && !graph->nodes[v->users[i]].dead);
+    bool needed = vtac_is_output(graph, value);
+    for (uint32_t i = 0; i < v->user_count && !needed; i++) {
+        const vtac_node *user = &graph->nodes[v->users[i]];
+        needed =
+            !user->dead && (!vtac_is_host_step(graph, v->users[i]) || is_needed(graph, user->outputs[0]));
     }
-    return read;
+    return needed;
 }
 
 /* The image that the product would have made, for those who read it. */
@@ -444,13 +445,12 @@ static vta_status return_one(const vtac_builder *b, const vtac_product *p, vtac_
     VTA_TRY(vtac_add_node(graph, &spec, &id, b->diag));
     const vtac_value_id new = graph->nodes[id].outputs[0];
     const bool turned = graph->nodes[graph->values[p->made].node].op == VTAC_OP_VTA_PRODUCT;
-    const vtac_node_id first = turned ? first_of(graph, p) : 0;
-    if (first != 0 || !turned) {
+    if (!turned || stands_alone(graph, p)) {
         vtac_swap_names(graph, p->stands, new);
         vtac_replace_uses(graph, p->stands, new);
         vtac_rename_tensors(partition, p->stands, new);
     }
-    if (turned && read_by_others(graph, p->made, first)) {
+    if (turned && is_needed(graph, p->made)) {
         vtac_value_id image = new;
         VTA_TRY(image_of(b, p->made, &image));
         vtac_replace_uses(graph, p->made, image);
