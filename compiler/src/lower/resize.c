@@ -182,7 +182,8 @@ vta_status vtac_resize_source(vtac_lower *l, const vtac_node *n, uint32_t axis, 
         return vtac_unsupported(
             l, "this coordinate transformation, or a region unknown at compile time, is not lowered");
     }
-    out->moves = from != to || out->factor != out->divisor || out->before + out->after != 0.0;
+    const bool same = from == to && out->factor == out->divisor && out->before + out->after == 0.0;
+    out->moves = !same && (from != 1 || to != 1); /* one place stays itself, whatever the formula says */
     return VTA_OK;
 }
 

@@ -153,6 +153,19 @@ static bool begin(tfl *im, resize *r, uint32_t corners)
     return im->maker.status == VTA_OK;
 }
 
+/* Floats have no rounding of their own to keep: the kernel of ONNX's Resize. */
+static void resize_floats(tfl *im, const resize *r)
+{
+    const vtac_id x = tfl_planes(im, 0);
+    const vtac_type *type = vtac_made_type(&im->maker, x);
+    const int64_t to[] = {type->dim[0], type->dim[1], r->to[0], r->to[1]};
+    const char *places = r->corners ? "align_corners" : r->centers ? "half_pixel" : "asymmetric";
+    const vtac_attr attrs[] = {vtac_attr_of_string("mode", "linear"),
+                               vtac_attr_of_string("coordinate_transformation_mode", places)};
+    const vtac_id in[] = {x, 0, 0, vtac_make_ints(&im->maker, to, 4)};
+    tfl_set_planes(im, 0, vtac_make(&im->maker, VTAC_OP_RESIZE, in, 4, attrs, 2));
+}
+
 /* x, size; options: 2 align corners, 3 half-pixel centers */
 void tfl_import_resize_bilinear(tfl *im)
 {
@@ -160,7 +173,14 @@ void tfl_import_resize_bilinear(tfl *im)
     resize r;
     axis_plan rows;
     axis_plan columns;
-    if (!begin(im, &r, 2) || !plan_room(im, r.to[0], &rows) || !plan_room(im, r.to[1], &columns)) {
+    if (!begin(im, &r, 2)) {
+        return;
+    }
+    if (tfl_in(im, 0)->type.dtype == VTAC_F32 && !(r.corners && r.centers)) {
+        resize_floats(im, &r);
+        return;
+    }
+    if (!plan_room(im, r.to[0], &rows) || !plan_room(im, r.to[1], &columns)) {
         return;
     }
     const vtac_dtype dtype = tfl_in(im, 0)->type.dtype;
