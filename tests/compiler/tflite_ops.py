@@ -112,6 +112,20 @@ def bilinear(b, kind, shape, to, corners, centers):
         low = [min(max(int(a / 1024), 0), n - 1) for a in at]
         return low, [min(max(int((a + 1023) / 1024), 0), n - 1) for a in at], [a - 1024 * i for a, i in zip(at, low)]
 
+    def fractions(n, k):
+        s = (n - 1) / (k - 1) if corners else n / k
+        at = [max((i + 0.5) * s - 0.5, 0) if centers else i * s for i in range(k)]
+        low = [min(int(a), n - 1) for a in at]
+        return low, [min(i + 1, n - 1) for i in low], [a - i for a, i in zip(at, low)]
+
+    def in_floats(v):
+        v = v.astype(float)
+        for axis, (n, k) in enumerate(zip(shape, to)):
+            low, high, part = fractions(n, k)
+            part = numpy.reshape(part, (-1, 1) if axis == 1 else (-1, 1, 1))
+            v = numpy.take(v, low, axis + 1) * (1 - part) + numpy.take(v, high, axis + 1) * part
+        return v.astype(F32)
+
     def reference(v):
         v = v.astype(numpy.int64)
         for axis, (n, k) in enumerate(zip(shape, to)):
@@ -120,7 +134,7 @@ def bilinear(b, kind, shape, to, corners, centers):
             v = numpy.take(v, low, axis + 1) * (1024 - part) + numpy.take(v, high, axis + 1) * part
         return rounded(v / 2 ** 20).astype(kind)
     b.check("bilinear %s %s to %s, %d %d" % (kind, shape, to, corners, centers), m, x, [b.numbers(kind, (1,) + shape) for _ in range(2)], y,
-            reference if kind in ("int8", "int16") else None)
+            reference if kind in ("int8", "int16") else in_floats if kind == "float32" else None)
 
 
 def logistic(b, kind):
