@@ -22,6 +22,7 @@ typedef struct vtac_target {
     bool has_pairs;        /* neither, but of two i16 with two i16 */
     bool has_long;         /* none, but an i32 and the product of two i16 */
     bool has_fma;
+    bool has_half;     /* f16 to f32 and back, as an instruction */
     bool has_rounding; /* to whole numbers, as an instruction */
     bool is_bare;      /* no operating system: what comes of it is an object, for the program's own link */
     bool is_wasm;      /* what comes of it is a WebAssembly module, with the runtime and fsim in it */

@@ -206,8 +206,8 @@ vta_status vtac_loop_fuse(vtac_kernel *k, uint32_t outer, uint32_t inner, vta_di
 /* What the body of a loop reads from `buffer`, at one place, is copied to scratch memory at its beginning, in
  * the order of use. */
 vta_status vtac_loop_pack(vtac_kernel *k, uint32_t var, const vtac_buffer *buffer, vta_diag *diag);
-/* Splits innermost loops by `lanes` and makes vectors of them, where that is legal and nothing is left over.
- */
+/* Splits innermost loops by `lanes` and makes vectors of them, where that is legal; the last one may be
+ * shorter. */
 void vtac_kernel_vectorize(vtac_kernel *k, int64_t lanes);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Half precision by integer arithmetic, so that no target needs a library for it, and whole numbers from
- * vectors of floats, which LLVM would convert one by one.
+ * Half precision by integer arithmetic, so that no target needs a library for it, unless the processor has
+ * instructions; and whole numbers from vectors of floats, which LLVM would convert one by one.
  */
 #include <math.h>
 #include <string.h>
@@ -56,6 +56,10 @@ LLVMValueRef vtac_emit_widen(vtac_emitter *em, vtac_dtype dtype, LLVMValueRef bi
     if (dtype == VTAC_BF16) {
         return as_float(&m, LLVMBuildShl(m.b, wide, word(&m, 16), ""));
     }
+    if (em->target->has_half) {
+        LLVMTypeRef half = vtac_llvm_like(bits, LLVMHalfTypeInContext(em->context));
+        return LLVMBuildFPExt(m.b, LLVMBuildBitCast(m.b, bits, half, ""), m.f32, "");
+    }
     return widen_half(&m, wide);
 }
 
@@ -92,9 +96,14 @@ static LLVMValueRef narrow_half(const maker *m, LLVMValueRef u)
 LLVMValueRef vtac_emit_narrow(vtac_emitter *em, vtac_dtype dtype, LLVMValueRef value)
 {
     const maker m = maker_for(em, value);
+    LLVMTypeRef raw = vtac_llvm_like(value, LLVMInt16TypeInContext(em->context));
+    if (dtype == VTAC_F16 && em->target->has_half) {
+        LLVMTypeRef half = vtac_llvm_like(value, LLVMHalfTypeInContext(em->context));
+        return LLVMBuildBitCast(m.b, LLVMBuildFPTrunc(m.b, value, half, ""), raw, "");
+    }
     LLVMValueRef u = as_bits(&m, value);
     LLVMValueRef r = dtype == VTAC_BF16 ? narrow_bfloat(&m, u) : narrow_half(&m, u);
-    return LLVMBuildTrunc(m.b, r, vtac_llvm_like(value, LLVMInt16TypeInContext(em->context)), "");
+    return LLVMBuildTrunc(m.b, r, raw, "");
 }
 
 /* ---- whole numbers */

@@ -22,8 +22,9 @@ static const struct {
 #define VTA_CPU_ARM(name, bit)     {"arm", name},
 #define VTA_CPU_RISCV(name, bit)   {"riscv64", name},
 #include "vta/cpu_features.def"
+    {"x86_64", "f16c"}, /* not for the loader: every processor with AVX2 has it */
 };
-enum { KNOWN = sizeof known / sizeof known[0] };
+enum { KNOWN = sizeof known / sizeof known[0], HALF = KNOWN - 1 };
 
 bool vtac_target_is(const vtac_target *target, const char *arch)
 {
@@ -148,7 +149,7 @@ vta_status vtac_target_learn(vtac_target *target, vta_diag *diag)
     LLVMDisposeTargetMachine(machine);
     VTA_TRY(status);
     target->required[0] = '\0';
-    for (size_t i = 0; i < KNOWN; i++) {
+    for (size_t i = 0; i < HALF; i++) {
         const size_t size = strlen(target->required);
         if (has[i]) {
             (void)snprintf(target->required + size, sizeof target->required - size, "%s%s",
@@ -156,5 +157,6 @@ vta_status vtac_target_learn(vtac_target *target, vta_diag *diag)
         }
     }
     shape(target);
+    target->has_half = vtac_target_is(target, "aarch64") || (has[HALF] && target->vector_bytes >= 32);
     return VTA_OK;
 }

@@ -4,8 +4,9 @@
  *
  * tests/compiler/codegen_math_test.c states and checks the errors, of these and of the operators made of
  * them. On f32 everything but exp, tanh and erf is computed in double and rounded once: 1 ulp; exp itself 2,
- * tanh and erf 4, sigmoid 4, Gelu, which is exp and a fitted polynomial, 10. On f64 some ulp; pow loses as many bits more as y log x
- * has. sin and cos hold that for |x| up to 1e6 and lose digits beyond. Infinities and NaNs give what C says.
+ * tanh and erf 4, sigmoid 4, Gelu, which is exp and a fitted polynomial, 10. On f64 some ulp; pow loses as
+ * many bits more as y log x has. sin and cos hold that for |x| up to 1e6 and lose digits beyond. Infinities
+ * and NaNs give what C says.
  */
 #include <math.h>
 

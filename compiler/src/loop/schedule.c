@@ -272,17 +272,76 @@ static void each_innermost(vtac_stmt *s, uint32_t *vars, size_t room, size_t *fo
     }
 }
 
+/* A copy of a block, whose statements may change apart; loops keep their variables. NULL: out of memory. */
+static vtac_stmt *copy_block(vtac_kernel *k, const vtac_stmt *s)
+{
+    vtac_stmt *first = NULL;
+    vtac_stmt **tail = &first;
+    for (; s != NULL; s = s->next) {
+        vtac_stmt *own = vta_arena_alloc(k->arena, sizeof *own);
+        if (own == NULL) {
+            k->failed = true;
+            return NULL;
+        }
+        *own = *s;
+        own->next = NULL;
+        own->body = s->body == NULL ? NULL : copy_block(k, s->body);
+        *tail = own;
+        tail = &own->next;
+    }
+    return first;
+}
+
+/* `count` iterations from `lanes` times the outer variable on, as vectors, in the rounds where `op` holds. */
+static vtac_stmt *vector_round(vtac_kernel *k, const vtac_stmt *loop, vtac_stmt *body, int64_t lanes,
+                               int64_t count, vtac_expr_op op)
+{
+    vtac_stmt *guard = vta_arena_alloc(k->arena, sizeof *guard);
+    vtac_stmt *in = vta_arena_alloc(k->arena, sizeof *in);
+    if (guard == NULL || in == NULL || body == NULL) {
+        k->failed = true;
+        return NULL;
+    }
+    const uint32_t lane = k->var_count++;
+    const vtac_expr *round = vtac_loop_variable(k, loop->var);
+    const vtac_expr *whole = vtac_i_add(k, vtac_i_mulc(k, round, lanes), vtac_loop_variable(k, lane));
+    substitute_block(k, body, loop->var, whole);
+    *in = (vtac_stmt){.kind = VTAC_S_FOR, .var = lane, .name = "lane", .extent = count, .body = body};
+    in->loop = count > 1 ? VTAC_LOOP_VECTOR : VTAC_LOOP_UNROLL;
+    *guard = (vtac_stmt){.kind = VTAC_S_IF, .body = in};
+    guard->value = vtac_e2(k, op, round, vtac_e_index(k, loop->extent / lanes));
+    return guard;
+}
+
+/* The last vector of a loop has fewer lanes than the others. */
+static void vectorize_with_rest(vtac_kernel *k, vtac_stmt *loop, int64_t lanes)
+{
+    vtac_stmt *again = copy_block(k, loop->body);
+    vtac_stmt *whole = vector_round(k, loop, loop->body, lanes, lanes, VTAC_E_LT);
+    vtac_stmt *rest = vector_round(k, loop, again, lanes, loop->extent % lanes, VTAC_E_EQ);
+    if (k->failed) {
+        return;
+    }
+    whole->next = rest;
+    loop->body = whole;
+    loop->extent = (loop->extent + lanes - 1) / lanes;
+}
+
 void vtac_kernel_vectorize(vtac_kernel *k, int64_t lanes)
 {
     uint32_t vars[8] = {0};
     size_t count = 0;
     each_innermost(k->body, vars, sizeof vars / sizeof vars[0], &count);
-    for (size_t i = 0; i < count && i < sizeof vars / sizeof vars[0]; i++) {
-        const vtac_stmt *loop = vtac_find_loop(k->body, vars[i]);
+    for (size_t i = 0; i < count && i < sizeof vars / sizeof vars[0] && lanes > 1; i++) {
+        vtac_stmt *loop = vtac_find_loop(k->body, vars[i]);
         uint32_t inner = 0;
-        if (loop->extent % lanes == 0 && is_independent(loop->body, vars[i]) &&
-            !has_lane_condition(loop->body, vars[i]) &&
-            vtac_loop_split(k, vars[i], lanes, &inner, NULL) == VTA_OK) {
+        if (!is_independent(loop->body, vars[i]) || has_lane_condition(loop->body, vars[i]) ||
+            loop->loop == VTAC_LOOP_UNROLL || loop->extent < lanes) {
+            continue;
+        }
+        if (loop->extent % lanes != 0) {
+            vectorize_with_rest(k, loop, lanes);
+        } else if (vtac_loop_split(k, vars[i], lanes, &inner, NULL) == VTA_OK) {
             (void)vtac_loop_vectorize(k, inner, NULL);
         }
     }
