@@ -9,7 +9,7 @@
 import itertools
 import sys
 
-from onnx_cases import Suite, numpy, random_for
+from onnx_cases import Suite, helper, numpy, numpy_helper, random_for, value_info
 
 # element types, how many cases of each operator, largest error
 ROUNDS = (((numpy.float32, numpy.float32, numpy.float64), 18, "2e-5"), ((numpy.float16,), 6, "2e-3"))
@@ -158,6 +158,77 @@ def pool_cases(suite, kinds, count):
         suite.add("LpPool", lambda r, s=power.size, k=kind: make(r, s, k), norm, p=p, **power.attrs(False))
 
 
+# ---- convolutions along a line, one after the other: fails where a line that is a picture for a while comes back wrong
+
+def line(x, w, stride, pad, groups):
+    """In whole numbers or doubles; a dilation of 1."""
+    padded = numpy.pad(x, ((0, 0), (0, 0), (pad, pad)))
+    count = (padded.shape[2] - w.shape[2]) // stride + 1
+    parts = []
+    for a, c in zip(numpy.split(padded, groups, 1), numpy.split(w, groups, 0)):
+        parts.append(sum(numpy.einsum("nil,oi->nol", a[:, :, k:k + stride * (count - 1) + 1:stride], c[:, :, k])
+                         for k in range(w.shape[2])))
+    return numpy.concatenate(parts, 1)
+
+
+def line_model(nodes, constants):
+    def model(inputs, outputs):
+        given = dict(inputs)
+        graph = helper.make_graph(
+            nodes, "case", [value_info("x", given["x"])], [value_info(n, a) for n, a in outputs],
+            [numpy_helper.from_array(numpy.array(given[n]), n) for n in constants])
+        return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    return model
+
+
+def float_lines(suite, channels, length, groups):
+    constants = ("w", "b", "v")
+
+    def make(random):
+        return [("x", numbers(random, [2, channels, length], numpy.float32)),
+                ("w", numbers(random, [2 * channels, channels // groups, 5], numpy.float32)),
+                ("b", numbers(random, [2 * channels], numpy.float32)),
+                ("v", numbers(random, [2 * channels, 2 * channels, 3], numpy.float32) / numpy.float32(channels))]
+
+    def reference(x, w, b, v):
+        a = numpy.maximum(line(x.astype(float), w.astype(float), 2, 2, groups) + b.astype(float)[:, None], 0)
+        return tuple(y.astype(x.dtype) for y in (a + line(a, v.astype(float), 1, 1, 1), a.sum(2)))
+    nodes = [helper.make_node("Conv", ["x", "w", "b"], ["c"], strides=[2], pads=[2, 2], group=groups),
+             helper.make_node("Relu", ["c"], ["a"]), helper.make_node("Conv", ["a", "v"], ["d"], pads=[1, 1]),
+             helper.make_node("Add", ["a", "d"], ["y"]),
+             helper.make_node("ReduceSum", ["a", "axis"], ["z"], keepdims=0)]
+    axis = helper.make_node("Constant", [], ["axis"], value=numpy_helper.from_array(numpy.array([2], numpy.int64)))
+    suite.add("Lines", make, reference, constants, outputs=("y", "z"), model=line_model([axis] + nodes, constants))
+
+
+def byte_lines(suite, channels, length, signed):
+    constants = ("w", "ws", "wz", "xs", "xz", "ys")
+    kind = numpy.int8 if signed else numpy.uint8
+    low, high = numpy.iinfo(kind).min, numpy.iinfo(kind).max
+
+    def make(random):
+        return [("x", numbers(random, [1, channels, length], kind)), ("w", numbers(random, [channels, channels, 3], kind)),
+                ("ws", numpy.float32(0.5)), ("wz", kind(low + 100)), ("xs", numpy.float32(0.25)), ("xz", kind(low + 121)),
+                ("ys", numpy.float32(2.0 ** 9))]
+
+    def reference(x, w, ws, wz, xs, xz, ys):
+        for stride in (1, 2):  # powers of two: every scaled sum is exact
+            total = line(x.astype(int) - int(xz), w.astype(int) - int(wz), stride, 1, 1)
+            x = numpy.clip(numpy.rint(total * (float(ws) * float(xs) / float(ys))) + int(xz), low, high).astype(kind)
+        return x
+    nodes = [helper.make_node("QLinearConv", ["x", "xs", "xz", "w", "ws", "wz", "ys", "xz"], ["a"], pads=[1, 1]),
+             helper.make_node("QLinearConv", ["a", "xs", "xz", "w", "ws", "wz", "ys", "xz"], ["y"], pads=[1, 1], strides=[2])]
+    suite.add("ByteLines", make, reference, constants, model=line_model(nodes, constants))
+
+
+def line_cases(suite, quantized):
+    for i, channels in enumerate((1, 3, 8, 17, 33)):
+        if quantized:
+            byte_lines(suite, channels, 5 + 7 * i, i % 2 == 0)
+        else:
+            float_lines(suite, channels, 5 + 7 * i, channels if i % 2 else 1)
+
+
 def main():
     failed = 0
     for kinds, count, most in ROUNDS:
@@ -167,6 +238,10 @@ def main():
         pool_cases(suite, kinds, count)
         failed += suite.run(sys.argv[1], "--rtol", most, "--atol", most)
     suite = Suite()
+    line_cases(suite, False)
+    failed += suite.run(sys.argv[1], "--rtol", "1e-4", "--atol", "1e-4")
+    suite = Suite()
+    line_cases(suite, True)
     pool_cases(suite, (numpy.int8, numpy.uint8), 6)
     failed += suite.run(sys.argv[1])
     return 1 if failed else 0

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * alter-layout: a Transpose, a chain of elementwise operators and the inverse Transpose are the chain alone.
- * Converted channels-last models are full of them. The blocked layouts of convolutions are the business of
- * the lowering (src/lower/layout.c): they depend on the target. Who leaves this pass out gets none of these
- * either
+ * alter-layout: a Transpose, a chain of elementwise operators and the inverse Transpose are the chain alone,
+ * and convolutions of one axis have two (line.c). Converted channels-last models are full of them. The
+ * blocked layouts of convolutions are the business of the lowering (src/lower/layout.c): they depend on the
+ * target. Who leaves this pass out gets none of these either
  * (`row_major` of vtac/codegen.h).
  */
 #include "../lower/lower.h"
@@ -18,8 +18,7 @@ typedef struct chain {
     vtac_value_id source; /* what the upper transpose turned */
 } chain;
 
-/* Elementwise with one operand that is not a single number; nothing about it depends on an axis. */
-static bool is_plain(const vtac_rewrite *r, const vtac_node *node)
+bool vtac_is_plain(const vtac_rewrite *r, const vtac_node *node)
 {
     if (vtac_lowering_of(node->op)->family != VTAC_POINTWISE || node->output_count != 1 ||
         vtac_find_attr(node, "axis") != NULL || node->op == VTAC_OP_BATCH_NORMALIZATION) {
@@ -62,7 +61,7 @@ static bool find_chain(const vtac_rewrite *r, const vtac_node *lower, chain *out
             out->source = node->inputs[0];
             return out->count > 0 && inverse(node, lower, r->graph->values[x].type.rank);
         }
-        if (vtac_only_user(r, x) == NULL || !is_plain(r, node)) {
+        if (vtac_only_user(r, x) == NULL || !vtac_is_plain(r, node)) {
             return false;
         }
         out->nodes[out->count++] = *node;
@@ -102,6 +101,10 @@ static vta_status take_out(vtac_rewrite *r, vtac_node_id id, bool *changed)
 
 static const vtac_rule rules[] = {
     {VTAC_OP_TRANSPOSE, take_out},
+    {VTAC_OP_CONV, vtac_line_to_picture},
+    {VTAC_OP_QLINEAR_CONV, vtac_line_to_picture},
+    {VTAC_OP_CONV_TRANSPOSE, vtac_line_to_picture},
+    {VTAC_OP_COUNT, vtac_row_stays},
 };
 
 vtac_pass_fn vtac_pass_alter_layout;

@@ -64,6 +64,14 @@ vta_status vtac_attrs_without(vtac_rewrite *r, const vtac_node *node, const char
  * canonicalize.c */
 bool vtac_perm_of(const vtac_node *node, uint32_t rank, int64_t *perm);
 
+/* Elementwise with one operand that is not a single number; nothing about it depends on an axis.
+ * alter_layout.c */
+bool vtac_is_plain(const vtac_rewrite *r, const vtac_node *node);
+
+/* A convolution of one axis as one of two; and elementwise operators keep the axis that it gained (line.c).
+ */
+vtac_rule_fn vtac_line_to_picture, vtac_row_stays;
+
 /* Contents of a constant with one element. */
 bool vtac_scalar_of(const vtac_graph *graph, vtac_value_id value, double *out);
 
