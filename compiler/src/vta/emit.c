@@ -305,7 +305,7 @@ static int64_t need_weights(emitter *e, int64_t group, int64_t index)
 {
     bool present;
     const part p = tiling_part(e->c, e->t, group, index);
-    const int64_t chunk = (e->c->alike ? 0 : group) * e->t->parts + index;
+    const int64_t chunk = chunk_of(e->c, e->t, group, index);
     const int64_t sram = slots_take(&e->wgt, chunk, &present);
     if (!present && conv_packed(e->c)) {
         load_packed(e, group, &p, sram);
@@ -419,7 +419,7 @@ static void emit_lanes(emitter *e, const piece *p, const turn *t, int64_t n)
         const vta_uop uop = {
             .dst = (uint32_t)sums_of(e, p, n),
             .src = (uint32_t)(t->inp + taps.y * w->dilation[0] * in_cols + taps.x * w->dilation[1]),
-            .aux = (uint32_t)(t->wgt + n / ro * count + i)};
+            .aux = (uint32_t)(t->wgt + (c->alike ? 0 : n / ro * count) + piece_kind(c, &t->part, i))};
         list_depthwise(e->list,
                        &(vta_depthwise){.kernel = list_kernel_of(e->list, &uop, 1),
                                         .init = t->init && i == 0,

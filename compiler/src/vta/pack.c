@@ -22,7 +22,8 @@ int64_t *chunk_table(const conv *c, const tiling *t)
     for (int64_t i = 0; table != NULL && i < chunk_count(c, t); i++) {
         const int64_t group = i / t->parts;
         const part p = tiling_part(c, t, group, i % t->parts);
-        table[i + 1] = table[i] + chunk_entries(c, t, group, &p);
+        const bool own = chunk_of(c, t, group, i % t->parts) == i;
+        table[i + 1] = table[i] + (own ? chunk_entries(c, t, group, &p) : 0);
     }
     return table;
 }
@@ -68,8 +69,9 @@ static int8_t *pack_chunk(const conv *c, const tiling *t, int64_t group, int64_t
     const reach r = part_reach(c, t, group, &p);
     const int64_t entry = c->machine->block_in * c->machine->block_out;
     for (int64_t k = 0; c->lanes && k < chunk_entries(c, t, group, &p); k++, to += entry) {
-        const int64_t pieces = piece_count(c, p.kys, p.kxs);
-        pack_window(c, &p, to, group * t->group / c->machine->ro + k / pieces, k % pieces);
+        const int64_t pieces = c->alike ? chunk_entries(c, t, group, &p) : piece_count(c, p.kys, p.kxs);
+        const int64_t block = group * t->group / c->machine->ro + k / pieces;
+        pack_window(c, &p, to, block, piece_of_kind(c, &p, k % pieces));
     }
     for (int64_t n = 0; !c->lanes && n < group_blocks(c, t, group); n++) {
         for (int64_t k = 0; k < part_entries(c, t, group, &p); k++) {
@@ -137,7 +139,8 @@ vta_status conv_pack(plan *p, blob *to, vta_diag *diag)
         tiles = (int8_t *)blob_add(to, count * wgt, wgt, &weights);
     }
     for (int64_t i = 0; tiles != NULL && !to->places_only && !conv_packed(c) && i < chunk_count(c, t); i++) {
-        tiles = pack_chunk(c, t, i / t->parts, i % t->parts, tiles);
+        const bool own = chunk_of(c, t, i / t->parts, i % t->parts) == i;
+        tiles = own ? pack_chunk(c, t, i / t->parts, i % t->parts, tiles) : tiles;
     }
     free(chunks);
     int32_t *entries =

@@ -254,6 +254,12 @@ typedef struct window_piece {
 int64_t piece_count(const conv *c, int64_t rows, int64_t cols);
 window_piece piece_of(const conv *c, const part *p, int64_t index);
 
+/* Means have one weight for all taps: pieces of one shape share an entry, and parts of one shape a chunk,
+ * that of the first of them. For others every piece and every part is of a kind of its own. */
+int64_t piece_kind(const conv *c, const part *p, int64_t index);
+int64_t piece_of_kind(const conv *c, const part *p, int64_t kind);
+int64_t chunk_of(const conv *c, const tiling *t, int64_t group, int64_t part);
+
 /* The input blocks of a part that the group needs, and how many WGT entries an output block has in it: one
  * for each step of the array, but for DEPTHWISE, whose entries hold a window for all `ro` blocks of a tile.
  */
@@ -375,7 +381,7 @@ static inline int32_t zero_rounded(const vtac_vta_layer *layer, const vtac_vta_t
 vta_status table_pack(plan *p, const vtac_vta_layer *layer, const int8_t *table, blob *to, vta_diag *diag);
 
 /* WGT elements before each chunk, group · parts + part, and at the end their number. Owned; NULL: no
- * memory. Where all groups have the same weights only the first one's chunks count. */
+ * memory. Chunks that are another one (chunk_of) have none. */
 int64_t *chunk_table(const conv *c, const tiling *t);
 
 /* Input pixels along one dimension: `count` from `at` on inside the image, the others padding. */

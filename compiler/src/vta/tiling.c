@@ -18,6 +18,7 @@ enum { CHOICES = 40, MAX_SLOTS = 64, ACC_SLOTS = 4, OTHER_SLOTS = 4 };
 enum { PARAM_BLOCKS = 16 };   /* whose parameters are loaded together */
 enum { MOST_ROW_STEP = 255 }; /* of DEPTHWISE */
 enum { SUM_PASSES = 5 };      /* of the ALU: requantize, twice times a factor, add, requantize */
+enum { MOST_KINDS = 4 };      /* of pieces of means: whole, cut short below, to the right, both */
 
 /* Sizes of pieces when `total` is cut into ever more of them, largest first. */
 typedef struct choices {
@@ -130,7 +131,10 @@ static bool complete(const conv *c, tiling *t)
     t->in_cols = conv_pitch(c, span_of(made_cols, c->window.stride[1], t->part_cols, c->window.dilation[1]));
     const int64_t steps = c->lanes ? 1 : t->part * m->ri * t->part_rows * t->part_cols * c->planes;
     t->inp_size = t->part * t->in_rows * t->in_cols * m->ri;
-    t->wgt_size = c->lanes ? t->group / m->ro * piece_count(c, t->part_rows, t->part_cols) : t->group * steps;
+    const int64_t pieces = c->lanes ? piece_count(c, t->part_rows, t->part_cols) : 0;
+    t->wgt_size = c->alike   ? least(MOST_KINDS, pieces)
+                  : c->lanes ? t->group / m->ro * pieces
+                             : t->group * steps;
     t->acc_size = made_rows * made_cols * t->group;
     const int64_t together = most(1, least(PARAM_BLOCKS, m->acc / 32) / t->group);
     t->param_groups = conv_is_mean(c) ? out_groups : least(out_groups, together);
@@ -158,16 +162,25 @@ static int64_t useful(int64_t slots, int64_t all, int64_t round, bool again)
     return again && slots < round ? slots : least(slots, again ? AHEAD * round : AHEAD);
 }
 
+/* Means: chunks of weights that differ, by whether their parts are cut short. */
+static int64_t part_kinds(const conv *c, const tiling *t)
+{
+    const bool rows = t->part_rows < c->window.kernel[0] && c->window.kernel[0] % t->part_rows != 0;
+    const bool cols = t->part_cols < c->window.kernel[1] && c->window.kernel[1] % t->part_cols != 0;
+    return t->block_parts * (1 + rows) * (1 + cols);
+}
+
 entries_used tiling_trim(const conv *c, tiling *t)
 {
     const int64_t groups = c->groups > 1 ? t->groups : 1;
-    const int64_t inputs = t->tiles * t->parts * groups, weights = c->alike ? t->parts : t->groups * t->parts;
+    const int64_t inputs = t->tiles * t->parts * groups,
+                  weights = c->alike ? part_kinds(c, t) : t->groups * t->parts;
     if (c->groups > 1 || t->groups == 1) {
         t->inp_slots = useful(t->inp_slots, inputs, t->parts, false);
     } else {
         t->inp_slots = useful(t->inp_slots, inputs, t->tiles_outside ? t->parts : inputs, true);
     }
-    t->wgt_slots = useful(t->wgt_slots, weights, t->tiles_outside ? weights : t->parts, true);
+    t->wgt_slots = useful(t->wgt_slots, weights, t->tiles_outside || c->alike ? weights : t->parts, true);
     t->acc_used = c->machine->side > 0 ? t->acc_slots * t->acc_size : c->machine->acc;
     return (entries_used){t->inp_slots * t->inp_size, t->wgt_slots * t->wgt_size, t->acc_used, t->side_used};
 }
@@ -241,7 +254,7 @@ void tiling_measure(const conv *c, const tiling *t, load_of_units *out)
     const int64_t sweep =
         c->images * rows.loaded * cols.loaded * ceil_div(reach_blocks, m->ri) * tile_bytes * t->window_parts;
     const int64_t weights =
-        (c->alike   ? piece_count(c, t->part_rows, t->part_cols) * t->window_parts
+        (c->alike   ? t->wgt_size * part_kinds(c, t)
          : c->lanes ? c->out_blocks / m->ro * piece_count(c, t->part_rows, t->part_cols) * t->window_parts
                     : c->out_blocks * reach_blocks * taps) *
         wgt_bytes;
@@ -305,8 +318,8 @@ uint64_t tiling_estimate(const conv *c, const tiling *t, load_of_units *units)
                              : sweep_tiles(c, 0, t->rows, 1).made * sweep_tiles(c, 1, t->cols, 1).made;
     const int64_t writes = c->images * made * c->out_blocks * t->parts + (int64_t)units->alu;
     const bool turns = t->acc_slots < 2 && t->group <= m->ro;
-    const bool alone =
-        (t->inp_slots < 2 && t->tiles * t->parts > 1) || (t->wgt_slots < 2 && t->groups * t->parts > 1);
+    const int64_t weights = c->alike ? part_kinds(c, t) : t->groups * t->parts;
+    const bool alone = (t->inp_slots < 2 && t->tiles * t->parts > 1) || (t->wgt_slots < 2 && weights > 1);
     const int64_t array = (int64_t)units->array + blocks * t->parts * CALL;
     const int64_t alu = (int64_t)units->alu + blocks * CALL;
     const int64_t work = most(most(array, alu), writes + blocks * CALL * 2);
@@ -469,8 +482,9 @@ void tiling_describe(const conv *c, const tiling *t, char *text, size_t size)
 {
     const bool input_stays =
         t->tiles_outside ? t->parts <= t->inp_slots : t->tiles * t->parts <= t->inp_slots;
-    const bool weights_stay =
-        t->tiles_outside ? t->groups * t->parts <= t->wgt_slots : t->parts <= t->wgt_slots;
+    const bool weights_stay = c->alike           ? part_kinds(c, t) <= t->wgt_slots
+                              : t->tiles_outside ? t->groups * t->parts <= t->wgt_slots
+                                                 : t->parts <= t->wgt_slots;
     char columns[48] = "", cut[48] = "";
     if (t->col_tiles > 1) {
         (void)snprintf(columns, sizeof columns, " x %" PRId64 " of %" PRId64 " columns", t->cols, c->ow);
@@ -548,6 +562,60 @@ window_piece piece_of(const conv *c, const part *p, int64_t index)
     return piece;
 }
 
+/* Whether the last piece along one dimension is unlike the first one. */
+static bool ends_otherwise(const conv *c, int64_t total, int64_t size)
+{
+    int64_t at, first[2], last[2];
+    place_piece(c, total, size, 0, &at, &first[0], &first[1]);
+    place_piece(c, total, size, ceil_div(total, size) - 1, &at, &last[0], &last[1]);
+    return first[0] != last[0] || first[1] != last[1];
+}
+
+/* How the pieces of a part are told apart: in rows and in columns of pieces. */
+typedef struct piece_grid {
+    int64_t rows, cols;
+    int64_t row_kinds, col_kinds;
+} piece_grid;
+
+static piece_grid grid_of(const conv *c, const part *p)
+{
+    return (piece_grid){ceil_div(p->kys, c->piece_rows), ceil_div(p->kxs, c->piece_cols),
+                        1 + ends_otherwise(c, p->kys, c->piece_rows),
+                        1 + ends_otherwise(c, p->kxs, c->piece_cols)};
+}
+
+int64_t piece_kind(const conv *c, const part *p, int64_t index)
+{
+    if (!c->alike) {
+        return index;
+    }
+    const piece_grid g = grid_of(c, p);
+    const bool last_row = g.row_kinds > 1 && index / g.cols == g.rows - 1;
+    const bool last_col = g.col_kinds > 1 && index % g.cols == g.cols - 1;
+    return last_row * g.col_kinds + last_col;
+}
+
+int64_t piece_of_kind(const conv *c, const part *p, int64_t kind)
+{
+    if (!c->alike) {
+        return kind;
+    }
+    const piece_grid g = grid_of(c, p);
+    return (kind / g.col_kinds > 0 ? g.rows - 1 : 0) * g.cols + (kind % g.col_kinds > 0 ? g.cols - 1 : 0);
+}
+
+int64_t chunk_of(const conv *c, const tiling *t, int64_t group, int64_t index)
+{
+    if (!c->alike) {
+        return group * t->parts + index;
+    }
+    const int64_t columns = ceil_div(c->window.kernel[1], t->part_cols), window = index % t->window_parts;
+    const int64_t row = window / columns, column = window % columns;
+    const bool cut_row = (row + 1) * t->part_rows > c->window.kernel[0];
+    const bool cut_column = (column + 1) * t->part_cols > c->window.kernel[1];
+    return index - window + (cut_row ? row : 0) * columns + (cut_column ? column : 0);
+}
+
 int64_t part_entries(const conv *c, const tiling *t, int64_t group, const part *p)
 {
     const int64_t blocks = part_reach(c, t, group, p).count;
@@ -562,5 +630,9 @@ int64_t group_blocks(const conv *c, const tiling *t, int64_t group)
 int64_t chunk_entries(const conv *c, const tiling *t, int64_t group, const part *p)
 {
     const int64_t blocks = group_blocks(c, t, group);
+    if (c->alike) {
+        const piece_grid g = grid_of(c, p);
+        return g.row_kinds * g.col_kinds;
+    }
     return part_entries(c, t, group, p) * (c->lanes ? blocks / c->machine->ro : blocks);
 }
