@@ -4,6 +4,8 @@
  * concatenations whose inputs begin where a block does. Tiles come into ACC as int8, go through the ALU in
  * place, and leave from there.
  *
+ * A product with one number for each channel has the tiles of these all at once.
+ *
  * ACC: two quarters hold the operands, three slots each (loaded, computed, stored); the third begins with the
  * constants; the last holds what a table adds to a sum. What the ALU reads together lies in different
  * quarters.
@@ -13,6 +15,7 @@
 #include "sched.h"
 
 enum { SLOTS = 3, QUARTERS = 4 };
+enum { PLANES = 4 }; /* of a product with a tile for each, in a slot */
 /* Constants: a record of parameters for each input of a concatenation, else one; then the two factors of a
  * sum and the record for its table. */
 enum { FACTORS = 2, PLAIN = 2 };
@@ -30,7 +33,6 @@ typedef struct elementwise {
 /* Neighbouring tiles in DRAM, counted in OUT elements from the start of WORK. */
 typedef struct stretch {
     int64_t a, b, out, count;
-    bool one_b;     /* the second operand is a single tile */
     int64_t record; /* which one of the parameters */
 } stretch;
 
@@ -69,10 +71,10 @@ static int32_t bias_of(const plan *p, int64_t k)
 {
     const vtac_vta_layer *layer = p->layer;
     const vtac_vta_tensor *tensors = p->region->tensors;
-    const int32_t zero = tensors[layer->inputs[k]].zero;
     if (layer->kind == VTAC_VTA_MUL || layer->kind == VTAC_VTA_TABLE) {
         return 0;
     }
+    const int32_t zero = tensors[layer->inputs[k]].zero;
     return layer->kind != VTAC_VTA_ADD
                ? -zero
                : (layer->bias != NULL ? layer->bias[0] : 0) -
@@ -174,12 +176,42 @@ static void correct(elementwise *e, int64_t dst, int64_t src, int64_t count)
                  (list_range){dst, count}, (list_range){src, count});
 }
 
+static void add_number(elementwise *e, int64_t at, int64_t count, int64_t number)
+{
+    if (number != 0) {
+        immediate(e, VTA_ALU_ADD, at, count, number);
+    }
+}
+
+/* Sums become int8. */
+static void scale(elementwise *e, int64_t at, int64_t count, int64_t record)
+{
+    const vtac_vta_layer *layer = e->p->layer;
+    const list_range range = {at, count};
+    const bool as_it_is = layer->kind == VTAC_VTA_TABLE;
+    list_requant(e->list,
+                 &(vta_requant){.dst = at,
+                                .src = at,
+                                .params = e->fixed / record_entries(layer->wide) + record,
+                                .iter_out = 1,
+                                .iter_in = count,
+                                .dst_in = count > 1,
+                                .src_in = count > 1,
+                                .zero_point =
+                                    as_it_is ? 0 : zero_rounded(layer, &e->p->region->tensors[layer->output]),
+                                .low = as_it_is ? INT8_MIN : layer->low,
+                                .high = as_it_is ? INT8_MAX : layer->high,
+                                .rounding = layer->rounding,
+                                .wide = layer->wide,
+                                .table = as_it_is || layer->behind != NULL},
+                 range, range);
+}
+
 static void arithmetic(elementwise *e, const stretch *s, int64_t a, int64_t b, int64_t count)
 {
     const vtac_vta_layer *layer = e->p->layer;
     const vtac_vta_tensor *tensors = e->p->region->tensors;
-    const int64_t record = record_entries(layer->wide);
-    const int64_t one = e->p->machine->ro, factors = e->fixed + record;
+    const int64_t factors = e->fixed + record_entries(layer->wide);
     const bool corrected = layer->kind == VTAC_VTA_ADD && layer->table != NULL;
     if (corrected) {
         correct(e, e->third + a, layer->corrected == 0 ? a : b, count);
@@ -193,27 +225,11 @@ static void arithmetic(elementwise *e, const stretch *s, int64_t a, int64_t b, i
         together(e, VTA_ALU_ADD, a, e->third + a, count, 0);
     }
     if (layer->kind == VTAC_VTA_MUL) {
-        immediate(e, VTA_ALU_ADD, a, count, -tensors[layer->inputs[0]].zero);
-        immediate(e, VTA_ALU_ADD, b, s->one_b ? one : count, -tensors[layer->inputs[1]].zero);
-        together(e, VTA_ALU_MUL, a, b, count, s->one_b ? one : 0);
+        add_number(e, a, count, -tensors[layer->inputs[0]].zero);
+        add_number(e, b, count, -tensors[layer->inputs[1]].zero);
+        together(e, VTA_ALU_MUL, a, b, count, 0);
     }
-    const list_range range = {a, count};
-    const bool as_it_is = layer->kind == VTAC_VTA_TABLE;
-    list_requant(e->list,
-                 &(vta_requant){.dst = a,
-                                .src = a,
-                                .params = e->fixed / record + s->record,
-                                .iter_out = 1,
-                                .iter_in = count,
-                                .dst_in = count > 1,
-                                .src_in = count > 1,
-                                .zero_point = as_it_is ? 0 : zero_rounded(layer, &tensors[layer->output]),
-                                .low = as_it_is ? INT8_MIN : layer->low,
-                                .high = as_it_is ? INT8_MAX : layer->high,
-                                .rounding = layer->rounding,
-                                .wide = layer->wide,
-                                .table = as_it_is || layer->behind != NULL},
-                 range, range);
+    scale(e, a, count, s->record);
 }
 
 static void emit_stretch(elementwise *e, const stretch *s)
@@ -224,7 +240,7 @@ static void emit_stretch(elementwise *e, const stretch *s)
         e->pieces++;
         load(e, a, s->a + at, count);
         if (has_two(e->p->layer)) {
-            load(e, b, s->b + (s->one_b ? 0 : at), s->one_b ? e->p->machine->ro : count);
+            load(e, b, s->b + at, count);
         }
         list_flush(e->list);
         arithmetic(e, s, a, b, count);
@@ -285,20 +301,119 @@ static void emit_concat(elementwise *e)
     }
 }
 
+/* A product with one tile for each plane, all of which are loaded at once. */
+typedef struct gates {
+    int64_t a, b, out; /* as of a stretch */
+    int64_t size;      /* of a plane */
+    int64_t count;     /* planes */
+    bool by_record;
+} gates;
+
+/* b - zb. (a - za)·(b - zb) is a·(b - zb), and -za·(b - zb), which is the same for all of a plane: the latter
+ * goes into records, the scales of which are those of the first one. */
+static void prepare_gates(elementwise *e, const gates *g)
+{
+    const vtac_vta_layer *layer = e->p->layer;
+    const int64_t record = record_entries(layer->wide), copies = SLOTS * PLANES - 1;
+    add_number(e, e->second, g->count * e->p->machine->ro, -e->p->region->tensors[layer->inputs[1]].zero);
+    for (int64_t k = 1; g->by_record && k < record; k++) {
+        list_alu(e->list,
+                 &(vta_alu){.kernel = pair_of(e, e->fixed + record + k, e->fixed + k),
+                            .op = VTA_ALU_MOV,
+                            .iter_out = 1,
+                            .iter_in = copies,
+                            .dst_in = record},
+                 (list_range){e->fixed + record, copies * record}, (list_range){e->fixed, record});
+    }
+}
+
+/* Some planes, or part of one, at `at` with the tiles from b on. */
+static void apply_gates(elementwise *e, const gates *g, int64_t at, int64_t b, int64_t planes, int64_t size)
+{
+    const vtac_vta_layer *layer = e->p->layer;
+    const int64_t zero = e->p->region->tensors[layer->inputs[0]].zero, ro = e->p->machine->ro;
+    const int64_t record = record_entries(layer->wide), first = (e->pieces - 1) % SLOTS * PLANES;
+    const int64_t bias = e->fixed + first * record;
+    if (!g->by_record) {
+        add_number(e, at, planes * size, -zero);
+    } else {
+        list_alu(e->list,
+                 &(vta_alu){.kernel = pair_of(e, bias, b),
+                            .op = VTA_ALU_MUL,
+                            .use_imm = true,
+                            .imm = -zero,
+                            .iter_out = 1,
+                            .iter_in = planes,
+                            .dst_in = planes > 1 ? record : 0,
+                            .src_in = planes > 1},
+                 (list_range){bias, planes * record}, (list_range){b, planes});
+    }
+    for (int64_t k = 0; k < planes; k++) {
+        together(e, VTA_ALU_MUL, at + k * size, b + k * ro, size, ro);
+    }
+    for (int64_t k = 0; k < (g->by_record ? planes : 1); k++) {
+        scale(e, at + k * size, g->by_record ? size : planes * size, g->by_record ? first + k : 0);
+    }
+}
+
+static void emit_gates(elementwise *e, const gates *g)
+{
+    const int64_t ro = e->p->machine->ro, most_planes = least(PLANES, most(1, e->slot / g->size));
+    for (int64_t plane = 0; plane < g->count; plane += most_planes) {
+        const int64_t planes = least(most_planes, g->count - plane), all = planes * g->size;
+        for (int64_t at = 0; at < all; at += e->slot) {
+            const int64_t count = least(e->slot, all - at), a = e->pieces % SLOTS * e->slot;
+            load(e, a, g->a + plane * g->size + at, count);
+            if (e->pieces++ == 0) {
+                load(e, e->second, g->b, g->count * ro);
+            }
+            list_flush(e->list);
+            if (e->pieces == 1) {
+                prepare_gates(e, g);
+            }
+            apply_gates(e, g, a, e->second + plane * ro, planes, count / planes);
+            list_store(e->list, &(vta_store2d){.sram = a,
+                                               .buffer = {WORK_BUFFER},
+                                               .offset = g->out + plane * g->size + at,
+                                               .y_size = 1,
+                                               .x_size = count,
+                                               .x_stride = count});
+        }
+    }
+}
+
+/* As many planes at a time as there are accumulators for their tiles. */
+static void emit_all_gates(elementwise *e)
+{
+    const plan *p = e->p;
+    const vtac_vta_layer *layer = p->layer;
+    const int64_t size = plane(p, layer->output), ro = p->machine->ro;
+    const int64_t count = p->images * blocks(p, layer->output), room = e->second / ro;
+    for (int64_t i = 0; i < count; i += room) {
+        e->pieces = 0;
+        emit_gates(e, &(gates){.a = origin(p, layer->inputs[0]) + i * size,
+                               .b = origin(p, layer->inputs[1]) + i * ro,
+                               .out = origin(p, layer->output) + i * size,
+                               .size = size,
+                               .count = least(room, count - i),
+                               .by_record = ro == 1 && p->region->tensors[layer->inputs[0]].zero != 0});
+    }
+}
+
 static void emit_all(elementwise *e)
 {
     const plan *p = e->p;
     const vtac_vta_layer *layer = p->layer;
     const uint32_t b = has_two(layer) ? layer->inputs[1] : layer->inputs[0];
     const int64_t size = plane(p, layer->output), count = p->images * blocks(p, layer->output);
-    const bool one = layer->kind == VTAC_VTA_MUL && plane(p, b) < size;
-    for (int64_t i = 0; i < (one ? count : 1); i++) {
-        emit_stretch(e, &(stretch){.a = origin(p, layer->inputs[0]) + i * size,
-                                   .b = origin(p, b) + i * plane(p, b),
-                                   .out = origin(p, layer->output) + i * size,
-                                   .count = one ? size : count * size,
-                                   .one_b = one});
+    if (layer->kind == VTAC_VTA_MUL && plane(p, b) < size) {
+        emit_all_gates(e);
+        return;
     }
+    emit_stretch(e, &(stretch){.a = origin(p, layer->inputs[0]),
+                               .b = origin(p, b),
+                               .out = origin(p, layer->output),
+                               .count = count * size});
 }
 
 vta_status elementwise_emit(const plan *p, step_list *list, vta_diag *diag)
@@ -336,7 +451,8 @@ vta_status elementwise_emit(const plan *p, step_list *list, vta_diag *diag)
 /* Every slot holds a tile, and the constants lie behind the slots. */
 static vta_status must_fit(const machine *m, const vtac_vta_layer *layer, vta_diag *diag)
 {
-    const int64_t slots = QUARTERS * SLOTS * m->ro, fixed = 2 * constants_of(layer);
+    const int64_t records = layer->kind == VTAC_VTA_MUL ? SLOTS * PLANES * record_entries(layer->wide) : 0;
+    const int64_t slots = QUARTERS * SLOTS * m->ro, fixed = 2 * most(constants_of(layer), records);
     const int64_t need = most(slots, fixed);
     return m->acc >= need
                ? VTA_OK
