@@ -37,6 +37,49 @@ assert suite.get("tests") == "4" and suite.get("failures") == "0" and len(suite.
 X
 holds "the page has every case" sh -c 'grep -c "\"key\": \"tiny_" page.html | grep -qx 4'
 
+# ---- the same by a shared folder, by ranks of MPI, and where a worker dies
+plain() { python3 -c 'import json, sys
+d = json.load(open(sys.argv[1]))
+for c in d["cases"]: c.pop("seconds")
+print(json.dumps(d, sort_keys=True))' "$1"; }
+plain out >one.plain
+by_folder() { # a leader, who waits for whoever joins, and one who does
+    "$vtac_program" regress suite.json --baseline cycles.json --folder shared --json >folder.json 2>folder.err &
+    leader=$!
+    until [ -d shared/results ] || ! kill -0 $leader 2>/dev/null; do sleep 0.05; done
+    vtac regress suite.json --baseline cycles.json --join shared
+    exits 0
+    silent out
+    holds "a leader with a helper ends well" wait $leader
+    plain folder.json >folder.plain
+    holds "a folder's results are those of one process" cmp one.plain folder.plain
+}
+by_folder
+lost=$(basename "$(find shared/results -type f | sort | head -n 1)")
+rm "shared/results/$lost" "shared/claims/$lost"
+by_folder # goes on from there
+sed 's/"seeds": \[3, 4\]/"seeds": [5]/' suite.json >other.json
+vtac regress other.json --folder shared
+refused 1 "shared"
+if command -v mpirun >/dev/null && [ -e "$(dirname "$vtac_program")/../lib/libvtac_mpi.so" ]; then
+    OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 ASAN_OPTIONS=detect_leaks=0 mpirun -n 3 --oversubscribe "$vtac_program" regress suite.json --baseline cycles.json --json >ranks.json 2>ranks.err
+    status=$?
+    holds "ranks end well" test $status -eq 0
+    plain ranks.json >ranks.plain
+    holds "the results of ranks are those of one process" cmp one.plain ranks.plain
+fi
+"$vtac_program" regress suite.json --baseline cycles.json --jobs 2 --json >killed.json 2>killed.err &
+leader=$!
+worker=
+until [ -n "$worker" ] || ! kill -0 $leader 2>/dev/null; do
+    sleep 0.2
+    worker=$(cut -d' ' -f1 "/proc/$leader/task/$leader/children" 2>/dev/null)
+done
+[ -z "$worker" ] || kill -KILL "$worker" 2>/dev/null
+holds "a worker that dies costs nothing" wait $leader
+plain killed.json >killed.plain
+holds "and changes nothing" cmp one.plain killed.plain
+
 # ---- slower than the baseline, beyond the tolerance and within it
 python3 - <<'X'
 import json
@@ -140,7 +183,7 @@ echo '{"models": [{"name": "x"}]}' >none.json
 vtac regress none.json
 refused 1 "none.json: model 'x': needs 'zoo' or 'file', one of them"
 vtac regress suite.json --jobs 0
-refused 2 "expected a number from 1 to 256"
+refused 2 "expected a number from 1 to 4096"
 vtac regress suite.json --update
 refused 2 "'--update' writes the file that '--baseline FILE' names"
 

@@ -102,4 +102,10 @@ touch -d '1 hour ago' "shared/claims/$(basename "$result")"
 timeout 200 "$vtac" explore $words --jobs 2 --slurm shared -o again >again.txt || exit 1
 plain again/front.json >again.json
 cmp one.json again.json || exit 1
-echo "a Slurm of one node: the front of one process, twice"
+
+# A suite of models, by the same jobs.
+echo '{"models": [{"zoo": "tiny_kws", "int8": true}, {"zoo": "tiny_ad", "int8": true}], "configs": ["tiny"], "seeds": [1, 2]}' >suite.json
+"$vtac" regress suite.json --jobs 1 >one.txt 2>one.err || exit 1
+timeout 200 "$vtac" regress suite.json --jobs 2 --slurm suite >slurm.txt 2>slurm.err || { cat slurm.err; tail -n 20 suite/log/*; exit 1; }
+cmp one.txt slurm.txt || exit 1
+echo "a Slurm of one node: the front of one process, twice, and a suite of models"

@@ -1,20 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The work of a suite as commands of this program. Models are made ready first, then each case is compiled,
- * run on its data, and compared. Threads take the next piece that nobody has; a command that takes too long
- * is ended.
+ * The work of a suite as commands of this program. A piece is a case: its model is made ready, unless that
+ * was done before in the same folder, then it is compiled, run on its data, and compared. A command that
+ * takes too long is ended.
  */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <pthread.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdarg.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -23,13 +22,13 @@
 #include <cjson/cJSON.h>
 
 #include "regress.h"
+#include "self.h"
 #include "tensors.h"
 #include "vta/clock.h"
 #include "vta/file.h"
+#include "vta/model.h"
 
-extern char **environ;
-
-enum { WORDS = 64, PATH = 4096, MOST_JOBS = 256, MOST_BYTES = 1 << 26 };
+enum { WORDS = 64, PATH = 4096, MOST_BYTES = 1 << 26 };
 
 /* Names fit: a path that does not is no file, and a sentence may end early. */
 __attribute__((format(printf, 3, 4))) static void put(char *text, size_t size, const char *fmt, ...)
@@ -38,22 +37,6 @@ __attribute__((format(printf, 3, 4))) static void put(char *text, size_t size, c
     va_start(list, fmt);
     (void)vsnprintf(text, size, fmt, list);
     va_end(list);
-}
-
-/* The commands that run, for a signal's handler. */
-static atomic_int running[MOST_JOBS];
-static atomic_bool stopped;
-
-void regress_stop(void *unused)
-{
-    (void)unused;
-    atomic_store(&stopped, true);
-    for (int i = 0; i < MOST_JOBS; i++) {
-        const int pid = atomic_load(&running[i]);
-        if (pid > 0) {
-            (void)kill(pid, SIGTERM);
-        }
-    }
 }
 
 typedef struct command {
@@ -78,14 +61,6 @@ __attribute__((format(printf, 2, 3))) static void word(command *c, const char *f
     c->words[c->count++] = c->text + c->used;
     c->used += (size_t)size + 1;
 }
-
-typedef struct pool {
-    const regress_run *run;
-    regress_suite *suite;
-    atomic_uint next, finished;
-    bool prepares;
-    pthread_mutex_t telling;
-} pool;
 
 /* ---- one command */
 
@@ -134,34 +109,41 @@ static int wait_for(pid_t pid, double timeout_s)
 
 /* Runs a command of this program with its output in LOG.out and LOG.err; false: `why` says what came of it.
  */
-static bool run_command(const pool *p, uint32_t job, command *c, const char *log, char *why)
+static bool run_command(const regress_run *p, command *c, const char *log, char *why)
 {
     char out[PATH + 8];
     char err[PATH + 8];
     posix_spawn_file_actions_t actions;
     pid_t pid = 0;
-    if (c->overflows || posix_spawn_file_actions_init(&actions) != 0) {
-        put(why, REGRESS_WHY, "too many words for one command");
+    char temporary[PATH + 8]; /* what a command leaves behind that is ended goes with the folder */
+    char **environment = cli_environment_of_no_rank();
+    if (environment == NULL || c->overflows || posix_spawn_file_actions_init(&actions) != 0) {
+        put(why, REGRESS_WHY, environment == NULL ? "out of memory" : "too many words for one command");
+        free(environment);
         return false;
     }
+    put(temporary, sizeof temporary, "TMPDIR=%s", p->work);
+    size_t last = 0;
+    for (; environment[last] != NULL; last++) {
+        if (strncmp(environment[last], "TMPDIR=", 7) == 0) {
+            break;
+        }
+    }
+    environment[last] = temporary; /* there is room behind the last one */
     put(out, sizeof out, "%s.out", log);
     put(err, sizeof err, "%s.err", log);
     (void)posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
     (void)posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, out, O_WRONLY | O_CREAT | O_TRUNC, 0666);
     (void)posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, err, O_WRONLY | O_CREAT | O_TRUNC, 0666);
     c->words[c->count] = NULL;
-    const int error = posix_spawn(&pid, p->run->program, &actions, NULL, c->words, environ);
+    const int error = posix_spawn(&pid, p->program, &actions, NULL, c->words, environment);
     (void)posix_spawn_file_actions_destroy(&actions);
+    free(environment);
     if (error != 0) {
-        put(why, REGRESS_WHY, "cannot run '%s': %s", p->run->program, strerror(error));
+        put(why, REGRESS_WHY, "cannot run '%s': %s", p->program, strerror(error));
         return false;
     }
-    atomic_store(&running[job], (int)pid);
-    if (atomic_load(&stopped)) {
-        (void)kill(pid, SIGTERM);
-    }
     const int status = wait_for(pid, p->suite->timeout_s);
-    atomic_store(&running[job], 0);
     if (status == -1) {
         put(why, REGRESS_WHY, "'vtac %s' did not end within %g s", c->words[1], p->suite->timeout_s);
     } else if (WIFSIGNALED(status)) {
@@ -174,13 +156,13 @@ static bool run_command(const pool *p, uint32_t job, command *c, const char *log
 
 /* ---- models */
 
-static uint32_t model_index(const pool *p, const regress_model *m)
+static uint32_t model_index(const regress_run *p, const regress_model *m)
 {
     return (uint32_t)(m - p->suite->models);
 }
 
 /* Runs a compiled model on its data; outputs go to FOLDER/D. */
-static bool run_data(const pool *p, uint32_t job, const regress_model *m, uint32_t d, const char *library,
+static bool run_data(const regress_run *p, const regress_model *m, uint32_t d, const char *library,
                      const char *device, const char *folder, char *why)
 {
     char log[PATH + 64];
@@ -208,12 +190,12 @@ static bool run_data(const pool *p, uint32_t job, const regress_model *m, uint32
         word(c, "%s", m->data[d].inputs.items[i]);
     }
     put(log, sizeof log, "%s/run%" PRIu32, folder, d);
-    const bool good = run_command(p, job, c, log, why);
+    const bool good = run_command(p, c, log, why);
     free(c);
     return good;
 }
 
-static bool compile_model(const pool *p, uint32_t job, const regress_model *m, const char *config,
+static bool compile_model(const regress_run *p, const regress_model *m, const char *config,
                           const char *library, char *why)
 {
     command *c = calloc(1, sizeof *c);
@@ -232,13 +214,13 @@ static bool compile_model(const pool *p, uint32_t job, const regress_model *m, c
         word(c, "--config");
         word(c, "%s", config);
     }
-    const bool good = run_command(p, job, c, library, why);
+    const bool good = run_command(p, c, library, why);
     free(c);
     return good;
 }
 
 /* The model's file: made by the zoo, quantized, or as it is. */
-static bool make_file(const pool *p, uint32_t job, regress_model *m, const char *folder)
+static bool make_file(const regress_run *p, regress_model *m, const char *folder)
 {
     command *c = calloc(1, sizeof *c);
     char log[PATH + 64];
@@ -246,12 +228,10 @@ static bool make_file(const pool *p, uint32_t job, regress_model *m, const char 
         put(m->why, sizeof m->why, "out of memory");
         return false;
     }
-    put(m->path, sizeof m->path, "%s", m->file != NULL ? m->file : "");
     if (m->file != NULL && !m->quantize) {
         free(c);
         return true;
     }
-    put(m->path, sizeof m->path, "%s/model.onnx", folder);
     word(c, "vtac");
     word(c, "%s", m->file != NULL ? "quantize" : "zoo");
     word(c, "%s", m->file != NULL ? m->file : m->zoo);
@@ -265,32 +245,67 @@ static bool make_file(const pool *p, uint32_t job, regress_model *m, const char 
         word(c, "%s", m->calib);
     }
     put(log, sizeof log, "%s/make", folder);
-    const bool good = run_command(p, job, c, log, m->why);
+    const bool good = run_command(p, c, log, m->why);
     free(c);
     return good;
 }
 
-static void folder_of(const pool *p, char *path, const char *kind, uint32_t index)
+static void folder_of(const regress_run *p, char *path, const char *kind, uint32_t index)
 {
-    put(path, PATH, "%s/%s%" PRIu32, p->run->work, kind, index);
+    put(path, PATH, "%s/%s%" PRIu32, p->work, kind, index);
     (void)mkdir(path, 0777);
 }
 
 /* The file, and what the host makes of data that has no outputs of its own. */
-static void prepare(const pool *p, uint32_t job, regress_model *m)
+static void make_ready(const regress_run *p, regress_model *m, const char *folder)
 {
-    char folder[PATH];
     char library[PATH + 16];
-    folder_of(p, folder, "model", model_index(p, m));
     put(library, sizeof library, "%s/host.so", folder);
     bool needs_host = false;
     for (uint32_t d = 0; d < m->data_count; d++) {
         needs_host = needs_host || m->data[d].outputs.count == 0;
     }
-    m->is_ready =
-        make_file(p, job, m, folder) && (!needs_host || compile_model(p, job, m, NULL, library, m->why));
+    m->is_ready = make_file(p, m, folder) && (!needs_host || compile_model(p, m, NULL, library, m->why));
     for (uint32_t d = 0; d < m->data_count && m->is_ready; d++) {
-        m->is_ready = m->data[d].outputs.count > 0 || run_data(p, job, m, d, library, NULL, folder, m->why);
+        m->is_ready = m->data[d].outputs.count > 0 || run_data(p, m, d, library, NULL, folder, m->why);
+    }
+}
+
+/* Once for all workers that share the folder: what came of it is in FOLDER/ready, '+' or '-' and the reason.
+ */
+static void prepare(const regress_run *p, regress_model *m)
+{
+    char folder[PATH];
+    char lock[PATH + 16];
+    char ready[PATH + 16];
+    uint8_t *bytes = NULL;
+    size_t size = 0;
+    if (m->is_ready || m->why[0] != '\0') {
+        return;
+    }
+    folder_of(p, folder, "model", model_index(p, m));
+    put(lock, sizeof lock, "%s/lock", folder);
+    put(ready, sizeof ready, "%s/ready", folder);
+    if (m->file != NULL && !m->quantize) {
+        put(m->path, sizeof m->path, "%s", m->file);
+    } else {
+        put(m->path, sizeof m->path, "%s/model.onnx", folder);
+    }
+    const int fd = open(lock, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    while (fd >= 0 && flock(fd, LOCK_EX) != 0 && errno == EINTR) {
+    }
+    if (vta_file_read(ready, MOST_BYTES, &bytes, &size, NULL) == VTA_OK && size > 0) {
+        m->is_ready = bytes[0] == '+';
+        put(m->why, sizeof m->why, "%.*s", (int)(size - 1), (const char *)bytes + 1);
+    } else {
+        char text[REGRESS_WHY + 1];
+        make_ready(p, m, folder);
+        put(text, sizeof text, "%c%s", m->is_ready ? '+' : '-', m->is_ready ? "" : m->why);
+        (void)vta_file_write(ready, text, strlen(text), NULL); /* else the next worker does it anew */
+    }
+    free(bytes);
+    if (fd >= 0) {
+        (void)close(fd);
     }
 }
 
@@ -340,7 +355,7 @@ static void file_of(const char *folder, uint32_t d, const char *output, char *pa
 }
 
 /* What a run has printed: its cycles, and its outputs in order, each against the reference. */
-static bool judge_run(const pool *p, regress_case *c, uint32_t d, const char *folder)
+static bool judge_run(const regress_run *p, regress_case *c, uint32_t d, const char *folder)
 {
     char log[PATH + 64];
     char reference[PATH];
@@ -348,7 +363,7 @@ static bool judge_run(const pool *p, regress_case *c, uint32_t d, const char *fo
     size_t size = 0;
     vta_diag diag = {0};
     put(log, sizeof log, "%s/run%" PRIu32 ".out", folder, d);
-    put(reference, sizeof reference, "%s/model%" PRIu32, p->run->work, model_index(p, c->model));
+    put(reference, sizeof reference, "%s/model%" PRIu32, p->work, model_index(p, c->model));
     if (vta_file_read(log, MOST_BYTES, &bytes, &size, &diag) != VTA_OK) {
         put(c->why, sizeof c->why, "%s", diag.text);
         return false;
@@ -396,7 +411,7 @@ static void judge_cycles(const regress_suite *s, regress_case *c)
     }
 }
 
-static void run_case(const pool *p, uint32_t job, regress_case *c)
+static void run_case(const regress_run *p, regress_case *c)
 {
     char folder[PATH];
     char library[PATH + 16];
@@ -404,76 +419,121 @@ static void run_case(const pool *p, uint32_t job, regress_case *c)
     folder_of(p, folder, "case", (uint32_t)(c - p->suite->cases));
     put(library, sizeof library, "%s/model.so", folder);
     c->outcome = REGRESS_BROKEN;
+    prepare(p, c->model);
     if (!c->model->is_ready) {
         put(c->why, sizeof c->why, "%s", c->model->why);
         return;
     }
-    bool runs = compile_model(p, job, c->model, c->config, library, c->why);
+    bool runs = compile_model(p, c->model, c->config, library, c->why);
     for (uint32_t d = 0; d < c->model->data_count && runs; d++) {
-        runs = run_data(p, job, c->model, d, library, c->device, folder, c->why);
+        runs = run_data(p, c->model, d, library, c->device, folder, c->why);
         if (runs && !judge_run(p, c, d, folder)) {
             c->outcome = REGRESS_WRONG;
             runs = false;
         }
     }
-    if (runs) {
-        judge_cycles(p->suite, c);
-    }
+    c->outcome = runs ? REGRESS_PASSED : c->outcome;
     c->seconds = vta_now() - begin;
 }
 
 /* ---- all of it */
 
-typedef struct worker {
-    pool *pool;
-    uint32_t job;
-    pthread_t thread;
-} worker;
-
-static void *work(void *argument)
+/* The cases so that neighbours are of different models: workers do not wait for one another's. */
+static uint32_t case_of(const regress_suite *s, uint32_t piece)
 {
-    const worker *w = argument;
-    pool *p = w->pool;
-    const uint32_t count = p->prepares ? p->suite->model_count : p->suite->case_count;
-    for (uint32_t i = atomic_fetch_add(&p->next, 1); i < count && !atomic_load(&stopped);
-         i = atomic_fetch_add(&p->next, 1)) {
-        if (p->prepares) {
-            prepare(p, w->job, &p->suite->models[i]);
-            continue;
-        }
-        regress_case *c = &p->suite->cases[i];
-        run_case(p, w->job, c);
-        (void)pthread_mutex_lock(&p->telling);
-        if (p->run->done != NULL && !atomic_load(&stopped)) {
-            p->run->done(p->run->context, c, atomic_fetch_add(&p->finished, 1) + 1);
-        }
-        (void)pthread_mutex_unlock(&p->telling);
-    }
-    return NULL;
+    const uint32_t each = s->case_count / s->model_count;
+    return piece % s->model_count * each + piece / s->model_count;
 }
 
-static void do_all(const regress_run *run, regress_suite *suite, bool prepares)
+vta_status regress_piece(void *context, const char *piece, vta_str *result, vta_diag *diag)
 {
-    pool p = {.run = run, .suite = suite, .prepares = prepares};
-    worker workers[MOST_JOBS];
-    uint32_t started = 0;
-    const uint32_t jobs = run->jobs < MOST_JOBS ? run->jobs : MOST_JOBS;
-    (void)pthread_mutex_init(&p.telling, NULL);
-    for (uint32_t i = 1; i < jobs; i++) {
-        workers[started] = (worker){.pool = &p, .job = i};
-        started += pthread_create(&workers[started].thread, NULL, work, &workers[started]) == 0;
+    const regress_run *p = context;
+    char *end;
+    const unsigned long number = strtoul(piece, &end, 10);
+    if (end == piece || *end != '\0' || number >= p->suite->case_count) {
+        return vta_fail(diag, VTA_INVALID, "'%s' is no case of the suite", piece);
     }
-    worker own = {.pool = &p};
-    (void)work(&own);
-    for (uint32_t i = 0; i < started; i++) {
-        (void)pthread_join(workers[i].thread, NULL);
-    }
-    (void)pthread_mutex_destroy(&p.telling);
+    regress_case *c = &p->suite->cases[number];
+    run_case(p, c);
+    vta_str_printf(result, "%d %" PRIu64 " %.3f %s", (int)c->outcome, c->cycles, c->seconds, c->why);
+    return result->failed ? vta_fail(diag, VTA_NOMEM, "out of memory") : VTA_OK;
 }
 
-vta_status regress_go(const regress_run *run, regress_suite *suite, vta_diag *diag)
+typedef struct telling {
+    const regress_run *run;
+    uint32_t finished;
+} telling;
+
+static void done(void *context, uint32_t number, const char *result, const char *why, double seconds)
 {
-    do_all(run, suite, true);
-    do_all(run, suite, false);
-    return !atomic_load(&stopped) ? VTA_OK : vta_fail(diag, VTA_INTERRUPTED, "interrupted");
+    telling *t = context;
+    regress_suite *s = t->run->suite;
+    regress_case *c = &s->cases[case_of(s, number)];
+    int outcome = REGRESS_BROKEN;
+    int read = 0;
+    c->seconds = seconds;
+    if (result != NULL &&
+        sscanf(result, "%d %" SCNu64 " %lf %n", &outcome, &c->cycles, &c->seconds, &read) == 3 &&
+        outcome > REGRESS_WAITING && outcome <= REGRESS_BROKEN) {
+        put(c->why, sizeof c->why, "%s", result + read);
+    } else {
+        outcome = REGRESS_BROKEN;
+        put(c->why, sizeof c->why, "%s", why != NULL ? why : "a worker's answer makes no sense");
+    }
+    c->outcome = (regress_outcome)outcome;
+    if (c->outcome == REGRESS_PASSED) {
+        judge_cycles(s, c);
+    }
+    t->finished++;
+    if (t->run->done != NULL) {
+        t->run->done(t->run->context, c, t->finished);
+    }
+}
+
+vta_status regress_go(const regress_run *run, vtac_work *work, vta_diag *diag)
+{
+    enum { NUMBER = 12 };
+    const uint32_t count = run->suite->case_count;
+    char(*texts)[NUMBER] = calloc((size_t)count + 1, sizeof *texts);
+    const char **pieces = calloc((size_t)count + 1, sizeof *pieces);
+    telling t = {.run = run};
+    for (uint32_t i = 0; texts != NULL && pieces != NULL && i < count; i++) {
+        put(texts[i], sizeof texts[i], "%" PRIu32, case_of(run->suite, i));
+        pieces[i] = texts[i];
+    }
+    const vta_status status = texts != NULL && pieces != NULL
+                                  ? vtac_work_run(work, pieces, count, done, &t, diag)
+                                  : vta_fail(diag, VTA_NOMEM, "out of memory");
+    free(texts);
+    free(pieces);
+    return status;
+}
+
+static uint64_t mix(uint64_t hash, const char *path)
+{
+    uint8_t *bytes = NULL;
+    size_t size = 0;
+    if (path != NULL && vta_file_read(path, SIZE_MAX / 2, &bytes, &size, NULL) == VTA_OK) {
+        hash = (hash ^ vta_artifact_hash(bytes, size)) * UINT64_C(0x100000001b3);
+    }
+    free(bytes);
+    return hash;
+}
+
+uint64_t regress_hash(const regress_suite *s)
+{
+    uint64_t hash = mix(UINT64_C(0xcbf29ce484222325), s->path);
+    for (uint32_t i = 0; i < s->model_count; i++) {
+        const regress_model *m = &s->models[i];
+        hash = mix(hash, m->file);
+        for (uint32_t d = 0; d < m->data_count; d++) {
+            for (uint32_t k = 0; k < m->data[d].inputs.count; k++) {
+                hash = mix(hash, m->data[d].inputs.items[k]);
+            }
+            for (uint32_t k = 0; k < m->data[d].outputs.count; k++) {
+                hash = mix(hash, m->data[d].outputs.items[k]);
+            }
+        }
+    }
+    return hash;
 }

@@ -3,8 +3,10 @@
  * A suite of models on configurations and devices: what it asks for, what came of it, and how that is told.
  *
  *   suite.c    the file with the suite, and the one with the cycles of an earlier run
- *   pieces.c   its work as commands of this program, several at a time; a piece that hangs or dies costs
- * itself alone tell.c     JUnit for a build server, a page with history for a person
+ *
+ *   pieces.c   its work as commands of this program, handed out; one that dies costs itself alone
+ *
+ *   tell.c     JUnit for a build server, a page with history for a person
  */
 #ifndef VTAC_CLI_REGRESS_H
 #define VTAC_CLI_REGRESS_H
@@ -14,6 +16,7 @@
 
 #include "vta/arena.h"
 #include "vta/status.h"
+#include "vtac/work.h"
 
 enum { REGRESS_WHY = 640 };
 
@@ -82,17 +85,20 @@ void regress_suite_free(regress_suite *suite);
 vta_status regress_baseline_read(const char *path, regress_suite *suite, vta_diag *diag);
 vta_status regress_baseline_write(const char *path, const regress_suite *suite, vta_diag *diag);
 
-/* Does it all, `jobs` commands at a time. `done` is told of each case, one at a time. */
+/* Who does it. `done` is told of each case, one at a time. */
 typedef struct regress_run {
+    regress_suite *suite;
     const char *program; /* this one */
-    const char *work;    /* a folder for what is made on the way */
-    uint32_t jobs;
+    const char *work;    /* a folder for what is made on the way; a worker elsewhere has its own */
     void (*done)(void *context, const regress_case *c, uint32_t finished);
     void *context;
 } regress_run;
-vta_status regress_go(const regress_run *run, regress_suite *suite, vta_diag *diag);
-/* Ends the commands that run; may be called by a signal's handler. */
-void regress_stop(void *unused);
+/* A case by its number, in a worker; the context is a regress_run. */
+vta_status regress_piece(void *context, const char *piece, vta_str *result, vta_diag *diag);
+/* Does it all, in the leader. */
+vta_status regress_go(const regress_run *run, vtac_work *work, vta_diag *diag);
+/* Of all that the pieces depend on. */
+uint64_t regress_hash(const regress_suite *suite);
 
 const char *regress_word(regress_outcome outcome);
 /* "model/config/device", as the files name a case. */

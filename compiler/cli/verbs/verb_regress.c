@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "cli.h"
@@ -15,11 +16,12 @@
 #include "table.h"
 #include "vta/file.h"
 #include "vtac/temporary.h"
+#include "workers.h"
 
 static const cli_option options[] = {
     {"--baseline", "FILE", CLI_FILE, "cycles of an earlier run, to hold these against"},
     {"--update", NULL, CLI_FLAG, "write the cycles of this run into the baseline"},
-    {"--jobs", "N", CLI_TEXT, "commands at a time (default: processors)"},
+    CLI_WORK_OPTIONS_SHORT("workers (default: one for each processor)"),
     {"--junit", "FILE", CLI_FILE, "results for a build server"},
     {"--html", "FILE", CLI_FILE, "results as a page"},
     {"--history", "FILE", CLI_FILE, "append this run's cycles; the page draws them"},
@@ -27,7 +29,7 @@ static const cli_option options[] = {
     {"--json", NULL, CLI_FLAG, "print JSON"},
 };
 
-enum { MOST_HISTORY = 1 << 28, MOST_JOBS = 256 };
+enum { MOST_HISTORY = 1 << 28 };
 
 /* ---- what is printed */
 
@@ -106,6 +108,15 @@ static int remove_one(const char *path, const struct stat *info, int kind, struc
     return remove(path);
 }
 
+/* A command that was ended may still be at a last file of its own. */
+static void remove_folder(const char *path)
+{
+    const struct timespec pause = {.tv_nsec = 20000000};
+    for (int tries = 0; tries < 100 && nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS) != 0; tries++) {
+        (void)nanosleep(&pause, NULL);
+    }
+}
+
 static vta_status write_page(const cli_args *args, const regress_suite *s, vta_diag *diag)
 {
     const char *path = cli_value(args, "--history");
@@ -161,57 +172,64 @@ static vta_status read_files(const cli_args *args, regress_suite *s, vta_diag *d
     return regress_baseline_read(baseline, s, diag);
 }
 
-static vta_status go(const cli_args *args, regress_suite *s, uint32_t jobs, vta_diag *diag)
+/* *leads: false in a worker, whose work is over. */
+static vta_status go(const cli_args *args, const cli_work *how, regress_suite *s, bool *leads, vta_diag *diag)
 {
     char program[4096];
-    char work[VTAC_TEMPORARY_PATH];
+    char folder[VTAC_TEMPORARY_PATH];
+    char key[96];
+    vtac_work *work = NULL;
     const ssize_t size = readlink("/proc/self/exe", program, sizeof program - 1);
     if (size < 0) {
         return vta_fail(diag, VTA_IO, "cannot tell where this program is (/proc/self/exe)");
     }
     program[size] = '\0';
-    VTA_TRY(vtac_temporary_folder("regress", work, diag));
-    const regress_run run = {.program = program,
-                             .work = work,
-                             .jobs = jobs,
-                             .done = cli_flag(args, "--json") ? NULL : tell_case,
-                             .context = s};
-    cli_catch_signals(regress_stop, NULL);
-    const vta_status status = regress_go(&run, s, diag);
-    (void)nftw(work, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+    VTA_TRY(vtac_temporary_folder("regress", folder, diag));
+    regress_run run = {.suite = s,
+                       .program = program,
+                       .work = folder,
+                       .done = cli_flag(args, "--json") ? NULL : tell_case,
+                       .context = s};
+    (void)snprintf(key, sizeof key, "vtac %s regress %016" PRIx64 "\n", vta_version(),
+                   how->options.engine == VTAC_WORK_FOLDER ? regress_hash(s) : 0);
+    vta_status status = cli_open_work(args, how, key, regress_piece, &run, &work, diag);
+    *leads = work != NULL;
+    if (status == VTA_OK && work != NULL) {
+        status = regress_go(&run, work, diag);
+        cli_close_work(work);
+    }
+    remove_folder(folder);
     return status;
+}
+
+static int report(const cli_args *args, const regress_suite *s)
+{
+    vta_diag diag = {0};
+    (cli_flag(args, "--json") ? print_json : print_text)(s);
+    if (write_files(args, s, &diag) != VTA_OK) {
+        return cli_fail(args, &diag);
+    }
+    const int code = cli_done(args);
+    return code == CLI_OK && count_bad(s) > 0 ? CLI_FAILED : code;
 }
 
 static int run(const cli_args *args)
 {
-    const long processors = sysconf(_SC_NPROCESSORS_ONLN);
-    uint64_t jobs = processors > 0 && processors <= MOST_JOBS ? (uint64_t)processors : 1;
-    const char *text = cli_value(args, "--jobs");
-    if (text != NULL && (!cli_number(text, &jobs) || jobs == 0 || jobs > MOST_JOBS)) {
-        return cli_usage(args, "'--jobs %s': expected a number from 1 to %d", text, MOST_JOBS);
+    cli_work how;
+    regress_suite suite;
+    vta_diag diag = {0};
+    bool leads = true;
+    if (cli_read_work(args, &how) != CLI_OK) {
+        return CLI_USAGE;
     }
     if (cli_flag(args, "--update") && cli_value(args, "--baseline") == NULL) {
         return cli_usage(args, "'--update' writes the file that '--baseline FILE' names");
     }
-    regress_suite suite;
-    vta_diag diag = {0};
     vta_status status = read_files(args, &suite, &diag);
-    if (status != VTA_OK) {
-        regress_suite_free(&suite);
-        return cli_fail(args, &diag);
-    }
-    status = go(args, &suite, (uint32_t)jobs, &diag);
-    if (status == VTA_OK) {
-        (cli_flag(args, "--json") ? print_json : print_text)(&suite);
-        status = write_files(args, &suite, &diag);
-    }
-    const uint32_t bad = count_bad(&suite);
+    status = status == VTA_OK ? go(args, &how, &suite, &leads, &diag) : status;
+    const int code = status != VTA_OK ? cli_fail(args, &diag) : leads ? report(args, &suite) : CLI_OK;
     regress_suite_free(&suite);
-    if (status != VTA_OK) {
-        return cli_fail(args, &diag);
-    }
-    const int code = cli_done(args);
-    return code == CLI_OK && bad > 0 ? CLI_FAILED : code;
+    return code;
 }
 
 const cli_verb cli_verb_regress = {

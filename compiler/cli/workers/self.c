@@ -50,16 +50,14 @@ static int wait_for(pid_t pid, double timeout_s)
     return -1;
 }
 
-/* The environment without what tells a rank of mpirun: who is run is none. Names are borrowed; NULL: no
- * memory. */
-static char **environment_of_no_rank(void)
+char **cli_environment_of_no_rank(void)
 {
     static const char *const ranks[] = {"OMPI_", "PMIX_", "PMI_"};
     size_t count = 0;
     while (environ[count] != NULL) {
         count++;
     }
-    char **out = calloc(count + 1, sizeof *out);
+    char **out = calloc(count + 2, sizeof *out);
     for (size_t i = 0, n = 0; out != NULL && i < count; i++) {
         bool skip = false;
         for (size_t k = 0; k < sizeof ranks / sizeof ranks[0]; k++) {
@@ -77,7 +75,7 @@ vta_status cli_run_self(const char *const *words, const char *out, double timeou
     char program[PROGRAM];
     posix_spawn_file_actions_t actions;
     pid_t pid = 0;
-    char **environment = environment_of_no_rank();
+    char **environment = cli_environment_of_no_rank();
     if (environment == NULL) {
         return vta_fail(diag, VTA_NOMEM, "out of memory");
     }

@@ -13,6 +13,10 @@
  */
 vta_status cli_run_self(const char *const *words, const char *out, double timeout_s, vta_diag *diag);
 
+/* The environment without what tells a rank of mpirun: who is run is none. Owned, with
+ * room for one more behind the last; its strings are borrowed. NULL: no memory. */
+char **cli_environment_of_no_rank(void);
+
 /* The cycles that a run's `--json` names in a file, behind what else it printed. */
 vta_status cli_self_cycles(const char *path, uint64_t *cycles, vta_diag *diag);
 
