@@ -124,6 +124,54 @@ before, after = (json.load(open(f))['cycles'] for f in ('before.json', 'after.js
 print(before, after)
 sys.exit(after > before)"
 
+# Boards, all at once: one that hangs and one that is cut lose the network that they had and no other, a slow one is only slow,
+# one that is not there is left out; nothing of them stays.
+cat >board.sh <<'END'
+#!/bin/sh
+# board.sh KIND AGENT: the second network hangs, or is cut off; or each begins late
+count=$(cat "$1.count" 2>/dev/null || echo 0)
+echo $((count + 1)) >"$1.count"
+case $1:$count in
+hang:1) echo $$ >hang.pid; exec sleep 1000 ;;
+cut:1) exit 1 ;;
+slow:*) sleep 1 ;;
+esac
+exec "$2" --stdio
+END
+chmod +x board.sh
+agent=$(dirname "$vtac_program")/vtac-agent
+boards() {
+    vtac tune kws.onnx --tuner "$1" --trials "$2" --repeat 2 --log "boards$1.jsonl" --device "pipe:'$agent' --stdio" --device "pipe:./board.sh hang '$agent'" \
+        --device "pipe:./board.sh cut '$agent'" --device "pipe:./board.sh slow '$agent'" --device pipe:false
+}
+for tuner in random ga; do
+    rm -f ./*.count hang.pid
+    boards $tuner 20
+    exits 0
+    says out "20 trials"
+    says err "'--device pipe:false' is left out: "
+    holds "one board alone is left out" test "$(wc -l <err)" -eq 1
+    holds "at most two of 20 networks are lost" python3 - "boards$tuner.jsonl" <<'END'
+import json, sys
+
+trials, lost = {}, {}
+for line in open(sys.argv[1]):
+    r = json.loads(line)
+    if not r.get("proved"):
+        trials[r["shape"]] = trials.get(r["shape"], 0) + 1
+        lost[r["shape"]] = lost.get(r["shape"], 0) + (r["cost"] is None)
+assert set(trials.values()) == {20} and set(lost.values()) <= {0, 1, 2}, (trials, lost)
+END
+    for kind in hang cut slow; do
+        holds "$tuner: the board that is '$kind' has timed the standard network and more" test "$(cat $kind.count)" -ge 2
+    done
+    holds "what hung is ended" sh -c '[ ! -e hang.pid ] || ! kill -0 "$(cat hang.pid)" 2>/dev/null'
+done
+vtac tune kws.onnx --trials 2 --log none.jsonl --device pipe:false
+exits 1
+says err "no board is left, of those that '--device' names"
+holds "its message stands in one line" test "$(tail -n 1 err | wc -l)" -eq 1
+
 vtac tune
 exits 2
 vtac tune ic.onnx --tuner best

@@ -1,24 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Kernels of the host. A trial is the whole network with another schedule for each of its kernels: compiled
- * in a pool, run by a process of its own, timed step by step. Last, the network of the best is timed against
- * that of the standard ones, in turn; a kernel that is no faster there stays as it was.
+ * in a pool, run by a process of its own here or on boards, timed step by step. Last, the network of the best
+ * is timed against that of the standard ones, in turn; a kernel that is no faster there stays as it was.
  */
 #include <cjson/cJSON.h>
 #include <inttypes.h>
 #include <math.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
+#include "boards.h"
 #include "self.h"
 #include "stages.h"
 #include "table.h"
 #include "tuning.h"
 #include "vta/file.h"
 
-enum { PATH = 4200, MOST_ANSWER = 1 << 26, FINAL_ROUNDS = 5, TRIAL_TIMEOUT = 120, NUMBER = 24 };
+enum { PATH = 4200, MOST_ANSWER = 1 << 26, FINAL_ROUNDS = 5, TRIAL_TIMEOUT = 120 };
 static const double worth = 0.99; /* of the standard schedule's time, at most */
 
 /* ---- compiling */
@@ -71,22 +74,21 @@ static bool is_step(const char *name, const char *step)
     return strncmp(name, step, size) == 0 && (name[size] == '\0' || name[size] == '+');
 }
 
-/* Seconds of each task in a network that is compiled: the sum over its steps. */
-static vta_status time_network(const cli_tuning *t, const char *path, const char *device, double *costs,
-                               double *whole, vta_diag *diag)
+void cli_bench_words_of(const cli_tuning *t, const char *path, const char *device, cli_bench_words *out)
 {
-    char out[PATH];
-    char threads[NUMBER];
-    char repeat[NUMBER];
+    (void)snprintf(out->threads, sizeof out->threads, "%" PRIu64, t->threads);
+    (void)snprintf(out->repeat, sizeof out->repeat, "%" PRIu64, t->repeat);
+    const char *words[] = {
+        "vtac",      "bench",      path,       "--layers",  "--json",
+        "--threads", out->threads, "--repeat", out->repeat, device != NULL ? "--device" : NULL,
+        device,      NULL};
+    memcpy(out->words, words, sizeof words);
+}
+
+vta_status cli_bench_times(const cli_tuning *t, const char *out, double *costs, double *whole, vta_diag *diag)
+{
     uint8_t *bytes = NULL;
     size_t size = 0;
-    (void)snprintf(out, sizeof out, "%s/bench.txt", t->folder);
-    (void)snprintf(threads, sizeof threads, "%" PRIu64, t->threads);
-    (void)snprintf(repeat, sizeof repeat, "%" PRIu64, t->repeat);
-    const char *words[] = {"vtac",      "bench", path,       "--layers", "--json",
-                           "--threads", threads, "--repeat", repeat,     device != NULL ? "--device" : NULL,
-                           device,      NULL};
-    VTA_TRY(cli_run_self(words, out, TRIAL_TIMEOUT, diag));
     VTA_TRY(vta_file_read(out, MOST_ANSWER, &bytes, &size, diag));
     const char *begin = memchr(bytes, '{', size);
     cJSON *root = begin != NULL ? cJSON_Parse(begin) : NULL;
@@ -118,14 +120,36 @@ static vta_status time_network(const cli_tuning *t, const char *path, const char
     return good ? VTA_OK : vta_fail(diag, VTA_IO, "'vtac bench' has printed something else than its steps");
 }
 
+static vta_status time_network(const cli_tuning *t, const char *path, const char *device, double *costs,
+                               double *whole, vta_diag *diag)
+{
+    char out[PATH];
+    cli_bench_words words;
+    (void)snprintf(out, sizeof out, "%s/bench.txt", t->folder);
+    cli_bench_words_of(t, path, device, &words);
+    VTA_TRY(cli_run_self(words.words, out, TRIAL_TIMEOUT, diag));
+    return cli_bench_times(t, out, costs, whole, diag);
+}
+
 /* ---- the search */
+
+/* Trials have places: in each lies a network, from its choice to its time. */
+typedef enum place { PLACE_FREE, PLACE_CHOSEN, PLACE_MADE, PLACE_GIVEN } place;
 
 typedef struct batch {
     cli_tuning *t;
-    char **pieces;
-    bool *made;
-    uint32_t *points; /* [trial][task] */
+    vtac_work *work;
+    place *places;
+    uint32_t *points; /* [place][task] */
+    uint32_t place_count;
+    char **pieces;   /* of what is chosen */
+    uint32_t *where; /* their places */
+    bool *made;      /* [place] */
     uint32_t count;
+    double *costs;  /* of a network */
+    uint64_t state; /* of what is drawn */
+    uint32_t since; /* trials since something was better */
+    double first;
 } batch;
 
 static void made(void *context, uint32_t number, const char *result, const char *why, double seconds)
@@ -133,73 +157,97 @@ static void made(void *context, uint32_t number, const char *result, const char 
     batch *b = context;
     (void)why;
     (void)seconds;
-    b->made[number] = result != NULL;
+    b->made[b->where[number]] = result != NULL;
 }
 
-/* The next points, of as many trials as there are workers. */
-static vta_status choose(batch *b, uint32_t most, uint64_t *state, vta_diag *diag)
+static void network_of(const batch *b, uint32_t at, char path[PATH])
+{
+    (void)snprintf(path, PATH, "%s/trial%" PRIu32 ".so", b->t->folder, at);
+}
+
+/* The next points, of as many trials. */
+static vta_status choose(batch *b, uint32_t most, vta_diag *diag)
 {
     cli_tuning *t = b->t;
     const size_t tasks = t->tasks.items.count;
     b->count = 0;
-    while (b->count < most) {
+    for (uint32_t at = 0; at < b->place_count && b->count < most; at++) {
         bool any = false;
         char path[PATH];
+        if (b->places[at] != PLACE_FREE) {
+            continue;
+        }
         for (size_t i = 0; i < tasks; i++) {
             vtac_task *task = vta_vec_at(&t->tasks.items, i);
-            uint32_t point = vtac_tuner_next(t->tuner, task, state);
+            uint32_t point = vtac_tuner_next(t->tuner, task, &b->state);
             any = any || point < task->count;
             point = point < task->count ? point : task->best;
             if (isnan(task->cost[point])) {
                 vtac_task_measured(task, point, HUGE_VAL); /* on its way */
             }
             task->chosen = point;
-            b->points[b->count * tasks + i] = point;
+            b->points[at * tasks + i] = point;
         }
         if (!any) {
             break;
         }
-        (void)snprintf(path, sizeof path, "%s/trial%" PRIu32 ".so", t->folder, b->count);
+        network_of(b, at, path);
+        b->where[b->count] = at;
         b->pieces[b->count] = piece_of(t, path);
         if (b->pieces[b->count++] == NULL) {
             return vta_fail(diag, VTA_NOMEM, "out of memory");
         }
+        b->places[at] = PLACE_CHOSEN;
+        b->made[at] = false;
     }
     return VTA_OK;
 }
 
-static vta_status measure(batch *b, uint32_t trial, double *costs, bool *better, vta_diag *diag)
+/* Chooses and compiles: none where nothing is left to try. */
+static vta_status make(batch *b, uint32_t most, vta_diag *diag)
+{
+    vta_status status = choose(b, most, diag);
+    status = status == VTA_OK && b->count > 0
+                 ? vtac_work_run(b->work, (const char *const *)b->pieces, b->count, made, b, diag)
+                 : status;
+    for (uint32_t k = 0; k < b->count; k++) {
+        b->places[b->where[k]] = PLACE_MADE;
+        free(b->pieces[k]);
+    }
+    return status;
+}
+
+static double best_total(const cli_tuning *t);
+
+/* A trial is over: `costs` has the seconds of its tasks, if it was timed. */
+static vta_status judge(batch *b, uint32_t at, bool timed, vta_diag *diag)
 {
     cli_tuning *t = b->t;
     char path[PATH];
-    double whole = 0.0;
-    vta_diag own = {0};
-    size_t at = t->done;
-    const char *device = NULL;
-    const char *next = cli_next(t->args, "--device", &(size_t){0});
-    uint32_t devices = 0;
-    for (size_t k = 0; cli_next(t->args, "--device", &k) != NULL;) {
-        devices++;
-    }
-    for (size_t k = 0, n = 0; devices > 0 && n <= at % devices; n++) {
-        device = next = cli_next(t->args, "--device", &k);
-    }
-    (void)next;
-    (void)snprintf(path, sizeof path, "%s/trial%" PRIu32 ".so", t->folder, trial);
+    char line[96];
+    bool better = false;
     const size_t tasks = t->tasks.items.count;
-    const bool timed = b->made[trial] && time_network(t, path, device, costs, &whole, &own) == VTA_OK;
     t->failed += !timed;
     for (size_t i = 0; i < tasks; i++) {
         vtac_task *task = vta_vec_at(&t->tasks.items, i);
-        const uint32_t point = b->points[trial * tasks + i];
-        const double cost = timed && costs[i] > 0.0 ? costs[i] : HUGE_VAL;
+        const uint32_t point = b->points[at * tasks + i];
+        const double cost = timed && b->costs[i] > 0.0 ? b->costs[i] : HUGE_VAL;
         const double before = task->cost[task->best];
         vtac_task_measured(task, point, cost);
-        *better = *better || (isfinite(cost) && (!isfinite(before) || cost < 0.99 * before));
+        better = better || (isfinite(cost) && (!isfinite(before) || cost < 0.99 * before));
         VTA_TRY(cli_tuning_note(t, task, point, cost, false, diag));
     }
+    network_of(b, at, path);
     (void)unlink(path);
+    b->places[at] = PLACE_FREE;
+    b->since = better ? 0 : b->since + 1;
+    t->better += better;
     t->done++;
+    const double total = best_total(t);
+    b->first = b->first > 0.0 ? b->first : total;
+    (void)snprintf(line, sizeof line, "best %.3f ms, %.2f times as fast as first", 1e3 * total,
+                   total > 0.0 ? b->first / total : 1.0);
+    cli_stage("tuning", line, t->done, (size_t)t->trials);
     return VTA_OK;
 }
 
@@ -213,35 +261,111 @@ static double best_total(const cli_tuning *t)
     return sum;
 }
 
-static vta_status search(cli_tuning *t, vtac_work *work, batch *b, double *costs, vta_diag *diag)
+/* On this machine: nothing else is at work while a network is timed. */
+static vta_status search_here(batch *b, vta_diag *diag)
 {
-    uint64_t state = t->seed;
-    uint32_t since = 0;
-    double first = 0.0;
-    while (cli_tuning_goes_on(t, since)) {
-        char line[96];
+    cli_tuning *t = b->t;
+    while (cli_tuning_goes_on(t, b->since)) {
         const uint64_t left = t->trials - t->done;
-        const uint32_t workers = t->done == 0 ? 1 : vtac_work_workers(work);
-        VTA_TRY(choose(b, left < workers ? (uint32_t)left : workers, &state, diag));
+        const uint32_t workers = t->done == 0 ? 1 : vtac_work_workers(b->work);
+        VTA_TRY(make(b, left < workers ? (uint32_t)left : workers, diag));
         if (b->count == 0) {
             break;
         }
-        vta_status status = vtac_work_run(work, (const char *const *)b->pieces, b->count, made, b, diag);
         for (uint32_t k = 0; k < b->count; k++) {
-            bool better = false;
-            status = status == VTA_OK ? measure(b, k, costs, &better, diag) : status;
-            since = better ? 0 : since + 1;
-            t->better += better;
-            free(b->pieces[k]);
+            char path[PATH];
+            double whole;
+            const uint32_t at = b->where[k];
+            network_of(b, at, path);
+            const bool timed =
+                b->made[at] && time_network(t, path, NULL, b->costs, &whole, &(vta_diag){0}) == VTA_OK;
+            VTA_TRY(judge(b, at, timed, diag));
         }
-        VTA_TRY(status);
-        const double total = best_total(t);
-        first = first > 0.0 ? first : total;
-        (void)snprintf(line, sizeof line, "best %.3f ms, %.2f times as fast as first", 1e3 * total,
-                       total > 0.0 ? first / total : 1.0);
-        cli_stage("tuning", line, t->done, (size_t)t->trials);
     }
     return VTA_OK;
+}
+
+static uint32_t count_places(const batch *b, bool free_ones)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < b->place_count; i++) {
+        count += (b->places[i] == PLACE_FREE) == free_ones;
+    }
+    return count;
+}
+
+/* What is compiled goes to boards that wait. */
+static vta_status hand_out(batch *b, cli_boards *boards, vta_diag *diag)
+{
+    for (uint32_t at = 0; at < b->place_count; at++) {
+        char path[PATH];
+        if (b->places[at] != PLACE_MADE) {
+            continue;
+        }
+        if (!b->made[at]) {
+            VTA_TRY(judge(b, at, false, diag));
+        } else if (cli_boards_idle(boards) > 0) {
+            network_of(b, at, path);
+            VTA_TRY(cli_boards_give(boards, path, at, diag));
+            b->places[at] = PLACE_GIVEN;
+        }
+    }
+    return VTA_OK;
+}
+
+static atomic_bool stopped;
+
+static void stop(void *work)
+{
+    atomic_store(&stopped, true);
+    vtac_work_stop(work);
+}
+
+/* On boards: each gets another network as soon as it waits for one. */
+static vta_status search_boards(batch *b, cli_boards *boards, vta_diag *diag)
+{
+    cli_tuning *t = b->t;
+    const struct timespec pause = {.tv_nsec = 5000000};
+    bool any = true;
+    while (cli_boards_alive(boards) > 0) {
+        uint32_t at = 0;
+        bool timed = false;
+        if (atomic_load(&stopped)) {
+            return vta_fail(diag, VTA_INTERRUPTED, "interrupted");
+        }
+        while (cli_boards_take(boards, &at, &timed, b->costs)) {
+            VTA_TRY(judge(b, at, timed, diag));
+        }
+        VTA_TRY(hand_out(b, boards, diag));
+        const uint32_t open = count_places(b, false);
+        any = any && cli_tuning_goes_on(t, b->since);
+        if (!any && open == 0) {
+            return VTA_OK;
+        }
+        const uint64_t left = t->trials > t->done + open ? t->trials - t->done - open : 0;
+        if (any && left > 0 && cli_boards_idle(boards) > 0 && count_places(b, true) > 0) {
+            const uint32_t workers = vtac_work_workers(b->work);
+            VTA_TRY(make(b, left < workers ? (uint32_t)left : workers, diag));
+            any = b->count > 0;
+            continue;
+        }
+        (void)nanosleep(&pause, NULL);
+    }
+    return vta_fail(diag, VTA_IO, "no board is left, of those that '--device' names: %s",
+                    cli_boards_why(boards));
+}
+
+static vta_status search(batch *b, const char *standard, vta_diag *diag)
+{
+    cli_boards *boards = NULL;
+    if (cli_value(b->t->args, "--device") == NULL) {
+        return search_here(b, diag);
+    }
+    vta_status status = cli_boards_open(b->t, standard, &boards, diag);
+    status = status == VTA_OK ? search_boards(b, boards, diag) : status;
+    b->t->device = status == VTA_OK ? cli_boards_first(boards) : NULL;
+    cli_boards_close(boards);
+    return status;
 }
 
 /* ---- the end */
@@ -263,7 +387,6 @@ static int by_value(const void *a, const void *b)
 static vta_status compare(cli_tuning *t, outcome *o, vta_diag *diag)
 {
     const size_t tasks = t->tasks.items.count;
-    const char *device = cli_value(t->args, "--device");
     double *all = calloc(2 * (tasks + 1) * FINAL_ROUNDS, sizeof *all); /* [network][task or whole][round] */
     double *costs = calloc(tasks + 1, sizeof *costs);
     vta_status status = all != NULL && costs != NULL ? VTA_OK : vta_fail(diag, VTA_NOMEM, "out of memory");
@@ -273,7 +396,7 @@ static vta_status compare(cli_tuning *t, outcome *o, vta_diag *diag)
             double whole;
             (void)snprintf(path, sizeof path, "%s/%s.so", t->folder, n == 0 ? "standard" : "best");
             cli_stage("timing the best beside the standard", "", (size_t)round * 2 + n, 2 * FINAL_ROUNDS);
-            status = time_network(t, path, device, costs, &whole, diag);
+            status = time_network(t, path, t->device, costs, &whole, diag);
             for (size_t i = 0; i <= tasks && status == VTA_OK; i++) {
                 all[(n * (tasks + 1) + i) * FINAL_ROUNDS + (size_t)round] = i < tasks ? costs[i] : whole;
             }
@@ -379,22 +502,32 @@ static vta_status finish(cli_tuning *t, vta_diag *diag)
     return status;
 }
 
-static vta_status tune(cli_tuning *t, vtac_work *work, vta_diag *diag)
+static vta_status tune(cli_tuning *t, vtac_work *work, const char *standard, vta_diag *diag)
 {
     const size_t tasks = t->tasks.items.count;
-    const uint32_t workers = vtac_work_workers(work);
+    uint32_t places = vtac_work_workers(work);
+    for (size_t at = 0; cli_next(t->args, "--device", &at) != NULL;) {
+        places++;
+    }
     batch b = {.t = t,
-               .pieces = calloc(workers, sizeof *b.pieces),
-               .made = calloc(workers, sizeof *b.made),
-               .points = calloc((size_t)workers * tasks, sizeof *b.points)};
-    double *costs = calloc(tasks, sizeof *costs);
-    vta_status status = b.pieces != NULL && b.made != NULL && b.points != NULL && costs != NULL
-                            ? search(t, work, &b, costs, diag)
-                            : vta_fail(diag, VTA_NOMEM, "out of memory");
-    free(b.pieces);
-    free(b.made);
+               .work = work,
+               .places = calloc(places, sizeof *b.places),
+               .points = calloc((size_t)places * tasks, sizeof *b.points),
+               .place_count = places,
+               .pieces = calloc(places, sizeof *b.pieces),
+               .where = calloc(places, sizeof *b.where),
+               .made = calloc(places, sizeof *b.made),
+               .costs = calloc(tasks, sizeof *b.costs),
+               .state = t->seed};
+    const bool good = b.places != NULL && b.points != NULL && b.pieces != NULL && b.where != NULL &&
+                      b.made != NULL && b.costs != NULL;
+    const vta_status status = good ? search(&b, standard, diag) : vta_fail(diag, VTA_NOMEM, "out of memory");
+    free(b.places);
     free(b.points);
-    free(costs);
+    free(b.pieces);
+    free(b.where);
+    free(b.made);
+    free(b.costs);
     return status;
 }
 
@@ -415,8 +548,8 @@ vta_status cli_tune_host(cli_tuning *t, vta_diag *diag)
     options.timeout_s = TRIAL_TIMEOUT;
     options.tries = 1;
     VTA_TRY(vtac_work_open(&options, do_piece, t, &work, diag));
-    cli_catch_signals(vtac_work_stop, work);
-    const vta_status status = tune(t, work, diag);
+    cli_catch_signals(stop, work);
+    const vta_status status = tune(t, work, path, diag);
     cli_catch_signals(NULL, NULL);
     vtac_work_close(work);
     VTA_TRY(status);

@@ -34,6 +34,7 @@ typedef struct cli_tuning {
     uint32_t done, better; /* trials, and those that made something better */
     bool is_leader;        /* and no rank that helps another */
     uint32_t failed;       /* candidates that came to nothing */
+    const char *device;    /* llvm: the board that judges; NULL: this machine */
 } cli_tuning;
 
 /* "x86_64-…/cpu/hash" or "vta/hash": whom records are for. */

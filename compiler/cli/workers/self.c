@@ -70,11 +70,11 @@ char **cli_environment_of_no_rank(void)
     return out;
 }
 
-vta_status cli_run_self(const char *const *words, const char *out, double timeout_s, vta_diag *diag)
+static vta_status start(const char *const *words, const char *out, bool own_group, pid_t *pid, vta_diag *diag)
 {
     char program[PROGRAM];
     posix_spawn_file_actions_t actions;
-    pid_t pid = 0;
+    posix_spawnattr_t attributes;
     char **environment = cli_environment_of_no_rank();
     if (environment == NULL) {
         return vta_fail(diag, VTA_NOMEM, "out of memory");
@@ -88,13 +88,26 @@ vta_status cli_run_self(const char *const *words, const char *out, double timeou
     (void)posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
     (void)posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, out, O_WRONLY | O_CREAT | O_TRUNC, 0666);
     (void)posix_spawn_file_actions_adddup2(&actions, STDOUT_FILENO, STDERR_FILENO);
+    (void)posix_spawnattr_init(&attributes);
+    (void)posix_spawnattr_setpgroup(&attributes, 0);
+    (void)posix_spawnattr_setflags(&attributes, own_group ? POSIX_SPAWN_SETPGROUP : 0);
     const int error =
-        posix_spawn(&pid, program, &actions, NULL, (char *const *)(uintptr_t)words, environment);
+        posix_spawn(pid, program, &actions, &attributes, (char *const *)(uintptr_t)words, environment);
+    (void)posix_spawnattr_destroy(&attributes);
     (void)posix_spawn_file_actions_destroy(&actions);
     free(environment);
-    if (error != 0) {
-        return vta_fail(diag, VTA_IO, "cannot run '%s': %s", program, strerror(error));
-    }
+    return error == 0 ? VTA_OK : vta_fail(diag, VTA_IO, "cannot run '%s': %s", program, strerror(error));
+}
+
+vta_status cli_start_self(const char *const *words, const char *out, pid_t *pid, vta_diag *diag)
+{
+    return start(words, out, true, pid, diag);
+}
+
+vta_status cli_run_self(const char *const *words, const char *out, double timeout_s, vta_diag *diag)
+{
+    pid_t pid = 0;
+    VTA_TRY(start(words, out, false, &pid, diag));
     const int status = wait_for(pid, timeout_s);
     if (status == -1) {
         return vta_fail(diag, VTA_TIMEOUT, "'vtac %s' did not end within %g s", words[1], timeout_s);

@@ -6,12 +6,16 @@
 #define VTAC_CLI_SELF_H
 
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "vta/status.h"
 
 /* The words behind "vtac" up to a NULL; what it prints goes to the file. `timeout_s` 0: as long as it takes.
  */
 vta_status cli_run_self(const char *const *words, const char *out, double timeout_s, vta_diag *diag);
+
+/* The same, begun: a process group of its own, to be ended by kill(-pid) and waited for. */
+vta_status cli_start_self(const char *const *words, const char *out, pid_t *pid, vta_diag *diag);
 
 /* The environment without what tells a rank of mpirun: who is run is none. Owned, with
  * room for one more behind the last; its strings are borrowed. NULL: no memory. */
