@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "partition.h"
-#include "vtac/temporary.h"
+#include "vtac/load.h"
 
 enum { NUMBERS = 256 };
 
@@ -117,13 +117,13 @@ static vta_status finish(vtac_maker *m, vtac_vta_layer *layer, int8_t *table)
 vta_status vtac_layer_table(vtac_maker *m, vtac_vta_layer *layer)
 {
     vta_diag quiet = {0};
-    vta_model *model = NULL;
+    vtac_loaded loaded = {0};
     int8_t *table = vtac_maker_array(m, NUMBERS, 1);
     vtac_graph *small = vtac_graph_create("table");
     vta_status status = small == NULL || table == NULL ? VTA_NOMEM : build(m, small, &quiet);
-    status = status == VTA_OK ? vtac_load_graph(small, 1, &model, &quiet) : status;
-    status = status == VTA_OK ? run(m, model, table, &quiet) : status;
-    vta_model_destroy(model);
+    status = status == VTA_OK ? vtac_load_graph(small, 1, &loaded, &quiet) : status;
+    status = status == VTA_OK ? run(m, loaded.model, table, &quiet) : status;
+    vtac_unload(&loaded);
     vtac_graph_destroy(small);
     if (status != VTA_OK) {
         return status == VTA_NOMEM ? vta_fail(m->diag, VTA_NOMEM, "out of memory")

@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "partition.h"
-#include "vtac/temporary.h"
+#include "vtac/load.h"
 
 enum { MOST_BASES = 16, MOST_CHAIN = 24, MOST_UP = 4, MOST_ELEMENTS = 1 << 22 };
 
@@ -208,22 +208,22 @@ static vta_status build(trace *t)
  */
 static vta_status run(trace *t, int32_t *numbers, size_t count)
 {
-    vta_model *model = NULL;
+    vtac_loaded loaded;
     int32_t number = 1;
     VTA_TRY(build(t));
-    VTA_TRY(vtac_load_graph(t->small, 0, &model, t->diag));
+    VTA_TRY(vtac_load_graph(t->small, 0, &loaded, t->diag));
     for (uint32_t i = 0; i < t->c->base_count; i++) {
-        int32_t *data = vta_model_input_data(model, i);
+        int32_t *data = vta_model_input_data(loaded.model, i);
         const int64_t elements = vtac_type_elements(&t->graph->values[t->c->bases[i]].type);
         for (int64_t e = 0; e < elements; e++) {
             data[e] = number++;
         }
     }
-    const vta_status status = vta_model_run(model, t->diag);
+    const vta_status status = vta_model_run(loaded.model, t->diag);
     if (status == VTA_OK) {
-        memcpy(numbers, vta_model_output_data(model, 0), count * sizeof *numbers);
+        memcpy(numbers, vta_model_output_data(loaded.model, 0), count * sizeof *numbers);
     }
-    vta_model_destroy(model);
+    vtac_unload(&loaded);
     return status;
 }
 

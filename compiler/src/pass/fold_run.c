@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "vtac/temporary.h"
+#include "vtac/load.h"
 
 typedef struct run {
     vtac_graph *graph;      /* the model's */
@@ -155,23 +155,23 @@ static vta_status take_results(run *r, vta_model *model)
 
 static vta_status run_all(run *r, uint32_t *changes)
 {
-    vta_model *model = NULL;
+    vtac_loaded loaded = {0};
     vta_diag quiet = {0};
     vta_diag *told = r->diag;
     r->diag = &quiet;
     vta_status status = build(r);
-    status = status == VTA_OK && r->result_count > 0 ? vtac_load_graph(r->small, 1, &model, &quiet) : status;
-    status = status == VTA_OK && model != NULL ? vta_model_run(model, &quiet) : status;
+    status = status == VTA_OK && r->result_count > 0 ? vtac_load_graph(r->small, 1, &loaded, &quiet) : status;
+    status = status == VTA_OK && loaded.model != NULL ? vta_model_run(loaded.model, &quiet) : status;
     r->diag = told;
-    if (status == VTA_OK && model != NULL) {
-        status = take_results(r, model);
+    if (status == VTA_OK && loaded.model != NULL) {
+        status = take_results(r, loaded.model);
         *changes += vtac_remove_dead(r->graph);
     } else if (status != VTA_NOMEM) {
         status = VTA_OK; /* they stay */
     } else {
         status = vta_fail(told, VTA_NOMEM, "out of memory");
     }
-    vta_model_destroy(model);
+    vtac_unload(&loaded);
     return status;
 }
 

@@ -14,7 +14,7 @@
 #include "qdq.h"
 #include "vtac/codegen.h"
 #include "vtac/island.h"
-#include "vtac/temporary.h"
+#include "vtac/load.h"
 
 enum { NUMBERS = 256 };
 
@@ -262,7 +262,7 @@ static vta_status run_islands(runner *run, uint32_t *changes)
 {
     static const vtac_type types[2] = {{.dtype = VTAC_I8, .rank = 1, .dim = {NUMBERS}},
                                        {.dtype = VTAC_U8, .rank = 1, .dim = {NUMBERS}}};
-    vta_model *model = NULL;
+    vtac_loaded loaded = {0};
     vta_diag quiet = {0};
     for (int k = 0; k < 2; k++) {
         VTA_TRY(vtac_add_input(run->small, k == 0 ? "i8" : "u8", &types[k], &run->numbers[k], run->r->diag));
@@ -274,14 +274,14 @@ static vta_status run_islands(runner *run, uint32_t *changes)
     if (run->small->output_count == 0) {
         return VTA_OK;
     }
-    /* without a linker or a lowering the islands stay what they are */
-    vta_status status = vtac_load_graph(run->small, 1, &model, &quiet);
+    /* without a lowering the islands stay what they are */
+    vta_status status = vtac_load_graph(run->small, 1, &loaded, &quiet);
     if (status == VTA_OK) {
-        status = put_tables(run, model, changes);
+        status = put_tables(run, loaded.model, changes);
     } else {
         status = status == VTA_NOMEM ? vta_fail(run->r->diag, VTA_NOMEM, "out of memory") : VTA_OK;
     }
-    vta_model_destroy(model);
+    vtac_unload(&loaded);
     return status;
 }
 

@@ -6,10 +6,10 @@
 
 #include <stdlib.h>
 
-#include "vtac/temporary.h"
+#include "vtac/load.h"
 
 struct quant_probe {
-    vta_model *model;
+    vtac_loaded loaded;
     uint32_t count;
     struct place {
         bool is_input; /* of the graph: seen in the samples */
@@ -48,7 +48,7 @@ static vta_status load(const vtac_graph *graph, quant_probe *probe, vta_diag *di
     vtac_artifact_image image;
     VTA_TRY(vtac_target_find("host", &target, diag));
     VTA_TRY(vtac_compile(graph, &(vtac_compile_options){.level = 1, .target = &target}, &image, diag));
-    const vta_status status = vtac_load(&image, NULL, &probe->model, diag);
+    const vta_status status = vtac_load(&image, NULL, &probe->loaded, diag);
     vtac_artifact_image_free(&image);
     return status;
 }
@@ -78,7 +78,7 @@ vta_status quant_probe_open(vtac_graph *graph, const vtac_value_id *values, uint
 void quant_probe_close(quant_probe *probe)
 {
     if (probe != NULL) {
-        vta_model_destroy(probe->model);
+        vtac_unload(&probe->loaded);
         free(probe->places);
         free(probe);
     }
@@ -88,19 +88,19 @@ vta_status quant_probe_run(quant_probe *probe, const vtac_samples *samples, uint
 {
     for (uint32_t i = 0; i < samples->inputs; i++) {
         const vtac_tensor *tensor = &samples->tensors[(size_t)sample * samples->inputs + i];
-        VTA_TRY(vta_model_set_input(probe->model, i, tensor->data, tensor->bytes, diag));
+        VTA_TRY(vta_model_set_input(probe->loaded.model, i, tensor->data, tensor->bytes, diag));
     }
-    return vta_model_run(probe->model, diag);
+    return vta_model_run(probe->loaded.model, diag);
 }
 
 const float *quant_probe_output(const quant_probe *probe, uint32_t i)
 {
-    return vta_model_output_data(probe->model, i);
+    return vta_model_output_data(probe->loaded.model, i);
 }
 
 const float *quant_probe_value(const quant_probe *probe, uint32_t i)
 {
     const struct place *place = &probe->places[i];
-    return place->is_input ? vta_model_input_data(probe->model, place->index)
-                           : vta_model_output_data(probe->model, place->index);
+    return place->is_input ? vta_model_input_data(probe->loaded.model, place->index)
+                           : vta_model_output_data(probe->loaded.model, place->index);
 }

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Models in this process. See vtac/load.h. LLVM's linker places an object's sections in memory; what the
+ * object calls and does not have is looked up in this program, which has the C library's functions.
+ */
+#include "vtac/load.h"
+
+#include <llvm-c/Core.h>
+#include <llvm-c/Error.h>
+#include <llvm-c/LLJIT.h>
+#include <llvm-c/Orc.h>
+#include <stdlib.h>
+
+#include "vta/artifact.h"
+
+struct vtac_code {
+    LLVMOrcLLJITRef jit;
+};
+
+static vta_status told(LLVMErrorRef error, vta_diag *diag)
+{
+    if (error == LLVMErrorSuccess) {
+        return VTA_OK;
+    }
+    char *text = LLVMGetErrorMessage(error);
+    const vta_status status =
+        vta_fail(diag, VTA_UNSUPPORTED, "the compiled code cannot be placed in memory: %s", text);
+    LLVMDisposeErrorMessage(text);
+    return status;
+}
+
+static vta_status add_object(const struct vtac_code *code, const uint8_t *object, size_t bytes,
+                             const char *name, vta_diag *diag)
+{
+    LLVMMemoryBufferRef copy = LLVMCreateMemoryBufferWithMemoryRangeCopy((const char *)object, bytes, name);
+    return told(LLVMOrcLLJITAddObjectFile(code->jit, LLVMOrcLLJITGetMainJITDylib(code->jit), copy), diag);
+}
+
+static vta_status place(const vtac_artifact_image *image, struct vtac_code *code,
+                        const vta_artifact **artifact, vta_diag *diag)
+{
+    LLVMOrcDefinitionGeneratorRef ours = NULL;
+    LLVMOrcExecutorAddress address = 0;
+    VTA_TRY(told(LLVMOrcCreateLLJIT(&code->jit, NULL), diag));
+    VTA_TRY(told(LLVMOrcCreateDynamicLibrarySearchGeneratorForProcess(
+                     &ours, LLVMOrcLLJITGetGlobalPrefix(code->jit), NULL, NULL),
+                 diag));
+    LLVMOrcJITDylibAddGenerator(LLVMOrcLLJITGetMainJITDylib(code->jit), ours);
+    VTA_TRY(add_object(code, image->object, image->object_bytes, "model", diag));
+    if (image->helpers.object != NULL) { /* placed only if one is called */
+        VTA_TRY(add_object(code, image->helpers.object, image->helpers.bytes, "helpers", diag));
+    }
+    VTA_TRY(told(LLVMOrcLLJITLookup(code->jit, &address, VTA_ARTIFACT_SYMBOL), diag));
+    *artifact = (const vta_artifact *)(uintptr_t)address; // NOLINT(performance-no-int-to-ptr)
+    return VTA_OK;
+}
+
+vta_status vtac_load(const vtac_artifact_image *image, const vta_model_options *options, vtac_loaded *out,
+                     vta_diag *diag)
+{
+    const vta_artifact *artifact = NULL;
+    *out = (vtac_loaded){.code = calloc(1, sizeof *out->code)};
+    if (out->code == NULL) {
+        return vta_fail(diag, VTA_NOMEM, "out of memory");
+    }
+    vta_status status = place(image, out->code, &artifact, diag);
+    status = status == VTA_OK ? vta_model_open(artifact, options, &out->model, diag) : status;
+    if (status != VTA_OK) {
+        vtac_unload(out);
+    }
+    return status;
+}
+
+void vtac_unload(vtac_loaded *loaded)
+{
+    vta_model_destroy(loaded->model);
+    if (loaded->code != NULL) {
+        if (loaded->code->jit != NULL) {
+            LLVMConsumeError(LLVMOrcDisposeLLJIT(loaded->code->jit));
+        }
+        free(loaded->code);
+    }
+    *loaded = (vtac_loaded){0};
+}
+
+/* The least processor of this machine's kind: what is computed here has the same bits on all of them. */
+#if defined(__aarch64__)
+#    define LEAST_PROCESSOR "aarch64"
+#elif defined(__arm__)
+#    define LEAST_PROCESSOR "armv7a"
+#else
+#    define LEAST_PROCESSOR "x86-64-v2"
+#endif
+
+vta_status vtac_load_graph(const vtac_graph *graph, int level, vtac_loaded *out, vta_diag *diag)
+{
+    vtac_target target;
+    vtac_artifact_image image = {0};
+    const vtac_compile_options options = {.level = level, .target = &target};
+    const vta_model_options model_options = {.threads = 1};
+    *out = (vtac_loaded){0};
+    vta_status status = vtac_target_find(LEAST_PROCESSOR, &target, diag);
+    status = status == VTA_OK ? vtac_compile(graph, &options, &image, diag) : status;
+    status = status == VTA_OK ? vtac_load(&image, &model_options, out, diag) : status;
+    vtac_artifact_image_free(&image);
+    return status;
+}
