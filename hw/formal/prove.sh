@@ -13,6 +13,12 @@ shift
 cd "$(dirname "$0")/.."
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
+root=$PWD
+cd "$work" # names without a blank, wherever the sources are
+ln -s "$root/rtl" rtl
+ln -s "$root/include" include
+ln -s "$root/formal" formal
+ln -s "$headers" headers
 [ $# -gt 0 ] || set -- formal/*_formal.v
 
 parts='rtl/compute/vta_order.v rtl/compute/vta_span.v rtl/compute/vta_guard.v rtl/compute/vta_load_guard.v'
@@ -31,34 +37,34 @@ for name in "$@"; do
     case $plan in
     *words*) gates="dffunmap; opt -fast; dffunmap; opt_clean;" ;;
     esac
-    yosys -q -p "read_verilog -formal -I$headers -Iinclude rtl/lib/*.v rtl/mem/*.v $parts formal/${name}_formal.v;
+    yosys -q -p "read_verilog -formal -Iheaders -Iinclude rtl/lib/*.v rtl/mem/*.v $parts formal/${name}_formal.v;
         $flat; async2sync; opt -full; $gates
-        write_smt2 -wires $work/$name.smt2" > "$work/log" 2>&1 ||
-        { cat "$work/log"; echo "$name: yosys fails"; exit 1; }
-    if yosys-smtbmc -s z3 -t "$depth" --presat "$work/$name.smt2" > "$work/log" 2>&1; then
+        write_smt2 -wires $name.smt2" > log 2>&1 ||
+        { cat log; echo "$name: yosys fails"; exit 1; }
+    if yosys-smtbmc -s z3 -t "$depth" --presat "$name.smt2" > log 2>&1; then
         echo "$name: holds for $depth cycles from reset"
     else
-        tail -n 30 "$work/log"
+        tail -n 30 log
         echo "$name: FAILS within $depth cycles from reset"
         status=1
         continue
     fi
-    if ! grep -q 'yosys-smt2-cover' "$work/$name.smt2"; then
+    if ! grep -q 'yosys-smt2-cover' "$name.smt2"; then
         echo "$name: has no cover statement"
         status=1
-    elif yosys-smtbmc -s z3 -c -t 20 "$work/$name.smt2" > "$work/log" 2>&1; then
-        echo "$name: $(grep -c 'Reached cover' "$work/log") situations come up"
+    elif yosys-smtbmc -s z3 -c -t 20 "$name.smt2" > log 2>&1; then
+        echo "$name: $(grep -c 'Reached cover' log) situations come up"
     else
-        grep -i 'unreached' "$work/log" || tail -n 5 "$work/log"
+        grep -i 'unreached' log || tail -n 5 log
         echo "$name: FAILS to bring up what it covers"
         status=1
     fi
     case $plan in
     *induction*)
-        if yosys-smtbmc -s z3 -i -t "$depth" "$work/$name.smt2" > "$work/log" 2>&1; then
+        if yosys-smtbmc -s z3 -i -t "$depth" "$name.smt2" > log 2>&1; then
             echo "$name: holds forever, by induction"
         else
-            tail -n 30 "$work/log"
+            tail -n 30 log
             echo "$name: FAILS by induction"
             status=1
         fi ;;

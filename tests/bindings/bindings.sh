@@ -33,9 +33,8 @@ missing() { echo "no $1: 'apt-get install $2'"; exit 77; }
 # build_LANGUAGE once, run_LANGUAGE for each device.
 build_cpp() {
     for standard in 17 20; do
-        # shellcheck disable=SC2046,SC2086  # flags are meant to be split
-        $cxx -std=c++$standard -pedantic-errors -Wall -Wextra -Werror ${CFLAGS:-} -o "example$standard" "$sources/example.cc" \
-            $(pkg-config --cflags --libs vta) -lpthread
+        eval "$cxx -std=c++$standard -pedantic-errors -Wall -Wextra -Werror ${CFLAGS:-} -o example$standard \"\$sources/example.cc\" \
+            $(pkg-config --cflags --libs vta) -lpthread"
     done
 }
 run_cpp() {
@@ -84,7 +83,10 @@ build_js() {
     command -v node >/dev/null || missing Node nodejs
     "$prefix/bin/vtac" compile ic.onnx --target vta --host wasm32 >/dev/null
     if "$prefix/bin/vtac" compile open.onnx --dynamic --host wasm32 2>refused; then echo "open sizes for WebAssembly"; exit 1; fi
-    grep -q 'open.onnx: .*give fixed sizes' refused && [ ! -e open.wasm ] || { cat refused; exit 1; }
+    if ! grep -q 'open.onnx: .*give fixed sizes' refused || [ -e open.wasm ]; then
+        cat refused
+        exit 1
+    fi
     node "$sources/example.mjs" "$prefix/share/vtac/web/vta.mjs" ic.wasm write
     for number in 1 2; do "$prefix/bin/vta-run" ic.so --input in$number.bin --output-dir here$number >/dev/null; done
 }

@@ -20,7 +20,7 @@ build_cpp() {
     block cpp classify.cc
     for standard in 17 20; do
         # shellcheck disable=SC2046  # flags are meant to be split
-        g++ -std=c++$standard -Wall -Wextra -Werror classify.cc $(pkg-config --cflags --libs vta) -o classify
+        eval "g++ -std=c++$standard -Wall -Wextra -Werror classify.cc $(pkg-config --cflags --libs vta) -o classify"
     done
 }
 run_python() { "${PYTHON:-/usr/bin/python3}" classify.py "$@"; }

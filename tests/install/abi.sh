@@ -13,7 +13,7 @@ trap 'rm -rf "$work"' EXIT INT TERM
 
 # library SOURCE NAME: $work/NAME/lib/libvta.so and its headers
 library() {
-    { cmake -S "$1" -B "$work/$2" -G Ninja -DCMAKE_BUILD_TYPE=None -DCMAKE_C_FLAGS="-g -O0 -ffile-prefix-map=$1=. -ffile-prefix-map=$work/$2=build" -DVTA_COMPILER=OFF -DVTA_TESTS=OFF \
+    { cmake -S "$1" -B "$work/$2" -G Ninja -DCMAKE_BUILD_TYPE=None -DCMAKE_C_FLAGS="-g -O0 '-ffile-prefix-map=$1=.' '-ffile-prefix-map=$work/$2=build'" -DVTA_COMPILER=OFF -DVTA_TESTS=OFF \
         -DVTA_BINDINGS=OFF && ninja -C "$work/$2" vta vta_headers; } >"$work/log" 2>&1 || { tail -n 20 "$work/log"; exit 1; }
 }
 compare() { # RECORD

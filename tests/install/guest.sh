@@ -14,7 +14,7 @@ cd "$work"
 "$prefix/bin/vtac" zoo tiny_ad --int8 -o ad.onnx >/dev/null
 "$prefix/bin/vtac" compile ad.onnx --target vta -o ad.so >/dev/null
 # shellcheck disable=SC2046,SC2086  # flags are meant to be split
-$cc -std=c17 -Wall -Wextra -Werror $CFLAGS -rdynamic -o guest "$here/guest.c" $(pkg-config --cflags --libs vta) -lpthread
+eval "\$cc -std=c17 -Wall -Wextra -Werror \$CFLAGS -rdynamic -o guest \"\$here/guest.c\" $(pkg-config --cflags --libs vta) -lpthread"
 export LD_LIBRARY_PATH="$libdir"
 for run in 'fsim 2000' "pipe:'$prefix/bin/vtac-agent' --stdio?device=fsim 50"; do
     ./guest "${run% *}" ic.so ad.so "${run##* }" >out 2>err || { cat err; exit 1; }

@@ -16,7 +16,7 @@ if [ "$lines" -le 20 ] || [ "$lines" -gt 50 ]; then
     exit 1
 fi
 # shellcheck disable=SC2046,SC2086  # flags are meant to be split
-$cc -std=c17 -Wall -Wextra -Werror $CFLAGS -o "$work/classify" "$work/classify.c" $(pkg-config --cflags --libs vta) -ljpeg
+eval "\$cc -std=c17 -Wall -Wextra -Werror \$CFLAGS -o \"\$work/classify\" \"\$work/classify.c\" $(pkg-config --cflags --libs vta) -ljpeg"
 LD_LIBRARY_PATH=$libdir
 export LD_LIBRARY_PATH
 # What the program and our library ask for themselves: a sanitizer's library may need C++.

@@ -12,7 +12,7 @@ cd "$work"
 "$prefix/bin/vtac" zoo tiny_ic --int8 -o ic.onnx >/dev/null
 "$prefix/bin/vtac" compile ic.onnx --target vta -o ic.so >/dev/null
 # shellcheck disable=SC2046  # flags are meant to be split
-$cc -std=c17 -Wall -Wextra -Werror -O1 -g -o starve "$here/starve.c" $(pkg-config --cflags --libs vta)
+eval "\$cc -std=c17 -Wall -Wextra -Werror -O1 -g -o starve \"\$here/starve.c\" $(pkg-config --cflags --libs vta)"
 export LD_LIBRARY_PATH="$libdir"
 ./starve fsim ic.so 1
 ./starve "pipe:'$prefix/bin/vtac-agent' --stdio?device=fsim" ic.so 3

@@ -43,10 +43,10 @@ names=$(basename -s .json "$root"/isa/configs/*.json)
 status=0
 for name in $names; do
     config=$root/isa/configs/$name.json
-    words "$config" > words || { echo "$tool, $name: no parameters"; exit 1; }
-    if [ -s words ]; then
+    words "$config" > said || { echo "$tool, $name: no parameters"; exit 1; }
+    if [ -s said ]; then
         echo "$tool, $name:"
-        head -n 40 words
+        head -n 40 said
         status=1
     else
         echo "$tool, $name: clean"

@@ -12,6 +12,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 programs=$here/../../isa/programs
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
+cd "$work" # a list of names from here holds no blank
 seed=$("$here/../lib/seed.sh" rtl_programs)
 echo "seed $seed"
 
@@ -65,7 +66,7 @@ for program in "$programs"/*.vasm; do
         case $device in fsim) ;; *) options="?latency=100&stall=30&seed=$seed" ;; esac
         memory=
         for symbol in $inputs; do
-            memory="$memory --mem $work/$name-random/$symbol@$symbol"
+            memory="$memory --mem $name-random/$symbol@$symbol"
         done
         # shellcheck disable=SC2086  # a list
         runs "$work/$name.vasm" "$device$options" "$out-random" $memory
