@@ -152,7 +152,7 @@ exits 1
 # ---- DMA windows: a page of the memory, which the program fills; its data are outside. And none of it: the program is, too.
 for window in 4:read 0:fetch; do
     board "n${window%:*}" --config tiny --window "${window%:*}"
-    for run in first second; do
+    for _ in first second; do
         vtac doctor --device "uio:n${window%:*}"
         exits 1
         line FAILED "known answer"
