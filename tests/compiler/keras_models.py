@@ -182,6 +182,25 @@ class Net:
         self.states = [h, c] if kind == "LSTM" else [h]
         return (numpy.stack(all_h, 1) if sequences else h), [w, r, b]
 
+    def conv_lstm(self, filters, size, stride, same, sequences, backwards=False):
+        """A convolution of each step and one of the state, gate by gate."""
+        c, axes = self.y.shape[-1], len(size)
+        w, r, b = self.numbers(*size, c, 4 * filters), self.numbers(*size, filters, 4 * filters), self.numbers(4 * filters)
+        letters = "ijk"[:axes]
+        over = lambda x, kernel, s, pad: numpy.einsum("...c%s,%scf->...f" % (letters, letters), view(x, size, s, pad).astype(float),
+                                                      kernel.astype(float))
+        h, state, found = None, 0.0, []
+        for t in range(self.y.shape[1])[::-1 if backwards else 1]:
+            gates = over(self.y[:, t], w, stride, same) + b
+            gates = gates if h is None else gates + over(h, r, (1,) * axes, True)
+            i, f, g, o = numpy.split(gates, 4, -1)
+            state = sigmoid(f) * state + sigmoid(i) * numpy.tanh(g)
+            h = sigmoid(o) * numpy.tanh(state)
+            found.append(h)
+        self.add("ConvLSTM%dD" % axes, numpy.stack(found, 1) if sequences else h, [w, r, b], part="cell/", filters=filters,
+                 kernel_size=list(size), strides=list(stride), padding="same" if same else "valid", dilation_rate=[1] * axes,
+                 activation="tanh", recurrent_activation="sigmoid", use_bias=True, return_sequences=sequences, go_backwards=backwards)
+
     def recurrent(self, kind, units, sequences):
         y, weights = self.cell(kind, units, sequences)
         self.add(kind, y, weights, part="cell/", units=units, activation="tanh", recurrent_activation="sigmoid", use_bias=True,
@@ -248,7 +267,7 @@ class Net:
                 if isinstance(part, tuple):
                     continue
                 snake = {"DepthwiseConv2D": "depthwise_conv2d", "BatchNormalization": "batch_normalization", "InputLayer": "input_layer",
-                         "SimpleRNN": "simple_rnn", "TimeDistributed": "time_distributed", "MultiHeadAttention": "multi_head_attention",
+                         "SimpleRNN": "simple_rnn", "ConvLSTM1D": "conv_lstm1d", "ConvLSTM2D": "conv_lstm2d", "TimeDistributed": "time_distributed", "MultiHeadAttention": "multi_head_attention",
                          "AdditiveAttention": "additive_attention", "LeakyReLU": "leaky_re_lu", "LayerNormalization": "layer_normalization",
                          "GroupNormalization": "group_normalization", "UnitNormalization": "unit_normalization", "EinsumDense": "einsum_dense",
                          "RMSNormalization": "rms_normalization", "Mine>LayerScale": "layer_scale"}.get(kind, kind.lower())
@@ -292,6 +311,17 @@ def pictures(random, version, channels):
     net.add("Multiply", net.y * net.value[c], inputs=[net.last, c])
     net.add("Flatten", net.y.reshape(2, -1))
     net.dense(7, "softmax")
+    return net
+
+
+def films(random, version, channels):
+    net = Net(random, (2, 4, 7, 6, 3), version)
+    net.conv_lstm(channels, (3, 2), (2, 1), True, True)
+    net.conv_lstm(2, (2, 3), (1, 1), False, True, backwards=True)
+    net.conv_lstm(3, (3, 3), (1, 1), True, False)
+    net.add("Flatten", net.y.reshape(2, -1))
+    net.add("Reshape", net.y.reshape(2, -1, 3, 3), target_shape=[net.y.shape[1] // 9, 3, 3])
+    net.conv_lstm(channels, (3,), (1,), True, False)
     return net
 
 
@@ -507,7 +537,7 @@ def modern(random, version, channels):
 
 def made(vtac, work, seed):
     random = numpy.random.default_rng(seed)
-    for kind, version, channels in ((pictures, 2, 4), (pictures, 3, 6), (sounds, 2, 7), (sounds, 3, 8), (functions, 2, 4), (functions, 3, 6),
+    for kind, version, channels in ((pictures, 2, 4), (pictures, 3, 6), (films, 2, 4), (films, 3, 3), (sounds, 2, 7), (sounds, 3, 8), (functions, 2, 4), (functions, 3, 6),
                                     (volumes, 2, 3), (volumes, 3, 4), (first, 2, 3), (first, 3, 4), (states, 2, 3), (states, 3, 4), (attention, 2, 5), (attention, 3, 7),
                                     (masked, 2, 3), (masked, 3, 4), (modern, 2, 5), (modern, 3, 7)):
         net = kind(random, version, channels)

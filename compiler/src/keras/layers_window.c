@@ -178,6 +178,130 @@ keras_value keras_make_conv_transpose(keras *k, const void *how)
         &w, keras_activated(k, vtac_make(&k->maker, VTAC_OP_CONV_TRANSPOSE, in, 3, attrs, count), 1));
 }
 
+/* ---- ConvLSTM: an LSTM over steps [batch][steps][spatial...][channels] whose products are convolutions */
+
+enum { MOST_STEPS = 256 }; /* each is written out */
+
+typedef struct conv_lstm {
+    window w, own; /* of the input; of the states, as large as they are */
+    vtac_id weight;
+    int64_t filters;
+    const char *gate, *activation;
+    vtac_id h, c; /* the states; 0: none yet */
+} conv_lstm;
+
+/* Part i of the gates i f c o. */
+static vtac_id gate_of(keras *k, const conv_lstm *l, vtac_id all, int i, const char *activation)
+{
+    const vtac_id x = vtac_make_slice(&k->maker, all, 1, i * l->filters, (i + 1) * l->filters);
+    return keras_activate(k, x, activation, 1);
+}
+
+static void conv_lstm_step(keras *k, conv_lstm *l, vtac_id all)
+{
+    vtac_builder *m = &k->maker;
+    if (l->h != 0) {
+        all = vtac_make2(m, VTAC_OP_ADD, all, convolve(k, l->h, l->weight, 0, &l->own, 1));
+    }
+    const vtac_id in =
+        vtac_make2(m, VTAC_OP_MUL, gate_of(k, l, all, 0, l->gate), gate_of(k, l, all, 2, l->activation));
+    if (l->c != 0) {
+        const vtac_id kept = vtac_make2(m, VTAC_OP_MUL, gate_of(k, l, all, 1, l->gate), l->c);
+        l->c = vtac_make2(m, VTAC_OP_ADD, kept, in);
+    } else {
+        l->c = in;
+    }
+    l->h =
+        vtac_make2(m, VTAC_OP_MUL, gate_of(k, l, all, 3, l->gate), keras_activate(k, l->c, l->activation, 1));
+}
+
+/* The input's steps as pictures, and what the layer says of its windows. */
+static bool begin_conv_lstm(keras *k, uint32_t axes, vtac_type *type, conv_lstm *l)
+{
+    vtac_builder *m = &k->maker;
+    const vtac_id x = keras_plain(k, &k->in[0]);
+    *type = *vtac_made_type(m, x);
+    if (m->status == VTA_OK && (type->rank != axes + 3 || k->in[0].mask != 0 || k->in_count == 2 ||
+                                k->in_count > 3 || type->dim[1] < 1 || type->dim[1] > MOST_STEPS)) {
+        keras_refuse(k, "an input of %u axes, a mask, or more than %d steps", type->rank, MOST_STEPS);
+    }
+    if (m->status != VTA_OK) {
+        return false;
+    }
+    vtac_type pictures = *type;
+    pictures.rank--;
+    pictures.dim[0] *= type->dim[1];
+    memmove(&pictures.dim[1], &pictures.dim[2], (axes + 1) * sizeof type->dim[0]);
+    keras_value all = keras_as_plain(vtac_make_reshape(m, x, pictures.dim, pictures.rank));
+    const vtac_tensor *recurrent = keras_weight(k, 1, axes + 2);
+    if (!window_of(k, &all, axes, "kernel_size", &l->w)) {
+        return false;
+    }
+    l->own = (window){.axes = axes, .stride = {1, 1, 1}, .dilation = {1, 1, 1}};
+    for (uint32_t a = 0; a < axes; a++) {
+        l->own.pads[a] = (recurrent->type.dim[a] - 1) / 2;
+        l->own.pads[a + axes] = recurrent->type.dim[a] - 1 - l->own.pads[a];
+    }
+    l->filters = recurrent->type.dim[axes];
+    l->weight = kernel_first(k, recurrent, axes, false);
+    l->gate = keras_text(k, "recurrent_activation", k->version3 ? "sigmoid" : "hard_sigmoid");
+    l->activation = keras_text(k, "activation", "tanh");
+    if (recurrent->type.dim[axes + 1] != 4 * l->filters) {
+        vtac_make_fail(m, VTA_INVALID, "its weights do not fit %lld filters", (long long)l->filters);
+    }
+    return m->status == VTA_OK;
+}
+
+keras_value keras_make_conv_lstm(keras *k, const void *how)
+{
+    vtac_builder *m = &k->maker;
+    const uint32_t axes = axes_of(how);
+    conv_lstm l = {0};
+    vtac_type type;
+    if (!begin_conv_lstm(k, axes, &type, &l)) {
+        return keras_as_plain(0);
+    }
+    const vtac_id weight = kernel_first(k, keras_weight(k, 0, axes + 2), axes, false);
+    const vtac_id all = convolve(k, l.w.x, weight, keras_bias(k, 2), &l.w, 1);
+    vtac_type gates = *vtac_made_type(m, all);
+    const int64_t steps = type.dim[1];
+    memmove(&gates.dim[2], &gates.dim[1], (axes + 1) * sizeof gates.dim[0]);
+    gates.dim[0] = type.dim[0];
+    gates.dim[1] = steps;
+    const vtac_id parted = vtac_make_reshape(m, all, gates.dim, axes + 3);
+    vtac_type one = gates; /* [batch][4 filters][spatial...] */
+    memmove(&one.dim[1], &one.dim[2], (axes + 1) * sizeof one.dim[0]);
+    vtac_type state = gates; /* [batch][1][filters][spatial...] */
+    state.dim[1] = 1;
+    state.dim[2] = l.filters;
+    if (k->in_count == 3) {
+        l.h = l.w.first ? keras_plain(k, &k->in[1]) : keras_planes(k, &k->in[1]);
+        l.c = l.w.first ? keras_plain(k, &k->in[2]) : keras_planes(k, &k->in[2]);
+    }
+    const bool backwards = keras_bool(k, "go_backwards", false);
+    vtac_id found[MOST_STEPS];
+    for (int64_t t = 0; t < steps && m->status == VTA_OK; t++) {
+        const int64_t from = backwards ? steps - 1 - t : t;
+        conv_lstm_step(
+            k, &l, vtac_make_reshape(m, vtac_make_slice(m, parted, 1, from, from + 1), one.dim, axes + 2));
+        found[t] = vtac_make_reshape(m, l.h, state.dim, axes + 3);
+    }
+    if (keras_bool(k, "return_state", false)) {
+        k->more_count = 2;
+        k->more[0] = window_result(&l.w, l.h);
+        k->more[1] = window_result(&l.w, l.c);
+    }
+    if (!keras_bool(k, "return_sequences", false)) {
+        return window_result(&l.w, l.h);
+    }
+    int64_t order[VTAC_MAX_RANK] = {0, 1};
+    for (uint32_t a = 0; a <= axes; a++) {
+        order[a + 2] = l.w.first ? a + 2 : a == axes ? 2 : a + 3;
+    }
+    const vtac_id y = m->status == VTA_OK ? vtac_make_concat(m, found, (uint32_t)steps, 1) : 0;
+    return keras_as_plain(vtac_make_transpose(m, y, order, axes + 3));
+}
+
 keras_value keras_make_pool(keras *k, const void *how)
 {
     const char *kind = how; /* "max1", "max2", "avg1", "avg2" */
