@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Any text as the configuration of a Keras model, in an HDF5 file with weights of some shapes for layers a,
- * b, c and d. (What the file's own structure may be is libhdf5's to judge.)
+ * b, c, d and m. (What the file's own structure may be is libhdf5's to judge.)
  */
 #include <hdf5.h>
 #include <stdlib.h>
@@ -15,11 +15,12 @@ typedef struct kind {
     hsize_t dims[4][4];
 } kind;
 
-/* a convolution, a normalization, a dense layer, an LSTM */
+/* a convolution, a normalization, a dense layer, an LSTM, one of convolutions */
 static const kind kinds[] = {{"a", 2, {4, 1}, {{3, 3, 2, 4}, {4}}},
                              {"b", 4, {1, 1, 1, 1}, {{4}, {4}, {4}, {4}}},
                              {"c", 2, {2, 1}, {{4, 3}, {3}}},
-                             {"d", 3, {2, 2, 1}, {{4, 8}, {2, 8}, {8}}}};
+                             {"d", 3, {2, 2, 1}, {{4, 8}, {2, 8}, {8}}},
+                             {"m", 3, {4, 4, 1}, {{3, 3, 2, 4}, {3, 3, 1, 4}, {4}}}};
 
 static void write_text(hid_t place, const char *name, const char *text, size_t size)
 {

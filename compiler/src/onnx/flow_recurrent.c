@@ -2,7 +2,8 @@
  *
  * RNN, GRU and LSTM over an open number of steps or rows: what the input gives is one product for all steps,
  * the rest a Scan for each direction. The forms that exporters write: the standard's own activations, no
- * peepholes, no clipping, all rows as long as the input.
+ * clipping. Where rows have lengths of their own, the steps behind them change no state and give zeros;
+ * backwards these steps come first.
  */
 #include <string.h>
 #include <strings.h>
@@ -18,6 +19,7 @@ typedef struct recurrent {
     int gates;       /* rows of the weights, in parts of `hidden` */
     bool relu;       /* RNN: in the place of Tanh */
     bool after;      /* GRU: the reset gate comes behind the product */
+    char *counts;    /* which steps of which rows count, [steps][rows][1]; NULL: all */
     int names, turn; /* made so far; the direction */
 } recurrent;
 
@@ -125,17 +127,26 @@ static char *state(recurrent *r, size_t input, char *x, char *like)
     return push(r, "Expand", zero, shape);
 }
 
-/* One step: what comes of the product of the input `xw` and of what was before. */
-static char *step(recurrent *r, char *xw, char *h, char *c, char *weights, char *bias, char **next_c)
+/* Gate i of an LSTM from all of them, g; with a peephole it sees the cell, too. */
+static char *lstm_gate(recurrent *r, char *g, int i, char *peepholes, char *cell)
 {
+    char *x = part(r, g, i, i + 1, -1);
+    x = peepholes != NULL ? push(r, "Add", x, push(r, "Mul", part(r, peepholes, i, i + 1, 0), cell)) : x;
+    return push(r, "Sigmoid", x, NULL);
+}
+
+/* One step: what comes of the product of the input `xw` and of what was before. `more`: the bias inside of a
+ * GRU, the peepholes of an LSTM, or NULL. */
+static char *step(recurrent *r, char *xw, char *h, char *c, char *weights, char *more, char **next_c)
+{
+    char *bias = more;
     if (r->gates == 4) {
         char *g = push(r, "Add", xw, push(r, "MatMul", h, weights));
-        char *in = push(r, "Sigmoid", part(r, g, 0, 1, -1), NULL);
-        char *out = push(r, "Sigmoid", part(r, g, 1, 2, -1), NULL);
-        char *keep = push(r, "Sigmoid", part(r, g, 2, 3, -1), NULL);
+        char *in = lstm_gate(r, g, 0, more, c);
+        char *keep = lstm_gate(r, g, 2, more, c);
         char *new = push(r, "Tanh", part(r, g, 3, 4, -1), NULL);
         *next_c = push(r, "Add", push(r, "Mul", keep, c), push(r, "Mul", in, new));
-        return push(r, "Mul", out, push(r, "Tanh", *next_c, NULL));
+        return push(r, "Mul", lstm_gate(r, g, 1, more, *next_c), push(r, "Tanh", *next_c, NULL));
     }
     if (r->gates == 1) {
         return push(r, r->relu ? "Relu" : "Tanh", push(r, "Add", xw, push(r, "MatMul", h, weights)), NULL);
@@ -152,21 +163,42 @@ static char *step(recurrent *r, char *xw, char *h, char *c, char *weights, char 
     return push(r, "Add", new, push(r, "Mul", update, push(r, "Sub", h, new))); /* (1 - z) new + z h */
 }
 
-static Onnx__GraphProto *body_of(recurrent *r, char *weights, char *bias)
+static char *where(recurrent *r, char *condition, char *a, char *b)
+{
+    char *out = vtac_fm_name(&r->make, "value", r->names++);
+    Onnx__NodeProto *node = vtac_fm_node(&r->make, "Where", 3, 1);
+    r->make.failed = r->make.failed || node == NULL || vta_vec_push(&r->nodes, &node) == NULL;
+    if (!r->make.failed) {
+        node->input[0] = condition;
+        node->input[1] = a;
+        node->input[2] = b;
+        node->output[0] = out;
+    }
+    return out;
+}
+
+static Onnx__GraphProto *body_of(recurrent *r, char *weights, char *more)
 {
     const bool cell = r->gates == 4;
     Onnx__GraphProto *graph = vtac_fm_room(&r->make, 1, sizeof *graph);
     char *in[] = {vtac_fm_name(&r->make, "h", r->turn), vtac_fm_name(&r->make, "c", r->turn),
-                  vtac_fm_name(&r->make, "x", r->turn)};
+                  vtac_fm_name(&r->make, "x", r->turn), vtac_fm_name(&r->make, "counts", r->turn)};
     const vta_vec outside = r->nodes;
     r->nodes = (vta_vec){.item_size = sizeof(Onnx__NodeProto *)};
     char *next_c = NULL;
-    char *next = step(r, in[2], in[0], in[1], weights, bias, &next_c);
+    char *next = step(r, in[2], in[0], in[1], weights, more, &next_c);
+    char *given_out = next;
+    if (r->counts != NULL) {
+        given_out = where(r, in[3], next, push(r, "Sub", in[0], in[0]));
+        next = where(r, in[3], next, in[0]);
+        next_c = cell ? where(r, in[3], next_c, in[1]) : NULL;
+    }
     char *out[] = {push(r, "Identity", next, NULL), cell ? push(r, "Identity", next_c, NULL) : NULL,
-                   push(r, "Identity", next, NULL)};
+                   push(r, "Identity", given_out, NULL)};
     Onnx__NodeProto **nodes = vtac_fm_room(&r->make, r->nodes.count, sizeof *nodes);
     if (!cell) {
         in[1] = in[2];
+        in[2] = in[3];
         out[1] = out[2];
     }
     if (!r->make.failed) {
@@ -174,7 +206,8 @@ static Onnx__GraphProto *body_of(recurrent *r, char *weights, char *bias)
         onnx__graph_proto__init(graph);
         graph->node = nodes;
         graph->n_node = r->nodes.count;
-        graph->n_input = graph->n_output = cell ? 3 : 2;
+        graph->n_output = cell ? 3 : 2;
+        graph->n_input = graph->n_output + (r->counts != NULL ? 1 : 0);
         graph->input = vtac_fm_infos(&r->make, in, graph->n_input);
         graph->output = vtac_fm_infos(&r->make, out, graph->n_output);
     }
@@ -188,22 +221,23 @@ static void set_attrs(recurrent *r, Onnx__NodeProto *scan, Onnx__GraphProto *bod
     static const char *const names[] = {"body", "num_scan_inputs", "scan_input_directions",
                                         "scan_output_directions"};
     Onnx__AttributeProto **list = vtac_fm_room(&r->make, 4, sizeof *list);
-    int64_t *direction = vtac_fm_room(&r->make, 1, sizeof *direction);
+    int64_t *direction = vtac_fm_room(&r->make, 2, sizeof *direction);
     for (int i = 0; i < 4 && !r->make.failed; i++) {
         list[i] = vtac_fm_attr(&r->make, scan, names[i]);
     }
     if (r->make.failed) {
         return;
     }
-    direction[0] = backwards;
+    const size_t inputs = r->counts != NULL ? 2 : 1;
+    direction[0] = direction[1] = backwards;
     list[0]->type = ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__GRAPH;
     list[0]->g = body;
     list[1]->type = ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__INT;
-    list[1]->i = 1;
+    list[1]->i = (int64_t)inputs;
     for (int i = 2; i < 4; i++) {
         list[i]->type = ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__INTS;
         list[i]->ints = direction;
-        list[i]->n_ints = 1;
+        list[i]->n_ints = i == 2 ? inputs : 1;
     }
     scan->attribute = list;
     scan->n_attribute = 4;
@@ -226,8 +260,10 @@ static void direction(recurrent *r, bool backwards, char **y, char **y_h, char *
     }
     char *h = state(r, 5, x, r->item->node->input[2]);
     char *c = cell ? state(r, 6, x, r->item->node->input[2]) : NULL;
-    Onnx__GraphProto *body = body_of(r, weights, r->gates == 3 ? inner : NULL);
-    Onnx__NodeProto *scan = vtac_fm_node(&r->make, "Scan", cell ? 3 : 2, cell ? 3 : 2);
+    char *peepholes = cell ? given(r, 7) : NULL;
+    Onnx__GraphProto *body = body_of(r, weights, r->gates == 3 ? inner : peepholes);
+    const size_t outputs = cell ? 3 : 2;
+    Onnx__NodeProto *scan = vtac_fm_node(&r->make, "Scan", outputs + (r->counts != NULL ? 1 : 0), outputs);
     r->make.failed = r->make.failed || vta_vec_push(&r->nodes, &scan) == NULL;
     if (r->make.failed) {
         return;
@@ -236,6 +272,9 @@ static void direction(recurrent *r, bool backwards, char **y, char **y_h, char *
     scan->input[0] = h;
     scan->input[cell ? 1 : 0] = cell ? c : h;
     scan->input[cell ? 2 : 1] = xw;
+    if (r->counts != NULL) {
+        scan->input[outputs] = r->counts;
+    }
     for (size_t i = 0; i < scan->n_output; i++) {
         scan->output[i] = vtac_fm_name(&r->make, "value", r->names++);
     }
@@ -244,6 +283,30 @@ static void direction(recurrent *r, bool backwards, char **y, char **y_h, char *
     *y = push(r, "Reshape", scan->output[cell ? 2 : 1], ints(r, all, 4));
     *y_h = push(r, "Reshape", scan->output[0], ints(r, one, 3));
     *y_c = cell ? push(r, "Reshape", scan->output[1], ints(r, one, 3)) : NULL;
+}
+
+/* Where step t is before the end of row n. */
+static char *steps_that_count(recurrent *r, char *lengths)
+{
+    const int64_t down[] = {-1, 1, 1};
+    const int64_t across[] = {1, -1, 1};
+    char *steps = push(r, "Gather", push(r, "Shape", r->item->node->input[0], NULL), number(r, 0));
+    char *range = vtac_fm_name(&r->make, "value", r->names++);
+    char *zero = number(r, 0);
+    char *one = number(r, 1);
+    Onnx__NodeProto *node = vtac_fm_node(&r->make, "Range", 3, 1);
+    r->make.failed = r->make.failed || node == NULL || vta_vec_push(&r->nodes, &node) == NULL;
+    if (r->make.failed) {
+        return NULL;
+    }
+    node->input[0] = zero;
+    node->input[1] = steps;
+    node->input[2] = one;
+    node->output[0] = range;
+    char *ends = push(r, "Cast", lengths, NULL);
+    set_int(r, "to", ONNX__TENSOR_PROTO__DATA_TYPE__INT64);
+    return push(r, "Less", push(r, "Reshape", range, ints(r, down, 3)),
+                push(r, "Reshape", ends, ints(r, across, 3)));
 }
 
 static char *both(recurrent *r, char *const *parts, size_t count, int64_t axis)
@@ -284,14 +347,10 @@ static vta_status check(recurrent *r, vta_diag *diag)
     for (size_t i = 0; i < sizeof refused / sizeof refused[0]; i++) {
         plain = plain && vtac_proto_attr(node, refused[i]) == NULL;
     }
-    for (size_t i = 4; i < node->n_input; i += i == 4 ? 3 : 1) { /* lengths, peepholes */
-        plain = plain && vtac_proto_text(node->input[i])[0] == '\0';
-    }
-    if (!plain || node->n_input < 3 || node->n_output > 3) {
-        return vta_fail(
-            diag, VTA_UNSUPPORTED,
-            "over open sizes it takes the standard's own activations, layout 0, and neither lengths "
-            "of rows, peepholes, clipping nor input_forget; give the input a size with --shape");
+    if (!plain || node->n_input < 3 || node->n_input > 8 || node->n_output > 3) {
+        return vta_fail(diag, VTA_UNSUPPORTED,
+                        "over open sizes it takes the standard's own activations, layout 0, and neither "
+                        "clipping nor input_forget; give the input a size with --shape");
     }
     if (weights == NULL || !weights->known || weights->type.rank != 3 || weights->type.dim[2] < 1) {
         return vta_fail(diag, VTA_UNSUPPORTED, "over open sizes its weights are to have a known size");
@@ -314,6 +373,9 @@ static vta_status build(recurrent *r, vta_diag *diag)
     const vtac_flow_value *weights = vtac_flow_input(r->w->b, r->item, 2);
     if (weights->type.dim[0] != (int64_t)count || weights->type.dim[1] != r->gates * r->hidden) {
         return vta_fail(diag, VTA_INVALID, "its weights do not fit direction '%s'", way);
+    }
+    if (node->n_input > 4 && vtac_proto_text(node->input[4])[0] != '\0') {
+        r->counts = steps_that_count(r, node->input[4]);
     }
     for (size_t i = 0; i < count && !r->make.failed; i++) {
         r->turn = (int)i;
