@@ -5,6 +5,7 @@
 # reference that looks for the nearest of all the numbers that a type has.
 #
 # usage: codegen_types.py VTAC   (exit status 77: python3-onnx is not there)
+import itertools
 import math
 import os
 import sys
@@ -165,6 +166,12 @@ def casts(suite):
             suite.case("bits_" + name, helper.make_node("Cast", ["x"], ["y"], to=kind.number),
                        lambda random, d=dtype: {"x": random.integers(-100, 100, (33,)).astype(WIDE[d])},
                        lambda x, k=kind: ((x.astype(int) % (1 << k.bits)).astype(numpy.uint8),), {"x": dtype, "y": kind.number})
+    for group in (("u4", "i4", "e2m1"), ("u2", "i2")):  # the bits stay what they are
+        for one, other in itertools.permutations(group, 2):
+            kinds = NARROW[one], NARROW[other]
+            suite.case("same_bits_" + one, helper.make_node("BitCast", ["x"], ["y"], to=kinds[1].number),
+                       lambda random, k=kinds[0]: {"x": random.integers(0, 1 << k.bits, (5, 7)).astype(numpy.uint8)}, lambda x: (x,),
+                       {"x": kinds[0].number, "y": kinds[1].number}, opset=26)
     for size in ((), (0,), (1,), (3, 0, 2)):
         kind = INTS["i4"]
         suite.case("size", helper.make_node("Cast", ["x"], ["y"], to=1),

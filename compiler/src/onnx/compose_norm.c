@@ -7,6 +7,34 @@
 
 #include "compose.h"
 
+/* ---- types */
+
+/* Signed integers of less than a byte are held with their sign; all others of as many bits as their code. */
+void vtac_composed_bit_cast(vtac_compose *c, vtac_value_id *out)
+{
+    vtac_value_id x = vtac_c_in(c, 0);
+    const vtac_dtype from = vtac_c_dtype(c, x);
+    const vtac_dtype to = vtac_c_dtype_attr(c, "to", VTAC_NO_DTYPE);
+    const uint8_t bits = vtac_dtype_bits(from);
+    const vtac_dtype code = bits == 4 ? VTAC_U4 : VTAC_U2;
+    const bool narrow = c->status == VTA_OK && to != VTAC_NO_DTYPE && from != to && bits < 8;
+    if (!narrow || vtac_dtype_bits(to) != bits || vtac_dtype_held(from) == vtac_dtype_held(to)) {
+        return; /* as it is */
+    }
+    if (from != code && from != VTAC_F4E2M1) {
+        x = vtac_c_cast(c, x, code);
+    } else if (from == VTAC_F4E2M1) {
+        vtac_c_set_string(c, "to", vtac_dtype_name(code));
+        x = vtac_c1(c, VTAC_OP_BIT_CAST, x);
+    }
+    if (to == VTAC_F4E2M1) {
+        vtac_c_set_string(c, "to", vtac_dtype_name(to));
+        out[0] = vtac_c1(c, VTAC_OP_BIT_CAST, x);
+    } else {
+        out[0] = vtac_c_cast(c, x, to);
+    }
+}
+
 /* ---- activations */
 
 /* x * sigmoid(alpha * x) */

@@ -228,7 +228,8 @@ vta_status vtac_infer_bit_cast(const vtac_graph *graph, const vtac_node *node, v
         return vta_fail(diag, VTA_INVALID, "%s has not as many bits as %s", vtac_dtype_name(to),
                         vtac_dtype_name(from));
     }
-    if (from != to && (vtac_dtype_bits(from) < 8 || to == VTAC_BOOL)) {
+    const bool apart = vtac_dtype_bits(from) < 8 && vtac_dtype_held(from) != vtac_dtype_held(to);
+    if (from != to && (apart || to == VTAC_BOOL)) {
         return vta_fail(diag, VTA_UNSUPPORTED, "%s as %s is not supported", vtac_dtype_name(from),
                         vtac_dtype_name(to));
     }
