@@ -128,14 +128,15 @@ def recurrent_cases(suite):
 # ---- selection
 
 def top_k_cases(suite):
-    for axis, largest, k, kind in ((-1, 1, 3, F32), (0, 0, 4, numpy.int64), (1, 1, 5, numpy.int32), (1, 0, 1, numpy.uint8)):
+    for axis, largest, k, kind, shape in ((-1, 1, 3, F32, (4, 5, 6)), (0, 0, 4, numpy.int64, (4, 5, 6)), (1, 1, 5, numpy.int32, (4, 5, 6)),
+                                          (1, 0, 1, numpy.uint8, (4, 5, 6)), (1, 1, 67, F32, (3, 1003)), (0, 0, 130, F32, (257, 3))):
         def reference(x, k, axis=axis, largest=largest):
             order = numpy.argsort(-x.astype(float) if largest else x.astype(float), axis, kind="stable")
             order = numpy.take(order, range(int(k[0])), axis)
             return numpy.take_along_axis(x, order, axis), order.astype(numpy.int64)
 
-        def make(random, k=k, kind=kind):  # few values, so that many are equal
-            return [("x", random.integers(0, 4, (4, 5, 6)).astype(kind)), ("k", numpy.array([k], numpy.int64))]
+        def make(random, k=k, kind=kind, shape=shape):  # few values, so that many are equal
+            return [("x", random.integers(0, 4 + max(shape) // 7, shape).astype(kind)), ("k", numpy.array([k], numpy.int64))]
         suite.add("TopK", make, reference, ("k",), outputs=("values", "places"), axis=axis, largest=largest)
 
 

@@ -166,8 +166,22 @@ def gemm_cases(suite):
             suite.add("QGemm", make, reference, PARAMETERS + ("b", "c"), domain=MS, transA=ta, transB=tb, alpha=ALPHA)
 
 
+def dynamic_cases(suite):
+    """Ranges of tensors that fill no vectors, with the least and the largest anywhere; float32 throughout, as ONNX has it."""
+    def reference(x):
+        low, high = min(x.min(), F32(0)), max(x.max(), F32(0))
+        step = (high - low) / F32(255)
+        zero = numpy.clip(numpy.rint(-low / (step if step != 0 else F32(1))), 0, 255)
+        q = numpy.clip(numpy.rint(x / (step if step != 0 else F32(1))) + zero, 0, 255)
+        return q.astype(numpy.uint8), step, zero.astype(numpy.uint8)
+    for shape, shift in (([1], 1), ([3, 67], 0), ([129], 5), ([2, 5, 31], -5)):
+        suite.add("DynamicQuantizeLinear", lambda r, shape=shape, shift=shift:
+                  [("x", (r.standard_normal(shape) + shift).astype(F32))], reference, outputs=("y", "scale", "zero"))
+
+
 def main():
     suite = Suite()
+    dynamic_cases(suite)
     binary_cases(suite)
     tie_cases(suite)
     concat_cases(suite)

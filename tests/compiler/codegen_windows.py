@@ -158,6 +158,21 @@ def pool_cases(suite, kinds, count):
         suite.add("LpPool", lambda r, s=power.size, k=kind: make(r, s, k), norm, p=p, **power.attrs(False))
 
 
+# ---- whole planes, of sizes that fill no vectors
+
+def plane_cases(suite, kinds):
+    for i, size in enumerate(([1], [67], [5, 13], [33, 1], [1, 130], [3, 1, 29])):
+        kind = kinds[i % len(kinds)]
+        axes = tuple(range(2, 2 + len(size)))
+
+        def make(random, size=size, kind=kind):
+            return [("x", numbers(random, [2, 3] + size, kind))]
+        suite.add("GlobalAveragePool", make, lambda x, axes=axes: x.astype(float).mean(axes, keepdims=True).astype(x.dtype))
+        suite.add("GlobalMaxPool", make, lambda x, axes=axes: x.max(axes, keepdims=True))
+        suite.add("GlobalLpPool", make, lambda x, axes=axes: numpy.sqrt((x.astype(float) ** 2).sum(axes, keepdims=True)).astype(x.dtype),
+                  p=2)
+
+
 # ---- convolutions along a line, one after the other: fails where a line that is a picture for a while comes back wrong
 
 def line(x, w, stride, pad, groups):
@@ -236,6 +251,7 @@ def main():
         conv_cases(suite, kinds, count)
         transposed_cases(suite, kinds, count)
         pool_cases(suite, kinds, count)
+        plane_cases(suite, kinds)
         failed += suite.run(sys.argv[1], "--rtol", most, "--atol", most)
     suite = Suite()
     line_cases(suite, False)

@@ -94,11 +94,12 @@ static vtac_value_id constant(layer *l, vtac_dtype dtype, uint32_t rank, const i
 static vtac_value_id node(layer *l, vtac_op op, uint32_t count, const vtac_value_id *inputs,
                           uint32_t attr_count, const vtac_attr *attrs)
 {
+    const uint32_t outputs = op == VTAC_OP_DYNAMIC_QUANTIZE ? 3 : op == VTAC_OP_TOP_K ? 2 : 1;
     const vtac_node_spec spec = {.op = op,
                                  .name = "layer",
                                  .inputs = inputs,
                                  .input_count = count,
-                                 .output_count = 1,
+                                 .output_count = outputs,
                                  .attrs = attrs,
                                  .attr_count = attr_count};
     vtac_node_id id;
@@ -259,6 +260,41 @@ static vtac_value_id rect(layer *l, const int64_t *p)
     return node(l, VTAC_OP_CONV, 2, in, 3, attrs);
 }
 
+static vtac_value_id line(layer *l, const int64_t *p)
+{
+    const int64_t x_dim[] = {1, p[0], p[1]};
+    const int64_t w_dim[] = {p[2], p[0], p[3]};
+    const int64_t pads[] = {p[3] / 2, p[3] / 2};
+    const vtac_attr attrs[] = {list("kernel_shape", 1, w_dim + 2), list("strides", 1, p + 4),
+                               list("pads", 2, pads)};
+    const vtac_value_id x = input(l, data_type(l), 3, x_dim);
+    const vtac_value_id w = constant(l, weight_type(l), 3, w_dim, RANDOM);
+    if (is_quantized(l)) {
+        vtac_value_id in[8];
+        const uint32_t count = quantized_inputs(l, x, w, p[2], p[0] * p[3], in);
+        return node(l, VTAC_OP_QLINEAR_CONV, count, in, 3, attrs);
+    }
+    const vtac_value_id in[] = {x, w};
+    return node(l, VTAC_OP_CONV, 2, in, 3, attrs);
+}
+
+static vtac_value_id plane(layer *l, vtac_op op, const int64_t *p)
+{
+    const int64_t dim[] = {1, p[0], p[1], p[2]};
+    const vtac_value_id in[] = {input(l, VTAC_F32, 4, dim), constant(l, VTAC_F32, 0, dim, 0.01),
+                                constant(l, VTAC_U8, 0, dim, 3.0)};
+    return node(l, op, op == VTAC_OP_QUANTIZE_LINEAR ? 3 : 1, in, 0, NULL);
+}
+
+static vtac_value_id top_k(layer *l, const int64_t *p)
+{
+    const vtac_tensor count = {
+        .type = {.dtype = VTAC_I64, .rank = 1, .dim = {1}}, .data = p + 2, .bytes = sizeof *p};
+    vtac_value_id in[] = {input(l, VTAC_F32, 2, p), 0};
+    must(l, vtac_add_constant(l->graph, "", &count, &in[1], &l->diag));
+    return node(l, VTAC_OP_TOP_K, 2, in, 0, NULL);
+}
+
 static vtac_value_id pool(layer *l, vtac_op op, const int64_t *p)
 {
     const int64_t dim[] = {1, p[0], p[1], p[2]};
@@ -317,6 +353,9 @@ static vtac_value_id recurrent(layer *l, vtac_op op, const int64_t *p)
 
 typedef enum kind {
     K_RECT,
+    K_LINE,
+    K_PLANE,
+    K_TOP_K,
     K_POOL,
     K_REDUCE,
     K_TRANSPOSE,
@@ -344,6 +383,9 @@ static const struct {
 #define DENSE(name, type, ...)         {#name, K_DENSE, type, 0, {__VA_ARGS__}},
 #define ATTENTION(name, ...)           {#name, K_ATTENTION, "f32", 0, {__VA_ARGS__}},
 #define RECT(name, type, ...)          {#name, K_RECT, type, 0, {__VA_ARGS__}},
+#define LINE(name, type, ...)          {#name, K_LINE, type, 0, {__VA_ARGS__}},
+#define PLANE(name, operator, ...)     {#name, K_PLANE, "f32", VTAC_OP_##operator, {__VA_ARGS__} },
+#define TOP_K(name, ...)               {#name, K_TOP_K, "f32", 0, {__VA_ARGS__}},
 #define POOL(name, operator, ...)      {#name, K_POOL, "f32", VTAC_OP_##operator, {__VA_ARGS__} },
 #define REDUCE(name, operator, ...)    {#name, K_REDUCE, "f32", VTAC_OP_##operator, {__VA_ARGS__} },
 #define TRANSPOSE(name, ...)           {#name, K_TRANSPOSE, "f32", 0, {__VA_ARGS__}},
@@ -366,6 +408,9 @@ static void write_layer(size_t i, const char *folder)
     l.random.state = 1 + i;
     switch (layers[i].kind) {
     case K_RECT: y = rect(&l, p); break;
+    case K_LINE: y = line(&l, p); break;
+    case K_PLANE: y = plane(&l, layers[i].op, p); break;
+    case K_TOP_K: y = top_k(&l, p); break;
     case K_POOL: y = pool(&l, layers[i].op, p); break;
     case K_REDUCE: y = reduce(&l, layers[i].op, p); break;
     case K_TRANSPOSE: y = transpose(&l, p); break;

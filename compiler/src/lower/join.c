@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "layout.h"
+#include "rows.h"
 #include "vtac/quant.h"
 
 #define E2(op, a, b) vtac_e2(l->k, VTAC_E_##op, a, b)
@@ -156,39 +157,56 @@ vta_status vtac_lower_cum_sum(vtac_lower *l)
     return l->diag->code;
 }
 
+/* DynamicQuantizeLinear by vectors: the least and the largest so far in each lane. */
+typedef struct range {
+    vtac_buffer *x, *y, *low, *high;
+    const vtac_expr *scale, *point;
+} range;
+
+static void take_range(vtac_lower *l, void *context, const vtac_expr *i, const vtac_expr *lane)
+{
+    const range *r = context;
+    const vtac_expr *value = vtac_let(l->k, "x", vtac_e_load(l->k, r->x, i));
+    vtac_store(l->k, r->low, lane, E2(MIN, vtac_e_load(l->k, r->low, lane), value));
+    vtac_store(l->k, r->high, lane, E2(MAX, vtac_e_load(l->k, r->high, lane), value));
+}
+
+static void put_quantized(vtac_lower *l, void *context, const vtac_expr *i, const vtac_expr *lane)
+{
+    const range *r = context;
+    (void)lane;
+    vtac_store(l->k, r->y, i, vtac_requantize(l, vtac_e_load(l->k, r->x, i), r->scale, r->point, VTAC_U8));
+}
+
 /* Scale and zero point from the range of the data, which always holds 0. */
 vta_status vtac_lower_dynamic_quantize(vtac_lower *l)
 {
     const int64_t elements = vtac_type_elements(vtac_type_in(l, 0));
+    const int64_t lanes = vtac_row_lanes(l, VTAC_F32, elements);
     VTA_TRY(vtac_begin(l, ""));
     const vtac_expr *zero = vtac_e_index(l->k, 0);
     const vtac_expr *none = vtac_e_float(l->k, VTAC_F32, 0.0);
-    vtac_buffer *x = vtac_in(l, 0);
-    vtac_buffer *range = vtac_local(l, "range", VTAC_F32, 2);
-    vtac_store(l->k, range, zero, none);
-    vtac_store(l->k, range, vtac_e_index(l->k, 1), none);
-    const vtac_expr *i = vtac_for(l->k, VTAC_LOOP_SERIAL, elements, "i");
-    const vtac_expr *value = vtac_let(l->k, "x", vtac_e_load(l->k, x, i));
-    vtac_store(l->k, range, zero, E2(MIN, vtac_e_load(l->k, range, zero), value));
-    vtac_store(l->k, range, vtac_e_index(l->k, 1),
-               E2(MAX, vtac_e_load(l->k, range, vtac_e_index(l->k, 1)), value));
-    vtac_end(l->k);
-    const vtac_expr *low = vtac_let(l->k, "low", vtac_e_load(l->k, range, zero));
-    const vtac_expr *span = E2(SUB, vtac_e_load(l->k, range, vtac_e_index(l->k, 1)), low);
+    range r = {.x = vtac_in(l, 0),
+               .low = vtac_local(l, "low", VTAC_F32, lanes),
+               .high = vtac_local(l, "high", VTAC_F32, lanes)};
+    vtac_set_lanes(l, r.low, lanes, none);
+    vtac_set_lanes(l, r.high, lanes, none);
+    vtac_each_of_row(l, elements, lanes, take_range, &r);
+    const vtac_expr *low = vtac_let(l->k, "low", vtac_join_lanes(l, r.low, lanes, VTAC_E_MIN));
+    const vtac_expr *span = E2(SUB, vtac_join_lanes(l, r.high, lanes, VTAC_E_MAX), low);
     const vtac_expr *scale = vtac_let(l->k, "scale", E2(DIV, span, vtac_e_float(l->k, VTAC_F32, 255.0)));
     const vtac_expr *safe =
         vtac_e3(l->k, VTAC_E_SELECT, E2(EQ, scale, none), vtac_e_float(l->k, VTAC_F32, 1.0), scale);
-    const vtac_expr *offset = vtac_e1(l->k, VTAC_E_NEG, E2(DIV, low, safe));
-    const vtac_expr *point = vtac_let(l->k, "zero", vtac_requantize(l, offset, NULL, NULL, VTAC_U8));
+    r.scale = vtac_let(l->k, "safe", safe);
+    const vtac_expr *offset = vtac_e1(l->k, VTAC_E_NEG, E2(DIV, low, r.scale));
+    r.point = vtac_let(l->k, "zero", vtac_requantize(l, offset, NULL, NULL, VTAC_U8));
     for (uint32_t k = 1; k < l->node->output_count; k++) {
         if (l->node->outputs[k] != 0) {
-            vtac_store(l->k, vtac_out(l, k), zero, k == 1 ? scale : point);
+            vtac_store(l->k, vtac_out(l, k), zero, k == 1 ? scale : r.point);
         }
     }
-    vtac_buffer *y = vtac_out(l, 0);
-    i = vtac_for(l->k, VTAC_LOOP_SERIAL, elements, "i");
-    vtac_store(l->k, y, i, vtac_requantize(l, vtac_e_load(l->k, x, i), safe, point, VTAC_U8));
-    vtac_end(l->k);
+    r.y = vtac_out(l, 0);
+    vtac_each_of_row(l, elements, lanes, put_quantized, &r);
     return l->diag->code;
 }
 

@@ -250,8 +250,8 @@ static const vtac_expr *axis_count(vtac_lower *l, const pooling *p, const vtac_w
 }
 
 /* Elements that the mean at an index is taken over. */
-static const vtac_expr *window_count(vtac_lower *l, const pooling *p, const vtac_window *w, const vtac_type *x,
-                                     const vtac_expr *const *at)
+static const vtac_expr *window_count(vtac_lower *l, const pooling *p, const vtac_window *w,
+                                     const vtac_type *x, const vtac_expr *const *at)
 {
     int64_t known = 1;
     const vtac_expr *count = NULL;
@@ -281,8 +281,7 @@ static const vtac_expr *open_tap(vtac_lower *l, const vtac_window *w, uint32_t a
     vtac_kernel *k = l->k;
     const vtac_expr *tap = vtac_for(k, VTAC_LOOP_SERIAL, w->kernel[a], "tap");
     const vtac_expr *begin = vtac_i_addc(k, vtac_i_mulc(k, at, w->stride[a]), -w->pad_begin[a]);
-    const vtac_expr *place =
-        vtac_let(k, "place", vtac_i_add(k, begin, vtac_i_mulc(k, tap, w->dilation[a])));
+    const vtac_expr *place = vtac_let(k, "place", vtac_i_add(k, begin, vtac_i_mulc(k, tap, w->dilation[a])));
     ++*opened;
     if (leaves(w, a, dim)) {
         vtac_if(k, E2(AND, E2(GE, place, vtac_e_index(k, 0)), E2(LT, place, vtac_e_index(k, dim))));
@@ -467,6 +466,41 @@ vta_status vtac_lower_pool(vtac_lower *l)
     return l->diag->code;
 }
 
+/* Planes by vectors: each lane has a part of the sum. */
+typedef struct plane {
+    const pooling *p;
+    vtac_buffer *value;
+    vtac_dtype type;
+    const vtac_expr **source;
+    uint32_t axis; /* of the place in the plane; the others of the plane stay at 0 */
+} plane;
+
+static void take_place(vtac_lower *l, void *context, const vtac_expr *i, const vtac_expr *lane)
+{
+    const plane *c = context;
+    c->source[c->axis] = i;
+    const vtac_expr *old = vtac_e_load(l->k, c->value, lane);
+    vtac_store(l->k, c->value, lane, joined(l, c->p, old, element(l, c->p, c->type, c->source)));
+}
+
+/* What a whole plane gives, of `count` places. */
+static const vtac_expr *pool_plane(vtac_lower *l, const pooling *p, const vtac_type *x, vtac_dtype type,
+                                   int64_t count, const vtac_expr **source)
+{
+    const int64_t lanes = vtac_row_lanes(l, type, count);
+    plane c = {.p = p, .type = type, .source = source, .axis = x->rank - 1};
+    c.value = vtac_local(l, "value", type, lanes);
+    for (uint32_t a = 2; a < x->rank; a++) {
+        source[a] = vtac_e_index(l->k, 0);
+    }
+    while (c.axis > 2 && x->dim[c.axis] == 1) {
+        c.axis--; /* an axis of one place has no index */
+    }
+    vtac_set_lanes(l, c.value, lanes, vtac_e_float(l->k, type, first_value(p, x->dtype)));
+    vtac_each_of_row(l, count, lanes, take_place, &c);
+    return vtac_join_lanes(l, c.value, lanes, p->is_max ? VTAC_E_MAX : VTAC_E_ADD);
+}
+
 vta_status vtac_lower_global_pool(vtac_lower *l)
 {
     const vtac_type *x = vtac_type_in(l, 0);
@@ -475,27 +509,35 @@ vta_status vtac_lower_global_pool(vtac_lower *l)
                  .is_lp = op == VTAC_OP_GLOBAL_LP_POOL,
                  .quantized = op == VTAC_OP_QLINEAR_GLOBAL_AVERAGE_POOL,
                  .p = vtac_attr_int(l->node, "p", 2),
-                 .last = vtac_attr_int(l->node, "channels_last", 0) != 0};
+                 .last = vtac_attr_int(l->node, "channels_last", 0) != 0,
+                 .most = 1};
     VTA_TRY(vtac_begin(l, ""));
     const vtac_dtype type = p.is_max ? vtac_compute_type(x->dtype) : sum_type(x->dtype);
     const vtac_expr *zero = vtac_e_index(l->k, 0);
-    const sums s = {.value = vtac_local(l, "value", type, 1)};
     const vtac_expr *at[VTAC_MAX_RANK];
-    const uint32_t loops = vtac_open(l, vtac_type_out(l, 0), at, true);
-    vtac_store(l->k, s.value, zero, vtac_e_float(l->k, type, first_value(&p, x->dtype)));
     const vtac_expr *source[VTAC_MAX_RANK];
+    const vtac_expr *total;
+    const uint32_t loops = vtac_open(l, vtac_type_out(l, 0), at, true);
     memcpy(source, at, sizeof source);
-    int64_t count = 1;
-    uint32_t inner = 0;
     for (uint32_t a = p.last ? 1 : 2; a + (p.last ? 1 : 0) < x->rank; a++) {
-        source[a] = vtac_for(l->k, VTAC_LOOP_SERIAL, x->dim[a], "i");
-        count *= x->dim[a];
-        inner++;
+        p.most *= x->dim[a];
     }
-    p.most = count;
-    visit(l, &p, x, &s, type, source);
-    vtac_close(l, inner);
-    vtac_out_at(l, 0, at, finish(l, &p, vtac_e_load(l->k, s.value, zero), vtac_e_index(l->k, count)));
+    const vtac_expr *count = vtac_e_index(l->k, p.most);
+    if (!p.last && x->rank > 2 && p.most > 0) {
+        total = pool_plane(l, &p, x, type, p.most, source);
+    } else {
+        const sums s = {.value = vtac_local(l, "value", type, 1)};
+        vtac_store(l->k, s.value, zero, vtac_e_float(l->k, type, first_value(&p, x->dtype)));
+        uint32_t inner = 0;
+        for (uint32_t a = p.last ? 1 : 2; a + (p.last ? 1 : 0) < x->rank; a++) {
+            source[a] = vtac_for(l->k, VTAC_LOOP_SERIAL, x->dim[a], "i");
+            inner++;
+        }
+        visit(l, &p, x, &s, type, source);
+        vtac_close(l, inner);
+        total = vtac_e_load(l->k, s.value, zero);
+    }
+    vtac_out_at(l, 0, at, finish(l, &p, total, count));
     vtac_close(l, loops);
     return l->diag->code;
 }

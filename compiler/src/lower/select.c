@@ -9,43 +9,108 @@
 #define SELECT(c, a, b)  vtac_e3(l->k, VTAC_E_SELECT, c, a, b)
 #define LET(name, value) vtac_let(l->k, name, value)
 
-/* ---- TopK: a list of the best so far, best first. Most elements are not better than the last of the list
- * and cost one comparison; one that is pushes the worse ones down. */
+/* ---- TopK: a heap of the best so far, the worst of them on top. Most elements are not better than that one
+ * and cost one comparison; one that is takes its place and sinks to where it belongs. In the end the heap is
+ * taken down from its top, which leaves the list in order. */
 
 typedef struct ranking {
     vtac_buffer *value, *place; /* place: of the element; the axis's size marks an empty slot */
+    vtac_buffer *hole;          /* the slot that an element sinks to */
+    vtac_buffer *worst, *open;  /* the value on top; whether any element goes before it */
     int64_t count, size;
     bool largest;
 } ranking;
 
-/* Whether (value, place) goes before slot `slot`: better, or equal and earlier, or the slot is empty. */
-static const vtac_expr *goes_before(vtac_lower *l, const ranking *r, const vtac_expr *value,
-                                    const vtac_expr *place, const vtac_expr *slot)
+typedef struct ranked {
+    const vtac_expr *value, *place;
+} ranked;
+
+static ranked ranked_at(vtac_lower *l, const ranking *r, const vtac_expr *slot)
 {
-    const vtac_expr *there = LET("there", vtac_e_load(l->k, r->value, slot));
-    const vtac_expr *at = LET("at", vtac_e_load(l->k, r->place, slot));
-    const vtac_expr *better = r->largest ? E2(GT, value, there) : E2(LT, value, there);
-    const vtac_expr *tie = E2(AND, E2(EQ, value, there), E2(LT, place, at));
-    return E2(OR, E2(EQ, at, vtac_e_index(l->k, r->size)), E2(OR, better, tie));
+    return (ranked){LET("value", vtac_e_load(l->k, r->value, slot)),
+                    LET("place", vtac_e_load(l->k, r->place, slot))};
 }
 
-/* The element takes its slot, what was there takes the next, and so on down the list. */
-static void insert(vtac_lower *l, const ranking *r, const vtac_expr *value, const vtac_expr *place)
+static void put_at(vtac_lower *l, const ranking *r, const vtac_expr *slot, const ranked *e)
+{
+    vtac_store(l->k, r->value, slot, e->value);
+    vtac_store(l->k, r->place, slot, e->place);
+}
+
+/* Whether a goes before b: better, or equal and earlier. An empty slot goes before nothing, NaN before that.
+ */
+static const vtac_expr *goes_before(vtac_lower *l, const ranking *r, const ranked *a, const ranked *b)
+{
+    const vtac_expr *size = vtac_e_index(l->k, r->size);
+    const vtac_expr *better = r->largest ? E2(GT, a->value, b->value) : E2(LT, a->value, b->value);
+    if (vtac_dtype_kind(r->value->dtype) == 'f') {
+        better = E2(OR, better, E2(NE, b->value, b->value));
+    }
+    const vtac_expr *tie = E2(AND, E2(EQ, a->value, b->value), E2(LT, a->place, b->place));
+    const vtac_expr *before = E2(OR, E2(EQ, b->place, size), E2(OR, better, tie));
+    return E2(AND, E2(NE, a->place, size), before);
+}
+
+/* The element sinks from the top of the first `end` slots: the worse child rises as long as it is worse. */
+static void sink(vtac_lower *l, const ranking *r, const ranked *moving, const vtac_expr *end)
 {
     const vtac_expr *zero = vtac_e_index(l->k, 0);
-    vtac_buffer *moving = vtac_local(l, "moving", r->value->dtype, 1);
-    vtac_buffer *moving_place = vtac_local(l, "moving_place", VTAC_I64, 1);
-    vtac_store(l->k, moving, zero, value);
-    vtac_store(l->k, moving_place, zero, place);
-    const vtac_expr *slot = vtac_for(l->k, VTAC_LOOP_SERIAL, r->count, "slot");
-    const vtac_expr *own = LET("own", vtac_e_load(l->k, moving, zero));
-    const vtac_expr *own_place = LET("own_place", vtac_e_load(l->k, moving_place, zero));
-    vtac_if(l->k, LET("before", goes_before(l, r, own, own_place, slot)));
-    vtac_store(l->k, moving, zero, vtac_e_load(l->k, r->value, slot));
-    vtac_store(l->k, moving_place, zero, vtac_e_load(l->k, r->place, slot));
-    vtac_store(l->k, r->value, slot, own);
-    vtac_store(l->k, r->place, slot, own_place);
-    vtac_close(l, 2);
+    int64_t levels = 0;
+    while (r->count >> (levels + 1) != 0) {
+        levels++;
+    }
+    vtac_store(l->k, r->hole, zero, zero);
+    if (levels > 0) {
+        (void)vtac_for(l->k, VTAC_LOOP_SERIAL, levels, "level");
+        const vtac_expr *at = LET("at", vtac_e_load(l->k, r->hole, zero));
+        const vtac_expr *left = LET("left", vtac_i_addc(l->k, vtac_i_mulc(l->k, at, 2), 1));
+        vtac_if(l->k, E2(LT, left, end));
+        const vtac_expr *right =
+            LET("right", E2(MIN, vtac_i_addc(l->k, left, 1), vtac_i_addc(l->k, end, -1)));
+        const ranked a = ranked_at(l, r, left);
+        const ranked b = ranked_at(l, r, right);
+        const vtac_expr *child = LET("child", SELECT(goes_before(l, r, &a, &b), right, left));
+        const ranked c = ranked_at(l, r, child);
+        vtac_if(l->k, LET("rises", goes_before(l, r, moving, &c)));
+        put_at(l, r, at, &c);
+        vtac_store(l->k, r->hole, zero, child);
+        vtac_close(l, 3);
+    }
+    put_at(l, r, LET("at", vtac_e_load(l->k, r->hole, zero)), moving);
+}
+
+static void note_worst(vtac_lower *l, const ranking *r)
+{
+    const vtac_expr *zero = vtac_e_index(l->k, 0);
+    const vtac_expr *value = LET("worst", vtac_e_load(l->k, r->value, zero));
+    const vtac_expr *open = E2(EQ, vtac_e_load(l->k, r->place, zero), vtac_e_index(l->k, r->size));
+    vtac_store(l->k, r->worst, zero, value);
+    vtac_store(l->k, r->open, zero, E2(OR, open, E2(NE, value, value)));
+}
+
+/* Whether an element that comes after all of the heap's belongs to it. */
+static const vtac_expr *enters(vtac_lower *l, const ranking *r, const vtac_expr *value)
+{
+    const vtac_expr *zero = vtac_e_index(l->k, 0);
+    const vtac_expr *worst = vtac_e_load(l->k, r->worst, zero);
+    const vtac_expr *better = r->largest ? E2(GT, value, worst) : E2(LT, value, worst);
+    return E2(OR, better, vtac_e_load(l->k, r->open, zero));
+}
+
+/* The worst goes to the last slot, the next to the one before it, and so on. */
+static void put_in_order(vtac_lower *l, const ranking *r)
+{
+    const vtac_expr *zero = vtac_e_index(l->k, 0);
+    if (r->count < 2) {
+        return;
+    }
+    const vtac_expr *i = vtac_for(l->k, VTAC_LOOP_SERIAL, r->count - 1, "i");
+    const vtac_expr *end = LET("end", E2(SUB, vtac_e_index(l->k, r->count - 1), i));
+    const ranked top = ranked_at(l, r, zero);
+    const ranked last = ranked_at(l, r, end);
+    put_at(l, r, end, &top);
+    sink(l, r, &last, end);
+    vtac_end(l->k);
 }
 
 vta_status vtac_lower_top_k(vtac_lower *l)
@@ -60,6 +125,9 @@ vta_status vtac_lower_top_k(vtac_lower *l)
     VTA_TRY(vtac_begin(l, ""));
     r.value = vtac_kernel_buffer(l->k, "value", type, r.count, VTAC_BUFFER_SCRATCH);
     r.place = vtac_kernel_buffer(l->k, "place", VTAC_I64, r.count, VTAC_BUFFER_SCRATCH);
+    r.hole = vtac_local(l, "hole", VTAC_I64, 1);
+    r.worst = vtac_local(l, "worst", type, 1);
+    r.open = vtac_local(l, "open", VTAC_BOOL, 1);
     vtac_type lines = *x;
     lines.dim[axis] = 1;
     const vtac_expr *at[VTAC_MAX_RANK];
@@ -68,11 +136,14 @@ vta_status vtac_lower_top_k(vtac_lower *l)
     vtac_store(l->k, r.value, slot, vtac_e_int(l->k, type, 0));
     vtac_store(l->k, r.place, slot, vtac_e_index(l->k, r.size));
     vtac_end(l->k);
+    note_worst(l, &r);
     at[axis] = vtac_for(l->k, VTAC_LOOP_SERIAL, r.size, "i");
-    const vtac_expr *value = LET("x", vtac_in_at(l, 0, at));
-    vtac_if(l->k, LET("enters", goes_before(l, &r, value, at[axis], vtac_e_index(l->k, r.count - 1))));
-    insert(l, &r, value, at[axis]);
+    const ranked own = {LET("x", vtac_in_at(l, 0, at)), at[axis]};
+    vtac_if(l->k, LET("enters", enters(l, &r, own.value)));
+    sink(l, &r, &own, vtac_e_index(l->k, r.count));
+    note_worst(l, &r);
     vtac_close(l, 2);
+    put_in_order(l, &r);
     at[axis] = vtac_for(l->k, VTAC_LOOP_SERIAL, r.count, "slot");
     for (uint32_t i = 0; i < l->node->output_count; i++) {
         if (l->node->outputs[i] != 0) {

@@ -224,6 +224,21 @@ static void by_vectors(vtac_lower *l, const softmax *s, uint32_t axis)
     vtac_end(l->k);
 }
 
+/* Every row is read before its results are written, or each element at its own place: both may share memory.
+ */
+static void share_memory(vtac_lower *l)
+{
+    const vtac_value_id x = l->node->inputs[0];
+    const vtac_type *y = &l->graph->values[vtac_final_value(l, 0)].type;
+    for (size_t i = 0; i < l->step->arg_count; i++) {
+        vtac_step_arg *arg = &l->step->args[i];
+        if (arg->storage == l->program->of_value[x] && l->chain_count == 0 &&
+            vtac_dtype_bytes(y->dtype) == vtac_dtype_bytes(vtac_type_in(l, 0)->dtype)) {
+            arg->in_place = true;
+        }
+    }
+}
+
 /* The one axis that is marked, of a function that vectors do. */
 static bool has_vectors(const vtac_lower *l, const softmax *s, uint32_t *axis)
 {
@@ -245,6 +260,9 @@ vta_status vtac_lower_softmax(vtac_lower *l)
     s.type = l->node->op == VTAC_OP_QLINEAR_SOFTMAX ? VTAC_F32 : vtac_compute_type(s.x->dtype);
     if (has_vectors(l, &s, &axis)) {
         by_vectors(l, &s, axis);
+        if (!l->k->failed) {
+            share_memory(l);
+        }
         return l->diag->code;
     }
     s.most = vtac_local(l, "most", s.type, 1);
