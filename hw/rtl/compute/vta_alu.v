@@ -4,7 +4,8 @@
 //
 //   F   loop nest: the micro-op is read; a REQUANT begins with two or three steps of its own, which fetch its parameters
 //   U   the micro-op arrives; its fields and the offsets are added and checked
-//   s0  the step waits here, and nowhere else; ACC is read
+//   s0  the step waits here, and nowhere else; ACC is read; one more step has a place behind it, so that what is before need
+//       not know in the same cycle
 //   s1  the operands arrive; parameters are latched
 //   s2 … s6  vta_alu_lane; a table is read at the end of s6, if REQUANT uses one
 //   s7  write ACC and OUT
@@ -127,7 +128,7 @@ module vta_alu #(
     localparam integer PLACE_BITS = A > 1 ? 2 : 1;      // of a place in a parameter record
 
     // F: the nest.
-    wire         advance;
+    wire         u_move;
     wire         nest_first;
     wire         nest_last;
     wire         nest_at_end;
@@ -138,7 +139,7 @@ module vta_alu #(
     // What comes next: a tile, or an entry of the parameter record, which is one more than its place there.
     localparam [1:0] TILE = 2'd0, BIAS = 2'd1, SCALE = 2'd2, SHIFT = 2'd3;
     reg [1:0]    f_kind_q;
-    wire         fire      = f_valid_q && advance && uop_ok;
+    wire         fire      = f_valid_q && u_move && uop_ok;
     wire         fire_last = fire && nest_last && f_kind_q == TILE;
 
     assign insn_ready = !f_valid_q || fire_last;
@@ -207,12 +208,12 @@ module vta_alu #(
 
     always @(posedge clk) begin
         if (rst) u_valid_q <= 1'b0;
-        else if (advance) u_valid_q <= fire;
+        else if (u_move) u_valid_q <= fire;
     end
 
     // Without a step, u_valid_q says that there is nothing.
     always @(posedge clk) begin
-        if (advance) begin
+        if (u_move) begin
             u_first_q  <= f_requant_q ? f_kind_q == BIAS : nest_first;
             u_last_q   <= nest_last && f_kind_q == TILE;
             u_at_end_q <= nest_at_end;
@@ -249,6 +250,41 @@ module vta_alu #(
     wire [1:0]   u_place = u_kind_q - BIAS;
     wire [A-1:0] u_pair  = record[A-1:0] | {{(A-PLACE_BITS){1'b0}}, u_place[PLACE_BITS-1:0]};
 
+    // The step that is next in s0: from U, or from the place beside it, which takes what s0 has no room for. Of what it reads,
+    // an instruction in place gives the range that it writes: any part of that will do.
+    localparam integer STEP_BITS = 4 + 2 + OP_BITS + 6*A + 12 + 1;
+    wire [A-1:0]         u_reads      = u_in_place ? uop_dst : uop_src[A-1:0];
+    wire [A-1:0]         u_reads_last = u_in_place ? uop_dst : src_end[A-1:0];
+    wire [STEP_BITS-1:0] u_step = {u_first_q, u_last_q, u_at_end_q, u_in_place, u_kind_q, u_op, u_kind_q != TILE ? u_pair : u_dst,
+                                   u_kind_q != TILE ? u_pair : u_in_place ? u_dst : u_src, uop_dst, dst_end[A-1:0],
+                                   u_reads, u_reads_last, u_snaps, u_bad};
+    reg                  spare_valid_q;
+    reg [STEP_BITS-1:0]  spare_q;
+    wire [STEP_BITS-1:0] next_step = spare_valid_q ? spare_q : u_step;
+    wire [A-1:0]         spare_reads, spare_reads_last;
+    assign {spare_reads, spare_reads_last} = spare_q[13 +: 2*A];
+
+    wire               next_valid = spare_valid_q || u_valid_q;
+    wire               next_first, next_last, next_at_end, next_in_place, next_bad;
+    wire [1:0]         next_kind;
+    wire [OP_BITS-1:0] next_op;
+    wire [A-1:0]       next_dst, next_src, next_begins, next_ends, next_reads, next_reads_last;
+    wire [11:0]        next_snaps;
+    assign {next_first, next_last, next_at_end, next_in_place, next_kind, next_op, next_dst, next_src, next_begins, next_ends,
+            next_reads, next_reads_last, next_snaps, next_bad} = next_step;
+
+    wire advance;
+    assign u_move = !spare_valid_q;
+
+    always @(posedge clk) begin
+        if (rst) spare_valid_q <= 1'b0;
+        else spare_valid_q <= next_valid && !advance;
+    end
+
+    always @(posedge clk) begin
+        if (u_move && u_valid_q) spare_q <= u_step;
+    end
+
     // s0: the one place where a step waits.
     reg               s0_valid_q;
     reg               s0_bad_q;
@@ -265,19 +301,19 @@ module vta_alu #(
             s0_valid_q <= 1'b0;
             s0_bad_q   <= 1'b0;
         end else if (advance) begin
-            s0_valid_q <= u_valid_q;
-            s0_bad_q   <= u_valid_q && u_bad;
+            s0_valid_q <= next_valid;
+            s0_bad_q   <= next_valid && next_bad;
         end
     end
 
     always @(posedge clk) begin
-        if (advance && u_valid_q) begin
-            s0_last_q  <= u_last_q;
-            s0_kind_q  <= u_kind_q;
-            s0_dst_q   <= u_kind_q != TILE ? u_pair : u_dst;
-            s0_src_q   <= u_kind_q != TILE ? u_pair : u_in_place ? u_dst : u_src;
-            s0_op_q    <= u_op;
-            s0_snaps_q <= u_snaps;
+        if (advance && next_valid) begin
+            s0_last_q  <= next_last;
+            s0_kind_q  <= next_kind;
+            s0_dst_q   <= next_dst;
+            s0_src_q   <= next_src;
+            s0_op_q    <= next_op;
+            s0_snaps_q <= next_snaps;
         end
     end
 
@@ -349,12 +385,12 @@ module vta_alu #(
 
     // Which entries the instruction in s0 uses: complete once its last micro-op has passed.
     reg [7:1] last_q;
-    wire      enter = advance && u_valid_q;
+    wire      enter = advance && next_valid;
     wire      leave = s0_go && s0_last_q;
 
     vta_span #(.A(A)) span (
-        .clk(clk), .rst(rst), .enter(enter), .first(u_first_q), .whole(u_at_end_q),
-        .begins(uop_dst), .ends(dst_end[A-1:0]), .leave(leave), .retire(last_q[7]),
+        .clk(clk), .rst(rst), .enter(enter), .first(next_first), .whole(next_at_end),
+        .begins(next_begins), .ends(next_ends), .leave(leave), .retire(last_q[7]),
         .started(started), .retired(retired), .running(running), .known(run_known),
         .run_first(run_dst_first), .run_last(run_dst_last),
         .drain_valid(drain_valid), .drain_first(drain_first), .drain_last(drain_last)
@@ -363,29 +399,27 @@ module vta_alu #(
     // What it reads: the operand, and the parameters of a requantization.
     reg [A-1:0]  run_src_first_q, run_src_last_q;
     reg          run_pair_valid_q;
-    reg          run_wide_q;
-    reg [A-1:0]  run_pair_q;
-    wire [A-1:0] u_src_end = src_end[A-1:0];
+    reg [A-1:0]  run_pair_first_q, run_pair_last_q;
+    wire         next_below   = spare_valid_q ? spare_reads < run_src_first_q     : uop_src[A-1:0] < run_src_first_q;
+    wire         next_above   = spare_valid_q ? spare_reads_last > run_src_last_q : src_end[A-1:0] > run_src_last_q;
+    wire         next_requant = next_op[OP_BITS-1];
+    wire [1:0]   next_places  = {next_op[OP_BITS-2], 1'b1};     // of a record, less one
 
     always @(posedge clk) begin
         if (enter) begin
-            // What an instruction in place reads is in its range of destinations: any part of that will do.
-            if (u_first_q || (!u_in_place && uop_src[A-1:0] < run_src_first_q))
-                run_src_first_q <= u_in_place ? uop_dst : uop_src[A-1:0];
-            if (u_first_q || (!u_in_place && u_src_end > run_src_last_q))
-                run_src_last_q  <= u_in_place ? uop_dst : u_src_end;
-            if (u_first_q) run_pair_valid_q <= u_requant;
-            if (u_first_q) run_wide_q       <= u_wide;
-            if (u_first_q) run_pair_q       <= u_pair;
+            if (next_first || (!next_in_place && next_below)) run_src_first_q <= next_reads;
+            if (next_first || (!next_in_place && next_above)) run_src_last_q  <= next_reads_last;
+            if (next_first) run_pair_valid_q <= next_requant;
+            if (next_first) run_pair_first_q <= next_dst;       // a REQUANT begins there
+            if (next_first) run_pair_last_q  <= next_dst | {{(A-PLACE_BITS){1'b0}}, next_places[PLACE_BITS-1:0]};
         end
     end
 
     assign run_src_first  = run_src_first_q;
     assign run_src_last   = run_src_last_q;
     assign run_pair_valid = run_pair_valid_q;
-    assign run_pair_first = run_pair_q;
-    wire [1:0] run_place = {run_wide_q, 1'b1};
-    assign run_pair_last  = run_pair_q | {{(A-PLACE_BITS){1'b0}}, run_place[PLACE_BITS-1:0]};
+    assign run_pair_first = run_pair_first_q;
+    assign run_pair_last  = run_pair_last_q;
 
     // s1 … s7: what each step carries along.
     reg        s1_requant_q, s2_requant_q, s3_requant_q, s4_requant_q, s5_requant_q, s6_requant_q;
@@ -522,7 +556,7 @@ module vta_alu #(
     assign done    = last_q[7];
     assign error   = s0_bad_q && !drain_valid;
 
-    assign work = load || fire || s0_move;
+    assign work = load || fire || s0_move || (u_move && u_valid_q);
 
     assign stat_alu     = s0_go && s0_tile && !s0_requant;
     assign stat_requant = s0_go && s0_tile && s0_requant;

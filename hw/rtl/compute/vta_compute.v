@@ -312,7 +312,9 @@ module vta_compute #(
     assign err_index = o_index;
 
     // The array's queue. A nest begins when older loads into its range of micro-ops have landed.
-    localparam integer ARRAY_BITS = 2*U + 28 + 2*A + 2*I + 2*W + (A + 1) + (MAX_AI + 1) + (W + 1) + 5 + 8 + 2 + 3 + 8 + 12;
+    // The question whether they have is a long one: what it reads has a queue of its own, whose head stands in registers.
+    localparam integer ARRAY_BITS = 28 + 2*A + 2*I + 2*W + (A + 1) + (MAX_AI + 1) + (W + 1) + 5 + 8 + 2 + 3 + 8 + 6;
+    localparam integer ASK_BITS   = 2*U + 6;
     wire         a_valid, a_ready, a_uop_wait;
     wire [U-1:0] a_uop_begin, a_uop_last;
     wire [13:0]  a_out_last, a_in_last;
@@ -332,16 +334,35 @@ module vta_compute #(
 
     vta_fifo #(.WIDTH(ARRAY_BITS), .LOG_DEPTH(2)) array_queue (
         .clk(clk_issue), .rst(rst), .in_valid(may_issue && d_unit == ARRAY), .in_ready(array_q_ready),
-        .in_data({d_uop_begin, d_uop_last, d_out_last, d_in_last, d_dst_out, d_dst_in, d_src_out[I-1:0], d_src_in[I-1:0],
+        .in_data({d_out_last, d_in_last, d_dst_out, d_dst_in, d_src_out[I-1:0], d_src_in[I-1:0],
                   d_wgt_out, d_wgt_in, d_dst_extent, d_src_extent, d_wgt_extent, d_dst_over, d_src_over, d_wgt_over,
                   d_depthwise, d_init, d_clear, d_no_mac, d_group, d_taps_x, d_taps_y, d_reuse, d_col_step, d_row_step,
-                  alu_issued_q, loads_issued}),
+                  alu_issued_q}),
         .out_valid(a_valid), .out_ready(a_ready && !a_uop_wait),
-        .out_data({a_uop_begin, a_uop_last, a_out_last, a_in_last, a_dst_out, a_dst_in, a_src_out, a_src_in,
+        .out_data({a_out_last, a_in_last, a_dst_out, a_dst_in, a_src_out, a_src_in,
                    a_wgt_out, a_wgt_in, a_dst_extent, a_src_extent, a_wgt_extent, a_dst_over, a_src_over, a_wgt_over,
                    a_depthwise, a_init, a_clear, a_no_mac, a_group, a_taps_x, a_taps_y, a_reuse, a_col_step, a_row_step,
-                   a_snap_alu, a_snap_load})
+                   a_snap_alu})
     );
+
+    wire                ask_more;
+    wire [ASK_BITS-1:0] ask_next;
+    reg  [ASK_BITS-1:0] ask_q;
+    wire [ASK_BITS-1:0] ask_given = {d_uop_begin, d_uop_last, loads_issued};
+    wire                ask_move  = !a_valid || (a_ready && !a_uop_wait);
+    wire                ask_room;
+
+    vta_fifo #(.WIDTH(ASK_BITS), .LOG_DEPTH(2)) array_asks (
+        .clk(clk_issue), .rst(rst), .in_valid(may_issue && d_unit == ARRAY && array_q_ready && (ask_more || !ask_move)),
+        .in_ready(ask_room), .in_data(ask_given), .out_valid(ask_more), .out_ready(ask_move), .out_data(ask_next)
+    );
+
+    always @(posedge clk_issue) begin
+        if (ask_move) ask_q <= ask_more ? ask_next : ask_given;
+    end
+
+    assign {a_uop_begin, a_uop_last, a_snap_load} = ask_q;
+    `VTA_ASSERT(asks, a_valid ? ask_room || !array_q_ready : !ask_more)
 
     // The ALU's queue. Its head stands in registers: whether it must wait is a long question.
     localparam integer ALU_BITS = 2*U + 28 + 4*A + (A + 1) + (MAX_AI + 1) + 1 + 3 + 2 + 16 + 29 + 12;
