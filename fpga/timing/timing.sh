@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # timing.sh CONFIG VTA_PARAMS HEADERS FOLDER [MODULE...]: the clock that vta_top supports on CONFIG's part, as Yosys and sta.py see it;
-# or that of modules alone, as they stand in vta_top, between registers at their ports. CONFIG: a name, or a file NAME.json.
-# Exit 1: a path takes more than 95 % of CLOCK_MHZ's cycle. FOLDER keeps netlists and logs; what is unchanged is not made again.
+# or that of modules alone, as they stand in vta_top, between registers at their ports. Of the whole, also what it takes on the part.
+# CONFIG: a name, or a file NAME.json. Exit 1: a path takes more than 95 % of CLOCK_MHZ's cycle. FOLDER keeps netlists and logs; what
+# is unchanged is not made again.
 set -eu
 export LC_ALL=C.UTF-8 # ranges, orders and decimal points are those of no country
 export PYTHONDONTWRITEBYTECODE=1
@@ -49,6 +50,7 @@ period=$(awk -v m="$mhz" 'BEGIN { print 950 / m }')
 echo "$config on $part, grade ${delays##*-}" | sed 's/\.txt$//'
 if [ $# = 0 ]; then
     netlist vta_top vta_top
+    python3 "$root/fpga/synth/flat.py" "$work/vta_top.json"
     exec python3 "$here/sta.py" "$work/vta_top.json" "$delays" --target "$period"
 fi
 met=0

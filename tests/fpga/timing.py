@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 #
-# timing.py SOURCE: sta.py on netlists small enough to add their delays by hand, and on delays and netlists that it must refuse. The
-# parts' own delays are read, too; that they are enough for a whole accelerator is the affair of timing_tiny.
+# timing.py SOURCE: sta.py on netlists small enough to add their delays by hand, flat.py on such to count by hand, and both on what
+# they must refuse. The parts' own delays are read, too; that they are enough for a whole accelerator is the affair of timing_tiny.
 import json
 import math
 import pathlib
@@ -193,6 +193,25 @@ class Timing(unittest.TestCase):
             self.assertIn("70 MHz with 5 % to spare", got.stdout)
             self.assertIn("unit.a_q -> other.b_q", got.stdout)
             self.assertIn("+10.00 LUT1 +1.00 unit.t (1)", got.stdout)
+
+    def test_flat(self):
+        """LUTs that share an input and have five together count once; each is in one pair."""
+        flat = [sys.executable, str(SOURCE / "fpga/synth/flat.py")]
+        made = Made(clk="input").register("q", "a").table("t", "a", "b", "c").table("u", "c", "d", "e")         # a pair
+        made.table("v", "f", "g", "h").table("w", "i", "j", "k")                                                # nothing in common
+        made.table("x", "l", "m", "n", "o").table("y", "o", "p", "r", "s").table("z", "l", "a", "b", "c", "d")   # too many together
+        made.table("q1", "aa").table("q2", "aa").table("q3", "aa").cell("RAM32M", "ram", "DOA", DOA="ab")         # three: one pair
+        got = subprocess.run(flat + [str(made.write(self.folder.name))], capture_output=True, text=True, check=True)
+        self.assertEqual(got.stdout, "takes 14 LUT, 1 FF; 12 LUT if those that share an input share a LUT\n")
+        made.cell("MUXF7", "m", "O", O="ac").table("ad", "f", "g", "h", "i", "j").cell("DSP48E1", "dsp", "P", P="ae").cell("RAMB18E1", "r", "Q", Q="af")
+        got = subprocess.run(flat + [str(made.write(self.folder.name))], capture_output=True, text=True, check=True)
+        self.assertEqual(got.stdout, "takes 15 LUT, 1 FF, 1 DSP, 0.5 BRAM36; 12 LUT if those that share an input share a LUT\n")
+        for text in ("{", "{}", '{"modules": {"top": {}}}'):
+            path = pathlib.Path(self.folder.name) / "bad.json"
+            path.write_text(text)
+            got = subprocess.run(flat + [str(path)], capture_output=True, text=True, check=False)
+            self.assertEqual((got.returncode, got.stdout), (1, ""))
+            self.assertIn("bad.json", got.stderr)
 
     def test_refusals(self):
         made = Made(clk="input")
