@@ -596,11 +596,16 @@ def damaged(vtac, work):
         refused("only what lies in the file itself is read")
     for change in ("{", "[]", "{}", '{"class_name": "Functional", "config": {"layers": [{"class_name": "Oh", "config": {"name": "o"}}]}}',
                    '{"class_name": "Sequential", "config": {"layers": [{"class_name": "Dense", "config": {"name": "d"}}]}}',
+                   '{"class_name": "Sequential", "config": [{"class_name": "GroupNormalization", "config": {"name": "g", "groups": 2, '
+                   '"scale": false, "center": false, "batch_input_shape": [null, 5, 0]}}]}',
                    '{"class_name": "Mine", "config": {}}', "[" * 5000):
         net.save_h5(path, True)
         with h5py.File(path, "a") as f:
             f.attrs["model_config"] = change
         refused("")
+    with h5py.File(path, "a") as f:
+        f.attrs["model_config"] = '{"class_name": "Sequential", "config": [{"class_name": "Lambda", "config": {"name": "own"}}]}'
+    refused("'own' (Lambda); a Lambda holds code of Python")
     path = os.path.join(work, "bad.keras")
     for size in (1 << 20, 0xfffffff0, 999):
         bomb(path, size)

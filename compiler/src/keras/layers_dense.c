@@ -138,7 +138,7 @@ keras_value keras_make_group_norm(keras *k, const void *how)
     int64_t groups = keras_option(k, "groups") == NULL ? 32 : keras_whole(keras_option(k, "groups"));
     groups = groups == -1 ? channels : groups;
     if (m->status != VTA_OK || axis + 1 != type.rank || type.rank < 2 || groups < 1 ||
-        channels % groups != 0) {
+        channels % groups != 0 || vtac_type_elements(&type) < 1) {
         keras_refuse(k, "%lld groups of %lld channels on axis %u of %u; the last is taken", (long long)groups,
                      (long long)channels, axis, type.rank);
         return keras_as_plain(0);
