@@ -21,6 +21,23 @@ cut_line() { kill -KILL "$(ps -o ppid= -p "$(pgrep -f "^$agent --stdio" | head -
 # shellcheck source=tests/board/there.sh
 . "$here/there.sh"
 
+# ---- networks are timed on two boards at once, one of which hangs with its second
+cat >hangs.sh <<X
+#!/bin/sh
+count=\$(cat '$work/count' 2>/dev/null || echo 0)
+echo \$((count + 1)) >'$work/count'
+[ \$count != 1 ] || { echo \$\$ >'$work/hung'; exec sleep 1000; }
+exec '$agent' "\$@"
+X
+chmod +x hangs.sh
+vtac zoo tiny_kws -o kws.onnx
+vtac tune kws.onnx --tuner random --trials 8 --repeat 2 --device "$(there fsim)" --device "ssh://$user@127.0.0.1:$port/fsim?agent=$work/hangs.sh"
+exits 0
+silent err
+says out "8 trials"
+holds "one trial at most is lost" test "$(grep null tune.jsonl | cut -d, -f1-4 | sort | uniq -d | wc -l)" -eq 0
+[ ! -e hung ] || kill "$(cat hung)" 2>/dev/null # what hangs there is there
+
 # ---- what ssh itself refuses
 vtac run "$model" --device "ssh://$user@127.0.0.1:$port/fsim?agent=$work/nothing"
 refused 1 "install the board package there, or name the agent with '?agent=PATH'"
