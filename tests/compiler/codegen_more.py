@@ -51,7 +51,8 @@ def sample(x, place, mode, padding, corners):
     place = list(place)
     for i, (s, (low, high)) in enumerate(zip(sizes, edges)):
         if mode == "nearest":
-            place[i] = float(numpy.rint(place[i]))
+            away = math.floor(abs(place[i]) + 0.5) * (1 if place[i] >= 0 else -1)  # halves, in volumes
+            place[i] = float(away if len(sizes) == 3 else numpy.rint(place[i]))
         if place[i] < low or place[i] > high:
             if padding == "border":
                 place[i] = min(max(place[i], 0), s - 1)
@@ -83,11 +84,12 @@ def sample(x, place, mode, padding, corners):
 
 
 def grid_sample(suite):
-    def case(sizes, places, mode, padding, corners, version=20, dtype=F32, grid_dtype=F32, spread=1.4, n=2, c=2):
+    def case(sizes, places, mode, padding, corners, version=20, dtype=F32, grid_dtype=F32, spread=1.4, n=2, c=2, halves=False):
         def make(random):
             x = random.standard_normal((n, c) + sizes)
             x = (random.integers(-9, 9, x.shape) if numpy.dtype(dtype).kind in "iu" else x).astype(dtype)
-            return [("x", x), ("grid", (random.uniform(-spread, spread, (n,) + places + (len(sizes),))).astype(grid_dtype))]
+            grid = random.uniform(-spread, spread, (n,) + places + (len(sizes),))
+            return [("x", x), ("grid", (numpy.rint(4 * grid) / 4 if halves else grid).astype(grid_dtype))]
 
         def reference(x, grid):
             y = numpy.zeros((n, c) + places)
@@ -101,6 +103,8 @@ def grid_sample(suite):
         case((4, 5), (3, 2), mode, padding, corners, spread=2.5)
     for mode, padding in itertools.product(("linear", "nearest", "cubic"), ("zeros", "reflection")):
         case((3, 4, 2), (2, 1, 3), mode, padding, 0)
+    case((3, 2, 5), (3, 4, 3), "nearest", "zeros", 1, halves=True)
+    case((2, 4), (5, 4), "nearest", "zeros", 0, halves=True)
     case((5, 3), (4, 4), "bilinear", "zeros", 0, version=16)
     case((5, 3), (4, 4), "bicubic", "border", 1, version=16)
     case((6,), (4,), "linear", "border", 0)
