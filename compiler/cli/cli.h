@@ -24,7 +24,7 @@ typedef struct cli_option {
     const char *name;  /* "--device", or "-o" */
     const char *value; /* what follows it, for the help: "URI"; NULL for a flag */
     cli_kind kind;
-    const char *doc;   /* NULL: not in the help, as another row speaks of it */
+    const char *doc; /* NULL: not in the help, as another row speaks of it */
 } cli_option;
 
 typedef struct cli_args cli_args;

@@ -71,10 +71,10 @@ typedef struct rtlsim_device {
     vta_mmio mmio;
     uint32_t watchdog;
     vta_config config;
-    vta_fsim *fsim;    /* of runs that are played; NULL before the first */
-    vta_report report; /* of one without cycles: */
-    bool skips;        /* the RTL sees nothing of it */
-    const char *whim; /* why its runs are not to be recorded; NULL: they are */
+    vta_fsim *fsim;          /* of runs that are played; NULL before the first */
+    vta_report report;       /* of one without cycles: */
+    bool skips;              /* the RTL sees nothing of it */
+    const char *whim;        /* why its runs are not to be recorded; NULL: they are */
     _Atomic uint64_t cycles; /* of the run in progress */
 } rtlsim_device;
 
@@ -212,8 +212,7 @@ static vta_status rtlsim_play(void *self, const vta_launch *launch, const vta_pl
 static bool rtlsim_block(void *self, uint32_t index, vta_mem *out)
 {
     uint64_t size;
-    const bool is =
-        vta_dram_block(((rtlsim_device *)self)->dram, index, &out->addr, &out->host, &size);
+    const bool is = vta_dram_block(((rtlsim_device *)self)->dram, index, &out->addr, &out->host, &size);
     out->size = is ? (size_t)size : 0;
     return is;
 }
@@ -303,7 +302,7 @@ static vta_status start_instance(rtlsim_device *device, const vta_opening *openi
     rtl.shared_cycles = opening->config.clock_mhz; /* MB/s are bytes in so many cycles */
     device->watchdog = set->watchdog;
     device->config = opening->config;
-    device->whim = rtl.stall_percent != 0    ? "its back-pressure is random ('stall')"
+    device->whim = rtl.stall_percent != 0   ? "its back-pressure is random ('stall')"
                    : rtl.trace_file != NULL ? "it writes waves ('trace')"
                                             : NULL;
     VTA_TRY(vta_dram_create(&device->dram, diag));

@@ -41,8 +41,8 @@ static uint64_t cost_of(const vta_config *c, const vta_insn *insn)
                times(insn->alu.uop_end - insn->alu.uop_begin, insn->alu.iter_out, insn->alu.iter_in);
     case VTA_OP_REQUANT: return OVERHEAD + times(1, insn->requant.iter_out, insn->requant.iter_in);
     case VTA_OP_DEPTHWISE:
-        return OVERHEAD + times(insn->depthwise.uop_end - insn->depthwise.uop_begin,
-                                insn->depthwise.iter_out, insn->depthwise.iter_in) *
+        return OVERHEAD + times(insn->depthwise.uop_end - insn->depthwise.uop_begin, insn->depthwise.iter_out,
+                                insn->depthwise.iter_in) *
                               (1 + times(1, insn->depthwise.taps_x, insn->depthwise.taps_y) /
                                        (ROWS_AT_ONCE * ROWS_AT_ONCE));
     case VTA_OP_FINISH:
@@ -113,8 +113,8 @@ static void note(walk *w, uint32_t insn, bool clean)
         at->tokens[q] = (uint8_t)w->tokens[q];
         tokens += w->tokens[q];
     }
-    at->clean = insn == 0 || (clean && insn >= PART_OVERHEAD + tokens &&
-                              w->cuts->count >= (uint64_t)insn + 1 + tokens);
+    at->clean = insn == 0 ||
+                (clean && insn >= PART_OVERHEAD + tokens && w->cuts->count >= (uint64_t)insn + 1 + tokens);
 }
 
 static void follow_tokens(walk *w)
@@ -143,9 +143,10 @@ static vta_status decode(const vta_config *config, const uint8_t *program, vta_c
         }
         part_insn *p = &cuts->insns[i];
         p->unit = (uint8_t)vta_insn_unit(&insn);
-        p->flags = (uint8_t)((insn.pop_prev != 0 ? PART_POP_PREV : 0) | (insn.pop_next != 0 ? PART_POP_NEXT : 0) |
-                             (insn.push_prev != 0 ? PART_PUSH_PREV : 0) |
-                             (insn.push_next != 0 ? PART_PUSH_NEXT : 0));
+        p->flags =
+            (uint8_t)((insn.pop_prev != 0 ? PART_POP_PREV : 0) | (insn.pop_next != 0 ? PART_POP_NEXT : 0) |
+                      (insn.push_prev != 0 ? PART_PUSH_PREV : 0) |
+                      (insn.push_next != 0 ? PART_PUSH_NEXT : 0));
         uint64_t most = 0;
         for (int u = VTA_UNIT_LOAD; u < VTA_UNIT_COUNT; u++) {
             most = busy[u] > most ? busy[u] : most;

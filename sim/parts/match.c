@@ -8,7 +8,8 @@
 
 enum { UNITS = 3 };
 
-/* What is in the machine, as the strobes of a part tell it. Instructions are counted from the part's first. */
+/* What is in the machine, as the strobes of a part tell it. Instructions are counted from the part's first.
+ */
 typedef struct state {
     uint32_t count;
     uint32_t issued; /* instructions that have left the fetch unit */
@@ -32,7 +33,8 @@ static void move(state *s, uint32_t debug)
     }
 }
 
-/* An instruction of compute that starts: what is in the machine then, in instructions of the whole program. */
+/* An instruction of compute that starts: what is in the machine then, in instructions of the whole program.
+ */
 typedef struct mark {
     uint64_t stretch, cycle;
     uint32_t insn, issued;

@@ -22,7 +22,8 @@ typedef struct patch {
 static void add(patch *p, const vta_insn *insn)
 {
     if (p->status == VTA_OK && p->count == MOST_INSNS) {
-        p->status = vta_fail(p->diag, VTA_UNSUPPORTED, "too many tokens are under way where a program is cut");
+        p->status =
+            vta_fail(p->diag, VTA_UNSUPPORTED, "too many tokens are under way where a program is cut");
     }
     if (p->status == VTA_OK) {
         p->status = vta_insn_encode(p->config, insn, &p->words[p->count], p->diag);
@@ -110,7 +111,8 @@ static uint64_t align_to(uint64_t address, uint64_t base, uint64_t bytes)
     return base + (address - base + bytes - 1) / bytes * bytes;
 }
 
-/* A block behind all others, with each scratchpad at a multiple of its elements from the base of segment 0. */
+/* A block behind all others, with each scratchpad at a multiple of its elements from the base of segment 0.
+ */
 static vta_status make_image(const vta_config *config, vta_dram *dram, uint64_t base, const vta_fsim *fsim,
                              contents *out, vta_diag *diag)
 {
@@ -134,7 +136,8 @@ static vta_status make_image(const vta_config *config, vta_dram *dram, uint64_t 
     return VTA_OK;
 }
 
-static vta_insn load_of(const patch *p, const contents *image, vta_memory memory, uint64_t from, uint32_t count)
+static vta_insn load_of(const patch *p, const contents *image, vta_memory memory, uint64_t from,
+                        uint32_t count)
 {
     return (vta_insn){.opcode = VTA_OP_LOAD,
                       .mem = {.memory = memory,
@@ -209,7 +212,8 @@ static vta_status place_begin(const vta_launch *launch, patch *p, uint8_t *progr
     }
     VTA_TRY(p->status);
     if (p->count > part->start) {
-        return vta_fail(diag, VTA_UNSUPPORTED, "a part needs %u instructions before its first", (unsigned)p->count);
+        return vta_fail(diag, VTA_UNSUPPORTED, "a part needs %u instructions before its first",
+                        (unsigned)p->count);
     }
     part->first = part->start - p->count;
     part->launch.insn_addr = launch->insn_addr + (uint64_t)part->first * VTA_INSN_BYTES;
@@ -240,7 +244,8 @@ static vta_status make(const vta_config *config, const vta_cuts *cuts, vta_dram 
 }
 
 vta_status vta_part_make(const vta_config *config, const vta_cuts *cuts, vta_dram *dram,
-                         const vta_launch *launch, uint32_t start, uint32_t end, vta_part *out, vta_diag *diag)
+                         const vta_launch *launch, uint32_t start, uint32_t end, vta_part *out,
+                         vta_diag *diag)
 {
     if (start >= end || end > cuts->count || !cuts->insns[start].clean) {
         return vta_fail(diag, VTA_INVALID, "a program of %u instructions has no part from %u to %u",
@@ -314,7 +319,7 @@ void vta_part_stored(const vta_cuts *cuts, const vta_part_run *run, uint32_t *fr
     }
     const uint32_t first = nth_store(cuts, &run->part, retired);
     *from = first;
-    while (*from < cuts->count && *from > 0 && !cuts->insns[*from].clean) {
+    while (*from<cuts->count && * from> 0 && !cuts->insns[*from].clean) {
         --*from;
     }
     *to = vta_cuts_next(cuts, started > retired ? nth_store(cuts, &run->part, started - 1) + 1 : first);

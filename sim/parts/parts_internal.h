@@ -11,7 +11,7 @@ enum { PART_OVERHEAD = 16 /* instructions that fill the scratchpads */ };
 enum { PART_POP_PREV = 1, PART_POP_NEXT = 2, PART_PUSH_PREV = 4, PART_PUSH_NEXT = 8 };
 
 typedef struct part_insn {
-    uint64_t cost;                   /* estimated cycles before it */
+    uint64_t cost; /* estimated cycles before it */
     uint8_t unit, flags;
     bool clean;                      /* the program may be cut before it */
     uint8_t tokens[VTA_QUEUE_COUNT]; /* that are left then */

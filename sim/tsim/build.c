@@ -260,8 +260,8 @@ static build_command compile_c(const compiler *c, const char *source, const char
 }
 
 /* The C sources that both kinds share, then those of the platform. */
-static const char *const c_sources[] = {"tsim/harness.c",   "tsim/axi_mem.c",  "tsim/timeline.c",
-                                        "tsim/account.c",   "tsim/recorder.c", "systemc/wire.c",
+static const char *const c_sources[] = {"tsim/harness.c",        "tsim/axi_mem.c",   "tsim/timeline.c",
+                                        "tsim/account.c",        "tsim/recorder.c",  "systemc/wire.c",
                                         "systemc/dram_timing.c", "systemc/server.c", "systemc/client.c"};
 enum { SHARED_SOURCES = 5, C_SOURCES = sizeof c_sources / sizeof c_sources[0] };
 

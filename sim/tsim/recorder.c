@@ -31,9 +31,9 @@ static uint32_t mix(uint32_t hash, uint64_t value)
 /* Who offers, who takes, and for which addresses. */
 static uint32_t mix_port(uint32_t hash, const vta_axi_slave *s, const vta_axi_master *m)
 {
-    const uint32_t levels = (uint32_t)(m->ar.valid | m->aw.valid << 1 | m->wvalid << 2 | m->rready << 3 |
-                                       m->bready << 4 | s->arready << 5 | s->awready << 6 | s->wready << 7 |
-                                       s->rvalid << 8 | s->bvalid << 9);
+    const uint32_t levels =
+        (uint32_t)(m->ar.valid | m->aw.valid << 1 | m->wvalid << 2 | m->rready << 3 | m->bready << 4 |
+                   s->arready << 5 | s->awready << 6 | s->wready << 7 | s->rvalid << 8 | s->bvalid << 9);
     hash = mix(hash, levels);
     hash = m->ar.valid ? mix(hash, m->ar.addr ^ (uint64_t)m->ar.len << 56) : hash;
     return m->aw.valid ? mix(hash, m->aw.addr ^ (uint64_t)m->aw.len << 56) : hash;

@@ -285,7 +285,8 @@ static vta_status join(cut_launch *l, vta_diag *diag)
         }
     }
     vta_parts_count(l->stretches, l->count, &l->counters);
-    l->counters.cycles = cycles - (recorded - last->counters.cycles); /* start and end are as in the last part */
+    l->counters.cycles =
+        cycles - (recorded - last->counters.cycles); /* start and end are as in the last part */
     return VTA_OK;
 }
 

@@ -49,7 +49,7 @@ struct cli_cut {
     uint32_t count, played;
     uint32_t workers;
     double seconds; /* that all of it took */
-    char why[256]; /* nothing is cut, because */
+    char why[256];  /* nothing is cut, because */
 };
 
 /* What a worker does: context is the cli_cut, the piece "launch start end". */

@@ -137,9 +137,8 @@ vta_status cut_simulate(void *context, const char *piece, vta_str *result, vta_d
     vta_device *device = NULL;
     vta_status status = vta_dram_create(&dram, diag);
     status = status == VTA_OK ? vta_device_open(cut->device.text, &cut->config, &device, diag) : status;
-    status = status == VTA_OK
-                 ? simulate(cut, cut->launches[launch], dram, device, start, end, result, diag)
-                 : status;
+    status = status == VTA_OK ? simulate(cut, cut->launches[launch], dram, device, start, end, result, diag)
+                              : status;
     vta_device_close(device);
     vta_dram_destroy(dram);
     return status;

@@ -257,7 +257,8 @@ static vta_status run_model(run_call *call, const char *path, vta_diag *diag)
         status = vta_fail(diag, VTA_INVALID, "--profile takes one run, not the %u of so many inputs", cases);
     }
     if (status == VTA_OK && call->cuts && cases > 1) {
-        status = vta_fail(diag, VTA_INVALID, "one run is cut into parts, not the %u of so many inputs", cases);
+        status =
+            vta_fail(diag, VTA_INVALID, "one run is cut into parts, not the %u of so many inputs", cases);
     }
     for (uint32_t i = 0; i < cases && status == VTA_OK; i++) {
         status = run_case(call, model, path, i, cases, diag);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A graph in the words of ONNX: what importers of other kinds made becomes operators that every reader of ONNX
- * has, quantized ones in QDQ form.
+ * A graph in the words of ONNX: what importers of other kinds made becomes operators that every reader of
+ * ONNX has, quantized ones in QDQ form.
  */
 #ifndef VTAC_CONVERT_H
 #define VTAC_CONVERT_H

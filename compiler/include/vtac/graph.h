@@ -265,7 +265,8 @@ const char *vtac_attr_string(const vtac_node *node, const char *name, const char
 const vtac_type *vtac_in_type(const vtac_graph *graph, const vtac_node *node, uint32_t i);
 const vtac_tensor *vtac_in_constant(const vtac_graph *graph, const vtac_node *node, uint32_t i);
 
-/* The one scale of all axes that a Resize has whose policy keeps the aspect ratio; 0: each axis has its own. */
+/* The one scale of all axes that a Resize has whose policy keeps the aspect ratio; 0: each axis has its own.
+ */
 double vtac_resize_ratio(const vtac_graph *graph, const vtac_node *node);
 
 /* The operator table. */

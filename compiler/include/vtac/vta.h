@@ -94,8 +94,8 @@ enum { VTAC_MOST_LANES = 128 }; /* channels of a block that a movement takes */
  * outputs [block_out] int32 biases, -zero · Σ w, then as many scales (vta_requant_scale); its batch is 1.
  * With several groups, both sizes of a group are multiples of vtac_vta_block.
  *
- * Whole sums: a CONV with `bytes` does not round. Its output holds the sums of x · (w - zero of w), whatever the
- * zero point of x, by their bytes: byte k (the lowest is 0) of channel c is channel k · n + c, where n is
+ * Whole sums: a CONV with `bytes` does not round. Its output holds the sums of x · (w - zero of w), whatever
+ * the zero point of x, by their bytes: byte k (the lowest is 0) of channel c is channel k · n + c, where n is
  * `outputs` rounded up to vtac_vta_block. They must fit: the highest byte has the sign.
  *
  * Every layer: out = clamp(round(v · scale) + out.zero - zero_less, low, high), v by its kind as in

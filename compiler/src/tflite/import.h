@@ -64,8 +64,8 @@ vtac_id tfl_zero_value(tfl *im, const tfl_tensor *t);
 /* Less the zero point, in int32. */
 vtac_id tfl_centred(tfl *im, vtac_id x, int64_t zero);
 vtac_id tfl_rescale(tfl *im, vtac_id x, vtac_tfl_scale scale, vtac_rounding rounding);
-/* int32 sums of 16-bit inputs, a factor for each output along `axis`: one rounding, halves up, with all 31 bits
- * of the mantissa. */
+/* int32 sums of 16-bit inputs, a factor for each output along `axis`: one rounding, halves up, with all 31
+ * bits of the mantissa. */
 vtac_id tfl_rescale_wide(tfl *im, vtac_id sum, const vtac_tfl_scale *scales, int64_t count, int64_t axis);
 /* An int32 plus the zero point, within the activation, as the tensor's type. */
 vtac_id tfl_store(tfl *im, vtac_id x, const tfl_tensor *to, int activation);

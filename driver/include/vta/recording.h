@@ -11,9 +11,10 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
-/* Runs are recorded from now on. With `starts` not 0 they end in the cycle in which the compute unit starts so
- * many instructions, without counters, and the device is good for nothing but its memory then. Refused, with the reason, where two runs of a program need not take the same
- * cycles or leave more than the recording has: random back-pressure, waves. */
+/* Runs are recorded from now on. With `starts` not 0 they end in the cycle in which the compute unit starts
+ * so many instructions, without counters, and the device is good for nothing but its memory then. Refused,
+ * with the reason, where two runs of a program need not take the same cycles or leave more than the recording
+ * has: random back-pressure, waves. */
 vta_status vta_device_record(vta_device *device, uint64_t starts, vta_diag *diag);
 
 /* The cycles of the last run, valid until the next one. NULL where there is none. */

@@ -59,9 +59,9 @@ typedef struct vta_report {
     vta_counters counters;
 } vta_report;
 
-/* A run of the RTL as it is recorded: so many cycles in which the strobes of the units stand still, each cycle
- * in which an instruction is issued, starts or retires being a stretch of its own. `bus` is a hash of what
- * happened on the memory's port in them, and of what the memory still owes or is owed. */
+/* A run of the RTL as it is recorded: so many cycles in which the strobes of the units stand still, each
+ * cycle in which an instruction is issued, starts or retires being a stretch of its own. `bus` is a hash of
+ * what happened on the memory's port in them, and of what the memory still owes or is owed. */
 typedef struct vta_stretch {
     uint32_t debug; /* VTA_DEBUG_… */
     uint32_t cycles;

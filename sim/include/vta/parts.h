@@ -36,7 +36,7 @@ typedef struct vta_part {
     uint32_t start, end;
     uint32_t first;    /* the instruction of the program in whose place the part's first one stands */
     vta_launch launch; /* of the part: to the program's end, so that what comes is fetched as in the whole */
-    uint64_t starts;   /* instructions of compute that have started when `end` is near; 0: the program's end */
+    uint64_t starts; /* instructions of compute that have started when `end` is near; 0: the program's end */
 } vta_part;
 
 /* Makes a part in a memory that is as the program finds it: runs what comes before it on the functional
@@ -72,8 +72,9 @@ typedef struct vta_match {
 
 /* The two are taken as the same where compute starts an instruction with the same
  * instructions in every queue and unit, and every strobe, every transfer on the bus and the memory's pace is
- * equal in each of the `least` cycles that follow, and until all that the units had in work, and what was next,
- * has retired: what waits in the queues is the same, and nothing else that either did before is left. */
+ * equal in each of the `least` cycles that follow, and until all that the units had in work, and what was
+ * next, has retired: what waits in the queues is the same, and nothing else that either did before is left.
+ */
 vta_status vta_parts_match(const vta_part_run *here, const vta_part_run *there, uint64_t least,
                            vta_match *out, vta_diag *diag);
 

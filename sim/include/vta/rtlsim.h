@@ -62,8 +62,8 @@ typedef struct vta_rtlsim {
      * instructions, valid until the next run. NULL, also as a function: it is not known. */
     const uint64_t *(*account)(void *self, uint32_t *insn_count);
 
-    /* Records the runs that are started from now on; `recording` is that of the last one, valid until the next
-     * run. With `starts` not 0 a run counts as ended in the cycle in which compute starts so many
+    /* Records the runs that are started from now on; `recording` is that of the last one, valid until the
+     * next run. With `starts` not 0 a run counts as ended in the cycle in which compute starts so many
      * instructions; the clock stands still from then on. All three functions are NULL where the
      * simulator cannot. */
     void (*record)(void *self, uint64_t starts);
