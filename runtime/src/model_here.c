@@ -588,7 +588,8 @@ static vta_status describe_end(const vta_flow_end *end, vta_artifact_tensor *t, 
     t->dtype_code = end->type & 255;
     t->dtype_bits = end->type >> 8 & 255;
     (void)forget(end, t);
-    return VTA_OK;
+    return t->bytes < UINT64_MAX ? VTA_OK
+                                 : vta_fail(diag, VTA_SYNTAX, "the description of a tensor is damaged");
 }
 
 static vta_status open_flow(here *h, vta_diag *diag)

@@ -25,6 +25,8 @@ cd "$work"
 "$prefix/bin/vtac" compile ic.onnx --target vta -o ic.so >/dev/null
 python3 "$sources/open_model.py" open.onnx
 "$prefix/bin/vtac" compile open.onnx --dynamic -o open.so >/dev/null # beside the other, where the examples look for it
+python3 "$sources/open_model.py" reshaped.onnx reshaped
+"$prefix/bin/vtac" compile reshaped.onnx --dynamic -o reshaped.so >/dev/null
 export LD_LIBRARY_PATH="$libdir" PYTHONDONTWRITEBYTECODE=1
 case " ${CFLAGS:-} " in *-fsanitize*) sanitized=$($cc -print-file-name=libasan.so) ;; *) sanitized= ;; esac
 

@@ -139,6 +139,25 @@ int main(int argc, char **argv)
         REQUIRE(y.size() == x.size() && positive > 0 && z.size() == 2 * positive);
     }
     REQUIRE(thrown_by([&] { open.set_shape(0, {2, 5}); }) == VTA_RANGE);
+
+    // After a run that fails nothing is left of the output of the one before, whose memory is gone.
+    vta::model reshaped(path.substr(0, path.rfind('/') + 1) + "reshaped.so");
+    for (const std::int64_t rows : {2, 5}) {
+        reshaped.set_shape(0, {rows, 4});
+        auto x = reshaped.input<float>(0);
+        auto shape = reshaped.input<std::int64_t>(1);
+        for (std::size_t i = 0; i < x.size(); i++) {
+            x[i] = static_cast<float>(i) - 3;
+        }
+        shape[0] = 4;
+        shape[1] = rows;
+        reshaped.run();
+        const auto z = reshaped.output<float>(0);
+        REQUIRE(z.size() == x.size() && z[1] >= 0 && z[z.size() - 1] > 3.5F);
+        shape[1] = rows + 1;
+        REQUIRE(thrown_by([&] { reshaped.run(); }) != VTA_OK);
+        REQUIRE(reshaped.output<float>(0).size() == 0);
+    }
     REQUIRE(thrown_by([&] { vta::model(path).set_shape(0, {2, 5}); }) == VTA_INVALID);
 
     if (uri.compare(0, 4, "fsim") == 0) {
