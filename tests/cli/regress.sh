@@ -46,7 +46,8 @@ plain out >one.plain
 by_folder() { # a leader, who waits for whoever joins, and one who does
     "$vtac_program" regress suite.json --baseline cycles.json --folder shared --json >folder.json 2>folder.err &
     leader=$!
-    until [ -d shared/results ] || ! kill -0 $leader 2>/dev/null; do sleep 0.05; done
+    # Where an earlier leader has left its end, whoever joins too early finds that.
+    until { [ -d shared/results ] && [ ! -e shared/end ]; } || ! kill -0 $leader 2>/dev/null; do sleep 0.05; done
     vtac regress suite.json --baseline cycles.json --join shared
     exits 0
     silent out
