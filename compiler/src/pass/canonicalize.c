@@ -105,15 +105,8 @@ static vta_status merge_transposes(vtac_rewrite *r, vtac_node_id id, bool *chang
     for (uint32_t i = 0; i < rank; i++) {
         both[i] = inner[outer[i]];
     }
-    const vtac_attr attr = {.name = "perm", .kind = VTAC_ATTR_INTS, .count = rank, .ints = both};
-    const vtac_node_spec spec = {.op = VTAC_OP_TRANSPOSE,
-                                 .inputs = above->inputs,
-                                 .input_count = 1,
-                                 .output_count = 1,
-                                 .attrs = &attr,
-                                 .attr_count = 1};
     vtac_value_id out;
-    VTA_TRY(vtac_new_node(r, id, &node, spec, &out));
+    VTA_TRY(vtac_new_transpose(r, id, &node, both, rank, above->inputs[0], &out));
     return replace_by(r, id, out, changed);
 }
 

@@ -187,14 +187,7 @@ static vta_status reshape(const lines *l, const int64_t *dims, uint32_t rank, vt
 static vta_status turn(const lines *l, vtac_value_id *x)
 {
     static const int64_t perm[] = {0, 2, 1};
-    const vtac_attr attr = {.name = "perm", .kind = VTAC_ATTR_INTS, .count = 3, .ints = perm};
-    const vtac_node_spec spec = {.op = VTAC_OP_TRANSPOSE,
-                                 .inputs = x,
-                                 .input_count = 1,
-                                 .output_count = 1,
-                                 .attrs = &attr,
-                                 .attr_count = 1};
-    return vtac_new_node(l->r, l->at, &l->like, spec, x);
+    return vtac_new_transpose(l->r, l->at, &l->like, perm, 3, *x, x);
 }
 
 /* Rows as an image. */

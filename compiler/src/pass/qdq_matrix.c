@@ -345,18 +345,6 @@ static vta_status each_phase(vtac_fold *f, const transposed *t, vtac_value_id li
     return vtac_new_constant(f->r, NULL, &type, data, out);
 }
 
-static vta_status transpose(vtac_fold *f, const int64_t *perm, uint32_t rank, vtac_value_id *x)
-{
-    const vtac_attr attr = {.name = "perm", .kind = VTAC_ATTR_INTS, .count = rank, .ints = perm};
-    const vtac_node_spec spec = {.op = VTAC_OP_TRANSPOSE,
-                                 .inputs = x,
-                                 .input_count = 1,
-                                 .output_count = 1,
-                                 .attrs = &attr,
-                                 .attr_count = 1};
-    return vtac_new_node(f->r, f->at, &f->core, spec, x);
-}
-
 /* The pixels of the phases side by side:
  * [n, groups · phases · each, rows, cols] -> [n, groups, each, rows, phases, cols, phases] */
 static vta_status spread_phases(vtac_fold *f, const transposed *t, vtac_value_id *x)
@@ -368,7 +356,7 @@ static vta_status spread_phases(vtac_fold *f, const transposed *t, vtac_value_id
     const int64_t apart1[] = {n, t->groups, t->stride[0], each, t->rows[0]};
     const int64_t whole[] = {n, t->outputs, t->rows[0] * t->stride[0], t->rows[1] * t->stride[1]};
     VTA_TRY(reshape(f, *x, t->axes == 1 ? apart1 : apart, rank, x));
-    VTA_TRY(transpose(f, t->axes == 1 ? one : two, rank, x));
+    VTA_TRY(vtac_new_transpose(f->r, f->at, &f->core, t->axes == 1 ? one : two, rank, *x, x));
     return reshape(f, *x, whole, 2 + t->axes, x);
 }
 

@@ -120,6 +120,19 @@ vta_status vtac_new_simple(vtac_rewrite *r, vtac_node_id before, const vtac_node
     return vtac_new_node(r, before, like, spec, out);
 }
 
+vta_status vtac_new_transpose(vtac_rewrite *r, vtac_node_id before, const vtac_node *like,
+                              const int64_t *perm, uint32_t rank, vtac_value_id x, vtac_value_id *out)
+{
+    const vtac_attr attr = {.name = "perm", .kind = VTAC_ATTR_INTS, .count = rank, .ints = perm};
+    const vtac_node_spec spec = {.op = VTAC_OP_TRANSPOSE,
+                                 .inputs = &x,
+                                 .input_count = 1,
+                                 .output_count = 1,
+                                 .attrs = &attr,
+                                 .attr_count = 1};
+    return vtac_new_node(r, before, like, spec, out);
+}
+
 vta_status vtac_new_constant(vtac_rewrite *r, const char *name, const vtac_type *type, const void *data,
                              vtac_value_id *out)
 {

@@ -44,6 +44,10 @@ vta_status vtac_new_node(vtac_rewrite *r, vtac_node_id before, const vtac_node *
 vta_status vtac_new_simple(vtac_rewrite *r, vtac_node_id before, const vtac_node *like, vtac_op op,
                            const vtac_value_id *inputs, uint32_t count, vtac_value_id *out);
 
+/* The same for a Transpose. */
+vta_status vtac_new_transpose(vtac_rewrite *r, vtac_node_id before, const vtac_node *like,
+                              const int64_t *perm, uint32_t rank, vtac_value_id x, vtac_value_id *out);
+
 /* A new constant; `data` is copied. */
 vta_status vtac_new_constant(vtac_rewrite *r, const char *name, const vtac_type *type, const void *data,
                              vtac_value_id *out);
