@@ -73,12 +73,6 @@ static bool is_eight_bits(const vtac_type *type)
     return type->dtype == VTAC_I8 || type->dtype == VTAC_U8;
 }
 
-static const vtac_node *maker_of(const vtac_graph *graph, vtac_value_id value)
-{
-    const vtac_value *v = &graph->values[value];
-    return v->constant != NULL || v->node == 0 ? NULL : &graph->nodes[v->node];
-}
-
 /* A layer of its own: what joins channels, and has other readers. */
 static bool ends_here(const vtac_graph *graph, vtac_value_id value, const vtac_node *node)
 {
@@ -105,7 +99,7 @@ static bool add_base(chain *c, vtac_value_id value)
 /* Up from a value to what is no movement; false where that is too much. */
 static bool collect(const vtac_graph *graph, chain *c, vtac_value_id value)
 {
-    const vtac_node *node = maker_of(graph, value);
+    const vtac_node *node = vtac_maker_of(graph, value);
     const vtac_type *type = &graph->values[value].type;
     if (node == NULL || !moves(graph, node) || (value != c->value && ends_here(graph, value, node))) {
         int64_t shape[4];
@@ -422,7 +416,7 @@ static bool find_chain(const vtac_graph *graph, vtac_value_id value, chain *out)
 {
     int64_t shape[4];
     const vtac_type *type = &graph->values[value].type;
-    const vtac_node *node = maker_of(graph, value);
+    const vtac_node *node = vtac_maker_of(graph, value);
     *out = (chain){.value = value};
     if (node == NULL || !moves(graph, node) || !is_eight_bits(type) || !vtac_image_shape(type, shape) ||
         vtac_type_elements(type) > MOST_ELEMENTS || !collect(graph, out, value) || out->base_count == 0) {
@@ -431,7 +425,7 @@ static bool find_chain(const vtac_graph *graph, vtac_value_id value, chain *out)
     int64_t elements = 0;
     bool layers = true; /* the host's numbers may as well be moved there */
     for (uint32_t i = 0; i < out->base_count; i++) {
-        const vtac_node *maker = maker_of(graph, out->bases[i]);
+        const vtac_node *maker = vtac_maker_of(graph, out->bases[i]);
         const vtac_layer_row *row = maker == NULL ? NULL : vtac_layer_row_of(maker->op);
         layers = layers && ((row != NULL && row->make != NULL) || (maker != NULL && takes_part(maker)));
         elements += vtac_type_elements(&graph->values[out->bases[i]].type);

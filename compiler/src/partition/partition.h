@@ -97,6 +97,12 @@ vta_status vtac_turn_products(vtac_graph *graph, const vta_config *config, bool 
 /* turns.c: chains of Reshape and Transpose as the shortest ones; functions of one number beside products. */
 vta_status vtac_shorten_turns(vtac_graph *graph, const vta_config *config, vta_arena *arena, vta_diag *diag);
 
+/* What makes a value; NULL: nothing, a constant or an input. */
+const vtac_node *vtac_maker_of(const vtac_graph *graph, vtac_value_id value);
+
+/* source.c: whether a node orders or shapes the elements of its first input anew, all of them. */
+bool vtac_is_reshaping(const vtac_node *node);
+
 /* Whether a node, if any, moves the elements of its first input, or leaves some out. */
 bool vtac_is_host_step(const vtac_graph *graph, vtac_node_id node);
 

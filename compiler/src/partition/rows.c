@@ -86,12 +86,6 @@ static vta_status transpose(rows *r, vtac_value_id x, vtac_value_id *out)
 
 /* ---- rows and images */
 
-static const vtac_node *maker_of(const rows *r, vtac_value_id value)
-{
-    const vtac_value *v = &r->graph->values[value];
-    return v->constant != NULL || v->node == 0 ? NULL : &r->graph->nodes[v->node];
-}
-
 static bool has_perm(const vtac_node *node, const int64_t *perm, uint32_t rank)
 {
     const vtac_attr *attr = vtac_find_attr(node, "perm");
@@ -113,7 +107,7 @@ static vtac_value_id rows_behind(const rows *r, vtac_value_id value)
 {
     const int64_t last = type_of(r, value)->dim[type_of(r, value)->rank - 1];
     for (;;) {
-        const vtac_node *node = maker_of(r, value);
+        const vtac_node *node = vtac_maker_of(r->graph, value);
         const vtac_type *x = node == NULL ? NULL : type_of(r, node->inputs[0]);
         if (node == NULL || node->op != VTAC_OP_RESHAPE || x->rank < 2 || x->dim[x->rank - 1] != last) {
             return value;
@@ -125,7 +119,7 @@ static vtac_value_id rows_behind(const rows *r, vtac_value_id value)
 /* The image [1, c, ...] whose pixels the rows of a value are; 0: there is none yet. */
 static vtac_value_id image_behind(const rows *r, vtac_value_id value)
 {
-    const vtac_node *node = maker_of(r, rows_behind(r, value));
+    const vtac_node *node = vtac_maker_of(r->graph, rows_behind(r, value));
     return node != NULL && turns_back(r, node) ? node->inputs[0] : 0;
 }
 

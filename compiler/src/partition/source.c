@@ -25,7 +25,13 @@ static bool is_flat(const vtac_type *type)
     return vtac_image_shape(type, shape) && shape[2] == 1 && shape[3] == 1;
 }
 
-static bool is_reshape(const vtac_node *node)
+const vtac_node *vtac_maker_of(const vtac_graph *graph, vtac_value_id value)
+{
+    const vtac_value *v = &graph->values[value];
+    return v->constant != NULL || v->node == 0 ? NULL : &graph->nodes[v->node];
+}
+
+bool vtac_is_reshaping(const vtac_node *node)
 {
     switch ((int)node->op) {
     case VTAC_OP_FLATTEN:
@@ -62,7 +68,7 @@ static bool same_pixels(const vtac_type *a, const vtac_type *b)
 bool vtac_is_view(const vtac_graph *graph, const vtac_node *node)
 {
     int64_t from[4];
-    if (!is_reshape(node) || node->output_count != 1) {
+    if (!vtac_is_reshaping(node) || node->output_count != 1) {
         return false;
     }
     const vtac_type *in = &graph->values[node->inputs[0]].type;

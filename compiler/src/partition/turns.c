@@ -28,28 +28,9 @@ typedef struct order {
     uint32_t ends[VTAC_MAX_RANK]; /* by axis: behind its last loop */
 } order;
 
-static const vtac_node *maker_of(const vtac_graph *graph, vtac_value_id value)
-{
-    const vtac_value *v = &graph->values[value];
-    return v->constant != NULL || v->node == 0 ? NULL : &graph->nodes[v->node];
-}
-
-static bool is_step(const vtac_node *node)
-{
-    switch ((int)node->op) {
-    case VTAC_OP_FLATTEN:
-    case VTAC_OP_IDENTITY:
-    case VTAC_OP_RESHAPE:
-    case VTAC_OP_SQUEEZE:
-    case VTAC_OP_TRANSPOSE:
-    case VTAC_OP_UNSQUEEZE: return true;
-    default: return false;
-    }
-}
-
 bool vtac_is_host_step(const vtac_graph *graph, vtac_node_id node)
 {
-    return node != 0 && (is_step(&graph->nodes[node]) || graph->nodes[node].op == VTAC_OP_SLICE);
+    return node != 0 && (vtac_is_reshaping(&graph->nodes[node]) || graph->nodes[node].op == VTAC_OP_SLICE);
 }
 
 static bool push(order *o, int64_t size, int64_t stride)
@@ -133,10 +114,10 @@ typedef struct chain {
 static chain chain_of(const vtac_graph *graph, vtac_value_id value)
 {
     chain c = {.values = {value}};
-    const vtac_node *node = maker_of(graph, value);
-    while (node != NULL && is_step(node) && c.count < MOST_STEPS) {
+    const vtac_node *node = vtac_maker_of(graph, value);
+    while (node != NULL && vtac_is_reshaping(node) && c.count < MOST_STEPS) {
         c.values[++c.count] = node->inputs[0];
-        node = maker_of(graph, node->inputs[0]);
+        node = vtac_maker_of(graph, node->inputs[0]);
     }
     return c;
 }
@@ -151,7 +132,7 @@ static bool order_of(const vtac_graph *graph, const chain *c, uint32_t steps, or
         return false;
     }
     for (uint32_t i = steps; i-- > 0;) {
-        const vtac_node *node = maker_of(graph, c->values[i]);
+        const vtac_node *node = vtac_maker_of(graph, c->values[i]);
         const bool turn = node->op == VTAC_OP_TRANSPOSE;
         const vtac_type *type = &graph->values[c->values[i]].type;
         *turns += turn;
@@ -269,12 +250,12 @@ static vta_status raise(const vtac_builder *b)
     const uint32_t data = (uint32_t)vtac_layer_row_of(b->like.op)->first;
     vtac_value_id above = b->like.inputs[data];
     vtac_node_id first = 0;
-    const vtac_node *node = maker_of(b->graph, above);
+    const vtac_node *node = vtac_maker_of(b->graph, above);
     while (node != NULL && vtac_is_host_step(b->graph, b->graph->values[above].node) &&
            vtac_use_count(b->graph, above) == 1) {
         first = b->graph->values[above].node;
         above = node->inputs[0];
-        node = maker_of(b->graph, above);
+        node = vtac_maker_of(b->graph, above);
     }
     if (first == 0 || node == NULL || node->op != VTAC_OP_VTA_PRODUCT ||
         vtac_use_count(b->graph, above) != 1 || b->like.input_count > MOST_INPUTS ||
@@ -304,7 +285,7 @@ static vta_status raise(const vtac_builder *b)
 static vta_status skip_reshape(vtac_graph *graph, vtac_node_id id, vta_diag *diag)
 {
     const vtac_tensor *dims = vtac_in_constant(graph, &graph->nodes[id], 1);
-    const vtac_node *above = maker_of(graph, graph->nodes[id].inputs[0]);
+    const vtac_node *above = vtac_maker_of(graph, graph->nodes[id].inputs[0]);
     if (above == NULL || above->op != VTAC_OP_RESHAPE || dims == NULL) {
         return VTA_OK;
     }
