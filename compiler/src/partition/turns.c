@@ -4,10 +4,10 @@
  * into an image and back (product.c), between which the model splits heads and joins them: chains of Reshape
  * and Transpose, most of which come to nothing as a whole.
  *
- *     Transpose(Reshape(Transpose(x)))  ->  Reshape(x)                          every element is where it was
- *     Transpose(Reshape(Transpose(x)))  ->  Reshape(Transpose(Reshape(x)))      else one permutation is
- * enough f(chain(Product))                 ->  chain(f(Product))                   of one number, beside a
- * layer
+ * - Where every element is in the end where it was, a chain becomes one Reshape.
+ * - Where a chain has two Transposes or more and one permutation is enough, it becomes Reshape, Transpose,
+ * Reshape.
+ * - A function of one number behind a chain goes in front of it, beside the layer whose numbers it takes.
  *
  * An order of elements is a list of loops over those of the chain's beginning, the outermost first.
  */
