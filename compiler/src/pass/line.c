@@ -7,11 +7,6 @@
 
 #include "rewrite.h"
 
-static bool is_list(const vtac_attr *a, const char *name, size_t count)
-{
-    return strcmp(a->name, name) == 0 && a->kind == VTAC_ATTR_INTS && a->count == count;
-}
-
 /* The same window with a row in front: `otherwise` stands for the new axis. */
 static vta_status widen_list(vtac_rewrite *r, vtac_attr *a, int64_t otherwise)
 {
@@ -43,7 +38,7 @@ static bool widen_attrs(vtac_rewrite *r, vtac_attr *attrs, uint32_t count)
             k++;
         }
         if (k == sizeof lists / sizeof lists[0] ||
-            (lists[k].count != 0 && (!is_list(&attrs[i], lists[k].name, lists[k].count) ||
+            (lists[k].count != 0 && (attrs[i].kind != VTAC_ATTR_INTS || attrs[i].count != lists[k].count ||
                                      widen_list(r, &attrs[i], lists[k].otherwise) != VTA_OK))) {
             return false;
         }
@@ -54,6 +49,22 @@ static bool widen_attrs(vtac_rewrite *r, vtac_attr *attrs, uint32_t count)
 static vtac_type with_row(const vtac_type *type)
 {
     return (vtac_type){.dtype = type->dtype, .rank = 4, .dim = {type->dim[0], type->dim[1], 1, type->dim[2]}};
+}
+
+/* The node becomes another one, of pictures, whose output loses its row again. */
+static vta_status replace_node(vtac_rewrite *r, vtac_node_id id, const vtac_node *node,
+                               const vtac_node_spec *spec, bool *changed)
+{
+    const vtac_type y = r->graph->values[node->outputs[0]].type;
+    vtac_value_id shaped[2];
+    vtac_value_id line;
+    VTA_TRY(vtac_new_node(r, id, node, *spec, &shaped[0]));
+    VTA_TRY(vtac_new_ints(r, y.dim, y.rank, &shaped[1]));
+    VTA_TRY(vtac_new_simple(r, id, node, VTAC_OP_RESHAPE, shaped, 2, &line));
+    vtac_replace(r, node->outputs[0], line);
+    vtac_remove_node(r->graph, id);
+    *changed = true;
+    return VTA_OK;
 }
 
 vta_status vtac_line_to_picture(vtac_rewrite *r, vtac_node_id id, bool *changed)
@@ -87,13 +98,7 @@ vta_status vtac_line_to_picture(vtac_rewrite *r, vtac_node_id id, bool *changed)
                                  .output_count = 1,
                                  .attrs = attrs,
                                  .attr_count = count};
-    VTA_TRY(vtac_new_node(r, id, &node, spec, &shaped[0]));
-    VTA_TRY(vtac_new_ints(r, y.dim, 3, &shaped[1]));
-    VTA_TRY(vtac_new_simple(r, id, &node, VTAC_OP_RESHAPE, shaped, 2, &inputs[0]));
-    vtac_replace(r, node.outputs[0], inputs[0]);
-    vtac_remove_node(r->graph, id);
-    *changed = true;
-    return VTA_OK;
+    return replace_node(r, id, &node, &spec, changed);
 }
 
 /* What the value was before it lost its row; 0: it had none. */
@@ -137,7 +142,6 @@ vta_status vtac_row_stays(vtac_rewrite *r, vtac_node_id id, bool *changed)
     if ((!sum && !vtac_is_plain(r, &node)) || node.input_count > 16) {
         return VTA_OK;
     }
-    const vtac_type y = r->graph->values[node.outputs[0]].type;
     vtac_value_id inputs[16];
     memcpy(inputs, node.inputs, node.input_count * sizeof *inputs);
     for (uint32_t i = 0; i < (sum ? 2 : 1); i++) {
@@ -152,12 +156,5 @@ vta_status vtac_row_stays(vtac_rewrite *r, vtac_node_id id, bool *changed)
                                  .output_count = 1,
                                  .attrs = node.attrs,
                                  .attr_count = node.attr_count};
-    vtac_value_id shaped[2];
-    VTA_TRY(vtac_new_node(r, id, &node, spec, &shaped[0]));
-    VTA_TRY(vtac_new_ints(r, y.dim, y.rank, &shaped[1]));
-    VTA_TRY(vtac_new_simple(r, id, &node, VTAC_OP_RESHAPE, shaped, 2, &inputs[0]));
-    vtac_replace(r, node.outputs[0], inputs[0]);
-    vtac_remove_node(r->graph, id);
-    *changed = true;
-    return VTA_OK;
+    return replace_node(r, id, &node, &spec, changed);
 }
