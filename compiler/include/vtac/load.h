@@ -11,7 +11,7 @@
 
 typedef struct vtac_loaded {
     vta_model *model;
-    struct vtac_code *code; /* of the model, until it is unloaded */
+    struct LLVMOrcOpaqueLLJIT *code; /* of the model, until it is unloaded */
 } vtac_loaded;
 
 /* What was compiled for this machine, ready to run. NULL for `options`: the model's defaults. */

@@ -9,13 +9,8 @@
 #include <llvm-c/Error.h>
 #include <llvm-c/LLJIT.h>
 #include <llvm-c/Orc.h>
-#include <stdlib.h>
 
 #include "vta/artifact.h"
-
-struct vtac_code {
-    LLVMOrcLLJITRef jit;
-};
 
 static vta_status told(LLVMErrorRef error, vta_diag *diag)
 {
@@ -29,28 +24,28 @@ static vta_status told(LLVMErrorRef error, vta_diag *diag)
     return status;
 }
 
-static vta_status add_object(const struct vtac_code *code, const uint8_t *object, size_t bytes,
-                             const char *name, vta_diag *diag)
+static vta_status add_object(LLVMOrcLLJITRef jit, const uint8_t *object, size_t bytes, const char *name,
+                             vta_diag *diag)
 {
     LLVMMemoryBufferRef copy = LLVMCreateMemoryBufferWithMemoryRangeCopy((const char *)object, bytes, name);
-    return told(LLVMOrcLLJITAddObjectFile(code->jit, LLVMOrcLLJITGetMainJITDylib(code->jit), copy), diag);
+    return told(LLVMOrcLLJITAddObjectFile(jit, LLVMOrcLLJITGetMainJITDylib(jit), copy), diag);
 }
 
-static vta_status place(const vtac_artifact_image *image, struct vtac_code *code,
-                        const vta_artifact **artifact, vta_diag *diag)
+static vta_status place(const vtac_artifact_image *image, LLVMOrcLLJITRef *jit, const vta_artifact **artifact,
+                        vta_diag *diag)
 {
     LLVMOrcDefinitionGeneratorRef ours = NULL;
     LLVMOrcExecutorAddress address = 0;
-    VTA_TRY(told(LLVMOrcCreateLLJIT(&code->jit, NULL), diag));
+    VTA_TRY(told(LLVMOrcCreateLLJIT(jit, NULL), diag));
     VTA_TRY(told(LLVMOrcCreateDynamicLibrarySearchGeneratorForProcess(
-                     &ours, LLVMOrcLLJITGetGlobalPrefix(code->jit), NULL, NULL),
+                     &ours, LLVMOrcLLJITGetGlobalPrefix(*jit), NULL, NULL),
                  diag));
-    LLVMOrcJITDylibAddGenerator(LLVMOrcLLJITGetMainJITDylib(code->jit), ours);
-    VTA_TRY(add_object(code, image->object, image->object_bytes, "model", diag));
+    LLVMOrcJITDylibAddGenerator(LLVMOrcLLJITGetMainJITDylib(*jit), ours);
+    VTA_TRY(add_object(*jit, image->object, image->object_bytes, "model", diag));
     if (image->helpers.object != NULL) { /* placed only if one is called */
-        VTA_TRY(add_object(code, image->helpers.object, image->helpers.bytes, "helpers", diag));
+        VTA_TRY(add_object(*jit, image->helpers.object, image->helpers.bytes, "helpers", diag));
     }
-    VTA_TRY(told(LLVMOrcLLJITLookup(code->jit, &address, VTA_ARTIFACT_SYMBOL), diag));
+    VTA_TRY(told(LLVMOrcLLJITLookup(*jit, &address, VTA_ARTIFACT_SYMBOL), diag));
     *artifact = (const vta_artifact *)(uintptr_t)address; // NOLINT(performance-no-int-to-ptr)
     return VTA_OK;
 }
@@ -59,11 +54,8 @@ vta_status vtac_load(const vtac_artifact_image *image, const vta_model_options *
                      vta_diag *diag)
 {
     const vta_artifact *artifact = NULL;
-    *out = (vtac_loaded){.code = calloc(1, sizeof *out->code)};
-    if (out->code == NULL) {
-        return vta_fail(diag, VTA_NOMEM, "out of memory");
-    }
-    vta_status status = place(image, out->code, &artifact, diag);
+    *out = (vtac_loaded){0};
+    vta_status status = place(image, &out->code, &artifact, diag);
     status = status == VTA_OK ? vta_model_open(artifact, options, &out->model, diag) : status;
     if (status != VTA_OK) {
         vtac_unload(out);
@@ -75,10 +67,7 @@ void vtac_unload(vtac_loaded *loaded)
 {
     vta_model_destroy(loaded->model);
     if (loaded->code != NULL) {
-        if (loaded->code->jit != NULL) {
-            LLVMConsumeError(LLVMOrcDisposeLLJIT(loaded->code->jit));
-        }
-        free(loaded->code);
+        LLVMConsumeError(LLVMOrcDisposeLLJIT(loaded->code));
     }
     *loaded = (vtac_loaded){0};
 }
