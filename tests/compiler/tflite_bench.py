@@ -53,6 +53,11 @@ class Engine:
         self.lib.TfLiteTensorByteSize.restype = ctypes.c_size_t
 
     def run(self, data, given, outputs=1):
+        found = self.follow(data, [given], outputs)
+        return found and found[0]
+
+    def follow(self, data, runs, outputs=1):
+        """Runs of one interpreter, which keeps its states."""
         lib, model = self.lib, ctypes.create_string_buffer(data, len(data))
         options = ctypes.c_void_p(lib.TfLiteInterpreterOptionsCreate())
         lib.TfLiteInterpreterOptionsSetNumThreads(options, 1)
@@ -60,6 +65,11 @@ class Engine:
         run = ctypes.c_void_p(lib.TfLiteInterpreterCreate(made, options))
         if not run.value or lib.TfLiteInterpreterAllocateTensors(run) != 0:
             return None
+        found = [self.invoke(run, given, outputs) for given in runs]
+        return None if None in found else found
+
+    def invoke(self, run, given, outputs):
+        lib = self.lib
         for i, x in enumerate(given):
             tensor = ctypes.c_void_p(lib.TfLiteInterpreterGetInputTensor(run, i))
             if lib.TfLiteTensorCopyFromBuffer(tensor, x.tobytes(), ctypes.c_size_t(x.nbytes)) != 0:
@@ -129,6 +139,29 @@ class Bench:
             for name, right in (("TensorFlow Lite", theirs), ("the reference", wanted(*values) if wanted else None)):
                 for k in range(len(ys) if right is not None else 0):
                     self.compare("%s, output %d" % (what, k), found[k], right[k], name)
+        self.count += 1
+
+    def check_states(self, what, model, x, given, y, wanted):
+        """Runs one after the other, which find what the last one left; `wanted` tells all results."""
+        data = model.write([x], [y])
+        path, so, out = (os.path.join(self.work, n) for n in ("op.tflite", "op.so", "out"))
+        with open(path, "wb") as f:
+            f.write(data)
+        self.run(self.vtac, "compile", path, "--target", "llvm", "-o", so)
+        words = []
+        for i, value in enumerate(given):
+            numpy.save(os.path.join(self.work, "run%d.npy" % i), value)
+            words += ["--input", os.path.join(self.work, "run%d.npy" % i)]
+        self.run(self.vtac, "run", so, *words, "--output-dir", out)
+        found = [numpy.load(os.path.join(out, "%d_%s.npy" % (i, model.tensors[y][3]))) for i in range(len(given))]
+        for leftover in glob.glob(out + "/*.npy"):
+            os.remove(leftover)
+        theirs = self.engine.follow(data, [[v] for v in given]) if self.engine else None
+        for i in range(len(given)):
+            if theirs is not None:
+                self.compare("%s, run %d" % (what, i), found[i], theirs[i][0], "TensorFlow Lite")
+            self.compare("%s, run %d" % (what, i), found[i], wanted[i], "the reference")
+        self.judged += theirs is not None
         self.count += 1
 
     def compare(self, what, found, right, name):

@@ -19,6 +19,7 @@ except ImportError:
     sys.exit(77)
 
 ADD, DENSE, RESHAPE, CONCAT, TANH, GATHER, LESS, MUL = 0, 9, 22, 2, 28, 36, 58, 18
+SLICE, MINIMUM = 65, 57
 SUM, IF, WHILE, CALL_ONCE, VARIABLE, READ, ASSIGN, GREATER = 74, 118, 119, 129, 142, 143, 144, 61
 
 
@@ -126,6 +127,43 @@ def variables(b, called_once):
     b.check("variables %d, the other" % called_once, m, x, [other], y, lambda v: (start.sum(0) + v[0]).astype(F32))
 
 
+def kept(b, kind):
+    """The last three inputs, over runs, in a variable that is no zeros at first; and how many runs there were."""
+    q = {} if kind == "float32" else {"scale": 0.05, "zero": -7}
+    start = b.numbers(kind, (2, 4)) if kind == "float32" else numpy.full((2, 4), -7, kind)
+    m = Model()
+
+    def handle(g, name):
+        h = g.tensor("resource", ())
+        g.op(VARIABLE, [], [h], {0: "", 1: name}, 111)
+        return h
+
+    def first(g):
+        g.op(ASSIGN, [handle(g, "buffer"), g.tensor(kind, (2, 4), data=start, **q)], [], {}, 113)
+        g.op(ASSIGN, [handle(g, "runs"), g.tensor("int32", (), data=0)], [], {}, 113)
+        return [], []
+    m.op(CALL_ONCE, [], [], {0: ("i", m.called(first))}, 103)
+    x, h, n = m.tensor(kind, (1, 4), **q), handle(m, "buffer"), handle(m, "runs")
+    before, both, after = m.tensor(kind, (2, 4), **q), m.tensor(kind, (3, 4), **q), m.tensor(kind, (2, 4), **q)
+    m.op(READ, [h], [before], {}, 112)
+    m.op(CONCAT, [before, x], [both], {0: ("i", 0)}, 10)
+    m.op(SLICE, [both, m.tensor("int32", (2,), data=[1, 0]), m.tensor("int32", (2,), data=[2, 4])], [after], {}, 48)
+    m.op(ASSIGN, [h, after], [], {}, 113)
+    runs = m.tensor("int32", ())
+    m.op(READ, [n], [runs], {}, 112)
+    m.op(ASSIGN, [n, binary(m, ADD, runs, m.tensor("int32", (), data=1), (), 11, "int32")], [], {}, 113)
+    row, y = m.tensor("int32", ()), m.tensor(kind, (4,), **q)
+    m.op(MINIMUM, [runs, m.tensor("int32", (), data=2)], [row], {}, 39)
+    m.op(GATHER, [both, row], [y], {}, 23)
+    given = [b.numbers(kind, (1, 4)) for _ in range(5)]
+    past, wanted = start, []
+    for i, v in enumerate(given):
+        past = numpy.concatenate([past, v])
+        wanted.append(past[min(i, 2)])
+        past = past[1:]
+    b.check_states("kept %s" % kind, m, x, given, y, wanted)
+
+
 def refused(b):
     def forever(g):
         x = g.tensor("float32", (1,))
@@ -170,6 +208,8 @@ def main():
             branch(b, known)
         variables(b, True)
         variables(b, False)
+        kept(b, "float32")
+        kept(b, "int8")
         refused(b)
         print("%d models, %d results judged by TensorFlow Lite" % (b.count, b.judged))
 

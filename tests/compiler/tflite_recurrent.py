@@ -162,7 +162,11 @@ def integer_lstm(b, steps, coupled=False, peepholes=False, projected=False, cell
                 real = float(F32(F32(s * F32(hidden["scale"])) / F32(qh["scale"])))
                 h = stored([[scaled(k, real) for k in r] for r in sums], "int8", qh["zero"]).astype(int)
             out.append(h)
-        return numpy.stack(out, 1).astype("int8").reshape(shape[:-1] + (width,))
+        out = numpy.stack(out, 1).astype("int8")
+        return out[:, 0] if code == 16 and out.shape[1] == 1 else out
+    more = [b.numbers("int8", shape) for _ in range(3)]
+    whole = reference(numpy.concatenate(more, 1).reshape(batch, -1, inputs))
+    b.check_states("integer lstm, %d steps a run" % steps, m, x, more, y, [p.reshape(shape[:-1] + (width,)) for p in numpy.split(whole, 3, 1)])
     b.check("integer lstm of %d steps %d %d %d %d %g" % (steps, coupled, peepholes, projected, cell_log, clip), m, x,
             [b.numbers("int8", shape) for _ in range(2)], y, reference)
 
@@ -272,6 +276,9 @@ def float_lstm(b, kind, steps, coupled=False, peepholes=False, projected=False, 
     def reference(v):
         out = lstm_value(w, "", v if time_major else v.transpose(1, 0, 2), units, width, coupled, peepholes, normal, activation, clips, False)
         return (out if time_major else out.transpose(1, 0, 2)).astype(F32)
+    more = [b.numbers("float32", shape) for _ in range(3)]
+    axis = 0 if time_major else 1
+    b.check_states("lstm of %s, %d steps a run" % (kind, steps), m, x, more, y, numpy.split(reference(numpy.concatenate(more, axis)), 3, axis))
     b.check("lstm of %s, %d steps %d %d %d %d %d" % (kind, steps, coupled, peepholes, projected, normal, asymmetric), m, x,
             [b.numbers("float32", shape) for _ in range(2)], y, reference)
 
@@ -330,6 +337,16 @@ def rnn(b, code, kind, activation, asymmetric, flag):
             out = out[0] if code == 24 else out if time_major else out.transpose(1, 0, 2)
             outs.append(out.astype(F32))
         return [numpy.concatenate(outs, -1)] if merged else outs
+    if code != 46:
+        h, more, wanted = numpy.zeros((batch, units)), [b.numbers("float32", shape) for _ in range(2)], []
+        for v in more:
+            out = []
+            for row in v.reshape(1, batch, inputs) if code == 24 else v if time_major else v.transpose(1, 0, 2):
+                h = FUNCTIONS[activation](w.product("forth w", row) + w.product("forth r", h) + w.known["forth b"][0])
+                out.append(h)
+            out = numpy.array(out).astype(F32)
+            wanted.append(out[0] if code == 24 else out if time_major else out.transpose(1, 0, 2))
+        b.check_states("rnn %d of %s" % (code, kind), m, x, more, ys[0], wanted)
     b.check_many("rnn %d of %s %d %d" % (code, kind, activation, asymmetric), m, [x], [[b.numbers("float32", shape)] for _ in range(2)], ys, reference)
 
 
@@ -366,6 +383,21 @@ def svdf(b, kind, rank, activation, asymmetric=False, given_state=False):
         sums = (w.product("features", v) * last).reshape(batch, units, rank).sum(2) + w.known["bias"][0]
         return FUNCTIONS[activation](sums).astype(F32)
     kinds = "int8" if whole else "float32"
+
+    def filtered(runs):
+        past = numpy.zeros((batch, filters, memory), int if whole else float)
+        for v in runs:
+            fresh = (v.astype(int) - qx["zero"]) @ features.T if whole else w.product("features", v)
+            if whole:
+                one = float(F32(F32(0.01) * F32(qx["scale"]) / F32(qs)))
+                fresh = numpy.array([[sat(scaled(i, one)) for i in r] for r in fresh])
+            past = numpy.concatenate([past[:, :, 1:], fresh[:, :, None]], 2)
+            weights = time if whole else w.known["time"][0] * (1 if w.known["time"][1] is None else w.known["time"][1])
+            sums = (past * weights).sum(2).reshape(batch, units, rank).sum(2) + (bias if whole else w.known["bias"][0])
+            two = float(F32(F32(qs) * F32(2e-5) / F32(qy["scale"]))) if whole else 1
+            yield stored([[scaled(i, two) for i in r] for r in sums], "int8", qy["zero"]) if whole else FUNCTIONS[activation](sums).astype(F32)
+    more = [b.numbers(kinds, (batch, inputs)) for _ in range(memory + 2)]
+    b.check_states("svdf of %s, rank %d" % (kind, rank), m, x, more, y, list(filtered(more)))
     b.check("svdf of %s, rank %d %d" % (kind, rank, asymmetric), m, x, [b.numbers(kinds, (batch, inputs)) for _ in range(2)], y, reference)
 
 

@@ -63,6 +63,7 @@ vta_status cli_load_graph(const cli_args *args, const char *path, const cli_shap
                                             .shape_count = shapes->count,
                                             .weights = shapes->weights,
                                             .dynamic = shapes->dynamic,
+                                            .states = shapes->states,
                                             .note = tell,
                                             .context = &t};
         return vtac_model_load(path, &import, out, diag);

@@ -18,6 +18,7 @@ typedef struct cli_shapes {
     uint32_t count;
     const char *weights; /* --weights, or NULL */
     bool dynamic;        /* --dynamic */
+    bool states;         /* the verb keeps a model's states */
 } cli_shapes;
 int cli_read_shapes(const cli_args *args, cli_shapes *out);
 

@@ -203,6 +203,7 @@ static int run(const cli_args *args)
     }
     vta_diag diag = {0};
     vtac_target target;
+    shapes.states = true;
     if (vtac_target_find(cli_value(args, "--host"), &target, &diag) != VTA_OK) {
         return cli_usage(args, "%s", diag.text);
     }

@@ -144,6 +144,9 @@ typedef struct vtac_graph {
     uint32_t order_count;
     vtac_value_id *inputs, *outputs;
     uint32_t input_count, output_count;
+    /* States: the last so many inputs and outputs. What such an output gives is the input of the next run,
+     * zeros that of the first; whoever runs the model sees neither. */
+    uint32_t state_count;
     vta_arena arena;
     size_t value_room, node_room, order_room, input_room, output_room;
     vtac_value_id *names; /* values by name: a hash table of name_room places, a power of two or 0 */
@@ -195,6 +198,9 @@ vta_status vtac_set_input(vtac_graph *graph, vtac_node_id node, uint32_t i, vtac
 
 /* Gives a node one more input. */
 vta_status vtac_append_input(vtac_graph *graph, vtac_node_id node, vtac_value_id value, vta_diag *diag);
+
+/* Every run is a first one: states are zeros. */
+vta_status vtac_forget_states(vtac_graph *graph, vta_diag *diag);
 
 /* Forgets the outputs from number `count` on. */
 void vtac_drop_outputs(vtac_graph *graph, uint32_t count);

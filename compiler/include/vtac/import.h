@@ -24,6 +24,7 @@ typedef struct vtac_import_options {
     void (*note)(void *context, const char *text);
     void *context;
     bool shapes_hold;    /* `shapes`, whatever the model says */
+    bool states;         /* what a model keeps from run to run is kept; else every run is a first one */
     bool dynamic;        /* sizes that the model leaves open stay so: it takes any, at run time */
     const char *weights; /* the file of weights, where a model has one of its own; NULL: beside the model */
 } vtac_import_options;

@@ -315,6 +315,28 @@ void vtac_replace_uses(vtac_graph *graph, vtac_value_id old, vtac_value_id new)
     }
 }
 
+vta_status vtac_forget_states(vtac_graph *graph, vta_diag *diag)
+{
+    vtac_drop_outputs(graph, graph->output_count - graph->state_count);
+    for (; graph->state_count > 0; graph->state_count--) {
+        const vtac_value_id input = graph->inputs[graph->input_count - 1];
+        const vtac_type *type = &graph->values[input].type;
+        const size_t bytes = (size_t)vtac_type_elements(type) * vtac_dtype_bytes(type->dtype);
+        void *zeros = vta_arena_alloc(&graph->arena, bytes + 1);
+        if (zeros == NULL) {
+            return no_memory(diag);
+        }
+        memset(zeros, 0, bytes + 1);
+        const vtac_tensor tensor = {*type, zeros, bytes};
+        vtac_value_id start;
+        VTA_TRY(vtac_add_constant(graph, "", &tensor, &start, diag));
+        vtac_replace_uses(graph, input, start);
+        graph->values[input].dead = true;
+        graph->input_count--;
+    }
+    return VTA_OK;
+}
+
 void vtac_drop_outputs(vtac_graph *graph, uint32_t count)
 {
     while (graph->output_count > count) {

@@ -105,23 +105,31 @@ static vtac_value_id root_of(const vtac_graph *graph, vtac_value_id value)
     return value;
 }
 
+/* States live in the workspace, which belongs to the model and is zeros at first. A new one has a place of
+ * its own until the run ends, for the old one may still be read. */
 static vta_status place_ends(vtac_program *p, vta_diag *diag)
 {
     const vtac_graph *graph = p->graph;
     for (uint32_t i = 0; i < graph->input_count; i++) {
         const vtac_value_id id = graph->inputs[i];
-        p->of_value[id] = add_storage(
-            p, (vtac_storage){.kind = VTAC_STORAGE_INPUT, .index = i, .bytes = bytes_of(&graph->values[id])});
+        const bool state = i >= graph->input_count - graph->state_count;
+        p->of_value[id] =
+            add_storage(p, (vtac_storage){.kind = state ? VTAC_STORAGE_WORKSPACE : VTAC_STORAGE_INPUT,
+                                          .index = i,
+                                          .bytes = bytes_of(&graph->values[id]),
+                                          .kept = state});
         if (p->of_value[id] == 0) {
             return no_memory(diag);
         }
     }
     for (uint32_t i = 0; i < graph->output_count; i++) {
         const vtac_value_id id = root_of(graph, graph->outputs[i]);
+        const bool state = i >= graph->output_count - graph->state_count;
         if (graph->values[id].node != 0 && graph->values[id].constant == NULL && p->of_value[id] == 0) {
-            p->of_value[id] = add_storage(p, (vtac_storage){.kind = VTAC_STORAGE_OUTPUT,
-                                                            .index = i,
-                                                            .bytes = bytes_of(&graph->values[id])});
+            p->of_value[id] =
+                add_storage(p, (vtac_storage){.kind = state ? VTAC_STORAGE_WORKSPACE : VTAC_STORAGE_OUTPUT,
+                                              .index = i,
+                                              .bytes = bytes_of(&graph->values[id])});
             if (p->of_value[id] == 0) {
                 return no_memory(diag);
             }
@@ -144,41 +152,80 @@ static uint32_t segment_of_output(const vtac_graph *graph, uint32_t i)
     return 0;
 }
 
+/* Output i from where its value is, or from `from`, to `to`. */
+static vta_status copy_output(vtac_lower *l, uint32_t i, vtac_storage_id from, vtac_storage_id to)
+{
+    vtac_program *p = l->program;
+    const vtac_value_id id = p->graph->outputs[i];
+    const vtac_value *value = &p->graph->values[id];
+    const int64_t elements = vtac_type_elements(&value->type);
+    const vtac_dtype held = vtac_dtype_held(value->type.dtype);
+    vtac_value_id ids[] = {id};
+    const vtac_node node = {.op = VTAC_OP_IDENTITY,
+                            .name = value->name,
+                            .inputs = ids,
+                            .input_count = 1,
+                            .outputs = ids,
+                            .output_count = 1};
+    l->node = &node;
+    l->chain_count = 0;
+    l->segment = segment_of_output(p->graph, i);
+    VTA_TRY(vtac_begin(l, ""));
+    if (p->of_value[id] == 0 && value->constant == NULL) {
+        p->of_value[id] = p->of_value[root_of(p->graph, id)];
+    }
+    vtac_buffer *x = from != 0 ? vtac_use(l, from, "x", held, elements) : vtac_in(l, 0);
+    vtac_buffer *y = vtac_use(l, to, "y", held, elements);
+    const vtac_expr *at = vtac_for(l->k, vtac_parallel_if(elements), elements, "i");
+    vtac_store(l->k, y, at, vtac_e_load(l->k, x, at));
+    vtac_end(l->k);
+    return vtac_kernel_verify(l->k, l->diag);
+}
+
 /* Outputs that are inputs, constants, or another output under a second name. */
 static vta_status copy_outputs(vtac_lower *l)
 {
     vtac_program *p = l->program;
-    for (uint32_t i = 0; i < p->graph->output_count; i++) {
+    for (uint32_t i = 0; i < p->graph->output_count - p->graph->state_count; i++) {
         const vtac_value_id id = p->graph->outputs[i];
         const vtac_storage_id from = p->of_value[root_of(p->graph, id)];
         const vtac_storage *known = from == 0 ? NULL : vta_vec_at(&p->storages, from);
-        if (known != NULL && known->kind == VTAC_STORAGE_OUTPUT && known->index == i) {
-            continue;
+        if (known == NULL || known->kind != VTAC_STORAGE_OUTPUT || known->index != i) {
+            VTA_TRY(copy_output(l, i, 0,
+                                add_storage(p, (vtac_storage){.kind = VTAC_STORAGE_OUTPUT,
+                                                              .index = i,
+                                                              .bytes = bytes_of(&p->graph->values[id])})));
         }
-        const vtac_value *value = &p->graph->values[id];
-        vtac_value_id ids[] = {id};
-        const vtac_node node = {.op = VTAC_OP_IDENTITY,
-                                .name = value->name,
-                                .inputs = ids,
-                                .input_count = 1,
-                                .outputs = ids,
-                                .output_count = 1};
-        l->node = &node;
-        l->chain_count = 0;
-        l->segment = segment_of_output(p->graph, i);
-        VTA_TRY(vtac_begin(l, ""));
-        const vtac_storage_id to =
-            add_storage(p, (vtac_storage){.kind = VTAC_STORAGE_OUTPUT, .index = i, .bytes = bytes_of(value)});
-        const int64_t elements = vtac_type_elements(&value->type);
-        if (p->of_value[id] == 0 && value->constant == NULL) {
-            p->of_value[id] = from;
+    }
+    return VTA_OK;
+}
+
+/* New states to where the old ones were: when all else is done. One that becomes another's old value is set
+ * aside first, since that may be gone when its turn comes. */
+static vta_status copy_states(vtac_lower *l)
+{
+    vtac_program *p = l->program;
+    const vtac_graph *graph = p->graph;
+    const uint32_t count = graph->state_count;
+    vtac_storage_id *aside = vta_arena_array(&p->arena, (size_t)count + 1, sizeof *aside);
+    if (aside == NULL) {
+        return no_memory(l->diag);
+    }
+    for (int turn = 0; turn < 2; turn++) {
+        for (uint32_t i = 0; i < count; i++) {
+            const uint32_t output = graph->output_count - count + i;
+            const vtac_value *value = &graph->values[graph->outputs[output]];
+            const vtac_storage_id to = p->of_value[graph->inputs[graph->input_count - count + i]];
+            const vtac_storage_id from = p->of_value[root_of(graph, graph->outputs[output])];
+            const bool state = from != 0 && ((vtac_storage *)vta_vec_at(&p->storages, from))->kept;
+            if (turn == 0 && state && from != to) {
+                aside[i] =
+                    add_storage(p, (vtac_storage){.kind = VTAC_STORAGE_WORKSPACE, .bytes = bytes_of(value)});
+                VTA_TRY(copy_output(l, output, 0, aside[i]));
+            } else if (turn == 1 && from != to) {
+                VTA_TRY(copy_output(l, output, aside[i], to));
+            }
         }
-        vtac_buffer *x = vtac_in(l, 0);
-        vtac_buffer *y = vtac_use(l, to, "y", vtac_dtype_held(value->type.dtype), elements);
-        const vtac_expr *at = vtac_for(l->k, vtac_parallel_if(elements), elements, "i");
-        vtac_store(l->k, y, at, vtac_e_load(l->k, x, at));
-        vtac_end(l->k);
-        VTA_TRY(vtac_kernel_verify(l->k, l->diag));
     }
     return VTA_OK;
 }
@@ -317,5 +364,6 @@ vta_status vtac_lower_graph(vtac_program *p, vta_diag *diag)
         status = vta_fail(diag, VTA_UNSUPPORTED, "%s", refused.text);
     }
     vta_str_free(&refused);
-    return status == VTA_OK ? copy_outputs(&l) : status;
+    status = status == VTA_OK ? copy_outputs(&l) : status;
+    return status == VTA_OK ? copy_states(&l) : status;
 }

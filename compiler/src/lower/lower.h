@@ -32,6 +32,7 @@ typedef struct vtac_storage {
     uint32_t first, last;   /* steps that use it */
     vtac_storage_id merged; /* lives in this storage, or 0 */
     bool used;
+    bool kept; /* WORKSPACE: from run to run */
 } vtac_storage;
 
 typedef struct vtac_step_arg {

@@ -26,6 +26,10 @@ static void find_lifetimes(vtac_program *p)
             s->first = s->used ? s->first : i;
             s->last = i;
             s->used = true;
+            if (s->kept) {
+                s->first = 0;
+                s->last = (uint32_t)p->steps.count; /* when no step runs */
+            }
         }
         for (size_t k = 0; k < step->kernel.buffer_count; k++) {
             const vtac_buffer *buffer = step->kernel.buffers[k];

@@ -116,6 +116,9 @@ vtac_id tfl_value(tfl *im, tfl_tensor *t)
             memset(zeros, (int)t->zero[0], (size_t)vtac_type_elements(&t->type));
         }
         t->plain = zeros == NULL ? 0 : vtac_make_borrowed(m, &t->type, zeros);
+        if (im->depth == 0) {
+            t->plain = tfl_state_of(im, t->name, t->plain, &t->plain);
+        }
     }
     if (t->plain == 0) {
         vtac_make_fail(m, VTA_INVALID, "input '%s' is made by no earlier operator", t->name);
@@ -387,11 +390,12 @@ static vta_status import_graph(tfl *im, vta_diag *diag)
         }
         VTA_TRY(vtac_add_output(im->maker.graph, id, diag));
     }
+    VTA_TRY(tfl_keep_states(im, diag));
     return vtac_graph_sort(im->maker.graph, diag);
 }
 
-vta_status vtac_load_tflite(const vtac_model_file *file, const vtac_import_options *options, vtac_graph **out,
-                            vta_diag *diag)
+static vta_status load(const vtac_model_file *file, const vtac_import_options *options, vtac_graph **out,
+                       bool *changing, vta_diag *diag)
 {
     vtac_graph *graph = vtac_graph_create("main");
     tfl im = {.options = options};
@@ -405,6 +409,7 @@ vta_status vtac_load_tflite(const vtac_model_file *file, const vtac_import_optio
         status = vta_fail(diag, VTA_SYNTAX, "damaged: the offset at byte %zu leads out of the file",
                           im.model.flat.bad_at);
     }
+    *changing = im.changing;
     if (status != VTA_OK) {
         vtac_graph_destroy(graph);
         (void)vta_context(diag, "%s", file->path);
@@ -413,4 +418,21 @@ vta_status vtac_load_tflite(const vtac_model_file *file, const vtac_import_optio
     (void)vtac_remove_dead(graph);
     *out = graph;
     return VTA_OK;
+}
+
+/* A model whose states grow starts anew in each run. */
+vta_status vtac_load_tflite(const vtac_model_file *file, const vtac_import_options *options, vtac_graph **out,
+                            vta_diag *diag)
+{
+    bool changing = false;
+    const vta_status status = load(file, options, out, &changing, diag);
+    if (status == VTA_OK || !changing) {
+        return status;
+    }
+    vtac_import_options anew = *options;
+    anew.states = false;
+    if (diag != NULL) {
+        *diag = (vta_diag){0};
+    }
+    return load(file, &anew, out, &changing, diag);
 }

@@ -22,7 +22,12 @@ typedef struct tfl {
     int32_t how; /* what the operator's row says */
     struct tfl_variable *variables;
     uint32_t variable_count, depth;
-    uint64_t work; /* what calls have cost: tensors and operators */
+    struct tfl_state *states; /* what is kept from run to run (state.c) */
+    uint32_t state_count;
+    vtac_id started; /* whether this is not the first run */
+    bool changing;   /* a state comes out with another type or shape than it went in */
+    bool once;       /* what is done once, before the first run, is being imported */
+    uint64_t work;   /* what calls have cost: tensors and operators */
 } tfl;
 
 /* ---- tensors of the operator */
@@ -84,6 +89,13 @@ vtac_id tfl_dequantize(tfl *im, vtac_id x, const tfl_tensor *from);
 vtac_id tfl_look_up(tfl *im, vtac_id x, vtac_dtype dtype, const void *table, int64_t count, int64_t first);
 /* A line for whoever asked for notes. */
 __attribute__((format(printf, 2, 3))) void tfl_note(const tfl *im, const char *fmt, ...);
+/* What is kept from run to run: `start` in the first one, and from then on what *now was when the last one
+ * ended. `start` alone where runs keep nothing. */
+vtac_id tfl_state_of(tfl *im, const char *name, vtac_id start, vtac_id *now);
+/* Input i is a state of the operator, which leaves it like this; any shape of as many elements. */
+void tfl_leave(tfl *im, uint32_t i, vtac_id value);
+/* All states are known: they become the last inputs and outputs of the graph. */
+vta_status tfl_keep_states(tfl *im, vta_diag *diag);
 /* The operators of im->graph, one after the other. */
 vta_status tfl_import_operators(tfl *im, vta_diag *diag);
 /* The value of a tensor of im->graph, axes as in the file. */

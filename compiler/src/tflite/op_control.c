@@ -2,8 +2,10 @@
  *
  * Operators that call other graphs of the file, and variables. A loop is written out, turn by turn: whether
  * it goes on has to be known now. A branch that the run decides is both branches, and a choice of each
- * result. A variable is the value that it was given last.
+ * result. A variable is the value that it was given last; what is left in it is there in the next run
+ * (state.c).
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,6 +17,7 @@ typedef struct tfl_variable {
     const char *container, *name;
     uint32_t length[2];
     vtac_id value; /* plain; 0: none was assigned */
+    bool fresh;    /* `value` was assigned before the first run */
 } tfl_variable;
 
 /* What a graph is called with and what it gives. */
@@ -154,6 +157,45 @@ void tfl_import_while(tfl *im)
     }
 }
 
+/* ---- branches */
+
+static vtac_id value_of_variable(tfl *im, tfl_variable *v);
+
+/* Room for what variables are after either branch, and what they are now. */
+static bool save_variables(tfl *im, vtac_id **values)
+{
+    for (int i = 0; i < 3; i++) {
+        values[i] = vtac_make_room(&im->maker, MOST_VARIABLES, sizeof **values);
+    }
+    for (uint32_t i = 0; im->maker.status == VTA_OK && i < im->variable_count; i++) {
+        values[2][i] = value_of_variable(im, &im->variables[i]);
+    }
+    return im->maker.status == VTA_OK;
+}
+
+/* What variables are goes to `after`; they become what they were. */
+static void swap_variables(tfl *im, vtac_id *after, const vtac_id *before)
+{
+    for (uint32_t i = 0; i < im->variable_count; i++) {
+        after[i] = im->variables[i].value;
+        im->variables[i].value = before[i];
+    }
+}
+
+static void choose_variables(tfl *im, vtac_id condition, vtac_id *const *values)
+{
+    vtac_builder *m = &im->maker;
+    for (uint32_t i = 0; m->status == VTA_OK && i < im->variable_count; i++) {
+        const vtac_id a = values[1][i];
+        const vtac_id b = values[0][i];
+        if (a != b && (a == 0 || b == 0 || !vtac_type_equal(vtac_made_type(m, a), vtac_made_type(m, b)))) {
+            tfl_refuse(im, "a branch that the run decides, with a variable of another shape, or of none");
+            return;
+        }
+        im->variables[i].value = a == b ? a : vtac_make3(m, VTAC_OP_WHERE, condition, a, b);
+    }
+}
+
 /* condition, inputs of either graph; options: the graph where it holds, the other */
 void tfl_import_if(tfl *im)
 {
@@ -163,12 +205,22 @@ void tfl_import_if(tfl *im)
     const argument *given = arguments(im, op->inputs, op->input_count);
     const int truth = truth_of(im, given);
     const argument *out[2] = {NULL, NULL};
+    vtac_id *values[3] = {NULL}; /* of variables: after either branch, and before */
+    if (truth < 0 && !save_variables(im, values)) {
+        return;
+    }
     for (int i = 0; i < 2 && given != NULL; i++) {
         if (truth < 0 || truth == i) {
             out[i] = call(im, numbers[i], given + 1, op->input_count - 1, op->output_count);
         }
+        if (truth < 0) {
+            swap_variables(im, values[i], values[2]);
+        }
     }
     im->op = op;
+    if (truth < 0 && given != NULL) {
+        choose_variables(im, given[0].plain, values);
+    }
     for (uint32_t i = 0; m->status == VTA_OK && i < op->output_count; i++) {
         if (truth >= 0) {
             set_output(im, i, &out[truth][i]);
@@ -193,7 +245,10 @@ void tfl_import_if(tfl *im)
 void tfl_import_call_once(tfl *im)
 {
     const tfl_op *op = im->op;
+    const bool once = im->once;
+    im->once = true;
     (void)call(im, tfl_option(im, 0, 4, 0), (const argument[]){{0}}, 0, 0);
+    im->once = once;
     im->op = op;
 }
 
@@ -227,7 +282,7 @@ void tfl_import_variable(tfl *im)
         return;
     }
     if (at == im->variable_count) {
-        if (at == 0) {
+        if (at == 0 && (im->options == NULL || !im->options->states)) {
             tfl_note(im, "its variables start anew in each run");
         }
         im->variables[im->variable_count++] = v;
@@ -245,16 +300,29 @@ static tfl_variable *variable_of(tfl *im)
     return &im->variables[t->handle - 1];
 }
 
+/* What it is now: before it was assigned in this run, what the last run left. */
+static vtac_id value_of_variable(tfl *im, tfl_variable *v)
+{
+    if (v->fresh && !im->once) {
+        char name[200];
+        (void)snprintf(name, sizeof name, "%.*s", (int)(v->length[1] < 190 ? v->length[1] : 190),
+                       v->name == NULL ? "variable" : v->name);
+        v->fresh = false;
+        v->value = tfl_state_of(im, name, v->value, &v->value);
+    }
+    return v->value;
+}
+
 void tfl_import_read_variable(tfl *im)
 {
-    const tfl_variable *v = variable_of(im);
+    tfl_variable *v = variable_of(im);
     if (v != NULL && v->value == 0) {
         vtac_make_fail(&im->maker, VTA_INVALID, "a variable '%.*s' that nothing was assigned to",
                        (int)(v->length[1] < 80 ? v->length[1] : 80), v->name == NULL ? "" : v->name);
         return;
     }
     if (v != NULL) {
-        tfl_set(im, 0, v->value);
+        tfl_set(im, 0, value_of_variable(im, v));
     }
 }
 
@@ -264,5 +332,6 @@ void tfl_import_assign_variable(tfl *im)
     const vtac_id value = tfl_plain(im, 1);
     if (v != NULL && im->maker.status == VTA_OK) {
         v->value = value;
+        v->fresh = im->once;
     }
 }

@@ -358,6 +358,8 @@ vtac_id tfl_lstm_steps(const lstm *l, vtac_id x)
         state = next_state(&p, sums, cell);
         out[at] = state;
     }
+    tfl_leave(im, l->at.first_state, state);
+    tfl_leave(im, l->at.first_cell, l->whole ? vtac_make_cast(m, cell, VTAC_I16) : cell);
     return vtac_make_reshape(m, vtac_make_concat(m, out, (uint32_t)l->steps, 0),
                              (int64_t[]){l->steps, l->batch, l->width}, 3);
 }

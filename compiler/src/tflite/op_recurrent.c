@@ -167,6 +167,8 @@ static vtac_id onnx_lstm(const lstm *l, vtac_id x)
     }
     vtac_id out[3] = {0};
     vtac_make_many(m, VTAC_OP_LSTM, in, in[7] == 0 ? 7 : 8, attrs, count, out, 3);
+    tfl_leave(im, l->at.first_state, out[1]);
+    tfl_leave(im, l->at.first_cell, out[2]);
     return vtac_make_reshape(m, out[0], (int64_t[]){l->steps, l->batch, l->units}, 3);
 }
 
@@ -308,6 +310,7 @@ static vtac_id simple_cell(lstm *l, vtac_id x, const simple *s)
                        tfl_rows_by(im, h, s->first + 1, s->asymmetric));
         out[at] = h = tfl_activate(im, h, tfl_out(im, 0), s->activation);
     }
+    tfl_leave(im, s->first + 3, h);
     return vtac_make_reshape(m, vtac_make_concat(m, out, (uint32_t)l->steps, 0),
                              (int64_t[]){l->steps, l->batch, units}, 3);
 }
@@ -394,6 +397,7 @@ static vtac_id svdf_integers(tfl *im, vtac_id x, const int64_t *size, int64_t un
     y = tfl_rescale(im, y, vtac_tfl_scale_of((double)one), VTAC_ROUND_AWAY);
     y = vtac_make_clip(m, y, INT16_MIN, INT16_MAX);
     y = pushed(im, vtac_make_cast(m, tfl_plain(im, 4), VTAC_I32), y, size[0], size[1], size[2]);
+    tfl_leave(im, 4, vtac_make_cast(m, y, VTAC_I16));
     y = vtac_make2(m, VTAC_OP_MUL, y, vtac_make_cast(m, tfl_plain(im, 2), VTAC_I32));
     y = vtac_make_reduce(m, VTAC_OP_REDUCE_SUM, y, last, 1, false);
     y = vtac_make_reshape(m, y, (int64_t[]){size[0], units, rank}, 3);
@@ -413,6 +417,7 @@ static vtac_id svdf_floats(tfl *im, vtac_id x, const int64_t *size, int64_t unit
     }
     vtac_id y = tfl_rows_by(im, x, 1, tfl_option(im, 2, 1, 0) != 0);
     y = pushed(im, tfl_plain(im, 4), y, size[0], size[1], size[2]);
+    tfl_leave(im, 4, y);
     y = vtac_make_reduce(m, VTAC_OP_REDUCE_SUM, vtac_make2(m, VTAC_OP_MUL, y, weights), last, 1, false);
     y = vtac_make_reshape(m, y, (int64_t[]){size[0], units, rank}, 3);
     y = vtac_make_reduce(m, VTAC_OP_REDUCE_SUM, y, last, 1, false);
