@@ -105,7 +105,7 @@ int cli_parse(const cli_verb *verb, int argc, char **argv, cli_args *args)
     args->operands = calloc((size_t)argc + 1, sizeof *args->operands);
     args->given = calloc((size_t)argc + 1, sizeof *args->given);
     if (args->operands == NULL || args->given == NULL) {
-        (void)fprintf(stderr, "vtac: out of memory\n");
+        cli_say("vtac: out of memory\n");
         return CLI_FAILED;
     }
     bool only_operands = false;

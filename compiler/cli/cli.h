@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "ground.h"
 #include "vta/driver.h"
 #include "vta/program.h"
 
@@ -39,6 +40,7 @@ typedef struct cli_verb {
     const char *const *words; /* fixed first operands ("list", "show", …), or NULL */
     size_t word_count;
     size_t least, most; /* operands */
+    bool alone;         /* needs the program vtac around it: signals, itself as a process */
     int (*run)(const cli_args *args);
 } cli_verb;
 
@@ -66,6 +68,9 @@ const char *cli_next(const cli_args *args, const char *option, size_t *at);
 /* Splits the words after the verb. CLI_OK, or CLI_USAGE with the message written. */
 int cli_parse(const cli_verb *verb, int argc, char **argv, cli_args *args);
 void cli_args_free(cli_args *args);
+
+/* The verb of a name, NULL where there is none. */
+const cli_verb *cli_verb_find(const char *name);
 
 /* "vtac VERB: sentence" and how to get help, on stderr; returns CLI_USAGE. */
 __attribute__((format(printf, 2, 3))) int cli_usage(const cli_args *args, const char *fmt, ...);

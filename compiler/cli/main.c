@@ -9,17 +9,12 @@
 #include "cli.h"
 #include "vta/str.h"
 
-const cli_verb *const cli_verbs[] = {
-#define CLI_VERB(name) &cli_verb_##name,
-#include "verbs.def"
-#undef CLI_VERB
-};
-const size_t cli_verb_count = sizeof cli_verbs / sizeof cli_verbs[0];
+enum { MOST_VERBS = 64 };
 
 static int unknown_verb(const char *word)
 {
-    const char *names[sizeof cli_verbs / sizeof cli_verbs[0]];
-    for (size_t i = 0; i < cli_verb_count; i++) {
+    const char *names[MOST_VERBS];
+    for (size_t i = 0; i < cli_verb_count && i < MOST_VERBS; i++) {
         names[i] = cli_verbs[i]->name;
     }
     const char *near = vta_nearest(word, names, cli_verb_count);
@@ -29,19 +24,6 @@ static int unknown_verb(const char *word)
     }
     (void)fprintf(stderr, " (try 'vtac help')\n");
     return CLI_USAGE;
-}
-
-static const cli_verb *find_verb(const char *word)
-{
-    if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0) {
-        return &cli_verb_help;
-    }
-    for (size_t i = 0; i < cli_verb_count; i++) {
-        if (strcmp(cli_verbs[i]->name, word) == 0) {
-            return cli_verbs[i];
-        }
-    }
-    return NULL;
 }
 
 static int run_verb(const cli_verb *verb, int argc, char **argv)
@@ -72,6 +54,6 @@ int main(int argc, char **argv)
         (void)printf("vtac %s, instruction set %d.%d\n", vta_version(), VTA_ISA_MAJOR, VTA_ISA_MINOR);
         return cli_done(NULL);
     }
-    const cli_verb *verb = find_verb(argv[1]);
+    const cli_verb *verb = cli_verb_find(argv[1]);
     return verb == NULL ? unknown_verb(argv[1]) : run_verb(verb, argc - 2, argv + 2);
 }

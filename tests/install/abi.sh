@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# abi.sh ROOT [record]: the library against the record of the last release, runtime/install/libvta.abi, with what may change
+# abi.sh ROOT BUILD [record]: the library against the record of the last release, runtime/install/libvta.abi, with what may change
 # in libvta.suppr: nothing that a program compiled then could use is gone or another. The library is built here with all that
 # a debugger would know, which is where types come from. `record` writes the record.
 set -eu
@@ -21,7 +21,10 @@ compare() { # RECORD
 }
 
 library "$root" now
-if [ "${2:-}" = record ]; then
+compiler=$folder/libvtac.abi # its one file with types is built with them always
+if [ "${3:-}" = record ]; then
+    abidw --headers-dir "$root/compiler/include" --drop-private-types --drop-undefined-syms --no-corpus-path --no-comp-dir-path \
+        --no-show-locs --out-file "$compiler" "$2/lib/libvtac.so"
     abidw --headers-dir "$work/now/include" --drop-private-types --drop-undefined-syms --no-corpus-path --no-comp-dir-path \
         --no-show-locs --out-file "$record" "$work/now/lib/libvta.so"
     echo "abi: recorded $(grep -c '<elf-symbol ' "$record") functions"
@@ -29,6 +32,10 @@ if [ "${2:-}" = record ]; then
 fi
 compare "$record" ||
     { echo "abi: a program that was linked with the last release would break; if no release has promised it: ./run abi"; exit 1; }
+
+abidiff --no-added-syms "$compiler" "$2/lib/libvtac.so" || { echo "abi: a program that was linked with the last libvtac would break"; exit 1; }
+sed "/class-decl name='libvtac_options'/,/class-decl>/s/layout-offset-in-bits='192'/layout-offset-in-bits='256'/" "$compiler" >"$work/options.abi"
+! abidiff --no-added-syms "$work/options.abi" "$2/lib/libvtac.so" >/dev/null 2>&1 || { echo "abi: other options of libvtac are not noticed"; exit 1; }
 
 # Records of a library with one function more, and of one with another structure, must not pass.
 spoiled() { # NAME SCRIPT

@@ -31,6 +31,11 @@ vtac run ad.so --device 'pipe:vtac-agent --stdio?device=fsim' >agent.txt
 vtac config schema >schema.json
 awk '/^```c$/ { on = 1; next } /^```$/ { if (on) exit } on' /try/FRONT.md >classify.c
 gcc -std=c17 -Wall -Wextra -Werror classify.c $(pkg-config --cflags --libs vta) -ljpeg -o classify
+printf '#include <stdio.h>\n#include <vtac.h>\nint main(void) { libvtac_options o = {sizeof o, "own.so"}; char *said; int s = libvtac_compile("ad.onnx", &o, &said); puts(said); libvtac_free(said); return s; }\n' >compile.c
+gcc -std=c99 compile.c $(pkg-config --cflags --libs vtac) -o compile
+./compile
+vta-run own.so >/dev/null
+python3 -c 'import vta; print(vta.compile("ad.onnx", "py.so"))'
 if ./classify none.so classify.c 2>said; then exit 1; fi
 grep none.so said
 sh /try/readme.sh /try/README.md /usr /try/pictures cpp python go java js

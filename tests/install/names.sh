@@ -3,7 +3,7 @@
 #
 # The library as a guest in another program: what it exports is what its headers declare, no more and no less; no
 # external name is without our prefix, in the archive either; each header compiles alone, as the strictest C and C++.
-# Arguments: BUILD CC CXX MAP
+# Arguments: BUILD CC CXX MAP MAP_OF_LIBVTAC
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 # shellcheck source=tests/install/lib.sh
@@ -13,7 +13,7 @@ map=$4
 failed=0
 fail() { echo "names: $*"; failed=1; }
 
-headers=$(cd "$prefix/include" && find vta -type f | sort) # vta.hpp is a binding, and tested as such
+headers=$(cd "$prefix/include" && find vta vtac.h -type f | sort) # vta.hpp is a binding, and tested as such
 [ "$(echo "$headers" | wc -l)" -le 8 ] || fail "more than eight headers: $headers"
 for header in $headers; do
     echo "#include <$header>" >"$work/alone.c"
@@ -32,6 +32,17 @@ sed -n 's/^    \([A-Za-z0-9_]*\);$/\1/p' "$map" | sort -u >"$work/promised"
 diff "$work/promised" "$work/declared" || fail 'what the map promises (<) is not what the headers declare (>)'
 diff "$work/promised" "$work/versioned" || fail 'what the map promises (<) is not what the library exports (>)'
 sed 's/@.*//' "$work/exported" | grep -v '^VTA_1\.[0-9]*$' | sort -u | diff "$work/versioned" - || fail 'an export has no version'
+
+# The same of libvtac.
+library=$(readlink -f "$libdir/libvtac.so")
+readelf -dW "$library" | grep -q 'SONAME.*\[libvtac\.so\.1\]' || fail 'its SONAME is not libvtac.so.1'
+sed -n 's/^    \([A-Za-z0-9_]*\);$/\1/p' "$5" | sort -u >"$work/promised"
+nm -D --defined-only --with-symbol-versions "$library" | sed -n 's/.* [TWDBRV] \(.*\)@@VTAC_1\.[0-9]*$/\1/p' | sort -u >"$work/versioned"
+nm -D --defined-only "$library" | sed -n 's/.* [TWDBRV] \(.*\)/\1/p' | grep -v '^VTAC_1\.[0-9]*$' | sed 's/@.*//' | sort -u >"$work/exported"
+diff "$work/promised" "$work/versioned" || fail 'what the map of libvtac promises (<) is not what it exports (>)'
+diff "$work/promised" "$work/exported" || fail 'an export of libvtac has no version'
+$cc -E -P -I"$prefix/include" "$prefix/include/vtac.h" | grep -oE '\blibvtac_[a-z]+\(' | tr -d '(' | sort -u | diff "$work/promised" - ||
+    fail 'what the map of libvtac promises (<) is not what vtac.h declares (>)'
 
 nm --defined-only -g "$libdir/libvta.a" 2>/dev/null | awk 'NF == 3 { print $3 }' | sort -u >"$work/archive"
 [ "$(wc -l <"$work/archive")" -gt 100 ] || fail 'nm finds few names in libvta.a'

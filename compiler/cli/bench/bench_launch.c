@@ -74,22 +74,22 @@ static void tell(const cli_args *args, const char *uri, const launches *l, doubl
     const double scale = 1e6 * slower;
     const double median = scale * l->work[LAUNCHES / 2];
     if (cli_flag(args, "--json")) {
-        (void)printf("{\"device\": ");
+        cli_print("{\"device\": ");
         cli_json_string(uri);
-        (void)printf(", \"launches\": %d, \"slower\": %g, \"host_us\": %.3f, \"host_least_us\": %.3f, "
-                     "\"host_most_us\": %.3f, \"passed_us\": %.3f, \"cycles\": %" PRIu64
-                     ", \"simulated_here\": %s}\n",
-                     LAUNCHES, slower, median, scale * l->work[0], scale * l->work[LAUNCHES - 1],
-                     1e6 * l->passed[LAUNCHES / 2], l->cycles, vta_uio_is(uri) ? "false" : "true");
+        cli_print(", \"launches\": %d, \"slower\": %g, \"host_us\": %.3f, \"host_least_us\": %.3f, "
+                  "\"host_most_us\": %.3f, \"passed_us\": %.3f, \"cycles\": %" PRIu64
+                  ", \"simulated_here\": %s}\n",
+                  LAUNCHES, slower, median, scale * l->work[0], scale * l->work[LAUNCHES - 1],
+                  1e6 * l->passed[LAUNCHES / 2], l->cycles, vta_uio_is(uri) ? "false" : "true");
         return;
     }
-    (void)printf("%s: a launch costs the host %.1f us (median of %d; least %.1f, most %.1f)", uri, median,
-                 LAUNCHES, scale * l->work[0], scale * l->work[LAUNCHES - 1]);
-    (void)printf(", %.1f us pass; %" PRIu64 " cycles\n", 1e6 * l->passed[LAUNCHES / 2], l->cycles);
+    cli_print("%s: a launch costs the host %.1f us (median of %d; least %.1f, most %.1f)", uri, median,
+              LAUNCHES, scale * l->work[0], scale * l->work[LAUNCHES - 1]);
+    cli_print(", %.1f us pass; %" PRIu64 " cycles\n", 1e6 * l->passed[LAUNCHES / 2], l->cycles);
     if (!vta_uio_is(uri)) {
-        (void)printf("the simulator's own work is in it; a board, or 'vtac board' and --device uio:DIR, "
-                     "shows the driver's "
-                     "alone\n");
+        cli_print("the simulator's own work is in it; a board, or 'vtac board' and --device uio:DIR, "
+                  "shows the driver's "
+                  "alone\n");
     }
 }
 

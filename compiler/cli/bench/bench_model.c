@@ -241,14 +241,14 @@ static void json_step(const model_bench *b, uint32_t i)
     const vta_step_profile *s = &vta_model_steps(b->model, &count)[i];
     double rate;
     const measure m = step_measure(b, i, &rate);
-    (void)printf("%s{\"name\": ", i > 0 ? ",\n " : "");
+    cli_print("%s{\"name\": ", i > 0 ? ",\n " : "");
     cli_json_string(s->name);
-    (void)printf(", \"op\": ");
+    cli_print(", \"op\": ");
     cli_json_string(s->op);
-    (void)printf(", \"median_us\": %.3f, \"least_us\": %.3f, \"spread\": %.4f, \"gflops\": %.3f, "
-                 "\"cycles\": %llu, \"slow\": %s}",
-                 1e6 * m.median, 1e6 * m.least, m.spread, rate, (unsigned long long)s->cycles,
-                 is_slow(b, i) ? "true" : "false");
+    cli_print(", \"median_us\": %.3f, \"least_us\": %.3f, \"spread\": %.4f, \"gflops\": %.3f, "
+              "\"cycles\": %llu, \"slow\": %s}",
+              1e6 * m.median, 1e6 * m.least, m.spread, rate, (unsigned long long)s->cycles,
+              is_slow(b, i) ? "true" : "false");
 }
 
 static uint64_t flops_of(const model_bench *b)
@@ -266,25 +266,25 @@ static void print_json(const model_bench *b)
 {
     const measure m = measure_of(b->whole, b->runs);
     const uint64_t flops = flops_of(b);
-    (void)printf("{\"model\": ");
+    cli_print("{\"model\": ");
     cli_json_string(b->args->operands[0]);
-    (void)printf(", \"device\": ");
+    cli_print(", \"device\": ");
     cli_json_string(vta_model_device_uri(b->model));
-    (void)printf(", \"threads\": %u, \"runs\": %llu, \"median_ms\": %.5f, \"least_ms\": %.5f, "
-                 "\"most_ms\": %.5f, \"spread\": %.4f, \"flops\": %llu, \"gflops\": %.3f, "
-                 "\"cycles\": %llu",
-                 vta_model_threads(b->model), (unsigned long long)b->runs, 1e3 * m.median, 1e3 * m.least,
-                 1e3 * m.most, m.spread, (unsigned long long)flops, rate_of(flops, m.median),
-                 (unsigned long long)vta_model_cycles(b->model));
+    cli_print(", \"threads\": %u, \"runs\": %llu, \"median_ms\": %.5f, \"least_ms\": %.5f, "
+              "\"most_ms\": %.5f, \"spread\": %.4f, \"flops\": %llu, \"gflops\": %.3f, "
+              "\"cycles\": %llu",
+              vta_model_threads(b->model), (unsigned long long)b->runs, 1e3 * m.median, 1e3 * m.least,
+              1e3 * m.most, m.spread, (unsigned long long)flops, rate_of(flops, m.median),
+              (unsigned long long)vta_model_cycles(b->model));
     if (b->steps != NULL) {
-        (void)printf(", \"steps\": [");
+        cli_print(", \"steps\": [");
         for (uint32_t i = 0; i < b->step_count; i++) {
             json_step(b, i);
         }
-        (void)printf("]");
+        cli_print("]");
         cli_layers_json(b->model);
     }
-    (void)printf("}\n");
+    cli_print("}\n");
 }
 
 /* What the word slow behind a step says, where there is one. */
@@ -309,7 +309,7 @@ static void print_text(const model_bench *b)
                  b->args->operands[0], 1e3 * m.median, 50 * m.spread, 1e3 * m.least, 1e3 * m.most,
                  (unsigned long long)b->runs, rate_of(flops_of(b), m.median));
     if (cycles > 0) {
-        (void)printf("%llu cycles on %s\n", (unsigned long long)cycles, vta_model_device_uri(b->model));
+        cli_print("%llu cycles on %s\n", (unsigned long long)cycles, vta_model_device_uri(b->model));
     }
     if (b->steps != NULL) {
         cli_table(columns, sizeof columns / sizeof columns[0], b->step_count, fill_step, b);

@@ -214,11 +214,11 @@ static void tell(const pipeline *p)
     const double overlapped = account(p, MODELS);
     const uint32_t clock = vta_device_config(p->device)->clock_mhz;
     if (cli_flag(p->args, "--json")) {
-        (void)printf("{\"model\": ");
+        cli_print("{\"model\": ");
         cli_json_string(p->args->operands[0]);
-        (void)printf(", \"device\": ");
+        cli_print(", \"device\": ");
         cli_json_string(vta_device_uri(p->device));
-        (void)printf(
+        cli_print(
             ", \"images\": %u, \"clock_mhz\": %u, \"cycles\": %llu, \"slower\": %g, \"before_ms\": %.4f, "
             "\"host_ms\": %.4f, \"accelerator_ms\": %.4f, \"in_turn_per_s\": %.4f, "
             "\"overlapped_per_s\": %.4f, \"gain\": %.4f}\n",

@@ -133,8 +133,8 @@ static vta_status run_variant(const bench_devices *devices, const bench_row *row
     }
     vta_code_destroy(code);
     if (status == VTA_OK && devices->progress) {
-        (void)fprintf(stderr, "%s, variant %u, length %u: %" PRIu64 " cycles\n", row->key, variant, length,
-                      out->counters.cycles);
+        cli_say("%s, variant %u, length %u: %" PRIu64 " cycles\n", row->key, variant, length,
+                out->counters.cycles);
     }
     return status;
 }

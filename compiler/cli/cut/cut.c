@@ -445,37 +445,37 @@ vta_status cli_cut_run(const cli_args *args, const cli_work *how, vta_model *mod
 void cli_cut_tell(const cli_cut *cut)
 {
     if (cut->why[0] != '\0') {
-        (void)printf("simulated in one piece: %s\n", cut->why);
+        cli_print("simulated in one piece: %s\n", cut->why);
     }
     for (uint32_t i = 0; cut->why[0] == '\0' && i < cut->count; i++) {
         const cut_launch *l = cut->launches[i];
         if (l->part_count < 2) {
-            (void)printf("program %" PRIu32 " simulated in one piece: %s\n", i + 1, l->why);
+            cli_print("program %" PRIu32 " simulated in one piece: %s\n", i + 1, l->why);
         }
         for (uint32_t k = 0; k + 1 < l->part_count; k++) {
             const vta_match *m = &l->matches[k];
-            (void)printf("program %" PRIu32 " cut at cycle %" PRIu64 ", instruction %" PRIu32
-                         ": exact, both parts alike for %" PRIu64 " cycles\n",
-                         i + 1, m->seen, m->insn, m->cycles);
+            cli_print("program %" PRIu32 " cut at cycle %" PRIu64 ", instruction %" PRIu32
+                      ": exact, both parts alike for %" PRIu64 " cycles\n",
+                      i + 1, m->seen, m->insn, m->cycles);
         }
     }
 }
 
 void cli_cut_json(const cli_cut *cut)
 {
-    (void)printf(", \"parts\": [");
+    cli_print(", \"parts\": [");
     for (uint32_t i = 0; i < cut->count; i++) {
         const cut_launch *l = cut->launches[i];
-        (void)printf("%s{\"parts\": %" PRIu32 ", \"why\": ", i > 0 ? ", " : "",
-                     l->part_count > 1 ? l->part_count : 1);
+        cli_print("%s{\"parts\": %" PRIu32 ", \"why\": ", i > 0 ? ", " : "",
+                  l->part_count > 1 ? l->part_count : 1);
         cli_json_string(cut->why[0] != '\0' ? cut->why : l->why);
-        (void)printf(", \"cuts\": [");
+        cli_print(", \"cuts\": [");
         for (uint32_t k = 0; k + 1 < l->part_count; k++) {
             const vta_match *m = &l->matches[k];
-            (void)printf("%s{\"cycle\": %" PRIu64 ", \"insn\": %" PRIu32 ", \"alike\": %" PRIu64 "}",
-                         k > 0 ? ", " : "", m->seen, m->insn, m->cycles);
+            cli_print("%s{\"cycle\": %" PRIu64 ", \"insn\": %" PRIu32 ", \"alike\": %" PRIu64 "}",
+                      k > 0 ? ", " : "", m->seen, m->insn, m->cycles);
         }
-        (void)printf("]}");
+        cli_print("]}");
     }
-    (void)printf("]");
+    cli_print("]");
 }

@@ -84,24 +84,23 @@ void cli_layers_json(const vta_model *model)
 {
     uint32_t count;
     const vta_layer_profile *layers = vta_model_layers(model, &count);
-    (void)printf(", \"layers\": [");
+    cli_print(", \"layers\": [");
     for (uint32_t i = 0; i < count; i++) {
         const vta_layer_profile *l = &layers[i];
-        (void)printf("%s{\"name\": ", i > 0 ? ",\n " : "");
+        cli_print("%s{\"name\": ", i > 0 ? ",\n " : "");
         cli_json_string(l->name);
-        (void)printf(", \"op\": \"%s\", \"step\": %u, \"node\": %u, \"macs\": %llu, \"predicted\": %llu, "
-                     "\"cycles\": %llu, \"bytes_read\": %llu, \"bytes_written\": %llu, \"bound\": \"%s\", "
-                     "\"joined\": %s, \"split\": {",
-                     l->op, l->step, l->node, (unsigned long long)l->macs, (unsigned long long)l->predicted,
-                     (unsigned long long)l->cycles, (unsigned long long)l->bytes_read,
-                     (unsigned long long)l->bytes_written, l->bound, l->joined ? "true" : "false");
+        cli_print(", \"op\": \"%s\", \"step\": %u, \"node\": %u, \"macs\": %llu, \"predicted\": %llu, "
+                  "\"cycles\": %llu, \"bytes_read\": %llu, \"bytes_written\": %llu, \"bound\": \"%s\", "
+                  "\"joined\": %s, \"split\": {",
+                  l->op, l->step, l->node, (unsigned long long)l->macs, (unsigned long long)l->predicted,
+                  (unsigned long long)l->cycles, (unsigned long long)l->bytes_read,
+                  (unsigned long long)l->bytes_written, l->bound, l->joined ? "true" : "false");
         for (int c = 0; c < VTA_CYCLE_CLASSES; c++) {
-            (void)printf("%s\"%s\": %llu", c > 0 ? ", " : "", class_names[c],
-                         (unsigned long long)l->split[c]);
+            cli_print("%s\"%s\": %llu", c > 0 ? ", " : "", class_names[c], (unsigned long long)l->split[c]);
         }
-        (void)printf("}, \"schedule\": ");
+        cli_print("}, \"schedule\": ");
         cli_json_string(l->schedule);
-        (void)printf("}");
+        cli_print("}");
     }
-    (void)printf("]");
+    cli_print("]");
 }

@@ -16,8 +16,8 @@ enum { MOST_TEXT = 1 << 30 };
 static void report(void *context, const vtac_pass_report *r)
 {
     (void)context;
-    (void)fprintf(stderr, "pass %-24s %8.2f ms  %6u changes  %6u nodes\n", r->pass->name, r->seconds * 1e3,
-                  r->changes, r->nodes);
+    cli_say("pass %-24s %8.2f ms  %6u changes  %6u nodes\n", r->pass->name, r->seconds * 1e3, r->changes,
+            r->nodes);
 }
 
 int cli_read_passes(const cli_args *args, vtac_pass_options *out)
@@ -50,7 +50,7 @@ typedef struct teller {
 static void tell(void *context, const char *text)
 {
     const teller *t = context;
-    (void)fprintf(stderr, "vtac %s: %s: %s\n", t->verb, t->path, text);
+    cli_say("vtac %s: %s: %s\n", t->verb, t->path, text);
 }
 
 vta_status cli_load_graph(const cli_args *args, const char *path, const cli_shapes *shapes, vtac_graph **out,
@@ -94,12 +94,12 @@ int cli_list_passes(const cli_args *args)
     }
     for (int i = 0; i < VTAC_PASS_COUNT; i++) {
         const vtac_pass_info *pass = vtac_pass_get((vtac_pass)i);
-        (void)printf("%s{\"name\": ", i == 0 ? "[" : ", ");
+        cli_print("%s{\"name\": ", i == 0 ? "[" : ", ");
         cli_json_string(pass->name);
-        (void)printf(", \"level\": %d, \"doc\": ", pass->level);
+        cli_print(", \"level\": %d, \"doc\": ", pass->level);
         cli_json_string(pass->doc);
-        (void)fputs("}", stdout);
+        cli_put("}");
     }
-    (void)fputs("]\n", stdout);
+    cli_put("]\n");
     return cli_done(args);
 }

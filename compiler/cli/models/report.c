@@ -88,7 +88,7 @@ static double share_of(const vtac_partition *p)
 void cli_report_text_of(const vtac_partition *p)
 {
     if (p == NULL) {
-        (void)printf("nothing runs on the accelerator; '--target vta' compiles for it\n");
+        cli_print("nothing runs on the accelerator; '--target vta' compiles for it\n");
         return;
     }
     static const cli_column columns[] = {
@@ -99,7 +99,7 @@ void cli_report_text_of(const vtac_partition *p)
     const double seconds = (double)s.cycles / (1e6 * p->config.clock_mhz);
     cli_table(columns, sizeof columns / sizeof columns[0], s.layers, fill_row,
               &(rows){.partition = p, .peak = s.peak});
-    (void)printf("\n");
+    cli_print("\n");
     cli_sentence(INDENT, "configuration  %s: %ux%ux%u, %u-bit bus, %u MHz", p->config.name, p->config.batch,
                  p->config.block_in, p->config.block_out, 1U << p->config.log_bus_width, p->config.clock_mhz);
     cli_sentence(INDENT, "memory         %llu bytes of constants, %llu to work in, %u instructions",
@@ -133,18 +133,18 @@ static void json_layer(const vtac_region *region, uint32_t i, double peak)
     const vtac_vta_plan *plan = &region->image.plans[i];
     const vtac_vta_cost *cost = &plan->cost;
     least_bytes(&region->region, layer, &read, &written);
-    (void)printf("{\"name\": ");
+    cli_print("{\"name\": ");
     cli_json_string(layer->name);
-    (void)printf(", \"op\": \"%s\", \"node\": %u, \"macs\": %llu, \"cycles\": %llu, \"utilization\": %.4f, "
-                 "\"bytes_read\": %llu, \"bytes_written\": %llu, \"array\": %llu, \"least_read\": %llu, "
-                 "\"least_written\": %llu, \"bound\": \"%s\", \"joined\": %s, \"schedule\": ",
-                 layer->op, layer->node, (unsigned long long)cost->macs, (unsigned long long)cost->cycles,
-                 part((double)cost->macs, (double)cost->cycles * peak), (unsigned long long)cost->bytes_read,
-                 (unsigned long long)cost->bytes_written, (unsigned long long)cost->array,
-                 (unsigned long long)read, (unsigned long long)written, bound_of(cost),
-                 plan->joined_into >= 0 ? "true" : "false");
+    cli_print(", \"op\": \"%s\", \"node\": %u, \"macs\": %llu, \"cycles\": %llu, \"utilization\": %.4f, "
+              "\"bytes_read\": %llu, \"bytes_written\": %llu, \"array\": %llu, \"least_read\": %llu, "
+              "\"least_written\": %llu, \"bound\": \"%s\", \"joined\": %s, \"schedule\": ",
+              layer->op, layer->node, (unsigned long long)cost->macs, (unsigned long long)cost->cycles,
+              part((double)cost->macs, (double)cost->cycles * peak), (unsigned long long)cost->bytes_read,
+              (unsigned long long)cost->bytes_written, (unsigned long long)cost->array,
+              (unsigned long long)read, (unsigned long long)written, bound_of(cost),
+              plan->joined_into >= 0 ? "true" : "false");
     cli_json_string(plan->schedule);
-    (void)printf("}");
+    cli_print("}");
 }
 
 void cli_report_json_of(const vtac_partition *p)
@@ -155,18 +155,18 @@ void cli_report_json_of(const vtac_partition *p)
     const summary s = sum_up(p);
     const double seconds = (double)s.cycles / (1e6 * p->config.clock_mhz);
     bool first = true;
-    (void)printf(", \"layers\": [");
+    cli_print(", \"layers\": [");
     for (uint32_t r = 0; r < p->region_count; r++) {
         for (uint32_t i = 0; i < p->regions[r].region.layer_count; i++) {
-            (void)printf("%s", first ? "" : ",\n ");
+            cli_print("%s", first ? "" : ",\n ");
             json_layer(&p->regions[r], i, s.peak);
             first = false;
         }
     }
-    (void)printf("],\n \"config\": \"%s\", \"regions\": %u, \"device_constant_bytes\": %llu, "
-                 "\"device_work_bytes\": %llu, \"instructions\": %u, \"share\": %.4f, \"macs\": %llu, "
-                 "\"cycles\": %llu, \"milliseconds\": %.4f, \"inferences_per_s\": %.2f",
-                 p->config.name, p->region_count, (unsigned long long)p->constant_bytes,
-                 (unsigned long long)p->work_bytes, s.insns, share_of(p), (unsigned long long)s.macs,
-                 (unsigned long long)s.cycles, 1e3 * seconds, part(1.0, seconds));
+    cli_print("],\n \"config\": \"%s\", \"regions\": %u, \"device_constant_bytes\": %llu, "
+              "\"device_work_bytes\": %llu, \"instructions\": %u, \"share\": %.4f, \"macs\": %llu, "
+              "\"cycles\": %llu, \"milliseconds\": %.4f, \"inferences_per_s\": %.2f",
+              p->config.name, p->region_count, (unsigned long long)p->constant_bytes,
+              (unsigned long long)p->work_bytes, s.insns, share_of(p), (unsigned long long)s.macs,
+              (unsigned long long)s.cycles, 1e3 * seconds, part(1.0, seconds));
 }

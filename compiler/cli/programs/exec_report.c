@@ -119,13 +119,13 @@ static void print_counts(const vta_counters *counters)
 
 static void print_clock(const vta_counters *counters, uint32_t clock_mhz)
 {
-    (void)printf("cycles    %" PRIu64 ", %.3f ms at %" PRIu32 " MHz\n", counters->cycles,
-                 (double)counters->cycles / (1e3 * clock_mhz), clock_mhz);
+    cli_print("cycles    %" PRIu64 ", %.3f ms at %" PRIu32 " MHz\n", counters->cycles,
+              (double)counters->cycles / (1e3 * clock_mhz), clock_mhz);
     for (size_t i = 0; i < sizeof stalls / sizeof stalls[0]; i++) {
-        (void)printf("          %s: busy %" PRIu64 " (waiting for memory %" PRIu64
-                     "), waiting for tokens %" PRIu64 "\n",
-                     stalls[i].unit, counter(counters, stalls[i].busy), counter(counters, stalls[i].mem),
-                     counter(counters, stalls[i].token));
+        cli_print("          %s: busy %" PRIu64 " (waiting for memory %" PRIu64
+                  "), waiting for tokens %" PRIu64 "\n",
+                  stalls[i].unit, counter(counters, stalls[i].busy), counter(counters, stalls[i].mem),
+                  counter(counters, stalls[i].token));
     }
 }
 
@@ -134,29 +134,29 @@ static void print_match(const cli_match *match)
     const bool color = cli_fancy(STDOUT_FILENO);
     const char *end = color ? "\033[0m" : "";
     if (match->differing == 0) {
-        (void)printf("expect    %s: %sok%s, %" PRIu64 " values\n", match->symbol->name,
-                     color ? "\033[32m" : "", end, match->values);
+        cli_print("expect    %s: %sok%s, %" PRIu64 " values\n", match->symbol->name, color ? "\033[32m" : "",
+                  end, match->values);
         return;
     }
-    (void)printf("expect    %s: %swrong%s at index %" PRIu64 ": expected %" PRId64 ", got %" PRId64
-                 " (%" PRIu64 " of %" PRIu64 " values differ)\n",
-                 match->symbol->name, color ? "\033[31m" : "", end, match->index, match->expected, match->got,
-                 match->differing, match->values);
+    cli_print("expect    %s: %swrong%s at index %" PRIu64 ": expected %" PRId64 ", got %" PRId64 " (%" PRIu64
+              " of %" PRIu64 " values differ)\n",
+              match->symbol->name, color ? "\033[31m" : "", end, match->index, match->expected, match->got,
+              match->differing, match->values);
 }
 
 void cli_report_text(const cli_result *result, const vta_program *program)
 {
-    (void)printf("program   %s: %" PRIu32 " instructions for '%s'\n", result->path, program->insn_count,
-                 program->config.name);
-    (void)printf("device    %s\n", result->device);
+    cli_print("program   %s: %" PRIu32 " instructions for '%s'\n", result->path, program->insn_count,
+              program->config.name);
+    cli_print("device    %s\n", result->device);
     for (size_t i = 0; i < result->match_count; i++) {
         print_match(&result->matches[i]);
     }
     if (result->match_count == 0) {
-        (void)printf("expect    nothing: the program has no '.expect'\n");
+        cli_print("expect    nothing: the program has no '.expect'\n");
     }
     print_counts(&result->report.counters);
-    (void)printf("time      %.6f s\n", result->seconds);
+    cli_print("time      %.6f s\n", result->seconds);
     if (result->report.counters.cycles > 0) {
         print_clock(&result->report.counters, program->config.clock_mhz);
     }
@@ -165,59 +165,59 @@ void cli_report_text(const cli_result *result, const vta_program *program)
 /* "inp bytes" of load becomes "load_inp_bytes". */
 static void print_key(const char *unit, const char *what)
 {
-    (void)printf("\"%s_", unit);
+    cli_print("\"%s_", unit);
     for (const char *c = what; *c != '\0'; c++) {
-        (void)putchar(*c == ' ' ? '_' : *c);
+        cli_print("%c", *c == ' ' ? '_' : *c);
     }
-    (void)printf("\"");
+    cli_print("\"");
 }
 
 static void json_counts(const cli_result *result)
 {
     const vta_counters *counters = &result->report.counters;
     const char *unit = "";
-    (void)printf("  \"counts\": {");
+    cli_print("  \"counts\": {");
     for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
         unit = counts[i].unit != NULL ? counts[i].unit : unit;
-        (void)printf("%s", i > 0 ? ", " : "");
+        cli_print("%s", i > 0 ? ", " : "");
         print_key(unit, counts[i].what);
-        (void)printf(": %" PRIu64, counter(counters, counts[i].offset));
+        cli_print(": %" PRIu64, counter(counters, counts[i].offset));
     }
-    (void)printf("},\n  \"seconds\": %.9f", result->seconds);
+    cli_print("},\n  \"seconds\": %.9f", result->seconds);
     if (counters->cycles > 0) {
-        (void)printf(",\n  \"cycles\": {\"total\": %" PRIu64, counters->cycles);
+        cli_print(",\n  \"cycles\": {\"total\": %" PRIu64, counters->cycles);
         for (size_t i = 0; i < sizeof stalls / sizeof stalls[0]; i++) {
             const char *name = stalls[i].unit;
-            (void)printf(", \"%s_busy\": %" PRIu64 ", \"%s_token\": %" PRIu64 ", \"%s_mem\": %" PRIu64, name,
-                         counter(counters, stalls[i].busy), name, counter(counters, stalls[i].token), name,
-                         counter(counters, stalls[i].mem));
+            cli_print(", \"%s_busy\": %" PRIu64 ", \"%s_token\": %" PRIu64 ", \"%s_mem\": %" PRIu64, name,
+                      counter(counters, stalls[i].busy), name, counter(counters, stalls[i].token), name,
+                      counter(counters, stalls[i].mem));
         }
-        (void)printf("}");
+        cli_print("}");
     }
 }
 
 void cli_report_json(const cli_result *result, const vta_program *program)
 {
-    (void)printf("{\n  \"ok\": %s,\n  \"program\": ", result->mismatches == 0 ? "true" : "false");
+    cli_print("{\n  \"ok\": %s,\n  \"program\": ", result->mismatches == 0 ? "true" : "false");
     cli_json_string(result->path);
-    (void)printf(",\n  \"config\": ");
+    cli_print(",\n  \"config\": ");
     cli_json_string(program->config.name);
-    (void)printf(",\n  \"device\": ");
+    cli_print(",\n  \"device\": ");
     cli_json_string(result->device);
-    (void)printf(",\n  \"expect\": [");
+    cli_print(",\n  \"expect\": [");
     for (size_t i = 0; i < result->match_count; i++) {
         const cli_match *match = &result->matches[i];
-        (void)printf("%s\n    {\"symbol\": ", i > 0 ? "," : "");
+        cli_print("%s\n    {\"symbol\": ", i > 0 ? "," : "");
         cli_json_string(match->symbol->name);
-        (void)printf(", \"equal\": %s, \"values\": %" PRIu64 ", \"differing\": %" PRIu64,
-                     match->differing == 0 ? "true" : "false", match->values, match->differing);
+        cli_print(", \"equal\": %s, \"values\": %" PRIu64 ", \"differing\": %" PRIu64,
+                  match->differing == 0 ? "true" : "false", match->values, match->differing);
         if (match->differing > 0) {
-            (void)printf(", \"index\": %" PRIu64 ", \"expected\": %" PRId64 ", \"got\": %" PRId64,
-                         match->index, match->expected, match->got);
+            cli_print(", \"index\": %" PRIu64 ", \"expected\": %" PRId64 ", \"got\": %" PRId64, match->index,
+                      match->expected, match->got);
         }
-        (void)printf("}");
+        cli_print("}");
     }
-    (void)printf("],\n");
+    cli_print("],\n");
     json_counts(result);
-    (void)printf("\n}\n");
+    cli_print("\n}\n");
 }

@@ -219,8 +219,7 @@ static vta_status add_picture(pile *p, const char *path, vta_diag *diag)
     if (guessed != NULL && !p->guessed) {
         p->guessed = true;
         cli_stages_hide();
-        (void)fprintf(stderr, "vtac %s: pictures are prepared as '%s'; --preprocess says otherwise\n",
-                      p->verb, guessed);
+        cli_say("vtac %s: pictures are prepared as '%s'; --preprocess says otherwise\n", p->verb, guessed);
     }
     p->tensors[p->count++] = (vtac_tensor){.type = value->type, .data = data, .bytes = info.bytes};
     return VTA_OK;
@@ -279,11 +278,9 @@ vta_status cli_read_samples(const cli_args *args, const vtac_graph *graph, vta_a
     const char *path = cli_value(args, "--calib");
     if (path == NULL) {
         cli_stages_hide();
-        (void)fprintf(
-            stderr,
-            "vtac %s: %s: warning: no calibration inputs: ranges come from made-up ones and may not "
-            "fit; give real ones with --calib\n",
-            args->verb->name, args->operands[0]);
+        cli_say("vtac %s: %s: warning: no calibration inputs: ranges come from made-up ones and may not "
+                "fit; give real ones with --calib\n",
+                args->verb->name, args->operands[0]);
         *out = NULL;
         return VTA_OK;
     }
@@ -364,11 +361,9 @@ static vta_status tell_deviation(const cli_args *args, double deviation, vta_dia
             100.0 * deviation);
     }
     cli_stages_hide();
-    (void)fprintf(
-        stderr,
-        "vtac %s: %s: on other made-up inputs the answers of 8 bits are off by %.1f %% of what those "
-        "of floats span\n",
-        args->verb->name, args->operands[0], 100.0 * deviation);
+    cli_say("vtac %s: %s: on other made-up inputs the answers of 8 bits are off by %.1f %% of what those "
+            "of floats span\n",
+            args->verb->name, args->operands[0], 100.0 * deviation);
     return VTA_OK;
 }
 

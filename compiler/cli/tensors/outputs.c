@@ -63,19 +63,19 @@ static void print_label(const cli_outputs *how, int64_t index, int64_t elements)
                         : shifted && index == 0 ? "background"
                                                 : NULL;
     if (label != NULL && how->json) {
-        (void)printf(", \"label\": ");
+        cli_print(", \"label\": ");
         cli_json_string(label);
     } else if (label != NULL) {
-        (void)printf("\t%s", label);
+        cli_print("\t%s", label);
     }
 }
 
 static void print_value(double value, bool json)
 {
     if (isfinite(value) || !json) {
-        (void)printf(json ? "%.9g" : "%.6g", value);
+        cli_print(json ? "%.9g" : "%.6g", value);
     } else {
-        (void)printf("\"%f\"", value);
+        cli_print("\"%f\"", value);
     }
 }
 
@@ -98,7 +98,7 @@ static void print_top(const cli_outputs *how, const vtac_tensor *t)
 {
     double limit = HUGE_VAL;
     int64_t last = -1;
-    (void)printf("%s", how->json ? ", \"top\": [" : "");
+    cli_print("%s", how->json ? ", \"top\": [" : "");
     for (uint64_t n = 0; n < how->top; n++) {
         const int64_t best = next_largest(t, limit, last);
         if (best < 0) {
@@ -106,13 +106,13 @@ static void print_top(const cli_outputs *how, const vtac_tensor *t)
         }
         limit = vtac_tensor_float(t, best);
         last = best;
-        (void)printf(how->json ? "%s{\"index\": %lld, \"value\": " : "%s  %6lld  ",
-                     how->json && n > 0 ? ", " : "", (long long)best);
+        cli_print(how->json ? "%s{\"index\": %lld, \"value\": " : "%s  %6lld  ",
+                  how->json && n > 0 ? ", " : "", (long long)best);
         print_value(limit, how->json);
         print_label(how, best, vtac_type_elements(&t->type));
-        (void)printf("%s", how->json ? "}" : "\n");
+        cli_print("%s", how->json ? "}" : "\n");
     }
-    (void)printf("%s", how->json ? "]" : "");
+    cli_print("%s", how->json ? "]" : "");
 }
 
 static void print_output(const cli_outputs *how, const vta_tensor_info *info, const vtac_tensor *t)
@@ -120,16 +120,16 @@ static void print_output(const cli_outputs *how, const vta_tensor_info *info, co
     char type[160];
     (void)vtac_type_text(&t->type, type, sizeof type);
     if (how->json) {
-        (void)printf("{\"name\": ");
+        cli_print("{\"name\": ");
         cli_json_string(info->name);
-        (void)printf(", \"type\": \"%s\"", type);
+        cli_print(", \"type\": \"%s\"", type);
     } else {
-        (void)printf("output '%s': %s\n", info->name, type);
+        cli_print("output '%s': %s\n", info->name, type);
     }
     if (how->top > 0) {
         print_top(how, t);
     }
-    (void)printf("%s", how->json ? "}" : "");
+    cli_print("%s", how->json ? "}" : "");
 }
 
 static void print_parcel(const cli_outputs *how, const vta_tensor_info *info, const void *data)
@@ -138,31 +138,31 @@ static void print_parcel(const cli_outputs *how, const vta_tensor_info *info, co
     cli_parcel_text(data, info->bytes, &text);
     vta_str_append(&text, "", 1);
     if (how->json) {
-        (void)printf("{\"name\": ");
+        cli_print("{\"name\": ");
         cli_json_string(info->name);
-        (void)printf(", \"type\": ");
+        cli_print(", \"type\": ");
         cli_json_string(text.failed ? "" : text.text);
-        (void)printf("}");
+        cli_print("}");
     } else {
-        (void)printf("output '%s': %s\n", info->name, text.failed ? "" : text.text);
+        cli_print("output '%s': %s\n", info->name, text.failed ? "" : text.text);
     }
     vta_str_free(&text);
 }
 
 void cli_print_outputs(const cli_outputs *how, const vta_model *model)
 {
-    (void)printf("%s", how->json ? "\"outputs\": [" : "");
+    cli_print("%s", how->json ? "\"outputs\": [" : "");
     for (uint32_t i = 0; i < vta_model_output_count(model); i++) {
         const vta_tensor_info info = vta_model_output(model, i);
         const vtac_tensor t = cli_as_tensor(&info, vta_model_output_data(model, i));
-        (void)printf("%s", how->json && i > 0 ? ", " : "");
+        cli_print("%s", how->json && i > 0 ? ", " : "");
         if (cli_is_parcel(&info)) {
             print_parcel(how, &info, vta_model_output_data(model, i));
         } else {
             print_output(how, &info, &t);
         }
     }
-    (void)printf("%s", how->json ? "]" : "");
+    cli_print("%s", how->json ? "]" : "");
 }
 
 /* ---- files */

@@ -32,6 +32,15 @@ static void on_signal(int number)
 
 void cli_catch_signals(void (*stop)(void *what), void *what)
 {
+    cli_ground *here = cli_here();
+    if (here->guest) {
+        here->stop = stop;
+        here->what = what;
+        if (here->ended && stop != NULL) {
+            stop(what);
+        }
+        return;
+    }
     run = what;
     stop_run = stop;
     cli_die_tidily();
@@ -39,6 +48,9 @@ void cli_catch_signals(void (*stop)(void *what), void *what)
 
 void cli_die_tidily(void)
 {
+    if (cli_here()->guest) {
+        return;
+    }
     const struct sigaction action = {.sa_handler = on_signal};
     struct sigaction was;
     (void)sigaction(SIGINT, &action, NULL);
@@ -69,7 +81,7 @@ vta_status cli_run_model(struct vta_model *model, vta_diag *diag)
 static void print_progress(void *context, const char *line)
 {
     (void)context;
-    (void)fprintf(stderr, "%s\n", line);
+    cli_say("%s\n", line);
 }
 
 /* A signal while nothing runs, but a wait for another process goes on: noted for whoever waits. */
@@ -97,5 +109,9 @@ const vta_progress *cli_progress(void)
 {
     static const vta_progress loud = {.line = print_progress, .waits = wait_on};
     static const vta_progress silent = {.waits = wait_on};
+    static const vta_progress guest = {.line = print_progress};
+    if (cli_here()->guest) {
+        return &guest;
+    }
     return cli_fancy(STDERR_FILENO) ? &loud : &silent;
 }

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "columns.h"
+#include "ground.h"
 #include "ticker.h"
 #include "vta/clock.h"
 
@@ -24,7 +25,7 @@ static struct {
     size_t outer_done, outer_total;
 } job = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-static void at(void *context, const char *stage, const char *item, uint32_t done, uint32_t total)
+static bool at(void *context, const char *stage, const char *item, uint32_t done, uint32_t total)
 {
     (void)context;
     (void)pthread_mutex_lock(&job.lock);
@@ -36,6 +37,20 @@ static void at(void *context, const char *stage, const char *item, uint32_t done
     job.done = done;
     job.total = total;
     (void)pthread_mutex_unlock(&job.lock);
+    return false;
+}
+
+/* A guest's: its host says whether to go on, and stops what runs where it does not. */
+static bool ask_host(void *context, const char *stage, const char *item, uint32_t done, uint32_t total)
+{
+    cli_ground *g = context;
+    if (!g->ended && g->progress.at != NULL && g->process == getpid()) {
+        g->ended = g->progress.at(g->progress.context, stage, item, done, total);
+        if (g->ended && g->stop != NULL) {
+            g->stop(g->what);
+        }
+    }
+    return g->ended;
 }
 
 /* The time left is that of the whole where it has several parts. */
@@ -79,6 +94,9 @@ static void describe(void *context, double seconds, char *text, size_t size)
 
 void cli_stages_begin(void)
 {
+    if (cli_here()->guest) {
+        return;
+    }
     job.stage[0] = '\0';
     job.outer_total = 0;
     job.ticker = cli_ticker_begin(describe, NULL);
@@ -86,6 +104,9 @@ void cli_stages_begin(void)
 
 void cli_stages_end(void)
 {
+    if (cli_here()->guest) {
+        return;
+    }
     cli_ticker_end(job.ticker);
     job.ticker = NULL;
 }
@@ -93,16 +114,24 @@ void cli_stages_end(void)
 const vtac_progress *cli_stages(void)
 {
     static const vtac_progress progress = {at, NULL};
+    static _Thread_local vtac_progress guest;
+    if (cli_here()->guest) {
+        guest = (vtac_progress){ask_host, cli_here()};
+        return &guest;
+    }
     return job.ticker != NULL ? &progress : NULL;
 }
 
 void cli_stage(const char *stage, const char *item, size_t done, size_t total)
 {
-    vtac_progress_at(cli_stages(), stage, item, done, total);
+    (void)vtac_progress_at(cli_stages(), stage, item, done, total, NULL);
 }
 
 void cli_stages_outer(const char *what, size_t done, size_t total)
 {
+    if (cli_here()->guest) {
+        return;
+    }
     (void)pthread_mutex_lock(&job.lock);
     (void)snprintf(job.outer, sizeof job.outer, "%s", what);
     job.outer_done = done;
@@ -112,5 +141,8 @@ void cli_stages_outer(const char *what, size_t done, size_t total)
 
 void cli_stages_hide(void)
 {
+    if (cli_here()->guest) {
+        return;
+    }
     cli_ticker_hide(job.ticker);
 }

@@ -15,7 +15,7 @@ void cli_stages_end(void);
 /* For the options of what takes long; NULL outside, and where nothing is to be shown. */
 const vtac_progress *cli_stages(void);
 
-/* A stage of the program's own, as vtac_progress_at. */
+/* A stage of the program's own, as vtac_progress_at; whether to go on is asked by cli_go_on. */
 void cli_stage(const char *stage, const char *item, size_t done, size_t total);
 
 /* What the stages that follow are part of: "case", 2, 10 is the third of ten. */

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "columns.h"
+#include "ground.h"
 
 enum { GAP = 2, LEAST_NAME = 16, LEAST_SENTENCE = 24, MOST_CELL = 400, MOST_SENTENCE = 2000 };
 
@@ -35,7 +36,7 @@ void cli_cell_print(cli_cell *cell, const char *fmt, ...)
 
 static int room_of_terminal(void)
 {
-    return isatty(STDOUT_FILENO) ? cli_columns(STDOUT_FILENO) : INT_MAX;
+    return !cli_here()->guest && isatty(STDOUT_FILENO) ? cli_columns(STDOUT_FILENO) : INT_MAX;
 }
 
 /* ---- widths */
@@ -129,7 +130,7 @@ typedef struct line {
 static void put(line *l, const char *text, int length)
 {
     if (length > 0) {
-        (void)printf("%*s%.*s", l->pending, "", length, text);
+        cli_print("%*s%.*s", l->pending, "", length, text);
         l->at += l->pending + length;
         l->pending = 0;
     }
@@ -183,7 +184,7 @@ static bool print_line(const table *t, uint32_t from, uint32_t end, cli_cell *ce
         begin += t->width[c] + GAP;
         more = more || cells[c].text[0] != '\0';
     }
-    (void)printf("\n");
+    cli_print("\n");
     return more;
 }
 
@@ -234,7 +235,7 @@ void cli_table(const cli_column *columns, uint32_t column_count, uint32_t rows, 
         table part = all;
         const uint32_t end = end_of_block(&all, from, room);
         shrink(&part, from, end, room);
-        (void)printf("%s", from > 1 ? "\n" : "");
+        cli_print("%s", from > 1 ? "\n" : "");
         print_block(&part, from, end);
         from = end;
     } while (from < column_count);
@@ -251,7 +252,7 @@ void cli_sentence(int indent, const char *fmt, ...)
     int at = 0;
     for (const char *rest = text; rest == text || *rest != '\0';) {
         const int length = break_of(rest, room - at);
-        (void)printf("%*s%.*s\n", at, "", length, rest);
+        cli_print("%*s%.*s\n", at, "", length, rest);
         rest += length + (int)strspn(rest + length, " ");
         at = indent;
     }

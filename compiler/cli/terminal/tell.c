@@ -13,47 +13,54 @@
 
 int cli_usage(const cli_args *args, const char *fmt, ...)
 {
+    vta_diag *failure = &cli_here()->failure;
+    char text[sizeof failure->text];
     va_list list;
     va_start(list, fmt);
-    (void)fprintf(stderr, "vtac %s: ", args->verb->name);
-    (void)vfprintf(stderr, fmt, list);
-    (void)fprintf(stderr, " (try 'vtac %s --help')\n", args->verb->name);
+    (void)vsnprintf(text, sizeof text, fmt, list);
     va_end(list);
+    if (cli_here()->guest) {
+        (void)vta_fail(failure, VTA_INVALID, "%s", text);
+    } else {
+        cli_say("vtac %s: %s (try 'vtac %s --help')\n", args->verb->name, text, args->verb->name);
+    }
     return CLI_USAGE;
 }
 
-static void json_string(FILE *out, const char *text)
+static void json_string(void (*put)(const char *fmt, ...), const char *text)
 {
-    (void)fputc('"', out);
+    put("\"");
     for (const char *c = text; *c != '\0'; c++) {
         if (*c == '"' || *c == '\\') {
-            (void)fprintf(out, "\\%c", *c);
+            put("\\%c", *c);
         } else if ((unsigned char)*c < 0x20) {
-            (void)fprintf(out, "\\u%04x", (unsigned)*c);
+            put("\\u%04x", (unsigned)*c);
         } else {
-            (void)fputc(*c, out);
+            put("%c", *c);
         }
     }
-    (void)fputc('"', out);
+    put("\"");
 }
 
 void cli_json_string(const char *text)
 {
-    json_string(stdout, text);
+    json_string(cli_print, text);
 }
 
 int cli_fail(const cli_args *args, const vta_diag *diag)
 {
-    (void)fflush(stdout);
-    if (cli_flag(args, "--json")) {
-        (void)fprintf(stderr, "{\"error\": {\"status\": ");
-        json_string(stderr, vta_status_text(diag->code));
-        (void)fprintf(stderr, ", \"message\": ");
-        json_string(stderr, diag->text);
-        (void)fprintf(stderr, "}}\n");
+    cli_flush();
+    if (cli_here()->guest) {
+        cli_here()->failure = *diag;
+    } else if (cli_flag(args, "--json")) {
+        cli_say("{\"error\": {\"status\": ");
+        json_string(cli_say, vta_status_text(diag->code));
+        cli_say(", \"message\": ");
+        json_string(cli_say, diag->text);
+        cli_say("}}\n");
     } else {
         const bool red = cli_fancy(STDERR_FILENO);
-        (void)fprintf(stderr, "%svtac:%s %s\n", red ? "\033[31m" : "", red ? "\033[0m" : "", diag->text);
+        cli_say("%svtac:%s %s\n", red ? "\033[31m" : "", red ? "\033[0m" : "", diag->text);
     }
     return diag->code == VTA_INTERRUPTED ? CLI_INTERRUPTED : CLI_FAILED;
 }
@@ -61,8 +68,11 @@ int cli_fail(const cli_args *args, const vta_diag *diag)
 int cli_done(const cli_args *args)
 {
     (void)args;
+    if (cli_here()->guest) {
+        return CLI_OK;
+    }
     if (fflush(stdout) != 0 || ferror(stdout)) {
-        (void)fprintf(stderr, "vtac: cannot write to standard output: %s\n", strerror(errno));
+        cli_say("vtac: cannot write to standard output: %s\n", strerror(errno));
         return CLI_FAILED;
     }
     return CLI_OK;
@@ -70,6 +80,9 @@ int cli_done(const cli_args *args)
 
 bool cli_fancy(int fd)
 {
+    if (cli_here()->guest) {
+        return false;
+    }
     const char *no_color = getenv("NO_COLOR");
     const char *term = getenv("TERM");
     return isatty(fd) && (no_color == NULL || *no_color == '\0') &&

@@ -5,6 +5,7 @@
 #include "temporary.h"
 
 #include <assert.h>
+#include <dirent.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -12,16 +13,13 @@
 #include "cli.h"
 #include "vta/hold.h"
 
-/* Names in the order in which they were made; a handler sees a name when it is whole. */
-enum { MOST = 8 };
-static char paths[MOST][VTAC_TEMPORARY_PATH];
-static volatile sig_atomic_t count;
-
+/* A handler of signals sees a name when it is whole. */
 static void note(const char *path)
 {
-    assert(count < MOST);
-    (void)snprintf(paths[count], sizeof paths[0], "%s", path);
-    count = count + 1;
+    cli_ground *g = cli_here();
+    assert(g->temporary_count < CLI_MOST_TEMPORARY);
+    (void)snprintf(g->temporary[g->temporary_count], sizeof g->temporary[0], "%s", path);
+    g->temporary_count = g->temporary_count + 1;
     cli_die_tidily();
 }
 
@@ -58,29 +56,49 @@ vta_status cli_temporary_in(const char *folder, const char *name, char path[VTAC
 }
 
 /* From the one of this number on: a folder comes before what is in it. */
-static void remove_from(int first)
+static void remove_from(cli_ground *g, int first)
 {
-    for (int i = count - 1; i >= first; i--) {
-        if (unlink(paths[i]) != 0) {
-            (void)rmdir(paths[i]);
+    for (int i = g->temporary_count - 1; i >= first; i--) {
+        if (unlink(g->temporary[i]) != 0) {
+            (void)rmdir(g->temporary[i]);
         }
+    }
+}
+
+/* What lies in a folder, which has no folders. */
+static void empty(const char *folder)
+{
+    DIR *dir = opendir(folder);
+    const struct dirent *entry;
+    while (dir != NULL &&
+           (entry = readdir(dir)) != NULL) { /* NOLINT(concurrency-mt-unsafe): the stream is ours */
+        char path[VTAC_TEMPORARY_PATH + 256];
+        (void)snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
+        (void)unlink(path);
+    }
+    if (dir != NULL) {
+        (void)closedir(dir);
     }
 }
 
 void cli_temporary_remove(const char *path)
 {
+    cli_ground *g = cli_here();
     sigset_t was;
     int first = 0;
     vta_hold_signals(&was);
-    while (first < count && strcmp(paths[first], path) != 0) {
+    while (first < g->temporary_count && strcmp(g->temporary[first], path) != 0) {
         first++;
     }
-    remove_from(first);
-    count = first;
+    if (first < g->temporary_count) {
+        empty(path);
+    }
+    remove_from(g, first);
+    g->temporary_count = first;
     vta_release_signals(&was);
 }
 
 void cli_temporary_remove_all(void)
 {
-    remove_from(0);
+    remove_from(cli_here(), 0);
 }

@@ -14,7 +14,7 @@ vta_status cli_temporary_folder(const char *kind, char path[VTAC_TEMPORARY_PATH]
 vta_status cli_temporary_in(const char *folder, const char *name, char path[VTAC_TEMPORARY_PATH],
                             vta_diag *diag);
 
-/* Removes this one, or all of a folder with it. */
+/* Removes this one; of a folder, all that is in it, whoever made it. */
 void cli_temporary_remove(const char *path);
 
 /* Removes all of them; may be called by a signal's handler. */

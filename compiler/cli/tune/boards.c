@@ -236,7 +236,7 @@ static void proved(cli_boards *b, board *one, bool good)
     }
     if (!good) {
         cli_stages_hide();
-        (void)fprintf(stderr, "vtac tune: '--device %s' is left out: %s\n", one->uri, b->why);
+        cli_say("vtac tune: '--device %s' is left out: %s\n", one->uri, b->why);
     }
 }
 

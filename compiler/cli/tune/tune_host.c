@@ -313,12 +313,11 @@ static vta_status hand_out(batch *b, cli_boards *boards, vta_diag *diag)
     return VTA_OK;
 }
 
-static atomic_bool stopped;
-
-static void stop(void *work)
+static void stop(void *context)
 {
-    atomic_store(&stopped, true);
-    vtac_work_stop(work);
+    cli_tuning *t = context;
+    atomic_store(&t->stopped, true);
+    vtac_work_stop(t->work);
 }
 
 /* On boards: each gets another network as soon as it waits for one. */
@@ -330,7 +329,7 @@ static vta_status search_boards(batch *b, cli_boards *boards, vta_diag *diag)
     while (cli_boards_alive(boards) > 0) {
         uint32_t at = 0;
         bool timed = false;
-        if (atomic_load(&stopped)) {
+        if (atomic_load(&t->stopped)) {
             return vta_fail(diag, VTA_INTERRUPTED, "interrupted");
         }
         while (cli_boards_take(boards, &at, &timed, b->costs)) {
@@ -446,7 +445,7 @@ static void print(const outcome *o)
         better += task->best != task->standard;
     }
     cli_table(columns, sizeof columns / sizeof columns[0], (uint32_t)count, fill_row, o);
-    (void)printf("\n");
+    cli_print("\n");
     if (better == 0) {
         cli_sentence(0, "%" PRIu32 " trials: no schedule was found that beats the standard ones", o->t->done);
         return;
@@ -548,7 +547,8 @@ vta_status cli_tune_host(cli_tuning *t, vta_diag *diag)
     options.timeout_s = TRIAL_TIMEOUT;
     options.tries = 1;
     VTA_TRY(vtac_work_open(&options, do_piece, t, &work, diag));
-    cli_catch_signals(stop, work);
+    t->work = work;
+    cli_catch_signals(stop, t);
     const vta_status status = tune(t, work, path, diag);
     cli_catch_signals(NULL, NULL);
     vtac_work_close(work);

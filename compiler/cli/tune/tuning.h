@@ -5,6 +5,8 @@
 #ifndef VTAC_CLI_TUNING_H
 #define VTAC_CLI_TUNING_H
 
+#include <stdatomic.h>
+
 #include "offload.h"
 #include "tensors.h"
 #include "vtac/codegen.h"
@@ -35,6 +37,8 @@ typedef struct cli_tuning {
     bool is_leader;        /* and no rank that helps another */
     uint32_t failed;       /* candidates that came to nothing */
     const char *device;    /* llvm: the board that judges; NULL: this machine */
+    vtac_work *work;       /* llvm: what a signal stops, */
+    atomic_bool stopped;   /* and has stopped */
 } cli_tuning;
 
 /* "x86_64-…/cpu/hash" or "vta/hash": whom records are for. */

@@ -77,26 +77,26 @@ static void print_counters(const vta_counters *c)
         {"store: busy", c->store_busy},       {"store: token", c->store_token},
         {"store: memory", c->store_mem},
     };
-    (void)printf("    %" PRIu64 " cycles:", c->cycles);
+    cli_print("    %" PRIu64 " cycles:", c->cycles);
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        (void)printf("%s %s %.1f%%",
-                     i == 0       ? ""
-                     : i % 5 == 0 ? ",\n   "
-                                  : ",",
-                     rows[i].name, 100 * (double)rows[i].value / all);
+        cli_print("%s %s %.1f%%",
+                  i == 0       ? ""
+                  : i % 5 == 0 ? ",\n   "
+                               : ",",
+                  rows[i].name, 100 * (double)rows[i].value / all);
     }
-    (void)printf("\n");
+    cli_print("\n");
 }
 
 static void print_row(const cli_args *args, const char *key, double value, double required, bool good,
                       bool judged, const char *what)
 {
     if (cli_flag(args, "--json")) {
-        (void)printf(",\n  \"%s\": %.4g", key, value);
+        cli_print(",\n  \"%s\": %.4g", key, value);
     } else if (judged) {
-        (void)printf("%-21s %8.4g %9.4g  %-5s  %s\n", key, value, required, good ? "ok" : "BELOW", what);
+        cli_print("%-21s %8.4g %9.4g  %-5s  %s\n", key, value, required, good ? "ok" : "BELOW", what);
     } else {
-        (void)printf("%-21s %8.4g %9s  %-5s  %s\n", key, value, "", "", what);
+        cli_print("%-21s %8.4g %9s  %-5s  %s\n", key, value, "", "", what);
     }
 }
 
@@ -104,14 +104,14 @@ static void print_head(const cli_args *args, const bench_devices *devices)
 {
     const vta_config *config = vta_device_config(devices->device);
     if (cli_flag(args, "--json")) {
-        (void)printf("{\n  \"device\": ");
+        cli_print("{\n  \"device\": ");
         cli_json_string(vta_device_uri(devices->device));
-        (void)printf(",\n  \"config\": ");
+        cli_print(",\n  \"config\": ");
         cli_json_string(config->name);
     } else {
-        (void)printf("%s: configuration %s, %u MAC a cycle\n%-21s %8s %9s\n", vta_device_uri(devices->device),
-                     config->name, config->batch * config->block_in * config->block_out, "", "measured",
-                     "required");
+        cli_print("%s: configuration %s, %u MAC a cycle\n%-21s %8s %9s\n", vta_device_uri(devices->device),
+                  config->name, config->batch * config->block_in * config->block_out, "", "measured",
+                  "required");
     }
 }
 
@@ -126,7 +126,7 @@ static vta_status measure_icarus(const cli_args *args, const bench_devices *devi
     vta_diag own = {0};
     const vta_status status = bench_run_icarus(devices, &result, &own);
     if (status == VTA_NO_DEVICE) {
-        (void)fprintf(stderr, "vtac bench: no figure for Icarus: %s\n", own.text);
+        cli_say("vtac bench: no figure for Icarus: %s\n", own.text);
         return VTA_OK;
     }
     if (status != VTA_OK) {
@@ -152,8 +152,7 @@ static vta_status measure_rows(const cli_args *args, const bench_devices *device
         *below = *below || (judged && !good);
         print_row(args, row->key, result.value, row->required, good, judged, row->what);
         if (cli_flag(args, "--counters") && !cli_flag(args, "--json")) {
-            (void)printf("    programs: %.4g %.4g %.4g\n", result.values[0], result.values[1],
-                         result.values[2]);
+            cli_print("    programs: %.4g %.4g %.4g\n", result.values[0], result.values[1], result.values[2]);
             print_counters(&result.counters);
         }
         if (speed_wanted && result.seconds > 0) {
@@ -199,7 +198,7 @@ static int run(const cli_args *args)
         print_head(args, &devices);
         status = measure_rows(args, &devices, &below, &diag);
         status = status == VTA_OK ? measure_icarus(args, &devices, &diag) : status;
-        (void)printf("%s", cli_flag(args, "--json") ? "\n}\n" : "");
+        cli_print("%s", cli_flag(args, "--json") ? "\n}\n" : "");
     }
     vta_device_close(devices.device);
     vta_device_close(devices.reference);

@@ -50,14 +50,14 @@ static void on_signal(int number)
 
 static void ready(void)
 {
-    (void)printf("board '%s' is ready: --device uio:%s\n", device_config, device_dir);
-    (void)fflush(stdout);
+    cli_print("board '%s' is ready: --device uio:%s\n", device_config, device_dir);
+    cli_flush();
 }
 
 static void print_progress(void *context, const char *line)
 {
     (void)context;
-    (void)fprintf(stderr, "%s\n", line);
+    cli_say("%s\n", line);
 }
 
 static int read_fault(const cli_args *args, board_options *out)
@@ -164,4 +164,5 @@ const cli_verb cli_verb_board = {
     .options = options,
     .option_count = sizeof options / sizeof options[0],
     .run = run,
+    .alone = true,
 };

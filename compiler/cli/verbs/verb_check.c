@@ -27,18 +27,18 @@ static vta_status alloc(void *context, uint64_t at, size_t size, vta_mem *out, v
 
 static void print_json(const vta_program *program, const vta_violation *violation, const vta_diag *diag)
 {
-    (void)printf("{\"ok\": %s, \"instructions\": %" PRIu32, diag->code == VTA_OK ? "true" : "false",
-                 program->insn_count);
+    cli_print("{\"ok\": %s, \"instructions\": %" PRIu32, diag->code == VTA_OK ? "true" : "false",
+              program->insn_count);
     if (diag->code != VTA_OK) {
-        (void)printf(", \"instruction\": %" PRIu32 ", \"error\": ", violation->insn);
+        cli_print(", \"instruction\": %" PRIu32 ", \"error\": ", violation->insn);
         cli_json_string(vta_error_text(violation->error));
-        (void)printf(", \"field\": ");
+        cli_print(", \"field\": ");
         cli_json_string(violation->field != NULL ? violation->field : "");
-        (void)printf(", \"value\": %" PRId64 ", \"bound\": %" PRId64 ", \"message\": ", violation->value,
-                     violation->bound);
+        cli_print(", \"value\": %" PRId64 ", \"bound\": %" PRId64 ", \"message\": ", violation->value,
+                  violation->bound);
         cli_json_string(diag->text);
     }
-    (void)printf("}\n");
+    cli_print("}\n");
 }
 
 static int judge(const cli_args *args, const cli_image *image, const vta_program *program, vta_dram *dram)
@@ -59,8 +59,8 @@ static int judge(const cli_args *args, const cli_image *image, const vta_program
     if (status != VTA_OK) {
         return cli_fail(args, &diag);
     }
-    (void)printf("%s: ok, %" PRIu32 " instructions for '%s'\n", args->operands[0], program->insn_count,
-                 program->config.name);
+    cli_print("%s: ok, %" PRIu32 " instructions for '%s'\n", args->operands[0], program->insn_count,
+              program->config.name);
     return cli_done(args);
 }
 

@@ -38,17 +38,16 @@ static int summary(const cli_args *args, const char *path, const vtac_target *ta
 {
     const bool report = cli_flag(args, "--report");
     if (cli_flag(args, "--json")) {
-        (void)printf("{\"file\": ");
+        cli_print("{\"file\": ");
         cli_json_string(path);
-        (void)printf(
-            ", \"host\": \"%s\", \"steps\": %u, \"constant_bytes\": %llu, \"workspace_bytes\": %llu, "
-            "\"seconds\": %.3f",
-            target->name, image->step_count, (unsigned long long)image->constant_bytes,
-            (unsigned long long)image->workspace_bytes, seconds);
+        cli_print(", \"host\": \"%s\", \"steps\": %u, \"constant_bytes\": %llu, \"workspace_bytes\": %llu, "
+                  "\"seconds\": %.3f",
+                  target->name, image->step_count, (unsigned long long)image->constant_bytes,
+                  (unsigned long long)image->workspace_bytes, seconds);
         if (report) {
             cli_report_json_of(partition);
         }
-        (void)printf("}\n");
+        cli_print("}\n");
     } else {
         cli_sentence(0,
                      "%s: %u steps for %s, %llu bytes of constants, %llu bytes of memory at its peak, %.2f s",
@@ -82,9 +81,8 @@ static vta_status check_moved(const cli_args *args, const vtac_graph *graph, con
                         dearest->reason);
     }
     cli_stages_hide();
-    (void)fprintf(stderr,
-                  "vtac compile: %s: nothing of it runs on '%s': %s; 'vtac explain' tells of each node\n",
-                  args->operands[0], p->config.name, dearest->reason);
+    cli_say("vtac compile: %s: nothing of it runs on '%s': %s; 'vtac explain' tells of each node\n",
+            args->operands[0], p->config.name, dearest->reason);
     return VTA_OK;
 }
 

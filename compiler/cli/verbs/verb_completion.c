@@ -15,7 +15,7 @@ static void print_configs(void)
     uint32_t count = 0;
     const char *const *names = vta_config_names(&count);
     for (uint32_t i = 0; i < count; i++) {
-        (void)printf("%s%s", i > 0 ? " " : "", names[i]);
+        cli_print("%s%s", i > 0 ? " " : "", names[i]);
     }
 }
 
@@ -24,7 +24,7 @@ static void print_devices(void)
     uint32_t count = 0;
     const vta_device_kind *kinds = vta_device_kinds(&count);
     for (uint32_t i = 0; i < count; i++) {
-        (void)printf("%s%s", i > 0 ? " " : "", kinds[i].scheme);
+        cli_print("%s%s", i > 0 ? " " : "", kinds[i].scheme);
     }
 }
 
@@ -34,23 +34,23 @@ static void print_value_case(const cli_option *option)
     if (option->kind == CLI_FLAG) {
         return;
     }
-    (void)printf("    %s) ", option->name);
+    cli_print("    %s) ", option->name);
     switch (option->kind) {
     case CLI_CONFIG:
-        (void)printf("COMPREPLY=($(compgen -f -W '");
+        cli_print("COMPREPLY=($(compgen -f -W '");
         print_configs();
-        (void)printf("' -- \"$cur\"))");
+        cli_print("' -- \"$cur\"))");
         break;
     case CLI_DEVICE:
-        (void)printf("COMPREPLY=($(compgen -W '");
+        cli_print("COMPREPLY=($(compgen -W '");
         print_devices();
-        (void)printf("' -- \"$cur\"))");
+        cli_print("' -- \"$cur\"))");
         break;
-    case CLI_FILE: (void)printf("COMPREPLY=($(compgen -f -- \"$cur\"))"); break;
+    case CLI_FILE: cli_print("COMPREPLY=($(compgen -f -- \"$cur\"))"); break;
     case CLI_TEXT:
-    case CLI_FLAG: (void)printf("COMPREPLY=()"); break;
+    case CLI_FLAG: cli_print("COMPREPLY=()"); break;
     }
-    (void)printf("; return ;;\n");
+    cli_print("; return ;;\n");
 }
 
 static bool has_option(const cli_verb *verb, const char *name)
@@ -82,20 +82,20 @@ static void print_values(void)
 
 static void print_verb(const cli_verb *verb)
 {
-    (void)printf("    %s) options='", verb->name);
+    cli_print("    %s) options='", verb->name);
     for (size_t i = 0; i < verb->option_count; i++) {
-        (void)printf("%s ", verb->options[i].name);
+        cli_print("%s ", verb->options[i].name);
     }
-    (void)printf("--help'; words='");
+    cli_print("--help'; words='");
     if (verb == &cli_verb_help) {
         for (size_t i = 0; i < cli_verb_count; i++) {
-            (void)printf("%s%s", i > 0 ? " " : "", cli_verbs[i]->name);
+            cli_print("%s%s", i > 0 ? " " : "", cli_verbs[i]->name);
         }
     }
     for (size_t i = 0; i < verb->word_count; i++) {
-        (void)printf("%s%s", i > 0 ? " " : "", verb->words[i]);
+        cli_print("%s%s", i > 0 ? " " : "", verb->words[i]);
     }
-    (void)printf("' ;;\n");
+    cli_print("' ;;\n");
 }
 
 static int run(const cli_args *args)
@@ -103,40 +103,39 @@ static int run(const cli_args *args)
     if (strcmp(args->operands[0], "bash") != 0) {
         return cli_usage(args, "no completion for '%s'; there is 'bash'", args->operands[0]);
     }
-    (void)printf(
-        "# SPDX-License-Identifier: Apache-2.0\n#\n"
-        "# Completion of vtac for bash, as printed by `vtac completion bash`.\n"
-        "_vtac() {\n"
-        "    local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]} options= words=\n"
-        "    COMPREPLY=()\n"
-        "    case $prev in\n");
+    cli_print("# SPDX-License-Identifier: Apache-2.0\n#\n"
+              "# Completion of vtac for bash, as printed by `vtac completion bash`.\n"
+              "_vtac() {\n"
+              "    local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]} options= words=\n"
+              "    COMPREPLY=()\n"
+              "    case $prev in\n");
     print_values();
-    (void)printf("    esac\n"
-                 "    if [ \"$COMP_CWORD\" = 1 ]; then\n"
-                 "        COMPREPLY=($(compgen -W '");
+    cli_print("    esac\n"
+              "    if [ \"$COMP_CWORD\" = 1 ]; then\n"
+              "        COMPREPLY=($(compgen -W '");
     for (size_t i = 0; i < cli_verb_count; i++) {
-        (void)printf("%s ", cli_verbs[i]->name);
+        cli_print("%s ", cli_verbs[i]->name);
     }
-    (void)printf("--help --version' -- \"$cur\"))\n"
-                 "        return\n"
-                 "    fi\n"
-                 "    case ${COMP_WORDS[1]} in\n");
+    cli_print("--help --version' -- \"$cur\"))\n"
+              "        return\n"
+              "    fi\n"
+              "    case ${COMP_WORDS[1]} in\n");
     for (size_t i = 0; i < cli_verb_count; i++) {
         print_verb(cli_verbs[i]);
     }
-    (void)printf("    esac\n"
-                 "    case $cur in\n"
-                 "    -*) COMPREPLY=($(compgen -W \"$options\" -- \"$cur\")) ;;\n"
-                 "    *)\n"
-                 "        if [ \"$COMP_CWORD\" = 2 ] && [ -n \"$words\" ]; then\n"
-                 "            COMPREPLY=($(compgen -W \"$words\" -- \"$cur\"))\n"
-                 "        else\n"
-                 "            COMPREPLY=($(compgen -f -- \"$cur\"))\n"
-                 "        fi\n"
-                 "        ;;\n"
-                 "    esac\n"
-                 "}\n"
-                 "complete -o filenames -F _vtac vtac\n");
+    cli_print("    esac\n"
+              "    case $cur in\n"
+              "    -*) COMPREPLY=($(compgen -W \"$options\" -- \"$cur\")) ;;\n"
+              "    *)\n"
+              "        if [ \"$COMP_CWORD\" = 2 ] && [ -n \"$words\" ]; then\n"
+              "            COMPREPLY=($(compgen -W \"$words\" -- \"$cur\"))\n"
+              "        else\n"
+              "            COMPREPLY=($(compgen -f -- \"$cur\"))\n"
+              "        fi\n"
+              "        ;;\n"
+              "    esac\n"
+              "}\n"
+              "complete -o filenames -F _vtac vtac\n");
     return cli_done(args);
 }
 
@@ -150,4 +149,5 @@ const cli_verb cli_verb_completion = {
     .least = 1,
     .most = 1,
     .run = run,
+    .alone = true,
 };

@@ -18,13 +18,13 @@ static const cli_option options[] = {
 
 static void print_json(const vta_config *config, bool first)
 {
-    (void)printf("%s\n  {\"name\": ", first ? "[" : ",");
+    cli_print("%s\n  {\"name\": ", first ? "[" : ",");
     cli_json_string(config->name);
-    (void)printf(", \"hash\": \"%016" PRIx64 "\", \"batch\": %" PRIu32 ", \"block_in\": %" PRIu32
-                 ", \"block_out\": %" PRIu32 ", \"uop_depth\": %" PRIu32 ", \"inp_depth\": %" PRIu32
-                 ", \"wgt_depth\": %" PRIu32 ", \"acc_depth\": %" PRIu32 "}",
-                 config->hash, config->batch, config->block_in, config->block_out, config->depth[VTA_MEM_UOP],
-                 config->depth[VTA_MEM_INP], config->depth[VTA_MEM_WGT], config->depth[VTA_MEM_ACC]);
+    cli_print(", \"hash\": \"%016" PRIx64 "\", \"batch\": %" PRIu32 ", \"block_in\": %" PRIu32
+              ", \"block_out\": %" PRIu32 ", \"uop_depth\": %" PRIu32 ", \"inp_depth\": %" PRIu32
+              ", \"wgt_depth\": %" PRIu32 ", \"acc_depth\": %" PRIu32 "}",
+              config->hash, config->batch, config->block_in, config->block_out, config->depth[VTA_MEM_UOP],
+              config->depth[VTA_MEM_INP], config->depth[VTA_MEM_WGT], config->depth[VTA_MEM_ACC]);
 }
 
 static void fill_row(const void *context, uint32_t row, cli_cell *cells)
@@ -53,7 +53,7 @@ static int tell(const cli_args *args, const vta_config *configs, uint32_t count)
     for (uint32_t i = 0; i < count; i++) {
         print_json(&configs[i], i == 0);
     }
-    (void)printf("\n]\n");
+    cli_print("\n]\n");
     return cli_done(args);
 }
 
@@ -94,7 +94,7 @@ static int one(const cli_args *args, bool show)
         return tell(args, &config, 1);
     }
     char *text = vta_config_to_json(&config);
-    (void)fputs(text == NULL ? "" : text, stdout);
+    cli_put(text == NULL ? "" : text);
     free(text);
     return cli_done(args);
 }
@@ -103,15 +103,14 @@ static int one(const cli_args *args, bool show)
 static void print_key(const char *key, const char *type, uint32_t least, uint32_t most, const char *doc)
 {
     const bool number = strcmp(type, "integer") == 0;
-    (void)printf(
-        ",\n    \"%s\": {\"type\": \"%s\", \"%s\": %" PRIu32 ", \"%s\": %" PRIu32 ", \"description\": ", key,
-        type, number ? "minimum" : "minLength", least, number ? "maximum" : "maxLength", most);
+    cli_print(",\n    \"%s\": {\"type\": \"%s\", \"%s\": %" PRIu32 ", \"%s\": %" PRIu32 ", \"description\": ",
+              key, type, number ? "minimum" : "minLength", least, number ? "maximum" : "maxLength", most);
     cli_json_string(doc);
     if (!number) {
         const bool name = strcmp(key, "NAME") == 0;
-        (void)printf(", \"pattern\": \"%s\"", name ? "^[A-Za-z0-9_.-]+$" : "^[ !#-[\\\\]-~]+$");
+        cli_print(", \"pattern\": \"%s\"", name ? "^[A-Za-z0-9_.-]+$" : "^[ !#-[\\\\]-~]+$");
     }
-    (void)printf("}");
+    cli_print("}");
 }
 
 /* What a file may say, key by key, as JSON Schema has it. What the keys together must fit is judged by
@@ -121,19 +120,19 @@ static int schema(const cli_args *args)
     if (args->operand_count > 1) {
         return cli_usage(args, "unexpected '%s'", args->operands[1]);
     }
-    (void)printf("{\n  \"$schema\": \"https://json-schema.org/draft/2020-12/schema\",\n"
-                 "  \"title\": \"a configuration of the accelerator\",\n  \"type\": \"object\",\n"
-                 "  \"additionalProperties\": false,\n"
-                 "  \"not\": {\"required\": [\"LOG_BLOCK\"], \"anyOf\": [{\"required\": [\"LOG_BLOCK_IN\"]}, "
-                 "{\"required\": [\"LOG_BLOCK_OUT\"]}]},\n  \"properties\": {\n"
-                 "    \"LOG_BLOCK\": {\"$ref\": \"#/properties/LOG_BLOCK_IN\"}");
+    cli_print("{\n  \"$schema\": \"https://json-schema.org/draft/2020-12/schema\",\n"
+              "  \"title\": \"a configuration of the accelerator\",\n  \"type\": \"object\",\n"
+              "  \"additionalProperties\": false,\n"
+              "  \"not\": {\"required\": [\"LOG_BLOCK\"], \"anyOf\": [{\"required\": [\"LOG_BLOCK_IN\"]}, "
+              "{\"required\": [\"LOG_BLOCK_OUT\"]}]},\n  \"properties\": {\n"
+              "    \"LOG_BLOCK\": {\"$ref\": \"#/properties/LOG_BLOCK_IN\"}");
 #define VTA_CONFIG(field, key, def, min, max, hw, doc) print_key((key), "integer", (min), (max), (doc));
 #define VTA_CONFIG_TEXT(field, key, doc)                                                                     \
     print_key((key), "string", 1, sizeof(((vta_config *)0)->field) - 1, (doc));
 #include "vta/config.def"
 #undef VTA_CONFIG_TEXT
 #undef VTA_CONFIG
-    (void)printf("\n  }\n}\n");
+    cli_print("\n  }\n}\n");
     return cli_done(args);
 }
 

@@ -19,7 +19,7 @@ static const cli_option options[] = {
 
 static void tell(void *context, const char *text)
 {
-    (void)fprintf(stderr, "vtac convert: %s: %s\n", *(const char *const *)context, text);
+    cli_say("vtac convert: %s: %s\n", *(const char *const *)context, text);
 }
 
 /* The model's name, with another ending, where the user is. */

@@ -34,20 +34,20 @@ static int run(const cli_args *args)
             continue;
         }
         if (json) {
-            (void)printf("%s  {\"scheme\": ", between);
+            cli_print("%s  {\"scheme\": ", between);
             cli_json_string(kind->scheme);
-            (void)printf(", \"available\": %s, \"doc\": ", kind->available ? "true" : "false");
+            cli_print(", \"available\": %s, \"doc\": ", kind->available ? "true" : "false");
             cli_json_string(kind->doc);
-            (void)printf("}");
+            cli_print("}");
             between = ",\n";
         } else if (cli_flag(args, "--runnable")) {
-            (void)printf("%s\n", kind->scheme);
+            cli_print("%s\n", kind->scheme);
         }
     }
     if (!json && !cli_flag(args, "--runnable")) {
         cli_table(columns, sizeof columns / sizeof columns[0], count, fill_row, kinds);
     }
-    (void)printf("%s", json ? "\n]\n" : "");
+    cli_print("%s", json ? "\n]\n" : "");
     return cli_done(args);
 }
 

@@ -157,46 +157,46 @@ static void print_index(const difference *d)
         rest /= d->type.dim[i];
     }
     for (uint32_t i = 0; i < d->type.rank; i++) {
-        (void)printf("%s%" PRId64, i > 0 ? ", " : "", index[i]);
+        cli_print("%s%" PRId64, i > 0 ? ", " : "", index[i]);
     }
 }
 
 static void print_text(const comparison *c, const difference *d, uint32_t count)
 {
-    (void)printf("value '%s'%s%s%s: %" PRIu64 " of %" PRId64 " elements differ, first [", d->name,
-                 d->layer != NULL ? " of layer '" : "", d->layer != NULL ? d->layer->name : "",
-                 d->layer != NULL ? "'" : "", d->differing, vtac_type_elements(&d->type));
+    cli_print("value '%s'%s%s%s: %" PRIu64 " of %" PRId64 " elements differ, first [", d->name,
+              d->layer != NULL ? " of layer '" : "", d->layer != NULL ? d->layer->name : "",
+              d->layer != NULL ? "'" : "", d->differing, vtac_type_elements(&d->type));
     print_index(d);
-    (void)printf("]: %s %" PRId64 ", %s %" PRId64 "\n", c->sides[0].name, d->a, c->sides[1].name, d->b);
+    cli_print("]: %s %" PRId64 ", %s %" PRId64 "\n", c->sides[0].name, d->a, c->sides[1].name, d->b);
     if (d->has_insn) {
-        (void)printf("instruction %u wrote it, row %" PRIu64 ", tile %" PRIu64 ": %s\n", d->insn, d->row,
-                     d->column, d->text);
+        cli_print("instruction %u wrote it, row %" PRIu64 ", tile %" PRIu64 ": %s\n", d->insn, d->row,
+                  d->column, d->text);
     }
-    (void)printf("all %u values before it are equal\n", count);
+    cli_print("all %u values before it are equal\n", count);
 }
 
 static void print_json(const comparison *c, const difference *d, uint32_t count)
 {
-    (void)printf("{\"equal\": %s, \"equal_values\": %u", d == NULL ? "true" : "false", count);
+    cli_print("{\"equal\": %s, \"equal_values\": %u", d == NULL ? "true" : "false", count);
     if (d != NULL) {
-        (void)printf(", \"value\": ");
+        cli_print(", \"value\": ");
         cli_json_string(d->name);
-        (void)printf(", \"layer\": ");
+        cli_print(", \"layer\": ");
         cli_json_string(d->layer != NULL ? d->layer->name : "");
-        (void)printf(", \"differing\": %" PRIu64 ", \"index\": [", d->differing);
+        cli_print(", \"differing\": %" PRIu64 ", \"index\": [", d->differing);
         print_index(d);
-        (void)printf("], \"a\": %" PRId64 ", \"b\": %" PRId64, d->a, d->b);
+        cli_print("], \"a\": %" PRId64 ", \"b\": %" PRId64, d->a, d->b);
         if (d->has_insn) {
-            (void)printf(", \"instruction\": %u, \"tile\": [%" PRIu64 ", %" PRIu64 "], \"text\": ", d->insn,
-                         d->row, d->column);
+            cli_print(", \"instruction\": %u, \"tile\": [%" PRIu64 ", %" PRIu64 "], \"text\": ", d->insn,
+                      d->row, d->column);
             cli_json_string(d->text);
         }
     }
-    (void)printf(", \"sides\": [");
+    cli_print(", \"sides\": [");
     cli_json_string(c->sides[0].name);
-    (void)printf(", ");
+    cli_print(", ");
     cli_json_string(c->sides[1].name);
-    (void)printf("]}\n");
+    cli_print("]}\n");
 }
 
 static void print_all(const comparison *c, uint32_t count)
@@ -204,8 +204,8 @@ static void print_all(const comparison *c, uint32_t count)
     for (uint32_t k = 0; k < count; k++) {
         difference d;
         const bool differs = compare_output(c, (k + c->outputs) % count, &d);
-        (void)printf("%10" PRIu64 " of %10" PRId64 "  %s\n", differs ? d.differing : 0,
-                     vtac_type_elements(&d.type), d.name);
+        cli_print("%10" PRIu64 " of %10" PRId64 "  %s\n", differs ? d.differing : 0,
+                  vtac_type_elements(&d.type), d.name);
     }
 }
 
@@ -233,7 +233,7 @@ static int compare(const comparison *c)
     if (json) {
         print_json(c, NULL, count);
     } else {
-        (void)printf("%s and %s agree on all %u values\n", c->sides[0].name, c->sides[1].name, count);
+        cli_print("%s and %s agree on all %u values\n", c->sides[0].name, c->sides[1].name, count);
     }
     return cli_done(c->args);
 }

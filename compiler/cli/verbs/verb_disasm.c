@@ -114,7 +114,7 @@ static int run(const cli_args *args)
     if (status == VTA_OK && path != NULL) {
         status = vta_file_write(path, text, strlen(text), &diag);
     } else if (status == VTA_OK) {
-        (void)fputs(text, stdout);
+        cli_put(text);
     }
     free(text);
     return status == VTA_OK ? cli_done(args) : cli_fail(args, &diag);

@@ -88,16 +88,16 @@ static void print_row(report *r, const vta_doctor_row *row)
     const bool fancy = cli_fancy(STDOUT_FILENO);
     r->bad += row->finding == VTA_FINDING_BAD;
     if (r->json) {
-        (void)printf("%s  {\"name\": ", r->lines++ > 0 ? ",\n" : "{\"findings\": [\n");
+        cli_print("%s  {\"name\": ", r->lines++ > 0 ? ",\n" : "{\"findings\": [\n");
         cli_json_string(row->name);
-        (void)printf(", \"finding\": \"%s\", \"text\": ", words[row->finding]);
+        cli_print(", \"finding\": \"%s\", \"text\": ", words[row->finding]);
         cli_json_string(row->text);
-        (void)printf("}");
+        cli_print("}");
         return;
     }
     cli_sentence(TEXT_COLUMN, "%s%-8s%s%-15s %s", fancy ? colors[row->finding] : "", words[row->finding],
                  fancy ? "\033[0m" : "", row->name, row->text);
-    (void)fflush(stdout);
+    cli_flush();
 }
 
 static void check_tools(report *r, const char *uri)
@@ -192,7 +192,7 @@ static int run(const cli_args *args)
         print_row(&r, &rows[i]);
     }
     if (r.json) {
-        (void)printf("],\n \"failed\": %u}\n", r.bad);
+        cli_print("],\n \"failed\": %u}\n", r.bad);
     }
     const int done = cli_done(args);
     return r.bad > 0 ? CLI_FAILED : done;

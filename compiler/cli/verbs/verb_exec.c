@@ -127,7 +127,7 @@ static vta_status show(const cli_image *image, const vta_program *program, const
     char *text = NULL;
     VTA_TRY(vta_disassemble(&part, &text, diag));
     const char *expect = strstr(text, "\n.expect");
-    (void)fputs(expect != NULL ? expect + 1 : text, stdout);
+    cli_put(expect != NULL ? expect + 1 : text);
     free(text);
     return VTA_OK;
 }

@@ -114,7 +114,7 @@ static void print_text(const cli_args *args, const vtac_graph *graph, const vtac
     const totals t = count(graph, p);
     const rows r = {graph, p, cli_flag(args, "--host-only")};
     cli_table(columns, sizeof columns / sizeof columns[0], row_count(&r), fill_row, &r);
-    (void)printf("\n");
+    cli_print("\n");
     cli_sentence(
         0,
         "%u of %u nodes run on '%s' in %u region%s: %llu multiplications, about %.0f cycles there, %.0f "
@@ -127,7 +127,7 @@ static void print_json(const vtac_graph *graph, const vtac_partition *p)
 {
     const totals t = count(graph, p);
     bool any = false;
-    (void)printf("{\"config\": \"%s\", \"regions\": %u, \"nodes\": [", p->config.name, p->region_count);
+    cli_print("{\"config\": \"%s\", \"regions\": %u, \"nodes\": [", p->config.name, p->region_count);
     for (uint32_t i = 0; i < graph->order_count; i++) {
         const vtac_node *node = &graph->nodes[graph->order[i]];
         const vtac_place *place = &p->places[graph->order[i]];
@@ -136,21 +136,21 @@ static void print_json(const vtac_graph *graph, const vtac_partition *p)
             continue;
         }
         where_text(place, where, sizeof where);
-        (void)printf("%s{\"name\": ", any ? ",\n " : "");
+        cli_print("%s{\"name\": ", any ? ",\n " : "");
         any = true;
         cli_json_string(node->name);
-        (void)printf(", \"op\": \"%s\", \"where\": \"%s\", \"host_cycles\": %.0f",
-                     vtac_op_get(node->op)->name, where, place->host_cycles);
+        cli_print(", \"op\": \"%s\", \"where\": \"%s\", \"host_cycles\": %.0f", vtac_op_get(node->op)->name,
+                  where, place->host_cycles);
         if (place->has_cost) {
-            (void)printf(", \"cycles\": %llu, \"macs\": %llu", (unsigned long long)place->cost.cycles,
-                         (unsigned long long)place->cost.macs);
+            cli_print(", \"cycles\": %llu, \"macs\": %llu", (unsigned long long)place->cost.cycles,
+                      (unsigned long long)place->cost.macs);
         }
-        (void)printf(", \"reason\": ");
+        cli_print(", \"reason\": ");
         cli_json_string(place->reason);
-        (void)printf("}");
+        cli_print("}");
     }
-    (void)printf("],\n \"moved\": %u, \"macs\": %llu, \"cycles\": %.0f, \"host_cycles\": %.0f}\n", t.moved,
-                 (unsigned long long)t.macs, t.cycles, t.host);
+    cli_print("],\n \"moved\": %u, \"macs\": %llu, \"cycles\": %.0f, \"host_cycles\": %.0f}\n", t.moved,
+              (unsigned long long)t.macs, t.cycles, t.host);
 }
 
 static int explain(const cli_args *args, vtac_graph *graph, const cli_offload *offload, int level)

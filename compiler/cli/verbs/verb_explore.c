@@ -182,14 +182,14 @@ static void print_text(const cli_explored *e)
     columns[9 + e->networks->count] = (cli_column){"note", CLI_SENTENCE};
     const uint32_t found = x->count < WRITTEN ? x->count : WRITTEN;
     cli_table(columns, 10 + e->networks->count, found + e->shipped_count, fill_row, e);
-    (void)printf("\n");
+    cli_print("\n");
     cli_sentence(0,
                  "%" PRIu64 " configurations on %s: %" PRIu64 " not legal, %" PRIu64
                  " too large, %u judged (%u timed) on %u networks in %.1f s",
                  x->space, e->part->name, x->illegal, x->too_large, x->count, x->timed, e->networks->count,
                  e->seconds);
     for (uint32_t i = 0; i < x->outside_count; i++) {
-        (void)printf("  out by %s: %" PRIu64 "\n", x->outside[i].why, x->outside[i].count);
+        cli_print("  out by %s: %" PRIu64 "\n", x->outside[i].why, x->outside[i].count);
     }
     cli_sentence(
         0,
@@ -327,7 +327,7 @@ static vta_status explore(job *j, const cli_networks *networks, bool *leads, vta
     cli_stages_end();
     if (status == VTA_OK && cli_flag(j->args, "--json")) {
         char *text = cli_explore_json(&e);
-        (void)fputs(text != NULL ? text : "", stdout);
+        cli_put(text != NULL ? text : "");
         free(text);
     } else if (status == VTA_OK) {
         print_text(&e);

@@ -11,32 +11,33 @@
 void cli_print_help(const cli_verb *verb)
 {
     enum { COLUMN = 24 };
-    (void)printf("vtac %s %s\n    %s\n", verb->name, verb->operands, verb->summary);
+    cli_print("vtac %s %s\n    %s\n", verb->name, verb->operands, verb->summary);
     if (verb->more != NULL) {
-        (void)printf("\n%s", verb->more);
+        cli_print("\n%s", verb->more);
     }
     if (verb->option_count > 0) {
-        (void)printf("\n");
+        cli_print("\n");
     }
     for (size_t i = 0; i < verb->option_count; i++) {
         const cli_option *option = &verb->options[i];
         if (option->doc == NULL) {
             continue;
         }
-        const int width = printf("  %s%s%s", option->name, option->value != NULL ? " " : "",
-                                 option->value != NULL ? option->value : "");
-        (void)printf("%*s%s\n", width < COLUMN ? COLUMN - width : 1, "", option->doc);
+        const char *value = option->value != NULL ? option->value : "";
+        const int width = (int)(2 + strlen(option->name) + (value[0] != '\0') + strlen(value));
+        cli_print("  %s%s%s%*s%s\n", option->name, value[0] != '\0' ? " " : "", value,
+                  width < COLUMN ? COLUMN - width : 1, "", option->doc);
     }
 }
 
 static int print_overview(void)
 {
-    (void)printf("vtac VERB ...\n\n");
+    cli_print("vtac VERB ...\n\n");
     for (size_t i = 0; i < cli_verb_count; i++) {
-        (void)printf("  %-12s%s\n", cli_verbs[i]->name, cli_verbs[i]->summary);
+        cli_print("  %-12s%s\n", cli_verbs[i]->name, cli_verbs[i]->summary);
     }
-    (void)printf("\n'vtac VERB --help' tells more; 'vtac --version' the version.\n"
-                 "Exit status: 0 done, 1 failed, 2 misused, 130 interrupted.\n");
+    cli_print("\n'vtac VERB --help' tells more; 'vtac --version' the version.\n"
+              "Exit status: 0 done, 1 failed, 2 misused, 130 interrupted.\n");
     return cli_done(NULL);
 }
 

@@ -34,7 +34,7 @@ static int put_graph(const cli_args *args, const vtac_graph *graph, int64_t limi
     } else if (path != NULL) {
         (void)vta_file_write(path, text, strlen(text), &diag);
     } else {
-        (void)fputs(text, stdout);
+        cli_put(text);
     }
     free(text);
     return diag.code == VTA_OK ? cli_done(args) : cli_fail(args, &diag);

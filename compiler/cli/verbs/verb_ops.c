@@ -83,15 +83,15 @@ static uint32_t collect(void)
 static void print_json(uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++) {
-        (void)printf(
+        cli_print(
             "%s{\"name\": \"%s\", \"domain\": \"%s\", \"since\": %u, \"compiled\": true, \"types\": \"%s\", "
             "\"host\": \"%s\", \"accelerator\": \"%s\", \"open_sizes\": %s, \"limits\": ",
             i == 0 ? "[" : ",\n ", entries[i].name, entries[i].domain, entries[i].since, entries[i].types,
             entries[i].host, entries[i].accelerator, entries[i].open[0] != '\0' ? "true" : "false");
         cli_json_string(entries[i].limits);
-        (void)printf("}");
+        cli_print("}");
     }
-    (void)printf("]\n");
+    cli_print("]\n");
 }
 
 static void fill_row(const void *context, uint32_t row, cli_cell *cells)
@@ -128,8 +128,8 @@ static bool same_row(uint32_t a, uint32_t b)
 /* Operators of one domain with the same limits share a row. */
 static void print_markdown(uint32_t count)
 {
-    (void)printf("| domain | operators | types | host | accelerator | open sizes | limits "
-                 "|\n|---|---|---|---|---|---|---|\n");
+    cli_print("| domain | operators | types | host | accelerator | open sizes | limits "
+              "|\n|---|---|---|---|---|---|---|\n");
     for (uint32_t i = 0; i < count; i++) {
         bool listed = false;
         for (uint32_t k = 0; k < i && !listed; k++) {
@@ -137,18 +137,18 @@ static void print_markdown(uint32_t count)
         }
         for (uint32_t k = i; k < count && !listed; k++) {
             if (k == i) {
-                (void)printf("| %s | ", entries[i].domain);
+                cli_print("| %s | ", entries[i].domain);
             }
             if (same_row(i, k)) {
-                (void)printf("%s%s", k == i ? "" : ", ", entries[k].name);
+                cli_print("%s%s", k == i ? "" : ", ", entries[k].name);
                 if (entries[k].since > OLDEST_OPSET) {
-                    (void)printf(" %u", entries[k].since);
+                    cli_print(" %u", entries[k].since);
                 }
             }
         }
         if (!listed) {
-            (void)printf(" | %s | %s | %s | %s | %s |\n", entries[i].types, entries[i].host,
-                         entries[i].accelerator, entries[i].open, entries[i].limits);
+            cli_print(" | %s | %s | %s | %s | %s |\n", entries[i].types, entries[i].host,
+                      entries[i].accelerator, entries[i].open, entries[i].limits);
         }
     }
 }

@@ -27,7 +27,7 @@ static int put_graph(const cli_args *args, const vtac_graph *graph)
     if (text == NULL) {
         (void)vta_fail(&diag, VTA_NOMEM, "out of memory");
     } else if (path == NULL) {
-        (void)fputs(text, stdout);
+        cli_put(text);
     } else {
         (void)vta_file_write(path, text, strlen(text), &diag);
     }

@@ -32,53 +32,53 @@ static const cli_option options[] = {
 
 static void tell(void *context, const char *text)
 {
-    (void)fprintf(stderr, "vtac quantize: %s: %s\n", *(const char *const *)context, text);
+    cli_say("vtac quantize: %s: %s\n", *(const char *const *)context, text);
 }
 
 /* JSON has no infinity. */
 static void json_number(double value)
 {
     if (isfinite(value)) {
-        (void)printf("%.6g", value);
+        cli_print("%.6g", value);
     } else {
-        (void)printf("null");
+        cli_print("null");
     }
 }
 
 static void print_json(const cli_args *args, const char *path, const vtac_quantize_report *r,
                        const cli_mixed *mixed)
 {
-    (void)printf("{\"file\": ");
+    cli_print("{\"file\": ");
     cli_json_string(path);
-    (void)printf(", \"samples\": %u, \"decisions\": %llu, \"agreed\": %llu, \"output_error\": ", r->samples,
-                 (unsigned long long)r->decisions, (unsigned long long)r->agreed);
+    cli_print(", \"samples\": %u, \"decisions\": %llu, \"agreed\": %llu, \"output_error\": ", r->samples,
+              (unsigned long long)r->decisions, (unsigned long long)r->agreed);
     json_number(r->output_error);
-    (void)printf(", \"output_snr_db\": ");
+    cli_print(", \"output_snr_db\": ");
     json_number(r->output_snr_db);
-    (void)printf(", \"output_deviation\": ");
+    cli_print(", \"output_deviation\": ");
     json_number(r->output_deviation);
     if (mixed->max_drop >= 0.0) {
-        (void)printf(", \"right\": %llu, \"right_float\": %llu", (unsigned long long)r->right,
-                     (unsigned long long)r->right_float);
+        cli_print(", \"right\": %llu, \"right_float\": %llu", (unsigned long long)r->right,
+                  (unsigned long long)r->right_float);
     }
-    (void)printf(", \"trials\": %u, \"kept_float\": [", mixed->trials);
+    cli_print(", \"trials\": %u, \"kept_float\": [", mixed->trials);
     for (uint32_t i = 0; i < mixed->kept_count; i++) {
-        (void)printf("%s", i == 0 ? "" : ", ");
+        cli_print("%s", i == 0 ? "" : ", ");
         cli_json_string(mixed->kept[i]);
     }
-    (void)printf("]");
+    cli_print("]");
     for (uint32_t i = 0; cli_flag(args, "--report") && i < r->layer_count; i++) {
         const vtac_quantized_layer *layer = &r->layers[i];
-        (void)printf("%s{\"node\": ", i == 0 ? ", \"layers\": [" : ",\n ");
+        cli_print("%s{\"node\": ", i == 0 ? ", \"layers\": [" : ",\n ");
         cli_json_string(layer->node);
-        (void)printf(", \"op\": \"%s\", \"value\": ", layer->op);
+        cli_print(", \"op\": \"%s\", \"value\": ", layer->op);
         cli_json_string(layer->value);
-        (void)printf(", \"snr_db\": ");
+        cli_print(", \"snr_db\": ");
         json_number(layer->snr_db);
-        (void)printf(", \"low\": %.9g, \"high\": %.9g, \"scale\": %.9g, \"zero\": %d}%s", layer->low,
-                     layer->high, (double)layer->scale, layer->zero, i + 1 == r->layer_count ? "]" : "");
+        cli_print(", \"low\": %.9g, \"high\": %.9g, \"scale\": %.9g, \"zero\": %d}%s", layer->low,
+                  layer->high, (double)layer->scale, layer->zero, i + 1 == r->layer_count ? "]" : "");
     }
-    (void)printf("}\n");
+    cli_print("}\n");
 }
 
 static void fill_row(const void *context, uint32_t row, cli_cell *cells)
@@ -122,10 +122,10 @@ static void warn_of_changes(const cli_args *args, const vtac_quantize_options *h
 {
     const unsigned long long changed = r->decisions - r->agreed;
     if (changed * 10 > r->decisions) {
-        (void)fprintf(
-            stderr, "vtac quantize: %s: warning: %llu of %llu decisions are not those of floats; try %s\n",
-            args->operands[0], changed, (unsigned long long)r->decisions,
-            how->per_channel ? "another --method, or more inputs" : "--equalize, or leave out --per-tensor");
+        cli_say("vtac quantize: %s: warning: %llu of %llu decisions are not those of floats; try %s\n",
+                args->operands[0], changed, (unsigned long long)r->decisions,
+                how->per_channel ? "another --method, or more inputs"
+                                 : "--equalize, or leave out --per-tensor");
     }
 }
 

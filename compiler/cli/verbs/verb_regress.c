@@ -38,8 +38,7 @@ static void tell_case(void *context, const regress_case *c, uint32_t finished)
     const regress_suite *s = context;
     char key[1024];
     regress_key(c, key, sizeof key);
-    (void)fprintf(stderr, "%" PRIu32 "/%" PRIu32 " %s: %s\n", finished, s->case_count, key,
-                  regress_word(c->outcome));
+    cli_say("%" PRIu32 "/%" PRIu32 " %s: %s\n", finished, s->case_count, key, regress_word(c->outcome));
 }
 
 static void fill_row(const void *context, uint32_t row, cli_cell *cells)
@@ -75,27 +74,27 @@ static void print_text(const regress_suite *s)
     };
     cli_table(columns, sizeof columns / sizeof columns[0], s->case_count, fill_row, s);
     const uint32_t bad = count_bad(s);
-    (void)printf("%" PRIu32 " passed, %" PRIu32 " failed\n", s->case_count - bad, bad);
+    cli_print("%" PRIu32 " passed, %" PRIu32 " failed\n", s->case_count - bad, bad);
 }
 
 static void print_json(const regress_suite *s)
 {
-    (void)printf("{\"cases\": [");
+    cli_print("{\"cases\": [");
     for (uint32_t i = 0; i < s->case_count; i++) {
         const regress_case *c = &s->cases[i];
-        (void)printf("%s{\"model\": ", i > 0 ? ", " : "");
+        cli_print("%s{\"model\": ", i > 0 ? ", " : "");
         cli_json_string(c->model->name);
-        (void)printf(", \"config\": ");
+        cli_print(", \"config\": ");
         cli_json_string(c->config);
-        (void)printf(", \"device\": ");
+        cli_print(", \"device\": ");
         cli_json_string(c->device);
-        (void)printf(", \"outcome\": \"%s\", \"cycles\": %" PRIu64 ", \"baseline\": %" PRIu64
-                     ", \"seconds\": %.3f, \"why\": ",
-                     regress_word(c->outcome), c->cycles, c->baseline, c->seconds);
+        cli_print(", \"outcome\": \"%s\", \"cycles\": %" PRIu64 ", \"baseline\": %" PRIu64
+                  ", \"seconds\": %.3f, \"why\": ",
+                  regress_word(c->outcome), c->cycles, c->baseline, c->seconds);
         cli_json_string(c->why);
-        (void)printf("}");
+        cli_print("}");
     }
-    (void)printf("], \"failed\": %" PRIu32 "}\n", count_bad(s));
+    cli_print("], \"failed\": %" PRIu32 "}\n", count_bad(s));
 }
 
 /* ---- files */
@@ -250,4 +249,5 @@ const cli_verb cli_verb_regress = {
     .least = 1,
     .most = 1,
     .run = run,
+    .alone = true,
 };

@@ -249,21 +249,21 @@ static int tell(const replay *r, const char *device)
     const char *trace = cli_value(r->args, "--trace");
     const uint64_t cycles = vta_model_cycles(r->alone.model);
     if (cli_flag(r->args, "--json")) {
-        (void)printf("{\"layer\": ");
+        cli_print("{\"layer\": ");
         cli_json_string(cli_value(r->args, "--layer"));
-        (void)printf(", \"device\": ");
+        cli_print(", \"device\": ");
         cli_json_string(device);
-        (void)printf(", \"elements\": %" PRIu64 ", \"differing\": %" PRIu64 ", \"cycles\": %" PRIu64,
-                     r->elements, r->differing, cycles);
+        cli_print(", \"elements\": %" PRIu64 ", \"differing\": %" PRIu64 ", \"cycles\": %" PRIu64,
+                  r->elements, r->differing, cycles);
         cli_layers_json(r->alone.model);
-        (void)printf("}\n");
+        cli_print("}\n");
     } else {
-        (void)printf("layer '%s' on %s: %" PRIu64 " of %" PRIu64 " elements differ from fsim's, %" PRIu64
-                     " cycles\n",
-                     cli_value(r->args, "--layer"), device, r->differing, r->elements, cycles);
+        cli_print("layer '%s' on %s: %" PRIu64 " of %" PRIu64 " elements differ from fsim's, %" PRIu64
+                  " cycles\n",
+                  cli_value(r->args, "--layer"), device, r->differing, r->elements, cycles);
         cli_layers_text(r->alone.model);
         if (trace != NULL) {
-            (void)printf("waves: %s\n", trace);
+            cli_print("waves: %s\n", trace);
         }
     }
     const int done = cli_done(r->args);

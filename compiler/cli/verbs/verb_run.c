@@ -93,20 +93,20 @@ static void print_times(const run_call *call, const vta_model *model, const doub
     const uint64_t cycles = vta_model_cycles(model);
     const double median = times[call->repeat / 2];
     if (call->repeat == 1 && !call->json) {
-        (void)printf("one run: %.3f ms\n", 1e3 * median);
+        cli_print("one run: %.3f ms\n", 1e3 * median);
     } else {
-        (void)printf(call->json ? "\"runs\": %llu, \"median_ms\": %.4f, \"min_ms\": %.4f, \"max_ms\": %.4f"
-                                : "%llu runs: median %.3f ms, least %.3f ms, most %.3f ms\n",
-                     (unsigned long long)call->repeat, 1e3 * median, 1e3 * times[0],
-                     1e3 * times[call->repeat - 1]);
+        cli_print(call->json ? "\"runs\": %llu, \"median_ms\": %.4f, \"min_ms\": %.4f, \"max_ms\": %.4f"
+                             : "%llu runs: median %.3f ms, least %.3f ms, most %.3f ms\n",
+                  (unsigned long long)call->repeat, 1e3 * median, 1e3 * times[0],
+                  1e3 * times[call->repeat - 1]);
     }
     if (call->json) {
-        (void)printf(", \"cycles\": %llu, \"wall_s\": %.6f, ", (unsigned long long)cycles, median);
+        cli_print(", \"cycles\": %llu, \"wall_s\": %.6f, ", (unsigned long long)cycles, median);
     } else if (cycles > 0) {
         const char *uri = vta_model_device_uri(model);
         const char *own = call->timeline[0] != '\0' ? strstr(uri, "timeline=") : NULL; /* our addition */
-        (void)printf("%llu cycles on %.*s\n", (unsigned long long)cycles,
-                     (int)(own != NULL ? (size_t)(own - uri) - 1 : strlen(uri)), uri);
+        cli_print("%llu cycles on %.*s\n", (unsigned long long)cycles,
+                  (int)(own != NULL ? (size_t)(own - uri) - 1 : strlen(uri)), uri);
     }
 }
 
@@ -133,28 +133,28 @@ static void print_steps(const vta_model *model, bool json)
         cli_table(columns, sizeof columns / sizeof columns[0], count, fill_step, steps);
         return;
     }
-    (void)printf(", \"steps\": [");
+    cli_print(", \"steps\": [");
     for (uint32_t i = 0; i < count; i++) {
-        (void)printf("%s{\"name\": ", i > 0 ? ", " : "");
+        cli_print("%s{\"name\": ", i > 0 ? ", " : "");
         cli_json_string(steps[i].name);
-        (void)printf(", \"op\": \"%s\", \"us\": %.1f, \"gflops\": %.2f}", steps[i].op, 1e6 * steps[i].seconds,
-                     rate_of(&steps[i]));
+        cli_print(", \"op\": \"%s\", \"us\": %.1f, \"gflops\": %.2f}", steps[i].op, 1e6 * steps[i].seconds,
+                  rate_of(&steps[i]));
     }
-    (void)printf("]");
+    cli_print("]");
 }
 
 static void print_result(run_call *call, const vta_model *model, const char *path, const char *input,
                          const double *times)
 {
     if (call->json) {
-        (void)printf("%s{\"model\": ", call->told > 0 ? ",\n " : "");
+        cli_print("%s{\"model\": ", call->told > 0 ? ",\n " : "");
         cli_json_string(path);
-        (void)printf(", \"input\": ");
+        cli_print(", \"input\": ");
         cli_json_string(input != NULL ? input : "");
-        (void)printf(", ");
+        cli_print(", ");
     } else if (input != NULL || call->args->operand_count > 1) {
-        (void)printf("%s%s%s%s:\n", call->told > 0 ? "\n" : "", path, input != NULL ? " on " : "",
-                     input != NULL ? input : "");
+        cli_print("%s%s%s%s:\n", call->told > 0 ? "\n" : "", path, input != NULL ? " on " : "",
+                  input != NULL ? input : "");
     }
     print_times(call, model, times);
     cli_print_outputs(&call->outputs, model);
@@ -167,8 +167,8 @@ static void print_result(run_call *call, const vta_model *model, const char *pat
     if (cli_flag(call->args, "--layers")) {
         (call->json ? cli_layers_json : cli_layers_text)(model);
     }
-    (void)printf("%s", call->json ? "}" : "");
-    (void)fflush(stdout);
+    cli_print("%s", call->json ? "}" : "");
+    cli_flush();
     call->told++;
 }
 
@@ -239,7 +239,7 @@ static vta_status run_case(run_call *call, vta_model *model, const char *path, u
     if (status == VTA_OK) {
         if (call->json && call->told == 0 && (cases > 1 || call->args->operand_count > 1)) {
             call->opened = true;
-            (void)printf("{\"results\": [");
+            cli_print("{\"results\": [");
         }
         print_result(call, model, path, cli_case_name(&call->inputs, model, which), times);
     }
@@ -346,7 +346,7 @@ static int run_models(run_call *call)
     }
     cli_free_outputs(&call->outputs);
     if (call->json && call->told > 0) {
-        (void)printf(call->opened ? "]}\n" : "\n");
+        cli_print(call->opened ? "]}\n" : "\n");
     }
     if (status == VTA_OK) {
         return cli_done(call->args);
@@ -376,10 +376,10 @@ static int check_names(const cli_args *args)
 
 static int list_presets(const cli_args *args)
 {
-#define CLI_PREPROCESS(name, scale, mean, std, order, doc) (void)printf("%-10s %s\n", name, doc);
+#define CLI_PREPROCESS(name, scale, mean, std, order, doc) cli_print("%-10s %s\n", name, doc);
 #include "preprocess.def"
 #undef CLI_PREPROCESS
-    (void)printf(
+    cli_print(
         "\nAn element is (pixel / scale - mean) / std, channel by channel, in the input's type. The short\n"
         "side is scaled, bilinearly, to the input's over crop (0.875: 256 for 224), and the middle cut\n"
         "out; a picture of exactly the input's size is taken as it is, alpha is laid over white.\n");

@@ -20,10 +20,10 @@ static void print_json(const vtac_target *target, const char *doc)
     } members[] = {{"name", target->name},         {"triple", target->triple},     {"cpu", target->cpu},
                    {"features", target->features}, {"required", target->required}, {"doc", doc}};
     for (size_t i = 0; i < sizeof members / sizeof members[0]; i++) {
-        (void)printf("%s\"%s\": ", i == 0 ? "{" : ", ", members[i].key);
+        cli_print("%s\"%s\": ", i == 0 ? "{" : ", ", members[i].key);
         cli_json_string(members[i].value);
     }
-    (void)printf(", \"vector_bytes\": %u}", target->vector_bytes);
+    cli_print(", \"vector_bytes\": %u}", target->vector_bytes);
 }
 
 typedef struct rows {
@@ -69,10 +69,10 @@ static int run(const cli_args *args)
         cli_table(columns, sizeof columns / sizeof columns[0], (uint32_t)count, fill_row, &r);
     } else if (status == VTA_OK) {
         for (size_t i = 0; i < count; i++) {
-            (void)printf("%s", i == 0 ? "[\n  " : ",\n  ");
+            cli_print("%s", i == 0 ? "[\n  " : ",\n  ");
             print_json(&r.target[i], r.row[i].doc);
         }
-        (void)printf("\n]\n");
+        cli_print("\n]\n");
     }
     free(r.target);
     return status == VTA_OK ? cli_done(args) : cli_fail(args, &diag);

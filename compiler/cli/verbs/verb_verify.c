@@ -387,19 +387,18 @@ static void report(verification *v, const char *folder, const verdict *result)
     static const char *const words[] = {"PASS", "FAIL", "UNSUPPORTED"};
     const uint32_t before = v->count[PASSED] + v->count[FAILED] + v->count[UNSUPPORTED];
     if (cli_flag(v->args, "--json")) {
-        (void)printf("%s{\"case\": ", before == 0 ? "{\"cases\": [" : ",\n ");
+        cli_print("%s{\"case\": ", before == 0 ? "{\"cases\": [" : ",\n ");
         cli_json_string(folder);
-        (void)printf(", \"result\": \"%s\", \"bound\": %s, \"reason\": ", words[result->outcome],
-                     result->bound_from < MOST_INPUTS ? "true" : "false");
+        cli_print(", \"result\": \"%s\", \"bound\": %s, \"reason\": ", words[result->outcome],
+                  result->bound_from < MOST_INPUTS ? "true" : "false");
         cli_json_string(result->diag.text);
-        (void)printf("}");
+        cli_print("}");
     } else {
-        (void)printf("%s %s%s%s%s\n", words[result->outcome], folder,
-                     result->bound_from < MOST_INPUTS ? " (parameters bound to the values of the case)" : "",
-                     result->outcome == PASSED ? "" : ": ",
-                     result->outcome == PASSED ? "" : result->diag.text);
+        cli_print("%s %s%s%s%s\n", words[result->outcome], folder,
+                  result->bound_from < MOST_INPUTS ? " (parameters bound to the values of the case)" : "",
+                  result->outcome == PASSED ? "" : ": ", result->outcome == PASSED ? "" : result->diag.text);
     }
-    (void)fflush(stdout);
+    cli_flush();
     v->count[result->outcome]++;
 }
 
@@ -442,12 +441,15 @@ static int run(const cli_args *args)
         cli_stages_outer("case", i, args->operand_count);
         run_case(&v, args->operands[i], &result);
         cli_stages_hide();
+        if (cli_go_on(&away) != VTA_OK) {
+            return cli_fail(args, &away);
+        }
         report(&v, args->operands[i], &result);
     }
     cli_stages_end();
-    (void)printf(cli_flag(args, "--json") ? "],\n \"passed\": %u, \"failed\": %u, \"unsupported\": %u}\n"
-                                          : "%u passed, %u failed, %u unsupported\n",
-                 v.count[PASSED], v.count[FAILED], v.count[UNSUPPORTED]);
+    cli_print(cli_flag(args, "--json") ? "],\n \"passed\": %u, \"failed\": %u, \"unsupported\": %u}\n"
+                                       : "%u passed, %u failed, %u unsupported\n",
+              v.count[PASSED], v.count[FAILED], v.count[UNSUPPORTED]);
     const int done = cli_done(args);
     return v.count[FAILED] > 0 ? CLI_FAILED : done;
 }

@@ -40,12 +40,12 @@ static int list(const cli_args *args)
         return cli_done(args);
     }
     for (uint32_t i = 0; i < count; i++) {
-        (void)printf("%s{\"name\": \"%s\", \"input\": \"%s\", \"doc\": ", i == 0 ? "[" : ",\n ",
-                     entries[i].name, entries[i].input);
+        cli_print("%s{\"name\": \"%s\", \"input\": \"%s\", \"doc\": ", i == 0 ? "[" : ",\n ", entries[i].name,
+                  entries[i].input);
         cli_json_string(entries[i].doc);
-        (void)printf("}");
+        cli_print("}");
     }
-    (void)printf("]\n");
+    cli_print("]\n");
     return cli_done(args);
 }
 
@@ -103,7 +103,7 @@ static int run(const cli_args *args)
     if (status != VTA_OK) {
         return cli_fail(args, &diag);
     }
-    (void)printf("%s\n", path);
+    cli_print("%s\n", path);
     return cli_done(args);
 }
 

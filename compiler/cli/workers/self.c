@@ -10,14 +10,19 @@
 #include <signal.h>
 #include <spawn.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "cli.h"
+#include "temporary.h"
 #include "vta/clock.h"
 #include "vta/file.h"
+#include "vta/hold.h"
 
 extern char **environ;
 
@@ -70,8 +75,57 @@ char **cli_environment_of_no_rank(void)
     return out;
 }
 
+/* In the process of a guest's child: the verb, and what it printed into the file. */
+static int be_the_program(const char *const *words, const char *out)
+{
+    cli_ground ground = {.guest = true};
+    cli_args args = {0};
+    int count = 0;
+    while (words[count] != NULL) {
+        count++;
+    }
+    cli_stand_on(&ground);
+    const cli_verb *verb = cli_verb_find(words[1]);
+    int status = cli_parse(verb, count - 2, (char **)(uintptr_t)(words + 2), &args);
+    status = status == CLI_OK ? verb->run(&args) : status;
+    const char *text = status == CLI_OK ? ground.answer.text : ground.failure.text;
+    FILE *file = fopen(out, "we");
+    const bool written = file != NULL && fputs(text != NULL ? text : "", file) >= 0;
+    const bool closed = file != NULL && fclose(file) == 0;
+    cli_temporary_remove_all();
+    return status == CLI_OK && !(written && closed) ? CLI_FAILED : status;
+}
+
+/* A guest's host is another program: a copy of this process does the verb. */
+static vta_status start_copy(const char *const *words, const char *out, bool own_group, pid_t *pid,
+                             vta_diag *diag)
+{
+    sigset_t was;
+    vta_hold_signals(&was);
+    const pid_t leader = getpid();
+    *pid = fork();
+    if (*pid == 0) {
+        (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+        if (own_group) {
+            (void)setpgid(0, 0);
+        }
+        for (int number = 1; number < NSIG; number++) { /* handlers are the host's */
+            (void)signal(number, number == SIGPIPE ? SIG_IGN : SIG_DFL);
+        }
+        vta_release_signals(&was);
+        _exit(getppid() == leader ? be_the_program(words, out) : CLI_FAILED);
+    }
+    const int error = errno;
+    vta_release_signals(&was);
+    return *pid > 0 ? VTA_OK : vta_fail(diag, VTA_IO, "cannot start a process: %s", strerror(error));
+}
+
 static vta_status start(const char *const *words, const char *out, bool own_group, pid_t *pid, vta_diag *diag)
 {
+    if (cli_here()->guest) {
+        VTA_TRY(cli_go_on(diag));
+        return start_copy(words, out, own_group, pid, diag);
+    }
     char program[PROGRAM];
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attributes;

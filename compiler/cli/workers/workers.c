@@ -126,6 +126,9 @@ vta_status cli_open_work(const cli_args *args, const cli_work *how, const char *
     vtac_work_options options = how->options;
     options.key = key;
     if (cli_value(args, "--slurm") != NULL) {
+        if (cli_here()->guest) {
+            return vta_fail(diag, VTA_UNSUPPORTED, "'--slurm' is for the program vtac, not for its library");
+        }
         VTA_TRY(make_submission(args, &options, &submitted, diag));
     }
     VTA_TRY(vtac_work_open(&options, fn, context, out, diag));
@@ -139,7 +142,9 @@ void cli_close_work(vtac_work *work)
 {
     cli_catch_signals(NULL, NULL);
     vtac_work_close(work);
-    vta_str_free(&submitted.array);
-    vta_str_free(&submitted.output);
-    vta_str_free(&submitted.wrap);
+    if (!cli_here()->guest) {
+        vta_str_free(&submitted.array);
+        vta_str_free(&submitted.output);
+        vta_str_free(&submitted.wrap);
+    }
 }

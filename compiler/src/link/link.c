@@ -28,11 +28,11 @@ enum { MOST_PATH = 4096, MOST_ARGUMENTS = 24 };
 
 /* The folder of one link and its files, which need not be there. */
 typedef struct link_files {
-    char folder[MOST_PATH + 8];
-    char model[MOST_PATH + 40], helpers[MOST_PATH + 40];
-    char libc_object[MOST_PATH + 40], libc[MOST_PATH + 40];
-    char libm_object[MOST_PATH + 40], libm[MOST_PATH + 40];
-    char shared[MOST_PATH + 40];
+    char folder[MOST_PATH + 10];
+    char model[MOST_PATH + 42], helpers[MOST_PATH + 42];
+    char libc_object[MOST_PATH + 42], libc[MOST_PATH + 42];
+    char libm_object[MOST_PATH + 42], libm[MOST_PATH + 42];
+    char shared[MOST_PATH + 42];
 } link_files;
 
 /* lld is one program under several names, one for each kind of object. */
@@ -191,7 +191,8 @@ static vta_status make_folder(const char *path, link_files *f, vta_diag *diag)
     if (strlen(path) >= MOST_PATH) {
         return vta_fail(diag, VTA_INVALID, "the path of the output is too long");
     }
-    (void)snprintf(f->folder, sizeof f->folder, "%s.XXXXXX", path);
+    (void)snprintf(f->folder, sizeof f->folder, "%s%s.XXXXXX", path[0] == '-' ? "./" : "",
+                   path); /* the linker's options begin so, too */
     if (mkdtemp(f->folder) == NULL) {
         return vta_fail(diag, VTA_IO, "%s: %s", path, strerror(errno));
     }

@@ -58,7 +58,7 @@ static vta_status run(vtac_program *p, const vtac_compile_options *options, vtac
             "models: give fixed sizes with --shape, or compile for a processor");
     }
     VTA_TRY(vtac_lower_graph(p, diag));
-    vtac_progress_at(p->progress, "planning memory", NULL, 0, 0);
+    VTA_TRY(vtac_progress_at(p->progress, "planning memory", NULL, 0, 0, diag));
     VTA_TRY(vtac_plan(p, diag));
     out->workspace_bytes = p->workspace_bytes;
     out->constant_bytes = p->constant_bytes;

@@ -29,6 +29,7 @@ typedef struct writer {
     uint32_t names; /* private globals so far */
     vta_vec known;  /* of known_kernel: what is emitted so far */
     vta_diag *diag;
+    bool ended; /* whoever waits wants no more */
 } writer;
 
 typedef struct known_kernel {
@@ -253,7 +254,9 @@ static LLVMValueRef steps_of(writer *w)
     }
     for (uint32_t i = 0; i < count; i++) {
         const vtac_step *step = *(vtac_step **)vta_vec_at(&w->program->steps, i);
-        vtac_progress_at(w->program->progress, "generating code for step", step->name, i, count);
+        const vta_status status =
+            vtac_progress_at(w->program->progress, "generating code for step", step->name, i, count, w->diag);
+        w->ended = w->ended || status != VTA_OK;
         items[i] = step_of(w, step, i);
     }
     LLVMValueRef all = array_global(w, count > 0 ? LLVMTypeOf(items[0]) : w->u32, items, count);
@@ -448,13 +451,17 @@ static vta_status write_all(writer *w, LLVMTargetMachineRef machine, bool want_t
                             vtac_artifact_image *out)
 {
     emit_artifact(w);
+    if (w->ended) {
+        return VTA_INTERRUPTED;
+    }
     if (w->em.failed) {
         return vta_fail(w->diag, VTA_NOMEM, "out of memory");
     }
     VTA_TRY(verify_module(w));
-    vtac_progress_at(w->program->progress, "optimizing code", w->program->target->name, 0, 0);
+    VTA_TRY(
+        vtac_progress_at(w->program->progress, "optimizing code", w->program->target->name, 0, 0, w->diag));
     VTA_TRY(optimize(w, machine));
-    vtac_progress_at(w->program->progress, "writing code", w->program->target->name, 0, 0);
+    VTA_TRY(vtac_progress_at(w->program->progress, "writing code", w->program->target->name, 0, 0, w->diag));
     if (want_texts) {
         char *text = LLVMPrintModuleToString(w->em.module);
         out->ll = strdup(text);

@@ -302,7 +302,8 @@ static vta_status walk(vtac_lower *l, vta_str *refused, vta_diag *diag)
     for (uint32_t i = 0; i < p->graph->order_count; i++) {
         const vtac_node_id id = p->graph->order[i];
         l->node = &p->graph->nodes[id];
-        vtac_progress_at(p->progress, "lowering node", l->node->name, i, p->graph->order_count);
+        VTA_TRY(
+            vtac_progress_at(p->progress, "lowering node", l->node->name, i, p->graph->order_count, diag));
         vta_diag own = {0};
         if (p->done[id] || !has_elements(p->graph, l->node) ||
             p->graph->values[l->node->outputs[0]].constant != NULL) {

@@ -114,9 +114,10 @@ static vta_status judge_nodes(partitioner *r)
     VTA_TRY(vtac_maker_init(&m, r->graph, &r->p->arena, r->zeros, r->diag));
     vta_status status = VTA_OK;
     for (uint32_t i = 0; i < r->graph->order_count && status == VTA_OK; i++) {
-        vtac_progress_at(r->options->schedule.progress, "placing node",
-                         r->graph->nodes[r->graph->order[i]].name, i, r->graph->order_count);
-        status = judge_node(r, &m, r->graph->order[i]);
+        status =
+            vtac_progress_at(r->options->schedule.progress, "placing node",
+                             r->graph->nodes[r->graph->order[i]].name, i, r->graph->order_count, r->diag);
+        status = status == VTA_OK ? judge_node(r, &m, r->graph->order[i]) : status;
     }
     vtac_maker_free(&m);
     return status;
@@ -408,7 +409,7 @@ static vta_status run(partitioner *r)
     r->zeros = zeros;
     VTA_TRY(judge_nodes(r));
     trim_ends(r);
-    vtac_progress_at(r->options->schedule.progress, "building regions", NULL, 0, 0);
+    VTA_TRY(vtac_progress_at(r->options->schedule.progress, "building regions", NULL, 0, 0, r->diag));
     VTA_TRY(vtac_find_groups(r->graph, r->eligible, &p->arena, &r->grouping, r->diag));
     VTA_TRY(choose_groups(r));
     VTA_TRY(build_regions(r));
@@ -418,7 +419,7 @@ static vta_status run(partitioner *r)
     }
     VTA_TRY(return_moves(r));
     VTA_TRY(schedule_regions(r));
-    vtac_progress_at(r->options->schedule.progress, "putting regions in place", NULL, 0, 0);
+    VTA_TRY(vtac_progress_at(r->options->schedule.progress, "putting regions in place", NULL, 0, 0, r->diag));
     return vtac_rewrite_graph(r->graph, p, r->diag);
 }
 

@@ -80,8 +80,9 @@ vta_status vtac_run_passes(vtac_graph *graph, const vtac_pass_options *options, 
     for (int i = 0; status == VTA_OK && !last && i < VTAC_PASS_COUNT; i++) {
         last = options->stop_after && (vtac_pass)i == options->last;
         if (!options->disabled[i] && (last || table[i].level <= options->level)) {
-            vtac_progress_at(options->progress, "pass", table[i].name, (size_t)i, VTAC_PASS_COUNT);
-            status = run_and_report(graph, (vtac_pass)i, options, diag);
+            status =
+                vtac_progress_at(options->progress, "pass", table[i].name, (size_t)i, VTAC_PASS_COUNT, diag);
+            status = status == VTA_OK ? run_and_report(graph, (vtac_pass)i, options, diag) : status;
         }
     }
     return status;

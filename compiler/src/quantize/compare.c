@@ -172,7 +172,7 @@ static vta_status walk(const quant_comparison *c, quant_probe *probe, power *pow
 {
     const quant_observer *o = c->observer;
     for (uint32_t s = 0; s < c->samples->count; s++) {
-        vtac_progress_at(c->progress, "comparing sample", NULL, s, c->samples->count);
+        VTA_TRY(vtac_progress_at(c->progress, "comparing sample", NULL, s, c->samples->count, diag));
         VTA_TRY(quant_probe_run(o->probe, c->samples, s, diag));
         VTA_TRY(quant_probe_run(probe, c->samples, s, diag));
         for (uint32_t i = 0; i < o->count; i++) {
@@ -195,7 +195,7 @@ vta_status quant_compare(const quant_comparison *c, vtac_quantize_report *report
     }
     memset(powers, 0, o->count * sizeof *powers);
     report->samples = c->samples->count;
-    vtac_progress_at(c->progress, "compiling the model of integers", NULL, 0, 0);
+    VTA_TRY(vtac_progress_at(c->progress, "compiling the model of integers", NULL, 0, 0, diag));
     VTA_TRY(quant_probe_open(c->quantized, c->real, o->count, &probe, diag));
     const vta_status status = walk(c, probe, powers, &total, report, diag);
     quant_probe_close(probe);

@@ -128,7 +128,7 @@ static vta_status choose(const guess *j, const vtac_progress *progress, vtac_sam
     double best = -(double)INFINITY;
     for (int i = 0; i < USUAL; i++) {
         vta_arena arena = {0};
-        vtac_progress_at(progress, "trying range", NULL, (size_t)i, USUAL);
+        VTA_TRY(vtac_progress_at(progress, "trying range", NULL, (size_t)i, USUAL, diag));
         const vta_status status = judge(j, &usual[i], &arena, &scores[i], diag);
         vta_arena_free(&arena);
         VTA_TRY(status);

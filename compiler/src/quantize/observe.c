@@ -116,8 +116,8 @@ static vta_status walk(const quant_observer *o, const vtac_samples *samples, boo
                        const vtac_progress *progress, vta_diag *diag)
 {
     for (uint32_t s = 0; s < samples->count; s++) {
-        vtac_progress_at(progress, histograms ? "histograms of sample" : "ranges of sample", NULL, s,
-                         samples->count);
+        VTA_TRY(vtac_progress_at(progress, histograms ? "histograms of sample" : "ranges of sample", NULL, s,
+                                 samples->count, diag));
         VTA_TRY(quant_probe_run(o->probe, samples, s, diag));
         for (uint32_t i = 0; i < o->count; i++) {
             quant_seen *seen = &o->seen[i];

@@ -210,7 +210,7 @@ static vta_status open_floats(job *j, bool made_up, vta_diag *diag)
     const vtac_value_id *guessed = NULL;
     uint32_t count = 0;
     VTA_TRY(made_up ? quant_guess_values(&j->plan, &guessed, &count, diag) : VTA_OK);
-    vtac_progress_at(j->options->progress, "compiling the model of floats", NULL, 0, 0);
+    VTA_TRY(vtac_progress_at(j->options->progress, "compiling the model of floats", NULL, 0, 0, diag));
     return quant_observe_open(&j->plan, guessed, count, &j->observer, diag);
 }
 
@@ -249,7 +249,7 @@ static vta_status convert(job *j, const vtac_samples *samples, const vtac_sample
                           vtac_quantize_report *report, vta_diag *diag)
 {
     VTA_TRY(observe(j, samples, made_up != NULL, diag));
-    vtac_progress_at(j->options->progress, "rounding weights", NULL, 0, 0);
+    VTA_TRY(vtac_progress_at(j->options->progress, "rounding weights", NULL, 0, 0, diag));
     VTA_TRY(round_products(j, diag));
     if (j->product_count == 0) {
         return vta_fail(

@@ -428,12 +428,12 @@ static vta_status schedule(scheduler *s, const vtac_vta_options *options, vta_di
     }
     s->image->plan_count = region->layer_count;
     VTA_TRY(check_layers(s, diag));
-    vtac_progress_at(options->progress, "laying out", region->name, 0, 0);
+    VTA_TRY(vtac_progress_at(options->progress, "laying out", region->name, 0, 0, diag));
     VTA_TRY(decide(&s->hardware, region, options, &s->decided, diag));
     VTA_TRY(layout_tensors(&s->hardware, region, &s->decided, &s->image->work_bytes, diag));
     for (uint32_t n = 0; n < region->layer_count; n++) {
-        vtac_progress_at(options->progress, "scheduling layer", region->layers[n].name, n,
-                         region->layer_count);
+        VTA_TRY(vtac_progress_at(options->progress, "scheduling layer", region->layers[n].name, n,
+                                 region->layer_count, diag));
         VTA_TRY(add_stages(s, n, diag));
     }
     for (size_t i = 0; i < s->stages.count; i++) {
@@ -444,7 +444,7 @@ static vta_status schedule(scheduler *s, const vtac_vta_options *options, vta_di
     s->constants.places_only = options->predict_only;
     VTA_TRY(build(s, diag));
     s->image->constant_bytes = s->constants.size;
-    vtac_progress_at(options->progress, "predicting cycles", region->name, 0, 0);
+    VTA_TRY(vtac_progress_at(options->progress, "predicting cycles", region->name, 0, 0, diag));
     VTA_TRY(predict(s, diag));
     return options->predict_only ? VTA_OK : seal(s, diag);
 }

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# package.sh BUILD FOLDER: Debian packages of what the build installs, in FOLDER: libvta1, libvta-dev, vtac, python3-vta,
+# package.sh BUILD FOLDER: Debian packages of what the build installs, in FOLDER: libvta1, libvtac1, libvta-dev, vtac, python3-vta,
 # golang-vta-dev, libvta-java and vtac-mpi (where Java and MPI are), vta-board; and a wheel for Python. The same tree gives the same bytes: times are the last commit's, owners root, files in the order of their names.
 set -eu
 build=$(cd "$1" && pwd)
@@ -38,7 +38,10 @@ take() {
 (cd "$all" && find lib -name 'libvta.so.*') >"$work/runtime"
 # shellcheck disable=SC2046  # names without blanks
 take libvta1 $(cat "$work/runtime")
-take libvta-dev include lib/libvta.so lib/libvta.a lib/pkgconfig lib/cmake
+(cd "$all" && find lib -name 'libvtac.so.*') >"$work/compiler"
+# shellcheck disable=SC2046
+take libvtac1 $(cat "$work/compiler")
+take libvta-dev include lib/libvta.so lib/libvtac.so lib/libvta.a lib/pkgconfig lib/cmake
 take python3-vta lib/python3
 take vta-board bin/vtac-agent bin/vta-run bin/vta-mem
 take golang-vta-dev share/gocode
@@ -104,14 +107,15 @@ pack() {
         printf 'Package: %s\nSource: vtac\nVersion: %s-1\nArchitecture: %s\nMaintainer: %s\n' "$package" "$version" "$arch" "$maintainer"
         printf 'Installed-Size: %s\nSection: %s\nPriority: optional\n' "$(du -sk --apparent-size "$tree/usr" | cut -f 1)" "$2"
         [ -z "$3" ] || printf 'Depends: %s\n' "$3"
+        [ "$package" != python3-vta ] || printf 'Recommends: libvtac1 (= %s-1)\n' "$version"
         printf 'Homepage: https://vtac.invalid/\nDescription: %s\n' "$4"
         sed 's/^/ /'
     } >"$tree/DEBIAN/control"
     (cd "$tree" && find usr -type f | LC_ALL=C sort | xargs md5sum) >"$tree/DEBIAN/md5sums"
     case $package in
-    libvta1)
+    libvta1 | libvtac1)
         echo 'activate-noawait ldconfig' >"$tree/DEBIAN/triggers"
-        echo "libvta 1 libvta1 (>= $version)" >"$tree/DEBIAN/shlibs"
+        echo "${package%1} 1 $package (>= $version)" >"$tree/DEBIAN/shlibs"
         ;;
     esac
     find "$tree" -exec touch -h -d "@$SOURCE_DATE_EPOCH" {} +
@@ -121,7 +125,10 @@ pack libvta1 libs "$(depends "$work"/libvta1/usr/lib/libvta.so.*.*.*)" 'runtime 
 Loads models that vtac compiled and runs them on the host, on simulators of
 the accelerator, on a board's accelerator, or on another machine over ssh.
 END
-pack libvta-dev libdevel "libvta1 (= $version-1), libcjson-dev" 'runtime of the vtac accelerator, for programs' <<'END'
+pack libvtac1 libs "lld-19 | lld, $(depends "$work"/libvtac1/usr/lib/libvtac.so.*.*.*)" 'compiler of ONNX models for the vtac accelerator, as a library' <<'END'
+What the program vtac does, as functions of C, in the process of their caller.
+END
+pack libvta-dev libdevel "libvta1 (= $version-1), libvtac1 (= $version-1), libcjson-dev" 'runtime and compiler of the vtac accelerator, for programs' <<'END'
 Headers for C and C++, the static library, pkg-config and CMake files.
 END
 pack vtac devel "lld-19 | lld, $(depends "$work/vtac/usr/bin/vtac")" 'compiler of ONNX models for the vtac accelerator' <<'END'

@@ -89,6 +89,14 @@ def _classes():
 
 _classes()
 
+
+def _error(code, text):
+    """The exception of a status, with its sentence."""
+    error = _vta.errors.get(code, Error)(text or _vta.status(code))
+    error.code = code
+    return error
+
+
 _KINDS = {0: "int", 1: "uint", 2: "float", 4: "bfloat", 6: "bool"}
 _FORMATS = {"int8": "b", "int16": "h", "int32": "i", "int64": "q", "uint8": "B", "uint16": "H", "uint32": "I",
             "uint64": "Q", "float16": "e", "float32": "f", "float64": "d", "bool8": "?", "bfloat16": "H"}

@@ -55,7 +55,13 @@ class Tensor:
     def copy(self) -> "Tensor": ...
     def set(self, values: Any) -> None: ...
 
-def vtac(verb: str, *operands: Union[str, "os.PathLike[str]"], **options: Any) -> Any: ...
+def vtac(
+    verb: str,
+    *operands: Union[str, "os.PathLike[str]"],
+    progress: Optional[Callable[[str, str, int, int], Any]] = ...,
+    notes: Optional[Callable[[str], Any]] = ...,
+    **options: Any,
+) -> Any: ...
 def compile(
     model: Union[str, "os.PathLike[str]"],
     output: Union[str, "os.PathLike[str]", None] = ...,

@@ -1,20 +1,41 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The compiler, as functions: `vtac` of the same release does the work, in a process of its own, so that LLVM and its memory
-stay out of the interpreter. It is found in the environment's VTAC, beside this module's prefix, or in the PATH."""
+"""The compiler, as functions: libvtac of the same release does the work, in this process, with the interpreter's lock
+released. It is loaded when it is first asked, from the environment's VTAC_LIBRARY, from this module's prefix, or from where
+the system has libraries."""
+import ctypes
+import glob
 import json as _json
 import os
-import shutil
-import subprocess
+
+_SAY = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_char_p)
+_AT = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_char_p, ctypes.c_uint, ctypes.c_uint)
 
 
-def _program():
-    beside = os.path.join(os.path.dirname(__file__), *[os.pardir] * 4, "bin", "vtac")
-    for path in (os.environ.get("VTAC"), beside, shutil.which("vtac")):
-        if path and os.access(path, os.X_OK):
-            return path
-    from . import DeviceError
+class _Options(ctypes.Structure):  # libvtac_options
+    _fields_ = [("size", ctypes.c_size_t)]
+    _fields_ += [(name, ctypes.c_char_p) for name in "output target config host device calib preprocess tuned log".split()]
+    _fields_ += [("more", ctypes.POINTER(ctypes.c_char_p)), ("say", _SAY), ("at", _AT), ("context", ctypes.c_void_p)]
 
-    raise DeviceError("there is no 'vtac': install the package vtac, or set VTAC to the program")
+
+_loaded = None
+
+
+def _library():
+    global _loaded
+    if _loaded is None:
+        lib = os.path.join(os.path.dirname(os.path.abspath(__file__)), *[os.pardir] * 3)
+        beside = glob.glob(os.path.join(glob.escape(lib), "libvtac.so.1")) or glob.glob(os.path.join(glob.escape(lib), "*", "libvtac.so.1"))
+        try:
+            library = ctypes.CDLL(os.environ.get("VTAC_LIBRARY") or (beside or ["libvtac.so.1"])[0])
+        except OSError as error:
+            from . import DeviceError
+
+            raise DeviceError("the compiler cannot be loaded: install the package libvtac1, or set VTAC_LIBRARY to libvtac.so.1: %s" % error) from None
+        library.libvtac_verb.argtypes = [ctypes.POINTER(ctypes.c_char_p), ctypes.POINTER(_Options), ctypes.POINTER(ctypes.c_void_p)]
+        library.libvtac_free.argtypes = [ctypes.c_void_p]
+        library.libvtac_free.restype = None
+        _loaded = library
+    return _loaded
 
 
 def _words(options):
@@ -28,20 +49,49 @@ def _words(options):
                 yield os.fspath(item) if isinstance(item, os.PathLike) else str(item)
 
 
-def vtac(verb, *operands, **options):
-    """A verb of vtac, with its options by name (`o="m.so"`, `per_tensor=True`, `shape=["x=1x3", "y=2"]`). Returns what it
-    prints: as Python's objects where `json=True` is among them, else as text. What it refuses is raised."""
-    words = [_program(), verb, *map(os.fspath, operands), *_words(options)]
-    done = subprocess.run(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    if done.returncode == 130 or done.returncode < 0:
-        raise KeyboardInterrupt
-    if done.returncode != 0:
-        from . import Error, InvalidError
+def _array(words):
+    encoded = [os.fsencode(word) for word in words]
+    for word in encoded:
+        if b"\0" in word:
+            raise ValueError("embedded null byte in %r" % word)
+    return (ctypes.c_char_p * (len(encoded) + 1))(*encoded, None)
 
-        said = (done.stderr or done.stdout).strip()
-        said = said[len("vtac ") :].split(": ", 1)[-1] if said.startswith("vtac " + verb + ": ") else said
-        raise (InvalidError if done.returncode == 2 else Error)(said)
-    return _json.loads(done.stdout) if options.get("json") else done.stdout
+
+def vtac(verb, *operands, progress=None, notes=None, **options):
+    """A verb of vtac, with its options by name (`o="m.so"`, `per_tensor=True`, `shape=["x=1x3", "y=2"]`). Returns what it
+    answers: as Python's objects where `json=True` is among them, else as text. What it refuses is raised. `progress(stage,
+    item, done, total)` is called before each piece of work, `notes(line)` with what is said beside the answer; what they
+    raise ends the work and comes out of the call, Ctrl-C too, and a `progress` that returns True ends it by `vta.Interrupted`."""
+    raised = []
+
+    def at(_, stage, item, done, total):
+        try:
+            return 1 if raised or (progress is not None and progress(os.fsdecode(stage), os.fsdecode(item), done, total) is True) else 0
+        except BaseException as error:  # KeyboardInterrupt among them
+            raised.append(error)
+            return 1
+
+    def say(_, line):
+        try:
+            if notes is not None and not raised:
+                notes(os.fsdecode(line))
+        except BaseException as error:
+            raised.append(error)
+
+    library = _library()
+    words = _array([verb, *_words(options), "--", *map(os.fspath, operands)])
+    how = _Options(size=ctypes.sizeof(_Options), say=_SAY(say), at=_AT(at))
+    answer = ctypes.c_void_p()
+    status = library.libvtac_verb(words, ctypes.byref(how), ctypes.byref(answer))
+    text = os.fsdecode(ctypes.string_at(answer.value)) if answer.value else ""
+    library.libvtac_free(answer)
+    if raised:
+        raise raised[0]
+    if status != 0:
+        from . import _error
+
+        raise _error(status, text)
+    return _json.loads(text) if options.get("json") else text
 
 
 def compile(model, output=None, *, target="llvm", **options):

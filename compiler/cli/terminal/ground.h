@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What a verb stands on: the program vtac, with its terminal and its signals, or, as a guest, another program
+ * that called libvtac. A verb prints, shows progress and makes temporary files by these functions alone, so
+ * that a guest leaves the streams, the signals and the terminal of its host as they are.
+ */
+#ifndef VTAC_CLI_GROUND_H
+#define VTAC_CLI_GROUND_H
+
+#include <signal.h>
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "vta/status.h"
+#include "vta/str.h"
+#include "vtac/progress.h"
+#include "vtac/temporary.h"
+
+enum { CLI_MOST_TEMPORARY = 8 };
+
+typedef struct cli_ground {
+    bool guest;
+    void (*tell)(void *context, const char *line); /* guest: what is said beside the answer; NULL: nobody */
+    vtac_progress progress;                        /* guest: `at` may be NULL */
+    void *context;                                 /* of `tell` */
+    pid_t process;                                 /* guest: of its host; no fork of it calls the host */
+    vta_str answer, line;                          /* guest: what was printed; what is being said */
+    vta_diag failure;                              /* guest: why it failed */
+    bool ended;                                    /* guest: its host wants no more */
+    void (*stop)(void *what);                      /* guest: what to call then, */
+    void *what;                                    /* and with what */
+    char temporary[CLI_MOST_TEMPORARY][VTAC_TEMPORARY_PATH]; /* in the order in which they were made */
+    volatile sig_atomic_t temporary_count;
+} cli_ground;
+
+/* That of the calling thread: the program's, unless it was told another. */
+cli_ground *cli_here(void);
+/* NULL: the program's again. */
+void cli_stand_on(cli_ground *ground);
+
+/* What the verb answers: on standard output. */
+__attribute__((format(printf, 1, 2))) void cli_print(const char *fmt, ...);
+void cli_put(const char *text);
+void cli_flush(void);
+/* What it says beside: on standard error, in whole lines. */
+__attribute__((format(printf, 1, 2))) void cli_say(const char *fmt, ...);
+
+/* Asks a guest's host whether to go on; VTA_INTERRUPTED where it does not. Always VTA_OK in the program. */
+vta_status cli_go_on(vta_diag *diag);
+
+#endif
