@@ -1,14 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * RNN, GRU and LSTM over an open number of steps or rows: what the input gives is one product for all steps,
- * the rest a Scan for each direction. The forms that exporters write: the standard's own activations, no
- * clipping. Where rows have lengths of their own, the steps behind them change no state and give zeros;
- * backwards these steps come first.
+ * the rest a Scan for each direction. Where rows have lengths of their own, the steps behind them change no
+ * state and give zeros; backwards these steps come first.
  */
 #include <string.h>
 #include <strings.h>
 
 #include "flow_make.h"
+
+/* A function of a gate, with what its attributes say. */
+typedef struct gate {
+    const char *type;
+    bool has_alpha, has_beta;
+    float alpha, beta;
+} gate;
 
 typedef struct recurrent {
     vtac_flow_maker make;
@@ -16,9 +22,14 @@ typedef struct recurrent {
     const vtac_flow_node *item;
     vta_vec nodes; /* of Onnx__NodeProto * */
     int64_t hidden;
-    int gates;       /* rows of the weights, in parts of `hidden` */
-    bool relu;       /* RNN: in the place of Tanh */
+    int gates;            /* rows of the weights, in parts of `hidden` */
+    gate functions[2][3]; /* of each direction */
+    vtac_dtype dtype;
+    float clip;      /* of what goes into a function; 0: none */
     bool after;      /* GRU: the reset gate comes behind the product */
+    bool coupled;    /* LSTM: what is forgotten is what comes in */
+    bool rows_first; /* layout 1 */
+    char *x;         /* the input, steps first */
     char *counts;    /* which steps of which rows count, [steps][rows][1]; NULL: all */
     int names, turn; /* made so far; the direction */
 } recurrent;
@@ -72,6 +83,34 @@ static char *ints(recurrent *r, const int64_t *values, size_t count)
     return out;
 }
 
+/* A number of the weights' type. */
+static char *real(recurrent *r, float value)
+{
+    char *out = push(r, "Constant", NULL, NULL);
+    Onnx__AttributeProto *attr = vtac_fm_attr(&r->make, last(r), "value");
+    Onnx__TensorProto *t = vtac_fm_room(&r->make, 1, sizeof *t);
+    float *kept = vtac_fm_room(&r->make, 1, sizeof *kept);
+    if (r->make.failed) {
+        return out;
+    }
+    onnx__tensor_proto__init(t);
+    *kept = value;
+    t->has_data_type = true;
+    t->data_type = ONNX__TENSOR_PROTO__DATA_TYPE__FLOAT;
+    t->float_data = kept;
+    t->n_float_data = 1;
+    attr->type = ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__TENSOR;
+    attr->t = t;
+    if (r->dtype != VTAC_F32) {
+        out = push(r, "Cast", out, NULL);
+        set_int(r, "to",
+                r->dtype == VTAC_F64   ? ONNX__TENSOR_PROTO__DATA_TYPE__DOUBLE
+                : r->dtype == VTAC_F16 ? ONNX__TENSOR_PROTO__DATA_TYPE__FLOAT16
+                                       : ONNX__TENSOR_PROTO__DATA_TYPE__BFLOAT16);
+    }
+    return out;
+}
+
 static char *number(recurrent *r, int64_t value)
 {
     return ints(r, &value, 0);
@@ -100,14 +139,33 @@ static char *part(recurrent *r, char *x, int64_t from, int64_t end, int64_t axis
 static char *given(recurrent *r, size_t input)
 {
     const Onnx__NodeProto *node = r->item->node;
-    return input < node->n_input && vtac_proto_text(node->input[input])[0] != '\0'
-               ? push(r, "Gather", node->input[input], number(r, r->turn))
-               : NULL;
+    if (input >= node->n_input || vtac_proto_text(node->input[input])[0] == '\0') {
+        return NULL;
+    }
+    char *out = push(r, "Gather", node->input[input], number(r, r->turn));
+    if (r->rows_first && (input == 5 || input == 6)) { /* a state */
+        set_int(r, "axis", 1);
+    }
+    return out;
 }
 
 static char *turned(recurrent *r, char *x)
 {
     return push(r, "Transpose", x, NULL);
+}
+
+static char *moved(recurrent *r, char *x, const int64_t *axes, size_t count)
+{
+    char *out = push(r, "Transpose", x, NULL);
+    Onnx__AttributeProto *attr = vtac_fm_attr(&r->make, last(r), "perm");
+    int64_t *kept = vtac_fm_room(&r->make, count, sizeof *kept);
+    if (!r->make.failed) {
+        memcpy(kept, axes, count * sizeof *kept);
+        attr->type = ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__INTS;
+        attr->ints = kept;
+        attr->n_ints = count;
+    }
+    return out;
 }
 
 /* A state of this direction; zeros of the input's rows. */
@@ -127,12 +185,58 @@ static char *state(recurrent *r, size_t input, char *x, char *like)
     return push(r, "Expand", zero, shape);
 }
 
+/* Attributes alpha and beta of the last node, where the model gives them. */
+static void set_parameters(recurrent *r, const gate *g)
+{
+    const struct {
+        const char *name;
+        bool given;
+        float value;
+    } both[] = {{"alpha", g->has_alpha, g->alpha}, {"beta", g->has_beta, g->beta}};
+    Onnx__NodeProto *node = last(r);
+    Onnx__AttributeProto **list = vtac_fm_room(&r->make, 2, sizeof *list);
+    size_t count = 0;
+    for (size_t i = 0; i < 2 && !r->make.failed; i++) {
+        if (both[i].given) {
+            list[count] = vtac_fm_attr(&r->make, node, both[i].name);
+        }
+        if (both[i].given && !r->make.failed) {
+            list[count]->type = ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__FLOAT;
+            list[count++]->f = both[i].value;
+        }
+    }
+    if (!r->make.failed) {
+        node->attribute = list;
+        node->n_attribute = count;
+    }
+}
+
+/* Function `which` of this direction, of what is clipped first. */
+static char *function(recurrent *r, int which, char *x)
+{
+    const gate *g = &r->functions[r->turn][which];
+    if (r->clip > 0.0F) {
+        x = push(r, "Min", push(r, "Max", x, real(r, -r->clip)), real(r, r->clip));
+    }
+    if (strcmp(g->type, "Affine") == 0) {
+        x = push(r, "Mul", x, real(r, g->has_alpha ? g->alpha : 1.0F));
+        return push(r, "Add", x, real(r, g->has_beta ? g->beta : 0.0F));
+    }
+    if (strcmp(g->type, "ScaledTanh") == 0) {
+        x = push(r, "Tanh", push(r, "Mul", x, real(r, g->has_beta ? g->beta : 1.0F)), NULL);
+        return push(r, "Mul", x, real(r, g->has_alpha ? g->alpha : 1.0F));
+    }
+    char *out = push(r, g->type, x, NULL);
+    set_parameters(r, g);
+    return out;
+}
+
 /* Gate i of an LSTM from all of them, g; with a peephole it sees the cell, too. */
 static char *lstm_gate(recurrent *r, char *g, int i, char *peepholes, char *cell)
 {
     char *x = part(r, g, i, i + 1, -1);
     x = peepholes != NULL ? push(r, "Add", x, push(r, "Mul", part(r, peepholes, i, i + 1, 0), cell)) : x;
-    return push(r, "Sigmoid", x, NULL);
+    return function(r, 0, x);
 }
 
 /* One step: what comes of the product of the input `xw` and of what was before. `more`: the bias inside of a
@@ -143,23 +247,23 @@ static char *step(recurrent *r, char *xw, char *h, char *c, char *weights, char 
     if (r->gates == 4) {
         char *g = push(r, "Add", xw, push(r, "MatMul", h, weights));
         char *in = lstm_gate(r, g, 0, more, c);
-        char *keep = lstm_gate(r, g, 2, more, c);
-        char *new = push(r, "Tanh", part(r, g, 3, 4, -1), NULL);
+        char *keep = r->coupled ? push(r, "Sub", real(r, 1.0F), in) : lstm_gate(r, g, 2, more, c);
+        char *new = function(r, 1, part(r, g, 3, 4, -1));
         *next_c = push(r, "Add", push(r, "Mul", keep, c), push(r, "Mul", in, new));
-        return push(r, "Mul", lstm_gate(r, g, 1, more, *next_c), push(r, "Tanh", *next_c, NULL));
+        return push(r, "Mul", lstm_gate(r, g, 1, more, *next_c), function(r, 2, *next_c));
     }
     if (r->gates == 1) {
-        return push(r, r->relu ? "Relu" : "Tanh", push(r, "Add", xw, push(r, "MatMul", h, weights)), NULL);
+        return function(r, 0, push(r, "Add", xw, push(r, "MatMul", h, weights)));
     }
     char *both = push(r, "MatMul", h, part(r, weights, 0, 2, 1));
     both = bias != NULL ? push(r, "Add", both, part(r, bias, 0, 2, 0)) : both;
-    both = push(r, "Sigmoid", push(r, "Add", part(r, xw, 0, 2, -1), both), NULL);
+    both = function(r, 0, push(r, "Add", part(r, xw, 0, 2, -1), both));
     char *update = part(r, both, 0, 1, -1);
     char *reset = part(r, both, 1, 2, -1);
     char *product = push(r, "MatMul", r->after ? h : push(r, "Mul", reset, h), part(r, weights, 2, 3, 1));
     product = bias != NULL ? push(r, "Add", product, part(r, bias, 2, 3, 0)) : product;
     product = r->after ? push(r, "Mul", reset, product) : product;
-    char *new = push(r, "Tanh", push(r, "Add", part(r, xw, 2, 3, -1), product), NULL);
+    char *new = function(r, 1, push(r, "Add", part(r, xw, 2, 3, -1), product));
     return push(r, "Add", new, push(r, "Mul", update, push(r, "Sub", h, new))); /* (1 - z) new + z h */
 }
 
@@ -247,7 +351,7 @@ static void set_attrs(recurrent *r, Onnx__NodeProto *scan, Onnx__GraphProto *bod
 static void direction(recurrent *r, bool backwards, char **y, char **y_h, char **y_c)
 {
     const bool cell = r->gates == 4;
-    char *x = r->item->node->input[0];
+    char *x = r->x;
     char *w = given(r, 1);
     char *weights = turned(r, given(r, 2));
     char *bias = given(r, 3);
@@ -290,7 +394,7 @@ static char *steps_that_count(recurrent *r, char *lengths)
 {
     const int64_t down[] = {-1, 1, 1};
     const int64_t across[] = {1, -1, 1};
-    char *steps = push(r, "Gather", push(r, "Shape", r->item->node->input[0], NULL), number(r, 0));
+    char *steps = push(r, "Gather", push(r, "Shape", r->x, NULL), number(r, 0));
     char *range = vtac_fm_name(&r->make, "value", r->names++);
     char *zero = number(r, 0);
     char *one = number(r, 1);
@@ -322,41 +426,81 @@ static bool is_text(const ProtobufCBinaryData *text, const char *word)
     return text->len == size && strncasecmp((const char *)text->data, word, size) == 0;
 }
 
-/* Whether the activations are those that the operator has anyway; of an RNN also Relu. */
-static bool are_usual(recurrent *r, const Onnx__AttributeProto *attr)
+/* Takes the next of a list of parameters; they are used up in the order of the functions that have one. */
+static void next_parameter(const Onnx__AttributeProto *list, bool wanted, size_t *used, bool *has, float *out)
 {
-    const size_t each = r->gates == 4 ? 3 : r->gates == 3 ? 2 : 1;
-    bool usual = true;
-    r->relu = r->gates == 1 && attr != NULL && attr->n_strings > 0 && is_text(&attr->strings[0], "Relu");
-    for (size_t i = 0; attr != NULL && i < attr->n_strings; i++) {
-        const char *word = r->relu ? "Relu" : each > 1 && i % each == 0 ? "Sigmoid" : "Tanh";
-        usual = usual && is_text(&attr->strings[i], word);
+    *has = wanted && list != NULL && *used < list->n_floats;
+    if (*has) {
+        *out = list->floats[(*used)++];
     }
-    return usual;
+}
+
+static vta_status read_functions(recurrent *r, size_t ways, vta_diag *diag)
+{
+    static const struct {
+        const char *name;
+        bool alpha, beta;
+    } known[] = {
+        {"Affine", true, true},           {"Elu", true, false},
+        {"HardSigmoid", true, true},      {"LeakyRelu", true, false},
+        {"Relu", false, false},           {"ScaledTanh", true, true},
+        {"Sigmoid", false, false},        {"Softplus", false, false},
+        {"Softsign", false, false},       {"Tanh", false, false},
+        {"ThresholdedRelu", true, false},
+    };
+    const size_t each = r->gates == 4 ? 3 : r->gates == 3 ? 2 : 1;
+    const Onnx__NodeProto *node = r->item->node;
+    const Onnx__AttributeProto *names = vtac_proto_attr(node, "activations");
+    const Onnx__AttributeProto *alphas = vtac_proto_attr(node, "activation_alpha");
+    const Onnx__AttributeProto *betas = vtac_proto_attr(node, "activation_beta");
+    const size_t given_count = names != NULL ? names->n_strings : 0;
+    size_t used[2] = {0, 0};
+    if (given_count != 0 && given_count != each * ways) {
+        return vta_fail(diag, VTA_INVALID, "%zu activations, expected %zu for each of %zu directions",
+                        given_count, each, ways);
+    }
+    for (size_t i = 0; i < 2 * each; i++) {
+        gate *g = &r->functions[i / each][i % each];
+        g->type = each > 1 && i % each == 0 ? "Sigmoid" : "Tanh";
+        if (i >= given_count) {
+            continue;
+        }
+        size_t which = 0;
+        while (which < sizeof known / sizeof known[0] && !is_text(&names->strings[i], known[which].name)) {
+            which++;
+        }
+        if (which == sizeof known / sizeof known[0]) {
+            return vta_fail(diag, VTA_UNSUPPORTED, "the activation '%.*s' is not known",
+                            (int)(names->strings[i].len < 64 ? names->strings[i].len : 64),
+                            (const char *)names->strings[i].data);
+        }
+        g->type = known[which].name;
+        next_parameter(alphas, known[which].alpha, &used[0], &g->has_alpha, &g->alpha);
+        next_parameter(betas, known[which].beta, &used[1], &g->has_beta, &g->beta);
+    }
+    return VTA_OK;
 }
 
 static vta_status check(recurrent *r, vta_diag *diag)
 {
-    static const char *const refused[] = {"activation_alpha", "activation_beta", "clip"};
     const Onnx__NodeProto *node = r->item->node;
     const vtac_flow_value *weights = vtac_flow_input(r->w->b, r->item, 2);
     const Onnx__AttributeProto *layout = vtac_proto_attr(node, "layout");
     const Onnx__AttributeProto *forget = vtac_proto_attr(node, "input_forget");
-    bool plain = (layout == NULL || layout->i == 0) && (forget == NULL || forget->i == 0) &&
-                 are_usual(r, vtac_proto_attr(node, "activations"));
-    for (size_t i = 0; i < sizeof refused / sizeof refused[0]; i++) {
-        plain = plain && vtac_proto_attr(node, refused[i]) == NULL;
-    }
-    if (!plain || node->n_input < 3 || node->n_input > 8 || node->n_output > 3) {
-        return vta_fail(diag, VTA_UNSUPPORTED,
-                        "over open sizes it takes the standard's own activations, layout 0, and neither "
-                        "clipping nor input_forget; give the input a size with --shape");
+    const Onnx__AttributeProto *clip = vtac_proto_attr(node, "clip");
+    if (node->n_input < 3 || node->n_input > 8 || node->n_output > 3) {
+        return vta_fail(diag, VTA_INVALID, "%zu inputs and %zu outputs, expected 3 to 8 and up to 3",
+                        node->n_input, node->n_output);
     }
     if (weights == NULL || !weights->known || weights->type.rank != 3 || weights->type.dim[2] < 1) {
         return vta_fail(diag, VTA_UNSUPPORTED, "over open sizes its weights are to have a known size");
     }
     r->hidden = weights->type.dim[2];
-    return VTA_OK;
+    r->dtype = weights->type.dtype;
+    r->clip = clip != NULL ? clip->f : 0.0F;
+    r->rows_first = layout != NULL && layout->i != 0;
+    r->coupled = forget != NULL && forget->i != 0;
+    return read_functions(r, weights->type.dim[0] == 2 ? 2 : 1, diag);
 }
 
 static vta_status build(recurrent *r, vta_diag *diag)
@@ -374,6 +518,9 @@ static vta_status build(recurrent *r, vta_diag *diag)
     if (weights->type.dim[0] != (int64_t)count || weights->type.dim[1] != r->gates * r->hidden) {
         return vta_fail(diag, VTA_INVALID, "its weights do not fit direction '%s'", way);
     }
+    static const int64_t swap[] = {1, 0, 2};
+    static const int64_t rows_to_front[] = {2, 0, 1, 3};
+    r->x = r->rows_first ? moved(r, node->input[0], swap, 3) : node->input[0];
     if (node->n_input > 4 && vtac_proto_text(node->input[4])[0] != '\0') {
         r->counts = steps_that_count(r, node->input[4]);
     }
@@ -387,6 +534,9 @@ static vta_status build(recurrent *r, vta_diag *diag)
     }
     for (size_t i = 0; i < node->n_output && (i < 2 || r->gates == 4); i++) {
         names[i] = both(r, y[i], count, i == 0 ? 1 : 0);
+        if (r->rows_first) {
+            names[i] = i == 0 ? moved(r, names[i], rows_to_front, 4) : moved(r, names[i], swap, 3);
+        }
     }
     return r->make.failed ? vtac_flow_no_memory(diag)
                           : vtac_flow_replace(r->w, r->item, r->nodes.items, r->nodes.count, names, diag);
