@@ -148,6 +148,24 @@ def add_control(suite):
                   model=model_of([node("Scan", "s p a b", "ys yp y1 y2", body=body, num_scan_inputs=2, scan_input_axes=[0, 1],
                                        scan_input_directions=[0, 1], scan_output_axes=[1, 0], scan_output_directions=[0, 1])]))
 
+    # As opset 8 had it: a batch in front, one input backwards, rows with lengths of their own, some of them 0.
+    batch = graph([node("Add", "s_in u", "t"), node("Sub", "t v", "s_out"), node("Mul", "s_out v", "o")],
+                  [info(n, FLOAT, [3]) for n in ("s_in", "u", "v")], [info(n, FLOAT, [3]) for n in ("s_out", "o")])
+
+    def old_scan(s, a, b, l=None):
+        lengths = [a.shape[1]] * len(a) if l is None else l
+        last, seen = s.copy(), numpy.zeros_like(a)
+        for k, length in enumerate(lengths):
+            for t in range(length):
+                last[k] = last[k] + a[k, t] - b[k, length - 1 - t]
+                seen[k, t] = last[k] * b[k, length - 1 - t]
+        return last, seen
+    for rows, length, cut in ((2, 4, False), (3, 5, True), (1, 1, True)):
+        suite.add("Scan", lambda r, n=rows, t=length, cut=cut: [("s", floats(r, n, 3)), ("a", floats(r, n, t, 3)), ("b", floats(r, n, t, 3))] +
+                  ([("l", r.integers(0, t + 1, n))] if cut else []), old_scan, outputs=("last", "seen"),
+                  model=model_of([node("Scan", ("l" if cut else "") + " s a b", "last seen", body=batch, num_scan_inputs=2, directions=[0, 1])],
+                                 open_axes=("s", "a", "b", "l") if rows == 3 else (), opset=8))
+
 
 def loop_model(body, ins, outs):
     """A Loop whose trip count is an input and whose condition is absent; w and u are initializers."""
@@ -309,6 +327,17 @@ def add_networks(suite):
 
 def open_cases(suite):
     """Operators on inputs of any size: the second data set has other sizes, 0 and 1 among them."""
+    # No turn at all: what is gathered has the axes that the body declares, though their sizes are open.
+    grow = graph([node("Add", "s_in x", "s_out"), node("Identity", "s_out", "seen"), node("Identity", "go", "go_out")],
+                 [info("i", INT, []), info("go", BOOL, []), info("s_in", FLOAT, ["k"])],
+                 [info("go_out", BOOL, []), info("s_out", FLOAT, ["k"]), info("seen", FLOAT, ["k", 2])])
+    counts = itertools.cycle((0, 2))
+
+    def none(n, x):
+        return numpy.stack([x * F32(k + 1) for k in range(int(n))]) if n > 0 else numpy.zeros((0, 0, 2), F32)
+    suite.add("Loop", lambda r: [("n", number(next(counts))), ("x", floats(r, 3, 2))], none, outputs=("all",),
+              model=model_of([node("Sub", "x x", "s0"), node("Loop", "n  s0", "s_last all", body=grow)], open_axes=("x",)))
+
     sizes = (0, 1, 2, 3, 5, 8)
 
     def shape(random, rank, least=0):

@@ -202,6 +202,20 @@ static vta_status try_static(vtac_flow_work *w, vtac_flow_node *item, bool *done
 
 /* ---- the turns of a block */
 
+static int64_t opset_of(const vtac_flow_node *item)
+{
+    const vtac_place *at = &item->at;
+    if (vtac_is_made(item->node)) {
+        return VTAC_NEWEST_OPSET;
+    }
+    for (size_t i = 0; i < at->opset_count; i++) {
+        if (vtac_plain_domain(at->opsets[i]->domain)[0] == '\0') {
+            return at->opsets[i]->version;
+        }
+    }
+    return 1;
+}
+
 /* A node of which only the form is known: control with known conditions, functions. `done`: it was replaced.
  */
 static vta_status try_inline(vtac_flow_work *w, vtac_flow_node *item, bool *done, vta_diag *diag)
@@ -214,6 +228,9 @@ static vta_status try_inline(vtac_flow_work *w, vtac_flow_node *item, bool *done
     if (vtac_flow_is_recurrent(w->b, item)) {
         return vtac_flow_inline_recurrent(w, item, diag);
     }
+    if (vtac_flow_is(item->node, "Scan") && opset_of(item) < 9) {
+        return vtac_flow_inline_scan(w, item, diag);
+    }
     const vtac_flow_value *condition = vtac_flow_is(item->node, "If") ? vtac_flow_input(w->b, item, 0) : NULL;
     if (condition != NULL && condition->constant != 0 && vtac_type_elements(&condition->type) == 1) {
         const bool which = vtac_tensor_int(w->b->im->graph->values[condition->constant].constant, 0) != 0;
@@ -221,16 +238,6 @@ static vta_status try_inline(vtac_flow_work *w, vtac_flow_node *item, bool *done
     }
     *done = false;
     return VTA_OK;
-}
-
-static int64_t opset_of(const vtac_place *at)
-{
-    for (size_t i = 0; i < at->opset_count; i++) {
-        if (vtac_plain_domain(at->opsets[i]->domain)[0] == '\0') {
-            return at->opsets[i]->version;
-        }
-    }
-    return 1;
 }
 
 static vta_status give_node(vtac_flow_work *w, const vtac_flow_node *item, vta_diag *diag)
@@ -242,7 +249,7 @@ static vta_status give_node(vtac_flow_work *w, const vtac_flow_node *item, vta_d
         return vtac_flow_give_loop(w, item, diag);
     }
     if (vtac_flow_is(item->node, "Scan")) {
-        return vtac_flow_give_scan(w, item, opset_of(&item->at), diag);
+        return vtac_flow_give_scan(w, item, diag);
     }
     if (vtac_flow_is(item->node, "SequenceMap")) {
         return vtac_flow_give_map(w, item, diag);
@@ -254,7 +261,7 @@ static vta_status give_node(vtac_flow_work *w, const vtac_flow_node *item, vta_d
     if (vtac_flow_is_window(item->node)) {
         return vtac_flow_give_window(w, item, diag);
     }
-    const vtac_flow_row *row = vtac_flow_row_in(item->node, opset_of(&item->at));
+    const vtac_flow_row *row = vtac_flow_row_in(item->node, opset_of(item));
     return row != NULL ? vtac_flow_give_row(w, item, row, diag) : vtac_flow_give_piece(w, item, diag);
 }
 

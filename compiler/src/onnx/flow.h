@@ -133,6 +133,9 @@ vta_status vtac_flow_give_map(vtac_flow_work *w, const vtac_flow_node *item, vta
 bool vtac_flow_is_recurrent(const vtac_flow_builder *b, const vtac_flow_node *item);
 vta_status vtac_flow_inline_recurrent(vtac_flow_work *w, const vtac_flow_node *given, vta_diag *diag);
 
+/* flow_scan.c: a Scan of opset 8, as nodes of its own. */
+vta_status vtac_flow_inline_scan(vtac_flow_work *w, const vtac_flow_node *given, vta_diag *diag);
+
 /* flow_inline.c; the last: these nodes, which see what the node sees; `names` are those of its outputs. */
 vta_status vtac_flow_replace(vtac_flow_work *w, const vtac_flow_node *item, Onnx__NodeProto *const *nodes,
                              size_t count, char *const *names, vta_diag *diag);
@@ -169,6 +172,6 @@ vta_status vtac_flow_give_window(vtac_flow_work *w, const vtac_flow_node *item, 
 vta_status vtac_flow_new_block(vtac_flow_builder *b, uint32_t *out, vta_diag *diag);
 vta_status vtac_flow_give_if(vtac_flow_work *w, const vtac_flow_node *item, vta_diag *diag);
 vta_status vtac_flow_give_loop(vtac_flow_work *w, const vtac_flow_node *item, vta_diag *diag);
-vta_status vtac_flow_give_scan(vtac_flow_work *w, const vtac_flow_node *item, int64_t opset, vta_diag *diag);
+vta_status vtac_flow_give_scan(vtac_flow_work *w, const vtac_flow_node *item, vta_diag *diag);
 
 #endif

@@ -208,13 +208,28 @@ static vta_status build_loop(vtac_flow_builder *b, looping *l, vta_diag *diag)
     return VTA_OK;
 }
 
-/* What a gathered output is of no turn: type, rank, sizes. */
-static vta_status put_none(const vtac_flow_value *v, vta_vec *words, vta_diag *diag)
+/* What a gathered output is of no turn: type, rank, sizes. Where the body's nodes do not tell, its
+ * declaration does; a size that nobody knows is 0. */
+static vta_status put_none(const vtac_flow_value *v, const Onnx__ValueInfoProto *declared, vta_vec *words,
+                           vta_diag *diag)
 {
+    const Onnx__TypeProto *type = declared->type;
+    const bool tensor = type != NULL && type->value_case == ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE;
+    const Onnx__TensorShapeProto *shape = tensor ? type->tensor_type->shape : NULL;
+    const bool told = !v->known && shape != NULL && shape->n_dim <= VTAC_MAX_RANK;
     VTA_TRY(vtac_flow_put_word(words, vtac_flow_type(v->dtype), diag));
-    VTA_TRY(vtac_flow_put_word(words, v->known ? (int64_t)v->type.rank : -1, diag));
+    VTA_TRY(vtac_flow_put_word(words,
+                               v->known ? (int64_t)v->type.rank
+                               : told   ? (int64_t)shape->n_dim
+                                        : -1,
+                               diag));
     for (uint32_t i = 0; i < VTAC_MAX_RANK; i++) {
-        VTA_TRY(vtac_flow_put_word(words, v->known && i < v->type.rank ? v->type.dim[i] : 0, diag));
+        int64_t size = v->known && i < v->type.rank ? v->type.dim[i] : 0;
+        if (told && i < shape->n_dim && shape->dim[i]->dim_value > 0 &&
+            shape->dim[i]->value_case == ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_VALUE) {
+            size = shape->dim[i]->dim_value;
+        }
+        VTA_TRY(vtac_flow_put_word(words, size, diag));
     }
     return VTA_OK;
 }
@@ -240,7 +255,7 @@ static vta_status loop_insn(vtac_flow_work *w, const vtac_flow_node *item, loopi
         const vtac_flow_value v = *vtac_flow_at(b, l->values[1 + i]);
         const bool carried = i < l->states;
         const vtac_flow_value *state = &l->parameters[2 + (carried ? i : 0)];
-        VTA_TRY(carried ? VTA_OK : put_none(&v, &d->words, diag));
+        VTA_TRY(carried ? VTA_OK : put_none(&v, l->body->output[1 + i], &d->words, diag));
         VTA_TRY(vtac_flow_add_output(b, item, i, carried ? v.kind : VTA_FLOW_TENSOR, v.dtype,
                                      carried && state->known ? &state->type : NULL, &d->outputs, diag));
     }
@@ -295,11 +310,10 @@ static int64_t listed(const Onnx__NodeProto *node, const char *name, size_t i)
     return attr != NULL && i < attr->n_ints ? attr->ints[i] : 0;
 }
 
-static vta_status scan_parameters(vtac_flow_work *w, looping *l, uint32_t scanned, bool batched,
-                                  vta_diag *diag)
+static vta_status scan_parameters(vtac_flow_work *w, looping *l, vta_diag *diag)
 {
     for (size_t i = 0; i < l->body->n_input; i++) {
-        const vtac_flow_value *v = vtac_flow_input(w->b, l->item, i + batched);
+        const vtac_flow_value *v = vtac_flow_input(w->b, l->item, i);
         if (v == NULL || v->kind != VTA_FLOW_TENSOR) {
             return vta_fail(diag, VTA_INVALID, "its input %zu is no tensor", i);
         }
@@ -318,7 +332,6 @@ static vta_status scan_parameters(vtac_flow_work *w, looping *l, uint32_t scanne
             p->type.dim[k] = p->type.dim[k + 1];
         }
     }
-    (void)scanned;
     return VTA_OK;
 }
 
@@ -327,7 +340,7 @@ static vta_status scan_insn(vtac_flow_work *w, const vtac_flow_node *item, loopi
 {
     vtac_flow_builder *b = w->b;
     const uint32_t gathered = (uint32_t)item->node->n_output - l->states;
-    VTA_TRY(scan_parameters(w, l, scanned, false, diag));
+    VTA_TRY(scan_parameters(w, l, diag));
     VTA_TRY(vtac_flow_input_slots(b, item, &d->inputs, diag));
     VTA_TRY(build_loop(b, l, diag));
     VTA_TRY(vtac_flow_put_word(&d->words, l->number, diag));
@@ -348,7 +361,7 @@ static vta_status scan_insn(vtac_flow_work *w, const vtac_flow_node *item, loopi
         const vtac_flow_value v = *vtac_flow_at(b, l->values[i]);
         const bool carried = i < l->states;
         const vtac_flow_value *state = &l->parameters[carried ? i : 0];
-        VTA_TRY(carried ? VTA_OK : put_none(&v, &d->words, diag));
+        VTA_TRY(carried ? VTA_OK : put_none(&v, l->body->output[i], &d->words, diag));
         VTA_TRY(vtac_flow_add_output(b, item, i, VTA_FLOW_TENSOR, v.dtype,
                                      carried && state->known ? &state->type : NULL, &d->outputs, diag));
     }
@@ -356,15 +369,11 @@ static vta_status scan_insn(vtac_flow_work *w, const vtac_flow_node *item, loopi
                           &d->outputs, &d->words, diag);
 }
 
-vta_status vtac_flow_give_scan(vtac_flow_work *w, const vtac_flow_node *item, int64_t opset, vta_diag *diag)
+vta_status vtac_flow_give_scan(vtac_flow_work *w, const vtac_flow_node *item, vta_diag *diag)
 {
     const Onnx__NodeProto *node = item->node;
     const Onnx__GraphProto *body = body_of(item);
     const Onnx__AttributeProto *count = vtac_proto_attr(node, "num_scan_inputs");
-    if (opset < 9) {
-        return vta_fail(diag, VTA_UNSUPPORTED,
-                        "its form of opset 8 is not supported (from 9 on); convert the model");
-    }
     if (body == NULL || count == NULL || count->i < 1 || node->n_input > VTAC_FLOW_ENDS ||
         node->n_output > VTAC_FLOW_ENDS || count->i > (int64_t)node->n_input ||
         body->n_input != node->n_input || body->n_output != node->n_output ||

@@ -179,7 +179,7 @@ vta_status vtac_flow_words(vtac_flow_builder *b, const vtac_flow_row *row, const
 static const vtac_flow_only only[] = {
     {"If", 1, ""},
     {"Loop", 1, ""},
-    {"Scan", 9, "from opset 9 on"},
+    {"Scan", 8, ""},
     {"NonZero", 9, ""},
     {"Compress", 9, ""},
     {"Unique", 11, ""},

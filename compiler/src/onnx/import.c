@@ -13,7 +13,7 @@
 
 /* The opsets that all of this was written for, and how many nodes may come on top of those that the model
  * has. */
-enum { OLDEST_OPSET = 1, NEWEST_OPSET = 28, MOST_GROWTH = 1 << 18, MOST_MODEL_BYTES = 0x7fffffff };
+enum { OLDEST_OPSET = 1, MOST_GROWTH = 1 << 18, MOST_MODEL_BYTES = 0x7fffffff };
 
 const char *vtac_proto_text(const char *text)
 {
@@ -80,6 +80,11 @@ const char *vtac_plain_domain(const char *domain)
     return domain == NULL || strcmp(domain, "ai.onnx") == 0 ? "" : domain;
 }
 
+bool vtac_is_made(const Onnx__NodeProto *node)
+{
+    return node->n_output > 0 && vtac_proto_text(node->output[0])[0] == '\x01';
+}
+
 static int64_t opset_of(const vtac_place *at, const char *domain)
 {
     for (size_t i = 0; i < at->opset_count; i++) {
@@ -121,7 +126,7 @@ static vta_status draft_of(vtac_importer *im, const vtac_place *at, const Onnx__
     draft->name = node->name != NULL && node->name[0] != '\0' ? node->name
                   : node->n_output > 0                        ? vtac_proto_text(node->output[0])
                                                               : "";
-    draft->opset = opset_of(at, draft->domain);
+    draft->opset = vtac_is_made(node) ? VTAC_NEWEST_OPSET : opset_of(at, draft->domain);
     draft->input_count = 0;
     draft->attr_count = 0;
     draft->node = node;
@@ -360,13 +365,13 @@ static vta_status check_opsets(const Onnx__ModelProto *model, const vtac_import_
             return vta_fail(diag, VTA_UNSUPPORTED, "opset %lld is not one of ONNX, which begin with %d",
                             (long long)version, OLDEST_OPSET);
         }
-        if (version > NEWEST_OPSET && options != NULL && options->note != NULL) {
+        if (version > VTAC_NEWEST_OPSET && options != NULL && options->note != NULL) {
             char text[160];
             (void)snprintf(
                 text, sizeof text,
                 "opset %lld is newer than %d, the newest that is known; its operators are taken as "
                 "they are there",
-                (long long)version, NEWEST_OPSET);
+                (long long)version, VTAC_NEWEST_OPSET);
             options->note(options->context, text);
         }
     }

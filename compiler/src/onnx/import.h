@@ -47,7 +47,7 @@ typedef struct vtac_draft {
     const struct vtac_place *at;
 } vtac_draft;
 
-enum { VTAC_MOST_INPUTS = 1024, VTAC_MOST_ATTRS = 64, VTAC_MOST_DEPTH = 32 };
+enum { VTAC_NEWEST_OPSET = 28, VTAC_MOST_INPUTS = 1024, VTAC_MOST_ATTRS = 64, VTAC_MOST_DEPTH = 32 };
 
 /* Where a list of nodes is being imported: the opsets that hold there, its names, and the call that led to
  * it. */
@@ -94,6 +94,7 @@ vta_status vtac_import_input(const vtac_importer *im, const Onnx__ValueInfoProto
 /* import.c: text of protobuf (never NULL); a domain ("" for ONNX's own); pieces of the walk over nodes. */
 const char *vtac_proto_text(const char *text);
 const char *vtac_plain_domain(const char *domain);
+bool vtac_is_made(const Onnx__NodeProto *node); /* by flow_make.c: it is of the newest opset */
 const Onnx__FunctionProto *vtac_find_function(const vtac_importer *im, const Onnx__NodeProto *node);
 vta_status vtac_charge(vtac_importer *im, vta_diag *diag);
 vta_status vtac_look_up(const vtac_place *at, const char *name, vtac_value_id *out, vta_diag *diag);
