@@ -67,6 +67,7 @@ def activation(name, x):
             "ramp": numpy.maximum(x, 0) + 0.1 * x, "hardtan": numpy.clip(x, -1, 1), "loggy": 2 * s - 1,
             "gelu": 0.5 * x * (1 + numpy.tanh(0.797885 * x + 0.035677 * x ** 3)), "hard_mish": numpy.where(x > 0, x, numpy.where(x > -2, x * x / 2 + x, 0)),
             "lhtan": numpy.where(x < 0, 0.001 * x, numpy.where(x > 1, 0.001 * (x - 1) + 1, x)),
+            "stair": numpy.floor(x / 2) + numpy.where(numpy.floor(x) % 2 == 0, 0, x - numpy.floor(x)),
             "plse": numpy.where(x < -4, 0.01 * (x + 4), numpy.where(x > 4, 0.01 * (x - 4) + 1, 0.125 * x + 0.5)),
             "normalize_channels": numpy.maximum(x, 0) / (numpy.maximum(x, 0).sum(1, keepdims=True) + 1e-4)}[name]
 
@@ -79,7 +80,7 @@ def windows(x, size, stride, before, after, fill):
 
 class Network:
     def __init__(self, random, shape):
-        self.random, self.text, self.weights, self.values = random, [], [], []
+        self.random, self.text, self.weights, self.values, self.files = random, [], [], [], {}
         self.text.append("# a network for a test\n[net]\nchannels=%d\nheight = %d\nwidth=%d\n" % shape[1:])
         self.x = random.standard_normal(shape).astype(F32)
         self.last, self.out = self.x.astype(float), []
@@ -192,6 +193,29 @@ class Network:
         y = (x @ w.T - mean) * factor + bias
         self.add("connected", activation(name, y), output=count, activation=name, batch_normalize=int(normal))
 
+    def blurred(self, strides, small):
+        """What antialiasing puts behind a layer."""
+        x, k = self.last, numpy.full((2, 2), 0.25) if small else numpy.outer([1, 2, 1], [1, 2, 1]) / 16
+        x = windows(x, len(k), 1, 0 if small else 1, 0 if small else 1, 0)[:, :, ::strides, ::strides]
+        self.last = self.values[-1] = numpy.einsum("ncyxij,ij->ncyx", x, k)
+        self.text[-1] = self.text[-1].replace("stride = 1\n", "stride = %d\n" % strides) + "antialiasing = %d\n" % (2 if small else 1)
+
+    def batchnorm(self):
+        shape = (-1,) + (1,) * (self.last.ndim - 2)
+        offset = self.numbers(self.last.shape[1])
+        factor, mean = self.norm(self.last.shape[1])
+        self.add("batchnorm", (self.last - mean.reshape(shape)) * factor.reshape(shape) + offset.reshape(shape))
+
+    def lrn(self, size, alpha, beta, kappa):
+        squares = self.last ** 2
+        sums = [kappa + alpha * squares[:, :size // 2].sum(1)]
+        for k in range(1, squares.shape[1]):
+            s = sums[-1].copy()
+            s -= alpha * squares[:, k - (size - 1) // 2 - 1] if k - (size - 1) // 2 - 1 >= 0 else 0
+            s += alpha * squares[:, k + size // 2] if k + size // 2 < squares.shape[1] else 0
+            sums.append(s)
+        self.add("lrn", self.last * numpy.stack(sums, 1) ** -beta, size=size, alpha=alpha, beta=beta, kappa=kappa)
+
     def boxes(self, kind="yolo"):
         self.add(kind, self.last, mask="0,1", classes=3)
         self.out.append(self.last)
@@ -259,6 +283,116 @@ def rare(random, channels):
     return net
 
 
+def old(random, channels):
+    net = Network(random, (1, 3, 13, 16))
+    net.conv(channels, 3, name="stair")
+    net.conv(channels, 3)
+    net.blurred(2, False)
+    net.maxpool(2, 1)
+    net.blurred(2, True)
+    net.batchnorm()
+    net.add("logistic", activation("logistic", net.last))
+    net.lrn(5, 0.05, 0.75, 1.0)
+    net.add("shortcut", 0.5 * net.last + 2 * net.values[-3], **{"from": -3, "alpha": 0.5, "beta": 2})
+    net.conv(1, 1, normal=False, name="linear")
+    net.add("sam", net.last * net.values[-2], **{"from": -2})
+    net.add("l2norm", net.last / numpy.sqrt((net.last ** 2).sum(1, keepdims=True)))
+    net.conv(1, 3, name="logistic")
+    net.add("scale_channels", net.last * net.values[-2], **{"from": -2, "scale_wh": 1})
+    net.add("logxent", activation("logistic", net.last))
+    net.connected(9, name="linear")
+    parts = [net.last[:, a:b] for a, b in ((0, 2), (2, 5), (5, 6), (6, 9))]
+    parts = [numpy.exp(p - p.max()) / numpy.exp(p - p.max()).sum() for p in parts]
+    net.add("softmax", numpy.concatenate(parts, 1), tree="data/some.tree")
+    net.out.append(net.last)
+    net.files = {"some.tree": "".join("c%d %d\n" % (i, p) for i, p in enumerate((-1, -1, 0, 0, 0, 1, 4, 4, 4)))}
+    return net
+
+
+class Remembering:
+    """Recurrent layers, run after run; a dense layer is [bias, weights, scale, mean, variance]."""
+
+    def __init__(self, random, kind, units, normal, **options):
+        self.kind, self.units, self.normal, self.options = kind, units, normal, options
+        self.random, self.layers, self.state = random, [], None
+        self.planes = kind == "crnn"
+        outputs, count = units - 1, {"rnn": 3, "crnn": 3, "gru": 6, "lstm": 8}[kind]
+        size = 9 if self.planes else 1
+        for i in range(count):
+            own = i == 1 if count == 3 else i >= count // 2
+            rows = outputs if count == 3 and i == 2 else units
+            each = (units if own or (count == 3 and i == 2) else 5) * size
+            part = [random.standard_normal(rows), random.standard_normal((rows, each)) * 0.4]
+            part += [random.standard_normal(rows), random.standard_normal(rows), random.uniform(0.5, 2, rows)] if normal else []
+            self.layers.append([p.astype(F32) for p in part])
+
+    def save(self, path):
+        with open(path + ".cfg", "w") as f:
+            f.write("[net]\nchannels=5\nheight=4\nwidth=3\n" if self.planes else "[net]\ninputs=5\n")
+            options = dict(self.options, batch_normalize=int(self.normal))
+            if self.planes:
+                options.update(hidden_filters=self.units, output_filters=self.units - 1)
+            else:
+                options.update({"output": self.units - 1, "hidden": self.units} if self.kind == "rnn" else {"output": self.units})
+            f.write("[%s]\n" % self.kind + "".join("%s=%s\n" % o for o in options.items()))
+        with open(path + ".weights", "wb") as f:
+            f.write(numpy.array((0, 2, 5, 0, 0), "<i4").tobytes())
+            for p in self.layers:
+                order = (0, 2, 3, 4, 1) if self.planes else (0, 1, 2, 3, 4)
+                f.write(b"".join(p[i].tobytes() for i in order if i < len(p)))
+
+    def dense(self, i, x):
+        p = [v.astype(float) for v in self.layers[i]]
+        if self.planes:
+            x = windows(x, 3, 1, 1, 1, 0)
+            x = x.transpose(0, 2, 3, 1, 4, 5).reshape(x.shape[0], x.shape[2], x.shape[3], -1)
+        y = x @ p[1].T
+        y = (y - p[3]) * p[2] / numpy.sqrt(p[4] + 1e-6) + p[0] if self.normal else y + p[0]
+        return y.transpose(0, 3, 1, 2) if self.planes else y
+
+    def step(self, x):
+        if self.state is None:
+            shape = (1, self.units, 4, 3) if self.planes else (1, self.units)
+            self.state = [numpy.zeros(shape), numpy.zeros(shape)]
+        h, c = self.state
+        own = lambda v: activation(self.options["activation"], v)
+        logistic = lambda v: activation("logistic", v)
+        if self.kind in ("rnn", "crnn"):
+            how = {0: own, 1: logistic, 2: lambda v: 2 * logistic(v) - 1}[self.options.get("logistic", 0)]
+            h = own(self.dense(0, x)) + how(self.dense(1, h)) + (h if self.options.get("shortcut") else 0)
+            self.state = [h, c]
+            return own(self.dense(2, h))
+        if self.kind == "gru":
+            z, r = (logistic(self.dense(i, x) + self.dense(i + 3, h)) for i in (0, 1))
+            g = self.dense(2, x) + self.dense(5, r * h)
+            h = z * h + (1 - z) * (numpy.tanh(g) if self.options.get("tanh") else logistic(g))
+        else:
+            f, i, g, o = (self.dense(k, x) + self.dense(k + 4, h) for k in range(4))
+            c = logistic(f) * c + logistic(i) * numpy.tanh(g)
+            h = logistic(o) * numpy.tanh(c)
+        self.state = [h, c]
+        return h
+
+
+def remembering(vtac, work, random):
+    for kind, units, normal, options in (("rnn", 7, False, {"activation": "leaky"}), ("rnn", 4, True, {"activation": "tanh", "shortcut": 1, "logistic": 2}),
+                                         ("gru", 6, False, {}), ("gru", 5, True, {"tanh": 1}), ("lstm", 6, False, {}), ("lstm", 3, True, {}),
+                                         ("crnn", 4, False, {"activation": "leaky"}), ("crnn", 3, True, {"activation": "tanh"})):
+        net, path = Remembering(random, kind, units, normal, **options), os.path.join(work, "kept")
+        net.save(path)
+        out, words, wanted = tempfile.mkdtemp(dir=work), [], []
+        for i in range(3):
+            x = random.standard_normal((1, 5, 4, 3) if net.planes else (1, 5)).astype(F32)
+            numpy.save("%s_%d.npy" % (path, i), x)
+            words += ["--input", "%s_%d.npy" % (path, i)]
+            wanted.append(net.step(x.astype(float)))
+        run(vtac, "compile", path + ".cfg", "--target", "llvm", "-o", path + ".so")
+        run(vtac, "run", path + ".so", *words, "--output-dir", out)
+        for i in range(3):
+            found = numpy.load("%s/%d_0_%s.npy" % (out, i, kind))
+            close("%s, run %d" % (kind, i), found, wanted[i], 1e-4 * max(1.0, float(numpy.abs(wanted[i]).max())))
+
+
 def classifier(random, channels):
     net = Network(random, (1, 3, 17, 13))
     net.conv(channels, 3, stride=2, pad=0, name="loggy")
@@ -273,10 +407,13 @@ def classifier(random, channels):
 
 def made(vtac, work, seed):
     random = numpy.random.default_rng(seed)
-    for k, channels in ((detector, 8), (detector, 6), (classifier, 5), (classifier, 16), (rare, 6), (rare, 3)):
+    for k, channels in ((detector, 8), (detector, 6), (classifier, 5), (classifier, 16), (rare, 6), (rare, 3), (old, 8), (old, 5)):
         net = k(random, channels)
         path = os.path.join(work, "made")
-        net.save(path, (0, 1, 0) if channels == 5 else (0, 2, 5))
+        net.save(path, (0, 1, 0) if k is classifier and channels == 5 else (0, 2, 5))
+        for name, text in net.files.items():
+            with open(os.path.join(work, name), "w") as f:
+                f.write(text)
         found = outputs(vtac, work, path + ".cfg", [path + "_in.npy"])[0]
         found = sorted(found.items(), key=lambda item: int(item[0].split("_")[0]))
         if len(found) != len(net.out):
@@ -301,7 +438,7 @@ def damaged(vtac, work):
     open(path + ".weights", "wb").write(whole)
     for old, new in (("filters = 8", "filters = 0"), ("filters = 8", "filters = x"), ("filters = 8", "filters = 99999999999"),
                      ("size = 3", "size = -3"), ("layers = -2, 5", "layers = 5000"), ("layers = -2, 5", "layers = ,"),
-                     ("[dropout]", "[lstm]"), ("[dropout]", "[dropout"), ("height = 24", "height = 0"), ("activation = mish", "activation = me"),
+                     ("[dropout]", "[iseg]"), ("[dropout]", "[dropout"), ("height = 24", "height = 0"), ("activation = mish", "activation = me"),
                      ("groups = 4", "groups = 3"), ("[net]", "[net]\nnothing")):
         if old not in text:
             sys.exit("no '%s' in the network" % old)
@@ -317,6 +454,7 @@ def main():
     with tempfile.TemporaryDirectory() as work:
         published(sys.argv[1], work, sys.argv[2])
         made(sys.argv[1], work, seed)
+        remembering(sys.argv[1], work, numpy.random.default_rng(seed))
         damaged(sys.argv[1], work)
 
 

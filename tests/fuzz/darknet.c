@@ -15,7 +15,7 @@ void fuzz_input(const uint8_t *data, size_t size)
         weights[i] = 0.25F + (float)(i % 7) / 8.0F;
     }
     memcpy(weights, head, sizeof head);
-    const vtac_import_options options = {.shape_count = 0};
+    const vtac_import_options options = {.states = true};
     const vtac_model_file file = {.path = "model.cfg", .bytes = data, .size = size};
     vtac_graph *graph = NULL;
     vta_diag diag = {0};

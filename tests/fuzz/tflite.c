@@ -7,7 +7,7 @@
 
 void fuzz_input(const uint8_t *data, size_t size)
 {
-    const vtac_import_options options = {.shape_count = 0};
+    const vtac_import_options options = {.states = true};
     const vtac_model_file file = {.path = "model", .bytes = data, .size = size};
     vtac_graph *graph = NULL;
     vta_diag diag = {0};

@@ -2,6 +2,7 @@
 #include "cfg.h"
 
 #include <ctype.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -138,4 +139,12 @@ vta_status cfg_ints(const cfg_section *s, const char *name, int64_t *out, size_t
         }
     }
     return VTA_OK;
+}
+
+double cfg_float(const cfg_section *s, const char *name, double otherwise)
+{
+    const char *text = cfg_text(s, name);
+    char *end = NULL;
+    const double value = text == NULL ? otherwise : strtod(text, &end);
+    return text == NULL || end == text || !isfinite(value) ? otherwise : value;
 }

@@ -33,6 +33,8 @@ const char *cfg_text(const cfg_section *s, const char *name);
 /* Numbers; the default where there is none. A value that is no number in the range is an error. */
 vta_status cfg_int(const cfg_section *s, const char *name, int64_t otherwise, int64_t least, int64_t most,
                    int64_t *out, vta_diag *diag);
+/* The default where there is none, or no number. */
+double cfg_float(const cfg_section *s, const char *name, double otherwise);
 /* A list with commas; at most `room`. */
 vta_status cfg_ints(const cfg_section *s, const char *name, int64_t *out, size_t room, size_t *count,
                     vta_diag *diag);

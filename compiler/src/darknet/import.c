@@ -10,26 +10,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../import/maker.h"
-#include "cfg.h"
+#include "darknet.h"
 #include "vta/file.h"
 
-enum { MOST_SIZE = 1 << 16, MOST_FROM = 64, MOST_WEIGHTS = 0x7fffffff };
-
-typedef struct darknet {
-    vtac_builder maker;
-    const cfg_section *section;
-    const cfg_section *layers; /* of the cfg, behind [net] */
-    uint32_t count, number;    /* layers; the one that is imported */
-    vtac_id *values;           /* by layer */
-    const uint8_t *weights;
-    size_t size, at; /* of the weights, in bytes */
-    bool turned;     /* dense weights are given transposed */
-} darknet;
+enum { MOST_FROM = 64 };
 
 /* ---- options */
 
-static int64_t option(darknet *d, const char *name, int64_t otherwise, int64_t least, int64_t most)
+int64_t dk_option(darknet *d, const char *name, int64_t otherwise, int64_t least, int64_t most)
 {
     int64_t value = otherwise;
     if (d->maker.status == VTA_OK) {
@@ -40,7 +28,7 @@ static int64_t option(darknet *d, const char *name, int64_t otherwise, int64_t l
 
 /* ---- weights */
 
-static float *take(darknet *d, int64_t count)
+float *dk_take(darknet *d, int64_t count)
 {
     if (d->maker.status != VTA_OK) {
         return NULL;
@@ -59,21 +47,16 @@ static float *take(darknet *d, int64_t count)
     return room;
 }
 
-/* Normalization by the moving mean and variance: a factor and an offset for each output. */
-typedef struct batch_norm {
-    float *scale, *mean, *variance;
-} batch_norm;
-
-static batch_norm take_norm(darknet *d, int64_t outputs)
+dk_norm dk_take_norm(darknet *d, int64_t outputs)
 {
-    batch_norm n = {.scale = take(d, outputs)};
-    n.mean = take(d, outputs);
-    n.variance = take(d, outputs);
+    dk_norm n = {.scale = dk_take(d, outputs)};
+    n.mean = dk_take(d, outputs);
+    n.variance = dk_take(d, outputs);
     return n;
 }
 
 /* weights[outputs][each] and bias[outputs] take the normalization in. */
-static void apply_norm(const batch_norm *n, float *weights, float *bias, int64_t outputs, int64_t each)
+void dk_apply_norm(const dk_norm *n, float *weights, float *bias, int64_t outputs, int64_t each)
 {
     for (int64_t i = 0; i < outputs; i++) {
         const double factor = (double)n->scale[i] / sqrt((double)n->variance[i] + 1e-6);
@@ -102,7 +85,7 @@ static vtac_id leaky(vtac_builder *m, vtac_id x, double alpha)
     return vtac_make(m, VTAC_OP_LEAKY_RELU, &x, 1, &attr, 1);
 }
 
-static vtac_id number(vtac_builder *m, double value)
+vtac_id dk_number(vtac_builder *m, double value)
 {
     return vtac_make_number(m, VTAC_F32, value);
 }
@@ -116,7 +99,7 @@ static vtac_id share_of_channels(vtac_builder *m, vtac_id x, bool powers, bool f
     }
     x = vtac_make1(m, powers ? VTAC_OP_EXP : VTAC_OP_RELU, x);
     const vtac_id sum = vtac_make_reduce(m, VTAC_OP_REDUCE_SUM, x, channels, 1, true);
-    return vtac_make2(m, VTAC_OP_DIV, x, vtac_make2(m, VTAC_OP_ADD, sum, number(m, 1e-4)));
+    return vtac_make2(m, VTAC_OP_DIV, x, vtac_make2(m, VTAC_OP_ADD, sum, dk_number(m, 1e-4)));
 }
 
 /* Straight pieces: slope `outer` below `low` and above `high`, `inner` between them. */
@@ -125,21 +108,32 @@ static vtac_id pieces(vtac_builder *m, vtac_id x, double low, double high, doubl
 {
     const vtac_id middle = vtac_make_clip(m, x, low, high);
     const vtac_id rest = vtac_make2(m, VTAC_OP_SUB, x, middle);
-    const vtac_id y = vtac_make2(m, VTAC_OP_ADD, vtac_make2(m, VTAC_OP_MUL, middle, number(m, inner)),
-                                 vtac_make2(m, VTAC_OP_MUL, rest, number(m, outer)));
-    return vtac_make2(m, VTAC_OP_ADD, y, number(m, at));
+    const vtac_id y = vtac_make2(m, VTAC_OP_ADD, vtac_make2(m, VTAC_OP_MUL, middle, dk_number(m, inner)),
+                                 vtac_make2(m, VTAC_OP_MUL, rest, dk_number(m, outer)));
+    return vtac_make2(m, VTAC_OP_ADD, y, dk_number(m, at));
+}
+
+/* Half of the whole part, and on odd steps what is left as well. */
+static vtac_id stairs(vtac_builder *m, vtac_id x)
+{
+    const vtac_id whole = vtac_make1(m, VTAC_OP_FLOOR, x);
+    const vtac_id half = vtac_make1(m, VTAC_OP_FLOOR, vtac_make2(m, VTAC_OP_MUL, x, dk_number(m, 0.5)));
+    const vtac_id odd =
+        vtac_make2(m, VTAC_OP_SUB, whole, vtac_make2(m, VTAC_OP_MUL, half, dk_number(m, 2.0)));
+    const vtac_id rest = vtac_make2(m, VTAC_OP_MUL, odd, vtac_make2(m, VTAC_OP_SUB, x, whole));
+    return vtac_make2(m, VTAC_OP_ADD, half, rest);
 }
 
 static vtac_id hard_mish(vtac_builder *m, vtac_id x)
 {
     const vtac_id middle = vtac_make_clip(m, x, -2.0, 0.0);
     const vtac_id square =
-        vtac_make2(m, VTAC_OP_MUL, vtac_make2(m, VTAC_OP_MUL, middle, middle), number(m, 0.5));
+        vtac_make2(m, VTAC_OP_MUL, vtac_make2(m, VTAC_OP_MUL, middle, middle), dk_number(m, 0.5));
     return vtac_make2(m, VTAC_OP_ADD, vtac_make1(m, VTAC_OP_RELU, x),
                       vtac_make2(m, VTAC_OP_ADD, square, middle));
 }
 
-static vtac_id activate(darknet *d, vtac_id x, const char *otherwise)
+vtac_id dk_activate(darknet *d, vtac_id x, const char *otherwise)
 {
     vtac_builder *m = &d->maker;
     const char *given = cfg_text(d->section, "activation");
@@ -160,7 +154,10 @@ static vtac_id activate(darknet *d, vtac_id x, const char *otherwise)
     if (strcmp(name, "linear") == 0) {
         return x;
     }
-    if (strcmp(name, "leaky") == 0) {
+    if (strcmp(name, "stair") == 0) {
+        return stairs(m, x);
+    }
+    if (strcmp(name, "leaky") == 0 || strcmp(name, "revleaky") == 0) {
         return leaky(m, x, 0.1);
     }
     if (strcmp(name, "relie") == 0) {
@@ -210,9 +207,7 @@ static vtac_id activate(darknet *d, vtac_id x, const char *otherwise)
 
 /* ---- layers: each gets the value of the one before */
 
-typedef vtac_id layer_fn(darknet *d, vtac_id x);
-
-static const int64_t *dims_of(darknet *d, vtac_id x, uint32_t rank)
+const int64_t *dk_dims(darknet *d, vtac_id x, uint32_t rank)
 {
     static const int64_t none[VTAC_MAX_RANK] = {1, 1, 1, 1};
     const vtac_type *type = vtac_made_type(&d->maker, x);
@@ -222,65 +217,101 @@ static const int64_t *dims_of(darknet *d, vtac_id x, uint32_t rank)
     return d->maker.status == VTA_OK ? type->dim : none;
 }
 
-static vtac_id convolutional(darknet *d, vtac_id x)
+vtac_id dk_conv(darknet *d, vtac_id x, const dk_window *w)
 {
     vtac_builder *m = &d->maker;
-    const int64_t channels = dims_of(d, x, 4)[1];
-    const int64_t filters = option(d, "filters", 1, 1, MOST_SIZE);
-    const int64_t size = option(d, "size", 1, 1, MOST_SIZE);
-    const int64_t stride = option(d, "stride", 1, 1, MOST_SIZE);
-    const int64_t groups = option(d, "groups", 1, 1, MOST_SIZE);
-    const int64_t spread = size == 1 ? 1 : option(d, "dilation", 1, 1, MOST_SIZE);
-    const int64_t strides[] = {option(d, "stride_y", stride, 1, MOST_SIZE),
-                               option(d, "stride_x", stride, 1, MOST_SIZE)};
-    const int64_t pad = option(d, "pad", 0, 0, 1) != 0 ? size / 2 : option(d, "padding", 0, 0, MOST_SIZE);
-    const bool normal = option(d, "batch_normalize", 0, 0, 1) != 0;
-    if (m->status != VTA_OK || channels % groups != 0 || filters % groups != 0) {
+    const int64_t channels = dk_dims(d, x, 4)[1];
+    if (m->status != VTA_OK || channels % w->groups != 0 || w->filters % w->groups != 0) {
         vtac_make_fail(m, VTA_INVALID, "%lld channels and %lld filters in %lld groups", (long long)channels,
-                       (long long)filters, (long long)groups);
+                       (long long)w->filters, (long long)w->groups);
         return 0;
     }
-    for (int i = 0; i < 5; i++) {
-        static const char *const others[] = {"binary", "xnor", "share_index", "antialiasing", "deform"};
-        if (option(d, others[i], 0, 0, 1 << 20) != 0) {
-            vtac_make_fail(m, VTA_UNSUPPORTED, "'%s' is not supported", others[i]);
-        }
-    }
-    const int64_t each = channels / groups * size * size;
-    float *bias = take(d, filters);
-    const batch_norm norm = normal ? take_norm(d, filters) : (batch_norm){.scale = NULL};
-    float *weights = take(d, filters * each);
+    const int64_t each = channels / w->groups * w->size * w->size;
+    float *bias = dk_take(d, w->filters);
+    const dk_norm norm = w->normal ? dk_take_norm(d, w->filters) : (dk_norm){.scale = NULL};
+    float *given = dk_take(d, w->filters * each);
+    float *weights = w->flipped ? vtac_make_room(m, w->filters * each, sizeof *weights) : given;
     if (m->status != VTA_OK) {
         return 0;
     }
-    if (normal) {
-        apply_norm(&norm, weights, bias, filters, each);
+    for (int64_t i = 0; w->flipped && i < w->filters * each; i++) {
+        weights[i] = given[i % each * w->filters + i / each];
     }
-    const vtac_type type = {VTAC_F32, 4, {filters, channels / groups, size, size}};
-    const vtac_type vector = {VTAC_F32, 1, {filters}};
-    const int64_t edge = pad * spread;
+    if (w->normal) {
+        dk_apply_norm(&norm, weights, bias, w->filters, each);
+    }
+    const vtac_type type = {VTAC_F32, 4, {w->filters, channels / w->groups, w->size, w->size}};
+    const vtac_type vector = {VTAC_F32, 1, {w->filters}};
+    const int64_t edge = w->pad * w->spread;
     const int64_t pads[] = {edge, edge, edge, edge};
-    const int64_t dilations[] = {spread, spread};
-    const vtac_attr attrs[] = {vtac_attr_of_ints("strides", strides, 2), vtac_attr_of_ints("pads", pads, 4),
-                               vtac_attr_of_ints("dilations", dilations, 2),
-                               vtac_attr_of_int("group", groups)};
+    const int64_t dilations[] = {w->spread, w->spread};
+    const vtac_attr attrs[] = {
+        vtac_attr_of_ints("strides", w->strides, 2), vtac_attr_of_ints("pads", pads, 4),
+        vtac_attr_of_ints("dilations", dilations, 2), vtac_attr_of_int("group", w->groups)};
     const vtac_id in[] = {x, vtac_make_borrowed(m, &type, weights), vtac_make_borrowed(m, &vector, bias)};
-    return activate(d, vtac_make(m, VTAC_OP_CONV, in, 3, attrs, 4), "logistic");
+    return vtac_make(m, VTAC_OP_CONV, in, 3, attrs, 4);
+}
+
+/* Every so manieth place, after a filter that blurs: 3 x 3, or the mean of 2 x 2. */
+static vtac_id blurred(darknet *d, vtac_id x, const int64_t *strides, bool small)
+{
+    vtac_builder *m = &d->maker;
+    const int64_t channels = dk_dims(d, x, 4)[1];
+    const int64_t size = small ? 2 : 3;
+    static const float large[] = {1, 2, 1, 2, 4, 2, 1, 2, 1};
+    float *weights = vtac_make_room(m, channels * size * size, sizeof *weights);
+    for (int64_t i = 0; weights != NULL && i < channels * size * size; i++) {
+        weights[i] = small ? 0.25F : large[i % 9] / 16.0F;
+    }
+    const vtac_type type = {VTAC_F32, 4, {channels, 1, size, size}};
+    const int64_t edge = small ? 0 : 1;
+    const int64_t pads[] = {edge, edge, edge, edge};
+    const vtac_attr attrs[] = {vtac_attr_of_ints("strides", strides, 2), vtac_attr_of_ints("pads", pads, 4),
+                               vtac_attr_of_int("group", channels)};
+    const vtac_id in[] = {x, weights == NULL ? 0 : vtac_make_borrowed(m, &type, weights)};
+    return vtac_make(m, VTAC_OP_CONV, in, 2, attrs, 3);
+}
+
+static vtac_id convolutional(darknet *d, vtac_id x)
+{
+    const int64_t size = dk_option(d, "size", 1, 1, MOST_SIZE);
+    const int64_t stride = dk_option(d, "stride", 1, 1, MOST_SIZE);
+    const int64_t strides[] = {dk_option(d, "stride_y", stride, 1, MOST_SIZE),
+                               dk_option(d, "stride_x", stride, 1, MOST_SIZE)};
+    const int64_t blur = dk_option(d, "antialiasing", 0, 0, 2);
+    for (int i = 0; i < 4; i++) {
+        static const char *const others[] = {"binary", "xnor", "share_index", "deform"};
+        if (dk_option(d, others[i], 0, 0, 1 << 20) != 0) {
+            vtac_make_fail(&d->maker, VTA_UNSUPPORTED, "'%s' is not supported", others[i]);
+        }
+    }
+    const dk_window w = {.filters = dk_option(d, "filters", 1, 1, MOST_SIZE),
+                         .size = size,
+                         .strides = {blur != 0 ? 1 : strides[0], blur != 0 ? 1 : strides[1]},
+                         .pad = dk_option(d, "pad", 0, 0, 1) != 0 ? size / 2
+                                                                  : dk_option(d, "padding", 0, 0, MOST_SIZE),
+                         .spread = size == 1 ? 1 : dk_option(d, "dilation", 1, 1, MOST_SIZE),
+                         .groups = dk_option(d, "groups", 1, 1, MOST_SIZE),
+                         .normal = dk_option(d, "batch_normalize", 0, 0, 2) != 0,
+                         .flipped = dk_option(d, "flipped", 0, 0, 1) != 0};
+    x = d->maker.status == VTA_OK ? dk_activate(d, dk_conv(d, x, &w), "logistic") : 0;
+    return blur != 0 ? blurred(d, x, strides, blur == 2) : x;
 }
 
 /* Weights [channels][filters][size][size]. */
 static vtac_id deconvolutional(darknet *d, vtac_id x)
 {
     vtac_builder *m = &d->maker;
-    const int64_t channels = dims_of(d, x, 4)[1];
-    const int64_t filters = option(d, "filters", 1, 1, MOST_SIZE);
-    const int64_t size = option(d, "size", 1, 1, MOST_SIZE);
-    const int64_t stride = option(d, "stride", 1, 1, MOST_SIZE);
-    const int64_t pad = option(d, "pad", 0, 0, 1) != 0 ? size / 2 : option(d, "padding", 0, 0, MOST_SIZE);
-    const bool normal = option(d, "batch_normalize", 0, 0, 1) != 0;
-    float *bias = take(d, filters);
-    const batch_norm norm = normal ? take_norm(d, filters) : (batch_norm){.scale = NULL};
-    float *weights = take(d, channels * filters * size * size);
+    const int64_t channels = dk_dims(d, x, 4)[1];
+    const int64_t filters = dk_option(d, "filters", 1, 1, MOST_SIZE);
+    const int64_t size = dk_option(d, "size", 1, 1, MOST_SIZE);
+    const int64_t stride = dk_option(d, "stride", 1, 1, MOST_SIZE);
+    const int64_t pad =
+        dk_option(d, "pad", 0, 0, 1) != 0 ? size / 2 : dk_option(d, "padding", 0, 0, MOST_SIZE);
+    const bool normal = dk_option(d, "batch_normalize", 0, 0, 1) != 0;
+    float *bias = dk_take(d, filters);
+    const dk_norm norm = normal ? dk_take_norm(d, filters) : (dk_norm){.scale = NULL};
+    float *weights = dk_take(d, channels * filters * size * size);
     if (m->status != VTA_OK) {
         return 0;
     }
@@ -292,7 +323,7 @@ static vtac_id deconvolutional(darknet *d, vtac_id x)
         }
     }
     if (normal) {
-        apply_norm(&norm, NULL, bias, filters, 0);
+        dk_apply_norm(&norm, NULL, bias, filters, 0);
     }
     const vtac_type type = {VTAC_F32, 4, {channels, filters, size, size}};
     const vtac_type vector = {VTAC_F32, 1, {filters}};
@@ -300,7 +331,7 @@ static vtac_id deconvolutional(darknet *d, vtac_id x)
     const int64_t pads[] = {pad, pad, pad, pad};
     const vtac_attr attrs[] = {vtac_attr_of_ints("strides", strides, 2), vtac_attr_of_ints("pads", pads, 4)};
     const vtac_id in[] = {x, vtac_make_borrowed(m, &type, weights), vtac_make_borrowed(m, &vector, bias)};
-    return activate(d, vtac_make(m, VTAC_OP_CONV_TRANSPOSE, in, 3, attrs, 2), "logistic");
+    return dk_activate(d, vtac_make(m, VTAC_OP_CONV_TRANSPOSE, in, 3, attrs, 2), "logistic");
 }
 
 /* x [batch][channels][h][w] cut into windows: [places][batch][channels * size * size]. */
@@ -328,11 +359,11 @@ static vtac_id windows_of(darknet *d, vtac_id x, int64_t size, int64_t stride, c
 static vtac_id local(darknet *d, vtac_id x)
 {
     vtac_builder *m = &d->maker;
-    const int64_t *dim = dims_of(d, x, 4);
-    const int64_t filters = option(d, "filters", 1, 1, MOST_SIZE);
-    const int64_t size = option(d, "size", 1, 1, 15);
-    const int64_t stride = option(d, "stride", 1, 1, MOST_SIZE);
-    const int64_t pad = option(d, "pad", 0, 0, 1); /* the border itself, whatever the size */
+    const int64_t *dim = dk_dims(d, x, 4);
+    const int64_t filters = dk_option(d, "filters", 1, 1, MOST_SIZE);
+    const int64_t size = dk_option(d, "size", 1, 1, 15);
+    const int64_t stride = dk_option(d, "stride", 1, 1, MOST_SIZE);
+    const int64_t pad = dk_option(d, "pad", 0, 0, 1); /* the border itself, whatever the size */
     const int64_t batch = dim[0];
     const int64_t each = dim[1] * size * size;
     int64_t out[2];
@@ -344,9 +375,9 @@ static vtac_id local(darknet *d, vtac_id x)
         }
     }
     const int64_t places = out[0] * out[1];
-    float *bias = m->status == VTA_OK ? take(d, filters * places) : NULL;
+    float *bias = m->status == VTA_OK ? dk_take(d, filters * places) : NULL;
     float *weights = m->status == VTA_OK && each <= MOST_WEIGHTS / (filters * places)
-                         ? take(d, places * filters * each)
+                         ? dk_take(d, places * filters * each)
                          : NULL;
     if (weights == NULL || bias == NULL) {
         vtac_make_fail(m, VTA_RANGE, "%lld filters of %lld at %lld places", (long long)filters,
@@ -362,10 +393,10 @@ static vtac_id local(darknet *d, vtac_id x)
     vtac_id y = vtac_make_transpose(m, vtac_make2(m, VTAC_OP_MATMUL, x, turned), (int64_t[]){1, 2, 0}, 3);
     y = vtac_make_reshape(m, y, (int64_t[]){batch, filters, out[0], out[1]}, 4);
     const vtac_type along = {VTAC_F32, 3, {filters, out[0], out[1]}};
-    return activate(d, vtac_make2(m, VTAC_OP_ADD, y, vtac_make_borrowed(m, &along, bias)), "logistic");
+    return dk_activate(d, vtac_make2(m, VTAC_OP_ADD, y, vtac_make_borrowed(m, &along, bias)), "logistic");
 }
 
-static vtac_id flattened(darknet *d, vtac_id x)
+vtac_id dk_flattened(darknet *d, vtac_id x)
 {
     const vtac_type *type = vtac_made_type(&d->maker, x);
     const int64_t batch = type->rank > 0 ? type->dim[0] : 1;
@@ -373,20 +404,18 @@ static vtac_id flattened(darknet *d, vtac_id x)
     return vtac_make_reshape(&d->maker, x, (int64_t[]){batch, batch > 0 ? count / batch : 0}, 2);
 }
 
-static vtac_id connected(darknet *d, vtac_id x)
+vtac_id dk_dense(darknet *d, vtac_id x, int64_t outputs, bool normal)
 {
     vtac_builder *m = &d->maker;
-    x = flattened(d, x);
-    const int64_t inputs = dims_of(d, x, 2)[1];
-    const int64_t outputs = option(d, "output", 1, 1, 1 << 24);
-    const bool normal = option(d, "batch_normalize", 0, 0, 1) != 0;
+    x = dk_flattened(d, x);
+    const int64_t inputs = dk_dims(d, x, 2)[1];
     if (m->status != VTA_OK || inputs > (1 << 30) / outputs) {
         vtac_make_fail(m, VTA_RANGE, "%lld inputs to %lld outputs", (long long)inputs, (long long)outputs);
         return 0;
     }
-    float *bias = take(d, outputs);
-    float *weights = take(d, outputs * inputs);
-    const batch_norm norm = normal ? take_norm(d, outputs) : (batch_norm){.scale = NULL};
+    float *bias = dk_take(d, outputs);
+    float *weights = dk_take(d, outputs * inputs);
+    const dk_norm norm = normal ? dk_take_norm(d, outputs) : (dk_norm){.scale = NULL};
     float *rows = d->turned ? vtac_make_room(m, outputs * inputs, sizeof *rows) : weights;
     if (m->status != VTA_OK) {
         return 0;
@@ -395,41 +424,51 @@ static vtac_id connected(darknet *d, vtac_id x)
         rows[i] = weights[i % inputs * outputs + i / inputs];
     }
     if (normal) {
-        apply_norm(&norm, rows, bias, outputs, inputs);
+        dk_apply_norm(&norm, rows, bias, outputs, inputs);
     }
     const vtac_type type = {VTAC_F32, 2, {outputs, inputs}};
     const vtac_type vector = {VTAC_F32, 1, {outputs}};
     const vtac_attr turned = vtac_attr_of_int("transB", 1);
     const vtac_id in[] = {x, vtac_make_borrowed(m, &type, rows), vtac_make_borrowed(m, &vector, bias)};
-    return activate(d, vtac_make(m, VTAC_OP_GEMM, in, 3, &turned, 1), "logistic");
+    return vtac_make(m, VTAC_OP_GEMM, in, 3, &turned, 1);
+}
+
+static vtac_id connected(darknet *d, vtac_id x)
+{
+    const int64_t outputs = dk_option(d, "output", 1, 1, 1 << 24);
+    const bool normal = dk_option(d, "batch_normalize", 0, 0, 2) != 0;
+    return dk_activate(d, dk_dense(d, x, outputs, normal), "logistic");
 }
 
 static vtac_id pooled(darknet *d, vtac_id x, vtac_op op)
 {
-    const int64_t stride = option(d, "stride", 1, 1, MOST_SIZE);
-    const int64_t size = option(d, "size", stride, 1, MOST_SIZE);
-    const int64_t padding = option(d, "padding", size - 1, 0, MOST_SIZE);
-    const int64_t strides[] = {option(d, "stride_y", stride, 1, MOST_SIZE),
-                               option(d, "stride_x", stride, 1, MOST_SIZE)};
+    const int64_t stride = dk_option(d, "stride", 1, 1, MOST_SIZE);
+    const int64_t size = dk_option(d, "size", stride, 1, MOST_SIZE);
+    const int64_t padding = dk_option(d, "padding", size - 1, 0, MOST_SIZE);
+    const int64_t strides[] = {dk_option(d, "stride_y", stride, 1, MOST_SIZE),
+                               dk_option(d, "stride_x", stride, 1, MOST_SIZE)};
     const int64_t kernel[] = {size, size};
     const int64_t before = padding / 2;
     const int64_t pads[] = {before, before, padding - before, padding - before};
-    (void)dims_of(d, x, 4);
-    if (option(d, "maxpool_depth", 0, 0, 1) != 0 || option(d, "avgpool_depth", 0, 0, 1) != 0 ||
-        option(d, "antialiasing", 0, 0, 1) != 0) {
-        vtac_make_fail(&d->maker, VTA_UNSUPPORTED, "means over channels, or a pool with a filter");
+    (void)dk_dims(d, x, 4);
+    const int64_t blur = dk_option(d, "antialiasing", 0, 0, 2);
+    const int64_t ones[] = {1, 1};
+    if (dk_option(d, "avgpool_depth", 0, 0, 1) != 0) {
+        vtac_make_fail(&d->maker, VTA_UNSUPPORTED, "means over channels");
     }
-    const vtac_attr attrs[] = {vtac_attr_of_ints("strides", strides, 2), vtac_attr_of_ints("pads", pads, 4),
+    const vtac_attr attrs[] = {vtac_attr_of_ints("strides", blur != 0 ? ones : strides, 2),
+                               vtac_attr_of_ints("pads", pads, 4),
                                vtac_attr_of_ints("kernel_shape", kernel, 2)};
-    return vtac_make(&d->maker, op, &x, 1, attrs, 3);
+    x = vtac_make(&d->maker, op, &x, 1, attrs, 3);
+    return blur != 0 ? blurred(d, x, strides, blur == 2) : x;
 }
 
 /* The most of every so manieth channel. */
 static vtac_id most_of_channels(darknet *d, vtac_id x)
 {
     vtac_builder *m = &d->maker;
-    const int64_t *dim = dims_of(d, x, 4);
-    const int64_t out = option(d, "out_channels", 1, 1, MOST_SIZE);
+    const int64_t *dim = dk_dims(d, x, 4);
+    const int64_t out = dk_option(d, "out_channels", 1, 1, MOST_SIZE);
     const int64_t axis[] = {1};
     if (m->status != VTA_OK || dim[1] % out != 0) {
         vtac_make_fail(m, VTA_UNSUPPORTED, "%lld channels from %lld", (long long)out, (long long)dim[1]);
@@ -441,7 +480,7 @@ static vtac_id most_of_channels(darknet *d, vtac_id x)
 
 static vtac_id maxpool(darknet *d, vtac_id x)
 {
-    if (option(d, "maxpool_depth", 0, 0, 1) != 0) {
+    if (dk_option(d, "maxpool_depth", 0, 0, 1) != 0) {
         return most_of_channels(d, x);
     }
     return pooled(d, x, VTAC_OP_MAX_POOL);
@@ -454,7 +493,7 @@ static vtac_id local_avgpool(darknet *d, vtac_id x)
 
 static vtac_id avgpool(darknet *d, vtac_id x)
 {
-    (void)dims_of(d, x, 4);
+    (void)dk_dims(d, x, 4);
     return vtac_make1(&d->maker, VTAC_OP_GLOBAL_AVERAGE_POOL, x);
 }
 
@@ -487,11 +526,11 @@ static vtac_id route(darknet *d, vtac_id x)
     int64_t from[MOST_FROM];
     vtac_id parts[MOST_FROM];
     const size_t count = from_layers(d, "layers", from);
-    const int64_t groups = option(d, "groups", 1, 1, MOST_SIZE);
-    const int64_t group = option(d, "group_id", 0, 0, MOST_SIZE);
+    const int64_t groups = dk_option(d, "groups", 1, 1, MOST_SIZE);
+    const int64_t group = dk_option(d, "group_id", 0, 0, MOST_SIZE);
     for (size_t i = 0; i < count; i++) {
         parts[i] = earlier(d, from[i]);
-        const int64_t channels = dims_of(d, parts[i], vtac_made_type(&d->maker, parts[i])->rank)[1];
+        const int64_t channels = dk_dims(d, parts[i], vtac_made_type(&d->maker, parts[i])->rank)[1];
         if (groups > 1 && (channels % groups != 0 || group >= groups)) {
             vtac_make_fail(&d->maker, VTA_INVALID, "group %lld of %lld in %lld channels", (long long)group,
                            (long long)groups, (long long)channels);
@@ -507,7 +546,7 @@ static vtac_id route(darknet *d, vtac_id x)
 /* y with the channels of x: some are left out, or zeros added. */
 static vtac_id fit_channels(darknet *d, vtac_id y, int64_t channels)
 {
-    const int64_t own = dims_of(d, y, 4)[1];
+    const int64_t own = dk_dims(d, y, 4)[1];
     if (own > channels) {
         return vtac_make_slice(&d->maker, y, 1, 0, channels);
     }
@@ -519,7 +558,7 @@ static vtac_id fit_channels(darknet *d, vtac_id y, int64_t channels)
 static vtac_id fit_places(darknet *d, vtac_id y, const int64_t *to)
 {
     vtac_builder *m = &d->maker;
-    const int64_t *dim = dims_of(d, y, 4);
+    const int64_t *dim = dk_dims(d, y, 4);
     const int64_t step = to[2] > 0 ? dim[2] / to[2] : 1;
     if (dim[2] == to[2] && dim[3] == to[3]) {
         return y;
@@ -552,7 +591,7 @@ static const float *shares(darknet *d, size_t layers, int64_t channels, int64_t 
                        type, norm == NULL ? "none" : norm);
         return NULL;
     }
-    float *w = take(d, (int64_t)layers * *each);
+    float *w = dk_take(d, (int64_t)layers * *each);
     for (int64_t c = 0; w != NULL && (powers || positive) && c < *each; c++) {
         float most = -HUGE_VALF;
         float sum = 1e-4F;
@@ -579,27 +618,31 @@ static vtac_id shortcut(darknet *d, vtac_id x)
     const char *weighted = cfg_text(d->section, "weights_type");
     const bool has_weights = weighted != NULL && strcmp(weighted, "none") != 0;
     vtac_type type = {VTAC_F32, 4, {0}};
-    memcpy(type.dim, dims_of(d, x, 4), 4 * sizeof *type.dim);
+    memcpy(type.dim, dk_dims(d, x, 4), 4 * sizeof *type.dim);
     int64_t each = 0;
     const float *w = has_weights && m->status == VTA_OK ? shares(d, count + 1, type.dim[1], &each) : NULL;
     vtac_id y = 0;
     for (size_t i = 0; i <= count && m->status == VTA_OK; i++) {
         vtac_id part = i == 0 ? x : fit_places(d, earlier(d, from[i - 1]), type.dim);
         part = i == 0 ? part : fit_channels(d, part, type.dim[1]);
+        const double factor = cfg_float(d->section, i == 0 ? "alpha" : "beta", 1.0);
+        if (factor != 1.0) {
+            part = vtac_make2(m, VTAC_OP_MUL, part, dk_number(m, factor));
+        }
         if (w != NULL) {
             const vtac_type row = {VTAC_F32, 3, {each, 1, 1}};
             part = vtac_make2(m, VTAC_OP_MUL, part, vtac_make_constant(m, &row, w + (int64_t)i * each));
         }
         y = i == 0 ? part : vtac_make2(m, VTAC_OP_ADD, y, part);
     }
-    return activate(d, y, "linear");
+    return dk_activate(d, y, "linear");
 }
 
 static vtac_id upsample(darknet *d, vtac_id x)
 {
     vtac_builder *m = &d->maker;
-    const int64_t stride = option(d, "stride", 2, 1, 256);
-    const int64_t *dim = dims_of(d, x, 4);
+    const int64_t stride = dk_option(d, "stride", 2, 1, 256);
+    const int64_t *dim = dk_dims(d, x, 4);
     const int64_t sizes[] = {dim[0], dim[1], dim[2] * stride, dim[3] * stride};
     const char *scale = cfg_text(d->section, "scale");
     const vtac_attr attrs[] = {vtac_attr_of_string("mode", "nearest"),
@@ -616,7 +659,7 @@ static vtac_id upsample(darknet *d, vtac_id x)
 static vtac_id reorg_back(darknet *d, vtac_id x, int64_t s)
 {
     vtac_builder *m = &d->maker;
-    const int64_t *dim = dims_of(d, x, 4);
+    const int64_t *dim = dk_dims(d, x, 4);
     const int64_t n = dim[0];
     const int64_t c = dim[1] / (s * s);
     const int64_t h = dim[2];
@@ -635,17 +678,17 @@ static vtac_id reorg_back(darknet *d, vtac_id x, int64_t s)
 static vtac_id reorg(darknet *d, vtac_id x)
 {
     vtac_builder *m = &d->maker;
-    const int64_t s = option(d, "stride", 1, 1, 256);
-    const int64_t *dim = dims_of(d, x, 4);
+    const int64_t s = dk_option(d, "stride", 1, 1, 256);
+    const int64_t *dim = dk_dims(d, x, 4);
     const int64_t n = dim[0];
     const int64_t c = dim[1];
     const int64_t h = dim[2];
     const int64_t w = dim[3];
     const bool plain = strcmp(d->section->type, "reorg3d") == 0;
-    if (option(d, "reverse", 0, 0, 1) != 0 && !plain) {
+    if (dk_option(d, "reverse", 0, 0, 1) != 0 && !plain) {
         return reorg_back(d, x, s);
     }
-    if (option(d, "reverse", 0, 0, 1) != 0 || (!plain && c % (s * s) != 0) || h % s != 0 || w % s != 0) {
+    if (dk_option(d, "reverse", 0, 0, 1) != 0 || (!plain && c % (s * s) != 0) || h % s != 0 || w % s != 0) {
         vtac_make_fail(m, VTA_UNSUPPORTED, "%lld channels of %lld x %lld by %lld, or in reverse",
                        (long long)c, (long long)h, (long long)w, (long long)s);
         return 0;
@@ -661,11 +704,11 @@ static vtac_id reorg(darknet *d, vtac_id x)
 static vtac_id scaled_by(darknet *d, vtac_id x)
 {
     int64_t from[MOST_FROM];
-    if (from_layers(d, "from", from) != 1 || option(d, "scale_wh", 0, 0, 1) != 0) {
-        vtac_make_fail(&d->maker, VTA_UNSUPPORTED, "one layer 'from', and no 'scale_wh'");
+    if (from_layers(d, "from", from) != 1) { /* with scale_wh, a plane for all channels: its shape tells */
+        vtac_make_fail(&d->maker, VTA_UNSUPPORTED, "more than one layer 'from'");
         return 0;
     }
-    return activate(d, vtac_make2(&d->maker, VTAC_OP_MUL, x, earlier(d, from[0])), "linear");
+    return dk_activate(d, vtac_make2(&d->maker, VTAC_OP_MUL, x, earlier(d, from[0])), "linear");
 }
 
 static vtac_id same(darknet *d, vtac_id x)
@@ -676,29 +719,31 @@ static vtac_id same(darknet *d, vtac_id x)
 
 static vtac_id activation(darknet *d, vtac_id x)
 {
-    return activate(d, x, "linear");
+    return dk_activate(d, x, "linear");
 }
 
 static vtac_id softmax(darknet *d, vtac_id x)
 {
     vtac_builder *m = &d->maker;
-    const int64_t groups = option(d, "groups", 1, 1, MOST_SIZE);
+    const int64_t groups = dk_option(d, "groups", 1, 1, MOST_SIZE);
     const char *warmth = cfg_text(d->section, "temperature");
     if (warmth != NULL && strtod(warmth, NULL) > 0.0 && strtod(warmth, NULL) != 1.0) {
-        x = vtac_make2(m, VTAC_OP_MUL, x, number(m, 1.0 / strtod(warmth, NULL)));
+        x = vtac_make2(m, VTAC_OP_MUL, x, dk_number(m, 1.0 / strtod(warmth, NULL)));
     }
-    if (option(d, "spatial", 0, 0, 1) != 0) { /* over the channels at each place */
+    if (dk_option(d, "spatial", 0, 0, 1) != 0) { /* over the channels at each place */
         const vtac_attr channels = vtac_attr_of_int("axis", 1);
         return vtac_make(m, VTAC_OP_SOFTMAX, &x, 1, &channels, 1);
     }
-    x = flattened(d, x);
-    const int64_t *dim = dims_of(d, x, 2);
+    x = dk_flattened(d, x);
+    const int64_t *dim = dk_dims(d, x, 2);
     const int64_t shape[] = {dim[0], groups, dim[1] / groups};
     const int64_t whole[] = {dim[0], dim[1]};
     const vtac_attr axis = vtac_attr_of_int("axis", -1);
-    if (cfg_text(d->section, "tree") != NULL || dim[1] % groups != 0) {
-        vtac_make_fail(m, VTA_UNSUPPORTED, "a tree of classes, or %lld in %lld groups", (long long)dim[1],
-                       (long long)groups);
+    if (cfg_text(d->section, "tree") != NULL) {
+        return dk_tree(d, x, cfg_text(d->section, "tree"));
+    }
+    if (dim[1] % groups != 0) {
+        vtac_make_fail(m, VTA_INVALID, "%lld classes in %lld groups", (long long)dim[1], (long long)groups);
         return 0;
     }
     x = vtac_make_reshape(m, x, shape, 3);
@@ -710,12 +755,13 @@ static vtac_id softmax(darknet *d, vtac_id x)
 static vtac_id crop(darknet *d, vtac_id x)
 {
     vtac_builder *m = &d->maker;
-    const int64_t *dim = dims_of(d, x, 4);
-    const int64_t size[] = {option(d, "crop_height", 1, 1, dim[2]), option(d, "crop_width", 1, 1, dim[3])};
+    const int64_t *dim = dk_dims(d, x, 4);
+    const int64_t size[] = {dk_option(d, "crop_height", 1, 1, dim[2]),
+                            dk_option(d, "crop_width", 1, 1, dim[3])};
     const int64_t begin[] = {(dim[2] - size[0]) / 2, (dim[3] - size[1]) / 2};
     x = vtac_make_slice(m, x, 2, begin[0], begin[0] + size[0]);
     x = vtac_make_slice(m, x, 3, begin[1], begin[1] + size[1]);
-    if (option(d, "noadjust", 0, 0, 1) != 0) {
+    if (dk_option(d, "noadjust", 0, 0, 1) != 0) {
         return x;
     }
     x = vtac_make2(m, VTAC_OP_MUL, x, vtac_make_number(m, VTAC_F32, 2.0));
@@ -724,7 +770,7 @@ static vtac_id crop(darknet *d, vtac_id x)
 
 static const struct layer {
     const char *type;
-    layer_fn *make;
+    dk_layer_fn *make;
     bool boxes; /* what goes in is an output of the network */
 } layers[] = {
     {"convolutional", convolutional, false},
@@ -754,6 +800,16 @@ static const struct layer {
     {"softmax", softmax, false},
     {"soft", softmax, false},
     {"crop", crop, false},
+    {"rnn", dk_rnn, false},
+    {"gru", dk_gru, false},
+    {"lstm", dk_lstm, false},
+    {"crnn", dk_crnn, false},
+    {"batchnorm", dk_batchnorm, false},
+    {"normalization", dk_lrn, false},
+    {"lrn", dk_lrn, false},
+    {"l2norm", dk_l2norm, false},
+    {"logistic", dk_logistic, false},
+    {"logxent", dk_logistic, false},
     {"yolo", same, true},
     {"Gaussian_yolo", same, true},
     {"region", same, true},
@@ -805,6 +861,12 @@ static vta_status add_input(darknet *d, const cfg_section *net, const vtac_impor
                             vtac_id *x, vta_diag *diag)
 {
     vtac_type type = {VTAC_F32, 4, {1}};
+    if (cfg_text(net, "height") == NULL && cfg_text(net, "width") == NULL &&
+        cfg_text(net, "inputs") != NULL) {
+        type.rank = 2;
+        VTA_TRY(cfg_int(net, "inputs", 0, 1, 1 << 24, &type.dim[1], diag));
+        return vtac_add_input(d->maker.graph, "data", &type, x, diag);
+    }
     VTA_TRY(cfg_int(net, "channels", 3, 1, MOST_SIZE, &type.dim[1], diag));
     VTA_TRY(cfg_int(net, "height", 0, 1, MOST_SIZE, &type.dim[2], diag));
     VTA_TRY(cfg_int(net, "width", 0, 1, MOST_SIZE, &type.dim[3], diag));
@@ -855,7 +917,14 @@ static vta_status import_layers(darknet *d, vtac_id x, vta_diag *diag)
             boxes = true;
         }
     }
-    return boxes ? VTA_OK : add_output(d, x, diag);
+    if (!boxes) {
+        VTA_TRY(add_output(d, x, diag));
+    }
+    for (uint32_t i = 0; i < d->state_count; i++) {
+        VTA_TRY(add_output(d, d->states[i], diag));
+    }
+    d->maker.graph->state_count = d->state_count;
+    return VTA_OK;
 }
 
 static vta_status import_network(darknet *d, const cfg_file *cfg, const vtac_import_options *options,
@@ -899,7 +968,10 @@ vta_status vtac_darknet_parse(const vtac_model_file *file, const uint8_t *weight
 {
     cfg_file cfg = {.count = 0};
     vtac_graph *graph = vtac_graph_create("darknet");
-    darknet d = {.weights = weights, .size = size};
+    darknet d = {.weights = weights,
+                 .size = size,
+                 .folder = file->folder,
+                 .keeps_states = options != NULL && options->states};
     d.maker = (vtac_builder){.graph = graph, .diag = diag, .name = "", .budget = VTAC_BUILDER_NODES};
     vta_status status = graph == NULL ? vta_fail(diag, VTA_NOMEM, "out of memory")
                                       : cfg_parse(file, &graph->arena, &cfg, diag);

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Darknet's layers that normalize: by moving means, over neighbouring channels, to length 1, to probabilities
+ * in a tree of classes.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "darknet.h"
+#include "vta/file.h"
+
+/* Offsets, factors, means, variances; of channels, or of the elements of a vector. */
+vtac_id dk_batchnorm(darknet *d, vtac_id x)
+{
+    vtac_builder *m = &d->maker;
+    const vtac_type given = *vtac_made_type(m, x);
+    const int64_t channels = dk_dims(d, x, given.rank)[1];
+    float *offset = dk_take(d, channels);
+    float *factor = vtac_make_room(m, channels, sizeof *factor);
+    const dk_norm norm = dk_take_norm(d, channels);
+    if (m->status != VTA_OK) {
+        return 0;
+    }
+    for (int64_t i = 0; i < channels; i++) {
+        factor[i] = 1.0F;
+    }
+    dk_apply_norm(&norm, factor, offset, channels, 1);
+    const vtac_type type =
+        given.rank == 4 ? (vtac_type){VTAC_F32, 3, {channels, 1, 1}} : (vtac_type){VTAC_F32, 1, {channels}};
+    x = vtac_make2(m, VTAC_OP_MUL, x, vtac_make_borrowed(m, &type, factor));
+    return vtac_make2(m, VTAC_OP_ADD, x, vtac_make_borrowed(m, &type, offset));
+}
+
+/* x by a power of the squares around it. The layer keeps a running sum that begins one channel too late: the
+ * squares in each channel's sum are counted here as it counts them. */
+vtac_id dk_lrn(darknet *d, vtac_id x)
+{
+    vtac_builder *m = &d->maker;
+    const int64_t channels = dk_dims(d, x, 4)[1];
+    const int64_t size = dk_option(d, "size", 5, 1, 1 << 12);
+    const double alpha = cfg_float(d->section, "alpha", 0.0001);
+    const double beta = cfg_float(d->section, "beta", 0.75);
+    const double kappa = cfg_float(d->section, "kappa", 1.0);
+    if (m->status != VTA_OK || channels > 1 << 12 || size / 2 > channels) {
+        vtac_make_fail(m, VTA_UNSUPPORTED, "a window of %lld of %lld channels", (long long)size,
+                       (long long)channels);
+        return 0;
+    }
+    float *weights = vtac_make_room(m, channels * channels, sizeof *weights);
+    for (int64_t c = 0; weights != NULL && c < channels; c++) {
+        float *row = weights + c * channels;
+        const int64_t before = c - (size - 1) / 2 - 1;
+        const int64_t after = c + size / 2;
+        if (c > 0) {
+            memcpy(row, row - channels, (size_t)channels * sizeof *row);
+        }
+        for (int64_t k = 0; c == 0 && k < size / 2; k++) {
+            row[k] = (float)alpha;
+        }
+        if (c > 0 && before >= 0) {
+            row[before] -= (float)alpha;
+        }
+        if (c > 0 && after < channels) {
+            row[after] += (float)alpha;
+        }
+    }
+    const vtac_type type = {VTAC_F32, 4, {channels, channels, 1, 1}};
+    const vtac_id in[] = {vtac_make2(m, VTAC_OP_MUL, x, x),
+                          weights == NULL ? 0 : vtac_make_borrowed(m, &type, weights)};
+    const vtac_id sums =
+        vtac_make2(m, VTAC_OP_ADD, vtac_make(m, VTAC_OP_CONV, in, 2, NULL, 0), dk_number(m, kappa));
+    return vtac_make2(m, VTAC_OP_MUL, x, vtac_make2(m, VTAC_OP_POW, sums, dk_number(m, -beta)));
+}
+
+/* To length 1 over the channels at each place. */
+vtac_id dk_l2norm(darknet *d, vtac_id x)
+{
+    vtac_builder *m = &d->maker;
+    const int64_t channels[] = {1};
+    const vtac_id squares = vtac_make2(m, VTAC_OP_MUL, x, x);
+    const vtac_id sum = vtac_make_reduce(m, VTAC_OP_REDUCE_SUM, squares, channels, 1, true);
+    return vtac_make2(m, VTAC_OP_DIV, x, vtac_make1(m, VTAC_OP_SQRT, sum));
+}
+
+vtac_id dk_logistic(darknet *d, vtac_id x)
+{
+    return vtac_make1(&d->maker, VTAC_OP_SIGMOID, x);
+}
+
+/* ---- trees of classes */
+
+/* A line for each class, its name and the number of its parent. Neighbours with the same parent are a group;
+ * ends[i]: the class behind group i. How many groups; -1: it is no such file. */
+static int64_t groups_of(char *text, int64_t *ends, int64_t classes)
+{
+    int64_t count = 0;
+    int64_t last = -1;
+    int64_t number = 0;
+    for (char *line = text; *line != '\0'; number++) {
+        char *stop = line + strcspn(line, "\n");
+        const bool more = *stop != '\0';
+        *stop = '\0';
+        char *space = line + strcspn(line, " \t");
+        char *end;
+        const long long parent = strtoll(space, &end, 10);
+        if (end == space || number >= classes || parent < -1 || parent >= number) {
+            return -1;
+        }
+        if (parent != last && number > 0) {
+            ends[count++] = number;
+        }
+        last = parent;
+        line = stop + (more ? 1 : 0);
+    }
+    ends[count++] = number;
+    return number == classes ? count : -1;
+}
+
+/* The file as the cfg names it, from the cfg's folder; or of that name beside the cfg. */
+static char *read_tree(darknet *d, const char *path)
+{
+    const char *last = strrchr(path, '/');
+    const char *const names[] = {path, last == NULL ? path : last + 1};
+    for (int i = 0; i < 2 && d->folder != NULL; i++) {
+        char full[4096];
+        uint8_t *bytes = NULL;
+        size_t size = 0;
+        const int used = snprintf(full, sizeof full, "%s/%s", d->folder, names[i]);
+        if (used > 0 && (size_t)used < sizeof full && strstr(names[i], "..") == NULL &&
+            vta_file_read(full, 1 << 24, &bytes, &size, NULL) == VTA_OK) {
+            char *text = vta_arena_string(&d->maker.graph->arena, (const char *)bytes, size);
+            free(bytes);
+            return text;
+        }
+    }
+    return NULL;
+}
+
+vtac_id dk_tree(darknet *d, vtac_id x, const char *path)
+{
+    vtac_builder *m = &d->maker;
+    const int64_t classes = dk_dims(d, x, 2)[1];
+    char *text = m->status == VTA_OK ? read_tree(d, path) : NULL;
+    int64_t *ends = vtac_make_room(m, classes + 1, sizeof *ends);
+    const int64_t count = text == NULL || ends == NULL ? -1 : groups_of(text, ends, classes);
+    if (count < 1) {
+        vtac_make_fail(m, VTA_INVALID,
+                       "its tree of classes '%.80s' is not beside the cfg, or not of %lld classes", path,
+                       (long long)classes);
+        return 0;
+    }
+    vtac_id *parts = vtac_make_room(m, count, sizeof *parts);
+    const vtac_attr axis = vtac_attr_of_int("axis", 1);
+    for (int64_t i = 0; parts != NULL && i < count; i++) {
+        parts[i] = vtac_make_slice(m, x, 1, i == 0 ? 0 : ends[i - 1], ends[i]);
+        parts[i] = vtac_make(m, VTAC_OP_SOFTMAX, &parts[i], 1, &axis, 1);
+    }
+    return parts == NULL ? 0 : vtac_make_concat(m, parts, (uint32_t)count, 1);
+}
