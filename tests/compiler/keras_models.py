@@ -360,6 +360,21 @@ def functions(random, version, channels):
     net.add("GroupNormalization", group(net.y, 2), [net.numbers(2 * channels) * 0 + 1, net.numbers(2 * channels) * 0], groups=2, axis=-1, epsilon=1e-3)
     net.add("UnitNormalization", net.y / numpy.sqrt((net.y ** 2).sum(-1, keepdims=True)), axis=-1)
     net.function("nn.silu" if version == 2 else "silu", net.y * sigmoid(net.y), [net.last])
+    net.function("math.reduce_std" if version == 2 else "std", net.y.std(-1, keepdims=True), [net.last], axis=-1, keepdims=True)
+    net.function("subtract", net.value[x] - net.y, [x, net.last])
+    branch = net.last
+    net.function("reverse" if version == 2 else "flip", net.y[:, ::-1], [net.last], axis=[1])
+    net.add("CustomScaleLayer", net.value[branch] + 0.25 * net.y, inputs=[branch, net.last], scale=0.25)
+    net.function("math.sign" if version == 2 else "sign", numpy.sign(net.y), [net.last])
+    net.function("math.log1p" if version == 2 else "log1p", numpy.log1p(net.y ** 2), [net.function("math.square" if version == 2 else "square", net.value[branch] ** 2, [branch])])
+    net.value[net.last] = numpy.log1p(net.value[branch] ** 2)
+    net.function("math.floormod" if version == 2 else "mod", net.y % 0.75, [net.last, 0.75])
+    if version == 3:
+        net.function("swapaxes", net.y.swapaxes(1, 2), [net.last], axis1=1, axis2=-2)
+        moved = net.function("moveaxis", numpy.moveaxis(net.y, 1, 3), [net.last], source=1, destination=3)
+        high = net.function("greater", net.y > 0.3, [net.last, 0.3])
+        most = net.function("amax", net.value[branch].max((1, 2, 3), keepdims=True), [branch], axis=[1, 2, 3], keepdims=True)
+        net.function("where", numpy.where(net.value[high], net.value[most], net.value[moved]), [high, most, moved])
     if version == 2:
         net.function("__operators__.getitem", net.y[:, 1:5, 2], [net.last], slice_spec=[
             {"start": None, "stop": None, "step": None}, {"start": 1, "stop": -2, "step": None}, 2])

@@ -99,6 +99,8 @@ vtac_id keras_states_of_all(keras *k, vtac_id states, vtac_id mask, bool backwar
 
 /* A function that is called between layers, by its name in small letters (operations.c). */
 keras_layer_fn keras_make_operation;
+/* The rest of them (operations_more.c); `known`: it is one. */
+vtac_id keras_more_operations(keras *k, const char *name, bool *known);
 bool keras_operation_name(const cJSON *node, const char *class, char *out, size_t size);
 /* Conv2D: conv2d, ReLU: re_lu. */
 void keras_snake_case(const char *class, char *out, size_t size);

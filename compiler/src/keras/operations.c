@@ -588,7 +588,8 @@ keras_value keras_make_operation(keras *k, const void *how)
     if (strcmp(name, "resize") == 0) {
         return resized(k);
     }
-    const vtac_id y = shaped(k, name, keras_plain(k, &k->in[0]), &known);
+    vtac_id y = shaped(k, name, keras_plain(k, &k->in[0]), &known);
+    y = known || k->maker.status != VTA_OK ? y : keras_more_operations(k, name, &known);
     if (known || k->maker.status != VTA_OK) {
         return keras_as_plain(y);
     }
