@@ -76,6 +76,8 @@ const cli_verb *cli_verb_find(const char *name);
 __attribute__((format(printf, 2, 3))) int cli_usage(const cli_args *args, const char *fmt, ...);
 /* The failure on stderr, as JSON with --json; returns CLI_FAILED, or CLI_INTERRUPTED where it was that. */
 int cli_fail(const cli_args *args, const vta_diag *diag);
+/* The same of the model that is the first operand, whose file is named once. */
+int cli_fail_model(const cli_args *args, const vta_diag *diag);
 /* Success, if all that was printed has reached stdout; a full disk is a failure. */
 int cli_done(const cli_args *args);
 

@@ -63,7 +63,7 @@ static vta_status check_bytes(int file, vta_diag *diag)
         return cannot(errno, diag);
     }
     if (!S_ISREG(info.st_mode) || info.st_size == 0) {
-        return vta_fail(diag, VTA_SYNTAX, "it is not a compiled model");
+        return vta_fail(diag, VTA_SYNTAX, "it is not a compiled model; 'vtac compile' makes them");
     }
     const size_t size = (size_t)info.st_size;
     void *bytes = mmap(NULL, size, PROT_READ, MAP_PRIVATE, file, 0);

@@ -101,7 +101,7 @@ static vta_status check_step(const vta_artifact *a, uint32_t i, vta_diag *diag)
 static vta_status check_artifact(const vta_artifact *a, vta_diag *diag)
 {
     if (a == NULL || a->magic != VTA_ARTIFACT_MAGIC) {
-        return vta_fail(diag, VTA_SYNTAX, "it is not a compiled model");
+        return vta_fail(diag, VTA_SYNTAX, "it is not a compiled model; 'vtac compile' makes them");
     }
     const bool has_flow = a->size == sizeof *a && a->flow_bytes > 0;
     const uint32_t abi = has_flow ? VTA_ARTIFACT_FLOW_ABI : VTA_ARTIFACT_ABI;

@@ -83,7 +83,7 @@ vta_status vta_seal_check(const uint8_t *bytes, size_t size, vta_diag *diag)
     ElfW(Ehdr) header;
     vta_artifact_seal seal;
     if (size < SELFMAG || memcmp(bytes, ELFMAG, SELFMAG) != 0) {
-        return vta_fail(diag, VTA_SYNTAX, "it is not a compiled model");
+        return vta_fail(diag, VTA_SYNTAX, "it is not a compiled model; 'vtac compile' makes them");
     }
     if (size >= sizeof header + sizeof seal) {
         memcpy(&seal, bytes + size - sizeof seal, sizeof seal);

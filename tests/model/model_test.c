@@ -278,7 +278,7 @@ static void test_refusals(void **state)
         const char *name, *message;
         vta_status status;
     } rows[] = {
-        {"model_MAGIC.so", "it is not a compiled model", VTA_SYNTAX},
+        {"model_MAGIC.so", "it is not a compiled model; 'vtac compile' makes them", VTA_SYNTAX},
         {"model_ABI.so", "it was compiled for model format 4, this runtime reads 3; compile it again",
          VTA_UNSUPPORTED},
         {"model_CPU.so",
@@ -336,7 +336,7 @@ static void test_damaged_files(void **state)
     assert_int_equal(vta_file_read(sealed, (size_t)1 << 24, &whole, &size, NULL), VTA_OK);
     for (size_t length = 0; length < size; length += 97) {
         write_model(whole, length, false);
-        refuse(length < 4 ? "it is not a compiled model" : cut);
+        refuse(length < 4 ? "it is not a compiled model; 'vtac compile' makes them" : cut);
     }
     for (size_t bit = 32; bit < 8 * (size - sizeof(vta_artifact_seal)); bit += 1009) {
         whole[bit / 8] ^= (uint8_t)(1U << (bit % 8));
@@ -353,7 +353,7 @@ static void test_damaged_files(void **state)
     refuse("it was compiled for aarch64, this machine is x86-64; compile it with --host for this one");
 #endif
     write_model("text", 4, false);
-    refuse("it is not a compiled model");
+    refuse("it is not a compiled model; 'vtac compile' makes them");
     free(whole);
 }
 

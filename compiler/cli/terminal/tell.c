@@ -65,6 +65,17 @@ int cli_fail(const cli_args *args, const vta_diag *diag)
     return diag->code == VTA_INTERRUPTED ? CLI_INTERRUPTED : CLI_FAILED;
 }
 
+int cli_fail_model(const cli_args *args, const vta_diag *diag)
+{
+    const char *file = args->operands[0];
+    const size_t length = strlen(file);
+    vta_diag named = *diag;
+    if (strncmp(named.text, file, length) != 0 || named.text[length] != ':') {
+        (void)vta_context(&named, "%s", file);
+    }
+    return cli_fail(args, &named);
+}
+
 int cli_done(const cli_args *args)
 {
     (void)args;

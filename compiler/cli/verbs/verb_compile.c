@@ -164,8 +164,7 @@ static int compile(const cli_args *args, vtac_graph *graph, const vtac_target *t
     if (status != VTA_OK) {
         cli_stages_end();
         vtac_partition_free(partition);
-        (void)vta_context(&diag, "%s", args->operands[0]);
-        return cli_fail(args, &diag);
+        return cli_fail_model(args, &diag);
     }
     status = cli_emit(args, graph, &image, &diag);
     cli_stage("linking", path, 0, 0);

@@ -250,8 +250,7 @@ static int run_both(comparison *c)
         status = status == VTA_OK ? cli_watch_model(s->probe.model, &diag) : status;
     }
     if (status != VTA_OK) {
-        (void)vta_context(&diag, "%s", c->args->operands[0]);
-        return cli_fail(c->args, &diag);
+        return cli_fail_model(c->args, &diag);
     }
     return compare(c);
 }

@@ -170,8 +170,7 @@ static int explain(const cli_args *args, vtac_graph *graph, const cli_offload *o
     status = status == VTA_OK ? vtac_partition_graph(graph, &how, &partition, &diag) : status;
     cli_stages_end();
     if (status != VTA_OK) {
-        (void)vta_context(&diag, "%s", args->operands[0]);
-        return cli_fail(args, &diag);
+        return cli_fail_model(args, &diag);
     }
     if (cli_flag(args, "--json")) {
         print_json(graph, partition);

@@ -92,8 +92,7 @@ static int inspect(const cli_args *args, const cli_shapes *shapes, const vtac_pa
     }
     int status;
     if (passes != NULL && vtac_run_passes(graph, passes, &diag) != VTA_OK) {
-        (void)vta_context(&diag, "%s", args->operands[0]);
-        status = cli_fail(args, &diag);
+        status = cli_fail_model(args, &diag);
     } else {
         const char *page = cli_value(args, "--html");
         status = page != NULL ? put_page(args, graph, page) : put_graph(args, graph, limit);

@@ -89,8 +89,7 @@ static int run(const cli_args *args)
     }
     int status;
     if (optimize(args, graph, &passes, &diag) != VTA_OK) {
-        (void)vta_context(&diag, "%s", args->operands[0]);
-        status = cli_fail(args, &diag);
+        status = cli_fail_model(args, &diag);
     } else {
         status = put_graph(args, graph);
     }

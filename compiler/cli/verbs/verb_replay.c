@@ -283,10 +283,7 @@ static int run(const cli_args *args)
     char *device = device_of(args);
     vta_status status = device == NULL ? vta_fail(&diag, VTA_NOMEM, "out of memory") : run_whole(&r, &diag);
     status = status == VTA_OK ? run_alone(&r, device, &diag) : status;
-    if (status != VTA_OK) {
-        (void)vta_context(&diag, "%s", args->operands[0]);
-    }
-    const int result = status == VTA_OK ? tell(&r, device) : cli_fail(args, &diag);
+    const int result = status == VTA_OK ? tell(&r, device) : cli_fail_model(args, &diag);
     cli_probe_free(&r.alone);
     cli_probe_free(&r.whole);
     free(device);

@@ -36,6 +36,10 @@ static void looks_like(const vtac_model_file *file, char *text, size_t size)
         (void)snprintf(text, size, "it is empty");
         return;
     }
+    if (file->size >= 4 && memcmp(file->bytes, "\177ELF", 4) == 0) {
+        (void)snprintf(text, size, "it is compiled already, or a program");
+        return;
+    }
     if (printable) {
         (void)snprintf(text, size, "it begins with '%.*s'", (int)shown, (const char *)file->bytes);
         return;
