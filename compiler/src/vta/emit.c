@@ -316,6 +316,24 @@ static int64_t need_weights(emitter *e, int64_t group, int64_t index)
     return sram;
 }
 
+/* Nobody looks at the last entry of a wide record: it is not fetched. */
+static void load_records(emitter *e, int64_t sram, int64_t from, int64_t count)
+{
+    const int64_t record = e->c->record;
+    if (!e->c->layer->wide) {
+        load_row(e, VTA_MEM_ACC, sram, from, count);
+        return;
+    }
+    list_load(e->list, &(vta_load2d){.memory = VTA_MEM_ACC,
+                                     .sram = sram,
+                                     .buffer = {CONSTANTS_BUFFER},
+                                     .offset = from,
+                                     .y_size = count / record,
+                                     .x_size = record - 1,
+                                     .x_stride = record,
+                                     .x_pad_1 = 1});
+}
+
 static int64_t need_params(emitter *e, int64_t group)
 {
     bool present;
@@ -328,7 +346,7 @@ static int64_t need_params(emitter *e, int64_t group)
             load_from(e, VTA_MEM_ACC, sram, WORK_BUFFER, input_at(e, 2, VTA_MEM_ACC) + e->c->record * first,
                       count);
         } else {
-            load_row(e, VTA_MEM_ACC, sram, e->at->params + e->c->record * first, count);
+            load_records(e, sram, e->at->params + e->c->record * first, count);
         }
     }
     return conv_is_mean(e->c) ? sram : sram + e->c->record * (group * t->group - first);
