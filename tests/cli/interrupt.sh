@@ -122,4 +122,18 @@ for after in 0.05 0.2 0.5 1 2; do
         rm -rf temporary/*
     done
 done
+# A device's process that hears nothing, in a group of its own, ends with the verb that started it.
+for verb in 'run folder/net.so' 'bench folder/net.so' doctor; do
+    for signal in INT TERM; do
+        ran="vtac $verb, ended by SIG$signal as it opens its device"
+        rm -f pid
+        # shellcheck disable=SC2086
+        "$vtac_program" $verb --device "pipe:echo \$\$ >pid; exec sleep 100" >out 2>err &
+        child=$!
+        until_so "the device's process is there" test -s pid
+        kill -$signal $child
+        wait $child
+        until_so "the device's process has ended" eval '! kill -0 "$(cat pid)"'
+    done
+done
 finish

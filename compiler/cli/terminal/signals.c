@@ -3,6 +3,7 @@
  * What a run on a device needs of the terminal: Ctrl-C ends it cleanly, and waiting for a simulator to be
  * built is explained.
  */
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -14,6 +15,28 @@
 static void (*volatile stop_run)(void *); /* what a signal calls, */
 static void *volatile run;                /* and with what */
 
+static char children[64]; /* the file that lists what the main thread has started */
+
+/* What was started for a device is in a group of its own, and would not end with this process. */
+static void end_children(void)
+{
+    char text[4096];
+    const int file = open(children, O_RDONLY | O_CLOEXEC);
+    const ssize_t size = file >= 0 ? read(file, text, sizeof text) : 0;
+    pid_t pid = 0;
+    for (ssize_t i = 0; i < size; i++) {
+        if (text[i] >= '0' && text[i] <= '9') {
+            pid = 10 * pid + (text[i] - '0');
+        } else if (pid > 0) {
+            (void)kill(kill(-pid, 0) == 0 ? -pid : pid, SIGTERM);
+            pid = 0;
+        }
+    }
+    if (file >= 0) {
+        (void)close(file);
+    }
+}
+
 static void on_signal(int number)
 {
     void (*stop)(void *) = stop_run;
@@ -23,6 +46,7 @@ static void on_signal(int number)
         return;
     }
     cli_temporary_remove_all();
+    end_children();
     if (run != NULL) {
         _exit(CLI_INTERRUPTED);
     }
@@ -51,6 +75,7 @@ void cli_die_tidily(void)
     if (cli_here()->guest) {
         return;
     }
+    (void)snprintf(children, sizeof children, "/proc/self/task/%ld/children", (long)getpid());
     const struct sigaction action = {.sa_handler = on_signal};
     struct sigaction was;
     (void)sigaction(SIGINT, &action, NULL);

@@ -180,6 +180,7 @@ static vta_status open_devices(const cli_args *args, bench_devices *devices, vta
 
 static int run(const cli_args *args)
 {
+    cli_die_tidily();
     if (strcmp(args->operands[0], "launch") == 0) {
         return bench_launch(args);
     }

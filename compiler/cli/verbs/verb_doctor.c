@@ -187,6 +187,7 @@ static int run(const cli_args *args)
     if (cli_flag(args, "--ci")) {
         check_runner(&r);
     }
+    cli_die_tidily();
     vta_doctor(uri, cli_progress(), rows, &count);
     for (uint32_t i = 0; i < count; i++) {
         print_row(&r, &rows[i]);

@@ -34,6 +34,7 @@ static vta_status open_device(const cli_args *args, const vta_program *program, 
 {
     const char *uri = cli_value(args, "--device");
     const bool any = cli_flag(args, "--raw") && cli_value(args, "--config") == NULL;
+    cli_die_tidily();
     return vta_device_open_progress(uri != NULL ? uri : "fsim", any ? NULL : &program->config, cli_progress(),
                                     device, diag);
 }

@@ -449,6 +449,7 @@ static int run(const cli_args *args)
     call.model.threads = (uint32_t)numbers[2];
     call.model.device = cli_value(args, "--device");
     call.model.progress = cli_progress();
+    cli_die_tidily();
     return run_models(&call);
 }
 

@@ -436,6 +436,7 @@ static int run(const cli_args *args)
         return cli_fail(args, &away);
     }
     cli_stages_begin();
+    cli_die_tidily();
     for (size_t i = 0; i < args->operand_count; i++) {
         verdict result = {.bound_from = MOST_INPUTS};
         cli_stages_outer("case", i, args->operand_count);
