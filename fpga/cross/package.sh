@@ -32,7 +32,7 @@ mkdir -p "$folder"
 
 rm -rf "$tree"
 cmake --install "$build" --prefix "$tree" --strip >>"$build.log" 2>&1 || fail "installing into $tree failed"
-"$tools-strip" --strip-debug "$tree/lib/libvta.a"
+"$tools-strip" --strip-debug --remove-section='.gnu.lto_*' "$tree/lib/libvta.a"
 mkdir -p "$tree/share/vta/examples" "$tree/share/vta/udev"
 cp "$root"/runtime/examples/*.[ch] "$tree/share/vta/examples/"
 find "$root/driver" -name '*.rules' -exec cp {} "$tree/share/vta/udev/" \;

@@ -29,21 +29,23 @@ static const cli_option options[] = {
     {"-o", "FILE", CLI_FILE, "shared object (MODEL.so); wasm32: .wasm or .html (page)"},
     {"--emit", "LIST:DIR", CLI_TEXT, "write texts: ir, plan, ll, asm, loops, dot"},
     {"--tuned", "FILE", CLI_FILE, "use the schedules that 'vtac tune' found"},
+    {"--no-records", NULL, CLI_FLAG, "without the schedules that come with vtac"},
     {"--report", NULL, CLI_FLAG, "vta: print each layer's prediction"},
     {"--json", NULL, CLI_FLAG, "print the summary as JSON"},
 };
 
 static int summary(const cli_args *args, const char *path, const vtac_target *target,
-                   const vtac_artifact_image *image, const vtac_partition *partition, double seconds)
+                   const vtac_artifact_image *image, const vtac_partition *partition, uint32_t taken,
+                   double seconds)
 {
     const bool report = cli_flag(args, "--report");
     if (cli_flag(args, "--json")) {
         cli_print("{\"file\": ");
         cli_json_string(path);
         cli_print(", \"host\": \"%s\", \"steps\": %u, \"constant_bytes\": %llu, \"workspace_bytes\": %llu, "
-                  "\"seconds\": %.3f",
+                  "\"tuned\": %u, \"seconds\": %.3f",
                   target->name, image->step_count, (unsigned long long)image->constant_bytes,
-                  (unsigned long long)image->workspace_bytes, seconds);
+                  (unsigned long long)image->workspace_bytes, taken, seconds);
         if (report) {
             cli_report_json_of(partition);
         }
@@ -99,29 +101,45 @@ static vta_status prepare(const cli_args *args, vtac_graph *graph, const vtac_pa
     return offload->wanted ? check_moved(args, graph, offload, *partition, diag) : VTA_OK;
 }
 
-/* What --tuned names. */
+/* Schedules that were found to be better: those that --tuned names, then those that come with vtac. */
 typedef struct tuned {
-    vtac_records records;
-    char target[320];
+    vtac_records given, shipped;
+    struct tuned_for {
+        const struct tuned *records;
+        char target[320];
+        bool any;
+        uint32_t taken;
+    } host, vta;
 } tuned;
 
 static uint32_t pick(void *context, const vtac_kernel_space *space)
 {
-    const tuned *t = context;
-    return vtac_records_pick(&t->records, t->target, space);
+    struct tuned_for *t = context;
+    uint32_t point = space->standard;
+    if (vtac_records_find(&t->records->given, t->target, space, &point) ||
+        vtac_records_find(&t->records->shipped, t->target, space, &point)) {
+        t->taken += point != space->standard;
+    }
+    return point;
 }
 
 static vta_status read_tuned(const cli_args *args, const vtac_target *target, const cli_offload *offload,
-                             tuned *host, tuned *vta, vta_diag *diag)
+                             tuned *t, vta_diag *diag)
 {
+    struct tuned_for *const targets[] = {&t->host, &t->vta};
     size_t at = 0;
-    vtac_target_text(target, host->target, sizeof host->target);
-    vtac_vta_target_text(&offload->config, vta->target, sizeof vta->target);
+    vtac_target_text(target, t->host.target, sizeof t->host.target);
+    vtac_vta_target_text(&offload->config, t->vta.target, sizeof t->vta.target);
     for (const char *path = cli_next(args, "--tuned", &at); path != NULL;
          path = cli_next(args, "--tuned", &at)) {
-        VTA_TRY(vtac_records_read(path, &host->records, diag));
+        VTA_TRY(vtac_records_read(path, &t->given, diag));
     }
-    vta->records = host->records;
+    VTA_TRY(cli_flag(args, "--no-records") ? VTA_OK : vtac_records_shipped(&t->shipped, diag));
+    for (size_t i = 0; i < 2; i++) {
+        targets[i]->records = t;
+        targets[i]->any = vtac_records_any(&t->given, targets[i]->target) ||
+                          vtac_records_any(&t->shipped, targets[i]->target);
+    }
     return VTA_OK;
 }
 
@@ -147,20 +165,18 @@ static int compile(const cli_args *args, vtac_graph *graph, const vtac_target *t
     vta_diag diag = {0};
     vtac_artifact_image image;
     vtac_partition *partition = NULL;
-    tuned host = {0};
-    tuned vta = {0};
-    const vtac_schedules for_host = {pick, &host};
-    const vtac_schedules for_vta = {pick, &vta};
+    tuned found = {0};
+    const vtac_schedules for_host = {pick, &found.host};
+    const vtac_schedules for_vta = {pick, &found.vta};
     cli_offload there = *offload;
-    vta_status status = read_tuned(args, target, offload, &host, &vta, &diag);
-    if (cli_flag(args, "--tuned")) {
-        compile_options.schedules = &for_host;
-        there.schedules = &for_vta;
-    }
+    vta_status status = read_tuned(args, target, offload, &found, &diag);
+    compile_options.schedules = found.host.any ? &for_host : NULL;
+    there.schedules = found.vta.any ? &for_vta : NULL;
     status = status == VTA_OK ? prepare(args, graph, passes, &there, &partition, &diag) : status;
     compile_options.partition = partition;
     status = status == VTA_OK ? vtac_compile(graph, &compile_options, &image, &diag) : status;
-    vtac_records_free(&host.records);
+    vtac_records_free(&found.given);
+    vtac_records_free(&found.shipped);
     if (status != VTA_OK) {
         cli_stages_end();
         vtac_partition_free(partition);
@@ -170,7 +186,8 @@ static int compile(const cli_args *args, vtac_graph *graph, const vtac_target *t
     cli_stage("linking", path, 0, 0);
     status = status == VTA_OK ? vtac_link(&image, path, &diag) : status;
     cli_stages_end();
-    const int result = status == VTA_OK ? summary(args, path, target, &image, partition, vta_now() - begin)
+    const int result = status == VTA_OK ? summary(args, path, target, &image, partition,
+                                                  found.host.taken + found.vta.taken, vta_now() - begin)
                                         : cli_fail(args, &diag);
     vtac_artifact_image_free(&image);
     vtac_partition_free(partition);

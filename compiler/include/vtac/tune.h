@@ -32,9 +32,14 @@ typedef struct vtac_records {
 /* Adds the records of a file. Those of another release of the compiler are skipped; so is a last line that
  * was cut; any other line that is no record is an error that names it. */
 vta_status vtac_records_read(const char *path, vtac_records *records, vta_diag *diag);
+/* Adds those that come with the compiler, compiler/records. */
+vta_status vtac_records_shipped(vtac_records *records, vta_diag *diag);
 void vtac_records_free(vtac_records *records);
-/* The cheapest point of those that `space` has; its standard one where nothing is known. */
-uint32_t vtac_records_pick(const vtac_records *records, const char *target, const vtac_kernel_space *space);
+/* Whether there is any for a target. */
+bool vtac_records_any(const vtac_records *records, const char *target);
+/* The cheapest point of those that `space` has; false where nothing is known. */
+bool vtac_records_find(const vtac_records *records, const char *target, const vtac_kernel_space *space,
+                       uint32_t *point);
 /* Appends a line to a log, whole: a line that was cut before it is ended first. */
 vta_status vtac_record_append(const char *path, const vtac_record *record, vta_diag *diag);
 

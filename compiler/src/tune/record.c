@@ -18,6 +18,8 @@
 
 enum { MOST_FILE = 1 << 30 };
 
+extern const char *const vtac_shipped_records[]; /* generated from compiler/records; the last is NULL */
+
 static const char *keep(vtac_records *r, const cJSON *root, const char *name)
 {
     const cJSON *item = cJSON_GetObjectItemCaseSensitive(root, name);
@@ -70,6 +72,17 @@ vta_status vtac_records_read(const char *path, vtac_records *records, vta_diag *
     return status;
 }
 
+vta_status vtac_records_shipped(vtac_records *records, vta_diag *diag)
+{
+    records->items.item_size = sizeof(vtac_record);
+    for (const char *const *line = vtac_shipped_records; *line != NULL; line++) {
+        if (!read_line(records, *line, strlen(*line))) {
+            return vta_fail(diag, VTA_SYNTAX, "a record that comes with this vtac is none: %s", *line);
+        }
+    }
+    return VTA_OK;
+}
+
 void vtac_records_free(vtac_records *records)
 {
     vta_vec_free(&records->items);
@@ -77,11 +90,21 @@ void vtac_records_free(vtac_records *records)
     *records = (vtac_records){0};
 }
 
-uint32_t vtac_records_pick(const vtac_records *records, const char *target, const vtac_kernel_space *space)
+bool vtac_records_any(const vtac_records *records, const char *target)
 {
-    uint32_t best = space->standard;
+    bool any = false;
+    for (size_t i = 0; i < records->items.count && !any; i++) {
+        any = strcmp(((const vtac_record *)vta_vec_at(&records->items, i))->target, target) == 0;
+    }
+    return any;
+}
+
+bool vtac_records_find(const vtac_records *records, const char *target, const vtac_kernel_space *space,
+                       uint32_t *point)
+{
     double least = HUGE_VAL;
     bool proved = false;
+    bool found = false;
     for (size_t i = 0; i < records->items.count; i++) {
         const vtac_record *r = vta_vec_at(&records->items, i);
         if ((r->cost >= least && r->proved == proved) || (proved && !r->proved) ||
@@ -91,13 +114,14 @@ uint32_t vtac_records_pick(const vtac_records *records, const char *target, cons
         }
         for (uint32_t p = 0; p < space->count; p++) {
             if (strcmp(space->points[p], r->point) == 0) {
-                best = p;
+                *point = p;
                 least = r->cost;
                 proved = r->proved;
+                found = true;
             }
         }
     }
-    return best;
+    return found;
 }
 
 static void put(vta_str *out, const char *name, const char *text)
