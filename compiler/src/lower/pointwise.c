@@ -297,6 +297,21 @@ const vtac_expr *vtac_point_unary(vtac_lower *l, const vtac_node *n, const vtac_
 /* ---- binary and more
  * ------------------------------------------------------------------------------------------------ */
 
+/* Input i of a division. A whole number that is known is a part of the code: no division needs a test then,
+ * and most become products and shifts, which vectors have. */
+static const vtac_expr *divisor(vtac_lower *l, const vtac_node *n, uint32_t i, const vtac_expr *const *at)
+{
+    const vtac_value *value = &l->graph->values[n->inputs[i]];
+    const char kind = vtac_dtype_kind(value->type.dtype);
+    if (value->constant != NULL && vtac_type_elements(&value->type) == 1 && (kind == 'i' || kind == 'u')) {
+        const int64_t known = vtac_tensor_int(value->constant, 0);
+        if (known > 0) {
+            return vtac_e_int(l->k, value->type.dtype, known);
+        }
+    }
+    return vtac_arg(l, n, i, at);
+}
+
 /* The operation of the row: of the one input, or of all from left to right. */
 const vtac_expr *vtac_point_expr(vtac_lower *l, const vtac_node *n, const vtac_expr *const *at)
 {
@@ -306,7 +321,7 @@ const vtac_expr *vtac_point_expr(vtac_lower *l, const vtac_node *n, const vtac_e
     }
     const vtac_expr *x = vtac_arg(l, n, 0, at);
     for (uint32_t i = 1; i < n->input_count; i++) {
-        x = vtac_e2(l->k, op, x, vtac_arg(l, n, i, at));
+        x = vtac_e2(l->k, op, x, op == VTAC_E_DIV ? divisor(l, n, i, at) : vtac_arg(l, n, i, at));
     }
     return x;
 }

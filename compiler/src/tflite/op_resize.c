@@ -190,20 +190,28 @@ void tfl_import_resize_bilinear(tfl *im)
     (integers ? plan_integers : plan_floats)(&r, 0, &rows);
     (integers ? plan_integers : plan_floats)(&r, 1, &columns);
     vtac_id y = vtac_make_cast(m, tfl_planes(im, 0), type);
-    if (integers) {
+    if (dtype ==
+        VTAC_I8) { /* 2^21 with a last bit of 0: then the first rounding of a factor changes nothing */
+        for (int64_t i = 0; i < r.to[1]; i++) {
+            columns.part[i] *= 2.0F;
+        }
+        y = blend(im, y, &rows, r.to[0], 2, type, one);
+        y = blend(im, y, &columns, r.to[1], 3, type, 2.0F * one);
+        y = tfl_rescale(im, y, vtac_tfl_scale_of(0x1p-21), VTAC_ROUND_AWAY);
+    } else if (integers) {
         y = blend(im, y, &rows, r.to[0], 2, type, one);
         y = blend(im, y, &columns, r.to[1], 3, type, one);
     } else {
         y = blend_floats(im, y, &rows, &columns, &r);
     }
-    if (integers) { /* 2^20, halves away from zero */
+    if (dtype == VTAC_I16) { /* 2^20, halves away from zero */
         const vtac_id half = vtac_make_number(m, type, 1 << 19);
         const vtac_id sign = vtac_make1(m, VTAC_OP_SIGN, y);
         y = vtac_make2(m, VTAC_OP_ADD, y, vtac_make2(m, VTAC_OP_MUL, sign, half));
         y = vtac_make2(m, VTAC_OP_DIV, y, vtac_make_number(m, type, 1 << 20));
     } else if (dtype == VTAC_U8) {
         y = vtac_make2(m, VTAC_OP_ADD, y, vtac_make_number(m, VTAC_F32, 0.5));
-    } else if (dtype != VTAC_F32) {
+    } else if (dtype != VTAC_F32 && dtype != VTAC_I8) {
         tfl_refuse(im, "numbers of %s", vtac_dtype_name(dtype));
     }
     tfl_set_planes(im, 0, vtac_make_cast(m, y, dtype));
