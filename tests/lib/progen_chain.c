@@ -180,6 +180,72 @@ static bool load_insn(chain *c)
     return gen_load_data(c->g, percent(c, 50) ? VTA_MEM_ACC : VTA_MEM_ACC8, hot_entry(c), 1 + below(c, 3));
 }
 
+/* ---- an instruction that waits or takes long, and a younger one that must not overtake it ---- */
+
+/* Something that writes one accumulator: a load, or the array by a micro-op. */
+static bool overwrite(chain *c, uint32_t entry, uint32_t uop, uint32_t cycles)
+{
+    if (percent(c, 40)) {
+        return gen_load_data(c->g, VTA_MEM_ACC, entry, 1);
+    }
+    vta_insn insn = {.opcode = VTA_OP_GEMM};
+    insn.gemm.uop_begin = uop;
+    insn.gemm.uop_end = (int64_t)uop + 1;
+    insn.gemm.iter_out = 1;
+    insn.gemm.iter_in = cycles;
+    insn.gemm.src_in = below(c, 2);
+    insn.gemm.reset = percent(c, 20);
+    return gen_take(c->g, &insn);
+}
+
+/* A REQUANT of one micro-op waits for the first of its parameters; then all that it has not read yet changes.
+ */
+static bool change_parameters(chain *c)
+{
+    enum { FIRST, SECOND, TILE, UOPS };
+    const gen_window acc = c->g->windows[VTA_MEM_ACC];
+    const uint32_t pair = (acc.base + below(c, acc.size - 1) + 1) / 2;
+    const uint32_t inp = anywhere(c, VTA_MEM_INP), wgt = anywhere(c, VTA_MEM_WGT);
+    const vta_uop uops[UOPS] = {{.dst = 2 * pair, .src = inp, .aux = wgt},
+                                {.dst = 2 * pair + 1, .src = inp, .aux = wgt},
+                                {.dst = hot_entry(c), .src = hot_entry(c), .aux = pair}};
+    vta_insn insn = {.opcode = VTA_OP_REQUANT};
+    uint32_t at = 0;
+    if (!gen_load_parameters(c->g, 2 * (int64_t)pair, 2) || !gen_load_uops(c->g, uops, UOPS, &at)) {
+        return false;
+    }
+    insn.requant.uop = at + TILE;
+    insn.requant.iter_out = 1;
+    insn.requant.iter_in = 1 + below(c, 4);
+    insn.requant.low = -128;
+    insn.requant.high = 127;
+    return overwrite(c, 2 * pair, at + FIRST, 1 + below(c, 24)) && gen_take(c->g, &insn) &&
+           overwrite(c, 2 * pair + 1, at + SECOND, 1);
+}
+
+/* The ALU goes over the same few accumulators again and again, and one of those that it reads changes. */
+static bool change_source(chain *c)
+{
+    enum { READS = 2, WRITE = READS, UOPS };
+    vta_uop uops[UOPS] = {{0}};
+    vta_insn insn = {.opcode = VTA_OP_ALU};
+    uint32_t at = 0;
+    for (uint32_t i = 0; i < READS; i++) {
+        uops[i] = (vta_uop){.dst = hot_entry(c), .src = anywhere(c, VTA_MEM_ACC)};
+    }
+    const uint32_t changed = uops[below(c, READS)].src;
+    uops[WRITE] = (vta_uop){.dst = changed, .src = anywhere(c, VTA_MEM_INP), .aux = anywhere(c, VTA_MEM_WGT)};
+    if (!gen_load_uops(c->g, uops, UOPS, &at)) {
+        return false;
+    }
+    insn.alu.alu_op = percent(c, 70) ? VTA_ALU_ADD : VTA_ALU_MAX;
+    insn.alu.uop_begin = at;
+    insn.alu.uop_end = (int64_t)at + READS;
+    insn.alu.iter_out = 1;
+    insn.alu.iter_in = 2 + below(c, 40);
+    return gen_take(c->g, &insn) && overwrite(c, changed, at + WRITE, 1);
+}
+
 /* Stores each run of hot entries that OUT holds, or one of them. */
 static void store_hot(chain *c)
 {
@@ -201,14 +267,18 @@ static void link_of(chain *c)
     const uint32_t kind = below(c, 100);
     if (kind < 25) {
         (void)array_insn(c);
-    } else if (kind < 40) {
+    } else if (kind < 38) {
         (void)depthwise_insn(c);
-    } else if (kind < 65) {
+    } else if (kind < 60) {
         (void)alu_insn(c);
-    } else if (kind < 78) {
+    } else if (kind < 72) {
         (void)requant_insn(c);
-    } else if (kind < 90) {
+    } else if (kind < 83) {
         (void)filler_insn(c);
+    } else if (kind < 87) {
+        (void)change_parameters(c);
+    } else if (kind < 91) {
+        (void)change_source(c);
     } else if (kind < 95) {
         (void)load_insn(c);
     } else if (kind < 97) {
