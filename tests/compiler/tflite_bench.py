@@ -141,13 +141,13 @@ class Bench:
                     self.compare("%s, output %d" % (what, k), found[k], right[k], name)
         self.count += 1
 
-    def check_states(self, what, model, x, given, y, wanted):
+    def check_states(self, what, model, x, given, y, wanted, target=("llvm",)):
         """Runs one after the other, which find what the last one left; `wanted` tells all results."""
         data = model.write([x], [y])
         path, so, out = (os.path.join(self.work, n) for n in ("op.tflite", "op.so", "out"))
         with open(path, "wb") as f:
             f.write(data)
-        self.run(self.vtac, "compile", path, "--target", "llvm", "-o", so)
+        self.run(self.vtac, "compile", path, "--target", *target, "-o", so)
         words = []
         for i, value in enumerate(given):
             numpy.save(os.path.join(self.work, "run%d.npy" % i), value)

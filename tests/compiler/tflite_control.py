@@ -13,13 +13,13 @@ import tempfile
 
 try:
     import numpy
-    from tflite_bench import F32, Bench
+    from tflite_bench import F32, Bench, scaled, stored
     from tflite_file import Model
 except ImportError:
     sys.exit(77)
 
 ADD, DENSE, RESHAPE, CONCAT, TANH, GATHER, LESS, MUL = 0, 9, 22, 2, 28, 36, 58, 18
-SLICE, MINIMUM = 65, 57
+CONV, SLICE, MINIMUM = 3, 65, 57
 SUM, IF, WHILE, CALL_ONCE, VARIABLE, READ, ASSIGN, GREATER = 74, 118, 119, 129, 142, 143, 144, 61
 
 
@@ -164,6 +164,44 @@ def kept(b, kind):
     b.check_states("kept %s" % kind, m, x, given, y, wanted)
 
 
+def kept_on_accelerator(b, channels, rows):
+    """A convolution of the last rows of the run before and those of this one."""
+    q, out = {"scale": 0.05, "zero": -5}, {"scale": 0.4, "zero": 3}
+    old, whole = (1, 2, 12, channels), (1, 2 + rows, 12, channels)
+    weights, bias = b.random.integers(-127, 128, (channels, 1, 1, channels)), b.random.integers(-900, 900, channels)
+    scales = b.random.uniform(0.005, 0.02, channels).astype(F32)
+    m = Model()
+
+    def handle(g):
+        h = g.tensor("resource", ())
+        g.op(VARIABLE, [], [h], {0: "", 1: "rows"}, 111)
+        return h
+
+    def first(g):
+        g.op(ASSIGN, [handle(g), g.tensor("int8", old, data=numpy.full(old, -5, "int8"), **q)], [], {}, 113)
+        return [], []
+    m.op(CALL_ONCE, [], [], {0: ("i", m.called(first))}, 103)
+    x, h = m.tensor("int8", (1, rows, 12, channels), **q), handle(m)
+    before, both, after = m.tensor("int8", old, **q), m.tensor("int8", whole, **q), m.tensor("int8", old, **q)
+    m.op(READ, [h], [before], {}, 112)
+    m.op(CONCAT, [before, x], [both], {0: ("i", 1)}, 10)
+    m.op(SLICE, [both, m.tensor("int32", (4,), data=[0, rows, 0, 0]), m.tensor("int32", (4,), data=old)], [after], {}, 48)
+    m.op(ASSIGN, [h, after], [], {}, 113)
+    y = m.tensor("int8", whole, **out)
+    m.op(CONV, [both, m.tensor("int8", weights.shape, scales, 0, 0, weights), m.tensor("int32", (channels,), data=bias)], [y],
+         {1: ("i", 1), 2: ("i", 1), 4: ("i", 1), 5: ("i", 1)}, 1, 3)
+    given = [b.numbers("int8", (1, rows, 12, channels)) for _ in range(3)]
+    past, wanted = numpy.full(old, -5), []
+    for v in given:
+        all_rows = numpy.concatenate([past, v], 1).astype(int)
+        past = all_rows[:, rows:]
+        sums = (all_rows + 5) @ weights[:, 0, 0].T + bias
+        reals = [float(F32(0.05)) * float(s) / float(F32(0.4)) for s in scales]
+        wanted.append(stored([[scaled(s, r, True) for s, r in zip(place, reals)] for place in sums.reshape(-1, channels)], "int8", 3).reshape(whole))
+    for target in (("llvm",), ("vta", "--offload", "all")):
+        b.check_states("kept on %s" % target[0], m, x, given, y, wanted, target)
+
+
 def refused(b):
     def forever(g):
         x = g.tensor("float32", (1,))
@@ -210,6 +248,8 @@ def main():
         variables(b, False)
         kept(b, "float32")
         kept(b, "int8")
+        kept_on_accelerator(b, 16, 6)
+        kept_on_accelerator(b, 19, 3)
         refused(b)
         print("%d models, %d results judged by TensorFlow Lite" % (b.count, b.judged))
 
