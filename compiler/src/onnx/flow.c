@@ -2,7 +2,7 @@
  *
  * The walk of flow.h: which node is what, turn by turn.
  */
-#include "flow.h"
+#include "flow_words.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -227,6 +227,9 @@ static vta_status try_inline(vtac_flow_work *w, vtac_flow_node *item, bool *done
     }
     if (vtac_flow_is_recurrent(w->b, item)) {
         return vtac_flow_inline_recurrent(w, item, diag);
+    }
+    if (vtac_flow_is_fused(w->b, item)) {
+        return vtac_flow_inline_fused(w, item, diag);
     }
     if (vtac_flow_is(item->node, "Scan") && opset_of(item) < 9) {
         return vtac_flow_inline_scan(w, item, diag);

@@ -34,6 +34,7 @@ typedef struct vtac_flow_builder {
     uint32_t last_segment;
     vta_vec seg_inputs, seg_slots; /* of uint32_t: graph inputs of the open one, their slots */
     uint32_t depth;
+    uint32_t words; /* that flow_words.c made */
 } vtac_flow_builder;
 
 /* One instruction of a row of vta/flow.def: its words and its outputs' kinds and types. */

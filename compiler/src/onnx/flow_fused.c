@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Operators that the importer composes of others, where a size is open: one row each, and what they are in
+ * ONNX's words.
+ */
+#include "flow_words.h"
+
+#include <string.h>
+
+/* input, skip, gamma, beta, bias; outputs: result, mean, deviation, sum */
+static vta_status skip_norm(vtac_words *w, vta_diag *diag)
+{
+    const bool simple = strcmp(vtac_proto_text(w->item->node->op_type), "SkipLayerNormalization") != 0;
+    const size_t bias = simple ? 3 : 4;
+    const double epsilon = vtac_words_float(w, "epsilon", simple ? 1e-5 : 1e-12);
+    (void)diag;
+    vtac_words_set(w, "x", w->item->node->input[0]);
+    vtac_words_set(w, "skip", w->item->node->input[1]);
+    vtac_words_set(w, "gamma", w->item->node->input[2]);
+    vtac_say(w, "sum = Add x skip");
+    if (vtac_words_has(w, bias)) {
+        vtac_words_set(w, "more", w->item->node->input[bias]);
+        vtac_say(w, "sum = Add sum more");
+    }
+    if (simple) {
+        vtac_say(w, "y = RMSNormalization sum gamma axis=-1 epsilon=%.12f", epsilon);
+    } else if (vtac_words_has(w, 3)) {
+        vtac_words_set(w, "beta", w->item->node->input[3]);
+        vtac_say(w, "y = LayerNormalization sum gamma beta axis=-1 epsilon=%.12f", epsilon);
+    } else {
+        vtac_say(w, "y = LayerNormalization sum gamma axis=-1 epsilon=%.12f", epsilon);
+    }
+    return VTA_OK;
+}
+
+/* input_ids, segment_ids, word, position and segment embedding, gamma, beta, mask, position_ids */
+static vta_status embed_norm(vtac_words *w, vta_diag *diag)
+{
+    static const char *const words[] = {"ids",   "segments", "we",   "pe",    "se",
+                                        "gamma", "beta",     "mask", "places"};
+    (void)diag;
+    for (size_t i = 0; i < 9; i++) {
+        if (vtac_words_has(w, i)) {
+            vtac_words_set(w, words[i], w->item->node->input[i]);
+        }
+    }
+    vtac_say(w, "sum = Gather we ids");
+    if (vtac_words_has(w, 8)) {
+        vtac_say(w, "p = Gather pe places; sum = Add sum p");
+    } else {
+        vtac_say(w, "n = Shape ids; n = Slice n [1] [2]; p = Slice pe [0] n [0]; sum = Add sum p");
+    }
+    if (vtac_words_has(w, 1) && vtac_words_has(w, 4)) {
+        vtac_say(w, "g = Gather se segments; sum = Add sum g");
+    }
+    vtac_say(w, "y = LayerNormalization sum gamma beta axis=-1 epsilon=%.12f",
+             vtac_words_float(w, "epsilon", 1e-12));
+    if (vtac_words_has(w, 7)) {
+        vtac_say(w, "lengths = ReduceSum mask [1] keepdims=0");
+    } else {
+        vtac_say(w, "n = Shape ids; n = Slice n [0] [1]; z = Cast #0 to=6; lengths = Expand z n");
+    }
+    return VTA_OK;
+}
+
+/* A, B, its scale, its zero point, bias: quantized A by the integers of B */
+static vta_status dynamic_product(vtac_words *w, vta_diag *diag)
+{
+    (void)diag;
+    vtac_words_set(w, "x", w->item->node->input[0]);
+    vtac_words_set(w, "b", w->item->node->input[1]);
+    vtac_words_set(w, "bs", w->item->node->input[2]);
+    vtac_say(w, "q s z = DynamicQuantizeLinear x");
+    if (vtac_words_has(w, 3)) {
+        vtac_words_set(w, "bz", w->item->node->input[3]);
+        vtac_say(w, "y = MatMulInteger q b z bz");
+    } else {
+        vtac_say(w, "y = MatMulInteger q b z");
+    }
+    vtac_say(w, "s = Mul s bs; y = Cast y to=1; y = Mul y s");
+    if (vtac_words_has(w, 4)) {
+        vtac_words_set(w, "more", w->item->node->input[4]);
+        vtac_say(w, "y = Add y more");
+    }
+    return VTA_OK;
+}
+
+static const struct {
+    const char *domain, *name, *outputs; /* words of the outputs */
+    vtac_fused_fn *make;
+} rows[] = {
+    {"", "Attention", "y present_k present_v products", vtac_fused_attention},
+    {"", "RotaryEmbedding", "y", vtac_fused_rotary},
+    {"com.microsoft", "DynamicQuantizeMatMul", "y", dynamic_product},
+    {"com.microsoft", "EmbedLayerNormalization", "y lengths sum", embed_norm},
+    {"com.microsoft", "RotaryEmbedding", "y", vtac_fused_ms_rotary},
+    {"com.microsoft", "SkipLayerNormalization", "y - - sum", skip_norm},
+    {"com.microsoft", "SkipSimplifiedLayerNormalization", "y - - sum", skip_norm},
+};
+enum { ROWS = sizeof rows / sizeof rows[0] };
+
+static size_t row_of(const Onnx__NodeProto *node)
+{
+    size_t i = 0;
+    while (i < ROWS && (strcmp(vtac_plain_domain(node->domain), rows[i].domain) != 0 ||
+                        strcmp(vtac_proto_text(node->op_type), rows[i].name) != 0)) {
+        i++;
+    }
+    return i;
+}
+
+bool vtac_flow_is_fused(const vtac_flow_builder *b, const vtac_flow_node *item)
+{
+    bool open = false;
+    for (size_t i = 0; i < item->node->n_input; i++) {
+        const vtac_flow_value *v = vtac_flow_input(b, item, i);
+        open = open || (v != NULL && !v->known);
+    }
+    return open && row_of(item->node) < ROWS;
+}
+
+bool vtac_flow_takes_fused(const char *domain, const char *name)
+{
+    size_t i = 0;
+    while (i < ROWS && (strcmp(domain, rows[i].domain) != 0 || strcmp(name, rows[i].name) != 0)) {
+        i++;
+    }
+    return i < ROWS;
+}
+
+/* The names of what was made, by the words of the row. */
+static vta_status outputs_of(vtac_words *w, const char *words, char **names, vta_diag *diag)
+{
+    const Onnx__NodeProto *node = w->item->node;
+    for (size_t i = 0; i < node->n_output; i++) {
+        char word[16];
+        const size_t size = strcspn(words, " ");
+        memcpy(word, words, size);
+        word[size] = '\0';
+        words += size + (words[size] == ' ');
+        names[i] = vtac_words_name(w, word);
+        if (names[i] == NULL && vtac_proto_text(node->output[i])[0] != '\0') {
+            return vta_fail(diag, VTA_UNSUPPORTED, "over open sizes it does not give output %zu", i);
+        }
+        names[i] = names[i] != NULL ? names[i] : node->output[i];
+    }
+    return VTA_OK;
+}
+
+vta_status vtac_flow_inline_fused(vtac_flow_work *work, const vtac_flow_node *given, vta_diag *diag)
+{
+    const vtac_flow_node item = *given; /* the list may move */
+    const size_t row = row_of(item.node);
+    vtac_words w = {
+        .make = {.b = work->b}, .w = work, .item = &item, .nodes = {.item_size = sizeof(Onnx__NodeProto *)}};
+    w.dtype = vtac_words_dtype(&w, 0);
+    vta_status status = rows[row].make(&w, diag);
+    char **names = vtac_fm_room(&w.make, item.node->n_output, sizeof *names);
+    if (status == VTA_OK) {
+        status = w.make.failed ? vtac_flow_no_memory(diag) : outputs_of(&w, rows[row].outputs, names, diag);
+    }
+    if (status == VTA_OK) {
+        status = vtac_flow_replace(work, &item, w.nodes.items, w.nodes.count, names, diag);
+    }
+    vta_vec_free(&w.nodes);
+    return status;
+}

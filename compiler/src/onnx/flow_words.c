@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "flow_words.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static char *word_by(const vtac_words *w, const char *word)
+{
+    for (uint32_t i = w->name_count; i-- > 0;) { /* the last that was given that word */
+        if (strcmp(w->names[i].word, word) == 0) {
+            return w->names[i].name;
+        }
+    }
+    return NULL;
+}
+
+char *vtac_words_name(const vtac_words *w, const char *word)
+{
+    return word_by(w, word);
+}
+
+void vtac_words_set(vtac_words *w, const char *word, char *name)
+{
+    if (w->name_count == VTAC_WORDS_NAMES || strlen(word) >= sizeof w->names[0].word || name == NULL) {
+        w->make.failed = true;
+        return;
+    }
+    (void)snprintf(w->names[w->name_count].word, sizeof w->names[0].word, "%s", word);
+    w->names[w->name_count++].name = name;
+}
+
+bool vtac_words_has(const vtac_words *w, size_t input)
+{
+    const Onnx__NodeProto *node = w->item->node;
+    return input < node->n_input && vtac_proto_text(node->input[input])[0] != '\0';
+}
+
+int64_t vtac_words_int(const vtac_words *w, const char *name, int64_t otherwise)
+{
+    const Onnx__AttributeProto *attr = vtac_proto_attr(w->item->node, name);
+    attr = attr != NULL ? vtac_resolve_attr(attr, w->item->at.caller) : NULL;
+    return attr != NULL ? attr->i : otherwise;
+}
+
+double vtac_words_float(const vtac_words *w, const char *name, double otherwise)
+{
+    const Onnx__AttributeProto *attr = vtac_proto_attr(w->item->node, name);
+    attr = attr != NULL ? vtac_resolve_attr(attr, w->item->at.caller) : NULL;
+    return attr != NULL ? (double)attr->f : otherwise;
+}
+
+static int declared_rank(Onnx__ValueInfoProto *const *infos, size_t count, const char *name)
+{
+    for (size_t i = 0; i < count; i++) {
+        const Onnx__TypeProto *type = infos[i]->type;
+        if (strcmp(vtac_proto_text(infos[i]->name), name) == 0 && type != NULL &&
+            type->value_case == ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE && type->tensor_type->shape != NULL) {
+            return (int)type->tensor_type->shape->n_dim;
+        }
+    }
+    return -1;
+}
+
+int vtac_words_rank(const vtac_words *w, size_t input)
+{
+    const vtac_flow_value *v = vtac_flow_input(w->w->b, w->item, input);
+    const Onnx__GraphProto *graph = w->w->b->im->model->graph;
+    if (v != NULL && v->known) {
+        return (int)v->type.rank;
+    }
+    if (!vtac_words_has(w, input)) {
+        return -1;
+    }
+    const int rank = declared_rank(graph->input, graph->n_input, w->item->node->input[input]);
+    return rank >= 0 ? rank
+                     : declared_rank(graph->value_info, graph->n_value_info, w->item->node->input[input]);
+}
+
+vtac_dtype vtac_words_dtype(const vtac_words *w, size_t input)
+{
+    const vtac_flow_value *v = vtac_flow_input(w->w->b, w->item, input);
+    return v != NULL ? v->dtype : VTAC_F32;
+}
+
+/* ---- the text */
+
+static char *fresh(vtac_words *w)
+{
+    return vtac_fm_name(&w->make, "word", (int)(w->w->b->words++ & INT32_MAX));
+}
+
+static Onnx__NodeProto *add_node(vtac_words *w, const char *type, size_t inputs, size_t outputs)
+{
+    Onnx__NodeProto *node = vtac_fm_node(&w->make, type, inputs, outputs);
+    w->make.failed = w->make.failed || node == NULL || vta_vec_push(&w->nodes, &node) == NULL;
+    return w->make.failed ? NULL : node;
+}
+
+static Onnx__TensorProto *add_constant(vtac_words *w, char **name)
+{
+    Onnx__NodeProto *node = add_node(w, "Constant", 0, 1);
+    Onnx__AttributeProto *attr = vtac_fm_attr(&w->make, node, "value");
+    Onnx__TensorProto *t = vtac_fm_room(&w->make, 1, sizeof *t);
+    *name = fresh(w);
+    if (w->make.failed) {
+        return NULL;
+    }
+    onnx__tensor_proto__init(t);
+    t->has_data_type = true;
+    attr->type = ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__TENSOR;
+    attr->t = t;
+    node->output[0] = *name;
+    return t;
+}
+
+/* "[1,2]" as integers. */
+static int64_t *list_of(vtac_words *w, const char *text, size_t *count)
+{
+    int64_t *list = vtac_fm_room(&w->make, strlen(text), sizeof *list);
+    *count = 0;
+    for (const char *p = text + 1; list != NULL && *p != ']' && *p != '\0';) {
+        char *end;
+        list[(*count)++] = strtoll(p, &end, 10);
+        p = end == p ? p + 1 : *end == ',' ? end + 1 : end;
+    }
+    return list;
+}
+
+static char *integers(vtac_words *w, const char *text)
+{
+    char *name;
+    Onnx__TensorProto *t = add_constant(w, &name);
+    int64_t *dims = vtac_fm_room(&w->make, 1, sizeof *dims);
+    size_t count = 1;
+    int64_t *list = text[0] == '[' ? list_of(w, text, &count) : vtac_fm_room(&w->make, 1, sizeof *list);
+    if (w->make.failed) {
+        return NULL;
+    }
+    if (text[0] == '[') {
+        dims[0] = (int64_t)count;
+        t->dims = dims;
+        t->n_dims = 1;
+    } else {
+        list[0] = strtoll(text + 1, NULL, 10);
+    }
+    t->data_type = ONNX__TENSOR_PROTO__DATA_TYPE__INT64;
+    t->int64_data = list;
+    t->n_int64_data = count;
+    return name;
+}
+
+static int64_t onnx_type(vtac_dtype dtype)
+{
+    return dtype == VTAC_F64    ? ONNX__TENSOR_PROTO__DATA_TYPE__DOUBLE
+           : dtype == VTAC_F16  ? ONNX__TENSOR_PROTO__DATA_TYPE__FLOAT16
+           : dtype == VTAC_BF16 ? ONNX__TENSOR_PROTO__DATA_TYPE__BFLOAT16
+                                : ONNX__TENSOR_PROTO__DATA_TYPE__FLOAT;
+}
+
+static char *number(vtac_words *w, const char *text)
+{
+    char *name;
+    Onnx__TensorProto *t = add_constant(w, &name);
+    float *value = vtac_fm_room(&w->make, 1, sizeof *value);
+    if (w->make.failed) {
+        return NULL;
+    }
+    value[0] = strtof(text + 1, NULL);
+    t->data_type = ONNX__TENSOR_PROTO__DATA_TYPE__FLOAT;
+    t->float_data = value;
+    t->n_float_data = 1;
+    Onnx__NodeProto *cast = w->dtype != VTAC_F32 ? add_node(w, "Cast", 1, 1) : NULL;
+    Onnx__AttributeProto *to = cast != NULL ? vtac_fm_attr(&w->make, cast, "to") : NULL;
+    if (to == NULL) {
+        return name;
+    }
+    to->type = ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__INT;
+    to->i = onnx_type(w->dtype);
+    cast->input[0] = name;
+    cast->output[0] = fresh(w);
+    return cast->output[0];
+}
+
+static char *operand(vtac_words *w, const char *word)
+{
+    static char nothing[] = "";
+    if (word[0] == '[' || word[0] == '#') {
+        return integers(w, word);
+    }
+    return word[0] == '~' ? number(w, word) : strcmp(word, "_") == 0 ? nothing : word_by(w, word);
+}
+
+/* "axis=-1" */
+static Onnx__AttributeProto *attribute(vtac_words *w, Onnx__NodeProto *node, char *word)
+{
+    char *value = strchr(word, '=');
+    *value++ = '\0';
+    Onnx__AttributeProto *attr = vtac_fm_attr(&w->make, node, word);
+    if (attr == NULL) {
+        return NULL;
+    }
+    if (value[0] == '[') {
+        attr->type = ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__INTS;
+        attr->ints = list_of(w, value, &attr->n_ints);
+    } else if (strchr(value, '.') != NULL) {
+        attr->type = ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__FLOAT;
+        attr->f = strtof(value, NULL);
+    } else {
+        attr->type = ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__INT;
+        attr->i = strtoll(value, NULL, 10);
+    }
+    return attr;
+}
+
+enum { MOST_WORDS = 24 };
+
+/* "y z = Op a b axis=1" */
+static void statement(vtac_words *w, char *text)
+{
+    char *words[MOST_WORDS];
+    char *inputs[MOST_WORDS];
+    Onnx__AttributeProto **list = vtac_fm_room(&w->make, MOST_WORDS, sizeof *list);
+    size_t count = 0;
+    size_t outputs = 0;
+    char *rest;
+    for (char *p = strtok_r(text, " ", &rest); p != NULL && count < MOST_WORDS;
+         p = strtok_r(NULL, " ", &rest)) {
+        words[count++] = p;
+    }
+    while (outputs < count && strcmp(words[outputs], "=") != 0) {
+        outputs++;
+    }
+    if (count == 0) {
+        return;
+    }
+    if (outputs + 1 >= count || outputs == 0) {
+        w->make.failed = true;
+        return;
+    }
+    size_t last = outputs + 2;
+    for (; last < count && strchr(words[last], '=') == NULL; last++) {
+        inputs[last - outputs - 2] = operand(w, words[last]);
+        w->make.failed = w->make.failed || inputs[last - outputs - 2] == NULL;
+    }
+    Onnx__NodeProto *node = add_node(w, words[outputs + 1], last - outputs - 2, outputs);
+    if (w->make.failed) {
+        return;
+    }
+    memcpy(node->input, inputs, (last - outputs - 2) * sizeof *inputs);
+    size_t attrs = 0;
+    for (size_t i = last; i < count && !w->make.failed; i++) {
+        list[attrs++] = attribute(w, node, words[i]);
+    }
+    node->attribute = list;
+    node->n_attribute = attrs;
+    for (size_t i = 0; i < outputs && !w->make.failed; i++) {
+        node->output[i] = fresh(w);
+        vtac_words_set(w, words[i], node->output[i]);
+    }
+}
+
+void vtac_say(vtac_words *w, const char *format, ...)
+{
+    char text[1024];
+    va_list args;
+    va_start(args, format);
+    const int size = vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    w->make.failed = w->make.failed || size < 0 || (size_t)size >= sizeof text;
+    char *rest;
+    for (char *p = strtok_r(text, ";", &rest); p != NULL && !w->make.failed; p = strtok_r(NULL, ";", &rest)) {
+        statement(w, p);
+    }
+}

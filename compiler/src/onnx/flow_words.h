@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Operators over open sizes that become nodes of ONNX, written as text:
+ *
+ *     s = Shape x; n = Gather s #1; y = Reshape x [0,-1,4] allowzero=0
+ *
+ * Statements are parted by semicolons, words by blanks. An operand is the name of an earlier value, `_`
+ * (absent),
+ * `[1,2]` (integers of one axis), `#1` (an integer) or `~0.5` (a number of the words' type); a word with `=`
+ * is an attribute: an integer, a number with a point, or integers in brackets.
+ */
+#ifndef VTAC_ONNX_FLOW_WORDS_H
+#define VTAC_ONNX_FLOW_WORDS_H
+
+#include "flow_make.h"
+
+enum { VTAC_WORDS_NAMES = 160 };
+
+typedef struct vtac_words {
+    vtac_flow_maker make;
+    vtac_flow_work *w;
+    const vtac_flow_node *item;
+    vtac_dtype dtype; /* of numbers */
+    vta_vec nodes;    /* of Onnx__NodeProto * */
+    struct {
+        char word[16];
+        char *name;
+    } names[VTAC_WORDS_NAMES];
+    uint32_t name_count;
+} vtac_words;
+
+/* Makes nodes of a text, of which `format` is printf's. */
+__attribute__((format(printf, 2, 3))) void vtac_say(vtac_words *w, const char *format, ...);
+
+/* A word for another value: one that is there, an input of the operator. */
+void vtac_words_set(vtac_words *w, const char *word, char *name);
+bool vtac_words_has(const vtac_words *w, size_t input);
+char *vtac_words_name(const vtac_words *w, const char *word); /* NULL: none */
+
+/* Attributes of the operator. */
+int64_t vtac_words_int(const vtac_words *w, const char *name, int64_t otherwise);
+double vtac_words_float(const vtac_words *w, const char *name, double otherwise);
+
+/* How many axes an input has, or is declared with; -1: nobody says. */
+int vtac_words_rank(const vtac_words *w, size_t input);
+vtac_dtype vtac_words_dtype(const vtac_words *w, size_t input);
+
+/* flow_fused.c: operators that the importer composes, where a size is open. */
+bool vtac_flow_is_fused(const vtac_flow_builder *b, const vtac_flow_node *item);
+bool vtac_flow_takes_fused(const char *domain, const char *name);
+vta_status vtac_flow_inline_fused(vtac_flow_work *w, const vtac_flow_node *given, vta_diag *diag);
+
+/* flow_attend.c */
+typedef vta_status vtac_fused_fn(vtac_words *w, vta_diag *diag);
+vtac_fused_fn vtac_fused_attention, vtac_fused_rotary, vtac_fused_ms_rotary;
+
+#endif
