@@ -315,3 +315,230 @@ vta_status vtac_fused_ms_rotary(vtac_words *w, vta_diag *diag)
     }
     return VTA_OK;
 }
+
+/* ---- com.microsoft's */
+
+static void add_input(vtac_words *w, size_t input)
+{
+    if (vtac_words_has(w, input)) {
+        set_input(w, "more", input);
+        add_bias(w, "more");
+    }
+}
+
+/* Input `input`, which is a length of each batch or says of each key whether it is seen. */
+static vta_status add_seen_by(vtac_words *w, size_t input, vta_diag *diag)
+{
+    if (!vtac_words_has(w, input)) {
+        return VTA_OK;
+    }
+    set_input(w, "mask", input);
+    switch (vtac_words_rank(w, input)) {
+    case 1: vtac_say(w, "mask = Cast mask to=7; mask = Reshape mask [-1,1,1,1]; seen = Less all mask"); break;
+    case 2: vtac_say(w, "mask = Unsqueeze mask [1,2]; seen = Cast mask to=9"); break;
+    case 3: vtac_say(w, "mask = Unsqueeze mask [1]; seen = Cast mask to=9"); break;
+    default:
+        return vta_fail(diag, VTA_UNSUPPORTED,
+                        "over open sizes its mask is to be declared, with one to three axes");
+    }
+    add_seen(w, vtac_words_float(w, "mask_filter_value", -10000.0));
+    return VTA_OK;
+}
+
+static void add_causal(vtac_words *w)
+{
+    if (vtac_words_int(w, "unidirectional", 0) != 0) {
+        vtac_say(w, "from = Sub keys now; rows = Add rows from; seen = LessOrEqual all rows");
+        add_seen(w, -HUGE_VAL);
+    }
+}
+
+/* query, key, value, bias, key_padding_mask, attention_bias, past_key, past_value. The query may hold all
+ * three as [B, S, heads, 3, d], the key both others as [B, S, heads, 2, d]. */
+vta_status vtac_fused_multi_head(vtac_words *w, vta_diag *diag)
+{
+    static const char *const parts[] = {"q", "k", "v"};
+    const int64_t heads = vtac_words_int(w, "num_heads", 0);
+    const size_t packed = !vtac_words_has(w, 1) ? 3 : !vtac_words_has(w, 2) ? 2 : 0;
+    if (heads < 1) {
+        return vta_fail(diag, VTA_INVALID, "%lld heads", (long long)heads);
+    }
+    vtac_say(w, "begin = Identity [0]");
+    for (size_t i = 0; i < 3; i++) {
+        const bool within = i + packed >= 3;
+        const bool done = !within && i > 0 && vtac_words_rank(w, i) == 4; /* they come as heads */
+        set_input(w, parts[i], within ? 3 - packed : i);
+        if (within) {
+            vtac_say(w, "%s = Gather %s #%zu axis=3; %s = Transpose %s perm=[0,2,1,3]", parts[i], parts[i],
+                     i + packed - 3, parts[i], parts[i]);
+        } else if (!done) {
+            to_heads(w, parts[i], heads);
+        }
+        if (vtac_words_has(w, 3) && !done) {
+            set_input(w, "all", 3);
+            vtac_say(w,
+                     "n = Shape %s; n = Slice n [3] [4]; n = Mul n [%lld]; end = Add begin n;"
+                     "p = Slice all begin end [0]; p = Reshape p [1,%lld,1,-1]; %s = Add %s p; begin = "
+                     "Identity end",
+                     parts[i], (long long)heads, (long long)heads, parts[i], parts[i]);
+        }
+    }
+    vtac_say(w, "now = Shape k; now = Slice now [2] [3]");
+    append(w, "k", 6);
+    append(w, "v", 7);
+    vtac_say(w, "present_k = Identity k; present_v = Identity v");
+    count_places(w);
+    VTA_TRY(add_seen_by(w, 4, diag));
+    add_input(w, 5);
+    add_causal(w);
+    attend(w, &(attending){.scale = vtac_words_float(w, "scale", 0.0), .precision = w->dtype});
+    from_heads(w, "y");
+    return VTA_OK;
+}
+
+/* input [B, S, n], weights [n, 3 h], bias [3 h], mask_index, past [2, B, heads, P, d], attention_bias */
+vta_status vtac_fused_ms_attention(vtac_words *w, vta_diag *diag)
+{
+    static const char *const parts[] = {"q", "k", "v"};
+    const int64_t heads = vtac_words_int(w, "num_heads", 0);
+    const Onnx__AttributeProto *sizes = vtac_proto_attr(w->item->node, "qkv_hidden_sizes");
+    if (heads < 1 || vtac_words_int(w, "do_rotary", 0) != 0 ||
+        vtac_words_int(w, "past_present_share_buffer", 0) != 0 || (sizes != NULL && sizes->n_ints != 3)) {
+        return vta_fail(diag, VTA_UNSUPPORTED, "it has no heads, or it rotates or shares its buffers");
+    }
+    set_input(w, "x", 0);
+    set_input(w, "weights", 1);
+    vtac_say(w, "whole = MatMul x weights");
+    if (vtac_words_has(w, 2)) {
+        set_input(w, "more", 2);
+        vtac_say(w, "whole = Add whole more");
+    }
+    vtac_say(w,
+             "begin = Identity [0]; third = Shape whole; third = Slice third [2] [3]; third = Div third [3]");
+    for (size_t i = 0; i < 3; i++) {
+        if (sizes != NULL) {
+            vtac_say(w, "third = Identity [%lld]", (long long)sizes->ints[i]);
+        }
+        vtac_say(w, "end = Add begin third; %s = Slice whole begin end [2]; begin = Identity end", parts[i]);
+        to_heads(w, parts[i], heads);
+    }
+    vtac_say(w, "now = Shape k; now = Slice now [2] [3]");
+    if (vtac_words_has(w, 4)) {
+        set_input(w, "past", 4);
+        vtac_say(w, "p = Gather past #0; k = Concat p k axis=2; p = Gather past #1; v = Concat p v axis=2");
+    }
+    vtac_say(w, "a = Unsqueeze k [0]; b = Unsqueeze v [0]; present = Concat a b axis=0");
+    count_places(w);
+    VTA_TRY(add_seen_by(w, 3, diag));
+    add_input(w, 5);
+    add_causal(w);
+    attend(w, &(attending){.scale = vtac_words_float(w, "scale", 0.0), .precision = w->dtype});
+    from_heads(w, "y");
+    return VTA_OK;
+}
+
+/* The new keys (or values) written into the cache behind what each batch has there: [B, own, total, d]. */
+static void cached(vtac_words *w, const char *x, size_t past)
+{
+    vtac_say(w,
+             "s = Shape %s; b = Slice s [0] [2]; d = Slice s [3] [4]; s = Concat b total d axis=0;"
+             "held = Sub queries [1]; held = Min behind held; held = Max held [0]; held = Expand held s;"
+             "new = GatherElements %s held axis=2",
+             x, x);
+    if (vtac_words_has(w, past)) {
+        set_input(w, "past", past);
+        vtac_say(w,
+                 "n = Sub total room; n = Concat b n d axis=0; n = Expand ~0 n; old = Concat past n axis=2;"
+                 "old = Where kept old ~0");
+    } else {
+        vtac_say(w, "old = Identity ~0");
+    }
+    vtac_say(w, "%s = Where inside new old", x);
+}
+
+static void turn(vtac_words *w)
+{
+    if (vtac_words_has(w, 9)) {
+        set_input(w, "ids", 9);
+    } else {
+        vtac_say(w, "n = Squeeze queries; ids = Range #0 n #1; ids = Reshape ids [1,-1];"
+                    "n = Reshape before [-1,1]; ids = Add n ids");
+    }
+    set_input(w, "cos", 7);
+    set_input(w, "sin", 8);
+    vtac_say(w, "cos = Gather cos ids; sin = Gather sin ids");
+    rotate(w, "q", vtac_words_int(w, "rotary_interleaved", 0) != 0);
+    rotate(w, "k", vtac_words_int(w, "rotary_interleaved", 0) != 0);
+}
+
+/* query, key, value, past_key, past_value, the last place of each batch that is used, how many places there
+ * are then, the caches of cosines and sines, position_ids, attention_bias, head_sink */
+vta_status vtac_fused_group_query(vtac_words *w, vta_diag *diag)
+{
+    const int64_t heads = vtac_words_int(w, "num_heads", 0);
+    const int64_t own = vtac_words_int(w, "kv_num_heads", 0);
+    const int64_t window = vtac_words_int(w, "local_window_size", -1);
+    if (heads < 1 || own < 1 || heads > INT32_MAX || own > INT32_MAX || heads % own != 0) {
+        return vta_fail(diag, VTA_INVALID, "%lld heads over %lld", (long long)heads, (long long)own);
+    }
+    if (vtac_words_has(w, 1)) {
+        set_input(w, "q", 0);
+        set_input(w, "k", 1);
+        set_input(w, "v", 2);
+    } else {
+        set_input(w, "all", 0);
+        vtac_say(
+            w,
+            "d = Shape all; d = Slice d [2] [3]; d = Div d [%lld]; a = Mul d [%lld]; b = Mul d [%lld];"
+            "b = Add a b; q = Slice all [0] a [2]; k = Slice all a b [2]; v = Slice all b [10000000000] [2]",
+            (long long)(heads + 2 * own), (long long)heads, (long long)own);
+    }
+    to_heads(w, "q", heads);
+    to_heads(w, "k", own);
+    to_heads(w, "v", own);
+    vtac_say(w, "queries = Shape q; queries = Slice queries [2] [3]; room = Identity [0]");
+    if (vtac_words_has(w, 3)) {
+        set_input(w, "past", 3);
+        vtac_say(w, "room = Shape past; room = Slice room [2] [3]");
+    }
+    if (vtac_words_has(w, 6)) {
+        set_input(w, "total", 6);
+        vtac_say(w, "total = Cast total to=7; total = Reshape total [1]; total = Max total room");
+    } else {
+        vtac_say(w, "total = Add room queries");
+    }
+    /* a first prompt fills the cache from its beginning, however little of it counts */
+    set_input(w, "before", 5);
+    vtac_say(w,
+             "before = Cast before to=7; before = Reshape before [-1,1,1,1]; before = Sub before queries;"
+             "before = Add before [1]; before = Max before [0]; n = Squeeze total; along = Range #0 n #1;"
+             "along = Reshape along [1,1,-1,1]; behind = Sub along before; inside = GreaterOrEqual behind #0;"
+             "n = Less behind queries; inside = And inside n; kept = Less along before");
+    if (vtac_words_int(w, "do_rotary", 0) != 0) {
+        turn(w);
+    }
+    cached(w, "k", 3);
+    cached(w, "v", 4);
+    vtac_say(w, "present_k = Identity k; present_v = Identity v");
+    count_places(w);
+    vtac_say(w, "rows = Add rows before; seen = LessOrEqual all rows");
+    if (window >= 0) {
+        vtac_say(w, "rows = Sub rows [%lld]; n = GreaterOrEqual all rows; seen = And seen n",
+                 (long long)window);
+    }
+    add_seen(w, -HUGE_VAL);
+    add_input(w, 10);
+    if (vtac_words_has(w, 11)) {
+        set_input(w, "sink", 11);
+        vtac_say(w, "sink = Reshape sink [1,-1,1,1]");
+    } else if (vtac_words_int(w, "smooth_softmax", 0) > 0) {
+        vtac_say(w, "sink = Identity ~0");
+    }
+    attend(w, &(attending){.scale = vtac_words_float(w, "scale", 0.0),
+                           .softcap = vtac_words_float(w, "softcap", 0.0),
+                           .precision = w->dtype == VTAC_F64 ? VTAC_F64 : VTAC_F32,
+                           .grouped = heads != own,
+                           .sink = vtac_words_name(w, "sink") != NULL});
+    from_heads(w, "y");
+    return VTA_OK;
+}

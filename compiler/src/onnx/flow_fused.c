@@ -85,6 +85,29 @@ static vta_status dynamic_product(vtac_words *w, vta_diag *diag)
     return VTA_OK;
 }
 
+/* A, the packed weights, scales, zero points, g_idx, bias: the weights are static, and folded */
+static vta_status bits_product(vtac_words *w, vta_diag *diag)
+{
+    static const char *const words[] = {"x", "b", "bs", "bz", "group", "bias"};
+    const long long k = (long long)vtac_words_int(w, "K", 0);
+    const long long n = (long long)vtac_words_int(w, "N", 0);
+    (void)diag;
+    for (size_t i = 0; i < 6; i++) {
+        if (vtac_words_has(w, i)) {
+            vtac_words_set(w, words[i], w->item->node->input[i]);
+        }
+    }
+    vtac_say(w, "m = MatMulNBits _ b bs %s %s K=%lld N=%lld bits=%lld block_size=%lld",
+             vtac_words_has(w, 3) ? "bz" : "_", vtac_words_has(w, 4) ? "group" : "_", k, n,
+             (long long)vtac_words_int(w, "bits", 4), (long long)vtac_words_int(w, "block_size", 32));
+    vtac_words_domain(w, "com.microsoft");
+    vtac_say(w, "y = MatMul x m");
+    if (vtac_words_has(w, 5)) {
+        vtac_say(w, "y = Add y bias");
+    }
+    return VTA_OK;
+}
+
 static const struct {
     const char *domain, *name, *outputs; /* words of the outputs */
     vtac_fused_fn *make;
@@ -93,6 +116,10 @@ static const struct {
     {"", "RotaryEmbedding", "y", vtac_fused_rotary},
     {"com.microsoft", "DynamicQuantizeMatMul", "y", dynamic_product},
     {"com.microsoft", "EmbedLayerNormalization", "y lengths sum", embed_norm},
+    {"com.microsoft", "Attention", "y present", vtac_fused_ms_attention},
+    {"com.microsoft", "GroupQueryAttention", "y present_k present_v", vtac_fused_group_query},
+    {"com.microsoft", "MatMulNBits", "y", bits_product},
+    {"com.microsoft", "MultiHeadAttention", "y present_k present_v products", vtac_fused_multi_head},
     {"com.microsoft", "RotaryEmbedding", "y", vtac_fused_ms_rotary},
     {"com.microsoft", "SkipLayerNormalization", "y - - sum", skip_norm},
     {"com.microsoft", "SkipSimplifiedLayerNormalization", "y - - sum", skip_norm},

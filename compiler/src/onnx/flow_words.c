@@ -9,7 +9,7 @@
 
 static char *word_by(const vtac_words *w, const char *word)
 {
-    for (uint32_t i = w->name_count; i-- > 0;) { /* the last that was given that word */
+    for (uint32_t i = 0; i < w->name_count; i++) {
         if (strcmp(w->names[i].word, word) == 0) {
             return w->names[i].name;
         }
@@ -24,12 +24,18 @@ char *vtac_words_name(const vtac_words *w, const char *word)
 
 void vtac_words_set(vtac_words *w, const char *word, char *name)
 {
-    if (w->name_count == VTAC_WORDS_NAMES || strlen(word) >= sizeof w->names[0].word || name == NULL) {
+    uint32_t i = 0;
+    while (i < w->name_count && strcmp(w->names[i].word, word) != 0) {
+        i++;
+    }
+    if (i == VTAC_WORDS_NAMES || strlen(word) >= sizeof w->names[i].word || name == NULL) {
         w->make.failed = true;
         return;
     }
-    (void)snprintf(w->names[w->name_count].word, sizeof w->names[0].word, "%s", word);
-    w->names[w->name_count++].name = name;
+    if (i == w->name_count) {
+        (void)snprintf(w->names[w->name_count++].word, sizeof w->names[i].word, "%s", word);
+    }
+    w->names[i].name = name;
 }
 
 bool vtac_words_has(const vtac_words *w, size_t input)
@@ -273,5 +279,14 @@ void vtac_say(vtac_words *w, const char *format, ...)
     char *rest;
     for (char *p = strtok_r(text, ";", &rest); p != NULL && !w->make.failed; p = strtok_r(NULL, ";", &rest)) {
         statement(w, p);
+    }
+}
+
+void vtac_words_domain(vtac_words *w, const char *domain)
+{
+    char *kept = vta_arena_string(&w->make.b->im->graph->arena, domain, strlen(domain));
+    w->make.failed = w->make.failed || kept == NULL || w->nodes.count == 0;
+    if (!w->make.failed) {
+        (*(Onnx__NodeProto **)vta_vec_at(&w->nodes, w->nodes.count - 1))->domain = kept;
     }
 }

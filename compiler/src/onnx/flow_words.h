@@ -14,7 +14,7 @@
 
 #include "flow_make.h"
 
-enum { VTAC_WORDS_NAMES = 160 };
+enum { VTAC_WORDS_NAMES = 64 };
 
 typedef struct vtac_words {
     vtac_flow_maker make;
@@ -32,7 +32,10 @@ typedef struct vtac_words {
 /* Makes nodes of a text, of which `format` is printf's. */
 __attribute__((format(printf, 2, 3))) void vtac_say(vtac_words *w, const char *format, ...);
 
-/* A word for another value: one that is there, an input of the operator. */
+/* The last node is of another domain. */
+void vtac_words_domain(vtac_words *w, const char *domain);
+
+/* A word for a value, in the place of what it was: one that is there, an input of the operator. */
 void vtac_words_set(vtac_words *w, const char *word, char *name);
 bool vtac_words_has(const vtac_words *w, size_t input);
 char *vtac_words_name(const vtac_words *w, const char *word); /* NULL: none */
@@ -52,6 +55,7 @@ vta_status vtac_flow_inline_fused(vtac_flow_work *w, const vtac_flow_node *given
 
 /* flow_attend.c */
 typedef vta_status vtac_fused_fn(vtac_words *w, vta_diag *diag);
-vtac_fused_fn vtac_fused_attention, vtac_fused_rotary, vtac_fused_ms_rotary;
+vtac_fused_fn vtac_fused_attention, vtac_fused_rotary, vtac_fused_ms_rotary, vtac_fused_multi_head,
+    vtac_fused_ms_attention, vtac_fused_group_query;
 
 #endif
