@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Any bytes as an ONNX model: refused with one line, or a valid graph that lowers and plans or is refused
- * with one line, too; some of them go on through code generation.
+ * with one line, too; some of them go on through code generation. Every other input keeps the sizes open that
+ * it leaves open.
  */
 #include <string.h>
 
@@ -50,7 +51,11 @@ static void generate(const vtac_graph *graph, const vtac_target *target)
 
 void fuzz_input(const uint8_t *data, size_t size)
 {
-    const vtac_import_options options = {.shape_count = 0};
+    uint32_t hash = 0;
+    for (size_t i = 0; i < size; i++) {
+        hash = hash * 31 + data[i];
+    }
+    const vtac_import_options options = {.dynamic = hash % 2 == 0};
     vtac_graph *graph = NULL;
     vtac_target target;
     vta_diag diag = {0};
@@ -63,11 +68,7 @@ void fuzz_input(const uint8_t *data, size_t size)
     FUZZ_REQUIRE(vtac_graph_verify(graph, &diag) == VTA_OK);
     FUZZ_REQUIRE(vtac_target_find("x86-64-v3", &target, &diag) == VTA_OK);
     lower(graph, &target);
-    uint32_t hash = 0;
-    for (size_t i = 0; i < size; i++) {
-        hash = hash * 31 + data[i];
-    }
-    if (hash % ONE_IN == 0) {
+    if (hash / 2 % ONE_IN == 0) {
         generate(graph, &target);
     }
     vtac_graph_destroy(graph);

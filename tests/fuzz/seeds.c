@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Writes the first inputs of the importer's fuzz target into a folder: small models of one node, every
- * operator of the tables with whatever inputs it takes among some shapes and types, and some with attributes
- * and constants of their own.
+ * operator of the tables with whatever inputs it takes among some shapes and types, open ones among them, and
+ * some with attributes and constants of their own.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,7 +30,7 @@ static void write_seed(model *m, const char *name)
 static bool imports(model *m)
 {
     vtac_graph *graph = NULL;
-    const vtac_import_options options = {.shape_count = 0};
+    const vtac_import_options options = {.dynamic = true};
     model_pack(m);
     const bool ok = vtac_onnx_parse(m->bytes, m->size, "seed", NULL, &options, &graph, NULL) == VTA_OK;
     vtac_graph_destroy(graph);
@@ -74,6 +74,8 @@ static bool try_operator(const char *op, const char *domain, uint32_t inputs, in
 }
 
 static const int64_t shape[] = {4, 4, 6, 6};
+static const int64_t open_shape[] = {-1, -1, 6, 6}; /* any sizes */
+static const int64_t open_rows[] = {-1, 6};
 
 /* With each type and rank that it takes; whether it takes any. */
 static bool try_shapes(const char *op, const char *domain, uint32_t least, uint32_t most)
@@ -84,6 +86,8 @@ static bool try_shapes(const char *op, const char *domain, uint32_t least, uint3
         for (size_t rank = 4; rank > 0 && !done; rank = rank == 4 ? 2 : rank - 1) {
             for (uint32_t inputs = least; inputs <= most && inputs < least + 3U; inputs++) {
                 done = try_operator(op, domain, inputs, types[t], rank, shape, false) || done;
+                (void)try_operator(op, domain, inputs, types[t], rank, rank == 2 ? open_rows : open_shape,
+                                   false);
             }
         }
     }
@@ -105,6 +109,7 @@ static void every_composition(void)
     for (uint32_t i = 0; (made = vtac_composition_get(i)) != NULL; i++) {
         if (!try_shapes(made->name, made->domain, 0, 3) && !try_shapes(made->name, made->domain, 3, 5)) {
             (void)try_operator(made->name, made->domain, 3, F32, 3, shape, true);
+            (void)try_operator(made->name, made->domain, 7, F32, 3, open_shape, true);
         }
     }
 }

@@ -216,6 +216,11 @@ static int64_t opset_of(const vtac_flow_node *item)
     return 1;
 }
 
+static bool is_old_scan(const vtac_flow_node *item)
+{
+    return vtac_flow_is(item->node, "Scan") && opset_of(item) < 9;
+}
+
 /* A node of which only the form is known: control with known conditions, functions. `done`: it was replaced.
  */
 static vta_status try_inline(vtac_flow_work *w, vtac_flow_node *item, bool *done, vta_diag *diag)
@@ -231,7 +236,7 @@ static vta_status try_inline(vtac_flow_work *w, vtac_flow_node *item, bool *done
     if (vtac_flow_is_fused(w->b, item)) {
         return vtac_flow_inline_fused(w, item, diag);
     }
-    if (vtac_flow_is(item->node, "Scan") && opset_of(item) < 9) {
+    if (is_old_scan(item)) {
         return vtac_flow_inline_scan(w, item, diag);
     }
     const vtac_flow_value *condition = vtac_flow_is(item->node, "If") ? vtac_flow_input(w->b, item, 0) : NULL;
@@ -334,8 +339,11 @@ static vta_status static_turn(vtac_flow_work *w, bool *progress, vta_diag *diag)
 static vta_status is_due(vtac_flow_work *w, size_t i, bool *out, vta_diag *diag)
 {
     vtac_flow_node *item = item_at(w, i);
-    const bool open = !item->dynamic && item->inside == NULL && !vtac_flow_is(item->node, "If") &&
-                      vtac_find_function(w->b->im, item->node) == NULL;
+    const bool becomes_others = item->inside != NULL || vtac_flow_is(item->node, "If") ||
+                                vtac_find_function(w->b->im, item->node) != NULL ||
+                                vtac_flow_is_recurrent(w->b, item) || vtac_flow_is_fused(w->b, item) ||
+                                is_old_scan(item);
+    const bool open = !item->dynamic && !becomes_others;
     *out = false;
     if (item->dynamic || open) {
         VTA_TRY(is_ready(item, out, diag));

@@ -22,7 +22,9 @@ typedef struct vtac_flow_value {
     uint32_t slot;          /* 0: none yet */
     uint32_t segment;       /* the number of the segment in which it is `local`; 0: none */
     vtac_value_id local;
-    bool made; /* there, as opposed to being one of its inputs */
+    bool made;    /* there, as opposed to being one of its inputs */
+    bool has_row; /* not its type, but that of what stands at each place of its first axis is `row` */
+    vtac_type row;
 } vtac_flow_value;
 
 typedef struct vtac_flow_builder {
@@ -161,6 +163,10 @@ vta_status vtac_flow_give_row(vtac_flow_work *w, const vtac_flow_node *item, con
 bool vtac_flow_casts_text(const vtac_flow_builder *b, const vtac_flow_node *item, vtac_dtype *to);
 vta_status vtac_flow_give_text_cast(vtac_flow_work *w, const vtac_flow_node *item, vtac_dtype to,
                                     vta_diag *diag);
+
+/* flow_rows.c: of an input, what stands at each place of its first axis, where that is known. */
+bool vtac_flow_row_type(const vtac_flow_builder *b, const vtac_flow_node *item, size_t i, vtac_type *out);
+void vtac_flow_set_row(vtac_flow_builder *b, const vtac_flow_node *item, size_t output, const vtac_type *row);
 
 /* flow_piece.c */
 vta_status vtac_flow_give_piece(vtac_flow_work *w, const vtac_flow_node *item, vta_diag *diag);

@@ -364,6 +364,9 @@ static vta_status scan_insn(vtac_flow_work *w, const vtac_flow_node *item, loopi
         VTA_TRY(carried ? VTA_OK : put_none(&v, l->body->output[i], &d->words, diag));
         VTA_TRY(vtac_flow_add_output(b, item, i, VTA_FLOW_TENSOR, v.dtype,
                                      carried && state->known ? &state->type : NULL, &d->outputs, diag));
+        if (!carried && v.known && listed(item->node, "scan_output_axes", i - l->states) == 0) {
+            vtac_flow_set_row(b, item, i, &v.type);
+        }
     }
     return vtac_flow_give(b, w->block, VTA_FLOW_SCAN, vtac_proto_text(item->node->name), &d->inputs,
                           &d->outputs, &d->words, diag);

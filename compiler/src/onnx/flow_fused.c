@@ -85,6 +85,110 @@ static vta_status dynamic_product(vtac_words *w, vta_diag *diag)
     return VTA_OK;
 }
 
+static vta_status scores(vtac_words *w, vta_diag *diag)
+{
+    (void)diag;
+    vtac_words_set(w, "y", w->item->node->input[0]);
+    vtac_say(w, "y = Identity y");
+    return VTA_OK;
+}
+
+/* The attributes of the operator but those of its activation, for the last node. */
+static void keep_attributes(vtac_words *w)
+{
+    const Onnx__NodeProto *node = w->item->node;
+    Onnx__AttributeProto **list = vtac_fm_room(&w->make, node->n_attribute, sizeof *list);
+    Onnx__NodeProto *last =
+        w->make.failed ? NULL : *(Onnx__NodeProto **)vta_vec_at(&w->nodes, w->nodes.count - 1);
+    for (size_t i = 0; last != NULL && i < node->n_attribute; i++) {
+        if (strncmp(vtac_proto_text(node->attribute[i]->name), "activation", 10) != 0) {
+            list[last->n_attribute++] = node->attribute[i];
+        }
+    }
+    if (last != NULL) {
+        last->attribute = list;
+    }
+}
+
+/* FusedConv: X, W, B, Z; FusedGemm: A, B, C; the activation behind */
+static vta_status activated(vtac_words *w, vta_diag *diag)
+{
+    static const char *const simple[] = {"Relu", "Sigmoid", "Tanh", "LeakyRelu", "HardSigmoid"};
+    const Onnx__NodeProto *node = w->item->node;
+    const bool conv = strcmp(vtac_proto_text(node->op_type), "FusedConv") == 0;
+    const Onnx__AttributeProto *attr = vtac_proto_attr(node, "activation");
+    const Onnx__AttributeProto *given = vtac_proto_attr(node, "activation_params");
+    size_t which = 0;
+    vtac_words_set(w, "a", node->input[0]);
+    vtac_words_set(w, "b", node->n_input > 1 ? node->input[1] : NULL);
+    if (vtac_words_has(w, 2)) {
+        vtac_words_set(w, "c", node->input[2]);
+    }
+    vtac_say(w, "y = %s a b%s", conv ? "Conv" : "Gemm", vtac_words_has(w, 2) ? " c" : "");
+    keep_attributes(w);
+    if (conv && vtac_words_has(w, 3)) {
+        vtac_words_set(w, "z", node->input[3]);
+        vtac_say(w, "y = Add y z");
+    }
+    while (attr != NULL && which < 5 &&
+           (attr->s.len != strlen(simple[which]) || memcmp(attr->s.data, simple[which], attr->s.len) != 0)) {
+        which++;
+    }
+    if (attr == NULL || attr->s.len == 0) {
+        return VTA_OK;
+    }
+    if (which == 5) {
+        return vta_fail(diag, VTA_UNSUPPORTED, "over open sizes the activation '%.*s' is not supported",
+                        (int)(attr->s.len < 64 ? attr->s.len : 64), (const char *)attr->s.data);
+    }
+    double alpha = vtac_words_float(w, "activation_alpha", which == 4 ? 0.2 : 0.01);
+    double beta = vtac_words_float(w, "activation_beta", 0.5);
+    alpha = given != NULL && given->n_floats > 0 ? (double)given->floats[0] : alpha;
+    beta = given != NULL && given->n_floats > 1 ? (double)given->floats[1] : beta;
+    if (which == 4) {
+        vtac_say(w, "y = HardSigmoid y alpha=%.9f beta=%.9f", alpha, beta);
+    } else if (which == 3) {
+        vtac_say(w, "y = LeakyRelu y alpha=%.9f", alpha);
+    } else {
+        vtac_say(w, "y = %s y", simple[which]);
+    }
+    return VTA_OK;
+}
+
+/* A, B: alpha times their product, each turned in its last two axes or not */
+static vta_status scaled_product(vtac_words *w, vta_diag *diag)
+{
+    static const char *const turned[] = {"transA", "transB"};
+    static const char *const words[] = {"a", "b"};
+    for (size_t i = 0; i < 2; i++) {
+        vtac_words_set(w, words[i], i < w->item->node->n_input ? w->item->node->input[i] : NULL);
+        const int rank = vtac_words_rank(w, i);
+        if (vtac_words_int(w, i == 0 ? "transBatchA" : "transBatchB", 0) != 0 ||
+            (vtac_words_int(w, turned[i], 0) != 0 && (rank < 2 || rank > 4))) {
+            return vta_fail(diag, VTA_UNSUPPORTED,
+                            "over open sizes it turns the last two axes of operands whose axes are declared");
+        }
+        if (vtac_words_int(w, turned[i], 0) != 0) {
+            vtac_say(w, "%s = Transpose %s perm=%s", words[i], words[i],
+                     rank == 2   ? "[1,0]"
+                     : rank == 3 ? "[0,2,1]"
+                                 : "[0,1,3,2]");
+        }
+    }
+    vtac_say(w, "y = MatMul a b; y = Mul y ~%.9g", vtac_words_float(w, "alpha", 1.0));
+    return VTA_OK;
+}
+
+static vta_status simple_norm(vtac_words *w, vta_diag *diag)
+{
+    (void)diag;
+    vtac_words_set(w, "x", w->item->node->input[0]);
+    vtac_words_set(w, "gamma", w->item->node->n_input > 1 ? w->item->node->input[1] : NULL);
+    vtac_say(w, "y = RMSNormalization x gamma axis=%lld epsilon=%.12f",
+             (long long)vtac_words_int(w, "axis", -1), vtac_words_float(w, "epsilon", 1e-5));
+    return VTA_OK;
+}
+
 /* A, the packed weights, scales, zero points, g_idx, bias: the weights are static, and folded */
 static vta_status bits_product(vtac_words *w, vta_diag *diag)
 {
@@ -108,21 +212,37 @@ static vta_status bits_product(vtac_words *w, vta_diag *diag)
     return VTA_OK;
 }
 
+static vta_status expand_dims(vtac_words *w, vta_diag *diag)
+{
+    (void)diag;
+    vtac_words_set(w, "x", w->item->node->input[0]);
+    vtac_words_set(w, "axis", w->item->node->n_input > 1 ? w->item->node->input[1] : NULL);
+    vtac_say(w, "axis = Cast axis to=7; axis = Reshape axis [1]; y = Unsqueeze x axis");
+    return VTA_OK;
+}
+
 static const struct {
     const char *domain, *name, *outputs; /* words of the outputs */
     vtac_fused_fn *make;
 } rows[] = {
     {"", "Attention", "y present_k present_v products", vtac_fused_attention},
     {"", "RotaryEmbedding", "y", vtac_fused_rotary},
+    {"", "SimplifiedLayerNormalization", "y", simple_norm},
+    {"ai.onnx.ml", "ZipMap", "y", scores},
     {"com.microsoft", "DynamicQuantizeMatMul", "y", dynamic_product},
     {"com.microsoft", "EmbedLayerNormalization", "y lengths sum", embed_norm},
     {"com.microsoft", "Attention", "y present", vtac_fused_ms_attention},
+    {"com.microsoft", "ExpandDims", "y", expand_dims},
+    {"com.microsoft", "FusedConv", "y", activated},
+    {"com.microsoft", "FusedGemm", "y", activated},
+    {"com.microsoft", "FusedMatMul", "y", scaled_product},
     {"com.microsoft", "GroupQueryAttention", "y present_k present_v", vtac_fused_group_query},
     {"com.microsoft", "MatMulNBits", "y", bits_product},
     {"com.microsoft", "MultiHeadAttention", "y present_k present_v products", vtac_fused_multi_head},
     {"com.microsoft", "RotaryEmbedding", "y", vtac_fused_ms_rotary},
     {"com.microsoft", "SkipLayerNormalization", "y - - sum", skip_norm},
     {"com.microsoft", "SkipSimplifiedLayerNormalization", "y - - sum", skip_norm},
+    {"com.microsoft", "TransposeMatMul", "y", scaled_product},
 };
 enum { ROWS = sizeof rows / sizeof rows[0] };
 
@@ -136,6 +256,11 @@ static size_t row_of(const Onnx__NodeProto *node)
     return i;
 }
 
+static bool by_rows(const Onnx__NodeProto *node)
+{
+    return vtac_flow_is_by_rows(vtac_plain_domain(node->domain), vtac_proto_text(node->op_type));
+}
+
 bool vtac_flow_is_fused(const vtac_flow_builder *b, const vtac_flow_node *item)
 {
     bool open = false;
@@ -143,7 +268,7 @@ bool vtac_flow_is_fused(const vtac_flow_builder *b, const vtac_flow_node *item)
         const vtac_flow_value *v = vtac_flow_input(b, item, i);
         open = open || (v != NULL && !v->known);
     }
-    return open && row_of(item->node) < ROWS;
+    return open && (row_of(item->node) < ROWS || by_rows(item->node));
 }
 
 bool vtac_flow_takes_fused(const char *domain, const char *name)
@@ -152,7 +277,7 @@ bool vtac_flow_takes_fused(const char *domain, const char *name)
     while (i < ROWS && (strcmp(domain, rows[i].domain) != 0 || strcmp(name, rows[i].name) != 0)) {
         i++;
     }
-    return i < ROWS;
+    return i < ROWS || vtac_flow_is_by_rows(domain, name);
 }
 
 /* The names of what was made, by the words of the row. */
@@ -181,10 +306,12 @@ vta_status vtac_flow_inline_fused(vtac_flow_work *work, const vtac_flow_node *gi
     vtac_words w = {
         .make = {.b = work->b}, .w = work, .item = &item, .nodes = {.item_size = sizeof(Onnx__NodeProto *)}};
     w.dtype = vtac_words_dtype(&w, 0);
-    vta_status status = rows[row].make(&w, diag);
+    vta_status status = row < ROWS ? rows[row].make(&w, diag) : vtac_fused_by_rows(&w, diag);
     char **names = vtac_fm_room(&w.make, item.node->n_output, sizeof *names);
     if (status == VTA_OK) {
-        status = w.make.failed ? vtac_flow_no_memory(diag) : outputs_of(&w, rows[row].outputs, names, diag);
+        status = w.make.failed ? vtac_flow_no_memory(diag)
+                               : outputs_of(&w, row < ROWS ? rows[row].outputs : "o0 o1 o2 o3 o4 o5 o6 o7",
+                                            names, diag);
     }
     if (status == VTA_OK) {
         status = vtac_flow_replace(work, &item, w.nodes.items, w.nodes.count, names, diag);

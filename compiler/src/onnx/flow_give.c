@@ -75,6 +75,41 @@ static bool decided_type(const vtac_flow_builder *b, const vtac_flow_node *item,
     return known && vtac_type_elements(out) > 0;
 }
 
+/* What stands at each place of the first axis, where constants and inputs decide that much. */
+static bool decided_row(const vtac_flow_builder *b, const vtac_flow_node *item, vta_flow_op op,
+                        vtac_dtype dtype, vtac_type *out)
+{
+    if (op == VTA_FLOW_MOVE) {
+        return vtac_flow_row_type(b, item, 0, out);
+    }
+    const vtac_flow_value *shape = vtac_flow_input(b, item, 1);
+    if (op == VTA_FLOW_RESHAPE && shape != NULL && shape->constant != 0) {
+        const vtac_tensor *sizes = b->im->graph->values[shape->constant].constant;
+        const int64_t rank = vtac_type_elements(&sizes->type);
+        bool known = rank > 0 && rank <= VTAC_MAX_RANK;
+        *out = (vtac_type){.dtype = dtype, .rank = known ? (uint32_t)rank - 1 : 0};
+        for (int64_t i = 1; known && i < rank; i++) {
+            out->dim[i - 1] = vtac_tensor_int(sizes, i);
+            known = out->dim[i - 1] > 0;
+        }
+        return known;
+    }
+    const Onnx__AttributeProto *axis = vtac_proto_attr(item->node, "axis");
+    if (op != VTA_FLOW_CONCAT || axis == NULL || (axis->i != 1 && axis->i != -1)) {
+        return false;
+    }
+    int64_t columns = 0;
+    for (size_t i = 0; i < item->node->n_input; i++) {
+        if (!vtac_flow_row_type(b, item, i, out) || out->rank != 1) {
+            return false;
+        }
+        columns += out->dim[0];
+    }
+    out->dim[0] = columns;
+    out->dtype = dtype;
+    return item->node->n_input > 0;
+}
+
 static vta_status dtype_attr(vtac_flow_builder *b, const vtac_flow_node *item, vtac_dtype *out,
                              vta_diag *diag)
 {
@@ -110,7 +145,11 @@ static vta_status row_output(vtac_flow_builder *b, const vtac_flow_node *item, c
     }
     vtac_type type;
     const bool known = kind == VTA_FLOW_TENSOR && decided_type(b, item, row->op, i, dtype, &type);
-    return vtac_flow_add_output(b, item, i, kind, dtype, known ? &type : NULL, slots, diag);
+    VTA_TRY(vtac_flow_add_output(b, item, i, kind, dtype, known ? &type : NULL, slots, diag));
+    if (kind == VTA_FLOW_TENSOR && !known && decided_row(b, item, row->op, dtype, &type)) {
+        vtac_flow_set_row(b, item, i, &type);
+    }
+    return VTA_OK;
 }
 
 /* Whether a row only moves elements, or is for texts: others compute with what they get. */

@@ -125,6 +125,11 @@ vta_status vtac_flow_give_piece(vtac_flow_work *w, const vtac_flow_node *item, v
         status = status == VTA_OK
                      ? vtac_flow_add_output(b, item, i, VTA_FLOW_TENSOR, type.dtype, NULL, &d.outputs, diag)
                      : status;
+        vtac_type row;
+        if (status == VTA_OK && item->node->n_input == 1 && vtac_flow_row_type(b, item, 0, &row)) {
+            row.dtype = type.dtype;
+            vtac_flow_set_row(b, item, i, &row);
+        }
     }
     if (status == VTA_OK) {
         const char *name = vtac_proto_text(item->node->name);

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "flow.h"
+#include "flow_words.h"
 #include "vtac/codegen.h"
 
 static const vtac_flow_row rows[] = {
@@ -210,6 +210,9 @@ bool vtac_flow_takes(const char *domain, const char *name)
 {
     char own[64];
     const size_t size = strlen(name);
+    if (vtac_flow_takes_fused(vtac_plain_domain(domain), name)) {
+        return true;
+    }
     if (vtac_plain_domain(domain)[0] != '\0' || size >= sizeof own) {
         return false;
     }

@@ -56,6 +56,7 @@ vta_status vtac_flow_inline_fused(vtac_flow_work *w, const vtac_flow_node *given
 /* flow_attend.c */
 typedef vta_status vtac_fused_fn(vtac_words *w, vta_diag *diag);
 vtac_fused_fn vtac_fused_attention, vtac_fused_rotary, vtac_fused_ms_rotary, vtac_fused_multi_head,
-    vtac_fused_ms_attention, vtac_fused_group_query;
+    vtac_fused_ms_attention, vtac_fused_group_query, vtac_fused_by_rows; /* the last: flow_rows.c */
+bool vtac_flow_is_by_rows(const char *domain, const char *name);
 
 #endif

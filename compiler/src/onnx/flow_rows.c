@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Classic models (ai.onnx.ml) over an open number of rows: each of their operators does every row by itself,
+ * so it is a Scan over rows, whose body has fixed sizes. How wide the rows are follows from what is declared,
+ * and is carried along from one operator to the next.
+ */
+#include "flow_words.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static bool declared_row(Onnx__ValueInfoProto *const *infos, size_t count, const char *name, vtac_type *out)
+{
+    for (size_t i = 0; i < count; i++) {
+        const Onnx__TypeProto *type = infos[i]->type;
+        if (strcmp(vtac_proto_text(infos[i]->name), name) != 0 || type == NULL ||
+            type->value_case != ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE || type->tensor_type->shape == NULL ||
+            type->tensor_type->shape->n_dim < 1 || type->tensor_type->shape->n_dim > VTAC_MAX_RANK) {
+            continue;
+        }
+        const Onnx__TensorShapeProto *shape = type->tensor_type->shape;
+        out->rank = (uint32_t)shape->n_dim - 1;
+        bool fixed = true;
+        for (uint32_t k = 0; k < out->rank; k++) {
+            out->dim[k] = shape->dim[k + 1]->dim_value;
+            fixed = fixed && out->dim[k] > 0 &&
+                    shape->dim[k + 1]->value_case == ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_VALUE;
+        }
+        return fixed;
+    }
+    return false;
+}
+
+bool vtac_flow_row_type(const vtac_flow_builder *b, const vtac_flow_node *item, size_t i, vtac_type *out)
+{
+    const vtac_flow_value *v = vtac_flow_input(b, item, i);
+    const Onnx__GraphProto *graph = b->im->model->graph;
+    if (v == NULL || v->kind != VTA_FLOW_TENSOR) {
+        return false;
+    }
+    if (v->known) {
+        *out = v->type;
+        out->rank = v->type.rank > 0 ? v->type.rank - 1 : 0;
+        memmove(out->dim, out->dim + 1, out->rank * sizeof out->dim[0]);
+        return v->type.rank > 0;
+    }
+    if (v->has_row) {
+        *out = v->row;
+        return true;
+    }
+    *out = (vtac_type){.dtype = v->dtype};
+    return item->at.caller == NULL &&
+           (declared_row(graph->input, graph->n_input, item->node->input[i], out) ||
+            declared_row(graph->value_info, graph->n_value_info, item->node->input[i], out));
+}
+
+void vtac_flow_set_row(vtac_flow_builder *b, const vtac_flow_node *item, size_t output, const vtac_type *row)
+{
+    uint32_t number = 0;
+    if (vtac_flow_find(&item->at, vtac_proto_text(item->node->output[output]), &number) && number != 0) {
+        vtac_flow_value *v = vtac_flow_at(b, number);
+        v->has_row = true;
+        v->row = *row;
+    }
+}
+
+bool vtac_flow_is_by_rows(const char *domain, const char *name)
+{
+    static const char *const names[] = {
+        "ArrayFeatureExtractor",
+        "Binarizer",
+        "CategoryMapper",
+        "FeatureVectorizer",
+        "Imputer",
+        "LabelEncoder",
+        "LinearClassifier",
+        "LinearRegressor",
+        "Normalizer",
+        "OneHotEncoder",
+        "SVMClassifier",
+        "SVMRegressor",
+        "Scaler",
+        "TreeEnsemble",
+        "TreeEnsembleClassifier",
+        "TreeEnsembleRegressor",
+    };
+    bool found = false;
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        found = found || strcmp(name, names[i]) == 0;
+    }
+    return found && strcmp(domain, "ai.onnx.ml") == 0;
+}
+
+enum { MOST_ROWS = 32 }; /* inputs and outputs of such an operator */
+
+/* The row of input i under a name of the body, as a table of one row under the name that the operator reads.
+ */
+static vta_status add_row(vtac_words *w, size_t i, Onnx__NodeProto *op, char **in, vta_diag *diag)
+{
+    char word[32];
+    char sizes[VTAC_MAX_RANK * 24] = "";
+    vtac_type row;
+    if (!vtac_flow_row_type(w->w->b, w->item, i, &row)) {
+        return vta_fail(
+            diag, VTA_UNSUPPORTED,
+            "how wide the rows of its input %zu are is known only at run time; declare it, or give "
+            "fixed sizes (--shape)",
+            i);
+    }
+    for (uint32_t k = 0; k < row.rank; k++) {
+        const size_t used = strlen(sizes);
+        (void)snprintf(sizes + used, sizeof sizes - used, ",%lld", (long long)row.dim[k]);
+    }
+    (void)snprintf(word, sizeof word, "r%zu", i);
+    *in = vtac_fm_name(&w->make, "row of", (int)(w->w->b->words++ & INT32_MAX));
+    vtac_words_set(w, word, *in);
+    vtac_say(w, "%s = Reshape %s [1%s]", word, word, sizes);
+    op->input[i] = vtac_words_name(w, word);
+    return VTA_OK;
+}
+
+static Onnx__GraphProto *graph_of(vtac_words *w, char *const *in, size_t inputs, char *const *out,
+                                  size_t outputs)
+{
+    Onnx__GraphProto *graph = vtac_fm_room(&w->make, 1, sizeof *graph);
+    Onnx__NodeProto **nodes = vtac_fm_room(&w->make, w->nodes.count, sizeof *nodes);
+    if (w->make.failed) {
+        return NULL;
+    }
+    memcpy(nodes, w->nodes.items, w->nodes.count * sizeof *nodes);
+    onnx__graph_proto__init(graph);
+    graph->node = nodes;
+    graph->n_node = w->nodes.count;
+    graph->input = vtac_fm_infos(&w->make, in, inputs);
+    graph->n_input = inputs;
+    graph->output = vtac_fm_infos(&w->make, out, outputs);
+    graph->n_output = outputs;
+    return graph;
+}
+
+/* The node with names of its own; it keeps opset and domain. */
+static Onnx__NodeProto *copy_of(vtac_words *w, const Onnx__NodeProto *node)
+{
+    Onnx__NodeProto *op = vtac_fm_node(&w->make, node->op_type, node->n_input, node->n_output);
+    if (op != NULL) {
+        op->domain = node->domain;
+        op->attribute = node->attribute;
+        op->n_attribute = node->n_attribute;
+        memcpy(op->input, node->input, node->n_input * sizeof *op->input);
+    }
+    return op;
+}
+
+vta_status vtac_fused_by_rows(vtac_words *w, vta_diag *diag)
+{
+    const Onnx__NodeProto *node = w->item->node;
+    char *in[MOST_ROWS];
+    char *from[MOST_ROWS];
+    char *out[MOST_ROWS];
+    char word[32];
+    size_t rows = 0;
+    Onnx__NodeProto *op = copy_of(w, node);
+    if (op == NULL || node->n_input > MOST_ROWS || node->n_output > 8 || node->n_output < 1) {
+        return vta_fail(diag, VTA_UNSUPPORTED, "it has too many inputs or outputs");
+    }
+    for (size_t i = 0; i < node->n_input; i++) {
+        const vtac_flow_value *v = vtac_flow_input(w->w->b, w->item, i);
+        if (v != NULL && !v->known) {
+            from[rows] = node->input[i];
+            VTA_TRY(add_row(w, i, op, &in[rows], diag));
+            rows++;
+        }
+    }
+    if (w->make.failed || vta_vec_push(&w->nodes, &op) == NULL) {
+        return vtac_flow_no_memory(diag);
+    }
+    for (size_t i = 0; i < node->n_output; i++) {
+        (void)snprintf(word, sizeof word, "o%zu", i);
+        op->output[i] = vtac_fm_name(&w->make, "row from", (int)(w->w->b->words++ & INT32_MAX));
+        vtac_words_set(w, word, op->output[i]);
+        vtac_say(w, "%s = Squeeze %s [0]", word, word);
+        out[i] = vtac_words_name(w, word);
+    }
+    Onnx__GraphProto *body = graph_of(w, in, rows, out, node->n_output);
+    w->nodes.count = 0;
+    Onnx__NodeProto *scan = vtac_fm_node(&w->make, "Scan", rows, node->n_output);
+    Onnx__AttributeProto **list = vtac_fm_room(&w->make, 2, sizeof *list);
+    if (w->make.failed || vta_vec_push(&w->nodes, &scan) == NULL) {
+        return vtac_flow_no_memory(diag);
+    }
+    memcpy(scan->input, from, rows * sizeof *from);
+    for (size_t i = 0; i < node->n_output; i++) {
+        (void)snprintf(word, sizeof word, "o%zu", i);
+        scan->output[i] = vtac_fm_name(&w->make, "rows", (int)(w->w->b->words++ & INT32_MAX));
+        vtac_words_set(w, word, scan->output[i]);
+    }
+    list[0] = vtac_fm_attr(&w->make, scan, "body");
+    list[1] = vtac_fm_attr(&w->make, scan, "num_scan_inputs");
+    if (w->make.failed) {
+        return vtac_flow_no_memory(diag);
+    }
+    list[0]->type = ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__GRAPH;
+    list[0]->g = body;
+    list[1]->type = ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__INT;
+    list[1]->i = (int64_t)rows;
+    scan->attribute = list;
+    scan->n_attribute = 2;
+    return VTA_OK;
+}

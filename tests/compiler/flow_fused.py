@@ -1,0 +1,186 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+#
+# Language models and classic models over open sizes, against plain numpy: attention with a cache that grows, what ONNX Runtime's
+# optimizer fuses, and models of rows. The second data set has other sizes. It fails when a head is taken for another, a cache is
+# read from the wrong place, or rows run into each other.
+#
+# usage: flow_fused.py VTAC   (exit status 77: python3-onnx is not there)
+import sys
+
+from onnx_cases import MS, Suite, helper, numpy, numpy_helper
+
+F32 = numpy.float32
+ML = "ai.onnx.ml"
+HEADS, SIZE, WIDE = 4, 6, 24
+
+
+def model(nodes, fixed=(), constants=(), opset=23):
+    """All axes of the inputs are open, but the last ones of those in `fixed`. nodes: (operator, inputs, outputs, domain, attributes)."""
+    def make(inputs, outputs):
+        made = [helper.make_node(op, ins.split(" "), outs.split(" "), domain=domain, **attrs) for op, ins, outs, domain, attrs in nodes]
+        types = helper.mapping.NP_TYPE_TO_TENSOR_TYPE
+        ends = [helper.make_tensor_value_info(n, types[numpy.array(a).dtype],
+                                              ["%s%d" % (n, i) if i < 1 or n not in fixed else a.shape[i] for i in range(numpy.array(a).ndim)])
+                for n, a in inputs]
+        outs = [helper.make_tensor_value_info(n, types[numpy.array(a).dtype], [None] * numpy.array(a).ndim) for n, a in outputs]
+        graph = helper.make_graph(made, "g", ends, outs, [numpy_helper.from_array(numpy.array(a), n) for n, a in constants])
+        return helper.make_model(graph, ir_version=8, opset_imports=[helper.make_opsetid(d, v) for d, v in (("", opset), (MS, 1), (ML, 3))])
+    return make
+
+
+def floats(random, *shape):
+    return random.standard_normal(shape).astype(F32)
+
+
+def softmax(x):
+    e = numpy.exp(x - x.max(-1, keepdims=True))
+    return e / e.sum(-1, keepdims=True)
+
+
+def parted(x, heads):
+    return x.reshape(x.shape[0], x.shape[1], heads, -1).transpose(0, 2, 1, 3)
+
+
+def joined(x):
+    return x.transpose(0, 2, 1, 3).reshape(x.shape[0], x.shape[2], -1)
+
+
+def attend(q, k, v, bias=0, scale=None, cap=0):
+    """Head by head, row by row of the batch; keys and values may have fewer heads."""
+    y = numpy.zeros(q.shape[:3] + v.shape[3:], F32)
+    for b in range(q.shape[0]):
+        for h in range(q.shape[1]):
+            own = h * k.shape[1] // q.shape[1]
+            x = q[b, h] @ k[b, own].T * (scale or q.shape[3] ** -0.5)
+            x = cap * numpy.tanh(x / cap) if cap else x
+            y[b, h] = softmax(x + numpy.broadcast_to(bias, q.shape[:3] + k.shape[2:3])[b, h]) @ v[b, own]
+    return y
+
+
+def hidden(allowed):
+    return numpy.where(allowed, 0, -numpy.inf)
+
+
+def turned(x, places, cosine, sine):
+    half = x.shape[3] // 2
+    a, b, c, s = x[..., :half], x[..., half:], cosine[places][:, None], sine[places][:, None]
+    return numpy.concatenate([a * c - b * s, b * c + a * s], 3)
+
+
+def add_attention(suite):
+    for own, attrs in ((HEADS, {}), (2, dict(is_causal=1)), (1, dict(is_causal=1, softcap=2.0, scale=0.3))):
+        def data(r, own=own):
+            b, s, p = r.integers(1, 4), r.integers(1, 5), r.integers(0, 6)
+            return [("q", floats(r, b, s, HEADS * SIZE)), ("k", floats(r, b, s, own * SIZE)), ("v", floats(r, b, s, own * SIZE)),
+                    ("m", floats(r, s, p + s)), ("pk", floats(r, b, own, p, SIZE)), ("pv", floats(r, b, own, p, SIZE))]
+
+        def reference(q, k, v, m, pk, pv, own=own, attrs=attrs):
+            k, v = numpy.concatenate([pk, parted(k, own)], 2), numpy.concatenate([pv, parted(v, own)], 2)
+            rows, all_keys = numpy.arange(q.shape[1])[:, None] + pk.shape[2], numpy.arange(k.shape[2])[None]
+            bias = m + (hidden(all_keys <= rows) if "is_causal" in attrs else 0)
+            return joined(attend(parted(q, HEADS), k, v, bias, attrs.get("scale"), attrs.get("softcap", 0))), k, v
+        suite.add("Attention", data, reference, outputs=("y", "nk", "nv"),
+                  model=model([("Attention", "q k v m pk pv", "y nk nv", "", dict(q_num_heads=HEADS, kv_num_heads=own, **attrs))]))
+
+    cosine, sine = [f(numpy.random.default_rng(5).standard_normal((32, SIZE // 2))).astype(F32) for f in (numpy.cos, numpy.sin)]
+    for rotary, packed in ((0, 0), (1, 0), (1, 1)):
+        def grouped(r, packed=packed):
+            b, s, p = r.integers(1, 4), r.integers(1, 4), r.integers(1, 6)
+            x = [floats(r, b, s, n * SIZE) for n in (HEADS, 2, 2)]
+            end = numpy.array(p + s, numpy.int32)
+            return ([("q", numpy.concatenate(x, 2))] if packed else list(zip("qkv", x))) + [
+                ("pk", floats(r, b, 2, p, SIZE)), ("pv", floats(r, b, 2, p, SIZE)), ("last", numpy.full(b, end - 1, numpy.int32)), ("end", end)]
+
+        def by_groups(q, pk, pv, last, end, k=None, v=None, rotary=rotary):
+            if k is None:
+                q, k, v = numpy.split(q, [HEADS * SIZE, (HEADS + 2) * SIZE], 2)
+            q, k, v = parted(q, HEADS), parted(k, 2), parted(v, 2)
+            places = numpy.tile(numpy.arange(pk.shape[2], int(end)), (len(q), 1))
+            if rotary:
+                q, k = turned(q, places, cosine, sine), turned(k, places, cosine, sine)
+            k, v = numpy.concatenate([pk, k], 2), numpy.concatenate([pv, v], 2)
+            return joined(attend(q, k, v, hidden(numpy.arange(int(end))[None] <= places[0][:, None]))), k, v
+        names = "q %s pk pv last end%s" % (" " if packed else "k v", " cos sin" if rotary else "")
+        suite.add("GroupQueryAttention", grouped, by_groups, outputs=("y", "nk", "nv"),
+                  model=model([("GroupQueryAttention", names, "y nk nv", MS,
+                                dict(num_heads=HEADS, kv_num_heads=2, do_rotary=rotary))], constants=[("cos", cosine), ("sin", sine)]))
+
+
+def add_layers(suite):
+    """A layer as the optimizer leaves it, twice: what one gives, the next takes."""
+    random = numpy.random.default_rng(7)
+    gamma, beta, bias, w = floats(random, WIDE), floats(random, WIDE), floats(random, 3 * WIDE), floats(random, WIDE, WIDE) * F32(0.3)
+
+    def norm(x):
+        return (x - x.mean(-1, keepdims=True)) / numpy.sqrt(x.var(-1, keepdims=True) + 1e-5) * gamma + beta
+
+    def layer(x, lengths):
+        q, k, v = [parted(x + bias[i * WIDE:(i + 1) * WIDE], HEADS) for i in range(3)]
+        seen = numpy.where(numpy.arange(x.shape[1])[None] < lengths[:, None], 0, -10000)[:, None, None]
+        s = x + joined(attend(q, k, v, seen)) @ w
+        return norm(s), s
+
+    def reference(x, l):
+        first, _ = layer(x, l)
+        return tuple(a.astype(F32) for a in layer(first, l))
+    nodes = []
+    for x, y in (("x", "h"), ("h", "y")):
+        nodes += [("MultiHeadAttention", "%s %s %s bias l" % (x, x, x), "a" + y, MS, dict(num_heads=HEADS)),
+                  ("FusedMatMul", "a%s w" % y, "m" + y, MS, dict(alpha=1.0)),
+                  ("SkipLayerNormalization", "%s m%s gamma beta" % (x, y), "%s   s%s" % (y, y), MS, dict(epsilon=1e-5))]
+
+    def data(r):
+        b, s = r.integers(1, 4), r.integers(1, 6)
+        return [("x", floats(r, b, s, WIDE)), ("l", r.integers(1, s + 1, b).astype(numpy.int32))]
+    suite.add("MultiHeadAttention", data, reference, outputs=("y", "sy"),
+              model=model(nodes, constants=[("gamma", gamma), ("beta", beta), ("bias", bias), ("w", w)]))
+
+    numbers = random.integers(0, 16, (WIDE, 2, 16))
+    scales = (random.random((WIDE, 2)) * 0.1).astype(F32)
+    packed = (numbers[..., 0::2] | numbers[..., 1::2] << 4).astype(numpy.uint8)
+    whole = ((numbers - 8) * scales[..., None]).reshape(WIDE, 32)
+    suite.add("MatMulNBits", lambda r: [("x", floats(r, r.integers(0, 4), r.integers(1, 5), 32))], lambda x: (x @ whole.T).astype(F32),
+              model=model([("MatMulNBits", "x b s", "y", MS, dict(K=32, N=WIDE, bits=4, block_size=16))], constants=[("b", packed), ("s", scales.ravel())]))
+    suite.add("SkipSimplifiedLayerNormalization", lambda r: [("x", floats(r, *((2, r.integers(1, 9), WIDE)))), ("s", floats(r, 1, 1, WIDE))],
+              lambda x, s: (((x + s) / numpy.sqrt(((x + s) ** 2).mean(-1, keepdims=True) + 1e-6) * gamma).astype(F32), x + s), outputs=("y", "sum"),
+              model=model([("SkipSimplifiedLayerNormalization", "x s gamma", "y   sum", MS, dict(epsilon=1e-6))], constants=[("gamma", gamma)]))
+
+
+def add_rows(suite):
+    random = numpy.random.default_rng(9)
+    columns, classes = 5, ["a", "bb", ""]
+    w, mean, scale = floats(random, 3, columns), floats(random, columns), numpy.abs(floats(random, columns)) + F32(0.1)
+    rows = lambda r: [("x", floats(r, r.integers(1, 7), columns))]
+
+    def linear(x):
+        p = softmax(((x - mean) * scale) @ w.T).astype(F32)
+        return numpy.array(classes, object)[p.argmax(1)], p
+    suite.add("LinearClassifier", rows, linear, outputs=("label", "p"), model=model(
+        [("Scaler", "x", "s", ML, dict(offset=mean.tolist(), scale=scale.tolist())),
+         ("LinearClassifier", "s", "label q", ML, dict(coefficients=w.ravel().tolist(), intercepts=[0.0] * 3, classlabels_strings=classes,
+                                                       multi_class=1, post_transform="SOFTMAX")),
+         ("ZipMap", "q", "p", ML, dict(classlabels_strings=classes))], fixed=("x",)))
+
+    tree = dict(nodes_treeids=[0] * 3 + [1] * 3, nodes_nodeids=[0, 1, 2] * 2, nodes_featureids=[0, 0, 0, 2, 0, 0],
+                nodes_values=[0.1, 0.0, 0.0, -0.2, 0.0, 0.0], nodes_modes=["BRANCH_LEQ", "LEAF", "LEAF"] * 2,
+                nodes_truenodeids=[1, 0, 0] * 2, nodes_falsenodeids=[2, 0, 0] * 2, n_targets=1, target_treeids=[0, 0, 1, 1],
+                target_nodeids=[1, 2, 1, 2], target_ids=[0] * 4, target_weights=[1.0, 2.0, 10.0, 20.0])
+    suite.add("TreeEnsembleRegressor", rows, lambda x: (numpy.where(x[:, :1] <= F32(0.1), 1, 2) + numpy.where(x[:, 2:3] <= F32(-0.2), 10, 20)).astype(F32),
+              model=model([("TreeEnsembleRegressor", "x", "y", ML, tree)], fixed=("x",)))
+
+    vectors, factors = floats(random, 4, columns), floats(random, 4)
+    suite.add("SVMRegressor", rows, lambda x: (numpy.exp(-0.5 * ((x[:, None] - vectors) ** 2).sum(-1)) @ factors + 0.3)[:, None].astype(F32),
+              model=model([("SVMRegressor", "x", "y", ML, dict(kernel_type="RBF", kernel_params=[0.5, 0.0, 3.0], n_supports=4, rho=[0.3],
+                                                               support_vectors=vectors.ravel().tolist(), coefficients=factors.tolist()))], fixed=("x",)))
+
+
+def main():
+    suite = Suite()
+    add_attention(suite)
+    add_layers(suite)
+    add_rows(suite)
+    return suite.run(sys.argv[1], "--dynamic")
+
+
+sys.exit(main())
