@@ -135,14 +135,9 @@ static void attend(vtac_words *w, const attending *a)
 static void append(vtac_words *w, const char *x, size_t input)
 {
     if (vtac_words_has(w, input)) {
-        vtac_words_set(w, "past", w->item->node->input[input]);
+        vtac_words_input(w, "past", input);
         vtac_say(w, "%s = Concat past %s axis=2", x, x);
     }
-}
-
-static void set_input(vtac_words *w, const char *word, size_t input)
-{
-    vtac_words_set(w, word, vtac_words_has(w, input) ? w->item->node->input[input] : NULL);
 }
 
 static vtac_dtype precision_of(const vtac_words *w)
@@ -159,7 +154,7 @@ static vtac_dtype precision_of(const vtac_words *w)
 /* The mask, as wide as there are keys: what it does not name is not seen. */
 static void add_mask(vtac_words *w)
 {
-    set_input(w, "mask", 3);
+    vtac_words_input(w, "mask", 3);
     if (vtac_words_dtype(w, 3) == VTAC_BOOL) {
         vtac_say(w, "mask = Where mask ~0 ~-inf");
     } else if (vtac_words_dtype(w, 3) != w->dtype) {
@@ -183,9 +178,9 @@ vta_status vtac_fused_attention(vtac_words *w, vta_diag *diag)
         return vta_fail(diag, VTA_INVALID, "an operand of 3 axes does not part in %lld and %lld heads",
                         (long long)heads, (long long)own);
     }
-    set_input(w, "q", 0);
-    set_input(w, "k", 1);
-    set_input(w, "v", 2);
+    vtac_words_input(w, "q", 0);
+    vtac_words_input(w, "k", 1);
+    vtac_words_input(w, "v", 2);
     if (flat) {
         to_heads(w, "q", heads);
         to_heads(w, "k", own);
@@ -200,7 +195,7 @@ vta_status vtac_fused_attention(vtac_words *w, vta_diag *diag)
         add_mask(w);
     }
     if (vtac_words_has(w, 6)) {
-        set_input(w, "used", 6);
+        vtac_words_input(w, "used", 6);
         vtac_say(w, "used = Cast used to=7; used = Reshape used [-1,1,1,1]");
     }
     if (vtac_words_int(w, "is_causal", 0) != 0) {
@@ -261,11 +256,11 @@ vta_status vtac_fused_rotary(vtac_words *w, vta_diag *diag)
         return vta_fail(diag, VTA_INVALID, "an operand of 3 axes does not part in %lld heads",
                         (long long)heads);
     }
-    set_input(w, "y", 0);
-    set_input(w, "cos", 1);
-    set_input(w, "sin", 2);
+    vtac_words_input(w, "y", 0);
+    vtac_words_input(w, "cos", 1);
+    vtac_words_input(w, "sin", 2);
     if (vtac_words_has(w, 3)) {
-        set_input(w, "ids", 3);
+        vtac_words_input(w, "ids", 3);
         vtac_say(w, "cos = Gather cos ids; sin = Gather sin ids");
     }
     if (flat) {
@@ -285,10 +280,10 @@ vta_status vtac_fused_ms_rotary(vtac_words *w, vta_diag *diag)
     const vtac_flow_value *cache = vtac_flow_input(w->w->b, w->item, 2);
     const bool flat = vtac_words_rank(w, 0) != 4;
     const int ids = vtac_words_rank(w, 1);
-    set_input(w, "y", 0);
-    set_input(w, "ids", 1);
-    set_input(w, "cos", 2);
-    set_input(w, "sin", 3);
+    vtac_words_input(w, "y", 0);
+    vtac_words_input(w, "ids", 1);
+    vtac_words_input(w, "cos", 2);
+    vtac_words_input(w, "sin", 3);
     if (flat && heads < 1) { /* as many as the cache is wide */
         if (cache == NULL || !cache->known || cache->type.rank != 2) {
             return vta_fail(diag, VTA_UNSUPPORTED, "over open sizes it needs num_heads");
@@ -321,7 +316,7 @@ vta_status vtac_fused_ms_rotary(vtac_words *w, vta_diag *diag)
 static void add_input(vtac_words *w, size_t input)
 {
     if (vtac_words_has(w, input)) {
-        set_input(w, "more", input);
+        vtac_words_input(w, "more", input);
         add_bias(w, "more");
     }
 }
@@ -332,7 +327,7 @@ static vta_status add_seen_by(vtac_words *w, size_t input, vta_diag *diag)
     if (!vtac_words_has(w, input)) {
         return VTA_OK;
     }
-    set_input(w, "mask", input);
+    vtac_words_input(w, "mask", input);
     switch (vtac_words_rank(w, input)) {
     case 1: vtac_say(w, "mask = Cast mask to=7; mask = Reshape mask [-1,1,1,1]; seen = Less all mask"); break;
     case 2: vtac_say(w, "mask = Unsqueeze mask [1,2]; seen = Cast mask to=9"); break;
@@ -367,7 +362,7 @@ vta_status vtac_fused_multi_head(vtac_words *w, vta_diag *diag)
     for (size_t i = 0; i < 3; i++) {
         const bool within = i + packed >= 3;
         const bool done = !within && i > 0 && vtac_words_rank(w, i) == 4; /* they come as heads */
-        set_input(w, parts[i], within ? 3 - packed : i);
+        vtac_words_input(w, parts[i], within ? 3 - packed : i);
         if (within) {
             vtac_say(w, "%s = Gather %s #%zu axis=3; %s = Transpose %s perm=[0,2,1,3]", parts[i], parts[i],
                      i + packed - 3, parts[i], parts[i]);
@@ -375,7 +370,7 @@ vta_status vtac_fused_multi_head(vtac_words *w, vta_diag *diag)
             to_heads(w, parts[i], heads);
         }
         if (vtac_words_has(w, 3) && !done) {
-            set_input(w, "all", 3);
+            vtac_words_input(w, "all", 3);
             vtac_say(w,
                      "n = Shape %s; n = Slice n [3] [4]; n = Mul n [%lld]; end = Add begin n;"
                      "p = Slice all begin end [0]; p = Reshape p [1,%lld,1,-1]; %s = Add %s p; begin = "
@@ -406,11 +401,11 @@ vta_status vtac_fused_ms_attention(vtac_words *w, vta_diag *diag)
         vtac_words_int(w, "past_present_share_buffer", 0) != 0 || (sizes != NULL && sizes->n_ints != 3)) {
         return vta_fail(diag, VTA_UNSUPPORTED, "it has no heads, or it rotates or shares its buffers");
     }
-    set_input(w, "x", 0);
-    set_input(w, "weights", 1);
+    vtac_words_input(w, "x", 0);
+    vtac_words_input(w, "weights", 1);
     vtac_say(w, "whole = MatMul x weights");
     if (vtac_words_has(w, 2)) {
-        set_input(w, "more", 2);
+        vtac_words_input(w, "more", 2);
         vtac_say(w, "whole = Add whole more");
     }
     vtac_say(w,
@@ -424,7 +419,7 @@ vta_status vtac_fused_ms_attention(vtac_words *w, vta_diag *diag)
     }
     vtac_say(w, "now = Shape k; now = Slice now [2] [3]");
     if (vtac_words_has(w, 4)) {
-        set_input(w, "past", 4);
+        vtac_words_input(w, "past", 4);
         vtac_say(w, "p = Gather past #0; k = Concat p k axis=2; p = Gather past #1; v = Concat p v axis=2");
     }
     vtac_say(w, "a = Unsqueeze k [0]; b = Unsqueeze v [0]; present = Concat a b axis=0");
@@ -446,7 +441,7 @@ static void cached(vtac_words *w, const char *x, size_t past)
              "new = GatherElements %s held axis=2",
              x, x);
     if (vtac_words_has(w, past)) {
-        set_input(w, "past", past);
+        vtac_words_input(w, "past", past);
         vtac_say(w,
                  "n = Sub total room; n = Concat b n d axis=0; n = Expand ~0 n; old = Concat past n axis=2;"
                  "old = Where kept old ~0");
@@ -459,13 +454,13 @@ static void cached(vtac_words *w, const char *x, size_t past)
 static void turn(vtac_words *w)
 {
     if (vtac_words_has(w, 9)) {
-        set_input(w, "ids", 9);
+        vtac_words_input(w, "ids", 9);
     } else {
         vtac_say(w, "n = Squeeze queries; ids = Range #0 n #1; ids = Reshape ids [1,-1];"
                     "n = Reshape before [-1,1]; ids = Add n ids");
     }
-    set_input(w, "cos", 7);
-    set_input(w, "sin", 8);
+    vtac_words_input(w, "cos", 7);
+    vtac_words_input(w, "sin", 8);
     vtac_say(w, "cos = Gather cos ids; sin = Gather sin ids");
     rotate(w, "q", vtac_words_int(w, "rotary_interleaved", 0) != 0);
     rotate(w, "k", vtac_words_int(w, "rotary_interleaved", 0) != 0);
@@ -482,11 +477,11 @@ vta_status vtac_fused_group_query(vtac_words *w, vta_diag *diag)
         return vta_fail(diag, VTA_INVALID, "%lld heads over %lld", (long long)heads, (long long)own);
     }
     if (vtac_words_has(w, 1)) {
-        set_input(w, "q", 0);
-        set_input(w, "k", 1);
-        set_input(w, "v", 2);
+        vtac_words_input(w, "q", 0);
+        vtac_words_input(w, "k", 1);
+        vtac_words_input(w, "v", 2);
     } else {
-        set_input(w, "all", 0);
+        vtac_words_input(w, "all", 0);
         vtac_say(
             w,
             "d = Shape all; d = Slice d [2] [3]; d = Div d [%lld]; a = Mul d [%lld]; b = Mul d [%lld];"
@@ -498,17 +493,17 @@ vta_status vtac_fused_group_query(vtac_words *w, vta_diag *diag)
     to_heads(w, "v", own);
     vtac_say(w, "queries = Shape q; queries = Slice queries [2] [3]; room = Identity [0]");
     if (vtac_words_has(w, 3)) {
-        set_input(w, "past", 3);
+        vtac_words_input(w, "past", 3);
         vtac_say(w, "room = Shape past; room = Slice room [2] [3]");
     }
     if (vtac_words_has(w, 6)) {
-        set_input(w, "total", 6);
+        vtac_words_input(w, "total", 6);
         vtac_say(w, "total = Cast total to=7; total = Reshape total [1]; total = Max total room");
     } else {
         vtac_say(w, "total = Add room queries");
     }
     /* a first prompt fills the cache from its beginning, however little of it counts */
-    set_input(w, "before", 5);
+    vtac_words_input(w, "before", 5);
     vtac_say(w,
              "before = Cast before to=7; before = Reshape before [-1,1,1,1]; before = Sub before queries;"
              "before = Add before [1]; before = Max before [0]; n = Squeeze total; along = Range #0 n #1;"
@@ -529,7 +524,7 @@ vta_status vtac_fused_group_query(vtac_words *w, vta_diag *diag)
     add_seen(w, -HUGE_VAL);
     add_input(w, 10);
     if (vtac_words_has(w, 11)) {
-        set_input(w, "sink", 11);
+        vtac_words_input(w, "sink", 11);
         vtac_say(w, "sink = Reshape sink [1,-1,1,1]");
     } else if (vtac_words_int(w, "smooth_softmax", 0) > 0) {
         vtac_say(w, "sink = Identity ~0");

@@ -14,18 +14,18 @@ static vta_status skip_norm(vtac_words *w, vta_diag *diag)
     const size_t bias = simple ? 3 : 4;
     const double epsilon = vtac_words_float(w, "epsilon", simple ? 1e-5 : 1e-12);
     (void)diag;
-    vtac_words_set(w, "x", w->item->node->input[0]);
-    vtac_words_set(w, "skip", w->item->node->input[1]);
-    vtac_words_set(w, "gamma", w->item->node->input[2]);
+    vtac_words_input(w, "x", 0);
+    vtac_words_input(w, "skip", 1);
+    vtac_words_input(w, "gamma", 2);
     vtac_say(w, "sum = Add x skip");
     if (vtac_words_has(w, bias)) {
-        vtac_words_set(w, "more", w->item->node->input[bias]);
+        vtac_words_input(w, "more", bias);
         vtac_say(w, "sum = Add sum more");
     }
     if (simple) {
         vtac_say(w, "y = RMSNormalization sum gamma axis=-1 epsilon=%.12f", epsilon);
     } else if (vtac_words_has(w, 3)) {
-        vtac_words_set(w, "beta", w->item->node->input[3]);
+        vtac_words_input(w, "beta", 3);
         vtac_say(w, "y = LayerNormalization sum gamma beta axis=-1 epsilon=%.12f", epsilon);
     } else {
         vtac_say(w, "y = LayerNormalization sum gamma axis=-1 epsilon=%.12f", epsilon);
@@ -41,7 +41,7 @@ static vta_status embed_norm(vtac_words *w, vta_diag *diag)
     (void)diag;
     for (size_t i = 0; i < 9; i++) {
         if (vtac_words_has(w, i)) {
-            vtac_words_set(w, words[i], w->item->node->input[i]);
+            vtac_words_input(w, words[i], i);
         }
     }
     vtac_say(w, "sum = Gather we ids");
@@ -67,19 +67,19 @@ static vta_status embed_norm(vtac_words *w, vta_diag *diag)
 static vta_status dynamic_product(vtac_words *w, vta_diag *diag)
 {
     (void)diag;
-    vtac_words_set(w, "x", w->item->node->input[0]);
-    vtac_words_set(w, "b", w->item->node->input[1]);
-    vtac_words_set(w, "bs", w->item->node->input[2]);
+    vtac_words_input(w, "x", 0);
+    vtac_words_input(w, "b", 1);
+    vtac_words_input(w, "bs", 2);
     vtac_say(w, "q s z = DynamicQuantizeLinear x");
     if (vtac_words_has(w, 3)) {
-        vtac_words_set(w, "bz", w->item->node->input[3]);
+        vtac_words_input(w, "bz", 3);
         vtac_say(w, "y = MatMulInteger q b z bz");
     } else {
         vtac_say(w, "y = MatMulInteger q b z");
     }
     vtac_say(w, "s = Mul s bs; y = Cast y to=1; y = Mul y s");
     if (vtac_words_has(w, 4)) {
-        vtac_words_set(w, "more", w->item->node->input[4]);
+        vtac_words_input(w, "more", 4);
         vtac_say(w, "y = Add y more");
     }
     return VTA_OK;
@@ -88,7 +88,7 @@ static vta_status dynamic_product(vtac_words *w, vta_diag *diag)
 static vta_status scores(vtac_words *w, vta_diag *diag)
 {
     (void)diag;
-    vtac_words_set(w, "y", w->item->node->input[0]);
+    vtac_words_input(w, "y", 0);
     vtac_say(w, "y = Identity y");
     return VTA_OK;
 }
@@ -119,15 +119,15 @@ static vta_status activated(vtac_words *w, vta_diag *diag)
     const Onnx__AttributeProto *attr = vtac_proto_attr(node, "activation");
     const Onnx__AttributeProto *given = vtac_proto_attr(node, "activation_params");
     size_t which = 0;
-    vtac_words_set(w, "a", node->input[0]);
-    vtac_words_set(w, "b", node->n_input > 1 ? node->input[1] : NULL);
+    vtac_words_input(w, "a", 0);
+    vtac_words_input(w, "b", 1);
     if (vtac_words_has(w, 2)) {
-        vtac_words_set(w, "c", node->input[2]);
+        vtac_words_input(w, "c", 2);
     }
     vtac_say(w, "y = %s a b%s", conv ? "Conv" : "Gemm", vtac_words_has(w, 2) ? " c" : "");
     keep_attributes(w);
     if (conv && vtac_words_has(w, 3)) {
-        vtac_words_set(w, "z", node->input[3]);
+        vtac_words_input(w, "z", 3);
         vtac_say(w, "y = Add y z");
     }
     while (attr != NULL && which < 5 &&
@@ -161,7 +161,7 @@ static vta_status scaled_product(vtac_words *w, vta_diag *diag)
     static const char *const turned[] = {"transA", "transB"};
     static const char *const words[] = {"a", "b"};
     for (size_t i = 0; i < 2; i++) {
-        vtac_words_set(w, words[i], i < w->item->node->n_input ? w->item->node->input[i] : NULL);
+        vtac_words_input(w, words[i], i);
         const int rank = vtac_words_rank(w, i);
         if (vtac_words_int(w, i == 0 ? "transBatchA" : "transBatchB", 0) != 0 ||
             (vtac_words_int(w, turned[i], 0) != 0 && (rank < 2 || rank > 4))) {
@@ -182,8 +182,8 @@ static vta_status scaled_product(vtac_words *w, vta_diag *diag)
 static vta_status simple_norm(vtac_words *w, vta_diag *diag)
 {
     (void)diag;
-    vtac_words_set(w, "x", w->item->node->input[0]);
-    vtac_words_set(w, "gamma", w->item->node->n_input > 1 ? w->item->node->input[1] : NULL);
+    vtac_words_input(w, "x", 0);
+    vtac_words_input(w, "gamma", 1);
     vtac_say(w, "y = RMSNormalization x gamma axis=%lld epsilon=%.12f",
              (long long)vtac_words_int(w, "axis", -1), vtac_words_float(w, "epsilon", 1e-5));
     return VTA_OK;
@@ -198,7 +198,7 @@ static vta_status bits_product(vtac_words *w, vta_diag *diag)
     (void)diag;
     for (size_t i = 0; i < 6; i++) {
         if (vtac_words_has(w, i)) {
-            vtac_words_set(w, words[i], w->item->node->input[i]);
+            vtac_words_input(w, words[i], i);
         }
     }
     vtac_say(w, "m = MatMulNBits _ b bs %s %s K=%lld N=%lld bits=%lld block_size=%lld",
@@ -215,8 +215,8 @@ static vta_status bits_product(vtac_words *w, vta_diag *diag)
 static vta_status expand_dims(vtac_words *w, vta_diag *diag)
 {
     (void)diag;
-    vtac_words_set(w, "x", w->item->node->input[0]);
-    vtac_words_set(w, "axis", w->item->node->n_input > 1 ? w->item->node->input[1] : NULL);
+    vtac_words_input(w, "x", 0);
+    vtac_words_input(w, "axis", 1);
     vtac_say(w, "axis = Cast axis to=7; axis = Reshape axis [1]; y = Unsqueeze x axis");
     return VTA_OK;
 }
@@ -309,9 +309,10 @@ vta_status vtac_flow_inline_fused(vtac_flow_work *work, const vtac_flow_node *gi
     vta_status status = row < ROWS ? rows[row].make(&w, diag) : vtac_fused_by_rows(&w, diag);
     char **names = vtac_fm_room(&w.make, item.node->n_output, sizeof *names);
     if (status == VTA_OK) {
-        status = w.make.failed ? vtac_flow_no_memory(diag)
-                               : outputs_of(&w, row < ROWS ? rows[row].outputs : "o0 o1 o2 o3 o4 o5 o6 o7",
-                                            names, diag);
+        status = w.missing > 0   ? vta_fail(diag, VTA_INVALID, "its input %zu is missing", w.missing - 1)
+                 : w.make.failed ? vtac_flow_no_memory(diag)
+                                 : outputs_of(&w, row < ROWS ? rows[row].outputs : "o0 o1 o2 o3 o4 o5 o6 o7",
+                                              names, diag);
     }
     if (status == VTA_OK) {
         status = vtac_flow_replace(work, &item, w.nodes.items, w.nodes.count, names, diag);

@@ -82,9 +82,15 @@ static vta_status import_piece(vtac_flow_work *w, const vtac_flow_node *item, vt
     at.scope = scope;
     b->im->origin = item->origin;
     Onnx__NodeProto *nodes[] = {item->node};
-    const vta_status status = vtac_import_nodes(b->im, &at, nodes, 1, diag);
-    return status == VTA_INVALID || status == VTA_UNSUPPORTED || status == VTA_RANGE ? refuse_size(diag)
-                                                                                     : status;
+    vta_diag why = {0}; /* it speaks of a piece, of which the model knows nothing */
+    const vta_status status = vtac_import_nodes(b->im, &at, nodes, 1, &why);
+    if (status == VTA_INVALID || status == VTA_UNSUPPORTED || status == VTA_RANGE) {
+        return refuse_size(diag);
+    }
+    if (status != VTA_OK) {
+        *diag = why;
+    }
+    return status;
 }
 
 static vta_status check_piece(const vtac_graph *graph, uint32_t first_node, vta_diag *diag)

@@ -44,6 +44,16 @@ bool vtac_words_has(const vtac_words *w, size_t input)
     return input < node->n_input && vtac_proto_text(node->input[input])[0] != '\0';
 }
 
+void vtac_words_input(vtac_words *w, const char *word, size_t input)
+{
+    if (vtac_words_has(w, input)) {
+        vtac_words_set(w, word, w->item->node->input[input]);
+        return;
+    }
+    w->missing = w->missing == 0 ? input + 1 : w->missing;
+    w->make.failed = true;
+}
+
 int64_t vtac_words_int(const vtac_words *w, const char *name, int64_t otherwise)
 {
     const Onnx__AttributeProto *attr = vtac_proto_attr(w->item->node, name);

@@ -27,6 +27,7 @@ typedef struct vtac_words {
         char *name;
     } names[VTAC_WORDS_NAMES];
     uint32_t name_count;
+    size_t missing; /* the first input that is needed and not there, from 1; 0: none */
 } vtac_words;
 
 /* Makes nodes of a text, of which `format` is printf's. */
@@ -35,8 +36,9 @@ __attribute__((format(printf, 2, 3))) void vtac_say(vtac_words *w, const char *f
 /* The last node is of another domain. */
 void vtac_words_domain(vtac_words *w, const char *domain);
 
-/* A word for a value, in the place of what it was: one that is there, an input of the operator. */
+/* A word for a value, in the place of what it was: one that is there; an input that the operator needs. */
 void vtac_words_set(vtac_words *w, const char *word, char *name);
+void vtac_words_input(vtac_words *w, const char *word, size_t input);
 bool vtac_words_has(const vtac_words *w, size_t input);
 char *vtac_words_name(const vtac_words *w, const char *word); /* NULL: none */
 
