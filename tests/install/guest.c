@@ -7,6 +7,8 @@
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <fcntl.h>
+#include <linux/dma-buf.h>
+#include <linux/udmabuf.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
@@ -15,6 +17,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -409,6 +413,62 @@ static void options(const char *path, const char *uri)
     CHECK(atomic_load(&lines) == before);
 }
 
+/* ---- memory that a descriptor stands for: a dma-buf where the kernel makes such, else a file of memory */
+
+static int buffer_of(size_t bytes, bool *is_dma)
+{
+    const int memory = memfd_create("guest", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    CHECK(memory >= 0 && ftruncate(memory, (off_t)bytes) == 0 &&
+          fcntl(memory, F_ADD_SEALS, F_SEAL_SHRINK) == 0);
+    const int device = open("/dev/udmabuf", O_RDWR | O_CLOEXEC);
+    const struct udmabuf_create how = {
+        .memfd = (uint32_t)memory, .flags = UDMABUF_FLAGS_CLOEXEC, .size = bytes};
+    const int buffer = device >= 0 ? ioctl(device, UDMABUF_CREATE, &how) : -1;
+    *is_dma = buffer >= 0;
+    if (device >= 0) {
+        (void)close(device);
+    }
+    if (buffer < 0) {
+        return memory;
+    }
+    (void)close(memory);
+    return buffer;
+}
+
+/* The processor's use of a dma-buf begins and ends. */
+static void sync_buffer(int buffer, bool is_dma, uint64_t flags)
+{
+    const struct dma_buf_sync sync = {.flags = flags | DMA_BUF_SYNC_RW};
+    CHECK(!is_dma || ioctl(buffer, DMA_BUF_IOCTL_SYNC, &sync) == 0);
+}
+
+static void mapped(vta_model *model)
+{
+    results want[2] = {expected(model, 8), expected(model, 9)};
+    const vta_tensor_info in = vta_model_input(model, 0), out = vta_model_output(model, 0);
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    const size_t at = (in.bytes + 63) / 64 * 64, bytes = (at + out.bytes + page - 1) / page * page;
+    bool is_dma;
+    const int buffer = buffer_of(bytes, &is_dma);
+    char *map = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, buffer, 0);
+    CHECK(map != MAP_FAILED);
+    CHECK(vta_model_bind_input(model, 0, map, in.bytes, &diag) == VTA_OK);
+    CHECK(vta_model_bind_output(model, 0, map + at, out.bytes, &diag) == VTA_OK);
+    for (uint32_t round = 0; round < 2; round++) {
+        sync_buffer(buffer, is_dma, DMA_BUF_SYNC_START);
+        fill(&in, map, 8 + round);
+        CHECK(vta_model_run(model, &diag) == VTA_OK);
+        CHECK(memcmp(map + at, want[round].data, out.bytes) == 0);
+        sync_buffer(buffer, is_dma, DMA_BUF_SYNC_END);
+        free(want[round].data);
+    }
+    CHECK(vta_model_bind_input(model, 0, NULL, 0, &diag) == VTA_OK);
+    CHECK(vta_model_bind_output(model, 0, NULL, 0, &diag) == VTA_OK);
+    (void)munmap(map, bytes);
+    (void)close(buffer);
+    (void)printf("guest: bound to %s\n", is_dma ? "a dma-buf" : "a file of memory; no /dev/udmabuf here");
+}
+
 int main(int argc, char **argv)
 {
     if (argc != 5) {
@@ -421,6 +481,7 @@ int main(int argc, char **argv)
     options(paths[0], argv[1]);
     vta_model *model = load(paths[0], &how);
     started(model);
+    mapped(model);
     descriptors_close_on_exec();
     signals_are_ours();
     forked(model);
