@@ -7,7 +7,9 @@ import ctypes
 import gc
 import os
 import select
+import signal
 import sys
+import threading
 
 import vta
 
@@ -216,6 +218,29 @@ if uri == "fsim":
         assert found and all("kernel" in record and "point" in record for record in found), found
     assert vta.compile("adq.onnx", "ad.so", target="vta", tuned="ad.jsonl")["steps"] > 0
     assert "none.onnx" in str(raises(vta.Error, vta.tune, "none.onnx"))
+    # Progress and notes; what they raise, Ctrl-C too, ends the work and comes out, and leaves no file.
+    stages, notes = [], []
+    vta.compile("ic.onnx", "again.so", progress=lambda *at: stages.append(at), notes=notes.append)
+    assert len(stages) > 20 and all(done <= total or total == 0 for _, _, done, total in stages) and notes == []
+    vta.quantize("ad.onnx", "adq.onnx", notes=notes.append)
+    assert notes and "made-up" in notes[0] and not any("\n" in line for line in notes), notes
+    def ends(at):
+        raise ZeroDivisionError(at)
+    for how, error in ((lambda *at: ends(at), ZeroDivisionError), (lambda *at: True, vta.Interrupted),
+                       (lambda *at: os.kill(os.getpid(), signal.SIGINT), KeyboardInterrupt)):
+        try:
+            vta.compile("ic.onnx", "ended.so", progress=how)
+            raise AssertionError(error)
+        except error:
+            pass
+        assert not os.path.exists("ended.so")
+    pool = [threading.Thread(target=vta.compile, args=("ic.onnx", "thread%d.so" % i)) for i in range(2)]
+    for thread in pool:
+        thread.start()
+    for thread in pool:
+        thread.join()
+    assert open("thread0.so", "rb").read() == open("thread1.so", "rb").read() == open("again.so", "rb").read()
+    assert "'board'" in str(raises(vta.InvalidError, vta.vtac, "board", dir="b"))
     assert "resnet18" in vta.vtac("zoo", "list") and raises(vta.Error, vta.verify, "no such folder")
 
 # A callback that throws: it comes out of the load.

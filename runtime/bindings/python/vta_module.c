@@ -801,10 +801,86 @@ static PyType_Spec device_spec = {"vta._vta.Device", sizeof(device_object), 0, P
 static PyType_Spec model_spec = {"vta._vta.Model", sizeof(model_object), 0,
                                  Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, model_slots};
 
-static PyMethodDef functions[] = {
-    {"dlpack", make_dlpack, METH_VARARGS, NULL}, {"take", take_dlpack, METH_O, NULL},
-    {"address", address_of, METH_O, NULL},       {"version", version, METH_NOARGS, NULL},
-    {"status", status_name, METH_O, NULL},       {NULL, NULL, 0, NULL}};
+/* ---- what libvtac calls (vtac.h), for vta/_compiler.py: functions of C, so that what a signal raises comes
+ * to be here and not on the way in. `context` is a list: who asks for progress, who takes notes, and what one
+ * of them has raised; each may be None. */
+
+enum { PROGRESS, NOTES, RAISED };
+
+static int is_over(PyObject *list)
+{
+    return PyList_GetItem(list, RAISED) != Py_None;
+}
+
+static void keep_raised(PyObject *list)
+{
+    PyObject *type, *value, *trace;
+    PyErr_Fetch(&type, &value, &trace);
+    PyErr_NormalizeException(&type, &value, &trace);
+    if (trace != NULL) {
+        (void)PyException_SetTraceback(value, trace);
+    }
+    (void)PyList_SetItem(list, RAISED, value);
+    Py_XDECREF(type);
+    Py_XDECREF(trace);
+}
+
+static int compiler_at(void *context, const char *stage, const char *item, unsigned done, unsigned total)
+{
+    const PyGILState_STATE state = PyGILState_Ensure();
+    PyObject *list = context;
+    PyObject *result = NULL;
+    int ends = is_over(list);
+    if (!ends && PyErr_CheckSignals() == 0 && PyList_GetItem(list, PROGRESS) != Py_None) {
+        PyObject *where = text_of(stage), *what = text_of(item);
+        result = where != NULL && what != NULL
+                     ? PyObject_CallFunction(PyList_GetItem(list, PROGRESS), "OOII", where, what, done, total)
+                     : NULL;
+        Py_XDECREF(where);
+        Py_XDECREF(what);
+    }
+    if (PyErr_Occurred() != NULL) {
+        keep_raised(list);
+        ends = 1;
+    }
+    ends = ends || result == Py_True;
+    Py_XDECREF(result);
+    PyGILState_Release(state);
+    return ends;
+}
+
+static void compiler_say(void *context, const char *line)
+{
+    const PyGILState_STATE state = PyGILState_Ensure();
+    PyObject *list = context;
+    if (!is_over(list) && PyList_GetItem(list, NOTES) != Py_None) {
+        PyObject *text = text_of(line);
+        PyObject *result =
+            text != NULL ? PyObject_CallFunction(PyList_GetItem(list, NOTES), "O", text) : NULL;
+        if (result == NULL) {
+            keep_raised(list);
+        }
+        Py_XDECREF(result);
+        Py_XDECREF(text);
+    }
+    PyGILState_Release(state);
+}
+
+static PyObject *compiler_calls(PyObject *self, PyObject *none)
+{
+    (void)self;
+    (void)none;
+    return Py_BuildValue("NN", PyLong_FromVoidPtr((void *)(uintptr_t)compiler_at),
+                         PyLong_FromVoidPtr((void *)(uintptr_t)compiler_say));
+}
+
+static PyMethodDef functions[] = {{"dlpack", make_dlpack, METH_VARARGS, NULL},
+                                  {"take", take_dlpack, METH_O, NULL},
+                                  {"address", address_of, METH_O, NULL},
+                                  {"version", version, METH_NOARGS, NULL},
+                                  {"status", status_name, METH_O, NULL},
+                                  {"compiler_calls", compiler_calls, METH_NOARGS, NULL},
+                                  {NULL, NULL, 0, NULL}};
 static PyModuleDef module_def = {
     .m_base = PyModuleDef_HEAD_INIT, .m_name = "vta._vta", .m_size = -1, .m_methods = functions};
 

@@ -62,34 +62,20 @@ def vtac(verb, *operands, progress=None, notes=None, **options):
     answers: as Python's objects where `json=True` is among them, else as text. What it refuses is raised. `progress(stage,
     item, done, total)` is called before each piece of work, `notes(line)` with what is said beside the answer; what they
     raise ends the work and comes out of the call, Ctrl-C too, and a `progress` that returns True ends it by `vta.Interrupted`."""
-    raised = []
-
-    def at(_, stage, item, done, total):
-        try:
-            return 1 if raised or (progress is not None and progress(os.fsdecode(stage), os.fsdecode(item), done, total) is True) else 0
-        except BaseException as error:  # KeyboardInterrupt among them
-            raised.append(error)
-            return 1
-
-    def say(_, line):
-        try:
-            if notes is not None and not raised:
-                notes(os.fsdecode(line))
-        except BaseException as error:
-            raised.append(error)
-
     library = _library()
     words = _array([verb, *_words(options), "--", *map(os.fspath, operands)])
-    how = _Options(size=ctypes.sizeof(_Options), say=_SAY(say), at=_AT(at))
+    from . import _error, _vta
+
+    at, say = _vta.compiler_calls()
+    state = [progress, notes, None]
+    how = _Options(size=ctypes.sizeof(_Options), say=_SAY(say), at=_AT(at), context=id(state))
     answer = ctypes.c_void_p()
     status = library.libvtac_verb(words, ctypes.byref(how), ctypes.byref(answer))
     text = os.fsdecode(ctypes.string_at(answer.value)) if answer.value else ""
     library.libvtac_free(answer)
-    if raised:
-        raise raised[0]
+    if state[2] is not None:
+        raise state[2]
     if status != 0:
-        from . import _error
-
         raise _error(status, text)
     return _json.loads(text) if options.get("json") else text
 
