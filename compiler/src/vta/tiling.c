@@ -15,10 +15,10 @@
 #include "vta/str.h"
 
 enum { CHOICES = 40, MAX_SLOTS = 64, ACC_SLOTS = 4, OTHER_SLOTS = 4 };
-enum { PARAM_BLOCKS = 16 };   /* whose parameters are loaded together */
-enum { MOST_ROW_STEP = 255 }; /* of DEPTHWISE */
-enum { SUM_PASSES = 5 };      /* of the ALU: requantize, twice times a factor, add, requantize */
-enum { MOST_KINDS = 4 };      /* of pieces of means: whole, cut short below, to the right, both */
+enum { PARAM_BLOCKS = 16, WIDE_BLOCKS = 8 }; /* whose parameters are loaded together */
+enum { MOST_ROW_STEP = 255 };                /* of DEPTHWISE */
+enum { SUM_PASSES = 5 }; /* of the ALU: requantize, twice times a factor, add, requantize */
+enum { MOST_KINDS = 4 }; /* of pieces of means: whole, cut short below, to the right, both */
 
 /* Sizes of pieces when `total` is cut into ever more of them, largest first. */
 typedef struct choices {
@@ -136,7 +136,8 @@ static bool complete(const conv *c, tiling *t)
                   : c->lanes ? t->group / m->ro * pieces
                              : t->group * steps;
     t->acc_size = made_rows * made_cols * t->group;
-    const int64_t together = most(1, least(PARAM_BLOCKS, m->acc / 32) / t->group);
+    const int64_t blocks = c->layer->wide ? WIDE_BLOCKS : PARAM_BLOCKS;
+    const int64_t together = most(1, least(blocks, m->acc / 32) / t->group);
     t->param_groups = conv_is_mean(c) ? out_groups : least(out_groups, together);
     t->param_size = c->record * (conv_is_mean(c) ? c->pairs : t->group * t->param_groups);
     t->param_slots = least(ceil_div(out_groups, t->param_groups), most(2, m->acc / 8 / t->param_size));
