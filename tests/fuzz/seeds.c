@@ -10,6 +10,7 @@
 
 #include "../compiler/build_model.h"
 #include "vta/file.h"
+#include "vtac/flow.h"
 #include "vtac/onnx.h"
 
 static const char *folder;
@@ -37,7 +38,7 @@ static bool imports(model *m)
     return ok;
 }
 
-enum { F32 = 1, U8 = 2, I8 = 3, I32 = 6, I64 = 7, BOOL = 9 }; /* of TensorProto.DataType */
+enum { F32 = 1, U8 = 2, I8 = 3, I32 = 6, I64 = 7, TEXT = 8, BOOL = 9 }; /* of TensorProto.DataType */
 
 /* `inputs` values of one type and shape through one node; written where it imports, or in any case. */
 static bool try_operator(const char *op, const char *domain, uint32_t inputs, int32_t type, size_t rank,
@@ -111,6 +112,89 @@ static void every_composition(void)
             (void)try_operator(made->name, made->domain, 3, F32, 3, shape, true);
             (void)try_operator(made->name, made->domain, 7, F32, 3, open_shape, true);
         }
+    }
+}
+
+/* A graph of one node, for a body: inputs and outputs by name, all floats of no declared shape. */
+static Onnx__GraphProto *body_of(const char *op, const char *ins, const char *outs)
+{
+    Onnx__GraphProto *graph = build_alloc(sizeof *graph);
+    onnx__graph_proto__init(graph);
+    graph->name = build_string("body");
+    (void)add_node(graph, op, ins, outs);
+    return graph;
+}
+
+/* What is done by instructions alone: those with bodies here, the others of what they may take. */
+static void every_instruction(void)
+{
+    static const int32_t types[] = {F32, BOOL, I64, TEXT};
+    static const char *const bodies[] = {"If", "Loop", "Scan", "Scan", "SequenceMap"};
+    for (uint32_t i = 0; vtac_flow_only_get(i).name != NULL; i++) {
+        for (size_t t = 0; t < sizeof types / sizeof types[0]; t++) {
+            for (uint32_t inputs = 0; inputs < 4; inputs++) {
+                (void)try_operator(vtac_flow_only_get(i).name, "", inputs, types[t], 1, open_rows, false);
+            }
+        }
+        /* of a sequence */
+        model m;
+        model_init(&m, 24);
+        APPEND(m.graph.input, m.graph.n_input, value_info("x", F32, 2, open_rows));
+        APPEND(m.graph.input, m.graph.n_input, value_info("i", I64, 0, NULL));
+        (void)add_node(&m.graph, "SequenceConstruct", "x x", "s");
+        (void)add_node(&m.graph, vtac_flow_only_get(i).name, "s i", "y");
+        add_output(&m.graph, "y");
+        write_seed(&m, vtac_flow_only_get(i).name);
+        build_free();
+    }
+    for (size_t i = 0; i < sizeof bodies / sizeof bodies[0]; i++) {
+        const bool branches = i == 0;
+        const bool old = i == 3;
+        model m;
+        model_init(&m, old ? 8 : 24);
+        APPEND(m.graph.input, m.graph.n_input, value_info("x", F32, 2, open_rows));
+        APPEND(m.graph.input, m.graph.n_input, value_info("c", BOOL, 0, NULL));
+        APPEND(m.graph.input, m.graph.n_input, value_info("n", I64, 0, NULL));
+        (void)add_node(&m.graph, i == 4 ? "SequenceConstruct" : "Identity", i == 4 ? "x x" : "x", "s");
+        Onnx__NodeProto *node = add_node(&m.graph, bodies[i],
+                                         branches ? "c"
+                                         : i == 1 ? "n c s"
+                                         : old    ? "_ s s"
+                                         : i == 2 ? "s s"
+                                                  : "s",
+                                         i == 2 || i == 3 ? "y z" : "y");
+        Onnx__GraphProto *body = i == 1   ? body_of("Add", "a x", "b")
+                                 : i < 1  ? body_of("Neg", "x", "b")
+                                 : i == 4 ? body_of("Neg", "a", "b")
+                                          : body_of("Add", "a e", "b");
+        if (i == 1) {
+            (void)add_node(body, "Not", "go", "on");
+            APPEND(body->input, body->n_input, value_info("t", I64, 0, NULL));
+            APPEND(body->input, body->n_input, value_info("go", BOOL, 0, NULL));
+            add_output(body, "on");
+        }
+        if (i > 0) {
+            APPEND(body->input, body->n_input, value_info("a", F32, 0, NULL));
+        }
+        if (i == 2 || i == 3) {
+            APPEND(body->input, body->n_input, value_info("e", F32, 0, NULL));
+            add_output(body, "b");
+            set_int(node, "num_scan_inputs", 1);
+        }
+        add_output(body, "b");
+        set_graph(node, branches ? "then_branch" : "body", body);
+        if (branches) {
+            Onnx__GraphProto *other = body_of("Relu", "x", "o");
+            add_output(other, "o");
+            set_graph(node, "else_branch", other);
+        }
+        add_output(&m.graph, "y");
+        if (!imports(&m)) {
+            (void)fprintf(stderr, "seed %s %zu does not import\n", bodies[i], i);
+            exit(1);
+        }
+        write_seed(&m, bodies[i]);
+        build_free();
     }
 }
 
@@ -193,6 +277,7 @@ int main(int argc, char **argv)
     folder = argv[1];
     every_operator();
     every_composition();
+    every_instruction();
     special_operators();
     (void)printf("%u models\n", written);
     return 0;

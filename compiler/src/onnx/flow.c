@@ -423,6 +423,11 @@ static vta_status build_model(vtac_flow_builder *b, vta_diag *diag)
     if (at.scope == NULL || vta_vec_push(&b->values, &none) == NULL) {
         return vtac_flow_no_memory(diag);
     }
+    for (size_t i = 0; i < graph->n_input + graph->n_value_info; i++) {
+        const Onnx__ValueInfoProto *info =
+            i < graph->n_input ? graph->input[i] : graph->value_info[i - graph->n_input];
+        VTA_TRY(vtac_scope_set(&b->declared, vtac_proto_text(info->name), (vtac_value_id)(i + 1), diag));
+    }
     VTA_TRY(vtac_flow_new_block(b, &number, diag));
     VTA_TRY(vtac_flow_import_constants(b, &at, graph, diag));
     VTA_TRY(vtac_flow_import_ends(b, &at, number, diag));
@@ -448,6 +453,7 @@ vta_status vtac_import_flow(vtac_importer *im, vta_diag *diag)
         free(scope);
     }
     vta_vec_free(&b.scopes);
+    free(b.declared.slots);
     vta_vec_free(&b.values);
     vta_vec_free(&b.seg_inputs);
     vta_vec_free(&b.seg_slots);

@@ -37,6 +37,8 @@ typedef struct vtac_flow_builder {
     vta_vec seg_inputs, seg_slots; /* of uint32_t: graph inputs of the open one, their slots */
     uint32_t depth;
     uint32_t words; /* that flow_words.c made */
+    vtac_scope
+        declared; /* names to numbers of the model's declared values, from 1: inputs, then the others */
 } vtac_flow_builder;
 
 /* One instruction of a row of vta/flow.def: its words and its outputs' kinds and types. */
@@ -164,7 +166,9 @@ bool vtac_flow_casts_text(const vtac_flow_builder *b, const vtac_flow_node *item
 vta_status vtac_flow_give_text_cast(vtac_flow_work *w, const vtac_flow_node *item, vtac_dtype to,
                                     vta_diag *diag);
 
-/* flow_rows.c: of an input, what stands at each place of its first axis, where that is known. */
+/* flow_rows.c: the shape that the model declares for a value, NULL: none; of an input, what stands at each
+ * place of its first axis, where that is known. */
+const Onnx__TensorShapeProto *vtac_flow_declared(const vtac_flow_builder *b, const char *name);
 bool vtac_flow_row_type(const vtac_flow_builder *b, const vtac_flow_node *item, size_t i, vtac_type *out);
 void vtac_flow_set_row(vtac_flow_builder *b, const vtac_flow_node *item, size_t output, const vtac_type *row);
 

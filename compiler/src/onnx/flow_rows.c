@@ -9,32 +9,39 @@
 #include <stdio.h>
 #include <string.h>
 
-static bool declared_row(Onnx__ValueInfoProto *const *infos, size_t count, const char *name, vtac_type *out)
+const Onnx__TensorShapeProto *vtac_flow_declared(const vtac_flow_builder *b, const char *name)
 {
-    for (size_t i = 0; i < count; i++) {
-        const Onnx__TypeProto *type = infos[i]->type;
-        if (strcmp(vtac_proto_text(infos[i]->name), name) != 0 || type == NULL ||
-            type->value_case != ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE || type->tensor_type->shape == NULL ||
-            type->tensor_type->shape->n_dim < 1 || type->tensor_type->shape->n_dim > VTAC_MAX_RANK) {
-            continue;
-        }
-        const Onnx__TensorShapeProto *shape = type->tensor_type->shape;
-        out->rank = (uint32_t)shape->n_dim - 1;
-        bool fixed = true;
-        for (uint32_t k = 0; k < out->rank; k++) {
-            out->dim[k] = shape->dim[k + 1]->dim_value;
-            fixed = fixed && out->dim[k] > 0 &&
-                    shape->dim[k + 1]->value_case == ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_VALUE;
-        }
-        return fixed;
+    const Onnx__GraphProto *graph = b->im->model->graph;
+    vtac_value_id number = 0;
+    if (!vtac_scope_get(&b->declared, name, &number) || number == 0) {
+        return NULL;
     }
-    return false;
+    const Onnx__ValueInfoProto *info =
+        number <= graph->n_input ? graph->input[number - 1] : graph->value_info[number - 1 - graph->n_input];
+    const Onnx__TypeProto *type = info->type;
+    return type != NULL && type->value_case == ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE ? type->tensor_type->shape
+                                                                                   : NULL;
+}
+
+static bool declared_row(const Onnx__TensorShapeProto *shape, vtac_type *out)
+{
+    if (shape == NULL || shape->n_dim < 1 || shape->n_dim > VTAC_MAX_RANK) {
+        return false;
+    }
+    out->rank = (uint32_t)shape->n_dim - 1;
+    bool fixed = true;
+    for (uint32_t k = 0; k < out->rank; k++) {
+        const Onnx__TensorShapeProto__Dimension *dim = shape->dim[k + 1];
+        out->dim[k] = dim->dim_value;
+        fixed = fixed && dim->dim_value > 0 &&
+                dim->value_case == ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_VALUE;
+    }
+    return fixed;
 }
 
 bool vtac_flow_row_type(const vtac_flow_builder *b, const vtac_flow_node *item, size_t i, vtac_type *out)
 {
     const vtac_flow_value *v = vtac_flow_input(b, item, i);
-    const Onnx__GraphProto *graph = b->im->model->graph;
     if (v == NULL || v->kind != VTA_FLOW_TENSOR) {
         return false;
     }
@@ -49,9 +56,7 @@ bool vtac_flow_row_type(const vtac_flow_builder *b, const vtac_flow_node *item, 
         return true;
     }
     *out = (vtac_type){.dtype = v->dtype};
-    return item->at.caller == NULL &&
-           (declared_row(graph->input, graph->n_input, item->node->input[i], out) ||
-            declared_row(graph->value_info, graph->n_value_info, item->node->input[i], out));
+    return item->at.caller == NULL && declared_row(vtac_flow_declared(b, item->node->input[i]), out);
 }
 
 void vtac_flow_set_row(vtac_flow_builder *b, const vtac_flow_node *item, size_t output, const vtac_type *row)

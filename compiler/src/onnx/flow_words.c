@@ -68,31 +68,15 @@ double vtac_words_float(const vtac_words *w, const char *name, double otherwise)
     return attr != NULL ? (double)attr->f : otherwise;
 }
 
-static int declared_rank(Onnx__ValueInfoProto *const *infos, size_t count, const char *name)
-{
-    for (size_t i = 0; i < count; i++) {
-        const Onnx__TypeProto *type = infos[i]->type;
-        if (strcmp(vtac_proto_text(infos[i]->name), name) == 0 && type != NULL &&
-            type->value_case == ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE && type->tensor_type->shape != NULL) {
-            return (int)type->tensor_type->shape->n_dim;
-        }
-    }
-    return -1;
-}
-
 int vtac_words_rank(const vtac_words *w, size_t input)
 {
     const vtac_flow_value *v = vtac_flow_input(w->w->b, w->item, input);
-    const Onnx__GraphProto *graph = w->w->b->im->model->graph;
     if (v != NULL && v->known) {
         return (int)v->type.rank;
     }
-    if (!vtac_words_has(w, input)) {
-        return -1;
-    }
-    const int rank = declared_rank(graph->input, graph->n_input, w->item->node->input[input]);
-    return rank >= 0 ? rank
-                     : declared_rank(graph->value_info, graph->n_value_info, w->item->node->input[input]);
+    const Onnx__TensorShapeProto *shape =
+        vtac_words_has(w, input) ? vtac_flow_declared(w->w->b, w->item->node->input[input]) : NULL;
+    return shape != NULL ? (int)shape->n_dim : v != NULL && v->has_row ? (int)v->row.rank + 1 : -1;
 }
 
 vtac_dtype vtac_words_dtype(const vtac_words *w, size_t input)
