@@ -108,8 +108,9 @@ typedef struct uop_cache {
     uint32_t top;         /* entries from here on have never been used */
     uint32_t open, close; /* what is left of the window that was given up last */
     struct {
-        uint32_t insn, sram, image, count; /* count 0: none */
+        uint32_t insn, sram, image, count, limit; /* count 0: none */
     } last_load;
+    uint32_t spare; /* the next LOAD's place in the stream, a nop until it is known; 0: none */
 } uop_cache;
 
 typedef struct buffer_record {

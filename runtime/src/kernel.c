@@ -9,7 +9,10 @@
  * the oldest; it has room for several kernels, so that those that come next lie beside this one.
  *
  * Kernels first used one after the other lie side by side, in DRAM and in the scratchpad, and are loaded
- * together: the LOAD that went before is extended, as far as nobody has used that place since.
+ * together: the LOAD that went before is extended, as far as nobody has used that place since. The first one
+ * is short, because the stream begins with it. While the second half of one is being used, the next one has
+ * its place already, as long as there is room that nobody has used: so it is over before its first kernel is
+ * needed.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +22,8 @@
 
 enum {
     LOAD_LIMIT =
-        256, /* micro-ops that one LOAD brings for several kernels: more would delay the first of them */
+        64, /* micro-ops that one LOAD brings for several kernels: more would delay the first of them */
+    FIRST_LIMIT = 32,
     WINDOW_SHARE = 32 /* of the scratchpad, at least, is given up at a time */
 };
 
@@ -297,38 +301,67 @@ static vta_status encode_load(vta_stream *stream, uint32_t sram, uint32_t image,
     return vta_insn_encode(&stream->config, &insn, word, &stream->diag);
 }
 
+/* Has no instruction behind `insn` used the kernel's place? */
+static bool is_free_since(const uop_cache *cache, const kernel_record *kernel, uint32_t insn)
+{
+    bool is_free = true;
+    for (uint32_t i = 0; is_free && i < kernel->count; i++) {
+        is_free = cache->used[kernel->sram + i] <= insn;
+    }
+    return is_free;
+}
+
 /* May the LOAD that went before bring this kernel, too? */
 static bool can_extend(const uop_cache *cache, const kernel_record *kernel)
 {
-    bool can = cache->last_load.count > 0 && cache->last_load.count + kernel->count <= LOAD_LIMIT &&
-               kernel->sram == cache->last_load.sram + cache->last_load.count &&
-               kernel->image == cache->last_load.image + cache->last_load.count;
-    for (uint32_t i = 0; can && i < kernel->count; i++) {
-        can = cache->used[kernel->sram + i] <= cache->last_load.insn;
+    return cache->last_load.count > 0 && cache->last_load.count + kernel->count <= cache->last_load.limit &&
+           kernel->sram == cache->last_load.sram + cache->last_load.count &&
+           kernel->image == cache->last_load.image + cache->last_load.count &&
+           is_free_since(cache, kernel, cache->last_load.insn);
+}
+
+/* A nop without the tokens of a manual stream: those are the caller's instruction's. */
+static vta_status append_nop(vta_stream *stream)
+{
+    const uint32_t flags = stream->flags;
+    stream->flags = 0;
+    VTA_TRY(vta_order_nop(stream, COMPUTE_LINE, (instant){0}, NULL));
+    stream->flags = flags;
+    return VTA_OK;
+}
+
+/* Where a LOAD begins that brings this kernel: in the place that is kept for it, or here. */
+static vta_status begin_load(vta_stream *stream, const kernel_record *kernel)
+{
+    uop_cache *cache = &stream->uops;
+    const bool first = cache->last_load.limit == 0;
+    const bool kept = cache->spare > 0 && is_free_since(cache, kernel, cache->spare);
+    if (!kept) {
+        VTA_TRY(append_nop(stream));
     }
-    return can;
+    cache->last_load.insn = kept ? cache->spare : stream->count - 1;
+    cache->last_load.sram = kernel->sram;
+    cache->last_load.image = kernel->image;
+    cache->last_load.count = 0;
+    cache->last_load.limit = first ? FIRST_LIMIT : LOAD_LIMIT;
+    cache->spare = 0;
+    return VTA_OK;
 }
 
 static vta_status load(vta_stream *stream, const kernel_record *kernel)
 {
     uop_cache *cache = &stream->uops;
-    vta_word word;
-    if (can_extend(cache, kernel)) {
-        cache->last_load.count += kernel->count;
-        VTA_TRY(encode_load(stream, cache->last_load.sram, cache->last_load.image, cache->last_load.count,
-                            &word));
-        stream->words[cache->last_load.insn] = word;
-        return VTA_OK;
+    if (!can_extend(cache, kernel)) {
+        VTA_TRY(begin_load(stream, kernel));
     }
-    const uint32_t flags = stream->flags; /* those of a manual stream are the caller's instruction's */
-    stream->flags = 0;
-    VTA_TRY(encode_load(stream, kernel->sram, kernel->image, kernel->count, &word));
-    VTA_TRY(vta_order_append(stream, COMPUTE_LINE, word, (instant){0}, NULL));
-    stream->flags = flags;
-    cache->last_load.insn = stream->count - 1;
-    cache->last_load.sram = kernel->sram;
-    cache->last_load.image = kernel->image;
-    cache->last_load.count = kernel->count;
+    cache->last_load.count += kernel->count;
+    VTA_TRY(encode_load(stream, cache->last_load.sram, cache->last_load.image, cache->last_load.count,
+                        &stream->words[cache->last_load.insn]));
+    const bool room = cache->top + LOAD_LIMIT <= stream->config.depth[VTA_MEM_UOP];
+    if (room && cache->spare == 0 && cache->last_load.count >= cache->last_load.limit / 2) {
+        VTA_TRY(append_nop(stream));
+        cache->spare = stream->count - 1;
+    }
     return VTA_OK;
 }
 

@@ -32,7 +32,8 @@ enum {
     PIPE_QUEUE = 4,
     LOAD_QUEUE = 3,
     WRITES_IN_FLIGHT = 16, /* bursts: LOG_FLIGHT of vta_axi_write.v */
-    UOP_LOAD = 256,        /* micro-ops that one LOAD brings at most */
+    UOP_LOAD = 64,         /* micro-ops that one LOAD brings at most */
+    FIRST_UOP_LOAD = 32,
     GRANULES = 2048,
     BANKS = 4,
     INSN_BYTES = 16,
@@ -94,11 +95,13 @@ typedef struct model {
         uint64_t key;
         cycles at;
     } requants[REQUANT_KERNELS]; /* the same for those of REQUANT, by a hash */
-    uint32_t uop_room;
-    cycles uop_end;
-    int64_t uops_left; /* that no LOAD has brought */
-    timing_deed now;   /* of the step at hand */
-    vta_vec deeds;     /* timing_deed, where shares are wanted */
+    struct {
+        int64_t limit, room; /* micro-ops that it brings at most; that it brings for kernels to come */
+        cycles end;
+    } uop_load, uop_next; /* the newest LOAD of micro-ops that is in use, and the one behind it */
+    int64_t uops_left;    /* that no LOAD has brought */
+    timing_deed now;      /* of the step at hand */
+    vta_vec deeds;        /* timing_deed, where shares are wanted */
     bool keep, failed;
 } model;
 
@@ -382,22 +385,37 @@ static cycles retire(model *t, cycles end)
     return t->retired;
 }
 
-/* Brings `count` micro-ops; returns when they are there. */
-static cycles load_uops(model *t, uint32_t count)
+/* A LOAD that brings `count` micro-ops and others with them. */
+static void begin_uops(model *t, int64_t count, int64_t limit)
 {
-    if (t->uop_room >= count) { /* the LOAD that went before brings them, too */
-        t->uop_room -= count;
-        return t->uop_end;
-    }
-    const int64_t brought = most(count, least(UOP_LOAD, t->uops_left));
+    const int64_t brought = most(count, least(limit, t->uops_left));
     const int64_t bytes = brought * VTA_UOP_BYTES;
     const cycles beats = paced(t, (cycles)ceil_div(bytes, least(VTA_UOP_BYTES * 2, t->m->beat)), bytes);
-    t->uops_left -= brought;
-    t->uop_room = UOP_LOAD > count ? UOP_LOAD - count : 0;
     const cycles issued = later(fetch(t), t->compute_issue + 1);
     const cycles start = later(issued, later(t->array_start, t->alu_start));
-    t->uop_end = read_all(t, &t->computing, start, (bursts){1, beats});
-    return t->uop_end;
+    t->uops_left -= brought;
+    t->uop_next.limit = limit;
+    t->uop_next.room = brought;
+    t->uop_next.end = read_all(t, &t->computing, start, (bursts){1, beats});
+}
+
+/* Brings `count` micro-ops; returns when they are there. The next LOAD begins when the newest is half used.
+ */
+static cycles load_uops(model *t, uint32_t count)
+{
+    if (t->uop_load.room < count) {
+        if (t->uop_next.room < count) {
+            begin_uops(t, count, t->uop_load.limit == 0 ? FIRST_UOP_LOAD : UOP_LOAD);
+        }
+        t->uops_left += t->uop_load.room; /* that it has not brought: no kernel is cut in two */
+        t->uop_load = t->uop_next;
+        t->uop_next.room = 0;
+    }
+    t->uop_load.room -= count;
+    if (t->uop_next.room == 0 && t->uop_load.room <= t->uop_load.limit / 2 && t->uops_left > 0) {
+        begin_uops(t, 1, UOP_LOAD);
+    }
+    return t->uop_load.end;
 }
 
 static cycles need_kernel(model *t, vta_kernel kernel, uint32_t count)
@@ -650,7 +668,7 @@ static bool model_init(model *t, const machine *m, const step_list *list, uint64
                  .computing.lead = COMPUTE_LEAD,
                  .log_page =
                      log2_of(least(m->config->elem_bytes[VTA_MEM_INP], m->config->elem_bytes[VTA_MEM_OUT]))};
-    t->page_count = (work_bytes >> t->log_page) + 1;
+    t->page_count = work_bytes > 0 ? (work_bytes >> t->log_page) + 1 : 0; /* 0: not laid out yet */
     const bool tracks =
         track_init(&t->inp, m->inp) && track_init(&t->wgt, m->wgt) && track_init(&t->out, m->acc);
     t->array_acc = calloc(GRANULES, sizeof *t->array_acc);
