@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # What the compiler says a layer takes against what the RTL counts for it, on small networks as well as on a large one: 9 layers
-# of 10 within a tenth, none further off than a quarter, each network within a twentieth. And each network as a whole in memories
+# of 10 within a tenth, none further off than a quarter, each network within a twentieth. Where one layer ends and the next
+# begins is known to a latency of the memory: what is off by no more than that is not held against a layer. And each network as a whole in memories
 # that reads and writes share, as fast as the bus, faster and slower.
 #
 # usage: predictions.py VTAC CLASSIFIER.onnx NETWORK_OF_THE_ZOO...
@@ -14,6 +15,7 @@ import tempfile
 
 VTAC = os.path.abspath(sys.argv[1])
 NEAR, FAR, WHOLE, SHARE = 0.10, 0.25, 0.05, 0.9
+LATENCY = 64  # of the memory at pynq, in cycles
 
 
 def vtac(*words):
@@ -54,16 +56,20 @@ def error_of(predicted, cycles):
     return predicted / cycles - 1
 
 
+def close(layer):
+    return abs(layer["predicted"] - layer["cycles"]) <= LATENCY
+
+
 def judge(name, layers):
     """Prints what is too far off; returns (layers, those that are near, whether all is well)."""
     good = len(layers) > 5
     errors = [error_of(layer["predicted"], layer["cycles"]) for layer in layers]
     for layer, error in zip(layers, errors):
-        if abs(error) > FAR:
+        if abs(error) > FAR and not close(layer):
             good = False
             print("%s: %s was to take %d cycles and took %d" % (name, layer["name"], layer["predicted"], layer["cycles"]))
     all_of_it = error_of(sum(layer["predicted"] for layer in layers), sum(layer["cycles"] for layer in layers))
-    near = sum(abs(error) < NEAR for error in errors)
+    near = sum(abs(error) < NEAR or close(layer) for layer, error in zip(layers, errors))
     print("%-14s %d of %d layers within %.0f %%, worst %+.1f %%, all %+.1f %%" % (
         name, near, len(layers), 100 * NEAR, 100 * max(errors, key=abs), 100 * all_of_it))
     return len(layers), near, good and abs(all_of_it) < WHOLE

@@ -225,11 +225,12 @@ static void decide_pool(const machine *m, const vtac_vta_region *region, uint32_
     uint64_t separate = pooled.cycles, joined = 0;
     for (uint32_t k = 0; k < who.count; k++) {
         plan apart, together;
+        trials all;
         const int64_t slice = d->block[region->layers[who.layer[k]].output];
         if (conv_plan(m, region, who.layer[k], &apart, NULL) != VTA_OK ||
             conv_plan_joined(m, region, who.layer[k], n, slice, &together, NULL) != VTA_OK ||
-            !windows_inside(&together.conv) || conv_refine(&apart, POOL_TRIALS, NULL) != VTA_OK ||
-            conv_refine(&together, POOL_TRIALS, NULL) != VTA_OK) {
+            !windows_inside(&together.conv) || conv_refine(&apart, POOL_TRIALS, &all, NULL) != VTA_OK ||
+            conv_refine(&together, POOL_TRIALS, &all, NULL) != VTA_OK) {
             return;
         }
         separate += apart.cycles;

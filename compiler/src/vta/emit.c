@@ -14,6 +14,7 @@
 enum { MOST_SLOTS = 64 };
 typedef struct slots {
     int64_t first, size, count; /* entries of the first slot; how many slots */
+    int64_t start, end;         /* the slot that is filled first; the entry behind the last that was used */
     int64_t key[MOST_SLOTS];    /* -1: nothing */
     uint64_t used[MOST_SLOTS];
     uint64_t clock;
@@ -21,7 +22,7 @@ typedef struct slots {
 
 static void slots_init(slots *s, int64_t first, int64_t size, int64_t count)
 {
-    *s = (slots){.first = first, .size = size, .count = least(count, MOST_SLOTS)};
+    *s = (slots){.first = first, .size = size, .count = least(count, MOST_SLOTS), .end = first};
     for (int64_t i = 0; i < s->count; i++) {
         s->key[i] = -1;
     }
@@ -39,7 +40,20 @@ static int64_t slots_take(slots *s, int64_t key, bool *present)
     found = found >= 0 ? found : oldest;
     s->key[found] = key;
     s->used[found] = ++s->clock;
-    return s->first + found * s->size;
+    const int64_t at = s->first + (found + s->start) % s->count * s->size;
+    s->end = at + s->size;
+    return at;
+}
+
+/* Begins behind entry `taken`, which the layer before may still need: behind it if all slots fit there, else
+ * with the slot that is. */
+static void slots_behind(slots *s, int64_t taken, int64_t depth)
+{
+    if (taken + s->count * s->size <= depth) {
+        s->first = taken;
+        return;
+    }
+    s->start = ceil_div(most(taken - s->first, 0), s->size) % s->count;
 }
 
 typedef struct emitter {
@@ -48,10 +62,11 @@ typedef struct emitter {
     const constants *at;
     step_list *list;
     slots inp, wgt, params;
-    int64_t others;  /* tiles of a joined sum's other operand, or of a pool, so far */
-    int64_t *chunks; /* WGT elements before chunk group · parts + part, owned */
-    int64_t pieces;  /* so far */
-    vta_uop *uops;   /* room for a kernel, owned */
+    int64_t others;       /* tiles of a joined sum's other operand, or of a pool, so far */
+    int64_t *chunks;      /* WGT elements before chunk group · parts + part, owned */
+    int64_t pieces;       /* so far */
+    int64_t sums, turned; /* where the slots of sums begin, and the one that is filled first */
+    vta_uop *uops;        /* room for a kernel, owned */
 } emitter;
 
 /* A piece of work: a tile for a group of output blocks, and where it lies. */
@@ -116,19 +131,16 @@ static vta_status time_tiling(const plan *p, const tiling *t, uint64_t *cycles, 
 
 enum { MOST_WAYS = 64 };
 
-vta_status conv_refine(plan *p, uint32_t room, vta_diag *diag)
+vta_status conv_refine(plan *p, uint32_t room, trials *all, vta_diag *diag)
 {
-    enum { MOST_TRIALS = 32 };
-    tiling trials[MOST_TRIALS];
-    uint32_t count;
     uint64_t best = UINT64_MAX;
-    VTA_TRY(tiling_choose(&p->conv, trials, room < MOST_TRIALS ? room : MOST_TRIALS, &count, diag));
-    for (uint32_t i = 0; i < count; i++) {
-        uint64_t cycles;
-        VTA_TRY(time_tiling(p, &trials[i], &cycles, diag));
-        if (cycles > 0 && cycles < best) {
-            best = cycles;
-            p->tiling = trials[i];
+    VTA_TRY(
+        tiling_choose(&p->conv, all->tilings, room < MOST_TRIALS ? room : MOST_TRIALS, &all->count, diag));
+    for (uint32_t i = 0; i < all->count; i++) {
+        VTA_TRY(time_tiling(p, &all->tilings[i], &all->cycles[i], diag));
+        if (all->cycles[i] > 0 && all->cycles[i] < best) {
+            best = all->cycles[i];
+            p->tiling = all->tilings[i];
         }
     }
     (void)tiling_estimate(&p->conv, &p->tiling, &p->units);
@@ -776,7 +788,7 @@ static void emit_piece(emitter *e, int64_t group, int64_t tile_index)
                .blocks = group_blocks(e->c, t, group),
                .tile_index = tile_index,
                .out = tiling_tile(e->c, t, tile_index),
-               .acc = t->acc_first + e->pieces % t->acc_slots * t->acc_size};
+               .acc = e->sums + (e->pieces + e->turned) % t->acc_slots * t->acc_size};
     list_piece(e->list);
     p.params = conv_whole(e->c) ? 0 : need_params(e, group);
     const interval rows = conv_made(e->c, 0, p.out.y, p.out.rows),
@@ -811,6 +823,44 @@ static void emit_pieces(emitter *e)
     list_flush(e->list);
 }
 
+/* Where a layer has the whole machine, it begins with what the layer before used longest ago, so that its
+ * first loads need not wait for the other's last work. Sums of their own place only: what is joined divides
+ * ACC in quarters. */
+static void begin_behind(emitter *e)
+{
+    const conv *c = e->c;
+    const tiling *t = e->t;
+    const list_ends *ends = &e->list->ends;
+    const int64_t params = t->param_slots * t->param_size, used = t->acc_slots * t->acc_size;
+    if (c->machine->side > 0) {
+        return;
+    }
+    slots_behind(&e->inp, ends->inp, c->machine->inp);
+    slots_behind(&e->wgt, ends->wgt, c->machine->wgt);
+    if (c->sum != NULL || c->pool != NULL) {
+        return;
+    }
+    const int64_t before = (ends->params - params) / c->record * c->record; /* a record has its place */
+    e->params.first = ends->params >= params && before >= used ? before : t->param_first;
+    slots sums;
+    slots_init(&sums, 0, t->acc_size, t->acc_slots);
+    slots_behind(&sums, ends->acc, e->params.first);
+    e->sums = sums.first;
+    e->turned = sums.start;
+}
+
+/* What it leaves to the next one. */
+static list_ends ends_of(const emitter *e)
+{
+    const tiling *t = e->t;
+    const bool whole = e->c->machine->side == 0, plain = e->c->sum == NULL && e->c->pool == NULL;
+    const int64_t last = (e->pieces + e->turned + t->acc_slots - 1) % t->acc_slots;
+    return (list_ends){.inp = whole ? e->inp.end : 0,
+                       .wgt = whole ? e->wgt.end : 0,
+                       .acc = whole && plain ? e->sums + (last + 1) * t->acc_size : 0,
+                       .params = whole && plain ? e->params.first : 0};
+}
+
 vta_status conv_emit(const plan *p, step_list *list, vta_diag *diag)
 {
     const conv *c = &p->conv;
@@ -819,6 +869,8 @@ vta_status conv_emit(const plan *p, step_list *list, vta_diag *diag)
     slots_init(&e.inp, t->inp_first, t->inp_size, t->inp_slots);
     slots_init(&e.wgt, t->wgt_first, t->wgt_size, t->wgt_slots);
     slots_init(&e.params, t->param_first, t->param_size, t->param_slots);
+    e.sums = t->acc_first;
+    begin_behind(&e);
     e.chunks = chunk_table(c, t);
     e.uops = calloc((size_t)c->machine->uop, sizeof *e.uops);
     if (c->sum != NULL) {
@@ -830,6 +882,7 @@ vta_status conv_emit(const plan *p, step_list *list, vta_diag *diag)
     if (e.chunks != NULL && e.uops != NULL) {
         emit_pieces(&e);
     }
+    list->ends = ends_of(&e);
     const bool good = e.chunks != NULL && e.uops != NULL && !list->failed;
     free(e.chunks);
     free(e.uops);

@@ -59,6 +59,12 @@ static inline list_range list_fills(const vta_load2d *load)
 
 enum { LATER_RANGES = 16 };
 
+/* Where a layer's last uses of the scratchpads end: what the next one fills from there on is free already.
+ * Its parameters lie at the other end of ACC: where they begin, or 0. */
+typedef struct list_ends {
+    int64_t inp, wgt, acc, params;
+} list_ends;
+
 typedef struct step_list {
     vta_vec steps;   /* step */
     vta_vec later;   /* step: the epilogue that is held back */
@@ -73,7 +79,8 @@ typedef struct step_list {
     uint32_t tag;
     list_range ranges[LATER_RANGES]; /* that the epilogue touches */
     uint32_t range_count;
-    bool failed; /* out of memory: sticks */
+    list_ends ends; /* of the layer before, where layers come one after the other */
+    bool failed;    /* out of memory: sticks */
 } step_list;
 
 void list_init(step_list *list);

@@ -320,8 +320,17 @@ static inline int64_t sum_constants(const vtac_vta_layer *sum)
     return 2 * record_entries(sum->wide);
 }
 
-/* Chooses again: the way that the timing model finds fastest among the first `room` of the rough estimate. */
-vta_status conv_refine(plan *p, uint32_t room, vta_diag *diag);
+/* Ways to cut a convolution, and what the timing model says of each by itself. */
+enum { MOST_TRIALS = 32 };
+typedef struct trials {
+    tiling tilings[MOST_TRIALS];
+    uint64_t cycles[MOST_TRIALS]; /* 0: unknown */
+    uint32_t count;
+} trials;
+
+/* Chooses again: the way that the timing model finds fastest among the first `room` of the rough estimate.
+ * All of them are left in `all`. */
+vta_status conv_refine(plan *p, uint32_t room, trials *all, vta_diag *diag);
 /* The way that is asked for; the one that it has is the standard. */
 vta_status conv_ask(plan *p, const vtac_schedules *schedules, vta_diag *diag);
 

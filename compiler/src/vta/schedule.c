@@ -62,7 +62,10 @@ typedef struct scheduler {
     blob constants;
     step_list list;
     vta_vec stages; /* stage */
+    vta_vec ways;   /* way */
     bool weaves;    /* layers may overlap */
+    bool still;     /* each begins at the start of the scratchpads */
+    bool searches;  /* what is best for a layer among its neighbours is looked for */
     machine shares[8][2];
     entries_used next; /* where the next stage's may begin */
 } scheduler;
@@ -73,6 +76,7 @@ typedef struct portion {
     int64_t lag;
     bool by_blocks;
 } portion;
+enum { BESIDE = 2 }; /* stages before and behind one that count when it is judged */
 enum { PORTION = 24, SIDE_OF = 4 };
 static const portion portions[] = {
     {{24, 24}, {24, 24}, {24, 24}, 0, false},
@@ -91,6 +95,25 @@ typedef struct stage {
     bool there[OPTIONS];
     uint32_t chosen;
 } stage;
+
+/* A way to cut a stage, as one of its options. */
+typedef struct way {
+    uint32_t stage, option;
+    uint64_t cycles; /* by itself */
+    tiling tiling;
+} way;
+
+static vta_status keep_ways(scheduler *s, const stage *of, uint32_t option, const trials *all, vta_diag *diag)
+{
+    const uint32_t number = (uint32_t)(of - (const stage *)s->stages.items);
+    for (uint32_t i = 0; i < all->count; i++) {
+        const way one = {number, option, all->cycles[i], all->tilings[i]};
+        if (all->cycles[i] > 0 && vta_vec_push(&s->ways, &one) == NULL) {
+            return vta_fail(diag, VTA_NOMEM, "no memory for a schedule");
+        }
+    }
+    return VTA_OK;
+}
 
 static const machine *machine_for(scheduler *s, const vtac_vta_layer *layer, uint32_t option)
 {
@@ -124,7 +147,9 @@ static vta_status plan_option(scheduler *s, stage *of, uint32_t option, vta_diag
     }
     const bool asks = s->schedules != NULL && is_conv;
     if (s->trials > 0 && is_conv && !(s->quick && asks)) {
-        VTA_TRY(conv_refine(p, option > 0 ? (s->trials + 2) / 3 : s->trials, diag));
+        trials all;
+        VTA_TRY(conv_refine(p, option > 0 ? (s->trials + 2) / 3 : s->trials, &all, diag));
+        VTA_TRY(s->searches ? keep_ways(s, of, option, &all, diag) : VTA_OK);
     }
     of->there[option] = true;
     return asks ? conv_ask(p, s->schedules, diag) : VTA_OK;
@@ -209,6 +234,7 @@ static vta_status draft_stage(scheduler *s, plan *p, entries_used *next, step_li
     list->flush = false;
     list_piece(list);
     VTA_TRY(kinds[p->layer->kind].emit(p, list, diag));
+    list->ends = is_conv && !s->still ? list->ends : (list_ends){0};
     woven->end = list->drafts.count;
     return VTA_OK;
 }
@@ -369,6 +395,152 @@ static vta_status choose_way(scheduler *s, vta_diag *diag)
     return VTA_OK;
 }
 
+/* How long some stages take as they are emitted, by the timing model; and how many calls they are. */
+static vta_status time_stages(scheduler *s, size_t first, size_t end, uint64_t *cycles, uint64_t *calls,
+                              vta_diag *diag)
+{
+    weave_stage woven[2 * BESIDE + 1];
+    step_list list;
+    entries_used next = {0};
+    vta_status status = VTA_OK;
+    list_init(&list);
+    list.drafting = s->weaves;
+    for (size_t i = first; i < end && status == VTA_OK; i++) {
+        const stage *of = stage_at(s, i);
+        plan p = of->options[of->chosen];
+        p.at = (constants){0};
+        status = draft_stage(s, &p, &next, &list, &woven[i - first], diag);
+    }
+    if (status == VTA_OK && s->weaves) {
+        status =
+            list_weave(&list, &s->hardware, woven, (uint32_t)(end - first), s->image->work_bytes, NULL, diag);
+    }
+    list_load_ahead(&list, s->hardware.config);
+    *calls = list.steps.count;
+    *cycles = status == VTA_OK ? timing_of(&s->hardware, &list, s->image->work_bytes, NULL, 0) : 0;
+    list_free(&list);
+    return status;
+}
+
+/* The best way for a stage, as its neighbours are. */
+static vta_status improve_stage(scheduler *s, size_t number, uint64_t *budget, vta_diag *diag)
+{
+    enum { FAR = 4 };
+    stage *of = stage_at(s, number);
+    const size_t first = number > BESIDE ? number - BESIDE : 0,
+                 end = number + BESIDE + 1 < s->stages.count ? number + BESIDE + 1 : s->stages.count;
+    uint64_t best, calls;
+    VTA_TRY(time_stages(s, first, end, &best, &calls, diag));
+    for (size_t w = 0; w<s->ways.count && * budget> 0; w++) {
+        const way *one = vta_vec_at(&s->ways, w);
+        const uint64_t least = of->options[one->option].cycles; /* the best of this option by itself */
+        if (one->stage != number || (!s->weaves && one->option > 0) || one->cycles > least + least / FAR) {
+            continue;
+        }
+        const uint32_t chosen = of->chosen;
+        const tiling before = of->options[one->option].tiling;
+        uint64_t cycles;
+        of->chosen = one->option;
+        of->options[one->option].tiling = one->tiling;
+        VTA_TRY(time_stages(s, first, end, &cycles, &calls, diag));
+        *budget -= calls < *budget ? calls : *budget;
+        if (cycles > 0 && cycles < best) {
+            best = cycles;
+            continue;
+        }
+        of->chosen = chosen;
+        of->options[one->option].tiling = before;
+    }
+    return VTA_OK;
+}
+
+/* What has been chosen for all stages. */
+typedef struct choice {
+    uint32_t chosen;
+    tiling tilings[OPTIONS];
+} choice;
+
+static void note_choices(scheduler *s, choice *all)
+{
+    for (size_t i = 0; i < s->stages.count; i++) {
+        const stage *of = stage_at(s, i);
+        all[i].chosen = of->chosen;
+        for (uint32_t k = 0; k < OPTIONS; k++) {
+            all[i].tilings[k] = of->options[k].tiling;
+        }
+    }
+}
+
+static void choose_again(scheduler *s, const choice *all)
+{
+    for (size_t i = 0; i < s->stages.count; i++) {
+        stage *of = stage_at(s, i);
+        of->chosen = all[i].chosen;
+        for (uint32_t k = 0; k < OPTIONS && kinds[of->options[0].layer->kind].plan == conv_plan; k++) {
+            of->options[k].tiling = all[i].tilings[k];
+        }
+    }
+}
+
+static vta_status time_all(scheduler *s, uint64_t *cycles, vta_diag *diag)
+{
+    VTA_TRY(build(s, diag));
+    *cycles = timing_of(&s->hardware, &s->list, s->image->work_bytes, NULL, 0);
+    return VTA_OK;
+}
+
+/* One stage after the other, a few times; a round that made the whole slower is undone and is the last. */
+static vta_status improve_all(scheduler *s, choice *best, uint64_t *cycles, vta_diag *diag)
+{
+    enum { ROUNDS = 3, LONG = 10000, CALLS = 1000000, CALLS_OF_LONG = 200000 };
+    uint64_t now;
+    VTA_TRY(time_all(s, cycles, diag));
+    uint64_t budget = s->list.steps.count > LONG ? CALLS_OF_LONG : CALLS; /* that are timed */
+    for (uint32_t round = 0; round < ROUNDS && budget > 0; round++) {
+        note_choices(s, best);
+        for (size_t i = 0; i < s->stages.count && budget > 0; i++) {
+            if (kinds[stage_at(s, i)->options[0].layer->kind].plan == conv_plan) {
+                VTA_TRY(improve_stage(s, i, &budget, diag));
+            }
+        }
+        VTA_TRY(time_all(s, &now, diag));
+        if (now >= *cycles) {
+            choose_again(s, best);
+            return VTA_OK;
+        }
+        *cycles = now;
+    }
+    return VTA_OK;
+}
+
+/* With layers that begin behind the one before, and with layers that begin at the start of the scratchpads.
+ */
+static vta_status improve_both(scheduler *s, choice *before, choice *turned, choice *best, vta_diag *diag)
+{
+    uint64_t turning, still;
+    note_choices(s, before);
+    VTA_TRY(improve_all(s, best, &turning, diag));
+    note_choices(s, turned);
+    choose_again(s, before);
+    s->still = true;
+    VTA_TRY(improve_all(s, best, &still, diag));
+    if (turning <= still) {
+        s->still = false;
+        choose_again(s, turned);
+    }
+    return VTA_OK;
+}
+
+static vta_status improve(scheduler *s, vta_diag *diag)
+{
+    const size_t count = s->stages.count + 1;
+    choice *all = calloc(3 * count, sizeof *all);
+    const vta_status status = all != NULL ? improve_both(s, all, all + count, all + 2 * count, diag)
+                                          : vta_fail(diag, VTA_NOMEM, "no memory for a schedule");
+    free(all);
+    return status;
+}
+
 static vta_status record(scheduler *s, vta_stream *stream, vta_code **code, vta_diag *diag)
 {
     (void)vta_stream_buffer(stream, "constants", s->image->constant_bytes);
@@ -441,6 +613,7 @@ static vta_status schedule(scheduler *s, const vtac_vta_options *options, vta_di
     }
     s->constants.places_only = true;
     VTA_TRY(s->weaves ? choose_way(s, diag) : VTA_OK);
+    VTA_TRY(s->searches ? improve(s, diag) : VTA_OK);
     s->constants.places_only = options->predict_only;
     VTA_TRY(build(s, diag));
     s->image->constant_bytes = s->constants.size;
@@ -453,20 +626,23 @@ vta_status vtac_vta_schedule(const vta_config *config, vtac_vta_region *region,
                              const vtac_vta_options *options, vtac_vta_image *out, vta_diag *diag)
 {
     *out = (vtac_vta_image){0};
-    static const uint32_t trials[] = {0, 4, 8, 24};
+    static const uint32_t trials_of[] = {0, 4, 8, 24};
     const int level = options->level < 0 ? 0 : options->level > 3 ? 3 : options->level;
     scheduler s = {.hardware.config = config,
                    .region = region,
                    .image = out,
-                   .trials = trials[level],
+                   .trials = trials_of[level],
                    .schedules = options->schedules,
                    .quick = options->predict_only,
                    .weaves = level == 3 && !(options->predict_only && options->schedules != NULL)};
+    s.searches = s.weaves && options->schedules == NULL;
     list_init(&s.list);
+    s.ways.item_size = sizeof(way);
     s.stages.item_size = sizeof(stage);
     const vta_status status = schedule(&s, options, diag);
     decisions_free(&s.decided);
     vta_vec_free(&s.stages);
+    vta_vec_free(&s.ways);
     list_free(&s.list);
     out->constants = s.constants.bytes;
     if (status != VTA_OK) {
