@@ -142,6 +142,14 @@ def add_layers(suite):
     whole = ((numbers - 8) * scales[..., None]).reshape(WIDE, 32)
     suite.add("MatMulNBits", lambda r: [("x", floats(r, r.integers(0, 4), r.integers(1, 5), 32))], lambda x: (x @ whole.T).astype(F32),
               model=model([("MatMulNBits", "x b s", "y", MS, dict(K=32, N=WIDE, bits=4, block_size=16))], constants=[("b", packed), ("s", scales.ravel())]))
+    for zeros in (False, True):
+        table = random.integers(0, 16, (9, 2, 16))
+        points = random.integers(0, 16, (9, 2)) if zeros else numpy.full((9, 2), 8)
+        pairs = lambda a: (a[..., 0::2] | a[..., 1::2] << 4).astype(numpy.uint8)
+        rows = ((table - points[..., None]) * scales[:9, :, None]).reshape(9, 32).astype(F32)
+        suite.add("GatherBlockQuantized", lambda r: [("i", r.integers(0, 9, (r.integers(1, 4), 5)))], lambda i, rows=rows: rows[i], model=model(
+            [("GatherBlockQuantized", "t i s" + (" z" if zeros else ""), "y", MS, dict(bits=4, block_size=16, gather_axis=0, quantize_axis=1))],
+            constants=[("t", pairs(table).reshape(9, 16)), ("s", scales[:9])] + ([("z", pairs(points))] if zeros else [])))
     suite.add("SkipSimplifiedLayerNormalization", lambda r: [("x", floats(r, *((2, r.integers(1, 9), WIDE)))), ("s", floats(r, 1, 1, WIDE))],
               lambda x, s: (((x + s) / numpy.sqrt(((x + s) ** 2).mean(-1, keepdims=True) + 1e-6) * gamma).astype(F32), x + s), outputs=("y", "sum"),
               model=model([("SkipSimplifiedLayerNormalization", "x s gamma", "y   sum", MS, dict(epsilon=1e-6))], constants=[("gamma", gamma)]))

@@ -269,6 +269,61 @@ void vtac_composed_matmul_bits(vtac_compose *c, vtac_value_id *out)
     out[0] = vtac_c_has(c, 5) ? vtac_c_add(c, y, vtac_c_in(c, 5)) : y;
 }
 
+/* data, indices, scales, zero points: rows of a table of numbers of few bits, four-bit types or packed in
+ * bytes */
+void vtac_composed_gather_blocks(vtac_compose *c, vtac_value_id *out)
+{
+    const vtac_value_id data = vtac_c_in(c, 0);
+    const vtac_value_id scales = vtac_c_in(c, 2);
+    const int64_t gather_axis = vtac_c_int(c, "gather_axis", 0);
+    const int64_t axis = vtac_c_int(c, "quantize_axis", 1);
+    blocks b = {.bits = vtac_c_int(c, "bits", 4), .size = vtac_c_int(c, "block_size", 128)};
+    vtac_value_id table = 0;
+    if (b.size < 16 || b.size > 1 << 20 || (b.bits != 2 && b.bits != 4 && b.bits != 8)) {
+        (void)vtac_compose_fail(c, VTA_INVALID, "%lld bits in blocks of %lld", (long long)b.bits,
+                                (long long)b.size);
+        return;
+    }
+    if (vtac_c_dtype(c, data) == VTAC_U8) {
+        const vtac_dtype type = vtac_c_dtype(c, scales);
+        const int64_t last = (int64_t)vtac_c_rank(c, data) - 1;
+        if (c->status == VTA_OK && (last != 1 || gather_axis != 0 || (axis != 1 && axis != -1))) {
+            (void)vtac_compose_fail(c, VTA_UNSUPPORTED,
+                                    "packed in bytes it takes tables of two axes, quantized "
+                                    "along the second, of which it gives rows");
+            return;
+        }
+        b.n = vtac_c_dim(c, data, 0);
+        const vtac_value_id all = unpack(c, data, b.n, b.bits);
+        b.k = vtac_c_dim(c, all, 1);
+        b.count = (b.k + b.size - 1) / b.size;
+        if (c->status == VTA_OK && vtac_type_elements(vtac_c_type(c, scales)) != b.n * b.count) {
+            (void)vtac_compose_fail(c, VTA_INVALID, "its scales do not fit %lld blocks of %lld rows",
+                                    (long long)b.count, (long long)b.n);
+            return;
+        }
+        vtac_value_id zero = vtac_c_number(c, type, (double)(1 << (b.bits - 1)));
+        if (vtac_c_has(c, 3)) {
+            zero = unpack(c, vtac_c_in(c, 3), b.n, b.bits);
+            if (c->status == VTA_OK && vtac_c_dim(c, zero, 1) < b.count) {
+                (void)vtac_compose_fail(c, VTA_INVALID, "its zero points are fewer than its blocks");
+                return;
+            }
+            zero = spread(c, &b, vtac_c_cast(c, vtac_c_slice(c, zero, 1, 0, b.count), type));
+        }
+        table = vtac_c_mul(c, vtac_c_sub(c, vtac_c_cast(c, all, type), zero), spread(c, &b, scales));
+    } else {
+        const vtac_value_id inputs[] = {data, scales, optional(c, 3)};
+        vtac_c_set_int(c, "axis", axis);
+        vtac_c_set_int(c, "block_size", b.size);
+        table = vtac_c_node(c, VTAC_OP_DEQUANTIZE_LINEAR, inputs, inputs[2] == 0 ? 2 : 3);
+    }
+    /* flow_fused.c asks for the table alone */
+    out[0] = vtac_c_has(c, 1) ? vtac_c_gather(c, table, vtac_c_in(c, 1),
+                                              vtac_c_axis(c, gather_axis, vtac_c_rank(c, table)))
+                              : table;
+}
+
 /* ---- quantized by way of floats */
 
 static vtac_value_id floats_of(vtac_compose *c, uint32_t x, uint32_t scale, uint32_t zero)

@@ -212,6 +212,23 @@ static vta_status bits_product(vtac_words *w, vta_diag *diag)
     return VTA_OK;
 }
 
+/* data, indices, scales, zero points: the table is static, and folded */
+static vta_status gather_blocks(vtac_words *w, vta_diag *diag)
+{
+    (void)diag;
+    vtac_words_input(w, "data", 0);
+    vtac_words_input(w, "ids", 1);
+    vtac_words_input(w, "scales", 2);
+    if (vtac_words_has(w, 3)) {
+        vtac_words_input(w, "zero", 3);
+    }
+    vtac_say(w, "y = GatherBlockQuantized data _ scales %s", vtac_words_has(w, 3) ? "zero" : "");
+    vtac_words_domain(w, "com.microsoft");
+    keep_attributes(w);
+    vtac_say(w, "y = Gather y ids axis=%lld", (long long)vtac_words_int(w, "gather_axis", 0));
+    return VTA_OK;
+}
+
 static vta_status expand_dims(vtac_words *w, vta_diag *diag)
 {
     (void)diag;
@@ -236,6 +253,7 @@ static const struct {
     {"com.microsoft", "FusedConv", "y", activated},
     {"com.microsoft", "FusedGemm", "y", activated},
     {"com.microsoft", "FusedMatMul", "y", scaled_product},
+    {"com.microsoft", "GatherBlockQuantized", "y", gather_blocks},
     {"com.microsoft", "GroupQueryAttention", "y present_k present_v", vtac_fused_group_query},
     {"com.microsoft", "MatMulNBits", "y", bits_product},
     {"com.microsoft", "MultiHeadAttention", "y present_k present_v products", vtac_fused_multi_head},
