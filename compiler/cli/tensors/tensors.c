@@ -24,6 +24,7 @@ int cli_read_shapes(const cli_args *args, cli_shapes *out)
     out->count = 0;
     out->weights = cli_value(args, "--weights");
     out->dynamic = cli_flag(args, "--dynamic");
+    out->states = false;
     for (const char *text = cli_next(args, "--shape", &at); text != NULL;
          text = cli_next(args, "--shape", &at)) {
         if (out->count == CLI_MOST_SHAPES) {
