@@ -89,8 +89,8 @@ const vta_progress *cli_progress(void);
 
 /* Ctrl-C and SIGTERM call `stop`, a second one ends the process; NULL: the first one does. */
 void cli_catch_signals(void (*stop)(void *what), void *what);
-/* From here on a signal that ends the process removes its temporary files first, and ends what was started for
- * its devices. */
+/* From here on a signal that ends the process removes its temporary files first, and ends what was started
+ * for its devices. */
 void cli_die_tidily(void);
 /* For a vta_device and a vta_model. */
 void cli_stop_device(void *device);

@@ -24,8 +24,9 @@
 /* NOLINTBEGIN: names that a program may have */
 MINE(child_start)
 MINE(read_all)
-MINE(open_device) MINE(cli_print) MINE(cli_here) MINE(vta_fail) MINE(vtac_compile) MINE(vtac_quantize)
-    MINE(cli_verb_find) MINE(vta_str_put) MINE(vta_file_read)
+MINE(open_device)
+MINE(cli_print) MINE(cli_here) MINE(vta_fail) MINE(vtac_compile) MINE(vtac_quantize) MINE(cli_verb_find)
+    MINE(vta_str_put) MINE(vta_file_read)
 /* NOLINTEND */
 
 /* `answer` is what the call gives, and is read after it. */
