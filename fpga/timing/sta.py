@@ -5,11 +5,13 @@
 #
 # Every register-to-register path takes the delays of its cells, from a part's file (xc7z020-1.txt says how to read one), and of its
 # nets, from that file's model of a wire. Ports count as registers on the other side. A clock whose port has `2x` in its name runs at
-# twice the rate of the others, edges in line: what starts or ends there has half of a cycle. Clocks do not skew, holds are not looked at.
+# twice the rate of the others, edges in line: what starts or ends there has half of a cycle, but for the paths of cycles.txt. Clocks do
+# not skew, holds are not looked at.
 import argparse
 import fnmatch
 import json
 import math
+import os
 import re
 import sys
 
@@ -235,11 +237,35 @@ class Dsp:
             self.setup[pin] = max(self.setup.get(pin, -9.0), delay)
 
 
-class Analysis:
-    """Arrival times at every net, and the endpoints: (ns in cycles of the slow clock, ns, bit, class, cell, pin, more)."""
+class Cycles:
+    """Fast registers that take what slow ones give at the end of a slow cycle alone: cycles.txt."""
 
-    def __init__(self, net, delays):
-        self.net, self.delays = net, delays
+    def __init__(self, path=None):
+        self.path, self.rows = path, []
+        with open(path or os.devnull, encoding="utf-8") as lines:
+            for number, line in enumerate(lines, 1):
+                words = line.split("#")[0].split()
+                if words and (len(words) < 4 or words[0] != "whole" or words[2] != "but"):
+                    raise Bad(f"{path}:{number}: expected 'whole CELLS but REGISTERS...', not '{line.strip()}'")
+                if words:
+                    self.rows.append((words[1], words[3:]))
+
+    def held(self, name):
+        return any(fnmatch.fnmatchcase(register(name), r) for _, names in self.rows for r in names)
+
+    def whole(self, name):
+        return any(fnmatch.fnmatchcase(name, cells) for cells, _ in self.rows)
+
+
+SLOW, FAST, HELD = range(3)  # where a path starts; HELD: at a slow register that cycles.txt excepts
+
+
+class Analysis:
+    """Arrival times at every net, and the endpoints: (ns in cycles of the slow clock, ns, bit, where its path starts, whether it ends
+    in a fast register, cell, pin, more)."""
+
+    def __init__(self, net, delays, cycles=None):
+        self.net, self.delays, self.cycles = net, delays, cycles or Cycles()
         self.driver, self.sinks = {}, {}
         for i, (kind, _, _, connections, directions) in enumerate(net.cells):
             for port, bits in connections.items():
@@ -394,7 +420,7 @@ class Analysis:
     # -- times ------------------------------------------------------------------------------------------------------------------
 
     def propagate(self):
-        """Arrival times in the order of the nets, for each clock that a path starts at: arrival[fast][bit] = (ns, edge)."""
+        """Arrival times in the order of the nets, by where a path starts: arrival[SLOW, FAST or HELD][bit] = (ns, edge)."""
         waiting, after = {}, {}
         for out, edges in self.edges.items():
             waiting[out] = 0
@@ -403,9 +429,10 @@ class Analysis:
                     waiting[out] += 1
                     after.setdefault(edge[0], []).append(out)
         ready = [bit for bit, count in waiting.items() if count == 0]
-        self.arrival = ({}, {})
+        self.arrival = ({}, {}, {})
         for bit, (ns, fast, _) in self.start.items():
-            self.arrival[fast][bit] = (ns, None)
+            held = not fast and self.cycles.rows and self.cycles.held(self.net.name_of(bit) or "")
+            self.arrival[FAST if fast else HELD if held else SLOW][bit] = (ns, None)
         done = 0
         while ready:
             out = ready.pop()
@@ -429,14 +456,18 @@ class Analysis:
             raise Bad(f"{self.net.path}: a combinational loop, at or behind '{self.net.name_of(stuck)}'")
         self.endpoints = []
         for bit, more, fast, i, pin, setup in self.ends:
-            for launch in (False, True):
+            for launch in (SLOW, FAST, HELD):
                 if bit is None:
-                    ns = more if launch == fast else None
+                    ns = more if launch == (FAST if fast else SLOW) else None
                 else:
                     at = self.arrival[launch].get(bit)
                     ns = at[0] + more if at else None
-                if ns is not None:
-                    self.endpoints.append((ns * (2 if launch or fast else 1), ns, bit, launch, fast, i, pin, setup))
+                if ns is None:
+                    continue
+                half = launch == FAST or fast
+                if launch == SLOW and fast and i is not None and bit is not None and self.cycles.whole(self.cell_name(i)):
+                    half = False
+                self.endpoints.append((ns * (2 if half else 1), ns, bit, launch, fast, i, pin, setup))
         self.endpoints.sort(key=lambda e: (-e[0], str(e[2]), str(e[5])))
 
     # -- names ------------------------------------------------------------------------------------------------------------------
@@ -558,7 +589,7 @@ def report(analysis, target, paths, out):
         print(f"  {e[0]:6.2f} ns  {name}: {start} -> {end}" + (f" ({count} over)" if count else ""), file=out)
     print("worst paths by register", file=out)
     for i, (e, start, end, count) in enumerate(listed[:paths]):
-        cycle = " (half a cycle)" if e[3] or e[4] else ""
+        cycle = " (half a cycle)" if e[0] > e[1] else ""
         print(f"  {e[1]:6.2f} ns{cycle}  {start} -> {end}" + (f", {count} bits" if count > 1 else ""), file=out)
         if i >= DETAILED:
             continue
@@ -581,9 +612,10 @@ def main():
     parser.add_argument("delays")
     parser.add_argument("--target", type=float, required=True, help="ns that a path may take")
     parser.add_argument("--paths", type=int, default=10, help="lines of each list")
+    parser.add_argument("--cycles", help="which paths between the clocks have a whole cycle: cycles.txt")
     options = parser.parse_args()
     try:
-        analysis = Analysis(Netlist(options.netlist), Delays(options.delays))
+        analysis = Analysis(Netlist(options.netlist), Delays(options.delays), Cycles(options.cycles))
         if not analysis.endpoints:
             raise Bad(f"{options.netlist}: no path ends in a register or port")
     except (Bad, OSError) as e:

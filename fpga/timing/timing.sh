@@ -51,7 +51,7 @@ echo "$config on $part, grade ${delays##*-}" | sed 's/\.txt$//'
 if [ $# = 0 ]; then
     netlist vta_top vta_top
     python3 "$root/fpga/synth/flat.py" "$work/vta_top.json"
-    exec python3 "$here/sta.py" "$work/vta_top.json" "$delays" --target "$period"
+    exec python3 "$here/sta.py" "$work/vta_top.json" "$delays" --cycles "$here/cycles.txt" --target "$period"
 fi
 met=0
 yosys -q -p "$read; tee -q -o $work/modules.txt ls" 2>"$work/modules.err" || { tail -n 5 "$work/modules.err" >&2; exit 1; }
@@ -63,7 +63,7 @@ for unit in "$@"; do
         number=$((number + 1))
         netlist "$unit.$number" "$name"
         echo
-        python3 "$here/sta.py" "$work/$unit.$number.json" "$delays" --target "$period" || met=1
+        python3 "$here/sta.py" "$work/$unit.$number.json" "$delays" --cycles "$here/cycles.txt" --target "$period" || met=1
     done
 done
 exit $met

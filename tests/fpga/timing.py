@@ -84,8 +84,13 @@ class Timing(unittest.TestCase):
         path.write_text(text)
         return sta.Delays(str(path))
 
-    def analyse(self, made, text=DELAYS):
-        return sta.Analysis(sta.Netlist(str(made.write(self.folder.name))), self.delays(text))
+    def cycles(self, text):
+        path = pathlib.Path(self.folder.name) / "cycles.txt"
+        path.write_text(text)
+        return sta.Cycles(str(path))
+
+    def analyse(self, made, text=DELAYS, cycles=None):
+        return sta.Analysis(sta.Netlist(str(made.write(self.folder.name))), self.delays(text), cycles)
 
     def ends(self, analysis):
         """{end: (ns, ns in slow cycles)}, the worst of each."""
@@ -155,6 +160,32 @@ class Timing(unittest.TestCase):
         analysis = self.analyse(made)
         both = sorted((e[1], e[0]) for e in analysis.endpoints if "".join(analysis.end_name(e)) == "e_q")
         self.assertEqual(both, [(13.5, 27.0), (24.5, 24.5)])
+
+    def test_whole_cycles(self):
+        # m.f_q takes s_q's value where the clocks have an edge in common, and h_q's between; m.g_q is slow, n.f_q is not named
+        made = Made(clk="input", clk2x="input").register("s_q", "0").register("h_q", "0").register("c_q", "0", "clk2x")
+        made.table("t", "s_q", "h_q", "c_q")
+        made.register("m.f_q", "t", "clk2x").register("n.f_q", "t", "clk2x").register("m.g_q", "t")
+        path = 2 + 10 + 1 + 0.5
+        for text, expected in (("", {"m.f_q": [1, 1], "n.f_q": [1, 1], "m.g_q": [2, 1]}),
+                               ("whole m.* but h_q x_q # words", {"m.f_q": [2, 1, 1], "n.f_q": [1, 1, 1], "m.g_q": [2, 2, 1]})):
+            analysis = self.analyse(made, cycles=self.cycles("# of a comment\n" + text))
+            for name, halves in expected.items():
+                times = sorted(e[0] for e in analysis.endpoints if e[2] is not None and analysis.end_name(e)[0] == name)
+                self.assertEqual([round(2 * path / ns, 6) for ns in times], halves, name)
+        self.refused(["cycles.txt:1", "whole"], lambda: self.cycles("half m.f_q but h_q\n"))
+        self.refused(["cycles.txt:2", "whole"], lambda: self.cycles("\nwhole m.f_q\n"))
+
+    def test_whole_cycles_of_the_rtl(self):
+        """What cycles.txt names is there: registers and modules of the RTL."""
+        rules = sta.Cycles(str(SOURCE / "fpga" / "timing" / "cycles.txt"))
+        self.assertGreater(len(rules.rows), 0)
+        rtl = "".join(path.read_text() for path in (SOURCE / "hw" / "rtl").rglob("*.v"))
+        for cells, registers in rules.rows:
+            for word in cells.strip("*.").split("."):
+                self.assertRegex(rtl, rf"(begin : |\) |vta_\w+ ){word}\b")
+            for name in registers:
+                self.assertRegex(rtl, rf"\breg\b[^;]*\b{name.strip('*.')}\b")
 
     def dsp(self, registers, pins="A B", **more):
         parameters = {r + "REG": ("0" * 31 + "1" if r in registers else "0" * 32) for r in ("A", "B", "C", "D", "AD", "M", "P")}
