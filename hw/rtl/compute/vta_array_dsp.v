@@ -69,24 +69,30 @@ module vta_array_dsp #(
         s3_how_q <= s2_how_q;
     end
 
-    // With PUMP = 2, the factors of the second half wait for half a cycle: `second` is when their turn is.
-    wire                     second;
+    // With PUMP = 2, the factors of the second half wait for half a cycle: `second` is when their turn is. Its fan-out is large and it
+    // has half a cycle: there is one for four multipliers of two weight rows, and one for the inputs that go to four columns.
+    localparam integer NEAR   = (COLUMNS + 3)/4;
+    localparam integer COPIES = NEAR*(OUT/2 + 1);
+    wire [COPIES-1:0]        second;
     wire [8*OUT*COLUMNS-1:0] w_second;
 
     genvar b, o, i, t;
     generate
         if (PUMP == 1) begin : once
-            assign second   = 1'b0;
+            assign second   = {COPIES{1'b0}};
             assign w_second = {8*OUT*COLUMNS{1'b0}};
         end else begin : twice
             reg toggle_q = 1'b0;        // changes with each edge of clk
             reg seen_q;
-            reg second_q;
             reg [8*OUT*COLUMNS-1:0] w_second_q;
             always @(posedge clk) toggle_q <= !toggle_q;
-            always @(posedge clk2x) begin
-                seen_q   <= toggle_q;
-                second_q <= toggle_q == seen_q;
+            always @(posedge clk2x) seen_q <= toggle_q;
+            // Each looks at itself, which changes nothing, since it is every other cycle; of registers that are alike in all that they
+            // look at, a tool makes one.
+            for (i = 0; i < COPIES; i = i + 1) begin : copy
+                reg second_q = 1'b0;
+                always @(posedge clk2x) second_q <= toggle_q == seen_q && !second_q;
+                assign second[i] = second_q;
             end
             for (o = 0; o < OUT; o = o + 1) begin : half
                 for (i = 0; i < COLUMNS; i = i + 1) begin : column
@@ -102,7 +108,6 @@ module vta_array_dsp #(
                     end
                 end
             end
-            assign second   = second_q;
             assign w_second = w_second_q;
         end
 
@@ -180,12 +185,13 @@ module vta_array_dsp #(
                     localparam integer GROUP  = o/2*PARTS + i/WIDE;
                     localparam integer LANE   = ROWS == 3 ? GROUP/TAKEN : i + COLUMNS*(o/2/TAPS);
                     localparam integer FACTOR = ROWS == 1 ? o/2%TAPS : PUMP == 1 ? 2*(GROUP%2) : GROUP%3;
+                    localparam integer AT     = NEAR*(o/2) + i/4;
                     // Which row of the window; at twice the clock the one in the middle comes second.
                     localparam integer R      = ROWS == 1 ? 0 : i%WIDE*PUMP;
                     if (LANE < LANES && R < ROWS) begin : shared
                         assign w0    = depthwise ? dw_w[8*((R*TAPS + FACTOR)*LANES + LANE) +: 8] : w[8*(o*IN + i) +: 8];
                         assign x0    = depthwise ? dw_x[8*((R*BATCH + b)*LANES + LANE) +: 8] : x[8*(b*IN + i) +: 8];
-                        assign alone = second ? s1_dw_q : depthwise;
+                        assign alone = second[AT] ? s1_dw_q : depthwise;
                         if (PUMP == 2 && R == 0) begin : middle
                             assign x1 = x_second[8*i +: 8] | dw_second[8*LANE +: 8];
                         end else begin : none
@@ -210,10 +216,10 @@ module vta_array_dsp #(
                         vta_mul_pair mul (.clk(clk), .en(en), .w0(w0), .w1(w1), .x(x0), .low(low), .high(high));
                     end else begin : double
                         vta_mul_quad mul (
-                            .clk2x(clk2x), .second(second), .alone(alone),
-                            .w0(second ? w_second[8*(o*COLUMNS + i) +: 8] : w0),
-                            .w1(second ? w_second[8*((o+1)*COLUMNS + i) +: 8] : w1),
-                            .x(second ? x1 : x0), .fix(fix[10*i +: 10]), .low(low), .high(high)
+                            .clk2x(clk2x), .second(second[AT]), .alone(alone),
+                            .w0(second[AT] ? w_second[8*(o*COLUMNS + i) +: 8] : w0),
+                            .w1(second[AT] ? w_second[8*((o+1)*COLUMNS + i) +: 8] : w1),
+                            .x(second[NEAR*OUT/2 + i/4] ? x1 : x0), .fix(fix[10*i +: 10]), .low(low), .high(high)
                         );
                     end
                     assign even[TERM*i +: TERM] = {1'b0, low};

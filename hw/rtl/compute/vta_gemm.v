@@ -509,11 +509,16 @@ module vta_gemm #(
         s2_wgt_q <= s1_wgt_q;
         s1_win_q <= s0_win_q;
         s2_win_q <= s1_win_q;
-        s3_win_q <= s2_win_q;
         s3_low_q <= s2_win_q[4 +: T] - BACK[T-1:0];
         s1_row_step_q <= s0_row_step_q;
         s2_src_1_q <= s1_src_1[I-1:0];
         s2_src_2_q <= s1_src_2[I-1:0];
+    end
+
+    // A reset, so that no shift register is made of it: those are slow, and this one goes to all multipliers.
+    always @(posedge clk) begin
+        if (rst) s3_win_q <= {WIN_BITS{1'b0}};
+        else s3_win_q <= s2_win_q;
     end
 
     assign write_soon  = write_q[1];
