@@ -622,20 +622,22 @@ static vta_status schedule(scheduler *s, const vtac_vta_options *options, vta_di
     return options->predict_only ? VTA_OK : seal(s, diag);
 }
 
-vta_status vtac_vta_schedule(const vta_config *config, vtac_vta_region *region,
-                             const vtac_vta_options *options, vtac_vta_image *out, vta_diag *diag)
+enum { MOST_LEVEL = 3 };
+
+static vta_status schedule_once(const vta_config *config, vtac_vta_region *region,
+                                const vtac_vta_options *options, vtac_vta_image *out, vta_diag *diag)
 {
     *out = (vtac_vta_image){0};
-    static const uint32_t trials_of[] = {0, 4, 8, 24};
-    const int level = options->level < 0 ? 0 : options->level > 3 ? 3 : options->level;
+    static const uint32_t trials_of[MOST_LEVEL + 1] = {0, 4, 8, 24};
+    const int level = options->level < 0 ? 0 : options->level > MOST_LEVEL ? MOST_LEVEL : options->level;
     scheduler s = {.hardware.config = config,
                    .region = region,
                    .image = out,
                    .trials = trials_of[level],
                    .schedules = options->schedules,
                    .quick = options->predict_only,
-                   .weaves = level == 3 && !(options->predict_only && options->schedules != NULL)};
-    s.searches = s.weaves && options->schedules == NULL;
+                   .weaves = level == MOST_LEVEL && !(options->predict_only && options->schedules != NULL)};
+    s.searches = s.weaves;
     list_init(&s.list);
     s.ways.item_size = sizeof(way);
     s.stages.item_size = sizeof(stage);
@@ -649,6 +651,31 @@ vta_status vtac_vta_schedule(const vta_config *config, vtac_vta_region *region,
         vtac_vta_image_free(out);
     }
     return status;
+}
+
+/* Schedules that were given are where the search begins; a search without them may end at a better place. */
+vta_status vtac_vta_schedule(const vta_config *config, vtac_vta_region *region,
+                             const vtac_vta_options *options, vtac_vta_image *out, vta_diag *diag)
+{
+    VTA_TRY(schedule_once(config, region, options, out, diag));
+    if (options->schedules == NULL || options->predict_only || options->level < MOST_LEVEL) {
+        return VTA_OK;
+    }
+    vtac_vta_options without = *options;
+    vtac_vta_image other;
+    without.schedules = NULL;
+    const vta_status status = schedule_once(config, region, &without, &other, diag);
+    if (status != VTA_OK) {
+        vtac_vta_image_free(out);
+        return status;
+    }
+    if (other.cycles < out->cycles) {
+        const vtac_vta_image given = *out;
+        *out = other;
+        other = given;
+    }
+    vtac_vta_image_free(&other);
+    return VTA_OK;
 }
 
 void vtac_vta_image_free(vtac_vta_image *image)
