@@ -349,7 +349,9 @@ def vectors(suite, seed):
                     s = rho[e] + sum(float(w[j - 1, v]) * values[v] for v in own) + sum(float(w[i, v]) * values[v] for v in other)
                     votes[i if s > 0 else j] += 1
                     sides.append(s)
-                found.append(labels[int(numpy.argmax(votes))])
+                # the standard's rule: without a coefficient that speaks against it, the second of two classes is the answer
+                sure = k == 2 and not share and (w >= 0).all()
+                found.append(labels[1 if sure else int(numpy.argmax(votes))])
                 if share:
                     r = numpy.zeros((k, k))
                     for e, (i, j) in enumerate(pairs):
