@@ -83,3 +83,46 @@ Onnx__ValueInfoProto **vtac_fm_infos(vtac_flow_maker *m, char *const *names, siz
     }
     return list;
 }
+
+void vtac_fm_set_int(vtac_flow_maker *m, Onnx__NodeProto *node, const char *name, int64_t value)
+{
+    Onnx__AttributeProto *attr = vtac_fm_attr(m, node, name);
+    if (attr != NULL) {
+        attr->type = ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__INT;
+        attr->i = value;
+    }
+}
+
+Onnx__TensorProto *vtac_fm_tensor(vtac_flow_maker *m, Onnx__NodeProto *constant, int32_t type)
+{
+    Onnx__AttributeProto *attr = vtac_fm_attr(m, constant, "value");
+    Onnx__TensorProto *t = vtac_fm_room(m, 1, sizeof *t);
+    if (m->failed) {
+        return NULL;
+    }
+    onnx__tensor_proto__init(t);
+    t->has_data_type = true;
+    t->data_type = type;
+    attr->type = ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__TENSOR;
+    attr->t = t;
+    return t;
+}
+
+Onnx__GraphProto *vtac_fm_graph(vtac_flow_maker *m, const vta_vec *nodes, char *const *in, size_t inputs,
+                                char *const *out, size_t outputs)
+{
+    Onnx__GraphProto *graph = vtac_fm_room(m, 1, sizeof *graph);
+    Onnx__NodeProto **list = vtac_fm_room(m, nodes->count, sizeof *list);
+    if (m->failed) {
+        return NULL;
+    }
+    memcpy(list, nodes->items, nodes->count * sizeof *list);
+    onnx__graph_proto__init(graph);
+    graph->node = list;
+    graph->n_node = nodes->count;
+    graph->input = vtac_fm_infos(m, in, inputs);
+    graph->n_input = inputs;
+    graph->output = vtac_fm_infos(m, out, outputs);
+    graph->n_output = outputs;
+    return graph;
+}

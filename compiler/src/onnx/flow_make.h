@@ -21,7 +21,13 @@ Onnx__NodeProto *vtac_fm_node(vtac_flow_maker *m, const char *type, size_t input
 Onnx__NodeProto *vtac_fm_simple(vtac_flow_maker *m, const char *type, char *a, char *c, char *out);
 /* The one attribute of a node, to be filled in. */
 Onnx__AttributeProto *vtac_fm_attr(vtac_flow_maker *m, Onnx__NodeProto *node, const char *name);
+void vtac_fm_set_int(vtac_flow_maker *m, Onnx__NodeProto *node, const char *name, int64_t value);
+/* The tensor that a Constant gives, of this type, to be filled in. */
+Onnx__TensorProto *vtac_fm_tensor(vtac_flow_maker *m, Onnx__NodeProto *constant, int32_t type);
 /* Names as the inputs or outputs of a graph. */
 Onnx__ValueInfoProto **vtac_fm_infos(vtac_flow_maker *m, char *const *names, size_t count);
+/* A graph of nodes (Onnx__NodeProto *). */
+Onnx__GraphProto *vtac_fm_graph(vtac_flow_maker *m, const vta_vec *nodes, char *const *in, size_t inputs,
+                                char *const *out, size_t outputs);
 
 #endif

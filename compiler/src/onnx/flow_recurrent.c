@@ -50,36 +50,26 @@ static Onnx__NodeProto *last(recurrent *r)
 /* The last node's attribute. */
 static void set_int(recurrent *r, const char *name, int64_t value)
 {
-    Onnx__AttributeProto *attr = vtac_fm_attr(&r->make, last(r), name);
-    if (attr != NULL) {
-        attr->type = ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__INT;
-        attr->i = value;
-    }
+    vtac_fm_set_int(&r->make, last(r), name, value);
 }
 
 /* Integers of one axis; `count` 0: one without axes. */
 static char *ints(recurrent *r, const int64_t *values, size_t count)
 {
     char *out = push(r, "Constant", NULL, NULL);
-    Onnx__AttributeProto *attr = vtac_fm_attr(&r->make, last(r), "value");
-    Onnx__TensorProto *t = vtac_fm_room(&r->make, 1, sizeof *t);
+    Onnx__TensorProto *t = vtac_fm_tensor(&r->make, last(r), ONNX__TENSOR_PROTO__DATA_TYPE__INT64);
     int64_t *kept = vtac_fm_room(&r->make, count + 1, sizeof *kept);
     if (r->make.failed) {
         return out;
     }
-    onnx__tensor_proto__init(t);
     memcpy(kept, values, (count == 0 ? 1 : count) * sizeof *kept);
     kept[count + 1] = (int64_t)count;
-    t->has_data_type = true;
-    t->data_type = ONNX__TENSOR_PROTO__DATA_TYPE__INT64;
     t->int64_data = kept;
     t->n_int64_data = count == 0 ? 1 : count;
     if (count > 0) {
         t->dims = kept + count + 1;
         t->n_dims = 1;
     }
-    attr->type = ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__TENSOR;
-    attr->t = t;
     return out;
 }
 
@@ -87,20 +77,14 @@ static char *ints(recurrent *r, const int64_t *values, size_t count)
 static char *real(recurrent *r, float value)
 {
     char *out = push(r, "Constant", NULL, NULL);
-    Onnx__AttributeProto *attr = vtac_fm_attr(&r->make, last(r), "value");
-    Onnx__TensorProto *t = vtac_fm_room(&r->make, 1, sizeof *t);
+    Onnx__TensorProto *t = vtac_fm_tensor(&r->make, last(r), ONNX__TENSOR_PROTO__DATA_TYPE__FLOAT);
     float *kept = vtac_fm_room(&r->make, 1, sizeof *kept);
     if (r->make.failed) {
         return out;
     }
-    onnx__tensor_proto__init(t);
     *kept = value;
-    t->has_data_type = true;
-    t->data_type = ONNX__TENSOR_PROTO__DATA_TYPE__FLOAT;
     t->float_data = kept;
     t->n_float_data = 1;
-    attr->type = ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__TENSOR;
-    attr->t = t;
     if (r->dtype != VTAC_F32) {
         out = push(r, "Cast", out, NULL);
         set_int(r, "to",

@@ -124,25 +124,6 @@ static vta_status add_row(vtac_words *w, size_t i, Onnx__NodeProto *op, char **i
     return VTA_OK;
 }
 
-static Onnx__GraphProto *graph_of(vtac_words *w, char *const *in, size_t inputs, char *const *out,
-                                  size_t outputs)
-{
-    Onnx__GraphProto *graph = vtac_fm_room(&w->make, 1, sizeof *graph);
-    Onnx__NodeProto **nodes = vtac_fm_room(&w->make, w->nodes.count, sizeof *nodes);
-    if (w->make.failed) {
-        return NULL;
-    }
-    memcpy(nodes, w->nodes.items, w->nodes.count * sizeof *nodes);
-    onnx__graph_proto__init(graph);
-    graph->node = nodes;
-    graph->n_node = w->nodes.count;
-    graph->input = vtac_fm_infos(&w->make, in, inputs);
-    graph->n_input = inputs;
-    graph->output = vtac_fm_infos(&w->make, out, outputs);
-    graph->n_output = outputs;
-    return graph;
-}
-
 /* The node with names of its own; it keeps opset and domain. */
 static Onnx__NodeProto *copy_of(vtac_words *w, const Onnx__NodeProto *node)
 {
@@ -186,7 +167,7 @@ vta_status vtac_fused_by_rows(vtac_words *w, vta_diag *diag)
         vtac_say(w, "%s = Squeeze %s [0]", word, word);
         out[i] = vtac_words_name(w, word);
     }
-    Onnx__GraphProto *body = graph_of(w, in, rows, out, node->n_output);
+    Onnx__GraphProto *body = vtac_fm_graph(&w->make, &w->nodes, in, rows, out, node->n_output);
     w->nodes.count = 0;
     Onnx__NodeProto *scan = vtac_fm_node(&w->make, "Scan", rows, node->n_output);
     Onnx__AttributeProto **list = vtac_fm_room(&w->make, 2, sizeof *list);

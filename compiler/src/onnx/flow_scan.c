@@ -50,34 +50,24 @@ static Onnx__NodeProto *last(const batched *s)
 
 static void set_int(batched *s, const char *name, int64_t value)
 {
-    Onnx__AttributeProto *attr = vtac_fm_attr(&s->make, last(s), name);
-    if (attr != NULL) {
-        attr->type = ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__INT;
-        attr->i = value;
-    }
+    vtac_fm_set_int(&s->make, last(s), name, value);
 }
 
 /* An integer: one of one axis, or without axes. */
 static char *number(batched *s, int64_t value, bool axis)
 {
     char *out = push(s, "Constant", NULL, NULL);
-    Onnx__AttributeProto *attr = vtac_fm_attr(&s->make, last(s), "value");
-    Onnx__TensorProto *t = vtac_fm_room(&s->make, 1, sizeof *t);
+    Onnx__TensorProto *t = vtac_fm_tensor(&s->make, last(s), ONNX__TENSOR_PROTO__DATA_TYPE__INT64);
     int64_t *kept = vtac_fm_room(&s->make, 2, sizeof *kept);
     if (s->make.failed) {
         return NULL;
     }
-    onnx__tensor_proto__init(t);
     kept[0] = value;
     kept[1] = 1;
-    t->has_data_type = true;
-    t->data_type = ONNX__TENSOR_PROTO__DATA_TYPE__INT64;
     t->int64_data = kept;
     t->n_int64_data = 1;
     t->dims = kept + 1;
     t->n_dims = axis ? 1 : 0;
-    attr->type = ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__TENSOR;
-    attr->t = t;
     return out;
 }
 
@@ -165,24 +155,6 @@ static vta_status scan_row(batched *s, char *turn, char **out, vta_diag *diag)
     return s->make.failed ? vtac_flow_no_memory(diag) : VTA_OK;
 }
 
-static Onnx__GraphProto *as_graph(batched *s, char *const *in, char *const *out, size_t outputs)
-{
-    Onnx__GraphProto *graph = vtac_fm_room(&s->make, 1, sizeof *graph);
-    Onnx__NodeProto **nodes = vtac_fm_room(&s->make, s->nodes.count, sizeof *nodes);
-    if (s->make.failed) {
-        return NULL;
-    }
-    memcpy(nodes, s->nodes.items, s->nodes.count * sizeof *nodes);
-    onnx__graph_proto__init(graph);
-    graph->node = nodes;
-    graph->n_node = s->nodes.count;
-    graph->input = vtac_fm_infos(&s->make, in, 2);
-    graph->n_input = 2;
-    graph->output = vtac_fm_infos(&s->make, out, outputs);
-    graph->n_output = outputs;
-    return graph;
-}
-
 static vta_status loop_over_rows(batched *s, vtac_flow_work *w, const vtac_flow_node *item, vta_diag *diag)
 {
     const size_t outputs = s->states + s->gathered;
@@ -197,7 +169,7 @@ static vta_status loop_over_rows(batched *s, vtac_flow_work *w, const vtac_flow_
         out[1 + i] = push(s, "Identity", out[1 + i], NULL);
     }
     out[0] = push(s, "Identity", in[1], NULL);
-    Onnx__GraphProto *graph = as_graph(s, in, out, outputs + 1);
+    Onnx__GraphProto *graph = vtac_fm_graph(&s->make, &s->nodes, in, 2, out, outputs + 1);
     s->nodes.count = 0;
     char *rows =
         push(s, "Gather", push(s, "Shape", s->node->input[1 + s->states], NULL), number(s, 0, false));

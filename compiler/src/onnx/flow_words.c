@@ -99,19 +99,14 @@ static Onnx__NodeProto *add_node(vtac_words *w, const char *type, size_t inputs,
     return w->make.failed ? NULL : node;
 }
 
-static Onnx__TensorProto *add_constant(vtac_words *w, char **name)
+static Onnx__TensorProto *add_constant(vtac_words *w, int32_t type, char **name)
 {
     Onnx__NodeProto *node = add_node(w, "Constant", 0, 1);
-    Onnx__AttributeProto *attr = vtac_fm_attr(&w->make, node, "value");
-    Onnx__TensorProto *t = vtac_fm_room(&w->make, 1, sizeof *t);
+    Onnx__TensorProto *t = vtac_fm_tensor(&w->make, node, type);
     *name = fresh(w);
     if (w->make.failed) {
         return NULL;
     }
-    onnx__tensor_proto__init(t);
-    t->has_data_type = true;
-    attr->type = ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__TENSOR;
-    attr->t = t;
     node->output[0] = *name;
     return t;
 }
@@ -132,7 +127,7 @@ static int64_t *list_of(vtac_words *w, const char *text, size_t *count)
 static char *integers(vtac_words *w, const char *text)
 {
     char *name;
-    Onnx__TensorProto *t = add_constant(w, &name);
+    Onnx__TensorProto *t = add_constant(w, ONNX__TENSOR_PROTO__DATA_TYPE__INT64, &name);
     int64_t *dims = vtac_fm_room(&w->make, 1, sizeof *dims);
     size_t count = 1;
     int64_t *list = text[0] == '[' ? list_of(w, text, &count) : vtac_fm_room(&w->make, 1, sizeof *list);
@@ -146,7 +141,6 @@ static char *integers(vtac_words *w, const char *text)
     } else {
         list[0] = strtoll(text + 1, NULL, 10);
     }
-    t->data_type = ONNX__TENSOR_PROTO__DATA_TYPE__INT64;
     t->int64_data = list;
     t->n_int64_data = count;
     return name;
@@ -163,22 +157,19 @@ static int64_t onnx_type(vtac_dtype dtype)
 static char *number(vtac_words *w, const char *text)
 {
     char *name;
-    Onnx__TensorProto *t = add_constant(w, &name);
+    Onnx__TensorProto *t = add_constant(w, ONNX__TENSOR_PROTO__DATA_TYPE__FLOAT, &name);
     float *value = vtac_fm_room(&w->make, 1, sizeof *value);
     if (w->make.failed) {
         return NULL;
     }
     value[0] = strtof(text + 1, NULL);
-    t->data_type = ONNX__TENSOR_PROTO__DATA_TYPE__FLOAT;
     t->float_data = value;
     t->n_float_data = 1;
     Onnx__NodeProto *cast = w->dtype != VTAC_F32 ? add_node(w, "Cast", 1, 1) : NULL;
-    Onnx__AttributeProto *to = cast != NULL ? vtac_fm_attr(&w->make, cast, "to") : NULL;
-    if (to == NULL) {
+    if (cast == NULL) {
         return name;
     }
-    to->type = ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__INT;
-    to->i = onnx_type(w->dtype);
+    vtac_fm_set_int(&w->make, cast, "to", onnx_type(w->dtype));
     cast->input[0] = name;
     cast->output[0] = fresh(w);
     return cast->output[0];
