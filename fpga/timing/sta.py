@@ -465,7 +465,7 @@ class Analysis:
                 if ns is None:
                     continue
                 half = launch == FAST or fast
-                if launch == SLOW and fast and i is not None and bit is not None and self.cycles.whole(self.cell_name(i)):
+                if launch == SLOW and fast and i is not None and self.cycles.whole(self.cell_name(i)):
                     half = False
                 self.endpoints.append((ns * (2 if half else 1), ns, bit, launch, fast, i, pin, setup))
         self.endpoints.sort(key=lambda e: (-e[0], str(e[2]), str(e[5])))
