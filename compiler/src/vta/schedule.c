@@ -431,7 +431,7 @@ static vta_status improve_stage(scheduler *s, size_t number, uint64_t *budget, v
                  end = number + BESIDE + 1 < s->stages.count ? number + BESIDE + 1 : s->stages.count;
     uint64_t best, calls;
     VTA_TRY(time_stages(s, first, end, &best, &calls, diag));
-    for (size_t w = 0; w<s->ways.count && * budget> 0; w++) {
+    for (size_t w = 0; *budget > 0 && w < s->ways.count; w++) {
         const way *one = vta_vec_at(&s->ways, w);
         const uint64_t least = of->options[one->option].cycles; /* the best of this option by itself */
         if (one->stage != number || (!s->weaves && one->option > 0) || one->cycles > least + least / FAR) {
