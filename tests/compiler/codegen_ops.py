@@ -138,6 +138,17 @@ def top_k_cases(suite):
         def make(random, k=k, kind=kind, shape=shape):  # few values, so that many are equal
             return [("x", random.integers(0, 4 + max(shape) // 7, shape).astype(kind)), ("k", numpy.array([k], numpy.int64))]
         suite.add("TopK", make, reference, ("k",), outputs=("values", "places"), axis=axis, largest=largest)
+    for largest, kind in itertools.product((1, 0), (F32, numpy.float64, numpy.int8, numpy.uint32, numpy.int64)):
+        def extremes(random, kind=kind):  # the ends of the type, zeros of both signs
+            kinds = numpy.finfo if numpy.issubdtype(kind, numpy.floating) else numpy.iinfo
+            some = numpy.array([0, kinds(kind).min, kinds(kind).max, 7], kind)
+            x = random.choice(numpy.concatenate([some, -some[:1] if kinds is numpy.finfo else some[:1]]), (2, 40))
+            return [("x", x), ("k", numpy.array([39], numpy.int64))]
+
+        def ordered(x, k, largest=largest):
+            order = [sorted(range(x.shape[1]), key=lambda i, r=r: (-r[i] if largest else r[i], i))[:int(k[0])] for r in x.tolist()]
+            return numpy.take_along_axis(x, numpy.array(order), 1), numpy.array(order, numpy.int64)
+        suite.add("TopK", extremes, ordered, ("k",), outputs=("values", "places"), largest=largest)
 
 
 def overlap(a, b):

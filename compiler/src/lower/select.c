@@ -11,14 +11,16 @@
 
 /* ---- TopK: a heap of the best so far, the worst of them on top. Most elements are not better than that one
  * and cost one comparison; one that is takes its place and sinks to where it belongs. In the end the heap is
- * taken down from its top, which leaves the list in order. */
+ * taken down from its top, which leaves the list in order. Values of up to 32 bits make one key with their
+ * places, so that a comparison is one of integers: the value's order above, the place turned round below. */
 
 typedef struct ranking {
-    vtac_buffer *value, *place; /* place: of the element; the axis's size marks an empty slot */
+    vtac_buffer *value, *place; /* place: of the element; the axis's size marks an empty slot. NULL: keys */
     vtac_buffer *hole;          /* the slot that an element sinks to */
     vtac_buffer *worst, *open;  /* the value on top; whether any element goes before it */
     int64_t count, size;
     bool largest;
+    vtac_dtype type; /* of what is ranked */
 } ranking;
 
 typedef struct ranked {
@@ -28,19 +30,65 @@ typedef struct ranked {
 static ranked ranked_at(vtac_lower *l, const ranking *r, const vtac_expr *slot)
 {
     return (ranked){LET("value", vtac_e_load(l->k, r->value, slot)),
-                    LET("place", vtac_e_load(l->k, r->place, slot))};
+                    r->place == NULL ? NULL : LET("place", vtac_e_load(l->k, r->place, slot))};
 }
 
 static void put_at(vtac_lower *l, const ranking *r, const vtac_expr *slot, const ranked *e)
 {
     vtac_store(l->k, r->value, slot, e->value);
-    vtac_store(l->k, r->place, slot, e->place);
+    if (r->place != NULL) {
+        vtac_store(l->k, r->place, slot, e->place);
+    }
+}
+
+static bool has_key(const ranking *r)
+{
+    return vtac_dtype_bytes(r->type) <= 4 && r->size < INT32_MAX;
+}
+
+/* The order of a value as a number: NaN is the least. */
+static const vtac_expr *order_of(vtac_lower *l, const ranking *r, const vtac_expr *value)
+{
+    vtac_kernel *k = l->k;
+    if (r->type != VTAC_F32) {
+        value = vtac_e_cast(k, VTAC_I64, value);
+        value = r->type == VTAC_U32 ? E2(ADD, value, vtac_e_index(k, INT32_MIN)) : value;
+        return r->largest ? value : vtac_e1(k, VTAC_E_NOT, value);
+    }
+    const vtac_expr *bits = vtac_e_bits(k, VTAC_I32, E2(ADD, value, vtac_e_float(k, VTAC_F32, 0.0))); /* -0 */
+    const vtac_expr *sign = E2(SHR, bits, vtac_e_int(k, VTAC_I32, 31));
+    const vtac_expr *order = E2(XOR, bits, E2(AND, sign, vtac_e_int(k, VTAC_I32, INT32_MAX)));
+    order = r->largest ? order : vtac_e1(k, VTAC_E_NOT, order);
+    order = SELECT(E2(NE, value, value), vtac_e_int(k, VTAC_I32, INT32_MIN), order);
+    return vtac_e_cast(k, VTAC_I64, order);
+}
+
+/* An element as it lies in a slot. */
+static ranked ranked_of(vtac_lower *l, const ranking *r, const vtac_expr *value, const vtac_expr *place)
+{
+    if (r->place != NULL) {
+        return (ranked){value, place};
+    }
+    const vtac_expr *order = E2(SHL, order_of(l, r, value), vtac_e_index(l->k, 32));
+    return (ranked){LET("key", E2(ADD, order, E2(SUB, vtac_e_index(l->k, UINT32_MAX), place))), NULL};
+}
+
+static const vtac_expr *place_in(vtac_lower *l, const ranking *r, const vtac_expr *slot)
+{
+    if (r->place != NULL) {
+        return vtac_e_load(l->k, r->place, slot);
+    }
+    const vtac_expr *low = E2(AND, vtac_e_load(l->k, r->value, slot), vtac_e_index(l->k, UINT32_MAX));
+    return E2(SUB, vtac_e_index(l->k, UINT32_MAX), low);
 }
 
 /* Whether a goes before b: better, or equal and earlier. An empty slot goes before nothing, NaN before that.
  */
 static const vtac_expr *goes_before(vtac_lower *l, const ranking *r, const ranked *a, const ranked *b)
 {
+    if (r->place == NULL) {
+        return E2(GT, a->value, b->value);
+    }
     const vtac_expr *size = vtac_e_index(l->k, r->size);
     const vtac_expr *better = r->largest ? E2(GT, a->value, b->value) : E2(LT, a->value, b->value);
     if (vtac_dtype_kind(r->value->dtype) == 'f') {
@@ -83,8 +131,11 @@ static void note_worst(vtac_lower *l, const ranking *r)
 {
     const vtac_expr *zero = vtac_e_index(l->k, 0);
     const vtac_expr *value = LET("worst", vtac_e_load(l->k, r->value, zero));
-    const vtac_expr *open = E2(EQ, vtac_e_load(l->k, r->place, zero), vtac_e_index(l->k, r->size));
     vtac_store(l->k, r->worst, zero, value);
+    if (r->place == NULL) {
+        return;
+    }
+    const vtac_expr *open = E2(EQ, vtac_e_load(l->k, r->place, zero), vtac_e_index(l->k, r->size));
     vtac_store(l->k, r->open, zero, E2(OR, open, E2(NE, value, value)));
 }
 
@@ -93,6 +144,9 @@ static const vtac_expr *enters(vtac_lower *l, const ranking *r, const vtac_expr 
 {
     const vtac_expr *zero = vtac_e_index(l->k, 0);
     const vtac_expr *worst = vtac_e_load(l->k, r->worst, zero);
+    if (r->place == NULL) {
+        return E2(GT, value, worst);
+    }
     const vtac_expr *better = r->largest ? E2(GT, value, worst) : E2(LT, value, worst);
     return E2(OR, better, vtac_e_load(l->k, r->open, zero));
 }
@@ -121,33 +175,42 @@ vta_status vtac_lower_top_k(vtac_lower *l)
     VTA_TRY(vtac_axis(vtac_attr_int(l->node, "axis", -1), x->rank, &axis, l->diag));
     ranking r = {.count = vtac_type_out(l, 0)->dim[axis],
                  .size = x->dim[axis],
-                 .largest = vtac_attr_int(l->node, "largest", 1) != 0};
+                 .largest = vtac_attr_int(l->node, "largest", 1) != 0,
+                 .type = type};
+    const vtac_dtype kept = has_key(&r) ? VTAC_I64 : type;
     VTA_TRY(vtac_begin(l, ""));
-    r.value = vtac_kernel_buffer(l->k, "value", type, r.count, VTAC_BUFFER_SCRATCH);
-    r.place = vtac_kernel_buffer(l->k, "place", VTAC_I64, r.count, VTAC_BUFFER_SCRATCH);
+    r.value = vtac_kernel_buffer(l->k, "value", kept, r.count, VTAC_BUFFER_SCRATCH);
+    if (!has_key(&r)) {
+        r.place = vtac_kernel_buffer(l->k, "place", VTAC_I64, r.count, VTAC_BUFFER_SCRATCH);
+        r.open = vtac_local(l, "open", VTAC_BOOL, 1);
+    }
     r.hole = vtac_local(l, "hole", VTAC_I64, 1);
-    r.worst = vtac_local(l, "worst", type, 1);
-    r.open = vtac_local(l, "open", VTAC_BOOL, 1);
+    r.worst = vtac_local(l, "worst", kept, 1);
     vtac_type lines = *x;
     lines.dim[axis] = 1;
     const vtac_expr *at[VTAC_MAX_RANK];
     const uint32_t loops = vtac_open(l, &lines, at, vtac_type_elements(x) >= 0);
     const vtac_expr *slot = vtac_for(l->k, VTAC_LOOP_SERIAL, r.count, "slot");
-    vtac_store(l->k, r.value, slot, vtac_e_int(l->k, type, 0));
-    vtac_store(l->k, r.place, slot, vtac_e_index(l->k, r.size));
+    const ranked none = r.place == NULL ? (ranked){vtac_e_index(l->k, INT64_MIN), NULL}
+                                        : (ranked){vtac_e_int(l->k, type, 0), vtac_e_index(l->k, r.size)};
+    put_at(l, &r, slot, &none);
     vtac_end(l->k);
     note_worst(l, &r);
     at[axis] = vtac_for(l->k, VTAC_LOOP_SERIAL, r.size, "i");
-    const ranked own = {LET("x", vtac_in_at(l, 0, at)), at[axis]};
+    const ranked own = ranked_of(l, &r, LET("x", vtac_in_at(l, 0, at)), at[axis]);
     vtac_if(l->k, LET("enters", enters(l, &r, own.value)));
     sink(l, &r, &own, vtac_e_index(l->k, r.count));
     note_worst(l, &r);
     vtac_close(l, 2);
     put_in_order(l, &r);
-    at[axis] = vtac_for(l->k, VTAC_LOOP_SERIAL, r.count, "slot");
+    slot = vtac_for(l->k, VTAC_LOOP_SERIAL, r.count, "slot");
+    const vtac_expr *place = LET("place", place_in(l, &r, slot));
+    at[axis] = place;
+    const vtac_expr *value = LET("value", vtac_in_at(l, 0, at));
+    at[axis] = slot;
     for (uint32_t i = 0; i < l->node->output_count; i++) {
         if (l->node->outputs[i] != 0) {
-            vtac_out_at(l, i, at, vtac_e_load(l->k, i == 0 ? r.value : r.place, at[axis]));
+            vtac_out_at(l, i, at, i == 0 ? value : place);
         }
     }
     vtac_close(l, loops + 1);
