@@ -624,16 +624,28 @@ static vta_status schedule(scheduler *s, const vtac_vta_options *options, vta_di
 
 enum { MOST_LEVEL = 3 };
 
+/* Where parameters are wide, the ways to cut a layer lie closer together: more of them are tried. */
+static uint32_t trials_for(const vtac_vta_region *region, int level)
+{
+    enum { WIDE_TRIALS = 32 };
+    static const uint32_t trials_of[MOST_LEVEL + 1] = {0, 4, 8, 24};
+    for (uint32_t n = 0; n < region->layer_count && level == MOST_LEVEL; n++) {
+        if (region->layers[n].wide) {
+            return WIDE_TRIALS;
+        }
+    }
+    return trials_of[level];
+}
+
 static vta_status schedule_once(const vta_config *config, vtac_vta_region *region,
                                 const vtac_vta_options *options, vtac_vta_image *out, vta_diag *diag)
 {
     *out = (vtac_vta_image){0};
-    static const uint32_t trials_of[MOST_LEVEL + 1] = {0, 4, 8, 24};
     const int level = options->level < 0 ? 0 : options->level > MOST_LEVEL ? MOST_LEVEL : options->level;
     scheduler s = {.hardware.config = config,
                    .region = region,
                    .image = out,
-                   .trials = trials_of[level],
+                   .trials = trials_for(region, level),
                    .schedules = options->schedules,
                    .quick = options->predict_only,
                    .weaves = level == MOST_LEVEL && !(options->predict_only && options->schedules != NULL)};
