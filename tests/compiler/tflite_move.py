@@ -174,6 +174,54 @@ def angles(b):
     b.engine = engine
 
 
+def other_scales(b, kind):
+    """Outputs whose scales are not the inputs': integers are moved as they are, borders hold the output's zero point."""
+    scale, zero, low = {"int8": (0.07, 9, -128), "uint8": (0.07, 60, 0)}[kind]
+    m, shape, ys, wanted = Model(), (1, 4, 6, 3), [], []
+    x, other = m.tensor(kind, shape, 0.05, 3), m.tensor(kind, shape, 0.09, 5)
+
+    def add(code, inputs, size, options, kind_of, reference):
+        ys.append(m.tensor(kind, size, scale, zero))
+        m.op(code, inputs, [ys[-1]], options, kind_of, 1 if code == 22 else 2)
+        wanted.append(reference)
+    window = {0: ("b", 1), 1: ("i", 2), 2: ("i", 2), 3: ("i", 2), 4: ("i", 2)}
+    border = [[0, 0], [1, 0], [0, 2], [0, 0]]
+
+    def windows(v):
+        return v.astype(int).reshape(1, 2, 2, 3, 2, 3)
+
+    def mean(v):
+        total = windows(v).sum((2, 4))
+        return numpy.where(total > 0, (total + 2) // 4, -((2 - total) // 4))
+    add(22, [x, constant(m, [6, 12])], (6, 12), None, 0, lambda v, w: v.reshape(6, 12))
+    add(34, [x, constant(m, border)], (1, 5, 8, 3), None, 0, lambda v, w: numpy.pad(v, border, constant_values=zero))
+    add(100, [x, constant(m, border)], (1, 5, 8, 3), {0: ("b", 0)}, 77, lambda v, w: numpy.pad(v, border, "reflect"))
+    add(97, [x, constant(m, [8, 12])], (1, 8, 12, 3), {0: ("?", False)}, 74, lambda v, w: v.repeat(2, 1).repeat(2, 2))
+    add(17, [x], (1, 2, 3, 3), window, 5, lambda v, w: windows(v).max((2, 4)))
+    add(1, [x], (1, 2, 3, 3), window, 5, lambda v, w: mean(v))
+    add(55, [x, other], shape, None, 0, lambda v, w: numpy.maximum(v, w))
+    add(57, [x, other], shape, None, 0, lambda v, w: numpy.minimum(v, w))
+    b.check_many("other scales of %s" % kind, m, [x, other], [[b.random.integers(low, low + 256, shape).astype(kind) for _ in range(2)] for _ in range(2)], ys,
+                 lambda v, w: [f(v, w).astype(kind) for f in wanted])
+
+
+def enlarged(b, size, to, corners, centers):
+    """Bytes whose weights are small fractions of a power of two: sums of integers, and what they would be as floats."""
+    m = Model()
+    x, y = m.tensor("uint8", (1, *size, 3), 0.05, 3), m.tensor("uint8", (1, *to, 3), 0.05, 3)
+    m.op(23, [x, constant(m, to)], [y], {2: ("?", corners), 3: ("?", centers)}, 15, 3)
+
+    def axis(v, a):
+        step = (size[a] - 1) / (to[a] - 1) if corners and to[a] > 1 else size[a] / to[a]
+        at = (numpy.arange(to[a]) + 0.5) * step - 0.5 if centers else numpy.arange(to[a]) * step
+        low = numpy.clip(numpy.floor(at), 0, size[a] - 1).astype(int)
+        high = numpy.clip(numpy.ceil(at), 0, size[a] - 1).astype(int)
+        part = (at - low).reshape((-1, 1, 1) if a == 0 else (1, -1, 1))
+        return v.take(low, a) * (1 - part) + v.take(high, a) * part
+    b.check("bytes %s to %s" % (size, to), m, x, [b.numbers("uint8", (1, *size, 3)) for _ in range(2)], y,
+            lambda v: numpy.floor(axis(axis(v[0].astype(float), 0), 1) + 0.5).astype("uint8")[None])
+
+
 def main():
     seed = int.from_bytes(os.environ.get("VTAC_SEED", "7").encode()[-4:], "little")
     print("seed %d" % seed)
@@ -204,6 +252,11 @@ def main():
         lists(b, "float32")
         lists(b, "int32")
         angles(b)
+        other_scales(b, "int8")
+        other_scales(b, "uint8")
+        enlarged(b, (3, 5), (6, 10), False, True)
+        enlarged(b, (9, 5), (33, 9), True, False)
+        enlarged(b, (1, 4), (4, 16), False, False)
         print("%d models, %d results judged by TensorFlow Lite" % (b.count, b.judged))
 
 

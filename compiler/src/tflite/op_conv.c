@@ -407,8 +407,9 @@ void tfl_import_pool(tfl *im)
     attrs[count++] = vtac_attr_of_ints("kernel_shape", w.kernel, 2);
     vtac_id y = 0;
     const vtac_id planes = tfl_planes(im, 0);
-    if (!tfl_same_scale(in, out) || (!tfl_is_float(in) && !tfl_quantized(in))) {
-        tfl_refuse(im, "a pool of %s whose output has another scale", vtac_dtype_name(in->type.dtype));
+    if (in->type.dtype != out->type.dtype) {
+        vtac_make_fail(&im->maker, VTA_INVALID, "a pool of %s to %s", vtac_dtype_name(in->type.dtype),
+                       vtac_dtype_name(out->type.dtype));
     } else if (tfl_is_float(in) || is_max) {
         y = vtac_make(&im->maker, (vtac_op)im->how, &planes, 1, attrs, count);
     } else if (in->type.dtype == VTAC_I16) {
@@ -417,9 +418,10 @@ void tfl_import_pool(tfl *im)
         y = vtac_make(&im->maker, VTAC_OP_AVERAGE_POOL, &wide, 1, attrs, count);
         y = vtac_make_cast(&im->maker, tfl_round(im, y), VTAC_I16);
     } else {
+        /* The mean of the integers themselves, whatever the output's scale. */
         attrs[count++] = vtac_attr_of_string("rounding", vtac_rounding_name(VTAC_ROUND_AWAY));
         const vtac_id inputs[] = {planes, tfl_scale_value(im, in), tfl_zero_value(im, in),
-                                  tfl_scale_value(im, out), tfl_zero_value(im, out)};
+                                  tfl_scale_value(im, in), tfl_zero_value(im, in)};
         y = vtac_make(&im->maker, VTAC_OP_QLINEAR_AVERAGE_POOL, inputs, 5, attrs, count);
     }
     tfl_set_planes(im, 0, tfl_activate(im, y, out, w.activation));

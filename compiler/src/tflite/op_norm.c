@@ -143,8 +143,13 @@ void tfl_import_softmax(tfl *im)
     const vtac_id sum = vtac_make_reduce(m, VTAC_OP_REDUCE_SUM, e, &last, 1, true);
     const vtac_id unit = vtac_make2(m, VTAC_OP_MUL, sum, tfl_scale_value(im, out));
     const vtac_id inverse = vtac_make2(m, VTAC_OP_DIV, vtac_make_number(m, VTAC_F32, 1.0), unit);
-    const vtac_id y = tfl_round(im, vtac_make2(m, VTAC_OP_MUL, e, inverse));
-    tfl_set(im, 0, tfl_store(im, y, out, TFL_NONE));
+    vtac_id y = tfl_round(im, vtac_make2(m, VTAC_OP_MUL, e, inverse));
+    if (out->type.dtype == VTAC_U8) { /* TensorFlow Lite takes no zero point into account here */
+        y = vtac_make_cast(m, vtac_make_clip(m, y, 0.0, UINT8_MAX), VTAC_U8);
+    } else {
+        y = tfl_store(im, y, out, TFL_NONE);
+    }
+    tfl_set(im, 0, y);
 }
 
 /* a * b / 2^31, rounded to nearest, halves up; in int64. */

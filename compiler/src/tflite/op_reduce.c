@@ -210,10 +210,6 @@ void tfl_import_reduce(tfl *im)
     if (m->status != VTA_OK) {
         return;
     }
-    if (tfl_quantized(in) && !tfl_same_scale(in, tfl_out(im, 0))) {
-        tfl_refuse(im, "an output of another scale");
-        return;
-    }
     const bool is_bool = in->type.dtype == VTAC_BOOL;
     value = is_bool ? vtac_make_cast(m, value, VTAC_U8) : value;
     const vtac_id y = vtac_make_reduce(m, (vtac_op)im->how, value, axes, used, keep);

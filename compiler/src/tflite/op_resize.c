@@ -63,6 +63,26 @@ static void plan_integers(const resize *r, int a, axis_plan *p)
     }
 }
 
+/* Whether all weights are small fractions of a power of two. Then the floats that TensorFlow Lite computes
+ * with lose no bit, and integers in units of 2^-10 give the same sums. */
+static bool in_units(const axis_plan *p, int64_t count)
+{
+    enum { UNITS = 1 << 8 };
+    for (int64_t i = 0; i < count; i++) {
+        if (p->part[i] * UNITS != floorf(p->part[i] * UNITS)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void to_units(const axis_plan *p, int64_t count)
+{
+    for (int64_t i = 0; i < count; i++) {
+        p->part[i] *= 1024.0F;
+    }
+}
+
 static vtac_id pick(tfl *im, vtac_id x, const int64_t *places, int64_t count, uint32_t axis)
 {
     const vtac_type type = {VTAC_I64, 1, {count}};
@@ -147,9 +167,6 @@ static bool begin(tfl *im, resize *r, uint32_t corners)
             return false;
         }
     }
-    if (tfl_quantized(tfl_in(im, 0)) && !tfl_same_scale(tfl_in(im, 0), tfl_out(im, 0))) {
-        tfl_refuse(im, "the output has another scale than the input");
-    }
     return im->maker.status == VTA_OK;
 }
 
@@ -185,13 +202,18 @@ void tfl_import_resize_bilinear(tfl *im)
     }
     const vtac_dtype dtype = tfl_in(im, 0)->type.dtype;
     const bool integers = dtype == VTAC_I8 || dtype == VTAC_I16;
-    const vtac_dtype type = dtype == VTAC_I8 ? VTAC_I32 : dtype == VTAC_I16 ? VTAC_I64 : VTAC_F32;
-    const float one = integers ? 1024.0F : 1.0F;
     (integers ? plan_integers : plan_floats)(&r, 0, &rows);
     (integers ? plan_integers : plan_floats)(&r, 1, &columns);
+    const bool units = dtype == VTAC_U8 && in_units(&rows, r.to[0]) && in_units(&columns, r.to[1]);
+    if (units) {
+        to_units(&rows, r.to[0]);
+        to_units(&columns, r.to[1]);
+    }
+    const bool bytes = dtype == VTAC_I8 || units;
+    const float one = integers || units ? 1024.0F : 1.0F;
+    const vtac_dtype type = bytes ? VTAC_I32 : dtype == VTAC_I16 ? VTAC_I64 : VTAC_F32;
     vtac_id y = vtac_make_cast(m, tfl_planes(im, 0), type);
-    if (dtype ==
-        VTAC_I8) { /* 2^21 with a last bit of 0: then the first rounding of a factor changes nothing */
+    if (bytes) { /* 2^21 with a last bit of 0: then the first rounding of a factor changes nothing */
         for (int64_t i = 0; i < r.to[1]; i++) {
             columns.part[i] *= 2.0F;
         }
@@ -209,9 +231,9 @@ void tfl_import_resize_bilinear(tfl *im)
         const vtac_id sign = vtac_make1(m, VTAC_OP_SIGN, y);
         y = vtac_make2(m, VTAC_OP_ADD, y, vtac_make2(m, VTAC_OP_MUL, sign, half));
         y = vtac_make2(m, VTAC_OP_DIV, y, vtac_make_number(m, type, 1 << 20));
-    } else if (dtype == VTAC_U8) {
+    } else if (dtype == VTAC_U8 && !units) {
         y = vtac_make2(m, VTAC_OP_ADD, y, vtac_make_number(m, VTAC_F32, 0.5));
-    } else if (dtype != VTAC_F32 && dtype != VTAC_I8) {
+    } else if (dtype != VTAC_F32 && !bytes) {
         tfl_refuse(im, "numbers of %s", vtac_dtype_name(dtype));
     }
     tfl_set_planes(im, 0, vtac_make_cast(m, y, dtype));

@@ -7,14 +7,13 @@
 
 #include "operators.h"
 
-/* What moves numbers must not change their meaning. */
-static bool same_numbers(tfl *im)
+/* What moves numbers moves integers: TensorFlow Lite asks for no scales here. Borders hold the output's zero
+ * point. */
+static vtac_id border_value(tfl *im)
 {
-    if (im->maker.status == VTA_OK && tfl_quantized(tfl_out(im, 0)) &&
-        !tfl_same_scale(tfl_in(im, 0), tfl_out(im, 0))) {
-        tfl_refuse(im, "the output has another scale than the input");
-    }
-    return im->maker.status == VTA_OK;
+    const tfl_tensor *out = tfl_out(im, 0);
+    return vtac_make_number(&im->maker, tfl_in(im, 0)->type.dtype,
+                            tfl_quantized(out) ? (double)out->zero[0] : 0.0);
 }
 
 /* x as an output of the file's shape with `dims`; over planes of one place nothing needs to move. */
@@ -60,9 +59,7 @@ void tfl_import_reshape(tfl *im)
     if (open >= 0) {
         dims[open] = known == 0 ? 0 : vtac_type_elements(&x) / known;
     }
-    if (same_numbers(im)) {
-        reshape_to(im, dims, rank);
-    }
+    reshape_to(im, dims, rank);
 }
 
 void tfl_import_squeeze(tfl *im)
@@ -142,14 +139,12 @@ static void pad(tfl *im, const char *mode)
     if (tfl_has(im, 2) && im->how != 0) {
         filler = vtac_make_reshape(m, tfl_plain(im, 2), NULL, 0);
     } else if (tfl_quantized(in)) {
-        filler = vtac_make_number(m, in->type.dtype, (double)in->zero[0]);
+        filler = border_value(im);
     }
     const vtac_attr attr = vtac_attr_of_string("mode", mode);
     const vtac_id inputs[] = {value, vtac_make_ints(m, pads, 2 * x.rank),
                               strcmp(mode, "constant") == 0 ? filler : 0};
-    if (same_numbers(im)) {
-        tfl_set_either(im, 0, vtac_make(m, VTAC_OP_PAD, inputs, 3, &attr, 1), planes);
-    }
+    tfl_set_either(im, 0, vtac_make(m, VTAC_OP_PAD, inputs, 3, &attr, 1), planes);
 }
 
 void tfl_import_pad(tfl *im)
@@ -699,7 +694,6 @@ void tfl_import_space_batch(tfl *im)
     int64_t block[2] = {1, 1};
     int64_t edge[4] = {0};
     vtac_type x = tfl_type(im, 0);
-    const tfl_tensor *in = tfl_in(im, 0);
     const uint32_t rank = x.rank;
     if (rank < 3 || rank > 4 || tfl_known_ints(im, 1, "blocks", block, 2) != rank - 2 ||
         tfl_known_ints(im, 2, "edges", edge, 4) != 2 * (rank - 2) || block[0] < 1 || block[1] < 1 ||
@@ -716,9 +710,7 @@ void tfl_import_space_batch(tfl *im)
     const int64_t area = block[0] * block[1];
     if (im->how != 0) { /* to batch */
         const int64_t pads[] = {0, edge[0], edge[2], 0, 0, edge[1], edge[3], 0};
-        const vtac_id fill =
-            vtac_make_number(m, in->type.dtype, tfl_quantized(in) ? (double)in->zero[0] : 0.0);
-        const vtac_id inputs[] = {y, vtac_make_ints(m, pads, 8), fill};
+        const vtac_id inputs[] = {y, vtac_make_ints(m, pads, 8), border_value(im)};
         const int64_t rows = x.dim[1] + edge[0] + edge[1];
         const int64_t columns = x.dim[2] + edge[2] + edge[3];
         if (rows % block[0] != 0 || columns % block[1] != 0) {
