@@ -337,6 +337,47 @@ def check_network(vtac, name, make, beside):
         raise RuntimeError("%s: on the host are %s, expected %s" % (name, left, beside))
 
 
+def drawn_input(n):
+    """A convolution of an input: floats or bytes, an image or a line, any size; its windows may leave the image."""
+    flat = n.random.random() < 0.25
+    sizes = [int(n.random.integers(1, 24)) for _ in range(1 if flat else 2)]
+    channels = int(n.random.choice([1, 1, 3, 3, 4, 5, 16, 17, 32]))
+    shape = [int(n.random.choice([1, 1, 2, 3])), channels] + sizes
+    dtype = n.random.choice([numpy.int8, numpy.uint8])
+    if n.random.random() < 0.6:
+        x = n.quantize(n.input(shape), dtype=dtype)
+    else:
+        parameters = [n.constant(n.scale()), n.constant(numpy.array(n.random.integers(0, 100), dtype))]
+        x = n.add("DequantizeLinear", [n.input(shape, TensorProto.INT8 if dtype == numpy.int8 else TensorProto.UINT8)] + parameters)
+    kernel, dilations, pads = [], [], []
+    for size in sizes:
+        before, after = (int(n.random.integers(0, 4)) for _ in range(2))
+        dilation = int(n.random.integers(1, 3))
+        most = max(1, min(7, (size + before + after - 1) // dilation + 1))
+        kernel.append(int(n.random.integers(1, most + 1)))
+        dilations.append(dilation)
+        pads.append((min(before, (kernel[-1] - 1) * dilation), after))
+    x = n.conv(x, [6, channels] + kernel, dilations=dilations, strides=[int(n.random.integers(1, 4)) for _ in sizes],
+               pads=[p[0] for p in pads] + [p[1] for p in pads])
+    return n.quantize(x, 0.05, dtype=dtype)
+
+
+def check_inputs(vtac):
+    """What a region reads is brought into its layout as it must be, whatever it is."""
+    n = Net("inputs")
+    with open("m.onnx", "wb") as file:
+        file.write(n.model(*[drawn_input(n) for _ in range(10)]).SerializeToString())
+    call(vtac, "compile", "m.onnx", "--target", "llvm", "-o", "host.so")
+    want = [answers(vtac, "host.so", seed) for seed in (1, 2)]
+    for config in ("tiny", "batch2", "pynq", "wide"):
+        call(vtac, "compile", "m.onnx", "--target", "vta", "--config", config, "--offload", "all", "-o", "vta.so")
+        for seed, numbers in zip((1, 2), want):
+            got = answers(vtac, "vta.so", seed, "--device", "fsim:" + config)
+            for k in numbers:
+                if not numpy.array_equal(got[k], numbers[k]):
+                    raise RuntimeError("%s: other numbers on %s than on the host" % (k, config))
+
+
 def check_real(vtac, name, got):
     """The integers are those of the operator on real numbers, but for one step where these stand between two."""
     call(vtac, "compile", "m.onnx", "--target", "llvm", "--disable-pass", "fold-qdq", "-o", "real.so")
@@ -551,6 +592,7 @@ def main():
         os.mkdir("out")
         checks = [("function " + f, check_function, (f,)) for f in FUNCTIONS]
         checks += [("channels " + f, check_channels, (f,)) for f in CHANNELS]
+        checks += [("inputs", check_inputs, ())]
         checks += [("kept", check_kept, ()), ("mixed", check_mixed, ()), ("refused", check_refused, ())]
         checks += [("half f16", check_half, (TensorProto.FLOAT16,)), ("half bf16", check_half, (TensorProto.BFLOAT16,))]
         checks += [(c, check_network, (c,) + CASES[c]) for c in CASES]

@@ -195,10 +195,27 @@ static LLVMValueRef load_turned(vtac_emitter *em, const vtac_expr *e, const vtac
     return unpack(em, e->buffer->dtype, vtac_llvm_turn_rows(em, rows, (unsigned)t->rows));
 }
 
+/* Every second of the elements from `index` on: two loads, which end with the last one wanted, and a shuffle.
+ */
+static LLVMValueRef load_every_second(vtac_emitter *em, const vtac_buffer *buffer, LLVMValueRef index)
+{
+    const unsigned lanes = em->lanes;
+    LLVMTypeRef i32 = LLVMInt32TypeInContext(em->context);
+    LLVMValueRef low = load_neighbours(em, buffer, index, lanes);
+    LLVMValueRef later = LLVMBuildAdd(em->builder, index, index_of(em, lanes - 1), "");
+    LLVMValueRef high = load_neighbours(em, buffer, later, lanes);
+    LLVMValueRef from[MOST_LANES];
+    for (unsigned i = 0; i < lanes; i++) {
+        from[i] = LLVMConstInt(i32, 2 * i < lanes ? 2 * i : 2 * i + 1, 0);
+    }
+    return LLVMBuildShuffleVector(em->builder, low, high, LLVMConstVector(from, lanes), "");
+}
+
 static LLVMValueRef emit_load(vtac_emitter *em, const vtac_expr *e)
 {
     const vtac_buffer *buffer = e->buffer;
     const int step = lane_step(em, e->in[0]);
+    int64_t stride = 0;
     vtac_turn turn;
     if (step == 1) {
         return unpack(em, buffer->dtype,
@@ -207,6 +224,10 @@ static LLVMValueRef emit_load(vtac_emitter *em, const vtac_expr *e)
     if (step < 0 && is_turned(em, e->in[0], &turn) && turn.across == 1 && turn.rows <= MOST_TURNED &&
         (turn.rows & (turn.rows - 1)) == 0) {
         return load_turned(em, e, &turn);
+    }
+    if (step < 0 && !uses_lanes(em, e->in[0]) && vtac_expr_stride(e->in[0], em->lane_var, &stride) &&
+        stride == 2) {
+        return unpack(em, buffer->dtype, load_every_second(em, buffer, emit_at_first_lane(em, e->in[0])));
     }
     LLVMValueRef index = emit(em, e->in[0]);
     const unsigned lanes = vtac_llvm_lanes(index);

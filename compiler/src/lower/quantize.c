@@ -46,9 +46,40 @@ static const vtac_expr *parameter(vtac_lower *l, const vtac_node *n, uint32_t i,
     return vtac_arg(l, n, i, place);
 }
 
+/* round(x / scale) + zero of known numbers, saturated; NaN gives 0. Bounded first, it leaves its value in the
+ * lowest bits of the sum with 1.5 * 2^23, rounded to nearest even. */
+static const vtac_expr *quantized(vtac_lower *l, const vtac_expr *x, float scale, int64_t zero,
+                                  vtac_dtype dtype)
+{
+    double low;
+    double high;
+    vtac_range_of(dtype, &low, &high);
+    const vtac_expr *v = vtac_let(l->k, "v", E2(DIV, x, vtac_e_float(l->k, VTAC_F32, (double)scale)));
+    v = vtac_e3(l->k, VTAC_E_SELECT, E2(EQ, v, v), v, vtac_e_float(l->k, VTAC_F32, -(double)zero));
+    v = E2(MAX, vtac_e_float(l->k, VTAC_F32, low - (double)zero), v);
+    v = E2(MIN, vtac_e_float(l->k, VTAC_F32, high - (double)zero), v);
+    v = vtac_e_bits(l->k, VTAC_I32, E2(ADD, v, vtac_e_float(l->k, VTAC_F32, 12582912.0)));
+    return E2(ADD, vtac_e_cast(l->k, dtype, v), vtac_e_int(l->k, dtype, zero));
+}
+
+/* The one number that input i is, if it is known. */
+static const vtac_tensor *known_number(const vtac_lower *l, const vtac_node *n, uint32_t i)
+{
+    const vtac_tensor *known = vtac_in_constant(l->graph, n, i);
+    return known != NULL && vtac_type_elements(type_in(l, n, i)) == 1 ? known : NULL;
+}
+
 const vtac_expr *vtac_point_quantize(vtac_lower *l, const vtac_node *n, const vtac_expr *const *at)
 {
     const vtac_expr *x = vtac_to_float(l, vtac_arg(l, n, 0, at));
+    const vtac_tensor *step = known_number(l, n, 1);
+    const vtac_tensor *shift = known_number(l, n, 2);
+    const bool is_byte = dtype_out(l, n) == VTAC_I8 || dtype_out(l, n) == VTAC_U8;
+    if (is_byte && x != NULL && x->type == VTAC_F32 && step != NULL && type_in(l, n, 1)->dtype == VTAC_F32 &&
+        (shift != NULL || type_in(l, n, 2) == NULL)) {
+        return quantized(l, x, (float)vtac_tensor_float(step, 0),
+                         shift == NULL ? 0 : vtac_tensor_int(shift, 0), dtype_out(l, n));
+    }
     const vtac_expr *scale = vtac_from_narrow(l, type_in(l, n, 1)->dtype, parameter(l, n, 1, at));
     const vtac_expr *zero = parameter(l, n, 2, at);
     scale = vtac_e_cast(l->k, x == NULL ? VTAC_F32 : x->type, scale);

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The device's blocked layout (vtac/vta.h) of a tensor that goes there or comes from there, as the attributes
+ * tell it that src/partition writes:
+ *
+ *   shape   [n, c, h, w] of the image          block   [rows, lanes] of a tile
+ *   stored  [c, h, w] as it lies in memory     offset  bytes from the start of device memory
+ *   fold    kernel, stride, dilation, padding before, after of the windows that are stored (Pack; none: 1×1)
+ */
+#ifndef VTAC_LOWER_DEVICE_H
+#define VTAC_LOWER_DEVICE_H
+
+#include "lower.h"
+
+typedef struct vtac_device_layout {
+    int64_t shape[4], stored[4]; /* stored: [n in tiles, c, h, w] */
+    int64_t rows, lanes;         /* of a tile */
+    int64_t kernel[2], stride[2], dilation[2], before[2];
+    int64_t zero;
+    bool flip; /* uint8: moved by 128 */
+} vtac_device_layout;
+
+/* False: the attributes do not tell a layout. */
+bool vtac_device_read(const vtac_node *node, vtac_device_layout *g);
+/* Lanes of a place, over all channel blocks. */
+int64_t vtac_device_lanes(const vtac_device_layout *g);
+/* Counted in `unit` bytes: the place of image `n`, stored channels from unit · q on, row y, column 0; a step
+ * of a column is rows · lanes bytes. */
+const vtac_expr *vtac_device_row(vtac_lower *l, const vtac_device_layout *g, const vtac_expr *n,
+                                 const vtac_expr *q, const vtac_expr *y);
+/* Where output i of the node lives: at a fixed place in device memory. */
+vta_status vtac_device_place(vtac_lower *l, uint32_t i, int64_t offset);
+/* Whether the Pack that reads a QuantizeLinear does its work, so that it is no step. */
+bool vtac_device_quantizes(const vtac_program *program, const vtac_node *node);
+
+#endif

@@ -1,0 +1,404 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Pack: a tensor into the device's blocked layout (device.h), one row of memory at a time.
+ *
+ * A row of memory is made of rows that lie in the order of its lanes, one for each lane; vectors turn that
+ * matrix (src/llvm/turn.c). Where nothing is folded and nothing quantized, the planes of the tensor are these
+ * rows. Else they are made in scratch memory, in two stages:
+ *
+ *   fetched   rows of the image with their borders, so that no column needs a test afterwards; floats are
+ *             quantized on the way there
+ *
+ *   lined     for each lane, the columns of a fetched row that it holds
+ */
+#include "device.h"
+#include "layout.h"
+#include "point.h"
+
+enum { MOST_SCRATCH = 32768 }; /* floats are quantized in a step of their own where more had to be fetched */
+
+typedef struct packer {
+    vtac_lower *l;
+    vtac_device_layout g;
+    const vtac_node *quantize; /* whose output the tensor is, when it is made here; else NULL */
+    vtac_buffer *from, *to, *fetched, *lined, *places;
+    int64_t taps;                   /* lanes that hold something: those of all places of the window */
+    int64_t fetched_rows, width;    /* of one channel; of a row */
+    bool all_at_once;               /* the whole image is fetched and lined up: its rows are one */
+    int64_t columns;                /* places that lie side by side there */
+    int64_t bytes, words;           /* in a vector */
+    const vtac_expr *n, *y, *block; /* where the loops are */
+} packer;
+
+/* body(x) for begin … end-1, by vectors of `lanes`. */
+typedef void along_fn(const packer *p, const vtac_expr *x, const void *of);
+static void along(const packer *p, int64_t begin, int64_t end, int64_t lanes, along_fn *body, const void *of)
+{
+    vtac_kernel *k = p->l->k;
+    const int64_t rounds = end > begin ? (end - begin) / lanes : 0;
+    const int64_t rest = end > begin ? (end - begin) % lanes : 0;
+    if (rounds > 0) {
+        const vtac_expr *round = vtac_for(k, VTAC_LOOP_SERIAL, rounds, "x");
+        const vtac_expr *lane = vtac_for(k, VTAC_LOOP_VECTOR, lanes, "lane");
+        body(p, vtac_i_addc(k, vtac_i_add(k, vtac_i_mulc(k, round, lanes), lane), begin), of);
+        vtac_end(k);
+        vtac_end(k);
+    }
+    if (rest > 0) {
+        const vtac_expr *lane = vtac_for(k, rest > 1 ? VTAC_LOOP_VECTOR : VTAC_LOOP_UNROLL, rest, "lane");
+        body(p, vtac_i_addc(k, lane, begin + rounds * lanes), of);
+        vtac_end(k);
+    }
+}
+
+/* ---- fetched rows */
+
+typedef struct row {
+    const vtac_expr *to, *from; /* places of the row's first column, there and in the tensor */
+    const vtac_expr *c, *y;
+} row;
+
+static int64_t held(int64_t value, int64_t low, int64_t high)
+{
+    return value < low ? low : value > high ? high : value;
+}
+
+static const vtac_expr *flipped(const packer *p, const vtac_expr *value)
+{
+    vtac_kernel *k = p->l->k;
+    value = p->g.flip ? vtac_e2(k, VTAC_E_XOR, value, vtac_e_int(k, VTAC_U8, 128)) : value;
+    return vtac_e_cast(k, VTAC_I8, value);
+}
+
+static void border(const packer *p, const vtac_expr *x, const void *of)
+{
+    vtac_kernel *k = p->l->k;
+    vtac_store(k, p->fetched, vtac_i_add(k, ((const row *)of)->to, x), vtac_e_int(k, VTAC_I8, p->g.zero));
+}
+
+static const vtac_expr *quantized(const packer *p, const row *r, const vtac_expr *x)
+{
+    const vtac_expr *const image[] = {p->n, r->c, r->y, x};
+    const vtac_expr *const line[] = {p->n, r->c, x};
+    const bool is_image = p->l->graph->values[p->quantize->outputs[0]].type.rank == 4;
+    return vtac_point_quantize(p->l, p->quantize, is_image ? image : line);
+}
+
+static void inside(const packer *p, const vtac_expr *x, const void *of)
+{
+    const row *r = of;
+    vtac_kernel *k = p->l->k;
+    const vtac_expr *column = vtac_i_addc(k, x, -p->g.before[1]);
+    const vtac_expr *value = p->quantize != NULL ? quantized(p, r, column)
+                                                 : vtac_e_load(k, p->from, vtac_i_add(k, r->from, column));
+    vtac_store(k, p->fetched, vtac_i_add(k, r->to, x), flipped(p, value));
+}
+
+/* Row `i` of the fetched rows of channel c is row y of the image, or outside of it. */
+static void fetch_row(const packer *p, const vtac_expr *c, const vtac_expr *i, const vtac_expr *y,
+                      bool leaves)
+{
+    const vtac_device_layout *g = &p->g;
+    vtac_kernel *k = p->l->k;
+    const int64_t begin = held(g->before[1], 0, p->width);
+    const int64_t end = held(g->before[1] + g->shape[3], begin, p->width);
+    const int64_t lanes = p->quantize != NULL ? p->words : p->bytes;
+    row r = {.c = c, .y = vtac_let(k, "row", y)};
+    const vtac_expr *plane = vtac_i_add(k, vtac_i_mulc(k, p->n, g->shape[1]), c);
+    const vtac_expr *from = vtac_i_add(k, vtac_i_mulc(k, plane, g->shape[2]), r.y);
+    r.from = vtac_let(k, "from", vtac_i_mulc(k, from, g->shape[3]));
+    const vtac_expr *to = vtac_i_add(k, vtac_i_mulc(k, c, p->fetched_rows), i);
+    r.to = vtac_let(k, "to", vtac_i_mulc(k, to, p->width));
+    if (leaves) {
+        const vtac_expr *lower = vtac_e2(k, VTAC_E_LT, r.y, vtac_e_index(k, 0));
+        const vtac_expr *upper = vtac_e2(k, VTAC_E_GE, r.y, vtac_e_index(k, g->shape[2]));
+        const vtac_expr *outside = vtac_let(k, "outside", vtac_e2(k, VTAC_E_OR, lower, upper));
+        vtac_if(k, outside);
+        along(p, 0, p->width, p->bytes, border, &r);
+        vtac_end(k);
+        vtac_if(k, vtac_e1(k, VTAC_E_NOT, outside));
+    }
+    along(p, 0, begin, p->bytes, border, &r);
+    along(p, begin, end, lanes, inside, &r);
+    along(p, end, p->width, p->bytes, border, &r);
+    if (leaves) {
+        vtac_end(k);
+    }
+}
+
+static void fetch(const packer *p)
+{
+    const vtac_device_layout *g = &p->g;
+    vtac_kernel *k = p->l->k;
+    const int64_t reach = (g->stored[2] - 1) * g->stride[0] + (g->kernel[0] - 1) * g->dilation[0];
+    const bool leaves = g->before[0] > 0 || reach - g->before[0] >= g->shape[2];
+    const vtac_expr *c = vtac_for(k, VTAC_LOOP_SERIAL, g->shape[1], "c");
+    const vtac_expr *i = vtac_for(k, VTAC_LOOP_SERIAL, p->fetched_rows, "i");
+    const vtac_expr *y =
+        p->all_at_once ? i
+                       : vtac_i_add(k, vtac_i_mulc(k, p->y, g->stride[0]), vtac_i_mulc(k, i, g->dilation[0]));
+    fetch_row(p, c, i, vtac_i_addc(k, y, -g->before[0]), leaves);
+    vtac_end(k);
+    vtac_end(k);
+}
+
+/* ---- lined rows */
+
+typedef struct line {
+    const vtac_expr *to, *from;
+} line;
+
+static void copy(const packer *p, const vtac_expr *x, const void *of)
+{
+    const line *r = of;
+    vtac_kernel *k = p->l->k;
+    const vtac_expr *from = vtac_i_add(k, r->from, vtac_i_mulc(k, x, p->g.stride[1]));
+    vtac_store(k, p->lined, vtac_i_add(k, r->to, x), vtac_e_load(k, p->fetched, from));
+}
+
+static void fill(const packer *p, const vtac_expr *x, const void *of)
+{
+    vtac_kernel *k = p->l->k;
+    vtac_store(k, p->lined, vtac_i_add(k, ((const line *)of)->to, x), vtac_e_int(k, VTAC_I8, p->g.zero));
+}
+
+/* What the lanes hold that no tap is for. */
+static void line_up_nothing(const packer *p)
+{
+    const line rest = {.to = vtac_e_index(p->l->k, 0)};
+    along(p, p->taps * p->columns, vtac_device_lanes(&p->g) * p->columns, p->bytes, fill, &rest);
+}
+
+enum { EVEN = 8 }; /* copies are of so many bytes: what is too much is written again by the next one */
+
+static int64_t evened(int64_t columns)
+{
+    return (columns + EVEN - 1) / EVEN * EVEN;
+}
+
+static void line_up(const packer *p)
+{
+    const vtac_device_layout *g = &p->g;
+    vtac_kernel *k = p->l->k;
+    const vtac_expr *q = vtac_for(k, VTAC_LOOP_SERIAL, p->taps, "q");
+    const vtac_expr *place = vtac_let(k, "place", vtac_e_load(k, p->places, q));
+    const vtac_expr *y = vtac_for(k, VTAC_LOOP_SERIAL, p->all_at_once ? g->stored[2] : 1, "y");
+    const vtac_expr *to = vtac_i_add(k, vtac_i_mulc(k, q, p->columns), vtac_i_mulc(k, y, g->stored[3]));
+    line r = {.to = vtac_let(k, "to", to)};
+    r.from = vtac_let(k, "from", vtac_i_add(k, place, vtac_i_mulc(k, y, g->stride[0] * p->width)));
+    along(p, 0, evened(g->stored[3]), p->bytes, copy, &r);
+    vtac_end(k);
+    vtac_end(k);
+    line_up_nothing(p);
+}
+
+/* For each lane, where the fetched row that it holds begins, moved by its column of the window. */
+static vta_status tell_places(packer *p)
+{
+    const vtac_device_layout *g = &p->g;
+    int64_t *places = vta_arena_array(&p->l->program->arena, (size_t)p->taps, sizeof *places);
+    if (places == NULL) {
+        return vta_fail(p->l->diag, VTA_NOMEM, "out of memory");
+    }
+    for (int64_t q = 0; q < p->taps; q++) {
+        const int64_t tap = q / g->shape[1];
+        const int64_t down = tap / g->kernel[1] * (p->all_at_once ? g->dilation[0] : 1);
+        places[q] =
+            (q % g->shape[1] * p->fetched_rows + down) * p->width + tap % g->kernel[1] * g->dilation[1];
+    }
+    const vtac_storage_id id = vtac_constant(p->l, places, (uint64_t)p->taps * sizeof *places);
+    p->places = vtac_use(p->l, id, "places", VTAC_I64, p->taps);
+    const int64_t fetched = g->shape[1] * p->fetched_rows * p->width;
+    const int64_t lined = vtac_device_lanes(g) * p->columns;
+    p->fetched =
+        vtac_kernel_buffer(p->l->k, "fetched", VTAC_I8, fetched + EVEN * g->stride[1], VTAC_BUFFER_SCRATCH);
+    p->lined = vtac_kernel_buffer(p->l->k, "lined", VTAC_I8, lined + EVEN, VTAC_BUFFER_SCRATCH);
+    return VTA_OK;
+}
+
+/* ---- into the device's memory */
+
+/* The places from column `x` on, as many as the vector holds: `lane` counts their bytes. */
+static void put_places(const packer *p, const vtac_expr *to, const vtac_expr *x, int64_t count)
+{
+    const vtac_device_layout *g = &p->g;
+    vtac_kernel *k = p->l->k;
+    const vtac_expr *e = vtac_for(k, VTAC_LOOP_VECTOR, count * g->lanes, "lane");
+    const vtac_expr *lane = count > 1 ? vtac_i_remc(k, e, g->lanes) : e;
+    const vtac_expr *column = count > 1 ? vtac_i_add(k, x, vtac_i_divc(k, e, g->lanes)) : x;
+    const vtac_expr *q = vtac_i_mulc(k, p->block, g->lanes);
+    const vtac_expr *value;
+    if (p->lined != NULL) {
+        const vtac_expr *from = vtac_i_mulc(k, q, p->columns);
+        from = vtac_i_add(k, vtac_i_add(k, from, vtac_i_mulc(k, lane, p->columns)), column);
+        value = vtac_e_load(k, p->lined, from);
+    } else {
+        const int64_t plane = g->shape[2] * g->shape[3];
+        const vtac_expr *from = vtac_i_mulc(k, vtac_i_add(k, vtac_i_mulc(k, p->n, g->shape[1]), q), plane);
+        from = vtac_i_add(k, from, vtac_i_mulc(k, p->y, g->shape[3]));
+        from = vtac_i_add(k, vtac_i_add(k, from, vtac_i_mulc(k, lane, plane)), column);
+        value = flipped(p, vtac_e_load(k, p->from, from));
+    }
+    const vtac_expr *at =
+        g->rows == 1 ? e
+                     : vtac_i_add(k, vtac_i_mulc(k, vtac_i_divc(k, e, g->lanes), g->rows * g->lanes), lane);
+    at = count > 1 ? at : lane;
+    at = vtac_i_add(k, vtac_i_mulc(k, x, g->rows * g->lanes), at);
+    vtac_store(k, p->to, vtac_i_add(k, to, at), value);
+    vtac_end(k);
+}
+
+/* Blocks of lanes, of which all or only those below the channel count hold something. */
+static void put_row(packer *p)
+{
+    const vtac_device_layout *g = &p->g;
+    vtac_kernel *k = p->l->k;
+    p->block = vtac_for(k, VTAC_LOOP_SERIAL, vtac_device_lanes(g) / g->lanes, "block");
+    const vtac_expr *to =
+        vtac_let(k, "to", vtac_device_row(p->l, g, p->n, vtac_i_mulc(k, p->block, g->lanes), p->y));
+    const int64_t rounds = p->columns / p->words;
+    const int64_t rest = p->columns % p->words;
+    if (rounds > 0) {
+        const vtac_expr *x = vtac_for(k, VTAC_LOOP_SERIAL, rounds, "x");
+        put_places(p, to, vtac_i_mulc(k, x, p->words), p->words);
+        vtac_end(k);
+    }
+    if (rest > 0) {
+        put_places(p, to, vtac_e_index(k, rounds * p->words), rest);
+    }
+    vtac_end(k);
+}
+
+/* A row of an image that is not there: a tile is full though the batch is not. */
+static void put_nothing(const packer *p)
+{
+    const vtac_device_layout *g = &p->g;
+    vtac_kernel *k = p->l->k;
+    const vtac_expr *block = vtac_for(k, VTAC_LOOP_SERIAL, vtac_device_lanes(g) / g->lanes, "block");
+    const vtac_expr *to = vtac_device_row(p->l, g, p->n, vtac_i_mulc(k, block, g->lanes), p->y);
+    const vtac_expr *x = vtac_for(k, VTAC_LOOP_SERIAL, p->columns, "x");
+    const vtac_expr *lane = vtac_for(k, VTAC_LOOP_SERIAL, g->lanes, "lane");
+    const vtac_expr *at = vtac_i_add(k, vtac_i_mulc(k, x, g->rows * g->lanes), lane);
+    vtac_store(k, p->to, vtac_i_add(k, to, at), vtac_e_int(k, VTAC_I8, g->zero));
+    vtac_end(k);
+    vtac_end(k);
+    vtac_end(k);
+}
+
+static void pack_row(packer *p)
+{
+    if (p->fetched != NULL) {
+        fetch(p);
+    }
+    if (p->places != NULL) {
+        line_up(p);
+    } else if (p->lined != NULL) {
+        line_up_nothing(p);
+    }
+    put_row(p);
+}
+
+static void pack_rows(packer *p)
+{
+    vtac_kernel *k = p->l->k;
+    const bool ragged = p->g.shape[0] % p->g.rows != 0;
+    const vtac_expr *images = vtac_e_index(k, p->g.shape[0]);
+    if (ragged) {
+        vtac_if(k, vtac_e2(k, VTAC_E_LT, p->n, images));
+    }
+    pack_row(p);
+    if (ragged) {
+        vtac_end(k);
+        vtac_if(k, vtac_e2(k, VTAC_E_GE, p->n, images));
+        put_nothing(p);
+        vtac_end(k);
+    }
+}
+
+/* ---- the whole */
+
+static bool is_window(const vtac_device_layout *g)
+{
+    return g->kernel[0] * g->kernel[1] * g->stride[0] * g->stride[1] > 1 || g->before[0] != 0 ||
+           g->before[1] != 0 || g->stored[2] != g->shape[2] || g->stored[3] != g->shape[3];
+}
+
+/* How the tensor of a node's input comes into scratch memory. */
+static packer plan(const vtac_program *program, const vtac_device_layout *g)
+{
+    const int64_t vector = program->level > 0 ? (int64_t)program->target->vector_bytes : 0;
+    packer p = {.g = *g};
+    p.words = held(vector / 4, 1, g->lanes > 1024 ? 1 : 1024 / g->lanes);
+    p.bytes = vector > 0 ? vector : 1;
+    p.taps = g->kernel[0] * g->kernel[1] * g->shape[1];
+    p.width = (g->stored[3] - 1) * g->stride[1] + (g->kernel[1] - 1) * g->dilation[1] + 1;
+    const int64_t high = (g->stored[2] - 1) * g->stride[0] + (g->kernel[0] - 1) * g->dilation[0] + 1;
+    const int64_t bytes = vtac_device_lanes(g) * g->stored[2] * g->stored[3];
+    p.all_at_once = g->kernel[0] > g->stride[0] && bytes + g->shape[1] * high * p.width <= MOST_SCRATCH;
+    p.columns = p.all_at_once ? g->stored[2] * g->stored[3] : g->stored[3];
+    p.fetched_rows = p.all_at_once ? high : g->kernel[0];
+    return p;
+}
+
+bool vtac_device_quantizes(const vtac_program *program, const vtac_node *node)
+{
+    const vtac_graph *graph = program->graph;
+    const vtac_node_id user =
+        node->op == VTAC_OP_QUANTIZE_LINEAR ? vtac_only_user_of(graph, node->outputs[0]) : 0;
+    vtac_device_layout g;
+    if (user == 0 || graph->nodes[user].op != VTAC_OP_VTA_PACK || program->level == 0 ||
+        vtac_layout_kind_of(program, node) != VTAC_KIND_PLAIN ||
+        program->layouts[node->inputs[0]].block != 0 || !vtac_device_read(&graph->nodes[user], &g)) {
+        return false;
+    }
+    const vtac_type *type = &graph->values[node->outputs[0]].type;
+    const bool same = type->rank == 4   ? type->dim[2] == g.shape[2] && type->dim[3] == g.shape[3]
+                      : type->rank == 3 ? g.shape[2] == 1 && type->dim[2] == g.shape[3]
+                                        : false;
+    const packer p = plan(program, &g);
+    return same && type->dim[0] == g.shape[0] && type->dim[1] == g.shape[1] &&
+           vtac_dtype_bits(type->dtype) == 8 && g.shape[3] >= p.words &&
+           (p.all_at_once || 2 * g.kernel[0] <= 3 * g.stride[0]) &&
+           g.shape[1] * p.fetched_rows * p.width <= MOST_SCRATCH;
+}
+
+vta_status vtac_lower_vta_pack(vtac_lower *l)
+{
+    vtac_device_layout g;
+    if (!vtac_device_read(l->node, &g)) {
+        return vtac_unsupported(l, "its attributes do not tell a layout");
+    }
+    const vtac_value *value = &l->graph->values[l->node->inputs[0]];
+    const vtac_node *before = value->constant == NULL ? &l->graph->nodes[value->node] : NULL;
+    g.flip = value->type.dtype == VTAC_U8;
+    const bool quantizes = before != NULL && vtac_device_quantizes(l->program, before);
+    const int64_t plane = g.shape[2] * g.shape[3];
+    if (!quantizes && !is_window(&g) &&
+        vtac_parallel_if(g.stored[0] * g.rows * plane * vtac_device_lanes(&g)) == VTAC_LOOP_SERIAL) {
+        g.shape[2] = g.stored[2] = 1; /* the rows of a plane are one */
+        g.shape[3] = g.stored[3] = plane;
+    }
+    packer p = plan(l->program, &g);
+    p.l = l;
+    p.quantize = quantizes ? before : NULL;
+    VTA_TRY(vtac_device_place(l, 0, vtac_attr_int(l->node, "offset", 0)));
+    VTA_TRY(vtac_begin(l, p.quantize != NULL ? "+QuantizeLinear" : ""));
+    p.from = p.quantize == NULL ? vtac_in(l, 0) : NULL;
+    p.to = vtac_out(l, 0);
+    if (is_window(&g)) {
+        VTA_TRY(tell_places(&p));
+    } else if (p.quantize != NULL || p.taps % g.lanes != 0) {
+        p.lined = vtac_kernel_buffer(l->k, "lined", VTAC_I8, vtac_device_lanes(&g) * p.columns,
+                                     VTAC_BUFFER_SCRATCH);
+        p.fetched = p.lined;
+    }
+    const int64_t rows = p.all_at_once ? 1 : g.stored[2];
+    const int64_t count = g.stored[0] * g.rows * rows;
+    const vtac_expr *i =
+        vtac_for(l->k, vtac_parallel_if(count * p.columns * vtac_device_lanes(&g)), count, "i");
+    p.n = vtac_let(l->k, "n", vtac_i_divc(l->k, i, rows));
+    p.y = vtac_let(l->k, "y", vtac_i_remc(l->k, i, rows));
+    pack_rows(&p);
+    vtac_end(l->k);
+    return VTA_OK;
+}
