@@ -19,6 +19,7 @@ typedef struct vtac_target {
     uint32_t vector_count; /* vector registers */
     bool has_vnni;         /* dot products of four u8 with four i8 */
     bool has_signed_dot;   /* of four i8 with four i8 */
+    bool has_tiles;        /* registers of 16 times 64 bytes, and products of such */
     bool has_pairs;        /* neither, but of two i16 with two i16 */
     bool has_long;         /* none, but an i32 and the product of two i16 */
     bool has_fma;

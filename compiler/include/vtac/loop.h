@@ -66,7 +66,9 @@
     X(FMA, "fma", 3)     /* floats: rounded once where the target can */                                     \
     X(DOT4, "dot4", 3)   /* i32 + four u8 in an i32 times four i8 in an i32 */                               \
     X(SDOT4, "sdot4", 3) /* the same of four i8 times four i8 */                                             \
-    X(DOT2, "dot2", 3)   /* i32 + two i16 in an i32 times two i16 in an i32 */
+    X(DOT2, "dot2", 3)   /* i32 + two i16 in an i32 times two i16 in an i32 */                               \
+    X(TILES, "tiles", 0) /* whether the processor, and the system, let tiles be used */                      \
+    X(TILE, "tile", 3)   /* a whole matrix of sums: vtac_e_tile */
 
 typedef enum vtac_expr_op {
 #define X(id, name, operands) VTAC_E_##id,
@@ -138,7 +140,8 @@ typedef struct vtac_kernel {
     uint32_t argument_count, var_count;
     uint64_t scratch_bytes;
     vtac_stmt *body;
-    bool failed; /* memory ran out */
+    bool has_tiles; /* asks for TILES */
+    bool failed;    /* memory ran out */
     struct {
         vtac_stmt **tail; /* where the next statement goes, for each open block */
     } open[VTAC_MOST_NESTING];
@@ -163,6 +166,14 @@ const vtac_expr *vtac_e1(vtac_kernel *k, vtac_expr_op op, const vtac_expr *a);
 const vtac_expr *vtac_e2(vtac_kernel *k, vtac_expr_op op, const vtac_expr *a, const vtac_expr *b);
 const vtac_expr *vtac_e3(vtac_kernel *k, vtac_expr_op op, const vtac_expr *a, const vtac_expr *b,
                          const vtac_expr *c);
+/* Tiles of a target that has them. Where TILES holds, a value to be stored alone, from the index of the store
+ * on: VTAC_TILE rows of as many i32, row r and column c of them start[c] + the sum over w < `words` of DOT4
+ * of left[r * words + w] and right[w * VTAC_TILE + c]. The operands are loads of the three first elements;
+ * `words` is a multiple of 16. */
+enum { VTAC_TILE = 32 };
+const vtac_expr *vtac_e_tiles(vtac_kernel *k);
+const vtac_expr *vtac_e_tile(vtac_kernel *k, const vtac_expr *start, const vtac_expr *left,
+                             const vtac_expr *right, int64_t words);
 /* To another type. Float to integer truncates and saturates (NaN gives 0); integers wrap; to bool is "not 0".
  */
 const vtac_expr *vtac_e_cast(vtac_kernel *k, vtac_dtype type, const vtac_expr *a);

@@ -501,6 +501,7 @@ static LLVMValueRef emit(vtac_emitter *em, const vtac_expr *e)
         LLVMValueRef x = emit(em, e->in[0]);
         return LLVMBuildBitCast(em->builder, x, vtac_llvm_like(x, vtac_llvm_type(em, e->type)), "");
     }
+    case VTAC_E_TILES: return em->tiles;
     case VTAC_E_SELECT:
     case VTAC_E_FMA:
     case VTAC_E_DOT4:
@@ -527,8 +528,22 @@ static void store_rows(vtac_emitter *em, const vtac_stmt *s, LLVMValueRef value,
     }
 }
 
+static void store_tile(vtac_emitter *em, const vtac_stmt *s)
+{
+    LLVMValueRef from[3];
+    for (int i = 0; i < 3; i++) {
+        const vtac_expr *load = s->value->in[i];
+        from[i] = element_address(em, load->buffer, emit(em, load->in[0]));
+    }
+    vtac_emit_tile(em, element_address(em, s->buffer, emit(em, s->index)), from, s->value->i);
+}
+
 static void emit_store(vtac_emitter *em, const vtac_stmt *s)
 {
+    if (s->value->op == VTAC_E_TILE) {
+        store_tile(em, s);
+        return;
+    }
     LLVMValueRef value = emit(em, s->value);
     const unsigned alignment = (unsigned)vtac_dtype_bytes(s->buffer->dtype);
     if (em->lane_var != 0) {
@@ -668,7 +683,13 @@ LLVMValueRef vtac_emit_kernel(vtac_emitter *em, const vtac_kernel *kernel, const
     em->lane_var = 0;
     em->first_lane = false;
     bind_buffers(em, LLVMGetParam(em->function, 0));
+    if (kernel->has_tiles) {
+        vtac_emit_tiles_begin(em);
+    }
     emit_block(em, kernel->body);
+    if (kernel->has_tiles) {
+        vtac_emit_tiles_end(em);
+    }
     LLVMBuildRetVoid(em->builder);
     return em->failed ? NULL : em->function;
 }

@@ -21,6 +21,7 @@ typedef struct vtac_emitter {
     LLVMValueRef *vars;    /* by variable */
     LLVMValueRef *buffers; /* by place in the kernel's list */
     LLVMValueRef begin, end, scratch;
+    LLVMValueRef tiles; /* whether they may be used, where the kernel asks for them */
     uint32_t lane_var; /* of the vector loop around, or 0 */
     unsigned lanes;
     bool first_lane; /* the lane variable stands for lane 0 */
@@ -51,6 +52,12 @@ LLVMValueRef vtac_emit_dot4(vtac_emitter *em, bool is_signed, LLVMValueRef *v);
 
 /* v[0] + two i16 in v[1] times two i16 in v[2]: words or vectors of them. */
 LLVMValueRef vtac_emit_dot2(vtac_emitter *em, LLVMValueRef *v);
+
+/* Tiles: asks for them and sets them up, at the kernel's begin; lets them go, at its end; a product of
+ * VTAC_TILE rows and columns, from the addresses of its start, its left and its right operand to `to`. */
+void vtac_emit_tiles_begin(vtac_emitter *em);
+void vtac_emit_tiles_end(vtac_emitter *em);
+void vtac_emit_tile(vtac_emitter *em, LLVMValueRef to, LLVMValueRef *from, int64_t words);
 
 /* Four rows of bytes, one behind the other: word i has the i-th of each, the first row's lowest. */
 LLVMValueRef vtac_emit_words(vtac_emitter *em, LLVMValueRef bytes);

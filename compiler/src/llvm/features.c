@@ -22,9 +22,10 @@ static const struct {
 #define VTA_CPU_ARM(name, bit)     {"arm", name},
 #define VTA_CPU_RISCV(name, bit)   {"riscv64", name},
 #include "vta/cpu_features.def"
-    {"x86_64", "f16c"}, /* not for the loader: every processor with AVX2 has it */
+    {"x86_64", "f16c"},     /* not for the loader: every processor with AVX2 has it */
+    {"x86_64", "amx-int8"}, /* nor this: the kernels ask for it */
 };
-enum { KNOWN = sizeof known / sizeof known[0], HALF = KNOWN - 1 };
+enum { KNOWN = sizeof known / sizeof known[0], HALF = KNOWN - 2, TILES };
 
 bool vtac_target_is(const vtac_target *target, const char *arch)
 {
@@ -157,6 +158,7 @@ vta_status vtac_target_learn(vtac_target *target, vta_diag *diag)
         }
     }
     shape(target);
+    target->has_tiles = has[TILES] && target->has_vnni && strstr(target->triple, "linux") != NULL;
     target->has_half = vtac_target_is(target, "aarch64") || (has[HALF] && target->vector_bytes >= 32);
     return VTA_OK;
 }

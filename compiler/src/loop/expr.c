@@ -112,6 +112,27 @@ const vtac_expr *vtac_e3(vtac_kernel *k, vtac_expr_op op, const vtac_expr *a, co
     return e;
 }
 
+const vtac_expr *vtac_e_tiles(vtac_kernel *k)
+{
+    k->has_tiles = true;
+    return make(k, VTAC_E_TILES, VTAC_BOOL);
+}
+
+const vtac_expr *vtac_e_tile(vtac_kernel *k, const vtac_expr *start, const vtac_expr *left,
+                             const vtac_expr *right, int64_t words)
+{
+    vtac_expr *e = start == NULL || left == NULL || right == NULL ? NULL : make(k, VTAC_E_TILE, VTAC_I32);
+    if (e == NULL) {
+        k->failed = true;
+        return NULL;
+    }
+    e->in[0] = start;
+    e->in[1] = left;
+    e->in[2] = right;
+    e->i = words;
+    return e;
+}
+
 const vtac_expr *vtac_e2(vtac_kernel *k, vtac_expr_op op, const vtac_expr *a, const vtac_expr *b)
 {
     if (a == NULL || b == NULL) {

@@ -6,7 +6,8 @@
  * 128), and zero points are taken off afterwards: sum (a - za)(b - zb) = sum ab - za sum b - zb sum a + k za
  * zb, of which the first two corrections belong to the column, the third one to the row. Where the target has
  * no such dot product, the numbers of products with some rows go by twos or one by one, as 16-bit numbers,
- * those of the right operand less its zero points.
+ * those of the right operand less its zero points. Where the target has tiles and the system gives them,
+ * blocks of VTAC_TILE rows and columns are one product of theirs, of the same packed operands.
  */
 #include <math.h>
 #include <string.h>
@@ -15,7 +16,14 @@
 
 #define E2(op, a, b) vtac_e2(l->k, VTAC_E_##op, a, b)
 
-enum { MOST_VECTORS = 8, MOST_ROWS = 12, LEAST_WIDE = 4, CHUNK_BYTES = 131072, BEYOND = 256 };
+enum {
+    MOST_VECTORS = 8,
+    MOST_ROWS = 12,
+    LEAST_WIDE = 4,
+    CHUNK_BYTES = 131072,
+    BEYOND = 256,
+    TILE_WORDS = 16
+};
 
 typedef struct bytes {
     vtac_product *p;
@@ -24,9 +32,11 @@ typedef struct bytes {
     bool a_shift, b_shift; /* bytes are read as those of the other sign */
     bool by_row;           /* zero points of the right operand are not all 0 */
     bool folded;           /* the right operand is packed less its zero points */
+    bool tiled;            /* blocks are tiles of the processor's; `rows` is for those without */
     int64_t group;         /* numbers in a word: 4 bytes, or 2 or 1 of 16 bits */
     int64_t words;         /* of a row */
     int64_t lanes, vectors, rows;
+    int64_t height;         /* rows of a block */
     int64_t columns, tiles; /* columns in whole vectors; tiles of them */
     int64_t blocks, chunk;  /* of rows; blocks that go through all tiles together */
     int64_t a_count, b_count;
@@ -79,9 +89,16 @@ static void choose_tile(const vtac_lower *l, bytes *y)
             }
         }
     }
+    y->height = y->rows;
+    if (y->tiled) {
+        y->height = VTAC_TILE;
+        y->rows = VTAC_TILE / 4;
+        y->vectors = VTAC_TILE / y->lanes;
+        y->words = (y->words + TILE_WORDS - 1) / TILE_WORDS * TILE_WORDS;
+    }
     y->tiles = (y->columns / y->lanes + y->vectors - 1) / y->vectors;
-    y->blocks = (p->m + y->rows - 1) / y->rows;
-    y->chunk = CHUNK_BYTES / (y->rows * y->words * 4);
+    y->blocks = (p->m + y->height - 1) / y->height;
+    y->chunk = CHUNK_BYTES / (y->height * y->words * 4);
     y->chunk = y->chunk < 1 ? 1 : y->chunk > y->blocks ? y->blocks : y->chunk;
 }
 
@@ -133,6 +150,8 @@ static void describe(vtac_lower *l, bytes *y)
     y->b_zero = p->b_zero == 0 ? NULL : vtac_in_constant(l->graph, l->node, p->b_zero);
     const bool zeros_known = (p->a_zero == 0 || y->a_zero != NULL) && (p->b_zero == 0 || y->b_zero != NULL);
     y->known = zeros_known ? vtac_in_constant(l->graph, l->node, p->b) : NULL;
+    y->tiled = l->program->target->has_tiles && y->group == 4 && !signed_dot && p->m >= VTAC_TILE / 2 &&
+               p->n >= VTAC_TILE && p->k >= (int64_t)TILE_WORDS * 4;
     choose_tile(l, y);
     y->folded = wide || (y->known != NULL && can_fold(y));
     y->by_row = !y->folded;
@@ -187,6 +206,12 @@ static void copy_bytes(vtac_lower *l, const bytes *y, vtac_buffer *const *b, con
     vtac_close(l, lanes == 1 ? 0 : 1);
 }
 
+/* With room for a tile that begins at the last row. */
+static int64_t left_words(const bytes *y)
+{
+    return (y->a_count * y->p->m + (y->tiled ? VTAC_TILE - 1 : 0)) * y->words;
+}
+
 static vta_status pack_left(vtac_lower *l, bytes *y)
 {
     const vtac_product *p = y->p;
@@ -195,9 +220,9 @@ static vta_status pack_left(vtac_lower *l, bytes *y)
         (int64_t)l->program->target->vector_bytes > 64 ? 64 : (int64_t)l->program->target->vector_bytes;
     VTA_TRY(vtac_begin(l, ".left"));
     vtac_kernel *k = l->k;
-    y->left = vtac_temp(l, VTAC_I32, rows * y->words);
+    y->left = vtac_temp(l, VTAC_I32, left_words(y));
     vtac_buffer *b[] = {vtac_in(l, p->a),
-                        vtac_use(l, y->left, "left", packed_type(y), rows * y->words * y->group)};
+                        vtac_use(l, y->left, "left", packed_type(y), left_words(y) * y->group)};
     const vtac_expr *row = vtac_for(k, vtac_parallel_if(rows * p->k / 16), rows, "row");
     const vtac_expr *at[] = {vtac_let(k, "from", vtac_i_mulc(k, row, p->k)), row,
                              vtac_let(k, "to", vtac_i_mulc(k, row, y->words * y->group))};
@@ -210,8 +235,10 @@ static vta_status pack_left(vtac_lower *l, bytes *y)
     if (p->k % wide != 0) {
         copy_bytes(l, y, b, at, vtac_e_index(k, whole * wide), p->k % wide);
     }
-    for (int64_t i = p->k; i < y->words * y->group; i++) {
-        vtac_store(k, b[1], vtac_i_addc(k, at[2], i), vtac_e_int(k, packed_type(y), 0));
+    if (y->words * y->group > p->k) {
+        const vtac_expr *i = vtac_for(k, VTAC_LOOP_VECTOR, y->words * y->group - p->k, "i");
+        vtac_store(k, b[1], vtac_i_add(k, vtac_i_addc(k, at[2], p->k), i), vtac_e_int(k, packed_type(y), 0));
+        vtac_end(k);
     }
     vtac_end(k);
     return l->diag->code;
@@ -224,7 +251,7 @@ static vta_status sum_rows(vtac_lower *l, bytes *y)
     VTA_TRY(vtac_begin(l, ".rows"));
     vtac_kernel *k = l->k;
     y->row_sums = vtac_temp(l, VTAC_I32, rows);
-    vtac_buffer *from = vtac_use(l, y->left, "left", VTAC_I32, rows * y->words);
+    vtac_buffer *from = vtac_use(l, y->left, "left", VTAC_I32, left_words(y));
     vtac_buffer *to = vtac_use(l, y->row_sums, "sums", VTAC_I32, rows);
     const int64_t lanes = y->lanes;
     const int64_t whole = y->words / lanes;
@@ -481,6 +508,7 @@ static vta_status pack_run(vtac_lower *l, bytes *y)
 
 typedef struct tile {
     vtac_buffer *left, *right, *start, *zeros, *row_sums, *sums;
+    vtac_buffer *block;   /* sums of a block of the processor's tiles */
     const vtac_expr **at; /* of the output */
     const vtac_expr *first, *column, *matrix,
         *a_rows; /* row and column of the tile; first row of a's matrix */
@@ -529,13 +557,14 @@ static void sum_tile(vtac_lower *l, const bytes *y, const tile *t)
     vtac_close(l, 2);
 }
 
-static void store_vector(vtac_lower *l, const bytes *y, const tile *t, int64_t r, int64_t v, int64_t lanes)
+/* A vector of the tile's row number `row` of the output; its sums lie from `sums` on. */
+static void store_vector(vtac_lower *l, const bytes *y, const tile *t, const vtac_expr *row,
+                         const vtac_expr *sums, int64_t v, int64_t lanes)
 {
     vtac_kernel *k = l->k;
     const vtac_product *p = y->p;
     const vtac_expr *lane = lanes == 1 ? vtac_e_index(k, 0) : vtac_for(k, VTAC_LOOP_VECTOR, lanes, "lane");
     const vtac_expr *column = vtac_i_add(k, vtac_i_addc(k, t->column, v * y->lanes), lane);
-    const vtac_expr *row = vtac_i_addc(k, t->first, r);
     const uint32_t rank = p->lead.rank;
     if (!p->row) {
         t->at[rank] = row;
@@ -543,7 +572,8 @@ static void store_vector(vtac_lower *l, const bytes *y, const tile *t, int64_t r
     if (!p->column) {
         t->at[p->row ? rank : rank + 1] = column;
     }
-    const vtac_expr *sum = vtac_e_load(k, t->sums, sum_at(l, y, r, v, lane));
+    const vtac_expr *at = vtac_i_add(k, vtac_i_addc(k, sums, v * y->lanes), lane);
+    const vtac_expr *sum = vtac_e_load(k, y->tiled ? t->block : t->sums, at);
     if (y->by_row) {
         const vtac_expr *zero = vtac_e_load(
             k, t->zeros, vtac_i_add(k, y->known != NULL ? vtac_e_index(k, 0) : t->start_base, column));
@@ -554,42 +584,94 @@ static void store_vector(vtac_lower *l, const bytes *y, const tile *t, int64_t r
     vtac_close(l, lanes == 1 ? 0 : 1);
 }
 
-static void store_tile(vtac_lower *l, const bytes *y, const tile *t)
+static void store_row(vtac_lower *l, const bytes *y, const tile *t, const vtac_expr *row,
+                      const vtac_expr *sums)
 {
     vtac_kernel *k = l->k;
     const vtac_product *p = y->p;
     const int64_t whole = p->n / y->lanes;
     const int64_t rest = p->n % y->lanes;
+    for (int64_t v = 0; v < y->vectors; v++) {
+        const vtac_expr *begin = vtac_i_addc(k, t->column, v * y->lanes);
+        const bool some_end =
+            y->tiles * y->vectors > whole; /* the last tile has vectors that are not whole */
+        const int64_t last = (y->tiles - 1) * y->vectors + v; /* in the last tile */
+        const bool test = some_end && last >= whole;
+        if (test && y->tiles > 1) {
+            vtac_if(k, E2(LT, begin, vtac_e_index(k, whole * y->lanes)));
+        }
+        if (!test || y->tiles > 1) {
+            store_vector(l, y, t, row, sums, v, y->lanes);
+        }
+        if (test && y->tiles > 1) {
+            vtac_end(k);
+        }
+        if (test && last == whole && rest != 0) {
+            vtac_if(k, E2(EQ, begin, vtac_e_index(k, whole * y->lanes)));
+            store_vector(l, y, t, row, sums, v, rest);
+            vtac_end(k);
+        }
+    }
+}
+
+static void store_tile(vtac_lower *l, const bytes *y, const tile *t)
+{
+    vtac_kernel *k = l->k;
+    const int64_t last = y->p->m % y->rows; /* rows of the last tile; 0: all */
     for (int64_t r = 0; r < y->rows; r++) {
-        const bool guarded = p->m % y->rows != 0 && r >= p->m % y->rows;
+        const bool guarded = last != 0 && r >= last;
+        const vtac_expr *row = vtac_i_addc(k, t->first, r);
         if (guarded) {
-            vtac_if(k, E2(LT, vtac_i_addc(k, t->first, r), vtac_e_index(k, p->m)));
+            vtac_if(k, E2(LT, row, vtac_e_index(k, y->p->m)));
         }
-        for (int64_t v = 0; v < y->vectors; v++) {
-            const vtac_expr *begin = vtac_i_addc(k, t->column, v * y->lanes);
-            const bool some_end =
-                y->tiles * y->vectors > whole; /* the last tile has vectors that are not whole */
-            const int64_t last = (y->tiles - 1) * y->vectors + v; /* in the last tile */
-            const bool test = some_end && last >= whole;
-            if (test && y->tiles > 1) {
-                vtac_if(k, E2(LT, begin, vtac_e_index(k, whole * y->lanes)));
-            }
-            if (!test || y->tiles > 1) {
-                store_vector(l, y, t, r, v, y->lanes);
-            }
-            if (test && y->tiles > 1) {
-                vtac_end(k);
-            }
-            if (test && last == whole && rest != 0) {
-                vtac_if(k, E2(EQ, begin, vtac_e_index(k, whole * y->lanes)));
-                store_vector(l, y, t, r, v, rest);
-                vtac_end(k);
-            }
-        }
+        store_row(l, y, t, row, vtac_e_index(k, r * y->vectors * y->lanes));
         if (guarded) {
             vtac_end(k);
         }
     }
+}
+
+/* Where the rows of a tile lie in the left operand, from row `first` of the matrix on. */
+static void place_rows(vtac_lower *l, const bytes *y, tile *t, const vtac_expr *first)
+{
+    vtac_kernel *k = l->k;
+    for (int64_t r = 0; r < y->rows; r++) {
+        const vtac_expr *row = vtac_i_addc(k, first, r);
+        row = y->p->m % y->height == 0 ? row : E2(MIN, row, vtac_e_index(k, y->p->m - 1));
+        t->rows[r] = vtac_let(k, "row", vtac_i_mulc(k, vtac_i_add(k, t->a_rows, row), y->words));
+    }
+}
+
+/* A block of the processor's tiles, or by vectors where it may not use them. */
+static void multiply_block(vtac_lower *l, const bytes *y, tile *t)
+{
+    vtac_kernel *k = l->k;
+    const int64_t wide = wide_of(y);
+    const vtac_expr *left = vtac_i_mulc(k, vtac_i_add(k, t->a_rows, t->first), y->words);
+    vtac_if(k, vtac_e_tiles(k));
+    vtac_store(k, t->block, vtac_e_index(k, 0),
+               vtac_e_tile(k, vtac_e_load(k, t->start, vtac_i_add(k, t->start_base, t->column)),
+                           vtac_e_load(k, t->left, left), vtac_e_load(k, t->right, t->matrix), y->words));
+    vtac_end(k);
+    vtac_if(k, vtac_e1(k, VTAC_E_NOT, vtac_e_tiles(k)));
+    const vtac_expr *part = vtac_for(k, VTAC_LOOP_SERIAL, VTAC_TILE / y->rows, "part");
+    place_rows(l, y, t, vtac_i_add(k, t->first, vtac_i_mulc(k, part, y->rows)));
+    sum_tile(l, y, t);
+    const vtac_expr *to = vtac_let(k, "to", vtac_i_mulc(k, part, y->rows * wide));
+    const vtac_expr *lane = vtac_for(k, VTAC_LOOP_VECTOR, y->lanes, "lane");
+    for (int64_t i = 0; i < y->rows * y->vectors; i++) {
+        const vtac_expr *at = vtac_i_addc(k, lane, i * y->lanes);
+        vtac_store(k, t->block, vtac_i_add(k, to, at), vtac_e_load(k, t->sums, at));
+    }
+    vtac_close(l, 3);
+    const vtac_expr *r = vtac_for(k, VTAC_LOOP_SERIAL, VTAC_TILE, "r");
+    const vtac_expr *row = vtac_let(k, "row", vtac_i_add(k, t->first, r));
+    const bool ragged = y->p->m % VTAC_TILE != 0;
+    if (ragged) {
+        vtac_if(k, E2(LT, row, vtac_e_index(k, y->p->m)));
+    }
+    store_row(l, y, t, row, vtac_let(k, "sums", vtac_i_mulc(k, r, wide)));
+    vtac_close(l, ragged ? 2 : 1);
 }
 
 static vta_status multiply(vtac_lower *l, const bytes *y)
@@ -602,11 +684,15 @@ static vta_status multiply(vtac_lower *l, const bytes *y)
     const int64_t chunks = (y->blocks + y->chunk - 1) / y->chunk;
     const int64_t work = batches * p->m * y->words * y->columns;
     const bool by_matrix = y->known == NULL || y->b_count > 1;
-    tile t = {.left = vtac_use(l, y->left, "left", word_type(y), y->a_count * p->m * y->words),
+    tile t = {.left = vtac_use(l, y->left, "left", word_type(y), left_words(y)),
               .right = vtac_use(l, y->right, "right", word_type(y), packed_words(y)),
               .start = vtac_use(l, y->start, "start", VTAC_I32, y->b_count * start_stride(y)),
               .sums = vtac_local(l, "sums", VTAC_I32, y->rows * y->vectors * y->lanes),
               .at = at};
+    if (y->tiled) {
+        t.block =
+            vtac_kernel_buffer(k, "block", VTAC_I32, (int64_t)VTAC_TILE * VTAC_TILE, VTAC_BUFFER_SCRATCH);
+    }
     if (y->by_row) {
         t.zeros = vtac_use(l, y->zeros, "zeros", VTAC_I32, (by_matrix ? y->b_count : 1) * start_stride(y));
         t.row_sums = vtac_use(l, y->row_sums, "rows", VTAC_I32, y->a_count * p->m);
@@ -629,19 +715,19 @@ static vta_status multiply(vtac_lower *l, const bytes *y)
         vtac_if(k, E2(LT, block, vtac_e_index(k, y->blocks)));
     }
     t.column = vtac_let(k, "column", vtac_i_mulc(k, column_tile, wide_of(y)));
-    t.first = vtac_let(k, "first", vtac_i_mulc(k, block, y->rows));
+    t.first = vtac_let(k, "first", vtac_i_mulc(k, block, y->height));
     t.a_rows = vtac_let(k, "left", vtac_i_mulc(k, vtac_product_matrix(l, &p->a_type, &p->lead, at), p->m));
     const vtac_expr *matrix = vtac_let(k, "right", vtac_product_matrix(l, &p->b_type, &p->lead, at));
     t.start_base = vtac_let(k, "start", vtac_i_mulc(k, matrix, start_stride(y)));
     matrix = vtac_i_add(k, vtac_i_mulc(k, matrix, y->tiles), column_tile);
     t.matrix = vtac_let(k, "right", vtac_i_mulc(k, matrix, y->words * wide_of(y)));
-    for (int64_t r = 0; r < y->rows; r++) {
-        const vtac_expr *row = vtac_i_addc(k, t.first, r);
-        row = p->m % y->rows == 0 ? row : E2(MIN, row, vtac_e_index(k, p->m - 1));
-        t.rows[r] = vtac_let(k, "row", vtac_i_mulc(k, vtac_i_add(k, t.a_rows, row), y->words));
+    if (y->tiled) {
+        multiply_block(l, y, &t);
+    } else {
+        place_rows(l, y, &t, t.first);
+        sum_tile(l, y, &t);
+        store_tile(l, y, &t);
     }
-    sum_tile(l, y, &t);
-    store_tile(l, y, &t);
     vtac_close(l, ragged ? 2 : 1);
     l->step->flops = 2 * (uint64_t)(batches * p->m * p->k * p->n);
     return l->diag->code;
