@@ -345,7 +345,10 @@ def drawn_input(n):
     shape = [int(n.random.choice([1, 1, 2, 3])), channels] + sizes
     dtype = n.random.choice([numpy.int8, numpy.uint8])
     if n.random.random() < 0.6:
-        x = n.quantize(n.input(shape), dtype=dtype)
+        x = n.input(shape)
+        for op in n.random.choice(["Tanh", "Softmax"], int(n.random.integers(0, 3))):  # floats that the host makes
+            x = n.add(op, [x])
+        x = n.quantize(x, dtype=dtype)
     else:
         parameters = [n.constant(n.scale()), n.constant(numpy.array(n.random.integers(0, 100), dtype))]
         x = n.add("DequantizeLinear", [n.input(shape, TensorProto.INT8 if dtype == numpy.int8 else TensorProto.UINT8)] + parameters)

@@ -371,7 +371,8 @@ vta_status vtac_lower_vta_pack(vtac_lower *l)
     const vtac_value *value = &l->graph->values[l->node->inputs[0]];
     const vtac_node *before = value->constant == NULL ? &l->graph->nodes[value->node] : NULL;
     g.flip = value->type.dtype == VTAC_U8;
-    const bool quantizes = before != NULL && vtac_device_quantizes(l->program, before);
+    const bool quantizes = before != NULL && !l->program->done[value->node] &&
+                           vtac_device_quantizes(l->program, before); /* done: by what comes before it */
     const int64_t plane = g.shape[2] * g.shape[3];
     if (!quantizes && !is_window(&g) &&
         vtac_parallel_if(g.stored[0] * g.rows * plane * vtac_device_lanes(&g)) == VTAC_LOOP_SERIAL) {
