@@ -178,3 +178,22 @@ class Model:
             codes.append(c)
         graphs = [{0: g.tensors, 1: ("i", list(i)), 2: ("i", list(o)), 3: g.ops, 4: "main"} for g, i, o in [(self, inputs, outputs)] + self.calls]
         return serialize({0: ("I", 3), 1: codes, 2: graphs, 3: "made for a test", 4: self.buffers})
+
+
+def flexbuffer(numbers):
+    """A map of numbers, eight bytes each; integers and floats."""
+    names, out, places = sorted(numbers), bytearray(), []
+    for name in names:
+        places.append(len(out))
+        out += name.encode() + b"\0"
+    out += b"\0" * (-len(out) % 8)
+    out += struct.pack("<Q", len(names))
+    keys = len(out)
+    for i, place in enumerate(places):
+        out += struct.pack("<Q", len(out) - place)
+    out += struct.pack("<QQQ", len(out) - keys, 8, len(names))
+    values = len(out)
+    for name in names:
+        out += struct.pack("<d" if isinstance(numbers[name], float) else "<q", numbers[name])
+    out += bytes((3 if isinstance(numbers[name], float) else 1) << 2 | 3 for name in names)
+    return bytes(out + struct.pack("<BBB", len(out) - values, 9 << 2 | 3, 1))

@@ -8,7 +8,6 @@
 #
 # usage: tflite_ops.py VTAC   (exit status 77: no numpy)
 import os
-import struct
 import subprocess
 import sys
 import tempfile
@@ -16,7 +15,7 @@ import tempfile
 try:
     import numpy
     from tflite_bench import F32, RANGE, Bench, rounded, scaled, stored
-    from tflite_file import Model
+    from tflite_file import Model, flexbuffer
 except ImportError:
     sys.exit(77)
 
@@ -297,25 +296,6 @@ def others(b):
 
 
 # ---- boxes
-
-def flexbuffer(numbers):
-    """A map of numbers, eight bytes each; integers and floats."""
-    names, out, places = sorted(numbers), bytearray(), []
-    for name in names:
-        places.append(len(out))
-        out += name.encode() + b"\0"
-    out += b"\0" * (-len(out) % 8)
-    out += struct.pack("<Q", len(names))
-    keys = len(out)
-    for i, place in enumerate(places):
-        out += struct.pack("<Q", len(out) - place)
-    out += struct.pack("<QQQ", len(out) - keys, 8, len(names))
-    values = len(out)
-    for name in names:
-        out += struct.pack("<d" if isinstance(numbers[name], float) else "<q", numbers[name])
-    out += bytes((3 if isinstance(numbers[name], float) else 1) << 2 | 3 for name in names)
-    return bytes(out + struct.pack("<BBB", len(out) - values, 9 << 2 | 3, 1))
-
 
 def detection(b, kind, classes, background, most, each, regular, threshold):
     n = 60

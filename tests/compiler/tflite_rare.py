@@ -13,7 +13,7 @@ import tempfile
 try:
     import numpy
     from tflite_bench import F32, Bench, factor, stored
-    from tflite_file import Model
+    from tflite_file import Model, flexbuffer
 except ImportError:
     sys.exit(77)
 
@@ -227,6 +227,127 @@ def volume(b, same, stride):
     b.check("transposed volume %d %d" % (same, stride), m, x, [b.numbers("float32", shape) for _ in range(2)], y, reference)
 
 
+# ---- sound: TensorFlow Lite's own custom operators
+
+def spectrum_of(v, window, stride, squared):
+    """Windows of samples [n][channels], weighted by Hann's curve, and how strong each frequency is in them."""
+    length = 1 << (window - 1).bit_length()
+    weight = 0.5 - 0.5 * numpy.cos(2 * numpy.pi * numpy.arange(window) / window)
+    frames = [[channel[i:i + window] * weight for i in range(0, len(v) - window + 1, stride)] for channel in v.T.astype(float)]
+    power = numpy.abs(numpy.fft.rfft(frames, length)) ** 2
+    return (power if squared else numpy.sqrt(power)).astype(F32)
+
+
+def coefficients(spectrum, rate, low, high, bands, wanted):
+    """Triangles between `bands` + 2 places that are as far apart for an ear; the logarithms' cosines."""
+    def mel(f):
+        return 1127 * numpy.log1p(f / 700)
+    n = spectrum.shape[-1]
+    step = rate / 2 / (n - 1)
+    edges = mel(low) + (mel(high) - mel(low)) / (bands + 1) * numpy.arange(bands + 2)
+    weights = numpy.zeros((n, bands))
+    for i in range(int(1.5 + low / step), min(int(high / step), n - 1) + 1):
+        at = mel(i * step)
+        k = int((edges[1:bands + 1] < at).sum())  # the edge below
+        share = (edges[k + 1] - at) / (edges[k + 1] - edges[k])
+        if k > 0:
+            weights[i, k - 1] += share
+        if k < bands:
+            weights[i, k] += 1 - share
+    loud = numpy.log(numpy.maximum(numpy.sqrt(spectrum.astype(float)) @ weights, 1e-12))
+    cosines = numpy.sqrt(2 / bands) * numpy.cos(numpy.outer(numpy.arange(bands) + 0.5, numpy.arange(wanted)) * numpy.pi / bands)
+    return (loud @ cosines).astype(F32)
+
+
+def spectrogram(b, samples, channels, window, stride, squared):
+    m = Model()
+    frames, n = (samples - window) // stride + 1, (1 << (window - 1).bit_length()) // 2 + 1
+    x, y = m.tensor("float32", (samples, channels)), m.tensor("float32", (channels, frames, n))
+    m.op(32, [x], [y], custom="AudioSpectrogram", custom_options=flexbuffer({"window_size": window, "stride": stride, "magnitude_squared": int(squared)}))
+    b.check("spectrogram of %d windows of %d" % (frames, window), m, x, [b.numbers("float32", (samples, channels)) for _ in range(2)], y,
+            lambda v: spectrum_of(v, window, stride, squared))
+
+
+def mfcc(b, shape, rates, low, high, bands, wanted):
+    """The samples a second are an input, or (one rate) a constant."""
+    m = Model()
+    x, y = m.tensor("float32", shape), m.tensor("float32", shape[:2] + (wanted,))
+    r = m.tensor("int32", (1,)) if len(rates) > 1 else constant(m, [rates[0]])
+    options = {"upper_frequency_limit": float(high), "lower_frequency_limit": float(low), "filterbank_channel_count": bands, "dct_coefficient_count": wanted}
+    m.op(32, [x, r], [y], custom="Mfcc", custom_options=flexbuffer(options))
+    given = [[b.numbers("float32", shape) ** 2 * 10.0 ** b.random.integers(-3, 3)] + ([numpy.array([rate], "int32")] if len(rates) > 1 else [])
+             for rate in (rates if len(rates) > 1 else rates * 2)]
+    given = [[v[0].astype(F32)] + v[1:] for v in given]
+    b.check_many("%d coefficients of %d bands" % (wanted, bands), m, [x, r][:len(given[0])], given, [y],
+                 lambda v, rate=rates: [coefficients(v, int(rate[0]), int(low), high, bands, wanted)])
+
+
+# ---- bits, segments, lists
+
+def bits(b):
+    m = Model()
+    x, z = m.tensor("int16", (3, 5)), m.tensor("int16", (5,))
+    y, w = m.tensor("int16", (3, 5)), m.tensor("int16", (3, 5))
+    m.op(160, [x, z], [y], {}, 124)
+    m.op(161, [x, z], [w], {}, 125)
+
+    def draw():
+        return [b.numbers("int16", (3, 5)), b.random.integers(-3, 19, 5).astype("int16")]
+    b.check_many("bits", m, [x, z], [draw() for _ in range(2)], [y, w], lambda v, s: [v ^ s, v >> numpy.clip(s, 0, 15)])
+
+
+def segments(b, kind, shape, at_shape, count):
+    m = Model()
+    x, at = m.tensor(kind, shape), m.tensor("int32", at_shape)
+    ys = [m.tensor(kind, (count,) + shape[len(at_shape):]) for _ in range(4)]
+    for y, code, options in zip(ys, (155, 153, 154, 157), (120, 118, 119, 121)):
+        m.op(code, [x, at, constant(m, count)], [y], {}, options)
+    limits = numpy.finfo(F32) if kind == "float32" else numpy.iinfo(kind)
+
+    def reference(v, places):
+        out = []
+        for f, start in ((numpy.add, 0), (numpy.multiply, 1), (numpy.maximum, limits.min), (numpy.minimum, limits.max)):
+            y = numpy.full((count,) + shape[len(at_shape):], start, kind)
+            for i in numpy.ndindex(*at_shape):
+                y[places[i]] = f(y[places[i]], v[i])
+            out.append(y)
+        return out
+
+    def draw():
+        values = b.random.integers(-4, 5, shape).astype(kind)
+        return [values, b.random.integers(0, count, at_shape).astype("int32")]
+    b.check_many("segments of %s %s" % (kind, shape), m, [x, at], [draw() for _ in range(2)], ys, reference)
+
+
+def found(b):
+    """What a table has for some keys; places of what is not 0 and what is there once, of a constant."""
+    m = Model()
+    keys, values = numpy.array([2, 5, 9, 11], "int32"), b.numbers("float32", (4, 3))
+    x, y, hits = m.tensor("int32", (6,)), m.tensor("float32", (6, 3)), m.tensor("uint8", (6,))
+    m.op(10, [x, constant(m, keys), constant(m, values, "float32")], [y, hits])
+    mask, listed = b.random.integers(0, 2, (3, 4)), b.random.integers(0, 4, 7)
+    there = numpy.argwhere(mask)
+    places = m.tensor("int64", there.shape)
+    m.op(109, [constant(m, mask, "bool")], [places], {}, 85)
+    column, wanted = m.tensor("int64", (1, 2)), m.tensor("int32", (1, 2))
+    m.op(74, [places, constant(m, [0])], [column], {0: ("?", True)}, 27)
+    m.op(53, [column], [wanted], {}, 37)
+    once = list(dict.fromkeys(listed.tolist()))
+    single, which = m.tensor("int32", (len(once),)), m.tensor("int32", (7,))
+    m.op(103, [constant(m, listed)], [single, which], {0: ("b", 2)}, 81)
+    more, sums = m.tensor("int32", (6, 1)), m.tensor("int32", (6, 2))
+    m.op(22, [x, constant(m, [6, 1])], [more])
+    rows = m.tensor("int32", (6, len(once)))
+    m.op(0, [more, single], [rows], {}, 11)
+    m.op(0, [more, wanted], [sums], {}, 11)
+
+    def reference(v):
+        at = [numpy.flatnonzero(keys == k) for k in v]
+        rows_found = numpy.array([values[a[0]] if len(a) else numpy.zeros(3) for a in at], F32)
+        return [rows_found, numpy.array([len(a) for a in at], "uint8"), v[:, None] + numpy.array(once, "int32"), v[:, None] + there.sum(0).astype("int32")]
+    b.check_many("what is found", m, [x], [[b.random.integers(0, 12, 6).astype("int32")] for _ in range(3)], [y, hits, rows, sums], reference)
+
+
 def main():
     seed = int.from_bytes(os.environ.get("VTAC_SEED", "7").encode()[-4:], "little")
     print("seed %d" % seed)
@@ -255,6 +376,14 @@ def main():
         for same in (True, False):
             for stride in (1, 2):
                 volume(b, same, stride)
+        spectrogram(b, 500, 1, 100, 40, True)
+        spectrogram(b, 64, 2, 32, 32, False)
+        mfcc(b, (1, 4, 129), [16000], 20, 4000, 40, 13)
+        mfcc(b, (2, 3, 65), [8000, 16000], 100.5, 3900, 12, 12)
+        bits(b)
+        segments(b, "float32", (5, 3), (5,), 4)
+        segments(b, "int32", (2, 3, 2), (2, 3), 7)
+        found(b)
         print("%d models, %d results judged by TensorFlow Lite" % (b.count, b.judged))
 
 

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "flex.h"
 #include "operators.h"
 
 /* ---- the table */
@@ -260,6 +261,29 @@ int64_t tfl_option(tfl *im, uint32_t field, uint32_t width, int64_t otherwise)
 float tfl_option_float(tfl *im, uint32_t field, float otherwise)
 {
     return flat_float(&im->model.flat, im->op->options, field, otherwise);
+}
+
+double tfl_custom_number(tfl *im, const char *key, double otherwise)
+{
+    const flat_vector bytes = im->op->custom_options;
+    double value;
+    if (flex_number(im->model.flat.bytes + bytes.at, bytes.count, key, &value)) {
+        return value;
+    }
+    if (isnan(otherwise)) {
+        vtac_make_fail(&im->maker, VTA_INVALID, "its options have no number '%s'", key);
+    }
+    return otherwise;
+}
+
+int64_t tfl_custom_count(tfl *im, const char *key, double otherwise, int64_t least)
+{
+    const double value = tfl_custom_number(im, key, otherwise);
+    if (im->maker.status == VTA_OK && !(value >= (double)least && value <= 65536.0)) {
+        vtac_make_fail(&im->maker, VTA_INVALID, "its option '%s' is %g, expected %lld to 65536", key, value,
+                       (long long)least);
+    }
+    return im->maker.status == VTA_OK ? (int64_t)value : least;
 }
 
 /* ---- the walk */

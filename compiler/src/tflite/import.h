@@ -59,6 +59,10 @@ uint32_t tfl_known_ints(tfl *im, uint32_t i, const char *what, int64_t *out, uin
 int64_t tfl_option(tfl *im, uint32_t field, uint32_t width, int64_t otherwise);
 float tfl_option_float(tfl *im, uint32_t field, float otherwise);
 
+/* The same of a custom operator, by name; with NAN as `otherwise`, it must be there. */
+double tfl_custom_number(tfl *im, const char *key, double otherwise);
+int64_t tfl_custom_count(tfl *im, const char *key, double otherwise, int64_t least); /* at most 65536 */
+
 /* ---- numbers */
 bool tfl_quantized(const tfl_tensor *t); /* integers with a scale */
 bool tfl_is_float(const tfl_tensor *t);

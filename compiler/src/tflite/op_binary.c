@@ -311,3 +311,26 @@ void tfl_import_add_n(tfl *im)
     }
     tfl_set(im, 0, sum);
 }
+
+/* RIGHT_SHIFT: copies of the sign come in; a shift below 0 is none, one beyond the last bit leaves the sign.
+ */
+void tfl_import_right_shift(tfl *im)
+{
+    vtac_builder *m = &im->maker;
+    const vtac_dtype d = tfl_in(im, 0)->type.dtype;
+    const int bits = (int)vtac_dtype_bytes(d) * 8;
+    if (m->status != VTA_OK || bits > 32 || vtac_dtype_kind(d) == 'f') {
+        tfl_refuse(im, "a shift of %s", vtac_dtype_name(d));
+        return;
+    }
+    int64_t powers[32];
+    for (int i = 0; i < bits; i++) {
+        powers[i] = INT64_C(1) << i;
+    }
+    const vtac_id by = vtac_make_clip(m, vtac_make_cast(m, tfl_plain(im, 1), VTAC_I32), 0.0, bits - 1);
+    const vtac_id power = vtac_make2(m, VTAC_OP_GATHER, vtac_make_ints(m, powers, (uint32_t)bits), by);
+    const vtac_id x = vtac_make_cast(m, tfl_plain(im, 0), VTAC_I64);
+    const vtac_id rest = vtac_make2(m, VTAC_OP_MOD, x, power); /* as the divisor's sign: 0 or more */
+    const vtac_id y = vtac_make2(m, VTAC_OP_DIV, vtac_make2(m, VTAC_OP_SUB, x, rest), power);
+    tfl_set(im, 0, vtac_make_cast(m, y, d));
+}

@@ -5,7 +5,6 @@
  */
 #include <math.h>
 
-#include "flex.h"
 #include "operators.h"
 
 typedef struct detection {
@@ -16,41 +15,18 @@ typedef struct detection {
     vtac_id boxes, scores;           /* [1, anchors, 4], corners; [anchors, classes] */
 } detection;
 
-static double number(tfl *im, const char *key, double otherwise)
-{
-    const flat_vector bytes = im->op->custom_options;
-    double value;
-    if (flex_number(im->model.flat.bytes + bytes.at, bytes.count, key, &value)) {
-        return value;
-    }
-    if (isnan(otherwise)) {
-        vtac_make_fail(&im->maker, VTA_INVALID, "its options have no number '%s'", key);
-    }
-    return otherwise;
-}
-
-static int64_t count_of(tfl *im, const char *key, double otherwise, int64_t least)
-{
-    const double value = number(im, key, otherwise);
-    if (im->maker.status == VTA_OK && !(value >= (double)least && value <= 65536.0)) {
-        vtac_make_fail(&im->maker, VTA_INVALID, "its option '%s' is %g, expected %lld to 65536", key, value,
-                       (long long)least);
-    }
-    return im->maker.status == VTA_OK ? (int64_t)value : least;
-}
-
 static void read_options(tfl *im, detection *d)
 {
     static const char *const scales[] = {"y_scale", "x_scale", "h_scale", "w_scale"};
-    d->most = count_of(im, "max_detections", (double)NAN, 1);
-    d->classes_each = count_of(im, "max_classes_per_detection", (double)NAN, 1);
-    d->per_class = count_of(im, "detections_per_class", 100.0, 1);
-    d->classes = count_of(im, "num_classes", (double)NAN, 1);
-    d->regular = number(im, "use_regular_nms", 0.0) != 0.0;
-    d->score = number(im, "nms_score_threshold", (double)NAN);
-    d->overlap = number(im, "nms_iou_threshold", (double)NAN);
+    d->most = tfl_custom_count(im, "max_detections", (double)NAN, 1);
+    d->classes_each = tfl_custom_count(im, "max_classes_per_detection", (double)NAN, 1);
+    d->per_class = tfl_custom_count(im, "detections_per_class", 100.0, 1);
+    d->classes = tfl_custom_count(im, "num_classes", (double)NAN, 1);
+    d->regular = tfl_custom_number(im, "use_regular_nms", 0.0) != 0.0;
+    d->score = tfl_custom_number(im, "nms_score_threshold", (double)NAN);
+    d->overlap = tfl_custom_number(im, "nms_iou_threshold", (double)NAN);
     for (int i = 0; i < 4; i++) {
-        d->scale[i] = number(im, scales[i], (double)NAN);
+        d->scale[i] = tfl_custom_number(im, scales[i], (double)NAN);
     }
 }
 

@@ -2,6 +2,7 @@
  *
  * Operators that put numbers to places: sparse lists, segments, diagonals; places in a row of limits; angles.
  */
+#include <float.h>
 #include <string.h>
 
 #include "operators.h"
@@ -161,4 +162,177 @@ void tfl_import_atan2(tfl *im)
     t = vtac_make3(m, VTAC_OP_WHERE, vtac_make2(m, VTAC_OP_LESS, x, zero), other, t);
     const vtac_id below = vtac_make1(m, VTAC_OP_NEG, t);
     tfl_set(im, 0, vtac_make3(m, VTAC_OP_WHERE, vtac_make2(m, VTAC_OP_LESS, y, zero), below, t));
+}
+
+/* ---- segments in any order: x, numbers of segments, how many there are */
+
+/* What a segment without rows holds. */
+static void segment_start(vtac_op op, vtac_dtype d, void *room, int64_t count)
+{
+    const bool f = d == VTAC_F32;
+    int64_t low = 0;
+    int64_t high = 0;
+    if (!f) {
+        tfl_range(d, &low, &high);
+    }
+    const double limit =
+        op == VTAC_OP_MAX ? (f ? -(double)FLT_MAX : (double)low) : (f ? (double)FLT_MAX : (double)high);
+    const double value = op == VTAC_OP_ADD ? 0.0 : op == VTAC_OP_MUL ? 1.0 : limit;
+    for (int64_t i = 0; i < count; i++) {
+        if (f) {
+            ((float *)room)[i] = (float)value;
+        } else {
+            ((int32_t *)room)[i] = (int32_t)value;
+        }
+    }
+}
+
+void tfl_import_unsorted_segment(tfl *im)
+{
+    vtac_builder *m = &im->maker;
+    const vtac_op op = (vtac_op)im->how;
+    int64_t segments = 0;
+    const vtac_type x = tfl_type(im, 0);
+    const vtac_type at = tfl_type(im, 1);
+    bool fits = tfl_known_ints(im, 2, "count of segments", &segments, 1) == 1 && segments >= 0 &&
+                at.rank <= x.rank && (x.dtype == VTAC_F32 || x.dtype == VTAC_I32);
+    for (uint32_t i = 0; fits && i < at.rank; i++) {
+        fits = at.dim[i] == x.dim[i];
+    }
+    vtac_type type = {x.dtype, x.rank - at.rank + 1, {segments}};
+    for (uint32_t i = at.rank; fits && i < x.rank; i++) {
+        type.dim[i - at.rank + 1] = x.dim[i];
+    }
+    const int64_t count = fits ? vtac_type_elements(&type) : -1;
+    if (count < 0) {
+        vtac_make_fail(m, VTA_INVALID, "numbers of segments of rank %u for %s of rank %u, %lld segments",
+                       at.rank, vtac_dtype_name(x.dtype), x.rank, (long long)segments);
+        return;
+    }
+    void *room = vtac_make_room(m, count, vtac_dtype_bytes(x.dtype));
+    if (room == NULL) {
+        return;
+    }
+    segment_start(op, x.dtype, room, count);
+    int64_t places[VTAC_MAX_RANK + 1];
+    for (uint32_t i = 0; i < at.rank; i++) {
+        places[i] = at.dim[i];
+    }
+    places[at.rank] = 1;
+    const vtac_id rows =
+        vtac_make_reshape(m, vtac_make_cast(m, tfl_plain(im, 1), VTAC_I64), places, at.rank + 1);
+    const char *how = op == VTAC_OP_ADD   ? "add"
+                      : op == VTAC_OP_MUL ? "mul"
+                      : op == VTAC_OP_MAX ? "max"
+                                          : "min";
+    const vtac_attr attr = vtac_attr_of_string("reduction", how);
+    const vtac_id in[] = {vtac_make_borrowed(m, &type, room), rows, tfl_plain(im, 0)};
+    tfl_set(im, 0, vtac_make(m, VTAC_OP_SCATTER_ND, in, 3, &attr, 1));
+}
+
+/* HASHTABLE_LOOKUP: what is looked for [n], keys [k], a value for each; and whether it was found. */
+void tfl_import_hash_lookup(tfl *im)
+{
+    vtac_builder *m = &im->maker;
+    const vtac_type wanted = tfl_type(im, 0);
+    const vtac_type keys = tfl_type(im, 1);
+    const vtac_type values = tfl_type(im, 2);
+    if (wanted.rank != 1 || keys.rank != 1 || values.rank < 1 || keys.dim[0] != values.dim[0] ||
+        keys.dim[0] < 1 || wanted.dtype != VTAC_I32 || keys.dtype != VTAC_I32) {
+        vtac_make_fail(m, VTA_INVALID, "keys of rank %u and values of rank %u; expected i32 keys, one each",
+                       keys.rank, values.rank);
+        return;
+    }
+    const int64_t n = wanted.dim[0];
+    const vtac_id equal = vtac_make_cast(
+        m,
+        vtac_make2(m, VTAC_OP_EQUAL, vtac_make_reshape(m, tfl_plain(im, 0), (int64_t[]){n, 1}, 2),
+                   tfl_plain(im, 1)),
+        VTAC_I32);
+    const int64_t last = 1;
+    const vtac_id found = vtac_make_reduce(m, VTAC_OP_REDUCE_MAX, equal, &last, 1, false);
+    const vtac_attr attrs[] = {vtac_attr_of_int("axis", 1), vtac_attr_of_int("keepdims", 0)};
+    const vtac_id at = vtac_make(m, VTAC_OP_ARG_MAX, &equal, 1, attrs, 2);
+    const vtac_attr axis = vtac_attr_of_int("axis", 0);
+    const vtac_id rows = vtac_make(m, VTAC_OP_GATHER, (vtac_id[]){tfl_plain(im, 2), at}, 2, &axis, 1);
+    int64_t dims[VTAC_MAX_RANK] = {n, 1, 1, 1, 1, 1, 1, 1};
+    const vtac_id hit = vtac_make_cast(m, vtac_make_reshape(m, found, dims, values.rank), VTAC_BOOL);
+    tfl_set(im, 0, vtac_make3(m, VTAC_OP_WHERE, hit, rows, vtac_make_number(m, values.dtype, 0.0)));
+    if (im->op->output_count > 1) {
+        tfl_set(im, 1, vtac_make_cast(m, found, tfl_out(im, 1)->type.dtype));
+    }
+}
+
+/* ---- lists as long as their contents say: these must be known */
+
+static const vtac_tensor *known_contents(tfl *im)
+{
+    const vtac_tensor *x = vtac_made_constant(&im->maker, tfl_plain(im, 0));
+    if (x == NULL) {
+        tfl_refuse(im, "how long its result is depends on the network's inputs");
+    }
+    return x;
+}
+
+/* WHERE: the places of what is not 0, [count][rank]. */
+void tfl_import_where(tfl *im)
+{
+    vtac_builder *m = &im->maker;
+    const vtac_tensor *x = known_contents(im);
+    const int64_t all = x == NULL ? 0 : vtac_type_elements(&x->type);
+    const int64_t rank = x == NULL ? 0 : (int64_t)x->type.rank;
+    int64_t *places = x == NULL ? NULL : vtac_make_room(m, all * rank + 1, sizeof *places);
+    int64_t count = 0;
+    for (int64_t i = 0; places != NULL && i < all; i++) {
+        const bool there = vtac_dtype_kind(x->type.dtype) == 'f' ? vtac_tensor_float(x, i) != 0.0
+                                                                 : vtac_tensor_int(x, i) != 0;
+        int64_t rest = i;
+        for (int64_t a = rank - 1; there && a >= 0; a--) {
+            places[count * rank + a] = rest % x->type.dim[a];
+            rest /= x->type.dim[a];
+        }
+        count += there;
+    }
+    if (places != NULL) {
+        tfl_set(im, 0, vtac_make_borrowed(m, &(vtac_type){VTAC_I64, 2, {count, rank}}, places));
+    }
+}
+
+/* UNIQUE: what there is, in the order of its first places; which of them each element is. */
+void tfl_import_unique(tfl *im)
+{
+    vtac_builder *m = &im->maker;
+    const vtac_tensor *x = known_contents(im);
+    if (x == NULL || x->type.rank != 1) {
+        vtac_make_fail(m, VTA_INVALID, "a list has rank 1");
+        return;
+    }
+    enum { MOST = 1 << 14 };
+    const int64_t all = x->type.dim[0];
+    if (all > MOST) {
+        tfl_refuse(im, "%lld elements; up to %d are taken", (long long)all, MOST);
+    }
+    int64_t *first = vtac_make_room(m, all + 1, sizeof *first);
+    int64_t *which = vtac_make_room(m, all + 1, sizeof *which);
+    int64_t count = 0;
+    const bool f = vtac_dtype_kind(x->type.dtype) == 'f';
+    for (int64_t i = 0; first != NULL && which != NULL && i < all; i++) {
+        int64_t k = 0;
+        while (k < count && (f ? vtac_tensor_float(x, first[k]) != vtac_tensor_float(x, i)
+                               : vtac_tensor_int(x, first[k]) != vtac_tensor_int(x, i))) {
+            k++;
+        }
+        if (k == count) {
+            first[count++] = i;
+        }
+        which[i] = k;
+    }
+    if (m->status != VTA_OK) {
+        return;
+    }
+    const vtac_attr axis = vtac_attr_of_int("axis", 0);
+    const vtac_id at = vtac_make_borrowed(m, &(vtac_type){VTAC_I64, 1, {count}}, first);
+    tfl_set(im, 0, vtac_make(m, VTAC_OP_GATHER, (vtac_id[]){tfl_plain(im, 0), at}, 2, &axis, 1));
+    const vtac_id places = vtac_make_borrowed(m, &(vtac_type){VTAC_I64, 1, {all}}, which);
+    tfl_set(im, 1, vtac_make_cast(m, places, tfl_out(im, 1)->type.dtype));
 }

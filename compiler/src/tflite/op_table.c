@@ -435,3 +435,18 @@ void tfl_import_fake_quant(tfl *im)
     x = vtac_make2(m, VTAC_OP_ADD, x, vtac_make_number(m, VTAC_F32, (double)low));
     tfl_set_either(im, 0, x, planes);
 }
+
+/* The same bits as numbers of another type of the same size. */
+void tfl_import_bitcast(tfl *im)
+{
+    const vtac_dtype to = tfl_out(im, 0)->type.dtype;
+    const vtac_dtype from = tfl_in(im, 0)->type.dtype;
+    if (im->maker.status == VTA_OK && (from == VTAC_BOOL || to == VTAC_NO_DTYPE || to == VTAC_BOOL ||
+                                       vtac_dtype_bytes(to) != vtac_dtype_bytes(from))) {
+        tfl_refuse(im, "%s as %s, which has another size", vtac_dtype_name(from), vtac_dtype_name(to));
+        return;
+    }
+    const vtac_attr attr = vtac_attr_of_int("to", (int64_t)to);
+    const vtac_id x = tfl_plain(im, 0);
+    tfl_set(im, 0, vtac_make(&im->maker, VTAC_OP_BIT_CAST, &x, 1, &attr, 1));
+}
