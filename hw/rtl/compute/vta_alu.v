@@ -307,7 +307,7 @@ module vta_alu #(
     end
 
     always @(posedge clk) begin
-        if (advance && next_valid) begin
+        if (advance) begin      // whatever that is without a step: an enable that knows would come late
             s0_last_q  <= next_last;
             s0_kind_q  <= next_kind;
             s0_dst_q   <= next_dst;
@@ -451,7 +451,7 @@ module vta_alu #(
     end
 
     always @(posedge clk) begin
-        if (s0_go || writes_q != 7'd0) dst_q <= {dst_q[6*A-1:0], s0_dst_q};
+        dst_q <= {dst_q[6*A-1:0], s0_dst_q};
         if (s0_move) begin
             s1_early_q    <= !s0_requant && s0_alu_op != VTA_ALU_MUL && s0_alu_op != VTA_ALU_SHR
                           && s0_alu_op != VTA_ALU_CLIP;

@@ -73,18 +73,17 @@ module vta_array_dsp #(
     // has half a cycle: there is one for four multipliers of two weight rows, and one for the inputs that go to four columns.
     localparam integer NEAR   = (COLUMNS + 3)/4;
     localparam integer COPIES = NEAR*(OUT/2 + 1);
-    wire [COPIES-1:0]        second;
-    wire [8*OUT*COLUMNS-1:0] w_second;
+    wire [COPIES-1:0]           second;
+    wire [17*COLUMNS*OUT/2-1:0] w_later;    // factors of two weight rows
 
     genvar b, o, i, t;
     generate
         if (PUMP == 1) begin : once
-            assign second   = {COPIES{1'b0}};
-            assign w_second = {8*OUT*COLUMNS{1'b0}};
+            assign second  = {COPIES{1'b0}};
+            assign w_later = {17*COLUMNS*OUT/2{1'b0}};
         end else begin : twice
             reg toggle_q = 1'b0;        // changes with each edge of clk
             reg seen_q;
-            reg [8*OUT*COLUMNS-1:0] w_second_q;
             always @(posedge clk) toggle_q <= !toggle_q;
             always @(posedge clk2x) seen_q <= toggle_q;
             // Each looks at itself, which changes nothing, since it is every other cycle; of registers that are alike in all that they
@@ -94,21 +93,22 @@ module vta_array_dsp #(
                 always @(posedge clk2x) second_q <= toggle_q == seen_q && !second_q;
                 assign second[i] = second_q;
             end
-            for (o = 0; o < OUT; o = o + 1) begin : half
+            for (o = 0; o < OUT; o = o + 2) begin : half
                 for (i = 0; i < COLUMNS; i = i + 1) begin : column
                     localparam integer GROUP = o/2*PARTS + i/WIDE;
-                    wire [7:0] far = w[8*(o*IN + IN - COLUMNS + i) +: 8];
-                    if (ROWS == 3 && o%2 == 0 && i%WIDE == 0 && GROUP < TAKEN*LANES) begin : shared
-                        always @(posedge clk) begin
-                            if (en) w_second_q[8*(o*COLUMNS + i) +: 8] <=
-                                depthwise ? dw_w[8*((TAPS + GROUP%TAKEN)*LANES + GROUP/TAKEN) +: 8] : far;
-                        end
+                    wire [7:0]  w0   = w[8*(o*IN + IN - COLUMNS + i) +: 8];
+                    wire [7:0]  w1   = w[8*((o+1)*IN + IN - COLUMNS + i) +: 8];
+                    wire [16:0] both = {w1, 1'b0, !w0[7], w0[6:0]};     // as vta_factor does
+                    reg  [16:0] w_second_q;
+                    if (ROWS == 3 && i%WIDE == 0 && GROUP < TAKEN*LANES) begin : shared
+                        wire [7:0] tap = dw_w[8*((TAPS + GROUP%TAKEN)*LANES + GROUP/TAKEN) +: 8];
+                        always @(posedge clk) if (en) w_second_q <= depthwise ? {{9{tap[7]}}, tap} : both;
                     end else begin : plain
-                        always @(posedge clk) if (en) w_second_q[8*(o*COLUMNS + i) +: 8] <= far;
+                        always @(posedge clk) if (en) w_second_q <= both;
                     end
+                    assign w_later[17*(o/2*COLUMNS + i) +: 17] = w_second_q;
                 end
             end
-            assign w_second = w_second_q;
         end
 
         for (b = 0; b < BATCH; b = b + 1) begin : row
@@ -175,12 +175,10 @@ module vta_array_dsp #(
                 wire [TERM*COLUMNS-1:0] even;
                 wire [TERM*COLUMNS-1:0] odd;
                 for (i = 0; i < COLUMNS; i = i + 1) begin : column
-                    wire [7:0]      w0;
-                    wire [7:0]      w1;
                     wire [7:0]      x0;
                     wire [7:0]      x1;             // of the second set
-                    wire            alone;
-                    wire [TERM-2:0] low;        // never negative
+                    wire [7:0]      tap;            // the weight in depthwise steps
+                    wire [TERM-2:0] low;            // never negative
                     wire [TERM-2:0] high;
                     localparam integer GROUP  = o/2*PARTS + i/WIDE;
                     localparam integer LANE   = ROWS == 3 ? GROUP/TAKEN : i + COLUMNS*(o/2/TAPS);
@@ -188,38 +186,42 @@ module vta_array_dsp #(
                     localparam integer AT     = NEAR*(o/2) + i/4;
                     // Which row of the window; at twice the clock the one in the middle comes second.
                     localparam integer R      = ROWS == 1 ? 0 : i%WIDE*PUMP;
-                    if (LANE < LANES && R < ROWS) begin : shared
-                        assign w0    = depthwise ? dw_w[8*((R*TAPS + FACTOR)*LANES + LANE) +: 8] : w[8*(o*IN + i) +: 8];
-                        assign x0    = depthwise ? dw_x[8*((R*BATCH + b)*LANES + LANE) +: 8] : x[8*(b*IN + i) +: 8];
-                        assign alone = second[AT] ? s1_dw_q : depthwise;
+                    localparam integer SHARED = LANE < LANES && R < ROWS ? 1 : 0;
+                    if (SHARED != 0) begin : shared
+                        assign tap = dw_w[8*((R*TAPS + FACTOR)*LANES + LANE) +: 8];
+                        assign x0  = depthwise ? dw_x[8*((R*BATCH + b)*LANES + LANE) +: 8] : x[8*(b*IN + i) +: 8];
                         if (PUMP == 2 && R == 0) begin : middle
                             assign x1 = x_second[8*i +: 8] | dw_second[8*LANE +: 8];
                         end else begin : none
                             assign x1 = x_second[8*i +: 8];
                         end
-                        if (ROWS == 3 && PUMP == 1 && FACTOR == 0) begin : both
-                            assign w1 = depthwise ? dw_w[8*((R*TAPS + 1)*LANES + LANE) +: 8] : w[8*((o+1)*IN + i) +: 8];
-                        end else begin : one
-                            assign w1 = w[8*((o+1)*IN + i) +: 8];
-                        end
                         if (ROWS == 1) begin : tapped
                             assign taps[16*(FACTOR*LANES + LANE) +: 16] = {low[15] ^ (PUMP == 1), low[14:0]};
                         end
                     end else begin : plain
-                        assign w0    = w[8*(o*IN + i) +: 8];
-                        assign w1    = w[8*((o+1)*IN + i) +: 8];
-                        assign x0    = x[8*(b*IN + i) +: 8] & {8{!(depthwise && LANE < LANES)}};
-                        assign x1    = x_second[8*i +: 8];
-                        assign alone = 1'b0;
+                        assign tap = w[8*(o*IN + i) +: 8];
+                        assign x0  = x[8*(b*IN + i) +: 8] & {8{!(depthwise && LANE < LANES)}};
+                        assign x1  = x_second[8*i +: 8];
                     end
                     if (PUMP == 1) begin : single
-                        vta_mul_pair mul (.clk(clk), .en(en), .w0(w0), .w1(w1), .x(x0), .low(low), .high(high));
+                        wire [7:0] w1;
+                        if (SHARED != 0 && ROWS == 3 && FACTOR == 0) begin : both
+                            assign w1 = depthwise ? dw_w[8*((R*TAPS + 1)*LANES + LANE) +: 8] : w[8*((o+1)*IN + i) +: 8];
+                        end else begin : one
+                            assign w1 = w[8*((o+1)*IN + i) +: 8];
+                        end
+                        vta_mul_pair mul (
+                            .clk(clk), .en(en), .w0(depthwise ? tap : w[8*(o*IN + i) +: 8]), .w1(w1), .x(x0), .low(low), .high(high)
+                        );
                     end else begin : double
+                        wire [16:0] chosen;
+                        vta_factor #(.SHARED(SHARED)) choice (
+                            .second(second[AT]), .w0(w[8*(o*IN + i) +: 8]), .w1(w[8*((o+1)*IN + i) +: 8]), .alone(depthwise),
+                            .tap(tap), .later(w_later[17*(o/2*COLUMNS + i) +: 17]), .factor(chosen)
+                        );
                         vta_mul_quad mul (
-                            .clk2x(clk2x), .second(second[AT]), .alone(alone),
-                            .w0(second[AT] ? w_second[8*(o*COLUMNS + i) +: 8] : w0),
-                            .w1(second[AT] ? w_second[8*((o+1)*COLUMNS + i) +: 8] : w1),
-                            .x(second[NEAR*OUT/2 + i/4] ? x1 : x0), .fix(fix[10*i +: 10]), .low(low), .high(high)
+                            .clk2x(clk2x), .second(second[AT]), .factor(chosen), .x(second[NEAR*OUT/2 + i/4] ? x1 : x0),
+                            .fix(fix[10*i +: 10]), .low(low), .high(high)
                         );
                     end
                     assign even[TERM*i +: TERM] = {1'b0, low};
