@@ -337,6 +337,67 @@ def check_network(vtac, name, make, beside):
         raise RuntimeError("%s: on the host are %s, expected %s" % (name, left, beside))
 
 
+def attention(form, heads, wide, rows=11):
+    """Queries, keys and values from one dense layer, taken apart as exporters write it."""
+    def make(n):
+        whole = heads * wide
+        x = n.quantize(n.input([2, rows, 24]))
+        y = n.quantize(dense(n, x, 24, 3 * whole))
+        numbers = [n.constant(numpy.array(i)) for i in range(3)]
+        if form == "gather":
+            y = n.add("Reshape", [y, n.constant(numpy.array([2, rows, 3, heads, wide]))])
+            y = n.add("Transpose", [y], perm=[2, 0, 3, 1, 4])
+            parts = [n.add("Gather", [y, i], axis=0) for i in numbers]
+        else:
+            if form == "split":
+                parts = n.add("Split", [y, n.constant(numpy.array([whole] * 3))], 3, axis=2)
+            else:
+                ends = [[n.constant(numpy.array([k * whole])) for k in (i, i + 1)] for i in range(3)]
+                parts = [n.add("Slice", [y] + e + [n.constant(numpy.array([-1]))]) for e in ends]
+            apart = n.constant(numpy.array([2, rows, heads, wide]))
+            parts = [n.add("Transpose", [n.add("Reshape", [p, apart])], perm=[0, 2, 1, 3]) for p in parts]
+        scores = n.add("MatMul", [parts[0], n.add("Transpose", [parts[1]], perm=[0, 1, 3, 2])])
+        scores = n.quantize(n.add("Mul", [n.quantize(scores, 0.1), n.constant(F32(wide ** -0.5))]), 0.05)
+        y = n.quantize(n.add("MatMul", [n.quantize(n.add("Softmax", [scores], axis=-1), 1 / 255, -128), parts[2]]))
+        y = n.add("Reshape", [n.add("Transpose", [y], perm=[0, 2, 1, 3]), n.constant(numpy.array([2, rows, whole]))])
+        return n.quantize(n.add("Add", [x, n.quantize(dense(n, y, whole, 24))]))
+    return make
+
+
+def uneven_parts(n):
+    """Parts of several sizes, one that nobody reads; a layer whose rows are read whole, too, is taken apart as it stands."""
+    x = n.quantize(n.input([13, 18]))
+    outputs = []
+    for whole in (False, True):
+        y = n.quantize(dense(n, x, 18, 30))
+        a, _, b = n.add("Split", [y, n.constant(numpy.array([7, 3, 20]))], 3, axis=-1)
+        outputs += [n.quantize(dense(n, b, 20, 9)), a] + ([n.quantize(n.add("Tanh", [y]))] if whole else [])
+    return outputs
+
+
+ATTENTION = {"fused_split": attention("split", 2, 16), "fused_slice": attention("slice", 3, 12),
+             "fused_gather": attention("gather", 2, 20), "uneven_parts": uneven_parts}
+
+
+def check_attention(vtac, name):
+    """One dense layer that stands for several becomes as many, and what took it apart is gone."""
+    n = Net(name)
+    made = ATTENTION[name](n)
+    with open("m.onnx", "wb") as file:
+        file.write(n.model(*([made] if isinstance(made, str) else made)).SerializeToString())
+    call(vtac, "compile", "m.onnx", "--target", "llvm", "-o", "host.so")
+    for config in ("tiny", "pynq"):
+        call(vtac, "compile", "m.onnx", "--target", "vta", "--config", config, "--offload", "all", "-o", "vta.so")
+        for seed in (1, 2):
+            want, got = answers(vtac, "host.so", seed), answers(vtac, "vta.so", seed, "--device", "fsim:" + config)
+            if any(not numpy.array_equal(got[k], want[k]) for k in want):
+                raise RuntimeError("%s: other numbers on %s than on the host" % (name, config))
+    told = json.loads(call(vtac, "explain", "m.onnx", "--host-only", "--offload", "all", "--json"))
+    left = [x["op"] for x in told["nodes"] if x["where"] == "host" and x["op"] in ("Split", "Slice", "Gather", "MatMul")]
+    if name.startswith("fused") and left != []:
+        raise RuntimeError("%s: on the host are %s" % (name, left))
+
+
 def drawn_input(n):
     """A convolution of an input: floats or bytes, an image or a line, any size; its windows may leave the image."""
     flat = n.random.random() < 0.25
@@ -587,7 +648,7 @@ def check_refused(vtac):
 
 def main():
     vtac = os.path.abspath(sys.argv[1])
-    groups = {"operators": list(OPERATORS) + list(CHANNELS), "quantizing": ["kept", "mixed", "refused", "f16", "bf16"]}
+    groups = {"operators": list(OPERATORS) + list(CHANNELS), "quantizing": ["kept", "mixed", "refused", "f16", "bf16"] + list(ATTENTION)}
     names = groups.get(sys.argv[2], sys.argv[2:]) if len(sys.argv) == 3 else sys.argv[2:]
     failed = 0
     with tempfile.TemporaryDirectory() as folder:
@@ -596,6 +657,7 @@ def main():
         checks = [("function " + f, check_function, (f,)) for f in FUNCTIONS]
         checks += [("channels " + f, check_channels, (f,)) for f in CHANNELS]
         checks += [("inputs", check_inputs, ())]
+        checks += [("attention " + c, check_attention, (c,)) for c in ATTENTION]
         checks += [("kept", check_kept, ()), ("mixed", check_mixed, ()), ("refused", check_refused, ())]
         checks += [("half f16", check_half, (TensorProto.FLOAT16,)), ("half bf16", check_half, (TensorProto.BFLOAT16,))]
         checks += [(c, check_network, (c,) + CASES[c]) for c in CASES]

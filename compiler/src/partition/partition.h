@@ -4,6 +4,7 @@
  *
  *   source.c     which image a value is, behind reshapes that move nothing
  *   rows.c       matrix products of rows as convolutions
+ *   parts.c      one dense layer that stands for several
  *   move.c       operators that only move numbers, as one
  *   product.c    matrix products of two activations, the second packed as weights
  *   turns.c      the Reshapes and Transposes around those
@@ -45,6 +46,28 @@ bool vtac_image_shape(const vtac_type *type, int64_t shape[4]);
 
 /* Products of rows with constant matrices become convolutions of one pixel; `always`: small ones, too. */
 vta_status vtac_turn_rows(vtac_graph *graph, bool always, vta_arena *arena, vta_diag *diag);
+
+/* ---- parts.c */
+
+enum { VTAC_MOST_PARTS = 16 };
+
+/* Columns first … first + count - 1 of a dense layer's rows, and the value that they become. */
+typedef struct vtac_part {
+    vtac_value_id value;
+    int64_t first, count;
+} vtac_part;
+
+/* What is read of a dense layer's rows. Where `perm` is not NULL, the rows have the axes `apart` and are
+ * turned before a part is taken: columns are counted in `axis` and those behind it. */
+typedef struct vtac_parts {
+    vtac_part items[VTAC_MOST_PARTS];
+    uint32_t count, axis;
+    vtac_type apart;
+    const vtac_attr *perm;
+} vtac_parts;
+
+/* False: something reads all of them. */
+bool vtac_find_parts(const vtac_graph *graph, vtac_value_id value, vtac_parts *out);
 
 /* ---- layer_point.c */
 

@@ -190,6 +190,7 @@ typedef struct dense {
     int64_t terms, outputs;
     int64_t output_step, term_step;
     const vtac_tensor *w;
+    int64_t first; /* of its outputs, where it is a part of another */
 } dense;
 
 static bool one_or(const vtac_tensor *t, int64_t count)
@@ -249,7 +250,7 @@ static vta_status turn_weights(rows *r, dense *d)
         return vta_fail(r->diag, VTA_NOMEM, "out of memory");
     }
     for (int64_t i = 0; i < d->outputs * d->terms; i++) {
-        data[i] = from[i / d->terms * d->output_step + i % d->terms * d->term_step];
+        data[i] = from[(d->first + i / d->terms) * d->output_step + i % d->terms * d->term_step];
     }
     return add_constant(r, &type, data, &d->inputs[3]);
 }
@@ -258,7 +259,8 @@ static vta_status turn_weights(rows *r, dense *d)
 static vta_status list_of(rows *r, const dense *d, bool each, vtac_value_id *value)
 {
     const vtac_tensor from = *r->graph->values[*value].constant;
-    const int64_t own = vtac_type_elements(&from.type), count = each ? d->outputs : own;
+    const bool one = vtac_type_elements(&from.type) == 1;
+    const int64_t count = each || !one ? d->outputs : 1;
     const size_t size = vtac_dtype_bytes(from.type.dtype);
     const vtac_type type = {.dtype = from.type.dtype, .rank = count > 1 || each ? 1 : 0, .dim = {count}};
     char *data = vta_arena_array(&r->graph->arena, (size_t)count, size);
@@ -266,12 +268,13 @@ static vta_status list_of(rows *r, const dense *d, bool each, vtac_value_id *val
         return vta_fail(r->diag, VTA_NOMEM, "out of memory");
     }
     for (int64_t i = 0; i < count; i++) {
-        memcpy(data + (size_t)i * size, (const char *)from.data + (size_t)(own > 1 ? i : 0) * size, size);
+        memcpy(data + (size_t)i * size, (const char *)from.data + (size_t)(one ? 0 : d->first + i) * size,
+               size);
     }
     return add_constant(r, &type, data, value);
 }
 
-static vta_status replace_dense(rows *r, const vtac_node *node, dense *d)
+static vta_status add_conv(rows *r, const vtac_node *node, dense d, vtac_value_id *out)
 {
     vtac_attr attrs[2];
     uint32_t attr_count = 0;
@@ -282,15 +285,54 @@ static vta_status replace_dense(rows *r, const vtac_node *node, dense *d)
             attrs[attr_count++] = *attr;
         }
     }
-    const vtac_value_id old = node->outputs[0];
+    VTA_TRY(turn(r, d.inputs[0], &d.inputs[0]));
+    VTA_TRY(turn_weights(r, &d));
+    VTA_TRY(list_of(r, &d, false, &d.inputs[4]));
+    VTA_TRY(list_of(r, &d, false, &d.inputs[5]));
+    VTA_TRY(d.count == 9 ? list_of(r, &d, true, &d.inputs[8]) : VTA_OK);
+    return add(r, VTAC_OP_QLINEAR_CONV, d.inputs, d.count, attrs, attr_count, out);
+}
+
+/* A part of the rows, an image, as the value that it is. */
+static vta_status put_part_back(rows *r, vtac_value_id image, const vtac_parts *parts, const vtac_part *part)
+{
+    const vtac_type y = *type_of(r, part->value);
     vtac_value_id out;
-    VTA_TRY(turn(r, d->inputs[0], &d->inputs[0]));
-    VTA_TRY(turn_weights(r, d));
-    VTA_TRY(list_of(r, d, false, &d->inputs[4]));
-    VTA_TRY(list_of(r, d, false, &d->inputs[5]));
-    VTA_TRY(d->count == 9 ? list_of(r, d, true, &d->inputs[8]) : VTA_OK);
-    VTA_TRY(add(r, VTAC_OP_QLINEAR_CONV, d->inputs, d->count, attrs, attr_count, &out));
-    return put_back(r, out, old);
+    VTA_TRY(transpose(r, image, &out));
+    if (parts->perm != NULL) {
+        int64_t dims[VTAC_MAX_RANK];
+        int64_t rest = 1;
+        memcpy(dims, parts->apart.dim, sizeof dims);
+        for (uint32_t i = parts->axis + 1; i < parts->apart.rank; i++) {
+            rest *= dims[i];
+        }
+        dims[parts->axis] = part->count / rest;
+        VTA_TRY(reshape(r, out, dims, parts->apart.rank, &out));
+        VTA_TRY(add(r, VTAC_OP_TRANSPOSE, &out, 1, parts->perm, 1, &out));
+    }
+    VTA_TRY(reshape(r, out, y.dim, y.rank, &out));
+    vtac_swap_names(r->graph, part->value, out);
+    vtac_replace_uses(r->graph, part->value, out);
+    return VTA_OK;
+}
+
+static vta_status replace_dense(rows *r, const vtac_node *node, const dense *d)
+{
+    const vtac_value_id old = node->outputs[0];
+    vtac_parts parts;
+    vtac_value_id out;
+    if (!vtac_find_parts(r->graph, old, &parts)) {
+        VTA_TRY(add_conv(r, node, *d, &out));
+        return put_back(r, out, old);
+    }
+    for (uint32_t i = 0; i < parts.count; i++) {
+        dense part = *d;
+        part.first = parts.items[i].first;
+        part.outputs = parts.items[i].count;
+        VTA_TRY(add_conv(r, node, part, &out));
+        VTA_TRY(put_part_back(r, out, &parts, &parts.items[i]));
+    }
+    return VTA_OK;
 }
 
 /* ---- operators element by element */

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The parts of one dense layer that stands for several (queries, keys and values of attention): where all
+ * that is read of its rows are ranges of columns, each of them is a layer of its own, and nothing is taken
+ * apart. Two forms are known:
+ *
+ *     Split, Slice or Gather of the last axis
+ *
+ *     Reshape [..., parts, rest], Transpose, and one of these of the axis of parts
+ */
+#include <string.h>
+
+#include "partition.h"
+
+typedef struct finder {
+    const vtac_graph *graph;
+    vtac_parts *parts;
+    int64_t columns; /* that a place of the axis stands for */
+} finder;
+
+static const vtac_type *type_of(const finder *f, vtac_value_id value)
+{
+    return &f->graph->values[value].type;
+}
+
+static bool keep(finder *f, vtac_value_id value, int64_t first, int64_t count)
+{
+    if (f->parts->count == VTAC_MOST_PARTS || count < 1) {
+        return false;
+    }
+    f->parts->items[f->parts->count++] = (vtac_part){value, first * f->columns, count * f->columns};
+    return true;
+}
+
+static bool is_axis(int64_t named, uint32_t axis, const vtac_type *x)
+{
+    return named == (int64_t)axis || named == (int64_t)axis - (int64_t)x->rank;
+}
+
+static bool split(finder *f, const vtac_node *node, uint32_t axis)
+{
+    int64_t first = 0;
+    if (!is_axis(vtac_attr_int(node, "axis", 0), axis, type_of(f, node->inputs[0]))) {
+        return false;
+    }
+    for (uint32_t i = 0; i < node->output_count; i++) {
+        const int64_t count = type_of(f, node->outputs[i])->dim[axis];
+        if (!keep(f, node->outputs[i], first, count)) {
+            return false;
+        }
+        first += count;
+    }
+    return true;
+}
+
+static bool is_number(const vtac_tensor *t)
+{
+    return t != NULL && vtac_type_elements(&t->type) == 1;
+}
+
+static bool slice(finder *f, const vtac_node *node, uint32_t axis)
+{
+    const vtac_tensor *start = vtac_in_constant(f->graph, node, 1),
+                      *axes = vtac_in_constant(f->graph, node, 3);
+    const vtac_type *x = type_of(f, node->inputs[0]), *y = type_of(f, node->outputs[0]);
+    const vtac_tensor *step = vtac_in_constant(f->graph, node, 4);
+    const bool one_step =
+        node->input_count < 5 || node->inputs[4] == 0 || (is_number(step) && vtac_tensor_int(step, 0) == 1);
+    if (!is_number(start) || !is_number(axes) || !is_axis(vtac_tensor_int(axes, 0), axis, x) || !one_step) {
+        return false;
+    }
+    int64_t first = vtac_tensor_int(start, 0);
+    first = first < 0 ? first + x->dim[axis] : first;
+    first = first < 0 ? 0 : first;
+    return first + y->dim[axis] <= x->dim[axis] && keep(f, node->outputs[0], first, y->dim[axis]);
+}
+
+static bool gather(finder *f, const vtac_node *node, uint32_t axis)
+{
+    const vtac_tensor *index = vtac_in_constant(f->graph, node, 1);
+    const vtac_type *x = type_of(f, node->inputs[0]);
+    if (!is_number(index) || !is_axis(vtac_attr_int(node, "axis", 0), axis, x)) {
+        return false;
+    }
+    const int64_t at = vtac_tensor_int(index, 0);
+    return keep(f, node->outputs[0], at < 0 ? at + x->dim[axis] : at, 1);
+}
+
+static bool reads(const vtac_node *node, vtac_value_id value)
+{
+    bool any = false;
+    for (uint32_t i = 0; i < node->input_count; i++) {
+        any = any || node->inputs[i] == value;
+    }
+    return any;
+}
+
+/* All that reads the value takes a range of the axis. */
+static bool all_select(finder *f, vtac_value_id value, uint32_t axis)
+{
+    for (uint32_t i = 0; i < f->graph->order_count; i++) {
+        const vtac_node *node = &f->graph->nodes[f->graph->order[i]];
+        if (!reads(node, value)) {
+            continue;
+        }
+        const bool known = node->inputs[0] == value && (node->op == VTAC_OP_SPLIT    ? split(f, node, axis)
+                                                        : node->op == VTAC_OP_SLICE  ? slice(f, node, axis)
+                                                        : node->op == VTAC_OP_GATHER ? gather(f, node, axis)
+                                                                                     : false);
+        if (!known) {
+            return false;
+        }
+    }
+    return f->parts->count > 0;
+}
+
+static const vtac_node *only_user(const finder *f, vtac_value_id value)
+{
+    const vtac_node_id id = vtac_only_user_of(f->graph, value);
+    return id == 0 ? NULL : &f->graph->nodes[id];
+}
+
+static bool in_turned_rows(finder *f, vtac_value_id value)
+{
+    const vtac_type *rows = type_of(f, value);
+    const vtac_node *reshape = only_user(f, value);
+    const vtac_node *turn =
+        reshape != NULL && reshape->op == VTAC_OP_RESHAPE ? only_user(f, reshape->outputs[0]) : NULL;
+    const vtac_attr *perm = turn == NULL ? NULL : vtac_find_attr(turn, "perm");
+    if (turn == NULL || turn->op != VTAC_OP_TRANSPOSE || perm == NULL) {
+        return false;
+    }
+    const vtac_type *apart = type_of(f, reshape->outputs[0]);
+    int64_t rest = rows->dim[rows->rank - 1];
+    int64_t inner = 1;
+    uint32_t axis = apart->rank;
+    while (axis > 0 && inner < rest) {
+        inner *= apart->dim[--axis];
+    }
+    if (inner != rest || axis == apart->rank || apart->dim[axis] < 2) {
+        return false;
+    }
+    uint32_t place = 0;
+    while (place + 1 < apart->rank && perm->ints[place] != (int64_t)axis) {
+        place++;
+    }
+    f->columns = rest / apart->dim[axis];
+    f->parts->apart = *apart;
+    f->parts->perm = perm;
+    f->parts->axis = axis;
+    return all_select(f, turn->outputs[0], place);
+}
+
+/* Behind reshapes that leave the columns what they are. */
+static vtac_value_id last_form(const finder *f, vtac_value_id value)
+{
+    for (;;) {
+        const vtac_node *user = only_user(f, value);
+        const vtac_type *x = type_of(f, value);
+        const vtac_type *y = user == NULL ? NULL : type_of(f, user->outputs[0]);
+        if (user == NULL || user->op != VTAC_OP_RESHAPE || user->inputs[0] != value || y->rank < 2 ||
+            x->dim[x->rank - 1] != y->dim[y->rank - 1]) {
+            return value;
+        }
+        value = user->outputs[0];
+    }
+}
+
+bool vtac_find_parts(const vtac_graph *graph, vtac_value_id value, vtac_parts *out)
+{
+    finder f = {.graph = graph, .parts = out, .columns = 1};
+    value = last_form(&f, value);
+    const vtac_type *rows = type_of(&f, value);
+    *out = (vtac_parts){.perm = NULL};
+    if (vtac_is_output(graph, value) || rows->rank < 2) {
+        return false;
+    }
+    if (all_select(&f, value, rows->rank - 1)) {
+        return true;
+    }
+    *out = (vtac_parts){.perm = NULL};
+    return in_turned_rows(&f, value);
+}
