@@ -115,6 +115,25 @@ class Network:
         self.add("convolutional", activation(name, y), filters=filters, size=size, stride=stride, pad=pad, groups=groups,
                  batch_normalize=int(normal), activation=name)
 
+    def signed(self, filters, size, xnor, **options):
+        """Weights that count by their sign; with xnor, the input also."""
+        n, c = self.last.shape[:2]
+        bias, (factor, mean) = self.numbers(filters), self.norm(filters)
+        w = self.numbers(filters, c, size, size)
+        w = numpy.where(w > 0, 1, -1) * numpy.abs(w).mean((1, 2, 3), keepdims=True)
+        x = windows(numpy.where(self.last > 0, 1.0, -1.0) if xnor else self.last, size, 1, size // 2, size // 2, 0)
+        y = (numpy.einsum("ncyxij,fcij->nfyx", x, w) - mean.reshape(-1, 1, 1)) * factor.reshape(-1, 1, 1) + bias.reshape(-1, 1, 1)
+        self.add("convolutional", activation("leaky", y), filters=filters, size=size, stride=1, pad=1, batch_normalize=1,
+                 activation="leaky", **{"xnor" if xnor else "binary": 1}, **options)
+
+    def again(self, layer, by):
+        """The weights of an earlier layer once more: the file has them once. `layer`: its filters, size and weights."""
+        filters, size, bias, factor, mean, w = layer
+        y = numpy.einsum("ncyxij,fcij->nfyx", windows(self.last, size, 1, size // 2, size // 2, 0), w)
+        y = (y - mean.reshape(-1, 1, 1)) * factor.reshape(-1, 1, 1) + bias.reshape(-1, 1, 1)
+        self.add("convolutional", activation("leaky", y), filters=filters, size=size, stride=1, pad=1, batch_normalize=1,
+                 activation="leaky", share_index=by)
+
     def maxpool(self, size, stride):
         before = (size - 1) // 2
         self.add("maxpool", windows(self.last, size, stride, before, size - 1 - before, -numpy.inf).max((4, 5)), size=size, stride=stride)
@@ -283,6 +302,24 @@ def rare(random, channels):
     return net
 
 
+def thrifty(random, channels):
+    """Signs in place of weights, and weights that two layers share."""
+    net = Network(random, (1, channels, 6, 7))
+    net.conv(4, 3)
+    net.signed(4, 3, True, bin_output=1)
+    net.signed(4, 3, False)
+    first = len(net.weights)
+    net.conv(4, 3)
+    at = len(net.values) - 1
+    bias, scale, mean, variance, w = (v.astype(float) for v in net.weights[first:])
+    layer = (4, 3, bias, scale / numpy.sqrt(variance + 1e-6), mean, w)
+    net.again(layer, at)
+    net.conv(4, 1, name="tanh")
+    net.again(layer, -2)
+    net.out.append(net.last)
+    return net
+
+
 def old(random, channels):
     net = Network(random, (1, 3, 13, 16))
     net.conv(channels, 3, name="stair")
@@ -407,7 +444,7 @@ def classifier(random, channels):
 
 def made(vtac, work, seed):
     random = numpy.random.default_rng(seed)
-    for k, channels in ((detector, 8), (detector, 6), (classifier, 5), (classifier, 16), (rare, 6), (rare, 3), (old, 8), (old, 5)):
+    for k, channels in ((detector, 8), (detector, 6), (classifier, 5), (classifier, 16), (rare, 6), (rare, 3), (thrifty, 5), (thrifty, 2), (old, 8), (old, 5)):
         net = k(random, channels)
         path = os.path.join(work, "made")
         net.save(path, (0, 1, 0) if k is classifier and channels == 5 else (0, 2, 5))

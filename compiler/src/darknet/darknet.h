@@ -17,6 +17,8 @@ typedef struct darknet {
     const cfg_section *layers; /* of the cfg, behind [net] */
     uint32_t count, number;    /* layers; the one that is imported */
     vtac_id *values;           /* by layer */
+    size_t *begins;            /* where each layer's weights begin, and behind the last one's: in bytes */
+    uint32_t *owners;          /* whose weights each layer has: its own, or an earlier one's */
     const uint8_t *weights;
     size_t size, at;    /* of the weights, in bytes */
     bool turned;        /* dense weights are given transposed */
@@ -45,6 +47,7 @@ typedef struct dk_window {
     int64_t filters, size, strides[2], pad, spread, groups;
     bool normal;  /* there is a normalization */
     bool flipped; /* weights [channels * size * size][filters] */
+    bool signs;   /* weights count by their sign alone, as much as their filter's mean */
 } dk_window;
 /* A convolution with the weights that come next. */
 vtac_id dk_conv(darknet *d, vtac_id x, const dk_window *w);

@@ -217,6 +217,21 @@ const int64_t *dk_dims(darknet *d, vtac_id x, uint32_t rank)
     return d->maker.status == VTA_OK ? type->dim : none;
 }
 
+/* Each weight becomes its filter's mean size, with its own sign; 0 counts as less. */
+static void keep_signs(float *weights, int64_t filters, int64_t each)
+{
+    for (int64_t f = 0; f < filters; f++) {
+        double sum = 0.0;
+        for (int64_t i = 0; i < each; i++) {
+            sum += fabs((double)weights[f * each + i]);
+        }
+        const float mean = (float)(sum / (double)each);
+        for (int64_t i = 0; i < each; i++) {
+            weights[f * each + i] = weights[f * each + i] > 0.0F ? mean : -mean;
+        }
+    }
+}
+
 vtac_id dk_conv(darknet *d, vtac_id x, const dk_window *w)
 {
     vtac_builder *m = &d->maker;
@@ -236,6 +251,9 @@ vtac_id dk_conv(darknet *d, vtac_id x, const dk_window *w)
     }
     for (int64_t i = 0; w->flipped && i < w->filters * each; i++) {
         weights[i] = given[i % each * w->filters + i / each];
+    }
+    if (w->signs) {
+        keep_signs(weights, w->filters, each);
     }
     if (w->normal) {
         dk_apply_norm(&norm, weights, bias, w->filters, each);
@@ -272,6 +290,26 @@ static vtac_id blurred(darknet *d, vtac_id x, const int64_t *strides, bool small
     return vtac_make(m, VTAC_OP_CONV, in, 2, attrs, 3);
 }
 
+/* The weights of an earlier layer: the file has none for this one. */
+static vtac_id shared_conv(darknet *d, vtac_id x, const dk_window *w, int64_t with)
+{
+    const int64_t at = with < 0 ? (int64_t)d->number + with : with;
+    if (at < 0 || at >= (int64_t)d->number) {
+        vtac_make_fail(&d->maker, VTA_INVALID, "'share_index' %lld is no layer before it", (long long)with);
+        return 0;
+    }
+    const uint32_t owner = d->owners[d->number] = d->owners[at];
+    const size_t here = d->at;
+    d->at = d->begins[owner];
+    x = dk_conv(d, x, w);
+    if (d->maker.status == VTA_OK && d->at != d->begins[owner + 1]) {
+        vtac_make_fail(&d->maker, VTA_INVALID, "it takes %zu bytes of weights, layer %u has %zu",
+                       d->at - d->begins[owner], owner, d->begins[owner + 1] - d->begins[owner]);
+    }
+    d->at = here;
+    return x;
+}
+
 static vtac_id convolutional(darknet *d, vtac_id x)
 {
     const int64_t size = dk_option(d, "size", 1, 1, MOST_SIZE);
@@ -279,11 +317,11 @@ static vtac_id convolutional(darknet *d, vtac_id x)
     const int64_t strides[] = {dk_option(d, "stride_y", stride, 1, MOST_SIZE),
                                dk_option(d, "stride_x", stride, 1, MOST_SIZE)};
     const int64_t blur = dk_option(d, "antialiasing", 0, 0, 2);
-    for (int i = 0; i < 4; i++) {
-        static const char *const others[] = {"binary", "xnor", "share_index", "deform"};
-        if (dk_option(d, others[i], 0, 0, 1 << 20) != 0) {
-            vtac_make_fail(&d->maker, VTA_UNSUPPORTED, "'%s' is not supported", others[i]);
-        }
+    enum { NOT_SHARED = -1000000000 };
+    const int64_t shared = dk_option(d, "share_index", NOT_SHARED, NOT_SHARED, 1 << 20);
+    const bool signs = dk_option(d, "xnor", 0, 0, 1) != 0;
+    if (dk_option(d, "deform", 0, 0, 1 << 20) != 0) {
+        vtac_make_fail(&d->maker, VTA_UNSUPPORTED, "'deform' is not supported");
     }
     const dk_window w = {.filters = dk_option(d, "filters", 1, 1, MOST_SIZE),
                          .size = size,
@@ -293,8 +331,17 @@ static vtac_id convolutional(darknet *d, vtac_id x)
                          .spread = size == 1 ? 1 : dk_option(d, "dilation", 1, 1, MOST_SIZE),
                          .groups = dk_option(d, "groups", 1, 1, MOST_SIZE),
                          .normal = dk_option(d, "batch_normalize", 0, 0, 2) != 0,
-                         .flipped = dk_option(d, "flipped", 0, 0, 1) != 0};
-    x = d->maker.status == VTA_OK ? dk_activate(d, dk_conv(d, x, &w), "logistic") : 0;
+                         .flipped = dk_option(d, "flipped", 0, 0, 1) != 0,
+                         .signs = signs || dk_option(d, "binary", 0, 0, 1) != 0};
+    if (signs) { /* the input counts by its sign, too */
+        const vtac_id above = vtac_make2(&d->maker, VTAC_OP_GREATER, x, dk_number(&d->maker, 0.0));
+        x = vtac_make3(&d->maker, VTAC_OP_WHERE, above, dk_number(&d->maker, 1.0),
+                       dk_number(&d->maker, -1.0));
+    }
+    if (d->maker.status == VTA_OK) {
+        x = shared == NOT_SHARED ? dk_conv(d, x, &w) : shared_conv(d, x, &w, shared);
+    }
+    x = d->maker.status == VTA_OK ? dk_activate(d, x, "logistic") : 0;
     return blur != 0 ? blurred(d, x, strides, blur == 2) : x;
 }
 
@@ -906,7 +953,10 @@ static vta_status import_layers(darknet *d, vtac_id x, vta_diag *diag)
         d->number = d->maker.origin = i;
         d->maker.name = vta_arena_string(&d->maker.graph->arena, name, strlen(name));
         const struct layer *layer = layer_of(d->section->type);
+        d->begins[i] = d->at;
+        d->owners[i] = i;
         x = layer->make(d, x);
+        d->begins[i + 1] = d->at;
         if (d->maker.status != VTA_OK || x == 0 || d->maker.name == NULL) {
             return vta_context(diag, "layer %u, [%s] at line %u", i, d->section->type, d->section->line);
         }
@@ -936,7 +986,9 @@ static vta_status import_network(darknet *d, const cfg_file *cfg, const vtac_imp
     d->layers = cfg->sections + 1;
     d->count = (uint32_t)cfg->count - 1;
     d->values = vta_arena_array(&d->maker.graph->arena, d->count, sizeof *d->values);
-    if (d->values == NULL) {
+    d->begins = vta_arena_array(&d->maker.graph->arena, (size_t)d->count + 1, sizeof *d->begins);
+    d->owners = vta_arena_array(&d->maker.graph->arena, d->count, sizeof *d->owners);
+    if (d->values == NULL || d->begins == NULL || d->owners == NULL) {
         return vta_fail(diag, VTA_NOMEM, "out of memory");
     }
     memset(d->values, 0, d->count * sizeof *d->values);
