@@ -156,11 +156,11 @@ class Net:
         w, b = self.numbers(self.y.shape[-1], units), self.numbers(units)
         self.add("Dense", act(name, self.y @ w.astype(float) + b), [w, b], units=units, activation=name, use_bias=True)
 
-    def cell(self, kind, units, sequences, backwards=False, x=None, start=None, mask=None):
+    def cell(self, kind, units, sequences, backwards=False, x=None, start=None, mask=None, weights=None):
         x = self.y if x is None else x
         gates = {"LSTM": 4, "GRU": 3, "SimpleRNN": 1}[kind]
-        w, r = self.numbers(x.shape[-1], gates * units), self.numbers(units, gates * units)
-        b = self.numbers(2, gates * units) if kind == "GRU" else self.numbers(gates * units)
+        w, r, b = weights or (self.numbers(x.shape[-1], gates * units), self.numbers(units, gates * units),
+                              self.numbers(2, gates * units) if kind == "GRU" else self.numbers(gates * units))
         h, c, all_h = numpy.zeros((x.shape[0], units)), numpy.zeros((x.shape[0], units)), []
         h, c = start or (h, c)
         for t in range(x.shape[1])[::-1 if backwards else 1]:
@@ -205,6 +205,27 @@ class Net:
         y, weights = self.cell(kind, units, sequences)
         self.add(kind, y, weights, part="cell/", units=units, activation="tanh", recurrent_activation="sigmoid", use_bias=True,
                  return_sequences=sequences, **({"reset_after": True} if kind == "GRU" else {}))
+
+    def on_card(self, kind, units, sequences):
+        """Old files' layers for graphic cards: each gate's weights lie turned, a bias for inputs and one for the state."""
+        x = self.y
+        gates = 4 if kind == "LSTM" else 3
+        w, r, b = self.numbers(x.shape[-1], gates * units), self.numbers(units, gates * units), self.numbers(2 * gates * units)
+        turned = [numpy.concatenate([g.reshape(units, -1).T for g in numpy.split(v, gates, 1)], 1) for v in (w, r)]
+        bias = b[:gates * units] + b[gates * units:] if kind == "LSTM" else b.reshape(2, -1)
+        y, _ = self.cell(kind, units, sequences, weights=turned + [bias])
+        self.add("CuDNN" + kind, y, [w, r, b], units=units, return_sequences=sequences)
+
+    def local(self, filters, size, stride, name):
+        """Windows with weights of their own at each place."""
+        v = view(self.y, size, stride, False)
+        axes = len(size)
+        v = numpy.moveaxis(v, axes + 1, -1)
+        places, each = v.shape[1:axes + 1], int(numpy.prod(size)) * self.y.shape[-1]
+        w, b = self.numbers(int(numpy.prod(places)), each, filters), self.numbers(*places, filters)
+        y = numpy.einsum("npk,pkf->npf", v.reshape(v.shape[0], -1, each), w.astype(float)).reshape(v.shape[:axes + 1] + (filters,)) + b
+        self.add("LocallyConnected%dD" % axes, act(name, y), [w, b], filters=filters, kernel_size=list(size), strides=list(stride),
+                 padding="valid", activation=name, use_bias=True, implementation=1)
 
     def bidirectional(self, kind, units, sequences):
         there, w = self.cell(kind, units, sequences)
@@ -335,6 +356,18 @@ def sounds(random, version, channels):
     net.add("Dropout", net.y, rate=0.5)
     net.recurrent("LSTM", channels, False)
     net.dense(3, "elu")
+    return net
+
+
+def early(random, version, channels):
+    """What files of Keras 2 have alone."""
+    net = Net(random, (2, 7, 6, channels), version)
+    net.local(4, (3, 2), (2, 1), "relu")
+    net.add("Reshape", net.y.reshape(2, 15, 4), target_shape=[15, 4])
+    net.local(5, (3,), (2,), "linear")
+    net.on_card("LSTM", 6, True)
+    net.on_card("GRU", channels, True)
+    net.on_card("LSTM", 3, False)
     return net
 
 
@@ -553,7 +586,7 @@ def modern(random, version, channels):
 def made(vtac, work, seed):
     random = numpy.random.default_rng(seed)
     for kind, version, channels in ((pictures, 2, 4), (pictures, 3, 6), (films, 2, 4), (films, 3, 3), (sounds, 2, 7), (sounds, 3, 8), (functions, 2, 4), (functions, 3, 6),
-                                    (volumes, 2, 3), (volumes, 3, 4), (first, 2, 3), (first, 3, 4), (states, 2, 3), (states, 3, 4), (attention, 2, 5), (attention, 3, 7),
+                                    (volumes, 2, 3), (volumes, 3, 4), (early, 2, 3), (early, 2, 5), (first, 2, 3), (first, 3, 4), (states, 2, 3), (states, 3, 4), (attention, 2, 5), (attention, 3, 7),
                                     (masked, 2, 3), (masked, 3, 4), (modern, 2, 5), (modern, 3, 7)):
         net = kind(random, version, channels)
         sequential = kind is sounds and channels == 7 or channels == 8

@@ -11,16 +11,30 @@
 typedef struct cell {
     vtac_op op;
     uint32_t gates, order[4]; /* place of each of ONNX's gates among Keras's */
+    bool cudnn;               /* each gate's weights lie as [units][rows] in the place of [rows][units] */
 } cell;
+
+/* CuDNNLSTM and CuDNNGRU are what old files call the ones for graphic cards. */
+static bool is_cudnn(const char *name)
+{
+    return strncmp(name, "CuDNN", 5) == 0;
+}
+
+static uint32_t states_of(const char *name)
+{
+    return strcmp(is_cudnn(name) ? name + 5 : name, "LSTM") == 0 ? 2 : 1;
+}
 
 static bool cell_of(const char *name, cell *out)
 {
     static const struct {
         const char *name;
         cell cell;
-    } cells[] = {{"LSTM", {VTAC_OP_LSTM, 4, {0, 3, 1, 2}}}, /* i o f c of i f c o */
-                 {"GRU", {VTAC_OP_GRU, 3, {0, 1, 2}}},
-                 {"SimpleRNN", {VTAC_OP_RNN, 1, {0}}}};
+    } cells[] = {{"LSTM", {VTAC_OP_LSTM, 4, {0, 3, 1, 2}, false}}, /* i o f c of i f c o */
+                 {"GRU", {VTAC_OP_GRU, 3, {0, 1, 2}, false}},
+                 {"CuDNNLSTM", {VTAC_OP_LSTM, 4, {0, 3, 1, 2}, true}},
+                 {"CuDNNGRU", {VTAC_OP_GRU, 3, {0, 1, 2}, true}},
+                 {"SimpleRNN", {VTAC_OP_RNN, 1, {0}, false}}};
     for (size_t i = 0; i < sizeof cells / sizeof cells[0]; i++) {
         if (strcmp(name, cells[i].name) == 0) {
             *out = cells[i].cell;
@@ -37,8 +51,11 @@ static void turn(float *to, const float *from, const cell *c, int64_t rows, int6
     for (uint32_t g = 0; g < c->gates; g++) {
         for (int64_t u = 0; u < units; u++) {
             for (int64_t r = 0; r < (rows == 0 ? 1 : rows); r++) {
-                const int64_t column = (int64_t)c->order[g] * units + u;
-                to[((int64_t)g * units + u) * (rows == 0 ? 1 : rows) + r] = from[r * width + column];
+                const bool turned = c->cudnn && rows > 0;
+                const int64_t row = turned ? (u * rows + r) / units : r;
+                const int64_t column = turned ? (u * rows + r) % units : u;
+                to[((int64_t)g * units + u) * (rows == 0 ? 1 : rows) + r] =
+                    from[row * width + (int64_t)c->order[g] * units + column];
             }
         }
     }
@@ -76,8 +93,8 @@ static void run_cell(keras *k, const char *name, vtac_id x, vtac_id lengths, uin
     const bool biased = keras_bool(k, "use_bias", true);
     /* old files do not say which kind of GRU it is: the bias of the newer one has two rows */
     const bool two = biased && first + 2 < k->weight_count && k->weights[first + 2].type.rank == 2;
-    const bool after = c.op == VTAC_OP_GRU && keras_bool(k, "reset_after", !biased || two);
-    const vtac_tensor *bias = biased ? keras_weight(k, first + 2, after ? 2 : 1) : NULL;
+    const bool after = c.op == VTAC_OP_GRU && (c.cudnn || keras_bool(k, "reset_after", !biased || two));
+    const vtac_tensor *bias = biased ? keras_weight(k, first + 2, after && !c.cudnn ? 2 : 1) : NULL;
     if (m->status != VTA_OK) {
         return;
     }
@@ -85,7 +102,7 @@ static void run_cell(keras *k, const char *name, vtac_id x, vtac_id lengths, uin
     const int64_t units = recurrent->type.dim[0];
     const int64_t width = (int64_t)c.gates * units;
     if (kernel->type.dim[1] != width || recurrent->type.dim[1] != width ||
-        (biased && bias->type.dim[after ? 1 : 0] != width) || (biased && after && bias->type.dim[0] != 2)) {
+        (biased && vtac_type_elements(&bias->type) != (after || c.cudnn ? 2 : 1) * width)) {
         vtac_make_fail(m, VTA_INVALID, "its weights do not fit %lld units", (long long)units);
         return;
     }
@@ -100,7 +117,7 @@ static void run_cell(keras *k, const char *name, vtac_id x, vtac_id lengths, uin
     if (biased) {
         turn(b, bias->data, &c, 0, units);
     }
-    if (biased && after) {
+    if (biased && (after || c.cudnn)) {
         turn(b + width, (const float *)bias->data + width, &c, 0, units);
     }
     const char *gate = onnx_activation(k, keras_text(k, "recurrent_activation", "sigmoid"));
@@ -215,7 +232,7 @@ keras_value keras_make_recurrent(keras *k, const void *how)
         name = bare;
     }
     vtac_id lengths;
-    const uint32_t states = strcmp(name, "LSTM") == 0 ? 2 : 1;
+    const uint32_t states = states_of(name);
     const vtac_id x = counted_steps(k, &lengths);
     if (keras_bool(k, "time_major", false) || (k->in_count > 1 && k->in_count != 1 + states)) {
         keras_refuse(k, "steps on axis 0, or %u states", k->in_count - 1);
@@ -270,7 +287,7 @@ keras_value keras_make_bidirectional(keras *k, const void *how)
         }
     }
     if (keras_bool(k, "return_state", false)) {
-        const uint32_t states = strcmp(name, "LSTM") == 0 ? 2 : 1;
+        const uint32_t states = states_of(name);
         for (uint32_t i = 0; i < 2 * states; i++) {
             k->more[i] = keras_as_plain(last[i / states][i % states]);
         }
