@@ -98,15 +98,16 @@ static int64_t some_size(rng *r, int64_t most)
                                 : rng_between(r, 1, most);
 }
 
-static void make_problem(problem *p, rng *r)
+static void make_problem(problem *p, rng *r, bool large)
 {
     static const vtac_op ops[] = {VTAC_OP_QLINEAR_MATMUL, VTAC_OP_QLINEAR_MATMUL, VTAC_OP_QGEMM,
                                   VTAC_OP_MATMUL_INTEGER, VTAC_OP_MATMUL,         VTAC_OP_GEMM};
     *p = (problem){
         .op = ops[rng_below(r, 6)], .m = some_size(r, 40), .n = some_size(r, 150), .k = some_size(r, 130)};
-    if (rng_percent(r, 12)) { /* sums that go by parts */
+    if (rng_percent(r, 12) || large) { /* sums that go by parts, and products by tiles */
         p->m = rng_between(r, 20, 60);
         p->k = rng_between(r, 380, 800);
+        p->n = large && p->n < 32 ? p->n + 32 : p->n;
     }
     const bool gemm = p->op == VTAC_OP_GEMM || p->op == VTAC_OP_QGEMM;
     const bool bytes = !is_float(p);
@@ -340,7 +341,7 @@ static void products_are_what_plain_loops_give(void **state)
         set_signal_stack(seed < base_seed + product_count / 2);
         rng r = rng_split(seed, 1);
         problem p;
-        make_problem(&p, &r);
+        make_problem(&p, &r, seed % HOSTS == HOSTS - 1);
         build(&p, &r);
         ran[seed % HOSTS] += run_problem(&p, &r, seed, hosts[seed % HOSTS]);
         for (uint32_t i = 0; i < p.count; i++) {

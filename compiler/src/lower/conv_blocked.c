@@ -41,17 +41,21 @@ static int64_t vectors_of(const blocked *c)
 }
 
 /* Cycles for the whole layer, roughly: one multiplication a cycle, weights from the second cache. */
-static double cost_of(const blocked *c, int64_t rows, int64_t columns, int64_t vectors)
+static double cost_of(const vtac_lower *l, const blocked *c, int64_t rows, int64_t columns, int64_t vectors)
 {
     const int64_t tiles = c->s.window.extent[0] / rows * ((c->s.window.extent[1] + columns - 1) / columns);
     const int64_t groups = (vectors_of(c) + vectors - 1) / vectors;
     const int64_t steps = c->sources / c->step;
+    const bool pairs = c->wide && c->step == 2;
+    const bool few = l->program->target->vector_count <= 16; /* registers */
     const double positions = (double)(rows * columns);
     const double wide = (double)vectors;
     const double panel = (double)(steps * vectors * c->lanes) * 4.0;
     const double weights = wide * (panel > 24576.0 ? 2.5 : 0.5);
-    const double products = fmax(positions * wide, 8.0);
-    const double inside = fmax(products, 0.5 * positions + weights) + 0.02 * positions;
+    const double products = fmax(positions * wide, pairs && few ? 7.5 : 8.0); /* sums wait for each other */
+    const double apart = few ? 0.3 : 0.06; /* for more than two vectors of weights that do not stay near */
+    const double more = pairs && vectors > 2 && panel > 16384.0 ? apart * (wide - 2.0) : 0.0;
+    const double inside = fmax(products, 0.5 * positions + weights) + 0.02 * positions + more;
     return (double)(tiles * groups) * ((double)steps * inside + 3.0 * positions * wide + 12.0);
 }
 
@@ -72,7 +76,7 @@ static void try_columns(const vtac_lower *l, blocked *c, int64_t rows, int64_t v
 {
     const int64_t width = c->s.window.extent[1];
     for (int64_t columns = 1; columns <= width && fits(l, c, rows, columns, vectors); columns++) {
-        const double cost = cost_of(c, rows, columns, vectors);
+        const double cost = cost_of(l, c, rows, columns, vectors);
         if (cost < *best) {
             *best = cost;
             c->vectors = vectors;
@@ -99,7 +103,8 @@ typedef struct tiles {
     uint32_t count, standard;
 } tiles;
 
-static void add_tile(tiles *t, const blocked *c, int64_t rows, int64_t columns, int64_t vectors, bool outside)
+static void add_tile(const vtac_lower *l, tiles *t, const blocked *c, int64_t rows, int64_t columns,
+                     int64_t vectors, bool outside)
 {
     if (t->count == VTAC_MOST_POINTS) {
         return;
@@ -113,7 +118,7 @@ static void add_tile(tiles *t, const blocked *c, int64_t rows, int64_t columns, 
     (void)snprintf(t->points[t->count], sizeof t->points[0],
                    "rows=%" PRId64 " columns=%" PRId64 " vectors=%" PRId64 " outside=%d", rows, columns,
                    vectors, outside);
-    t->guesses[t->count] = cost_of(c, rows, columns, vectors);
+    t->guesses[t->count] = cost_of(l, c, rows, columns, vectors);
     if (rows == c->rows && columns == c->columns && vectors == c->vectors && outside == c->rows_outside) {
         t->standard = t->count;
     }
@@ -122,7 +127,8 @@ static void add_tile(tiles *t, const blocked *c, int64_t rows, int64_t columns, 
 
 static void list_tiles(const vtac_lower *l, const blocked *c, tiles *t)
 {
-    add_tile(t, c, c->rows, c->columns, c->vectors, c->rows_outside); /* is there, however many there are */
+    /* the standard one is there, however many there are */
+    add_tile(l, t, c, c->rows, c->columns, c->vectors, c->rows_outside);
     for (int64_t k = 0; k < (int64_t)MOST_VECTORS * MOST_ROWS * 2; k++) {
         const int64_t vectors = k / 2 / MOST_ROWS + 1;
         const int64_t rows = k / 2 % MOST_ROWS + 1;
@@ -132,7 +138,7 @@ static void list_tiles(const vtac_lower *l, const blocked *c, tiles *t)
             const bool standard = rows == c->rows && columns == c->columns && vectors == c->vectors &&
                                   (k % 2 != 0) == c->rows_outside;
             if (!standard) {
-                add_tile(t, c, rows, columns, vectors, k % 2 != 0);
+                add_tile(l, t, c, rows, columns, vectors, k % 2 != 0);
             }
         }
     }

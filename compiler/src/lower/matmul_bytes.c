@@ -22,7 +22,8 @@ enum {
     LEAST_WIDE = 4,
     CHUNK_BYTES = 131072,
     BEYOND = 256,
-    TILE_WORDS = 16
+    TILE_WORDS = 16,
+    PANEL_BYTES = 32768
 };
 
 typedef struct bytes {
@@ -65,7 +66,10 @@ static double cost_of(const bytes *y, int64_t rows, int64_t vectors)
     const double blocks = (double)((p->m + rows - 1) / rows);
     const double tiles = (double)((y->columns / y->lanes + vectors - 1) / vectors);
     const double products = fmax((double)(rows * vectors), 4.0);
-    const double step = fmax(products, 0.5 * (double)(rows + vectors)) + 0.02 * (double)rows;
+    const int64_t panel = y->words * vectors * y->lanes * 4; /* beyond the first cache: by the second one */
+    const double column = panel > PANEL_BYTES ? (double)y->lanes / 4.0 : 0.5;
+    const double loads = 0.5 * (double)rows + column * (double)vectors;
+    const double step = fmax(products, loads) + 0.05 * (double)(rows + vectors) + 0.5;
     return blocks * tiles * ((double)y->words * step + 4.0 * (double)(rows * vectors) + 12.0);
 }
 
