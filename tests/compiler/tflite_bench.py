@@ -34,6 +34,29 @@ def scaled(v, real, up=False):
     return (p + half) >> right if up or p >= 0 else -((-p + half) >> right)
 
 
+# lengths: a product of fractions of 2^31 rounds halves up
+def fraction(a, c):
+    return (a * c + (1 << 30)) >> 31
+
+
+def inverse_root(v):
+    """A mantissa of 31 bits and a shift to the right."""
+    if v <= 1:
+        return 2 ** 31 - 1, 0
+    shift = 11
+    while v >= 1 << 29:
+        v, shift = v // 4, shift + 1
+    while v < 1 << 27:
+        v, shift = v * 4, shift - 1
+    v >>= 1
+    half, x = (v + 1) >> 1, 1 << 28
+    for _ in range(5):
+        cube = min(fraction(fraction(x, x), x) << 6, 2 ** 31 - 1)
+        x = min((fraction(3 << 27, x) - fraction(half, cube)) << 3, 2 ** 31 - 1)
+    x = fraction(x, 1518500250)
+    return (x << -shift, 0) if shift < 0 else (x, shift)
+
+
 def stored(values, kind, zero):
     low, high = RANGE[kind]
     return numpy.clip(numpy.array(values) + zero, low, high).astype(kind)

@@ -11,7 +11,7 @@ import tempfile
 
 try:
     import numpy
-    from tflite_bench import F32, Bench, rounded, scaled, stored
+    from tflite_bench import F32, Bench, fraction, inverse_root, rounded, scaled, stored
     from tflite_file import Model
 except ImportError:
     sys.exit(77)
@@ -98,7 +98,7 @@ def tanh16(a, whole=3):
 
 # ---- LSTMs of integers
 
-def integer_lstm(b, steps, coupled=False, peepholes=False, projected=False, cell_log=-11, clip=0.0, both=False, code=44):
+def integer_lstm(b, steps, coupled=False, peepholes=False, projected=False, cell_log=-11, clip=0.0, both=False, code=44, normal=False):
     batch, inputs, units = 2, 6, 7
     width = 5 if projected else units
     m = Model()
@@ -117,20 +117,36 @@ def integer_lstm(b, steps, coupled=False, peepholes=False, projected=False, cell
     ins += [-1 if g == "i" and coupled else constants("int8", "w" + g, (units, inputs), draw(0.003, 0.01)) for g in GATES]
     ins += [-1 if g == "i" and coupled else constants("int8", "r" + g, (units, width), draw(0.01, 0.03)) for g in GATES]
     ins += [-1 if not peepholes or (g == "i" and coupled) else constants("int16", "p" + g, (units,), draw(1e-5, 4e-5), 32767) for g in "ifo"]
-    ins += [-1 if g == "i" and coupled else constants("int32", "b" + g, (units,), 1.0, 8000) for g in GATES]
+    ins += [-1 if g == "i" and coupled else constants("int32", "b" + g, (units,), 1.0, 800000 if normal else 8000) for g in GATES]
     ins += [constants("int8", "projection", (width, units), 0.01) if projected else -1]
     ins += [constants("int32", "offset", (width,), 1.0, 500) if projected else -1]
     ins += [variable(m, "int8", (batch, width), **qh), variable(m, "int16", (batch, units), scale=2.0 ** cell_log)]
-    ins += [-1] * 4
+    ins += [constants("int16", "n" + g, (units,), draw(5e-5, 2e-4), 9000) if normal and not (g == "i" and coupled) else -1 for g in GATES]
     y = m.tensor("int8", shape[:-1] + (width,), **qh)
-    between = [m.tensor("int16", (), scale=2.0 ** -12) for _ in range(4)] + [m.tensor("int8", (), **hidden)]
+    units_of = {g: draw(1e-4, 4e-4) if normal else 2.0 ** -12 for g in GATES}
+    between = [m.tensor("int16", (), scale=units_of[g]) for g in GATES] + [m.tensor("int8", (), **hidden)]
     m.op(code, ins, [y], {0: ("b", 4), 1: ("f", clip)}, 71 if code == 44 else 14, between=between)
 
     def words(rows, name, scale, zero, more=0):
         q, s = known[name]
         sums = (rows.astype(int) - zero) @ q.T + more
-        real = float(F32(F32(s * F32(scale)) / F32(2.0 ** -12)))
+        real = float(F32(F32(s * F32(scale)) / F32(units_of[name[1]])))
         return numpy.array([[scaled(v, real) for v in row] for row in sums])
+
+    def normalized(rows, g):
+        """In 1024ths; divisions of integers go towards 0."""
+        (weights, scale), bias = known["n" + g], known["b" + g][0]
+        towards_0 = lambda a, d: a // d if a >= 0 else -(-a // d)
+        out = []
+        for row in rows.tolist():
+            mean = towards_0(sum(row) * 1024, len(row))
+            variance = towards_0(sum(a * a for a in row) * ((1 << 20) // len(row)) - mean * mean, 1 << 20)
+            mantissa, right = inverse_root(variance if variance >= 1 else max(1, int(10000 * scale)))
+            out.append([])
+            for a, w, more in zip(row, weights.tolist(), bias.tolist()):
+                value = shifted(fraction(1024 * a - mean, mantissa), -right) * w + more
+                out[-1].append(scaled(towards_0(value + (512 if value > 0 else -512), 1024), float(scale) * 4096))
+        return numpy.clip(numpy.array(out), -32768, 32767)
 
     def reference(v):
         v = v.reshape(batch, -1, inputs)
@@ -140,12 +156,13 @@ def integer_lstm(b, steps, coupled=False, peepholes=False, projected=False, cell
         shift = lambda a, by: numpy.array([[shifted(int(i), -by) for i in r] for r in a])
         for t in range(v.shape[1]):
             def gate(g, cell):
-                s = cut(words(v[:, t], "w" + g, qx["scale"], qx["zero"], known["b" + g][0]))
+                s = cut(words(v[:, t], "w" + g, qx["scale"], qx["zero"], 0 if normal else known["b" + g][0]))
                 s = cut(s + words(h, "r" + g, qh["scale"], qh["zero"]))
                 if peepholes and g != "c":
                     q, scale = known["p" + g]
-                    real = float(F32(2.0 ** cell_log * float(scale) / 2.0 ** -12))
+                    real = float(F32(2.0 ** cell_log * float(scale) / units_of[g]))
                     s = cut(s + numpy.array([[scaled(i, real) for i in r] for r in cell * q]))
+                s = normalized(s, g) if normal else s
                 return fn(tanh16 if g == "c" else logistic16, s)
             f, g = gate("f", c), gate("c", c)
             i = 32767 - f if coupled else gate("i", c)
@@ -410,6 +427,8 @@ def main():
         integer_lstm(b, 5, coupled=True, cell_log=-12)
         integer_lstm(b, 5, peepholes=True, cell_log=-10)
         integer_lstm(b, 5, projected=True, cell_log=-9, clip=1.5)
+        integer_lstm(b, 4, normal=True)
+        integer_lstm(b, 3, normal=True, coupled=True, peepholes=True, projected=True, cell_log=-10)
         integer_lstm(b, 1, code=16)
         float_lstm(b, "float32", 9, clips=(10.0, 0.0))
         float_lstm(b, "float32", 5, coupled=True, peepholes=True, clips=(0.3, 0.0), time_major=True)

@@ -106,6 +106,10 @@ vta_status tfl_import_operators(tfl *im, vta_diag *diag);
 vtac_id tfl_value(tfl *im, tfl_tensor *t);
 /* Rows of floats quantized by the run (op_matrix.c). */
 vtac_id tfl_quantize_rows(tfl *im, vtac_id x, uint32_t rank, vtac_id *scale, vtac_id *zero);
+/* The inverse root of a positive int64, mantissa * 2^-(31 + right), as TensorFlow Lite finds it; an int64
+ * times that, rounded twice, the second time halves away from zero (op_norm.c). */
+vtac_id tfl_inverse_root(tfl *im, vtac_id sum, vtac_id *right);
+vtac_id tfl_scaled_by(tfl *im, vtac_id x, vtac_id mantissa, vtac_id right);
 /* uint8 by uint8 (op_divide.c). */
 vtac_id tfl_divide_bytes(tfl *im, vtac_id a, vtac_id b, int activation);
 /* Slices and updates at places that the run works out (op_slice.c). */

@@ -60,7 +60,16 @@ static vtac_id column_scales(const plan *p, uint32_t from)
                                     scales);
 }
 
-/* Factors from products with a tensor of this scale to the gates' units of 2^-12. */
+/* What a gate's sums of integers are in units of: the file says it where they are normalized. */
+static float unit_of(const lstm *l, uint32_t gate)
+{
+    const tfl_op *op = l->im->op;
+    return l->normal && gate < op->intermediate_count
+               ? scale_of(&l->im->graph->tensors[op->intermediates[gate]])
+               : 0x1p-12F;
+}
+
+/* Factors from products with a tensor of this scale to the gates' units. */
 static void column_factors(plan *p, int which, uint32_t from, float scale)
 {
     const lstm *l = p->l;
@@ -73,8 +82,9 @@ static void column_factors(plan *p, int which, uint32_t from, float scale)
         return;
     }
     for (int64_t i = 0; i < count; i++) {
-        const tfl_tensor *w = tfl_in(l->im, from + p->first + (uint32_t)(i / l->units));
-        const vtac_tfl_scale s = vtac_tfl_scale_of((double)(scale_of(w) * scale / 0x1p-12F));
+        const uint32_t gate = p->first + (uint32_t)(i / l->units);
+        const float real = scale_of(tfl_in(l->im, from + gate)) * scale / unit_of(l, gate);
+        const vtac_tfl_scale s = vtac_tfl_scale_of((double)real);
         mult[i] = s.mult;
         shift[i] = s.shift;
     }
@@ -179,7 +189,7 @@ static vtac_id add_product(const plan *p, int which, vtac_id rows, vtac_id sum)
     if (l->whole) {
         const vtac_id zero = tfl_zero_value(l->im, which == 0 ? p->x : p->state);
         vtac_id y = vtac_make3(m, VTAC_OP_MATMUL_INTEGER, rows, p->weights[which], zero);
-        y = which == 0 ? vtac_make2(m, VTAC_OP_ADD, y, p->bias) : y;
+        y = which == 0 && p->bias != 0 ? vtac_make2(m, VTAC_OP_ADD, y, p->bias) : y;
         y = rescale_columns(p, which, y);
         return words(p, sum == 0 ? y : vtac_make2(m, VTAC_OP_ADD, y, sum));
     }
@@ -187,6 +197,44 @@ static vtac_id add_product(const plan *p, int which, vtac_id rows, vtac_id sum)
                           ? mixed_product(l->im, rows, p->weights[which], p->scales[which], l->asymmetric)
                           : vtac_make2(m, VTAC_OP_MATMUL, rows, p->weights[which]);
     return sum == 0 ? y : vtac_make2(m, VTAC_OP_ADD, sum, y);
+}
+
+static vtac_id whole64(tfl *im, int64_t v)
+{
+    return vtac_make_number(&im->maker, VTAC_I64, (double)v);
+}
+
+/* A row of 16-bit sums less its mean, over its deviation, times weights, plus a bias, in units of 2^-12. All
+ * is reckoned in 1024ths. The mean of squares takes 2^20 / n as a whole number, as TensorFlow Lite does. */
+static vtac_id normal_words(const plan *p, vtac_id sum, uint32_t gate)
+{
+    enum { ONE = 1 << 10, SQUARE = 1 << 20 };
+    tfl *im = p->l->im;
+    vtac_builder *m = &im->maker;
+    const tfl_tensor *w = tfl_in(im, p->l->at.norms + gate);
+    const int64_t n = p->l->units;
+    const int64_t last = 1;
+    const vtac_id x = vtac_make_cast(m, sum, VTAC_I64);
+    vtac_id mean = vtac_make_reduce(m, VTAC_OP_REDUCE_SUM, x, &last, 1, true);
+    mean = vtac_make2(m, VTAC_OP_DIV, vtac_make2(m, VTAC_OP_MUL, mean, whole64(im, ONE)), whole64(im, n));
+    vtac_id squares =
+        vtac_make_reduce(m, VTAC_OP_REDUCE_SUM, vtac_make2(m, VTAC_OP_MUL, x, x), &last, 1, true);
+    squares = vtac_make2(m, VTAC_OP_MUL, squares, whole64(im, SQUARE / n));
+    vtac_id variance = vtac_make2(m, VTAC_OP_SUB, squares, vtac_make2(m, VTAC_OP_MUL, mean, mean));
+    variance = vtac_make2(m, VTAC_OP_DIV, variance, whole64(im, SQUARE));
+    const double guard = fmax(1.0, trunc((double)(10000.0F * scale_of(w))));
+    const vtac_id none = vtac_make2(m, VTAC_OP_LESS, variance, whole64(im, 1));
+    variance = vtac_make3(m, VTAC_OP_WHERE, none, whole64(im, (int64_t)guard), variance);
+    vtac_id right;
+    const vtac_id mantissa = tfl_inverse_root(im, variance, &right);
+    vtac_id y = vtac_make2(m, VTAC_OP_SUB, vtac_make2(m, VTAC_OP_MUL, x, whole64(im, ONE)), mean);
+    y = tfl_scaled_by(im, y, mantissa, right);
+    y = vtac_make2(m, VTAC_OP_MUL, y, vtac_make_cast(m, tfl_plain(im, p->l->at.norms + gate), VTAC_I64));
+    y = vtac_make2(m, VTAC_OP_ADD, y, vtac_make_cast(m, tfl_plain(im, p->l->at.bias + gate), VTAC_I64));
+    const vtac_id half = vtac_make2(m, VTAC_OP_MUL, vtac_make1(m, VTAC_OP_SIGN, y), whole64(im, ONE / 2));
+    y = vtac_make2(m, VTAC_OP_DIV, vtac_make2(m, VTAC_OP_ADD, y, half), whole64(im, ONE));
+    vtac_tfl_scale scale = vtac_tfl_scale_of((double)scale_of(w) * 4096.0);
+    return words(p, tfl_rescale(im, vtac_make_cast(m, y, VTAC_I32), scale, VTAC_ROUND_AWAY));
 }
 
 /* A gate's part of the sums, with what the cell adds to it. */
@@ -207,13 +255,16 @@ static vtac_id gate_sum(const plan *p, vtac_id sums, uint32_t gate, vtac_id cell
         }
         vtac_id more = vtac_make2(m, VTAC_OP_MUL, cell, weights);
         if (l->whole) {
-            const float real = (float)(ldexp(1.0, p->cell_log) * (double)scale_of(w) / 0x1p-12);
+            const float real =
+                (float)(ldexp(1.0, p->cell_log) * (double)scale_of(w) / (double)unit_of(l, gate));
             more = tfl_rescale(l->im, more, vtac_tfl_scale_of((double)real), VTAC_ROUND_AWAY);
         }
         sum = vtac_make2(m, VTAC_OP_ADD, sum, more);
         sum = l->whole ? words(p, sum) : sum;
     }
-    if (l->normal) {
+    if (l->normal && l->whole) {
+        sum = normal_words(p, sum, gate);
+    } else if (l->normal) {
         const vtac_attr attrs[] = {vtac_attr_of_int("axis", -1), vtac_attr_of_float("epsilon", 1e-8)};
         const vtac_id in[] = {sum, tfl_plain(l->im, l->at.norms + gate), tfl_plain(l->im, l->at.bias + gate)};
         sum = vtac_make(m, VTAC_OP_LAYER_NORMALIZATION, in, 3, attrs, 2);
@@ -330,9 +381,11 @@ vtac_id tfl_lstm_steps(const lstm *l, vtac_id x)
     vtac_builder *m = &im->maker;
     plan p = {.l = l, .first = l->coupled ? 1 : 0, .gates = l->coupled ? 3 : 4};
     vtac_id *out = vtac_make_room(m, l->steps, sizeof *out);
-    if (l->steps < 1 || l->steps > MOST_STEPS || (l->whole && l->normal)) {
-        tfl_refuse(im, l->whole && l->normal ? "an LSTM of integers that normalizes its layers"
-                                             : "an LSTM of more than 1024 steps, or of none");
+    if (l->steps < 1 || l->steps > MOST_STEPS) {
+        tfl_refuse(im, "an LSTM of more than 1024 steps, or of none");
+    }
+    if (l->whole && l->normal && (im->op->intermediate_count < LSTM_GATES || l->units > 1 << 20)) {
+        tfl_refuse(im, "an LSTM of integers that normalizes its layers and does not say in which units");
     }
     if (out == NULL || im->maker.status != VTA_OK || (l->whole && !plan_integers(&p))) {
         return 0;

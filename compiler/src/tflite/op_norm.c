@@ -172,7 +172,7 @@ static vtac_id lifted(tfl *im, vtac_id v, int bits)
 
 /* The inverse root of a sum of squares, mantissa * 2^-(31 + right), with the errors that five of Newton's
  * steps from 1 have: numbers with three bits before the point. */
-static vtac_id inverse_root(tfl *im, vtac_id sum, vtac_id *right)
+vtac_id tfl_inverse_root(tfl *im, vtac_id sum, vtac_id *right)
 {
     vtac_builder *m = &im->maker;
     enum { PAIRS = 14, STEPS = 5 };
@@ -209,6 +209,16 @@ static vtac_id inverse_root(tfl *im, vtac_id sum, vtac_id *right)
     return vtac_make3(m, VTAC_OP_WHERE, small, whole64(im, INT32_MAX), x);
 }
 
+vtac_id tfl_scaled_by(tfl *im, vtac_id x, vtac_id mantissa, vtac_id right)
+{
+    vtac_builder *m = &im->maker;
+    const vtac_id y = fraction(im, x, mantissa);
+    const vtac_id unit = power_of(im, right);
+    const vtac_id half = vtac_make2(m, VTAC_OP_DIV, unit, whole64(im, 2));
+    const vtac_id away = vtac_make2(m, VTAC_OP_MUL, vtac_make1(m, VTAC_OP_SIGN, y), half);
+    return vtac_make2(m, VTAC_OP_DIV, vtac_make2(m, VTAC_OP_ADD, y, away), unit);
+}
+
 /* In 32-bit steps. uint8: 128 x times the mantissa, then shifted; int8: 7 of the bits of the shift are undone
  * first, before the product where there are as many to the left. */
 static void l2_norm_bytes(tfl *im, vtac_id x, int64_t last)
@@ -224,7 +234,7 @@ static void l2_norm_bytes(tfl *im, vtac_id x, int64_t last)
     const vtac_id squares = vtac_make_cast(m, vtac_make2(m, VTAC_OP_MUL, x, x), VTAC_I64);
     vtac_id right;
     const vtac_id mantissa =
-        inverse_root(im, vtac_make_reduce(m, VTAC_OP_REDUCE_SUM, squares, &last, 1, true), &right);
+        tfl_inverse_root(im, vtac_make_reduce(m, VTAC_OP_REDUCE_SUM, squares, &last, 1, true), &right);
     const vtac_id none = vtac_make_number(m, VTAC_I32, 0.0);
     const vtac_id seven = vtac_make_number(m, VTAC_I32, 7.0);
     vtac_id left = seven;
@@ -234,11 +244,7 @@ static void l2_norm_bytes(tfl *im, vtac_id x, int64_t last)
         right = vtac_make2(m, VTAC_OP_MAX, vtac_make1(m, VTAC_OP_NEG, rest), none);
     }
     const vtac_id wide = vtac_make2(m, VTAC_OP_MUL, vtac_make_cast(m, x, VTAC_I64), power_of(im, left));
-    vtac_id y = fraction(im, wide, mantissa);
-    const vtac_id unit = power_of(im, right);
-    const vtac_id half = vtac_make2(m, VTAC_OP_DIV, unit, whole64(im, 2));
-    y = vtac_make2(m, VTAC_OP_ADD, y, vtac_make2(m, VTAC_OP_MUL, vtac_make1(m, VTAC_OP_SIGN, y), half));
-    y = vtac_make_cast(m, vtac_make2(m, VTAC_OP_DIV, y, unit), VTAC_I32);
+    const vtac_id y = vtac_make_cast(m, tfl_scaled_by(im, wide, mantissa, right), VTAC_I32);
     tfl_set(im, 0, tfl_store(im, y, out, TFL_NONE));
 }
 
