@@ -197,6 +197,34 @@ def pool_cases(suite):
                   pads=pads, count_include_pad=count_all, ceil_mode=ceil)
 
 
+def volume_windows(x, kernel, stride, pads, filler):
+    """All windows of volumes: [n, c, places in depth, height, width, elements]."""
+    x = numpy.pad(x, ((0, 0), (0, 0)) + tuple((pads[i], pads[3 + i]) for i in range(3)), constant_values=filler)
+    seen = numpy.lib.stride_tricks.sliding_window_view(x, kernel, (2, 3, 4))[:, :, ::stride[0], ::stride[1], ::stride[2]]
+    return seen.reshape(seen.shape[:5] + (-1,))
+
+
+def volume_pool_cases(suite):
+    """Means and largest numbers of volumes; windows that overlap, leave the volume, or hold all of it."""
+    for dtype, shape, kernel, stride, pads in (
+            (numpy.uint8, (1, 5, 6, 7, 4), (2, 3, 2), (2, 2, 2), (0,) * 6),
+            (numpy.int8, (2, 3, 5, 4, 5), (3, 2, 3), (1, 1, 2), (1, 0, 1, 1, 1, 1)),
+            (numpy.int8, (1, 17, 4, 3, 5), (4, 3, 5), (1, 1, 1), (0,) * 6)):
+        def make(random, dtype=dtype, shape=shape):
+            return [("x", number(random, dtype, shape)), ("x_scale", scale(random)), ("x_zero", number(random, dtype, ())),
+                    ("y_scale", scale(random, 0.02, 0.2)), ("y_zero", number(random, dtype, ()))]
+
+        def mean(x, x_scale, x_zero, y_scale, y_zero, p=(kernel, stride, pads)):
+            seen = volume_windows(whole(x, x_zero), *p, 0)
+            return rescaled(seen.sum(-1), F32(x_scale / (F32(seen.shape[-1]) * y_scale)), y_zero, x.dtype)
+
+        def largest(x, p=(kernel, stride, pads)):
+            return volume_windows(x, *p, numpy.iinfo(x.dtype).min).max(-1)
+        suite.add("QLinearAveragePool", make, mean, CONSTANTS, domain=MS, kernel_shape=kernel, strides=stride, pads=pads,
+                  count_include_pad=1)
+        suite.add("MaxPool", lambda random, make=make: make(random)[:1], largest, kernel_shape=kernel, strides=stride, pads=pads)
+
+
 def qdq_model(inputs, outputs):
     """Floats in and out; between them QuantizeLinear and DequantizeLinear round each layer: Conv, Relu, Conv."""
     given = dict(inputs)
@@ -339,6 +367,7 @@ def main():
     integer_cases(suite)
     mixed_cases(suite)
     pool_cases(suite)
+    volume_pool_cases(suite)
     qdq_cases(suite)
     judge = Judge(suite.folder.name)
     check_offloaded(judge, suite.names)

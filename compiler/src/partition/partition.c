@@ -22,7 +22,7 @@ typedef struct partitioner {
     bool *eligible; /* by node */
     vtac_grouping grouping;
     vtac_moves moves;
-    vtac_products products, sums, volumes;
+    vtac_products products, sums, volumes, pools;
     uint32_t *region_of; /* by group: 1 + region; 0: it stays on the host */
     vta_diag *diag;
 } partitioner;
@@ -369,6 +369,7 @@ static vta_status return_moves(partitioner *r)
     VTA_TRY(vtac_return_products(r->graph, &r->products, p, r->diag));
     VTA_TRY(vtac_return_products(r->graph, &r->sums, p, r->diag));
     VTA_TRY(vtac_return_products(r->graph, &r->volumes, p, r->diag));
+    VTA_TRY(vtac_return_products(r->graph, &r->pools, p, r->diag));
     VTA_TRY(vtac_return_moves(r->graph, &r->moves, p, r->diag));
     vtac_place *places = vta_arena_array(&p->arena, r->graph->node_count + 1U, sizeof *places);
     if (places == NULL) {
@@ -399,6 +400,8 @@ static vta_status run(partitioner *r)
         vtac_turn_integers(r->graph, r->options->config, r->options->always, &p->arena, &r->sums, r->diag));
     VTA_TRY(
         vtac_turn_volumes(r->graph, r->options->config, r->options->always, &p->arena, &r->volumes, r->diag));
+    VTA_TRY(vtac_turn_volume_pools(r->graph, r->options->config, r->options->always, &p->arena, &r->pools,
+                                   r->diag));
     p->place_count = r->graph->node_count + 1;
     p->places = vta_arena_array(&p->arena, p->place_count, sizeof *p->places);
     r->eligible = vta_arena_array(&p->arena, p->place_count, sizeof *r->eligible);

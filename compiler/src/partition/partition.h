@@ -10,6 +10,7 @@
  *   turns.c      the Reshapes and Transposes around those
  *   integer.c    ConvInteger and MatMulInteger, as sums
  *   volume.c     convolutions of volumes, as those of images
+ *   volume_pool.c  pools of volumes, likewise
  *   builder.c    the host's nodes around both
  *   zero.c       the zero point of every integer value
  *   layer*.c     a node as a layer (layers.def); a region from nodes
@@ -136,6 +137,10 @@ vta_status vtac_turn_integers(vtac_graph *graph, const vta_config *config, bool 
 /* volume.c: convolutions of volumes as those of images, their places in depth as a batch. */
 vta_status vtac_turn_volumes(vtac_graph *graph, const vta_config *config, bool always, vta_arena *arena,
                              vtac_products *out, vta_diag *diag);
+
+/* volume_pool.c: pools of volumes as those of images. */
+vta_status vtac_turn_volume_pools(vtac_graph *graph, const vta_config *config, bool always, vta_arena *arena,
+                                  vtac_products *out, vta_diag *diag);
 
 /* Those that no region took become what they were. Before vtac_return_moves, which tidies up. */
 vta_status vtac_return_products(vtac_graph *graph, const vtac_products *products, vtac_partition *partition,
