@@ -197,6 +197,28 @@ def pool_cases(suite):
                   pads=pads, count_include_pad=count_all, ceil_mode=ceil)
 
 
+def gemm_cases(suite):
+    """QGemm of two matrices that change with the input, with a bias or without one."""
+    for types, shape, outputs, turned, bias, zeros in (
+            ((numpy.int8, numpy.int8), (21, 40), 19, 1, 19, (0, 0)),
+            ((numpy.uint8, numpy.uint8), (18, 17), 33, 0, 1, (200, 128)),
+            ((numpy.int8, numpy.uint8), (5, 64), 16, 1, 0, (-7, 99))):
+        def make(random, types=types, p=(shape, outputs, turned, bias, zeros)):
+            shape, outputs, turned, bias, zeros = p
+            b_shape = (outputs, shape[1]) if turned else (shape[1], outputs)
+            bias = random.integers(-9000, 9000, (bias,)).astype(numpy.int32)
+            return [("x", number(random, types[0], shape)), ("x_scale", scale(random, 0.01, 0.05)),
+                    ("x_zero", numpy.array(zeros[0], types[0])), ("w", number(random, types[1], b_shape)),
+                    ("w_scale", scale(random, 0.003, 0.02)), ("w_zero", numpy.array(zeros[1], types[1])),
+                    ("b" if bias.size else "", bias if bias.size else None), ("y_scale", scale(random, 0.1, 0.3)),
+                    ("y_zero", number(random, types[0], ()))]
+
+        def reference(x, x_scale, x_zero, w, w_scale, w_zero, y_scale, y_zero, b=0, turned=turned):
+            w = whole(w, w_zero)
+            return rescaled(whole(x, x_zero) @ (w.T if turned else w) + b, x_scale * w_scale / y_scale, y_zero, x.dtype)
+        suite.add("QGemm", make, reference, tuple(c for c in CONSTANTS if c != "w") + ("b",), domain=MS, transB=turned)
+
+
 def volume_windows(x, kernel, stride, pads, filler):
     """All windows of volumes: [n, c, places in depth, height, width, elements]."""
     x = numpy.pad(x, ((0, 0), (0, 0)) + tuple((pads[i], pads[3 + i]) for i in range(3)), constant_values=filler)
@@ -368,6 +390,7 @@ def main():
     mixed_cases(suite)
     pool_cases(suite)
     volume_pool_cases(suite)
+    gemm_cases(suite)
     qdq_cases(suite)
     judge = Judge(suite.folder.name)
     check_offloaded(judge, suite.names)

@@ -3,14 +3,14 @@
  * Products of two matrices that both change with the input (attention): the rows of the first are the pixels
  * of an image, the second is packed by the host as the array's weights.
  *
- *     QLinearMatMul(a [.., m, k], b [.., k, n])
+ *     QLinearMatMul(a [.., m, k], b [.., k, n]), or QGemm
  *         ->  back(Product(turn(a) [1, g·k, m], pack(b), records))
  *
  * g is how many pairs of matrices there are: groups of channels, each with its own weights. `turn` and `back`
  * are transpositions; `pack` is one, too, behind a table where b's zero point is not 0 (vtac/vta.h, packed
  * weights). Where a's zero point is not 0, the sums of b's columns become REQUANT's records.
  *
- * A product that stays on the host after all becomes QLinearMatMul again.
+ * A product that stays on the host after all becomes what it was.
  */
 #include <string.h>
 
@@ -28,6 +28,9 @@ typedef struct shapes {
     int64_t block, block_in, block_out;
     int32_t zero_a, zero_b; /* of signed integers */
     int64_t planes;
+    bool turned;        /* b comes as [n, k] */
+    vtac_value_id bias; /* of QGemm, known; 0: none */
+    uint32_t out;       /* the input with the output's scale */
 } shapes;
 
 /* Rows and columns of [g, rows, columns], with the number that is zero. */
@@ -88,22 +91,53 @@ static int64_t planes_of(int32_t zero)
     return zero == 0 ? 1 : zero == INT8_MIN ? MOST_PLANES : 2; /* 127 + 128 needs three */
 }
 
+/* What QGemm adds and how it reads b; false: it is no product of these. */
+static bool read_gemm(const vtac_builder *b, const vtac_node *node, shapes *s)
+{
+    const vtac_type *bias = vtac_in_type(b->graph, node, 6), *y = vtac_b_type(b, node->outputs[0]);
+    const vtac_tensor *known = vtac_in_constant(b->graph, node, 6);
+    const int64_t n = y->dim[y->rank - 1];
+    s->turned = vtac_attr_int(node, "transB", 0) != 0;
+    s->bias = bias != NULL ? node->inputs[6] : 0;
+    s->out = 7;
+    if (vtac_attr_int(node, "transA", 0) != 0 || vtac_attr_float(node, "alpha", 1.0) != 1.0 ||
+        vtac_in_type(b->graph, node, 7) == NULL || vtac_in_type(b->graph, node, 8) == NULL) {
+        return false;
+    }
+    for (int64_t i = 0; known != NULL && i < vtac_type_elements(&known->type); i++) {
+        const int64_t value = vtac_tensor_int(known, i); /* sums of products take the other half */
+        if (value > INT32_MAX / 2 || value < -(INT32_MAX / 2)) {
+            return false;
+        }
+    }
+    return bias == NULL || (known != NULL && bias->dtype == VTAC_I32 &&
+                            (vtac_type_elements(bias) == 1 ||
+                             (vtac_type_elements(bias) == n && bias->dim[bias->rank - 1] == n)));
+}
+
 static bool read_shapes(const vtac_builder *b, const vtac_node *node, shapes *s)
 {
-    if (node->op != VTAC_OP_QLINEAR_MATMUL || vtac_find_attr(node, "rounding") != NULL) {
+    shapes form = {.out = 6};
+    const bool gemm = node->op == VTAC_OP_QGEMM;
+    if ((!gemm && node->op != VTAC_OP_QLINEAR_MATMUL) || vtac_find_attr(node, "rounding") != NULL ||
+        (gemm && !read_gemm(b, node, &form))) {
         return false;
     }
     const vtac_type *x = vtac_b_type(b, node->inputs[0]), *w = vtac_b_type(b, node->inputs[3]);
-    *s = (shapes){.block = vtac_vta_block(b->config),
+    *s = (shapes){.turned = form.turned,
+                  .bias = form.bias,
+                  .out = form.out,
+                  .block = vtac_vta_block(b->config),
                   .block_in = b->config->block_in,
                   .block_out = b->config->block_out};
     if (x->rank < 2 || w->rank < 2 || vtac_type_elements(x) < 1 || vtac_type_elements(w) < 1 ||
         vtac_in_constant(b->graph, node, 3) != NULL || !is_one(b, node, 1) || !is_one(b, node, 4) ||
-        !is_one(b, node, 6) || !read_zero(b, node, 2, &s->zero_a) || !read_zero(b, node, 5, &s->zero_b)) {
+        !is_one(b, node, s->out) || !read_zero(b, node, 2, &s->zero_a) ||
+        !read_zero(b, node, 5, &s->zero_b)) {
         return false;
     }
     s->k = x->dim[x->rank - 1];
-    s->n = w->dim[w->rank - 1];
+    s->n = w->dim[w->rank - (s->turned ? 2 : 1)];
     s->g = batch_of(vtac_b_type(b, node->outputs[0]));
     s->m = x->dim[x->rank - 2];
     if (batch_of(w) == 1) { /* one matrix for all rows */
@@ -190,7 +224,7 @@ static vta_status pack_weights(const vtac_builder *b, const shapes *s, vtac_valu
         out);
 }
 
-/* [g, k, n] as biases: - zero · Σ (b - zero of b), int32 [g·n, 1], padded. */
+/* [g, k, n] as biases: - zero · Σ (b - zero of b), and QGemm's own; int32 [g·n, 1], padded. */
 static vta_status add_biases(const vtac_builder *b, const shapes *s, vtac_value_id *x)
 {
     const int32_t move = vtac_b_type(b, *x)->dtype == VTAC_U8 ? 128 : 0;
@@ -205,6 +239,7 @@ static vta_status add_biases(const vtac_builder *b, const shapes *s, vtac_value_
     VTA_TRY(vtac_b_apply(b, VTAC_OP_MUL, more, NULL, x));
     VTA_TRY(vtac_b_number(b, VTAC_I32, &rest, &more));
     VTA_TRY(vtac_b_apply(b, VTAC_OP_ADD, more, NULL, x));
+    VTA_TRY(s->bias != 0 ? vtac_b_apply(b, VTAC_OP_ADD, s->bias, NULL, x) : VTA_OK);
     VTA_TRY(pad(b, 1, s->packed_n, 0, x));
     return vtac_b_reshape(b, (int64_t[]){s->g * s->packed_n, 1}, 2, x);
 }
@@ -295,10 +330,10 @@ static vta_status add_product(const vtac_builder *b, const shapes *s, const vtac
     return vtac_b_add(b, VTAC_OP_VTA_PRODUCT, inputs, count, attrs, attr_count, out);
 }
 
-static bool scale_of(const vtac_builder *b, vtac_fixed *out)
+static bool scale_of(const vtac_builder *b, const shapes *s, vtac_fixed *out)
 {
     float scale[3];
-    static const uint32_t at[3] = {1, 4, 6};
+    const uint32_t at[3] = {1, 4, s->out};
     for (int i = 0; i < 3; i++) {
         scale[i] = (float)vtac_tensor_float(vtac_in_constant(b->graph, &b->like, at[i]), 0);
     }
@@ -309,15 +344,17 @@ static vta_status replace(const vtac_builder *b, const shapes *s, vtac_fixed sca
 {
     const vtac_node *was = &p->was;
     vtac_value_id inputs[8] = {
-        0, was->inputs[1], was->inputs[2], 0, was->inputs[4], was->inputs[6], was->inputs[7]};
+        0, was->inputs[1], was->inputs[2], 0, was->inputs[4], was->inputs[s->out], was->inputs[s->out + 1]};
+    const bool records = s->zero_a != 0 || s->bias != 0;
     vtac_value_id second;
     VTA_TRY(vtac_b_hold(b, was->inputs[0], &p->holders[0], &inputs[0]));
     VTA_TRY(vtac_b_hold(b, was->inputs[3], &p->holders[1], &second));
     VTA_TRY(turn(b, s, &inputs[0]));
+    VTA_TRY(s->turned ? vtac_b_transpose(b, (int64_t[]){1, 0}, 2, &second) : VTA_OK);
     VTA_TRY(as_matrices(b, s, s->k, s->n, &second));
     VTA_TRY(pack_weights(b, s, second, &inputs[3]));
-    VTA_TRY(s->zero_a != 0 ? pack_records(b, s, scale, second, &inputs[7]) : VTA_OK);
-    VTA_TRY(add_product(b, s, inputs, s->zero_a != 0 ? 8 : 7, &p->made));
+    VTA_TRY(records ? pack_records(b, s, scale, second, &inputs[7]) : VTA_OK);
+    VTA_TRY(add_product(b, s, inputs, records ? 8 : 7, &p->made));
     p->stands = p->made;
     VTA_TRY(put_back(b, s, &p->stands));
     vtac_swap_names(b->graph, was->outputs[0], p->stands);
@@ -329,8 +366,8 @@ static vta_status turn_pair(const vtac_builder *b, bool always, vtac_product *p,
 {
     shapes s;
     vtac_fixed scale;
-    *done = b->config->batch == 1 && b->like.op == VTAC_OP_QLINEAR_MATMUL && read_shapes(b, &b->like, &s) &&
-            scale_of(b, &scale) && (always || s.g * s.m * s.n >= LEAST_PRODUCTS / s.k);
+    *done = b->config->batch == 1 && read_shapes(b, &b->like, &s) && scale_of(b, &s, &scale) &&
+            (always || s.g * s.m * s.n >= LEAST_PRODUCTS / s.k);
     p->operands[1] = 3;
     return *done ? replace(b, &s, scale, p) : VTA_OK;
 }

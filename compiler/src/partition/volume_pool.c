@@ -17,7 +17,7 @@
 #include "builder.h"
 #include "partition.h"
 
-enum { RANK = 5, AXIS_D = 2, MOST_SLICES = 16, MOST_INPUTS = 5, LEAST_ELEMENTS = 1 << 14 };
+enum { RANK = 5, AXIS_D = 2, MOST_SLICES = 16, MOST_INPUTS = 5 };
 
 typedef struct volume_pool {
     vtac_window window;
@@ -128,17 +128,18 @@ static vta_status largest_slices(const vtac_builder *b, const volume_pool *v, vt
     const int64_t kernels[2] = {w->kernel[0], 1}, strides[2] = {w->stride[0], 1};
     const int64_t dilations[2] = {w->dilation[0], 1};
     const int64_t pads[4] = {w->pad_begin[0], 0, padding_behind(w, 0, v->d), 0};
-    const vtac_attr attrs[4] = {
+    const vtac_attr attrs[5] = {
         {.name = "kernel_shape", .kind = VTAC_ATTR_INTS, .count = 2, .ints = kernels},
         {.name = "strides", .kind = VTAC_ATTR_INTS, .count = 2, .ints = strides},
         {.name = "dilations", .kind = VTAC_ATTR_INTS, .count = 2, .ints = dilations},
         {.name = "pads", .kind = VTAC_ATTR_INTS, .count = 4, .ints = pads},
+        {.name = "host", .kind = VTAC_ATTR_INT, .i = 1},
     };
     if (w->kernel[0] == 1 && w->stride[0] == 1 && w->extent[0] == v->d) {
         return VTA_OK;
     }
     VTA_TRY(vtac_b_reshape(b, (int64_t[]){v->n, v->c, v->d, w->extent[1] * w->extent[2]}, 4, x));
-    return vtac_b_add(b, VTAC_OP_MAX_POOL, x, 1, attrs, 4, x);
+    return vtac_b_add(b, VTAC_OP_MAX_POOL, x, 1, attrs, 5, x);
 }
 
 static vta_status pool_slices(const vtac_builder *b, const volume_pool *v, vtac_value_id x, vtac_product *p)
@@ -229,13 +230,11 @@ static vta_status replace(const vtac_builder *b, const volume_pool *v, vtac_prod
     return VTA_OK;
 }
 
+/* Where slices have to move first, the host is done as soon. */
 static vta_status turn_pool(const vtac_builder *b, bool always, vtac_product *p, bool *done)
 {
     volume_pool v;
-    *done = read_pool(b, &v);
-    *done = *done && (always || vtac_type_elements(vtac_b_type(b, b->like.outputs[0])) * v.window.kernel[0] *
-                                        v.window.kernel[1] * v.window.kernel[2] >=
-                                    LEAST_ELEMENTS);
+    *done = always && read_pool(b, &v);
     return *done ? replace(b, &v, p) : VTA_OK;
 }
 
