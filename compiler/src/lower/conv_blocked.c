@@ -28,6 +28,7 @@ typedef struct blocked {
     bool wide;                             /* bytes as 16-bit numbers */
     int64_t rest;                          /* channels of the last block, in whole steps; 0: all */
     int64_t sources;                       /* weights of one output channel, with padded channels */
+    int64_t span;                          /* blocks that a panel of outputs reads; 0: all */
     bool rows_outside;                     /* order of the parallel loop */
 } blocked;
 
@@ -256,6 +257,45 @@ static void describe(vtac_lower *l, blocked *c)
     merge_rows(l, c);
 }
 
+/* The first of the channel blocks that a panel of vectors reads, and how many: of merged groups those alone
+ * that it belongs to. */
+static int64_t span_of(const blocked *c, int64_t panel, int64_t *first)
+{
+    const int64_t wide = c->vectors * c->lanes;
+    const int64_t out_per_group = c->s.out_per_group / c->s.merged;
+    const int64_t per_group = c->s.per_group / c->s.merged;
+    const int64_t end = (panel + 1) * wide < c->s.outputs ? (panel + 1) * wide : c->s.outputs;
+    *first = panel * wide / out_per_group * per_group / c->in->block;
+    return (((end - 1) / out_per_group + 1) * per_group - 1) / c->in->block + 1 - *first;
+}
+
+/* Where the panel's blocks begin: all panels read `span` of them. */
+static int64_t first_block(const blocked *c, int64_t panel)
+{
+    int64_t first = 0;
+    (void)span_of(c, panel, &first);
+    return c->span == 0 ? 0 : first < c->in_blocks - c->span ? first : c->in_blocks - c->span;
+}
+
+/* Bytes that are widened: what a block has beyond the channels is multiplied by 0. */
+static void narrow_span(blocked *c)
+{
+    int64_t most = 0;
+    if (!c->wide || c->s.groups != 1 || c->s.merged <= 1) {
+        return;
+    }
+    for (int64_t panel = 0; panel < c->vector_groups; panel++) {
+        int64_t first;
+        const int64_t span = span_of(c, panel, &first);
+        most = span > most ? span : most;
+    }
+    if (most < c->in_blocks) {
+        c->span = most;
+        c->rest = 0;
+        c->sources = most * c->in->block * c->s.window.kernel[0] * c->s.window.kernel[1];
+    }
+}
+
 /* ---- weights: [group][vectors][channel block][tap][channel][output], bytes by fours of channels
  * -------------------------------------------------------------------------------------------------- */
 
@@ -305,10 +345,11 @@ static void pack_one(const blocked *c, const vtac_tensor *w, const vtac_conv_wei
     const int64_t conv_group = output / c->s.out_per_group;
     const int64_t within = output % c->s.out_per_group;
     const int64_t group = conv_group * c->vector_groups + within / wide;
+    const int64_t skipped = first_block(c, within / wide) * c->in->block;
     for (int64_t channel = 0; channel < c->s.per_group; channel++) {
         for (int64_t tap = 0; tap < taps; tap++) {
             const int64_t from = weight_place(c, output, channel, tap);
-            const int64_t row = source_of(c, channel, tap);
+            const int64_t row = source_of(c, channel - skipped, tap);
             const int64_t at = (group * c->sources + row / c->step * c->step) * wide +
                                within % wide * c->step + row % c->step;
             if (from < 0) {
@@ -482,11 +523,13 @@ static vta_status make_window_sums(vtac_lower *l, const blocked *c, vtac_storage
 typedef struct kernel {
     const blocked *c;
     vtac_buffer *x, *weights, *sums;
+    vtac_buffer *firsts;  /* the first block that a panel reads; NULL: all blocks are read */
     vtac_buffer *windows; /* sums of the bytes under them; NULL: not needed */
     vtac_finish finish;
     const vtac_expr *batch, *channel_block; /* of the output */
     const vtac_expr *first;                 /* channel of the output */
     const vtac_expr *filter;                /* first weight of these outputs */
+    const vtac_expr *skipped;               /* elements of the input before the first block; NULL: none */
     const vtac_expr *row, *column;          /* first position of the tile */
     const vtac_expr *corner;                /* its first element in the input */
 } kernel;
@@ -571,6 +614,7 @@ static void sum_blocks(vtac_lower *l, const kernel *t, int64_t first, int64_t co
         vtac_i_mulc(k, vtac_i_addc(k, block, first), vtac_layout_plane(c->in, c->x_type) / c->step);
     x = vtac_i_add(k, x, vtac_i_mulc(k, ky, w->dilation[0] * vtac_layout_row(c->in, c->x_type) / c->step));
     x = vtac_i_add(k, x, vtac_i_mulc(k, kx, w->dilation[1] * c->in->block / c->step));
+    x = t->skipped == NULL ? x : vtac_i_add(k, x, t->skipped);
     x = vtac_let(k, "x", vtac_i_add(k, vtac_i_add(k, t->corner, x), i));
     accumulate(l, t, x, vtac_let(k, "w", vtac_i_add(k, t->filter, vtac_i_mulc(k, row, wide))));
     vtac_close(l, loops);
@@ -579,7 +623,7 @@ static void sum_blocks(vtac_lower *l, const kernel *t, int64_t first, int64_t co
 static void sum_sources(vtac_lower *l, const kernel *t)
 {
     const blocked *c = t->c;
-    const int64_t whole = c->rest == 0 ? c->in_blocks : c->in_blocks - 1;
+    const int64_t whole = c->span != 0 ? c->span : c->rest == 0 ? c->in_blocks : c->in_blocks - 1;
     if (whole > 0) {
         sum_blocks(l, t, 0, whole, c->in->block / c->step);
     }
@@ -693,6 +737,10 @@ static vta_status multiply(vtac_lower *l, const blocked *c, kernel *t)
     t->first = vtac_let(k, "first", vtac_i_mulc(k, panel, wide));
     t->channel_block = vtac_let(k, "block", vtac_i_mulc(k, panel, c->vectors));
     t->filter = vtac_let(k, "filter", vtac_i_mulc(k, panel, c->sources / c->step * wide));
+    if (t->firsts != NULL) {
+        const int64_t plane = vtac_layout_plane(c->in, c->x_type) / c->step;
+        t->skipped = vtac_let(k, "skipped", vtac_i_mulc(k, vtac_e_load(k, t->firsts, panel), plane));
+    }
     place_tile(l, t, c->rows_outside ? high : low, vtac_i_divc(k, panel, c->vector_groups));
     clear_sums(l, t);
     sum_sources(l, t);
@@ -728,11 +776,26 @@ static vta_status widen_input(vtac_lower *l, const blocked *c, vtac_storage_id *
     return l->diag->code;
 }
 
+static vta_status use_firsts(vtac_lower *l, const blocked *c, kernel *t)
+{
+    int64_t *first = vta_arena_array(&l->program->arena, (size_t)c->vector_groups, sizeof *first);
+    if (first == NULL) {
+        return vta_fail(l->diag, VTA_NOMEM, "out of memory");
+    }
+    for (int64_t panel = 0; panel < c->vector_groups; panel++) {
+        first[panel] = first_block(c, panel);
+    }
+    const vtac_storage_id id = vtac_constant(l, first, (uint64_t)c->vector_groups * sizeof *first);
+    t->firsts = vtac_use(l, id, "firsts", VTAC_I64, c->vector_groups);
+    return VTA_OK;
+}
+
 /* One convolution, or one phase of a transposed one. */
 static vta_status convolve(vtac_lower *l, blocked *c)
 {
     describe(l, c);
     choose_tile(l, c);
+    narrow_span(c);
     kernel t = {.c = c};
     const vtac_storage_id weights = pack_weights(l, c);
     vtac_storage_id windows = 0;
@@ -753,6 +816,9 @@ static vta_status convolve(vtac_lower *l, blocked *c)
     t.x = vtac_use(l, input, "x", x_type, elements / c->step);
     t.weights = vtac_use(l, weights, "weights", x_type, packed_weights(c) / c->step);
     t.sums = vtac_local(l, "sums", sum_type, c->rows * c->columns * c->vectors * c->lanes);
+    if (c->span != 0) {
+        VTA_TRY(use_firsts(l, c, &t));
+    }
     if (windows != 0) {
         t.windows = vtac_use(l, windows, "windows", VTAC_I32,
                              c->x_type->dim[0] * c->s.window.extent[0] * c->s.window.extent[1]);
