@@ -203,9 +203,11 @@ void tfl_import_unsorted_segment(tfl *im)
     for (uint32_t i = at.rank; fits && i < x.rank; i++) {
         type.dim[i - at.rank + 1] = x.dim[i];
     }
+    enum { MOST = 1 << 26 };
     const int64_t count = fits ? vtac_type_elements(&type) : -1;
-    if (count < 0) {
-        vtac_make_fail(m, VTA_INVALID, "numbers of segments of rank %u for %s of rank %u, %lld segments",
+    if (count < 0 || count > MOST) {
+        vtac_make_fail(m, VTA_INVALID,
+                       "numbers of segments of rank %u for %s of rank %u, %lld segments; up to 2^26 results",
                        at.rank, vtac_dtype_name(x.dtype), x.rank, (long long)segments);
         return;
     }

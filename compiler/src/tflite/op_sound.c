@@ -57,7 +57,8 @@ static vtac_id frames_of(tfl *im, vtac_id x, int64_t frames, int64_t window, int
 {
     vtac_builder *m = &im->maker;
     if (frames * window > MOST_PLACES) {
-        tfl_refuse(im, "%lld windows of %lld samples", (long long)frames, (long long)window);
+        tfl_refuse(im, "%lld windows of %lld samples; up to %d samples in all are taken", (long long)frames,
+                   (long long)window, MOST_PLACES);
     }
     int64_t *places = vtac_make_room(m, frames * window, sizeof *places);
     for (int64_t i = 0; places != NULL && i < frames * window; i++) {
@@ -192,10 +193,10 @@ void tfl_import_mfcc(tfl *im)
                .wanted = tfl_custom_count(im, "dct_coefficient_count", 13.0, 1)};
     if (m->status != VTA_OK || x.rank != 3 || x.dtype != VTAC_F32 || x.dim[2] < 2 ||
         vtac_type_elements(&rate) != 1 || rate.dtype != VTAC_I32 || !(low >= 0.0 && high > low) ||
-        b.wanted > b.count) {
+        b.wanted > b.count || x.dim[2] > MOST_PLACES / (b.count + 2)) {
         vtac_make_fail(m, VTA_INVALID,
                        "a spectrum of rank %u from %g to %g Hz, %lld of %lld coefficients; expected f32 of "
-                       "rank 3 and one i32, the samples a second",
+                       "rank 3, one i32, the samples a second, and 2^24 frequencies by bands at most",
                        x.rank, low, high, (long long)b.wanted, (long long)b.count);
         return;
     }
