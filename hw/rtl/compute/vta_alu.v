@@ -307,7 +307,7 @@ module vta_alu #(
     end
 
     always @(posedge clk) begin
-        if (advance) begin      // whatever that is without a step: an enable that knows would come late
+        if (advance && next_valid) begin
             s0_last_q  <= next_last;
             s0_kind_q  <= next_kind;
             s0_dst_q   <= next_dst;
@@ -452,7 +452,7 @@ module vta_alu #(
 
     always @(posedge clk) begin
         dst_q <= {dst_q[6*A-1:0], s0_dst_q};
-        if (s0_move) begin
+        if (s0_valid_q) begin       // with a step that waits, nobody looks at them
             s1_early_q    <= !s0_requant && s0_alu_op != VTA_ALU_MUL && s0_alu_op != VTA_ALU_SHR
                           && s0_alu_op != VTA_ALU_CLIP;
             s1_chain_q    <= s0_chain;
