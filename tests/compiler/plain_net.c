@@ -422,10 +422,40 @@ static double rescaled(const net *n, const net_value *y, double v, float scale)
     return vtac_fixed_apply((int64_t)v, fixed, y->zero, low, low + 255);
 }
 
+/* Scales are settled once, not at each element. */
+typedef float (*settle)(float a, float b, float y);
+
+static float mean_of(float x, float y, float count)
+{
+    return vtac_scale_mean(x, y, (int64_t)count);
+}
+
+static float ratio_of(float x, float y, float nothing)
+{
+    (void)nothing;
+    return vtac_scale_ratio(x, y);
+}
+
+static float settled(settle how, float a, float b, float y)
+{
+    static struct {
+        settle how;
+        float a, b, y, scale;
+    } last;
+    if (how != last.how || a != last.a || b != last.b || y != last.y) {
+        last.how = how;
+        last.a = a;
+        last.b = b;
+        last.y = y;
+        last.scale = how(a, b, y);
+    }
+    return last.scale;
+}
+
 static double product(const net *n, const net_op *op, const net_value *y, double v, int64_t m)
 {
     const float x_scale = (float)n->values[op->in[0]].scale;
-    return rescaled(n, y, v, vtac_scale_product(x_scale, op->scales[m], (float)y->scale));
+    return rescaled(n, y, v, settled(vtac_scale_product, x_scale, op->scales[m], (float)y->scale));
 }
 
 /* The input that tap `k` takes to place p along an axis; -1: none. */
@@ -504,7 +534,7 @@ static double pool_at(const net *n, const net_op *op, const net_value *y, const 
         return pow(sum, 1.0 / (double)op->p);
     }
     return n->quantized
-               ? rescaled(n, y, sum, vtac_scale_mean((float)x->scale, (float)y->scale, (int64_t)count))
+               ? rescaled(n, y, sum, settled(mean_of, (float)x->scale, (float)y->scale, (float)count))
                : sum / count;
 }
 
@@ -548,6 +578,22 @@ static double lrn_at(const net_op *op, const net_value *x, const int64_t *p)
     return at(x, p[0], p[1], p[2], p[3]) / pow(LRN_BIAS + LRN_ALPHA / (double)op->groups * sum, LRN_BETA);
 }
 
+/* Factors are looked for once, not at each element. */
+static vtac_fixed_sum sum_of(float a, float b, float y)
+{
+    static struct {
+        float a, b, y;
+        vtac_fixed_sum sum;
+    } last;
+    if (a != last.a || b != last.b || y != last.y) {
+        last.a = a;
+        last.b = b;
+        last.y = y;
+        assert_true(vtac_fixed_sum_of(a, b, y, &last.sum));
+    }
+    return last.sum;
+}
+
 static double add_at(const net *n, const net_op *op, const net_value *y, const int64_t *p)
 {
     const net_value *a = &n->values[op->in[0]];
@@ -555,11 +601,10 @@ static double add_at(const net *n, const net_op *op, const net_value *y, const i
     const double left = at(a, p[0], p[1], p[2], p[3]);
     const double right = at(b, p[0], p[1], p[2], p[3]);
     const int32_t low = n->is_signed ? -128 : 0;
-    vtac_fixed_sum fixed;
     if (!n->quantized) {
         return left + right;
     }
-    assert_true(vtac_fixed_sum_of((float)a->scale, (float)b->scale, (float)y->scale, &fixed));
+    const vtac_fixed_sum fixed = sum_of((float)a->scale, (float)b->scale, (float)y->scale);
     const double v = (left - a->zero) * fixed.a + (right - b->zero) * fixed.b;
     return vtac_fixed_apply((int64_t)v, (vtac_fixed){.mult = 1, .shift = fixed.shift}, y->zero, low,
                             low + 255);
@@ -571,8 +616,9 @@ static double concat_at(const net *n, const net_op *op, const net_value *y, cons
     const bool first = p[1] < a->dim[1];
     const net_value *x = first ? a : &n->values[op->in[1]];
     const double value = at(x, p[0], p[1] - (first ? 0 : a->dim[1]), p[2], p[3]);
-    return n->quantized ? rescaled(n, y, value - x->zero, vtac_scale_ratio((float)x->scale, (float)y->scale))
-                        : value;
+    return n->quantized
+               ? rescaled(n, y, value - x->zero, settled(ratio_of, (float)x->scale, (float)y->scale, 0.0F))
+               : value;
 }
 
 static double value_at(const net *n, uint32_t i, const int64_t *p)

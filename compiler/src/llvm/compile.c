@@ -85,6 +85,7 @@ vta_status vtac_compile(const vtac_graph *graph, const vtac_compile_options *opt
                             .partition = options->partition,
                             .level = options->level,
                             .row_major = options->row_major,
+                            .once = options->once,
                             .schedules = options->schedules,
                             .progress = options->progress};
     const vta_status status = run(&program, options, out, diag);

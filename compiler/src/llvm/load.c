@@ -81,11 +81,23 @@ void vtac_unload(vtac_loaded *loaded)
 #    define LEAST_PROCESSOR "x86-64-v2"
 #endif
 
+/* Whether it is done sooner by slow code than good code for it is made: nothing takes longer than a product
+ * of square matrices, and that a tenth of a second. */
+static bool is_small(const vtac_graph *graph)
+{
+    const int64_t most = 1 << 19;
+    int64_t elements = 0;
+    for (uint32_t i = 1; i < graph->value_count && elements <= most; i++) {
+        elements += vtac_type_elements(&graph->values[i].type);
+    }
+    return elements <= most;
+}
+
 vta_status vtac_load_graph(const vtac_graph *graph, int level, vtac_loaded *out, vta_diag *diag)
 {
     vtac_target target;
     vtac_artifact_image image = {0};
-    const vtac_compile_options options = {.level = level, .target = &target};
+    const vtac_compile_options options = {.level = level, .target = &target, .once = is_small(graph)};
     const vta_model_options model_options = {.threads = 1};
     *out = (vtac_loaded){0};
     vta_status status = vtac_target_find(LEAST_PROCESSOR, &target, diag);

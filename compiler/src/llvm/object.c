@@ -395,18 +395,25 @@ static void emit_artifact(writer *w)
 /* ---- passes and output
  * ----------------------------------------------------------------------------------------------- */
 
+/* Of LLVM's work on the code. */
+static int level_of(const vtac_program *program)
+{
+    enum { MOST = 3 };
+    const int level = program->level < MOST ? program->level : MOST;
+    return program->once ? VTAC_LEVEL_ONCE : level > 0 ? level : 0;
+}
+
 static vta_status optimize(writer *w, LLVMTargetMachineRef machine)
 {
     static const char *const pipelines[] = {"default<O1>", "default<O2>", "default<O3>", "default<O3>"};
-    const int level = w->program->level;
+    const int level = level_of(w->program);
+    if (level == VTAC_LEVEL_ONCE) {
+        return VTA_OK;
+    }
     LLVMPassBuilderOptionsRef options = LLVMCreatePassBuilderOptions();
     LLVMPassBuilderOptionsSetLoopVectorization(options, 1);
     LLVMPassBuilderOptionsSetSLPVectorization(options, 1);
-    LLVMErrorRef error = LLVMRunPasses(w->em.module,
-                                       pipelines[level < 0   ? 0
-                                                 : level > 3 ? 3
-                                                             : level],
-                                       machine, options);
+    LLVMErrorRef error = LLVMRunPasses(w->em.module, pipelines[level], machine, options);
     LLVMDisposePassBuilderOptions(options);
     if (error == NULL) {
         return VTA_OK;
@@ -510,7 +517,7 @@ vta_status vtac_emit_object(const vtac_program *program, bool want_texts, vtac_a
                             vta_diag *diag)
 {
     LLVMTargetMachineRef machine;
-    VTA_TRY(vtac_machine_create(program->target, program->level, &machine, diag));
+    VTA_TRY(vtac_machine_create(program->target, level_of(program), &machine, diag));
     writer w = {.program = program, .diag = diag, .known = {.item_size = sizeof(known_kernel)}};
     start_module(&w, machine);
     const vta_status status = write_all(&w, machine, want_texts, out);

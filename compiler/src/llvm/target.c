@@ -204,9 +204,7 @@ vta_status vtac_machine_create(const vtac_target *target, int level, LLVMTargetM
     }
     *out = LLVMCreateTargetMachine(
         found, target->triple, target->cpu, target->features,
-        levels[level < 0   ? 0
-               : level > 3 ? 3
-                           : level],
+        level == VTAC_LEVEL_ONCE ? LLVMCodeGenLevelNone : levels[level > 3 ? 3 : level],
         strstr(target->triple, "-none-") != NULL || vtac_target_is(target, "wasm32") ? LLVMRelocStatic
                                                                                      : LLVMRelocPIC,
         LLVMCodeModelDefault);

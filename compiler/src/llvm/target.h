@@ -9,6 +9,9 @@
 
 #include "../lower/lower.h"
 
+/* The level of code that runs once: it is made as quickly as can be. */
+enum { VTAC_LEVEL_ONCE = -1 };
+
 /* A machine that makes code for a target; owned: LLVMDisposeTargetMachine. */
 vta_status vtac_machine_create(const vtac_target *target, int level, LLVMTargetMachineRef *out,
                                vta_diag *diag);

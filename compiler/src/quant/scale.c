@@ -65,10 +65,11 @@ static int find_close(const chain *c, double scale, close_sum *out)
     return count;
 }
 
-static double penalty(const close_sum *sums, int count, float scale)
+/* What a scale costs; no more is said of one that costs `most` or more. */
+static double penalty(const close_sum *sums, int count, float scale, double most)
 {
     double sum = 0.0;
-    for (int i = 0; i < count; i++) {
+    for (int i = 0; i < count && sum < most; i++) {
         sum += rint(sums[i].v * (double)scale) != sums[i].result ? sums[i].weight : 0.0;
     }
     return sum;
@@ -82,11 +83,11 @@ static float settle(float scale, const chain *c)
     }
     const int count = find_close(c, (double)scale, sums);
     float best = scale;
-    double least = penalty(sums, count, scale);
+    double least = penalty(sums, count, scale, (double)INFINITY);
     float nudged[2] = {scale, scale}; /* up, down */
     for (int i = 0; i < 2 * REACH && least > 0.0; i++) {
         nudged[i % 2] = nextafterf(nudged[i % 2], i % 2 == 0 ? INFINITY : 0.0F);
-        const double here = penalty(sums, count, nudged[i % 2]);
+        const double here = penalty(sums, count, nudged[i % 2], least);
         if (here < least) {
             least = here;
             best = nudged[i % 2];

@@ -58,10 +58,11 @@ static void find_pairs(float sa, float sb, float sy, double window, pairs *out)
     }
 }
 
-static double penalty(const pairs *p, double a, double b, double unit)
+/* What factors cost; no more is said of those that cost `most` or more. */
+static double penalty(const pairs *p, double a, double b, double unit, double most)
 {
     double sum = 0.0;
-    for (int i = 0; i < p->count; i++) {
+    for (int i = 0; i < p->count && sum < most; i++) {
         const double v =
             (p->item[i].a * a + p->item[i].b * b) * unit; /* exact: below 2^31, and a power of two */
         if (rint(v) != p->item[i].result) {
@@ -76,7 +77,7 @@ static void search(const pairs *p, vtac_fixed_sum *out)
     const double unit = ldexp(1.0, -(int)out->shift);
     const int32_t first_a = out->a;
     const int32_t first_b = out->b;
-    double least = penalty(p, first_a, first_b, unit);
+    double least = penalty(p, first_a, first_b, unit, (double)INFINITY);
     for (int i = -REACH; i <= REACH && least > 0.0; i++) {
         for (int j = -REACH; j <= REACH && least > 0.0; j++) {
             const int32_t a = first_a + i;
@@ -84,7 +85,7 @@ static void search(const pairs *p, vtac_fixed_sum *out)
             if (a < 0 || b < 0 || a + b >= 1 << SUM_BITS) {
                 continue;
             }
-            const double here = penalty(p, a, b, unit);
+            const double here = penalty(p, a, b, unit, least);
             if (here < least) {
                 least = here;
                 out->a = a;
