@@ -77,6 +77,33 @@ for target in llvm vta; do
     says out "1 passed, 0 failed, 0 unsupported"
 done
 
+# Models of any kind, with their data beside them; of a wrong number the line names the set and the element.
+vtac verify "$models/tflite/person_detect_int8" "$models/keras/mlperf_ic_resnet8" --target llvm
+exits 0
+says out "2 passed, 0 failed"
+vtac verify "$models/darknet/yolo_fastest_1.1_body" --atol 1e-4 -O 1
+exits 0
+cp -r "$models/tflite/mlperf_kws_dscnn_int8" kws
+chmod -R u+w kws
+vtac verify kws --target vta --config tiny
+exits 0
+python3 -c 'b = bytearray(open("kws/noise_out0.npy", "rb").read()); b[-3] ^= 4; open("kws/noise_out0.npy", "wb").write(b)'
+vtac verify kws --target vta --config tiny
+exits 1
+says out "FAIL kws: noise: output 0 differs by up to 4: element 9 is"
+cp "$models"/tflite/mlperf_ic_resnet8_int8/*.tflite kws/zz.tflite
+vtac verify kws
+exits 1
+says out "are both models"
+mkdir bare
+vtac verify bare
+exits 1
+says out "no other model is there"
+cp "$models"/tflite/mlperf_ic_resnet8_int8/*.tflite bare/a.tflite
+vtac verify bare
+exits 1
+says out "bare/test_data_set_0 is missing"
+
 vtac diff "$model" --config tiny --seed 3
 exits 0
 says out "fsim and llvm agree on all"

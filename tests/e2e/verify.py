@@ -347,7 +347,8 @@ def check_failure(judge, suite):
         exact = ("verify", "--target", "vta", "--offload", "all", "--config", "tiny", "--rtol", "0", "--atol", "0", name)
         status, out, _ = judge.vtac(*exact)
         judge.holds("a wrong integer fails", status == 1, status, out)
-        line = "FAIL %s: output 0 differs by up to 1: element %d is %d, expected %d\n" % (name, at, right, wrong)
+        line = "FAIL %s: test_data_set_%d: output 0 differs by up to 1: element %d is %d, expected %d\n" % (
+            name, data_set, at, right, wrong)
         judge.holds("it is named", out == line + "0 passed, 1 failed, 0 unsupported\n", out, "instead of", line)
         status, out, _ = judge.vtac(*exact, "--json")
         case = json.loads(out)["cases"][0]

@@ -219,6 +219,7 @@ cli_difference cli_compare_tensors(const vtac_tensor *got, const vtac_tensor *ex
                                    double atol)
 {
     cli_difference d = {.equal = true};
+    double named = 0.0; /* how far the element is off that is named */
     const int64_t elements = vtac_type_elements(&expected->type);
     for (int64_t i = 0; i < elements; i++) {
         const double a = vtac_tensor_float(got, i);
@@ -227,10 +228,12 @@ cli_difference cli_compare_tensors(const vtac_tensor *got, const vtac_tensor *ex
             continue;
         }
         const double off = isfinite(a) && isfinite(b) ? fabs(a - b) : (double)INFINITY;
-        if (off > d.worst) {
-            d = (cli_difference){d.equal, off, i, a, b};
+        const bool passes = off <= atol + rtol * fabs(b);
+        if ((d.equal && !passes) || (off > named && passes == d.equal)) {
+            named = off;
+            d = (cli_difference){d.equal && passes, d.worst, i, a, b};
         }
-        d.equal = d.equal && off <= atol + rtol * fabs(b);
+        d.worst = off > d.worst ? off : d.worst;
     }
     return d;
 }

@@ -34,7 +34,8 @@ vtac_dtype cli_dtype(const vta_tensor_info *info);
 vtac_tensor cli_as_tensor(const vta_tensor_info *info, const void *data);
 vta_tensor_info cli_as_info(const vtac_type *type, const char *name);
 
-/* The largest |a-b| and whether every element is within atol + rtol * |b|; NaN equals NaN. */
+/* The largest |a-b|, whether every element is within atol + rtol * |b| (NaN equals NaN), and the element that
+ * is off most: of those that are not within it, where there are such. */
 typedef struct cli_difference {
     bool equal;
     double worst;

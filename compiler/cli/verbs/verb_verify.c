@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * vtac verify: ONNX's test-case folders (model.onnx, test_data_set_N/input_K.pb, output_K.pb), each compiled,
- * run and compared. Shapes, axes and the like that a case passes as inputs are bound to the values of its
- * first data set where the model does not compile without them; the line says so.
+ * vtac verify: folders with a model and what it answers (verify_folder.h: ONNX's test cases, and models of
+ * any kind), each compiled, run and compared. Shapes, axes and the like that an ONNX case passes as inputs
+ * are bound to the values of its first data set where the model does not compile without them; the line says
+ * so.
  */
-#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "onnx.pb-c.h"
 #include "parcels.h"
@@ -16,6 +15,7 @@
 #include "stages.h"
 #include "temporary.h"
 #include "tensors.h"
+#include "verify_folder.h"
 #include "vta/file.h"
 #include "vta/str.h"
 
@@ -40,7 +40,8 @@ typedef struct verification {
     cli_offload offload;
     char library[VTAC_TEMPORARY_PATH]; /* the compiled model */
     uint32_t count[OUTCOMES];
-    bool is_random; /* this case */
+    char model[VERIFY_PATH]; /* of this case */
+    bool is_onnx, is_random;
 } verification;
 
 typedef struct verdict {
@@ -168,8 +169,19 @@ static vta_status compile_bytes(const verification *v, const char *folder, const
                                         .shapes_hold = shapes->hold,
                                         .dynamic = dynamic};
     vtac_graph *graph = NULL;
-    VTA_TRY(vtac_onnx_parse((const uint8_t *)model->text, model->size, "model.onnx", folder, &import, &graph,
-                            diag));
+    const char *name = strrchr(v->model, '/') + 1;
+    VTA_TRY(vtac_onnx_parse((const uint8_t *)model->text, model->size, name, folder, &import, &graph, diag));
+    const vta_status status = cli_compile_graph(graph, v->host, v->level, &v->offload, v->library, diag);
+    vtac_graph_destroy(graph);
+    return status;
+}
+
+/* A model of another kind says all of its shapes itself. */
+static vta_status compile_file(const verification *v, vta_diag *diag)
+{
+    const vtac_import_options import = {.dynamic = cli_flag(v->args, "--dynamic")};
+    vtac_graph *graph = NULL;
+    VTA_TRY(vtac_model_load(v->model, &import, &graph, diag));
     const vta_status status = cli_compile_graph(graph, v->host, v->level, &v->offload, v->library, diag);
     vtac_graph_destroy(graph);
     return status;
@@ -177,11 +189,12 @@ static vta_status compile_bytes(const verification *v, const char *folder, const
 
 static vta_status compile_case(const verification *v, const char *folder, verdict *out)
 {
-    char path[4200];
     uint8_t *bytes;
     size_t size;
-    (void)snprintf(path, sizeof path, "%s/model.onnx", folder);
-    VTA_TRY(vta_file_read(path, most_bytes, &bytes, &size, &out->diag));
+    if (!v->is_onnx) {
+        return compile_file(v, &out->diag);
+    }
+    VTA_TRY(vta_file_read(v->model, most_bytes, &bytes, &size, &out->diag));
     case_shapes *shapes = calloc(1, sizeof *shapes);
     vta_str model = {0};
     vta_str_append(&model, bytes, size);
@@ -223,16 +236,16 @@ static vta_status compile_case(const verification *v, const char *folder, verdic
 }
 
 /* The name in a serialized TensorProto is what binds it; files without one go by their number. */
-static vta_status load_inputs(vta_model *model, const char *folder, int bound_from, vta_diag *diag)
+static vta_status load_inputs(vta_model *model, const verify_set *set, int bound_from, vta_diag *diag)
 {
     const uint32_t count = vta_model_input_count(model);
     uint32_t next = 0;
     for (int i = 0; next < count; i++) {
-        char path[4300];
+        char path[VERIFY_PATH];
         vta_arena arena = {0};
         vtac_tensor tensor;
         const vta_tensor_info info = vta_model_input(model, next);
-        (void)snprintf(path, sizeof path, "%s/input_%d.pb", folder, i);
+        verify_file(set, true, (uint32_t)i, path);
         if (cli_is_parcel(&info)) {
             VTA_TRY(cli_give_parcel(model, next++, path, diag));
             continue;
@@ -263,13 +276,13 @@ static vta_status check_parcel(const verification *v, vta_model *model, const ch
     return status;
 }
 
-static vta_status check_output(const verification *v, vta_model *model, const char *folder, uint32_t i,
+static vta_status check_output(const verification *v, vta_model *model, const verify_set *set, uint32_t i,
                                verdict *out)
 {
-    char path[4300];
+    char path[VERIFY_PATH];
     vtac_tensor expected;
     vta_arena arena = {0};
-    (void)snprintf(path, sizeof path, "%s/output_%u.pb", folder, i);
+    verify_file(set, false, i, path);
     const vta_tensor_info info = vta_model_output(model, i);
     if (cli_is_parcel(&info)) {
         return check_parcel(v, model, path, i, out);
@@ -319,12 +332,10 @@ static bool draws_numbers(Onnx__NodeProto *const *nodes, size_t count)
     return draws;
 }
 
-static bool is_random(const char *folder)
+static bool is_random(const char *path)
 {
-    char path[4200];
     uint8_t *bytes;
     size_t size;
-    (void)snprintf(path, sizeof path, "%s/model.onnx", folder);
     if (vta_file_read(path, most_bytes, &bytes, &size, NULL) != VTA_OK) {
         return false;
     }
@@ -340,13 +351,13 @@ static bool is_random(const char *folder)
     return random;
 }
 
-static vta_status run_set(const verification *v, vta_model *model, const char *folder, verdict *out)
+static vta_status run_set(const verification *v, vta_model *model, const verify_set *set, verdict *out)
 {
-    vta_status status = load_inputs(model, folder, out->bound_from, &out->diag);
-    cli_stage("running", folder, 0, 0);
+    vta_status status = load_inputs(model, set, out->bound_from, &out->diag);
+    cli_stage("running", set->begin, 0, 0);
     status = status == VTA_OK ? cli_run_model(model, &out->diag) : status;
     for (uint32_t i = 0; status == VTA_OK && i < vta_model_output_count(model); i++) {
-        status = check_output(v, model, folder, i, out);
+        status = check_output(v, model, set, i, out);
     }
     return status;
 }
@@ -358,15 +369,13 @@ static vta_status run_sets(const verification *v, const char *folder, verdict *o
     const vta_model_options model_options = {.threads = 1, .device = cli_value(v->args, "--device")};
     VTA_TRY(vta_model_load(v->library, &model_options, &model, &out->diag));
     vta_status status = VTA_OK;
-    for (int set = 0; status == VTA_OK; set++) {
-        struct stat info;
-        char path[4200];
-        (void)snprintf(path, sizeof path, "%s/test_data_set_%d", folder, set);
-        if (stat(path, &info) != 0) {
-            status = set > 0 ? VTA_OK : vta_fail(&out->diag, VTA_IO, "%s is missing", path);
-            break;
+    bool found = true;
+    for (uint32_t i = 0; status == VTA_OK && found; i++) {
+        verify_set set;
+        status = verify_find_set(folder, i, &set, &found, &out->diag);
+        if (status == VTA_OK && found && (status = run_set(v, model, &set, out)) != VTA_OK) {
+            (void)vta_context(&out->diag, "%s", set.begin + strlen(folder) + 1);
         }
-        status = run_set(v, model, path, out);
     }
     vta_model_destroy(model);
     return status;
@@ -374,9 +383,14 @@ static vta_status run_sets(const verification *v, const char *folder, verdict *o
 
 static void run_case(verification *v, const char *folder, verdict *out)
 {
-    vta_status status = cli_temporary_file("verify", v->library, &out->diag);
+    vta_status status = verify_find_model(folder, v->model, &v->is_onnx, &out->diag);
+    if (status != VTA_OK) {
+        out->outcome = FAILED;
+        return;
+    }
+    status = cli_temporary_file("verify", v->library, &out->diag);
     status = status == VTA_OK ? compile_case(v, folder, out) : status;
-    v->is_random = status == VTA_OK && is_random(folder);
+    v->is_random = status == VTA_OK && v->is_onnx && is_random(v->model);
     status = status == VTA_OK ? run_sets(v, folder, out) : status;
     out->outcome = status == VTA_OK ? PASSED : status == VTA_UNSUPPORTED ? UNSUPPORTED : FAILED;
     cli_temporary_remove(v->library);
@@ -458,8 +472,10 @@ static int run(const cli_args *args)
 const cli_verb cli_verb_verify = {
     .name = "verify",
     .operands = "DIR...",
-    .summary = "run ONNX test-case folders and compare",
-    .more = "With --target vta, quantized operators run on the device, others on the host:\n"
+    .summary = "run test-case folders and compare",
+    .more = "DIR has a model of any kind, and test_data_set_N/input_K.pb, output_K.pb (or\n"
+            ".npy) as ONNX's cases, or NAME_in0.npy, NAME_out0.npy and so on.\n\n"
+            "With --target vta, quantized operators run on the device, others on the host:\n"
             "floats stay floats, and the tolerances are the same. What neither can do is\n"
             "UNSUPPORTED, with the reason.\n",
     .options = options,
