@@ -14,6 +14,7 @@
 #include "registers.h"
 #include "uio.h"
 #include "vta/clock.h"
+#include "vta/uio.h"
 
 enum { RUN_LOCK = 0, TURN_LOCK = 1 }; /* bytes of the node */
 
@@ -24,6 +25,20 @@ static void nap(double seconds)
 }
 
 /* ---- registers */
+
+static _Thread_local double waited_s;
+
+double vta_uio_waited(void)
+{
+    return waited_s;
+}
+
+static double processor_seconds(void)
+{
+    struct timespec time;
+    (void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
+}
 
 static uint32_t page_read(void *context, uint32_t offset)
 {
@@ -68,16 +83,18 @@ static void page_write(void *context, uint32_t offset, uint32_t value)
     if (!vta_register_acts(offset) || page->deaf) {
         return;
     }
+    if ((page_read(page, offset) & value) == 0) {
+        return;
+    }
+    const double begin = processor_seconds();
     const double end = vta_now() + patience_s;
     double pause_s = 1e-6;
-    while ((page_read(page, offset) & value) != 0) {
-        if (vta_now() > end) {
-            page->deaf = true;
-            return;
-        }
+    while ((page_read(page, offset) & value) != 0 && !page->deaf) {
+        page->deaf = vta_now() > end;
         nap(pause_s);
         pause_s += pause_s < 1e-3 ? pause_s : 0;
     }
+    waited_s += processor_seconds() - begin;
 }
 
 vta_status vta_uio_page_check(const uio_page *page, vta_diag *diag)

@@ -38,6 +38,13 @@ good_json out
 holds "the cycle counter is that of tsim, but for memory that was warm" \
     python3 -c 'import json; a, b = (json.load(open(f))["cycles"]["total"] for f in ("out", "tsim.json")); assert abs(a - b) <= 64, (a, b)'
 
+# ---- a launch is little work of the host: what it takes until the board's process has taken a command is not the host's
+vtac bench launch --device uio:b --json
+exits 0
+good_json out
+holds "a launch costs the host a twentieth of the time that passes, at its least" \
+    python3 -c 'import json; b = json.load(open("out")); assert 0 < 20 * b["host_least_us"] < b["passed_us"], b'
+
 # ---- one interrupt ends one run: the kernel's count of them is that of the runs
 runs_counted() { cat b/sys/class/uio/uio0/event; }
 before=$(runs_counted)
