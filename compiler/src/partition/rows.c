@@ -206,7 +206,7 @@ static bool read_dense(const rows *r, const vtac_node *node, dense *d)
                   vtac_in_type(r->graph, node, 7) == NULL || vtac_in_type(r->graph, node, 8) == NULL))) {
         return false;
     }
-    d->w = vtac_in_constant(r->graph, node, 3);
+    *d = (dense){.w = vtac_in_constant(r->graph, node, 3)};
     const uint32_t rank = d->w == NULL ? 0 : d->w->type.rank;
     if (rank < 2 || vtac_type_elements(&d->w->type) == 0 ||
         rows_of(&d->w->type) != d->w->type.dim[rank - 2]) {
