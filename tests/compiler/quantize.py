@@ -129,6 +129,8 @@ def check_refusals():
         (["--calib", "nowhere"], "nowhere: No such file or directory"),
         (["--calib", "good.npz", "--method", "median"], "--method takes minmax, percentile, mse or entropy, not 'median'"),
         (["--per-tensor", "--per-channel"], "--per-channel or --per-tensor, not both"),
+        (["--tune-rounding"], "--tune-rounding looks at real inputs; give --calib"),
+        (["--calib", "good.npz", "--max-drop", "1"], "--max-drop is about right answers; give them with --labels"),
     )
     for words, message, *other in expected:
         done = subprocess.run([VTAC, "quantize", *(other or [model]), *words, "-o", "none.onnx"], capture_output=True, text=True)
@@ -220,6 +222,130 @@ def check_equalization(seed):
     assert noise[1] < 0.05 and noise[1] < noise[0] / 3
 
 
+# A chain of layers: kind, channels of the output, kernel, stride, pads, groups (0: depthwise), dilation, whether it has a bias. The
+# kinds: a convolution, a transposed one, and a product of matrices after the mean over each plane.
+CHAINS = (
+    ((8, 8, 4), (("conv", 60, 3, 1, 1, 1, 1, True), ("conv", 60, 3, 2, 1, 0, 1, True), ("conv", 44, 1, 1, 0, 1, 1, False),
+                 ("conv", 20, 3, 1, 1, 4, 1, True), ("transposed", 12, 4, 2, 1, 1, 1, True), ("dense", 10, 1, 1, 0, 1, 1, True))),
+    ((11, 9, 3), (("conv", 7, 5, 1, 2, 1, 1, False), ("conv", 60, 3, 1, 2, 1, 2, True), ("conv", 60, 5, 1, 2, 0, 1, False),
+                  ("transposed", 9, 3, 3, 0, 1, 1, False), ("conv", 13, 3, 2, 0, 1, 1, True), ("dense", 5, 1, 1, 0, 1, 1, False))),
+)
+
+
+def columns(x, kernel, stride, pad, dilation):
+    """[n, c, taps, places]: what each output of a convolution sees."""
+    n, c, height, width = x.shape
+    wide = numpy.zeros((n, c, height + 2 * pad, width + 2 * pad))
+    wide[:, :, pad:pad + height, pad:pad + width] = x
+    rows, cols = ((size + 2 * pad - (kernel - 1) * dilation - 1) // stride + 1 for size in (height, width))
+    taps = [wide[:, :, y * dilation:y * dilation + (rows - 1) * stride + 1:stride, z * dilation:z * dilation + (cols - 1) * stride + 1:stride]
+            for y in range(kernel) for z in range(kernel)]
+    return numpy.stack([tap.reshape(n, c, -1) for tap in taps], 2), (rows, cols)
+
+
+def compute(layer, x, w, b):
+    """A layer as its formula says, in doubles."""
+    kind, _, kernel, stride, pad, group, dilation, _ = layer
+    if kind == "dense":
+        return x @ w + b
+    if kind == "transposed":  # a convolution, its weights turned about, of inputs that stand apart
+        apart = numpy.zeros((*x.shape[:2], (x.shape[2] - 1) * stride + 1, (x.shape[3] - 1) * stride + 1))
+        apart[:, :, ::stride, ::stride] = x
+        x, w, stride, pad = apart, w[:, :, ::-1, ::-1].swapaxes(0, 1), 1, kernel - 1 - pad
+    group = group or x.shape[1]
+    seen, places = columns(x, kernel, stride, pad, dilation)
+    seen = seen.reshape(x.shape[0], group, -1, seen.shape[3])
+    sums = numpy.einsum("ngkp,gok->ngop", seen, w.reshape(group, w.shape[0] // group, -1))
+    return sums.reshape(x.shape[0], -1, *places) + b.reshape(-1, 1, 1)
+
+
+def chain_model(path, chain, random):
+    """The chain as a model, and for each layer the floats that it is made of."""
+    make, layers, constants, nodes, channels, value = onnx.helper.make_node, [], [], [], 3, "x"
+    for i, layer in enumerate(chain):
+        kind, outputs, kernel, stride, pad, group, dilation, biased = layer
+        each = 1 if group == 0 else channels // group
+        shape = {"conv": (outputs, each, kernel, kernel), "transposed": (channels, outputs, kernel, kernel), "dense": (channels, outputs)}[kind]
+        w = random.normal(0, numpy.sqrt(2 / (each * kernel * kernel)), shape).astype(numpy.float32)
+        b = random.normal(0, 0.2, outputs).astype(numpy.float32)
+        constants += [onnx.numpy_helper.from_array(a, f"{name}{i}") for name, a in (("w", w), ("b", b)) if name == "w" or biased]
+        inputs = [value, f"w{i}"] + [f"b{i}"] * biased
+        how = {"group": group or channels, "dilations": [dilation] * 2, "strides": [stride] * 2, "pads": [pad] * 4}
+        if kind == "dense":
+            nodes += [make("GlobalAveragePool", [value], ["mean"]), make("Flatten", ["mean"], ["flat"])]
+            nodes.append(make("Gemm", ["flat", *inputs[1:]], ["y"]))
+        else:
+            nodes += [make("Conv" if kind == "conv" else "ConvTranspose", inputs, [f"c{i}"], **how), make("Relu", [f"c{i}"], [f"r{i}"])]
+        layers.append((layer, w.astype(float), b.astype(float) * biased))
+        channels, value = outputs, f"r{i}"
+    return layers, nodes, constants
+
+
+def stored_layers(path):
+    """Weights and biases of the products in a quantized model, as the floats that its integers stand for."""
+    graph = onnx.load(path).graph
+    arrays = {t.name: onnx.numpy_helper.to_array(t) for t in graph.initializer}
+    makers = {name: node for node in graph.node for name in node.output}
+    found = []
+    for node in graph.node:
+        if node.op_type not in ("Conv", "ConvTranspose", "Gemm", "MatMul"):
+            continue
+        real = []
+        for name in node.input[1:3]:
+            read = makers[name]
+            axis = next((a.i for a in read.attribute if a.name == "axis"), 1)
+            values, scale = arrays[read.input[0]].astype(float), arrays[read.input[1]].astype(float)
+            shape = [-1 if k == axis % values.ndim else 1 for k in range(values.ndim)]
+            real.append(values * (scale.reshape(shape) if scale.ndim else scale))
+        if any(a.name == "transB" and a.i for a in node.attribute):
+            real[0] = real[0].T
+        found.append((real[0], real[1].ravel() if len(real) > 1 else numpy.zeros(1)))
+    return found
+
+
+def check_rounding(seed):
+    """--tune-rounding: what rounding weights and biases adds to the outputs of a layer, on the inputs that the model of floats gives
+    it, is no more than with rounding to the nearest in any layer and less in all. The reference is the layers' formulas, in numpy.
+    It would fail if weights were turned by anything else than the error of the outputs: the wrong group, tap, pad or mean."""
+    random = numpy.random.default_rng(seed)
+    (height, width, count), chain = CHAINS[seed % len(CHAINS)]
+    layers, nodes, constants = chain_model("chain.onnx", chain, random)
+    noise = random.normal(0, 1, (count, 3, height + 2, width + 2))
+    x = sum(noise[:, :, i:i + height, k:k + width] for i in range(3) for k in range(3)) / 3 + random.uniform(-1, 1, (1, 3, 1, 1))
+    numpy.save("chain.npy", x.astype(numpy.float32))
+    values = [onnx.helper.make_tensor_value_info(name, 1, dims) for name, dims in (("x", [1, 3, height, width]), ("y", [1, chain[-1][1]]))]
+    graph = onnx.helper.make_graph(nodes, "chain", values[:1], values[1:], constants)
+    onnx.save(onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 13)], ir_version=7), "chain.onnx")
+    inputs = []
+    for layer, w, b in layers:
+        x = x.mean((2, 3)) if layer[0] == "dense" else x
+        inputs.append(x)
+        x = numpy.maximum(compute(layer, x, w, b), 0)
+    for options in ([], (["--per-tensor", "--unsigned"], ["--no-bias-correction"])[seed % 2]):
+        errors = []
+        for tuned in ([], ["--tune-rounding"]):
+            told = json.loads(run("quantize", "chain.onnx", "--calib", "chain.npy", *options, *tuned, "--report", "--json", "-o", "q.onnx"))
+            stored = stored_layers("q.onnx")
+            assert len(stored) == len(layers) and told.get("tuned", 0) == (len(layers) if tuned else 0)
+            off = [compute(layer, x, sw, sb) - compute(layer, x, w, b) for (layer, w, b), x, (sw, sb) in zip(layers, inputs, stored)]
+            errors.append([float(numpy.sqrt((o ** 2).mean())) for o in off])
+        said = sum("rounding_after" in layer for layer in told["layers"])
+        left = sum((after / before) ** 2 for before, after in zip(*errors)) / len(layers)
+        text = ", ".join(f"{before:.3g} {after:.3g}" for before, after in zip(*errors))
+        print(f"seed {seed} {' '.join(options)}: errors to the nearest and tuned: {text}; {left:.3f} left, {told['rounding_left']:.3f} told")
+        assert all(after <= 1.02 * before for before, after in zip(*errors)), "a layer is worse"
+        assert sum(a * a for a in errors[1]) < 0.8 * sum(a * a for a in errors[0])
+        assert left < 0.8 and abs(told["rounding_left"] - left) < 0.1, f"{left} is left, {told['rounding_left']} is told"
+        assert said == len(layers)
+    with open("q.onnx", "rb") as file:
+        made = file.read()
+    for threads in ("1", "3"):
+        done = subprocess.run([VTAC, "quantize", "chain.onnx", "--calib", "chain.npy", *options, "--tune-rounding", "-o", "again.onnx"],
+                              capture_output=True, text=True, env={**os.environ, "VTAC_THREADS": threads})
+        with open("again.onnx", "rb") as file:
+            assert done.returncode == 0 and file.read() == made, f"{threads} threads: {done.stderr}"
+
+
 def check_report():
     """The report's layers come worst first, and what it says of the outputs is what running the model gives."""
     cases = cases_of("mlperf_kws_dscnn_fp32")
@@ -251,4 +377,6 @@ with tempfile.TemporaryDirectory() as folder:
     check_report()
     check_equalization(1)
     check_equalization(2)
+    check_rounding(1)
+    check_rounding(2)
     check_scales()

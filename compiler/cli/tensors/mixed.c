@@ -25,7 +25,10 @@ static bool read_number(const char *text, double *out)
 int cli_read_mixed(const cli_args *args, cli_mixed *out)
 {
     const char *loss = cli_value(args, "--max-loss"), *drop = cli_value(args, "--max-drop");
-    *out = (cli_mixed){.bounded = loss != NULL || drop != NULL, .max_loss = -1.0, .max_drop = -1.0};
+    *out = (cli_mixed){.bounded = loss != NULL || drop != NULL,
+                       .labelled = cli_value(args, "--labels") != NULL,
+                       .max_loss = -1.0,
+                       .max_drop = -1.0};
     if (loss != NULL && (!read_number(loss, &out->max_loss) || out->max_loss < 0.0)) {
         return cli_usage(args, "--max-loss takes decibels, as in 30, not '%s'", loss);
     }
@@ -33,10 +36,10 @@ int cli_read_mixed(const cli_args *args, cli_mixed *out)
         (!read_number(drop, &out->max_drop) || out->max_drop < 0.0 || out->max_drop > 100.0)) {
         return cli_usage(args, "--max-drop takes percent, as in 0.5, not '%s'", drop);
     }
-    if ((drop != NULL) != (cli_value(args, "--labels") != NULL)) {
-        return cli_usage(args, "--max-drop and --labels go together");
+    if (drop != NULL && !out->labelled) {
+        return cli_usage(args, "--max-drop is about right answers; give them with --labels");
     }
-    return drop != NULL && cli_value(args, "--calib") == NULL
+    return out->labelled && cli_value(args, "--calib") == NULL
                ? cli_usage(args, "labels are those of real inputs; give --calib")
                : CLI_OK;
 }

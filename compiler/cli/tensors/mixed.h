@@ -18,6 +18,7 @@
 
 typedef struct cli_mixed {
     bool bounded;                /* --max-loss or --max-drop is given */
+    bool labelled;               /* --labels is given */
     double max_loss, max_drop;   /* negative: not asked for */
     const char *const *kept;     /* float in the end: what --keep-float names, then those that were chosen */
     uint32_t kept_count, chosen; /* the last `chosen` of them */

@@ -16,10 +16,11 @@ enum { MOST_KEPT = 256 };
 
 static const cli_option options[] = {
     CLI_CALIB_OPTIONS,
-    {"--per-channel", NULL, CLI_FLAG, "a scale for each output channel of weights (default)"},
-    {"--per-tensor", NULL, CLI_FLAG, "one scale for all of a weight"},
+    {"--per-channel", NULL, CLI_FLAG, NULL},
+    {"--per-tensor", NULL, CLI_FLAG, "one scale for a weight (default: --per-channel)"},
     {"--unsigned", NULL, CLI_FLAG, "activations are uint8 instead of int8"},
     {"--equalize", NULL, CLI_FLAG, "even out weights from layer to layer first"},
+    {"--tune-rounding", NULL, CLI_FLAG, "weights go up or down as their layer's outputs need"},
     {"--no-bias-correction", NULL, CLI_FLAG, "do not correct what rounding the weights shifts"},
     {"--keep-float", "NODE", CLI_TEXT, "leave a node in float (may be repeated)"},
     CLI_MIXED_OPTIONS,
@@ -45,6 +46,11 @@ static void json_number(double value)
     }
 }
 
+static double percent(uint64_t part, uint64_t all)
+{
+    return all > 0 ? 100.0 * (double)part / (double)all : 0.0;
+}
+
 static void print_json(const cli_args *args, const char *path, const vtac_quantize_report *r,
                        const cli_mixed *mixed)
 {
@@ -57,9 +63,13 @@ static void print_json(const cli_args *args, const char *path, const vtac_quanti
     json_number(r->output_snr_db);
     cli_print(", \"output_deviation\": ");
     json_number(r->output_deviation);
-    if (mixed->max_drop >= 0.0) {
-        cli_print(", \"right\": %llu, \"right_float\": %llu", (unsigned long long)r->right,
-                  (unsigned long long)r->right_float);
+    if (mixed->labelled) {
+        cli_print(", \"right\": %llu, \"right_float\": %llu, \"accuracy\": %.6g, \"accuracy_float\": %.6g",
+                  (unsigned long long)r->right, (unsigned long long)r->right_float,
+                  percent(r->right, r->decisions), percent(r->right_float, r->decisions));
+    }
+    if (r->tuned > 0) {
+        cli_print(", \"tuned\": %u, \"rounding_left\": %.6g", r->tuned, r->rounding_left);
     }
     cli_print(", \"trials\": %u, \"kept_float\": [", mixed->trials);
     for (uint32_t i = 0; i < mixed->kept_count; i++) {
@@ -75,8 +85,15 @@ static void print_json(const cli_args *args, const char *path, const vtac_quanti
         cli_json_string(layer->value);
         cli_print(", \"snr_db\": ");
         json_number(layer->snr_db);
-        cli_print(", \"low\": %.9g, \"high\": %.9g, \"scale\": %.9g, \"zero\": %d}%s", layer->low,
-                  layer->high, (double)layer->scale, layer->zero, i + 1 == r->layer_count ? "]" : "");
+        cli_print(", \"low\": %.9g, \"high\": %.9g, \"scale\": %.9g, \"zero\": %d", layer->low, layer->high,
+                  (double)layer->scale, layer->zero);
+        if (layer->tuned) {
+            cli_print(", \"rounding_before\": ");
+            json_number(layer->rounding_before);
+            cli_print(", \"rounding_after\": ");
+            json_number(layer->rounding_after);
+        }
+        cli_print("}%s", i + 1 == r->layer_count ? "]" : "");
     }
     cli_print("}\n");
 }
@@ -90,16 +107,20 @@ static void fill_row(const void *context, uint32_t row, cli_cell *cells)
     cli_cell_print(&cells[3], "%d", layer->zero);
     cells[4].text = layer->node[0] == '\0' ? layer->value : layer->node;
     cells[5].text = layer->op;
+    if (layer->tuned) {
+        cli_cell_print(&cells[6], "%.3g -> %.3g", layer->rounding_before, layer->rounding_after);
+    }
 }
 
 static void print_text(const cli_args *args, const char *path, const vtac_quantize_report *r,
                        const cli_mixed *mixed)
 {
-    static const cli_column columns[] = {{"SNR [dB]", CLI_FIGURE}, {"range", CLI_WORD},
-                                         {"scale", CLI_WORD},      {"zero", CLI_FIGURE},
-                                         {"layer", CLI_NAME},      {"operator", CLI_NAME}};
+    static const cli_column columns[] = {
+        {"SNR [dB]", CLI_FIGURE}, {"range", CLI_WORD},    {"scale", CLI_WORD},   {"zero", CLI_FIGURE},
+        {"layer", CLI_NAME},      {"operator", CLI_NAME}, {"rounding", CLI_WORD}};
+    const size_t all = sizeof columns / sizeof columns[0];
     if (cli_flag(args, "--report")) {
-        cli_table(columns, sizeof columns / sizeof columns[0], r->layer_count, fill_row, r);
+        cli_table(columns, r->tuned > 0 ? all : all - 1, r->layer_count, fill_row, r);
     }
     cli_sentence(
         0,
@@ -107,9 +128,16 @@ static void print_text(const cli_args *args, const char *path, const vtac_quanti
         "error %.4g, output SNR %.1f dB",
         path, r->layer_count, r->samples, (unsigned long long)r->agreed, (unsigned long long)r->decisions,
         r->output_error, r->output_snr_db);
-    if (mixed->max_drop >= 0.0) {
-        cli_sentence(0, "%llu of %llu answers are right, %llu in float", (unsigned long long)r->right,
-                     (unsigned long long)r->decisions, (unsigned long long)r->right_float);
+    if (r->tuned > 0) {
+        cli_sentence(0,
+                     "rounding tuned in %u layers: what it adds to their outputs, squared, is %.1f %% less",
+                     r->tuned, 100.0 * (1.0 - r->rounding_left));
+    }
+    if (mixed->labelled) {
+        const double now = percent(r->right, r->decisions), was = percent(r->right_float, r->decisions);
+        cli_sentence(0, "%llu of %llu answers are right (%.2f %%), %llu in float (%.2f %%): %.2f points %s",
+                     (unsigned long long)r->right, (unsigned long long)r->decisions, now,
+                     (unsigned long long)r->right_float, was, fabs(was - now), now > was ? "gained" : "lost");
     }
     for (uint32_t i = mixed->kept_count - mixed->chosen; i < mixed->kept_count; i++) {
         cli_sentence(0, "kept in float: %s", mixed->kept[i]);
@@ -154,6 +182,10 @@ static int run(const cli_args *args)
     how.per_channel = !cli_flag(args, "--per-tensor");
     how.unsigned_activations = cli_flag(args, "--unsigned");
     how.equalize = cli_flag(args, "--equalize");
+    how.tune_rounding = cli_flag(args, "--tune-rounding");
+    if (how.tune_rounding && cli_value(args, "--calib") == NULL) {
+        return cli_usage(args, "--tune-rounding looks at real inputs; give --calib");
+    }
     how.correct_bias = !cli_flag(args, "--no-bias-correction");
     const char *kept[MOST_KEPT];
     size_t at = 0;

@@ -41,6 +41,7 @@ typedef struct vtac_quantize_options {
     bool unsigned_activations;     /* uint8; otherwise int8 */
     bool correct_bias;             /* take out what rounding the weights adds to the mean of each channel */
     bool equalize;                 /* even out weights from layer to layer first; for one scale per tensor */
+    bool tune_rounding;            /* weights go up or down so that the outputs of their layer are right */
     const char *const *keep_float; /* nodes that stay float, by name or by that of a result */
     uint32_t keep_count;
     const uint32_t *labels; /* the right answer of each sample's rows of the first output, in order; NULL */
@@ -70,6 +71,10 @@ typedef struct vtac_quantized_layer {
     double low, high; /* of what is representable */
     float scale;
     int32_t zero;
+    bool tuned; /* the rounding of its weights */
+    /* then: what rounding the weights adds to its outputs, root of the mean square, to the nearest and tuned
+     */
+    double rounding_before, rounding_after;
 } vtac_quantized_layer;
 
 typedef struct vtac_quantize_report {
@@ -77,7 +82,9 @@ typedef struct vtac_quantize_report {
     uint32_t layer_count;
     uint32_t samples;
     uint64_t decisions,
-        agreed; /* rows of the first output, and those whose largest element stayed where it was */
+        agreed;           /* rows of the first output, and those whose largest element stayed where it was */
+    uint32_t tuned;       /* layers whose rounding was tuned */
+    double rounding_left; /* their error, squared, in parts of that of rounding to the nearest: the mean */
     uint64_t right, right_float; /* of the labels: the model of integers, the model of floats */
     double output_error;         /* largest absolute error of any output */
     double output_deviation; /* root of the mean squared error of the outputs, in parts of what they span */

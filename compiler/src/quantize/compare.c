@@ -134,6 +134,19 @@ static const char *keep(vtac_quantize_report *report, const char *text)
     return vta_arena_string(&report->arena, text, strlen(text));
 }
 
+/* The layer's rounding before and after it was tuned, where it was. */
+static void tell_rounding(const quant_comparison *c, const vtac_node *node, vtac_quantized_layer *layer)
+{
+    for (uint32_t i = 0; i < c->product_count; i++) {
+        const quant_product *p = &c->products[i];
+        if (p->tuned && &c->quantized->nodes[p->node] == node) {
+            layer->tuned = true;
+            layer->rounding_before = sqrt(p->rounding_before);
+            layer->rounding_after = sqrt(p->rounding_after);
+        }
+    }
+}
+
 static vta_status fill(const quant_comparison *c, const power *powers, vtac_quantize_report *report,
                        vta_diag *diag)
 {
@@ -156,6 +169,7 @@ static vta_status fill(const quant_comparison *c, const power *powers, vtac_quan
                                         .low = range->low,
                                         .high = range->high};
         quant_range_params(range, c->dtype, &layer->scale, &layer->zero);
+        tell_rounding(c, node, layer);
         if (layer->node == NULL || layer->value == NULL) {
             return vta_fail(diag, VTA_NOMEM, "out of memory");
         }

@@ -6,6 +6,7 @@
 #define VTAC_QUANTIZE_COMPARE_H
 
 #include "observe.h"
+#include "weights.h"
 
 typedef struct quant_comparison {
     const quant_observer *observer; /* of the float model */
@@ -15,6 +16,8 @@ typedef struct quant_comparison {
     vtac_dtype dtype;
     const uint32_t *labels; /* NULL: none */
     uint32_t label_count;
+    const quant_product *products;
+    uint32_t product_count;
     const vtac_progress *progress;
 } quant_comparison;
 

@@ -8,7 +8,8 @@
  *     plan               what is quantized, and what has one scale together
  *     equalize           weights of neighbouring layers, where that is asked for
  *     observe            ranges from samples
- *     round products     weights and biases to what integers can say, still as floats
+ *     round products     weights and biases to what integers can say, still as floats; where that is asked
+ *                        for, to the nearest or not, as their outputs need it
  *     wrap activations   QuantizeLinear and DequantizeLinear
  *     compare            both models on the samples, for the report
  *     store products     integers and DequantizeLinear in place of the floats
@@ -35,6 +36,9 @@ enum { MADE_UP = 16, OTHERS = 4, SEED = 1 };
  * its deeper layers more than anything made up. A bit that is lost does less harm than values that are cut.
  */
 #define ROOM 2.0
+
+/* Bytes of the inputs of layers that are kept at a time to tune their rounding. */
+#define MOST_PATCHES ((uint64_t)1 << 28)
 
 typedef struct job {
     vtac_graph *graph;
@@ -80,7 +84,7 @@ static void params_of(const job *j, vtac_value_id value, float *scale, int32_t *
     quant_range_params(quant_range_of(&j->observer, value), j->dtype, scale, zero);
 }
 
-static vta_status round_products(job *j, vta_diag *diag)
+static vta_status find_products(job *j, vta_diag *diag)
 {
     const vtac_graph *g = j->graph;
     j->products = vta_arena_array(&j->arena, j->plan.node_room, sizeof *j->products);
@@ -90,21 +94,83 @@ static vta_status round_products(job *j, vta_diag *diag)
     }
     for (vtac_node_id n = 1; n < j->plan.node_room; n++) {
         uint32_t axis;
-        if (!j->plan.active[n] || !quant_is_product(g, &g->nodes[n], &axis)) {
-            continue;
+        if (j->plan.active[n] && quant_is_product(g, &g->nodes[n], &axis)) {
+            j->products[j->product_count++].node = n;
         }
-        const vtac_value_id x = g->nodes[n].inputs[0];
-        const double *means = NULL;
-        int32_t zero;
-        const uint32_t at = j->product_count++;
-        params_of(j, x, &j->x_scales[at], &zero);
-        if (j->options->correct_bias) {
-            VTA_TRY(quant_means(&j->observer, x, &means, diag));
-        }
-        VTA_TRY(quant_round_product(&j->plan, n, j->x_scales[at], j->options->per_channel, means,
-                                    &j->products[at], diag));
     }
     return VTA_OK;
+}
+
+static vta_status round_product(job *j, uint32_t at, quant_patches *patches, vta_diag *diag)
+{
+    const vtac_node_id n = j->products[at].node;
+    const vtac_value_id x = j->graph->nodes[n].inputs[0];
+    const double *means = NULL;
+    int32_t zero;
+    params_of(j, x, &j->x_scales[at], &zero);
+    if (j->options->correct_bias) {
+        VTA_TRY(quant_means(&j->observer, x, &means, diag));
+    }
+    return quant_round_product(&j->plan, n, j->x_scales[at], j->options->per_channel, means, patches,
+                               &j->products[at], diag);
+}
+
+/* Tunes as many products as have room together, from the first on; *next is the one behind them. */
+static vta_status tune_some(job *j, const vtac_samples *samples, uint32_t first, uint32_t *next,
+                            vta_arena *arena, vta_diag *diag)
+{
+    quant_patches *list = vta_arena_array(arena, j->product_count - first, sizeof *list);
+    uint64_t bytes = 0;
+    uint32_t count = 0;
+    if (list == NULL) {
+        return vta_fail(diag, VTA_NOMEM, "out of memory");
+    }
+    while (first + count < j->product_count) {
+        quant_patches_plan(&j->plan, j->products[first + count].node, samples->count, &list[count]);
+        bytes += quant_patches_bytes(&list[count]);
+        if (count > 0 && bytes > MOST_PATCHES) {
+            break;
+        }
+        count++;
+    }
+    VTA_TRY(quant_patches_collect(&j->observer, samples, list, count, j->options->progress, arena, diag));
+    for (uint32_t i = 0; i < count; i++) {
+        VTA_TRY(vtac_progress_at(j->options->progress, "tuning the rounding of",
+                                 j->graph->nodes[j->products[first + i].node].name, first + i,
+                                 j->product_count, diag));
+        VTA_TRY(round_product(j, first + i, &list[i], diag));
+    }
+    *next = first + count;
+    return VTA_OK;
+}
+
+static vta_status round_products(job *j, const vtac_samples *samples, vta_diag *diag)
+{
+    VTA_TRY(find_products(j, diag));
+    for (uint32_t at = 0; at < j->product_count;) {
+        vta_status status;
+        if (j->options->tune_rounding) {
+            vta_arena arena = {0};
+            status = tune_some(j, samples, at, &at, &arena, diag);
+            vta_arena_free(&arena);
+        } else {
+            status = round_product(j, at++, NULL, diag);
+        }
+        VTA_TRY(status);
+    }
+    return VTA_OK;
+}
+
+/* Layers count alike, whatever the size of what they compute. */
+static void sum_up_rounding(const job *j, vtac_quantize_report *report)
+{
+    double left = 0.0;
+    for (uint32_t i = 0; i < j->product_count; i++) {
+        const quant_product *p = &j->products[i];
+        report->tuned += p->tuned;
+        left += !p->tuned ? 0.0 : p->rounding_before > 0.0 ? p->rounding_after / p->rounding_before : 1.0;
+    }
+    report->rounding_left = report->tuned > 0 ? left / report->tuned : 1.0;
 }
 
 /* The scale of a group, made once. */
@@ -230,6 +296,8 @@ static vta_status compare(const job *j, const vtac_samples *samples, vtac_quanti
                                 .dtype = j->dtype,
                                 .labels = j->options->labels,
                                 .label_count = j->options->label_count,
+                                .products = j->products,
+                                .product_count = j->product_count,
                                 .progress = j->options->progress};
     return quant_compare(&c, report, diag);
 }
@@ -250,7 +318,7 @@ static vta_status convert(job *j, const vtac_samples *samples, const vtac_sample
 {
     VTA_TRY(observe(j, samples, made_up != NULL, diag));
     VTA_TRY(vtac_progress_at(j->options->progress, "rounding weights", NULL, 0, 0, diag));
-    VTA_TRY(round_products(j, diag));
+    VTA_TRY(round_products(j, samples, diag));
     if (j->product_count == 0) {
         return vta_fail(
             diag, VTA_UNSUPPORTED,
@@ -259,6 +327,7 @@ static vta_status convert(job *j, const vtac_samples *samples, const vtac_sample
     VTA_TRY(wrap_activations(j, diag));
     if (report != NULL) {
         report->made_up = made_up != NULL;
+        sum_up_rounding(j, report);
         VTA_TRY(compare(j, made_up != NULL ? made_up : samples, report, diag));
     }
     return store_products(j, diag);
@@ -269,6 +338,9 @@ static vta_status run(job *j, const vtac_samples *samples, vtac_quantize_report 
     vtac_samples own;
     vtac_samples others;
     quant_borders borders;
+    if (j->options->tune_rounding && samples == NULL) {
+        return vta_fail(diag, VTA_INVALID, "rounding is tuned on real inputs; give calibration inputs");
+    }
     VTA_TRY(quant_floats(j->graph, &borders, diag));
     VTA_TRY(
         vtac_run_passes(j->graph, &(vtac_pass_options){.level = 2, .progress = j->options->progress}, diag));

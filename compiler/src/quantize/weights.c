@@ -10,6 +10,7 @@
 
 #include "insert.h"
 #include "range.h"
+#include "rounding.h"
 
 #define MOST_BIAS ((double)(1 << 30))
 
@@ -86,11 +87,22 @@ static int32_t rounded(double value, double most)
     return (int32_t)(whole > most ? most : whole < -most ? -most : whole);
 }
 
-/* Rounds; `real` becomes what the integers stand for. What that adds to the mean of each output channel,
- * given the means of the input channels, is taken off the bias. Where a kernel hangs over the edge, its taps
- * see zeros: they are counted as if they did not, which is little where the picture is larger than it. */
-static void round_weights(quant_product *p, const float *w, float *real, const double *mean, int64_t group,
-                          double *bias)
+static void round_weights(quant_product *p, const float *w)
+{
+    const int64_t inner = inner_of(&p->type, p->axis);
+    const int64_t count = vtac_type_elements(&p->type);
+    for (int64_t i = 0; i < count; i++) {
+        const int64_t c = channel_of(p, i, inner);
+        p->weights[i] = (int8_t)rounded((double)w[i] / (double)p->scales[c], MOST_WEIGHT);
+    }
+}
+
+/* `real` becomes what the integers stand for. What rounding adds to the mean of each output channel, given
+ * the means of the input channels, is taken off the bias; `share` is the part of its taps that an output
+ * sees. Where a kernel hangs over the edge, its taps see zeros: they are counted as if they did not, which is
+ * little where the picture is larger than it. */
+static void correct(const quant_product *p, const float *w, float *real, const double *mean, int64_t group,
+                    double share, double *bias)
 {
     const int64_t inner = inner_of(&p->type, p->axis);
     const int64_t count = vtac_type_elements(&p->type);
@@ -98,14 +110,13 @@ static void round_weights(quant_product *p, const float *w, float *real, const d
     const int64_t taps = conv ? inner / p->type.dim[1] : 1;
     for (int64_t i = 0; i < count; i++) {
         const int64_t c = channel_of(p, i, inner);
-        p->weights[i] = (int8_t)rounded((double)w[i] / (double)p->scales[c], MOST_WEIGHT);
         real[i] = (float)p->weights[i] * p->scales[c];
         if (mean != NULL) {
             const int64_t per_group = p->channels / group;
             const int64_t input = conv           ? c / per_group * p->type.dim[1] + i / taps % p->type.dim[1]
                                   : p->axis == 0 ? i % inner
                                                  : i / (p->channels * inner);
-            bias[c] -= ((double)real[i] - (double)w[i]) * mean[input];
+            bias[c] -= ((double)real[i] - (double)w[i]) * mean[input] * share;
         }
     }
 }
@@ -152,7 +163,7 @@ static vta_status check_finite(const vtac_graph *g, const vtac_node *node, vta_d
 }
 
 vta_status quant_round_product(const quant_plan *plan, vtac_node_id id, float x_scale, bool per_channel,
-                               const double *mean, quant_product *p, vta_diag *diag)
+                               const double *mean, quant_patches *patches, quant_product *p, vta_diag *diag)
 {
     vtac_graph *g = plan->graph;
     const vtac_node *node = &g->nodes[id];
@@ -172,7 +183,12 @@ vta_status quant_round_product(const quant_plan *plan, vtac_node_id id, float x_
         return vta_fail(diag, VTA_NOMEM, "out of memory");
     }
     choose_scales(p, w->data, bias, x_scale);
-    round_weights(p, w->data, real, usable ? mean : NULL, vtac_attr_int(node, "group", 1), bias);
+    mean = usable ? mean : NULL;
+    round_weights(p, w->data);
+    if (patches != NULL && patches->count > 0) {
+        VTA_TRY(quant_tune_rounding(p, w->data, mean, patches, diag));
+    }
+    correct(p, w->data, real, mean, vtac_attr_int(node, "group", 1), quant_tap_share(g, node), bias);
     const bool has_bias = usable && (vtac_in_type(g, node, 2) != NULL || mean != NULL);
     const vtac_tensor tensor = {.type = w->type, .data = real, .bytes = w->bytes};
     vtac_value_id value;

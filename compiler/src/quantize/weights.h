@@ -5,7 +5,7 @@
 #ifndef VTAC_QUANTIZE_WEIGHTS_H
 #define VTAC_QUANTIZE_WEIGHTS_H
 
-#include "plan.h"
+#include "patches.h"
 #include "vtac/quantize.h"
 
 typedef struct quant_product {
@@ -18,13 +18,16 @@ typedef struct quant_product {
     float *scales;    /* one for each channel, equal ones where one is for all */
     bool per_channel;
     vtac_type bias_type;
-    int32_t *bias; /* integers; NULL: none, or it stays float */
+    int32_t *bias;                          /* integers; NULL: none, or it stays float */
+    bool tuned;                             /* which weights go up and which down follows from the outputs */
+    double rounding_before, rounding_after; /* then: what rounding the weights adds to an output, squared */
 } quant_product;
 
 /* Rounds the weights and the bias of a product: it keeps floats, but those that the integers stand for.
- * `mean` is that of each input channel, to correct the bias with; NULL: it is not corrected. */
+ * `mean` is that of each input channel, to correct the bias with; NULL: it is not corrected. `patches`
+ * (NULL: none) tune the rounding, and are changed by that. */
 vta_status quant_round_product(const quant_plan *plan, vtac_node_id id, float x_scale, bool per_channel,
-                               const double *mean, quant_product *p, vta_diag *diag);
+                               const double *mean, quant_patches *patches, quant_product *p, vta_diag *diag);
 
 /* Puts the integers and DequantizeLinear in their place. */
 vta_status quant_store_product(const quant_plan *plan, const quant_product *product, float x_scale,
