@@ -335,7 +335,8 @@ def check_rounding(seed):
         print(f"seed {seed} {' '.join(options)}: errors to the nearest and tuned: {text}; {left:.3f} left, {told['rounding_left']:.3f} told")
         assert all(after <= 1.02 * before for before, after in zip(*errors)), "a layer is worse"
         assert sum(a * a for a in errors[1]) < 0.8 * sum(a * a for a in errors[0])
-        assert left < 0.8 and abs(told["rounding_left"] - left) < 0.1, f"{left} is left, {told['rounding_left']} is told"
+        close = (0.01, 0.1)[seed % 2]  # the columns of an even seed are few enough for the tool to look at all of them
+        assert left < 0.8 and abs(told["rounding_left"] - left) < close, f"{left} is left, {told['rounding_left']} is told"
         assert said == len(layers)
     with open("q.onnx", "rb") as file:
         made = file.read()
