@@ -38,6 +38,6 @@ vta_status quant_patches_collect(const quant_observer *observer, const vtac_samp
                                  vta_arena *arena, vta_diag *diag);
 
 /* The part of its taps that an output of a product sees. */
-double quant_tap_share(const vtac_graph *graph, const vtac_node *product);
+double quant_tap_share(const vtac_graph *graph, const vtac_node *node);
 
 #endif

@@ -53,10 +53,16 @@ typedef struct job {
     vtac_value_id *real; /* by place in the observer: what stands for it now */
 } job;
 
-static vta_status check_samples(const vtac_graph *g, const vtac_samples *samples, vta_diag *diag)
+static vta_status check_samples(const job *j, const vtac_samples *samples, vta_diag *diag)
 {
+    const vtac_graph *g = j->graph;
     char is[128];
     char should[128];
+    if (samples == NULL) { /* they will be made up */
+        return j->options->tune_rounding
+                   ? vta_fail(diag, VTA_INVALID, "rounding is tuned on real inputs; give calibration inputs")
+                   : VTA_OK;
+    }
     if (samples->count == 0) {
         return vta_fail(diag, VTA_INVALID, "there are no calibration samples; give at least one");
     }
@@ -111,7 +117,7 @@ static vta_status round_product(job *j, uint32_t at, quant_patches *patches, vta
     if (j->options->correct_bias) {
         VTA_TRY(quant_means(&j->observer, x, &means, diag));
     }
-    return quant_round_product(&j->plan, n, j->x_scales[at], j->options->per_channel, means, patches,
+    return quant_round_product(&j->plan, j->x_scales[at], j->options->per_channel, means, patches,
                                &j->products[at], diag);
 }
 
@@ -338,14 +344,11 @@ static vta_status run(job *j, const vtac_samples *samples, vtac_quantize_report 
     vtac_samples own;
     vtac_samples others;
     quant_borders borders;
-    if (j->options->tune_rounding && samples == NULL) {
-        return vta_fail(diag, VTA_INVALID, "rounding is tuned on real inputs; give calibration inputs");
-    }
     VTA_TRY(quant_floats(j->graph, &borders, diag));
     VTA_TRY(
         vtac_run_passes(j->graph, &(vtac_pass_options){.level = 2, .progress = j->options->progress}, diag));
     VTA_TRY(quant_join_biases(j->graph, diag));
-    VTA_TRY(samples != NULL ? check_samples(j->graph, samples, diag) : VTA_OK);
+    VTA_TRY(check_samples(j, samples, diag));
     VTA_TRY(make_plan(j, diag));
     VTA_TRY(open_floats(j, samples == NULL, diag));
     VTA_TRY(samples == NULL ? make_up(j, &own, &others, diag) : VTA_OK);

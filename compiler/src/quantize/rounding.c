@@ -73,7 +73,10 @@ static int8_t other_of(const channel *c, int64_t k)
     const int8_t is = c->chosen[k];
     const double d = (double)is - c->exact[k];
     const int other = d > 0.0 ? is - 1 : d < 0.0 ? is + 1 : is;
-    return fabs((double)other - c->exact[k]) < 1.0 && abs(other) <= MOST_WEIGHT ? (int8_t)other : is;
+    if (!(fabs((double)other - c->exact[k]) < 1.0) || abs(other) > MOST_WEIGHT) {
+        return is;
+    }
+    return (int8_t)other;
 }
 
 static bool turn_one(const channel *c, int64_t k)

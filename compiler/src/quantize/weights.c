@@ -162,9 +162,10 @@ static vta_status check_finite(const vtac_graph *g, const vtac_node *node, vta_d
     return VTA_OK;
 }
 
-vta_status quant_round_product(const quant_plan *plan, vtac_node_id id, float x_scale, bool per_channel,
-                               const double *mean, quant_patches *patches, quant_product *p, vta_diag *diag)
+vta_status quant_round_product(const quant_plan *plan, float x_scale, bool per_channel, const double *mean,
+                               quant_patches *patches, quant_product *p, vta_diag *diag)
 {
+    const vtac_node_id id = p->node;
     vtac_graph *g = plan->graph;
     const vtac_node *node = &g->nodes[id];
     const vtac_tensor *w = vtac_in_constant(g, node, 1);

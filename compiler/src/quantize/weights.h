@@ -23,11 +23,11 @@ typedef struct quant_product {
     double rounding_before, rounding_after; /* then: what rounding the weights adds to an output, squared */
 } quant_product;
 
-/* Rounds the weights and the bias of a product: it keeps floats, but those that the integers stand for.
+/* Rounds the weights and the bias of p->node: it keeps floats, but those that the integers stand for.
  * `mean` is that of each input channel, to correct the bias with; NULL: it is not corrected. `patches`
  * (NULL: none) tune the rounding, and are changed by that. */
-vta_status quant_round_product(const quant_plan *plan, vtac_node_id id, float x_scale, bool per_channel,
-                               const double *mean, quant_patches *patches, quant_product *p, vta_diag *diag);
+vta_status quant_round_product(const quant_plan *plan, float x_scale, bool per_channel, const double *mean,
+                               quant_patches *patches, quant_product *p, vta_diag *diag);
 
 /* Puts the integers and DequantizeLinear in their place. */
 vta_status quant_store_product(const quant_plan *plan, const quant_product *product, float x_scale,
