@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "cli.h"
+#include "picture.h"
 #include "vta/str.h"
 
 enum { MOST_VERBS = 64 };
@@ -37,6 +38,7 @@ static int run_verb(const cli_verb *verb, int argc, char **argv)
     cli_args args;
     int status = cli_parse(verb, argc, argv, &args);
     if (status == CLI_OK) {
+        cli_picture_serve();
         status = verb->run(&args);
     }
     cli_args_free(&args);

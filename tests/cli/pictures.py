@@ -183,7 +183,7 @@ refused(1, 'none.png', 'run', 'nchw.so', '--input', 'none.png')
 whole = open('a.png', 'rb').read()
 for length in (0, 7, 8, 20, 40, len(whole) - 20, len(whole) - 5):
     open('cut.png', 'wb').write(whole[:length])
-    refused(1, 'cut.png: it is ' + ('neither a PNG nor a JPEG' if length < 8 else 'a damaged PNG'), 'run', 'nchw.so', '--input', 'cut.png')
+    refused(1, 'cut.png: it is ' + ('no PNG, JPEG, BMP or PNM' if length < 8 else 'a damaged PNG'), 'run', 'nchw.so', '--input', 'cut.png')
 for _ in range(40):
     broken = bytearray(whole)
     broken[draw.randrange(8, len(whole))] ^= 1 << draw.randrange(8)

@@ -7,14 +7,16 @@
 # usage: flow_texts.py VTAC   (exit status 77: python3-onnx is not there)
 import os
 import re
+import struct
 import subprocess
 import sys
+import zlib
 
 import onnx_cases
 from onnx_cases import Suite, helper, numpy, numpy_helper, TensorProto, write_model
 
 STRING, FLOAT, INT, BOOL = TensorProto.STRING, TensorProto.FLOAT, TensorProto.INT64, TensorProto.BOOL
-KINDS = {"O": STRING, "f": FLOAT, "i": INT, "b": BOOL}
+KINDS = {"u": TensorProto.UINT8, "O": STRING, "f": FLOAT, "i": INT, "b": BOOL}
 ML = "ai.onnx.ml"
 WORDS = ["", "a", "Bär", "monday", "Monday", "MONDAY", "tuesday", "x y  z", " lead", "trail ", "Ωmega", "ЖУК", "жук", "1.5", "a,b,,c", ",",
          "a" * 40, "ß", "日本"]
@@ -242,6 +244,106 @@ def add_sequences(suite):
     suite.one("SequenceMap", lambda r: [("x", several(r, texts))], lambda x: [e + e for e in x], body=twice)
 
 
+# ---- pictures, as the bytes of a file
+
+
+def png(pixels):
+    def chunk(kind, data):
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+    rows = b"".join(b"\0" + row.tobytes() for row in pixels)
+    header = struct.pack(">IIBBBBB", pixels.shape[1], pixels.shape[0], 8, 2, 0, 0, 0)
+    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b"")
+
+
+def bmp(pixels, bits=24, down=False):
+    """24 or 32 bits a pixel; 8: a palette of all its pixels."""
+    height, width, _ = pixels.shape
+    blue = pixels[..., ::-1]
+    palette = b""
+    if bits == 8:
+        colours, places = numpy.unique(blue.reshape(-1, 3), axis=0, return_inverse=True)
+        palette = b"".join(c.tobytes() + b"\0" for c in colours)
+        blue = places.reshape(height, width, 1).astype(numpy.uint8)
+    if bits == 32:
+        blue = numpy.concatenate([blue, numpy.full((height, width, 1), 9, numpy.uint8)], axis=2)
+    rows = [row.tobytes() + b"\0" * (-len(row.tobytes()) % 4) for row in (blue if down else blue[::-1])]
+    begin = 54 + len(palette)
+    return (b"BM" + struct.pack("<IIIIiiHHIIIIII", begin + sum(map(len, rows)), 0, begin, 40, width, -height if down else height, 1, bits, 0, 0,
+                                0, 0, len(palette) // 4, 0) + palette + b"".join(rows))
+
+
+def pnm(pixels, kind):
+    """P1 to P6; P1 and P4 take black and white pixels alone."""
+    height, width, _ = pixels.shape
+    samples = pixels if kind in (3, 6) else pixels[..., 0]
+    head = "P%d # a comment\n%d %d\n" % (kind, width, height) + ("" if kind in (1, 4) else "255\n")
+    if kind == 4:
+        return head.encode() + numpy.packbits(samples == 0, axis=1).tobytes()
+    if kind > 3:
+        return head.encode() + samples.tobytes()
+    return (head + " ".join(str(int(v == 0) if kind == 1 else int(v)) for v in samples.flatten())).encode()
+
+
+def jpeg(pixels):
+    """Grey, each block of 8 x 8 of one value: one coefficient, whose quantum is 8, so that nothing is lost."""
+    height, width, _ = pixels.shape
+    blocks = pixels[::8, ::8, 0].astype(int).flatten() - 128
+    def segment(mark, data):
+        return b"\xff" + bytes([mark]) + struct.pack(">H", len(data) + 2) + data
+    bits, last = "", 0
+    for value in blocks:
+        step, last = int(value) - last, int(value)
+        size = abs(step).bit_length()
+        bits += format(size, "04b") + (format(step if step > 0 else step + (1 << size) - 1, "0%db" % size) if size else "") + "0"
+    bits += "1" * (-len(bits) % 8)
+    data = bytes(int(bits[i:i + 8], 2) for i in range(0, len(bits), 8)).replace(b"\xff", b"\xff\0")
+    return (b"\xff\xd8" + segment(0xdb, b"\0" + bytes([8] * 64)) + segment(0xc0, struct.pack(">BHHBBBB", 8, height, width, 1, 1, 0x11, 0)) +
+            segment(0xc4, b"\0" + bytes([0, 0, 0, 12] + [0] * 12) + bytes(range(12))) +
+            segment(0xc4, b"\x10" + bytes([1] + [0] * 15) + b"\0") + segment(0xda, b"\1\1\0\0\x3f\0") + data + b"\xff\xd9")
+
+
+# What a picture of these pixels is once it was read, and the function that writes it.
+PICTURES = [(lambda p: p, png), (lambda p: p, bmp), (lambda p: p, lambda p: bmp(p, 32, True)), (lambda p: p, lambda p: bmp(p, 8)),
+            (lambda p: p, lambda p: pnm(p, 6)), (lambda p: p, lambda p: pnm(p, 3)), (lambda p: p[..., :1].repeat(3, 2), lambda p: pnm(p, 5)),
+            (lambda p: p[..., :1].repeat(3, 2), lambda p: pnm(p, 2)), (lambda p: (p[..., :1] > 99).repeat(3, 2) * numpy.uint8(255), lambda p: pnm(p, 1)),
+            (lambda p: (p[..., :1] > 99).repeat(3, 2) * numpy.uint8(255), lambda p: pnm(p, 4)),
+            (lambda p: p[..., :1].repeat(3, 2).repeat(8, 0).repeat(8, 1), jpeg)]
+
+
+def add_pictures(suite):
+    def grey(p):
+        return ((p[..., 0] * 19595.0 + p[..., 1] * 38470.0 + p[..., 2] * 7471.0 + 32768) // 65536).astype(numpy.uint8)[..., None]
+    seen = {}
+    for i, (shown, write) in enumerate(PICTURES):
+        for order, change in (("RGB", lambda p: p), ("BGR", lambda p: p[..., ::-1]), ("Grayscale", grey)):
+            def make(random, shown=shown, write=write):
+                pixels = shown(random.integers(256, size=(random.integers(1, 6), random.integers(1, 20), 3)).astype(numpy.uint8))
+                file = numpy.frombuffer(write(pixels).ljust(2048, b"\0"), numpy.uint8)  # of one size for both sets of data
+                seen[file.tobytes()] = pixels
+                return [("x", file)]
+            suite.one("ImageDecoder", make, lambda x, change=change: change(seen[x.tobytes()]),
+                      **({} if order == "RGB" and i % 2 else dict(pixel_format=order)))
+
+
+def no_reader(vtac, folder):
+    """A program that has set no reader ends with a line that says so; bytes that are no picture, too."""
+    place = os.path.join(folder, "unread")
+    x = numpy.frombuffer(b"P6 1 1 255 abc", numpy.uint8)
+    write_model(place, model_of("ImageDecoder", {}, 20, "")([("x", x)], [("y", numpy.zeros((1, 1, 3), numpy.uint8))]))
+    subprocess.run([vtac, "compile", "model.onnx", "-o", "m.so"], cwd=place, check=True)
+    failed = 0
+    for program, data, want in ((["run", "m.so"], x.tobytes(), None), (["run", "m.so"], b"GIF89a        ", "no PNG, JPEG, BMP or PNM"),
+                                ([os.path.join(os.path.dirname(vtac), "vta-run"), "m.so"], x.tobytes(), "this program has set no reader")):
+        numpy.save(os.path.join(place, "x.npy"), numpy.frombuffer(data, numpy.uint8))
+        words = program if want and "reader" in want else [vtac] + program
+        run = subprocess.run(words + ["--input", "x.npy"], cwd=place, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False)
+        right = run.returncode == 0 if want is None else run.returncode == 1 and want in run.stderr and run.stderr.count("\n") == 1
+        if not right:
+            print("expected '%s', got: %d %s" % (want, run.returncode, run.stderr))
+            failed = 1
+    return failed
+
+
 def refusals(vtac, folder):
     """One line each, with what was expected."""
     failed = 0
@@ -271,7 +373,9 @@ def main():
     add_casts(suite)
     add_classic(suite)
     add_sequences(suite)
-    return suite.run(sys.argv[1]) | refusals(sys.argv[1], suite.folder.name)
+    add_pictures(suite)
+    vtac = os.path.abspath(sys.argv[1])
+    return suite.run(vtac) | refusals(vtac, suite.folder.name) | no_reader(vtac, suite.folder.name)
 
 
 sys.exit(main())

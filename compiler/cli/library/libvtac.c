@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "cli.h"
+#include "picture.h"
 #include "temporary.h"
 #include "vta/vec.h"
 #include "vtac.h"
@@ -115,6 +116,7 @@ static int run_words(const cli_verb *verb, const word_list *words)
 {
     cli_args args;
     int status = cli_parse(verb, (int)words->items.count, (char **)words->items.items, &args);
+    cli_picture_serve();
     status = status == CLI_OK ? verb->run(&args) : status;
     cli_args_free(&args);
     return status;

@@ -21,8 +21,13 @@ enum { CHANNELS = 3, WHITE = 255, MOST_PIXELS = 1 << 27 };
 bool cli_is_picture(const char *path)
 {
     const char *dot = strrchr(path, '.');
-    return dot != NULL &&
-           (strcasecmp(dot, ".png") == 0 || strcasecmp(dot, ".jpg") == 0 || strcasecmp(dot, ".jpeg") == 0);
+    static const char *const kinds[] = {".png", ".jpg", ".jpeg", ".bmp", ".ppm", ".pgm", ".pbm", ".pnm"};
+    for (size_t i = 0; dot != NULL && i < sizeof kinds / sizeof kinds[0]; i++) {
+        if (strcasecmp(dot, kinds[i]) == 0) {
+            return true;
+        }
+    }
+    return false;
 }
 
 vta_status cli_picture_alloc(uint32_t width, uint32_t height, cli_picture *out, vta_diag *diag)
@@ -42,28 +47,55 @@ void cli_picture_free(cli_picture *picture)
     *picture = (cli_picture){0};
 }
 
-vta_status cli_picture_read(const char *path, cli_picture *out, vta_diag *diag)
+vta_status cli_picture_parse(const uint8_t *bytes, size_t size, cli_picture *out, vta_diag *diag)
 {
     static const uint8_t png[] = {0x89, 'P', 'N', 'G', '\r', '\n', 0x1a, '\n'};
     static const uint8_t jpeg[] = {0xff, 0xd8, 0xff};
-    uint8_t *bytes;
-    size_t size;
-    *out = (cli_picture){0};
-    VTA_TRY(vta_file_read(path, most_bytes, &bytes, &size, diag));
     vta_status status;
+    *out = (cli_picture){0};
     if (size >= sizeof png && memcmp(bytes, png, sizeof png) == 0) {
         status = cli_png_parse(bytes, size, out, diag);
     } else if (size >= sizeof jpeg && memcmp(bytes, jpeg, sizeof jpeg) == 0) {
         status = cli_jpeg_parse(bytes, size, out, diag);
+    } else if (size >= 2 && bytes[0] == 'B' && bytes[1] == 'M') {
+        status = cli_bmp_parse(bytes, size, out, diag);
+    } else if (size >= 2 && bytes[0] == 'P' && bytes[1] >= '1' && bytes[1] <= '6') {
+        status = cli_pnm_parse(bytes, size, out, diag);
     } else {
-        status = vta_fail(diag, VTA_SYNTAX, "it is neither a PNG nor a JPEG picture");
+        status = vta_fail(diag, VTA_SYNTAX, "it is no PNG, JPEG, BMP or PNM picture");
     }
-    free(bytes);
     if (status != VTA_OK) {
         cli_picture_free(out);
-        (void)vta_context(diag, "%s", path);
     }
     return status;
+}
+
+vta_status cli_picture_read(const char *path, cli_picture *out, vta_diag *diag)
+{
+    uint8_t *bytes;
+    size_t size;
+    *out = (cli_picture){0};
+    VTA_TRY(vta_file_read(path, most_bytes, &bytes, &size, diag));
+    const vta_status status = cli_picture_parse(bytes, size, out, diag);
+    free(bytes);
+    return status == VTA_OK ? VTA_OK : vta_context(diag, "%s", path);
+}
+
+static vta_status read_picture(void *context, const uint8_t *bytes, size_t size, uint32_t *width,
+                               uint32_t *height, uint8_t **rgb, vta_diag *diag)
+{
+    cli_picture picture;
+    (void)context;
+    VTA_TRY(cli_picture_parse(bytes, size, &picture, diag));
+    *width = picture.width;
+    *height = picture.height;
+    *rgb = picture.rgb;
+    return VTA_OK;
+}
+
+void cli_picture_serve(void)
+{
+    vta_model_read_pictures(read_picture, NULL);
 }
 
 /* ---- PNG: the library calls back for bytes, and jumps out with what is wrong */

@@ -18,8 +18,13 @@ typedef struct cli_picture {
 /* Whether the file's name is one of a picture. */
 bool cli_is_picture(const char *path);
 
-/* PNG or JPEG, by its first bytes: any depth, palette, grey, or with alpha (over white). */
+/* PNG, JPEG, BMP or PNM, by its first bytes: any depth, palette, grey, or with alpha (over white). */
 vta_status cli_picture_read(const char *path, cli_picture *out, vta_diag *diag);
+vta_status cli_picture_parse(const uint8_t *bytes, size_t size, cli_picture *out, vta_diag *diag);
+
+/* Models that read pictures themselves have these readers in this process. */
+void cli_picture_serve(void);
+
 void cli_picture_free(cli_picture *picture);
 
 /* Space for a picture of this size, which must be one that a program can hold. */
@@ -27,6 +32,9 @@ vta_status cli_picture_alloc(uint32_t width, uint32_t height, cli_picture *out, 
 
 vta_status cli_png_parse(const uint8_t *bytes, size_t size, cli_picture *out, vta_diag *diag);
 vta_status cli_jpeg_parse(const uint8_t *bytes, size_t size, cli_picture *out, vta_diag *diag);
+
+vta_status cli_bmp_parse(const uint8_t *bytes, size_t size, cli_picture *out, vta_diag *diag);
+vta_status cli_pnm_parse(const uint8_t *bytes, size_t size, cli_picture *out, vta_diag *diag);
 
 /* How the picture is to be turned, 1 (not at all) to 8, by a JPEG marker with Exif data in it; 1 where it is
  * no such marker, or damaged. */

@@ -199,6 +199,7 @@ static const vtac_flow_only only[] = {
     {"StringConcat", 20, ""},
     {"StringSplit", 20, ""},
     {"RegexFullMatch", 20, "RE2's syntax without flags, names and classes of Unicode; on bytes"},
+    {"ImageDecoder", 20, "PNG, JPEG, BMP, PNM; by the reader that the program sets (vta/model.h)"},
 };
 
 vtac_flow_only vtac_flow_only_get(uint32_t i)

@@ -205,6 +205,15 @@ const struct vta_artifact_region *vta_model_region(const vta_model *model, uint3
 vta_status vta_model_profile(vta_model *model, const vta_step_profile **steps, uint32_t *count,
                              vta_diag *diag);
 
+/* Reads a picture that is among a model's inputs as the bytes of a file (ONNX's ImageDecoder): rows of red,
+ * green and blue bytes, from malloc, which the model frees. What fails is said in `diag`. */
+typedef vta_status vta_picture_reader(void *context, const uint8_t *bytes, size_t size, uint32_t *width,
+                                      uint32_t *height, uint8_t **rgb, vta_diag *diag);
+
+/* Who reads them in this process, from now on; NULL, as at first: nobody, and such a model ends with a line
+ * that says so. The runtime has no reader of its own. To be set before models run. */
+void vta_model_read_pictures(vta_picture_reader *reader, void *context);
+
 size_t vta_model_workspace_bytes(const vta_model *model);
 
 /* Of the host kernels; 0 where they run on another machine. */
