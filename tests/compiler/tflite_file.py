@@ -6,7 +6,7 @@ import struct
 
 import numpy
 
-TYPES = {"float32": 0, "float16": 1, "int32": 2, "uint8": 3, "int64": 4, "bool": 6, "int16": 7, "int8": 9, "float64": 10, "resource": 13}
+TYPES = {"float32": 0, "float16": 1, "int32": 2, "uint8": 3, "int64": 4, "bool": 6, "int16": 7, "int8": 9, "float64": 10, "complex64": 8, "resource": 13}
 NAMES = {v: k for k, v in TYPES.items()}
 
 

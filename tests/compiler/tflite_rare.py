@@ -326,6 +326,115 @@ def found(b):
     b.check_many("what is found", m, [x], [[b.random.integers(0, 12, 6).astype("int32")] for _ in range(3)], [y, hits, rows, sums], reference)
 
 
+def same_bits(b, kind, other):
+    """Bits as numbers of another type, of a matrix and of one number."""
+    engine, b.engine = b.engine, None  # younger than the library
+    for shape in ((3, 5), (), (1, 4, 2, 3)):
+        m = Model()
+        x, y = m.tensor(kind, shape), m.tensor(other, shape)
+        m.op(159, [x], [y], {}, 123)
+
+        def draw():
+            values = numpy.array(b.numbers("float32", shape), F32)
+            return values if kind == "float32" else values.astype(other).view(kind)
+        b.check("bits of %s as %s" % (kind, other), m, x, [draw() for _ in range(2)], y, lambda v: v.view(other))
+    b.engine = engine
+
+
+# ---- random numbers: Philox 4x32-10, whose counter and key are the seeds
+
+def philox(seed, more, count):
+    """Rows of four words."""
+    key, counter = [seed & 0xffffffff, seed >> 32], [0, 0, more & 0xffffffff, more >> 32]
+    rows = []
+    for i in range((count + 3) // 4):
+        w, k = [(counter[0] + i) & 0xffffffff] + counter[1:], list(key)
+        for _ in range(10):
+            first, second = w[0] * 0xD2511F53, w[2] * 0xCD9E8D57
+            w = [second >> 32 ^ w[1] ^ k[0], second & 0xffffffff, first >> 32 ^ w[3] ^ k[1], first & 0xffffffff]
+            k = [(k[0] + 0x9E3779B9) & 0xffffffff, (k[1] + 0xBB67AE85) & 0xffffffff]
+        rows.append(w)
+    return numpy.array(rows, numpy.uint64).reshape(-1, 4)
+
+
+def drawn(b, code, shape, seeds):
+    """Their sum with an input, since a model has one."""
+    m = Model()
+    x, r, y = m.tensor("float32", shape), m.tensor("float32", shape), m.tensor("float32", shape)
+    m.op(code, [constant(m, shape)], [r], {0: ("q", seeds[0]), 1: ("q", seeds[1])}, 114)
+    m.op(0, [x, r], [y], {}, 11)
+    count = int(numpy.prod(shape))
+    even = (philox(*seeds, count) % (1 << 23)).astype(float) / 2 ** 23
+    if code == 146:
+        radius = numpy.sqrt(-2 * numpy.log(numpy.maximum(even[:, ::2], 1e-7)))
+        angle = 2 * numpy.pi * even[:, 1::2]
+        even = numpy.stack([numpy.sin(angle) * radius, numpy.cos(angle) * radius], 2)
+    numbers = even.flatten()[:count].reshape(shape)
+    engine = b.engine
+    b.engine = engine if max(seeds) < 2 ** 31 else None  # TensorFlow Lite 2.9 has 32 bits of a seed, later ones all
+    b.check("random numbers %d %s" % (code, shape), m, x, [b.numbers("float32", shape) for _ in range(2)], y, lambda v: (v + numbers).astype(F32))
+    b.engine = engine
+
+
+def multinomial(b, batch, classes, samples, kind, seeds):
+    m = Model()
+    x, y = m.tensor("float32", (batch, classes)), m.tensor(kind, (batch, samples))
+    m.op(149, [x, constant(m, samples)], [y], {0: ("q", seeds[0]), 1: ("q", seeds[1])}, 114)
+
+    def reference(v):
+        words = philox(*seeds, 2 * batch * samples).reshape(-1, 2)
+        places = ((words[:, 0] % (1 << 20)).astype(float) * 2 ** 32 + words[:, 1]) / 2 ** 52
+        v = v.astype(float)
+        weights = numpy.where(numpy.isfinite(v), numpy.exp(v - numpy.where(numpy.isfinite(v), v, -numpy.inf).max(1, keepdims=True)), 0)
+        sums = weights.cumsum(1)
+        return numpy.array([[numpy.searchsorted(sums[i], places[i * samples + k] * sums[i, -1], "right") for k in range(samples)]
+                            for i in range(batch)], kind)
+    given = [b.numbers("float32", (batch, classes)) * 3 for _ in range(2)]
+    if classes > 2:
+        given[1][0, 1] = -numpy.inf
+    b.check("%d samples of %d classes" % (samples, classes), m, x, given, y, reference)
+
+
+# ---- windows
+
+def windows(b, kind, function, shape, size, stride, apart):
+    f = (None, numpy.add, numpy.multiply, numpy.minimum, numpy.maximum, numpy.logical_and, numpy.logical_or)[function]
+    start = b.random.integers(-3, 4)
+    out = [(n - (s - 1) * d - 1) // t + 1 for n, s, t, d in zip(shape, size, stride, apart)]
+    m = Model()
+    x, y = m.tensor(kind, shape), m.tensor(kind, out)
+    m.op(205, [x, constant(m, start, kind)] + [constant(m, v, "int64") for v in (size, stride, apart)], [y])
+    m.ops[-1].update({11: ("B", 20), 12: {0: ("i", function)}})  # BuiltinOptions2
+
+    def reference(v):
+        y = numpy.empty(out, kind)
+        for at in numpy.ndindex(*out):
+            total = numpy.array(start, kind)
+            for k in numpy.ndindex(*size):
+                total = f(total, v[tuple(i * t + j * d for i, t, j, d in zip(at, stride, k, apart))]).astype(kind)
+            y[at] = total
+        return y
+    engine, b.engine = b.engine, None  # younger than the library
+    draw = lambda: (b.random.integers(-3, 4, shape) if kind != "float32" else b.numbers(kind, shape)).astype(kind)
+    b.check("windows %d of %s %s" % (function, kind, shape), m, x, [draw() for _ in range(2)], y, reference)
+    b.engine = engine
+
+
+def dilate(b, kind, shape, apart):
+    out = [(n - 1) * d + 1 for n, d in zip(shape, apart)]
+    m = Model()
+    x, y = m.tensor(kind, shape), m.tensor(kind, out)
+    m.op(203, [x, constant(m, apart), constant(m, 7, kind)], [y])
+
+    def reference(v):
+        y = numpy.full(out, 7, kind)
+        y[tuple(slice(None, None, d) for d in apart)] = v
+        return y
+    engine, b.engine = b.engine, None
+    b.check("dilated %s %s" % (kind, shape), m, x, [(b.numbers("float32", shape) * 9).astype(kind) for _ in range(2)], y, reference)
+    b.engine = engine
+
+
 def main():
     seed = int.from_bytes(os.environ.get("VTAC_SEED", "7").encode()[-4:], "little")
     print("seed %d" % seed)
@@ -362,6 +471,21 @@ def main():
         segments(b, "float32", (5, 3), (5,), 4)
         segments(b, "int32", (2, 3, 2), (2, 3), 7)
         found(b)
+        same_bits(b, "float32", "int32")
+        same_bits(b, "int32", "float32")
+        same_bits(b, "int16", "float16")
+        for seeds in ((7, 0), (2 ** 40 + 3, 2 ** 35 + 9)):
+            drawn(b, 148, (3, 5), seeds)
+            drawn(b, 146, (1, 2, 3, 3), seeds)
+        multinomial(b, 3, 6, 5, "int64", (5, 11))
+        multinomial(b, 1, 1, 4, "int32", (0, 2))
+        for kind, function in (("float32", 1), ("int32", 2), ("int8", 3), ("uint8", 4), ("int32", 5), ("int16", 6), ("int64", 1)):
+            windows(b, kind, function, (6, 7), (2, 3), (2, 1), (1, 2))
+        windows(b, "float32", 4, (1, 8, 9, 3), (1, 3, 3, 1), (1, 2, 2, 1), (1, 1, 1, 1))
+        windows(b, "float32", 1, (5,), (5,), (1,), (1,))
+        dilate(b, "float32", (2, 3), (2, 3))
+        dilate(b, "int8", (1, 3, 2, 4), (5, 2, 3, 1))
+        dilate(b, "int32", (4,), (1,))
         print("%d models, %d results judged by TensorFlow Lite" % (b.count, b.judged))
 
 

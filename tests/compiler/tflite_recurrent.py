@@ -323,6 +323,64 @@ def both_ways_lstm(b, kind, merged, projected, time_major):
     b.check_many("lstm both ways of %s %d %d" % (kind, merged, projected), m, [x], [[b.numbers("float32", shape)] for _ in range(2)], ys, reference)
 
 
+def basic_lstm(b, kind, batch, inputs, units, kept=False):
+    """One step of old models: all gates are one product; kept: the last output and the cell are variables, which begin at 0."""
+    floats, full = kind == "float32", inputs + units
+    byte = {} if floats else {"scale": 1 / 128, "zero": 128}
+    cell_scale = {} if floats else {"scale": 2.0 ** -11}
+    cell_kind = "float32" if floats else "int16"
+    zero, scale = int(b.random.integers(90, 160)), float(F32(b.random.uniform(0.005, 0.03)))
+    w = (b.random.standard_normal((4 * units, full)) * 0.5).astype(F32) if floats else b.random.integers(0, 256, (4 * units, full)).astype(kind)
+    bias = b.numbers("float32", 4 * units) if floats else b.random.integers(-4000, 4000, 4 * units).astype("int32")
+    m = Model()
+    x = m.tensor(kind, (batch, inputs), **byte)
+    if kept:
+        last, cell = variable(m, kind, (batch, units), **byte), variable(m, cell_kind, (batch, units), **cell_scale)
+    else:
+        last, cell = m.tensor(kind, (batch, units), **byte), m.tensor(cell_kind, (batch, units), **cell_scale)
+    weights = m.tensor(kind, w.shape, data=w) if floats else m.tensor(kind, w.shape, scale, zero, 0, w)
+    biases = m.tensor("float32", bias.shape, data=bias) if floats else m.tensor("int32", bias.shape, float(F32(scale / 128)), 0, 0, bias)
+    y, next_cell = m.tensor(kind, (batch, units), **byte), m.tensor(cell_kind, (batch, units), **cell_scale)
+    both, sums = m.tensor(kind, (batch, full), **byte), m.tensor(cell_kind, (batch, 4 * units), **({} if floats else {"scale": 2.0 ** -12}))
+    m.op(16, [x, last, weights, biases, cell], [y, next_cell, both, sums], {0: ("b", 4), 3: ("b", 1)}, 14, 2)
+
+    def product(a, c):  # fractions of 2^15
+        return numpy.clip((a * c + (1 << 14)) >> 15, -32768, 32767)
+
+    def table(function, v, whole):
+        return numpy.array([function(int(n), whole) for n in v.flatten()]).reshape(v.shape)
+
+    def halves_away(v, by):
+        return numpy.sign(v) * ((abs(v) + (1 << by >> 1)) >> by)
+
+    def reference(v, before, c):
+        joined = numpy.concatenate([v, before], 1)
+        if floats:
+            gates = numpy.split(joined.astype(float) @ w.T.astype(float) + bias, 4, 1)
+            c = sigmoid(gates[0]) * numpy.tanh(gates[1]) + sigmoid(gates[2]) * c
+            return [(sigmoid(gates[3]) * numpy.tanh(c)).astype(F32), c.astype(F32)]
+        total = (joined.astype(int) - 128) @ (w.astype(int) - zero).T + bias
+        real = 4096.0 * float(F32(scale / 128))
+        gates = numpy.clip(numpy.vectorize(lambda n: scaled(n, real))(total), -32768, 32767)
+        gates = numpy.split(gates, 4, 1)
+        fresh = halves_away(product(table(logistic16, gates[0], 3), table(tanh16, gates[1], 3)), 4)
+        c = numpy.clip(fresh + product(table(logistic16, gates[2], 3), c.astype(int)), -32768, 32767)
+        out = product(table(logistic16, gates[3], 3), table(tanh16, c, 4))
+        return [(numpy.clip(halves_away(out, 8), -128, 127) + 128).astype(kind), c.astype("int16")]
+
+    def draw():
+        return [b.numbers(kind, (batch, inputs)), b.numbers(kind, (batch, units)), (b.numbers(cell_kind, (batch, units)) / (1 if floats else 4)).astype(cell_kind)]
+    if not kept:
+        b.check_many("basic lstm of %s" % kind, m, [x, last, cell], [draw() for _ in range(2)], [y, next_cell], reference)
+        return
+    given, found = [b.numbers(kind, (batch, inputs)) for _ in range(4)], []
+    state = [numpy.zeros((batch, units), kind), numpy.zeros((batch, units), cell_kind)]
+    for v in given:
+        state = reference(v, *state)
+        found.append(state[0])
+    b.check_states("basic lstm of %s, run after run" % kind, m, x, given, y, found)
+
+
 def rnn(b, code, kind, activation, asymmetric, flag):
     """24: one step, 35: a sequence, 46: both ways; flag: steps first, or merged."""
     steps, batch, inputs, units = 1 if code == 24 else 5, 2, 4, 6
@@ -430,6 +488,9 @@ def main():
         integer_lstm(b, 4, normal=True)
         integer_lstm(b, 3, normal=True, coupled=True, peepholes=True, projected=True, cell_log=-10)
         integer_lstm(b, 1, code=16)
+        for kind in ("float32", "uint8"):
+            basic_lstm(b, kind, 3, 5, 7)
+            basic_lstm(b, kind, 1, 9, 4, True)
         float_lstm(b, "float32", 9, clips=(10.0, 0.0))
         float_lstm(b, "float32", 5, coupled=True, peepholes=True, clips=(0.3, 0.0), time_major=True)
         float_lstm(b, "float32", 4, projected=True, clips=(0.0, 0.4), activation=1)

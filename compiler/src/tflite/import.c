@@ -113,7 +113,7 @@ vtac_id tfl_value(tfl *im, tfl_tensor *t)
     }
     if (t->plain == 0 && t->variable) {
         void *zeros = vtac_make_room(m, vtac_type_elements(&t->type), vtac_dtype_bytes(t->type.dtype));
-        if (zeros != NULL && t->scale_count > 0) {
+        if (zeros != NULL && t->scale_count > 0 && t->type.dtype == VTAC_I8) { /* others begin at 0 */
             memset(zeros, (int)t->zero[0], (size_t)vtac_type_elements(&t->type));
         }
         t->plain = zeros == NULL ? 0 : vtac_make_borrowed(m, &t->type, zeros);

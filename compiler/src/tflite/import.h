@@ -110,6 +110,8 @@ vtac_id tfl_quantize_rows(tfl *im, vtac_id x, uint32_t rank, vtac_id *scale, vta
  * times that, rounded twice, the second time halves away from zero (op_norm.c). */
 vtac_id tfl_inverse_root(tfl *im, vtac_id sum, vtac_id *right);
 vtac_id tfl_scaled_by(tfl *im, vtac_id x, vtac_id mantissa, vtac_id right);
+/* The basic kernel of an LSTM (op_lstm_basic.c). */
+void tfl_import_lstm_basic(tfl *im);
 /* uint8 by uint8 (op_divide.c). */
 vtac_id tfl_divide_bytes(tfl *im, vtac_id a, vtac_id b, int activation);
 /* Slices and updates at places that the run works out (op_slice.c). */

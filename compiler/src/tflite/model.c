@@ -24,7 +24,15 @@ enum {
 };
 enum { QUANT_SCALE = 2, QUANT_ZERO, QUANT_AXIS = 6 };
 enum { BUFFER_DATA, BUFFER_OFFSET, BUFFER_SIZE };
-enum { OP_CODE, OP_INPUTS, OP_OUTPUTS, OP_OPTIONS = 4, OP_CUSTOM_OPTIONS, OP_INTERMEDIATES = 8 };
+enum {
+    OP_CODE,
+    OP_INPUTS,
+    OP_OUTPUTS,
+    OP_OPTIONS = 4,
+    OP_CUSTOM_OPTIONS,
+    OP_INTERMEDIATES = 8,
+    OP_MORE_OPTIONS = 12
+};
 enum { SIGNATURE_INPUTS, SIGNATURE_OUTPUTS, SIGNATURE_GRAPH = 4 };
 enum { MAP_NAME, MAP_TENSOR };
 enum { MOST_TENSORS = 1 << 20, MOST_GRAPHS = 1 << 10, CUSTOM = 32, RESOURCE = 13, INT4 = 17 };
@@ -256,6 +264,9 @@ static vta_status read_op(tfl_model *m, const tfl_graph *g, flat_table t, flat_v
     to->custom = to->code == CUSTOM ? copy_text(m, c, CODE_CUSTOM) : NULL;
     to->kind = to->custom != NULL ? tfl_custom_find(to->custom) : tfl_operator_find(to->code);
     to->options = flat_sub(&m->flat, t, OP_OPTIONS);
+    if (to->options.at == 0) { /* those of younger operators */
+        to->options = flat_sub(&m->flat, t, OP_MORE_OPTIONS);
+    }
     to->custom_options = flat_list(&m->flat, t, OP_CUSTOM_OPTIONS, 1);
     to->input_count = inputs.count;
     to->output_count = outputs.count;

@@ -225,7 +225,7 @@ void tfl_import_sequence_lstm(tfl *im)
 void tfl_import_lstm(tfl *im)
 {
     if (tfl_option(im, 3, 1, 0) != 0) {
-        tfl_refuse(im, "the basic kernel of an LSTM");
+        tfl_import_lstm_basic(im);
         return;
     }
     one_direction(im, false);

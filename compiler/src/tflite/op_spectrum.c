@@ -64,16 +64,3 @@ void tfl_import_complex(tfl *im)
                                        vtac_make2(m, VTAC_OP_MUL, t->imaginary, t->imaginary));
     tfl_set(im, 0, vtac_make1(m, VTAC_OP_SQRT, squares));
 }
-
-/* real parts, imaginary parts */
-void tfl_import_make_complex(tfl *im)
-{
-    tfl_tensor *out = tfl_out(im, 0);
-    const vtac_type parts[] = {tfl_type(im, 0), tfl_type(im, 1)};
-    if (im->maker.status != VTA_OK || !vtac_type_equal(&parts[0], &parts[1])) {
-        vtac_make_fail(&im->maker, VTA_INVALID, "its parts have different types");
-        return;
-    }
-    out->plain = tfl_plain(im, 0);
-    out->imaginary = tfl_plain(im, 1);
-}

@@ -446,7 +446,7 @@ void tfl_import_bitcast(tfl *im)
         tfl_refuse(im, "%s as %s, which has another size", vtac_dtype_name(from), vtac_dtype_name(to));
         return;
     }
-    const vtac_attr attr = vtac_attr_of_int("to", (int64_t)to);
+    const vtac_attr attr = vtac_attr_of_string("to", vtac_dtype_name(to));
     const vtac_id x = tfl_plain(im, 0);
     tfl_set(im, 0, vtac_make(&im->maker, VTAC_OP_BIT_CAST, &x, 1, &attr, 1));
 }
