@@ -459,6 +459,48 @@ def first(random, version, channels):
     return net
 
 
+def categories(random, version, strange):
+    """Places in vocabularies of integers and between bounds, rows that mark or count them, and back; `strange` places of unknown words."""
+    net = Net(random, (2, 6), version)
+    words, rows = [int(n) for n in random.permutation(40)[:9] - 12 if n != 12], []
+
+    def hot(places, count, how):
+        marks = (places[..., None] == numpy.arange(count)).astype(F32)
+        return marks if how == "one_hot" else marks.sum(1) if how == "count" else marks.max(1)
+
+    def row(value, kind, inputs, **config):
+        rows.append(net.add(kind, value, inputs=[inputs], **config))
+    net.function("math.multiply" if version == 2 else "multiply", net.y * 14, [net.last, 14.0])
+    whole, numbers = net.function("math.floor" if version == 2 else "floor", numpy.floor(net.y), [net.last]), numpy.floor(net.y).astype(int)
+    bounds = [-9.5, -2.0, 0.0, 3.25, 11.0]
+    between = (numbers[..., None] >= numpy.array(bounds)).sum(-1)
+    parts = net.add("Discretization", between, inputs=[whole], bin_boundaries=bounds, output_mode="int")
+    row(hot(between, 8, "multi_hot"), "CategoryEncoding", parts, num_tokens=8, output_mode="multi_hot")
+    row(hot(between, 8, "count"), "CategoryEncoding", parts, num_tokens=8, output_mode="count")
+    row(hot(between, 6, "multi_hot"), "Discretization", whole, bin_boundaries=bounds, output_mode="multi_hot")
+    at = {w: i for i, w in enumerate(words)}
+    unknown = numbers % strange
+    places = numpy.vectorize(lambda n, u: at[n] + strange if n in at else u)(numbers, unknown)
+    row(hot(places, len(words) + strange + 3, "count"), "IntegerLookup", whole, vocabulary=words, num_oov_indices=strange, oov_token=-1, mask_token=None,
+        output_mode="count", max_tokens=len(words) + strange + 3, pad_to_max_tokens=True)
+    masked = numpy.where(numbers == 0, 0, places + 1)
+    given = ([0] + [-1] * strange if version == 3 else []) + words
+    inner = net.add("IntegerLookup", masked, inputs=[whole], vocabulary=given, num_oov_indices=strange, oov_token=-1, mask_token=0, output_mode="int", invert=False)
+    table = net.numbers(len(words) + strange + 1, 3)
+    embedded = net.add("Embedding", table[masked], [table], input_dim=len(table), output_dim=3)
+    row(table[masked].reshape(2, -1), "Flatten", embedded)
+    single = net.add("CategoryEncoding", hot(masked, 12, "one_hot"), inputs=[inner], num_tokens=12, output_mode="one_hot")
+    row(hot(masked, 12, "one_hot").reshape(2, -1), "Flatten", single)
+    back = numpy.array([-1] * strange + words)[between]
+    again = (back[..., None] >= numpy.array(bounds)).sum(-1)
+    net.add("IntegerLookup", back, inputs=[parts], vocabulary=words, num_oov_indices=strange, oov_token=-1, mask_token=None, output_mode="int", invert=True)
+    net.add("Discretization", again, bin_boundaries=bounds, output_mode="int")
+    row(hot(again, 6, "count"), "CategoryEncoding", net.last, num_tokens=6, output_mode="count")
+    net.add("Concatenate", numpy.concatenate([net.value[r] for r in rows], -1), inputs=rows, axis=-1)
+    net.dense(4, "linear")
+    return net
+
+
 def states(random, version, channels):
     """An encoder's states start a decoder; steps backwards; a convolution at each step."""
     net = Net(random, (2, 6, 5, 4, 3), version)
@@ -586,7 +628,7 @@ def modern(random, version, channels):
 def made(vtac, work, seed):
     random = numpy.random.default_rng(seed)
     for kind, version, channels in ((pictures, 2, 4), (pictures, 3, 6), (films, 2, 4), (films, 3, 3), (sounds, 2, 7), (sounds, 3, 8), (functions, 2, 4), (functions, 3, 6),
-                                    (volumes, 2, 3), (volumes, 3, 4), (early, 2, 3), (early, 2, 5), (first, 2, 3), (first, 3, 4), (states, 2, 3), (states, 3, 4), (attention, 2, 5), (attention, 3, 7),
+                                    (volumes, 2, 3), (volumes, 3, 4), (early, 2, 3), (early, 2, 5), (first, 2, 3), (first, 3, 4), (states, 2, 3), (states, 3, 4), (categories, 2, 1), (categories, 3, 2), (attention, 2, 5), (attention, 3, 7),
                                     (masked, 2, 3), (masked, 3, 4), (modern, 2, 5), (modern, 3, 7)):
         net = kind(random, version, channels)
         sequential = kind is sounds and channels == 7 or channels == 8
@@ -654,6 +696,11 @@ def damaged(vtac, work):
     with h5py.File(path, "a") as f:
         f.attrs["model_config"] = '{"class_name": "Sequential", "config": [{"class_name": "Lambda", "config": {"name": "own"}}]}'
     refused("'own' (Lambda); a Lambda holds code of Python")
+    for change, words in (('{"class_name": "StringLookup", "config": {"name": "own"}}', "'own' (StringLookup); texts do not go into a Keras model here"),
+                          ('{"class_name": "IntegerLookup", "config": {"name": "own", "vocabulary": null, "batch_input_shape": [null, 3]}}', "(it was adapted")):
+        with h5py.File(path, "a") as f:
+            f.attrs["model_config"] = '{"class_name": "Sequential", "config": [%s]}' % change
+        refused(words)
     path = os.path.join(work, "bad.keras")
     for size in (1 << 20, 0xfffffff0, 999):
         bomb(path, size)

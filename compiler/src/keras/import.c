@@ -123,6 +123,7 @@ static vta_status check_layers(const model *m, vta_diag *diag)
     char list[600] = "";
     size_t used = 0;
     bool code = false;
+    bool text = false;
     for (uint32_t i = 0; i < m->count && used < sizeof list - 120; i++) {
         const layer *l = &m->layers[i];
         if (!is_model(l) && l->operation[0] == '\0' && strcmp(l->class, "TimeDistributed") != 0 &&
@@ -130,12 +131,17 @@ static vta_status check_layers(const model *m, vta_diag *diag)
             used += (size_t)snprintf(list + used, sizeof list - used, "%s'%.40s' (%.40s)",
                                      used == 0 ? "" : ", ", l->name, l->class);
             code = code || strcmp(l->class, "Lambda") == 0;
+            text = text || strcmp(l->class, "StringLookup") == 0 ||
+                   strcmp(l->class, "TextVectorization") == 0 || strcmp(l->class, "Hashing") == 0;
         }
     }
-    return used == 0 ? VTA_OK
-                     : vta_fail(diag, VTA_UNSUPPORTED, "layers that are not supported: %s%s", list,
-                                code ? "; a Lambda holds code of Python, which is not run: write it as layers"
-                                     : "");
+    return used == 0
+               ? VTA_OK
+               : vta_fail(diag, VTA_UNSUPPORTED, "layers that are not supported: %s%s", list,
+                          code   ? "; a Lambda holds code of Python, which is not run: write it as layers"
+                          : text ? "; texts do not go into a Keras model here: cut it behind these layers "
+                                   "and give it their numbers"
+                                 : "");
 }
 
 /* ---- weights */
