@@ -344,6 +344,20 @@ def no_reader(vtac, folder):
     return failed
 
 
+def maps(vtac, folder):
+    """Operators that take a map are refused with what to do."""
+    failed = 0
+    for op in ("CastMap", "DictVectorizer"):
+        place = os.path.join(folder, op)
+        x = numpy.zeros((1, 3), numpy.float32)
+        write_model(place, model_of(op, {}, 3, ML)([("x", x)], [("y", x)]))
+        run = subprocess.run([vtac, "compile", "model.onnx", "-o", "m.so"], cwd=place, stderr=subprocess.PIPE, text=True, check=False)
+        if run.returncode != 1 or op not in run.stderr or "a map is no value here" not in run.stderr or run.stderr.count("\n") != 1:
+            print("%s: %d %s" % (op, run.returncode, run.stderr))
+            failed = 1
+    return failed
+
+
 def refusals(vtac, folder):
     """One line each, with what was expected."""
     failed = 0
@@ -375,7 +389,7 @@ def main():
     add_sequences(suite)
     add_pictures(suite)
     vtac = os.path.abspath(sys.argv[1])
-    return suite.run(vtac) | refusals(vtac, suite.folder.name) | no_reader(vtac, suite.folder.name)
+    return suite.run(vtac) | refusals(vtac, suite.folder.name) | no_reader(vtac, suite.folder.name) | maps(vtac, suite.folder.name)
 
 
 sys.exit(main())

@@ -7,7 +7,7 @@
 
 #include "keras.h"
 
-enum { MOST_SPAN = 1 << 22, MOST_TOKENS = 1 << 24 };
+enum { MOST_SPAN = 1 << 22, MOST_TOKENS = 1 << 22, MOST_MARKS = 1 << 30 };
 
 /* Places [batch] … of 0 to count - 1 as rows of so many: a one for each (one_hot), or all of a sample in one
  * row, marked or counted. */
@@ -19,8 +19,8 @@ static keras_value encode(keras *k, vtac_id x, int64_t count, const char *mode)
     if (m->status != VTA_OK) {
         return keras_as_plain(0);
     }
-    if (count < 1 || count > MOST_TOKENS || (!single && type.rank != 2) || type.rank < 1 ||
-        type.rank >= VTAC_MAX_RANK ||
+    if (count < 1 || count > MOST_TOKENS || vtac_type_elements(&type) > MOST_MARKS / count ||
+        (!single && type.rank != 2) || type.rank < 1 || type.rank >= VTAC_MAX_RANK ||
         (!single && strcmp(mode, "multi_hot") != 0 && strcmp(mode, "count") != 0)) {
         keras_refuse(
             k, "the output '%.40s' of %lld tokens, rank %u; 'one_hot', and 'multi_hot' or 'count' of rank 2",

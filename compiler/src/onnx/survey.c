@@ -12,6 +12,7 @@ typedef struct survey {
     const vtac_importer *im;
     vta_str text;
     uint32_t listed, found;
+    bool maps; /* an operator takes a map */
 } survey;
 
 static bool importable(const vtac_importer *im, const Onnx__NodeProto *node)
@@ -41,6 +42,8 @@ static void survey_nodes(survey *s, Onnx__NodeProto *const *nodes, size_t count)
             const char *shown =
                 name[0] != '\0' || node->n_output == 0 ? name : vtac_proto_text(node->output[0]);
             s->found++;
+            s->maps = s->maps || strcmp(vtac_proto_text(node->op_type), "CastMap") == 0 ||
+                      strcmp(vtac_proto_text(node->op_type), "DictVectorizer") == 0;
             if (s->listed < 16) {
                 s->listed++;
                 vta_str_printf(&s->text, "%s%s%s%.64s (node '%.64s')", s->listed > 1 ? ", " : "",
@@ -68,8 +71,10 @@ vta_status vtac_check_operators(const vtac_importer *im, vta_diag *diag)
 
     vta_status status = VTA_OK;
     if (s.found > 0) {
-        status = vta_fail(diag, VTA_UNSUPPORTED, "%u nodes have operators that are not supported: %s%s",
-                          s.found, s.text.text == NULL ? "" : s.text.text, s.found > s.listed ? ", ..." : "");
+        status = vta_fail(
+            diag, VTA_UNSUPPORTED, "%u nodes have operators that are not supported: %s%s%s", s.found,
+            s.text.text == NULL ? "" : s.text.text, s.found > s.listed ? ", ..." : "",
+            s.maps ? "; a map is no value here: cut the model behind them and give it the tensor" : "");
     }
     vta_str_free(&s.text);
     return status;

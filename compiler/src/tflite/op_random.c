@@ -98,9 +98,10 @@ void tfl_import_multinomial(tfl *im)
     const vtac_type x = tfl_type(im, 0);
     int64_t samples = 0;
     if (tfl_known_ints(im, 1, "count of samples", &samples, 1) != 1 || x.rank != 2 || x.dtype != VTAC_F32 ||
-        x.dim[1] < 1 || samples < 0 || samples > MOST_DRAWN || x.dim[0] * samples > MOST_DRAWN) {
-        tfl_refuse(im, "%lld samples of %s of rank %u; up to 2^24 of f32 of rank 2", (long long)samples,
-                   vtac_dtype_name(x.dtype), x.rank);
+        x.dim[1] < 1 || samples < 0 || samples > MOST_DRAWN || x.dim[0] * samples > MOST_DRAWN ||
+        x.dim[0] * samples > MOST_DRAWN / x.dim[1]) {
+        tfl_refuse(im, "%lld samples of %s of rank %u; f32 of rank 2, and up to 2^24 samples times classes",
+                   (long long)samples, vtac_dtype_name(x.dtype), x.rank);
         return;
     }
     const int64_t count = x.dim[0] * samples;

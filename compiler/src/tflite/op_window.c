@@ -6,7 +6,18 @@
 
 #include "operators.h"
 
-enum { MOST_WINDOW = 1 << 12, MOST_APART = 1 << 16 };
+enum { MOST_WINDOW = 1 << 12, MOST_APART = 1 << 16, MOST_KNOWN = 1 << 26 };
+static const int64_t most = INT64_C(1) << 34;
+
+/* Whether so much work is not too much; what is known is done while the model is read. */
+static bool can_do(tfl *im, double work)
+{
+    const bool good = work <= (double)(tfl_known(im, 0) ? MOST_KNOWN : most);
+    if (im->maker.status == VTA_OK && !good) {
+        tfl_refuse(im, "%g steps; up to 2^34 are taken, 2^26 where all is known", work);
+    }
+    return good;
+}
 
 /* begin, begin + step, … of one axis, `count` of them. */
 static vtac_id stepped(vtac_builder *m, vtac_id x, uint32_t axis, int64_t begin, int64_t step, int64_t count)
@@ -36,6 +47,13 @@ void tfl_import_reduce_window(tfl *im)
         vtac_make_fail(m, VTA_INVALID,
                        "its window, strides and dilations are not of rank %u, or function %lld", x.rank,
                        (long long)kind);
+        return;
+    }
+    double work = 0.0;
+    for (uint32_t a = 0; a < x.rank; a++) {
+        work += (double)size[a] * (double)vtac_type_elements(&x);
+    }
+    if (!can_do(im, work)) {
         return;
     }
     const vtac_op op = joins[kind];
@@ -73,6 +91,13 @@ void tfl_import_dilate(tfl *im)
     int64_t shape[VTAC_MAX_RANK];
     if (tfl_known_ints(im, 1, "dilations", apart, VTAC_MAX_RANK) != x.rank || x.rank < 1) {
         vtac_make_fail(m, VTA_INVALID, "its dilations are not of rank %u", x.rank);
+        return;
+    }
+    double work = 1.0;
+    for (uint32_t a = 0; a < x.rank; a++) {
+        work *= (double)x.dim[a] * (double)apart[a];
+    }
+    if (!can_do(im, work)) {
         return;
     }
     memcpy(shape, x.dim, sizeof shape);
