@@ -7,6 +7,7 @@
 #
 # usage: tflite_rare.py VTAC   (exit status 77: no numpy)
 import os
+import subprocess
 import sys
 import tempfile
 
@@ -312,7 +313,7 @@ def found(b):
     m.op(53, [column], [wanted], {}, 37)
     once = list(dict.fromkeys(listed.tolist()))
     single, which = m.tensor("int32", (len(once),)), m.tensor("int32", (7,))
-    m.op(103, [constant(m, listed)], [single, which], {0: ("b", 2)}, 81)
+    m.op(103, [constant(m, listed)], [single, which], {0: ("b", 2)}, 80)
     more, sums = m.tensor("int32", (6, 1)), m.tensor("int32", (6, 2))
     m.op(22, [x, constant(m, [6, 1])], [more])
     rows = m.tensor("int32", (6, len(once)))
@@ -324,6 +325,65 @@ def found(b):
         rows_found = numpy.array([values[a[0]] if len(a) else numpy.zeros(3) for a in at], F32)
         return [rows_found, numpy.array([len(a) for a in at], "uint8"), v[:, None] + numpy.array(once, "int32"), v[:, None] + there.sum(0).astype("int32")]
     b.check_many("what is found", m, [x], [[b.random.integers(0, 12, 6).astype("int32")] for _ in range(3)], [y, hits, rows, sums], reference)
+
+
+def found_by_the_run(b, kind, shape, places):
+    """Places of what is not 0 and what is there once, where only the run knows them, and what goes on with them."""
+    m = Model()
+    x, v, listed = m.tensor(kind, shape), m.tensor("float32", shape + (2,)), m.tensor("int32", (9,))
+    where, rows = m.tensor("int64", (1, len(shape))), m.tensor("float32", (1, 2))
+    total, most = m.tensor("float32", (2,)), m.tensor("int64", (1, len(shape)))
+    m.op(109, [x], [where], {}, 85)
+    m.op(107, [v, where], [rows], {}, 83)
+    m.op(74, [rows, constant(m, [0])], [total], {0: ("?", False)}, 27)
+    m.op(82, [where, constant(m, [0])], [most], {0: ("?", True)}, 27)
+    twice, doubled = m.tensor("int32", (9,)), m.tensor("int64", (1, len(shape)))
+    m.op(0, [listed, listed], [twice], {}, 11)
+    single, which = m.tensor("int32", (1,)), m.tensor(places, (9,))
+    m.op(103, [twice], [single, which], {0: ("b", 2 if places == "int32" else 4)}, 80)
+    again, column = m.tensor("int32", (9,)), m.tensor("int32", (9, 1))
+    if places == "int32":
+        m.op(36, [single, which], [again], {0: ("i", 0)}, 23)
+    else:
+        m.op(39, [single, constant(m, [0])], [again], {}, 26)
+    m.op(22, [again, constant(m, [-1, 1])], [column], {0: ("i", [-1, 1])}, 17)
+    m.op(2, [where, most], [doubled], {0: ("i", 0), 1: ("b", 0)}, 10)
+
+    def reference(value, table, numbers):
+        at, numbers = numpy.argwhere(value), 2 * numbers
+        once = list(dict.fromkeys(numbers.tolist()))
+        of = numpy.array([once.index(n) for n in numbers], places)
+        picked = table[tuple(at.T)]
+        greatest = at.max(0, keepdims=True)
+        back = numbers if places == "int32" else numpy.array(once, "int32")
+        return [at, picked, picked.astype(float).sum(0).astype(F32), numpy.array(once, "int32"), of, back.reshape(-1, 1), greatest,
+                numpy.concatenate([at, greatest]), numbers]
+
+    def draw(full):
+        value = (b.random.integers(0, 2, shape) if kind != "float32" else b.numbers(kind, shape) * b.random.integers(0, 2, shape)).astype(kind)
+        value.flat[3] = 1
+        return [numpy.ones(shape, kind) if full else value, b.numbers("float32", shape + (2,)), b.random.integers(-3, 4, 9).astype("int32")]
+    b.check_many("what the run finds, %s %s" % (kind, places), m, [x, v, listed], [draw(False), draw(True), draw(False)],
+                 [where, rows, total, single, which, column, most, doubled, twice], reference)
+
+
+def nothing_found(b):
+    """A list may be empty. What has no instruction is refused with those that have one."""
+    m = Model()
+    x, where, rows, total = m.tensor("int8", (2, 3)), m.tensor("int64", (0, 2)), m.tensor("int8", (0,)), m.tensor("int64", (2,))
+    m.op(109, [x], [where], {}, 85)
+    m.op(107, [x, where], [rows], {}, 83)
+    m.op(74, [where, constant(m, [0])], [total], {0: ("?", False)}, 27)
+    b.check_many("nothing is found", m, [x], [[numpy.zeros((2, 3), "int8")], [numpy.eye(2, 3, dtype="int8")]], [where, rows, total],
+                 lambda v: [numpy.argwhere(v), v[v != 0], numpy.argwhere(v).sum(0)])
+    y = m.tensor("int64", (0, 2))
+    m.op(0, [where, where], [y], {}, 11)
+    path = os.path.join(b.work, "refused.tflite")
+    with open(path, "wb") as f:
+        f.write(m.write([x], [y]))
+    done = subprocess.run([b.vtac, "compile", path, "-o", path + ".so"], capture_output=True, text=True)
+    if done.returncode != 1 or "(ADD): how long its input is depends on the network's inputs" not in done.stderr or done.stderr.count("\n") != 1:
+        sys.exit("a refusal: %d %s" % (done.returncode, done.stderr))
 
 
 def same_bits(b, kind, other):
@@ -471,6 +531,10 @@ def main():
         segments(b, "float32", (5, 3), (5,), 4)
         segments(b, "int32", (2, 3, 2), (2, 3), 7)
         found(b)
+        for kind, places in (("bool", "int32"), ("float32", "int64"), ("int32", "int32")):
+            found_by_the_run(b, kind, (3, 4), places)
+        found_by_the_run(b, "bool", (6,), "int32")
+        nothing_found(b)
         same_bits(b, "float32", "int32")
         same_bits(b, "int32", "float32")
         same_bits(b, "int16", "float16")

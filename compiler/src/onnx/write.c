@@ -346,7 +346,7 @@ vta_status vtac_onnx_write(const vtac_graph *graph, const char *producer, const 
         return vta_fail(
             diag, VTA_UNSUPPORTED,
             "a model with control flow, or with sizes that are known only at run time, is not written "
-            "as ONNX; it was that before");
+            "as ONNX");
     }
     bool microsoft;
     VTA_TRY(opset_of(graph, &opset, &microsoft, diag));

@@ -379,7 +379,7 @@ static vta_status import_op(tfl *im, uint32_t i, vta_diag *diag)
         }
     }
     if (im->maker.status == VTA_OK) {
-        op->kind->import(im);
+        (tfl_takes_rest(im) ? tfl_rest_operator : op->kind->import)(im);
         im->op = op; /* it may have called a graph */
     }
     return im->maker.status == VTA_OK
@@ -402,6 +402,10 @@ static vta_status import_graph(tfl *im, vta_diag *diag)
     VTA_TRY(tfl_check_operators(im, diag));
     VTA_TRY(import_inputs(im, diag));
     VTA_TRY(tfl_import_operators(im, diag));
+    if (im->rest != NULL) {
+        VTA_TRY(tfl_finish_rest(im, diag));
+        return vtac_graph_sort(im->maker.graph, diag);
+    }
     for (uint32_t i = 0; i < graph->output_count; i++) {
         tfl_tensor *t = &graph->tensors[graph->outputs[i]];
         vtac_id id = t->type.dtype == VTAC_NO_DTYPE ? 0 : tfl_value(im, t);

@@ -24,10 +24,11 @@ typedef struct tfl {
     uint32_t variable_count, depth;
     struct tfl_state *states; /* what is kept from run to run (state.c) */
     uint32_t state_count;
-    vtac_id started; /* whether this is not the first run */
-    bool changing;   /* a state comes out with another type or shape than it went in */
-    bool once;       /* what is done once, before the first run, is being imported */
-    uint64_t work;   /* what calls have cost: tensors and operators */
+    vtac_id started;       /* whether this is not the first run */
+    bool changing;         /* a state comes out with another type or shape than it went in */
+    bool once;             /* what is done once, before the first run, is being imported */
+    struct tfl_rest *rest; /* what goes on with lists whose length the run finds (rest.c); NULL: nothing */
+    uint64_t work;         /* what calls have cost: tensors and operators */
 } tfl;
 
 /* ---- tensors of the operator */
@@ -110,6 +111,13 @@ vtac_id tfl_quantize_rows(tfl *im, vtac_id x, uint32_t rank, vtac_id *scale, vta
  * times that, rounded twice, the second time halves away from zero (op_norm.c). */
 vtac_id tfl_inverse_root(tfl *im, vtac_id sum, vtac_id *right);
 vtac_id tfl_scaled_by(tfl *im, vtac_id x, vtac_id mantissa, vtac_id right);
+/* Lists whose length the run finds: what makes them, whether the operator gets one, what goes on with it, and
+ * the model's instructions (rest.c). */
+void tfl_rest_where(tfl *im);
+void tfl_rest_unique(tfl *im);
+bool tfl_takes_rest(const tfl *im);
+void tfl_rest_operator(tfl *im);
+vta_status tfl_finish_rest(tfl *im, vta_diag *diag);
 /* The basic kernel of an LSTM (op_lstm_basic.c). */
 void tfl_import_lstm_basic(tfl *im);
 /* uint8 by uint8 (op_divide.c). */

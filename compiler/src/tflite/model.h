@@ -16,6 +16,7 @@ typedef struct tfl_tensor {
     const uint8_t *data;      /* contents that the file has; NULL: none */
     bool variable;
     bool is_resource;     /* a handle of a variable, or of what is not taken */
+    uint32_t slot;        /* of a list whose length the run finds (rest.c); 0: it is none */
     uint32_t handle;      /* of the variable, from 1; 0: none */
     uint32_t scale_count; /* quantized; 0: not */
     const float *scale;

@@ -265,25 +265,20 @@ void tfl_import_hash_lookup(tfl *im)
     }
 }
 
-/* ---- lists as long as their contents say: these must be known */
-
-static const vtac_tensor *known_contents(tfl *im)
-{
-    const vtac_tensor *x = vtac_made_constant(&im->maker, tfl_plain(im, 0));
-    if (x == NULL) {
-        tfl_refuse(im, "how long its result is depends on the network's inputs");
-    }
-    return x;
-}
+/* ---- lists as long as their contents say: what is not known now goes on in rest.c */
 
 /* WHERE: the places of what is not 0, [count][rank]. */
 void tfl_import_where(tfl *im)
 {
     vtac_builder *m = &im->maker;
-    const vtac_tensor *x = known_contents(im);
-    const int64_t all = x == NULL ? 0 : vtac_type_elements(&x->type);
-    const int64_t rank = x == NULL ? 0 : (int64_t)x->type.rank;
-    int64_t *places = x == NULL ? NULL : vtac_make_room(m, all * rank + 1, sizeof *places);
+    const vtac_tensor *x = vtac_made_constant(m, tfl_plain(im, 0));
+    if (x == NULL) {
+        tfl_rest_where(im);
+        return;
+    }
+    const int64_t all = vtac_type_elements(&x->type);
+    const int64_t rank = (int64_t)x->type.rank;
+    int64_t *places = vtac_make_room(m, all * rank + 1, sizeof *places);
     int64_t count = 0;
     for (int64_t i = 0; places != NULL && i < all; i++) {
         const bool there = vtac_dtype_kind(x->type.dtype) == 'f' ? vtac_tensor_float(x, i) != 0.0
@@ -304,8 +299,12 @@ void tfl_import_where(tfl *im)
 void tfl_import_unique(tfl *im)
 {
     vtac_builder *m = &im->maker;
-    const vtac_tensor *x = known_contents(im);
-    if (x == NULL || x->type.rank != 1) {
+    const vtac_tensor *x = vtac_made_constant(m, tfl_plain(im, 0));
+    if (x == NULL) {
+        tfl_rest_unique(im);
+        return;
+    }
+    if (x->type.rank != 1) {
         vtac_make_fail(m, VTA_INVALID, "a list has rank 1");
         return;
     }
