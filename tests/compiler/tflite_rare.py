@@ -348,6 +348,9 @@ def found_by_the_run(b, kind, shape, places):
         m.op(39, [single, constant(m, [0])], [again], {}, 26)
     m.op(22, [again, constant(m, [-1, 1])], [column], {0: ("i", [-1, 1])}, 17)
     m.op(2, [where, most], [doubled], {0: ("i", 0), 1: ("b", 0)}, 10)
+    flat, line = m.tensor("int32", (9,)), m.tensor("int32", (1, 9))
+    m.op(43, [column], [flat], {0: ("i", [-1] if places == "int32" else [1])}, 30)
+    m.op(70, [flat, constant(m, [-2])], [line], {}, 52)
 
     def reference(value, table, numbers):
         at, numbers = numpy.argwhere(value), 2 * numbers
@@ -357,14 +360,14 @@ def found_by_the_run(b, kind, shape, places):
         greatest = at.max(0, keepdims=True)
         back = numbers if places == "int32" else numpy.array(once, "int32")
         return [at, picked, picked.astype(float).sum(0).astype(F32), numpy.array(once, "int32"), of, back.reshape(-1, 1), greatest,
-                numpy.concatenate([at, greatest]), numbers]
+                numpy.concatenate([at, greatest]), numbers, back.reshape(1, -1)]
 
     def draw(full):
         value = (b.random.integers(0, 2, shape) if kind != "float32" else b.numbers(kind, shape) * b.random.integers(0, 2, shape)).astype(kind)
         value.flat[3] = 1
         return [numpy.ones(shape, kind) if full else value, b.numbers("float32", shape + (2,)), b.random.integers(-3, 4, 9).astype("int32")]
     b.check_many("what the run finds, %s %s" % (kind, places), m, [x, v, listed], [draw(False), draw(True), draw(False)],
-                 [where, rows, total, single, which, column, most, doubled, twice], reference)
+                 [where, rows, total, single, which, column, most, doubled, twice, line], reference)
 
 
 def nothing_found(b):

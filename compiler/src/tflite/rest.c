@@ -160,7 +160,7 @@ static bool as_instruction(tfl *im, vta_flow_op *op, uint32_t *inputs, int64_t *
         *op = VTA_FLOW_CONCAT;
         *inputs = im->op->input_count;
         words[(*count)++] = tfl_option(im, 0, 4, 0);
-        return tfl_option(im, 1, 1, 0) == TFL_NONE;
+        return tfl_option(im, 1, 1, 0) == TFL_NONE && !tfl_quantized(tfl_out(im, 0));
     case 22: /* RESHAPE */
         *op = VTA_FLOW_RESHAPE;
         words[(*count)++] = 1;
@@ -189,6 +189,21 @@ static bool as_instruction(tfl *im, vta_flow_op *op, uint32_t *inputs, int64_t *
         words[(*count)++] = tfl_option(im, 0, 1, 0) != 0;
         words[(*count)++] = 0;
         return !tfl_quantized(tfl_in(im, 0)) && (im->op->code != 40 || tfl_is_float(tfl_in(im, 0)));
+    case 43: { /* SQUEEZE */
+        const flat_vector axes = flat_list(&im->model.flat, im->op->options, 0, 4);
+        const uint32_t most = axes.count < VTAC_MAX_RANK ? axes.count : VTAC_MAX_RANK;
+        for (uint32_t i = 0; i < most; i++) {
+            list[i] = flat_int_at(&im->model.flat, axes, i, 4);
+        }
+        *op = VTA_FLOW_SQUEEZE;
+        *count = put_list(words, list, most);
+        words[0] = most == 0 ? -1 : words[0]; /* all that are 1 */
+        return axes.count <= VTAC_MAX_RANK;
+    }
+    case 70: /* EXPAND_DIMS */
+        *op = VTA_FLOW_UNSQUEEZE;
+        *count = put_list(words, list, tfl_known_ints(im, 1, "axis", list, 1));
+        return *count == 2;
     case 107: /* GATHER_ND */
         *op = VTA_FLOW_GATHER_ND;
         *inputs = 2;
@@ -214,7 +229,8 @@ void tfl_rest_operator(tfl *im)
             (!taken || inputs > MOST_PARTS || (i >= inputs && tfl_in(im, i)->slot != 0))) {
             tfl_refuse(
                 im, "how long its input is depends on the network's inputs; over such go GATHER, GATHER_ND, "
-                    "CONCATENATION, RESHAPE and TRANSPOSE, and over numbers without a scale SUM, MEAN, "
+                    "CONCATENATION, RESHAPE, SQUEEZE, EXPAND_DIMS and TRANSPOSE, and over numbers without a "
+                    "scale SUM, MEAN, "
                     "REDUCE_MAX and REDUCE_MIN");
         }
     }
