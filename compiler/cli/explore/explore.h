@@ -15,6 +15,12 @@ typedef struct cli_proof {
     char why[192]; /* it could not be run */
 } cli_proof;
 
+/* A configuration that the page shows with its layers. */
+typedef struct cli_detailed {
+    const vtac_candidate *candidate;
+    char *layers; /* rows of JSON: [network, "layer", cycles, "bound by"]; owned */
+} cli_detailed;
+
 typedef struct cli_explored {
     const vtac_part *part;
     const vtac_explore_options *options;
@@ -25,8 +31,13 @@ typedef struct cli_explored {
     char fits[EXPLORE_SHIPPED][96]; /* "" or by what it does not fit the part */
     cli_proof proofs[EXPLORE_FINALISTS];
     uint32_t proof_count;
+    cli_detailed *detailed; /* owned */
+    uint32_t detailed_count;
     double seconds;
 } cli_explored;
+
+/* What is owned here; not `found`. */
+void cli_free_explored(cli_explored *e);
 
 /* explore_shipped.c */
 vta_status cli_time_shipped(cli_explored *e, vta_diag *diag);
@@ -34,6 +45,12 @@ vta_status cli_time_shipped(cli_explored *e, vta_diag *diag);
 /* explore_prove.c: runs the best `count` on tsim, files in `folder`. */
 vta_status cli_prove_finalists(const cli_args *args, cli_explored *e, uint32_t count, const char *folder,
                                vta_diag *diag);
+
+/* explore_layers.c: those of the front, of the best and of the shipped configurations, by `jobs` processes.
+ */
+vta_status cli_explore_layers(cli_explored *e, uint32_t jobs, vta_diag *diag);
+/* NULL: the page shows none of this candidate. */
+const char *cli_layers_of(const cli_explored *e, const vtac_candidate *candidate);
 
 /* explore_page.c: a page; owned; NULL without memory. */
 char *cli_explore_page(const cli_explored *e);

@@ -10,7 +10,7 @@
 #include "explore.h"
 #include "html.h"
 
-enum { MOST_POINTS = 4000, MOST_DETAILS = 40 };
+enum { MOST_POINTS = 4000 };
 
 /* clang-format off */
 static const char *const style[] = {
@@ -99,38 +99,12 @@ static void put_string(vta_str *out, const char *name, const char *value)
     cli_put_json(out, value);
 }
 
-static void put_layers(vta_str *out, const cli_explored *e, const vta_config *config)
-{
-    bool first = true;
-    vta_str_put(out, ", \"layers\": [");
-    for (uint32_t n = 0; n < e->networks->count; n++) {
-        const vtac_explored *network = &e->networks->explored[n];
-        for (uint32_t r = 0; r < network->region_count; r++) {
-            vtac_vta_image image;
-            const vtac_vta_region *region = &network->regions[r].region;
-            const vtac_vta_options how = {.predict_only = true};
-            if (vtac_vta_schedule(config, &network->regions[r].region, &how, &image, NULL) != VTA_OK) {
-                continue;
-            }
-            for (uint32_t i = 0; i < image.plan_count; i++) {
-                vta_str_printf(out, "%s[%u, ", first ? "" : ", ", n);
-                cli_put_json(out, region->layers[i].name);
-                vta_str_printf(out, ", %" PRIu64 ", ", image.plans[i].cost.cycles);
-                cli_put_json(out, image.plans[i].cost.bound != NULL ? image.plans[i].cost.bound : "");
-                vta_str_put(out, "]");
-                first = false;
-            }
-            vtac_vta_image_free(&image);
-        }
-    }
-    vta_str_put(out, "]");
-}
-
 static void put_point(vta_str *out, const cli_explored *e, const vtac_candidate *c, int32_t place,
-                      const char *fits, bool details)
+                      const char *fits)
 {
     const vta_config *k = &c->config;
-    char *json = details ? vta_config_to_json(k) : NULL;
+    const char *layers = cli_layers_of(e, c);
+    char *json = layers != NULL ? vta_config_to_json(k) : NULL;
     vta_str_put(out, "{\"name\": ");
     cli_put_json(out, k->name);
     vta_str_printf(
@@ -162,40 +136,32 @@ static void put_point(vta_str *out, const cli_explored *e, const vtac_candidate 
     } else {
         vta_str_printf(out, ", \"file\": \"best%d.json\"", place + 1);
     }
-    if (details) {
-        put_layers(out, e, k);
+    if (layers != NULL) {
+        vta_str_put(out, ", \"layers\": [");
+        vta_str_put(out, layers);
+        vta_str_put(out, "]");
     }
     put_string(out, "json", json != NULL ? json : "");
     vta_str_put(out, "}");
     free(json);
 }
 
-static bool wanted(const cli_explored *e, uint32_t i, uint32_t *details)
-{
-    const vtac_candidate *c = &e->found->candidates[i];
-    const bool detailed = c->front || i < EXPLORE_FINALISTS;
-    *details += detailed;
-    return c->runs && (detailed || i < MOST_POINTS);
-}
-
 static void put_points(vta_str *out, const cli_explored *e)
 {
     bool first = true;
-    uint32_t details = 0;
     vta_str_put(out, ",\n \"points\": [");
     for (uint32_t i = 0; i < e->found->count; i++) {
-        const uint32_t before = details;
-        if (wanted(e, i, &details)) {
+        const vtac_candidate *c = &e->found->candidates[i];
+        if (c->runs && (c->front || i < MOST_POINTS)) {
             vta_str_put(out, first ? "\n " : ",\n ");
-            put_point(out, e, &e->found->candidates[i], (int32_t)i, "",
-                      details > before && details <= MOST_DETAILS);
+            put_point(out, e, c, (int32_t)i, "");
             first = false;
         }
     }
     vta_str_put(out, "],\n \"shipped\": [");
     for (uint32_t i = 0; i < e->shipped_count; i++) {
         vta_str_put(out, i > 0 ? ",\n " : "\n ");
-        put_point(out, e, &e->shipped[i], -1, e->fits[i], true);
+        put_point(out, e, &e->shipped[i], -1, e->fits[i]);
     }
     vta_str_put(out, "]");
 }

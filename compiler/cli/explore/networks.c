@@ -88,6 +88,9 @@ static vta_status load_one(const cli_args *args, const char *path, const vta_con
     const vtac_pass_options passes = {.level = PASS_LEVEL, .progress = cli_stages()};
     const vtac_partition_options how = {
         .config = config, .schedule = {.progress = cli_stages()}, .always = true, .look = true};
+    if (!zoo && access(path, F_OK) != 0) {
+        return vta_fail(diag, VTA_IO, "neither a file nor a network of the zoo; 'vtac zoo' lists those");
+    }
     name_of(path, n->name, sizeof n->name);
     VTA_TRY(zoo ? load_zoo(args, path, shapes, &n->graph, diag)
                 : cli_load_graph(args, path, shapes, &n->graph, diag));

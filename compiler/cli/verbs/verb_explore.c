@@ -2,12 +2,14 @@
  *
  * vtac explore: which configuration of the hardware would be best for these networks on this part.
  */
+#include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "calib.h"
 #include "explore.h"
@@ -218,6 +220,25 @@ static vta_status write_text(const char *folder, const char *name, char *text, v
     return status;
 }
 
+/* Those of an earlier exploration, which would look like this one's. */
+static vta_status remove_configs(const char *folder, vta_diag *diag)
+{
+    DIR *dir = opendir(folder);
+    if (dir == NULL) {
+        return vta_fail(diag, VTA_IO, "cannot read '%s': %s", folder, strerror(errno));
+    }
+    for (const struct dirent *entry = readdir(dir); entry != NULL; entry = readdir(dir)) {
+        unsigned number;
+        int end = 0;
+        if (sscanf(entry->d_name, "best%u.json%n", &number, &end) == 1 && end > 0 &&
+            entry->d_name[end] == '\0') {
+            (void)unlinkat(dirfd(dir), entry->d_name, 0);
+        }
+    }
+    (void)closedir(dir);
+    return VTA_OK;
+}
+
 /* The front and the best: configurations that every other verb takes. */
 static vta_status write_configs(const char *folder, const cli_explored *e, vta_diag *diag)
 {
@@ -273,10 +294,15 @@ static vta_status finish(job *j, cli_explored *e, vta_diag *diag)
                                                : "nothing");
     }
     VTA_TRY(cli_time_shipped(e, diag));
+    if (folder != NULL || cli_flag(j->args, "--json")) {
+        cli_stage("layers of the front", "", 0, 0);
+        VTA_TRY(cli_explore_layers(e, j->how.options.workers, diag));
+    }
     if (folder == NULL) {
         return VTA_OK;
     }
     VTA_TRY(make_folder(folder, diag));
+    VTA_TRY(remove_configs(folder, diag));
     VTA_TRY(write_configs(folder, e, diag));
     VTA_TRY(cli_prove_finalists(j->args, e, (uint32_t)j->finalists, folder, diag));
     return write_files(folder, e, diag);
@@ -332,8 +358,8 @@ static vta_status explore(job *j, const cli_networks *networks, bool *leads, vta
     } else if (status == VTA_OK) {
         print_text(&e);
     }
+    cli_free_explored(&e);
     vtac_exploration_free(&found);
-    free(e.shipped);
     return status;
 }
 
