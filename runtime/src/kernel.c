@@ -344,7 +344,7 @@ static vta_status begin_load(vta_stream *stream, const kernel_record *kernel)
     cache->last_load.image = kernel->image;
     cache->last_load.count = 0;
     cache->last_load.limit = first ? FIRST_LIMIT : LOAD_LIMIT;
-    cache->spare = 0;
+    cache->spare = kept ? 0 : cache->spare; /* for a kernel whose place is free: at most one stays empty */
     return VTA_OK;
 }
 
