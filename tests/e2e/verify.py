@@ -155,6 +155,17 @@ def integer_cases(suite):
         def reference(x, w, x_zero, w_zero):
             return (whole(x, x_zero) @ (w.astype(numpy.int64) - w_zero.astype(numpy.int64))).astype(numpy.int32)
         suite.add("MatMulInteger", make, reference, ("w", "w_zero"))
+    for x_type, w_type, shape, w_shape in ((numpy.uint8, numpy.int8, (2, 3, 17, 9), (2, 3, 9, 20)),  # both change with the input
+                                           (numpy.int8, numpy.uint8, (2, 1, 4, 33), (1, 3, 33, 16)),
+                                           (numpy.uint8, numpy.uint8, (1, 600), (600, 1))):
+        def make(random, p=(x_type, w_type, shape, w_shape)):
+            x = numpy.full(p[2], 255, p[0]) if p[2][-1] > 512 else number(random, p[0], p[2])
+            return [("x", x), ("w", number(random, p[1], p[3])), ("x_zero", number(random, p[0], ())),
+                    ("w_zero", number(random, p[1], (1,)))]
+
+        def reference(x, w, x_zero, w_zero):
+            return (whole(x, x_zero) @ whole(w, w_zero)).astype(numpy.int32)
+        suite.add("MatMulInteger", make, reference, ())
 
 
 def mixed_cases(suite):

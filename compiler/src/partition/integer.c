@@ -50,10 +50,7 @@ static bool weigh(const vtac_builder *b, sums *s)
         s->total[o] = (int32_t)total;
         largest = size > largest ? size : largest;
     }
-    s->bytes = 1;
-    while (s->bytes < 4 && largest * -INT8_MIN >= INT64_C(1) << (8 * s->bytes - 1)) {
-        s->bytes++;
-    }
+    s->bytes = vtac_whole_bytes(largest * -INT8_MIN);
     return s->total != NULL && largest * -INT8_MIN <= INT32_MAX;
 }
 
@@ -171,10 +168,19 @@ static vta_status turn_weights(const vtac_builder *b, const sums *s, vtac_value_
 
 /* ---- the sums */
 
-static int64_t blocks_of(const vtac_builder *b, const sums *s)
+int64_t vtac_whole_channels(const vtac_builder *b, int64_t outputs)
 {
     const int64_t block = vtac_vta_block(b->config);
-    return (s->outputs + block - 1) / block * block;
+    return (outputs + block - 1) / block * block;
+}
+
+int64_t vtac_whole_bytes(int64_t largest)
+{
+    int64_t bytes = 1;
+    while (bytes < 4 && largest >= INT64_C(1) << (8 * bytes - 1)) {
+        bytes++;
+    }
+    return bytes;
 }
 
 static vta_status add_sums(const vtac_builder *b, const sums *s, vtac_value_id x, vtac_value_id *out)
@@ -185,7 +191,7 @@ static vta_status add_sums(const vtac_builder *b, const sums *s, vtac_value_id x
     if (s->rows == 0) {
         y = *vtac_b_type(b, b->like.outputs[0]);
     }
-    y.dim[1] = s->bytes * blocks_of(b, s);
+    y.dim[1] = s->bytes * vtac_whole_channels(b, s->outputs);
     vtac_attr attrs[7] = {
         {.name = "dims", .kind = VTAC_ATTR_INTS, .count = y.rank, .ints = y.dim},
         {.name = "to", .kind = VTAC_ATTR_STRING, .s = vtac_dtype_name(VTAC_I8)},
@@ -216,27 +222,27 @@ static vta_status with_number(const vtac_builder *b, vtac_op op, int32_t number,
 }
 
 /* A byte of all sums as int32. */
-static vta_status take_byte(const vtac_builder *b, const sums *s, vtac_value_id all, int64_t byte,
+static vta_status take_byte(const vtac_builder *b, const vtac_whole *w, vtac_value_id all, int64_t byte,
                             vtac_value_id *out)
 {
-    const int64_t first = byte * blocks_of(b, s);
+    const int64_t first = byte * vtac_whole_channels(b, w->outputs);
     vtac_value_id inputs[4] = {all};
     VTA_TRY(vtac_b_list(b, (int64_t[]){first, 0}, 2, &inputs[1]));
     VTA_TRY(
-        vtac_b_list(b, (int64_t[]){first + s->outputs, s->rows > 0 ? s->rows : INT32_MAX}, 2, &inputs[2]));
+        vtac_b_list(b, (int64_t[]){first + w->outputs, w->rows > 0 ? w->rows : INT32_MAX}, 2, &inputs[2]));
     VTA_TRY(vtac_b_list(b, (int64_t[]){1, 2}, 2, &inputs[3]));
     VTA_TRY(vtac_b_add(b, VTAC_OP_SLICE, inputs, 4, NULL, 0, out));
     return vtac_b_cast(b, VTAC_I32, out);
 }
 
-static vta_status put_together(const vtac_builder *b, const sums *s, vtac_value_id *x)
+vta_status vtac_whole_sums(const vtac_builder *b, const vtac_whole *w, vtac_value_id *x)
 {
     enum { BYTE = 256 };
     const vtac_value_id all = *x;
-    VTA_TRY(take_byte(b, s, all, s->bytes - 1, x));
-    for (int64_t byte = s->bytes - 2; byte >= 0; byte--) {
+    VTA_TRY(take_byte(b, w, all, w->bytes - 1, x));
+    for (int64_t byte = w->bytes - 2; byte >= 0; byte--) {
         vtac_value_id low;
-        VTA_TRY(take_byte(b, s, all, byte, &low));
+        VTA_TRY(take_byte(b, w, all, byte, &low));
         VTA_TRY(with_number(b, VTAC_OP_BITWISE_AND, BYTE - 1, &low));
         VTA_TRY(with_number(b, VTAC_OP_MUL, BYTE, x));
         VTA_TRY(vtac_b_apply(b, VTAC_OP_ADD, low, NULL, x));
@@ -275,7 +281,7 @@ static vta_status replace(const vtac_builder *b, const sums *s, vtac_product *p)
     VTA_TRY(prepare(b, s, &x));
     VTA_TRY(add_sums(b, s, x, &p->made));
     p->stands = p->made;
-    VTA_TRY(put_together(b, s, &p->stands));
+    VTA_TRY(vtac_whole_sums(b, &(vtac_whole){s->outputs, s->rows, s->bytes}, &p->stands));
     VTA_TRY(correct(b, s, &p->stands));
     if (s->rows > 0) {
         const vtac_type y = *vtac_b_type(b, b->like.outputs[0]);

@@ -205,19 +205,29 @@ vta_status vtac_layer_matmul(vtac_maker *m, vtac_vta_layer *layer)
     return dense(m, layer, false, 0, 6);
 }
 
-/* x, nothing, nothing, w, 1, w_zero (integer.c): sums as they are. */
+/* x, nothing, nothing, w, 1, w_zero (integer.c), or packed weights (integer_pair.c): sums as they are. */
 vta_status vtac_layer_sums(vtac_maker *m, vtac_vta_layer *layer)
 {
+    enum { WEIGHTS = 3 };
     weights w;
-    int64_t y[4];
-    VTA_TRY(keep_window(m, &w, layer));
-    vtac_fixed *scales = vtac_maker_array(m, (size_t)w.outputs, sizeof *scales);
+    int64_t shape[4], y[4];
+    layer->outputs = vtac_attr_int(m->node, "outputs", 0);
+    if (layer->outputs > 0) {
+        VTA_TRY(vtac_layer_input(m, layer, 0, shape, NULL));
+        VTA_TRY(vtac_layer_input(m, layer, WEIGHTS, shape, NULL));
+        layer->kind = VTAC_VTA_CONV;
+        layer->groups = vtac_attr_int(m->node, "group", 1);
+        layer->planes = 1;
+    } else {
+        VTA_TRY(keep_window(m, &w, layer));
+        layer->outputs = w.outputs;
+    }
+    vtac_fixed *scales = vtac_maker_array(m, (size_t)layer->outputs, sizeof *scales);
     if (scales == NULL) {
         return vta_fail(m->diag, VTA_NOMEM, "out of memory");
     }
     layer->scales = scales; /* none of which is used */
     layer->bytes = vtac_attr_int(m->node, "bytes", 1);
-    layer->outputs = w.outputs;
     layer->products = (uint64_t)vtac_attr_int(m->node, "products", 0);
     return vtac_layer_output(m, layer, y);
 }

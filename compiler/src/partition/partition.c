@@ -22,7 +22,7 @@ typedef struct partitioner {
     bool *eligible; /* by node */
     vtac_grouping grouping;
     vtac_moves moves;
-    vtac_products products, sums, volumes, pools;
+    vtac_products products, sums, pairs, volumes, pools;
     uint32_t *region_of; /* by group: 1 + region; 0: it stays on the host */
     vta_diag *diag;
 } partitioner;
@@ -54,12 +54,18 @@ static const char *reason_of(const partitioner *r, const vtac_node *node)
     case VTAC_OP_QUANTIZE_LINEAR: return "floats become integers here: the host's side of the border";
     case VTAC_OP_DEQUANTIZE_LINEAR: return "integers become floats here: the host's side of the border";
     case VTAC_OP_CONV_INTEGER:
-    case VTAC_OP_MATMUL_INTEGER:
         return vtac_in_constant(r->graph, node, 1) == NULL
                    ? "its weights change with the input; make them initializers"
                    : "it is too small to pay there (--offload all), or its window has three axes, or its "
-                     "zero "
-                     "points are more than one for x or one for each output";
+                     "zero points are more than one for x or one for each output";
+    case VTAC_OP_MATMUL_INTEGER:
+        return vtac_in_constant(r->graph, node, 1) == NULL
+                   ? "it is too small to pay there (--offload all), or a matrix has more than one zero "
+                     "point, or "
+                     "this configuration takes several images at a time (LOG_BATCH)"
+                   : "it is too small to pay there (--offload all), or its zero points are more than one for "
+                     "x or "
+                     "one for each output";
     default: break;
     }
     const vtac_layer_row *row = vtac_layer_row_of(node->op); /* QLinearConcat begins with a scale */
@@ -192,7 +198,9 @@ static void trim_ends(partitioner *r)
 static double packing_of(const partitioner *r, const vtac_node *node)
 {
     double cycles = 0.0;
-    for (uint32_t i = 0; node->op == VTAC_OP_VTA_PRODUCT && i < 4; i += 3) {
+    const bool both = node->op == VTAC_OP_VTA_PRODUCT ||
+                      (node->op == VTAC_OP_VTA_SUMS && vtac_in_constant(r->graph, node, 3) == NULL);
+    for (uint32_t i = 0; both && i < 4; i += 3) {
         vtac_value_id value = node->inputs[i];
         const vtac_node pack = {.op = VTAC_OP_VTA_PACK, .outputs = &value, .output_count = 1};
         cycles += 2.0 * vtac_host_cycles(r->graph, &pack, r->options->config);
@@ -368,6 +376,7 @@ static vta_status return_moves(partitioner *r)
     vtac_partition *p = r->p;
     VTA_TRY(vtac_return_products(r->graph, &r->products, p, r->diag));
     VTA_TRY(vtac_return_products(r->graph, &r->sums, p, r->diag));
+    VTA_TRY(vtac_return_products(r->graph, &r->pairs, p, r->diag));
     VTA_TRY(vtac_return_products(r->graph, &r->volumes, p, r->diag));
     VTA_TRY(vtac_return_products(r->graph, &r->pools, p, r->diag));
     VTA_TRY(vtac_return_moves(r->graph, &r->moves, p, r->diag));
@@ -398,6 +407,8 @@ static vta_status run(partitioner *r)
     VTA_TRY(vtac_shorten_turns(r->graph, r->options->config, &p->arena, r->diag));
     VTA_TRY(
         vtac_turn_integers(r->graph, r->options->config, r->options->always, &p->arena, &r->sums, r->diag));
+    VTA_TRY(vtac_turn_integer_pairs(r->graph, r->options->config, r->options->always, &p->arena, &r->pairs,
+                                    r->diag));
     VTA_TRY(
         vtac_turn_volumes(r->graph, r->options->config, r->options->always, &p->arena, &r->volumes, r->diag));
     VTA_TRY(vtac_turn_volume_pools(r->graph, r->options->config, r->options->always, &p->arena, &r->pools,

@@ -6,9 +6,11 @@
  *   rows.c       matrix products of rows as convolutions
  *   parts.c      one dense layer that stands for several
  *   move.c       operators that only move numbers, as one
- *   product.c    matrix products of two activations, the second packed as weights
+ *   packed.c     the operands of matrix products of two activations, the second packed as weights
+ *   product.c    such products
  *   turns.c      the Reshapes and Transposes around those
  *   integer.c    ConvInteger and MatMulInteger, as sums
+ *   integer_pair.c  MatMulInteger of two activations, likewise
  *   volume.c     convolutions of volumes, as those of images
  *   volume_pool.c  pools of volumes, likewise
  *   builder.c    the host's nodes around both
@@ -129,6 +131,23 @@ bool vtac_is_reshaping(const vtac_node *node);
 
 /* Whether a node, if any, moves the elements of its first input, or leaves some out. */
 bool vtac_is_host_step(const vtac_graph *graph, vtac_node_id node);
+
+/* integer.c: sums that come back byte by byte (vtac/vta.h, whole sums). */
+typedef struct vtac_whole {
+    int64_t outputs, rows,
+        bytes; /* channels of a byte that have a sum; rows of an image of rows, or 0: all */
+} vtac_whole;
+
+/* The channels of one byte of all sums. */
+int64_t vtac_whole_channels(const vtac_builder *b, int64_t outputs);
+/* How many bytes sums up to `largest` have, and their negatives. */
+int64_t vtac_whole_bytes(int64_t largest);
+/* All bytes become int32 sums. */
+vta_status vtac_whole_sums(const vtac_builder *b, const vtac_whole *w, vtac_value_id *x);
+
+/* integer_pair.c: MatMulInteger of two activations, as sums. */
+vta_status vtac_turn_integer_pairs(vtac_graph *graph, const vta_config *config, bool always, vta_arena *arena,
+                                   vtac_products *out, vta_diag *diag);
 
 /* integer.c: products whose zero points the run knows become sums, which the host corrects. */
 vta_status vtac_turn_integers(vtac_graph *graph, const vta_config *config, bool always, vta_arena *arena,

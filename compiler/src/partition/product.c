@@ -14,48 +14,13 @@
  */
 #include <string.h>
 
-#include "builder.h"
+#include "packed.h"
 #include "partition.h"
 #include "vta/runtime.h"
 
-enum { LEAST_PRODUCTS = 1 << 14, MOST_RANK = 6, CODES = 256, MOST_PLANES = 3, LANE_BYTES = 4 };
-
-/* a and b, both [g, rows, columns] in the end. */
-typedef struct shapes {
-    int64_t g, m, k, n;
-    int64_t group_m, group_k, group_n; /* with padding, as the product has them */
-    int64_t packed_k, packed_n;
-    int64_t block, block_in, block_out;
-    int32_t zero_a, zero_b; /* of signed integers */
-    int64_t planes;
-    bool turned;        /* b comes as [n, k] */
-    vtac_value_id bias; /* of QGemm, known; 0: none */
-    uint32_t out;       /* the input with the output's scale */
-} shapes;
-
-/* Rows and columns of [g, rows, columns], with the number that is zero. */
-static vta_status pad(const vtac_builder *b, int64_t rows, int64_t columns, int zero, vtac_value_id *x)
-{
-    const vtac_type *type = vtac_b_type(b, *x);
-    const int64_t pads[6] = {0, 0, 0, 0, rows - type->dim[1], columns - type->dim[2]};
-    const vtac_dtype dtype = type->dtype;
-    vtac_value_id inputs[3] = {*x};
-    if (pads[4] == 0 && pads[5] == 0) {
-        return VTA_OK;
-    }
-    const uint8_t byte = (uint8_t)zero;
-    const int32_t word = zero;
-    VTA_TRY(vtac_b_list(b, pads, 6, &inputs[1]));
-    VTA_TRY(vtac_b_number(b, dtype, dtype == VTAC_I32 ? (const void *)&word : &byte, &inputs[2]));
-    return vtac_b_add(b, VTAC_OP_PAD, inputs, 3, NULL, 0, x);
-}
+enum { LEAST_PRODUCTS = 1 << 14, MOST_PLANES = 3, LANE_BYTES = 4 };
 
 /* ---- the operands */
-
-static int64_t up_to(int64_t n, int64_t block)
-{
-    return (n + block - 1) / block * block;
-}
 
 /* One zero point that is known, of signed integers; false: there is none. */
 static bool read_zero(const vtac_builder *b, const vtac_node *node, uint32_t i, int32_t *out)
@@ -71,15 +36,6 @@ static bool read_zero(const vtac_builder *b, const vtac_node *node, uint32_t i, 
     return true;
 }
 
-static int64_t batch_of(const vtac_type *type)
-{
-    int64_t count = 1;
-    for (uint32_t i = 0; i + 2 < type->rank; i++) {
-        count *= type->dim[i];
-    }
-    return count;
-}
-
 static bool is_one(const vtac_builder *b, const vtac_node *node, uint32_t i)
 {
     const vtac_tensor *t = vtac_in_constant(b->graph, node, i);
@@ -92,7 +48,7 @@ static int64_t planes_of(int32_t zero)
 }
 
 /* What QGemm adds and how it reads b; false: it is no product of these. */
-static bool read_gemm(const vtac_builder *b, const vtac_node *node, shapes *s)
+static bool read_gemm(const vtac_builder *b, const vtac_node *node, vtac_pair *s)
 {
     const vtac_type *bias = vtac_in_type(b->graph, node, 6), *y = vtac_b_type(b, node->outputs[0]);
     const vtac_tensor *known = vtac_in_constant(b->graph, node, 6);
@@ -115,117 +71,29 @@ static bool read_gemm(const vtac_builder *b, const vtac_node *node, shapes *s)
                              (vtac_type_elements(bias) == n && bias->dim[bias->rank - 1] == n)));
 }
 
-static bool read_shapes(const vtac_builder *b, const vtac_node *node, shapes *s)
+static bool read_shapes(const vtac_builder *b, const vtac_node *node, vtac_pair *s)
 {
-    shapes form = {.out = 6};
+    vtac_pair form = {.out = 6};
     const bool gemm = node->op == VTAC_OP_QGEMM;
     if ((!gemm && node->op != VTAC_OP_QLINEAR_MATMUL) || vtac_find_attr(node, "rounding") != NULL ||
         (gemm && !read_gemm(b, node, &form))) {
         return false;
     }
     const vtac_type *x = vtac_b_type(b, node->inputs[0]), *w = vtac_b_type(b, node->inputs[3]);
-    *s = (shapes){.turned = form.turned,
-                  .bias = form.bias,
-                  .out = form.out,
-                  .block = vtac_vta_block(b->config),
-                  .block_in = b->config->block_in,
-                  .block_out = b->config->block_out};
+    *s = (vtac_pair){.turned = form.turned, .bias = form.bias, .out = form.out};
     if (x->rank < 2 || w->rank < 2 || vtac_type_elements(x) < 1 || vtac_type_elements(w) < 1 ||
         vtac_in_constant(b->graph, node, 3) != NULL || !is_one(b, node, 1) || !is_one(b, node, 4) ||
         !is_one(b, node, s->out) || !read_zero(b, node, 2, &s->zero_a) ||
         !read_zero(b, node, 5, &s->zero_b)) {
         return false;
     }
-    s->k = x->dim[x->rank - 1];
-    s->n = w->dim[w->rank - (s->turned ? 2 : 1)];
-    s->g = batch_of(vtac_b_type(b, node->outputs[0]));
-    s->m = x->dim[x->rank - 2];
-    if (batch_of(w) == 1) { /* one matrix for all rows */
-        s->m *= batch_of(x);
-        s->g = 1;
-    }
-    s->group_m = s->m > 1 ? s->m : 2; /* an image of one pixel is no image of rows */
-    s->group_k = s->g > 1 ? up_to(s->k, s->block) : s->k;
-    s->group_n = s->g > 1 ? up_to(s->n, s->block) : s->n;
-    s->packed_k = up_to(s->group_k, s->block_in);
-    s->packed_n = up_to(s->n, s->block);
+    vtac_pair_sizes(b, x, w, s);
     s->planes = planes_of(s->zero_b);
     return true;
 }
 
-/* Axes that are broadcast get their size; then [g, rows, columns]. */
-static vta_status as_matrices(const vtac_builder *b, const shapes *s, int64_t rows, int64_t columns,
-                              vtac_value_id *x)
-{
-    const vtac_type type = *vtac_b_type(b, *x), *y = vtac_b_type(b, b->like.outputs[0]);
-    if (s->g > 1 && batch_of(&type) != s->g) {
-        vtac_value_id shape;
-        int64_t dims[VTAC_MAX_RANK];
-        memcpy(dims, y->dim, sizeof dims);
-        dims[y->rank - 2] = rows;
-        dims[y->rank - 1] = columns;
-        VTA_TRY(vtac_b_list(b, dims, y->rank, &shape));
-        VTA_TRY(vtac_b_apply(b, VTAC_OP_EXPAND, shape, NULL, x));
-    }
-    return vtac_b_reshape(b, (int64_t[]){s->g, rows, columns}, 3, x);
-}
-
-static vta_status turn(const vtac_builder *b, const shapes *s, vtac_value_id *x)
-{
-    const int zero = vtac_b_type(b, *x)->dtype == VTAC_U8 ? 128 : 0;
-    VTA_TRY(as_matrices(b, s, s->m, s->k, x));
-    VTA_TRY(pad(b, s->group_m, s->group_k, zero, x));
-    VTA_TRY(vtac_b_transpose(b, (int64_t[]){0, 2, 1}, 3, x));
-    return vtac_b_reshape(b, (int64_t[]){1, s->g * s->group_k, s->group_m}, 3, x);
-}
-
-/* The part of w less its zero point that is in a plane, for every w. */
-static vta_status plane_of(const vtac_builder *b, const shapes *s, int64_t plane, vtac_value_id x,
-                           vtac_value_id *out)
-{
-    const int64_t least = vtac_b_type(b, x)->dtype == VTAC_U8 ? 0 : INT8_MIN;
-    const vtac_attr attr = {.name = "first", .kind = VTAC_ATTR_INT, .i = least};
-    int8_t table[CODES];
-    vtac_value_id inputs[2] = {x};
-    for (int i = 0; i < CODES; i++) {
-        int32_t rest = i - 128 - s->zero_b, part = 0;
-        for (int64_t p = 0; p <= plane; p++) {
-            part = rest > INT8_MAX ? INT8_MAX : rest < INT8_MIN ? INT8_MIN : rest;
-            rest -= part;
-        }
-        table[i] = (int8_t)part;
-    }
-    VTA_TRY(vtac_b_constant(b, (vtac_type){.dtype = VTAC_I8, .rank = 1, .dim = {CODES}}, table, &inputs[1]));
-    return vtac_b_add(b, VTAC_OP_LOOK_UP, inputs, 2, &attr, 1, out);
-}
-
-/* [g, k, n] as the array's weights: [1, block, ...], whose image in memory they are. */
-static vta_status pack_weights(const vtac_builder *b, const shapes *s, vtac_value_id x, vtac_value_id *out)
-{
-    const int64_t blocks = s->packed_k / s->block_in, both = s->block / s->block_in;
-    vtac_value_id planes[MOST_PLANES] = {x};
-    for (int64_t p = 0; p < s->planes; p++) {
-        VTA_TRY(s->planes > 1 ? plane_of(b, s, p, x, &planes[p]) : VTA_OK);
-        VTA_TRY(pad(b, s->packed_k, s->packed_n, vtac_b_type(b, planes[p])->dtype == VTAC_U8 ? 128 : 0,
-                    &planes[p]));
-        VTA_TRY(vtac_b_reshape(b, (int64_t[]){s->g, blocks, 1, s->block_in, s->packed_n}, 5, &planes[p]));
-    }
-    *out = planes[0];
-    if (s->planes > 1) {
-        const vtac_attr attr = {.name = "axis", .kind = VTAC_ATTR_INT, .i = 2};
-        VTA_TRY(vtac_b_add(b, VTAC_OP_CONCAT, planes, (uint32_t)s->planes, &attr, 1, out));
-    }
-    const int64_t apart[MOST_RANK] = {
-        s->g, blocks * s->planes, s->block_in, s->packed_n / s->block_out, s->block_out / both, both};
-    VTA_TRY(vtac_b_reshape(b, apart, MOST_RANK, out));
-    VTA_TRY(vtac_b_transpose(b, (int64_t[]){5, 2, 0, 3, 1, 4}, MOST_RANK, out));
-    return vtac_b_reshape(
-        b, (int64_t[]){1, s->block, s->g * blocks * s->planes * s->block_in * s->packed_n / s->block}, 3,
-        out);
-}
-
 /* [g, k, n] as biases: - zero · Σ (b - zero of b), and QGemm's own; int32 [g·n, 1], padded. */
-static vta_status add_biases(const vtac_builder *b, const shapes *s, vtac_value_id *x)
+static vta_status add_biases(const vtac_builder *b, const vtac_pair *s, vtac_value_id *x)
 {
     const int32_t move = vtac_b_type(b, *x)->dtype == VTAC_U8 ? 128 : 0;
     const int32_t factor = -s->zero_a;
@@ -240,7 +108,7 @@ static vta_status add_biases(const vtac_builder *b, const shapes *s, vtac_value_
     VTA_TRY(vtac_b_number(b, VTAC_I32, &rest, &more));
     VTA_TRY(vtac_b_apply(b, VTAC_OP_ADD, more, NULL, x));
     VTA_TRY(s->bias != 0 ? vtac_b_apply(b, VTAC_OP_ADD, s->bias, NULL, x) : VTA_OK);
-    VTA_TRY(pad(b, 1, s->packed_n, 0, x));
+    VTA_TRY(vtac_pair_pad(b, 1, s->packed_n, 0, x));
     return vtac_b_reshape(b, (int64_t[]){s->g * s->packed_n, 1}, 2, x);
 }
 
@@ -262,7 +130,7 @@ static vta_status as_bytes(const vtac_builder *b, vtac_value_id *x)
 }
 
 /* The records of all output blocks. */
-static vta_status pack_records(const vtac_builder *b, const shapes *s, vtac_fixed scale, vtac_value_id x,
+static vta_status pack_records(const vtac_builder *b, const vtac_pair *s, vtac_fixed scale, vtac_value_id x,
                                vtac_value_id *out)
 {
     const int64_t records = s->g * s->packed_n / s->block_out, bytes = s->block_out * LANE_BYTES;
@@ -288,25 +156,9 @@ static vta_status pack_records(const vtac_builder *b, const shapes *s, vtac_fixe
     return vtac_b_reshape(b, (int64_t[]){1, s->block, pixels}, 3, out);
 }
 
-/* [1, g·n, m] as what the product was. */
-static vta_status put_back(const vtac_builder *b, const shapes *s, vtac_value_id *x)
-{
-    const vtac_type y = *vtac_b_type(b, b->like.outputs[0]);
-    VTA_TRY(vtac_b_reshape(b, (int64_t[]){s->g, s->group_n, s->group_m}, 3, x));
-    if (s->group_n != s->n || s->group_m != s->m) {
-        vtac_value_id inputs[4] = {*x};
-        VTA_TRY(vtac_b_list(b, (int64_t[]){0, 0}, 2, &inputs[1]));
-        VTA_TRY(vtac_b_list(b, (int64_t[]){s->n, s->m}, 2, &inputs[2]));
-        VTA_TRY(vtac_b_list(b, (int64_t[]){1, 2}, 2, &inputs[3]));
-        VTA_TRY(vtac_b_add(b, VTAC_OP_SLICE, inputs, 4, NULL, 0, x));
-    }
-    VTA_TRY(vtac_b_transpose(b, (int64_t[]){0, 2, 1}, 3, x));
-    return vtac_b_reshape(b, y.dim, y.rank, x);
-}
-
 /* ---- the product */
 
-static vta_status add_product(const vtac_builder *b, const shapes *s, const vtac_value_id *inputs,
+static vta_status add_product(const vtac_builder *b, const vtac_pair *s, const vtac_value_id *inputs,
                               uint32_t count, vtac_value_id *out)
 {
     const int64_t dims[3] = {1, s->g * s->group_n, s->group_m};
@@ -330,7 +182,7 @@ static vta_status add_product(const vtac_builder *b, const shapes *s, const vtac
     return vtac_b_add(b, VTAC_OP_VTA_PRODUCT, inputs, count, attrs, attr_count, out);
 }
 
-static bool scale_of(const vtac_builder *b, const shapes *s, vtac_fixed *out)
+static bool scale_of(const vtac_builder *b, const vtac_pair *s, vtac_fixed *out)
 {
     float scale[3];
     const uint32_t at[3] = {1, 4, s->out};
@@ -340,23 +192,25 @@ static bool scale_of(const vtac_builder *b, const shapes *s, vtac_fixed *out)
     return vtac_fixed_of(vtac_scale_product(scale[0], scale[1], scale[2]), out);
 }
 
-static vta_status replace(const vtac_builder *b, const shapes *s, vtac_fixed scale, vtac_product *p)
+static vta_status replace(const vtac_builder *b, const vtac_pair *s, vtac_fixed scale, vtac_product *p)
 {
     const vtac_node *was = &p->was;
     vtac_value_id inputs[8] = {
         0, was->inputs[1], was->inputs[2], 0, was->inputs[4], was->inputs[s->out], was->inputs[s->out + 1]};
     const bool records = s->zero_a != 0 || s->bias != 0;
+    const vtac_type y = *vtac_b_type(b, was->outputs[0]);
     vtac_value_id second;
     VTA_TRY(vtac_b_hold(b, was->inputs[0], &p->holders[0], &inputs[0]));
     VTA_TRY(vtac_b_hold(b, was->inputs[3], &p->holders[1], &second));
-    VTA_TRY(turn(b, s, &inputs[0]));
+    VTA_TRY(vtac_pair_turn(b, s, &inputs[0]));
     VTA_TRY(s->turned ? vtac_b_transpose(b, (int64_t[]){1, 0}, 2, &second) : VTA_OK);
-    VTA_TRY(as_matrices(b, s, s->k, s->n, &second));
-    VTA_TRY(pack_weights(b, s, second, &inputs[3]));
+    VTA_TRY(vtac_pair_matrices(b, s, s->k, s->n, &second));
+    VTA_TRY(vtac_pair_pack(b, s, second, &inputs[3]));
     VTA_TRY(records ? pack_records(b, s, scale, second, &inputs[7]) : VTA_OK);
     VTA_TRY(add_product(b, s, inputs, records ? 8 : 7, &p->made));
     p->stands = p->made;
-    VTA_TRY(put_back(b, s, &p->stands));
+    VTA_TRY(vtac_pair_back(b, s, &p->stands));
+    VTA_TRY(vtac_b_reshape(b, y.dim, y.rank, &p->stands));
     vtac_swap_names(b->graph, was->outputs[0], p->stands);
     vtac_replace_uses(b->graph, was->outputs[0], p->stands);
     return VTA_OK;
@@ -364,7 +218,7 @@ static vta_status replace(const vtac_builder *b, const shapes *s, vtac_fixed sca
 
 static vta_status turn_pair(const vtac_builder *b, bool always, vtac_product *p, bool *done)
 {
-    shapes s;
+    vtac_pair s;
     vtac_fixed scale;
     *done = b->config->batch == 1 && read_shapes(b, &b->like, &s) && scale_of(b, &s, &scale) &&
             (always || s.g * s.m * s.n >= LEAST_PRODUCTS / s.k);
@@ -434,7 +288,7 @@ static vta_status image_of(const vtac_builder *b, vtac_value_id made, vtac_value
     const int64_t n = y.dim[y.rank - 1], m = vtac_type_elements(&y) / n / g;
     const int64_t dims[3] = {g, m, n};
     VTA_TRY(vtac_b_reshape(b, dims, 3, x));
-    VTA_TRY(pad(b, type.dim[2], type.dim[1] / g, 0, x));
+    VTA_TRY(vtac_pair_pad(b, type.dim[2], type.dim[1] / g, 0, x));
     VTA_TRY(vtac_b_transpose(b, (int64_t[]){0, 2, 1}, 3, x));
     return vtac_b_reshape(b, type.dim, type.rank, x);
 }

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * MatMulInteger of two matrices that both change with the input (attention that is quantized while it runs).
+ * As in integer.c the array sums up, and the host does what needs the zero points, which the run alone knows:
+ *
+ *     Σ (a - zero_a)(b - zero_b)  =  Σ a'b' - zero_a' · Σ b' - zero_b' · Σ (a - zero_a)
+ *
+ * where a', b' and their zero points are signed, uint8 moved by 128. The first sum is a Sums node, whose
+ * weights are b, packed by the host.
+ */
+#include "../ops/infer.h"
+#include "packed.h"
+#include "partition.h"
+
+/* With more terms the host's part of a sum might not fit in 32 bits. */
+enum { LEAST_PRODUCTS = 1 << 14, MOST_TERMS = 1 << 15, A = 0, B = 1, A_ZERO = 2, B_ZERO = 3, WEIGHTS = 3 };
+
+static bool is_scalar_or_none(const vtac_builder *b, uint32_t i)
+{
+    const vtac_type *type = vtac_in_type(b->graph, &b->like, i);
+    return type == NULL || vtac_type_elements(type) == 1;
+}
+
+static bool read_pair(const vtac_builder *b, vtac_pair *s)
+{
+    const vtac_node *node = &b->like;
+    *s = (vtac_pair){.planes = 1};
+    if (node->op != VTAC_OP_MATMUL_INTEGER || b->config->batch != 1 ||
+        vtac_in_constant(b->graph, node, A) != NULL || vtac_in_constant(b->graph, node, B) != NULL ||
+        !is_scalar_or_none(b, A_ZERO) || !is_scalar_or_none(b, B_ZERO)) {
+        return false;
+    }
+    const vtac_type *x = vtac_in_type(b->graph, node, A), *w = vtac_in_type(b->graph, node, B);
+    if (x->rank < 2 || w->rank < 2 || vtac_type_elements(x) < 1 || vtac_type_elements(w) < 1) {
+        return false;
+    }
+    vtac_pair_sizes(b, x, w, s);
+    return s->k <= MOST_TERMS;
+}
+
+static int64_t products_of(const vtac_pair *s)
+{
+    return s->g * s->m * s->k * s->n;
+}
+
+/* ---- the sums */
+
+static vta_status add_sums(const vtac_builder *b, const vtac_pair *s, const vtac_whole *w, vtac_value_id x,
+                           vtac_value_id weights, vtac_value_id *out)
+{
+    static const float one = 1.0F;
+    vtac_value_id inputs[] = {x, 0, 0, weights, 0};
+    const int64_t dims[3] = {1, w->bytes * vtac_whole_channels(b, w->outputs), w->rows};
+    const vtac_attr attrs[] = {
+        {.name = "dims", .kind = VTAC_ATTR_INTS, .count = 3, .ints = dims},
+        {.name = "to", .kind = VTAC_ATTR_STRING, .s = vtac_dtype_name(VTAC_I8)},
+        {.name = "bytes", .kind = VTAC_ATTR_INT, .i = w->bytes},
+        {.name = "outputs", .kind = VTAC_ATTR_INT, .i = w->outputs},
+        {.name = "group", .kind = VTAC_ATTR_INT, .i = s->g},
+        {.name = "products", .kind = VTAC_ATTR_INT, .i = products_of(s)},
+    };
+    VTA_TRY(vtac_b_number(b, VTAC_F32, &one, &inputs[4]));
+    return vtac_b_add(b, VTAC_OP_VTA_SUMS, inputs, 5, attrs, 6, out);
+}
+
+/* ---- what the host does behind */
+
+static vta_status with_number(const vtac_builder *b, vtac_op op, int64_t number, vtac_value_id *x)
+{
+    const int32_t word = (int32_t)number;
+    vtac_value_id other;
+    VTA_TRY(vtac_b_number(b, VTAC_I32, &word, &other));
+    return vtac_b_apply(b, op, other, NULL, x);
+}
+
+/* A zero point as int32, less `move`. */
+static vta_status read_zero(const vtac_builder *b, uint32_t i, int32_t move, vtac_value_id *out)
+{
+    const int32_t none = -move;
+    if (vtac_in_type(b->graph, &b->like, i) == NULL) {
+        return vtac_b_number(b, VTAC_I32, &none, out);
+    }
+    *out = b->like.inputs[i];
+    VTA_TRY(vtac_b_reshape(b, NULL, 0, out));
+    VTA_TRY(vtac_b_cast(b, VTAC_I32, out));
+    return move != 0 ? with_number(b, VTAC_OP_SUB, move, out) : VTA_OK;
+}
+
+/* The sums of [g, rows, columns] along an axis, less `less` in each. */
+static vta_status sum_up(const vtac_builder *b, int64_t axis, vtac_value_id less, vtac_value_id *x)
+{
+    const vtac_attr keep = {.name = "keepdims", .kind = VTAC_ATTR_INT, .i = 1};
+    vtac_value_id axes;
+    VTA_TRY(vtac_b_cast(b, VTAC_I32, x));
+    VTA_TRY(vtac_b_list(b, &axis, 1, &axes));
+    VTA_TRY(vtac_b_apply(b, VTAC_OP_REDUCE_SUM, axes, &keep, x));
+    return vtac_b_apply(b, VTAC_OP_SUB, less, NULL, x);
+}
+
+/* [g, m, n] less what the zero points are to blame for; a and b are [g, m, k] and [g, k, n]. */
+static vta_status correct(const vtac_builder *b, const vtac_pair *s, vtac_value_id left, vtac_value_id right,
+                          vtac_value_id *x)
+{
+    const int32_t move_a = vtac_b_type(b, left)->dtype == VTAC_U8 ? 128 : 0;
+    const int32_t move_b = vtac_b_type(b, right)->dtype == VTAC_U8 ? 128 : 0;
+    const int32_t moved = (int32_t)(s->k * move_b);
+    vtac_value_id zero_a, zero_b, less;
+    VTA_TRY(vtac_b_number(b, VTAC_I32, &moved, &less));
+    VTA_TRY(sum_up(b, 1, less, &right));
+    VTA_TRY(read_zero(b, A_ZERO, move_a, &zero_a));
+    VTA_TRY(vtac_b_apply(b, VTAC_OP_MUL, zero_a, NULL, &right));
+    VTA_TRY(vtac_b_apply(b, VTAC_OP_SUB, right, NULL, x));
+    VTA_TRY(read_zero(b, A_ZERO, 0, &less));
+    VTA_TRY(with_number(b, VTAC_OP_MUL, s->k, &less));
+    VTA_TRY(sum_up(b, 2, less, &left));
+    VTA_TRY(read_zero(b, B_ZERO, move_b, &zero_b));
+    VTA_TRY(vtac_b_apply(b, VTAC_OP_MUL, zero_b, NULL, &left));
+    return vtac_b_apply(b, VTAC_OP_SUB, left, NULL, x);
+}
+
+static vta_status replace(const vtac_builder *b, const vtac_pair *s, vtac_product *p)
+{
+    const vtac_type y = *vtac_b_type(b, b->like.outputs[0]);
+    const vtac_whole w = {s->g * s->group_n, s->group_m, vtac_whole_bytes(s->k * INT8_MIN * INT8_MIN)};
+    vtac_value_id left, right, weights;
+    VTA_TRY(vtac_b_hold(b, b->like.inputs[A], &p->holders[0], &left));
+    VTA_TRY(vtac_b_hold(b, b->like.inputs[B], &p->holders[1], &right));
+    VTA_TRY(vtac_pair_matrices(b, s, s->m, s->k, &left));
+    VTA_TRY(vtac_pair_matrices(b, s, s->k, s->n, &right));
+    vtac_value_id x = left;
+    VTA_TRY(vtac_pair_turn(b, s, &x));
+    VTA_TRY(vtac_pair_pack(b, s, right, &weights));
+    VTA_TRY(add_sums(b, s, &w, x, weights, &p->made));
+    p->stands = p->made;
+    VTA_TRY(vtac_whole_sums(b, &w, &p->stands));
+    VTA_TRY(vtac_pair_back(b, s, &p->stands));
+    VTA_TRY(correct(b, s, left, right, &p->stands));
+    VTA_TRY(vtac_b_reshape(b, y.dim, y.rank, &p->stands));
+    vtac_swap_names(b->graph, b->like.outputs[0], p->stands);
+    vtac_replace_uses(b->graph, b->like.outputs[0], p->stands);
+    return VTA_OK;
+}
+
+static vta_status turn_pair(const vtac_builder *b, bool always, vtac_product *p, bool *done)
+{
+    vtac_pair s;
+    *done = read_pair(b, &s) && (always || s.g * s.m * s.n >= LEAST_PRODUCTS / s.k);
+    p->operands[1] = B;
+    return *done ? replace(b, &s, p) : VTA_OK;
+}
+
+vta_status vtac_turn_integer_pairs(vtac_graph *graph, const vta_config *config, bool always, vta_arena *arena,
+                                   vtac_products *out, vta_diag *diag)
+{
+    return vtac_turn_nodes(graph, config, always, arena, turn_pair, out, diag);
+}

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The operands and the result of products of two activations, as the accelerator has them.
+ */
+#include "packed.h"
+
+#include <string.h>
+
+#include "partition.h"
+
+enum { MOST_RANK = 6, CODES = 256, MOST_PLANES = 3 };
+
+static int64_t up_to(int64_t n, int64_t block)
+{
+    return (n + block - 1) / block * block;
+}
+
+static int64_t batch_of(const vtac_type *type)
+{
+    int64_t count = 1;
+    for (uint32_t i = 0; i + 2 < type->rank; i++) {
+        count *= type->dim[i];
+    }
+    return count;
+}
+
+void vtac_pair_sizes(const vtac_builder *b, const vtac_type *x, const vtac_type *w, vtac_pair *s)
+{
+    s->block = vtac_vta_block(b->config);
+    s->block_in = b->config->block_in;
+    s->block_out = b->config->block_out;
+    s->k = x->dim[x->rank - 1];
+    s->n = w->dim[w->rank - (s->turned ? 2 : 1)];
+    s->g = batch_of(vtac_b_type(b, b->like.outputs[0]));
+    s->m = x->dim[x->rank - 2];
+    if (batch_of(w) == 1) { /* one matrix for all rows */
+        s->m *= batch_of(x);
+        s->g = 1;
+    }
+    s->group_m = s->m > 1 ? s->m : 2; /* an image of one pixel is no image of rows */
+    s->group_k = s->g > 1 ? up_to(s->k, s->block) : s->k;
+    s->group_n = s->g > 1 ? up_to(s->n, s->block) : s->n;
+    s->packed_k = up_to(s->group_k, s->block_in);
+    s->packed_n = up_to(s->n, s->block);
+}
+
+vta_status vtac_pair_pad(const vtac_builder *b, int64_t rows, int64_t columns, int zero, vtac_value_id *x)
+{
+    const vtac_type *type = vtac_b_type(b, *x);
+    const int64_t pads[6] = {0, 0, 0, 0, rows - type->dim[1], columns - type->dim[2]};
+    const vtac_dtype dtype = type->dtype;
+    vtac_value_id inputs[3] = {*x};
+    if (pads[4] == 0 && pads[5] == 0) {
+        return VTA_OK;
+    }
+    const uint8_t byte = (uint8_t)zero;
+    const int32_t word = zero;
+    VTA_TRY(vtac_b_list(b, pads, 6, &inputs[1]));
+    VTA_TRY(vtac_b_number(b, dtype, dtype == VTAC_I32 ? (const void *)&word : &byte, &inputs[2]));
+    return vtac_b_add(b, VTAC_OP_PAD, inputs, 3, NULL, 0, x);
+}
+
+vta_status vtac_pair_matrices(const vtac_builder *b, const vtac_pair *s, int64_t rows, int64_t columns,
+                              vtac_value_id *x)
+{
+    const vtac_type type = *vtac_b_type(b, *x), *y = vtac_b_type(b, b->like.outputs[0]);
+    if (s->g > 1 && batch_of(&type) != s->g) {
+        vtac_value_id shape;
+        int64_t dims[VTAC_MAX_RANK];
+        memcpy(dims, y->dim, sizeof dims);
+        dims[y->rank - 2] = rows;
+        dims[y->rank - 1] = columns;
+        VTA_TRY(vtac_b_list(b, dims, y->rank, &shape));
+        VTA_TRY(vtac_b_apply(b, VTAC_OP_EXPAND, shape, NULL, x));
+    }
+    return vtac_b_reshape(b, (int64_t[]){s->g, rows, columns}, 3, x);
+}
+
+vta_status vtac_pair_turn(const vtac_builder *b, const vtac_pair *s, vtac_value_id *x)
+{
+    const int zero = vtac_b_type(b, *x)->dtype == VTAC_U8 ? 128 : 0;
+    VTA_TRY(vtac_pair_matrices(b, s, s->m, s->k, x));
+    VTA_TRY(vtac_pair_pad(b, s->group_m, s->group_k, zero, x));
+    VTA_TRY(vtac_b_transpose(b, (int64_t[]){0, 2, 1}, 3, x));
+    return vtac_b_reshape(b, (int64_t[]){1, s->g * s->group_k, s->group_m}, 3, x);
+}
+
+/* The part of w less its zero point that is in a plane, for every w. */
+static vta_status plane_of(const vtac_builder *b, const vtac_pair *s, int64_t plane, vtac_value_id x,
+                           vtac_value_id *out)
+{
+    const int64_t least = vtac_b_type(b, x)->dtype == VTAC_U8 ? 0 : INT8_MIN;
+    const vtac_attr attr = {.name = "first", .kind = VTAC_ATTR_INT, .i = least};
+    int8_t table[CODES];
+    vtac_value_id inputs[2] = {x};
+    for (int i = 0; i < CODES; i++) {
+        int32_t rest = i - 128 - s->zero_b, part = 0;
+        for (int64_t p = 0; p <= plane; p++) {
+            part = rest > INT8_MAX ? INT8_MAX : rest < INT8_MIN ? INT8_MIN : rest;
+            rest -= part;
+        }
+        table[i] = (int8_t)part;
+    }
+    VTA_TRY(vtac_b_constant(b, (vtac_type){.dtype = VTAC_I8, .rank = 1, .dim = {CODES}}, table, &inputs[1]));
+    return vtac_b_add(b, VTAC_OP_LOOK_UP, inputs, 2, &attr, 1, out);
+}
+
+vta_status vtac_pair_pack(const vtac_builder *b, const vtac_pair *s, vtac_value_id x, vtac_value_id *out)
+{
+    const int64_t blocks = s->packed_k / s->block_in, both = s->block / s->block_in;
+    vtac_value_id planes[MOST_PLANES] = {x};
+    for (int64_t p = 0; p < s->planes; p++) {
+        VTA_TRY(s->planes > 1 ? plane_of(b, s, p, x, &planes[p]) : VTA_OK);
+        VTA_TRY(vtac_pair_pad(b, s->packed_k, s->packed_n,
+                              vtac_b_type(b, planes[p])->dtype == VTAC_U8 ? 128 : 0, &planes[p]));
+        VTA_TRY(vtac_b_reshape(b, (int64_t[]){s->g, blocks, 1, s->block_in, s->packed_n}, 5, &planes[p]));
+    }
+    *out = planes[0];
+    if (s->planes > 1) {
+        const vtac_attr attr = {.name = "axis", .kind = VTAC_ATTR_INT, .i = 2};
+        VTA_TRY(vtac_b_add(b, VTAC_OP_CONCAT, planes, (uint32_t)s->planes, &attr, 1, out));
+    }
+    const int64_t apart[MOST_RANK] = {
+        s->g, blocks * s->planes, s->block_in, s->packed_n / s->block_out, s->block_out / both, both};
+    VTA_TRY(vtac_b_reshape(b, apart, MOST_RANK, out));
+    VTA_TRY(vtac_b_transpose(b, (int64_t[]){5, 2, 0, 3, 1, 4}, MOST_RANK, out));
+    return vtac_b_reshape(
+        b, (int64_t[]){1, s->block, s->g * blocks * s->planes * s->block_in * s->packed_n / s->block}, 3,
+        out);
+}
+
+vta_status vtac_pair_back(const vtac_builder *b, const vtac_pair *s, vtac_value_id *x)
+{
+    VTA_TRY(vtac_b_reshape(b, (int64_t[]){s->g, s->group_n, s->group_m}, 3, x));
+    if (s->group_n != s->n || s->group_m != s->m) {
+        vtac_value_id inputs[4] = {*x};
+        VTA_TRY(vtac_b_list(b, (int64_t[]){0, 0}, 2, &inputs[1]));
+        VTA_TRY(vtac_b_list(b, (int64_t[]){s->n, s->m}, 2, &inputs[2]));
+        VTA_TRY(vtac_b_list(b, (int64_t[]){1, 2}, 2, &inputs[3]));
+        VTA_TRY(vtac_b_add(b, VTAC_OP_SLICE, inputs, 4, NULL, 0, x));
+    }
+    return vtac_b_transpose(b, (int64_t[]){0, 2, 1}, 3, x);
+}
