@@ -161,7 +161,7 @@ def integer_lstm(b, steps, coupled=False, peepholes=False, projected=False, cell
                 if peepholes and g != "c":
                     q, scale = known["p" + g]
                     real = float(F32(2.0 ** cell_log * float(scale) / units_of[g]))
-                    s = cut(s + numpy.array([[scaled(i, real) for i in r] for r in cell * q]))
+                    s = cut(s + numpy.array([[scaled(i, real) for i in r] for r in cell * numpy.where(numpy.arange(units) < width, q, 0)]))  # as many as the output has, there
                 s = normalized(s, g) if normal else s
                 return fn(tanh16 if g == "c" else logistic16, s)
             f, g = gate("f", c), gate("c", c)
@@ -485,6 +485,7 @@ def main():
         integer_lstm(b, 5, coupled=True, cell_log=-12)
         integer_lstm(b, 5, peepholes=True, cell_log=-10)
         integer_lstm(b, 5, projected=True, cell_log=-9, clip=1.5)
+        integer_lstm(b, 4, peepholes=True, projected=True)
         integer_lstm(b, 4, normal=True)
         integer_lstm(b, 3, normal=True, coupled=True, peepholes=True, projected=True, cell_log=-10)
         integer_lstm(b, 1, code=16)

@@ -131,7 +131,9 @@ static vta_status try(search *s, uint32_t chosen, bool any, vtac_quantize_report
     vta_status status = s->read ? VTA_OK : cli_read_samples(s->args, graph, s->arena, &s->samples, s->diag);
     s->read = true;
     how.labels = s->how.labels;
-    status = status == VTA_OK ? vtac_quantize(graph, s->samples, &how, report, s->diag) : status;
+    if (status == VTA_OK && vtac_quantize(graph, s->samples, &how, report, s->diag) != VTA_OK) {
+        status = vta_context(s->diag, "%s", s->args->operands[0]);
+    }
     *good = status == VTA_OK && is_good(s->mixed, report);
     if (*good || (status == VTA_OK && any)) {
         vtac_graph_destroy(s->graph);

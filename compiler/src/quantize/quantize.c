@@ -326,9 +326,9 @@ static vta_status convert(job *j, const vtac_samples *samples, const vtac_sample
     VTA_TRY(vtac_progress_at(j->options->progress, "rounding weights", NULL, 0, 0, diag));
     VTA_TRY(round_products(j, samples, diag));
     if (j->product_count == 0) {
-        return vta_fail(
-            diag, VTA_UNSUPPORTED,
-            "there is nothing to quantize: no Conv, Gemm or MatMul of floats with constant weights");
+        return vta_fail(diag, VTA_UNSUPPORTED,
+                        "there is nothing to quantize: no Conv, Gemm or MatMul of floats with constant "
+                        "weights; a model of integers is compiled as it is");
     }
     VTA_TRY(wrap_activations(j, diag));
     if (report != NULL) {

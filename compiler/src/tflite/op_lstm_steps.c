@@ -237,6 +237,24 @@ static vtac_id normal_words(const plan *p, vtac_id sum, uint32_t gate)
     return words(p, tfl_rescale(im, vtac_make_cast(m, y, VTAC_I32), scale, VTAC_ROUND_AWAY));
 }
 
+/* TensorFlow Lite's kernel of integers adds the cell to as many units as the output has: with a projection to
+ * fewer, the others have no such weight. */
+static vtac_id for_cells(const plan *p, vtac_id weights)
+{
+    const lstm *l = p->l;
+    vtac_builder *m = &l->im->maker;
+    if (!l->whole || l->width >= l->units) {
+        return weights;
+    }
+    int32_t *zeros = vtac_make_room(m, l->units - l->width, sizeof *zeros);
+    const vtac_type type = {VTAC_I32, 1, {l->units - l->width}};
+    if (zeros == NULL) {
+        return 0;
+    }
+    const vtac_id in[] = {vtac_make_slice(m, weights, 0, 0, l->width), vtac_make_borrowed(m, &type, zeros)};
+    return vtac_make_concat(m, in, 2, 0);
+}
+
 /* A gate's part of the sums, with what the cell adds to it. */
 static vtac_id gate_sum(const plan *p, vtac_id sums, uint32_t gate, vtac_id cell)
 {
@@ -253,7 +271,7 @@ static vtac_id gate_sum(const plan *p, vtac_id sums, uint32_t gate, vtac_id cell
         if (!l->whole && !tfl_is_float(w)) {
             weights = vtac_make2(m, VTAC_OP_MUL, weights, tfl_scale_value(l->im, w));
         }
-        vtac_id more = vtac_make2(m, VTAC_OP_MUL, cell, weights);
+        vtac_id more = vtac_make2(m, VTAC_OP_MUL, cell, for_cells(p, weights));
         if (l->whole) {
             const float real =
                 (float)(ldexp(1.0, p->cell_log) * (double)scale_of(w) / (double)unit_of(l, gate));

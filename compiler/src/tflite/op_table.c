@@ -210,7 +210,7 @@ static double leaky(const table *t, int64_t q)
 {
     const int64_t x = q - t->in->zero[0];
     const float slope = x >= 0 ? 1.0F : t->alpha;
-    const double real = x >= 0 ? (double)t->in->scale[0] / (double)t->out->scale[0]
+    const double real = x >= 0 ? (double)(t->in->scale[0] / t->out->scale[0])
                                : (double)(t->in->scale[0] * fabsf(slope) / t->out->scale[0]);
     const int64_t scaled = vtac_tfl_rescale(slope < 0.0F ? -x : x, vtac_tfl_scale_of(real), VTAC_ROUND_AWAY);
     return (double)(scaled + t->out->zero[0]);
