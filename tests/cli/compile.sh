@@ -104,4 +104,18 @@ vtac compile net.onnx -o nowhere/m.so
 exits 1
 one_line err
 holds "nothing half-written" test ! -e m.so
+# What is no file is written to and stays what it is: a pipe as /dev/null is.
+mkfifo pipe
+for out in "compile net.onnx -o" "convert net.onnx -o"; do
+    cat pipe >got &
+    # shellcheck disable=SC2086  # these are words
+    vtac $out pipe
+    exits 0
+    wait $!
+    # shellcheck disable=SC2086
+    vtac $out kept
+    exits 0
+    holds "a pipe gets the bytes of a file" cmp got kept
+    holds "the pipe is still one" test -p pipe
+done
 finish

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Temporary files: below $TMPDIR, or /tmp.
+ * Temporary files: below $TMPDIR, or /tmp. What is made under another name and then renamed to its own must
+ * not take the place of a device.
  */
 #ifndef VTAC_TEMPORARY_H
 #define VTAC_TEMPORARY_H
+
+#include <stdbool.h>
 
 #include "vta/status.h"
 
@@ -13,5 +16,8 @@ enum { VTAC_TEMPORARY_PATH = 4096 };
  * away meanwhile. */
 vta_status vtac_temporary_file(const char *kind, char path[VTAC_TEMPORARY_PATH], vta_diag *diag);
 vta_status vtac_temporary_folder(const char *kind, char path[VTAC_TEMPORARY_PATH], vta_diag *diag);
+
+/* A device, a pipe, or a link to one: it is written to, as /dev/null is; nothing is renamed to its name. */
+bool vtac_is_special(const char *path);
 
 #endif

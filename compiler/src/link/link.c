@@ -20,6 +20,7 @@
 #include "vta/hold.h"
 #include "vta/model.h"
 #include "vtac/codegen.h"
+#include "vtac/temporary.h"
 #include "wasm.h"
 
 extern char **environ;
@@ -179,7 +180,8 @@ static vta_status link_module(const vtac_artifact_image *image, const link_files
     return run_linker(arguments, diag);
 }
 
-/* A folder beside the result, so that the result is renamed to its place, and the names in it. */
+/* A folder beside the result, so that the result is renamed to its place, and the names in it. Beside a
+ * device there may be no room for one. */
 static vta_status make_folder(const char *path, link_files *f, vta_diag *diag)
 {
     const struct {
@@ -191,10 +193,16 @@ static vta_status make_folder(const char *path, link_files *f, vta_diag *diag)
     if (strlen(path) >= MOST_PATH) {
         return vta_fail(diag, VTA_INVALID, "the path of the output is too long");
     }
-    (void)snprintf(f->folder, sizeof f->folder, "%s%s.XXXXXX", path[0] == '-' ? "./" : "",
-                   path); /* the linker's options begin so, too */
-    if (mkdtemp(f->folder) == NULL) {
-        return vta_fail(diag, VTA_IO, "%s: %s", path, strerror(errno));
+    if (vtac_is_special(path)) {
+        char folder[VTAC_TEMPORARY_PATH];
+        VTA_TRY(vtac_temporary_folder("link", folder, diag));
+        (void)snprintf(f->folder, sizeof f->folder, "%s", folder);
+    } else {
+        (void)snprintf(f->folder, sizeof f->folder, "%s%s.XXXXXX", path[0] == '-' ? "./" : "",
+                       path); /* the linker's options begin so, too */
+        if (mkdtemp(f->folder) == NULL) {
+            return vta_fail(diag, VTA_IO, "%s: %s", path, strerror(errno));
+        }
     }
     for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
         (void)snprintf(files[i].file, sizeof f->model, "%s/%s", f->folder, files[i].name);
@@ -217,6 +225,16 @@ static void remove_folder(const link_files *f)
     (void)rmdir(f->folder);
 }
 
+static vta_status copy(const char *from, const char *to, vta_diag *diag)
+{
+    uint8_t *bytes;
+    size_t size;
+    VTA_TRY(vta_file_read(from, SIZE_MAX - 1, &bytes, &size, diag));
+    const vta_status status = vta_file_write(to, bytes, size, diag);
+    free(bytes);
+    return status;
+}
+
 static vta_status link_in(const vtac_artifact_image *image, const link_files *f, const char *path,
                           vta_diag *diag)
 {
@@ -225,6 +243,9 @@ static vta_status link_in(const vtac_artifact_image *image, const link_files *f,
         VTA_TRY(vta_artifact_seal_file(f->shared, diag));
     } else if (vtac_is_page(path)) {
         return vtac_write_page(f->shared, path, diag);
+    }
+    if (vtac_is_special(path)) {
+        return copy(f->shared, path, diag);
     }
     return rename(f->shared, path) == 0 ? VTA_OK : vta_fail(diag, VTA_IO, "%s: %s", path, strerror(errno));
 }

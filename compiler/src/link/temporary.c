@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static vta_status name_it(const char *kind, char *path, const char **folder, vta_diag *diag)
@@ -44,4 +45,15 @@ vta_status vtac_temporary_folder(const char *kind, char path[VTAC_TEMPORARY_PATH
     const char *folder;
     VTA_TRY(name_it(kind, path, &folder, diag));
     return mkdtemp(path) != NULL ? VTA_OK : refused("folder", folder, diag);
+}
+
+bool vtac_is_special(const char *path)
+{
+    static const char devices[] = "/dev/"; /* /dev/stdout is a link, to a file where the shell says so */
+    struct stat info;
+    if (stat(path, &info) != 0 || S_ISDIR(info.st_mode)) {
+        return false;
+    }
+    return !S_ISREG(info.st_mode) || (strncmp(path, devices, sizeof devices - 1) == 0 &&
+                                      lstat(path, &info) == 0 && S_ISLNK(info.st_mode));
 }

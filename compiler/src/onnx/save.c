@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "vta/hold.h"
+#include "vtac/temporary.h"
 
 typedef struct file_buffer {
     ProtobufCBuffer base;
@@ -34,9 +35,10 @@ static vta_status write_and_rename(const Onnx__ModelProto *model, const char *te
     }
     (void)onnx__model_proto__pack_to_buffer(model, &buffer.base);
     const bool closed = fclose(buffer.file) == 0;
-    if (buffer.failed || !closed || rename(temporary, path) != 0) {
+    const bool renamed = strcmp(temporary, path) != 0;
+    if (buffer.failed || !closed || (renamed && rename(temporary, path) != 0)) {
         const vta_status status = vta_fail(diag, VTA_IO, "cannot write '%s': %s", path, strerror(errno));
-        (void)remove(temporary);
+        (void)(renamed ? remove(temporary) : 0);
         return status;
     }
     return VTA_OK;
@@ -53,7 +55,7 @@ vta_status vtac_onnx_save(const Onnx__ModelProto *model, const char *path, vta_d
     }
     sigset_t was;
     vta_hold_signals(&was);
-    const vta_status status = write_and_rename(model, temporary, path, diag);
+    const vta_status status = write_and_rename(model, vtac_is_special(path) ? path : temporary, path, diag);
     vta_release_signals(&was);
     return status;
 }
