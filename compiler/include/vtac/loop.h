@@ -115,7 +115,7 @@ typedef enum vtac_loop_kind {
     VTAC_LOOP_UNROLL
 } vtac_loop_kind;
 
-typedef enum vtac_stmt_kind { VTAC_S_FOR, VTAC_S_IF, VTAC_S_LET, VTAC_S_STORE } vtac_stmt_kind;
+typedef enum vtac_stmt_kind { VTAC_S_FOR, VTAC_S_IF, VTAC_S_LET, VTAC_S_STORE, VTAC_S_AHEAD } vtac_stmt_kind;
 
 typedef struct vtac_stmt {
     vtac_stmt_kind kind;
@@ -125,8 +125,8 @@ typedef struct vtac_stmt {
     uint32_t var;           /* FOR, LET */
     const char *name;       /* of the variable */
     int64_t extent;         /* FOR: 0 … extent-1 */
-    vtac_buffer *buffer;    /* STORE */
-    const vtac_expr *index; /* STORE */
+    vtac_buffer *buffer;    /* STORE, AHEAD */
+    const vtac_expr *index; /* STORE, AHEAD */
     const vtac_expr *value; /* STORE, LET; IF: the condition */
 } vtac_stmt;
 
@@ -192,6 +192,9 @@ void vtac_if(vtac_kernel *k, const vtac_expr *condition);
 void vtac_end(vtac_kernel *k); /* closes the innermost for or if */
 const vtac_expr *vtac_let(vtac_kernel *k, const char *name, const vtac_expr *value);
 void vtac_store(vtac_kernel *k, vtac_buffer *buffer, const vtac_expr *index, const vtac_expr *value);
+/* The element will be read soon: the processor may fetch its line into the second cache. Changes nothing
+ * else, and the index may be outside the buffer. */
+void vtac_ahead(vtac_kernel *k, vtac_buffer *buffer, const vtac_expr *index);
 
 /* ---- questions */
 

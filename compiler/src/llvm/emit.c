@@ -570,6 +570,16 @@ static void emit_store(vtac_emitter *em, const vtac_stmt *s)
     }
 }
 
+/* llvm.prefetch: to read, from the second cache on, data. */
+static void emit_ahead(vtac_emitter *em, const vtac_stmt *s)
+{
+    LLVMTypeRef i32 = LLVMInt32TypeInContext(em->context);
+    LLVMValueRef words[] = {element_address(em, s->buffer, emit_at_first_lane(em, s->index)),
+                            LLVMConstInt(i32, 0, 0), LLVMConstInt(i32, 2, 0), LLVMConstInt(i32, 1, 0)};
+    LLVMTypeRef pointer = LLVMTypeOf(words[0]);
+    (void)vtac_llvm_intrinsic(em, "llvm.prefetch", &pointer, 1, words, 4);
+}
+
 /* The body for variable = begin … end-1, as a loop with the test at its end. */
 static void emit_counted(vtac_emitter *em, const vtac_stmt *s, LLVMValueRef begin, LLVMValueRef end)
 {
@@ -632,6 +642,7 @@ static void emit_block(vtac_emitter *em, const vtac_stmt *s)
         case VTAC_S_IF: emit_if(em, s); break;
         case VTAC_S_LET: em->vars[s->var] = emit(em, s->value); break;
         case VTAC_S_STORE: emit_store(em, s); break;
+        case VTAC_S_AHEAD: emit_ahead(em, s); break;
         }
     }
 }

@@ -140,6 +140,17 @@ void vtac_store(vtac_kernel *k, vtac_buffer *buffer, const vtac_expr *index, con
     }
 }
 
+void vtac_ahead(vtac_kernel *k, vtac_buffer *buffer, const vtac_expr *index)
+{
+    vtac_stmt *s = buffer == NULL || index == NULL ? NULL : append(k, VTAC_S_AHEAD);
+    if (s == NULL) {
+        k->failed = true;
+        return;
+    }
+    s->buffer = buffer;
+    s->index = index;
+}
+
 int64_t vtac_kernel_extent(const vtac_kernel *k)
 {
     const vtac_stmt *s = k->body;

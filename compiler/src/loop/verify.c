@@ -16,13 +16,17 @@ typedef struct checker {
 
 static vta_status check_expr(const checker *c, const vtac_expr *e);
 
-static vta_status check_access(const checker *c, const vtac_buffer *buffer, const vtac_expr *index)
+static vta_status check_index(const checker *c, const vtac_buffer *buffer, const vtac_expr *index)
 {
     VTA_TRY(check_expr(c, index));
-    if (index->type != VTAC_I64) {
-        return vta_fail(c->diag, VTA_INVALID, "an index of '%s' is %s", buffer->name,
-                        vtac_dtype_name(index->type));
-    }
+    return index->type == VTAC_I64 ? VTA_OK
+                                   : vta_fail(c->diag, VTA_INVALID, "an index of '%s' is %s", buffer->name,
+                                              vtac_dtype_name(index->type));
+}
+
+static vta_status check_access(const checker *c, const vtac_buffer *buffer, const vtac_expr *index)
+{
+    VTA_TRY(check_index(c, buffer, index));
     if (index->op == VTAC_E_INT && (index->i < 0 || index->i >= buffer->elements)) {
         return vta_fail(c->diag, VTA_RANGE, "'%s[%" PRId64 "]' is outside its %" PRId64 " elements",
                         buffer->name, index->i, buffer->elements);
@@ -113,6 +117,7 @@ static vta_status check_statement(checker *c, const vtac_stmt *s, int depth)
         return status;
     }
     case VTAC_S_STORE: return check_store(c, s);
+    case VTAC_S_AHEAD: return check_index(c, s->buffer, s->index);
     }
     return VTA_OK;
 }

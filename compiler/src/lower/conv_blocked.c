@@ -563,6 +563,7 @@ static void accumulate(vtac_lower *l, const kernel *t, const vtac_expr *x, const
     const int64_t down = window->stride[0] * vtac_layout_row(c->in, c->x_type) / c->step;
     const int64_t right = window->stride[1] * c->in->block / c->step;
     const vtac_expr *factors[MOST_VECTORS];
+    vtac_read_ahead(l, t->weights, w, c->vectors * c->lanes);
     const vtac_expr *lane = vtac_for(k, VTAC_LOOP_VECTOR, c->lanes, "lane");
     for (int64_t v = 0; v < c->vectors; v++) {
         const vtac_expr *at = vtac_i_add(k, vtac_i_addc(k, w, v * c->lanes), lane);

@@ -211,6 +211,9 @@ static void sum_rows(vtac_lower *l, const vtac_product *p, const vtac_product_re
     const int64_t step = p->tiled ? r->lanes * r->vectors : p->n;
     const vtac_expr *line = vtac_let(k, "line", vtac_i_add(k, b_base, vtac_i_mulc(k, i, step)));
     const vtac_expr *right[MOST_VECTORS];
+    if (p->tiled) {
+        vtac_read_ahead(l, b, line, step);
+    }
     const vtac_expr *lane = vtac_for(k, VTAC_LOOP_VECTOR, r->lanes, "lane");
     for (int64_t v = 0; v < r->vectors; v++) {
         const vtac_expr *value = vtac_e_load(k, b, vtac_i_add(k, line, vtac_i_addc(k, lane, v * r->lanes)));

@@ -542,6 +542,7 @@ static void sum_tile(vtac_lower *l, const bytes *y, const tile *t)
     vtac_end(k);
     const vtac_expr *word = vtac_for(k, VTAC_LOOP_SERIAL, y->words, "word");
     const vtac_expr *line = vtac_let(k, "line", vtac_i_add(k, t->matrix, vtac_i_mulc(k, word, wide)));
+    vtac_read_ahead(l, t->right, line, wide);
     lane = vtac_for(k, VTAC_LOOP_VECTOR, y->lanes, "lane");
     const vtac_expr *factors[MOST_VECTORS];
     for (int64_t v = 0; v < y->vectors; v++) {

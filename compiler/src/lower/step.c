@@ -7,7 +7,12 @@
 
 #include "layout.h"
 
-enum { PARALLEL_WORK = 32768 }; /* below, waking a thread costs more than it saves */
+enum {
+    PARALLEL_WORK = 32768, /* below, waking a thread costs more than it saves */
+    LINE_BYTES = 64,       /* of a cache */
+    FAR_BYTES = 262144,    /* does not stay near from one run of the model to the next */
+    AHEAD = 40             /* rounds of some cycles each, longer than memory takes */
+};
 
 vta_status vtac_unsupported(vtac_lower *l, const char *what)
 {
@@ -209,6 +214,17 @@ void vtac_out_at(vtac_lower *l, uint32_t i, const vtac_expr *const *at, const vt
 vtac_loop_kind vtac_parallel_if(int64_t work)
 {
     return work >= PARALLEL_WORK ? VTAC_LOOP_PARALLEL : VTAC_LOOP_SERIAL;
+}
+
+void vtac_read_ahead(vtac_lower *l, vtac_buffer *buffer, const vtac_expr *at, int64_t each)
+{
+    const int64_t size = buffer == NULL ? 1 : (int64_t)vtac_dtype_bytes(buffer->dtype);
+    if (buffer == NULL || buffer->elements * size < FAR_BYTES) {
+        return;
+    }
+    for (int64_t line = 0; line < each * size; line += LINE_BYTES) {
+        vtac_ahead(l->k, buffer, vtac_i_addc(l->k, at, AHEAD * each + line / size));
+    }
 }
 
 uint32_t vtac_open(vtac_lower *l, const vtac_type *type, const vtac_expr **at, bool parallel)
