@@ -192,7 +192,7 @@ void vtac_if(vtac_kernel *k, const vtac_expr *condition);
 void vtac_end(vtac_kernel *k); /* closes the innermost for or if */
 const vtac_expr *vtac_let(vtac_kernel *k, const char *name, const vtac_expr *value);
 void vtac_store(vtac_kernel *k, vtac_buffer *buffer, const vtac_expr *index, const vtac_expr *value);
-/* The element will be read soon: the processor may fetch its line into the second cache. Changes nothing
+/* The element will be read soon: the processor may fetch its line into the nearest cache. Changes nothing
  * else, and the index may be outside the buffer. */
 void vtac_ahead(vtac_kernel *k, vtac_buffer *buffer, const vtac_expr *index);
 

@@ -570,12 +570,12 @@ static void emit_store(vtac_emitter *em, const vtac_stmt *s)
     }
 }
 
-/* llvm.prefetch: to read, from the second cache on, data. */
+/* llvm.prefetch: to read, into the nearest cache, data. */
 static void emit_ahead(vtac_emitter *em, const vtac_stmt *s)
 {
     LLVMTypeRef i32 = LLVMInt32TypeInContext(em->context);
     LLVMValueRef words[] = {element_address(em, s->buffer, emit_at_first_lane(em, s->index)),
-                            LLVMConstInt(i32, 0, 0), LLVMConstInt(i32, 2, 0), LLVMConstInt(i32, 1, 0)};
+                            LLVMConstInt(i32, 0, 0), LLVMConstInt(i32, 3, 0), LLVMConstInt(i32, 1, 0)};
     LLVMTypeRef pointer = LLVMTypeOf(words[0]);
     (void)vtac_llvm_intrinsic(em, "llvm.prefetch", &pointer, 1, words, 4);
 }

@@ -532,6 +532,8 @@ typedef struct kernel {
     const vtac_expr *skipped;               /* elements of the input before the first block; NULL: none */
     const vtac_expr *row, *column;          /* first position of the tile */
     const vtac_expr *corner;                /* its first element in the input */
+    const vtac_expr *pass;                  /* number of the tile among those that these weights serve */
+    bool ahead;                             /* weights are asked for early */
 } kernel;
 
 static const vtac_expr *sum_at(vtac_lower *l, const kernel *t, int64_t position, int64_t vector,
@@ -563,7 +565,9 @@ static void accumulate(vtac_lower *l, const kernel *t, const vtac_expr *x, const
     const int64_t down = window->stride[0] * vtac_layout_row(c->in, c->x_type) / c->step;
     const int64_t right = window->stride[1] * c->in->block / c->step;
     const vtac_expr *factors[MOST_VECTORS];
-    vtac_read_ahead(l, t->weights, w, c->vectors * c->lanes);
+    if (t->ahead) {
+        vtac_read_ahead(l, t->weights, w, c->vectors * c->lanes);
+    }
     const vtac_expr *lane = vtac_for(k, VTAC_LOOP_VECTOR, c->lanes, "lane");
     for (int64_t v = 0; v < c->vectors; v++) {
         const vtac_expr *at = vtac_i_add(k, vtac_i_addc(k, w, v * c->lanes), lane);
@@ -595,6 +599,25 @@ static const vtac_expr *round_of(vtac_lower *l, int64_t extent, const char *name
     return vtac_for(l->k, VTAC_LOOP_SERIAL, extent, name);
 }
 
+/* Opens a condition: the tile's places under tap `at` of an axis are not all in the border, where only zeros
+ * are. Asked where a tap reaches a quarter of the plane over its edge; bytes have other numbers there. */
+static void skip_border(vtac_lower *l, const kernel *t, uint32_t axis, const vtac_expr *at, uint32_t *blocks)
+{
+    const vtac_window *w = &t->c->s.window;
+    vtac_kernel *k = l->k;
+    const int64_t size = t->c->x_type->dim[axis + 2];
+    const int64_t count = axis == 0 ? t->c->rows : t->c->columns;
+    if (t->c->s.quantized || w->kernel[axis] == 1 || w->pad_begin[axis] + w->pad_end[axis] < size / 2) {
+        return;
+    }
+    const vtac_expr *place = vtac_i_mulc(k, axis == 0 ? t->row : t->column, w->stride[axis]);
+    place = vtac_i_addc(k, vtac_i_add(k, place, vtac_i_mulc(k, at, w->dilation[axis])), -w->pad_begin[axis]);
+    place = vtac_let(k, "place", place);
+    vtac_if(k, vtac_e2(k, VTAC_E_LT, place, vtac_e_index(k, size)));
+    vtac_if(k, vtac_e2(k, VTAC_E_GE, place, vtac_e_index(k, -(count - 1) * w->stride[axis])));
+    *blocks += 2;
+}
+
 /* `count` channel blocks from number `first` on, `inner` steps of each. */
 static void sum_blocks(vtac_lower *l, const kernel *t, int64_t first, int64_t count, int64_t inner)
 {
@@ -606,7 +629,9 @@ static void sum_blocks(vtac_lower *l, const kernel *t, int64_t first, int64_t co
     uint32_t loops = 0;
     const vtac_expr *block = round_of(l, count, "block", &loops);
     const vtac_expr *ky = round_of(l, w->kernel[0], "ky", &loops);
+    skip_border(l, t, 0, ky, &loops);
     const vtac_expr *kx = round_of(l, w->kernel[1], "kx", &loops);
+    skip_border(l, t, 1, kx, &loops);
     const vtac_expr *i = round_of(l, inner, "i", &loops);
     const vtac_expr *tap = vtac_i_add(k, vtac_i_mulc(k, ky, w->kernel[1]), kx);
     const vtac_expr *row = vtac_i_add(k, vtac_i_mulc(k, block, taps), tap);
@@ -630,6 +655,24 @@ static void sum_sources(vtac_lower *l, const kernel *t)
     }
     if (c->rest != 0) {
         sum_blocks(l, t, whole, 1, c->rest / c->step);
+    }
+}
+
+/* The first tile that a panel of weights serves asks for them early; the others find them near. */
+static void sum_all(vtac_lower *l, kernel *t)
+{
+    const blocked *c = t->c;
+    vtac_kernel *k = l->k;
+    const vtac_expr *zero = vtac_e_index(k, 0);
+    const bool far = vtac_is_far(t->weights);
+    const bool twice = far && c->tiles * c->chunks > 1;
+    for (int i = twice ? 0 : 1; i < 2; i++) {
+        t->ahead = far && (i == 0 || !twice);
+        if (twice) {
+            vtac_if(k, vtac_e2(k, i == 0 ? VTAC_E_EQ : VTAC_E_NE, t->pass, zero));
+        }
+        sum_sources(l, t);
+        vtac_close(l, twice ? 1 : 0);
     }
 }
 
@@ -703,8 +746,11 @@ static void place_tile(vtac_lower *l, kernel *t, const vtac_expr *chunk, const v
     const vtac_window *w = &c->s.window;
     const int64_t width = w->extent[1];
     const vtac_expr *column = vtac_e_index(k, 0);
+    t->pass = vtac_i_mulc(k, chunk, c->tiles);
     if (c->tiles > 1) {
-        column = vtac_i_mulc(k, vtac_for(k, VTAC_LOOP_SERIAL, c->tiles, "tile"), c->columns);
+        const vtac_expr *tile = vtac_for(k, VTAC_LOOP_SERIAL, c->tiles, "tile");
+        t->pass = vtac_i_add(k, t->pass, tile);
+        column = vtac_i_mulc(k, tile, c->columns);
         if (width % c->columns != 0) {
             column = vtac_e2(k, VTAC_E_MIN, column, vtac_e_index(k, width - c->columns));
         }
@@ -744,7 +790,7 @@ static vta_status multiply(vtac_lower *l, const blocked *c, kernel *t)
     }
     place_tile(l, t, c->rows_outside ? high : low, vtac_i_divc(k, panel, c->vector_groups));
     clear_sums(l, t);
-    sum_sources(l, t);
+    sum_all(l, t);
     store_tile(l, t);
     vtac_close(l, c->tiles > 1 ? 2 : 1);
     l->step->flops =

@@ -12,7 +12,7 @@
 
 #include "layout.h"
 
-enum { MOST_BORDER = 16, MOST_BLOCK = 16, MOST_POSITIONS = 16 };
+enum { MOST_BORDER = 16, MOST_GROWTH = 12, MOST_BLOCK = 16, MOST_POSITIONS = 16 };
 
 static int64_t larger(int64_t a, int64_t b)
 {
@@ -56,25 +56,26 @@ static bool same_type_shape(const vtac_type *a, const vtac_type *b)
     return a->rank == b->rank && memcmp(a->dim, b->dim, a->rank * sizeof a->dim[0]) == 0;
 }
 
-/* The border that the window needs; false where it is too much, or the plane with it too large. */
+/* The border that the window needs; false where it is wide and makes the plane MOST_GROWTH times as large
+ * (dilated windows of small planes see little else), or where the plane with it is too large. */
 static bool border_of(const vtac_window *w, const vtac_type *x, int64_t *before, int64_t *after)
 {
     vtac_type widest = *x;
+    double growth = 1.0;
+    bool wide = false;
     widest.dim[1] += MOST_BLOCK;
-    widest.dim[2] += 2 * MOST_BORDER;
-    widest.dim[3] += 2 * MOST_BORDER;
-    if (vtac_type_elements(&widest) < 0) {
-        return false;
-    }
     for (uint32_t a = 0; a < 2; a++) {
         const int64_t last = (w->extent[a] - 1) * w->stride[a] + (w->kernel[a] - 1) * w->dilation[a];
         before[a] = larger(0, w->pad_begin[a]);
         after[a] = larger(0, last - w->pad_begin[a] - (x->dim[a + 2] - 1));
-        if (before[a] > MOST_BORDER || after[a] > MOST_BORDER) {
+        if (before[a] > INT32_MAX || after[a] > INT32_MAX) {
             return false;
         }
+        wide = wide || before[a] > MOST_BORDER || after[a] > MOST_BORDER;
+        growth *= (double)(before[a] + x->dim[a + 2] + after[a]) / (double)x->dim[a + 2];
+        widest.dim[a + 2] += larger(MOST_BORDER, before[a]) + larger(MOST_BORDER, after[a]);
     }
-    return true;
+    return vtac_type_elements(&widest) >= 0 && !(wide && growth > MOST_GROWTH);
 }
 
 static vtac_value_id whole_of(const vtac_program *p, vtac_value_id id)

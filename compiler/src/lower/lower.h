@@ -208,8 +208,10 @@ void vtac_close(vtac_lower *l, uint32_t loops);
 uint32_t vtac_open_axes(vtac_lower *l, const vtac_type *type, const bool *marks, bool which,
                         const vtac_expr **at, bool parallel);
 vtac_loop_kind vtac_parallel_if(int64_t work);
+/* Whether the buffer does not stay near from one run of the model to the next. */
+bool vtac_is_far(const vtac_buffer *buffer);
 /* Inside a loop whose every round reads `each` elements of a buffer, from `at` on, one round's after the
- * other's: asks for those of a later round, where the buffer is too large to stay near. */
+ * other's: asks for those of a later round, where the buffer is far. */
 void vtac_read_ahead(vtac_lower *l, vtac_buffer *buffer, const vtac_expr *at, int64_t each);
 
 /* An element of a narrow type as the float32 or the integer that it stands for (others: itself), and back, as

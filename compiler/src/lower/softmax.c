@@ -83,6 +83,17 @@ static void add_up(vtac_lower *l, const softmax *s, const vtac_expr **at)
     vtac_close(l, loops);
 }
 
+/* A share of 1 as QLinearSoftmax stores it; of the others itself. */
+static const vtac_expr *quantized(vtac_lower *l, const vtac_expr *y)
+{
+    if (l->node->op != VTAC_OP_QLINEAR_SOFTMAX) {
+        return y;
+    }
+    const vtac_expr *zero = vtac_e_index(l->k, 0);
+    const vtac_expr *offset = vtac_has_in(l, 4) ? vtac_e_load(l->k, vtac_in(l, 4), zero) : NULL;
+    return vtac_requantize(l, y, vtac_e_load(l->k, vtac_in(l, 3), zero), offset, vtac_type_out(l, 0)->dtype);
+}
+
 static const vtac_expr *result(vtac_lower *l, const softmax *s, const vtac_expr *const *at)
 {
     const vtac_expr *zero = vtac_e_index(l->k, 0);
@@ -94,12 +105,7 @@ static const vtac_expr *result(vtac_lower *l, const softmax *s, const vtac_expr 
     if (l->node->op == VTAC_OP_LOG_SOFTMAX) {
         return E2(SUB, shifted, E1(LOG, total));
     }
-    const vtac_expr *y = E2(DIV, E1(EXP, shifted), total);
-    if (l->node->op == VTAC_OP_SOFTMAX) {
-        return y;
-    }
-    const vtac_expr *offset = vtac_has_in(l, 4) ? vtac_e_load(l->k, vtac_in(l, 4), zero) : NULL;
-    return vtac_requantize(l, y, vtac_e_load(l->k, vtac_in(l, 3), zero), offset, vtac_type_out(l, 0)->dtype);
+    return quantized(l, E2(DIV, E1(EXP, shifted), total));
 }
 
 /* ---- by vectors: along the row that is summed, or of many rows side by side
@@ -153,7 +159,8 @@ static void take_result(vtac_lower *l, void *context, const vtac_expr *i, const 
     const vtac_expr *e = v->row != NULL ? vtac_e_load(l->k, v->row, i)
                                         : E1(EXP, E2(SUB, lane_value(l, v, i), top_of(l, v, lane)));
     v->at[v->axis] = i;
-    vtac_out_at(l, 0, v->at, v->total != NULL ? E2(MUL, e, v->total) : E2(DIV, e, total));
+    const vtac_expr *y = v->total != NULL ? E2(MUL, e, v->total) : E2(DIV, e, total);
+    vtac_out_at(l, 0, v->at, quantized(l, y));
 }
 
 /* A row along the last axis. */
@@ -247,7 +254,7 @@ static bool has_vectors(const vtac_lower *l, const softmax *s, uint32_t *axis)
         *axis = s->marks[i] ? i : *axis;
         count += s->marks[i];
     }
-    return count == 1 && (l->node->op == VTAC_OP_SOFTMAX || l->node->op == VTAC_OP_LOG_SOFTMAX) &&
+    return count == 1 && l->node->op != VTAC_OP_HARDMAX &&
            vtac_row_lanes(l, s->type, s->x->dim[s->x->rank - 1]) > 1;
 }
 

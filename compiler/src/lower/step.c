@@ -216,13 +216,15 @@ vtac_loop_kind vtac_parallel_if(int64_t work)
     return work >= PARALLEL_WORK ? VTAC_LOOP_PARALLEL : VTAC_LOOP_SERIAL;
 }
 
+bool vtac_is_far(const vtac_buffer *buffer)
+{
+    return buffer != NULL && buffer->elements > FAR_BYTES / (int64_t)vtac_dtype_bytes(buffer->dtype);
+}
+
 void vtac_read_ahead(vtac_lower *l, vtac_buffer *buffer, const vtac_expr *at, int64_t each)
 {
     const int64_t size = buffer == NULL ? 1 : (int64_t)vtac_dtype_bytes(buffer->dtype);
-    if (buffer == NULL || buffer->elements * size < FAR_BYTES) {
-        return;
-    }
-    for (int64_t line = 0; line < each * size; line += LINE_BYTES) {
+    for (int64_t line = 0; vtac_is_far(buffer) && line < each * size; line += LINE_BYTES) {
         vtac_ahead(l->k, buffer, vtac_i_addc(l->k, at, AHEAD * each + line / size));
     }
 }
