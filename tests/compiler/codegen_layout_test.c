@@ -59,7 +59,7 @@ static void add_conv(net *n, rng *r, uint32_t x)
     for (int a = 0; a < 2; a++) {
         op.kernel[a] = same ? 1 + 2 * rng_between(r, 0, 2) : rng_between(r, 1, 4);
         op.stride[a] = same ? 1 : rng_between(r, 1, 2);
-        op.dilation[a] = rng_percent(r, 80) ? 1 : 2;
+        op.dilation[a] = rng_percent(r, 80) ? 1 : rng_percent(r, 60) ? 2 : rng_between(r, 3, 19);
         const int64_t reach = (op.kernel[a] - 1) * op.dilation[a];
         op.pad[a] = same ? reach / 2 : rng_between(r, 0, 2);
         op.pad[a + 2] = same ? reach - reach / 2 : rng_between(r, 0, 2);
