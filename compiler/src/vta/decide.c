@@ -210,8 +210,8 @@ static bool windows_inside(const conv *c)
 }
 
 enum {
-    POOL_TRIALS = 8, /* the rough estimate knows too little of what a pool keeps waiting */
-    SIXTEENTHS = 16  /* a smaller gain than one is not taken: the model is not that exact about pools */
+    POOL_TRIALS = 24, /* the rough estimate knows too little of what a pool keeps waiting */
+    FRACTION = 64     /* a smaller gain than one is not taken */
 };
 
 static void decide_pool(const machine *m, const vtac_vta_region *region, uint32_t n, decisions *d)
@@ -236,7 +236,7 @@ static void decide_pool(const machine *m, const vtac_vta_region *region, uint32_
         separate += apart.cycles;
         joined += together.cycles;
     }
-    if (joined < separate / SIXTEENTHS * (SIXTEENTHS - 1)) {
+    if (joined < separate / FRACTION * (FRACTION - 1)) {
         d->made_by[n] = (int32_t)who.layer[0];
         for (uint32_t k = 0; k < who.count; k++) {
             d->sum_of[who.layer[k]] = (int32_t)n;

@@ -618,41 +618,103 @@ static int64_t alike_from(const conv *c, int d, int64_t at, int64_t room)
     return run;
 }
 
-/* The maxima of `ro` blocks' sums, for a rectangle of outputs that have the same taps inside. The first tap
- * is copied; the others of an output follow each other, so that the ALU keeps the maximum so far at hand. */
+/* A rectangle of a pool's outputs that have the same taps inside, and where its first one and the first tap
+ * of that lie. */
+typedef struct window_area {
+    const patch *area;
+    interval ys, xs;
+    int64_t to, from;
+    list_range dst, src;
+} window_area;
+
+/* One operation of the ALU for all outputs of a row, and as the micro-ops and the outer loop say. */
+static void take(emitter *e, const window_area *w, const vta_alu *how)
+{
+    vta_alu alu = *how;
+    alu.dst_out = alu.iter_out > 1 ? alu.dst_out : 0;
+    alu.src_out = alu.iter_out > 1 ? alu.src_out : 0;
+    alu.dst_in = alu.iter_in > 1 ? e->c->machine->ro : 0;
+    alu.src_in = alu.iter_in > 1 ? e->c->pool->window.stride[1] * e->c->machine->ro : 0;
+    list_alu(e->list, &alu, w->dst, w->src);
+}
+
+/* All taps of an output follow each other: the ALU keeps the maximum so far at hand. */
+static void take_by_outputs(emitter *e, const piece *p, const window_area *w)
+{
+    const vtac_vta_window *window = &e->c->pool->window;
+    const int64_t ro = e->c->machine->ro, cols = p->tile.cols, taps = w->ys.count * w->xs.count;
+    for (int64_t rest = 0; rest < 2; rest++) {
+        uint32_t uops = 0;
+        for (int64_t k = 0; k < ro * taps; k++) {
+            const int64_t r = k / taps, row = k % taps / w->xs.count * window->dilation[0],
+                          column = k % w->xs.count * window->dilation[1];
+            if ((k % taps > 0) == (rest > 0)) {
+                e->uops[uops++] = (vta_uop){.dst = (uint32_t)(w->to + r),
+                                            .src = (uint32_t)(w->from + (row * cols + column) * ro + r)};
+            }
+        }
+        if (uops > 0) {
+            take(e, w,
+                 &(vta_alu){.kernel = list_kernel_of(e->list, e->uops, uops),
+                            .op = rest > 0 ? VTA_ALU_MAX : VTA_ALU_MOV,
+                            .iter_out = w->area->rows,
+                            .iter_in = w->area->cols,
+                            .dst_out = p->out.cols * ro,
+                            .src_out = window->stride[0] * cols * ro});
+        }
+    }
+}
+
+/* One tap of all outputs after the other, `count` taps from column kx of row ky of the window on. */
+static void take_taps(emitter *e, const piece *p, const window_area *w, int64_t ky, interval kx)
+{
+    const vtac_vta_window *window = &e->c->pool->window;
+    const int64_t ro = e->c->machine->ro, cols = p->tile.cols;
+    const int64_t from = w->from + (ky * window->dilation[0] * cols + kx.at * window->dilation[1]) * ro;
+    uint32_t uops = 0;
+    for (int64_t y = 0; y < w->area->rows; y++) {
+        for (int64_t r = 0; r < ro; r++) {
+            e->uops[uops++] = (vta_uop){.dst = (uint32_t)(w->to + y * p->out.cols * ro + r),
+                                        .src = (uint32_t)(from + y * window->stride[0] * cols * ro + r)};
+        }
+    }
+    if (kx.count > 0) {
+        take(e, w,
+             &(vta_alu){.kernel = list_kernel_of(e->list, e->uops, uops),
+                        .op = ky + kx.at > 0 ? VTA_ALU_MAX : VTA_ALU_MOV,
+                        .iter_out = kx.count,
+                        .iter_in = w->area->cols,
+                        .src_out = window->dilation[1] * ro});
+    }
+}
+
+/* The maxima of `ro` blocks' sums, for a rectangle of outputs that have the same taps inside; the first tap
+ * is copied. Beside the array it is better to take one tap of all outputs after the other: where the array
+ * writes, the ALU waits for a cycle, and forgets the maximum that it had at hand, which then is on its way
+ * for FLIGHT cycles. */
 static void take_maxima(emitter *e, const piece *p, const patch *area, int64_t dst, int64_t src)
 {
+    enum { FLIGHT = 8 };
     const conv *c = e->c;
     const vtac_vta_window *w = &c->pool->window;
     const int64_t ro = c->machine->ro, cols = p->tile.cols, out_cols = p->out.cols;
     const interval ys = conv_pool_taps(c, 0, area->y), xs = conv_pool_taps(c, 1, area->x);
-    const int64_t y = area->y * w->stride[0] - w->before[0] - p->tile.y;
-    const int64_t x = area->x * w->stride[1] - w->before[1] - p->tile.x;
-    const int64_t to = dst + ((area->y - p->out.y) * out_cols + area->x - p->out.x) * ro;
-    for (int64_t rest = 0; rest < 2; rest++) {
-        uint32_t uops = 0;
-        for (int64_t k = 0; k < ro * ys.count * xs.count; k++) {
-            const int64_t r = k / (ys.count * xs.count), tap = k % (ys.count * xs.count);
-            const int64_t row = y + (ys.at + tap / xs.count) * w->dilation[0];
-            const int64_t column = x + (xs.at + tap % xs.count) * w->dilation[1];
-            if ((tap > 0) == (rest > 0)) {
-                e->uops[uops++] = (vta_uop){.dst = (uint32_t)(to + r),
-                                            .src = (uint32_t)(src + (row * cols + column) * ro + r)};
-            }
-        }
-        if (uops == 0) {
-            continue;
-        }
-        list_alu(e->list,
-                 &(vta_alu){.kernel = list_kernel_of(e->list, e->uops, uops),
-                            .op = rest > 0 ? VTA_ALU_MAX : VTA_ALU_MOV,
-                            .iter_out = area->rows,
-                            .iter_in = area->cols,
-                            .dst_out = area->rows > 1 ? out_cols * ro : 0,
-                            .dst_in = area->cols > 1 ? ro : 0,
-                            .src_out = area->rows > 1 ? w->stride[0] * cols * ro : 0,
-                            .src_in = area->cols > 1 ? w->stride[1] * ro : 0},
-                 (list_range){dst, p->out.rows * out_cols * ro}, (list_range){src, p->tile.rows * cols * ro});
+    const int64_t y = area->y * w->stride[0] - w->before[0] - p->tile.y + ys.at * w->dilation[0];
+    const int64_t x = area->x * w->stride[1] - w->before[1] - p->tile.x + xs.at * w->dilation[1];
+    const window_area of = {.area = area,
+                            .ys = ys,
+                            .xs = xs,
+                            .to = dst + ((area->y - p->out.y) * out_cols + area->x - p->out.x) * ro,
+                            .from = src + (y * cols + x) * ro,
+                            .dst = {dst, p->out.rows * out_cols * ro},
+                            .src = {src, p->tile.rows * cols * ro}};
+    if (area->rows * area->cols * ro < FLIGHT || area->rows * ro > c->machine->uop) {
+        take_by_outputs(e, p, &of);
+        return;
+    }
+    take_taps(e, p, &of, 0, (interval){0, 1});
+    for (int64_t ky = 0; ky < ys.count; ky++) {
+        take_taps(e, p, &of, ky, (interval){ky == 0, xs.count - (ky == 0)});
     }
 }
 
