@@ -197,6 +197,16 @@ interval conv_made(const conv *c, int d, int64_t at, int64_t count)
     return (interval){most(first, 0), least(end, c->made[d]) - most(first, 0)};
 }
 
+/* They are in one row of outputs alone, and in none that padding ends. */
+int64_t conv_shared_rows(const conv *c)
+{
+    const vtac_vta_window *w = &c->pool->window;
+    const int64_t shared = w->kernel[0] - w->stride[0];
+    return w->dilation[0] == 1 && shared > 0 && shared <= w->stride[0] && w->before[0] <= w->stride[0]
+               ? shared
+               : 0;
+}
+
 reach conv_reach(const conv *c, int64_t out_block, int64_t count)
 {
     if (c->groups == 1) {

@@ -152,7 +152,7 @@ static bool same_way(const tiling *a, const tiling *b)
 {
     return a->rows == b->rows && a->cols == b->cols && a->group == b->group && a->part == b->part &&
            a->part_rows == b->part_rows && a->part_cols == b->part_cols &&
-           a->tiles_outside == b->tiles_outside;
+           a->tiles_outside == b->tiles_outside && a->kept == b->kept;
 }
 
 typedef struct ways {
@@ -177,8 +177,9 @@ static void ask(plan *p, const vtac_schedules *schedules, ways *w, uint32_t coun
         load_of_units units;
         (void)snprintf(w->points[i], sizeof w->points[i],
                        "rows=%" PRId64 " cols=%" PRId64 " group=%" PRId64 " part=%" PRId64 " taps=%" PRId64
-                       "x%" PRId64 " outside=%d",
-                       t->rows, t->cols, t->group, t->part, t->part_rows, t->part_cols, t->tiles_outside);
+                       "x%" PRId64 " outside=%d%s",
+                       t->rows, t->cols, t->group, t->part, t->part_rows, t->part_cols, t->tiles_outside,
+                       t->kept > 0 ? " kept" : "");
         w->guesses[i] = (double)tiling_estimate(c, t, &units);
     }
     (void)snprintf(shape, sizeof shape,
@@ -624,8 +625,15 @@ typedef struct window_area {
     const patch *area;
     interval ys, xs;
     int64_t to, from;
+    bool more; /* there is a maximum of other taps already */
     list_range dst, src;
 } window_area;
+
+/* Outputs of a pool in ACC, their first row, and the sums that they are maxima of. */
+typedef struct pooled {
+    int64_t dst, src, y;
+    bool more;
+} pooled;
 
 /* One operation of the ALU for all outputs of a row, and as the micro-ops and the outer loop say. */
 static void take(emitter *e, const window_area *w, const vta_alu *how)
@@ -648,7 +656,7 @@ static void take_by_outputs(emitter *e, const piece *p, const window_area *w)
         for (int64_t k = 0; k < ro * taps; k++) {
             const int64_t r = k / taps, row = k % taps / w->xs.count * window->dilation[0],
                           column = k % w->xs.count * window->dilation[1];
-            if ((k % taps > 0) == (rest > 0)) {
+            if ((k % taps > 0 || w->more) == (rest > 0)) {
                 e->uops[uops++] = (vta_uop){.dst = (uint32_t)(w->to + r),
                                             .src = (uint32_t)(w->from + (row * cols + column) * ro + r)};
             }
@@ -681,7 +689,7 @@ static void take_taps(emitter *e, const piece *p, const window_area *w, int64_t 
     if (kx.count > 0) {
         take(e, w,
              &(vta_alu){.kernel = list_kernel_of(e->list, e->uops, uops),
-                        .op = ky + kx.at > 0 ? VTA_ALU_MAX : VTA_ALU_MOV,
+                        .op = w->more || ky + kx.at > 0 ? VTA_ALU_MAX : VTA_ALU_MOV,
                         .iter_out = kx.count,
                         .iter_in = w->area->cols,
                         .src_out = window->dilation[1] * ro});
@@ -692,46 +700,71 @@ static void take_taps(emitter *e, const piece *p, const window_area *w, int64_t 
  * is copied. Beside the array it is better to take one tap of all outputs after the other: where the array
  * writes, the ALU waits for a cycle, and forgets the maximum that it had at hand, which then is on its way
  * for FLIGHT cycles. */
-static void take_maxima(emitter *e, const piece *p, const patch *area, int64_t dst, int64_t src)
+static void take_maxima(emitter *e, const piece *p, const patch *area, interval ys, const pooled *to)
 {
     enum { FLIGHT = 8 };
     const conv *c = e->c;
     const vtac_vta_window *w = &c->pool->window;
     const int64_t ro = c->machine->ro, cols = p->tile.cols, out_cols = p->out.cols;
-    const interval ys = conv_pool_taps(c, 0, area->y), xs = conv_pool_taps(c, 1, area->x);
+    const interval xs = conv_pool_taps(c, 1, area->x);
     const int64_t y = area->y * w->stride[0] - w->before[0] - p->tile.y + ys.at * w->dilation[0];
     const int64_t x = area->x * w->stride[1] - w->before[1] - p->tile.x + xs.at * w->dilation[1];
     const window_area of = {.area = area,
                             .ys = ys,
                             .xs = xs,
-                            .to = dst + ((area->y - p->out.y) * out_cols + area->x - p->out.x) * ro,
-                            .from = src + (y * cols + x) * ro,
-                            .dst = {dst, p->out.rows * out_cols * ro},
-                            .src = {src, p->tile.rows * cols * ro}};
+                            .to = to->dst + ((area->y - to->y) * out_cols + area->x - p->out.x) * ro,
+                            .from = to->src + (y * cols + x) * ro,
+                            .more = to->more,
+                            .dst = {to->dst, p->out.rows * out_cols * ro},
+                            .src = {to->src, p->tile.rows * cols * ro}};
     if (area->rows * area->cols * ro < FLIGHT || area->rows * ro > c->machine->uop) {
         take_by_outputs(e, p, &of);
         return;
     }
-    take_taps(e, p, &of, 0, (interval){0, 1});
+    if (!of.more) {
+        take_taps(e, p, &of, 0, (interval){0, 1});
+    }
     for (int64_t ky = 0; ky < ys.count; ky++) {
-        take_taps(e, p, &of, ky, (interval){ky == 0, xs.count - (ky == 0)});
+        const int64_t taken = ky == 0 && !of.more;
+        take_taps(e, p, &of, ky, (interval){taken, xs.count - taken});
     }
 }
 
-/* The pool over `ro` blocks' sums; returns where its outputs lie. */
+/* The rows of a pool from y on that have the same `ys` of their windows to take. */
+static void take_rows(emitter *e, const piece *p, int64_t y, int64_t rows, interval ys, const pooled *to)
+{
+    const patch *out = &p->out;
+    for (int64_t x = out->x, cols; x < out->x + out->cols && ys.count > 0; x += cols) {
+        cols = alike_from(e->c, 1, x, out->x + out->cols - x);
+        take_maxima(e, p, &(patch){.y = y, .x = x, .rows = rows, .cols = cols}, ys, to);
+    }
+}
+
+static int64_t other_slot(const emitter *e, int64_t number)
+{
+    return e->t->other_first + number % e->t->other_slots * e->t->other_size;
+}
+
+/* The pool over `ro` blocks' sums; returns where its outputs lie. Rows that the tile below needs, too, go at
+ * once into the first row of what will be its outputs. */
 static int64_t pool_sums(emitter *e, const piece *p, int64_t at)
 {
-    const tiling *t = e->t;
+    const conv *c = e->c;
     const patch *out = &p->out;
-    const int64_t dst = t->other_first + e->others++ % t->other_slots * t->other_size;
-    for (int64_t y = out->y, rows; y < out->y + out->rows; y += rows) {
-        rows = alike_from(e->c, 0, y, out->y + out->rows - y);
-        for (int64_t x = out->x, cols; x < out->x + out->cols; x += cols) {
-            cols = alike_from(e->c, 1, x, out->x + out->cols - x);
-            take_maxima(e, p, &(patch){.y = y, .x = x, .rows = rows, .cols = cols}, dst, at);
-        }
+    const int64_t kept = e->t->kept, end = out->y + out->rows, number = e->others++;
+    pooled to = {.dst = other_slot(e, number), .src = at, .y = out->y};
+    for (int64_t y = out->y, rows; y < end; y += rows) {
+        interval ys = conv_pool_taps(c, 0, y);
+        to.more = kept > 0 && y == out->y && y > 0;
+        rows = to.more ? 1 : alike_from(c, 0, y, end - y);
+        ys = to.more ? (interval){kept, ys.count - kept} : ys;
+        take_rows(e, p, y, rows, ys, &to);
     }
-    return dst;
+    if (kept > 0 && end < c->oh) {
+        const pooled next = {.dst = other_slot(e, number + p->blocks / c->machine->ro), .src = at, .y = end};
+        take_rows(e, p, end, 1, (interval){0, kept}, &next);
+    }
+    return to.dst;
 }
 
 static int32_t clamped(int32_t value, const vtac_vta_layer *layer)
@@ -853,7 +886,7 @@ static void emit_piece(emitter *e, int64_t group, int64_t tile_index)
                .acc = e->sums + (e->pieces + e->turned) % t->acc_slots * t->acc_size};
     list_piece(e->list);
     p.params = conv_whole(e->c) ? 0 : need_params(e, group);
-    const interval rows = conv_made(e->c, 0, p.out.y, p.out.rows),
+    const interval rows = tiling_rows(e->c, t, p.out.y, p.out.rows),
                    cols = conv_made(e->c, 1, p.out.x, p.out.cols);
     p.tile =
         (patch){.image = p.out.image, .y = rows.at, .x = cols.at, .rows = rows.count, .cols = cols.count};
@@ -877,8 +910,8 @@ static void emit_pieces(emitter *e)
     const int64_t inner = t->tiles_outside ? t->groups : t->tiles;
     for (int64_t i = 0; i < outer; i++) {
         for (int64_t k = 0; k < inner; k++) {
-            /* Every other round backwards: what was used last is used first. */
-            const int64_t j = i % 2 == 0 ? k : inner - 1 - k;
+            /* Every other round backwards: what was used last is used first. Rows are kept downwards. */
+            const int64_t j = i % 2 == 0 || t->kept > 0 ? k : inner - 1 - k;
             emit_piece(e, t->tiles_outside ? j : i, t->tiles_outside ? i : j);
         }
     }

@@ -180,6 +180,7 @@ typedef struct tiling {
     int64_t part;                 /* input tile blocks at a time */
     int64_t part_rows, part_cols; /* of the window at a time */
     bool tiles_outside;           /* tiles in the outer loop and groups in the inner one */
+    int64_t kept; /* rows under a pool that a tile leaves to the one below it, which comes next; or 0 */
     /* what follows */
     int64_t row_tiles, col_tiles, tiles; /* tiles: of all images */
     int64_t groups, block_parts, window_parts, parts;
@@ -223,19 +224,26 @@ void tiling_move(tiling *t, const entries_used *to);
 /* For reports: "rows 14 of 56, 4 of 16 out blocks, weights stay". */
 void tiling_describe(const conv *c, const tiling *t, char *text, size_t size);
 
+/* Rows or columns. */
+typedef struct interval {
+    int64_t at, count;
+} interval;
+
 /* A piece of the loops: output pixels, and the input pixels of a part of the window. */
 typedef struct patch {
     int64_t image, y, x, rows, cols;
 } patch;
 patch tiling_tile(const conv *c, const tiling *t, int64_t index);
+/* The rows of its own output that a convolution makes for `count` outputs from `at` on: not those that are
+ * kept. */
+interval tiling_rows(const conv *c, const tiling *t, int64_t at, int64_t count);
 
 /* Along dimension d: which rows or columns of its own output a convolution makes for `count` outputs from
  * `at` on, and the most that as many need. Without a pool, they are the same. */
-typedef struct interval {
-    int64_t at, count;
-} interval;
 interval conv_made(const conv *c, int d, int64_t at, int64_t count);
 int64_t conv_made_most(const conv *c, int d, int64_t count);
+/* The rows that a pool's windows share with those below; 0 where a tile cannot leave them to the next one. */
+int64_t conv_shared_rows(const conv *c);
 /* The taps of a pool's window along dimension d that output `at` has inside. */
 interval conv_pool_taps(const conv *c, int d, int64_t at);
 

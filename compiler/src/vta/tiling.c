@@ -15,6 +15,7 @@
 #include "vta/str.h"
 
 enum { CHOICES = 40, MAX_SLOTS = 64, ACC_SLOTS = 4, OTHER_SLOTS = 4 };
+enum { KEPT_SLOTS = 2 };                     /* more than blocks, where rows are kept for the next tile's */
 enum { PARAM_BLOCKS = 16, WIDE_BLOCKS = 8 }; /* whose parameters are loaded together */
 enum { MOST_ROW_STEP = 255 };                /* of DEPTHWISE */
 enum { SUM_PASSES = 5 }; /* of the ALU: requantize, twice times a factor, add, requantize */
@@ -61,6 +62,17 @@ static int64_t widest_reach(const conv *c, int64_t group)
     return widest;
 }
 
+/* Slots for a pool's outputs, or a sum's operands: how many there must be, and how many help. */
+static int64_t others_needed(const conv *c, const tiling *t)
+{
+    return t->kept > 0 ? t->group / c->machine->ro + KEPT_SLOTS : 2;
+}
+
+static int64_t others_useful(const conv *c, const tiling *t)
+{
+    return t->kept > 0 ? t->group / c->machine->ro + OTHER_SLOTS : OTHER_SLOTS;
+}
+
 /* In a share of ACC, sums lie together, and all else in another place. */
 static int64_t place_beside(const conv *c, tiling *t, int64_t params)
 {
@@ -71,10 +83,11 @@ static int64_t place_beside(const conv *c, tiling *t, int64_t params)
     t->other_size = t->rows * t->cols * c->machine->ro;
     t->other_slots = 0;
     if (c->pool != NULL || c->sum != NULL) {
-        t->other_slots = least(most(0, room - t->other_first) / t->other_size, OTHER_SLOTS);
+        t->other_slots = least(most(0, room - t->other_first) / t->other_size, others_useful(c, t));
     }
     t->side_used = t->other_first + t->other_slots * t->other_size;
-    const bool fits = t->side_used <= room && (t->other_slots >= 2 || (c->pool == NULL && c->sum == NULL));
+    const bool fits = t->side_used <= room &&
+                      (t->other_slots >= others_needed(c, t) || (c->pool == NULL && c->sum == NULL));
     return fits ? c->machine->acc : 0;
 }
 
@@ -92,8 +105,8 @@ static int64_t place_sums(const conv *c, tiling *t)
         t->param_first = acc - params;
         t->other_first = acc / 4 * 3;
         t->other_size = t->rows * t->cols * c->machine->ro;
-        t->other_slots = least(most(0, t->param_first - t->other_first) / t->other_size, OTHER_SLOTS);
-        return t->other_slots >= 2 ? t->other_first : 0;
+        t->other_slots = least(most(0, t->param_first - t->other_first) / t->other_size, others_useful(c, t));
+        return t->other_slots >= others_needed(c, t) ? t->other_first : 0;
     }
     if (c->sum == NULL) {
         t->param_first = acc - params;
@@ -113,6 +126,27 @@ static int64_t pool_taps(const conv *c)
     return c->pool->window.kernel[0] * c->pool->window.kernel[1];
 }
 
+interval tiling_rows(const conv *c, const tiling *t, int64_t at, int64_t count)
+{
+    const interval made = conv_made(c, 0, at, count);
+    const int64_t kept = at > 0 ? t->kept : 0;
+    return (interval){made.at + kept, made.count - kept};
+}
+
+/* The most rows that a tile makes. */
+static int64_t most_rows(const conv *c, const tiling *t)
+{
+    const int64_t first = tiling_rows(c, t, 0, least(t->rows, c->oh)).count;
+    return t->kept > 0 ? most(first, conv_made_most(c, 0, t->rows) - t->kept) : conv_made_most(c, 0, t->rows);
+}
+
+/* Rows are kept from tile to tile of one group, and each tile makes some of its own. */
+static bool may_keep(const conv *c, const tiling *t)
+{
+    const int64_t last = (ceil_div(c->oh, t->rows) - 1) * t->rows;
+    return t->kept == 0 || (!t->tiles_outside && last > 0 && tiling_rows(c, t, last, c->oh - last).count > 0);
+}
+
 /* Fills in what follows; false where it does not fit. */
 static bool complete(const conv *c, tiling *t)
 {
@@ -126,7 +160,7 @@ static bool complete(const conv *c, tiling *t)
     t->window_parts =
         ceil_div(c->window.kernel[0], t->part_rows) * ceil_div(c->window.kernel[1], t->part_cols);
     t->parts = t->block_parts * t->window_parts;
-    const int64_t made_rows = conv_made_most(c, 0, t->rows), made_cols = conv_made_most(c, 1, t->cols);
+    const int64_t made_rows = most_rows(c, t), made_cols = conv_made_most(c, 1, t->cols);
     t->in_rows = span_of(made_rows, c->window.stride[0], t->part_rows, c->window.dilation[0]);
     t->in_cols = conv_pitch(c, span_of(made_cols, c->window.stride[1], t->part_cols, c->window.dilation[1]));
     const int64_t steps = c->lanes ? 1 : t->part * m->ri * t->part_rows * t->part_cols * c->planes;
@@ -148,8 +182,8 @@ static bool complete(const conv *c, tiling *t)
     t->acc_slots = least(sums / t->acc_size, ACC_SLOTS);
     const bool one_row = c->lanes && c->piece_rows > 1 && c->window.dilation[0] * t->in_cols > MOST_ROW_STEP;
     const int64_t taps = c->pool != NULL ? pool_taps(c) * m->ro : 0;
-    return !one_row && steps <= m->uop && taps <= m->uop && t->inp_slots > 0 && t->wgt_slots > 0 &&
-           t->acc_slots > 0;
+    return may_keep(c, t) && !one_row && steps <= m->uop && taps <= m->uop && t->inp_slots > 0 &&
+           t->wgt_slots > 0 && t->acc_slots > 0;
 }
 
 /* More slots than these save nothing: what is used once, and is not all of it, is loaded while the one before
@@ -202,13 +236,15 @@ typedef struct sweep_of_tiles {
     int64_t loaded, made;
 } sweep_of_tiles;
 
-static sweep_of_tiles sweep_tiles(const conv *c, int d, int64_t piece, int64_t taps)
+static sweep_of_tiles sweep_tiles(const conv *c, const tiling *t, int d, int64_t taps)
 {
+    const int64_t piece = d == 0 ? t->rows : t->cols;
     const vtac_vta_window *w = &c->window;
     const int64_t total = d == 0 ? c->oh : c->ow, size = d == 0 ? c->h : c->w;
     sweep_of_tiles sum = {0};
     for (int64_t at = 0; at < total; at += piece) {
-        const interval made = conv_made(c, d, at, least(piece, total - at));
+        const int64_t count = least(piece, total - at);
+        const interval made = d == 0 ? tiling_rows(c, t, at, count) : conv_made(c, d, at, count);
         const int64_t first = made.at * w->stride[d] - w->before[d];
         const int64_t end = first + span_of(made.count, w->stride[d], taps, w->dilation[d]);
         sum.loaded += most(0, least(end, size) - most(first, 0));
@@ -249,8 +285,8 @@ void tiling_measure(const conv *c, const tiling *t, load_of_units *out)
         c->groups == 1 ? c->in_blocks : least(c->in_blocks, widest_reach(c, t->group) * m->ri);
     const int64_t taps = c->window.kernel[0] * c->window.kernel[1] * c->planes;
     const int64_t pixels = c->images * c->oh * c->ow;
-    const sweep_of_tiles rows = sweep_tiles(c, 0, t->rows, t->part_rows);
-    const sweep_of_tiles cols = sweep_tiles(c, 1, t->cols, t->part_cols);
+    const sweep_of_tiles rows = sweep_tiles(c, t, 0, t->part_rows);
+    const sweep_of_tiles cols = sweep_tiles(c, t, 1, t->part_cols);
     /* One sweep over all input parts and one over all weights; how often each is made. */
     const int64_t sweep =
         c->images * rows.loaded * cols.loaded * ceil_div(reach_blocks, m->ri) * tile_bytes * t->window_parts;
@@ -314,9 +350,8 @@ uint64_t tiling_estimate(const conv *c, const tiling *t, load_of_units *units)
         (t->inp_size * m->batch * m->block_in + t->wgt_size * m->block_in * m->block_out) / m->beat;
     const int64_t last = t->rows * t->cols * m->ro * 3;
     /* The array and the ALU write through one port. */
-    const int64_t made = c->pool == NULL
-                             ? c->oh * c->ow
-                             : sweep_tiles(c, 0, t->rows, 1).made * sweep_tiles(c, 1, t->cols, 1).made;
+    const int64_t made =
+        c->pool == NULL ? c->oh * c->ow : sweep_tiles(c, t, 0, 1).made * sweep_tiles(c, t, 1, 1).made;
     const int64_t writes = c->images * made * c->out_blocks * t->parts + (int64_t)units->alu;
     const bool turns = t->acc_slots < 2 && t->group <= m->ro;
     const int64_t weights = c->alike ? part_kinds(c, t) : t->groups * t->parts;
@@ -357,14 +392,15 @@ uint64_t tiling_lag(const conv *c, const tiling *t, uint64_t cycles, uint64_t ca
 
 static const int64_t window_cuts[][2] = {{0, 0}, {1, 0}, {1, 1}}; /* 0: the whole kernel */
 
-/* The best of its class: about as many pixels, about as many blocks, the same loop outside, cut input or not.
+/* The best of its class: about as many pixels, about as many blocks, the same loop outside, cut input or not,
+ * rows kept or not.
  */
 typedef struct contender {
     uint64_t cycles;
     tiling tiling;
 } contender;
 
-enum { PIXEL_CLASSES = 14, GROUP_CLASSES = 10, CLASSES = PIXEL_CLASSES * GROUP_CLASSES * 4 };
+enum { PIXEL_CLASSES = 14, GROUP_CLASSES = 10, CLASSES = PIXEL_CLASSES * GROUP_CLASSES * 8 };
 
 static int log2_of(int64_t n, int limit)
 {
@@ -379,7 +415,8 @@ static int log2_of(int64_t n, int limit)
 static int class_of(const tiling *t)
 {
     const int pixels = log2_of(t->rows * t->cols, PIXEL_CLASSES), group = log2_of(t->group, GROUP_CLASSES);
-    return ((pixels * GROUP_CLASSES + group) * 2 + t->tiles_outside) * 2 + (t->parts > 1);
+    return (((pixels * GROUP_CLASSES + group) * 2 + t->tiles_outside) * 2 + (t->parts > 1)) * 2 +
+           (t->kept > 0);
 }
 
 /* All ways with the window cut in one way. */
@@ -389,16 +426,19 @@ static void enumerate(const conv *c, tiling t, contender *best)
     const choices rows = cuts_of(c->oh, m->acc), cols = cuts_of(c->ow, m->acc / m->ro);
     const choices groups = cuts_of(c->groups > 1 ? 1 : c->out_blocks / m->ro, m->wgt);
     const choices parts = cuts_of(widest_reach(c, m->ro), m->inp);
+    const int64_t shared = c->pool != NULL ? conv_shared_rows(c) : 0;
     for (int i = 0; i < rows.count * cols.count; i++) {
         t.rows = rows.size[i % rows.count];
         t.cols = cols.size[i / rows.count];
         if (t.rows * t.cols * m->ro > m->acc) {
             continue;
         }
-        for (int j = 0; j < groups.count * parts.count * 2; j++) {
-            t.group = groups.size[j / 2 % groups.count] * m->ro;
-            t.part = parts.size[j / 2 / groups.count];
-            t.tiles_outside = j % 2 != 0;
+        const int loops = shared > 0 ? 3 : 2;
+        for (int j = 0; j < groups.count * parts.count * loops; j++) {
+            t.group = groups.size[j / loops % groups.count] * m->ro;
+            t.part = parts.size[j / loops / groups.count];
+            t.tiles_outside = j % loops == 1;
+            t.kept = j % loops == 2 ? shared : 0;
             load_of_units units;
             if (!complete(c, &t)) {
                 continue;
@@ -499,6 +539,7 @@ void tiling_describe(const conv *c, const tiling *t, char *text, size_t size)
         t->rows, c->oh, columns, t->group, c->out_blocks, cut, t->tiles_outside ? "tiles" : "blocks",
         input_stays ? ", input stays" : "", weights_stay ? ", weights stay" : "",
         c->sum != NULL    ? ", sum joined"
+        : t->kept > 0     ? ", pool joined, rows kept"
         : c->pool != NULL ? ", pool joined"
                           : "");
 }
@@ -507,7 +548,9 @@ void tiling_describe(const conv *c, const tiling *t, char *text, size_t size)
 
 patch tiling_tile(const conv *c, const tiling *t, int64_t index)
 {
-    const int64_t x = index % t->col_tiles, y = index / t->col_tiles % t->row_tiles;
+    const bool down = t->kept > 0; /* the next one is the one below */
+    const int64_t x = down ? index / t->row_tiles % t->col_tiles : index % t->col_tiles;
+    const int64_t y = down ? index % t->row_tiles : index / t->col_tiles % t->row_tiles;
     patch out = {.image = index / t->col_tiles / t->row_tiles, .y = y * t->rows, .x = x * t->cols};
     out.rows = least(t->rows, c->oh - out.y);
     out.cols = least(t->cols, c->ow - out.x);
