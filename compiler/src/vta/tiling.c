@@ -77,9 +77,10 @@ static int64_t others_useful(const conv *c, const tiling *t)
 static int64_t place_beside(const conv *c, tiling *t, int64_t params)
 {
     const int64_t room = c->machine->side, fixed = c->sum != NULL ? sum_constants(c->sum) : 0;
+    const int64_t record = c->sum != NULL ? record_entries(c->sum->wide) : 1; /* where one may begin */
     t->param_first = 0;
-    t->fixed_first = params;
-    t->other_first = params + fixed;
+    t->fixed_first = ceil_div(params, record) * record;
+    t->other_first = t->fixed_first + fixed;
     t->other_size = t->rows * t->cols * c->machine->ro;
     t->other_slots = 0;
     if (c->pool != NULL || c->sum != NULL) {
