@@ -7,6 +7,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -128,14 +129,18 @@ static void test_no_joins(void **state)
     lab_free(&lab);
 }
 
-/* The region gives what the formulas say, twice. */
-static void runs(const char *uri)
+/* The region gives what the formulas say, twice; says whether a layer's schedule has the word. */
+static bool runs(const char *uri, int level, const char *word)
 {
     vtac_vta_image image;
     lab_device *device;
     vta_diag diag = {0};
+    bool found = false;
     lab_finish(&lab);
-    schedule(&(vtac_vta_options){0}, &image);
+    schedule(&(vtac_vta_options){.level = level}, &image);
+    for (uint32_t n = 0; n < lab.region.layer_count; n++) {
+        found = found || strstr(image.plans[n].schedule, word) != NULL;
+    }
     assert_int_equal(lab_device_open(uri, &lab, &image, &device, &diag), VTA_OK);
     for (uint32_t round = 0; round < 2; round++) {
         lab_values want, got = {{NULL}};
@@ -152,6 +157,7 @@ static void runs(const char *uri)
     lab_device_close(device);
     vtac_vta_image_free(&image);
     lab_free(&lab);
+    return found;
 }
 
 /* Images with more pixels than a stride can say, one after the other. */
@@ -162,7 +168,7 @@ static void test_large_image(void **state)
     lab_init(&lab, 3);
     const uint32_t x = lab_add_conv(&lab, lab_input(&lab, 1, 9, 300, 301), &how);
     (void)lab_add_sum(&lab, lab_add_conv(&lab, x, &how), x);
-    runs("fsim:tiny?check=1");
+    (void)runs("fsim:tiny?check=1", 0, "");
 }
 
 /* More padding than a LOAD has a field for: before, behind, above, all around, and of one row. */
@@ -187,8 +193,51 @@ static void test_wide_padding(void **state)
         const uint32_t x = lab_add_rescale(&lab, lab_input(&lab, 1, 9, rows[i].size[0], rows[i].size[1]));
         (void)lab_add_conv(&lab, x, &how);
         (void)lab_add_max(&lab, x, &how.window);
-        runs("fsim:tiny?check=1");
+        (void)runs("fsim:tiny?check=1", 0, "");
     }
+}
+
+/* Pools that are computed with their convolution, whose tiles leave rows to those below: windows that share
+ * one row or two, padding above and below, one column of tiles and several, channels by themselves, more
+ * images than one. */
+static void test_kept_rows(void **state)
+{
+    (void)state;
+    static const struct {
+        int64_t images, in, channels, groups, size[2];
+        int64_t kernel[2], stride[2], before[2], after[2];
+        bool kept;
+    } rows[] = {{1, 8, 8, 8, {33, 22}, {3, 3}, {2, 2}, {0, 0}, {0, 0}, true},
+                {2, 9, 9, 9, {24, 31}, {3, 3}, {2, 2}, {1, 1}, {0, 1}, true},
+                {3, 12, 12, 12, {17, 19}, {3, 3}, {2, 2}, {1, 0}, {1, 0}, true},
+                {1, 6, 6, 6, {29, 18}, {5, 3}, {3, 2}, {2, 1}, {2, 0}, true},
+                {1, 33, 7, 1, {27, 16}, {4, 2}, {2, 2}, {1, 0}, {2, 0}, true},
+                {1, 30, 4, 1, {19, 20}, {3, 3}, {1, 1}, {1, 1}, {1, 1}, false}};
+    static const char *const names[] = {"tiny", "batch2", "rect"};
+    uint32_t kept[sizeof rows / sizeof rows[0]] = {0};
+    for (size_t i = 0; i < 3 * sizeof rows / sizeof rows[0]; i++) {
+        const size_t r = i / 3;
+        char uri[40];
+        lab_conv how = {
+            .channels = rows[r].channels, .groups = rows[r].groups, .window = lab_window(3, 1, 1)};
+        assert_int_equal(vta_config_load(names[i % 3], &config, NULL), VTA_OK);
+        lab_init(&lab, test_seed("vta_kept") + i);
+        const uint32_t x = lab_add_conv(
+            &lab, lab_input(&lab, rows[r].images, rows[r].in, rows[r].size[0], rows[r].size[1]), &how);
+        for (int d = 0; d < 2; d++) {
+            how.window.kernel[d] = rows[r].kernel[d];
+            how.window.stride[d] = rows[r].stride[d];
+            how.window.before[d] = rows[r].before[d];
+            how.window.after[d] = rows[r].after[d];
+        }
+        (void)lab_add_max(&lab, x, &how.window);
+        (void)snprintf(uri, sizeof uri, "fsim:%s?strict=1&check=1", names[i % 3]);
+        kept[r] += runs(uri, 3, "rows kept");
+    }
+    for (size_t r = 0; r < sizeof rows / sizeof rows[0]; r++) {
+        assert_true(kept[r] > 0 || !rows[r].kept);
+    }
+    assert_int_equal(load_config(state), 0);
 }
 
 static void refuses(const char *sentence)
@@ -251,7 +300,8 @@ int main(void)
         cmocka_unit_test(test_same_bytes),  cmocka_unit_test(test_shares_sum_to_the_whole),
         cmocka_unit_test(test_joins),       cmocka_unit_test(test_no_joins),
         cmocka_unit_test(test_large_image), cmocka_unit_test(test_wide_padding),
-        cmocka_unit_test(test_refusals),    cmocka_unit_test(test_empty),
+        cmocka_unit_test(test_kept_rows),   cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_empty),
     };
     return cmocka_run_group_tests(tests, load_config, NULL);
 }
