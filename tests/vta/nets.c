@@ -96,10 +96,10 @@ static void squeezenet(lab_region *lab)
     (void)mean(lab, conv(lab, x, 1000, 1, 1));
 }
 
-const lab_net lab_nets[] = {{"resnet18", resnet18, 8200000},
-                            {"resnet50", resnet50, 19000000},
+const lab_net lab_nets[] = {{"resnet18", resnet18, 7300000},
+                            {"resnet50", resnet50, 17000000},
                             {"mobilenetv2", mobilenetv2, 1950000},
-                            {"squeezenet", squeezenet, 1650000}};
+                            {"squeezenet", squeezenet, 1600000}};
 const uint32_t lab_net_count = sizeof lab_nets / sizeof lab_nets[0];
 
 const lab_net *lab_net_named(const char *name)
