@@ -279,8 +279,8 @@ void tfl_import_prelu(tfl *im)
         return;
     }
     x = tfl_centred(im, x, in->zero[0]);
-    const double one = (double)in->scale[0] / (double)out->scale[0];
-    const double two = (double)in->scale[0] * (double)slope->scale[0] / (double)out->scale[0];
+    const double one = (double)(in->scale[0] / out->scale[0]);
+    const double two = (double)(in->scale[0] * slope->scale[0] / out->scale[0]);
     const vtac_id straight = tfl_rescale(im, x, vtac_tfl_scale_of(one), VTAC_ROUND_AWAY);
     const vtac_id product = vtac_make2(m, VTAC_OP_MUL, x, tfl_centred(im, alpha, slope->zero[0]));
     const vtac_id sloped = tfl_rescale(im, product, vtac_tfl_scale_of(two), VTAC_ROUND_AWAY);

@@ -186,10 +186,21 @@ void tfl_import_logistic(tfl *im)
 
 /* ---- fixed-point functions */
 
+static double by_factor(const table *t, int64_t q, double factor)
+{
+    const int64_t x = vtac_tfl_rescale(q - t->in->zero[0], vtac_tfl_scale_of(factor), VTAC_ROUND_AWAY);
+    return (double)x + (double)t->out->zero[0];
+}
+
 static double rescaled(const table *t, int64_t q)
 {
-    const vtac_tfl_scale s = vtac_tfl_scale_of((double)t->in->scale[0] / (double)t->out->scale[0]);
-    return (double)vtac_tfl_rescale(q - t->in->zero[0], s, VTAC_ROUND_AWAY) + (double)t->out->zero[0];
+    return by_factor(t, q, (double)t->in->scale[0] / (double)t->out->scale[0]);
+}
+
+/* Here the library divides floats. */
+static double rescaled_by_float(const table *t, int64_t q)
+{
+    return by_factor(t, q, (double)(t->in->scale[0] / t->out->scale[0]));
 }
 
 /* RELU, RELU6, RELU_N1_TO_1 */
@@ -198,7 +209,7 @@ void tfl_import_relu(tfl *im)
     table t = {.op = VTAC_OP_RELU};
     if (begin(im, &t)) {
         tfl_activation_range(im, t.out, im->how, &t.low, &t.high);
-        set_table(im, &t, rescaled);
+        set_table(im, &t, rescaled_by_float);
         return;
     }
     bool planes;
@@ -234,7 +245,7 @@ static double magnitude(const table *t, int64_t q)
     if (t->in->scale[0] == t->out->scale[0]) {
         return (double)(size + t->out->zero[0]);
     }
-    const vtac_tfl_scale s = vtac_tfl_scale_of((double)t->in->scale[0] / (double)t->out->scale[0]);
+    const vtac_tfl_scale s = vtac_tfl_scale_of((double)(t->in->scale[0] / t->out->scale[0]));
     return (double)vtac_tfl_rescale(size, s, VTAC_ROUND_AWAY) + (double)t->out->zero[0];
 }
 
