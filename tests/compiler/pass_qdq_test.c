@@ -204,7 +204,7 @@ static const struct {
     {"sigmoid",
      IMAGE "%b: f32[1,6,9,10] = Sigmoid(%x)\nconst %sp: f32[] = [0.0039]\n"
            "%o: i8[1,6,9,10] = QuantizeLinear(%b, %sp, %zy)\noutput %o\n",
-     "QuantizeLinear QLinearSigmoid"},
+     "QuantizeLinear LookUp"},
     {"relu without a quantization behind it",
      MATRIX "%r: f32[7,20] = Relu(%x)\n%s: f32[7,20] = Softmax(%r)\noutput %s\n",
      "QuantizeLinear Clip DequantizeLinear Softmax"},

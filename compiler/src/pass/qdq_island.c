@@ -29,7 +29,8 @@ static bool is_clamp(vtac_op op)
     return op == VTAC_OP_CLIP || op == VTAC_OP_RELU || op == VTAC_OP_MIN || op == VTAC_OP_MAX;
 }
 
-/* Floats inside, or two operators that cost a pass: one alone, and clamps, each back end does as well. */
+/* Floats inside, an exponential, or two operators that cost a pass: others alone, and clamps, each back end
+ * does as well. */
 static bool is_worth_it(const vtac_graph *graph, const vtac_island *is)
 {
     uint32_t heavy = 0;
@@ -38,7 +39,7 @@ static bool is_worth_it(const vtac_graph *graph, const vtac_island *is)
         if (vtac_dtype_kind(graph->values[node->outputs[0]].type.dtype) == 'f') {
             return true;
         }
-        heavy += !is_clamp(node->op);
+        heavy += node->op == VTAC_OP_QLINEAR_SIGMOID ? 2 : !is_clamp(node->op);
     }
     return heavy > 1;
 }
