@@ -155,6 +155,17 @@ def add_layers(suite):
               model=model([("SkipSimplifiedLayerNormalization", "x s gamma", "y   sum", MS, dict(epsilon=1e-6))], constants=[("gamma", gamma)]))
 
 
+def add_triangles(suite):
+    """One side of a diagonal, of wide and high planes, of none, and where the diagonal lies outside."""
+    for kind, upper, k, domain in ((F32, 1, None, ""), (numpy.int64, 0, 2, ""), (bool, 1, -1, ""), (F32, 0, -7, ""), (F32, 1, 1, MS)):
+        def data(r, kind=kind):
+            return [("x", (r.standard_normal((r.integers(1, 3), r.integers(0, 6), r.integers(1, 6))) * 9).astype(kind))]
+        suite.add("Trilu", data, lambda x, f=numpy.triu if upper else numpy.tril, k=k: f(x, k or 0),
+                  model=model([("Trilu", "x" if k is None else "x k", "y", domain, dict(upper=upper))], constants=[] if k is None else [("k", numpy.int64(k))]))
+    suite.add("Trilu", lambda r: [("x", floats(r, r.integers(1, 5), r.integers(1, 5))), ("k", numpy.int64(r.integers(-3, 4)))],
+              lambda x, k: numpy.tril(x, int(k)), model=model([("Trilu", "x k", "y", "", dict(upper=0))]))
+
+
 def add_rows(suite):
     random = numpy.random.default_rng(9)
     columns, classes = 5, ["a", "bb", ""]
@@ -187,6 +198,7 @@ def main():
     suite = Suite()
     add_attention(suite)
     add_layers(suite)
+    add_triangles(suite)
     add_rows(suite)
     return suite.run(sys.argv[1], "--dynamic")
 

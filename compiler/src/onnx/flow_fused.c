@@ -238,6 +238,30 @@ static vta_status expand_dims(vtac_words *w, vta_diag *diag)
     return VTA_OK;
 }
 
+/* X, k: what lies on one side of a diagonal, by the numbers of rows and columns */
+static vta_status triangle(vtac_words *w, vta_diag *diag)
+{
+    if (w->dtype == VTAC_NO_DTYPE) {
+        return vta_fail(diag, VTA_UNSUPPORTED, "over open sizes its type is to be known, and a number's");
+    }
+    vtac_words_input(w, "x", 0);
+    vtac_say(w, "n = Shape x; r = Gather n #-2; c = Gather n #-1;"
+                "r = Range #0 r #1; r = Unsqueeze r [1]; c = Range #0 c #1; c = Sub c r");
+    if (vtac_words_has(w, 1)) {
+        vtac_words_input(w, "k", 1);
+        vtac_say(w, "k = Reshape k [1]; c = Sub c k");
+    }
+    vtac_say(w, "kept = %s c #0", vtac_words_int(w, "upper", 1) != 0 ? "GreaterOrEqual" : "LessOrEqual");
+    if (w->dtype == VTAC_BOOL) {
+        vtac_say(w, "y = And kept x");
+    } else if (w->dtype == VTAC_I64 || w->dtype == VTAC_I32) {
+        vtac_say(w, "kept = Cast kept to=%d; y = Mul x kept", w->dtype == VTAC_I64 ? 7 : 6);
+    } else {
+        vtac_say(w, "y = Where kept x ~0");
+    }
+    return VTA_OK;
+}
+
 static const struct {
     const char *domain, *name, *outputs; /* words of the outputs */
     vtac_fused_fn *make;
@@ -245,6 +269,7 @@ static const struct {
     {"", "Attention", "y present_k present_v products", vtac_fused_attention},
     {"", "RotaryEmbedding", "y", vtac_fused_rotary},
     {"", "SimplifiedLayerNormalization", "y", simple_norm},
+    {"", "Trilu", "y", triangle},
     {"ai.onnx.ml", "ZipMap", "y", scores},
     {"com.microsoft", "DynamicQuantizeMatMul", "y", dynamic_product},
     {"com.microsoft", "EmbedLayerNormalization", "y lengths sum", embed_norm},
@@ -261,6 +286,7 @@ static const struct {
     {"com.microsoft", "SkipLayerNormalization", "y - - sum", skip_norm},
     {"com.microsoft", "SkipSimplifiedLayerNormalization", "y - - sum", skip_norm},
     {"com.microsoft", "TransposeMatMul", "y", scaled_product},
+    {"com.microsoft", "Trilu", "y", triangle},
 };
 enum { ROWS = sizeof rows / sizeof rows[0] };
 
