@@ -529,12 +529,78 @@ static vta_status grow_gate(grower *g)
     return add(g, &y);
 }
 
+/* Products of two images' planes, of which the second stands on its side: rounded, or whole sums, which
+ * nobody reads. */
+static vta_status grow_product(grower *g)
+{
+    static const int64_t side[] = {0, 1, 3, 2};
+    const quantized a = pick(g);
+    const vtac_type type = *type_of(g, &a);
+    if (type.rank != 4 || vtac_type_elements(&type) / type.dim[3] * type.dim[2] > MOST_ELEMENTS) {
+        return VTA_OK;
+    }
+    const vtac_attr perm = ints("perm", side, 4);
+    const bool whole = rng_percent(&g->r, 30);
+    quantized b = twin_of(g, &a), y = {.value = 0};
+    VTA_TRY(move(g, VTAC_OP_TRANSPOSE, &b, 0, &perm, &b));
+    if (whole) {
+        const vtac_value_id in[] = {a.value, b.value, rng_percent(&g->r, 70) ? a.zero : 0, b.zero};
+        VTA_TRY(node(g, VTAC_OP_MATMUL_INTEGER, in, rng_percent(&g->r, 70) ? 4 : 3, NULL, 0, &y.value));
+        return vtac_add_output(g->graph, y.value, g->diag);
+    }
+    VTA_TRY(
+        draw_quantized(g, draw_dtype(g), 30.0 * (double)a.s * (double)b.s * sqrt((double)type.dim[3]), &y));
+    const vtac_value_id in[] = {a.value, a.scale, a.zero, b.value, b.scale, b.zero, y.scale, y.zero};
+    VTA_TRY(node(g, VTAC_OP_QLINEAR_MATMUL, in, 8, NULL, 0, &y.value));
+    return add(g, &y);
+}
+
+/* Channels as places in depth: a convolution or a pool of a volume, and an image again. */
+static vta_status grow_volume(grower *g)
+{
+    const quantized x = pick(g);
+    const vtac_type type = *type_of(g, &x);
+    const int64_t depth = type.rank == 4 && type.dim[1] % 3 == 0 ? 3 : 2;
+    if (type.rank != 4 || type.dim[1] % depth != 0) {
+        return VTA_OK;
+    }
+    const int64_t apart[] = {type.dim[0], type.dim[1] / depth, depth, type.dim[2], type.dim[3]};
+    const window w = draw_window(g, &type);
+    const int64_t deep = rng_between(&g->r, 1, depth), before = rng_between(&g->r, 0, deep / 2);
+    const int64_t kernel[] = {deep, w.kernel[0], w.kernel[1]}, strides[] = {1, w.strides[0], w.strides[1]};
+    const int64_t pads[] = {before, w.pads[0], w.pads[1], 0, w.pads[2], w.pads[3]};
+    const int64_t dilations[] = {1, w.dilations[0], w.dilations[1]};
+    const vtac_attr attrs[] = {ints("kernel_shape", kernel, 3), ints("strides", strides, 3),
+                               ints("pads", pads, 6), ints("dilations", dilations, 3)};
+    quantized volume, y = {.value = 0};
+    VTA_TRY(reshape(g, &x, 5, apart, &volume));
+    if (rng_percent(&g->r, 30)) {
+        y = x;
+        VTA_TRY(node(g, VTAC_OP_MAX_POOL, &volume.value, 1, attrs, 4, &y.value));
+    } else {
+        const int64_t outputs = rng_between(&g->r, 1, MOST_CHANNELS / 4);
+        const int64_t dim[] = {outputs, apart[1], deep, w.kernel[0], w.kernel[1]};
+        vtac_value_id in[9] = {volume.value, x.scale, x.zero};
+        VTA_TRY(draw_weights(g, 5, dim, outputs, in));
+        VTA_TRY(draw_bias(g, outputs, &in[8]));
+        VTA_TRY(draw_quantized(g, draw_dtype(g),
+                               0.3 * (double)x.s * sqrt((double)(dim[1] * dim[2] * dim[3] * dim[4])), &y));
+        in[6] = y.scale;
+        in[7] = y.zero;
+        VTA_TRY(node(g, VTAC_OP_QLINEAR_CONV, in, in[8] != 0 ? 9 : 8, attrs, 4, &y.value));
+    }
+    const vtac_type made = *type_of(g, &y);
+    const int64_t flat[] = {made.dim[0], made.dim[1] * made.dim[2], made.dim[3], made.dim[4]};
+    VTA_TRY(flat[1] <= MOST_CHANNELS ? reshape(g, &y, 4, flat, &y) : VTA_OK);
+    return add(g, &y);
+}
+
 static vta_status grow(grower *g)
 {
     static vta_status (*const growers[])(grower *) = {
-        grow_conv,   grow_conv,    grow_conv,   grow_conv,  grow_dense,  grow_binary,
-        grow_binary, grow_pool,    grow_concat, grow_clip,  grow_resize, grow_gate,
-        grow_curve,  grow_shuffle, grow_part,   grow_split, grow_space};
+        grow_conv, grow_conv,   grow_conv,  grow_conv,    grow_dense, grow_binary, grow_binary,
+        grow_pool, grow_concat, grow_clip,  grow_resize,  grow_gate,  grow_curve,  grow_shuffle,
+        grow_part, grow_split,  grow_space, grow_product, grow_volume};
     return growers[rng_below(&g->r, sizeof growers / sizeof growers[0])](g);
 }
 
