@@ -222,6 +222,26 @@ def check_equalization(seed):
     assert noise[1] < 0.05 and noise[1] < noise[0] / 3
 
 
+def check_decisions(seed):
+    """Each place of a map decides among its channels; a map of one channel decides nothing."""
+    uneven_model("map.onnx", seed)
+    told = json.loads(run("quantize", "map.onnx", "--per-tensor", "--calib", "uneven.npy", "--json", "-o", "q.onnx"))
+    answers = {"map.onnx": [], "q.onnx": []}
+    for sample in numpy.load("uneven.npy"):
+        numpy.save("one.npy", sample[None])
+        for path, chosen in answers.items():
+            chosen.append(outputs_of(path, ["one.npy"])[0].reshape(8, 144).argmax(axis=0))
+    agreed = int((numpy.array(answers["map.onnx"]) == numpy.array(answers["q.onnx"])).sum())
+    print(f"seed {seed}: {agreed} of 576 places, {told['agreed']} of {told['decisions']} told")
+    assert told["decisions"] == 576 and told["agreed"] == agreed
+    model = onnx.load("map.onnx")
+    model.graph.node.append(onnx.helper.make_node("ReduceMax", ["x3"], ["mask"], axes=[1]))
+    model.graph.output[0].CopyFrom(onnx.helper.make_tensor_value_info("mask", 1, [1, 1, 12, 12]))
+    onnx.save(model, "mask.onnx")
+    assert "decisions" not in run("quantize", "mask.onnx", "--calib", "uneven.npy", "-o", "q.onnx")
+    assert json.loads(run("quantize", "mask.onnx", "--calib", "uneven.npy", "--json", "-o", "q.onnx"))["decisions"] == 0
+
+
 # A chain of layers: kind, channels of the output, kernel, stride, pads, groups (0: depthwise), dilation, whether it has a bias. The
 # kinds: a convolution, a transposed one, and a product of matrices after the mean over each plane.
 CHAINS = (
@@ -378,6 +398,7 @@ with tempfile.TemporaryDirectory() as folder:
     check_report()
     check_equalization(1)
     check_equalization(2)
+    check_decisions(1)
     check_rounding(1)
     check_rounding(2)
     check_scales()

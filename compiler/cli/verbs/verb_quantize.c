@@ -122,12 +122,14 @@ static void print_text(const cli_args *args, const char *path, const vtac_quanti
     if (cli_flag(args, "--report")) {
         cli_table(columns, r->tuned > 0 ? all : all - 1, r->layer_count, fill_row, r);
     }
-    cli_sentence(
-        0,
-        "%s: %u values of 8 bits; over %u samples, %llu of %llu decisions as in float, largest output "
-        "error %.4g, output SNR %.1f dB",
-        path, r->layer_count, r->samples, (unsigned long long)r->agreed, (unsigned long long)r->decisions,
-        r->output_error, r->output_snr_db);
+    char decided[80] = "";
+    if (r->decisions > 0) {
+        snprintf(decided, sizeof decided, "%llu of %llu decisions as in float, ",
+                 (unsigned long long)r->agreed, (unsigned long long)r->decisions);
+    }
+    cli_sentence(0,
+                 "%s: %u values of 8 bits; over %u samples, %slargest output error %.4g, output SNR %.1f dB",
+                 path, r->layer_count, r->samples, decided, r->output_error, r->output_snr_db);
     if (r->tuned > 0) {
         cli_sentence(0,
                      "rounding tuned in %u layers: what it adds to their outputs, squared, is %.1f %% less",

@@ -81,9 +81,9 @@ typedef struct vtac_quantize_report {
     vtac_quantized_layer *layers; /* worst first */
     uint32_t layer_count;
     uint32_t samples;
-    uint64_t decisions,
-        agreed;           /* rows of the first output, and those whose largest element stayed where it was */
-    uint32_t tuned;       /* layers whose rounding was tuned */
+    uint64_t decisions, agreed; /* of the first output: rows of scores, places of a map; and those whose
+                                   largest score stayed where it was */
+    uint32_t tuned;             /* layers whose rounding was tuned */
     double rounding_left; /* their error, squared, in parts of that of rounding to the nearest: the mean */
     uint64_t right, right_float; /* of the labels: the model of integers, the model of floats */
     double output_error;         /* largest absolute error of any output */

@@ -46,35 +46,60 @@ static double deviation(const power *p)
     return p->noise > 0.0 ? sqrt(p->noise / p->count) / (p->high - p->low) : 0.0;
 }
 
-static size_t largest(const float *row, size_t count)
+/* Where the scores of one decision stand: `count` of them, `step` elements apart. Other decisions begin at
+ * each of `step` elements in a row, and again behind the last score of those. */
+typedef struct scores {
+    size_t count, step;
+} scores;
+
+/* The classes of a map, [N, classes, height, width], stand along axis 1, and each of its places decides; one
+ * channel alone (a mask) decides nothing. Everything else has its scores along the last axis longer than 1:
+ * [N, classes, 1, 1] is common. */
+static scores scores_of(const vtac_type *type)
+{
+    uint32_t rank = type->rank;
+    while (rank > 0 && type->dim[rank - 1] == 1) {
+        rank--;
+    }
+    scores s = {rank == 0 ? 1 : (size_t)type->dim[rank - 1], 1};
+    if (rank > 3) {
+        s.count = (size_t)type->dim[1];
+        for (uint32_t i = 2; i < rank; i++) {
+            s.step *= (size_t)type->dim[i];
+        }
+    }
+    return s;
+}
+
+static size_t largest(const float *from, const scores *s)
 {
     size_t at = 0;
-    for (size_t i = 1; i < count; i++) {
-        at = row[i] > row[at] ? i : at;
+    for (size_t i = 1; i < s->count; i++) {
+        at = from[i * s->step] > from[at * s->step] ? i : at;
     }
     return at;
 }
 
-/* Rows of the first output: what a classifier decides. */
+static void add_decision(const quant_comparison *c, vtac_quantize_report *report, size_t chosen, size_t meant)
+{
+    if (report->decisions < c->label_count) {
+        report->right += chosen == c->labels[report->decisions];
+        report->right_float += meant == c->labels[report->decisions];
+    }
+    report->decisions++;
+    report->agreed += chosen == meant;
+}
+
+/* What a classifier, or each place of a map, decides by the first output. */
 static void add_decisions(const quant_comparison *c, vtac_quantize_report *report, const vtac_type *type,
                           const float *is, const float *should)
 {
     const size_t count = (size_t)vtac_type_elements(type);
-    /* scores stand along the last axis that is longer than 1; [N, classes, 1, 1] is common */
-    uint32_t axis = type->rank;
-    while (axis > 0 && type->dim[axis - 1] == 1) {
-        axis--;
-    }
-    const size_t row = axis == 0 ? 1 : (size_t)type->dim[axis - 1];
-    for (size_t at = 0; row > 1 && at + row <= count; at += row) {
-        const size_t chosen = largest(is + at, row);
-        const size_t meant = largest(should + at, row);
-        if (report->decisions < c->label_count) {
-            report->right += chosen == c->labels[report->decisions];
-            report->right_float += meant == c->labels[report->decisions];
+    const scores s = scores_of(type);
+    for (size_t at = 0; s.count > 1 && at + s.count * s.step <= count; at += s.count * s.step) {
+        for (size_t i = at; i < at + s.step; i++) {
+            add_decision(c, report, largest(is + i, &s), largest(should + i, &s));
         }
-        report->decisions++;
-        report->agreed += chosen == meant;
     }
 }
 
