@@ -242,6 +242,26 @@ def check_decisions(seed):
     assert json.loads(run("quantize", "mask.onnx", "--calib", "uneven.npy", "--json", "-o", "q.onnx"))["decisions"] == 0
 
 
+def check_normalization(seed):
+    """The mean of a normalization that is written in parts stays float; a mean that a product reads is quantized."""
+    random = numpy.random.default_rng(seed)
+    weights = [onnx.numpy_helper.from_array(random.normal(0, 0.3, (16, 16)).astype(numpy.float32), f"w{i}") for i in (0, 1)]
+    numbers = [onnx.numpy_helper.from_array(numpy.float32(value), name) for value, name in ((2, "two"), (1e-5, "least"))]
+    make = onnx.helper.make_node
+    parts = [make("MatMul", ["x", "w0"], ["a"]), make("ReduceMean", ["a"], ["m"], axes=[-1]), make("Sub", ["a", "m"], ["d"]), make("Pow", ["d", "two"], ["s"]),
+             make("ReduceMean", ["s"], ["v"], axes=[-1]), make("Add", ["v", "least"], ["e"]), make("Sqrt", ["e"], ["r"]), make("Div", ["d", "r"], ["n"]),
+             make("MatMul", ["n", "w1"], ["y"])]
+    mean = [make("MatMul", ["x", "w0"], ["a"]), make("ReduceMean", ["a"], ["n"], axes=[1]), make("MatMul", ["n", "w1"], ["y"])]
+    numpy.save("rows.npy", random.normal(0, 1, (4, 6, 16)).astype(numpy.float32))
+    for nodes, rows, means in ((parts, 6, 0), (mean, 1, 1)):
+        ends = [onnx.helper.make_tensor_value_info(name, 1, [1, count, 16]) for name, count in (("x", 6), ("y", rows))]
+        graph = onnx.helper.make_graph(nodes, "rows", ends[:1], ends[1:], weights + numbers)
+        onnx.save(onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 13)], ir_version=7), "rows.onnx")
+        told = json.loads(run("quantize", "rows.onnx", "--calib", "rows.npy", "--report", "--json", "-o", "q.onnx"))
+        assert sum("Mean" in layer["op"] for layer in told["layers"]) == means, f"{told['layers']}"
+        assert told["output_snr_db"] > 30
+
+
 # A chain of layers: kind, channels of the output, kernel, stride, pads, groups (0: depthwise), dilation, whether it has a bias. The
 # kinds: a convolution, a transposed one, and a product of matrices after the mean over each plane.
 CHAINS = (
@@ -399,6 +419,7 @@ with tempfile.TemporaryDirectory() as folder:
     check_equalization(1)
     check_equalization(2)
     check_decisions(1)
+    check_normalization(1)
     check_rounding(1)
     check_rounding(2)
     check_scales()

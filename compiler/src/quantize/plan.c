@@ -105,6 +105,21 @@ bool quant_is_product(const vtac_graph *graph, const vtac_node *node, uint32_t *
     return fits && graph->values[node->inputs[0]].constant == NULL;
 }
 
+/* A mean that is taken from what it is the mean of: a normalization in its parts, which computes in floats.
+ * In 8 bits it would be no use to what follows, and less exact. */
+static bool is_centre(const vtac_graph *g, const vtac_node *node)
+{
+    const vtac_value *mean = &g->values[node->outputs[0]];
+    for (uint32_t i = 0; node->op == VTAC_OP_REDUCE_MEAN && i < mean->user_count; i++) {
+        const vtac_node *user = &g->nodes[mean->users[i]];
+        if (!user->dead && user->op == VTAC_OP_SUB && user->inputs[0] == node->inputs[0] &&
+            user->inputs[1] == node->outputs[0]) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* Whether a node could be quantized at all. */
 static bool eligible(const quant_plan *plan, vtac_node_id id)
 {
@@ -117,7 +132,7 @@ static bool eligible(const quant_plan *plan, vtac_node_id id)
     if (plan->island[id] != 0) {
         return true;
     }
-    if (roles[node->op].role == QUANT_FLOAT ||
+    if (roles[node->op].role == QUANT_FLOAT || is_centre(g, node) ||
         (roles[node->op].role == QUANT_PRODUCT && !quant_is_product(g, node, &axis) && !is_pair(g, node))) {
         return false;
     }
