@@ -52,11 +52,11 @@ typedef struct vtac_compile_options {
 typedef struct vtac_artifact_image {
     uint8_t *object; /* relocatable: ELF, or WebAssembly's; owned */
     size_t object_bytes;
-    struct vtac_library {
-        uint8_t *object; /* owned; NULL: the target has no need of it */
-        size_t bytes;
-    } helpers,      /* what the processor lacks, as functions that the compiler's code calls */
-        libc, libm; /* the names that are to be found on the board, and nothing behind them */
+    uint8_t
+        *helpers; /* what the processor lacks, as an object of functions; owned; NULL: the code calls none */
+    size_t helpers_bytes;
+    /* Names that the code may call there, NULL behind the last; NULL: none of them. Not owned. */
+    const char *const *libc, *const *libm;
     char *plan, *loops, *ll, *assembly; /* owned; NULL unless they were asked for */
     uint64_t workspace_bytes, constant_bytes;
     uint32_t step_count;

@@ -16,6 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "names.h"
 #include "vta/file.h"
 #include "vta/hold.h"
 #include "vta/model.h"
@@ -31,8 +32,7 @@ enum { MOST_PATH = 4096, MOST_ARGUMENTS = 24 };
 typedef struct link_files {
     char folder[MOST_PATH + 10];
     char model[MOST_PATH + 42], helpers[MOST_PATH + 42];
-    char libc_object[MOST_PATH + 42], libc[MOST_PATH + 42];
-    char libm_object[MOST_PATH + 42], libm[MOST_PATH + 42];
+    char libc[MOST_PATH + 42], libm[MOST_PATH + 42];
     char shared[MOST_PATH + 42];
 } link_files;
 
@@ -129,17 +129,12 @@ static vta_status run_linker(const char *const *arguments, vta_diag *diag)
 }
 
 /* A library that has names alone, as the next argument; none where the model calls nothing of it. */
-static vta_status link_names(const struct vtac_library *library, const char *soname, const char *object,
-                             const char *out, const char **argument, vta_diag *diag)
+static vta_status write_names(const vtac_artifact_image *image, const char *const *names, const char *soname,
+                              const char *path, const char **argument, vta_diag *diag)
 {
-    const char *const arguments[] = {"ld.lld", "-shared", "--build-id=none", "-soname", soname, "-o", out,
-                                     object,   NULL};
-    *argument = library->object != NULL ? out : "--as-needed";
-    if (library->object == NULL) {
-        return VTA_OK;
-    }
-    VTA_TRY(vta_file_write(object, library->object, library->bytes, diag));
-    return run_linker(arguments, diag);
+    *argument = names != NULL ? path : "--as-needed";
+    return names == NULL ? VTA_OK
+                         : vtac_write_names(image->object, image->object_bytes, soname, names, path, diag);
 }
 
 /* Complete: what neither the model nor libc nor libm has is an error here, not on the board. */
@@ -148,14 +143,14 @@ static vta_status link_model(const vtac_artifact_image *image, const link_files 
     const char *libc;
     const char *libm;
     VTA_TRY(vta_file_write(f->model, image->object, image->object_bytes, diag));
-    VTA_TRY(link_names(&image->libc, "libc.so.6", f->libc_object, f->libc, &libc, diag));
-    VTA_TRY(link_names(&image->libm, "libm.so.6", f->libm_object, f->libm, &libm, diag));
+    VTA_TRY(write_names(image, image->libc, "libc.so.6", f->libc, &libc, diag));
+    VTA_TRY(write_names(image, image->libm, "libm.so.6", f->libm, &libm, diag));
     const char *arguments[MOST_ARGUMENTS] = {
         "ld.lld", "-shared", "--build-id=none", "-znoexecstack", "-zdefs",
         "-o",     f->shared, f->model,          "--as-needed",   libc,
         libm};
-    if (image->helpers.object != NULL) {
-        VTA_TRY(vta_file_write(f->helpers, image->helpers.object, image->helpers.bytes, diag));
+    if (image->helpers != NULL) {
+        VTA_TRY(vta_file_write(f->helpers, image->helpers, image->helpers_bytes, diag));
         arguments[11] = "--start-lib"; /* only if they are called */
         arguments[12] = f->helpers;
         arguments[13] = "--end-lib";
@@ -187,8 +182,10 @@ static vta_status make_folder(const char *path, link_files *f, vta_diag *diag)
     const struct {
         char *file;
         const char *name;
-    } files[] = {{f->model, "model.o"}, {f->helpers, "helpers.o"},  {f->libc_object, "libc.o"},
-                 {f->libc, "libc.so"},  {f->libm_object, "libm.o"}, {f->libm, "libm.so"},
+    } files[] = {{f->model, "model.o"},
+                 {f->helpers, "helpers.o"},
+                 {f->libc, "libc.so"},
+                 {f->libm, "libm.so"},
                  {f->shared, "out.so"}};
     if (strlen(path) >= MOST_PATH) {
         return vta_fail(diag, VTA_INVALID, "the path of the output is too long");

@@ -99,9 +99,7 @@ vta_status vtac_compile(const vtac_graph *graph, const vtac_compile_options *opt
 void vtac_artifact_image_free(vtac_artifact_image *image)
 {
     free(image->object);
-    free(image->helpers.object);
-    free(image->libc.object);
-    free(image->libm.object);
+    free(image->helpers);
     free(image->plan);
     free(image->loops);
     free(image->ll);

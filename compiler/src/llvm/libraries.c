@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * What the code of a model may call, so that its link can be complete without a board's file system at hand:
- * the few names of libc and libm that LLVM uses, as libraries with nothing behind the names (the linker notes
- * which of the two a model needs and refuses every other name), and, for 32-bit ARM, the arithmetic that its
- * processors lack. Elsewhere that comes from the compiler's own library, which a board need not have.
+ * the few names of libc and libm that LLVM uses (the linker finds them in libraries with nothing behind the
+ * names, notes which of the two a model needs and refuses every other name), and, for 32-bit ARM, the
+ * arithmetic that its processors lack. Elsewhere that comes from the compiler's own library, which a board
+ * need not have.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -179,10 +180,10 @@ static const char arm_conversion[] =
 /* clang-format on */
 
 static vta_status assemble(LLVMTargetMachineRef machine, const vtac_target *target, const char *text,
-                           struct vtac_library *out, vta_diag *diag)
+                           vtac_artifact_image *out, vta_diag *diag)
 {
     LLVMContextRef context = LLVMContextCreate();
-    LLVMMemoryBufferRef buffer = LLVMCreateMemoryBufferWithMemoryRangeCopy(text, strlen(text), "library");
+    LLVMMemoryBufferRef buffer = LLVMCreateMemoryBufferWithMemoryRangeCopy(text, strlen(text), "helpers");
     LLVMModuleRef module = NULL;
     char *message = NULL;
     vta_status status;
@@ -194,7 +195,7 @@ static vta_status assemble(LLVMTargetMachineRef machine, const vtac_target *targ
         LLVMSetModuleDataLayout(module, layout);
         LLVMDisposeTargetData(layout);
         LLVMSetTarget(module, target->triple);
-        status = vtac_emit_module(machine, module, LLVMObjectFile, &out->object, &out->bytes, diag);
+        status = vtac_emit_module(machine, module, LLVMObjectFile, &out->helpers, &out->helpers_bytes, diag);
         LLVMDisposeModule(module);
     }
     LLVMContextDispose(context);
@@ -202,25 +203,10 @@ static vta_status assemble(LLVMTargetMachineRef machine, const vtac_target *targ
 }
 
 static vta_status assemble_arm(LLVMTargetMachineRef machine, const vtac_target *target,
-                               struct vtac_library *out, vta_diag *diag)
+                               vtac_artifact_image *out, vta_diag *diag)
 {
     vta_str text = {0};
     vta_str_printf(&text, "%s%s", arm_division, arm_conversion);
-    char *ir = vta_str_take(&text);
-    const vta_status status =
-        ir != NULL ? assemble(machine, target, ir, out, diag) : vta_fail(diag, VTA_NOMEM, "out of memory");
-    free(ir);
-    return status;
-}
-
-/* A function under each name; the linker wants no more than the names. */
-static vta_status assemble_names(LLVMTargetMachineRef machine, const vtac_target *target,
-                                 const char *const *names, struct vtac_library *out, vta_diag *diag)
-{
-    vta_str text = {0};
-    for (; *names != NULL; names++) {
-        vta_str_printf(&text, "define void @%s() {\n  ret void\n}\n", *names);
-    }
     char *ir = vta_str_take(&text);
     const vta_status status =
         ir != NULL ? assemble(machine, target, ir, out, diag) : vta_fail(diag, VTA_NOMEM, "out of memory");
@@ -258,18 +244,14 @@ static bool may_call(const vtac_artifact_image *image, const char *const *names)
 vta_status vtac_emit_libraries(const vtac_target *target, vtac_artifact_image *image, vta_diag *diag)
 {
     static const char *const arm_names[] = {"__aeabi_", NULL};
+    image->libc = may_call(image, libc_names) ? libc_names : NULL;
+    image->libm = may_call(image, libm_names) ? libm_names : NULL;
+    if (!may_call(image, arm_names)) {
+        return VTA_OK;
+    }
     LLVMTargetMachineRef machine;
     VTA_TRY(vtac_machine_create(target, 1, &machine, diag));
-    vta_status status = VTA_OK;
-    if (may_call(image, libc_names)) {
-        status = assemble_names(machine, target, libc_names, &image->libc, diag);
-    }
-    if (status == VTA_OK && may_call(image, libm_names)) {
-        status = assemble_names(machine, target, libm_names, &image->libm, diag);
-    }
-    if (status == VTA_OK && may_call(image, arm_names)) {
-        status = assemble_arm(machine, target, &image->helpers, diag);
-    }
+    const vta_status status = assemble_arm(machine, target, image, diag);
     LLVMDisposeTargetMachine(machine);
     return status;
 }

@@ -42,8 +42,8 @@ static vta_status place(const vtac_artifact_image *image, LLVMOrcLLJITRef *jit, 
                  diag));
     LLVMOrcJITDylibAddGenerator(LLVMOrcLLJITGetMainJITDylib(*jit), ours);
     VTA_TRY(add_object(*jit, image->object, image->object_bytes, "model", diag));
-    if (image->helpers.object != NULL) { /* placed only if one is called */
-        VTA_TRY(add_object(*jit, image->helpers.object, image->helpers.bytes, "helpers", diag));
+    if (image->helpers != NULL) { /* placed only if one is called */
+        VTA_TRY(add_object(*jit, image->helpers, image->helpers_bytes, "helpers", diag));
     }
     VTA_TRY(told(LLVMOrcLLJITLookup(*jit, &address, VTA_ARTIFACT_SYMBOL), diag));
     *artifact = (const vta_artifact *)(uintptr_t)address; // NOLINT(performance-no-int-to-ptr)
