@@ -167,14 +167,36 @@ static void put_quoted(vta_str *out, const char *word)
     vta_str_put(out, "'");
 }
 
-/* "ssh" or what VTA_SSH says, taken apart at its blanks. */
+/* Takes the next word off `*rest`, which it writes into: blanks part words, but not between quotes of either
+ * kind. */
+static char *next_word(char **rest)
+{
+    char *from = *rest + strspn(*rest, " ");
+    char *const word = from;
+    char *to = word;
+    char quote = '\0';
+    for (; *from != '\0' && (quote != '\0' || *from != ' '); from++) {
+        if (*from == quote) {
+            quote = '\0';
+        } else if (quote == '\0' && (*from == '\'' || *from == '"')) {
+            quote = *from;
+        } else {
+            *to++ = *from;
+        }
+    }
+    *rest = *from == '\0' ? from : from + 1;
+    *to = '\0';
+    return word;
+}
+
+/* "ssh" or what VTA_SSH says, taken apart. */
 static size_t ssh_words(char *words, char **argv, size_t room)
 {
     size_t count = 0;
-    char *rest = NULL;
-    for (char *word = strtok_r(words, " ", &rest); word != NULL && count < room;
-         word = strtok_r(NULL, " ", &rest)) {
-        argv[count++] = word;
+    char *rest = words + strspn(words, " ");
+    while (*rest != '\0' && count < room) {
+        argv[count++] = next_word(&rest);
+        rest += strspn(rest, " ");
     }
     return count;
 }
@@ -205,7 +227,7 @@ static vta_status start_ssh(vta_remote *r, const vta_remote_place *place, vta_di
     char *argv[ARGS + 1];
     vta_status status =
         words != NULL && !command.failed ? VTA_OK : vta_fail(diag, VTA_NOMEM, "out of memory");
-    size_t count = status == VTA_OK ? ssh_words(words, argv, ARGS - FIXED - 4) : 0;
+    size_t count = words != NULL ? ssh_words(words, argv, ARGS - FIXED - 4) : 0;
     for (size_t i = 0; i < FIXED; i++) {
         copies[i] = strdup(fixed[i]);
     }
