@@ -30,6 +30,16 @@ python3 "$sources/open_model.py" reshaped.onnx reshaped
 export LD_LIBRARY_PATH="$libdir" PYTHONDONTWRITEBYTECODE=1
 case " ${CFLAGS:-} " in *-fsanitize*) sanitized=$($cc -print-file-name=libasan.so) ;; *) sanitized= ;; esac
 
+# Go 1.19 takes what pkg-config says apart at blanks, quoted or not: for it, the library lies where there is none.
+trap 'rm -rf "$work" ${beside:+"$beside"}' EXIT INT TERM
+beside=
+find_for_go() {
+    case $PKG_CONFIG_PATH in *' '*) ;; *) return 0 ;; esac
+    beside=$(mktemp -d /tmp/vtac.XXXXXX)
+    ln -s "$prefix" "$beside/prefix"
+    PKG_CONFIG_PATH=$beside/prefix${PKG_CONFIG_PATH#"$prefix"}
+}
+
 missing() { echo "no $1: 'apt-get install $2'"; exit 77; }
 
 # build_LANGUAGE once, run_LANGUAGE for each device.
@@ -58,9 +68,10 @@ build_go() {
     module=$prefix/share/gocode/src/vtac.invalid/vta
     wrong=$(gofmt -l "$module" "$sources/example.go")
     [ -z "$wrong" ] || { echo "gofmt writes it otherwise: $wrong"; exit 1; }
+    find_for_go
     mkdir go
     cp "$sources/example.go" go/
-    printf 'module example\n\ngo 1.19\n\nrequire vtac.invalid/vta v1.0.0\n\nreplace vtac.invalid/vta => %s\n' "$module" >go/go.mod
+    printf 'module example\n\ngo 1.19\n\nrequire vtac.invalid/vta v1.0.0\n\nreplace vtac.invalid/vta => "%s"\n' "$module" >go/go.mod
     export GOFLAGS=-mod=mod GOPROXY=off GOSUMDB=off GOCACHE="$go_cache" GOPATH="$work/gopath"
     (cd go && go vet . && go build ${sanitized:+-asan} -o ../example_go .)
 }
@@ -97,6 +108,7 @@ run_js() { [ "$1" != fsim ] || node "$sources/example.mjs" "$prefix/share/vtac/w
 if [ "$language" = readme ]; then # its programs, from what is installed here
     for tool in go javac node; do command -v $tool >/dev/null || missing $tool "golang-go openjdk-17-jdk-headless nodejs"; done
     build_python
+    find_for_go
     export GOCACHE="$go_cache" GOPATH="$work/gopath" JNI="$prefix/lib/jni" LD_PRELOAD="$sanitized" ASAN_OPTIONS=detect_leaks=0
     "$sources/pictures.sh" "$prefix/bin/vtac" "$tree/bin/shapes" "$(dirname "$(dirname "$sources")")" "$work/pictures"
     "$sources/readme.sh" "$(dirname "$(dirname "$sources")")/runtime/bindings/README.md" "$prefix" "$work/pictures" cpp python go java js
@@ -114,17 +126,17 @@ fi
 boards=
 clean_up() {
     for pid in $boards; do kill "$pid" 2>/dev/null || true; done
-    rm -rf "$work"
+    rm -rf "$work" ${beside:+"$beside"}
 }
 trap clean_up EXIT INT TERM
 "$prefix/bin/vtac" board --dir board --config pynq >board.log 2>&1 &
 boards=$!
-devices='tsim uio:board'
+set -- tsim uio:board
 if [ -x "$(command -v sshd || echo /usr/sbin/sshd)" ]; then
     sshd=$(command -v sshd || echo /usr/sbin/sshd)
     # shellcheck source=tests/board/sshd.sh
     . "$here/../board/sshd.sh"
-    devices="$devices ssh://$user@127.0.0.1:$port/fsim?agent=$prefix/bin/vtac-agent"
+    set -- "$@" "ssh://$user@127.0.0.1:$port/fsim?agent=$prefix/bin/vtac-agent"
 else
     echo "no sshd: 'apt-get install openssh-server'; ssh:// is left out"
 fi
@@ -134,7 +146,7 @@ until grep -q ready board.log; do
 done
 for language in cpp python go java; do
     "build_$language"
-    for device in $devices; do
+    for device in "$@"; do
         "run_$language" "$device" ic.so "$talker"
     done
 done

@@ -29,7 +29,7 @@ run_go() { ./classify_go "$@"; }
 build_go() {
     mkdir go
     block go go/main.go
-    printf 'module classify\n\ngo 1.19\n\nrequire vtac.invalid/vta v1.0.0\n\nreplace vtac.invalid/vta => %s\n' \
+    printf 'module classify\n\ngo 1.19\n\nrequire vtac.invalid/vta v1.0.0\n\nreplace vtac.invalid/vta => "%s"\n' \
         "$prefix/share/gocode/src/vtac.invalid/vta" >go/go.mod
     (cd go && GOFLAGS=-mod=mod GOPROXY=off GOSUMDB=off go build -o ../classify_go .)
 }

@@ -32,7 +32,7 @@ line skipped "known answer"
 
 # ---- a board that is well, here and through an agent; twice, since the first look may have changed something
 board w --config tiny
-for device in uio:w uio:w "pipe:$agent --stdio?device=uio:$work/w"; do
+for device in uio:w uio:w "pipe:'$agent' --stdio?device=uio:$work/w"; do
     vtac doctor --device "$device"
     exits 0
     for name in "device node" permissions memory temperature identification "DMA windows" "known answer" clock; do
@@ -62,7 +62,7 @@ exits 0
 line ok temperature
 says out "cpu-thermal 51.2 °C, xadc 46.4 °C, ams -7.5 °C"
 echo 3100 >w/sys/bus/iio/devices/iio:device0/in_temp0_raw
-for device in uio:w "pipe:$agent --stdio?device=uio:$work/w"; do
+for device in uio:w "pipe:'$agent' --stdio?device=uio:$work/w"; do
     vtac doctor --device "$device"
     exits 1
     line FAILED temperature
@@ -97,7 +97,7 @@ says out "'vtac board --dir w' makes one"
 
 # ---- what else may be wrong, each at its line, seen from here and through an agent
 looks_ill() { # BOARD LINE TEXT
-    for device in "uio:$1" "pipe:$agent --stdio?device=uio:$work/$1"; do
+    for device in "uio:$1" "pipe:'$agent' --stdio?device=uio:$work/$1"; do
         vtac doctor --device "$device"
         exits 1
         line FAILED "$2"
@@ -114,7 +114,7 @@ ill dead identification "the accelerator is not loaded"
 says out "'sudo vta-load' loads the bitstream"
 ill hash identification "the hardware was built by another release"
 board k --config tiny --fault clock
-for device in uio:k "pipe:$agent --stdio?device=uio:$work/k"; do
+for device in uio:k "pipe:'$agent' --stdio?device=uio:$work/k"; do
     vtac doctor --device "$device"
     exits 1
     line FAILED "known answer"

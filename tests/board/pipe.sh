@@ -5,13 +5,13 @@
 # Arguments: those of there.sh.
 # shellcheck source=tests/board/lib.sh
 . "$(dirname "$0")/lib.sh"
-there() { echo "pipe:$agent --stdio?device=$(echo "$1" | sed 's/?/\&/')"; }
+there() { echo "pipe:'$agent' --stdio?device=$(echo "$1" | sed 's/?/\&/')"; }
 cut_line() { kill -KILL "$(pgrep -f "^$agent --stdio" | head -n 1)"; }
 # shellcheck source=tests/board/there.sh
 . "$here/there.sh"
 
 # ---- bad lines
-bad() { echo "pipe:python3 $here/relay.py $1 $2 $agent --stdio?device=fsim"; }
+bad() { echo "pipe:python3 '$here/relay.py' $1 $2 '$agent' --stdio?device=fsim"; }
 vtac run "$model" --device "$(bad slow 400000)" --seed 2 --output-dir slow
 exits 0
 holds "right over a slow line" sh -c 'cmp slow/*.npy ref2/*.npy'
@@ -41,7 +41,7 @@ nobody "$agent --stdio"
 
 # ---- who is not an agent
 fake() {
-    vtac exec "$source/isa/programs/tiny.vasm" --device "pipe:python3 $here/fake.py $1?patience=${3:-50}"
+    vtac exec "$source/isa/programs/tiny.vasm" --device "pipe:python3 '$here/fake.py' $1?patience=${3:-50}"
     refused 1 "$2"
 }
 fake version "the agent there is of release 9.9.9 and speaks protocol 2"
@@ -57,7 +57,7 @@ fake flood "arrives instead of the reply"
 fake chatty "the other side sends 'Welcome to  [31mmy b', which is not the protocol of vtac-agent"
 # A model there that is said to need 3 * 2^60 bytes here is refused with both numbers. The workspace is there, not here: a
 # lie about it is the peer's business, and the run ends where that goes away.
-greedy() { vtac run "$model" --device "pipe:python3 $here/fake.py greedy $1 $2?patience=50"; }
+greedy() { vtac run "$model" --device "pipe:python3 '$here/fake.py' greedy $1 $2?patience=50"; }
 greedy 0 1152921504606846976
 refused 1 "3458764513820540992 bytes of memory are needed for its inputs, outputs and workspace, "
 says err " are available; end other programs, or use a machine with more"
@@ -66,11 +66,11 @@ refused 1 "the other side has closed the connection"
 nobody "fake.py"
 vtac run "$model" --device "pipe:exit 3"
 refused 1 "the other side has closed the connection"
-vtac run "$model" --device "pipe:$work/no-such-agent"
+vtac run "$model" --device "pipe:'$work/no-such-agent'"
 refused 1 "not found"
 vtac run "$model" --device "pipe:"
 refused 1 "expected pipe:COMMAND"
-vtac run "$model" --device "pipe:$agent?patience=x"
+vtac run "$model" --device "pipe:'$agent'?patience=x"
 refused 1 "expected seconds from 1 to 86400"
 
 # ---- what is not our client, at the agent's end

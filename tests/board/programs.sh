@@ -18,10 +18,10 @@ checked() {
 checked "fsim:tiny?check=1"
 board b --config tiny
 checked "uio:b?check=1"
-checked "pipe:$agent --stdio?device=uio:b"
+checked "pipe:'$agent' --stdio?device=uio:b"
 end "$board_pid"
 board m --config tiny --plain
 checked "uio:m?check=1"
-checked "pipe:$agent --stdio?device=uio:m"
+checked "pipe:'$agent' --stdio?device=uio:m"
 end "$board_pid"
 finish

@@ -41,11 +41,11 @@ holds "one trial at most is lost" test "$(grep null tune.jsonl | cut -d, -f1-4 |
 # ---- what ssh itself refuses
 vtac run "$model" --device "ssh://$user@127.0.0.1:$port/fsim?agent=$work/nothing"
 refused 1 "install the board package there, or name the agent with '?agent=PATH'"
-sed -i 's/ssh.user$/ssh\/stranger/' ssh/client
+sed -i 's/ssh.user"$/ssh\/stranger"/' ssh/client
 vtac run "$model" --device "$(there fsim)"
 refused 1 "Permission denied"
 says err "must work without a password"
-sed -i 's/ssh.stranger$/ssh\/user/' ssh/client
+sed -i 's/ssh.stranger"$/ssh\/user"/' ssh/client
 ssh-keygen -q -t ed25519 -N '' -f ssh/other
 { printf '[127.0.0.1]:%s ' "$port"; cut -d' ' -f1,2 ssh/other.pub; } >ssh/known
 vtac run "$model" --device "$(there fsim)"

@@ -16,9 +16,9 @@ start_sshd() {
         cat >ssh/config <<X
 Port $port
 ListenAddress 127.0.0.1
-HostKey $work/ssh/host
-PidFile $work/ssh/pid
-AuthorizedKeysFile $work/ssh/authorized
+HostKey "$work/ssh/host"
+PidFile "$work/ssh/pid"
+AuthorizedKeysFile "$work/ssh/authorized"
 StrictModes no
 UsePAM no
 PasswordAuthentication no
@@ -41,10 +41,10 @@ X
 start_sshd
 cat >ssh/client <<X
 Host *
-    IdentityFile $work/ssh/user
+    IdentityFile "$work/ssh/user"
     IdentitiesOnly yes
-    UserKnownHostsFile $work/ssh/known
+    UserKnownHostsFile "$work/ssh/known"
     StrictHostKeyChecking accept-new
     SendEnv VTAC_CACHE
 X
-export VTA_SSH="ssh -F $work/ssh/client"
+export VTA_SSH="ssh -F '$work/ssh/client'"
