@@ -181,12 +181,16 @@ class Model:
 
 
 def flexbuffer(numbers):
-    """A map of numbers, eight bytes each; integers and floats."""
-    names, out, places = sorted(numbers), bytearray(), []
+    """A map of numbers, eight bytes each; integers, floats and lists of integers."""
+    names, out, places, lists = sorted(numbers), bytearray(), [], {}
     for name in names:
         places.append(len(out))
         out += name.encode() + b"\0"
     out += b"\0" * (-len(out) % 8)
+    for name in (n for n in names if isinstance(numbers[n], list)):
+        out += struct.pack("<Q", len(numbers[name]))
+        lists[name] = len(out)
+        out += struct.pack("<%dq" % len(numbers[name]), *numbers[name])
     out += struct.pack("<Q", len(names))
     keys = len(out)
     for i, place in enumerate(places):
@@ -194,6 +198,7 @@ def flexbuffer(numbers):
     out += struct.pack("<QQQ", len(out) - keys, 8, len(names))
     values = len(out)
     for name in names:
-        out += struct.pack("<d" if isinstance(numbers[name], float) else "<q", numbers[name])
-    out += bytes((3 if isinstance(numbers[name], float) else 1) << 2 | 3 for name in names)
+        value = len(out) - lists[name] if name in lists else numbers[name]
+        out += struct.pack("<d" if isinstance(value, float) else "<q", value)
+    out += bytes({float: 3, int: 1, list: 11}[type(numbers[name])] << 2 | 3 for name in names)
     return bytes(out + struct.pack("<BBB", len(out) - values, 9 << 2 | 3, 1))

@@ -7,6 +7,7 @@
 #
 # usage: tflite_rare.py VTAC   (exit status 77: no numpy)
 import os
+import struct
 import subprocess
 import sys
 import tempfile
@@ -498,6 +499,97 @@ def dilate(b, kind, shape, apart):
     b.engine = engine
 
 
+# ---- MediaPipe's custom operators, all of floats
+
+def words_of(*values):
+    return struct.pack("<%di" % len(values), *values)
+
+
+def transposed_bias(b, shape, outputs, kernel, stride, same):
+    w, bias = b.numbers("float32", (outputs, *kernel, shape[3])), b.numbers("float32", (outputs,))
+    cut = [max(0, k - (n - 1) % s - 1) if same else 0 for n, k, s in zip(shape[1:3], kernel, stride)]
+    size = [(n - 1) * s + k - c for n, k, s, c in zip(shape[1:3], kernel, stride, cut)]
+    m = Model()
+    x, y = m.tensor("float32", shape), m.tensor("float32", (shape[0], *size, outputs))
+    constants = [constant(m, v, "float32") for v in (w, bias)]
+    m.op(32, [x] + constants, [y], custom="Convolution2DTransposeBias", custom_options=words_of(1 if same else 2, stride[1], stride[0]))
+
+    def reference(v):
+        full = numpy.zeros((shape[0], *[(n - 1) * s + k for n, k, s in zip(shape[1:3], kernel, stride)], outputs))
+        for i, j in numpy.ndindex(*shape[1:3]):
+            part = full[:, i * stride[0]:i * stride[0] + kernel[0], j * stride[1]:j * stride[1] + kernel[1]]
+            part += numpy.einsum("nc,ohwc->nhwo", v[:, i, j].astype(float), w.astype(float))
+        top, left = (c // 2 for c in cut)
+        return (full[:, top:top + size[0], left:left + size[1]] + bias).astype(F32)
+    b.check("transposed convolution with a bias, %s by %s" % (kernel, stride), m, x, [b.numbers("float32", shape) for _ in range(2)], y, reference)
+
+
+def largest(b, shape, kernel, stride, same, activation, back):
+    """The largest of each window and where it was; `back` puts the numbers there again."""
+    out = [-(-n // s) if same else (n - k + s) // s for n, k, s in zip(shape[1:3], kernel, stride)]
+    before = [max(0, ((o - 1) * s + k - n) // 2) for o, n, k, s in zip(out, shape[1:3], kernel, stride)]
+    m = Model()
+    x = m.tensor("float32", shape)
+    ys = [m.tensor("float32", (shape[0], *out, shape[3])) for _ in range(2)]
+    options = words_of(1 if same else 2, stride[1], stride[0], kernel[1], kernel[0], activation) + bytes(16)
+    m.op(32, [x], ys, custom="MaxPoolingWithArgmax2D", custom_options=options)
+    wide = [o * k for o, k in zip(out, kernel)]
+    after = [max(0, ((o - 1) * s + k - n) // 2) for o, n, k, s in zip(out, wide, kernel, stride)]
+    if back:
+        ys.append(m.tensor("float32", (shape[0], *wide, shape[3])))
+        m.op(32, ys[:2], [ys[2]], custom="MaxUnpooling2D", custom_options=options)
+
+    def reference(v):
+        most, at = numpy.zeros((2, shape[0], *out, shape[3]), F32)
+        again = numpy.zeros((shape[0], *wide, shape[3]), F32)
+        for n, i, j, c in numpy.ndindex(*most.shape):
+            rows = [(i * stride[0] - before[0] + p, j * stride[1] - before[1] + q, p * kernel[1] + q) for p, q in numpy.ndindex(*kernel)]
+            best = max([(v[n, r, s, c], -k) for r, s, k in rows if 0 <= r < shape[1] and 0 <= s < shape[2]])
+            most[n, i, j, c], at[n, i, j, c] = numpy.clip(best[0], *((0, 6) if activation == 3 else (-9e9, 9e9))), F32(-best[1]) + F32(0.1)
+            r, s = i * stride[0] - after[0] + -best[1] // kernel[1], j * stride[1] - after[1] + -best[1] % kernel[1]
+            if 0 <= r < wide[0] and 0 <= s < wide[1]:
+                again[n, r, s, c] = most[n, i, j, c]
+        return [most, at, again][:len(ys)]
+    b.check_many("the largest and its place, %s by %s" % (kernel, stride), m, [x], [[b.numbers("float32", shape)] for _ in range(2)], ys, reference)
+
+
+def landmarks(b, points, subset, size, scale, target):
+    """The matrix around some landmarks, that matrix on points, and an image seen through it."""
+    m = Model()
+    x, p, image = m.tensor("float32", (1, points, 3)), m.tensor("float32", (1, 5, 2)), m.tensor("float32", (1, 9, 7, 3))
+    ys = [m.tensor("float32", s) for s in ((1, 4, 4), (1, 5, 2), (1, points, 3), (1, size[1], size[0], 3))]
+    options = {"left_rotation_idx": 1, "right_rotation_idx": points - 1, "output_width": size[0], "output_height": size[1],
+               "scale_x": scale[0], "scale_y": scale[1], "target_rotation_radians": target, "subset_idxs": subset}
+    m.op(32, [x], [ys[0]], version=2, custom="Landmarks2TransformMatrix", custom_options=flexbuffer(options))
+    m.op(32, [p, ys[0]], [ys[1]], version=2, custom="TransformLandmarks")
+    m.op(32, [x, ys[0]], [ys[2]], version=2, custom="TransformLandmarks")
+    m.op(32, [image, ys[0]], [ys[3]], version=2, custom="TransformTensorBilinear",
+         custom_options=flexbuffer({"output_width": size[0], "output_height": size[1]}))
+
+    def reference(v, some, picture):
+        marks = v[0].astype(float)
+        way = marks[points - 1] - marks[1]
+        r = target - numpy.arctan2(way[1], way[0])
+        turn = numpy.array([[numpy.cos(r), -numpy.sin(r)], [numpy.sin(r), numpy.cos(r)]])
+        upright = marks[subset, :2] @ turn.T
+        low, high = upright.min(0), upright.max(0)
+        matrix = numpy.eye(4)
+        matrix[:2, :2] = turn.T @ numpy.diag((high - low) * scale / size)
+        matrix[:2, 3] = turn.T @ ((low + high) / 2) - matrix[:2, :2] @ numpy.array(size) / 2
+        seen = numpy.zeros((size[1], size[0], 3))
+        for i, j in numpy.ndindex(size[1], size[0]):
+            q, p = matrix[:2, :2] @ (j + 0.5, i + 0.5) + matrix[:2, 3] - 0.5
+            if 0 <= q <= 6 and 0 <= p <= 8:
+                a, c = int(p), int(q)
+                near = [[picture[0, min(a + s, 8), min(c + t, 6)].astype(float) for t in (0, 1)] for s in (0, 1)]
+                rows = [n[0] * (1 - q + c) + n[1] * (q - c) for n in near]
+                seen[i, j] = rows[0] * (1 - p + a) + rows[1] * (p - a)
+        moved = [numpy.array(w[0, :, :2] @ matrix[:2, :2].T + matrix[:2, 3]) for w in (some, v)]
+        return [k.astype(F32) for k in (matrix[None], moved[0][None], numpy.concatenate([moved[1], v[0, :, 2:]], 1)[None], seen[None])]
+    given = [[b.numbers("float32", (1, points, 3)) * F32(2) + F32(4), b.numbers("float32", (1, 5, 2)), b.numbers("float32", (1, 9, 7, 3))] for _ in range(2)]
+    b.check_many("a matrix around %d landmarks" % len(subset), m, [x, p, image], given, ys, reference)
+
+
 def main():
     seed = int.from_bytes(os.environ.get("VTAC_SEED", "7").encode()[-4:], "little")
     print("seed %d" % seed)
@@ -530,6 +622,14 @@ def main():
         spectrogram(b, 64, 2, 32, 32, False)
         mfcc(b, (1, 4, 129), [16000], 20, 4000, 40, 13)
         mfcc(b, (2, 3, 65), [8000, 16000], 100.5, 3900, 12, 12)
+        transposed_bias(b, (1, 4, 5, 3), 2, (2, 2), (2, 2), True)
+        transposed_bias(b, (2, 5, 3, 4), 3, (5, 4), (2, 3), True)
+        transposed_bias(b, (1, 3, 4, 2), 1, (3, 2), (1, 2), False)
+        largest(b, (1, 6, 8, 3), (2, 2), (2, 2), True, 0, True)
+        largest(b, (2, 7, 5, 2), (3, 2), (2, 1), True, 3, True)
+        largest(b, (1, 7, 7, 2), (2, 3), (3, 2), False, 0, False)
+        landmarks(b, 12, [3, 4, 0, 7, 9], (6, 4), (1.5, 1.25), 0.0)
+        landmarks(b, 4, [0, 1, 2, 3], (3, 5), (2.0, 0.5), 0.7)
         bits(b)
         segments(b, "float32", (5, 3), (5,), 4)
         segments(b, "int32", (2, 3, 2), (2, 3), 7)

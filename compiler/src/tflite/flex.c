@@ -8,7 +8,18 @@
 
 #include <string.h>
 
-enum { INT = 1, UINT, FLOAT, INDIRECT_INT = 6, INDIRECT_UINT, INDIRECT_FLOAT, MAP, BOOL = 26 };
+enum {
+    INT = 1,
+    UINT,
+    FLOAT,
+    INDIRECT_INT = 6,
+    INDIRECT_UINT,
+    INDIRECT_FLOAT,
+    MAP,
+    INTS = 11,
+    UINTS,
+    BOOL = 26
+};
 
 typedef struct flex {
     const uint8_t *bytes;
@@ -76,47 +87,82 @@ static bool is_key(const flex *f, size_t at, const char *key)
     return at <= f->size && length <= f->size - at && memcmp(f->bytes + at, key, length) == 0;
 }
 
-/* Value i of a map of `count` values of `width` bytes from `at` on. */
-static bool value_of(const flex *f, size_t at, uint64_t width, uint64_t count, uint64_t i, double *out)
-{
-    uint64_t packed;
-    size_t place = at + (size_t)(i * width);
-    if (!read_uint(f, at + (size_t)(count * width + i), 1, &packed)) {
-        return false;
-    }
-    unsigned type = (unsigned)(packed >> 2);
-    if (type >= INDIRECT_INT && type <= INDIRECT_FLOAT) {
-        if (!follow(f, place, width, &place)) {
-            return false;
-        }
-        width = UINT64_C(1) << (packed & 3);
-        type -= INDIRECT_INT - INT;
-    }
-    return read_number(f, place, width, type, out);
-}
+/* Where a value lies: its place, how wide its parent's values are, and its packed type. */
+typedef struct found {
+    size_t at;
+    uint64_t width;
+    unsigned packed;
+} found;
 
-bool flex_number(const uint8_t *bytes, size_t size, const char *key, double *out)
+static bool find(const flex *f, const char *key, found *out)
 {
-    const flex f = {bytes, size};
+    const uint8_t *bytes = f->bytes;
+    const size_t size = f->size;
     size_t map;
     size_t keys;
     uint64_t count;
     uint64_t key_width;
     if (size < 3 || bytes[size - 2] >> 2 != MAP || !is_width(bytes[size - 1]) || bytes[size - 1] > size - 2 ||
-        !follow(&f, size - 2 - bytes[size - 1], bytes[size - 1], &map)) {
+        !follow(f, size - 2 - bytes[size - 1], bytes[size - 1], &map)) {
         return false;
     }
     const uint64_t width = UINT64_C(1) << (bytes[size - 2] & 3);
-    if (map < 3 * width || !read_uint(&f, map - (size_t)width, width, &count) ||
-        !read_uint(&f, map - 2 * (size_t)width, width, &key_width) ||
-        !follow(&f, map - 3 * (size_t)width, width, &keys) || count > size || !is_width(key_width)) {
+    if (map < 3 * width || !read_uint(f, map - (size_t)width, width, &count) ||
+        !read_uint(f, map - 2 * (size_t)width, width, &key_width) ||
+        !follow(f, map - 3 * (size_t)width, width, &keys) || count > size || !is_width(key_width)) {
         return false;
     }
     for (uint64_t i = 0; i < count; i++) {
         size_t name;
-        if (follow(&f, keys + (size_t)(i * key_width), key_width, &name) && is_key(&f, name, key)) {
-            return value_of(&f, map, width, count, i, out);
+        uint64_t packed;
+        if (follow(f, keys + (size_t)(i * key_width), key_width, &name) && is_key(f, name, key)) {
+            *out = (found){.at = map + (size_t)(i * width), .width = width};
+            const bool typed = read_uint(f, map + (size_t)(count * width + i), 1, &packed);
+            out->packed = typed ? (unsigned)packed : 0;
+            return typed;
         }
     }
     return false;
+}
+
+bool flex_number(const uint8_t *bytes, size_t size, const char *key, double *out)
+{
+    const flex f = {bytes, size};
+    found v;
+    if (!find(&f, key, &v)) {
+        return false;
+    }
+    unsigned type = v.packed >> 2;
+    if (type >= INDIRECT_INT && type <= INDIRECT_FLOAT) {
+        if (!follow(&f, v.at, v.width, &v.at)) {
+            return false;
+        }
+        v.width = UINT64_C(1) << (v.packed & 3);
+        type -= INDIRECT_INT - INT;
+    }
+    return read_number(&f, v.at, v.width, type, out);
+}
+
+uint32_t flex_ints(const uint8_t *bytes, size_t size, const char *key, int64_t *out, uint32_t most)
+{
+    const flex f = {bytes, size};
+    found v;
+    size_t at;
+    uint64_t count;
+    if (!find(&f, key, &v) || (v.packed >> 2 != INTS && v.packed >> 2 != UINTS) ||
+        !follow(&f, v.at, v.width, &at)) {
+        return 0;
+    }
+    const uint64_t width = UINT64_C(1) << (v.packed & 3);
+    if (at < width || !read_uint(&f, at - (size_t)width, width, &count) || count > most) {
+        return 0;
+    }
+    for (uint64_t i = 0; i < count; i++) {
+        double number;
+        if (!read_number(&f, at + (size_t)(i * width), width, v.packed >> 2 == INTS ? INT : UINT, &number)) {
+            return 0;
+        }
+        out[i] = (int64_t)number;
+    }
+    return (uint32_t)count;
 }

@@ -261,6 +261,7 @@ static vta_status read_op(tfl_model *m, const tfl_graph *g, flat_table t, flat_v
     const int32_t old = (int32_t)flat_int(&m->flat, c, CODE_OLD, 1, 0);
     const int32_t new = (int32_t)flat_int(&m->flat, c, CODE_BUILTIN, 4, 0);
     to->code = old > new ? old : new;
+    to->version = (int32_t)flat_int(&m->flat, c, CODE_VERSION, 4, 1);
     to->custom = to->code == CUSTOM ? copy_text(m, c, CODE_CUSTOM) : NULL;
     to->kind = to->custom != NULL ? tfl_custom_find(to->custom) : tfl_operator_find(to->code);
     to->options = flat_sub(&m->flat, t, OP_OPTIONS);

@@ -30,7 +30,7 @@ typedef struct tfl_tensor {
 typedef struct tfl_op {
     const struct tfl_operator *kind;
     const char *custom; /* name of a custom operator; NULL: it is builtin */
-    int32_t code;
+    int32_t code, version;
     const int32_t *inputs, *outputs; /* numbers of tensors; -1: absent */
     const int32_t *intermediates;    /* tensors that only carry scales */
     uint32_t input_count, output_count, intermediate_count;
