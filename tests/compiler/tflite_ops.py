@@ -183,19 +183,23 @@ def curves(b):
         b.check("curve %d by %g" % (code, scale), m, x, [every], y, reference if numpy.log2(scale) % 1 else None)
 
 
-def mean(b, kind, keep):
+def mean(b, kind, keep, named=(1, 2)):
+    """Axes that are counted from the end have the rule of all other axes, in float32."""
     qx, qy = b.scale(kind), b.scale(kind)
     m = Model()
     x = m.tensor(kind, (1, 5, 6, 9), **qx)
-    axes = m.tensor("int32", (2,), data=[1, 2])
+    axes = m.tensor("int32", (len(named),), data=list(named))
     y = m.tensor(kind, (1, 1, 1, 9) if keep else (1, 9), **qy)
     m.op(40, [x, axes], [y], {0: ("?", keep)}, 27, 2)
 
     def reference(v):
+        if min(named) < 0:
+            scale = F32(qx["scale"]) / F32(qy["scale"])
+            return stored(rounded(v.astype(F32).sum((1, 2), keepdims=True) / F32(30) * scale + F32(-qx["zero"]) * scale).astype(int), kind, qy["zero"])
         sums = (v.astype(int) - qx["zero"]).sum((1, 2), keepdims=True).reshape(-1)
         out = [scaled(s, float(F32(qx["scale"])) / float(F32(qy["scale"]))) for s in sums]
         return stored(rounded(numpy.array(out) / 30).astype(int).reshape(1, 1, 1, 9), kind, qy["zero"])
-    b.check("mean %s %d" % (kind, keep), m, x, [b.numbers(kind, (1, 5, 6, 9)) for _ in range(2)], y, reference if kind == "int8" and keep else None)
+    b.check("mean %s %d" % (kind, keep), m, x, [b.numbers(kind, (1, 5, 6, 9)) for _ in range(2)], y, reference if keep and (kind == "int8" or min(named) < 0) else None)
 
 
 def softmax(b, kind, scale, beta, depth):
@@ -442,6 +446,7 @@ def main():
             logistic(b, kind)
             mean(b, kind, True)
             mean(b, kind, False)
+            mean(b, kind, True, (-3, -2))
         for code in (0, 41):
             for logs in ((-12, -13, -12), (-15, -12, -12)):
                 powers(b, code, logs)

@@ -61,6 +61,15 @@ static vtac_id by_floats(tfl *im, vtac_id sum, int64_t count, bool is_mean)
     return vtac_make_cast(m, y, out->type.dtype); /* sums wrap */
 }
 
+/* Whether the axes are 1 and 2, counted from the front: TensorFlow Lite has a rule of its own for these
+ * alone. */
+static bool names_plane(tfl *im)
+{
+    int64_t given[2 * VTAC_MAX_RANK];
+    const uint32_t found = tfl_known_ints(im, 1, "axes", given, 2 * VTAC_MAX_RANK);
+    return found == 2 && given[0] + given[1] == 3 && (given[0] == 1 || given[0] == 2);
+}
+
 /* Of planes, keeping their axes: one operator for host and accelerator. */
 static vtac_id plane_mean(tfl *im, vtac_id x)
 {
@@ -113,7 +122,7 @@ void tfl_import_mean(tfl *im)
                    vtac_dtype_name(out->type.dtype), (long long)count);
         return;
     }
-    const bool of_plane = is_mean && keep && planes && over_plane(axes, used);
+    const bool of_plane = is_mean && keep && planes && names_plane(im);
     if (!tfl_quantized(in)) {
         y = vtac_make_reduce(m, (vtac_op)im->how, value, axes, used, keep);
     } else if (of_plane && in->type.dtype == VTAC_I16) {
