@@ -10,7 +10,7 @@
 
 /* ---- options that are a structure in memory */
 
-enum { PADDING_SAME = 1, PADDING_VALID };
+enum { PADDING_SAME = 1, PADDING_VALID, MOST_SIDE = 1 << 16 };
 
 /* Word i, at least `least` and at most 65536. */
 static int64_t word(tfl *im, uint32_t i, int64_t least)
@@ -89,16 +89,18 @@ static bool read_window(tfl *im, window *w, int64_t *padding)
     return im->maker.status == VTA_OK;
 }
 
-/* A number for each place of a plane: what the column and the row make of it. */
-static vtac_id places(tfl *im, const int64_t *size, const int64_t *row, const int64_t *column)
+/* i * step + begin for each place along an axis of [n][h][w][c]: what joins others of that shape. */
+static vtac_id along(tfl *im, uint32_t axis, int64_t size, int64_t step, int64_t begin)
 {
-    const vtac_type type = {VTAC_I64, 3, {size[0], size[1], 1}};
-    const int64_t count = vtac_type_elements(&type);
-    int64_t *room = count < 0 ? NULL : vtac_make_room(&im->maker, count, sizeof *room);
-    for (int64_t i = 0; room != NULL && i < count; i++) {
-        room[i] = i / size[1] * row[0] + row[1] + i % size[1] * column[0] + column[1];
+    int64_t dims[] = {1, 1, 1, 1};
+    int64_t *room = vtac_make_room(&im->maker, size, sizeof *room);
+    dims[axis] = size;
+    for (int64_t i = 0; room != NULL && i < size; i++) {
+        room[i] = i * step + begin;
     }
-    return room == NULL ? 0 : vtac_make_borrowed(&im->maker, &type, room);
+    return vtac_make_reshape(
+        &im->maker,
+        room == NULL ? 0 : vtac_make_borrowed(&im->maker, &(vtac_type){VTAC_I64, 1, {size}}, room), dims, 4);
 }
 
 static vtac_id integer(tfl *im, vtac_op op, vtac_id x, int64_t by)
@@ -110,14 +112,12 @@ static vtac_id integer(tfl *im, vtac_op op, vtac_id x, int64_t by)
 static vtac_id within(tfl *im, const window *w, vtac_id whole, const vtac_type *x, const int64_t *out)
 {
     vtac_builder *m = &im->maker;
-    const int64_t none[] = {0, 0};
     const vtac_id at = integer(im, VTAC_OP_MOD, vtac_make_transpose(m, whole, (int64_t[]){0, 2, 3, 1}, 4),
                                x->dim[1] * x->dim[2]);
     vtac_id y = integer(im, VTAC_OP_DIV, at, x->dim[2]);
     vtac_id column = integer(im, VTAC_OP_MOD, at, x->dim[2]);
-    y = vtac_make2(m, VTAC_OP_SUB, y, places(im, out, (int64_t[]){w->stride[0], -w->pads[0]}, none));
-    column =
-        vtac_make2(m, VTAC_OP_SUB, column, places(im, out, none, (int64_t[]){w->stride[1], -w->pads[1]}));
+    y = vtac_make2(m, VTAC_OP_SUB, y, along(im, 1, out[0], w->stride[0], -w->pads[0]));
+    column = vtac_make2(m, VTAC_OP_SUB, column, along(im, 2, out[1], w->stride[1], -w->pads[1]));
     y = vtac_make2(m, VTAC_OP_ADD, integer(im, VTAC_OP_MUL, y, w->kernel[1]), column);
     return vtac_make2(m, VTAC_OP_ADD, vtac_make_cast(m, y, VTAC_F32),
                       vtac_make_number(m, VTAC_F32, (double)0.1F));
@@ -139,6 +139,11 @@ void tfl_import_max_pool_argmax(tfl *im)
         out[a] = padding == PADDING_SAME ? (size + w.stride[a] - 1) / w.stride[a]
                                          : (size - w.kernel[a] + w.stride[a]) / w.stride[a];
         const int64_t more = (out[a] - 1) * w.stride[a] + w.kernel[a] - size;
+        if (out[a] < 1 || out[a] > MOST_SIDE) {
+            vtac_make_fail(m, VTA_INVALID, "a window of %lld on %lld", (long long)w.kernel[a],
+                           (long long)size);
+            return;
+        }
         w.pads[a] = more > 0 ? more / 2 : 0;
         w.pads[a + 2] = more > 0 ? more - w.pads[a] : 0;
     }
@@ -156,13 +161,11 @@ void tfl_import_max_pool_argmax(tfl *im)
 static vtac_id targets(tfl *im, const window *w, const vtac_type *x, const int64_t *out)
 {
     vtac_builder *m = &im->maker;
-    const int64_t none[] = {0, 0};
     const vtac_id at = vtac_make_cast(m, tfl_plain(im, 1), VTAC_I64);
     vtac_id y = integer(im, VTAC_OP_DIV, at, w->kernel[1]);
     vtac_id column = vtac_make2(m, VTAC_OP_SUB, at, integer(im, VTAC_OP_MUL, y, w->kernel[1]));
-    y = vtac_make2(m, VTAC_OP_ADD, y, places(im, &x->dim[1], (int64_t[]){w->stride[0], -w->pads[0]}, none));
-    column = vtac_make2(m, VTAC_OP_ADD, column,
-                        places(im, &x->dim[1], none, (int64_t[]){w->stride[1], -w->pads[1]}));
+    y = vtac_make2(m, VTAC_OP_ADD, y, along(im, 1, x->dim[1], w->stride[0], -w->pads[0]));
+    column = vtac_make2(m, VTAC_OP_ADD, column, along(im, 2, x->dim[2], w->stride[1], -w->pads[1]));
     const vtac_id inside[] = {
         integer(im, VTAC_OP_GREATER_OR_EQUAL, y, 0), integer(im, VTAC_OP_LESS, y, out[0]),
         integer(im, VTAC_OP_GREATER_OR_EQUAL, column, 0), integer(im, VTAC_OP_LESS, column, out[1])};
@@ -191,18 +194,18 @@ void tfl_import_max_unpool(tfl *im)
         const int64_t more = (x.dim[a + 1] - 1) * w.stride[a] + w.kernel[a] - out[a];
         w.pads[a] = more > 0 ? more / 2 : 0;
     }
-    const vtac_type zeros = {VTAC_F32, 3, {x.dim[0], out[0] * out[1] + 1, x.dim[3]}};
-    const int64_t count = vtac_type_elements(&zeros);
-    if (!vtac_type_equal(&x, &places_type) || count < 0) {
+    if (!vtac_type_equal(&x, &places_type) || out[0] > MOST_SIDE || out[1] > MOST_SIDE || out[0] < 1 ||
+        out[1] < 1) {
         vtac_make_fail(m, VTA_INVALID,
                        "numbers and their places have other shapes, or the output is too large");
         return;
     }
-    const void *room = vtac_make_room(m, count, sizeof(float));
+    const int64_t room[] = {x.dim[0], out[0] * out[1] + 1, x.dim[3]};
     const int64_t rows[] = {x.dim[0], x.dim[1] * x.dim[2], x.dim[3]};
-    const vtac_id in[] = {room == NULL ? 0 : vtac_make_borrowed(m, &zeros, room),
-                          vtac_make_reshape(m, targets(im, &w, &x, out), rows, 3),
-                          vtac_make_reshape(m, tfl_plain(im, 0), rows, 3)};
+    const vtac_id in[] = {
+        vtac_make2(m, VTAC_OP_EXPAND, vtac_make_number(m, VTAC_F32, 0.0), vtac_make_ints(m, room, 3)),
+        vtac_make_reshape(m, targets(im, &w, &x, out), rows, 3),
+        vtac_make_reshape(m, tfl_plain(im, 0), rows, 3)};
     const vtac_attr axis = vtac_attr_of_int("axis", 1);
     const vtac_id all = vtac_make(m, VTAC_OP_SCATTER_ELEMENTS, in, 3, &axis, 1);
     tfl_set(im, 0,
@@ -313,6 +316,39 @@ static vtac_id between(tfl *im, vtac_id points, const vtac_type *x)
                       vtac_make_number(m, VTAC_F32, 0.0));
 }
 
+/* 0.5, 1.5, … along one of two axes */
+static vtac_id middles(tfl *im, uint32_t axis, int64_t size)
+{
+    int64_t dims[] = {1, 1};
+    float *room = vtac_make_room(&im->maker, size, sizeof *room);
+    dims[axis] = size;
+    for (int64_t i = 0; room != NULL && i < size; i++) {
+        room[i] = (float)i + 0.5F;
+    }
+    return vtac_make_reshape(
+        &im->maker,
+        room == NULL ? 0 : vtac_make_borrowed(&im->maker, &(vtac_type){VTAC_F32, 1, {size}}, room), dims, 2);
+}
+
+/* Where the middles of the result's pixels come from, in pixels of the image: [h * w][2]. */
+static vtac_id seen_points(tfl *im, const int64_t size[2], vtac_id turn, vtac_id shift)
+{
+    vtac_builder *m = &im->maker;
+    const vtac_id across = middles(im, 1, size[1]);
+    const vtac_id down = middles(im, 0, size[0]);
+    vtac_id sides[2];
+    for (int i = 0; i < 2; i++) {
+        const vtac_id row = vtac_make_slice(m, turn, 0, i, i + 1);
+        vtac_id sum =
+            vtac_make2(m, VTAC_OP_ADD, vtac_make2(m, VTAC_OP_MUL, across, vtac_make_slice(m, row, 1, 0, 1)),
+                       vtac_make2(m, VTAC_OP_MUL, down, vtac_make_slice(m, row, 1, 1, 2)));
+        sum = vtac_make2(m, VTAC_OP_ADD, sum, vtac_make_slice(m, shift, 0, i, i + 1));
+        sum = vtac_make2(m, VTAC_OP_SUB, sum, vtac_make_number(m, VTAC_F32, 0.5));
+        sides[i] = vtac_make_reshape(m, sum, (int64_t[]){size[0] * size[1], 1}, 2);
+    }
+    return vtac_make_concat(m, sides, 2, 1);
+}
+
 /* An image [1][h][w][c] seen through a matrix that moves the middles of pixels. */
 void tfl_import_transform_image(tfl *im)
 {
@@ -329,15 +365,7 @@ void tfl_import_transform_image(tfl *im)
         tfl_refuse(im, "%lld images, one is taken", (long long)x.dim[0]);
         return;
     }
-    const vtac_type type = {VTAC_F32, 2, {size[0] * size[1], 2}};
-    float *middles = vtac_make_room(m, vtac_type_elements(&type), sizeof *middles);
-    for (int64_t i = 0; middles != NULL && i < type.dim[0]; i++) {
-        middles[2 * i] = (float)(i % size[1]) + 0.5F;
-        middles[2 * i + 1] = (float)(i / size[1]) + 0.5F;
-    }
-    const vtac_id grid = middles == NULL ? 0 : vtac_make_borrowed(m, &type, middles);
-    const vtac_id points =
-        vtac_make2(m, VTAC_OP_SUB, transformed(im, grid, turn, shift), vtac_make_number(m, VTAC_F32, 0.5));
+    const vtac_id points = seen_points(im, size, turn, shift);
     tfl_set(im, 0,
             vtac_make_reshape(m, between(im, points, &x), (int64_t[]){1, size[0], size[1], x.dim[3]}, 4));
 }
