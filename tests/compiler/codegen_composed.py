@@ -42,7 +42,7 @@ def attend(q, k, v, bias, scale, softcap=0.0):
         stages[1, b, h, i] = row
         row = row + bias[b, h, i]
         stages[2, b, h, i] = row
-        row = softmax(row)
+        row = softmax(row) if row.max() > -math.inf else numpy.zeros(len(row))  # a query that sees no key
         stages[3, b, h, i] = row
         y[b, h, i] = row @ v[b, own]
     return y, stages
@@ -57,7 +57,7 @@ def joined(x):
 
 
 def attention_case(suite, batch=2, heads=4, own=4, queries=3, keys=5, size=4, vsize=4, flat=False, past=0, mask=None, causal=0,
-                   give=0, softcap=0.0, scale=None, used=False, version=24, outputs=("y", "pk", "pv", "qk")):
+                   give=0, softcap=0.0, scale=None, used=False, window=0, version=24, outputs=("y", "pk", "pv", "qk")):
     total = keys + past
 
     def make(random):
@@ -67,15 +67,16 @@ def attention_case(suite, batch=2, heads=4, own=4, queries=3, keys=5, size=4, vs
             found.append((name, normal(random, batch, s, h * d) if flat else normal(random, batch, h, s, d)))
         if mask is None:
             found.append(("", None))
-        elif mask[0] == "bool":
+        elif mask[0] != "float":
             seen = random.integers(0, 3, mask[1]) > 0
             seen[..., 0] = True
-            found.append(("mask", seen))
+            seen[..., 1, :] = seen[..., 1, :] & (mask[0] == "bool")
+            found.append(("mask", seen if mask[0] != "holes" else numpy.where(seen, normal(random, *mask[1]), F32(-numpy.inf))))
         else:
             found.append(("mask", normal(random, *mask[1])))
         found += [("pk", normal(random, batch, own, past, size)), ("pv", normal(random, batch, own, past, vsize))] if past else \
             [("", None)] * 2
-        found += [("used", random.integers(queries, total + 1, (batch,)).astype(numpy.int64))] if used else []
+        found += [("used", random.integers(1 if window else queries, total + 1, (batch,)).astype(numpy.int64))] if used else []
         return found
 
     def reference(Q, K, V, mask=None, pk=None, pv=None, used=None):
@@ -87,16 +88,17 @@ def attention_case(suite, batch=2, heads=4, own=4, queries=3, keys=5, size=4, vs
             add = numpy.where(mask, 0.0, -math.inf) if mask.dtype == bool else mask.astype(float)
             if add.shape[-1] < total:
                 add = numpy.concatenate([add, numpy.full(add.shape[:-1] + (total - add.shape[-1],), -math.inf)], -1)
-            bias = bias + add
+            bias = bias + (add[:, None] if add.ndim == 3 and len(add) not in (1, heads) else add)
         for b, i, j in itertools.product(range(batch), range(queries), range(total)):
             before = used[b] - queries if used is not None and pk is None else past
-            if (causal and j > i + before) or (used is not None and j >= used[b]):
+            if (causal and j > i + before) or (window and not 0 <= i + before - j < window) or (used is not None and j >= used[b]):
                 bias[b, :, i, j] = -math.inf
         y, stages = attend(q, k, v, bias, scale or 1 / math.sqrt(size), softcap)
         return tuple(numpy.asarray(r, F32) for r in (joined(y) if flat else y, k, v, stages[give]))[:len(outputs)]
     attrs = dict(is_causal=causal, qk_matmul_output_mode=give)
     attrs.update({"softcap": softcap} if softcap else {})
     attrs.update({"scale": scale} if scale else {})
+    attrs.update({"local_window_size": window} if window else {})
     attrs.update({"q_num_heads": heads, "kv_num_heads": own} if flat else {})
     make_named = make if not past else (lambda random: [(("past_" + n if n in ("pk", "pv") else n), a) for n, a in make(random)])
     suite.add("Attention", make_named, lambda past_pk=None, past_pv=None, **a: reference(pk=past_pk, pv=past_pv, **a), version=version,
@@ -114,6 +116,13 @@ def attention(suite):
         attention_case(suite, flat=flat, mask=("bool", (2, 1, 3, 5)), causal=1, queries=3, keys=5, give=3)
     attention_case(suite, mask=("float", (4, 3, 5)), scale=0.3, outputs=short)
     attention_case(suite, mask=("bool", (3, 3)), past=2, outputs=short)
+    for holes in ("blind", "holes"):
+        for version, give in ((23, 3), (24, 3), (24, 2)):
+            attention_case(suite, mask=(holes, (3, 5)), give=give, version=version)
+        attention_case(suite, mask=(holes, (2, 1, 3, 5)), causal=1, flat=True, own=2, outputs=short)
+    attention_case(suite, used=True, keys=4, queries=4, causal=1, window=2, mask=("float", (2, 4, 4)), outputs=short)
+    for past, causal in ((0, 0), (0, 1), (8, 0)):
+        attention_case(suite, heads=3, own=3, queries=4, keys=2 if past else 6, past=past, causal=causal, window=3, flat=causal == 1, outputs=short)
     attention_case(suite, used=True, keys=7, outputs=short)
     attention_case(suite, used=True, keys=7, causal=1, mask=("float", (2, 4, 3, 7)), outputs=short)
     attention_case(suite, batch=1, heads=1, own=1, queries=1, keys=1, size=1, vsize=1)

@@ -47,14 +47,15 @@ def joined(x):
 
 
 def attend(q, k, v, bias=0, scale=None, cap=0):
-    """Head by head, row by row of the batch; keys and values may have fewer heads."""
+    """Head by head, row by row of the batch; keys and values may have fewer heads. A query that sees no key gives zeros."""
     y = numpy.zeros(q.shape[:3] + v.shape[3:], F32)
     for b in range(q.shape[0]):
         for h in range(q.shape[1]):
             own = h * k.shape[1] // q.shape[1]
             x = q[b, h] @ k[b, own].T * (scale or q.shape[3] ** -0.5)
             x = cap * numpy.tanh(x / cap) if cap else x
-            y[b, h] = softmax(x + numpy.broadcast_to(bias, q.shape[:3] + k.shape[2:3])[b, h]) @ v[b, own]
+            x = x + numpy.broadcast_to(bias, q.shape[:3] + k.shape[2:3])[b, h]
+            y[b, h] = numpy.where(x.max(-1, keepdims=True) > -numpy.inf, numpy.nan_to_num(softmax(x)), 0) @ v[b, own]
     return y
 
 
@@ -82,6 +83,19 @@ def add_attention(suite):
             return joined(attend(parted(q, HEADS), k, v, bias, attrs.get("scale"), attrs.get("softcap", 0))), k, v
         suite.add("Attention", data, reference, outputs=("y", "nk", "nv"),
                   model=model([("Attention", "q k v m pk pv", "y nk nv", "", dict(q_num_heads=HEADS, kv_num_heads=own, **attrs))]))
+
+    for window in (0, 2):
+        def masked(r):
+            b, s, n = r.integers(1, 4), r.integers(1, 6), r.integers(2, 7)
+            return [("q", floats(r, b, HEADS, s, SIZE)), ("k", floats(r, b, HEADS, n, SIZE)), ("v", floats(r, b, HEADS, n, SIZE)),
+                    ("m", r.integers(0, 3, (b, 1, s, n)) > 1), ("used", r.integers(1, n + 1, b).astype(numpy.int64))]
+
+        def by_mask(q, k, v, m, used, window=window):
+            rows, all_keys = numpy.arange(q.shape[2])[:, None], numpy.arange(k.shape[2])[None]
+            own = rows + (used - q.shape[2])[:, None, None, None]
+            near = (all_keys <= own) & (all_keys > own - window) if window else True
+            return attend(q, k, v, hidden(m & near & (all_keys < used[:, None, None, None])))
+        suite.add("Attention", masked, by_mask, model=model([("Attention", "q k v m   used", "y", "", dict(local_window_size=window or -1))], opset=24))
 
     cosine, sine = [f(numpy.random.default_rng(5).standard_normal((32, SIZE // 2))).astype(F32) for f in (numpy.cos, numpy.sin)]
     for rotary, packed in ((0, 0), (1, 0), (1, 1)):

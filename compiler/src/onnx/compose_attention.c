@@ -67,7 +67,7 @@ static vtac_value_id places(vtac_compose *c, int64_t count, uint32_t axis, uint3
     return vtac_c_reshape(c, vtac_c_range(c, VTAC_I64, count), dim, rank);
 }
 
-/* Which keys the queries see: those up to the own place, of which `offset` more come before. */
+/* Which keys the queries see: those up to the own place, which `offset` keys come before. */
 static vtac_value_id causal(vtac_compose *c, int64_t queries, int64_t keys, vtac_value_id offset)
 {
     const vtac_value_id own = vtac_c_add(c, places(c, queries, 2, 4), offset);
@@ -86,9 +86,19 @@ typedef struct attending {
     double scale;          /* of the products, 0: of the size of a head */
     double softcap;
     vtac_dtype precision; /* of the softmax */
+    bool guarded;         /* a query that sees no key gives zeros */
     int64_t give; /* which product `products` is: 0 plain, 1 capped, 2 with the bias, 3 after the softmax */
     vtac_value_id products;
 } attending;
+
+/* x, of which the rows of a query whose biases are all -infinity are zeros. */
+static vtac_value_id guard(vtac_compose *c, const attending *a, vtac_value_id x)
+{
+    const uint32_t last = vtac_c_rank(c, a->bias) - 1;
+    const vtac_value_id most = vtac_c_reduce(c, VTAC_OP_REDUCE_MAX, a->bias, last, last);
+    const vtac_value_id blind = vtac_c_equal_number(c, most, -HUGE_VAL);
+    return vtac_c_where(c, blind, vtac_c_number(c, vtac_c_dtype(c, x), 0.0), x);
+}
 
 /* softmax(cap(q k' scale) + bias) v */
 static vtac_value_id attend(vtac_compose *c, attending *a)
@@ -125,8 +135,12 @@ static vtac_value_id attend(vtac_compose *c, attending *a)
     } else {
         x = vtac_c_softmax(c, x, -1);
     }
-    a->products = a->give == 3 ? vtac_c_cast(c, x, type) : a->products;
-    return vtac_c_cast(c, vtac_c_matmul(c, x, vtac_c_cast(c, v, a->precision)), type);
+    const bool guarded = a->guarded && a->bias != 0 && vtac_c_rank(c, a->bias) > 0;
+    const vtac_value_id y = vtac_c_cast(c, vtac_c_matmul(c, x, vtac_c_cast(c, v, a->precision)), type);
+    if (a->give == 3) {
+        a->products = vtac_c_cast(c, guarded ? guard(c, a, x) : x, type);
+    }
+    return guarded ? guard(c, a, y) : y;
 }
 
 /* The mask as numbers to add, as wide as there are keys: what it does not name is not seen. */
@@ -148,6 +162,18 @@ static vtac_value_id mask_bias(vtac_compose *c, vtac_value_id mask, int64_t keys
     return bias;
 }
 
+/* A mask of three axes is one of the heads; where it does not fit them, of the batches. */
+static vtac_value_id mask_of(vtac_compose *c, const attending *a)
+{
+    if (!vtac_c_has(c, 3)) {
+        return 0;
+    }
+    const vtac_value_id mask = vtac_c_in(c, 3);
+    const int64_t first = vtac_c_rank(c, mask) == 3 ? vtac_c_dim(c, mask, 0) : 1;
+    const bool of_batches = first != 1 && first != vtac_c_dim(c, a->q, 1) && first == vtac_c_dim(c, a->q, 0);
+    return of_batches ? vtac_c_unsqueeze(c, mask, 1) : mask;
+}
+
 /* Q, K, V, mask, past_key, past_value, nonpad_kv_seqlen */
 void vtac_composed_attention(vtac_compose *c, vtac_value_id *out)
 {
@@ -166,17 +192,24 @@ void vtac_composed_attention(vtac_compose *c, vtac_value_id *out)
     a.precision = vtac_dtype_parse(precision) == VTAC_NO_DTYPE ? type : vtac_dtype_parse(precision);
     const int64_t queries = vtac_c_dim(c, a.q, 2);
     const int64_t keys = vtac_c_dim(c, a.k, 2);
-    a.bias = mask_bias(c, vtac_c_has(c, 3) ? vtac_c_in(c, 3) : 0, keys, type);
+    const int64_t window = vtac_c_int(c, "local_window_size", -1);
+    a.bias = mask_bias(c, mask_of(c, &a), keys, type);
+    a.guarded = a.bias != 0 || window > 0 || vtac_c_has(c, 6);
     vtac_value_id used = 0; /* of the keys of each batch */
     if (vtac_c_has(c, 6)) {
         const int64_t column[] = {-1, 1, 1, 1};
         used = vtac_c_reshape(c, vtac_c_cast(c, vtac_c_in(c, 6), VTAC_I64), column, 4);
     }
-    if (vtac_c_int(c, "is_causal", 0) != 0) {
+    if (vtac_c_int(c, "is_causal", 0) != 0 || window > 0) {
         const vtac_value_id offset = used != 0 && !vtac_c_has(c, 4)
                                          ? vtac_c_sub_number(c, used, (double)queries)
                                          : vtac_c_number(c, VTAC_I64, (double)(keys - own));
-        a.bias = sum_of(c, a.bias, penalty(c, causal(c, queries, keys, offset), type, -HUGE_VAL));
+        vtac_value_id seen = causal(c, queries, keys, offset);
+        if (window > 0) { /* the own place and those before it, as many as this */
+            const vtac_value_id past = vtac_c_sub_number(c, offset, (double)window);
+            seen = vtac_c_and(c, seen, vtac_c_not(c, causal(c, queries, keys, past)));
+        }
+        a.bias = sum_of(c, a.bias, penalty(c, seen, type, -HUGE_VAL));
     }
     if (used != 0) {
         a.bias = sum_of(c, a.bias, penalty(c, vtac_c_less(c, places(c, keys, 3, 4), used), type, -HUGE_VAL));

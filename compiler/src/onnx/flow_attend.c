@@ -75,7 +75,18 @@ typedef struct attending {
     int64_t give; /* which product `products` is: 0 plain, 1 capped, 2 with the bias, 3 after the softmax */
     vtac_dtype precision;
     bool grouped, sink;
+    bool guarded; /* a query that sees no key gives zeros */
 } attending;
+
+/* What is left of x where a query sees no key: zeros. */
+static void guard(vtac_words *w, const attending *a, const char *x)
+{
+    if (a->guarded && vtac_words_name(w, "bias") != NULL) {
+        vtac_say(w,
+                 "blind = ReduceMax bias [-1] keepdims=1; blind = Equal blind ~-inf; %s = Where blind ~0 %s",
+                 x, x);
+    }
+}
 
 /* y = softmax(cap(q k' scale) + bias) v */
 static void attend(vtac_words *w, const attending *a)
@@ -124,11 +135,13 @@ static void attend(vtac_words *w, const attending *a)
     }
     if (a->give == 3) {
         vtac_say(w, "products = Cast x to=%lld", own);
+        guard(w, a, "products");
     }
     vtac_say(w, "y = MatMul x v");
     if (own != inner) {
         vtac_say(w, "y = Cast y to=%lld", own);
     }
+    guard(w, a, "y");
 }
 
 /* Past keys or values, an input of the operator, before those of now. */
@@ -198,10 +211,15 @@ vta_status vtac_fused_attention(vtac_words *w, vta_diag *diag)
         vtac_words_input(w, "used", 6);
         vtac_say(w, "used = Cast used to=7; used = Reshape used [-1,1,1,1]");
     }
-    if (vtac_words_int(w, "is_causal", 0) != 0) {
+    const int64_t window = vtac_words_int(w, "local_window_size", -1);
+    if (vtac_words_int(w, "is_causal", 0) != 0 || window > 0) {
         vtac_say(w, "%s; rows = Add rows from; seen = LessOrEqual all rows",
                  vtac_words_has(w, 6) && !vtac_words_has(w, 4) ? "from = Sub used queries"
                                                                : "from = Sub keys now");
+        if (window > 0) {
+            vtac_say(w, "rows = Sub rows #%lld; near = Greater all rows; seen = And seen near",
+                     (long long)window);
+        }
         add_seen(w, -HUGE_VAL);
     }
     if (vtac_words_has(w, 6)) {
@@ -212,6 +230,7 @@ vta_status vtac_fused_attention(vtac_words *w, vta_diag *diag)
                            .softcap = vtac_words_float(w, "softcap", 0.0),
                            .give = vtac_words_int(w, "qk_matmul_output_mode", 0),
                            .precision = precision_of(w),
+                           .guarded = vtac_words_has(w, 3) || vtac_words_has(w, 6) || window > 0,
                            .grouped = heads < 1 || heads != own});
     if (flat) {
         from_heads(w, "y");
