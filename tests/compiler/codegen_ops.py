@@ -211,6 +211,41 @@ def norm_cases(suite):
         suite.add("GroupNormalization", make, reference, version=version, num_groups=groups, epsilon=1e-3)
 
 
+def moment_cases(suite):
+    """Sums of exponentials that would overflow; the moments of LayerNormalization are float32 whatever x is."""
+    def summed(x):
+        most = numpy.where(numpy.isinf(x.max(1, keepdims=True)), 0, x.max(1, keepdims=True)).astype(float)
+        return (numpy.log(numpy.exp(x - most).sum(1, keepdims=True)) + most).astype(x.dtype)
+
+    def large(random, kind, far):
+        x = (random.standard_normal((3, 5, 9)) * far).astype(kind)
+        if numpy.dtype(kind).kind == "f":
+            x[0, :, 0] = -numpy.inf
+        return [("x", x), ("axes", numpy.array([1], numpy.int64))]
+
+    for kind, far in ((F32, 300), (numpy.float16, 300), (float, 3000), (numpy.int32, 90), (numpy.int64, 9)):
+        suite.add("ReduceLogSumExp", lambda r, k=kind, f=far: large(r, k, f), lambda x, axes: summed(x), ("axes",), version=18)
+    for kind in (numpy.int32, numpy.uint32, numpy.int64):
+        suite.add("ReduceLogSum", lambda r, k=kind: [("x", r.integers(1, 99, (3, 40)).astype(k)), ("axes", numpy.array([1], numpy.int64))],
+                  lambda x, axes: numpy.log(x.sum(1, keepdims=True).astype(float)).astype(x.dtype), ("axes",), version=18)
+    for kind in (float, numpy.float16, F32):
+        def normalized(x, g):
+            wide = x.astype(float)
+            mean, scale = wide.mean(1, keepdims=True), 1 / numpy.sqrt(wide.var(1, keepdims=True) + 0.25)
+            return ((wide - mean) * scale * g).astype(x.dtype), F32(mean), F32(scale)
+        suite.add("LayerNormalization", lambda r, k=kind: [("x", (r.integers(-8, 9, (4, 16)) / 4).astype(k)), ("g", numpy.full(16, 2, k))],
+                  normalized, epsilon=0.25, outputs=("y", "mean", "scale"))
+
+    def first_of_largest(x):  # of three in a row; the least number there is has a place, too
+        places = numpy.arange(10)[None, None] + x[:, :, numpy.arange(10)[:, None] + numpy.arange(3)].argmax(3)
+        return numpy.take_along_axis(x, places, 2), numpy.int64(places + 12 * numpy.arange(6).reshape(2, 3, 1))
+
+    for kind, least in ((numpy.uint8, 0), (numpy.int8, -128), (F32, -numpy.inf)):
+        def sparse(random, kind=kind, least=least):
+            return [("x", numpy.where(random.random((2, 3, 12)) < 0.8, least, random.integers(1, 9, (2, 3, 12))).astype(kind))]
+        suite.add("MaxPool", sparse, first_of_largest, kernel_shape=[3], outputs=("y", "places"))
+
+
 def fused_cases(suite):
     rows = (("Relu", (), lambda v: numpy.maximum(v, 0)), ("Sigmoid", (), sigmoid), ("Tanh", (), numpy.tanh),
             ("LeakyRelu", (0.3,), lambda v: numpy.where(v < 0, 0.3 * v, v)),
@@ -316,6 +351,7 @@ def main():
     suppression_cases(suite)
     einsum_cases(suite)
     norm_cases(suite)
+    moment_cases(suite)
     fused_cases(suite)
     resize_cases(suite)
     block_cases(suite)

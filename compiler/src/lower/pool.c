@@ -207,8 +207,9 @@ static void visit(vtac_lower *l, const pooling *p, const vtac_type *x, const sum
     const vtac_expr *zero = vtac_e_index(l->k, 0);
     const vtac_expr *value = vtac_let(l->k, "x", element(l, p, type, at));
     const vtac_expr *old = vtac_e_load(l->k, s->value, zero);
-    if (s->place != NULL) {
-        vtac_if(l->k, E2(GT, value, old));
+    if (s->place != NULL) { /* the least number there is has a place as well */
+        const vtac_expr *none = E2(LT, vtac_e_load(l->k, s->place, zero), vtac_e_int(l->k, VTAC_I64, 0));
+        vtac_if(l->k, E2(OR, E2(GT, value, old), E2(AND, none, E2(EQ, value, old))));
         vtac_store(l->k, s->value, zero, value);
         vtac_store(l->k, s->place, zero, place_of(l, x, at));
         vtac_end(l->k);
@@ -407,7 +408,7 @@ static void pool_plainly(vtac_lower *l, const pooling *p, const vtac_window *w, 
     const uint32_t loops = vtac_open(l, vtac_type_out(l, 0), at, true);
     vtac_store(l->k, s.value, zero, vtac_e_float(l->k, type, first_value(p, x->dtype)));
     if (places) {
-        vtac_store(l->k, s.place, zero, zero);
+        vtac_store(l->k, s.place, zero, vtac_e_int(l->k, VTAC_I64, -1));
     }
     const vtac_expr *source[VTAC_MAX_RANK] = {at[0], at[1]};
     uint32_t inner = 0;
@@ -419,7 +420,7 @@ static void pool_plainly(vtac_lower *l, const pooling *p, const vtac_window *w, 
     const vtac_expr *count = p->is_max || p->is_lp ? NULL : window_count(l, p, w, x, at);
     vtac_out_at(l, 0, at, finish(l, p, vtac_e_load(l->k, s.value, zero), count));
     if (places) {
-        vtac_out_at(l, 1, at, vtac_e_load(l->k, s.place, zero));
+        vtac_out_at(l, 1, at, E2(MAX, vtac_e_load(l->k, s.place, zero), vtac_e_int(l->k, VTAC_I64, 0)));
     }
     vtac_close(l, loops);
 }

@@ -40,8 +40,9 @@ typedef struct reduction {
 
 static reduction reduction_of(vtac_op op, vtac_dtype dtype)
 {
-    const vtac_dtype type = vtac_compute_type(dtype);
     const bool is_float = vtac_dtype_kind(dtype) == 'f';
+    const vtac_dtype type =
+        op == VTAC_OP_REDUCE_LOG_SUM_EXP && !is_float ? VTAC_F64 : vtac_compute_type(dtype);
     double low = -HUGE_VAL;
     double high = HUGE_VAL;
     if (!is_float) {
@@ -68,14 +69,12 @@ static const vtac_expr *before(const vtac_lower *l, vtac_op op, const vtac_expr 
 
 static const vtac_expr *after(const vtac_lower *l, vtac_op op, const vtac_expr *sum, int64_t count)
 {
+    const vtac_expr *real = vtac_dtype_kind(sum->type) == 'f' ? sum : vtac_e_cast(l->k, VTAC_F64, sum);
     switch ((int)op) {
     case VTAC_OP_REDUCE_MEAN: return E2(DIV, sum, vtac_e_float(l->k, sum->type, (double)count));
-    case VTAC_OP_REDUCE_L2:
-        return vtac_e_cast(
-            l->k, sum->type,
-            E1(SQRT, vtac_dtype_kind(sum->type) == 'f' ? sum : vtac_e_cast(l->k, VTAC_F64, sum)));
+    case VTAC_OP_REDUCE_L2: return vtac_e_cast(l->k, sum->type, E1(SQRT, real));
     case VTAC_OP_REDUCE_LOG_SUM:
-    case VTAC_OP_REDUCE_LOG_SUM_EXP: return E1(LOG, sum);
+    case VTAC_OP_REDUCE_LOG_SUM_EXP: return vtac_e_cast(l->k, sum->type, E1(LOG, real));
     default: return sum;
     }
 }
@@ -118,7 +117,8 @@ typedef struct reducing {
     reduction how;
     bool marks[VTAC_MAX_RANK];
     bool keep;
-    int64_t count; /* of elements for each result */
+    int64_t count;          /* of elements for each result */
+    const vtac_expr *shift; /* what exponentials are taken beside: the largest element; NULL: none are */
     vtac_buffer *sum;
     const vtac_expr *at[VTAC_MAX_RANK];
 } reducing;
@@ -128,8 +128,16 @@ static void finish(vtac_lower *l, const reducing *r, const vtac_expr *sum)
     const vtac_expr *out[VTAC_MAX_RANK];
     project(r->x, r->marks, r->keep, zero_index(l), r->at, out);
     if (sum != NULL) {
-        vtac_out_at(l, 0, out, after(l, l->node->op, sum, r->count));
+        const vtac_expr *y = after(l, l->node->op, sum, r->count);
+        y = r->shift == NULL ? y : E2(ADD, y, r->shift);
+        vtac_out_at(l, 0, out, vtac_e_cast(l->k, vtac_compute_type(vtac_type_out(l, 0)->dtype), y));
     }
+}
+
+static const vtac_expr *value_of(vtac_lower *l, const reducing *r)
+{
+    const vtac_expr *x = vtac_e_cast(l->k, r->how.type, vtac_in_at(l, 0, r->at));
+    return r->shift == NULL ? x : E2(SUB, x, r->shift);
 }
 
 /* Takes in the element at an index of the last axis. */
@@ -138,7 +146,7 @@ static void take_in(vtac_lower *l, void *context, const vtac_expr *i, const vtac
     reducing *r = context;
     const uint32_t last = r->x->rank - 1;
     r->at[last] = i;
-    const vtac_expr *value = before(l, l->node->op, vtac_let(l->k, "x", vtac_in_at(l, 0, r->at)));
+    const vtac_expr *value = before(l, l->node->op, vtac_let(l->k, "x", value_of(l, r)));
     vtac_store(l->k, r->sum, lane, vtac_e2(l->k, r->how.combine, value, vtac_e_load(l->k, r->sum, lane)));
 }
 
@@ -203,13 +211,29 @@ static void reduce_planes(vtac_lower *l, reducing *r, int64_t lanes)
     vtac_end(l->k);
 }
 
+/* The largest of the elements that a result is made of, which no exponential of a difference to it overflows
+ * beside; 0 where it is no finite number. */
+static const vtac_expr *largest(vtac_lower *l, reducing *r)
+{
+    const vtac_expr *zero = zero_index(l);
+    const vtac_expr *endless = vtac_e_float(l->k, r->how.type, HUGE_VAL);
+    const vtac_expr *none = vtac_e_float(l->k, r->how.type, 0.0);
+    vtac_store(l->k, r->sum, zero, vtac_e_float(l->k, r->how.type, -HUGE_VAL));
+    const uint32_t inner = vtac_open_axes(l, r->x, r->marks, true, r->at, false);
+    vtac_store(l->k, r->sum, zero, E2(MAX, value_of(l, r), vtac_e_load(l->k, r->sum, zero)));
+    vtac_close(l, inner);
+    const vtac_expr *most = vtac_let(l->k, "most", vtac_e_load(l->k, r->sum, zero));
+    return vtac_let(l->k, "shift", vtac_e3(l->k, VTAC_E_SELECT, E2(LT, E1(ABS, most), endless), most, none));
+}
+
 static void reduce_plainly(vtac_lower *l, reducing *r)
 {
     const vtac_expr *zero = zero_index(l);
     const uint32_t outer = vtac_open_axes(l, r->x, r->marks, false, r->at, true);
+    r->shift = l->node->op == VTAC_OP_REDUCE_LOG_SUM_EXP ? largest(l, r) : NULL;
     vtac_store(l->k, r->sum, zero, start(l, r));
     const uint32_t inner = vtac_open_axes(l, r->x, r->marks, true, r->at, false);
-    const vtac_expr *value = before(l, l->node->op, vtac_let(l->k, "x", vtac_in_at(l, 0, r->at)));
+    const vtac_expr *value = before(l, l->node->op, vtac_let(l->k, "x", value_of(l, r)));
     vtac_store(l->k, r->sum, zero, vtac_e2(l->k, r->how.combine, value, vtac_e_load(l->k, r->sum, zero)));
     vtac_close(l, inner);
     finish(l, r, vtac_e_load(l->k, r->sum, zero));
@@ -226,7 +250,8 @@ vta_status vtac_lower_reduce(vtac_lower *l)
         r.count *= r.marks[i] ? r.x->dim[i] : 1;
     }
     const bool vectors = r.x->rank > 0 && r.x->dtype != VTAC_BOOL && vtac_type_elements(r.x) > 0;
-    const int64_t lanes = vectors ? vtac_row_lanes(l, r.how.type, r.x->dim[r.x->rank - 1]) : 1;
+    const bool by_lanes = vectors && l->node->op != VTAC_OP_REDUCE_LOG_SUM_EXP;
+    const int64_t lanes = by_lanes ? vtac_row_lanes(l, r.how.type, r.x->dim[r.x->rank - 1]) : 1;
     r.sum = vtac_local(l, "sum", r.how.type, lanes);
     if (lanes == 1) {
         reduce_plainly(l, &r);

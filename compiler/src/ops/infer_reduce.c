@@ -64,8 +64,12 @@ vta_status vtac_infer_layer_norm(const vtac_graph *graph, const vtac_node *node,
     VTA_TRY(vtac_need_type(graph, node, 0, &in, diag));
     uint32_t axis;
     VTA_TRY(vtac_axis(vtac_attr_int(node, "axis", -1), in->rank, &axis, diag));
+    const bool half = vtac_attr_int(node, "stash_type", 1) == 16;
     for (uint32_t i = 0; i < node->output_count; i++) {
         out[i] = *in;
+        out[i].dtype = i == 0 ? in->dtype
+                       : half ? VTAC_BF16
+                              : VTAC_F32; /* the moments are of the stash's type */
         for (uint32_t k = axis; i > 0 && k < in->rank; k++) {
             out[i].dim[k] = 1;
         }
