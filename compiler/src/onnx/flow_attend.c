@@ -307,10 +307,11 @@ vta_status vtac_fused_ms_rotary(vtac_words *w, vta_diag *diag)
         if (cache == NULL || !cache->known || cache->type.rank != 2) {
             return vta_fail(diag, VTA_UNSUPPORTED, "over open sizes it needs num_heads");
         }
+        const long long size = (long long)cache->type.dim[1];
         vtac_say(w,
                  "s = Shape y; n = Slice s [2] [3]; n = Div n [%lld]; s = Slice s [0] [2];"
                  "s = Concat s n [%lld] axis=0; y = Reshape y s allowzero=1; y = Transpose y perm=[0,2,1,3]",
-                 (long long)(2 * cache->type.dim[1]), (long long)(2 * cache->type.dim[1]));
+                 2 * size, 2 * size);
     } else if (flat) {
         to_heads(w, "y", heads);
     }
@@ -505,7 +506,7 @@ vta_status vtac_fused_group_query(vtac_words *w, vta_diag *diag)
             w,
             "d = Shape all; d = Slice d [2] [3]; d = Div d [%lld]; a = Mul d [%lld]; b = Mul d [%lld];"
             "b = Add a b; q = Slice all [0] a [2]; k = Slice all a b [2]; v = Slice all b [10000000000] [2]",
-            (long long)(heads + 2 * own), (long long)heads, (long long)own);
+            (long long)heads + 2 * (long long)own, (long long)heads, (long long)own);
     }
     to_heads(w, "q", heads);
     to_heads(w, "k", own);
