@@ -52,6 +52,11 @@ vta_status cli_explore_layers(cli_explored *e, uint32_t jobs, vta_diag *diag);
 /* NULL: the page shows none of this candidate. */
 const char *cli_layers_of(const cli_explored *e, const vtac_candidate *candidate);
 
+/* explore_schedule.c: how much faster more workers would be, as text and as a drawing (SVG); owned; NULL
+ * without memory. */
+char *cli_schedule_text(const vtac_exploration *x);
+char *cli_schedule_drawing(const vtac_exploration *x);
+
 /* explore_page.c: a page; owned; NULL without memory. */
 char *cli_explore_page(const cli_explored *e);
 /* The same as JSON. */

@@ -203,9 +203,16 @@ static void print_text(const cli_explored *e)
 
 static vta_status make_folder(const char *folder, vta_diag *diag)
 {
-    return mkdir(folder, 0777) == 0 || errno == EEXIST
+    if (mkdir(folder, 0777) != 0 && errno != EEXIST) {
+        return vta_fail(diag, VTA_IO, "cannot make '%s': %s", folder, strerror(errno));
+    }
+    struct stat about;
+    if (stat(folder, &about) == 0 && !S_ISDIR(about.st_mode)) {
+        return vta_fail(diag, VTA_IO, "'%s' is no folder; name another one for the results", folder);
+    }
+    return access(folder, W_OK) == 0
                ? VTA_OK
-               : vta_fail(diag, VTA_IO, "cannot make '%s': %s", folder, strerror(errno));
+               : vta_fail(diag, VTA_IO, "cannot write into '%s': %s", folder, strerror(errno));
 }
 
 static vta_status write_text(const char *folder, const char *name, char *text, vta_diag *diag)
@@ -261,30 +268,17 @@ static void told(void *context, uint32_t done, uint32_t all)
     cli_stage("timing configurations", "", done, all);
 }
 
-/* Where the work would be spread thinner than it is long: from the pieces' own times. */
-static vta_status write_schedule(const char *folder, const vtac_exploration *x, vta_diag *diag)
-{
-    static const double hand_s = 0.0005; /* a result and the next piece, by MPI */
-    vta_str out = {0};
-    const double alone = vtac_work_simulate(x->piece_seconds, x->piece_count, 1, hand_s);
-    vta_str_put(&out, "workers seconds speed-up\n");
-    for (uint32_t workers = 1; workers <= 1024; workers *= 2) {
-        const double seconds = vtac_work_simulate(x->piece_seconds, x->piece_count, workers, hand_s);
-        vta_str_printf(&out, "%u %.3f %.2f\n", workers, seconds, seconds > 0 ? alone / seconds : 0.0);
-    }
-    return write_text(folder, "workers.txt", vta_str_take(&out), diag);
-}
-
 static vta_status write_files(const char *folder, const cli_explored *e, vta_diag *diag)
 {
     VTA_TRY(write_text(folder, "front.json", cli_explore_json(e), diag));
-    VTA_TRY(write_schedule(folder, e->found, diag));
+    VTA_TRY(write_text(folder, "workers.txt", cli_schedule_text(e->found), diag));
+    VTA_TRY(write_text(folder, "workers.svg", cli_schedule_drawing(e->found), diag));
     return write_text(folder, "front.html", cli_explore_page(e), diag);
 }
 
-static vta_status finish(job *j, cli_explored *e, vta_diag *diag)
+/* What is told of it: whether there is anything, the shipped configurations beside it, layers. */
+static vta_status judge(job *j, cli_explored *e, vta_diag *diag)
 {
-    const char *folder = cli_value(j->args, "-o");
     if (e->found->count == 0 || !e->found->candidates[0].runs) {
         const vtac_exploration *x = e->found;
         return vta_fail(diag, VTA_RANGE, "no configuration of %" PRIu64 " %s; most are out by %s", x->space,
@@ -294,14 +288,19 @@ static vta_status finish(job *j, cli_explored *e, vta_diag *diag)
                                                : "nothing");
     }
     VTA_TRY(cli_time_shipped(e, diag));
-    if (folder != NULL || cli_flag(j->args, "--json")) {
+    if (cli_value(j->args, "-o") != NULL || cli_flag(j->args, "--json")) {
         cli_stage("layers of the front", "", 0, 0);
         VTA_TRY(cli_explore_layers(e, j->how.options.workers, diag));
     }
+    return VTA_OK;
+}
+
+static vta_status write_all(job *j, cli_explored *e, vta_diag *diag)
+{
+    const char *folder = cli_value(j->args, "-o");
     if (folder == NULL) {
         return VTA_OK;
     }
-    VTA_TRY(make_folder(folder, diag));
     VTA_TRY(remove_configs(folder, diag));
     VTA_TRY(write_configs(folder, e, diag));
     VTA_TRY(cli_prove_finalists(j->args, e, (uint32_t)j->finalists, folder, diag));
@@ -349,13 +348,15 @@ static vta_status explore(job *j, const cli_networks *networks, bool *leads, vta
     vta_status status = vtac_explore(&j->options, work, &found, diag);
     cli_close_work(work);
     e.seconds = vta_now() - begin;
-    status = status == VTA_OK ? finish(j, &e, diag) : status;
+    status = status == VTA_OK ? judge(j, &e, diag) : status;
+    const bool found_some = status == VTA_OK;
+    status = status == VTA_OK ? write_all(j, &e, diag) : status;
     cli_stages_end();
-    if (status == VTA_OK && cli_flag(j->args, "--json")) {
+    if (found_some && cli_flag(j->args, "--json")) {
         char *text = cli_explore_json(&e);
         cli_put(text != NULL ? text : "");
         free(text);
-    } else if (status == VTA_OK) {
+    } else if (found_some) { /* also where it could not be written: it has taken its time */
         print_text(&e);
     }
     cli_free_explored(&e);
@@ -372,7 +373,10 @@ static int run(const cli_args *args)
     if (read_arguments(&j) != CLI_OK) {
         return CLI_USAGE;
     }
+    const char *folder = cli_value(args, "-o");
     vta_status status = read_space(&j, &diag);
+    status = status == VTA_OK && folder != NULL ? make_folder(folder, &diag)
+                                                : status; /* before the work, not behind it */
     cli_stages_begin();
     status = status == VTA_OK ? cli_load_networks(args, cli_value(args, "--models"), &j.space.base, &j.shapes,
                                                   &networks, &diag)

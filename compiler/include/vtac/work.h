@@ -27,7 +27,7 @@ typedef enum vtac_work_engine {
 typedef vta_status vtac_work_fn(void *context, const char *piece, vta_str *result, vta_diag *diag);
 
 /* A result has come, in the leader. `why` is NULL, or the reason why there is none: the piece failed, or as
- * many workers as were allowed were lost with it. `seconds` is what it took its worker. */
+ * many workers as were allowed were lost with it. `seconds` is the processor time that it took its worker. */
 typedef void vtac_work_done(void *context, uint32_t number, const char *result, const char *why,
                             double seconds);
 

@@ -106,7 +106,8 @@ static void accept_result(run *r, work_worker *worker, work_result *result)
     if (index < r->count && !r->state[index].done) {
         const bool failed = result->header.failed != 0;
         r->w->longest = result->header.seconds > r->w->longest ? result->header.seconds : r->w->longest;
-        finish(r, index, failed ? NULL : result->text, failed ? result->text : NULL, result->header.seconds);
+        finish(r, index, failed ? NULL : result->text, failed ? result->text : NULL,
+               result->header.processor);
     }
     free(result->text);
 }

@@ -20,10 +20,11 @@ enum { WORK_TRIES = 5, WORK_MOST_WORKERS = 4096 };
 
 /* In front of a piece and of a result. */
 typedef struct work_header {
-    uint32_t number; /* of all pieces since opening */
-    uint32_t failed; /* results: the text says why */
-    double seconds;
-    uint64_t size; /* of the text behind it */
+    uint32_t number;  /* of all pieces since opening */
+    uint32_t failed;  /* results: the text says why */
+    double seconds;   /* on the clock */
+    double processor; /* seconds of a processor's time: no other program's load is in it */
+    uint64_t size;    /* of the text behind it */
 } work_header;
 
 typedef struct work_worker {

@@ -107,7 +107,8 @@ static void write_result(const vtac_work *w, uint32_t number, const work_result 
     char path[PATH];
     vta_str text = {0};
     path_of(w, path, "results", number);
-    vta_str_printf(&text, "%s %.9f\n", result->header.failed != 0 ? "failed" : "ok", result->header.seconds);
+    vta_str_printf(&text, "%s %.9f\n", result->header.failed != 0 ? "failed" : "ok",
+                   result->header.processor);
     vta_str_append(&text, result->text, result->header.size);
     if (!text.failed) {
         (void)vta_file_write(path, text.text, text.size, NULL);

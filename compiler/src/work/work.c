@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -19,11 +20,30 @@ void work_pause(double seconds)
     (void)nanosleep(&pause, NULL);
 }
 
+static double seconds_of(const struct timeval *time)
+{
+    return (double)time->tv_sec + 1e-6 * (double)time->tv_usec;
+}
+
+/* Of this process and of what it has started. */
+static double processor_seconds(void)
+{
+    static const int whose[] = {RUSAGE_SELF, RUSAGE_CHILDREN};
+    double sum = 0.0;
+    for (int i = 0; i < 2; i++) {
+        struct rusage usage;
+        sum += getrusage(whose[i], &usage) == 0 ? seconds_of(&usage.ru_utime) + seconds_of(&usage.ru_stime)
+                                                : 0.0;
+    }
+    return sum;
+}
+
 vta_status work_do(vtac_work_fn *fn, void *context, uint32_t number, const char *piece, work_result *out)
 {
     vta_str text = {0};
     vta_diag diag = {0};
     const double begin = vta_now();
+    const double processor = processor_seconds();
     const vta_status status = fn(context, piece, &text, &diag);
     *out = (work_result){.header = {.number = number, .failed = status != VTA_OK}};
     if (status != VTA_OK || text.failed) {
@@ -32,6 +52,7 @@ vta_status work_do(vtac_work_fn *fn, void *context, uint32_t number, const char 
         vta_str_put(&text, diag.text[0] != '\0' ? diag.text : vta_status_text(status));
     }
     out->header.seconds = vta_now() - begin;
+    out->header.processor = processor_seconds() - processor;
     out->header.size = text.size;
     out->text = vta_str_take(&text);
     if (out->text == NULL) {
