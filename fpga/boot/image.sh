@@ -22,9 +22,10 @@ tar -C "$work" -xzf "$package"
 "$work/vta-$board/install.sh" "$root/usr/local" >"$work/log" || die "the package's install script failed: $(tail -n 1 "$work/log")"
 mkdir -p "$root/etc/udev/rules.d" "$root/lib/firmware/vta" "$root/usr/local/sbin" "$root/etc/systemd/system/multi-user.target.wants"
 cp "$work/vta-$board"/share/vta/udev/*.rules "$root/etc/udev/rules.d/"
-# One overlay for each label that images give the bus; vta-load takes the one that fits.
+# One overlay for each label that images give the bus, and one for images without; vta-load takes the one that fits.
 dtc -q -@ -I dts -O dtb -o "$root/lib/firmware/vta/vta.dtbo" "$source/fpga/$board/vta.dts"
 sed 's/&amba/\&axi/' "$source/fpga/$board/vta.dts" | dtc -q -@ -I dts -O dtb -o "$root/lib/firmware/vta/vta-axi.dtbo" -
+sed 's|target = <&amba>|target-path = "/"|' "$source/fpga/$board/vta.dts" | dtc -q -@ -I dts -O dtb -o "$root/lib/firmware/vta/vta-root.dtbo" -
 cp "$source/fpga/$board/vta.board" "$root/lib/firmware/vta/"
 cp "$here/vta-load" "$root/usr/local/sbin/"
 cp "$here/vta-load.service" "$root/etc/systemd/system/"

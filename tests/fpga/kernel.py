@@ -144,9 +144,9 @@ def set_ports(node):
             poke(address_of(node) + offset, 1, node.cells("xlnx,afi-width")[0])
 
 
-def make(tree, uio_taken):
-    """The devices of a tree with our nodes in it; the process behind them, or None."""
-    rate, running, uio, memory = {}, set(), None, False
+def start_clocks(tree):
+    """Those that somebody consumes run; the drivers of ports set them. Returns the clocks that run."""
+    rate, running = {}, set()
     for node in devices(tree):
         kinds = node.words("compatible")
         if "assigned-clocks" in node.props:
@@ -156,14 +156,22 @@ def make(tree, uio_taken):
             running.add(clock_of(tree, node))
         if "xlnx,afi-fpga" in kinds:
             set_ports(node)
-        if "ikwzm,u-dma-buf" in kinds and "dma" not in lack:
-            memory = True
-        if "generic-uio" in kinds and node.words("linux,uio-name")[0] == "vta":
-            uio = node
     for key, name in CLOCKS.items():
         if key in rate:
             put(f"sys/kernel/debug/clk/{name}/clk_rate", f"{rate[key]}\n")
             put(f"sys/kernel/debug/clk/{name}/clk_enable_count", f"{int(key in running)}\n")
+    return running
+
+
+def make(tree, running, uio_taken):
+    """The devices of a tree with our nodes in it; the process behind them, or None."""
+    uio, memory = None, False
+    for node in devices(tree):
+        kinds = node.words("compatible")
+        if "ikwzm,u-dma-buf" in kinds and "dma" not in lack:
+            memory = True
+        if "generic-uio" in kinds and node.words("linux,uio-name")[0] == "vta":
+            uio = node
     if uio is None or interrupt_of(tree, uio) is None or interrupt_of(tree, uio) in uio_taken() or not memory:
         return None
     with open(os.path.join(source, "fpga", board, "build.tcl"), encoding="utf-8") as script:
@@ -230,8 +238,9 @@ def main():
             with open(merged, "rb") as file:
                 now = parse(file.read())
             show(now)
+            clocks = start_clocks(now)
             put(os.path.relpath(overlay, root) + "/status", "applied\n")
-            process = make(now, taken)
+            process = make(now, clocks, taken)
         else:
             put(os.path.relpath(overlay, root) + "/status", "unapplied\n")
 

@@ -42,6 +42,7 @@ boot() {
     dtc -q -@ -I dts -O dtb -o base.dtb "$source/tests/fpga/trees/$tree.dts"
     dtc -q -@ -I dts -O dtb -o "$VTA_ROOT/lib/firmware/vta/vta.dtbo" "$source/fpga/$board/vta.dts"
     sed 's/&amba/\&axi/' "$source/fpga/$board/vta.dts" | dtc -q -@ -I dts -O dtb -o "$VTA_ROOT/lib/firmware/vta/vta-axi.dtbo" -
+    sed 's|target = <&amba>|target-path = "/"|' "$source/fpga/$board/vta.dts" | dtc -q -@ -I dts -O dtb -o "$VTA_ROOT/lib/firmware/vta/vta-root.dtbo" -
     cp "$source/fpga/$board/vta.board" "$VTA_ROOT/lib/firmware/vta/"
     echo bits >"$VTA_ROOT/lib/firmware/vta/vta.bin"
     rm -f kernel.log
@@ -66,7 +67,7 @@ refuses() {
     says err "$1"
 }
 
-for tree in pynq-2.7 pynq-3.0 pynq-3.1 pynq-axi ultra96-2.7 ultra96-3.0; do
+for tree in pynq-2.7 pynq-3.0 pynq-3.1 pynq-axi pynq-mainline pynq-petalinux ultra96-2.7 ultra96-3.0 ultra96-kria; do
     boot $tree
     for run in first second; do
         load
@@ -74,7 +75,8 @@ for tree in pynq-2.7 pynq-3.0 pynq-3.1 pynq-axi ultra96-2.7 ultra96-3.0; do
         says out "registers: /dev/uio0"
         says out "accelerator: configuration 'tiny'"
         says out "memory: /dev/udmabuf0, 67108864 bytes"
-        holds "the $run run: the bus is the one that is one" grep -q "device tree: .*, below /\(amba\|axi\)$" out
+        case $tree in *-petalinux) below=/ ;; *-2.7) below=/amba ;; *) below=/axi ;; esac
+        holds "the $run run: the bus is the one that is one" grep -q "device tree: .*, below $below\$" out
     done
     says out "device tree: the old overlay is gone"
     says out "DMA windows: 67108864 bytes at 0x"
@@ -88,7 +90,8 @@ for tree in pynq-2.7 pynq-3.0 pynq-3.1 pynq-axi ultra96-2.7 ultra96-3.0; do
     ultra96*)
         says out "clock: pl0_ref, "
         holds "the ports have their widths" sh -c '[ $(($(vta-mem 0xfd615000) & 0x300)) = 0 ] && [ $(($(vta-mem 0xfd380014) & 3)) = 0 ]'
-        holds "PYNQ's own device has given its registers" grep -q . "$VTA_ROOT"/sys/devices/*.fabric/driver/unbind
+        [ $tree = ultra96-kria ] ||
+            holds "PYNQ's own device has given its registers" grep -q . "$VTA_ROOT"/sys/devices/*.fabric/driver/unbind
         ;;
     pynq*)
         says out "clock: fclk0, "
@@ -129,6 +132,10 @@ exits 1
 boot pynq-3.0
 rm -r "$VTA_ROOT/proc/device-tree/__symbols__"
 refuses "has no labels (__symbols__)"
+one_line err
+boot pynq-3.0
+rm "$VTA_ROOT/proc/device-tree/__symbols__/clkc"
+refuses "has no label 'clkc'"
 one_line err
 boot pynq-axi
 rm "$VTA_ROOT/lib/firmware/vta/vta-axi.dtbo"
