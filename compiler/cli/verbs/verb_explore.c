@@ -2,6 +2,7 @@
  *
  * vtac explore: which configuration of the hardware would be best for these networks on this part.
  */
+#include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -235,10 +236,11 @@ static vta_status remove_configs(const char *folder, vta_diag *diag)
         return vta_fail(diag, VTA_IO, "cannot read '%s': %s", folder, strerror(errno));
     }
     for (const struct dirent *entry = readdir(dir); entry != NULL; entry = readdir(dir)) {
-        unsigned number;
-        int end = 0;
-        if (sscanf(entry->d_name, "best%u.json%n", &number, &end) == 1 && end > 0 &&
-            entry->d_name[end] == '\0') {
+        char *end = entry->d_name;
+        if (strncmp(entry->d_name, "best", 4) == 0 && isdigit((unsigned char)entry->d_name[4])) {
+            (void)strtoul(entry->d_name + 4, &end, 10);
+        }
+        if (strcmp(end, ".json") == 0) {
             (void)unlinkat(dirfd(dir), entry->d_name, 0);
         }
     }
