@@ -236,11 +236,12 @@ static vta_status remove_configs(const char *folder, vta_diag *diag)
         return vta_fail(diag, VTA_IO, "cannot read '%s': %s", folder, strerror(errno));
     }
     for (const struct dirent *entry = readdir(dir); entry != NULL; entry = readdir(dir)) {
-        char *end = entry->d_name;
-        if (strncmp(entry->d_name, "best", 4) == 0 && isdigit((unsigned char)entry->d_name[4])) {
+        const bool ours = strncmp(entry->d_name, "best", 4) == 0 && isdigit((unsigned char)entry->d_name[4]);
+        char *end = NULL;
+        if (ours) {
             (void)strtoul(entry->d_name + 4, &end, 10);
         }
-        if (strcmp(end, ".json") == 0) {
+        if (ours && strcmp(end, ".json") == 0) {
             (void)unlinkat(dirfd(dir), entry->d_name, 0);
         }
     }
