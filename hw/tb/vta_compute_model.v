@@ -16,7 +16,8 @@ module vta_compute #(
     parameter integer LOG_ACC_DEPTH = 11,
     parameter integer LOG_BUS_BYTES = 3,
     parameter integer ADDR_BITS     = 40,
-    parameter integer PUMP          = 1
+    parameter integer PUMP          = 1,
+    parameter integer LANE_DSPS     = 3
 ) (
     input  wire         clk,
     input  wire         clk2x,

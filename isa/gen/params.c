@@ -58,6 +58,7 @@ static int print_params(const char *tool, const char *name, const char *top)
         {"ADDR_BITS", config.addr_bits, false},
         {"CONFIG_HASH", config.hash, true},
         {"PUMP", config.array_pump, false},
+        {"LANE_DSPS", config.alu_dsps, false},
     };
     int result = 0;
     for (size_t i = 0; i < sizeof parameters / sizeof parameters[0] && result == 0; i++) {

@@ -11,6 +11,7 @@ endfunction()
 
 hw_unit(nest vta_nest_tb "")
 hw_unit(alu_lane vta_alu_lane_tb "")
+hw_unit(alu_lane_2 vta_alu_lane_tb "DSPS=2" +count=15000)
 hw_unit(mul_pair vta_mul_pair_tb "")
 hw_unit(mul_quad vta_mul_quad_tb "")
 hw_unit(parts vta_parts_tb "")

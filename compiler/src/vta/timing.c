@@ -35,7 +35,6 @@ enum {
     UOP_LOAD = 64,         /* micro-ops that one LOAD brings at most */
     FIRST_UOP_LOAD = 32,
     GRANULES = 2048,
-    BANKS = 4,
     INSN_BYTES = 16,
     CHUNK_BYTES = 256, /* of the program, read at a time, */
     CHUNKS = 4,        /* and how many are held: vta_fetch.v */
@@ -581,7 +580,8 @@ static cycles alu(model *t, cycles steps, const list_nest *n, granules params, c
 
 static int64_t bank_of(const model *t, int64_t entry)
 {
-    return entry * BANKS / t->m->acc;
+    const int64_t banks = t->m->acc == 512 || t->m->acc == 1024 ? 2 : 4; /* LOG_BANK of vta_compute.v */
+    return entry * banks / t->m->acc;
 }
 
 static cycles depthwise_steps(const model *t, const vta_depthwise *d)

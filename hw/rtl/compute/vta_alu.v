@@ -29,7 +29,8 @@ module vta_alu #(
     parameter integer LOG_ACC_DEPTH = 11,
     parameter integer MAX_AI        = 11,
     parameter integer LOG_BANK      = 2,    // ACC banks, by the highest address bits
-    parameter integer VTA_LOG_TAB   = 7     // words of all tables
+    parameter integer VTA_LOG_TAB   = 7,    // words of all tables
+    parameter integer LANE_DSPS     = 3     // DSPS of vta_alu_lane
 ) (
     input  wire                     clk,
     input  wire                     rst,
@@ -517,7 +518,7 @@ module vta_alu #(
             vta_alu_lane #(
                 .LOG_BATCH(LOG_BATCH), .LOG_BLOCK_IN(LOG_BLOCK_IN), .LOG_BLOCK_OUT(LOG_BLOCK_OUT),
                 .LOG_UOP_DEPTH(LOG_UOP_DEPTH), .LOG_INP_DEPTH(LOG_INP_DEPTH), .LOG_WGT_DEPTH(LOG_WGT_DEPTH),
-                .LOG_ACC_DEPTH(LOG_ACC_DEPTH)
+                .LOG_ACC_DEPTH(LOG_ACC_DEPTH), .DSPS(LANE_DSPS)
             ) unit (
                 .clk(clk), .en2(writes_q[2]), .en3(writes_q[3]), .en4(writes_q[4]), .en5(writes_q[5]), .en6(writes_q[6]),
                 .s2_requant(s2_requant_q), .s2_op(s2_alu_op_q), .x(x_q[32*g +: 32]), .y(y_q[32*g +: 32]),

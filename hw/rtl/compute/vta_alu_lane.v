@@ -4,7 +4,8 @@
 //
 //   s2   v = x + bias, or the result of a simple operation, and what it is multiplied by: 1 for a simple one, a power of
 //        two for a shift (to the right: x·2^(16−n), or for 16 places and more x·2^(32−n), of which the upper bits are taken)
-//   s3   v · factor, 33 × 32 bits in three DSP48 and a few LUTs; what rounds twice gets its first half here
+//   s3   v · factor, 33 × 32 bits in three DSP48 and a few LUTs, or, with DSPS = 2, in two that are 27 bits wide and more LUTs;
+//        what rounds twice gets its first half here
 //   s4   the product is put together
 //   s5   REQUANT: shift to the right by multiples of 4
 //   s6   by the rest, round, zero point, clip: three sums beside each other, of which two say what is out of range
@@ -21,7 +22,8 @@ module vta_alu_lane #(
     parameter integer LOG_UOP_DEPTH = 13,
     parameter integer LOG_INP_DEPTH = 11,
     parameter integer LOG_WGT_DEPTH = 10,
-    parameter integer LOG_ACC_DEPTH = 11
+    parameter integer LOG_ACC_DEPTH = 11,
+    parameter integer DSPS          = 3     // 2: products of 27 × 18 bits, as a DSP48E2 makes them; the factor's upper bits in LUTs
 ) (
     input  wire        clk,
     input  wire        en2,
@@ -131,43 +133,45 @@ module vta_alu_lane #(
         end
     end
 
-    // s3. v = high · 2^17 + low; its product with the factor's upper 8 bits comes to it at 24 places. A half at 31 places
+    // s3. v = high · 2^17 + low; its product with the factor's upper bits comes to it at LOWER places. A half at 31 places
     // or a one may be added to the low product, which has a bit more for it.
-    reg [41:0]  s4_low_q;
-    reg [39:0]  s4_high_q;
-    reg [39:0]  s4_top_q;
-    reg [5:0]   s4_shift_q;
-    reg         s4_right_q;
-    reg         s4_far_q;
-    reg         s4_twice_q;
+    localparam integer LOWER = DSPS == 2 ? 26 : 24;     // bits of the factor that a DSP48 takes
+    localparam integer TOP   = 64 - LOWER;
+    reg [LOWER+17:0] s4_low_q;
+    reg [LOWER+15:0] s4_high_q;
+    reg [TOP-1:0]    s4_top_q;
+    reg [5:0]        s4_shift_q;
+    reg              s4_right_q;
+    reg              s4_far_q;
+    reg              s4_twice_q;
 
-    function [41:0] low_product(input [16:0] low, input [23:0] by, input half, input one);
+    function [LOWER+17:0] low_product(input [16:0] low, input [LOWER-1:0] by, input half, input one);
         // The waiver: the top bits repeat the sign, 0.
         // verilator lint_off UNUSEDSIGNAL
-        reg signed [42:0] product;
+        reg signed [LOWER+18:0] product;
         // verilator lint_on UNUSEDSIGNAL
-        reg signed [17:0] a;
-        reg signed [24:0] b;
+        reg signed [17:0]    a;
+        reg signed [LOWER:0] b;
         begin
             a = {1'b0, low};
             b = {1'b0, by};
-            product = a * b + $signed({12'd0, half, 29'd0, one});
-            low_product = product[41:0];
+            product = a * b + $signed({{(LOWER-12){1'b0}}, half, 29'd0, one});
+            low_product = product[LOWER+17:0];
         end
     endfunction
 
-    function [39:0] high_product(input [15:0] high, input [23:0] by);
+    function [LOWER+15:0] high_product(input [15:0] high, input [LOWER-1:0] by);
         // The waiver: the top bit repeats the sign.
         // verilator lint_off UNUSEDSIGNAL
-        reg signed [40:0] product;
+        reg signed [LOWER+16:0] product;
         // verilator lint_on UNUSEDSIGNAL
-        reg signed [15:0] a;
-        reg signed [24:0] b;
+        reg signed [15:0]    a;
+        reg signed [LOWER:0] b;
         begin
             a = high;
             b = {1'b0, by};
             product = a * b;
-            high_product = product[39:0];
+            high_product = product[LOWER+15:0];
         end
     endfunction
 
@@ -207,11 +211,29 @@ module vta_alu_lane #(
         end
     endfunction
 
+    // All of v by the six upper bits. Where the topmost is set, in MUL and shifts to the left, it reaches one bit that counts, the
+    // highest, whose carry does not: there it is turned over.
+    // The waiver: as above.
+    // verilator lint_off WIDTH
+    function signed [34:0] two_wide_rows(input [32:0] v, input [1:0] by);
+        two_wide_rows = (by[0] ? $signed({{2{v[32]}}, v}) : 35'sd0) + (by[1] ? $signed({v[32], v, 1'b0}) : 35'sd0);
+    endfunction
+
+    function [37:0] top_rows(input [32:0] v, input [5:0] by);
+        reg signed [36:0] low;
+        reg signed [32:0] last;
+        begin
+            low  = two_wide_rows(v, by[1:0]) + $signed({two_wide_rows(v, by[3:2]), 2'd0});
+            last = ({33{by[4]}} & v) ^ {31'd0, v[0] && by[5], 1'b0};
+            top_rows = low + $signed({last, 4'd0});
+        end
+    endfunction
+    // verilator lint_on WIDTH
+
     always @(posedge clk) begin
         if (en3) begin
-            s4_low_q   <= low_product(s3_v_q[16:0], s3_factor_q[23:0], s3_twice_q, s3_minus_q);
-            s4_high_q  <= high_product(s3_v_q[32:17], s3_factor_q[23:0]);
-            s4_top_q   <= top_product(s3_v_q, s3_factor_q[31:24]);
+            s4_low_q   <= low_product(s3_v_q[16:0], s3_factor_q[LOWER-1:0], s3_twice_q, s3_minus_q);
+            s4_high_q  <= high_product(s3_v_q[32:17], s3_factor_q[LOWER-1:0]);
             s4_shift_q <= s3_shift_q;
             s4_right_q <= s3_right_q;
             s4_far_q   <= s3_far_q;
@@ -219,8 +241,16 @@ module vta_alu_lane #(
         end
     end
 
+    generate
+        if (DSPS == 2) begin : in_rows
+            always @(posedge clk) if (en3) s4_top_q <= top_rows(s3_v_q, s3_factor_q[31:26]);
+        end else begin : in_dsp
+            always @(posedge clk) if (en3) s4_top_q <= top_product(s3_v_q, s3_factor_q[31:24]);
+        end
+    endgenerate
+
     // s4. One sum in LUTs, the other one in the DSP48 that has the high product.
-    wire [46:0] s4_rest = {22'd0, s4_low_q[41:17]} + {s4_top_q, 7'd0};
+    wire [46:0] s4_rest = {{(TOP-18){1'b0}}, s4_low_q[LOWER+17:17]} + {s4_top_q, {(LOWER-17){1'b0}}};
     reg [46:0] s5_upper_q;
     reg [16:0] s5_lower_q;
     reg [5:0]  s5_shift_q;
@@ -229,7 +259,7 @@ module vta_alu_lane #(
     reg        s5_twice_q;
     always @(posedge clk) begin
         if (en4) begin
-            s5_upper_q <= {{7{s4_high_q[39]}}, s4_high_q} + s4_rest;
+            s5_upper_q <= {{(31-LOWER){s4_high_q[LOWER+15]}}, s4_high_q} + s4_rest;
             s5_lower_q <= s4_low_q[16:0];
             s5_shift_q <= s4_shift_q;
             s5_right_q <= s4_right_q;

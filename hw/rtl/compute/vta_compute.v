@@ -24,7 +24,8 @@ module vta_compute #(
     parameter integer LOG_ACC_DEPTH = 11,
     parameter integer LOG_BUS_BYTES = 3,
     parameter integer ADDR_BITS     = 40,
-    parameter integer PUMP          = 1     // of vta_array
+    parameter integer PUMP          = 1,    // of vta_array
+    parameter integer LANE_DSPS     = 3     // of vta_alu_lane
 ) (
     input  wire         clk,
     input  wire         clk2x,
@@ -111,7 +112,8 @@ module vta_compute #(
     localparam integer ACC_BITS    = 32 << LOG_LANES;
     localparam integer LOG_STROBES = LOG_LANES + 2 > LOG_BUS_BYTES ? LOG_LANES + 2 - LOG_BUS_BYTES : 0;
     localparam integer STROBES     = 1 << LOG_STROBES;
-    localparam integer LOG_BANK    = A > 3 ? 2 : A > 1 ? 1 : 0;   // ACC banks
+    // ACC banks. Of 512 or 1,024 entries there are two: a block RAM is 512 deep at its widest.
+    localparam integer LOG_BANK    = A > 3 && A != 9 && A != 10 ? 2 : A > 1 ? 1 : 0;
     localparam integer LOG_ENTRIES = 2;                           // LOADs in work
     localparam integer ENTRIES     = 1 << LOG_ENTRIES;
 
@@ -482,7 +484,7 @@ module vta_compute #(
     vta_alu #(
         .LOG_BATCH(LOG_BATCH), .LOG_BLOCK_IN(LOG_BLOCK_IN), .LOG_BLOCK_OUT(LOG_BLOCK_OUT),
         .LOG_UOP_DEPTH(U), .LOG_INP_DEPTH(I), .LOG_WGT_DEPTH(W), .LOG_ACC_DEPTH(A), .MAX_AI(MAX_AI),
-        .LOG_BANK(LOG_BANK)
+        .LOG_BANK(LOG_BANK), .LANE_DSPS(LANE_DSPS)
     ) alu (
         .clk(clk_alu), .rst(rst),
         .insn_valid(l_valid && !l_uop_wait), .insn_ready(l_ready), .uop_begin(l_uop_begin), .uop_last(l_uop_last),

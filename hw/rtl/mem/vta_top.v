@@ -23,7 +23,8 @@ module vta_top #(
     parameter integer LOG_QUEUE_DEPTH = 9,
     parameter integer ADDR_BITS       = 40,
     parameter [63:0]  CONFIG_HASH     = 64'd0,
-    parameter integer PUMP            = 1      // cycles of the multipliers in one of clk: 1 or 2
+    parameter integer PUMP            = 1,     // cycles of the multipliers in one of clk: 1 or 2
+    parameter integer LANE_DSPS       = 3      // of an ALU lane: 3, or 2 of 27 × 18 bits
 ) (
     input  wire                 clk,
     input  wire                 clk2x,         // PUMP = 2: an edge with each of clk, and one between; else left alone
@@ -413,7 +414,8 @@ module vta_top #(
     vta_compute #(
         .LOG_BATCH(LOG_BATCH), .LOG_BLOCK_IN(LOG_BLOCK_IN), .LOG_BLOCK_OUT(LOG_BLOCK_OUT),
         .LOG_UOP_DEPTH(LOG_UOP_DEPTH), .LOG_INP_DEPTH(LOG_INP_DEPTH), .LOG_WGT_DEPTH(LOG_WGT_DEPTH),
-        .LOG_ACC_DEPTH(LOG_ACC_DEPTH), .LOG_BUS_BYTES(LOG_BUS_BYTES), .ADDR_BITS(ADDR_BITS), .PUMP(PUMP)
+        .LOG_ACC_DEPTH(LOG_ACC_DEPTH), .LOG_BUS_BYTES(LOG_BUS_BYTES), .ADDR_BITS(ADDR_BITS), .PUMP(PUMP),
+        .LANE_DSPS(LANE_DSPS)
     ) compute (
         .clk(clk), .clk2x(clk2x), .clk_issue(clk_issue), .clk_array(clk_array), .clk_alu(clk_alu), .clk_fill(clk_fill),
         .awake_issue(awake_issue), .awake_array(awake_array), .awake_alu(awake_alu), .awake_fill(awake_fill), .rst(unit_rst),

@@ -4,7 +4,9 @@
 // by the remainder of the exact product: quotient and rounding are not computed the way the lane does it.
 `default_nettype none
 
-module vta_alu_lane_tb;
+module vta_alu_lane_tb #(
+    parameter integer DSPS = 3
+);
 `include "bench.vh"
     localparam integer DEPTH = 5;   // stages s2 … s6
 
@@ -24,7 +26,7 @@ module vta_alu_lane_tb;
     wire [31:0] held;
     wire [31:0] result = requant_q[7] ? {{24{held[7]}}, held[7:0]} : held;      // REQUANT leaves 8 bits
 
-    vta_alu_lane dut (
+    vta_alu_lane #(.DSPS(DSPS)) dut (
         .clk(clk), .en2(en[2]), .en3(en[3]), .en4(en[4]), .en5(en[5]), .en6(en[6]), .s2_requant(requant), .s2_op(op),
         .x(x), .y(y), .bias(bias), .scale(scale), .s2_twice(rounding[1]), .early(early), .s5_requant(requant_q[5]), .s6_requant(requant_q[6]),
         .s6_rounding(rounding_q[6]), .s6_zero_point(zero_q[6]), .s6_low(low_q[6]), .s6_high(high_q[6]),
