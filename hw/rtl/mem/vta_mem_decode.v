@@ -125,7 +125,34 @@ module vta_mem_decode #(
         end
     end
 
-    // Stage 2: products and the address. No scratchpad has more than 2^13 entries, so 14-bit factors are enough.
+    // Stage 2: products and the address. No scratchpad has more than 2^13 entries, so 14-bit factors are enough. Those of which 14 bits
+    // are wanted are made in LUTs, by fours of rows: multipliers are for the array.
+    // The waiver: 14 bits of each are.
+    // verilator lint_off UNUSEDSIGNAL
+    wire [18:0] s1_above = four_rows(s1_pitch_q[13:0], s1_pads_q[3:0]);
+    wire [18:0] s1_below = four_rows(s1_pitch_q[13:0], s1_pads_q[7:4]);
+    wire [18:0] s1_fours_0 = four_rows(s1_x_q, s1_y_q[3:0]);
+    wire [18:0] s1_fours_1 = four_rows(s1_x_q, s1_y_q[7:4]);
+    wire [18:0] s1_fours_2 = four_rows(s1_x_q, s1_y_q[11:8]);
+    wire [16:0] s1_fours_3 = two_rows(s1_x_q, s1_y_q[13:12]);
+    wire [15:0] s1_elems;
+    // verilator lint_on UNUSEDSIGNAL
+
+    vta_sum_tree #(.LOG_INPUTS(2), .IN_BITS(14), .OUT_BITS(16)) elements (
+        .in({s1_fours_3[1:0], 12'd0, s1_fours_2[5:0], 8'd0, s1_fours_1[9:0], 4'd0, s1_fours_0[13:0]}), .sum(s1_elems)
+    );
+
+    // The waiver: signed operands of unequal widths, which is what keeps a synthesizer from making one compressor of them.
+    // verilator lint_off WIDTH
+    function signed [16:0] two_rows(input [13:0] a, input [1:0] by);
+        two_rows = (by[0] ? $signed({3'd0, a}) : 17'sd0) + (by[1] ? $signed({1'b0, a, 1'b0}) : 16'sd0);
+    endfunction
+
+    function signed [18:0] four_rows(input [13:0] a, input [3:0] by);
+        four_rows = two_rows(a, by[1:0]) + $signed({two_rows(a, by[3:2]), 2'd0});
+    endfunction
+    // verilator lint_on WIDTH
+
     wire [63:0] s1_addr = {{(64-ADDR_BITS){1'b0}}, s1_base_q} + {16'd0, s1_offset_q};
     wire        s1_huge = s1_rows_q != 15'd0 && (s1_pitch_q > 17'd8192 || s1_rows_q > 15'd8192);
 
@@ -160,9 +187,9 @@ module vta_mem_decode #(
             s2_pads_q    <= s1_pads_q;
             s2_pad_q     <= s1_pad_q;
             s2_entries_q <= s1_rows_q[13:0] * s1_pitch_q[13:0];
-            s2_elems_q   <= s1_y_q * s1_x_q;
-            s2_above_q   <= s1_pitch_q[13:0] * {10'd0, s1_pads_q[3:0]};
-            s2_below_q   <= s1_pitch_q[13:0] * {10'd0, s1_pads_q[7:4]};
+            s2_elems_q   <= s1_elems[13:0];
+            s2_above_q   <= s1_above[13:0];
+            s2_below_q   <= s1_below[13:0];
         end
     end
 
