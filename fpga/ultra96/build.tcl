@@ -24,6 +24,7 @@ build_board [dict create \
     } \
     clock pl_clk0 \
     reset pl_resetn0 \
+    doubled dividers \
     control M_AXI_HPM0_FPD \
     control_clock maxihpm0_fpd_aclk \
     memory S_AXI_HP0_FPD \

@@ -8,6 +8,8 @@
 #   config                     the accelerator's configuration (isa/configs)
 #   processor, properties      the IP of the processing system, and how it is set
 #   clock, reset               its pins: the clock of everything, and its reset
+#   doubled                    how a clock at twice the rate is made, for an array that wants one: `outputs` are two of an MMCM,
+#                              `dividers` are two buffers behind one, of which one divides: less skew, where a part has such buffers
 #   control, control_clock     its master for registers, and that port's clock
 #   memory, memory_clock       its slave towards DRAM, and that port's clock
 #   interrupt                  its pin for the accelerator's interrupt
@@ -25,21 +27,68 @@ proc ip_of {name} {
     return [lindex $versions end]
 }
 
-# The parameters of the configuration as macros, and where the generated ISA header lies.
-proc write_header {board build params} {
+# The parameters of the configuration: a dictionary.
+proc parameters_of {board params} {
+    set found {}
+    foreach line [split [string trim [exec $params plain [dict get $board config]]] "\n"] {
+        if {![regexp {^([A-Z_]+)=(\S+)$} $line - name value]} {
+            error "$params printed '$line'"
+        }
+        dict set found $name $value
+    }
+    return $found
+}
+
+# The same as macros, and where they lie.
+proc write_header {board build} {
     set path [file join $build include vta_config.vh]
     file mkdir [file dirname $path]
     set out [open $path w]
     puts $out "// Written by project.tcl for [dict get $board name]."
-    foreach line [split [string trim [exec $params plain [dict get $board config]]] "\n"] {
-        if {![regexp {^([A-Z_]+)=(\S+)$} $line - name value]} {
-            close $out
-            error "$params printed '$line'"
-        }
+    dict for {name value} [dict get $board parameters] {
         puts $out "`define VTA_$name $value"
     }
     close $out
     return [file dirname $path]
+}
+
+# Whether the array wants a clock at twice the rate.
+proc doubles {board} {
+    return [expr {[dict get $board parameters PUMP] == 2}]
+}
+
+# A pattern of cycles.txt as one of cells: what ends in .* is an instance, what does not a register.
+proc cells_of {pattern} {
+    if {[string match {*.\*} $pattern]} {
+        return "[string range $pattern 0 end-2]/*"
+    }
+    return "${pattern}_reg*"
+}
+
+# The paths of fpga/timing/cycles.txt as constraints: from the slow clock to the fast registers a whole slow cycle, two fast ones, but
+# not from the registers that are excepted. Holds stay at the edge where both clocks have one.
+proc write_cycles {root build} {
+    set in [open [file join $root fpga timing cycles.txt]]
+    set rows [split [read $in] "\n"]
+    close $in
+    file mkdir $build
+    set path [file join $build cycles.xdc]
+    set out [open $path w]
+    puts $out "# Written by project.tcl from cycles.txt."
+    foreach row $rows {
+        if {![regexp {^whole (\S+) but (.+)$} $row - cells registers]} continue
+        set to "\[get_cells -hierarchical -filter {NAME =~ [cells_of $cells]}\]"
+        set from "\[get_clocks -of_objects \[get_pins -hierarchical -filter {NAME =~ */vta/aclk}\]\]"
+        puts $out "set_multicycle_path -setup 2 -end -from $from -to $to"
+        puts $out "set_multicycle_path -hold 1 -end -from $from -to $to"
+        foreach register $registers {
+            set from "\[get_cells -hierarchical -filter {NAME =~ [cells_of $register]}\]"
+            puts $out "set_multicycle_path -setup 1 -end -from $from -to $to"
+            puts $out "set_multicycle_path -hold 0 -end -from $from -to $to"
+        }
+    }
+    close $out
+    return $path
 }
 
 # The clock that the configuration was made for, in MHz.
@@ -53,11 +102,17 @@ proc clock_of {root config} {
     return $mhz
 }
 
-proc add_sources {board root build headers params} {
+proc add_sources {board root build headers} {
     set files [concat [glob -directory [file join $root hw rtl] */*.v] [list [file join $root fpga vivado vta_board.v]]]
     add_files -norecurse [lsort $files]
     add_files -fileset constrs_1 -norecurse [dict get $board xdc]
-    set dirs [list [write_header $board $build $params] $headers [file join $root hw include]]
+    if {[doubles $board]} { # of cells that are there, and clocks that have names, once all is put together
+        set cycles [write_cycles $root $build]
+        add_files -fileset constrs_1 -norecurse $cycles
+        set_property used_in_synthesis false [get_files $cycles]
+        set_property processing_order LATE [get_files $cycles]
+    }
+    set dirs [list [write_header $board $build] $headers [file join $root hw include]]
     foreach dir [glob -directory [file join $root hw rtl] -type d *] {
         lappend dirs $dir
     }
@@ -66,12 +121,51 @@ proc add_sources {board root build headers params} {
     update_compile_order -fileset sources_1
 }
 
-# One clock drives all: the processing system makes it, and a reset that is synchronous to it.
+proc buffer_of_clock {name source divide} {
+    create_bd_cell -type ip -vlnv [ip_of util_ds_buf] $name
+    set_property -dict [list CONFIG.C_BUF_TYPE BUFGCE_DIV CONFIG.C_BUFGCE_DIV $divide] [get_bd_cells $name]
+    connect_bd_net [get_bd_pins $source] [get_bd_pins $name/BUFGCE_I]
+    connect_bd_net [get_bd_pins one/dout] [get_bd_pins $name/BUFGCE_CE]
+    connect_bd_net [get_bd_pins zero/dout] [get_bd_pins $name/BUFGCE_CLR]
+    return $name/BUFGCE_O
+}
+
+# Two clocks, edges in line, from that of the processing system, by an MMCM: {the slow one, the fast one}. The reset waits for its lock.
+proc make_doubled {board} {
+    set mhz [dict get $board mhz]
+    create_bd_cell -type ip -vlnv [ip_of clk_wiz] clocks
+    set common [list CONFIG.PRIMITIVE MMCM CONFIG.PRIM_SOURCE No_buffer CONFIG.PRIM_IN_FREQ $mhz CONFIG.USE_RESET false CONFIG.USE_LOCKED true]
+    if {[dict get $board doubled] eq "dividers"} {
+        set_property -dict [concat $common [list CONFIG.NUM_OUT_CLKS 1 \
+            CONFIG.CLKOUT1_REQUESTED_OUT_FREQ [expr {2 * $mhz}] CONFIG.CLKOUT1_DRIVES No_buffer]] [get_bd_cells clocks]
+        foreach {name value} {zero 0 one 1} {
+            create_bd_cell -type ip -vlnv [ip_of xlconstant] $name
+            set_property -dict [list CONFIG.CONST_WIDTH 1 CONFIG.CONST_VAL $value] [get_bd_cells $name]
+        }
+        set pair [list [buffer_of_clock halved clocks/clk_out1 2] [buffer_of_clock whole clocks/clk_out1 1]]
+    } else {
+        set_property -dict [concat $common [list CONFIG.NUM_OUT_CLKS 2 CONFIG.CLKOUT2_USED true \
+            CONFIG.CLKOUT1_REQUESTED_OUT_FREQ $mhz CONFIG.CLKOUT2_REQUESTED_OUT_FREQ [expr {2 * $mhz}]]] [get_bd_cells clocks]
+        set pair {clocks/clk_out1 clocks/clk_out2}
+    }
+    connect_bd_net [get_bd_pins ps/[dict get $board clock]] [get_bd_pins clocks/clk_in1]
+    connect_bd_net [get_bd_pins clocks/locked] [get_bd_pins reset/dcm_locked]
+    return $pair
+}
+
+# One clock drives all but the multipliers of some arrays, and a reset that is synchronous to it. The processing system makes it.
 proc connect_clock {board} {
+    if {[doubles $board]} {
+        lassign [make_doubled $board] clock doubled
+    } else {
+        set clock ps/[dict get $board clock]
+        set doubled $clock
+    }
+    connect_bd_net [get_bd_pins $doubled] [get_bd_pins vta/aclk2x]
     set sinks [list vta/aclk control/ACLK control/S00_ACLK control/M00_ACLK memory/ACLK memory/S00_ACLK memory/M00_ACLK \
         reset/slowest_sync_clk ps/[dict get $board control_clock] ps/[dict get $board memory_clock]]
     foreach sink $sinks {
-        connect_bd_net [get_bd_pins ps/[dict get $board clock]] [get_bd_pins $sink]
+        connect_bd_net [get_bd_pins $clock] [get_bd_pins $sink]
     }
     connect_bd_net [get_bd_pins ps/[dict get $board reset]] [get_bd_pins reset/ext_reset_in]
     foreach sink {control/ARESETN memory/ARESETN} {
@@ -153,10 +247,11 @@ proc build_board {board root arguments} {
     if {[info exists ::env(VTA_CONFIG)] && $::env(VTA_CONFIG) ne ""} {
         dict set board config $::env(VTA_CONFIG)
     }
-    set mhz [clock_of $root [dict get $board config]]
-    dict set board properties [string map [list @MHZ@ $mhz] [dict get $board properties]]
+    dict set board parameters [parameters_of $board $params]
+    dict set board mhz [clock_of $root [dict get $board config]]
+    dict set board properties [string map [list @MHZ@ [dict get $board mhz]] [dict get $board properties]]
     create_project -force vta [file join $build project] -part [dict get $board part]
-    add_sources $board $root $build $headers $params
+    add_sources $board $root $build $headers
     create_design $board
     run_to_the_end synth_1
     run_to_the_end impl_1 -to_step route_design

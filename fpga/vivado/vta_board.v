@@ -3,7 +3,8 @@
 // vta_board -- vta_top as a block design takes it: interfaces by the names that Vivado knows, an active-low reset that is
 // registered here, the parameters of one configuration from vta_config.vh, which the project's script writes.
 //
-// Contract: one clock for both interfaces; aresetn from proc_sys_reset, synchronous to it; irq is a level.
+// Contract: one clock for both interfaces; aresetn from proc_sys_reset, synchronous to it; irq is a level. With an array at twice the
+// clock (VTA_PUMP 2), aclk2x has an edge with each edge of aclk and one between; else nothing looks at it.
 `include "vta_config.vh"
 `default_nettype none
 
@@ -11,6 +12,8 @@ module vta_board (
     (* X_INTERFACE_INFO = "xilinx.com:signal:clock:1.0 aclk CLK" *)
     (* X_INTERFACE_PARAMETER = "ASSOCIATED_BUSIF S_AXI:M_AXI, ASSOCIATED_RESET aresetn" *)
     input  wire                 aclk,
+    (* X_INTERFACE_INFO = "xilinx.com:signal:clock:1.0 aclk2x CLK" *)
+    input  wire                 aclk2x,
     (* X_INTERFACE_INFO = "xilinx.com:signal:reset:1.0 aresetn RST" *)
     (* X_INTERFACE_PARAMETER = "POLARITY ACTIVE_LOW" *)
     input  wire                 aresetn,
@@ -139,10 +142,12 @@ module vta_board (
         .LOG_BUS_BYTES(`VTA_LOG_BUS_BYTES),
         .LOG_QUEUE_DEPTH(`VTA_LOG_QUEUE_DEPTH),
         .CONFIG_HASH(`VTA_CONFIG_HASH),
-        .ADDR_BITS(`VTA_ADDR_BITS)
+        .ADDR_BITS(`VTA_ADDR_BITS),
+        .PUMP(`VTA_PUMP),
+        .LANE_DSPS(`VTA_LANE_DSPS)
     ) top (
         .clk(aclk),
-        .clk2x(1'b0),
+        .clk2x(aclk2x),
         .rst(rst_q),
         .s_axil_awvalid(s_axi_awvalid),
         .s_axil_awready(s_axi_awready),

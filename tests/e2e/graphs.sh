@@ -11,7 +11,7 @@ seed=${3:-$(od -An -N4 -tu4 /dev/urandom | tr -d ' ')}
 first=$seed
 echo "seeds from $seed on"
 while [ "$(date +%s)" -lt "$end" ]; do
-    for config in tiny pynq ultra96 wide batch2; do
+    for config in tiny pynq pynq512 ultra96 wide batch2; do
         for device in "fsim:$config?strict=1&check=1 20" "tsim:$config 4" "systemc:$config 2"; do
             [ "$(date +%s)" -lt "$end" ] || break 2
             "$build/bin/random_graphs" "${device% *}" "$config" "${device##* }" "$seed"

@@ -77,7 +77,7 @@ END
     rm -r refused
 done
 
-# mistake NAME FILE EXPRESSION MESSAGE: with the sed expression applied to a file of a copy, the script must fail so.
+# mistake NAME FILE EXPRESSION MESSAGE [BOARD]: with the sed expression applied to a file of a copy, the script must fail so.
 mistake() {
     rm -rf copy
     mkdir copy
@@ -89,7 +89,7 @@ mistake() {
         wrong "the mistake changes nothing: it wants new words"
         return
     fi
-    board=pynq
+    board=${5:-pynq}
     case $2 in *ultra96*) board=ultra96 ;; esac
     holds "$1 is noticed" sh -c '! "$@"' sh tclsh_of copy $board
     holds "$1 is told" grep -qF -- "$4" error
@@ -126,6 +126,36 @@ facts "$source" ultra96 >facts
 mistake 'another address' fpga/ultra96/build.tcl 's/0xA0000000/0xA0010000/' "the device tree has"
 mistake 'an unknown property' fpga/ultra96/build.tcl 's/PSU__USE__IRQ0/PSU__USE_IRQ0/' "has no property"
 mistake 'an interface that is switched off' fpga/ultra96/build.tcl 's/PSU__USE__S_AXI_GP2 1/PSU__USE__S_AXI_GP2 0/' "no interface"
+
+# A clock at twice the rate: of two buffers on Ultra96, of two outputs with PYNQ's larger array.
+mistake 'no twice the rate' $project 's/DIV \$divide/DIV 1/' "clock_hz is 200000000" ultra96
+mistake 'a clock at four times the rate' $project 's/FREQ \[expr {2 \* \$mhz}\] CONFIG.CLKOUT1_DRIVES/FREQ [expr {4 * $mhz}] CONFIG.CLKOUT1_DRIVES/; s/clk_out1 2\]/clk_out1 4]/' \
+    "expected 2 to 1" ultra96
+mistake 'a clock of another source' $project 's|set pair \[list \[buffer_of_clock halved clocks/clk_out1 2\]|set pair [list ps/pl_clk0|' \
+    "are not of one MMCM" ultra96
+mistake 'an MMCM set for another clock' $project 's/PRIM_IN_FREQ \$mhz/PRIM_IN_FREQ 33/' "the MMCM is set for 33 MHz" ultra96
+mistake 'a reset before the lock' $project '/dcm_locked/d' "does not wait for the MMCM's lock" ultra96
+mistake 'a buffer without an enable' $project '/BUFGCE_CE\]/d' "nothing drives 'halved/BUFGCE_CE'" ultra96
+mistake 'a buffer that is switched off' $project 's/{zero 0 one 1}/{zero 0 one 0}/' "'halved/BUFGCE_CE' is not 1" ultra96
+mistake 'an interface with the other clock' $project 's|\[get_bd_pins \$clock\] \[get_bd_pins \$sink\]|[get_bd_pins ps/[dict get $board clock]] [get_bd_pins $sink]|' \
+    "vta/aclk2x are not of one MMCM" ultra96
+mistake 'a parameter that the board leaves out' fpga/vivado/vta_board.v 's/(`VTA_PUMP)/(2)/' "vta_board takes no VTA_PUMP" ultra96
+mistake 'no constraints between the clocks' $project 's/if {\[doubles \$board\]} { # of/if {0} { # of/' "no set_multicycle_path" ultra96
+mistake 'a constraint without its hold' $project '/-hold 1 -end/d' "has no -hold 1" ultra96
+mistake 'cycles of the wrong clock' $project 's/-hold 0 -end/-hold 0/' "counts cycles of the slow clock" ultra96
+mistake 'an excepted register renamed in the RTL' hw/rtl/compute/vta_array_dsp.v 's/\bfar_q\b/distant_q/g' "no register 'far_q'" ultra96
+mistake 'the multipliers renamed in the RTL' hw/rtl/compute/vta_array_dsp.v 's/vta_mul_\([a-z]*\) mul (/vta_mul_\1 product (/' \
+    "no instance 'mul'" ultra96
+facts "$source" pynq >facts
+VTA_CONFIG=$source/isa/configs/pynq512.json
+export VTA_CONFIG
+holds "the array at twice the clock on PYNQ" build "$source" pynq
+cat error
+holds "has one MMCM with two outputs" grep -qx 'connect clocks/clk_out2 vta/aclk2x' log
+mistake 'one output for both clocks' $project 's|{clocks/clk_out1 clocks/clk_out2}|{clocks/clk_out1 clocks/clk_out1}|' "expected 2 to 1"
+mistake 'an output that is switched off' $project 's/CLKOUT2_USED true/CLKOUT2_USED false/' "no pin 'clocks/clk_out2'"
+mistake 'a buffer that the part lacks' fpga/pynq/build.tcl 's/doubled outputs/doubled dividers/' "util_ds_buf is not in part"
+unset VTA_CONFIG
 
 # The device tree alone changes: the script must see it, too.
 facts "$source" pynq | sed 's/^interrupt .*/interrupt 30/' >facts

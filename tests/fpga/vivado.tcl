@@ -8,7 +8,8 @@
 # The properties and pins below are those of the IPs' documentation that our scripts may use, no more: a new one is
 # looked up there and written down here.
 
-# ---- what the IPs have: pins and interfaces exist where a property has the value behind them
+# ---- what the IPs have: pins and interfaces exist where a property has the value behind them: {} is any, KEY is 1, else KEY=VALUE
+# or KEY!=VALUE
 
 set ips {
     processing_system7 {
@@ -48,8 +49,31 @@ set ips {
     }
     proc_sys_reset {
         version 5.0 properties {} master {} slave {} segments {}
-        in {slowest_sync_clk {} ext_reset_in {}}
+        in {slowest_sync_clk {} ext_reset_in {} dcm_locked {}}
+        optional {dcm_locked}
         out {interconnect_aresetn {} peripheral_aresetn {}}
+    }
+    clk_wiz {
+        version 6.0
+        properties {
+            PRIMITIVE PRIM_SOURCE PRIM_IN_FREQ USE_RESET USE_LOCKED NUM_OUT_CLKS CLKOUT2_USED CLKOUT1_REQUESTED_OUT_FREQ
+            CLKOUT2_REQUESTED_OUT_FREQ CLKOUT1_DRIVES CLKOUT2_DRIVES
+        }
+        in {clk_in1 {} reset USE_RESET!=false}
+        out {clk_out1 {} clk_out2 CLKOUT2_USED=true locked USE_LOCKED!=false}
+        master {} slave {} segments {}
+    }
+    util_ds_buf {
+        version 2.2
+        properties {C_BUF_TYPE C_BUFGCE_DIV}
+        in {BUFGCE_I C_BUF_TYPE=BUFGCE_DIV BUFGCE_CE C_BUF_TYPE=BUFGCE_DIV BUFGCE_CLR C_BUF_TYPE=BUFGCE_DIV}
+        out {BUFGCE_O C_BUF_TYPE=BUFGCE_DIV}
+        master {} slave {} segments {}
+        parts {xczu*}
+    }
+    xlconstant {
+        version 1.1 properties {CONST_WIDTH CONST_VAL} master {} slave {} segments {}
+        in {} out {dout {}}
     }
     axi_interconnect {
         version 2.1
@@ -67,6 +91,8 @@ array set net {}       ;# input pin -> what drives it
 array set intf_net {}  ;# interface -> the other end
 array set made {}      ;# what was created: project, design, runs
 set files {}
+set constraints {}
+set multicycles {}     ;# set_multicycle_path: {setup or hold, cycles, from}
 set include_dirs {}
 set assigned {}
 
@@ -103,13 +129,21 @@ proc options {into words flags valued} {
 
 # ---- cells and their pins
 
+# Whether a cell has what stands before a condition.
+proc is_there {cell condition} {
+    if {$condition eq {}} { return 1 }
+    if {![regexp {^(\w+?)(!?=)(\w+)$} $condition - key equal value]} { lassign [list $condition = 1] key equal value }
+    set same [expr {[info exists ::property($cell,$key)] && $::property($cell,$key) eq $value}]
+    return [expr {$equal eq "=" ? $same : !$same}]
+}
+
 # A cell's pins of one direction, in its present state.
 proc pins_of {cell direction} {
     if {![info exists ::kind($cell)]} { refuse "no cell '$cell'" }
     if {$::kind($cell) eq "module"} { return $::module($direction) }
     set pins {}
     foreach {pin key} [dict get $::ips $::kind($cell) $direction] {
-        if {$key eq {} || ([info exists ::property($cell,$key)] && $::property($cell,$key) eq 1)} { lappend pins $pin }
+        if {[is_there $cell $key]} { lappend pins $pin }
     }
     return $pins
 }
@@ -165,6 +199,7 @@ proc add_files {args} {
         if {[file extension $path] ne ".vhd" && ![string match *_wrapper.v $path]} { must_be $path }
         if {[info exists got(-fileset)] && $got(-fileset) eq "constrs_1"} {
             record constraints $path
+            lappend ::constraints $path
             uplevel #0 [list source $path]
         } else {
             lappend ::files $path
@@ -185,8 +220,66 @@ proc get_drc_checks {name} {
 proc update_compile_order {args} { options got $args {} -fileset }
 
 proc get_files {name} {
+    if {$name in $::constraints} { return file/$name }
     must_be_made $name
     return $name
+}
+
+# ---- constraints: what they name is looked for in the added files
+
+# Whether some added file has a line that matches.
+proc in_sources {pattern} {
+    foreach file $::files {
+        if {[file extension $file] ne ".v" || ![file exists $file]} continue
+        set in [open $file]
+        set text [read $in]
+        close $in
+        if {[regexp -line $pattern $text]} { return 1 }
+    }
+    return 0
+}
+proc filtered {what words} {
+    options got $words -hierarchical -filter
+    if {![info exists got(-hierarchical)] || ![regexp {^NAME =~ (\S+)$} $got(-filter) - name]} { refuse "$what: expected -hierarchical and a filter of names" }
+    return $name
+}
+proc get_cells {args} {
+    set name [filtered get_cells $args]
+    if {[regexp {^\*\.(.+\.)?(\w+)_reg\*$} $name - scope register]} {
+        if {![in_sources "\\mreg\\M.*\\m$register\\M"]} { refuse "no register '$register' in the RTL" }
+    } elseif {[regexp {^\*\.(\w+)\.(\w+)/\*$} $name - scope instance]} {
+        if {![in_sources "begin : $scope\\M"]} { refuse "no block '$scope' in the RTL" }
+        if {![in_sources "^\\s*vta_\\w+ (#\\(.*\\) )?$instance \\("]} { refuse "no instance '$instance' in the RTL" }
+    } else {
+        refuse "no cell '$name'"
+    }
+    return cells/$name
+}
+proc get_pins {args} {
+    set name [filtered get_pins $args]
+    if {![regexp {^\*/vta/(\w+)$} $name - port] || ![in_sources "^\\s*(in|out)put +wire +$port,"]} { refuse "no pin '$name'" }
+    return pin/$port
+}
+proc get_clocks {args} {
+    options got $args {} -of_objects
+    return clock/$got(-of_objects)
+}
+proc set_multicycle_path {args} {
+    options got $args -end {-setup -hold -from -to}
+    if {![info exists got(-end)]} { refuse "set_multicycle_path without -end counts cycles of the slow clock" }
+    foreach kind {setup hold} {
+        if {[info exists got(-$kind)]} { lappend ::multicycles [list $kind $got(-$kind) $got(-from) $got(-to)] }
+    }
+    record multicycle {*}$args
+}
+
+# The paths that have a whole slow cycle are told, each with its hold: a cycle less.
+proc check_multicycles {} {
+    if {[llength $::multicycles] == 0} { refuse "no set_multicycle_path, though the array has two clocks" }
+    foreach path $::multicycles {
+        lassign $path kind cycles from to
+        if {$kind eq "setup" && [list hold [expr {$cycles - 1}] $from $to] ni $::multicycles} { refuse "-setup $cycles from $from has no -hold [expr {$cycles - 1}]" }
+    }
 }
 
 # ---- properties
@@ -213,6 +306,7 @@ proc set_one {key value object} {
             } elseif {$key ni {verilog_define}} { refuse "a file set has no property '$key'" }
         }
         design/* { if {$key ne "BITSTREAM.GENERAL.COMPRESS"} { refuse "a design has no property '$key'" } }
+        file/* { if {$key ni {used_in_synthesis processing_order}} { refuse "a file has no property '$key'" } }
         check/* { if {$key ne "SEVERITY"} { refuse "a check has no property '$key'" } }
         cell/* {
             set cell [string range $object 5 end]
@@ -333,7 +427,9 @@ proc assign_bd_address {args} {
 proc validate_bd_design {} {
     foreach cell [array names ::kind] {
         foreach pin [pins_of $cell in] {
-            if {![info exists ::net($cell/$pin)]} { refuse "nothing drives '$cell/$pin'" }
+            if {![info exists ::net($cell/$pin)] && !($::kind($cell) eq "proc_sys_reset" && $pin in [dict get $::ips proc_sys_reset optional])} {
+                refuse "nothing drives '$cell/$pin'"
+            }
         }
         foreach pin [concat [pins_of $cell master] [pins_of $cell slave]] {
             if {![info exists ::intf_net($cell/$pin)]} { refuse "'$cell/$pin' is not connected" }
@@ -348,13 +444,62 @@ proc validate_bd_design {} {
         if {"vta/$slave/reg0" ni $::assigned} { refuse "'vta/$slave' has no address" }
     }
     set ps [dict get $::ips $::kind(ps)]
-    agree clock_hz [expr {$::property(ps,[dict get $ps hertz]) * 1000000}]
     set macros [macros]
+    check_clocks $macros
     if {$::property(ps,[dict get $ps width]) != 8 << [dict get $macros VTA_LOG_BUS_BYTES]} {
         refuse "the memory port has $::property(ps,[dict get $ps width]) bits, the accelerator [expr {8 << [dict get $macros VTA_LOG_BUS_BYTES]}]"
     }
     set ::made(valid) 1
     record validate
+}
+# The clock at a pin: what makes it (the MMCM, or the processing system), and its rate. An MMCM's input is what it was set for.
+proc clock_at {pin} {
+    set from $::net($pin)
+    lassign [split $from /] cell out
+    switch $::kind($cell) {
+        clk_wiz {
+            set in [lindex [clock_at $cell/clk_in1] 1]
+            if {$in != $::property($cell,PRIM_IN_FREQ) * 1000000} { refuse "the MMCM is set for $::property($cell,PRIM_IN_FREQ) MHz and gets $in Hz" }
+            if {![regexp {^clk_out(\d)$} $out - number]} { refuse "'$from' is no clock" }
+            return [list $cell [expr {$::property($cell,CLKOUT${number}_REQUESTED_OUT_FREQ) * 1000000}]]
+        }
+        util_ds_buf {
+            lassign [clock_at $cell/BUFGCE_I] source hertz
+            foreach {pin value} {BUFGCE_CE 1 BUFGCE_CLR 0} {
+                set constant [lindex [split $::net($cell/$pin) /] 0]
+                if {$::kind($constant) ne "xlconstant" || $::property($constant,CONST_VAL) ne $value} { refuse "'$cell/$pin' is not $value" }
+            }
+            return [list $source [expr {$hertz / $::property($cell,C_BUFGCE_DIV)}]]
+        }
+        module - proc_sys_reset - xlconstant - axi_interconnect { refuse "'$from' is no clock" }
+        default {
+            if {$out ne [lindex [dict get $::ips $::kind($cell) out] 0]} { refuse "'$from' is no clock" }
+            return [list $cell [expr {$::property($cell,[dict get $::ips $::kind($cell) hertz]) * 1000000}]]
+        }
+    }
+}
+
+# The board's program reads the processing system's clock back: it must be the accelerator's, too. All interfaces have the accelerator's
+# clock; one at twice its rate comes from the same MMCM, whose lock the reset waits for.
+proc check_clocks {macros} {
+    set slow [clock_at vta/aclk]
+    set fast [clock_at vta/aclk2x]
+    agree clock_hz [expr {$::property(ps,[dict get $::ips $::kind(ps) hertz]) * 1000000}]
+    agree clock_hz [lindex $slow 1]
+    foreach pin [array names ::net] {
+        if {[regexp {(ACLK|_aclk|slowest_sync_clk)$} $pin] && $::net($pin) ne $::net(vta/aclk)} { refuse "'$pin' has another clock than vta/aclk" }
+    }
+    if {[dict get $macros VTA_PUMP] == 2} {
+        if {[lindex $fast 1] != 2 * [lindex $slow 1]} { refuse "vta/aclk2x has [lindex $fast 1] Hz, vta/aclk [lindex $slow 1]: expected 2 to 1" }
+        if {[lindex $fast 0] ne [lindex $slow 0] || $::kind([lindex $slow 0]) ne "clk_wiz"} { refuse "vta/aclk and vta/aclk2x are not of one MMCM" }
+        if {![info exists ::net(reset/dcm_locked)] || $::net(reset/dcm_locked) ne "[lindex $slow 0]/locked"} {
+            refuse "the reset does not wait for the MMCM's lock"
+        }
+        check_multicycles
+    }
+    foreach name [dict keys $macros] {
+        if {![in_sources "`$name\\M"]} { refuse "vta_board takes no $name" }
+    }
 }
 # What the project wrote for the Verilog.
 proc macros {} {

@@ -366,7 +366,7 @@ static void legal_edges(void **state)
         {.opcode = VTA_OP_DEPTHWISE, .depthwise = {.group = 1, .taps_x = 2, .taps_y = 8}},
         {.opcode = VTA_OP_FINISH, .finish = {.ignored_low = 0x1ffffffffffffff, .ignored_high = -1}},
     };
-    const vta_config config = load("ultra96");
+    const vta_config config = load("pynq512");
     for (size_t i = 0; i < sizeof insns / sizeof insns[0]; i++) {
         vta_word word;
         vta_insn back;
