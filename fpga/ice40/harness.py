@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 #
-# harness.py UNIT NETLIST: a top of three pins around a unit whose ports do not fit a package: its inputs are a shift
+# harness.py UNIT NETLIST [xilinx]: a top of three pins around a unit whose ports do not fit a package: its inputs are a shift
 # register behind one pin, its outputs are registered and folded, in steps of four, into another. Every path of the unit
 # itself starts and ends at a register, as in the machine. NETLIST is Yosys' JSON with the unit's ports.
 import json
@@ -10,6 +10,7 @@ import sys
 
 def main():
     unit, path = sys.argv[1:3]
+    buffer = ("BUFG", "I", "O") if sys.argv[3:] == ["xilinx"] else ("SB_GB", "USER_SIGNAL_TO_GLOBAL_BUFFER", "GLOBAL_BUFFER_OUTPUT")
     with open(path, encoding="utf-8") as netlist:
         modules = json.load(netlist)["modules"]
     ports = next(m for m in modules.values() if int(m["attributes"].get("top", "0"), 2))["ports"]
@@ -25,7 +26,7 @@ def main():
             at += width
 
     print("`default_nettype none\nmodule harness (input wire pin_clk, input wire pin_in, output wire pin_out);")
-    print("    wire clk;\n    SB_GB clock (.USER_SIGNAL_TO_GLOBAL_BUFFER(pin_clk), .GLOBAL_BUFFER_OUTPUT(clk));")
+    print(f"    wire clk;\n    {buffer[0]} clock (.{buffer[1]}(pin_clk), .{buffer[2]}(clk));")
     print(f"    reg [{inputs - 1}:0] in_q;\n    wire [{outputs - 1}:0] out;\n    reg [{outputs - 1}:0] fold0_q;")
     print(f"    always @(posedge clk) in_q <= {{in_q[{inputs - 2}:0], pin_in}};")
     print("    always @(posedge clk) fold0_q <= out;")

@@ -4,9 +4,9 @@
 # sta.py: static timing analysis of a flat netlist that Yosys made for a Xilinx part (write_json), before anyone has placed it.
 #
 # Every register-to-register path takes the delays of its cells, from a part's file (xc7z020-1.txt says how to read one), and of its
-# nets, from that file's model of a wire. Ports count as registers on the other side. A clock whose port has `2x` in its name runs at
-# twice the rate of the others, edges in line: what starts or ends there has half of a cycle, but for the paths of cycles.txt. Clocks do
-# not skew, holds are not looked at.
+# nets, from that file's model of a wire, or as routed, where the netlist tells (../route/routed.py). Ports count as registers on the
+# other side. A clock whose port has `2x` in its name runs at twice the rate of the others, edges in line: what starts or ends there has
+# half of a cycle, but for the paths of cycles.txt. Clocks do not skew, holds are not looked at.
 import argparse
 import fnmatch
 import json
@@ -118,12 +118,13 @@ class Netlist:
         top = modules[tops[0]]
         self.path, self.name = path, re.sub(r"^\$paramod.*\\(\w+).*$", r"\1", re.sub(r"^\$paramod\\(\w+)\\.*$", r"\1", tops[0]))
         self.ports = {n: (p["direction"], p["bits"]) for n, p in top["ports"].items()}
-        self.cells = []
+        self.cells, self.wires = [], []
         for name, c in top["cells"].items():
             if c["type"] in modules and not int(modules[c["type"]].get("attributes", {}).get("blackbox", "0"), 2):
                 raise Bad(f"{path}: cell '{name}' is an instance of '{c['type']}': expected a flat netlist")
             self.cells.append((c["type"], name, {k: parameter(v) for k, v in c["parameters"].items()},
                                c["connections"], c["port_directions"]))
+            self.wires.append(c.get("wires"))  # as routed: {port: ns of each bit}
         self.names = {}
         for name, n in top["netnames"].items():
             if n.get("hide_name"):
@@ -304,8 +305,11 @@ class Analysis:
             self.clock_memo[bit] = "2x" in self.clock_of_port[at]
         return self.clock_memo[bit]
 
-    def reach(self, bit, kind, port, index):
-        """From the driver's pin of a net to one of its sinks."""
+    def reach(self, bit, i, port, index):
+        """From the driver's pin of a net to one of its sinks, a pin of cell i."""
+        if self.net.wires[i]:
+            return self.net.wires[i][port][index or 0]
+        kind = self.net.cells[i][0]
         source = self.driver.get(bit)
         target = (kind, port, index)
         if source and self.delays.near(source[:3], target):
@@ -339,12 +343,12 @@ class Analysis:
                 clock = connections[row[0]][0]
                 if isinstance(clock, str):
                     raise Bad(f"{self.net.path}: '{name}' has no clock at {row[0]}")
-                self.ends.append((bit, self.reach(bit, kind, port, index) + row[2], self.fast(clock, name), i, port, row[2]))
+                self.ends.append((bit, self.reach(bit, i, port, index) + row[2], self.fast(clock, name), i, port, row[2]))
                 timed = True
             for out_port, out_index, out_bit in outputs:
                 arc = self.last_arc(table["arc"], port, index, out_port, out_index)
                 if arc is not None:
-                    self.edges.setdefault(out_bit, []).append((bit, self.reach(bit, kind, port, index), arc, i, port))
+                    self.edges.setdefault(out_bit, []).append((bit, self.reach(bit, i, port, index), arc, i, port))
                     timed = True
             if not timed and not any(Delays.pin_fits(r[0], port, index) for r in table["free"]) and self.worthwhile(table, port, outputs):
                 raise Bad(f"{self.delays.path}: no row for pin {port} of '{kind}' ('{name}' of {self.net.path}): add its delay")
@@ -399,11 +403,11 @@ class Analysis:
                 if isinstance(bit, str):
                     continue
                 if port in dsp.setup:
-                    self.ends.append((bit, self.reach(bit, kind, port, index) + dsp.setup[port], fast, i, port, dsp.setup[port]))
+                    self.ends.append((bit, self.reach(bit, i, port, index) + dsp.setup[port], fast, i, port, dsp.setup[port]))
                 for out, point in points.items():
                     if (port, out) in dsp.through:
                         self.edges.setdefault(point, []).append(
-                            (bit, self.reach(bit, kind, port, index), dsp.through[port, out], i, port))
+                            (bit, self.reach(bit, i, port, index), dsp.through[port, out], i, port))
 
     def add_ports(self):
         register = self.delays.table("FDRE", {})

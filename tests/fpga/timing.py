@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 #
-# timing.py SOURCE: sta.py on netlists small enough to add their delays by hand, flat.py on such to count by hand, and both on what
+# timing.py SOURCE: sta.py, and what routed.py makes of a router's work, on netlists small enough to add their delays by hand, flat.py on such to count by hand, and both on what
 # they must refuse. The parts' own delays are read, too; that they are enough for a whole accelerator is the affair of timing_tiny.
 import json
 import math
@@ -14,6 +14,8 @@ import unittest
 
 SOURCE = pathlib.Path(sys.argv.pop(1))
 sys.path.insert(0, str(SOURCE / "fpga" / "timing"))
+sys.path.insert(0, str(SOURCE / "fpga" / "route"))
+import routed  # noqa: E402
 import sta  # noqa: E402
 
 # Round numbers: a table 1, a flip-flop 2 out and 0.5 in, a net 10 + log2 of its sinks.
@@ -209,6 +211,40 @@ class Timing(unittest.TestCase):
         self.assertEqual(self.dsp(["AD", "M"], "A D", USE_DPORT="TRUE")["dsp.A"], into(100 + 5))
         self.assertEqual(self.dsp(["AD", "M", "P"], "A D", USE_DPORT="TRUE")["dsp, M to P inside"], (10022,) * 2)
         self.assertEqual(self.dsp(["C", "P"], "C PCIN")["dsp.PCIN"], into(50000 + 7))
+
+    def test_routed(self):
+        """A router's netlist: its nets' delays, the part's cells; two tables in one place, a carry chain's end that leads nowhere."""
+        def cell(kind, original, outputs, **pins):
+            return {"type": kind, "parameters": {}, "attributes": {"X_ORIG_TYPE": original, **{f"X_ORIG_PORT_{p}": p for p in pins if p != "A9"}},
+                    "connections": {p: [b] if b else [] for p, b in pins.items()},
+                    "port_directions": {p: "output" if p in outputs.split() else "input" for p in pins}}
+        cells = {
+            "pad_clk": cell("IOB33_INBUF_EN", "IBUF", "OUT", PAD=1, OUT=2),
+            "pad_in": cell("IOB33_INBUF_EN", "IBUF", "OUT", PAD=3, OUT=4),
+            "pad_out": cell("IOB33_OUTBUF", "OBUF", "OUT", IN=5, OUT=6),
+            "global": cell("BUFGCTRL", "BUFG", "O", I0=2, CE0=7, O=8),
+            "$PACKER_VCC_DRV": cell("PSEUDO_VCC", "", "Y", Y=7),
+            "$PACKER_GND_DRV": cell("PSEUDO_GND", "", "Y", Y=9),
+            "first[0]": cell("SLICE_FFX", "FDRE", "Q", CK=8, D=4, CE=7, SR=9, Q=10),
+            # A9 is of the other table in its place, and would close a loop
+            "table": cell("SLICE_LUTX", "LUT1", "O6", A1=10, A9=5, O6=11),
+            "chain": cell("CARRY4", "CARRY4", "CO3 O0", CIN=0, S0=11, S3=11, DI0=9, CO3=12, O0=0, CYINIT=0),
+            "end": cell("CARRY4", "CARRY4", "CO3", CIN=12, S0=11, CO3=0),
+            "last": cell("SLICE_FFX", "FDRE", "Q", CK=8, D=12, CE=7, SR=9, Q=5),
+        }
+        netlist, sdf, out = (pathlib.Path(self.folder.name) / n for n in ("routed.json", "routed.sdf", "out.json"))
+        ports = {n: {"direction": d, "bits": [b]} for n, d, b in (("clk", "input", 1), ("in", "input", 3), ("out", "output", 6))}
+        netlist.write_text(json.dumps({"modules": {"top": {"ports": ports, "cells": cells, "netnames": {}}}}))
+        wires = {"table/A1": 1000, "chain/S0": 100, "chain/S3": 50, "last/D": 30, r"first\[0\]/D": 7000}
+        sdf.write_text("".join(f"(INTERCONNECT from/O {to} ({ps}:{ps}:{ps}) ({ps - 1}:{ps}:{ps}))\n" for to, ps in wires.items()))
+        for _ in range(2):
+            subprocess.run([sys.executable, str(SOURCE / "fpga" / "route" / "routed.py"), str(netlist), str(sdf), str(out)], check=True)
+            analysis = sta.Analysis(sta.Netlist(str(out)), self.delays(), sta.Cycles())
+            # a flip-flop 2, nets 1, 0.1 and 0.03, a table 1, a carry 3, into a flip-flop 0.5
+            self.assertAlmostEqual(max(e[1] for e in analysis.endpoints if analysis.end_name(e)[0] == "last"), 7.63)
+            self.assertAlmostEqual(max(e[1] for e in analysis.endpoints if analysis.end_name(e)[0] == "first[0]"), 9.5)
+        self.assertEqual(routed.place_of("RAMB36E1", "ADDRARDADDRU3"), ("ADDRARDADDR", 67))
+        self.assertEqual(routed.place_of("DSP48E1", "PCOUT47"), ("PCOUT", 47))
 
     def test_report(self):
         made = Made(clk="input").register("unit.a_q", "0").table("unit.t", "unit.a_q").register("other.b_q", "unit.t")
