@@ -18,6 +18,7 @@ module vta_compute_tb;
     parameter integer LOG_ACC_DEPTH = 5;
     parameter integer LOG_BUS_BYTES = 3;
     parameter integer PUMP          = 1;    // for what is built
+    parameter integer LANE_DSPS     = 3;
     localparam integer ADDR_BITS    = 40;
 `include "vta_isa.vh"
 `include "mem_insn.vh"
@@ -72,7 +73,7 @@ module vta_compute_tb;
         .LOG_BATCH(LOG_BATCH), .LOG_BLOCK_IN(LOG_BLOCK_IN), .LOG_BLOCK_OUT(LOG_BLOCK_OUT),
         .LOG_UOP_DEPTH(LOG_UOP_DEPTH), .LOG_INP_DEPTH(LOG_INP_DEPTH), .LOG_WGT_DEPTH(LOG_WGT_DEPTH),
         .LOG_ACC_DEPTH(LOG_ACC_DEPTH), .LOG_BUS_BYTES(LOG_BUS_BYTES), .ADDR_BITS(ADDR_BITS),
-        .PUMP(PUMP)
+        .PUMP(PUMP), .LANE_DSPS(LANE_DSPS)
     ) dut (
         .clk(clk), .clk2x(clk2x), .clk_issue(clocks[0]), .clk_array(clocks[1]), .clk_alu(clocks[2]), .clk_fill(clocks[3]),
         .awake_issue(awake_issue), .awake_array(awake_array), .awake_alu(awake_alu), .awake_fill(awake_fill), .rst(rst),
