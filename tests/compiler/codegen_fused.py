@@ -197,7 +197,7 @@ def grouped(suite):
 
             def seen(b, i, j, low):
                 at = before[b] + i
-                return 0 if j <= at and (window < 0 or j >= at - window) else -math.inf
+                return 0 if j <= at and (window < 0 or j > at - window) else -math.inf
             sinks = [0.0] * heads if smooth else sink
             y = joined(attend(q, caches[0], caches[1], seen, 0, bias, None, softcap, sinks))
             return y, caches[0].astype(F32), caches[1].astype(F32)

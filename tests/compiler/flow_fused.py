@@ -98,7 +98,7 @@ def add_attention(suite):
         suite.add("Attention", masked, by_mask, model=model([("Attention", "q k v m   used", "y", "", dict(local_window_size=window or -1))], opset=24))
 
     cosine, sine = [f(numpy.random.default_rng(5).standard_normal((32, SIZE // 2))).astype(F32) for f in (numpy.cos, numpy.sin)]
-    for rotary, packed in ((0, 0), (1, 0), (1, 1)):
+    for rotary, packed, window in ((0, 0, -1), (1, 0, -1), (1, 1, 2)):
         def grouped(r, packed=packed):
             b, s, p = r.integers(1, 4), r.integers(1, 4), r.integers(1, 6)
             x = [floats(r, b, s, n * SIZE) for n in (HEADS, 2, 2)]
@@ -106,7 +106,7 @@ def add_attention(suite):
             return ([("q", numpy.concatenate(x, 2))] if packed else list(zip("qkv", x))) + [
                 ("pk", floats(r, b, 2, p, SIZE)), ("pv", floats(r, b, 2, p, SIZE)), ("last", numpy.full(b, end - 1, numpy.int32)), ("end", end)]
 
-        def by_groups(q, pk, pv, last, end, k=None, v=None, rotary=rotary):
+        def by_groups(q, pk, pv, last, end, k=None, v=None, rotary=rotary, window=window):
             if k is None:
                 q, k, v = numpy.split(q, [HEADS * SIZE, (HEADS + 2) * SIZE], 2)
             q, k, v = parted(q, HEADS), parted(k, 2), parted(v, 2)
@@ -114,11 +114,44 @@ def add_attention(suite):
             if rotary:
                 q, k = turned(q, places, cosine, sine), turned(k, places, cosine, sine)
             k, v = numpy.concatenate([pk, k], 2), numpy.concatenate([pv, v], 2)
-            return joined(attend(q, k, v, hidden(numpy.arange(int(end))[None] <= places[0][:, None]))), k, v
+            away = places[0][:, None] - numpy.arange(int(end))[None]
+            return joined(attend(q, k, v, hidden((away >= 0) & (away < (window if window > 0 else 99))))), k, v
         names = "q %s pk pv last end%s" % (" " if packed else "k v", " cos sin" if rotary else "")
         suite.add("GroupQueryAttention", grouped, by_groups, outputs=("y", "nk", "nv"),
                   model=model([("GroupQueryAttention", names, "y nk nv", MS,
-                                dict(num_heads=HEADS, kv_num_heads=2, do_rotary=rotary))], constants=[("cos", cosine), ("sin", sine)]))
+                                dict(num_heads=HEADS, kv_num_heads=2, do_rotary=rotary, local_window_size=window))], constants=[("cos", cosine), ("sin", sine)]))
+
+
+def add_scales(suite):
+    """Between integers and floats, with a scale along an axis or for each block of one."""
+    def spread(scale, axis, block, x):
+        if block:
+            return numpy.repeat(scale, block, axis).take(range(x.shape[axis]), axis)
+        return scale.reshape([-1 if i == axis % x.ndim else 1 for i in range(x.ndim)])
+
+    for axis, block, kind, zero in ((1, 0, numpy.int8, True), (-1, 0, numpy.uint8, False), (0, 2, numpy.int16, True), (-1, 0, numpy.uint16, True), (2, 3, numpy.uint8, True)):
+        limits, random = numpy.iinfo(kind), numpy.random.default_rng(axis + 9)
+        sizes = (3, 5, 4) if not block else tuple(-(-n // block) if i == axis else n for i, n in enumerate((4, 5, 6)))
+        scale = (0.1 + random.random(sizes if block else sizes[axis])).astype(F32)
+        zeros = random.integers(0, 9, scale.shape).astype(kind)
+        attrs = {**dict(axis=axis), **({"block_size": block} if block else {})}
+        constants = [("s", scale)] + ([("z", zeros)] if zero else [])
+
+        def shape(r, axis=axis, block=block, sizes=sizes):  # what the scales do not fix is free
+            return [4, 5, 6] if block else [n if i == axis % 3 else int(r.integers(1, 6)) for i, n in enumerate(sizes)]
+
+        def to_floats(x, axis=axis, block=block, scale=scale, zeros=zeros, zero=zero):
+            return (x.astype(F32) - (spread(zeros, axis, block, x).astype(F32) if zero else 0)) * spread(scale, axis, block, x)
+
+        def to_integers(x, axis=axis, block=block, scale=scale, zeros=zeros, zero=zero, kind=kind, limits=limits):
+            y = numpy.rint(x / spread(scale, axis, block, x)) + (spread(zeros, axis, block, x) if zero else 0)
+            return numpy.clip(y, limits.min, limits.max).astype(kind)
+        names = "x s z" if zero else "x s"
+        more = {} if zero else dict(output_dtype=int(helper.mapping.NP_TYPE_TO_TENSOR_TYPE[numpy.dtype(kind)]))
+        suite.add("DequantizeLinear", lambda r, shape=shape, i=limits, kind=kind: [("x", r.integers(i.min, i.max + 1, shape(r)).astype(kind))], to_floats,
+                  model=model([("DequantizeLinear", names, "y", "", attrs)], constants=constants))
+        suite.add("QuantizeLinear", lambda r, shape=shape, i=limits: [("x", (r.standard_normal(shape(r)) * i.max / 2).astype(F32))], to_integers,
+                  model=model([("QuantizeLinear", names, "y", "", {**attrs, **more})], constants=constants))
 
 
 def add_layers(suite):
@@ -211,6 +244,7 @@ def add_rows(suite):
 def main():
     suite = Suite()
     add_attention(suite)
+    add_scales(suite)
     add_layers(suite)
     add_triangles(suite)
     add_rows(suite)

@@ -697,16 +697,15 @@ static bool sizes_of(vtac_compose *c, grouped *g)
     return c->status == VTA_OK;
 }
 
-/* Which places of the cache each query sees. */
+/* Which places of the cache each query sees: the window counts the own place. */
 static vtac_value_id seen_in_cache(vtac_compose *c, const grouped *g)
 {
     const int64_t window = vtac_c_int(c, "local_window_size", -1);
     const vtac_value_id all = places(c, g->total, 3, 4);
     const vtac_value_id own = vtac_c_add(c, places(c, g->queries, 2, 4), g->before);
     const vtac_value_id seen = vtac_c_at_most(c, all, own);
-    return window < 0
-               ? seen
-               : vtac_c_and(c, seen, vtac_c_at_least(c, all, vtac_c_sub_number(c, own, (double)window)));
+    return window < 1 ? seen
+                      : vtac_c_and(c, seen, vtac_c_more(c, all, vtac_c_sub_number(c, own, (double)window)));
 }
 
 void vtac_composed_group_query_attention(vtac_compose *c, vtac_value_id *out)

@@ -537,9 +537,8 @@ vta_status vtac_fused_group_query(vtac_words *w, vta_diag *diag)
     vtac_say(w, "present_k = Identity k; present_v = Identity v");
     count_places(w);
     vtac_say(w, "rows = Add rows before; seen = LessOrEqual all rows");
-    if (window >= 0) {
-        vtac_say(w, "rows = Sub rows [%lld]; n = GreaterOrEqual all rows; seen = And seen n",
-                 (long long)window);
+    if (window > 0) {
+        vtac_say(w, "rows = Sub rows [%lld]; n = Greater all rows; seen = And seen n", (long long)window);
     }
     add_seen(w, -HUGE_VAL);
     add_input(w, 10);

@@ -262,11 +262,92 @@ static vta_status triangle(vtac_words *w, vta_diag *diag)
     return VTA_OK;
 }
 
+/* A scale or zero point along an axis, or one of each block of it, in the form that stands beside x. */
+static void beside(vtac_words *w, const char *name, long long axis, long long block)
+{
+    if (block > 0) {
+        vtac_say(
+            w,
+            "n = Shape x; n = Gather n #%lld; r = Range #0 n #1; r = Div r #%lld; %s = Gather %s r axis=%lld",
+            axis, block, name, name, axis);
+        return;
+    }
+    vtac_say(w, "n = Shape x; n = Shape n; n = Expand [1] n; a = Slice n [0] [%lld]", axis);
+    if (axis == -1) {
+        vtac_say(w, "a = Concat a [-1] axis=0");
+    } else {
+        vtac_say(w, "n = Slice n [%lld] [1000]; a = Concat a [-1] n axis=0", axis + 1);
+    }
+    vtac_say(w, "%s = Reshape %s a", name, name);
+}
+
+/* The scale and the zero point of an operator between integers and floats, as float32. */
+static void scales(vtac_words *w)
+{
+    const long long axis = (long long)vtac_words_int(w, "axis", 1);
+    const long long block = (long long)vtac_words_int(w, "block_size", 0);
+    vtac_words_input(w, "x", 0);
+    vtac_words_input(w, "s", 1);
+    beside(w, "s", axis, block);
+    vtac_say(w, "s = Cast s to=1");
+    if (vtac_words_has(w, 2)) {
+        vtac_words_input(w, "z", 2);
+        beside(w, "z", axis, block);
+        vtac_say(w, "z = Cast z to=1");
+    }
+}
+
+static vta_status dequantize(vtac_words *w, vta_diag *diag)
+{
+    (void)diag;
+    scales(w);
+    vtac_say(w, "y = Cast x to=1");
+    if (vtac_words_has(w, 2)) {
+        vtac_say(w, "y = Sub y z");
+    }
+    vtac_say(w, "y = Mul y s");
+    if (vtac_words_dtype(w, 1) == VTAC_F16) {
+        vtac_say(w, "y = Cast y to=%d", ONNX__TENSOR_PROTO__DATA_TYPE__FLOAT16);
+    }
+    return VTA_OK;
+}
+
+static vta_status quantize(vtac_words *w, vta_diag *diag)
+{
+    static const struct {
+        vtac_dtype dtype;
+        int number;
+        const char *range;
+    } kinds[] = {{VTAC_U8, ONNX__TENSOR_PROTO__DATA_TYPE__UINT8, "~0 ~255"},
+                 {VTAC_I8, ONNX__TENSOR_PROTO__DATA_TYPE__INT8, "~-128 ~127"},
+                 {VTAC_U16, ONNX__TENSOR_PROTO__DATA_TYPE__UINT16, "~0 ~65535"},
+                 {VTAC_I16, ONNX__TENSOR_PROTO__DATA_TYPE__INT16, "~-32768 ~32767"}};
+    const int64_t asked = vtac_words_int(w, "output_dtype", ONNX__TENSOR_PROTO__DATA_TYPE__UINT8);
+    size_t i = 0;
+    while (i < sizeof kinds / sizeof kinds[0] &&
+           (vtac_words_has(w, 2) ? kinds[i].dtype != vtac_words_dtype(w, 2) : kinds[i].number != asked)) {
+        i++;
+    }
+    if (i == sizeof kinds / sizeof kinds[0]) {
+        return vta_fail(diag, VTA_UNSUPPORTED, "over open sizes it gives integers of 8 and 16 bits");
+    }
+    w->dtype = VTAC_F32; /* of the numbers here */
+    scales(w);
+    vtac_say(w, "y = Cast x to=1; y = Div y s; y = Round y");
+    if (vtac_words_has(w, 2)) {
+        vtac_say(w, "y = Add y z");
+    }
+    vtac_say(w, "y = Clip y %s; y = Cast y to=%d", kinds[i].range, kinds[i].number);
+    return VTA_OK;
+}
+
 static const struct {
     const char *domain, *name, *outputs; /* words of the outputs */
     vtac_fused_fn *make;
 } rows[] = {
     {"", "Attention", "y present_k present_v products", vtac_fused_attention},
+    {"", "DequantizeLinear", "y", dequantize},
+    {"", "QuantizeLinear", "y", quantize},
     {"", "RotaryEmbedding", "y", vtac_fused_rotary},
     {"", "SimplifiedLayerNormalization", "y", simple_norm},
     {"", "Trilu", "y", triangle},
@@ -305,6 +386,16 @@ static bool by_rows(const Onnx__NodeProto *node)
     return vtac_flow_is_by_rows(vtac_plain_domain(node->domain), vtac_proto_text(node->op_type));
 }
 
+/* One scale for all elements: the operator is one of elements. */
+static bool has_one_scale(const vtac_flow_builder *b, const vtac_flow_node *item)
+{
+    const vtac_flow_value *scale =
+        vtac_flow_is(item->node, "QuantizeLinear") || vtac_flow_is(item->node, "DequantizeLinear")
+            ? vtac_flow_input(b, item, 1)
+            : NULL;
+    return scale != NULL && (!scale->known || vtac_type_elements(&scale->type) == 1);
+}
+
 bool vtac_flow_is_fused(const vtac_flow_builder *b, const vtac_flow_node *item)
 {
     bool open = false;
@@ -312,7 +403,7 @@ bool vtac_flow_is_fused(const vtac_flow_builder *b, const vtac_flow_node *item)
         const vtac_flow_value *v = vtac_flow_input(b, item, i);
         open = open || (v != NULL && !v->known);
     }
-    return open && (row_of(item->node) < ROWS || by_rows(item->node));
+    return open && !has_one_scale(b, item) && (row_of(item->node) < ROWS || by_rows(item->node));
 }
 
 bool vtac_flow_takes_fused(const char *domain, const char *name)
