@@ -11,6 +11,8 @@ import sys
 
 from onnx_cases import Suite, helper, numpy, numpy_helper, value_info
 
+from onnx import SequenceProto
+
 F32 = numpy.float32
 F64 = numpy.float64
 I64 = numpy.int64
@@ -65,6 +67,35 @@ POSTS = ("NONE", "LOGISTIC", "SOFTMAX", "SOFTMAX_ZERO")
 
 # ---- features and labels
 
+def add_classifier(suite):
+    """A classifier as its exporter writes it: a label and a list of maps, in ONNX's file of one."""
+    weights = numpy.random.default_rng(4).standard_normal((2, 3)).astype(F32)
+
+    def make_model(inputs, outputs):
+        def node(op, ins, outs, **attrs):
+            return helper.make_node(op, [ins], outs, domain=ML, **attrs)
+        maps = helper.make_tensor_value_info("scores", 1, None)
+        maps.type.Clear()
+        kind = maps.type.sequence_type.elem_type.map_type
+        kind.key_type, kind.value_type.tensor_type.elem_type = 7, 1
+        nodes = [node("LinearClassifier", "x", ["label", "p"], classlabels_ints=[3, 5, 8], post_transform="SOFTMAX", multi_class=1,
+                      coefficients=weights.T.ravel().tolist(), intercepts=[0.5, -0.25, 0.0]),
+                 node("Normalizer", "p", ["q"], norm="L1"), node("ZipMap", "q", ["scores"], classlabels_int64s=[3, 5, 8])]
+        graph = helper.make_graph(nodes, "g", [helper.make_tensor_value_info("x", 1, [None, 2])], [helper.make_tensor_value_info("label", 7, [None]), maps])
+        return helper.make_model(graph, ir_version=8, opset_imports=[helper.make_opsetid("", 17), helper.make_opsetid(ML, 1)])
+
+    def reference(x):
+        e = numpy.exp(x.astype(float) @ weights + [0.5, -0.25, 0.0])
+        p = F32(e / e.sum(1, keepdims=True))
+        maps = SequenceProto(name="scores", elem_type=SequenceProto.MAP)
+        for row in p:
+            one = maps.map_values.add(key_type=7, keys=[3, 5, 8])
+            one.values.elem_type = SequenceProto.TENSOR
+            one.values.tensor_values.extend(numpy_helper.from_array(numpy.array(v)) for v in row)
+        return numpy.array([3, 5, 8])[p.argmax(1)], maps
+    suite.add("ZipMap", lambda random: [("x", normal(random, 4, 2))], reference, model=make_model, outputs=("label", "scores"))
+
+
 def features(suite):
     for dtype in (F32, F64, I64, numpy.int32):
         def numbers(random, d=dtype):
@@ -112,6 +143,7 @@ def features(suite):
         default_tensor=tensor("d", [9.0], F64))
     add(suite, "LabelEncoder", lambda random: [("x", random.integers(0, 5, (6,)))], mapped([4, 2], [-3, 7], 5, numpy.int16), version=4,
         keys_int64s=[4, 2], values_tensor=tensor("v", [-3, 7], numpy.int16), default_tensor=tensor("d", [5], numpy.int16))
+    add_classifier(suite)
     add(suite, "ZipMap", lambda random: [("x", normal(random, 3, 2))], lambda x: x, classlabels_int64s=[0, 1])
 
 

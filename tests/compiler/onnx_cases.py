@@ -34,12 +34,12 @@ def random_for(name, number):
 
 
 def write_set(folder, number, inputs, outputs):
-    """A data set: lists of (name, array or TensorProto)."""
+    """A data set: lists of (name, array or a message of ONNX's)."""
     place = os.path.join(folder, "test_data_set_%d" % number)
     os.makedirs(place)
     for kind, tensors in (("input", inputs), ("output", outputs)):
         for i, (name, array) in enumerate(tensors):
-            tensor = array if isinstance(array, TensorProto) else numpy_helper.from_array(numpy.array(array), name)
+            tensor = array if hasattr(array, "SerializeToString") else numpy_helper.from_array(numpy.array(array), name)
             with open(os.path.join(place, "%s_%d.pb" % (kind, i)), "wb") as file:
                 file.write(tensor.SerializeToString())
 

@@ -179,6 +179,87 @@ static vta_status list_parcel(const uint8_t *bytes, size_t size, int depth, vta_
     return VTA_OK;
 }
 
+/* ---- lists of maps from labels to scores */
+
+enum { LIST_MAP = 6, LIST_TENSOR = 3, MAP_VALUES = 5 }; /* fields of ONNX's SequenceProto and MapProto */
+
+bool cli_is_map_list(const void *bytes, size_t size)
+{
+    const uint8_t *at = bytes;
+    const uint8_t *end = at + size;
+    field f = {.number = 0};
+    bool maps = false;
+    while (at < end && next_field(&at, end, &f) && f.number <= LIST_MAP) {
+        maps = maps || f.number == LIST_MAP;
+    }
+    return at == end && maps && !is_tensor(bytes, size);
+}
+
+/* The scores of one map behind those that are there. */
+static vta_status map_scores(const uint8_t *bytes, size_t size, vta_str *out, vta_diag *diag)
+{
+    const uint8_t *at = bytes;
+    field f;
+    while (at < bytes + size && next_field(&at, bytes + size, &f)) {
+        const uint8_t *inner = f.at;
+        field value;
+        while (f.number == MAP_VALUES && inner != NULL && inner < f.at + f.size &&
+               next_field(&inner, f.at + f.size, &value)) {
+            vta_arena arena = {0};
+            vtac_tensor scores = {.data = NULL};
+            vta_status status = value.number == LIST_TENSOR
+                                    ? vtac_onnx_tensor(value.at, value.size, "scores", &arena, &scores, diag)
+                                    : VTA_OK;
+            if (status == VTA_OK && scores.data != NULL && scores.type.dtype != VTAC_F32) {
+                status = vta_fail(diag, VTA_UNSUPPORTED, "maps to another type than float32");
+            } else if (status == VTA_OK && scores.data != NULL) {
+                vta_str_append(out, scores.data, scores.bytes);
+            }
+            vta_arena_free(&arena);
+            VTA_TRY(status);
+        }
+    }
+    return VTA_OK;
+}
+
+static vta_status all_scores(const uint8_t *bytes, size_t size, vta_str *out, int64_t *rows, vta_diag *diag)
+{
+    const uint8_t *at = bytes;
+    field f;
+    size_t row = 0; /* bytes of one */
+    while (at < bytes + size && next_field(&at, bytes + size, &f)) {
+        if (f.number != LIST_MAP) {
+            continue;
+        }
+        const size_t before = out->size;
+        VTA_TRY(map_scores(f.at, f.size, out, diag));
+        if (*rows > 0 && out->size - before != row) {
+            return vta_fail(diag, VTA_UNSUPPORTED, "its maps differ in length");
+        }
+        row = out->size - before;
+        ++*rows;
+    }
+    return VTA_OK;
+}
+
+vta_status cli_read_map_list(const void *bytes, size_t size, vta_arena *arena, vtac_tensor *out,
+                             vta_diag *diag)
+{
+    vta_str scores = {0};
+    int64_t rows = 0;
+    vta_status status = all_scores(bytes, size, &scores, &rows, diag);
+    void *data = status == VTA_OK && !scores.failed ? vta_arena_alloc(arena, scores.size + 1) : NULL;
+    if (status == VTA_OK && data == NULL) {
+        status = vta_fail(diag, VTA_NOMEM, "out of memory");
+    } else if (status == VTA_OK) {
+        memcpy(data, scores.text != NULL ? scores.text : "", scores.size);
+        const int64_t columns = rows > 0 ? (int64_t)(scores.size / sizeof(float)) / rows : 0;
+        *out = (vtac_tensor){.type = {VTAC_F32, 2, {rows, columns}}, .data = data, .bytes = scores.size};
+    }
+    vta_str_free(&scores);
+    return status;
+}
+
 vta_status cli_read_parcel(const char *path, vta_str *out, vta_diag *diag)
 {
     const size_t length = strlen(path);

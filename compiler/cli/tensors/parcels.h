@@ -14,6 +14,11 @@ bool cli_is_parcel(const vta_tensor_info *info);
 
 /* The parcel of a file (.pb; of .npy: of one tensor). */
 vta_status cli_read_parcel(const char *path, vta_str *out, vta_diag *diag);
+/* Whether the bytes of a file are a list of maps, as ZipMap gives them in ONNX, and the numbers in it: a row
+ * for each map. */
+bool cli_is_map_list(const void *bytes, size_t size);
+vta_status cli_read_map_list(const void *bytes, size_t size, vta_arena *arena, vtac_tensor *out,
+                             vta_diag *diag);
 /* Gives a parcel to an input. */
 vta_status cli_give_parcel(vta_model *model, uint32_t i, const char *path, vta_diag *diag);
 

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "parcels.h"
 #include "stages.h"
 #include "vta/file.h"
 #include "vta/str.h"
@@ -144,8 +145,9 @@ vta_status cli_read_tensor(const char *path, vta_arena *arena, vtac_tensor *out,
             memcpy(kept, bytes, size);
         }
         free(bytes);
-        status = kept == NULL ? vta_fail(diag, VTA_NOMEM, "out of memory")
-                              : vtac_onnx_tensor(kept, size, "tensor", arena, out, diag);
+        status = kept == NULL                  ? vta_fail(diag, VTA_NOMEM, "out of memory")
+                 : cli_is_map_list(kept, size) ? cli_read_map_list(kept, size, arena, out, diag)
+                                               : vtac_onnx_tensor(kept, size, "tensor", arena, out, diag);
     }
     if (status != VTA_OK) {
         (void)vta_context(diag, "%s", path);
