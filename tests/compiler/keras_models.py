@@ -649,6 +649,128 @@ def made(vtac, work, seed):
 
 # ---- damaged and hostile files
 
+# ---- files of the first Keras, and of those that have their weights as bytes
+
+def judge_one(vtac, work, path, x, wanted):
+    numpy.save(os.path.join(work, "one.npy"), x)
+    close(os.path.basename(path), outputs(vtac, work, path, [os.path.join(work, "one.npy")])[0][0], wanted, 1e-5)
+
+
+def store(group, names, weights):
+    group.attrs["weight_names"] = [n.encode() for n in names]
+    for name, w in zip(names, weights):
+        group.create_dataset(name, data=w)
+
+
+def generation1(vtac, work, random, cell):
+    """Options and classes of Keras 1; gates that lie one after the other; two branches and a Merge."""
+    net, units = Net(random, (1, 9, 8, 3), 2), 4
+    w, b, u, c = net.numbers(3, 2, 3, 5), net.numbers(5), net.numbers(3, 2, 3, 5), net.numbers(5)
+    v = view(net.y, (3, 2), (2, 1), True)
+    sides = [numpy.maximum(numpy.einsum("...cij,ijcf->...f", v, k.astype(float)) + d, 0) for k, d in ((w, b), (u, c))]
+    joined = numpy.concatenate(sides, -1)
+    pooled = numpy.nanmax(view(joined, (2, 2), (2, 2), False, numpy.nan), (-2, -1))
+    steps = pooled.reshape(1, -1, 10)
+    k, d = net.numbers(2, 1, 10, 6), net.numbers(6)
+    steps = numpy.einsum("bscj,jcf->bsf", view(steps, (2,), (1,), False), k[:, 0].astype(float)) + d
+    gates = {"LSTM": "ifco", "GRU": "zrh"}[cell]
+    parts = {g: (net.numbers(6, units), net.numbers(units, units), net.numbers(units)) for g in gates}
+    hard = lambda z: numpy.clip(0.2 * z + 0.5, 0, 1)
+    h, state = numpy.zeros((1, units)), numpy.zeros((1, units))
+    for t in range(steps.shape[1]):
+        z = {g: steps[:, t] @ p[0] + p[2] for g, p in parts.items()}
+        if cell == "LSTM":
+            z = {g: z[g] + h @ parts[g][1] for g in gates}
+            state = hard(z["f"]) * state + hard(z["i"]) * numpy.tanh(z["c"])
+            h = hard(z["o"]) * numpy.tanh(state)
+        else:
+            gate = {g: hard(z[g] + h @ parts[g][1]) for g in "zr"}
+            h = gate["z"] * h + (1 - gate["z"]) * numpy.tanh(z["h"] + (gate["r"] * h) @ parts["h"][1])
+    dense, bias = net.numbers(units, 3), net.numbers(3)
+    conv = {"nb_filter": 5, "nb_row": 3, "nb_col": 2, "border_mode": "same", "subsample": [2, 1], "dim_ordering": "tf", "activation": "relu", "bias": True}
+    order = "icfo" if cell == "LSTM" else "zrh"
+    rows = [("InputLayer", {"batch_input_shape": [None, 9, 8, 3], "input_dtype": "float32"}, [], []),
+            ("Convolution2D", conv, ["a"], [w, b]), ("Convolution2D", conv, ["a"], [u, c]),
+            ("Merge", {"mode": "concat", "concat_axis": -1, "mode_type": "raw"}, ["b", "c"], []),
+            ("MaxPooling2D", {"pool_size": [2, 2], "strides": [2, 2], "border_mode": "valid", "dim_ordering": "tf"}, ["d"], []),
+            ("Reshape", {"target_shape": [-1, 10]}, ["e"], []),
+            ("Convolution1D", {"nb_filter": 6, "filter_length": 2, "subsample_length": 1, "border_mode": "valid", "activation": "linear", "bias": True}, ["f"], [k, d]),
+            (cell, {"output_dim": units, "activation": "tanh", "inner_activation": "hard_sigmoid", "return_sequences": False}, ["g"],
+             [v for g in order for v in parts[g]]),
+            ("Dropout", {"p": 0.5}, ["h"], []), ("Dense", {"output_dim": 3, "activation": "softmax", "bias": True}, ["i"], [dense, bias])]
+    path = os.path.join(work, "first.h5")
+    with h5py.File(path, "w") as f:
+        layers = [{"class_name": kind, "name": "abcdefghij"[i], "config": dict(config, name="abcdefghij"[i]), "inbound_nodes": [[[n, 0, 0] for n in inputs]] if inputs else []}
+                  for i, (kind, config, inputs, _) in enumerate(rows)]
+        f.attrs["model_config"] = json.dumps({"class_name": "Model", "config": {"name": "m", "layers": layers, "input_layers": [["a", 0, 0]], "output_layers": [["j", 0, 0]]}})
+        f.attrs["keras_version"] = "1.2.2"
+        for i, row in enumerate(rows):
+            name = "abcdefghij"[i]
+            store(f.create_group("model_weights/" + name), ["%s_%d" % (name, n) for n in range(len(row[3]))], row[3])
+    judge_one(vtac, work, path, net.x, act("softmax", h @ dense.astype(float) + bias))
+
+
+def bytes_inside(vtac, work, random, text):
+    """Dense layers and an embedding of int8, as Keras 3 quantizes a model; a sequence that was built by a call."""
+    policy = "int8_from_float32" if text else {"module": "keras", "class_name": "QuantizedDTypePolicy", "config": {"mode": "int8", "source_name": "float32"}}
+    table, by = random.integers(-127, 128, (11, 6)).astype("int8"), random.uniform(50, 150, 11).astype(F32)
+    w = [random.integers(-127, 128, s).astype("int8") for s in ((6, 8), (8, 3))]
+    scales, bias = [random.uniform(50, 150, v.shape[1]).astype(F32) for v in w], random.standard_normal(8).astype(F32)
+
+    def dense(v, i):
+        scale = 127 / (numpy.abs(v).max(-1, keepdims=True) + 1e-7)
+        return numpy.clip(numpy.round(v * scale), -127, 127) @ w[i].astype(float) / (scale * scales[i])
+    x = random.integers(0, 11, (1, 5))
+    y = dense(numpy.maximum(dense(table[x] / by[x][..., None], 0) + bias, 0), 1)
+    layers = [("Embedding", {"input_dim": 11, "output_dim": 6, "dtype": policy}, [table, by]),
+              ("Dense", {"units": 8, "activation": "relu", "use_bias": True, "dtype": policy}, [w[0], bias, scales[0]]),
+              ("Dense", {"units": 3, "activation": "linear", "use_bias": False, "dtype": policy}, [w[1], scales[1]])]
+    config = {"name": "s", "layers": [{"class_name": k, "config": dict(c, name="n%d" % i)} for i, (k, c, _) in enumerate(layers)]}
+    if text:
+        config["build_input_shape"] = [None, 5]
+    else:
+        config["layers"][0]["build_config"] = {"input_shape": [None, 5]}
+    memory, path = io.BytesIO(), os.path.join(work, "bytes.keras")
+    with h5py.File(memory, "w") as f:
+        for group, (_, _, weights) in zip(("embedding", "dense", "dense_1"), layers):
+            for n, v in enumerate(weights):
+                f.create_dataset("layers/%s/vars/%d" % (group, n), data=v)
+    with zipfile.ZipFile(path, "w") as z:
+        z.writestr("metadata.json", json.dumps({"keras_version": "3.6.0"}))
+        z.writestr("config.json", json.dumps({"class_name": "Sequential", "config": config}))
+        z.writestr("model.weights.h5", memory.getvalue())
+    judge_one(vtac, work, path, x.astype(F32), y)
+
+
+def many_names(vtac, work, random):
+    """A nested model whose names are too many for one attribute; weights of 16 bits."""
+    w = [random.standard_normal((4, 4)).astype("float16") for _ in range(6)]
+    x = random.standard_normal((1, 4)).astype(F32)
+    path, y = os.path.join(work, "many.h5"), x.astype(float)
+    inner = [{"class_name": "Dense", "config": {"name": "d%d" % i, "units": 4, "use_bias": False, "activation": "tanh", "dtype": "float16"}} for i in range(6)]
+    for v in w:
+        y = numpy.tanh(y @ v.astype(float))
+    with h5py.File(path, "w") as f:
+        f.attrs["model_config"] = json.dumps({"class_name": "Sequential", "config": {"name": "o", "layers": [
+            {"class_name": "InputLayer", "config": {"name": "i", "batch_input_shape": [None, 4]}},
+            {"class_name": "Sequential", "config": {"name": "body", "layers": inner}}]}})
+        group = f.create_group("model_weights/body")
+        for part in range(3):
+            names = ["d%d/kernel:0" % i for i in range(2 * part, 2 * part + 2)]
+            group.attrs["weight_names%d" % part] = [n.encode() for n in names]
+            for i, n in enumerate(names):
+                group.create_dataset(n, data=w[2 * part + i])
+    judge_one(vtac, work, path, x, y)
+
+
+def generations(vtac, work, seed):
+    random = numpy.random.default_rng(seed)
+    for cell, text in (("LSTM", True), ("GRU", False)):
+        generation1(vtac, work, random, cell)
+        bytes_inside(vtac, work, random, text)
+    many_names(vtac, work, random)
+
+
 def bomb(path, size):
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as z:
         z.writestr("config.json", "{}")
@@ -719,6 +841,7 @@ def main():
     with tempfile.TemporaryDirectory() as work:
         published(sys.argv[1], work, sys.argv[2])
         made(sys.argv[1], work, seed)
+        generations(sys.argv[1], work, seed)
         damaged(sys.argv[1], work)
 
 

@@ -29,6 +29,7 @@ typedef struct layer {
 
 /* One model, nested or not. */
 typedef struct model {
+    bool sequential; /* each layer has the result of the one before */
     layer *layers;
     uint32_t count;
     const char *weights;   /* where its layers' weights lie: a group */
@@ -168,26 +169,39 @@ static bool names_layer(const char *path, const char *name, size_t length)
     return false;
 }
 
-/* .h5: a layer's group tells the names of its weights; those of a nested model's layers have theirs in them.
- */
-static vta_status weights_by_name(keras *k, const model *m, const layer *l, vta_diag *diag)
+/* Those weights of a list that are the layer's; `count`: how long the list is. */
+static vta_status weights_of_list(keras *k, const model *m, const layer *l, const char *group,
+                                  const char *list, size_t *count, vta_diag *diag)
 {
-    char group[MOST_PATH];
     char path[2 * MOST_PATH];
     const char *const *names;
-    size_t count;
     const size_t length = strlen(l->name);
-    (void)snprintf(group, sizeof group, "%s/%.400s", m->weights, m->nested != NULL ? m->nested : l->name);
-    if (!keras_store_has(k->store, group)) {
-        return VTA_OK; /* a layer that needs some will say so */
-    }
-    VTA_TRY(keras_store_texts(k->store, group, "weight_names", &k->maker.graph->arena, &names, &count, diag));
-    for (size_t i = 0; i < count; i++) {
+    VTA_TRY(keras_store_texts(k->store, group, list, &k->maker.graph->arena, &names, count, diag));
+    for (size_t i = 0; i < *count; i++) {
         const bool own = m->nested == NULL || names_layer(names[i], l->name, length);
         if (own) {
             (void)snprintf(path, sizeof path, "%s/%.900s", group, names[i]);
             VTA_TRY(add_weight(k, path, diag));
         }
+    }
+    return VTA_OK;
+}
+
+/* .h5: a layer's group tells the names of its weights; those of a nested model's layers have theirs in them.
+ * Where they are many, there are several lists: weight_names0, weight_names1, … */
+static vta_status weights_by_name(keras *k, const model *m, const layer *l, vta_diag *diag)
+{
+    char group[MOST_PATH];
+    char list[32] = "weight_names";
+    size_t count = 0;
+    (void)snprintf(group, sizeof group, "%s/%.400s", m->weights, m->nested != NULL ? m->nested : l->name);
+    if (!keras_store_has(k->store, group)) {
+        return VTA_OK; /* a layer that needs some will say so */
+    }
+    VTA_TRY(weights_of_list(k, m, l, group, list, &count, diag));
+    for (unsigned part = 0; part == 0 || count > 0; part++) {
+        (void)snprintf(list, sizeof list, "weight_names%u", part);
+        VTA_TRY(weights_of_list(k, m, l, group, list, &count, diag));
     }
     return VTA_OK;
 }
@@ -347,8 +361,8 @@ static vta_status collect_named(keras *k, const model *m, const cJSON *kwargs, u
     return VTA_OK;
 }
 
-static vta_status import_model(keras *k, const cJSON *config, model *m, bool zipped, bool sequential,
-                               keras_value *out, uint32_t *out_count, vta_diag *diag);
+static vta_status import_model(keras *k, const cJSON *config, model *m, bool zipped, keras_value *out,
+                               uint32_t *out_count, vta_diag *diag);
 
 static vta_status import_nested(keras *k, const model *m, layer *l, bool zipped, keras_value *out,
                                 vta_diag *diag)
@@ -363,6 +377,7 @@ static vta_status import_nested(keras *k, const model *m, layer *l, bool zipped,
     memcpy(in, k->in, sizeof in);
     model inner = {.weights = m->weights,
                    .nested = m->nested != NULL ? m->nested : l->name,
+                   .sequential = strcmp(class, "Sequential") == 0,
                    .in = in,
                    .in_count = k->in_count};
     if (zipped) {
@@ -374,7 +389,7 @@ static vta_status import_nested(keras *k, const model *m, layer *l, bool zipped,
     if (++k->depth > KERAS_MOST_DEPTH) {
         return vta_fail(diag, VTA_RANGE, "models nest deeper than %d", KERAS_MOST_DEPTH);
     }
-    VTA_TRY(import_model(k, config, &inner, zipped, strcmp(class, "Sequential") == 0, results, &count, diag));
+    VTA_TRY(import_model(k, config, &inner, zipped, results, &count, diag));
     k->depth--;
     if (count > 1 + KERAS_MOST_MORE) {
         return vta_fail(diag, VTA_UNSUPPORTED, "a nested model of %u outputs", count);
@@ -469,6 +484,8 @@ static vta_status call_layer(keras *k, const model *m, layer *l, bool zipped, vt
     const keras_layer *kind = l->operation[0] != '\0' ? &operation : keras_layer_find(class);
     k->config = config;
     VTA_TRY(weights_of(k, m, l, zipped, diag));
+    keras_check_quantization(k, class);
+    keras_old_weights(k, class);
     *out = each_step ? at_each_step(k, m, l, kind, zipped, diag) : kind->make(k, kind->how);
     VTA_TRY(called(k, l, diag));
     if (out->mask == 0 && l->operation[0] == '\0' && k->maker.status == VTA_OK) {
@@ -485,10 +502,13 @@ static vta_status call_layer(keras *k, const model *m, layer *l, bool zipped, vt
 
 /* ---- inputs */
 
-static vta_status add_input(keras *k, const cJSON *config, const char *name, keras_value *out, vta_diag *diag)
+/* `built`: the shape that the model was built with, where the layer has none. */
+static vta_status add_input(keras *k, const cJSON *config, const char *name, const cJSON *built,
+                            keras_value *out, vta_diag *diag)
 {
     const cJSON *shape = member(config, "batch_input_shape");
     shape = shape == NULL ? member(config, "batch_shape") : shape;
+    shape = shape == NULL ? built : shape;
     const int rank = cJSON_GetArraySize(shape);
     const char *dtype = text_of(member(config, "dtype"));
     vtac_type type = {.dtype = strcmp(dtype, "int32") == 0   ? VTAC_I32
@@ -540,7 +560,15 @@ static vta_status in_layer(vta_diag *diag, vta_status status, const layer *l)
     return status == VTA_OK ? VTA_OK : vta_context(diag, "layer '%.80s' (%.40s)", l->name, l->class);
 }
 
-static vta_status import_sequence(keras *k, model *m, bool zipped, keras_value *out, vta_diag *diag)
+/* What a sequence without an input layer was called with. */
+static const cJSON *built_shape(const cJSON *config, const layer *first)
+{
+    const cJSON *shape = member(config, "build_input_shape");
+    return shape != NULL ? shape : member(member(first->node, "build_config"), "input_shape");
+}
+
+static vta_status import_sequence(keras *k, const cJSON *config, model *m, bool zipped, keras_value *out,
+                                  vta_diag *diag)
 {
     keras_value v = {0};
     if (m->in != NULL) {
@@ -549,7 +577,8 @@ static vta_status import_sequence(keras *k, model *m, bool zipped, keras_value *
     for (uint32_t i = 0; i < m->count; i++) {
         layer *l = &m->layers[i];
         if (i == 0 && m->in == NULL) {
-            VTA_TRY(add_input(k, l->config, l->is_input ? l->name : "input", &v, diag));
+            VTA_TRY(
+                add_input(k, l->config, l->is_input ? l->name : "input", built_shape(config, l), &v, diag));
         }
         if (l->is_input) {
             continue;
@@ -586,7 +615,7 @@ static vta_status import_layer(keras *k, model *m, layer *l, bool zipped, uint32
 {
     if (l->is_input) {
         if (m->in == NULL) {
-            VTA_TRY(add_input(k, l->config, l->name, &l->out[0], diag));
+            VTA_TRY(add_input(k, l->config, l->name, NULL, &l->out[0], diag));
         } else if (*inputs >= m->in_count) {
             return vta_fail(diag, VTA_INVALID, "it is called with %u inputs", m->in_count);
         } else {
@@ -624,16 +653,16 @@ static vta_status import_graph(keras *k, const cJSON *config, model *m, bool zip
     return k->in_count > 0 ? VTA_OK : vta_fail(diag, VTA_INVALID, "a model without outputs");
 }
 
-static vta_status import_model(keras *k, const cJSON *config, model *m, bool zipped, bool sequential,
-                               keras_value *out, uint32_t *out_count, vta_diag *diag)
+static vta_status import_model(keras *k, const cJSON *config, model *m, bool zipped, keras_value *out,
+                               uint32_t *out_count, vta_diag *diag)
 {
     VTA_TRY(list_layers(k, config, m, diag));
     VTA_TRY(check_layers(m, diag));
-    if (!sequential) {
+    if (!m->sequential) {
         return import_graph(k, config, m, zipped, out, out_count, diag);
     }
     *out_count = 1;
-    return import_sequence(k, m, zipped, out, diag);
+    return import_sequence(k, config, m, zipped, out, diag);
 }
 
 static vta_status add_outputs(keras *k, keras_value *out, uint32_t count, vta_diag *diag)
@@ -662,9 +691,10 @@ static vta_status import_config(keras *k, const char *json, const char *weights,
     keras_value out[KERAS_MOST_INPUTS];
     uint32_t count = 0;
     cJSON *whole = cJSON_Parse(json);
+    keras_modernize(whole, 0);
     const char *class = text_of(member(whole, "class_name"));
     const bool sequential = strcmp(class, "Sequential") == 0;
-    model m = {.weights = weights};
+    model m = {.weights = weights, .sequential = sequential};
     vta_status status = VTA_OK;
     if (whole == NULL) {
         status = vta_fail(diag, VTA_SYNTAX, "its configuration is no JSON");
@@ -672,9 +702,8 @@ static vta_status import_config(keras *k, const char *json, const char *weights,
         status = vta_fail(diag, VTA_UNSUPPORTED,
                           "a model of class '%.60s'; functional and sequential ones can be read", class);
     }
-    status = status == VTA_OK
-                 ? import_model(k, member(whole, "config"), &m, zipped, sequential, out, &count, diag)
-                 : status;
+    status =
+        status == VTA_OK ? import_model(k, member(whole, "config"), &m, zipped, out, &count, diag) : status;
     status = status == VTA_OK ? add_outputs(k, out, count, diag) : status;
     cJSON_Delete(whole);
     return status;
@@ -753,7 +782,7 @@ vta_status vtac_load_keras(const vtac_model_file *file, const vtac_import_option
     vtac_graph *graph = vtac_graph_create("keras");
     keras *k = calloc(1, sizeof *k);
     vta_status status = graph == NULL || k == NULL ? vta_fail(diag, VTA_NOMEM, "out of memory") : VTA_OK;
-    if (status == VTA_OK) {
+    if (status == VTA_OK && k != NULL) {
         k->options = options;
         k->maker = (vtac_builder){.graph = graph, .diag = diag, .name = "", .budget = VTAC_BUILDER_NODES};
         status = is_archive(file) ? load_archive(k, file, diag)
@@ -762,8 +791,9 @@ vta_status vtac_load_keras(const vtac_model_file *file, const vtac_import_option
     free(k);
     if (status != VTA_OK) {
         for (char *p = diag->text; *p != '\0'; p++) {
-            *p = (unsigned char)*p < ' ' || *p == 0x7f ? '_'
-                                                       : *p; /* names of a file in a message of one line */
+            if ((unsigned char)*p < ' ' || *p == 0x7f) { /* names of a file in a message of one line */
+                *p = '_';
+            }
         }
         vtac_graph_destroy(graph);
         (void)vta_context(diag, "%s", file->path);

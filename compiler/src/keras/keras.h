@@ -67,6 +67,10 @@ uint32_t keras_axis(keras *k, uint32_t rank);
 /* A list of exactly `count` integers, or one for all of them. */
 void keras_ints(keras *k, const char *name, int64_t otherwise, int64_t *out, uint32_t count);
 
+/* Whether weights are bytes with scales; fails for those that are not taken. */
+bool keras_quantized(const keras *k);
+void keras_check_quantization(keras *k, const char *class);
+
 /* ---- values */
 vtac_id keras_plain(keras *k, keras_value *v);
 vtac_id keras_planes(keras *k, keras_value *v);
@@ -88,6 +92,9 @@ vtac_id keras_activated(keras *k, vtac_id x, int64_t axis);
 vtac_id keras_bias(keras *k, uint32_t i);
 void keras_refuse(keras *k, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
+/* Layers of Keras 1 in the words of Keras 2, from `item` on; their weights as one for all gates (old.c). */
+void keras_modernize(cJSON *item, uint32_t depth);
+void keras_old_weights(keras *k, const char *class);
 /* A class without the package that it is registered in. */
 const char *keras_bare_class(const char *class);
 /* The mask of a layer's result, from those of its inputs (masks.c). */

@@ -9,13 +9,32 @@
 
 /* ---- dense */
 
+/* Weights of bytes, weight `at` what each output is divided by; rows are quantized by their largest number.
+ */
+static vtac_id dense_of_bytes(keras *k, vtac_id x, uint32_t rank, uint32_t at)
+{
+    vtac_builder *m = &k->maker;
+    const int64_t axis = (int64_t)rank - 1;
+    vtac_id scale = vtac_make_reduce(m, VTAC_OP_REDUCE_MAX, vtac_make1(m, VTAC_OP_ABS, x), &axis, 1, true);
+    scale = vtac_make2(m, VTAC_OP_DIV, keras_number(k, 127.0),
+                       vtac_make2(m, VTAC_OP_ADD, scale, keras_number(k, 1e-7)));
+    vtac_id q = vtac_make1(m, VTAC_OP_ROUND, vtac_make2(m, VTAC_OP_MUL, x, scale));
+    q = vtac_make_clip(m, q, -127.0, 127.0);
+    const vtac_id sum = vtac_make2(m, VTAC_OP_MATMUL, q, keras_constant(k, keras_weight(k, 0, 2)));
+    const vtac_id both = vtac_make2(m, VTAC_OP_MUL, scale, keras_constant(k, keras_weight(k, at, 1)));
+    return vtac_make2(m, VTAC_OP_DIV, sum, both);
+}
+
 keras_value keras_make_dense(keras *k, const void *how)
 {
     (void)how;
     const vtac_id x = keras_plain(k, &k->in[0]);
     const uint32_t rank = vtac_made_type(&k->maker, x)->rank;
-    vtac_id y = vtac_make2(&k->maker, VTAC_OP_MATMUL, x, keras_constant(k, keras_weight(k, 0, 2)));
-    if (keras_bool(k, "use_bias", true)) {
+    const bool has_bias = keras_bool(k, "use_bias", true);
+    vtac_id y = keras_quantized(k)
+                    ? dense_of_bytes(k, x, rank, has_bias ? 2 : 1)
+                    : vtac_make2(&k->maker, VTAC_OP_MATMUL, x, keras_constant(k, keras_weight(k, 0, 2)));
+    if (has_bias) {
         y = vtac_make2(&k->maker, VTAC_OP_ADD, y, keras_bias(k, 1));
     }
     return keras_as_plain(keras_activated(k, y, (int64_t)rank - 1));
@@ -28,6 +47,12 @@ keras_value keras_make_embedding(keras *k, const void *how)
     const vtac_id places = vtac_make_cast(m, keras_plain(k, &k->in[0]), VTAC_I64);
     keras_value y =
         keras_as_plain(vtac_make2(m, VTAC_OP_GATHER, keras_constant(k, keras_weight(k, 0, 2)), places));
+    if (keras_quantized(k)) {
+        const vtac_tensor *scale = keras_weight(k, 1, 1);
+        const int64_t dims[] = {scale == NULL ? 0 : scale->type.dim[0], 1};
+        const vtac_id column = vtac_make_reshape(m, keras_constant(k, scale), dims, 2);
+        y.plain = vtac_make2(m, VTAC_OP_DIV, y.plain, vtac_make2(m, VTAC_OP_GATHER, column, places));
+    }
     if (keras_bool(k, "mask_zero", false)) {
         y.mask = vtac_make2(m, VTAC_OP_GREATER, places, vtac_make_number(m, VTAC_I64, 0.0));
     }

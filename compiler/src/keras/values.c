@@ -79,6 +79,33 @@ void keras_ints(keras *k, const char *name, int64_t otherwise, int64_t *out, uin
     }
 }
 
+/* The policy's mode, "int8" or another; NULL: numbers are as they are. */
+static const char *quantization_of(const keras *k)
+{
+    const cJSON *policy = keras_option(k, "dtype");
+    if (cJSON_IsObject(policy)) {
+        const cJSON *mode =
+            cJSON_GetObjectItemCaseSensitive(cJSON_GetObjectItemCaseSensitive(policy, "config"), "mode");
+        return cJSON_IsString(mode) ? mode->valuestring : NULL;
+    }
+    const char *from = cJSON_IsString(policy) ? strstr(policy->valuestring, "_from_") : NULL;
+    return from != NULL ? policy->valuestring : NULL;
+}
+
+bool keras_quantized(const keras *k)
+{
+    return quantization_of(k) != NULL;
+}
+
+void keras_check_quantization(keras *k, const char *class)
+{
+    const char *mode = quantization_of(k);
+    if (mode != NULL &&
+        (strncmp(mode, "int8", 4) != 0 || (strcmp(class, "Dense") != 0 && strcmp(class, "Embedding") != 0))) {
+        keras_refuse(k, "a quantized %.40s of '%.40s'; Dense and Embedding of int8 are taken", class, mode);
+    }
+}
+
 /* ---- values */
 
 static void orders(uint32_t rank, int64_t *to_planes, int64_t *to_plain)
