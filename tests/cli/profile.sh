@@ -7,6 +7,7 @@
 . "$(dirname "$0")/lib.sh"
 
 "$vtac_program" zoo tiny_ic --int8 -o net.onnx >/dev/null && "$vtac_program" compile net.onnx --target vta -o net.so >/dev/null &&
+    "$vtac_program" compile net.onnx --target vta --config tiny -o tiny.so >/dev/null &&
     "$vtac_program" compile net.onnx -o host.so >/dev/null || exit 1
 cat >judge.py <<'END'
 import json, re, sys
@@ -32,7 +33,7 @@ spans = data['timeline']['spans']
 if kind == 'host':
     assert not data['layers'] and not spans and data['cycles'] == 0 and data['config'] is None and len(slices) == len(host)
 else:
-    assert data['config']['name'] == 'pynq' and data['predicted'] > 1000 and data['macs'] > 1e6
+    assert data['config']['name'] == ('tiny' if kind == 'systemc' else 'pynq') and data['predicted'] > 1000 and data['macs'] > 1e6
 if kind == 'fsim':
     assert data['cycles'] == 0 and not spans and not any(any(l['split']) for l in data['layers'])
 if kind in ('tsim', 'systemc'):
@@ -79,7 +80,7 @@ look() {
 }
 look tsim '--device tsim' net.so
 look fsim '--device fsim' net.so
-look systemc '--device systemc' net.so
+look systemc '--device systemc:tiny' tiny.so # the simulator of other tests
 look host '' host.so
 [ -n "$chromium" ] || echo 'no chromium here: the pages were not drawn'
 

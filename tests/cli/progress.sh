@@ -6,7 +6,7 @@
 # A process that is stopped for a while after its start takes long on every machine.
 . "$(dirname "$0")/lib.sh"
 
-"$vtac_program" zoo squeezenet1_1 -o net.onnx >/dev/null || exit 1
+"$vtac_program" zoo tiny_ic -o net.onnx >/dev/null || exit 1
 mkdir one two && cp net.onnx one/model.onnx && ln one/model.onnx two/model.onnx
 cat >progress.py <<'END'
 import os, re, signal, subprocess, sys, time

@@ -59,7 +59,7 @@ for wide, words in (
     (True, 'ops'), (True, 'zoo list'), (True, 'devices'), (True, 'targets'), (False, 'config list'),
     (True, 'inspect net.onnx --list-passes'), (True, 'explain squeeze.onnx'), (True, 'explain net.onnx'),
     (True, 'quantize float.onnx --report -o q.onnx'), (True, 'compile net.onnx --target vta --report -o x.so'),
-    (True, 'compile squeeze.onnx --target vta --report -o x.so'), (True, 'exec matmul.vasm'),
+    (True, 'compile squeeze.onnx --target vta -O 1 --report -o x.so'), (True, 'exec matmul.vasm'),
     (False, 'run net.so --layers'), (True, 'run net.so --layers --device tsim'),
 ):
     check(words.split(), wide)
