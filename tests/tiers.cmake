@@ -1,13 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # The labels of tests. `quick`: what `./run check` runs, the lines of quick.txt. `threads`: what PRESET=tsan runs, the
-# lines of threads.txt. `random`: what VTAC_SEED decides, found by reading what a test is made of; `./run test` runs these
+# lines of threads.txt. `simulators`: what runs the RTL's simulators, the lines of simulators.txt; these wait until they are built.
+# `random`: what VTAC_SEED decides, found by reading what a test is made of; `./run test` runs these
 # once more with a new seed.
-set(vta_tiers quick threads)
+#
+# costs.txt says which tests take long: those begin first, so that none is left alone at the end.
+set(vta_tiers quick threads simulators)
 foreach(tier ${vta_tiers})
     file(STRINGS ${CMAKE_CURRENT_LIST_DIR}/${tier}.txt vta_${tier} REGEX "^[^#]")
     set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${CMAKE_CURRENT_LIST_DIR}/${tier}.txt)
 endforeach()
+file(STRINGS ${CMAKE_CURRENT_LIST_DIR}/costs.txt vta_costs REGEX "^[^#]")
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${CMAKE_CURRENT_LIST_DIR}/costs.txt)
 set(vta_tests_folder ${CMAKE_CURRENT_LIST_DIR})
 set(vta_draws_seeds "test_seed\\(|seed\\.sh|onnx_cases")
 
@@ -61,9 +66,18 @@ function(add_test)
             if(ARGV1 MATCHES "^(${pattern})$")
                 vta_label(${ARGV1} ${tier})
                 set_property(GLOBAL APPEND PROPERTY vta_${tier}_used ${pattern})
+                if(tier STREQUAL "simulators")
+                    set_property(TEST ${ARGV1} APPEND PROPERTY FIXTURES_REQUIRED rtl_simulators)
+                endif()
                 break()
             endif()
         endforeach()
+    endforeach()
+    foreach(row ${vta_costs})
+        if(row MATCHES "^([0-9]+) (.*)$" AND ARGV1 STREQUAL CMAKE_MATCH_2)
+            set_property(TEST ${ARGV1} PROPERTY COST ${CMAKE_MATCH_1})
+            set_property(GLOBAL APPEND PROPERTY vta_costs_used "${row}")
+        endif()
     endforeach()
     set(random FALSE)
     vta_is_random(random ${ARGN})
@@ -72,7 +86,7 @@ function(add_test)
     endif()
 endfunction()
 
-# A line that names no test is a test that is gone, or was renamed.
+# A line that names no test is a test that is gone, or was renamed; not every machine has all that costs.
 function(vta_check_tiers)
     foreach(tier ${vta_tiers})
         get_property(used GLOBAL PROPERTY vta_${tier}_used)

@@ -96,9 +96,10 @@ says err "the linker failed on the compiled model: it ended without a word"
 only folder/net.onnx folder/net.so
 
 # A run ends where it stands, on the host's threads and on the accelerator, its processes with it.
+"$vtac_program" compile folder/net.onnx --target vta --config tiny -o tiny.so >/dev/null || exit 1
 for device in fsim tsim systemc; do
     "$vtac_program" devices --runnable | grep -qx "$device" || continue
-    interrupted 2 run folder/net.so --device "$device" --repeat 1000000
+    interrupted 2 run tiny.so --device "$device:tiny" --repeat 1000000
     exits 130
     [ ! -s err ] || says err "interrupted" # said once there is a device to stop
     only folder/net.onnx folder/net.so

@@ -154,7 +154,7 @@ for seed in 1 2; do
 done
 # On the RTL, with waves of the layer alone: fewer cycles than the whole model takes, and an FST file (its header block).
 for seed in 1 2; do
-    vtac replay "$model" --layer "$layer" --device tsim --seed "$seed" --trace "t$seed.fst" --json
+    vtac replay "$model" --layer "$layer" --config tiny --device tsim:tiny --seed "$seed" --trace "t$seed.fst" --json
     exits 0
     good_json out
     holds "the layer is as on fsim" test "$(number out differing)" = 0

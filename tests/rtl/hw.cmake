@@ -61,12 +61,9 @@ foreach(bits 32 33 40 63)
     hw_bench(regs_${bits} vta_regs_tb "ADDR_BITS=${bits}")
 endforeach()
 
-add_test(NAME synth_tiny
-    COMMAND ${PROJECT_SOURCE_DIR}/fpga/synth/synth.sh tiny ${hw_params} ${VTA_VERILOG_HEADERS})
-set_tests_properties(synth_tiny PROPERTIES TIMEOUT 900)
-
-# The shipped boards take minutes: targets of the build; so does the smallest accelerator of all, on an iCE40.
-foreach(config pynq pynq512 ultra96 ${PROJECT_SOURCE_DIR}/fpga/ice40/smallest.json)
+# Area takes minutes, `tiny` two of them: targets of the build, `./run synth`; so does the smallest accelerator of all, on an iCE40.
+# What the tests have of Yosys: the whole design elaborated (rtl_lint_yosys), units mapped and timed (timing_pynq), and routed (fpga_ice40).
+foreach(config tiny pynq pynq512 ultra96 ${PROJECT_SOURCE_DIR}/fpga/ice40/smallest.json)
     set(given ${config})
     cmake_path(GET config STEM config)
     add_custom_target(synth_${config}
