@@ -94,6 +94,44 @@ exits 1
 holds "one case is slower" test "$(cases)" = "passed passed passed slower"
 holds "JUnit says so" grep -q 'failure type="slower" message="[0-9]* cycles, 1.0. % more' slow.xml
 
+sed 's/"zoo": "tiny_kws",/"zoo": "tiny_kws", "tolerance": 1.5,/' suite.json >wide.json
+vtac regress wide.json --baseline slow.json --json
+exits 0
+holds "a model has a tolerance of its own" test "$(cases)" = "passed passed passed passed"
+
+# ---- the cycles of other hardware behind the same name
+vtac config show tiny --json
+sed 's/"LOG_INP_BUFF_SIZE" *: *[0-9]*/"LOG_INP_BUFF_SIZE": 14/' out >hardware.json
+sed 's|"tiny"\]|"./hardware.json"]|; s/, {"zoo": "tiny_ad", "int8": true}//; s/, "tsim"//' suite.json >moved.json
+vtac regress moved.json --baseline moved.cycles --update
+exits 0
+sed -i 's/"MEM_LATENCY" *: *[0-9]*/"MEM_LATENCY": 65/' hardware.json
+vtac regress moved.json --baseline moved.cycles
+refused 1 "moved.cycles: its cycles of configuration './hardware.json' are those of other hardware or of another memory"
+vtac regress moved.json --baseline moved.cycles --update
+exits 0
+vtac regress moved.json --baseline moved.cycles
+exits 0
+
+# ---- two runs at once add to the same history; what cannot be written is told before the work
+for run in 1 2 3 4; do "$vtac_program" regress moved.json --history both.jsonl --label $run >/dev/null 2>&1 & done
+wait
+holds "each has a line of its own" python3 -c '
+import json
+assert sorted(json.loads(line)["label"] for line in open("both.jsonl")) == ["1", "2", "3", "4"]'
+for option in --junit --html --history; do
+    vtac regress suite.json $option nowhere/file
+    refused 1 "cannot write 'nowhere/file'"
+    silent out
+done
+vtac regress suite.json --html .
+refused 1 "cannot write '.': it is a folder"
+sed 's/"fsim", "tsim"/"xsim"/' suite.json >device.json
+vtac regress device.json
+exits 1
+says out "unknown device 'xsim'"
+holds "as a sentence" sh -c '! grep -q message out'
+
 # ---- a reference of one's own, right and wrong
 vtac zoo tiny_kws --int8 -o mine.onnx
 vtac compile mine.onnx -o mine.so

@@ -80,8 +80,17 @@ static void last_line(const char *path, char *why, size_t size)
     while (begin > 0 && bytes[begin - 1] != '\n') {
         begin--;
     }
-    put(why, size, "%.*s", (int)(count - begin < size ? count - begin : size - 1),
-        (const char *)bytes + begin);
+    cJSON *told =
+        cJSON_ParseWithLength((const char *)bytes + begin, count - begin); /* as `--json` tells it */
+    const cJSON *message =
+        cJSON_GetObjectItemCaseSensitive(cJSON_GetObjectItemCaseSensitive(told, "error"), "message");
+    if (cJSON_IsString(message)) {
+        put(why, size, "%s", message->valuestring);
+    } else {
+        put(why, size, "%.*s", (int)(count - begin < size ? count - begin : size - 1),
+            (const char *)bytes + begin);
+    }
+    cJSON_Delete(told);
     free(bytes);
 }
 
@@ -397,14 +406,14 @@ static bool judge_run(const regress_run *p, regress_case *c, uint32_t d, const c
     return good;
 }
 
-static void judge_cycles(const regress_suite *s, regress_case *c)
+static void judge_cycles(regress_case *c)
 {
     c->outcome = REGRESS_PASSED;
     if (c->baseline == 0 || c->cycles == 0) {
         return;
     }
     c->change = 100.0 * ((double)c->cycles - (double)c->baseline) / (double)c->baseline;
-    if (c->change > s->tolerance) {
+    if (c->change > c->model->tolerance) {
         c->outcome = REGRESS_SLOWER;
         put(c->why, sizeof c->why, "%" PRIu64 " cycles, %.2f %% more than the baseline's %" PRIu64, c->cycles,
             c->change, c->baseline);
@@ -482,7 +491,7 @@ static void done(void *context, uint32_t number, const char *result, const char 
     }
     c->outcome = (regress_outcome)outcome;
     if (c->outcome == REGRESS_PASSED) {
-        judge_cycles(s, c);
+        judge_cycles(c);
     }
     t->finished++;
     if (t->run->done != NULL) {

@@ -38,6 +38,7 @@ typedef struct regress_model {
     bool int8;        /* of the zoo: quantized */
     bool quantize;    /* a file of floats is quantized first, with `calib` if there is one */
     const char *calib;
+    double tolerance;  /* percent of cycles; the suite's unless told */
     double rtol, atol; /* what outputs may be off from the reference; 0 and 0: identical */
     regress_data *data;
     uint32_t data_count;
@@ -81,9 +82,12 @@ typedef struct regress_suite {
 vta_status regress_suite_read(const char *path, regress_suite *out, vta_diag *diag);
 void regress_suite_free(regress_suite *suite);
 
-/* Cycles of an earlier run, into the cases that it has; a file that does not exist is an error. */
-vta_status regress_baseline_read(const char *path, regress_suite *suite, vta_diag *diag);
+/* Cycles of an earlier run, into the cases that it has; a file that does not exist is an error, and so is,
+ * unless this run `updates` it, one whose cycles are those of other hardware or another memory. */
+vta_status regress_baseline_read(const char *path, regress_suite *suite, bool updates, vta_diag *diag);
 vta_status regress_baseline_write(const char *path, const regress_suite *suite, vta_diag *diag);
+/* Whether that file can be written when all is done. */
+vta_status regress_can_write(const char *path, vta_diag *diag);
 
 /* Who does it. `done` is told of each case, one at a time. */
 typedef struct regress_run {

@@ -3,15 +3,21 @@
  * The files of a suite. What they misspell is named, with what there is.
  */
 #include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <cjson/cJSON.h>
 
 #include "regress.h"
+#include "vta/config.h"
 #include "vta/file.h"
 #include "vta/str.h"
 
@@ -171,9 +177,9 @@ static vta_status read_data(reader *r, const cJSON *object, const cJSON *seeds, 
 
 static vta_status read_model(reader *r, const cJSON *object, const cJSON *seeds, regress_model *m)
 {
-    static const char *const keys[] = {"name",  "zoo",  "file", "int8", "quantize",
-                                       "calib", "rtol", "atol", "data"};
-    *m = (regress_model){0};
+    static const char *const keys[] = {"name",  "zoo",       "file", "int8", "quantize",
+                                       "calib", "tolerance", "rtol", "atol", "data"};
+    *m = (regress_model){.tolerance = r->suite->tolerance};
     r->where = NULL;
     VTA_TRY(cJSON_IsObject(object) ? VTA_OK : wrong(r, "'models' must be a list of objects"));
     VTA_TRY(read_text(r, object, "zoo", false, &m->zoo));
@@ -186,6 +192,7 @@ static vta_status read_model(reader *r, const cJSON *object, const cJSON *seeds,
     VTA_TRY(read_text(r, object, "calib", true, &m->calib));
     VTA_TRY(read_flag(r, object, "int8", &m->int8));
     VTA_TRY(read_flag(r, object, "quantize", &m->quantize));
+    VTA_TRY(read_figure(r, object, "tolerance", &m->tolerance));
     VTA_TRY(read_figure(r, object, "rtol", &m->rtol));
     VTA_TRY(read_figure(r, object, "atol", &m->atol));
     VTA_TRY(read_data(r, object, seeds, m));
@@ -252,10 +259,10 @@ static vta_status read_root(reader *r, const cJSON *root)
     regress_suite *s = r->suite;
     VTA_TRY(cJSON_IsObject(root) ? VTA_OK : wrong(r, "expected a JSON object with 'models'"));
     VTA_TRY(check_keys(r, root, keys, sizeof keys / sizeof keys[0]));
+    VTA_TRY(read_figure(r, root, "tolerance", &s->tolerance));
     VTA_TRY(read_models(r, root));
     VTA_TRY(read_names(r, root, "configs", false, &s->configs));
     VTA_TRY(read_names(r, root, "devices", false, &s->devices));
-    VTA_TRY(read_figure(r, root, "tolerance", &s->tolerance));
     VTA_TRY(read_figure(r, root, "timeout", &s->timeout_s));
     if (s->configs.count == 0) {
         s->configs = (regress_names){&standard[0], 1};
@@ -319,7 +326,39 @@ void regress_key(const regress_case *c, char *key, size_t size)
     (void)snprintf(key, size, "%s/%s/%s", c->model->name, c->config, c->device);
 }
 
-vta_status regress_baseline_read(const char *path, regress_suite *s, vta_diag *diag)
+/* What the cycles of a configuration depend on: its hardware, and the memory of the simulators. False: there
+ * is no such one. */
+static bool hardware_of(const char *config, char *text, size_t size)
+{
+    vta_config c;
+    if (vta_config_load(config, &c, NULL) != VTA_OK) {
+        return false;
+    }
+    (void)snprintf(text, size, "%016" PRIx64 " %" PRIu32 " %" PRIu32 " %" PRIu32, c.hash, c.mem_latency,
+                   c.mem_bandwidth, c.mem_shared);
+    return true;
+}
+
+/* A file without that part is older than it, and believed. */
+static vta_status check_hardware(const char *path, const cJSON *root, const regress_suite *s, vta_diag *diag)
+{
+    const cJSON *configs = cJSON_GetObjectItemCaseSensitive(root, "hardware");
+    for (uint32_t i = 0; i < s->configs.count; i++) {
+        const cJSON *then = cJSON_GetObjectItemCaseSensitive(configs, s->configs.items[i]);
+        char now[96];
+        if (cJSON_IsString(then) && hardware_of(s->configs.items[i], now, sizeof now) &&
+            strcmp(then->valuestring, now) != 0) {
+            return vta_fail(diag, VTA_CONFIG_MISMATCH,
+                            "%s: its cycles of configuration '%s' are those of other hardware or of another "
+                            "memory ('%s', now '%s'); "
+                            "record them anew with '--update'",
+                            path, s->configs.items[i], then->valuestring, now);
+        }
+    }
+    return VTA_OK;
+}
+
+vta_status regress_baseline_read(const char *path, regress_suite *s, bool updates, vta_diag *diag)
 {
     cJSON *root = NULL;
     VTA_TRY(parse(path, &root, diag));
@@ -329,6 +368,7 @@ vta_status regress_baseline_read(const char *path, regress_suite *s, vta_diag *d
                                                           "%s: expected a JSON object with 'cycles'; "
                                                           "'vtac regress --update' writes one",
                                                           path);
+    status = status == VTA_OK && !updates ? check_hardware(path, root, s, diag) : status;
     for (uint32_t i = 0; status == VTA_OK && i < s->case_count; i++) {
         char key[1024];
         regress_key(&s->cases[i], key, sizeof key);
@@ -358,8 +398,65 @@ static bool put_cycles(cJSON *cycles, const regress_suite *s)
     return good;
 }
 
+static bool put_hardware(cJSON *root, const regress_suite *s)
+{
+    cJSON *configs = cJSON_GetObjectItemCaseSensitive(root, "hardware");
+    configs = configs != NULL ? configs : cJSON_AddObjectToObject(root, "hardware");
+    bool good = configs != NULL;
+    for (uint32_t i = 0; good && i < s->configs.count; i++) {
+        char now[96];
+        cJSON_DeleteItemFromObjectCaseSensitive(configs, s->configs.items[i]);
+        if (hardware_of(s->configs.items[i], now, sizeof now)) {
+            good = cJSON_AddStringToObject(configs, s->configs.items[i], now) != NULL;
+        }
+    }
+    return good;
+}
+
+/* The folder of a file, "." where it has none. */
+static void folder_of(const char *path, char *folder, size_t size)
+{
+    const char *slash = strrchr(path, '/');
+    (void)snprintf(folder, size, "%.*s",
+                   slash == NULL   ? 1
+                   : slash == path ? 1
+                                   : (int)(slash - path),
+                   slash == NULL ? "." : path);
+}
+
+/* Two runs at once add to a file one after the other: the folder's lock, until it is closed. */
+static int lock_folder_of(const char *path)
+{
+    char folder[4096];
+    folder_of(path, folder, sizeof folder);
+    const int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    while (fd >= 0 && flock(fd, LOCK_EX) != 0 && errno == EINTR) {
+    }
+    return fd;
+}
+
+static void unlock(int fd)
+{
+    if (fd >= 0) {
+        (void)close(fd);
+    }
+}
+
+vta_status regress_can_write(const char *path, vta_diag *diag)
+{
+    char folder[4096];
+    struct stat about;
+    folder_of(path, folder, sizeof folder);
+    if (stat(path, &about) == 0 && S_ISDIR(about.st_mode)) {
+        return vta_fail(diag, VTA_IO, "cannot write '%s': it is a folder", path);
+    }
+    return access(folder, W_OK) == 0
+               ? VTA_OK
+               : vta_fail(diag, VTA_IO, "cannot write '%s': '%s': %s", path, folder, strerror(errno));
+}
+
 /* Cases that this suite does not have stay as they are: several suites may share the file. */
-vta_status regress_baseline_write(const char *path, const regress_suite *s, vta_diag *diag)
+static vta_status add_to_baseline(const char *path, const regress_suite *s, vta_diag *diag)
 {
     cJSON *root = NULL;
     vta_diag none = {0};
@@ -369,7 +466,7 @@ vta_status regress_baseline_write(const char *path, const regress_suite *s, vta_
     root = root != NULL ? root : cJSON_CreateObject();
     cJSON *cycles = cJSON_GetObjectItemCaseSensitive(root, "cycles");
     cycles = cycles != NULL ? cycles : cJSON_AddObjectToObject(root, "cycles");
-    char *text = cycles != NULL && put_cycles(cycles, s) ? cJSON_Print(root) : NULL;
+    char *text = cycles != NULL && put_cycles(cycles, s) && put_hardware(root, s) ? cJSON_Print(root) : NULL;
     vta_str out = {0};
     vta_str_printf(&out, "%s\n", text != NULL ? text : "");
     const vta_status status = text != NULL && !out.failed ? vta_file_write(path, out.text, out.size, diag)
@@ -377,6 +474,14 @@ vta_status regress_baseline_write(const char *path, const regress_suite *s, vta_
     vta_str_free(&out);
     cJSON_free(text);
     cJSON_Delete(root);
+    return status;
+}
+
+vta_status regress_baseline_write(const char *path, const regress_suite *s, vta_diag *diag)
+{
+    const int lock = lock_folder_of(path);
+    const vta_status status = add_to_baseline(path, s, diag);
+    unlock(lock);
     return status;
 }
 
@@ -388,9 +493,11 @@ vta_status regress_history(const char *path, const regress_suite *s, const char 
         cJSON_AddStringToObject(line, "label", label) != NULL && cycles != NULL && put_cycles(cycles, s);
     char *text = good ? cJSON_PrintUnformatted(line) : NULL;
     cJSON_Delete(line);
+    const int lock = lock_folder_of(path);
     FILE *file = text != NULL ? fopen(path, "a") : NULL;
     const bool written = file != NULL && fprintf(file, "%s\n", text) > 0;
     const bool closed = file != NULL && fclose(file) == 0;
+    unlock(lock);
     cJSON_free(text);
     return written && closed ? VTA_OK
                              : vta_fail(diag, VTA_IO, "cannot write '%s': %s", path, strerror(errno));

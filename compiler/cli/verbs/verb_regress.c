@@ -163,12 +163,18 @@ static vta_status write_files(const cli_args *args, const regress_suite *s, vta_
 
 static vta_status read_files(const cli_args *args, regress_suite *s, vta_diag *diag)
 {
+    static const char *const written[] = {"--junit", "--html", "--history"};
     const char *baseline = cli_value(args, "--baseline");
     VTA_TRY(regress_suite_read(args->operands[0], s, diag));
-    if (baseline == NULL || (cli_flag(args, "--update") && access(baseline, F_OK) != 0)) {
+    for (size_t i = 0; i < sizeof written / sizeof written[0]; i++) { /* before the work, not behind it */
+        const char *path = cli_value(args, written[i]);
+        VTA_TRY(path != NULL ? regress_can_write(path, diag) : VTA_OK);
+    }
+    VTA_TRY(cli_flag(args, "--update") ? regress_can_write(baseline, diag) : VTA_OK);
+    if (baseline == NULL || (cli_flag(args, "--update") && access(baseline, F_OK) != 0)) { /* it is made */
         return VTA_OK;
     }
-    return regress_baseline_read(baseline, s, diag);
+    return regress_baseline_read(baseline, s, cli_flag(args, "--update"), diag);
 }
 
 /* *leads: false in a worker, whose work is over. */
@@ -242,7 +248,8 @@ const cli_verb cli_verb_regress = {
             "   \"seeds\": [1, 2], \"tolerance\": 0.5, \"timeout\": 1800}\n\n"
             "Each model is compiled and run on each; its outputs must be the host's, or the\n"
             "files in \"data\": [{\"inputs\": [...], \"outputs\": [...]}] within \"rtol\", \"atol\".\n"
-            "Cycles may be \"tolerance\" percent above the baseline.\n"
+            "Cycles may be \"tolerance\" percent above the baseline, a model's own or the\n"
+            "suite's.\n"
             "Exit status 1: not all passed.\n",
     .options = options,
     .option_count = sizeof options / sizeof options[0],
