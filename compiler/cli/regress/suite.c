@@ -175,6 +175,13 @@ static vta_status read_data(reader *r, const cJSON *object, const cJSON *seeds, 
     return VTA_OK;
 }
 
+static vta_status read_bounds(const reader *r, const cJSON *object, regress_model *m)
+{
+    VTA_TRY(read_figure(r, object, "tolerance", &m->tolerance));
+    VTA_TRY(read_figure(r, object, "rtol", &m->rtol));
+    return read_figure(r, object, "atol", &m->atol);
+}
+
 static vta_status read_model(reader *r, const cJSON *object, const cJSON *seeds, regress_model *m)
 {
     static const char *const keys[] = {"name",  "zoo",       "file", "int8", "quantize",
@@ -192,9 +199,7 @@ static vta_status read_model(reader *r, const cJSON *object, const cJSON *seeds,
     VTA_TRY(read_text(r, object, "calib", true, &m->calib));
     VTA_TRY(read_flag(r, object, "int8", &m->int8));
     VTA_TRY(read_flag(r, object, "quantize", &m->quantize));
-    VTA_TRY(read_figure(r, object, "tolerance", &m->tolerance));
-    VTA_TRY(read_figure(r, object, "rtol", &m->rtol));
-    VTA_TRY(read_figure(r, object, "atol", &m->atol));
+    VTA_TRY(read_bounds(r, object, m));
     VTA_TRY(read_data(r, object, seeds, m));
     if ((m->zoo == NULL) == (m->file == NULL)) {
         return wrong(r, "needs 'zoo' or 'file', one of them");
