@@ -25,8 +25,8 @@ LOG_INP_DEPTH=${inp} LOG_WGT_DEPTH=${wgt} LOG_ACC_DEPTH=${acc} LOG_BUS_BYTES=${b
 endfunction()
 hw_top(top_tiny 0 2 2 8 8 7 7 3 40 +runs=3)
 hw_top(top_batch2 1 3 3 8 8 7 7 4 33 +runs=3)
-hw_top(top_rect 0 3 4 8 8 7 8 5 32 +runs=3)
-hw_top(top_wide 0 5 5 8 7 5 7 6 63 +runs=3)
+hw_top(top_rect 0 3 4 8 8 7 8 5 32 +runs=5 +clean) # errors and resets do not know the shape of a tile: two of them, and the form that is built
+hw_top(top_wide 0 5 5 8 7 5 7 6 63 +runs=5 +clean)
 hw_top(top_built 0 2 2 8 8 7 7 3 32 +runs=1 +built)
 # a PYNQ's point, and speed
 hw_top(top_speed 0 4 4 13 11 10 11 3 32 +runs=1 +speed)
