@@ -78,7 +78,9 @@ static rest_insn *give(tfl *im, vta_flow_op op, const uint32_t *in, uint32_t cou
     *insn = (rest_insn){
         .op = op, .name = im->maker.name, .in_count = count, .out_count = 1, .word_count = word_count};
     memcpy(insn->in, in, count * sizeof *in);
-    memcpy(insn->words, words, word_count * sizeof *words);
+    for (uint32_t i = 0; i < word_count; i++) { /* there may be none, and nothing to copy them from */
+        insn->words[i] = words[i];
+    }
     insn->out[0] = r->slot_count++;
     return insn;
 }
