@@ -95,6 +95,14 @@ static vta_status requant_rounding(draft *d)
     return vta_asm_expected(d->a, "'even', 'up', 'twice_up' or 'twice_out'");
 }
 
+static vta_status requant_target(draft *d)
+{
+    bool took = false;
+    VTA_TRY(vta_take_word(d->a, vta_memory_name(VTA_MEM_INP), &took));
+    d->insn.requant.to_inp = took;
+    return took ? VTA_OK : vta_asm_expected(d->a, "'inp'");
+}
+
 static vta_status requant_option(draft *d)
 {
     bool took = false;
@@ -117,9 +125,17 @@ static vta_status requant_option(draft *d)
         d->insn.requant.table++;
         return VTA_OK;
     }
+    VTA_TRY(vta_take_word(d->a, "to", &took));
+    if (took) {
+        return requant_target(d);
+    }
+    VTA_TRY(vta_take_word(d->a, "part", &took));
+    if (took) {
+        return vta_draft_read(d, ROW(REQUANT, part));
+    }
     VTA_TRY(vta_take_word(d->a, "clip", &took));
     if (!took) {
-        return vta_asm_expected(d->a, "'zero', 'clip', 'round', 'wide' or 'table'");
+        return vta_asm_expected(d->a, "'zero', 'clip', 'round', 'wide', 'table', 'to' or 'part'");
     }
     VTA_TRY(vta_draft_read(d, ROW(REQUANT, low)));
     VTA_TRY(vta_need_mark(d->a, VTA_MARK2('.', '.'), "'..' and the largest result"));

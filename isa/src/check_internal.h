@@ -106,12 +106,14 @@ typedef struct check_plan {
     bool reads_dst;              /* before it is written */
     bool uses_src, reads_src;    /* in range; its contents matter */
     bool src_is_inp;
+    bool dst_is_inp;         /* and neither ACC nor OUT */
+    uint32_t dst_base, part; /* then: added to the micro-op's dst; the part of each entry that is written */
     bool uses_wgt;
     uint32_t params, log_record; /* REQUANT's parameters: entries read from aux · 2^log_record on; 0: none */
     uint32_t table;              /* 0, or one more than the table that it reads */
 } check_plan;
 
-check_plan vta_check_plan_of(const vta_insn *insn);
+check_plan vta_check_plan_of(const checker *c, const vta_insn *insn);
 
 /* Ranges of the micro-ops themselves. Static: uses no contents. */
 vta_status vta_check_plan_uops(checker *c, uint32_t index, const check_plan *plan);
@@ -143,7 +145,8 @@ typedef struct check_set {
     uint64_t acc_before[CHECK_ACC_WORDS]; /* read before the instruction writes them */
     uint64_t acc_during[CHECK_ACC_WORDS]; /* read, perhaps after the instruction has written them */
     uint64_t acc_write[CHECK_ACC_WORDS];
-    check_spans inp, wgt, out;
+    check_spans inp, wgt, out; /* read, read, written */
+    check_spans inp_write;
 } check_set;
 
 vta_status vta_check_sets_create(checker *c);

@@ -52,7 +52,7 @@ static check_plan plan_alu(const vta_insn *insn)
     };
 }
 
-static check_plan plan_requant(const vta_insn *insn)
+static check_plan plan_requant(const vta_config *config, const vta_insn *insn)
 {
     const int64_t out = insn->requant.iter_out;
     const int64_t in = insn->requant.iter_in;
@@ -66,6 +66,9 @@ static check_plan plan_requant(const vta_insn *insn)
         .params = insn->requant.wide ? 3 : 2,
         .log_record = insn->requant.wide ? 2 : 1,
         .table = (uint32_t)insn->requant.table,
+        .dst_is_inp = insn->requant.to_inp != 0,
+        .dst_base = (uint32_t)insn->requant.dst_high << config->log_depth[VTA_MEM_ACC],
+        .part = (uint32_t)insn->requant.part,
     };
 }
 
@@ -93,13 +96,13 @@ static check_plan plan_depthwise(const vta_insn *insn)
     return plan;
 }
 
-check_plan vta_check_plan_of(const vta_insn *insn)
+check_plan vta_check_plan_of(const checker *c, const vta_insn *insn)
 {
     check_plan plan = {0};
     switch ((vta_opcode)insn->opcode) {
     case VTA_OP_GEMM: plan = plan_gemm(insn); break;
     case VTA_OP_ALU: plan = plan_alu(insn); break;
-    case VTA_OP_REQUANT: plan = plan_requant(insn); break;
+    case VTA_OP_REQUANT: plan = plan_requant(c->config, insn); break;
     case VTA_OP_DEPTHWISE: plan = plan_depthwise(insn); break;
     case VTA_OP_LOAD:
     case VTA_OP_STORE:
@@ -174,6 +177,10 @@ static operands operands_of(const checker *c, const check_plan *plan)
         ops.src.memory = VTA_MEM_INP;
         ops.src.error = VTA_ERROR_INP_RANGE;
     }
+    if (plan->dst_is_inp) {
+        ops.dst.memory = VTA_MEM_INP;
+        ops.dst.error = VTA_ERROR_INP_RANGE;
+    }
     return ops;
 }
 
@@ -192,7 +199,7 @@ static vta_status check_params(checker *c, uint32_t index, const check_plan *pla
 static vta_status check_uop(checker *c, uint32_t index, const check_plan *plan, const operands *ops,
                             uint32_t at, vta_uop uop)
 {
-    VTA_TRY(check_operand(c, index, &ops->dst, at, uop.dst));
+    VTA_TRY(check_operand(c, index, &ops->dst, at, plan->dst_base + uop.dst));
     if (plan->uses_src) {
         VTA_TRY(check_operand(c, index, &ops->src, at, uop.src));
     }

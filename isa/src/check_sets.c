@@ -24,6 +24,7 @@ static void free_set(check_set *set)
         free(set->inp.spans);
         free(set->wgt.spans);
         free(set->out.spans);
+        free(set->inp_write.spans);
         free(set);
     }
 }
@@ -160,7 +161,8 @@ static void put_pattern(const checker *c, const check_plan *plan, const uint32_t
     make_pattern(nest, &p);
     for (uint32_t k = plan->uop_begin; k < plan->uop_end; k++) {
         const vta_uop uop = vta_uop_decode(c->config, uops[k]);
-        const uint32_t base = member == UOP_DST ? uop.dst : member == UOP_SRC ? uop.src : uop.aux;
+        const uint32_t dst = plan->dst_base + uop.dst;
+        const uint32_t base = member == UOP_DST ? dst : member == UOP_SRC ? uop.src : uop.aux;
         if (base != last) {
             or_shifted(bits, &p, base);
             last = base;
@@ -176,10 +178,19 @@ static bool put_spans(const checker *c, const check_plan *plan, const uint32_t *
     return make_spans(bits, c->config->depth[memory], out);
 }
 
+/* What a nest writes: ACC and OUT, or INP. */
+static bool fill_writes(const checker *c, const check_plan *plan, const uint32_t *uops, check_set *set)
+{
+    if (plan->dst_is_inp) {
+        return put_spans(c, plan, uops, &plan->dst, UOP_DST, VTA_MEM_INP, &set->inp_write);
+    }
+    put_pattern(c, plan, uops, &plan->dst, UOP_DST, set->acc_write);
+    return make_spans(set->acc_write, c->config->depth[VTA_MEM_OUT], &set->out);
+}
+
 static bool fill(const checker *c, const check_plan *plan, const uint32_t *uops, check_set *set)
 {
-    put_pattern(c, plan, uops, &plan->dst, UOP_DST, set->acc_write);
-    if (!make_spans(set->acc_write, c->config->depth[VTA_MEM_OUT], &set->out)) {
+    if (!fill_writes(c, plan, uops, set)) {
         return false;
     }
     if (plan->reads_dst) {

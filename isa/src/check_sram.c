@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The scratchpads' history. INP, WGT and OUT have one writing and one reading unit each: the time of the last
- * write and of the last read of every entry decide all. ACC and UOP belong to compute alone: what has been
- * written decides.
+ * The scratchpads' history. WGT and OUT have one writing and one reading unit each: the time of the last
+ * write and of the last read of every entry decide all. INP has a second writer, compute, which is its
+ * reader, too: its writes are ordered by themselves against its reads, and by tokens against the writes of
+ * load. It writes parts of an entry. ACC and UOP belong to compute alone: what has been written decides.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -15,10 +16,13 @@ typedef struct shared_sram {
     const char *name;
     vta_unit writer, reader;
     uint32_t *written, *read;
+    uint32_t *rewritten; /* by the reader */
+    uint8_t *parts;      /* that have been written, a bit for each */
 } shared_sram;
 
 struct check_sram {
     shared_sram inp, wgt, out;
+    uint8_t whole; /* all parts of an INP entry */
     uint64_t acc_written[CHECK_ACC_WORDS];
     uint64_t uop_written[CHECK_WORDS];
     uint64_t tab_written[VTA_TABLES]; /* a bit a word */
@@ -30,8 +34,25 @@ static bool make_shared(const checker *c, vta_memory memory, vta_unit writer, vt
                         shared_sram *out)
 {
     const size_t depth = c->config->depth[memory];
-    *out = (shared_sram){vta_memory_name(memory), writer, reader, calloc(depth, 4), calloc(depth, 4)};
+    *out = (shared_sram){.name = vta_memory_name(memory),
+                         .writer = writer,
+                         .reader = reader,
+                         .written = calloc(depth, 4),
+                         .read = calloc(depth, 4)};
     return out->written != NULL && out->read != NULL;
+}
+
+/* An instruction can name four parts: where an entry has more, only a LOAD writes all of it. */
+static bool make_inp(const checker *c, struct check_sram *s)
+{
+    enum { PARTS = 4, MORE = 1 << PARTS };
+    const uint32_t depth = c->config->depth[VTA_MEM_INP];
+    const uint32_t parts = c->config->block_in / c->config->block_out;
+    s->whole = parts > PARTS ? MORE : (uint8_t)((1U << (parts > 0 ? parts : 1)) - 1);
+    const bool made = make_shared(c, VTA_MEM_INP, VTA_UNIT_LOAD, VTA_UNIT_COMPUTE, &s->inp);
+    s->inp.rewritten = calloc(depth, sizeof *s->inp.rewritten);
+    s->inp.parts = calloc(depth, sizeof *s->inp.parts);
+    return made && s->inp.rewritten != NULL && s->inp.parts != NULL;
 }
 
 vta_status vta_check_sram_create(checker *c)
@@ -41,7 +62,7 @@ vta_status vta_check_sram_create(checker *c)
         return vta_check_no_memory(c);
     }
     s->uops = calloc(c->config->depth[VTA_MEM_UOP], sizeof *s->uops);
-    const bool made = make_shared(c, VTA_MEM_INP, VTA_UNIT_LOAD, VTA_UNIT_COMPUTE, &s->inp) &&
+    const bool made = make_inp(c, s) &&
                       make_shared(c, VTA_MEM_WGT, VTA_UNIT_LOAD, VTA_UNIT_COMPUTE, &s->wgt) &&
                       make_shared(c, VTA_MEM_OUT, VTA_UNIT_COMPUTE, VTA_UNIT_STORE, &s->out);
     return made && s->uops != NULL ? VTA_OK : vta_check_no_memory(c);
@@ -54,6 +75,8 @@ void vta_check_sram_destroy(struct check_sram *sram)
         for (int i = 0; i < 3; i++) {
             free(all[i]->written);
             free(all[i]->read);
+            free(all[i]->rewritten);
+            free(all[i]->parts);
         }
         free(sram->uops);
         free(sram);
@@ -66,15 +89,22 @@ static vta_status unwritten(checker *c, const check_step *step, const char *name
                             "%s entry %" PRIu32 " is read before anything was written to it", name, entry);
 }
 
-static vta_status unordered(checker *c, const check_step *step, const char *name, uint32_t entry, bool writes,
-                            vta_unit unit, uint32_t time)
+/* What the instruction does to the entry, what the other one did at `time`: "reads", "writes". */
+typedef struct conflict {
+    const char *does, *did;
+} conflict;
+static const conflict reads_written = {"reads", "writes"};
+static const conflict writes_read = {"writes", "reads"};
+static const conflict writes_written = {"writes", "writes"};
+
+static vta_status unordered(checker *c, const check_step *step, const char *name, uint32_t entry,
+                            conflict what, vta_unit unit, uint32_t time)
 {
     const uint32_t other = c->of_unit[unit][time - 1];
     return vta_check_report(c, step->index, VTA_ERROR_UNORDERED, name, entry, other,
                             "it %s %s entry %" PRIu32 ", which instruction %" PRIu32
                             " (%s) %s, and no token orders them",
-                            writes ? "writes" : "reads", name, entry, other, vta_check_name(c, other),
-                            writes ? "reads" : "writes");
+                            what.does, name, entry, other, vta_check_name(c, other), what.did);
 }
 
 /* The first entry of a span whose time is 0 or beyond `known`. */
@@ -102,7 +132,7 @@ static vta_status read_span(checker *c, const check_step *step, const shared_sra
         const uint32_t at = find_offender(sram->written, span, known);
         const uint32_t time = sram->written[at];
         return time == 0 ? unwritten(c, step, sram->name, at)
-                         : unordered(c, step, sram->name, at, false, sram->writer, time);
+                         : unordered(c, step, sram->name, at, reads_written, sram->writer, time);
     }
     return VTA_OK;
 }
@@ -120,7 +150,72 @@ static vta_status write_span(checker *c, const check_step *step, const shared_sr
     }
     for (uint32_t at = span.first; offenders != 0; at++) {
         if (sram->read[at] > known) {
-            return unordered(c, step, sram->name, at, true, sram->reader, sram->read[at]);
+            return unordered(c, step, sram->name, at, writes_read, sram->reader, sram->read[at]);
+        }
+    }
+    return VTA_OK;
+}
+
+/* INP. The first entry of a span with a time beyond `known`, or the span's end. */
+static uint32_t find_later(const uint32_t *times, check_span span, uint32_t known)
+{
+    uint32_t at = span.first;
+    while (at < (uint32_t)span.first + span.count && times[at] <= known) {
+        at++;
+    }
+    return at;
+}
+
+static vta_status read_inp(checker *c, const check_step *step, const shared_sram *inp, check_span span)
+{
+    const uint32_t known = step->known->time[inp->writer];
+    const uint32_t now = step->known->time[inp->reader];
+    const uint8_t whole = c->sram->whole;
+    const uint32_t *restrict written = inp->written + span.first;
+    const uint8_t *restrict parts = inp->parts + span.first;
+    uint32_t *restrict read = inp->read + span.first;
+    uint32_t offenders = 0;
+    for (uint32_t i = 0; i < span.count; i++) {
+        offenders |= (parts[i] & whole) != whole || written[i] > known;
+        read[i] = now;
+    }
+    for (uint32_t i = 0; offenders != 0; i++) {
+        if ((parts[i] & whole) != whole) {
+            return unwritten(c, step, inp->name, span.first + i);
+        }
+        if (written[i] > known) {
+            return unordered(c, step, inp->name, span.first + i, reads_written, inp->writer, written[i]);
+        }
+    }
+    return VTA_OK;
+}
+
+/* By LOAD. */
+static vta_status write_inp(checker *c, const check_step *step, check_span span)
+{
+    const shared_sram *inp = &c->sram->inp;
+    const uint32_t at = find_later(inp->rewritten, span, step->known->time[inp->reader]);
+    if (at < (uint32_t)span.first + span.count) {
+        return unordered(c, step, inp->name, at, writes_written, inp->reader, inp->rewritten[at]);
+    }
+    memset(inp->parts + span.first, c->sram->whole, span.count);
+    return write_span(c, step, inp, span);
+}
+
+/* By compute: one part of each entry. */
+static vta_status rewrite_inp(checker *c, const check_step *step, const check_spans *spans, uint32_t part)
+{
+    const shared_sram *inp = &c->sram->inp;
+    for (uint32_t i = 0; i < spans->count; i++) {
+        const check_span span = spans->spans[i];
+        const uint32_t end = (uint32_t)span.first + span.count;
+        const uint32_t later = find_later(inp->written, span, step->known->time[inp->writer]);
+        if (later < end) {
+            return unordered(c, step, inp->name, later, writes_written, inp->writer, inp->written[later]);
+        }
+        for (uint32_t at = span.first; at < end; at++) {
+            inp->rewritten[at] = step->known->time[inp->reader];
+            inp->parts[at] |= (uint8_t)(1U << part);
         }
     }
     return VTA_OK;
@@ -191,7 +286,7 @@ static vta_status read_acc(checker *c, const check_step *step, const check_plan 
 static vta_status step_compute(checker *c, const check_step *step)
 {
     struct check_sram *s = c->sram;
-    const check_plan plan = vta_check_plan_of(&step->insn);
+    const check_plan plan = vta_check_plan_of(c, &step->insn);
     if (plan.uop_begin == plan.uop_end) {
         return VTA_OK;
     }
@@ -208,9 +303,10 @@ static vta_status step_compute(checker *c, const check_step *step)
     const check_set *set = NULL;
     VTA_TRY(vta_check_sets_get(c, step, &plan, s->uops, s->version, &set));
     VTA_TRY(read_acc(c, step, &plan, set));
-    VTA_TRY(each_span(c, step, &s->inp, &set->inp, read_span));
+    VTA_TRY(each_span(c, step, &s->inp, &set->inp, read_inp));
     VTA_TRY(each_span(c, step, &s->wgt, &set->wgt, read_span));
     VTA_TRY(each_span(c, step, &s->out, &set->out, write_span));
+    VTA_TRY(rewrite_inp(c, step, &set->inp_write, plan.part));
     for (int i = 0; i < CHECK_ACC_WORDS; i++) {
         s->acc_written[i] |= set->acc_write[i];
     }
@@ -268,7 +364,7 @@ static vta_status step_load(checker *c, const check_step *step)
     const uint32_t first = (uint32_t)insn->mem.sram_base;
     const check_span span = {(uint16_t)first, (uint16_t)count};
     switch ((vta_memory)insn->mem.memory) {
-    case VTA_MEM_INP: return write_span(c, step, &c->sram->inp, span);
+    case VTA_MEM_INP: return write_inp(c, step, span);
     case VTA_MEM_WGT: return write_span(c, step, &c->sram->wgt, span);
     case VTA_MEM_UOP: set_bits(c->sram->uop_written, first, count); return load_uops(c, insn, step->index);
     case VTA_MEM_ACC:

@@ -124,7 +124,7 @@ static vta_status check_one(checker *c, uint32_t index, vta_insn *insn)
     if (insn->opcode == VTA_OP_LOAD || insn->opcode == VTA_OP_STORE) {
         return check_transfer(c, index, insn);
     }
-    const check_plan plan = vta_check_plan_of(insn);
+    const check_plan plan = vta_check_plan_of(c, insn);
     return vta_check_plan_uops(c, index, &plan);
 }
 

@@ -253,7 +253,28 @@ static vta_error legal_alu(const vta_insn *insn, vta_fault *fault)
     return VTA_ERROR_NONE;
 }
 
-static vta_error legal_requant(const vta_insn *insn, vta_fault *fault)
+/* Where a result that goes to INP has its place. */
+static vta_error legal_loop_back(const vta_config *config, const vta_insn *insn, vta_fault *fault)
+{
+    const bool to_inp = insn->requant.to_inp != 0;
+    const int64_t parts = config->block_in >= config->block_out ? config->block_in / config->block_out : 0;
+    const int64_t depth = config->depth[VTA_MEM_INP];
+    if (to_inp && parts == 0) {
+        return refuse(fault, "to_inp", 1, 0, "a tile of block_out lanes does not fit in one of block_in");
+    }
+    if (insn->requant.part >= (to_inp ? parts : 1)) {
+        return refuse(fault, "part", insn->requant.part, to_inp ? parts - 1 : 0,
+                      to_inp ? "the input tile has no such lanes" : "only an input tile has parts");
+    }
+    if (insn->requant.dst_high << config->log_depth[VTA_MEM_ACC] >= (to_inp ? depth : 1)) {
+        return refuse(fault, "dst_high", insn->requant.dst_high,
+                      to_inp ? (depth - 1) >> config->log_depth[VTA_MEM_ACC] : 0,
+                      to_inp ? "inp has no such entries" : "acc has no such entries");
+    }
+    return VTA_ERROR_NONE;
+}
+
+static vta_error legal_requant(const vta_config *config, const vta_insn *insn, vta_fault *fault)
 {
     if (insn->requant.low > insn->requant.high) {
         return refuse(fault, "low", insn->requant.low, insn->requant.high, "low must not exceed high");
@@ -261,7 +282,7 @@ static vta_error legal_requant(const vta_insn *insn, vta_fault *fault)
     if (insn->requant.table > VTA_TABLES) {
         return refuse(fault, "table", insn->requant.table, VTA_TABLES, "there is no such table");
     }
-    return VTA_ERROR_NONE;
+    return legal_loop_back(config, insn, fault);
 }
 
 static vta_error legal_depthwise(const vta_config *config, const vta_insn *insn, vta_fault *fault)
@@ -309,7 +330,7 @@ static vta_error legal(const vta_config *config, const vta_insn *insn, vta_fault
         }
         break;
     case VTA_OP_ALU: error = legal_alu(insn, fault); break;
-    case VTA_OP_REQUANT: error = legal_requant(insn, fault); break;
+    case VTA_OP_REQUANT: error = legal_requant(config, insn, fault); break;
     case VTA_OP_DEPTHWISE: error = legal_depthwise(config, insn, fault); break;
     case VTA_OP_FINISH:
     case VTA_OP_COUNT: break;

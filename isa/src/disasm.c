@@ -248,9 +248,16 @@ static void print_requant(printer *p, const vta_insn *insn, vta_insn *shown)
     if (insn->requant.table != 0) {
         vta_str_printf(&p->out, ", table %" PRId64, insn->requant.table - 1);
     }
+    if (insn->requant.to_inp) {
+        vta_str_put(&p->out, ", to inp");
+    }
+    if (insn->requant.part != 0) {
+        vta_str_printf(&p->out, ", part %" PRId64, insn->requant.part);
+    }
     print_nest(p, (level){insn->requant.iter_out, insn->requant.dst_out, insn->requant.src_out, -1},
                (level){insn->requant.iter_in, insn->requant.dst_in, insn->requant.src_in, -1});
     shown->requant = insn->requant;
+    shown->requant.dst_high = 0;
 }
 
 static void print_depthwise(printer *p, const vta_insn *insn, vta_insn *shown)

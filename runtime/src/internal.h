@@ -48,11 +48,12 @@ typedef struct span {
     uint32_t start, length;
 } span;
 
-/* Entries: every base span, shifted by every combination of dim[d].step · (0 … dim[d].count - 1). */
+/* Entries: every base span, shifted by `offset` and by every combination of dim[d].step ·
+ * (0 … dim[d].count - 1). */
 enum { FOOTPRINT_DIMS = 4 };
 typedef struct footprint {
     const span *bases;
-    uint32_t base_count;
+    uint32_t base_count, offset;
     struct dim {
         uint64_t count, step;
     } dim[FOOTPRINT_DIMS];
@@ -139,7 +140,8 @@ struct vta_stream {
     token_queue queues[VTA_QUEUE_COUNT];
     instant floor; /* of the last barrier */
 
-    uint32_t *inp_writes, *inp_reads, *wgt_writes, *wgt_reads, *out_writes, *out_reads;
+    uint32_t *inp_writes, *inp_uses; /* by load; by compute, which reads and writes */
+    uint32_t *wgt_writes, *wgt_reads, *out_writes, *out_reads;
     buffer_record buffers[VTA_STREAM_BUFFERS];
     uint32_t buffer_count;
     uint32_t granule; /* bytes */

@@ -51,7 +51,7 @@ static void walk_footprint(const footprint *entries, run_function *run, void *co
                 left[kept++] = left[d];
             }
         }
-        walk(entries->bases[b].start, length, left, kept, run, context);
+        walk((uint64_t)entries->offset + entries->bases[b].start, length, left, kept, run, context);
     }
 }
 

@@ -20,12 +20,12 @@ static vta_status init(vta_stream *stream)
 {
     const vta_config *config = &stream->config;
     stream->inp_writes = new_marks(config, VTA_MEM_INP);
-    stream->inp_reads = new_marks(config, VTA_MEM_INP);
+    stream->inp_uses = new_marks(config, VTA_MEM_INP);
     stream->wgt_writes = new_marks(config, VTA_MEM_WGT);
     stream->wgt_reads = new_marks(config, VTA_MEM_WGT);
     stream->out_writes = new_marks(config, VTA_MEM_OUT);
     stream->out_reads = new_marks(config, VTA_MEM_OUT);
-    if (stream->inp_writes == NULL || stream->inp_reads == NULL || stream->wgt_writes == NULL ||
+    if (stream->inp_writes == NULL || stream->inp_uses == NULL || stream->wgt_writes == NULL ||
         stream->wgt_reads == NULL || stream->out_writes == NULL || stream->out_reads == NULL) {
         return vta_fail(&stream->diag, VTA_NOMEM, "no memory for a stream");
     }
@@ -67,7 +67,7 @@ void vta_stream_destroy(vta_stream *stream)
         vta_pages_free(&buffer->loads);
         vta_pages_free(&buffer->compute_loads);
     }
-    uint32_t *const marks[] = {stream->inp_writes, stream->inp_reads,  stream->wgt_writes,
+    uint32_t *const marks[] = {stream->inp_writes, stream->inp_uses,   stream->wgt_writes,
                                stream->wgt_reads,  stream->out_writes, stream->out_reads};
     for (size_t i = 0; i < sizeof marks / sizeof marks[0]; i++) {
         free(marks[i]);
@@ -257,7 +257,7 @@ static vta_status encode_load(vta_stream *stream, const vta_load2d *args, vta_wo
 static vta_status append_load(vta_stream *stream, vta_memory memory, vta_word word, const span *entries,
                               buffer_record *buffer, const rectangle *area)
 {
-    uint32_t *reads = memory == VTA_MEM_INP ? stream->inp_reads : stream->wgt_reads;
+    uint32_t *reads = memory == VTA_MEM_INP ? stream->inp_uses : stream->wgt_reads;
     uint32_t *writes = memory == VTA_MEM_INP ? stream->inp_writes : stream->wgt_writes;
     const footprint touched = contiguous(entries);
     instant need = {0};

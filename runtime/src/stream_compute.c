@@ -14,6 +14,7 @@ typedef struct nest_index {
     uint32_t field;
     int64_t step_out, step_in;
     int64_t window_y, row_step, window_x, col_step; /* depthwise source; counts 1 elsewhere */
+    int64_t base;                                   /* added to the field */
 } nest_index;
 
 typedef struct loop_nest {
@@ -40,7 +41,7 @@ static vta_status check_walker(vta_stream *stream, const loop_nest *nest, const 
         return VTA_OK;
     }
     const kernel_record *kernel = &stream->uops.kernels[nest->handle.index];
-    const int64_t last = kernel->max[walker->field] + (nest->iter_out - 1) * walker->step_out +
+    const int64_t last = walker->base + kernel->max[walker->field] + (nest->iter_out - 1) * walker->step_out +
                          (nest->iter_in - 1) * walker->step_in + (walker->window_y - 1) * walker->row_step +
                          (walker->window_x - 1) * walker->col_step;
     const int64_t depth = stream->config.depth[walker->memory];
@@ -56,6 +57,7 @@ static footprint footprint_of(const vta_stream *stream, const loop_nest *nest, c
     const kernel_record *kernel = &stream->uops.kernels[nest->handle.index];
     return (footprint){.bases = kernel->spans[walker->field],
                        .base_count = kernel->span_count[walker->field],
+                       .offset = (uint32_t)walker->base,
                        .dim = {{(uint64_t)nest->iter_out, (uint64_t)walker->step_out},
                                {(uint64_t)nest->iter_in, (uint64_t)walker->step_in},
                                {(uint64_t)walker->window_y, (uint64_t)walker->row_step},
@@ -67,7 +69,8 @@ static uint32_t latest(uint32_t a, uint32_t b)
     return a > b ? a : b;
 }
 
-/* Everything that a loop nest over micro-ops reads from INP and WGT and writes to OUT. */
+/* Everything that a loop nest over micro-ops reads from INP and WGT and writes to OUT or, if dst is there, to
+ * INP: a LOAD must wait for such a write as for a read, and a write for the LOAD before it. */
 static vta_status append_nest(vta_stream *stream, const loop_nest *nest, vta_word word)
 {
     VTA_TRY(check_walker(stream, nest, &nest->dst));
@@ -76,19 +79,24 @@ static vta_status append_nest(vta_stream *stream, const loop_nest *nest, vta_wor
     VTA_TRY(check_walker(stream, nest, &nest->wgt));
     const bool reads_inp = !stream->manual && nest->inp.memory != VTA_MEM_COUNT;
     const bool reads_wgt = !stream->manual && nest->wgt.memory != VTA_MEM_COUNT;
+    const bool to_inp = nest->dst.memory == VTA_MEM_INP;
     const footprint dst = footprint_of(stream, nest, &nest->dst);
     const footprint inp = reads_inp ? footprint_of(stream, nest, &nest->inp) : (footprint){0};
     const footprint wgt = reads_wgt ? footprint_of(stream, nest, &nest->wgt) : (footprint){0};
     instant need = {0};
     need.at[LOAD_LINE] =
         latest(vta_marks_latest(stream->inp_writes, &inp), vta_marks_latest(stream->wgt_writes, &wgt));
-    need.at[STORE_LINE] = vta_marks_latest(stream->out_reads, &dst);
+    if (to_inp) {
+        need.at[LOAD_LINE] = latest(need.at[LOAD_LINE], vta_marks_latest(stream->inp_writes, &dst));
+    } else {
+        need.at[STORE_LINE] = vta_marks_latest(stream->out_reads, &dst);
+    }
     uint32_t position;
     VTA_TRY(vta_order_append(stream, COMPUTE_LINE, word, need, &position));
     vta_kernel_used(stream, nest->handle);
-    vta_marks_set(stream->inp_reads, &inp, position);
+    vta_marks_set(stream->inp_uses, &inp, position);
     vta_marks_set(stream->wgt_reads, &wgt, position);
-    vta_marks_set(stream->out_writes, &dst, position);
+    vta_marks_set(to_inp ? stream->inp_uses : stream->out_writes, &dst, position);
     return VTA_OK;
 }
 
@@ -121,10 +129,10 @@ static vta_status gemm(vta_stream *stream, const vta_gemm *args)
     vta_word word;
     VTA_TRY(encode_legal(stream, &insn, &word));
     loop_nest nest = {args->kernel, args->iter_out, args->iter_in, none, none, none, none};
-    nest.dst = (nest_index){"dst", VTA_MEM_ACC, UOP_DST, args->dst_out, args->dst_in, 1, 0, 1, 0};
+    nest.dst = (nest_index){"dst", VTA_MEM_ACC, UOP_DST, args->dst_out, args->dst_in, 1, 0, 1, 0, 0};
     if (!args->reset) {
-        nest.inp = (nest_index){"src", VTA_MEM_INP, UOP_SRC, args->src_out, args->src_in, 1, 0, 1, 0};
-        nest.wgt = (nest_index){"wgt", VTA_MEM_WGT, UOP_AUX, args->wgt_out, args->wgt_in, 1, 0, 1, 0};
+        nest.inp = (nest_index){"src", VTA_MEM_INP, UOP_SRC, args->src_out, args->src_in, 1, 0, 1, 0, 0};
+        nest.wgt = (nest_index){"wgt", VTA_MEM_WGT, UOP_AUX, args->wgt_out, args->wgt_in, 1, 0, 1, 0, 0};
     }
     return append_nest(stream, &nest, word);
 }
@@ -160,11 +168,11 @@ static vta_status depthwise(vta_stream *stream, const vta_depthwise *args)
     vta_word word;
     VTA_TRY(encode_legal(stream, &insn, &word));
     loop_nest nest = {args->kernel, args->iter_out, args->iter_in, none, none, none, none};
-    nest.dst = (nest_index){"dst", VTA_MEM_ACC, UOP_DST, args->dst_out, args->dst_in, 1, 0, 1, 0};
+    nest.dst = (nest_index){"dst", VTA_MEM_ACC, UOP_DST, args->dst_out, args->dst_in, 1, 0, 1, 0, 0};
     if (args->taps_x > 0 && args->taps_y > 0) {
-        nest.inp = (nest_index){"src",        VTA_MEM_INP,    UOP_SRC,      args->src_out, args->src_in,
-                                args->taps_y, args->row_step, args->taps_x, args->col_step};
-        nest.wgt = (nest_index){"wgt", VTA_MEM_WGT, UOP_AUX, 0, 0, 1, 0, 1, 0};
+        nest.inp = (nest_index){"src",        VTA_MEM_INP,    UOP_SRC,      args->src_out,  args->src_in,
+                                args->taps_y, args->row_step, args->taps_x, args->col_step, 0};
+        nest.wgt = (nest_index){"wgt", VTA_MEM_WGT, UOP_AUX, 0, 0, 1, 0, 1, 0, 0};
     }
     return append_nest(stream, &nest, word);
 }
@@ -198,8 +206,8 @@ static vta_status alu(vta_stream *stream, const vta_alu *args)
     vta_word word;
     VTA_TRY(encode_legal(stream, &insn, &word));
     loop_nest nest = {args->kernel, args->iter_out, args->iter_in, none, none, none, none};
-    nest.dst = (nest_index){"dst", VTA_MEM_ACC, UOP_DST, args->dst_out, args->dst_in, 1, 0, 1, 0};
-    nest.acc = (nest_index){"src", VTA_MEM_ACC, UOP_SRC, args->src_out, args->src_in, 1, 0, 1, 0};
+    nest.dst = (nest_index){"dst", VTA_MEM_ACC, UOP_DST, args->dst_out, args->dst_in, 1, 0, 1, 0, 0};
+    nest.acc = (nest_index){"src", VTA_MEM_ACC, UOP_SRC, args->src_out, args->src_in, 1, 0, 1, 0, 0};
     return append_nest(stream, &nest, word);
 }
 
@@ -223,11 +231,12 @@ static vta_status check_entry(vta_stream *stream, const char *name, int64_t valu
 static vta_status requant(vta_stream *stream, const vta_requant *args)
 {
     const int64_t depth = stream->config.depth[VTA_MEM_ACC];
-    VTA_TRY(check_entry(stream, "dst", args->dst, depth));
+    const vta_memory target = args->to_inp ? VTA_MEM_INP : VTA_MEM_ACC;
+    VTA_TRY(check_entry(stream, "dst", args->dst, stream->config.depth[target]));
     VTA_TRY(check_entry(stream, "src", args->src, depth));
     VTA_TRY(check_entry(stream, "params", args->params, depth / (args->wide ? 4 : 2)));
-    const vta_uop uop = {
-        .dst = (uint32_t)args->dst, .src = (uint32_t)args->src, .aux = (uint32_t)args->params};
+    const int64_t low = args->dst % depth; /* what a micro-op holds */
+    const vta_uop uop = {.dst = (uint32_t)low, .src = (uint32_t)args->src, .aux = (uint32_t)args->params};
     const vta_kernel kernel = vta_stream_kernel(stream, &uop, 1);
     VTA_TRY(stream->diag.code);
     uint32_t first = 0;
@@ -246,11 +255,14 @@ static vta_status requant(vta_stream *stream, const vta_requant *args)
     insn.requant.rounding = args->rounding;
     insn.requant.wide = args->wide;
     insn.requant.table = args->table;
+    insn.requant.to_inp = args->to_inp;
+    insn.requant.part = args->part;
+    insn.requant.dst_high = args->dst / depth;
     vta_word word;
     VTA_TRY(encode_legal(stream, &insn, &word));
     loop_nest nest = {kernel, args->iter_out, args->iter_in, none, none, none, none};
-    nest.dst = (nest_index){"dst", VTA_MEM_ACC, UOP_DST, args->dst_out, args->dst_in, 1, 0, 1, 0};
-    nest.acc = (nest_index){"src", VTA_MEM_ACC, UOP_SRC, args->src_out, args->src_in, 1, 0, 1, 0};
+    nest.dst = (nest_index){"dst", target, UOP_DST, args->dst_out, args->dst_in, 1, 0, 1, 0, args->dst - low};
+    nest.acc = (nest_index){"src", VTA_MEM_ACC, UOP_SRC, args->src_out, args->src_in, 1, 0, 1, 0, 0};
     return append_nest(stream, &nest, word);
 }
 

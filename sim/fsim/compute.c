@@ -136,9 +136,70 @@ vta_error vta_fsim_alu(vta_fsim *f, const vta_insn *insn)
     return error;
 }
 
+/* The special form, which kernels have, or the general one: parameters of a REQUANT, and what works on them.
+ */
+typedef struct requant_form {
+    void (*run)(const fsim_memory *m, const fsim_steps *steps, const struct requant_form *form);
+    const fsim_kernel *kernel;
+    const fsim_requant *special;
+    const struct general_requant *general;
+    uint32_t part; /* of INP entries */
+} requant_form;
+
 static void run_requant(const vta_fsim *f, const fsim_steps *steps, const void *argument)
 {
-    f->kernel->requant(&f->mem, steps, argument);
+    const requant_form *form = argument;
+    form->run(&f->mem, steps, form);
+}
+
+/* A result becomes a part of an INP entry, each row of which the kernel keeps in a way of its own. */
+static void put_part(const vta_fsim *f, uint32_t entry, uint32_t part, const int8_t *result)
+{
+    const fsim_memory *m = &f->mem;
+    if (m->out == m->in) {
+        f->kernel->pack_inp(m, entry * m->batch, result, m->batch);
+        return;
+    }
+    for (uint32_t b = 0; b < m->batch; b++) {
+        int8_t row[64]; /* the largest block_in */
+        const uint8_t *kept = m->inp + ((size_t)entry * m->batch + b) * m->inp_row;
+        for (uint32_t i = 0; i < m->in; i++) {
+            row[i] = (int8_t)kept[(size_t)i * f->kernel->inp_bytes]; /* little endian */
+        }
+        memcpy(row + (size_t)part * m->out, result + (size_t)b * m->out, m->out);
+        f->kernel->pack_inp(m, entry * m->batch + b, row, 1);
+    }
+}
+
+/* With to_inp: a few results at a time in an accumulator of its own, and from there to INP. */
+static void run_requant_to_inp(const vta_fsim *f, const fsim_steps *steps, const void *argument)
+{
+    enum { FEW = 16, LANES = 8 * 64 };
+    static const uint32_t count_up[FEW] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+    const requant_form *form = argument;
+    const size_t lanes = (size_t)f->mem.batch * f->mem.out;
+    int32_t acc[FEW * LANES];
+    int8_t out[FEW * LANES];
+    fsim_memory m = f->mem;
+    m.acc = acc;
+    m.out8 = out;
+    for (uint32_t s = 0; s < steps->count; s += FEW) {
+        const uint32_t count = steps->count - s < FEW ? steps->count - s : FEW;
+        for (uint32_t k = 0; k < count; k++) {
+            const int32_t *from = f->mem.acc + (steps->src[s + k] + steps->src0) * lanes;
+            memcpy(acc + k * lanes, from, lanes * sizeof *acc);
+        }
+        const fsim_steps few = {.count = count, .dst = count_up, .src = count_up};
+        form->run(&m, &few, form);
+        for (uint32_t k = 0; k < count; k++) {
+            put_part(f, steps->dst[s + k] + steps->dst0, form->part, out + k * lanes);
+        }
+    }
+}
+
+static void run_special_requant(const fsim_memory *m, const fsim_steps *steps, const requant_form *form)
+{
+    form->kernel->requant(m, steps, form->special);
 }
 
 /* A parameter record, spread over 64-bit lanes. */
@@ -200,14 +261,14 @@ static int64_t round_value(int64_t value, int64_t shift, vta_rounding rounding)
     return round_once(round_once(value, FIRST, VTA_ROUND_UP), shift - FIRST, rounding);
 }
 
-static void run_general_requant(const vta_fsim *f, const fsim_steps *steps, const void *argument)
+static void run_general_requant(const fsim_memory *m, const fsim_steps *steps, const requant_form *form)
 {
-    const general_requant *q = argument;
-    const size_t lanes = (size_t)f->mem.batch * f->mem.out;
+    const general_requant *q = form->general;
+    const size_t lanes = (size_t)m->batch * m->out;
     for (uint32_t s = 0; s < steps->count; s++) {
-        const int32_t *from = f->mem.acc + (steps->src[s] + steps->src0) * lanes;
-        int32_t *to = f->mem.acc + (steps->dst[s] + steps->dst0) * lanes;
-        int8_t *out = f->mem.out8 + (steps->dst[s] + steps->dst0) * lanes;
+        const int32_t *from = m->acc + (steps->src[s] + steps->src0) * lanes;
+        int32_t *to = m->acc + (steps->dst[s] + steps->dst0) * lanes;
+        int8_t *out = m->out8 + (steps->dst[s] + steps->dst0) * lanes;
         for (size_t l = 0; l < lanes; l++) {
             const int64_t value = from[l] * q->p->mult[l] + q->p->addend[l];
             const int64_t moved = round_value(value, q->p->shift[l], q->rounding) + q->zero_point;
@@ -220,6 +281,8 @@ static void run_general_requant(const vta_fsim *f, const fsim_steps *steps, cons
 
 static void run_requants(vta_fsim *f, const fsim_nest *nest, const vta_insn *insn, record_lanes *lanes)
 {
+    step_fn *const run = insn->requant.to_inp != 0 ? run_requant_to_inp : run_requant;
+    requant_form form = {.kernel = f->kernel, .part = (uint32_t)insn->requant.part};
     if (insn->requant.rounding == VTA_ROUND_EVEN && !insn->requant.wide && insn->requant.table == 0) {
         for (size_t l = 0; l < (size_t)f->mem.batch * f->mem.out; l++) {
             lanes->shift[l] = lanes->shift[l] < FSIM_MAX_SHIFT ? lanes->shift[l] : FSIM_MAX_SHIFT;
@@ -232,7 +295,9 @@ static void run_requants(vta_fsim *f, const fsim_nest *nest, const vta_insn *ins
             .low = (int32_t)insn->requant.low,
             .high = (int32_t)insn->requant.high,
         };
-        run_steps(f, nest, run_requant, &q);
+        form.run = run_special_requant;
+        form.special = &q;
+        run_steps(f, nest, run, &form);
         return;
     }
     const int64_t table = insn->requant.table;
@@ -244,7 +309,46 @@ static void run_requants(vta_fsim *f, const fsim_nest *nest, const vta_insn *ins
         .high = insn->requant.high,
         .table = table == 0 ? NULL : f->tab + ((table - 1) << (VTA_LOG_TABLE_WORDS + 2)),
     };
-    run_steps(f, nest, run_general_requant, &q);
+    form.run = run_general_requant;
+    form.general = &q;
+    run_steps(f, nest, run, &form);
+}
+
+/* Ranges of everything that a REQUANT names but its table; its micro-op is decoded. */
+static vta_error check_requant_ranges(const vta_fsim *f, const fsim_nest *nest, const vta_insn *insn)
+{
+    const uint32_t *depth = f->config.depth;
+    const uint32_t size = insn->requant.wide != 0 ? 4 : 2;
+    if ((uint64_t)f->aux[0] * size + size > depth[VTA_MEM_ACC] ||
+        vta_fsim_reach(nest, f->src, nest->src_out, nest->src_in) >= depth[VTA_MEM_ACC]) {
+        return VTA_ERROR_ACC_RANGE;
+    }
+    const bool to_inp = insn->requant.to_inp != 0;
+    const uint64_t dst = vta_fsim_reach(nest, f->dst, nest->dst_out, nest->dst_in);
+    if (dst < depth[to_inp ? VTA_MEM_INP : VTA_MEM_ACC]) {
+        return VTA_ERROR_NONE;
+    }
+    return to_inp ? VTA_ERROR_INP_RANGE : VTA_ERROR_ACC_RANGE;
+}
+
+/* Strict simulation: what a REQUANT reads must have been written; notes what it writes. */
+static vta_error check_requant_reads(vta_fsim *f, const fsim_nest *nest, const vta_insn *insn)
+{
+    const bool wide = insn->requant.wide != 0;
+    const uint32_t words = 1U << VTA_LOG_TABLE_WORDS;
+    const uint32_t table = (uint32_t)insn->requant.table;
+    if (!vta_fsim_written(f, VTA_MEM_ACC, f->aux[0] * (wide ? 4 : 2), wide ? 3 : 2) ||
+        (table > 0 && !vta_fsim_written(f, VTA_MEM_TAB, (table - 1) * words, words))) {
+        return VTA_ERROR_UNWRITTEN;
+    }
+    if (insn->requant.to_inp == 0) {
+        return check_acc_reads(f, nest, (acc_reads){.src = true});
+    }
+    if (!vta_fsim_nest_written(f, nest, VTA_MEM_ACC, f->src, nest->src_out, nest->src_in, 0)) {
+        return VTA_ERROR_UNWRITTEN;
+    }
+    vta_fsim_nest_write_inp(f, nest, (uint32_t)insn->requant.part);
+    return VTA_ERROR_NONE;
 }
 
 vta_error vta_fsim_requant(vta_fsim *f, const vta_insn *insn)
@@ -262,25 +366,20 @@ vta_error vta_fsim_requant(vta_fsim *f, const vta_insn *insn)
     if (step_count(&nest) == 0) {
         return VTA_ERROR_NONE;
     }
-    const vta_error error = vta_fsim_decode_uops(f, uop, uop + 1);
+    vta_error error = vta_fsim_decode_uops(f, uop, uop + 1);
+    if (error == VTA_ERROR_NONE) {
+        f->dst[0] += (uint32_t)insn->requant.dst_high << f->config.log_depth[VTA_MEM_ACC];
+        error = check_requant_ranges(f, &nest, insn);
+    }
+    if (error == VTA_ERROR_NONE) {
+        error = check_requant_reads(f, &nest, insn);
+    }
     if (error != VTA_ERROR_NONE) {
         return error;
     }
-    const bool wide = insn->requant.wide != 0;
-    const uint64_t size = wide ? 4 : 2;
-    const uint64_t first = f->aux[0] * size;
-    if (first + size > f->config.depth[VTA_MEM_ACC] || !acc_in_range(f, &nest)) {
-        return VTA_ERROR_ACC_RANGE;
-    }
-    const uint32_t words = 1U << VTA_LOG_TABLE_WORDS;
-    const uint32_t table = (uint32_t)insn->requant.table;
-    if (!vta_fsim_written(f, VTA_MEM_ACC, (uint32_t)first, wide ? 3 : 2) ||
-        (table > 0 && !vta_fsim_written(f, VTA_MEM_TAB, (table - 1) * words, words)) ||
-        check_acc_reads(f, &nest, (acc_reads){.src = true}) != VTA_ERROR_NONE) {
-        return VTA_ERROR_UNWRITTEN;
-    }
     record_lanes lanes;
-    read_record(f, (uint32_t)first, wide, &lanes);
+    const bool wide = insn->requant.wide != 0;
+    read_record(f, f->aux[0] * (wide ? 4 : 2), wide, &lanes);
     run_requants(f, &nest, insn, &lanes);
     f->report->counters.requant_steps += step_count(&nest);
     return VTA_ERROR_NONE;

@@ -91,6 +91,8 @@ static bool allocate_lists(vta_fsim *f)
             ok = ok && f->written[i] != NULL;
         }
     }
+    f->inp_parts = f->strict ? zeroed(f->config.depth[VTA_MEM_INP]) : NULL;
+    ok = ok && (!f->strict || f->inp_parts != NULL);
     return ok;
 }
 
@@ -150,6 +152,7 @@ void vta_fsim_destroy(vta_fsim *f)
     for (int i = 0; i < VTA_MEM_COUNT; i++) {
         free(f->written[i]);
     }
+    free(f->inp_parts);
     free(f);
 }
 
@@ -436,6 +439,9 @@ static void begin_run(vta_fsim *f, const vta_launch *launch, vta_report *report)
         if (f->written[i] != NULL) {
             memset(f->written[i], 0, f->config.depth[i]);
         }
+    }
+    if (f->inp_parts != NULL) {
+        memset(f->inp_parts, 0, f->config.depth[VTA_MEM_INP]);
     }
 }
 

@@ -50,6 +50,7 @@ struct vta_fsim {
     uint32_t *uop; /* micro-ops as they stand in DRAM */
     int8_t tab[VTA_TABLES << (VTA_LOG_TABLE_WORDS + 2)];
     uint8_t *written[VTA_MEM_COUNT]; /* strict: a byte per entry; ACC8 has none of its own */
+    uint8_t *inp_parts; /* strict: of each INP entry, a bit for each part that REQUANT has written */
     fsim_uop_field uop_dst, uop_src, uop_aux;
 
     fsim_unit units[VTA_UNIT_COUNT];
@@ -106,5 +107,8 @@ bool vta_fsim_nest_written(const vta_fsim *f, const fsim_nest *nest, vta_memory 
 
 /* Strict simulation: notes that every dst of the nest is written, in ACC and in OUT. */
 void vta_fsim_nest_write(vta_fsim *f, const fsim_nest *nest);
+
+/* The same for one part of INP entries: an entry is written when all its parts are. */
+void vta_fsim_nest_write_inp(vta_fsim *f, const fsim_nest *nest, uint32_t part);
 
 #endif

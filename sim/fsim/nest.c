@@ -81,3 +81,16 @@ void vta_fsim_nest_write(vta_fsim *f, const fsim_nest *nest)
         }
     }
 }
+
+void vta_fsim_nest_write_inp(vta_fsim *f, const fsim_nest *nest, uint32_t part)
+{
+    const uint32_t parts = f->config.block_in / f->config.block_out;
+    const uint32_t whole = (1U << parts) - 1;
+    for (uint32_t i = 0; f->strict && i < nest->iter_out; i++) {
+        for (uint32_t j = 0; j < nest->iter_in && !fsim_stopped(f); j++) {
+            const uint32_t at = f->dst[0] + i * nest->dst_out + j * nest->dst_in;
+            f->inp_parts[at] |= (uint8_t)(1U << part);
+            f->written[VTA_MEM_INP][at] |= f->inp_parts[at] == whole;
+        }
+    }
+}

@@ -112,7 +112,8 @@ static void loop_nests_fill_their_fields(void **state)
                                 "gemm.reset m [push prev next]\n"
                                 "alu.max.src 3, -7\n"
                                 "requant m, table 1, wide, round twice_out\n"
-                                "load.tab 64, @6, 64\n");
+                                "load.tab 64, @6, 64\n"
+                                "requant m, to inp : 3 (dst 2) with dst_high 0\n");
     vta_insn i = insn_of(&p, 0);
     assert_int_equal(i.gemm.init, 1);
     assert_int_equal(i.gemm.uop_begin, 0);
@@ -148,6 +149,8 @@ static void loop_nests_fill_their_fields(void **state)
     assert_int_equal(i.requant.wide, 1);
     assert_int_equal(i.requant.table, 2);
     assert_int_equal(insn_of(&p, 3).requant.table, 0);
+    assert_int_equal(i.requant.to_inp, 0);
+    assert_int_equal(insn_of(&p, 9).requant.to_inp, 1);
     i = insn_of(&p, 8);
     assert_int_equal(i.mem.memory, VTA_MEM_TAB);
     assert_int_equal(i.mem.x_size, 64);

@@ -53,7 +53,10 @@ static inline void *bench_map(void *context, uint64_t addr, uint64_t size)
 static inline void start(bench *b, const char *config)
 {
     memset(b, 0, sizeof *b);
-    assert_int_equal(vta_config_load(config, &b->config, NULL), VTA_OK);
+    const bool text = config[0] == '{';
+    assert_int_equal(text ? vta_config_parse(config, "x", &b->config, NULL)
+                          : vta_config_load(config, &b->config, NULL),
+                     VTA_OK);
     b->bus = (vta_bus){bench_map, b};
     b->launch.insn_addr = PROGRAM;
     b->launch.base[0] = DATA;

@@ -507,6 +507,75 @@ static void requant_reads_its_pair_once(void **state)
     assert_int_equal(l->report.counters.requant_steps, 3);
 }
 
+static const char two_parts[] =
+    "{\"LOG_BATCH\": 1, \"LOG_BLOCK_IN\": 3, \"LOG_BLOCK_OUT\": 2, \"LOG_UOP_BUFF_SIZE\": 10,"
+    " \"LOG_INP_BUFF_SIZE\": 12, \"LOG_WGT_BUFF_SIZE\": 12, \"LOG_ACC_BUFF_SIZE\": 12}";
+
+/* Two requantizations fill the two parts of INP 3 … 3 + 2·19, then a GEMM sums each entry's rows. */
+static void requant_writes_parts_of_inp(void **state)
+{
+    enum { STEPS = 20, LANES = 8, OUT = 4, IN = 8 };
+    lab own;
+    lab_open(&own, two_parts, true, vta_fsim_kernel(((lab *)*state)->fsim));
+    lab *l = &own;
+    int32_t acc[STEPS * LANES];
+    int32_t ones[OUT * IN];
+    for (int32_t i = 0; i < STEPS * LANES; i++) {
+        acc[i] = i * 7 % 101 - 50;
+    }
+    for (int32_t i = 0; i < OUT * IN; i++) {
+        ones[i] = i / IN == i % OUT; /* output o takes channels o and o + 4 */
+    }
+    lab_write(l, VTA_MEM_ACC, 8, acc, STEPS * LANES);
+    lab_write(l, VTA_MEM_WGT, 0, ones, OUT * IN);
+    LAB_WRITE(l, VTA_MEM_ACC, 0, 0, 0, 0, 0, 0, 0, 0, 0, SCALE(1, 0), SCALE(1, 0), SCALE(1, 0), SCALE(1, 0),
+              SCALE(1, 0), SCALE(1, 0), SCALE(1, 0), SCALE(1, 0));
+    lab_load(l, VTA_MEM_ACC, 0, 0, 2);
+    lab_load(l, VTA_MEM_ACC, 8, 8, STEPS);
+    lab_load(l, VTA_MEM_WGT, 0, 0, 1);
+    lab_uop(l, 0, 3, 8, 0);
+    lab_uop(l, 1, 40, 3, 0);
+    load_uops(l, 2);
+    vta_insn insn = lab_requant(0, 1, -30, 30);
+    insn.requant.iter_in = STEPS;
+    insn.requant.dst_in = 2;
+    insn.requant.src_in = 1;
+    insn.requant.to_inp = 1;
+    insn.requant.part = 1;
+    (void)lab_add(l, insn);
+    insn.requant.part = 0;
+    insn.requant.rounding = VTA_ROUND_UP; /* the general form */
+    insn.requant.low = -40;
+    (void)lab_add(l, insn);
+    insn = lab_gemm(1, 2);
+    insn.gemm.init = 1;
+    insn.gemm.iter_in = STEPS;
+    insn.gemm.dst_in = 1;
+    insn.gemm.src_in = 2;
+    (void)lab_add(l, insn);
+    lab_ok(l);
+    assert_int_equal(l->report.counters.requant_steps, 2 * STEPS);
+    int32_t want[STEPS * LANES];
+    for (int32_t i = 0; i < STEPS * LANES; i++) {
+        const int32_t q = acc[i] + 1 > 30 ? 30 : acc[i] + 1;
+        want[i] = (q < -40 ? -40 : q) + (q < -30 ? -30 : q);
+    }
+    lab_expect(l, VTA_MEM_ACC, 40, want, STEPS * LANES, __FILE__, __LINE__);
+    lab_expect(l, VTA_MEM_ACC, 8, acc, STEPS * LANES, __FILE__, __LINE__);
+
+    /* One part alone is not an entry. */
+    lab_clear(l);
+    lab_load(l, VTA_MEM_ACC, 0, 0, 28);
+    lab_load(l, VTA_MEM_WGT, 0, 0, 1);
+    load_uops(l, 2);
+    insn = lab_requant(0, 0, -128, 127);
+    insn.requant.to_inp = 1;
+    (void)lab_add(l, insn);
+    const uint32_t at = lab_add(l, lab_gemm(1, 2));
+    LAB_FAILS(l, VTA_ERROR_UNWRITTEN, VTA_UNIT_COMPUTE, at);
+    lab_close(l);
+}
+
 /* A window of 2 x 2 taps over entries 4 apart: taps 0, 1 in the first row, 2, 3 in the second. */
 static void load_window(lab *l, uint32_t lanes)
 {
@@ -678,6 +747,7 @@ int main(void)
         cmocka_unit_test(requant_orders_its_parts),
         cmocka_unit_test(requant_extremes),
         cmocka_unit_test(requant_reads_its_pair_once),
+        cmocka_unit_test(requant_writes_parts_of_inp),
         cmocka_unit_test(depthwise_slides_a_window),
         cmocka_unit_test(depthwise_micro_ops_outermost),
         cmocka_unit_test(depthwise_without_taps),

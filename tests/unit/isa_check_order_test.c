@@ -65,6 +65,101 @@ static void unwritten_entries(void **state)
            "instruction 2 (requant): acc entry 5 is read before anything was written to it");
 }
 
+/* A bench whose input tiles have two parts: four micro-ops loaded, ACC 0-7 loaded, INP 0-3 loaded if asked
+ * for. Two instructions, or three. */
+static void start_loop_back(bench *b, bool loaded)
+{
+    start(b,
+          "{\"LOG_BLOCK_IN\": 3, \"LOG_BLOCK_OUT\": 2, \"LOG_UOP_BUFF_SIZE\": 10, \"LOG_INP_BUFF_SIZE\": 11,"
+          " \"LOG_WGT_BUFF_SIZE\": 12, \"LOG_ACC_BUFF_SIZE\": 11}");
+    uop(b, 2, 0, 2); /* INP 2 from ACC 0, parameters in ACC 4, 5; or ACC 2 from INP 0 */
+    uop(b, 0, 2, 0); /* ACC 0 from INP 2 */
+    add(b, load(VTA_MEM_UOP, 0, 0, 4));
+    add(b, load(VTA_MEM_ACC, 0, 0, 8));
+    if (loaded) {
+        add(b, flags(load(VTA_MEM_INP, 0, 0, 4), PUSH_NEXT));
+    }
+}
+
+static vta_insn to_inp(int64_t part)
+{
+    vta_insn insn = requant(0);
+    insn.requant.to_inp = 1;
+    insn.requant.part = part;
+    return insn;
+}
+
+/* INP is written by two units, and in parts. */
+static void loop_back_has_two_writers(void **state)
+{
+    (void)state;
+    bench *b = &shared;
+    start_loop_back(b, false);
+    add(b, flags(load(VTA_MEM_WGT, 0, 0, 1), PUSH_NEXT));
+    add(b, flags(to_inp(0), POP_PREV));
+    add(b, gemm(1, 2));
+    add(b, finish);
+    expect(b, (vta_violation){VTA_ERROR_UNWRITTEN, 4, "inp", 2, 0},
+           "instruction 4 (gemm): inp entry 2 is read before anything was written to it");
+    b->launch.insn_count = 4;
+    add(b, to_inp(1));
+    add(b, gemm(1, 2));
+    add(b, finish);
+    expect_ok(b);
+
+    start_loop_back(b, true); /* nobody waits for the LOAD */
+    add(b, to_inp(1));
+    add(b, flags(reset(1, 2), POP_PREV));
+    add(b, finish);
+    expect(b, (vta_violation){VTA_ERROR_UNORDERED, 3, "inp", 2, 2},
+           "instruction 3 (requant): it writes inp entry 2, which instruction 2 (load) writes, and no token "
+           "orders them");
+    b->launch.insn_count = 2;
+    add(b, flags(to_inp(0), PUSH_PREV)); /* the LOAD waits for it */
+    add(b, flags(load(VTA_MEM_INP, 2, 0, 1), POP_NEXT));
+    add(b, finish);
+    expect_ok(b);
+    b->launch.insn_count = 2;
+    add(b, to_inp(0)); /* or does not */
+    add(b, load(VTA_MEM_INP, 2, 0, 1));
+    add(b, finish);
+    expect(b, (vta_violation){VTA_ERROR_UNORDERED, 3, "inp", 2, 2},
+           "instruction 3 (load): it writes inp entry 2, which instruction 2 (requant) writes, and no token "
+           "orders them");
+
+    start_loop_back(b, true); /* a part of what was loaded; neither OUT nor ACC is written */
+    add(b, flags(load(VTA_MEM_WGT, 0, 0, 1), PUSH_NEXT));
+    add(b, flags(to_inp(1), POP_PREV));
+    add(b, flags(gemm(1, 2), POP_PREV | PUSH_NEXT));
+    add(b, flags(store(2, 0x100, 1), POP_PREV));
+    add(b, finish);
+    expect(b, (vta_violation){VTA_ERROR_UNWRITTEN, 6, "out", 2, 0},
+           "instruction 6 (store): out entry 2 is read before anything was written to it");
+}
+
+static void loop_back_ranges(void **state)
+{
+    (void)state;
+    bench *b = &shared;
+    start(b, "tiny");
+    uop(b, 120, 0, 2);
+    add(b, load(VTA_MEM_UOP, 0, 0, 4));
+    add(b, load(VTA_MEM_ACC, 0, 0, 8));
+    vta_insn insn = to_inp(0);
+    insn.requant.iter_in = 3;
+    insn.requant.dst_in = 3;
+    insn.requant.dst_high = 1; /* 248, 251, 254 of 256; ACC has 128 */
+    add(b, insn);
+    add(b, finish);
+    expect_ok(b);
+    b->launch.insn_count = 2;
+    insn.requant.iter_in = 4;
+    add(b, insn);
+    add(b, finish);
+    expect(b, (vta_violation){VTA_ERROR_INP_RANGE, 2, "dst", 257, 255},
+           "instruction 2 (requant): dst of micro-op 0 reaches 257, out of range of inp (limit: 255)");
+}
+
 /* Within one instruction the order of steps decides. */
 static void reads_after_own_writes(void **state)
 {
@@ -475,6 +570,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(unwritten_entries),
+        cmocka_unit_test(loop_back_has_two_writers),
+        cmocka_unit_test(loop_back_ranges),
         cmocka_unit_test(reads_after_own_writes),
         cmocka_unit_test(unordered_scratchpads),
         cmocka_unit_test(unordered_dram),

@@ -31,15 +31,19 @@ enum {
     AT_UOP = 0,
     AT_WGT = AT_UOP + 256,
     AT_INP = AT_WGT + 128,
-    AT_ACC = AT_INP + 256,
+    PARTS = 2, /* of an INP entry, at most */
+    AT_ACC = AT_INP + 256 * PARTS,
     AT_OUT = AT_ACC + 128,
     AT_DRAM = AT_OUT + 128,
     THINGS = AT_DRAM + DATA_BYTES
 };
 
-static const char config_text[] =
+/* Input tiles of one part, and of two. */
+static const char *const config_texts[PARTS] = {
     "{\"LOG_BLOCK\": 2, \"LOG_UOP_BUFF_SIZE\": 10, \"LOG_INP_BUFF_SIZE\": 10, \"LOG_WGT_BUFF_SIZE\": 11,"
-    " \"LOG_ACC_BUFF_SIZE\": 11, \"LOG_QUEUE_DEPTH\": 2}";
+    " \"LOG_ACC_BUFF_SIZE\": 11, \"LOG_QUEUE_DEPTH\": 2}",
+    "{\"LOG_BLOCK_IN\": 3, \"LOG_BLOCK_OUT\": 2, \"LOG_UOP_BUFF_SIZE\": 10, \"LOG_INP_BUFF_SIZE\": 11,"
+    " \"LOG_WGT_BUFF_SIZE\": 12, \"LOG_ACC_BUFF_SIZE\": 11, \"LOG_QUEUE_DEPTH\": 2}"};
 
 typedef struct trial {
     vta_config config;
@@ -100,6 +104,18 @@ static void writes(uint32_t insn, int64_t thing)
     ref.writes[insn][thing] = true;
 }
 
+static int64_t parts(void)
+{
+    return t.config.block_in / t.config.block_out;
+}
+
+static void reads_inp(uint32_t insn, int64_t entry)
+{
+    for (int64_t part = 0; part < parts(); part++) {
+        reads(insn, AT_INP + entry * PARTS + part);
+    }
+}
+
 static bool in_range(uint32_t insn, int64_t index, int64_t depth, vta_error error)
 {
     if (index >= depth) {
@@ -132,7 +148,7 @@ static bool step(uint32_t n, const vta_insn *insn, uint32_t k, int64_t i, int64_
             if (!in_range(n, src, 256, VTA_ERROR_INP_RANGE) || !in_range(n, wgt, 128, VTA_ERROR_WGT_RANGE)) {
                 return false;
             }
-            reads(n, AT_INP + src);
+            reads_inp(n, src);
             reads(n, AT_WGT + wgt);
         }
         src_read = false;
@@ -155,6 +171,15 @@ static bool step(uint32_t n, const vta_insn *insn, uint32_t k, int64_t i, int64_
             reads(n, AT_ACC + 2 * uop.aux);
             reads(n, AT_ACC + 2 * uop.aux + 1);
         }
+        if (insn->requant.to_inp != 0) {
+            dst += 128 * insn->requant.dst_high;
+            if (!in_range(n, dst, 256, VTA_ERROR_INP_RANGE) || !in_range(n, src, 128, VTA_ERROR_ACC_RANGE)) {
+                return false;
+            }
+            reads(n, AT_ACC + src);
+            writes(n, AT_INP + dst * PARTS + insn->requant.part);
+            return true;
+        }
         break;
     case VTA_OP_DEPTHWISE:
         dst += i * insn->depthwise.dst_out + j * insn->depthwise.dst_in;
@@ -171,7 +196,7 @@ static bool step(uint32_t n, const vta_insn *insn, uint32_t k, int64_t i, int64_
                     !in_range(n, uop.aux, 128, VTA_ERROR_WGT_RANGE)) {
                     return false;
                 }
-                reads(n, AT_INP + tap);
+                reads_inp(n, tap);
                 reads(n, AT_WGT + uop.aux);
             }
         }
@@ -248,7 +273,12 @@ static void run_transfer(uint32_t n, const vta_insn *insn)
             for (int64_t byte = 0; inside && insn->mem.memory != VTA_MEM_UOP && byte < bytes; byte++) {
                 (is_load ? reads : writes)(n, AT_DRAM + element * bytes + byte);
             }
-            (is_load ? writes : reads)(n, entry);
+            for (int64_t part = 0; insn->mem.memory == VTA_MEM_INP && part < parts(); part++) {
+                writes(n, AT_INP + (entry - AT_INP) * PARTS + part);
+            }
+            if (insn->mem.memory != VTA_MEM_INP) {
+                (is_load ? writes : reads)(n, entry);
+            }
             if (is_load && insn->mem.memory == VTA_MEM_UOP) {
                 ref.uops[entry - AT_UOP] = inside ? t.uops[element] : 0;
             }
@@ -484,7 +514,8 @@ static vta_insn random_nest(rng *r)
                                    .wgt_out = rng_percent(r, 2) ? 100 : 0,
                                    .wgt_in = rng_below(r, 2)}};
     }
-    case 3:
+    case 3: {
+        const bool to_inp = rng_percent(r, 60);
         return (vta_insn){.opcode = VTA_OP_REQUANT,
                           .requant = {.uop = begin,
                                       .iter_out = out,
@@ -492,7 +523,11 @@ static vta_insn random_nest(rng *r)
                                       .dst_out = a,
                                       .dst_in = b,
                                       .src_out = c,
-                                      .src_in = d}};
+                                      .src_in = d,
+                                      .to_inp = to_inp,
+                                      .part = to_inp ? rng_below(r, (uint32_t)parts()) : 0,
+                                      .dst_high = to_inp && rng_percent(r, 5)}};
+    }
     case 4:
         return (vta_insn){.opcode = VTA_OP_DEPTHWISE,
                           .depthwise = {.uop_begin = begin,
@@ -559,7 +594,7 @@ static void random_step(rng *r)
 static void random_program(rng *r)
 {
     memset(&t, 0, sizeof t);
-    assert_int_equal(vta_config_parse(config_text, "x", &t.config, NULL), VTA_OK);
+    assert_int_equal(vta_config_parse(config_texts[rng_below(r, PARTS)], "x", &t.config, NULL), VTA_OK);
     for (int i = 0; i < UOP_COUNT; i++) {
         const vta_uop uop = {
             .dst = rng_below(r, 6), .src = rng_below(r, 6), .aux = rng_below(r, rng_percent(r, 1) ? 90 : 4)};

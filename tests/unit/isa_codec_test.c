@@ -335,6 +335,17 @@ static void illegal_instructions(void **state)
     expect_illegal("pynq", &insn, "alu: imm -32 (limit: -31): a shift moves at most 31 places");
     insn = (vta_insn){.opcode = VTA_OP_REQUANT, .requant = {.low = 5, .high = 4}};
     expect_illegal("pynq", &insn, "requant: low 5 (limit: 4): low must not exceed high");
+    insn = (vta_insn){.opcode = VTA_OP_REQUANT, .requant = {.part = 1}};
+    expect_illegal("pynq512", &insn, "requant: part 1 (limit: 0): only an input tile has parts");
+    insn = (vta_insn){.opcode = VTA_OP_REQUANT, .requant = {.dst_high = 1}};
+    expect_illegal("tiny", &insn, "requant: dst_high 1 (limit: 0): acc has no such entries");
+    insn = (vta_insn){.opcode = VTA_OP_REQUANT, .requant = {.to_inp = 1, .part = 2}};
+    expect_illegal("pynq512", &insn, "requant: part 2 (limit: 1): the input tile has no such lanes");
+    insn = (vta_insn){.opcode = VTA_OP_REQUANT, .requant = {.to_inp = 1, .dst_high = 2}};
+    expect_illegal("tiny", &insn, "requant: dst_high 2 (limit: 1): inp has no such entries");
+    insn = (vta_insn){.opcode = VTA_OP_REQUANT, .requant = {.to_inp = 1}};
+    expect_illegal("rect", &insn,
+                   "requant: to_inp 1 (limit: 0): a tile of block_out lanes does not fit in one of block_in");
     insn = (vta_insn){.opcode = VTA_OP_DEPTHWISE, .depthwise = {.taps_x = 3, .taps_y = 6}};
     expect_illegal("pynq", &insn,
                    "depthwise: taps_x * taps_y 18 (limit: 16): the taps are the rows of one weight entry");
@@ -363,6 +374,7 @@ static void legal_edges(void **state)
         {.opcode = VTA_OP_ALU, .alu = {.alu_op = VTA_ALU_SHR, .use_imm = 1, .imm = -31}},
         {.opcode = VTA_OP_ALU, .alu = {.alu_op = VTA_ALU_MOV, .use_imm = 1, .from_src = 1}},
         {.opcode = VTA_OP_REQUANT, .requant = {.low = -128, .high = -128}},
+        {.opcode = VTA_OP_REQUANT, .requant = {.to_inp = 1, .part = 1}},
         {.opcode = VTA_OP_DEPTHWISE, .depthwise = {.group = 1, .taps_x = 2, .taps_y = 8}},
         {.opcode = VTA_OP_FINISH, .finish = {.ignored_low = 0x1ffffffffffffff, .ignored_high = -1}},
     };

@@ -135,21 +135,27 @@ static void random_alu(setup *s)
     vta_stream_alu(s->stream, &alu);
 }
 
+/* To ACC, or, where a result fits there, to anywhere in INP. */
 static void random_requant(setup *s)
 {
     const int64_t acc = quarter(s, VTA_MEM_ACC);
-    vta_stream_requant(s->stream, &(vta_requant){.dst = below(s, acc),
-                                                 .src = below(s, acc),
-                                                 .params = below(s, acc / 2),
-                                                 .iter_out = below(s, 3),
-                                                 .iter_in = below(s, 4),
-                                                 .dst_out = below(s, 3),
-                                                 .dst_in = 1,
-                                                 .src_out = below(s, 3),
-                                                 .src_in = 1,
-                                                 .zero_point = below(s, 20) - 10,
-                                                 .low = -100,
-                                                 .high = 90});
+    const int64_t parts = s->config->block_in / s->config->block_out;
+    const bool to_inp = parts > 0 && below(s, 2) == 0;
+    vta_stream_requant(s->stream,
+                       &(vta_requant){.to_inp = to_inp,
+                                      .part = to_inp ? below(s, parts) : 0,
+                                      .dst = below(s, to_inp ? s->config->depth[VTA_MEM_INP] - 9 : acc),
+                                      .src = below(s, acc),
+                                      .params = below(s, acc / 2),
+                                      .iter_out = below(s, 3),
+                                      .iter_in = below(s, 4),
+                                      .dst_out = below(s, 3),
+                                      .dst_in = 1,
+                                      .src_out = below(s, 3),
+                                      .src_in = 1,
+                                      .zero_point = below(s, 20) - 10,
+                                      .low = -100,
+                                      .high = 90});
 }
 
 static void random_depthwise(setup *s)
@@ -172,7 +178,7 @@ static void random_depthwise(setup *s)
 static void random_call(setup *s)
 {
     vta_stream_tag(s->stream, (uint32_t)below(s, 100));
-    switch (below(s, 10)) {
+    switch (below(s, 12)) {
     case 0:
     case 1: random_load(s, VTA_MEM_INP); break;
     case 2: random_load(s, VTA_MEM_WGT); break;
@@ -180,8 +186,9 @@ static void random_call(setup *s)
     case 4:
     case 5: random_store(s); break;
     case 6: random_alu(s); break;
-    case 7: random_requant(s); break;
-    case 8: random_depthwise(s); break;
+    case 7:
+    case 8: random_requant(s); break;
+    case 9: random_depthwise(s); break;
     default: random_gemm(s); break;
     }
     call_done(s);
@@ -395,13 +402,17 @@ static void pynq_agrees(void **state)
     random_sequences("pynq", 20, first_seed() + 3000);
 }
 
+static void pynq512_agrees(void **state)
+{
+    (void)state;
+    random_sequences("pynq512", 20, first_seed() + 4000);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(tiny_agrees),
-        cmocka_unit_test(batch2_agrees),
-        cmocka_unit_test(rect_agrees),
-        cmocka_unit_test(pynq_agrees),
+        cmocka_unit_test(tiny_agrees), cmocka_unit_test(batch2_agrees),  cmocka_unit_test(rect_agrees),
+        cmocka_unit_test(pynq_agrees), cmocka_unit_test(pynq512_agrees),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -143,6 +143,15 @@ static void requant_table(fixture *f)
 {
     vta_stream_requant(f->s, &(vta_requant){.iter_out = 1, .iter_in = 1, .high = 5, .table = 3});
 }
+static void requant_part(fixture *f)
+{
+    vta_stream_requant(f->s, &(vta_requant){.iter_out = 1, .iter_in = 1, .to_inp = true, .part = 1});
+}
+static void requant_input_range(fixture *f)
+{
+    vta_stream_requant(f->s,
+                       &(vta_requant){.iter_out = 1, .iter_in = 3, .dst = 2046, .dst_in = 1, .to_inp = true});
+}
 static void requant_record(fixture *f)
 {
     vta_stream_requant(f->s,
@@ -290,6 +299,8 @@ static void every_bad_argument_is_named(void **state)
         {table_number, VTA_RANGE, "table 2 from byte 0: tables are 0 … 1, from multiples of 256 on"},
         {table_offset, VTA_RANGE, "table 0 from byte 128: tables are 0 … 1, from multiples of 256 on"},
         {requant_table, VTA_ILLEGAL_INSN, "requant: table 3 (limit: 2): there is no such table"},
+        {requant_part, VTA_ILLEGAL_INSN, "requant: part 1 (limit: 0): the input tile has no such lanes"},
+        {requant_input_range, VTA_RANGE, "call 2 (requant): dst reaches entry 2048, but inp has 2048"},
         {requant_record, VTA_RANGE, "call 2 (requant): params 512 is not in 0 … 511"},
         {requant_params, VTA_RANGE, "call 2 (requant): params 1024 is not in 0 … 1023"},
         {requant_range, VTA_ILLEGAL_INSN, "requant: low 5"},

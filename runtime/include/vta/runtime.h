@@ -112,7 +112,9 @@ void vta_stream_alu(vta_stream *stream, const vta_alu *args);
 
 /* REQUANT, §8. `params` is the pair: ACC[2·params] biases, ACC[2·params + 1] scales; with `wide` a record of
  * four: ACC[4·params] biases, then multipliers of 31 bits, then shifts. `table`: 0, or one more than the
- * number of the table behind it. */
+ * number of the table behind it. With `to_inp` the result goes to INP and nowhere else, where GEMM and
+ * DEPTHWISE may read it: `dst` and its steps are INP entries then, and `part` says which block_out of their
+ * channels; an entry must be written in all its parts before it is read. */
 typedef struct vta_requant {
     int64_t dst, src, params;
     int64_t iter_out, iter_in;
@@ -121,6 +123,8 @@ typedef struct vta_requant {
     vta_rounding rounding;
     bool wide;
     int64_t table;
+    bool to_inp;
+    int64_t part;
 } vta_requant;
 void vta_stream_requant(vta_stream *stream, const vta_requant *args);
 
