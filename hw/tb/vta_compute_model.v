@@ -52,6 +52,10 @@ module vta_compute #(
     input  wire [(8<<LOG_BUS_BYTES)-1:0] rd_data,
     input  wire                 rd_last,
     input  wire                 rd_err,
+    output wire                     inp_wr_en,
+    output wire [LOG_INP_DEPTH-1:0] inp_wr_addr,
+    output wire [1:0]               inp_wr_part,
+    output wire [(8<<(LOG_BATCH+LOG_BLOCK_OUT))-1:0] inp_wr_data,
     output wire                     inp_rd_en,
     output wire [LOG_INP_DEPTH-1:0] inp_rd_addr,
     input  wire [(8<<(LOG_BATCH+LOG_BLOCK_IN))-1:0] inp_rd_data,
@@ -114,6 +118,10 @@ module vta_compute #(
     assign c2l_push    = give && push_prev;
     assign c2s_push    = give && push_next;
     assign finish      = give && opcode == VTA_OP_FINISH;
+    assign inp_wr_en   = 1'b0;
+    assign inp_wr_addr = {LOG_INP_DEPTH{1'b0}};
+    assign inp_wr_part = 2'd0;
+    assign inp_wr_data = {(8<<(LOG_BATCH+LOG_BLOCK_OUT)){1'b0}};
     assign inp_rd_en   = copying;
     assign inp_rd_addr = k_q[LOG_INP_DEPTH-1:0];
     assign inp_rd_more = 1'b0;

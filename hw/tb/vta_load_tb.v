@@ -4,7 +4,7 @@
 //
 // Groups of random LOADs: the first of a group waits for a token, the last one gives one, in the moment in which all
 // that the group loads must be there: then both scratchpads are read through their ports and compared with what a
-// reference loads. Now and then an instruction is illegal, out of range, or refused by the memory: it is reported with its
+// reference loads. Meanwhile compute writes to INP. Now and then an instruction is illegal, out of range, or refused by the memory: it is reported with its
 // index after all before it have ended, and gives no token. +seed=N, +runs=N groups.
 // parts: vta_mem_front vta_mem_decode vta_burst
 `default_nettype none
@@ -47,6 +47,14 @@ module vta_load_tb;
     always @* if (!clk) run_clock = rst || awake;
     wire clk_unit = clk && run_clock;
 
+    // Compute writes to the last entries of INP, which no LOAD touches, a part at a time.
+    localparam integer OWN = 8, OUT_LANES = 1 << LOG_BLOCK_OUT, IN_LANES = 1 << LOG_BLOCK_IN;
+    localparam integer PARTS = IN_LANES/OUT_LANES;
+    reg                       loop_en = 1'b0;
+    reg  [LOG_INP_DEPTH-1:0]  loop_addr;
+    reg  [1:0]                loop_part;
+    reg  [(OUT_LANES << (LOG_BATCH + 3))-1:0] loop_data;
+
     vta_load #(
         .LOG_BATCH(LOG_BATCH), .LOG_BLOCK_IN(LOG_BLOCK_IN), .LOG_BLOCK_OUT(LOG_BLOCK_OUT),
         .LOG_UOP_DEPTH(LOG_UOP_DEPTH), .LOG_INP_DEPTH(LOG_INP_DEPTH), .LOG_WGT_DEPTH(LOG_WGT_DEPTH),
@@ -57,6 +65,7 @@ module vta_load_tb;
         .c2l_avail(c2l_avail), .c2l_pop(c2l_pop), .l2c_room(l2c_room), .l2c_push(l2c_push),
         .rd_cmd_valid(rd_cmd_valid), .rd_cmd_ready(rd_cmd_ready[0]), .rd_cmd_addr(rd_cmd_addr), .rd_cmd_len(rd_cmd_len),
         .rd_data_valid(rd_data_valid[0]), .rd_data_ready(rd_data_ready), .rd_data(rd_data), .rd_last(rd_last), .rd_err(rd_err),
+        .inp_wr_en(loop_en), .inp_wr_addr(loop_addr), .inp_wr_part(loop_part), .inp_wr_data(loop_data),
         .inp_rd_en(inp_en), .inp_rd_addr(inp_addr), .inp_rd_data(inp_data),
         .inp_rd_more(1'b0), .inp_rd_more_addr({2*LOG_INP_DEPTH{1'b0}}), .inp_rd_more_data(),
         .wgt_rd_en(wgt_en), .wgt_rd_addr(wgt_addr), .wgt_rd_data(wgt_data),
@@ -88,6 +97,23 @@ module vta_load_tb;
         end
         l2c_room <= chance(70);
     end
+
+    reg [15:0] own_parts [0:OWN-1];
+    integer row, lane, busy;
+    initial for (row = 0; row < OWN; row = row + 1) own_parts[row] = 16'd0;
+    always @(negedge clk) begin
+        if (rst) busy = 0;
+        else if (chance(2)) busy = range(0, 100);
+        loop_en   = !rst && run_loops && PARTS > 0 && chance(busy);
+        loop_addr = INP_DEPTH - 1 - range(0, OWN - 1);
+        loop_part = range(0, PARTS > 4 ? 3 : PARTS - 1);
+        for (row = 0; row < (OUT_LANES << LOG_BATCH); row = row + 1) loop_data[8*row +: 8] = range(0, 255);
+        if (loop_en) own_parts[INP_DEPTH - 1 - loop_addr][loop_part] = 1'b1;
+        if (loop_en && own_parts[INP_DEPTH - 1 - loop_addr] == (1 << PARTS) - 1) inp_known[loop_addr] = 1'b1;
+        if (loop_en) for (row = 0; row < 1 << LOG_BATCH; row = row + 1) for (lane = 0; lane < OUT_LANES; lane = lane + 1)
+            inp[loop_addr][8*(row*IN_LANES + loop_part*OUT_LANES + lane) +: 8] = loop_data[8*(row*OUT_LANES + lane) +: 8];
+    end
+    reg run_loops = 1'b0;
 
     task give(input pop, input push);
         integer waited;
@@ -123,7 +149,7 @@ module vta_load_tb;
             if (chance(5)) x = 0;
             if (chance(5)) y = 0;
             n       = x == 0 ? 0 : (x0 + x + x1) * (y0 + y + y1);
-            sram    = x == 0 ? range(0, 100) : range(0, (to_wgt ? WGT_DEPTH : INP_DEPTH) - n);
+            sram    = x == 0 ? range(0, 100) : range(0, (to_wgt ? WGT_DEPTH : INP_DEPTH - OWN) - n);
             pad     = chance(50) ? 0 : range(0, 255);
             segment = range(0, 7);
             base    = bases[segment*ADDR_BITS +: 31];
@@ -153,6 +179,8 @@ module vta_load_tb;
     integer e;
     task compare;
         begin
+            run_loops = 1'b0;
+            repeat (3) @(negedge clk);
             for (e = 0; e < INP_DEPTH || e < WGT_DEPTH; e = e + 1) begin
                 inp_en = e < INP_DEPTH; inp_addr = e;
                 wgt_en = e < WGT_DEPTH; wgt_addr = e;
@@ -161,6 +189,7 @@ module vta_load_tb;
                 if (e < WGT_DEPTH && wgt_known[e] && wgt_data !== wgt[e]) $fatal(1, "WGT %0d is %h instead of %h", e, wgt_data, wgt[e]);
             end
             {inp_en, wgt_en} = 2'd0;
+            run_loops = 1'b1;
         end
     endtask
 

@@ -297,6 +297,7 @@ static void release(machine *m)
         free(m->written[memory]);
     }
     if (m != NULL) {
+        free(m->lanes);
         free(m->bias);
         free(m->mult);
         free(m->amount);
@@ -318,7 +319,8 @@ static machine *build(const vta_config *config, const vta_launch *launch, const 
     m->bias = calloc(lanes, sizeof *m->bias);
     m->mult = calloc(lanes, sizeof *m->mult);
     m->amount = calloc(lanes, sizeof *m->amount);
-    bool whole = m->bias != NULL && m->mult != NULL && m->amount != NULL;
+    m->lanes = calloc((size_t)depth(m, INP), (size_t)block_in(m));
+    bool whole = m->lanes != NULL && m->bias != NULL && m->mult != NULL && m->amount != NULL;
     for (int memory = 0; memory < MEMORIES; memory++) {
         const size_t entries = (size_t)depth(m, memory == OUT ? ACC : memory);
         m->data[memory] = calloc(entries, (size_t)dram_bytes(m, memory));

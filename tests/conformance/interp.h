@@ -19,7 +19,7 @@ typedef struct interp_insn {
     int64_t reset, ignored, uop_begin, uop_end, iter_out, iter_in, init;
     int64_t dst_out, dst_in, src_out, src_in, wgt_out, wgt_in;
     int64_t alu_op, use_imm, from_src, imm;
-    int64_t uop, zero_point, low, high, rounding, wide, table;
+    int64_t uop, zero_point, low, high, rounding, wide, table, to_inp, part, dst_high;
     int64_t taps_x, taps_y, col_step, row_step, group;
     uint64_t ignored_low, ignored_high;
 } interp_insn;
@@ -41,6 +41,7 @@ typedef struct interp_uop {
     X(CLIPPED_HIGH, "requant: clipped at high")                                                              \
     X(NOT_CLIPPED, "requant: a result strictly inside")                                                      \
     X(SHIFT_63, "requant: a shift of 63")                                                                    \
+    X(INP_BY_PARTS, "an input tile read whose parts requant has written one by one")                         \
     X(ACC_WRAPPED, "gemm or depthwise: the sum wrapped")                                                     \
     X(ALU_WRAPPED, "alu: a sum or product wrapped")                                                          \
     X(SHIFT_CLAMPED, "alu: a lane's shift amount clamped")                                                   \

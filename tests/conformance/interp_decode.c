@@ -115,6 +115,9 @@ static void decode_requant(cursor *c, interp_insn *x)
     x->iter_in = u(c, 35, 14);
     x->zero_point = s(c, 49, 8);
     x->table = u(c, 57, 2);
+    x->to_inp = u(c, 59, 1);
+    x->part = u(c, 60, 2);
+    x->dst_high = u(c, 62, 2);
     decode_steps11(c, x);
     x->low = s(c, 108, 8);
     x->high = s(c, 116, 8);
@@ -152,6 +155,20 @@ static bool legal_transfer(const interp_insn *x)
            x->x_pad_1 == 0;
 }
 
+/* REQUANT: part and dst_high mean something for INP alone, which must have such lanes and entries. */
+static bool legal_requant(const vta_config *k, const interp_insn *x)
+{
+    const int64_t in = (int64_t)k->block_in, out = (int64_t)k->block_out;
+    const int64_t above = x->dst_high * (INT64_C(1) << k->log_depth[VTA_MEM_ACC]);
+    if (x->low > x->high || x->table > 2) {
+        return false;
+    }
+    if (!x->to_inp) {
+        return x->part == 0 && x->dst_high == 0;
+    }
+    return out <= in && x->part * out < in && above < INT64_C(1) << k->log_depth[VTA_MEM_INP];
+}
+
 /* The sentences "… is illegal" of ISA.md that concern one instruction. */
 static bool legal(const vta_config *k, const interp_insn *x)
 {
@@ -166,7 +183,7 @@ static bool legal(const vta_config *k, const interp_insn *x)
     case 4:
         return x->alu_op <= 6 && !(x->from_src && !x->use_imm) &&
                !(x->alu_op == 3 && x->use_imm && (x->imm < -31 || x->imm > 31));
-    case 5: return x->low <= x->high && x->table <= 2;
+    case 5: return legal_requant(k, x);
     case 6:
         return x->taps_x * x->taps_y <= (int64_t)k->block_out &&
                x->group * (int64_t)k->block_out < (int64_t)k->block_in;

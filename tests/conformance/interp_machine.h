@@ -50,6 +50,7 @@ typedef struct machine {
     bool over;
     uint8_t *data[MEMORIES]; /* as bytes in DRAM order; nothing is kept in that of ACC8 */
     bool *written[MEMORIES];
+    bool *lanes;                   /* of INP entries: those that REQUANT has written */
     int64_t *bias, *mult, *amount; /* a REQUANT's parameters */
 } machine;
 

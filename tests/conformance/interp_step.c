@@ -64,9 +64,26 @@ static bool in_range(machine *m, int which, int memory, int64_t index, vta_error
     return true;
 }
 
+/* An INP entry counts as written when a LOAD has written it, or REQUANT all of its lanes. */
+static bool is_written(machine *m, int memory, int64_t index)
+{
+    if (m->written[memory][index] || memory != INP) {
+        return m->written[memory][index];
+    }
+    for (int64_t i = 0; i < block_in(m); i++) {
+        if (!m->lanes[index * block_in(m) + i]) {
+            return false;
+        }
+    }
+    if (block_in(m) > block_out(m)) {
+        event(m, INTERP_INP_BY_PARTS);
+    }
+    return true;
+}
+
 static bool readable(machine *m, int which, int memory, int64_t index)
 {
-    if (!m->written[memory][index]) {
+    if (!is_written(m, memory, index)) {
         fail_head(m, which, VTA_ERROR_UNWRITTEN);
         return false;
     }
@@ -417,14 +434,34 @@ static bool table_ready(machine *m, const interp_insn *x)
     return true;
 }
 
+static void put_inp(machine *m, const interp_insn *x, int64_t src, int64_t dst)
+{
+    for (int64_t b = 0; b < batch(m); b++) {
+        for (int64_t o = 0; o < block_out(m); o++) {
+            const int64_t lane = b * block_out(m) + o;
+            const int64_t to = x->part * block_out(m) + o;
+            const int64_t value = requant_lane(m, x, lane32(entry(m, ACC, src), lane), lane);
+            entry(m, INP, dst)[b * block_in(m) + to] = (uint8_t)((uint64_t)value & 255);
+            m->lanes[dst * block_in(m) + to] = true;
+        }
+    }
+}
+
 static void requant_step(machine *m, const interp_insn *x, int64_t i, int64_t j, bool first)
 {
     interp_uop uop;
     if (first ? !read_parameters(m, x, &uop) || !table_ready(m, x) : !read_uop(m, x->uop, &uop)) {
         return;
     }
-    const int64_t dst = uop.dst + i * x->dst_out + j * x->dst_in;
+    const int64_t above = x->dst_high * (INT64_C(1) << m->config->log_depth[ACC]);
+    const int64_t dst = uop.dst + above + i * x->dst_out + j * x->dst_in;
     const int64_t src = uop.src + i * x->src_out + j * x->src_in;
+    if (x->to_inp) {
+        if (in_range(m, COMPUTE_UNIT, INP, dst, VTA_ERROR_INP_RANGE) && acc_ready(m, src, true)) {
+            put_inp(m, x, src, dst);
+        }
+        return;
+    }
     if (!acc_ready(m, dst, false) || !acc_ready(m, src, true)) {
         return;
     }

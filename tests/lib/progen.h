@@ -80,6 +80,9 @@
     X(REQUANT_TABLE_0, "requant through table 0")                                                            \
     X(REQUANT_TABLE_1, "requant through table 1")                                                            \
     X(REQUANT_POINT, "requant with low = high")                                                              \
+    X(REQUANT_INP, "requant to inp")                                                                         \
+    X(REQUANT_PART, "requant to the second part of input tiles")                                             \
+    X(REQUANT_HIGH, "requant to an input entry that a micro-op cannot name")                                 \
     X(DEPTHWISE, "depthwise")                                                                                \
     X(DEPTHWISE_INIT, "depthwise with init")                                                                 \
     X(DEPTHWISE_3X3, "depthwise, 3 x 3 taps")                                                                \

@@ -16,11 +16,12 @@ enum {
 };
 
 /* The kinds of micro-ops, each KERNEL of them in this order from `uops` on. */
-enum { OF_ARRAY, OF_ALU, OF_REQUANT, OF_FILLER, KINDS };
+enum { OF_ARRAY, OF_ALU, OF_REQUANT, OF_LOOP, OF_FILLER, KINDS };
 
 typedef struct chain {
     gen *g;
-    uint32_t hot, size; /* accumulators */
+    uint32_t hot, size;         /* accumulators */
+    uint32_t hot_inp, inp_size; /* input entries that requantizations write */
     uint32_t uops;
     bool table; /* one has been loaded */
 } chain;
@@ -45,6 +46,17 @@ static uint32_t anywhere(chain *c, vta_memory memory)
     return c->g->windows[memory].base + below(c, c->g->windows[memory].size);
 }
 
+/* What the array reads: often what requantizations write, or what is next to that. */
+static uint32_t input_entry(chain *c)
+{
+    return percent(c, 60) ? c->hot_inp + below(c, c->inp_size) : anywhere(c, VTA_MEM_INP);
+}
+
+static uint32_t loop_entry(chain *c)
+{
+    return (c->hot_inp + below(c, c->inp_size)) % c->g->config->depth[VTA_MEM_ACC];
+}
+
 /* ---- what stands before the first instruction ---- */
 
 static bool load_kernels(chain *c)
@@ -54,7 +66,11 @@ static bool load_kernels(chain *c)
     const uint32_t pair = (acc.base + below(c, acc.size - 1) + 1) / 2;
     for (uint32_t i = 0; i < KERNEL; i++) {
         uops[OF_ARRAY * KERNEL + i] =
-            (vta_uop){.dst = hot_entry(c), .src = anywhere(c, VTA_MEM_INP), .aux = anywhere(c, VTA_MEM_WGT)};
+            (vta_uop){.dst = hot_entry(c), .src = input_entry(c), .aux = anywhere(c, VTA_MEM_WGT)};
+        uops[OF_LOOP * KERNEL + i] =
+            (vta_uop){.dst = loop_entry(c),
+                      .src = percent(c, 70) ? hot_entry(c) : anywhere(c, VTA_MEM_ACC),
+                      .aux = pair};
         uops[OF_ALU * KERNEL + i] = (vta_uop){.dst = hot_entry(c), .src = hot_entry(c)};
         uops[OF_REQUANT * KERNEL + i] = (vta_uop){
             .dst = hot_entry(c), .src = hot_entry(c), .aux = percent(c, 25) ? (hot_entry(c) + 1) / 2 : pair};
@@ -140,6 +156,33 @@ static bool requant_insn(chain *c)
     insn.requant.high = 127;
     insn.requant.dst_out = below(c, 2);
     insn.requant.dst_in = below(c, 2);
+    insn.requant.src_in = below(c, 2);
+    return gen_take(c->g, &insn);
+}
+
+/* A REQUANT to some of the hot input entries, of one part of them; `most` steps at most. */
+static bool loop_insn(chain *c, uint32_t most)
+{
+    const vta_config *config = c->g->config;
+    vta_insn insn = {.opcode = VTA_OP_REQUANT};
+    int64_t end = 0;
+    if (config->block_out > config->block_in) {
+        return requant_insn(c);
+    }
+    const uint32_t parts = config->block_in / config->block_out;
+    draw_range(c, OF_LOOP, &insn.requant.uop, &end);
+    draw_loop(c, &insn.requant.iter_out, &insn.requant.iter_in);
+    if (most > 1 && percent(c, 60)) {
+        insn.requant.iter_in = 1 + below(c, most);
+    }
+    insn.requant.to_inp = 1;
+    insn.requant.part = below(c, parts < 4 ? parts : 4);
+    insn.requant.dst_high = c->hot_inp / config->depth[VTA_MEM_ACC];
+    insn.requant.table = c->table && percent(c, 20) ? 1 + below(c, VTA_TABLES) : 0;
+    insn.requant.low = -128;
+    insn.requant.high = 127;
+    insn.requant.dst_out = below(c, 2);
+    insn.requant.dst_in = insn.requant.iter_in > 8 ? 0 : below(c, 2);
     insn.requant.src_in = below(c, 2);
     return gen_take(c->g, &insn);
 }
@@ -246,6 +289,66 @@ static bool change_source(chain *c)
     return gen_take(c->g, &insn) && overwrite(c, changed, at + WRITE, 1);
 }
 
+/* A REQUANT of `steps` steps that all write one input entry, by a micro-op. */
+static vta_insn input_writer(chain *c, uint32_t entry, uint32_t uop, uint32_t steps, uint32_t part)
+{
+    vta_insn insn = {.opcode = VTA_OP_REQUANT};
+    insn.requant.uop = uop;
+    insn.requant.iter_out = 1;
+    insn.requant.iter_in = steps;
+    insn.requant.src_in = below(c, 2);
+    insn.requant.low = -128;
+    insn.requant.high = 127;
+    insn.requant.to_inp = 1;
+    insn.requant.dst_high = entry / c->g->config->depth[VTA_MEM_ACC];
+    insn.requant.part = part;
+    return insn;
+}
+
+/* The array goes over one input entry again and again, and a REQUANT writes it; or the other way round. An
+ * entry of which nothing is known gets all its parts first. */
+static bool change_input(chain *c)
+{
+    enum { READ, WRITE, UOPS, PARTS = 4 };
+    const vta_config *config = c->g->config;
+    const uint32_t parts = config->block_in / config->block_out;
+    const uint32_t entry =
+        percent(c, 60) ? c->hot_inp + below(c, c->inp_size) : below(c, config->depth[VTA_MEM_INP]);
+    const gen_window window = c->g->windows[VTA_MEM_ACC];
+    const uint32_t pair = (window.base + below(c, window.size - 1) + 1) / 2;
+    const vta_uop uops[UOPS] = {
+        {.dst = hot_entry(c), .src = entry, .aux = anywhere(c, VTA_MEM_WGT)},
+        {.dst = entry % config->depth[VTA_MEM_ACC], .src = anywhere(c, VTA_MEM_ACC), .aux = pair}};
+    uint32_t at = 0;
+    if (parts == 0 || parts > PARTS || !gen_load_parameters(c->g, 2 * (int64_t)pair, 2) ||
+        !gen_load_uops(c->g, uops, UOPS, &at)) {
+        return false;
+    }
+    for (uint32_t part = 0; !gen_written(c->g, VTA_MEM_INP, entry) && part < parts; part++) {
+        const vta_insn loop = input_writer(c, entry, at + WRITE, 1, part);
+        if (!gen_take(c->g, &loop)) {
+            return false;
+        }
+    }
+    vta_insn array = {.opcode = VTA_OP_GEMM};
+    array.gemm.uop_begin = at + READ;
+    array.gemm.uop_end = array.gemm.uop_begin + 1;
+    array.gemm.iter_out = 1;
+    array.gemm.iter_in = 1 + below(c, 40);
+    const vta_insn loop = input_writer(c, entry, at + WRITE, 1 + below(c, 24), below(c, parts));
+    const bool first = percent(c, 50);
+    return gen_take(c->g, first ? &array : &loop) && gen_take(c->g, first ? &loop : &array);
+}
+
+/* A LOAD of input entries while requantizations write others, or the same. */
+static bool load_beside(chain *c)
+{
+    const gen_window inp = c->g->windows[VTA_MEM_INP];
+    const uint32_t first = percent(c, 30) ? c->hot_inp + below(c, c->inp_size) : anywhere(c, VTA_MEM_INP);
+    const uint32_t room = inp.base + inp.size - first;
+    return gen_load_data(c->g, VTA_MEM_INP, first, 1 + below(c, room < 40 ? room : 40)) && loop_insn(c, 60);
+}
+
 /* Stores each run of hot entries that OUT holds, or one of them. */
 static void store_hot(chain *c)
 {
@@ -265,14 +368,20 @@ static void store_hot(chain *c)
 static void link_of(chain *c)
 {
     const uint32_t kind = below(c, 100);
-    if (kind < 25) {
+    if (kind < 23) {
         (void)array_insn(c);
-    } else if (kind < 38) {
+    } else if (kind < 36) {
         (void)depthwise_insn(c);
-    } else if (kind < 60) {
+    } else if (kind < 50) {
         (void)alu_insn(c);
-    } else if (kind < 72) {
+    } else if (kind < 58) {
         (void)requant_insn(c);
+    } else if (kind < 68) {
+        (void)loop_insn(c, 1);
+    } else if (kind < 71) {
+        (void)load_beside(c);
+    } else if (kind < 74) {
+        (void)change_input(c);
     } else if (kind < 83) {
         (void)filler_insn(c);
     } else if (kind < 87) {
@@ -295,6 +404,15 @@ void gen_chain(gen *g)
     chain c = {.g = g, .size = 1 + rng_below(&g->random, MAX_HOT)};
     const uint32_t room = acc.size - c.size > SPARE ? acc.size - c.size - SPARE : 1;
     c.hot = acc.base + rng_below(&g->random, room);
+    /* All hot input entries have the same high bits, above those that a micro-op holds. */
+    const gen_window inp = g->windows[VTA_MEM_INP];
+    const uint32_t reach = g->config->depth[VTA_MEM_ACC];
+    c.inp_size = 1 + rng_below(&g->random, MAX_HOT);
+    c.hot_inp =
+        inp.base + rng_below(&g->random, inp.size > c.inp_size + SPARE ? inp.size - c.inp_size - SPARE : 1);
+    if (c.hot_inp / reach != (c.hot_inp + c.inp_size - 1) / reach) {
+        c.inp_size = 1;
+    }
     gen_ensure_compute(g);
     c.table = percent(&c, 30) && gen_load_data(g, VTA_MEM_TAB, 0, g->config->depth[VTA_MEM_TAB]);
     if (!load_kernels(&c)) {

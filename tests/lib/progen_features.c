@@ -142,6 +142,9 @@ static void note_requant(tally *t, const vta_insn *insn)
     note(t, PROGEN_REQUANT_WIDE, runs && insn->requant.wide);
     note(t, PROGEN_REQUANT_TABLE_0, runs && insn->requant.table == 1);
     note(t, PROGEN_REQUANT_TABLE_1, runs && insn->requant.table == 2);
+    note(t, PROGEN_REQUANT_INP, runs && insn->requant.to_inp);
+    note(t, PROGEN_REQUANT_PART, runs && insn->requant.part == 1);
+    note(t, PROGEN_REQUANT_HIGH, runs && insn->requant.dst_high > 0);
     note(t, PROGEN_REQUANT_POINT, runs && insn->requant.low == insn->requant.high);
 }
 

@@ -458,6 +458,19 @@ static void draw_clip(gen *g, vta_insn *insn)
     }
 }
 
+/* Where in INP results go: one base, of which a micro-op holds the low bits. */
+static stream inp_stream(gen *g, vta_insn *insn, loops n)
+{
+    const int64_t acc = log_limit(g, VTA_MEM_ACC);
+    stream s = draw_stream(g, g->windows[VTA_MEM_INP], INT64_C(1) << 11, n, 0);
+    const int64_t base = between(g, s.low, s.high);
+    const int64_t parts = g->config->block_in / g->config->block_out;
+    insn->requant.dst_high = base / acc;
+    insn->requant.part = percent(g, 50) ? 0 : between(g, 0, parts < 4 ? parts - 1 : 3);
+    s.low = s.high = base % acc;
+    return s;
+}
+
 static bool random_requant(gen *g)
 {
     vta_insn insn = {.opcode = VTA_OP_REQUANT};
@@ -476,7 +489,9 @@ static bool random_requant(gen *g)
         return false;
     }
     const loops n = draw_loops(g, MAX_STEPS);
-    const stream dst = draw_stream(g, window, log_limit(g, VTA_MEM_ACC), n, 0);
+    insn.requant.to_inp = g->config->block_out <= g->config->block_in && percent(g, 45);
+    const stream dst = insn.requant.to_inp ? inp_stream(g, &insn, n)
+                                           : draw_stream(g, window, log_limit(g, VTA_MEM_ACC), n, 0);
     const stream src = draw_stream(g, window, log_limit(g, VTA_MEM_ACC), n, 0);
     const stream aux = {.low = pair, .high = pair};
     uint32_t begin = 0;

@@ -18,7 +18,8 @@ enum { GEN_LOAD, GEN_COMPUTE, GEN_STORE, GEN_UNITS };
 enum { GEN_DRAM = VTA_MEM_ACC8, GEN_SPACES = VTA_MEM_COUNT };
 enum { GEN_GRANULE = 4 }; /* bytes of the arena that share a cell */
 
-/* Who touched a place last, by the unit's own count of instructions; 0: nobody. */
+/* Who touched a place last, by the unit's own count of instructions; 0: nobody. INP has a second writer,
+ * compute: what it writes counts as read by it, for a LOAD must wait for either. */
 typedef struct gen_cell {
     uint32_t write;
     uint32_t read[GEN_UNITS];
@@ -54,8 +55,9 @@ typedef struct gen {
     uint32_t known[GEN_UNITS][GEN_UNITS]; /* [u][v]: instructions of v over before u's next one starts */
     gen_queue queues[VTA_QUEUE_COUNT];
     gen_cell *cells[GEN_SPACES];
-    uint32_t *uop_words; /* contents of the UOP scratchpad */
-    uint32_t uop_cursor; /* words of the UOP segment in use */
+    uint8_t inp_parts[1 << 13]; /* of each INP entry: those that REQUANT has written, a bit for each */
+    uint32_t *uop_words;        /* contents of the UOP scratchpad */
+    uint32_t uop_cursor;        /* words of the UOP segment in use */
     gen_window windows[VTA_MEM_COUNT];
     uint32_t store_node; /* 1 + a recent STORE, 0: none */
     bool no_memory;

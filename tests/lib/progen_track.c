@@ -40,9 +40,12 @@ static void at_least(uint32_t *value, uint32_t bound)
     }
 }
 
+/* An INP entry is written, too, when all its parts are. */
 bool gen_written(const gen *g, int space, uint32_t index)
 {
-    return g->cells[space][index].write != 0;
+    const uint32_t parts = g->config->block_in / g->config->block_out;
+    const bool whole = space == VTA_MEM_INP && parts > 0 && g->inp_parts[index] == (1U << parts) - 1;
+    return whole || g->cells[space][index].write != 0;
 }
 
 static bool visit(walk *w, int space, int64_t index, bool write)
@@ -55,7 +58,7 @@ static bool visit(walk *w, int space, int64_t index, bool write)
     gen_cell *cell = &w->g->cells[space][index];
     const int writer = writer_of[space];
     if (w->record) {
-        *(write ? &cell->write : &cell->read[w->unit]) = w->g->count[w->unit] + 1;
+        *(write && writer == w->unit ? &cell->write : &cell->read[w->unit]) = w->g->count[w->unit] + 1;
         return true;
     }
     if (writer != w->unit) {
@@ -238,6 +241,17 @@ static bool walk_parameters(walk *w, const vta_insn *insn, int64_t aux)
     return true;
 }
 
+static bool touch_inp(walk *w, const vta_insn *insn, int64_t index)
+{
+    if (!visit(w, VTA_MEM_INP, index, true)) {
+        return false;
+    }
+    if (w->record) {
+        w->g->inp_parts[index] |= (uint8_t)(1U << insn->requant.part);
+    }
+    return true;
+}
+
 static bool walk_requant(walk *w, const vta_insn *insn, bool *stamps)
 {
     vta_uop uop;
@@ -247,11 +261,13 @@ static bool walk_requant(walk *w, const vta_insn *insn, bool *stamps)
     if (!fetch_uop(w, insn->requant.uop, &uop) || !walk_parameters(w, insn, uop.aux)) {
         return false;
     }
+    const int64_t high = insn->requant.dst_high << w->g->config->log_depth[VTA_MEM_ACC];
     for (int64_t i = 0; i < insn->requant.iter_out; i++) {
         for (int64_t j = 0; j < insn->requant.iter_in; j++) {
             const int64_t src = uop.src + i * insn->requant.src_out + j * insn->requant.src_in;
-            const int64_t dst = uop.dst + i * insn->requant.dst_out + j * insn->requant.dst_in;
-            if (!touch(w, VTA_MEM_ACC, src, false, stamps) || !touch_result(w, dst, stamps)) {
+            const int64_t dst = uop.dst + high + i * insn->requant.dst_out + j * insn->requant.dst_in;
+            if (!touch(w, VTA_MEM_ACC, src, false, stamps) ||
+                !(insn->requant.to_inp ? touch_inp(w, insn, dst) : touch_result(w, dst, stamps))) {
                 return false;
             }
         }

@@ -8,7 +8,7 @@
 //       not know in the same cycle
 //   s1  the operands arrive; parameters are latched
 //   s2 … s6  vta_alu_lane; a table is read at the end of s6, if REQUANT uses one
-//   s7  write ACC and OUT
+//   s7  write ACC and OUT, or INP: that is done a cycle later, next door
 //
 // Two tiles of one bank cannot be read in one cycle: such a step takes two, the source first. A step whose x was written
 // by the step just before takes it from there (a maximum over many tiles runs at full speed); other results that are
@@ -42,11 +42,11 @@ module vta_alu #(
     input  wire [LOG_UOP_DEPTH-1:0] uop_last,
     input  wire [13:0]              out_last,
     input  wire [13:0]              in_last,
-    input  wire [LOG_ACC_DEPTH-1:0] dst_out,
-    input  wire [LOG_ACC_DEPTH-1:0] dst_in,
+    input  wire [MAX_AI-1:0]        dst_out,
+    input  wire [MAX_AI-1:0]        dst_in,
     input  wire [LOG_ACC_DEPTH-1:0] src_out,
     input  wire [LOG_ACC_DEPTH-1:0] src_in,
-    input  wire [LOG_ACC_DEPTH-1:0] dst_extent,
+    input  wire [MAX_AI-1:0]        dst_extent,
     input  wire                     dst_over,
     input  wire [MAX_AI-1:0]        src_extent,
     input  wire                     src_over,
@@ -58,6 +58,9 @@ module vta_alu #(
     input  wire [1:0]               rounding,
     input  wire                     wide,
     input  wire [1:0]               table_use,      // 0: none, else which
+    input  wire                     to_inp,         // REQUANT writes INP
+    input  wire [1:0]               part,
+    input  wire [1:0]               dst_high,
     input  wire [7:0]               zero_point,
     input  wire [7:0]               low,
     input  wire [7:0]               high,
@@ -85,6 +88,8 @@ module vta_alu #(
     output wire [5:0]               ask_load,
     output wire [LOG_ACC_DEPTH-1:0] ask_dst,        // what the step in s0 writes (a step that fetches parameters: reads)
     output wire [LOG_ACC_DEPTH-1:0] ask_src,        // what it reads
+    output wire                     ask_loops,      // it writes INP instead, this entry
+    output wire [LOG_INP_DEPTH-1:0] ask_inp,
     input  wire                     must_wait,
     output wire [5:0]               started,
     output wire [5:0]               retired,
@@ -100,8 +105,15 @@ module vta_alu #(
     output wire                     drain_valid,
     output wire [LOG_ACC_DEPTH-1:0] drain_first,
     output wire [LOG_ACC_DEPTH-1:0] drain_last,
+    output wire                     run_loops,      // it writes INP, and nothing in ACC
+    output wire [LOG_INP_DEPTH-1:0] run_inp_first,
+    output wire [LOG_INP_DEPTH-1:0] run_inp_last,
+    output wire                     inp_drain_valid,
+    output wire [LOG_INP_DEPTH-1:0] inp_drain_first,
+    output wire [LOG_INP_DEPTH-1:0] inp_drain_last,
     output wire                     done,
     output wire                     error,
+    output wire [7:0]               error_code,
 
     // ACC: read ports x and y; a step that asks for y asks for x, too.
     input  wire                     array_write_soon,
@@ -117,6 +129,11 @@ module vta_alu #(
     output wire [LOG_ACC_DEPTH-1:0] wr_addr,
     output wire [(32 << (LOG_BATCH + LOG_BLOCK_OUT)) - 1:0] wr_data,
 
+    // INP: the low bytes of wr_data, which go to a part of an entry.
+    output wire                     inp_wr_en,
+    output wire [LOG_INP_DEPTH-1:0] inp_wr_addr,
+    output wire [1:0]               inp_wr_part,
+
     output wire                     work,           // for vta_awake
     output wire                     stat_alu,
     output wire                     stat_requant
@@ -124,6 +141,7 @@ module vta_alu #(
 `include "vta_isa.vh"
     localparam integer U = LOG_UOP_DEPTH;
     localparam integer A = LOG_ACC_DEPTH;
+    localparam integer I = LOG_INP_DEPTH;
     localparam integer LANES = 1 << (LOG_BATCH + LOG_BLOCK_OUT);
     localparam integer COPIES = (LANES + 1)/2;          // of the tables
     localparam integer PLACE_BITS = A > 1 ? 2 : 1;      // of a place in a parameter record
@@ -134,7 +152,7 @@ module vta_alu #(
     wire         nest_last;
     wire         nest_at_end;
     wire [U-1:0] nest_uop;
-    wire [A-1:0] nest_dst;
+    wire [MAX_AI-1:0] nest_dst;
     wire [A-1:0] nest_src;
     reg          f_valid_q;
     // What comes next: a tile, or an entry of the parameter record, which is one more than its place there.
@@ -148,7 +166,7 @@ module vta_alu #(
 
     // The waiver: the ALU has neither weights nor runs of micro-ops.
     // verilator lint_off PINCONNECTEMPTY
-    vta_nest #(.UOP_BITS(U), .DST_BITS(A), .SRC_BITS(A), .WGT_BITS(1)) nest (
+    vta_nest #(.UOP_BITS(U), .DST_BITS(MAX_AI), .SRC_BITS(A), .WGT_BITS(1)) nest (
         .clk(clk), .load(load), .step(fire && f_kind_q == TILE),
         .uop_outer(1'b0), .uop_begin(uop_begin), .uop_last(uop_last), .out_last(out_last), .in_last(in_last),
         .dst_out(dst_out), .dst_in(dst_in), .src_out(src_out), .src_in(src_in), .wgt_out(1'b0), .wgt_in(1'b0),
@@ -158,9 +176,9 @@ module vta_alu #(
     // verilator lint_on PINCONNECTEMPTY
 
     // What holds for the whole instruction: operation, clip bounds and zero point, extents, snapshots.
-    localparam integer CLIP_BITS = 28;
-    localparam integer OP_BITS   = 2 + 3 + 1 + 16 + CLIP_BITS;
-    localparam integer HEAD_BITS = OP_BITS + 1 + (A + 1) + (MAX_AI + 1) + 12;
+    localparam integer CLIP_BITS = 30;
+    localparam integer OP_BITS   = 3 + 3 + 1 + 16 + CLIP_BITS;
+    localparam integer HEAD_BITS = OP_BITS + 1 + 2 + 2*(MAX_AI + 1) + 12;
     reg [HEAD_BITS-1:0] f_head_q;
     reg                 f_requant_q;
     reg                 f_wide_q;
@@ -170,8 +188,8 @@ module vta_alu #(
         if (load) begin
             f_requant_q <= requant;
             f_wide_q    <= wide;
-            f_head_q    <= {requant, wide, alu_op, use_imm, imm, table_use, rounding, high, low, zero_point, in_place, dst_over, dst_extent, src_over,
-                            src_extent, snap_array, snap_load};
+            f_head_q    <= {requant, wide, to_inp, alu_op, use_imm, imm, part, table_use, rounding, high, low, zero_point,
+                            in_place, dst_high, dst_over, dst_extent, src_over, src_extent, snap_array, snap_load};
         end
     end
 
@@ -203,7 +221,7 @@ module vta_alu #(
     reg                 u_last_q;
     reg                 u_at_end_q;
     reg [1:0]           u_kind_q;
-    reg [A-1:0]         u_dst_q;
+    reg [MAX_AI-1:0]    u_dst_q;
     reg [A-1:0]         u_src_q;
     reg [HEAD_BITS-1:0] u_head_q;
 
@@ -227,37 +245,50 @@ module vta_alu #(
 
     wire [OP_BITS-1:0] u_op;
     wire               u_in_place;
+    wire [1:0]         u_dst_high;
     wire               u_dst_over;
-    wire [A-1:0]       u_dst_ext;
+    wire [MAX_AI-1:0]  u_dst_ext;
     wire               u_src_over;
     wire [MAX_AI-1:0]  u_src_ext;
     wire [11:0]        u_snaps;
-    assign {u_op, u_in_place, u_dst_over, u_dst_ext, u_src_over, u_src_ext, u_snaps} = u_head_q;
+    assign {u_op, u_in_place, u_dst_high, u_dst_over, u_dst_ext, u_src_over, u_src_ext, u_snaps} = u_head_q;
     wire u_requant = u_op[OP_BITS-1];
     wire u_wide    = u_op[OP_BITS-2];
+    wire u_to_inp  = u_op[OP_BITS-3];
 
     wire [A-1:0]      uop_dst = uop_data[VTA_F_UOP_DST_LSB +: VTA_F_UOP_DST_WIDTH];
     wire [MAX_AI-1:0] uop_src = uop_data[VTA_F_UOP_SRC_LSB +: VTA_F_UOP_SRC_WIDTH];
     wire [31:0]       uop_aux = uop_data >> VTA_F_UOP_AUX_LSB;
     wire [33:0]       record  = u_wide ? {uop_aux, 2'd0} : {1'b0, uop_aux, 1'b0};
 
-    wire [A:0]        dst_end = {1'b0, uop_dst} + {1'b0, u_dst_ext};
+    // Where dst counts from: the micro-op's field, and above it, for INP alone, the instruction's.
+    // The waiver: what is beyond INP is not legal.
+    // verilator lint_off UNUSEDSIGNAL
+    wire [MAX_AI+A+1:0] u_from = {{MAX_AI{1'b0}}, u_dst_high, uop_dst};
+    // verilator lint_on UNUSEDSIGNAL
+    wire [MAX_AI-1:0] u_base  = u_from[MAX_AI-1:0];
+    wire [MAX_AI:0]   dst_end = {1'b0, u_base} + {1'b0, u_dst_ext};
     wire [MAX_AI:0]   src_end = {1'b0, uop_src} + {1'b0, u_src_ext};
-    wire u_bad = u_dst_over || dst_end[A] || (!u_in_place && (u_src_over || (src_end >> A) != 0))
-              || (u_requant && (record >> A) != 0);
+    wire u_dst_bad = u_dst_over || (u_to_inp ? (dst_end >> I) != 0 : (dst_end >> A) != 0);
+    wire u_bad = u_dst_bad || (!u_in_place && (u_src_over || (src_end >> A) != 0)) || (u_requant && (record >> A) != 0);
 
-    wire [A-1:0] u_dst  = uop_dst + u_dst_q;
+    wire [MAX_AI-1:0] u_goal = u_base + u_dst_q;
+    wire [A-1:0] u_dst  = u_goal[A-1:0];
     wire [A-1:0] u_src  = uop_src[A-1:0] + u_src_q;
     wire [1:0]   u_place = u_kind_q - BIAS;
     wire [A-1:0] u_pair  = record[A-1:0] | {{(A-PLACE_BITS){1'b0}}, u_place[PLACE_BITS-1:0]};
 
     // The step that is next in s0: from U, or from the place beside it, which takes what s0 has no room for. Of what it reads,
-    // an instruction in place gives the range that it writes: any part of that will do.
-    localparam integer STEP_BITS = 4 + 2 + OP_BITS + 6*A + 12 + 1;
+    // an instruction in place gives the range that it writes: any part of that will do. One that writes INP gives as what it
+    // writes in ACC what it reads there.
+    localparam integer STEP_BITS = 3*I + 1 + 4 + 2 + OP_BITS + 6*A + 12 + 1;
     wire [A-1:0]         u_reads      = u_in_place ? uop_dst : uop_src[A-1:0];
     wire [A-1:0]         u_reads_last = u_in_place ? uop_dst : src_end[A-1:0];
-    wire [STEP_BITS-1:0] u_step = {u_first_q, u_last_q, u_at_end_q, u_in_place, u_kind_q, u_op, u_kind_q != TILE ? u_pair : u_dst,
-                                   u_kind_q != TILE ? u_pair : u_in_place ? u_dst : u_src, uop_dst, dst_end[A-1:0],
+    wire [STEP_BITS-1:0] u_step = {u_goal[I-1:0], u_base[I-1:0], dst_end[I-1:0], u_to_inp && u_dst_bad,
+                                   u_first_q, u_last_q, u_at_end_q, u_in_place, u_kind_q, u_op,
+                                   u_kind_q != TILE ? u_pair : u_to_inp ? u_src : u_dst,
+                                   u_kind_q != TILE ? u_pair : u_in_place ? u_dst : u_src,
+                                   u_to_inp ? uop_src[A-1:0] : uop_dst, u_to_inp ? src_end[A-1:0] : dst_end[A-1:0],
                                    u_reads, u_reads_last, u_snaps, u_bad};
     reg                  spare_valid_q;
     reg [STEP_BITS-1:0]  spare_q;
@@ -266,12 +297,13 @@ module vta_alu #(
     assign {spare_reads, spare_reads_last} = spare_q[13 +: 2*A];
 
     wire               next_valid = spare_valid_q || u_valid_q;
-    wire               next_first, next_last, next_at_end, next_in_place, next_bad;
+    wire               next_first, next_last, next_at_end, next_in_place, next_bad, next_goal_bad;
+    wire [I-1:0]       next_goal, next_inp_begins, next_inp_ends;
     wire [1:0]         next_kind;
     wire [OP_BITS-1:0] next_op;
     wire [A-1:0]       next_dst, next_src, next_begins, next_ends, next_reads, next_reads_last;
     wire [11:0]        next_snaps;
-    assign {next_first, next_last, next_at_end, next_in_place, next_kind, next_op, next_dst, next_src, next_begins, next_ends,
+    assign {next_goal, next_inp_begins, next_inp_ends, next_goal_bad, next_first, next_last, next_at_end, next_in_place, next_kind, next_op, next_dst, next_src, next_begins, next_ends,
             next_reads, next_reads_last, next_snaps, next_bad} = next_step;
 
     wire advance;
@@ -293,6 +325,8 @@ module vta_alu #(
     reg [1:0]         s0_kind_q;
     reg [A-1:0]       s0_dst_q;
     reg [A-1:0]       s0_src_q;
+    reg [I-1:0]       s0_goal_q;        // in INP
+    reg               s0_goal_bad_q;
     reg [OP_BITS-1:0] s0_op_q;
     reg [11:0]        s0_snaps_q;
     reg               s0_half_q;        // the source has been read, the destination is next
@@ -313,21 +347,25 @@ module vta_alu #(
             s0_kind_q  <= next_kind;
             s0_dst_q   <= next_dst;
             s0_src_q   <= next_src;
+            s0_goal_q  <= next_goal;
+            s0_goal_bad_q <= next_goal_bad;
             s0_op_q    <= next_op;
             s0_snaps_q <= next_snaps;
         end
     end
 
-    wire        s0_requant, s0_wide;
+    wire        s0_requant, s0_wide, s0_to_inp;
     wire [2:0]  s0_alu_op;
     wire        s0_use_imm;
     wire [15:0] s0_imm;
     wire [CLIP_BITS-1:0] s0_clip;
-    assign {s0_requant, s0_wide, s0_alu_op, s0_use_imm, s0_imm, s0_clip} = s0_op_q;
+    assign {s0_requant, s0_wide, s0_to_inp, s0_alu_op, s0_use_imm, s0_imm, s0_clip} = s0_op_q;
 
-    // What is on its way: valid and destination of s1 … s7.
+    // What is on its way: tiles, those that go to ACC, and the destinations of s1 … s7.
+    localparam integer D = MAX_AI;
+    reg [7:1]   tiles_q;
     reg [7:1]   writes_q;
-    reg [7*A-1:0] dst_q;        // s1 in the low bits
+    reg [7*D-1:0] dst_q;        // s1 in the low bits
     reg         s1_early_q;     // s1 holds an operation whose result is there in s2
     reg         s1_split_q;
     reg         s1_pair_bias_q;
@@ -349,8 +387,8 @@ module vta_alu #(
         src_pending = 1'b0;
         if (s0_valid_q) begin
             for (k = 1; k <= 7; k = k + 1) begin
-                if (writes_q[k] && dst_q[A*(k-1) +: A] == s0_dst_q) dst_pending = 1'b1;
-                if (writes_q[k] && dst_q[A*(k-1) +: A] == s0_src_q) src_pending = 1'b1;
+                if (writes_q[k] && dst_q[D*(k-1) +: A] == s0_dst_q) dst_pending = 1'b1;
+                if (writes_q[k] && dst_q[D*(k-1) +: A] == s0_src_q) src_pending = 1'b1;
             end
         end
     end
@@ -361,7 +399,7 @@ module vta_alu #(
     wire s0_need_src = !s0_half_q;
     wire s0_need_dst = s0_two && !s0_chain && !s0_split;
     wire s0_blocked  = (s0_need_src && src_pending) || (s0_need_dst && dst_pending)
-                    || (s0_tile && !s0_split && array_write_soon);
+                    || (s0_tile && !s0_split && !s0_to_inp && array_write_soon);
     wire s0_move     = s0_valid_q && !s0_bad_q && !must_wait && !s0_blocked && rd_ok;
     wire s0_go       = s0_move && !s0_split;
 
@@ -383,19 +421,30 @@ module vta_alu #(
     assign {ask_array, ask_load} = s0_snaps_q;
     assign ask_dst = s0_dst_q;
     assign ask_src = s0_src_q;
+    assign ask_loops = s0_to_inp && s0_tile;
+    assign ask_inp = s0_goal_q;
 
     // Which entries the instruction in s0 uses: complete once its last micro-op has passed.
     reg [7:1] last_q;
     wire      enter = advance && next_valid;
     wire      leave = s0_go && s0_last_q;
 
+    wire      drained;
+
     vta_span #(.A(A)) span (
         .clk(clk), .rst(rst), .enter(enter), .first(next_first), .whole(next_at_end),
-        .begins(next_begins), .ends(next_ends), .leave(leave), .retire(last_q[7]),
-        .started(started), .retired(retired), .running(running), .known(run_known),
+        .begins(next_begins), .ends(next_ends), .leave(leave), .writes(!s0_to_inp), .retire(last_q[7]),
+        .started(started), .retired(retired), .running(running), .known(run_known), .drained(drained),
         .run_first(run_dst_first), .run_last(run_dst_last),
         .drain_valid(drain_valid), .drain_first(drain_first), .drain_last(drain_last)
     );
+
+    vta_range #(.A(I)) loops (
+        .clk(clk), .rst(rst), .enter(enter), .first(next_first), .begins(next_inp_begins), .ends(next_inp_ends),
+        .leave(leave && s0_to_inp), .drained(drained), .run_first(run_inp_first), .run_last(run_inp_last),
+        .drain_valid(inp_drain_valid), .drain_first(inp_drain_first), .drain_last(inp_drain_last)
+    );
+    assign run_loops = s0_to_inp;
 
     // What it reads: the operand, and the parameters of a requantization.
     reg [A-1:0]  run_src_first_q, run_src_last_q;
@@ -431,10 +480,12 @@ module vta_alu #(
     reg [CLIP_BITS-1:0] s1_clip_q, s2_clip_q, s3_clip_q, s4_clip_q, s5_clip_q, s6_clip_q;
     reg [8:0]  s6_to_low_q, s6_past_high_q;     // the zero point less a bound, for all lanes
     reg [1:0]  s7_table_q;
+    reg [1:0]  s7_part_q;
     reg        s7_requant_q;
 
     always @(posedge clk) begin
         if (rst) begin
+            tiles_q         <= 7'd0;
             writes_q        <= 7'd0;
             last_q          <= 7'd0;
             s1_split_q      <= 1'b0;
@@ -442,7 +493,8 @@ module vta_alu #(
             s1_pair_scale_q <= 1'b0;
             s1_pair_shift_q <= 1'b0;
         end else begin
-            writes_q        <= {writes_q[6:1], s0_go && s0_tile};
+            tiles_q         <= {tiles_q[6:1], s0_go && s0_tile};
+            writes_q        <= {writes_q[6:1], s0_go && s0_tile && !s0_to_inp};
             last_q          <= {last_q[6:1], leave};
             s1_split_q      <= s0_move && s0_split;
             s1_pair_bias_q  <= s0_go && s0_kind_q == BIAS;
@@ -452,7 +504,7 @@ module vta_alu #(
     end
 
     always @(posedge clk) begin
-        dst_q <= {dst_q[6*A-1:0], s0_dst_q};
+        dst_q <= {dst_q[6*D-1:0], s0_to_inp ? {{(D-I){1'b0}}, s0_goal_q} : {{(D-A){1'b0}}, s0_dst_q}};
         if (s0_valid_q) begin       // with a step that waits, nobody looks at them
             s1_early_q    <= !s0_requant && s0_alu_op != VTA_ALU_MUL && s0_alu_op != VTA_ALU_SHR
                           && s0_alu_op != VTA_ALU_CLIP;
@@ -465,7 +517,7 @@ module vta_alu #(
             s1_imm_q      <= s0_imm;
             s1_clip_q     <= s0_clip;
         end
-        if (writes_q != 7'd0) begin
+        if (tiles_q != 7'd0) begin
             s2_alu_op_q  <= s1_alu_op_q;
             {s2_requant_q, s3_requant_q, s4_requant_q, s5_requant_q, s6_requant_q} <=
                 {s1_requant_q, s2_requant_q, s3_requant_q, s4_requant_q, s5_requant_q};
@@ -477,6 +529,7 @@ module vta_alu #(
             s6_to_low_q    <= {s5_clip_q[7], s5_clip_q[7:0]} - {s5_clip_q[15], s5_clip_q[15:8]};
             s6_past_high_q <= {s5_clip_q[7], s5_clip_q[7:0]} + ~{s5_clip_q[23], s5_clip_q[23:16]};
             s7_requant_q <= s6_requant_q;
+            s7_part_q    <= s6_clip_q[29:28];
             s7_table_q   <= s6_requant_q ? s6_clip_q[27:26] : 2'd0;
         end
     end
@@ -506,8 +559,8 @@ module vta_alu #(
 
     // The source of a split step waits in y_q for its destination.
     always @(posedge clk) begin
-        if (writes_q[1]) x_q <= s1_chain_q ? early : rd_x_data;
-        if ((writes_q[1] && !s1_held_q) || s1_split_q) begin
+        if (tiles_q[1]) x_q <= s1_chain_q ? early : rd_x_data;
+        if ((tiles_q[1] && !s1_held_q) || s1_split_q) begin
             y_q <= s1_use_imm_q ? {LANES{{16{s1_imm_q[15]}}, s1_imm_q}} : rd_y_data;
         end
     end
@@ -520,7 +573,7 @@ module vta_alu #(
                 .LOG_UOP_DEPTH(LOG_UOP_DEPTH), .LOG_INP_DEPTH(LOG_INP_DEPTH), .LOG_WGT_DEPTH(LOG_WGT_DEPTH),
                 .LOG_ACC_DEPTH(LOG_ACC_DEPTH), .DSPS(LANE_DSPS)
             ) unit (
-                .clk(clk), .en2(writes_q[2]), .en3(writes_q[3]), .en4(writes_q[4]), .en5(writes_q[5]), .en6(writes_q[6]),
+                .clk(clk), .en2(tiles_q[2]), .en3(tiles_q[3]), .en4(tiles_q[4]), .en5(tiles_q[5]), .en6(tiles_q[6]),
                 .s2_requant(s2_requant_q), .s2_op(s2_alu_op_q), .x(x_q[32*g +: 32]), .y(y_q[32*g +: 32]),
                 .bias(bias_q[32*g +: 32]), .scale(scale_q[37*g +: 37]),
                 .s2_twice(s2_clip_q[25]), .early(early[32*g +: 32]),
@@ -533,7 +586,7 @@ module vta_alu #(
     endgenerate
 
     // s6, s7: the tables, a copy for each two lanes.
-    wire              table_rd = writes_q[6] && s6_requant_q && s6_clip_q[27:26] != 2'd0;
+    wire              table_rd = tiles_q[6] && s6_requant_q && s6_clip_q[27:26] != 2'd0;
     wire [16*COPIES-1:0] values;
     generate
         for (g = 0; g < COPIES; g = g + 1) begin : tables
@@ -553,9 +606,14 @@ module vta_alu #(
     endgenerate
 
     assign wr_en   = writes_q[7];
-    assign wr_addr = dst_q[6*A +: A];
+    assign wr_addr = dst_q[6*D +: A];
     assign done    = last_q[7];
-    assign error   = s0_bad_q && !drain_valid;
+    assign error   = s0_bad_q && !drain_valid && !inp_drain_valid;
+    assign error_code = s0_goal_bad_q ? VTA_ERROR_INP_RANGE : VTA_ERROR_ACC_RANGE;
+
+    assign inp_wr_en   = tiles_q[7] && !writes_q[7];
+    assign inp_wr_addr = dst_q[6*D +: I];
+    assign inp_wr_part = s7_part_q;
 
     assign work = load || fire || s0_move || (u_move && u_valid_q);
 

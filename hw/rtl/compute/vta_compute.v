@@ -74,6 +74,10 @@ module vta_compute #(
     output wire                     wgt_rd_en,
     output wire [LOG_WGT_DEPTH-1:0] wgt_rd_addr,
     input  wire [(8<<(LOG_BLOCK_IN+LOG_BLOCK_OUT))-1:0] wgt_rd_data,
+    output wire                     inp_wr_en,      // a tile goes to a part of an INP entry, a cycle later
+    output wire [LOG_INP_DEPTH-1:0] inp_wr_addr,
+    output wire [1:0]               inp_wr_part,
+    output wire [(8<<(LOG_BATCH+LOG_BLOCK_OUT))-1:0] inp_wr_data,
     output wire                     out_wr_en,
     output wire [LOG_ACC_DEPTH-1:0] out_wr_addr,
     output wire [(8<<(LOG_BATCH+LOG_BLOCK_OUT))-1:0] out_wr_data,
@@ -151,10 +155,10 @@ module vta_compute #(
     wire              d_load, d_finish, d_array, d_alu, d_empty;
     wire [U-1:0]      d_uop_begin, d_uop_last;
     wire [13:0]       d_out_last, d_in_last;
-    wire [A-1:0]      d_dst_out, d_dst_in;
+    wire [MAX_AI-1:0] d_dst_out, d_dst_in;
     wire [MAX_AI-1:0] d_src_out, d_src_in;
     wire [W-1:0]      d_wgt_out, d_wgt_in;
-    wire [A-1:0]      d_dst_extent;
+    wire [MAX_AI-1:0] d_dst_extent;
     wire [MAX_AI-1:0] d_src_extent;
     wire [W-1:0]      d_wgt_extent;
     wire              d_dst_over, d_src_over, d_wgt_over;
@@ -168,7 +172,8 @@ module vta_compute #(
     wire [15:0]       d_imm;
     wire [7:0]        d_zero_point, d_low, d_high;
     wire [1:0]        d_rounding, d_table;
-    wire              d_wide;
+    wire              d_wide, d_to_inp;
+    wire [1:0]        d_part, d_dst_high;
 
     vta_decode #(
         .LOG_BATCH(LOG_BATCH), .LOG_BLOCK_IN(LOG_BLOCK_IN), .LOG_BLOCK_OUT(LOG_BLOCK_OUT),
@@ -184,7 +189,7 @@ module vta_compute #(
         .clear(d_clear), .no_mac(d_no_mac), .group(d_group), .taps_x(d_taps_x), .taps_y(d_taps_y), .reuse(d_reuse),
         .col_step(d_col_step), .row_step(d_row_step), .requant(d_requant), .alu_op(d_alu_op), .use_imm(d_use_imm),
         .in_place(d_in_place), .imm(d_imm), .rounding(d_rounding), .wide(d_wide), .table_use(d_table),
-        .zero_point(d_zero_point), .low(d_low), .high(d_high)
+        .to_inp(d_to_inp), .part(d_part), .dst_high(d_dst_high), .zero_point(d_zero_point), .low(d_low), .high(d_high)
     );
 
     // Issue. What has nothing to do in a pipeline (errors, FINISH, empty nests and loads) goes to the order queue alone.
@@ -248,7 +253,7 @@ module vta_compute #(
     // Instructions that their pipelines have finished and that are still in the order queue.
     wire      array_done, alu_done, load_done;
     wire      array_bad, alu_bad, load_bad;
-    wire [7:0] array_code;
+    wire [7:0] array_code, alu_code;
     reg [4:0] array_finished_q;
     reg [4:0] alu_finished_q;
     reg [4:0] load_finished_q;
@@ -278,7 +283,7 @@ module vta_compute #(
         ALU: begin
             o_done = alu_finished_q != 5'd0;
             o_bad  = alu_bad && !o_done;
-            o_code = VTA_ERROR_ACC_RANGE;
+            o_code = alu_code;
         end
         LOADS: begin
             o_done = load_finished_q != 5'd0;
@@ -315,7 +320,7 @@ module vta_compute #(
 
     // The array's queue. A nest begins when older loads into its range of micro-ops have landed.
     // The question whether they have is a long one: what it reads has a queue of its own, whose head stands in registers.
-    localparam integer ARRAY_BITS = 28 + 2*A + 2*I + 2*W + (A + 1) + (MAX_AI + 1) + (W + 1) + 5 + 8 + 2 + 3 + 8 + 6;
+    localparam integer ARRAY_BITS = 28 + 2*A + 2*I + 2*W + 2*(MAX_AI + 1) + (W + 1) + 5 + 8 + 2 + 3 + 8 + 6;
     localparam integer ASK_BITS   = 2*U + 6;
     wire         a_valid, a_ready, a_uop_wait;
     wire [U-1:0] a_uop_begin, a_uop_last;
@@ -323,7 +328,7 @@ module vta_compute #(
     wire [A-1:0] a_dst_out, a_dst_in;
     wire [I-1:0] a_src_out, a_src_in;
     wire [W-1:0] a_wgt_out, a_wgt_in;
-    wire [A-1:0] a_dst_extent;
+    wire [MAX_AI-1:0] a_dst_extent;
     wire [MAX_AI-1:0] a_src_extent;
     wire [W-1:0] a_wgt_extent;
     wire         a_dst_over, a_src_over, a_wgt_over;
@@ -336,7 +341,7 @@ module vta_compute #(
 
     vta_fifo #(.WIDTH(ARRAY_BITS), .LOG_DEPTH(2)) array_queue (
         .clk(clk_issue), .rst(rst), .in_valid(may_issue && d_unit == ARRAY), .in_ready(array_q_ready),
-        .in_data({d_out_last, d_in_last, d_dst_out, d_dst_in, d_src_out[I-1:0], d_src_in[I-1:0],
+        .in_data({d_out_last, d_in_last, d_dst_out[A-1:0], d_dst_in[A-1:0], d_src_out[I-1:0], d_src_in[I-1:0],
                   d_wgt_out, d_wgt_in, d_dst_extent, d_src_extent, d_wgt_extent, d_dst_over, d_src_over, d_wgt_over,
                   d_depthwise, d_init, d_clear, d_no_mac, d_group, d_taps_x, d_taps_y, d_reuse, d_col_step, d_row_step,
                   alu_issued_q}),
@@ -367,19 +372,20 @@ module vta_compute #(
     `VTA_ASSERT(asks, a_valid ? ask_room || !array_q_ready : !ask_more)
 
     // The ALU's queue. Its head stands in registers: whether it must wait is a long question.
-    localparam integer ALU_BITS = 2*U + 28 + 4*A + (A + 1) + (MAX_AI + 1) + 1 + 3 + 2 + 16 + 29 + 12;
+    localparam integer ALU_BITS = 2*U + 28 + 2*A + 2*MAX_AI + 2*(MAX_AI + 1) + 1 + 3 + 2 + 16 + 34 + 12;
     wire         l_valid, l_ready, l_uop_wait;
     wire [U-1:0] l_uop_begin, l_uop_last;
     wire [13:0]  l_out_last, l_in_last;
-    wire [A-1:0] l_dst_out, l_dst_in, l_src_out, l_src_in;
-    wire [A-1:0] l_dst_extent;
+    wire [MAX_AI-1:0] l_dst_out, l_dst_in, l_dst_extent;
+    wire [A-1:0] l_src_out, l_src_in;
     wire [MAX_AI-1:0] l_src_extent;
     wire         l_dst_over, l_src_over, l_requant, l_use_imm, l_in_place;
     wire [2:0]   l_alu_op;
     wire [15:0]  l_imm;
     wire [7:0]   l_zero_point, l_low, l_high;
     wire [1:0]   l_rounding, l_table;
-    wire         l_wide;
+    wire         l_wide, l_to_inp;
+    wire [1:0]   l_part, l_dst_high;
     wire [5:0]   l_snap_array, l_snap_load;
     wire                l_next_valid;
     wire [ALU_BITS-1:0] l_next;
@@ -391,7 +397,7 @@ module vta_compute #(
         .clk(clk_issue), .rst(rst), .in_valid(may_issue && d_unit == ALU), .in_ready(alu_q_ready),
         .in_data({d_uop_begin, d_uop_last, d_out_last, d_in_last, d_dst_out, d_dst_in, d_src_out[A-1:0], d_src_in[A-1:0],
                   d_dst_extent, d_src_extent, d_dst_over, d_src_over, d_requant, d_alu_op, d_use_imm, d_in_place,
-                  d_imm, d_rounding, d_wide, d_table, d_zero_point, d_low, d_high, array_issued_q, loads_issued}),
+                  d_imm, d_rounding, d_wide, d_table, d_to_inp, d_part, d_dst_high, d_zero_point, d_low, d_high, array_issued_q, loads_issued}),
         .out_valid(l_next_valid), .out_ready(l_move), .out_data(l_next)
     );
 
@@ -407,7 +413,7 @@ module vta_compute #(
     assign l_valid = l_valid_q;
     assign {l_uop_begin, l_uop_last, l_out_last, l_in_last, l_dst_out, l_dst_in, l_src_out, l_src_in,
             l_dst_extent, l_src_extent, l_dst_over, l_src_over, l_requant, l_alu_op, l_use_imm, l_in_place,
-            l_imm, l_rounding, l_wide, l_table, l_zero_point, l_low, l_high, l_snap_array, l_snap_load} = l_head_q;
+            l_imm, l_rounding, l_wide, l_table, l_to_inp, l_part, l_dst_high, l_zero_point, l_low, l_high, l_snap_array, l_snap_load} = l_head_q;
 
     // Pipelines.
     wire         array_work, alu_work, fill_work;
@@ -432,9 +438,12 @@ module vta_compute #(
     wire [U-1:0] array_fetch_first, array_fetch_last;
     wire [5:0]   array_ask_alu, array_ask_load;
     wire [A-1:0] array_ask_dst;
+    wire         array_ask_reads;
+    wire [I-1:0] array_ask_first, array_ask_last;
     wire         array_wait;
     wire [5:0]   array_started, array_retired;
-    wire         array_running, array_known, array_drain;
+    wire         array_running, array_known, array_drain, array_run_reads;
+    wire [I-1:0] array_inp_first, array_inp_last;
     wire [A-1:0] array_run_first, array_run_last, array_drain_first, array_drain_last;
     wire         array_rd_en, array_wr_soon, array_wr_en;
     wire [A-1:0] array_rd_addr, array_wr_addr;
@@ -454,9 +463,11 @@ module vta_compute #(
         .snap_load(a_snap_load),
         .uop_rd(array_uop_rd), .uop_addr(array_uop_addr), .uop_data(array_uop_data), .fetching(array_fetching),
         .fetched(array_fetched), .fetch_first(array_fetch_first), .fetch_last(array_fetch_last),
-        .ask_alu(array_ask_alu), .ask_load(array_ask_load), .ask_dst(array_ask_dst), .must_wait(array_wait),
+        .ask_alu(array_ask_alu), .ask_load(array_ask_load), .ask_dst(array_ask_dst), .ask_reads(array_ask_reads),
+        .ask_first(array_ask_first), .ask_last(array_ask_last), .must_wait(array_wait),
         .started(array_started), .retired(array_retired), .running(array_running), .run_known(array_known),
-        .run_first(array_run_first), .run_last(array_run_last), .drain_valid(array_drain),
+        .run_first(array_run_first), .run_last(array_run_last), .run_reads(array_run_reads),
+        .run_inp_first(array_inp_first), .run_inp_last(array_inp_last), .drain_valid(array_drain),
         .drain_first(array_drain_first), .drain_last(array_drain_last), .done(array_done), .error(array_bad),
         .error_code(array_code),
         .inp_rd_en(inp_rd_en), .inp_rd_addr(inp_rd_addr), .inp_rd_data(inp_rd_data),
@@ -472,11 +483,15 @@ module vta_compute #(
     wire [U-1:0] alu_fetch_first, alu_fetch_last;
     wire [5:0]   alu_ask_array, alu_ask_load;
     wire [A-1:0] alu_ask_dst, alu_ask_src;
+    wire         alu_ask_loops;
+    wire [I-1:0] alu_ask_inp;
     wire         alu_wait;
     wire [5:0]   alu_started, alu_retired;
     wire         alu_running, alu_known, alu_drain, alu_pair;
     wire [A-1:0] alu_dst_first, alu_dst_last, alu_src_first, alu_src_last, alu_pair_first, alu_pair_last;
     wire [A-1:0] alu_drain_first, alu_drain_last;
+    wire         alu_run_loops, alu_inp_drain;
+    wire [I-1:0] alu_inp_first, alu_inp_last, alu_inp_drain_first, alu_inp_drain_last;
     wire         x_en, y_en, alu_rd_fire, alu_rd_ok, alu_wr_en;
     wire [A-1:0] x_addr, y_addr, alu_wr_addr;
     wire [ACC_BITS-1:0] x_data, y_data, alu_wr_data;
@@ -491,20 +506,26 @@ module vta_compute #(
         .out_last(l_out_last), .in_last(l_in_last), .dst_out(l_dst_out), .dst_in(l_dst_in), .src_out(l_src_out),
         .src_in(l_src_in), .dst_extent(l_dst_extent), .dst_over(l_dst_over), .src_extent(l_src_extent),
         .src_over(l_src_over), .requant(l_requant), .alu_op(l_alu_op), .use_imm(l_use_imm),
-        .in_place(l_in_place), .imm(l_imm), .rounding(l_rounding), .wide(l_wide), .table_use(l_table), .zero_point(l_zero_point), .low(l_low), .high(l_high), .snap_array(l_snap_array), .snap_load(l_snap_load),
+        .in_place(l_in_place), .imm(l_imm), .rounding(l_rounding), .wide(l_wide), .table_use(l_table),
+        .to_inp(l_to_inp), .part(l_part), .dst_high(l_dst_high), .zero_point(l_zero_point), .low(l_low), .high(l_high),
+        .snap_array(l_snap_array), .snap_load(l_snap_load),
         .uop_ok(!uop_wr), .uop_rd(alu_uop_rd), .uop_addr(alu_uop_addr), .uop_data(alu_uop_data),
         .clk_tab(clk), .tab_wr_en(tab_wr), .tab_wr_addr(tab_wr_addr), .tab_wr_data(tab_wr_data),
         .fetching(alu_fetching), .fetched(alu_fetched), .fetch_first(alu_fetch_first), .fetch_last(alu_fetch_last),
         .ask_array(alu_ask_array), .ask_load(alu_ask_load), .ask_dst(alu_ask_dst), .ask_src(alu_ask_src),
-        .must_wait(alu_wait), .started(alu_started), .retired(alu_retired), .running(alu_running),
+        .ask_loops(alu_ask_loops), .ask_inp(alu_ask_inp), .must_wait(alu_wait), .started(alu_started), .retired(alu_retired), .running(alu_running),
         .run_known(alu_known), .run_dst_first(alu_dst_first), .run_dst_last(alu_dst_last),
         .run_src_first(alu_src_first), .run_src_last(alu_src_last), .run_pair_valid(alu_pair),
         .run_pair_first(alu_pair_first), .run_pair_last(alu_pair_last), .drain_valid(alu_drain),
-        .drain_first(alu_drain_first), .drain_last(alu_drain_last), .done(alu_done), .error(alu_bad),
+        .drain_first(alu_drain_first), .drain_last(alu_drain_last),
+        .run_loops(alu_run_loops), .run_inp_first(alu_inp_first), .run_inp_last(alu_inp_last),
+        .inp_drain_valid(alu_inp_drain), .inp_drain_first(alu_inp_drain_first), .inp_drain_last(alu_inp_drain_last),
+        .done(alu_done), .error(alu_bad), .error_code(alu_code),
         .array_write_soon(array_wr_soon),
         .rd_x_en(x_en), .rd_x_addr(x_addr), .rd_x_data(x_data), .rd_y_en(y_en), .rd_y_addr(y_addr), .rd_y_data(y_data),
         .rd_fire(alu_rd_fire), .rd_ok(alu_rd_ok),
         .wr_en(alu_wr_en), .wr_addr(alu_wr_addr), .wr_data(alu_wr_data),
+        .inp_wr_en(inp_wr_en), .inp_wr_addr(inp_wr_addr), .inp_wr_part(inp_wr_part),
         .work(alu_work), .stat_alu(stat_alu), .stat_requant(stat_requant)
     );
 
@@ -567,24 +588,36 @@ module vta_compute #(
     assign out_wr_addr = array_wr_en ? array_wr_addr : alu_wr_addr;
     assign out_wr_data = narrow;
 
-    vta_order #(.U(U), .A(A), .ENTRIES(ENTRIES)) hazards (
+    // INP the low bytes of what the ALU would write there.
+    genvar m;
+    generate
+        for (m = 0; m < (1<<LOG_LANES); m = m + 1) begin : loops
+            assign inp_wr_data[8*m +: 8] = alu_wr_data[32*m +: 8];
+        end
+    endgenerate
+
+    vta_order #(.U(U), .A(A), .I(I), .ENTRIES(ENTRIES)) hazards (
         .array_started(array_started), .array_retired(array_retired), .array_running(array_running),
         .array_known(array_known), .array_run_first(array_run_first), .array_run_last(array_run_last),
         .array_drain(array_drain), .array_drain_first(array_drain_first), .array_drain_last(array_drain_last),
+        .array_run_reads(array_run_reads), .array_inp_first(array_inp_first), .array_inp_last(array_inp_last),
         .array_fetching(array_fetching), .array_fetched(array_fetched), .array_fetch_first(array_fetch_first),
         .array_fetch_last(array_fetch_last),
         .alu_started(alu_started), .alu_retired(alu_retired), .alu_running(alu_running), .alu_known(alu_known),
         .alu_dst_first(alu_dst_first), .alu_dst_last(alu_dst_last), .alu_src_first(alu_src_first),
         .alu_src_last(alu_src_last), .alu_pair(alu_pair), .alu_pair_first(alu_pair_first),
         .alu_pair_last(alu_pair_last), .alu_drain(alu_drain), .alu_drain_first(alu_drain_first),
-        .alu_drain_last(alu_drain_last), .alu_fetching(alu_fetching), .alu_fetched(alu_fetched),
+        .alu_drain_last(alu_drain_last), .alu_run_loops(alu_run_loops), .alu_inp_first(alu_inp_first),
+        .alu_inp_last(alu_inp_last), .alu_inp_drain(alu_inp_drain), .alu_inp_drain_first(alu_inp_drain_first),
+        .alu_inp_drain_last(alu_inp_drain_last), .alu_fetching(alu_fetching), .alu_fetched(alu_fetched),
         .alu_fetch_first(alu_fetch_first), .alu_fetch_last(alu_fetch_last),
         .table_valid(t_valid), .table_uop(t_uop), .table_tab(t_tab), .table_number(t_number), .table_first(t_first),
         .table_last(t_last), .array_ask_alu(array_ask_alu), .array_ask_load(array_ask_load), .array_ask_dst(array_ask_dst),
+        .array_ask_reads(array_ask_reads), .array_ask_first(array_ask_first), .array_ask_last(array_ask_last),
         .array_wait(array_wait), .array_next_load(a_snap_load), .array_next_first(a_uop_begin),
         .array_next_last(a_uop_last), .array_next_wait(a_uop_wait),
         .alu_ask_array(alu_ask_array), .alu_ask_load(alu_ask_load), .alu_ask_dst(alu_ask_dst),
-        .alu_ask_src(alu_ask_src), .alu_wait(alu_wait), .alu_next_load(l_snap_load), .alu_next_first(l_uop_begin),
+        .alu_ask_src(alu_ask_src), .alu_ask_loops(alu_ask_loops), .alu_ask_inp(alu_ask_inp), .alu_wait(alu_wait), .alu_next_load(l_snap_load), .alu_next_first(l_uop_begin),
         .alu_next_last(l_uop_last), .alu_next_tab(l_table != 2'd0), .alu_next_wait(l_uop_wait),
         .load_ask_array(load_ask_array), .load_ask_alu(load_ask_alu), .load_ask_uop(load_ask_uop),
         .load_ask_tab(load_ask_tab), .load_ask_first(load_ask_first), .load_ask_last(load_ask_last), .load_wait(load_wait)

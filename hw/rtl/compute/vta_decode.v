@@ -43,13 +43,13 @@ module vta_decode #(
     output wire [LOG_UOP_DEPTH-1:0] uop_last,
     output wire [13:0]              out_last,
     output wire [13:0]              in_last,
-    output wire [LOG_ACC_DEPTH-1:0] dst_out,    // steps, modulo the largest scratchpad that they may index
-    output wire [LOG_ACC_DEPTH-1:0] dst_in,
+    output wire [MAX_AI-1:0]        dst_out,    // steps, modulo the largest scratchpad that they may index
+    output wire [MAX_AI-1:0]        dst_in,
     output wire [MAX_AI-1:0]        src_out,
     output wire [MAX_AI-1:0]        src_in,
     output wire [LOG_WGT_DEPTH-1:0] wgt_out,
     output wire [LOG_WGT_DEPTH-1:0] wgt_in,
-    output wire [LOG_ACC_DEPTH-1:0] dst_extent,
+    output wire [MAX_AI-1:0]        dst_extent,
     output wire                     dst_over,
     output wire [MAX_AI-1:0]        src_extent,
     output wire                     src_over,
@@ -75,6 +75,9 @@ module vta_decode #(
     output wire [1:0]               rounding,
     output wire                     wide,
     output wire [1:0]               table_use,  // 0: none, else which
+    output wire                     to_inp,     // REQUANT writes INP
+    output wire [1:0]               part,
+    output wire [1:0]               dst_high,
     output wire [7:0]               zero_point,
     output wire [7:0]               low,
     output wire [7:0]               high
@@ -128,10 +131,10 @@ module vta_decode #(
                            : s1_dw ? s1_q[VTA_F_DEPTHWISE_ITER_OUT_LSB +: 14] : s1_q[VTA_F_REQUANT_ITER_OUT_LSB +: 14];
     wire [13:0] s1_in      = s1_ours ? s1_q[VTA_F_GEMM_ITER_IN_LSB +: 14]
                            : s1_dw ? s1_q[VTA_F_DEPTHWISE_ITER_IN_LSB +: 14] : s1_q[VTA_F_REQUANT_ITER_IN_LSB +: 14];
-    wire [10:0] s1_dst_out = s1_ours ? {{(11-A){1'b0}}, s1_q[VTA_F_GEMM_DST_OUT_LSB +: A]}
-                           : s1_q[VTA_F_REQUANT_DST_OUT_LSB +: VTA_F_REQUANT_DST_OUT_WIDTH];
-    wire [10:0] s1_dst_in  = s1_ours ? {{(11-A){1'b0}}, s1_q[VTA_F_GEMM_DST_IN_LSB +: A]}
-                           : s1_q[VTA_F_REQUANT_DST_IN_LSB +: VTA_F_REQUANT_DST_IN_WIDTH];
+    wire [SRC_BITS-1:0] s1_dst_out = s1_ours ? {{(SRC_BITS-A){1'b0}}, s1_q[VTA_F_GEMM_DST_OUT_LSB +: A]}
+                           : {{(SRC_BITS-11){1'b0}}, s1_q[VTA_F_REQUANT_DST_OUT_LSB +: VTA_F_REQUANT_DST_OUT_WIDTH]};
+    wire [SRC_BITS-1:0] s1_dst_in  = s1_ours ? {{(SRC_BITS-A){1'b0}}, s1_q[VTA_F_GEMM_DST_IN_LSB +: A]}
+                           : {{(SRC_BITS-11){1'b0}}, s1_q[VTA_F_REQUANT_DST_IN_LSB +: VTA_F_REQUANT_DST_IN_WIDTH]};
     wire [SRC_BITS-1:0] s1_src_out = s1_gemm ? {{(SRC_BITS-I){1'b0}}, s1_q[VTA_F_GEMM_SRC_OUT_LSB +: I]}
                            : s1_alu ? {{(SRC_BITS-A){1'b0}}, s1_q[VTA_F_ALU_SRC_OUT_LSB +: A]}
                            : {{(SRC_BITS-11){1'b0}}, s1_q[VTA_F_REQUANT_SRC_OUT_LSB +: VTA_F_REQUANT_SRC_OUT_WIDTH]};
@@ -155,9 +158,19 @@ module vta_decode #(
     wire [1:0]   s1_round   = s1_q[VTA_F_REQUANT_ROUNDING_LSB +: VTA_F_REQUANT_ROUNDING_WIDTH];
     wire         s1_wide    = s1_q[VTA_F_REQUANT_WIDE_LSB];
     wire [1:0]   s1_table   = s1_q[VTA_F_REQUANT_TABLE_LSB +: VTA_F_REQUANT_TABLE_WIDTH];
+    wire         s1_to_inp  = s1_q[VTA_F_REQUANT_TO_INP_LSB];
+    wire [1:0]   s1_part    = s1_q[VTA_F_REQUANT_PART_LSB +: VTA_F_REQUANT_PART_WIDTH];
+    wire [1:0]   s1_high_dst = s1_q[VTA_F_REQUANT_DST_HIGH_LSB +: VTA_F_REQUANT_DST_HIGH_WIDTH];
     wire [7:0]   s1_zero    = s1_q[VTA_F_REQUANT_ZERO_POINT_LSB +: VTA_F_REQUANT_ZERO_POINT_WIDTH];
     wire [7:0]   s1_low     = s1_q[VTA_F_REQUANT_LOW_LSB +: VTA_F_REQUANT_LOW_WIDTH];
     wire [7:0]   s1_high    = s1_q[VTA_F_REQUANT_HIGH_LSB +: VTA_F_REQUANT_HIGH_WIDTH];
+
+    // What goes to INP needs room there: in the tile, and above the entries that a micro-op can name.
+    localparam integer LOG_PARTS = LOG_BLOCK_IN > LOG_BLOCK_OUT ? LOG_BLOCK_IN - LOG_BLOCK_OUT : 0;
+    localparam integer LOG_HIGHS = I > A ? I - A : 0;
+    wire s1_no_room = !s1_to_inp ? s1_part != 2'd0 || s1_high_dst != 2'd0
+                    : LOG_BLOCK_OUT > LOG_BLOCK_IN || ({30'd0, s1_part} >> LOG_PARTS) != 32'd0
+                      || ({30'd0, s1_high_dst} >> LOG_HIGHS) != 32'd0;
 
     // Legality of the fields.
     reg s1_illegal;
@@ -177,7 +190,7 @@ module vta_decode #(
                           && ($signed(s1_imm) > 16'sd31 || $signed(s1_imm) < -16'sd31));
         VTA_OP_REQUANT:
             s1_illegal = (s1_q & VTA_RESERVED_REQUANT) != 128'd0 || $signed(s1_low) > $signed(s1_high)
-                      || s1_table == 2'd3;
+                      || s1_table == 2'd3 || s1_no_room;
         default:
             s1_illegal = 1'b0;
         endcase
@@ -203,8 +216,8 @@ module vta_decode #(
     reg [U-1:0]           s2_last_q;
     reg [13:0]            s2_out_q;
     reg [13:0]            s2_in_q;
-    reg [A-1:0]           s2_dst_out_q;
-    reg [A-1:0]           s2_dst_in_q;
+    reg [MAX_AI-1:0]      s2_dst_out_q;
+    reg [MAX_AI-1:0]      s2_dst_in_q;
     reg [MAX_AI-1:0]      s2_src_out_q;
     reg [SRC_BITS-1:0]    s2_src_in_q;
     reg [W-1:0]           s2_wgt_out_q;
@@ -231,7 +244,7 @@ module vta_decode #(
     reg                   s2_use_imm_q;
     reg                   s2_in_place_q;
     reg [15:0]            s2_imm_q;
-    reg [28:0]            s2_clip_q;
+    reg [33:0]            s2_clip_q;
 
     wire [13:0] s1_out_last = s1_out - 14'd1;
     wire [13:0] s1_in_last  = s1_in - 14'd1;
@@ -256,14 +269,14 @@ module vta_decode #(
             s2_last_q    <= s1_last[U-1:0];
             s2_out_q     <= s1_out_last;
             s2_in_q      <= s1_in_last;
-            s2_dst_out_q <= s1_dst_out[A-1:0];
-            s2_dst_in_q  <= s1_dst_in[A-1:0];
+            s2_dst_out_q <= s1_dst_out[MAX_AI-1:0];
+            s2_dst_in_q  <= s1_dst_in[MAX_AI-1:0];
             s2_src_out_q <= s1_src_out[MAX_AI-1:0];
             s2_src_in_q  <= s1_src_in;
             s2_wgt_out_q <= s1_wgt_out;
             s2_wgt_in_q  <= s1_wgt_in;
-            s2_dst_a_q   <= s1_out_last * s1_dst_out;
-            s2_dst_b_q   <= s1_in_last * s1_dst_in;
+            s2_dst_a_q   <= s1_out_last * s1_dst_out[10:0];
+            s2_dst_b_q   <= s1_in_last * s1_dst_in[10:0];
             s2_src_a_q   <= s1_out_last * s1_src_out;
             s2_src_b_q   <= s1_in_last * s1_src_in;
             s2_wgt_a_q   <= s1_out_last * s1_wgt_out;
@@ -284,7 +297,7 @@ module vta_decode #(
             s2_in_place_q <= s1_alu && s1_use_imm && !s1_from_src;
             s2_use_imm_q <= s1_use_imm || s1_move;
             s2_imm_q     <= s1_move ? 16'd0 : s1_imm;
-            s2_clip_q    <= {s1_wide, s1_table, s1_round, s1_high, s1_low, s1_zero};
+            s2_clip_q    <= {s1_req && s1_to_inp, s1_part, {2{s1_req}} & s1_high_dst, s1_wide, s1_table, s1_round, s1_high, s1_low, s1_zero};
         end
     end
 
@@ -310,13 +323,13 @@ module vta_decode #(
     reg [U-1:0]        s3_last_q;
     reg [13:0]         s3_out_q;
     reg [13:0]         s3_in_q;
-    reg [A-1:0]        s3_dst_out_q;
-    reg [A-1:0]        s3_dst_in_q;
+    reg [MAX_AI-1:0]   s3_dst_out_q;
+    reg [MAX_AI-1:0]   s3_dst_in_q;
     reg [MAX_AI-1:0]   s3_src_out_q;
     reg [MAX_AI-1:0]   s3_src_in_q;
     reg [W-1:0]        s3_wgt_out_q;
     reg [W-1:0]        s3_wgt_in_q;
-    reg [A:0]          s3_dst_ext_q;        // with the over bit on top
+    reg [MAX_AI:0]     s3_dst_ext_q;        // with the over bit on top
     reg [MAX_AI:0]     s3_src_ext_q;
     reg [W:0]          s3_wgt_ext_q;
     reg                s3_dw_q;
@@ -334,7 +347,7 @@ module vta_decode #(
     reg                s3_use_imm_q;
     reg                s3_in_place_q;
     reg [15:0]         s3_imm_q;
-    reg [28:0]         s3_clip_q;
+    reg [33:0]         s3_clip_q;
 
     always @(posedge clk) begin
         if (move && s2_valid_q) begin
@@ -356,7 +369,7 @@ module vta_decode #(
             s3_src_in_q  <= s2_src_in_q[MAX_AI-1:0];
             s3_wgt_out_q <= s2_wgt_out_q;
             s3_wgt_in_q  <= s2_wgt_in_q;
-            s3_dst_ext_q <= {|s2_dst[25:A], s2_dst[A-1:0]};
+            s3_dst_ext_q <= {|s2_dst[25:MAX_AI], s2_dst[MAX_AI-1:0]};
             s3_src_ext_q <= {|s2_src[SRC_BITS+14:MAX_AI], s2_src[MAX_AI-1:0]};
             s3_wgt_ext_q <= {|s2_wgt[W+14:W], s2_wgt[W-1:0]};
             s3_dw_q      <= s2_dw_q;
@@ -414,7 +427,7 @@ module vta_decode #(
     assign use_imm    = s3_use_imm_q;
     assign in_place   = s3_in_place_q;
     assign imm        = s3_imm_q;
-    assign {wide, table_use, rounding, high, low, zero_point} = s3_clip_q;
+    assign {to_inp, part, dst_high, wide, table_use, rounding, high, low, zero_point} = s3_clip_q;
 endmodule
 
 `default_nettype wire

@@ -23,7 +23,7 @@
 // Contract: instructions have been decoded without error and are not empty; they are executed in order. `error` stays
 // up, with its code, once an index is out of range; all earlier steps are finished, and nothing follows. started and
 // retired count instructions modulo 64; run_* is the range of ACC entries of the newest that has begun, drain_* that of
-// those behind it. ACC accesses are never refused: read data come one cycle after the address.
+// those behind it; run_inp_* is the range of INP entries that the newest one reads. ACC accesses are never refused: read data come one cycle after the address.
 `include "vta_assert.vh"
 `default_nettype none
 
@@ -55,7 +55,7 @@ module vta_gemm #(
     input  wire [LOG_INP_DEPTH-1:0] src_in,
     input  wire [LOG_WGT_DEPTH-1:0] wgt_out,
     input  wire [LOG_WGT_DEPTH-1:0] wgt_in,
-    input  wire [LOG_ACC_DEPTH-1:0] dst_extent,
+    input  wire [MAX_AI-1:0]        dst_extent,
     input  wire                     dst_over,
     input  wire [MAX_AI-1:0]        src_extent,
     input  wire                     src_over,
@@ -87,6 +87,9 @@ module vta_gemm #(
     output wire [5:0]               ask_alu,        // snapshots and entry of the step in s0
     output wire [5:0]               ask_load,
     output wire [LOG_ACC_DEPTH-1:0] ask_dst,
+    output wire                     ask_reads,      // INP, entries first … last
+    output wire [LOG_INP_DEPTH-1:0] ask_first,
+    output wire [LOG_INP_DEPTH-1:0] ask_last,
     input  wire                     must_wait,
     output wire [5:0]               started,
     output wire [5:0]               retired,
@@ -94,6 +97,9 @@ module vta_gemm #(
     output wire                     run_known,
     output wire [LOG_ACC_DEPTH-1:0] run_first,
     output wire [LOG_ACC_DEPTH-1:0] run_last,
+    output wire                     run_reads,
+    output wire [LOG_INP_DEPTH-1:0] run_inp_first,
+    output wire [LOG_INP_DEPTH-1:0] run_inp_last,
     output wire                     drain_valid,
     output wire [LOG_ACC_DEPTH-1:0] drain_first,
     output wire [LOG_ACC_DEPTH-1:0] drain_last,
@@ -178,7 +184,7 @@ module vta_gemm #(
     reg [2:0]        f_col_step_q;
     reg [7:0]        f_row_step_q;
     reg [1:0]        f_reuse_q;     // columns that an output takes over from its predecessor
-    reg [A:0]        f_dst_ext_q;
+    reg [MAX_AI:0]   f_dst_ext_q;
     reg [MAX_AI:0]   f_src_ext_q;
     reg [W:0]        f_wgt_ext_q;
     reg [11:0]       f_snaps_q;
@@ -243,6 +249,9 @@ module vta_gemm #(
     wire [T+3:0]    row_taps = {4'd0, win_row_tap_q} + {{T{1'b0}}, f_taps_x_q};
     wire [T+3:0]    f_tap    = {4'd0, win_row_tap_q} + {{T{1'b0}}, f_keeps_q ? f_col_last_q : win_col_q};
     wire [I+11:0]   f_src    = {12'd0, nest_src} + {{I{1'b0}}, win_row_off_q} + {{(I+5){1'b0}}, win_col_off_q};
+    // The last entry that the step reads: with three rows at once the third's, whose windows have no other rows.
+    wire [11:0]     f_below  = windowed && f_three_q ? {3'd0, f_row_step_q, 1'b0} : win_row_off_q;
+    wire [I+11:0]   f_src_last = {12'd0, nest_src} + {{I{1'b0}}, f_below} + {{(I+5){1'b0}}, win_col_off_q};
     // verilator lint_on UNUSEDSIGNAL
 
     always @(posedge clk) begin
@@ -294,8 +303,9 @@ module vta_gemm #(
     reg [7:0]          u_row_step_q;
     reg [A-1:0]        u_dst_q;
     reg [I-1:0]        u_src_q;
+    reg [I-1:0]        u_src_last_q;
     reg [W-1:0]        u_wgt_q;
-    reg [A:0]          u_dst_ext_q;
+    reg [MAX_AI:0]     u_dst_ext_q;
     reg [MAX_AI:0]     u_src_ext_q;
     reg [W:0]          u_wgt_ext_q;
     reg [11:0]         u_snaps_q;
@@ -331,6 +341,7 @@ module vta_gemm #(
             u_row_step_q  <= f_row_step_q;
             u_dst_q       <= nest_dst[A-1:0];
             u_src_q       <= f_src[I-1:0];
+            u_src_last_q  <= f_src_last[I-1:0];
             u_wgt_q       <= nest_wgt;
             u_dst_ext_q   <= f_dst_ext_q;
             u_src_ext_q   <= f_src_ext_q;
@@ -342,12 +353,14 @@ module vta_gemm #(
 
     wire [A-1:0] u_dst = uop_dst + u_dst_q;
     wire [I-1:0] u_src = uop_src[I-1:0] + u_src_q;
+    wire [I-1:0] u_src_last = uop_src[I-1:0] + u_src_last_q;
     wire [W-1:0] u_wgt = uop_aux[W-1:0] + u_wgt_q;
 
     wire [A:0]      dst_end = {1'b0, uop_dst} + {1'b0, u_dst_ext_q[A-1:0]};
+    wire            dst_far = (u_dst_ext_q >> A) != 0;
     wire [MAX_AI:0] src_end = {1'b0, uop_src} + {1'b0, u_src_ext_q[MAX_AI-1:0]};
     wire [32:0]     wgt_end = {1'b0, uop_aux} + {{(33-W){1'b0}}, u_wgt_ext_q[W-1:0]};
-    wire dst_bad = u_dst_ext_q[A] || dst_end[A];
+    wire dst_bad = dst_far || dst_end[A];
     wire src_bad = !u_no_mac_q && (u_src_ext_q[MAX_AI] || (src_end >> I) != 0);
     wire wgt_bad = !u_no_mac_q && (u_wgt_ext_q[W] || (wgt_end >> W) != 0);
 
@@ -356,12 +369,13 @@ module vta_gemm #(
 
     // The step that is next in s0: from U, or from the place beside it, which takes what s0 has no room for.
     localparam integer WIN_BITS  = T + 10;
-    localparam integer STEP_BITS = 3 + 2 + WIN_BITS + 8 + 3*A + I + W + 12 + 1 + 8;
+    localparam integer STEP_BITS = 3 + 2 + WIN_BITS + 8 + 3*A + 4*I + W + 12 + 1 + 8;
     wire               u_bad  = dst_bad || src_bad || wgt_bad;
     wire [7:0]         u_code = dst_bad ? VTA_ERROR_ACC_RANGE : src_bad ? VTA_ERROR_INP_RANGE : VTA_ERROR_WGT_RANGE;
     wire [STEP_BITS-1:0] u_step = {u_first_q, u_last_q, u_at_end_q, u_no_mac_q, u_zero,
                                    u_dw_q, u_group_q, u_row_q, u_tap_q, u_three_q, u_ends_q, u_add_1_q, u_add_2_q, u_row_step_q,
-                                   u_dst, uop_dst, dst_end[A-1:0], u_src, u_wgt, u_snaps_q, u_bad, u_code};
+                                   u_dst, uop_dst, dst_end[A-1:0], u_src, u_src_last, uop_src[I-1:0], src_end[I-1:0], u_wgt,
+                                   u_snaps_q, u_bad, u_code};
     reg                  spare_valid_q;
     reg [STEP_BITS-1:0]  spare_q;
     wire [STEP_BITS-1:0] next_step = spare_valid_q ? spare_q : u_step;
@@ -371,12 +385,12 @@ module vta_gemm #(
     wire [WIN_BITS-1:0] next_win;
     wire [7:0]   next_row_step;
     wire [A-1:0] next_dst, next_begins, next_ends;
-    wire [I-1:0] next_src;
+    wire [I-1:0] next_src, next_src_last, next_inp_begins, next_inp_ends;
     wire [W-1:0] next_wgt;
     wire [11:0]  next_snaps;
     wire [7:0]   next_code;
     assign {next_first, next_last, next_at_end, next_no_mac, next_zero, next_win, next_row_step, next_dst, next_begins, next_ends,
-            next_src, next_wgt, next_snaps, next_bad, next_code} = next_step;
+            next_src, next_src_last, next_inp_begins, next_inp_ends, next_wgt, next_snaps, next_bad, next_code} = next_step;
 
     wire advance;
     assign u_move = !spare_valid_q;
@@ -399,6 +413,7 @@ module vta_gemm #(
     reg [7:0]    s0_row_step_q;
     reg [A-1:0]  s0_dst_q;
     reg [I-1:0]  s0_src_q;
+    reg [I-1:0]  s0_src_last_q;
     reg [W-1:0]  s0_wgt_q;
     reg [11:0]   s0_snaps_q;
     reg          s0_bad_q;
@@ -438,6 +453,7 @@ module vta_gemm #(
             s0_row_step_q <= next_row_step;
             s0_dst_q     <= next_dst;
             s0_src_q     <= next_src;
+            s0_src_last_q <= next_src_last;
             s0_wgt_q     <= next_wgt;
             s0_snaps_q   <= next_snaps;
             s0_code_q    <= next_code;
@@ -445,19 +461,33 @@ module vta_gemm #(
     end
 
     assign {ask_alu, ask_load} = s0_snaps_q;
-    assign ask_dst = s0_dst_q;
+    assign ask_dst   = s0_dst_q;
+    assign ask_reads = !s0_no_mac_q;
+    assign ask_first = s0_src_q;
+    assign ask_last  = s0_src_last_q;
 
     // Which entries the instruction in s0 uses: complete once its last micro-op has passed.
     reg  [8:1] last_q;
     wire       leave = s0_go && s0_last_q;
 
+    // The waiver: what has left has nothing to write to INP.
+    // verilator lint_off PINCONNECTEMPTY
     vta_span #(.A(A)) span (
         .clk(clk), .rst(rst), .enter(advance && next_valid), .first(next_first), .whole(next_at_end),
-        .begins(next_begins), .ends(next_ends), .leave(leave), .retire(last_q[8]),
-        .started(started), .retired(retired), .running(running), .known(run_known),
+        .begins(next_begins), .ends(next_ends), .leave(leave), .writes(1'b1), .retire(last_q[8]),
+        .started(started), .retired(retired), .running(running), .known(run_known), .drained(),
         .run_first(run_first), .run_last(run_last),
         .drain_valid(drain_valid), .drain_first(drain_first), .drain_last(drain_last)
     );
+
+    // Which it reads in INP: all steps of an instruction do, or none.
+    vta_range #(.A(I)) reads (
+        .clk(clk), .rst(rst), .enter(advance && next_valid), .first(next_first), .begins(next_inp_begins),
+        .ends(next_inp_ends), .leave(1'b0), .drained(1'b1), .run_first(run_inp_first), .run_last(run_inp_last),
+        .drain_valid(), .drain_first(), .drain_last()
+    );
+    // verilator lint_on PINCONNECTEMPTY
+    assign run_reads = !s0_no_mac_q;
 
     // s1 to s8: what each step carries along.
     reg [7:1]    mac_q;

@@ -3,13 +3,15 @@
 // vta_order -- who must wait for whom: what the three pipelines of the compute unit tell each other.
 //
 // Contract: combinational. *_wait: the step in s0 of the array or the ALU, or the LOAD that is next to be handed to the
-// engine, may still meet an older instruction of another pipeline in ACC, or in UOP. *_next_wait: older loads into the
+// engine, may still meet an older instruction of another pipeline in ACC, in UOP, or, as the array reads there what the ALU
+// has written, in INP. What the array has let go from s0 reads INP before the ALU can write there. *_next_wait: older loads into the
 // micro-ops of the instruction that is next to be fetched have not landed. Snapshots and numbers: see vta_guard.
 `default_nettype none
 
 module vta_order #(
     parameter integer U       = 13,
     parameter integer A       = 11,
+    parameter integer I       = 11,
     parameter integer ENTRIES = 4
 ) (
     input  wire [5:0]   array_started,
@@ -21,6 +23,9 @@ module vta_order #(
     input  wire         array_drain,
     input  wire [A-1:0] array_drain_first,
     input  wire [A-1:0] array_drain_last,
+    input  wire         array_run_reads,    // INP, entries first … last
+    input  wire [I-1:0] array_inp_first,
+    input  wire [I-1:0] array_inp_last,
     input  wire         array_fetching,
     input  wire [5:0]   array_fetched,
     input  wire [U-1:0] array_fetch_first,
@@ -40,6 +45,12 @@ module vta_order #(
     input  wire         alu_drain,
     input  wire [A-1:0] alu_drain_first,
     input  wire [A-1:0] alu_drain_last,
+    input  wire         alu_run_loops,      // it writes INP, entries first … last
+    input  wire [I-1:0] alu_inp_first,
+    input  wire [I-1:0] alu_inp_last,
+    input  wire         alu_inp_drain,
+    input  wire [I-1:0] alu_inp_drain_first,
+    input  wire [I-1:0] alu_inp_drain_last,
     input  wire         alu_fetching,
     input  wire [5:0]   alu_fetched,
     input  wire [U-1:0] alu_fetch_first,
@@ -55,6 +66,9 @@ module vta_order #(
     input  wire [5:0]   array_ask_alu,
     input  wire [5:0]   array_ask_load,
     input  wire [A-1:0] array_ask_dst,
+    input  wire         array_ask_reads,    // INP, entries first … last
+    input  wire [I-1:0] array_ask_first,
+    input  wire [I-1:0] array_ask_last,
     output wire         array_wait,
     input  wire [5:0]   array_next_load,
     input  wire [U-1:0] array_next_first,
@@ -65,6 +79,8 @@ module vta_order #(
     input  wire [5:0]   alu_ask_load,
     input  wire [A-1:0] alu_ask_dst,
     input  wire [A-1:0] alu_ask_src,
+    input  wire         alu_ask_loops,      // it writes INP, this entry
+    input  wire [I-1:0] alu_ask_inp,
     output wire         alu_wait,
     input  wire [5:0]   alu_next_load,
     input  wire [U-1:0] alu_next_first,
@@ -85,6 +101,10 @@ module vta_order #(
         meets = a_first <= b_last && a_last >= b_first;
     endfunction
 
+    function meets_inp(input [I-1:0] a_first, input [I-1:0] a_last, input [I-1:0] b_first, input [I-1:0] b_last);
+        meets_inp = a_first <= b_last && a_last >= b_first;
+    endfunction
+
     function meets_uop(input [12:0] a_first, input [12:0] a_last, input [12:0] b_first, input [12:0] b_last);
         meets_uop = a_first <= b_last && a_last >= b_first;
     endfunction
@@ -94,11 +114,15 @@ module vta_order #(
                   || meets(array_ask_dst, array_ask_dst, alu_src_first, alu_src_last)
                   || (alu_pair && meets(array_ask_dst, array_ask_dst, alu_pair_first, alu_pair_last));
     wire array_drain_hit = alu_drain && meets(array_ask_dst, array_ask_dst, alu_drain_first, alu_drain_last);
+    wire array_inp_hit = array_ask_reads && alu_run_loops
+                      && meets_inp(array_ask_first, array_ask_last, alu_inp_first, alu_inp_last);
+    wire array_inp_drain_hit = array_ask_reads && alu_inp_drain
+                      && meets_inp(array_ask_first, array_ask_last, alu_inp_drain_first, alu_inp_drain_last);
     wire array_alu_wait, array_load_wait;
 
     vta_guard array_alu (
         .snap(array_ask_alu), .started(alu_started), .retired(alu_retired), .running(alu_running), .known(alu_known),
-        .run_hit(array_hit), .drain_hit(array_drain_hit), .must_wait(array_alu_wait)
+        .run_hit(array_hit || array_inp_hit), .drain_hit(array_drain_hit || array_inp_drain_hit), .must_wait(array_alu_wait)
     );
     vta_load_guard #(.ENTRIES(ENTRIES), .BITS(A)) array_load (
         .valid(table_valid), .uop(table_uop), .number(table_number), .first(table_first), .last(table_last),
@@ -118,11 +142,13 @@ module vta_order #(
                 || meets(alu_ask_src, alu_ask_src, array_run_first, array_run_last);
     wire alu_drain_hit = array_drain && (meets(alu_ask_dst, alu_ask_dst, array_drain_first, array_drain_last)
                                          || meets(alu_ask_src, alu_ask_src, array_drain_first, array_drain_last));
+    wire alu_inp_hit = alu_ask_loops && array_run_reads
+                    && meets_inp(alu_ask_inp, alu_ask_inp, array_inp_first, array_inp_last);
     wire alu_array_wait, alu_load_dst, alu_load_src;
 
     vta_guard alu_array (
         .snap(alu_ask_array), .started(array_started), .retired(array_retired), .running(array_running),
-        .known(array_known), .run_hit(alu_hit), .drain_hit(alu_drain_hit), .must_wait(alu_array_wait)
+        .known(array_known), .run_hit(alu_hit || alu_inp_hit), .drain_hit(alu_drain_hit), .must_wait(alu_array_wait)
     );
     vta_load_guard #(.ENTRIES(ENTRIES), .BITS(A)) alu_dst (
         .valid(table_valid), .uop(table_uop), .number(table_number), .first(table_first), .last(table_last),

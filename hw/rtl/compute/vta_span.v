@@ -4,9 +4,9 @@
 //
 // Contract: steps of an instruction `enter` one after the other, `first` of all, with the range of entries that one may
 // write over the nest; `whole` once no later step widens it. The instruction is `running` until it has left with its
-// last step; what has left writes until it retires, in order. Counts are modulo 64. run_* is the range of the one that
-// runs, complete once `known`; drain_* that of those which have left, as long as one of them has not retired (then it
-// begins anew: a range may be wider than what is still to be written, never smaller).
+// last step; what has left, and `writes` there, writes until it retires, in order. Counts are modulo 64. run_* is the range
+// of the one that runs, complete once `known`; drain_* that of those which have left, as long as one of them has not
+// retired: `drained` says when they all have (vta_range).
 `default_nettype none
 
 module vta_span #(
@@ -20,11 +20,13 @@ module vta_span #(
     input  wire [A-1:0] begins,
     input  wire [A-1:0] ends,
     input  wire         leave,
+    input  wire         writes,     // what leaves does
     input  wire         retire,
     output wire [5:0]   started,
     output wire [5:0]   retired,
     output wire         running,
     output wire         known,
+    output wire         drained,
     output wire [A-1:0] run_first,
     output wire [A-1:0] run_last,
     output wire         drain_valid,
@@ -35,52 +37,35 @@ module vta_span #(
     reg [5:0]   retired_q;
     reg         running_q;
     reg         known_q;
-    reg [A-1:0] run_first_q;
-    reg [A-1:0] run_last_q;
-    reg         drain_valid_q;
-    reg [A-1:0] drain_first_q;
-    reg [A-1:0] drain_last_q;
 
     wire [5:0] in_drain = started_q - retired_q - {5'd0, running_q};
 
     always @(posedge clk) begin
         if (rst) begin
-            running_q     <= 1'b0;
-            known_q       <= 1'b0;
-            started_q     <= 6'd0;
-            retired_q     <= 6'd0;
-            drain_valid_q <= 1'b0;
+            running_q <= 1'b0;
+            known_q   <= 1'b0;
+            started_q <= 6'd0;
+            retired_q <= 6'd0;
         end else begin
             if (enter && first) running_q <= 1'b1;
             else if (leave)     running_q <= 1'b0;
             if (enter) known_q <= whole || (!first && known_q);
             if (enter && first) started_q <= started_q + 6'd1;
             if (retire)         retired_q <= retired_q + 6'd1;
-            if (leave) drain_valid_q <= 1'b1;
-            else if (in_drain == {5'd0, retire}) drain_valid_q <= 1'b0;
         end
     end
 
-    always @(posedge clk) begin
-        if (enter) begin
-            if (first || begins < run_first_q) run_first_q <= begins;
-            if (first || ends > run_last_q)    run_last_q  <= ends;
-        end
-        if (leave) begin
-            if (!drain_valid_q || run_first_q < drain_first_q) drain_first_q <= run_first_q;
-            if (!drain_valid_q || run_last_q > drain_last_q)   drain_last_q  <= run_last_q;
-        end
-    end
+    vta_range #(.A(A)) range (
+        .clk(clk), .rst(rst), .enter(enter), .first(first), .begins(begins), .ends(ends), .leave(leave && writes),
+        .drained(drained), .run_first(run_first), .run_last(run_last), .drain_valid(drain_valid), .drain_first(drain_first),
+        .drain_last(drain_last)
+    );
 
-    assign started     = started_q;
-    assign retired     = retired_q;
-    assign running     = running_q;
-    assign known       = known_q;
-    assign run_first   = run_first_q;
-    assign run_last    = run_last_q;
-    assign drain_valid = drain_valid_q;
-    assign drain_first = drain_first_q;
-    assign drain_last  = drain_last_q;
+    assign started = started_q;
+    assign retired = retired_q;
+    assign running = running_q;
+    assign known   = known_q;
+    assign drained = in_drain == {5'd0, retire};
 endmodule
 
 `default_nettype wire

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// vta_inp -- the INP scratchpad: as vta_ram, and two more entries in the same cycle for the rows of a depthwise window.
+// vta_inp -- the INP scratchpad: as vta_ram, and two more entries in the same cycle for the rows of a depthwise window, and a
+// second writer.
 //
-// Contract: vta_ram's, with one slice offered to all. With rd_more, which comes with rd_en, rd_more_data are one cycle later, and for that cycle, the
+// Contract: vta_ram's, with one slice offered to all. The second writer's strobes are for grains, each with data of its own; the
+// two must not write in one cycle, but with ROWS = 3 at addresses that differ modulo 4. With rd_more, which comes with rd_en, rd_more_data are one cycle later, and for that cycle, the
 // entries of rd_addr + rd_pitch and rd_addr + 2·rd_pitch, where rd_pitch is odd; rd_more_addr holds these two sums. As it is
 // built there are four RAMs, which take entries in turn: three entries an odd number apart are never in the same one.
 // ROWS = 1: rd_more must stay low, and rd_more_data are 0.
@@ -13,14 +15,21 @@ module vta_inp #(
     parameter integer LOG_DEPTH = 11,
     parameter integer WIDTH     = 128,
     parameter integer SLICE     = 64,
+    parameter integer GRAIN     = 64,   // a slice, or a part of one
     parameter integer ROWS      = 3
 ) (
     input  wire                   clk,
+    input  wire                   rst,
 
     input  wire                   wr_en,
     input  wire [WIDTH/SLICE-1:0] wr_strobe,
     input  wire [LOG_DEPTH-1:0]   wr_addr,
     input  wire [SLICE-1:0]       wr_data,
+
+    input  wire                   two_en,
+    input  wire [WIDTH/GRAIN-1:0] two_strobe,
+    input  wire [LOG_DEPTH-1:0]   two_addr,
+    input  wire [WIDTH-1:0]       two_data,
 
     input  wire                   rd_en,
     input  wire [LOG_DEPTH-1:0]   rd_addr,
@@ -32,6 +41,17 @@ module vta_inp #(
     // verilator lint_on UNUSEDSIGNAL
     output wire [2*WIDTH-1:0]     rd_more_data
 );
+    // The first writer's strobes, by grains.
+    localparam integer GRAINS = WIDTH / GRAIN;
+    localparam integer EACH   = SLICE / GRAIN;
+    wire [GRAINS-1:0] wr_grains;
+    genvar g;
+    generate
+        for (g = 0; g < GRAINS; g = g + 1) begin : grain
+            assign wr_grains[g] = wr_strobe[g/EACH];
+        end
+    endgenerate
+
 `ifdef SYNTHESIS
  `define VTA_INP_BANKS
 `elsif FORMAL
@@ -45,8 +65,9 @@ module vta_inp #(
     generate
         // A scratchpad of two entries has no place for three of them.
         if (ROWS == 1 || LOG_DEPTH < 2) begin : single
-            vta_ram #(.LOG_DEPTH(LOG_DEPTH), .WIDTH(WIDTH), .SLICE(SLICE), .WR_WIDTH(SLICE)) ram (
-                .clk(clk), .wr_en(wr_en), .wr_strobe(wr_strobe), .wr_addr(wr_addr), .wr_data(wr_data),
+            vta_ram #(.LOG_DEPTH(LOG_DEPTH), .WIDTH(WIDTH), .SLICE(GRAIN), .WR_WIDTH(WIDTH)) ram (
+                .clk(clk), .wr_en(wr_en || two_en), .wr_strobe(two_en ? two_strobe : wr_grains),
+                .wr_addr(two_en ? two_addr : wr_addr), .wr_data(two_en ? two_data : {WIDTH/SLICE{wr_data}}),
                 .rd_en(rd_en), .rd_addr(rd_addr), .rd_data(rd_data)
             );
             assign rd_more_data = {2*WIDTH{1'b0}};
@@ -66,6 +87,7 @@ module vta_inp #(
             // The waiver: each shift leaves zeros above.
             // verilator lint_off UNUSEDSIGNAL
             wire [LOG_DEPTH-1:0] at_w = wr_addr >> 2;
+            wire [LOG_DEPTH-1:0] at_t = two_addr >> 2;
             wire [LOG_DEPTH-1:0] at_0 = rd_addr >> 2;
             wire [LOG_DEPTH-1:0] at_1 = rd_more_addr[0 +: LOG_DEPTH] >> 2;
             wire [LOG_DEPTH-1:0] at_2 = rd_more_addr[LOG_DEPTH +: LOG_DEPTH] >> 2;
@@ -78,9 +100,11 @@ module vta_inp #(
                 wire            second = rd_more && bank_1 == ME;
                 wire            third  = rd_more && bank_2 == ME;
                 wire [DEEP-1:0] addr   = first ? at_0[DEEP-1:0] : second ? at_1[DEEP-1:0] : at_2[DEEP-1:0];
-                vta_ram #(.LOG_DEPTH(DEEP), .WIDTH(WIDTH), .SLICE(SLICE), .WR_WIDTH(SLICE)) ram (
-                    .clk(clk), .wr_en(wr_en && wr_addr[1:0] == ME), .wr_strobe(wr_strobe), .wr_addr(at_w[DEEP-1:0]),
-                    .wr_data(wr_data), .rd_en(rd_en && (first || second || third)), .rd_addr(addr),
+                wire            two    = two_en && two_addr[1:0] == ME;
+                vta_ram #(.LOG_DEPTH(DEEP), .WIDTH(WIDTH), .SLICE(GRAIN), .WR_WIDTH(WIDTH)) ram (
+                    .clk(clk), .wr_en(two || (wr_en && wr_addr[1:0] == ME)), .wr_strobe(two ? two_strobe : wr_grains),
+                    .wr_addr(two ? at_t[DEEP-1:0] : at_w[DEEP-1:0]),
+                    .wr_data(two ? two_data : {WIDTH/SLICE{wr_data}}), .rd_en(rd_en && (first || second || third)), .rd_addr(addr),
                     .rd_data(out[WIDTH*k +: WIDTH])
                 );
             end
@@ -94,6 +118,7 @@ module vta_inp #(
     // The same as one piece, which is simulated faster.
     localparam integer DEPTH  = 1 << LOG_DEPTH;
     localparam integer SLICES = WIDTH / SLICE;
+    wire              unused_grains = |wr_grains;
     reg [WIDTH-1:0]   mem_q [0:DEPTH-1];
     reg [WIDTH-1:0]   rd_data_q;
     reg [2*WIDTH-1:0] more_q;
@@ -109,6 +134,11 @@ module vta_inp #(
                 if (wr_strobe[s]) mem_q[wr_addr][s*SLICE +: SLICE] = wr_data;
             end
         end
+        if (two_en) begin
+            for (s = 0; s < GRAINS; s = s + 1) begin
+                if (two_strobe[s]) mem_q[two_addr][s*GRAIN +: GRAIN] = two_data[s*GRAIN +: GRAIN];
+            end
+        end
     end
     // verilator lint_on BLKSEQ
 
@@ -116,7 +146,8 @@ module vta_inp #(
     assign rd_more_data = more_q;
 `endif
 
-    `VTA_PARAM_CHECK(WIDTH % SLICE == 0 && (ROWS == 1 || ROWS == 3))
+    `VTA_PARAM_CHECK(WIDTH % SLICE == 0 && SLICE % GRAIN == 0 && (ROWS == 1 || ROWS == 3))
+    `VTA_ASSERT(writers, !wr_en || !two_en || (ROWS == 3 && LOG_DEPTH >= 2 && wr_addr[1:0] != two_addr[1:0]))
 endmodule
 
 `default_nettype wire

@@ -45,6 +45,10 @@ module vta_load #(
     input  wire                          rd_last,
     input  wire                          rd_err,
 
+    input  wire                          inp_wr_en,
+    input  wire [LOG_INP_DEPTH-1:0]      inp_wr_addr,
+    input  wire [1:0]                    inp_wr_part,
+    input  wire [(8<<(LOG_BATCH+LOG_BLOCK_OUT))-1:0] inp_wr_data,
     input  wire                          inp_rd_en,
     input  wire [LOG_INP_DEPTH-1:0]      inp_rd_addr,
     output wire [(8<<(LOG_BATCH+LOG_BLOCK_IN))-1:0] inp_rd_data,
@@ -127,6 +131,11 @@ module vta_load #(
     wire                         engine_err;
     wire                         engine_wait;
 
+    // INP is one RAM, or four that take entries in turn (vta_inp).
+    localparam integer ROWS = LOG_BLOCK_OUT > 3 ? 3 : 1;
+    wire wr_free = !inp_wr_en || wr_mem != VTA_MEM_INP
+                || (ROWS == 3 && LOG_INP_DEPTH >= 2 && inp_wr_addr[1:0] != wr_addr[1:0]);
+
     vta_tload #(
         .LOG_BATCH(LOG_BATCH), .LOG_BLOCK_IN(LOG_BLOCK_IN), .LOG_BLOCK_OUT(LOG_BLOCK_OUT),
         .LOG_UOP_DEPTH(LOG_UOP_DEPTH), .LOG_INP_DEPTH(LOG_INP_DEPTH), .LOG_WGT_DEPTH(LOG_WGT_DEPTH),
@@ -137,7 +146,7 @@ module vta_load #(
         .cmd_mem(cmd_mem), .cmd_sram(cmd_sram), .cmd_addr(cmd_addr), .cmd_stride(cmd_stride),
         .cmd_x(cmd_x), .cmd_y(cmd_y), .cmd_pads(cmd_pads), .cmd_pad(cmd_pad),
         .cmd_elems(cmd_elems), .cmd_entries(cmd_entries),
-        .wr_en(wr_en), .wr_ready(1'b1), .wr_mem(wr_mem), .wr_addr(wr_addr), .wr_data(wr_data),
+        .wr_en(wr_en), .wr_ready(wr_free), .wr_mem(wr_mem), .wr_addr(wr_addr), .wr_data(wr_data),
         .wr_strobe(wr_strobe), .wr_last(unused_wr_last),
         .done(engine_done), .err(engine_err),
         .rd_cmd_valid(rd_cmd_valid), .rd_cmd_ready(rd_cmd_ready), .rd_cmd_addr(rd_cmd_addr), .rd_cmd_len(rd_cmd_len),
@@ -159,7 +168,7 @@ module vta_load #(
     reg [BUS_BITS-1:0]      wr_data_q;
 
     always @(posedge clk) begin
-        inp_en_q <= wr_en && wr_mem == VTA_MEM_INP;
+        inp_en_q <= wr_en && wr_free && wr_mem == VTA_MEM_INP;
         wgt_en_q <= wr_en && wr_mem == VTA_MEM_WGT;
         if (wr_en) begin
             inp_strobe_q <= wr_strobe[INP_SLICES-1:0];
@@ -170,11 +179,52 @@ module vta_load #(
         end
     end
 
+    // What compute writes comes the same way: block_out lanes of each row, to one part of it.
+    localparam integer OUT_BITS  = 8 << LOG_BLOCK_OUT;
+    localparam integer LOG_PARTS = LOG_BLOCK_IN > LOG_BLOCK_OUT ? LOG_BLOCK_IN - LOG_BLOCK_OUT : 0;
+    localparam integer GRAIN     = LOG_BLOCK_IN >= LOG_BLOCK_OUT && OUT_BITS < INP_SLICE ? OUT_BITS : INP_SLICE;
+    localparam integer GRAINS    = INP_BITS / GRAIN;
+    localparam integer ROW_BITS  = 8 << LOG_BLOCK_IN;
+    reg                     two_en_q;
+    reg [LOG_INP_DEPTH-1:0] two_addr_q;
+    reg [GRAINS-1:0]        two_strobe_q;
+    reg [(OUT_BITS<<LOG_BATCH)-1:0] two_data_q;
+    wire [GRAINS-1:0]       two_strobe;
+    wire [INP_BITS-1:0]     two_data;
+
+    always @(posedge clk) begin
+        two_en_q <= inp_wr_en;
+        if (inp_wr_en) begin
+            two_addr_q   <= inp_wr_addr;
+            two_strobe_q <= two_strobe;
+            two_data_q   <= inp_wr_data;
+        end
+    end
+
+    genvar g;
+    generate
+        if (LOG_BLOCK_IN >= LOG_BLOCK_OUT) begin : fits
+            for (g = 0; g < GRAINS; g = g + 1) begin : grain
+                // Of the grain: its row of the batch, its part, its place there.
+                localparam integer ROW  = g*GRAIN/ROW_BITS;
+                localparam integer PART = g*GRAIN%ROW_BITS/OUT_BITS;
+                localparam integer FROM = ROW*OUT_BITS + g*GRAIN%OUT_BITS;
+                assign two_strobe[g] = LOG_PARTS == 0 || {30'd0, inp_wr_part} == PART;
+                assign two_data[GRAIN*g +: GRAIN] = two_data_q[FROM +: GRAIN];
+            end
+        end else begin : never
+            assign two_strobe = {GRAINS{1'b0}};
+            assign two_data   = {INP_BITS{1'b0}};
+            wire unused_two = |{two_data_q, inp_wr_part};
+        end
+    endgenerate
+
     vta_inp #(
-        .LOG_DEPTH(LOG_INP_DEPTH), .WIDTH(INP_BITS), .SLICE(INP_SLICE), .ROWS(LOG_BLOCK_OUT > 3 ? 3 : 1)
+        .LOG_DEPTH(LOG_INP_DEPTH), .WIDTH(INP_BITS), .SLICE(INP_SLICE), .GRAIN(GRAIN), .ROWS(ROWS)
     ) inp (
-        .clk(clk),
+        .clk(clk), .rst(rst),
         .wr_en(inp_en_q), .wr_strobe(inp_strobe_q), .wr_addr(inp_addr_q), .wr_data(wr_data_q[INP_SLICE-1:0]),
+        .two_en(two_en_q), .two_strobe(two_strobe_q), .two_addr(two_addr_q), .two_data(two_data),
         .rd_en(inp_rd_en), .rd_addr(inp_rd_addr), .rd_data(inp_rd_data),
         .rd_more(inp_rd_more), .rd_more_addr(inp_rd_more_addr), .rd_more_data(inp_rd_more_data)
     );

@@ -375,6 +375,10 @@ module vta_top #(
     assign tokens_left = l2c_avail || c2l_avail || c2s_avail || s2c_avail;
 
     // The units.
+    wire                     inp_wr_en;
+    wire [LOG_INP_DEPTH-1:0] inp_wr_addr;
+    wire [1:0]               inp_wr_part;
+    wire [(8<<(LOG_BATCH+LOG_BLOCK_OUT))-1:0] inp_wr_data;
     wire                     inp_rd_en;
     wire [LOG_INP_DEPTH-1:0] inp_rd_addr;
     wire [INP_BITS-1:0]      inp_rd_data;
@@ -401,6 +405,7 @@ module vta_top #(
         .rd_cmd_addr(rd_cmd_addr[ADDR_BITS +: ADDR_BITS]), .rd_cmd_len(rd_cmd_len[15:8]),
         .rd_data_valid(rd_data_valid[1]), .rd_data_ready(rd_data_ready[1]), .rd_data(rd_data), .rd_last(rd_last),
         .rd_err(rd_err),
+        .inp_wr_en(inp_wr_en), .inp_wr_addr(inp_wr_addr), .inp_wr_part(inp_wr_part), .inp_wr_data(inp_wr_data),
         .inp_rd_en(inp_rd_en), .inp_rd_addr(inp_rd_addr), .inp_rd_data(inp_rd_data),
         .inp_rd_more(inp_rd_more), .inp_rd_more_addr(inp_rd_more_addr), .inp_rd_more_data(inp_rd_more_data),
         .wgt_rd_en(wgt_rd_en), .wgt_rd_addr(wgt_rd_addr), .wgt_rd_data(wgt_rd_data),
@@ -427,6 +432,7 @@ module vta_top #(
         .rd_cmd_addr(rd_cmd_addr[2*ADDR_BITS +: ADDR_BITS]), .rd_cmd_len(rd_cmd_len[23:16]),
         .rd_data_valid(rd_data_valid[2]), .rd_data_ready(rd_data_ready[2]), .rd_data(rd_data), .rd_last(rd_last),
         .rd_err(rd_err),
+        .inp_wr_en(inp_wr_en), .inp_wr_addr(inp_wr_addr), .inp_wr_part(inp_wr_part), .inp_wr_data(inp_wr_data),
         .inp_rd_en(inp_rd_en), .inp_rd_addr(inp_rd_addr), .inp_rd_data(inp_rd_data),
         .inp_rd_more(inp_rd_more), .inp_rd_more_addr(inp_rd_more_addr), .inp_rd_more_data(inp_rd_more_data),
         .wgt_rd_en(wgt_rd_en), .wgt_rd_addr(wgt_rd_addr), .wgt_rd_data(wgt_rd_data),

@@ -36,6 +36,13 @@
         end
     endtask
 
+    // What of it goes to INP: the low bytes, to a part of each row.
+    task write_inp(input integer dst, input integer part);
+        integer b, o;
+        for (b = 0; b < BATCH; b = b + 1) for (o = 0; o < OUT; o = o + 1)
+            ref_inp[dst][8*(b*IN + part*OUT + o) +: 8] = tile[32*(b*OUT + o) +: 8];
+    endtask
+
     task check_index(input integer at, input integer depth, input [7:0] code);
         if (at < 0 || at >= depth) ref_faults[code] = 1'b1;
     endtask
@@ -135,7 +142,8 @@
     reg [7:0]  zero_point, low, high;
     reg [32*BATCH*OUT-1:0] biases, scales, shifts;
     reg [1:0]  rounding, table_use;
-    reg        wide;
+    reg        wide, to_inp;
+    integer    part, above;
     reg [7:0]  looked_up;
     reg [31:0] ref_tab [0:127];
 
@@ -239,6 +247,9 @@
             rounding   = word[VTA_F_REQUANT_ROUNDING_LSB +: VTA_F_REQUANT_ROUNDING_WIDTH];
             wide       = word[VTA_F_REQUANT_WIDE_LSB];
             table_use  = word[VTA_F_REQUANT_TABLE_LSB +: VTA_F_REQUANT_TABLE_WIDTH];
+            to_inp     = word[VTA_F_REQUANT_TO_INP_LSB];
+            part       = word[VTA_F_REQUANT_PART_LSB +: VTA_F_REQUANT_PART_WIDTH];
+            above      = ACCS*word[VTA_F_REQUANT_DST_HIGH_LSB +: VTA_F_REQUANT_DST_HIGH_WIDTH];
             split_uop(word[VTA_F_REQUANT_UOP_LSB +: VTA_F_REQUANT_UOP_WIDTH]);
             if (iter_out != 0 && iter_in != 0) check_index(wide ? 4*u_aux + 3 : 2*u_aux + 1, ACCS, VTA_ERROR_ACC_RANGE);
             if (ref_faults == 0) begin
@@ -246,12 +257,13 @@
                 scales = ref_acc[wide ? 4*u_aux + 1 : 2*u_aux + 1];
                 shifts = ref_acc[wide ? 4*u_aux + 2 : 2*u_aux + 1];
             end
-            for (pass = 0; pass < 2 && ref_faults == 0; pass = pass + 1)
+            for (pass = 0; pass < 2 && (pass == 0 || ref_faults == 0); pass = pass + 1)
             for (i_out = 0; i_out < iter_out; i_out = i_out + 1) for (i_in = 0; i_in < iter_in; i_in = i_in + 1) begin
-                dst = u_dst + i_out*d_out + i_in*d_in;
+                dst = u_dst + above + i_out*d_out + i_in*d_in;
                 src = u_src + i_out*s_out + i_in*s_in;
                 if (pass == 0) begin
-                    check_index(dst, ACCS, VTA_ERROR_ACC_RANGE);
+                    if (to_inp) check_index(dst, INPS, VTA_ERROR_INP_RANGE);
+                    else check_index(dst, ACCS, VTA_ERROR_ACC_RANGE);
                     check_index(src, ACCS, VTA_ERROR_ACC_RANGE);
                 end else begin
                     for (lane = 0; lane < BATCH*OUT; lane = lane + 1) begin
@@ -264,7 +276,8 @@
                             tile[32*lane +: 32] = {{24{looked_up[7]}}, looked_up};
                         end
                     end
-                    write_tile(dst);
+                    if (to_inp) write_inp(dst, part);
+                    else write_tile(dst);
                 end
             end
         end

@@ -2,7 +2,7 @@
 //
 // vta_compute_tb -- the whole compute unit under random programs: its loads, GEMM, DEPTHWISE, ALU, REQUANT, with tokens, full
 // queues, a stalling memory and clocks that stop whenever they may. It must end with the contents that compute_ref.vh gives:
-// OUT after each program, and ACC, byte by byte through OUT. Then programs with a fault: the right error in the right
+// OUT and INP after each program, and ACC, byte by byte through OUT. Then programs with a fault: the right error in the right
 // instruction. +seed=N, +runs=N programs. Built with -DSYNTHESIS it judges the forms that go onto a board.
 // parts: vta_alu vta_array vta_compute_load vta_decode vta_gemm
 `default_nettype none
@@ -40,6 +40,10 @@ module vta_compute_tb;
     wire [LOG_INP_DEPTH-1:0] inp_addr;
     wire [LOG_WGT_DEPTH-1:0] wgt_addr;
     wire [LOG_ACC_DEPTH-1:0] out_addr;
+    wire                    loop_en;
+    wire [LOG_INP_DEPTH-1:0] loop_addr;
+    wire [1:0]              loop_part;
+    wire [8*BATCH*OUT-1:0]  loop_data;
     reg  [8*BATCH*IN-1:0]   inp_data;
     wire                    inp_more;
     wire [2*LOG_INP_DEPTH-1:0] more_addr;
@@ -82,7 +86,7 @@ module vta_compute_tb;
         .c2l_room(c2l_room), .c2l_push(c2l_push), .c2s_room(c2s_room), .c2s_push(c2s_push), .bases({8*ADDR_BITS{1'b0}}),
         .rd_cmd_valid(rd_cmd_valid), .rd_cmd_ready(rd_cmd_ready[0]), .rd_cmd_addr(rd_cmd_addr), .rd_cmd_len(rd_cmd_len),
         .rd_data_valid(rd_data_valid[0]), .rd_data_ready(rd_data_ready), .rd_data(rd_data), .rd_last(rd_last), .rd_err(rd_err),
-        .inp_rd_en(inp_en), .inp_rd_addr(inp_addr), .inp_rd_data(inp_data),
+        .inp_wr_en(loop_en), .inp_wr_addr(loop_addr), .inp_wr_part(loop_part), .inp_wr_data(loop_data), .inp_rd_en(inp_en), .inp_rd_addr(inp_addr), .inp_rd_data(inp_data),
         .inp_rd_more(inp_more), .inp_rd_more_addr(more_addr), .inp_rd_more_data(more_data),
         .wgt_rd_en(wgt_en), .wgt_rd_addr(wgt_addr), .wgt_rd_data(wgt_data),
         .out_wr_en(out_en), .out_wr_addr(out_addr), .out_wr_data(out_data),
@@ -96,13 +100,26 @@ module vta_compute_tb;
     // The scratchpads next door, and tokens.
     reg [8*BATCH*OUT-1:0] out [0:ACCS-1];
     integer pops [0:1], pushes [0:1], want_pops [0:1], want_pushes [0:1], steps [0:3], finishes, retired;
+    reg [8*BATCH*IN-1:0]  inp [0:INPS-1];
+    reg                   late_en = 1'b0;     // what compute writes is there a cycle later
+    reg [LOG_INP_DEPTH-1:0] late_addr;
+    reg [1:0]             late_part;
+    reg [8*BATCH*OUT-1:0] late_data;
+    integer b, o, loops_back = 0;
     always @(posedge clk) begin
-        if (inp_en) inp_data <= ref_inp[inp_addr];
+        if (inp_en) inp_data <= inp[inp_addr];
         if (inp_en && inp_more) begin
             if (more_addr[0] == inp_addr[0] || more_addr[LOG_INP_DEPTH] != inp_addr[0])
                 $fatal(1, "rows at %0d and %0h are no odd number apart", inp_addr, more_addr);
-            more_data <= {ref_inp[more_addr[LOG_INP_DEPTH +: LOG_INP_DEPTH]], ref_inp[more_addr[0 +: LOG_INP_DEPTH]]};
+            more_data <= {inp[more_addr[LOG_INP_DEPTH +: LOG_INP_DEPTH]], inp[more_addr[0 +: LOG_INP_DEPTH]]};
         end
+        if (late_en) for (b = 0; b < BATCH; b = b + 1) for (o = 0; o < OUT; o = o + 1)
+            inp[late_addr][8*(b*IN + late_part*OUT + o) +: 8] = late_data[8*(b*OUT + o) +: 8];
+        late_en   <= loop_en;
+        late_addr <= loop_addr;
+        late_part <= loop_part;
+        late_data <= loop_data;
+        if (loop_en) loops_back = loops_back + 1;
         if (wgt_en) wgt_data <= ref_wgt[wgt_addr];
         if (out_en) out[out_addr] = out_data;
         if (rst) begin
@@ -257,6 +274,11 @@ module vta_compute_tb;
             insn[VTA_F_REQUANT_ROUNDING_LSB +: 2]  = chance(50) ? 0 : range(0, 3);
             insn[VTA_F_REQUANT_WIDE_LSB]           = chance(30);
             insn[VTA_F_REQUANT_TABLE_LSB +: 2]     = tables && chance(40) ? range(1, 2) : 0;
+            if (OUT <= IN && chance(45)) begin
+                insn[VTA_F_REQUANT_TO_INP_LSB]        = 1'b1;
+                insn[VTA_F_REQUANT_PART_LSB +: 2]     = range(0, IN/OUT - 1);
+                insn[VTA_F_REQUANT_DST_HIGH_LSB +: 2] = INPS > ACCS && chance(50);
+            end
             add;
         end
     endtask
@@ -338,6 +360,7 @@ module vta_compute_tb;
     task execute;
         begin
             ref_faults = 0;
+            for (n = 0; n < INPS; n = n + 1) inp[n] = ref_inp[n];
             {want_pops[0], want_pops[1], want_pushes[0], want_pushes[1]} = 0;
             for (n = 0; n < size && ref_faults == 0; n = n + 1) begin
                 at_fault = n;
@@ -390,9 +413,13 @@ module vta_compute_tb;
 
     task compare(input [8*12-1:0] what);
         integer e;
-        for (e = 0; e < ACCS; e = e + 1)
-            if (ref_out[e] !== {8*BATCH*OUT{1'bx}} && out[e] !== ref_out[e])
-                $fatal(1, "program %0d, %0s: OUT %0d is %h instead of %h", run, what, e, out[e], ref_out[e]);
+        begin
+            for (e = 0; e < ACCS; e = e + 1)
+                if (ref_out[e] !== {8*BATCH*OUT{1'bx}} && out[e] !== ref_out[e])
+                    $fatal(1, "program %0d, %0s: OUT %0d is %h instead of %h", run, what, e, out[e], ref_out[e]);
+            for (e = 0; e < INPS; e = e + 1)
+                if (inp[e] !== ref_inp[e]) $fatal(1, "program %0d, %0s: INP %0d is %h instead of %h", run, what, e, inp[e], ref_inp[e]);
+        end
     endtask
 
     task run_and_compare(input [8*12-1:0] what);
@@ -515,6 +542,7 @@ module vta_compute_tb;
         end
         show_acc;
         $display("%0d GEMM, %0d DEPTHWISE, %0d ALU, %0d REQUANT steps, %0d faults", total[0], total[1], total[2], total[3], faults);
+        if (OUT <= IN && loops_back < runs) $fatal(1, "%0d tiles have gone to INP", loops_back);
         if (total[0] < 10*runs || total[1] < 10*runs || total[2] < 10*runs || total[3] < 4*runs || faults < runs/8)
             $fatal(1, "too little happened");
         $display("PASS");

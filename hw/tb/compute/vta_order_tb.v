@@ -7,7 +7,7 @@
 
 module vta_order_tb;
 `include "random.vh"
-    localparam integer U = 5, A = 4, ENTRIES = 4;
+    localparam integer U = 5, A = 4, I = 3, ENTRIES = 4;
     localparam integer ACC = 1 << A, UOP = 1 << U;
 
     // Two pipelines, 0 the array, 1 the ALU: the newest instruction that has begun, and what it and those behind it use.
@@ -20,6 +20,12 @@ module vta_order_tb;
     reg [A-1:0] run_first [0:3], run_last [0:3], drain_first [0:1], drain_last [0:1];
     reg [U-1:0] fetch_first [0:1], fetch_last [0:1];
     reg         pair;
+
+    // INP: what the array's instruction reads and the ALU's writes there, and what behind that has still to be written.
+    reg         inp_on [0:1], inp_draining;
+    reg [I-1:0] inp_first [0:2], inp_last [0:2];
+    reg         array_reads, alu_loops;
+    reg [I-1:0] array_from, array_to, alu_inp;
 
     // Loads in work.
     integer              load_number [0:ENTRIES-1];
@@ -36,7 +42,12 @@ module vta_order_tb;
     reg [12:0]   load_first, load_last;
     wire         array_wait, alu_wait, load_wait, array_next_wait, alu_next_wait;
 
-    vta_order #(.U(U), .A(A), .ENTRIES(ENTRIES)) dut (
+    vta_order #(.U(U), .A(A), .I(I), .ENTRIES(ENTRIES)) dut (
+        .array_run_reads(inp_on[0]), .array_inp_first(inp_first[0]), .array_inp_last(inp_last[0]),
+        .alu_run_loops(inp_on[1]), .alu_inp_first(inp_first[1]), .alu_inp_last(inp_last[1]), .alu_inp_drain(inp_draining),
+        .alu_inp_drain_first(inp_first[2]), .alu_inp_drain_last(inp_last[2]),
+        .array_ask_reads(array_reads), .array_ask_first(array_from), .array_ask_last(array_to),
+        .alu_ask_loops(alu_loops), .alu_ask_inp(alu_inp),
         .array_started(started[0][5:0]), .array_retired(retired[0][5:0]), .array_running(running[0]), .array_known(known[0]),
         .array_run_first(run_first[0]), .array_run_last(run_last[0]), .array_drain(draining[0]),
         .array_drain_first(drain_first[0]), .array_drain_last(drain_last[0]), .array_fetching(fetching[0]),
@@ -163,6 +174,15 @@ module vta_order_tb;
             next_tab = chance(40);
             load_first = range(0, (load_uop ? UOP : ACC) - 1);
             load_last  = range(load_first, (load_uop ? UOP : ACC) - 1);
+            for (k = 0; k < 3; k = k + 1) begin
+                a = range(0, (1 << I) - 1); b = range(a, (1 << I) - 1);
+                inp_first[k] = a; inp_last[k] = b;
+            end
+            inp_on[0] = chance(50); inp_on[1] = chance(50);
+            inp_draining = started[1] - running[1] != retired[1] && chance(50);
+            array_reads = chance(50); alu_loops = chance(50);
+            array_from = range(0, (1 << I) - 1); array_to = range(array_from, (1 << I) - 1);
+            alu_inp = range(0, (1 << I) - 1);
             guard_run_hit = chance(50); guard_drain_hit = draining[0] && chance(50);
         end
     endtask
@@ -175,16 +195,25 @@ module vta_order_tb;
         end
     endtask
 
+    // Do the entries of two ranges in INP meet?
+    function inp_meet(input integer k, input integer from, input integer to);
+        inp_meet = (set(inp_first[k], inp_last[k]) & set(from, to)) != 0;
+    endfunction
+
     reg [ACC-1:0] touched;
     task judge;
         begin
             expect_wait("guard", guard_wait, blocked(0, alu_snap_array, guard_run_hit, guard_drain_hit));
             expect_wait("load guard", load_guard_wait, by_load(next_snap[0], 1'b1, set(next_first[0], next_last[0])));
             touched = set(array_dst, array_dst);
-            expect_wait("array", array_wait, blocked(1, array_snap_alu, (touched & runs_on[1]) != 0, (touched & drains[1]) != 0)
+            expect_wait("array", array_wait, blocked(1, array_snap_alu, (touched & runs_on[1]) != 0
+                                                     || (array_reads && inp_on[1] && inp_meet(1, array_from, array_to)),
+                                                     (touched & drains[1]) != 0
+                                                     || (array_reads && inp_draining && inp_meet(2, array_from, array_to)))
                                              || by_load(array_snap_load, 1'b0, touched));
             touched = set(alu_dst, alu_dst) | set(alu_src, alu_src);
-            expect_wait("ALU", alu_wait, blocked(0, alu_snap_array, (touched & runs_on[0]) != 0, (touched & drains[0]) != 0)
+            expect_wait("ALU", alu_wait, blocked(0, alu_snap_array, (touched & runs_on[0]) != 0
+                                                 || (alu_loops && inp_on[0] && inp_meet(0, alu_inp, alu_inp)), (touched & drains[0]) != 0)
                                          || by_load(alu_snap_load, 1'b0, touched));
             expect_wait("array's nest", array_next_wait, by_load(next_snap[0], 1'b1, set(next_first[0], next_last[0])));
             expect_wait("ALU's nest", alu_next_wait, by_load(next_snap[1], 1'b1, set(next_first[1], next_last[1]))

@@ -116,21 +116,31 @@ module vta_parts_tb;
 
     // Instructions with plain numbers, and sets of entries instead of ranges. The drain begins anew when it is empty.
     localparam integer A = 4;
-    reg          enter = 0, first = 0, whole = 0, leave = 0, retire = 0;
+    reg          enter = 0, first = 0, whole = 0, leave = 0, writes = 0, retire = 0;
     reg  [A-1:0] begins = 0, ends = 0;
     wire [5:0]   started, retired;
     wire         running, known, drain_valid;
     wire [A-1:0] run_first, run_last, drain_first, drain_last;
+    // What does not write there writes elsewhere, which has a range of its own.
+    wire         drained, other_valid;
+    wire [A-1:0] other_run_first, other_run_last, other_first, other_last;
+
+    vta_range #(.A(A)) other (
+        .clk(clk), .rst(rst), .enter(enter), .first(first), .begins(begins), .ends(ends), .leave(leave && !writes),
+        .drained(drained), .run_first(other_run_first), .run_last(other_run_last), .drain_valid(other_valid),
+        .drain_first(other_first), .drain_last(other_last)
+    );
 
     vta_span #(.A(A)) span (
         .clk(clk), .rst(rst), .enter(enter), .first(first), .whole(whole), .begins(begins), .ends(ends), .leave(leave),
-        .retire(retire), .started(started), .retired(retired), .running(running), .known(known), .run_first(run_first),
+        .writes(writes), .retire(retire), .started(started), .retired(retired), .running(running), .known(known), .drained(drained), .run_first(run_first),
         .run_last(run_last), .drain_valid(drain_valid), .drain_first(drain_first), .drain_last(drain_last)
     );
 
     integer           begun = 0, left = 0, over = 0;        // instructions
     reg               complete = 0;
-    reg  [(1<<A)-1:0] on = 0, behind = 0, given;
+    reg  [(1<<A)-1:0] on = 0, behind = 0, elsewhere = 0, given;
+    reg               writing = 0, writing_elsewhere = 0, emptied;
 
     // The ends of a set.
     function [2*A-1:0] hull(input [(1<<A)-1:0] set);
@@ -146,6 +156,7 @@ module vta_parts_tb;
     task pass;
         begin
             leave  = begun > left && chance(40);
+            writes = chance(70);
             retire = left > over && chance(30);
             first  = begun - left - leave == 0;
             enter  = chance(70) && begun - over < 30;
@@ -155,8 +166,13 @@ module vta_parts_tb;
             given  = 0;
             for (i = begins; i <= ends; i = i + 1) given[i] = 1'b1;
             @(negedge clk);
-            if (left == over) behind = 0;
-            if (leave) behind = behind | on;
+            emptied = left - over == retire;
+            if (!writing) behind = 0;
+            if (!writing_elsewhere) elsewhere = 0;
+            if (leave && writes)  behind = behind | on;
+            if (leave && !writes) elsewhere = elsewhere | on;
+            writing           = (leave && writes) || (writing && !emptied);
+            writing_elsewhere = (leave && !writes) || (writing_elsewhere && !emptied);
             left = left + leave;
             over = over + retire;
             if (enter) begin
@@ -164,11 +180,14 @@ module vta_parts_tb;
                 complete = whole || (!first && complete);
                 begun    = begun + first;
             end
-            if (started !== begun[5:0] || retired !== over[5:0] || running !== (begun > left) || drain_valid !== (left > over))
+            if (started !== begun[5:0] || retired !== over[5:0] || running !== (begun > left) || drain_valid !== writing || other_valid !== writing_elsewhere)
                 $fatal(1, "%0d begun, %0d left, %0d retired: %0d, %0d, %b, %b", begun, left, over, started, retired, running, drain_valid);
             if (begun > left && (known !== complete || {run_first, run_last} !== hull(on)))
                 $fatal(1, "instruction %0d is on %b: %0d to %0d, %b", begun, on, run_first, run_last, known);
-            if (left > over && {drain_first, drain_last} !== hull(behind))
+            if (begun > left && {other_run_first, other_run_last} !== hull(on)) $fatal(1, "on %b elsewhere: %0d to %0d", on, other_run_first, other_run_last);
+            if (writing_elsewhere && {other_first, other_last} !== hull(elsewhere))
+                $fatal(1, "those before %0d are on %b elsewhere: %0d to %0d", left, elsewhere, other_first, other_last);
+            if (writing && {drain_first, drain_last} !== hull(behind))
                 $fatal(1, "those before %0d are on %b: %0d to %0d", left, behind, drain_first, drain_last);
             {enter, leave, retire} = 3'd0;
         end
