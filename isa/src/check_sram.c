@@ -283,6 +283,23 @@ static vta_status read_acc(checker *c, const check_step *step, const check_plan 
     return VTA_OK;
 }
 
+/* Micro-ops and tables. */
+static vta_status read_small(checker *c, const check_step *step, const check_plan *plan)
+{
+    const struct check_sram *s = c->sram;
+    for (uint32_t word = plan->uop_begin / 64; word * 64 < plan->uop_end; word++) {
+        const uint64_t missing = word_mask(word, plan->uop_begin, plan->uop_end) & ~s->uop_written[word];
+        if (missing != 0) {
+            return unwritten(c, step, "uop", word * 64 + lowest_bit(&missing));
+        }
+    }
+    if (plan->table > 0 && s->tab_written[plan->table - 1] != UINT64_MAX) {
+        const uint64_t missing = ~s->tab_written[plan->table - 1];
+        return unwritten(c, step, "tab", ((plan->table - 1) << VTA_LOG_TABLE_WORDS) + lowest_bit(&missing));
+    }
+    return VTA_OK;
+}
+
 static vta_status step_compute(checker *c, const check_step *step)
 {
     struct check_sram *s = c->sram;
@@ -290,16 +307,7 @@ static vta_status step_compute(checker *c, const check_step *step)
     if (plan.uop_begin == plan.uop_end) {
         return VTA_OK;
     }
-    for (uint32_t word = plan.uop_begin / 64; word * 64 < plan.uop_end; word++) {
-        const uint64_t missing = word_mask(word, plan.uop_begin, plan.uop_end) & ~s->uop_written[word];
-        if (missing != 0) {
-            return unwritten(c, step, "uop", word * 64 + lowest_bit(&missing));
-        }
-    }
-    if (plan.table > 0 && s->tab_written[plan.table - 1] != UINT64_MAX) {
-        const uint64_t missing = ~s->tab_written[plan.table - 1];
-        return unwritten(c, step, "tab", ((plan.table - 1) << VTA_LOG_TABLE_WORDS) + lowest_bit(&missing));
-    }
+    VTA_TRY(read_small(c, step, &plan));
     const check_set *set = NULL;
     VTA_TRY(vta_check_sets_get(c, step, &plan, s->uops, s->version, &set));
     VTA_TRY(read_acc(c, step, &plan, set));

@@ -228,19 +228,9 @@ static vta_status check_entry(vta_stream *stream, const char *name, int64_t valu
     return VTA_OK;
 }
 
-static vta_status requant(vta_stream *stream, const vta_requant *args)
+/* `first`: the micro-op, which holds what of dst is below the depth of ACC. */
+static vta_insn requant_insn(const vta_requant *args, uint32_t first, int64_t depth)
 {
-    const int64_t depth = stream->config.depth[VTA_MEM_ACC];
-    const vta_memory target = args->to_inp ? VTA_MEM_INP : VTA_MEM_ACC;
-    VTA_TRY(check_entry(stream, "dst", args->dst, stream->config.depth[target]));
-    VTA_TRY(check_entry(stream, "src", args->src, depth));
-    VTA_TRY(check_entry(stream, "params", args->params, depth / (args->wide ? 4 : 2)));
-    const int64_t low = args->dst % depth; /* what a micro-op holds */
-    const vta_uop uop = {.dst = (uint32_t)low, .src = (uint32_t)args->src, .aux = (uint32_t)args->params};
-    const vta_kernel kernel = vta_stream_kernel(stream, &uop, 1);
-    VTA_TRY(stream->diag.code);
-    uint32_t first = 0;
-    VTA_TRY(vta_kernel_require(stream, kernel, &first));
     vta_insn insn = {.opcode = VTA_OP_REQUANT};
     insn.requant.uop = first;
     insn.requant.iter_out = args->iter_out;
@@ -258,6 +248,23 @@ static vta_status requant(vta_stream *stream, const vta_requant *args)
     insn.requant.to_inp = args->to_inp;
     insn.requant.part = args->part;
     insn.requant.dst_high = args->dst / depth;
+    return insn;
+}
+
+static vta_status requant(vta_stream *stream, const vta_requant *args)
+{
+    const int64_t depth = stream->config.depth[VTA_MEM_ACC];
+    const vta_memory target = args->to_inp ? VTA_MEM_INP : VTA_MEM_ACC;
+    VTA_TRY(check_entry(stream, "dst", args->dst, stream->config.depth[target]));
+    VTA_TRY(check_entry(stream, "src", args->src, depth));
+    VTA_TRY(check_entry(stream, "params", args->params, depth / (args->wide ? 4 : 2)));
+    const int64_t low = args->dst % depth; /* what a micro-op holds */
+    const vta_uop uop = {.dst = (uint32_t)low, .src = (uint32_t)args->src, .aux = (uint32_t)args->params};
+    const vta_kernel kernel = vta_stream_kernel(stream, &uop, 1);
+    VTA_TRY(stream->diag.code);
+    uint32_t first = 0;
+    VTA_TRY(vta_kernel_require(stream, kernel, &first));
+    const vta_insn insn = requant_insn(args, first, depth);
     vta_word word;
     VTA_TRY(encode_legal(stream, &insn, &word));
     loop_nest nest = {kernel, args->iter_out, args->iter_in, none, none, none, none};

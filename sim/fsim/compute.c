@@ -273,7 +273,10 @@ static void run_general_requant(const fsim_memory *m, const fsim_steps *steps, c
             const int64_t value = from[l] * q->p->mult[l] + q->p->addend[l];
             const int64_t moved = round_value(value, q->p->shift[l], q->rounding) + q->zero_point;
             const int64_t result = moved < q->low ? q->low : moved > q->high ? q->high : moved;
-            out[l] = q->table != NULL ? q->table[(uint8_t)result] : (int8_t)result;
+            out[l] = (int8_t)result;
+            if (q->table != NULL) {
+                out[l] = q->table[(uint8_t)result];
+            }
             to[l] = out[l];
         }
     }
