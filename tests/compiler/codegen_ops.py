@@ -186,7 +186,11 @@ def suppression_cases(suite):
 def einsum_cases(suite):
     for equation, shapes in (("bhid,bhjd->bhij", ((2, 3, 4, 5), (2, 3, 6, 5))), ("...ij,...jk", ((2, 1, 3, 4), (5, 4, 6))),
                              ("ii->i", ((5, 5),)), ("ij,jk,kl->il", ((2, 3), (3, 4), (4, 5))), ("i,j", ((3,), (4,))),
-                             ("ijk->", ((2, 3, 4),)), ("b...c->c...b", ((2, 3, 4, 5),))):
+                             ("ijk->", ((2, 3, 4),)), ("b...c->c...b", ((2, 3, 4, 5),)),
+                             ("bqhd,bkhd->bhqk", ((2, 5, 3, 20), (2, 7, 3, 20))), ("bhqk,bkhd->bqhd", ((2, 3, 5, 7), (2, 7, 3, 20))),
+                             ("bhwc,hkc->bhwk", ((2, 3, 4, 17), (3, 5, 17))), ("bhd,bhkd->bhk", ((2, 3, 33), (2, 3, 5, 33))),
+                             ("ki,jk->ji", ((6, 5), (4, 6))), ("abc,cab->bc", ((2, 3, 4), (4, 2, 3))), ("ab,cb->abc", ((2, 3), (4, 3))),
+                             ("ijk,kl->il", ((2, 3, 4), (4, 5))), ("ij,jk->ik", ((3, 4), (1, 5))), ("iij,jk->ik", ((3, 3, 4), (4, 5)))):
         def reference(equation=equation, **x):
             return numpy.asarray(numpy.einsum(equation, *[v.astype(float) for v in x.values()]), F32)
 

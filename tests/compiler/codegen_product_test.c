@@ -117,10 +117,11 @@ static void make_problem(problem *p, rng *r, bool large)
     const bool shared = rng_percent(r, 50); /* one right operand for all batches */
     const bool known = shared && rng_percent(r, 60);
     const bool zeros_known = rng_percent(r, 70);
+    const bool left_known = zeros_known != rng_percent(r, 30);
     int64_t batch[2] = {rng_between(r, 1, 3), rng_between(r, 1, 3)};
     p->batches = (lead > 0 ? batch[1] : 1) * (lead > 1 ? batch[0] : 1);
     p->turned[0] = gemm && rng_percent(r, 30);
-    p->turned[1] = gemm && rng_percent(r, 60);
+    p->turned[1] = (gemm || p->op == VTAC_OP_MATMUL) && rng_percent(r, 60);
     int64_t left[4] = {batch[0], batch[1], p->turned[0] ? p->k : p->m, p->turned[0] ? p->m : p->k};
     int64_t right[4] = {batch[0], batch[1], p->turned[1] ? p->n : p->k, p->turned[1] ? p->k : p->n};
     const bool per_column = (b == VTAC_I8 || rng_percent(r, 50)) && shared && rng_percent(r, 40);
@@ -129,11 +130,11 @@ static void make_problem(problem *p, rng *r, bool large)
     operand *x = add(p, a, 2 + lead, left + 2 - lead, false);
     if (p->op == VTAC_OP_MATMUL_INTEGER) {
         (void)add(p, b, b_rank, right + 4 - b_rank, known);
-        (void)add(p, a, 0, left, zeros_known);
+        (void)add(p, a, 0, left, left_known);
         (void)add(p, b, parameter, &p->n, zeros_known);
     } else if (bytes) {
         add_scale(p, 0, left, true, 0.01);
-        (void)add(p, a, 0, left, zeros_known);
+        (void)add(p, a, 0, left, left_known);
         (void)add(p, b, b_rank, right + 4 - b_rank, known);
         add_scale(p, parameter, &p->n, true, 0.01);
         operand *zero = add(p, b, parameter, &p->n, zeros_known);
@@ -172,6 +173,26 @@ static void put(const operand *o, void *to)
     }
 }
 
+/* The operand by a Transpose of its last two axes. */
+static vtac_value_id turn(problem *p, vtac_value_id x, uint32_t rank)
+{
+    vta_diag diag = {0};
+    vtac_node_id id;
+    int64_t perm[4] = {0, 1, 2, 3};
+    perm[rank - 2] = rank - 1;
+    perm[rank - 1] = rank - 2;
+    const vtac_attr attr = {.name = "perm", .kind = VTAC_ATTR_INTS, .count = rank, .ints = perm};
+    const vtac_node_spec spec = {.op = VTAC_OP_TRANSPOSE,
+                                 .name = "turn",
+                                 .inputs = &x,
+                                 .input_count = 1,
+                                 .output_count = 1,
+                                 .attrs = &attr,
+                                 .attr_count = 1};
+    assert_int_equal(vtac_add_node(p->graph, &spec, &id, &diag), VTA_OK);
+    return p->graph->nodes[id].outputs[0];
+}
+
 static void build(problem *p, rng *r)
 {
     vta_diag diag = {0};
@@ -196,6 +217,9 @@ static void build(problem *p, rng *r)
         put(o, data);
         t.data = data;
         assert_int_equal(vtac_add_constant(p->graph, "", &t, &ids[i], &diag), VTA_OK);
+    }
+    if (p->op == VTAC_OP_MATMUL && p->turned[1]) {
+        ids[1] = turn(p, ids[1], p->in[1].rank);
     }
     const vtac_attr attrs[] = {
         {.name = "transA", .kind = VTAC_ATTR_INT, .count = 1, .i = p->turned[0]},

@@ -307,7 +307,8 @@ static vta_status walk(vtac_lower *l, vta_str *refused, vta_diag *diag)
             vtac_progress_at(p->progress, "lowering node", l->node->name, i, p->graph->order_count, diag));
         vta_diag own = {0};
         if (p->done[id] || !has_elements(p->graph, l->node) ||
-            p->graph->values[l->node->outputs[0]].constant != NULL || vtac_device_quantizes(p, l->node)) {
+            p->graph->values[l->node->outputs[0]].constant != NULL || vtac_device_quantizes(p, l->node) ||
+            vtac_product_skips(p, l->node)) {
             continue;
         }
         l->diag = &own;

@@ -149,6 +149,8 @@ const vtac_lowering *vtac_lowering_of(vtac_op op);
 
 /* Turns the graph into steps; unsupported operators are listed all at once. */
 vta_status vtac_lower_graph(vtac_program *program, vta_diag *diag);
+/* Whether a Transpose has nothing to do, since the product that alone reads it reads its input (matmul.c). */
+bool vtac_product_skips(const vtac_program *program, const vtac_node *node);
 /* Decides where everything lives. */
 vta_status vtac_plan(vtac_program *program, vta_diag *diag);
 void vtac_program_free(vtac_program *program);

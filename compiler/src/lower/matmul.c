@@ -10,8 +10,7 @@
 
 enum {
     MOST_VECTORS = 8,
-    LEAST_TILED = 24, /* rows that pay for packing the right operand as the model runs */
-    DEPTH = 256,      /* of the inner axis, at once */
+    DEPTH = 256, /* of the inner axis, at once */
     MOST_DEEP_ROWS = 256,
     LEAST_UNITS = 16,     /* for threads to share */
     NEAR_BYTES = 1048576, /* of a right operand that stays in the cache anyway */
@@ -147,7 +146,7 @@ static bool is_tiled(const vtac_lower *l, const vtac_product *p, bool *known)
     const bool is_known = vtac_in_constant(l->graph, l->node, p->b) != NULL &&
                           (p->b_zero == 0 || vtac_in_constant(l->graph, l->node, p->b_zero) != NULL);
     *known = is_known && (vtac_dtype_kind(p->type) == 'f' || p->type == VTAC_I32 || p->type == VTAC_I64);
-    return *known || (p->m >= LEAST_TILED && p->b_zero == 0 && l->program->level > 0);
+    return *known || (p->m >= VTAC_LEAST_TILED && p->b_zero == 0 && l->program->level > 0);
 }
 
 static vta_status pack_right(vtac_lower *l, vtac_product *p)
@@ -437,7 +436,7 @@ static vta_status multiply(vtac_lower *l, const vtac_product *p, const vtac_prod
     product_kernel t = {.p = p, .r = r, .finish = finish, .blocks = (p->m + r->block - 1) / r->block};
     const int64_t batches = vtac_type_elements(&p->lead);
     t.sums = vtac_local(l, "sums", p->type, r->block * r->vectors * r->lanes);
-    if (p->tiled && p->k > DEPTH + DEPTH / 2 && p->m >= LEAST_TILED) {
+    if (p->tiled && p->k > DEPTH + DEPTH / 2 && p->m >= VTAC_LEAST_TILED) {
         multiply_deep(l, &t, batches);
     } else {
         multiply_flat(l, &t, batches);
@@ -493,6 +492,9 @@ static vta_status run_product(vtac_lower *l, vtac_product *p, vtac_product_finis
 {
     if (vtac_product_is_bytes(l, p)) {
         return vtac_multiply_bytes(l, p, finish);
+    }
+    if (vtac_product_is_dots(l, p)) {
+        return vtac_multiply_dots(l, p, finish);
     }
     plan_regions(l, p);
     VTA_TRY(pack_right(l, p));
@@ -560,6 +562,59 @@ static const vtac_expr *requantize(vtac_lower *l, const vtac_product *p, const v
     return vtac_rescale(l, sum, scale, false, zero, vtac_type_out(l, 0)->dtype);
 }
 
+/* A MatMul of few rows reads what a Transpose of the last two axes reads, which then has nothing to do. */
+static const vtac_node *turned_right(const vtac_program *program, const vtac_node *node)
+{
+    const vtac_value *b = node->op == VTAC_OP_MATMUL ? &program->graph->values[node->inputs[1]] : NULL;
+    const vtac_node *turn =
+        b == NULL || b->node == 0 || b->constant != NULL ? NULL : &program->graph->nodes[b->node];
+    const uint32_t rank = b == NULL ? 0 : b->type.rank;
+    if (turn == NULL || turn->op != VTAC_OP_TRANSPOSE || rank < 2) {
+        return NULL;
+    }
+    const vtac_attr *perm = vtac_find_attr(turn, "perm");
+    for (uint32_t i = 0; i < rank; i++) {
+        const int64_t axis = i + 2 < rank ? i : i + 2 == rank ? i + 1 : i - 1;
+        if (perm != NULL ? perm->ints[i] != axis : rank != 2) {
+            return NULL;
+        }
+    }
+    return turn;
+}
+
+/* The node as it then reads: with room for its inputs. */
+static bool as_turned(const vtac_program *program, const vtac_node *node, vtac_node *as,
+                      vtac_value_id *inputs)
+{
+    const vtac_node *turn =
+        program->level > 0 && program->partition == NULL ? turned_right(program, node) : NULL;
+    if (turn == NULL || vtac_only_user_of(program->graph, turn->outputs[0]) == 0 ||
+        vtac_in_constant(program->graph, turn, 0) != NULL || program->layouts[turn->inputs[0]].natural ||
+        (program->segments != NULL &&
+         program->segments[turn->outputs[0]] != program->segments[node->outputs[0]])) {
+        return false;
+    }
+    inputs[0] = node->inputs[0];
+    inputs[1] = turn->inputs[0];
+    *as = *node;
+    as->inputs = inputs;
+    vtac_lower l = {.program = (vtac_program *)(uintptr_t)program, .graph = program->graph, .node = as};
+    vtac_product p = {.b = 1, .b_turned = true};
+    shape_product(&l, &p);
+    return vtac_product_is_dots(&l, &p);
+}
+
+bool vtac_product_skips(const vtac_program *program, const vtac_node *node)
+{
+    vtac_node as;
+    vtac_value_id inputs[2];
+    const vtac_node_id user =
+        node->op == VTAC_OP_TRANSPOSE ? vtac_only_user_of(program->graph, node->outputs[0]) : 0;
+    return user != 0 && program->graph->nodes[user].op == VTAC_OP_MATMUL &&
+           program->graph->nodes[user].inputs[1] == node->outputs[0] &&
+           as_turned(program, &program->graph->nodes[user], &as, inputs);
+}
+
 vta_status vtac_lower_matmul(vtac_lower *l)
 {
     vtac_product p = {.b = 1};
@@ -569,11 +624,18 @@ vta_status vtac_lower_matmul(vtac_lower *l)
         p.a_zero = vtac_has_in(l, 2) ? 2 : 0;
         p.b_zero = vtac_has_in(l, 3) ? 3 : 0;
     }
+    vtac_node as;
+    vtac_value_id inputs[2];
+    const vtac_node *node = l->node;
+    p.b_turned = as_turned(l->program, node, &as, inputs);
+    l->node = p.b_turned ? &as : node;
     shape_product(l, &p);
     if (p.a_zero != 0 && vtac_type_elements(vtac_type_in(l, p.a_zero)) > 1) {
         return vtac_unsupported(l, "a zero point for each row is not lowered");
     }
-    return run_product(l, &p, l->node->op == VTAC_OP_QLINEAR_MATMUL ? requantize : NULL);
+    const vta_status status = run_product(l, &p, node->op == VTAC_OP_QLINEAR_MATMUL ? requantize : NULL);
+    l->node = node;
+    return status;
 }
 
 static const vtac_expr *gemm_finish(vtac_lower *l, const vtac_product *p, const vtac_expr *sum,

@@ -13,11 +13,14 @@ typedef struct vtac_product_region {
     int64_t block;                        /* rows at once */
 } vtac_product_region;
 
-enum { MOST_REGIONS = 16 };
+enum {
+    MOST_REGIONS = 16,
+    VTAC_LEAST_TILED = 24 /* rows that pay for packing the right operand as the model runs */
+};
 
 typedef struct vtac_product {
     uint32_t a, b, a_zero, b_zero; /* inputs; zero points 0: none */
-    bool a_turned, b_turned;       /* given transposed (matrices only) */
+    bool a_turned, b_turned;       /* given transposed: the last two axes */
     vtac_dtype type, stored;       /* of the sums, of the packed operand */
     int64_t m, n, k;
     int64_t room;                   /* columns of the packed operand: whole vectors */
@@ -40,6 +43,10 @@ int64_t vtac_product_matrices(const vtac_type *type);
 /* Which matrix of an operand belongs to the batch index. */
 const vtac_expr *vtac_product_matrix(vtac_lower *l, const vtac_type *type, const vtac_type *lead,
                                      const vtac_expr *const *at);
+
+/* Products of few rows whose right operand is given transposed and not known before (matmul_dots.c). */
+bool vtac_product_is_dots(const vtac_lower *l, const vtac_product *p);
+vta_status vtac_multiply_dots(vtac_lower *l, const vtac_product *p, vtac_product_finish *finish);
 
 bool vtac_product_is_bytes(const vtac_lower *l, const vtac_product *p);
 vta_status vtac_multiply_bytes(vtac_lower *l, vtac_product *p, vtac_product_finish *finish);

@@ -152,8 +152,7 @@ static void describe(vtac_lower *l, bytes *y)
     y->b_count = vtac_product_matrices(&p->b_type);
     y->a_zero = p->a_zero == 0 ? NULL : vtac_in_constant(l->graph, l->node, p->a_zero);
     y->b_zero = p->b_zero == 0 ? NULL : vtac_in_constant(l->graph, l->node, p->b_zero);
-    const bool zeros_known = (p->a_zero == 0 || y->a_zero != NULL) && (p->b_zero == 0 || y->b_zero != NULL);
-    y->known = zeros_known ? vtac_in_constant(l->graph, l->node, p->b) : NULL;
+    y->known = p->b_zero == 0 || y->b_zero != NULL ? vtac_in_constant(l->graph, l->node, p->b) : NULL;
     y->tiled = l->program->target->has_tiles && y->group == 4 && !signed_dot && p->m >= VTAC_TILE / 2 &&
                p->n >= VTAC_TILE && p->k >= (int64_t)TILE_WORDS * 4;
     choose_tile(l, y);
@@ -314,13 +313,52 @@ static void put(const bytes *y, void *packed, int64_t at, int64_t value)
     }
 }
 
+static const vtac_expr *run_zero(vtac_lower *l, uint32_t input, const vtac_expr *place)
+{
+    if (input == 0) {
+        return vtac_e_int(l->k, VTAC_I32, 0);
+    }
+    const bool one = vtac_type_elements(vtac_type_in(l, input)) == 1;
+    return vtac_e_cast(l->k, VTAC_I32,
+                       vtac_e_load(l->k, vtac_in(l, input), one ? vtac_e_index(l->k, 0) : place));
+}
+
+/* What reading the left operand as bytes of the other sign adds to its zero point. */
+static int64_t left_shift(const bytes *y)
+{
+    return !y->a_shift ? 0 : y->p->a_type.dtype == VTAC_I8 ? 128 : -128;
+}
+
+static bool left_zero_known(const bytes *y)
+{
+    return y->p->a_zero == 0 || y->a_zero != NULL;
+}
+
+/* The left operand's zero point comes as the model runs: what the columns' sums start from follows from what
+ * they are for a zero point of 1. */
+static vta_status start_run(vtac_lower *l, bytes *y, vtac_storage_id ones)
+{
+    const int64_t count = y->b_count * start_stride(y);
+    VTA_TRY(vtac_begin(l, ".start"));
+    vtac_kernel *k = l->k;
+    y->start = vtac_temp(l, VTAC_I32, count);
+    vtac_buffer *from = vtac_use(l, ones, "ones", VTAC_I32, count);
+    vtac_buffer *to = vtac_use(l, y->start, "start", VTAC_I32, count);
+    const vtac_expr *zero = run_zero(l, y->p->a_zero, vtac_e_index(k, 0));
+    zero = vtac_let(k, "za", E2(ADD, zero, vtac_e_int(k, VTAC_I32, left_shift(y))));
+    const vtac_expr *vector = vtac_for(k, vtac_parallel_if(count / 4), count / y->lanes, "vector");
+    const vtac_expr *lane = vtac_for(k, VTAC_LOOP_VECTOR, y->lanes, "lane");
+    const vtac_expr *at = vtac_i_add(k, vtac_i_mulc(k, vector, y->lanes), lane);
+    vtac_store(k, to, at, E2(MUL, zero, vtac_e_load(k, from, at)));
+    vtac_close(l, 2);
+    return l->diag->code;
+}
+
 static vta_status pack_known(vtac_lower *l, bytes *y)
 {
     vtac_product *p = y->p;
     const int64_t shift = y->b_shift ? 128 : 0;
-    const int64_t a_zero = zero_of(y->a_zero, 0) + (!y->a_shift                  ? 0
-                                                    : p->a_type.dtype == VTAC_I8 ? 128
-                                                                                 : -128);
+    const int64_t a_zero = left_zero_known(y) ? zero_of(y->a_zero, 0) + left_shift(y) : 1;
     const int64_t wide = wide_of(y);
     void *packed = vta_arena_array(&l->program->arena, (size_t)packed_words(y), 4);
     int32_t *start =
@@ -354,17 +392,7 @@ static vta_status pack_known(vtac_lower *l, bytes *y)
     y->right = vtac_constant(l, packed, (uint64_t)packed_words(y) * 4);
     y->start = vtac_constant(l, start, (uint64_t)(y->b_count * start_stride(y)) * sizeof *start);
     y->zeros = vtac_constant(l, zeros, (uint64_t)start_stride(y) * sizeof *zeros);
-    return VTA_OK;
-}
-
-static const vtac_expr *run_zero(vtac_lower *l, uint32_t input, const vtac_expr *place)
-{
-    if (input == 0) {
-        return vtac_e_int(l->k, VTAC_I32, 0);
-    }
-    const bool one = vtac_type_elements(vtac_type_in(l, input)) == 1;
-    return vtac_e_cast(l->k, VTAC_I32,
-                       vtac_e_load(l->k, vtac_in(l, input), one ? vtac_e_index(l->k, 0) : place));
+    return left_zero_known(y) ? VTA_OK : start_run(l, y, y->start);
 }
 
 /* One or two 16-bit numbers, `down` elements apart, less their zero point. */
@@ -454,8 +482,7 @@ static void pack_columns(vtac_lower *l, const bytes *y, const packing *g, vtac_b
         pack_word(l, y, g, vtac_e_index(k, p->k / y->group), p->k % y->group, lanes);
     }
     const vtac_expr *a_zero = run_zero(l, p->a_zero, vtac_e_index(k, 0));
-    const int64_t shift = !y->a_shift ? 0 : p->a_type.dtype == VTAC_I8 ? 128 : -128;
-    a_zero = vtac_let(k, "za", E2(ADD, a_zero, vtac_e_int(k, VTAC_I32, shift)));
+    a_zero = vtac_let(k, "za", E2(ADD, a_zero, vtac_e_int(k, VTAC_I32, left_shift(y))));
     lane = lanes == 1 ? vtac_e_index(k, 0) : vtac_for(k, VTAC_LOOP_VECTOR, lanes, "lane");
     const vtac_expr *column = vtac_i_add(k, g->first, lane);
     const vtac_expr *zero =

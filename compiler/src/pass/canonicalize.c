@@ -193,6 +193,7 @@ static const vtac_rule rules[] = {
     {VTAC_OP_RELU, skip_second_relu},      {VTAC_OP_CONV, explicit_pads},
     {VTAC_OP_QLINEAR_CONV, explicit_pads}, {VTAC_OP_MAX_POOL, explicit_pads},
     {VTAC_OP_AVERAGE_POOL, explicit_pads}, {VTAC_OP_QLINEAR_AVERAGE_POOL, explicit_pads},
+    {VTAC_OP_EINSUM, vtac_einsum_to_product},
 };
 
 vtac_pass_fn vtac_pass_canonicalize;

@@ -75,6 +75,8 @@ bool vtac_is_plain(const vtac_rewrite *r, const vtac_node *node);
 /* A convolution of one axis as one of two; and elementwise operators keep the axis that it gained (line.c).
  */
 vtac_rule_fn vtac_line_to_picture, vtac_row_stays;
+/* An Einsum of two operands as a product of matrices (einsum.c). */
+vtac_rule_fn vtac_einsum_to_product;
 
 /* Contents of a constant with one element. */
 bool vtac_scalar_of(const vtac_graph *graph, vtac_value_id value, double *out);
