@@ -30,7 +30,7 @@ static void choose_tile(const vtac_lower *l, depthwise *d)
 {
     const int64_t most = l->program->target->vector_count > 16 ? 14 : 6;
     const int64_t width = d->s.window.extent[1];
-    int64_t best = width;
+    int64_t best = INT64_MAX;
     d->columns = 1;
     for (int64_t columns = 1; columns <= most && columns <= width; columns++) {
         const int64_t tiles = (width + columns - 1) / columns;
@@ -140,14 +140,20 @@ static void sum_taps(vtac_lower *l, const depthwise *d, const vtac_expr *filter,
     const int64_t down = w->dilation[0] * vtac_layout_row(d->in, d->x_type);
     const int64_t right = w->dilation[1] * d->in->block;
     if (d->taps > MOST_TAPS_UNROLLED) {
+        /* a row of taps at once, whose positions share inputs, unless it is long */
+        const bool whole = w->kernel[1] <= MOST_TAPS_UNROLLED;
+        const vtac_expr *zero = vtac_e_index(k, 0);
         const vtac_expr *ky = vtac_for(k, VTAC_LOOP_SERIAL, w->kernel[0], "ky");
-        const vtac_expr *kx = vtac_for(k, VTAC_LOOP_SERIAL, w->kernel[1], "kx");
+        const vtac_expr *kx = whole ? zero : vtac_for(k, VTAC_LOOP_SERIAL, w->kernel[1], "kx");
         const vtac_expr *tap = vtac_i_add(k, vtac_i_mulc(k, ky, w->kernel[1]), kx);
         const vtac_expr *x = vtac_i_add(k, vtac_i_mulc(k, ky, down), vtac_i_mulc(k, kx, right));
+        tap = vtac_let(k, "tap", vtac_i_add(k, filter, vtac_i_mulc(k, tap, d->lanes)));
+        x = vtac_let(k, "x", vtac_i_add(k, corner, x));
         const vtac_expr *lane = vtac_for(k, VTAC_LOOP_VECTOR, d->lanes, "lane");
-        accumulate(l, d, vtac_i_add(k, filter, vtac_i_mulc(k, tap, d->lanes)), vtac_i_add(k, corner, x),
-                   lane);
-        vtac_close(l, 3);
+        for (int64_t i = 0; i < (whole ? w->kernel[1] : 1); i++) {
+            accumulate(l, d, vtac_i_addc(k, tap, i * d->lanes), vtac_i_addc(k, x, i * right), lane);
+        }
+        vtac_close(l, whole ? 2 : 3);
         return;
     }
     const vtac_expr *lane = vtac_for(k, VTAC_LOOP_VECTOR, d->lanes, "lane");
