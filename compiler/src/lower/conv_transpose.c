@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "layout.h"
+#include "rows.h"
 
 typedef struct transposed {
     int64_t stride[VTAC_MAX_RANK], dilation[VTAC_MAX_RANK], pad[VTAC_MAX_RANK];
@@ -104,6 +105,155 @@ bool vtac_transposed_shape_of(const vtac_program *p, const vtac_node *node, cons
 /* ---- the general way
  * --------------------------------------------------------------------------------------------------- */
 
+/* A row of outputs in the making: places that are a stride apart lie side by side, each phase of them in a
+ * row of `places`, of which number `lead` is the first in the output. */
+typedef struct rows {
+    const transposed *t;
+    uint32_t last; /* axis of the rows, of those that are not batch and channels */
+    int64_t stride, lead, places;
+    vtac_dtype type;
+    vtac_buffer *sums;
+    const vtac_expr **source, **weight;
+} rows;
+
+enum { MOST_ROW_TAPS = 32, MOST_ROW_STRIDE = 32 };
+
+static int64_t floor_div(int64_t a, int64_t b)
+{
+    return a / b - (a % b < 0 ? 1 : 0);
+}
+
+/* How far tap `tap` moves an input, in places of its phase; which is that. */
+static int64_t shift_of(const rows *r, int64_t tap, int64_t *phase)
+{
+    const int64_t by = tap * r->t->dilation[r->last] - r->t->pad[r->last];
+    const int64_t shift = floor_div(by, r->stride);
+    *phase = by - shift * r->stride;
+    return shift;
+}
+
+static bool plan_rows(const vtac_lower *l, const transposed *t, rows *r)
+{
+    const vtac_type *x = vtac_type_in(l, 0);
+    const vtac_type *w = vtac_type_in(l, 1);
+    const uint32_t axis = x->rank - 1;
+    int64_t phase;
+    *r = (rows){.t = t, .last = axis - 2, .stride = t->stride[axis - 2], .type = vtac_compute_type(x->dtype)};
+    const int64_t most = shift_of(r, w->dim[axis] - 1, &phase);
+    const int64_t width = (vtac_type_out(l, 0)->dim[axis] + r->stride - 1) / r->stride;
+    r->lead = shift_of(r, 0, &phase);
+    r->lead = r->lead < 0 ? -r->lead : 0;
+    r->places = r->lead + (x->dim[axis] + most > width ? x->dim[axis] + most : width);
+    return l->program->level > 0 && w->dim[axis] <= MOST_ROW_TAPS && r->stride <= MOST_ROW_STRIDE;
+}
+
+static void clear_places(vtac_lower *l, void *context, const vtac_expr *i, const vtac_expr *lane)
+{
+    const rows *r = context;
+    (void)lane;
+    vtac_store(l->k, r->sums, i, vtac_e_int(l->k, r->type, 0));
+}
+
+/* An input to all outputs of the row that it reaches. */
+static void spread(vtac_lower *l, void *context, const vtac_expr *i, const vtac_expr *lane)
+{
+    const rows *r = context;
+    vtac_kernel *k = l->k;
+    (void)lane;
+    r->source[r->last + 2] = i;
+    const vtac_expr *x = vtac_let(k, "x", vtac_in_at(l, 0, r->source));
+    for (int64_t tap = 0; tap < vtac_type_in(l, 1)->dim[r->last + 2]; tap++) {
+        int64_t phase;
+        const int64_t shift = shift_of(r, tap, &phase);
+        r->weight[r->last + 2] = vtac_e_index(k, tap);
+        const vtac_expr *at = vtac_i_addc(k, i, phase * r->places + r->lead + shift);
+        vtac_store(k, r->sums, at,
+                   vtac_e3(k, VTAC_E_FMA, x, vtac_in_at(l, 1, r->weight), vtac_e_load(k, r->sums, at)));
+    }
+}
+
+static const vtac_expr *with_bias(vtac_lower *l, const vtac_expr *sum, const vtac_expr *channel)
+{
+    return vtac_has_in(l, 2) ? vtac_e2(l->k, VTAC_E_ADD, sum, vtac_e_load(l->k, vtac_in(l, 2), channel))
+                             : sum;
+}
+
+/* The first `count` phases of place q. */
+static void store_phases(vtac_lower *l, const rows *r, const vtac_expr **at, const vtac_expr *q,
+                         int64_t count)
+{
+    vtac_kernel *k = l->k;
+    for (int64_t phase = 0; phase < count; phase++) {
+        at[r->last + 2] = vtac_i_addc(k, vtac_i_mulc(k, q, r->stride), phase);
+        const vtac_expr *sum = vtac_e_load(k, r->sums, vtac_i_addc(k, q, phase * r->places + r->lead));
+        vtac_out_at(l, 0, at, with_bias(l, sum, at[1]));
+    }
+}
+
+static void store_row(vtac_lower *l, const rows *r, const vtac_expr **at)
+{
+    const int64_t width = vtac_type_out(l, 0)->dim[r->last + 2];
+    const int64_t whole = width / r->stride;
+    if (whole > 0) {
+        store_phases(l, r, at, vtac_for(l->k, VTAC_LOOP_SERIAL, whole, "q"), r->stride);
+        vtac_end(l->k);
+    }
+    store_phases(l, r, at, vtac_e_index(l->k, whole), width % r->stride);
+}
+
+/* Opens loops over the taps along axis `a` that reach the output's place there; how many to close. */
+static uint32_t open_taps(vtac_lower *l, const transposed *t, uint32_t a, const vtac_expr *const *at,
+                          const vtac_expr **source, const vtac_expr **weight)
+{
+    vtac_kernel *k = l->k;
+    const vtac_expr *zero = vtac_e_index(k, 0);
+    const vtac_expr *tap = vtac_for(k, VTAC_LOOP_SERIAL, vtac_type_in(l, 1)->dim[a + 2], "tap");
+    const vtac_expr *reach = vtac_i_mulc(k, tap, t->dilation[a]);
+    const vtac_expr *place =
+        vtac_let(k, "place", vtac_e2(k, VTAC_E_SUB, vtac_i_addc(k, at[a + 2], t->pad[a]), reach));
+    const vtac_expr *stride = vtac_e_index(k, t->stride[a]);
+    const vtac_expr *end = vtac_e_index(k, t->stride[a] * vtac_type_in(l, 0)->dim[a + 2]);
+    const vtac_expr *fits = vtac_e2(k, VTAC_E_EQ, vtac_e2(k, VTAC_E_REM, place, stride), zero);
+    fits = vtac_e2(k, VTAC_E_AND, fits, vtac_e2(k, VTAC_E_GE, place, zero));
+    vtac_if(k, vtac_e2(k, VTAC_E_AND, fits, vtac_e2(k, VTAC_E_LT, place, end)));
+    source[a + 2] = vtac_let(k, "source", vtac_e2(k, VTAC_E_DIV, place, stride));
+    weight[a + 2] = tap;
+    return 2;
+}
+
+/* Rows of inputs go to rows of outputs, a tap at a time: neighbours stay neighbours. */
+static vta_status by_rows(vtac_lower *l, rows *r)
+{
+    const vtac_type *x = vtac_type_in(l, 0);
+    const int64_t outputs = vtac_type_in(l, 1)->dim[1];
+    const int64_t inputs = x->dim[1] / vtac_attr_int(l->node, "group", 1);
+    const int64_t width = x->dim[r->last + 2];
+    VTA_TRY(vtac_begin(l, ""));
+    vtac_kernel *k = l->k;
+    const vtac_expr *at[VTAC_MAX_RANK];
+    vtac_type outer = *vtac_type_out(l, 0);
+    outer.dim[r->last + 2] = 1;
+    const int64_t room = r->stride * r->places;
+    r->sums = vtac_kernel_buffer(k, "sums", r->type, room, VTAC_BUFFER_SCRATCH);
+    const uint32_t loops = vtac_open(l, &outer, at, true);
+    vtac_each_of_row(l, room, vtac_row_lanes(l, r->type, room), clear_places, r);
+    const vtac_expr *c = vtac_for(k, VTAC_LOOP_SERIAL, inputs, "c");
+    const vtac_expr *group = vtac_i_mulc(k, vtac_i_divc(k, at[1], outputs), inputs);
+    const vtac_expr *source[VTAC_MAX_RANK] = {at[0], vtac_let(k, "from", vtac_i_add(k, group, c))};
+    const vtac_expr *weight[VTAC_MAX_RANK] = {source[1], vtac_i_remc(k, at[1], outputs)};
+    uint32_t inner = 1;
+    for (uint32_t a = 0; a < r->last; a++) {
+        inner += open_taps(l, r->t, a, at, source, weight);
+    }
+    r->source = source;
+    r->weight = weight;
+    vtac_each_of_row(l, width, vtac_row_lanes(l, r->type, width), spread, r);
+    vtac_close(l, inner);
+    store_row(l, r, at);
+    vtac_close(l, loops);
+    return l->diag->code;
+}
+
 /* Each output gathers from the inputs that reach it. */
 vta_status vtac_lower_conv_transpose(vtac_lower *l)
 {
@@ -113,7 +263,11 @@ vta_status vtac_lower_conv_transpose(vtac_lower *l)
     const int64_t groups = vtac_attr_int(l->node, "group", 1);
     const int64_t inputs = x->dim[1] / groups;
     transposed t;
+    rows r;
     VTA_TRY(geometry(l->node, x, w, y, &t, l->diag));
+    if (plan_rows(l, &t, &r)) {
+        return by_rows(l, &r);
+    }
     VTA_TRY(vtac_begin(l, ""));
     vtac_kernel *k = l->k;
     const vtac_dtype type = vtac_compute_type(x->dtype);
@@ -128,29 +282,14 @@ vta_status vtac_lower_conv_transpose(vtac_lower *l)
     const vtac_expr *weight[VTAC_MAX_RANK] = {source[1], vtac_i_remc(k, at[1], w->dim[1])};
     uint32_t inner = 1;
     for (uint32_t a = 0; a + 2 < x->rank; a++) {
-        const vtac_expr *tap = vtac_for(k, VTAC_LOOP_SERIAL, w->dim[a + 2], "tap");
-        const vtac_expr *reach = vtac_i_mulc(k, tap, t.dilation[a]);
-        const vtac_expr *place =
-            vtac_let(k, "place", vtac_e2(k, VTAC_E_SUB, vtac_i_addc(k, at[a + 2], t.pad[a]), reach));
-        const vtac_expr *stride = vtac_e_index(k, t.stride[a]);
-        const vtac_expr *fits = vtac_e2(k, VTAC_E_EQ, vtac_e2(k, VTAC_E_REM, place, stride), zero);
-        fits = vtac_e2(k, VTAC_E_AND, fits, vtac_e2(k, VTAC_E_GE, place, zero));
-        fits = vtac_e2(k, VTAC_E_AND, fits,
-                       vtac_e2(k, VTAC_E_LT, place, vtac_e_index(k, t.stride[a] * x->dim[a + 2])));
-        vtac_if(k, fits);
-        source[a + 2] = vtac_let(k, "source", vtac_e2(k, VTAC_E_DIV, place, stride));
-        weight[a + 2] = tap;
-        inner += 2;
+        inner += open_taps(l, &t, a, at, source, weight);
     }
     vtac_store(k, sum, zero,
                vtac_e3(k, VTAC_E_FMA, vtac_in_at(l, 0, source), vtac_in_at(l, 1, weight),
                        vtac_e_load(k, sum, zero)));
     vtac_close(l, inner);
     const vtac_expr *value = vtac_e_load(k, sum, zero);
-    if (vtac_has_in(l, 2)) {
-        value = vtac_e2(k, VTAC_E_ADD, value, vtac_e_load(k, vtac_in(l, 2), at[1]));
-    }
-    vtac_out_at(l, 0, at, value);
+    vtac_out_at(l, 0, at, with_bias(l, value, at[1]));
     vtac_close(l, loops);
     return l->diag->code;
 }
