@@ -2,7 +2,8 @@
  *
  * LSTM, GRU and RNN. First the products of the inputs for all times at once, then for each direction the
  * recurrence: parallel over the batch, in order over time, the state in scratch memory. Weights are turned so
- * that the gates of one input lie side by side, and read once for a few rows, whose sums stay in registers.
+ * that the gates of one input lie side by side, and read once for a few rows, whose sums stay in registers;
+ * known ones in the order of use.
  */
 #include <string.h>
 
@@ -35,20 +36,65 @@ static void geometry(vtac_lower *l, vtac_recurrence *r)
 
 /* ---- weights: [direction][column][row] to [direction][row][column] */
 
-static vtac_storage_id turn_constant(vtac_lower *l, const vtac_recurrence *r, const vtac_tensor *w,
-                                     int64_t rows)
+static int64_t rows_together(int64_t count)
 {
+    const int64_t groups = (count + MOST_ROWS - 1) / MOST_ROWS;
+    return groups == 0 ? 1 : (count + groups - 1) / groups;
+}
+
+/* Columns `first` and on, `count` of them, as rows of a few are multiplied by them: tiles of some vectors,
+ * one of fewer, and one of what fills none. The width of the tile of a column, which begins at *begin. */
+typedef struct columns {
+    int64_t first, count, lanes, wide;
+} columns;
+
+static columns columns_of(const vtac_lower *l, const vtac_recurrence *r, int64_t rows, int64_t first,
+                          int64_t count)
+{
+    columns c = {first, count, vtac_row_lanes(l, r->type, count), 1};
+    c.wide = c.lanes == 1 ? 1 : MOST_SUMS / rows * c.lanes;
+    return c;
+}
+
+static int64_t tile_of(const columns *c, int64_t column, int64_t *begin)
+{
+    const int64_t whole = c->count / c->wide * c->wide;
+    const int64_t rest = c->count % c->wide / c->lanes * c->lanes;
+    const int64_t within = column - c->first;
+    *begin = c->first + (within < whole          ? within / c->wide * c->wide
+                         : within < whole + rest ? whole
+                                                 : whole + rest);
+    return within < whole ? c->wide : within < whole + rest ? rest : c->count % c->lanes;
+}
+
+/* Weights of the state for a GRU: all but the last gate's go first. */
+static int64_t columns_at_first(const vtac_lower *l, const vtac_recurrence *r, uint32_t input)
+{
+    return input == R && l->node->op == VTAC_OP_GRU && !r->reset_after ? 2 * r->hidden : r->columns;
+}
+
+/* [direction][column][row] to [direction][tile][row][column of the tile] */
+static vtac_storage_id turn_constant(vtac_lower *l, const vtac_recurrence *r, uint32_t input, int64_t inner)
+{
+    const vtac_tensor *w = vtac_in_constant(l->graph, l->node, input);
     const size_t bytes = vtac_dtype_bytes(r->type);
-    const int64_t count = r->directions * rows * r->columns;
+    const int64_t rows = rows_together(input == W ? r->steps * r->batch : r->batch);
+    const int64_t split = columns_at_first(l, r, input);
+    const columns parts[] = {columns_of(l, r, rows, 0, split),
+                             columns_of(l, r, rows, split, r->columns - split)};
+    const int64_t count = r->directions * inner * r->columns;
     uint8_t *turned = vta_arena_array(&l->program->arena, (size_t)count, bytes);
     for (int64_t i = 0; turned != NULL && i < count; i++) {
-        const int64_t column = i % r->columns;
-        const int64_t row = i / r->columns % rows;
-        const int64_t direction = i / r->columns / rows;
-        const double value = vtac_tensor_float(w, (direction * r->columns + column) * rows + row);
+        const int64_t row = i % inner;
+        const int64_t column = i / inner % r->columns;
+        const int64_t direction = i / inner / r->columns;
+        int64_t begin;
+        const int64_t wide = tile_of(&parts[column < split ? 0 : 1], column, &begin);
+        const int64_t to = (direction * r->columns + begin) * inner + row * wide + column - begin;
+        const double value = vtac_tensor_float(w, i);
         const float narrow = (float)value;
-        memcpy(turned + (size_t)i * bytes, r->type == VTAC_F32 ? (const void *)&narrow : (const void *)&value,
-               bytes);
+        memcpy(turned + (size_t)to * bytes,
+               r->type == VTAC_F32 ? (const void *)&narrow : (const void *)&value, bytes);
     }
     return turned == NULL ? 0 : vtac_constant(l, turned, (uint64_t)count * bytes);
 }
@@ -58,7 +104,7 @@ static vta_status turn_weights(vtac_lower *l, const vtac_recurrence *r, uint32_t
 {
     const vtac_tensor *constant = vtac_in_constant(l->graph, l->node, input);
     if (constant != NULL) {
-        *out = turn_constant(l, r, constant, rows);
+        *out = turn_constant(l, r, input, rows);
         return *out != 0 ? VTA_OK : vta_fail(l->diag, VTA_NOMEM, "out of memory");
     }
     VTA_TRY(vtac_begin(l, input == W ? ".w" : ".r"));
@@ -91,18 +137,13 @@ struct row_product {
     const vtac_recurrence *r;
     int64_t rows, inner;
     int64_t half; /* of B: where the sums begin */
+    bool tiled;   /* the weights are known, and lie in the order of use */
     const vtac_expr *(*left)(vtac_lower *l, const row_product *m, int64_t row, const vtac_expr *i);
     const void *context;
     const vtac_expr *direction;
     vtac_buffer *weights, *sums, *to;
     const vtac_expr *to_row[MOST_ROWS];
 };
-
-static int64_t rows_together(int64_t count)
-{
-    const int64_t groups = (count + MOST_ROWS - 1) / MOST_ROWS;
-    return groups == 0 ? 1 : (count + groups - 1) / groups;
-}
 
 /* The first row of a group: the last group reaches back, so that all have as many. */
 static const vtac_expr *first_row(vtac_lower *l, const vtac_expr *group, int64_t rows, int64_t count)
@@ -114,6 +155,19 @@ static const vtac_expr *first_row(vtac_lower *l, const vtac_expr *group, int64_t
 static const vtac_expr *open_lanes(vtac_lower *l, int64_t lanes)
 {
     return lanes == 1 ? vtac_e_index(l->k, 0) : vtac_for(l->k, VTAC_LOOP_VECTOR, lanes, "lane");
+}
+
+/* The first of row i's weights for the tile of `wide` columns that begins with `first`. */
+static const vtac_expr *weights_of(vtac_lower *l, const row_product *m, const vtac_expr *first,
+                                   const vtac_expr *i, int64_t wide)
+{
+    vtac_kernel *k = l->k;
+    if (m->tiled) {
+        const vtac_expr *tile = vtac_i_add(k, vtac_i_mulc(k, m->direction, m->r->columns), first);
+        return vtac_i_add(k, vtac_i_mulc(k, tile, m->inner), vtac_i_mulc(k, i, wide));
+    }
+    const vtac_expr *row = vtac_i_add(k, vtac_i_mulc(k, m->direction, m->inner), i);
+    return vtac_i_add(k, vtac_i_mulc(k, row, m->r->columns), first);
 }
 
 /* Of all rows, `vectors` times `lanes` columns from `first` on. */
@@ -133,8 +187,10 @@ static void some_columns(vtac_lower *l, const row_product *m, const vtac_expr *f
     }
     vtac_close(l, (uint32_t)one);
     const vtac_expr *i = vtac_for(k, VTAC_LOOP_SERIAL, m->inner, "i");
-    const vtac_expr *from = vtac_i_add(k, vtac_i_mulc(k, m->direction, m->inner), i);
-    from = LET("from", vtac_i_add(k, vtac_i_mulc(k, from, m->r->columns), first));
+    const vtac_expr *from = LET("from", weights_of(l, m, first, i, vectors * lanes));
+    if (m->tiled) {
+        vtac_read_ahead(l, m->weights, from, vectors * lanes);
+    }
     for (int64_t t = 0; t < m->rows; t++) {
         x[t] = LET("x", m->left(l, m, t, i));
     }
@@ -160,8 +216,9 @@ static void some_columns(vtac_lower *l, const row_product *m, const vtac_expr *f
 /* Of all rows, `count` columns from `first` on; needs room for sums. */
 static void row_products(vtac_lower *l, row_product *m, int64_t first, int64_t count)
 {
-    const int64_t lanes = vtac_row_lanes(l, m->r->type, count);
-    const int64_t most = lanes == 1 ? 1 : MOST_SUMS / m->rows;
+    const columns c = columns_of(l, m->r, m->rows, first, count);
+    const int64_t lanes = c.lanes;
+    const int64_t most = c.wide / lanes;
     const int64_t whole = count / (most * lanes);
     const int64_t vectors = count % (most * lanes) / lanes;
     if (m->sums == NULL) {
@@ -205,6 +262,7 @@ static vta_status input_products(vtac_lower *l, const vtac_recurrence *r, vtac_s
     const int64_t work = r->directions * count * r->inputs * r->columns;
     input_rows in = {.step = {NULL}};
     row_product m = {.r = r, .rows = rows_together(count), .inner = r->inputs};
+    m.tiled = vtac_in_constant(l->graph, l->node, W) != NULL;
     const int64_t groups = (count + m.rows - 1) / m.rows;
     m.left = input_element;
     m.context = &in;
@@ -240,6 +298,7 @@ static void state_products(const vtac_cell *c, const vtac_buffer *state, int64_t
     vtac_lower *l = c->l;
     row_product m = {.r = c->r, .rows = c->rows, .inner = c->r->hidden, .half = 1, .left = state_element};
     m.context = state;
+    m.tiled = vtac_in_constant(l->graph, l->node, R) != NULL;
     m.direction = vtac_e_index(l->k, c->direction);
     m.weights = c->weights;
     m.to = c->sums;
