@@ -12,7 +12,7 @@
 
 #include "layout.h"
 
-enum { MOST_BORDER = 16, MOST_GROWTH = 12, MOST_BLOCK = 16, MOST_POSITIONS = 16 };
+enum { MOST_BORDER = 16, MOST_GROWTH = 12, MOST_BLOCK = 16 };
 
 static int64_t larger(int64_t a, int64_t b)
 {
@@ -582,8 +582,8 @@ static void shape_copy(const vtac_lower *l, vtac_value_id id, copy *c)
     c->rows = flat ? 1 : type->dim[2];
     c->columns = flat ? type->dim[2] * type->dim[3] : type->dim[3];
     c->positions = 1;
-    while (c->positions < MOST_POSITIONS && 2 * c->positions <= c->columns &&
-           2 * c->positions * bytes <= room) {
+    const int64_t most = VTAC_TURN_BYTES / (int64_t)vtac_dtype_bytes(type->dtype);
+    while (c->positions < most && 2 * c->positions <= c->columns && 2 * c->positions * bytes <= room) {
         c->positions *= 2;
     }
 }

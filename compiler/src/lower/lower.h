@@ -150,7 +150,7 @@ const vtac_lowering *vtac_lowering_of(vtac_op op);
 /* Turns the graph into steps; unsupported operators are listed all at once. */
 vta_status vtac_lower_graph(vtac_program *program, vta_diag *diag);
 /* Whether a Transpose has nothing to do, since the product that alone reads it reads its input (matmul.c). */
-bool vtac_product_skips(const vtac_program *program, const vtac_node *node);
+bool vtac_product_skips(vtac_program *program, const vtac_node *node);
 /* Decides where everything lives. */
 vta_status vtac_plan(vtac_program *program, vta_diag *diag);
 void vtac_program_free(vtac_program *program);
@@ -168,6 +168,9 @@ vta_status vtac_layout_inputs(vtac_lower *l);
 vta_status vtac_layout_outputs(vtac_lower *l);
 
 /* ---- for lowerings */
+
+/* Of a row of a small matrix that vectors turn: longer ones take more shuffles for each element. */
+enum { VTAC_TURN_BYTES = 16 };
 
 /* A new step; the ones before are finished. */
 vta_status vtac_begin(vtac_lower *l, const char *suffix);
@@ -270,6 +273,9 @@ vta_status vtac_unsupported(vtac_lower *l, const char *what);
 #define VTAC_OP(id, name, domain, since, in_min, in_max, out, infer, traits, fold, lowering, ...) lowering
 #include "vtac/ops.def"
 vtac_lower_fn vtac_lower_elements; /* POINTWISE and MAPPED */
+/* Whether a Transpose goes by small matrices that vectors turn; and that (turn.c). */
+bool vtac_is_turned(const vtac_lower *l);
+vta_status vtac_lower_turned(vtac_lower *l);
 /* A loop over the output's elements, each given by a function of the places of others. */
 vta_status vtac_lower_mapped(vtac_lower *l, vtac_point_fn *value_at);
 

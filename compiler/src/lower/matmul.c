@@ -89,22 +89,41 @@ typedef struct tile_pack {
     vtac_buffer *from, *to;
     const vtac_expr *base, *column, *target, *i;
     int64_t wide;
+    int64_t rows; /* at once */
 } tile_pack;
 
 static void pack_lanes(vtac_lower *l, const vtac_product *p, const tile_pack *t, const vtac_expr *within,
                        int64_t lanes, bool zeros)
 {
     vtac_kernel *k = l->k;
-    const vtac_expr *lane = lanes == 1 ? vtac_e_index(k, 0) : vtac_for(k, VTAC_LOOP_VECTOR, lanes, "lane");
-    within = vtac_i_add(k, within, lane);
+    const int64_t all = lanes * t->rows;
+    const vtac_expr *lane = all == 1 ? vtac_e_index(k, 0) : vtac_for(k, VTAC_LOOP_VECTOR, all, "lane");
+    const vtac_expr *i = t->rows == 1 ? t->i : vtac_i_add(k, t->i, vtac_i_divc(k, lane, lanes));
+    within = vtac_i_add(k, within, t->rows == 1 ? lane : vtac_i_remc(k, lane, lanes));
     const vtac_expr *at = vtac_i_add(k, t->column, within);
-    at = p->b_turned ? vtac_i_add(k, vtac_i_mulc(k, at, p->k), t->i)
-                     : vtac_i_add(k, vtac_i_mulc(k, t->i, p->n), at);
-    const vtac_expr *place = vtac_i_add(k, vtac_i_add(k, t->target, vtac_i_mulc(k, t->i, t->wide)), within);
+    at =
+        p->b_turned ? vtac_i_add(k, vtac_i_mulc(k, at, p->k), i) : vtac_i_add(k, vtac_i_mulc(k, i, p->n), at);
+    const vtac_expr *place = vtac_i_add(k, vtac_i_add(k, t->target, vtac_i_mulc(k, i, t->wide)), within);
     vtac_store(k, t->to, place,
                zeros ? vtac_e_int(k, p->type, 0)
                      : vtac_e_cast(k, p->type, vtac_e_load(k, t->from, vtac_i_add(k, t->base, at))));
-    vtac_close(l, lanes == 1 ? 0 : 1);
+    vtac_close(l, all == 1 ? 0 : 1);
+}
+
+/* Some rows of a tile, from row i on. */
+static void pack_rows(vtac_lower *l, const vtac_product *p, const vtac_product_region *r, const tile_pack *t)
+{
+    vtac_kernel *k = l->k;
+    const int64_t whole = r->vectors - (r->part != 0 ? 1 : 0);
+    if (whole > 0) {
+        const vtac_expr *v = vtac_for(k, VTAC_LOOP_UNROLL, whole, "v");
+        pack_lanes(l, p, t, vtac_i_mulc(k, v, r->lanes), r->lanes, false);
+        vtac_end(k);
+    }
+    if (r->part != 0) {
+        pack_lanes(l, p, t, vtac_e_index(k, whole * r->lanes), r->part, false);
+        pack_lanes(l, p, t, vtac_e_index(k, whole * r->lanes + r->part), r->lanes - r->part, true);
+    }
 }
 
 /* What is known at run time alone goes to the order of use, too: a region's tiles, row by row. */
@@ -124,18 +143,21 @@ static vta_status pack_tiles(vtac_lower *l, const vtac_product *p, const vtac_pr
     t.column = vtac_let(k, "column", vtac_i_addc(k, tile, r->begin));
     t.target = vtac_let(
         k, "to", vtac_i_add(k, vtac_i_mulc(k, matrix, p->k * p->room), vtac_i_mulc(k, t.column, p->k)));
-    t.i = vtac_for(k, VTAC_LOOP_SERIAL, p->k, "k");
-    const int64_t whole = r->vectors - (r->part != 0 ? 1 : 0);
-    if (whole > 0) {
-        const vtac_expr *v = vtac_for(k, VTAC_LOOP_UNROLL, whole, "v");
-        pack_lanes(l, p, &t, vtac_i_mulc(k, v, r->lanes), r->lanes, false);
+    /* columns that lie along the inner axis come by small matrices that vectors turn */
+    t.rows = p->b_turned && r->part == 0 ? VTAC_TURN_BYTES / (int64_t)vtac_dtype_bytes(p->type) : 1;
+    const int64_t groups = p->k / t.rows;
+    if (groups > 0) {
+        t.i = vtac_i_mulc(k, vtac_for(k, VTAC_LOOP_SERIAL, groups, "k"), t.rows);
+        pack_rows(l, p, r, &t);
         vtac_end(k);
     }
-    if (r->part != 0) {
-        pack_lanes(l, p, &t, vtac_e_index(k, whole * r->lanes), r->part, false);
-        pack_lanes(l, p, &t, vtac_e_index(k, whole * r->lanes + r->part), r->lanes - r->part, true);
+    if (p->k > groups * t.rows) {
+        t.i = vtac_i_addc(k, vtac_for(k, VTAC_LOOP_SERIAL, p->k - groups * t.rows, "k"), groups * t.rows);
+        t.rows = 1;
+        pack_rows(l, p, r, &t);
+        vtac_end(k);
     }
-    vtac_close(l, 2);
+    vtac_end(k);
     return l->diag->code;
 }
 
@@ -583,8 +605,7 @@ static const vtac_node *turned_right(const vtac_program *program, const vtac_nod
 }
 
 /* The node as it then reads: with room for its inputs. */
-static bool as_turned(const vtac_program *program, const vtac_node *node, vtac_node *as,
-                      vtac_value_id *inputs)
+static bool as_turned(vtac_program *program, const vtac_node *node, vtac_node *as, vtac_value_id *inputs)
 {
     const vtac_node *turn =
         program->level > 0 && program->partition == NULL ? turned_right(program, node) : NULL;
@@ -598,13 +619,13 @@ static bool as_turned(const vtac_program *program, const vtac_node *node, vtac_n
     inputs[1] = turn->inputs[0];
     *as = *node;
     as->inputs = inputs;
-    vtac_lower l = {.program = (vtac_program *)(uintptr_t)program, .graph = program->graph, .node = as};
+    vtac_lower l = {.program = program, .graph = program->graph, .node = as};
     vtac_product p = {.b = 1, .b_turned = true};
     shape_product(&l, &p);
     return vtac_product_is_dots(&l, &p);
 }
 
-bool vtac_product_skips(const vtac_program *program, const vtac_node *node)
+bool vtac_product_skips(vtac_program *program, const vtac_node *node)
 {
     vtac_node as;
     vtac_value_id inputs[2];
