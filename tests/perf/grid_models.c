@@ -175,8 +175,21 @@ static vtac_value_id conv_transpose(layer *l, const int64_t *p)
     return node(l, VTAC_OP_CONV_TRANSPOSE, 3, in, 4, attrs);
 }
 
+/* Both operands are inputs, the right one by rows of columns. */
+static vtac_value_id turned_product(layer *l, const int64_t *p)
+{
+    const int64_t a_dim[] = {p[1], p[2]};
+    const int64_t b_dim[] = {p[3], p[2]};
+    const vtac_attr turned = whole("transB", 1);
+    const vtac_value_id in[] = {input(l, VTAC_F32, 2, a_dim), input(l, VTAC_F32, 2, b_dim)};
+    return node(l, VTAC_OP_GEMM, 2, in, 1, &turned);
+}
+
 static vtac_value_id product(layer *l, const int64_t *p)
 {
+    if (p[4] == 2) {
+        return turned_product(l, p);
+    }
     const uint32_t rank = p[0] > 1 ? 3 : 2;
     const int64_t a_dim[] = {p[0], p[1], p[2]};
     const int64_t b_dim[] = {p[0], p[2], p[3]};
@@ -217,10 +230,11 @@ static vtac_value_id dense(layer *l, const int64_t *p)
 static vtac_value_id attention(layer *l, const int64_t *p)
 {
     const int64_t dim[] = {1, p[0], p[1], p[2]};
+    const int64_t other[] = {1, p[0], p[3] != 0 ? p[3] : p[1], p[2]};
     static const int64_t turned[] = {0, 1, 3, 2};
     const vtac_value_id q = input(l, VTAC_F32, 4, dim);
-    const vtac_value_id k = input(l, VTAC_F32, 4, dim);
-    const vtac_value_id v = input(l, VTAC_F32, 4, dim);
+    const vtac_value_id k = input(l, VTAC_F32, 4, other);
+    const vtac_value_id v = input(l, VTAC_F32, 4, other);
     const vtac_attr perm = list("perm", 4, turned);
     const vtac_value_id first[] = {q, node(l, VTAC_OP_TRANSPOSE, 1, &k, 1, &perm)};
     const vtac_value_id scaled[] = {node(l, VTAC_OP_MATMUL, 2, first, 0, NULL),
@@ -340,6 +354,29 @@ static vtac_value_id binary(layer *l, vtac_op op, const int64_t *p)
     return node(l, op, 2, in, 0, NULL);
 }
 
+static vtac_value_id einsum(layer *l, const int64_t *p)
+{
+    const vtac_attr equation = {.name = "equation", .kind = VTAC_ATTR_STRING, .s = l->type};
+    const vtac_value_id in[] = {input(l, VTAC_F32, 4, p), input(l, VTAC_F32, 4, p + 4)};
+    l->type = "f32";
+    return node(l, VTAC_OP_EINSUM, 2, in, 1, &equation);
+}
+
+/* Floats by weights of bytes, as dynamic quantization exports it. */
+static vtac_value_id dynamic(layer *l, const int64_t *p)
+{
+    const int64_t w_dim[] = {p[1], p[2]};
+    vtac_value_id x = input(l, VTAC_F32, 2, p);
+    x = node(l, VTAC_OP_DYNAMIC_QUANTIZE, 1, &x, 0, NULL);
+    const vtac_value_id *made = l->graph->nodes[l->graph->values[x].node].outputs;
+    const vtac_value_id scale = made[1];
+    const vtac_value_id in[] = {x, constant(l, VTAC_I8, 2, w_dim, RANDOM), made[2]};
+    const vtac_value_id sums = node(l, VTAC_OP_MATMUL_INTEGER, 3, in, 0, NULL);
+    const vtac_attr to = {.name = "to", .kind = VTAC_ATTR_STRING, .s = "f32"};
+    const vtac_value_id scaled[] = {node(l, VTAC_OP_CAST, 1, &sums, 1, &to), scale};
+    return node(l, VTAC_OP_MUL, 2, scaled, 0, NULL);
+}
+
 static vtac_value_id recurrent(layer *l, vtac_op op, const int64_t *p)
 {
     const int64_t x_dim[] = {p[1], p[2], p[3]};
@@ -352,6 +389,8 @@ static vtac_value_id recurrent(layer *l, vtac_op op, const int64_t *p)
 }
 
 typedef enum kind {
+    K_EINSUM,
+    K_DYNAMIC,
     K_RECT,
     K_LINE,
     K_PLANE,
@@ -392,6 +431,8 @@ static const struct {
 #define RESIZE(name, mode, ...)        {#name, K_RESIZE, mode, 0, {__VA_ARGS__}},
 #define BINARY(name, operator, ...)    {#name, K_BINARY, "f32", VTAC_OP_##operator, {__VA_ARGS__} },
 #define RECURRENT(name, operator, ...) {#name, K_RECURRENT, "f32", VTAC_OP_##operator, {__VA_ARGS__} },
+#define EINSUM(name, equation, ...)    {#name, K_EINSUM, equation, 0, {__VA_ARGS__}},
+#define DYNAMIC(name, ...)             {#name, K_DYNAMIC, "f32", 0, {__VA_ARGS__}},
 #define ROWS(name, operator, ...)      {#name, K_ROWS, "f32", VTAC_OP_##operator, {__VA_ARGS__} },
 #include "grid.def"
 };
@@ -407,6 +448,8 @@ static void write_layer(size_t i, const char *folder)
     }
     l.random.state = 1 + i;
     switch (layers[i].kind) {
+    case K_EINSUM: y = einsum(&l, p); break;
+    case K_DYNAMIC: y = dynamic(&l, p); break;
     case K_RECT: y = rect(&l, p); break;
     case K_LINE: y = line(&l, p); break;
     case K_PLANE: y = plane(&l, layers[i].op, p); break;
