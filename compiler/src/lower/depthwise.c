@@ -9,7 +9,7 @@
 
 #include "conv_blocked.h"
 
-enum { MOST_TAPS_UNROLLED = 25 };
+enum { MOST_TAPS_UNROLLED = 25, MOST_SUMS_UNROLLED = 100 };
 
 typedef struct depthwise {
     vtac_conv_shape s;
@@ -28,7 +28,7 @@ typedef struct depthwise {
 /* Columns at once: those that leave registers for the inputs they share. */
 static void choose_tile(const vtac_lower *l, depthwise *d)
 {
-    const int64_t most = l->program->target->vector_count > 16 ? 14 : 6;
+    const int64_t most = l->program->target->vector_count > 16 ? 8 : 6;
     const int64_t width = d->s.window.extent[1];
     int64_t best = INT64_MAX;
     d->columns = 1;
@@ -139,7 +139,7 @@ static void sum_taps(vtac_lower *l, const depthwise *d, const vtac_expr *filter,
     const vtac_window *w = &d->s.window;
     const int64_t down = w->dilation[0] * vtac_layout_row(d->in, d->x_type);
     const int64_t right = w->dilation[1] * d->in->block;
-    if (d->taps > MOST_TAPS_UNROLLED) {
+    if (d->taps * d->columns > MOST_SUMS_UNROLLED && d->taps > w->kernel[1]) {
         /* a row of taps at once, whose positions share inputs, unless it is long */
         const bool whole = w->kernel[1] <= MOST_TAPS_UNROLLED;
         const vtac_expr *zero = vtac_e_index(k, 0);
