@@ -46,6 +46,13 @@ size=$(wc -c <grid.jsonl)
 head -c $((size - 20)) grid.jsonl >cut.jsonl
 vtac tune kws.onnx --tuner grid --trials 2 --repeat 3 --log cut.jsonl
 exits 0
+vtac compile kws.onnx --host host --tuned cut.jsonl -o kws.so
+exits 0
+for length in 1 5 20 300; do
+    { head -n 1 grid.jsonl && head -c $length grid.jsonl && tail -n 1 grid.jsonl; } >glued.jsonl
+    vtac compile kws.onnx --host host --tuned glued.jsonl -o kws.so
+    exits 0
+done
 cat grid.jsonl random.jsonl >both.jsonl
 vtac compile kws.onnx --host host --tuned both.jsonl -o kws.so
 exits 0

@@ -158,6 +158,29 @@ vta_status cli_start_self(const char *const *words, const char *out, pid_t *pid,
     return start(words, out, true, pid, diag);
 }
 
+/* What a command said last; its file goes with the folder that it is in. */
+static vta_status why_it_failed(const char *verb, const char *out, vta_diag *diag)
+{
+    enum { MOST_SAID = 1 << 26, LENGTH = 400 };
+    uint8_t *bytes = NULL;
+    size_t end = 0;
+    if (vta_file_read(out, MOST_SAID, &bytes, &end, NULL) != VTA_OK) {
+        return vta_fail(diag, VTA_IO, "'vtac %s' failed", verb);
+    }
+    while (end > 0 && bytes[end - 1] == '\n') {
+        end--;
+    }
+    size_t begin = end;
+    while (begin > 0 && bytes[begin - 1] != '\n') {
+        begin--;
+    }
+    const int length = end - begin < LENGTH ? (int)(end - begin) : LENGTH;
+    const vta_status status =
+        vta_fail(diag, VTA_IO, "'vtac %s' failed: %.*s", verb, length, (const char *)bytes + begin);
+    free(bytes);
+    return status;
+}
+
 vta_status cli_run_self(const char *const *words, const char *out, double timeout_s, vta_diag *diag)
 {
     pid_t pid = 0;
@@ -169,9 +192,7 @@ vta_status cli_run_self(const char *const *words, const char *out, double timeou
     if (WIFSIGNALED(status)) {
         return vta_fail(diag, VTA_IO, "'vtac %s' was ended by signal %d", words[1], WTERMSIG(status));
     }
-    return WEXITSTATUS(status) == 0
-               ? VTA_OK
-               : vta_fail(diag, VTA_IO, "'vtac %s' failed; '%s' says why", words[1], out);
+    return WEXITSTATUS(status) == 0 ? VTA_OK : why_it_failed(words[1], out, diag);
 }
 
 vta_status cli_self_cycles(const char *path, uint64_t *cycles, vta_diag *diag)

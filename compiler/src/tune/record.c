@@ -49,6 +49,23 @@ static bool read_line(vtac_records *r, const char *line, size_t size)
     return good;
 }
 
+/* A line of a log; or what a cut has left of one, which is passed over, with or without a whole one glued to
+ * it by `cat`. */
+static bool read_cut_line(vtac_records *r, const char *line, size_t size)
+{
+    static const char head[] = "{\"kernel\": ";
+    const size_t head_size = sizeof head - 1;
+    if (read_line(r, line, size)) {
+        return true;
+    }
+    for (size_t at = 1; at + head_size < size; at++) {
+        if (memcmp(line + at, head, head_size) == 0 && read_line(r, line + at, size - at)) {
+            return true;
+        }
+    }
+    return memcmp(line, head, size < head_size ? size : head_size) == 0 && line[size - 1] != '}';
+}
+
 vta_status vtac_records_read(const char *path, vtac_records *records, vta_diag *diag)
 {
     uint8_t *bytes = NULL;
@@ -61,7 +78,7 @@ vta_status vtac_records_read(const char *path, vtac_records *records, vta_diag *
          number++) {
         const char *newline = memchr(line, '\n', (size_t)(end - line));
         const size_t length = (size_t)((newline != NULL ? newline : end) - line);
-        if (length > 0 && !read_line(records, line, length) && newline != NULL) {
+        if (length > 0 && !read_cut_line(records, line, length) && newline != NULL) {
             status = vta_fail(diag, VTA_SYNTAX,
                               "%s: line %u is no record of a schedule; expected what 'vtac tune' writes",
                               path, number);
