@@ -98,7 +98,7 @@ module vta_store #(
         .out_valid(cmd_valid), .out_ready(cmd_ready), .out_index(cmd_index), .out_push(cmd_push),
         .out_mem(unused_front[2:0]), .out_sram(cmd_sram), .out_addr(cmd_addr), .out_stride(cmd_stride),
         .out_x(cmd_x), .out_y(cmd_y), .out_pads(unused_front[35:3]), .out_pad(unused_front[43:36]),
-        .out_elems(cmd_elems), .out_entries(unused_front[57:44]),
+        .out_elems(unused_front[57:44]), .out_entries(cmd_elems),     // without padding they are the same, and these come out of a multiplier
         .err_valid(front_err), .err_code(front_code), .head_valid(front_valid), .stat_token(stat_token)
     );
 
