@@ -274,7 +274,7 @@ module vta_compute_tb;
             insn[VTA_F_REQUANT_ROUNDING_LSB +: 2]  = chance(50) ? 0 : range(0, 3);
             insn[VTA_F_REQUANT_WIDE_LSB]           = chance(30);
             insn[VTA_F_REQUANT_TABLE_LSB +: 2]     = tables && chance(40) ? range(1, 2) : 0;
-            if (OUT <= IN && chance(45)) begin
+            if (OUT <= IN && ACCS <= INPS && chance(45)) begin     // micro-ops must fit there
                 insn[VTA_F_REQUANT_TO_INP_LSB]        = 1'b1;
                 insn[VTA_F_REQUANT_PART_LSB +: 2]     = range(0, IN/OUT - 1);
                 insn[VTA_F_REQUANT_DST_HIGH_LSB +: 2] = INPS > ACCS && chance(50);
@@ -542,7 +542,7 @@ module vta_compute_tb;
         end
         show_acc;
         $display("%0d GEMM, %0d DEPTHWISE, %0d ALU, %0d REQUANT steps, %0d faults", total[0], total[1], total[2], total[3], faults);
-        if (OUT <= IN && loops_back < runs) $fatal(1, "%0d tiles have gone to INP", loops_back);
+        if (OUT <= IN && ACCS <= INPS && loops_back < runs) $fatal(1, "%0d tiles have gone to INP", loops_back);
         if (total[0] < 10*runs || total[1] < 10*runs || total[2] < 10*runs || total[3] < 4*runs || faults < runs/8)
             $fatal(1, "too little happened");
         $display("PASS");
