@@ -43,6 +43,28 @@ vta_status vta_flow_shape(vta_call *call)
     return VTA_OK;
 }
 
+/* Two tensors are to have one size, each on an axis. words: the axes, what to say otherwise, as a list of its
+ * characters */
+vta_status vta_flow_same_size(vta_call *call)
+{
+    VTA_TRY(vta_call_needs(call, 2));
+    const int64_t a = vta_call_word(call, 0);
+    const int64_t b = vta_call_word(call, 1);
+    const int64_t length = vta_call_word(call, 2);
+    if (a < 0 || b < 0 || a >= call->in[0]->rank || b >= call->in[1]->rank) {
+        return vta_call_refuse(call, "an input has fewer axes than the model says");
+    }
+    const int64_t first = call->in[0]->dim[a];
+    const int64_t second = call->in[1]->dim[b];
+    char text[256] = "";
+    for (int64_t i = 0; i < length && i + 1 < (int64_t)sizeof text; i++) {
+        text[i] = (char)vta_call_word(call, 3 + i);
+    }
+    return first == second
+               ? VTA_OK
+               : vta_call_refuse(call, "%s: %lld and %lld", text, (long long)first, (long long)second);
+}
+
 vta_status vta_flow_size(vta_call *call)
 {
     VTA_TRY(vta_call_needs(call, 1));

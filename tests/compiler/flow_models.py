@@ -33,7 +33,7 @@ def model_of(nodes, constants=(), open_axes=(), opset=OPSET):
     def make(inputs, outputs):
         def declared(name, array):
             dtype = helper.mapping.NP_TYPE_TO_TENSOR_TYPE[numpy.array(array).dtype]
-            return info(name, dtype, ["d%d" % i for i in range(array.ndim)] if name in open_axes else array.shape)
+            return info(name, dtype, ["%s%d" % (name, i) for i in range(array.ndim)] if name in open_axes else array.shape)
         ends = [info(n, helper.mapping.NP_TYPE_TO_TENSOR_TYPE[numpy.array(a).dtype], [None] * numpy.array(a).ndim) for n, a in outputs]
         return helper.make_model(graph(nodes, [declared(n, a) for n, a in inputs], ends, constants),
                                  opset_imports=[helper.make_opsetid("", opset)], ir_version=8)

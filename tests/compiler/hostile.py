@@ -78,6 +78,14 @@ def bounded():
                     [info("n", INT, [])], [info("r", STRING)], t=True)
 
 
+def shared(first, second):
+    """Two inputs whose first axes have one name: the model, what they hold, whether a run is refused."""
+    ends = [info(n, FLOAT, ["n", 2]) for n in "xz"]
+    outs = [info(n, FLOAT, ["n", 2]) for n in "yw"]
+    held = [numpy.ones((rows, 2), numpy.float32) for rows in (first, second)]
+    return model([node("Relu", "x", "y"), node("Neg", "z", "w")], ends, outs), held, first != second
+
+
 def run(words, env, seconds):
     """Its exit status, what it says, and whether it was quick enough: of processor time, since others may be at work."""
     before = os.times()
@@ -105,6 +113,17 @@ def main():
             good = status == 1 and wanted in said and "\n" not in said and quick
             failed |= not good
             print("%-4s refused %d: %s%s" % ("ok" if good else "FAIL", number, said[-160:], "" if quick else " (too slow)"))
+        for proto, held, refuses in (shared(3, 3), shared(3, 4), shared(1, 2)):
+            with open(path, "wb") as file:
+                file.write(proto.SerializeToString())
+            for name, array in zip("xz", held):
+                numpy.save(os.path.join(folder, name + ".npy"), array)
+            compiled, _, _ = run([vtac, "compile", path, "--dynamic", "-o", made], {}, 5.0)
+            given = [word for n in "xz" for word in ("--input", "%s=%s" % (n, os.path.join(folder, n + ".npy")))]
+            status, said, _ = run([vtac, "run", made] + given, {}, 5.0)
+            good = compiled == 0 and status == refuses and (not refuses or "'x' and 'z' differ in the dimension 'n'" in said and "\n" not in said)
+            failed |= not good
+            print("%-4s shared: %s" % ("ok" if good else "FAIL", said[-160:]))
         for number, proto in enumerate(bounded()):
             with open(path, "wb") as file:
                 file.write(proto.SerializeToString())

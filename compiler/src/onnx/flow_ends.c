@@ -3,6 +3,9 @@
  * The ends of a model that has instructions. Sequences, optionals and texts go in and out as parcels
  * (vta/flow.h): an instruction makes of a parcel what the model says it is, or the other way.
  */
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "flow.h"
@@ -101,7 +104,77 @@ static vta_status import_parcel(vtac_flow_builder *b, const vtac_place *at, uint
     return vtac_flow_bind(b, at, name, number, diag);
 }
 
-vta_status vtac_flow_import_ends(vtac_flow_builder *b, const vtac_place *at, uint32_t block, vta_diag *diag)
+/* ---- dimensions of one name */
+
+typedef struct named_dim {
+    const char *input;
+    uint32_t slot;
+    int64_t axis;
+} named_dim;
+
+/* An instruction that refuses a run in which they differ. */
+static vta_status give_same_size(vtac_flow_builder *b, uint32_t block, const char *name,
+                                 const named_dim *first, const named_dim *second, vta_diag *diag)
+{
+    char text[256];
+    vtac_flow_draft d = VTAC_FLOW_DRAFT;
+    (void)snprintf(text, sizeof text,
+                   "inputs '%.50s' and '%.50s' differ in the dimension '%.50s', which they share",
+                   first->input, second->input, name);
+    vta_status status = vtac_flow_put_number(&d.inputs, first->slot, diag);
+    status = status == VTA_OK ? vtac_flow_put_number(&d.inputs, second->slot, diag) : status;
+    const int64_t words[] = {first->axis, second->axis, (int64_t)strlen(text)};
+    for (size_t i = 0; status == VTA_OK && i < 3; i++) {
+        status = vtac_flow_put_word(&d.words, words[i], diag);
+    }
+    for (size_t i = 0; status == VTA_OK && text[i] != '\0'; i++) {
+        status = vtac_flow_put_word(&d.words, text[i], diag);
+    }
+    status = status == VTA_OK
+                 ? vtac_flow_give(b, block, VTA_FLOW_SAME_SIZE, "", &d.inputs, &d.outputs, &d.words, diag)
+                 : status;
+    vtac_flow_free_draft(&d);
+    return status;
+}
+
+/* Some exporters call every open dimension alike. */
+static bool is_name(const Onnx__TensorShapeProto__Dimension *dim)
+{
+    const char *name = dim->value_case == ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_PARAM
+                           ? vtac_proto_text(dim->dim_param)
+                           : "";
+    return isalpha((unsigned char)name[0]) != 0 && strcmp(name, "None") != 0;
+}
+
+/* The dimensions of an input that have names, and are open: those that came up before are to be the same. */
+static vta_status expect_same_sizes(vtac_flow_builder *b, uint32_t block, const Onnx__ValueInfoProto *info,
+                                    const vtac_flow_end *end, vtac_scope *names, vta_vec *dims,
+                                    vta_diag *diag)
+{
+    const bool tensor = end->dtype != VTAC_TEXT && /* a parcel's axis is not the model's */
+                        info->type != NULL && info->type->value_case == ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE &&
+                        info->type->tensor_type->shape != NULL;
+    const int32_t rank = tensor ? (int32_t)info->type->tensor_type->shape->n_dim : 0;
+    for (int32_t k = 0; k < end->rank && k < rank; k++) {
+        const Onnx__TensorShapeProto__Dimension *dim = info->type->tensor_type->shape->dim[k];
+        const named_dim here = {end->name, end->slot, k};
+        vtac_value_id known;
+        if (end->dim[k] >= 0 || !is_name(dim)) {
+            continue;
+        }
+        if (vtac_scope_get(names, dim->dim_param, &known)) {
+            VTA_TRY(give_same_size(b, block, dim->dim_param, vta_vec_at(dims, known), &here, diag));
+            continue;
+        }
+        VTA_TRY(vtac_scope_set(names, dim->dim_param, (vtac_value_id)dims->count, diag));
+        if (vta_vec_push(dims, &here) == NULL) {
+            return vtac_flow_no_memory(diag);
+        }
+    }
+    return VTA_OK;
+}
+
+static vta_status import_inputs(vtac_flow_builder *b, const vtac_place *at, uint32_t block, vta_diag *diag)
 {
     const Onnx__GraphProto *graph = b->im->model->graph;
     for (size_t i = 0; i < graph->n_input; i++) {
@@ -133,6 +206,25 @@ vta_status vtac_flow_import_ends(vtac_flow_builder *b, const vtac_place *at, uin
         }
     }
     return vtac_check_shape_options(b->im, diag);
+}
+
+vta_status vtac_flow_import_ends(vtac_flow_builder *b, const vtac_place *at, uint32_t block, vta_diag *diag)
+{
+    const Onnx__GraphProto *graph = b->im->model->graph;
+    vtac_scope names = {.outer = NULL};
+    vta_vec dims = {.item_size = sizeof(named_dim)};
+    vta_status status = import_inputs(b, at, block, diag);
+    size_t next = 0; /* of the ends, which are inputs of the graph in its order */
+    for (size_t i = 0; status == VTA_OK && i < graph->n_input && next < b->flow->inputs.count; i++) {
+        const vtac_flow_end *end = vta_vec_at(&b->flow->inputs, next);
+        if (strcmp(end->name, vtac_proto_text(graph->input[i]->name)) == 0) {
+            status = expect_same_sizes(b, block, graph->input[i], end, &names, &dims, diag);
+            next++;
+        }
+    }
+    free(names.slots);
+    vta_vec_free(&dims);
+    return status;
 }
 
 vta_status vtac_flow_export_ends(vtac_flow_builder *b, const vtac_place *at, uint32_t block, vta_diag *diag)
