@@ -37,7 +37,7 @@ hw_unit(window_512 vta_window_tb "LOG_BLOCK_IN=5" +count=100)
 # The unit as a whole, by tile shape: square, two groups of depthwise lanes and a batch, more lanes than inputs.
 hw_unit(compute vta_compute_tb "")
 hw_unit(compute_groups vta_compute_tb "LOG_BATCH=1 LOG_BLOCK_IN=3 LOG_BUS_BYTES=4" +runs=10)
-hw_unit(compute_two_banks vta_compute_tb "LOG_ACC_DEPTH=9 LANE_DSPS=2" +runs=10)
+hw_unit(compute_two_banks vta_compute_tb "LOG_INP_DEPTH=10 LOG_ACC_DEPTH=9 LANE_DSPS=2" +runs=10)
 hw_unit(compute_lanes vta_compute_tb "LOG_BLOCK_IN=3 LOG_BLOCK_OUT=4" +runs=10)
 
 # The same as it is built: sliced RAMs, multipliers in DSPs at the clock and at twice the clock.
