@@ -39,18 +39,29 @@ static float reference(int a, int b, float sa, float sb, float sy)
     return rintf(quotient);
 }
 
+/* How far a·x + b·y is from the middle between two integers, for each b from -MOST on. A sum with `shift` and
+ * back rounds to an integer without a call, so that a row is computed by vectors: |sums| stay below 2^51. */
+static void fill_row(double ax, double y, double row[2 * MOST + 1])
+{
+    const double shift = 0x1.8p52;
+    for (int i = 0; i <= 2 * MOST; i++) {
+        const double t = ax + (i - MOST) * y;
+        row[i] = 0.5 - fabs(t - ((t + shift) - shift));
+    }
+}
+
 /* The pairs that factors within REACH of the best could decide either way: both functions are odd, so that
  * half of them will do. */
 static void find_pairs(float sa, float sb, float sy, double window, pairs *out)
 {
     const double x = (double)sa / (double)sy;
     const double y = (double)sb / (double)sy;
+    double row[2 * MOST + 1];
     out->count = 0;
     for (int a = 0; a <= MOST; a++) {
+        fill_row(a * x, y, row);
         for (int b = -MOST; b <= MOST; b++) {
-            const double t = a * x + b * y;
-            const double off = fabs(t - floor(t) - 0.5);
-            if (off < window && fabs(t) < MOST + 1.0 && out->count < MOST_PAIRS) {
+            if (row[b + MOST] < window && fabs(a * x + b * y) < MOST + 1.0 && out->count < MOST_PAIRS) {
                 out->item[out->count++] = (pair){(int16_t)a, (int16_t)b, (int16_t)reference(a, b, sa, sb, sy),
                                                  (float)vtac_exp(-(a + abs(b)) / 64.0)};
             }
