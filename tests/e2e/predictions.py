@@ -30,7 +30,21 @@ def shipped():
 def layers_of(model):
     vtac("compile", model, "--target", "vta", "-o", "model.so")
     run = json.loads(vtac("run", "model.so", "--device", "tsim:pynq", "--layers", "--json"))
-    return [layer for layer in run["layers"] if layer["predicted"] > 0]
+    return together([layer for layer in run["layers"] if layer["predicted"] > 0])
+
+
+def together(layers):
+    """Layers that are computed on chip, tile by tile, count as one: which of them waits for the other is no matter."""
+    by_name = {layer["name"]: layer for layer in layers}
+    kept = []
+    for layer in layers:
+        into = layer["schedule"].partition("on chip into ")[2].partition(",")[0]
+        if into in by_name:
+            for key in ("predicted", "cycles"):
+                by_name[into][key] += layer[key]
+        else:
+            kept.append(layer)
+    return kept
 
 
 def whole_in_shared_memory(model, megabytes):

@@ -105,8 +105,12 @@ static void toy_run(toy *m, const step_list *list)
         case STEP_STORE: toy_store(m, &s->store); break;
         case STEP_GEMM: toy_gemm(m, list, &s->gemm); break;
         case STEP_DEPTHWISE: toy_depthwise(m, list, &s->depthwise); break;
-        case STEP_ALU:
-        case STEP_REQUANT: m->acc[s->requant.dst] = mix(m->acc[s->requant.dst], 3); break;
+        case STEP_REQUANT:
+            for (int64_t k = 0; k < s->requant.iter_in; k++) {
+                m->inp[s->requant.dst + k * s->requant.dst_in] = mix(m->acc[s->requant.src + k], 5);
+            }
+            break;
+        case STEP_ALU: m->acc[s->requant.dst] = mix(m->acc[s->requant.dst], 3); break;
         }
     }
 }
@@ -183,15 +187,31 @@ static void add_store(rng *r, step_list *list)
                                     .x_stride = x + below(r, 3)});
 }
 
+/* Into INP. */
+static void add_requant(rng *r, step_list *list)
+{
+    const int64_t src = below(r, ENTRIES - 4);
+    list_requant(list,
+                 &(vta_requant){.dst = below(r, 40),
+                                .src = src,
+                                .iter_out = 1,
+                                .iter_in = 1 + below(r, 4),
+                                .dst_in = 1 + below(r, 3),
+                                .src_in = 1,
+                                .to_inp = true},
+                 (list_range){src, 4}, (list_range){src, 4});
+}
+
 static void draw(rng *r, step_list *list)
 {
     for (uint32_t i = 0; i < STEPS; i++) {
-        switch (below(r, 6)) {
+        switch (below(r, 7)) {
         case 0:
         case 1: add_load(r, list, VTA_MEM_INP); break;
         case 2: add_load(r, list, VTA_MEM_WGT); break;
         case 3: add_gemm(r, list); break;
         case 4: add_depthwise(r, list); break;
+        case 5: add_requant(r, list); break;
         default: add_store(r, list); break;
         }
         list->tag = i + 1; /* the call's number */

@@ -70,6 +70,9 @@ void lab_finish(lab_region *lab);
 /* A random region that `config` can run, of about `layers` layers; small enough to be run in a blink. */
 void lab_random(lab_region *lab, uint64_t seed, const vta_config *config, uint32_t layers);
 
+/* The same, of convolutions in chains, by channels and not, with sums: what may be computed together. */
+void lab_random_chain(lab_region *lab, uint64_t seed, const vta_config *config);
+
 /* The values of a tensor, [n][c][h][w]. */
 typedef struct lab_values {
     int8_t *of[LAB_TENSORS]; /* owned; NULL: not known */

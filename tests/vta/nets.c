@@ -98,7 +98,7 @@ static void squeezenet(lab_region *lab)
 
 const lab_net lab_nets[] = {{"resnet18", resnet18, 7300000},
                             {"resnet50", resnet50, 17000000},
-                            {"mobilenetv2", mobilenetv2, 1950000},
+                            {"mobilenetv2", mobilenetv2, 1700000},
                             {"squeezenet", squeezenet, 1600000}};
 const uint32_t lab_net_count = sizeof lab_nets / sizeof lab_nets[0];
 

@@ -32,12 +32,16 @@ static vta_status check_rounds(lab_device *device, const lab_region *lab, vta_di
 
 /* Regions with all decisions, and some without. */
 static vta_status check(const char *uri, const vta_config *config, lab_region *lab, uint64_t seed,
-                        vta_diag *diag)
+                        uint32_t *on_chip, vta_diag *diag)
 {
     vtac_vta_image image;
     lab_device *device = NULL;
-    const vtac_vta_options options = {.level = 3, .no_fold = seed % 4 == 0, .no_join = seed % 5 == 0};
+    const vtac_vta_options options = {
+        .level = 3, .no_fold = seed % 4 == 0, .no_join = seed % 5 == 0, .all_groups = seed % 3 > 0};
     VTA_TRY(vtac_vta_schedule(config, &lab->region, &options, &image, diag));
+    for (uint32_t n = 0; n < image.plan_count; n++) {
+        *on_chip += image.plans[n].feeds >= 0;
+    }
     vta_status status = lab_device_open(uri, lab, &image, &device, diag);
     if (status == VTA_OK) {
         status = check_rounds(device, lab, diag);
@@ -58,22 +62,26 @@ int main(int argc, char **argv)
     const uint32_t count = (uint32_t)strtoul(argv[3], NULL, 10);
     const uint64_t first = argc > 4 ? strtoull(argv[4], NULL, 10) : test_seed("vta_random");
     const uint32_t layers = argc > 5 ? (uint32_t)strtoul(argv[5], NULL, 10) : 0;
-    uint32_t failures = 0, drawn = 0, refused = 0;
+    uint32_t failures = 0, drawn = 0, refused = 0, on_chip = 0;
     for (uint64_t seed = first; seed < first + count; seed++) {
         static lab_region lab;
         diag = (vta_diag){0};
-        lab_random(&lab, seed, &config, layers > 0 ? layers : (uint32_t)(1 + seed % 5));
+        if (layers == 0 && seed % 2 > 0) {
+            lab_random_chain(&lab, seed, &config);
+        } else {
+            lab_random(&lab, seed, &config, layers > 0 ? layers : (uint32_t)(1 + seed % 5));
+        }
         drawn += lab.region.layer_count;
         refused += lab.refused;
-        if (check(argv[1], &config, &lab, seed, &diag) != VTA_OK) {
+        if (check(argv[1], &config, &lab, seed, &on_chip, &diag) != VTA_OK) {
             printf("%s %s seed %" PRIu64 " (%" PRIu32 " layers): %s\n", argv[1], argv[2], seed,
                    lab.region.layer_count, diag.text);
             failures++;
         }
         lab_free(&lab);
     }
-    printf("%s %s: %" PRIu32 " regions from seed %" PRIu64 ", %" PRIu32 " layers and %" PRIu32
-           " refused, %" PRIu32 " failed\n",
-           argv[1], argv[2], count, first, drawn, refused, failures);
+    printf("%s %s: %" PRIu32 " regions from seed %" PRIu64 ", %" PRIu32 " layers, %" PRIu32
+           " on chip into the next, and %" PRIu32 " refused, %" PRIu32 " failed\n",
+           argv[1], argv[2], count, first, drawn, on_chip, refused, failures);
     return failures > 0 || refused * 10 > drawn; /* what is drawn is meant to run */
 }

@@ -160,6 +160,38 @@ static bool runs(const char *uri, int level, const char *word)
     return found;
 }
 
+/* An expansion, a window by channels and a projection: nothing of the first goes through memory. */
+static void test_on_chip(void **state)
+{
+    (void)state;
+    vtac_vta_image image;
+    const lab_conv wide = {.channels = 40, .groups = 1, .window = lab_window(1, 1, 0)},
+                   each = {.channels = 40, .groups = 40, .window = lab_window(3, 2, 1)};
+    lab_init(&lab, 5);
+    const uint32_t x = lab_add_conv(&lab, lab_input(&lab, 1, 20, 33, 27), &wide);
+    (void)lab_add_conv(&lab, lab_add_conv(&lab, x, &each), &wide);
+    lab_finish(&lab);
+    assert_int_equal(vta_config_load("pynq", &config, NULL), VTA_OK);
+    schedule(&(vtac_vta_options){.level = 3, .no_join = true}, &image);
+    const uint64_t apart = image.cycles;
+    assert_int_equal(image.plans[0].feeds, -1);
+    vtac_vta_image_free(&image);
+    schedule(&(vtac_vta_options){.level = 3}, &image);
+    assert_int_equal(image.plans[0].feeds, 1);
+    assert_true(image.plans[0].cost.cycles > 0 && image.plans[1].cost.cycles > 0);
+    assert_int_equal(image.plans[0].cost.bytes_written, 0);
+    assert_non_null(strstr(image.plans[0].schedule, "on chip into"));
+    assert_true(image.cycles < apart);
+    for (uint32_t i = 0; i < image.program.insn_count; i++) {
+        vta_insn insn;
+        assert_int_equal(vta_insn_decode(&config, image.program.insns[i], &insn, NULL), VTA_OK);
+        assert_false(insn.opcode == VTA_OP_STORE && image.program.tags[i] == 1);
+    }
+    vtac_vta_image_free(&image);
+    lab_free(&lab);
+    assert_int_equal(vta_config_load("tiny", &config, NULL), VTA_OK);
+}
+
 /* Images with more pixels than a stride can say, one after the other. */
 static void test_large_image(void **state)
 {
@@ -297,11 +329,11 @@ static void test_empty(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_same_bytes),  cmocka_unit_test(test_shares_sum_to_the_whole),
-        cmocka_unit_test(test_joins),       cmocka_unit_test(test_no_joins),
-        cmocka_unit_test(test_large_image), cmocka_unit_test(test_wide_padding),
-        cmocka_unit_test(test_kept_rows),   cmocka_unit_test(test_refusals),
-        cmocka_unit_test(test_empty),
+        cmocka_unit_test(test_same_bytes),   cmocka_unit_test(test_shares_sum_to_the_whole),
+        cmocka_unit_test(test_joins),        cmocka_unit_test(test_no_joins),
+        cmocka_unit_test(test_on_chip),      cmocka_unit_test(test_large_image),
+        cmocka_unit_test(test_wide_padding), cmocka_unit_test(test_kept_rows),
+        cmocka_unit_test(test_refusals),     cmocka_unit_test(test_empty),
     };
     return cmocka_run_group_tests(tests, load_config, NULL);
 }

@@ -68,7 +68,7 @@ static void fill_row(const void *context, uint32_t row, cli_cell *cells)
     cli_cell_print(&cells[5], "%llu", (unsigned long long)cost->bytes_read);
     cli_cell_print(&cells[6], "%llu", (unsigned long long)cost->bytes_written);
     cells[7].text = bound_of(cost);
-    cells[8].text = plan->joined_into >= 0 ? "(joined)" : "";
+    cells[8].text = plan->joined_into >= 0 ? "(joined)" : plan->feeds >= 0 ? "(on chip)" : "";
     cells[9].text = plan->schedule;
 }
 
@@ -137,12 +137,13 @@ static void json_layer(const vtac_region *region, uint32_t i, double peak)
     cli_json_string(layer->name);
     cli_print(", \"op\": \"%s\", \"node\": %u, \"macs\": %llu, \"cycles\": %llu, \"utilization\": %.4f, "
               "\"bytes_read\": %llu, \"bytes_written\": %llu, \"array\": %llu, \"least_read\": %llu, "
-              "\"least_written\": %llu, \"bound\": \"%s\", \"joined\": %s, \"schedule\": ",
+              "\"least_written\": %llu, \"bound\": \"%s\", \"joined\": %s, "
+              "\"on_chip\": %s, \"schedule\": ",
               layer->op, layer->node, (unsigned long long)cost->macs, (unsigned long long)cost->cycles,
               part((double)cost->macs, (double)cost->cycles * peak), (unsigned long long)cost->bytes_read,
               (unsigned long long)cost->bytes_written, (unsigned long long)cost->array,
               (unsigned long long)read, (unsigned long long)written, bound_of(cost),
-              plan->joined_into >= 0 ? "true" : "false");
+              plan->joined_into >= 0 ? "true" : "false", plan->feeds >= 0 ? "true" : "false");
     cli_json_string(plan->schedule);
     cli_print("}");
 }

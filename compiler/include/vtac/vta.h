@@ -180,12 +180,15 @@ typedef struct vtac_vta_plan {
     char schedule[160];  /* for reports: "rows 14 of 56, 4 of 16 out blocks, weights stay" */
     int32_t joined_into; /* the layer that this one was computed with (an ADD inside its CONV: both run at
                           * the ADD's place, under the CONV's tag), or -1 */
+    int32_t feeds; /* the layer that takes this one's output on chip, tile by tile: it never goes through
+                    * memory; or -1 */
 } vtac_vta_plan;
 
 typedef struct vtac_vta_options {
     int level;                       /* 0: the estimate decides how layers are cut; 3: many ways are timed */
     bool no_fold;                    /* for tests: inputs as they are */
     bool no_join;                    /* for tests: layer by layer through DRAM */
+    bool all_groups;                 /* for tests: layers on chip together wherever they fit, faster or not */
     bool predict_only;               /* plans and cycles are wanted: no program, no constants */
     const vtac_schedules *schedules; /* NULL: the standard ones */
     const vtac_progress *progress;   /* NULL: silent */

@@ -40,6 +40,14 @@ static bool reads_what_is_stored(const vta_config *config, const vta_load2d *l, 
     return l->buffer.index == s->buffer.index && list_meets(from, to);
 }
 
+/* What REQUANT writes into INP. */
+static bool fills_what_is_made(const vta_load2d *load, const vta_requant *r)
+{
+    const int64_t count = (r->iter_out - 1) * r->dst_out + (r->iter_in - 1) * r->dst_in + 1;
+    return r->to_inp && load->memory == VTA_MEM_INP &&
+           list_meets(list_fills(load), (list_range){r->dst, count});
+}
+
 static bool must_follow(const step_list *list, const vta_config *config, const vta_load2d *load,
                         const step *s)
 {
@@ -48,8 +56,8 @@ static bool must_follow(const step_list *list, const vta_config *config, const v
     case STEP_STORE: return reads_what_is_stored(config, load, &s->store);
     case STEP_GEMM:
     case STEP_DEPTHWISE: return fills_what_is_read(list, load, s);
-    case STEP_ALU:
-    case STEP_REQUANT: break;
+    case STEP_REQUANT: return fills_what_is_made(load, &s->requant);
+    case STEP_ALU: break;
     }
     return false;
 }

@@ -209,7 +209,15 @@ static bool windows_inside(const conv *c)
     return true;
 }
 
+/* The work of the busiest unit. */
+static uint64_t most_of(const load_of_units *units)
+{
+    const uint64_t bus = units->load > units->store ? units->load : units->store;
+    return units->array > bus ? units->array : bus;
+}
+
 enum {
+    GROUP_TRIALS = 8,
     POOL_TRIALS = 24, /* the rough estimate knows too little of what a pool keeps waiting */
     FRACTION = 64     /* a smaller gain than one is not taken */
 };
@@ -253,6 +261,101 @@ static void decide_pools(const machine *m, const vtac_vta_region *region, decisi
     }
 }
 
+/* Groups. */
+
+uint32_t decisions_members(const decisions *d, uint32_t last, uint32_t *members)
+{
+    uint32_t count = 1, first = last;
+    while (d->fed_by[first] >= 0) {
+        first = (uint32_t)d->fed_by[first];
+        count++;
+    }
+    for (uint32_t k = 0; k < count; k++) {
+        members[k] = first;
+        first = (uint32_t)d->feeds[first];
+    }
+    return count;
+}
+
+/* The layer whose output `number` alone reads, and which does nothing else; or -1. */
+static int32_t feeder_of(const vtac_vta_region *region, const decisions *d, uint32_t number)
+{
+    const uint32_t tensor = region->layers[number].inputs[0];
+    const int32_t maker = maker_of(region, tensor);
+    const bool alone = maker >= 0 && region->layers[maker].kind == VTAC_VTA_CONV &&
+                       region->tensors[tensor].role == VTAC_VTA_INTERNAL &&
+                       readers_of(region, tensor).count == 1 && d->sum_of[maker] < 0 &&
+                       d->part_of[tensor] < 0 && d->feeds[maker] < 0;
+    return alone ? maker : -1;
+}
+
+/* Cycles by themselves of layers that are computed together, as they will be planned; 0 where they cannot. */
+static uint64_t cycles_alone(const machine *m, const vtac_vta_region *region, const decisions *d,
+                             const uint32_t *members, uint32_t count, load_of_units *units)
+{
+    plan own;
+    trials all;
+    const uint32_t last = members[count - 1];
+    const int32_t after = d->sum_of[last];
+    const vtac_vta_layer *sum = after >= 0 ? &region->layers[after] : NULL;
+    const vta_status planned = count > 1 ? group_plan(m, region, members, count, sum, &own, NULL)
+                               : sum != NULL
+                                   ? conv_plan_joined(m, region, last, (uint32_t)after, 0, &own, NULL)
+                                   : conv_plan(m, region, last, &own, NULL);
+    if (planned != VTA_OK || (count > 1 ? group_refine(&own, GROUP_TRIALS, NULL)
+                                        : conv_refine(&own, GROUP_TRIALS, &all, NULL)) != VTA_OK) {
+        return 0;
+    }
+    units->array += own.units.array;
+    units->load += own.units.load;
+    units->store += own.units.store;
+    return own.cycles;
+}
+
+/* Convolutions by channels are what makes a group worth while: what they read and write is much, and their
+ * work little. */
+static bool some_by_channels(const vtac_vta_region *region, const uint32_t *members, uint32_t count)
+{
+    bool found = false;
+    for (uint32_t k = 0; k < count; k++) {
+        found = found || region->layers[members[k]].groups > 1;
+    }
+    return found;
+}
+
+/* Layer n joins those that make what it reads. One by one they could overlap: of the difference to the
+ * busiest unit's work, half is taken for granted. */
+static void decide_group(const machine *m, const vtac_vta_region *region, uint32_t n, bool always,
+                         decisions *d)
+{
+    const int32_t maker = feeder_of(region, d, n);
+    const int32_t after = d->sum_of[n];
+    load_of_units apart = {0}, together = {0};
+    uint32_t members[MOST_MEMBERS + 1];
+    if (maker < 0 || (after >= 0 && region->layers[after].kind != VTAC_VTA_ADD)) {
+        return;
+    }
+    const uint32_t count = decisions_members(d, (uint32_t)maker, members);
+    members[count] = n;
+    const bool may = count < MOST_MEMBERS && (always || some_by_channels(region, members, count + 1));
+    const uint64_t joined = may ? cycles_alone(m, region, d, members, count + 1, &together) : 0;
+    const uint64_t before = joined > 0 ? cycles_alone(m, region, d, members, count, &apart) : 0;
+    const uint64_t own = before > 0 ? cycles_alone(m, region, d, &n, 1, &apart) : 0;
+    if (own > 0 && (always || joined < (before + own + most_of(&apart)) / 2)) {
+        d->feeds[maker] = (int32_t)n;
+        d->fed_by[n] = maker;
+    }
+}
+
+static void decide_groups(const machine *m, const vtac_vta_region *region, bool always, decisions *d)
+{
+    for (uint32_t n = 0; n < region->layer_count; n++) {
+        if (region->layers[n].kind == VTAC_VTA_CONV) {
+            decide_group(m, region, n, always, d);
+        }
+    }
+}
+
 vta_status decide(const machine *m, vtac_vta_region *region, const vtac_vta_options *options, decisions *out,
                   vta_diag *diag)
 {
@@ -260,12 +363,15 @@ vta_status decide(const machine *m, vtac_vta_region *region, const vtac_vta_opti
     *out = (decisions){.sum_of = calloc(layers + 1, sizeof *out->sum_of),
                        .made_by = calloc(layers + 1, sizeof *out->made_by),
                        .part_of = calloc(tensors + 1, sizeof *out->part_of),
-                       .block = calloc(tensors + 1, sizeof *out->block)};
-    if (out->sum_of == NULL || out->made_by == NULL || out->part_of == NULL || out->block == NULL) {
+                       .block = calloc(tensors + 1, sizeof *out->block),
+                       .feeds = calloc(layers + 1, sizeof *out->feeds),
+                       .fed_by = calloc(layers + 1, sizeof *out->fed_by)};
+    if (out->sum_of == NULL || out->made_by == NULL || out->part_of == NULL || out->block == NULL ||
+        out->feeds == NULL || out->fed_by == NULL) {
         return vta_fail(diag, VTA_NOMEM, "no memory for %u layers", layers);
     }
     for (uint32_t i = 0; i < layers; i++) {
-        out->sum_of[i] = out->made_by[i] = -1;
+        out->sum_of[i] = out->made_by[i] = out->feeds[i] = out->fed_by[i] = -1;
     }
     for (uint32_t i = 0; i < tensors; i++) {
         out->part_of[i] = -1;
@@ -278,6 +384,7 @@ vta_status decide(const machine *m, vtac_vta_region *region, const vtac_vta_opti
         decide_joins(m, region, out);
         decide_slices(m, region, out);
         decide_pools(m, region, out);
+        decide_groups(m, region, options->all_groups, out);
     }
     return VTA_OK;
 }
@@ -288,5 +395,7 @@ void decisions_free(decisions *d)
     free(d->made_by);
     free(d->part_of);
     free(d->block);
+    free(d->feeds);
+    free(d->fed_by);
     *d = (decisions){0};
 }

@@ -436,7 +436,7 @@ vta_status elementwise_emit(const plan *p, step_list *list, vta_diag *diag)
                                   .x_size = constants_of(p->layer),
                                   .x_stride = constants_of(p->layer)});
     if (p->layer->table != NULL || p->layer->behind != NULL) {
-        list_table(list, CONSTANTS_BUFFER, p->at.table);
+        list_table(list, 0, CONSTANTS_BUFFER, p->at.table);
     }
     if (p->layer->kind == VTAC_VTA_CONCAT) {
         emit_concat(&e);

@@ -7,20 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sched.h"
+#include "emit.h"
 #include "timing.h"
 
-/* Slots of a scratchpad and what is in them. */
-enum { MOST_SLOTS = 64 };
-typedef struct slots {
-    int64_t first, size, count; /* entries of the first slot; how many slots */
-    int64_t start, end;         /* the slot that is filled first; the entry behind the last that was used */
-    int64_t key[MOST_SLOTS];    /* -1: nothing */
-    uint64_t used[MOST_SLOTS];
-    uint64_t clock;
-} slots;
-
-static void slots_init(slots *s, int64_t first, int64_t size, int64_t count)
+void slots_init(slots *s, int64_t first, int64_t size, int64_t count)
 {
     *s = (slots){.first = first, .size = size, .count = least(count, MOST_SLOTS), .end = first};
     for (int64_t i = 0; i < s->count; i++) {
@@ -29,7 +19,7 @@ static void slots_init(slots *s, int64_t first, int64_t size, int64_t count)
 }
 
 /* The entries of the slot for `key`; *present says whether it was there. The least recently used one goes. */
-static int64_t slots_take(slots *s, int64_t key, bool *present)
+int64_t slots_take(slots *s, int64_t key, bool *present)
 {
     int64_t oldest = 0, found = -1;
     for (int64_t i = 0; i < s->count; i++) {
@@ -55,35 +45,6 @@ static void slots_behind(slots *s, int64_t taken, int64_t depth)
     }
     s->start = ceil_div(most(taken - s->first, 0), s->size) % s->count;
 }
-
-typedef struct emitter {
-    const conv *c;
-    const tiling *t;
-    const constants *at;
-    step_list *list;
-    slots inp, wgt, params;
-    int64_t others;       /* tiles of a joined sum's other operand, or of a pool, so far */
-    int64_t *chunks;      /* WGT elements before chunk group · parts + part, owned */
-    int64_t pieces;       /* so far */
-    int64_t sums, turned; /* where the slots of sums begin, and the one that is filled first */
-    vta_uop *uops;        /* room for a kernel, owned */
-} emitter;
-
-/* A piece of work: a tile for a group of output blocks, and where it lies. */
-typedef struct piece {
-    int64_t group, blocks, tile_index;
-    patch out;                  /* what it stores */
-    patch tile;                 /* what the array makes: without a pool, the same */
-    int64_t acc, params, other; /* ACC entries: sums, parameters, the other operand of a joined sum */
-} piece;
-
-/* One part of it: what is summed up at a time. */
-typedef struct turn {
-    int64_t index;
-    part part;
-    int64_t inp, wgt; /* entries */
-    bool init;        /* the first */
-} turn;
 
 static vta_status plan_conv(plan *p, vta_diag *diag)
 {
@@ -227,7 +188,7 @@ extent extent_of(int64_t at, int64_t count, int64_t size)
 }
 
 /* What a tile needs of the input for a part of the window. */
-static void input_of(const conv *c, const patch *tile, const part *p, extent *rows, extent *cols)
+void emit_input_of(const conv *c, const patch *tile, const part *p, extent *rows, extent *cols)
 {
     const vtac_vta_window *w = &c->window;
     const int64_t y = tile->y * w->stride[0] - w->before[0] + p->ky * w->dilation[0];
@@ -236,13 +197,13 @@ static void input_of(const conv *c, const patch *tile, const part *p, extent *ro
     *cols = extent_of(x, (tile->cols - 1) * w->stride[1] + (p->kxs - 1) * w->dilation[1] + 1, c->w);
 }
 
-static void load_input(emitter *e, const patch *tile, const part *p, int64_t sram)
+void emit_load_input(emitter *e, const patch *tile, const part *p, int64_t sram)
 {
     const conv *c = e->c;
     const vtac_vta_tensor *tensor = &c->region->tensors[c->input];
     const int64_t ri = c->machine->ri, tiles = ceil_div(c->c_in, c->machine->block), plane = c->h * c->w * ri;
     extent rows, cols;
-    input_of(c, tile, p, &rows, &cols);
+    emit_input_of(c, tile, p, &rows, &cols);
     const bool outside = rows.count == 0 || cols.count == 0;
     const int64_t in_rows = rows.before + rows.count + rows.after;
     const int64_t wanted = cols.before + cols.count + cols.after, in_cols = conv_pitch(c, wanted);
@@ -289,6 +250,17 @@ static void load_row(emitter *e, vta_memory memory, int64_t sram, int64_t from, 
     load_from(e, memory, sram, CONSTANTS_BUFFER, from, count);
 }
 
+void emit_constants(emitter *e)
+{
+    if (e->c->sum != NULL) {
+        load_row(e, VTA_MEM_ACC, e->t->fixed_first, e->at->sum,
+                 record_entries(e->c->sum->wide) + SUM_FACTORS);
+    }
+    if (conv_table(e->c) != NULL) {
+        list_table(e->list, e->table - 1, CONSTANTS_BUFFER, e->at->table);
+    }
+}
+
 /* Elements from the start of WORK. */
 static int64_t input_at(const emitter *e, uint32_t k, vta_memory memory)
 {
@@ -314,7 +286,7 @@ static void load_packed(emitter *e, int64_t group, const part *p, int64_t sram)
                                      .x_stride = whole ? count * row : row});
 }
 
-static int64_t need_weights(emitter *e, int64_t group, int64_t index)
+int64_t emit_weights(emitter *e, int64_t group, int64_t index)
 {
     bool present;
     const part p = tiling_part(e->c, e->t, group, index);
@@ -347,7 +319,7 @@ static void load_records(emitter *e, int64_t sram, int64_t from, int64_t count)
                                      .x_pad_1 = 1});
 }
 
-static int64_t need_params(emitter *e, int64_t group)
+int64_t emit_params(emitter *e, int64_t group)
 {
     bool present;
     const tiling *t = e->t;
@@ -374,7 +346,7 @@ static int64_t need_input(emitter *e, const piece *p, const turn *t)
     const int64_t key = (whose * e->t->tiles + p->tile_index) * e->t->parts + t->index;
     const int64_t sram = slots_take(&e->inp, key, &present);
     if (!present) {
-        load_input(e, &p->tile, &t->part, sram);
+        emit_load_input(e, &p->tile, &t->part, sram);
     }
     return sram;
 }
@@ -409,7 +381,7 @@ static int64_t in_rows_of(const emitter *e, const piece *p, const turn *t)
 }
 
 /* Block n over one part. */
-static void emit_gemm(emitter *e, const piece *p, const turn *t, int64_t n)
+void emit_gemm(emitter *e, const piece *p, const turn *t, int64_t n)
 {
     const conv *c = e->c;
     const machine *m = c->machine;
@@ -439,7 +411,7 @@ static void emit_gemm(emitter *e, const piece *p, const turn *t, int64_t n)
 }
 
 /* The same for channels by themselves: a call for each piece of the window. */
-static void emit_lanes(emitter *e, const piece *p, const turn *t, int64_t n)
+void emit_lanes(emitter *e, const piece *p, const turn *t, int64_t n)
 {
     const conv *c = e->c;
     const int64_t ro = c->machine->ro, count = piece_count(c, t->part.kys, t->part.kxs);
@@ -493,18 +465,6 @@ static int64_t origin_of(const emitter *e, uint32_t tensor)
     return (int64_t)e->c->region->tensors[tensor].offset / e->c->machine->config->elem_bytes[VTA_MEM_OUT];
 }
 
-/* Entries in rows: `rows` of them, `pitch` from one to the next, of `count` that are `apart`. */
-typedef struct entries {
-    int64_t at, rows, pitch, count, apart;
-} entries;
-
-/* How sums become int8. */
-typedef struct rounding {
-    int64_t params; /* the record */
-    int32_t zero;
-    const vtac_vta_layer *layer; /* whose clamp it is, and whose way of rounding */
-} rounding;
-
 static void requantize(emitter *e, const entries *of, const rounding *how)
 {
     const int64_t pitch = of->rows > 1 ? of->pitch : 0, apart = of->count > 1 ? of->apart : 0;
@@ -524,8 +484,37 @@ static void requantize(emitter *e, const entries *of, const rounding *how)
                                 .high = how->layer->high,
                                 .rounding = how->layer->rounding,
                                 .wide = how->layer->wide,
-                                .table = how->layer->behind != NULL},
+                                .table = how->layer->behind != NULL ? e->table : 0},
                  range, range);
+}
+
+void emit_inwards(emitter *e, const piece *p, int64_t n, int64_t to, int64_t pitch)
+{
+    const conv *c = e->c;
+    const int64_t ro = c->machine->ro, rows = p->tile.rows, cols = p->tile.cols;
+    for (int64_t r = 0; r < ro; r++) {
+        const int64_t at = sums_of(e, p, n + r);
+        const list_range range = {at, (rows * cols - 1) * ro + 1};
+        list_requant(e->list,
+                     &(vta_requant){.dst = to,
+                                    .src = at,
+                                    .params = p->params / c->record + n + r,
+                                    .iter_out = rows,
+                                    .iter_in = cols,
+                                    .dst_out = rows > 1 ? pitch : 0,
+                                    .dst_in = cols > 1,
+                                    .src_out = rows > 1 ? cols * ro : 0,
+                                    .src_in = cols > 1 ? ro : 0,
+                                    .zero_point = c->rounded,
+                                    .low = c->layer->low,
+                                    .high = c->layer->high,
+                                    .rounding = c->layer->rounding,
+                                    .wide = c->layer->wide,
+                                    .table = c->layer->behind != NULL ? e->table : 0,
+                                    .to_inp = true,
+                                    .part = r},
+                     range, range);
+    }
 }
 
 /* Tiles with one other tile, or with as many. */
@@ -543,7 +532,7 @@ static void combine(emitter *e, vta_alu_op op, int64_t dst, int64_t src, int64_t
 }
 
 /* The other operand of a joined sum, for the tile of block n that the array is about to work on. */
-static int64_t load_other(emitter *e, const piece *p, int64_t n)
+static int64_t emit_other(emitter *e, const piece *p, int64_t n)
 {
     const tiling *t = e->t;
     const place from = place_of(e, p, n, 0);
@@ -845,12 +834,12 @@ static void emit_end(emitter *e, const piece *p, int64_t n)
 }
 
 /* All blocks over one part; after the `last` one they are finished. */
-static void emit_turn(emitter *e, piece *p, const turn *t, bool last)
+void emit_turn(emitter *e, piece *p, const turn *t, bool last)
 {
     const int64_t ro = e->c->machine->ro;
     for (int64_t n = 0; n < p->blocks; n++) {
         if (last && n % ro == 0 && e->c->sum != NULL) {
-            p->other = load_other(e, p, n);
+            p->other = emit_other(e, p, n);
         }
         if (e->c->lanes) {
             emit_lanes(e, p, t, n);
@@ -885,7 +874,7 @@ static void emit_piece(emitter *e, int64_t group, int64_t tile_index)
                .out = tiling_tile(e->c, t, tile_index),
                .acc = e->sums + (e->pieces + e->turned) % t->acc_slots * t->acc_size};
     list_piece(e->list);
-    p.params = conv_whole(e->c) ? 0 : need_params(e, group);
+    p.params = conv_whole(e->c) ? 0 : emit_params(e, group);
     const interval rows = tiling_rows(e->c, t, p.out.y, p.out.rows),
                    cols = conv_made(e->c, 1, p.out.x, p.out.cols);
     p.tile =
@@ -896,7 +885,7 @@ static void emit_piece(emitter *e, int64_t group, int64_t tile_index)
             list_piece(e->list);
         }
         now.part = tiling_part(e->c, t, group, now.index);
-        now.wgt = need_weights(e, group, now.index);
+        now.wgt = emit_weights(e, group, now.index);
         now.inp = need_input(e, &p, &now);
         emit_turn(e, &p, &now, i == parts - 1);
     }
@@ -956,30 +945,36 @@ static list_ends ends_of(const emitter *e)
                        .params = whole && plain ? e->params.first : 0};
 }
 
+void emitter_open(emitter *e)
+{
+    const tiling *t = e->t;
+    slots_init(&e->inp, t->inp_first, t->inp_size, t->inp_slots);
+    slots_init(&e->wgt, t->wgt_first, t->wgt_size, t->wgt_slots);
+    slots_init(&e->params, t->param_first, t->param_size, t->param_slots);
+    e->sums = t->acc_first;
+    e->chunks = chunk_table(e->c, t);
+    e->uops = calloc((size_t)e->c->machine->uop, sizeof *e->uops);
+}
+
+void emitter_close(emitter *e)
+{
+    free(e->chunks);
+    free(e->uops);
+}
+
 vta_status conv_emit(const plan *p, step_list *list, vta_diag *diag)
 {
     const conv *c = &p->conv;
     const tiling *t = &p->tiling;
-    emitter e = {.c = c, .t = t, .at = &p->at, .list = list};
-    slots_init(&e.inp, t->inp_first, t->inp_size, t->inp_slots);
-    slots_init(&e.wgt, t->wgt_first, t->wgt_size, t->wgt_slots);
-    slots_init(&e.params, t->param_first, t->param_size, t->param_slots);
-    e.sums = t->acc_first;
+    emitter e = {.c = c, .t = t, .at = &p->at, .list = list, .table = 1};
+    emitter_open(&e);
     begin_behind(&e);
-    e.chunks = chunk_table(c, t);
-    e.uops = calloc((size_t)c->machine->uop, sizeof *e.uops);
-    if (c->sum != NULL) {
-        load_row(&e, VTA_MEM_ACC, t->fixed_first, p->at.sum, record_entries(c->sum->wide) + SUM_FACTORS);
-    }
-    if (conv_table(c) != NULL) {
-        list_table(list, CONSTANTS_BUFFER, p->at.table);
-    }
+    emit_constants(&e);
     if (e.chunks != NULL && e.uops != NULL) {
         emit_pieces(&e);
     }
     list->ends = ends_of(&e);
     const bool good = e.chunks != NULL && e.uops != NULL && !list->failed;
-    free(e.chunks);
-    free(e.uops);
+    emitter_close(&e);
     return good ? VTA_OK : vta_fail(diag, VTA_NOMEM, "no memory to schedule layer '%s'", c->layer->name);
 }

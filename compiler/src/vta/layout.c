@@ -63,7 +63,11 @@ static void find_lives(const vtac_vta_region *region, const decisions *decided, 
     }
     for (uint32_t n = 0; n < region->layer_count; n++) {
         const vtac_vta_layer *layer = &region->layers[n];
-        const uint32_t when = decided->sum_of[n] >= 0 ? (uint32_t)decided->sum_of[n] : n;
+        uint32_t when = n;
+        while (decided->feeds[when] >= 0) {
+            when = (uint32_t)decided->feeds[when];
+        }
+        when = decided->sum_of[when] >= 0 ? (uint32_t)decided->sum_of[when] : when;
         for (uint32_t k = 0; k < layer->input_count; k++) {
             touch(&lives[root_of(decided, layer->inputs[k])], when);
         }

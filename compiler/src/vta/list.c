@@ -30,6 +30,8 @@ void list_free(step_list *list)
     list->table = NULL;
 }
 
+enum { TABLE_WORDS = 64 };
+
 /* Kernels. */
 
 static uint64_t hash_uops(const vta_uop *uops, uint32_t count)
@@ -281,11 +283,12 @@ void list_load(step_list *list, const vta_load2d *load)
 }
 
 /* As a load of words; what is held back goes first: it may read the table that was there. */
-void list_table(step_list *list, uint32_t buffer, int64_t offset)
+void list_table(step_list *list, int64_t table, uint32_t buffer, int64_t offset)
 {
-    enum { WORDS = 64, WORD = 4 };
+    enum { WORDS = TABLE_WORDS, WORD = 4 };
     list_flush(list);
     list_load(list, &(vta_load2d){.memory = VTA_MEM_TAB,
+                                  .sram = table * WORDS,
                                   .buffer = {buffer},
                                   .offset = offset / WORD,
                                   .y_size = 1,
@@ -385,7 +388,7 @@ static void record_step(vta_stream *stream, step call, const vta_kernel *kernels
     switch (call.kind) {
     case STEP_LOAD:
         if (call.load.memory == VTA_MEM_TAB) {
-            vta_stream_table(stream, 0, call.load.buffer, 4 * call.load.offset);
+            vta_stream_table(stream, call.load.sram / TABLE_WORDS, call.load.buffer, 4 * call.load.offset);
         } else {
             vta_stream_load2d(stream, &call.load);
         }

@@ -93,8 +93,8 @@ const vta_uop *list_uops(const step_list *list, vta_kernel kernel, uint32_t *cou
 /* Transfers into INP, WGT; and into ACC. */
 void list_load(step_list *list, const vta_load2d *load);
 
-/* The table behind REQUANT: 256 bytes from `offset` on. */
-void list_table(step_list *list, uint32_t buffer, int64_t offset);
+/* Table 0 or 1 behind REQUANT: 256 bytes from `offset` on. */
+void list_table(step_list *list, int64_t table, uint32_t buffer, int64_t offset);
 
 /* The same with any padding: where its fields are too small, and where nothing but padding is left, as
  * several calls. */

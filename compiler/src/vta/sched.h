@@ -12,6 +12,7 @@
  *   tiling.c     the ways to cut a convolution into pieces, and what each costs roughly
  *   pack.c       its constants
  *   emit.c       a convolution cut in one of these ways, as a list of calls
+ *   group.c      several layers, tile by tile: what one makes the next one reads on chip
  *   elementwise.c, window.c, move.c     the layers that are no convolutions
  *   list.c       lists of calls
  *   weave.c      the calls of several layers in one order
@@ -202,6 +203,8 @@ typedef struct load_of_units {
 } load_of_units;
 
 void tiling_measure(const conv *c, const tiling *t, load_of_units *out);
+/* Cycles of the array for one row of `cols` output pixels of a block. */
+int64_t tiling_row_cycles(const conv *c, int64_t reach_blocks, int64_t cols);
 /* Cycles of the whole layer by itself, roughly; and what it asks of each unit. */
 uint64_t tiling_estimate(const conv *c, const tiling *t, load_of_units *units);
 
@@ -301,6 +304,20 @@ typedef struct move_tiling {
     int64_t sources, steps, widest;    /* of the largest group; steps of its widest block */
 } move_tiling;
 
+/* Layers that are computed together, a tile of the last one's output at a time (group.c). */
+enum { MOST_MEMBERS = 3 };
+typedef struct group_member {
+    conv conv;
+    tiling tiling; /* rows, cols: the most that it makes; inp_*: what it reads, loaded or as it is made */
+    constants at;
+    load_of_units units;
+} group_member;
+
+typedef struct layer_group {
+    uint32_t count;
+    group_member members[MOST_MEMBERS];
+} layer_group;
+
 typedef struct plan {
     const machine *machine;
     const vtac_vta_region *region;
@@ -310,7 +327,9 @@ typedef struct plan {
     constants at;
     load_of_units units;
     uint64_t cycles; /* by itself, roughly */
+    bool grouped;    /* `layer` is the last one's */
     union {
+        layer_group group;
         struct {
             conv conv;
             tiling tiling;
@@ -386,6 +405,22 @@ extern const kind_of_layer kinds[VTAC_VTA_KINDS];
 #include "kinds.def"
 #undef VTAC_VTA_KIND
 
+/* group.c */
+
+/* Layers that take each other's outputs, the first to the last, with a sum (or NULL) at the end.
+ * VTA_UNSUPPORTED where they cannot be a group, VTA_RANGE where it does not fit. */
+vta_status group_plan(const machine *m, const vtac_vta_region *region, const uint32_t *numbers,
+                      uint32_t count, const vtac_vta_layer *sum, plan *out, vta_diag *diag);
+/* Chooses again: what the timing model finds fastest among the first `room` of the rough estimate. */
+vta_status group_refine(plan *p, uint32_t room, vta_diag *diag);
+kind_pack group_pack;
+kind_emit group_emit;
+/* What it uses of the scratchpads, and where its parts of them begin. */
+entries_used group_use(const plan *p);
+void group_move(plan *p, const entries_used *to);
+/* Of one member. */
+void group_describe(const plan *p, uint32_t member, char *text, size_t size);
+
 /* pack.c */
 
 /* The zero point of what a layer rounds to: its output's, or that of what its table takes. */
@@ -434,11 +469,16 @@ typedef struct decisions {
     int32_t *made_by; /* of that layer: the convolution, or the first of several; or -1 */
     int32_t *part_of; /* of a tensor: the one that it is a slice of; or -1 */
     int64_t *block;   /* its first block there */
+    int32_t *feeds;   /* of a layer: the one that takes its output on chip, as a group with it; or -1 */
+    int32_t *fed_by;  /* the reverse */
 } decisions;
 
 vta_status decide(const machine *m, vtac_vta_region *region, const vtac_vta_options *options, decisions *out,
                   vta_diag *diag);
 void decisions_free(decisions *d);
+
+/* The members of the group whose last one is `last`, in their order; 1 where it is none. */
+uint32_t decisions_members(const decisions *d, uint32_t last, uint32_t *members);
 
 /* layout.c */
 

@@ -88,7 +88,8 @@ enum { OPTIONS = sizeof portions / sizeof portions[0] };
 
 /* A layer, or a convolution with what is joined to it, as it is emitted. */
 typedef struct stage {
-    uint32_t number;
+    uint32_t number; /* of a group: the last one */
+    uint32_t members[MOST_MEMBERS], member_count;
     int32_t joined; /* the sum or pool, or -1 */
     int64_t slice;
     plan options[OPTIONS]; /* the first one has the whole machine */
@@ -102,6 +103,12 @@ typedef struct way {
     uint64_t cycles; /* by itself */
     tiling tiling;
 } way;
+
+/* Whether a plan is a convolution by itself, or with what is joined to it. */
+static bool is_single(const plan *p)
+{
+    return !p->grouped && kinds[p->layer->kind].plan == conv_plan;
+}
 
 static vta_status keep_ways(scheduler *s, const stage *of, uint32_t option, const trials *all, vta_diag *diag)
 {
@@ -134,12 +141,25 @@ static const machine *machine_for(scheduler *s, const vtac_vta_layer *layer, uin
     return share;
 }
 
+static vta_status plan_group(scheduler *s, stage *of, uint32_t option, const machine *m, vta_diag *diag)
+{
+    plan *p = &of->options[option];
+    const vtac_vta_layer *sum = of->joined >= 0 ? &s->region->layers[of->joined] : NULL;
+    VTA_TRY(group_plan(m, s->region, of->members, of->member_count, sum, p, diag));
+    VTA_TRY(s->trials > 0 ? group_refine(p, s->trials, diag) : VTA_OK);
+    of->there[option] = true;
+    return VTA_OK;
+}
+
 static vta_status plan_option(scheduler *s, stage *of, uint32_t option, vta_diag *diag)
 {
     const vtac_vta_layer *layer = &s->region->layers[of->number];
     const machine *m = machine_for(s, layer, option);
     plan *p = &of->options[option];
     const bool is_conv = kinds[layer->kind].plan == conv_plan;
+    if (of->member_count > 1) {
+        return plan_group(s, of, option, m, diag);
+    }
     if (of->joined >= 0) {
         VTA_TRY(conv_plan_joined(m, s->region, of->number, (uint32_t)of->joined, of->slice, p, diag));
     } else {
@@ -167,7 +187,8 @@ static void plan_shares(scheduler *s, stage *of)
 
 static vta_status add_stage(scheduler *s, uint32_t number, int32_t joined, int64_t slice, vta_diag *diag)
 {
-    const stage fresh = {.number = number, .joined = joined, .slice = slice};
+    stage fresh = {.number = number, .joined = joined, .slice = slice};
+    fresh.member_count = decisions_members(&s->decided, number, fresh.members);
     return vta_vec_push(&s->stages, &fresh) != NULL ? VTA_OK
                                                     : vta_fail(diag, VTA_NOMEM, "no memory for a schedule");
 }
@@ -177,7 +198,8 @@ static vta_status add_stages(scheduler *s, uint32_t number, vta_diag *diag)
 {
     const decisions *d = &s->decided;
     s->image->plans[number].joined_into = d->made_by[number];
-    if (d->sum_of[number] >= 0) {
+    s->image->plans[number].feeds = d->feeds[number];
+    if (d->sum_of[number] >= 0 || d->feeds[number] >= 0) {
         return VTA_OK;
     }
     if (d->made_by[number] < 0) {
@@ -207,22 +229,25 @@ static vta_status draft_stage(scheduler *s, plan *p, entries_used *next, step_li
                               vta_diag *diag)
 {
     const machine *m = &s->hardware;
-    const bool is_conv = kinds[p->layer->kind].plan == conv_plan;
-    const bool is_window = kinds[p->layer->kind].plan == window_plan;
+    const bool is_conv = is_single(p), is_window = kinds[p->layer->kind].plan == window_plan;
     *woven = (weave_stage){
         .inp = {0, m->inp}, .wgt = {0, m->wgt}, .acc = {0, m->acc}, .side = {0, m->acc}, .table = true};
-    if (is_conv && p->machine->side > 0) {
-        const entries_used used = tiling_trim(&p->conv, &p->tiling);
+    if ((is_conv || p->grouped) && p->machine->side > 0) {
+        const entries_used used = is_conv ? tiling_trim(&p->conv, &p->tiling) : group_use(p);
         const int64_t sums = m->acc / SIDE_OF * (SIDE_OF - 1);
         const entries_used at = {take(&next->inp, used.inp, m->inp), take(&next->wgt, used.wgt, m->wgt),
                                  take(&next->acc, used.acc, sums),
                                  sums + take(&next->side, used.side, m->acc - sums)};
-        tiling_move(&p->tiling, &at);
+        if (is_conv) {
+            tiling_move(&p->tiling, &at);
+        } else {
+            group_move(p, &at);
+        }
         woven->inp = (list_range){at.inp, used.inp};
         woven->wgt = (list_range){at.wgt, used.wgt};
         woven->acc = (list_range){at.acc, used.acc};
         woven->side = (list_range){at.side, used.side};
-        woven->table = conv_table(&p->conv) != NULL;
+        woven->table = !is_conv || conv_table(&p->conv) != NULL;
     } else if (is_window && p->machine->side > 0) {
         const int64_t sums = m->acc / SIDE_OF * (SIDE_OF - 1);
         p->window.first = take(&next->acc, p->machine->acc, sums);
@@ -233,7 +258,7 @@ static vta_status draft_stage(scheduler *s, plan *p, entries_used *next, step_li
     list->tag = p->number + 1;
     list->flush = false;
     list_piece(list);
-    VTA_TRY(kinds[p->layer->kind].emit(p, list, diag));
+    VTA_TRY(p->grouped ? group_emit(p, list, diag) : kinds[p->layer->kind].emit(p, list, diag));
     list->ends = is_conv && !s->still ? list->ends : (list_ends){0};
     woven->end = list->drafts.count;
     return VTA_OK;
@@ -296,15 +321,35 @@ static vta_status choose_options(scheduler *s, vta_diag *diag)
     return VTA_OK;
 }
 
+/* What each member of a group costs, as if it were a layer by itself. */
+static void tell_costs(scheduler *s, const plan *p)
+{
+    for (uint32_t m = 0; m < p->group.count; m++) {
+        const group_member *own = &p->group.members[m];
+        const plan alone = {.machine = p->machine,
+                            .region = p->region,
+                            .layer = own->conv.layer,
+                            .images = p->images,
+                            .units = own->units,
+                            .cycles = cycles_of(&own->units)};
+        vtac_vta_plan *to = &s->image->plans[own->conv.number];
+        plan_cost(&alone, &to->cost);
+        group_describe(p, m, to->schedule, sizeof to->schedule);
+    }
+}
+
 static vta_status emit_stage(scheduler *s, const stage *of, weave_stage *woven, vta_diag *diag)
 {
     plan own = of->options[of->chosen], *p = &own;
     vtac_vta_plan *to = &s->image->plans[p->number];
     plan_cost(p, &to->cost);
-    if (kinds[p->layer->kind].plan == conv_plan) {
+    if (is_single(p)) {
         tiling_describe(&p->conv, &p->tiling, to->schedule, sizeof to->schedule);
+    } else if (p->grouped) {
+        tell_costs(s, p);
     }
-    VTA_TRY(kinds[p->layer->kind].pack(p, &s->constants, diag));
+    VTA_TRY(p->grouped ? group_pack(p, &s->constants, diag)
+                       : kinds[p->layer->kind].pack(p, &s->constants, diag));
     return draft_stage(s, p, &s->next, &s->list, woven, diag);
 }
 
@@ -476,7 +521,7 @@ static void choose_again(scheduler *s, const choice *all)
     for (size_t i = 0; i < s->stages.count; i++) {
         stage *of = stage_at(s, i);
         of->chosen = all[i].chosen;
-        for (uint32_t k = 0; k < OPTIONS && kinds[of->options[0].layer->kind].plan == conv_plan; k++) {
+        for (uint32_t k = 0; k < OPTIONS && is_single(&of->options[0]); k++) {
             of->options[k].tiling = all[i].tilings[k];
         }
     }
@@ -499,7 +544,7 @@ static vta_status improve_all(scheduler *s, choice *best, uint64_t *cycles, vta_
     for (uint32_t round = 0; round < ROUNDS && budget > 0; round++) {
         note_choices(s, best);
         for (size_t i = 0; i < s->stages.count && budget > 0; i++) {
-            if (kinds[stage_at(s, i)->options[0].layer->kind].plan == conv_plan) {
+            if (is_single(&stage_at(s, i)->options[0])) {
                 VTA_TRY(improve_stage(s, i, &budget, diag));
             }
         }

@@ -260,9 +260,9 @@ static int64_t loads_of(int64_t count, int64_t rounds, int64_t slots)
     return count <= slots ? count : count * rounds - (rounds - 1) * most(0, slots - 1);
 }
 
-/* Cycles of the array for one row of `cols` output pixels of a block. DEPTHWISE takes one column of its
+/* DEPTHWISE takes one column of its
  * window a cycle, or three rows of it, but for those that it still has from the window before. */
-static int64_t row_cycles(const conv *c, int64_t reach_blocks, int64_t cols)
+int64_t tiling_row_cycles(const conv *c, int64_t reach_blocks, int64_t cols)
 {
     const vtac_vta_window *w = &c->window;
     if (!c->lanes) {
@@ -324,7 +324,7 @@ void tiling_measure(const conv *c, const tiling *t, load_of_units *out)
                                              : 1;
     *out = (load_of_units){
         .array = (uint64_t)(c->images * rows.made * c->out_blocks * t->col_tiles *
-                            row_cycles(c, reach_blocks, conv_made_most(c, 1, t->cols))),
+                            tiling_row_cycles(c, reach_blocks, conv_made_most(c, 1, t->cols))),
         .alu = (uint64_t)(pixels * c->out_blocks * passes),
         .load = (uint64_t)(read / m->beat),
         .store = (uint64_t)(written / m->beat),

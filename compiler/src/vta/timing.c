@@ -64,6 +64,7 @@ typedef struct model {
     const step_list *list;
     track inp, wgt, out;                    /* out: wrote: retired; read: stored */
     cycles *array_acc, *alu_acc, *load_acc; /* ACC granules: ends by pipeline */
+    cycles *alu_inp, *array_inp;            /* INP granules: ends of what REQUANT wrote and the array read */
     cycles *pages;                          /* of WORK: the end of the last store */
     uint32_t *page_store;                   /* and its number */
     uint64_t page_count;
@@ -515,6 +516,7 @@ static cycles array(model *t, const array_work *w)
     cycles start = issue(t, &t->array_queue, ready) + 2;
     start = later(later(start, t->array_free), later(t->alu_start, kernel));
     start = later(start, later(latest(t->alu_acc, dst), latest(t->load_acc, dst)));
+    start = later(start, latest(t->alu_inp, inp));
     taken(&t->array_queue, start);
     t->array_start = start;
     t->last_array_writes = (double)w->writes / (double)most(w->steps, 1);
@@ -527,6 +529,7 @@ static cycles array(model *t, const array_work *w)
     done(t, over);
     mark(t->array_acc, dst, end);
     mark(t->inp.read, inp, over);
+    mark(t->array_inp, inp, t->array_free);
     mark(t->wgt.read, wgt, over);
     mark(t->out.wrote, dst, over);
     return over;
@@ -575,6 +578,28 @@ static cycles alu(model *t, cycles steps, const list_nest *n, granules params, c
     done(t, over);
     mark(t->alu_acc, dst, end);
     mark(t->out.wrote, dst, over);
+    return over;
+}
+
+/* A requantization into INP: the port into ACC is the array's alone. */
+static cycles inwards(model *t, const vta_requant *r, const list_nest *n, granules params, cycles kernel)
+{
+    const granules dst = granules_of(t->inp.size, n->dst, n->dst_count);
+    const granules src = granules_of(t->out.size, n->src, n->src_count);
+    const cycles steps = (cycles)(r->iter_out * r->iter_in + (r->wide ? WIDE_RECORD : RECORD));
+    const cycles loaded = latest(t->inp.wrote, dst);
+    cycles start = issue(t, &t->alu_queue, loaded > 0 ? loaded + TOKEN : 0) + 2;
+    start = later(later(start, t->alu_free), later(t->array_start, kernel));
+    taken(&t->alu_queue, start);
+    t->alu_start = start;
+    start = later(start, later(latest(t->array_acc, src), latest(t->load_acc, src)));
+    start = later(start, later(latest(t->array_inp, dst), latest(t->load_acc, params)));
+    t->alu_free = t->last_alu_begin = start + ALU_START + steps;
+    const cycles end = t->alu_free + ALU_DRAIN, over = retire(t, end);
+    busy(t, false, start, t->alu_free);
+    done(t, over);
+    mark(t->alu_inp, dst, end);
+    mark(t->inp.read, dst, over);
     return over;
 }
 
@@ -627,6 +652,12 @@ static cycles run_step(model *t, const step *s)
     const cycles kernel = need_requant(t, r);
     const int64_t record = record_entries(r->wide);
     const granules params = granules_of(t->out.size, record * r->params, record);
+    if (r->to_inp) {
+        const int64_t read = (r->iter_out - 1) * r->src_out + (r->iter_in - 1) * r->src_in + 1;
+        return inwards(t, r,
+                       &(list_nest){.dst = r->dst, .dst_count = count, .src = r->src, .src_count = read},
+                       params, kernel);
+    }
     return alu(t, (cycles)(r->iter_out * r->iter_in + (r->wide ? WIDE_RECORD : RECORD)), &n, params, kernel);
 }
 
@@ -674,19 +705,22 @@ static bool model_init(model *t, const machine *m, const step_list *list, uint64
     t->array_acc = calloc(GRANULES, sizeof *t->array_acc);
     t->alu_acc = calloc(GRANULES, sizeof *t->alu_acc);
     t->load_acc = calloc(GRANULES, sizeof *t->load_acc);
+    t->alu_inp = calloc(GRANULES, sizeof *t->alu_inp);
+    t->array_inp = calloc(GRANULES, sizeof *t->array_inp);
     t->pages = calloc(t->page_count + 1, sizeof *t->pages);
     t->known_at = calloc(stores_of(list) + 1, sizeof *t->known_at);
     t->out_store = calloc(GRANULES, sizeof *t->out_store);
     t->page_store = calloc(t->page_count + 1, sizeof *t->page_store);
     t->kernel_at = calloc(list->kernels.count + 1, sizeof *t->kernel_at);
-    return tracks && t->array_acc != NULL && t->alu_acc != NULL && t->load_acc != NULL && t->pages != NULL &&
-           t->page_store != NULL && t->known_at != NULL && t->out_store != NULL && t->kernel_at != NULL;
+    return tracks && t->alu_inp != NULL && t->array_inp != NULL && t->array_acc != NULL &&
+           t->alu_acc != NULL && t->load_acc != NULL && t->pages != NULL && t->page_store != NULL &&
+           t->known_at != NULL && t->out_store != NULL && t->kernel_at != NULL;
 }
 
 static void model_free(model *t)
 {
-    void *const all[] = {t->inp.wrote,  t->inp.read,  t->wgt.wrote, t->wgt.read, t->out.wrote,
-                         t->out.read,   t->array_acc, t->alu_acc,   t->load_acc, t->pages,
+    void *const all[] = {t->inp.wrote,  t->inp.read,  t->wgt.wrote, t->wgt.read, t->out.wrote, t->out.read,
+                         t->array_acc,  t->alu_acc,   t->load_acc,  t->pages,    t->alu_inp,   t->array_inp,
                          t->page_store, t->kernel_at, t->known_at,  t->out_store};
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
         free(all[i]);

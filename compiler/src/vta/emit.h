@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What emit.c makes of a convolution's piece, call by call, for those who put pieces in another order
+ * (group.c).
+ */
+#ifndef VTAC_VTA_EMIT_H
+#define VTAC_VTA_EMIT_H
+
+#include "sched.h"
+
+/* Slots of a scratchpad and what is in them. */
+enum { MOST_SLOTS = 64 };
+typedef struct slots {
+    int64_t first, size, count; /* entries of the first slot; how many slots */
+    int64_t start, end;         /* the slot that is filled first; the entry behind the last that was used */
+    int64_t key[MOST_SLOTS];    /* -1: nothing */
+    uint64_t used[MOST_SLOTS];
+    uint64_t clock;
+} slots;
+
+void slots_init(slots *s, int64_t first, int64_t size, int64_t count);
+/* The entries of the slot for `key`; *present says whether it was there. The least recently used one goes. */
+int64_t slots_take(slots *s, int64_t key, bool *present);
+
+typedef struct emitter {
+    const conv *c;
+    const tiling *t;
+    const constants *at;
+    step_list *list;
+    slots inp, wgt, params;
+    int64_t others;       /* tiles of a joined sum's other operand, or of a pool, so far */
+    int64_t *chunks;      /* WGT elements before chunk group · parts + part, owned */
+    int64_t pieces;       /* so far */
+    int64_t sums, turned; /* where the slots of sums begin, and the one that is filled first */
+    vta_uop *uops;        /* room for a kernel, owned */
+    int64_t table;        /* of the two behind REQUANT, the one that is its own: 1, 2 */
+} emitter;
+
+/* A piece of work: a tile for a group of output blocks, and where it lies. */
+typedef struct piece {
+    int64_t group, blocks, tile_index;
+    patch out;                  /* what it stores */
+    patch tile;                 /* what the array makes: without a pool, the same */
+    int64_t acc, params, other; /* ACC entries: sums, parameters, the other operand of a joined sum */
+} piece;
+
+/* One part of it: what is summed up at a time. */
+typedef struct turn {
+    int64_t index;
+    part part;
+    int64_t inp, wgt; /* entries */
+    bool init;        /* the first */
+} turn;
+
+/* Entries in rows: `rows` of them, `pitch` from one to the next, of `count` that are `apart`. */
+typedef struct entries {
+    int64_t at, rows, pitch, count, apart;
+} entries;
+
+/* How sums become int8. */
+typedef struct rounding {
+    int64_t params; /* the record */
+    int32_t zero;
+    const vtac_vta_layer *layer; /* whose clamp it is, and whose way of rounding */
+} rounding;
+
+/* What a tile needs of the input for a part of the window; and its loads. */
+void emit_input_of(const conv *c, const patch *tile, const part *p, extent *rows, extent *cols);
+void emit_load_input(emitter *e, const patch *tile, const part *p, int64_t sram);
+
+/* Where the slots are, as the tiling says; owned: emitter_close. */
+void emitter_open(emitter *e);
+void emitter_close(emitter *e);
+
+/* Weights and parameters of a group of output blocks are there, loaded where they are not: their entries. */
+int64_t emit_weights(emitter *e, int64_t group, int64_t index);
+int64_t emit_params(emitter *e, int64_t group);
+
+/* The array's work on output block n of a piece, over one part. */
+void emit_gemm(emitter *e, const piece *p, const turn *t, int64_t n);
+void emit_lanes(emitter *e, const piece *p, const turn *t, int64_t n);
+
+/* All blocks of a piece over one part; after the `last` one they are finished and stored. */
+void emit_turn(emitter *e, piece *p, const turn *t, bool last);
+
+/* What it loads once: a joined sum's constants, a table. */
+void emit_constants(emitter *e);
+
+/* Requantizes the tiles of `ro` blocks from n on into INP: from entry `to` on, `pitch` from row to row. */
+void emit_inwards(emitter *e, const piece *p, int64_t n, int64_t to, int64_t pitch);
+
+#endif

@@ -1,0 +1,766 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Layers that are computed together: what one makes of a tile is requantized into INP, where the next one
+ * reads it. Nothing between them goes through memory.
+ *
+ * The last one's output is cut into tiles; what a tile needs of the others is made for it, a rim that two
+ * tiles need twice. A tile is made block by block: a channel block of the first member, from all of its
+ * input; then the next member's, if it works on channels by themselves; a convolution at the end sums the
+ * blocks up as they come. So there are, in this order, at most a convolution or a member by channels; more of
+ * these; and a convolution at the end.
+ *
+ * The array is kept busy: while the ALU requantizes a block for a member, the array works on the next block
+ * for the one before. What is between two members has two slots in INP. The rim of an image is the zero
+ * point: it is loaded once, and stays while only the inside is written.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "emit.h"
+#include "timing.h"
+
+enum {
+    LINES = 2,      /* slots of what is between two members, at most */
+    SUMS = 2,       /* and of sums */
+    MOST_PARTS = 4, /* that REQUANT can write of an entry */
+    MOST_ROW_STEP = 255,
+    PARAM_BLOCKS = 16, /* whose parameters are loaded together */
+    WIDE_BLOCKS = 8,
+    OTHERS = 3, /* slots of a sum's other operand, at most */
+    TABLES = 2,
+    MOST_TILES = 1024,
+};
+
+static const group_member *last_of(const layer_group *g)
+{
+    return &g->members[g->count - 1];
+}
+
+/* Whether it sums up what comes block by block. */
+static bool gathers(const layer_group *g, uint32_t m)
+{
+    return m > 0 && !g->members[m].conv.lanes;
+}
+
+/* Members. */
+
+/* Rows are rows, pointwise or not: what tiles of several members have in common. */
+static void unroll(conv *c)
+{
+    const vtac_vta_tensor *in = &c->region->tensors[c->input];
+    const vtac_vta_tensor *own = &c->region->tensors[c->layer->output];
+    c->h = in->folded ? in->stored_h : in->h;
+    c->w = in->folded ? in->stored_w : in->w;
+    c->made[0] = c->oh = own->h;
+    c->made[1] = c->ow = own->w;
+}
+
+static bool may_be_member(const layer_group *g, uint32_t m)
+{
+    const conv *c = &g->members[m].conv;
+    const bool middle = m > 0 && m + 1 < g->count;
+    return c->layer->kind == VTAC_VTA_CONV && !conv_packed(c) && !conv_whole(c) && !c->alike &&
+           (c->lanes || (c->groups == 1 && !middle));
+}
+
+static bool are_a_group(const machine *m, const layer_group *g)
+{
+    uint32_t tables = 0;
+    bool good = m->ri == 1 && m->ro <= MOST_PARTS && g->count >= 2;
+    for (uint32_t k = 0; k < g->count && good; k++) {
+        const conv *c = &g->members[k].conv;
+        tables += conv_table(c) != NULL;
+        good = may_be_member(g, k) && (k == 0 || g->members[k - 1].conv.layer->output == c->input);
+    }
+    return good && tables <= TABLES;
+}
+
+/* Tiles. */
+
+/* What the members make for `count` outputs of the last one from `at` on, along dimension d. */
+static void makes(const layer_group *g, int d, int64_t at, int64_t count, interval *made)
+{
+    made[g->count - 1] = (interval){at, count};
+    for (uint32_t m = g->count - 1; m > 0; m--) {
+        const conv *c = &g->members[m].conv;
+        const vtac_vta_window *w = &c->window;
+        const int64_t first = made[m].at * w->stride[d] - w->before[d];
+        const int64_t span = (made[m].count - 1) * w->stride[d] + (w->kernel[d] - 1) * w->dilation[d] + 1;
+        const extent inside = extent_of(first, span, d == 0 ? c->h : c->w);
+        made[m - 1] = (interval){inside.at, inside.count};
+    }
+}
+
+/* All tiles along one dimension. */
+typedef struct sweep {
+    int64_t most[MOST_MEMBERS], sum[MOST_MEMBERS]; /* rows or columns that each makes */
+    int64_t row_cycles[MOST_MEMBERS];              /* columns: of the array, for a row of an output block */
+    int64_t loaded;                                /* of the first one's input */
+    bool good;                                     /* there is something of each in every tile */
+} sweep;
+
+static void sweep_tiles(const layer_group *g, int d, int64_t size, sweep *out)
+{
+    const conv *last = &last_of(g)->conv, *first = &g->members[0].conv;
+    const vtac_vta_window *w = &first->window;
+    const int64_t total = d == 0 ? last->oh : last->ow;
+    *out = (sweep){.good = true};
+    for (int64_t at = 0; at < total; at += size) {
+        interval made[MOST_MEMBERS];
+        makes(g, d, at, least(size, total - at), made);
+        for (uint32_t m = 0; m < g->count; m++) {
+            const conv *c = &g->members[m].conv;
+            out->most[m] = most(out->most[m], made[m].count);
+            out->sum[m] += made[m].count;
+            out->row_cycles[m] += d == 1 ? tiling_row_cycles(c, c->in_blocks, made[m].count) : 0;
+            out->good = out->good && made[m].count > 0;
+        }
+        const int64_t span = (made[0].count - 1) * w->stride[d] + (w->kernel[d] - 1) * w->dilation[d] + 1;
+        out->loaded +=
+            extent_of(made[0].at * w->stride[d] - w->before[d], span, d == 0 ? first->h : first->w).count;
+    }
+}
+
+/* Fitting. */
+
+static int64_t span_of(const conv *c, int d, int64_t made)
+{
+    const vtac_vta_window *w = &c->window;
+    return (made - 1) * w->stride[d] + (w->kernel[d] - 1) * w->dilation[d] + 1;
+}
+
+/* How a member's loops go, and the sizes of what it has in the scratchpads. */
+static bool size_member(const layer_group *g, uint32_t m, tiling *t)
+{
+    const conv *c = &g->members[m].conv;
+    const machine *of = c->machine;
+    const bool sums_up = gathers(g, m);
+    const int64_t taps = c->window.kernel[0] * c->window.kernel[1] * c->planes;
+    t->part_rows = c->window.kernel[0];
+    t->part_cols = c->window.kernel[1];
+    t->window_parts = 1;
+    t->group = sums_up ? c->out_blocks : of->ro;
+    t->groups = c->out_blocks / t->group;
+    t->part = c->lanes || sums_up ? 1 : ceil_div(c->in_blocks, of->ri);
+    t->parts = t->block_parts = sums_up ? ceil_div(c->in_blocks, of->ri) : 1;
+    t->in_rows = span_of(c, 0, t->rows);
+    t->in_cols = conv_pitch(c, span_of(c, 1, t->cols));
+    t->inp_size = t->part * t->in_rows * t->in_cols * of->ri;
+    const int64_t steps = c->lanes ? 1 : t->part * of->ri * taps;
+    t->wgt_size = c->lanes ? piece_count(c, t->part_rows, t->part_cols) : t->group * steps;
+    t->acc_size = t->rows * t->cols * t->group;
+    const int64_t together = most(1, (c->layer->wide ? WIDE_BLOCKS : PARAM_BLOCKS) / t->group);
+    t->param_groups = least(t->groups, together);
+    t->param_size = c->record * t->group * t->param_groups;
+    t->param_slots = ceil_div(t->groups, t->param_groups);
+    const bool far = c->lanes && c->piece_rows > 1 && c->window.dilation[0] * t->in_cols > MOST_ROW_STEP;
+    return !far && steps <= of->uop;
+}
+
+/* Whether a member reads its input in one call of the array: then the slot is free for what is held back
+ * until that call, and one is enough; but where other tiles have other rims, they would be loaded too early.
+ */
+static bool reads_at_once(const layer_group *g, uint32_t m)
+{
+    const conv *c = &g->members[m].conv;
+    return c->lanes ? c->machine->ro == 1 && g->members[m].tiling.wgt_size == 1 : c->out_blocks == 1;
+}
+
+/* INP: what is between members, and what the first one loads. */
+static bool fit_inputs(layer_group *g, const machine *of, int64_t tiles, int64_t lines)
+{
+    int64_t used = 0;
+    tiling *first = &g->members[0].tiling;
+    for (uint32_t m = 1; m < g->count; m++) {
+        tiling *t = &g->members[m].tiling;
+        t->inp_first = used;
+        t->inp_slots = reads_at_once(g, m) && tiles == 1 ? lines : LINES;
+        used += t->inp_slots * t->inp_size;
+    }
+    const int64_t units = tiles * (g->members[0].conv.lanes ? first->groups : 1);
+    first->inp_first = used;
+    first->inp_slots = most(0, least((of->inp - used) / first->inp_size, least(units, LINES)));
+    return first->inp_slots > 0;
+}
+
+/* WGT: for each at least two chunks, or all; then as many as there is room for, the smallest first. */
+static bool fit_weights(layer_group *g, const machine *of)
+{
+    int64_t used = 0;
+    for (uint32_t m = 0; m < g->count; m++) {
+        tiling *t = &g->members[m].tiling;
+        t->wgt_slots = least(t->groups * t->parts, 2);
+        used += t->wgt_slots * t->wgt_size;
+    }
+    const bool fits = used <= of->wgt;
+    for (uint32_t k = 0; k < g->count && fits; k++) {
+        tiling *smallest = NULL;
+        for (uint32_t m = 0; m < g->count; m++) {
+            tiling *t = &g->members[m].tiling;
+            const bool wants = t->wgt_slots < least(t->groups * t->parts, MOST_SLOTS);
+            smallest = wants && (smallest == NULL || t->wgt_size < smallest->wgt_size) ? t : smallest;
+        }
+        if (smallest != NULL) {
+            const int64_t more =
+                least((of->wgt - used) / smallest->wgt_size,
+                      least(smallest->groups * smallest->parts, MOST_SLOTS) - smallest->wgt_slots);
+            smallest->wgt_slots += more;
+            used += more * smallest->wgt_size;
+        }
+    }
+    for (uint32_t m = 0, at = 0; m < g->count; m++) {
+        g->members[m].tiling.wgt_first = at;
+        at += (uint32_t)(g->members[m].tiling.wgt_slots * g->members[m].tiling.wgt_size);
+    }
+    return fits;
+}
+
+/* How many slots sums have: what is summed up over blocks, what a member by channels makes, the first one's.
+ */
+typedef struct sum_slots {
+    int64_t gathered, by_channels, first, others;
+} sum_slots;
+
+/* ACC: sums from the first entry on; parameters, and what a sum takes, in its side or at its end. */
+static bool place_sums(layer_group *g, const machine *of, const sum_slots *how)
+{
+    int64_t sums = 0, side = 0;
+    for (uint32_t m = 0; m < g->count; m++) {
+        const conv *c = &g->members[m].conv;
+        tiling *t = &g->members[m].tiling;
+        t->acc_first = sums;
+        t->acc_slots = gathers(g, m) ? how->gathered : m == 0 ? how->first : how->by_channels;
+        sums += t->acc_slots * t->acc_size;
+        const int64_t record = most(c->record, c->sum != NULL ? record_entries(c->sum->wide) : 1);
+        side = ceil_div(side, record) * record;
+        t->param_first = side;
+        side += t->param_slots * t->param_size;
+        if (c->sum != NULL) {
+            t->fixed_first = side = ceil_div(side, record) * record;
+            t->other_first = side + sum_constants(c->sum);
+            t->other_size = t->rows * t->cols * of->ro;
+            t->other_slots = how->others;
+            side = t->other_first + how->others * t->other_size;
+        }
+    }
+    enum { ALIGNED = 8 };
+    const int64_t room = of->side > 0 ? of->side : of->acc - sums;
+    const int64_t at = of->side > 0 ? 0 : (of->acc - side) / ALIGNED * ALIGNED;
+    for (uint32_t m = 0; m < g->count; m++) {
+        tiling *t = &g->members[m].tiling;
+        t->param_first += at;
+        t->fixed_first += at;
+        t->other_first += at;
+        t->acc_used = sums;
+        t->side_used = side;
+    }
+    return sums <= of->acc && side <= room && (of->side > 0 || at >= sums);
+}
+
+/* As many slots as there is room for; those go first that the array waits for least. */
+static bool fit_sums(layer_group *g, const machine *of, int64_t tiles)
+{
+    static const sum_slots less[] = {{SUMS, SUMS, SUMS, OTHERS},
+                                     {1, SUMS, SUMS, OTHERS},
+                                     {1, SUMS, SUMS, 2},
+                                     {1, 1, SUMS, 2},
+                                     {1, 1, 1, 2}};
+    bool fits = false;
+    for (size_t i = tiles == 1; i < sizeof less / sizeof less[0] && !fits; i++) {
+        fits = place_sums(g, of, &less[i]);
+    }
+    return fits;
+}
+
+/* A way to cut a group. */
+typedef struct way {
+    uint64_t cycles;
+    int64_t rows, cols; /* of the last one's output, of a tile */
+    int64_t lines;      /* slots between two members */
+} way;
+
+/* Fills in what follows; false where it does not fit. */
+static bool complete(layer_group *g, const way *how, sweep *up, sweep *across)
+{
+    const int64_t rows = how->rows, cols = how->cols;
+    const conv *last = &last_of(g)->conv;
+    const machine *of = last->machine;
+    sweep_tiles(g, 0, rows, up);
+    sweep_tiles(g, 1, cols, across);
+    if (!up->good || !across->good) {
+        return false;
+    }
+    const int64_t row_tiles = ceil_div(last->oh, rows), col_tiles = ceil_div(last->ow, cols);
+    for (uint32_t m = 0; m < g->count; m++) {
+        tiling *t = &g->members[m].tiling;
+        *t = (tiling){.rows = up->most[m],
+                      .cols = across->most[m],
+                      .tiles_outside = true,
+                      .row_tiles = row_tiles,
+                      .col_tiles = col_tiles,
+                      .tiles = last->images * row_tiles * col_tiles};
+        if (!size_member(g, m, t)) {
+            return false;
+        }
+    }
+    const int64_t tiles = last->images * row_tiles * col_tiles;
+    return tiles <= MOST_TILES && fit_inputs(g, of, tiles, how->lines) && fit_weights(g, of) &&
+           fit_sums(g, of, tiles);
+}
+
+/* The rough estimate. */
+
+static int64_t weight_bytes(const layer_group *g, uint32_t m)
+{
+    const conv *c = &g->members[m].conv;
+    const tiling *t = &g->members[m].tiling;
+    const int64_t chunks = t->groups * t->parts;
+    const int64_t loads = chunks <= t->wgt_slots ? 1 : t->tiles;
+    return loads * chunks * t->wgt_size * c->machine->block_in * c->machine->block_out;
+}
+
+/* What one member asks of each unit. */
+static load_of_units units_of(const layer_group *g, uint32_t m, const sweep *up, const sweep *across)
+{
+    enum { MORE_PASSES = 4 }; /* of a sum */
+    const conv *c = &g->members[m].conv;
+    const machine *of = c->machine;
+    const int64_t tile = of->batch * of->block,
+                  made = c->images * up->sum[m] * across->sum[m] * c->out_blocks;
+    const int64_t input = c->images * up->loaded * across->loaded * ceil_div(c->in_blocks, of->ri) * tile;
+    const int64_t results = made * of->batch * of->block_out, written = m + 1 == g->count ? results : 0;
+    const int64_t read = weight_bytes(g, m) + c->pairs * c->record * of->batch * of->block_out * 4 +
+                         (m == 0 ? input : 0) + (c->sum != NULL ? results : 0);
+    return (load_of_units){
+        .array = (uint64_t)(c->images * up->sum[m] * across->row_cycles[m] * c->out_blocks),
+        .alu = (uint64_t)(made * (c->sum != NULL ? 1 + MORE_PASSES : 1)),
+        .load = (uint64_t)(read / of->beat),
+        .store = (uint64_t)(written / of->beat),
+        .bytes_read = (uint64_t)read,
+        .bytes_written = (uint64_t)written,
+    };
+}
+
+static void measure(layer_group *g, const sweep *up, const sweep *across, load_of_units *out)
+{
+    *out = (load_of_units){0};
+    for (uint32_t m = 0; m < g->count; m++) {
+        load_of_units *own = &g->members[m].units;
+        *own = units_of(g, m, up, across);
+        out->array += own->array;
+        out->alu += own->alu;
+        out->load += own->load;
+        out->store += own->store;
+        out->bytes_read += own->bytes_read;
+        out->bytes_written += own->bytes_written;
+    }
+}
+
+static uint64_t estimate(const layer_group *g, const load_of_units *units)
+{
+    enum { ITEM = 24, ENDS = 600 };
+    const tiling *t = &g->members[0].tiling;
+    const int64_t items = t->tiles * t->groups * g->count;
+    const int64_t alone = t->inp_slots < LINES && t->tiles > 1 ? (int64_t)units->load / 2 : 0;
+    const uint64_t array = units->array + (uint64_t)(items * ITEM + alone);
+    const uint64_t busy = array > units->alu ? array : units->alu;
+    const uint64_t bus = units->load > units->store ? units->load : units->store;
+    return (busy > bus ? busy : bus) + ENDS;
+}
+
+/* Ways. */
+
+enum { CUTS = 12, MOST_WAYS = CUTS * CUTS * LINES };
+
+static int cuts_of(int64_t total, int64_t *size)
+{
+    int count = 0;
+    for (int64_t pieces = 1; pieces <= total && count < CUTS; pieces += 1 + pieces / 5) {
+        const int64_t one = ceil_div(total, pieces);
+        if (count == 0 || one < size[count - 1]) {
+            size[count++] = one;
+        }
+    }
+    return count;
+}
+
+static int faster(const void *a, const void *b)
+{
+    const way *x = a, *y = b;
+    if (x->cycles != y->cycles) {
+        return x->cycles < y->cycles ? -1 : 1;
+    }
+    return x->rows * x->cols > y->rows * y->cols ? -1 : x->rows * x->cols < y->rows * y->cols;
+}
+
+/* All ways that fit, the fastest by the rough estimate first. */
+static uint32_t find_ways(layer_group *g, way *ways)
+{
+    const conv *last = &last_of(g)->conv;
+    int64_t rows[CUTS], cols[CUTS];
+    const int ys = cuts_of(last->oh, rows), xs = cuts_of(last->ow, cols);
+    uint32_t count = 0;
+    for (int i = 0; i < LINES * ys * xs; i++) {
+        sweep up, across;
+        load_of_units units;
+        way *one = &ways[count];
+        *one = (way){0, rows[i / LINES / xs], cols[i / LINES % xs], 1 + i % LINES};
+        if (one->rows * one->cols * last->machine->ro <= last->machine->acc &&
+            complete(g, one, &up, &across)) {
+            measure(g, &up, &across, &units);
+            one->cycles = estimate(g, &units);
+            count++;
+        }
+    }
+    qsort(ways, count, sizeof *ways, faster);
+    return count;
+}
+
+static void settle(plan *p, const way *one)
+{
+    sweep up, across;
+    (void)complete(&p->group, one, &up, &across);
+    measure(&p->group, &up, &across, &p->units);
+    p->cycles = one->cycles;
+}
+
+vta_status group_plan(const machine *m, const vtac_vta_region *region, const uint32_t *numbers,
+                      uint32_t count, const vtac_vta_layer *sum, plan *out, vta_diag *diag)
+{
+    way ways[MOST_WAYS];
+    layer_group *g = &out->group;
+    plan_init(m, region, numbers[count - 1], out);
+    out->grouped = true;
+    g->count = count;
+    for (uint32_t k = 0; k < count; k++) {
+        conv_of(m, region, numbers[k], &g->members[k].conv);
+        unroll(&g->members[k].conv);
+    }
+    if (sum != NULL) {
+        conv_join(&g->members[count - 1].conv, sum);
+    }
+    if (!are_a_group(m, g)) {
+        return vta_fail(diag, VTA_UNSUPPORTED, "layer '%s' does not join those before it", out->layer->name);
+    }
+    if (find_ways(g, ways) == 0) {
+        return vta_fail(diag, VTA_RANGE, "layer '%s' and those before it do not fit", out->layer->name);
+    }
+    settle(out, &ways[0]);
+    return VTA_OK;
+}
+
+static vta_status time_way(plan *p, const way *one, uint64_t *cycles, vta_diag *diag)
+{
+    step_list list;
+    settle(p, one);
+    list_init(&list);
+    const vta_status status = group_emit(p, &list, diag);
+    list_load_ahead(&list, p->machine->config);
+    *cycles = status == VTA_OK ? timing_of(p->machine, &list, 0, NULL, 0) : 0;
+    list_free(&list);
+    return status;
+}
+
+vta_status group_refine(plan *p, uint32_t room, vta_diag *diag)
+{
+    way ways[MOST_WAYS];
+    const uint32_t count = find_ways(&p->group, ways);
+    way best = {.cycles = UINT64_MAX};
+    for (uint32_t i = 0; i < count && i < room; i++) {
+        uint64_t cycles;
+        VTA_TRY(time_way(p, &ways[i], &cycles, diag));
+        if (cycles > 0 && cycles < best.cycles) {
+            best = ways[i];
+            best.cycles = cycles;
+        }
+    }
+    settle(p, &best);
+    return VTA_OK;
+}
+
+entries_used group_use(const plan *p)
+{
+    entries_used used = {0};
+    const layer_group *g = &p->group;
+    for (uint32_t m = 0; m < g->count; m++) {
+        const tiling *t = &g->members[m].tiling;
+        used.inp += t->inp_slots * t->inp_size;
+        used.wgt += t->wgt_slots * t->wgt_size;
+        used.acc = t->acc_used;
+        used.side = t->side_used;
+    }
+    return used;
+}
+
+void group_move(plan *p, const entries_used *to)
+{
+    for (uint32_t m = 0; m < p->group.count; m++) {
+        tiling *t = &p->group.members[m].tiling;
+        t->inp_first += to->inp;
+        t->wgt_first += to->wgt;
+        t->acc_first += to->acc;
+        t->param_first += to->side;
+        t->other_first += to->side;
+        t->fixed_first += to->side;
+    }
+}
+
+void group_describe(const plan *p, uint32_t member, char *text, size_t size)
+{
+    const layer_group *g = &p->group;
+    const conv *c = &g->members[member].conv;
+    const tiling *t = &g->members[member].tiling;
+    const bool last = member + 1 == g->count;
+    const char *next = last ? "" : g->members[member + 1].conv.layer->name;
+    (void)snprintf(text, size, "%" PRId64 " of %" PRId64 " rows x %" PRId64 " of %" PRId64 " columns, %s%s%s",
+                   t->rows, c->oh, t->cols, c->ow, last ? "on chip from " : "on chip into ",
+                   last ? g->members[member - 1].conv.layer->name : next,
+                   last && c->sum != NULL ? ", sum joined" : "");
+}
+
+/* Constants: each member's, as if it were alone. */
+vta_status group_pack(plan *p, blob *to, vta_diag *diag)
+{
+    for (uint32_t m = 0; m < p->group.count; m++) {
+        group_member *own = &p->group.members[m];
+        plan alone = {
+            .machine = p->machine, .region = p->region, .layer = own->conv.layer, .conv = own->conv};
+        alone.tiling = own->tiling;
+        VTA_TRY(conv_pack(&alone, to, diag));
+        own->at = alone.at;
+    }
+    return VTA_OK;
+}
+
+/* Calls. */
+
+/* A block of a tile. */
+typedef struct item {
+    int64_t tile, block;
+    bool first, last; /* of the tile */
+} item;
+
+/* Slots of what is between two members: what rim of zero points each has around the inside. */
+typedef struct rim {
+    bool known;
+    extent rows, cols;
+} rim;
+
+typedef struct chain {
+    const layer_group *g;
+    step_list *list;
+    emitter emitters[MOST_MEMBERS];
+    rim rims[MOST_MEMBERS][LINES];
+    int64_t blocks, items;
+    uint64_t mains;                     /* calls that let go of what is held back, so far, */
+    uint64_t held[MOST_MEMBERS][LINES]; /* and when a member's requantization into a slot was held */
+} chain;
+
+/* Every other tile backwards: the weights that were used last are used first. */
+static item item_of(const chain *ch, int64_t number)
+{
+    const int64_t tile = number / ch->blocks, at = number % ch->blocks;
+    return (item){tile, tile % 2 == 0 ? at : ch->blocks - 1 - at, at == 0, at == ch->blocks - 1};
+}
+
+static patch patch_of(const chain *ch, uint32_t m, int64_t tile)
+{
+    interval ys[MOST_MEMBERS], xs[MOST_MEMBERS];
+    const group_member *last = last_of(ch->g);
+    const patch out = tiling_tile(&last->conv, &last->tiling, tile);
+    makes(ch->g, 0, out.y, out.rows, ys);
+    makes(ch->g, 1, out.x, out.cols, xs);
+    return (patch){
+        .image = out.image, .y = ys[m].at, .x = xs[m].at, .rows = ys[m].count, .cols = xs[m].count};
+}
+
+static piece piece_for(chain *ch, uint32_t m, int64_t number)
+{
+    const item of = item_of(ch, number);
+    emitter *e = &ch->emitters[m];
+    const bool sums_up = gathers(ch->g, m);
+    piece p = {.group = sums_up ? 0 : of.block, .tile_index = of.tile};
+    p.blocks = group_blocks(e->c, e->t, p.group);
+    p.out = p.tile = patch_of(ch, m, of.tile);
+    p.acc = e->sums + (sums_up ? of.tile : number) % e->t->acc_slots * e->t->acc_size;
+    return p;
+}
+
+/* The first member's input for an item is there. */
+static int64_t load_first(chain *ch, int64_t number)
+{
+    bool present;
+    emitter *e = &ch->emitters[0];
+    const item of = item_of(ch, number);
+    const int64_t group = e->c->lanes ? of.block : 0;
+    const int64_t sram = slots_take(&e->inp, e->c->lanes ? number : of.tile, &present);
+    if (!present) {
+        const patch tile = patch_of(ch, 0, of.tile);
+        const part all = tiling_part(e->c, e->t, group, 0);
+        emit_load_input(e, &tile, &all, sram);
+    }
+    return sram;
+}
+
+/* What the next item, or the next tile, will load. */
+static void load_ahead(chain *ch, int64_t number)
+{
+    const bool lanes = ch->emitters[0].c->lanes;
+    const int64_t next = lanes ? number + 1 : (number / ch->blocks + 1) * ch->blocks;
+    if (ch->emitters[0].t->inp_slots >= LINES && next < ch->items && (lanes || item_of(ch, number).first)) {
+        (void)load_first(ch, next);
+    }
+}
+
+static int64_t line_of(const chain *ch, uint32_t m, int64_t number)
+{
+    const tiling *t = &ch->g->members[m].tiling;
+    return t->inp_first + number % t->inp_slots * t->inp_size;
+}
+
+static bool same_extent(const extent *a, const extent *b)
+{
+    return a->before == b->before && a->count == b->count && a->after == b->after;
+}
+
+/* A slot of member m's input gets its rim for an item; *to is where the inside begins, *pitch from row to
+ * row. */
+static void prepare_line(chain *ch, uint32_t m, int64_t number, int64_t *to, int64_t *pitch)
+{
+    const item of = item_of(ch, number);
+    const conv *c = ch->emitters[m].c;
+    const patch tile = patch_of(ch, m, of.tile);
+    const part all = {.kys = c->window.kernel[0], .kxs = c->window.kernel[1]};
+    rim now = {.known = true}, *was = &ch->rims[m][number % ch->emitters[m].t->inp_slots];
+    emit_input_of(c, &tile, &all, &now.rows, &now.cols);
+    const int64_t line = line_of(ch, m, number), height = now.rows.before + now.rows.count + now.rows.after;
+    *pitch = conv_pitch(c, now.cols.before + now.cols.count + now.cols.after);
+    *to = line + now.rows.before * *pitch + now.cols.before;
+    const bool bare = now.rows.before + now.rows.after + now.cols.before + now.cols.after == 0;
+    if (!bare && !(was->known && same_extent(&was->rows, &now.rows) && same_extent(&was->cols, &now.cols))) {
+        list_load_padded(ch->list, &(vta_load2d){.memory = VTA_MEM_INP,
+                                                 .sram = line,
+                                                 .buffer = {WORK_BUFFER},
+                                                 .y_pad_0 = height,
+                                                 .x_pad_0 = *pitch,
+                                                 .pad_value = c->region->tensors[c->input].zero});
+    }
+    *was = now;
+}
+
+/* What another member has left to the ALU is under way before this one reads it. */
+static void let_go(chain *ch, uint32_t m, int64_t number)
+{
+    if (m > 0 && ch->held[m - 1][number % LINES] == ch->mains) {
+        list_flush(ch->list);
+    }
+}
+
+/* The first block of a tile, one input block after the other: each when it is there. */
+static void sum_as_loaded(emitter *e, piece *p, const turn *all)
+{
+    const tiling *t = e->t;
+    const int64_t each = part_entries(e->c, t, p->group, &all->part) / all->part.blocks;
+    const int64_t rows = span_of(e->c, 0, p->tile.rows),
+                  cols = conv_pitch(e->c, span_of(e->c, 1, p->tile.cols));
+    for (int64_t k = 0; k < all->part.blocks; k++) {
+        for (int64_t n = 0; n < p->blocks; n++) {
+            turn one = *all;
+            one.init = k == 0;
+            one.part.block += k;
+            one.part.blocks = 1;
+            one.inp += k * rows * cols;
+            one.wgt += k * each + n * each * (all->part.blocks - 1);
+            emit_gemm(e, p, &one, n);
+        }
+    }
+}
+
+/* Member m's work on an item. */
+static void work_on(chain *ch, uint32_t m, int64_t number)
+{
+    emitter *e = &ch->emitters[m];
+    const item of = item_of(ch, number);
+    const bool sums_up = gathers(ch->g, m), end = m + 1 == ch->g->count;
+    piece p = piece_for(ch, m, number);
+    turn now = {.index = sums_up ? of.block : 0, .init = !sums_up || of.first};
+    ch->list->tag = e->c->number + 1;
+    p.params = !sums_up || of.last ? emit_params(e, p.group) : 0;
+    now.part = tiling_part(e->c, e->t, p.group, now.index);
+    now.wgt = emit_weights(e, p.group, now.index);
+    now.inp = m == 0 ? load_first(ch, number) : line_of(ch, m, number);
+    let_go(ch, m, number);
+    ch->mains++;
+    if (end) {
+        emit_turn(e, &p, &now, !sums_up || of.last);
+        return;
+    }
+    int64_t to, pitch;
+    if (m == 0 && now.part.blocks > 1 && of.first && (number == 0 || e->t->inp_slots == 1)) {
+        sum_as_loaded(e, &p, &now);
+    } else {
+        emit_turn(e, &p, &now, false);
+    }
+    prepare_line(ch, m + 1, number, &to, &pitch);
+    ch->list->tag = e->c->number + 1;
+    emit_inwards(e, &p, 0, to, pitch);
+    ch->held[m][number % LINES] = ch->mains;
+    if (m == 0) {
+        load_ahead(ch, number);
+    }
+}
+
+/* Each member is an item behind the one before it. */
+static void emit_items(chain *ch)
+{
+    const int64_t steps = ch->items + ch->g->count - 1;
+    for (int64_t at = 0; at < steps; at++) {
+        list_piece(ch->list);
+        for (uint32_t m = 0; m < ch->g->count; m++) {
+            if (at >= m && at - m < ch->items) {
+                work_on(ch, m, at - m);
+            }
+        }
+    }
+    list_flush(ch->list);
+}
+
+static bool open_all(chain *ch, const layer_group *g, step_list *list)
+{
+    bool good = true;
+    int64_t tables = 0;
+    for (uint32_t m = 0; m < g->count; m++) {
+        emitter *e = &ch->emitters[m];
+        *e = (emitter){
+            .c = &g->members[m].conv, .t = &g->members[m].tiling, .at = &g->members[m].at, .list = list};
+        tables += conv_table(e->c) != NULL;
+        e->table = tables;
+        emitter_open(e);
+        good = good && e->chunks != NULL && e->uops != NULL;
+    }
+    return good;
+}
+
+vta_status group_emit(const plan *p, step_list *list, vta_diag *diag)
+{
+    chain ch = {.g = &p->group, .list = list, .blocks = p->group.members[0].tiling.groups};
+    const bool good = open_all(&ch, &p->group, list);
+    ch.items = last_of(&p->group)->tiling.tiles * ch.blocks;
+    for (uint32_t m = 0; m < p->group.count && good; m++) {
+        ch.list->tag = ch.emitters[m].c->number + 1;
+        emit_constants(&ch.emitters[m]);
+    }
+    ch.mains = 1;
+    if (good) {
+        emit_items(&ch);
+    }
+    list->ends = (list_ends){0};
+    for (uint32_t m = 0; m < p->group.count; m++) {
+        emitter_close(&ch.emitters[m]);
+    }
+    return good && !list->failed
+               ? VTA_OK
+               : vta_fail(diag, VTA_NOMEM, "no memory to schedule layer '%s'", p->layer->name);
+}
