@@ -467,7 +467,10 @@ vta_status group_refine(plan *p, uint32_t room, vta_diag *diag)
 {
     way ways[MOST_WAYS];
     const uint32_t count = find_ways(&p->group, ways);
-    way best = {.cycles = UINT64_MAX};
+    if (count == 0) {
+        return vta_fail(diag, VTA_RANGE, "layer '%s' and those before it do not fit", p->layer->name);
+    }
+    way best = {UINT64_MAX, ways[0].rows, ways[0].cols, ways[0].lines};
     for (uint32_t i = 0; i < count && i < room; i++) {
         uint64_t cycles;
         VTA_TRY(time_way(p, &ways[i], &cycles, diag));
