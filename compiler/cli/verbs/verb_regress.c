@@ -248,9 +248,8 @@ const cli_verb cli_verb_regress = {
             "   \"seeds\": [1, 2], \"tolerance\": 0.5, \"timeout\": 1800}\n\n"
             "Each model is compiled and run on each; its outputs must be the host's, or the\n"
             "files in \"data\": [{\"inputs\": [...], \"outputs\": [...]}] within \"rtol\", \"atol\".\n"
-            "Cycles may be \"tolerance\" percent above the baseline, a model's own or the\n"
-            "suite's.\n"
-            "Exit status 1: not all passed.\n",
+            "Cycles may be \"tolerance\" percent, a model's own or the suite's, above the\n"
+            "baseline. Exit status 1: not all passed.\n",
     .options = options,
     .option_count = sizeof options / sizeof options[0],
     .least = 1,
