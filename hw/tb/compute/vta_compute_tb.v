@@ -455,7 +455,17 @@ module vta_compute_tb;
     // Something wrong in the middle of a program.
     task add_fault;
         begin
-            case (range(0, 6))
+            case (range(0, 8))
+            7, 8: begin
+                // A result that leaves INP.
+                add_requant;
+                program[size - 1][VTA_F_REQUANT_TO_INP_LSB]          = OUT <= IN;
+                program[size - 1][VTA_F_REQUANT_PART_LSB +: 2]       = 2'd0;
+                program[size - 1][VTA_F_REQUANT_DST_HIGH_LSB +: 2]   = INPS > ACCS && OUT <= IN;
+                program[size - 1][VTA_F_REQUANT_ITER_OUT_LSB +: 14]  = 14'd2;
+                program[size - 1][VTA_F_REQUANT_ITER_IN_LSB +: 14]   = 14'd1;
+                program[size - 1][VTA_F_REQUANT_DST_OUT_LSB +: 11]   = range(INPS/4, INPS);
+            end
             0: begin make_insn(VTA_OP_LOAD, VTA_MEM_UOP, 0, 0, WRONG/4, 1, UOPS, 1); add; add_gemm; end
             1: begin make_insn(VTA_OP_LOAD, VTA_MEM_UOP, 0, 0, WRONG/4, 1, UOPS, 1); add; add_alu; end
             2: begin make_insn(VTA_OP_LOAD, VTA_MEM_UOP, 0, 0, WRONG/4, 1, UOPS, 1); add; add_requant; end
