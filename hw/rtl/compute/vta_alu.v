@@ -279,8 +279,8 @@ module vta_alu #(
     wire [A-1:0] u_pair  = record[A-1:0] | {{(A-PLACE_BITS){1'b0}}, u_place[PLACE_BITS-1:0]};
 
     // The step that is next in s0: from U, or from the place beside it, which takes what s0 has no room for. Of what it reads,
-    // an instruction in place gives the range that it writes: any part of that will do. One that writes INP gives as what it
-    // writes in ACC what it reads there.
+    // an instruction in place gives the range that it writes: any part of that will do. What one that writes INP says of
+    // ACC beside what it reads there means nothing: vta_order knows.
     localparam integer STEP_BITS = 3*I + 1 + 4 + 2 + OP_BITS + 6*A + 12 + 1;
     wire [A-1:0]         u_reads      = u_in_place ? uop_dst : uop_src[A-1:0];
     wire [A-1:0]         u_reads_last = u_in_place ? uop_dst : src_end[A-1:0];
@@ -288,8 +288,7 @@ module vta_alu #(
                                    u_first_q, u_last_q, u_at_end_q, u_in_place, u_kind_q, u_op,
                                    u_kind_q != TILE ? u_pair : u_to_inp ? u_src : u_dst,
                                    u_kind_q != TILE ? u_pair : u_in_place ? u_dst : u_src,
-                                   u_to_inp ? uop_src[A-1:0] : uop_dst, u_to_inp ? src_end[A-1:0] : dst_end[A-1:0],
-                                   u_reads, u_reads_last, u_snaps, u_bad};
+                                   uop_dst, dst_end[A-1:0], u_reads, u_reads_last, u_snaps, u_bad};
     reg                  spare_valid_q;
     reg [STEP_BITS-1:0]  spare_q;
     wire [STEP_BITS-1:0] next_step = spare_valid_q ? spare_q : u_step;

@@ -45,7 +45,7 @@ module vta_order #(
     input  wire         alu_drain,
     input  wire [A-1:0] alu_drain_first,
     input  wire [A-1:0] alu_drain_last,
-    input  wire         alu_run_loops,      // it writes INP, entries first … last
+    input  wire         alu_run_loops,      // it writes INP, entries first … last, and nothing in ACC
     input  wire [I-1:0] alu_inp_first,
     input  wire [I-1:0] alu_inp_last,
     input  wire         alu_inp_drain,
@@ -110,7 +110,7 @@ module vta_order #(
     endfunction
 
     // The array's step against the ALU and the loads.
-    wire array_hit = meets(array_ask_dst, array_ask_dst, alu_dst_first, alu_dst_last)
+    wire array_hit = (!alu_run_loops && meets(array_ask_dst, array_ask_dst, alu_dst_first, alu_dst_last))
                   || meets(array_ask_dst, array_ask_dst, alu_src_first, alu_src_last)
                   || (alu_pair && meets(array_ask_dst, array_ask_dst, alu_pair_first, alu_pair_last));
     wire array_drain_hit = alu_drain && meets(array_ask_dst, array_ask_dst, alu_drain_first, alu_drain_last);
@@ -180,7 +180,7 @@ module vta_order #(
     wire [A-1:0] load_last  = load_ask_last[A-1:0];
     wire load_array_hit   = meets(load_first, load_last, array_run_first, array_run_last);
     wire load_array_drain = array_drain && meets(load_first, load_last, array_drain_first, array_drain_last);
-    wire load_alu_hit     = meets(load_first, load_last, alu_dst_first, alu_dst_last)
+    wire load_alu_hit     = (!alu_run_loops && meets(load_first, load_last, alu_dst_first, alu_dst_last))
                          || meets(load_first, load_last, alu_src_first, alu_src_last)
                          || (alu_pair && meets(load_first, load_last, alu_pair_first, alu_pair_last));
     wire load_alu_drain   = alu_drain && meets(load_first, load_last, alu_drain_first, alu_drain_last);

@@ -146,13 +146,14 @@ module vta_order_tb;
                 a = range(0, UOP - 1); b = range(a, UOP - 1);
                 next_first[p] = a; next_last[p] = b;
             end
+            inp_on[0] = chance(50); inp_on[1] = chance(50);
             pair = chance(50);
             for (k = 0; k < 4; k = k + 1) begin
                 a = range(0, ACC - 1); b = range(a, a + 3 < ACC ? a + 3 : ACC - 1);
                 run_first[k] = a; run_last[k] = b;
             end
             runs_on[0] = set(run_first[0], run_last[0]);
-            runs_on[1] = set(run_first[1], run_last[1]) | set(run_first[2], run_last[2]) | (pair ? set(run_first[3], run_last[3]) : 0);
+            runs_on[1] = (inp_on[1] ? 0 : set(run_first[1], run_last[1])) | set(run_first[2], run_last[2]) | (pair ? set(run_first[3], run_last[3]) : 0);
 
             a = range(64, 1000);
             for (k = 0; k < ENTRIES; k = k + 1) begin
@@ -178,7 +179,6 @@ module vta_order_tb;
                 a = range(0, (1 << I) - 1); b = range(a, (1 << I) - 1);
                 inp_first[k] = a; inp_last[k] = b;
             end
-            inp_on[0] = chance(50); inp_on[1] = chance(50);
             inp_draining = started[1] - running[1] != retired[1] && chance(50);
             array_reads = chance(50); alu_loops = chance(50);
             array_from = range(0, (1 << I) - 1); array_to = range(array_from, (1 << I) - 1);
