@@ -79,6 +79,13 @@ static bool are_a_group(const machine *m, const layer_group *g)
 
 /* Tiles. */
 
+/* How much of its input `made` outputs of a member need. */
+static int64_t span_of(const conv *c, int d, int64_t made)
+{
+    const vtac_vta_window *w = &c->window;
+    return (made - 1) * w->stride[d] + (w->kernel[d] - 1) * w->dilation[d] + 1;
+}
+
 /* What the members make for `count` outputs of the last one from `at` on, along dimension d. */
 static void makes(const layer_group *g, int d, int64_t at, int64_t count, interval *made)
 {
@@ -87,8 +94,7 @@ static void makes(const layer_group *g, int d, int64_t at, int64_t count, interv
         const conv *c = &g->members[m].conv;
         const vtac_vta_window *w = &c->window;
         const int64_t first = made[m].at * w->stride[d] - w->before[d];
-        const int64_t span = (made[m].count - 1) * w->stride[d] + (w->kernel[d] - 1) * w->dilation[d] + 1;
-        const extent inside = extent_of(first, span, d == 0 ? c->h : c->w);
+        const extent inside = extent_of(first, span_of(c, d, made[m].count), d == 0 ? c->h : c->w);
         made[m - 1] = (interval){inside.at, inside.count};
     }
 }
@@ -117,19 +123,13 @@ static void sweep_tiles(const layer_group *g, int d, int64_t size, sweep *out)
             out->row_cycles[m] += d == 1 ? tiling_row_cycles(c, c->in_blocks, made[m].count) : 0;
             out->good = out->good && made[m].count > 0;
         }
-        const int64_t span = (made[0].count - 1) * w->stride[d] + (w->kernel[d] - 1) * w->dilation[d] + 1;
+        const int64_t span = span_of(first, d, made[0].count);
         out->loaded +=
             extent_of(made[0].at * w->stride[d] - w->before[d], span, d == 0 ? first->h : first->w).count;
     }
 }
 
 /* Fitting. */
-
-static int64_t span_of(const conv *c, int d, int64_t made)
-{
-    const vtac_vta_window *w = &c->window;
-    return (made - 1) * w->stride[d] + (w->kernel[d] - 1) * w->dilation[d] + 1;
-}
 
 /* How a member's loops go, and the sizes of what it has in the scratchpads. */
 static bool size_member(const layer_group *g, uint32_t m, tiling *t)
