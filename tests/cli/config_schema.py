@@ -30,8 +30,9 @@ def changed(config):
 
 shipped = [json.load(open(path)) for path in sorted(glob.glob(folder + "/*.json"))]
 assert len(shipped) > 4 and all(judge.is_valid(config) for config in shipped)
-refused = accepted = 0
-for number in range(100):
+drawn = refused = accepted = 0
+while drawn < 100 or refused <= 25 or accepted <= 5:  # most draws are refused: go on until both kinds were judged
+    assert drawn < 2000, (refused, accepted)
     config = changed(chance.choice(shipped))
     with open("random.json", "w") as file:
         json.dump(config, file)
@@ -40,6 +41,5 @@ for number in range(100):
     said = done.stderr
     assert valid or done.returncode == 1, (config, list(judge.iter_errors(config)), done.stdout)
     assert not valid or not any(words in said for words in OF_ONE_KEY), (config, said)
-    refused, accepted = refused + (not valid), accepted + (done.returncode == 0)
-assert refused > 25 and accepted > 5, (refused, accepted)
-print("%d of 100 refused by the schema, %d accepted by vtac" % (refused, accepted))
+    drawn, refused, accepted = drawn + 1, refused + (not valid), accepted + (done.returncode == 0)
+print("%d of %d refused by the schema, %d accepted by vtac" % (refused, drawn, accepted))

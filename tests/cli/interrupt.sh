@@ -8,16 +8,22 @@
 # shellcheck source=tests/cli/lib.sh
 . "$(dirname "$0")/lib.sh"
 set -m
-# A child that gets the signal before it has become vtac still has our trap.
-trap '[ "$BASHPID" != $$ ] || rm -rf "$work"' EXIT
+
+# start WORD...: the verb, in the background. A child that gets the signal before it has become vtac would still have
+# our trap and, in bash, run it as if it were us: there is none while we fork.
+start() {
+    trap - EXIT
+    "$vtac_program" "$@" >out 2>err &
+    child=$!
+    trap 'rm -rf "$work"' EXIT
+}
 
 # interrupted SECONDS WORD...: the verb gets SIGINT after that time.
 interrupted() {
     after=$1
     shift
     ran="vtac $*, interrupted after $after s"
-    "$vtac_program" "$@" >out 2>err &
-    child=$!
+    start "$@"
     sleep "$after"
     kill -INT -$child 2>kill_says
     wait $child
@@ -129,8 +135,7 @@ for verb in 'run folder/net.so' 'bench folder/net.so' doctor; do
         ran="vtac $verb, ended by SIG$signal as it opens its device"
         rm -f pid
         # shellcheck disable=SC2086
-        "$vtac_program" $verb --device "pipe:echo \$\$ >pid; exec sleep 100" >out 2>err &
-        child=$!
+        start $verb --device "pipe:echo \$\$ >pid; exec sleep 100"
         until_so "the device's process is there" test -s pid
         kill -$signal $child
         wait $child
