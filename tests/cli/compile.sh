@@ -49,6 +49,19 @@ for model in net squeeze; do
         holds "$model, seed $seed: the same numbers" diff -r blocked.out plain.out
     done
 done
+# Without fuse every node of the graph is a step, with it some share one; the numbers are the same.
+for way in "" "--disable-pass fuse"; do
+    # shellcheck disable=SC2086
+    vtac compile net.onnx $way --emit plan:p -o fused.so
+    exits 0
+    grep -c '^step' p/model.plan >steps"$(echo "$way" | wc -w)"
+    for seed in 1 2; do
+        "$vtac_program" run fused.so --seed $seed --output-dir "out$seed.$(echo "$way" | wc -w)" >/dev/null
+    done
+done
+holds "fuse: fewer steps" test "$(cat steps0)" -lt "$(cat steps2)"
+holds "fuse: the same numbers, seed 1" diff -r out1.0 out1.2
+holds "fuse: the same numbers, seed 2" diff -r out2.0 out2.2
 vtac compile net.onnx --target vta --emit dot:d -o a.so
 holds "what runs on the accelerator has a colour" grep -q lightblue d/model.dot
 

@@ -473,23 +473,39 @@ typedef struct telling {
     uint32_t finished;
 } telling;
 
+/* A worker's answer: outcome, cycles, seconds, and why. */
+static bool read_answer(const char *result, regress_case *c)
+{
+    char *end;
+    const long outcome = strtol(result, &end, 10);
+    if (end == result || *end != ' ' || outcome <= REGRESS_WAITING || outcome > REGRESS_BROKEN) {
+        return false;
+    }
+    const char *cycles = end + 1;
+    c->cycles = strtoull(cycles, &end, 10);
+    if (end == cycles || *end != ' ') {
+        return false;
+    }
+    const char *seconds = end + 1;
+    c->seconds = strtod(seconds, &end);
+    if (end == seconds || *end != ' ') {
+        return false;
+    }
+    c->outcome = (regress_outcome)outcome;
+    put(c->why, sizeof c->why, "%s", end + 1);
+    return true;
+}
+
 static void done(void *context, uint32_t number, const char *result, const char *why, double seconds)
 {
     telling *t = context;
     regress_suite *s = t->run->suite;
     regress_case *c = &s->cases[case_of(s, number)];
-    int outcome = REGRESS_BROKEN;
-    int read = 0;
     c->seconds = seconds;
-    if (result != NULL &&
-        sscanf(result, "%d %" SCNu64 " %lf %n", &outcome, &c->cycles, &c->seconds, &read) == 3 &&
-        outcome > REGRESS_WAITING && outcome <= REGRESS_BROKEN) {
-        put(c->why, sizeof c->why, "%s", result + read);
-    } else {
-        outcome = REGRESS_BROKEN;
+    if (result == NULL || !read_answer(result, c)) {
+        c->outcome = REGRESS_BROKEN;
         put(c->why, sizeof c->why, "%s", why != NULL ? why : "a worker's answer makes no sense");
     }
-    c->outcome = (regress_outcome)outcome;
     if (c->outcome == REGRESS_PASSED) {
         judge_cycles(c);
     }

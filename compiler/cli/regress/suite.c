@@ -41,7 +41,7 @@ __attribute__((format(printf, 2, 3))) static vta_status wrong(const reader *r, c
                : vta_fail(r->diag, VTA_SYNTAX, "%s: %s", r->suite->path, text);
 }
 
-static const char *keep(reader *r, const char *text)
+static char *keep(reader *r, const char *text)
 {
     char *copy = vta_arena_alloc(&r->suite->arena, strlen(text) + 1);
     if (copy != NULL) {
@@ -182,6 +182,17 @@ static vta_status read_bounds(const reader *r, const cJSON *object, regress_mode
     return read_figure(r, object, "atol", &m->atol);
 }
 
+/* What else a model says than its name. */
+static vta_status read_rest(reader *r, const cJSON *object, const cJSON *seeds, regress_model *m)
+{
+    VTA_TRY(read_text(r, object, "file", true, &m->file));
+    VTA_TRY(read_text(r, object, "calib", true, &m->calib));
+    VTA_TRY(read_flag(r, object, "int8", &m->int8));
+    VTA_TRY(read_flag(r, object, "quantize", &m->quantize));
+    VTA_TRY(read_bounds(r, object, m));
+    return read_data(r, object, seeds, m);
+}
+
 static vta_status read_model(reader *r, const cJSON *object, const cJSON *seeds, regress_model *m)
 {
     static const char *const keys[] = {"name",  "zoo",       "file", "int8", "quantize",
@@ -195,12 +206,7 @@ static vta_status read_model(reader *r, const cJSON *object, const cJSON *seeds,
     VTA_TRY(m->name != NULL ? VTA_OK : wrong(r, "a model has neither 'name' nor 'zoo'"));
     r->where = m->name;
     VTA_TRY(check_keys(r, object, keys, sizeof keys / sizeof keys[0]));
-    VTA_TRY(read_text(r, object, "file", true, &m->file));
-    VTA_TRY(read_text(r, object, "calib", true, &m->calib));
-    VTA_TRY(read_flag(r, object, "int8", &m->int8));
-    VTA_TRY(read_flag(r, object, "quantize", &m->quantize));
-    VTA_TRY(read_bounds(r, object, m));
-    VTA_TRY(read_data(r, object, seeds, m));
+    VTA_TRY(read_rest(r, object, seeds, m));
     if ((m->zoo == NULL) == (m->file == NULL)) {
         return wrong(r, "needs 'zoo' or 'file', one of them");
     }
@@ -303,10 +309,10 @@ vta_status regress_suite_read(const char *path, regress_suite *out, vta_diag *di
     cJSON *root = NULL;
     *out = (regress_suite){.path = path, .tolerance = 0.5, .timeout_s = 1800};
     reader r = {.suite = out, .diag = diag};
-    const char *slash = strrchr(path, '/');
-    out->folder = slash != NULL ? keep(&r, path) : ".";
-    if (slash != NULL && out->folder != NULL) {
-        ((char *)(uintptr_t)out->folder)[slash - path] = '\0';
+    char *folder = keep(&r, strrchr(path, '/') != NULL ? path : "./");
+    out->folder = folder;
+    if (folder != NULL) {
+        *strrchr(folder, '/') = '\0';
     }
     vta_status status =
         out->folder != NULL ? parse(path, &root, diag) : vta_fail(diag, VTA_NOMEM, "out of memory");

@@ -159,6 +159,7 @@ static int compile(const cli_args *args, vtac_graph *graph, const vtac_target *t
     }
     vtac_compile_options compile_options = {.level = passes->level,
                                             .row_major = passes->disabled[VTAC_PASS_ALTER_LAYOUT],
+                                            .apart = passes->disabled[VTAC_PASS_FUSE],
                                             .target = target,
                                             .want_texts = cli_flag(args, "--emit"),
                                             .progress = cli_stages()};

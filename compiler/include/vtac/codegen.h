@@ -43,6 +43,7 @@ typedef struct vtac_compile_options {
     const vtac_target *target;
     const struct vtac_partition *partition; /* vtac/partition.h; NULL: all on the host */
     bool row_major;                         /* no value lies in blocks of channels: alter-layout is off */
+    bool apart;                             /* every node has a kernel of its own: fuse is off */
     const struct vtac_schedules *schedules; /* vtac/schedules.h; NULL: the standard ones */
     bool once;                              /* it runs once: LLVM takes no time over the code */
     bool want_texts;                        /* fill the texts below */

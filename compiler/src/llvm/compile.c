@@ -85,6 +85,7 @@ vta_status vtac_compile(const vtac_graph *graph, const vtac_compile_options *opt
                             .partition = options->partition,
                             .level = options->level,
                             .row_major = options->row_major,
+                            .apart = options->apart,
                             .once = options->once,
                             .schedules = options->schedules,
                             .progress = options->progress};

@@ -444,8 +444,6 @@ vta_status vtac_lower_conv(vtac_lower *l)
         c = (conv){.weight = 3, .bias = 8, .x_zero = 2, .w_zero = 5, .quantized = true};
     } else if (l->node->op == VTAC_OP_CONV_INTEGER) {
         c = (conv){.weight = 1, .x_zero = vtac_has_in(l, 2) ? 2 : 0, .w_zero = vtac_has_in(l, 3) ? 3 : 0};
-    } else if (l->node->op == VTAC_OP_FUSED_CONV && vtac_has_in(l, 3)) {
-        return vtac_unsupported(l, "an added input is not lowered");
     }
     const bool whole = vtac_dtype_kind(vtac_type_in(l, 0)->dtype) != 'f';
     c.type = whole ? VTAC_I32 : vtac_compute_type(vtac_type_in(l, 0)->dtype);

@@ -60,7 +60,8 @@ static void find_chain(vtac_lower *l, uint32_t position)
     const vtac_program *p = l->program;
     const vtac_node *last = l->node;
     l->chain_count = 0;
-    if (p->level == 0 || !vtac_takes_chain(l->node) || vtac_layout_kind_of(p, l->node) == VTAC_KIND_CONCAT) {
+    if (p->level == 0 || p->apart || !vtac_takes_chain(l->node) ||
+        vtac_layout_kind_of(p, l->node) == VTAC_KIND_CONCAT) {
         return;
     }
     while (l->chain_count < VTAC_MOST_FUSED) {

@@ -366,7 +366,6 @@ static bool choose(vtac_program *p, const vtac_node *node, vtac_layout_kind *kin
     }
     switch ((int)node->op) {
     case VTAC_OP_CONV:
-    case VTAC_OP_FUSED_CONV:
     case VTAC_OP_QLINEAR_CONV: return choose_conv(p, node, kind);
     case VTAC_OP_CONV_TRANSPOSE: return choose_transposed(p, node, kind);
     case VTAC_OP_AVERAGE_POOL:

@@ -83,6 +83,7 @@ typedef struct vtac_program {
     const struct vtac_partition *partition; /* NULL: all on the host */
     int level;
     bool row_major; /* no blocked layouts */
+    bool apart;     /* no elementwise operator in the kernel of what it follows */
     bool once;      /* code that is made quickly rather than quick */
     const vtac_schedules *schedules;
     const vtac_progress *progress; /* NULL: silent */

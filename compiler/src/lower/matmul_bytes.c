@@ -56,21 +56,19 @@ bool vtac_product_is_bytes(const vtac_lower *l, const vtac_product *p)
            p->n > 0 && p->k > 0 && l->program->target->vector_bytes >= 16;
 }
 
-/* ---- the plan
- * ------------------------------------------------------------------------------------------------------------
- */
+/* ---- the plan */
 
 static double cost_of(const bytes *y, int64_t rows, int64_t vectors)
 {
     const vtac_product *p = y->p;
-    const double blocks = (double)((p->m + rows - 1) / rows);
-    const double tiles = (double)((y->columns / y->lanes + vectors - 1) / vectors);
+    const int64_t blocks = (p->m + rows - 1) / rows;
+    const int64_t tiles = (y->columns / y->lanes + vectors - 1) / vectors;
     const double products = fmax((double)(rows * vectors), 4.0);
     const int64_t panel = y->words * vectors * y->lanes * 4; /* beyond the first cache: by the second one */
     const double column = panel > PANEL_BYTES ? (double)y->lanes / 4.0 : 0.5;
     const double loads = 0.5 * (double)rows + column * (double)vectors;
     const double step = fmax(products, loads) + 0.05 * (double)(rows + vectors) + 0.5;
-    return blocks * tiles * ((double)y->words * step + 4.0 * (double)(rows * vectors) + 12.0);
+    return (double)(blocks * tiles) * ((double)y->words * step + 4.0 * (double)(rows * vectors) + 12.0);
 }
 
 static void choose_tile(const vtac_lower *l, bytes *y)

@@ -57,18 +57,26 @@ static vta_status add_parcel_end(vtac_flow_builder *b, vta_vec *ends, const char
     return end.name != NULL && vta_vec_push(ends, &end) != NULL ? VTA_OK : vtac_flow_no_memory(diag);
 }
 
-/* An instruction with one input and at most one output. */
-static vta_status give_one(vtac_flow_builder *b, uint32_t block, vta_flow_op op, const char *name,
-                           uint32_t from, uint32_t to, const int64_t *words, size_t count, vta_diag *diag)
+/* An instruction by which a value comes in or goes out: one input, one output. */
+typedef struct crossing {
+    vta_flow_op op;
+    const char *name;
+    uint32_t from, to; /* slots */
+    const int64_t *words;
+    size_t count;
+} crossing;
+
+static vta_status give_one(vtac_flow_builder *b, uint32_t block, const crossing *c, vta_diag *diag)
 {
     vtac_flow_draft d = VTAC_FLOW_DRAFT;
-    vta_status status = vtac_flow_put_number(&d.inputs, from, diag);
-    status = status == VTA_OK ? vtac_flow_put_number(&d.outputs, to, diag) : status;
-    for (size_t i = 0; status == VTA_OK && i < count; i++) {
-        status = vtac_flow_put_word(&d.words, words[i], diag);
+    vta_status status = vtac_flow_put_number(&d.inputs, c->from, diag);
+    status = status == VTA_OK ? vtac_flow_put_number(&d.outputs, c->to, diag) : status;
+    for (size_t i = 0; status == VTA_OK && i < c->count; i++) {
+        status = vtac_flow_put_word(&d.words, c->words[i], diag);
     }
-    status =
-        status == VTA_OK ? vtac_flow_give(b, block, op, name, &d.inputs, &d.outputs, &d.words, diag) : status;
+    status = status == VTA_OK
+                 ? vtac_flow_give(b, block, c->op, c->name, &d.inputs, &d.outputs, &d.words, diag)
+                 : status;
     vtac_flow_free_draft(&d);
     return status;
 }
@@ -99,8 +107,8 @@ static vta_status import_parcel(vtac_flow_builder *b, const vtac_place *at, uint
     }
     VTA_TRY(add_parcel_end(b, &b->flow->inputs, name, &slot, diag));
     VTA_TRY(vtac_flow_add_slot(b, is->kind, is->dtype, known ? &type : NULL, &number, diag));
-    VTA_TRY(
-        give_one(b, block, VTA_FLOW_UNPACK, name, slot, vtac_flow_at(b, number)->slot, words, count, diag));
+    const crossing in = {VTA_FLOW_UNPACK, name, slot, vtac_flow_at(b, number)->slot, words, count};
+    VTA_TRY(give_one(b, block, &in, diag));
     return vtac_flow_bind(b, at, name, number, diag);
 }
 
@@ -227,6 +235,53 @@ vta_status vtac_flow_import_ends(vtac_flow_builder *b, const vtac_place *at, uin
     return status;
 }
 
+/* An output that leaves as a parcel: text, a sequence, what may be absent. */
+static vta_status export_parcel(vtac_flow_builder *b, uint32_t block, const char *name, uint32_t number,
+                                vta_diag *diag)
+{
+    crossing out = {.op = VTA_FLOW_PACK, .name = name};
+    VTA_TRY(vtac_flow_slot(b, number, &out.from, diag));
+    VTA_TRY(add_parcel_end(b, &b->flow->outputs, name, &out.to, diag));
+    return give_one(b, block, &out, diag);
+}
+
+/* A tensor's rank and sizes, as far as the graph or, for the rank, its declaration says them. */
+static void set_sizes(const vtac_flow_value *v, const Onnx__TypeProto *type, vtac_flow_end *end)
+{
+    const Onnx__TypeProto__Tensor *tensor =
+        type != NULL && type->value_case == ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE ? type->tensor_type : NULL;
+    if (v->known) {
+        end->rank = (int32_t)v->type.rank;
+        memcpy(end->dim, v->type.dim, sizeof end->dim);
+    } else if (tensor != NULL && tensor->shape != NULL && tensor->shape->n_dim <= VTAC_MAX_RANK) {
+        end->rank = (int32_t)tensor->shape->n_dim;
+        for (int32_t k = 0; k < end->rank; k++) {
+            end->dim[k] = -1;
+        }
+    }
+}
+
+static vta_status export_end(vtac_flow_builder *b, uint32_t block, const Onnx__ValueInfoProto *info,
+                             uint32_t number, vta_diag *diag)
+{
+    const char *name = vtac_proto_text(info->name);
+    const vtac_flow_value v = *vtac_flow_at(b, number);
+    declared is;
+    vta_diag why = {0};
+    const bool said = declared_type(info, &is, &why) == VTA_OK;
+    if (v.kind != VTA_FLOW_TENSOR || v.dtype == VTAC_TEXT || (said && is.is_parcel)) {
+        return export_parcel(b, block, name, number, diag);
+    }
+    vtac_flow_end end = {.name = vta_arena_string(&b->im->graph->arena, name, strlen(name)),
+                         .kind = v.kind,
+                         .dtype = v.dtype,
+                         .rank = -1};
+    set_sizes(&v, info->type, &end);
+    VTA_TRY(vtac_flow_slot(b, number, &end.slot, diag));
+    return end.name != NULL && vta_vec_push(&b->flow->outputs, &end) != NULL ? VTA_OK
+                                                                             : vtac_flow_no_memory(diag);
+}
+
 vta_status vtac_flow_export_ends(vtac_flow_builder *b, const vtac_place *at, uint32_t block, vta_diag *diag)
 {
     const Onnx__GraphProto *graph = b->im->model->graph;
@@ -236,39 +291,7 @@ vta_status vtac_flow_export_ends(vtac_flow_builder *b, const vtac_place *at, uin
         if (!vtac_flow_find(at, name, &number) || number == 0) {
             return vta_fail(diag, VTA_INVALID, "output %zu ('%s') is defined by no node", i, name);
         }
-        const vtac_flow_value v = *vtac_flow_at(b, number);
-        declared is;
-        vta_diag why = {0};
-        const bool said = declared_type(graph->output[i], &is, &why) == VTA_OK;
-        if (v.kind != VTA_FLOW_TENSOR || v.dtype == VTAC_TEXT || (said && is.is_parcel)) {
-            uint32_t from;
-            uint32_t slot;
-            VTA_TRY(vtac_flow_slot(b, number, &from, diag));
-            VTA_TRY(add_parcel_end(b, &b->flow->outputs, name, &slot, diag));
-            VTA_TRY(give_one(b, block, VTA_FLOW_PACK, name, from, slot, NULL, 0, diag));
-            continue;
-        }
-        const Onnx__TypeProto *type = graph->output[i]->type;
-        const Onnx__TypeProto__Tensor *tensor =
-            type != NULL && type->value_case == ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE ? type->tensor_type
-                                                                                    : NULL;
-        vtac_flow_end end = {.name = vta_arena_string(&b->im->graph->arena, name, strlen(name)),
-                             .kind = v.kind,
-                             .dtype = v.dtype,
-                             .rank = -1};
-        if (v.known) {
-            end.rank = (int32_t)v.type.rank;
-            memcpy(end.dim, v.type.dim, sizeof end.dim);
-        } else if (tensor != NULL && tensor->shape != NULL && tensor->shape->n_dim <= VTAC_MAX_RANK) {
-            end.rank = (int32_t)tensor->shape->n_dim;
-            for (int32_t k = 0; k < end.rank; k++) {
-                end.dim[k] = -1;
-            }
-        }
-        VTA_TRY(vtac_flow_slot(b, number, &end.slot, diag));
-        if (end.name == NULL || vta_vec_push(&b->flow->outputs, &end) == NULL) {
-            return vtac_flow_no_memory(diag);
-        }
+        VTA_TRY(export_end(b, block, graph->output[i], number, diag));
     }
     return VTA_OK;
 }
@@ -301,7 +324,8 @@ vta_status vtac_flow_give_texts(vtac_flow_builder *b, uint32_t block, vta_diag *
         return vtac_flow_no_memory(diag);
     }
     b->flow->slot_count += 2;
-    VTA_TRY(give_one(b, block, VTA_FLOW_UNPACK, "", constant.slot, constant.slot + 1, words, 4, diag));
+    const crossing in = {VTA_FLOW_UNPACK, "", constant.slot, constant.slot + 1, words, 4};
+    VTA_TRY(give_one(b, block, &in, diag));
     vta_vec *insns = &((vtac_flow_block *)vta_vec_at(&b->flow->blocks, block))->insns;
     vtac_flow_insn *first = vta_vec_at(insns, 0);
     const vtac_flow_insn last = first[insns->count - 1];

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * fuse: arranges the order of execution so that elementwise operators can run inside what makes their
- * operand. The lowering joins a node to the one before it where that is its only user and everything else
- * that it needs exists by then; this pass moves the maker of an operand down to its user where something else
- * came between. The graph stays the same, only its order changes.
+ * fuse: elementwise operators run inside what makes their operand. The lowering joins a node to the one
+ * before it where that is its only user and everything else that it needs exists by then
+ * (src/lower/graph.c); this pass arranges the order for it: the maker of an operand moves down to its user
+ * where something else came between. Who leaves this pass out gets a kernel for each node (`apart` of
+ * vtac/codegen.h).
  */
 #include <stdlib.h>
 #include <string.h>
