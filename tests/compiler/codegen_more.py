@@ -51,8 +51,7 @@ def sample(x, place, mode, padding, corners):
     place = list(place)
     for i, (s, (low, high)) in enumerate(zip(sizes, edges)):
         if mode == "nearest":
-            away = math.floor(abs(place[i]) + 0.5) * (1 if place[i] >= 0 else -1)  # halves, in volumes
-            place[i] = float(away if len(sizes) == 3 else numpy.rint(place[i]))
+            place[i] = float(numpy.rint(place[i]))
         if place[i] < low or place[i] > high:
             if padding == "border":
                 place[i] = min(max(place[i], 0), s - 1)

@@ -5,6 +5,7 @@
 # com.microsoft's operators: every integer must be equal (integers.py).
 #
 # usage: codegen_quant.py VTAC   (exit status 77: python3-onnx is not there)
+import itertools
 import math
 import sys
 from fractions import Fraction
@@ -166,6 +167,32 @@ def gemm_cases(suite):
             suite.add("QGemm", make, reference, PARAMETERS + ("b", "c"), domain=MS, transA=ta, transB=tb, alpha=ALPHA)
 
 
+def matmul_cases(suite):
+    """Scales of 16 bits; scales and zero points a row, a column, and for each matrix its own."""
+    def rows(p, rank):
+        return p[:, None] if p.ndim == 1 and rank > 1 else p
+
+    def reference(a, a_scale, a_zero, b, b_scale, b_zero, y_scale, y_zero):
+        at = lambda p: rows(p, a.ndim)
+        total = (a.astype(numpy.int64) - at(a_zero.astype(numpy.int64))) @ (b.astype(numpy.int64) - b_zero)
+        factor = numpy.broadcast_to(F32(at(F32(a_scale)) * F32(b_scale)) / F32(at(F32(y_scale))), total.shape)
+        zero = numpy.broadcast_to(at(y_zero), total.shape)
+        out = [rescaled(numpy.array(v), f, z, y_zero.dtype) for v, f, z in zip(total.ravel(), factor.ravel(), zero.ravel())]
+        return numpy.array(out, y_zero.dtype).reshape(total.shape)
+    one = ((), (), ())
+    forms = (((5, 19), (19, 7), one, numpy.float16), ((5, 19), (19, 7), ((5,), (7,), (5,)), F32), ((5, 19), (19, 7), ((5,), (), ()), numpy.float16),
+             ((2, 3, 4), (2, 4, 5), ((2, 3, 1), (2, 1, 5), (2, 3, 1)), F32), ((1, 300), (300, 1), ((1,), (1,), (1,)), F32),
+             ((3, 0), (0, 2), ((3,), (2,), ()), F32), ((0, 3), (3, 2), one, numpy.float16))
+    for (left, right, (for_a, for_b, for_y), real), dtype in itertools.product(forms, TYPES):
+        def make(random, p=(left, right, for_a, for_b, for_y, real), dtype=dtype):
+            left, right, for_a, for_b, for_y, real = p
+            parameters = lambda name, kind, shape, low, high: [(name + "_scale", random.uniform(low, high, shape).astype(real)),
+                                                               (name + "_zero", number(random, kind, shape))]
+            return ([("a", number(random, dtype, left))] + parameters("a", dtype, for_a, 0.003, 0.1) + [("b", number(random, numpy.int8, right))] +
+                    parameters("b", numpy.int8, for_b, 0.003, 0.1) + parameters("y", dtype, for_y, 0.5, 3))
+        suite.add("QLinearMatMul", make, reference, version=21)
+
+
 def dynamic_cases(suite):
     """Ranges of tensors that fill no vectors, with the least and the largest anywhere; float32 throughout, as ONNX has it."""
     def reference(x):
@@ -188,6 +215,7 @@ def main():
     pool_cases(suite)
     function_cases(suite)
     gemm_cases(suite)
+    matmul_cases(suite)
     return suite.run(sys.argv[1], "--rtol", "0", "--atol", "0")
 
 

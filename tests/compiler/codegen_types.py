@@ -244,9 +244,25 @@ def predicates(suite):
                            {"x": kind.number, "y": 9})
 
 
+def products(suite):
+    """QLinearMatMul of small floats: what it means in numbers, rounded once. The product of the scales is a power of two, so that sums are exact."""
+    for name in ("e4m3fn", "e4m3fnuz", "e5m2", "e5m2fnuz"):
+        kind = FLOATS[name]
+        scales = {"sa": numpy.array(0.5, F32), "sb": numpy.array(0.25, F32), "sy": numpy.array(2, F32)}
+        scales.update((z, numpy.array(0, numpy.uint8)) for z in ("za", "zb", "zy"))
+
+        def make(random, k=kind, scales=scales):
+            small = lambda *shape: k.encode(random.integers(-6, 7, shape) / 4)
+            return {**scales, "a": small(5, 9), "b": small(9, 3)}
+        types = {n: kind.number if n[0] != "s" else 1 for n in ("a", "sa", "za", "b", "sb", "zb", "sy", "zy", "y")}
+        suite.case("product_" + name, helper.make_node("QLinearMatMul", ["a", "sa", "za", "b", "sb", "zb", "sy", "zy"], ["y"]), make,
+                   lambda a, b, sa, sb, sy, k=kind, **zeros: (k.encode((k.decode(a).astype(float) @ k.decode(b)) * float(sa * sb / sy)),), types,
+                   constants=tuple(scales))
+
+
 def main():
     suite = Types()
-    for part in (casts, quantization, moves, predicates):
+    for part in (casts, quantization, moves, predicates, products):
         part(suite)
     return suite.run(sys.argv[1])
 

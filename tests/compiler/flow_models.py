@@ -402,6 +402,14 @@ def open_cases(suite):
     add("Size", lambda r: [("x", floats(r, *shape(r, 3)))], lambda x: number(x.size))
     add("Squeeze", lambda r: [("x", floats(r, *shape(r, 1), 1, 3))], lambda x: x[:, 0], nodes=[node("Squeeze", "x a", "y")],
         constants=[("a", number([-2]))])
+    # Of what CastLike is like only the type counts, whichever of both sizes is open.
+    add("CastLike", lambda r: [("x", 9 * floats(r, *shape(r, 2))), ("t", r.integers(0, 9, shape(r, 3)).astype(numpy.int32))],
+        lambda x, t: x.astype(numpy.int32))
+    add("CastLike", lambda r: [("x", floats(r, *shape(r, 3))), ("a", number([1]))], lambda x, a: numpy.sqrt((x * x).sum(1)),
+        nodes=[node("Mul", "x x", "q"), node("ReduceSum", "q a", "s", keepdims=0), node("Sqrt", "s", "r"), node("CastLike", "r x", "y")])
+    suite.add("CastLike", lambda r: [("x", 9 * floats(r, 2, 3)), ("t", r.integers(0, 9, shape(r, 2)).astype(numpy.int32))],
+              lambda x, t: x.astype(numpy.int32) + 1, model=model_of([node("CastLike", "x t", "i"), node("Add", "i one", "y")],
+                                                                      [("one", number(1, numpy.int32))], open_axes=("t",)))
     add("Cast", lambda r: [("x", 9 * floats(r, *shape(r, 2)))], lambda x: x.astype(numpy.int32), to=TensorProto.INT32)
     add("Einsum_like", lambda r: [("x", floats(r, *shape(r, 2)))], lambda x: numpy.tanh(x * F32(0.5)) + x.shape[0],
         nodes=[node("Mul", "x half", "a"), node("Tanh", "a", "b"), node("Shape", "x", "s"), node("Gather", "s zero", "n"),
@@ -493,6 +501,10 @@ def add_bytes(add, shape):
             ("zb", of(r, t[1])), ("sy", F32(r.uniform(0.5, 4))), ("zy", of(r, t[2]))], rescaled)
     add("QLinearMatMul", lambda r: [("a", of(r, UINT, *(s := shape(r, 3))[:2])), ("sa", one(r)), ("za", of(r, UINT)), ("b", of(r, INT8, *s[1:])),
                                     ("sb", r.uniform(0.01, 0.1, s[2]).astype(F32)), ("zb", of(r, INT8, s[2])), ("sy", F32(2)), ("zy", of(r, UINT))], rescaled)
+
+    add("QLinearMatMul", lambda r: [
+        ("a", of(r, UINT, *(s := shape(r, 3))[:2])), ("sa", one(r).astype(numpy.float16)), ("za", of(r, UINT)), ("b", of(r, UINT, *s[1:])),
+        ("sb", one(r).astype(numpy.float16)), ("zb", of(r, UINT)), ("sy", numpy.float16(0.5)), ("zy", of(r, UINT))], rescaled)
 
     # A dense layer as the dynamic quantizer writes it: the bytes and their range of the run, the weight's of the model.
     weight = numpy.random.default_rng(7).integers(-128, 128, (6, 5)).astype(INT8)

@@ -146,17 +146,6 @@ static const vtac_expr *sum_of_taps(vtac_lower *l, sampler *s, uint32_t axis, co
 
 /* ---- GridSample: x [N, C, axes...], grid [N, places..., axes], whose last axis names x's last axis first */
 
-/* Halves go to the even place, but in volumes away from zero, as ONNX's reference has them after PyTorch. */
-static const vtac_expr *nearest_place(vtac_lower *l, const sampler *s, const vtac_expr *place)
-{
-    const vtac_expr *half = number(l, s, 0.5);
-    if (s->axes != 3) {
-        return E1(ROUND, place);
-    }
-    return vtac_e3(l->k, VTAC_E_SELECT, E2(LT, place, number(l, s, 0.0)), E1(CEIL, E2(SUB, place, half)),
-                   E1(FLOOR, E2(ADD, place, half)));
-}
-
 const vtac_expr *vtac_map_grid_sample(vtac_lower *l, const vtac_node *n, const vtac_expr *const *at)
 {
     const vtac_type *x = vtac_in_type(l->graph, n, 0);
@@ -189,7 +178,7 @@ const vtac_expr *vtac_map_grid_sample(vtac_lower *l, const vtac_node *n, const v
             s.corners ? E2(MUL, E2(MUL, from, half), number(l, &s, dim - 1.0))
                       : E2(MUL, E2(SUB, E2(MUL, from, number(l, &s, dim)), number(l, &s, 1.0)), half);
         place = LET("place", place);
-        place = s.taps == 1 ? LET("place", nearest_place(l, &s, place)) : place;
+        place = s.taps == 1 ? LET("place", E1(ROUND, place)) : place; /* halves to the even place */
         prepare(l, &s, i, edged(l, &s, place, s.dim[i]));
     }
     return vtac_e_cast(l->k, own, sum_of_taps(l, &s, 0, NULL));

@@ -176,6 +176,78 @@ void vtac_composed_dynamic_matmul(vtac_compose *c, vtac_value_id *out)
                                     quantized[2], vtac_c_zero_point(c, 3), optional(c, 4));
 }
 
+/* ---- QLinearMatMul: a, its scale and zero point; b, its scale and zero point; the scale and zero point of y
+ */
+
+/* A parameter as numbers that broadcast to [..., rows, columns]: one, one a row, or as they are. */
+static vtac_value_id spread_out(vtac_compose *c, uint32_t i, vtac_dtype type, bool rows)
+{
+    const vtac_value_id x = vtac_c_cast(c, vtac_c_in(c, i), type);
+    if (c->status == VTA_OK && vtac_type_elements(vtac_c_type(c, x)) == 1) {
+        return vtac_c_reshape(c, x, NULL, 0);
+    }
+    return rows && vtac_c_rank(c, x) == 1 ? vtac_c_unsqueeze(c, x, 1) : x;
+}
+
+static vtac_value_id centred(vtac_compose *c, uint32_t x, bool rows)
+{
+    return vtac_c_sub(c, vtac_c_cast(c, vtac_c_in(c, x), VTAC_F64), spread_out(c, x + 2, VTAC_F64, rows));
+}
+
+/* Rounded to the type of the last zero point, saturating. */
+static vtac_value_id requantized(vtac_compose *c, vtac_value_id y)
+{
+    const vtac_dtype type = vtac_c_dtype(c, vtac_c_in(c, 7));
+    const char kind = vtac_dtype_kind(type);
+    if (kind != 'i' && kind != 'u') {
+        return vtac_c_cast(c, vtac_c_add(c, y, spread_out(c, 7, VTAC_F64, true)), type);
+    }
+    y = vtac_c_add(c, vtac_c_round(c, y), spread_out(c, 7, VTAC_F64, true));
+    y = vtac_c_max_number(c, y, kind == 'i' ? -128.0 : 0.0);
+    return vtac_c_cast(c, vtac_c_min_number(c, y, kind == 'i' ? 127.0 : 255.0), type);
+}
+
+/* Whether the kernel takes it, but for the type of the scales: bytes, one scale for a and one for y. */
+static bool takes_bytes(vtac_compose *c)
+{
+    static const uint8_t whole[] = {0, 2, 3, 5, 7};
+    static const uint8_t single[] = {1, 2, 6, 7};
+    bool takes = true;
+    for (uint32_t i = 0; i < sizeof whole; i++) {
+        const vtac_dtype type = vtac_c_dtype(c, vtac_c_in(c, whole[i]));
+        takes = takes && (type == VTAC_I8 || type == VTAC_U8);
+    }
+    for (uint32_t i = 0; i < sizeof single; i++) {
+        takes = takes && vtac_type_elements(vtac_c_type(c, vtac_c_in(c, single[i]))) == 1;
+    }
+    return takes && vtac_c_rank(c, vtac_c_in(c, 4)) < 2 && vtac_c_rank(c, vtac_c_in(c, 5)) < 2;
+}
+
+void vtac_composed_qlinear_matmul(vtac_compose *c, vtac_value_id *out)
+{
+    static const uint8_t scales[] = {1, 4, 6};
+    vtac_value_id inputs[8];
+    bool plain = true;
+    for (uint32_t i = 0; i < 8; i++) {
+        inputs[i] = vtac_c_in(c, i);
+    }
+    for (uint32_t i = 0; i < 3; i++) {
+        plain = plain && vtac_c_dtype(c, inputs[scales[i]]) == VTAC_F32;
+    }
+    if (c->status != VTA_OK || !takes_bytes(c)) {
+        const vtac_value_id y = vtac_c_matmul(c, centred(c, 0, true), centred(c, 3, false));
+        const vtac_value_id ab =
+            vtac_c_mul(c, spread_out(c, 1, VTAC_F32, true), spread_out(c, 4, VTAC_F32, false));
+        const vtac_value_id scale = vtac_c_div(c, ab, spread_out(c, 6, VTAC_F32, true));
+        out[0] = requantized(c, vtac_c_mul(c, y, vtac_c_cast(c, scale, VTAC_F64)));
+    } else if (!plain) {
+        for (uint32_t i = 0; i < 3; i++) {
+            inputs[scales[i]] = vtac_c_cast(c, inputs[scales[i]], VTAC_F32);
+        }
+        out[0] = vtac_c_node(c, VTAC_OP_QLINEAR_MATMUL, inputs, 8);
+    }
+}
+
 /* ---- MatMulNBits: a [..., K], b [N, blocks, bytes], scales, zero points, group of each column, bias */
 
 /* The numbers of `bits` bits in bytes [rows, blocks or bytes...], lowest first: [rows, what they are]. */

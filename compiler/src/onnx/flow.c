@@ -154,7 +154,7 @@ static bool needs_instruction(const vtac_flow_builder *b, const vtac_flow_node *
     for (size_t i = 0; !needs && i < node->n_input; i++) {
         uint32_t number;
         (void)vtac_flow_find(&item->at, node->input[i], &number);
-        needs = number != 0 && !vtac_flow_at(b, number)->known;
+        needs = number != 0 && !vtac_flow_at(b, number)->known && !vtac_flow_is_type_alone(node, i);
     }
     return needs;
 }
@@ -178,7 +178,9 @@ static vta_status try_static(vtac_flow_work *w, vtac_flow_node *item, bool *done
         vtac_value_id id;
         const char *name = vtac_proto_text(node->input[i]);
         (void)vtac_flow_find(&item->at, name, &number);
-        status = vtac_flow_use(b, number, &id, diag);
+        status = vtac_flow_is_type_alone(node, i) && number != 0
+                     ? vtac_flow_stand_in(b, vtac_flow_at(b, number)->dtype, &id, diag)
+                     : vtac_flow_use(b, number, &id, diag);
         if (status == VTA_OK && name[0] != '\0') {
             status = vtac_scope_set(&scope, name, id, diag);
         }

@@ -110,6 +110,8 @@ void vtac_flow_open_segment(vtac_flow_builder *b);
 vta_status vtac_flow_segment_input(vtac_flow_builder *b, uint32_t slot, const vtac_type *type,
                                    vtac_value_id *out, vta_diag *diag);
 vta_status vtac_flow_use(vtac_flow_builder *b, uint32_t i, vtac_value_id *out, vta_diag *diag);
+bool vtac_flow_is_type_alone(const Onnx__NodeProto *node, size_t i);
+vta_status vtac_flow_stand_in(vtac_flow_builder *b, vtac_dtype dtype, vtac_value_id *out, vta_diag *diag);
 vta_status vtac_flow_finish_segment(vtac_flow_builder *b, uint32_t block, vta_flow_op op, const char *name,
                                     vtac_flow_draft *d, vta_vec *numbers, vta_diag *diag);
 

@@ -34,6 +34,9 @@ static vta_status piece_input(vtac_flow_builder *b, const vtac_flow_node *item, 
     if (v.kind != VTA_FLOW_TENSOR) {
         return vta_fail(diag, VTA_UNSUPPORTED, "its input %zu is no tensor", i);
     }
+    if (vtac_flow_is_type_alone(item->node, i)) {
+        return vtac_flow_stand_in(b, v.dtype, out, diag);
+    }
     if (v.constant != 0 && vtac_type_elements(&v.type) == 1) {
         vtac_tensor one = *b->im->graph->values[v.constant].constant;
         *least_rank = one.type.rank > *least_rank ? one.type.rank : *least_rank;

@@ -172,6 +172,20 @@ vta_status vtac_flow_use(vtac_flow_builder *b, uint32_t i, vtac_value_id *out, v
     return VTA_OK;
 }
 
+/* Whether only the type of input i counts, not what it holds or how large it is. */
+bool vtac_flow_is_type_alone(const Onnx__NodeProto *node, size_t i)
+{
+    return i == 1 && vtac_flow_is(node, "CastLike");
+}
+
+/* One element of that type. */
+vta_status vtac_flow_stand_in(vtac_flow_builder *b, vtac_dtype dtype, vtac_value_id *out, vta_diag *diag)
+{
+    static const uint64_t nothing[2] = {0, 0};
+    const vtac_tensor one = {{dtype, 0, {0}}, nothing, vtac_dtype_bytes(dtype)};
+    return vtac_add_constant(b->im->graph, NULL, &one, out, diag);
+}
+
 /* Closes a segment of the outputs that the draft has; `numbers`: the graph's outputs. */
 vta_status vtac_flow_finish_segment(vtac_flow_builder *b, uint32_t block, vta_flow_op op, const char *name,
                                     vtac_flow_draft *d, vta_vec *numbers, vta_diag *diag)
