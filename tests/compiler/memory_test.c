@@ -5,6 +5,7 @@
  */
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -15,7 +16,7 @@
 #include "seed.h"
 #include "vtac/memory.h"
 
-enum { MOST = 60, MOMENTS = 300, ROOM = 8192 };
+enum { MOST = 60, MOMENTS = 900, ROOM = 8192 };
 
 static uint32_t below(rng *r, uint32_t bound)
 {
@@ -40,10 +41,35 @@ static uint64_t mark(const vtac_life *lives, size_t count, uint32_t moment, uint
     return living;
 }
 
+/* Whether life i would meet none of those before it, at another offset. */
+static bool is_free(const vtac_life *lives, size_t i, uint64_t offset)
+{
+    for (size_t k = 0; k < i; k++) {
+        const vtac_life *o = &lives[k];
+        if (o->first <= lives[i].last && lives[i].first <= o->last && offset < o->offset + o->bytes &&
+            o->offset < offset + lives[i].bytes) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Each at the lowest offset that those before it leave: 0, or where one of them ends. */
+static void assert_lowest(const vtac_life *lives, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        assert_true(lives[i].offset == 0 || !is_free(lives, i, 0));
+        for (size_t k = 0; k < i; k++) {
+            const uint64_t end = lives[k].offset + lives[k].bytes;
+            assert_true(end >= lives[i].offset || !is_free(lives, i, end));
+        }
+    }
+}
+
 static size_t make(rng *r, vtac_life *lives)
 {
     const size_t count = below(r, MOST + 1);
-    const uint32_t longest = 1 + below(r, 100);
+    const uint32_t longest = 1 + below(r, below(r, 2) == 0 ? 100 : MOMENTS);
     for (uint32_t i = 0; i < count; i++) {
         const uint32_t first = below(r, MOMENTS);
         const uint32_t last = first + below(r, longest);
@@ -77,6 +103,7 @@ static void nothing_lies_on_what_lives(void **state)
             most = living > most ? living : most;
         }
         assert_int_equal(bytes, end);
+        assert_lowest(lives, count);
         assert_in_range(bytes, most, all);
     }
 }

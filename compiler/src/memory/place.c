@@ -4,14 +4,16 @@
  */
 #include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "vta/vec.h"
 #include "vtac/memory.h"
 
-/* What is placed, by the stretches of time in which it lives: most live in one or two of them. */
-enum { STRETCH = 64 };
+/* What is placed: most live in a few stretches of time; the others are in a list of their own. */
+enum { STRETCH = 64, FEW = 4 };
 typedef struct placed {
-    vta_vec *in; /* of size_t, a life's number, for each stretch */
+    vta_vec
+        *in; /* of size_t, lives' numbers by rising offset: for each stretch, and behind them the long ones */
     size_t stretches;
 } placed;
 
@@ -25,14 +27,63 @@ static int larger_first(const void *a, const void *b)
     return x->id < y->id ? -1 : x->id > y->id;
 }
 
-static vta_status note(placed *all, const vtac_life *life, size_t number, vta_diag *diag)
+/* The first of a stretch's lives that lies behind this offset. */
+static size_t behind(const vtac_life *lives, const vta_vec *in, uint64_t offset)
 {
-    for (uint32_t i = life->first / STRETCH; i <= life->last / STRETCH; i++) {
-        if (vta_vec_push(&all->in[i], &number) == NULL) {
-            return vta_fail(diag, VTA_NOMEM, "out of memory");
+    const size_t *numbers = in->items;
+    size_t low = 0;
+    for (size_t high = in->count; low < high;) {
+        const size_t middle = low + (high - low) / 2;
+        if (lives[numbers[middle]].offset > offset) {
+            high = middle;
+        } else {
+            low = middle + 1;
         }
     }
+    return low;
+}
+
+static vta_status note_in(vta_vec *in, const vtac_life *lives, size_t number, vta_diag *diag)
+{
+    const size_t at = behind(lives, in, lives[number].offset);
+    if (vta_vec_push(in, &number) == NULL) {
+        return vta_fail(diag, VTA_NOMEM, "out of memory");
+    }
+    size_t *numbers = in->items;
+    memmove(numbers + at + 1, numbers + at, (in->count - 1 - at) * sizeof *numbers);
+    numbers[at] = number;
     return VTA_OK;
+}
+
+static vta_status note(placed *all, const vtac_life *lives, size_t number, vta_diag *diag)
+{
+    const uint32_t first = lives[number].first / STRETCH;
+    const uint32_t last = lives[number].last / STRETCH;
+    if (last - first >= FEW) {
+        return note_in(&all->in[all->stretches], lives, number, diag);
+    }
+    for (uint32_t i = first; i <= last; i++) {
+        VTA_TRY(note_in(&all->in[i], lives, number, diag));
+    }
+    return VTA_OK;
+}
+
+/* The lowest offset from this one on at which a life meets none of a list. Those that lie behind its end are
+ * met by no later offset that this list asks for. */
+static uint64_t lowest_of(const vtac_life *lives, const vtac_life *life, const vta_vec *in, uint64_t offset)
+{
+    const size_t *numbers = in->items;
+    for (size_t i = 0; i < in->count; i++) {
+        const vtac_life *other = &lives[numbers[i]];
+        if (other->offset >= offset + life->bytes) {
+            break;
+        }
+        if (other->first <= life->last && life->first <= other->last &&
+            offset < other->offset + other->bytes) {
+            offset = other->offset + other->bytes;
+        }
+    }
+    return offset;
 }
 
 /* The lowest offset at which a life meets none of the placed ones that live when it does. Each move is
@@ -40,21 +91,14 @@ static vta_status note(placed *all, const vtac_life *life, size_t number, vta_di
 static uint64_t lowest(const vtac_life *lives, const vtac_life *life, const placed *all)
 {
     uint64_t offset = 0;
-    for (bool moved = true; moved;) {
-        moved = false;
+    uint64_t last;
+    do {
+        last = offset;
+        offset = lowest_of(lives, life, &all->in[all->stretches], offset);
         for (uint32_t k = life->first / STRETCH; k <= life->last / STRETCH; k++) {
-            const size_t *numbers = all->in[k].items;
-            for (size_t i = 0; i < all->in[k].count; i++) {
-                const vtac_life *other = &lives[numbers[i]];
-                const bool together = other->first <= life->last && life->first <= other->last;
-                if (together && offset < other->offset + other->bytes &&
-                    other->offset < offset + life->bytes) {
-                    offset = other->offset + other->bytes;
-                    moved = true;
-                }
-            }
+            offset = lowest_of(lives, life, &all->in[k], offset);
         }
-    }
+    } while (offset != last);
     return offset;
 }
 
@@ -63,7 +107,7 @@ static vta_status place(vtac_life *lives, size_t count, placed *all, uint64_t *b
     for (size_t i = 0; i < count; i++) {
         vtac_life *life = &lives[i];
         life->offset = lowest(lives, life, all);
-        VTA_TRY(note(all, life, i, diag));
+        VTA_TRY(note(all, lives, i, diag));
         *bytes = life->offset + life->bytes > *bytes ? life->offset + life->bytes : *bytes;
     }
     return VTA_OK;
@@ -77,18 +121,18 @@ vta_status vtac_place_lives(vtac_life *lives, size_t count, uint64_t *bytes, vta
         const size_t stretches = (size_t)lives[i].last / STRETCH + 1;
         all.stretches = stretches > all.stretches ? stretches : all.stretches;
     }
-    all.in = calloc(all.stretches, sizeof *all.in);
+    all.in = calloc(all.stretches + 1, sizeof *all.in);
     if (all.in == NULL) {
         return vta_fail(diag, VTA_NOMEM, "out of memory");
     }
-    for (size_t i = 0; i < all.stretches; i++) {
+    for (size_t i = 0; i <= all.stretches; i++) {
         all.in[i] = (vta_vec){.item_size = sizeof(size_t)};
     }
     if (count > 0) {
         qsort(lives, count, sizeof *lives, larger_first);
     }
     const vta_status status = place(lives, count, &all, bytes, diag);
-    for (size_t i = 0; i < all.stretches; i++) {
+    for (size_t i = 0; i <= all.stretches; i++) {
         vta_vec_free(&all.in[i]);
     }
     free(all.in);

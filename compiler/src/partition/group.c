@@ -78,6 +78,32 @@ static bool follow_outside(search *s, vtac_node_id id)
     return false;
 }
 
+/* The first node that makes an input; 0: none does. */
+static vtac_node_id first_maker(const vtac_graph *graph, const vtac_node *node)
+{
+    vtac_node_id from = 0;
+    for (uint32_t i = 0; from == 0 && i < node->input_count; i++) {
+        from = maker_of(graph, node, i);
+    }
+    return from;
+}
+
+/* Whether a node reads from one group and what no node makes alone: nothing then comes back into the group by
+ * way of it. */
+static bool reads_one_group(const search *s, const vtac_node *node)
+{
+    uint32_t group = 0;
+    for (uint32_t i = 0; i < node->input_count; i++) {
+        const vtac_node_id from = maker_of(s->graph, node, i);
+        const uint32_t own = from != 0 ? s->g->group[from] : group;
+        if (from != 0 && (own == 0 || (group != 0 && own != group))) {
+            return false;
+        }
+        group = own;
+    }
+    return true;
+}
+
 /* Whether the groups `mine` and the node `added` can run at one time. */
 static bool is_convex(search *s)
 {
@@ -111,6 +137,11 @@ static void place_node(search *s, vtac_grouping *g, bool *mine, vtac_node_id id)
 {
     const vtac_node *node = &s->graph->nodes[id];
     uint32_t best = 0;
+    if (node->input_count > 0 && reads_one_group(s, node)) {
+        const vtac_node_id from = first_maker(s->graph, node);
+        g->group[id] = from != 0 ? g->group[from] : ++g->count;
+        return;
+    }
     memset(mine, 0, ((size_t)s->graph->node_count + 2) * sizeof *mine);
     s->added = id;
     s->mine = mine;
@@ -182,6 +213,45 @@ static void join_siblings(search *s, vtac_grouping *g, bool *mine)
     }
 }
 
+/* Who reads which value. From behind, each value's readers are put before the end of theirs. */
+static void fill_readers(const vtac_graph *graph, vtac_grouping *out)
+{
+    uint32_t *first = out->first_reader;
+    for (uint32_t v = 1; v <= graph->value_count + 1; v++) {
+        first[v] += first[v - 1];
+    }
+    for (uint32_t i = graph->order_count; i-- > 0;) {
+        const vtac_node *node = &graph->nodes[graph->order[i]];
+        for (uint32_t k = 0; k < node->input_count; k++) {
+            out->readers[--first[node->inputs[k]]] = graph->order[i];
+        }
+    }
+}
+
+static vta_status find_readers(const vtac_graph *graph, vta_arena *arena, vtac_grouping *out, vta_diag *diag)
+{
+    const size_t values = (size_t)graph->value_count + 2;
+    size_t reads = 1;
+    out->first_reader = vta_arena_array(arena, values, sizeof *out->first_reader);
+    out->is_output = vta_arena_array(arena, values, sizeof *out->is_output);
+    for (uint32_t i = 0; out->first_reader != NULL && i < graph->order_count; i++) {
+        const vtac_node *node = &graph->nodes[graph->order[i]];
+        for (uint32_t k = 0; k < node->input_count; k++) {
+            out->first_reader[node->inputs[k]]++;
+        }
+        reads += node->input_count;
+    }
+    out->readers = vta_arena_array(arena, reads, sizeof *out->readers);
+    if (out->first_reader == NULL || out->is_output == NULL || out->readers == NULL) {
+        return vta_fail(diag, VTA_NOMEM, "out of memory");
+    }
+    fill_readers(graph, out);
+    for (uint32_t i = 0; i < graph->output_count; i++) {
+        out->is_output[graph->outputs[i]] = true;
+    }
+    return VTA_OK;
+}
+
 vta_status vtac_find_groups(const vtac_graph *graph, const bool *eligible, vta_arena *arena,
                             vtac_grouping *out, vta_diag *diag)
 {
@@ -195,6 +265,7 @@ vta_status vtac_find_groups(const vtac_graph *graph, const bool *eligible, vta_a
     if (out->group == NULL || s.seen == NULL || s.stack == NULL || mine == NULL) {
         return vta_fail(diag, VTA_NOMEM, "out of memory");
     }
+    VTA_TRY(find_readers(graph, arena, out, diag));
     for (uint32_t i = 0; i < graph->order_count; i++) {
         if (eligible[graph->order[i]]) {
             place_node(&s, out, mine, graph->order[i]);
@@ -206,21 +277,15 @@ vta_status vtac_find_groups(const vtac_graph *graph, const bool *eligible, vta_a
 
 bool vtac_needed_outside(const vtac_graph *graph, const vtac_grouping *g, uint32_t group, vtac_value_id value)
 {
-    for (uint32_t i = 0; i < graph->output_count; i++) {
-        if (graph->outputs[i] == value) {
-            return true;
-        }
+    if (g->is_output[value]) {
+        return true;
     }
-    for (uint32_t i = 0; i < graph->order_count; i++) {
-        const vtac_node_id id = graph->order[i];
+    for (uint32_t i = g->first_reader[value]; i < g->first_reader[value + 1]; i++) {
+        const vtac_node_id id = g->readers[i];
         const vtac_node *node = &graph->nodes[id];
-        for (uint32_t k = 0; k < node->input_count; k++) {
-            if (node->inputs[k] != value || g->group[id] == group) {
-                continue;
-            }
-            if (!vtac_is_view(graph, node) || vtac_needed_outside(graph, g, group, node->outputs[0])) {
-                return true;
-            }
+        if (g->group[id] != group &&
+            (!vtac_is_view(graph, node) || vtac_needed_outside(graph, g, group, node->outputs[0]))) {
+            return true;
         }
     }
     return false;

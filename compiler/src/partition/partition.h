@@ -265,13 +265,16 @@ double vtac_host_cycles(const vtac_graph *graph, const vtac_node *node, const vt
 typedef struct vtac_grouping {
     uint32_t *group; /* by node id: 0 none */
     uint32_t count;
+    uint32_t *first_reader; /* by value: where its readers begin; behind the last value, how many there are */
+    vtac_node_id *readers;
+    bool *is_output; /* by value: of the graph's */
 } vtac_grouping;
 
 /* `eligible` and `places` by node id. */
 vta_status vtac_find_groups(const vtac_graph *graph, const bool *eligible, vta_arena *arena,
                             vtac_grouping *out, vta_diag *diag);
 
-/* Whether a value, or a view of it, is needed by anything outside a group. */
+/* Whether a value, or a view of it, is needed by anything outside a group of the graph as it was grouped. */
 bool vtac_needed_outside(const vtac_graph *graph, const vtac_grouping *g, uint32_t group,
                          vtac_value_id value);
 
