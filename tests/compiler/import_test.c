@@ -309,6 +309,30 @@ static void test_errors(void **state)
         "incomplete");
 
     model_init(&m, 13);
+    add_input(&m, "x", 4, image);
+    (void)add_node(&m.graph, "Relu", "x", "y");
+    (void)add_node(&m.graph, "Neg", "x", "y");
+    add_output(&m.graph, "y");
+    expect_error(
+        &m,
+        "m.onnx: node 'y' (Neg): its output 'y' has the name of another value; each needs one of its own");
+
+    model_init(&m, 13);
+    add_input(&m, "x", 4, image);
+    (void)add_node(&m.graph, "Relu", "x", "x");
+    add_output(&m.graph, "x");
+    expect_error(
+        &m,
+        "m.onnx: node 'x' (Relu): its output 'x' has the name of another value; each needs one of its own");
+
+    model_init(&m, 13);
+    add_input(&m, "x", 4, image);
+    add_input(&m, "x", 4, image);
+    (void)add_node(&m.graph, "Relu", "x", "y");
+    add_output(&m.graph, "y");
+    expect_error(&m, "m.onnx: two values have the name 'x'; each needs one of its own");
+
+    model_init(&m, 13);
     const int64_t small[] = {3, 5};
     add_input(&m, "x", 4, image);
     add_input(&m, "s", 2, small);

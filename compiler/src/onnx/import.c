@@ -492,6 +492,7 @@ vta_status vtac_onnx_parse(const uint8_t *bytes, size_t size, const char *what, 
     vtac_graph *graph = NULL;
     if (model != NULL && model->graph != NULL) {
         status = check_opsets(model, options, diag);
+        status = status == VTA_OK ? vtac_check_names(model, diag) : status;
         graph = status == VTA_OK ? vtac_graph_create(vtac_proto_text(model->graph->name)) : NULL;
         status = status == VTA_OK && graph == NULL ? vta_fail(diag, VTA_NOMEM, "out of memory") : status;
     } else if (status == VTA_OK) {

@@ -82,6 +82,7 @@ vta_status vtac_import_call(vtac_importer *im, const vtac_place *at, const Onnx_
 
 /* survey.c, inputs.c */
 vta_status vtac_check_operators(const vtac_importer *im, vta_diag *diag);
+vta_status vtac_check_names(const Onnx__ModelProto *model, vta_diag *diag);
 vta_status vtac_import_inputs(vtac_importer *im, vtac_scope *scope, vta_diag *diag);
 vta_status vtac_check_shape_options(const vtac_importer *im, vta_diag *diag);
 

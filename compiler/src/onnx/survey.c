@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Operators that are not supported, found in the whole model before anything is imported, and told all at
- * once.
+ * What is looked for in the whole model before anything is imported: operators that are not supported, told
+ * all at once, and names that are given to two values.
  */
+#include <stdlib.h>
 #include <string.h>
 
 #include "flow.h"
@@ -78,4 +79,81 @@ vta_status vtac_check_operators(const vtac_importer *im, vta_diag *diag)
     }
     vta_str_free(&s.text);
     return status;
+}
+
+/* ---- names */
+
+static vta_status give_name(vtac_scope *names, const char *name, const Onnx__NodeProto *node, vta_diag *diag)
+{
+    vtac_value_id taken;
+    if (name[0] == '\0') {
+        return VTA_OK;
+    }
+    if (!vtac_scope_get(names, name, &taken)) {
+        return vtac_scope_set(names, name, 1, diag);
+    }
+    if (node == NULL) {
+        return vta_fail(diag, VTA_INVALID, "two values have the name '%.64s'; each needs one of its own",
+                        name);
+    }
+    return vta_fail(
+        diag, VTA_INVALID,
+        "node '%.64s' (%.64s): its output '%.64s' has the name of another value; each needs one of "
+        "its own",
+        vtac_proto_text(node->name)[0] != '\0' ? node->name : name, vtac_proto_text(node->op_type), name);
+}
+
+static vta_status check_graph_names(const Onnx__GraphProto *graph, vta_diag *diag);
+
+/* Outputs of nodes, and what the graphs within them name. */
+static vta_status check_node_names(vtac_scope *names, Onnx__NodeProto *const *nodes, size_t count,
+                                   vta_diag *diag)
+{
+    for (size_t i = 0; i < count; i++) {
+        for (size_t k = 0; k < nodes[i]->n_output; k++) {
+            VTA_TRY(give_name(names, vtac_proto_text(nodes[i]->output[k]), nodes[i], diag));
+        }
+        for (size_t k = 0; k < nodes[i]->n_attribute; k++) {
+            const Onnx__GraphProto *within = nodes[i]->attribute[k]->g;
+            VTA_TRY(within != NULL ? check_graph_names(within, diag) : VTA_OK);
+        }
+    }
+    return VTA_OK;
+}
+
+/* An initializer may be what an input is where it is not given. */
+static vta_status check_graph_names(const Onnx__GraphProto *graph, vta_diag *diag)
+{
+    vtac_scope inputs = {.outer = NULL};
+    vtac_scope names = {.outer = NULL};
+    vta_status status = VTA_OK;
+    for (size_t i = 0; status == VTA_OK && i < graph->n_initializer; i++) {
+        status = give_name(&names, vtac_proto_text(graph->initializer[i]->name), NULL, diag);
+    }
+    for (size_t i = 0; status == VTA_OK && i < graph->n_input; i++) {
+        const char *name = vtac_proto_text(graph->input[i]->name);
+        status = give_name(&inputs, name, NULL, diag);
+        status = status == VTA_OK ? vtac_scope_set(&names, name, 1, diag) : status;
+    }
+    status = status == VTA_OK ? check_node_names(&names, graph->node, graph->n_node, diag) : status;
+    free(inputs.slots);
+    free(names.slots);
+    return status;
+}
+
+vta_status vtac_check_names(const Onnx__ModelProto *model, vta_diag *diag)
+{
+    VTA_TRY(check_graph_names(model->graph, diag));
+    for (size_t i = 0; i < model->n_functions; i++) {
+        const Onnx__FunctionProto *function = model->functions[i];
+        vtac_scope names = {.outer = NULL};
+        vta_status status = VTA_OK;
+        for (size_t k = 0; status == VTA_OK && k < function->n_input; k++) {
+            status = give_name(&names, vtac_proto_text(function->input[k]), NULL, diag);
+        }
+        status = status == VTA_OK ? check_node_names(&names, function->node, function->n_node, diag) : status;
+        free(names.slots);
+        VTA_TRY(status);
+    }
+    return VTA_OK;
 }
