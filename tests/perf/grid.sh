@@ -1,13 +1,15 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# grid.sh [--check] BIN [NAME...]: the layers of grid.def (all, or those named) compiled for this machine against ONNX
-# Runtime on the same model, in turn. BIN holds vtac, model_bench and grid_models. Prints a line for each layer and number
-# of threads: milliseconds here and there and the peer's time over ours; then geometric mean and least. The least of all
-# rounds counts: processor time for one thread, the clock for more. --check: exit status 1 where a ratio is below 0.8 or
-# the mean below 1.2. For the targets x86-64-v3 and x86-64-v4 the peer is a copy that sees a processor without AVX-512, or
-# without its dot products (cpuid_patch.c, cpuid_mask.c); a line before the table says how that went, and where the peer
-# keeps them all the same, that the columns do not compare.
+# grid.sh [--check] BIN [NAME...]: the layers of grid.def and the networks of the zoo, as floats and in 8 bits (all; those
+# named, as conv_c64_k3, resnet18, resnet18_int8; the words layers and zoo name all of a kind), compiled for this machine
+# against ONNX Runtime on the same model, in turn. grid.sh BIN random COUNT SEED: COUNT layers that grid_random.py draws.
+# BIN holds vtac, model_bench and grid_models. Prints a line for each model and number of threads: milliseconds here and
+# there and the peer's time over ours; then geometric mean and least. The least of all rounds counts: processor time for
+# one thread, the clock for more. --check: exit status 1 where a ratio is below 0.8 or the mean below 1.2. For the targets
+# x86-64-v3 and x86-64-v4 the peer is a copy that sees a processor without AVX-512, or without its dot products
+# (cpuid_patch.c, cpuid_mask.c); a line before the table says how that went, and where the peer keeps them all the same,
+# that the columns do not compare.
 #
 # VTAC_PEER: the folder with node_modules/onnxruntime-node (npm install --ignore-scripts onnxruntime-node); without it our
 # times alone are printed. VTAC_GRID_HOSTS ("host"): targets, one table each; VTAC_GRID_THREADS ("1 2");
@@ -38,7 +40,37 @@ least_of() { # FILE THREADS
     awk -v c="$([ "$2" = 1 ] && echo 1 || echo 3)" 'NR == 1 || $c < m { m = $c } END { print m }' "$1"
 }
 
-"$bin/grid_models" "$work" "$@" >"$work/names"
+# The networks of the zoo, as floats and in 8 bits.
+zoo_names() { "$bin/vtac" zoo list | awk '{ print $1; print $1 "_int8" }'; }
+
+# The models' names, of which the layers are written at once; networks are written when their turn comes.
+choose() { # [NAME...]
+    [ $# -gt 0 ] || set -- layers zoo
+    for name in "$@"; do
+        case $name in
+            layers) "$bin/grid_models" "$work" ;;
+            zoo) zoo_names ;;
+            *) "$bin/grid_models" "$work" "$name" | grep . || zoo_names | grep -x -e "$name" || {
+                echo "grid: no layer and no network '$name'; grid.def and vtac zoo list have their names" >&2
+                return 1
+            } ;;
+        esac
+    done
+}
+
+write_network() { # NAME
+    case $1 in
+        *_int8) "$bin/vtac" zoo "${1%_int8}" --int8 -o "$work/$1.onnx" ;;
+        *) "$bin/vtac" zoo "$1" -o "$work/$1.onnx" ;;
+    esac >/dev/null
+}
+
+if [ "${1:-}" = random ]; then
+    [ $# = 3 ] || { echo "usage: grid.sh BIN random COUNT SEED" >&2; exit 2; }
+    /usr/bin/python3 "$here/grid_random.py" "$work" "$2" "$3" >"$work/names"
+else
+    choose "$@" >"$work/names"
+fi
 
 # How the peer runs: as it is, or a copy of it that asks us what the processor has.
 as_it_is=$peer
@@ -77,35 +109,40 @@ peer_for() { # HOST
     runs='' peer=$as_it_is
 }
 
-slow=0
+slow=0 failed=0
+wide=$(awk 'BEGIN { n = 24 } length > n { n = length } END { print n }' "$work/names")
 for host in ${VTAC_GRID_HOSTS:-host}; do
     peer_for "$host"
-    printf '%-24s %-7s %9s %9s %6s   --host %s%s\n' layer threads ours peer ratio "$host" "${runs:+, the peer likewise}"
+    printf '%-*s %-7s %9s %9s %6s   --host %s%s\n' "$wide" layer threads ours peer ratio "$host" "${runs:+, the peer likewise}"
     : >"$work/ratios"
     while read -r name; do
-        "$bin/vtac" compile "$work/$name.onnx" --host "$host" -o "$work/$name.so" >/dev/null 2>"$work/messages" || {
+        kept=yes
+        [ -f "$work/$name.onnx" ] || { kept=no && write_network "$name"; }
+        "$bin/vtac" compile "$work/$name.onnx" --host "$host" -o "$work/model.so" >/dev/null 2>"$work/messages" || {
             cat "$work/messages" >&2
-            exit 1
+            failed=$((failed + 1))
+            continue
         }
         for threads in ${VTAC_GRID_THREADS:-1 2}; do
             : >"$work/ours"
             : >"$work/peers"
             round=0
             while [ "$round" -lt "$rounds" ]; do
-                "$bin/model_bench" "$work/$name.so" "$threads" "$seconds" >>"$work/ours"
+                "$bin/model_bench" "$work/model.so" "$threads" "$seconds" >>"$work/ours"
                 [ -z "$peer" ] || time_peer "$name" "$threads" >>"$work/peers" || break
                 round=$((round + 1))
             done
             ours=$(least_of "$work/ours" "$threads")
             if [ -s "$work/peers" ]; then
                 peers=$(least_of "$work/peers" "$threads")
-                awk -v n="$name" -v t="$threads" -v a="$ours" -v b="$peers" -v f="$work/ratios" \
-                    'BEGIN { r = b / a; printf "%-24s %-7s %9.4f %9.4f %6.2f%s\n", n, t, a, b, r, r < 0.8 ? "  slow" : ""
+                awk -v n="$name" -v t="$threads" -v a="$ours" -v b="$peers" -v f="$work/ratios" -v w="$wide" \
+                    'BEGIN { r = b / a; printf "%-*s %-7s %9.4f %9.4f %6.2f%s\n", w, n, t, a, b, r, r < 0.8 ? "  slow" : ""
                              print n, r >>f }'
             else
-                printf '%-24s %-7s %9.4f\n' "$name" "$threads" "$ours"
+                printf '%-*s %-7s %9.4f%s\n' "$wide" "$name" "$threads" "$ours" "${peer:+  the peer cannot run it}"
             fi
         done
+        [ $kept = yes ] || rm -f "$work/$name.onnx"
     done <"$work/names"
     if [ -s "$work/ratios" ]; then
         awk '{ s += log($2); if ($2 < 0.8) slow++; if (NR == 1 || $2 < m) { m = $2; n = $1 } }
@@ -113,4 +150,5 @@ for host in ${VTAC_GRID_HOSTS:-host}; do
                    exit !(slow == 0 && g >= 1.2) }' "$work/ratios" || slow=$((slow + 1))
     fi
 done
+[ $failed = 0 ] || { echo "grid: $failed models did not compile" >&2; exit 1; }
 [ $check = no ] || [ $slow = 0 ]

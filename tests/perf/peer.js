@@ -6,7 +6,10 @@
 const [folder, path, threads, seconds] = process.argv.slice(2);
 const ort = require(`${folder}/node_modules/onnxruntime-node`);
 
-const arrays = { float32: Float32Array, uint8: Uint8Array, int8: Int8Array, int64: BigInt64Array };
+const arrays = {
+  float32: Float32Array, uint8: Uint8Array, int8: Int8Array, int64: BigInt64Array, int32: Int32Array, bool: Uint8Array,
+  float16: typeof Float16Array === 'undefined' ? Uint16Array : Float16Array,
+};
 
 function inputs(session) {
   const feeds = {};
