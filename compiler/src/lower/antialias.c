@@ -101,7 +101,7 @@ static vta_status resize_axis(vtac_lower *l, const filter *f, vtac_dtype type, v
     vtac_buffer *places = vtac_use(l, f->places, "places", VTAC_I64, count);
     vtac_buffer *weights = vtac_use(l, f->weights, "weights", type, count);
     vtac_buffer *sum = vtac_local(l, "sum", type, 1);
-    const uint32_t loops = vtac_open(l, shape, at, true);
+    const uint32_t loops = vtac_open(l, shape, at, 1);
     memcpy(source, at, sizeof source);
     vtac_store(k, sum, zero, vtac_e_int(k, type, 0));
     const vtac_expr *tap = vtac_for(k, VTAC_LOOP_SERIAL, f->taps, "tap");

@@ -235,7 +235,7 @@ static vta_status by_rows(vtac_lower *l, rows *r)
     outer.dim[r->last + 2] = 1;
     const int64_t room = r->stride * r->places;
     r->sums = vtac_kernel_buffer(k, "sums", r->type, room, VTAC_BUFFER_SCRATCH);
-    const uint32_t loops = vtac_open(l, &outer, at, true);
+    const uint32_t loops = vtac_open(l, &outer, at, 1);
     vtac_each_of_row(l, room, vtac_row_lanes(l, r->type, room), clear_places, r);
     const vtac_expr *c = vtac_for(k, VTAC_LOOP_SERIAL, inputs, "c");
     const vtac_expr *group = vtac_i_mulc(k, vtac_i_divc(k, at[1], outputs), inputs);
@@ -274,7 +274,7 @@ vta_status vtac_lower_conv_transpose(vtac_lower *l)
     const vtac_expr *zero = vtac_e_index(k, 0);
     const vtac_expr *at[VTAC_MAX_RANK];
     vtac_buffer *sum = vtac_local(l, "sum", type, 1);
-    const uint32_t loops = vtac_open(l, y, at, true);
+    const uint32_t loops = vtac_open(l, y, at, 1);
     const vtac_expr *group = vtac_i_divc(k, at[1], w->dim[1]);
     vtac_store(k, sum, zero, vtac_e_int(k, type, 0));
     const vtac_expr *c = vtac_for(k, VTAC_LOOP_SERIAL, inputs, "c");

@@ -33,7 +33,7 @@ vta_status vtac_lower_einsum(vtac_lower *l)
     const vtac_expr *place[VTAC_EINSUM_LABELS] = {NULL};
     int64_t work = vtac_type_elements(y);
     vtac_buffer *sum = vtac_local(l, "sum", type, 1);
-    const uint32_t outer = vtac_open(l, y, at, true);
+    const uint32_t outer = vtac_open(l, y, at, 1);
     for (uint32_t i = 0; i < e.result_rank; i++) {
         place[e.result[i]] = at[i];
     }

@@ -69,13 +69,41 @@ const vtac_expr *vtac_part_value(vtac_lower *l, uint32_t i, const vtac_expr *x)
     return vtac_rescale_to(l, l->node, vtac_centred(l, l->node, x, input + 2), scale, JOIN_Y_ZERO);
 }
 
+/* A part whose elements stay as they are: the axes before the one that is cut make rows, the others one piece
+ * of a row. */
+static void copy_pieces(vtac_lower *l, const vtac_type *part, const vtac_type *whole, uint32_t axis,
+                        int64_t begin, vtac_buffer *from, vtac_buffer *to, bool joins)
+{
+    vtac_kernel *k = l->k;
+    int64_t rows = 1;
+    int64_t inner = 1;
+    for (uint32_t a = 0; a < part->rank; a++) {
+        rows *= a < axis ? part->dim[a] : 1;
+        inner *= a > axis ? part->dim[a] : 1;
+    }
+    const int64_t piece = inner * part->dim[axis];
+    const vtac_loop_kind kind = vtac_parallel_if(rows * piece);
+    const vtac_expr *row = rows == 1 ? vtac_e_index(k, 0) : vtac_for(k, kind, rows, "row");
+    const vtac_expr *i = vtac_for(k, rows == 1 ? kind : VTAC_LOOP_SERIAL, piece, "i");
+    const vtac_expr *small = vtac_i_add(k, vtac_i_mulc(k, row, piece), i);
+    const vtac_expr *large = vtac_i_addc(k, vtac_i_mulc(k, row, inner * whole->dim[axis]), begin * inner);
+    large = vtac_i_add(k, large, i);
+    vtac_store(k, to, joins ? large : small, vtac_e_load(k, from, joins ? small : large));
+    vtac_close(l, rows == 1 ? 1 : 2);
+}
+
 /* Part i, in a step of its own. */
 static vta_status join_part(vtac_lower *l, uint32_t i, uint32_t axis, int64_t begin)
 {
     const uint32_t input = vtac_part_input(l->node, i);
     VTA_TRY(vtac_begin(l, begin == 0 ? "" : ".part"));
+    if (l->chain_count == 0 && vtac_part_is_copy(l->graph, l->node, i)) {
+        copy_pieces(l, vtac_type_in(l, input), vtac_type_out(l, 0), axis, begin, vtac_in(l, input),
+                    vtac_out(l, 0), true);
+        return l->diag->code;
+    }
     const vtac_expr *at[VTAC_MAX_RANK];
-    const uint32_t loops = vtac_open(l, vtac_type_in(l, input), at, true);
+    const uint32_t loops = vtac_open(l, vtac_type_in(l, input), at, 1);
     const vtac_expr *value = vtac_part_value(l, i, vtac_in_at(l, input, at));
     at[axis] = vtac_i_addc(l->k, at[axis], begin);
     vtac_out_at(l, 0, at, value);
@@ -100,9 +128,14 @@ vta_status vtac_lower_concat(vtac_lower *l)
 static vta_status split_part(vtac_lower *l, uint32_t i, uint32_t axis, int64_t begin)
 {
     VTA_TRY(vtac_begin(l, ""));
+    if (i > 0 || l->chain_count == 0) {
+        copy_pieces(l, vtac_type_out(l, i), vtac_type_in(l, 0), axis, begin, vtac_in(l, 0), vtac_out(l, i),
+                    false);
+        return l->diag->code;
+    }
     const vtac_expr *at[VTAC_MAX_RANK];
     const vtac_expr *from[VTAC_MAX_RANK];
-    const uint32_t loops = vtac_open(l, vtac_type_out(l, i), at, true);
+    const uint32_t loops = vtac_open(l, vtac_type_out(l, i), at, 1);
     memcpy(from, at, sizeof from);
     from[axis] = vtac_i_addc(l->k, at[axis], begin);
     vtac_out_at(l, i, at, vtac_in_at(l, 0, from));
@@ -144,7 +177,7 @@ vta_status vtac_lower_cum_sum(vtac_lower *l)
     vtac_buffer *sum = vtac_local(l, "sum", type, 1);
     vtac_type outer = *x;
     outer.dim[axis] = 1;
-    const uint32_t loops = vtac_open(l, &outer, at, true);
+    const uint32_t loops = vtac_open(l, &outer, at, x->dim[axis]);
     vtac_store(l->k, sum, zero, vtac_e_int(l->k, type, product));
     const vtac_expr *i = vtac_for(l->k, VTAC_LOOP_SERIAL, x->dim[axis], "i");
     at[axis] = reverse ? E2(SUB, vtac_e_index(l->k, x->dim[axis] - 1), i) : i;
@@ -223,7 +256,7 @@ vta_status vtac_lower_dropout(vtac_lower *l)
         }
         VTA_TRY(vtac_begin(l, i == 0 ? "" : ".mask"));
         const vtac_expr *at[VTAC_MAX_RANK];
-        const uint32_t loops = vtac_open(l, vtac_type_in(l, 0), at, true);
+        const uint32_t loops = vtac_open(l, vtac_type_in(l, 0), at, 1);
         vtac_out_at(l, i, at,
                     i == 0 ? vtac_in_at(l, 0, at) : vtac_e_int(l->k, vtac_type_out(l, i)->dtype, 1));
         vtac_close(l, loops);
@@ -273,7 +306,7 @@ vta_status vtac_lower_scatter(vtac_lower *l)
     }
     const vtac_expr *at[VTAC_MAX_RANK];
     const vtac_expr *place[VTAC_MAX_RANK];
-    const uint32_t loops = vtac_open(l, nd ? updates : indices, at, false);
+    const uint32_t loops = vtac_open(l, nd ? updates : indices, at, 0);
     memcpy(place, at, sizeof place);
     if (nd) {
         const uint32_t depth = (uint32_t)indices->dim[indices->rank - 1];

@@ -207,8 +207,9 @@ const vtac_expr *vtac_axis_arg(vtac_lower *l, const vtac_node *n, uint32_t i, ui
 void vtac_out_at(vtac_lower *l, uint32_t i, const vtac_expr *const *at, const vtac_expr *value);
 bool vtac_takes_chain(const vtac_node *node);
 
-/* Opens one loop for each axis of a type and fills `at`; vtac_close ends them. The first may be parallel. */
-uint32_t vtac_open(vtac_lower *l, const vtac_type *type, const vtac_expr **at, bool parallel);
+/* Opens one loop for each axis of a type and fills `at`; vtac_close ends them. The first may be parallel, if
+ * there is enough to do: `each` is the work at one place; 0: serial. */
+uint32_t vtac_open(vtac_lower *l, const vtac_type *type, const vtac_expr **at, int64_t each);
 void vtac_close(vtac_lower *l, uint32_t loops);
 /* Opens loops over the axes that are marked (or are not); the others' indices stay. */
 uint32_t vtac_open_axes(vtac_lower *l, const vtac_type *type, const bool *marks, bool which,

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Products of few rows by a right operand that is given transposed and comes as the model runs: one token's
- * query by all keys, a vector by a matrix of rows. Packing it would take longer than the product; rows of
- * both operands lie side by side, so each sum has a part in every lane, and the parts are joined at the end.
+ * query by all keys, a vector by a matrix of rows; and of any rows by one column. Packing the operand would
+ * take longer than the product; rows of both operands lie side by side, so each sum has a part in every lane,
+ * and the parts are joined at the end.
  */
 #include "matmul.h"
 
 #define E2(op, a, b) vtac_e2(l->k, VTAC_E_##op, a, b)
 
-enum { MOST_ROWS = 4, MOST_COLUMNS = 8, MOST_SUMS = 8 };
+enum { FEW_ROWS = 4, MOST_SUMS = 8, MOST_ROWS = MOST_SUMS, MOST_COLUMNS = MOST_SUMS };
 
 typedef struct dots {
     const vtac_product *p;
@@ -28,9 +29,9 @@ bool vtac_product_is_dots(const vtac_lower *l, const vtac_product *p)
 {
     const bool known = vtac_in_constant(l->graph, l->node, p->b) != NULL;
     const int64_t lanes = lanes_of(l, p);
-    return l->program->level > 0 && p->b_turned && !known && p->a_zero == 0 && p->b_zero == 0 &&
-           (!p->a_turned || p->m == 1) && p->m > 0 && p->m < VTAC_LEAST_TILED && p->n > 0 && lanes >= 2 &&
-           p->k >= lanes;
+    const bool few = p->b_turned && !known && p->m < VTAC_LEAST_TILED;
+    return l->program->level > 0 && (few || p->n == 1) && p->a_zero == 0 && p->b_zero == 0 &&
+           (!p->a_turned || p->m == 1) && p->m > 0 && p->n > 0 && lanes >= 2 && p->k >= lanes;
 }
 
 static const vtac_expr *sum_at(vtac_lower *l, const dots *d, int64_t row, int64_t column,
@@ -94,7 +95,9 @@ static void store_sums(vtac_lower *l, dots *d, vtac_product_finish *finish)
         if (!p->row) {
             d->at[rank] = row;
         }
-        d->at[p->row ? rank : rank + 1] = column;
+        if (!p->column) {
+            d->at[p->row ? rank : rank + 1] = column;
+        }
         const vtac_expr *sum = vtac_e_load(k, d->sums, vtac_e_index(k, i * d->lanes));
         vtac_out_at(l, 0, d->at, finish == NULL ? sum : finish(l, p, sum, d->at));
         vtac_close(l, (guards[0] ? 1u : 0u) + (guards[1] ? 1u : 0u));
@@ -152,7 +155,8 @@ vta_status vtac_multiply_dots(vtac_lower *l, const vtac_product *p, vtac_product
     VTA_TRY(vtac_begin(l, ""));
     vtac_kernel *k = l->k;
     dots d = {.p = p, .lanes = lanes_of(l, p), .a = vtac_in(l, p->a), .b = vtac_in(l, p->b)};
-    d.rows = p->m < MOST_ROWS ? p->m : MOST_ROWS;
+    const int64_t most = p->n == 1 ? MOST_ROWS : FEW_ROWS;
+    d.rows = p->m < most ? p->m : most;
     d.columns = MOST_SUMS / d.rows < p->n ? MOST_SUMS / d.rows : p->n;
     d.sums = vtac_local(l, "sums", p->type, d.rows * d.columns * d.lanes);
     const int64_t batches = vtac_type_elements(&p->lead);
@@ -160,16 +164,17 @@ vta_status vtac_multiply_dots(vtac_lower *l, const vtac_product *p, vtac_product
     const int64_t blocks = (p->m + d.rows - 1) / d.rows;
     const int64_t work = batches * p->m * p->n * p->k;
     const vtac_expr *matrix[2];
-    const vtac_expr *unit = vtac_for(k, vtac_parallel_if(work), batches * groups, "unit");
+    const vtac_expr *unit = vtac_for(k, vtac_parallel_if(work), batches * groups * blocks, "unit");
+    const vtac_expr *block = vtac_let(k, "block", vtac_i_remc(k, unit, blocks));
+    unit = vtac_let(k, "rest", vtac_i_divc(k, unit, blocks));
     const vtac_expr *group = vtac_let(k, "group", vtac_i_remc(k, unit, groups));
     place_matrices(l, &d, vtac_let(k, "batch", vtac_i_divc(k, unit, groups)), matrix);
     d.column = vtac_let(k, "column", vtac_i_mulc(k, group, d.columns));
     place_rows(l, &d, matrix[1], d.column, d.columns, p->n, d.right);
-    const vtac_expr *block = vtac_for(k, VTAC_LOOP_SERIAL, blocks, "block");
     d.row = vtac_let(k, "first", vtac_i_mulc(k, block, d.rows));
     place_rows(l, &d, matrix[0], d.row, d.rows, p->m, d.left);
     do_block(l, &d, finish);
-    vtac_close(l, 2);
+    vtac_end(k);
     l->step->flops = 2 * (uint64_t)work;
     return l->diag->code;
 }

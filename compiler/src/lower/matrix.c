@@ -63,7 +63,7 @@ vta_status vtac_lower_det(vtac_lower *l)
     e.pivot = vtac_local(l, "pivot", VTAC_I64, 1);
     const vtac_expr *zero = vtac_e_index(l->k, 0);
     const vtac_expr *at[VTAC_MAX_RANK];
-    const uint32_t loops = vtac_open(l, vtac_type_out(l, 0), at, true);
+    const uint32_t loops = vtac_open(l, vtac_type_out(l, 0), at, 1);
     const vtac_expr *row = vtac_for(l->k, VTAC_LOOP_SERIAL, e.size, "row");
     const vtac_expr *column = vtac_for(l->k, VTAC_LOOP_SERIAL, e.size, "column");
     at[x->rank - 2] = row;
@@ -100,7 +100,7 @@ vta_status vtac_lower_col2im(vtac_lower *l)
     const vtac_expr *zero = vtac_e_index(l->k, 0);
     vtac_buffer *sum = vtac_local(l, "sum", type, 1);
     const vtac_expr *at[VTAC_MAX_RANK];
-    const uint32_t loops = vtac_open(l, y, at, true);
+    const uint32_t loops = vtac_open(l, y, at, 1);
     vtac_store(l->k, sum, zero, vtac_e_int(l->k, type, 0));
     const vtac_expr *row = at[1];
     const vtac_expr *place = zero;

@@ -305,7 +305,7 @@ vta_status vtac_lower_lrn(vtac_lower *l)
     const vtac_expr *zero = vtac_e_index(l->k, 0);
     const vtac_expr *at[VTAC_MAX_RANK];
     vtac_buffer *sum = vtac_local(l, "sum", type, 1);
-    const uint32_t loops = vtac_open(l, x, at, true);
+    const uint32_t loops = vtac_open(l, x, at, 1);
     vtac_store(l->k, sum, zero, vtac_e_int(l->k, type, 0));
     const vtac_expr *own = at[1];
     const vtac_expr *i = vtac_for(l->k, VTAC_LOOP_SERIAL, before + 1 + behind, "i");

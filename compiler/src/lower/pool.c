@@ -405,7 +405,7 @@ static void pool_plainly(vtac_lower *l, const pooling *p, const vtac_window *w, 
     const sums s = {.value = vtac_local(l, "value", type, 1),
                     .place = places ? vtac_local(l, "place", VTAC_I64, 1) : NULL};
     const vtac_expr *at[VTAC_MAX_RANK];
-    const uint32_t loops = vtac_open(l, vtac_type_out(l, 0), at, true);
+    const uint32_t loops = vtac_open(l, vtac_type_out(l, 0), at, 1);
     vtac_store(l->k, s.value, zero, vtac_e_float(l->k, type, first_value(p, x->dtype)));
     if (places) {
         vtac_store(l->k, s.place, zero, vtac_e_int(l->k, VTAC_I64, -1));
@@ -518,7 +518,7 @@ vta_status vtac_lower_global_pool(vtac_lower *l)
     const vtac_expr *at[VTAC_MAX_RANK];
     const vtac_expr *source[VTAC_MAX_RANK];
     const vtac_expr *total;
-    const uint32_t loops = vtac_open(l, vtac_type_out(l, 0), at, true);
+    const uint32_t loops = vtac_open(l, vtac_type_out(l, 0), at, 1);
     memcpy(source, at, sizeof source);
     for (uint32_t a = p.last ? 1 : 2; a + (p.last ? 1 : 0) < x->rank; a++) {
         p.most *= x->dim[a];

@@ -112,7 +112,7 @@ static vta_status turn_weights(vtac_lower *l, const vtac_recurrence *r, uint32_t
     *out = vtac_temp(l, r->type, vtac_type_elements(&type));
     vtac_buffer *to = vtac_use(l, *out, "turned", r->type, vtac_type_elements(&type));
     const vtac_expr *at[VTAC_MAX_RANK];
-    const uint32_t loops = vtac_open(l, &type, at, true);
+    const uint32_t loops = vtac_open(l, &type, at, 1);
     const vtac_expr *from[] = {at[0], at[2], at[1]};
     vtac_store(l->k, to, vtac_flat(l, &type, at), vtac_in_at(l, input, from));
     vtac_close(l, loops);

@@ -97,6 +97,36 @@ static neighbours around(vtac_lower *l, const aligned *a, const vtac_expr *sampl
     return n;
 }
 
+/* What one sample adds to the sums of all channels. */
+static void add_sample(vtac_lower *l, vtac_buffer *sums, const vtac_expr *batch, const neighbours *row,
+                       const neighbours *column, bool max)
+{
+    const vtac_type *x = vtac_type_in(l, 0);
+    const vtac_dtype type = vtac_compute_type(x->dtype);
+    const vtac_expr *weight[4];
+    const vtac_expr *place[4];
+    for (uint32_t i = 0; i < 4; i++) {
+        weight[i] = LET("weight", E2(MUL, row->weight[i / 2], column->weight[i % 2]));
+        const vtac_expr *at = vtac_i_mulc(l->k, row->place[i / 2], x->dim[3]);
+        place[i] = LET("place", vtac_i_add(l->k, at, column->place[i % 2]));
+    }
+    const vtac_expr *channel = vtac_for(l->k, VTAC_LOOP_SERIAL, x->dim[1], "channel");
+    const vtac_expr *plane = vtac_i_add(l->k, vtac_i_mulc(l->k, batch, x->dim[1]), channel);
+    plane = LET("plane", vtac_i_mulc(l->k, plane, x->dim[2] * x->dim[3]));
+    const vtac_expr *value = NULL;
+    for (uint32_t i = 0; i < 4; i++) {
+        const vtac_expr *own = vtac_e_load(l->k, vtac_in(l, 0), vtac_i_add(l->k, plane, place[i]));
+        const vtac_expr *part = E2(MUL, weight[i], own);
+        value = value == NULL ? part : max ? E2(MAX, value, part) : E2(ADD, value, part);
+    }
+    const vtac_expr *inside = E2(AND, row->inside, column->inside);
+    value = LET("value", SELECT(inside, value, number(l, type, 0.0)));
+    const vtac_expr *before = vtac_e_load(l->k, sums, channel);
+    vtac_store(l->k, sums, channel, max ? E2(MAX, before, value) : E2(ADD, before, value));
+    vtac_end(l->k);
+}
+
+/* Cell by cell: all channels share its samples. */
 vta_status vtac_lower_roi_align(vtac_lower *l)
 {
     const vtac_type *x = vtac_type_in(l, 0);
@@ -104,35 +134,32 @@ vta_status vtac_lower_roi_align(vtac_lower *l)
     VTA_TRY(vtac_begin(l, ""));
     const vtac_dtype type = vtac_compute_type(x->dtype);
     const vtac_expr *zero = vtac_e_index(l->k, 0);
-    vtac_buffer *sum = vtac_local(l, "sum", type, 1);
+    vtac_buffer *sums = vtac_kernel_buffer(l->k, "sums", type, x->dim[1], VTAC_BUFFER_SCRATCH);
     const vtac_expr *at[VTAC_MAX_RANK];
-    const uint32_t loops = vtac_open(l, vtac_type_out(l, 0), at, true);
+    vtac_type cells = *vtac_type_out(l, 0);
+    cells.dim[1] = 1;
+    const uint32_t loops = vtac_open(l, &cells, at, 16 * x->dim[1]);
     const vtac_expr *batch = LET("batch", vtac_e_cast(l->k, VTAC_I64, vtac_in_at(l, 2, at)));
     batch = LET("batch", E2(MAX, zero, E2(MIN, vtac_e_index(l->k, x->dim[0] - 1), batch)));
     const aligned y_axis = align_axis(l, at[0], 0, at[2]);
     const aligned x_axis = align_axis(l, at[0], 1, at[3]);
     const vtac_expr *none = E2(MIN, y_axis.count, x_axis.count);
-    none = LET("none", E2(LT, none, vtac_e_index(l->k, 1)));
-    vtac_store(l->k, sum, zero,
-               max ? SELECT(none, number(l, type, 0.0), number(l, type, -HUGE_VAL)) : number(l, type, 0.0));
+    none = E2(LT, none, vtac_e_index(l->k, 1));
+    const vtac_expr *start =
+        max ? SELECT(none, number(l, type, 0.0), number(l, type, -HUGE_VAL)) : number(l, type, 0.0);
+    start = LET("start", start);
+    vtac_store(l->k, sums, vtac_for(l->k, VTAC_LOOP_SERIAL, x->dim[1], "channel"), start);
+    vtac_end(l->k);
     const neighbours row = around(l, &y_axis, open_count(l, y_axis.count));
     const neighbours column = around(l, &x_axis, open_count(l, x_axis.count));
-    const vtac_expr *inside = LET("inside", E2(AND, row.inside, column.inside));
-    const vtac_expr *value = NULL;
-    for (uint32_t i = 0; i < 4; i++) {
-        const vtac_expr *from[] = {batch, at[1], row.place[i / 2], column.place[i % 2]};
-        const vtac_expr *part =
-            E2(MUL, E2(MUL, row.weight[i / 2], column.weight[i % 2]), vtac_in_at(l, 0, from));
-        value = value == NULL ? part : max ? E2(MAX, value, part) : E2(ADD, value, part);
-    }
-    value = LET("value", SELECT(inside, value, number(l, type, 0.0)));
-    const vtac_expr *before = vtac_e_load(l->k, sum, zero);
-    vtac_store(l->k, sum, zero, max ? E2(MAX, before, value) : E2(ADD, before, value));
+    add_sample(l, sums, batch, &row, &column, max);
     vtac_close(l, 4 * DIGITS);
     const vtac_expr *count = E2(MAX, vtac_e_index(l->k, 1), E2(MUL, y_axis.count, x_axis.count));
-    const vtac_expr *result = vtac_e_load(l->k, sum, zero);
-    vtac_out_at(l, 0, at, max ? result : E2(DIV, result, vtac_e_cast(l->k, type, count)));
-    vtac_close(l, loops);
+    count = LET("count", vtac_e_cast(l->k, type, count));
+    at[1] = vtac_for(l->k, VTAC_LOOP_SERIAL, x->dim[1], "channel");
+    const vtac_expr *result = vtac_e_load(l->k, sums, at[1]);
+    vtac_out_at(l, 0, at, max ? result : E2(DIV, result, count));
+    vtac_close(l, loops + 1);
     return l->diag->code;
 }
 
@@ -174,7 +201,7 @@ vta_status vtac_lower_max_roi_pool(vtac_lower *l)
     const vtac_expr *at[VTAC_MAX_RANK];
     const vtac_expr *range[2][2];
     const vtac_expr *from[4];
-    const uint32_t loops = vtac_open(l, vtac_type_out(l, 0), at, true);
+    const uint32_t loops = vtac_open(l, vtac_type_out(l, 0), at, 1);
     const vtac_expr *first[] = {at[0], zero};
     from[0] = vtac_e_cast(l->k, VTAC_I64, vtac_in_at(l, 1, first));
     from[0] = LET("batch", E2(MAX, zero, E2(MIN, vtac_e_index(l->k, x->dim[0] - 1), from[0])));

@@ -323,7 +323,7 @@ static vta_status blend_axis(vtac_lower *l, const line *f, vtac_type *shape, vta
     vtac_buffer *x = input == 0 ? NULL : vtac_use(l, input, "x", VTAC_F64, vtac_type_elements(&from));
     vtac_buffer *places = vtac_use(l, f->places, "places", VTAC_I64, 2 * f->to);
     vtac_buffer *weights = vtac_use(l, f->weights, "weights", VTAC_F64, 2 * f->to);
-    const uint32_t loops = vtac_open(l, shape, at, true);
+    const uint32_t loops = vtac_open(l, shape, at, 1);
     memcpy(source, at, sizeof source);
     const vtac_expr *sum = num(l, 0.0);
     for (int t = 0; t < 2; t++) {

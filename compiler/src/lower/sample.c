@@ -146,42 +146,143 @@ static const vtac_expr *sum_of_taps(vtac_lower *l, sampler *s, uint32_t axis, co
 
 /* ---- GridSample: x [N, C, axes...], grid [N, places..., axes], whose last axis names x's last axis first */
 
-const vtac_expr *vtac_map_grid_sample(vtac_lower *l, const vtac_node *n, const vtac_expr *const *at)
+/* The taps of each axis around what the grid says at place at[] of the output. */
+static void prepare_from_grid(vtac_lower *l, sampler *s, const vtac_expr *const *at)
 {
-    const vtac_type *x = vtac_in_type(l->graph, n, 0);
-    const char *mode = vtac_attr_string(n, "mode", "linear");
-    const char *edges = vtac_attr_string(n, "padding_mode", "zeros");
-    const vtac_dtype own = vtac_compute_type(x->dtype);
+    const vtac_expr *where[VTAC_MAX_RANK];
+    where[0] = at[0];
+    memcpy(where + 1, at + 2, s->axes * sizeof *where);
+    for (uint32_t i = 0; i < s->axes; i++) {
+        where[1 + s->axes] = vtac_e_index(l->k, s->axes - 1 - i);
+        const vtac_expr *given = vtac_e_cast(l->k, s->type, vtac_in_at(l, 1, where));
+        const vtac_expr *from = LET("from", E2(ADD, given, number(l, s, 1.0)));
+        const double dim = (double)s->dim[i];
+        const vtac_expr *half = number(l, s, 0.5);
+        const vtac_expr *place =
+            s->corners ? E2(MUL, E2(MUL, from, half), number(l, s, dim - 1.0))
+                       : E2(MUL, E2(SUB, E2(MUL, from, number(l, s, dim)), number(l, s, 1.0)), half);
+        place = LET("place", place);
+        place = s->taps == 1 ? LET("place", E1(ROUND, place)) : place; /* halves to the even place */
+        prepare(l, s, i, edged(l, s, place, s->dim[i]));
+    }
+}
+
+/* What a row of outputs reads, which all channels share: for each tap its place in a plane, -1: outside, and
+ * its weight. */
+typedef struct sample_plan {
+    vtac_buffer *places, *weights; /* [tap][column]; weights NULL: all 1 */
+    int64_t taps, columns;
+} sample_plan;
+
+static const vtac_expr *plan_at(vtac_lower *l, const sample_plan *plan, int64_t tap, const vtac_expr *column)
+{
+    return vtac_i_addc(l->k, column, tap * plan->columns);
+}
+
+static void plan_tap(vtac_lower *l, const sampler *s, const sample_plan *plan, int64_t tap,
+                     const vtac_expr *column)
+{
+    const vtac_expr *place = vtac_e_index(l->k, 0);
+    const vtac_expr *inside = NULL;
+    const vtac_expr *weight = NULL;
+    int64_t rest = tap;
+    int64_t stride = 1;
+    for (uint32_t axis = s->axes; axis-- > 0; rest /= s->taps) {
+        const int64_t i = rest % s->taps;
+        const vtac_expr *in = s->tap[axis][i].inside;
+        const vtac_expr *own = s->tap[axis][i].weight;
+        place = vtac_i_add(l->k, place, vtac_i_mulc(l->k, s->tap[axis][i].place, stride));
+        inside = in == NULL ? inside : inside == NULL ? in : E2(AND, inside, in);
+        weight = own == NULL ? weight : weight == NULL ? own : E2(MUL, weight, own);
+        stride *= s->dim[axis];
+    }
+    place = inside == NULL ? place : SELECT(inside, place, vtac_e_index(l->k, -1));
+    vtac_store(l->k, plan->places, plan_at(l, plan, tap, column), vtac_e_cast(l->k, VTAC_I32, place));
+    if (plan->weights != NULL) {
+        vtac_store(l->k, plan->weights, plan_at(l, plan, tap, column), weight);
+    }
+}
+
+static const vtac_expr *sum_of_plan(vtac_lower *l, const sampler *s, const sample_plan *plan,
+                                    const vtac_expr *base, const vtac_expr *column)
+{
+    const vtac_expr *zero = vtac_e_index(l->k, 0);
+    const vtac_expr *sum = NULL;
+    for (int64_t tap = 0; tap < plan->taps; tap++) {
+        const vtac_expr *at = plan_at(l, plan, tap, column);
+        const vtac_expr *place =
+            LET("place", vtac_e_cast(l->k, VTAC_I64, vtac_e_load(l->k, plan->places, at)));
+        const vtac_expr *held = s->padding == PAD_ZEROS ? E2(MAX, zero, place) : place;
+        const vtac_expr *x = vtac_e_load(l->k, vtac_in(l, 0), vtac_i_add(l->k, base, held));
+        x = s->padding == PAD_ZEROS
+                ? SELECT(E2(GE, place, zero), x, vtac_e_int(l->k, x == NULL ? s->type : x->type, 0))
+                : x;
+        if (plan->weights != NULL) {
+            x = E2(MUL, vtac_e_load(l->k, plan->weights, at), vtac_e_cast(l->k, s->type, x));
+        }
+        sum = LET("sum", sum == NULL ? x : E2(ADD, sum, x));
+    }
+    return sum;
+}
+
+static sampler grid_sampler(const vtac_lower *l)
+{
+    const vtac_type *x = vtac_type_in(l, 0);
+    const char *mode = vtac_attr_string(l->node, "mode", "linear");
+    const char *edges = vtac_attr_string(l->node, "padding_mode", "zeros");
     sampler s = {.axes = x->rank - 2,
                  .dim = x->dim + 2,
-                 .type = vtac_compute_type(vtac_in_type(l->graph, n, 1)->dtype),
+                 .type = vtac_compute_type(vtac_type_in(l, 1)->dtype),
                  .padding = edges[0] == 'b'   ? PAD_BORDER
                             : edges[0] == 'r' ? PAD_REFLECTION
                                               : PAD_ZEROS,
-                 .corners = vtac_attr_int(n, "align_corners", 0) != 0,
+                 .corners = vtac_attr_int(l->node, "align_corners", 0) != 0,
                  .taps = strcmp(mode, "nearest") == 0    ? 1
                          : strstr(mode, "cubic") != NULL ? 4
                                                          : 2};
-    s.type = own == VTAC_F64 ? VTAC_F64 : s.type;
-    s.at[0] = at[0];
-    s.at[1] = at[1];
-    const vtac_expr *where[VTAC_MAX_RANK];
-    where[0] = at[0];
-    memcpy(where + 1, at + 2, s.axes * sizeof *where);
+    s.type = vtac_compute_type(x->dtype) == VTAC_F64 ? VTAC_F64 : s.type;
+    return s;
+}
+
+vta_status vtac_lower_grid_sample(vtac_lower *l)
+{
+    const vtac_type *x = vtac_type_in(l, 0);
+    const vtac_type *y = vtac_type_out(l, 0);
+    const uint32_t last = y->rank - 1;
+    sampler s = grid_sampler(l);
+    sample_plan plan = {.taps = 1, .columns = y->dim[last]};
+    int64_t plane = 1;
     for (uint32_t i = 0; i < s.axes; i++) {
-        where[1 + s.axes] = vtac_e_index(l->k, s.axes - 1 - i);
-        const vtac_expr *given = vtac_e_cast(l->k, s.type, vtac_in_at(l, 1, where));
-        const vtac_expr *from = LET("from", E2(ADD, given, number(l, &s, 1.0)));
-        const double dim = (double)s.dim[i];
-        const vtac_expr *half = number(l, &s, 0.5);
-        const vtac_expr *place =
-            s.corners ? E2(MUL, E2(MUL, from, half), number(l, &s, dim - 1.0))
-                      : E2(MUL, E2(SUB, E2(MUL, from, number(l, &s, dim)), number(l, &s, 1.0)), half);
-        place = LET("place", place);
-        place = s.taps == 1 ? LET("place", E1(ROUND, place)) : place; /* halves to the even place */
-        prepare(l, &s, i, edged(l, &s, place, s.dim[i]));
+        plan.taps *= s.taps;
+        plane *= s.dim[i];
     }
-    return vtac_e_cast(l->k, own, sum_of_taps(l, &s, 0, NULL));
+    if (plane > INT32_MAX) {
+        return vtac_unsupported(l, "a plane of more than 2^31 - 1 elements is not lowered");
+    }
+    VTA_TRY(vtac_begin(l, ""));
+    plan.places = vtac_kernel_buffer(l->k, "places", VTAC_I32, plan.taps * plan.columns, VTAC_BUFFER_SCRATCH);
+    if (s.taps > 1) {
+        plan.weights =
+            vtac_kernel_buffer(l->k, "weights", s.type, plan.taps * plan.columns, VTAC_BUFFER_SCRATCH);
+    }
+    vtac_type rows = *y;
+    rows.dim[1] = rows.dim[last] = 1;
+    const vtac_expr *at[VTAC_MAX_RANK];
+    const uint32_t loops = vtac_open(l, &rows, at, y->dim[1] * y->dim[last] * plan.taps);
+    at[last] = vtac_for(l->k, VTAC_LOOP_SERIAL, plan.columns, "column");
+    prepare_from_grid(l, &s, at);
+    for (int64_t tap = 0; tap < plan.taps; tap++) {
+        plan_tap(l, &s, &plan, tap, at[last]);
+    }
+    vtac_end(l->k);
+    at[1] = vtac_for(l->k, VTAC_LOOP_SERIAL, y->dim[1], "channel");
+    const vtac_expr *base = vtac_i_add(l->k, vtac_i_mulc(l->k, at[0], y->dim[1]), at[1]);
+    base = LET("base", vtac_i_mulc(l->k, base, plane));
+    at[last] = vtac_for(l->k, VTAC_LOOP_SERIAL, plan.columns, "column");
+    const vtac_expr *value = sum_of_plan(l, &s, &plan, base, at[last]);
+    vtac_out_at(l, 0, at, vtac_e_cast(l->k, vtac_compute_type(x->dtype), value));
+    vtac_close(l, loops + 2);
+    return l->diag->code;
 }
 
 /* ---- the columns of DeformConv: x [N, C, axes...], offset [N, groups * taps * axes, places...], mask [N,

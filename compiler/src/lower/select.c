@@ -2,6 +2,8 @@
  *
  * Operators that pick: TopK and NonMaxSuppression.
  */
+#include <math.h>
+
 #include "../ops/infer.h"
 #include "lower.h"
 
@@ -18,6 +20,7 @@ typedef struct ranking {
     vtac_buffer *value, *place; /* place: of the element; the axis's size marks an empty slot. NULL: keys */
     vtac_buffer *hole;          /* the slot that an element sinks to */
     vtac_buffer *worst, *open;  /* the value on top; whether any element goes before it */
+    vtac_buffer *bar;           /* of keys of floats: the value on top, NaN where the slot is empty */
     int64_t count, size;
     bool largest;
     vtac_dtype type; /* of what is ranked */
@@ -127,11 +130,26 @@ static void sink(vtac_lower *l, const ranking *r, const ranked *moving, const vt
     put_at(l, r, LET("at", vtac_e_load(l->k, r->hole, zero)), moving);
 }
 
+/* The value of a key; NaN where it is one, or the slot is empty. */
+static const vtac_expr *value_of(vtac_lower *l, const ranking *r, const vtac_expr *key)
+{
+    vtac_kernel *k = l->k;
+    const vtac_expr *order = LET("order", vtac_e_cast(k, VTAC_I32, E2(SHR, key, vtac_e_index(k, 32))));
+    const vtac_expr *none = E2(EQ, order, vtac_e_int(k, VTAC_I32, INT32_MIN));
+    const vtac_expr *own = r->largest ? order : vtac_e1(k, VTAC_E_NOT, order);
+    const vtac_expr *sign = E2(SHR, own, vtac_e_int(k, VTAC_I32, 31));
+    const vtac_expr *bits = E2(XOR, own, E2(AND, sign, vtac_e_int(k, VTAC_I32, INT32_MAX)));
+    return SELECT(none, vtac_e_float(k, VTAC_F32, (double)NAN), vtac_e_bits(k, VTAC_F32, bits));
+}
+
 static void note_worst(vtac_lower *l, const ranking *r)
 {
     const vtac_expr *zero = vtac_e_index(l->k, 0);
     const vtac_expr *value = LET("worst", vtac_e_load(l->k, r->value, zero));
     vtac_store(l->k, r->worst, zero, value);
+    if (r->bar != NULL) {
+        vtac_store(l->k, r->bar, zero, value_of(l, r, value));
+    }
     if (r->place == NULL) {
         return;
     }
@@ -149,6 +167,14 @@ static const vtac_expr *enters(vtac_lower *l, const ranking *r, const vtac_expr 
     }
     const vtac_expr *better = r->largest ? E2(GT, value, worst) : E2(LT, value, worst);
     return E2(OR, better, vtac_e_load(l->k, r->open, zero));
+}
+
+/* Opens a condition that most elements fail at one comparison: NaN, and what meets NaN, is looked at closely.
+ */
+static void pass_bar(vtac_lower *l, const ranking *r, const vtac_expr *x)
+{
+    const vtac_expr *bar = vtac_e_load(l->k, r->bar, vtac_e_index(l->k, 0));
+    vtac_if(l->k, vtac_e1(l->k, VTAC_E_NOT, r->largest ? E2(LE, x, bar) : E2(GE, x, bar)));
 }
 
 /* The worst goes to the last slot, the next to the one before it, and so on. */
@@ -186,10 +212,11 @@ vta_status vtac_lower_top_k(vtac_lower *l)
     }
     r.hole = vtac_local(l, "hole", VTAC_I64, 1);
     r.worst = vtac_local(l, "worst", kept, 1);
+    r.bar = has_key(&r) && type == VTAC_F32 ? vtac_local(l, "bar", VTAC_F32, 1) : NULL;
     vtac_type lines = *x;
     lines.dim[axis] = 1;
     const vtac_expr *at[VTAC_MAX_RANK];
-    const uint32_t loops = vtac_open(l, &lines, at, vtac_type_elements(x) >= 0);
+    const uint32_t loops = vtac_open(l, &lines, at, 4 * x->dim[axis]);
     const vtac_expr *slot = vtac_for(l->k, VTAC_LOOP_SERIAL, r.count, "slot");
     const ranked none = r.place == NULL ? (ranked){vtac_e_index(l->k, INT64_MIN), NULL}
                                         : (ranked){vtac_e_int(l->k, type, 0), vtac_e_index(l->k, r.size)};
@@ -197,11 +224,15 @@ vta_status vtac_lower_top_k(vtac_lower *l)
     vtac_end(l->k);
     note_worst(l, &r);
     at[axis] = vtac_for(l->k, VTAC_LOOP_SERIAL, r.size, "i");
-    const ranked own = ranked_of(l, &r, LET("x", vtac_in_at(l, 0, at)), at[axis]);
+    const vtac_expr *x_value = LET("x", vtac_in_at(l, 0, at));
+    if (r.bar != NULL) {
+        pass_bar(l, &r, x_value);
+    }
+    const ranked own = ranked_of(l, &r, x_value, at[axis]);
     vtac_if(l->k, LET("enters", enters(l, &r, own.value)));
     sink(l, &r, &own, vtac_e_index(l->k, r.count));
     note_worst(l, &r);
-    vtac_close(l, 2);
+    vtac_close(l, r.bar != NULL ? 3 : 2);
     put_in_order(l, &r);
     slot = vtac_for(l->k, VTAC_LOOP_SERIAL, r.count, "slot");
     const vtac_expr *place = LET("place", place_in(l, &r, slot));
@@ -347,7 +378,7 @@ vta_status vtac_lower_nms(vtac_lower *l)
     s.alive = vtac_kernel_buffer(l->k, "alive", VTAC_BOOL, s.boxes, VTAC_BUFFER_SCRATCH);
     s.rows = vtac_local(l, "rows", VTAC_I64, 1);
     const vtac_expr *at[VTAC_MAX_RANK];
-    const uint32_t loops = vtac_open(l, y, at, false);
+    const uint32_t loops = vtac_open(l, y, at, 0);
     vtac_out_at(l, 0, at, vtac_e_index(l->k, -1));
     vtac_close(l, loops);
     vtac_store(l->k, s.rows, zero, zero);

@@ -229,15 +229,15 @@ void vtac_read_ahead(vtac_lower *l, vtac_buffer *buffer, const vtac_expr *at, in
     }
 }
 
-uint32_t vtac_open(vtac_lower *l, const vtac_type *type, const vtac_expr **at, bool parallel)
+uint32_t vtac_open(vtac_lower *l, const vtac_type *type, const vtac_expr **at, int64_t each)
 {
     uint32_t loops = 0;
-    const int64_t work = vtac_type_elements(type);
+    const int64_t work = vtac_type_elements(type) * each;
     for (uint32_t axis = 0; axis < type->rank; axis++) {
         at[axis] = vtac_e_index(l->k, 0);
         if (type->dim[axis] != 1) {
             const vtac_loop_kind kind =
-                parallel && loops == 0 && l->k->depth == 1 ? vtac_parallel_if(work) : VTAC_LOOP_SERIAL;
+                loops == 0 && l->k->depth == 1 ? vtac_parallel_if(work) : VTAC_LOOP_SERIAL;
             at[axis] = vtac_for(l->k, kind, type->dim[axis], "i");
             loops++;
         }
