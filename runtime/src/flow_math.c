@@ -625,87 +625,134 @@ vta_status vta_flow_unique(vta_call *call)
 
 /* ---- boxes ---- */
 
+typedef struct box {
+    double low[2], high[2], area;
+} box;
+
+typedef struct candidate {
+    double score;
+    int64_t box;
+} candidate;
+
 typedef struct suppression {
     const vta_item *boxes, *scores;
     int64_t most;
     double overlap, least;
     bool centered;
+    candidate *heap; /* of one class: those whose score is enough, the best on top */
     int64_t *chosen; /* triples */
+    box *taken;      /* where they lie */
     int64_t count, room;
 } suppression;
 
-static void corners(const suppression *s, int64_t batch, int64_t box, double *c)
+/* As fmin and fmax, where they are no calls. */
+static double lesser(double a, double b)
 {
-    double v[4];
-    for (int64_t i = 0; i < 4; i++) {
-        v[i] = vta_item_float(s->boxes, (batch * s->boxes->dim[1] + box) * 4 + i);
-    }
-    if (s->centered) { /* x, y, width, height */
-        c[0] = v[1] - v[3] / 2;
-        c[1] = v[0] - v[2] / 2;
-        c[2] = v[1] + v[3] / 2;
-        c[3] = v[0] + v[2] / 2;
-        return;
-    }
-    c[0] = fmin(v[0], v[2]);
-    c[1] = fmin(v[1], v[3]);
-    c[2] = fmax(v[0], v[2]);
-    c[3] = fmax(v[1], v[3]);
+    return a < b || isnan(b) ? a : b;
 }
 
-static bool overlaps(const suppression *s, int64_t batch, int64_t a, int64_t b)
+static double greater(double a, double b)
 {
-    double p[4];
-    double q[4];
-    corners(s, batch, a, p);
-    corners(s, batch, b, q);
-    const double height = fmin(p[2], q[2]) - fmax(p[0], q[0]);
-    const double width = fmin(p[3], q[3]) - fmax(p[1], q[1]);
+    return a > b || isnan(b) ? a : b;
+}
+
+static box box_of(const suppression *s, int64_t batch, int64_t number)
+{
+    double v[4];
+    box b;
+    for (int64_t i = 0; i < 4; i++) {
+        v[i] = vta_item_float(s->boxes, (batch * s->boxes->dim[1] + number) * 4 + i);
+    }
+    for (int i = 0; i < 2; i++) { /* centered: x, y, width, height */
+        b.low[i] = s->centered ? v[1 - i] - v[3 - i] / 2 : lesser(v[i], v[i + 2]);
+        b.high[i] = s->centered ? v[1 - i] + v[3 - i] / 2 : greater(v[i], v[i + 2]);
+    }
+    b.area = (b.high[0] - b.low[0]) * (b.high[1] - b.low[1]);
+    return b;
+}
+
+static bool overlaps(const suppression *s, const box *p, const box *q)
+{
+    const double height = lesser(p->high[0], q->high[0]) - greater(p->low[0], q->low[0]);
+    const double width = lesser(p->high[1], q->high[1]) - greater(p->low[1], q->low[1]);
     const double common = height > 0 && width > 0 ? height * width : 0;
-    const double all = (p[2] - p[0]) * (p[3] - p[1]) + (q[2] - q[0]) * (q[3] - q[1]) - common;
+    const double all = p->area + q->area - common;
     return all > 0 && common / all > s->overlap;
 }
 
-static bool choose(suppression *s, int64_t batch, int64_t class, int64_t box)
+static bool make_room(suppression *s)
 {
-    if (s->count == s->room) {
-        const int64_t room = s->room == 0 ? 256 : 2 * s->room;
-        int64_t *more = realloc(s->chosen, (size_t)room * 3 * sizeof *more);
-        if (more == NULL) {
-            return false;
-        }
-        s->chosen = more;
-        s->room = room;
+    if (s->count < s->room) {
+        return true;
     }
-    int64_t *at = s->chosen + 3 * s->count++;
-    at[0] = batch;
-    at[1] = class;
-    at[2] = box;
-    return true;
+    const int64_t room = s->room == 0 ? 256 : 2 * s->room;
+    int64_t *chosen = realloc(s->chosen, (size_t)room * 3 * sizeof *chosen);
+    s->chosen = chosen != NULL ? chosen : s->chosen;
+    box *taken = realloc(s->taken, (size_t)room * sizeof *taken);
+    s->taken = taken != NULL ? taken : s->taken;
+    s->room = chosen != NULL && taken != NULL ? room : s->room;
+    return s->count < s->room;
+}
+
+static bool is_better(const candidate *a, const candidate *b)
+{
+    return a->score > b->score || (a->score == b->score && a->box < b->box);
+}
+
+static void sink(candidate *heap, int64_t count, int64_t at)
+{
+    const candidate moving = heap[at];
+    for (int64_t child = 2 * at + 1; child < count; child = 2 * at + 1) {
+        child += child + 1 < count && is_better(&heap[child + 1], &heap[child]);
+        if (!is_better(&heap[child], &moving)) {
+            break;
+        }
+        heap[at] = heap[child];
+        at = child;
+    }
+    heap[at] = moving;
+}
+
+static int64_t gather(suppression *s, int64_t first, int64_t boxes)
+{
+    const float *floats = s->scores->type == VTA_FLOW_F32 ? (const void *)s->scores->data : NULL;
+    int64_t count = 0;
+    for (int64_t i = 0; i < boxes; i++) {
+        const double score =
+            floats != NULL ? (double)floats[first + i] : vta_item_float(s->scores, first + i);
+        s->heap[count] = (candidate){score, i};
+        count += score > s->least;
+    }
+    for (int64_t i = count / 2; i-- > 0;) {
+        sink(s->heap, count, i);
+    }
+    return count;
 }
 
 static vta_status suppress_class(const vta_call *call, suppression *s, int64_t batch, int64_t class)
 {
     const int64_t boxes = s->boxes->dim[1];
-    const lanes l = {s->scores, 2, 1, boxes, 1, NULL};
-    const lane_order order = {&l, batch * s->scores->dim[1] + class, -1};
-    int64_t *places;
     const int64_t first = s->count;
-    vta_status status = sorted(call, boxes, lane_before, &order, &places);
-    for (int64_t i = 0; status == VTA_OK && i < boxes && s->count - first < s->most; i++) {
-        if (!(vta_item_float(s->scores, lane_place(&l, order.lane, places[i])) > s->least)) {
+    int64_t left = gather(s, (batch * s->scores->dim[1] + class) * boxes, boxes);
+    while (left > 0 && s->count - first < s->most) {
+        const int64_t best = s->heap[0].box;
+        s->heap[0] = s->heap[--left];
+        sink(s->heap, left, 0);
+        const box own = box_of(s, batch, best);
+        int64_t k = first;
+        while (k < s->count && !overlaps(s, &own, &s->taken[k])) {
+            k++;
+        }
+        if (k < s->count) {
             continue;
         }
-        bool free_box = true;
-        for (int64_t k = first; free_box && k < s->count; k++) {
-            free_box = !overlaps(s, batch, places[i], s->chosen[3 * k + 2]);
+        if (!make_room(s)) {
+            return vta_fail(call->diag, VTA_NOMEM, "out of memory");
         }
-        if (free_box && !choose(s, batch, class, places[i])) {
-            status = vta_fail(call->diag, VTA_NOMEM, "out of memory");
-        }
+        s->taken[s->count] = own;
+        memcpy(s->chosen + 3 * s->count++, (int64_t[]){batch, class, best}, 3 * sizeof *s->chosen);
     }
-    free(places);
-    return status;
+    return VTA_OK;
 }
 
 static double number_or(const vta_call *call, int64_t i, double otherwise)
@@ -725,7 +772,8 @@ vta_status vta_flow_nms(vta_call *call)
     s.most = vta_call_has(call, 2) && call->in[2]->count > 0 ? vta_item_int(call->in[2], 0) : 0;
     s.overlap = number_or(call, 3, 0);
     s.least = number_or(call, 4, -(double)INFINITY);
-    vta_status status = VTA_OK;
+    s.heap = malloc(((size_t)b->dim[1] + 1) * sizeof *s.heap);
+    vta_status status = s.heap != NULL ? VTA_OK : vta_fail(call->diag, VTA_NOMEM, "out of memory");
     for (int64_t batch = 0; status == VTA_OK && batch < b->dim[0]; batch++) {
         for (int64_t class = 0; status == VTA_OK && class < s.scores->dim[1]; class ++) {
             if (vta_stop_wanted(call->flow->stop)) {
@@ -739,6 +787,8 @@ vta_status vta_flow_nms(vta_call *call)
     if (status == VTA_OK && s.count > 0) {
         memcpy(call->out[0]->data, s.chosen, (size_t)s.count * 3 * sizeof *s.chosen);
     }
+    free(s.heap);
+    free(s.taken);
     free(s.chosen);
     return status;
 }

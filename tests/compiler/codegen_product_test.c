@@ -109,6 +109,7 @@ static void make_problem(problem *p, rng *r, bool large)
         p->k = rng_between(r, 380, 800);
         p->n = large && p->n < 32 ? p->n + 32 : p->n;
     }
+    p->n = rng_percent(r, 12) ? 1 : p->n; /* a matrix by a vector */
     const bool gemm = p->op == VTAC_OP_GEMM || p->op == VTAC_OP_QGEMM;
     const bool bytes = !is_float(p);
     const vtac_dtype a = !bytes ? VTAC_F32 : rng_percent(r, 50) ? VTAC_I8 : VTAC_U8;
