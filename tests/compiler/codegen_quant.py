@@ -7,6 +7,7 @@
 # usage: codegen_quant.py VTAC   (exit status 77: python3-onnx is not there)
 import itertools
 import math
+import platform
 import sys
 from fractions import Fraction
 
@@ -206,6 +207,57 @@ def dynamic_cases(suite):
                   [("x", (r.standard_normal(shape) + shift).astype(F32))], reference, outputs=("y", "scale", "zero"))
 
 
+# Input, outputs, kernel, groups, strides, dilations, pads: what the blocked kernels leave to the general way.
+WINDOWS = (((2, 5, 4, 6, 5), 7, (3, 2, 3), 1, (1, 1, 2), (1, 1, 1), (1, 0, 1, 1, 1, 1)), ((1, 12, 5, 7, 6), 6, (3, 1, 3), 3, (1, 2, 1), (1, 1, 2), (0, 0, 2) * 2),
+           ((1, 2, 3, 20, 5), 3, (1, 3, 1), 1, (1, 1, 1), (1, 3, 1), (0, 3, 0) * 2), ((2, 15, 9, 8), 20, (3, 3), 5, (2, 1), (1, 1), (1, 0, 0, 2)),
+           ((1, 9, 6, 6, 4), 9, (2, 2, 2), 9, (1, 1, 1), (1, 1, 1), (0,) * 6), ((1, 35, 40), 14, (5,), 7, (3,), (1,), (2, 1)))
+
+
+def conv_reference(groups, strides, dilations, pads):
+    def compute(x, x_scale, x_zero, w, w_scale, w_zero, y_scale, y_zero, b):
+        axes = w.ndim - 2
+        centred = numpy.pad(whole(x, x_zero), [(0, 0), (0, 0)] + [(pads[i], pads[axes + i]) for i in range(axes)])
+        kernel = whole(w, w_zero.reshape(-1)[0])  # all are the same
+        sizes = [(centred.shape[2 + i] - (w.shape[2 + i] - 1) * dilations[i] - 1) // strides[i] + 1 for i in range(axes)]
+        sums = numpy.zeros((len(x), len(w), *sizes), numpy.int64) + b.astype(numpy.int64).reshape(-1, *[1] * axes)
+        for m in range(len(w)):
+            group = m // (len(w) // groups)
+            part = centred[:, group * w.shape[1]:(group + 1) * w.shape[1]]
+            for tap in numpy.ndindex(*w.shape[2:]):
+                cut = tuple(slice(t * d, t * d + (n - 1) * s + 1, s) for t, d, n, s in zip(tap, dilations, sizes, strides))
+                weights = kernel[(m, slice(None), *tap)].reshape(1, -1, *[1] * axes)
+                sums[:, m] += (part[(slice(None), slice(None), *cut)] * weights).sum(1)
+        scales = numpy.broadcast_to(F32(x_scale * w_scale) / y_scale, len(w))
+        return numpy.stack([rescaled(sums[:, m], scales[m], y_zero, x.dtype) for m in range(len(w))], 1)
+    return compute
+
+
+def conv_cases(suite):
+    for number_of, (x_dim, outputs, kernel, groups, strides, dilations, pads) in enumerate(WINDOWS):
+        for w_type in TYPES:
+            def make(random, x_dim=x_dim, outputs=outputs, kernel=kernel, groups=groups, w_type=w_type, dtype=TYPES[number_of % 2]):
+                per_output = w_type == numpy.int8
+                w_scale = F32(random.uniform(0.003, 0.1, outputs)) if per_output else scale(random)
+                w_zero = numpy.zeros(outputs, numpy.int8) if per_output else numpy.uint8(random.integers(100, 160))
+                return (quantized(random, "x", dtype, x_dim) + [("w", number(random, w_type, (outputs, x_dim[1] // groups, *kernel))),
+                        ("w_scale", w_scale), ("w_zero", w_zero), ("y_scale", scale(random, 2, 20)), ("y_zero", number(random, dtype, ())),
+                        ("b", random.integers(-9000, 9000, outputs).astype(numpy.int32))])
+            suite.add("QLinearConv", make, conv_reference(groups, strides, dilations, pads), PARAMETERS + ("b",), group=groups, strides=strides,
+                      dilations=dilations, pads=pads, kernel_shape=kernel)
+
+
+def on_hosts(vtac):
+    """The processors that this machine can be, whose dot products differ."""
+    with open("/proc/cpuinfo", encoding="ascii") as file:
+        flags = set(file.read().split())
+    suite = Suite()
+    conv_cases(suite)
+    hosts = ["host"]
+    if platform.machine() == "x86_64":
+        hosts += [name for name, needs in (("x86-64-v2", "ssse3"), ("x86-64-v3", "avx2"), ("x86-64-v4", "avx512bw")) if needs in flags]
+    return max(suite.run(vtac, "--rtol", "0", "--atol", "0", "--host", name) for name in hosts)
+
+
 def main():
     suite = Suite()
     dynamic_cases(suite)
@@ -216,7 +268,7 @@ def main():
     function_cases(suite)
     gemm_cases(suite)
     matmul_cases(suite)
-    return suite.run(sys.argv[1], "--rtol", "0", "--atol", "0")
+    return max(suite.run(sys.argv[1], "--rtol", "0", "--atol", "0"), on_hosts(sys.argv[1]))
 
 
 sys.exit(main())

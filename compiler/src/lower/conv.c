@@ -2,18 +2,19 @@
  *
  * Convolutions of any rank, float and quantized, by one scheme. The input is packed: padded, cast to the type
  * of the sums, zero point taken off, and split into the phases of the stride, so that for every tap of the
- * window the positions of a whole row, and of all rows behind each other, lie one after the other. A tile of
- * some output channels times some vectors of positions stays in registers over all channels and taps. Sums go
- * through scratch memory, from where each real position is finished (bias, requantization, what is fused)
- * and stored.
+ * window the positions of a whole row, and of all rows behind each other, lie one after the other. Bytes go
+ * by words, where weights and zero points are known: four channels as bytes or two as 16-bit numbers, as the
+ * target's dot product has them. A tile of some output channels times some vectors of positions stays in
+ * registers over all channels and taps. Sums go through scratch memory, from where each real position is
+ * finished (bias, requantization, what is fused) and stored.
  */
 #include <math.h>
 #include <string.h>
 
 #include "../ops/infer.h"
-#include "lower.h"
+#include "layout.h"
 
-enum { MOST_TAPS_UNROLLED = 9, MOST_SCRATCH_POSITIONS = 2048 };
+enum { MOST_TAPS_UNROLLED = 9, MOST_SCRATCH_POSITIONS = 2048, MOST_VECTORS = 6 };
 
 typedef struct conv {
     vtac_window w;
@@ -27,7 +28,54 @@ typedef struct conv {
     int64_t rows, chunks, tiles;           /* steps of axis 0 at once */
     bool quantized;
     uint32_t x_zero, w_zero; /* inputs, 0: none */
+    int64_t together, words; /* channels in a word; words of a group's channels */
+    vtac_expr_op dot;        /* that sums them */
+    bool is_signed;          /* bytes of the input, in words of four */
+    const int32_t *start;    /* what words of four leave to be added, for each output; NULL: nothing */
 } conv;
+
+/* What the input's bytes gain on the way to words of four. */
+static int64_t shift_of(const vtac_lower *l, const conv *c)
+{
+    const bool given = vtac_type_in(l, c->x)->dtype == VTAC_I8;
+    return c->together < 4 || given == c->is_signed ? 0 : given ? 128 : -128;
+}
+
+/* How channels go together. */
+static vta_status choose_words(vtac_lower *l, conv *c)
+{
+    const vtac_target *t = l->program->target;
+    const vtac_tensor *zero = vtac_in_constant(l->graph, l->node, c->x_zero);
+    c->together = 1;
+    c->words = c->per_group;
+    c->dot = VTAC_E_FMA;
+    if (!c->quantized || l->program->level == 0 || c->per_group < 2 || zero == NULL ||
+        vtac_dtype_bytes(vtac_type_in(l, c->x)->dtype) != 1 ||
+        vtac_dtype_bytes(vtac_type_in(l, c->weight)->dtype) != 1 ||
+        vtac_in_constant(l->graph, l->node, c->weight) == NULL ||
+        vtac_in_constant(l->graph, l->node, c->w_zero) == NULL) {
+        return VTA_OK;
+    }
+    const vtac_conv_weights w = vtac_conv_weights_of(l->graph, l->node);
+    const bool fours = w.folded && (t->has_vnni || t->has_signed_dot);
+    if (!fours && !t->has_pairs && !t->has_vnni) {
+        return VTA_OK;
+    }
+    c->together = fours ? 4 : 2;
+    c->words = (c->per_group + c->together - 1) / c->together;
+    c->is_signed = t->has_signed_dot;
+    c->dot = !fours ? VTAC_E_DOT2 : c->is_signed ? VTAC_E_SDOT4 : VTAC_E_DOT4;
+    int32_t *start = fours ? vta_arena_array(&l->program->arena, (size_t)c->outputs, sizeof *start) : NULL;
+    if (fours && start == NULL) {
+        return vta_fail(l->diag, VTA_NOMEM, "out of memory");
+    }
+    const int64_t off = vtac_tensor_int(zero, 0) + shift_of(l, c);
+    for (int64_t i = 0; fours && i < c->outputs * w.inner; i++) {
+        start[i / w.inner] -= (int32_t)off * vtac_conv_byte(&w, i / w.inner, i % w.inner);
+    }
+    c->start = start;
+    return VTA_OK;
+}
 
 static void fill_geometry(vtac_lower *l, conv *c)
 {
@@ -64,7 +112,7 @@ static void choose_tile(const vtac_lower *l, conv *c)
     const int64_t registers = t->vector_count > 16 ? 26 : 12;
     const int64_t lanes = (int64_t)(t->vector_bytes / vtac_dtype_bytes(c->type));
     double best = HUGE_VAL;
-    for (int64_t vectors = 1; vectors <= 6; vectors++) {
+    for (int64_t vectors = 1; vectors <= MOST_VECTORS; vectors++) {
         int64_t block = registers / vectors;
         block = block > 16 ? 16 : block;
         block = block > c->out_per_group ? c->out_per_group : block;
@@ -77,7 +125,7 @@ static void choose_tile(const vtac_lower *l, conv *c)
             const int64_t tiles = (positions + lanes * vectors - 1) / (lanes * vectors);
             const double cost =
                 (double)(blocks * chunks * tiles) *
-                ((double)(block * vectors + vectors) + 40.0 / (double)(c->per_group * c->taps) + 1.0);
+                ((double)(block * vectors + vectors) + 40.0 / (double)(c->words * c->taps) + 1.0);
             if (cost < best) {
                 best = cost;
                 c->lanes = lanes;
@@ -99,7 +147,7 @@ static void choose_tile(const vtac_lower *l, conv *c)
 static int64_t packed_elements(const conv *c)
 {
     const int64_t slack = c->tiles * c->lanes * c->vectors + c->row * (c->rows + 1);
-    return c->batch * c->channels * c->all_phases * c->places + slack;
+    return c->batch * c->groups * c->words * c->all_phases * c->places + slack;
 }
 
 /* Opens loops over the phases and places of the spatial axes; gives the source index on each axis. */
@@ -125,19 +173,13 @@ static uint32_t open_places(vtac_lower *l, const conv *c, const vtac_expr **sour
     return loops;
 }
 
-static vta_status pack_input(vtac_lower *l, const conv *c, vtac_storage_id packed)
+/* Where the places lie in a plane, or the nearest ones inside; whether they do, NULL: all of them. */
+static const vtac_expr *place_inside(vtac_lower *l, const conv *c, const vtac_expr *const *source,
+                                     const vtac_expr **index)
 {
     const vtac_type *type = vtac_type_in(l, c->x);
-    VTA_TRY(vtac_begin(l, ".pack"));
-    vtac_buffer *to = vtac_use(l, packed, "packed", c->type, packed_elements(c));
-    vtac_buffer *from = vtac_in(l, c->x);
-    const vtac_expr *plane =
-        vtac_for(l->k, vtac_parallel_if(c->batch * c->channels * c->places), c->batch * c->channels, "plane");
-    const vtac_expr *at = plane;
-    const vtac_expr *source[VTAC_MAX_RANK];
-    const uint32_t loops = open_places(l, c, source, &at);
     const vtac_expr *inside = NULL;
-    const vtac_expr *index = plane;
+    *index = vtac_e_index(l->k, 0);
     for (uint32_t a = 0; a < c->w.axes; a++) {
         const int64_t dim = type->dim[a + 2];
         const int64_t most = (c->grid[a] - 1) * c->w.stride[a] + c->phases[a] - 1 - c->w.pad_begin[a];
@@ -151,25 +193,97 @@ static vta_status pack_input(vtac_lower *l, const conv *c, vtac_storage_id packe
             safe = vtac_e2(l->k, VTAC_E_MAX, vtac_e_index(l->k, 0),
                            vtac_e2(l->k, VTAC_E_MIN, vtac_e_index(l->k, dim - 1), place));
         }
-        index = vtac_i_add(l->k, vtac_i_mulc(l->k, index, dim), safe);
+        *index = vtac_i_add(l->k, vtac_i_mulc(l->k, *index, dim), safe);
     }
-    const vtac_expr *value = vtac_e_cast(l->k, c->type, vtac_e_load(l->k, from, index));
+    return inside;
+}
+
+/* Channels of a plane of words at a place of it, as the dot product wants them; those that a group has not
+ * meet weights of 0. */
+static const vtac_expr *word_of(vtac_lower *l, const conv *c, const vtac_expr *plane, const vtac_expr *index,
+                                const vtac_expr *inside)
+{
+    vtac_kernel *k = l->k;
+    const int64_t bits = 32 / c->together;
+    const int64_t zero = vtac_tensor_int(vtac_in_constant(l->graph, l->node, c->x_zero), 0);
+    const int64_t elements = vtac_type_elements(vtac_type_in(l, c->x)) / (c->batch * c->channels);
+    const int64_t off = c->together == 2 ? -zero : shift_of(l, c);
+    const vtac_expr *group = vtac_i_mulc(k, vtac_i_divc(k, plane, c->words), c->per_group);
+    const vtac_expr *first = vtac_i_mulc(k, vtac_i_remc(k, plane, c->words), c->together);
+    const vtac_expr *word = NULL;
+    for (int64_t i = 0; i < c->together; i++) {
+        const vtac_expr *channel = vtac_i_addc(k, first, i);
+        if (c->per_group % c->together != 0) {
+            channel = vtac_e2(k, VTAC_E_MIN, channel, vtac_e_index(k, c->per_group - 1));
+        }
+        const vtac_expr *at = vtac_let(k, "channel", vtac_i_mulc(k, vtac_i_add(k, group, channel), elements));
+        const vtac_expr *x = vtac_e_load(k, vtac_in(l, c->x), vtac_i_add(k, at, index));
+        x = vtac_e2(k, VTAC_E_ADD, vtac_e_cast(k, VTAC_I32, x), vtac_e_int(k, VTAC_I32, off));
+        x = inside == NULL ? x : vtac_e3(k, VTAC_E_SELECT, inside, x, vtac_e_int(k, VTAC_I32, zero + off));
+        if (i + 1 < c->together) {
+            x = vtac_e2(k, VTAC_E_AND, x, vtac_e_int(k, VTAC_I32, (INT64_C(1) << bits) - 1));
+        }
+        x = vtac_e2(k, VTAC_E_SHL, x, vtac_e_int(k, VTAC_I32, bits * i));
+        word = word == NULL ? x : vtac_e2(k, VTAC_E_OR, word, x);
+    }
+    return word;
+}
+
+static const vtac_expr *element_of(vtac_lower *l, const conv *c, const vtac_expr *plane,
+                                   const vtac_expr *index, const vtac_expr *inside)
+{
+    const int64_t elements = vtac_type_elements(vtac_type_in(l, c->x)) / (c->batch * c->channels);
+    index = vtac_i_add(l->k, vtac_i_mulc(l->k, plane, elements), index);
+    const vtac_expr *value = vtac_e_cast(l->k, c->type, vtac_e_load(l->k, vtac_in(l, c->x), index));
     if (c->x_zero != 0) {
         const vtac_expr *zero = vtac_e_load(l->k, vtac_in(l, c->x_zero), vtac_e_index(l->k, 0));
         value = vtac_e2(l->k, VTAC_E_SUB, value, vtac_e_cast(l->k, c->type, zero));
     }
-    if (inside != NULL) {
-        value = vtac_e3(l->k, VTAC_E_SELECT, inside, value, vtac_e_int(l->k, c->type, 0));
-    }
-    vtac_store(l->k, to, at, value);
+    return inside == NULL ? value : vtac_e3(l->k, VTAC_E_SELECT, inside, value, vtac_e_int(l->k, c->type, 0));
+}
+
+static vta_status pack_input(vtac_lower *l, const conv *c, vtac_storage_id packed)
+{
+    VTA_TRY(vtac_begin(l, ".pack"));
+    vtac_buffer *to = vtac_use(l, packed, "packed", c->type, packed_elements(c));
+    const int64_t planes = c->batch * c->groups * c->words;
+    const vtac_expr *plane = vtac_for(l->k, vtac_parallel_if(planes * c->places), planes, "plane");
+    const vtac_expr *at = plane;
+    const vtac_expr *source[VTAC_MAX_RANK];
+    const uint32_t loops = open_places(l, c, source, &at);
+    const vtac_expr *index;
+    const vtac_expr *inside = place_inside(l, c, source, &index);
+    vtac_store(l->k, to, at,
+               c->together > 1 ? word_of(l, c, plane, index, inside)
+                               : element_of(l, c, plane, index, inside));
     vtac_close(l, loops + 1);
     return VTA_OK;
 }
 
-/* Weights as [group][block of outputs][channel][tap][output], zeros where a block is not full. */
+/* Weights as [group][block of outputs][channel or word of them][tap][output], zeros where a block is not
+ * full.
+ */
 static int64_t weight_elements(const conv *c)
 {
-    return c->groups * c->blocks * c->per_group * c->taps * c->block;
+    return c->groups * c->blocks * c->words * c->taps * c->block;
+}
+
+static vtac_storage_id constant_words(vtac_lower *l, const conv *c)
+{
+    const vtac_conv_weights w = vtac_conv_weights_of(l->graph, l->node);
+    uint32_t *packed = vta_arena_array(&l->program->arena, (size_t)weight_elements(c), sizeof *packed);
+    const int64_t bits = 32 / c->together;
+    for (int64_t i = 0; packed != NULL && i < c->outputs * w.inner; i++) {
+        const int64_t m = i / w.inner;
+        const int64_t channel = i % w.inner / c->taps;
+        const int64_t within = m % c->out_per_group;
+        const int64_t block = m / c->out_per_group * c->blocks + within / c->block;
+        const int64_t row = (block * c->words + channel / c->together) * c->taps + i % c->taps;
+        const int64_t value = vtac_conv_byte(&w, m, i % w.inner) - vtac_conv_zero(&w, m);
+        packed[row * c->block + within % c->block] |= (uint32_t)(value & ((INT64_C(1) << bits) - 1))
+                                                      << (channel % c->together * bits);
+    }
+    return packed == NULL ? 0 : vtac_constant(l, packed, (uint64_t)weight_elements(c) * sizeof *packed);
 }
 
 static vtac_storage_id constant_weights(vtac_lower *l, const conv *c, const vtac_tensor *w,
@@ -208,7 +322,7 @@ static vta_status pack_weights(vtac_lower *l, const conv *c, vtac_storage_id *ou
     const vtac_tensor *w = vtac_in_constant(l->graph, l->node, c->weight);
     const vtac_tensor *zero = c->w_zero == 0 ? NULL : vtac_in_constant(l->graph, l->node, c->w_zero);
     if (w != NULL && (c->w_zero == 0 || zero != NULL)) {
-        *out = constant_weights(l, c, w, zero);
+        *out = c->together > 1 ? constant_words(l, c) : constant_weights(l, c, w, zero);
         return *out != 0 ? VTA_OK : vta_fail(l->diag, VTA_NOMEM, "out of memory");
     }
     VTA_TRY(vtac_begin(l, ".weights"));
@@ -279,15 +393,23 @@ static void accumulate(vtac_lower *l, const conv *c, const tile *t, const vtac_e
     const vtac_expr *x = vtac_i_add(k, vtac_i_mulc(k, channel, c->all_phases * c->places), offset);
     x = vtac_let(k, "x", vtac_i_add(k, vtac_i_add(k, t->plane, x), t->position));
     w = vtac_let(k, "w", w);
-    const vtac_expr *v = vtac_for(k, VTAC_LOOP_UNROLL, c->vectors, "v");
     const vtac_expr *lane = vtac_for(k, VTAC_LOOP_VECTOR, c->lanes, "lane");
-    const vtac_expr *within = vtac_i_add(k, vtac_i_mulc(k, v, c->lanes), lane);
-    const vtac_expr *value = vtac_let(k, "value", vtac_e_load(k, t->packed, vtac_i_add(k, x, within)));
-    const vtac_expr *o = vtac_for(k, VTAC_LOOP_UNROLL, c->block, "o");
-    const vtac_expr *factor = vtac_e_load(k, t->weights, vtac_i_add(k, w, o));
-    const vtac_expr *sum = vtac_i_add(k, vtac_i_mulc(k, o, c->vectors * c->lanes), within);
-    vtac_store(k, t->sums, sum, vtac_e3(k, VTAC_E_FMA, factor, value, vtac_e_load(k, t->sums, sum)));
-    vtac_close(l, 3);
+    const vtac_expr *value[MOST_VECTORS];
+    for (int64_t v = 0; v < c->vectors; v++) {
+        const vtac_expr *at = vtac_i_add(k, x, vtac_i_addc(k, lane, v * c->lanes));
+        value[v] = vtac_let(k, "value", vtac_e_load(k, t->packed, at));
+    }
+    for (int64_t o = 0; o < c->block; o++) { /* one weight at a time: registers are for the sums */
+        const vtac_expr *factor = vtac_let(k, "factor", vtac_e_load(k, t->weights, vtac_i_addc(k, w, o)));
+        for (int64_t v = 0; v < c->vectors; v++) {
+            const vtac_expr *sum = vtac_i_addc(k, lane, (o * c->vectors + v) * c->lanes);
+            const vtac_expr *before = vtac_e_load(k, t->sums, sum);
+            vtac_store(k, t->sums, sum,
+                       c->together > 1 ? vtac_e3(k, c->dot, before, value[v], factor)
+                                       : vtac_e3(k, VTAC_E_FMA, factor, value[v], before));
+        }
+    }
+    vtac_end(k);
 }
 
 /* for each sum of the tile: sums = 0, or scratch = sums */
@@ -313,7 +435,7 @@ static void sum_tile(vtac_lower *l, const conv *c, const tile *t, const vtac_exp
 {
     vtac_kernel *k = l->k;
     each_sum(l, c, t, true, column);
-    const vtac_expr *channel = vtac_for(k, VTAC_LOOP_SERIAL, c->per_group, "channel");
+    const vtac_expr *channel = vtac_for(k, VTAC_LOOP_SERIAL, c->words, "channel");
     if (c->taps <= MOST_TAPS_UNROLLED) {
         for (int64_t tap = 0; tap < c->taps; tap++) {
             accumulate(l, c, t, channel, vtac_e_index(k, tap), vtac_e_index(k, tap_offset(c, tap)));
@@ -354,6 +476,11 @@ static const vtac_expr *activate(vtac_lower *l, const vtac_expr *x)
 
 static const vtac_expr *finish(vtac_lower *l, const conv *c, const vtac_expr *sum, const vtac_expr *m)
 {
+    if (c->start != NULL) {
+        const vtac_storage_id id = vtac_constant(l, c->start, (uint64_t)c->outputs * sizeof *c->start);
+        sum = vtac_e2(l->k, VTAC_E_ADD, sum,
+                      vtac_e_load(l->k, vtac_use(l, id, "start", VTAC_I32, c->outputs), m));
+    }
     if (vtac_has_in(l, c->bias) && c->bias != 0) {
         const vtac_expr *bias = vtac_e_load(l->k, vtac_in(l, c->bias), m);
         sum = vtac_e2(l->k, VTAC_E_ADD, sum, vtac_e_cast(l->k, c->type, bias));
@@ -414,7 +541,7 @@ static vta_status multiply(vtac_lower *l, const conv *c, vtac_storage_id packed,
                           c->taps);
     }
     const int64_t units = c->batch * c->groups * c->blocks * c->chunks;
-    const int64_t work = c->batch * c->outputs * c->per_group * c->taps * c->w.extent[0] * c->last;
+    const int64_t work = c->batch * c->outputs * c->words * c->taps * c->w.extent[0] * c->last;
     const vtac_expr *unit = vtac_for(k, vtac_parallel_if(work), units, "unit");
     const vtac_expr *chunk = vtac_let(k, "chunk", vtac_i_remc(k, unit, c->chunks));
     const vtac_expr *outer = vtac_let(k, "outer", vtac_i_divc(k, unit, c->chunks));
@@ -422,9 +549,9 @@ static vta_status multiply(vtac_lower *l, const conv *c, vtac_storage_id packed,
     const vtac_expr *plane = vtac_let(k, "plane", vtac_i_divc(k, outer, c->blocks));
     const vtac_expr *group = vtac_let(k, "group", vtac_i_remc(k, plane, c->groups));
     const vtac_expr *batch = vtac_let(k, "batch", vtac_i_divc(k, plane, c->groups));
-    t.plane = vtac_let(k, "source", vtac_i_mulc(k, plane, c->per_group * c->all_phases * c->places));
+    t.plane = vtac_let(k, "source", vtac_i_mulc(k, plane, c->words * c->all_phases * c->places));
     const vtac_expr *filter = vtac_i_add(k, vtac_i_mulc(k, group, c->blocks), block);
-    t.filter = vtac_let(k, "filter", vtac_i_mulc(k, filter, c->per_group * c->taps * c->block));
+    t.filter = vtac_let(k, "filter", vtac_i_mulc(k, filter, c->words * c->taps * c->block));
     const vtac_expr *i = vtac_for(k, VTAC_LOOP_SERIAL, c->tiles, "tile");
     const vtac_expr *column = vtac_let(k, "column", vtac_i_mulc(k, i, c->vectors * c->lanes));
     t.position = vtac_let(k, "position", vtac_i_add(k, vtac_i_mulc(k, chunk, c->rows * c->row), column));
@@ -449,6 +576,7 @@ vta_status vtac_lower_conv(vtac_lower *l)
     c.type = whole ? VTAC_I32 : vtac_compute_type(vtac_type_in(l, 0)->dtype);
     VTA_TRY(vtac_window_of(l->node, vtac_type_in(l, 0), vtac_type_in(l, c.weight), false, &c.w, l->diag));
     fill_geometry(l, &c);
+    VTA_TRY(choose_words(l, &c));
     choose_tile(l, &c);
     vtac_storage_id weights = 0;
     const vtac_storage_id packed = vtac_temp(l, c.type, packed_elements(&c));
