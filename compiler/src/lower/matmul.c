@@ -473,7 +473,8 @@ static void add_region(const vtac_lower *l, vtac_product *p, vtac_product_region
     const int64_t wide = r->lanes * r->vectors;
     r->block = registers / r->vectors;
     r->block = r->block > 12 ? 12 : r->block;
-    r->block = r->block > p->m ? p->m : r->block;
+    const int64_t blocks = p->m > r->block ? (p->m + r->block - 1) / r->block : 1;
+    r->block = (p->m + blocks - 1) / blocks; /* of like sizes */
     r->tiles = columns < wide ? 1 : columns / wide;
     r->part = columns < wide ? columns % r->lanes : 0;
     p->regions[p->region_count++] = *r;
