@@ -772,8 +772,11 @@ vta_status vta_flow_nms(vta_call *call)
     s.most = vta_call_has(call, 2) && call->in[2]->count > 0 ? vta_item_int(call->in[2], 0) : 0;
     s.overlap = number_or(call, 3, 0);
     s.least = number_or(call, 4, -(double)INFINITY);
-    s.heap = malloc(((size_t)b->dim[1] + 1) * sizeof *s.heap);
-    vta_status status = s.heap != NULL ? VTA_OK : vta_fail(call->diag, VTA_NOMEM, "out of memory");
+    s.heap = calloc((size_t)b->dim[1] + 1, sizeof *s.heap);
+    if (s.heap == NULL) {
+        return vta_fail(call->diag, VTA_NOMEM, "out of memory");
+    }
+    vta_status status = VTA_OK;
     for (int64_t batch = 0; status == VTA_OK && batch < b->dim[0]; batch++) {
         for (int64_t class = 0; status == VTA_OK && class < s.scores->dim[1]; class ++) {
             if (vta_stop_wanted(call->flow->stop)) {

@@ -69,27 +69,35 @@ const vtac_expr *vtac_part_value(vtac_lower *l, uint32_t i, const vtac_expr *x)
     return vtac_rescale_to(l, l->node, vtac_centred(l, l->node, x, input + 2), scale, JOIN_Y_ZERO);
 }
 
-/* A part whose elements stay as they are: the axes before the one that is cut make rows, the others one piece
- * of a row. */
-static void copy_pieces(vtac_lower *l, const vtac_type *part, const vtac_type *whole, uint32_t axis,
-                        int64_t begin, vtac_buffer *from, vtac_buffer *to, bool joins)
+/* A part whose elements stay as they are: the axes before the one that is cut make rows, of which it has one
+ * piece each. */
+typedef struct pieces {
+    int64_t rows, piece, row, first; /* elements of a piece, of a row, of a row before the piece */
+} pieces;
+
+static pieces pieces_of(const vtac_type *part, const vtac_type *whole, uint32_t axis, int64_t begin)
+{
+    pieces p = {.rows = 1, .piece = part->dim[axis], .row = whole->dim[axis], .first = begin};
+    for (uint32_t a = 0; a < part->rank; a++) {
+        p.rows *= a < axis ? part->dim[a] : 1;
+        p.piece *= a > axis ? part->dim[a] : 1;
+        p.row *= a > axis ? part->dim[a] : 1;
+        p.first *= a > axis ? part->dim[a] : 1;
+    }
+    return p;
+}
+
+static void copy_pieces(vtac_lower *l, const pieces *p, vtac_buffer *part, vtac_buffer *whole, bool joins)
 {
     vtac_kernel *k = l->k;
-    int64_t rows = 1;
-    int64_t inner = 1;
-    for (uint32_t a = 0; a < part->rank; a++) {
-        rows *= a < axis ? part->dim[a] : 1;
-        inner *= a > axis ? part->dim[a] : 1;
-    }
-    const int64_t piece = inner * part->dim[axis];
-    const vtac_loop_kind kind = vtac_parallel_if(rows * piece);
-    const vtac_expr *row = rows == 1 ? vtac_e_index(k, 0) : vtac_for(k, kind, rows, "row");
-    const vtac_expr *i = vtac_for(k, rows == 1 ? kind : VTAC_LOOP_SERIAL, piece, "i");
-    const vtac_expr *small = vtac_i_add(k, vtac_i_mulc(k, row, piece), i);
-    const vtac_expr *large = vtac_i_addc(k, vtac_i_mulc(k, row, inner * whole->dim[axis]), begin * inner);
-    large = vtac_i_add(k, large, i);
-    vtac_store(k, to, joins ? large : small, vtac_e_load(k, from, joins ? small : large));
-    vtac_close(l, rows == 1 ? 1 : 2);
+    const vtac_loop_kind kind = vtac_parallel_if(p->rows * p->piece);
+    const vtac_expr *row = p->rows == 1 ? vtac_e_index(k, 0) : vtac_for(k, kind, p->rows, "row");
+    const vtac_expr *i = vtac_for(k, p->rows == 1 ? kind : VTAC_LOOP_SERIAL, p->piece, "i");
+    const vtac_expr *small = vtac_i_add(k, vtac_i_mulc(k, row, p->piece), i);
+    const vtac_expr *large = vtac_i_add(k, vtac_i_addc(k, vtac_i_mulc(k, row, p->row), p->first), i);
+    vtac_store(k, joins ? whole : part, joins ? large : small,
+               vtac_e_load(k, joins ? part : whole, joins ? small : large));
+    vtac_close(l, p->rows == 1 ? 1 : 2);
 }
 
 /* Part i, in a step of its own. */
@@ -98,8 +106,8 @@ static vta_status join_part(vtac_lower *l, uint32_t i, uint32_t axis, int64_t be
     const uint32_t input = vtac_part_input(l->node, i);
     VTA_TRY(vtac_begin(l, begin == 0 ? "" : ".part"));
     if (l->chain_count == 0 && vtac_part_is_copy(l->graph, l->node, i)) {
-        copy_pieces(l, vtac_type_in(l, input), vtac_type_out(l, 0), axis, begin, vtac_in(l, input),
-                    vtac_out(l, 0), true);
+        const pieces p = pieces_of(vtac_type_in(l, input), vtac_type_out(l, 0), axis, begin);
+        copy_pieces(l, &p, vtac_in(l, input), vtac_out(l, 0), true);
         return l->diag->code;
     }
     const vtac_expr *at[VTAC_MAX_RANK];
@@ -129,8 +137,8 @@ static vta_status split_part(vtac_lower *l, uint32_t i, uint32_t axis, int64_t b
 {
     VTA_TRY(vtac_begin(l, ""));
     if (i > 0 || l->chain_count == 0) {
-        copy_pieces(l, vtac_type_out(l, i), vtac_type_in(l, 0), axis, begin, vtac_in(l, 0), vtac_out(l, i),
-                    false);
+        const pieces p = pieces_of(vtac_type_out(l, i), vtac_type_in(l, 0), axis, begin);
+        copy_pieces(l, &p, vtac_out(l, i), vtac_in(l, 0), false);
         return l->diag->code;
     }
     const vtac_expr *at[VTAC_MAX_RANK];

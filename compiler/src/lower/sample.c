@@ -151,7 +151,9 @@ static void prepare_from_grid(vtac_lower *l, sampler *s, const vtac_expr *const 
 {
     const vtac_expr *where[VTAC_MAX_RANK];
     where[0] = at[0];
-    memcpy(where + 1, at + 2, s->axes * sizeof *where);
+    for (uint32_t i = 0; i < s->axes; i++) {
+        where[1 + i] = at[2 + i];
+    }
     for (uint32_t i = 0; i < s->axes; i++) {
         where[1 + s->axes] = vtac_e_index(l->k, s->axes - 1 - i);
         const vtac_expr *given = vtac_e_cast(l->k, s->type, vtac_in_at(l, 1, where));
