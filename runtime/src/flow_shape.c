@@ -815,26 +815,36 @@ vta_status vta_flow_scatter_nd(vta_call *call)
 
 /* ---- sizes that depend on values ---- */
 
+static bool is_set(const vta_item *t, int64_t i)
+{
+    return t->type == VTA_FLOW_F32 ? ((const float *)(const void *)t->data)[i] != 0
+                                   : vta_item_float(t, i) != 0;
+}
+
+/* The next place in the order of memory. */
+static void next_place(const vta_item *t, int64_t *place)
+{
+    for (int64_t a = (int64_t)t->rank - 1; a >= 0 && ++place[a] == t->dim[a]; a--) {
+        place[a] = 0;
+    }
+}
+
 vta_status vta_flow_non_zero(vta_call *call)
 {
     VTA_TRY(vta_call_needs(call, 1));
     const vta_item *t = call->in[0];
     int64_t dim[2] = {t->rank, 0};
+    int64_t place[VTA_FLOW_RANK] = {0};
     for (int64_t i = 0; i < t->count; i++) {
-        dim[1] += vta_item_float(t, i) != 0;
+        dim[1] += is_set(t, i);
     }
     VTA_TRY(make(call, 0, VTA_FLOW_I64, 2, dim));
-    int64_t at = 0;
-    for (int64_t i = 0; i < t->count; i++) {
-        int64_t left = i;
-        if (vta_item_float(t, i) == 0) {
-            continue;
+    int64_t *to = (void *)call->out[0]->data;
+    for (int64_t i = 0; i < t->count; i++, next_place(t, place)) {
+        for (int64_t a = 0; a < t->rank && is_set(t, i); a++) {
+            to[a * dim[1]] = place[a];
         }
-        for (int64_t a = t->rank - 1; a >= 0; a--) {
-            vta_item_set_int(call->out[0], a * dim[1] + at, left % t->dim[a]);
-            left /= t->dim[a];
-        }
-        at++;
+        to += is_set(t, i);
     }
     return VTA_OK;
 }
