@@ -78,6 +78,16 @@ if [ "$board" = pynq ] && /usr/bin/python3 -c 'import onnx' 2>/dev/null; then
     tail -n 1 out
 fi
 
+# Floats that are divided by multiplying.
+if [ "$machine" != riscv ] && /usr/bin/python3 -c 'import numpy, onnx' 2>/dev/null; then
+    ran='quantized.py'
+    /usr/bin/python3 "$source/tests/cross/quantized.py" "$vtac_program" "$qemu -E LD_LIBRARY_PATH=$LD_LIBRARY_PATH" "$work/root" \
+        "$board" "$config" "$seed" >out 2>err
+    status=$?
+    exits 0
+    tail -n 1 out
+fi
+
 # One that asks for what this processor lacks is refused before anything of it runs.
 vtac compile "$models/mlperf_kws_dscnn_int8_qdq.onnx" --host x86-64-v3 -o other.so
 # shellcheck disable=SC2086

@@ -25,6 +25,8 @@ typedef struct vtac_target {
     bool has_fma;
     bool has_half;     /* f16 to f32 and back, as an instruction */
     bool has_rounding; /* to whole numbers, as an instruction */
+    bool has_division; /* of vectors, where there are vectors */
+    bool has_neon;     /* ARM's vectors, of 32 bits and of 64 */
     bool is_bare;      /* no operating system: what comes of it is an object, for the program's own link */
     bool is_wasm;      /* what comes of it is a WebAssembly module, with the runtime and fsim in it */
 } vtac_target;

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "emit.h"
+#include "target.h"
 
 typedef struct maker {
     vtac_emitter *em;
@@ -152,9 +153,42 @@ LLVMValueRef vtac_emit_round(vtac_emitter *em, const char *how, LLVMValueRef x)
     return vtac_llvm_intrinsic(em, "llvm.copysign", &type, 1, signs, 2);
 }
 
+enum { WORDS = 4, MOST_VECTORS = 16 };
+
+static bool has_fixed(const vtac_emitter *em, vtac_dtype from, vtac_dtype to, LLVMValueRef x)
+{
+    const unsigned count = vtac_llvm_lanes(x) / WORDS;
+    return em->target->has_neon && from == VTAC_F32 && (to == VTAC_I32 || to == VTAC_U32) &&
+           vtac_llvm_lanes(x) % WORDS == 0 && (count & (count - 1)) == 0 && count <= MOST_VECTORS;
+}
+
+LLVMValueRef vtac_emit_fixed(vtac_emitter *em, vtac_dtype from, vtac_dtype to, LLVMValueRef x, unsigned bits)
+{
+    LLVMTypeRef i32 = LLVMInt32TypeInContext(em->context);
+    LLVMTypeRef types[] = {LLVMVectorType(i32, WORDS),
+                           LLVMVectorType(LLVMFloatTypeInContext(em->context), WORDS)};
+    const bool narrow = vtac_target_is(em->target, "arm");
+    const char *name = to == VTAC_I32 ? narrow ? "llvm.arm.neon.vcvtfp2fxs" : "llvm.aarch64.neon.vcvtfp2fxs"
+                       : narrow       ? "llvm.arm.neon.vcvtfp2fxu"
+                                      : "llvm.aarch64.neon.vcvtfp2fxu";
+    const unsigned count = vtac_llvm_lanes(x) / WORDS;
+    LLVMValueRef v[MOST_VECTORS];
+    if (!has_fixed(em, from, to, x)) {
+        return NULL;
+    }
+    for (unsigned i = 0; i < count; i++) {
+        LLVMValueRef args[] = {vtac_llvm_turn_part(em, x, i * WORDS, WORDS), LLVMConstInt(i32, bits, 0)};
+        v[i] = vtac_llvm_intrinsic(em, name, types, 2, args, 2);
+    }
+    return vtac_llvm_joined(em, v, count);
+}
+
 LLVMValueRef vtac_emit_whole(vtac_emitter *em, vtac_dtype from, vtac_dtype to, LLVMValueRef x)
 {
     LLVMBuilderRef b = em->builder;
+    if (has_fixed(em, from, to, x)) {
+        return vtac_emit_fixed(em, from, to, LLVMBuildFMul(b, x, float_like(em, x, 0.5), ""), 1);
+    }
     const bool is_signed = vtac_dtype_kind(to) == 'i';
     const unsigned bits = 8 * (unsigned)vtac_dtype_bytes(to);
     const int digits = (int)(is_signed ? bits - 1 : bits);

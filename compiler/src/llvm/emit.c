@@ -10,6 +10,7 @@
 
 enum { MOST_LANES = 1024, MOST_TURNED = 64 };
 
+#include <math.h>
 #include <string.h>
 
 #include "vta/str.h"
@@ -189,16 +190,40 @@ static LLVMValueRef load_turned(vtac_emitter *em, const vtac_expr *e, const vtac
 {
     LLVMValueRef rows[MOST_TURNED];
     LLVMValueRef first = emit_at_first_lane(em, e->in[0]);
+    const unsigned bytes = (unsigned)vtac_dtype_bytes(e->buffer->dtype);
+    const unsigned count = (unsigned)t->rows;
+    const unsigned columns = em->lanes / count;
+    const bool by_words = vtac_llvm_turns_words(em, count, columns, 8 * bytes);
+    LLVMTypeRef word = LLVMInt32TypeInContext(em->context);
     for (int64_t i = 0; i < t->rows; i++) {
         const int64_t row = t->last >= 0 && i > t->last ? t->last : i;
         LLVMValueRef at = LLVMBuildAdd(em->builder, first, index_of(em, row * t->down), "");
-        rows[i] = load_neighbours(em, e->buffer, at, em->lanes / (unsigned)t->rows);
+        if (by_words) {
+            rows[i] = LLVMBuildLoad2(em->builder, word, element_address(em, e->buffer, at), "");
+            LLVMSetAlignment(rows[i], bytes);
+        } else {
+            rows[i] = load_neighbours(em, e->buffer, at, columns);
+        }
     }
-    return unpack(em, e->buffer->dtype, vtac_llvm_turn_rows(em, rows, (unsigned)t->rows));
+    return unpack(em, e->buffer->dtype,
+                  by_words ? vtac_llvm_turn_words(em, rows, count, columns)
+                           : vtac_llvm_turn_rows(em, rows, count));
+}
+
+/* The lower or the upper half of each number of twice the width. */
+static LLVMValueRef halves(vtac_emitter *em, LLVMValueRef vector, bool upper)
+{
+    const unsigned bits = LLVMGetIntTypeWidth(LLVMGetElementType(LLVMTypeOf(vector)));
+    const unsigned lanes = vtac_llvm_lanes(vector) / 2;
+    LLVMTypeRef wide = LLVMIntTypeInContext(em->context, 2 * bits);
+    LLVMTypeRef narrow = LLVMVectorType(LLVMIntTypeInContext(em->context, bits), lanes);
+    LLVMValueRef both = LLVMBuildBitCast(em->builder, vector, LLVMVectorType(wide, lanes), "");
+    LLVMValueRef by = vtac_llvm_splat(em, LLVMConstInt(wide, bits, 0), lanes);
+    return LLVMBuildTrunc(em->builder, upper ? LLVMBuildLShr(em->builder, both, by, "") : both, narrow, "");
 }
 
 /* Every second of the elements from `index` on: two loads, which end with the last one wanted, and a shuffle.
- */
+ * LLVM would move the bytes one by one to ARM's vectors. */
 static LLVMValueRef load_every_second(vtac_emitter *em, const vtac_buffer *buffer, LLVMValueRef index)
 {
     const unsigned lanes = em->lanes;
@@ -207,8 +232,13 @@ static LLVMValueRef load_every_second(vtac_emitter *em, const vtac_buffer *buffe
     LLVMValueRef later = LLVMBuildAdd(em->builder, index, index_of(em, lanes - 1), "");
     LLVMValueRef high = load_neighbours(em, buffer, later, lanes);
     LLVMValueRef from[MOST_LANES];
+    const bool by_halves = em->target->has_neon && lanes % 2 == 0 && vtac_dtype_bytes(buffer->dtype) <= 2;
     for (unsigned i = 0; i < lanes; i++) {
-        from[i] = LLVMConstInt(i32, 2 * i < lanes ? 2 * i : 2 * i + 1, 0);
+        from[i] = LLVMConstInt(i32, by_halves ? i : 2 * i < lanes ? 2 * i : 2 * i + 1, 0);
+    }
+    if (by_halves) {
+        low = halves(em, low, false);
+        high = halves(em, high, true);
     }
     return LLVMBuildShuffleVector(em->builder, low, high, LLVMConstVector(from, lanes), "");
 }
@@ -300,8 +330,26 @@ static bool is_signed(vtac_dtype dtype)
     return vtac_dtype_kind(dtype) == 'i';
 }
 
+/* A cast of `x` times a power of two to an integer, where one instruction does both; else NULL. */
+static LLVMValueRef emit_fixed(vtac_emitter *em, const vtac_expr *e)
+{
+    enum { MOST_BITS = 32 };
+    const vtac_expr *x = e->in[0];
+    int exponent = 0;
+    if (!em->target->has_neon || em->lane_var == 0 || em->first_lane || x->op != VTAC_E_MUL ||
+        x->in[1]->op != VTAC_E_FLOAT || frexp(x->in[1]->f, &exponent) != 0.5 || exponent < 2 ||
+        exponent > MOST_BITS + 1) {
+        return NULL;
+    }
+    return vtac_emit_fixed(em, x->type, e->type, emit(em, x->in[0]), (unsigned)exponent - 1);
+}
+
 static LLVMValueRef emit_cast(vtac_emitter *em, const vtac_expr *e)
 {
+    LLVMValueRef fixed = emit_fixed(em, e);
+    if (fixed != NULL) {
+        return fixed;
+    }
     LLVMValueRef x = emit(em, e->in[0]);
     const vtac_dtype from = e->in[0]->type;
     const char from_kind = vtac_dtype_kind(from);

@@ -22,7 +22,7 @@ typedef struct vtac_emitter {
     LLVMValueRef *buffers; /* by place in the kernel's list */
     LLVMValueRef begin, end, scratch;
     LLVMValueRef tiles; /* whether they may be used, where the kernel asks for them */
-    uint32_t lane_var; /* of the vector loop around, or 0 */
+    uint32_t lane_var;  /* of the vector loop around, or 0 */
     unsigned lanes;
     bool first_lane; /* the lane variable stands for lane 0 */
     bool failed;     /* out of memory, or an expression that has no form here: a bug */
@@ -72,6 +72,12 @@ bool vtac_llvm_turn_of(const vtac_expr *index, uint32_t lane, unsigned lanes, vt
 /* The first elements of all rows, the second ones, and so on; `count` is a power of two, `rows` is used up.
  */
 LLVMValueRef vtac_llvm_turn_rows(vtac_emitter *em, LLVMValueRef *rows, unsigned count);
+/* The same of rows that are words, of so many elements each, where the target's vectors take such apart. */
+bool vtac_llvm_turns_words(const vtac_emitter *em, unsigned rows, unsigned columns, unsigned bits);
+LLVMValueRef vtac_llvm_turn_words(vtac_emitter *em, const LLVMValueRef *rows, unsigned count,
+                                  unsigned columns);
+/* Vectors of one type, as many as a power of two, as one. */
+LLVMValueRef vtac_llvm_joined(vtac_emitter *em, LLVMValueRef *v, unsigned count);
 /* Some neighbouring lanes. */
 LLVMValueRef vtac_llvm_turn_part(vtac_emitter *em, LLVMValueRef all, unsigned first, unsigned count);
 
@@ -83,7 +89,9 @@ LLVMValueRef vtac_emit_narrow(vtac_emitter *em, vtac_dtype dtype, LLVMValueRef v
  * no instruction for it, by arithmetic: a library would be called for each element of a vector. */
 LLVMValueRef vtac_emit_round(vtac_emitter *em, const char *how, LLVMValueRef x);
 
-/* Vectors of floats to whole numbers: truncated and saturated, NaN gives 0. */
+/* Vectors of floats to whole numbers: truncated and saturated, NaN gives 0. Fixed: times 2^bits, 1 to 32, in
+ * an instruction of ARM's vectors; NULL where these have none. */
 LLVMValueRef vtac_emit_whole(vtac_emitter *em, vtac_dtype from, vtac_dtype to, LLVMValueRef x);
+LLVMValueRef vtac_emit_fixed(vtac_emitter *em, vtac_dtype from, vtac_dtype to, LLVMValueRef x, unsigned bits);
 
 #endif

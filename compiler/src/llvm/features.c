@@ -135,7 +135,9 @@ static void shape(vtac_target *t)
     }
     t->has_signed_dot = is_aarch64 && requires(t, "dotprod");
     t->has_pairs = (is_x86 && !t->has_vnni) || t->is_wasm;
-    t->has_long = !t->has_signed_dot && t->vector_bytes == 16 && (is_aarch64 || vtac_target_is(t, "arm"));
+    t->has_neon = t->vector_bytes == 16 && (is_aarch64 || vtac_target_is(t, "arm"));
+    t->has_long = t->has_neon && !t->has_signed_dot;
+    t->has_division = !t->has_neon || is_aarch64;
     t->has_fma = is_aarch64 || requires(t, "fma") || requires(t, "vfp4") || requires(t, "f");
     t->has_rounding =
         (!is_x86 || requires(t, "sse4.2")) && (!vtac_target_is(t, "arm") || requires(t, "fp-armv8"));

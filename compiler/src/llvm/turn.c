@@ -92,6 +92,67 @@ LLVMValueRef vtac_llvm_turn_rows(vtac_emitter *em, LLVMValueRef *rows, unsigned 
     return rows[0];
 }
 
+/* The even or the odd lanes of two vectors. */
+static LLVMValueRef unzip(vtac_emitter *em, LLVMValueRef a, LLVMValueRef b, unsigned odd)
+{
+    const unsigned count = vtac_llvm_lanes(a);
+    unsigned from[MOST_LANES];
+    for (unsigned i = 0; i < count; i++) {
+        from[i] = 2 * i + odd;
+    }
+    return shuffle(em, a, b, from, count);
+}
+
+LLVMValueRef vtac_llvm_joined(vtac_emitter *em, LLVMValueRef *v, unsigned count)
+{
+    unsigned from[MOST_LANES];
+    for (; count > 1; count /= 2) {
+        const unsigned lanes = 2 * vtac_llvm_lanes(v[0]);
+        for (unsigned i = 0; i < lanes; i++) {
+            from[i] = i;
+        }
+        for (unsigned i = 0; i < count / 2; i++) {
+            v[i] = shuffle(em, v[2 * i], v[2 * i + 1], from, lanes);
+        }
+    }
+    return v[0];
+}
+
+bool vtac_llvm_turns_words(const vtac_emitter *em, unsigned rows, unsigned columns, unsigned bits)
+{
+    return em->target->has_neon && bits * columns == 32 && rows % 8 == 0 && rows * columns <= MOST_LANES;
+}
+
+LLVMValueRef vtac_llvm_turn_words(vtac_emitter *em, const LLVMValueRef *rows, unsigned count,
+                                  unsigned columns)
+{
+    enum { WORDS = 4 };
+    LLVMTypeRef i32 = LLVMInt32TypeInContext(em->context);
+    LLVMTypeRef words = LLVMVectorType(i32, WORDS);
+    LLVMTypeRef element = LLVMIntTypeInContext(em->context, 32 / columns);
+    LLVMTypeRef elements = LLVMVectorType(element, WORDS * columns);
+    LLVMValueRef v[MOST_LANES] = {NULL};
+    LLVMValueRef next[MOST_LANES];
+    const unsigned vectors = count / WORDS;
+    for (unsigned i = 0; i < vectors; i++) {
+        v[i] = LLVMGetPoison(words);
+        for (unsigned lane = 0; lane < WORDS; lane++) {
+            v[i] = LLVMBuildInsertElement(em->builder, v[i], rows[i * WORDS + lane],
+                                          LLVMConstInt(i32, lane, 0), "");
+        }
+        v[i] = LLVMBuildBitCast(em->builder, v[i], elements, "");
+    }
+    for (unsigned n = columns; n > 1; n /= 2) {
+        for (unsigned i = 0; i < vectors; i++) {
+            next[i] = unzip(em, v[2 * i % vectors], v[2 * i % vectors + 1], 2 * i >= vectors);
+        }
+        for (unsigned i = 0; i < vectors; i++) {
+            v[i] = next[i];
+        }
+    }
+    return vtac_llvm_joined(em, v, vectors);
+}
+
 LLVMValueRef vtac_llvm_turn_part(vtac_emitter *em, LLVMValueRef all, unsigned first, unsigned count)
 {
     unsigned from[MOST_LANES];

@@ -7,6 +7,7 @@
 
 #include "device.h"
 #include "layout.h"
+#include "quick.h"
 #include "vta/str.h"
 #include "vtac/flow.h"
 
@@ -245,6 +246,7 @@ static vta_status lower_kind(vtac_lower *l)
     vtac_program *p = l->program;
     const vtac_lowering *lowering = vtac_lowering_of(l->node->op);
     const vtac_layout_kind kind = vtac_layout_kind_of(p, l->node);
+    vta_status status;
     if (kind != VTAC_KIND_PLAIN) {
         VTA_TRY(by_kind[kind](l));
         return vtac_layout_outputs(l);
@@ -263,6 +265,9 @@ static vta_status lower_kind(vtac_lower *l)
         }
         return vtac_unsupported(l, "more than one output");
     case VTAC_POINTWISE:
+        if (vtac_quick_lower(l, &status)) {
+            return status;
+        }
         VTA_TRY(vtac_lower_elements(l));
         vtac_kernel_vectorize(l->k, p->level > 0 ? p->target->vector_bytes / 4 : 1);
         return VTA_OK;

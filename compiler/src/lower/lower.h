@@ -230,6 +230,10 @@ const vtac_expr *vtac_to_float(vtac_lower *l, const vtac_expr *x);
 /* round(x / scale) + zero, saturated to `dtype`; x and scale are f32. */
 const vtac_expr *vtac_requantize(vtac_lower *l, const vtac_expr *x, const vtac_expr *scale,
                                  const vtac_expr *zero, vtac_dtype dtype);
+/* QuantizeLinear of float32 to bytes by one scale and one zero point, known ones: whether it is that, and
+ * what it makes of x. */
+bool vtac_quantizes_by_numbers(const vtac_lower *l, const vtac_node *n);
+const vtac_expr *vtac_quantized_number(vtac_lower *l, const vtac_node *n, const vtac_expr *x);
 /* clamp(round_half_even(v * scale) + zero) as quant.h has it: v a whole number below 2^29 (any below 2^53
  * where scale is a power of two), the product exact; zero NULL: 0. `is_small`: |v * scale| is known to stay
  * below 2^30. */

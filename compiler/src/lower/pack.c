@@ -14,6 +14,7 @@
 #include "device.h"
 #include "layout.h"
 #include "point.h"
+#include "quick.h"
 
 enum { MOST_SCRATCH = 32768 }; /* floats are quantized in a step of their own where more had to be fetched */
 
@@ -21,6 +22,7 @@ typedef struct packer {
     vtac_lower *l;
     vtac_device_layout g;
     const vtac_node *quantize; /* whose output the tensor is, when it is made here; else NULL */
+    vtac_quick quick;          /* how that goes */
     vtac_buffer *from, *to, *fetched, *lined, *places;
     int64_t taps;                   /* lanes that hold something: those of all places of the window */
     int64_t fetched_rows, width;    /* of one channel; of a row */
@@ -76,22 +78,39 @@ static void border(const packer *p, const vtac_expr *x, const void *of)
     vtac_store(k, p->fetched, vtac_i_add(k, ((const row *)of)->to, x), vtac_e_int(k, VTAC_I8, p->g.zero));
 }
 
-static const vtac_expr *quantized(const packer *p, const row *r, const vtac_expr *x)
+static const vtac_expr *quantized(const packer *p, const row *r, const vtac_expr *x, const vtac_expr *lane)
 {
     const vtac_expr *const image[] = {p->n, r->c, r->y, x};
     const vtac_expr *const line[] = {p->n, r->c, x};
     const bool is_image = p->l->graph->values[p->quantize->outputs[0]].type.rank == 4;
-    return vtac_point_quantize(p->l, p->quantize, is_image ? image : line);
+    const vtac_expr *const *at = is_image ? image : line;
+    return lane == NULL ? vtac_point_quantize(p->l, p->quantize, at)
+                        : vtac_quick_element(p->l, &p->quick, vtac_arg(p->l, p->quantize, 0, at), lane);
+}
+
+static void put_fetched(const packer *p, const row *r, const vtac_expr *x, const vtac_expr *lane)
+{
+    vtac_kernel *k = p->l->k;
+    const vtac_expr *column = vtac_i_addc(k, x, -p->g.before[1]);
+    const vtac_expr *value = p->quantize != NULL ? quantized(p, r, column, lane)
+                                                 : vtac_e_load(k, p->from, vtac_i_add(k, r->from, column));
+    vtac_store(k, p->fetched, vtac_i_add(k, r->to, x), flipped(p, value));
 }
 
 static void inside(const packer *p, const vtac_expr *x, const void *of)
 {
-    const row *r = of;
-    vtac_kernel *k = p->l->k;
-    const vtac_expr *column = vtac_i_addc(k, x, -p->g.before[1]);
-    const vtac_expr *value = p->quantize != NULL ? quantized(p, r, column)
-                                                 : vtac_e_load(k, p->from, vtac_i_add(k, r->from, column));
-    vtac_store(k, p->fetched, vtac_i_add(k, r->to, x), flipped(p, value));
+    put_fetched(p, of, x, NULL);
+}
+
+typedef struct row_of {
+    const packer *p;
+    const row *r;
+} row_of;
+
+static void inside_quickly(void *of, const vtac_expr *x, const vtac_expr *lane)
+{
+    const row_of *at = of;
+    put_fetched(at->p, at->r, x, lane);
 }
 
 /* Row `i` of the fetched rows of channel c is row y of the image, or outside of it. */
@@ -119,7 +138,11 @@ static void fetch_row(const packer *p, const vtac_expr *c, const vtac_expr *i, c
         vtac_if(k, vtac_e1(k, VTAC_E_NOT, outside));
     }
     along(p, 0, begin, p->bytes, border, &r);
-    along(p, begin, end, lanes, inside, &r);
+    if (p->quick.lanes > 0 && end - begin >= p->quick.lanes) {
+        vtac_quick_along(p->l, &p->quick, begin, end, inside_quickly, &(row_of){p, &r});
+    } else {
+        along(p, begin, end, lanes, inside, &r);
+    }
     along(p, end, p->width, p->bytes, border, &r);
     if (leaves) {
         vtac_end(k);
@@ -392,6 +415,10 @@ vta_status vtac_lower_vta_pack(vtac_lower *l)
         p.lined = vtac_kernel_buffer(l->k, "lined", VTAC_I8, vtac_device_lanes(&g) * p.columns,
                                      VTAC_BUFFER_SCRATCH);
         p.fetched = p.lined;
+    }
+    if (quantizes) {
+        p.quick = vtac_quick_of(l, before, g.shape[3]);
+        vtac_quick_begin(l, &p.quick);
     }
     const int64_t rows = p.all_at_once ? 1 : g.stored[2];
     const int64_t count = g.stored[0] * g.rows * rows;

@@ -46,6 +46,18 @@ static const vtac_expr *parameter(vtac_lower *l, const vtac_node *n, uint32_t i,
     return vtac_arg(l, n, i, place);
 }
 
+/* x / scale as IEEE rounds it, but for subnormal ones. Where vectors have no division, by the reciprocal in
+ * double: no quotient of two floats is nearer than 2^-49 of itself to the middle between two floats, and two
+ * roundings to double change it by less. */
+static const vtac_expr *quotient(vtac_lower *l, const vtac_expr *x, float scale)
+{
+    if (l->program->target->has_division) {
+        return E2(DIV, x, vtac_e_float(l->k, VTAC_F32, (double)scale));
+    }
+    const vtac_expr *factor = vtac_e_float(l->k, VTAC_F64, 1.0 / (double)scale);
+    return vtac_e_cast(l->k, VTAC_F32, E2(MUL, vtac_e_cast(l->k, VTAC_F64, x), factor));
+}
+
 /* round(x / scale) + zero of known numbers, saturated; NaN gives 0. Bounded first, it leaves its value in the
  * lowest bits of the sum with 1.5 * 2^23, rounded to nearest even. */
 static const vtac_expr *quantized(vtac_lower *l, const vtac_expr *x, float scale, int64_t zero,
@@ -54,7 +66,7 @@ static const vtac_expr *quantized(vtac_lower *l, const vtac_expr *x, float scale
     double low;
     double high;
     vtac_range_of(dtype, &low, &high);
-    const vtac_expr *v = vtac_let(l->k, "v", E2(DIV, x, vtac_e_float(l->k, VTAC_F32, (double)scale)));
+    const vtac_expr *v = vtac_let(l->k, "v", quotient(l, x, scale));
     v = vtac_e3(l->k, VTAC_E_SELECT, E2(EQ, v, v), v, vtac_e_float(l->k, VTAC_F32, -(double)zero));
     v = E2(MAX, vtac_e_float(l->k, VTAC_F32, low - (double)zero), v);
     v = E2(MIN, vtac_e_float(l->k, VTAC_F32, high - (double)zero), v);
@@ -69,22 +81,41 @@ static const vtac_tensor *known_number(const vtac_lower *l, const vtac_node *n, 
     return known != NULL && vtac_type_elements(type_in(l, n, i)) == 1 ? known : NULL;
 }
 
+const vtac_expr *vtac_quantized_number(vtac_lower *l, const vtac_node *n, const vtac_expr *x)
+{
+    const vtac_tensor *shift = known_number(l, n, 2);
+    return quantized(l, x, (float)vtac_tensor_float(known_number(l, n, 1), 0),
+                     shift == NULL ? 0 : vtac_tensor_int(shift, 0), dtype_out(l, n));
+}
+
+static bool has_known_scale(const vtac_lower *l, const vtac_node *n)
+{
+    return type_in(l, n, 1)->dtype == VTAC_F32 && known_number(l, n, 1) != NULL;
+}
+
+bool vtac_quantizes_by_numbers(const vtac_lower *l, const vtac_node *n)
+{
+    const bool is_byte = dtype_out(l, n) == VTAC_I8 || dtype_out(l, n) == VTAC_U8;
+    return n->op == VTAC_OP_QUANTIZE_LINEAR && is_byte && has_known_scale(l, n) &&
+           (type_in(l, n, 2) == NULL || known_number(l, n, 2) != NULL);
+}
+
 const vtac_expr *vtac_point_quantize(vtac_lower *l, const vtac_node *n, const vtac_expr *const *at)
 {
     const vtac_expr *x = vtac_to_float(l, vtac_arg(l, n, 0, at));
-    const vtac_tensor *step = known_number(l, n, 1);
-    const vtac_tensor *shift = known_number(l, n, 2);
-    const bool is_byte = dtype_out(l, n) == VTAC_I8 || dtype_out(l, n) == VTAC_U8;
-    if (is_byte && x != NULL && x->type == VTAC_F32 && step != NULL && type_in(l, n, 1)->dtype == VTAC_F32 &&
-        (shift != NULL || type_in(l, n, 2) == NULL)) {
-        return quantized(l, x, (float)vtac_tensor_float(step, 0),
-                         shift == NULL ? 0 : vtac_tensor_int(shift, 0), dtype_out(l, n));
+    const bool is_float = x != NULL && x->type == VTAC_F32;
+    if (is_float && vtac_quantizes_by_numbers(l, n)) {
+        return vtac_quantized_number(l, n, x);
     }
     const vtac_expr *scale = vtac_from_narrow(l, type_in(l, n, 1)->dtype, parameter(l, n, 1, at));
     const vtac_expr *zero = parameter(l, n, 2, at);
     scale = vtac_e_cast(l->k, x == NULL ? VTAC_F32 : x->type, scale);
     if (vtac_dtype_kind(dtype_out(l, n)) == 'n' && !vtac_dtype_is_narrow_int(dtype_out(l, n))) {
         return vtac_to_narrow(l, n, dtype_out(l, n), E2(DIV, x, scale)); /* its zero point is 0 */
+    }
+    if (is_float && has_known_scale(l, n)) {
+        x = quotient(l, x, (float)vtac_tensor_float(known_number(l, n, 1), 0));
+        scale = NULL;
     }
     return vtac_requantize(l, x, scale, zero, dtype_out(l, n));
 }
