@@ -228,13 +228,19 @@ vta_status vta_mmio_finish(const vta_mmio *mmio, const char *where, double timeo
                            vta_diag *diag)
 {
     const double slice_s = 0.1; /* between two looks at `stop` */
-    const double end = vta_now() + timeout_s;
+    double end =
+        0; /* known when the first wait was not enough: a look at the clock is a system call on some boards */
     uint32_t status = get(mmio, VTA_REG_STATUS);
     double left = timeout_s > 0 ? timeout_s : slice_s;
     bool stopped = false;
     while (!has_ended(status) && left > 0 && !stopped) {
-        VTA_TRY(mmio->wait(mmio->context, left < slice_s ? left : slice_s, diag));
+        const double slice = left < slice_s ? left : slice_s;
+        VTA_TRY(mmio->wait(mmio->context, slice, diag));
         status = get(mmio, VTA_REG_STATUS);
+        if (has_ended(status)) {
+            break;
+        }
+        end = end > 0 ? end : vta_now() + timeout_s - slice;
         left = timeout_s > 0 ? end - vta_now() : slice_s;
         stopped = vta_stop_wanted(mmio->stop);
     }

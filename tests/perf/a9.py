@@ -45,7 +45,7 @@ def trace(command):
                 untaken = not untaken
                 waiting = untaken
             elif marks == 1 and not untaken and not name.startswith("getppid"):
-                asleep = re.match(r"poll\(\d+,1,[1-9].*= 0$", name) is not None
+                asleep = re.match(r"poll\(\d+,1,[1-9].*= 0$|(clock_)?nanosleep", name) is not None
                 waiting = asleep or (waiting and name.startswith("clock_gettime"))
                 if not waiting:
                     calls.append(name.strip())
