@@ -209,6 +209,13 @@ exits 130
 holds "no file is left" test -z "$(ls tmp)"
 
 # ---- mistakes
+printf '{"models": [{"name": "n\351 \303\251 <&>", "file": "n\351.onnx"}], "configs": ["tiny"], "devices": ["fsim"]}' >bytes.json
+vtac regress bytes.json --junit bytes.xml
+exits 1
+holds "JUnit's XML parses whatever bytes a name has" python3 - <<'X'
+import xml.etree.ElementTree as tree
+assert tree.parse("bytes.xml").getroot().find("testsuite/testcase").get("classname") == "n? \u00e9 <&>"
+X
 echo '{"models": [' >cut.json
 vtac regress cut.json
 refused 1 "cut.json:1: this is no JSON"
@@ -239,9 +246,13 @@ steps = github["jobs"]["regress"]["steps"]
 assert True in github or "on" in github # YAML reads the bare word as a truth
 commands = [s["run"] for s in steps if "run" in s and "install" not in s["name"].lower()]
 assert len(commands) == 2 and any(s.get("uses", "").startswith("actions/checkout") for s in steps)
+got, kept = (next(s for s in steps if s.get("uses", "").startswith(f"actions/cache/{what}@")) for what in ("restore", "save"))
+assert "history.jsonl" in kept["with"]["path"] and kept["if"] == "always()" and "run_id" in kept["with"]["key"], kept
+assert all(got["with"][k] == kept["with"][k] for k in ("path", "key")) and got["with"]["key"].startswith(got["with"]["restore-keys"])
 open("github.sh", "w").write("set -e\n" + "\n".join(commands))
 gitlab = yaml.safe_load(open(f"{folder}/gitlab.yml"))["regress"]
 assert gitlab["artifacts"]["reports"]["junit"] == "regress.xml"
+assert gitlab["cache"]["when"] == "always" and "history.jsonl" in gitlab["cache"]["paths"]
 open("gitlab.sh", "w").write("set -e\n" + "\n".join(gitlab["script"]))
 X
 for server in github gitlab; do

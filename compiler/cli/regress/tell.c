@@ -25,16 +25,45 @@ const char *regress_word(regress_outcome outcome)
     return "";
 }
 
-/* Text in an attribute or element; control characters have no place in XML. */
+/* Bytes of the character of UTF-8 that begins here; 0 where none does that XML takes. */
+static size_t character(const char *text)
+{
+    const unsigned char *c = (const unsigned char *)text;
+    const size_t size = c[0] < 0x80   ? 1
+                        : c[0] < 0xc2 ? 0
+                        : c[0] < 0xe0 ? 2
+                        : c[0] < 0xf0 ? 3
+                        : c[0] < 0xf5 ? 4
+                                      : 0;
+    for (size_t i = 1; i < size; i++) {
+        if ((c[i] & 0xc0) != 0x80) {
+            return 0;
+        }
+    }
+    const bool too_long = (c[0] == 0xe0 && c[1] < 0xa0) || (c[0] == 0xf0 && c[1] < 0x90);
+    const bool beyond = (c[0] == 0xed && c[1] >= 0xa0) || (c[0] == 0xf4 && c[1] >= 0x90);
+    const bool none = c[0] == 0xef && c[1] == 0xbf && c[2] >= 0xbe;
+    return too_long || beyond || none ? 0 : size;
+}
+
+/* Text in an attribute or element; control characters have no place in XML, nor half a character, with which
+ * a message that was cut may end. */
 static void put_xml(vta_str *out, const char *text)
 {
-    for (; *text != '\0'; text++) {
+    for (size_t size; *text != '\0'; text += size > 0 ? size : 1) {
+        size = character(text);
         switch (*text) {
         case '&': vta_str_put(out, "&amp;"); break;
         case '<': vta_str_put(out, "&lt;"); break;
         case '>': vta_str_put(out, "&gt;"); break;
         case '"': vta_str_put(out, "&quot;"); break;
-        default: vta_str_append(out, (unsigned char)*text >= 0x20 ? text : " ", 1); break;
+        default:
+            if ((unsigned char)*text < 0x20) {
+                vta_str_put(out, " ");
+            } else {
+                vta_str_append(out, size > 0 ? text : "?", size > 0 ? size : 1);
+            }
+            break;
         }
     }
 }
@@ -92,55 +121,78 @@ vta_status regress_junit(const char *path, const regress_suite *s, vta_diag *dia
 
 static const char *const head[] = {
     "<!DOCTYPE html>",
-    "<html lang=\"en\"><head><meta charset=\"utf-8\"><title>vtac regress</title>",
+    "<html lang=\"en\"><head><meta charset=\"utf-8\">",
+    "<meta name=\"viewport\" content=\"width=device-width\"><title>vtac regress</title>",
     "<style>",
     "body { font: 15px/1.4 system-ui, sans-serif; margin: 2em; color: #222; background: #fff }",
-    "table { border-collapse: collapse } th, td { padding: .3em .9em; text-align: left; border-bottom: 1px "
-    "solid #ddd }",
-    "td.n { text-align: right; font-variant-numeric: tabular-nums }",
+    "table { border-collapse: collapse }",
+    "th, td { padding: .3em .9em; text-align: left; border-bottom: 1px solid #ddd }",
+    "td:first-child, .why { overflow-wrap: anywhere; min-width: 16em }",
+    ".why { color: #555; max-width: 40em }",
+    "th.n, td.n { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap }",
     ".passed { color: #176b2c } .wrong, .slower, .broken, .notrun { color: #b3261e; font-weight: 600 }",
-    "svg { vertical-align: middle } .why { color: #555; max-width: 40em }",
+    "svg { vertical-align: middle }",
+    "@media (max-width: 70em) { /* no room for columns: a paragraph for each case */",
+    "body { margin: 1em } thead { display: none } table { width: 100% }",
+    "tr { display: flex; flex-wrap: wrap; gap: 0 1em; padding: .5em 0; border-bottom: 1px solid #ddd }",
+    "td { border: 0; padding: .1em 0 } td:empty { display: none }",
+    "td:first-child, .why { width: 100%; min-width: 0 }",
+    "td[data-name]::before { content: attr(data-name) ' '; color: #777 } }",
     "</style></head><body>",
     NULL,
 };
 static const char *const script[] = {
-    "const body = document.getElementById('rows');",
+    "const body = document.getElementById('rows'), told = document.getElementById('runs');",
     "const passed = suite.cases.filter(c => c.outcome === 'passed').length;",
     "document.getElementById('sum').textContent = passed + ' of ' + suite.cases.length + ' passed';",
-    "function cell(row, text, kind) {",
-    "    const td = element('td', text, kind); row.appendChild(td); return td;",
+    "if (runs.length > 1)",
+    "    told.textContent = ' The curves are of ' + runs.length + ' runs; red: it grew by more.';",
+    "function cell(row, text, kind, name) {",
+    "    const td = element('td', text, kind);",
+    "    if (name) td.dataset.name = name;",
+    "    row.appendChild(td); return td;",
     "}",
-    "// The cycles of the runs before and this one; the vertical axis begins at 0 only where the change is "
-    "that large.",
-    "function curve(values) {",
-    "    const w = 160, h = 26, least = Math.min(...values), most = Math.max(...values), span = "
-    "Math.max(most - least, most * 0.02);",
-    "    const at = (v, i) => (values.length < 2 ? w / 2 : 4 + i * (w - 8) / (values.length - 1)) + ',' +",
-    "        (h - 4 - (v - (least + most - span) / 2) / span * (h - 8));",
-    "    const ns = 'http://www.w3.org/2000/svg', svg = document.createElementNS(ns, 'svg');",
+    "function shape(svg, kind, values) {",
+    "    const made = document.createElementNS('http://www.w3.org/2000/svg', kind);",
+    "    for (const name in values) made.setAttribute(name, values[name]);",
+    "    svg.appendChild(made); return made;",
+    "}",
+    "const figure = v => v ? v.toLocaleString('en') : '';",
+    "// The cycles of runs: the whole height is their span, or 2 % where that is more.",
+    "function curve(past, tolerance) {",
+    "    const w = 160, h = 26, values = past.map(p => p.cycles);",
+    "    const least = Math.min(...values), most = Math.max(...values);",
+    "    const span = Math.max(most - least, most * 0.02);",
+    "    const x = i => values.length < 2 ? w / 2 : 4 + i * (w - 8) / (values.length - 1);",
+    "    const y = v => h - 4 - (v - (least + most - span) / 2) / span * (h - 8);",
+    "    const svg = document.createElementNS('http://www.w3.org/2000/svg', 'svg');",
     "    svg.setAttribute('width', w); svg.setAttribute('height', h);",
-    "    const line = document.createElementNS(ns, 'polyline');",
-    "    line.setAttribute('points', values.map(at).join(' '));",
-    "    line.setAttribute('fill', 'none'); line.setAttribute('stroke', '#3367d6'); "
-    "line.setAttribute('stroke-width', '1.5');",
-    "    const dot = document.createElementNS(ns, 'circle'), [x, y] = at(values[values.length - 1], "
-    "values.length - 1).split(',');",
-    "    dot.setAttribute('cx', x); dot.setAttribute('cy', y); dot.setAttribute('r', 2.5); "
-    "dot.setAttribute('fill', '#3367d6');",
-    "    const title = document.createElementNS(ns, 'title'); title.textContent = values.join(', ');",
-    "    svg.append(line, dot, title); return svg;",
+    "    const points = values.map((v, i) => x(i) + ',' + y(v)).join(' ');",
+    "    shape(svg, 'polyline', {points, fill: 'none', stroke: '#3367d6', 'stroke-width': 1.5});",
+    "    values.forEach((v, i) => {",
+    "        const grew = i > 0 && v > values[i - 1] * (1 + tolerance / 100);",
+    "        const fill = grew ? '#b3261e' : '#3367d6', r = grew ? 1.8 : 2.5;",
+    "        if (grew || i === values.length - 1) shape(svg, 'circle', {cx: x(i), cy: y(v), r, fill});",
+    "    });",
+    "    const tell = p => (p.label || 'a run') + ': ' + figure(p.cycles);",
+    "    const lines = past.slice(-12).reverse().map(tell);",
+    "    if (past.length > 12)",
+    "        lines.push(past.length + ' runs, from ' + figure(least) + ' to ' + figure(most));",
+    "    shape(svg, 'title', {}).textContent = lines.join('\\n');",
+    "    return svg;",
     "}",
-    "for (const c of suite.cases) {",
+    "const bad = c => c.outcome !== 'passed' ? 0 : 1;",
+    "for (const c of [...suite.cases].sort((a, b) => bad(a) - bad(b))) {",
     "    const row = document.createElement('tr');",
     "    cell(row, c.model); cell(row, c.config); cell(row, c.device);",
     "    cell(row, c.outcome, c.outcome.replace(' ', ''));",
-    "    cell(row, c.cycles ? c.cycles.toLocaleString('en') : '', 'n');",
-    "    cell(row, c.baseline ? c.baseline.toLocaleString('en') : '', 'n');",
-    "    cell(row, c.baseline && c.cycles ? (c.change > 0 ? '+' : '') + c.change.toFixed(2) + ' %' : '', "
-    "'n');",
-    "    const past = runs.map(h => h.cycles && h.cycles[c.key]).filter(v => v > 0);",
-    "    const drawn = cell(row, ''); if (past.length) drawn.appendChild(curve(past));",
-    "    cell(row, c.seconds.toFixed(1), 'n'); cell(row, c.why, 'why');",
+    "    cell(row, figure(c.cycles), 'n', 'cycles'); cell(row, figure(c.baseline), 'n', 'baseline');",
+    "    const change = (c.change > 0 ? '+' : '') + c.change.toFixed(2) + '\\u00a0%';",
+    "    cell(row, c.baseline && c.cycles ? change : '', 'n', 'change');",
+    "    const past = runs.filter(h => h.cycles && h.cycles[c.key] > 0)",
+    "        .map(h => ({label: h.label, cycles: h.cycles[c.key]}));",
+    "    const drawn = cell(row, ''); if (past.length) drawn.appendChild(curve(past, c.tolerance));",
+    "    cell(row, c.seconds.toFixed(1), 'n', 'seconds'); cell(row, c.why, 'why');",
     "    body.appendChild(row);",
     "}",
     NULL,
@@ -163,8 +215,9 @@ static void put_cases(vta_str *out, const regress_suite *s)
         cli_put_json(out, c->device);
         vta_str_printf(out,
                        ", \"outcome\": \"%s\", \"cycles\": %" PRIu64 ", \"baseline\": %" PRIu64
-                       ", \"change\": %.6g, \"seconds\": %.3f, \"why\": ",
-                       regress_word(c->outcome), c->cycles, c->baseline, c->change, c->seconds);
+                       ", \"change\": %.6g, \"tolerance\": %g, \"seconds\": %.3f, \"why\": ",
+                       regress_word(c->outcome), c->cycles, c->baseline, c->change, c->model->tolerance,
+                       c->seconds);
         cli_put_json(out, c->why);
         vta_str_put(out, "}");
     }
@@ -198,11 +251,11 @@ vta_status regress_page(const char *path, const regress_suite *s, const char *hi
     cli_put_lines(&out, head);
     vta_str_put(&out, "<h1>vtac regress</h1>\n<p><b id=\"sum\"></b>, suite <code>");
     put_xml(&out, s->path);
-    vta_str_printf(&out, "</code>, cycles may grow by %g %%.</p>\n", s->tolerance);
-    vta_str_put(
-        &out,
-        "<table><thead><tr><th>model<th>configuration<th>device<th>outcome<th>cycles<th>baseline<th>change"
-        "<th>history<th>seconds<th></tr></thead><tbody id=\"rows\"></tbody></table>\n<script>\n");
+    vta_str_printf(&out, "</code>, cycles may grow by %g %%.<span id=\"runs\"></span></p>\n", s->tolerance);
+    vta_str_put(&out,
+                "<table><thead><tr><th>model<th>configuration<th>device<th>outcome<th class=\"n\">cycles"
+                "<th class=\"n\">baseline<th class=\"n\">change<th>history<th "
+                "class=\"n\">seconds<th></tr></thead><tbody id=\"rows\"></tbody></table>\n<script>\n");
     put_cases(&data, s);
     put_history(&data, history);
     vta_str_append(&out, data.text, data.size);

@@ -6,6 +6,7 @@
 #define _XOPEN_SOURCE 700
 #include <ftw.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -178,34 +179,59 @@ static vta_status read_files(const cli_args *args, regress_suite *s, vta_diag *d
     return regress_baseline_read(baseline, s, cli_flag(args, "--update"), diag);
 }
 
-/* *leads: false in a worker, whose work is over. */
+static volatile sig_atomic_t
+    stopped; /* by a signal before the work stands, or behind it: the folder goes first */
+
+static void note(void *nothing)
+{
+    (void)nothing;
+    stopped = 1;
+}
+
+/* The pieces, in the folder. *leads: false in a worker, whose work is over. */
+static vta_status go_in(regress_run *run, const cli_args *args, const cli_work *how, bool *leads,
+                        vta_diag *diag)
+{
+    char key[96];
+    vtac_work *work = NULL;
+    (void)snprintf(key, sizeof key, "vtac %s regress %016" PRIx64 "\n", vta_version(),
+                   how->options.engine == VTAC_WORK_FOLDER ? regress_hash(run->suite) : 0);
+    vta_status status = cli_open_work(args, how, key, regress_piece, run, &work, diag);
+    *leads = work != NULL;
+    if (status == VTA_OK && work != NULL) {
+        if (stopped != 0) {
+            vtac_work_stop(work);
+        }
+        status = regress_go(run, work, diag);
+        cli_close_work(work);
+    }
+    return status;
+}
+
 static vta_status go(const cli_args *args, const cli_work *how, regress_suite *s, bool *leads, vta_diag *diag)
 {
     char program[4096];
     char folder[VTAC_TEMPORARY_PATH];
-    char key[96];
-    vtac_work *work = NULL;
     const ssize_t size = readlink("/proc/self/exe", program, sizeof program - 1);
     if (size < 0) {
         return vta_fail(diag, VTA_IO, "cannot tell where this program is (/proc/self/exe)");
     }
     program[size] = '\0';
-    VTA_TRY(vtac_temporary_folder("regress", folder, diag));
-    regress_run run = {.suite = s,
-                       .program = program,
-                       .work = folder,
-                       .done = cli_flag(args, "--json") ? NULL : tell_case,
-                       .context = s};
-    (void)snprintf(key, sizeof key, "vtac %s regress %016" PRIx64 "\n", vta_version(),
-                   how->options.engine == VTAC_WORK_FOLDER ? regress_hash(s) : 0);
-    vta_status status = cli_open_work(args, how, key, regress_piece, &run, &work, diag);
-    *leads = work != NULL;
-    if (status == VTA_OK && work != NULL) {
-        status = regress_go(&run, work, diag);
-        cli_close_work(work);
+    stopped = 0;
+    cli_catch_signals(note, NULL);
+    vta_status status = vtac_temporary_folder("regress", folder, diag);
+    if (status == VTA_OK) {
+        regress_run run = {.suite = s,
+                           .program = program,
+                           .work = folder,
+                           .done = cli_flag(args, "--json") ? NULL : tell_case,
+                           .context = s};
+        status = go_in(&run, args, how, leads, diag);
+        cli_catch_signals(note, NULL);
+        remove_folder(folder);
     }
-    remove_folder(folder);
-    return status;
+    cli_catch_signals(NULL, NULL);
+    return status == VTA_OK && stopped != 0 ? vta_fail(diag, VTA_INTERRUPTED, "interrupted") : status;
 }
 
 static int report(const cli_args *args, const regress_suite *s)
