@@ -241,14 +241,110 @@ def add_rows(suite):
                                                                support_vectors=vectors.ravel().tolist(), coefficients=factors.tolist()))], fixed=("x",)))
 
 
+def pair(z):
+    return numpy.stack([z.real, z.imag], -1).astype(F32)
+
+
+def add_transforms(suite):
+    """Signals of any length, by numpy's transforms."""
+    step, size = 5, 16
+    window = numpy.hanning(size).astype(F32)
+
+    def signal(r, parts, *rest):
+        return [("x", floats(r, *[int(r.integers(1, 4)) for _ in rest], *[int(r.integers(low, 40)) for low in rest[:1]], parts))]
+
+    for parts, sides in ((1, 1), (1, 0), (2, 0)):
+        def frames(x, sides=sides, parts=parts):
+            z = x[..., 0].astype(complex) if parts == 1 else x[..., 0] + 1j * x[..., 1]
+            cut = numpy.stack([z[:, i:i + size] * window for i in range(0, z.shape[1] - size + 1, step)], 1)
+            return pair(numpy.fft.fft(cut)[..., :size // 2 + 1 if sides else size])
+        suite.add("STFT", lambda r, p=parts: signal(r, p, size), frames, model=model(
+            [("STFT", "x step w size", "y", "", dict(onesided=sides))], constants=[
+                ("step", numpy.array(step)), ("w", window), ("size", numpy.array(size))]))
+        for inverse, length in ((0, 0), (1, 0), (0, 12)):
+            def whole(x, parts=parts, inverse=inverse, length=length, sides=sides):
+                z = (x[..., 0].astype(complex) if parts == 1 else x[..., 0] + 1j * x[..., 1])
+                z = (numpy.fft.ifft if inverse else numpy.fft.fft)(z, length or None, axis=1)
+                return pair(z[:, :z.shape[1] // 2 + 1] if sides and not inverse else z)
+            given = [("n", numpy.array(length))] if length else []
+            suite.add("DFT", lambda r, p=parts: signal(r, p, 1), whole, model=model(
+                [("DFT", "x n" if length else "x", "y", "", dict(axis=1, inverse=inverse, onesided=sides and not inverse))], constants=given, opset=17))
+
+    def back(x):
+        return numpy.fft.irfft(x[..., 0] + 1j * x[..., 1], axis=1).astype(F32)[..., None]
+    suite.add("DFT", lambda r: signal(r, 2, 2), back, model=model(
+        [("DFT", "x  axis", "y", "", dict(inverse=1, onesided=1))], constants=[("axis", numpy.array(-2))], opset=20))
+
+
+def add_caches(suite):
+    """An update of any length into a cache of any size."""
+    for mode in ("linear", "circular"):
+        def data(r, mode=mode):
+            b, room = int(r.integers(1, 4)), int(r.integers(5, 9))
+            n = int(r.integers(1, 5))
+            at = r.integers(0, room - n + 1 if mode == "linear" else room, b)
+            return [("p", floats(r, b, 2, room, SIZE)), ("u", floats(r, b, 2, n, SIZE)), ("at", at)]
+
+        def scatter(p, u, at):
+            y = p.copy()
+            for b, i in numpy.ndindex(u.shape[0], u.shape[2]):
+                y[b, :, (at[b] + i) % p.shape[2]] = u[b, :, i]
+            return y
+        suite.add("TensorScatter", data, scatter, model=model([("TensorScatter", "p u at", "y", "", dict(mode=mode))], opset=24))
+
+
+def add_quantized(suite):
+    """com.microsoft's over an open number of rows; distances."""
+    random = numpy.random.default_rng(9)
+    real = lambda x, s, z: F32(s) * (x.astype(F32) - F32(z))
+    to_bytes = lambda y, s, z: numpy.clip(numpy.rint(y / s) + int(z), 0, 255).astype(numpy.uint8)
+    numbers = lambda r, *shape: r.integers(0, 256, shape).astype(numpy.uint8)
+    parts = {"ys": F32(0.05), "yz": numpy.uint8(7), "s0": F32(0.04), "z0": numpy.uint8(120), "s1": F32(0.07), "z1": numpy.uint8(3)}
+    suite.add("QLinearConcat", lambda r: [("a", numbers(r, n := int(r.integers(0, 5)), 3)), ("b", numbers(r, n, int(r.integers(1, 4))))],
+              lambda a, b: to_bytes(numpy.concatenate([real(a, parts["s0"], 120), real(b, parts["s1"], 3)], 1), parts["ys"], 7),
+              model=model([("QLinearConcat", "ys yz a s0 z0 b s1 z1", "y", MS, dict(axis=1))], constants=list(parts.items())))
+
+    weight, bias = random.integers(-128, 128, (6, 5)).astype(numpy.int8), random.integers(-900, 900, 5).astype(numpy.int32)
+    scales = random.uniform(0.01, 0.1, 5).astype(F32)
+    for turned_b, out in ((0, 1), (1, 1), (0, 0)):
+        given = [("as", F32(0.04)), ("az", numpy.uint8(120)), ("b", weight.T.copy() if turned_b else weight), ("bs", scales), ("bz", numpy.zeros(5, numpy.int8)),
+                 ("c", bias)] + ([("ys", F32(2)), ("yz", numpy.uint8(100))] if out else [])
+
+        def product(a, out=out):
+            total = (a.astype(numpy.int64) - 120) @ weight.astype(numpy.int64) + bias
+            factor = F32(0.75) * (F32(0.04) * scales)
+            return numpy.clip(numpy.rint(total * (factor / F32(2)).astype(float)) + 100, 0, 255).astype(numpy.uint8) if out else F32(total) * factor
+        suite.add("QGemm", lambda r: [("a", numbers(r, int(r.integers(0, 7)), 6))], product, model=model(
+            [("QGemm", "a as az b bs bz c" + (" ys yz" if out else ""), "y", MS, dict(transB=turned_b, alpha=0.75))], constants=given))
+
+    packed, more = random.integers(-128, 128, (8, 24)).astype(numpy.int8), floats(random, 24)
+
+    def attention(x):
+        q, k, v = numpy.split(real(x, 0.02, 128) @ (packed * F32(0.01)) + more, 3, 2)
+        return joined(attend(parted(q, 2), parted(k, 2), parted(v, 2)))
+    suite.add("QAttention", lambda r: [("x", numbers(r, *r.integers(1, 5, 2), 8))], attention, model=model(
+        [("QAttention", "x w b xs ws  xz wz", "y", MS, dict(num_heads=2))], constants=[
+            ("w", packed), ("b", more), ("xs", F32(0.02)), ("ws", F32(0.01)), ("xz", numpy.uint8(128)), ("wz", numpy.int8(0))]))
+    for metric in ("euclidean", "sqeuclidean"):
+        def distances(a, b, metric=metric):
+            d = ((a[:, None].astype(float) - b) ** 2).sum(-1)
+            return (d if metric == "sqeuclidean" else numpy.sqrt(d)).astype(F32)
+        suite.add("CDist", lambda r: [("a", floats(r, int(r.integers(0, 5)), n := int(r.integers(1, 5)))), ("b", floats(r, int(r.integers(1, 5)), n))],
+                  distances, model=model([("CDist", "a b", "y", MS, dict(metric=metric))]))
+
+
 def main():
+    transforms = Suite()
+    add_transforms(transforms)
     suite = Suite()
+    add_caches(suite)
+    add_quantized(suite)
     add_attention(suite)
     add_scales(suite)
     add_layers(suite)
     add_triangles(suite)
     add_rows(suite)
-    return suite.run(sys.argv[1], "--dynamic")
+    return transforms.run(sys.argv[1], "--dynamic", "--atol", "1e-5") | suite.run(sys.argv[1], "--dynamic")
 
 
 sys.exit(main())

@@ -204,7 +204,7 @@ static vta_status try_static(vtac_flow_work *w, vtac_flow_node *item, bool *done
 
 /* ---- the turns of a block */
 
-static int64_t opset_of(const vtac_flow_node *item)
+int64_t vtac_flow_opset(const vtac_flow_node *item)
 {
     const vtac_place *at = &item->at;
     if (vtac_is_made(item->node)) {
@@ -220,7 +220,7 @@ static int64_t opset_of(const vtac_flow_node *item)
 
 static bool is_old_scan(const vtac_flow_node *item)
 {
-    return vtac_flow_is(item->node, "Scan") && opset_of(item) < 9;
+    return vtac_flow_is(item->node, "Scan") && vtac_flow_opset(item) < 9;
 }
 
 /* A node of which only the form is known: control with known conditions, functions. `done`: it was replaced.
@@ -271,7 +271,7 @@ static vta_status give_node(vtac_flow_work *w, const vtac_flow_node *item, vta_d
     if (vtac_flow_is_window(item->node)) {
         return vtac_flow_give_window(w, item, diag);
     }
-    const vtac_flow_row *row = vtac_flow_row_in(item->node, opset_of(item));
+    const vtac_flow_row *row = vtac_flow_row_in(item->node, vtac_flow_opset(item));
     return row != NULL ? vtac_flow_give_row(w, item, row, diag) : vtac_flow_give_piece(w, item, diag);
 }
 

@@ -122,6 +122,7 @@ vta_status vtac_flow_node_names(const Onnx__NodeProto *node, const vtac_scope *o
 
 /* flow.c */
 bool vtac_flow_is(const Onnx__NodeProto *node, const char *type);
+int64_t vtac_flow_opset(const vtac_flow_node *item); /* of ai.onnx, where the node stands */
 vta_status vtac_flow_add_nodes(vtac_flow_work *w, const vtac_place *at, Onnx__NodeProto *const *nodes,
                                size_t count, const vtac_flow_node *parent, vta_diag *diag);
 vta_status vtac_flow_build_block(vtac_flow_builder *b, const vtac_place *at, const Onnx__GraphProto *graph,

@@ -93,8 +93,7 @@ static vta_status scores(vtac_words *w, vta_diag *diag)
     return VTA_OK;
 }
 
-/* The attributes of the operator but those of its activation, for the last node. */
-static void keep_attributes(vtac_words *w)
+void vtac_words_keep_attributes(vtac_words *w)
 {
     const Onnx__NodeProto *node = w->item->node;
     Onnx__AttributeProto **list = vtac_fm_room(&w->make, node->n_attribute, sizeof *list);
@@ -125,7 +124,7 @@ static vta_status activated(vtac_words *w, vta_diag *diag)
         vtac_words_input(w, "c", 2);
     }
     vtac_say(w, "y = %s a b%s", conv ? "Conv" : "Gemm", vtac_words_has(w, 2) ? " c" : "");
-    keep_attributes(w);
+    vtac_words_keep_attributes(w);
     if (conv && vtac_words_has(w, 3)) {
         vtac_words_input(w, "z", 3);
         vtac_say(w, "y = Add y z");
@@ -224,7 +223,7 @@ static vta_status gather_blocks(vtac_words *w, vta_diag *diag)
     }
     vtac_say(w, "y = GatherBlockQuantized data _ scales %s", vtac_words_has(w, 3) ? "zero" : "");
     vtac_words_domain(w, "com.microsoft");
-    keep_attributes(w);
+    vtac_words_keep_attributes(w);
     vtac_say(w, "y = Gather y ids axis=%lld", (long long)vtac_words_int(w, "gather_axis", 0));
     return VTA_OK;
 }
@@ -346,12 +345,16 @@ static const struct {
     vtac_fused_fn *make;
 } rows[] = {
     {"", "Attention", "y present_k present_v products", vtac_fused_attention},
+    {"", "DFT", "y", vtac_fused_dft},
     {"", "DequantizeLinear", "y", dequantize},
     {"", "QuantizeLinear", "y", quantize},
     {"", "RotaryEmbedding", "y", vtac_fused_rotary},
+    {"", "STFT", "y", vtac_fused_stft},
     {"", "SimplifiedLayerNormalization", "y", simple_norm},
+    {"", "TensorScatter", "y", vtac_fused_tensor_scatter},
     {"", "Trilu", "y", triangle},
     {"ai.onnx.ml", "ZipMap", "y", scores},
+    {"com.microsoft", "CDist", "y", vtac_fused_cdist},
     {"com.microsoft", "DynamicQuantizeMatMul", "y", dynamic_product},
     {"com.microsoft", "EmbedLayerNormalization", "y lengths sum", embed_norm},
     {"com.microsoft", "Attention", "y present", vtac_fused_ms_attention},
@@ -363,6 +366,9 @@ static const struct {
     {"com.microsoft", "GroupQueryAttention", "y present_k present_v", vtac_fused_group_query},
     {"com.microsoft", "MatMulNBits", "y", bits_product},
     {"com.microsoft", "MultiHeadAttention", "y present_k present_v products", vtac_fused_multi_head},
+    {"com.microsoft", "QAttention", "y present", vtac_fused_q_attention},
+    {"com.microsoft", "QGemm", "y", vtac_fused_qgemm},
+    {"com.microsoft", "QLinearConcat", "y", vtac_fused_qlinear_concat},
     {"com.microsoft", "RotaryEmbedding", "y", vtac_fused_ms_rotary},
     {"com.microsoft", "SkipLayerNormalization", "y - - sum", skip_norm},
     {"com.microsoft", "SkipSimplifiedLayerNormalization", "y - - sum", skip_norm},

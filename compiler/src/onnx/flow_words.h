@@ -46,19 +46,30 @@ char *vtac_words_name(const vtac_words *w, const char *word); /* NULL: none */
 int64_t vtac_words_int(const vtac_words *w, const char *name, int64_t otherwise);
 double vtac_words_float(const vtac_words *w, const char *name, double otherwise);
 
+/* Whether an attribute is this text; the opset; the one integer of an input that the model has. */
+bool vtac_words_is(const vtac_words *w, const char *name, const char *text);
+int64_t vtac_words_opset(const vtac_words *w);
+bool vtac_words_constant(const vtac_words *w, size_t input, int64_t *out);
+
 /* How many axes an input has, or is declared with; -1: nobody says. */
 int vtac_words_rank(const vtac_words *w, size_t input);
 vtac_dtype vtac_words_dtype(const vtac_words *w, size_t input);
+int64_t vtac_words_onnx_type(vtac_dtype dtype); /* ONNX's number of a float's type */
 
 /* flow_fused.c: operators that the importer composes, where a size is open. */
 bool vtac_flow_is_fused(const vtac_flow_builder *b, const vtac_flow_node *item);
 bool vtac_flow_takes_fused(const char *domain, const char *name);
 vta_status vtac_flow_inline_fused(vtac_flow_work *w, const vtac_flow_node *given, vta_diag *diag);
 
-/* flow_attend.c */
+/* The attributes of the operator but those of its activation, for the last node. */
+void vtac_words_keep_attributes(vtac_words *w);
+
+/* flow_attend.c, flow_signal.c */
 typedef vta_status vtac_fused_fn(vtac_words *w, vta_diag *diag);
 vtac_fused_fn vtac_fused_attention, vtac_fused_rotary, vtac_fused_ms_rotary, vtac_fused_multi_head,
-    vtac_fused_ms_attention, vtac_fused_group_query, vtac_fused_by_rows; /* the last: flow_rows.c */
+    vtac_fused_cdist, vtac_fused_dft, vtac_fused_q_attention, vtac_fused_qgemm, vtac_fused_qlinear_concat,
+    vtac_fused_stft, vtac_fused_tensor_scatter, vtac_fused_ms_attention, vtac_fused_group_query,
+    vtac_fused_by_rows; /* the last: flow_rows.c */
 bool vtac_flow_is_by_rows(const char *domain, const char *name);
 
 #endif
