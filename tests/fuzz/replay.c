@@ -15,7 +15,7 @@
 #include "rng.h"
 #include "seed.h"
 
-enum { MAX_FILES = 256, MAX_SIZE = 1 << 16 };
+enum { MAX_FILES = 1024, MAX_SIZE = 1 << 16 };
 
 typedef struct input {
     uint8_t *data;
@@ -64,7 +64,10 @@ static uint32_t read_folder(const char *folder, input *inputs)
     for (int i = 0; i < found; i++) {
         char path[4096];
         (void)snprintf(path, sizeof path, "%s/%s", folder, names[i]->d_name);
-        if (count < MAX_FILES && read_input(path, &inputs[count])) {
+        if (count == MAX_FILES) {
+            (void)fprintf(stderr, "%s: more than %d inputs, %s is left out\n", folder, MAX_FILES,
+                          names[i]->d_name);
+        } else if (read_input(path, &inputs[count])) {
             count++;
         }
         free(names[i]);
