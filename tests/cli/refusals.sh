@@ -39,6 +39,7 @@ misused "'x' is not a number of seconds" bench hw --timeout x
 misused "'--memory 0': expected MiB from 1 to 1024" board --dir b --memory 0
 misused "--disable-pass: there is no pass 'wxyz'; --list-passes shows them" compile net.onnx --disable-pass wxyz
 misused "--pass: there is no pass 'wxyz'; --list-passes shows them" opt net.ir --pass wxyz
+misused "it writes ONNX, and nothing else: name a file that ends in .onnx with -o, not 'x.tflite'" convert net.onnx -o x.tflite
 misused "--method takes minmax, percentile, mse or entropy, not 'x'" quantize float.onnx --calib . --method x -o q.onnx
 
 # ---- inputs: status 1, and nothing of the model runs
@@ -59,6 +60,7 @@ save("columns.npy", npy("(1, 3, 32, 32)", order=True))
 save("big_endian.npy", npy("(1, 3, 32, 32)", descr=">f4"))
 save("complex.npy", npy("(1, 3, 32, 32)", descr="<c8"))
 save("head.npy", npy("(1, 3, 32, 32)")[:30])
+save("ones.npy", npy("(1, 3, 32, 32)", data=struct.pack("<f", 1.0) * (3 * 32 * 32)))
 save("text.npy", b"these are words, no numbers")
 
 # One picture in printing colours: what stands before the pixels is enough to tell.
@@ -101,7 +103,37 @@ uncalibrated() { # MODEL FILE TEXT
     refused 1 "$3"
     holds "no model is made" test ! -e q.onnx
 }
+uncalibrated net.onnx packed.npz "vtac: net.onnx: there is nothing to quantize: no Conv, Gemm or MatMul of floats with constant weights; a model \
+of integers is compiled as it is"
 uncalibrated float.onnx packed.npz "member 'input.npy' is packed by method 12; stored and deflated can be read"
+
+# ---- a folder in the place of a model, and the other way round
+mkdir -p saved bare case
+: >saved/saved_model.pb
+vtac compile saved -o saved.so
+refused 1 "vtac: saved: a SavedModel of TensorFlow is not read; save the model as .keras, or make it a .tflite by \
+tf.lite.TFLiteConverter.from_saved_model"
+vtac inspect bare
+refused 1 "vtac: bare: it is a folder, a model is one file; known are "
+vtac verify net.so
+exits 1
+says out "FAIL net.so: neither a model of a known kind nor a folder with one and its data"
+vtac verify net.onnx
+exits 1
+says out "FAIL net.onnx: ./test_data_set_0 is missing, and so is any NAME_in.npy"
+cp float.onnx case/other.onnx
+cp net.onnx case/net.onnx
+cp ones.npy case/a_in.npy
+vtac run net.so --input case/a_in.npy --output-dir made
+exits 0
+cp made/*.npy case/a_out.npy
+vtac verify case/net.onnx
+exits 0
+says out "PASS case/net.onnx"
+cp case/a_in.npy case/a_out.npy
+vtac verify case/net.onnx
+exits 1
+says out "FAIL case/net.onnx: a: output 0 is "
 
 # ---- what a device or a model does not have
 vtac bench hw --device fsim --row store

@@ -117,6 +117,14 @@ class Net:
         self.last = name
         return name
 
+    def node(self, op, value, inputs, constants=None, **attr):
+        """An operation of TensorFlow in a layer, whose name in the model has a prefix."""
+        name = "n%d_%s" % (len(self.layers), op)
+        node = {"name": name, "op": op, "input": [], "attr": dict(attr, T={"type": "DT_FLOAT"})}
+        self.layers.append(("TensorFlowOpLayer", {"name": name, "node_def": node, "constants": constants or {}}, [], list(inputs), ""))
+        self.last = "tf_op_layer_" + name
+        self.value[self.last] = value
+
     @property
     def y(self):
         return self.value[self.last]
@@ -253,7 +261,7 @@ class Net:
     def config(self, sequential):
         layers = []
         for kind, config, _, inputs, part in self.layers:
-            node = {"class_name": kind, "config": config, "name": config["name"]}
+            node = {"class_name": kind, "config": config, "name": ("tf_op_layer_" if kind == "TensorFlowOpLayer" else "") + config["name"]}
             if isinstance(part, tuple):
                 node["inbound_nodes"] = [self.call(inputs, part[1])]
                 node["module"] = "keras.src.ops.numpy" if self.version == 3 else "keras.layers"
@@ -414,6 +422,70 @@ def functions(random, version, channels):
     net.function("reshape", net.y.reshape(2, -1), [net.last], **{"shape" if version == 2 else "newshape": [-1, net.y[0].size]})
     net.dense(5, "linear")
     net.function("nn.softmax" if version == 2 else "softmax", act("softmax", net.y), [net.last])
+    return net
+
+
+def brackets(random, version, channels):
+    """Parts by steps, new axes, arrays that a function is called with, products of two activations."""
+    net = Net(random, (2, 8, 9, channels), version)
+    shift = [float(v) for v in net.numbers(channels)]
+    table = [[[float(v)] for v in row] for row in net.numbers(8, 9)]
+    array = (lambda v: v) if version == 2 else (lambda v: {"class_name": "__numpy__", "config": {"value": v, "dtype": "float32"}})
+    net.conv(channels, (3, 3), (1, 1), True)
+    net.function("math.subtract" if version == 2 else "subtract", net.y - numpy.array(shift), [net.last, array(shift)])
+    net.function("math.multiply" if version == 2 else "multiply", net.y * numpy.array(table), [net.last, array(table)])
+    x = net.last
+
+    def part(value, *entries):
+        spec = [e if not isinstance(e, tuple) else dict(zip(("start", "stop", "step"), e)) if version == 2 else {"class_name": "slice", "config": list(e)}
+                for e in entries]
+        if version == 2:
+            net.function("__operators__.getitem", value, [x], slice_spec=spec)
+        else:
+            net.function("get_item", value, [x, {"class_name": "__tuple__", "items": spec}])
+        return net.last
+    full = (None, None, None)
+    corners = [part(net.value[x][:, i::2, j:8:2], full, (i, None, 2), (j, 8, 2)) for i in range(2) for j in range(2)]
+    focus = net.function("concat" if version == 2 else "concatenate", numpy.concatenate([net.value[c] for c in corners], -1), corners, axis=-1)
+    dots = "Ellipsis" if version == 2 else {"class_name": "__ellipsis__", "config": {}}
+    part(net.value[x][..., ::-1], dots, (None, None, -1))
+    part(net.value[x][:, 6:1:-2, None, 3, 1:-1:3], full, (6, 1, -2), None, 3, (1, -1, 3))
+    net.function("roll", numpy.roll(net.value[focus], (-1, 3), (1, 2)), [focus], shift=[-1, 3], axis=[1, 2])
+    flat = net.function("reshape", net.y.reshape(2, 16, -1), [net.last], **{"shape" if version == 2 else "newshape": [-1, 16, 4 * channels]})
+    if version == 3:
+        net.function("swapaxes", net.y.swapaxes(1, 2), [net.last], axis1=1, axis2=2)
+        net.function("matmul", net.value[flat] @ net.y, [flat, net.last])
+    else:
+        net.function("linalg.matmul", net.y @ net.y.swapaxes(1, 2), [net.last, net.last], transpose_b=True)
+    return net
+
+
+def nodes(random, version, channels):
+    """Operations as TensorFlow 2.0 to 2.3 kept them between layers."""
+    net = Net(random, (2, 6, 8, channels), version)
+    net.conv(channels, (3, 3), (1, 1), True, name="linear")
+    x = net.last
+    net.node("AddV2", net.y + 3, [net.last], {"1": 3.0})
+    net.node("Relu6", numpy.clip(net.y, 0, 6), [net.last])
+    net.node("Mul", net.y * net.value[x] / 6, [net.last, x])
+    net.value[net.last] = net.y * 6
+    net.node("RealDiv", net.y / numpy.arange(1, channels + 1), [net.last], {"1": list(range(1, channels + 1))})
+    net.node("Sub", 1 - net.y, [net.last], {"0": 1.0})
+    y = net.last
+    net.node("Mean", net.y.mean((1, 2), keepdims=True), [net.last], {"1": [1, 2]}, keep_dims={"b": True})
+    net.node("Squeeze", net.y[:, 0, 0], [net.last], squeeze_dims={"list": {"i": ["1", "-2"]}})
+    net.dense(channels, "sigmoid")
+    net.node("ExpandDims", net.y[:, None], [net.last], {"1": 1})
+    net.node("Reshape", net.y.reshape(2, 1, 1, -1), [net.last], {"1": [-1, 1, 1, channels]})
+    net.node("Mul", net.y * net.value[y], [y, net.last])
+    net.node("ConcatV2", numpy.concatenate([net.y, net.value[x]], 3), [net.last, x], {"2": 3}, N={"i": "2"})
+    net.node("StridedSlice", net.y[:, 1:, ::-2, 1], [net.last], {"1": [0, 1, 0, 1], "2": [0, 0, 0, 2], "3": [1, 1, -2, 1]},
+             begin_mask={"i": "5"}, end_mask={"i": "7"}, shrink_axis_mask={"i": "8"}, ellipsis_mask={"i": "0"}, new_axis_mask={"i": "0"})
+    net.node("StridedSlice", net.y[:, ..., None], [net.last], {"1": [0, 0, 0], "2": [0, 0, 0], "3": [1, 1, 1]},
+             begin_mask={"i": "1"}, end_mask={"i": "1"}, ellipsis_mask={"i": "2"}, new_axis_mask={"i": "4"})
+    net.node("ResizeNearestNeighbor", net.y.repeat(2, 1).repeat(3, 2), [net.last], {"1": [10, 12]}, half_pixel_centers={"b": True})
+    net.node("Transpose", net.y.transpose(0, 3, 2, 1), [net.last], {"1": [0, 3, 2, 1]})
+    net.node("Softmax", act("softmax", net.y), [net.last])
     return net
 
 
@@ -627,7 +699,7 @@ def modern(random, version, channels):
 
 def made(vtac, work, seed):
     random = numpy.random.default_rng(seed)
-    for kind, version, channels in ((pictures, 2, 4), (pictures, 3, 6), (films, 2, 4), (films, 3, 3), (sounds, 2, 7), (sounds, 3, 8), (functions, 2, 4), (functions, 3, 6),
+    for kind, version, channels in ((pictures, 2, 4), (pictures, 3, 6), (films, 2, 4), (films, 3, 3), (sounds, 2, 7), (sounds, 3, 8), (functions, 2, 4), (functions, 3, 6), (brackets, 2, 3), (brackets, 3, 4), (nodes, 2, 5),
                                     (volumes, 2, 3), (volumes, 3, 4), (early, 2, 3), (early, 2, 5), (first, 2, 3), (first, 3, 4), (states, 2, 3), (states, 3, 4), (categories, 2, 1), (categories, 3, 2), (attention, 2, 5), (attention, 3, 7),
                                     (masked, 2, 3), (masked, 3, 4), (modern, 2, 5), (modern, 3, 7)):
         net = kind(random, version, channels)

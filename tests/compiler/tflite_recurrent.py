@@ -361,7 +361,7 @@ def basic_lstm(b, kind, batch, inputs, units, kept=False):
             return [(sigmoid(gates[3]) * numpy.tanh(c)).astype(F32), c.astype(F32)]
         total = (joined.astype(int) - 128) @ (w.astype(int) - zero).T + bias
         real = 4096.0 * float(F32(scale / 128))
-        gates = numpy.clip(numpy.vectorize(lambda n: scaled(n, real))(total), -32768, 32767)
+        gates = numpy.clip(numpy.vectorize(lambda n: scaled(n, real, True))(total), -32768, 32767)
         gates = numpy.split(gates, 4, 1)
         fresh = halves_away(product(table(logistic16, gates[0], 3), table(tanh16, gates[1], 3)), 4)
         c = numpy.clip(fresh + product(table(logistic16, gates[2], 3), c.astype(int)), -32768, 32767)

@@ -276,6 +276,9 @@ vta_status cli_read_samples(const cli_args *args, const vtac_graph *graph, vta_a
                             const vtac_samples **out, vta_diag *diag)
 {
     const char *path = cli_value(args, "--calib");
+    if (vtac_quantize_check(graph, diag) != VTA_OK) {
+        return vta_context(diag, "%s", args->operands[0]);
+    }
     if (path == NULL) {
         cli_stages_hide();
         cli_say("vtac %s: %s: warning: no calibration inputs: ranges come from made-up ones and may not "

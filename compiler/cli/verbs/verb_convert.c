@@ -33,6 +33,18 @@ static const char *output_path(const cli_args *args, char *own, size_t size)
     return path == NULL ? own : path;
 }
 
+/* Whether a name promises another kind of file than what is written. */
+static bool promises_other(const char *path)
+{
+    static const char *const ends[] = {".tflite", ".keras", ".h5", ".hdf5", ".cfg", ".weights", ".so"};
+    const char *dot = strrchr(path, '.');
+    bool other = false;
+    for (size_t i = 0; dot != NULL && i < sizeof ends / sizeof ends[0]; i++) {
+        other = other || strcmp(dot, ends[i]) == 0;
+    }
+    return other;
+}
+
 static int run(const cli_args *args)
 {
     cli_shapes shapes;
@@ -45,6 +57,10 @@ static int run(const cli_args *args)
     }
     if (cli_value(args, "-o") == NULL && strcmp(path, args->operands[0]) == 0) {
         return cli_usage(args, "the model would be written over itself; name another file with -o");
+    }
+    if (promises_other(path)) {
+        return cli_usage(
+            args, "it writes ONNX, and nothing else: name a file that ends in .onnx with -o, not '%s'", path);
     }
     const vtac_import_options import = {.shapes = shapes.items,
                                         .shape_count = shapes.count,

@@ -419,9 +419,10 @@ static vta_status run_sets(const verification *v, const char *folder, verdict *o
     return status;
 }
 
-static void run_case(verification *v, const char *folder, verdict *out)
+static void run_case(verification *v, const char *given, verdict *out)
 {
-    vta_status status = verify_find_model(folder, v->model, &v->is_onnx, &out->diag);
+    char folder[VERIFY_FOLDER];
+    vta_status status = verify_find_model(given, folder, v->model, &v->is_onnx, &out->diag);
     if (status != VTA_OK) {
         out->outcome = FAILED;
         return;
@@ -512,8 +513,9 @@ const cli_verb cli_verb_verify = {
     .operands = "DIR...",
     .summary = "run test-case folders and compare",
     .more = "DIR has a model of any kind, and test_data_set_N/input_K.pb, output_K.pb (or\n"
-            ".npy) as ONNX's cases, or NAME_in0.npy, NAME_out0.npy and so on. Beside\n"
-            "models that are not ONNX, integers are to be equal, floats within 1e-4.\n\n"
+            ".npy) as ONNX's cases, or NAME_in0.npy, NAME_out0.npy and so on; of several\n"
+            "models, the file that is given instead. Beside models that are not ONNX,\n"
+            "integers are to be equal, floats within 1e-4.\n\n"
             "With --target vta, quantized operators run on the device, others on the host:\n"
             "floats stay floats, and the tolerances are the same. What neither can do is\n"
             "UNSUPPORTED, with the reason.\n",

@@ -27,18 +27,23 @@ static bool ends_with(const char *text, const char *end)
 
 /* ---- the model */
 
-/* The kind of a file by its name and its first bytes; NULL: none. */
-static const vtac_import_kind *kind_of(const char *folder, const char *path)
+static bool is_named_so(const char *path)
 {
     static const char *const ends[] = {".onnx", ".tflite", ".keras", ".h5", ".hdf5", ".cfg"};
-    const vtac_import_kind *kind = NULL;
-    uint8_t *bytes;
-    size_t size;
     bool named = false;
     for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++) {
         named = named || ends_with(path, ends[i]);
     }
-    if (!named || vta_file_read(path, most_bytes, &bytes, &size, NULL) != VTA_OK) {
+    return named;
+}
+
+/* The kind of a file by its first bytes; NULL: none. */
+static const vtac_import_kind *kind_of(const char *folder, const char *path)
+{
+    const vtac_import_kind *kind = NULL;
+    uint8_t *bytes;
+    size_t size;
+    if (vta_file_read(path, most_bytes, &bytes, &size, NULL) != VTA_OK) {
         return NULL;
     }
     const vtac_model_file file = {.path = path, .folder = folder, .bytes = bytes, .size = size};
@@ -50,7 +55,7 @@ static const vtac_import_kind *kind_of(const char *folder, const char *path)
     return kind;
 }
 
-vta_status verify_find_model(const char *folder, char path[VERIFY_PATH], bool *is_onnx, vta_diag *diag)
+static vta_status find_in_folder(const char *folder, char path[VERIFY_PATH], bool *is_onnx, vta_diag *diag)
 {
     char first[VERIFY_PATH] = "";
     *is_onnx = true;
@@ -66,7 +71,8 @@ vta_status verify_find_model(const char *folder, char path[VERIFY_PATH], bool *i
     for (const struct dirent *entry = readdir(dir); entry != NULL && status == VTA_OK; entry = readdir(dir)) {
         char here[VERIFY_PATH];
         const vtac_import_kind *kind = NULL;
-        if (snprintf(here, sizeof here, "%s/%s", folder, entry->d_name) < (int)sizeof here) {
+        if (snprintf(here, sizeof here, "%s/%s", folder, entry->d_name) < (int)sizeof here &&
+            is_named_so(here)) {
             kind = kind_of(folder, here);
         }
         if (kind == NULL) {
@@ -87,6 +93,28 @@ vta_status verify_find_model(const char *folder, char path[VERIFY_PATH], bool *i
                : vta_fail(diag, VTA_IO,
                           "no 'model.onnx' and no other model is there; a case is a folder with a model and "
                           "'test_data_set_0'");
+}
+
+vta_status verify_find_model(const char *given, char folder[VERIFY_FOLDER], char path[VERIFY_PATH],
+                             bool *is_onnx, vta_diag *diag)
+{
+    struct stat info;
+    (void)snprintf(folder, VERIFY_FOLDER, "%s", given);
+    if (stat(given, &info) != 0 || !S_ISREG(info.st_mode)) {
+        return find_in_folder(folder, path, is_onnx, diag);
+    }
+    const char *slash = strrchr(given, '/');
+    const char *base = slash == NULL ? given : slash + 1;
+    (void)snprintf(folder, VERIFY_FOLDER, "%.*s", slash == NULL ? 1 : (int)(base - given),
+                   slash == NULL ? "." : given);
+    if (snprintf(path, VERIFY_PATH, "%s/%s", folder, base) >= VERIFY_PATH) {
+        return vta_fail(diag, VTA_RANGE, "its path is too long");
+    }
+    const vtac_import_kind *kind = kind_of(folder, path);
+    *is_onnx = kind != NULL && strcmp(kind->name, "ONNX") == 0;
+    return kind != NULL ? VTA_OK
+                        : vta_fail(diag, VTA_INVALID,
+                                   "neither a model of a known kind nor a folder with one and its data");
 }
 
 /* ---- its data */

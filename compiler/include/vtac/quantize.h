@@ -59,6 +59,9 @@ typedef struct vtac_quantize_options {
 /* Whether a model is one of floats with something to quantize, and no integers yet. */
 bool vtac_quantizable(const vtac_graph *graph);
 
+/* Fails for one of integers, with what to do instead. */
+vta_status vtac_quantize_check(const vtac_graph *graph, vta_diag *diag);
+
 /* What stands between a node that computes with floats and its 8-bit form: half a sentence, of at most 128
  * characters with its end. */
 void vtac_why_float(const vtac_graph *graph, const vtac_node *node, char text[128]);

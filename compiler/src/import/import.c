@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "vta/file.h"
 
@@ -50,16 +52,21 @@ static void looks_like(const vtac_model_file *file, char *text, size_t size)
     }
 }
 
+static void list_kinds(char *known, size_t size)
+{
+    size_t used = 0;
+    for (size_t i = 0; vtac_import_kind_get(i) != NULL && used < size; i++) {
+        used += (size_t)snprintf(known + used, size - used, "%s%s (%s)", i == 0 ? "" : ", ", kinds[i].name,
+                                 kinds[i].file);
+    }
+}
+
 static vta_status unknown(const vtac_model_file *file, vta_diag *diag)
 {
     char first[64];
     char known[256] = "";
-    size_t used = 0;
     looks_like(file, first, sizeof first);
-    for (size_t i = 0; vtac_import_kind_get(i) != NULL && used < sizeof known; i++) {
-        used += (size_t)snprintf(known + used, sizeof known - used, "%s%s (%s)", i == 0 ? "" : ", ",
-                                 kinds[i].name, kinds[i].file);
-    }
+    list_kinds(known, sizeof known);
     return vta_fail(diag, VTA_SYNTAX, "%s: no model of a known kind: %s; known are %s", file->path, first,
                     known);
 }
@@ -78,12 +85,34 @@ vta_status vtac_model_parse(const vtac_model_file *file, const vtac_import_optio
     return unknown(file, diag);
 }
 
+/* A folder in the place of a file is perhaps what TensorFlow saves. */
+static vta_status not_a_folder(const char *path, vta_diag *diag)
+{
+    struct stat info;
+    char inside[4200];
+    char known[256] = "";
+    if (stat(path, &info) != 0 || !S_ISDIR(info.st_mode)) {
+        return VTA_OK;
+    }
+    (void)snprintf(inside, sizeof inside, "%.4096s/saved_model.pb", path);
+    if (access(inside, F_OK) == 0) {
+        return vta_fail(
+            diag, VTA_UNSUPPORTED,
+            "%s: a SavedModel of TensorFlow is not read; save the model as .keras, or make it a .tflite "
+            "by tf.lite.TFLiteConverter.from_saved_model",
+            path);
+    }
+    list_kinds(known, sizeof known);
+    return vta_fail(diag, VTA_INVALID, "%s: it is a folder, a model is one file; known are %s", path, known);
+}
+
 vta_status vtac_model_load(const char *path, const vtac_import_options *options, vtac_graph **out,
                            vta_diag *diag)
 {
     uint8_t *bytes;
     size_t size;
     *out = NULL;
+    VTA_TRY(not_a_folder(path, diag));
     VTA_TRY(vta_file_read(path, MOST_MODEL_BYTES, &bytes, &size, diag));
     const char *slash = strrchr(path, '/');
     char *folder = slash == NULL ? strdup(".") : strndup(path, slash == path ? 1 : (size_t)(slash - path));

@@ -100,7 +100,9 @@ static vta_status list_layers(keras *k, const cJSON *config, model *m, vta_diag 
         l->node = item;
         l->config = member(item, "config");
         l->class = keras_bare_class(text_of(member(item, "class_name")));
-        l->name = text_of(member(l->config, "name"));
+        const cJSON *own =
+            member(item, "name"); /* TensorFlowOpLayer: with a prefix that the configuration has not */
+        l->name = text_of(cJSON_IsString(own) ? own : member(l->config, "name"));
         l->is_input = strcmp(l->class, "InputLayer") == 0;
         (void)keras_operation_name(item, l->class, l->operation, sizeof l->operation);
         name_group(m, m->count++);
@@ -298,6 +300,20 @@ static void add_operand(keras *k, keras_operand operand)
     }
 }
 
+static void add_constant(keras *k, const cJSON *item)
+{
+    add_operand(k, cJSON_IsNumber(item) ? (keras_operand){.number = item->valuedouble}
+                                        : (keras_operand){.list = item});
+}
+
+/* An array that was written down among the arguments. */
+static const cJSON *written_array(const cJSON *item)
+{
+    const char *class = text_of(member(item, "class_name"));
+    const bool array = strcmp(class, "__numpy__") == 0 || strcmp(class, "__tensor__") == 0;
+    return array ? member(member(item, "config"), "value") : NULL;
+}
+
 static vta_status collect_named(keras *k, const model *m, const cJSON *kwargs, uint32_t depth,
                                 vta_diag *diag);
 
@@ -310,7 +326,7 @@ static vta_status collect(keras *k, const model *m, const cJSON *item, uint32_t 
                       cJSON_IsNumber(cJSON_GetArrayItem(item, 1));
     const cJSON *tensor = history != NULL ? history : pair ? item : NULL;
     if (pair && strcmp(text_of(cJSON_GetArrayItem(item, 0)), "_CONSTANT_VALUE") == 0) {
-        add_operand(k, (keras_operand){.number = cJSON_GetArrayItem(item, 2)->valuedouble});
+        add_constant(k, cJSON_GetArrayItem(item, 2));
         return collect_named(k, m, cJSON_GetArrayItem(item, 3), depth, diag);
     }
     if (tensor != NULL) {
@@ -323,8 +339,11 @@ static vta_status collect(keras *k, const model *m, const cJSON *item, uint32_t 
         k->in_count++;
         return pair ? collect_named(k, m, cJSON_GetArrayItem(tensor, 3), depth, diag) : VTA_OK;
     }
-    if (cJSON_IsNumber(item)) {
-        add_operand(k, (keras_operand){.number = item->valuedouble});
+    const cJSON *array =
+        cJSON_IsNumber(item) || (depth > 0 && keras_is_numbers(item)) ? item : written_array(item);
+    if (array != NULL) {
+        add_constant(k, array);
+        return VTA_OK;
     }
     if (cJSON_IsArray(item) && depth < 8) {
         const cJSON *one;

@@ -22,7 +22,8 @@ enum { KERAS_MOST_INPUTS = 64, KERAS_MOST_WEIGHTS = 16, KERAS_MOST_DEPTH = 8, KE
 /* What a function is called with, in order. */
 typedef struct keras_operand {
     bool is_tensor;
-    uint32_t in; /* a tensor: in[in] */
+    uint32_t in;       /* a tensor: in[in] */
+    const cJSON *list; /* numbers, in lists of lists; NULL: one number */
     double number;
 } keras_operand;
 
@@ -106,6 +107,19 @@ vtac_id keras_states_of_all(keras *k, vtac_id states, vtac_id mask, bool backwar
 
 /* A function that is called between layers, by its name in small letters (operations.c). */
 keras_layer_fn keras_make_operation;
+/* Operand i as a value, plain or in planes; numbers in lists are plain. */
+vtac_id keras_operand_value(keras *k, uint32_t i, bool in_planes);
+/* Whether an item is numbers in lists. */
+bool keras_is_numbers(const cJSON *item);
+/* x[...]: slices, numbers, new axes and an ellipsis (slices.c). */
+vtac_id keras_item(keras *k, vtac_id x, const cJSON *spec);
+/* TensorFlowOpLayer (op_layer.c): its constants become operands; an option that is one, or an attribute of
+ * the node. */
+void keras_take_constants(keras *k);
+const cJSON *keras_node_option(const keras *k, const char *name);
+vtac_id keras_strided_slice(keras *k, vtac_id x);
+bool keras_node_name(const cJSON *config, char *out, size_t size);
+bool keras_counts_corners(const keras *k);
 /* The rest of them (operations_more.c); `known`: it is one. */
 vtac_id keras_more_operations(keras *k, const char *name, bool *known);
 bool keras_operation_name(const cJSON *node, const char *class, char *out, size_t size);

@@ -16,6 +16,7 @@ static const cJSON *argument(const keras *k, const char *const *names)
     for (; *names != NULL && found == NULL; names++) {
         found = cJSON_GetObjectItemCaseSensitive(k->kwargs, *names);
         found = found == NULL || cJSON_IsNull(found) ? keras_option(k, *names) : found;
+        found = found == NULL ? keras_node_option(k, *names) : found;
     }
     return found;
 }
@@ -25,13 +26,13 @@ static const cJSON *named(const keras *k, const char *name)
     return argument(k, (const char *const[]){name, NULL});
 }
 
-/* A list of whole numbers, or one; how many. */
+/* A list of whole numbers, or one; how many. An attribute of a node has its one number as a text. */
 static uint32_t numbers_of(const cJSON *item, int64_t *out, uint32_t most)
 {
     if (cJSON_IsObject(item)) { /* a tuple */
         item = cJSON_GetObjectItemCaseSensitive(item, "items");
     }
-    if (cJSON_IsNumber(item)) {
+    if (cJSON_IsNumber(item) || cJSON_IsString(item)) {
         out[0] = keras_whole(item);
         return 1;
     }
@@ -56,20 +57,6 @@ static int64_t wrapped(keras *k, int64_t axis, uint32_t rank)
     return axis;
 }
 
-/* Operand i as a value: a tensor, or a number. */
-static vtac_id operand(keras *k, uint32_t i, bool in_planes)
-{
-    if (i >= k->operand_count) {
-        vtac_make_fail(&k->maker, VTA_INVALID, "it is called with %u values", k->operand_count);
-        return 0;
-    }
-    const keras_operand *o = &k->operands[i];
-    if (!o->is_tensor) {
-        return keras_number(k, o->number);
-    }
-    return in_planes ? keras_planes(k, &k->in[o->in]) : keras_plain(k, &k->in[o->in]);
-}
-
 /* Whether two operands can stay in planes: those there are, with numbers beside them. */
 static bool all_planes(keras *k, uint32_t count)
 {
@@ -82,6 +69,7 @@ static bool all_planes(keras *k, uint32_t count)
             planes = planes && k->in[o->in].planes != 0 && (rank == 0 || own == rank);
             rank = own;
         }
+        planes = planes && o->list == NULL;
     }
     return planes && rank > 0;
 }
@@ -125,10 +113,10 @@ static bool simple(keras *k, const char *name, keras_value *out)
     for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {
         if (strcmp(name, table[i].name) == 0) {
             const bool planes = all_planes(k, table[i].count);
-            const vtac_id a = operand(k, 0, planes);
-            *out =
-                keras_as(planes, table[i].count == 1 ? vtac_make1(m, table[i].op, a)
-                                                     : vtac_make2(m, table[i].op, a, operand(k, 1, planes)));
+            const vtac_id a = keras_operand_value(k, 0, planes);
+            *out = keras_as(planes, table[i].count == 1
+                                        ? vtac_make1(m, table[i].op, a)
+                                        : vtac_make2(m, table[i].op, a, keras_operand_value(k, 1, planes)));
             return true;
         }
     }
@@ -146,7 +134,7 @@ static bool reduction(keras *k, const char *name, keras_value *out)
     name += strncmp(name, "reduce_", 7) == 0 ? 7 : 0;
     for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {
         if (strcmp(name, table[i].name) == 0) {
-            const vtac_id x = operand(k, 0, false);
+            const vtac_id x = keras_operand_value(k, 0, false);
             const uint32_t rank = vtac_made_type(&k->maker, x)->rank;
             int64_t axes[VTAC_MAX_RANK];
             uint32_t count = numbers_of(named(k, "axis"), axes, VTAC_MAX_RANK);
@@ -166,74 +154,11 @@ static bool reduction(keras *k, const char *name, keras_value *out)
     return false;
 }
 
-/* One of "start", "stop", "step" of an entry of a slice, in either way of writing it down. */
-static const cJSON *bound_of(const cJSON *entry, int i)
-{
-    static const char *const names[] = {"start", "stop", "step"};
-    const cJSON *config = cJSON_GetObjectItemCaseSensitive(entry, "config");
-    const cJSON *found =
-        cJSON_IsArray(config)
-            ? cJSON_GetArrayItem(config, i)
-            : cJSON_GetObjectItemCaseSensitive(cJSON_IsObject(config) ? config : entry, names[i]);
-    return cJSON_IsNumber(found) ? found : NULL;
-}
-
-/* x[...]: slices, numbers and an ellipsis. */
 static keras_value item_of(keras *k)
 {
-    vtac_builder *m = &k->maker;
-    vtac_id x = operand(k, 0, false);
     const cJSON *spec = argument(k, (const char *const[]){"slice_spec", "key", NULL});
-    spec = spec == NULL ? k->rest : spec;
-    if (cJSON_IsObject(spec) && cJSON_GetObjectItemCaseSensitive(spec, "items") != NULL) {
-        spec = cJSON_GetObjectItemCaseSensitive(spec, "items");
-    }
-    const bool single = !cJSON_IsArray(spec);
-    const uint32_t rank = vtac_made_type(m, x)->rank;
-    const int count = single ? 1 : cJSON_GetArraySize(spec);
-    int64_t dims[VTAC_MAX_RANK];
-    uint32_t kept = 0;
-    uint32_t axis = 0;
-    for (int i = 0; i < count && m->status == VTA_OK; i++) {
-        const cJSON *entry = single ? spec : cJSON_GetArrayItem(spec, i);
-        const cJSON *class = cJSON_GetObjectItemCaseSensitive(entry, "class_name");
-        const bool dots = (cJSON_IsString(entry) && strcmp(entry->valuestring, "Ellipsis") == 0) ||
-                          (cJSON_IsString(class) && strcmp(class->valuestring, "__ellipsis__") == 0);
-        const uint32_t through = dots ? rank - (uint32_t)(count - 1 - i) : axis + 1;
-        if (entry == NULL || through > rank || through < axis) {
-            keras_refuse(k, "a slice of %d entries of %u axes", count, rank);
-            break;
-        }
-        for (; dots && axis < through; axis++) {
-            dims[kept++] = vtac_made_type(m, x)->dim[axis];
-        }
-        if (dots) {
-            continue;
-        }
-        const int64_t size = vtac_made_type(m, x)->dim[axis];
-        const cJSON *bounds[] = {bound_of(entry, 0), bound_of(entry, 1), bound_of(entry, 2)};
-        int64_t begin = cJSON_IsNumber(entry) ? keras_whole(entry)
-                        : bounds[0] == NULL   ? 0
-                                              : keras_whole(bounds[0]);
-        int64_t end = bounds[1] == NULL ? size : keras_whole(bounds[1]);
-        begin += begin < 0 ? size : 0;
-        end += end < 0 ? size : 0;
-        end = cJSON_IsNumber(entry) ? begin + 1 : end > size ? size : end;
-        if ((bounds[2] != NULL && keras_whole(bounds[2]) != 1) || begin < 0 || begin >= end || end > size ||
-            !(cJSON_IsNumber(entry) || cJSON_IsObject(entry))) {
-            keras_refuse(k, "a slice of an axis of %lld with a step, or of nothing", (long long)size);
-            break;
-        }
-        x = vtac_make_slice(m, x, axis, begin, end);
-        if (!cJSON_IsNumber(entry)) {
-            dims[kept++] = end - begin;
-        }
-        axis++;
-    }
-    for (; axis < rank && m->status == VTA_OK; axis++) {
-        dims[kept++] = vtac_made_type(m, x)->dim[axis];
-    }
-    return keras_as_plain(m->status == VTA_OK ? vtac_make_reshape(m, x, dims, kept) : 0);
+    const vtac_id x = keras_operand_value(k, 0, false);
+    return keras_as_plain(keras_item(k, x, spec == NULL ? k->rest : spec));
 }
 
 static vtac_id reshaped(keras *k, vtac_id x)
@@ -304,7 +229,7 @@ static vtac_id with_axes(keras *k, vtac_id x, bool more)
 
 static vtac_id joined(keras *k)
 {
-    vtac_id parts[KERAS_MOST_INPUTS];
+    vtac_id parts[KERAS_MOST_INPUTS] = {0};
     for (uint32_t i = 0; i < k->in_count; i++) {
         parts[i] = keras_plain(k, &k->in[i]);
     }
@@ -317,7 +242,9 @@ static vtac_id joined(keras *k)
 static double number_named(const keras *k, const char *const *names, double otherwise)
 {
     const cJSON *item = argument(k, names);
-    return cJSON_IsNumber(item) ? item->valuedouble : otherwise;
+    return cJSON_IsNumber(item)   ? item->valuedouble
+           : cJSON_IsString(item) ? (double)keras_whole(item)
+                                  : otherwise;
 }
 
 static vtac_id clipped(keras *k, vtac_id x)
@@ -370,7 +297,7 @@ static vtac_id space_depth(keras *k, vtac_id x, vtac_op op)
 static vtac_id stacked(keras *k)
 {
     vtac_builder *m = &k->maker;
-    vtac_id parts[KERAS_MOST_INPUTS];
+    vtac_id parts[KERAS_MOST_INPUTS] = {0};
     int64_t axis = 0;
     (void)numbers_of(named(k, "axis"), &axis, 1);
     for (uint32_t i = 0; i < k->in_count && m->status == VTA_OK; i++) {
@@ -436,6 +363,53 @@ static vtac_id padded(keras *k, vtac_id x)
 }
 
 /* Functions of one tensor in plain form. */
+/* The last two axes changed where an option says so. */
+static vtac_id turned(keras *k, vtac_id x, const char *const *names)
+{
+    int64_t order[VTAC_MAX_RANK];
+    const uint32_t rank = vtac_made_type(&k->maker, x)->rank;
+    if (!cJSON_IsTrue(argument(k, names)) || rank < 2) {
+        return x;
+    }
+    for (uint32_t i = 0; i < rank; i++) {
+        order[i] = i < rank - 2 ? i : 2 * (int64_t)rank - 3 - i;
+    }
+    return vtac_make_transpose(&k->maker, x, order, rank);
+}
+
+static vtac_id product(keras *k, vtac_id x)
+{
+    x = turned(k, x, (const char *const[]){"transpose_a", "adj_x", "adjoint_a", NULL});
+    const vtac_id y = turned(k, keras_operand_value(k, 1, false),
+                             (const char *const[]){"transpose_b", "adj_y", "adjoint_b", NULL});
+    return vtac_make2(&k->maker, VTAC_OP_MATMUL, x, y);
+}
+
+/* Places along axes moved on by so many, the last ones to the front. */
+static vtac_id rolled(keras *k, vtac_id x)
+{
+    vtac_builder *m = &k->maker;
+    int64_t by[VTAC_MAX_RANK] = {0};
+    int64_t axes[VTAC_MAX_RANK] = {0};
+    const uint32_t count = numbers_of(named(k, "shift"), by, VTAC_MAX_RANK);
+    if (count == 0 || numbers_of(named(k, "axis"), axes, VTAC_MAX_RANK) != count) {
+        keras_refuse(k, "places moved on without as many axes");
+        return 0;
+    }
+    for (uint32_t i = 0; i < count && m->status == VTA_OK; i++) {
+        const vtac_type *type = vtac_made_type(m, x);
+        const uint32_t axis = (uint32_t)wrapped(k, axes[i], type->rank);
+        const int64_t size = type->dim[axis];
+        const int64_t cut = size > 0 ? ((-by[i]) % size + size) % size : 0;
+        if (cut != 0) {
+            const vtac_id parts[] = {vtac_make_slice(m, x, axis, cut, size),
+                                     vtac_make_slice(m, x, axis, 0, cut)};
+            x = vtac_make_concat(m, parts, 2, axis);
+        }
+    }
+    return x;
+}
+
 static vtac_id shaped(keras *k, const char *name, vtac_id x, bool *known)
 {
     vtac_builder *m = &k->maker;
@@ -462,7 +436,10 @@ static vtac_id shaped(keras *k, const char *name, vtac_id x, bool *known)
         return vtac_make1(m, VTAC_OP_RECIPROCAL, vtac_make1(m, VTAC_OP_SQRT, x));
     }
     if (strcmp(name, "matmul") == 0) {
-        return vtac_make2(m, VTAC_OP_MATMUL, x, operand(k, 1, false));
+        return product(k, x);
+    }
+    if (strcmp(name, "roll") == 0) {
+        return rolled(k, x);
     }
     if (strcmp(name, "cast") == 0) {
         return vtac_make_cast(m, x, VTAC_F32);
@@ -474,7 +451,7 @@ static vtac_id shaped(keras *k, const char *name, vtac_id x, bool *known)
         return space_depth(k, x, name[0] == 'd' ? VTAC_OP_DEPTH_TO_SPACE : VTAC_OP_SPACE_TO_DEPTH);
     }
     if (strcmp(name, "squared_difference") == 0) {
-        const vtac_id apart = vtac_make2(m, VTAC_OP_SUB, x, operand(k, 1, false));
+        const vtac_id apart = vtac_make2(m, VTAC_OP_SUB, x, keras_operand_value(k, 1, false));
         return vtac_make2(m, VTAC_OP_MUL, apart, apart);
     }
     if (is_one_of(name, "stack", "tile")) {
@@ -497,9 +474,9 @@ static vtac_id shaped(keras *k, const char *name, vtac_id x, bool *known)
 static keras_value split(keras *k)
 {
     vtac_builder *m = &k->maker;
-    const vtac_id x = operand(k, 0, false);
+    const vtac_id x = keras_operand_value(k, 0, false);
     const vtac_type type = *vtac_made_type(m, x);
-    int64_t sizes[KERAS_MOST_MORE + 1];
+    int64_t sizes[KERAS_MOST_MORE + 1] = {0};
     int64_t axis = 0;
     const bool by_sizes = named(k, "num_or_size_splits") != NULL;
     const cJSON *item = argument(k, (const char *const[]){"num_or_size_splits", "indices_or_sections", NULL});
@@ -535,19 +512,19 @@ static keras_value split(keras *k)
 }
 
 /* Pictures [batch][height][width][channels] of another size. */
-static keras_value resized(keras *k)
+static keras_value resized(keras *k, bool near)
 {
     vtac_builder *m = &k->maker;
     const vtac_id x = keras_planes(k, &k->in[0]);
     const vtac_type type = *vtac_made_type(m, x);
     const cJSON *mode = argument(k, (const char *const[]){"method", "interpolation", NULL});
-    const char *name = cJSON_IsString(mode) ? mode->valuestring : "bilinear";
-    const bool near = strcmp(name, "nearest") == 0;
+    const char *name = cJSON_IsString(mode) ? mode->valuestring : near ? "nearest" : "bilinear";
     const cJSON *format = named(k, "data_format");
     int64_t size[2] = {0};
     const uint32_t count = numbers_of(named(k, "size"), size, 2);
     static const char *const others[] = {"antialias", "preserve_aspect_ratio", "crop_to_aspect_ratio",
-                                         "pad_to_aspect_ratio"};
+                                         "pad_to_aspect_ratio", "align_corners"};
+    near = strcmp(name, "nearest") == 0;
     bool plain = count == 2 && size[0] > 0 && size[1] > 0 && type.rank == 4 &&
                  (near || strcmp(name, "bilinear") == 0) &&
                  !(cJSON_IsString(format) && strcmp(format->valuestring, "channels_first") == 0);
@@ -562,7 +539,8 @@ static keras_value resized(keras *k)
     const int64_t to[] = {type.dim[0], type.dim[1], size[0], size[1]};
     const vtac_attr attrs[] = {vtac_attr_of_string("mode", near ? "nearest" : "linear"),
                                vtac_attr_of_string("nearest_mode", "round_prefer_ceil"),
-                               vtac_attr_of_string("coordinate_transformation_mode", "half_pixel")};
+                               vtac_attr_of_string("coordinate_transformation_mode",
+                                                   keras_counts_corners(k) ? "asymmetric" : "half_pixel")};
     const vtac_id in[] = {vtac_make_cast(m, x, VTAC_F32), 0, 0, vtac_make_ints(m, to, 4)};
     return keras_as_planes(vtac_make(m, VTAC_OP_RESIZE, in, 4, attrs, 3));
 }
@@ -576,17 +554,21 @@ keras_value keras_make_operation(keras *k, const void *how)
         vtac_make_fail(&k->maker, VTA_INVALID, "it is called without tensors");
         return out;
     }
+    keras_take_constants(k);
     if (simple(k, name, &out) || reduction(k, name, &out)) {
         return out;
     }
     if (is_one_of(name, "getitem", "get_item")) {
         return item_of(k);
     }
+    if (strcmp(name, "strided_slice") == 0) {
+        return keras_as_plain(keras_strided_slice(k, keras_plain(k, &k->in[0])));
+    }
     if (strcmp(name, "split") == 0) {
         return split(k);
     }
-    if (strcmp(name, "resize") == 0) {
-        return resized(k);
+    if (strncmp(name, "resize", 6) == 0) {
+        return resized(k, strcmp(name, "resize_nearest_neighbor") == 0);
     }
     vtac_id y = shaped(k, name, keras_plain(k, &k->in[0]), &known);
     y = known || k->maker.status != VTA_OK ? y : keras_more_operations(k, name, &known);
@@ -618,6 +600,9 @@ bool keras_operation_name(const cJSON *node, const char *class, char *out, size_
         const char *dot = strrchr(text, '.');
         (void)snprintf(out, size, "%s", dot == NULL ? text : dot + 1);
         return true;
+    }
+    if (strcmp(class, "TensorFlowOpLayer") == 0) {
+        return keras_node_name(config, out, size);
     }
     if (!cJSON_IsString(module) || strstr(module->valuestring, ".ops.") == NULL) {
         return false;

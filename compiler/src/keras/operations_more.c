@@ -7,22 +7,17 @@
 
 #include "keras.h"
 
-/* Operand i, plain. */
 static vtac_id operand(keras *k, uint32_t i)
 {
-    if (i >= k->operand_count) {
-        vtac_make_fail(&k->maker, VTA_INVALID, "it is called with %u values", k->operand_count);
-        return 0;
-    }
-    const keras_operand *o = &k->operands[i];
-    return o->is_tensor ? keras_plain(k, &k->in[o->in]) : keras_number(k, o->number);
+    return keras_operand_value(k, i, false);
 }
 
 /* An option of the call or of the configuration. */
 static const cJSON *option(const keras *k, const char *name)
 {
     const cJSON *found = cJSON_GetObjectItemCaseSensitive(k->kwargs, name);
-    return found == NULL || cJSON_IsNull(found) ? keras_option(k, name) : found;
+    found = found == NULL || cJSON_IsNull(found) ? keras_option(k, name) : found;
+    return found == NULL ? keras_node_option(k, name) : found;
 }
 
 /* The axes that an option names, as 0 to rank - 1; all where it names none. */

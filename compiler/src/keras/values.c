@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "keras.h"
@@ -29,7 +30,10 @@ const cJSON *keras_option(const keras *k, const char *name)
 
 int64_t keras_whole(const cJSON *item)
 {
-    const double value = cJSON_IsNumber(item) ? item->valuedouble : cJSON_IsTrue(item) ? 1.0 : 0.0;
+    const double value = cJSON_IsNumber(item)   ? item->valuedouble
+                         : cJSON_IsString(item) ? strtod(item->valuestring, NULL)
+                         : cJSON_IsTrue(item)   ? 1.0
+                                                : 0.0;
     return value >= -1e9 && value <= 1e9 ? (int64_t)value : 0;
 }
 
@@ -195,6 +199,66 @@ bool keras_either(const keras_value *v, vtac_id *id)
 keras_value keras_as(bool in_planes, vtac_id id)
 {
     return in_planes ? keras_as_planes(id) : keras_as_plain(id);
+}
+
+/* ---- operands of functions */
+
+bool keras_is_numbers(const cJSON *item)
+{
+    const cJSON *one;
+    bool numbers = cJSON_IsArray(item) && item->child != NULL;
+    cJSON_ArrayForEach(one, item)
+    {
+        numbers = numbers && (cJSON_IsNumber(one) || keras_is_numbers(one));
+    }
+    return numbers;
+}
+
+/* The numbers of lists in lists, which must be alike, from `at` on; whether they are. */
+static bool gather(const cJSON *item, const vtac_type *type, uint32_t axis, float **at)
+{
+    if (axis == type->rank) {
+        *(*at)++ = cJSON_IsNumber(item) ? (float)item->valuedouble : cJSON_IsTrue(item) ? 1.0F : 0.0F;
+        return cJSON_IsNumber(item) || cJSON_IsBool(item);
+    }
+    bool alike = cJSON_IsArray(item) && cJSON_GetArraySize(item) == type->dim[axis];
+    const cJSON *one;
+    cJSON_ArrayForEach(one, item)
+    {
+        alike = alike && gather(one, type, axis + 1, at);
+    }
+    return alike;
+}
+
+static vtac_id array_of(keras *k, const cJSON *item)
+{
+    vtac_builder *m = &k->maker;
+    vtac_type type = {.dtype = VTAC_F32};
+    for (const cJSON *one = item; cJSON_IsArray(one) && type.rank < VTAC_MAX_RANK; one = one->child) {
+        type.dim[type.rank++] = cJSON_GetArraySize(one);
+    }
+    const int64_t count = vtac_type_elements(&type);
+    enum { MOST_NUMBERS = 1 << 24 };
+    float *room = count < 0 || count > MOST_NUMBERS ? NULL : vtac_make_room(m, count + 1, sizeof *room);
+    float *at = room;
+    if (room == NULL || !gather(item, &type, 0, &at)) {
+        vtac_make_fail(m, VTA_INVALID, "an array in its call that is not numbers in lists of one length");
+        return 0;
+    }
+    return vtac_make_borrowed(m, &type, room);
+}
+
+vtac_id keras_operand_value(keras *k, uint32_t i, bool in_planes)
+{
+    if (i >= k->operand_count) {
+        vtac_make_fail(&k->maker, VTA_INVALID, "it is called with %u values", k->operand_count);
+        return 0;
+    }
+    const keras_operand *o = &k->operands[i];
+    if (!o->is_tensor) {
+        return o->list != NULL ? array_of(k, o->list) : keras_number(k, o->number);
+    }
+    return in_planes ? keras_planes(k, &k->in[o->in]) : keras_plain(k, &k->in[o->in]);
 }
 
 /* ---- activations */

@@ -89,6 +89,11 @@ static bool is_float(const vtac_graph *g, vtac_value_id value)
            vtac_type_elements(&g->values[value].type) > 0;
 }
 
+bool quant_may_be_product(const vtac_node *node)
+{
+    return roles[node->op].role == QUANT_PRODUCT;
+}
+
 bool quant_is_product(const vtac_graph *graph, const vtac_node *node, uint32_t *axis)
 {
     const vtac_tensor *w = roles[node->op].role == QUANT_PRODUCT ? vtac_in_constant(graph, node, 1) : NULL;

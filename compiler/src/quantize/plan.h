@@ -33,6 +33,9 @@ quant_role quant_role_of(vtac_op op);
 /* The value that stands for all with which this one shares a scale. */
 vtac_value_id quant_group(const quant_plan *plan, vtac_value_id value);
 
+/* Whether its operator is that of a product; with constant weights, it is one. */
+bool quant_may_be_product(const vtac_node *node);
+
 /* Whether the operator is Conv, Gemm or MatMul with weights known at compile time; *axis is that of the
  * output channels in the weights. */
 bool quant_is_product(const vtac_graph *graph, const vtac_node *node, uint32_t *axis);

@@ -318,6 +318,13 @@ static vta_status make_up(job *j, vtac_samples *ranges, vtac_samples *others, vt
     return vtac_generate_samples(j->graph, &range, OTHERS, SEED + 1, &j->arena, others, diag);
 }
 
+static vta_status nothing(vta_diag *diag)
+{
+    return vta_fail(diag, VTA_UNSUPPORTED,
+                    "there is nothing to quantize: no Conv, Gemm or MatMul of floats with constant "
+                    "weights; a model of integers is compiled as it is");
+}
+
 /* What to do once there are samples. */
 static vta_status convert(job *j, const vtac_samples *samples, const vtac_samples *made_up,
                           vtac_quantize_report *report, vta_diag *diag)
@@ -326,9 +333,7 @@ static vta_status convert(job *j, const vtac_samples *samples, const vtac_sample
     VTA_TRY(vtac_progress_at(j->options->progress, "rounding weights", NULL, 0, 0, diag));
     VTA_TRY(round_products(j, samples, diag));
     if (j->product_count == 0) {
-        return vta_fail(diag, VTA_UNSUPPORTED,
-                        "there is nothing to quantize: no Conv, Gemm or MatMul of floats with constant "
-                        "weights; a model of integers is compiled as it is");
+        return nothing(diag);
     }
     VTA_TRY(wrap_activations(j, diag));
     if (report != NULL) {
@@ -356,22 +361,51 @@ static vta_status run(job *j, const vtac_samples *samples, vtac_quantize_report 
     return quant_restore(j->graph, &borders, diag);
 }
 
+/* Whether one of a node's results is a number of 8 bits. */
+static bool makes_bytes(const vtac_graph *graph, const vtac_node *node)
+{
+    bool bytes = false;
+    for (uint32_t k = 0; k < node->output_count; k++) {
+        const vtac_dtype dtype = graph->values[node->outputs[k]].type.dtype;
+        bytes = bytes || (node->outputs[k] != 0 && vtac_dtype_bytes(dtype) == 1 && dtype != VTAC_BOOL);
+    }
+    return bytes;
+}
+
 bool vtac_quantizable(const vtac_graph *graph)
 {
     bool products = false;
     for (uint32_t i = 0; i < graph->order_count; i++) {
         const vtac_node *node = &graph->nodes[graph->order[i]];
         uint32_t axis;
-        for (uint32_t k = 0; k < node->output_count; k++) {
-            const vtac_value_id y = node->outputs[k];
-            if (y != 0 && vtac_dtype_bytes(graph->values[y].type.dtype) == 1 &&
-                graph->values[y].type.dtype != VTAC_BOOL) {
-                return false;
-            }
+        if (makes_bytes(graph, node)) {
+            return false;
         }
         products = products || quant_is_product(graph, node, &axis);
     }
     return products;
+}
+
+/* A product of floats, but for one of what was integers: QDQ. Weights may become constant by passes. */
+static bool multiplies_floats(const vtac_graph *graph, const vtac_node *node)
+{
+    if (!quant_may_be_product(node) || vtac_dtype_kind(graph->values[node->outputs[0]].type.dtype) != 'f') {
+        return false;
+    }
+    const vtac_value *x = &graph->values[node->inputs[0]];
+    return x->node == 0 || graph->nodes[x->node].op != VTAC_OP_DEQUANTIZE_LINEAR;
+}
+
+vta_status vtac_quantize_check(const vtac_graph *graph, vta_diag *diag)
+{
+    bool floats = graph->flow != NULL;
+    bool bytes = false;
+    for (uint32_t i = 0; i < graph->order_count && !floats; i++) {
+        const vtac_node *node = &graph->nodes[graph->order[i]];
+        floats = multiplies_floats(graph, node);
+        bytes = bytes || makes_bytes(graph, node);
+    }
+    return floats || !bytes ? VTA_OK : nothing(diag);
 }
 
 vta_status vtac_quantize(vtac_graph *graph, const vtac_samples *samples, const vtac_quantize_options *options,

@@ -68,7 +68,7 @@ static void step_bytes(tfl *im, vtac_id both, int64_t units, vtac_id *out)
                           tfl_zero_value(im, tfl_in(im, WEIGHTS))};
     vtac_id sums = vtac_make(m, VTAC_OP_MATMUL_INTEGER, in, 4, NULL, 0);
     sums = vtac_make2(m, VTAC_OP_ADD, sums, tfl_plain(im, BIAS));
-    sums = words(im, tfl_rescale(im, sums, scale, VTAC_ROUND_AWAY));
+    sums = words(im, tfl_rescale(im, sums, scale, VTAC_ROUND_UP)); /* as all its dense products */
     vtac_id fresh = times(im, fixed(im, gate(im, sums, GATE_IN, units), tfl_fixed_logistic, 3),
                           fixed(im, gate(im, sums, GATE_FRESH, units), tfl_fixed_tanh, 3));
     fresh = tfl_round_shift(im, fresh, 4);

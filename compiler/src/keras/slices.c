@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Parts of a tensor by Python's brackets, as Keras and TensorFlow write them down.
+ */
+#include <string.h>
+
+#include "keras.h"
+
+/* One of "start", "stop", "step" of an entry of a slice, in either way of writing it down. */
+static const cJSON *bound_of(const cJSON *entry, int i)
+{
+    static const char *const names[] = {"start", "stop", "step"};
+    const cJSON *config = cJSON_GetObjectItemCaseSensitive(entry, "config");
+    const cJSON *found =
+        cJSON_IsArray(config)
+            ? cJSON_GetArrayItem(config, i)
+            : cJSON_GetObjectItemCaseSensitive(cJSON_IsObject(config) ? config : entry, names[i]);
+    return cJSON_IsNumber(found) ? found : NULL;
+}
+
+static bool is_dots(const cJSON *entry)
+{
+    const cJSON *class = cJSON_GetObjectItemCaseSensitive(entry, "class_name");
+    return (cJSON_IsString(entry) && strcmp(entry->valuestring, "Ellipsis") == 0) ||
+           (cJSON_IsString(class) && strcmp(class->valuestring, "__ellipsis__") == 0);
+}
+
+/* Within low to high, counted from the end where it is below 0. */
+static int64_t place(const cJSON *bound, int64_t size, int64_t low, int64_t high, int64_t otherwise)
+{
+    if (bound == NULL) {
+        return otherwise;
+    }
+    const double at = bound->valuedouble < 0.0 ? bound->valuedouble + (double)size : bound->valuedouble;
+    return at < (double)low ? low : at > (double)high ? high : (int64_t)at;
+}
+
+/* Every `step`th along an axis, from `begin` to before (or behind) `end`; a step of 0 fails. */
+static vtac_id stepped(keras *k, vtac_id x, uint32_t axis, const cJSON *const bounds[3])
+{
+    vtac_builder *m = &k->maker;
+    const int64_t size = vtac_made_type(m, x)->dim[axis];
+    const int64_t step = bounds[2] == NULL ? 1 : keras_whole(bounds[2]);
+    const bool back = step < 0;
+    const int64_t begin = place(bounds[0], size, 0, back ? size - 1 : size, back ? size - 1 : 0);
+    const int64_t end = place(bounds[1], size, back ? -1 : 0, size, back ? -1 : size);
+    if (step == 0 || (back ? begin <= end : begin >= end)) {
+        keras_refuse(k, "a slice of nothing, of an axis of %lld", (long long)size);
+        return 0;
+    }
+    if (step == 1) {
+        return vtac_make_slice(m, x, axis, begin, end);
+    }
+    const int64_t on[] = {axis};
+    const int64_t until[] = {end < 0 ? INT32_MIN : end}; /* -1 would be the last place */
+    const vtac_id in[] = {x, vtac_make_ints(m, &begin, 1), vtac_make_ints(m, until, 1),
+                          vtac_make_ints(m, on, 1), vtac_make_ints(m, &step, 1)};
+    return vtac_make(m, VTAC_OP_SLICE, in, 5, NULL, 0);
+}
+
+/* Where an entry of the brackets stands; the sizes that are kept so far. */
+typedef struct cursor {
+    uint32_t axis, kept;
+    int64_t dims[VTAC_MAX_RANK];
+} cursor;
+
+static bool keep(keras *k, cursor *c, int64_t size)
+{
+    if (c->kept == VTAC_MAX_RANK) {
+        keras_refuse(k, "a result of more than %d axes", VTAC_MAX_RANK);
+        return false;
+    }
+    c->dims[c->kept++] = size;
+    return true;
+}
+
+static vtac_id one_entry(keras *k, vtac_id x, const cJSON *entry, cursor *c)
+{
+    vtac_builder *m = &k->maker;
+    if (cJSON_IsNull(entry)) {
+        (void)keep(k, c, 1);
+        return x;
+    }
+    const int64_t size = vtac_made_type(m, x)->dim[c->axis];
+    if (cJSON_IsNumber(entry)) {
+        int64_t at = keras_whole(entry);
+        at += at < 0 ? size : 0;
+        if (at < 0 || at >= size) {
+            keras_refuse(k, "place %lld of an axis of %lld", (long long)at, (long long)size);
+            return 0;
+        }
+        return vtac_make_slice(m, x, c->axis++, at, at + 1);
+    }
+    if (!cJSON_IsObject(entry)) {
+        keras_refuse(k, "a slice by something else than numbers");
+        return 0;
+    }
+    x = stepped(k, x, c->axis,
+                (const cJSON *const[]){bound_of(entry, 0), bound_of(entry, 1), bound_of(entry, 2)});
+    (void)keep(k, c, vtac_made_type(m, x)->dim[c->axis++]);
+    return x;
+}
+
+/* How many axes an entry or an ellipsis stands for. */
+static uint32_t named_axes(const cJSON *spec, int count)
+{
+    uint32_t axes = 0;
+    for (int i = 0; i < count; i++) {
+        const cJSON *entry = cJSON_IsArray(spec) ? cJSON_GetArrayItem(spec, i) : spec;
+        axes += !cJSON_IsNull(entry) && !is_dots(entry);
+    }
+    return axes;
+}
+
+vtac_id keras_item(keras *k, vtac_id x, const cJSON *spec)
+{
+    vtac_builder *m = &k->maker;
+    if (cJSON_IsObject(spec) && cJSON_GetObjectItemCaseSensitive(spec, "items") != NULL) {
+        spec = cJSON_GetObjectItemCaseSensitive(spec, "items");
+    }
+    const int count = cJSON_IsArray(spec) ? cJSON_GetArraySize(spec) : 1;
+    const uint32_t rank = vtac_made_type(m, x)->rank;
+    const uint32_t named = named_axes(spec, count);
+    cursor c = {0};
+    if (spec == NULL || named > rank) {
+        keras_refuse(k, "a slice of %d entries of %u axes", count, rank);
+        return 0;
+    }
+    for (int i = 0; i < count && m->status == VTA_OK; i++) {
+        const cJSON *entry = cJSON_IsArray(spec) ? cJSON_GetArrayItem(spec, i) : spec;
+        if (!is_dots(entry)) {
+            x = one_entry(k, x, entry, &c);
+            continue;
+        }
+        for (uint32_t n = named; n < rank; n++) {
+            (void)keep(k, &c, vtac_made_type(m, x)->dim[c.axis++]);
+        }
+    }
+    for (; c.axis < rank && m->status == VTA_OK; c.axis++) {
+        (void)keep(k, &c, vtac_made_type(m, x)->dim[c.axis]);
+    }
+    return m->status == VTA_OK ? vtac_make_reshape(m, x, c.dims, c.kept) : 0;
+}
