@@ -242,19 +242,32 @@ def square(b):
     b.check("squared difference", m, x, [b.numbers("int8", (4, 5, 6)) for _ in range(2)], y, reference)
 
 
-def mixed(b, asymmetric):
-    """Floats by bytes."""
+def mixed(b, asymmetric, old=False):
+    """Floats by bytes, which old files call uint8 although they mean int8."""
     values = numpy.maximum(b.numbers("int8", (11, 40)), -127)
     m = Model()
     x = m.tensor("float32", (3, 40))
-    w = m.tensor("int8", (11, 40), 0.01, 0, 0, values)
+    w = m.tensor("uint8", (11, 40), 0.01, 99, 0, values.view("uint8")) if old else m.tensor("int8", (11, 40), 0.01, 0, 0, values)
     y = m.tensor("float32", (3, 11))
     m.op(9, [x, w], [y], {3: ("?", asymmetric)}, 8, 9 if asymmetric else 4)
 
     def reference(v):
         most = numpy.abs(v).max(1, keepdims=True)
         return (rounded(v * (F32(127) / most)).astype(int) @ values.T.astype(int) * (most / F32(127) * F32(0.01))).astype(F32)
-    b.check("dense of floats by bytes, %d" % asymmetric, m, x, [b.numbers("float32", (3, 40)) for _ in range(2)], y, None if asymmetric else reference)
+    b.check("dense of floats by bytes, %d %d" % (asymmetric, old), m, x, [b.numbers("float32", (3, 40)) for _ in range(2)], y, None if asymmetric else reference)
+
+
+def by_axis(b, axis):
+    """Floats to bytes, with a scale for each place of an axis."""
+    shape, dims = (4, 5, 6), [1, 1, 1]
+    dims[axis] = shape[axis]
+    scales = b.random.uniform(0.01, 0.1, shape[axis]).astype(F32)
+    m = Model()
+    x = m.tensor("float32", shape)
+    y = m.tensor("int8", shape, scales, 0, axis)
+    m.op(114, [x], [y], {}, 89, 2)
+    b.check("quantize by axis %d" % axis, m, x, [b.numbers("float32", shape) for _ in range(2)], y,
+            lambda v: stored(rounded(v / scales.reshape(dims)).astype(int), "int8", 0))
 
 
 def others(b):
@@ -455,6 +468,9 @@ def main():
         square(b)
         mixed(b, False)
         mixed(b, True)
+        mixed(b, False, True)
+        for axis in range(3):
+            by_axis(b, axis)
         others(b)
         detection(b, "float32", 3, 1, 10, 1, False, 0.2)
         detection(b, "float32", 5, 0, 8, 3, False, 0.9)

@@ -206,7 +206,13 @@ class Weights:
             return self.vector(name, count)
         q, scale = self.b.random.integers(-127, 128, count), F32(0.008)
         self.known[name] = (q * scale, None)
-        return self.m.tensor("int8", (count,), float(scale), 0, 0, q)
+        return self.bytes(q, scale)
+
+    def bytes(self, q, scale):
+        """Old files call them uint8, and mean int8; what they have as a zero point counts for nothing."""
+        if self.kind == "uint8":
+            return self.m.tensor("uint8", q.shape, float(scale), 77, 0, q.astype("int8").view("uint8"))
+        return self.m.tensor("int8", q.shape, float(scale), 0, 0, q)
 
     def matrix(self, name, rows, columns, size=0.6):
         v = self.b.random.uniform(-size, size, (rows, columns)).astype(F32)
@@ -215,7 +221,7 @@ class Weights:
             return self.m.tensor("float32", v.shape, data=v)
         scale = F32(numpy.abs(v).max() / 127)
         self.known[name] = (rounded(v / scale).astype(int), scale)
-        return self.m.tensor("int8", v.shape, float(scale), 0, 0, self.known[name][0])
+        return self.bytes(self.known[name][0], scale)
 
     def product(self, name, rows):
         q, scale = self.known[name]
@@ -429,7 +435,7 @@ def svdf(b, kind, rank, activation, asymmetric=False, given_state=False):
     batch, inputs, units, memory = 2, 6, 4, 5
     filters = units * rank
     m = Model()
-    w = Weights(b, m, "float32" if kind == "float32" else "int8", asymmetric)
+    w = Weights(b, m, "int8" if kind == "whole" else kind, asymmetric)
     whole = kind == "whole"
     x = m.tensor("int8" if whole else "float32", (batch, inputs), **(b.scale("int8") if whole else {}))
     if whole:
@@ -505,6 +511,9 @@ def main():
             rnn(b, code, "float32", 4, False, True)
             rnn(b, code, "int8", 1, False, False)
         rnn(b, 35, "int8", 3, True, True)
+        rnn(b, 46, "uint8", 1, False, True)
+        float_lstm(b, "uint8", 3, peepholes=True, projected=True)
+        svdf(b, "uint8", 2, 1)
         svdf(b, "float32", 2, 1)
         svdf(b, "int8", 1, 0)
         svdf(b, "int8", 2, 1, True)

@@ -163,6 +163,8 @@ static vta_status list_names(const char *folder, char ***names, uint32_t *count,
     (void)closedir(dir);
     if (failed) {
         free_names(*names, *count);
+        *names = NULL;
+        *count = 0;
         return vta_fail(diag, VTA_NOMEM, "out of memory");
     }
     if (*count > 0) {

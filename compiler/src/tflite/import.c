@@ -360,6 +360,37 @@ static vta_status import_inputs(tfl *im, vta_diag *diag)
     return VTA_OK;
 }
 
+/* Files of 2018 and 2019 call the bytes that floats are multiplied by uint8, and mean int8, around 0. */
+static void read_old_weights(tfl *im)
+{
+    static const int64_t no_zero = 0;
+    static const char *const kinds[] = {"CONV_2D",
+                                        "EMBEDDING_LOOKUP",
+                                        "FULLY_CONNECTED",
+                                        "LSTM",
+                                        "RNN",
+                                        "SVDF",
+                                        "UNIDIRECTIONAL_SEQUENCE_LSTM",
+                                        "UNIDIRECTIONAL_SEQUENCE_RNN",
+                                        "BIDIRECTIONAL_SEQUENCE_LSTM",
+                                        "BIDIRECTIONAL_SEQUENCE_RNN"};
+    const tfl_op *op = im->op;
+    bool old = op->output_count > 0 && tfl_is_float(&im->graph->tensors[op->outputs[0]]);
+    size_t kind = 0;
+    while (kind < sizeof kinds / sizeof kinds[0] && strcmp(op->kind->name, kinds[kind]) != 0) {
+        kind++;
+    }
+    old = old && kind < sizeof kinds / sizeof kinds[0];
+    for (uint32_t k = 0; old && k < op->input_count; k++) {
+        tfl_tensor *t = op->inputs[k] < 0 ? NULL : &im->graph->tensors[op->inputs[k]];
+        if (t != NULL && t->data != NULL && t->type.dtype == VTAC_U8 && t->scale_count == 1 &&
+            t->plain == 0 && t->planes == 0) {
+            t->type.dtype = VTAC_I8;
+            t->zero = &no_zero;
+        }
+    }
+}
+
 static vta_status import_op(tfl *im, uint32_t i, vta_diag *diag)
 {
     const tfl_op *op = &im->graph->ops[i];
@@ -379,6 +410,7 @@ static vta_status import_op(tfl *im, uint32_t i, vta_diag *diag)
         }
     }
     if (im->maker.status == VTA_OK) {
+        read_old_weights(im);
         (tfl_takes_rest(im) ? tfl_rest_operator : op->kind->import)(im);
         im->op = op; /* it may have called a graph */
     }

@@ -202,7 +202,13 @@ vtac_id tfl_round_shift(tfl *im, vtac_id v, int by)
 
 vtac_id tfl_quantize(tfl *im, vtac_id x, const tfl_tensor *to)
 {
-    x = vtac_make2(&im->maker, VTAC_OP_DIV, x, tfl_scale_value(im, to));
+    vtac_id scale = tfl_scale_value(im, to);
+    if (to->scale_count > 1) {
+        int64_t dims[VTAC_MAX_RANK] = {1, 1, 1, 1, 1, 1, 1, 1};
+        dims[to->axis < VTAC_MAX_RANK ? to->axis : 0] = to->scale_count;
+        scale = vtac_make_reshape(&im->maker, scale, dims, to->type.rank);
+    }
+    x = vtac_make2(&im->maker, VTAC_OP_DIV, x, scale);
     x = vtac_make_clip(&im->maker, x, -1e9, 1e9); /* so that the zero point has room */
     return tfl_store(im, tfl_round(im, x), to, TFL_NONE);
 }
