@@ -15,14 +15,14 @@
 /* ---- the table */
 
 static const tfl_operator builtins[] = {
-#define TFL_OP(code, name, least, fn, how) {code, #name, least, tfl_import_##fn, how},
+#define TFL_OP(code, name, least, fn, how) {#name, tfl_import_##fn, code, least, how},
 #define TFL_CUSTOM(name, least, fn)
 #include "operators.def"
 };
 
 static const tfl_operator customs[] = {
 #define TFL_OP(code, name, least, fn, how)
-#define TFL_CUSTOM(name, least, fn) {32, name, least, tfl_import_##fn, 0},
+#define TFL_CUSTOM(name, least, fn) {name, tfl_import_##fn, 32, least, 0},
 #include "operators.def"
     {.name = NULL}};
 
@@ -463,7 +463,8 @@ static vta_status load(const vtac_model_file *file, const vtac_import_options *o
                                       : tfl_model_read(file, &graph->arena, &im.model, diag);
     if (status == VTA_OK) {
         im.maker = (vtac_builder){.graph = graph, .diag = diag, .name = "", .budget = VTAC_BUILDER_NODES};
-        status = import_graph(&im, diag);
+        status = im.model.graphs == NULL ? vta_fail(diag, VTA_INVALID, "it has no graph")
+                                         : import_graph(&im, diag);
     }
     if (status == VTA_OK && im.model.flat.bad) {
         status = vta_fail(diag, VTA_SYNTAX, "damaged: the offset at byte %zu leads out of the file",

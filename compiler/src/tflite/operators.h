@@ -9,11 +9,11 @@
 
 typedef void tfl_import_fn(tfl *im);
 typedef struct tfl_operator {
-    int32_t code;
     const char *name;
-    uint32_t in_min; /* inputs that it must have */
     tfl_import_fn *import;
-    int32_t how; /* what the row hands to the function */
+    int32_t code;
+    uint32_t in_min; /* inputs that it must have */
+    int32_t how;     /* what the row hands to the function */
 } tfl_operator;
 
 #define TFL_OP(code, name, least, fn, how) tfl_import_fn tfl_import_##fn;
