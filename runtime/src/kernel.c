@@ -11,8 +11,8 @@
  * Kernels first used one after the other lie side by side, in DRAM and in the scratchpad, and are loaded
  * together: the LOAD that went before is extended, as far as nobody has used that place since. The first one
  * is short, because the stream begins with it. While the second half of one is being used, the next one has
- * its place already, as long as there is room that nobody has used: so it is over before its first kernel is
- * needed.
+ * its place already, for kernels that will lie where nobody has looked since: so it is over before its first
+ * kernel is needed.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -357,8 +357,7 @@ static vta_status load(vta_stream *stream, const kernel_record *kernel)
     cache->last_load.count += kernel->count;
     VTA_TRY(encode_load(stream, cache->last_load.sram, cache->last_load.image, cache->last_load.count,
                         &stream->words[cache->last_load.insn]));
-    const bool room = cache->top + LOAD_LIMIT <= stream->config.depth[VTA_MEM_UOP];
-    if (room && cache->spare == 0 && cache->last_load.count >= cache->last_load.limit / 2) {
+    if (cache->spare == 0 && cache->last_load.count >= cache->last_load.limit / 2) {
         VTA_TRY(append_nop(stream));
         cache->spare = stream->count - 1;
     }

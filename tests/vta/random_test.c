@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "lab.h"
 #include "seed.h"
@@ -30,18 +31,29 @@ static vta_status check_rounds(lab_device *device, const lab_region *lab, vta_di
     return status;
 }
 
+/* Layers whose output stays on chip, and those of them whose reader works beside the next tile. */
+typedef struct grouped {
+    uint32_t on_chip, beside;
+} grouped;
+
+static void count_grouped(const vtac_vta_image *image, grouped *sum)
+{
+    for (uint32_t n = 0; n < image->plan_count; n++) {
+        sum->on_chip += image->plans[n].feeds >= 0;
+        sum->beside += strstr(image->plans[n].schedule, "beside its next tile") != NULL;
+    }
+}
+
 /* Regions with all decisions, and some without. */
 static vta_status check(const char *uri, const vta_config *config, lab_region *lab, uint64_t seed,
-                        uint32_t *on_chip, vta_diag *diag)
+                        grouped *sum, vta_diag *diag)
 {
     vtac_vta_image image;
     lab_device *device = NULL;
     const vtac_vta_options options = {
         .level = 3, .no_fold = seed % 4 == 0, .no_join = seed % 5 == 0, .all_groups = seed % 3 > 0};
     VTA_TRY(vtac_vta_schedule(config, &lab->region, &options, &image, diag));
-    for (uint32_t n = 0; n < image.plan_count; n++) {
-        *on_chip += image.plans[n].feeds >= 0;
-    }
+    count_grouped(&image, sum);
     vta_status status = lab_device_open(uri, lab, &image, &device, diag);
     if (status == VTA_OK) {
         status = check_rounds(device, lab, diag);
@@ -62,7 +74,8 @@ int main(int argc, char **argv)
     const uint32_t count = (uint32_t)strtoul(argv[3], NULL, 10);
     const uint64_t first = argc > 4 ? strtoull(argv[4], NULL, 10) : test_seed("vta_random");
     const uint32_t layers = argc > 5 ? (uint32_t)strtoul(argv[5], NULL, 10) : 0;
-    uint32_t failures = 0, drawn = 0, refused = 0, on_chip = 0;
+    uint32_t failures = 0, drawn = 0, refused = 0;
+    grouped sum = {0};
     for (uint64_t seed = first; seed < first + count; seed++) {
         static lab_region lab;
         diag = (vta_diag){0};
@@ -73,7 +86,7 @@ int main(int argc, char **argv)
         }
         drawn += lab.region.layer_count;
         refused += lab.refused;
-        if (check(argv[1], &config, &lab, seed, &on_chip, &diag) != VTA_OK) {
+        if (check(argv[1], &config, &lab, seed, &sum, &diag) != VTA_OK) {
             printf("%s %s seed %" PRIu64 " (%" PRIu32 " layers): %s\n", argv[1], argv[2], seed,
                    lab.region.layer_count, diag.text);
             failures++;
@@ -81,7 +94,8 @@ int main(int argc, char **argv)
         lab_free(&lab);
     }
     printf("%s %s: %" PRIu32 " regions from seed %" PRIu64 ", %" PRIu32 " layers, %" PRIu32
-           " on chip into the next, and %" PRIu32 " refused, %" PRIu32 " failed\n",
-           argv[1], argv[2], count, first, drawn, on_chip, refused, failures);
+           " on chip into the next (%" PRIu32 " beside its next tile), and %" PRIu32 " refused, %" PRIu32
+           " failed\n",
+           argv[1], argv[2], count, first, drawn, sum.on_chip, sum.beside, refused, failures);
     return failures > 0 || refused * 10 > drawn; /* what is drawn is meant to run */
 }

@@ -582,11 +582,11 @@ static void undo(lab_region *lab, const vta_config *config, uint32_t layers, uin
     }
 }
 
-/* A convolution that is no part of a chain's end: more channels, or fewer. */
-static uint32_t draw_member(lab_region *lab, uint32_t input, int64_t block, bool narrow)
+/* A convolution of a chain, of up to so many channels. */
+static uint32_t draw_member(lab_region *lab, uint32_t input, int64_t most)
 {
     lab_conv how = {.groups = 1, .window = lab_window(1, 1, 0)};
-    how.channels = rng_between(&lab->random, 1, narrow ? 2 * block : 5 * block);
+    how.channels = rng_between(&lab->random, 1, most);
     how.weight_zero = rng_percent(&lab->random, 15);
     if (rng_percent(&lab->random, 25)) {
         draw_window(lab, &lab->tensors[input], &how.window);
@@ -605,13 +605,19 @@ void lab_random_chain(lab_region *lab, uint64_t seed, const vta_config *config)
     uint32_t blocks = 1 + rng_below(&lab->random, 2);
     for (; blocks > 0 || (lab->region.layer_count == 0 && lab->refused < 20); blocks -= blocks > 0) {
         const uint32_t layers = lab->region.layer_count, tensors = lab->region.tensor_count, first = x;
-        x = rng_percent(&lab->random, 85) ? draw_member(lab, x, block, false) : x;
-        if (rng_percent(&lab->random, 85)) {
+        x = rng_percent(&lab->random, 85) ? draw_member(lab, x, 5 * block) : x;
+        if (rng_percent(&lab->random, 60)) {
             lab_conv how = {.channels = lab->tensors[x].c, .groups = lab->tensors[x].c};
             draw_window(lab, &lab->tensors[x], &how.window);
             x = lab_add_conv(lab, x, &how);
         }
-        x = rng_percent(&lab->random, 60) ? draw_member(lab, x, block, true) : x;
+        if (rng_percent(&lab->random, 30)) { /* as many channels as there were: perhaps a sum */
+            const lab_conv back = {
+                .channels = lab->tensors[first].c, .groups = 1, .window = lab_window(1, 1, 0)};
+            x = lab_add_conv(lab, x, &back);
+        } else if (rng_percent(&lab->random, 60)) {
+            x = draw_member(lab, x, 2 * block);
+        }
         const vtac_vta_tensor *a = &lab->tensors[first], *b = &lab->tensors[x];
         if (x != first && a->c == b->c && a->h == b->h && a->w == b->w) {
             x = lab_add_sum(lab, x, first);

@@ -192,6 +192,31 @@ static void test_on_chip(void **state)
     assert_int_equal(vta_config_load("tiny", &config, NULL), VTA_OK);
 }
 
+/* A sum keeps the ALU busier than the array behind it: the array works on the window of the next tile
+ * meanwhile. */
+static void test_beside_sum(void **state)
+{
+    (void)state;
+    vtac_vta_image image;
+    const lab_conv window = {.channels = 64, .groups = 1, .window = lab_window(3, 1, 1)},
+                   wide = {.channels = 256, .groups = 1, .window = lab_window(1, 1, 0)};
+    lab_init(&lab, 6);
+    const uint32_t x = lab_input(&lab, 1, 64, 28, 28), other = lab_input(&lab, 1, 256, 28, 28);
+    const uint32_t y = lab_add_conv(&lab, lab_add_conv(&lab, x, &window), &wide);
+    (void)lab_add_sum(&lab, y, other);
+    lab_finish(&lab);
+    assert_int_equal(vta_config_load("pynq", &config, NULL), VTA_OK);
+    schedule(&(vtac_vta_options){.level = 3}, &image);
+    assert_int_equal(image.plans[0].feeds, 1);
+    assert_non_null(strstr(image.plans[1].schedule, "beside its next tile, sum joined"));
+    const uint64_t work = image.plans[0].cost.array + image.plans[1].cost.array;
+    assert_true(image.cycles < work + work / 16);
+    assert_true(image.plans[1].cost.alu > image.plans[1].cost.array);
+    vtac_vta_image_free(&image);
+    lab_free(&lab);
+    assert_int_equal(vta_config_load("tiny", &config, NULL), VTA_OK);
+}
+
 /* Images with more pixels than a stride can say, one after the other. */
 static void test_large_image(void **state)
 {
@@ -329,11 +354,12 @@ static void test_empty(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_same_bytes),   cmocka_unit_test(test_shares_sum_to_the_whole),
-        cmocka_unit_test(test_joins),        cmocka_unit_test(test_no_joins),
-        cmocka_unit_test(test_on_chip),      cmocka_unit_test(test_large_image),
-        cmocka_unit_test(test_wide_padding), cmocka_unit_test(test_kept_rows),
-        cmocka_unit_test(test_refusals),     cmocka_unit_test(test_empty),
+        cmocka_unit_test(test_same_bytes),  cmocka_unit_test(test_shares_sum_to_the_whole),
+        cmocka_unit_test(test_joins),       cmocka_unit_test(test_no_joins),
+        cmocka_unit_test(test_on_chip),     cmocka_unit_test(test_beside_sum),
+        cmocka_unit_test(test_large_image), cmocka_unit_test(test_wide_padding),
+        cmocka_unit_test(test_kept_rows),   cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_empty),
     };
     return cmocka_run_group_tests(tests, load_config, NULL);
 }

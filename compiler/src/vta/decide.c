@@ -323,6 +323,13 @@ static bool some_by_channels(const vtac_vta_region *region, const uint32_t *memb
     return found;
 }
 
+/* A convolution that waits for the sum behind it: the array could work on what it reads meanwhile. */
+static bool waits_for_sum(const decisions *d, uint32_t n, uint64_t cycles, const load_of_units *units)
+{
+    enum { WORTH = 16 };
+    return d->sum_of[n] >= 0 && cycles > units->array + units->array / WORTH;
+}
+
 /* Layer n joins those that make what it reads. One by one they could overlap: of the difference to the
  * busiest unit's work, half is taken for granted. */
 static void decide_group(const machine *m, const vtac_vta_region *region, uint32_t n, bool always,
@@ -337,11 +344,13 @@ static void decide_group(const machine *m, const vtac_vta_region *region, uint32
     }
     const uint32_t count = decisions_members(d, (uint32_t)maker, members);
     members[count] = n;
-    const bool may = count < MOST_MEMBERS && (always || some_by_channels(region, members, count + 1));
+    const bool some = always || some_by_channels(region, members, count + 1);
+    const uint64_t own =
+        count < MOST_MEMBERS && (some || after >= 0) ? cycles_alone(m, region, d, &n, 1, &apart) : 0;
+    const bool may = own > 0 && (some || waits_for_sum(d, n, own, &apart));
     const uint64_t joined = may ? cycles_alone(m, region, d, members, count + 1, &together) : 0;
     const uint64_t before = joined > 0 ? cycles_alone(m, region, d, members, count, &apart) : 0;
-    const uint64_t own = before > 0 ? cycles_alone(m, region, d, &n, 1, &apart) : 0;
-    if (own > 0 && (always || joined < (before + own + most_of(&apart)) / 2)) {
+    if (before > 0 && (always || joined < (before + own + most_of(&apart)) / 2)) {
         d->feeds[maker] = (int32_t)n;
         d->fed_by[n] = maker;
     }

@@ -9,6 +9,10 @@
  * blocks up as they come. So there are, in this order, at most a convolution or a member by channels; more of
  * these; and a convolution at the end.
  *
+ * A convolution right behind another one may stream instead: it has all blocks of a tile's input in INP, and
+ * its own output blocks, one by one, go between the parts of the next tile's work. What the ALU does with
+ * them, a joined sum above all, is then beside the work of two layers.
+ *
  * The array is kept busy: while the ALU requantizes a block for a member, the array works on the next block
  * for the one before. What is between two members has two slots in INP. The rim of an image is the zero
  * point: it is loaded once, and stays while only the inside is written.
@@ -38,10 +42,16 @@ static const group_member *last_of(const layer_group *g)
     return &g->members[g->count - 1];
 }
 
+/* Whether it takes a tile's input when all of it is there, block by block of its own output. */
+static bool streams(const layer_group *g, uint32_t m)
+{
+    return g->streams && m + 1 == g->count;
+}
+
 /* Whether it sums up what comes block by block. */
 static bool gathers(const layer_group *g, uint32_t m)
 {
-    return m > 0 && !g->members[m].conv.lanes;
+    return m > 0 && !g->members[m].conv.lanes && !streams(g, m);
 }
 
 /* Members. */
@@ -176,7 +186,7 @@ static bool fit_inputs(layer_group *g, const machine *of, int64_t tiles, int64_t
     for (uint32_t m = 1; m < g->count; m++) {
         tiling *t = &g->members[m].tiling;
         t->inp_first = used;
-        t->inp_slots = reads_at_once(g, m) && tiles == 1 ? lines : LINES;
+        t->inp_slots = tiles == 1 && streams(g, m) ? 1 : tiles == 1 && reads_at_once(g, m) ? lines : LINES;
         used += t->inp_slots * t->inp_size;
     }
     const int64_t units = tiles * (g->members[0].conv.lanes ? first->groups : 1);
@@ -217,11 +227,31 @@ static bool fit_weights(layer_group *g, const machine *of)
     return fits;
 }
 
-/* How many slots sums have: what is summed up over blocks, what a member by channels makes, the first one's.
- */
+/* How many slots sums have: what is summed up over blocks, what a member by channels makes, the first one's;
+ * what a joined sum takes in; and what the last one makes that has all of its input. */
 typedef struct sum_slots {
-    int64_t gathered, by_channels, first, others;
+    int64_t gathered, by_channels, first, others, streamed;
 } sum_slots;
+
+/* What a joined sum takes in lies in another quarter than its constants and than the sums, where there is
+ * room: the ALU reads one entry a cycle of each quarter. */
+static void part_others(layer_group *g, const machine *of, int64_t sums)
+{
+    enum { QUARTERS = 4 };
+    tiling *t = &g->members[g->count - 1].tiling;
+    const int64_t half = of->acc / 2, quarter = of->acc / QUARTERS;
+    const bool room = of->side == 0 && sums <= half && t->other_slots * t->other_size <= quarter &&
+                      g->members[0].tiling.param_first >= half + quarter; /* where the side begins */
+    t->other_first = room ? half : t->other_first;
+}
+
+static int64_t slots_of(const layer_group *g, uint32_t m, const sum_slots *how)
+{
+    if (streams(g, m)) {
+        return how->streamed;
+    }
+    return gathers(g, m) ? how->gathered : m == 0 ? how->first : how->by_channels;
+}
 
 /* ACC: sums from the first entry on; parameters, and what a sum takes, in its side or at its end. */
 static bool place_sums(layer_group *g, const machine *of, const sum_slots *how)
@@ -231,7 +261,7 @@ static bool place_sums(layer_group *g, const machine *of, const sum_slots *how)
         const conv *c = &g->members[m].conv;
         tiling *t = &g->members[m].tiling;
         t->acc_first = sums;
-        t->acc_slots = gathers(g, m) ? how->gathered : m == 0 ? how->first : how->by_channels;
+        t->acc_slots = slots_of(g, m, how);
         sums += t->acc_slots * t->acc_size;
         const int64_t record = most(c->record, c->sum != NULL ? record_entries(c->sum->wide) : 1);
         side = ceil_div(side, record) * record;
@@ -256,17 +286,18 @@ static bool place_sums(layer_group *g, const machine *of, const sum_slots *how)
         t->acc_used = sums;
         t->side_used = side;
     }
+    part_others(g, of, sums);
     return sums <= of->acc && side <= room && (of->side > 0 || at >= sums);
 }
 
 /* As many slots as there is room for; those go first that the array waits for least. */
 static bool fit_sums(layer_group *g, const machine *of, int64_t tiles)
 {
-    static const sum_slots less[] = {{SUMS, SUMS, SUMS, OTHERS},
-                                     {1, SUMS, SUMS, OTHERS},
-                                     {1, SUMS, SUMS, 2},
-                                     {1, 1, SUMS, 2},
-                                     {1, 1, 1, 2}};
+    static const sum_slots less[] = {{SUMS, SUMS, SUMS, OTHERS, 4},
+                                     {1, SUMS, SUMS, OTHERS, 3},
+                                     {1, SUMS, SUMS, 2, 2},
+                                     {1, 1, SUMS, 2, 2},
+                                     {1, 1, 1, 2, 1}};
     bool fits = false;
     for (size_t i = tiles == 1; i < sizeof less / sizeof less[0] && !fits; i++) {
         fits = place_sums(g, of, &less[i]);
@@ -279,6 +310,7 @@ typedef struct way {
     uint64_t cycles;
     int64_t rows, cols; /* of the last one's output, of a tile */
     int64_t lines;      /* slots between two members */
+    bool streams;
 } way;
 
 /* Fills in what follows; false where it does not fit. */
@@ -287,6 +319,7 @@ static bool complete(layer_group *g, const way *how, sweep *up, sweep *across)
     const int64_t rows = how->rows, cols = how->cols;
     const conv *last = &last_of(g)->conv;
     const machine *of = last->machine;
+    g->streams = how->streams;
     sweep_tiles(g, 0, rows, up);
     sweep_tiles(g, 1, cols, across);
     if (!up->good || !across->good) {
@@ -372,7 +405,7 @@ static uint64_t estimate(const layer_group *g, const load_of_units *units)
 
 /* Ways. */
 
-enum { CUTS = 12, MOST_WAYS = CUTS * CUTS * LINES };
+enum { CUTS = 12, FORMS = 2 * LINES, MOST_WAYS = CUTS * CUTS * FORMS };
 
 static int cuts_of(int64_t total, int64_t *size)
 {
@@ -395,6 +428,12 @@ static int faster(const void *a, const void *b)
     return x->rows * x->cols > y->rows * y->cols ? -1 : x->rows * x->cols < y->rows * y->cols;
 }
 
+/* Behind a convolution by channels it is as well to sum up block by block, which takes less of INP. */
+static bool may_stream(const layer_group *g, const way *how)
+{
+    return how->lines == LINES && !last_of(g)->conv.lanes && !g->members[g->count - 2].conv.lanes;
+}
+
 /* All ways that fit, the fastest by the rough estimate first. */
 static uint32_t find_ways(layer_group *g, way *ways)
 {
@@ -402,11 +441,14 @@ static uint32_t find_ways(layer_group *g, way *ways)
     int64_t rows[CUTS], cols[CUTS];
     const int ys = cuts_of(last->oh, rows), xs = cuts_of(last->ow, cols);
     uint32_t count = 0;
-    for (int i = 0; i < LINES * ys * xs; i++) {
+    for (int i = 0; i < FORMS * ys * xs; i++) {
         sweep up, across;
         load_of_units units;
         way *one = &ways[count];
-        *one = (way){0, rows[i / LINES / xs], cols[i / LINES % xs], 1 + i % LINES};
+        *one = (way){0, rows[i / FORMS / xs], cols[i / FORMS % xs], 1 + i % LINES, i % FORMS >= LINES};
+        if (one->streams && !may_stream(g, one)) {
+            continue;
+        }
         if (one->rows * one->cols * last->machine->ro <= last->machine->acc &&
             complete(g, one, &up, &across)) {
             measure(g, &up, &across, &units);
@@ -470,7 +512,8 @@ vta_status group_refine(plan *p, uint32_t room, vta_diag *diag)
     if (count == 0) {
         return vta_fail(diag, VTA_RANGE, "layer '%s' and those before it do not fit", p->layer->name);
     }
-    way best = {UINT64_MAX, ways[0].rows, ways[0].cols, ways[0].lines};
+    way best = ways[0];
+    best.cycles = UINT64_MAX;
     for (uint32_t i = 0; i < count && i < room; i++) {
         uint64_t cycles;
         VTA_TRY(time_way(p, &ways[i], &cycles, diag));
@@ -517,10 +560,11 @@ void group_describe(const plan *p, uint32_t member, char *text, size_t size)
     const tiling *t = &g->members[member].tiling;
     const bool last = member + 1 == g->count;
     const char *next = last ? "" : g->members[member + 1].conv.layer->name;
-    (void)snprintf(text, size, "%" PRId64 " of %" PRId64 " rows x %" PRId64 " of %" PRId64 " columns, %s%s%s",
-                   t->rows, c->oh, t->cols, c->ow, last ? "on chip from " : "on chip into ",
-                   last ? g->members[member - 1].conv.layer->name : next,
-                   last && c->sum != NULL ? ", sum joined" : "");
+    (void)snprintf(
+        text, size, "%" PRId64 " of %" PRId64 " rows x %" PRId64 " of %" PRId64 " columns, %s%s%s%s", t->rows,
+        c->oh, t->cols, c->ow, last ? "on chip from " : "on chip into ",
+        last ? g->members[member - 1].conv.layer->name : next,
+        streams(g, member) ? ", beside its next tile" : "", last && c->sum != NULL ? ", sum joined" : "");
 }
 
 /* Constants: each member's, as if it were alone. */
@@ -559,6 +603,11 @@ typedef struct chain {
     int64_t blocks, items;
     uint64_t mains;                     /* calls that let go of what is held back, so far, */
     uint64_t held[MOST_MEMBERS][LINES]; /* and when a member's requantization into a slot was held */
+    struct {
+        int64_t tile, done; /* of the tile, so many of its pieces: the last one's, where it streams */
+        int64_t number;     /* pieces of all tiles */
+        uint64_t held;      /* when the last requantization into its input was held */
+    } stream;
 } chain;
 
 /* Every other tile backwards: the weights that were used last are used first. */
@@ -617,10 +666,17 @@ static void load_ahead(chain *ch, int64_t number)
     }
 }
 
+/* The slot of member m's input that an item's block is in. */
+static int64_t slot_of(const chain *ch, uint32_t m, int64_t number)
+{
+    const int64_t count = streams(ch->g, m) ? number / ch->blocks : number;
+    return count % ch->g->members[m].tiling.inp_slots;
+}
+
 static int64_t line_of(const chain *ch, uint32_t m, int64_t number)
 {
     const tiling *t = &ch->g->members[m].tiling;
-    return t->inp_first + number % t->inp_slots * t->inp_size;
+    return t->inp_first + slot_of(ch, m, number) * t->inp_size;
 }
 
 static bool same_extent(const extent *a, const extent *b)
@@ -636,17 +692,18 @@ static void prepare_line(chain *ch, uint32_t m, int64_t number, int64_t *to, int
     const conv *c = ch->emitters[m].c;
     const patch tile = patch_of(ch, m, of.tile);
     const part all = {.kys = c->window.kernel[0], .kxs = c->window.kernel[1]};
-    rim now = {.known = true}, *was = &ch->rims[m][number % ch->emitters[m].t->inp_slots];
+    const bool together = streams(ch->g, m);
+    rim now = {.known = true}, *was = &ch->rims[m][slot_of(ch, m, number)];
     emit_input_of(c, &tile, &all, &now.rows, &now.cols);
     const int64_t line = line_of(ch, m, number), height = now.rows.before + now.rows.count + now.rows.after;
     *pitch = conv_pitch(c, now.cols.before + now.cols.count + now.cols.after);
-    *to = line + now.rows.before * *pitch + now.cols.before;
+    *to = line + (together ? of.block * height * *pitch : 0) + now.rows.before * *pitch + now.cols.before;
     const bool bare = now.rows.before + now.rows.after + now.cols.before + now.cols.after == 0;
     if (!bare && !(was->known && same_extent(&was->rows, &now.rows) && same_extent(&was->cols, &now.cols))) {
         list_load_padded(ch->list, &(vta_load2d){.memory = VTA_MEM_INP,
                                                  .sram = line,
                                                  .buffer = {WORK_BUFFER},
-                                                 .y_pad_0 = height,
+                                                 .y_pad_0 = together ? ch->blocks * height : height,
                                                  .x_pad_0 = *pitch,
                                                  .pad_value = c->region->tensors[c->input].zero});
     }
@@ -661,8 +718,44 @@ static void let_go(chain *ch, uint32_t m, int64_t number)
     }
 }
 
-/* The first block of a tile, one input block after the other: each when it is there. */
-static void sum_as_loaded(emitter *e, piece *p, const turn *all)
+/* The next piece of the last member, which streams. */
+static void emit_streamed(chain *ch)
+{
+    const uint32_t m = ch->g->count - 1, tag = ch->list->tag;
+    emitter *e = &ch->emitters[m];
+    const int64_t tile = ch->stream.tile, at = ch->stream.done++;
+    piece p = {.group = tile % 2 == 0 ? at : e->t->groups - 1 - at, .tile_index = tile};
+    turn now = {.init = true};
+    ch->list->tag = e->c->number + 1;
+    list_piece(ch->list);
+    p.blocks = group_blocks(e->c, e->t, p.group);
+    p.out = p.tile = patch_of(ch, m, tile);
+    p.acc = e->sums + ch->stream.number++ % e->t->acc_slots * e->t->acc_size;
+    p.params = emit_params(e, p.group);
+    now.part = tiling_part(e->c, e->t, p.group, 0);
+    now.wgt = emit_weights(e, p.group, 0);
+    now.inp = line_of(ch, m, tile * ch->blocks);
+    if (ch->stream.held == ch->mains) {
+        list_flush(ch->list);
+    }
+    ch->mains++;
+    emit_turn(e, &p, &now, true);
+    ch->list->tag = tag;
+}
+
+/* Of the tile whose input is all there, the pieces that belong beside the first `done` of `all` parts of the
+ * next one's work. */
+static void keep_up(chain *ch, int64_t done, int64_t all)
+{
+    const int64_t groups = last_of(ch->g)->tiling.groups;
+    while (ch->stream.tile >= 0 && ch->stream.done * all < groups * done) {
+        emit_streamed(ch);
+    }
+}
+
+/* One input block after the other: each when it is there, and with what streams between them. `at`: the parts
+ * of the tile's work that are done, of `of`. */
+static void sum_as_loaded(chain *ch, emitter *e, piece *p, const turn *all, int64_t at, int64_t of)
 {
     const tiling *t = e->t;
     const int64_t each = part_entries(e->c, t, p->group, &all->part) / all->part.blocks;
@@ -677,7 +770,22 @@ static void sum_as_loaded(emitter *e, piece *p, const turn *all)
             one.inp += k * rows * cols;
             one.wgt += k * each + n * each * (all->part.blocks - 1);
             emit_gemm(e, p, &one, n);
+            ch->mains++;
         }
+        keep_up(ch, at + k + 1, of);
+    }
+}
+
+/* The sums of a member that is not the last one. */
+static void sum_inside(chain *ch, uint32_t m, int64_t number, piece *p, const turn *all)
+{
+    emitter *e = &ch->emitters[m];
+    const int64_t parts = all->part.blocks, done = number % ch->blocks;
+    const bool waits = done == 0 && (number == 0 || e->t->inp_slots == 1);
+    if (m == 0 && !e->c->lanes && parts > 1 && (ch->g->streams || waits)) {
+        sum_as_loaded(ch, e, p, all, done * parts, ch->blocks * parts);
+    } else {
+        emit_turn(e, p, all, false);
     }
 }
 
@@ -701,32 +809,46 @@ static void work_on(chain *ch, uint32_t m, int64_t number)
         return;
     }
     int64_t to, pitch;
-    if (m == 0 && now.part.blocks > 1 && of.first && (number == 0 || e->t->inp_slots == 1)) {
-        sum_as_loaded(e, &p, &now);
-    } else {
-        emit_turn(e, &p, &now, false);
-    }
+    sum_inside(ch, m, number, &p, &now);
     prepare_line(ch, m + 1, number, &to, &pitch);
     ch->list->tag = e->c->number + 1;
     emit_inwards(e, &p, 0, to, pitch);
     ch->held[m][number % LINES] = ch->mains;
+    if (streams(ch->g, m + 1)) {
+        keep_up(ch, number % ch->blocks + 1, ch->blocks);
+    }
     if (m == 0) {
         load_ahead(ch, number);
     }
 }
 
-/* Each member is an item behind the one before it. */
+/* A tile's input of the last member is all there. */
+static void next_tile(chain *ch, int64_t tile)
+{
+    ch->stream.tile = tile;
+    ch->stream.done = 0;
+    ch->stream.held = ch->mains;
+}
+
+/* Each member is an item behind the one before it; the last one a tile, where it streams. */
 static void emit_items(chain *ch)
 {
-    const int64_t steps = ch->items + ch->g->count - 1;
+    const uint32_t count = ch->g->count - ch->g->streams;
+    const int64_t steps = ch->items + count - 1;
+    next_tile(ch, -1);
     for (int64_t at = 0; at < steps; at++) {
         list_piece(ch->list);
-        for (uint32_t m = 0; m < ch->g->count; m++) {
+        for (uint32_t m = 0; m < count; m++) {
             if (at >= m && at - m < ch->items) {
                 work_on(ch, m, at - m);
             }
         }
+        const int64_t over = at + 2 - count; /* items */
+        if (ch->g->streams && over > 0 && over % ch->blocks == 0) {
+            next_tile(ch, over / ch->blocks - 1);
+        }
     }
+    keep_up(ch, 1, 1);
     list_flush(ch->list);
 }
 

@@ -315,6 +315,8 @@ typedef struct group_member {
 
 typedef struct layer_group {
     uint32_t count;
+    bool
+        streams; /* the last one has all blocks of a tile's input, and works on the next tile's beside them */
     group_member members[MOST_MEMBERS];
 } layer_group;
 

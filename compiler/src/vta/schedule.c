@@ -230,6 +230,8 @@ static vta_status draft_stage(scheduler *s, plan *p, entries_used *next, step_li
 {
     const machine *m = &s->hardware;
     const bool is_conv = is_single(p), is_window = kinds[p->layer->kind].plan == window_plan;
+    const size_t before = list->drafts.count;
+    const entries_used free = *next;
     *woven = (weave_stage){
         .inp = {0, m->inp}, .wgt = {0, m->wgt}, .acc = {0, m->acc}, .side = {0, m->acc}, .table = true};
     if ((is_conv || p->grouped) && p->machine->side > 0) {
@@ -261,6 +263,10 @@ static vta_status draft_stage(scheduler *s, plan *p, entries_used *next, step_li
     VTA_TRY(p->grouped ? group_emit(p, list, diag) : kinds[p->layer->kind].emit(p, list, diag));
     list->ends = is_conv && !s->still ? list->ends : (list_ends){0};
     woven->end = list->drafts.count;
+    if (list->drafts.count == before) { /* what others have put in its place */
+        *woven = (weave_stage){.end = before};
+        *next = free;
+    }
     return VTA_OK;
 }
 
