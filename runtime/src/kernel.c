@@ -268,12 +268,11 @@ static void evict(uop_cache *cache, uint32_t start, uint32_t count)
     }
 }
 
+/* A kernel that comes again may have neighbours that are still there: then it lies a second time beside those
+ * that come now, so that one LOAD brings them all. */
 static vta_status add_to_image(vta_stream *stream, kernel_record *kernel)
 {
     uop_cache *cache = &stream->uops;
-    if (kernel->in_image) {
-        return VTA_OK;
-    }
     uint32_t *image =
         vta_grow(cache->image, &cache->image_capacity, cache->image_count + kernel->count, sizeof *image);
     if (image == NULL || cache->image_count + kernel->count > UINT32_MAX) {
@@ -395,8 +394,10 @@ vta_status vta_kernel_require(vta_stream *stream, vta_kernel handle, uint32_t *s
     if (kernel->resident) {
         return VTA_OK;
     }
-    VTA_TRY(add_to_image(stream, kernel));
     VTA_TRY(make_room(stream, kernel));
+    if (!kernel->in_image || !can_extend(cache, kernel)) {
+        VTA_TRY(add_to_image(stream, kernel));
+    }
     VTA_TRY(load(stream, kernel));
     kernel->resident = true;
     for (uint32_t i = 0; i < kernel->count; i++) {
