@@ -297,6 +297,49 @@ static void test_kept_rows(void **state)
     assert_int_equal(load_config(state), 0);
 }
 
+/* Means that are computed with their convolution: of whole planes, of windows apart, of windows that share
+ * rows; not where padding makes means of fewer. */
+static void test_joined_means(void **state)
+{
+    (void)state;
+    static const struct {
+        int64_t images, channels, groups, size[2], kernel[2], stride[2], before;
+        bool joined;
+    } rows[] = {
+        {1, 40, 1, {13, 11}, {13, 11}, {1, 1}, 0, true}, {3, 12, 12, {7, 9}, {7, 9}, {1, 1}, 0, true},
+        {2, 20, 1, {12, 14}, {2, 2}, {2, 2}, 0, true},   {1, 16, 1, {15, 17}, {3, 3}, {2, 2}, 0, true},
+        {1, 9, 1, {1, 12}, {1, 12}, {1, 1}, 0, true},    {1, 9, 1, {9, 1}, {9, 1}, {1, 1}, 0, true},
+        {1, 8, 1, {12, 12}, {3, 3}, {2, 2}, 1, false}};
+    enum { ROWS = sizeof rows / sizeof rows[0], CONFIGS = 4 };
+    static const char *const names[CONFIGS] = {"tiny", "batch2", "rect", "pynq"};
+    uint32_t joined[ROWS] = {0};
+    for (size_t i = 0; i < ROWS * CONFIGS; i++) {
+        const size_t r = i / CONFIGS;
+        char uri[40];
+        const lab_conv how = {.channels = rows[r].channels,
+                              .groups = rows[r].groups,
+                              .window = lab_window(rows[r].size[0] > 1 && rows[r].size[1] > 1 ? 3 : 1, 1,
+                                                   rows[r].size[0] > 1 && rows[r].size[1] > 1)};
+        vtac_vta_window window = lab_window(1, 1, rows[r].before);
+        assert_int_equal(vta_config_load(names[i % CONFIGS], &config, NULL), VTA_OK);
+        lab_init(&lab, test_seed("vta_means") + i);
+        const uint32_t in =
+            lab_input(&lab, rows[r].images, rows[r].channels, rows[r].size[0], rows[r].size[1]);
+        for (int d = 0; d < 2; d++) {
+            window.kernel[d] = rows[r].kernel[d];
+            window.stride[d] = rows[r].stride[d];
+        }
+        const vtac_vta_window none = lab_window(1, 1, 0);
+        (void)lab_add_average(&lab, lab_add_conv(&lab, in, &how), &window, &none);
+        (void)snprintf(uri, sizeof uri, "fsim:%s?strict=1&check=1", names[i % CONFIGS]);
+        joined[r] += runs(uri, 3, "pool joined");
+    }
+    for (size_t r = 0; r < ROWS; r++) {
+        assert_true(rows[r].joined ? joined[r] > 0 : joined[r] == 0);
+    }
+    assert_int_equal(load_config(state), 0);
+}
+
 static void refuses(const char *sentence)
 {
     vta_diag diag = {0};
@@ -358,8 +401,8 @@ int main(void)
         cmocka_unit_test(test_joins),       cmocka_unit_test(test_no_joins),
         cmocka_unit_test(test_on_chip),     cmocka_unit_test(test_beside_sum),
         cmocka_unit_test(test_large_image), cmocka_unit_test(test_wide_padding),
-        cmocka_unit_test(test_kept_rows),   cmocka_unit_test(test_refusals),
-        cmocka_unit_test(test_empty),
+        cmocka_unit_test(test_kept_rows),   cmocka_unit_test(test_joined_means),
+        cmocka_unit_test(test_refusals),    cmocka_unit_test(test_empty),
     };
     return cmocka_run_group_tests(tests, load_config, NULL);
 }

@@ -157,6 +157,12 @@ void conv_pool(conv *c, const vtac_vta_layer *pool, int64_t slice)
     const vtac_vta_tensor *in = &c->region->tensors[c->layer->inputs[0]];
     const vtac_vta_tensor *own = &c->region->tensors[c->layer->output];
     const vtac_vta_tensor *to = &c->region->tensors[pool->output];
+    if (pool->kind == VTAC_VTA_AVG_POOL) {
+        conv mean;
+        conv_of(c->machine, c->region, (uint32_t)(pool - c->region->layers), &mean);
+        c->mean_record = mean.record;
+        c->mean_zero = mean.rounded;
+    }
     c->pool = pool;
     c->slice = slice;
     c->output = pool->output;

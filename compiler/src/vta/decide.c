@@ -209,6 +209,18 @@ static bool windows_inside(const conv *c)
     return true;
 }
 
+/* Means whose windows lie inside, all of as many elements. */
+static bool means_inside(const conv *c)
+{
+    bool inside = c->pool->divisor_count == 1 && c->pool->more_times == 0 && c->pool->behind == NULL;
+    for (int dim = 0; dim < 2; dim++) {
+        for (int64_t at = 0; at < (dim == 0 ? c->oh : c->ow); at++) {
+            inside = inside && conv_pool_taps(c, dim, at).count == c->pool->window.kernel[dim];
+        }
+    }
+    return inside;
+}
+
 /* The work of the busiest unit. */
 static uint64_t most_of(const load_of_units *units)
 {
@@ -222,12 +234,21 @@ enum {
     FRACTION = 64     /* a smaller gain than one is not taken */
 };
 
+static vta_status plan_mean(const machine *m, const vtac_vta_region *region, uint32_t n, plan *out)
+{
+    trials all;
+    VTA_TRY(conv_plan(m, region, n, out, NULL));
+    return conv_refine(out, GROUP_TRIALS, &all, NULL);
+}
+
 static void decide_pool(const machine *m, const vtac_vta_region *region, uint32_t n, decisions *d)
 {
     makers who = {0};
     plan pooled;
+    const bool means = region->layers[n].kind == VTAC_VTA_AVG_POOL;
+    const uint32_t trial_count = means ? GROUP_TRIALS : POOL_TRIALS;
     if (!find_makers(region, d, &region->layers[n], &who) ||
-        window_plan(m, region, n, &pooled, NULL) != VTA_OK) {
+        (means ? plan_mean(m, region, n, &pooled) : window_plan(m, region, n, &pooled, NULL)) != VTA_OK) {
         return;
     }
     uint64_t separate = pooled.cycles, joined = 0;
@@ -237,8 +258,9 @@ static void decide_pool(const machine *m, const vtac_vta_region *region, uint32_
         const int64_t slice = d->block[region->layers[who.layer[k]].output];
         if (conv_plan(m, region, who.layer[k], &apart, NULL) != VTA_OK ||
             conv_plan_joined(m, region, who.layer[k], n, slice, &together, NULL) != VTA_OK ||
-            !windows_inside(&together.conv) || conv_refine(&apart, POOL_TRIALS, &all, NULL) != VTA_OK ||
-            conv_refine(&together, POOL_TRIALS, &all, NULL) != VTA_OK) {
+            !(means ? means_inside(&together.conv) : windows_inside(&together.conv)) ||
+            conv_refine(&apart, trial_count, &all, NULL) != VTA_OK ||
+            conv_refine(&together, trial_count, &all, NULL) != VTA_OK) {
             return;
         }
         separate += apart.cycles;
@@ -255,7 +277,8 @@ static void decide_pool(const machine *m, const vtac_vta_region *region, uint32_
 static void decide_pools(const machine *m, const vtac_vta_region *region, decisions *d)
 {
     for (uint32_t n = 0; n < region->layer_count; n++) {
-        if (region->layers[n].kind == VTAC_VTA_MAX_POOL) {
+        const vtac_vta_kind kind = region->layers[n].kind;
+        if (kind == VTAC_VTA_MAX_POOL || kind == VTAC_VTA_AVG_POOL) {
             decide_pool(m, region, n, d);
         }
     }

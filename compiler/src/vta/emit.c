@@ -68,7 +68,7 @@ vta_status conv_plan_joined(const machine *m, const vtac_vta_region *region, uin
     const vtac_vta_layer *layer = &region->layers[after];
     plan_init(m, region, number, out);
     conv_of(m, region, number, &out->conv);
-    if (layer->kind == VTAC_VTA_MAX_POOL) {
+    if (layer->kind == VTAC_VTA_MAX_POOL || layer->kind == VTAC_VTA_AVG_POOL) {
         conv_pool(&out->conv, layer, slice);
     } else {
         conv_join(&out->conv, layer);
@@ -255,6 +255,9 @@ void emit_constants(emitter *e)
     if (e->c->sum != NULL) {
         load_row(e, VTA_MEM_ACC, e->t->fixed_first, e->at->sum,
                  record_entries(e->c->sum->wide) + SUM_FACTORS);
+    }
+    if (e->c->mean_record > 0) {
+        load_row(e, VTA_MEM_ACC, e->t->fixed_first, e->at->sum, e->c->mean_record);
     }
     if (conv_table(e->c) != NULL) {
         list_table(e->list, e->table - 1, CONSTANTS_BUFFER, e->at->table);
@@ -624,6 +627,11 @@ typedef struct pooled {
     bool more;
 } pooled;
 
+static vta_alu_op taken_by(const conv *c)
+{
+    return c->mean_record > 0 ? VTA_ALU_ADD : VTA_ALU_MAX;
+}
+
 /* One operation of the ALU for all outputs of a row, and as the micro-ops and the outer loop say. */
 static void take(emitter *e, const window_area *w, const vta_alu *how)
 {
@@ -653,7 +661,7 @@ static void take_by_outputs(emitter *e, const piece *p, const window_area *w)
         if (uops > 0) {
             take(e, w,
                  &(vta_alu){.kernel = list_kernel_of(e->list, e->uops, uops),
-                            .op = rest > 0 ? VTA_ALU_MAX : VTA_ALU_MOV,
+                            .op = rest > 0 ? taken_by(e->c) : VTA_ALU_MOV,
                             .iter_out = w->area->rows,
                             .iter_in = w->area->cols,
                             .dst_out = p->out.cols * ro,
@@ -678,11 +686,31 @@ static void take_taps(emitter *e, const piece *p, const window_area *w, int64_t 
     if (kx.count > 0) {
         take(e, w,
              &(vta_alu){.kernel = list_kernel_of(e->list, e->uops, uops),
-                        .op = w->more || ky + kx.at > 0 ? VTA_ALU_MAX : VTA_ALU_MOV,
+                        .op = w->more || ky + kx.at > 0 ? taken_by(e->c) : VTA_ALU_MOV,
                         .iter_out = kx.count,
                         .iter_in = w->area->cols,
                         .src_out = window->dilation[1] * ro});
     }
+}
+
+/* Adds up the columns of a window that nobody else has a part of, in its first column: what a row has so far
+ * is on its way while the other rows take theirs. */
+static void fold_columns(emitter *e, const piece *p, const window_area *w)
+{
+    const vtac_vta_window *window = &e->c->pool->window;
+    const int64_t ro = e->c->machine->ro, cols = p->tile.cols;
+    uint32_t uops = 0;
+    for (int64_t k = 0; k < w->ys.count * ro; k++) {
+        const int64_t at = w->from + k / ro * window->dilation[0] * cols * ro + k % ro;
+        e->uops[uops++] = (vta_uop){.dst = (uint32_t)at, .src = (uint32_t)(at + window->dilation[1] * ro)};
+    }
+    list_alu(e->list,
+             &(vta_alu){.kernel = list_kernel_of(e->list, e->uops, uops),
+                        .op = VTA_ALU_ADD,
+                        .iter_out = w->xs.count - 1,
+                        .iter_in = 1,
+                        .src_out = w->xs.count > 2 ? window->dilation[1] * ro : 0},
+             w->src, w->src);
 }
 
 /* The maxima of `ro` blocks' sums, for a rectangle of outputs that have the same taps inside; the first tap
@@ -698,14 +726,18 @@ static void take_maxima(emitter *e, const piece *p, const patch *area, interval 
     const interval xs = conv_pool_taps(c, 1, area->x);
     const int64_t y = area->y * w->stride[0] - w->before[0] - p->tile.y + ys.at * w->dilation[0];
     const int64_t x = area->x * w->stride[1] - w->before[1] - p->tile.x + xs.at * w->dilation[1];
-    const window_area of = {.area = area,
-                            .ys = ys,
-                            .xs = xs,
-                            .to = to->dst + ((area->y - to->y) * out_cols + area->x - p->out.x) * ro,
-                            .from = to->src + (y * cols + x) * ro,
-                            .more = to->more,
-                            .dst = {to->dst, p->out.rows * out_cols * ro},
-                            .src = {to->src, p->tile.rows * cols * ro}};
+    window_area of = {.area = area,
+                      .ys = ys,
+                      .xs = xs,
+                      .to = to->dst + ((area->y - to->y) * out_cols + area->x - p->out.x) * ro,
+                      .from = to->src + (y * cols + x) * ro,
+                      .more = to->more,
+                      .dst = {to->dst, p->out.rows * out_cols * ro},
+                      .src = {to->src, p->tile.rows * cols * ro}};
+    if (c->mean_record > 0 && p->out.rows * p->out.cols == 1 && xs.count > 1 && ys.count > 1) {
+        fold_columns(e, p, &of);
+        of.xs.count = 1;
+    }
     if (area->rows * area->cols * ro < FLIGHT || area->rows * ro > c->machine->uop) {
         take_by_outputs(e, p, &of);
         return;
@@ -796,12 +828,31 @@ static void store_whole(emitter *e, const piece *p, int64_t n)
     }
 }
 
+/* Means of what the `ro` blocks from n on are requantized to. */
+static void end_in_means(emitter *e, const piece *p, int64_t n)
+{
+    const conv *c = e->c;
+    const int64_t ro = c->machine->ro, at = sums_of(e, p, n);
+    for (int64_t r = 0; r < ro; r++) {
+        requantize(e, &(entries){.at = at + r, .rows = 1, .count = p->tile.rows * p->tile.cols, .apart = ro},
+                   &(rounding){p->params / c->record + n + r, c->rounded, c->layer});
+    }
+    const int64_t to = pool_sums(e, p, at);
+    requantize(e, &(entries){.at = to, .rows = 1, .count = p->out.rows * p->out.cols * ro, .apart = 1},
+               &(rounding){e->t->fixed_first / c->mean_record, c->mean_zero, c->pool});
+    store_tiles(e, p, n, to, 0);
+}
+
 /* Requantizes the tiles of `ro` blocks from n on, adds what is to be added, and stores. */
 static void emit_end(emitter *e, const piece *p, int64_t n)
 {
     const conv *c = e->c;
     const int64_t ro = c->machine->ro, pixels = p->out.rows * p->out.cols;
     int64_t at = sums_of(e, p, n);
+    if (c->mean_record > 0) {
+        end_in_means(e, p, n);
+        return;
+    }
     if (conv_whole(c)) {
         store_whole(e, p, n);
         return;

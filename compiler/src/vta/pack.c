@@ -108,6 +108,23 @@ static vta_status pack_sum(plan *p, blob *to, vta_diag *diag)
     return VTA_OK;
 }
 
+/* The record of a joined pool of means. */
+static vta_status pack_mean(plan *p, blob *to, vta_diag *diag)
+{
+    conv mean;
+    const conv *c = &p->conv;
+    const uint64_t element = c->machine->config->elem_bytes[VTA_MEM_ACC];
+    uint64_t offset;
+    conv_of(c->machine, c->region, (uint32_t)(c->pool - c->region->layers), &mean);
+    int32_t *record = (int32_t *)(void *)blob_add(to, (uint64_t)mean.record * element, element, &offset);
+    if (record == NULL) {
+        return vta_fail(diag, VTA_NOMEM, "no memory for the constants of layer '%s'", c->pool->name);
+    }
+    conv_params(&mean, record);
+    p->at.sum = (int64_t)(offset / element);
+    return VTA_OK;
+}
+
 /* The results for 0 … 127, then for -128 … -1. */
 vta_status table_pack(plan *p, const vtac_vta_layer *layer, const int8_t *table, blob *to, vta_diag *diag)
 {
@@ -154,6 +171,7 @@ vta_status conv_pack(plan *p, blob *to, vta_diag *diag)
     }
     p->at = (constants){.weights = (int64_t)(weights / wgt), .params = (int64_t)(params / acc)};
     VTA_TRY(c->sum != NULL ? pack_sum(p, to, diag) : VTA_OK);
+    VTA_TRY(c->mean_record > 0 ? pack_mean(p, to, diag) : VTA_OK);
     const vtac_vta_layer *looks_up = conv_table(c);
     return looks_up != NULL ? table_pack(p, looks_up, looks_up->behind, to, diag) : VTA_OK;
 }

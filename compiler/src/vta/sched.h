@@ -92,10 +92,11 @@ typedef struct conv {
     const vtac_vta_layer *sum; /* a sum that is computed with it, or NULL: `output` is that of the sum */
     uint32_t other;            /* the sum's other operand */
     int32_t factor, other_factor;
-    const vtac_vta_layer
-        *pool;       /* a maximum pool that is computed with it, or NULL: `output` is that of the pool */
-    int64_t slice;   /* of the pool's output: the first tile block that is this convolution's */
-    int64_t made[2]; /* rows and columns of its own output; without a pool oh, ow */
+    const vtac_vta_layer *pool; /* a pool that is computed with it, or NULL: `output` is that of the pool */
+    int64_t mean_record;        /* of a pool of means: entries of its record of parameters; else 0 */
+    int32_t mean_zero;          /* and the zero point of what that makes */
+    int64_t slice;              /* of the pool's output: the first tile block that is this convolution's */
+    int64_t made[2];            /* rows and columns of its own output; without a pool oh, ow */
 } conv;
 
 /* The geometry of a layer; how its input is stored must be known (or given by the fold). Pointwise layers
@@ -105,9 +106,9 @@ void conv_of(const machine *m, const vtac_vta_region *region, uint32_t number, c
 /* Adds a sum, one of whose operands the convolution makes, to its end. */
 void conv_join(conv *c, const vtac_vta_layer *sum);
 
-/* Adds a maximum pool over its output, or over a concatenation whose blocks from `slice` on it makes. A
- * maximum of sums is requantized to the maximum of what the sums would be requantized to: the pool comes
- * first. */
+/* Adds a pool over its output, or over a concatenation whose blocks from `slice` on it makes. A maximum of
+ * sums is requantized to the maximum of what the sums would be requantized to: the pool comes first. Means
+ * are of what is requantized, and requantized in their turn. */
 void conv_pool(conv *c, const vtac_vta_layer *pool, int64_t slice);
 
 /* What the host can do of a window while it writes an input. */
@@ -162,6 +163,12 @@ static inline int64_t record_entries(bool wide)
     return wide ? 4 : 2;
 }
 void record_fill(int32_t *lane, int64_t lanes, bool wide, int32_t bias, vtac_fixed scale);
+
+/* Entries that a joined layer's constants take, and where they may begin. */
+static inline int64_t joined_record(const conv *c)
+{
+    return c->sum != NULL ? record_entries(c->sum->wide) : most(c->mean_record, 1);
+}
 
 /* What scales the results of a layer that has one scale, but for additions without multipliers of 31 bits. */
 static inline vtac_fixed sum_scale(const vtac_vta_layer *layer)

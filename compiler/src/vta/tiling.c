@@ -76,8 +76,8 @@ static int64_t others_useful(const conv *c, const tiling *t)
 /* In a share of ACC, sums lie together, and all else in another place. */
 static int64_t place_beside(const conv *c, tiling *t, int64_t params)
 {
-    const int64_t room = c->machine->side, fixed = c->sum != NULL ? sum_constants(c->sum) : 0;
-    const int64_t record = c->sum != NULL ? record_entries(c->sum->wide) : 1; /* where one may begin */
+    const int64_t room = c->machine->side, fixed = c->sum != NULL ? sum_constants(c->sum) : c->mean_record;
+    const int64_t record = joined_record(c); /* where one may begin */
     t->param_first = 0;
     t->fixed_first = ceil_div(params, record) * record;
     t->other_first = t->fixed_first + fixed;
@@ -104,9 +104,10 @@ static int64_t place_sums(const conv *c, tiling *t)
     }
     if (c->pool != NULL) {
         t->param_first = acc - params;
+        t->fixed_first = (t->param_first - c->mean_record) / joined_record(c) * joined_record(c);
         t->other_first = acc / 4 * 3;
         t->other_size = t->rows * t->cols * c->machine->ro;
-        t->other_slots = least(most(0, t->param_first - t->other_first) / t->other_size, others_useful(c, t));
+        t->other_slots = least(most(0, t->fixed_first - t->other_first) / t->other_size, others_useful(c, t));
         return t->other_slots >= others_needed(c, t) ? t->other_first : 0;
     }
     if (c->sum == NULL) {
@@ -125,6 +126,14 @@ static int64_t place_sums(const conv *c, tiling *t)
 static int64_t pool_taps(const conv *c)
 {
     return c->pool->window.kernel[0] * c->pool->window.kernel[1];
+}
+
+/* Passes of the ALU for an output: a maximum comes before, a sum behind the requantization of what it is of.
+ */
+static int64_t pool_passes(const conv *c)
+{
+    const int64_t made = ceil_div(c->made[0] * c->made[1], c->oh * c->ow);
+    return pool_taps(c) + 1 + (c->mean_record > 0 ? made : 0);
 }
 
 interval tiling_rows(const conv *c, const tiling *t, int64_t at, int64_t count)
@@ -320,7 +329,7 @@ void tiling_measure(const conv *c, const tiling *t, load_of_units *out)
     const int64_t written = pixels * c->out_blocks * m->batch * m->block_out * bytes;
     const int64_t passes = conv_whole(c)     ? bytes - 1
                            : c->sum != NULL  ? SUM_PASSES
-                           : c->pool != NULL ? pool_taps(c) + 1
+                           : c->pool != NULL ? pool_passes(c)
                                              : 1;
     *out = (load_of_units){
         .array = (uint64_t)(c->images * rows.made * c->out_blocks * t->col_tiles *

@@ -617,6 +617,18 @@ static cycles depthwise_steps(const model *t, const vta_depthwise *d)
     return (cycles)(d->iter_out * (d->taps_y / steps.rows) * columns);
 }
 
+/* Micro-ops that have another destination than the one before: it is read, and not at hand. */
+static int64_t count_runs(const step_list *list, vta_kernel kernel)
+{
+    uint32_t count;
+    const vta_uop *uops = list_uops(list, kernel, &count);
+    int64_t runs = 1;
+    for (uint32_t i = 1; i < count; i++) {
+        runs += uops[i].dst != uops[i - 1].dst;
+    }
+    return runs;
+}
+
 static cycles run_step(model *t, const step *s)
 {
     switch (s->kind) {
@@ -642,7 +654,8 @@ static cycles run_step(model *t, const step *s)
         const int64_t passes = a->iter_out * a->iter_in;
         const bool one_bank = !a->use_imm && a->op != VTA_ALU_MOV && bank_of(t, n.dst) == bank_of(t, n.src);
         const cycles kernel = need_kernel(t, a->kernel, n.uops);
-        return alu(t, (cycles)(passes * (n.uops + (one_bank ? 1 : 0))), &n, (granules){0, -1}, kernel);
+        const int64_t again = one_bank ? count_runs(t->list, a->kernel) : 0;
+        return alu(t, (cycles)(passes * (n.uops + again)), &n, (granules){0, -1}, kernel);
     }
     case STEP_REQUANT: break;
     }
