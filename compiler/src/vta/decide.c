@@ -168,10 +168,10 @@ typedef struct makers {
 static bool add_maker(const vtac_vta_region *region, const decisions *d, uint32_t tensor, makers *to)
 {
     const int32_t number = maker_of(region, tensor);
-    const bool free_to_join = number >= 0 && region->layers[number].kind == VTAC_VTA_CONV &&
-                              region->layers[number].behind == NULL &&
-                              region->tensors[tensor].role == VTAC_VTA_INTERNAL &&
-                              readers_of(region, tensor).count == 1 && d->sum_of[number] < 0;
+    const bool free_to_join =
+        number >= 0 && region->layers[number].kind == VTAC_VTA_CONV &&
+        region->layers[number].behind == NULL && region->tensors[tensor].role == VTAC_VTA_INTERNAL &&
+        readers_of(region, tensor).count == 1 && d->sum_of[number] < 0 && d->fed_by[number] < 0;
     if (!free_to_join || to->count == MOST_MAKERS) {
         return false;
     }
@@ -274,11 +274,10 @@ static void decide_pool(const machine *m, const vtac_vta_region *region, uint32_
     }
 }
 
-static void decide_pools(const machine *m, const vtac_vta_region *region, decisions *d)
+static void decide_pools(const machine *m, const vtac_vta_region *region, vtac_vta_kind kind, decisions *d)
 {
     for (uint32_t n = 0; n < region->layer_count; n++) {
-        const vtac_vta_kind kind = region->layers[n].kind;
-        if (kind == VTAC_VTA_MAX_POOL || kind == VTAC_VTA_AVG_POOL) {
+        if (region->layers[n].kind == kind) {
             decide_pool(m, region, n, d);
         }
     }
@@ -318,6 +317,7 @@ static uint64_t cycles_alone(const machine *m, const vtac_vta_region *region, co
 {
     plan own;
     trials all;
+    group_trials grouped;
     const uint32_t last = members[count - 1];
     const int32_t after = d->sum_of[last];
     const vtac_vta_layer *sum = after >= 0 ? &region->layers[after] : NULL;
@@ -325,7 +325,7 @@ static uint64_t cycles_alone(const machine *m, const vtac_vta_region *region, co
                                : sum != NULL
                                    ? conv_plan_joined(m, region, last, (uint32_t)after, 0, &own, NULL)
                                    : conv_plan(m, region, last, &own, NULL);
-    if (planned != VTA_OK || (count > 1 ? group_refine(&own, GROUP_TRIALS, NULL)
+    if (planned != VTA_OK || (count > 1 ? group_refine(&own, GROUP_TRIALS, &grouped, NULL)
                                         : conv_refine(&own, GROUP_TRIALS, &all, NULL)) != VTA_OK) {
         return 0;
     }
@@ -353,11 +353,16 @@ static bool waits_for_sum(const decisions *d, uint32_t n, uint64_t cycles, const
     return d->sum_of[n] >= 0 && cycles > units->array + units->array / WORTH;
 }
 
+/* When layers go together: where one by one they would not be faster if they overlapped, where they would not
+ * if they did not, wherever they fit. */
+typedef enum grouping { GROUP_SURELY, GROUP_EAGERLY, GROUP_ALWAYS } grouping;
+
 /* Layer n joins those that make what it reads. One by one they could overlap: of the difference to the
  * busiest unit's work, half is taken for granted. */
-static void decide_group(const machine *m, const vtac_vta_region *region, uint32_t n, bool always,
+static void decide_group(const machine *m, const vtac_vta_region *region, uint32_t n, grouping when,
                          decisions *d)
 {
+    const bool always = when == GROUP_ALWAYS;
     const int32_t maker = feeder_of(region, d, n);
     const int32_t after = d->sum_of[n];
     load_of_units apart = {0}, together = {0};
@@ -373,23 +378,36 @@ static void decide_group(const machine *m, const vtac_vta_region *region, uint32
     const bool may = own > 0 && (some || waits_for_sum(d, n, own, &apart));
     const uint64_t joined = may ? cycles_alone(m, region, d, members, count + 1, &together) : 0;
     const uint64_t before = joined > 0 ? cycles_alone(m, region, d, members, count, &apart) : 0;
-    if (before > 0 && (always || joined < (before + own + most_of(&apart)) / 2)) {
+    const uint64_t overlapped = when == GROUP_SURELY ? most_of(&apart) : before + own;
+    if (before > 0 && (always || joined < (before + own + overlapped) / 2)) {
         d->feeds[maker] = (int32_t)n;
         d->fed_by[n] = maker;
     }
 }
 
-static void decide_groups(const machine *m, const vtac_vta_region *region, bool always, decisions *d)
+static void decide_groups(const machine *m, const vtac_vta_region *region, grouping when, decisions *d)
 {
     for (uint32_t n = 0; n < region->layer_count; n++) {
         if (region->layers[n].kind == VTAC_VTA_CONV) {
-            decide_group(m, region, n, always, d);
+            decide_group(m, region, n, when, d);
         }
     }
 }
 
-vta_status decide(const machine *m, vtac_vta_region *region, const vtac_vta_options *options, decisions *out,
-                  vta_diag *diag)
+/* A convolution with means behind it is in no group: which of them comes first. */
+static void decide_together(const machine *m, const vtac_vta_region *region, grouping when, decisions *d)
+{
+    if (when == GROUP_SURELY) {
+        decide_pools(m, region, VTAC_VTA_AVG_POOL, d);
+    }
+    decide_groups(m, region, when, d);
+    if (when != GROUP_SURELY) {
+        decide_pools(m, region, VTAC_VTA_AVG_POOL, d);
+    }
+}
+
+vta_status decide(const machine *m, vtac_vta_region *region, const vtac_vta_options *options, bool groups,
+                  decisions *out, vta_diag *diag)
 {
     const uint32_t layers = region->layer_count, tensors = region->tensor_count;
     *out = (decisions){.sum_of = calloc(layers + 1, sizeof *out->sum_of),
@@ -415,8 +433,12 @@ vta_status decide(const machine *m, vtac_vta_region *region, const vtac_vta_opti
     if (!options->no_join) {
         decide_joins(m, region, out);
         decide_slices(m, region, out);
-        decide_pools(m, region, out);
-        decide_groups(m, region, options->all_groups, out);
+        decide_pools(m, region, VTAC_VTA_MAX_POOL, out);
+        decide_together(m, region,
+                        options->all_groups ? GROUP_ALWAYS
+                        : groups            ? GROUP_EAGERLY
+                                            : GROUP_SURELY,
+                        out);
     }
     return VTA_OK;
 }

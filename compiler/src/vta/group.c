@@ -305,16 +305,8 @@ static bool fit_sums(layer_group *g, const machine *of, int64_t tiles)
     return fits;
 }
 
-/* A way to cut a group. */
-typedef struct way {
-    uint64_t cycles;
-    int64_t rows, cols; /* of the last one's output, of a tile */
-    int64_t lines;      /* slots between two members */
-    bool streams;
-} way;
-
 /* Fills in what follows; false where it does not fit. */
-static bool complete(layer_group *g, const way *how, sweep *up, sweep *across)
+static bool complete(layer_group *g, const group_way *how, sweep *up, sweep *across)
 {
     const int64_t rows = how->rows, cols = how->cols;
     const conv *last = &last_of(g)->conv;
@@ -421,7 +413,7 @@ static int cuts_of(int64_t total, int64_t *size)
 
 static int faster(const void *a, const void *b)
 {
-    const way *x = a, *y = b;
+    const group_way *x = a, *y = b;
     if (x->cycles != y->cycles) {
         return x->cycles < y->cycles ? -1 : 1;
     }
@@ -429,13 +421,13 @@ static int faster(const void *a, const void *b)
 }
 
 /* Behind a convolution by channels it is as well to sum up block by block, which takes less of INP. */
-static bool may_stream(const layer_group *g, const way *how)
+static bool may_stream(const layer_group *g, const group_way *how)
 {
-    return how->lines == LINES && !last_of(g)->conv.lanes && !g->members[g->count - 2].conv.lanes;
+    return how->lines == LINES && !last_of(g)->conv.lanes;
 }
 
 /* All ways that fit, the fastest by the rough estimate first. */
-static uint32_t find_ways(layer_group *g, way *ways)
+static uint32_t find_ways(layer_group *g, group_way *ways)
 {
     const conv *last = &last_of(g)->conv;
     int64_t rows[CUTS], cols[CUTS];
@@ -444,8 +436,8 @@ static uint32_t find_ways(layer_group *g, way *ways)
     for (int i = 0; i < FORMS * ys * xs; i++) {
         sweep up, across;
         load_of_units units;
-        way *one = &ways[count];
-        *one = (way){0, rows[i / FORMS / xs], cols[i / FORMS % xs], 1 + i % LINES, i % FORMS >= LINES};
+        group_way *one = &ways[count];
+        *one = (group_way){0, rows[i / FORMS / xs], cols[i / FORMS % xs], 1 + i % LINES, i % FORMS >= LINES};
         if (one->streams && !may_stream(g, one)) {
             continue;
         }
@@ -460,18 +452,19 @@ static uint32_t find_ways(layer_group *g, way *ways)
     return count;
 }
 
-static void settle(plan *p, const way *one)
+void group_take(plan *p, const group_way *how)
 {
     sweep up, across;
-    (void)complete(&p->group, one, &up, &across);
+    (void)complete(&p->group, how, &up, &across);
     measure(&p->group, &up, &across, &p->units);
-    p->cycles = one->cycles;
+    p->cycles = how->cycles;
+    p->group.how = *how;
 }
 
 vta_status group_plan(const machine *m, const vtac_vta_region *region, const uint32_t *numbers,
                       uint32_t count, const vtac_vta_layer *sum, plan *out, vta_diag *diag)
 {
-    way ways[MOST_WAYS];
+    group_way ways[MOST_WAYS];
     layer_group *g = &out->group;
     plan_init(m, region, numbers[count - 1], out);
     out->grouped = true;
@@ -489,14 +482,14 @@ vta_status group_plan(const machine *m, const vtac_vta_region *region, const uin
     if (find_ways(g, ways) == 0) {
         return vta_fail(diag, VTA_RANGE, "layer '%s' and those before it do not fit", out->layer->name);
     }
-    settle(out, &ways[0]);
+    group_take(out, &ways[0]);
     return VTA_OK;
 }
 
-static vta_status time_way(plan *p, const way *one, uint64_t *cycles, vta_diag *diag)
+static vta_status time_way(plan *p, const group_way *one, uint64_t *cycles, vta_diag *diag)
 {
     step_list list;
-    settle(p, one);
+    group_take(p, one);
     list_init(&list);
     const vta_status status = group_emit(p, &list, diag);
     list_load_ahead(&list, p->machine->config);
@@ -505,24 +498,26 @@ static vta_status time_way(plan *p, const way *one, uint64_t *cycles, vta_diag *
     return status;
 }
 
-vta_status group_refine(plan *p, uint32_t room, vta_diag *diag)
+vta_status group_refine(plan *p, uint32_t room, group_trials *all, vta_diag *diag)
 {
-    way ways[MOST_WAYS];
+    group_way ways[MOST_WAYS];
     const uint32_t count = find_ways(&p->group, ways);
     if (count == 0) {
         return vta_fail(diag, VTA_RANGE, "layer '%s' and those before it do not fit", p->layer->name);
     }
-    way best = ways[0];
+    group_way best = ways[0];
     best.cycles = UINT64_MAX;
-    for (uint32_t i = 0; i < count && i < room; i++) {
-        uint64_t cycles;
-        VTA_TRY(time_way(p, &ways[i], &cycles, diag));
-        if (cycles > 0 && cycles < best.cycles) {
-            best = ways[i];
-            best.cycles = cycles;
+    all->count = 0;
+    for (uint32_t i = 0; i < count && i < room && i < MOST_TRIALS; i++) {
+        group_way *one = &all->ways[all->count];
+        *one = ways[i];
+        VTA_TRY(time_way(p, &ways[i], &one->cycles, diag));
+        if (one->cycles > 0) {
+            best = one->cycles < best.cycles ? *one : best;
+            all->count++;
         }
     }
-    settle(p, &best);
+    group_take(p, &best);
     return VTA_OK;
 }
 

@@ -320,7 +320,16 @@ typedef struct group_member {
     load_of_units units;
 } group_member;
 
+/* A way to cut a group. */
+typedef struct group_way {
+    uint64_t cycles;
+    int64_t rows, cols; /* of the last one's output, of a tile */
+    int64_t lines;      /* slots between two members */
+    bool streams;
+} group_way;
+
 typedef struct layer_group {
+    group_way how;
     uint32_t count;
     bool
         streams; /* the last one has all blocks of a tile's input, and works on the next tile's beside them */
@@ -416,12 +425,21 @@ extern const kind_of_layer kinds[VTAC_VTA_KINDS];
 
 /* group.c */
 
+/* Ways that were timed. */
+typedef struct group_trials {
+    group_way ways[MOST_TRIALS];
+    uint32_t count;
+} group_trials;
+
 /* Layers that take each other's outputs, the first to the last, with a sum (or NULL) at the end.
  * VTA_UNSUPPORTED where they cannot be a group, VTA_RANGE where it does not fit. */
 vta_status group_plan(const machine *m, const vtac_vta_region *region, const uint32_t *numbers,
                       uint32_t count, const vtac_vta_layer *sum, plan *out, vta_diag *diag);
-/* Chooses again: what the timing model finds fastest among the first `room` of the rough estimate. */
-vta_status group_refine(plan *p, uint32_t room, vta_diag *diag);
+/* Chooses again: what the timing model finds fastest among the first `room` of the rough estimate; all of
+ * them are left in `all`. */
+vta_status group_refine(plan *p, uint32_t room, group_trials *all, vta_diag *diag);
+/* Takes one of its ways. */
+void group_take(plan *p, const group_way *how);
 kind_pack group_pack;
 kind_emit group_emit;
 /* What it uses of the scratchpads, and where its parts of them begin. */
@@ -482,8 +500,9 @@ typedef struct decisions {
     int32_t *fed_by;  /* the reverse */
 } decisions;
 
-vta_status decide(const machine *m, vtac_vta_region *region, const vtac_vta_options *options, decisions *out,
-                  vta_diag *diag);
+/* `groups`: layers go together where that is faster than one by one, how much ever those overlap. */
+vta_status decide(const machine *m, vtac_vta_region *region, const vtac_vta_options *options, bool groups,
+                  decisions *out, vta_diag *diag);
 void decisions_free(decisions *d);
 
 /* The members of the group whose last one is `last`, in their order; 1 where it is none. */

@@ -58,7 +58,8 @@ typedef struct scheduler {
     decisions decided;
     uint32_t trials; /* ways to cut a convolution that are timed; 0: the rough estimate decides */
     const vtac_schedules *schedules;
-    bool quick; /* whoever asks for a schedule has been told the standard one before */
+    bool groups; /* rather than layers one by one */
+    bool quick;  /* whoever asks for a schedule has been told the standard one before */
     blob constants;
     step_list list;
     vta_vec stages; /* stage */
@@ -102,7 +103,25 @@ typedef struct way {
     uint32_t stage, option;
     uint64_t cycles; /* by itself */
     tiling tiling;
+    group_way group;
 } way;
+
+/* The way that a plan has; and another one. */
+static way way_of(const plan *p)
+{
+    return p->grouped ? (way){.group = p->group.how} : (way){.tiling = p->tiling};
+}
+
+static void take_way(plan *p, const way *one)
+{
+    const uint64_t cycles = p->cycles; /* of the best one by itself */
+    if (p->grouped) {
+        group_take(p, &one->group);
+        p->cycles = cycles;
+    } else {
+        p->tiling = one->tiling;
+    }
+}
 
 /* Whether a plan is a convolution by itself, or with what is joined to it. */
 static bool is_single(const plan *p)
@@ -110,16 +129,19 @@ static bool is_single(const plan *p)
     return !p->grouped && kinds[p->layer->kind].plan == conv_plan;
 }
 
-static vta_status keep_ways(scheduler *s, const stage *of, uint32_t option, const trials *all, vta_diag *diag)
+/* Or several; there are more ways to cut them. */
+static bool is_cut(const plan *p)
 {
-    const uint32_t number = (uint32_t)(of - (const stage *)s->stages.items);
-    for (uint32_t i = 0; i < all->count; i++) {
-        const way one = {number, option, all->cycles[i], all->tilings[i]};
-        if (all->cycles[i] > 0 && vta_vec_push(&s->ways, &one) == NULL) {
-            return vta_fail(diag, VTA_NOMEM, "no memory for a schedule");
-        }
-    }
-    return VTA_OK;
+    return p->grouped || is_single(p);
+}
+
+static vta_status keep_way(scheduler *s, const stage *of, uint32_t option, way one, vta_diag *diag)
+{
+    one.stage = (uint32_t)(of - (const stage *)s->stages.items);
+    one.option = option;
+    return one.cycles == 0 || vta_vec_push(&s->ways, &one) != NULL
+               ? VTA_OK
+               : vta_fail(diag, VTA_NOMEM, "no memory for a schedule");
 }
 
 static const machine *machine_for(scheduler *s, const vtac_vta_layer *layer, uint32_t option)
@@ -146,7 +168,12 @@ static vta_status plan_group(scheduler *s, stage *of, uint32_t option, const mac
     plan *p = &of->options[option];
     const vtac_vta_layer *sum = of->joined >= 0 ? &s->region->layers[of->joined] : NULL;
     VTA_TRY(group_plan(m, s->region, of->members, of->member_count, sum, p, diag));
-    VTA_TRY(s->trials > 0 ? group_refine(p, s->trials, diag) : VTA_OK);
+    group_trials all = {.count = 0};
+    VTA_TRY(s->trials > 0 ? group_refine(p, s->trials, &all, diag) : VTA_OK);
+    for (uint32_t i = 0; i < all.count && s->searches; i++) {
+        const way one = {.cycles = all.ways[i].cycles, .group = all.ways[i]};
+        VTA_TRY(keep_way(s, of, option, one, diag));
+    }
     of->there[option] = true;
     return VTA_OK;
 }
@@ -169,7 +196,10 @@ static vta_status plan_option(scheduler *s, stage *of, uint32_t option, vta_diag
     if (s->trials > 0 && is_conv && !(s->quick && asks)) {
         trials all;
         VTA_TRY(conv_refine(p, option > 0 ? (s->trials + 2) / 3 : s->trials, &all, diag));
-        VTA_TRY(s->searches ? keep_ways(s, of, option, &all, diag) : VTA_OK);
+        for (uint32_t i = 0; i < all.count && s->searches; i++) {
+            const way one = {.cycles = all.cycles[i], .tiling = all.tilings[i]};
+            VTA_TRY(keep_way(s, of, option, one, diag));
+        }
     }
     of->there[option] = true;
     return asks ? conv_ask(p, s->schedules, diag) : VTA_OK;
@@ -489,10 +519,11 @@ static vta_status improve_stage(scheduler *s, size_t number, uint64_t *budget, v
             continue;
         }
         const uint32_t chosen = of->chosen;
-        const tiling before = of->options[one->option].tiling;
+        plan *changed = &of->options[one->option];
+        const way before = way_of(changed);
         uint64_t cycles;
         of->chosen = one->option;
-        of->options[one->option].tiling = one->tiling;
+        take_way(changed, one);
         VTA_TRY(time_stages(s, first, end, &cycles, &calls, diag));
         *budget -= calls < *budget ? calls : *budget;
         if (cycles > 0 && cycles < best) {
@@ -500,7 +531,7 @@ static vta_status improve_stage(scheduler *s, size_t number, uint64_t *budget, v
             continue;
         }
         of->chosen = chosen;
-        of->options[one->option].tiling = before;
+        take_way(changed, &before);
     }
     return VTA_OK;
 }
@@ -508,7 +539,7 @@ static vta_status improve_stage(scheduler *s, size_t number, uint64_t *budget, v
 /* What has been chosen for all stages. */
 typedef struct choice {
     uint32_t chosen;
-    tiling tilings[OPTIONS];
+    way ways[OPTIONS];
 } choice;
 
 static void note_choices(scheduler *s, choice *all)
@@ -517,7 +548,7 @@ static void note_choices(scheduler *s, choice *all)
         const stage *of = stage_at(s, i);
         all[i].chosen = of->chosen;
         for (uint32_t k = 0; k < OPTIONS; k++) {
-            all[i].tilings[k] = of->options[k].tiling;
+            all[i].ways[k] = way_of(&of->options[k]);
         }
     }
 }
@@ -527,8 +558,10 @@ static void choose_again(scheduler *s, const choice *all)
     for (size_t i = 0; i < s->stages.count; i++) {
         stage *of = stage_at(s, i);
         of->chosen = all[i].chosen;
-        for (uint32_t k = 0; k < OPTIONS && is_single(&of->options[0]); k++) {
-            of->options[k].tiling = all[i].tilings[k];
+        for (uint32_t k = 0; k < OPTIONS && is_cut(&of->options[0]); k++) {
+            if (of->there[k]) {
+                take_way(&of->options[k], &all[i].ways[k]);
+            }
         }
     }
 }
@@ -550,7 +583,7 @@ static vta_status improve_all(scheduler *s, choice *best, uint64_t *cycles, vta_
     for (uint32_t round = 0; round < ROUNDS && budget > 0; round++) {
         note_choices(s, best);
         for (size_t i = 0; i < s->stages.count && budget > 0; i++) {
-            if (is_single(&stage_at(s, i)->options[0])) {
+            if (is_cut(&stage_at(s, i)->options[0])) {
                 VTA_TRY(improve_stage(s, i, &budget, diag));
             }
         }
@@ -652,7 +685,7 @@ static vta_status schedule(scheduler *s, const vtac_vta_options *options, vta_di
     s->image->plan_count = region->layer_count;
     VTA_TRY(check_layers(s, diag));
     VTA_TRY(vtac_progress_at(options->progress, "laying out", region->name, 0, 0, diag));
-    VTA_TRY(decide(&s->hardware, region, options, &s->decided, diag));
+    VTA_TRY(decide(&s->hardware, region, options, s->groups, &s->decided, diag));
     VTA_TRY(layout_tensors(&s->hardware, region, &s->decided, &s->image->work_bytes, diag));
     for (uint32_t n = 0; n < region->layer_count; n++) {
         VTA_TRY(vtac_progress_at(options->progress, "scheduling layer", region->layers[n].name, n,
@@ -689,7 +722,8 @@ static uint32_t trials_for(const vtac_vta_region *region, int level)
 }
 
 static vta_status schedule_once(const vta_config *config, vtac_vta_region *region,
-                                const vtac_vta_options *options, vtac_vta_image *out, vta_diag *diag)
+                                const vtac_vta_options *options, bool groups, vtac_vta_image *out,
+                                vta_diag *diag)
 {
     *out = (vtac_vta_image){0};
     const int level = options->level < 0 ? 0 : options->level > MOST_LEVEL ? MOST_LEVEL : options->level;
@@ -698,6 +732,7 @@ static vta_status schedule_once(const vta_config *config, vtac_vta_region *regio
                    .image = out,
                    .trials = trials_for(region, level),
                    .schedules = options->schedules,
+                   .groups = groups,
                    .quick = options->predict_only,
                    .weaves = level == MOST_LEVEL && !(options->predict_only && options->schedules != NULL)};
     s.searches = s.weaves;
@@ -716,29 +751,60 @@ static vta_status schedule_once(const vta_config *config, vtac_vta_region *regio
     return status;
 }
 
-/* Schedules that were given are where the search begins; a search without them may end at a better place. */
+/* Keeps the faster of two images in the first place. */
+static bool keep_faster(vtac_vta_image *out, vtac_vta_image *other)
+{
+    const bool faster = other->cycles < out->cycles;
+    if (faster) {
+        const vtac_vta_image given = *out;
+        *out = *other;
+        *other = given;
+    }
+    vtac_vta_image_free(other);
+    return faster;
+}
+
+/* Another schedule, which takes the place of the one that is there where it is faster; where the region's
+ * tensors lie belongs to the one that is kept. */
+static vta_status schedule_again(const vta_config *config, vtac_vta_region *region,
+                                 const vtac_vta_options *options, bool groups, vtac_vta_image *out,
+                                 vta_diag *diag)
+{
+    vtac_vta_image other;
+    const size_t size = region->tensor_count * sizeof *region->tensors;
+    vtac_vta_tensor *laid_out = malloc(size + 1);
+    vta_status status = laid_out != NULL ? VTA_OK : vta_fail(diag, VTA_NOMEM, "no memory for a schedule");
+    if (status == VTA_OK) {
+        memcpy(laid_out, region->tensors, size);
+        status = schedule_once(config, region, options, groups, &other, diag);
+    }
+    if (status != VTA_OK) {
+        vtac_vta_image_free(out);
+    } else if (!keep_faster(out, &other)) {
+        memcpy(region->tensors, laid_out, size);
+    }
+    free(laid_out);
+    return status;
+}
+
+/* Schedules that were given are where the search begins; a search without them may end at a better place. In
+ * short programs, where layers wait for each other at their ends, more of them may be faster together than
+ * they seem to be. */
 vta_status vtac_vta_schedule(const vta_config *config, vtac_vta_region *region,
                              const vtac_vta_options *options, vtac_vta_image *out, vta_diag *diag)
 {
-    VTA_TRY(schedule_once(config, region, options, out, diag));
-    if (options->schedules == NULL || options->predict_only || options->level < MOST_LEVEL) {
+    enum { SHORT = 100000 };
+    VTA_TRY(schedule_once(config, region, options, false, out, diag));
+    if (options->predict_only || options->level < MOST_LEVEL) {
         return VTA_OK;
     }
-    vtac_vta_options without = *options;
-    vtac_vta_image other;
-    without.schedules = NULL;
-    const vta_status status = schedule_once(config, region, &without, &other, diag);
-    if (status != VTA_OK) {
-        vtac_vta_image_free(out);
-        return status;
+    if (options->schedules != NULL) {
+        vtac_vta_options without = *options;
+        without.schedules = NULL;
+        VTA_TRY(schedule_again(config, region, &without, false, out, diag));
     }
-    if (other.cycles < out->cycles) {
-        const vtac_vta_image given = *out;
-        *out = other;
-        other = given;
-    }
-    vtac_vta_image_free(&other);
-    return VTA_OK;
+    const bool joins = !options->no_join && !options->all_groups;
+    return joins && out->cycles < SHORT ? schedule_again(config, region, options, true, out, diag) : VTA_OK;
 }
 
 void vtac_vta_image_free(vtac_vta_image *image)
