@@ -3,7 +3,8 @@
  * LSTM, GRU and RNN. First the products of the inputs for all times at once, then for each direction the
  * recurrence: parallel over the batch, in order over time, the state in scratch memory. Weights are turned so
  * that the gates of one input lie side by side, and read once for a few rows, whose sums stay in registers;
- * known ones in the order of use.
+ * known ones in the order of use. Where one group of rows is all the batch, its state is large and the times
+ * are few, each time's product is a step of its own, which threads share by columns.
  */
 #include <string.h>
 
@@ -16,6 +17,8 @@
 
 /* Rows that go together, and vectors of their sums. */
 enum { MOST_ROWS = 4, MOST_SUMS = 8 };
+/* Times that have steps of their own, and multiplications of each that pay for them. */
+enum { MOST_APART = 16, LEAST_APART = 524288 };
 /* Inputs that the three share; LSTM has C0 and P on top. */
 enum { X, W, R, B, LENGTHS, H0, C0, P };
 
@@ -213,30 +216,42 @@ static void some_columns(vtac_lower *l, const row_product *m, const vtac_expr *f
     vtac_close(l, (uint32_t)one);
 }
 
-/* Of all rows, `count` columns from `first` on; needs room for sums. */
+/* Of all rows, those of `count` columns from `first` on that fill tiles; then the rest. */
+static void whole_tiles(vtac_lower *l, const row_product *m, const columns *c, vtac_loop_kind kind)
+{
+    const int64_t whole = c->count / c->wide;
+    if (whole > 0) {
+        const vtac_expr *chunk = vtac_for(l->k, kind, whole, "chunk");
+        const vtac_expr *column = vtac_i_addc(l->k, vtac_i_mulc(l->k, chunk, c->wide), c->first);
+        some_columns(l, m, LET("column", column), c->wide / c->lanes, c->lanes);
+        vtac_end(l->k);
+    }
+}
+
+static void rest_of_tiles(vtac_lower *l, const row_product *m, const columns *c)
+{
+    const int64_t vectors = c->count % c->wide / c->lanes;
+    const int64_t first = c->first + c->count / c->wide * c->wide;
+    if (vectors > 0) {
+        some_columns(l, m, vtac_e_index(l->k, first), vectors, c->lanes);
+    }
+    if (c->count % c->lanes != 0) {
+        some_columns(l, m, vtac_e_index(l->k, first + vectors * c->lanes), 1, c->count % c->lanes);
+    }
+}
+
+/* Room for the sums of a tile. */
+static void make_sums(vtac_lower *l, row_product *m, const columns *c)
+{
+    m->sums = m->sums != NULL ? m->sums : vtac_local(l, "sum", m->r->type, m->rows * c->wide);
+}
+
 static void row_products(vtac_lower *l, row_product *m, int64_t first, int64_t count)
 {
     const columns c = columns_of(l, m->r, m->rows, first, count);
-    const int64_t lanes = c.lanes;
-    const int64_t most = c.wide / lanes;
-    const int64_t whole = count / (most * lanes);
-    const int64_t vectors = count % (most * lanes) / lanes;
-    if (m->sums == NULL) {
-        m->sums = vtac_local(l, "sum", m->r->type, m->rows * most * lanes);
-    }
-    if (whole > 0) {
-        const vtac_expr *chunk = vtac_for(l->k, VTAC_LOOP_SERIAL, whole, "chunk");
-        const vtac_expr *column = vtac_i_addc(l->k, vtac_i_mulc(l->k, chunk, most * lanes), first);
-        some_columns(l, m, LET("column", column), most, lanes);
-        vtac_end(l->k);
-    }
-    first += whole * most * lanes;
-    if (vectors > 0) {
-        some_columns(l, m, vtac_e_index(l->k, first), vectors, lanes);
-    }
-    if (count % lanes != 0) {
-        some_columns(l, m, vtac_e_index(l->k, first + vectors * lanes), 1, count % lanes);
-    }
+    make_sums(l, m, &c);
+    whole_tiles(l, m, &c, VTAC_LOOP_SERIAL);
+    rest_of_tiles(l, m, &c);
 }
 
 /* ---- products of the inputs: [direction][step][batch][column] */
@@ -292,8 +307,7 @@ static const vtac_expr *state_element(vtac_lower *l, const row_product *m, int64
     return vtac_e_load(l->k, m->context, vtac_i_addc(l->k, i, row * m->r->hidden));
 }
 
-/* Of each row sums[first … first + count) = B's second half + state · R */
-static void state_products(const vtac_cell *c, const vtac_buffer *state, int64_t first, int64_t count)
+static row_product state_product(const vtac_cell *c, const vtac_buffer *state)
 {
     vtac_lower *l = c->l;
     row_product m = {.r = c->r, .rows = c->rows, .inner = c->r->hidden, .half = 1, .left = state_element};
@@ -305,7 +319,56 @@ static void state_products(const vtac_cell *c, const vtac_buffer *state, int64_t
     for (int64_t t = 0; t < c->rows; t++) {
         m.to_row[t] = vtac_e_index(l->k, t * c->r->columns);
     }
-    row_products(l, &m, first, count);
+    return m;
+}
+
+/* A step of a direction whose times have their own: what it works with. */
+static vta_status enter(vtac_cell *c, const char *suffix)
+{
+    vtac_lower *l = c->l;
+    const vtac_recurrence *r = c->r;
+    VTA_TRY(vtac_begin(l, suffix));
+    c->weights = vtac_use(l, c->kept[0], "r", r->type, r->directions * r->hidden * r->columns);
+    c->products =
+        vtac_use(l, r->products, "products", r->type, r->directions * r->steps * r->batch * r->columns);
+    c->sums = vtac_use(l, c->kept[1], "sums", r->type, c->rows * r->columns);
+    c->state = vtac_use(l, c->kept[2], "state", r->type, c->rows * r->hidden);
+    c->memory = vtac_use(l, c->kept[3], "memory", r->type, c->rows * r->hidden);
+    c->first = vtac_e_index(l->k, 0);
+    return VTA_OK;
+}
+
+/* The products of a step that threads share, and what fills no tile. */
+static vta_status shared_products(vtac_cell *c, bool of_memory, const columns *part)
+{
+    vtac_lower *l = c->l;
+    if (part->count >= part->wide) {
+        VTA_TRY(enter(c, ".state"));
+        row_product m = state_product(c, of_memory ? c->memory : c->state);
+        make_sums(l, &m, part);
+        whole_tiles(l, &m, part, VTAC_LOOP_PARALLEL);
+        l->step->flops = 2 * (uint64_t)(c->rows * c->r->hidden * part->count);
+    }
+    if (part->count % part->wide != 0) {
+        VTA_TRY(enter(c, ".state"));
+        row_product m = state_product(c, of_memory ? c->memory : c->state);
+        make_sums(l, &m, part);
+        rest_of_tiles(l, &m, part);
+    }
+    return VTA_OK;
+}
+
+/* Of each row sums[first … first + count) = B's second half + state · R */
+static vta_status state_products(vtac_cell *c, bool of_memory, int64_t first, int64_t count)
+{
+    if (c->apart) {
+        const columns part = columns_of(c->l, c->r, c->rows, first, count);
+        VTA_TRY(shared_products(c, of_memory, &part));
+        return enter(c, ".gates");
+    }
+    row_product m = state_product(c, of_memory ? c->memory : c->state);
+    row_products(c->l, &m, first, count);
+    return VTA_OK;
 }
 
 /* Element j of the row at hand. */
@@ -489,13 +552,12 @@ static const vtac_expr *open_live(vtac_cell *c, const vtac_expr *turn, const vta
     return time;
 }
 
-static void all_turns(vtac_cell *c)
+static vta_status one_turn(vtac_cell *c, const vtac_expr *turn)
 {
     vtac_lower *l = c->l;
     const vtac_recurrence *r = c->r;
     const bool gru = l->node->op == VTAC_OP_GRU;
-    const vtac_expr *turn = vtac_for(l->k, VTAC_LOOP_SERIAL, r->steps, "turn");
-    state_products(c, c->state, 0, gru && !r->reset_after ? 2 * r->hidden : r->columns);
+    VTA_TRY(state_products(c, false, 0, gru && !r->reset_after ? 2 * r->hidden : r->columns));
     if (gru) {
         open_rows(c);
         (void)open_live(c, turn, length_of(c));
@@ -503,7 +565,7 @@ static void all_turns(vtac_cell *c)
         vtac_close(l, 2);
     }
     if (gru && !r->reset_after) {
-        state_products(c, c->memory, 2 * r->hidden, r->hidden);
+        VTA_TRY(state_products(c, true, 2 * r->hidden, r->hidden));
     }
     open_rows(c);
     const vtac_expr *length = length_of(c);
@@ -519,40 +581,74 @@ static void all_turns(vtac_cell *c)
     vtac_end(l->k);
     vtac_if(l->k, E2(GE, turn, length));
     write_time(c, turn, false);
-    vtac_close(l, 3);
+    vtac_close(l, 2);
+    return VTA_OK;
+}
+
+static void start_states(vtac_cell *c)
+{
+    open_rows(c);
+    start_state(c, c->state, H0);
+    if (c->l->node->op == VTAC_OP_LSTM) {
+        start_state(c, c->memory, C0);
+    }
+    vtac_end(c->l->k);
+}
+
+static void final_states(vtac_cell *c)
+{
+    open_rows(c);
+    final_state(c, c->state, 1);
+    if (c->l->node->op == VTAC_OP_LSTM) {
+        final_state(c, c->memory, 2);
+    }
+    vtac_end(c->l->k);
+}
+
+static vta_status run_apart(vtac_cell *c, vtac_storage_id weights, const char *suffix)
+{
+    vtac_lower *l = c->l;
+    const vtac_recurrence *r = c->r;
+    c->apart = true;
+    c->kept[0] = weights;
+    c->kept[1] = vtac_temp(l, r->type, c->rows * r->columns);
+    c->kept[2] = vtac_temp(l, r->type, c->rows * r->hidden);
+    c->kept[3] = vtac_temp(l, r->type, c->rows * r->hidden);
+    VTA_TRY(enter(c, suffix));
+    start_states(c);
+    for (int64_t turn = 0; turn < r->steps; turn++) {
+        VTA_TRY(one_turn(c, vtac_e_index(l->k, turn)));
+    }
+    final_states(c);
+    return l->diag->code;
 }
 
 static vta_status run_direction(vtac_lower *l, const vtac_recurrence *r, int64_t direction,
                                 vtac_storage_id weights)
 {
-    const bool lstm = l->node->op == VTAC_OP_LSTM;
-    VTA_TRY(vtac_begin(l, direction == 0 ? "" : ".back"));
-    vtac_cell c = {.l = l, .r = r, .direction = direction};
+    const char *suffix = direction == 0 ? "" : ".back";
+    vtac_cell c = {.l = l, .r = r, .direction = direction, .rows = rows_together(r->batch)};
+    VTA_TRY(vtac_gates_of(l, r, &c));
+    if (l->program->level > 0 && c.rows == r->batch && r->steps <= MOST_APART &&
+        r->batch * r->hidden * r->columns >= LEAST_APART) {
+        return run_apart(&c, weights, suffix);
+    }
+    VTA_TRY(vtac_begin(l, suffix));
     c.weights = vtac_use(l, weights, "r", r->type, r->directions * r->hidden * r->columns);
     c.products =
         vtac_use(l, r->products, "products", r->type, r->directions * r->steps * r->batch * r->columns);
-    c.rows = rows_together(r->batch);
     c.sums = vtac_kernel_buffer(l->k, "sums", r->type, c.rows * r->columns, VTAC_BUFFER_SCRATCH);
     c.state = vtac_kernel_buffer(l->k, "state", r->type, c.rows * r->hidden, VTAC_BUFFER_SCRATCH);
     c.memory = vtac_kernel_buffer(l->k, "memory", r->type, c.rows * r->hidden, VTAC_BUFFER_SCRATCH);
-    VTA_TRY(vtac_gates_of(l, r, &c));
     const int64_t work = r->steps * r->batch * r->hidden * r->columns;
     const int64_t groups = (r->batch + c.rows - 1) / c.rows;
     const vtac_expr *group = vtac_for(l->k, vtac_parallel_if(work), groups, "group");
     c.first = first_row(l, group, c.rows, r->batch);
-    open_rows(&c);
-    start_state(&c, c.state, H0);
-    if (lstm) {
-        start_state(&c, c.memory, C0);
-    }
+    start_states(&c);
+    VTA_TRY(one_turn(&c, vtac_for(l->k, VTAC_LOOP_SERIAL, r->steps, "turn")));
     vtac_end(l->k);
-    all_turns(&c);
-    open_rows(&c);
-    final_state(&c, c.state, 1);
-    if (lstm) {
-        final_state(&c, c.memory, 2);
-    }
-    vtac_close(l, 2);
+    final_states(&c);
+    vtac_end(l->k);
     l->step->flops = 2 * (uint64_t)work;
     return l->diag->code;
 }

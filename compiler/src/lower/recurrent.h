@@ -31,12 +31,14 @@ typedef struct vtac_cell {
     vtac_gate_function gate[3]; /* f, g, h of the standard */
     double clip;                /* of what goes into them; 0: none */
     vtac_buffer *weights, *products;
-    vtac_buffer *sums;      /* state times weights, for each gate */
-    vtac_buffer *state;     /* H */
-    vtac_buffer *memory;    /* LSTM: C; GRU: the state behind the reset gate */
-    int64_t rows;           /* of the batch that go together */
-    const vtac_expr *first; /* the first of them */
-    const vtac_expr *batch; /* the one at hand, and where its sums and states begin */
+    vtac_buffer *sums;       /* state times weights, for each gate */
+    vtac_buffer *state;      /* H */
+    vtac_buffer *memory;     /* LSTM: C; GRU: the state behind the reset gate */
+    bool apart;              /* each time has steps of its own, and these are memory that they share: */
+    vtac_storage_id kept[4]; /* weights, sums, state, memory */
+    int64_t rows;            /* of the batch that go together */
+    const vtac_expr *first;  /* the first of them */
+    const vtac_expr *batch;  /* the one at hand, and where its sums and states begin */
     const vtac_expr *own_sums, *own_state;
     const vtac_expr *row; /* of the products, this turn */
 } vtac_cell;
