@@ -811,7 +811,7 @@ static vta_status widen_input(vtac_lower *l, const blocked *c, vtac_storage_id *
     vtac_kernel *k = l->k;
     vtac_buffer *from = vtac_use(l, l->program->laid_out[c->x], "x", c->x_type->dtype, elements);
     vtac_buffer *to = vtac_use(l, *out, "wide", VTAC_I16, elements);
-    const vtac_expr *first = vtac_i_mulc(k, vtac_for(k, vtac_parallel_if(elements / 8), count, "i"), lanes);
+    const vtac_expr *first = vtac_i_mulc(k, vtac_for(k, vtac_parallel_if(elements), count, "i"), lanes);
     if (elements % lanes != 0) {
         first = vtac_e2(k, VTAC_E_MIN, first, vtac_e_index(k, elements - lanes));
     }
