@@ -27,6 +27,7 @@ typedef struct conv {
     int64_t lanes, vectors, block, blocks; /* the tile */
     int64_t rows, chunks, tiles;           /* steps of axis 0 at once */
     bool quantized;
+    bool transposed;         /* the weights are [channel][output of the group][taps backwards] */
     uint32_t x_zero, w_zero; /* inputs, 0: none */
     int64_t together, words; /* channels in a word; words of a group's channels */
     vtac_expr_op dot;        /* that sums them */
@@ -83,8 +84,8 @@ static void fill_geometry(vtac_lower *l, conv *c)
     const vtac_type *w = vtac_type_in(l, c->weight);
     c->batch = x->dim[0];
     c->channels = x->dim[1];
-    c->outputs = w->dim[0];
     c->groups = vtac_attr_int(l->node, "group", 1);
+    c->outputs = c->transposed ? w->dim[1] * c->groups : w->dim[0];
     c->per_group = c->channels / c->groups;
     c->out_per_group = c->outputs / c->groups;
     c->taps = c->all_phases = c->places = 1;
@@ -286,6 +287,17 @@ static vtac_storage_id constant_words(vtac_lower *l, const conv *c)
     return packed == NULL ? 0 : vtac_constant(l, packed, (uint64_t)weight_elements(c) * sizeof *packed);
 }
 
+/* Where weight i of output m is given. */
+static int64_t given_at(const conv *c, int64_t m, int64_t i)
+{
+    const int64_t inner = c->per_group * c->taps;
+    if (!c->transposed) {
+        return m * inner + i;
+    }
+    const int64_t channel = m / c->out_per_group * c->per_group + i / c->taps;
+    return (channel * c->out_per_group + m % c->out_per_group) * c->taps + c->taps - 1 - i % c->taps;
+}
+
 static vtac_storage_id constant_weights(vtac_lower *l, const conv *c, const vtac_tensor *w,
                                         const vtac_tensor *zero)
 {
@@ -304,7 +316,7 @@ static vtac_storage_id constant_weights(vtac_lower *l, const conv *c, const vtac
             off = vtac_tensor_float(zero, vtac_type_elements(&zero->type) > 1 ? m : 0);
         }
         for (int64_t i = 0; i < inner; i++) {
-            const double value = vtac_tensor_float(w, m * inner + i) - off;
+            const double value = vtac_tensor_float(w, given_at(c, m, i)) - off;
             const float narrow = (float)value;
             const int32_t whole = c->type == VTAC_I32 ? (int32_t)value : 0;
             const void *from = c->type == VTAC_F32   ? (const void *)&narrow
@@ -564,6 +576,25 @@ static vta_status multiply(vtac_lower *l, const conv *c, vtac_storage_id packed,
     return l->diag->code;
 }
 
+static vta_status lower_window(vtac_lower *l, conv *c)
+{
+    fill_geometry(l, c);
+    VTA_TRY(choose_words(l, c));
+    choose_tile(l, c);
+    vtac_storage_id weights = 0;
+    const vtac_storage_id packed = vtac_temp(l, c->type, packed_elements(c));
+    VTA_TRY(pack_input(l, c, packed));
+    VTA_TRY(pack_weights(l, c, &weights));
+    return multiply(l, c, packed, weights);
+}
+
+vta_status vtac_lower_conv_backwards(vtac_lower *l, const vtac_window *window)
+{
+    conv c = {.weight = 1, .bias = vtac_has_in(l, 2) ? 2 : 0, .transposed = true, .w = *window};
+    c.type = vtac_compute_type(vtac_type_in(l, 0)->dtype);
+    return lower_window(l, &c);
+}
+
 vta_status vtac_lower_conv(vtac_lower *l)
 {
     conv c = {.weight = 1, .bias = 2};
@@ -575,12 +606,5 @@ vta_status vtac_lower_conv(vtac_lower *l)
     const bool whole = vtac_dtype_kind(vtac_type_in(l, 0)->dtype) != 'f';
     c.type = whole ? VTAC_I32 : vtac_compute_type(vtac_type_in(l, 0)->dtype);
     VTA_TRY(vtac_window_of(l->node, vtac_type_in(l, 0), vtac_type_in(l, c.weight), false, &c.w, l->diag));
-    fill_geometry(l, &c);
-    VTA_TRY(choose_words(l, &c));
-    choose_tile(l, &c);
-    vtac_storage_id weights = 0;
-    const vtac_storage_id packed = vtac_temp(l, c.type, packed_elements(&c));
-    VTA_TRY(pack_input(l, &c, packed));
-    VTA_TRY(pack_weights(l, &c, &weights));
-    return multiply(l, &c, packed, weights);
+    return lower_window(l, &c);
 }

@@ -255,6 +255,31 @@ static vta_status by_rows(vtac_lower *l, rows *r)
 }
 
 /* Each output gathers from the inputs that reach it. */
+/* Of stride 1: a convolution, for which vectors go along positions, however few the outputs. */
+static bool is_backwards(const vtac_lower *l, const transposed *t, vtac_window *window)
+{
+    const vtac_type *x = vtac_type_in(l, 0);
+    const vtac_type *y = vtac_type_out(l, 0);
+    const vtac_tensor *w = vtac_in_constant(l->graph, l->node, 1);
+    *window = (vtac_window){.axes = x->rank - 2};
+    if (w == NULL || l->program->level == 0 || vtac_dtype_kind(x->dtype) != 'f') {
+        return false;
+    }
+    for (uint32_t a = 0; a < window->axes; a++) {
+        const int64_t reach = (w->type.dim[a + 2] - 1) * t->dilation[a];
+        if (t->stride[a] != 1 || t->pad[a] > reach) {
+            return false;
+        }
+        window->kernel[a] = w->type.dim[a + 2];
+        window->stride[a] = 1;
+        window->dilation[a] = t->dilation[a];
+        window->extent[a] = y->dim[a + 2];
+        window->pad_begin[a] = reach - t->pad[a];
+        window->pad_end[a] = window->extent[a] + reach - window->pad_begin[a] - x->dim[a + 2];
+    }
+    return true;
+}
+
 vta_status vtac_lower_conv_transpose(vtac_lower *l)
 {
     const vtac_type *x = vtac_type_in(l, 0);
@@ -264,7 +289,11 @@ vta_status vtac_lower_conv_transpose(vtac_lower *l)
     const int64_t inputs = x->dim[1] / groups;
     transposed t;
     rows r;
+    vtac_window window;
     VTA_TRY(geometry(l->node, x, w, y, &t, l->diag));
+    if (is_backwards(l, &t, &window)) {
+        return vtac_lower_conv_backwards(l, &window);
+    }
     if (plan_rows(l, &t, &r)) {
         return by_rows(l, &r);
     }

@@ -116,4 +116,8 @@ vtac_lower_fn vtac_lower_lrn_blocked;
 vtac_lower_fn vtac_lower_elements_blocked;
 vtac_lower_fn vtac_lower_concat_blocked;
 
+/* A transposed convolution of stride 1 with known weights, as one whose taps go backwards: over this window.
+ */
+vta_status vtac_lower_conv_backwards(vtac_lower *l, const vtac_window *window);
+
 #endif
