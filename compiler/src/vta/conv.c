@@ -38,7 +38,7 @@ static vtac_vta_window left_of(const vtac_vta_window *window, const vtac_vta_win
     return left;
 }
 
-static bool is_pointwise(const vtac_vta_window *w)
+bool window_is_point(const vtac_vta_window *w)
 {
     bool one = true;
     for (int d = 0; d < 2; d++) {
@@ -123,7 +123,7 @@ void conv_of(const machine *m, const vtac_vta_region *region, uint32_t number, c
     out->record = record_entries(layer->wide);
     out->planes = plane_count(out);
     find_lanes(out);
-    if (is_pointwise(&out->window)) {
+    if (window_is_point(&out->window)) {
         out->w *= out->h;
         out->ow *= out->oh;
         out->h = out->oh = 1;

@@ -346,11 +346,15 @@ static bool some_by_channels(const vtac_vta_region *region, const uint32_t *memb
     return found;
 }
 
-/* A convolution that waits for the sum behind it: the array could work on what it reads meanwhile. */
-static bool waits_for_sum(const decisions *d, uint32_t n, uint64_t cycles, const load_of_units *units)
+/* A convolution that waits for the sum behind it: the array could work on what it reads meanwhile. In a
+ * memory that moves less, both ways together, than the bus does one way, the model is less sure of such
+ * groups than of layers one by one. */
+static bool waits_for_sum(const machine *m, const decisions *d, uint32_t n, uint64_t cycles,
+                          const load_of_units *units)
 {
     enum { WORTH = 16 };
-    return d->sum_of[n] >= 0 && cycles > units->array + units->array / WORTH;
+    const bool slow = m->shared > 0 && m->shared < (double)m->beat;
+    return !slow && d->sum_of[n] >= 0 && cycles > units->array + units->array / WORTH;
 }
 
 /* When layers go together: where one by one they would not be faster if they overlapped, where they would not
@@ -375,7 +379,7 @@ static void decide_group(const machine *m, const vtac_vta_region *region, uint32
     const bool some = always || some_by_channels(region, members, count + 1);
     const uint64_t own =
         count < MOST_MEMBERS && (some || after >= 0) ? cycles_alone(m, region, d, &n, 1, &apart) : 0;
-    const bool may = own > 0 && (some || waits_for_sum(d, n, own, &apart));
+    const bool may = own > 0 && (some || waits_for_sum(m, d, n, own, &apart));
     const uint64_t joined = may ? cycles_alone(m, region, d, members, count + 1, &together) : 0;
     const uint64_t before = joined > 0 ? cycles_alone(m, region, d, members, count, &apart) : 0;
     const uint64_t overlapped = when == GROUP_SURELY ? most_of(&apart) : before + own;

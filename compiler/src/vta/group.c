@@ -56,13 +56,16 @@ static bool gathers(const layer_group *g, uint32_t m)
 
 /* Members. */
 
-/* Rows are rows, pointwise or not: what tiles of several members have in common. */
+/* Rows are rows, pointwise or not: what tiles of several members have in common. But what is pointwise may
+ * take an image for rows, or rows for an image: its input's pixels are those of its output in the same order.
+ */
 static void unroll(conv *c)
 {
     const vtac_vta_tensor *in = &c->region->tensors[c->input];
     const vtac_vta_tensor *own = &c->region->tensors[c->layer->output];
-    c->h = in->folded ? in->stored_h : in->h;
-    c->w = in->folded ? in->stored_w : in->w;
+    const bool alike = window_is_point(&c->window);
+    c->h = alike ? own->h : in->folded ? in->stored_h : in->h;
+    c->w = alike ? own->w : in->folded ? in->stored_w : in->w;
     c->made[0] = c->oh = own->h;
     c->made[1] = c->ow = own->w;
 }
@@ -75,6 +78,12 @@ static bool may_be_member(const layer_group *g, uint32_t m)
            (c->lanes || (c->groups == 1 && !middle));
 }
 
+/* Whether one member reads what the one before it makes, and in its shape. */
+static bool takes_over(const conv *before, const conv *c)
+{
+    return before->layer->output == c->input && before->oh == c->h && before->ow == c->w;
+}
+
 static bool are_a_group(const machine *m, const layer_group *g)
 {
     uint32_t tables = 0;
@@ -82,7 +91,7 @@ static bool are_a_group(const machine *m, const layer_group *g)
     for (uint32_t k = 0; k < g->count && good; k++) {
         const conv *c = &g->members[k].conv;
         tables += conv_table(c) != NULL;
-        good = may_be_member(g, k) && (k == 0 || g->members[k - 1].conv.layer->output == c->input);
+        good = may_be_member(g, k) && (k == 0 || takes_over(&g->members[k - 1].conv, c));
     }
     return good && tables <= TABLES;
 }

@@ -124,6 +124,8 @@ reach conv_reach(const conv *c, int64_t out_block, int64_t count);
 /* Input pixels from row to row in INP, for rows of `cols`: where three rows are taken at once, an odd number.
  */
 int64_t conv_pitch(const conv *c, int64_t cols);
+/* One tap, stride 1, no padding. */
+bool window_is_point(const vtac_vta_window *w);
 
 /* Weight minus zero point, of the folded layer; 0 outside. */
 int32_t conv_weight(const conv *c, int64_t out, int64_t in, int64_t ky, int64_t kx);
