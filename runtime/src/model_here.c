@@ -231,13 +231,35 @@ static void here_bind(void *self)
 typedef struct step_call {
     const here *here;
     uint32_t step;
+    int64_t piece;   /* iterations between two looks whether the run is to end */
+    atomic_bool cut; /* some were left out, since it was */
 } step_call;
+
+/* Operations of a piece: a second where code is slow and simple, so that most steps are one piece. */
+enum { PIECE_FLOPS = 1 << 29 };
+
+static int64_t piece_of(const vta_artifact_step *step)
+{
+    const uint64_t pieces = 1 + step->flops / PIECE_FLOPS;
+    const int64_t piece = pieces < (uint64_t)step->extent ? step->extent / (int64_t)pieces : 1;
+    return pieces == 1 ? step->extent : piece;
+}
 
 static void do_range(void *context, int64_t begin, int64_t end, uint32_t worker)
 {
-    const step_call *call = context;
+    step_call *call = context;
     const here *h = call->here;
-    h->artifact->steps[call->step].kernel(h->buffers[call->step], begin, end, h->scratch[worker]);
+    const vta_artifact_step *step = &h->artifact->steps[call->step];
+    const bool looks = call->piece < step->extent;
+    while (begin < end) {
+        if (looks && vta_stop_wanted(&h->engine->stop)) {
+            atomic_store(&call->cut, true);
+            return;
+        }
+        const int64_t next = end - begin > call->piece ? begin + call->piece : end;
+        step->kernel(h->buffers[call->step], begin, next, h->scratch[worker]);
+        begin = next;
+    }
 }
 
 /* With the device taken: its account of the run is there until the next one. */
@@ -276,7 +298,7 @@ static vta_status launch_step(here *h, uint32_t i, vta_diag *diag)
     return status;
 }
 
-/* Host steps cannot fail. */
+/* Host steps cannot fail, but be cut short. */
 static vta_status run_step(here *h, uint32_t i, vta_diag *diag)
 {
     atomic_store(&h->step, i);
@@ -286,8 +308,12 @@ static vta_status run_step(here *h, uint32_t i, vta_diag *diag)
     if (h->artifact->steps[i].kind == VTA_STEP_ACCELERATOR) {
         return launch_step(h, i, diag);
     }
-    step_call call = {h, i};
+    step_call call = {.here = h, .step = i, .piece = piece_of(&h->artifact->steps[i])};
     vta_pool_run(h->pool, h->artifact->steps[i].extent, do_range, &call);
+    if (atomic_load(&call.cut)) {
+        (void)vta_stop_take(&h->engine->stop);
+        return vta_fail(diag, VTA_INTERRUPTED, "interrupted in step '%s'", h->artifact->steps[i].name);
+    }
     return VTA_OK;
 }
 

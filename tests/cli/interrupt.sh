@@ -111,6 +111,28 @@ for device in fsim tsim systemc; do
     only folder/net.onnx folder/net.so
 done
 
+# One step that takes long is left where it stands, too: a convolution of some 10^12 operations.
+cat >long.cfg <<'END'
+[net]
+width=512
+height=512
+channels=64
+[convolutional]
+filters=256
+size=11
+stride=1
+pad=1
+activation=linear
+END
+head -c $((16 + 4 * 256 * (1 + 64 * 121))) /dev/zero >long.weights
+"$vtac_program" compile long.cfg -O0 -o long.so >/dev/null || exit 1
+for after in 2 3; do
+    interrupted $after run long.so
+    exits 130
+    says err "interrupted in step"
+done
+rm -f long.*
+
 # Temporary files go with the verb: while the model is compiled, while it runs, and a signal for the process alone.
 mkdir temporary
 export TMPDIR="$work/temporary"
