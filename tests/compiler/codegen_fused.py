@@ -295,12 +295,12 @@ def others(suite):
         return numpy.clip(numpy.rint(x / s) + float(z), info.min, info.max).astype(dtype)
     for dtype in (U8, I8):
         suite.add("QLinearReduceMean", lambda r, d=dtype: [("x", r.integers(0, 100, (2, 3, 4)).astype(d)), ("s", F32(0.5)), ("z", d(7)), ("t", F32(0.25)),
-                                                          ("y", d(3))],
-                  lambda x, s, z, t, y, d=dtype: quantize(((x.astype(float) - z) * s).mean(1), t, y, d), domain=MS, axes=[1], keepdims=0)
+                                                          ("u", d(3))],
+                  lambda x, s, z, t, u, d=dtype: quantize(((x.astype(float) - z) * s).mean(1), t, u, d), domain=MS, axes=[1], keepdims=0)
         suite.add("QLinearWhere", lambda r, d=dtype: [("c", r.integers(0, 2, (3, 4)) > 0), ("x", r.integers(0, 100, (3, 4)).astype(d)), ("s", F32(0.5)),
-                                                      ("z", d(7)), ("y", r.integers(0, 100, (4,)).astype(d)), ("t", F32(0.25)), ("w", d(3)),
+                                                      ("z", d(7)), ("b", r.integers(0, 100, (4,)).astype(d)), ("t", F32(0.25)), ("w", d(3)),
                                                       ("u", F32(0.75)), ("v", d(2))],
-                  lambda c, x, s, z, y, t, w, u, v, d=dtype: quantize(numpy.where(c, (x.astype(float) - z) * s, (y.astype(float) - w) * t), u, v, d),
+                  lambda c, x, s, z, b, t, w, u, v, d=dtype: quantize(numpy.where(c, (x.astype(float) - z) * s, (b.astype(float) - w) * t), u, v, d),
                   domain=MS)
     for dtype in (numpy.uint16, numpy.int16, U8):
         suite.add("QuantizeLinear", lambda r, d=dtype: [("x", normal(r, 3, 4) * F32(40)), ("s", F32(0.5)), ("z", d(9))],
