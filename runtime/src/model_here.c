@@ -240,9 +240,8 @@ enum { PIECE_FLOPS = 1 << 29 };
 
 static int64_t piece_of(const vta_artifact_step *step)
 {
-    const uint64_t pieces = 1 + step->flops / PIECE_FLOPS;
-    const int64_t piece = pieces < (uint64_t)step->extent ? step->extent / (int64_t)pieces : 1;
-    return pieces == 1 ? step->extent : piece;
+    const int64_t piece = step->extent / (int64_t)(1 + step->flops / PIECE_FLOPS);
+    return piece > 0 ? piece : 1;
 }
 
 static void do_range(void *context, int64_t begin, int64_t end, uint32_t worker)
