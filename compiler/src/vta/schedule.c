@@ -765,7 +765,7 @@ static bool keep_faster(vtac_vta_image *out, vtac_vta_image *other, uint64_t wor
 }
 
 /* Another schedule, which takes the place of the one that is there where it is faster, in groups by more than
- * the model may err; where the region's tensors lie belongs to the one that is kept. */
+ * one part of WORTH; where the region's tensors lie belongs to the one that is kept. */
 static vta_status schedule_again(const vta_config *config, vtac_vta_region *region,
                                  const vtac_vta_options *options, bool groups, vtac_vta_image *out,
                                  vta_diag *diag)
