@@ -11,6 +11,9 @@ endforeach()
 # No module without a bench or a proof.
 add_test(NAME rtl_benched COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/benched.sh)
 
+# No mutation of tests/rtl/mutations.txt without the text that it changes, and no module without one: mutate.sh itself takes hours.
+add_test(NAME rtl_mutations COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/mutate.sh ${CMAKE_BINARY_DIR} --stale)
+
 # hw_bench(NAME BENCH "PARAMETERS" [PLUSARGS ...])
 function(hw_bench name bench parameters)
     add_test(NAME rtl_tb_${name}

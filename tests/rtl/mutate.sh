@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# mutate.sh BUILD [--matrix] [NAME...]: would the suite notice if the RTL were wrong?
+# mutate.sh BUILD [--matrix | --stale] [NAME...]: would the suite notice if the RTL were wrong?
 #
 # Each line of mutations.txt breaks a copy of hw/ in one small way; then the suite's own tests run on that copy, the
 # nearest first: benches that judge the module (benched.sh), random programs with fixed seeds and a shipped program on the
@@ -12,13 +12,18 @@
 # --matrix: each mutant meets every layer by itself: the benches that judge its module, its proof, and random programs alone, on what is
 # simulated and, if they say nothing there, on what is built. A table, and how many each layer caught; status 0 unless a mutant is
 # caught by none.
+#
+# --stale: no test at all; only that no mutation is stale and that every module has one (but vta_array, which only chooses a form). Seconds.
 set -eu
 export LC_ALL=C.UTF-8 # ranges, orders and decimal points are those of no country
 
 build=$(cd "$1" && pwd)
 shift
-matrix=
-case ${1:-} in --matrix) matrix=yes && shift ;; esac
+matrix='' stale=''
+case ${1:-} in
+--matrix) matrix=yes && shift ;;
+--stale) stale=yes && shift ;;
+esac
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
 table=$here/mutations.txt
@@ -33,16 +38,6 @@ mkdir -p "$work/good/tests"
 cp -R "${VTAC_HW:-$root/hw}" "$work/good/hw"
 cp -R "$here" "$work/good/tests/rtl"
 
-# Benches and proofs as CTest knows them, the long ones last: a file each, with the words of the command, one a line.
-ctest --test-dir "$build" --show-only=json-v1 | python3 -c '
-import json, sys
-for test in sorted(json.load(sys.stdin)["tests"], key=lambda test: "_top_" in test["name"]):
-    if test["name"].startswith(("rtl_tb_", "rtl_unit_", "formal")):
-        open(sys.argv[1] + "/" + test["name"], "w").write("\n".join(test["command"]) + "\n")
-        print(test["name"])' "$work" > "$work/benches"
-benches=$(cat "$work/benches")
-"$here/benched.sh" > "$work/judges"
-
 # replace FILE OLD NEW: fails unless OLD occurs exactly once.
 replace() {
     OLD=$2 NEW=$3 awk '
@@ -55,6 +50,34 @@ replace() {
             printf "%s%s%s", substr(text, 1, at - 1), ENVIRON["NEW"], rest
         }' "$1" > "$work/replaced" && cp "$work/replaced" "$1"
 }
+
+# The table, its separators as a character that shells split at.
+bar=$(printf '\037')
+sed -n "/^#/d; s/ :: /$bar/gp" "$table" > "$work/table"
+
+if [ -n "$stale" ]; then
+    status=0
+    while IFS=$bar read -r name _ file old new _; do
+        cp "$work/good/hw/rtl/$file" "$work/mutant.v"
+        replace "$work/mutant.v" "$old" "$new" || { echo "$name: STALE: the text does not occur exactly once in $file"; status=1; }
+        ! cmp -s "$work/mutant.v" "$work/good/hw/rtl/$file" || { echo "$name: changes nothing in $file"; status=1; }
+    done < "$work/table"
+    for file in $(cd "$work/good/hw/rtl" && find . -name '*.v' ! -name vta_array.v | sort); do
+        grep -qF "$bar${file#./}$bar" "$work/table" || { echo "${file#./}: no mutation breaks it"; status=1; }
+    done
+    echo "$(wc -l < "$work/table") mutations"
+    exit $status
+fi
+
+# Benches and proofs as CTest knows them, the long ones last: a file each, with the words of the command, one a line.
+ctest --test-dir "$build" --show-only=json-v1 | python3 -c '
+import json, sys
+for test in sorted(json.load(sys.stdin)["tests"], key=lambda test: "_top_" in test["name"]):
+    if test["name"].startswith(("rtl_tb_", "rtl_unit_", "formal")):
+        open(sys.argv[1] + "/" + test["name"], "w").write("\n".join(test["command"]) + "\n")
+        print(test["name"])' "$work" > "$work/benches"
+benches=$(cat "$work/benches")
+"$here/benched.sh" > "$work/judges"
 
 # registered TEST COPY: a bench or proof, with a fixed seed.
 registered() {
@@ -165,9 +188,6 @@ judge() {
     if is_sound "$by"; then echo "caught by $by"; else echo "NO VERDICT: $by fails on the unbroken RTL, too"; fi
 }
 
-# The table, its separators as a character that shells split at.
-bar=$(printf '\037')
-sed -n "/^#/d; s/ :: /$bar/gp" "$table" > "$work/table"
 count=0 caught=0 by_bench=0 by_proof=0 by_random=0
 [ -z "$matrix" ] || printf '%-18s %-26s %-6s %-6s %s\n' mutant module bench proof random
 while IFS=$bar read -r name config file old new what <&3; do
