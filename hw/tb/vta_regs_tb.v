@@ -220,12 +220,17 @@ module vta_regs_tb;
         end
     endtask
 
-    // Reads and writes at once go to different words, and not to two that hang together.
+    // Reads and writes at once go to different words, and not to two that hang together. Each branch is a block of its own: Verilator
+    // 5.006 would make a branch of every statement of a task that is called without one.
     task both(input [12:0] at, input [31:0] value, input [3:0] strobe, input [12:0] from);
         begin
             fork
-                write(at, value, strobe);
-                if (at != from) read(from);
+                begin
+                    write(at, value, strobe);
+                end
+                begin
+                    if (at != from) read(from);
+                end
             join
         end
     endtask

@@ -30,6 +30,7 @@ module vta_order_tb;
     // Loads in work.
     integer              load_number [0:ENTRIES-1];
     reg [ENTRIES-1:0]    valid, uop, tab;
+    reg [ENTRIES-1:0]    valid_plain, valid_tab;    // variables: Verilator 5.006 would work them out only once as expressions of a port
     reg [6*ENTRIES-1:0]  number;
     reg [13*ENTRIES-1:0] first, last;
 
@@ -57,7 +58,7 @@ module vta_order_tb;
         .alu_pair(pair), .alu_pair_first(run_first[3]), .alu_pair_last(run_last[3]), .alu_drain(draining[1]),
         .alu_drain_first(drain_first[1]), .alu_drain_last(drain_last[1]), .alu_fetching(fetching[1]),
         .alu_fetched(fetched[1][5:0]), .alu_fetch_first(fetch_first[1]), .alu_fetch_last(fetch_last[1]),
-        .table_valid(valid & ~tab), .table_uop(uop), .table_tab(valid & tab), .table_number(number),
+        .table_valid(valid_plain), .table_uop(uop), .table_tab(valid_tab), .table_number(number),
         .table_first(first), .table_last(last),
         .array_ask_alu(array_snap_alu[5:0]), .array_ask_load(array_snap_load[5:0]), .array_ask_dst(array_dst),
         .array_wait(array_wait), .array_next_load(next_snap[0][5:0]), .array_next_first(next_first[0]),
@@ -77,7 +78,7 @@ module vta_order_tb;
         .known(known[0]), .run_hit(guard_run_hit), .drain_hit(guard_drain_hit), .must_wait(guard_wait)
     );
     vta_load_guard #(.ENTRIES(ENTRIES), .BITS(U)) load_guard (
-        .valid(valid & ~tab), .uop(uop), .number(number), .first(first), .last(last), .snap(next_snap[0][5:0]), .ask_uop(1'b1),
+        .valid(valid_plain), .uop(uop), .number(number), .first(first), .last(last), .snap(next_snap[0][5:0]), .ask_uop(1'b1),
         .ask_first(next_first[0]), .ask_last(next_last[0]), .must_wait(load_guard_wait)
     );
 
@@ -165,6 +166,8 @@ module vta_order_tb;
                 first[13*k +: 13] = range(0, (uop[k] ? UOP : ACC) - 1);
                 last[13*k +: 13]  = range(first[13*k +: 13], (uop[k] ? UOP : ACC) - 1);
             end
+            valid_plain = valid & ~tab;
+            valid_tab   = valid & tab;
             array_snap_load = a + range(-3, 6); alu_snap_load = a + range(-3, 6);
             next_snap[0] = a + range(-3, 6); next_snap[1] = a + range(-3, 6);
             array_snap_alu  = retired[1] + range(-4, 9); alu_snap_array = retired[0] + range(-4, 9);
