@@ -192,6 +192,29 @@ static void test_on_chip(void **state)
     assert_int_equal(vta_config_load("tiny", &config, NULL), VTA_OK);
 }
 
+/* Where a tile has two output blocks, one without channels takes a step a pixel, not the whole window. */
+static void test_half_tiles(void **state)
+{
+    (void)state;
+    static const struct {
+        int64_t channels, in_blocks, used, filling;
+    } rows[] = {{16, 1, 1, 1}, {5, 1, 1, 1}, {32, 1, 2, 0}, {40, 2, 3, 1}};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        vtac_vta_image image;
+        const lab_conv how = {.channels = rows[i].channels, .groups = 1, .window = lab_window(3, 1, 1)};
+        lab_init(&lab, 8);
+        (void)lab_add_conv(&lab, lab_add_rescale(&lab, lab_input(&lab, 1, rows[i].channels, 24, 20)), &how);
+        lab_finish(&lab);
+        assert_int_equal(vta_config_load("pynq512", &config, NULL), VTA_OK);
+        schedule(&(vtac_vta_options){.level = 3}, &image);
+        const int64_t steps = 24 * 20 * (rows[i].used * rows[i].in_blocks * 9 + rows[i].filling);
+        assert_in_range(image.plans[1].cost.array, steps, steps + steps / 50);
+        vtac_vta_image_free(&image);
+        lab_free(&lab);
+        assert_int_equal(vta_config_load("tiny", &config, NULL), VTA_OK);
+    }
+}
+
 /* A sum keeps the ALU busier than the array behind it: the array works on the window of the next tile
  * meanwhile. */
 static void test_beside_sum(void **state)
@@ -397,12 +420,13 @@ static void test_empty(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_same_bytes),  cmocka_unit_test(test_shares_sum_to_the_whole),
-        cmocka_unit_test(test_joins),       cmocka_unit_test(test_no_joins),
-        cmocka_unit_test(test_on_chip),     cmocka_unit_test(test_beside_sum),
-        cmocka_unit_test(test_large_image), cmocka_unit_test(test_wide_padding),
-        cmocka_unit_test(test_kept_rows),   cmocka_unit_test(test_joined_means),
-        cmocka_unit_test(test_refusals),    cmocka_unit_test(test_empty),
+        cmocka_unit_test(test_same_bytes),   cmocka_unit_test(test_shares_sum_to_the_whole),
+        cmocka_unit_test(test_joins),        cmocka_unit_test(test_no_joins),
+        cmocka_unit_test(test_on_chip),      cmocka_unit_test(test_half_tiles),
+        cmocka_unit_test(test_beside_sum),   cmocka_unit_test(test_large_image),
+        cmocka_unit_test(test_wide_padding), cmocka_unit_test(test_kept_rows),
+        cmocka_unit_test(test_joined_means), cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_empty),
     };
     return cmocka_run_group_tests(tests, load_config, NULL);
 }

@@ -383,7 +383,8 @@ static int64_t in_rows_of(const emitter *e, const piece *p, const turn *t)
     return (p->tile.rows - 1) * w->stride[0] + (t->part.kys - 1) * w->dilation[0] + 1;
 }
 
-/* Block n over one part. */
+/* Block n over one part. One that only fills its tile up takes one step, whose product is 0: its sums are its
+ * parameters alone. */
 void emit_gemm(emitter *e, const piece *p, const turn *t, int64_t n)
 {
     const conv *c = e->c;
@@ -391,7 +392,12 @@ void emit_gemm(emitter *e, const piece *p, const turn *t, int64_t n)
     const vtac_vta_window *w = &c->window;
     const reach r = part_reach(c, e->t, p->group, &t->part);
     const int64_t in_rows = in_rows_of(e, p, t), in_cols = in_cols_of(e, p, t);
-    const int64_t steps = part_entries(c, e->t, p->group, &t->part), taps = t->part.kys * t->part.kxs;
+    const int64_t all = part_entries(c, e->t, p->group, &t->part), taps = t->part.kys * t->part.kxs;
+    const bool fills = p->group * e->t->group + n >= conv_used_blocks(c);
+    const int64_t steps = fills ? 1 : all;
+    if (fills && !t->init) {
+        return;
+    }
     for (int64_t k = 0; k < steps; k++) {
         const int64_t block = r.first + k / taps / c->planes, ky = k % taps / t->part.kxs,
                       kx = k % t->part.kxs;
@@ -399,7 +405,7 @@ void emit_gemm(emitter *e, const piece *p, const turn *t, int64_t n)
         e->uops[k] = (vta_uop){
             .dst = (uint32_t)sums_of(e, p, n),
             .src = (uint32_t)(t->inp + (row * in_cols + kx * w->dilation[1]) * m->ri + block % m->ri),
-            .aux = (uint32_t)(t->wgt + n * steps + k)};
+            .aux = (uint32_t)(t->wgt + n * all + k)};
     }
     list_gemm(e->list,
               &(vta_gemm){.kernel = list_kernel_of(e->list, e->uops, (uint32_t)steps),

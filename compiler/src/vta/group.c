@@ -368,7 +368,8 @@ static load_of_units units_of(const layer_group *g, uint32_t m, const sweep *up,
     const int64_t read = weight_bytes(g, m) + c->pairs * c->record * of->batch * of->block_out * 4 +
                          (m == 0 ? input : 0) + (c->sum != NULL ? results : 0);
     return (load_of_units){
-        .array = (uint64_t)(c->images * up->sum[m] * across->row_cycles[m] * c->out_blocks),
+        .array =
+            (uint64_t)(c->images * up->sum[m] * tiling_all_cycles(c, across->row_cycles[m], across->sum[m])),
         .alu = (uint64_t)(made * (c->sum != NULL ? 1 + MORE_PASSES : 1)),
         .load = (uint64_t)(read / of->beat),
         .store = (uint64_t)(written / of->beat),

@@ -153,6 +153,13 @@ static inline bool conv_is_mean(const conv *c)
     return c->layer->kind == VTAC_VTA_AVG_POOL;
 }
 
+/* Output blocks that have channels. Those behind them only fill the last tile up: their weights are all 0. */
+static inline int64_t conv_used_blocks(const conv *c)
+{
+    const int64_t block_out = c->machine->block_out;
+    return c->groups > 1 || conv_packed(c) ? c->out_blocks : (c->c_out + block_out - 1) / block_out;
+}
+
 /* The one of the layers that it computes that has a table, or NULL. */
 static inline const vtac_vta_layer *conv_table(const conv *c)
 {
@@ -214,6 +221,8 @@ typedef struct load_of_units {
 void tiling_measure(const conv *c, const tiling *t, load_of_units *out);
 /* Cycles of the array for one row of `cols` output pixels of a block. */
 int64_t tiling_row_cycles(const conv *c, int64_t reach_blocks, int64_t cols);
+/* The same for all output blocks: `row_cycles` each, but for those that only fill a tile up. */
+int64_t tiling_all_cycles(const conv *c, int64_t row_cycles, int64_t cols);
 /* Cycles of the whole layer by itself, roughly; and what it asks of each unit. */
 uint64_t tiling_estimate(const conv *c, const tiling *t, load_of_units *units);
 

@@ -287,6 +287,12 @@ int64_t tiling_row_cycles(const conv *c, int64_t reach_blocks, int64_t cols)
     return cycles * (c->three ? ceil_div(w->kernel[0], c->piece_rows) : w->kernel[0]);
 }
 
+int64_t tiling_all_cycles(const conv *c, int64_t row_cycles, int64_t cols)
+{
+    const int64_t used = conv_used_blocks(c);
+    return used * row_cycles + (c->out_blocks - used) * cols;
+}
+
 void tiling_measure(const conv *c, const tiling *t, load_of_units *out)
 {
     const machine *m = c->machine;
@@ -325,15 +331,15 @@ void tiling_measure(const conv *c, const tiling *t, load_of_units *out)
     const int64_t read = sweep * inp_loads / inp_units +
                          weights * (c->alike ? 1 : wgt_loads) / (c->alike ? 1 : wgt_units) + others +
                          params * c->pairs * c->record * m->batch * m->block_out * 4;
-    const int64_t bytes = conv_whole(c) ? c->layer->bytes : 1;
+    const int64_t bytes = conv_whole(c) ? c->layer->bytes : 1, made_cols = conv_made_most(c, 1, t->cols);
     const int64_t written = pixels * c->out_blocks * m->batch * m->block_out * bytes;
     const int64_t passes = conv_whole(c)     ? bytes - 1
                            : c->sum != NULL  ? SUM_PASSES
                            : c->pool != NULL ? pool_passes(c)
                                              : 1;
     *out = (load_of_units){
-        .array = (uint64_t)(c->images * rows.made * c->out_blocks * t->col_tiles *
-                            tiling_row_cycles(c, reach_blocks, conv_made_most(c, 1, t->cols))),
+        .array = (uint64_t)(c->images * rows.made * t->col_tiles *
+                            tiling_all_cycles(c, tiling_row_cycles(c, reach_blocks, made_cols), made_cols)),
         .alu = (uint64_t)(pixels * c->out_blocks * passes),
         .load = (uint64_t)(read / m->beat),
         .store = (uint64_t)(written / m->beat),
