@@ -35,6 +35,14 @@ dirs="-I$headers -Iinclude $(find rtl -type d | sort | sed 's/^/-I/' | tr '\n' '
 read="read_verilog -DSYNTHESIS $dirs $(find rtl -name '*.v' | sort | tr '\n' ' '); chparam $arguments vta_top; hierarchy -check -top vta_top"
 sources=$({ cat "$self" "$headers"/*.vh include/*.vh && find rtl -name '*.v' | sort | xargs cat; } | sha1sum)
 
+# Yosys puts registers into the DSPs of 7 series alone: DSP48E2s, which have the same around their multiplier, take their name for that.
+synthesize() {
+    words="synth_xilinx -flatten -family $family -top $1 -noiopad"
+    printf '%s' "$words"
+    [ "$family" != xcup ] ||
+        printf '%s' " -run begin:coarse; chtype -set DSP48E1 t:DSP48E2; xilinx_dsp -family xc7; chtype -set DSP48E2 t:DSP48E1; $words -run coarse:"
+}
+
 # netlist NAME MODULE: work/NAME.json, unless it is there for these sources and parameters. Adders that stand alone are flattened
 # late, so that no compressor is made of them, and the choices of a multiplier's factor, so that each bit takes one table and the
 # multiplier its register.
@@ -42,7 +50,7 @@ netlist() {
     want="$sources $arguments $2"
     [ "$(cat "$work/$1.key" 2>/dev/null)" != "$want" ] || return 0
     rm -f "$work/$1.key"
-    printf '%s' "$read; setattr -mod -set keep_hierarchy 1 *vta_add* *vta_factor*; synth_xilinx -flatten -family $family -top $2 -noiopad; setattr -mod -unset keep_hierarchy *vta_add* *vta_factor*; flatten; setattr -unset src c:* w:* m:*; write_json $work/$1.json" | tr ';' '\n' >"$work/$1.ys"
+    printf '%s' "$read; setattr -mod -set keep_hierarchy 1 *vta_add* *vta_factor*; $(synthesize "$2"); setattr -mod -unset keep_hierarchy *vta_add* *vta_factor*; flatten; setattr -unset src c:* w:* m:*; write_json $work/$1.json" | tr ';' '\n' >"$work/$1.ys"
     yosys -q -l "$work/$1.log" -s "$work/$1.ys" >/dev/null 2>"$work/$1.err" || { tail -n 5 "$work/$1.err" >&2; die "Yosys failed on $1"; }
     echo "$want" >"$work/$1.key"
 }

@@ -93,6 +93,16 @@ module vta_decode #(
     reg         s2_valid_q;
     reg [127:0] s1_q;
     reg [31:0]  s1_index_q;
+    reg [13:0]  s1_out_last_q;      // the loops' counts less 1, by which stage 2 multiplies
+    reg [13:0]  s1_in_last_q;
+    reg         s1_none_q;          // one of the counts is 0
+
+    wire [2:0]  op       = insn[VTA_F_HEADER_OPCODE_LSB +: VTA_F_HEADER_OPCODE_WIDTH];
+    wire        ours     = op == VTA_OP_GEMM || op == VTA_OP_ALU;
+    wire [13:0] iter_out = ours ? insn[VTA_F_GEMM_ITER_OUT_LSB +: 14]
+                         : op == VTA_OP_DEPTHWISE ? insn[VTA_F_DEPTHWISE_ITER_OUT_LSB +: 14] : insn[VTA_F_REQUANT_ITER_OUT_LSB +: 14];
+    wire [13:0] iter_in  = ours ? insn[VTA_F_GEMM_ITER_IN_LSB +: 14]
+                         : op == VTA_OP_DEPTHWISE ? insn[VTA_F_DEPTHWISE_ITER_IN_LSB +: 14] : insn[VTA_F_REQUANT_ITER_IN_LSB +: 14];
 
     always @(posedge clk) begin
         if (move) begin
@@ -103,8 +113,11 @@ module vta_decode #(
 
     always @(posedge clk) begin
         if (move && insn_valid) begin
-            s1_q       <= insn;
-            s1_index_q <= insn_index;
+            s1_q          <= insn;
+            s1_index_q    <= insn_index;
+            s1_out_last_q <= iter_out - 14'd1;
+            s1_in_last_q  <= iter_in - 14'd1;
+            s1_none_q     <= iter_out == 14'd0 || iter_in == 14'd0;
         end
     end
 
@@ -127,10 +140,6 @@ module vta_decode #(
                            : s1_q[VTA_F_DEPTHWISE_UOP_END_LSB +: VTA_F_DEPTHWISE_UOP_END_WIDTH];
     wire [13:0] s1_end_less = s1_end - 14'd1;
     wire [13:0] s1_last    = s1_req ? s1_begin : s1_end_less;
-    wire [13:0] s1_out     = s1_ours ? s1_q[VTA_F_GEMM_ITER_OUT_LSB +: 14]
-                           : s1_dw ? s1_q[VTA_F_DEPTHWISE_ITER_OUT_LSB +: 14] : s1_q[VTA_F_REQUANT_ITER_OUT_LSB +: 14];
-    wire [13:0] s1_in      = s1_ours ? s1_q[VTA_F_GEMM_ITER_IN_LSB +: 14]
-                           : s1_dw ? s1_q[VTA_F_DEPTHWISE_ITER_IN_LSB +: 14] : s1_q[VTA_F_REQUANT_ITER_IN_LSB +: 14];
     wire [SRC_BITS-1:0] s1_dst_out = s1_ours ? {{(SRC_BITS-A){1'b0}}, s1_q[VTA_F_GEMM_DST_OUT_LSB +: A]}
                            : {{(SRC_BITS-11){1'b0}}, s1_q[VTA_F_REQUANT_DST_OUT_LSB +: VTA_F_REQUANT_DST_OUT_WIDTH]};
     wire [SRC_BITS-1:0] s1_dst_in  = s1_ours ? {{(SRC_BITS-A){1'b0}}, s1_q[VTA_F_GEMM_DST_IN_LSB +: A]}
@@ -197,7 +206,7 @@ module vta_decode #(
     end
 
     wire s1_nest  = s1_gemm || s1_dw || s1_alu || s1_req;
-    wire s1_empty = s1_nest && (s1_out == 14'd0 || s1_in == 14'd0 || (!s1_req && s1_end <= s1_begin));
+    wire s1_empty = s1_nest && (s1_none_q || (!s1_req && s1_end <= s1_begin));
     wire s1_range = s1_nest && !s1_empty && s1_last >= (14'd1 << U);
 
     // MOV of a tile needs one operand only: x + 0, three-address.
@@ -246,8 +255,6 @@ module vta_decode #(
     reg [15:0]            s2_imm_q;
     reg [33:0]            s2_clip_q;
 
-    wire [13:0] s1_out_last = s1_out - 14'd1;
-    wire [13:0] s1_in_last  = s1_in - 14'd1;
     wire [3:0]  s1_row_last = s1_taps_y - 4'd1;
     wire [3:0]  s1_col_last = s1_taps_x - 4'd1;
     wire [11:0] s1_rows     = s1_row_last * s1_row;
@@ -267,20 +274,20 @@ module vta_decode #(
             s2_index_q   <= s1_index_q;
             s2_begin_q   <= s1_begin[U-1:0];
             s2_last_q    <= s1_last[U-1:0];
-            s2_out_q     <= s1_out_last;
-            s2_in_q      <= s1_in_last;
+            s2_out_q     <= s1_out_last_q;
+            s2_in_q      <= s1_in_last_q;
             s2_dst_out_q <= s1_dst_out[MAX_AI-1:0];
             s2_dst_in_q  <= s1_dst_in[MAX_AI-1:0];
             s2_src_out_q <= s1_src_out[MAX_AI-1:0];
             s2_src_in_q  <= s1_src_in;
             s2_wgt_out_q <= s1_wgt_out;
             s2_wgt_in_q  <= s1_wgt_in;
-            s2_dst_a_q   <= s1_out_last * s1_dst_out[10:0];
-            s2_dst_b_q   <= s1_in_last * s1_dst_in[10:0];
-            s2_src_a_q   <= s1_out_last * s1_src_out;
-            s2_src_b_q   <= s1_in_last * s1_src_in;
-            s2_wgt_a_q   <= s1_out_last * s1_wgt_out;
-            s2_wgt_b_q   <= s1_in_last * s1_wgt_in;
+            s2_dst_a_q   <= s1_out_last_q * s1_dst_out[10:0];
+            s2_dst_b_q   <= s1_in_last_q * s1_dst_in[10:0];
+            s2_src_a_q   <= s1_out_last_q * s1_src_out;
+            s2_src_b_q   <= s1_in_last_q * s1_src_in;
+            s2_wgt_a_q   <= s1_out_last_q * s1_wgt_out;
+            s2_wgt_b_q   <= s1_in_last_q * s1_wgt_in;
             s2_window_q  <= s1_dw && s1_taps != 8'd0 ? {1'b0, s1_rows} + {6'd0, s1_cols} : 13'd0;
             s2_dw_q      <= s1_dw;
             s2_init_q    <= s1_init;

@@ -64,14 +64,15 @@ module vta_fetch #(
     reg  [ADDR_BITS-1:LOG_BUS_BYTES] next_q;
     reg  [36:LOG_BUS_BYTES]      left_q;       // beats to ask for
     reg                          some_left_q;  // left_q != 0
+    reg  [LOG_CHUNK:0]           to_edge_q;    // beats to the end of the chunk: all of it but in the first
     reg  [LOG_BUFFER:0]          room_q;       // places in the buffer not promised to anyone
 
+    // The last burst may end before its chunk does. What follows from its length is then of no use to anyone, so that address, beats and
+    // room go on as if it did not.
     wire [36:0]                  bytes = {1'b0, count, 4'd0} + {31'd0, {6{1'b1}} >> (6 - LOG_BUS_BYTES)};
-    wire [LOG_CHUNK:0]           to_edge = CHUNK[LOG_CHUNK:0]
-                                         - {1'b0, next_q[LOG_CHUNK_BYTES-1:LOG_BUS_BYTES]};
-    wire [36:LOG_BUS_BYTES]      edge_wide = {{(37-LOG_BUS_BYTES-LOG_CHUNK-1){1'b0}}, to_edge};
+    wire [36:LOG_BUS_BYTES]      edge_wide = {{(37-LOG_BUS_BYTES-LOG_CHUNK-1){1'b0}}, to_edge_q};
     wire                         short = left_q < edge_wide;
-    wire [LOG_CHUNK:0]           len = short ? left_q[LOG_CHUNK+LOG_BUS_BYTES:LOG_BUS_BYTES] : to_edge;
+    wire [LOG_CHUNK:0]           len = short ? left_q[LOG_CHUNK+LOG_BUS_BYTES:LOG_BUS_BYTES] : to_edge_q;
     wire [LOG_CHUNK:0]           len_less_1 = len - 1'b1;
     wire                         ask = rd_cmd_valid && rd_cmd_ready;
     wire                         beat_take;
@@ -87,7 +88,7 @@ module vta_fetch #(
         end else begin
             first_q <= 1'b0;
             room_q  <= room_q + {{LOG_BUFFER{1'b0}}, beat_take}
-                     - (ask ? {{(LOG_BUFFER-LOG_CHUNK){1'b0}}, len} : {(LOG_BUFFER+1){1'b0}});
+                     - (ask ? {{(LOG_BUFFER-LOG_CHUNK){1'b0}}, to_edge_q} : {(LOG_BUFFER+1){1'b0}});
         end
     end
 
@@ -96,10 +97,12 @@ module vta_fetch #(
             next_q <= addr[ADDR_BITS-1:LOG_BUS_BYTES];
             left_q <= bytes[36:LOG_BUS_BYTES];
             some_left_q <= bytes[36:LOG_BUS_BYTES] != 0;
+            to_edge_q <= CHUNK[LOG_CHUNK:0] - {1'b0, addr[LOG_CHUNK_BYTES-1:LOG_BUS_BYTES]};
         end else if (ask) begin
-            next_q <= next_q + {{(ADDR_BITS-LOG_BUS_BYTES-LOG_CHUNK-1){1'b0}}, len};
-            left_q <= left_q - {{(37-LOG_BUS_BYTES-LOG_CHUNK-1){1'b0}}, len};
+            next_q <= {next_q[ADDR_BITS-1:LOG_CHUNK_BYTES] + 1'b1, {(LOG_CHUNK_BYTES-LOG_BUS_BYTES){1'b0}}};
+            left_q <= left_q - edge_wide;
             some_left_q <= left_q > edge_wide;
+            to_edge_q <= CHUNK[LOG_CHUNK:0];
         end
     end
 
