@@ -81,6 +81,8 @@ done
 ln -s "$root/usr/local/sbin/vta-load" board/vta-load
 ln -s "$vtac_program" bin/vtac
 PATH=$work/bin:$PATH
+VTA_WAIT=120 # a busy machine may take long to make a device
+export VTA_WAIT
 
 # The commands, with the card at another place than /mnt and the work outside of the source tree.
 awk '/^```sh$/ { on = 1; next } /^```/ { on = 0 } on' "$guide" >commands
