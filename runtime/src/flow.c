@@ -182,9 +182,9 @@ static void read_all(reader *r, vta_flow *f)
 {
     f->slot_count = word(r);
     r->failed = r->failed || f->slot_count < 1 || f->slot_count > 1 << 28;
-    f->slots = room_of(r, r->failed ? 0 : f->slot_count, sizeof *f->slots);
+    f->slots = room_of(r, r->failed ? 0 : f->slot_count, sizeof(vta_item *));
     f->constant_count = count_of(r, 4);
-    f->constants = room_of(r, f->constant_count, sizeof *f->constants);
+    f->constants = room_of(r, f->constant_count, sizeof(vta_item *));
     f->constant_slots = room_of(r, f->constant_count, sizeof *f->constant_slots);
     for (int64_t i = 0; !r->failed && i < f->constant_count; i++) {
         read_constant(r, f, i);
@@ -463,7 +463,7 @@ static vta_status do_insn(vta_flow *f, const vta_flow_insn *insn, vta_diag *diag
     enum { FEW = 24 };
     vta_item *few[2 * FEW] = {NULL};
     const size_t needed = (size_t)(insn->inputs.count + insn->outputs.count);
-    vta_item **items = needed <= 2 * FEW ? few : calloc(needed, sizeof *items);
+    vta_item **items = needed <= 2 * FEW ? few : calloc(needed, sizeof(vta_item *));
     if (items == NULL) {
         return vta_fail(diag, VTA_NOMEM, "out of memory");
     }
@@ -563,7 +563,7 @@ static vta_status gather(const vta_call *call, gathered *g, vta_item *item)
     }
     if ((size_t)g->count == g->room) {
         const size_t room = g->room == 0 ? 64 : 2 * g->room;
-        vta_item **more = realloc(g->items, room * sizeof *more);
+        vta_item **more = realloc(g->items, room * sizeof(vta_item *));
         if (more == NULL) {
             vta_item_drop(call->flow, item);
             return vta_fail(call->diag, VTA_NOMEM, "out of memory");
@@ -706,7 +706,7 @@ vta_status vta_flow_loop(vta_call *call)
         insn->words.count != 2 + l.scans * NONE_WORDS) {
         return vta_fail(call->diag, VTA_SYNTAX, "its instructions are damaged");
     }
-    l.state = calloc((size_t)l.carried + 1, sizeof *l.state);
+    l.state = calloc((size_t)l.carried + 1, sizeof(vta_item *));
     l.scanned = calloc((size_t)l.scans + 1, sizeof *l.scanned);
     vta_status status = l.state != NULL && l.scanned != NULL
                             ? all_turns(&l)
@@ -776,7 +776,8 @@ static vta_status scan_turn(scanning *s, int64_t turn)
     return VTA_OK;
 }
 
-static vta_status scan_all(scanning *s)
+/* How long the scan is, of what is scanned: all of one length. */
+static vta_status find_turns(scanning *s)
 {
     vta_call *call = s->call;
     for (int64_t i = 0; i < s->scanned; i++) {
@@ -792,16 +793,13 @@ static vta_status scan_all(scanning *s)
         }
         s->turns = t->dim[axis];
     }
-    for (int64_t i = 0; i < s->states; i++) {
-        s->state[i] = call->in[i] != NULL ? vta_item_hold(call->in[i]) : NULL;
-    }
-    for (int64_t turn = 0; turn < s->turns; turn++) {
-        VTA_TRY(scan_turn(s, turn));
-    }
-    for (int64_t i = 0; i < s->states; i++) {
-        call->out[i] = s->state[i];
-        s->state[i] = NULL;
-    }
+    return VTA_OK;
+}
+
+/* The outputs, each of what its turns gave. */
+static vta_status join_outputs(scanning *s)
+{
+    vta_call *call = s->call;
     const int64_t *axes = s->words + 2 * s->scanned;
     const int64_t *none = axes + 2 * s->outputs;
     for (int64_t i = 0; i < s->outputs; i++) {
@@ -812,6 +810,23 @@ static vta_status scan_all(scanning *s)
                            &call->out[s->states + i]));
     }
     return VTA_OK;
+}
+
+static vta_status scan_all(scanning *s)
+{
+    vta_call *call = s->call;
+    VTA_TRY(find_turns(s));
+    for (int64_t i = 0; i < s->states; i++) {
+        s->state[i] = call->in[i] != NULL ? vta_item_hold(call->in[i]) : NULL;
+    }
+    for (int64_t turn = 0; turn < s->turns; turn++) {
+        VTA_TRY(scan_turn(s, turn));
+    }
+    for (int64_t i = 0; i < s->states; i++) {
+        call->out[i] = s->state[i];
+        s->state[i] = NULL;
+    }
+    return join_outputs(s);
 }
 
 vta_status vta_flow_scan(vta_call *call)
@@ -826,7 +841,7 @@ vta_status vta_flow_scan(vta_call *call)
         return vta_fail(call->diag, VTA_SYNTAX, "its instructions are damaged");
     }
     s.words = insn->words.at + 2;
-    s.state = calloc((size_t)s.states + 1, sizeof *s.state);
+    s.state = calloc((size_t)s.states + 1, sizeof(vta_item *));
     s.got = calloc((size_t)s.outputs + 1, sizeof *s.got);
     vta_status status =
         s.state != NULL && s.got != NULL ? scan_all(&s) : vta_fail(call->diag, VTA_NOMEM, "out of memory");

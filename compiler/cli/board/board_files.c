@@ -109,6 +109,13 @@ static vta_status make_map(const board_options *options, const char *file, uint6
     return *mapped != MAP_FAILED ? VTA_OK : cannot("map", path, diag);
 }
 
+static vta_status make_syncs(const board_options *o, board_files *f, vta_diag *diag)
+{
+    VTA_TRY(make_fifo(o, MEMORY "/sync_for_cpu", &f->sync_cpu, diag));
+    VTA_TRY(make_fifo(o, MEMORY "/sync_for_device", &f->sync_device, diag));
+    return make_fifo(o, MEMORY "/sync_done", &f->sync_done, diag);
+}
+
 static vta_status make_memory(const board_options *o, board_files *f, vta_diag *diag)
 {
     if (o->plain) {
@@ -119,9 +126,7 @@ static vta_status make_memory(const board_options *o, board_files *f, vta_diag *
     VTA_TRY(make_number(o, MEMORY "/phys_addr", "x", o->addr, diag));
     VTA_TRY(make_number(o, MEMORY "/size", "u", o->memory, diag));
     VTA_TRY(make_number(o, MEMORY "/dma_coherent", "u", o->coherent, diag));
-    VTA_TRY(make_fifo(o, MEMORY "/sync_for_cpu", &f->sync_cpu, diag));
-    VTA_TRY(make_fifo(o, MEMORY "/sync_for_device", &f->sync_device, diag));
-    VTA_TRY(make_fifo(o, MEMORY "/sync_done", &f->sync_done, diag));
+    VTA_TRY(make_syncs(o, f, diag));
     VTA_TRY(make_map(o, "dev/udmabuf0", o->memory, &f->memory_fd, &mapped, diag));
     f->memory = mapped;
     return VTA_OK;

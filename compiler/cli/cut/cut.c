@@ -47,7 +47,7 @@ void cli_cut_free(cli_cut *cut)
 
 static cut_launch *add_launch(cli_cut *cut)
 {
-    cut_launch **grown = realloc(cut->launches, (cut->count + 1) * sizeof *grown);
+    cut_launch **grown = realloc(cut->launches, (cut->count + 1) * sizeof(cut_launch *));
     if (grown == NULL) {
         return NULL;
     }
@@ -312,13 +312,18 @@ static vta_status simulate(cli_cut *cut, vtac_work *work, vta_diag *diag)
     return VTA_OK;
 }
 
+static bool is_same(const vta_launch *a, const vta_launch *b)
+{
+    return a->insn_addr == b->insn_addr && a->insn_count == b->insn_count &&
+           memcmp(a->base, b->base, sizeof a->base) == 0;
+}
+
 static vta_status play(void *context, vta_device *device, const vta_launch *launch, vta_played *out,
                        bool *played, vta_diag *diag)
 {
     cli_cut *cut = context;
     (void)device;
-    if (cut->played >= cut->count ||
-        memcmp(launch, &cut->launches[cut->played]->launch, sizeof *launch) != 0) {
+    if (cut->played >= cut->count || !is_same(launch, &cut->launches[cut->played]->launch)) {
         return vta_fail(diag, VTA_PROTOCOL, "the second run starts other programs than the first one did");
     }
     const cut_launch *l = cut->launches[cut->played++];

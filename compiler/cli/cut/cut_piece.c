@@ -2,6 +2,7 @@
  *
  * What a worker does: a part on the RTL and on the functional simulator, which must leave the same memory.
  */
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -112,33 +113,53 @@ static vta_status check_counters(const vta_part_run *run, vta_diag *diag)
 }
 
 static vta_status simulate(const cli_cut *cut, const cut_launch *l, vta_dram *dram, vta_device *device,
-                           uint32_t start, uint32_t end, vta_str *result, vta_diag *diag)
+                           vta_part_run *run, vta_diag *diag)
 {
-    vta_part_run run = {0};
-    VTA_TRY(fill(l, dram, diag));
-    VTA_TRY(vta_part_make(&cut->config, l->cuts, dram, &l->launch, start, end, &run.part, diag));
     VTA_TRY(copy_to_device(dram, device, diag));
-    VTA_TRY(run_rtl(device, &run, diag));
-    VTA_TRY(check_memory(cut, l, device, &run, diag));
-    VTA_TRY(check_counters(&run, diag));
-    cut_write_run(&run, result);
-    return VTA_OK;
+    VTA_TRY(run_rtl(device, run, diag));
+    VTA_TRY(check_memory(cut, l, device, run, diag));
+    return check_counters(run, diag);
+}
+
+/* The three numbers of a piece's name, which other machines may have sent. */
+static bool numbers_of(const char *piece, uint32_t number[3])
+{
+    for (int i = 0; i < 3; i++) {
+        char *end;
+        errno = 0;
+        const unsigned long read = strtoul(piece, &end, 10);
+        if (end == piece || errno != 0 || read > UINT32_MAX || *end != (i < 2 ? ' ' : '\0')) {
+            return false;
+        }
+        number[i] = (uint32_t)read;
+        piece = end + 1;
+    }
+    return true;
 }
 
 vta_status cut_simulate(void *context, const char *piece, vta_str *result, vta_diag *diag)
 {
     const cli_cut *cut = context;
-    uint32_t launch, start, end;
-    if (sscanf(piece, "%" SCNu32 " %" SCNu32 " %" SCNu32, &launch, &start, &end) != 3 ||
-        launch >= cut->count || cut->launches[launch]->cuts == NULL) {
+    uint32_t number[3]; /* of the launch; the instructions at which the part starts and ends */
+    if (!numbers_of(piece, number) || number[0] >= cut->count || cut->launches[number[0]]->cuts == NULL) {
         return vta_fail(diag, VTA_INVALID, "'%s' is no part of this run", piece);
     }
+    const cut_launch *l = cut->launches[number[0]];
     vta_dram *dram = NULL;
     vta_device *device = NULL;
     vta_status status = vta_dram_create(&dram, diag);
     status = status == VTA_OK ? vta_device_open(cut->device.text, &cut->config, &device, diag) : status;
-    status = status == VTA_OK ? simulate(cut, cut->launches[launch], dram, device, start, end, result, diag)
-                              : status;
+    if (status == VTA_OK) {
+        vta_part_run run = {0};
+        status = fill(l, dram, diag);
+        status = status == VTA_OK ? vta_part_make(&cut->config, l->cuts, dram, &l->launch, number[1],
+                                                  number[2], &run.part, diag)
+                                  : status;
+        status = status == VTA_OK ? simulate(cut, l, dram, device, &run, diag) : status;
+        if (status == VTA_OK) {
+            cut_write_run(&run, result);
+        }
+    }
     vta_device_close(device);
     vta_dram_destroy(dram);
     return status;

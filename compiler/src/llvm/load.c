@@ -46,7 +46,7 @@ static vta_status place(const vtac_artifact_image *image, LLVMOrcLLJITRef *jit, 
         VTA_TRY(add_object(*jit, image->helpers, image->helpers_bytes, "helpers", diag));
     }
     VTA_TRY(told(LLVMOrcLLJITLookup(*jit, &address, VTA_ARTIFACT_SYMBOL), diag));
-    *artifact = (const vta_artifact *)(uintptr_t)address; // NOLINT(performance-no-int-to-ptr)
+    *artifact = (const vta_artifact *)(uintptr_t)address;
     return VTA_OK;
 }
 

@@ -203,38 +203,60 @@ static vta_status copy_outputs(vtac_lower *l)
     return VTA_OK;
 }
 
+/* A state of the graph: its number among the outputs, where its old value is and where its new one. */
+typedef struct state_place {
+    uint32_t output;
+    vtac_storage_id to, from;
+} state_place;
+
+static state_place place_of_state(const vtac_program *p, uint32_t state)
+{
+    const vtac_graph *graph = p->graph;
+    const uint32_t output = graph->output_count - graph->state_count + state;
+    const vtac_value_id input = graph->inputs[graph->input_count - graph->state_count + state];
+    return (state_place){.output = output,
+                         .to = p->of_value[input],
+                         .from = p->of_value[root_of(graph, graph->outputs[output])]};
+}
+
+/* A place for a new state that is another's old value, with that value; 0 where the state needs none. */
+static vta_status set_aside(vtac_lower *l, const state_place *at, vtac_storage_id *aside)
+{
+    vtac_program *p = l->program;
+    const bool state = at->from != 0 && ((vtac_storage *)vta_vec_at(&p->storages, at->from))->kept;
+    *aside = 0;
+    if (!state || at->from == at->to) {
+        return VTA_OK;
+    }
+    const vtac_value *value = &p->graph->values[p->graph->outputs[at->output]];
+    *aside = add_storage(p, (vtac_storage){.kind = VTAC_STORAGE_WORKSPACE, .bytes = bytes_of(value)});
+    return copy_output(l, at->output, 0, *aside);
+}
+
 /* New states to where the old ones were: when all else is done. One that becomes another's old value is set
  * aside first, since that may be gone when its turn comes. */
 static vta_status copy_states(vtac_lower *l)
 {
     vtac_program *p = l->program;
-    const vtac_graph *graph = p->graph;
-    const uint32_t count = graph->state_count;
+    const uint32_t count = p->graph->state_count;
     vtac_storage_id *aside = vta_arena_array(&p->arena, (size_t)count + 1, sizeof *aside);
     if (aside == NULL) {
         return no_memory(l->diag);
     }
-    for (int turn = 0; turn < 2; turn++) {
-        for (uint32_t i = 0; i < count; i++) {
-            const uint32_t output = graph->output_count - count + i;
-            const vtac_value *value = &graph->values[graph->outputs[output]];
-            const vtac_storage_id to = p->of_value[graph->inputs[graph->input_count - count + i]];
-            const vtac_storage_id from = p->of_value[root_of(graph, graph->outputs[output])];
-            const bool state = from != 0 && ((vtac_storage *)vta_vec_at(&p->storages, from))->kept;
-            if (turn == 0 && state && from != to) {
-                aside[i] =
-                    add_storage(p, (vtac_storage){.kind = VTAC_STORAGE_WORKSPACE, .bytes = bytes_of(value)});
-                VTA_TRY(copy_output(l, output, 0, aside[i]));
-            } else if (turn == 1 && from != to) {
-                VTA_TRY(copy_output(l, output, aside[i], to));
-            }
+    for (uint32_t i = 0; i < count; i++) {
+        const state_place at = place_of_state(p, i);
+        VTA_TRY(set_aside(l, &at, &aside[i]));
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        const state_place at = place_of_state(p, i);
+        if (at.from != at.to) {
+            VTA_TRY(copy_output(l, at.output, aside[i], at.to));
         }
     }
     return VTA_OK;
 }
 
-/* ---- the walk
- * -------------------------------------------------------------------------------------------------------- */
+/* ---- the walk ---- */
 
 static vta_status lower_kind(vtac_lower *l)
 {

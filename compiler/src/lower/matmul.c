@@ -254,15 +254,16 @@ static void sum_rows(vtac_lower *l, const vtac_product *p, const vtac_product_re
     vtac_close(l, 2);
 }
 
-/* A tile's sums and its place in the output. */
+/* A tile's sums, its place in the output, and what is made of each sum (NULL: nothing). */
 typedef struct tile_place {
     vtac_buffer *sums;
+    vtac_product_finish *finish;
     const vtac_expr **at, *first, *column, *row;
 } tile_place;
 
+/* `lanes` elements of row `o` of the tile, from column `within` on. */
 static void store_lanes(vtac_lower *l, const vtac_product *p, const vtac_product_region *r,
-                        const tile_place *t, int64_t o, const vtac_expr *within, int64_t lanes,
-                        vtac_product_finish *finish)
+                        const tile_place *t, int64_t o, const vtac_expr *within, int64_t lanes)
 {
     vtac_kernel *k = l->k;
     const uint32_t rank = p->lead.rank;
@@ -275,12 +276,11 @@ static void store_lanes(vtac_lower *l, const vtac_product *p, const vtac_product
         t->at[p->row ? rank : rank + 1] = vtac_i_add(k, t->column, within);
     }
     const vtac_expr *sum = vtac_e_load(k, t->sums, vtac_i_addc(k, within, o * r->vectors * r->lanes));
-    vtac_out_at(l, 0, t->at, finish == NULL ? sum : finish(l, p, sum, t->at));
+    vtac_out_at(l, 0, t->at, t->finish == NULL ? sum : t->finish(l, p, sum, t->at));
     vtac_close(l, lanes == 1 ? 0 : 1);
 }
 
-static void store_sums(vtac_lower *l, const vtac_product *p, const vtac_product_region *r, tile_place *t,
-                       vtac_product_finish *finish)
+static void store_sums(vtac_lower *l, const vtac_product *p, const vtac_product_region *r, tile_place *t)
 {
     vtac_kernel *k = l->k;
     for (int64_t o = 0; o < r->block; o++) {
@@ -293,11 +293,11 @@ static void store_sums(vtac_lower *l, const vtac_product *p, const vtac_product_
         const int64_t whole = r->vectors - (r->part != 0 ? 1 : 0);
         if (whole > 0) {
             const vtac_expr *v = vtac_for(k, VTAC_LOOP_UNROLL, whole, "v");
-            store_lanes(l, p, r, t, o, vtac_i_mulc(k, v, r->lanes), r->lanes, finish);
+            store_lanes(l, p, r, t, o, vtac_i_mulc(k, v, r->lanes), r->lanes);
             vtac_end(k);
         }
         if (r->part != 0) {
-            store_lanes(l, p, r, t, o, vtac_e_index(k, whole * r->lanes), r->part, finish);
+            store_lanes(l, p, r, t, o, vtac_e_index(k, whole * r->lanes), r->part);
         }
         vtac_close(l, guarded ? 1 : 0);
     }
@@ -351,7 +351,7 @@ static void do_block(vtac_lower *l, product_kernel *t, const vtac_expr *block, d
             sum_rows(l, p, r, t->sums, rows, t->right, d);
         }
         if (i == 1 && after == NULL) {
-            store_sums(l, p, r, &(tile_place){t->sums, t->at, first, t->column, NULL}, t->finish);
+            store_sums(l, p, r, &(tile_place){t->sums, t->finish, t->at, first, t->column, NULL});
             return;
         }
         const vtac_expr *v = vtac_for(k, VTAC_LOOP_UNROLL, r->block * r->vectors, "i");

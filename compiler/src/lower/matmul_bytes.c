@@ -76,6 +76,8 @@ static void choose_tile(const vtac_lower *l, bytes *y)
     const vtac_product *p = y->p;
     const int64_t registers = (int64_t)l->program->target->vector_count;
     double best = HUGE_VAL;
+    y->rows = 1;
+    y->vectors = 1;
     y->lanes = (int64_t)l->program->target->vector_bytes / 4;
     while (y->lanes > 4 && p->n <= y->lanes / 2) {
         y->lanes /= 2;
@@ -569,7 +571,7 @@ static void sum_tile(vtac_lower *l, const bytes *y, const tile *t)
     const vtac_expr *line = vtac_let(k, "line", vtac_i_add(k, t->matrix, vtac_i_mulc(k, word, wide)));
     vtac_read_ahead(l, t->right, line, wide);
     lane = vtac_for(k, VTAC_LOOP_VECTOR, y->lanes, "lane");
-    const vtac_expr *factors[MOST_VECTORS];
+    const vtac_expr *factors[MOST_VECTORS] = {NULL};
     for (int64_t v = 0; v < y->vectors; v++) {
         factors[v] = vtac_let(
             k, "b",

@@ -609,9 +609,9 @@ void vtac_composed_ms_attention(vtac_compose *c, vtac_value_id *out)
 /* input, weights, bias, their scales, mask_index, their zero points, past */
 void vtac_composed_q_attention(vtac_compose *c, vtac_value_id *out)
 {
-    const vtac_value_id all =
-        vtac_c_integer_product(c, vtac_c_in(c, 0), vtac_c_in(c, 1), vtac_c_in(c, 3), vtac_c_in(c, 4),
-                               vtac_c_zero_point(c, 6), vtac_c_zero_point(c, 7), vtac_c_in(c, 2));
+    const vtac_integers x = {vtac_c_in(c, 0), vtac_c_in(c, 3), vtac_c_zero_point(c, 6)};
+    const vtac_integers weights = {vtac_c_in(c, 1), vtac_c_in(c, 4), vtac_c_zero_point(c, 7)};
+    const vtac_value_id all = vtac_c_integer_product(c, &x, &weights, vtac_c_in(c, 2));
     attend_to_all(c, all, optional(c, 5), optional(c, 8), 0, out);
 }
 

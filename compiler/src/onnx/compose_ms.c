@@ -133,21 +133,19 @@ void vtac_composed_fused_gemm(vtac_compose *c, vtac_value_id *out)
     }
 }
 
-/* a, b, their scales and zero points (0: none), what is added (0: nothing) */
-vtac_value_id vtac_c_integer_product(vtac_compose *c, vtac_value_id a, vtac_value_id b, vtac_value_id a_scale,
-                                     vtac_value_id b_scale, vtac_value_id a_zero, vtac_value_id b_zero,
+vtac_value_id vtac_c_integer_product(vtac_compose *c, const vtac_integers *a, const vtac_integers *b,
                                      vtac_value_id bias)
 {
-    vtac_value_id zero = a_zero;
-    if (a_zero == 0 && b_zero != 0) {
-        zero = vtac_c_number(c, vtac_c_dtype(c, a), 0.0);
+    vtac_value_id zero = a->zero;
+    if (a->zero == 0 && b->zero != 0) {
+        zero = vtac_c_number(c, vtac_c_dtype(c, a->value), 0.0);
     }
-    const vtac_value_id inputs[] = {a, b, zero, b_zero};
-    const uint32_t count = b_zero != 0 ? 4 : a_zero != 0 ? 3 : 2;
-    const vtac_dtype type = vtac_c_dtype(c, b_scale);
+    const vtac_value_id inputs[] = {a->value, b->value, zero, b->zero};
+    const uint32_t count = b->zero != 0 ? 4 : a->zero != 0 ? 3 : 2;
+    const vtac_dtype type = vtac_c_dtype(c, b->scale);
     const vtac_value_id sum = vtac_c_cast(c, vtac_c_node(c, VTAC_OP_MATMUL_INTEGER, inputs, count), type);
-    const vtac_value_id one = vtac_c_reshape(c, a_scale, NULL, 0);
-    const vtac_value_id y = vtac_c_mul(c, sum, vtac_c_mul(c, one, b_scale));
+    const vtac_value_id one = vtac_c_reshape(c, a->scale, NULL, 0);
+    const vtac_value_id y = vtac_c_mul(c, sum, vtac_c_mul(c, one, b->scale));
     return bias == 0 ? y : vtac_c_add(c, y, bias);
 }
 
@@ -162,8 +160,9 @@ vtac_value_id vtac_c_zero_point(vtac_compose *c, uint32_t i)
 /* a, b, a_scale, b_scale, a_zero, b_zero, bias */
 void vtac_composed_matmul_to_float(vtac_compose *c, vtac_value_id *out)
 {
-    out[0] = vtac_c_integer_product(c, vtac_c_in(c, 0), vtac_c_in(c, 1), vtac_c_in(c, 2), vtac_c_in(c, 3),
-                                    vtac_c_zero_point(c, 4), vtac_c_zero_point(c, 5), optional(c, 6));
+    const vtac_integers a = {vtac_c_in(c, 0), vtac_c_in(c, 2), vtac_c_zero_point(c, 4)};
+    const vtac_integers b = {vtac_c_in(c, 1), vtac_c_in(c, 3), vtac_c_zero_point(c, 5)};
+    out[0] = vtac_c_integer_product(c, &a, &b, optional(c, 6));
 }
 
 /* a (floats), b, b_scale, b_zero, bias */
@@ -172,8 +171,9 @@ void vtac_composed_dynamic_matmul(vtac_compose *c, vtac_value_id *out)
     const vtac_value_id a = vtac_c_in(c, 0);
     vtac_value_id quantized[3];
     vtac_c_nodes(c, VTAC_OP_DYNAMIC_QUANTIZE, &a, 1, quantized, 3);
-    out[0] = vtac_c_integer_product(c, quantized[0], vtac_c_in(c, 1), quantized[1], vtac_c_in(c, 2),
-                                    quantized[2], vtac_c_zero_point(c, 3), optional(c, 4));
+    const vtac_integers left = {quantized[0], quantized[1], quantized[2]};
+    const vtac_integers right = {vtac_c_in(c, 1), vtac_c_in(c, 2), vtac_c_zero_point(c, 3)};
+    out[0] = vtac_c_integer_product(c, &left, &right, optional(c, 4));
 }
 
 /* ---- QLinearMatMul: a, its scale and zero point; b, its scale and zero point; the scale and zero point of y

@@ -79,7 +79,10 @@ static vta_status close_segment(vtac_flow_work *w, vta_diag *diag)
     asking a = {.needed = calloc(b->values.count, sizeof(bool))};
     vtac_flow_draft d = VTAC_FLOW_DRAFT;
     vta_vec numbers = {.item_size = sizeof(uint32_t)};
-    vta_status status = a.needed != NULL ? VTA_OK : vtac_flow_no_memory(diag);
+    vta_status status = VTA_OK;
+    if (a.needed == NULL) {
+        return vtac_flow_no_memory(diag);
+    }
     for (size_t i = 0; status == VTA_OK && i < w->items.count; i++) {
         status = item_at(w, i)->done ? VTA_OK : ask(item_at(w, i), &a, diag);
     }

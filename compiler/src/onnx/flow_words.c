@@ -235,7 +235,7 @@ static void statement(vtac_words *w, char *text)
 {
     char *words[MOST_WORDS];
     char *inputs[MOST_WORDS];
-    Onnx__AttributeProto **list = vtac_fm_room(&w->make, MOST_WORDS, sizeof *list);
+    Onnx__AttributeProto **list = vtac_fm_room(&w->make, MOST_WORDS, sizeof(Onnx__AttributeProto *));
     size_t count = 0;
     size_t outputs = 0;
     char *rest;

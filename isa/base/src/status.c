@@ -32,7 +32,7 @@ static void make_line(char *text)
     }
 }
 
-vta_status vta_fail(vta_diag *diag, vta_status code, const char *fmt, ...)
+vta_status(vta_fail)(vta_diag *diag, vta_status code, const char *fmt, ...)
 {
     if (diag != NULL && diag->code == VTA_OK) {
         va_list args;

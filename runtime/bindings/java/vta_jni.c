@@ -163,7 +163,7 @@ static jlong opened(JNIEnv *env, object *o, vta_status status, vta_diag *diag)
 
 static object *object_of(jlong handle)
 {
-    return (object *)(uintptr_t)handle; /* NOLINT(performance-no-int-to-ptr): Java has no pointers */
+    return (object *)(uintptr_t)handle; /* Java has no pointers */
 }
 
 static vta_model *model_of(jlong handle)
