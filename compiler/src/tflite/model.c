@@ -20,9 +20,10 @@ enum {
     TENSOR_QUANTIZATION,
     TENSOR_VARIABLE,
     TENSOR_SPARSITY,
-    TENSOR_SIGNATURE
+    TENSOR_SIGNATURE,
+    TENSOR_EXTERNAL = 10
 };
-enum { QUANT_SCALE = 2, QUANT_ZERO, QUANT_AXIS = 6 };
+enum { QUANT_SCALE = 2, QUANT_ZERO, QUANT_DETAILS, QUANT_AXIS = 6 };
 enum { BUFFER_DATA, BUFFER_OFFSET, BUFFER_SIZE };
 enum {
     OP_CODE,
@@ -105,6 +106,13 @@ static vta_status read_quantization(tfl_model *m, flat_table t, tfl_tensor *to, 
     const flat_table q = flat_sub(&m->flat, t, TENSOR_QUANTIZATION);
     const flat_vector scale = flat_list(&m->flat, q, QUANT_SCALE, 4);
     const flat_vector zero = flat_list(&m->flat, q, QUANT_ZERO, 8);
+    if (flat_int(&m->flat, q, QUANT_DETAILS, 1, 0) > 1) { /* 1: anybody's own, which nothing reads */
+        return vta_fail(
+            diag, VTA_UNSUPPORTED,
+            "tensor '%s': scales for blocks of numbers or for several axes; one scale, or one for "
+            "each channel, is taken",
+            to->name);
+    }
     if (scale.count == 0 || vtac_dtype_kind(to->type.dtype) == 'f' || to->type.dtype == VTAC_BOOL) {
         return VTA_OK;
     }
@@ -155,6 +163,12 @@ static vta_status read_contents(tfl_model *m, flat_table t, flat_vector buffers,
                                 vta_diag *diag)
 {
     const int64_t number = flat_int(&m->flat, t, TENSOR_BUFFER, 4, 0);
+    if (flat_int(&m->flat, t, TENSOR_EXTERNAL, 4, 0) != 0) {
+        return vta_fail(diag, VTA_UNSUPPORTED,
+                        "tensor '%s': its contents lie in another file; only what lies in the file itself is "
+                        "read",
+                        to->name);
+    }
     if (number == 0) {
         return VTA_OK;
     }

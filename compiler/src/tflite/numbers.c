@@ -208,7 +208,9 @@ vtac_id tfl_quantize(tfl *im, vtac_id x, const tfl_tensor *to)
         dims[to->axis < VTAC_MAX_RANK ? to->axis : 0] = to->scale_count;
         scale = vtac_make_reshape(&im->maker, scale, dims, to->type.rank);
     }
-    x = vtac_make2(&im->maker, VTAC_OP_DIV, x, scale);
+    /* The engine divides doubles: a quotient of floats may lie on a half that the exact one misses. */
+    x = vtac_make2(&im->maker, VTAC_OP_DIV, vtac_make_cast(&im->maker, x, VTAC_F64),
+                   vtac_make_cast(&im->maker, scale, VTAC_F64));
     x = vtac_make_clip(&im->maker, x, -1e9, 1e9); /* so that the zero point has room */
     return tfl_store(im, tfl_round(im, x), to, TFL_NONE);
 }

@@ -362,6 +362,10 @@ void tfl_import_quantize(tfl *im)
         tfl_set_either(im, 0, y, planes);
         return;
     }
+    if (!tfl_quantized(t.out)) {
+        tfl_refuse(im, "%s to %s", vtac_dtype_name(t.in->type.dtype), vtac_dtype_name(t.out->type.dtype));
+        return;
+    }
     tfl_range(t.out->type.dtype, &t.low, &t.high);
     const int64_t apart = t.in->zero[0] - t.out->zero[0];
     const bool moved = t.in->scale[0] == t.out->scale[0] && (apart == 128 || apart == -128) &&
