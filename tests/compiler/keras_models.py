@@ -299,13 +299,17 @@ class Net:
                          "SimpleRNN": "simple_rnn", "ConvLSTM1D": "conv_lstm1d", "ConvLSTM2D": "conv_lstm2d", "TimeDistributed": "time_distributed", "MultiHeadAttention": "multi_head_attention",
                          "AdditiveAttention": "additive_attention", "LeakyReLU": "leaky_re_lu", "LayerNormalization": "layer_normalization",
                          "GroupNormalization": "group_normalization", "UnitNormalization": "unit_normalization", "EinsumDense": "einsum_dense",
-                         "RMSNormalization": "rms_normalization", "Mine>LayerScale": "layer_scale"}.get(kind, kind.lower())
+                         "RMSNormalization": "rms_normalization", "Mine>LayerScale": "layer_scale", "SpectralNormalization": "spectral_normalization",
+                         "GroupedQueryAttention": "grouped_query_attention", "RNN": "rnn"}.get(kind, kind.lower())
                 n = counts[snake] = counts.get(snake, -1) + 1
                 group = "%s/%s" % ("_layer_checkpoint_dependencies" if old else "layers", snake if n == 0 else "%s_%d" % (snake, n))
                 f.create_group(group + "/vars")
                 half = len(weights) // 2 if kind == "Bidirectional" else len(weights)
                 for i, w in enumerate(weights):
-                    if kind == "MultiHeadAttention":
+                    if isinstance(part, list):
+                        f.create_dataset(group + "/" + part[i], data=w)
+                        continue
+                    if kind in ("MultiHeadAttention", "GroupedQueryAttention"):
                         f.create_dataset("%s/%s_dense/vars/%d" % (group, ("query", "key", "value", "output")[i // 2], i % 2), data=w)
                         continue
                     where = part if i < half else "backward_layer/cell/"
@@ -697,11 +701,68 @@ def modern(random, version, channels):
     return net
 
 
+def wrapped(random, version, channels):
+    """Layers around layers, cells in a stack, as many windows as are asked for, contrast, heads that share."""
+    net = Net(random, (2, 11, 8, 3), version)
+    net.x[:, :, :, 0] = 0.25  # a channel without contrast
+    net.value["first"] = net.x.astype(float)
+    low, high = net.y.min((1, 2), keepdims=True), net.y.max((1, 2), keepdims=True)
+    with numpy.errstate(all="ignore"):
+        net.add("AutoContrast", numpy.where(low == high, net.y, (net.y - low) / (high - low) * 3 - 1), value_range=[-1, 2])
+    for kind in ("Equalization", "Solarization", "RandAugment", "AugMix"):
+        net.add(kind, net.y)
+    w, b, u = net.numbers(2, 2, 3, channels), net.numbers(channels), net.numbers(1, channels)
+    inner = {"class_name": "Conv2D", "config": {"name": "c", "kernel_size": [2, 2], "strides": [1, 1], "padding": "valid", "activation": "relu"}}
+    y = numpy.einsum("...cij,ijcf->...f", view(net.y, (2, 2), (1, 1), False).astype(float), w.astype(float)) + b
+    net.add("SpectralNormalization", numpy.maximum(y, 0), [w, b, u], part=["layer/vars/0", "layer/vars/1", "vars/0"], layer=inner, power_iterations=1)
+
+    def windows(v, axis, n, how):
+        size = v.shape[axis]
+        return numpy.concatenate([how(v.take(range(i * size // n, -(-(i + 1) * size // n)), axis), axis=axis, keepdims=True) for i in range(n)], axis)
+    kind, how = ("Average", numpy.mean) if channels % 2 else ("Max", numpy.max)
+    net.add("Adaptive%sPooling2D" % kind, windows(windows(net.y, 1, 4, how), 2, 5, how), output_size=[4, 5])
+    net.add("Adaptive%sPooling2D" % kind, windows(net.y, 1, 2, how), output_size=[2, 5])
+    net.add("Permute", net.y.transpose(0, 3, 1, 2), dims=[3, 1, 2])
+    net.add("AdaptiveAveragePooling2D", windows(windows(net.y, 2, 3, numpy.mean), 3, 4, numpy.mean), output_size=[3, 4], data_format="channels_first")
+    net.add("Reshape", net.y.reshape(2, -1, 12), target_shape=[-1, 12])
+    net.add("AdaptiveMaxPooling1D", windows(net.y, 1, channels + 3, numpy.max), output_size=[channels + 3])
+    for name in ("sparse_plus", "sparse_sigmoid", "glu"):
+        half = net.y.shape[-1] // 2
+        net.add("Activation", {"sparse_plus": numpy.where(net.y < -1, 0, numpy.where(net.y > 1, net.y, (net.y + 1) ** 2 / 4)),
+                               "sparse_sigmoid": numpy.clip(net.y / 2 + 0.5, 0, 1), "glu": net.y[..., :half] * sigmoid(net.y[..., half:])}[name], activation=name)
+    x, heads, shared, each = net.y, 6, 3, 4
+    w = [net.numbers(*s) for s in ((6, heads, each), (6, shared, each), (6, shared, each), (heads, each, 6))]
+    b = [net.numbers(*s) for s in ((heads, each), (shared, each), (shared, each), (6,))]
+    q, k, v = (numpy.einsum("bsc,che->bhse", x, w[i].astype(float)) + b[i][:, None] for i in range(3))
+    k, v = k.repeat(heads // shared, 1), v.repeat(heads // shared, 1)
+    y = numpy.einsum("bhse,hec->bsc", act("softmax", q @ k.transpose(0, 1, 3, 2) / 2) @ v, w[3].astype(float)) + b[3]
+    net.add("GroupedQueryAttention", y, [t for pair in zip(w, b) for t in pair], inputs=[net.last, net.last], head_dim=each, num_query_heads=heads,
+            num_key_value_heads=shared, use_bias=True)
+    units, weights, parts, cells = {"LSTM": 5, "GRU": channels, "SimpleRNN": 3}, [], [], []
+    backwards, y = channels % 2 == 0, net.y
+    for i, cell in enumerate(("LSTM", "GRU", "LSTM", "SimpleRNN")):
+        y, w = net.cell(cell, units[cell], True, backwards, x=y)
+        weights += w
+        name = {"LSTM": "lstm", "GRU": "gru", "SimpleRNN": "simple_rnn"}[cell]
+        parts += ["cell/cells/%s_cell%s/vars/%d" % (name, "_1" if i == 2 else "", n) for n in range(3)]
+        cells.append({"class_name": cell + "Cell", "config": {"name": "x%d" % i, "units": units[cell], "activation": "tanh", "use_bias": True,
+                                                                "recurrent_activation": "sigmoid", "reset_after": True}})
+    stack = {"class_name": "StackedRNNCells", "config": {"name": "stack", "cells": cells}}
+    net.add("RNN", y[:, ::-1] if backwards else y, weights, part=parts, cell=stack, return_sequences=True, go_backwards=backwards)
+    there, w = net.cell("LSTM", 4, False)
+    back, v = net.cell("LSTM", 4, False, True)
+    inner = {"class_name": "RNN", "config": {"name": "r", "cell": cells[0], "return_sequences": False}}
+    cells[0]["config"]["units"] = 4
+    net.add("Bidirectional", numpy.concatenate([there, back], -1), w + v, part="forward_layer/cell/", layer=inner, merge_mode="concat")
+    return net
+
+
 def made(vtac, work, seed):
     random = numpy.random.default_rng(seed)
     for kind, version, channels in ((pictures, 2, 4), (pictures, 3, 6), (films, 2, 4), (films, 3, 3), (sounds, 2, 7), (sounds, 3, 8), (functions, 2, 4), (functions, 3, 6), (brackets, 2, 3), (brackets, 3, 4), (nodes, 2, 5),
                                     (volumes, 2, 3), (volumes, 3, 4), (early, 2, 3), (early, 2, 5), (first, 2, 3), (first, 3, 4), (states, 2, 3), (states, 3, 4), (categories, 2, 1), (categories, 3, 2), (attention, 2, 5), (attention, 3, 7),
-                                    (masked, 2, 3), (masked, 3, 4), (modern, 2, 5), (modern, 3, 7)):
+                                    (masked, 2, 3), (masked, 3, 4), (modern, 2, 5), (modern, 3, 7),
+                                    (wrapped, 2, 4), (wrapped, 3, 5), (wrapped, 3, 10), (wrapped, 2, 3)):
         net = kind(random, version, channels)
         sequential = kind is sounds and channels == 7 or channels == 8
         path = os.path.join(work, "made.h5" if version == 2 else "made.keras")

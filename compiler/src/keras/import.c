@@ -121,30 +121,32 @@ static bool is_model(const layer *l)
     return is_model_class(l->class);
 }
 
+/* A layer around another that is called as that one is; NULL: it is none. Spectral normalization has been
+ * done when weights were stored. */
+static const cJSON *wrapped(const char *class, const cJSON *config)
+{
+    const bool is_wrapper =
+        strcmp(class, "TimeDistributed") == 0 || strcmp(class, "SpectralNormalization") == 0;
+    return is_wrapper ? member(config, "layer") : NULL;
+}
+
 static vta_status check_layers(const model *m, vta_diag *diag)
 {
     char list[600] = "";
     size_t used = 0;
-    bool code = false;
-    bool text = false;
+    const char *why = NULL;
     for (uint32_t i = 0; i < m->count && used < sizeof list - 120; i++) {
         const layer *l = &m->layers[i];
-        if (!is_model(l) && l->operation[0] == '\0' && strcmp(l->class, "TimeDistributed") != 0 &&
+        if (!is_model(l) && l->operation[0] == '\0' && wrapped(l->class, l->config) == NULL &&
             keras_layer_find(l->class) == NULL) {
             used += (size_t)snprintf(list + used, sizeof list - used, "%s'%.40s' (%.40s)",
                                      used == 0 ? "" : ", ", l->name, l->class);
-            code = code || strcmp(l->class, "Lambda") == 0;
-            text = text || strcmp(l->class, "StringLookup") == 0 ||
-                   strcmp(l->class, "TextVectorization") == 0 || strcmp(l->class, "Hashing") == 0;
+            why = why == NULL ? keras_why_not(l->class) : why;
         }
     }
-    return used == 0
-               ? VTA_OK
-               : vta_fail(diag, VTA_UNSUPPORTED, "layers that are not supported: %s%s", list,
-                          code   ? "; a Lambda holds code of Python, which is not run: write it as layers"
-                          : text ? "; texts do not go into a Keras model here: cut it behind these layers "
-                                   "and give it their numbers"
-                                 : "");
+    return used == 0 ? VTA_OK
+                     : vta_fail(diag, VTA_UNSUPPORTED, "layers that are not supported: %s%s%s", list,
+                                why == NULL ? "" : "; ", why == NULL ? "" : why);
 }
 
 /* ---- weights */
@@ -234,6 +236,28 @@ static bool group_of(keras *k, const model *m, const layer *l, char *out, size_t
     return false;
 }
 
+/* Cells that lie in a list have groups by class and number. */
+static vta_status weights_of_cells(keras *k, const char *group, const cJSON *config, vta_diag *diag)
+{
+    const cJSON *cells = member(member(member(config, "cell"), "config"), "cells");
+    const cJSON *cell;
+    cJSON_ArrayForEach(cell, cells)
+    {
+        char name[80];
+        char part[128];
+        unsigned before = 0;
+        const char *class = keras_bare_class(text_of(member(cell, "class_name")));
+        for (const cJSON *other = cells->child; other != cell; other = other->next) {
+            before += strcmp(keras_bare_class(text_of(member(other, "class_name"))), class) == 0;
+        }
+        keras_snake_case(class, name, sizeof name);
+        (void)snprintf(part, sizeof part, before == 0 ? "cell/cells/%s/vars/" : "cell/cells/%s_%u/vars/",
+                       name, before);
+        VTA_TRY(weights_in(k, group, part, diag));
+    }
+    return VTA_OK;
+}
+
 static vta_status weights_of(keras *k, const model *m, const layer *l, bool zipped, vta_diag *diag)
 {
     static const char *const parts[] = {"vars/",
@@ -254,12 +278,16 @@ static vta_status weights_of(keras *k, const model *m, const layer *l, bool zipp
     if (!zipped) {
         return weights_by_name(k, m, l, diag);
     }
-    if (group_of(k, m, l, group, sizeof group)) {
-        for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
-            VTA_TRY(weights_in(k, group, parts[i], diag));
-        }
+    if (!group_of(k, m, l, group, sizeof group)) {
+        return VTA_OK;
     }
-    return VTA_OK;
+    if (strcmp(l->class, "SpectralNormalization") == 0) { /* its own vector is for training */
+        return weights_in(k, group, "layer/vars/", diag);
+    }
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
+        VTA_TRY(weights_in(k, group, parts[i], diag));
+    }
+    return weights_of_cells(k, group, l->config, diag);
 }
 
 /* ---- calls */
@@ -491,12 +519,12 @@ static vta_status call_layer(keras *k, const model *m, layer *l, bool zipped, vt
     const char *class = l->class;
     const cJSON *config = l->config;
     const bool each_step = strcmp(class, "TimeDistributed") == 0;
-    if (each_step) {
-        const cJSON *inner = member(config, "layer");
+    const cJSON *inner = wrapped(class, config);
+    if (inner != NULL) {
         class = keras_bare_class(text_of(member(inner, "class_name")));
         config = member(inner, "config");
-        if (keras_layer_find(class) == NULL && !is_model_class(class)) {
-            return vta_fail(diag, VTA_UNSUPPORTED, "a layer '%.40s' at each step", class);
+        if (keras_layer_find(class) == NULL && !(each_step && is_model_class(class))) {
+            return vta_fail(diag, VTA_UNSUPPORTED, "a layer '%.40s' in it", class);
         }
     }
     const keras_layer operation = {.make = keras_make_operation, .how = l->operation};

@@ -17,7 +17,7 @@ typedef struct keras_value {
     vtac_id mask; /* which steps count, [batch][steps]; 0: all */
 } keras_value;
 
-enum { KERAS_MOST_INPUTS = 64, KERAS_MOST_WEIGHTS = 16, KERAS_MOST_DEPTH = 8, KERAS_MOST_MORE = 15 };
+enum { KERAS_MOST_INPUTS = 64, KERAS_MOST_WEIGHTS = 48, KERAS_MOST_DEPTH = 8, KERAS_MOST_MORE = 15 };
 
 /* What a function is called with, in order. */
 typedef struct keras_operand {
@@ -54,6 +54,8 @@ typedef struct keras_layer {
     const char *how; /* what the row hands to the function */
 } keras_layer;
 const keras_layer *keras_layer_find(const char *name);
+/* Why a class is not taken; NULL: it is, or nobody knows it. */
+const char *keras_why_not(const char *class);
 
 /* ---- options of the layer */
 int64_t keras_int(keras *k, const char *name, int64_t otherwise);

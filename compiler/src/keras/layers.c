@@ -11,6 +11,23 @@ static const keras_layer table[] = {
 #include "layers.def"
 };
 
+static const struct {
+    const char *class, *why;
+} refused[] = {
+#define KERAS_REFUSED(class, why) {class, why},
+#include "layers.def"
+};
+
+const char *keras_why_not(const char *class)
+{
+    for (size_t i = 0; i < sizeof refused / sizeof refused[0]; i++) {
+        if (strcmp(refused[i].class, class) == 0) {
+            return refused[i].why;
+        }
+    }
+    return NULL;
+}
+
 const char *keras_bare_class(const char *class)
 {
     const char *end = strrchr(class, '>');

@@ -84,26 +84,45 @@ static vtac_id heads_of(keras *k, vtac_id x, uint32_t weight, int64_t heads, int
     return vtac_make_transpose(m, y, (int64_t[]){0, 2, 1, 3}, 4);
 }
 
-/* Weights: of query, key, value, result, each with a bias or without */
+/* [batch][heads][steps][each]: every head `times` times, one behind the other. */
+static vtac_id repeated(keras *k, vtac_id x, int64_t heads, int64_t times)
+{
+    if (times == 1) {
+        return x;
+    }
+    const vtac_type type = {VTAC_I64, 1, {heads * times}};
+    const vtac_attr axis = vtac_attr_of_int("axis", 1);
+    int64_t *places = vtac_make_room(&k->maker, heads * times, sizeof *places);
+    for (int64_t i = 0; places != NULL && i < heads * times; i++) {
+        places[i] = i / times;
+    }
+    const vtac_id in[] = {x, places == NULL ? 0 : vtac_make_borrowed(&k->maker, &type, places)};
+    return vtac_make(&k->maker, VTAC_OP_GATHER, in, 2, &axis, 1);
+}
+
+/* Weights: of query, key, value, result, each with a bias or without. how: "grouped", heads of the query
+ * share those of key and value. */
 keras_value keras_make_multi_head(keras *k, const void *how)
 {
-    (void)how;
+    const bool grouped = how != NULL;
     vtac_builder *m = &k->maker;
     vtac_id in[3];
-    const int64_t heads = keras_int(k, "num_heads", 0);
-    const int64_t each = keras_int(k, "key_dim", 0);
+    const int64_t heads = keras_int(k, grouped ? "num_query_heads" : "num_heads", 0);
+    const int64_t shared = grouped ? keras_int(k, "num_key_value_heads", 0) : heads;
+    const int64_t each = keras_int(k, grouped ? "head_dim" : "key_dim", 0);
     const int64_t valued = keras_int(k, "value_dim", each);
     const uint32_t step = keras_bool(k, "use_bias", true) ? 2 : 1;
     if (!inputs_of(k, in)) {
         return keras_as_plain(0);
     }
-    if (heads < 1 || each < 1 || valued < 1 || heads > 1 << 16 || each > 1 << 16 || valued > 1 << 16) {
+    if (heads < 1 || each < 1 || valued < 1 || heads > 1 << 16 || each > 1 << 16 || valued > 1 << 16 ||
+        shared < 1 || heads % shared != 0) {
         keras_refuse(k, "%lld heads of %lld", (long long)heads, (long long)each);
         return keras_as_plain(0);
     }
     const vtac_id q = heads_of(k, in[0], 0, heads, each);
-    const vtac_id key = heads_of(k, in[1], step, heads, each);
-    const vtac_id v = heads_of(k, in[2], 2 * step, heads, valued);
+    const vtac_id key = repeated(k, heads_of(k, in[1], step, shared, each), shared, heads / shared);
+    const vtac_id v = repeated(k, heads_of(k, in[2], 2 * step, shared, valued), shared, heads / shared);
     vtac_id s = vtac_make2(m, VTAC_OP_MUL, q, keras_number(k, 1.0 / sqrt((double)each)));
     s = vtac_make2(m, VTAC_OP_MATMUL, s, vtac_make_transpose(m, key, (int64_t[]){0, 1, 3, 2}, 4));
     s = softmax(k, is_causal(k) ? without_later(k, s) : s);

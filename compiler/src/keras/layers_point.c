@@ -14,7 +14,8 @@ keras_value keras_make_activation(keras *k, const void *how)
     vtac_id x;
     const char *name = how != NULL ? how : keras_text(k, "activation", "linear");
     const bool soft = strstr(name, "softmax") != NULL;
-    const bool in_planes = !soft && keras_either(&k->in[0], &x);
+    const bool by_channel = soft || strcmp(keras_bare_class(name), "glu") == 0;
+    const bool in_planes = !by_channel && keras_either(&k->in[0], &x);
     x = in_planes ? x : keras_plain(k, &k->in[0]);
     const uint32_t rank = vtac_made_type(&k->maker, x)->rank;
     const int64_t axis = soft && how != NULL ? keras_axis(k, rank) : (int64_t)rank - 1;

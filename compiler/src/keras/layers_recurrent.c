@@ -8,6 +8,8 @@
 
 #include "keras.h"
 
+enum { MOST_CELLS = 7 }; /* two states each, of which a call can give back 15 */
+
 typedef struct cell {
     vtac_op op;
     uint32_t gates, order[4]; /* place of each of ONNX's gates among Keras's */
@@ -215,45 +217,121 @@ static vtac_id all_states(keras *k, vtac_id all, bool backwards)
     return k->in[0].mask == 0 ? y : keras_states_of_all(k, y, k->in[0].mask, backwards);
 }
 
+/* Cells one behind the other: each has the states of the one before as its input. */
+typedef struct stack {
+    const cJSON *config[MOST_CELLS];
+    char name[MOST_CELLS][40];
+    uint32_t count;
+} stack;
+
+static const cJSON *config_of(const cJSON *item)
+{
+    return cJSON_GetObjectItemCaseSensitive(item, "config");
+}
+
+/* An LSTMCell is what an LSTM has. */
+static void push_cell(keras *k, stack *s, const char *class, const cJSON *config)
+{
+    const char *end = strstr(class, "Cell");
+    const int size = (int)(end == NULL ? strlen(class) : (size_t)(end - class));
+    if (s->count == MOST_CELLS) {
+        keras_refuse(k, "more than %d cells", MOST_CELLS);
+        return;
+    }
+    (void)snprintf(s->name[s->count], sizeof s->name[0], "%.*s", size < 39 ? size : 39, class);
+    s->config[s->count++] = config;
+}
+
+static void push_item(keras *k, stack *s, const cJSON *item)
+{
+    const cJSON *class = cJSON_GetObjectItemCaseSensitive(item, "class_name");
+    push_cell(k, s, cJSON_IsString(class) ? keras_bare_class(class->valuestring) : "", config_of(item));
+}
+
+/* The cells of a layer of this class; an RNN has others around them. */
+static stack stack_of(keras *k, const char *class, const cJSON *config)
+{
+    stack s = {.count = 0};
+    const cJSON *inner = cJSON_GetObjectItemCaseSensitive(config, "cell");
+    const cJSON *cells = cJSON_GetObjectItemCaseSensitive(config_of(inner), "cells");
+    const cJSON *item;
+    if (strcmp(class, "RNN") != 0) {
+        push_cell(k, &s, class, config);
+    } else if (cells == NULL) {
+        push_item(k, &s, inner);
+    }
+    cJSON_ArrayForEach(item, cells)
+    {
+        push_item(k, &s, item);
+    }
+    if (s.count == 0) {
+        keras_refuse(k, "a stack of no cells");
+    }
+    return s;
+}
+
+static uint32_t states_of_stack(const stack *s)
+{
+    uint32_t states = 0;
+    for (uint32_t i = 0; i < s->count; i++) {
+        states += states_of(s->name[i]);
+    }
+    return states;
+}
+
+/* As run_cell; `start` and `last` have two places for each cell. */
+static void run_stack(keras *k, const stack *s, vtac_id x, vtac_id lengths, uint32_t first, bool backwards,
+                      const vtac_id *start, vtac_id *all, vtac_id *last)
+{
+    const cJSON *whole_config = k->config;
+    *all = x;
+    for (uint32_t i = 0; i < s->count; i++) {
+        k->config = s->config[i];
+        run_cell(k, s->name[i], *all, lengths, first, backwards, start + 2 * (size_t)i, all,
+                 last + 2 * (size_t)i);
+        first += keras_bool(k, "use_bias", true) ? 3 : 2;
+    }
+    k->config = whole_config;
+}
+
+static void return_states(keras *k, const stack *s, const vtac_id *last)
+{
+    for (uint32_t i = 0; i < s->count; i++) {
+        for (uint32_t j = 0; j < states_of(s->name[i]) && k->more_count < KERAS_MOST_MORE; j++) {
+            k->more[k->more_count++] = keras_as_plain(last[2 * (size_t)i + j]);
+        }
+    }
+}
+
 /* Inputs behind the first are the states it starts from. */
 keras_value keras_make_recurrent(keras *k, const void *how)
 {
     vtac_id all;
-    vtac_id last[2];
-    vtac_id start[2] = {0};
-    const cJSON *whole_config = k->config;
-    char bare[40];
-    const char *name = how;
-    if (name == NULL) { /* a layer around a cell: an LSTMCell is what an LSTM has */
-        name = keras_bare_class(keras_text(k, "cell", ""));
-        const char *end = strstr(name, "Cell");
-        const int size = (int)(end == NULL ? strlen(name) : (size_t)(end - name));
-        (void)snprintf(bare, sizeof bare, "%.*s", size < 39 ? size : 39, name);
-        name = bare;
-    }
+    vtac_id last[2 * MOST_CELLS] = {0};
+    vtac_id start[2 * MOST_CELLS] = {0};
     vtac_id lengths;
-    const uint32_t states = states_of(name);
+    const stack s = stack_of(k, how == NULL ? "RNN" : (const char *)how, k->config);
+    const uint32_t states = states_of_stack(&s);
     const vtac_id x = counted_steps(k, &lengths);
     if (keras_bool(k, "time_major", false) || (k->in_count > 1 && k->in_count != 1 + states)) {
         keras_refuse(k, "steps on axis 0, or %u states", k->in_count - 1);
         return keras_as_plain(0);
     }
-    for (uint32_t i = 0; i < states && k->in_count > 1; i++) {
-        start[i] = keras_plain(k, &k->in[1 + i]);
-    }
-    const bool backwards = keras_bool(k, "go_backwards", false);
-    k->config =
-        how == NULL ? cJSON_GetObjectItemCaseSensitive(keras_option(k, "cell"), "config") : whole_config;
-    run_cell(k, name, x, lengths, 0, backwards, start, &all, last);
-    k->config = whole_config;
-    if (keras_bool(k, "return_state", false)) {
-        k->more_count = states;
-        for (uint32_t i = 0; i < states; i++) {
-            k->more[i] = keras_as_plain(last[i]);
+    for (uint32_t i = 0, from = 1; i < s.count && k->in_count > 1; i++) {
+        for (uint32_t j = 0; j < states_of(s.name[i]); j++) {
+            start[2 * (size_t)i + j] = keras_plain(k, &k->in[from++]);
         }
     }
+    const bool backwards = keras_bool(k, "go_backwards", false);
+    run_stack(k, &s, x, lengths, 0, backwards, start, &all, last);
+    if (keras_bool(k, "return_state", false)) {
+        return_states(k, &s, last);
+    }
+    if (k->maker.status != VTA_OK) {
+        return keras_as_plain(0);
+    }
     if (!keras_bool(k, "return_sequences", false)) {
-        return keras_as_plain(last[0]);
+        return keras_as_plain(last[2 * ((size_t)s.count - 1)]);
     }
     if (k->in[0].mask != 0) {
         all = steps_first(k, all_states(k, all, backwards));
@@ -269,8 +347,8 @@ keras_value keras_make_bidirectional(keras *k, const void *how)
     const cJSON *kind = cJSON_GetObjectItemCaseSensitive(layer, "class_name");
     const char *mode = keras_text(k, "merge_mode", "concat");
     vtac_id all[2];
-    vtac_id last[2][2];
-    const vtac_id none[2] = {0};
+    vtac_id last[2][2 * MOST_CELLS] = {{0}};
+    const vtac_id none[2 * MOST_CELLS] = {0};
     vtac_id lengths;
     const vtac_id x = counted_steps(k, &lengths);
     if (k->in_count > 1) {
@@ -279,22 +357,23 @@ keras_value keras_make_bidirectional(keras *k, const void *how)
     }
     k->config = cJSON_GetObjectItemCaseSensitive(layer, "config");
     const bool sequences = keras_bool(k, "return_sequences", false);
-    const char *name = cJSON_IsString(kind) ? kind->valuestring : "";
+    const stack s = stack_of(k, cJSON_IsString(kind) ? keras_bare_class(kind->valuestring) : "", k->config);
     for (uint32_t i = 0; i < 2; i++) {
-        run_cell(k, name, x, lengths, i * k->weight_count / 2, i == 1, none, &all[i], last[i]);
+        run_stack(k, &s, x, lengths, i * k->weight_count / 2, i == 1, none, &all[i], last[i]);
         if (sequences && k->in[0].mask != 0) {
             all[i] = steps_first(k, all_states(k, all[i], i == 1));
         }
     }
     if (keras_bool(k, "return_state", false)) {
-        const uint32_t states = states_of(name);
-        for (uint32_t i = 0; i < 2 * states; i++) {
-            k->more[i] = keras_as_plain(last[i / states][i % states]);
-        }
-        k->more_count = 2 * states;
+        return_states(k, &s, last[0]);
+        return_states(k, &s, last[1]);
     }
     k->config = whole_config;
-    const vtac_id ends[2] = {last[0][0], last[1][0]};
+    if (k->maker.status != VTA_OK) {
+        return keras_as_plain(0);
+    }
+    const size_t top = 2 * ((size_t)s.count - 1);
+    const vtac_id ends[2] = {last[0][top], last[1][top]};
     const vtac_id *pair = sequences ? all : ends;
     vtac_id y;
     if (strcmp(mode, "concat") == 0) {

@@ -335,6 +335,29 @@ vtac_id keras_activate(keras *k, vtac_id x, const char *name, int64_t axis)
         const vtac_attr attr = vtac_attr_of_int("axis", axis);
         return vtac_make(m, name[0] == 's' ? VTAC_OP_SOFTMAX : VTAC_OP_LOG_SOFTMAX, &x, 1, &attr, 1);
     }
+    if (strcmp(name, "sparse_sigmoid") == 0) {
+        const vtac_attr attrs[] = {vtac_attr_of_float("alpha", 0.5), vtac_attr_of_float("beta", 0.5)};
+        return vtac_make(m, VTAC_OP_HARD_SIGMOID, &x, 1, attrs, 2);
+    }
+    if (strcmp(name, "sparse_plus") == 0) { /* (x + 1)^2 / 4 from -1 to 1, x behind it */
+        const vtac_id t = vtac_make2(m, VTAC_OP_ADD, vtac_make_clip(m, x, -1.0, 1.0), keras_number(k, 1.0));
+        const vtac_id inside =
+            vtac_make2(m, VTAC_OP_MUL, vtac_make2(m, VTAC_OP_MUL, t, t), keras_number(k, 0.25));
+        const vtac_id behind =
+            vtac_make1(m, VTAC_OP_RELU, vtac_make2(m, VTAC_OP_SUB, x, keras_number(k, 1.0)));
+        return vtac_make2(m, VTAC_OP_ADD, inside, behind);
+    }
+    if (strcmp(name, "glu") == 0) { /* one half of the channels is the other's gate */
+        const vtac_type type = *vtac_made_type(m, x);
+        const uint32_t at = (uint32_t)(axis < 0 ? axis + (int64_t)type.rank : axis);
+        const int64_t half = m->status == VTA_OK && at < type.rank ? type.dim[at] / 2 : 0;
+        if (half < 1 || type.dim[at] % 2 != 0) {
+            keras_refuse(k, "the activation 'glu' of an odd number of channels");
+            return 0;
+        }
+        return vtac_make2(m, VTAC_OP_MUL, vtac_make_slice(m, x, at, 0, half),
+                          vtac_make1(m, VTAC_OP_SIGMOID, vtac_make_slice(m, x, at, half, 2 * half)));
+    }
     keras_refuse(k, "the activation '%.60s' is not supported", name);
     return 0;
 }
