@@ -269,7 +269,11 @@ module vta_load_tb;
             if (chance(25)) begin
                 for (i = range(0, 6); i > 0; i = i - 1) begin random_load; reference; give(1'b0, 1'b0); end
                 before = index;
-                if (chance(30)) begin
+                if (failures == 0) begin
+                    // One beat, refused: its error comes with its end.
+                    code = VTA_ERROR_READ_BUS;
+                    make_insn(VTA_OP_LOAD, VTA_MEM_INP, 0, 7, SIZE/INP_BYTES + range(0, 99), 1, 1, 1);
+                end else if (chance(30)) begin
                     // Of two that are wrong the older counts.
                     code = VTA_ERROR_NONE;
                     while (code != VTA_ERROR_READ_BUS) spoil;
