@@ -9,6 +9,7 @@ import glob
 import io
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -968,6 +969,72 @@ def damaged(vtac, work):
         refused("")
 
 
+# ---- the tables of the README
+
+KERAS = """Activation ActivityRegularization AdaptiveAveragePooling1D AdaptiveAveragePooling2D AdaptiveAveragePooling3D AdaptiveMaxPooling1D AdaptiveMaxPooling2D
+AdaptiveMaxPooling3D Add AdditiveAttention AlphaDropout Attention AugMix AutoContrast Average AveragePooling1D AveragePooling2D AveragePooling3D BatchNormalization
+Bidirectional CategoryEncoding CenterCrop Concatenate Conv1D Conv1DTranspose Conv2D Conv2DTranspose Conv3D Conv3DTranspose ConvLSTM1D ConvLSTM2D ConvLSTM3D
+Cropping1D Cropping2D Cropping3D CutMix Dense DenseFeatures DepthwiseConv1D DepthwiseConv2D Discretization Dot Dropout EinsumDense ELU Embedding Equalization
+Flatten FlaxLayer GRU GRUCell GaussianDropout GaussianNoise GlobalAveragePooling1D GlobalAveragePooling2D GlobalAveragePooling3D GlobalMaxPooling1D
+GlobalMaxPooling2D GlobalMaxPooling3D GroupNormalization GroupedQueryAttention HashedCrossing Hashing Identity InputLayer IntegerLookup JaxLayer LSTM LSTMCell
+Lambda LayerNormalization LeakyReLU LocallyConnected1D LocallyConnected2D Masking MaxNumBoundingBoxes MaxPooling1D MaxPooling2D MaxPooling3D Maximum MelSpectrogram
+Minimum MixUp MultiHeadAttention Multiply Normalization PReLU Permute Pipeline RMSNormalization RNN RandAugment RandomBrightness RandomColorDegeneration
+RandomColorJitter RandomContrast RandomCrop RandomElasticTransform RandomErasing RandomFlip RandomFourierFeatures RandomGaussianBlur RandomGrayscale RandomHeight
+RandomHue RandomInvert RandomPerspective RandomPosterization RandomRotation RandomSaturation RandomSharpness RandomShear RandomTranslation RandomWidth RandomZoom
+ReLU RepeatVector Rescaling Reshape Resizing ReversibleEmbedding STFTSpectrogram SeparableConv1D SeparableConv2D SequenceFeatures SimpleRNN SimpleRNNCell Softmax
+Solarization SpatialDropout1D SpatialDropout2D SpatialDropout3D SpectralNormalization StackedRNNCells StringLookup Subtract SyncBatchNormalization TFSMLayer
+TextVectorization ThresholdedReLU TimeDistributed TorchModuleWrapper UnitNormalization UpSampling1D UpSampling2D UpSampling3D ZeroPadding1D ZeroPadding2D ZeroPadding3D"""
+
+
+def tables(vtac, work):
+    """Each class of Keras 2 and 3 is in the README: what is taken has its row, what is not gets the reason that stands there."""
+    folder = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../compiler/src/keras")
+    with open(folder + "/README.md") as f:
+        told, refused = f.read().split("## Layers that are not")
+    with open(folder + "/layers.def") as f:
+        rows = f.read()
+    taken = re.findall(r'^KERAS_LAYER\("(\w+)"', rows, re.M) + ["TimeDistributed", "SpectralNormalization"]
+    names = re.findall(r"`(\w+)`", told.split("| what |")[1].split("\n\n")[0])
+    reasons = {name: line.split("|")[2].strip() for line in refused.split("## Activations")[0].splitlines() for name in re.findall(r"`(\w+)`", line)}
+    if sorted(taken) != sorted(names) or reasons != dict(re.findall(r'^KERAS_REFUSED\("(\w+)", "([^"]+)"\)', rows, re.M)):
+        sys.exit("the README's layers are not those of layers.def: %s" % (set(taken) ^ set(names)))
+    unknown = set(KERAS.split()) - set(taken) - set(reasons)
+    if unknown:
+        sys.exit("the README says nothing of %s" % unknown)
+    path = os.path.join(work, "not.h5")
+
+    def inspect(layer, fails):
+        with h5py.File(path, "w") as f:
+            f.attrs["model_config"] = json.dumps({"class_name": "Sequential", "config": [layer]})
+            f.create_group("model_weights")
+        return run(vtac, "inspect", path, fails=fails)
+    for name, why in reasons.items():
+        line = inspect({"class_name": name, "config": {"name": "own"}}, True)
+        if "'own' (%s); %s" % (name, why) not in line:
+            sys.exit("%s: %s" % (name, line))
+    for name in re.findall(r"`(\w+)`", refused.split("## Activations")[1]):
+        inspect({"class_name": "Activation", "config": {"name": "a", "activation": name, "batch_input_shape": [None, 3, 4]}}, name in ("sparsemax", "threshold"))
+
+
+def stored_otherwise(vtac, work, seed):
+    """Weights in pieces, packed, turned, of 16 or 64 bits; texts of either kind; headers of each generation."""
+    ways = (("earliest", {"chunks": True, "compression": "gzip", "shuffle": True}), ("latest", {}), ("latest", {"chunks": True, "fletcher32": True}),
+            ("v108", {"dtype": ">f8"}), ("earliest", {"dtype": "<f2"}))
+    for i, (version, how) in enumerate(ways):
+        random = numpy.random.default_rng(seed + i)
+        w, b, x = random.standard_normal((5, 3)).astype("f2"), random.standard_normal(3).astype("f2"), random.standard_normal((1, 5)).astype(F32)
+        path = os.path.join(work, "stored.h5")
+        config = json.dumps({"class_name": "Sequential", "config": [{"class_name": "Dense", "config": {"name": "d", "units": 3, "batch_input_shape": [None, 5]}}]})
+        with h5py.File(path, "w", libver=(version, "latest")) as f:
+            f.attrs["model_config"] = config if i % 2 else numpy.bytes_(config)
+            group = f.create_group("model_weights/d")
+            names = ["d/kernel:0", "d/bias:0"]
+            group.attrs["weight_names"] = numpy.array(names, dtype=h5py.string_dtype()) if i % 2 else [n.encode() for n in names]
+            for name, value in zip(names, (w, b)):
+                group.create_dataset(name, data=value if "dtype" in how else value.astype(F32), **how)
+        judge_one(vtac, work, path, x, x @ w.astype(float) + b)
+
+
 def main():
     seed = int.from_bytes(os.environ.get("VTAC_SEED", "7").encode()[-4:], "little")
     print("seed %d" % seed)
@@ -976,6 +1043,8 @@ def main():
         made(sys.argv[1], work, seed)
         generations(sys.argv[1], work, seed)
         damaged(sys.argv[1], work)
+        tables(sys.argv[1], work)
+        stored_otherwise(sys.argv[1], work, seed)
 
 
 main()
