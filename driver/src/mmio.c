@@ -62,22 +62,26 @@ static vta_status check_id(const vta_mmio *mmio, const char *where, vta_diag *di
 }
 
 /* The registers as the text of a configuration, so that the one parser derives and checks the rest. */
-/* NOLINTNEXTLINE(readability-function-size): the table unfolds here */
 static char *config_text(const vta_mmio *mmio)
 {
-    vta_str text = {0};
-    uint32_t offset = VTA_REG_CONFIG0;
-    vta_str_put(&text, "{");
-#define VTA_CONFIG(field, key, def, min, max, hw, doc)                                                       \
-    if (hw) {                                                                                                \
-        vta_str_printf(&text, "%s\"%s\": %" PRIu32, offset == VTA_REG_CONFIG0 ? "" : ", ", key,              \
-                       get(mmio, offset));                                                                   \
-        offset += 4;                                                                                         \
-    }
+    static const uint16_t rows[] = {
+#define VTA_CONFIG(field, key, def, min, max, hw, doc) (hw) != 0 ? offsetof(vta_config, field) : 0,
 #include "vta/config.def"
 #undef VTA_CONFIG
-    vta_str_put(&text, "}");
-    return vta_str_take(&text);
+    };
+    vta_config config;
+    uint32_t offset = VTA_REG_CONFIG0;
+    if (vta_config_parse("{}", "", &config, NULL) != VTA_OK) {
+        return NULL;
+    }
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        if (rows[i] != 0) {
+            const uint32_t value = get(mmio, offset);
+            memcpy((char *)&config + rows[i], &value, sizeof value);
+            offset += 4;
+        }
+    }
+    return vta_config_to_json(&config);
 }
 
 /* Registers hold no name: that of a shipped configuration with the same values, else "". */

@@ -144,7 +144,10 @@ module vta_board (
         .CONFIG_HASH(`VTA_CONFIG_HASH),
         .ADDR_BITS(`VTA_ADDR_BITS),
         .PUMP(`VTA_PUMP),
-        .LANE_DSPS(`VTA_LANE_DSPS)
+        .LANE_DSPS(`VTA_LANE_DSPS),
+        .TABLE(`VTA_TABLE),
+        .LOOP_BACK(`VTA_LOOP_BACK),
+        .DEPTHWISE_TAPS(`VTA_DEPTHWISE_TAPS)
     ) top (
         .clk(aclk),
         .clk2x(aclk2x),

@@ -17,7 +17,10 @@ module vta_compute #(
     parameter integer LOG_BUS_BYTES = 3,
     parameter integer ADDR_BITS     = 40,
     parameter integer PUMP          = 1,
-    parameter integer LANE_DSPS     = 3
+    parameter integer LANE_DSPS     = 3,
+    parameter integer TABLE         = 1,
+    parameter integer LOOP_BACK     = 1,
+    parameter integer DEPTHWISE_TAPS = 9
 ) (
     input  wire         clk,
     input  wire         clk2x,

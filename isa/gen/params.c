@@ -59,6 +59,9 @@ static int print_params(const char *tool, const char *name, const char *top)
         {"CONFIG_HASH", config.hash, true},
         {"PUMP", config.array_pump, false},
         {"LANE_DSPS", config.alu_dsps, false},
+        {"TABLE", config.table, false},
+        {"LOOP_BACK", config.loop_back, false},
+        {"DEPTHWISE_TAPS", config.depthwise_taps, false},
     };
     int result = 0;
     for (size_t i = 0; i < sizeof parameters / sizeof parameters[0] && result == 0; i++) {

@@ -39,6 +39,9 @@ static const substitution config_values[] = {
     {"log_acc_buff", "LOG_ACC_DEPTH + VTA_LOG_BYTES_ACC"},
     {"log_bus_width", "LOG_BUS_BYTES + 3"},
     {"log_queue", "LOG_QUEUE_DEPTH"},
+    {"table", "TABLE"},
+    {"loop_back", "LOOP_BACK"},
+    {"depthwise_taps", "DEPTHWISE_TAPS"},
 };
 
 static const char *const formats[] = {"MEM", "GEMM", "ALU", "REQUANT", "DEPTHWISE", "FINISH"};

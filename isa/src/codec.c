@@ -189,9 +189,14 @@ static vta_error refuse(vta_fault *fault, const char *field, int64_t value, int6
     return VTA_ERROR_FIELD;
 }
 
-static vta_error legal_load(const vta_insn *insn, vta_fault *fault)
+static const char no_tables[] = "the configuration has no tables (TABLE is 0)";
+
+static vta_error legal_load(const vta_config *config, const vta_insn *insn, vta_fault *fault)
 {
     const int64_t memory = insn->mem.memory;
+    if (memory == VTA_MEM_TAB && config->table == 0) {
+        return refuse(fault, "memory", memory, VTA_MEM_ACC8, no_tables);
+    }
     if (memory == VTA_MEM_OUT) {
         return refuse(fault, "memory", memory, VTA_MEM_ACC8, "nothing loads into out");
     }
@@ -228,12 +233,12 @@ static vta_error legal_store(const vta_insn *insn, vta_fault *fault)
     return VTA_ERROR_NONE;
 }
 
-static vta_error legal_mem(const vta_insn *insn, vta_fault *fault)
+static vta_error legal_mem(const vta_config *config, const vta_insn *insn, vta_fault *fault)
 {
     if (insn->mem.memory >= VTA_MEM_COUNT) {
         return refuse(fault, "memory", insn->mem.memory, VTA_MEM_COUNT - 1, "the memory id is reserved");
     }
-    return insn->opcode == VTA_OP_STORE ? legal_store(insn, fault) : legal_load(insn, fault);
+    return insn->opcode == VTA_OP_STORE ? legal_store(insn, fault) : legal_load(config, insn, fault);
 }
 
 static vta_error legal_alu(const vta_insn *insn, vta_fault *fault)
@@ -259,6 +264,9 @@ static vta_error legal_loop_back(const vta_config *config, const vta_insn *insn,
     const bool to_inp = insn->requant.to_inp != 0;
     const int64_t parts = config->block_in >= config->block_out ? config->block_in / config->block_out : 0;
     const int64_t depth = config->depth[VTA_MEM_INP];
+    if (to_inp && config->loop_back == 0) {
+        return refuse(fault, "to_inp", 1, 0, "the configuration has no way back to inp (LOOP_BACK is 0)");
+    }
     if (to_inp && parts == 0) {
         return refuse(fault, "to_inp", 1, 0, "a tile of block_out lanes does not fit in one of block_in");
     }
@@ -279,6 +287,9 @@ static vta_error legal_requant(const vta_config *config, const vta_insn *insn, v
     if (insn->requant.low > insn->requant.high) {
         return refuse(fault, "low", insn->requant.low, insn->requant.high, "low must not exceed high");
     }
+    if (insn->requant.table != 0 && config->table == 0) {
+        return refuse(fault, "table", insn->requant.table, 0, no_tables);
+    }
     if (insn->requant.table > VTA_TABLES) {
         return refuse(fault, "table", insn->requant.table, VTA_TABLES, "there is no such table");
     }
@@ -288,6 +299,10 @@ static vta_error legal_requant(const vta_config *config, const vta_insn *insn, v
 static vta_error legal_depthwise(const vta_config *config, const vta_insn *insn, vta_fault *fault)
 {
     const int64_t taps = insn->depthwise.taps_x * insn->depthwise.taps_y;
+    if (config->depthwise_taps == 0) {
+        return refuse(fault, "opcode", VTA_OP_DEPTHWISE, VTA_OP_REQUANT,
+                      "the configuration has no DEPTHWISE (DEPTHWISE_TAPS is 0)");
+    }
     if (taps > config->block_out) {
         return refuse(fault, "taps_x * taps_y", taps, config->block_out,
                       "the taps are the rows of one weight entry");
@@ -323,7 +338,7 @@ static vta_error legal(const vta_config *config, const vta_insn *insn, vta_fault
     vta_error error = VTA_ERROR_NONE;
     switch ((vta_opcode)insn->opcode) {
     case VTA_OP_LOAD:
-    case VTA_OP_STORE: error = legal_mem(insn, fault); break;
+    case VTA_OP_STORE: error = legal_mem(config, insn, fault); break;
     case VTA_OP_GEMM:
         if (insn->gemm.reset != 0 && insn->gemm.init != 0) {
             error = refuse(fault, "init", 1, 0, "a reset clears everything anyway");

@@ -35,12 +35,12 @@ typedef struct number_key {
     const char *name;
     size_t offset;
     uint32_t def, min, max;
-    bool hw;
+    uint32_t hw; /* as in config.def */
 } number_key;
 
 static const number_key number_keys[] = {
 #define VTA_CONFIG(field, key, def, min, max, hw, doc)                                                       \
-    {(key), offsetof(vta_config, field), (def), (min), (max), (hw) != 0},
+    {(key), offsetof(vta_config, field), (def), (min), (max), (hw)},
 #include "vta/config.def"
 #undef VTA_CONFIG
 };
@@ -302,6 +302,16 @@ static vta_status check_pump(const vta_config *c, vta_diag *diag)
     return VTA_OK;
 }
 
+static vta_status check_taps(const vta_config *c, vta_diag *diag)
+{
+    const uint32_t taps = c->depthwise_taps;
+    if (taps > 1 && taps != 3 && taps != 9) {
+        return vta_fail(diag, VTA_RANGE, "key 'DEPTHWISE_TAPS' is %" PRIu32 ", it must be 0, 1, 3 or 9",
+                        taps);
+    }
+    return VTA_OK;
+}
+
 static void set_memory(vta_config *c, vta_memory memory, uint32_t log_buff, uint32_t log_elem)
 {
     c->log_depth[memory] = log_buff - log_elem;
@@ -333,10 +343,16 @@ static void derive(vta_config *c)
     set_memory(c, VTA_MEM_TAB, VTA_LOG_TABLE_WORDS + 2 + 1, 2); /* VTA_TABLES of them */
 
     c->hash = hash_word(0xcbf29ce484222325U, VTA_ISA_MAJOR);
+    uint32_t row = 0; /* of the registers */
     for (size_t i = 0; i < NUMBERS; i++) {
-        if (number_keys[i].hw) {
-            c->hash = hash_word(c->hash, number_of(c, &number_keys[i]));
+        const uint32_t value = number_of(c, &number_keys[i]);
+        if (number_keys[i].hw == 2 && value != number_keys[i].def) {
+            c->hash = hash_word(c->hash, row); /* which of them it is */
         }
+        if (number_keys[i].hw == 1 || (number_keys[i].hw == 2 && value != number_keys[i].def)) {
+            c->hash = hash_word(c->hash, value);
+        }
+        row += number_keys[i].hw != 0;
     }
 }
 
@@ -395,6 +411,7 @@ static vta_status parse(const char *text, vta_config *out, vta_diag *diag)
     VTA_TRY(check_depths(out, diag));
     derive(out);
     VTA_TRY(check_pump(out, diag));
+    VTA_TRY(check_taps(out, diag));
     return check_sums(out, diag);
 }
 
@@ -496,7 +513,7 @@ uint32_t vta_config_diff(const vta_config *a, const vta_config *b, char *text, u
     for (size_t i = 0; i < NUMBERS; i++) {
         const uint32_t left = number_of(a, &number_keys[i]);
         const uint32_t right = number_of(b, &number_keys[i]);
-        if (!number_keys[i].hw || left == right) {
+        if (number_keys[i].hw == 0 || left == right) {
             continue;
         }
         if (used < size) {

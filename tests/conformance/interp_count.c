@@ -37,7 +37,8 @@ static uint64_t element_bytes(const vta_config *config, int64_t memory)
 static int64_t shared_columns(const vta_config *config, const interp_insn *x)
 {
     int64_t shared = 0;
-    if (x->taps_x > (config->block_out < 8 ? 2 : 3)) {
+    const int64_t kept = config->depthwise_taps < 3 ? 1 : config->block_out < 8 ? 2 : 3;
+    if (x->taps_x > kept) {
         return 0;
     }
     for (int64_t back = 1; back < x->taps_x; back++) {
@@ -51,7 +52,8 @@ static int64_t shared_columns(const vta_config *config, const interp_insn *x)
 static int64_t rows_at_once(const vta_config *config, const interp_insn *x)
 {
     const int64_t larger = config->block_in > config->block_out ? config->block_in : config->block_out;
-    const bool able = config->block_out >= 16 && (config->array_pump == 1 || larger >= 32);
+    const bool able =
+        config->depthwise_taps == 9 && config->block_out >= 16 && (config->array_pump == 1 || larger >= 32);
     return able && x->taps_x == 3 && x->taps_y == 3 && x->row_step % 2 == 1 ? 3 : 1;
 }
 

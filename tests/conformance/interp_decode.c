@@ -140,9 +140,9 @@ static void decode_depthwise(cursor *c, interp_insn *x)
     x->group = u(c, 127, 1);
 }
 
-static bool legal_transfer(const interp_insn *x)
+static bool legal_transfer(const vta_config *k, const interp_insn *x)
 {
-    if (x->memory > 6 || (x->opcode == 0 && x->memory == 4)) {
+    if (x->memory > 6 || (x->opcode == 0 && (x->memory == 4 || (x->memory == 6 && !k->table)))) {
         return false;
     }
     if (x->x_size == 0) {
@@ -160,7 +160,7 @@ static bool legal_requant(const vta_config *k, const interp_insn *x)
 {
     const int64_t in = (int64_t)k->block_in, out = (int64_t)k->block_out;
     const int64_t above = x->dst_high * (INT64_C(1) << k->log_depth[VTA_MEM_ACC]);
-    if (x->low > x->high || x->table > 2) {
+    if (x->low > x->high || x->table > 2 || (x->table && !k->table) || (x->to_inp && !k->loop_back)) {
         return false;
     }
     if (!x->to_inp) {
@@ -178,14 +178,14 @@ static bool legal(const vta_config *k, const interp_insn *x)
     }
     switch (x->opcode) {
     case 0:
-    case 1: return legal_transfer(x);
+    case 1: return legal_transfer(k, x);
     case 2: return !(x->reset && x->init);
     case 4:
         return x->alu_op <= 6 && !(x->from_src && !x->use_imm) &&
                !(x->alu_op == 3 && x->use_imm && (x->imm < -31 || x->imm > 31));
     case 5: return legal_requant(k, x);
     case 6:
-        return x->taps_x * x->taps_y <= (int64_t)k->block_out &&
+        return k->depthwise_taps > 0 && x->taps_x * x->taps_y <= (int64_t)k->block_out &&
                x->group * (int64_t)k->block_out < (int64_t)k->block_in;
     default: return true;
     }

@@ -4,7 +4,7 @@
  * row with different data. A failure is shrunk and written out as assembler text with the command that reruns
  * it.
  *
- *   random_test [--seed N] [--count N] [--length N] [--config NAME] [--device URI]... [--out DIR]
+ *   random_test [--seed N] [--count N] [--length N] [--config NAME|FILE] [--device URI]... [--out DIR]
  *               [--runs N] [--damages N] [--shrink CHANGES] [-v]
  *
  * Program n of a run has the seed N + n, so `--seed N+n --count 1` repeats it. A device is "interp" (again,
@@ -210,7 +210,8 @@ static void write_out(const session *s, const failure *f, const progen_program *
         (void)fprintf(file,
                       "; %s\n; rerun: random_test --seed %" PRIu64
                       " --count 1 --length %u --config %s --device '%s'\n%s",
-                      f->text, program->seed, s->options.length, program->config.name,
+                      f->text, program->seed, s->options.length,
+                      s->options.config != NULL ? s->options.config : program->config.name,
                       f->device == NULL ? "interp" : rig_uri(f->device), text);
         (void)fclose(file);
         (void)fprintf(stderr, "written to %s\n", path);

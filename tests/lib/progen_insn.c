@@ -638,7 +638,8 @@ vta_insn gen_nop(gen *g, int unit)
     static const vta_memory of_load[] = {VTA_MEM_INP, VTA_MEM_WGT};
     static const vta_memory of_compute[] = {VTA_MEM_UOP, VTA_MEM_ACC, VTA_MEM_ACC8, VTA_MEM_TAB};
     vta_insn insn = {.opcode = VTA_OP_LOAD};
-    insn.mem.memory = unit == GEN_LOAD ? of_load[below(g, 2)] : of_compute[below(g, 4)];
+    insn.mem.memory =
+        unit == GEN_LOAD ? of_load[below(g, 2)] : of_compute[below(g, g->config->table ? 4 : 3)];
     if (unit == GEN_STORE) {
         insn.opcode = VTA_OP_STORE;
         insn.mem.memory = VTA_MEM_OUT;

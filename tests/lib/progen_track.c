@@ -498,8 +498,21 @@ static void extra_tokens(gen *g, int u, bool pops[GEN_UNITS], bool pushes[GEN_UN
     }
 }
 
+/* Whether the configuration has what the instruction asks for. */
+static bool is_built(const vta_config *config, const vta_insn *insn)
+{
+    const bool tables = (insn->opcode == VTA_OP_LOAD && insn->mem.memory == VTA_MEM_TAB) ||
+                        (insn->opcode == VTA_OP_REQUANT && insn->requant.table != 0);
+    const bool loops = insn->opcode == VTA_OP_REQUANT && insn->requant.to_inp;
+    return (config->table != 0 || !tables) && (config->loop_back != 0 || !loops) &&
+           (config->depthwise_taps != 0 || insn->opcode != VTA_OP_DEPTHWISE);
+}
+
 bool gen_take(gen *g, const vta_insn *insn)
 {
+    if (!is_built(g->config, insn)) {
+        return false;
+    }
     walk w = {.g = g, .unit = (int)vta_insn_unit(insn) - (int)VTA_UNIT_LOAD};
     if (!walk_insn(&w, insn)) {
         return false;

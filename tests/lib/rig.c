@@ -22,18 +22,26 @@ struct rig_device {
     uint64_t order;     /* of the interpreter's units, another one for each run */
 };
 
-/* SCHEME[?OPTIONS] → SCHEME:CONFIG[?OPTIONS] with "{seed}" replaced. Owned. */
+/* Whether a device can be asked for the configuration by its name; others come from files. */
+static bool is_shipped(const vta_config *config)
+{
+    vta_config shipped;
+    return vta_config_load(config->name, &shipped, NULL) == VTA_OK && shipped.hash == config->hash;
+}
+
+/* SCHEME[?OPTIONS] → SCHEME:CONFIG[?OPTIONS] (CONFIG NULL: as it is, of what the device is opened with) with
+ * "{seed}" replaced. Owned. */
 static char *complete_uri(const char *uri, const char *config, uint64_t seed)
 {
     static const char mark[] = "{seed}";
-    char *out = malloc(strlen(uri) + strlen(config) + 32);
+    char *out = malloc(strlen(uri) + (config != NULL ? strlen(config) : 0) + 32);
     if (out == NULL) {
         return NULL;
     }
     const char *query = strchr(uri, '?');
     const size_t scheme = query == NULL ? strlen(uri) : (size_t)(query - uri);
     const char *rest = uri + scheme;
-    const bool named = memchr(uri, ':', scheme) != NULL;
+    const bool named = config == NULL || memchr(uri, ':', scheme) != NULL;
     size_t used = (size_t)sprintf(out, "%.*s%s%s", (int)scheme, uri, named ? "" : ":", named ? "" : config);
     const char *at = strstr(rest, mark);
     if (at == NULL) {
@@ -55,7 +63,7 @@ vta_status rig_open(const char *uri, const vta_config *config, uint64_t seed, ri
     device->config = *config;
     device->order = seed;
     const bool reference = strcmp(uri, "interp") == 0;
-    device->uri = reference ? strdup(uri) : complete_uri(uri, config->name, seed);
+    device->uri = reference ? strdup(uri) : complete_uri(uri, is_shipped(config) ? config->name : NULL, seed);
     vta_status status = device->uri != NULL ? VTA_OK : vta_fail(diag, VTA_NOMEM, "out of memory");
     if (status == VTA_OK && !reference) {
         status = vta_device_open(device->uri, config, &device->device, diag);

@@ -40,8 +40,17 @@ hw_unit(compute_groups vta_compute_tb "LOG_BATCH=1 LOG_BLOCK_IN=3 LOG_BUS_BYTES=
 hw_unit(compute_two_banks vta_compute_tb "LOG_INP_DEPTH=10 LOG_ACC_DEPTH=9 LANE_DSPS=2" +runs=10)
 hw_unit(compute_lanes vta_compute_tb "LOG_BLOCK_IN=3 LOG_BLOCK_OUT=4" +runs=10)
 
+# What a configuration may leave out.
+hw_unit(compute_lean vta_compute_tb "TABLE=0 LOOP_BACK=0 DEPTHWISE_TAPS=0" +runs=25)
+hw_unit(compute_three_taps vta_compute_tb "LOG_BLOCK_IN=5 DEPTHWISE_TAPS=3 TABLE=0" +runs=10)
+hw_unit(compute_one_tap vta_compute_tb "DEPTHWISE_TAPS=1 LOOP_BACK=0" +runs=12)
+
 # The same as it is built: sliced RAMs, multipliers in DSPs at the clock and at twice the clock.
 hw_unit(compute_built vta_compute_tb "" +runs=12 +built)
 hw_unit(compute_lanes_built vta_compute_tb "LOG_BLOCK_IN=3 LOG_BLOCK_OUT=4" +runs=4 +built)
+hw_unit(compute_lean_built vta_compute_tb "LOG_BLOCK_IN=3 LOG_BLOCK_OUT=3 TABLE=0 LOOP_BACK=0 DEPTHWISE_TAPS=0" +runs=12 +built)
+hw_unit(compute_three_taps_built vta_compute_tb "LOG_BLOCK_IN=3 LOG_BLOCK_OUT=4 DEPTHWISE_TAPS=3" +runs=4 +built)
+hw_unit(compute_one_tap_built vta_compute_tb "LOG_BLOCK_IN=5 LOG_BLOCK_OUT=3 DEPTHWISE_TAPS=1" +runs=4 +built)
+hw_unit(compute_one_tap_pumped vta_compute_tb "LOG_BLOCK_IN=3 LOG_BLOCK_OUT=4 PUMP=2 DEPTHWISE_TAPS=1" +runs=2 +built)
 hw_unit(compute_pumped vta_compute_tb "LOG_BLOCK_IN=3 LOG_BLOCK_OUT=4 PUMP=2" +runs=2 +built)
 hw_unit(compute_pumped_rows vta_compute_tb "LOG_BLOCK_IN=5 LOG_BLOCK_OUT=4 PUMP=2" +runs=1 +built)

@@ -15,6 +15,8 @@
 #include "seed.h"
 #include "vta/isa.h"
 
+static const char lean[] = VTA_TEST_LEAN;
+
 static vta_config load(const char *name)
 {
     vta_config config;
@@ -351,6 +353,18 @@ static void illegal_instructions(void **state)
                    "depthwise: taps_x * taps_y 18 (limit: 16): the taps are the rows of one weight entry");
     insn = (vta_insn){.opcode = VTA_OP_DEPTHWISE, .depthwise = {.group = 1}};
     expect_illegal("pynq", &insn, "depthwise: group 1 (limit: 0): the input tile has no such lanes");
+    /* What this configuration has none of. */
+    insn = (vta_insn){.opcode = VTA_OP_DEPTHWISE};
+    expect_illegal(
+        lean, &insn,
+        "depthwise: opcode 6 (limit: 5): the configuration has no DEPTHWISE (DEPTHWISE_TAPS is 0)");
+    insn = (vta_insn){.opcode = VTA_OP_REQUANT, .requant = {.table = 1}};
+    expect_illegal(lean, &insn, "requant: table 1 (limit: 0): the configuration has no tables (TABLE is 0)");
+    insn = (vta_insn){.opcode = VTA_OP_REQUANT, .requant = {.to_inp = 1}};
+    expect_illegal(lean, &insn,
+                   "requant: to_inp 1 (limit: 0): the configuration has no way back to inp (LOOP_BACK is 0)");
+    insn = (vta_insn){.opcode = VTA_OP_LOAD, .mem = {.memory = VTA_MEM_TAB}};
+    expect_illegal(lean, &insn, "load: memory 6 (limit: 5): the configuration has no tables (TABLE is 0)");
     insn.opcode = 7;
     expect_illegal("pynq", &insn, "opcode 7 (limit: 6): the opcode is reserved");
 }

@@ -189,6 +189,36 @@ static void values_are_checked(void **state)
                    "c.json: key 'TARGET' has an illegal character at position 2 (plain text is allowed)");
 }
 
+/* What may be left out: the hash tells each from each other, and says what it said before these keys were
+ * there where nothing is. */
+static void parts_have_their_hash(void **state)
+{
+    static const char *const texts[] = {"{}",
+                                        "{\"TABLE\": 0}",
+                                        "{\"LOOP_BACK\": 0}",
+                                        "{\"DEPTHWISE_TAPS\": 0}",
+                                        "{\"DEPTHWISE_TAPS\": 1}",
+                                        "{\"DEPTHWISE_TAPS\": 3}",
+                                        "{\"TABLE\": 0, \"LOOP_BACK\": 0}"};
+    enum { TEXTS = sizeof texts / sizeof texts[0] };
+    vta_config c[TEXTS];
+    (void)state;
+    for (uint32_t i = 0; i < TEXTS; i++) {
+        assert_int_equal(vta_config_parse(texts[i], "c.json", &c[i], NULL), VTA_OK);
+        for (uint32_t k = 0; k < i; k++) {
+            char text[128];
+            assert_true(c[i].hash != c[k].hash);
+            assert_true(vta_config_diff(&c[i], &c[k], text, sizeof text) > 0);
+        }
+    }
+    vta_config pynq;
+    assert_int_equal(vta_config_load("pynq", &pynq, NULL), VTA_OK);
+    assert_true(pynq.hash == UINT64_C(0x335f1e6fb1800dde));
+    expect_refused("{\"DEPTHWISE_TAPS\": 2}", VTA_RANGE,
+                   "c.json: key 'DEPTHWISE_TAPS' is 2, it must be 0, 1, 3 or 9");
+    expect_refused("{\"TABLE\": 2}", VTA_RANGE, "c.json: key 'TABLE' is 2, out of range (0 to 1)");
+}
+
 static void joint_rules_are_checked(void **state)
 {
     (void)state;
@@ -355,6 +385,7 @@ int main(void)
         cmocka_unit_test(json_round_trips),
         cmocka_unit_test(keys_are_checked),
         cmocka_unit_test(values_are_checked),
+        cmocka_unit_test(parts_have_their_hash),
         cmocka_unit_test(joint_rules_are_checked),
         cmocka_unit_test(syntax_errors_have_a_place),
         cmocka_unit_test(files_load),

@@ -555,8 +555,8 @@ static void draw_layer(lab_region *lab, uint32_t input, int64_t block)
     }
 }
 
-/* Tables behind some of the new layers. */
-static void draw_tables(lab_region *lab, uint32_t first)
+/* Tables behind some of the new layers; no sum has one where the configuration has none. */
+static void draw_tables(lab_region *lab, const vta_config *config, uint32_t first)
 {
     for (uint32_t n = first; n < lab->region.layer_count; n++) {
         vtac_vta_layer *layer = &lab->layers[n];
@@ -564,7 +564,9 @@ static void draw_tables(lab_region *lab, uint32_t first)
                          (layer->kind == VTAC_VTA_ADD && layer->table == NULL) ||
                          layer->kind == VTAC_VTA_MUL || layer->kind == VTAC_VTA_AVG_POOL ||
                          layer->kind == VTAC_VTA_RESCALE;
-        if (can && rng_percent(&lab->random, 20)) {
+        if (config->table == 0) {
+            layer->table = layer->kind == VTAC_VTA_ADD ? NULL : layer->table;
+        } else if (can && rng_percent(&lab->random, 20)) {
             lab_put_table(lab, layer);
         }
     }
@@ -622,7 +624,7 @@ void lab_random_chain(lab_region *lab, uint64_t seed, const vta_config *config)
         if (x != first && a->c == b->c && a->h == b->h && a->w == b->w) {
             x = lab_add_sum(lab, x, first);
         }
-        draw_tables(lab, layers);
+        draw_tables(lab, config, layers);
         undo(lab, config, layers, tensors);
         x = lab->region.layer_count == layers ? first : x;
     }
@@ -641,7 +643,7 @@ void lab_random(lab_region *lab, uint64_t seed, const vta_config *config, uint32
         const uint32_t count = lab->region.tensor_count, before = lab->region.layer_count;
         const uint32_t input = rng_percent(&lab->random, 75) ? count - 1 : rng_below(&lab->random, count);
         draw_layer(lab, input, block);
-        draw_tables(lab, before);
+        draw_tables(lab, config, before);
         undo(lab, config, before, count);
     }
     lab_finish(lab);

@@ -74,8 +74,8 @@ static void find_lanes(conv *c)
     enum { MOST_TAPS = 15, MOST_COLUMN_STEP = 7, THREE = 3 };
     const machine *m = c->machine;
     const vtac_vta_window *w = &c->window;
-    c->lanes = !conv_packed(c) && c->groups > 1 && c->groups == c->c_in && c->groups == c->c_out &&
-               c->planes == 1 && m->ri == 1 && w->dilation[1] <= MOST_COLUMN_STEP;
+    c->lanes = m->config->depthwise_taps > 0 && !conv_packed(c) && c->groups > 1 && c->groups == c->c_in &&
+               c->groups == c->c_out && c->planes == 1 && m->ri == 1 && w->dilation[1] <= MOST_COLUMN_STEP;
     c->alike = c->lanes && conv_is_mean(c);
     const vta_window_steps square =
         vta_window_steps_of(m->config, THREE, THREE, w->dilation[1], w->dilation[0], w->stride[1]);

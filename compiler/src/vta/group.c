@@ -87,7 +87,7 @@ static bool takes_over(const conv *before, const conv *c)
 static bool are_a_group(const machine *m, const layer_group *g)
 {
     uint32_t tables = 0;
-    bool good = m->ri == 1 && m->ro <= MOST_PARTS && g->count >= 2;
+    bool good = m->config->loop_back != 0 && m->ri == 1 && m->ro <= MOST_PARTS && g->count >= 2;
     for (uint32_t k = 0; k < g->count && good; k++) {
         const conv *c = &g->members[k].conv;
         tables += conv_table(c) != NULL;

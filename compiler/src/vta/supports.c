@@ -146,12 +146,24 @@ vta_status rule_none(const machine *m, const vtac_vta_region *region, uint32_t n
     return VTA_OK;
 }
 
+/* What the configuration leaves out and nothing else can do. */
+static vta_status rule_built(const vta_config *config, const vtac_vta_layer *layer, vta_diag *diag)
+{
+    if (config->table == 0 && (layer->table != NULL || layer->behind != NULL)) {
+        return vta_fail(diag, VTA_UNSUPPORTED,
+                        "it needs a table, and configuration '%s' has none; use one with TABLE 1",
+                        config->name);
+    }
+    return VTA_OK;
+}
+
 vta_status vtac_vta_supports(const vta_config *config, const vtac_vta_region *region, uint32_t layer,
                              vta_diag *diag)
 {
     machine m;
     plan p;
     const kind_of_layer *kind = &kinds[region->layers[layer].kind];
+    VTA_TRY(rule_built(config, &region->layers[layer], diag));
     VTA_TRY(machine_of(config, &m, diag));
     VTA_TRY(kind->rule(&m, region, layer, diag));
     return kind->plan(&m, region, layer, &p, diag);

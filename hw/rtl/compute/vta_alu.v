@@ -30,7 +30,9 @@ module vta_alu #(
     parameter integer MAX_AI        = 11,
     parameter integer LOG_BANK      = 2,    // ACC banks, by the highest address bits
     parameter integer VTA_LOG_TAB   = 7,    // words of all tables
-    parameter integer LANE_DSPS     = 3     // DSPS of vta_alu_lane
+    parameter integer LANE_DSPS     = 3,    // DSPS of vta_alu_lane
+    parameter integer TABLE         = 1,    // 0: table_use is 0 always, and there are no tables
+    parameter integer LOOP_BACK     = 1     // 0: to_inp is 0 always
 ) (
     input  wire                     clk,
     input  wire                     rst,
@@ -188,7 +190,7 @@ module vta_alu #(
         if (load) begin
             f_requant_q <= requant;
             f_wide_q    <= wide;
-            f_head_q    <= {requant, wide, to_inp, alu_op, use_imm, imm, part, table_use, rounding, high, low, zero_point,
+            f_head_q    <= {requant, wide, LOOP_BACK != 0 && to_inp, alu_op, use_imm, imm, part, TABLE != 0 ? table_use : 2'd0, rounding, high, low, zero_point,
                             in_place, dst_high, dst_over, dst_extent, src_over, src_extent, snap_array, snap_load};
         end
     end
@@ -589,7 +591,11 @@ module vta_alu #(
     wire              table_rd = tiles_q[6] && s6_requant_q && s6_clip_q[27:26] != 2'd0;
     wire [16*COPIES-1:0] values;
     generate
-        for (g = 0; g < COPIES; g = g + 1) begin : tables
+        if (TABLE == 0) begin : no_tables
+            assign values = {16*COPIES{1'b0}};
+            wire unused_tables = |{clk_tab, tab_wr_en, tab_wr_addr, tab_wr_data, table_rd, index};
+        end
+        for (g = 0; g < COPIES && TABLE != 0; g = g + 1) begin : tables
             localparam integer OTHER = 2*g + 1 < LANES ? 2*g + 1 : 2*g;     // a single lane has no neighbour
             vta_table #(.LOG_WORDS(VTA_LOG_TAB)) tab (
                 .clk(clk_tab), .wr_en(tab_wr_en), .wr_addr(tab_wr_addr), .wr_data(tab_wr_data), .rd_en(table_rd),
@@ -611,7 +617,7 @@ module vta_alu #(
     assign error   = s0_bad_q && !drain_valid && !inp_drain_valid;
     assign error_code = s0_goal_bad_q ? VTA_ERROR_INP_RANGE : VTA_ERROR_ACC_RANGE;
 
-    assign inp_wr_en   = tiles_q[7] && !writes_q[7];
+    assign inp_wr_en   = LOOP_BACK != 0 && tiles_q[7] && !writes_q[7];
     assign inp_wr_addr = dst_q[6*D +: I];
     assign inp_wr_part = s7_part_q;
 

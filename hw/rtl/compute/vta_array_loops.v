@@ -97,7 +97,7 @@ module vta_array_loops #(
                             q    = (r*BATCH + b)*LANES + o%LANES;
                             tile = {{24{dw_x_q[8*q + 7]}}, dw_x_q[8*q +: 8]};
                             column[0] = column[0] + tile * $signed(dw_w_q[8*(r*TAPS*LANES + o%LANES) +: 8]);
-                            column[1] = column[1] + tile * $signed(dw_w_q[8*((r*TAPS + 1)*LANES + o%LANES) +: 8]);
+                            column[1] = column[1] + tile * $signed(dw_w_q[8*((r*TAPS + 1%TAPS)*LANES + o%LANES) +: 8]);
                             column[2] = column[2] + tile * $signed(dw_w_q[8*((r*TAPS + TAPS - 1)*LANES + o%LANES) +: 8]);
                         end
                         // As vta_columns.

@@ -13,24 +13,33 @@ module vta_columns #(
     parameter integer TAPS  = 3
 ) (
     input  wire                   clk,
+    input  wire                   ends,
+    // The waiver: with two taps, nothing is left for two columns; with one, nothing at all.
+    // verilator lint_off UNUSEDSIGNAL
     input  wire                   en,
     input  wire [3:0]             row,
-    input  wire                   ends,
     input  wire                   add_1,
-    // The waiver: with two taps, nothing is left for two columns.
-    // verilator lint_off UNUSEDSIGNAL
     input  wire                   add_2,
     // verilator lint_on UNUSEDSIGNAL
     input  wire [17*TAPS*LANES-1:0] in,     // in0 of all lanes in the low bits
     output wire [19*LANES-1:0]    sum
 );
-    (* ram_style = "distributed" *)
-    reg  [18*LANES-1:0] left_1_q [0:15];
-    wire [18*LANES-1:0] left_1 = left_1_q[row];
+    wire [18*LANES-1:0] left_1;
     wire [18*LANES-1:0] next_1;
 
     genvar l;
     generate
+        if (TAPS > 1) begin : kept
+            (* ram_style = "distributed" *)
+            reg  [18*LANES-1:0] left_1_q [0:15];
+            assign left_1 = left_1_q[row];
+            always @(posedge clk) begin
+                if (en) left_1_q[row] <= next_1;
+            end
+        end else begin : none
+            assign left_1 = {18*LANES{1'b0}};
+        end
+
         if (TAPS > 2) begin : deep
             (* ram_style = "distributed" *)
             reg  [17*LANES-1:0] left_2_q [0:15];
@@ -43,6 +52,9 @@ module vta_columns #(
                 wire [16:0] in1  = in[17*(LANES + l) +: 17];
                 assign next_1[18*l +: 18] = {more[16], more} + {in1[16], in1};
             end
+        end else if (TAPS == 1) begin : alone
+            assign next_1 = {18*LANES{1'b0}};
+            wire unused_next = clk || |next_1;
         end else begin : flat
             for (l = 0; l < LANES; l = l + 1) begin : lane
                 wire [16:0] in1 = in[17*(LANES + l) +: 17];
@@ -56,10 +68,6 @@ module vta_columns #(
             assign sum[19*l +: 19] = {19{ends}} & ({more[17], more} + {{2{in0[16]}}, in0});
         end
     endgenerate
-
-    always @(posedge clk) begin
-        if (en) left_1_q[row] <= next_1;
-    end
 endmodule
 
 `default_nettype wire

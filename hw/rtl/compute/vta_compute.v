@@ -25,7 +25,10 @@ module vta_compute #(
     parameter integer LOG_BUS_BYTES = 3,
     parameter integer ADDR_BITS     = 40,
     parameter integer PUMP          = 1,    // of vta_array
-    parameter integer LANE_DSPS     = 3     // of vta_alu_lane
+    parameter integer LANE_DSPS     = 3,    // of vta_alu_lane
+    parameter integer TABLE         = 1,    // as in vta_top
+    parameter integer LOOP_BACK     = 1,
+    parameter integer DEPTHWISE_TAPS = 9
 ) (
     input  wire         clk,
     input  wire         clk2x,
@@ -141,7 +144,7 @@ module vta_compute #(
 
     vta_mem_decode #(
         .LOG_BATCH(LOG_BATCH), .LOG_BLOCK_IN(LOG_BLOCK_IN), .LOG_BLOCK_OUT(LOG_BLOCK_OUT),
-        .LOG_UOP_DEPTH(U), .LOG_INP_DEPTH(I), .LOG_WGT_DEPTH(W), .LOG_ACC_DEPTH(A), .ADDR_BITS(ADDR_BITS)
+        .LOG_UOP_DEPTH(U), .LOG_INP_DEPTH(I), .LOG_WGT_DEPTH(W), .LOG_ACC_DEPTH(A), .ADDR_BITS(ADDR_BITS), .TABLE(TABLE)
     ) mem_decode (
         .clk(clk_issue), .rst(rst), .in_valid(insn_valid), .in_ready(d_move), .in_insn(insn_data), .bases(bases),
         .out_valid(d_valid), .out_ready(issue), .out_error(mem_error), .out_mem(d_mem), .out_sram(d_sram),
@@ -177,7 +180,8 @@ module vta_compute #(
 
     vta_decode #(
         .LOG_BATCH(LOG_BATCH), .LOG_BLOCK_IN(LOG_BLOCK_IN), .LOG_BLOCK_OUT(LOG_BLOCK_OUT),
-        .LOG_UOP_DEPTH(U), .LOG_INP_DEPTH(I), .LOG_WGT_DEPTH(W), .LOG_ACC_DEPTH(A), .SRC_BITS(SRC_BITS), .MAX_AI(MAX_AI)
+        .LOG_UOP_DEPTH(U), .LOG_INP_DEPTH(I), .LOG_WGT_DEPTH(W), .LOG_ACC_DEPTH(A), .SRC_BITS(SRC_BITS), .MAX_AI(MAX_AI),
+        .TABLE(TABLE), .LOOP_BACK(LOOP_BACK), .DEPTHWISE_TAPS(DEPTHWISE_TAPS)
     ) decode (
         .clk(clk_issue), .move(d_move), .insn_valid(insn_valid), .insn(insn_data), .insn_index(insn_index),
         .index(d_index), .error(nest_error), .pop_prev(d_pop_prev), .pop_next(d_pop_next), .push_prev(d_push_prev),
@@ -451,7 +455,8 @@ module vta_compute #(
 
     vta_gemm #(
         .LOG_BATCH(LOG_BATCH), .LOG_BLOCK_IN(LOG_BLOCK_IN), .LOG_BLOCK_OUT(LOG_BLOCK_OUT),
-        .LOG_UOP_DEPTH(U), .LOG_INP_DEPTH(I), .LOG_WGT_DEPTH(W), .LOG_ACC_DEPTH(A), .MAX_AI(MAX_AI), .PUMP(PUMP)
+        .LOG_UOP_DEPTH(U), .LOG_INP_DEPTH(I), .LOG_WGT_DEPTH(W), .LOG_ACC_DEPTH(A), .MAX_AI(MAX_AI), .PUMP(PUMP),
+        .DEPTHWISE_TAPS(DEPTHWISE_TAPS)
     ) gemm (
         .clk(clk_array), .clk2x(clk2x), .rst(rst),
         .insn_valid(a_valid && !a_uop_wait), .insn_ready(a_ready), .uop_begin(a_uop_begin), .uop_last(a_uop_last),
@@ -499,7 +504,7 @@ module vta_compute #(
     vta_alu #(
         .LOG_BATCH(LOG_BATCH), .LOG_BLOCK_IN(LOG_BLOCK_IN), .LOG_BLOCK_OUT(LOG_BLOCK_OUT),
         .LOG_UOP_DEPTH(U), .LOG_INP_DEPTH(I), .LOG_WGT_DEPTH(W), .LOG_ACC_DEPTH(A), .MAX_AI(MAX_AI),
-        .LOG_BANK(LOG_BANK), .LANE_DSPS(LANE_DSPS)
+        .LOG_BANK(LOG_BANK), .LANE_DSPS(LANE_DSPS), .TABLE(TABLE), .LOOP_BACK(LOOP_BACK)
     ) alu (
         .clk(clk_alu), .rst(rst),
         .insn_valid(l_valid && !l_uop_wait), .insn_ready(l_ready), .uop_begin(l_uop_begin), .uop_last(l_uop_last),
@@ -618,7 +623,7 @@ module vta_compute #(
         .array_next_last(a_uop_last), .array_next_wait(a_uop_wait),
         .alu_ask_array(alu_ask_array), .alu_ask_load(alu_ask_load), .alu_ask_dst(alu_ask_dst),
         .alu_ask_src(alu_ask_src), .alu_ask_loops(alu_ask_loops), .alu_ask_inp(alu_ask_inp), .alu_wait(alu_wait), .alu_next_load(l_snap_load), .alu_next_first(l_uop_begin),
-        .alu_next_last(l_uop_last), .alu_next_tab(l_table != 2'd0), .alu_next_wait(l_uop_wait),
+        .alu_next_last(l_uop_last), .alu_next_tab(TABLE != 0 && l_table != 2'd0), .alu_next_wait(l_uop_wait),
         .load_ask_array(load_ask_array), .load_ask_alu(load_ask_alu), .load_ask_uop(load_ask_uop),
         .load_ask_tab(load_ask_tab), .load_ask_first(load_ask_first), .load_ask_last(load_ask_last), .load_wait(load_wait)
     );

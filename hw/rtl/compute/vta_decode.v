@@ -19,7 +19,10 @@ module vta_decode #(
     parameter integer LOG_WGT_DEPTH = 10,
     parameter integer LOG_ACC_DEPTH = 11,
     parameter integer SRC_BITS      = 11,   // max(LOG_INP_DEPTH, 11)
-    parameter integer MAX_AI        = 11    // max(LOG_ACC_DEPTH, LOG_INP_DEPTH)
+    parameter integer MAX_AI        = 11,   // max(LOG_ACC_DEPTH, LOG_INP_DEPTH)
+    parameter integer TABLE         = 1,    // 0: a REQUANT that uses a table is illegal
+    parameter integer LOOP_BACK     = 1,    // 0: one that writes to INP
+    parameter integer DEPTHWISE_TAPS = 9    // 0: DEPTHWISE
 ) (
     input  wire                     clk,
     input  wire                     move,
@@ -178,7 +181,7 @@ module vta_decode #(
     localparam integer LOG_PARTS = LOG_BLOCK_IN > LOG_BLOCK_OUT ? LOG_BLOCK_IN - LOG_BLOCK_OUT : 0;
     localparam integer LOG_HIGHS = I > A ? I - A : 0;
     wire s1_no_room = !s1_to_inp ? s1_part != 2'd0 || s1_high_dst != 2'd0
-                    : LOG_BLOCK_OUT > LOG_BLOCK_IN || ({30'd0, s1_part} >> LOG_PARTS) != 32'd0
+                    : LOOP_BACK == 0 || LOG_BLOCK_OUT > LOG_BLOCK_IN || ({30'd0, s1_part} >> LOG_PARTS) != 32'd0
                       || ({30'd0, s1_high_dst} >> LOG_HIGHS) != 32'd0;
 
     // Legality of the fields.
@@ -191,7 +194,7 @@ module vta_decode #(
         VTA_OP_GEMM:
             s1_illegal = (s1_q & VTA_RESERVED_GEMM) != 128'd0 || (s1_reset && s1_init);
         VTA_OP_DEPTHWISE:
-            s1_illegal = (s1_q & VTA_RESERVED_DEPTHWISE) != 128'd0 || {24'd0, s1_taps} > (32'd1 << LOG_BLOCK_OUT)
+            s1_illegal = DEPTHWISE_TAPS == 0 || (s1_q & VTA_RESERVED_DEPTHWISE) != 128'd0 || {24'd0, s1_taps} > (32'd1 << LOG_BLOCK_OUT)
                       || (s1_group && LOG_BLOCK_OUT >= LOG_BLOCK_IN);
         VTA_OP_ALU:
             s1_illegal = (s1_q & VTA_RESERVED_ALU) != 128'd0 || s1_alu_op == 3'd7 || (s1_from_src && !s1_use_imm)
@@ -199,7 +202,7 @@ module vta_decode #(
                           && ($signed(s1_imm) > 16'sd31 || $signed(s1_imm) < -16'sd31));
         VTA_OP_REQUANT:
             s1_illegal = (s1_q & VTA_RESERVED_REQUANT) != 128'd0 || $signed(s1_low) > $signed(s1_high)
-                      || s1_table == 2'd3 || s1_no_room;
+                      || s1_table == 2'd3 || (s1_table != 2'd0 && TABLE == 0) || s1_no_room;
         default:
             s1_illegal = 1'b0;
         endcase

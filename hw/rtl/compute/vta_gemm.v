@@ -36,7 +36,8 @@ module vta_gemm #(
     parameter integer LOG_WGT_DEPTH = 10,
     parameter integer LOG_ACC_DEPTH = 11,
     parameter integer MAX_AI        = 11,
-    parameter integer PUMP          = 1     // of vta_array
+    parameter integer PUMP          = 1,    // of vta_array
+    parameter integer DEPTHWISE_TAPS = 9    // of a step, at most: 9, 3, 1; 0: depthwise is 0 always
 ) (
     input  wire                     clk,
     input  wire                     clk2x,
@@ -136,8 +137,8 @@ module vta_gemm #(
     localparam integer A = LOG_ACC_DEPTH;
     localparam integer T = LOG_BLOCK_OUT;           // bits of a tap's number
     localparam integer LANES = 1 << (LOG_BLOCK_IN < LOG_BLOCK_OUT ? LOG_BLOCK_IN : LOG_BLOCK_OUT);
-    localparam integer TAPS  = LOG_BLOCK_OUT < 3 ? 2 : 3;   // weight rows 0, 2, 4 must exist
-    localparam integer ROWS  = LOG_BLOCK_OUT > 3 && (PUMP == 1 || LOG_BLOCK_OUT > 4 || LOG_BLOCK_IN > 4) ? 3 : 1;
+    localparam integer TAPS  = DEPTHWISE_TAPS < 3 ? 1 : LOG_BLOCK_OUT < 3 ? 2 : 3;  // weight rows 0, 2, 4 must exist
+    localparam integer ROWS  = DEPTHWISE_TAPS == 9 && LOG_BLOCK_OUT > 3 && (PUMP == 1 || LOG_BLOCK_OUT > 4 || LOG_BLOCK_IN > 4) ? 3 : 1;
     localparam integer ACC_BITS = 32 << (LOG_BATCH + LOG_BLOCK_OUT);
 
     // F: the nest.
@@ -191,10 +192,10 @@ module vta_gemm #(
     reg [5:0]        fetched_q;
 
     wire three = ROWS == 3 && taps_x == 4'd3 && taps_y == 4'd3 && row_step[0];
-    wire keeps = TAPS == 3 ? taps_x <= 4'd3 : taps_x <= 4'd2;
+    wire keeps = TAPS == 3 ? taps_x <= 4'd3 : TAPS == 2 && taps_x <= 4'd2;
     always @(posedge clk) begin
         if (load) begin
-            f_dw_q       <= depthwise;
+            f_dw_q       <= DEPTHWISE_TAPS != 0 && depthwise;
             f_init_q     <= init;
             f_clear_q    <= clear;
             f_no_mac_q   <= no_mac;

@@ -17,7 +17,9 @@ module vta_load #(
     parameter integer LOG_WGT_DEPTH = 10,
     parameter integer LOG_ACC_DEPTH = 11,
     parameter integer LOG_BUS_BYTES = 3,
-    parameter integer ADDR_BITS     = 40
+    parameter integer ADDR_BITS     = 40,
+    parameter integer LOOP_BACK     = 1,    // 0: inp_wr_en stays low
+    parameter integer DEPTHWISE_TAPS = 9
 ) (
     input  wire                          clk,
     input  wire                          clk_unit,      // may stop while awake is low
@@ -132,8 +134,8 @@ module vta_load #(
     wire                         engine_wait;
 
     // INP is one RAM, or four that take entries in turn (vta_inp).
-    localparam integer ROWS = LOG_BLOCK_OUT > 3 ? 3 : 1;
-    wire wr_free = !inp_wr_en || wr_mem != VTA_MEM_INP
+    localparam integer ROWS = LOG_BLOCK_OUT > 3 && DEPTHWISE_TAPS == 9 ? 3 : 1;
+    wire wr_free = LOOP_BACK == 0 || !inp_wr_en || wr_mem != VTA_MEM_INP
                 || (ROWS == 3 && LOG_INP_DEPTH >= 2 && inp_wr_addr[1:0] != wr_addr[1:0]);
 
     vta_tload #(
@@ -182,7 +184,7 @@ module vta_load #(
     // What compute writes comes the same way: block_out lanes of each row, to one part of it.
     localparam integer OUT_BITS  = 8 << LOG_BLOCK_OUT;
     localparam integer LOG_PARTS = LOG_BLOCK_IN > LOG_BLOCK_OUT ? LOG_BLOCK_IN - LOG_BLOCK_OUT : 0;
-    localparam integer GRAIN     = LOG_BLOCK_IN >= LOG_BLOCK_OUT && OUT_BITS < INP_SLICE ? OUT_BITS : INP_SLICE;
+    localparam integer GRAIN     = LOOP_BACK != 0 && LOG_BLOCK_IN >= LOG_BLOCK_OUT && OUT_BITS < INP_SLICE ? OUT_BITS : INP_SLICE;
     localparam integer GRAINS    = INP_BITS / GRAIN;
     localparam integer ROW_BITS  = 8 << LOG_BLOCK_IN;
     reg                     two_en_q;
@@ -193,8 +195,8 @@ module vta_load #(
     wire [INP_BITS-1:0]     two_data;
 
     always @(posedge clk) begin
-        two_en_q <= inp_wr_en;
-        if (inp_wr_en) begin
+        two_en_q <= LOOP_BACK != 0 && inp_wr_en;
+        if (LOOP_BACK != 0 && inp_wr_en) begin
             two_addr_q   <= inp_wr_addr;
             two_strobe_q <= two_strobe;
             two_data_q   <= inp_wr_data;

@@ -18,6 +18,7 @@ module vta_mem_decode #(
     parameter integer LOG_WGT_DEPTH = 10,
     parameter integer LOG_ACC_DEPTH = 11,
     parameter integer ADDR_BITS     = 40,
+    parameter integer TABLE         = 1,    // 0: nothing loads into TAB
     parameter integer ELASTIC       = 0     // 1: the last stage holds two, and in_ready is a register
 ) (
     input  wire                   clk,
@@ -88,7 +89,7 @@ module vta_mem_decode #(
     // Reserved memory ids are illegal always, the other rules hold where something moves; nothing ever loads into OUT.
     wire in_illegal = in_mem > VTA_MEM_TAB
                    || (in_store ? in_x != 16'd0 && (in_mem != VTA_MEM_OUT || in_padded)
-                                : in_mem == VTA_MEM_OUT
+                                : in_mem == VTA_MEM_OUT || (in_mem == VTA_MEM_TAB && TABLE == 0)
                                   || ((in_mem == VTA_MEM_UOP || in_mem == VTA_MEM_TAB) && in_x != 16'd0 && in_pad != 8'd0));
 
     reg                 s1_valid_q;

@@ -23,6 +23,9 @@ module vta_top #(
     parameter integer LOG_QUEUE_DEPTH = 9,
     parameter integer ADDR_BITS       = 40,
     parameter [63:0]  CONFIG_HASH     = 64'd0,
+    parameter integer TABLE           = 1,     // 0: no tables behind REQUANT
+    parameter integer LOOP_BACK       = 1,     // 0: REQUANT never writes to INP
+    parameter integer DEPTHWISE_TAPS  = 9,     // of a step, at most: 9, 3, 1; 0: no DEPTHWISE
     parameter integer PUMP            = 1,     // cycles of the multipliers in one of clk: 1 or 2
     parameter integer LANE_DSPS       = 3      // of an ALU lane: 3, or 2 of 27 × 18 bits
 ) (
@@ -201,7 +204,7 @@ module vta_top #(
         .LOG_BATCH(LOG_BATCH), .LOG_BLOCK_IN(LOG_BLOCK_IN), .LOG_BLOCK_OUT(LOG_BLOCK_OUT),
         .LOG_UOP_DEPTH(LOG_UOP_DEPTH), .LOG_INP_DEPTH(LOG_INP_DEPTH), .LOG_WGT_DEPTH(LOG_WGT_DEPTH),
         .LOG_ACC_DEPTH(LOG_ACC_DEPTH), .LOG_BUS_BYTES(LOG_BUS_BYTES), .LOG_QUEUE_DEPTH(LOG_QUEUE_DEPTH),
-        .ADDR_BITS(ADDR_BITS), .CONFIG_HASH(CONFIG_HASH)
+        .ADDR_BITS(ADDR_BITS), .CONFIG_HASH(CONFIG_HASH), .TABLE(TABLE), .LOOP_BACK(LOOP_BACK), .DEPTHWISE_TAPS(DEPTHWISE_TAPS)
     ) regs (
         .clk(clk_host), .work(work_host), .rst(rst),
         .s_axil_awvalid(s_axil_awvalid), .s_axil_awready(s_axil_awready), .s_axil_awaddr(s_axil_awaddr),
@@ -395,7 +398,8 @@ module vta_top #(
     vta_load #(
         .LOG_BATCH(LOG_BATCH), .LOG_BLOCK_IN(LOG_BLOCK_IN), .LOG_BLOCK_OUT(LOG_BLOCK_OUT),
         .LOG_UOP_DEPTH(LOG_UOP_DEPTH), .LOG_INP_DEPTH(LOG_INP_DEPTH), .LOG_WGT_DEPTH(LOG_WGT_DEPTH),
-        .LOG_ACC_DEPTH(LOG_ACC_DEPTH), .LOG_BUS_BYTES(LOG_BUS_BYTES), .ADDR_BITS(ADDR_BITS)
+        .LOG_ACC_DEPTH(LOG_ACC_DEPTH), .LOG_BUS_BYTES(LOG_BUS_BYTES), .ADDR_BITS(ADDR_BITS),
+        .LOOP_BACK(LOOP_BACK), .DEPTHWISE_TAPS(DEPTHWISE_TAPS)
     ) load (
         .clk(clk), .clk_unit(clk_load), .awake(awake_load), .rst(unit_rst),
         .insn_valid(insn_valid[LOAD]), .insn_ready(insn_ready[LOAD]),
@@ -420,7 +424,7 @@ module vta_top #(
         .LOG_BATCH(LOG_BATCH), .LOG_BLOCK_IN(LOG_BLOCK_IN), .LOG_BLOCK_OUT(LOG_BLOCK_OUT),
         .LOG_UOP_DEPTH(LOG_UOP_DEPTH), .LOG_INP_DEPTH(LOG_INP_DEPTH), .LOG_WGT_DEPTH(LOG_WGT_DEPTH),
         .LOG_ACC_DEPTH(LOG_ACC_DEPTH), .LOG_BUS_BYTES(LOG_BUS_BYTES), .ADDR_BITS(ADDR_BITS), .PUMP(PUMP),
-        .LANE_DSPS(LANE_DSPS)
+        .LANE_DSPS(LANE_DSPS), .TABLE(TABLE), .LOOP_BACK(LOOP_BACK), .DEPTHWISE_TAPS(DEPTHWISE_TAPS)
     ) compute (
         .clk(clk), .clk2x(clk2x), .clk_issue(clk_issue), .clk_array(clk_array), .clk_alu(clk_alu), .clk_fill(clk_fill),
         .awake_issue(awake_issue), .awake_array(awake_array), .awake_alu(awake_alu), .awake_fill(awake_fill), .rst(unit_rst),

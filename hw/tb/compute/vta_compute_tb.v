@@ -19,6 +19,9 @@ module vta_compute_tb;
     parameter integer LOG_BUS_BYTES = 3;
     parameter integer PUMP          = 1;    // for what is built
     parameter integer LANE_DSPS     = 3;
+    parameter integer TABLE         = 1;
+    parameter integer LOOP_BACK     = 1;
+    parameter integer DEPTHWISE_TAPS = 9;
     localparam integer ADDR_BITS    = 40;
 `include "vta_isa.vh"
 `include "mem_insn.vh"
@@ -77,7 +80,7 @@ module vta_compute_tb;
         .LOG_BATCH(LOG_BATCH), .LOG_BLOCK_IN(LOG_BLOCK_IN), .LOG_BLOCK_OUT(LOG_BLOCK_OUT),
         .LOG_UOP_DEPTH(LOG_UOP_DEPTH), .LOG_INP_DEPTH(LOG_INP_DEPTH), .LOG_WGT_DEPTH(LOG_WGT_DEPTH),
         .LOG_ACC_DEPTH(LOG_ACC_DEPTH), .LOG_BUS_BYTES(LOG_BUS_BYTES), .ADDR_BITS(ADDR_BITS),
-        .PUMP(PUMP), .LANE_DSPS(LANE_DSPS)
+        .PUMP(PUMP), .LANE_DSPS(LANE_DSPS), .TABLE(TABLE), .LOOP_BACK(LOOP_BACK), .DEPTHWISE_TAPS(DEPTHWISE_TAPS)
     ) dut (
         .clk(clk), .clk2x(clk2x), .clk_issue(clocks[0]), .clk_array(clocks[1]), .clk_alu(clocks[2]), .clk_fill(clocks[3]),
         .awake_issue(awake_issue), .awake_array(awake_array), .awake_alu(awake_alu), .awake_fill(awake_fill), .rst(rst),
@@ -274,7 +277,7 @@ module vta_compute_tb;
             insn[VTA_F_REQUANT_ROUNDING_LSB +: 2]  = chance(50) ? 0 : range(0, 3);
             insn[VTA_F_REQUANT_WIDE_LSB]           = chance(30);
             insn[VTA_F_REQUANT_TABLE_LSB +: 2]     = tables && chance(40) ? range(1, 2) : 0;
-            if (OUT <= IN && ACCS <= INPS && chance(45)) begin     // micro-ops must fit there
+            if (LOOP_BACK != 0 && OUT <= IN && ACCS <= INPS && chance(45)) begin     // micro-ops must fit there
                 insn[VTA_F_REQUANT_TO_INP_LSB]        = 1'b1;
                 insn[VTA_F_REQUANT_PART_LSB +: 2]     = range(0, IN/OUT - 1);
                 insn[VTA_F_REQUANT_DST_HIGH_LSB +: 2] = INPS > ACCS && chance(50);
@@ -286,7 +289,7 @@ module vta_compute_tb;
     task add_load;
         integer x, y, x0, y0, n;
         begin
-            case (range(0, 4))
+            case (range(0, TABLE != 0 ? 4 : 3))
             4: begin
                 // Tables: all words of them at first, then any.
                 n = tables ? range(1, 90) : 128;
@@ -355,6 +358,22 @@ module vta_compute_tb;
         end
     endtask
 
+    // What the instruction itself says wrong, here or in this configuration; of what add_fault makes.
+    function illegal(input [127:0] word);
+        integer part;
+        begin
+            part = word[VTA_F_REQUANT_PART_LSB +: 2];
+            case (word[2:0])
+            VTA_OP_LOAD:      illegal = word[VTA_F_MEM_MEMORY_LSB +: VTA_F_MEM_MEMORY_WIDTH] == VTA_MEM_TAB && TABLE == 0;
+            VTA_OP_GEMM:      illegal = word[VTA_F_GEMM_RESET_LSB] && word[VTA_F_GEMM_INIT_LSB];
+            VTA_OP_DEPTHWISE: illegal = DEPTHWISE_TAPS == 0;
+            VTA_OP_REQUANT:   illegal = word[VTA_F_REQUANT_TABLE_LSB +: 2] > (TABLE != 0 ? 2 : 0)
+                                     || (word[VTA_F_REQUANT_TO_INP_LSB] && (LOOP_BACK == 0 || OUT > IN || part >= IN/OUT));
+            default:          illegal = 1'b0;
+            endcase
+        end
+    endfunction
+
     // The reference of the whole program, as far as the first fault.
     integer at_fault, n;
     task execute;
@@ -364,7 +383,8 @@ module vta_compute_tb;
             {want_pops[0], want_pops[1], want_pushes[0], want_pushes[1]} = 0;
             for (n = 0; n < size && ref_faults == 0; n = n + 1) begin
                 at_fault = n;
-                case (program[n][2:0])
+                if (illegal(program[n])) ref_faults[VTA_ERROR_FIELD] = 1'b1;
+                else case (program[n][2:0])
                 VTA_OP_LOAD:      execute_load(program[n]);
                 VTA_OP_GEMM:      execute_gemm(program[n]);
                 VTA_OP_DEPTHWISE: execute_depthwise(program[n]);
@@ -455,7 +475,20 @@ module vta_compute_tb;
     // Something wrong in the middle of a program.
     task add_fault;
         begin
-            case (range(0, 8))
+            case (range(0, TABLE != 0 && LOOP_BACK != 0 && DEPTHWISE_TAPS != 0 ? 11 : 19))
+            9: begin add_requant; program[size - 1][VTA_F_REQUANT_TABLE_LSB +: 2] = TABLE != 0 ? 2'd3 : range(1, 3); end
+            10, 11, 12, 13, 14, 15, 16, 17, 18, 19: begin
+                // What this configuration does not have.
+                if (DEPTHWISE_TAPS == 0 && chance(35)) begin
+                    add_gemm;
+                    program[size - 1][2:0] = VTA_OP_DEPTHWISE;
+                end else if (TABLE == 0 && chance(35)) begin make_insn(VTA_OP_LOAD, VTA_MEM_TAB, 0, 0, 0, 1, 1, 1); add; end
+                else begin
+                    add_requant;
+                    program[size - 1][VTA_F_REQUANT_TO_INP_LSB] = 1'b1;
+                    program[size - 1][VTA_F_REQUANT_PART_LSB +: 2] = LOOP_BACK != 0 ? 2'd3 : 2'd0;
+                end
+            end
             7, 8: begin
                 // A result that leaves INP.
                 add_requant;
@@ -469,7 +502,10 @@ module vta_compute_tb;
             0: begin make_insn(VTA_OP_LOAD, VTA_MEM_UOP, 0, 0, WRONG/4, 1, UOPS, 1); add; add_gemm; end
             1: begin make_insn(VTA_OP_LOAD, VTA_MEM_UOP, 0, 0, WRONG/4, 1, UOPS, 1); add; add_alu; end
             2: begin make_insn(VTA_OP_LOAD, VTA_MEM_UOP, 0, 0, WRONG/4, 1, UOPS, 1); add; add_requant; end
-            3: begin make_insn(VTA_OP_LOAD, VTA_MEM_UOP, 0, 0, WRONG/4, 1, UOPS, 1); add; add_depthwise; end
+            3: begin
+                make_insn(VTA_OP_LOAD, VTA_MEM_UOP, 0, 0, WRONG/4, 1, UOPS, 1); add;
+                if (DEPTHWISE_TAPS != 0) add_depthwise; else add_alu;
+            end
             4: begin make_insn(VTA_OP_LOAD, VTA_MEM_ACC, ACCS - 1, 0, 0, 2, 2, 2); add; end
             5: begin make_insn(VTA_OP_LOAD, VTA_MEM_ACC, 0, 0, SIZE/(4*BATCH*OUT) - 1, 2, 2, 2); add; end
             default: begin add_gemm; program[size - 1][VTA_F_GEMM_RESET_LSB] = 1'b1; program[size - 1][VTA_F_GEMM_INIT_LSB] = 1'b1; end
@@ -480,7 +516,7 @@ module vta_compute_tb;
     task add_any;
         case (range(0, 9))
         0, 1, 2: add_gemm;
-        3, 4: add_depthwise;
+        3, 4: if (DEPTHWISE_TAPS != 0) add_depthwise; else add_gemm;
         5: add_alu;
         6, 7: add_requant;
         default: if (chance(40)) add_alu; else add_load;
@@ -552,8 +588,8 @@ module vta_compute_tb;
         end
         show_acc;
         $display("%0d GEMM, %0d DEPTHWISE, %0d ALU, %0d REQUANT steps, %0d faults", total[0], total[1], total[2], total[3], faults);
-        if (OUT <= IN && ACCS <= INPS && loops_back < runs) $fatal(1, "%0d tiles have gone to INP", loops_back);
-        if (total[0] < 10*runs || total[1] < 10*runs || total[2] < 10*runs || total[3] < 4*runs || faults < runs/8)
+        if (LOOP_BACK != 0 && OUT <= IN && ACCS <= INPS && loops_back < runs) $fatal(1, "%0d tiles have gone to INP", loops_back);
+        if (total[0] < 10*runs || (DEPTHWISE_TAPS != 0 && total[1] < 10*runs) || total[2] < 10*runs || total[3] < 4*runs || faults < runs/8)
             $fatal(1, "too little happened");
         $display("PASS");
         $finish;

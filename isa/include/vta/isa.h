@@ -181,10 +181,13 @@ typedef struct vta_window_steps {
 static inline vta_window_steps vta_window_steps_of(const vta_config *c, int64_t taps_x, int64_t taps_y,
                                                    int64_t col_step, int64_t row_step, int64_t src_in)
 {
-    const bool able =
-        c->log_block_out >= 4 && (c->array_pump == 1 || c->log_block_out >= 5 || c->log_block_in >= 5);
+    const bool able = c->depthwise_taps == 9 && c->log_block_out >= 4 &&
+                      (c->array_pump == 1 || c->log_block_out >= 5 || c->log_block_in >= 5);
     const bool three = able && taps_x == 3 && taps_y == 3 && row_step % 2 != 0;
     vta_window_steps out = {three ? 3 : 1, 0};
+    if (c->depthwise_taps < 3) {
+        return out;
+    }
     if (taps_x == 3 && c->log_block_out >= 3) {
         out.kept = src_in == col_step ? 2 : src_in == 2 * col_step ? 1 : 0;
     } else if (taps_x == 2) {
