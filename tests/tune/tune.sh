@@ -175,6 +175,10 @@ END
     holds "the slow board has begun" test "$(cat slow.count)" -ge 1 # the others may be done before it is
     until_so "what hung is ended" sh -c 'case $(ps -o stat= -p "$(cat hang.pid)") in "" | Z*) ;; *) exit 1 ;; esac'
 done
+for device in nonsense fsim tsim:tiny; do
+    vtac tune kws.onnx --trials 2 --log none.jsonl --device "$device"
+    refused 1 "vtac: '--device $device': a host's kernels are timed here, without '--device', or on a board by ssh://[USER@]HOST; with '--target vta' it may be any device"
+done
 vtac tune kws.onnx --trials 2 --log none.jsonl --device pipe:false
 exits 1
 says err "no board is left, of those that '--device' names"

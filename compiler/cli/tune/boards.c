@@ -63,12 +63,26 @@ static vta_status begin(cli_boards *b, board *one, const char *path, double limi
     return VTA_OK;
 }
 
+/* Kernels of a host run where its processor is: here, without a device, or behind an agent. */
+static vta_status check_uri(const char *uri, vta_diag *diag)
+{
+    if (strncmp(uri, "ssh:", 4) != 0 && strncmp(uri, "pipe:", 5) != 0) {
+        return vta_fail(
+            diag, VTA_INVALID,
+            "'--device %s': a host's kernels are timed here, without '--device', or on a board by "
+            "ssh://[USER@]HOST; with '--target vta' it may be any device",
+            uri);
+    }
+    return VTA_OK;
+}
+
 vta_status cli_boards_open(const cli_tuning *t, const char *standard, cli_boards **out, vta_diag *diag)
 {
     size_t at = 0;
     uint32_t count = 0;
-    while (cli_next(t->args, "--device", &at) != NULL) {
-        count++;
+    *out = NULL;
+    for (const char *uri; (uri = cli_next(t->args, "--device", &at)) != NULL; count++) {
+        VTA_TRY(check_uri(uri, diag));
     }
     cli_boards *b = calloc(1, sizeof *b);
     *out = b;
