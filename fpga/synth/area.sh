@@ -41,8 +41,9 @@ grep -v '^#' "$samples" | while read -r name changes; do
     fi
     # shellcheck disable=SC2046  # four numbers
     set -- $(sed 's/^total//' "$folder/$name.area")
-    printf 'VTAC_AREA(%-12s %2s, %2s, %2s, %3s, %3s, %3s, %3s, %2s, %2s, %2s, %7s, %7s, %5s, %6s)\n' "\"$name\"," \
+    printf 'VTAC_AREA(%-12s %2s, %2s, %2s, %3s, %3s, %3s, %3s, %2s, %2s, %2s, %2s, %2s, %2s, %7s, %7s, %5s, %6s)\n' "\"$name\"," \
         "$(value LOG_BATCH 0)" "$(value LOG_BLOCK_IN 4)" "$(value LOG_BLOCK_OUT 4)" "$(value LOG_UOP_BUFF_SIZE 15)" \
         "$(value LOG_INP_BUFF_SIZE 15)" "$(value LOG_WGT_BUFF_SIZE 18)" "$(value LOG_ACC_BUFF_SIZE 17)" \
-        "$(value LOG_BUS_WIDTH 6)" "$(value LOG_QUEUE_DEPTH 9)" "$(value ARRAY_PUMP 1)" "$1" "$2" "$3" "$4"
+        "$(value LOG_BUS_WIDTH 6)" "$(value LOG_QUEUE_DEPTH 9)" "$(value ARRAY_PUMP 1)" \
+        "$(value TABLE 1)" "$(value LOOP_BACK 1)" "$(value DEPTHWISE_TAPS 9)" "$1" "$2" "$3" "$4"
 done

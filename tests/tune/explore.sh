@@ -7,7 +7,8 @@
 . "$(dirname "$0")/../cli/lib.sh"
 
 space='--models tiny_ic,tiny_kws --fix LOG_BLOCK_IN=3,4 --fix LOG_BLOCK_OUT=3,4 --fix LOG_UOP_BUFF_SIZE=13 --fix LOG_INP_BUFF_SIZE=13,14
-       --fix LOG_WGT_BUFF_SIZE=14,15 --fix LOG_ACC_BUFF_SIZE=13,14 --fix ARRAY_PUMP=1,2 --fix LOG_QUEUE_DEPTH=6'
+       --fix LOG_WGT_BUFF_SIZE=14,15 --fix LOG_ACC_BUFF_SIZE=13,14 --fix ARRAY_PUMP=1,2 --fix LOG_QUEUE_DEPTH=6
+       --fix TABLE=1 --fix LOOP_BACK=1 --fix DEPTHWISE_TAPS=9'
 # shellcheck disable=SC2086  # words
 vtac explore $space --jobs 1 -o one
 exits 0
@@ -96,7 +97,36 @@ vtac explore --models tiny_ic --fix LOG_WGT_BUFF_SIZE=6 --fix LOG_INP_BUFF_SIZE=
 exits 1
 one_line err
 vtac explore --models tiny_ic --part xc7z02
-refused 1 "vtac: there is no part 'xc7z02'; there are xc7z010, xc7z020, xczu3eg, xczu7ev"
+refused 1 "vtac: there is no part 'xc7z02'; there are xc7z010, xc7z020, xczu3eg, xczu7ev, ecp5-85"
+small='--models tiny_kws --fix LOG_BLOCK_IN=2,3 --fix LOG_BLOCK_OUT=2 --fix LOG_INP_BUFF_SIZE=13 --fix LOG_WGT_BUFF_SIZE=14
+       --fix LOG_ACC_BUFF_SIZE=13 --fix ARRAY_PUMP=1 --fix TABLE=1 --fix LOOP_BACK=1 --fix DEPTHWISE_TAPS=0,3'
+# shellcheck disable=SC2086  # words
+vtac explore $small --jobs 1 -o xc7
+exits 0
+# shellcheck disable=SC2086  # words
+vtac explore $small --part ecp5-85 --jobs 1 -o ecp5
+exits 0
+says out "configurations on ecp5-85"
+says out "on an ECP5 a LUT counts as"
+holds "an ECP5's LUTs and multipliers are more than those of an xc7" python3 -c 'import json
+a, b = (json.load(open(p + "/front.json"))["points"] for p in ("xc7", "ecp5"))
+tile = lambda p: (p["config"]["block_in"], p["config"]["depthwise_taps"])
+mine = {tile(p): p["area"] for p in b}
+both = [(p["area"], mine[tile(p)]) for p in a if tile(p) in mine]
+assert len(both) == 4 and all(y["lut"] > 2 * x["lut"] and y["dsp"] == 2 * x["dsp"] and y["bram"] == x["bram"] for x, y in both)'
+# What a configuration may leave out is in the space: taps that are not there cost cycles, tables that no layer has make no difference.
+vtac explore --models tiny_kws --fix LOG_BLOCK_IN=4 --fix LOG_BLOCK_OUT=4 --fix LOG_INP_BUFF_SIZE=14 --fix LOG_WGT_BUFF_SIZE=15 \
+    --fix LOG_ACC_BUFF_SIZE=14 --fix ARRAY_PUMP=1 --fix DEPTHWISE_TAPS=0,1,3,9 --jobs 1 -o leftout
+exits 0
+holds "what is left out shows" python3 -c 'import json
+points = json.load(open("leftout/front.json"))["points"]
+at = {(p["config"]["table"], p["config"]["loop_back"], p["config"]["depthwise_taps"]): p for p in points}
+assert len(at) == 16
+cycles = lambda *k: at[k]["networks"][0]["cycles"]
+assert all(cycles(0, l, t) == cycles(1, l, t) for l in (0, 1) for t in (0, 1, 3, 9))
+assert all(min(cycles(1, l, 0), cycles(1, l, 1)) > cycles(1, l, 3) > cycles(1, l, 9) for l in (0, 1))
+assert cycles(1, 0, 9) != cycles(1, 1, 9)
+assert at[0, 1, 9]["area"]["bram"] < at[1, 1, 9]["area"]["bram"]'
 vtac explore --models tiny_ic --fix LOG_BLOCKIN=4
 refused 1 "vtac: a configuration has no key 'LOG_BLOCKIN'; did you mean 'LOG_BLOCK_IN'?"
 vtac explore --models tiny_ic --fix LOG_BLOCK_IN=99

@@ -79,7 +79,8 @@ until sinfo -h -o %t 2>/dev/null | grep -q idle; do
 done
 
 words='--models tiny_ic,tiny_kws --fix LOG_BLOCK_IN=3,4 --fix LOG_BLOCK_OUT=3,4 --fix LOG_UOP_BUFF_SIZE=13 --fix LOG_INP_BUFF_SIZE=13,14
-       --fix LOG_WGT_BUFF_SIZE=14,15 --fix LOG_ACC_BUFF_SIZE=13,14,15 --fix ARRAY_PUMP=1 --fix LOG_QUEUE_DEPTH=6'
+       --fix LOG_WGT_BUFF_SIZE=14,15 --fix LOG_ACC_BUFF_SIZE=13,14,15 --fix ARRAY_PUMP=1 --fix LOG_QUEUE_DEPTH=6
+       --fix TABLE=1 --fix LOOP_BACK=1 --fix DEPTHWISE_TAPS=9'
 plain() { python3 -c 'import json, sys; d = json.load(sys.stdin); d.pop("seconds"); print(json.dumps(d, sort_keys=True))' <"$1"; }
 # shellcheck disable=SC2086  # words
 {

@@ -73,6 +73,7 @@ static const char *const script[] = {
     "  lines.forEach((line, k) => { const r = element('tr'); line.forEach((c, i) => r.append(element('td', c, i < left ? 'l' : ''))); if (pick) { r.className = 'pick' + (pick[k] === now ? ' now' : ''); r.addEventListener('click', () => choose(pick[k])); } t.append(r); });",
     "}",
     "const shape = c => `${c.batch}×${c.block_in}×${c.block_out}`;",
+    "const parts = c => (c.table ? 'tables ' : '') + (c.loop_back ? 'loop-back ' : '') + c.depthwise_taps;",
     "function choose(p) {",
     "  (dots.get(now) || []).forEach(e => e.classList.remove('on')); now = p; (dots.get(p) || []).forEach(e => e.classList.add('on'));",
     "  const a = p.area, lines = [['pictures a second', p.fps.toFixed(2)], ['energy a picture', joule(p.energy)], ['LUT', `${whole(a.lut)} of ${whole(d.most.lut)}`], ['DSP', `${whole(a.dsp)} of ${whole(d.most.dsp)}`], ['BRAM36', `${whole(a.bram)} of ${whole(d.most.bram)}`]];",
@@ -85,7 +86,7 @@ static const char *const script[] = {
     "}",
     "function table() {",
     "  const front = d.points.filter(p => p.front).concat(d.shipped);",
-    "  rows('front', ['', 'tile', 'pump', 'inp/wgt/acc/uop', 'bus', 'MHz', 'a second', 'mJ', 'LUT', 'DSP', 'BRAM36', ...d.networks.map(n => n.name)], front.map(p => [p.name, shape(p.config), p.config.pump, `${p.config.inp}/${p.config.wgt}/${p.config.acc}/${p.config.uop}`, p.config.bus, p.config.clock_mhz, p.fps.toFixed(1), (p.energy * 1e3).toFixed(2), whole(p.area.lut), whole(p.area.dsp), whole(p.area.bram), ...p.networks.map(n => n.cycles ? whole(n.cycles) : '-')]), 2, front);",
+    "  rows('front', ['', 'tile', 'pump', 'parts', 'inp/wgt/acc/uop', 'bus', 'MHz', 'a second', 'mJ', 'LUT', 'DSP', 'BRAM36', ...d.networks.map(n => n.name)], front.map(p => [p.name, shape(p.config), p.config.pump, parts(p.config), `${p.config.inp}/${p.config.wgt}/${p.config.acc}/${p.config.uop}`, p.config.bus, p.config.clock_mhz, p.fps.toFixed(1), (p.energy * 1e3).toFixed(2), whole(p.area.lut), whole(p.area.dsp), whole(p.area.bram), ...p.networks.map(n => n.cycles ? whole(n.cycles) : '-')]), 2, front);",
     "}",
     "rows('out', ['by', 'configurations'], d.outside.map(o => [o.by, whole(o.count)]), 1);",
     "$('models').textContent = `Area: fitted to ${d.area_model.samples} runs of Yosys; each against a fit to the others is off by ${percent(d.area_model.lut)} of its LUT, ${percent(d.area_model.dsp)} of its DSP, ${percent(d.area_model.bram)} of its BRAM36 in the mean. Energy: ${d.energy.join('; ')}.`;",
@@ -116,9 +117,11 @@ static void put_point(vta_str *out, const cli_explored *e, const vtac_candidate 
     vta_str_printf(
         out,
         ",\n  \"config\": {\"batch\": %u, \"block_in\": %u, \"block_out\": %u, \"inp\": %u, \"wgt\": "
-        "%u, \"acc\": %u, \"uop\": %u, \"bus\": %u, \"queue\": %u, \"pump\": %u, \"clock_mhz\": %u}",
+        "%u, \"acc\": %u, \"uop\": %u, \"bus\": %u, \"queue\": %u, \"pump\": %u, "
+        "\"table\": %u, \"loop_back\": %u, \"depthwise_taps\": %u, \"clock_mhz\": %u}",
         k->batch, k->block_in, k->block_out, k->log_inp_buff, k->log_wgt_buff, k->log_acc_buff,
-        k->log_uop_buff, 1U << k->log_bus_width, k->log_queue, k->array_pump, k->clock_mhz);
+        k->log_uop_buff, 1U << k->log_bus_width, k->log_queue, k->array_pump, k->table, k->loop_back,
+        k->depthwise_taps, k->clock_mhz);
     vta_str_put(out, ", \"networks\": [");
     for (uint32_t n = 0; n < e->networks->count; n++) {
         const bool proved = place >= 0 && (uint32_t)place < e->proof_count;

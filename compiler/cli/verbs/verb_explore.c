@@ -24,7 +24,7 @@ enum { WRITTEN = 10, PATH = 4096 };
 
 static const cli_option options[] = {
     {"--models", "A,B,...", CLI_FILE, "files, or names of the zoo (with 8-bit integers)"},
-    {"--part", "NAME", CLI_TEXT, "xc7z020 (default), xc7z010, xczu3eg, xczu7ev"},
+    {"--part", "NAME", CLI_TEXT, "xc7z020 (default), xc7z010, xczu3eg, xczu7ev, ecp5-85"},
     {"--fix", "KEY=VALUE", CLI_TEXT, "a key of the configuration: this value, or these: 3,4,5"},
     {"--space", "FILE", CLI_FILE, "keys and their values: {\"LOG_BLOCK_IN\": [3, 4], ...}"},
     {"--limit", "N", CLI_TEXT, "look at N of the space's configurations, evenly"},
@@ -135,6 +135,8 @@ static vta_status read_space(job *j, vta_diag *diag)
 
 /* ---- results */
 
+enum { CELLS = 10 }; /* before those of networks */
+
 static void fill_row(const void *context, uint32_t row, cli_cell *cells)
 {
     const cli_explored *e = context;
@@ -148,24 +150,26 @@ static void fill_row(const void *context, uint32_t row, cli_cell *cells)
     }
     cli_cell_print(&cells[1], "%ux%ux%u", c->config.batch, c->config.block_in, c->config.block_out);
     cli_cell_print(&cells[2], "%u", c->config.array_pump);
-    cli_cell_print(&cells[3], "%u/%u/%u/%u", c->config.log_inp_buff, c->config.log_wgt_buff,
+    cli_cell_print(&cells[3], "%s%s%u", c->config.table ? "t" : "-", c->config.loop_back ? "l" : "-",
+                   c->config.depthwise_taps);
+    cli_cell_print(&cells[4], "%u/%u/%u/%u", c->config.log_inp_buff, c->config.log_wgt_buff,
                    c->config.log_acc_buff, c->config.log_uop_buff);
-    cli_cell_print(&cells[4], "%.1f", c->fps);
-    cli_cell_print(&cells[5], "%.2f", c->energy * 1e3);
-    cli_cell_print(&cells[6], "%.0f", c->area.lut);
-    cli_cell_print(&cells[7], "%.0f", c->area.dsp);
-    cli_cell_print(&cells[8], "%.0f", c->area.bram);
-    for (uint32_t n = 0; n < e->networks->count && n + 9 < CLI_MOST_COLUMNS - 1; n++) {
-        cli_cell_print(&cells[9 + n], "%" PRIu64, c->networks[n].cycles);
+    cli_cell_print(&cells[5], "%.1f", c->fps);
+    cli_cell_print(&cells[6], "%.2f", c->energy * 1e3);
+    cli_cell_print(&cells[7], "%.0f", c->area.lut);
+    cli_cell_print(&cells[8], "%.0f", c->area.dsp);
+    cli_cell_print(&cells[9], "%.0f", c->area.bram);
+    for (uint32_t n = 0; n < e->networks->count && n + CELLS < CLI_MOST_COLUMNS - 1; n++) {
+        cli_cell_print(&cells[CELLS + n], "%" PRIu64, c->networks[n].cycles);
     }
     if (shipped && e->fits[row - found][0] != '\0') {
-        cells[9 + e->networks->count].text = e->fits[row - found];
+        cells[CELLS + e->networks->count].text = e->fits[row - found];
     } else if (!shipped && row < e->proof_count) {
         vta_str text = {0};
         for (uint32_t n = 0; n < e->networks->count; n++) {
             vta_str_printf(&text, "%s%" PRIu64, n > 0 ? " " : "tsim: ", e->proofs[row].cycles[n]);
         }
-        cli_cell_print(&cells[9 + e->networks->count], "%s",
+        cli_cell_print(&cells[CELLS + e->networks->count], "%s",
                        e->proofs[row].why[0] != '\0' ? e->proofs[row].why : text.text);
         vta_str_free(&text);
     }
@@ -173,24 +177,31 @@ static void fill_row(const void *context, uint32_t row, cli_cell *cells)
 
 static void print_text(const cli_explored *e)
 {
-    cli_column columns[CLI_MOST_COLUMNS] = {
-        {"", CLI_WORD},        {"tile", CLI_WORD}, {"pump", CLI_FIGURE}, {"inp/wgt/acc/uop", CLI_WORD},
-        {"fps", CLI_FIGURE},   {"mJ", CLI_FIGURE}, {"LUT", CLI_FIGURE},  {"DSP", CLI_FIGURE},
-        {"BRAM36", CLI_FIGURE}};
+    cli_column columns[CLI_MOST_COLUMNS] = {{"", CLI_WORD},
+                                            {"tile", CLI_WORD},
+                                            {"pump", CLI_FIGURE},
+                                            {"parts", CLI_WORD},
+                                            {"inp/wgt/acc/uop", CLI_WORD},
+                                            {"fps", CLI_FIGURE},
+                                            {"mJ", CLI_FIGURE},
+                                            {"LUT", CLI_FIGURE},
+                                            {"DSP", CLI_FIGURE},
+                                            {"BRAM36", CLI_FIGURE}};
     const vtac_exploration *x = e->found;
     const vtac_area *error = &x->area_model.error;
     for (uint32_t n = 0; n < e->networks->count; n++) {
-        columns[9 + n] = (cli_column){e->networks->items[n].name, CLI_FIGURE};
+        columns[CELLS + n] = (cli_column){e->networks->items[n].name, CLI_FIGURE};
     }
-    columns[9 + e->networks->count] = (cli_column){"note", CLI_SENTENCE};
+    columns[CELLS + e->networks->count] = (cli_column){"note", CLI_SENTENCE};
     const uint32_t found = x->count < WRITTEN ? x->count : WRITTEN;
-    cli_table(columns, 10 + e->networks->count, found + e->shipped_count, fill_row, e);
+    cli_table(columns, CELLS + 1 + e->networks->count, found + e->shipped_count, fill_row, e);
     cli_print("\n");
     cli_sentence(0,
                  "%" PRIu64 " configurations on %s: %" PRIu64 " not legal, %" PRIu64
                  " too large, %u judged (%u timed) on %u networks in %.1f s",
                  x->space, e->part->name, x->illegal, x->too_large, x->count, x->timed, e->networks->count,
                  e->seconds);
+    cli_sentence(0, "parts: t tables, l loop-back, taps of a depthwise step");
     for (uint32_t i = 0; i < x->outside_count; i++) {
         cli_print("  out by %s: %" PRIu64 "\n", x->outside[i].why, x->outside[i].count);
     }
@@ -199,6 +210,19 @@ static void print_text(const cli_explored *e)
         "area by a fit to %u runs of Yosys; its error, each run against a fit to the others: LUT %.1f "
         "%%, DSP %.1f %%, BRAM36 %.1f %%",
         x->area_model.samples, 100 * error->lut, 100 * error->dsp, 100 * error->bram);
+    if (e->part->lut_each <= 0.0) {
+        cli_sentence(0,
+                     "on an ECP5 a LUT counts as %.2f LUT4, a DSP as %.0f multipliers: the mean of %u units "
+                     "that Yosys "
+                     "maps to both; each is off by %.1f %%",
+                     x->area_model.lut4, x->area_model.multiplier, x->area_model.units,
+                     100 * x->area_model.lut4_error);
+    } else {
+        cli_sentence(
+            0,
+            "LUTs as they are placed: %.2f of those that Yosys counts, where pairs of small ones share one",
+            e->part->lut_each);
+    }
     cli_sentence(0, "energy: %s", vtac_energy_sources()[0]);
 }
 

@@ -18,6 +18,8 @@ typedef struct vtac_part {
     double lut, ff, dsp, bram; /* what there is */
     double lut_most, dsp_most, bram_most;           /* and what may be taken, so that it can be routed */
     uint32_t clock_mhz, shared_mb_s, most_bus_bits; /* of its usual board */
+    /* Of its own, for one that Yosys counts on an xc7; 0: an ECP5, by the units of area.def. */
+    double lut_each, dsp_each;
 } vtac_part;
 
 const vtac_part *vtac_parts(uint32_t *count);
@@ -30,16 +32,20 @@ typedef struct vtac_area {
     double lut, ff, dsp, bram;
 } vtac_area;
 
-enum { VTAC_AREA_FEATURES = 5 };
+enum { VTAC_AREA_FEATURES = 8 };
 typedef struct vtac_area_model {
     double lut[VTAC_AREA_FEATURES], ff[VTAC_AREA_FEATURES], dsp[VTAC_AREA_FEATURES], bram[VTAC_AREA_FEATURES];
     vtac_area error; /* each sample against a fit to all the others: the mean of its errors, a share */
     uint32_t samples;
+    double lut4, multiplier; /* of an ECP5, for a LUT and a DSP of an xc7, */
+    double lut4_error;       /* the mean of its units' errors, a share, */
+    uint32_t units;          /* and how many they are */
 } vtac_area_model;
 
 /* The fit. */
 vta_status vtac_area_fit(vtac_area_model *out, vta_diag *diag);
-vtac_area vtac_area_of(const vtac_area_model *model, const vta_config *config);
+/* In the part's own LUTs, as they are placed, and multipliers. */
+vtac_area vtac_area_of(const vtac_area_model *model, const vtac_part *part, const vta_config *config);
 
 /* Whether it fits the part; `why` says by what it does not: "LUT 61,204 of 39,900". */
 bool vtac_area_fits(const vtac_part *part, const vtac_area *area, char *why, size_t size);

@@ -15,17 +15,26 @@ typedef enum column { LUT, FF, DSP, BRAM, COLUMNS } column;
 
 typedef struct sample {
     const char *name;
-    uint32_t batch, in, out, uop, inp, wgt, acc, bus, queue, pump;
+    uint32_t batch, in, out, uop, inp, wgt, acc, bus, queue, pump, table, loop, taps;
     double counts[COLUMNS];
 } sample;
 
 static const sample samples[] = {
-#define VTAC_AREA(name, batch, in, out, uop, inp, wgt, acc, bus, queue, pump, lut, ff, dsp, bram)            \
-    {name, batch, in, out, uop, inp, wgt, acc, bus, queue, pump, {lut, ff, dsp, bram}},
+#define VTAC_AREA(name, batch, in, out, uop, inp, wgt, acc, bus, queue, pump, table, loop, taps, lut, ff,    \
+                  dsp, bram)                                                                                 \
+    {name, batch, in, out, uop, inp, wgt, acc, bus, queue, pump, table, loop, taps, {lut, ff, dsp, bram}},
 #include "area.def"
-#undef VTAC_AREA
 };
 enum { SAMPLES = sizeof samples / sizeof samples[0] };
+
+/* What units take of an xc7 and of an ECP5. */
+static const struct {
+    double lut, dsp, lut4, multipliers;
+} units[] = {
+#define VTAC_AREA_UNIT(name, lut, dsp, lut4, multipliers) {lut, dsp, lut4, multipliers},
+#include "area.def"
+};
+enum { UNITS = sizeof units / sizeof units[0] };
 
 /* Block RAMs of 36 kbit that a memory needs: the best of their shapes. */
 static double blocks_of(double bits, double depth)
@@ -48,8 +57,11 @@ static void features_of(const sample *s, column c, double *f)
     f[1] = s->pump == 1 ? macs : 0;
     f[2] = s->pump == 2 ? macs : 0;
     f[3] = lanes;
-    if (c == LUT || c == FF) {
+    if (c == LUT || c == FF) { /* what is left out; three taps where nine have no place cost what they do */
         f[4] = bus;
+        f[5] = s->table == 0 ? lanes : 0;
+        f[6] = s->loop == 0 && s->in >= s->out ? lanes : 0;
+        f[7] = s->taps == 0 ? lanes : 0;
     } else if (c == BRAM) {
         memset(f, 0, FEATURES * sizeof *f);
         f[0] = blocks_of(inp_bits, exp2(s->inp) * 8 / inp_bits) +
@@ -57,7 +69,7 @@ static void features_of(const sample *s, column c, double *f)
                blocks_of(acc_bits, exp2(s->acc) * 8 / acc_bits) +
                blocks_of(acc_bits / 4, exp2(s->acc) * 8 / acc_bits) + blocks_of(32, exp2(s->uop) / 4) +
                3 * blocks_of(128, exp2(s->queue)) +
-               ceil(lanes / 2) / 2; /* half a block: a table for two lanes */
+               (s->table != 0 ? ceil(lanes / 2) / 2 : 0); /* half a block: a table for two lanes */
     }
 }
 
@@ -121,9 +133,26 @@ static double value_of(const double *x, const sample *s, column c)
     return fmax(sum, 0.0);
 }
 
+/* The mean of the units' shares; of multipliers, of those that have some. */
+static void fit_units(vtac_area_model *out)
+{
+    double dsps = 0.0, multipliers = 0.0;
+    for (int i = 0; i < (int)UNITS; i++) {
+        out->lut4 += units[i].lut4 / units[i].lut / UNITS;
+        dsps += units[i].dsp;
+        multipliers += units[i].multipliers;
+    }
+    for (int i = 0; i < (int)UNITS; i++) {
+        out->lut4_error += fabs(units[i].lut * out->lut4 / units[i].lut4 - 1) / UNITS;
+    }
+    out->multiplier = multipliers / dsps;
+    out->units = UNITS;
+}
+
 vta_status vtac_area_fit(vtac_area_model *out, vta_diag *diag)
 {
     *out = (vtac_area_model){.samples = SAMPLES};
+    fit_units(out);
     double *columns[COLUMNS] = {out->lut, out->ff, out->dsp, out->bram};
     double *errors[COLUMNS] = {&out->error.lut, &out->error.ff, &out->error.dsp, &out->error.bram};
     if (SAMPLES < 2) {
@@ -140,7 +169,7 @@ vta_status vtac_area_fit(vtac_area_model *out, vta_diag *diag)
     return VTA_OK;
 }
 
-vtac_area vtac_area_of(const vtac_area_model *model, const vta_config *config)
+vtac_area vtac_area_of(const vtac_area_model *model, const vtac_part *part, const vta_config *config)
 {
     const sample s = {.batch = config->log_batch,
                       .in = config->log_block_in,
@@ -151,18 +180,23 @@ vtac_area vtac_area_of(const vtac_area_model *model, const vta_config *config)
                       .acc = config->log_acc_buff,
                       .bus = config->log_bus_width,
                       .queue = config->log_queue,
-                      .pump = config->array_pump};
-    return (vtac_area){.lut = value_of(model->lut, &s, LUT),
+                      .pump = config->array_pump,
+                      .table = config->table,
+                      .loop = config->loop_back,
+                      .taps = config->depthwise_taps};
+    const bool ecp5 = part->lut_each <= 0.0;
+    return (vtac_area){.lut = value_of(model->lut, &s, LUT) * (ecp5 ? model->lut4 : part->lut_each),
                        .ff = value_of(model->ff, &s, FF),
-                       .dsp = value_of(model->dsp, &s, DSP),
+                       .dsp = value_of(model->dsp, &s, DSP) * (ecp5 ? model->multiplier : part->dsp_each),
                        .bram = value_of(model->bram, &s, BRAM)};
 }
 
 /* ---- parts */
 
 static const vtac_part parts[] = {
-#define VTAC_PART(name, board, lut, ff, dsp, bram, lut_most, dsp_most, bram_most, mhz, mb_s, bus)            \
-    {name, board, lut, ff, dsp, bram, lut_most, dsp_most, bram_most, mhz, mb_s, bus},
+#define VTAC_PART(name, board, lut, ff, dsp, bram, lut_most, dsp_most, bram_most, mhz, mb_s, bus, lut_each,  \
+                  dsp_each)                                                                                  \
+    {name, board, lut, ff, dsp, bram, lut_most, dsp_most, bram_most, mhz, mb_s, bus, lut_each, dsp_each},
 #include "parts.def"
 #undef VTAC_PART
 };

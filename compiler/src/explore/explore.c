@@ -126,7 +126,7 @@ static vta_status look_at(search *s, uint64_t index)
         count_outside(s->out, own.text);
         return VTA_OK;
     }
-    c.area = vtac_area_of(&s->out->area_model, &c.config);
+    c.area = vtac_area_of(&s->out->area_model, s->options->part, &c.config);
     c.share = vtac_area_share(s->options->part, &c.area);
     if (!vtac_area_fits(s->options->part, &c.area, why, sizeof why)) {
         s->out->too_large++;
@@ -174,13 +174,33 @@ static vta_status look_at_all(search *s)
     return VTA_OK;
 }
 
-/* What the timing model can tell apart. */
-static void key_of(const vta_config *c, char *key)
+/* Whether a layer of some network needs a table: on other networks it makes no difference that there are
+ * some. */
+static bool any_table(const vtac_explore_options *o)
 {
-    (void)snprintf(key, KEY, "%u %u %u %u %u %u %u %u %u %u %u %u %u %u", c->log_batch, c->log_block_in,
-                   c->log_block_out, c->log_uop_buff, c->log_inp_buff, c->log_wgt_buff, c->log_acc_buff,
-                   c->log_bus_width, c->log_queue, c->mem_latency, c->mem_bandwidth, c->mem_shared,
-                   c->mem_shared > 0 ? c->clock_mhz : 0, c->array_pump);
+    bool found = false;
+    for (uint32_t n = 0; n < o->network_count; n++) {
+        for (uint32_t r = 0; r < o->networks[n].region_count; r++) {
+            const vtac_vta_region *region = &o->networks[n].regions[r].region;
+            for (uint32_t i = 0; i < region->layer_count; i++) {
+                found = found || region->layers[i].table != NULL || region->layers[i].behind != NULL;
+            }
+        }
+    }
+    return found;
+}
+
+/* What the timing model can tell apart: where nine taps have no place there are three, and nothing goes back
+ * to INP where a result does not fit in its tile. */
+static void key_of(const vta_config *c, bool tables, char *key)
+{
+    const vta_window_steps most = vta_window_steps_of(c, 3, 3, 1, 1, 1);
+    const int64_t taps = c->depthwise_taps == 0 ? 0 : most.rows * (most.kept + 1);
+    (void)snprintf(key, KEY, "%u %u %u %u %u %u %u %u %u %u %u %u %u %u %u %u %u", c->log_batch,
+                   c->log_block_in, c->log_block_out, c->log_uop_buff, c->log_inp_buff, c->log_wgt_buff,
+                   c->log_acc_buff, c->log_bus_width, c->log_queue, c->mem_latency, c->mem_bandwidth,
+                   c->mem_shared, c->mem_shared > 0 ? c->clock_mhz : 0, c->array_pump, tables ? c->table : 1,
+                   c->log_block_in >= c->log_block_out ? c->loop_back : 0, (unsigned)taps);
 }
 
 typedef struct keyed {
@@ -199,6 +219,7 @@ static int by_key(const void *a, const void *b)
 static vta_status find_twins(search *s)
 {
     const size_t count = s->found.count;
+    const bool tables = any_table(s->options);
     keyed *all = calloc(count + 1, sizeof *all);
     s->timed = calloc(count + 1, sizeof *s->timed);
     if (all == NULL || s->timed == NULL) {
@@ -208,7 +229,7 @@ static vta_status find_twins(search *s)
     for (uint32_t i = 0; i < count; i++) {
         char key[KEY];
         const vtac_candidate *c = vta_vec_at(&s->found, i);
-        key_of(&c->config, key);
+        key_of(&c->config, tables, key);
         all[i].candidate = i;
         (void)snprintf(all[i].key, sizeof all[i].key, "%.*s", (int)sizeof all[i].key - 1, key);
     }

@@ -137,13 +137,17 @@ vta_status vtac_space_default(const vtac_part *part, vtac_space *out, vta_diag *
     static const char *const usual[] = {
         "LOG_BLOCK_IN=3,4,5,6",
         "LOG_BLOCK_OUT=3,4,5",
-        "LOG_UOP_BUFF_SIZE=13,15",
-        "LOG_INP_BUFF_SIZE=13,14,15,16,17",
+        "LOG_INP_BUFF_SIZE=14,15,16,17",
         "LOG_WGT_BUFF_SIZE=15,16,17,18,19,20",
         "LOG_ACC_BUFF_SIZE=14,15,16,17,18",
         "ARRAY_PUMP=1,2",
-        "LOG_QUEUE_DEPTH=6,9",
+        "TABLE=0,1",
+        "LOOP_BACK=0,1",
+        "DEPTHWISE_TAPS=0,3,9",
     };
+    static const char *const ecp5[] = {"LOG_BLOCK_IN=2,3,4,5", "LOG_BLOCK_OUT=2,3",
+                                       "LOG_WGT_BUFF_SIZE=14,15,16,17", "LOG_ACC_BUFF_SIZE=13,14,15,16",
+                                       "ARRAY_PUMP=1"};
     char text[64];
     *out = (vtac_space){0};
     VTA_TRY(vta_config_load(part->board, &out->base, diag));
@@ -153,6 +157,9 @@ vta_status vtac_space_default(const vtac_part *part, vtac_space *out, vta_diag *
     }
     (void)snprintf(text, sizeof text, part->most_bus_bits > 64 ? "LOG_BUS_WIDTH=6,7" : "LOG_BUS_WIDTH=6");
     VTA_TRY(vtac_space_fix(out, text, diag));
+    for (size_t i = 0; part->lut_each <= 0.0 && i < sizeof ecp5 / sizeof ecp5[0]; i++) {
+        VTA_TRY(vtac_space_fix(out, ecp5[i], diag));
+    }
     (void)snprintf(text, sizeof text, "CLOCK_MHZ=%" PRIu32, part->clock_mhz);
     return vtac_space_fix(out, text, diag);
 }
