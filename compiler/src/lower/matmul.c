@@ -214,6 +214,27 @@ const vtac_expr *vtac_product_matrix(vtac_lower *l, const vtac_type *type, const
     return vtac_flat(l, &own, at + (lead->rank - own.rank));
 }
 
+void vtac_product_place(vtac_lower *l, const vtac_product *p, const vtac_expr **at, const vtac_expr *row,
+                        const vtac_expr *column)
+{
+    vtac_kernel *k = l->k;
+    const uint32_t rank = p->folded.rank != 0 ? p->folded.rank : p->lead.rank;
+    if (p->folded.rank != 0) {
+        const vtac_expr *matrix = vtac_let(k, "matrix", vtac_i_divc(k, row, p->folded_rows));
+        row = vtac_i_remc(k, row, p->folded_rows);
+        for (uint32_t axis = rank; axis-- > 0;) {
+            at[axis] = vtac_let(k, "at", vtac_i_remc(k, matrix, p->folded.dim[axis]));
+            matrix = vtac_let(k, "matrix", vtac_i_divc(k, matrix, p->folded.dim[axis]));
+        }
+    }
+    if (!p->row) {
+        at[rank] = row;
+    }
+    if (!p->column) {
+        at[p->row ? rank : rank + 1] = column;
+    }
+}
+
 /* `count` products of each element from number `from` on. */
 typedef struct depth {
     const vtac_expr *from;
@@ -227,7 +248,9 @@ static void sum_rows(vtac_lower *l, const vtac_product *p, const vtac_product_re
     vtac_buffer *b = p->direct ? vtac_in(l, p->b)
                                : vtac_use(l, p->packed, "packed", p->stored,
                                           vtac_product_matrices(&p->b_type) * p->k * p->room);
-    vtac_buffer *a = vtac_in(l, p->a);
+    vtac_buffer *a = p->wide_left == 0 ? vtac_in(l, p->a)
+                                       : vtac_use(l, p->wide_left, "left", p->type,
+                                                  vtac_type_elements(vtac_type_in(l, p->a)));
     const vtac_expr *i = vtac_i_add(k, d.from, vtac_for(k, VTAC_LOOP_SERIAL, d.count, "k"));
     const int64_t step = p->tiled ? r->lanes * r->vectors : p->n;
     const vtac_expr *line = vtac_let(k, "line", vtac_i_add(k, b_base, vtac_i_mulc(k, i, step)));
@@ -266,15 +289,9 @@ static void store_lanes(vtac_lower *l, const vtac_product *p, const vtac_product
                         const tile_place *t, int64_t o, const vtac_expr *within, int64_t lanes)
 {
     vtac_kernel *k = l->k;
-    const uint32_t rank = p->lead.rank;
     const vtac_expr *lane = lanes == 1 ? vtac_e_index(k, 0) : vtac_for(k, VTAC_LOOP_VECTOR, lanes, "lane");
     within = vtac_i_add(k, within, lane);
-    if (!p->row) {
-        t->at[rank] = t->row;
-    }
-    if (!p->column) {
-        t->at[p->row ? rank : rank + 1] = vtac_i_add(k, t->column, within);
-    }
+    vtac_product_place(l, p, t->at, t->row, vtac_i_add(k, t->column, within));
     const vtac_expr *sum = vtac_e_load(k, t->sums, vtac_i_addc(k, within, o * r->vectors * r->lanes));
     vtac_out_at(l, 0, t->at, t->finish == NULL ? sum : t->finish(l, p, sum, t->at));
     vtac_close(l, lanes == 1 ? 0 : 1);
@@ -511,6 +528,33 @@ static void plan_regions(const vtac_lower *l, vtac_product *p)
     p->room = r.begin;
 }
 
+/* Narrow floats of the left operand that meet several tiles of columns are widened once. */
+static vta_status widen_left(vtac_lower *l, vtac_product *p)
+{
+    const vtac_type *type = vtac_type_in(l, p->a);
+    const int64_t elements = vtac_type_elements(type);
+    if (type->dtype == p->type || vtac_dtype_kind(type->dtype) != 'f' || l->program->level == 0 ||
+        (p->region_count == 1 && p->regions[0].tiles < 2)) {
+        return VTA_OK;
+    }
+    p->wide_left = vtac_temp(l, p->type, elements);
+    VTA_TRY(vtac_begin(l, ".left"));
+    vtac_buffer *to = vtac_use(l, p->wide_left, "left", p->type, elements);
+    const int64_t most = (int64_t)(l->program->target->vector_bytes / vtac_dtype_bytes(p->type));
+    const int64_t lanes = elements < most ? elements : most;
+    const int64_t count = (elements + lanes - 1) / lanes;
+    const vtac_expr *first = vtac_i_mulc(l->k, vtac_for(l->k, vtac_parallel_if(elements), count, "i"), lanes);
+    if (elements % lanes != 0) {
+        first = vtac_e2(l->k, VTAC_E_MIN, first, vtac_e_index(l->k, elements - lanes));
+    }
+    first = vtac_let(l->k, "first", first);
+    const vtac_expr *lane = vtac_for(l->k, VTAC_LOOP_VECTOR, lanes, "lane");
+    const vtac_expr *at = vtac_i_add(l->k, first, lane);
+    vtac_store(l->k, to, at, vtac_e_cast(l->k, p->type, vtac_e_load(l->k, vtac_in(l, p->a), at)));
+    vtac_close(l, 2);
+    return l->diag->code;
+}
+
 static vta_status run_product(vtac_lower *l, vtac_product *p, vtac_product_finish *finish)
 {
     if (vtac_product_is_bytes(l, p)) {
@@ -521,10 +565,29 @@ static vta_status run_product(vtac_lower *l, vtac_product *p, vtac_product_finis
     }
     plan_regions(l, p);
     VTA_TRY(pack_right(l, p));
+    VTA_TRY(widen_left(l, p));
     for (uint32_t i = 0; i < p->region_count; i++) {
         VTA_TRY(multiply(l, p, &p->regions[i], finish));
     }
     return VTA_OK;
+}
+
+/* Matrices of few rows that all meet the same right operand are one of many. */
+static void fold_batches(vtac_product *p)
+{
+    const int64_t matrices = vtac_type_elements(&p->lead);
+    if (p->a_turned || p->row || p->m >= VTAC_LEAST_TILED || matrices < 2 ||
+        vtac_product_matrices(&p->b_type) != 1) {
+        return;
+    }
+    p->folded = p->lead;
+    p->folded_rows = p->m;
+    p->m *= matrices;
+    p->lead.rank = 0;
+    p->a_type = (vtac_type){p->a_type.dtype, 2, {p->m, p->k}};
+    p->b_type.dim[0] = p->b_type.dim[p->b_type.rank - 2];
+    p->b_type.dim[1] = p->b_type.dim[p->b_type.rank - 1];
+    p->b_type.rank = 2;
 }
 
 /* Sizes by NumPy's rule: vectors gain an axis. */
@@ -548,6 +611,7 @@ static void shape_product(vtac_lower *l, vtac_product *p)
     const vtac_dtype dtype = p->a_type.dtype;
     const bool narrow = vtac_dtype_kind(dtype) != 'f' && vtac_dtype_bytes(dtype) < 4;
     p->type = narrow ? VTAC_I32 : vtac_compute_type(dtype);
+    fold_batches(p);
 }
 
 /* a, a_scale, a_zero, b, b_scale, b_zero, y_scale, y_zero; QGemm has the bias at 6 */

@@ -25,6 +25,9 @@ typedef struct vtac_product {
     int64_t m, n, k;
     int64_t room;                   /* columns of the packed operand: whole vectors */
     vtac_type a_type, b_type, lead; /* with at least two axes; the batch axes of the result */
+    vtac_type folded;               /* batch axes whose matrices are rows of one; rank 0: none */
+    int64_t folded_rows;            /* of each of them */
+    vtac_storage_id wide_left;      /* the left operand in the type of the sums; 0: as it is */
     bool row, column;               /* a, b given as vectors */
     vtac_storage_id packed;
     bool direct; /* b as it is */
@@ -43,6 +46,10 @@ int64_t vtac_product_matrices(const vtac_type *type);
 /* Which matrix of an operand belongs to the batch index. */
 const vtac_expr *vtac_product_matrix(vtac_lower *l, const vtac_type *type, const vtac_type *lead,
                                      const vtac_expr *const *at);
+
+/* The output's index of a row and a column; the batch axes that are not folded are there already. */
+void vtac_product_place(vtac_lower *l, const vtac_product *p, const vtac_expr **at, const vtac_expr *row,
+                        const vtac_expr *column);
 
 /* Products of few rows whose right operand is given transposed and not known before (matmul_dots.c). */
 bool vtac_product_is_dots(const vtac_lower *l, const vtac_product *p);

@@ -597,13 +597,7 @@ static void store_vector(vtac_lower *l, const bytes *y, const tile *t, const vta
     const vtac_product *p = y->p;
     const vtac_expr *lane = lanes == 1 ? vtac_e_index(k, 0) : vtac_for(k, VTAC_LOOP_VECTOR, lanes, "lane");
     const vtac_expr *column = vtac_i_add(k, vtac_i_addc(k, t->column, v * y->lanes), lane);
-    const uint32_t rank = p->lead.rank;
-    if (!p->row) {
-        t->at[rank] = row;
-    }
-    if (!p->column) {
-        t->at[p->row ? rank : rank + 1] = column;
-    }
+    vtac_product_place(l, p, t->at, row, column);
     const vtac_expr *at = vtac_i_add(k, vtac_i_addc(k, sums, v * y->lanes), lane);
     const vtac_expr *sum = vtac_e_load(k, y->tiled ? t->block : t->sums, at);
     if (y->by_row) {

@@ -81,7 +81,6 @@ static void store_sums(vtac_lower *l, dots *d, vtac_product_finish *finish)
 {
     vtac_kernel *k = l->k;
     const vtac_product *p = d->p;
-    const uint32_t rank = p->lead.rank;
     for (int64_t i = 0; i < d->rows * d->columns; i++) {
         const vtac_expr *row = vtac_i_addc(k, d->row, i / d->columns);
         const vtac_expr *column = vtac_i_addc(k, d->column, i % d->columns);
@@ -92,12 +91,7 @@ static void store_sums(vtac_lower *l, dots *d, vtac_product_finish *finish)
         if (guards[1]) {
             vtac_if(k, E2(LT, column, vtac_e_index(k, p->n)));
         }
-        if (!p->row) {
-            d->at[rank] = row;
-        }
-        if (!p->column) {
-            d->at[p->row ? rank : rank + 1] = column;
-        }
+        vtac_product_place(l, p, d->at, row, column);
         const vtac_expr *sum = vtac_e_load(k, d->sums, vtac_e_index(k, i * d->lanes));
         vtac_out_at(l, 0, d->at, finish == NULL ? sum : finish(l, p, sum, d->at));
         vtac_close(l, (guards[0] ? 1u : 0u) + (guards[1] ? 1u : 0u));
