@@ -321,6 +321,32 @@ static void parts_lie_side_by_side(void **state)
     }
 }
 
+/* Groups of channels that fill no vectors are one group with zeros, of which panels of outputs read their own
+ * blocks: one group's, or two groups' where they lie across. */
+static void groups_meet_their_own_channels(void **state)
+{
+    static const int64_t shapes[][3] = {
+        {3, 13, 32}, {3, 40, 100}, {4, 31, 31}, {5, 7, 20}}; /* groups, in, out */
+    (void)state;
+    for (size_t i = 0; i < HOSTS * sizeof shapes / sizeof shapes[0]; i++) {
+        const int64_t *shape = shapes[i / HOSTS];
+        rng r = rng_split(base_seed, 60 + i);
+        net n;
+        const net_op conv = {.kind = NET_CONV,
+                             .groups = shape[0],
+                             .outputs = shape[0] * shape[2],
+                             .kernel = {3, 2},
+                             .stride = {1, 1 + (int64_t)(i % 2)},
+                             .dilation = {1, 1},
+                             .pad = {1, 0, 1, 1}};
+        net_start(&n, (const int64_t[]){1 + (int64_t)(i % 2), shape[0] * shape[1], 7, 9}, true, i % 3 == 0);
+        net_add(&n, &r, &conv);
+        (void)run_net(&n, &r, base_seed, hosts[i % HOSTS], 2);
+        net_free(&n);
+        (void)unlink(library);
+    }
+}
+
 static uint32_t count_of(const char *text, const char *word)
 {
     uint32_t count = 0;
@@ -478,8 +504,11 @@ int main(int argc, char **argv)
         return 1;
     }
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(networks_give_what_plain_loops_give), cmocka_unit_test(parts_lie_side_by_side),
-        cmocka_unit_test(bytes_stay_in_their_layout),          cmocka_unit_test(norms_stay_in_their_layout),
+        cmocka_unit_test(networks_give_what_plain_loops_give),
+        cmocka_unit_test(parts_lie_side_by_side),
+        cmocka_unit_test(groups_meet_their_own_channels),
+        cmocka_unit_test(bytes_stay_in_their_layout),
+        cmocka_unit_test(norms_stay_in_their_layout),
         cmocka_unit_test(bytes_are_multiplied_by_fours),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

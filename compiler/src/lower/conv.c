@@ -2,7 +2,8 @@
  *
  * Convolutions of any rank, float and quantized, by one scheme. The input is packed: padded, cast to the type
  * of the sums, zero point taken off, and split into the phases of the stride, so that for every tap of the
- * window the positions of a whole row, and of all rows behind each other, lie one after the other. Bytes go
+ * window the positions of a whole row, and of all rows behind each other, lie one after the other; or, where
+ * windows reach far over small planes, the positions of each tap are gathered. Bytes go
  * by words, where weights and zero points are known: four channels as bytes or two as 16-bit numbers, as the
  * target's dot product has them. A tile of some output channels times some vectors of positions stays in
  * registers over all channels and taps. Sums go through scratch memory, from where each real position is
@@ -27,12 +28,15 @@ typedef struct conv {
     int64_t lanes, vectors, block, blocks; /* the tile */
     int64_t rows, chunks, tiles;           /* steps of axis 0 at once */
     bool quantized;
-    bool transposed;         /* the weights are [channel][output of the group][taps backwards] */
-    uint32_t x_zero, w_zero; /* inputs, 0: none */
-    int64_t together, words; /* channels in a word; words of a group's channels */
-    vtac_expr_op dot;        /* that sums them */
-    bool is_signed;          /* bytes of the input, in words of four */
-    const int32_t *start;    /* what words of four leave to be added, for each output; NULL: nothing */
+    bool gathered;                /* packed [tap][position]: each tap has its own places */
+    const vtac_conv_shape *phase; /* of a transposed one: weights are [channel][output of the group][tap] */
+    int64_t lead[VTAC_MAX_RANK];  /* places before those of the phase: of others' borders */
+    int64_t room;                 /* elements of the packed input */
+    uint32_t x_zero, w_zero;      /* inputs, 0: none */
+    int64_t together, words;      /* channels in a word; words of a group's channels */
+    vtac_expr_op dot;             /* that sums them */
+    bool is_signed;               /* bytes of the input, in words of four */
+    const int32_t *start;         /* what words of four leave to be added, for each output; NULL: nothing */
 } conv;
 
 /* What the input's bytes gain on the way to words of four. */
@@ -78,26 +82,35 @@ static vta_status choose_words(vtac_lower *l, conv *c)
     return VTA_OK;
 }
 
-static void fill_geometry(vtac_lower *l, conv *c)
+static void fill_counts(vtac_lower *l, conv *c)
 {
     const vtac_type *x = vtac_type_in(l, c->x);
     const vtac_type *w = vtac_type_in(l, c->weight);
     c->batch = x->dim[0];
     c->channels = x->dim[1];
     c->groups = vtac_attr_int(l->node, "group", 1);
-    c->outputs = c->transposed ? w->dim[1] * c->groups : w->dim[0];
+    c->outputs = c->phase != NULL ? w->dim[1] * c->groups : w->dim[0];
     c->per_group = c->channels / c->groups;
     c->out_per_group = c->outputs / c->groups;
-    c->taps = c->all_phases = c->places = 1;
+    c->taps = 1;
+    for (uint32_t a = 0; a < c->w.axes; a++) {
+        c->taps *= c->w.kernel[a];
+    }
+}
+
+static int64_t reach_of(const conv *c, uint32_t a)
+{
+    return (c->w.kernel[a] - 1) * c->w.dilation[a];
+}
+
+/* Places that are a row behind each other, from the lengths in `grid` on. */
+static void fill_steps(conv *c)
+{
+    c->places = c->all_phases = 1;
     for (uint32_t a = c->w.axes; a-- > 0;) {
-        const int64_t reach = (c->w.kernel[a] - 1) * c->w.dilation[a];
-        const bool one = c->w.kernel[a] == 1 || c->w.dilation[a] % c->w.stride[a] == 0;
-        c->phases[a] = one ? 1 : c->w.stride[a];
-        c->grid[a] = c->w.extent[a] + reach / c->w.stride[a];
         c->step[a] = c->places;
         c->places *= c->grid[a];
         c->all_phases *= c->phases[a];
-        c->taps *= c->w.kernel[a];
     }
     c->row = c->step[0];
     c->last = 1;
@@ -106,15 +119,26 @@ static void fill_geometry(vtac_lower *l, conv *c)
     }
 }
 
-/* The tile that needs the fewest instructions for the whole layer. */
-static void choose_tile(const vtac_lower *l, conv *c)
+static void fill_geometry(conv *c)
+{
+    for (uint32_t a = 0; a < c->w.axes; a++) {
+        const bool one = c->w.kernel[a] == 1 || c->w.dilation[a] % c->w.stride[a] == 0;
+        c->phases[a] = c->gathered ? c->w.kernel[a] : one ? 1 : c->w.stride[a];
+        c->grid[a] = c->w.extent[a] + (c->gathered ? 0 : reach_of(c, a) / c->w.stride[a]);
+    }
+    fill_steps(c);
+}
+
+/* The tile that needs the fewest instructions for the whole layer: how many, for each word and tap. */
+static double choose_tile(const vtac_lower *l, conv *c)
 {
     const vtac_target *t = l->program->target;
     const int64_t registers = t->vector_count > 16 ? 26 : 12;
     const int64_t lanes = (int64_t)(t->vector_bytes / vtac_dtype_bytes(c->type));
     double best = HUGE_VAL;
     for (int64_t vectors = 1; vectors <= MOST_VECTORS; vectors++) {
-        int64_t block = registers / vectors;
+        const int64_t room = (int64_t)(t->vector_count - 1) / vectors - 1; /* beside inputs and a weight */
+        int64_t block = registers / vectors < room ? registers / vectors : room;
         block = block > 16 ? 16 : block;
         block = block > c->out_per_group ? c->out_per_group : block;
         const int64_t blocks = (c->out_per_group + block - 1) / block;
@@ -139,13 +163,40 @@ static void choose_tile(const vtac_lower *l, conv *c)
             }
         }
     }
+    return best;
+}
+
+/* Instructions of the whole layer, roughly, with those that pack the input. */
+static double cost_of(const vtac_lower *l, conv *c)
+{
+    bool dense = !c->gathered; /* what lies side by side in the input does so when packed */
+    for (uint32_t a = 0; a < c->w.axes; a++) {
+        dense = dense && c->w.stride[a] == 1;
+    }
+    fill_geometry(c);
+    const double planes = (double)(c->batch * c->groups * c->words);
+    const double packed = (double)(c->all_phases * c->places * c->together);
+    const double products = choose_tile(l, c) * (double)c->taps;
+    return planes * (products + packed * (dense ? 0.5 : 2.0));
+}
+
+/* Positions that are a row behind each other have those of the border between them; gathered ones have not.
+ */
+static void choose_way(const vtac_lower *l, conv *c)
+{
+    conv gathered = *c;
+    gathered.gathered = true;
+    const double plain = cost_of(l, c);
+    if (c->taps > 1 && l->program->level > 0 && cost_of(l, &gathered) < 0.8 * plain) {
+        *c = gathered;
+    }
 }
 
 /* ---- packing
  * ---------------------------------------------------------------------------------------------------------
  */
 
-static int64_t packed_elements(const conv *c)
+static int64_t room_of(const conv *c)
 {
     const int64_t slack = c->tiles * c->lanes * c->vectors + c->row * (c->rows + 1);
     return c->batch * c->groups * c->words * c->all_phases * c->places + slack;
@@ -166,6 +217,7 @@ static uint32_t open_places(vtac_lower *l, const conv *c, const vtac_expr **sour
     }
     for (uint32_t a = 0; a < c->w.axes; a++) {
         const vtac_expr *q = vtac_for(l->k, VTAC_LOOP_SERIAL, c->grid[a], "q");
+        source[a] = vtac_i_mulc(l->k, source[a], c->gathered ? c->w.dilation[a] : 1);
         source[a] = vtac_i_add(l->k, vtac_i_mulc(l->k, q, c->w.stride[a]),
                                vtac_i_addc(l->k, source[a], -c->w.pad_begin[a]));
         *to = vtac_i_add(l->k, vtac_i_mulc(l->k, *to, c->grid[a]), q);
@@ -183,7 +235,8 @@ static const vtac_expr *place_inside(vtac_lower *l, const conv *c, const vtac_ex
     *index = vtac_e_index(l->k, 0);
     for (uint32_t a = 0; a < c->w.axes; a++) {
         const int64_t dim = type->dim[a + 2];
-        const int64_t most = (c->grid[a] - 1) * c->w.stride[a] + c->phases[a] - 1 - c->w.pad_begin[a];
+        const int64_t most = (c->grid[a] - 1) * c->w.stride[a] +
+                             (c->phases[a] - 1) * (c->gathered ? c->w.dilation[a] : 1) - c->w.pad_begin[a];
         const vtac_expr *place = vtac_let(l->k, "place", source[a]);
         const vtac_expr *safe = place;
         if (c->w.pad_begin[a] > 0 || most >= dim) {
@@ -246,7 +299,7 @@ static const vtac_expr *element_of(vtac_lower *l, const conv *c, const vtac_expr
 static vta_status pack_input(vtac_lower *l, const conv *c, vtac_storage_id packed)
 {
     VTA_TRY(vtac_begin(l, ".pack"));
-    vtac_buffer *to = vtac_use(l, packed, "packed", c->type, packed_elements(c));
+    vtac_buffer *to = vtac_use(l, packed, "packed", c->type, c->room);
     const int64_t planes = c->batch * c->groups * c->words;
     const vtac_expr *plane = vtac_for(l->k, vtac_parallel_if(planes * c->places), planes, "plane");
     const vtac_expr *at = plane;
@@ -287,15 +340,27 @@ static vtac_storage_id constant_words(vtac_lower *l, const conv *c)
     return packed == NULL ? 0 : vtac_constant(l, packed, (uint64_t)weight_elements(c) * sizeof *packed);
 }
 
-/* Where weight i of output m is given. */
+/* Where weight i of output m is given; -1: it is 0. */
 static int64_t given_at(const conv *c, int64_t m, int64_t i)
 {
-    const int64_t inner = c->per_group * c->taps;
-    if (!c->transposed) {
-        return m * inner + i;
+    if (c->phase == NULL) {
+        return m * c->per_group * c->taps + i;
     }
     const int64_t channel = m / c->out_per_group * c->per_group + i / c->taps;
-    return (channel * c->out_per_group + m % c->out_per_group) * c->taps + c->taps - 1 - i % c->taps;
+    int64_t at = channel * c->out_per_group + m % c->out_per_group;
+    int64_t rest = i % c->taps;
+    int64_t place[VTAC_MAX_RANK];
+    for (uint32_t a = c->w.axes; a-- > 0;) {
+        place[a] = c->phase->tap_first[a] + rest % c->w.kernel[a] * c->phase->tap_step[a];
+        rest /= c->w.kernel[a];
+    }
+    for (uint32_t a = 0; a < c->w.axes; a++) {
+        if (place[a] < 0) {
+            return -1;
+        }
+        at = at * c->phase->taps[a] + place[a];
+    }
+    return at;
 }
 
 static vtac_storage_id constant_weights(vtac_lower *l, const conv *c, const vtac_tensor *w,
@@ -316,13 +381,14 @@ static vtac_storage_id constant_weights(vtac_lower *l, const conv *c, const vtac
             off = vtac_tensor_float(zero, vtac_type_elements(&zero->type) > 1 ? m : 0);
         }
         for (int64_t i = 0; i < inner; i++) {
-            const double value = vtac_tensor_float(w, given_at(c, m, i)) - off;
+            const int64_t from = given_at(c, m, i);
+            const double value = from < 0 ? 0.0 : vtac_tensor_float(w, from) - off;
             const float narrow = (float)value;
             const int32_t whole = c->type == VTAC_I32 ? (int32_t)value : 0;
-            const void *from = c->type == VTAC_F32   ? (const void *)&narrow
-                               : c->type == VTAC_I32 ? (const void *)&whole
-                                                     : (const void *)&value;
-            memcpy(packed + (size_t)((block * inner + i) * c->block + within % c->block) * bytes, from,
+            const void *number = c->type == VTAC_F32   ? (const void *)&narrow
+                                 : c->type == VTAC_I32 ? (const void *)&whole
+                                                       : (const void *)&value;
+            memcpy(packed + (size_t)((block * inner + i) * c->block + within % c->block) * bytes, number,
                    bytes);
         }
     }
@@ -378,8 +444,11 @@ static int64_t tap_offset(const conv *c, int64_t tap)
     int64_t offset = 0;
     int64_t phase = 0;
     int64_t k[VTAC_MAX_RANK];
+    if (c->gathered) {
+        return tap * c->places;
+    }
     for (uint32_t a = c->w.axes; a-- > 0;) {
-        k[a] = tap % c->w.kernel[a] * c->w.dilation[a];
+        k[a] = c->lead[a] + tap % c->w.kernel[a] * c->w.dilation[a];
         tap /= c->w.kernel[a];
     }
     for (uint32_t a = 0; a < c->w.axes; a++) {
@@ -512,6 +581,14 @@ static const vtac_expr *finish(vtac_lower *l, const conv *c, const vtac_expr *su
     return vtac_rescale(l, sum, scale, false, parameter(l, 7, m), vtac_type_out(l, 0)->dtype);
 }
 
+/* Where place `at` of the window's extent lies in the output. */
+static const vtac_expr *output_place(vtac_lower *l, const conv *c, uint32_t a, const vtac_expr *at)
+{
+    return c->phase == NULL
+               ? at
+               : vtac_i_addc(l->k, vtac_i_mulc(l->k, at, c->phase->out_stride[a]), c->phase->out_first[a]);
+}
+
 static void store_rows(vtac_lower *l, const conv *c, const tile *t, const vtac_expr *batch,
                        const vtac_expr *group, const vtac_expr *block, const vtac_expr *chunk)
 {
@@ -523,12 +600,14 @@ static void store_rows(vtac_lower *l, const conv *c, const tile *t, const vtac_e
     at[0] = batch;
     at[1] = vtac_let(k, "m", vtac_i_add(k, vtac_i_mulc(k, group, c->out_per_group), within));
     const vtac_expr *r = vtac_for(k, VTAC_LOOP_SERIAL, c->rows, "row");
-    at[2] = vtac_let(k, "y", vtac_i_add(k, vtac_i_mulc(k, chunk, c->rows), r));
-    vtac_if(k, vtac_e2(k, VTAC_E_LT, at[2], vtac_e_index(k, c->w.extent[0])));
+    const vtac_expr *y = vtac_let(k, "y", vtac_i_add(k, vtac_i_mulc(k, chunk, c->rows), r));
+    vtac_if(k, vtac_e2(k, VTAC_E_LT, y, vtac_e_index(k, c->w.extent[0])));
+    at[2] = output_place(l, c, 0, y);
     const vtac_expr *place = vtac_i_mulc(k, r, c->row);
     for (uint32_t a = 1; a < c->w.axes; a++) {
-        at[a + 2] = vtac_for(k, VTAC_LOOP_SERIAL, c->w.extent[a], "x");
-        place = vtac_i_add(k, place, vtac_i_mulc(k, at[a + 2], c->step[a]));
+        const vtac_expr *x = vtac_for(k, VTAC_LOOP_SERIAL, c->w.extent[a], "x");
+        at[a + 2] = output_place(l, c, a, x);
+        place = vtac_i_add(k, place, vtac_i_mulc(k, x, c->step[a]));
     }
     place = vtac_i_add(k, vtac_i_mulc(k, o, c->tiles * c->vectors * c->lanes), place);
     vtac_out_at(l, 0, at, finish(l, c, vtac_e_load(k, t->scratch, place), at[1]));
@@ -540,7 +619,7 @@ static vta_status multiply(vtac_lower *l, const conv *c, vtac_storage_id packed,
     VTA_TRY(vtac_begin(l, ""));
     vtac_kernel *k = l->k;
     const int64_t wide = c->tiles * c->vectors * c->lanes;
-    tile t = {.packed = vtac_use(l, packed, "packed", c->type, packed_elements(c)),
+    tile t = {.packed = vtac_use(l, packed, "packed", c->type, c->room),
               .weights = vtac_use(l, weights, "weights", c->type, weight_elements(c))};
     t.sums = vtac_local(l, "sums", c->type, c->block * c->vectors * c->lanes);
     t.scratch = vtac_kernel_buffer(k, "rows", c->type, c->block * wide, VTAC_BUFFER_SCRATCH);
@@ -571,28 +650,68 @@ static vta_status multiply(vtac_lower *l, const conv *c, vtac_storage_id packed,
     vtac_end(k);
     store_rows(l, c, &t, batch, group, block, chunk);
     vtac_end(k);
-    const vtac_type *y = vtac_type_out(l, 0);
-    l->step->flops = 2 * (uint64_t)(vtac_type_elements(y) * c->per_group * c->taps);
+    int64_t outputs = c->batch * c->outputs;
+    for (uint32_t a = 0; a < c->w.axes; a++) {
+        outputs *= c->w.extent[a];
+    }
+    l->step->flops = 2 * (uint64_t)(outputs * c->per_group * c->taps);
     return l->diag->code;
 }
 
-static vta_status lower_window(vtac_lower *l, conv *c)
+/* One input for all phases: packed with the border of that which reaches farthest. */
+static void share_border(const vtac_conv_shape *phases, conv *all, int64_t count)
 {
-    fill_geometry(l, c);
-    VTA_TRY(choose_words(l, c));
-    choose_tile(l, c);
-    vtac_storage_id weights = 0;
-    const vtac_storage_id packed = vtac_temp(l, c->type, packed_elements(c));
-    VTA_TRY(pack_input(l, c, packed));
-    VTA_TRY(pack_weights(l, c, &weights));
-    return multiply(l, c, packed, weights);
+    int64_t before[VTAC_MAX_RANK] = {0};
+    int64_t grid[VTAC_MAX_RANK] = {0};
+    for (uint32_t a = 0; a < all->w.axes; a++) {
+        before[a] = phases[0].window.pad_begin[a];
+        for (int64_t i = 0; i < count; i++) {
+            before[a] = phases[i].window.pad_begin[a] > before[a] ? phases[i].window.pad_begin[a] : before[a];
+        }
+        for (int64_t i = 0; i < count; i++) {
+            all[i].lead[a] = before[a] - phases[i].window.pad_begin[a];
+            const int64_t places = all[i].lead[a] + all[i].w.extent[a] + reach_of(&all[i], a);
+            grid[a] = places > grid[a] ? places : grid[a];
+        }
+    }
+    for (int64_t i = 0; i < count; i++) {
+        for (uint32_t a = 0; a < all->w.axes; a++) {
+            all[i].phases[a] = 1;
+            all[i].grid[a] = grid[a];
+            all[i].w.pad_begin[a] = before[a];
+        }
+        fill_steps(&all[i]);
+    }
 }
 
-vta_status vtac_lower_conv_backwards(vtac_lower *l, const vtac_window *window)
+vta_status vtac_lower_conv_phases(vtac_lower *l, const vtac_conv_shape *phases, int64_t count)
 {
-    conv c = {.weight = 1, .bias = vtac_has_in(l, 2) ? 2 : 0, .transposed = true, .w = *window};
-    c.type = vtac_compute_type(vtac_type_in(l, 0)->dtype);
-    return lower_window(l, &c);
+    conv *all = vta_arena_array(&l->program->arena, (size_t)count, sizeof *all);
+    int64_t room = 0;
+    if (all == NULL) {
+        return vta_fail(l->diag, VTA_NOMEM, "out of memory");
+    }
+    for (int64_t i = 0; i < count; i++) {
+        all[i] = (conv){.weight = 1, .bias = vtac_has_in(l, 2) ? 2 : 0, .w = phases[i].window};
+        all[i].phase = &phases[i];
+        all[i].type = vtac_compute_type(vtac_type_in(l, 0)->dtype);
+        fill_counts(l, &all[i]);
+        VTA_TRY(choose_words(l, &all[i]));
+    }
+    share_border(phases, all, count);
+    for (int64_t i = 0; i < count; i++) {
+        (void)choose_tile(l, &all[i]);
+        room = room_of(&all[i]) > room ? room_of(&all[i]) : room;
+    }
+    const vtac_storage_id packed = vtac_temp(l, all->type, room);
+    for (int64_t i = 0; i < count; i++) {
+        vtac_storage_id weights = 0;
+        all[i].room = room;
+        VTA_TRY(i == 0 ? pack_input(l, all, packed) : VTA_OK);
+        VTA_TRY(pack_weights(l, &all[i], &weights));
+        VTA_TRY(multiply(l, &all[i], packed, weights));
+    }
+    return VTA_OK;
 }
 
 vta_status vtac_lower_conv(vtac_lower *l)
@@ -606,5 +725,13 @@ vta_status vtac_lower_conv(vtac_lower *l)
     const bool whole = vtac_dtype_kind(vtac_type_in(l, 0)->dtype) != 'f';
     c.type = whole ? VTAC_I32 : vtac_compute_type(vtac_type_in(l, 0)->dtype);
     VTA_TRY(vtac_window_of(l->node, vtac_type_in(l, 0), vtac_type_in(l, c.weight), false, &c.w, l->diag));
-    return lower_window(l, &c);
+    fill_counts(l, &c);
+    VTA_TRY(choose_words(l, &c));
+    choose_way(l, &c);
+    c.room = room_of(&c);
+    vtac_storage_id weights = 0;
+    const vtac_storage_id packed = vtac_temp(l, c.type, c.room);
+    VTA_TRY(pack_input(l, &c, packed));
+    VTA_TRY(pack_weights(l, &c, &weights));
+    return multiply(l, &c, packed, weights);
 }

@@ -28,7 +28,8 @@ typedef struct blocked {
     bool wide;                             /* bytes as 16-bit numbers */
     int64_t rest;                          /* channels of the last block, in whole steps; 0: all */
     int64_t sources;                       /* weights of one output channel, with padded channels */
-    int64_t span;                          /* blocks that a panel of outputs reads; 0: all */
+    int64_t span;                          /* most blocks that a panel of outputs reads; 0: all */
+    int64_t core;                          /* blocks that each panel reads; some read `span` */
     bool rows_outside;                     /* order of the parallel loop */
 } blocked;
 
@@ -39,6 +40,38 @@ typedef struct blocked {
 static int64_t vectors_of(const blocked *c)
 {
     return (c->s.out_per_group + c->lanes - 1) / c->lanes;
+}
+
+/* The first of the channel blocks that a panel of `wide` outputs reads, and how many: of merged groups those
+ * alone that it belongs to. */
+static int64_t span_of(const blocked *c, int64_t wide, int64_t panel, int64_t *first)
+{
+    const int64_t out_per_group = c->s.out_per_group / c->s.merged;
+    const int64_t per_group = c->s.per_group / c->s.merged;
+    const int64_t end = (panel + 1) * wide < c->s.outputs ? (panel + 1) * wide : c->s.outputs;
+    *first = panel * wide / out_per_group * per_group / c->in->block;
+    return (((end - 1) / out_per_group + 1) * per_group - 1) / c->in->block + 1 - *first;
+}
+
+static bool has_spans(const blocked *c)
+{
+    return c->s.quantized && c->s.groups == 1 && c->s.merged > 1;
+}
+
+/* The share of the blocks that panels of so many vectors read. */
+static double share_of(const blocked *c, int64_t vectors)
+{
+    const int64_t wide = vectors * c->lanes;
+    const int64_t panels = (c->s.outputs + wide - 1) / wide;
+    int64_t sum = 0;
+    int64_t first;
+    if (!has_spans(c)) {
+        return 1.0;
+    }
+    for (int64_t panel = 0; panel < panels; panel++) {
+        sum += span_of(c, wide, panel, &first);
+    }
+    return (double)sum / (double)(panels * c->in_blocks);
 }
 
 /* Cycles for the whole layer, roughly: one multiplication a cycle, weights from the second cache. */
@@ -57,7 +90,8 @@ static double cost_of(const vtac_lower *l, const blocked *c, int64_t rows, int64
     const double apart = few ? 0.3 : 0.06; /* for more than two vectors of weights that do not stay near */
     const double more = pairs && vectors > 2 && panel > 16384.0 ? apart * (wide - 2.0) : 0.0;
     const double inside = fmax(products, 0.5 * positions + weights) + 0.02 * positions + more;
-    return (double)(tiles * groups) * ((double)steps * inside + 3.0 * positions * wide + 12.0);
+    return (double)(tiles * groups) *
+           ((double)steps * share_of(c, vectors) * inside + 3.0 * positions * wide + 12.0);
 }
 
 /* Whether the registers hold sums, weights and inputs. Neighbouring taps of a row read the same elements for
@@ -257,40 +291,42 @@ static void describe(vtac_lower *l, blocked *c)
     merge_rows(l, c);
 }
 
-/* The first of the channel blocks that a panel of vectors reads, and how many: of merged groups those alone
- * that it belongs to. */
-static int64_t span_of(const blocked *c, int64_t panel, int64_t *first)
+/* Blocks that a panel reads: those that all do, or the most. */
+static int64_t panel_span(const blocked *c, int64_t panel)
 {
-    const int64_t wide = c->vectors * c->lanes;
-    const int64_t out_per_group = c->s.out_per_group / c->s.merged;
-    const int64_t per_group = c->s.per_group / c->s.merged;
-    const int64_t end = (panel + 1) * wide < c->s.outputs ? (panel + 1) * wide : c->s.outputs;
-    *first = panel * wide / out_per_group * per_group / c->in->block;
-    return (((end - 1) / out_per_group + 1) * per_group - 1) / c->in->block + 1 - *first;
+    int64_t first;
+    return span_of(c, c->vectors * c->lanes, panel, &first) <= c->core ? c->core : c->span;
 }
 
-/* Where the panel's blocks begin: all panels read `span` of them. */
+/* Where the panel's blocks begin. */
 static int64_t first_block(const blocked *c, int64_t panel)
 {
     int64_t first = 0;
-    (void)span_of(c, panel, &first);
-    return c->span == 0 ? 0 : first < c->in_blocks - c->span ? first : c->in_blocks - c->span;
+    if (c->span == 0) {
+        return 0;
+    }
+    (void)span_of(c, c->vectors * c->lanes, panel, &first);
+    const int64_t last = c->in_blocks - panel_span(c, panel);
+    return first < last ? first : last;
 }
 
-/* Bytes that are widened: what a block has beyond the channels is multiplied by 0. */
+/* What a block has beyond the channels of its group is multiplied by 0. */
 static void narrow_span(blocked *c)
 {
+    int64_t least = INT64_MAX;
     int64_t most = 0;
-    if (!c->wide || c->s.groups != 1 || c->s.merged <= 1) {
+    if (!has_spans(c)) {
         return;
     }
     for (int64_t panel = 0; panel < c->vector_groups; panel++) {
         int64_t first;
-        const int64_t span = span_of(c, panel, &first);
+        const int64_t span = span_of(c, c->vectors * c->lanes, panel, &first);
         most = span > most ? span : most;
+        least = span < least ? span : least;
     }
-    if (most < c->in_blocks) {
+    if (least < c->in_blocks) {
         c->span = most;
+        c->core = least;
         c->rest = 0;
         c->sources = most * c->in->block * c->s.window.kernel[0] * c->s.window.kernel[1];
     }
@@ -523,7 +559,9 @@ static vta_status make_window_sums(vtac_lower *l, const blocked *c, vtac_storage
 typedef struct kernel {
     const blocked *c;
     vtac_buffer *x, *weights, *sums;
-    vtac_buffer *firsts;  /* the first block that a panel reads; NULL: all blocks are read */
+    vtac_buffer *firsts; /* the first block that a panel reads; NULL: all blocks are read */
+    vtac_buffer *mores;  /* whether a panel reads more than `core` blocks; NULL: none does */
+    const vtac_expr *panel;
     vtac_buffer *windows; /* sums of the bytes under them; NULL: not needed */
     vtac_finish finish;
     const vtac_expr *batch, *channel_block; /* of the output */
@@ -649,12 +687,17 @@ static void sum_blocks(vtac_lower *l, const kernel *t, int64_t first, int64_t co
 static void sum_sources(vtac_lower *l, const kernel *t)
 {
     const blocked *c = t->c;
-    const int64_t whole = c->span != 0 ? c->span : c->rest == 0 ? c->in_blocks : c->in_blocks - 1;
+    const int64_t whole = c->span != 0 ? c->core : c->rest == 0 ? c->in_blocks : c->in_blocks - 1;
     if (whole > 0) {
         sum_blocks(l, t, 0, whole, c->in->block / c->step);
     }
     if (c->rest != 0) {
         sum_blocks(l, t, whole, 1, c->rest / c->step);
+    }
+    if (t->mores != NULL) {
+        vtac_if(l->k, vtac_e2(l->k, VTAC_E_NE, vtac_e_load(l->k, t->mores, t->panel), vtac_e_index(l->k, 0)));
+        sum_blocks(l, t, whole, c->span - whole, c->in->block / c->step);
+        vtac_end(l->k);
     }
 }
 
@@ -784,6 +827,7 @@ static vta_status multiply(vtac_lower *l, const blocked *c, kernel *t)
     t->first = vtac_let(k, "first", vtac_i_mulc(k, panel, wide));
     t->channel_block = vtac_let(k, "block", vtac_i_mulc(k, panel, c->vectors));
     t->filter = vtac_let(k, "filter", vtac_i_mulc(k, panel, c->sources / c->step * wide));
+    t->panel = panel;
     if (t->firsts != NULL) {
         const int64_t plane = vtac_layout_plane(c->in, c->x_type) / c->step;
         t->skipped = vtac_let(k, "skipped", vtac_i_mulc(k, vtac_e_load(k, t->firsts, panel), plane));
@@ -823,17 +867,23 @@ static vta_status widen_input(vtac_lower *l, const blocked *c, vtac_storage_id *
     return l->diag->code;
 }
 
-static vta_status use_firsts(vtac_lower *l, const blocked *c, kernel *t)
+/* Where each panel begins, and whether it goes beyond `core`. */
+static vta_status use_spans(vtac_lower *l, const blocked *c, kernel *t)
 {
+    const size_t bytes = (size_t)c->vector_groups * sizeof(int64_t);
     int64_t *first = vta_arena_array(&l->program->arena, (size_t)c->vector_groups, sizeof *first);
-    if (first == NULL) {
+    int64_t *more = vta_arena_array(&l->program->arena, (size_t)c->vector_groups, sizeof *more);
+    if (first == NULL || more == NULL) {
         return vta_fail(l->diag, VTA_NOMEM, "out of memory");
     }
     for (int64_t panel = 0; panel < c->vector_groups; panel++) {
         first[panel] = first_block(c, panel);
+        more[panel] = panel_span(c, panel) > c->core;
     }
-    const vtac_storage_id id = vtac_constant(l, first, (uint64_t)c->vector_groups * sizeof *first);
-    t->firsts = vtac_use(l, id, "firsts", VTAC_I64, c->vector_groups);
+    t->firsts = vtac_use(l, vtac_constant(l, first, bytes), "firsts", VTAC_I64, c->vector_groups);
+    if (c->span > c->core) {
+        t->mores = vtac_use(l, vtac_constant(l, more, bytes), "mores", VTAC_I64, c->vector_groups);
+    }
     return VTA_OK;
 }
 
@@ -864,7 +914,7 @@ static vta_status convolve(vtac_lower *l, blocked *c)
     t.weights = vtac_use(l, weights, "weights", x_type, packed_weights(c) / c->step);
     t.sums = vtac_local(l, "sums", sum_type, c->rows * c->columns * c->vectors * c->lanes);
     if (c->span != 0) {
-        VTA_TRY(use_firsts(l, c, &t));
+        VTA_TRY(use_spans(l, c, &t));
     }
     if (windows != 0) {
         t.windows = vtac_use(l, windows, "windows", VTAC_I32,

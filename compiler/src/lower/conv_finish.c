@@ -77,8 +77,11 @@ int32_t vtac_conv_zero(const vtac_conv_weights *w, int64_t output)
 int64_t vtac_conv_wide_step(const vtac_program *p, const vtac_conv_shape *s)
 {
     enum { LEAST = 4 }; /* positions that share a weight: wide ones are twice the bytes */
+    const vtac_target *t = p->target;
     const bool few = s->window.extent[0] * s->window.extent[1] < LEAST;
-    return few || p->target->has_signed_dot ? 0 : p->target->has_pairs ? 2 : p->target->has_long ? 1 : 0;
+    /* sums of windows belong to one group: weights of many go less their zero points */
+    const bool apart = t->has_vnni && s->has_zeros && s->groups * s->merged > 1 && s->per_group > 1;
+    return few || t->has_signed_dot ? 0 : t->has_pairs || apart ? 2 : t->has_long ? 1 : 0;
 }
 
 /* Everything but the input known. */

@@ -2,7 +2,8 @@
  *
  * Transposed convolutions. Outputs that are as many places apart as the stride meet the same taps: each such
  * phase is a convolution of its own over the input, its taps in reverse order, which the blocked kernels do
- * (conv_blocked.c). What they do not take gathers for each output the inputs that reach it.
+ * (conv_blocked.c) or, for few outputs and other ranks, the general ones (conv.c). Weights that only the run
+ * knows go from rows of inputs to rows of outputs.
  */
 #include <string.h>
 
@@ -254,32 +255,41 @@ static vta_status by_rows(vtac_lower *l, rows *r)
     return l->diag->code;
 }
 
-/* Each output gathers from the inputs that reach it. */
-/* Of stride 1: a convolution, for which vectors go along positions, however few the outputs. */
-static bool is_backwards(const vtac_lower *l, const transposed *t, vtac_window *window)
+/* Phases that vectors go through along positions, however few the outputs; 0: none. Freed with the program.
+ */
+static int64_t list_phases(vtac_lower *l, const transposed *t, vtac_conv_shape **out)
 {
+    enum { MOST_GENERAL_PHASES = 32 };
     const vtac_type *x = vtac_type_in(l, 0);
     const vtac_type *y = vtac_type_out(l, 0);
     const vtac_tensor *w = vtac_in_constant(l->graph, l->node, 1);
-    *window = (vtac_window){.axes = x->rank - 2};
-    if (w == NULL || l->program->level == 0 || vtac_dtype_kind(x->dtype) != 'f') {
-        return false;
+    int64_t all = 1;
+    int64_t count = 0;
+    for (uint32_t a = 0; a + 2 < x->rank && all <= MOST_GENERAL_PHASES; a++) {
+        all = t->stride[a] > MOST_GENERAL_PHASES ? t->stride[a] : all * t->stride[a];
     }
-    for (uint32_t a = 0; a < window->axes; a++) {
-        const int64_t reach = (w->type.dim[a + 2] - 1) * t->dilation[a];
-        if (t->stride[a] != 1 || t->pad[a] > reach) {
-            return false;
+    if (w == NULL || l->program->level == 0 || vtac_dtype_kind(x->dtype) != 'f' ||
+        all > MOST_GENERAL_PHASES) {
+        return 0;
+    }
+    *out = vta_arena_array(&l->program->arena, (size_t)all, sizeof **out);
+    for (int64_t phase = 0; *out != NULL && phase < all; phase++) {
+        vtac_conv_shape *s = &(*out)[count];
+        int64_t rest = phase;
+        bool empty = false;
+        *s = (vtac_conv_shape){.window = {.axes = x->rank - 2}};
+        for (uint32_t a = x->rank - 2; a-- > 0;) {
+            s->taps[a] = w->type.dim[a + 2];
+            phase_of_axis(t, a, rest % t->stride[a], y->dim[a + 2], s);
+            rest /= t->stride[a];
+            empty = empty || s->window.extent[a] == 0;
         }
-        window->kernel[a] = w->type.dim[a + 2];
-        window->stride[a] = 1;
-        window->dilation[a] = t->dilation[a];
-        window->extent[a] = y->dim[a + 2];
-        window->pad_begin[a] = reach - t->pad[a];
-        window->pad_end[a] = window->extent[a] + reach - window->pad_begin[a] - x->dim[a + 2];
+        count += empty ? 0 : 1;
     }
-    return true;
+    return count;
 }
 
+/* Each output gathers from the inputs that reach it. */
 vta_status vtac_lower_conv_transpose(vtac_lower *l)
 {
     const vtac_type *x = vtac_type_in(l, 0);
@@ -289,10 +299,11 @@ vta_status vtac_lower_conv_transpose(vtac_lower *l)
     const int64_t inputs = x->dim[1] / groups;
     transposed t;
     rows r;
-    vtac_window window;
+    vtac_conv_shape *phases = NULL;
     VTA_TRY(geometry(l->node, x, w, y, &t, l->diag));
-    if (is_backwards(l, &t, &window)) {
-        return vtac_lower_conv_backwards(l, &window);
+    const int64_t count = list_phases(l, &t, &phases);
+    if (count > 0) {
+        return vtac_lower_conv_phases(l, phases, count);
     }
     if (plan_rows(l, &t, &r)) {
         return by_rows(l, &r);

@@ -16,7 +16,8 @@ typedef struct vtac_conv_shape {
     /* Tap i of the window along an axis is number tap_first + i * tap_step of the weights' `taps`, negative:
      * none; place i of the window's extent is out_first + i * out_stride of the output. A convolution has
      * them all; one phase of a transposed one those that meet. */
-    int64_t taps[2], tap_first[2], tap_step[2], out_first[2], out_stride[2];
+    int64_t taps[VTAC_MAX_RANK], tap_first[VTAC_MAX_RANK], tap_step[VTAC_MAX_RANK];
+    int64_t out_first[VTAC_MAX_RANK], out_stride[VTAC_MAX_RANK];
     bool transposed;       /* weights [input][output] */
     uint32_t weight, bias; /* inputs */
     bool quantized;
@@ -116,8 +117,8 @@ vtac_lower_fn vtac_lower_lrn_blocked;
 vtac_lower_fn vtac_lower_elements_blocked;
 vtac_lower_fn vtac_lower_concat_blocked;
 
-/* A transposed convolution of stride 1 with known weights, as one whose taps go backwards: over this window.
- */
-vta_status vtac_lower_conv_backwards(vtac_lower *l, const vtac_window *window);
+/* A transposed convolution of any rank with known weights, by its phases: vectors go along positions, however
+ * few the outputs. Of a phase its window counts, and what tells its taps and outputs. */
+vta_status vtac_lower_conv_phases(vtac_lower *l, const vtac_conv_shape *phases, int64_t count);
 
 #endif
