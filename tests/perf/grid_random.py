@@ -106,13 +106,15 @@ def conv(layer, kind):
 
 def conv_transpose(layer):
     d = layer.dice
+    axes = d.choice((1, 2, 2, 2, 3))
     groups = d.choice((1, 1, 2, 4))
-    ins, outs = groups * d.choice((4, 7, 16, 24, 33)), groups * d.choice((3, 8, 15, 32))
+    ins, outs = groups * d.choice((4, 7, 16, 24, 33)), groups * d.choice((1, 3, 8, 15, 32))
     kernel, stride = d.choice(((2, 2), (3, 2), (4, 2), (5, 3), (3, 1), (5, 1), (4, 4)))
-    side = d.choice((14, 19, 28, 33))
-    layer.node("ConvTranspose", layer.input("f32", 1, ins, side, side), layer.weights("f32", ins, outs // groups, kernel, kernel),
-               layer.weights("f32", outs), strides=[stride] * 2, group=groups, pads=[d.randint(0, kernel // 2) for _ in range(4)])
-    layer.name = f"convt_c{ins}_o{outs}_s{side}_k{kernel}_t{stride}_g{groups}"
+    side = d.choice(((50, 333, 1000), (14, 19, 28, 33), (7, 10))[axes - 1])
+    kind = d.choice(("f32", "f32", "f32", "f16"))
+    layer.node("ConvTranspose", layer.input(kind, 1, ins, *[side] * axes), layer.weights(kind, ins, outs // groups, *[kernel] * axes),
+               layer.weights(kind, outs), strides=[stride] * axes, group=groups, pads=[d.randint(0, kernel // 2) for _ in range(2 * axes)])
+    layer.name = f"convt_{kind}_{axes}d_c{ins}_o{outs}_s{side}_k{kernel}_t{stride}_g{groups}"
 
 
 def matmul(layer, kind):
@@ -317,7 +319,7 @@ def unary(layer):
     d = layer.dice
     dims = some_shape(d)
     op = d.choice(("Exp", "Log", "Sqrt", "Sin", "Erf", "Tanh", "Sigmoid", "Relu", "LeakyRelu", "Elu", "Softplus", "HardSwish", "Clip", "Abs",
-                   "Neg", "Floor", "Round", "Reciprocal", "Mish", "Selu", "HardSigmoid", "Not", "Sign", "ThresholdedRelu"))
+                   "Neg", "Floor", "Round", "Reciprocal", "Selu", "HardSigmoid", "Not", "Sign", "ThresholdedRelu"))
     kind = "bool" if op == "Not" else "f32"
     x = layer.input(kind, *dims)
     if op in ("Log", "Sqrt"):
