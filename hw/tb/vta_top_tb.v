@@ -27,6 +27,9 @@ module vta_top_tb;
     parameter integer LOG_QUEUE_DEPTH = 4;
     parameter integer ADDR_BITS       = 40;
     parameter [63:0]  CONFIG_HASH     = 64'h0123456789abcdef;
+    parameter integer TABLE           = 1;
+    parameter integer LOOP_BACK       = 1;
+    parameter integer DEPTHWISE_TAPS  = 9;
 `define VTA_ISA_CONFIG
 `include "vta_isa.vh"
 `undef VTA_ISA_CONFIG
@@ -70,7 +73,7 @@ module vta_top_tb;
         .LOG_BATCH(LOG_BATCH), .LOG_BLOCK_IN(LOG_BLOCK_IN), .LOG_BLOCK_OUT(LOG_BLOCK_OUT),
         .LOG_UOP_DEPTH(LOG_UOP_DEPTH), .LOG_INP_DEPTH(LOG_INP_DEPTH), .LOG_WGT_DEPTH(LOG_WGT_DEPTH),
         .LOG_ACC_DEPTH(LOG_ACC_DEPTH), .LOG_BUS_BYTES(LOG_BUS_BYTES), .LOG_QUEUE_DEPTH(LOG_QUEUE_DEPTH),
-        .ADDR_BITS(ADDR_BITS), .CONFIG_HASH(CONFIG_HASH)
+        .ADDR_BITS(ADDR_BITS), .CONFIG_HASH(CONFIG_HASH), .TABLE(TABLE), .LOOP_BACK(LOOP_BACK), .DEPTHWISE_TAPS(DEPTHWISE_TAPS)
     ) dut (
         .clk(clk), .clk2x(1'b0), .rst(rst),
         .s_axil_awvalid(awvalid), .s_axil_awready(awready), .s_axil_awaddr(awaddr),
