@@ -45,23 +45,13 @@ static int print_params(const char *tool, const char *name, const char *top)
         (void)fprintf(stderr, "vta-params: %s\n", diag.text);
         return 1;
     }
+    const vta_config *c = &config;
     const parameter parameters[] = {
-        {"LOG_BATCH", config.log_batch, false},
-        {"LOG_BLOCK_IN", config.log_block_in, false},
-        {"LOG_BLOCK_OUT", config.log_block_out, false},
-        {"LOG_UOP_DEPTH", config.log_depth[VTA_MEM_UOP], false},
-        {"LOG_INP_DEPTH", config.log_depth[VTA_MEM_INP], false},
-        {"LOG_WGT_DEPTH", config.log_depth[VTA_MEM_WGT], false},
-        {"LOG_ACC_DEPTH", config.log_depth[VTA_MEM_ACC], false},
-        {"LOG_BUS_BYTES", config.log_bus_width - 3, false},
-        {"LOG_QUEUE_DEPTH", config.log_queue, false},
-        {"ADDR_BITS", config.addr_bits, false},
-        {"CONFIG_HASH", config.hash, true},
-        {"PUMP", config.array_pump, false},
-        {"LANE_DSPS", config.alu_dsps, false},
-        {"TABLE", config.table, false},
-        {"LOOP_BACK", config.loop_back, false},
-        {"DEPTHWISE_TAPS", config.depthwise_taps, false},
+#define VTA_RTL_PARAM(name, value) {name, value, false},
+#include "vta/rtl_params.def"
+#undef VTA_RTL_PARAM
+        {"CONFIG_HASH", c->hash, true},
+        {"LANE_DSPS", c->alu_dsps, false},
     };
     int result = 0;
     for (size_t i = 0; i < sizeof parameters / sizeof parameters[0] && result == 0; i++) {

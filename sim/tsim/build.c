@@ -81,27 +81,20 @@ static vta_status add_rtl(build_job *job, build_command *command)
     return VTA_OK;
 }
 
-static void add_parameters(const vta_config *config, build_command *command)
+static void add_parameters(const vta_config *c, build_command *command)
 {
     const struct {
         const char *name;
         uint32_t value;
     } parameters[] = {
-        {"LOG_BATCH", config->log_batch},
-        {"LOG_BLOCK_IN", config->log_block_in},
-        {"LOG_BLOCK_OUT", config->log_block_out},
-        {"LOG_UOP_DEPTH", config->log_depth[VTA_MEM_UOP]},
-        {"LOG_INP_DEPTH", config->log_depth[VTA_MEM_INP]},
-        {"LOG_WGT_DEPTH", config->log_depth[VTA_MEM_WGT]},
-        {"LOG_ACC_DEPTH", config->log_depth[VTA_MEM_ACC]},
-        {"LOG_BUS_BYTES", config->log_bus_width - 3},
-        {"LOG_QUEUE_DEPTH", config->log_queue},
-        {"ADDR_BITS", config->addr_bits},
+#define VTA_RTL_PARAM(name, value) {name, value},
+#include "vta/rtl_params.def"
+#undef VTA_RTL_PARAM
     };
     for (size_t i = 0; i < sizeof parameters / sizeof parameters[0]; i++) {
         vta_build_arg(command, "-G%s=%u", parameters[i].name, parameters[i].value);
     }
-    vta_build_arg(command, "-GCONFIG_HASH=64'h%016" PRIx64, config->hash);
+    vta_build_arg(command, "-GCONFIG_HASH=64'h%016" PRIx64, c->hash);
 }
 
 static vta_status verilate(build_job *job)

@@ -147,29 +147,22 @@ static vta_status run_tool(command *c, const char *output, vta_diag *diag)
     return VTA_OK;
 }
 
-static void add_parameters(command *c, const vta_config *config, const image *im)
+static void add_parameters(command *words, const vta_config *c, const image *im)
 {
     const struct {
         const char *name;
         uint64_t value;
     } rows[] = {
-        {"LOG_BATCH", config->log_batch},
-        {"LOG_BLOCK_IN", config->log_block_in},
-        {"LOG_BLOCK_OUT", config->log_block_out},
-        {"LOG_UOP_DEPTH", config->log_depth[VTA_MEM_UOP]},
-        {"LOG_INP_DEPTH", config->log_depth[VTA_MEM_INP]},
-        {"LOG_WGT_DEPTH", config->log_depth[VTA_MEM_WGT]},
-        {"LOG_ACC_DEPTH", config->log_depth[VTA_MEM_ACC]},
-        {"LOG_BUS_BYTES", config->log_bus_width - 3},
-        {"LOG_QUEUE_DEPTH", config->log_queue},
-        {"ADDR_BITS", config->addr_bits},
+#define VTA_RTL_PARAM(name, value) {name, value},
+#include "vta/rtl_params.def"
+#undef VTA_RTL_PARAM
         {"LOG_MEMORY", LOG_MEMORY},
         {"REGS", im->reg_count},
         {"RESULT", im->result},
         {"RESULT_BYTES", im->result_bytes},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        arg(c, "-Picarus_tb.%s=%" PRIu64, rows[i].name, rows[i].value);
+        arg(words, "-Picarus_tb.%s=%" PRIu64, rows[i].name, rows[i].value);
     }
 }
 

@@ -18,6 +18,10 @@ module vta_top #(
     parameter integer LOG_BUS_BYTES   = 3,
     parameter integer LOG_QUEUE_DEPTH = 9,
     parameter integer ADDR_BITS       = 40,
+    parameter integer PUMP            = 1,
+    parameter integer TABLE           = 1,
+    parameter integer LOOP_BACK       = 1,
+    parameter integer DEPTHWISE_TAPS  = 9,
     parameter [63:0]  CONFIG_HASH     = 64'd0
 ) (
     input  wire                          clk,
