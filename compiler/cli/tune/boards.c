@@ -17,6 +17,7 @@
 #include "stages.h"
 #include "vta/clock.h"
 #include "vta/file.h"
+#include "vta/remote.h"
 
 enum { PATH = 4200, MOST_ANSWER = 1 << 26, FIRST_TIMEOUT = 120, WHY = 1024 };
 
@@ -66,7 +67,7 @@ static vta_status begin(cli_boards *b, board *one, const char *path, double limi
 /* Kernels of a host run where its processor is: here, without a device, or behind an agent. */
 static vta_status check_uri(const char *uri, vta_diag *diag)
 {
-    if (strncmp(uri, "ssh:", 4) != 0 && strncmp(uri, "pipe:", 5) != 0) {
+    if (!vta_remote_is(uri)) {
         return vta_fail(
             diag, VTA_INVALID,
             "'--device %s': a host's kernels are timed here, without '--device', or on a board by "
