@@ -16,13 +16,8 @@ static vta_status time_one(cli_explored *e, const vta_config *config, vtac_candi
     vtac_explore_options options = *e->options;
     vtac_exploration one;
     vtac_work *work = NULL;
-    const vtac_part everything = {.name = "all",
-                                  .lut_most = HUGE_VAL,
-                                  .ff = HUGE_VAL,
-                                  .dsp_most = HUGE_VAL,
-                                  .bram_most = HUGE_VAL,
-                                  .lut_each = e->part->lut_each,
-                                  .dsp_each = e->part->dsp_each};
+    vtac_part everything = *e->part;
+    everything.lut_most = everything.ff = everything.dsp_most = everything.bram_most = HUGE_VAL;
     options.space = &space;
     options.part = &everything;
     options.limit = 0;

@@ -210,18 +210,17 @@ static void print_text(const cli_explored *e)
         "area by a fit to %u runs of Yosys; its error, each run against a fit to the others: LUT %.1f "
         "%%, DSP %.1f %%, BRAM36 %.1f %%",
         x->area_model.samples, 100 * error->lut, 100 * error->dsp, 100 * error->bram);
-    if (e->part->lut_each <= 0.0) {
+    if (e->part->family == VTAC_ECP5) {
         cli_sentence(0,
                      "on an ECP5 a LUT counts as %.2f LUT4, a DSP as %.0f multipliers: the mean of %u units "
-                     "that Yosys "
-                     "maps to both; each is off by %.1f %%",
+                     "that Yosys maps to both; each is off by %.1f %%",
                      x->area_model.lut4, x->area_model.multiplier, x->area_model.units,
                      100 * x->area_model.lut4_error);
     } else {
         cli_sentence(
             0,
             "LUTs as they are placed: %.2f of those that Yosys counts, where pairs of small ones share one",
-            e->part->lut_each);
+            x->area_model.placed);
     }
     cli_sentence(0, "energy: %s", vtac_energy_sources()[0]);
 }

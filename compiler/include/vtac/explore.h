@@ -13,13 +13,15 @@
 
 /* ---- parts (parts.def) */
 
+/* Whose part it is: an ECP5 is counted by the units of area.def. */
+typedef enum vtac_family { VTAC_XILINX, VTAC_ECP5 } vtac_family;
+
 typedef struct vtac_part {
     const char *name, *board;  /* "xc7z020", "pynq"; board: the shipped configuration to begin with */
     double lut, ff, dsp, bram; /* what there is */
     double lut_most, dsp_most, bram_most;           /* and what may be taken, so that it can be routed */
     uint32_t clock_mhz, shared_mb_s, most_bus_bits; /* of its usual board */
-    /* Of its own, for one that Yosys counts on an xc7; 0: an ECP5, by the units of area.def. */
-    double lut_each, dsp_each;
+    vtac_family family;
 } vtac_part;
 
 const vtac_part *vtac_parts(uint32_t *count);
@@ -37,6 +39,7 @@ typedef struct vtac_area_model {
     double lut[VTAC_AREA_FEATURES], ff[VTAC_AREA_FEATURES], dsp[VTAC_AREA_FEATURES], bram[VTAC_AREA_FEATURES];
     vtac_area error; /* each sample against a fit to all the others: the mean of its errors, a share */
     uint32_t samples;
+    double placed;           /* LUTs of a placed Xilinx design for one that Yosys counts */
     double lut4, multiplier; /* of an ECP5, for a LUT and a DSP of an xc7, */
     double lut4_error;       /* the mean of its units' errors, a share, */
     uint32_t units;          /* and how many they are */

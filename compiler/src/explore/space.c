@@ -157,7 +157,7 @@ vta_status vtac_space_default(const vtac_part *part, vtac_space *out, vta_diag *
     }
     (void)snprintf(text, sizeof text, part->most_bus_bits > 64 ? "LOG_BUS_WIDTH=6,7" : "LOG_BUS_WIDTH=6");
     VTA_TRY(vtac_space_fix(out, text, diag));
-    for (size_t i = 0; part->lut_each <= 0.0 && i < sizeof ecp5 / sizeof ecp5[0]; i++) {
+    for (size_t i = 0; part->family == VTAC_ECP5 && i < sizeof ecp5 / sizeof ecp5[0]; i++) {
         VTA_TRY(vtac_space_fix(out, ecp5[i], diag));
     }
     (void)snprintf(text, sizeof text, "CLOCK_MHZ=%" PRIu32, part->clock_mhz);
