@@ -127,6 +127,14 @@ assert all(cycles(0, l, t) == cycles(1, l, t) for l in (0, 1) for t in (0, 1, 3,
 assert all(min(cycles(1, l, 0), cycles(1, l, 1)) > cycles(1, l, 3) > cycles(1, l, 9) for l in (0, 1))
 assert cycles(1, 0, 9) != cycles(1, 1, 9)
 assert at[0, 1, 9]["area"]["bram"] < at[1, 1, 9]["area"]["bram"]'
+# The space of a part has what is shipped for it, or better.
+vtac explore --models tiny_kws --jobs 1 -o whole
+exits 0
+holds "no shipped configuration that fits is ahead" python3 -c 'import json
+d = json.load(open("whole/front.json"))
+most = d["most"]
+fits = [p["fps"] for p in d["shipped"] if all(p["area"][k] <= most[k] for k in ("lut", "dsp", "bram"))]
+assert len(fits) > 1 and max(p["fps"] for p in d["points"]) >= max(fits)'
 vtac explore --models tiny_ic --fix LOG_BLOCKIN=4
 refused 1 "vtac: a configuration has no key 'LOG_BLOCKIN'; did you mean 'LOG_BLOCK_IN'?"
 vtac explore --models tiny_ic --fix LOG_BLOCK_IN=99

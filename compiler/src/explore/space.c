@@ -141,6 +141,7 @@ vta_status vtac_space_default(const vtac_part *part, vtac_space *out, vta_diag *
         "LOG_WGT_BUFF_SIZE=15,16,17,18,19,20",
         "LOG_ACC_BUFF_SIZE=14,15,16,17,18",
         "ARRAY_PUMP=1,2",
+        "LOG_QUEUE_DEPTH=6",
         "TABLE=0,1",
         "LOOP_BACK=0,1",
         "DEPTHWISE_TAPS=0,3,9",
