@@ -43,6 +43,7 @@ walk() {
     vtac run host.so --input "$input=$given" --labels labels.txt --top 1
     exits 0
     says out "$output"
+    says out "label of $(awk '$1 ~ /^[0-9]+$/ { print $1 }' out | head -n 1)"
     cp out host.txt
     vtac compile converted.onnx -o host.so
     exits 0
@@ -66,8 +67,7 @@ walk() {
     rm -rf explored tune.jsonl
 }
 
-i=0
-while [ $i -lt 40 ]; do i=$((i + 1)); echo "label$i"; done >labels.txt
+seq -f "label of %.0f" 0 9999 >labels.txt # more than any of them has values
 walk "$models/tflite/mlperf_kws_dscnn_int8/mlperf_kws_dscnn_int8.tflite" quantized
 walk "$models/keras/mlperf_ic_resnet8/mlperf_ic_resnet8.h5" float
 walk "$models/darknet/yolo_fastest_1.1_body/yolo-fastest-1.1_body.cfg" float
