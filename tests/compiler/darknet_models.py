@@ -13,6 +13,7 @@ import tempfile
 
 try:
     import numpy
+    import word_seed
 except ImportError:
     sys.exit(77)
 
@@ -486,8 +487,7 @@ def damaged(vtac, work):
 
 
 def main():
-    seed = int.from_bytes(os.environ.get("VTAC_SEED", "7").encode()[-4:], "little")
-    print("seed %d" % seed)
+    seed = word_seed.told()
     with tempfile.TemporaryDirectory() as work:
         published(sys.argv[1], work, sys.argv[2])
         made(sys.argv[1], work, seed)

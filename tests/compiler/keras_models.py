@@ -18,6 +18,7 @@ import zipfile
 try:
     import h5py
     import numpy
+    import word_seed
 except ImportError:
     sys.exit(77)
 
@@ -1036,8 +1037,7 @@ def stored_otherwise(vtac, work, seed):
 
 
 def main():
-    seed = int.from_bytes(os.environ.get("VTAC_SEED", "7").encode()[-4:], "little")
-    print("seed %d" % seed)
+    seed = word_seed.told()
     with tempfile.TemporaryDirectory() as work:
         published(sys.argv[1], work, sys.argv[2])
         made(sys.argv[1], work, seed)

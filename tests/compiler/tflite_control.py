@@ -13,6 +13,7 @@ import tempfile
 
 try:
     import numpy
+    import word_seed
     from tflite_bench import F32, Bench, scaled, stored
     from tflite_file import Model
 except ImportError:
@@ -236,8 +237,7 @@ def refused(b):
 
 
 def main():
-    seed = int.from_bytes(os.environ.get("VTAC_SEED", "7").encode()[-4:], "little")
-    print("seed %d" % seed)
+    seed = word_seed.told()
     with tempfile.TemporaryDirectory() as work:
         b = Bench(sys.argv[1], work, seed)
         loop(b, 6, 5)

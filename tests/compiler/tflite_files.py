@@ -14,6 +14,7 @@ import tempfile
 
 try:
     import numpy
+    import word_seed
     from tflite_file import Model
 except ImportError:
     sys.exit(77)
@@ -125,8 +126,7 @@ def halves(f):
 
 
 def main():
-    seed = int.from_bytes(os.environ.get("VTAC_SEED", "7").encode()[-4:], "little")
-    print("seed %d" % seed)
+    seed = word_seed.told()
     with tempfile.TemporaryDirectory() as work:
         f = Files(sys.argv[1], work, seed)
         containers(f)

@@ -16,6 +16,7 @@ import tempfile
 
 try:
     import numpy
+    import word_seed
     from tflite_bench import RANGE, Engine
     from tflite_file import TYPES, Model
 except ImportError:
@@ -813,7 +814,7 @@ def main():
         print("VTAC_TFLITE names no library of TensorFlow Lite")
         sys.exit(77)
     vtac, count = sys.argv[1], int(sys.argv[2]) if len(sys.argv) > 2 else 40
-    seed = int(sys.argv[3]) if len(sys.argv) > 3 else int.from_bytes(os.environ.get("VTAC_SEED", "7").encode()[-3:], "little") * 100
+    seed = int(sys.argv[3]) if len(sys.argv) > 3 else word_seed.number(3) * 100
     print("seeds %d to %d" % (seed, seed + count - 1))
     only = [globals()[n] for n in sys.argv[4].split(",")] if len(sys.argv) > 4 else None
     target = os.environ.get("VTAC_GROW_TARGET", "llvm").split()

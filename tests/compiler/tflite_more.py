@@ -13,6 +13,7 @@ import tempfile
 
 try:
     import numpy
+    import word_seed
     from tflite_bench import F32, Bench, rounded
     from tflite_file import Model
 except ImportError:
@@ -288,8 +289,7 @@ def unknown(b):
 
 
 def main():
-    seed = int.from_bytes(os.environ.get("VTAC_SEED", "7").encode()[-4:], "little")
-    print("seed %d" % seed)
+    seed = word_seed.told()
     with tempfile.TemporaryDirectory() as work:
         b = Bench(sys.argv[1], work, seed)
         boxes(b, 12, 5, 0.2, False)

@@ -6,12 +6,12 @@
 # TensorFlow Lite itself (tflite_ops.py).
 #
 # usage: tflite_move.py VTAC   (exit status 77: no numpy)
-import os
 import sys
 import tempfile
 
 try:
     import numpy
+    import word_seed
     from tflite_bench import F32, Bench, rounded, scaled, stored
     from tflite_file import Model
 except ImportError:
@@ -223,8 +223,7 @@ def enlarged(b, size, to, corners, centers):
 
 
 def main():
-    seed = int.from_bytes(os.environ.get("VTAC_SEED", "7").encode()[-4:], "little")
-    print("seed %d" % seed)
+    seed = word_seed.told()
     with tempfile.TemporaryDirectory() as work:
         b = Bench(sys.argv[1], work, seed)
         slices(b, "int8", (4, 4, 5), [-1, -2, -5], [-2, 4, 3], [1, -1, -2], (0, 4, 0, 1, 0))

@@ -14,6 +14,7 @@ import tempfile
 
 try:
     import numpy
+    import word_seed
     from tflite_bench import F32, Bench, factor, fraction, inverse_root, stored
     from tflite_file import Model, flexbuffer
 except ImportError:
@@ -591,8 +592,7 @@ def landmarks(b, points, subset, size, scale, target):
 
 
 def main():
-    seed = int.from_bytes(os.environ.get("VTAC_SEED", "7").encode()[-4:], "little")
-    print("seed %d" % seed)
+    seed = word_seed.told()
     with tempfile.TemporaryDirectory() as work:
         b = Bench(sys.argv[1], work, seed)
         begins(b, (4, 5), (2, 3))

@@ -5,12 +5,12 @@
 # and, with VTAC_TFLITE, beside TensorFlow Lite itself (tflite_ops.py).
 #
 # usage: tflite_recurrent.py VTAC   (exit status 77: no numpy)
-import os
 import sys
 import tempfile
 
 try:
     import numpy
+    import word_seed
     from tflite_bench import F32, Bench, fraction, inverse_root, rounded, scaled, stored
     from tflite_file import Model
 except ImportError:
@@ -483,8 +483,7 @@ def svdf(b, kind, rank, activation, asymmetric=False, given_state=False):
 
 
 def main():
-    seed = int.from_bytes(os.environ.get("VTAC_SEED", "7").encode()[-4:], "little")
-    print("seed %d" % seed)
+    seed = word_seed.told()
     with tempfile.TemporaryDirectory() as work:
         b = Bench(sys.argv[1], work, seed)
         integer_lstm(b, 8)

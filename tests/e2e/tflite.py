@@ -17,6 +17,7 @@ import tempfile
 try:
     import numpy
     sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "compiler"))
+    import word_seed
     from tflite_file import Model
 except ImportError:
     sys.exit(77)
@@ -179,8 +180,7 @@ def same_cost(vtac, path, work):
 
 def main():
     vtac, device, count, folder = sys.argv[1], sys.argv[2], int(sys.argv[3]), sys.argv[4]
-    seed = int.from_bytes(os.environ.get("VTAC_SEED", "7").encode()[-4:], "little")
-    print("seed %d" % seed)
+    seed = word_seed.told()
     with tempfile.TemporaryDirectory() as work:
         drawn = proved = 0
         while proved < count:
