@@ -78,10 +78,16 @@ static const char *onnx_activation(keras *k, const char *name)
     return "Tanh";
 }
 
-/* One direction over x [steps][batch][inputs] from states (0: from none): all states [steps][batch][units]
- * and the last one, or two of an LSTM, [batch][units]. `lengths`: how many steps count, 0: all. */
-static void run_cell(keras *k, const char *name, vtac_id x, vtac_id lengths, uint32_t first, bool backwards,
-                     const vtac_id *start, vtac_id *all, vtac_id *last)
+/* One direction over the steps. */
+typedef struct pass {
+    vtac_id x, lengths; /* [steps][batch][inputs]; how many steps count, 0: all */
+    uint32_t first;     /* of its weights */
+    bool backwards;
+    const vtac_id *start; /* two states for each cell, 0: from none */
+} pass;
+
+/* Gives all states [steps][batch][units] and the last one, or two of an LSTM, [batch][units]. */
+static void run_cell(keras *k, const char *name, const pass *p, vtac_id *all, vtac_id *last)
 {
     vtac_builder *m = &k->maker;
     cell c;
@@ -90,13 +96,13 @@ static void run_cell(keras *k, const char *name, vtac_id x, vtac_id lengths, uin
         keras_refuse(k, "a cell of class '%.60s'", name);
         return;
     }
-    const vtac_tensor *kernel = keras_weight(k, first, 2);
-    const vtac_tensor *recurrent = keras_weight(k, first + 1, 2);
+    const vtac_tensor *kernel = keras_weight(k, p->first, 2);
+    const vtac_tensor *recurrent = keras_weight(k, p->first + 1, 2);
     const bool biased = keras_bool(k, "use_bias", true);
     /* old files do not say which kind of GRU it is: the bias of the newer one has two rows */
-    const bool two = biased && first + 2 < k->weight_count && k->weights[first + 2].type.rank == 2;
+    const bool two = biased && p->first + 2 < k->weight_count && k->weights[p->first + 2].type.rank == 2;
     const bool after = c.op == VTAC_OP_GRU && (c.cudnn || keras_bool(k, "reset_after", !biased || two));
-    const vtac_tensor *bias = biased ? keras_weight(k, first + 2, after && !c.cudnn ? 2 : 1) : NULL;
+    const vtac_tensor *bias = biased ? keras_weight(k, p->first + 2, after && !c.cudnn ? 2 : 1) : NULL;
     if (m->status != VTA_OK) {
         return;
     }
@@ -131,7 +137,7 @@ static void run_cell(keras *k, const char *name, vtac_id x, vtac_id lengths, uin
     vtac_attr attrs[7];
     uint32_t count = 0;
     attrs[count++] = vtac_attr_of_int("hidden_size", units);
-    attrs[count++] = vtac_attr_of_string("direction", backwards ? "reverse" : "forward");
+    attrs[count++] = vtac_attr_of_string("direction", p->backwards ? "reverse" : "forward");
     attrs[count++] = (vtac_attr){.name = "activations",
                                  .kind = VTAC_ATTR_STRINGS,
                                  .count = c.op == VTAC_OP_RNN   ? 1
@@ -150,22 +156,23 @@ static void run_cell(keras *k, const char *name, vtac_id x, vtac_id lengths, uin
     if (c.op == VTAC_OP_GRU) {
         attrs[count++] = vtac_attr_of_int("linear_before_reset", after);
     }
-    const vtac_id in[] = {x, vtac_make_borrowed(m, &(vtac_type){VTAC_F32, 3, {1, width, inputs}}, w),
+    const vtac_id in[] = {p->x, vtac_make_borrowed(m, &(vtac_type){VTAC_F32, 3, {1, width, inputs}}, w),
                           vtac_make_borrowed(m, &(vtac_type){VTAC_F32, 3, {1, width, units}}, r),
                           vtac_make_borrowed(m, &(vtac_type){VTAC_F32, 2, {1, 2 * width}}, b)};
-    const vtac_type *type = vtac_made_type(m, x);
+    const vtac_type *type = vtac_made_type(m, p->x);
     const int64_t steps = type->dim[0];
     const int64_t batch = type->dim[1];
     const uint32_t states = c.op == VTAC_OP_LSTM ? 2 : 1;
-    vtac_id all_in[7] = {in[0], in[1], in[2], in[3], lengths};
+    vtac_id all_in[7] = {in[0], in[1], in[2], in[3], p->lengths};
     for (uint32_t i = 0; i < states; i++) {
-        all_in[5 + i] = start[i] == 0 ? 0 : vtac_make_reshape(m, start[i], (int64_t[]){1, batch, units}, 3);
+        all_in[5 + i] =
+            p->start[i] == 0 ? 0 : vtac_make_reshape(m, p->start[i], (int64_t[]){1, batch, units}, 3);
     }
     vtac_id out[3] = {0};
     vtac_make_many(m, c.op, all_in,
-                   start[0] != 0  ? 5 + states
-                   : lengths != 0 ? 5
-                                  : 4,
+                   p->start[0] != 0  ? 5 + states
+                   : p->lengths != 0 ? 5
+                                     : 4,
                    attrs, count, out, 1 + states);
     *all = vtac_make_reshape(m, out[0], (int64_t[]){steps, batch, units}, 3);
     for (uint32_t i = 0; i < states; i++) {
@@ -279,17 +286,17 @@ static uint32_t states_of_stack(const stack *s)
     return states;
 }
 
-/* As run_cell; `start` and `last` have two places for each cell. */
-static void run_stack(keras *k, const stack *s, vtac_id x, vtac_id lengths, uint32_t first, bool backwards,
-                      const vtac_id *start, vtac_id *all, vtac_id *last)
+/* As run_cell; `last` has two places for each cell. */
+static void run_stack(keras *k, const stack *s, pass p, vtac_id *all, vtac_id *last)
 {
     const cJSON *whole_config = k->config;
-    *all = x;
+    *all = p.x;
     for (uint32_t i = 0; i < s->count; i++) {
         k->config = s->config[i];
-        run_cell(k, s->name[i], *all, lengths, first, backwards, start + 2 * (size_t)i, all,
-                 last + 2 * (size_t)i);
-        first += keras_bool(k, "use_bias", true) ? 3 : 2;
+        run_cell(k, s->name[i], &p, all, last + 2 * (size_t)i);
+        p.x = *all;
+        p.first += keras_bool(k, "use_bias", true) ? 3 : 2;
+        p.start += 2;
     }
     k->config = whole_config;
 }
@@ -323,7 +330,7 @@ keras_value keras_make_recurrent(keras *k, const void *how)
         }
     }
     const bool backwards = keras_bool(k, "go_backwards", false);
-    run_stack(k, &s, x, lengths, 0, backwards, start, &all, last);
+    run_stack(k, &s, (pass){x, lengths, 0, backwards, start}, &all, last);
     if (keras_bool(k, "return_state", false)) {
         return_states(k, &s, last);
     }
@@ -359,7 +366,7 @@ keras_value keras_make_bidirectional(keras *k, const void *how)
     const bool sequences = keras_bool(k, "return_sequences", false);
     const stack s = stack_of(k, cJSON_IsString(kind) ? keras_bare_class(kind->valuestring) : "", k->config);
     for (uint32_t i = 0; i < 2; i++) {
-        run_stack(k, &s, x, lengths, i * k->weight_count / 2, i == 1, none, &all[i], last[i]);
+        run_stack(k, &s, (pass){x, lengths, i * k->weight_count / 2, i == 1, none}, &all[i], last[i]);
         if (sequences && k->in[0].mask != 0) {
             all[i] = steps_first(k, all_states(k, all[i], i == 1));
         }
