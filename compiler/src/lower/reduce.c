@@ -117,77 +117,124 @@ typedef struct reducing {
     reduction how;
     bool marks[VTAC_MAX_RANK];
     bool keep;
-    int64_t count;          /* of elements for each result */
-    const vtac_expr *shift; /* what exponentials are taken beside: the largest element; NULL: none are */
+    int64_t count;      /* of elements for each result */
+    vtac_buffer *shift; /* what exponentials are taken beside, in each lane: the largest; NULL: none are */
+    bool looks;         /* for the largest elements first */
     vtac_buffer *sum;
     const vtac_expr *at[VTAC_MAX_RANK];
 } reducing;
 
-static void finish(vtac_lower *l, const reducing *r, const vtac_expr *sum)
+static const vtac_expr *shift_of(vtac_lower *l, const reducing *r, const vtac_expr *lane)
+{
+    return vtac_e_load(l->k, r->shift, lane);
+}
+
+/* `lane`: the one of a result that has a lane of its own, else the first. */
+static void finish(vtac_lower *l, const reducing *r, const vtac_expr *sum, const vtac_expr *lane)
 {
     const vtac_expr *out[VTAC_MAX_RANK];
     project(r->x, r->marks, r->keep, zero_index(l), r->at, out);
     if (sum != NULL) {
         const vtac_expr *y = after(l, l->node->op, sum, r->count);
-        y = r->shift == NULL ? y : E2(ADD, y, r->shift);
+        y = r->shift == NULL ? y : E2(ADD, y, shift_of(l, r, lane));
         vtac_out_at(l, 0, out, vtac_e_cast(l->k, vtac_compute_type(vtac_type_out(l, 0)->dtype), y));
     }
-}
-
-static const vtac_expr *value_of(vtac_lower *l, const reducing *r)
-{
-    const vtac_expr *x = vtac_e_cast(l->k, r->how.type, vtac_in_at(l, 0, r->at));
-    return r->shift == NULL ? x : E2(SUB, x, r->shift);
 }
 
 /* Takes in the element at an index of the last axis. */
 static void take_in(vtac_lower *l, void *context, const vtac_expr *i, const vtac_expr *lane)
 {
     reducing *r = context;
-    const uint32_t last = r->x->rank - 1;
-    r->at[last] = i;
-    const vtac_expr *value = before(l, l->node->op, vtac_let(l->k, "x", value_of(l, r)));
-    vtac_store(l->k, r->sum, lane, vtac_e2(l->k, r->how.combine, value, vtac_e_load(l->k, r->sum, lane)));
+    if (r->x->rank > 0) {
+        r->at[r->x->rank - 1] = i;
+    }
+    const vtac_expr *value = vtac_e_cast(l->k, r->how.type, vtac_in_at(l, 0, r->at));
+    const vtac_expr_op combine = r->looks ? VTAC_E_MAX : r->how.combine;
+    if (!r->looks) {
+        value = vtac_let(l->k, "x", r->shift == NULL ? value : E2(SUB, value, shift_of(l, r, lane)));
+        value = before(l, l->node->op, value);
+    }
+    vtac_store(l->k, r->sum, lane, vtac_e2(l->k, combine, value, vtac_e_load(l->k, r->sum, lane)));
 }
 
 static const vtac_expr *start(const vtac_lower *l, const reducing *r)
 {
-    return vtac_e_float(l->k, r->how.type, r->how.start);
+    return vtac_e_float(l->k, r->how.type, r->looks ? -HUGE_VAL : r->how.start);
 }
 
-/* Rows that go: a part of each result in each lane, joined at the end. */
-static void reduce_rows(vtac_lower *l, reducing *r, int64_t lanes)
+/* What no exponential of a difference to it overflows beside: the largest element; 0 where that is no finite
+ * number. */
+static const vtac_expr *finite_shift(const vtac_lower *l, const reducing *r, const vtac_expr *most)
+{
+    const vtac_expr *endless = vtac_e_float(l->k, r->how.type, HUGE_VAL);
+    const vtac_expr *none = vtac_e_float(l->k, r->how.type, 0.0);
+    return vtac_e3(l->k, VTAC_E_SELECT, E2(LT, E1(ABS, most), endless), most, none);
+}
+
+/* Rows that go: a part of each result in each lane, joined. */
+static const vtac_expr *join_rows(vtac_lower *l, reducing *r, int64_t lanes)
 {
     const uint32_t last = r->x->rank - 1;
     vtac_type others = *r->x;
     others.rank = last;
-    vtac_open_others(l, r->x, r->marks, r->at);
     vtac_set_lanes(l, r->sum, lanes, start(l, r));
     const uint32_t inner = vtac_open_axes(l, &others, r->marks, true, r->at, false);
     vtac_each_of_row(l, r->x->dim[last], lanes, take_in, r);
     vtac_close(l, inner);
-    finish(l, r, vtac_join_lanes(l, r->sum, lanes, r->how.combine));
+    return vtac_join_lanes(l, r->sum, lanes, r->looks ? VTAC_E_MAX : r->how.combine);
+}
+
+static void reduce_rows(vtac_lower *l, reducing *r, int64_t lanes)
+{
+    vtac_open_others(l, r->x, r->marks, r->at);
+    if (r->shift != NULL) {
+        r->looks = true;
+        const vtac_expr *most = vtac_let(l->k, "most", join_rows(l, r, lanes));
+        r->looks = false;
+        vtac_set_lanes(l, r->shift, lanes, finite_shift(l, r, most));
+    }
+    finish(l, r, join_rows(l, r, lanes), zero_index(l));
     vtac_end(l->k);
+}
+
+typedef void column_fn(vtac_lower *l, reducing *r, const vtac_expr *lane);
+
+static void take_column(vtac_lower *l, reducing *r, const vtac_expr *lane)
+{
+    take_in(l, r, r->at[r->x->rank - 1], lane);
+}
+
+static void shift_column(vtac_lower *l, reducing *r, const vtac_expr *lane)
+{
+    const vtac_expr *most = vtac_let(l->k, "most", vtac_e_load(l->k, r->sum, lane));
+    vtac_store(l->k, r->shift, lane, finite_shift(l, r, most));
+}
+
+static void finish_column(vtac_lower *l, reducing *r, const vtac_expr *lane)
+{
+    finish(l, r, vtac_e_load(l->k, r->sum, lane), lane);
+}
+
+static void each_column(vtac_lower *l, reducing *r, const vtac_expr *first, int64_t lanes, column_fn *fn)
+{
+    const vtac_expr *lane = lanes == 1 ? zero_index(l) : vtac_for(l->k, VTAC_LOOP_VECTOR, lanes, "lane");
+    r->at[r->x->rank - 1] = vtac_i_add(l->k, first, lane);
+    fn(l, r, lane);
+    vtac_close(l, lanes == 1 ? 0 : 1);
 }
 
 /* Rows that stay: a result in each lane, for `lanes` of them from number `first` on. */
 static void reduce_columns(vtac_lower *l, reducing *r, const vtac_expr *first, int64_t lanes)
 {
-    vtac_kernel *k = l->k;
-    const uint32_t last = r->x->rank - 1;
     vtac_type others = *r->x;
-    others.rank = last;
-    vtac_set_lanes(l, r->sum, lanes, start(l, r));
-    const uint32_t inner = vtac_open_axes(l, &others, r->marks, true, r->at, false);
-    for (int i = 0; i < 2; i++) {
-        const vtac_expr *lane = lanes == 1 ? zero_index(l) : vtac_for(k, VTAC_LOOP_VECTOR, lanes, "lane");
-        r->at[last] = vtac_i_add(k, first, lane);
-        if (i == 0) {
-            take_in(l, r, r->at[last], lane);
-        } else {
-            finish(l, r, vtac_e_load(k, r->sum, lane));
-        }
-        vtac_close(l, (lanes == 1 ? 0 : 1) + (i == 0 ? inner : 0));
+    others.rank = r->x->rank - 1;
+    for (int pass = r->shift == NULL; pass < 2; pass++) {
+        r->looks = pass == 0;
+        vtac_set_lanes(l, r->sum, lanes, start(l, r));
+        const uint32_t inner = vtac_open_axes(l, &others, r->marks, true, r->at, false);
+        each_column(l, r, first, lanes, take_column);
+        vtac_close(l, inner);
+        each_column(l, r, first, lanes, r->looks ? shift_column : finish_column);
     }
 }
 
@@ -211,32 +258,21 @@ static void reduce_planes(vtac_lower *l, reducing *r, int64_t lanes)
     vtac_end(l->k);
 }
 
-/* The largest of the elements that a result is made of, which no exponential of a difference to it overflows
- * beside; 0 where it is no finite number. */
-static const vtac_expr *largest(vtac_lower *l, reducing *r)
-{
-    const vtac_expr *zero = zero_index(l);
-    const vtac_expr *endless = vtac_e_float(l->k, r->how.type, HUGE_VAL);
-    const vtac_expr *none = vtac_e_float(l->k, r->how.type, 0.0);
-    vtac_store(l->k, r->sum, zero, vtac_e_float(l->k, r->how.type, -HUGE_VAL));
-    const uint32_t inner = vtac_open_axes(l, r->x, r->marks, true, r->at, false);
-    vtac_store(l->k, r->sum, zero, E2(MAX, value_of(l, r), vtac_e_load(l->k, r->sum, zero)));
-    vtac_close(l, inner);
-    const vtac_expr *most = vtac_let(l->k, "most", vtac_e_load(l->k, r->sum, zero));
-    return vtac_let(l->k, "shift", vtac_e3(l->k, VTAC_E_SELECT, E2(LT, E1(ABS, most), endless), most, none));
-}
-
 static void reduce_plainly(vtac_lower *l, reducing *r)
 {
     const vtac_expr *zero = zero_index(l);
     const uint32_t outer = vtac_open_axes(l, r->x, r->marks, false, r->at, true);
-    r->shift = l->node->op == VTAC_OP_REDUCE_LOG_SUM_EXP ? largest(l, r) : NULL;
-    vtac_store(l->k, r->sum, zero, start(l, r));
-    const uint32_t inner = vtac_open_axes(l, r->x, r->marks, true, r->at, false);
-    const vtac_expr *value = before(l, l->node->op, vtac_let(l->k, "x", value_of(l, r)));
-    vtac_store(l->k, r->sum, zero, vtac_e2(l->k, r->how.combine, value, vtac_e_load(l->k, r->sum, zero)));
-    vtac_close(l, inner);
-    finish(l, r, vtac_e_load(l->k, r->sum, zero));
+    for (int pass = r->shift == NULL; pass < 2; pass++) {
+        r->looks = pass == 0;
+        vtac_store(l->k, r->sum, zero, start(l, r));
+        const uint32_t inner = vtac_open_axes(l, r->x, r->marks, true, r->at, false);
+        take_in(l, r, r->x->rank > 0 ? r->at[r->x->rank - 1] : zero, zero);
+        vtac_close(l, inner);
+        if (r->looks) {
+            shift_column(l, r, zero);
+        }
+    }
+    finish(l, r, vtac_e_load(l->k, r->sum, zero), zero);
     vtac_close(l, outer);
 }
 
@@ -250,9 +286,11 @@ vta_status vtac_lower_reduce(vtac_lower *l)
         r.count *= r.marks[i] ? r.x->dim[i] : 1;
     }
     const bool vectors = r.x->rank > 0 && r.x->dtype != VTAC_BOOL && vtac_type_elements(r.x) > 0;
-    const bool by_lanes = vectors && l->node->op != VTAC_OP_REDUCE_LOG_SUM_EXP;
-    const int64_t lanes = by_lanes ? vtac_row_lanes(l, r.how.type, r.x->dim[r.x->rank - 1]) : 1;
+    const int64_t lanes = vectors ? vtac_row_lanes(l, r.how.type, r.x->dim[r.x->rank - 1]) : 1;
     r.sum = vtac_local(l, "sum", r.how.type, lanes);
+    if (l->node->op == VTAC_OP_REDUCE_LOG_SUM_EXP) {
+        r.shift = vtac_local(l, "shift", r.how.type, lanes);
+    }
     if (lanes == 1) {
         reduce_plainly(l, &r);
     } else if (r.marks[r.x->rank - 1]) {

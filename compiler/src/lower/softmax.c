@@ -3,6 +3,7 @@
  * Softmax, LogSoftmax, Hardmax and QLinearSoftmax: the largest, the sum, the results, over the marked axes.
  */
 #include <math.h>
+#include <string.h>
 
 #include "../ops/infer.h"
 #include "rows.h"
@@ -118,6 +119,7 @@ typedef struct vectors {
     int64_t lanes;
     vtac_buffer *most, *sum, *row; /* row: exponentials */
     const vtac_expr *top, *total;  /* of a row that is summed along its lanes */
+    bool by_share;                 /* `sum` holds what results are multiplied by, or logarithms */
 } vectors;
 
 static const vtac_expr *lane_value(vtac_lower *l, vectors *v, const vtac_expr *i)
@@ -153,14 +155,22 @@ static void take_result(vtac_lower *l, void *context, const vtac_expr *i, const 
     const vtac_expr *total = v->total != NULL ? v->total : vtac_e_load(l->k, v->sum, lane);
     if (l->node->op == VTAC_OP_LOG_SOFTMAX) {
         const vtac_expr *shifted = E2(SUB, lane_value(l, v, i), top_of(l, v, lane));
-        vtac_out_at(l, 0, v->at, E2(SUB, shifted, v->total != NULL ? v->total : E1(LOG, total)));
+        const vtac_expr *off = v->total != NULL || v->by_share ? total : E1(LOG, total);
+        vtac_out_at(l, 0, v->at, E2(SUB, shifted, off));
         return;
     }
     const vtac_expr *e = v->row != NULL ? vtac_e_load(l->k, v->row, i)
                                         : E1(EXP, E2(SUB, lane_value(l, v, i), top_of(l, v, lane)));
     v->at[v->axis] = i;
-    const vtac_expr *y = v->total != NULL ? E2(MUL, e, v->total) : E2(DIV, e, total);
+    const vtac_expr *y = v->total != NULL || v->by_share ? E2(MUL, e, total) : E2(DIV, e, total);
     vtac_out_at(l, 0, v->at, quantized(l, y));
+}
+
+/* What results are taken by, of a sum of exponentials. */
+static const vtac_expr *factor_of(vtac_lower *l, const vectors *v, const vtac_expr *total)
+{
+    return l->node->op == VTAC_OP_LOG_SOFTMAX ? E1(LOG, total)
+                                              : E2(DIV, vtac_e_int(l->k, v->s->type, 1), total);
 }
 
 /* A row along the last axis. */
@@ -176,9 +186,7 @@ static void along_lanes(vtac_lower *l, vectors *v, int64_t extent)
     vtac_set_lanes(l, v->sum, v->lanes, vtac_e_int(l->k, type, 0));
     vtac_each_of_row(l, extent, v->lanes, take_exp, v);
     const vtac_expr *total = vtac_join_lanes(l, v->sum, v->lanes, VTAC_E_ADD);
-    v->total = vtac_let(l->k, "total",
-                        l->node->op == VTAC_OP_LOG_SOFTMAX ? E1(LOG, total)
-                                                           : E2(DIV, vtac_e_int(l->k, type, 1), total));
+    v->total = vtac_let(l->k, "total", factor_of(l, v, total));
     vtac_each_of_row(l, extent, v->lanes, take_result, v);
 }
 
@@ -204,31 +212,189 @@ static void in_lanes(vtac_lower *l, vectors *v, uint32_t axis, const vtac_expr *
     down_the_axis(l, v, axis, take_result, first, lanes);
 }
 
-static void by_vectors(vtac_lower *l, const softmax *s, uint32_t axis)
+/* The last axis of more than one place, or the marked one: what lanes go along. */
+static uint32_t lane_axis(const vtac_type *x, uint32_t axis)
+{
+    uint32_t last = x->rank - 1;
+    while (last > axis && x->dim[last] == 1) {
+        last--;
+    }
+    return last;
+}
+
+/* ---- few elements behind the axis: the axis and they are one run of neighbours, whose lanes meet the same
+ * rows again after a period of some vectors
+ * -------------------------------------------------------------------------------------------------- */
+
+enum { MOST_UNROLLED = 4, MOST_PERIOD = 16 }; /* vectors of a period */
+
+typedef struct period {
+    int64_t rows, run; /* elements behind the axis; of the axis and them */
+    int64_t lanes, vectors;
+} period;
+
+/* Whether there is such a period, of which a run has several, that leaves fewer lanes empty than rows do. */
+static bool period_of(const vtac_lower *l, const softmax *s, uint32_t axis, int64_t rows, period *p)
+{
+    *p = (period){.rows = rows, .run = rows * s->x->dim[axis]};
+    const int64_t widest = vtac_row_lanes(l, s->type, p->run);
+    for (p->lanes = widest; p->lanes >= 4; p->lanes /= 2) {
+        p->vectors = rows;
+        int64_t lanes = p->lanes;
+        while (lanes % 2 == 0 && p->vectors % 2 == 0) {
+            lanes /= 2;
+            p->vectors /= 2;
+        }
+        if (p->vectors <= MOST_PERIOD && p->run >= 2 * p->vectors * p->lanes) {
+            return rows < 2 * widest && rows % widest != 0;
+        }
+    }
+    return false;
+}
+
+/* Goes through a part of a run from `first` on: `whole` vectors, then one of `rest` lanes. */
+static void each_of_period(vtac_lower *l, vectors *v, const period *p, const vtac_expr *first, int64_t whole,
+                           int64_t rest, vtac_row_fn *fn)
+{
+    for (int i = 0; i < 2; i++) {
+        const int64_t lanes = i == 0 ? p->lanes : rest;
+        if (i == 0 ? whole == 0 : rest == 0) {
+            continue;
+        }
+        const vtac_expr *j = vtac_e_index(l->k, whole);
+        if (i == 0) {
+            j = vtac_for(l->k, whole <= MOST_UNROLLED ? VTAC_LOOP_UNROLL : VTAC_LOOP_SERIAL, whole, "j");
+        }
+        const vtac_expr *lane =
+            lanes == 1 ? vtac_e_index(l->k, 0) : vtac_for(l->k, VTAC_LOOP_VECTOR, lanes, "lane");
+        const vtac_expr *place = vtac_i_add(l->k, vtac_i_mulc(l->k, j, p->lanes), lane);
+        fn(l, v, vtac_i_add(l->k, first, place), place);
+        vtac_close(l, (i == 0 ? 1u : 0u) + (lanes == 1 ? 0u : 1u));
+    }
+}
+
+static void each_of_run(vtac_lower *l, vectors *v, const period *p, vtac_row_fn *fn)
+{
+    const int64_t length = p->vectors * p->lanes;
+    const vtac_expr *i = vtac_for(l->k, VTAC_LOOP_SERIAL, p->run / length, "i");
+    each_of_period(l, v, p, vtac_i_mulc(l->k, i, length), p->vectors, 0, fn);
+    vtac_end(l->k);
+    const int64_t rest = p->run % length;
+    each_of_period(l, v, p, vtac_e_index(l->k, p->run - rest), rest / p->lanes, rest % p->lanes, fn);
+}
+
+/* Lanes of one row become what `op` makes of them all; of sums, what results are taken by. */
+static void join_period(vtac_lower *l, vectors *v, const period *p, vtac_buffer *parts, vtac_expr_op op)
+{
+    const int64_t steps = p->vectors * p->lanes / p->rows;
+    const vtac_expr *row = vtac_for(l->k, VTAC_LOOP_SERIAL, p->rows, "row");
+    for (int64_t i = 1; i < steps; i++) {
+        const vtac_expr *part = vtac_e_load(l->k, parts, vtac_i_addc(l->k, row, i * p->rows));
+        vtac_store(l->k, parts, row, vtac_e2(l->k, op, part, vtac_e_load(l->k, parts, row)));
+    }
+    const vtac_expr *all = vtac_e_load(l->k, parts, row);
+    all = vtac_let(l->k, "all", op == VTAC_E_ADD ? factor_of(l, v, all) : all);
+    for (int64_t i = 0; i < steps; i++) {
+        vtac_store(l->k, parts, vtac_i_addc(l->k, row, i * p->rows), all);
+    }
+    vtac_end(l->k);
+}
+
+static void set_period(vtac_lower *l, const period *p, vtac_buffer *parts, const vtac_expr *value)
+{
+    const vtac_expr *j = vtac_for(l->k, VTAC_LOOP_SERIAL, p->vectors, "j");
+    const vtac_expr *lane = vtac_for(l->k, VTAC_LOOP_VECTOR, p->lanes, "lane");
+    vtac_store(l->k, parts, vtac_i_add(l->k, vtac_i_mulc(l->k, j, p->lanes), lane), value);
+    vtac_close(l, 2);
+}
+
+static void by_periods(vtac_lower *l, const softmax *s, uint32_t axis, const period *p)
 {
     const vtac_type *x = s->x;
-    const uint32_t last = x->rank - 1;
     const vtac_expr *at[VTAC_MAX_RANK];
     bool marks[VTAC_MAX_RANK] = {false};
-    vectors v = {.s = s, .at = at, .axis = last, .lanes = vtac_row_lanes(l, s->type, x->dim[last])};
+    vectors v = {.s = s, .at = at, .axis = lane_axis(x, axis), .lanes = p->lanes, .by_share = true};
+    v.most = vtac_local(l, "most", s->type, p->vectors * p->lanes);
+    v.sum = vtac_local(l, "sum", s->type, p->vectors * p->lanes);
+    for (uint32_t i = axis; i < x->rank; i++) {
+        marks[i] = true;
+        at[i] = vtac_e_index(l->k, 0);
+    }
+    vtac_open_others(l, x, marks, at);
+    v.row = l->node->op == VTAC_OP_LOG_SOFTMAX
+                ? NULL
+                : vtac_kernel_buffer(l->k, "row", s->type, p->run, VTAC_BUFFER_SCRATCH);
+    set_period(l, p, v.most, vtac_e_float(l->k, s->type, -HUGE_VAL));
+    each_of_run(l, &v, p, take_most);
+    join_period(l, &v, p, v.most, VTAC_E_MAX);
+    set_period(l, p, v.sum, vtac_e_int(l->k, s->type, 0));
+    each_of_run(l, &v, p, take_exp);
+    join_period(l, &v, p, v.sum, VTAC_E_ADD);
+    each_of_run(l, &v, p, take_result);
+    vtac_end(l->k);
+}
+
+/* ---- rows side by side
+ * -------------------------------------------------------------------------------------------------- */
+
+/* `rows`: elements behind the axis, counted by the index of the last axis. */
+static void side_by_side(vtac_lower *l, vectors *v, uint32_t axis, int64_t rows)
+{
+    const int64_t whole = rows / v->lanes;
+    if (whole > 0) {
+        const vtac_expr *i = vtac_for(l->k, VTAC_LOOP_SERIAL, whole, "i");
+        in_lanes(l, v, axis, vtac_i_mulc(l->k, i, v->lanes), v->lanes);
+        vtac_end(l->k);
+    }
+    if (rows % v->lanes != 0) {
+        in_lanes(l, v, axis, vtac_e_index(l->k, whole * v->lanes), rows % v->lanes);
+    }
+}
+
+static void by_vectors(vtac_lower *l, const softmax *s, uint32_t axis, int64_t rows)
+{
+    const vtac_type *x = s->x;
+    const uint32_t last = lane_axis(x, axis);
+    const vtac_expr *at[VTAC_MAX_RANK];
+    bool marks[VTAC_MAX_RANK] = {false};
+    const int64_t extent = last == axis ? x->dim[axis] : rows;
+    vectors v = {.s = s, .at = at, .axis = last, .lanes = vtac_row_lanes(l, s->type, extent)};
     v.most = vtac_local(l, "most", s->type, v.lanes);
     v.sum = vtac_local(l, "sum", s->type, v.lanes);
     marks[axis] = marks[last] = true;
+    for (uint32_t i = axis + 1; i < last && rows != x->dim[last]; i++) {
+        marks[i] = true;
+        at[i] = vtac_e_index(l->k, 0);
+    }
     vtac_open_others(l, x, marks, at);
     if (axis == last) {
-        along_lanes(l, &v, x->dim[last]);
+        along_lanes(l, &v, extent);
     } else {
-        const int64_t whole = x->dim[last] / v.lanes;
-        if (whole > 0) {
-            const vtac_expr *i = vtac_for(l->k, VTAC_LOOP_SERIAL, whole, "i");
-            in_lanes(l, &v, axis, vtac_i_mulc(l->k, i, v.lanes), v.lanes);
-            vtac_end(l->k);
-        }
-        if (x->dim[last] % v.lanes != 0) {
-            in_lanes(l, &v, axis, vtac_e_index(l->k, whole * v.lanes), x->dim[last] % v.lanes);
-        }
+        side_by_side(l, &v, axis, rows);
     }
     vtac_end(l->k);
+}
+
+/* Whether an index of the last axis may count through the axes before it: what follows in this kernel reads
+ * no operand that tells the axes apart. */
+static bool counts_through(const vtac_lower *l)
+{
+    const vtac_type *y = vtac_type_out(l, 0);
+    for (uint32_t c = 0; c < l->chain_count; c++) {
+        const vtac_node *n = l->chain[c];
+        if (vtac_find_attr(n, "axis") != NULL || n->op == VTAC_OP_BATCH_NORMALIZATION) {
+            return false;
+        }
+        for (uint32_t i = 0; i < n->input_count; i++) {
+            const vtac_type *type = vtac_in_type(l->graph, n, i);
+            const bool same = type != NULL && type->rank == y->rank &&
+                              memcmp(type->dim, y->dim, y->rank * sizeof *y->dim) == 0;
+            if (type != NULL && !same && vtac_type_elements(type) != 1) {
+                return false;
+            }
+        }
+    }
+    return true;
 }
 
 /* Every row is read before its results are written, or each element at its own place: both may share memory.
@@ -246,27 +412,49 @@ static void share_memory(vtac_lower *l)
     }
 }
 
-/* The one axis that is marked, of a function that vectors do. */
-static bool has_vectors(const vtac_lower *l, const softmax *s, uint32_t *axis)
+/* The one axis that is marked, of a function that vectors do; else false. */
+static bool one_axis(const vtac_lower *l, const softmax *s, uint32_t *axis)
 {
     uint32_t count = 0;
     for (uint32_t i = 0; i < s->x->rank; i++) {
         *axis = s->marks[i] ? i : *axis;
         count += s->marks[i];
     }
-    return count == 1 && l->node->op != VTAC_OP_HARDMAX &&
-           vtac_row_lanes(l, s->type, s->x->dim[s->x->rank - 1]) > 1;
+    return count == 1 && l->node->op != VTAC_OP_HARDMAX && vtac_type_elements(s->x) > 0;
+}
+
+/* By vectors, where there are enough neighbours; else false. */
+static bool lower_by_vectors(vtac_lower *l, softmax *s)
+{
+    uint32_t axis = 0;
+    if (!one_axis(l, s, &axis)) {
+        return false;
+    }
+    const uint32_t last = lane_axis(s->x, axis);
+    const bool through = counts_through(l);
+    int64_t rows = 1; /* elements behind the axis that may be neighbours in a vector */
+    for (uint32_t i = axis + 1; i <= last; i++) {
+        rows *= through || i == last ? s->x->dim[i] : 1;
+    }
+    period p;
+    if (through && rows > 1 && period_of(l, s, axis, rows, &p)) {
+        by_periods(l, s, axis, &p);
+        return true;
+    }
+    if (vtac_row_lanes(l, s->type, last == axis ? s->x->dim[axis] : rows) == 1) {
+        return false;
+    }
+    by_vectors(l, s, axis, rows);
+    return true;
 }
 
 vta_status vtac_lower_softmax(vtac_lower *l)
 {
     softmax s = {.x = vtac_type_in(l, 0)};
-    uint32_t axis = 0;
     VTA_TRY(marked_axes(l, &s));
     VTA_TRY(vtac_begin(l, ""));
     s.type = l->node->op == VTAC_OP_QLINEAR_SOFTMAX ? VTAC_F32 : vtac_compute_type(s.x->dtype);
-    if (has_vectors(l, &s, &axis)) {
-        by_vectors(l, &s, axis);
+    if (lower_by_vectors(l, &s)) {
         if (!l->k->failed) {
             share_memory(l);
         }
