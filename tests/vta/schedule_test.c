@@ -15,6 +15,7 @@
 
 #include "lab.h"
 #include "seed.h"
+#include "vtac/schedules.h"
 
 static vta_config config;
 static lab_region lab;
@@ -130,14 +131,14 @@ static void test_no_joins(void **state)
 }
 
 /* The region gives what the formulas say, twice; says whether a layer's schedule has the word. */
-static bool runs(const char *uri, int level, const char *word)
+static bool runs_as(const char *uri, const vtac_vta_options *options, const char *word)
 {
     vtac_vta_image image;
     lab_device *device;
     vta_diag diag = {0};
     bool found = false;
     lab_finish(&lab);
-    schedule(&(vtac_vta_options){.level = level}, &image);
+    schedule(options, &image);
     for (uint32_t n = 0; n < lab.region.layer_count; n++) {
         found = found || strstr(image.plans[n].schedule, word) != NULL;
     }
@@ -158,6 +159,11 @@ static bool runs(const char *uri, int level, const char *word)
     vtac_vta_image_free(&image);
     lab_free(&lab);
     return found;
+}
+
+static bool runs(const char *uri, int level, const char *word)
+{
+    return runs_as(uri, &(vtac_vta_options){.level = level}, word);
 }
 
 /* An expansion, a window by channels and a projection: nothing of the first goes through memory. */
@@ -320,6 +326,118 @@ static void test_kept_rows(void **state)
     assert_int_equal(load_config(state), 0);
 }
 
+/* Maximum pools that go first across and then down: windows of two and of three, padding on each side that
+ * leaves each window its own row and column, one tile and many, images, input in parts; not where windows lie
+ * otherwise. */
+static void test_parted_pools(void **state)
+{
+    (void)state;
+    static const struct {
+        int64_t images, in, channels, kernel, size[2];
+        int64_t pool[2], stride[2], before[2], after[2];
+        bool parted;
+    } rows[] = {{1, 8, 40, 1, {43, 37}, {3, 3}, {2, 2}, {0, 0}, {0, 0}, true},
+                {2, 9, 33, 1, {44, 61}, {3, 3}, {2, 2}, {1, 1}, {0, 1}, true},
+                {1, 12, 64, 3, {37, 58}, {3, 2}, {2, 2}, {1, 0}, {1, 0}, true},
+                {1, 16, 48, 1, {60, 50}, {2, 3}, {2, 2}, {0, 0}, {0, 1}, true},
+                {3, 7, 20, 1, {36, 90}, {2, 2}, {2, 2}, {0, 0}, {0, 0}, true},
+                {1, 300, 36, 1, {30, 21}, {3, 3}, {2, 2}, {1, 1}, {1, 1}, true},
+                {1, 8, 40, 1, {40, 41}, {3, 3}, {2, 2}, {2, 0}, {0, 0}, false},
+                {1, 8, 40, 1, {40, 41}, {3, 2}, {2, 2}, {0, 1}, {1, 0}, false},
+                {1, 8, 40, 1, {40, 41}, {3, 3}, {1, 2}, {0, 0}, {0, 0}, false}};
+    static const char *const names[] = {"pynq", "pynq512", "ultra96", "tiny", "batch2"};
+    enum { ROWS = sizeof rows / sizeof rows[0], CONFIGS = sizeof names / sizeof names[0] };
+    uint32_t parted[ROWS] = {0};
+    for (size_t i = 0; i < ROWS * CONFIGS; i++) {
+        const size_t r = i / CONFIGS;
+        char uri[40];
+        lab_conv how = {.channels = rows[r].channels,
+                        .groups = 1,
+                        .window = lab_window(rows[r].kernel, 1, rows[r].kernel / 2)};
+        assert_int_equal(vta_config_load(names[i % CONFIGS], &config, NULL), VTA_OK);
+        lab_init(&lab, test_seed("vta_parted") + i);
+        const uint32_t in = lab_input(&lab, rows[r].images, rows[r].in, rows[r].size[0], rows[r].size[1]);
+        const uint32_t x = lab_add_conv(&lab, lab_add_rescale(&lab, in), &how);
+        for (int d = 0; d < 2; d++) {
+            how.window.kernel[d] = rows[r].pool[d];
+            how.window.stride[d] = rows[r].stride[d];
+            how.window.before[d] = rows[r].before[d];
+            how.window.after[d] = rows[r].after[d];
+        }
+        (void)lab_add_max(&lab, x, &how.window);
+        (void)snprintf(uri, sizeof uri, "fsim:%s?strict=1&check=1", names[i % CONFIGS]);
+        parted[r] += runs(uri, 3, "first across");
+    }
+    for (size_t r = 0; r < ROWS; r++) {
+        assert_true(rows[r].parted ? parted[r] > 0 : parted[r] == 0);
+    }
+    assert_int_equal(load_config(state), 0);
+}
+
+/* The way number `at` of those in whose text the word is, and how many there are. */
+typedef struct nth_way {
+    const char *word;
+    uint32_t at, count;
+} nth_way;
+
+static uint32_t pick_nth(void *context, const vtac_kernel_space *space)
+{
+    nth_way *nth = context;
+    uint32_t picked = UINT32_MAX, count = 0;
+    for (uint32_t i = 0; i < space->count; i++) {
+        if (strstr(space->points[i], nth->word) != NULL && count++ == nth->at) {
+            picked = i;
+        }
+    }
+    nth->count = count > 0 ? count : nth->count;
+    return picked;
+}
+
+/* A convolution with a maximum pool behind it, windows of two or three, two apart. */
+static void draw_pooled(uint64_t seed)
+{
+    rng r = {seed};
+    lab_conv how = {.groups = 1, .channels = rng_between(&r, 1, 40)};
+    const int64_t kernel = 1 + 2 * rng_between(&r, 0, 2), images = rng_between(&r, 1, 2);
+    const int64_t in = rng_between(&r, 1, 100 / kernel), rows = rng_between(&r, 12, 30),
+                  cols = rng_between(&r, 12, 30);
+    how.window = lab_window(kernel, rng_between(&r, 1, 2), kernel / 2);
+    lab_init(&lab, seed);
+    const uint32_t x =
+        lab_add_conv(&lab, lab_add_rescale(&lab, lab_input(&lab, images, in, rows, cols)), &how);
+    for (int d = 0; d < 2; d++) {
+        how.window.kernel[d] = rng_between(&r, 2, 3);
+        how.window.stride[d] = 2;
+        how.window.before[d] = rng_between(&r, 0, how.window.kernel[d] - 2);
+        how.window.after[d] = rng_between(&r, 0, 1);
+    }
+    (void)lab_add_max(&lab, x, &how.window);
+}
+
+/* Whatever way parted sums are cut, not only those that are fastest: blocks and input in parts, rows kept. */
+static void test_ways_of_parted_pools(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"pynq", "pynq512", "tiny", "batch2"};
+    enum { CONFIGS = sizeof names / sizeof names[0], EACH = 6, STEP = 3 };
+    const uint64_t seed = test_seed("vta_parted_ways");
+    uint32_t ran = 0;
+    for (uint64_t i = 0; i < EACH * CONFIGS; i++) {
+        char uri[40];
+        nth_way nth = {.word = " parted"};
+        const vtac_schedules schedules = {pick_nth, &nth};
+        (void)snprintf(uri, sizeof uri, "fsim:%s?strict=1&check=1", names[i % CONFIGS]);
+        assert_int_equal(vta_config_load(names[i % CONFIGS], &config, NULL), VTA_OK);
+        nth.count = STEP;
+        for (nth.at = (uint32_t)i % STEP; nth.at < nth.count; nth.at += STEP) {
+            draw_pooled(seed + i);
+            ran += runs_as(uri, &(vtac_vta_options){.level = 2, .schedules = &schedules}, "first across");
+        }
+    }
+    assert_true(ran > EACH * CONFIGS);
+    assert_int_equal(load_config(state), 0);
+}
+
 /* Means that are computed with their convolution: of whole planes, of windows apart, of windows that share
  * rows; not where padding makes means of fewer. */
 static void test_joined_means(void **state)
@@ -425,6 +543,7 @@ int main(void)
         cmocka_unit_test(test_on_chip),      cmocka_unit_test(test_half_tiles),
         cmocka_unit_test(test_beside_sum),   cmocka_unit_test(test_large_image),
         cmocka_unit_test(test_wide_padding), cmocka_unit_test(test_kept_rows),
+        cmocka_unit_test(test_parted_pools), cmocka_unit_test(test_ways_of_parted_pools),
         cmocka_unit_test(test_joined_means), cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_empty),
     };

@@ -203,6 +203,25 @@ interval conv_made(const conv *c, int d, int64_t at, int64_t count)
     return (interval){most(first, 0), least(end, c->made[d]) - most(first, 0)};
 }
 
+/* The row or column that no other window of a pool looks at, where windows of two or three are two apart. */
+int64_t conv_own(const conv *c, int d, int64_t at)
+{
+    const vtac_vta_window *w = &c->pool->window;
+    return at * w->stride[d] - w->before[d] + w->kernel[d] - w->stride[d];
+}
+
+bool conv_parts(const conv *c)
+{
+    bool good = c->pool != NULL && c->pool->kind == VTAC_VTA_MAX_POOL && !c->lanes && c->machine->side == 0;
+    for (int d = 0; d < 2 && good; d++) {
+        const vtac_vta_window *w = &c->pool->window;
+        const int64_t last = (d == 0 ? c->oh : c->ow) - 1;
+        good = w->stride[d] == 2 && w->dilation[d] == 1 && (w->kernel[d] == 2 || w->kernel[d] == 3) &&
+               conv_own(c, d, 0) >= 0 && conv_own(c, d, last) < c->made[d];
+    }
+    return good;
+}
+
 /* They are in one row of outputs alone, and in none that padding ends. */
 int64_t conv_shared_rows(const conv *c)
 {

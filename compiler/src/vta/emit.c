@@ -113,7 +113,7 @@ static bool same_way(const tiling *a, const tiling *b)
 {
     return a->rows == b->rows && a->cols == b->cols && a->group == b->group && a->part == b->part &&
            a->part_rows == b->part_rows && a->part_cols == b->part_cols &&
-           a->tiles_outside == b->tiles_outside && a->kept == b->kept;
+           a->tiles_outside == b->tiles_outside && a->kept == b->kept && a->parted == b->parted;
 }
 
 typedef struct ways {
@@ -138,9 +138,9 @@ static void ask(plan *p, const vtac_schedules *schedules, ways *w, uint32_t coun
         load_of_units units;
         (void)snprintf(w->points[i], sizeof w->points[i],
                        "rows=%" PRId64 " cols=%" PRId64 " group=%" PRId64 " part=%" PRId64 " taps=%" PRId64
-                       "x%" PRId64 " outside=%d%s",
+                       "x%" PRId64 " outside=%d%s%s",
                        t->rows, t->cols, t->group, t->part, t->part_rows, t->part_cols, t->tiles_outside,
-                       t->kept > 0 ? " kept" : "");
+                       t->kept > 0 ? " kept" : "", t->parted ? " parted" : "");
         w->guesses[i] = (double)tiling_estimate(c, t, &units);
     }
     (void)snprintf(shape, sizeof shape,
@@ -383,9 +383,8 @@ static int64_t in_rows_of(const emitter *e, const piece *p, const turn *t)
     return (p->tile.rows - 1) * w->stride[0] + (t->part.kys - 1) * w->dilation[0] + 1;
 }
 
-/* Block n over one part. One that only fills its tile up takes one step, whose product is 0: its sums are its
- * parameters alone. */
-void emit_gemm(emitter *e, const piece *p, const turn *t, int64_t n)
+/* One that only fills its tile up takes one step, whose product is 0: its sums are its parameters alone. */
+void emit_lattice(emitter *e, const piece *p, const turn *t, int64_t n, const lattice *which)
 {
     const conv *c = e->c;
     const machine *m = c->machine;
@@ -393,6 +392,7 @@ void emit_gemm(emitter *e, const piece *p, const turn *t, int64_t n)
     const reach r = part_reach(c, e->t, p->group, &t->part);
     const int64_t in_rows = in_rows_of(e, p, t), in_cols = in_cols_of(e, p, t);
     const int64_t all = part_entries(c, e->t, p->group, &t->part), taps = t->part.kys * t->part.kxs;
+    const int64_t first = which->y * w->stride[0] * in_cols + which->x * w->stride[1];
     const bool fills = p->group * e->t->group + n >= conv_used_blocks(c);
     const int64_t steps = fills ? 1 : all;
     if (fills && !t->init) {
@@ -403,20 +403,33 @@ void emit_gemm(emitter *e, const piece *p, const turn *t, int64_t n)
                       kx = k % t->part.kxs;
         const int64_t row = (block / m->ri - t->part.block) * in_rows + ky * w->dilation[0];
         e->uops[k] = (vta_uop){
-            .dst = (uint32_t)sums_of(e, p, n),
-            .src = (uint32_t)(t->inp + (row * in_cols + kx * w->dilation[1]) * m->ri + block % m->ri),
+            .dst = (uint32_t)which->to,
+            .src = (uint32_t)(t->inp + (first + row * in_cols + kx * w->dilation[1]) * m->ri + block % m->ri),
             .aux = (uint32_t)(t->wgt + n * all + k)};
     }
     list_gemm(e->list,
               &(vta_gemm){.kernel = list_kernel_of(e->list, e->uops, (uint32_t)steps),
                           .init = t->init,
-                          .iter_out = p->tile.rows,
-                          .iter_in = p->tile.cols,
-                          .dst_out = p->tile.rows > 1 ? p->tile.cols * m->ro : 0,
-                          .dst_in = p->tile.cols > 1 ? m->ro : 0,
-                          .src_out = p->tile.rows > 1 ? w->stride[0] * in_cols * m->ri : 0,
-                          .src_in = p->tile.cols > 1 ? w->stride[1] * m->ri : 0},
-              range_of(e, p, n));
+                          .iter_out = which->rows,
+                          .iter_in = which->cols,
+                          .dst_out = which->rows > 1 ? which->cols * m->ro : 0,
+                          .dst_in = which->cols > 1 ? m->ro : 0,
+                          .src_out = which->rows > 1 ? which->down * w->stride[0] * in_cols * m->ri : 0,
+                          .src_in = which->cols > 1 ? which->across * w->stride[1] * m->ri : 0},
+              (list_range){which->to - n % m->ro, which->rows * which->cols * m->ro});
+}
+
+/* Block n over one part. */
+void emit_gemm(emitter *e, const piece *p, const turn *t, int64_t n)
+{
+    if (e->t->parted) {
+        emit_parted(e, p, t, n);
+        return;
+    }
+    emit_lattice(
+        e, p, t, n,
+        &(lattice){
+            .to = sums_of(e, p, n), .rows = p->tile.rows, .cols = p->tile.cols, .down = 1, .across = 1});
 }
 
 /* The same for channels by themselves: a call for each piece of the window. */
@@ -865,7 +878,7 @@ static void emit_end(emitter *e, const piece *p, int64_t n)
     }
     vtac_vta_layer layer = *c->layer;
     if (c->pool != NULL) {
-        at = pool_sums(e, p, at);
+        at = e->t->parted ? emit_parted_maxima(e, p, n) : pool_sums(e, p, at);
         layer.low = clamped(layer.low, c->pool);
         layer.high = clamped(layer.high, c->pool);
     }

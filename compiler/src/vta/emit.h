@@ -76,6 +76,21 @@ void emitter_close(emitter *e);
 int64_t emit_weights(emitter *e, int64_t group, int64_t index);
 int64_t emit_params(emitter *e, int64_t group);
 
+/* Pixels of a piece's tile that the array makes in one call, and where they lie side by side. */
+typedef struct lattice {
+    int64_t to;           /* entry of ACC of the first one */
+    int64_t y, x;         /* the first one, in the tile, */
+    int64_t rows, cols;   /* how many, */
+    int64_t down, across; /* and how far apart */
+} lattice;
+
+void emit_lattice(emitter *e, const piece *p, const turn *t, int64_t n, const lattice *which);
+
+/* parted.c: the same for parted sums; and the maxima of the `ro` blocks from n on, returning where they lie.
+ */
+void emit_parted(emitter *e, const piece *p, const turn *t, int64_t n);
+int64_t emit_parted_maxima(emitter *e, const piece *p, int64_t n);
+
 /* The array's work on output block n of a piece, over one part. */
 void emit_gemm(emitter *e, const piece *p, const turn *t, int64_t n);
 void emit_lanes(emitter *e, const piece *p, const turn *t, int64_t n);

@@ -187,18 +187,26 @@ static void append(step_list *list, vta_vec *where, const step *what)
     added->tag = list->tag;
 }
 
+/* The first `count` calls that are held back; the others keep all ranges. */
+static void put_later(step_list *list, size_t count)
+{
+    step *held = list->later.items, *added = count > 0 ? vta_vec_add(&list->steps, count) : NULL;
+    if (added == NULL) {
+        list->failed = list->failed || count > 0;
+        return;
+    }
+    memcpy(added, held, count * sizeof *added);
+    list->later.count -= count;
+    memmove(held, held + count, list->later.count * sizeof *held);
+}
+
 void list_flush(step_list *list)
 {
     if (list->drafting) {
         list->flush = true;
         return;
     }
-    step *added = list->later.count > 0 ? vta_vec_add(&list->steps, list->later.count) : NULL;
-    if (added != NULL) {
-        memcpy(added, list->later.items, list->later.count * sizeof *added);
-    }
-    list->failed = list->failed || (added == NULL && list->later.count > 0);
-    list->later.count = 0;
+    put_later(list, list->later.count);
     list->range_count = 0;
 }
 
@@ -258,7 +266,9 @@ void list_put(step_list *list, const step *draft)
         const int64_t record = draft->requant.wide ? 4 : 2;
         touch(list, (list_range){record * draft->requant.params, record});
     }
-    if (main) {
+    if (main && draft->shares > 1) {
+        put_later(list, (list->later.count + draft->shares - 1) / draft->shares);
+    } else if (main) {
         list_flush(list);
     }
     list->tag = tag;
@@ -267,6 +277,7 @@ void list_put(step_list *list, const step *draft)
 static void call(step_list *list, step what)
 {
     what.tag = list->tag;
+    what.shares = list->shares;
     if (!list->drafting) {
         list_put(list, &what);
         return;

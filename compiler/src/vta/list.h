@@ -28,6 +28,7 @@ typedef struct step {
     step_kind kind;
     uint32_t tag;
     bool flush;          /* of a draft: nothing is held back when it comes */
+    uint8_t shares;      /* of a main call: as in step_list */
     list_range to, from; /* of a draft: ACC entries that it may write and read */
     union {
         vta_load2d load;
@@ -72,6 +73,7 @@ typedef struct step_list {
     vta_vec pieces;  /* size_t: the first draft of each piece */
     bool drafting;   /* calls become drafts */
     bool flush;      /* the next draft flushes */
+    uint8_t shares;  /* the next main call puts one of so many parts of what is held back behind it; 0: all */
     vta_vec uops;    /* vta_uop */
     vta_vec kernels; /* list_kernel */
     uint32_t *table; /* hash table of kernel numbers + 1, owned */

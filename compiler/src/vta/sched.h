@@ -198,6 +198,7 @@ typedef struct tiling {
     int64_t part_rows, part_cols; /* of the window at a time */
     bool tiles_outside;           /* tiles in the outer loop and groups in the inner one */
     int64_t kept; /* rows under a pool that a tile leaves to the one below it, which comes next; or 0 */
+    bool parted;  /* under a pool: sums lie by the parity of their rows and columns (parted.c) */
     /* what follows */
     int64_t row_tiles, col_tiles, tiles; /* tiles: of all images */
     int64_t groups, block_parts, window_parts, parts;
@@ -267,6 +268,10 @@ int64_t conv_made_most(const conv *c, int d, int64_t count);
 int64_t conv_shared_rows(const conv *c);
 /* The taps of a pool's window along dimension d that output `at` has inside. */
 interval conv_pool_taps(const conv *c, int d, int64_t at);
+/* Whether its sums may lie parted: the row and the column in which only one window of the pool looks are
+ * inside for each of them. */
+bool conv_parts(const conv *c);
+int64_t conv_own(const conv *c, int d, int64_t at);
 
 typedef struct part {
     int64_t block, blocks; /* input tile blocks, from conv_reach's first on */

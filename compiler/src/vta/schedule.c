@@ -205,11 +205,13 @@ static vta_status plan_option(scheduler *s, stage *of, uint32_t option, vta_diag
     return asks ? conv_ask(p, s->schedules, diag) : VTA_OK;
 }
 
-/* The other ways to plan a stage; where one does not fit, it is not there. */
+/* The other ways to plan a stage; where one does not fit, it is not there. Parted sums need all of ACC: where
+ * they are best, a share would cost the ALU more than overlapping saves. */
 static void plan_shares(scheduler *s, stage *of)
 {
     const kind_of_layer *kind = &kinds[s->region->layers[of->number].kind];
-    const bool shares = kind->plan == conv_plan || kind->plan == window_plan;
+    const bool parted = is_single(&of->options[0]) && of->options[0].tiling.parted;
+    const bool shares = !parted && (kind->plan == conv_plan || kind->plan == window_plan);
     for (uint32_t k = 1; k < OPTIONS && shares; k++) {
         (void)plan_option(s, of, k, NULL);
     }

@@ -92,6 +92,25 @@ static int64_t place_beside(const conv *c, tiling *t, int64_t params)
     return fits ? c->machine->acc : 0;
 }
 
+/* Parted sums have a quarter for each kind, and the last one for parameters; slots are of `ro` blocks. Where
+ * they are summed up in parts, all blocks' are needed at once. Those of the third kind are still needed a
+ * tile later where rows are kept: all blocks' beside those that the array works on. Returns the entries of a
+ * quarter. */
+static int64_t place_parted(const conv *c, tiling *t, int64_t params)
+{
+    const int64_t quarter = c->machine->acc / 4, between = t->rows + c->pool->window.kernel[0] - 2;
+    const int64_t blocks = t->group / c->machine->ro, together = t->parts > 1 ? blocks : 1;
+    const int64_t slots = quarter / t->acc_size;
+    t->param_first = c->machine->acc - params;
+    t->other_first = 2 * quarter;
+    t->other_size = between * t->cols * c->machine->ro;
+    t->other_slots = least(quarter / t->other_size, 2 * most(blocks, 2));
+    t->acc_slots = least(slots, 2 * most(together, 2));
+    const bool fits = params <= quarter && t->acc_slots >= together &&
+                      t->other_slots >= (t->kept > 0 ? blocks + together : together);
+    return fits ? t->acc_slots * t->acc_size : 0;
+}
+
 /* Divides ACC; returns the entries for sums. Plainly: sums, parameters. With a joined sum, what the ALU reads
  * together lies in different quarters: sums in two, the other operand in the third, constants in the last; so
  * it does with a pool: sums in three, what it makes of them in the last. */
@@ -101,6 +120,9 @@ static int64_t place_sums(const conv *c, tiling *t)
     t->acc_used = acc;
     if (c->machine->side > 0) {
         return place_beside(c, t, params);
+    }
+    if (t->parted) {
+        return place_parted(c, t, params);
     }
     if (c->pool != NULL) {
         t->param_first = acc - params;
@@ -130,8 +152,12 @@ static int64_t pool_taps(const conv *c)
 
 /* Passes of the ALU for an output: a maximum comes before, a sum behind the requantization of what it is of.
  */
-static int64_t pool_passes(const conv *c)
+static int64_t pool_passes(const conv *c, const tiling *t)
 {
+    const int64_t *kernel = c->pool->window.kernel;
+    if (t->parted) {
+        return 2 * (kernel[1] - 1) + kernel[0] - 1 + 1;
+    }
     const int64_t made = ceil_div(c->made[0] * c->made[1], c->oh * c->ow);
     return pool_taps(c) + 1 + (c->mean_record > 0 ? made : 0);
 }
@@ -179,7 +205,8 @@ static bool complete(const conv *c, tiling *t)
     t->wgt_size = c->alike   ? least(MOST_KINDS, pieces)
                   : c->lanes ? t->group / m->ro * pieces
                              : t->group * steps;
-    t->acc_size = made_rows * made_cols * t->group;
+    t->acc_size =
+        t->parted ? made_rows * most(t->cols, made_cols - t->cols) * m->ro : made_rows * made_cols * t->group;
     const int64_t blocks = c->layer->wide ? WIDE_BLOCKS : PARAM_BLOCKS;
     const int64_t together = most(1, least(blocks, m->acc / 32) / t->group);
     t->param_groups = conv_is_mean(c) ? out_groups : least(out_groups, together);
@@ -189,7 +216,7 @@ static bool complete(const conv *c, tiling *t)
     const int64_t inputs = t->tiles * t->parts * (c->groups > 1 ? out_groups : 1);
     t->inp_slots = least(least(m->inp / t->inp_size, inputs), MAX_SLOTS);
     t->wgt_slots = least(least(m->wgt / t->wgt_size, out_groups * t->parts), MAX_SLOTS);
-    t->acc_slots = least(sums / t->acc_size, ACC_SLOTS);
+    t->acc_slots = least(sums / t->acc_size, t->parted ? t->acc_slots : ACC_SLOTS);
     const bool one_row = c->lanes && c->piece_rows > 1 && c->window.dilation[0] * t->in_cols > MOST_ROW_STEP;
     const int64_t taps = c->pool != NULL ? pool_taps(c) * m->ro : 0;
     return may_keep(c, t) && !one_row && steps <= m->uop && taps <= m->uop && t->inp_slots > 0 &&
@@ -335,7 +362,7 @@ void tiling_measure(const conv *c, const tiling *t, load_of_units *out)
     const int64_t written = pixels * c->out_blocks * m->batch * m->block_out * bytes;
     const int64_t passes = conv_whole(c)     ? bytes - 1
                            : c->sum != NULL  ? SUM_PASSES
-                           : c->pool != NULL ? pool_passes(c)
+                           : c->pool != NULL ? pool_passes(c, t)
                                              : 1;
     *out = (load_of_units){
         .array = (uint64_t)(c->images * rows.made * t->col_tiles *
@@ -351,7 +378,8 @@ void tiling_measure(const conv *c, const tiling *t, load_of_units *out)
 static int64_t calls_of(const conv *c, const tiling *t)
 {
     const int64_t pieces = t->tiles * t->groups, blocks = pieces * t->group;
-    return blocks * (t->parts + (c->sum != NULL ? 7 : 2)) + pieces * t->parts * (t->part + 1);
+    return blocks * (t->parted ? 3 * t->parts + 8 : t->parts + (c->sum != NULL ? 7 : 2)) +
+           pieces * t->parts * (t->part + 1);
 }
 
 /* Cycles of the whole layer, roughly: the busiest unit, what a piece costs however small it is, and what
@@ -369,7 +397,7 @@ uint64_t tiling_estimate(const conv *c, const tiling *t, load_of_units *units)
     const int64_t made =
         c->pool == NULL ? c->oh * c->ow : sweep_tiles(c, t, 0, 1).made * sweep_tiles(c, t, 1, 1).made;
     const int64_t writes = c->images * made * c->out_blocks * t->parts + (int64_t)units->alu;
-    const bool turns = t->acc_slots < 2 && t->group <= m->ro;
+    const bool turns = t->acc_slots < 2 && (t->parted || t->group <= m->ro);
     const int64_t weights = c->alike ? part_kinds(c, t) : t->groups * t->parts;
     const bool alone = (t->inp_slots < 2 && t->tiles * t->parts > 1) || (t->wgt_slots < 2 && weights > 1);
     const int64_t array = (int64_t)units->array + blocks * t->parts * CALL;
@@ -409,14 +437,14 @@ uint64_t tiling_lag(const conv *c, const tiling *t, uint64_t cycles, uint64_t ca
 static const int64_t window_cuts[][2] = {{0, 0}, {1, 0}, {1, 1}}; /* 0: the whole kernel */
 
 /* The best of its class: about as many pixels, about as many blocks, the same loop outside, cut input or not,
- * rows kept or not.
+ * rows kept or not, sums parted or not.
  */
 typedef struct contender {
     uint64_t cycles;
     tiling tiling;
 } contender;
 
-enum { PIXEL_CLASSES = 14, GROUP_CLASSES = 10, CLASSES = PIXEL_CLASSES * GROUP_CLASSES * 8 };
+enum { PIXEL_CLASSES = 14, GROUP_CLASSES = 10, CLASSES = PIXEL_CLASSES * GROUP_CLASSES * 16 };
 
 static int log2_of(int64_t n, int limit)
 {
@@ -431,8 +459,10 @@ static int log2_of(int64_t n, int limit)
 static int class_of(const tiling *t)
 {
     const int pixels = log2_of(t->rows * t->cols, PIXEL_CLASSES), group = log2_of(t->group, GROUP_CLASSES);
-    return (((pixels * GROUP_CLASSES + group) * 2 + t->tiles_outside) * 2 + (t->parts > 1)) * 2 +
-           (t->kept > 0);
+    return ((((pixels * GROUP_CLASSES + group) * 2 + t->tiles_outside) * 2 + (t->parts > 1)) * 2 +
+            (t->kept > 0)) *
+               2 +
+           t->parted;
 }
 
 /* All ways with the window cut in one way. */
@@ -449,12 +479,13 @@ static void enumerate(const conv *c, tiling t, contender *best)
         if (t.rows * t.cols * m->ro > m->acc) {
             continue;
         }
-        const int loops = shared > 0 ? 3 : 2;
+        const int orders = shared > 0 ? 3 : 2, loops = conv_parts(c) ? 2 * orders : orders;
         for (int j = 0; j < groups.count * parts.count * loops; j++) {
             t.group = groups.size[j / loops % groups.count] * m->ro;
             t.part = parts.size[j / loops / groups.count];
-            t.tiles_outside = j % loops == 1;
-            t.kept = j % loops == 2 ? shared : 0;
+            t.tiles_outside = j % loops % orders == 1;
+            t.kept = j % loops % orders == 2 ? shared : 0;
+            t.parted = j % loops >= orders;
             load_of_units units;
             if (!complete(c, &t)) {
                 continue;
@@ -554,8 +585,9 @@ void tiling_describe(const conv *c, const tiling *t, char *text, size_t size)
         "%" PRId64 " of %" PRId64 " rows%s, %" PRId64 " of %" PRId64 " out blocks%s, %s outside%s%s%s",
         t->rows, c->oh, columns, t->group, c->out_blocks, cut, t->tiles_outside ? "tiles" : "blocks",
         input_stays ? ", input stays" : "", weights_stay ? ", weights stay" : "",
-        c->sum != NULL    ? ", sum joined"
-        : t->kept > 0     ? ", pool joined, rows kept"
+        c->sum != NULL ? ", sum joined"
+        : t->parted   ? t->kept > 0 ? ", pool joined, first across, rows kept" : ", pool joined, first across"
+        : t->kept > 0 ? ", pool joined, rows kept"
         : c->pool != NULL ? ", pool joined"
                           : "");
 }

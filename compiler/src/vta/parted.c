@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Maximum pools with windows of two or three, two apart, first across and then down.
+ *
+ * The ALU reads two entries a cycle if they lie in different quarters of ACC, and it writes the larger one in
+ * the place of the first: a maximum in place costs one cycle, and a copy is a cycle lost. In the middle of a
+ * window there is a row, and a column, that no other window looks at (the first ones, where it is of two):
+ * its own. So sums lie by kind:
+ *
+ *   own rows, own columns        the first quarter: the pool's outputs, in the end
+ *
+ *   all rows, other columns      the second one
+ *
+ *   other rows, own columns      the third one
+ *
+ * The first and the third take the maxima with the second, then the first with the third. A window of nine
+ * costs six cycles: the row between two windows is gone through once. With rows kept it is made once, too:
+ * the tile below finds it where this one has left it.
+ */
+#include "emit.h"
+
+/* Along one dimension, what there is in a tile: two apart, from the first one on. */
+typedef struct kinds_of_lines {
+    interval own, others;
+} kinds_of_lines;
+
+typedef struct sums {
+    int64_t at, rows, cols; /* of a block group */
+} sums;
+
+static kinds_of_lines lines_of(const conv *c, int d, interval made, interval out)
+{
+    const interval own = {conv_own(c, d, out.at), out.count};
+    return (kinds_of_lines){own, {made.at + (made.at == own.at), made.count - out.count}};
+}
+
+static kinds_of_lines rows_of(const emitter *e, const piece *p)
+{
+    return lines_of(e->c, 0, (interval){p->tile.y, p->tile.rows}, (interval){p->out.y, p->out.rows});
+}
+
+static kinds_of_lines cols_of(const emitter *e, const piece *p)
+{
+    return lines_of(e->c, 1, (interval){p->tile.x, p->tile.cols}, (interval){p->out.x, p->out.cols});
+}
+
+/* Of the `ro` blocks that block n of piece `number` is among: how many there have been before. */
+static int64_t turn_of(const emitter *e, int64_t number, int64_t n)
+{
+    return (number * e->t->group + n) / e->c->machine->ro;
+}
+
+static sums alone_of(const emitter *e, const piece *p, int64_t n)
+{
+    const tiling *t = e->t;
+    const int64_t slot = e->sums + turn_of(e, e->pieces, n) % t->acc_slots * t->acc_size;
+    return (sums){slot + n % e->c->machine->ro, p->out.rows, p->out.cols};
+}
+
+static sums beside_of(const emitter *e, const piece *p, int64_t n)
+{
+    const int64_t quarter = e->c->machine->acc / 4;
+    return (sums){alone_of(e, p, n).at + quarter, p->tile.rows, cols_of(e, p).others.count};
+}
+
+/* Of piece `number`, which has `rows` of them. */
+static sums between_of(const emitter *e, int64_t number, int64_t rows, int64_t cols, int64_t n)
+{
+    const tiling *t = e->t;
+    const int64_t slot = t->other_first + turn_of(e, number, n) % t->other_slots * t->other_size;
+    return (sums){slot + n % e->c->machine->ro, rows, cols};
+}
+
+/* Instructions of the array and of the ALU start in their order: what the ALU has still to do for the blocks
+ * before goes between the three. */
+void emit_parted(emitter *e, const piece *p, const turn *t, int64_t n)
+{
+    const kinds_of_lines rows = rows_of(e, p), cols = cols_of(e, p);
+    const int64_t own = cols.own.at - p->tile.x;
+    const lattice parts[] = {
+        {.to = beside_of(e, p, n).at,
+         .x = cols.others.at - p->tile.x,
+         .rows = p->tile.rows,
+         .cols = cols.others.count,
+         .down = 1,
+         .across = 2},
+        {.to = alone_of(e, p, n).at,
+         .y = rows.own.at - p->tile.y,
+         .x = own,
+         .rows = rows.own.count,
+         .cols = cols.own.count,
+         .down = 2,
+         .across = 2},
+        {.to = between_of(e, e->pieces, rows.others.count, p->out.cols, n).at,
+         .y = rows.others.at - p->tile.y,
+         .x = own,
+         .rows = rows.others.count,
+         .cols = cols.own.count,
+         .down = 2,
+         .across = 2},
+    };
+    uint8_t left = 0;
+    for (size_t k = 0; k < sizeof parts / sizeof parts[0]; k++) {
+        left = (uint8_t)(left + (parts[k].rows > 0 && parts[k].cols > 0));
+    }
+    for (size_t k = 0; k < sizeof parts / sizeof parts[0]; k++) {
+        if (parts[k].rows > 0 && parts[k].cols > 0) {
+            e->list->shares = left--;
+            emit_lattice(e, p, t, n, &parts[k]);
+        }
+    }
+    e->list->shares = 0;
+}
+
+/* `rows` of `cols` become the maximum with as many others, from a row and a column of each on; rows of `from`
+ * are `step` apart. */
+typedef struct maxima {
+    const sums *to, *from;
+    int64_t to_row, to_col, from_row, from_col, rows, cols, step;
+} maxima;
+
+static void take(emitter *e, const maxima *m)
+{
+    const int64_t ro = e->c->machine->ro;
+    const int64_t to = m->to->at + (m->to_row * m->to->cols + m->to_col) * ro,
+                  from = m->from->at + (m->from_row * m->from->cols + m->from_col) * ro;
+    if (m->rows <= 0 || m->cols <= 0) {
+        return;
+    }
+    for (int64_t r = 0; r < ro; r++) {
+        e->uops[r] = (vta_uop){.dst = (uint32_t)(to + r), .src = (uint32_t)(from + r)};
+    }
+    list_alu(e->list,
+             &(vta_alu){.kernel = list_kernel_of(e->list, e->uops, (uint32_t)ro),
+                        .op = VTA_ALU_MAX,
+                        .iter_out = m->rows,
+                        .iter_in = m->cols,
+                        .dst_out = m->rows > 1 ? m->to->cols * ro : 0,
+                        .src_out = m->rows > 1 ? m->step * m->from->cols * ro : 0,
+                        .dst_in = m->cols > 1 ? ro : 0,
+                        .src_in = m->cols > 1 ? ro : 0},
+             (list_range){m->to->at, m->to->rows * m->to->cols * ro},
+             (list_range){m->from->at, m->from->rows * m->from->cols * ro});
+}
+
+/* The outputs whose own line has another one `beside` it inside. */
+static interval with_neighbour(const conv *c, int d, interval out, int64_t beside)
+{
+    const int64_t end = out.at + out.count;
+    const bool before = conv_own(c, d, out.at) + beside < 0,
+               behind = conv_own(c, d, end - 1) + beside >= c->made[d];
+    return (interval){out.at + before, out.count - before - behind};
+}
+
+/* The columns on one side of the own ones. */
+static void take_across(emitter *e, const piece *p, int64_t n, int64_t beside)
+{
+    const conv *c = e->c;
+    const kinds_of_lines rows = rows_of(e, p), cols = cols_of(e, p);
+    const sums alone = alone_of(e, p, n), from = beside_of(e, p, n),
+               between = between_of(e, e->pieces, rows.others.count, p->out.cols, n);
+    const interval out = with_neighbour(c, 1, (interval){p->out.x, p->out.cols}, beside);
+    const int64_t to_col = out.at - p->out.x,
+                  from_col = (conv_own(c, 1, out.at) + beside - cols.others.at) / 2;
+    take(e, &(maxima){.to = &alone,
+                      .from = &from,
+                      .to_col = to_col,
+                      .from_row = rows.own.at - p->tile.y,
+                      .from_col = from_col,
+                      .rows = rows.own.count,
+                      .cols = out.count,
+                      .step = 2});
+    take(e, &(maxima){.to = &between,
+                      .from = &from,
+                      .to_col = to_col,
+                      .from_row = rows.others.at - p->tile.y,
+                      .from_col = from_col,
+                      .rows = rows.others.count,
+                      .cols = out.count,
+                      .step = 2});
+}
+
+/* The rows on one side of the own ones. */
+static void take_down(emitter *e, const piece *p, int64_t n, int64_t beside)
+{
+    const conv *c = e->c;
+    const kinds_of_lines rows = rows_of(e, p);
+    const sums alone = alone_of(e, p, n),
+               between = between_of(e, e->pieces, rows.others.count, p->out.cols, n);
+    interval out = with_neighbour(c, 0, (interval){p->out.y, p->out.rows}, beside);
+    if (beside < 0 && e->t->kept > 0 && p->out.y > 0) { /* the last row of the tile above */
+        const patch above = tiling_tile(c, e->t, p->tile_index - 1);
+        const interval made = tiling_rows(c, e->t, above.y, above.rows);
+        const int64_t count = made.count - above.rows;
+        const sums left = between_of(e, e->pieces - 1, count, p->out.cols, n);
+        take(e,
+             &(maxima){.to = &alone, .from = &left, .from_row = count - 1, .rows = 1, .cols = p->out.cols});
+        out = (interval){out.at + 1, out.count - 1};
+    }
+    take(e, &(maxima){.to = &alone,
+                      .from = &between,
+                      .to_row = out.at - p->out.y,
+                      .from_row = (conv_own(c, 0, out.at) + beside - rows.others.at) / 2,
+                      .rows = out.count,
+                      .cols = p->out.cols,
+                      .step = 1});
+}
+
+int64_t emit_parted_maxima(emitter *e, const piece *p, int64_t n)
+{
+    const int64_t *kernel = e->c->pool->window.kernel;
+    for (int64_t beside = kernel[1] == 3 ? -1 : 1; beside <= 1; beside += 2) {
+        take_across(e, p, n, beside);
+    }
+    for (int64_t beside = kernel[0] == 3 ? -1 : 1; beside <= 1; beside += 2) {
+        take_down(e, p, n, beside);
+    }
+    return alone_of(e, p, n).at;
+}
