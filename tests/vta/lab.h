@@ -57,9 +57,9 @@ uint32_t lab_add_concat(lab_region *lab, const uint32_t *inputs, uint32_t count,
 uint32_t lab_add_resize(lab_region *lab, uint32_t input, int64_t rows, int64_t cols);
 
 /* A movement of one or two inputs into `channels` channels, its places drawn; `columns`: the most by which it
- * reads beside a place. */
+ * reads beside a place. `images`: into so many, from any of the inputs'; 0: each from its own. */
 uint32_t lab_add_move(lab_region *lab, const uint32_t *inputs, uint32_t count, int64_t channels,
-                      int64_t columns);
+                      int64_t columns, int64_t images);
 
 /* A square window with the same padding on all sides. */
 vtac_vta_window lab_window(int64_t kernel, int64_t stride, int64_t pad);

@@ -63,14 +63,19 @@ static const vtac_vta_tensor *input(const point *p, uint32_t k)
     return &p->lab->tensors[p->layer->inputs[k]];
 }
 
-/* q - zero of an input; 0 in the padding. */
-static int64_t read(const point *p, uint32_t k, int64_t c, int64_t y, int64_t x)
+/* q - zero of an input's image; 0 in the padding. */
+static int64_t read_image(const point *p, uint32_t k, int64_t n, int64_t c, int64_t y, int64_t x)
 {
     const vtac_vta_tensor *t = input(p, k);
     if (y < 0 || y >= t->h || x < 0 || x >= t->w) {
         return 0;
     }
-    return p->values->of[p->layer->inputs[k]][at(t, p->n, c, y, x)] - t->zero;
+    return p->values->of[p->layer->inputs[k]][at(t, n, c, y, x)] - t->zero;
+}
+
+static int64_t read(const point *p, uint32_t k, int64_t c, int64_t y, int64_t x)
+{
+    return read_image(p, k, p->n, c, y, x);
 }
 
 static int32_t finish(const point *p, int64_t v, vtac_fixed scale)
@@ -215,14 +220,16 @@ static int32_t move(const point *p)
 {
     const vtac_vta_layer *l = p->layer;
     const int64_t phase = p->y % l->up[0] * l->up[1] + p->x % l->up[1];
-    const vtac_vta_from from = l->from[phase * p->lab->tensors[l->output].c + p->c];
+    const vtac_vta_tensor *to = &p->lab->tensors[l->output];
+    const vtac_vta_from from =
+        l->across ? l->from[(phase * to->n + p->n) * to->c + p->c] : l->from[phase * to->c + p->c];
     if (from.input < 0) {
         return finish(p, 0, l->scales[0]);
     }
     const uint32_t k = (uint32_t)from.input;
     return finish(p,
-                  read(p, k, from.channel, p->y / l->up[0] * l->down[0] + from.dy,
-                       p->x / l->up[1] * l->down[1] + from.dx),
+                  read_image(p, k, l->across ? from.image : p->n, from.channel,
+                             p->y / l->up[0] * l->down[0] + from.dy, p->x / l->up[1] * l->down[1] + from.dx),
                   l->scales[k]);
 }
 

@@ -342,7 +342,7 @@ uint32_t lab_add_resize(lab_region *lab, uint32_t input, int64_t rows, int64_t c
 }
 
 uint32_t lab_add_move(lab_region *lab, const uint32_t *inputs, uint32_t count, int64_t channels,
-                      int64_t columns)
+                      int64_t columns, int64_t images)
 {
     rng *r = &lab->random;
     int64_t up[2], down[2], step[2];
@@ -355,20 +355,26 @@ uint32_t lab_add_move(lab_region *lab, const uint32_t *inputs, uint32_t count, i
         *size = most(1, *size * up[d] / most(1, down[d]) - rng_between(r, 0, 1));
     }
     like.c = channels;
+    like.n = images > 0 ? images : like.n;
+    const int64_t entries = images > 0 ? images * channels : channels;
     const uint32_t output = add_simple(lab, VTAC_VTA_MOVE, "move", inputs, count, like, 74.0);
     vtac_vta_layer *layer = &lab->layers[lab->region.layer_count - 1];
-    vtac_vta_from *from = take(lab, (size_t)(up[0] * up[1] * channels), sizeof *from);
+    vtac_vta_from *from = take(lab, (size_t)(up[0] * up[1] * entries), sizeof *from);
     const int64_t turn = rng_between(r, 0, 7);
-    for (int64_t c = 0; c < channels; c++) {
-        const int32_t k = rng_percent(r, 5) ? -1 : (int32_t)rng_below(r, count);
+    for (int64_t c = 0; c < entries; c++) {
+        const bool mixed = rng_percent(r, 20);
+        int32_t k = rng_percent(r, 5) ? -1 : (int32_t)rng_below(r, count);
         for (int64_t phase = 0; phase < up[0] * up[1]; phase++) {
-            const int64_t room = lab->tensors[inputs[k < 0 ? 0 : k]].c;
-            from[phase * channels + c] =
+            k = mixed ? (int32_t)rng_below(r, count + 1) - 1 : k;
+            const vtac_vta_tensor *in = &lab->tensors[inputs[k < 0 ? 0 : k]];
+            const int64_t room = in->c;
+            from[phase * entries + c] =
                 (vtac_vta_from){.input = k,
                                 .channel = (int32_t)(rng_percent(r, 80) ? (c + turn + phase) % room
                                                                         : rng_below(r, (uint32_t)room)),
                                 .dy = (int32_t)rng_between(r, -step[0], step[0]),
-                                .dx = (int32_t)rng_between(r, -step[1], step[1])};
+                                .dx = (int32_t)rng_between(r, -step[1], step[1]),
+                                .image = images > 0 ? (int32_t)rng_below(r, (uint32_t)in->n) : 0};
         }
     }
     for (int d = 0; d < 2; d++) {
@@ -376,6 +382,7 @@ uint32_t lab_add_move(lab_region *lab, const uint32_t *inputs, uint32_t count, i
         layer->down[d] = down[d];
     }
     layer->from = from;
+    layer->across = images > 0;
     return output;
 }
 
@@ -515,12 +522,14 @@ static void draw_residual(lab_region *lab, uint32_t input)
 static void draw_move(lab_region *lab, uint32_t input, int64_t block)
 {
     uint32_t inputs[2] = {input, input};
+    const bool across = rng_percent(&lab->random, 40);
     for (uint32_t i = 0; i < lab->region.tensor_count; i++) {
-        const bool other = i != input && lab->tensors[i].n == lab->tensors[input].n;
+        const bool other = i != input && (across || lab->tensors[i].n == lab->tensors[input].n);
         inputs[1] = other && rng_percent(&lab->random, 50) ? i : inputs[1];
     }
     const uint32_t count = inputs[1] == input ? 1 : 2;
-    (void)lab_add_move(lab, inputs, count, draw_channels(lab, block), rng_percent(&lab->random, 20) ? 20 : 2);
+    (void)lab_add_move(lab, inputs, count, draw_channels(lab, block), rng_percent(&lab->random, 20) ? 20 : 2,
+                       across ? rng_between(&lab->random, 1, 5) : 0);
 }
 
 static void draw_layer(lab_region *lab, uint32_t input, int64_t block)

@@ -78,10 +78,12 @@ typedef enum vtac_vta_kind {
 /*
  * Where a movement takes a number from: out(n, c, y, x) is what input `input` has in channel `channel` at row
  * (y / up[0])·down[0] + dy, column (x / up[1])·down[1] + dx, for the entry of phase (y % up[0], x % up[1])
- * and channel c. Outside of the image, and where `input` is -1, it is the input's zero point.
+ * and channel c. Outside of the image, and where `input` is -1, it is the input's zero point. It is of the
+ * same image n, or, of a movement `across` images, which has an entry for each image and channel, of image
+ * `image`.
  */
 typedef struct vtac_vta_from {
-    int32_t input, channel, dy, dx;
+    int32_t input, channel, dy, dx, image;
 } vtac_vta_from;
 
 enum { VTAC_MOST_LANES = 128 }; /* channels of a block that a movement takes */
@@ -125,7 +127,8 @@ typedef struct vtac_vta_layer {
     uint32_t corrected;   /* what this input's number adds besides; or NULL */
     const int8_t *behind; /* CONV, MUL, AVG_POOL, RESCALE, and ADD without a table: what becomes of the */
     int32_t between;      /* results, of -128 … 127, whose zero point this is then; or NULL */
-    const vtac_vta_from *from; /* MOVE: [up[0]·up[1]][c_out] */
+    const vtac_vta_from *from; /* MOVE: [up[0]·up[1]][across ? n : 1][c_out] */
+    bool across;               /* MOVE: from image to image; not in batches of the machine */
     int32_t low, high;         /* -128 … 127 */
     vta_rounding rounding;     /* EVEN unless the model's arithmetic is another than ONNX's */
     bool wide;                 /* multipliers of 31 bits; CONV, AVG_POOL, ADD, MUL, RESCALE */

@@ -403,7 +403,8 @@ vta_status vtac_layer_move(vtac_maker *m, vtac_vta_layer *layer)
     int64_t x[4];
     int64_t y[4];
     const vtac_attr *from = vtac_find_attr(m->node, "from");
-    vtac_vta_from *places = vtac_maker_array(m, from->count / 4, sizeof *places);
+    const size_t count = from->count / VTAC_MOVE_INTS;
+    vtac_vta_from *places = vtac_maker_array(m, count, sizeof *places);
     vtac_fixed *scales = vtac_maker_array(m, m->node->input_count, sizeof *scales);
     if (places == NULL || scales == NULL) {
         return vta_fail(m->diag, VTA_NOMEM, "out of memory");
@@ -418,9 +419,10 @@ vta_status vtac_layer_move(vtac_maker *m, vtac_vta_layer *layer)
         }
         VTA_TRY(vtac_layer_fixed(m, 1.0F, &scales[k]));
     }
-    for (size_t i = 0; i < from->count / 4; i++) {
-        const int64_t *one = from->ints + 4 * i;
-        places[i] = (vtac_vta_from){(int32_t)one[0], (int32_t)one[1], (int32_t)one[2], (int32_t)one[3]};
+    for (size_t i = 0; i < count; i++) {
+        const int64_t *one = from->ints + VTAC_MOVE_INTS * i;
+        places[i] = (vtac_vta_from){(int32_t)one[0], (int32_t)one[1], (int32_t)one[2], (int32_t)one[3],
+                                    (int32_t)one[4]};
     }
     for (int d = 0; d < 2; d++) {
         layer->up[d] = two_ints(m->node, "up")[d];
@@ -428,6 +430,7 @@ vta_status vtac_layer_move(vtac_maker *m, vtac_vta_layer *layer)
     }
     layer->kind = VTAC_VTA_MOVE;
     layer->from = places;
+    layer->across = vtac_attr_int(m->node, "across", 0) != 0;
     layer->scales = scales;
     return VTA_OK;
 }

@@ -15,7 +15,10 @@
 #include "partition.h"
 #include "vtac/load.h"
 
-enum { MOST_BASES = 16, MOST_CHAIN = 24, MOST_UP = 4, MOST_ELEMENTS = 1 << 22 };
+enum { MOST_BASES = 16, MOST_CHAIN = 40, MOST_ELEMENTS = 1 << 25, MOST_ENTRIES = 1 << 18 };
+
+/* Phases along rows and columns. */
+static const int64_t most_up[2] = {16, 4};
 
 /* A value and the operators between it and what they read. */
 typedef struct chain {
@@ -226,6 +229,7 @@ static vta_status run(trace *t, int32_t *numbers, size_t count)
 typedef struct place {
     int32_t input, channel; /* input -1: nothing */
     int64_t at[2];
+    int32_t image;
 } place;
 
 typedef struct reading {
@@ -233,12 +237,13 @@ typedef struct reading {
     const chain *c;
     const int32_t *numbers;
     int64_t shape[4]; /* of the value */
-    bool other_image; /* some image reads another one */
+    bool across;      /* some image reads another one */
+    int64_t images;   /* that have entries of their own: all of them, or 1 where each reads itself */
     int64_t up[2], down[2];
     vtac_vta_from *from;
 } reading;
 
-static place place_of(reading *r, int64_t n, int64_t c, int64_t y, int64_t x)
+static place place_of(const reading *r, int64_t n, int64_t c, int64_t y, int64_t x)
 {
     const int64_t *s = r->shape;
     int64_t number = r->numbers[((n * s[1] + c) * s[2] + y) * s[3] + x];
@@ -259,7 +264,7 @@ static place place_of(reading *r, int64_t n, int64_t c, int64_t y, int64_t x)
         p.at[1] = number % own[3];
         p.at[0] = number / own[3] % own[2];
         p.channel = (int32_t)(number / own[3] / own[2] % own[1]);
-        r->other_image = r->other_image || number / own[3] / own[2] / own[1] != n;
+        p.image = (int32_t)(number / own[3] / own[2] / own[1]);
         return p;
     }
 }
@@ -271,17 +276,29 @@ static bool is_inside(const reading *r, const place *p)
     return p->at[0] >= 0 && p->at[0] < own[2] && p->at[1] >= 0 && p->at[1] < own[3];
 }
 
+static int64_t smaller(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+static bool same_place(const place *a, const place *b)
+{
+    return a->input == b->input && a->image == b->image && a->channel == b->channel && a->at[0] == b->at[0] &&
+           a->at[1] == b->at[1];
+}
+
 /* By how much the input advances from place to place; 1 where nothing tells. */
 static void find_down(reading *r, int d)
 {
     const int64_t *s = r->shape, size = s[2 + d];
     r->down[d] = 1;
-    for (int64_t c = 0; c < s[1]; c++) {
+    for (int64_t i = 0; i < r->images * s[1]; i++) {
+        const int64_t n = i / s[1], c = i % s[1];
         for (int64_t a = 0; a < s[3 - d]; a++) {
             for (int64_t b = 0; b + r->up[d] < size; b++) {
-                const place first = d == 0 ? place_of(r, 0, c, b, a) : place_of(r, 0, c, a, b);
+                const place first = d == 0 ? place_of(r, n, c, b, a) : place_of(r, n, c, a, b);
                 const place next =
-                    d == 0 ? place_of(r, 0, c, b + r->up[d], a) : place_of(r, 0, c, a, b + r->up[d]);
+                    d == 0 ? place_of(r, n, c, b + r->up[d], a) : place_of(r, n, c, a, b + r->up[d]);
                 if (first.input >= 0 && next.input >= 0) {
                     r->down[d] = next.at[d] - first.at[d];
                     return;
@@ -300,41 +317,62 @@ static bool repeats(reading *r)
     if (r->down[0] < 0 || r->down[1] < 0) {
         return false;
     }
-    for (int64_t i = 0; i < phases * s[1]; i++) {
+    for (int64_t i = 0; i < phases * r->images * s[1]; i++) {
         r->from[i] = (vtac_vta_from){.input = -1};
     }
     for (int pass = 0; pass < 2; pass++) { /* the entries from what is there; then everything against them */
         for (int64_t e = 0; e < s[0] * s[1] * s[2] * s[3]; e++) {
             const int64_t x = e % s[3], y = e / s[3] % s[2], c = e / s[3] / s[2] % s[1];
+            const int64_t n = e / s[3] / s[2] / s[1], phase = y % r->up[0] * r->up[1] + x % r->up[1];
             const int64_t way[2] = {y / r->up[0] * r->down[0], x / r->up[1] * r->down[1]};
-            const place is = place_of(r, e / s[3] / s[2] / s[1], c, y, x);
-            vtac_vta_from *from = &r->from[(y % r->up[0] * r->up[1] + x % r->up[1]) * s[1] + c];
+            const place is = place_of(r, n, c, y, x);
+            vtac_vta_from *from = &r->from[(phase * r->images + (r->across ? n : 0)) * s[1] + c];
             if (pass == 0 && is.input >= 0 && from->input < 0) {
                 *from = (vtac_vta_from){is.input, is.channel, (int32_t)(is.at[0] - way[0]),
-                                        (int32_t)(is.at[1] - way[1])};
+                                        (int32_t)(is.at[1] - way[1]), is.image};
             }
-            const place told = {from->input, from->channel, {way[0] + from->dy, way[1] + from->dx}};
+            const place told = {from->input,
+                                from->channel,
+                                {way[0] + from->dy, way[1] + from->dx},
+                                r->across ? from->image : (int32_t)n};
             const bool there = told.input >= 0 && is_inside(r, &told);
-            if (pass == 1 && (there != (is.input >= 0) ||
-                              (there && (told.input != is.input || told.channel != is.channel ||
-                                         told.at[0] != is.at[0] || told.at[1] != is.at[1])))) {
+            if (is.input >= 0 ? !there || !same_place(&told, &is) : pass == 1 && there) {
                 return false;
             }
         }
     }
-    return !r->other_image;
+    return true;
 }
 
-static bool read_off(reading *r)
+static bool read_phases(reading *r)
 {
-    for (r->up[0] = 1; r->up[0] <= MOST_UP; r->up[0]++) {
-        for (r->up[1] = 1; r->up[1] <= MOST_UP; r->up[1]++) {
-            if (repeats(r)) {
+    const int64_t *s = r->shape;
+    r->images = r->across ? s[0] : 1;
+    for (r->up[0] = 1; r->up[0] <= smaller(most_up[0], s[2]); r->up[0]++) {
+        for (r->up[1] = 1; r->up[1] <= smaller(most_up[1], s[3]); r->up[1]++) {
+            if (r->up[0] * r->up[1] * r->images * s[1] <= MOST_ENTRIES && repeats(r)) {
                 return true;
             }
         }
     }
     return false;
+}
+
+/* Where no image reads another, one set of entries is for all. */
+static bool read_off(reading *r)
+{
+    const int64_t *s = r->shape, elements = s[0] * s[1] * s[2] * s[3];
+    bool others = false;
+    for (int64_t e = 0; e < elements && !others; e++) {
+        const int64_t n = e / s[3] / s[2] / s[1];
+        const place p = place_of(r, n, e / s[3] / s[2] % s[1], e / s[3] % s[2], e % s[3]);
+        others = p.input >= 0 && p.image != n;
+    }
+    if (!others && read_phases(r)) {
+        return true;
+    }
+    r->across = true; /* or it is known where images begin */
+    return s[0] > 1 || others ? read_phases(r) : false;
 }
 
 /* ---- in the graph */
@@ -348,16 +386,15 @@ struct vtac_moved {
 static vta_status put_node(vtac_graph *graph, const reading *r, vtac_value_id *out, vta_diag *diag)
 {
     const vtac_value *v = &graph->values[r->c->value];
-    const size_t count = (size_t)(4 * r->up[0] * r->up[1] * r->shape[1]);
+    const size_t count = (size_t)(VTAC_MOVE_INTS * r->up[0] * r->up[1] * r->images * r->shape[1]);
     int64_t *from = vta_arena_array(&graph->arena, count, sizeof *from);
     if (from == NULL) {
         return vta_fail(diag, VTA_NOMEM, "out of memory");
     }
-    for (size_t i = 0; i < count / 4; i++) {
-        from[4 * i] = r->from[i].input;
-        from[4 * i + 1] = r->from[i].channel;
-        from[4 * i + 2] = r->from[i].dy;
-        from[4 * i + 3] = r->from[i].dx;
+    for (size_t i = 0; i < count / VTAC_MOVE_INTS; i++) {
+        const vtac_vta_from *f = &r->from[i];
+        const int64_t ints[VTAC_MOVE_INTS] = {f->input, f->channel, f->dy, f->dx, f->image};
+        memcpy(from + VTAC_MOVE_INTS * i, ints, sizeof ints);
     }
     const vtac_type type = v->type;
     const vtac_attr attrs[] = {{.name = "dims", .kind = VTAC_ATTR_INTS, .count = type.rank, .ints = type.dim},
@@ -365,6 +402,7 @@ static vta_status put_node(vtac_graph *graph, const reading *r, vtac_value_id *o
                                {.name = "up", .kind = VTAC_ATTR_INTS, .count = 2, .ints = r->up},
                                {.name = "down", .kind = VTAC_ATTR_INTS, .count = 2, .ints = r->down},
                                {.name = "from", .kind = VTAC_ATTR_INTS, .count = count, .ints = from},
+                               {.name = "across", .kind = VTAC_ATTR_INT, .i = r->across},
                                {.name = "fill", .kind = VTAC_ATTR_INT, .i = r->c->fill}};
     const vtac_node *last = &graph->nodes[v->node];
     const vtac_node_spec spec = {.op = VTAC_OP_VTA_MOVE,
@@ -374,7 +412,7 @@ static vta_status put_node(vtac_graph *graph, const reading *r, vtac_value_id *o
                                  .input_count = r->c->base_count,
                                  .output_count = 1,
                                  .attrs = attrs,
-                                 .attr_count = r->c->fills ? 6 : 5};
+                                 .attr_count = r->c->fills ? 7 : 6};
     vtac_node_id node;
     VTA_TRY(vtac_add_node(graph, &spec, &node, diag));
     *out = graph->nodes[node].outputs[0];
@@ -383,8 +421,34 @@ static vta_status put_node(vtac_graph *graph, const reading *r, vtac_value_id *o
     return VTA_OK;
 }
 
+/* Whether the elements are those of the one base in their order, and whoever reads an image sees that. */
+static bool moves_nothing(const vtac_graph *graph, const chain *c, const int32_t *numbers, size_t count)
+{
+    const vtac_type *from = &graph->values[c->bases[0]].type, *to = &graph->values[c->value].type;
+    int64_t a[4], b[4];
+    bool same = c->base_count == 1 && (int64_t)count == vtac_type_elements(from) &&
+                !vtac_is_output(graph, c->value) && vtac_image_shape(from, a) && vtac_image_shape(to, b) &&
+                a[0] == b[0] && (a[1] == b[1] || b[2] * b[3] == 1);
+    for (size_t i = 0; same && i < count; i++) {
+        same = numbers[i] == (int32_t)i + 1;
+    }
+    return same;
+}
+
+/* The base itself, or as a shape that moves nothing. */
+static vta_status see_through(vtac_graph *graph, vta_arena *arena, const chain *c, vta_diag *diag)
+{
+    const vtac_node last = graph->nodes[graph->values[c->value].node];
+    const vtac_type type = graph->values[c->value].type;
+    const vtac_builder b = {graph, arena, NULL, last, diag};
+    vtac_value_id seen = c->bases[0];
+    VTA_TRY(vtac_b_reshape(&b, type.dim, type.rank, &seen));
+    vtac_replace_uses(graph, c->value, seen);
+    return VTA_OK;
+}
+
 /* One movement in the place of a chain, if it is one; *out->new 0: it is none. */
-static vta_status replace(vtac_graph *graph, vtac_moved *out, vta_diag *diag)
+static vta_status replace(vtac_graph *graph, vta_arena *arena, vtac_moved *out, vta_diag *diag)
 {
     const vtac_type *type = &graph->values[out->c.value].type;
     const size_t count = (size_t)vtac_type_elements(type);
@@ -397,12 +461,17 @@ static vta_status replace(vtac_graph *graph, vtac_moved *out, vta_diag *diag)
                .diag = &quiet};
     reading r = {.graph = graph, .c = &out->c, .numbers = numbers};
     (void)vtac_image_shape(type, r.shape);
-    r.from = calloc((size_t)(MOST_UP * MOST_UP * r.shape[1]) + 1, sizeof *r.from);
+    r.from = calloc((size_t)smaller(MOST_ENTRIES, most_up[0] * most_up[1] * r.shape[0] * r.shape[1]) + 1,
+                    sizeof *r.from);
     vta_status status = VTA_OK;
     if (numbers == NULL || t.small == NULL || t.copy == NULL || r.from == NULL) {
         status = vta_fail(diag, VTA_NOMEM, "out of memory");
-    } else if (run(&t, numbers, count) == VTA_OK && read_off(&r)) { /* else it stays a chain */
-        status = put_node(graph, &r, &out->new, diag);
+    } else if (run(&t, numbers, count) == VTA_OK) { /* else it stays a chain */
+        if (moves_nothing(graph, &out->c, numbers, count)) {
+            status = see_through(graph, arena, &out->c, diag);
+        } else if (read_off(&r)) {
+            status = put_node(graph, &r, &out->new, diag);
+        }
     }
     vtac_graph_destroy(t.small);
     free(t.copy);
@@ -455,7 +524,7 @@ static vta_status try_value(vtac_graph *graph, vta_arena *arena, vtac_value_id v
         return VTA_OK;
     }
     VTA_TRY(keep_nodes(graph, arena, &m, diag));
-    VTA_TRY(replace(graph, &m, diag));
+    VTA_TRY(replace(graph, arena, &m, diag));
     if (m.new == 0) {
         return VTA_OK;
     }

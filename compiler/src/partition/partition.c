@@ -22,7 +22,7 @@ typedef struct partitioner {
     bool *eligible; /* by node */
     vtac_grouping grouping;
     vtac_moves moves;
-    vtac_products products, sums, pairs, volumes, pools;
+    vtac_products products, sums, pairs, volumes;
     uint32_t *region_of; /* by group: 1 + region; 0: it stays on the host */
     vta_diag *diag;
 } partitioner;
@@ -378,7 +378,6 @@ static vta_status return_moves(partitioner *r)
     VTA_TRY(vtac_return_products(r->graph, &r->sums, p, r->diag));
     VTA_TRY(vtac_return_products(r->graph, &r->pairs, p, r->diag));
     VTA_TRY(vtac_return_products(r->graph, &r->volumes, p, r->diag));
-    VTA_TRY(vtac_return_products(r->graph, &r->pools, p, r->diag));
     VTA_TRY(vtac_return_moves(r->graph, &r->moves, p, r->diag));
     vtac_place *places = vta_arena_array(&p->arena, r->graph->node_count + 1U, sizeof *places);
     if (places == NULL) {
@@ -401,6 +400,8 @@ static vta_status run(partitioner *r)
     uint32_t changes = 0;
     VTA_TRY(vtac_fold_row_islands(r->graph, &changes, r->diag));
     VTA_TRY(vtac_turn_rows(r->graph, r->options->always, &p->arena, r->diag));
+    VTA_TRY(
+        vtac_turn_volumes(r->graph, r->options->config, r->options->always, &p->arena, &r->volumes, r->diag));
     VTA_TRY(vtac_gather_moves(r->graph, &p->arena, &r->moves, r->diag));
     VTA_TRY(vtac_turn_products(r->graph, r->options->config, r->options->always, &p->arena, &r->products,
                                r->diag));
@@ -409,10 +410,6 @@ static vta_status run(partitioner *r)
         vtac_turn_integers(r->graph, r->options->config, r->options->always, &p->arena, &r->sums, r->diag));
     VTA_TRY(vtac_turn_integer_pairs(r->graph, r->options->config, r->options->always, &p->arena, &r->pairs,
                                     r->diag));
-    VTA_TRY(
-        vtac_turn_volumes(r->graph, r->options->config, r->options->always, &p->arena, &r->volumes, r->diag));
-    VTA_TRY(vtac_turn_volume_pools(r->graph, r->options->config, r->options->always, &p->arena, &r->pools,
-                                   r->diag));
     p->place_count = r->graph->node_count + 1;
     p->places = vta_arena_array(&p->arena, p->place_count, sizeof *p->places);
     r->eligible = vta_arena_array(&p->arena, p->place_count, sizeof *r->eligible);

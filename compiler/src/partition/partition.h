@@ -12,7 +12,7 @@
  *   integer.c    ConvInteger and MatMulInteger, as sums
  *   integer_pair.c  MatMulInteger of two activations, likewise
  *   volume.c     convolutions of volumes, as those of images
- *   volume_pool.c  pools of volumes, likewise
+ *   volume_pool.c, volume_point.c  pools of volumes, sums of them, …, likewise
  *   builder.c    the host's nodes around both
  *   zero.c       the zero point of every integer value
  *   layer*.c     a node as a layer (layers.def); a region from nodes
@@ -79,6 +79,8 @@ bool vtac_repeats_pixels(const vtac_graph *graph, const vtac_node *node);
 
 /* ---- move.c */
 
+enum { VTAC_MOVE_INTS = 5 }; /* of an entry of a Move's `from`, in the order of vtac_vta_from */
+
 typedef struct vtac_moved vtac_moved;
 typedef struct vtac_moves {
     vtac_moved *items;
@@ -103,6 +105,7 @@ typedef struct vtac_product {
     vtac_node_id holders[2];    /* Identity nodes, which follow what becomes of its operands; 0: none */
     uint32_t operands[2];       /* which of its inputs these are */
     vtac_value_id made, stands; /* what the new node makes, and what stands in its output's place */
+    bool may_stay;              /* the host can run what it became as well */
 } vtac_product;
 typedef struct vtac_products {
     vtac_product *items;
@@ -153,13 +156,9 @@ vta_status vtac_turn_integer_pairs(vtac_graph *graph, const vta_config *config, 
 vta_status vtac_turn_integers(vtac_graph *graph, const vta_config *config, bool always, vta_arena *arena,
                               vtac_products *out, vta_diag *diag);
 
-/* volume.c: convolutions of volumes as those of images, their places in depth as a batch. */
+/* volume*.c: what computes with volumes as what does with images, their places in depth as a batch. */
 vta_status vtac_turn_volumes(vtac_graph *graph, const vta_config *config, bool always, vta_arena *arena,
                              vtac_products *out, vta_diag *diag);
-
-/* volume_pool.c: pools of volumes as those of images. */
-vta_status vtac_turn_volume_pools(vtac_graph *graph, const vta_config *config, bool always, vta_arena *arena,
-                                  vtac_products *out, vta_diag *diag);
 
 /* Those that no region took become what they were. Before vtac_return_moves, which tidies up. */
 vta_status vtac_return_products(vtac_graph *graph, const vtac_products *products, vtac_partition *partition,

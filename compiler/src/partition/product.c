@@ -350,12 +350,20 @@ static vta_status return_one(const vtac_builder *b, const vtac_product *p, vtac_
     return VTA_OK;
 }
 
+/* What it was cannot come back where a movement took in what it read, or what reads its slices. */
+static bool stays(const vtac_graph *graph, const vtac_product *p)
+{
+    return p->may_stay && (p->holders[0] == 0 || graph->nodes[p->holders[0]].dead ||
+                           !stands_alone(graph, p) || vtac_use_count(graph, p->made) > 1);
+}
+
 vta_status vtac_return_products(vtac_graph *graph, const vtac_products *products, vtac_partition *partition,
                                 vta_diag *diag)
 {
     for (uint32_t i = 0; i < products->count; i++) {
         const vtac_product *p = &products->items[i];
-        if (partition->places[graph->values[p->made].node].kind != VTAC_PLACE_ACCELERATOR) {
+        if (partition->places[graph->values[p->made].node].kind != VTAC_PLACE_ACCELERATOR &&
+            !stays(graph, p)) {
             const vtac_builder b = {graph, &partition->arena, &partition->config, p->was, diag};
             VTA_TRY(return_one(&b, p, partition));
         }

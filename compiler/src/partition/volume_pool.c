@@ -2,44 +2,34 @@
  *
  * Pools of volumes [n, c, d, h, w], as pools of images:
  *
- *     over all of depth and height   the slices are one below the other: [n, c, d·h, w]
+ *     largest   of each slice, [n·d, c, h, w]; then of the slices that a place in depth sees, whose rows are
+ *               in turn, [n·d', c, h'·k, w']
  *
- *     largest                        slices are images of a batch, [n·d, c, h, w]; the host takes the largest
- *                                    of neighbouring slices, which are smaller by then
- *
- *     mean                           the rows of the slices in a window are put side by side by the host,
- *                                    [n·d', c, h·k, w], so that a window of images holds what one of volumes
- * does
+ *     mean      the rows of the slices in a window are in turn, [n·d', c, h·k, w], so that a window of images
+ *               holds what one of volumes does. Where padding does not count, places at the border are the
+ *               means of fewer slices: those of as many make a pool
  */
 #include <string.h>
 
 #include "../ops/infer.h"
-#include "builder.h"
-#include "partition.h"
+#include "volume.h"
 
-enum { RANK = 5, AXIS_D = 2, MOST_SLICES = 16, MOST_INPUTS = 5 };
+enum { RANK = VTAC_VOLUME_RANK, MOST_SLICES = 16, MOST_INPUTS = 5 };
 
 typedef struct volume_pool {
     vtac_window window;
-    int64_t n, c, d, h, w;
+    int64_t n, d, ceil_mode;
     bool is_max, includes_padding;
 } volume_pool;
-
-/* How far the windows of an axis reach beyond its end. */
-static int64_t padding_behind(const vtac_window *w, int axis, int64_t size)
-{
-    const int64_t reach =
-        (w->extent[axis] - 1) * w->stride[axis] + (w->kernel[axis] - 1) * w->dilation[axis] + 1;
-    return reach - w->pad_begin[axis] > size ? reach - w->pad_begin[axis] - size : 0;
-}
 
 static bool read_pool(const vtac_builder *b, volume_pool *v)
 {
     const vtac_node *node = &b->like;
-    const bool all = node->op == VTAC_OP_QLINEAR_GLOBAL_AVERAGE_POOL;
+    const bool all = node->op == VTAC_OP_QLINEAR_GLOBAL_AVERAGE_POOL || node->op == VTAC_OP_GLOBAL_MAX_POOL;
     vta_diag quiet = {0};
-    v->is_max = node->op == VTAC_OP_MAX_POOL;
+    v->is_max = node->op == VTAC_OP_MAX_POOL || node->op == VTAC_OP_GLOBAL_MAX_POOL;
     v->includes_padding = vtac_attr_int(node, "count_include_pad", 0) != 0;
+    v->ceil_mode = vtac_attr_int(node, "ceil_mode", 0);
     if ((!v->is_max && !all && node->op != VTAC_OP_QLINEAR_AVERAGE_POOL) || node->output_count != 1 ||
         vtac_attr_int(node, "channels_last", 0) != 0 || vtac_find_attr(node, "rounding") != NULL) {
         return false;
@@ -50,196 +40,197 @@ static bool read_pool(const vtac_builder *b, volume_pool *v)
         return false;
     }
     v->n = x->dim[0];
-    v->c = x->dim[1];
-    v->d = x->dim[2];
-    v->h = x->dim[3];
-    v->w = x->dim[4];
+    v->d = x->dim[VTAC_DEPTH];
     if (all) {
-        v->window = (vtac_window){
-            .kernel = {v->d, v->h, v->w}, .stride = {1, 1, 1}, .dilation = {1, 1, 1}, .extent = {1, 1, 1}};
-        return true;
-    }
-    if (vtac_window_of(node, x, NULL, true, &v->window, &quiet) != VTA_OK) {
+        v->window = (vtac_window){.kernel = {v->d, x->dim[3], x->dim[4]},
+                                  .stride = {1, 1, 1},
+                                  .dilation = {1, 1, 1},
+                                  .extent = {1, 1, 1}};
+    } else if (vtac_window_of(node, x, NULL, true, &v->window, &quiet) != VTA_OK) {
         return false;
     }
     const vtac_window *w = &v->window;
-    const bool depth_inside = w->pad_begin[0] == 0 && padding_behind(w, 0, v->d) == 0;
-    return v->is_max || (vtac_attr_int(node, "ceil_mode", 0) == 0 && (depth_inside || v->includes_padding) &&
-                         w->dilation[0] * w->dilation[1] * w->dilation[2] == 1 &&
-                         w->kernel[0] <= MOST_SLICES && vtac_in_constant(b->graph, node, 2) != NULL);
+    return w->kernel[0] <= MOST_SLICES &&
+           (v->is_max || (w->dilation[0] * w->dilation[1] * w->dilation[2] == 1 &&
+                          (all || vtac_in_constant(b->graph, node, 2) != NULL)));
 }
 
-/* Whether windows hold all of an axis. */
-static bool holds_all(const vtac_window *w, int axis, int64_t size)
+/* The slices that a place sees, those in padding that counts included; how many. */
+static int64_t seen_by(const volume_pool *v, int64_t place, int64_t *slices)
 {
-    return w->extent[axis] == 1 && w->kernel[axis] == size && w->pad_begin[axis] == 0 &&
-           w->dilation[axis] == 1;
+    const vtac_window *w = &v->window;
+    const int64_t first = v->is_max || !v->includes_padding ? 0 : -w->pad_begin[0];
+    const int64_t end = v->is_max || !v->includes_padding ? v->d : v->d + w->pad_end[0];
+    int64_t count = 0;
+    for (int64_t tap = 0; tap < w->kernel[0]; tap++) {
+        const int64_t at = place * w->stride[0] + tap * w->dilation[0] - w->pad_begin[0];
+        if (at >= first && at < end) {
+            slices[count++] = at;
+        }
+    }
+    return count;
 }
 
 /* ---- the pool of images */
 
-/* `rows`: how many of the image stand for one of the volume. */
-static vta_status add_pool(const vtac_builder *b, const volume_pool *v, int64_t rows, vtac_value_id x,
-                           vtac_value_id *out)
+/* A window of `rows` rows for each one of the volume's; `planes`: over the rows and columns of volumes. */
+static vta_status add_pool(const vtac_builder *b, const volume_pool *v, int64_t rows, bool planes,
+                           vtac_value_id *x)
 {
     const vtac_window *w = &v->window;
-    const int64_t kernels[2] = {w->kernel[1] * rows, w->kernel[2]};
-    const int64_t strides[2] = {w->stride[1] * rows, w->stride[2]};
-    const int64_t dilations[2] = {w->dilation[1], w->dilation[2]};
-    const int64_t pads[4] = {w->pad_begin[1] * rows, w->pad_begin[2], padding_behind(w, 1, v->h) * rows,
-                             padding_behind(w, 2, v->w)};
+    const int64_t one = planes ? 1 : 0;
+    const int64_t kernels[2] = {planes ? w->kernel[1] * rows : rows, planes ? w->kernel[2] : 1};
+    const int64_t strides[2] = {planes ? w->stride[1] * rows : rows, planes ? w->stride[2] : 1};
+    const int64_t dilations[2] = {planes ? w->dilation[1] : 1, planes ? w->dilation[2] : 1};
+    const int64_t pads[4] = {one * w->pad_begin[1] * rows, one * w->pad_begin[2], one * w->pad_end[1] * rows,
+                             one * w->pad_end[2]};
     vtac_value_id inputs[MOST_INPUTS] = {0};
-    vtac_attr attrs[7] = {
+    const vtac_attr attrs[] = {
         {.name = "kernel_shape", .kind = VTAC_ATTR_INTS, .count = 2, .ints = kernels},
         {.name = "strides", .kind = VTAC_ATTR_INTS, .count = 2, .ints = strides},
         {.name = "pads", .kind = VTAC_ATTR_INTS, .count = 4, .ints = pads},
+        {.name = "ceil_mode", .kind = VTAC_ATTR_INT, .i = one * v->ceil_mode},
         v->is_max ? (vtac_attr){.name = "dilations", .kind = VTAC_ATTR_INTS, .count = 2, .ints = dilations}
                   : (vtac_attr){.name = "count_include_pad", .kind = VTAC_ATTR_INT, .i = v->includes_padding},
     };
-    uint32_t count = 4;
-    static const char *const kept[] = {"clip_low", "clip_high"};
-    for (int i = 0; i < 2; i++) {
-        const vtac_attr *attr = vtac_find_attr(&b->like, kept[i]);
-        if (attr != NULL) {
-            attrs[count++] = *attr;
-        }
-    }
     memcpy(inputs, b->like.inputs, b->like.input_count * sizeof *inputs);
-    inputs[0] = x;
-    return vtac_b_add(b, v->is_max ? VTAC_OP_MAX_POOL : VTAC_OP_QLINEAR_AVERAGE_POOL, inputs,
-                      b->like.input_count, attrs, count, out);
-}
-
-static const int64_t slices_first[RANK] = {0, 2, 1, 3, 4};
-
-/* [n·d, c, h, w] as [n, c, d, h, w] */
-static vta_status put_back(const vtac_builder *b, const volume_pool *v, int64_t depth, vtac_value_id *x)
-{
-    const int64_t high = v->window.extent[1], wide = v->window.extent[2];
-    VTA_TRY(vtac_b_reshape(b, (int64_t[]){v->n, depth, v->c, high, wide}, RANK, x));
-    return vtac_b_transpose(b, slices_first, RANK, x);
+    inputs[0] = *x;
+    return vtac_volume_layer(b, v->is_max ? VTAC_OP_MAX_POOL : VTAC_OP_QLINEAR_AVERAGE_POOL, inputs,
+                             b->like.input_count, attrs, 5, x);
 }
 
 /* ---- largest */
 
-static vta_status largest_slices(const vtac_builder *b, const volume_pool *v, vtac_value_id *x)
+/* A place that sees fewer slices sees one of them several times. */
+static vta_status largest_taps(const vtac_builder *b, const volume_pool *v, vtac_taps *t, bool *good)
 {
     const vtac_window *w = &v->window;
-    const int64_t kernels[2] = {w->kernel[0], 1}, strides[2] = {w->stride[0], 1};
-    const int64_t dilations[2] = {w->dilation[0], 1};
-    const int64_t pads[4] = {w->pad_begin[0], 0, padding_behind(w, 0, v->d), 0};
-    const vtac_attr attrs[5] = {
-        {.name = "kernel_shape", .kind = VTAC_ATTR_INTS, .count = 2, .ints = kernels},
-        {.name = "strides", .kind = VTAC_ATTR_INTS, .count = 2, .ints = strides},
-        {.name = "dilations", .kind = VTAC_ATTR_INTS, .count = 2, .ints = dilations},
-        {.name = "pads", .kind = VTAC_ATTR_INTS, .count = 4, .ints = pads},
-        {.name = "host", .kind = VTAC_ATTR_INT, .i = 1},
-    };
-    if (w->kernel[0] == 1 && w->stride[0] == 1 && w->extent[0] == v->d) {
-        return VTA_OK;
+    *t = (vtac_taps){NULL, w->extent[0], w->kernel[0]};
+    t->slices = vta_arena_array(b->arena, (size_t)(t->places * t->taps) + 1, sizeof *t->slices);
+    *good = true;
+    for (int64_t place = 0; t->slices != NULL && place < t->places; place++) {
+        int64_t seen[MOST_SLICES];
+        const int64_t count = seen_by(v, place, seen);
+        *good = *good && count > 0;
+        for (int64_t tap = 0; *good && tap < t->taps; tap++) {
+            t->slices[place * t->taps + tap] = seen[tap < count ? tap : 0];
+        }
     }
-    VTA_TRY(vtac_b_reshape(b, (int64_t[]){v->n, v->c, v->d, w->extent[1] * w->extent[2]}, 4, x));
-    return vtac_b_add(b, VTAC_OP_MAX_POOL, x, 1, attrs, 5, x);
+    return t->slices != NULL ? VTA_OK : vtac_b_no_memory(b);
 }
 
-static vta_status pool_slices(const vtac_builder *b, const volume_pool *v, vtac_value_id x, vtac_product *p)
+static vta_status largest(const vtac_builder *b, const volume_pool *v, const vtac_taps *t, vtac_value_id x,
+                          vtac_product *p)
 {
-    VTA_TRY(vtac_b_transpose(b, slices_first, RANK, &x));
-    VTA_TRY(vtac_b_reshape(b, (int64_t[]){v->n * v->d, v->c, v->h, v->w}, 4, &x));
-    VTA_TRY(add_pool(b, v, 1, x, &p->made));
-    p->stands = p->made;
-    VTA_TRY(put_back(b, v, v->d, &p->stands));
-    return largest_slices(b, v, &p->stands);
+    const vtac_window *w = &v->window;
+    const bool in_planes = w->kernel[1] * w->kernel[2] * w->stride[1] * w->stride[2] > 1 ||
+                           w->pad_begin[1] + w->pad_begin[2] + w->pad_end[1] + w->pad_end[2] > 0;
+    const bool in_depth = !vtac_taps_are_slices(t, v->d);
+    if (in_planes || !in_depth) {
+        VTA_TRY(vtac_volume_slices(b, &x));
+        VTA_TRY(add_pool(b, v, 1, true, &x));
+        VTA_TRY(in_depth ? vtac_volume_back(b, v->n, &x) : VTA_OK);
+    }
+    if (in_depth) {
+        VTA_TRY(vtac_volume_rows(b, t, &x));
+        VTA_TRY(t->taps > 1 ? add_pool(b, v, t->taps, false, &x) : VTA_OK);
+    }
+    p->made = p->stands = x;
+    return vtac_volume_back(b, v->n, &p->stands);
 }
 
 /* ---- means */
 
-static vta_status pad_depth(const vtac_builder *b, const volume_pool *v, vtac_value_id *x)
+/* The places that see `count` slices, in their order, as one pool. */
+static vta_status mean_of(const vtac_builder *b, const volume_pool *v, int64_t count, int64_t *order,
+                          int64_t *found, vtac_value_id *x)
 {
-    int64_t pads[2 * RANK] = {0};
-    vtac_value_id inputs[3] = {*x, 0, b->like.inputs[2]};
-    pads[AXIS_D] = v->window.pad_begin[0];
-    pads[RANK + AXIS_D] = padding_behind(&v->window, 0, v->d);
-    if (pads[AXIS_D] == 0 && pads[RANK + AXIS_D] == 0) {
+    const int64_t places = v->window.extent[0];
+    int64_t seen[MOST_SLICES];
+    vtac_taps t = {.taps = count};
+    t.slices = vta_arena_array(b->arena, (size_t)(places * count) + 1, sizeof *t.slices);
+    if (t.slices == NULL) {
+        return vtac_b_no_memory(b);
+    }
+    for (int64_t place = 0; place < places; place++) {
+        if (seen_by(v, place, seen) == count) {
+            memcpy(t.slices + t.places++ * count, seen, (size_t)count * sizeof *seen);
+            order[place] = (*found)++;
+        }
+    }
+    if (vtac_taps_are_slices(&t, v->d)) {
+        VTA_TRY(vtac_volume_slices(b, x));
+    } else {
+        VTA_TRY(vtac_volume_rows(b, &t, x));
+    }
+    return add_pool(b, v, count, true, x);
+}
+
+static vta_status means(const vtac_builder *b, const volume_pool *v, vtac_value_id x, vtac_product *p)
+{
+    const int64_t places = v->window.extent[0];
+    const vtac_attr axis = {.name = "axis", .kind = VTAC_ATTR_INT, .i = VTAC_DEPTH};
+    vtac_value_id parts[MOST_SLICES], which;
+    int64_t seen[MOST_SLICES], found = 0;
+    uint32_t count = 0;
+    int64_t *order = vta_arena_array(b->arena, (size_t)places + 1, sizeof *order);
+    if (order == NULL) {
+        return vtac_b_no_memory(b);
+    }
+    for (int64_t taps = 1; taps <= v->window.kernel[0]; taps++) {
+        bool any = false;
+        for (int64_t place = 0; place < places; place++) {
+            any = any || seen_by(v, place, seen) == taps;
+        }
+        if (any) {
+            parts[count] = x;
+            VTA_TRY(mean_of(b, v, taps, order, &found, &parts[count]));
+            p->made = parts[count];
+            VTA_TRY(vtac_volume_back(b, v->n, &parts[count++]));
+        }
+    }
+    p->stands = parts[0];
+    if (count == 1) {
         return VTA_OK;
     }
-    VTA_TRY(vtac_b_reshape(b, NULL, 0, &inputs[2]));
-    VTA_TRY(vtac_b_list(b, pads, 2 * RANK, &inputs[1]));
-    return vtac_b_add(b, VTAC_OP_PAD, inputs, 3, NULL, 0, x);
+    VTA_TRY(vtac_b_add(b, VTAC_OP_CONCAT, parts, count, &axis, 1, &p->stands));
+    VTA_TRY(vtac_b_list(b, order, (uint32_t)places, &which));
+    return vtac_b_apply(b, VTAC_OP_GATHER, which, &axis, &p->stands);
 }
 
-static vta_status slice(const vtac_builder *b, const volume_pool *v, int64_t tap, vtac_value_id x,
-                        vtac_value_id *out)
+/* Some window in depth lies in the padding altogether. */
+static bool sees_nothing(const volume_pool *v)
 {
-    const vtac_window *w = &v->window;
-    const int64_t end = tap + (w->extent[0] - 1) * w->stride[0] + 1;
-    vtac_value_id inputs[5] = {x};
-    VTA_TRY(vtac_b_list(b, &tap, 1, &inputs[1]));
-    VTA_TRY(vtac_b_list(b, &end, 1, &inputs[2]));
-    VTA_TRY(vtac_b_list(b, (int64_t[]){AXIS_D}, 1, &inputs[3]));
-    VTA_TRY(vtac_b_list(b, &w->stride[0], 1, &inputs[4]));
-    VTA_TRY(vtac_b_add(b, VTAC_OP_SLICE, inputs, 5, NULL, 0, out));
-    return vtac_b_reshape(b, (int64_t[]){v->n, v->c, w->extent[0], v->h, 1, v->w}, RANK + 1, out);
-}
-
-static vta_status pool_rows(const vtac_builder *b, const volume_pool *v, vtac_value_id x, vtac_product *p)
-{
-    const int64_t taps = v->window.kernel[0], places = v->window.extent[0];
-    const vtac_attr axis = {.name = "axis", .kind = VTAC_ATTR_INT, .i = 4};
-    vtac_value_id parts[MOST_SLICES];
-    VTA_TRY(pad_depth(b, v, &x));
-    for (int64_t tap = 0; tap < taps; tap++) {
-        VTA_TRY(slice(b, v, tap, x, &parts[tap]));
+    int64_t seen[MOST_SLICES];
+    bool none = false;
+    for (int64_t place = 0; place < v->window.extent[0]; place++) {
+        none = none || seen_by(v, place, seen) == 0;
     }
-    x = parts[0];
-    VTA_TRY(taps > 1 ? vtac_b_add(b, VTAC_OP_CONCAT, parts, (uint32_t)taps, &axis, 1, &x) : VTA_OK);
-    VTA_TRY(vtac_b_transpose(b, (int64_t[]){0, 2, 1, 3, 4, 5}, RANK + 1, &x));
-    VTA_TRY(vtac_b_reshape(b, (int64_t[]){v->n * places, v->c, v->h * taps, v->w}, 4, &x));
-    VTA_TRY(add_pool(b, v, taps, x, &p->made));
-    p->stands = p->made;
-    return put_back(b, v, places, &p->stands);
-}
-
-/* ---- all of depth and height */
-
-static vta_status pool_all(const vtac_builder *b, const volume_pool *v, vtac_value_id x, vtac_product *p)
-{
-    VTA_TRY(vtac_b_reshape(b, (int64_t[]){v->n, v->c, v->d * v->h, v->w}, 4, &x));
-    volume_pool one = *v; /* slice */
-    one.h = v->d * v->h;
-    one.window.kernel[1] = one.h;
-    one.window.stride[1] = 1;
-    VTA_TRY(add_pool(b, &one, 1, x, &p->made));
-    p->stands = p->made;
-    return VTA_OK;
+    return none;
 }
 
 static vta_status replace(const vtac_builder *b, const volume_pool *v, vtac_product *p)
 {
-    const vtac_type y = *vtac_b_type(b, b->like.outputs[0]);
     vtac_value_id x;
+    vtac_taps taps;
+    bool good;
     VTA_TRY(vtac_b_hold(b, b->like.inputs[0], &p->holders[0], &x));
-    if (holds_all(&v->window, 0, v->d) && holds_all(&v->window, 1, v->h)) {
-        VTA_TRY(pool_all(b, v, x, p));
+    if (v->is_max) {
+        VTA_TRY(largest_taps(b, v, &taps, &good));
+        VTA_TRY(largest(b, v, &taps, x, p));
     } else {
-        VTA_TRY(v->is_max ? pool_slices(b, v, x, p) : pool_rows(b, v, x, p));
+        VTA_TRY(means(b, v, x, p));
     }
-    VTA_TRY(vtac_b_reshape(b, y.dim, y.rank, &p->stands));
+    p->may_stay = true;
     vtac_swap_names(b->graph, b->like.outputs[0], p->stands);
     vtac_replace_uses(b->graph, b->like.outputs[0], p->stands);
     return VTA_OK;
 }
 
-/* Where slices have to move first, the host is done as soon. */
-static vta_status turn_pool(const vtac_builder *b, bool always, vtac_product *p, bool *done)
+/* Where slices have to move first and no layer is before it, the host is done as soon. */
+vta_status vtac_turn_volume_pool(const vtac_builder *b, bool always, vtac_product *p, bool *done)
 {
     volume_pool v;
-    *done = always && read_pool(b, &v);
+    *done = read_pool(b, &v) && !sees_nothing(&v) && (always || vtac_volume_is_sliced(b, b->like.inputs[0]));
     return *done ? replace(b, &v, p) : VTA_OK;
-}
-
-vta_status vtac_turn_volume_pools(vtac_graph *graph, const vta_config *config, bool always, vta_arena *arena,
-                                  vtac_products *out, vta_diag *diag)
-{
-    return vtac_turn_nodes(graph, config, always, arena, turn_pool, out, diag);
 }

@@ -5,6 +5,8 @@
  * point are those of each lane. Concatenations whose inputs begin in the middle of a block are movements,
  * too.
  *
+ * Across images, the blocks of all images are those of one: that is how they lie.
+ *
  * The output comes in *places* of up[0] × up[1] pixels, the *phases*; from place to place the inputs advance
  * by down[0], down[1] pixels. A piece is some places of a group of neighbouring output tiles, which have what
  * they read from the inputs in common: each source, a tile block of an input, is loaded once for the group.
@@ -16,7 +18,7 @@
 
 #include "sched.h"
 
-enum { PIECES = 3, PAIR = 2 };
+enum { PIECES = 3, PAIR = 2, MOST_GROUP = 64 };
 
 /* ---- where numbers come from */
 
@@ -35,11 +37,37 @@ static int64_t phases_of(const plan *p)
     return p->move.up[0] * p->move.up[1];
 }
 
+/* Channels in whole blocks. */
+static int64_t in_blocks(const plan *p, int64_t channels)
+{
+    return ceil_div(channels, p->machine->block) * p->machine->block;
+}
+
+/* The channels of an image; across images those of all. */
+static int64_t channels_of(const plan *p, const vtac_vta_tensor *t)
+{
+    return p->layer->across ? t->n * in_blocks(p, t->c) : t->c;
+}
+
+static vtac_vta_from from_across(const plan *p, int64_t phase, int64_t c)
+{
+    const vtac_vta_tensor *to = output(p);
+    const int64_t image = c / in_blocks(p, to->c), channel = c % in_blocks(p, to->c);
+    vtac_vta_from from = {.input = -1};
+    if (channel < to->c) {
+        from = p->layer->from[(phase * to->n + image) * to->c + channel];
+    }
+    if (from.input >= 0) {
+        from.channel += from.image * (int32_t)in_blocks(p, input(p, (uint32_t)from.input)->c);
+    }
+    return from;
+}
+
 /* What output channel c reads in a phase. */
 static vtac_vta_from from_of(const plan *p, int64_t phase, int64_t c)
 {
     if (p->layer->kind == VTAC_VTA_MOVE) {
-        return p->layer->from[phase * output(p)->c + c];
+        return p->layer->across ? from_across(p, phase, c) : p->layer->from[phase * output(p)->c + c];
     }
     uint32_t k = 0;
     for (; c >= input(p, k)->c; k++) {
@@ -63,7 +91,7 @@ static bool same_step(const step_from *a, const step_from *b)
 static int64_t steps_of(const plan *p, int64_t o, int64_t phase, step_from *steps)
 {
     const machine *m = p->machine;
-    const int64_t end = least((o + 1) * m->block_out, output(p)->c);
+    const int64_t end = least((o + 1) * m->block_out, channels_of(p, output(p)));
     int64_t count = 0;
     for (int64_t c = o * m->block_out; c < end; c++) {
         const vtac_vta_from from = from_of(p, phase, c);
@@ -90,7 +118,7 @@ typedef struct source {
 
 static int64_t tile_blocks(const plan *p)
 {
-    return ceil_div(output(p)->c, p->machine->block);
+    return ceil_div(channels_of(p, output(p)), p->machine->block);
 }
 
 /* The sources of `count` tile blocks from t on, and the steps of all of it. */
@@ -122,7 +150,7 @@ static int64_t most_sources(const plan *p)
 {
     int64_t count = 1;
     for (uint32_t k = 0; k < p->layer->input_count; k++) {
-        count += ceil_div(input(p, k)->c, p->machine->block);
+        count += ceil_div(channels_of(p, input(p, k)), p->machine->block);
     }
     return count;
 }
@@ -142,7 +170,8 @@ static void geometry(plan *p)
         t->places[d] = ceil_div(size[d], t->up[d]);
         plain = plain && t->up[d] == 1 && t->down[d] == 1;
     }
-    for (int64_t i = 0; layer->kind == VTAC_VTA_MOVE && i < phases_of(p) * output(p)->c; i++) {
+    const int64_t entries = phases_of(p) * output(p)->c * (layer->across ? output(p)->n : 1);
+    for (int64_t i = 0; layer->kind == VTAC_VTA_MOVE && i < entries; i++) {
         const vtac_vta_from from = layer->from[i];
         const int64_t at[2] = {from.dy, from.dx};
         for (int d = 0; d < 2 && from.input >= 0; d++) {
@@ -162,6 +191,29 @@ static void geometry(plan *p)
         t->places[1] *= t->places[0];
         t->places[0] = 1;
     }
+}
+
+/* Whether one record of a lane is for both. */
+static bool alike(const plan *p, int32_t a, int32_t b)
+{
+    if (a < 0 || b < 0) {
+        return a == b;
+    }
+    const vtac_fixed *first = &p->layer->scales[a], *second = &p->layer->scales[b];
+    return input(p, (uint32_t)a)->zero == input(p, (uint32_t)b)->zero && first->mult == second->mult &&
+           first->shift == second->shift;
+}
+
+static bool alike_in_phases(const plan *p)
+{
+    for (int64_t c = 0; c < channels_of(p, output(p)); c++) {
+        for (int64_t phase = 1; phase < phases_of(p); phase++) {
+            if (!alike(p, from_of(p, 0, c).input, from_of(p, phase, c).input)) {
+                return false;
+            }
+        }
+    }
+    return true;
 }
 
 /* Input pixels along a dimension that `places` places read. */
@@ -184,7 +236,7 @@ static int64_t entries_out(const plan *p, int64_t rows, int64_t cols)
 static bool fits(const plan *p, const move_tiling *t)
 {
     const machine *m = p->machine;
-    const int64_t fixed = 2 * PAIR * t->group * m->ro;
+    const int64_t fixed = 2 * PAIR * t->group * m->ro * t->records;
     return t->sources * entries_in(p, t) <= m->inp / 2 && t->steps <= m->wgt / 2 && t->widest <= m->uop / 2 &&
            fixed + PIECES * t->group * entries_out(p, t->rows, t->cols) <= m->acc &&
            t->cols * t->up[1] * m->ro <= INT16_MAX;
@@ -254,7 +306,9 @@ vta_status move_plan(const machine *m, const vtac_vta_region *region, uint32_t n
                      vta_diag *diag)
 {
     plan_init(m, region, number, out);
+    out->images = out->layer->across ? 1 : out->images;
     geometry(out);
+    out->move.records = alike_in_phases(out) ? 1 : phases_of(out);
     if (m->block_out > VTAC_MOST_LANES) {
         return vta_fail(diag, VTA_UNSUPPORTED, "blocks of %lld channels; %d are the most of a movement",
                         (long long)m->block_out, VTAC_MOST_LANES);
@@ -265,8 +319,9 @@ vta_status move_plan(const machine *m, const vtac_vta_region *region, uint32_t n
     }
     move_tiling best = {.group = 0};
     uint64_t least_cycles = UINT64_MAX;
-    const int64_t all = tile_blocks(out);
-    for (int64_t parts = 1, group = all; group >= 1; group = parts > all ? 0 : ceil_div(all, parts)) {
+    const int64_t all = tile_blocks(out), most_group = least(all, MOST_GROUP);
+    for (int64_t parts = ceil_div(all, most_group), group = ceil_div(all, parts); group >= 1;
+         group = parts > all ? 0 : ceil_div(all, parts)) {
         move_tiling trial;
         load_of_units units;
         if (try_group(out, group, sources, &trial)) {
@@ -300,7 +355,8 @@ static void pack_step(const plan *p, int64_t o, int64_t phase, const step_from *
     const machine *m = p->machine;
     for (int64_t lane = 0; lane < m->block_out; lane++) {
         const int64_t c = o * m->block_out + lane;
-        const vtac_vta_from from = c < output(p)->c ? from_of(p, phase, c) : (vtac_vta_from){.input = -1};
+        const vtac_vta_from from =
+            c < channels_of(p, output(p)) ? from_of(p, phase, c) : (vtac_vta_from){.input = -1};
         const step_from own = {from.input, from.channel / (int32_t)m->block_in, from.dy, from.dx};
         if (from.input >= 0 && same_step(&own, one)) {
             to[lane * m->block_in + from.channel % m->block_in] = 1;
@@ -308,19 +364,19 @@ static void pack_step(const plan *p, int64_t o, int64_t phase, const step_from *
     }
 }
 
-/* A lane's parameters are those of the input that it reads, the same in all phases (rule_move). */
+/* A lane's parameters are those of the input that it reads. */
 static void pack_params(const plan *p, int32_t *entries)
 {
     const machine *m = p->machine;
     const int64_t lanes = m->batch * m->block_out;
-    for (int64_t c = 0; c < output(p)->c; c++) {
-        int32_t k = -1;
-        for (int64_t phase = 0; phase < phases_of(p) && k < 0; phase++) {
-            k = from_of(p, phase, c).input;
-        }
+    const int64_t records = p->move.records;
+    for (int64_t i = 0; i < channels_of(p, output(p)) * records; i++) {
+        const int64_t c = i / records, record = i % records;
+        const int32_t k = from_of(p, record, c).input;
         const vtac_fixed scale = p->layer->scales[k < 0 ? 0 : k];
         for (int64_t b = 0; b < m->batch; b++) {
-            int32_t *lane = entries + c / m->block_out * PAIR * lanes + b * m->block_out + c % m->block_out;
+            int32_t *lane = entries + (c / m->block_out * records + record) * PAIR * lanes +
+                            b * m->block_out + c % m->block_out;
             lane[0] = k < 0 ? 0 : -input(p, (uint32_t)k)->zero;
             lane[lanes] = vta_requant_scale(scale.mult, scale.shift);
         }
@@ -347,7 +403,9 @@ vta_status move_pack(plan *p, blob *to, vta_diag *diag)
         }
     }
     int32_t *entries =
-        good ? (int32_t *)(void *)blob_add(to, (uint64_t)blocks * PAIR * acc, acc, &offset) : NULL;
+        good
+            ? (int32_t *)(void *)blob_add(to, (uint64_t)(blocks * p->move.records) * PAIR * acc, acc, &offset)
+            : NULL;
     if (entries == NULL) {
         return vta_fail(diag, VTA_NOMEM, "no memory for the constants of layer '%s'", p->layer->name);
     }
@@ -387,7 +445,7 @@ static void load_source(mover *e, const source *from, const patch *tile, int64_t
     const move_tiling *t = &p->move;
     const vtac_vta_tensor *in = input(p, (uint32_t)from->input);
     const int64_t h = t->one_row ? 1 : in->h, w = t->one_row ? in->h * in->w : in->w;
-    const int64_t blocks = ceil_div(in->c, m->block);
+    const int64_t blocks = ceil_div(channels_of(p, in), m->block);
     const extent rows = extent_of(tile->y * t->down[0] + t->first[0], span(t, 0, tile->rows), h);
     const extent cols = extent_of(tile->x * t->down[1] + t->first[1], span(t, 1, tile->cols), w);
     list_load_padded(
@@ -484,12 +542,43 @@ static void store(mover *e, int64_t block, const patch *tile, int64_t sram)
     }
 }
 
+/* A block of a tile block that begins at acc, in one phase or in all. */
+static void requantize(mover *e, const patch *tile, int64_t acc, int64_t number, int64_t params,
+                       const list_range *range)
+{
+    const plan *p = e->p;
+    const move_tiling *t = &p->move;
+    const int64_t ro = p->machine->ro, out_cols = tile->cols * t->up[1], phase = number % t->records;
+    const bool whole = t->records == 1;
+    const int64_t rows = whole ? 1 : tile->rows;
+    const int64_t cols = whole ? tile->rows * t->up[0] * out_cols : tile->cols;
+    const int64_t down = rows > 1 ? t->up[0] * out_cols * ro : 0;
+    const int64_t right = cols > 1 ? whole ? ro : t->up[1] * ro : 0;
+    const int64_t first = phase / t->up[1] * out_cols + phase % t->up[1];
+    const int64_t at = acc + first * ro + number / t->records;
+    list_requant(e->list,
+                 &(vta_requant){.dst = at,
+                                .src = at,
+                                .params = params + number,
+                                .iter_out = rows,
+                                .iter_in = cols,
+                                .dst_out = down,
+                                .dst_in = right,
+                                .src_out = down,
+                                .src_in = right,
+                                .zero_point = output(p)->zero,
+                                .low = p->layer->low,
+                                .high = p->layer->high},
+                 *range, *range);
+}
+
 static void emit_piece(mover *e, const patch *tile)
 {
     const plan *p = e->p;
     const machine *m = p->machine;
     const move_tiling *t = &p->move;
-    const int64_t fixed = 2 * PAIR * t->group * m->ro, params = e->number % 2 * PAIR * t->group * m->ro;
+    const int64_t record = PAIR * t->group * m->ro * t->records;
+    const int64_t fixed = 2 * record, params = e->number % 2 * record;
     const int64_t size = entries_out(p, t->rows, t->cols), own = entries_out(p, tile->rows, tile->cols);
     const int64_t inp = e->pieces % 2 * (m->inp / 2), acc = fixed + e->pieces % PIECES * t->group * size;
     const int64_t window = span(t, 0, tile->rows) * span(t, 1, tile->cols) * m->ri;
@@ -503,20 +592,8 @@ static void emit_piece(mover *e, const patch *tile)
         wgt += emit_sums(e, o, tile, inp, acc, wgt);
     }
     for (int64_t i = 0; i < e->count; i++) {
-        for (int64_t r = 0; r < m->ro; r++) {
-            const int64_t pixels = own / m->ro;
-            list_requant(e->list,
-                         &(vta_requant){.dst = acc + i * own + r,
-                                        .src = acc + i * own + r,
-                                        .params = params / PAIR + i * m->ro + r,
-                                        .iter_out = 1,
-                                        .iter_in = pixels,
-                                        .dst_in = pixels > 1 ? m->ro : 0,
-                                        .src_in = pixels > 1 ? m->ro : 0,
-                                        .zero_point = output(p)->zero,
-                                        .low = p->layer->low,
-                                        .high = p->layer->high},
-                         range, range);
+        for (int64_t r = 0; r < m->ro * t->records; r++) {
+            requantize(e, tile, acc + i * own, r, params / PAIR + i * m->ro * t->records, &range);
         }
         store(e, e->block + i, tile, acc + i * own);
     }
@@ -528,8 +605,9 @@ static void emit_group(mover *e, int64_t weights, int64_t steps)
     const machine *m = p->machine;
     const move_tiling *t = &p->move;
     load_row(e, VTA_MEM_WGT, e->number % 2 * (m->wgt / 2), weights, steps);
-    load_row(e, VTA_MEM_ACC, e->number % 2 * PAIR * t->group * m->ro, p->at.params + e->block * PAIR * m->ro,
-             e->count * PAIR * m->ro);
+    const int64_t record = PAIR * m->ro * t->records;
+    load_row(e, VTA_MEM_ACC, e->number % 2 * t->group * record, p->at.params + e->block * record,
+             e->count * record);
     for (int64_t image = 0; image < p->images; image++) {
         for (int64_t y = 0; y < t->places[0]; y += t->rows) {
             for (int64_t x = 0; x < t->places[1]; x += t->cols) {

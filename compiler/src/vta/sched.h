@@ -322,6 +322,7 @@ typedef struct move_tiling {
     int64_t up[2], down[2], places[2]; /* pixels of a place, and how many there are */
     int64_t first[2], last[2];         /* what a place reads, from the input pixel of its own */
     bool one_row;                      /* pixels one after the other */
+    int64_t records;                   /* of a lane: one for each phase, or one for all */
     int64_t group;                     /* output tile blocks at a time */
     int64_t rows, cols;                /* places at a time */
     int64_t sources, steps, widest;    /* of the largest group; steps of its widest block */

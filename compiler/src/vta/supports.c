@@ -80,30 +80,14 @@ vta_status rule_average(const machine *m, const vtac_vta_region *region, uint32_
     return rule_conv(m, region, number, diag);
 }
 
-/* Parameters belong to a lane: what it reads in all phases has one zero point and one scale. */
 vta_status rule_move(const machine *m, const vtac_vta_region *region, uint32_t number, vta_diag *diag)
 {
-    (void)m;
-    const vtac_vta_layer *layer = &region->layers[number];
-    const vtac_vta_tensor *to = &region->tensors[layer->output];
-    for (int64_t c = 0; c < to->c; c++) {
-        const vtac_vta_from *first = &layer->from[c];
-        for (int64_t phase = 1; phase < layer->up[0] * layer->up[1]; phase++) {
-            const vtac_vta_from *from = &layer->from[phase * to->c + c];
-            const bool both = first->input >= 0 && from->input >= 0;
-            const bool alike =
-                both ? region->tensors[layer->inputs[first->input]].zero ==
-                               region->tensors[layer->inputs[from->input]].zero &&
-                           layer->scales[first->input].mult == layer->scales[from->input].mult &&
-                           layer->scales[first->input].shift == layer->scales[from->input].shift
-                     : (first->input < 0) == (from->input < 0);
-            if (!alike) {
-                return vta_fail(diag, VTA_UNSUPPORTED,
-                                "it moves numbers of different scales or zero points into one channel");
-            }
-        }
-    }
-    return VTA_OK;
+    return region->layers[number].across && m->batch > 1
+               ? vta_fail(diag, VTA_UNSUPPORTED,
+                          "it moves numbers from image to image, and this machine takes %" PRId64
+                          " images at a time; use a configuration with LOG_BATCH 0",
+                          m->batch)
+               : VTA_OK;
 }
 
 static const vtac_vta_tensor *tensor_of(const vtac_vta_region *region, uint32_t index)
