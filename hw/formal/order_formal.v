@@ -151,7 +151,7 @@ module order_formal (
         .drain_first(inp_drain_first), .drain_last(inp_drain_last)
     );
 
-    wire array_wait, alu_wait, load_wait, unused_array_next, unused_alu_next;
+    wire array_wait, alu_wait, load_wait, unused_hits;
 
     // The ALU's operands: here it reads what it writes, and has no parameters. LOADs in work: none.
     vta_order #(.U(3), .A(3), .I(3), .ENTRIES(1)) dut (
@@ -168,13 +168,10 @@ module order_formal (
         .alu_dst_first(run_first1), .alu_dst_last(run_last1), .alu_src_first(run_first1), .alu_src_last(run_last1),
         .alu_pair(1'b0), .alu_pair_first(3'd0), .alu_pair_last(3'd0), .alu_drain(drain1), .alu_drain_first(drain_first1),
         .alu_drain_last(drain_last1), .alu_fetching(1'b0), .alu_fetched(6'd0), .alu_fetch_first(3'd0), .alu_fetch_last(3'd0),
-        .table_valid(1'b0), .table_uop(1'b0), .table_number(6'd0), .table_first(13'd0), .table_last(13'd0),
-        .array_ask_alu({2'd0, array_snap} + origin1), .array_ask_load(6'd0), .array_ask_dst(array_dst),
-        .array_wait(array_wait), .array_next_load(6'd0), .array_next_first(3'd0), .array_next_last(3'd0),
-        .array_next_wait(unused_array_next),
-        .alu_ask_array({2'd0, alu_snap} + origin0), .alu_ask_load(6'd0), .alu_ask_dst(alu_dst), .alu_ask_src(alu_src),
-        .alu_wait(alu_wait), .alu_next_load(6'd0), .alu_next_first(3'd0), .alu_next_last(3'd0),
-        .alu_next_wait(unused_alu_next),
+        .table_uop(1'b0), .table_first(13'd0), .table_last(13'd0),
+        .array_ask_alu({2'd0, array_snap} + origin1), .array_older(1'b0), .array_ask_dst(array_dst), .array_wait(array_wait),
+        .alu_ask_array({2'd0, alu_snap} + origin0), .alu_older(1'b0), .alu_ask_dst(alu_dst), .alu_ask_src(alu_src),
+        .alu_wait(alu_wait), .issue_first(3'd0), .issue_last(3'd0), .issue_hits(unused_hits),
         .load_ask_array({2'd0, load_snap0} + origin0), .load_ask_alu({2'd0, load_snap1} + origin1), .load_ask_uop(1'b0),
         .load_ask_first({10'd0, load_first}), .load_ask_last({10'd0, load_last}), .load_wait(load_wait)
     );

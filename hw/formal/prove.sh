@@ -22,7 +22,7 @@ ln -s "$headers" headers
 [ $# -gt 0 ] || set -- formal/*_formal.v
 
 parts='rtl/compute/vta_order.v rtl/compute/vta_span.v rtl/compute/vta_range.v'
-parts="$parts rtl/compute/vta_guard.v rtl/compute/vta_load_guard.v"
+parts="$parts rtl/compute/vta_guard.v rtl/compute/vta_load_guard.v rtl/compute/vta_marks.v"
 status=0
 for name in "$@"; do
     name=$(basename "$name" _formal.v)

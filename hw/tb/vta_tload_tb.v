@@ -41,7 +41,13 @@ module vta_tload_tb;
     wire [13:0]              cmd_x, cmd_y, cmd_elems, cmd_entries;
     wire [32:0]              cmd_pads;
     wire                     wr_en, wr_last, done, err;
-    reg                      wr_ready = 1'b0;
+    reg                      data_ready = 1'b0, pad_ready = 1'b0;
+    wire                     wr_pad;
+    wire                     wr_ready = wr_pad ? pad_ready : data_ready;
+    wire [2:0]               now_mem;
+    wire [12:0]              data_addr, pad_addr;
+    wire [8*BUS_BYTES-1:0]   data_beat;
+    wire [31:0]              pad_word;
     wire [2:0]               wr_mem;
     wire [12:0]              wr_addr;
     wire [8*BUS_BYTES-1:0]   wr_data;
@@ -66,8 +72,9 @@ module vta_tload_tb;
         .clk(clk), .rst(rst), .cmd_valid(cmd_valid), .cmd_ready(cmd_ready), .cmd_mem(cmd_mem), .cmd_sram(cmd_sram),
         .cmd_addr(cmd_addr), .cmd_stride(cmd_stride), .cmd_x(cmd_x), .cmd_y(cmd_y), .cmd_pads(cmd_pads), .cmd_pad(cmd_pad),
         .cmd_elems(cmd_elems), .cmd_entries(cmd_entries),
-        .wr_en(wr_en), .wr_ready(wr_ready), .wr_mem(wr_mem), .wr_addr(wr_addr), .wr_data(wr_data),
-        .wr_strobe(wr_strobe), .wr_last(wr_last), .done(done), .err(err),
+        .wr_en(wr_en), .wr_ready(data_ready), .wr_pad_ready(pad_ready), .wr_mem(wr_mem), .wr_addr(wr_addr), .wr_data(wr_data),
+        .wr_strobe(wr_strobe), .wr_last(wr_last), .wr_pad(wr_pad), .now_mem(now_mem),
+        .data_addr(data_addr), .data_beat(data_beat), .pad_addr(pad_addr), .pad_word(pad_word), .done(done), .err(err),
         .rd_cmd_valid(rd_cmd_valid), .rd_cmd_ready(rd_cmd_ready[0]), .rd_cmd_addr(rd_cmd_addr), .rd_cmd_len(rd_cmd_len),
         .rd_data_valid(rd_data_valid[0]), .rd_data_ready(rd_data_ready), .rd_data(rd_data), .rd_last(rd_last),
         .rd_err(rd_err), .stat_wait(), .stat_rd_en(), .stat_rd_mem(), .stat_rd_bytes()
@@ -125,11 +132,14 @@ module vta_tload_tb;
             end
             if (wr_last !== (at_last != 0)) $fatal(1, "wr_last is %b in the write of byte %0d", wr_last, bytes);
             if (wr_last) entries = entries + 1;
+            if (wr_addr !== (wr_pad ? pad_addr : data_addr) || wr_data !== (wr_pad ? {BUS_BYTES/4{pad_word}} : data_beat)
+                || (wr_mem !== now_mem && now_mem != VTA_MEM_ACC8)) $fatal(1, "a write is not what it is said to be made of");
         end
         if (!rst && done) dones = dones + 1;
         if (!rst && err) $fatal(1, "an error without a cause");
         if (!rst && cmd_valid && cmd_error != 0) $fatal(1, "the decoder finds error %0d", cmd_error);
-        wr_ready <= range(0, 99) >= stall;
+        data_ready <= range(0, 99) >= stall;
+        pad_ready  <= range(0, 99) >= stall;
     end
 
     integer count, expected;

@@ -28,6 +28,7 @@ module vta_alu #(
     parameter integer LOG_WGT_DEPTH = 10,
     parameter integer LOG_ACC_DEPTH = 11,
     parameter integer MAX_AI        = 11,
+    parameter integer ENTRIES       = 4,    // LOADs in work
     parameter integer LOG_BANK      = 2,    // ACC banks, by the highest address bits
     parameter integer VTA_LOG_TAB   = 7,    // words of all tables
     parameter integer LANE_DSPS     = 3,    // DSPS of vta_alu_lane
@@ -67,7 +68,8 @@ module vta_alu #(
     input  wire [7:0]               low,
     input  wire [7:0]               high,
     input  wire [5:0]               snap_array,
-    input  wire [5:0]               snap_load,
+    input  wire [ENTRIES-1:0]       marks,          // older LOADs into ACC that are in work
+    input  wire [ENTRIES-1:0]       load_done,      // those that no longer are in the next cycle
 
     // Micro-ops; uop_ok: the port is free.
     input  wire                     uop_ok,
@@ -87,7 +89,7 @@ module vta_alu #(
 
     // Order.
     output wire [5:0]               ask_array,
-    output wire [5:0]               ask_load,
+    output wire [ENTRIES-1:0]       ask_older,
     output wire [LOG_ACC_DEPTH-1:0] ask_dst,        // what the step in s0 writes (a step that fetches parameters: reads)
     output wire [LOG_ACC_DEPTH-1:0] ask_src,        // what it reads
     output wire                     ask_loops,      // it writes INP instead, this entry
@@ -180,7 +182,7 @@ module vta_alu #(
     // What holds for the whole instruction: operation, clip bounds and zero point, extents, snapshots.
     localparam integer CLIP_BITS = 30;
     localparam integer OP_BITS   = 3 + 3 + 1 + 16 + CLIP_BITS;
-    localparam integer HEAD_BITS = OP_BITS + 1 + 2 + 2*(MAX_AI + 1) + 12;
+    localparam integer HEAD_BITS = OP_BITS + 1 + 2 + 2*(MAX_AI + 1) + 6;
     reg [HEAD_BITS-1:0] f_head_q;
     reg                 f_requant_q;
     reg                 f_wide_q;
@@ -191,7 +193,7 @@ module vta_alu #(
             f_requant_q <= requant;
             f_wide_q    <= wide;
             f_head_q    <= {requant, wide, LOOP_BACK != 0 && to_inp, alu_op, use_imm, imm, part, TABLE != 0 ? table_use : 2'd0, rounding, high, low, zero_point,
-                            in_place, dst_high, dst_over, dst_extent, src_over, src_extent, snap_array, snap_load};
+                            in_place, dst_high, dst_over, dst_extent, src_over, src_extent, snap_array};
         end
     end
 
@@ -252,8 +254,8 @@ module vta_alu #(
     wire [MAX_AI-1:0]  u_dst_ext;
     wire               u_src_over;
     wire [MAX_AI-1:0]  u_src_ext;
-    wire [11:0]        u_snaps;
-    assign {u_op, u_in_place, u_dst_high, u_dst_over, u_dst_ext, u_src_over, u_src_ext, u_snaps} = u_head_q;
+    wire [5:0]         u_snap;
+    assign {u_op, u_in_place, u_dst_high, u_dst_over, u_dst_ext, u_src_over, u_src_ext, u_snap} = u_head_q;
     wire u_requant = u_op[OP_BITS-1];
     wire u_wide    = u_op[OP_BITS-2];
     wire u_to_inp  = u_op[OP_BITS-3];
@@ -283,19 +285,19 @@ module vta_alu #(
     // The step that is next in s0: from U, or from the place beside it, which takes what s0 has no room for. Of what it reads,
     // an instruction in place gives the range that it writes: any part of that will do. What one that writes INP says of
     // ACC beside what it reads there means nothing: vta_order knows.
-    localparam integer STEP_BITS = 3*I + 1 + 4 + 2 + OP_BITS + 6*A + 12 + 1;
+    localparam integer STEP_BITS = 3*I + 1 + 4 + 2 + OP_BITS + 6*A + 6 + 1;
     wire [A-1:0]         u_reads      = u_in_place ? uop_dst : uop_src[A-1:0];
     wire [A-1:0]         u_reads_last = u_in_place ? uop_dst : src_end[A-1:0];
     wire [STEP_BITS-1:0] u_step = {u_goal[I-1:0], u_base[I-1:0], dst_end[I-1:0], u_to_inp && u_dst_bad,
                                    u_first_q, u_last_q, u_at_end_q, u_in_place, u_kind_q, u_op,
                                    u_kind_q != TILE ? u_pair : u_to_inp ? u_src : u_dst,
                                    u_kind_q != TILE ? u_pair : u_in_place ? u_dst : u_src,
-                                   uop_dst, dst_end[A-1:0], u_reads, u_reads_last, u_snaps, u_bad};
+                                   uop_dst, dst_end[A-1:0], u_reads, u_reads_last, u_snap, u_bad};
     reg                  spare_valid_q;
     reg [STEP_BITS-1:0]  spare_q;
     wire [STEP_BITS-1:0] next_step = spare_valid_q ? spare_q : u_step;
     wire [A-1:0]         spare_reads, spare_reads_last;
-    assign {spare_reads, spare_reads_last} = spare_q[13 +: 2*A];
+    assign {spare_reads, spare_reads_last} = spare_q[7 +: 2*A];
 
     wire               next_valid = spare_valid_q || u_valid_q;
     wire               next_first, next_last, next_at_end, next_in_place, next_bad, next_goal_bad;
@@ -303,9 +305,9 @@ module vta_alu #(
     wire [1:0]         next_kind;
     wire [OP_BITS-1:0] next_op;
     wire [A-1:0]       next_dst, next_src, next_begins, next_ends, next_reads, next_reads_last;
-    wire [11:0]        next_snaps;
+    wire [5:0]         next_snap;
     assign {next_goal, next_inp_begins, next_inp_ends, next_goal_bad, next_first, next_last, next_at_end, next_in_place, next_kind, next_op, next_dst, next_src, next_begins, next_ends,
-            next_reads, next_reads_last, next_snaps, next_bad} = next_step;
+            next_reads, next_reads_last, next_snap, next_bad} = next_step;
 
     wire advance;
     assign u_move = !spare_valid_q;
@@ -329,7 +331,7 @@ module vta_alu #(
     reg [I-1:0]       s0_goal_q;        // in INP
     reg               s0_goal_bad_q;
     reg [OP_BITS-1:0] s0_op_q;
-    reg [11:0]        s0_snaps_q;
+    reg [5:0]         s0_snap_q;
     reg               s0_half_q;        // the source has been read, the destination is next
 
     always @(posedge clk) begin
@@ -351,7 +353,7 @@ module vta_alu #(
             s0_goal_q  <= next_goal;
             s0_goal_bad_q <= next_goal_bad;
             s0_op_q    <= next_op;
-            s0_snaps_q <= next_snaps;
+            s0_snap_q  <= next_snap;
         end
     end
 
@@ -419,7 +421,20 @@ module vta_alu #(
     assign rd_y_en   = s0_live && s0_two && s0_need_src;
     assign rd_fire   = s0_move;
 
-    assign {ask_array, ask_load} = s0_snaps_q;
+    // Marks of LOADs fall wherever a step is.
+    reg [ENTRIES-1:0] f_marks_q;
+    reg [ENTRIES-1:0] u_marks_q;
+    reg [ENTRIES-1:0] spare_marks_q;
+    reg [ENTRIES-1:0] s0_marks_q;
+    always @(posedge clk) begin
+        f_marks_q     <= (load ? marks : f_marks_q) & ~load_done;
+        u_marks_q     <= (u_move ? f_marks_q : u_marks_q) & ~load_done;
+        spare_marks_q <= (u_move ? u_marks_q : spare_marks_q) & ~load_done;
+        s0_marks_q    <= (!advance ? s0_marks_q : spare_valid_q ? spare_marks_q : u_marks_q) & ~load_done;
+    end
+
+    assign ask_array = s0_snap_q;
+    assign ask_older = s0_marks_q;
     assign ask_dst = s0_dst_q;
     assign ask_src = s0_src_q;
     assign ask_loops = s0_to_inp && s0_tile;
@@ -621,7 +636,8 @@ module vta_alu #(
     assign inp_wr_addr = dst_q[6*D +: I];
     assign inp_wr_part = s7_part_q;
 
-    assign work = load || fire || s0_move || (u_move && u_valid_q);
+    assign work = load || fire || s0_move || (u_move && u_valid_q)
+               || (load_done != {ENTRIES{1'b0}} && (f_valid_q || u_valid_q || s0_valid_q));
 
     assign stat_alu     = s0_go && s0_tile && !s0_requant;
     assign stat_requant = s0_go && s0_tile && s0_requant;

@@ -56,10 +56,20 @@ module vta_alu_lane #(
 
     // The arithmetic of each stage stands in functions, so that a simulator does none of it for a stage that is empty.
 
-    // s2. What a shift moves by: −31 … 31.
-    function [4:0] amount_of(input [31:0] by);
-        if (by[31]) amount_of = by[31:5] == {27{1'b1}} && by[4:0] != 5'd0 ? -by[4:0] : 5'd31;
-        else        amount_of = by[31:5] == 27'd0 ? by[4:0] : 5'd31;
+    // s2. A shift moves by −31 … 31 places: does it say more?
+    function far_of(input [31:0] by);
+        far_of = by[31:5] != {27{by[31]}} || (by[31] && by[4:0] == 5'd0);
+    endfunction
+
+    // The power of two that does it: to the left by −y places; to the right, as 16 bits below the product are dropped, by 16 less y's
+    // lower four bits. Either way these are negated, written out, since an adder takes longer.
+    function [4:0] power_of(input left, input [4:0] by, input far);
+        reg [3:0] back;
+        begin
+            back = {by[3] ^ (by[2:0] != 3'd0), by[2] ^ (by[1:0] != 2'd0), by[1] ^ by[0], by[0]};
+            if (left) power_of = far ? 5'd31 : {by[4] ^ (by[3:0] != 4'd0), back};
+            else      power_of = far ? 5'd1 : {by[3:0] == 4'd0, back};
+        end
     endfunction
 
     // The sum of x and y has 33 bits: its top bit tells whether x < −y. What −y lacks is added in s3.
@@ -87,7 +97,7 @@ module vta_alu_lane #(
 
     // Nobody looks at these while the stage is empty.
     reg [32:0] sum;
-    reg [4:0]  shift;
+    reg        far;
     reg [1:0]  take;
     reg [31:0] simple;
     reg [4:0]  power;
@@ -95,16 +105,16 @@ module vta_alu_lane #(
     reg [7:0]  power_low;
     always @* begin
         sum    = {33{1'bx}};
-        shift  = {5{1'bx}};
+        far    = 1'bx;
         take   = {2{1'bx}};
         simple = {32{1'bx}};
         power  = {5{1'bx}};
         if (en2) begin
             sum    = {x[31], x} + (s2_requant ? {bias[31], bias} : {y[31], y});
-            shift  = amount_of(y);
+            far    = far_of(y);
             take   = s2_requant ? TAKE_SUM : choice(s2_op, $signed(x) < $signed(y), y[31], sum[32]);
             simple = taken(take, x, y, sum[31:0]);
-            power  = s2_op != VTA_ALU_SHR ? 5'd0 : y[31] ? shift : 5'd16 - {1'b0, shift[3:0]};
+            power  = s2_op != VTA_ALU_SHR ? 5'd0 : power_of(y[31], y[4:0], far);
         end
         power_high = 4'd1 << power[4:3];
         power_low  = 8'd1 << power[2:0];
@@ -127,7 +137,7 @@ module vta_alu_lane #(
             else                           s3_factor_q <= {{8{power_high[3]}}, {8{power_high[2]}}, {8{power_high[1]}}, {8{power_high[0]}}}
                                                           & {4{power_low}};
             s3_right_q <= s2_op == VTA_ALU_SHR && !y[31];
-            s3_far_q   <= shift[4];
+            s3_far_q   <= far || y[4];
             s3_shift_q <= scale[36:31];
             s3_twice_q <= s2_requant && s2_twice && scale[36:31] >= 6'd31;
         end

@@ -219,8 +219,10 @@ module vta_array_dsp #(
                             .second(second[AT]), .w0(w[8*(o*IN + i) +: 8]), .w1(w[8*((o+1)*IN + i) +: 8]), .alone(depthwise),
                             .tap(tap), .later(w_later[17*(o/2*COLUMNS + i) +: 17]), .factor(chosen)
                         );
+                        wire [7:0] chosen_x;
+                        vta_factor_x choice_x (.second(second[NEAR*OUT/2 + i/4]), .x0(x0), .x1(x1), .x(chosen_x));
                         vta_mul_quad mul (
-                            .clk2x(clk2x), .second(second[AT]), .factor(chosen), .x(second[NEAR*OUT/2 + i/4] ? x1 : x0),
+                            .clk2x(clk2x), .second(second[AT]), .factor(chosen), .x(chosen_x),
                             .fix(fix[10*i +: 10]), .low(low), .high(high)
                         );
                     end

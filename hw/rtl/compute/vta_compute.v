@@ -6,7 +6,8 @@
 // pipelines: the array (vta_gemm), the ALU (vta_alu), the loads (vta_compute_load). These run side by side. What keeps
 // that invisible: each instruction remembers how many had been issued to the other pipelines before it (its snapshots);
 // each pipeline tells which ACC entries, and which micro-ops, its instructions in work may touch; an access waits while
-// an older instruction elsewhere may touch the same entry (vta_guard, vta_load_guard). An older one never waits for a
+// an older instruction elsewhere may touch the same entry (vta_guard). LOADs in work are few: an instruction is marked
+// with those that it may have to wait for when it is issued (vta_marks, vta_load_guard). An older one never waits for a
 // younger one, so all of them end. Instructions retire in order; their tokens are given then, and errors come up then.
 //
 // Contract: the ports of the load engine, of the scratchpads next door and of the token counters as in vta_top. The unit
@@ -227,7 +228,6 @@ module vta_compute #(
     // Snapshots: how many instructions each pipeline has been given so far, modulo 64.
     reg  [5:0] array_issued_q;
     reg  [5:0] alu_issued_q;
-    wire [5:0] loads_issued;
     always @(posedge clk_issue) begin
         if (rst) begin
             array_issued_q <= 6'd0;
@@ -322,10 +322,14 @@ module vta_compute #(
     assign err_code  = o_code;
     assign err_index = o_index;
 
+    // What an instruction must wait for among the LOADs in work: before its nest begins, those into its range of micro-ops, or, if it
+    // reads a table, into any table; its steps, those into ACC that they meet.
+    wire [ENTRIES-1:0] t_acc, t_uop, t_tab, t_done, issue_hits;
+    wire [ENTRIES-1:0] issue_first = issue_hits | (TABLE != 0 && d_unit == ALU && d_table != 2'd0 ? t_tab : {ENTRIES{1'b0}});
+    wire [ENTRIES-1:0] a_uop_marks, a_acc_marks, l_uop_marks, l_acc_marks;
+
     // The array's queue. A nest begins when older loads into its range of micro-ops have landed.
-    // The question whether they have is a long one: what it reads has a queue of its own, whose head stands in registers.
-    localparam integer ARRAY_BITS = 28 + 2*A + 2*I + 2*W + 2*(MAX_AI + 1) + (W + 1) + 5 + 8 + 2 + 3 + 8 + 6;
-    localparam integer ASK_BITS   = 2*U + 6;
+    localparam integer ARRAY_BITS = 2*U + 28 + 2*A + 2*I + 2*W + 2*(MAX_AI + 1) + (W + 1) + 5 + 8 + 2 + 3 + 8 + 6;
     wire         a_valid, a_ready, a_uop_wait;
     wire [U-1:0] a_uop_begin, a_uop_last;
     wire [13:0]  a_out_last, a_in_last;
@@ -341,42 +345,29 @@ module vta_compute #(
     wire [1:0]   a_reuse;
     wire [2:0]   a_col_step;
     wire [7:0]   a_row_step;
-    wire [5:0]   a_snap_alu, a_snap_load;
+    wire [5:0]   a_snap_alu;
 
     vta_fifo #(.WIDTH(ARRAY_BITS), .LOG_DEPTH(2)) array_queue (
         .clk(clk_issue), .rst(rst), .in_valid(may_issue && d_unit == ARRAY), .in_ready(array_q_ready),
-        .in_data({d_out_last, d_in_last, d_dst_out[A-1:0], d_dst_in[A-1:0], d_src_out[I-1:0], d_src_in[I-1:0],
+        .in_data({d_uop_begin, d_uop_last, d_out_last, d_in_last, d_dst_out[A-1:0], d_dst_in[A-1:0], d_src_out[I-1:0], d_src_in[I-1:0],
                   d_wgt_out, d_wgt_in, d_dst_extent, d_src_extent, d_wgt_extent, d_dst_over, d_src_over, d_wgt_over,
                   d_depthwise, d_init, d_clear, d_no_mac, d_group, d_taps_x, d_taps_y, d_reuse, d_col_step, d_row_step,
                   alu_issued_q}),
         .out_valid(a_valid), .out_ready(a_ready && !a_uop_wait),
-        .out_data({a_out_last, a_in_last, a_dst_out, a_dst_in, a_src_out, a_src_in,
+        .out_data({a_uop_begin, a_uop_last, a_out_last, a_in_last, a_dst_out, a_dst_in, a_src_out, a_src_in,
                    a_wgt_out, a_wgt_in, a_dst_extent, a_src_extent, a_wgt_extent, a_dst_over, a_src_over, a_wgt_over,
                    a_depthwise, a_init, a_clear, a_no_mac, a_group, a_taps_x, a_taps_y, a_reuse, a_col_step, a_row_step,
                    a_snap_alu})
     );
 
-    wire                ask_more;
-    wire [ASK_BITS-1:0] ask_next;
-    reg  [ASK_BITS-1:0] ask_q;
-    wire [ASK_BITS-1:0] ask_given = {d_uop_begin, d_uop_last, loads_issued};
-    wire                ask_move  = !a_valid || (a_ready && !a_uop_wait);
-    wire                ask_room;
-
-    vta_fifo #(.WIDTH(ASK_BITS), .LOG_DEPTH(2)) array_asks (
-        .clk(clk_issue), .rst(rst), .in_valid(may_issue && d_unit == ARRAY && array_q_ready && (ask_more || !ask_move)),
-        .in_ready(ask_room), .in_data(ask_given), .out_valid(ask_more), .out_ready(ask_move), .out_data(ask_next)
+    vta_marks #(.WIDTH(2*ENTRIES), .DEPTH(4)) array_marks (
+        .clk(clk_issue), .rst(rst), .push(issue && d_unit == ARRAY), .in({issue_first, t_acc}),
+        .pop(a_valid && a_ready && !a_uop_wait), .done({2{t_done}}), .head({a_uop_marks, a_acc_marks})
     );
+    assign a_uop_wait = a_uop_marks != {ENTRIES{1'b0}};
 
-    always @(posedge clk_issue) begin
-        if (ask_move) ask_q <= ask_more ? ask_next : ask_given;
-    end
-
-    assign {a_uop_begin, a_uop_last, a_snap_load} = ask_q;
-    `VTA_ASSERT(asks, a_valid ? ask_room || !array_q_ready : !ask_more)
-
-    // The ALU's queue. Its head stands in registers: whether it must wait is a long question.
-    localparam integer ALU_BITS = 2*U + 28 + 2*A + 2*MAX_AI + 2*(MAX_AI + 1) + 1 + 3 + 2 + 16 + 34 + 12;
+    // The ALU's queue. Its head stands in registers.
+    localparam integer ALU_BITS = 2*U + 28 + 2*A + 2*MAX_AI + 2*(MAX_AI + 1) + 1 + 3 + 2 + 16 + 34 + 6;
     wire         l_valid, l_ready, l_uop_wait;
     wire [U-1:0] l_uop_begin, l_uop_last;
     wire [13:0]  l_out_last, l_in_last;
@@ -390,7 +381,7 @@ module vta_compute #(
     wire [1:0]   l_rounding, l_table;
     wire         l_wide, l_to_inp;
     wire [1:0]   l_part, l_dst_high;
-    wire [5:0]   l_snap_array, l_snap_load;
+    wire [5:0]   l_snap_array;
     wire                l_next_valid;
     wire [ALU_BITS-1:0] l_next;
     reg                 l_valid_q;
@@ -401,7 +392,7 @@ module vta_compute #(
         .clk(clk_issue), .rst(rst), .in_valid(may_issue && d_unit == ALU), .in_ready(alu_q_ready),
         .in_data({d_uop_begin, d_uop_last, d_out_last, d_in_last, d_dst_out, d_dst_in, d_src_out[A-1:0], d_src_in[A-1:0],
                   d_dst_extent, d_src_extent, d_dst_over, d_src_over, d_requant, d_alu_op, d_use_imm, d_in_place,
-                  d_imm, d_rounding, d_wide, d_table, d_to_inp, d_part, d_dst_high, d_zero_point, d_low, d_high, array_issued_q, loads_issued}),
+                  d_imm, d_rounding, d_wide, d_table, d_to_inp, d_part, d_dst_high, d_zero_point, d_low, d_high, array_issued_q}),
         .out_valid(l_next_valid), .out_ready(l_move), .out_data(l_next)
     );
 
@@ -417,7 +408,13 @@ module vta_compute #(
     assign l_valid = l_valid_q;
     assign {l_uop_begin, l_uop_last, l_out_last, l_in_last, l_dst_out, l_dst_in, l_src_out, l_src_in,
             l_dst_extent, l_src_extent, l_dst_over, l_src_over, l_requant, l_alu_op, l_use_imm, l_in_place,
-            l_imm, l_rounding, l_wide, l_table, l_to_inp, l_part, l_dst_high, l_zero_point, l_low, l_high, l_snap_array, l_snap_load} = l_head_q;
+            l_imm, l_rounding, l_wide, l_table, l_to_inp, l_part, l_dst_high, l_zero_point, l_low, l_high, l_snap_array} = l_head_q;
+
+    vta_marks #(.WIDTH(2*ENTRIES), .DEPTH(5)) alu_marks (
+        .clk(clk_issue), .rst(rst), .push(issue && d_unit == ALU), .in({issue_first, t_acc}),
+        .pop(l_valid_q && l_ready && !l_uop_wait), .done({2{t_done}}), .head({l_uop_marks, l_acc_marks})
+    );
+    assign l_uop_wait = l_uop_marks != {ENTRIES{1'b0}};
 
     // Pipelines.
     wire         array_work, alu_work, fill_work;
@@ -440,7 +437,8 @@ module vta_compute #(
     wire         array_fetching;
     wire [5:0]   array_fetched;
     wire [U-1:0] array_fetch_first, array_fetch_last;
-    wire [5:0]   array_ask_alu, array_ask_load;
+    wire [5:0]   array_ask_alu;
+    wire [ENTRIES-1:0] array_older;
     wire [A-1:0] array_ask_dst;
     wire         array_ask_reads;
     wire [I-1:0] array_ask_first, array_ask_last;
@@ -455,7 +453,7 @@ module vta_compute #(
 
     vta_gemm #(
         .LOG_BATCH(LOG_BATCH), .LOG_BLOCK_IN(LOG_BLOCK_IN), .LOG_BLOCK_OUT(LOG_BLOCK_OUT),
-        .LOG_UOP_DEPTH(U), .LOG_INP_DEPTH(I), .LOG_WGT_DEPTH(W), .LOG_ACC_DEPTH(A), .MAX_AI(MAX_AI), .PUMP(PUMP),
+        .LOG_UOP_DEPTH(U), .LOG_INP_DEPTH(I), .LOG_WGT_DEPTH(W), .LOG_ACC_DEPTH(A), .MAX_AI(MAX_AI), .ENTRIES(ENTRIES), .PUMP(PUMP),
         .DEPTHWISE_TAPS(DEPTHWISE_TAPS)
     ) gemm (
         .clk(clk_array), .clk2x(clk2x), .rst(rst),
@@ -465,10 +463,10 @@ module vta_compute #(
         .src_extent(a_src_extent), .src_over(a_src_over), .wgt_extent(a_wgt_extent), .wgt_over(a_wgt_over),
         .depthwise(a_depthwise), .init(a_init), .clear(a_clear), .no_mac(a_no_mac), .group(a_group), .taps_x(a_taps_x),
         .taps_y(a_taps_y), .reuse(a_reuse), .col_step(a_col_step), .row_step(a_row_step), .snap_alu(a_snap_alu),
-        .snap_load(a_snap_load),
+        .marks(a_acc_marks), .load_done(t_done),
         .uop_rd(array_uop_rd), .uop_addr(array_uop_addr), .uop_data(array_uop_data), .fetching(array_fetching),
         .fetched(array_fetched), .fetch_first(array_fetch_first), .fetch_last(array_fetch_last),
-        .ask_alu(array_ask_alu), .ask_load(array_ask_load), .ask_dst(array_ask_dst), .ask_reads(array_ask_reads),
+        .ask_alu(array_ask_alu), .ask_older(array_older), .ask_dst(array_ask_dst), .ask_reads(array_ask_reads),
         .ask_first(array_ask_first), .ask_last(array_ask_last), .must_wait(array_wait),
         .started(array_started), .retired(array_retired), .running(array_running), .run_known(array_known),
         .run_first(array_run_first), .run_last(array_run_last), .run_reads(array_run_reads),
@@ -486,7 +484,8 @@ module vta_compute #(
     wire         alu_fetching;
     wire [5:0]   alu_fetched;
     wire [U-1:0] alu_fetch_first, alu_fetch_last;
-    wire [5:0]   alu_ask_array, alu_ask_load;
+    wire [5:0]   alu_ask_array;
+    wire [ENTRIES-1:0] alu_older;
     wire [A-1:0] alu_ask_dst, alu_ask_src;
     wire         alu_ask_loops;
     wire [I-1:0] alu_ask_inp;
@@ -504,7 +503,7 @@ module vta_compute #(
     vta_alu #(
         .LOG_BATCH(LOG_BATCH), .LOG_BLOCK_IN(LOG_BLOCK_IN), .LOG_BLOCK_OUT(LOG_BLOCK_OUT),
         .LOG_UOP_DEPTH(U), .LOG_INP_DEPTH(I), .LOG_WGT_DEPTH(W), .LOG_ACC_DEPTH(A), .MAX_AI(MAX_AI),
-        .LOG_BANK(LOG_BANK), .LANE_DSPS(LANE_DSPS), .TABLE(TABLE), .LOOP_BACK(LOOP_BACK)
+        .ENTRIES(ENTRIES), .LOG_BANK(LOG_BANK), .LANE_DSPS(LANE_DSPS), .TABLE(TABLE), .LOOP_BACK(LOOP_BACK)
     ) alu (
         .clk(clk_alu), .rst(rst),
         .insn_valid(l_valid && !l_uop_wait), .insn_ready(l_ready), .uop_begin(l_uop_begin), .uop_last(l_uop_last),
@@ -513,11 +512,11 @@ module vta_compute #(
         .src_over(l_src_over), .requant(l_requant), .alu_op(l_alu_op), .use_imm(l_use_imm),
         .in_place(l_in_place), .imm(l_imm), .rounding(l_rounding), .wide(l_wide), .table_use(l_table),
         .to_inp(l_to_inp), .part(l_part), .dst_high(l_dst_high), .zero_point(l_zero_point), .low(l_low), .high(l_high),
-        .snap_array(l_snap_array), .snap_load(l_snap_load),
+        .snap_array(l_snap_array), .marks(l_acc_marks), .load_done(t_done),
         .uop_ok(!uop_wr), .uop_rd(alu_uop_rd), .uop_addr(alu_uop_addr), .uop_data(alu_uop_data),
         .clk_tab(clk), .tab_wr_en(tab_wr), .tab_wr_addr(tab_wr_addr), .tab_wr_data(tab_wr_data),
         .fetching(alu_fetching), .fetched(alu_fetched), .fetch_first(alu_fetch_first), .fetch_last(alu_fetch_last),
-        .ask_array(alu_ask_array), .ask_load(alu_ask_load), .ask_dst(alu_ask_dst), .ask_src(alu_ask_src),
+        .ask_array(alu_ask_array), .ask_older(alu_older), .ask_dst(alu_ask_dst), .ask_src(alu_ask_src),
         .ask_loops(alu_ask_loops), .ask_inp(alu_ask_inp), .must_wait(alu_wait), .started(alu_started), .retired(alu_retired), .running(alu_running),
         .run_known(alu_known), .run_dst_first(alu_dst_first), .run_dst_last(alu_dst_last),
         .run_src_first(alu_src_first), .run_src_last(alu_src_last), .run_pair_valid(alu_pair),
@@ -534,8 +533,6 @@ module vta_compute #(
         .work(alu_work), .stat_alu(stat_alu), .stat_requant(stat_requant)
     );
 
-    wire [ENTRIES-1:0]    t_valid, t_uop, t_tab;
-    wire [6*ENTRIES-1:0]  t_number;
     wire [13*ENTRIES-1:0] t_first, t_last;
     wire                  load_ask_uop, load_ask_tab, load_wait, load_mem_wait;
     wire [12:0]           load_ask_first, load_ask_last;
@@ -553,9 +550,8 @@ module vta_compute #(
         .insn_sram(d_sram), .insn_addr(d_addr), .insn_stride(d_stride), .insn_x(d_x), .insn_y(d_y), .insn_pads(d_pads),
         .insn_pad(d_pad), .insn_elems(d_elems), .insn_entries(d_entries), .snap_array(array_issued_q),
         .snap_alu(alu_issued_q),
-        .issued(loads_issued), .table_valid(t_valid), .table_uop(t_uop), .table_number(t_number), .table_first(t_first),
-        .table_last(t_last),
-        .table_tab(t_tab), .ask_uop(load_ask_uop), .ask_tab(load_ask_tab), .ask_first(load_ask_first),
+        .table_acc(t_acc), .table_uop(t_uop), .table_tab(t_tab), .table_done(t_done), .table_first(t_first), .table_last(t_last),
+        .ask_uop(load_ask_uop), .ask_tab(load_ask_tab), .ask_first(load_ask_first),
         .ask_last(load_ask_last), .ask_array(load_ask_array), .ask_alu(load_ask_alu), .must_wait(load_wait),
         .work(fill_work), .done(load_done), .error(load_bad), .stat_wait(load_mem_wait),
         .uop_wr_en(uop_wr), .uop_wr_addr(uop_wr_addr), .uop_wr_data(uop_wr_data),
@@ -616,14 +612,13 @@ module vta_compute #(
         .alu_inp_last(alu_inp_last), .alu_inp_drain(alu_inp_drain), .alu_inp_drain_first(alu_inp_drain_first),
         .alu_inp_drain_last(alu_inp_drain_last), .alu_fetching(alu_fetching), .alu_fetched(alu_fetched),
         .alu_fetch_first(alu_fetch_first), .alu_fetch_last(alu_fetch_last),
-        .table_valid(t_valid), .table_uop(t_uop), .table_tab(t_tab), .table_number(t_number), .table_first(t_first),
-        .table_last(t_last), .array_ask_alu(array_ask_alu), .array_ask_load(array_ask_load), .array_ask_dst(array_ask_dst),
+        .table_uop(t_uop), .table_first(t_first), .table_last(t_last),
+        .issue_first(d_uop_begin), .issue_last(d_uop_last), .issue_hits(issue_hits),
+        .array_ask_alu(array_ask_alu), .array_older(array_older), .array_ask_dst(array_ask_dst),
         .array_ask_reads(array_ask_reads), .array_ask_first(array_ask_first), .array_ask_last(array_ask_last),
-        .array_wait(array_wait), .array_next_load(a_snap_load), .array_next_first(a_uop_begin),
-        .array_next_last(a_uop_last), .array_next_wait(a_uop_wait),
-        .alu_ask_array(alu_ask_array), .alu_ask_load(alu_ask_load), .alu_ask_dst(alu_ask_dst),
-        .alu_ask_src(alu_ask_src), .alu_ask_loops(alu_ask_loops), .alu_ask_inp(alu_ask_inp), .alu_wait(alu_wait), .alu_next_load(l_snap_load), .alu_next_first(l_uop_begin),
-        .alu_next_last(l_uop_last), .alu_next_tab(TABLE != 0 && l_table != 2'd0), .alu_next_wait(l_uop_wait),
+        .array_wait(array_wait),
+        .alu_ask_array(alu_ask_array), .alu_older(alu_older), .alu_ask_dst(alu_ask_dst),
+        .alu_ask_src(alu_ask_src), .alu_ask_loops(alu_ask_loops), .alu_ask_inp(alu_ask_inp), .alu_wait(alu_wait),
         .load_ask_array(load_ask_array), .load_ask_alu(load_ask_alu), .load_ask_uop(load_ask_uop),
         .load_ask_tab(load_ask_tab), .load_ask_first(load_ask_first), .load_ask_last(load_ask_last), .load_wait(load_wait)
     );
@@ -641,7 +636,7 @@ module vta_compute #(
     assign head_index  = o_valid ? o_index : d_index;
     assign stat_busy   = o_valid;
     assign stat_token  = d_valid && !tokens && !stopped_q;
-    assign stat_mem    = t_valid != {ENTRIES{1'b0}} && load_mem_wait;
+    assign stat_mem    = (t_acc | t_uop) != {ENTRIES{1'b0}} && load_mem_wait;
     assign stat_issue  = issue;
     assign stat_retire = retire;
     assign stat_room   = o_valid && o_done && !stopped_q && !retire;

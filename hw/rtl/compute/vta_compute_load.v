@@ -41,12 +41,11 @@ module vta_compute_load #(
     input  wire [5:0]           snap_array,
     input  wire [5:0]           snap_alu,
 
-    // The table, for vta_load_guard.
-    output wire [5:0]                    issued,    // how many LOADs so far, modulo 64
-    output wire [(1<<LOG_ENTRIES)-1:0]    table_valid,
+    // The table, for vta_load_guard and vta_marks: entries in work, by what they write, and the one that is done in this cycle.
+    output wire [(1<<LOG_ENTRIES)-1:0]    table_acc,
     output wire [(1<<LOG_ENTRIES)-1:0]    table_uop,
-    output wire [(1<<LOG_ENTRIES)-1:0]    table_tab,    // valid, and a load of tables; these are not in table_valid
-    output wire [(6<<LOG_ENTRIES)-1:0]    table_number,
+    output wire [(1<<LOG_ENTRIES)-1:0]    table_tab,
+    output wire [(1<<LOG_ENTRIES)-1:0]    table_done,
     output wire [(13<<LOG_ENTRIES)-1:0]   table_first,
     output wire [(13<<LOG_ENTRIES)-1:0]   table_last,
 
@@ -95,16 +94,15 @@ module vta_compute_load #(
     localparam integer CMD_BITS = 3 + 13 + 13 + (ADDR_BITS + 1) + 16 + 14 + 14 + 33 + 8 + 14 + 14 + 6 + 6;
 
     // The table: entry n modulo ENTRIES belongs to LOAD n.
-    reg [5:0]            issued_q;
-    reg [5:0]            done_q;
+    reg [LOG_ENTRIES-1:0] issued_q;
+    reg [LOG_ENTRIES-1:0] done_q;
     reg [ENTRIES-1:0]    valid_q;
     reg [ENTRIES-1:0]    uop_q;
     reg [ENTRIES-1:0]    tab_q;
-    reg [6*ENTRIES-1:0]  number_q;
     reg [13*ENTRIES-1:0] first_q;
     reg [13*ENTRIES-1:0] last_q;
 
-    wire [LOG_ENTRIES-1:0] slot = issued_q[LOG_ENTRIES-1:0];
+    wire [LOG_ENTRIES-1:0] slot = issued_q;
     wire                   queue_ready;
     wire                   take = insn_valid && insn_ready;
     wire                   is_uop = insn_mem == VTA_MEM_UOP;
@@ -115,13 +113,13 @@ module vta_compute_load #(
     always @(posedge clk) begin
         if (rst) begin
             valid_q  <= {ENTRIES{1'b0}};
-            issued_q <= 6'd0;
-            done_q   <= 6'd0;
+            issued_q <= {LOG_ENTRIES{1'b0}};
+            done_q   <= {LOG_ENTRIES{1'b0}};
         end else begin
-            if (done) valid_q[done_q[LOG_ENTRIES-1:0]] <= 1'b0;
+            if (done) valid_q[done_q] <= 1'b0;
             if (take) valid_q[slot] <= 1'b1;
-            if (take) issued_q <= issued_q + 6'd1;
-            if (done) done_q   <= done_q + 6'd1;
+            if (take) issued_q <= issued_q + 1'b1;
+            if (done) done_q   <= done_q + 1'b1;
         end
     end
 
@@ -131,20 +129,19 @@ module vta_compute_load #(
             if (take && slot == e[LOG_ENTRIES-1:0]) begin
                 uop_q[e]            <= is_uop;
                 tab_q[e]            <= insn_mem == VTA_MEM_TAB;
-                number_q[6*e +: 6]  <= issued_q;
                 first_q[13*e +: 13] <= insn_sram;
                 last_q[13*e +: 13]  <= insn_last;
             end
         end
     end
 
-    assign issued       = issued_q;
-    assign table_valid  = valid_q & ~tab_q;
-    assign table_tab    = valid_q & tab_q;
-    assign table_uop    = uop_q;
-    assign table_number = number_q;
-    assign table_first  = first_q;
-    assign table_last   = last_q;
+    localparam [ENTRIES-1:0] FIRST_ENTRY = 1;
+    assign table_acc   = valid_q & ~tab_q & ~uop_q;
+    assign table_tab   = valid_q & tab_q;
+    assign table_uop   = valid_q & uop_q;
+    assign table_done  = done ? FIRST_ENTRY << done_q : {ENTRIES{1'b0}};
+    assign table_first = first_q;
+    assign table_last  = last_q;
 
     // Commands that wait.
     wire                q_valid;
@@ -185,11 +182,12 @@ module vta_compute_load #(
 
     // The waiver: small scratchpads use few of the address bits.
     // verilator lint_off UNUSEDSIGNAL
-    wire [12:0]        wr_addr;
+    wire [12:0]        wr_addr, data_addr, pad_addr;
     // verilator lint_on UNUSEDSIGNAL
-    wire               wr_en, wr_ready, wr_last, engine_done, err;
-    wire [2:0]         wr_mem;
-    wire [BUS-1:0]     wr_data;
+    wire               wr_en, wr_pad, wr_ready, pad_ready, wr_last, engine_done, err;
+    wire [2:0]         wr_mem, now_mem;
+    wire [BUS-1:0]     wr_data, data_beat;
+    wire [31:0]        pad_word;
     wire [STROBES-1:0] wr_strobe;
 
     vta_tload #(
@@ -201,24 +199,52 @@ module vta_compute_load #(
         .cmd_valid(go_q), .cmd_ready(cmd_ready), .cmd_mem(q_mem), .cmd_sram(q_sram), .cmd_addr(q_addr),
         .cmd_stride(q_stride), .cmd_x(q_x), .cmd_y(q_y), .cmd_pads(q_pads), .cmd_pad(q_pad), .cmd_elems(q_elems),
         .cmd_entries(q_entries),
-        .wr_en(wr_en), .wr_ready(wr_ready), .wr_mem(wr_mem), .wr_addr(wr_addr), .wr_data(wr_data),
-        .wr_strobe(wr_strobe), .wr_last(wr_last), .done(engine_done), .err(err),
+        .wr_en(wr_en), .wr_ready(wr_ready), .wr_pad_ready(pad_ready), .wr_mem(wr_mem), .wr_addr(wr_addr), .wr_data(wr_data),
+        .wr_strobe(wr_strobe), .wr_last(wr_last), .wr_pad(wr_pad), .now_mem(now_mem), .data_addr(data_addr),
+        .data_beat(data_beat), .pad_addr(pad_addr), .pad_word(pad_word), .done(engine_done), .err(err),
         .rd_cmd_valid(rd_cmd_valid), .rd_cmd_ready(rd_cmd_ready), .rd_cmd_addr(rd_cmd_addr), .rd_cmd_len(rd_cmd_len),
         .rd_data_valid(rd_data_valid), .rd_data_ready(rd_data_ready), .rd_data(rd_data), .rd_last(rd_last),
         .rd_err(rd_err), .stat_wait(stat_wait), .stat_rd_en(stat_rd_en), .stat_rd_mem(stat_rd_mem),
         .stat_rd_bytes(stat_rd_bytes)
     );
 
-    wire wr_uop = wr_mem == VTA_MEM_UOP || wr_mem == VTA_MEM_TAB;
-    assign tab_wr_en   = wr_en && wr_mem == VTA_MEM_TAB;
-    assign tab_wr_addr = wr_addr[VTA_LOG_TAB-1:0];
-    assign tab_wr_data = wr_data[31:0];
-    assign uop_wr_en   = wr_en && wr_mem == VTA_MEM_UOP;
-    assign uop_wr_addr = wr_addr[LOG_UOP_DEPTH-1:0];
-    assign uop_wr_data = wr_data[31:0];
+    // Micro-ops and tables take a register on their way: the ALU's nest asks whether it may read. A LOAD is done later than that.
+    wire        wr_uop = now_mem == VTA_MEM_UOP || now_mem == VTA_MEM_TAB;
+    reg                     uop_en_q;
+    reg                     tab_en_q;
+    reg [LOG_UOP_DEPTH-1:0] uop_addr_q;
+    reg [VTA_LOG_TAB-1:0]   tab_addr_q;
+    reg [31:0]              word_q;
 
-    // Padding comes whole, with all strobes, and may come between two slices of an entry: it goes straight to the RAM.
-    wire pad = wr_en && !wr_uop && STROBES > 1 && wr_strobe == {STROBES{1'b1}};
+    always @(posedge clk) begin
+        if (rst) begin
+            uop_en_q <= 1'b0;
+            tab_en_q <= 1'b0;
+        end else begin
+            uop_en_q <= wr_en && now_mem == VTA_MEM_UOP;
+            tab_en_q <= wr_en && now_mem == VTA_MEM_TAB;
+        end
+    end
+
+    always @(posedge clk) begin
+        if (wr_uop && wr_en) begin
+            uop_addr_q <= wr_addr[LOG_UOP_DEPTH-1:0];
+            tab_addr_q <= wr_addr[VTA_LOG_TAB-1:0];
+            word_q     <= wr_data[31:0];
+        end
+    end
+
+    assign tab_wr_en   = tab_en_q;
+    assign tab_wr_addr = tab_addr_q;
+    assign tab_wr_data = word_q;
+    assign uop_wr_en   = uop_en_q;
+    assign uop_wr_addr = uop_addr_q;
+    assign uop_wr_data = word_q;
+
+    // Padding comes whole, with all strobes, and may come between two slices of an entry: it goes straight to the RAM. An entry of
+    // one slice is an entry also as padding.
+    localparam integer SLICED = STROBES > 1 ? 1 : 0;
+    wire pad = wr_pad && !wr_uop && SLICED != 0;
 
     // The entry that is being put together. Slice s of the bus: lanes from s·BUS/32 on, or, int8, from s·BUS/8 on.
     reg                     entry_valid_q;
@@ -227,19 +253,23 @@ module vta_compute_load #(
     wire                    entry_go = entry_valid_q && acc_wr_ready;
     wire                    entry_in = wr_en && !wr_uop && !pad && (!entry_valid_q || entry_go);
 
-    assign wr_ready = wr_uop || (pad ? !entry_valid_q && acc_wr_ready : !entry_valid_q || entry_go);
+    assign wr_ready  = wr_uop || !entry_valid_q || entry_go;
+    assign pad_ready = wr_uop || (SLICED != 0 ? !entry_valid_q && acc_wr_ready : !entry_valid_q || entry_go);
+
+    wire [LOG_ACC_DEPTH-1:0] in_addr = SLICED != 0 ? data_addr[LOG_ACC_DEPTH-1:0] : wr_addr[LOG_ACC_DEPTH-1:0];
+    wire [BUS-1:0]           in_data = SLICED != 0 ? data_beat : wr_data;
 
     integer n;
     always @(posedge clk) begin
         if (entry_in) begin
-            entry_addr_q <= wr_addr[LOG_ACC_DEPTH-1:0];
+            entry_addr_q <= in_addr;
             if (wr_mem == VTA_MEM_ACC8) begin
                 for (n = 0; n < LANES; n = n + 1) begin
-                    if (wr_strobe[8*n/BUS]) entry_q[32*n +: 32] <= {{24{wr_data[8*n % BUS + 7]}}, wr_data[8*n % BUS +: 8]};
+                    if (wr_strobe[8*n/BUS]) entry_q[32*n +: 32] <= {{24{in_data[8*n % BUS + 7]}}, in_data[8*n % BUS +: 8]};
                 end
             end else begin
                 for (n = 0; n < LANES; n = n + 1) begin
-                    if (wr_strobe[32*n/BUS]) entry_q[32*n +: 32] <= wr_data[32*n % BUS +: 32];
+                    if (wr_strobe[32*n/BUS]) entry_q[32*n +: 32] <= in_data[32*n % BUS +: 32];
                 end
             end
         end
@@ -268,18 +298,9 @@ module vta_compute_load #(
         end
     end
 
-    reg [32*LANES-1:0] padding;
-    integer p;
-    always @* begin
-        padding = {32*LANES{1'bx}};
-        if (pad) begin
-            for (p = 0; p < LANES; p = p + 1) padding[32*p +: 32] = wr_data[32*p % BUS +: 32];
-        end
-    end
-
     assign acc_wr_en   = entry_valid_q || pad;
-    assign acc_wr_addr = entry_valid_q ? entry_addr_q : wr_addr[LOG_ACC_DEPTH-1:0];
-    assign acc_wr_data = entry_valid_q ? entry_q : padding;
+    assign acc_wr_addr = entry_valid_q ? entry_addr_q : pad_addr[LOG_ACC_DEPTH-1:0];
+    assign acc_wr_data = entry_valid_q ? entry_q : {LANES{pad_word}};
 
     always @(posedge clk) begin
         if (rst) error_q <= 1'b0;
@@ -287,7 +308,7 @@ module vta_compute_load #(
     end
     assign error = error_q && marked_q == 4'd0 && ended_q == 4'd0;     // those before it have ended
 
-    `VTA_ASSERT(table_order, !done || valid_q[done_q[LOG_ENTRIES-1:0]])
+    `VTA_ASSERT(table_order, !done || valid_q[done_q])
 endmodule
 
 `default_nettype wire

@@ -36,6 +36,7 @@ module vta_gemm #(
     parameter integer LOG_WGT_DEPTH = 10,
     parameter integer LOG_ACC_DEPTH = 11,
     parameter integer MAX_AI        = 11,
+    parameter integer ENTRIES       = 4,    // LOADs in work
     parameter integer PUMP          = 1,    // of vta_array
     parameter integer DEPTHWISE_TAPS = 9    // of a step, at most: 9, 3, 1; 0: depthwise is 0 always
 ) (
@@ -73,7 +74,8 @@ module vta_gemm #(
     input  wire [2:0]               col_step,
     input  wire [7:0]               row_step,
     input  wire [5:0]               snap_alu,
-    input  wire [5:0]               snap_load,
+    input  wire [ENTRIES-1:0]       marks,          // older LOADs into ACC that are in work
+    input  wire [ENTRIES-1:0]       load_done,      // those that no longer are in the next cycle
 
     // Micro-ops.
     output wire                     uop_rd,
@@ -85,8 +87,8 @@ module vta_gemm #(
     output wire [LOG_UOP_DEPTH-1:0] fetch_last,
 
     // Order.
-    output wire [5:0]               ask_alu,        // snapshots and entry of the step in s0
-    output wire [5:0]               ask_load,
+    output wire [5:0]               ask_alu,        // snapshot, older LOADs and entry of the step in s0
+    output wire [ENTRIES-1:0]       ask_older,
     output wire [LOG_ACC_DEPTH-1:0] ask_dst,
     output wire                     ask_reads,      // INP, entries first … last
     output wire [LOG_INP_DEPTH-1:0] ask_first,
@@ -188,7 +190,8 @@ module vta_gemm #(
     reg [MAX_AI:0]   f_dst_ext_q;
     reg [MAX_AI:0]   f_src_ext_q;
     reg [W:0]        f_wgt_ext_q;
-    reg [11:0]       f_snaps_q;
+    reg [5:0]        f_snap_q;
+    reg [ENTRIES-1:0] f_marks_q;
     reg [5:0]        fetched_q;
 
     wire three = ROWS == 3 && taps_x == 4'd3 && taps_y == 4'd3 && row_step[0];
@@ -213,7 +216,7 @@ module vta_gemm #(
             f_dst_ext_q  <= {dst_over, dst_extent};
             f_src_ext_q  <= {src_over, src_extent};
             f_wgt_ext_q  <= {wgt_over, wgt_extent};
-            f_snaps_q    <= {snap_alu, snap_load};
+            f_snap_q     <= snap_alu;
         end
     end
 
@@ -309,7 +312,8 @@ module vta_gemm #(
     reg [MAX_AI:0]     u_dst_ext_q;
     reg [MAX_AI:0]     u_src_ext_q;
     reg [W:0]          u_wgt_ext_q;
-    reg [11:0]         u_snaps_q;
+    reg [5:0]          u_snap_q;
+    reg [ENTRIES-1:0]  u_marks_q;
     reg [A-1:0]        u_before_q;      // dst field of the micro-op before
 
     wire [A-1:0]      uop_dst = uop_data[VTA_F_UOP_DST_LSB +: VTA_F_UOP_DST_WIDTH];
@@ -347,7 +351,7 @@ module vta_gemm #(
             u_dst_ext_q   <= f_dst_ext_q;
             u_src_ext_q   <= f_src_ext_q;
             u_wgt_ext_q   <= f_wgt_ext_q;
-            u_snaps_q     <= f_snaps_q;
+            u_snap_q      <= f_snap_q;
             u_before_q    <= uop_dst;
         end
     end
@@ -370,13 +374,13 @@ module vta_gemm #(
 
     // The step that is next in s0: from U, or from the place beside it, which takes what s0 has no room for.
     localparam integer WIN_BITS  = T + 10;
-    localparam integer STEP_BITS = 3 + 2 + WIN_BITS + 8 + 3*A + 4*I + W + 12 + 1 + 8;
+    localparam integer STEP_BITS = 3 + 2 + WIN_BITS + 8 + 3*A + 4*I + W + 6 + 1 + 8;
     wire               u_bad  = dst_bad || src_bad || wgt_bad;
     wire [7:0]         u_code = dst_bad ? VTA_ERROR_ACC_RANGE : src_bad ? VTA_ERROR_INP_RANGE : VTA_ERROR_WGT_RANGE;
     wire [STEP_BITS-1:0] u_step = {u_first_q, u_last_q, u_at_end_q, u_no_mac_q, u_zero,
                                    u_dw_q, u_group_q, u_row_q, u_tap_q, u_three_q, u_ends_q, u_add_1_q, u_add_2_q, u_row_step_q,
                                    u_dst, uop_dst, dst_end[A-1:0], u_src, u_src_last, uop_src[I-1:0], src_end[I-1:0], u_wgt,
-                                   u_snaps_q, u_bad, u_code};
+                                   u_snap_q, u_bad, u_code};
     reg                  spare_valid_q;
     reg [STEP_BITS-1:0]  spare_q;
     wire [STEP_BITS-1:0] next_step = spare_valid_q ? spare_q : u_step;
@@ -388,10 +392,10 @@ module vta_gemm #(
     wire [A-1:0] next_dst, next_begins, next_ends;
     wire [I-1:0] next_src, next_src_last, next_inp_begins, next_inp_ends;
     wire [W-1:0] next_wgt;
-    wire [11:0]  next_snaps;
+    wire [5:0]   next_snap;
     wire [7:0]   next_code;
     assign {next_first, next_last, next_at_end, next_no_mac, next_zero, next_win, next_row_step, next_dst, next_begins, next_ends,
-            next_src, next_src_last, next_inp_begins, next_inp_ends, next_wgt, next_snaps, next_bad, next_code} = next_step;
+            next_src, next_src_last, next_inp_begins, next_inp_ends, next_wgt, next_snap, next_bad, next_code} = next_step;
 
     wire advance;
     assign u_move = !spare_valid_q;
@@ -416,7 +420,9 @@ module vta_gemm #(
     reg [I-1:0]  s0_src_q;
     reg [I-1:0]  s0_src_last_q;
     reg [W-1:0]  s0_wgt_q;
-    reg [11:0]   s0_snaps_q;
+    reg [5:0]    s0_snap_q;
+    reg [ENTRIES-1:0] spare_marks_q;
+    reg [ENTRIES-1:0] s0_marks_q;
     reg          s0_bad_q;
     reg [7:0]    s0_code_q;
 
@@ -456,12 +462,21 @@ module vta_gemm #(
             s0_src_q     <= next_src;
             s0_src_last_q <= next_src_last;
             s0_wgt_q     <= next_wgt;
-            s0_snaps_q   <= next_snaps;
+            s0_snap_q    <= next_snap;
             s0_code_q    <= next_code;
         end
     end
 
-    assign {ask_alu, ask_load} = s0_snaps_q;
+    // Marks of LOADs fall wherever a step is.
+    always @(posedge clk) begin
+        f_marks_q     <= (load ? marks : f_marks_q) & ~load_done;
+        u_marks_q     <= (fire ? f_marks_q : u_marks_q) & ~load_done;
+        spare_marks_q <= (u_move ? u_marks_q : spare_marks_q) & ~load_done;
+        s0_marks_q    <= (!advance ? s0_marks_q : spare_valid_q ? spare_marks_q : u_marks_q) & ~load_done;
+    end
+
+    assign ask_alu   = s0_snap_q;
+    assign ask_older = s0_marks_q;
     assign ask_dst   = s0_dst_q;
     assign ask_reads = !s0_no_mac_q;
     assign ask_first = s0_src_q;
@@ -614,7 +629,8 @@ module vta_gemm #(
     assign error      = s0_bad_q && !drain_valid;
     assign error_code = s0_code_q;
 
-    assign work = load || fire || s0_go || (u_move && u_valid_q);
+    assign work = load || fire || s0_go || (u_move && u_valid_q)
+               || (load_done != {ENTRIES{1'b0}} && (f_valid_q || u_valid_q || s0_valid_q));
 
     assign stat_gemm      = s0_go && !s0_win_q[WIN_BITS-1];
     assign stat_depthwise = s0_go && s0_win_q[WIN_BITS-1];

@@ -4,8 +4,9 @@
 //
 // Contract: combinational. *_wait: the step in s0 of the array or the ALU, or the LOAD that is next to be handed to the
 // engine, may still meet an older instruction of another pipeline in ACC, in UOP, or, as the array reads there what the ALU
-// has written, in INP. What the array has let go from s0 reads INP before the ALU can write there. *_next_wait: older loads into the
-// micro-ops of the instruction that is next to be fetched have not landed. Snapshots and numbers: see vta_guard.
+// has written, in INP. What the array has let go from s0 reads INP before the ALU can write there. *_older: which LOADs in the table are
+// older than that step and write ACC. issue_hits: which LOADs in work write micro-ops of the instruction that is to be issued.
+// Snapshots and numbers: see vta_guard.
 `default_nettype none
 
 module vta_order #(
@@ -56,37 +57,29 @@ module vta_order #(
     input  wire [U-1:0] alu_fetch_first,
     input  wire [U-1:0] alu_fetch_last,
 
-    input  wire [ENTRIES-1:0]    table_valid,
-    input  wire [ENTRIES-1:0]    table_uop,
-    input  wire [ENTRIES-1:0]    table_tab,     // loads of tables: they are not in table_valid
-    input  wire [6*ENTRIES-1:0]  table_number,
+    input  wire [ENTRIES-1:0]    table_uop,     // loads of micro-ops in work
     input  wire [13*ENTRIES-1:0] table_first,
     input  wire [13*ENTRIES-1:0] table_last,
 
+    input  wire [U-1:0]          issue_first,
+    input  wire [U-1:0]          issue_last,
+    output wire [ENTRIES-1:0]    issue_hits,
+
     input  wire [5:0]   array_ask_alu,
-    input  wire [5:0]   array_ask_load,
+    input  wire [ENTRIES-1:0] array_older,
     input  wire [A-1:0] array_ask_dst,
     input  wire         array_ask_reads,    // INP, entries first … last
     input  wire [I-1:0] array_ask_first,
     input  wire [I-1:0] array_ask_last,
     output wire         array_wait,
-    input  wire [5:0]   array_next_load,
-    input  wire [U-1:0] array_next_first,
-    input  wire [U-1:0] array_next_last,
-    output wire         array_next_wait,
 
     input  wire [5:0]   alu_ask_array,
-    input  wire [5:0]   alu_ask_load,
+    input  wire [ENTRIES-1:0] alu_older,
     input  wire [A-1:0] alu_ask_dst,
     input  wire [A-1:0] alu_ask_src,
     input  wire         alu_ask_loops,      // it writes INP, this entry
     input  wire [I-1:0] alu_ask_inp,
     output wire         alu_wait,
-    input  wire [5:0]   alu_next_load,
-    input  wire [U-1:0] alu_next_first,
-    input  wire [U-1:0] alu_next_last,
-    input  wire         alu_next_tab,       // it reads a table
-    output wire         alu_next_wait,
 
     input  wire [5:0]   load_ask_array,
     input  wire [5:0]   load_ask_alu,
@@ -109,6 +102,11 @@ module vta_order #(
         meets_uop = a_first <= b_last && a_last >= b_first;
     endfunction
 
+    vta_load_guard #(.ENTRIES(ENTRIES), .BITS(U)) issue (
+        .asked(table_uop), .first(table_first), .last(table_last), .ask_first(issue_first), .ask_last(issue_last),
+        .hits(issue_hits)
+    );
+
     // The array's step against the ALU and the loads.
     wire array_hit = (!alu_run_loops && meets(array_ask_dst, array_ask_dst, alu_dst_first, alu_dst_last))
                   || meets(array_ask_dst, array_ask_dst, alu_src_first, alu_src_last)
@@ -118,24 +116,18 @@ module vta_order #(
                       && meets_inp(array_ask_first, array_ask_last, alu_inp_first, alu_inp_last);
     wire array_inp_drain_hit = array_ask_reads && alu_inp_drain
                       && meets_inp(array_ask_first, array_ask_last, alu_inp_drain_first, alu_inp_drain_last);
-    wire array_alu_wait, array_load_wait;
+    wire array_alu_wait;
+    wire [ENTRIES-1:0] array_load_hits;
 
     vta_guard array_alu (
         .snap(array_ask_alu), .started(alu_started), .retired(alu_retired), .running(alu_running), .known(alu_known),
         .run_hit(array_hit || array_inp_hit), .drain_hit(array_drain_hit || array_inp_drain_hit), .must_wait(array_alu_wait)
     );
     vta_load_guard #(.ENTRIES(ENTRIES), .BITS(A)) array_load (
-        .valid(table_valid), .uop(table_uop), .number(table_number), .first(table_first), .last(table_last),
-        .snap(array_ask_load), .ask_uop(1'b0), .ask_first(array_ask_dst), .ask_last(array_ask_dst),
-        .must_wait(array_load_wait)
+        .asked(array_older), .first(table_first), .last(table_last), .ask_first(array_ask_dst), .ask_last(array_ask_dst),
+        .hits(array_load_hits)
     );
-    assign array_wait = array_alu_wait || array_load_wait;
-
-    vta_load_guard #(.ENTRIES(ENTRIES), .BITS(U)) array_uop (
-        .valid(table_valid), .uop(table_uop), .number(table_number), .first(table_first), .last(table_last),
-        .snap(array_next_load), .ask_uop(1'b1), .ask_first(array_next_first), .ask_last(array_next_last),
-        .must_wait(array_next_wait)
-    );
+    assign array_wait = array_alu_wait || array_load_hits != {ENTRIES{1'b0}};
 
     // The ALU's step against the array and the loads.
     wire alu_hit = meets(alu_ask_dst, alu_ask_dst, array_run_first, array_run_last)
@@ -144,36 +136,22 @@ module vta_order #(
                                          || meets(alu_ask_src, alu_ask_src, array_drain_first, array_drain_last));
     wire alu_inp_hit = alu_ask_loops && array_run_reads
                     && meets_inp(alu_ask_inp, alu_ask_inp, array_inp_first, array_inp_last);
-    wire alu_array_wait, alu_load_dst, alu_load_src;
+    wire alu_array_wait;
+    wire [ENTRIES-1:0] alu_dst_hits, alu_src_hits;
 
     vta_guard alu_array (
         .snap(alu_ask_array), .started(array_started), .retired(array_retired), .running(array_running),
         .known(array_known), .run_hit(alu_hit || alu_inp_hit), .drain_hit(alu_drain_hit), .must_wait(alu_array_wait)
     );
     vta_load_guard #(.ENTRIES(ENTRIES), .BITS(A)) alu_dst (
-        .valid(table_valid), .uop(table_uop), .number(table_number), .first(table_first), .last(table_last),
-        .snap(alu_ask_load), .ask_uop(1'b0), .ask_first(alu_ask_dst), .ask_last(alu_ask_dst), .must_wait(alu_load_dst)
+        .asked(alu_older), .first(table_first), .last(table_last), .ask_first(alu_ask_dst), .ask_last(alu_ask_dst),
+        .hits(alu_dst_hits)
     );
     vta_load_guard #(.ENTRIES(ENTRIES), .BITS(A)) alu_src (
-        .valid(table_valid), .uop(table_uop), .number(table_number), .first(table_first), .last(table_last),
-        .snap(alu_ask_load), .ask_uop(1'b0), .ask_first(alu_ask_src), .ask_last(alu_ask_src), .must_wait(alu_load_src)
+        .asked(alu_older), .first(table_first), .last(table_last), .ask_first(alu_ask_src), .ask_last(alu_ask_src),
+        .hits(alu_src_hits)
     );
-    assign alu_wait = alu_array_wait || alu_load_dst || alu_load_src;
-
-    wire alu_uop_wait, alu_tab_wait;
-    vta_load_guard #(.ENTRIES(ENTRIES), .BITS(U)) alu_uop (
-        .valid(table_valid), .uop(table_uop), .number(table_number), .first(table_first), .last(table_last),
-        .snap(alu_next_load), .ask_uop(1'b1), .ask_first(alu_next_first), .ask_last(alu_next_last),
-        .must_wait(alu_uop_wait)
-    );
-
-    // Tables as wholes: an instruction that reads one waits for all older loads of tables, such a load for all that is older
-    // in the ALU.
-    vta_load_guard #(.ENTRIES(ENTRIES), .BITS(13)) alu_tab (
-        .valid(table_tab), .uop(table_tab), .number(table_number), .first(table_first), .last(table_last),
-        .snap(alu_next_load), .ask_uop(1'b1), .ask_first(13'd0), .ask_last(13'h1fff), .must_wait(alu_tab_wait)
-    );
-    assign alu_next_wait = alu_uop_wait || (alu_next_tab && alu_tab_wait);
+    assign alu_wait = alu_array_wait || (alu_dst_hits | alu_src_hits) != {ENTRIES{1'b0}};
 
     // The next LOAD into ACC against both.
     wire [A-1:0] load_first = load_ask_first[A-1:0];
@@ -205,8 +183,9 @@ module vta_order #(
     wire uop_array_wait = !array_unfetched[5] && (array_unfetched != 6'd0 || (array_fetching && array_uop_hit));
     wire uop_alu_wait   = !alu_unfetched[5] && (alu_unfetched != 6'd0 || (alu_fetching && alu_uop_hit));
 
-    wire [5:0] alu_older = load_ask_alu - alu_retired;
-    wire       tab_wait  = !alu_older[5] && alu_older != 6'd0;
+    // The next LOAD of tables: all that is older in the ALU has retired.
+    wire [5:0] alu_unretired = load_ask_alu - alu_retired;
+    wire       tab_wait      = !alu_unretired[5] && alu_unretired != 6'd0;
 
     assign load_wait = load_ask_uop ? uop_array_wait || uop_alu_wait
                      : load_ask_tab ? tab_wait : load_array_wait || load_alu_wait;

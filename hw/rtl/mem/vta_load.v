@@ -128,15 +128,23 @@ module vta_load #(
     wire [12:0]                  wr_addr;
     wire [BUS_BITS-1:0]          wr_data;
     wire [(1<<LOG_SLICES)-1:0]   wr_strobe;
+    wire                         wr_pad;
+    wire [2:0]                   now_mem;
+    wire [12:0]                  data_addr;
+    wire [12:0]                  pad_addr;
     wire                         unused_wr_last;
+    wire [BUS_BITS-1:0]          unused_beat;
+    wire [31:0]                  unused_word;
     wire                         engine_done;
     wire                         engine_err;
     wire                         engine_wait;
 
     // INP is one RAM, or four that take entries in turn (vta_inp).
     localparam integer ROWS = LOG_BLOCK_OUT > 3 && DEPTHWISE_TAPS == 9 ? 3 : 1;
-    wire wr_free = LOOP_BACK == 0 || !inp_wr_en || wr_mem != VTA_MEM_INP
-                || (ROWS == 3 && LOG_INP_DEPTH >= 2 && inp_wr_addr[1:0] != wr_addr[1:0]);
+    wire all_free  = LOOP_BACK == 0 || !inp_wr_en || now_mem != VTA_MEM_INP;
+    wire data_free = all_free || (ROWS == 3 && LOG_INP_DEPTH >= 2 && inp_wr_addr[1:0] != data_addr[1:0]);
+    wire pad_free  = all_free || (ROWS == 3 && LOG_INP_DEPTH >= 2 && inp_wr_addr[1:0] != pad_addr[1:0]);
+    wire wr_free   = wr_pad ? pad_free : data_free;
 
     vta_tload #(
         .LOG_BATCH(LOG_BATCH), .LOG_BLOCK_IN(LOG_BLOCK_IN), .LOG_BLOCK_OUT(LOG_BLOCK_OUT),
@@ -148,8 +156,9 @@ module vta_load #(
         .cmd_mem(cmd_mem), .cmd_sram(cmd_sram), .cmd_addr(cmd_addr), .cmd_stride(cmd_stride),
         .cmd_x(cmd_x), .cmd_y(cmd_y), .cmd_pads(cmd_pads), .cmd_pad(cmd_pad),
         .cmd_elems(cmd_elems), .cmd_entries(cmd_entries),
-        .wr_en(wr_en), .wr_ready(wr_free), .wr_mem(wr_mem), .wr_addr(wr_addr), .wr_data(wr_data),
-        .wr_strobe(wr_strobe), .wr_last(unused_wr_last),
+        .wr_en(wr_en), .wr_ready(data_free), .wr_pad_ready(pad_free), .wr_mem(wr_mem), .wr_addr(wr_addr), .wr_data(wr_data),
+        .wr_strobe(wr_strobe), .wr_last(unused_wr_last), .wr_pad(wr_pad), .now_mem(now_mem),
+        .data_addr(data_addr), .data_beat(unused_beat), .pad_addr(pad_addr), .pad_word(unused_word),
         .done(engine_done), .err(engine_err),
         .rd_cmd_valid(rd_cmd_valid), .rd_cmd_ready(rd_cmd_ready), .rd_cmd_addr(rd_cmd_addr), .rd_cmd_len(rd_cmd_len),
         .rd_data_valid(rd_data_valid), .rd_data_ready(rd_data_ready), .rd_data(rd_data), .rd_last(rd_last),
@@ -285,7 +294,7 @@ module vta_load #(
     assign stat_room   = done_q != 6'd0 && !retire;
     assign stat_mem    = engine_wait;
 
-    wire unused_addr = |wr_addr;
+    wire unused_addr = |{wr_addr, data_addr, pad_addr};
 
     vta_awake #(.LINGER(8)) sleep (
         .clk(clk), .rst(rst), .awake(awake),

@@ -6,7 +6,8 @@
 // that consecutive commands overlap their latencies. Rows that follow each other in DRAM are fetched as one run.
 //   wr_*    one write a cycle, held until wr_ready. An element not wider than the bus comes whole, right-aligned, with
 //           strobe bit 0; a wider one comes in bus-wide slices, strobe bit s for slice s. Padding comes as one write with
-//           all strobes, wr_data being the pattern of every slice; ACC8 is padded as ACC (int32 lanes).
+//           all strobes, wr_data being the pattern of every slice; ACC8 is padded as ACC (int32 lanes). Whether it may be
+//           written is said of data and of padding apart (wr_ready, wr_pad_ready), by their addresses, which stand in registers.
 //   done    one pulse a command, in order, in the cycle after its last write.
 //   err     the memory refused a read of the oldest command; nothing after it is to be trusted.
 // Data are written as they arrive; padding of the oldest command fills the cycles without data.
@@ -50,11 +51,20 @@ module vta_tload #(
 
     output wire                          wr_en,
     input  wire                          wr_ready,
+    input  wire                          wr_pad_ready,
     output wire [2:0]                    wr_mem,
     output wire [12:0]                   wr_addr,
     output wire [(8<<LOG_BUS_BYTES)-1:0] wr_data,
     output wire [(1<<LOG_SLICES)-1:0]    wr_strobe,
     output wire                          wr_last,    // the entry is complete with this write
+    output wire                          wr_pad,     // it is padding
+
+    // What a write is made of, from registers and the beat.
+    output wire [2:0]                    now_mem,    // of the oldest command
+    output wire [12:0]                   data_addr,
+    output wire [(8<<LOG_BUS_BYTES)-1:0] data_beat,
+    output wire [12:0]                   pad_addr,
+    output wire [31:0]                   pad_word,
 
     output wire                          done,
     output wire                          err,
@@ -221,12 +231,12 @@ module vta_tload #(
     reg                     rows_one_q;
     reg [12:0]              pad_addr_q;
 
-    wire data_work  = active_q && elems_some_q;
+    wire data_work  = elems_some_q;
     wire data_offer = data_work && beat_valid;
-    wire pad_work   = active_q && pads_some_q;
+    wire pad_work   = pads_some_q;
     wire pad_offer  = pad_work && run_some_q && !data_offer;
     wire data_write = data_offer && wr_ready;
-    wire pad_write  = pad_offer && wr_ready;
+    wire pad_write  = pad_offer && wr_pad_ready;
 
     wire elem_end   = slice_q == last_slice_q;
     wire row_end    = x_one_q;
@@ -264,7 +274,6 @@ module vta_tload #(
     always @(posedge clk) begin
         if (queue_ready) begin
             elems_q      <= next_elems;
-            elems_some_q <= next_elems != 14'd0;
             elems_one_q  <= next_elems == 14'd1;
             x_q          <= next_x;
             x_one_q      <= next_x == 14'd1;
@@ -278,7 +287,6 @@ module vta_tload #(
             offset_q <= offset_next;
             if (elem_end) begin
                 elems_q      <= elems_q - 14'd1;
-                elems_some_q <= !elems_one_q;
                 elems_one_q  <= elems_q == 14'd2;
                 x_q     <= row_end ? x_size_q : x_q - 14'd1;
                 x_one_q <= row_end ? x_size_one_q : x_q == 14'd2;
@@ -288,6 +296,20 @@ module vta_tload #(
                     if (!merge_q) offset_q <= row_offset_next;
                 end
             end
+        end
+    end
+
+    // Without a command there is neither.
+    always @(posedge clk) begin
+        if (rst) begin
+            elems_some_q <= 1'b0;
+            pads_some_q  <= 1'b0;
+        end else if (queue_ready) begin
+            elems_some_q <= queue_valid && next_elems != 14'd0;
+            pads_some_q  <= queue_valid && next_pads != 14'd0;
+        end else begin
+            if (data_write && elem_end && elems_one_q) elems_some_q <= 1'b0;
+            if (pad_write && pads_one_q) pads_some_q <= 1'b0;
         end
     end
 
@@ -304,7 +326,6 @@ module vta_tload #(
     always @(posedge clk) begin
         if (queue_ready) begin
             pads_q      <= next_pads;
-            pads_some_q <= next_pads != 14'd0;
             pads_one_q  <= next_pads == 14'd1;
             run_q       <= next_first;
             run_some_q  <= next_first != 14'd0;
@@ -317,7 +338,6 @@ module vta_tload #(
         end else begin
             if (pad_write) begin
                 pads_q      <= pads_q - 14'd1;
-                pads_some_q <= !pads_one_q;
                 pads_one_q  <= pads_q == 14'd2;
                 run_q       <= run_q - 14'd1;
                 run_some_q  <= !run_one_q;
@@ -337,15 +357,21 @@ module vta_tload #(
 
     // The element within its beat.
     wire [BUS_BITS-1:0] aligned = beat >> {offset_q, 3'b000};
-    wire                pad_word = mem_q == VTA_MEM_ACC || mem_q == VTA_MEM_ACC8;
-    wire [31:0]         pattern = {pad_word ? {3{{8{pad_q[7]}}}} : {3{pad_q}}, pad_q};
+    wire                lanes = mem_q == VTA_MEM_ACC || mem_q == VTA_MEM_ACC8;
+    wire [31:0]         pattern = {lanes ? {3{{8{pad_q[7]}}}} : {3{pad_q}}, pad_q};
 
     assign wr_en     = data_offer || pad_offer;
-    assign wr_mem    = pad_offer && mem_q == VTA_MEM_ACC8 ? VTA_MEM_ACC : mem_q;
+    assign wr_mem    = COMPUTE != 0 && pad_offer && mem_q == VTA_MEM_ACC8 ? VTA_MEM_ACC : mem_q;
     assign wr_addr   = data_offer ? addr_q : pad_addr_q;
     assign wr_data   = data_offer ? aligned : {(BUS_BITS/32){pattern}};
     assign wr_strobe = data_offer ? FIRST_SLICE << slice_q : {SLICES{1'b1}};
     assign wr_last   = !data_offer || elem_end;
+    assign wr_pad    = pad_offer;
+    assign now_mem   = mem_q;
+    assign data_addr = addr_q;
+    assign data_beat = aligned;
+    assign pad_addr  = pad_addr_q;
+    assign pad_word  = pattern;
 
     // Done, in the cycle after the last write.
     reg done_q;
@@ -376,6 +402,7 @@ module vta_tload #(
                                      && pads_some_q == (pads_q != 0) && pads_one_q == (pads_q == 1)
                                      && run_some_q == (run_q != 0) && run_one_q == (run_q == 1)
                                      && x_one_q == (x_q == 1) && rows_one_q == (rows_q == 1)))
+    `VTA_ASSERT(idle, active_q || (!elems_some_q && !pads_some_q))
     `VTA_ASSERT(window, flight_q < WINDOW + 10'd512)
     `VTA_ASSERT(command, !cmd_valid || cmd_elems <= cmd_entries)
 endmodule

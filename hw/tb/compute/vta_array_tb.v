@@ -3,7 +3,7 @@
 // vta_array_tb -- the forms of the array, those that are built, at the clock and at twice the clock, and the one that is
 // simulated, against sums of products: GEMM and depthwise steps in any order, with gaps; every int8 comes up, −128 often.
 // Depthwise columns are followed in their rows: what an output gets from which column is counted here, column by column.
-// parts: vta_array_lane vta_columns
+// parts: vta_array_lane vta_columns vta_factor_x
 `default_nettype none
 
 module vta_array_tb;
