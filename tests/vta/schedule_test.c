@@ -246,6 +246,34 @@ static void test_beside_sum(void **state)
     assert_int_equal(vta_config_load("tiny", &config, NULL), VTA_OK);
 }
 
+/* Blocks that are a little slower as one group than one by one, and move half as much: they are groups. */
+static void test_quiet_groups(void **state)
+{
+    (void)state;
+    enum { BLOCKS = 3, MEMBERS = 3 };
+    vtac_vta_image image;
+    const lab_conv wide = {.channels = 192, .groups = 1, .window = lab_window(1, 1, 0)},
+                   each = {.channels = 192, .groups = 192, .window = lab_window(3, 1, 1)},
+                   narrow = {.channels = 32, .groups = 1, .window = lab_window(1, 1, 0)};
+    lab_init(&lab, 9);
+    uint32_t x = lab_input(&lab, 1, 32, 28, 28);
+    for (uint32_t i = 0; i < BLOCKS; i++) {
+        const uint32_t windows = lab_add_conv(&lab, lab_add_conv(&lab, x, &wide), &each);
+        x = lab_add_sum(&lab, lab_add_conv(&lab, windows, &narrow), x);
+    }
+    lab_finish(&lab);
+    assert_int_equal(vta_config_load("pynq", &config, NULL), VTA_OK);
+    schedule(&(vtac_vta_options){.level = 3}, &image);
+    for (uint32_t i = 0, n = 0; i < BLOCKS; i++, n += MEMBERS + 1) {
+        assert_int_equal(image.plans[n].feeds, n + 1);
+        assert_int_equal(image.plans[n + 1].feeds, n + 2);
+        assert_int_equal(image.plans[n + 1].cost.bytes_written, 0);
+    }
+    vtac_vta_image_free(&image);
+    lab_free(&lab);
+    assert_int_equal(vta_config_load("tiny", &config, NULL), VTA_OK);
+}
+
 /* Images with more pixels than a stride can say, one after the other. */
 static void test_large_image(void **state)
 {
@@ -538,13 +566,21 @@ static void test_empty(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_same_bytes),   cmocka_unit_test(test_shares_sum_to_the_whole),
-        cmocka_unit_test(test_joins),        cmocka_unit_test(test_no_joins),
-        cmocka_unit_test(test_on_chip),      cmocka_unit_test(test_half_tiles),
-        cmocka_unit_test(test_beside_sum),   cmocka_unit_test(test_large_image),
-        cmocka_unit_test(test_wide_padding), cmocka_unit_test(test_kept_rows),
-        cmocka_unit_test(test_parted_pools), cmocka_unit_test(test_ways_of_parted_pools),
-        cmocka_unit_test(test_joined_means), cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_same_bytes),
+        cmocka_unit_test(test_shares_sum_to_the_whole),
+        cmocka_unit_test(test_joins),
+        cmocka_unit_test(test_no_joins),
+        cmocka_unit_test(test_on_chip),
+        cmocka_unit_test(test_half_tiles),
+        cmocka_unit_test(test_beside_sum),
+        cmocka_unit_test(test_quiet_groups),
+        cmocka_unit_test(test_large_image),
+        cmocka_unit_test(test_wide_padding),
+        cmocka_unit_test(test_kept_rows),
+        cmocka_unit_test(test_parted_pools),
+        cmocka_unit_test(test_ways_of_parted_pools),
+        cmocka_unit_test(test_joined_means),
+        cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_empty),
     };
     return cmocka_run_group_tests(tests, load_config, NULL);

@@ -332,6 +332,8 @@ static uint64_t cycles_alone(const machine *m, const vtac_vta_region *region, co
     units->array += own.units.array;
     units->load += own.units.load;
     units->store += own.units.store;
+    units->bytes_read += own.units.bytes_read;
+    units->bytes_written += own.units.bytes_written;
     return own.cycles;
 }
 
@@ -357,12 +359,23 @@ static bool waits_for_sum(const machine *m, const decisions *d, uint32_t n, uint
     return !slow && d->sum_of[n] >= 0 && cycles > units->array + units->array / WORTH;
 }
 
+/* What it is worth in cycles that less goes through memory: its bus is there for the weights of the layers to
+ * come, and for others than the accelerator. */
+static uint64_t worth_of_quiet(const machine *m, const load_of_units *apart, const load_of_units *together)
+{
+    enum { BEATS = 5 }; /* for a cycle */
+    const uint64_t before = apart->bytes_read + apart->bytes_written,
+                   now = together->bytes_read + together->bytes_written;
+    return now < before ? (before - now) / ((uint64_t)m->beat * BEATS) : 0;
+}
+
 /* When layers go together: where one by one they would not be faster if they overlapped, where they would not
  * if they did not, wherever they fit. */
 typedef enum grouping { GROUP_SURELY, GROUP_EAGERLY, GROUP_ALWAYS } grouping;
 
 /* Layer n joins those that make what it reads. One by one they could overlap: of the difference to the
- * busiest unit's work, half is taken for granted. */
+ * busiest unit's work, half is taken for granted. Where only cycles are looked for, that less is moved counts
+ * for nothing. */
 static void decide_group(const machine *m, const vtac_vta_region *region, uint32_t n, grouping when,
                          decisions *d)
 {
@@ -383,7 +396,8 @@ static void decide_group(const machine *m, const vtac_vta_region *region, uint32
     const uint64_t joined = may ? cycles_alone(m, region, d, members, count + 1, &together) : 0;
     const uint64_t before = joined > 0 ? cycles_alone(m, region, d, members, count, &apart) : 0;
     const uint64_t overlapped = when == GROUP_SURELY ? most_of(&apart) : before + own;
-    if (before > 0 && (always || joined < (before + own + overlapped) / 2)) {
+    const uint64_t worth = when == GROUP_SURELY ? worth_of_quiet(m, &apart, &together) : 0;
+    if (before > 0 && (always || joined < (before + own + overlapped) / 2 + worth)) {
         d->feeds[maker] = (int32_t)n;
         d->fed_by[n] = maker;
     }
