@@ -1,0 +1,89 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+#
+# tsim_speed.py BUILD [--rounds N] [--least RATIO] [NETWORK]: how fast tsim is beside a bare array of 256 multipliers (bare_array.v)
+# that Verilator translates with the same flags: cycles in a second of the processor's time, in turn, the best of each.
+#
+# tsim runs a network of the zoo (SqueezeNet) on `pynq`; what the same run takes on fsim is taken off: loading, the host's
+# layers. Fails where the ratio is below RATIO.
+import argparse
+import json
+import os
+import re
+import resource
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.join(HERE, "..", "..")
+CONFIG = "pynq"
+BARE_CYCLES = 3000000
+
+
+def flags_of(name):
+    """The flags that tsim is built with, from where they are written."""
+    with open(os.path.join(ROOT, "sim/tsim/build.c"), encoding="utf-8") as file:
+        text = file.read()
+    found = re.search(r"static const char %s\[\] =(.*?);\n" % name, text, re.S)
+    if found is None:
+        sys.exit(f"tsim_speed: sim/tsim/build.c has no {name} any more")
+    if os.uname().machine != "x86_64":
+        text = re.sub(r"#ifdef __x86_64__.*?#endif", "", found[1], flags=re.S)
+    else:
+        text = found[1]
+    return " ".join(re.findall(r'"([^"]*)"', text)).split()
+
+
+def build_bare(work):
+    """The program bare_array_main."""
+    root = subprocess.run(["verilator", "--getenv", "VERILATOR_ROOT"], check=True, capture_output=True, text=True).stdout.strip()
+    objects = os.path.join(work, "obj")
+    translate = [flag for flag in flags_of("verilator_flags") if not flag.startswith("+define")]
+    subprocess.run(["verilator", "--cc", "--top-module", "bare_array", *translate, "--Mdir", objects,
+                    os.path.join(HERE, "bare_array.v")], check=True)
+    made = [os.path.join(objects, name) for name in sorted(os.listdir(objects)) if name.endswith(".cpp")]
+    program = os.path.join(work, "bare")
+    subprocess.run(["g++", *flags_of("model_flags"), "-O2", "-DVM_COVERAGE=0", "-DVM_SC=0", "-DVM_TIMING=0", "-DVM_TRACE=0",
+                    f"-I{objects}", "-isystem", f"{root}/include", "-isystem", f"{root}/include/vltstd",
+                    os.path.join(HERE, "bare_array_main.cc"), *made, f"{root}/include/verilated.cpp",
+                    f"{root}/include/verilated_threads.cpp", "-pthread", "-o", program], check=True)
+    return program
+
+
+def seconds_of(command):
+    """Its seconds of the processor, and what it says."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    said = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, said
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("build")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--least", type=float, default=0)
+    parser.add_argument("network", nargs="?", default="squeezenet1_1")
+    asked = parser.parse_args()
+    vtac = os.path.join(os.path.abspath(asked.build), "bin/vtac")
+    with tempfile.TemporaryDirectory() as work:
+        bare = build_bare(work)
+        model, network = os.path.join(work, "model.so"), os.path.join(work, "network.onnx")
+        seconds_of([vtac, "zoo", asked.network, "--int8", "-o", network])
+        seconds_of([vtac, "compile", network, "--target", "vta", "--config", CONFIG, "-o", model])
+        array = tsim = 0
+        for _ in range(asked.rounds):
+            array = max(array, float(seconds_of([bare, str(BARE_CYCLES)])[1]))
+            other, _ = seconds_of([vtac, "run", model, "--device", f"fsim:{CONFIG}", "--json"])
+            took, said = seconds_of([vtac, "run", model, "--device", f"tsim:{CONFIG}", "--json"])
+            cycles = json.loads(said)["cycles"]
+            tsim = max(tsim, cycles / max(took - other, 1e-3))
+    ratio = tsim / array
+    print(f"{asked.network} on tsim:{CONFIG}: {cycles} cycles at {tsim / 1e6:.2f} million a second; "
+          f"the bare array: {array / 1e6:.2f} million; ratio {ratio:.2f}")
+    if ratio < asked.least:
+        sys.exit(f"tsim_speed: less than {asked.least}")
+
+
+main()
