@@ -24,7 +24,8 @@ static unsigned long network_count = 24;
 static char library[TEMPORARY_PATH];
 
 static const char *const hosts[] = {"x86-64-v2", "x86-64-v3",   "x86-64-avxvnni",
-                                    "x86-64-v4", "x86-64-vnni", "host"};
+                                    "x86-64-v4", "x86-64-vnni", "x86_64-linux-gnu,cpu=znver4",
+                                    "host"};
 enum { HOSTS = sizeof hosts / sizeof hosts[0] };
 
 /* ---- random networks */

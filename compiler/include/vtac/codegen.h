@@ -17,6 +17,7 @@ typedef struct vtac_target {
     char required[256];    /* CPU features that the loader must find */
     uint32_t vector_bytes; /* of a vector register */
     uint32_t vector_count; /* vector registers */
+    bool takes_halves;     /* of the longest vectors, one after the other: shorter ones do as much */
     bool has_vnni;         /* dot products of four u8 with four i8 */
     bool has_signed_dot;   /* of four i8 with four i8 */
     bool has_tiles;        /* registers of 16 times 64 bytes, and products of such */

@@ -129,6 +129,7 @@ static void shape(vtac_target *t)
         t->vector_bytes = 64;
         t->vector_count = 32;
         t->has_vnni = requires(t, "avx512vnni");
+        t->takes_halves = strcmp(t->cpu, "znver4") == 0; /* alone among those with AVX-512 */
     } else if (requires(t, "avx2")) {
         t->vector_bytes = 32;
         t->has_vnni = requires(t, "avxvnni");

@@ -28,7 +28,7 @@ static int64_t round_up(int64_t a, int64_t b)
  * ------------------------------------------------------------------------------------------------------- */
 
 /* Channels side by side: whole vectors of 32 bits, the last one perhaps with room behind the last channel.
- * Half vectors where that leaves much less of it, and they are no slower than the others' halves. 0: channels
+ * Half vectors where that leaves much less of it, on processors that take whole ones by halves. 0: channels
  * too few. */
 static int64_t block_of(const vtac_program *p, int64_t channels, bool narrow)
 {
@@ -39,8 +39,8 @@ static int64_t block_of(const vtac_program *p, int64_t channels, bool narrow)
     int64_t best = lanes;
     for (int64_t block = lanes / 2; block >= 4; block /= 2) {
         const bool few = channels <= block;
-        const bool half =
-            block * 2 == lanes && block >= 8 && 8 * round_up(channels, lanes) > 9 * round_up(channels, block);
+        const bool half = p->target->takes_halves && block * 2 == lanes &&
+                          8 * round_up(channels, lanes) > 9 * round_up(channels, block);
         best = few || half ? block : best;
     }
     return best;
