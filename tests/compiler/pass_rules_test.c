@@ -142,6 +142,12 @@ static const struct {
            "= Mul(%a, %f)\n"
            "%d: f32[2,4,6,7] = Transpose(%c) {perm=[0, 3, 1, 2]}\noutput %d\n",
      "Transpose Mul Transpose"},
+    {VTAC_PASS_ALTER_LAYOUT, "a convolution of halves",
+     "graph \"t\"\ninput %x: f32[1,2,3,4]\nconst %w: f16[3,2,1,1] = [0.5, -1.25, 2.0, 0.25, -3.0, 1.5]\n"
+     "const %b: f16[3] = [0.125, -2.0, 7.0]\n%h: f16[1,2,3,4] = Cast(%x) {to=\"f16\"}\n"
+     "%c: f16[1,3,3,4] = Conv(%h, %w, %b)\n%d: f16[1,3,3,4] = Sign(%c)\n"
+     "%e: f32[1,3,3,4] = Cast(%d) {to=\"f32\"}\noutput %e\n",
+     "Cast Cast Conv Cast Sign Cast"},
     {VTAC_PASS_FUSE, "a convolution moves down to its sum",
      IMAGE FILTER CONV "%p: f32[2,4,6,7] = Softmax(%x) {axis=3}\n%q: f32[2,4,6,7] = Softmax(%p) {axis=2}\n"
                        "%a: f32[2,4,6,7] = Add(%c, %q)\n%b: f32[2,4,6,7] = Add(%a, %q)\noutput %b\n",
