@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 #
-# Softmax, LogSoftmax and reductions over any axis of shapes drawn at random: few and many elements behind the axis, trailing
+# Softmax, LogSoftmax and reductions over any axes of shapes drawn at random: few and many elements behind the axis, trailing
 # axes of one place, rows that do not fill vectors, several element types, infinite values, and with an operator behind
 # them that tells the axes apart or does not; against sums written out in numpy.
 #
@@ -96,12 +96,40 @@ def sums(suite, kinds, count):
         suite.add("ReduceLogSumExp", make, lambda x, axes=tuple(axes): log_sum_exp(x.astype(float), axes).astype(x.dtype), axes=axes)
 
 
+REDUCTIONS = {"ReduceMean": numpy.mean, "ReduceMax": numpy.max, "ReduceMin": numpy.min,
+              "ReduceL2": lambda x, axis, keepdims: numpy.sqrt((x * x).sum(axis, keepdims=keepdims)),
+              "ReduceL1": lambda x, axis, keepdims: numpy.abs(x).sum(axis, keepdims=keepdims)}
+
+
+def reductions(suite, kinds, count):
+    """One to all axes, together or apart, kept or not, and what follows them."""
+    for op, function in REDUCTIONS.items():
+        for i in range(count):
+            random = random_for(op, i)
+            dims, kind = drawn_shape(random, int(random.integers(0, 3))), kinds[i % len(kinds)]
+            axes = sorted(int(a) for a in random.choice(len(dims), int(random.integers(1, len(dims) + 1)), replace=False))
+            keep, follower = int(random.integers(0, 2)), (None, "Mul", "Add")[i % 3]
+            out = [1 if a in axes else n for a, n in enumerate(dims) if keep or a not in axes]
+            second = out[-1:] if follower == "Add" else [1] if out else []
+
+            def make(random, dims=dims, kind=kind, follower=follower, second=second):
+                return [("x", (random.standard_normal(dims) + 0.5).astype(kind))] + \
+                    ([("b", random.standard_normal(second).astype(kind))] if follower else [])
+
+            def reference(x, b=None, function=function, axes=tuple(axes), keep=keep, follower=follower):
+                y = function(x.astype(float), axis=axes, keepdims=bool(keep))
+                return numpy.array(y if b is None else y * b if follower == "Mul" else y + b).astype(x.dtype)
+
+            suite.add(op, make, reference, constants=("b",), model=followed(op, {"axes": axes, "keepdims": keep}, follower))
+
+
 def main():
     failed = 0
     for kinds, most in (((F32, F64), "1e-5"), ((F16,), "2e-3")):
         suite = Suite()
         rows(suite, kinds, 30)
         sums(suite, kinds, 20)
+        reductions(suite, kinds, 12)
         failed += suite.run(sys.argv[1], "--rtol", most, "--atol", most)
     return 1 if failed else 0
 

@@ -121,6 +121,8 @@ typedef struct reducing {
     vtac_buffer *shift; /* what exponentials are taken beside, in each lane: the largest; NULL: none are */
     bool looks;         /* for the largest elements first */
     vtac_buffer *sum;
+    uint32_t first, last; /* axes of one row: those that go, or stay, together at the end */
+    int64_t row;          /* its elements, counted by the index of `last` */
     const vtac_expr *at[VTAC_MAX_RANK];
 } reducing;
 
@@ -141,12 +143,12 @@ static void finish(vtac_lower *l, const reducing *r, const vtac_expr *sum, const
     }
 }
 
-/* Takes in the element at an index of the last axis. */
+/* Takes in the element at an index of the row. */
 static void take_in(vtac_lower *l, void *context, const vtac_expr *i, const vtac_expr *lane)
 {
     reducing *r = context;
     if (r->x->rank > 0) {
-        r->at[r->x->rank - 1] = i;
+        r->at[r->last] = i;
     }
     const vtac_expr *value = vtac_e_cast(l->k, r->how.type, vtac_in_at(l, 0, r->at));
     const vtac_expr_op combine = r->looks ? VTAC_E_MAX : r->how.combine;
@@ -171,15 +173,20 @@ static const vtac_expr *finite_shift(const vtac_lower *l, const reducing *r, con
     return vtac_e3(l->k, VTAC_E_SELECT, E2(LT, E1(ABS, most), endless), most, none);
 }
 
+/* Opens the axes that go and are not of the row. */
+static uint32_t open_outside(vtac_lower *l, reducing *r)
+{
+    vtac_type others = *r->x;
+    others.rank = r->first;
+    return vtac_open_axes(l, &others, r->marks, true, r->at, false);
+}
+
 /* Rows that go: a part of each result in each lane, joined. */
 static const vtac_expr *join_rows(vtac_lower *l, reducing *r, int64_t lanes)
 {
-    const uint32_t last = r->x->rank - 1;
-    vtac_type others = *r->x;
-    others.rank = last;
     vtac_set_lanes(l, r->sum, lanes, start(l, r));
-    const uint32_t inner = vtac_open_axes(l, &others, r->marks, true, r->at, false);
-    vtac_each_of_row(l, r->x->dim[last], lanes, take_in, r);
+    const uint32_t inner = open_outside(l, r);
+    vtac_each_of_row(l, r->row, lanes, take_in, r);
     vtac_close(l, inner);
     return vtac_join_lanes(l, r->sum, lanes, r->looks ? VTAC_E_MAX : r->how.combine);
 }
@@ -201,7 +208,7 @@ typedef void column_fn(vtac_lower *l, reducing *r, const vtac_expr *lane);
 
 static void take_column(vtac_lower *l, reducing *r, const vtac_expr *lane)
 {
-    take_in(l, r, r->at[r->x->rank - 1], lane);
+    take_in(l, r, r->at[r->last], lane);
 }
 
 static void shift_column(vtac_lower *l, reducing *r, const vtac_expr *lane)
@@ -218,7 +225,7 @@ static void finish_column(vtac_lower *l, reducing *r, const vtac_expr *lane)
 static void each_column(vtac_lower *l, reducing *r, const vtac_expr *first, int64_t lanes, column_fn *fn)
 {
     const vtac_expr *lane = lanes == 1 ? zero_index(l) : vtac_for(l->k, VTAC_LOOP_VECTOR, lanes, "lane");
-    r->at[r->x->rank - 1] = vtac_i_add(l->k, first, lane);
+    r->at[r->last] = vtac_i_add(l->k, first, lane);
     fn(l, r, lane);
     vtac_close(l, lanes == 1 ? 0 : 1);
 }
@@ -226,12 +233,10 @@ static void each_column(vtac_lower *l, reducing *r, const vtac_expr *first, int6
 /* Rows that stay: a result in each lane, for `lanes` of them from number `first` on. */
 static void reduce_columns(vtac_lower *l, reducing *r, const vtac_expr *first, int64_t lanes)
 {
-    vtac_type others = *r->x;
-    others.rank = r->x->rank - 1;
     for (int pass = r->shift == NULL; pass < 2; pass++) {
         r->looks = pass == 0;
         vtac_set_lanes(l, r->sum, lanes, start(l, r));
-        const uint32_t inner = vtac_open_axes(l, &others, r->marks, true, r->at, false);
+        const uint32_t inner = open_outside(l, r);
         each_column(l, r, first, lanes, take_column);
         vtac_close(l, inner);
         each_column(l, r, first, lanes, r->looks ? shift_column : finish_column);
@@ -240,12 +245,13 @@ static void reduce_columns(vtac_lower *l, reducing *r, const vtac_expr *first, i
 
 static void reduce_planes(vtac_lower *l, reducing *r, int64_t lanes)
 {
-    const uint32_t last = r->x->rank - 1;
-    const int64_t whole = r->x->dim[last] / lanes;
-    const int64_t rest = r->x->dim[last] % lanes;
+    const int64_t whole = r->row / lanes;
+    const int64_t rest = r->row % lanes;
     bool marks[VTAC_MAX_RANK];
     memcpy(marks, r->marks, sizeof marks);
-    marks[last] = true; /* neither goes nor is among the loops outside */
+    for (uint32_t i = r->first; i <= r->last; i++) {
+        marks[i] = true; /* neither goes nor is among the loops outside */
+    }
     vtac_open_others(l, r->x, marks, r->at);
     if (whole > 0) {
         const vtac_expr *i = vtac_for(l->k, VTAC_LOOP_SERIAL, whole, "block");
@@ -266,7 +272,7 @@ static void reduce_plainly(vtac_lower *l, reducing *r)
         r->looks = pass == 0;
         vtac_store(l->k, r->sum, zero, start(l, r));
         const uint32_t inner = vtac_open_axes(l, r->x, r->marks, true, r->at, false);
-        take_in(l, r, r->x->rank > 0 ? r->at[r->x->rank - 1] : zero, zero);
+        take_in(l, r, r->x->rank > 0 ? r->at[r->last] : zero, zero);
         vtac_close(l, inner);
         if (r->looks) {
             shift_column(l, r, zero);
@@ -274,6 +280,24 @@ static void reduce_plainly(vtac_lower *l, reducing *r)
     }
     finish(l, r, vtac_e_load(l->k, r->sum, zero), zero);
     vtac_close(l, outer);
+}
+
+/* The axes of a row, of an input that has axes. */
+static void find_row(vtac_lower *l, reducing *r)
+{
+    const vtac_type *x = r->x;
+    r->first = r->last = vtac_lane_axis(x, 0);
+    const bool goes = r->marks[r->last];
+    r->row = x->dim[r->last];
+    const int64_t enough = goes ? INT64_MAX : vtac_row_fills(l, r->how.type);
+    for (bool more = goes || vtac_counts_through(l); more && r->first > 0 && r->row < enough;) {
+        more = r->marks[r->first - 1] == goes || x->dim[r->first - 1] == 1;
+        r->first -= more;
+        r->row *= more ? x->dim[r->first] : 1;
+    }
+    for (uint32_t i = 0; i < x->rank; i++) {
+        r->at[i] = zero_index(l);
+    }
 }
 
 vta_status vtac_lower_reduce(vtac_lower *l)
@@ -286,14 +310,19 @@ vta_status vtac_lower_reduce(vtac_lower *l)
         r.count *= r.marks[i] ? r.x->dim[i] : 1;
     }
     const bool vectors = r.x->rank > 0 && r.x->dtype != VTAC_BOOL && vtac_type_elements(r.x) > 0;
-    const int64_t lanes = vectors ? vtac_row_lanes(l, r.how.type, r.x->dim[r.x->rank - 1]) : 1;
+    int64_t lanes = 1;
+    r.last = r.x->rank > 0 ? r.x->rank - 1 : 0;
+    if (vectors) {
+        find_row(l, &r);
+        lanes = vtac_row_lanes(l, r.how.type, r.row);
+    }
     r.sum = vtac_local(l, "sum", r.how.type, lanes);
     if (l->node->op == VTAC_OP_REDUCE_LOG_SUM_EXP) {
         r.shift = vtac_local(l, "shift", r.how.type, lanes);
     }
     if (lanes == 1) {
         reduce_plainly(l, &r);
-    } else if (r.marks[r.x->rank - 1]) {
+    } else if (r.marks[r.last]) {
         reduce_rows(l, &r, lanes);
     } else {
         reduce_planes(l, &r, lanes);

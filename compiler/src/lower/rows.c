@@ -5,6 +5,8 @@
  */
 #include "rows.h"
 
+#include <string.h>
+
 int64_t vtac_row_lanes(const vtac_lower *l, vtac_dtype type, int64_t extent)
 {
     int64_t lanes = (int64_t)l->program->target->vector_bytes / (int64_t)vtac_dtype_bytes(type);
@@ -75,4 +77,38 @@ void vtac_open_others(vtac_lower *l, const vtac_type *type, const bool *marks, c
             rest = vtac_let(k, "rest", vtac_i_divc(k, rest, type->dim[axis]));
         }
     }
+}
+
+int64_t vtac_row_fills(const vtac_lower *l, vtac_dtype type)
+{
+    return 4 * (int64_t)l->program->target->vector_bytes / (int64_t)vtac_dtype_bytes(type);
+}
+
+uint32_t vtac_lane_axis(const vtac_type *type, uint32_t axis)
+{
+    uint32_t last = type->rank - 1;
+    while (last > axis && type->dim[last] == 1) {
+        last--;
+    }
+    return last;
+}
+
+bool vtac_counts_through(const vtac_lower *l)
+{
+    const vtac_type *y = vtac_type_out(l, 0);
+    for (uint32_t c = 0; c < l->chain_count; c++) {
+        const vtac_node *n = l->chain[c];
+        if (vtac_find_attr(n, "axis") != NULL || n->op == VTAC_OP_BATCH_NORMALIZATION) {
+            return false;
+        }
+        for (uint32_t i = 0; i < n->input_count; i++) {
+            const vtac_type *type = vtac_in_type(l->graph, n, i);
+            const bool same = type != NULL && type->rank == y->rank &&
+                              memcmp(type->dim, y->dim, y->rank * sizeof *y->dim) == 0;
+            if (type != NULL && !same && vtac_type_elements(type) != 1) {
+                return false;
+            }
+        }
+    }
+    return true;
 }

@@ -23,4 +23,14 @@ const vtac_expr *vtac_join_lanes(vtac_lower *l, const vtac_buffer *buffer, int64
 /* One loop over the axes that are not marked, parallel where that pays; fills `at`. */
 void vtac_open_others(vtac_lower *l, const vtac_type *type, const bool *marks, const vtac_expr **at);
 
+/* The last axis of more than one place, or `axis`: what lanes go along. Its index may count on through the
+ * axes before it, whose own are 0 then, as their elements lie behind each other. */
+uint32_t vtac_lane_axis(const vtac_type *type, uint32_t axis);
+/* Elements of a row that fill vectors of `type` well: loops over more axes are better left outside, for
+ * threads. */
+int64_t vtac_row_fills(const vtac_lower *l, vtac_dtype type);
+/* Whether the index of an output may do so: what follows in the kernel reads no operand that tells the axes
+ * apart. */
+bool vtac_counts_through(const vtac_lower *l);
+
 #endif

@@ -3,7 +3,6 @@
  * Softmax, LogSoftmax, Hardmax and QLinearSoftmax: the largest, the sum, the results, over the marked axes.
  */
 #include <math.h>
-#include <string.h>
 
 #include "../ops/infer.h"
 #include "rows.h"
@@ -212,16 +211,6 @@ static void in_lanes(vtac_lower *l, vectors *v, uint32_t axis, const vtac_expr *
     down_the_axis(l, v, axis, take_result, first, lanes);
 }
 
-/* The last axis of more than one place, or the marked one: what lanes go along. */
-static uint32_t lane_axis(const vtac_type *x, uint32_t axis)
-{
-    uint32_t last = x->rank - 1;
-    while (last > axis && x->dim[last] == 1) {
-        last--;
-    }
-    return last;
-}
-
 /* ---- few elements behind the axis: the axis and they are one run of neighbours, whose lanes meet the same
  * rows again after a period of some vectors
  * -------------------------------------------------------------------------------------------------- */
@@ -283,16 +272,17 @@ static void each_of_run(vtac_lower *l, vectors *v, const period *p, vtac_row_fn 
     each_of_period(l, v, p, vtac_e_index(l->k, p->run - rest), rest / p->lanes, rest % p->lanes, fn);
 }
 
-/* Lanes of one row become what `op` makes of them all; of sums, what results are taken by. */
+/* Lanes of one row become what `op` makes of them all; of sums, what results are taken by. The rows are lanes
+ * meanwhile. */
 static void join_period(vtac_lower *l, vectors *v, const period *p, vtac_buffer *parts, vtac_expr_op op)
 {
     const int64_t steps = p->vectors * p->lanes / p->rows;
-    const vtac_expr *row = vtac_for(l->k, VTAC_LOOP_SERIAL, p->rows, "row");
+    const vtac_expr *row = vtac_for(l->k, VTAC_LOOP_VECTOR, p->rows, "row");
+    const vtac_expr *all = vtac_e_load(l->k, parts, row);
     for (int64_t i = 1; i < steps; i++) {
         const vtac_expr *part = vtac_e_load(l->k, parts, vtac_i_addc(l->k, row, i * p->rows));
-        vtac_store(l->k, parts, row, vtac_e2(l->k, op, part, vtac_e_load(l->k, parts, row)));
+        all = vtac_let(l->k, "all", vtac_e2(l->k, op, part, all));
     }
-    const vtac_expr *all = vtac_e_load(l->k, parts, row);
     all = vtac_let(l->k, "all", op == VTAC_E_ADD ? factor_of(l, v, all) : all);
     for (int64_t i = 0; i < steps; i++) {
         vtac_store(l->k, parts, vtac_i_addc(l->k, row, i * p->rows), all);
@@ -313,7 +303,7 @@ static void by_periods(vtac_lower *l, const softmax *s, uint32_t axis, const per
     const vtac_type *x = s->x;
     const vtac_expr *at[VTAC_MAX_RANK];
     bool marks[VTAC_MAX_RANK] = {false};
-    vectors v = {.s = s, .at = at, .axis = lane_axis(x, axis), .lanes = p->lanes, .by_share = true};
+    vectors v = {.s = s, .at = at, .axis = vtac_lane_axis(x, axis), .lanes = p->lanes, .by_share = true};
     v.most = vtac_local(l, "most", s->type, p->vectors * p->lanes);
     v.sum = vtac_local(l, "sum", s->type, p->vectors * p->lanes);
     for (uint32_t i = axis; i < x->rank; i++) {
@@ -351,50 +341,28 @@ static void side_by_side(vtac_lower *l, vectors *v, uint32_t axis, int64_t rows)
     }
 }
 
-static void by_vectors(vtac_lower *l, const softmax *s, uint32_t axis, int64_t rows)
+/* `first`: of the axes that lie side by side. */
+static void by_vectors(vtac_lower *l, const softmax *s, uint32_t axis, uint32_t first, int64_t rows)
 {
     const vtac_type *x = s->x;
-    const uint32_t last = lane_axis(x, axis);
+    const uint32_t last = vtac_lane_axis(x, axis);
     const vtac_expr *at[VTAC_MAX_RANK];
     bool marks[VTAC_MAX_RANK] = {false};
-    const int64_t extent = last == axis ? x->dim[axis] : rows;
-    vectors v = {.s = s, .at = at, .axis = last, .lanes = vtac_row_lanes(l, s->type, extent)};
+    vectors v = {.s = s, .at = at, .axis = last, .lanes = vtac_row_lanes(l, s->type, rows)};
     v.most = vtac_local(l, "most", s->type, v.lanes);
     v.sum = vtac_local(l, "sum", s->type, v.lanes);
     marks[axis] = marks[last] = true;
-    for (uint32_t i = axis + 1; i < last && rows != x->dim[last]; i++) {
+    for (uint32_t i = first; i < last; i++) {
         marks[i] = true;
         at[i] = vtac_e_index(l->k, 0);
     }
     vtac_open_others(l, x, marks, at);
     if (axis == last) {
-        along_lanes(l, &v, extent);
+        along_lanes(l, &v, rows);
     } else {
         side_by_side(l, &v, axis, rows);
     }
     vtac_end(l->k);
-}
-
-/* Whether an index of the last axis may count through the axes before it: what follows in this kernel reads
- * no operand that tells the axes apart. */
-static bool counts_through(const vtac_lower *l)
-{
-    const vtac_type *y = vtac_type_out(l, 0);
-    for (uint32_t c = 0; c < l->chain_count; c++) {
-        const vtac_node *n = l->chain[c];
-        if (vtac_find_attr(n, "axis") != NULL || n->op == VTAC_OP_BATCH_NORMALIZATION) {
-            return false;
-        }
-        for (uint32_t i = 0; i < n->input_count; i++) {
-            const vtac_type *type = vtac_in_type(l->graph, n, i);
-            const bool same = type != NULL && type->rank == y->rank &&
-                              memcmp(type->dim, y->dim, y->rank * sizeof *y->dim) == 0;
-            if (type != NULL && !same && vtac_type_elements(type) != 1) {
-                return false;
-            }
-        }
-    }
-    return true;
 }
 
 /* Every row is read before its results are written, or each element at its own place: both may share memory.
@@ -430,21 +398,26 @@ static bool lower_by_vectors(vtac_lower *l, softmax *s)
     if (!one_axis(l, s, &axis)) {
         return false;
     }
-    const uint32_t last = lane_axis(s->x, axis);
-    const bool through = counts_through(l);
-    int64_t rows = 1; /* elements behind the axis that may be neighbours in a vector */
+    const uint32_t last = vtac_lane_axis(s->x, axis);
+    const bool through = vtac_counts_through(l);
+    int64_t behind = 1;
     for (uint32_t i = axis + 1; i <= last; i++) {
-        rows *= through || i == last ? s->x->dim[i] : 1;
+        behind *= s->x->dim[i];
     }
     period p;
-    if (through && rows > 1 && period_of(l, s, axis, rows, &p)) {
+    if (through && behind > 1 && period_of(l, s, axis, behind, &p)) {
         by_periods(l, s, axis, &p);
         return true;
     }
-    if (vtac_row_lanes(l, s->type, last == axis ? s->x->dim[axis] : rows) == 1) {
+    uint32_t first = last; /* of the axes whose elements lie side by side in a vector */
+    int64_t rows = s->x->dim[last];
+    while (through && first > axis + 1 && rows < vtac_row_fills(l, s->type)) {
+        rows *= s->x->dim[--first];
+    }
+    if (vtac_row_lanes(l, s->type, rows) == 1) {
         return false;
     }
-    by_vectors(l, s, axis, rows);
+    by_vectors(l, s, axis, first, rows);
     return true;
 }
 
