@@ -112,7 +112,8 @@ typedef enum vtac_loop_kind {
     VTAC_LOOP_SERIAL,
     VTAC_LOOP_PARALLEL, /* outermost alone: its iterations are independent */
     VTAC_LOOP_VECTOR,   /* its iterations are the lanes of vectors */
-    VTAC_LOOP_UNROLL
+    VTAC_LOOP_UNROLL,
+    VTAC_LOOP_ROLLED /* serial, and never unrolled: rounds that read the same must not share registers */
 } vtac_loop_kind;
 
 typedef enum vtac_stmt_kind { VTAC_S_FOR, VTAC_S_IF, VTAC_S_LET, VTAC_S_STORE, VTAC_S_AHEAD } vtac_stmt_kind;

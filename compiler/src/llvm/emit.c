@@ -6,6 +6,8 @@
  */
 #include "emit.h"
 
+#include <llvm-c/DebugInfo.h>
+
 #include <llvm-c/Target.h>
 
 enum { MOST_LANES = 1024, MOST_TURNED = 64 };
@@ -639,6 +641,19 @@ static LLVMTypeRef count_type(const vtac_emitter *em, LLVMValueRef end)
     return narrow && fits ? LLVMInt32TypeInContext(em->context) : index_type(em);
 }
 
+/* LLVM unrolls no loop whose branch back says so, by a node that names itself. */
+static void keep_rolled(vtac_emitter *em, LLVMValueRef branch)
+{
+    static const char word[] = "llvm.loop.unroll.disable";
+    LLVMMetadataRef itself = LLVMTemporaryMDNode(em->context, NULL, 0);
+    LLVMMetadataRef text = LLVMMDStringInContext2(em->context, word, sizeof word - 1);
+    LLVMMetadataRef parts[] = {itself, LLVMMDNodeInContext2(em->context, &text, 1)};
+    LLVMMetadataRef node = LLVMMDNodeInContext2(em->context, parts, 2);
+    LLVMMetadataReplaceAllUsesWith(itself, node);
+    LLVMSetMetadata(branch, LLVMGetMDKindIDInContext(em->context, "llvm.loop", 9),
+                    LLVMMetadataAsValue(em->context, node));
+}
+
 /* The body for variable = begin … end-1, as a loop with the test at its end. */
 static void emit_counted(vtac_emitter *em, const vtac_stmt *s, LLVMValueRef begin, LLVMValueRef end)
 {
@@ -658,7 +673,10 @@ static void emit_counted(vtac_emitter *em, const vtac_stmt *s, LLVMValueRef begi
     LLVMValueRef next = LLVMBuildNSWAdd(b, i, LLVMConstInt(type, 1, 0), "");
     LLVMBasicBlockRef last = LLVMGetInsertBlock(b);
     LLVMAddIncoming(i, &next, &last, 1);
-    LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntSLT, next, end, ""), body, after);
+    LLVMValueRef back = LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntSLT, next, end, ""), body, after);
+    if (s->loop == VTAC_LOOP_ROLLED) {
+        keep_rolled(em, back);
+    }
     LLVMPositionBuilderAtEnd(b, after);
 }
 
@@ -681,6 +699,7 @@ static void emit_for(vtac_emitter *em, const vtac_stmt *s)
         em->lane_var = 0;
         return;
     case VTAC_LOOP_PARALLEL: emit_counted(em, s, em->begin, em->end); return;
+    case VTAC_LOOP_ROLLED:
     case VTAC_LOOP_SERIAL: emit_counted(em, s, index_of(em, 0), index_of(em, s->extent)); return;
     }
 }

@@ -65,7 +65,8 @@ static void print_block(const vtac_stmt *s, int indent, vta_str *out)
     static const char *const kinds[] = {[VTAC_LOOP_SERIAL] = "",
                                         [VTAC_LOOP_PARALLEL] = "parallel ",
                                         [VTAC_LOOP_VECTOR] = "vector ",
-                                        [VTAC_LOOP_UNROLL] = "unroll "};
+                                        [VTAC_LOOP_UNROLL] = "unroll ",
+                                        [VTAC_LOOP_ROLLED] = "rolled "};
     for (; s != NULL; s = s->next) {
         vta_str_printf(out, "%*s", indent, "");
         switch (s->kind) {

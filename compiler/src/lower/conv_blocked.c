@@ -637,6 +637,21 @@ static const vtac_expr *round_of(vtac_lower *l, int64_t extent, const char *name
     return vtac_for(l->k, VTAC_LOOP_SERIAL, extent, name);
 }
 
+/* The taps of a row. Where neighbours read the same elements of the input and the sums leave no registers for
+ * them, LLVM must not keep them from tap to tap: sums would go to memory and back instead. */
+static const vtac_expr *taps_of(vtac_lower *l, const blocked *c, uint32_t *loops)
+{
+    const vtac_window *w = &c->s.window;
+    const int64_t spare =
+        (int64_t)l->program->target->vector_count - c->rows * c->columns * c->vectors - c->vectors;
+    const bool shared = c->in->block == 1 && w->dilation[1] % w->stride[1] == 0 && c->columns > 1;
+    if (w->kernel[1] == 1 || c->s.quantized || !shared || spare > c->rows * c->columns) {
+        return round_of(l, w->kernel[1], "kx", loops);
+    }
+    ++*loops;
+    return vtac_for(l->k, VTAC_LOOP_ROLLED, w->kernel[1], "kx");
+}
+
 /* Opens a condition: the tile's places under tap `at` of an axis are not all in the border, where only zeros
  * are. Asked where a tap reaches a quarter of the plane over its edge; bytes have other numbers there. */
 static void skip_border(vtac_lower *l, const kernel *t, uint32_t axis, const vtac_expr *at, uint32_t *blocks)
@@ -668,7 +683,7 @@ static void sum_blocks(vtac_lower *l, const kernel *t, int64_t first, int64_t co
     const vtac_expr *block = round_of(l, count, "block", &loops);
     const vtac_expr *ky = round_of(l, w->kernel[0], "ky", &loops);
     skip_border(l, t, 0, ky, &loops);
-    const vtac_expr *kx = round_of(l, w->kernel[1], "kx", &loops);
+    const vtac_expr *kx = taps_of(l, c, &loops);
     skip_border(l, t, 1, kx, &loops);
     const vtac_expr *i = round_of(l, inner, "i", &loops);
     const vtac_expr *tap = vtac_i_add(k, vtac_i_mulc(k, ky, w->kernel[1]), kx);

@@ -237,6 +237,7 @@ static bool choose_transposed(vtac_program *p, const vtac_node *node, vtac_layou
         }
     }
     if (block == 0 || !merge_groups(&s, known->block == 0 ? 1 : known->block, block) ||
+        s.merged > 2 || /* the general way has no zeros to multiply with */
         (s.outputs % block != 0 && s.bias != 0 && vtac_in_constant(p->graph, node, s.bias) == NULL) ||
         !claim(p, x, 1, before, after, 0.0)) {
         return false;
