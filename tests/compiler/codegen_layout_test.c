@@ -496,6 +496,50 @@ static void bytes_are_multiplied_by_fours(void **state)
     }
 }
 
+/* How many lines of an assembly move a vector of 32 bytes to or from the stack. */
+static size_t spills_of(const char *assembly)
+{
+    size_t count = 0;
+    for (const char *line = assembly; line != NULL; line = strchr(line, '\n')) {
+        line += *line == '\n';
+        const size_t size = strcspn(line, "\n");
+        const char *vector = strstr(line, "%ymm");
+        const char *stack = strstr(line, "(%rsp)");
+        count += vector != NULL && stack != NULL && vector < line + size && stack < line + size;
+    }
+    return count;
+}
+
+/* Neighbouring taps read the same elements of a row-major input; 16 registers have no room for them. */
+static void sums_stay_in_registers(void **state)
+{
+    (void)state;
+    rng r = rng_split(1, 3);
+    net n;
+    vta_diag diag = {0};
+    vtac_target target;
+    vtac_artifact_image image;
+    net_start(&n, (const int64_t[]){1, 40, 12, 12}, false, false);
+    net_add(&n, &r,
+            &(net_op){.kind = NET_CONV,
+                      .groups = 1,
+                      .outputs = 64,
+                      .kernel = {3, 3},
+                      .stride = {1, 1},
+                      .dilation = {1, 2},
+                      .pad = {1, 2, 1, 2}});
+    assert_int_equal(vtac_target_find("x86-64-v3", &target, &diag), VTA_OK);
+    const vtac_compile_options options = {.level = 3, .target = &target, .want_texts = true};
+    if (vtac_compile(n.graph, &options, &image, &diag) != VTA_OK) {
+        fail_msg("%s", diag.text);
+    }
+    assert_true(strstr(image.assembly, "vfmadd") != NULL);
+    const size_t spills = spills_of(image.assembly);
+    vtac_artifact_image_free(&image);
+    net_free(&n);
+    assert_in_range(spills, 0, 4);
+}
+
 int main(int argc, char **argv)
 {
     network_count = argc > 1 ? strtoul(argv[1], NULL, 10) : network_count;
@@ -511,6 +555,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(bytes_stay_in_their_layout),
         cmocka_unit_test(norms_stay_in_their_layout),
         cmocka_unit_test(bytes_are_multiplied_by_fours),
+        cmocka_unit_test(sums_stay_in_registers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
