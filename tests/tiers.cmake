@@ -1,14 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# The labels of tests. `quick`: what `./run check` runs, the lines of quick.txt. `threads`: what PRESET=tsan runs, the
-# lines of threads.txt. `simulators`: what runs the RTL's simulators, the lines of simulators.txt; these wait until they are built.
+# The labels of tests. `quick`: what `./run check` runs, the lines of quick.txt. `wide`: what `./run test` leaves to `./run wide`,
+# the lines of wide.txt. `threads`: what PRESET=tsan runs, the lines of threads.txt. `simulators`: what runs the RTL's simulators,
+# the lines of simulators.txt; these wait until they are built.
 # `random`: what VTAC_SEED decides, found by reading what a test is made of; `./run test` runs these
 # once more with a new seed.
 #
 # costs.txt says which tests take long: those begin first, so that none is left alone at the end.
-set(vta_tiers quick threads simulators)
+set(vta_tiers quick wide threads simulators)
 foreach(tier ${vta_tiers})
     file(STRINGS ${CMAKE_CURRENT_LIST_DIR}/${tier}.txt vta_${tier} REGEX "^[^#]")
+    list(TRANSFORM vta_${tier} REPLACE " +\\|.*$" "") # a reason
     set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${CMAKE_CURRENT_LIST_DIR}/${tier}.txt)
 endforeach()
 file(STRINGS ${CMAKE_CURRENT_LIST_DIR}/costs.txt vta_costs REGEX "^[^#]")

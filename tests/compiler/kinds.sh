@@ -60,9 +60,9 @@ walk() {
     float) exits 0 ;;
     quantized) exits 1; says err "$model: " ;;
     esac
-    vtac tune "$model" --tuner random --trials 2 --repeat 2 --log tune.jsonl
+    vtac tune "$model" --tuner random --trials 1 --repeat 1 --log tune.jsonl
     exits 0
-    vtac explore --models "$model" --calib "$given" --limit 40 --fix LOG_BLOCK_IN=4 --fix LOG_BLOCK_OUT=4 --jobs 1 -o explored
+    vtac explore --models "$model" --calib "$given" --limit 4 --fix LOG_BLOCK_IN=4 --fix LOG_BLOCK_OUT=4 --jobs 1 -o explored
     exits 0
     rm -rf explored tune.jsonl
 }
