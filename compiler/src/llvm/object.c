@@ -403,13 +403,13 @@ static int level_of(const vtac_program *program)
     return program->once ? VTAC_LEVEL_ONCE : level > 0 ? level : 0;
 }
 
-/* LLVM's passes. The loops come in blocks, vectors and unrolled already: what is left is to clean up, to unroll what is short
- * and to make vectors of the plain loops. This takes half of the time that LLVM's own pipelines take, for the same
- * instructions but for one in a hundred. */
+/* LLVM's passes. The loops come in blocks, vectors and unrolled already: what is left is to clean up, to
+ * unroll what is short and to make vectors of the plain loops. This takes half of the time that LLVM's own
+ * pipelines take, for the same instructions but for one in a hundred. */
 #if VTAC_LLVM_MAJOR >= 18
-#define COMBINE "instcombine<no-verify-fixpoint>"
+#    define COMBINE "instcombine<no-verify-fixpoint>"
 #else
-#define COMBINE "instcombine"
+#    define COMBINE "instcombine"
 #endif
 #define CLEAN_UP "sroa,early-cse<memssa>,simplifycfg," COMBINE ",loop-mssa(loop-rotate,licm),"
 #define SHORT    "loop(indvars,loop-idiom,loop-deletion,loop-unroll-full),sroa,early-cse<memssa>," COMBINE ","
@@ -419,10 +419,9 @@ static int level_of(const vtac_program *program)
 
 static vta_status optimize(writer *w, LLVMTargetMachineRef machine)
 {
-    static const char *const pipelines[] = {"cgscc(inline),function(" CLEAN_UP "simplifycfg),globaldce",
-                                            "cgscc(inline),function(" CLEAN_UP SHORT VECTORS COMBINE
-                                            ",simplifycfg),globaldce",
-                                            WHOLE, WHOLE};
+    static const char *const pipelines[] = {
+        "cgscc(inline),function(" CLEAN_UP "simplifycfg),globaldce",
+        "cgscc(inline),function(" CLEAN_UP SHORT VECTORS COMBINE ",simplifycfg),globaldce", WHOLE, WHOLE};
     const int level = level_of(w->program);
     if (level == VTAC_LEVEL_ONCE) {
         return VTA_OK;

@@ -53,10 +53,10 @@ static int find_close(const chain *c, double scale, close_sum *out)
 {
     int count = 0;
     for (int k = 0; k <= MOST_STEPS && (k + 1) / scale < most_sum; k++) {
-        const double exact = (k + 0.5) / scale; /* most are far from a sum: more than float32's three roundings, too */
+        const double exact = (k + 0.5) / scale;
         const double near = (k + 0.5 + scale) * (REACH + 3) * 0x1p-23 / scale;
         if (exact - floor(exact) > near && floor(exact) + 1.0 - exact > near) {
-            continue;
+            continue; /* far from a sum, by more than float32's roundings */
         }
         const double below = threshold(c, scale, k);
         for (int side = 0; side < 2; side++) {
