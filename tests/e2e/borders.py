@@ -259,6 +259,32 @@ OPERATORS = {
 }
 
 
+def dying(n, x):
+    """Channels whose weights are so small that the input changes nothing; their biases are real numbers."""
+    scales = n.random.uniform(0.002, 0.006, 12).astype(F32)
+    scales[[2, 5, 9]] = 2e-10, 1e-20, 1e-30
+    bias = n.random.uniform(-1, 1, 12).astype(F32)
+    bias[[2, 5, 9]] = 3.3, -2.1, 70
+    w = n.add("DequantizeLinear", [n.constant(n.random.integers(-127, 128, [12, 12, 3, 3]).astype(numpy.int8)), n.constant(scales),
+                                   n.constant(numpy.zeros(12, numpy.int8))], axis=0)
+    return n.add("Conv", [x, w, n.constant(bias)], pads=[1] * 4)
+
+
+OPERATORS.update({
+    "conv_normalized": lambda n, x: n.add("Relu", [normalize(n, n.conv(x, [12, 12, 3, 3]))]),
+    "conv_normalized_1d": lambda n, x: normalize(n, n.conv(x, [12, 12, 3])),
+    "conv_dying": dying,
+    "gate_of_pixels": lambda n, x: n.add("Mul", [n.quantize(n.conv(x, [1, 12, 3, 3])), x]),
+    "gate_of_rows": lambda n, x: n.add("Mul", [x, n.quantize(n.add("AveragePool", [x], kernel_shape=[1, 6]))]),
+    "sum_of_means": lambda n, x: n.add("Add", [x, n.quantize(n.add("GlobalAveragePool", [x]))]),
+    "sum_of_pixels": lambda n, x: n.add("Add", [n.quantize(n.conv(x, [1, 12, 1, 1])), x]),
+    "mean_of_rows": lambda n, x: n.add("ReduceMean", [x], axes=[2], keepdims=1),
+    "mean_of_columns": lambda n, x: n.add("ReduceMean", [x], axes=[-1], keepdims=1),
+    "largest_of_columns": lambda n, x: n.add("ReduceMax", [x], axes=[3], keepdims=1),
+    "transposed_upper": lambda n, x: transposed(n, x, [12, 5, 3, 4], strides=[2, 3], auto_pad="SAME_UPPER"),
+    "transposed_lower": lambda n, x: transposed(n, x, [12, 5, 4, 4], strides=[3, 2], auto_pad="SAME_LOWER"),
+    "transposed_shape": lambda n, x: transposed(n, x, [12, 5, 3, 3], strides=[2, 2], output_shape=[14, 12]),
+})
 OPERATORS.update({name: CHANNELS[name] for name in ("normalized_relu", "normalized_relu_1d", "normalized_prelu")})
 
 

@@ -402,6 +402,7 @@ static vta_status run(partitioner *r)
     VTA_TRY(vtac_turn_rows(r->graph, r->options->always, &p->arena, r->diag));
     VTA_TRY(
         vtac_turn_volumes(r->graph, r->options->config, r->options->always, &p->arena, &r->volumes, r->diag));
+    VTA_TRY(vtac_spread_operands(r->graph, &p->arena, r->diag));
     VTA_TRY(vtac_gather_moves(r->graph, &p->arena, &r->moves, r->diag));
     VTA_TRY(vtac_turn_products(r->graph, r->options->config, r->options->always, &p->arena, &r->products,
                                r->diag));

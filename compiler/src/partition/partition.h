@@ -4,6 +4,7 @@
  *
  *   source.c     which image a value is, behind reshapes that move nothing
  *   rows.c       matrix products of rows as convolutions
+ *   spread.c     operands that are broadcast, as large as the output
  *   parts.c      one dense layer that stands for several
  *   move.c       operators that only move numbers, as one
  *   packed.c     the operands of matrix products of two activations, the second packed as weights
@@ -49,6 +50,9 @@ bool vtac_image_shape(const vtac_type *type, int64_t shape[4]);
 
 /* Products of rows with constant matrices become convolutions of one pixel; `always`: small ones, too. */
 vta_status vtac_turn_rows(vtac_graph *graph, bool always, vta_arena *arena, vta_diag *diag);
+
+/* spread.c: operands of sums and products that are broadcast become as large as the output. */
+vta_status vtac_spread_operands(vtac_graph *graph, vta_arena *arena, vta_diag *diag);
 
 /* ---- parts.c */
 

@@ -251,6 +251,8 @@ static const vtac_rule rules[] = {
     {VTAC_OP_COUNT, vtac_sink_dequantize},
     {VTAC_OP_QUANTIZE_LINEAR, skip_requantize},
     {VTAC_OP_DEQUANTIZE_LINEAR, skip_redequantize},
+    {VTAC_OP_MUL, vtac_fold_channel_scale},
+    {VTAC_OP_ADD, vtac_fold_channel_scale},
     {VTAC_OP_QUANTIZE_LINEAR, fold_quantize},
     {VTAC_OP_QUANTIZE_LINEAR, vtac_raise_quantize},
     {VTAC_OP_RELU, sink_relu},

@@ -99,6 +99,9 @@ vtac_bias_room vtac_bias_room_of(const vtac_bias_terms *t, int64_t output);
 /* A smaller bias with the same results, where one leaves no room for its sum. For QLinearConv and QGemm. */
 vtac_rule_fn vtac_fit_bias;
 
+/* A factor or an offset for each channel behind a convolution of quantized weights. For Mul and Add. */
+vtac_rule_fn vtac_fold_channel_scale;
+
 /* A dense layer whose result stays float: QGemm without an output scale. Anchored at Gemm. */
 vtac_rule_fn vtac_fold_float_gemm;
 

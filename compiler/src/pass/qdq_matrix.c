@@ -26,6 +26,7 @@ typedef struct product {
     vtac_value_id w_scale;
     const vtac_tensor *w_scales;
     const vtac_qparams *y; /* NULL: the result stays float */
+    const int8_t *dead;    /* 1 for outputs that no input changes; NULL: none */
 } product;
 
 static double weight_scale(const product *p, int64_t c)
@@ -103,31 +104,91 @@ static double in_units(const reals *b, int64_t i, double unit)
     return fabs(ratio - 1.0) < SAME_SCALE ? whole : whole * ratio;
 }
 
-/* The bias of channel c beside its sum, where it is too large for 32 bits; see qdq_bias.c. */
-static bool fit_large(const vtac_fold *f, const product *p, int64_t c, double exact, int32_t *out)
+/* The weights of a product, channel by channel; false where they are not known. */
+static bool read_terms(const vtac_fold *f, const product *p, vtac_bias_terms *t)
 {
     const vtac_tensor *w = f->r->graph->values[p->w.q].constant;
     const bool rows = f->core.op == VTAC_OP_CONV ||
                       (f->core.op == VTAC_OP_GEMM && vtac_attr_int(&f->core, "transB", 0) != 0);
-    const double most = 0x1p40;
-    vtac_fixed scale;
-    if (w == NULL || p->y == NULL || f->core.op == VTAC_OP_CONV_TRANSPOSE || !(fabs(exact) >= 0.0) ||
-        !vtac_fixed_of(output_scale(p, c), &scale)) {
+    if (w == NULL || p->y == NULL || f->core.op == VTAC_OP_CONV_TRANSPOSE) {
         return false;
     }
-    vtac_bias_terms t = {.w = w,
-                         .w_zero = p->w.p.zeros,
-                         .terms = vtac_type_elements(&w->type) / p->outputs,
-                         .x_low = vtac_low_of(p->x.p.zeros, p->x.p.dtype)};
-    t.output_step = rows ? t.terms : 1;
-    t.term_step = rows ? 1 : p->outputs;
+    *t = (vtac_bias_terms){.w = w,
+                           .w_zero = p->w.p.zeros,
+                           .terms = vtac_type_elements(&w->type) / p->outputs,
+                           .x_low = vtac_low_of(p->x.p.zeros, p->x.p.dtype)};
+    t->output_step = rows ? t->terms : 1;
+    t->term_step = rows ? 1 : p->outputs;
+    return true;
+}
+
+/* Whether channel c is one number whatever the input is, and far from where it would round to another one;
+ * *out is that number less the zero point. */
+static bool is_dead(const vtac_fold *f, const product *p, int64_t c, double exact, int32_t *out)
+{
+    const double near = 1e-3;
+    vtac_bias_terms t;
+    if (!p->w.p.per_axis || vtac_type_elements(&p->w_scales->type) != p->outputs || !read_terms(f, p, &t) ||
+        !(fabs(exact) >= 0.0)) {
+        return false;
+    }
+    const vtac_bias_room room = vtac_bias_room_of(&t, c);
+    const double unit = (double)vtac_qscale(&p->x.p) * weight_scale(p, c) / (double)vtac_qscale(p->y);
+    const double zero = (double)vtac_qzero(p->y);
+    const double low = (double)vtac_qlow(p->y->dtype) - zero, high = (double)vtac_qhigh(p->y->dtype) - zero;
+    const double first = fmax(low, fmin(high, rint((exact + (double)room.least) * unit - near)));
+    const double last = fmax(low, fmin(high, rint((exact + (double)room.most) * unit + near)));
+    *out = first == last ? (int32_t)first : 0;
+    return first == last;
+}
+
+/* Weights that are their zero point for outputs that are dead, whose scale makes their bias the result. */
+static vta_status bury(vtac_fold *f, product *p)
+{
+    vtac_bias_terms t;
+    const int64_t count = p->outputs;
+    float *scales = vta_arena_array(&f->r->graph->arena, (size_t)count, sizeof *scales);
+    if (scales == NULL || !read_terms(f, p, &t)) {
+        return vta_fail(f->r->diag, VTA_NOMEM, "out of memory");
+    }
+    int8_t *data = vta_arena_array(&f->r->graph->arena, (size_t)vtac_type_elements(&t.w->type), 1);
+    if (data == NULL) {
+        return vta_fail(f->r->diag, VTA_NOMEM, "out of memory");
+    }
+    memcpy(data, t.w->data, (size_t)vtac_type_elements(&t.w->type));
+    for (int64_t c = 0; c < count; c++) {
+        const int64_t zero =
+            t.w_zero == NULL ? 0
+                             : vtac_tensor_int(t.w_zero, vtac_type_elements(&t.w_zero->type) == 1 ? 0 : c);
+        scales[c] = p->dead[c] ? vtac_qscale(p->y) / vtac_qscale(&p->x.p) : (float)weight_scale(p, c);
+        for (int64_t k = 0; p->dead[c] && k < t.terms; k++) {
+            data[c * t.output_step + k * t.term_step] = (int8_t)(uint8_t)zero;
+        }
+    }
+    const vtac_type w = t.w->type, list = p->w_scales->type;
+    VTA_TRY(vtac_new_constant(f->r, NULL, &w, data, &p->w.q));
+    VTA_TRY(vtac_new_constant(f->r, NULL, &list, scales, &p->w_scale));
+    p->w_scales = f->r->graph->values[p->w_scale].constant;
+    return VTA_OK;
+}
+
+/* The bias of channel c beside its sum, where it is too large for 32 bits; see qdq_bias.c. */
+static bool fit_large(const vtac_fold *f, const product *p, int64_t c, double exact, int32_t *out)
+{
+    const double most = 0x1p40;
+    vtac_bias_terms t;
+    vtac_fixed scale;
+    if (!read_terms(f, p, &t) || !(fabs(exact) >= 0.0) || !vtac_fixed_of(output_scale(p, c), &scale) ||
+        scale.mult == 0) {
+        return false;
+    }
     const vtac_bias_room room = vtac_bias_room_of(&t, c);
     return vtac_bias_fit((int64_t)rint(fmax(-most, fmin(most, exact))), &room, scale, vtac_qzero(p->y),
                          vtac_qlow(p->y->dtype), vtac_qhigh(p->y->dtype), out);
 }
 
 /* The bias times `factor` as int32; *fits is false where it cannot be one. */
-static vta_status integer_bias(vtac_fold *f, const product *p, vtac_value_id value, double factor,
+static vta_status integer_bias(vtac_fold *f, product *p, vtac_value_id value, double factor,
                                vtac_value_id *out, bool *fits)
 {
     reals b;
@@ -139,7 +200,8 @@ static vta_status integer_bias(vtac_fold *f, const product *p, vtac_value_id val
         return VTA_OK;
     }
     int32_t *rounded = vta_arena_array(&f->r->graph->arena, (size_t)p->outputs, sizeof *rounded);
-    if (rounded == NULL) {
+    int8_t *dead = vta_arena_array(&f->r->graph->arena, (size_t)p->outputs, sizeof *dead);
+    if (rounded == NULL || dead == NULL) {
         return vta_fail(f->r->diag, VTA_NOMEM, "out of memory");
     }
     bool same = b.q != NULL && vtac_type_equal(&b.values->type, &list);
@@ -149,6 +211,9 @@ static vta_status integer_bias(vtac_fold *f, const product *p, vtac_value_id val
         const double error = fabs(exact - rint(exact)) * (double)output_scale(p, c);
         if (fabs(exact) <= MOST_BIAS && error <= MOST_BIAS_ERROR) {
             rounded[c] = (int32_t)rint(exact);
+        } else if (fabs(exact) > MOST_BIAS && is_dead(f, p, c, exact, &rounded[c])) {
+            dead[c] = 1;
+            p->dead = dead;
         } else if (fabs(exact) <= MOST_BIAS || !fit_large(f, p, c, exact, &rounded[c])) {
             return VTA_OK;
         }
@@ -156,6 +221,7 @@ static vta_status integer_bias(vtac_fold *f, const product *p, vtac_value_id val
     }
     *fits = true;
     *out = b.id;
+    VTA_TRY(p->dead != NULL ? bury(f, p) : VTA_OK);
     return same ? VTA_OK : vtac_new_constant(f->r, NULL, &list, rounded, out);
 }
 
@@ -232,6 +298,18 @@ static int64_t int_of(const vtac_node *node, const char *name, size_t i, int64_t
     return attr != NULL && attr->kind == VTAC_ATTR_INTS && attr->count > i ? attr->ints[i] : otherwise;
 }
 
+/* What the output leaves out in front: as the node says, or of what its size leaves out in all. */
+static int64_t padding_before(const vtac_node *node, uint32_t d, const transposed *t, int64_t size)
+{
+    const char *mode = vtac_attr_string(node, "auto_pad", "NOTSET");
+    if (vtac_find_attr(node, "output_shape") == NULL && strncmp(mode, "SAME", 4) != 0) {
+        return int_of(node, "pads", d, 0);
+    }
+    const int64_t all =
+        (size - 1) * t->stride[d] + int_of(node, "output_padding", d, 0) + t->kernel[d] - t->size[d];
+    return all < 0 ? 0 : strcmp(mode, "SAME_UPPER") == 0 ? all / 2 : all - all / 2;
+}
+
 static void read_axis(const vtac_graph *graph, const vtac_node *node, transposed *t, uint32_t d)
 {
     const vtac_type *x = vtac_in_type(graph, node, 0), *w = vtac_in_type(graph, node, 1);
@@ -239,8 +317,8 @@ static void read_axis(const vtac_graph *graph, const vtac_node *node, transposed
     t->step[d] = int_of(node, "dilations", d, 1);
     t->kernel[d] = (w->dim[2 + d] - 1) * t->step[d] + 1;
     t->taps[d] = (t->kernel[d] + t->stride[d] - 1) / t->stride[d];
-    t->begin[d] = int_of(node, "pads", d, 0);
     t->size[d] = graph->values[node->outputs[0]].type.dim[2 + d];
+    t->begin[d] = padding_before(node, d, t, x->dim[2 + d]);
     const int64_t needed = (t->begin[d] + t->size[d] + t->stride[d] - 1) / t->stride[d];
     t->after[d] = needed > x->dim[2 + d] ? needed - x->dim[2 + d] : 0;
     t->rows[d] = x->dim[2 + d] + t->after[d];
@@ -249,8 +327,7 @@ static void read_axis(const vtac_graph *graph, const vtac_node *node, transposed
 static bool read_transposed(const vtac_graph *graph, const vtac_node *node, transposed *t)
 {
     const vtac_type *x = vtac_in_type(graph, node, 0), *w = vtac_in_type(graph, node, 1);
-    if (x->rank < 3 || x->rank > 4 || vtac_find_attr(node, "output_shape") != NULL ||
-        strcmp(vtac_attr_string(node, "auto_pad", "NOTSET"), "NOTSET") != 0) {
+    if (x->rank < 3 || x->rank > 4) {
         return false;
     }
     *t = (transposed){.inputs = w->dim[0],

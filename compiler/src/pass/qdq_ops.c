@@ -78,7 +78,22 @@ static bool reduced_axes(const vtac_fold *f, uint32_t rank, bool *reduced)
     return true;
 }
 
-/* A mean over all axes but two is a global pool, where those two are the first (or the first and the last).
+/* The window of a mean over some axes behind that of channels; its output keeps them. */
+static vta_status emit_partial_pool(vtac_fold *f, const vtac_qvalue *x, const bool *reduced,
+                                    vtac_value_id *out)
+{
+    const vtac_type *type = &f->r->graph->values[x->q].type;
+    int64_t kernel[VTAC_MAX_RANK];
+    for (uint32_t i = 2; i < type->rank; i++) {
+        kernel[i - 2] = reduced[i] ? type->dim[i] : 1;
+    }
+    const vtac_attr attr = {
+        .name = "kernel_shape", .kind = VTAC_ATTR_INTS, .count = type->rank - 2, .ints = kernel};
+    return vtac_emit_unary(f, VTAC_OP_QLINEAR_AVERAGE_POOL, x, &attr, 1, out);
+}
+
+/* A mean over all axes but two is a global pool, where those two are the first (or the first and the last);
+ * one over some of the axes behind the first two is a pool.
  */
 vta_status vtac_fold_reduce_mean(vtac_fold *f, vtac_value_id *out)
 {
@@ -92,13 +107,15 @@ vta_status vtac_fold_reduce_mean(vtac_fold *f, vtac_value_id *out)
     }
     const bool last = reduced[1];
     const uint32_t kept = last ? rank - 1 : 1; /* the axis of channels */
+    bool all = true;
     for (uint32_t i = 0; i < rank; i++) {
-        if (reduced[i] != (i != 0 && i != kept)) {
-            return VTA_OK;
-        }
+        all = all && reduced[i] == (i != 0 && i != kept);
     }
     const vtac_type y = f->r->graph->values[f->core.outputs[0]].type;
-    VTA_TRY(emit_global_pool(f, &x, last, out));
+    if (!all && (reduced[0] || reduced[1] || vtac_type_elements(&y) < 1)) {
+        return VTA_OK;
+    }
+    VTA_TRY(all ? emit_global_pool(f, &x, last, out) : emit_partial_pool(f, &x, reduced, out));
     if (y.rank == rank) {
         return VTA_OK;
     }

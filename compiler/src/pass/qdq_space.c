@@ -2,7 +2,7 @@
  *
  * fold-qdq: operators over the rows and columns of images, in terms of pools and repeated pixels.
  *
- *     GlobalMaxPool(q), ReduceMax(q) over all pixels    -> MaxPool(q), the window is the image
+ *     GlobalMaxPool(q), ReduceMax(q) over rows, columns -> MaxPool(q), the window is as long as these
  *     Q(Resize(D(q))), linear, by whole factors         -> QLinearAveragePool(Resize(q)), nearest inside
  *
  * Linear interpolation by a factor s is the mean of a window over pixels that are repeated. With half_pixel,
@@ -19,13 +19,17 @@ enum { MOST_AXES = 3, MOST_FACTOR = 4 };
 
 /* ---- maxima */
 
-/* The largest number of each plane. */
+/* The largest number along axes behind the first two. */
 static vta_status emit_plane_max(vtac_rewrite *r, vtac_node_id before, const vtac_node *like, vtac_value_id x,
-                                 vtac_value_id *out)
+                                 uint32_t axes, vtac_value_id *out)
 {
     const vtac_type type = r->graph->values[x].type;
+    int64_t size[VTAC_MAX_RANK];
+    for (uint32_t i = 2; i < type.rank; i++) {
+        size[i - 2] = (axes >> i & 1) != 0 ? type.dim[i] : 1;
+    }
     const vtac_attr kernel = {
-        .name = "kernel_shape", .kind = VTAC_ATTR_INTS, .count = type.rank - 2, .ints = type.dim + 2};
+        .name = "kernel_shape", .kind = VTAC_ATTR_INTS, .count = type.rank - 2, .ints = size};
     const vtac_node_spec spec = {.op = VTAC_OP_MAX_POOL,
                                  .inputs = &x,
                                  .input_count = 1,
@@ -35,31 +39,33 @@ static vta_status emit_plane_max(vtac_rewrite *r, vtac_node_id before, const vta
     return vtac_new_node(r, before, like, spec, out);
 }
 
-static bool over_pixels(const vtac_rewrite *r, const vtac_node *node)
+/* The axes of a reduction as bits; 0: they are not known, or some are not behind the first two. */
+static uint32_t over_pixels(const vtac_rewrite *r, const vtac_node *node)
 {
     const vtac_type *x = vtac_in_type(r->graph, node, 0);
     const vtac_tensor *axes = vtac_in_constant(r->graph, node, 1);
     uint32_t seen = 0;
     if (x->rank < 3 || x->rank > 2 + MOST_AXES || axes == NULL) {
-        return false;
+        return 0;
     }
     for (int64_t i = 0; i < vtac_type_elements(&axes->type); i++) {
         const int64_t axis = vtac_tensor_int(axes, i);
         seen |= 1U << (axis < 0 ? axis + x->rank : axis);
     }
-    return seen == (1U << x->rank) - 4;
+    return (seen & 3) == 0 ? seen : 0;
 }
 
 vta_status vtac_pool_maximum(vtac_rewrite *r, vtac_node_id id, bool *changed)
 {
     const vtac_node node = r->graph->nodes[id];
     const vtac_dtype dtype = vtac_in_type(r->graph, &node, 0)->dtype;
-    if ((dtype != VTAC_I8 && dtype != VTAC_U8) || !over_pixels(r, &node)) {
+    const uint32_t axes = over_pixels(r, &node);
+    if ((dtype != VTAC_I8 && dtype != VTAC_U8) || axes == 0) {
         return VTA_OK;
     }
     const vtac_type y = r->graph->values[node.outputs[0]].type;
     vtac_value_id inputs[2];
-    VTA_TRY(emit_plane_max(r, id, &node, node.inputs[0], &inputs[0]));
+    VTA_TRY(emit_plane_max(r, id, &node, node.inputs[0], axes, &inputs[0]));
     if (y.rank != r->graph->values[inputs[0]].type.rank) {
         VTA_TRY(vtac_new_ints(r, y.dim, y.rank, &inputs[1]));
         VTA_TRY(vtac_new_simple(r, id, &node, VTAC_OP_RESHAPE, inputs, 2, &inputs[0]));
@@ -75,7 +81,7 @@ vta_status vtac_pool_maximum(vtac_rewrite *r, vtac_node_id id, bool *changed)
 vta_status vtac_plane_maximum(vtac_rewrite *r, vtac_node_id before, const vtac_node *like,
                               const vtac_value_id *inputs, vtac_value_id *out)
 {
-    return emit_plane_max(r, before, like, inputs[0], out);
+    return emit_plane_max(r, before, like, inputs[0], UINT32_MAX, out);
 }
 
 /* ---- interpolation */

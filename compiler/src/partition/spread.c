@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Sums and products of which one operand is broadcast: over channels (a gate for each pixel) or, in a sum,
+ * over pixels. It is spread by a movement, where a layer makes it.
+ */
+#include <string.h>
+
+#include "partition.h"
+
+static bool is_layer(const vtac_graph *graph, vtac_value_id value)
+{
+    const vtac_node *maker = vtac_maker_of(graph, value);
+    const vtac_layer_row *row = maker == NULL ? NULL : vtac_layer_row_of(maker->op);
+    return row != NULL && row->make != NULL;
+}
+
+/* Whether operand i is smaller than the output along some axis, in a way that no layer takes as it is. */
+static bool is_spread(const vtac_graph *graph, const vtac_node *node, uint32_t i)
+{
+    int64_t x[4];
+    int64_t y[4];
+    const vtac_type *from = vtac_in_type(graph, node, i), *to = &graph->values[node->outputs[0]].type;
+    if (from == NULL || from->rank != to->rank || !vtac_image_shape(from, x) || !vtac_image_shape(to, y) ||
+        vtac_type_elements(from) == vtac_type_elements(to)) {
+        return false;
+    }
+    const bool gate = node->op == VTAC_OP_QLINEAR_MUL && x[0] == y[0] && x[1] == y[1] && x[2] * x[3] == 1;
+    return !gate && is_layer(graph, node->inputs[i]);
+}
+
+vta_status vtac_spread_operands(vtac_graph *graph, vta_arena *arena, vta_diag *diag)
+{
+    const uint32_t count = graph->order_count;
+    bool any = false;
+    for (uint32_t n = 0; n < count; n++) {
+        const vtac_node_id id = graph->order[n];
+        const vtac_node node = graph->nodes[id];
+        const vtac_builder b = {graph, arena, NULL, node, diag};
+        if (node.op != VTAC_OP_QLINEAR_ADD && node.op != VTAC_OP_QLINEAR_MUL) {
+            continue;
+        }
+        for (uint32_t i = 0; i <= 3; i += 3) {
+            if (is_spread(graph, &node, i)) {
+                const vtac_type *to = &graph->values[node.outputs[0]].type;
+                vtac_value_id shape, x = node.inputs[i];
+                VTA_TRY(vtac_b_list(&b, to->dim, to->rank, &shape));
+                VTA_TRY(vtac_b_apply(&b, VTAC_OP_EXPAND, shape, NULL, &x));
+                VTA_TRY(vtac_set_input(graph, id, i, x, diag));
+                any = true;
+            }
+        }
+    }
+    return any ? vtac_graph_sort(graph, diag) : VTA_OK;
+}
