@@ -66,6 +66,16 @@ static const char *reason_of(const partitioner *r, const vtac_node *node)
                    : "it is too small to pay there (--offload all), or its zero points are more than one for "
                      "x or "
                      "one for each output";
+    case VTAC_OP_QLINEAR_SOFTMAX:
+        return "the accelerator has no QLinearSoftmax: each number is divided by the sum of its row, which "
+               "the "
+               "run alone knows; the host does it between two launches";
+    case VTAC_OP_LAYER_NORMALIZATION:
+    case VTAC_OP_INSTANCE_NORMALIZATION:
+    case VTAC_OP_GROUP_NORMALIZATION:
+        return "its numbers are divided by how far they lie from their mean, which the run alone knows; the "
+               "host "
+               "does it between two launches";
     default: break;
     }
     const vtac_layer_row *row = vtac_layer_row_of(node->op); /* QLinearConcat begins with a scale */
@@ -79,6 +89,23 @@ static const char *reason_of(const partitioner *r, const vtac_node *node)
         return keep_text(r, text);
     }
     return NULL;
+}
+
+/* A window as large as an image that no layer makes: the host writes it as channels of one pixel, which is
+ * cheaper than the image. For the price alone. */
+static void fold_whole(const partitioner *r, const vtac_vta_region *region)
+{
+    vtac_vta_layer *layer = &region->layers[0];
+    vtac_vta_window *w = &layer->window;
+    vtac_vta_tensor *t = &region->tensors[layer->inputs[0]];
+    const vtac_node *maker = vtac_maker_of(r->graph, t->value);
+    const vtac_layer_row *row = maker == NULL ? NULL : vtac_layer_row_of(maker->op);
+    if (layer->kind == VTAC_VTA_CONV && layer->groups == 1 && layer->weights != NULL &&
+        w->kernel[0] == t->h && w->kernel[1] == t->w &&
+        w->before[0] + w->before[1] + w->after[0] + w->after[1] == 0 && (row == NULL || row->make == NULL)) {
+        t->c *= t->h * t->w;
+        t->h = t->w = w->kernel[0] = w->kernel[1] = 1;
+    }
 }
 
 static vta_status judge_node(partitioner *r, vtac_maker *m, vtac_node_id id)
@@ -97,6 +124,9 @@ static vta_status judge_node(partitioner *r, vtac_maker *m, vtac_node_id id)
     vta_status status = vtac_make_layer(m, id, NULL);
     status = status == VTA_OK ? vtac_make_region(m, "", always_outside, NULL, &region) : status;
     status = status == VTA_OK ? vtac_vta_supports(r->options->config, &region, 0, &own) : status;
+    if (status == VTA_OK) {
+        fold_whole(r, &region);
+    }
     status =
         status == VTA_OK ? vtac_vta_estimate(r->options->config, &region, 0, &place->cost, &own) : status;
     if (status == VTA_UNSUPPORTED || status == VTA_RANGE) {

@@ -3,7 +3,8 @@
  * fold-qdq: a factor or an offset for each channel behind a convolution of quantized weights (what a
  * BatchNormalization has become that nobody folded) goes into the scales of the weights and into the bias.
  *
- *     Mul(Conv(x, D(w, sw), b), s) -> Conv(x, D(w', sw·|s|), b·s)      Add(Conv(x, w, b), t) -> Conv(x, w, b + t)
+ *     Mul(Conv(x, D(w, sw), b), s) -> Conv(x, D(w', sw·|s|), b·s)      Add(Conv(x, w, b), t) -> Conv(x, w, b
+ * + t)
  *
  * Where s is negative, w' is w with all its bits turned, and so is its zero point: that is exactly -w. Where
  * it is 0, w' is the zero point.
@@ -66,9 +67,10 @@ static bool read_behind(const vtac_rewrite *r, const vtac_node *node, uint32_t s
     const vtac_node *conv = vtac_producer(r, node->inputs[side]);
     vtac_qvalue in;
     *x = (behind){.values = vtac_in_constant(r->graph, node, 1 - side)};
-    if (conv == NULL || conv->op != VTAC_OP_CONV || x->values == NULL ||
-        x->values->type.dtype != VTAC_F32 || vtac_only_user(r, conv->outputs[0]) == NULL ||
-        !vtac_type_equal(&r->graph->values[node->outputs[0]].type, &r->graph->values[conv->outputs[0]].type)) {
+    if (conv == NULL || conv->op != VTAC_OP_CONV || x->values == NULL || x->values->type.dtype != VTAC_F32 ||
+        vtac_only_user(r, conv->outputs[0]) == NULL ||
+        !vtac_type_equal(&r->graph->values[node->outputs[0]].type,
+                         &r->graph->values[conv->outputs[0]].type)) {
         return false;
     }
     x->conv = *conv;
