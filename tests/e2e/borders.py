@@ -243,6 +243,8 @@ OPERATORS = {
     "linear_1d": lambda n, x: resize(n, x, [2]),
     "nearest_and_a_half": lambda n, x: resize(n, x, [1, 1.5], "nearest", "asymmetric"),
     "nearest_half": lambda n, x: resize(n, x, [1, 0.5], "nearest", "asymmetric"),
+    "nearest_prefers_floor": lambda n, x: resize(n, x, [2, 2], "nearest", "asymmetric", "round_prefer_floor"),
+    "nearest_prefers_ceil": lambda n, x: resize(n, x, [3, 4], "nearest", "half_pixel", "round_prefer_ceil"),
     "largest": lambda n, x: n.add("GlobalMaxPool", [x]),
     "types_sum": lambda n, x: n.add("Add", [x, n.quantize(n.conv(x, [12, 12, 3, 3]), dtype=numpy.uint8)]),
     "types_product": lambda n, x: n.add("Mul", [n.quantize(n.conv(x, [12, 12, 3, 3]), dtype=numpy.uint8), x]),

@@ -2,6 +2,7 @@
  *
  * Layers without weights: element by element, pools, joins.
  */
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -472,15 +473,31 @@ vta_status vtac_layer_concat(vtac_maker *m, vtac_vta_layer *layer)
     return VTA_OK;
 }
 
-/* Nearest, and all ways of rounding but these take the same element by whole factors. */
-static bool takes_nearest(const vtac_node *node)
+/* The pixel that is nearest to number i of a row whose pixels are repeated `factor` times. */
+static double nearest_to(int64_t i, int64_t factor, bool half_pixel, const char *rounding)
 {
-    const char *mode = vtac_attr_string(node, "mode", "nearest");
+    const double at = ((double)i + (half_pixel ? 0.5 : 0.0)) / (double)factor - (half_pixel ? 0.5 : 0.0);
+    if (strcmp(rounding, "floor") == 0) {
+        return floor(at);
+    }
+    if (strcmp(rounding, "ceil") == 0) {
+        return ceil(at);
+    }
+    return strcmp(rounding, "round_prefer_ceil") == 0 ? floor(at + 0.5) : ceil(at - 0.5);
+}
+
+/* Whether the nearest pixel of all is the one that is repeated there. */
+static bool takes_nearest(const vtac_node *node, int64_t factor)
+{
     const char *place = vtac_attr_string(node, "coordinate_transformation_mode", "half_pixel");
     const char *rounding = vtac_attr_string(node, "nearest_mode", "round_prefer_floor");
-    const bool floors = strcmp(place, "asymmetric") == 0 && strcmp(rounding, "floor") == 0;
-    const bool rounds = strcmp(place, "half_pixel") == 0 && strncmp(rounding, "round_prefer", 12) == 0;
-    return strcmp(mode, "nearest") == 0 && (floors || rounds);
+    const bool half_pixel = strcmp(place, "half_pixel") == 0;
+    bool good = strcmp(vtac_attr_string(node, "mode", "nearest"), "nearest") == 0 &&
+                (half_pixel || strcmp(place, "asymmetric") == 0);
+    for (int64_t i = 0; good && factor > 1 && i < 2 * factor; i++) {
+        good = nearest_to(i, factor, half_pixel, rounding) == (double)(i / factor);
+    }
+    return good;
 }
 
 bool vtac_repeats_pixels(const vtac_graph *graph, const vtac_node *node)
@@ -489,7 +506,8 @@ bool vtac_repeats_pixels(const vtac_graph *graph, const vtac_node *node)
     int64_t y[4];
     return vtac_image_shape(vtac_in_type(graph, node, 0), x) &&
            vtac_image_shape(&graph->values[node->outputs[0]].type, y) && x[0] == y[0] && x[1] == y[1] &&
-           y[2] % x[2] == 0 && y[3] % x[3] == 0 && takes_nearest(node);
+           y[2] % x[2] == 0 && y[3] % x[3] == 0 && takes_nearest(node, y[2] / x[2]) &&
+           takes_nearest(node, y[3] / x[3]);
 }
 
 vta_status vtac_layer_resize(vtac_maker *m, vtac_vta_layer *layer)
