@@ -316,6 +316,10 @@ CASES.update({f.__name__: (f, beside) for f, beside in (
     (feed_forward, [TURN] * 2), (siblings, [TURN] * 4), (channels_last, []), (rows_of_images, []), (rank_four, [TURN] * 2))})
 CASES.update({f.__name__: (f, []) for f in (silu_in_two, squeeze_and_excite, sum_then_function)})
 CASES.update({name: (operator(name), []) for name in OPERATORS})
+CASES["dying_between"] = (lambda n: n.quantize(n.conv(n.quantize(dying(n, n.quantize(n.conv(
+    n.quantize(n.input([1, 3, 7, 6])), [12, 3, 3, 3])))), [5, 12, 3, 3])), [])
+CASES["normalized_between"] = (lambda n: n.quantize(n.conv(n.quantize(normalize(n, n.conv(
+    n.quantize(n.input([1, 3, 7, 6])), [12, 3, 3, 3]))), [5, 12, 3, 3])), [])
 VIEWS = ("Reshape", "Flatten", "Unsqueeze")  # they move nothing
 BORDER = ("QuantizeLinear", "DequantizeLinear")
 
