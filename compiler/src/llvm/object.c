@@ -404,15 +404,15 @@ static int level_of(const vtac_program *program)
 }
 
 /* LLVM's passes. The loops come in blocks, vectors and unrolled already: what is left is to clean up, to
- * unroll what is short and to make vectors of the plain loops. This takes half of the time that LLVM's own
- * pipelines take, for the same instructions but for one in a hundred. */
+ * unroll what is short and to make vectors of the plain loops. On the grid this code is as fast as that of
+ * LLVM's own pipelines, and takes a quarter less time to make. */
 #if VTAC_LLVM_MAJOR >= 18
 #    define COMBINE "instcombine<no-verify-fixpoint>"
 #else
 #    define COMBINE "instcombine"
 #endif
 #define CLEAN_UP "sroa,early-cse<memssa>,simplifycfg," COMBINE ",loop-mssa(loop-rotate,licm),"
-#define SHORT    "loop(indvars,loop-idiom,loop-deletion,loop-unroll-full),sroa,early-cse<memssa>," COMBINE ","
+#define SHORT    "loop(indvars,loop-idiom,loop-deletion,loop-unroll-full),sroa,gvn," COMBINE ","
 #define VECTORS  "loop-vectorize,"
 #define UNROLL   "loop-unroll<O3>,early-cse<memssa>," COMBINE ",loop-mssa(licm),simplifycfg"
 #define WHOLE    "cgscc(inline),function(" CLEAN_UP SHORT VECTORS UNROLL "),globaldce"
