@@ -241,6 +241,15 @@ OPERATORS = {
     "linear_asymmetric": lambda n, x: resize(n, x, [2, 3], place="asymmetric"),
     "linear_one_pixel": lambda n, x: resize(n, n.quantize(n.add("GlobalAveragePool", [x])), [7, 6], place="align_corners"),
     "linear_1d": lambda n, x: resize(n, x, [2]),
+    "linear_five": lambda n, x: resize(n, x, [5, 6]),
+    "linear_seven": lambda n, x: resize(n, x, [1, 7], place="pytorch_half_pixel"),
+    "linear_eight": lambda n, x: resize(n, x, [8, 8]),
+    "linear_two_eight": lambda n, x: resize(n, x, [2, 8], place="asymmetric"),
+    "linear_sixteen": lambda n, x: resize(n, x, [16, 1]),
+    "linear_eleven_asymmetric": lambda n, x: resize(n, x, [11, 9], place="asymmetric"),
+    "linear_aligned": lambda n, x: n.add("Resize", [x, "", "", n.constant(numpy.array([1, 12, 25, 41]))], mode="linear",
+                                         coordinate_transformation_mode="align_corners"),
+    "linear_32_1d": lambda n, x: resize(n, x, [32]),
     "nearest_and_a_half": lambda n, x: resize(n, x, [1, 1.5], "nearest", "asymmetric"),
     "nearest_half": lambda n, x: resize(n, x, [1, 0.5], "nearest", "asymmetric"),
     "nearest_prefers_floor": lambda n, x: resize(n, x, [2, 2], "nearest", "asymmetric", "round_prefer_floor"),
@@ -320,6 +329,10 @@ CASES["dying_between"] = (lambda n: n.quantize(n.conv(n.quantize(dying(n, n.quan
     n.quantize(n.input([1, 3, 7, 6])), [12, 3, 3, 3])))), [5, 12, 3, 3])), [])
 CASES["normalized_between"] = (lambda n: n.quantize(n.conv(n.quantize(normalize(n, n.conv(
     n.quantize(n.input([1, 3, 7, 6])), [12, 3, 3, 3]))), [5, 12, 3, 3])), [])
+CASES.update({"%s_between" % name: (lambda n, f=f, place=place: n.quantize(n.conv(n.quantize(resize(n, n.quantize(n.conv(n.quantize(
+    n.input([2, 3, 5, 4])), [20, 3, 3, 3])), f, place=place)), [5, 20, 3, 3])), [])
+    for name, f, place in (("linear_eight", [8, 8], "half_pixel"), ("linear_five", [5, 12], "asymmetric"),
+                           ("linear_columns", [1, 18], "pytorch_half_pixel"))})
 VIEWS = ("Reshape", "Flatten", "Unsqueeze")  # they move nothing
 BORDER = ("QuantizeLinear", "DequantizeLinear")
 
@@ -342,6 +355,8 @@ def answers(vtac, model, seed, *device):
 
 def check_network(vtac, name, make, beside):
     configs = CONFIGS[:1] if name.startswith("between_") or name in OPERATORS else CONFIGS
+    if name.startswith("linear_") and name.endswith("_between"):
+        configs = ("pynq", "wide")  # 'tiny' has no room for so many phases
     n = Net(name)
     made = make(n)
     with open("m.onnx", "wb") as file:

@@ -17,8 +17,9 @@
 
 enum { MOST_BASES = 16, MOST_CHAIN = 40, MOST_ELEMENTS = 1 << 25, MOST_ENTRIES = 1 << 18 };
 
-/* Phases along rows and columns. */
-static const int64_t most_up[2] = {16, 4};
+/* Phases along rows and columns; and, where so many do not do, in all. */
+static const int64_t few_up[2] = {16, 4}, most_up[2] = {32, 32};
+enum { MOST_PHASES = 256 };
 
 /* A value and the operators between it and what they read. */
 typedef struct chain {
@@ -344,13 +345,14 @@ static bool repeats(reading *r)
     return true;
 }
 
-static bool read_phases(reading *r)
+static bool read_phases(reading *r, const int64_t most[2])
 {
     const int64_t *s = r->shape;
     r->images = r->across ? s[0] : 1;
-    for (r->up[0] = 1; r->up[0] <= smaller(most_up[0], s[2]); r->up[0]++) {
-        for (r->up[1] = 1; r->up[1] <= smaller(most_up[1], s[3]); r->up[1]++) {
-            if (r->up[0] * r->up[1] * r->images * s[1] <= MOST_ENTRIES && repeats(r)) {
+    for (r->up[0] = 1; r->up[0] <= smaller(most[0], s[2]); r->up[0]++) {
+        for (r->up[1] = 1; r->up[1] <= smaller(most[1], s[3]); r->up[1]++) {
+            const int64_t phases = r->up[0] * r->up[1];
+            if (phases <= MOST_PHASES && phases * r->images * s[1] <= MOST_ENTRIES && repeats(r)) {
                 return true;
             }
         }
@@ -368,11 +370,15 @@ static bool read_off(reading *r)
         const place p = place_of(r, n, e / s[3] / s[2] % s[1], e / s[3] % s[2], e % s[3]);
         others = p.input >= 0 && p.image != n;
     }
-    if (!others && read_phases(r)) {
+    if (!others && read_phases(r, few_up)) {
         return true;
     }
     r->across = true; /* or it is known where images begin */
-    return s[0] > 1 || others ? read_phases(r) : false;
+    if ((s[0] > 1 || others) && read_phases(r, few_up)) {
+        return true;
+    }
+    r->across = false; /* or it is an interpolation by a large factor */
+    return !others && read_phases(r, most_up);
 }
 
 /* ---- in the graph */

@@ -82,6 +82,13 @@ vta_status vtac_emit_unary(vtac_fold *f, vtac_op op, const vtac_qvalue *x, const
 /* x as a number of the output; *out 0: it cannot be one. */
 vta_status vtac_emit_rescale(vtac_fold *f, const vtac_qvalue *x, vtac_value_id *out);
 
+/* Where the pixels of an interpolation lie between those of its input. */
+typedef enum vtac_placing { VTAC_HALF_PIXEL, VTAC_ASYMMETRIC, VTAC_ALIGNED } vtac_placing;
+
+/* Linear interpolation of x by whole factors (with VTAC_ALIGNED, of the distances); *out 0: not in this way.
+ */
+vta_status vtac_fold_phases(vtac_fold *f, const vtac_qvalue *x, vtac_placing place, vtac_value_id *out);
+
 /* ReduceMax of integers over all pixels as a pool. */
 vtac_rule_fn vtac_pool_maximum;
 /* GlobalMaxPool, which has no integers, as a pool of them. */

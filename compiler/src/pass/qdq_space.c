@@ -9,7 +9,7 @@
  * each pixel stands 2s times (s times, where s is odd) and the windows of that width are centred on the
  * output's pixels; with asymmetric, each pixel stands s times and the window begins at its own place. Windows
  * lose what lies beyond the edge, and only copies of the pixel at the edge are left: the mean is that pixel,
- * which is what interpolation gives there.
+ * which is what interpolation gives there. By larger factors it is done phase by phase (qdq_phases.c).
  */
 #include <string.h>
 
@@ -89,22 +89,25 @@ vta_status vtac_plane_maximum(vtac_rewrite *r, vtac_node_id before, const vtac_n
 /* How often each pixel stands along the axes, and the window of the mean. */
 typedef struct spread {
     uint32_t axes;
+    vtac_placing place;
     bool repeats_only; /* the mean of copies of one pixel */
+    bool by_phases;    /* windows would be too large, or do not fit */
     float factor[2 + MOST_AXES];
     int64_t kernel[MOST_AXES], stride[MOST_AXES], pads[2 * MOST_AXES];
 } spread;
 
-static bool spread_axis(spread *s, uint32_t axis, int64_t from, int64_t factor, bool half_pixel)
+static void spread_axis(spread *s, uint32_t axis, int64_t from, int64_t factor)
 {
+    const bool half_pixel = s->place == VTAC_HALF_PIXEL;
     const bool even = half_pixel && factor % 2 == 0;
     s->factor[2 + axis] = 1.0F;
     s->kernel[axis] = s->stride[axis] = 1;
     if (factor == 1) {
-        return true;
+        return;
     }
     if (from == 1) { /* whatever is between equal pixels */
         s->factor[2 + axis] = (float)factor;
-        return true;
+        return;
     }
     s->repeats_only = false;
     s->factor[2 + axis] = (float)(even ? 2 * factor : factor);
@@ -112,7 +115,7 @@ static bool spread_axis(spread *s, uint32_t axis, int64_t from, int64_t factor, 
     s->stride[axis] = even ? 2 : 1;
     s->pads[axis] = even ? factor - 1 : half_pixel ? (factor - 1) / 2 : 0;
     s->pads[s->axes + axis] = half_pixel ? s->pads[axis] : factor - 1;
-    return factor <= MOST_FACTOR;
+    s->by_phases = s->by_phases || factor > MOST_FACTOR;
 }
 
 /* Whether the scales, where they are given, are those of the sizes. */
@@ -143,12 +146,22 @@ static bool read_spread(const vtac_fold *f, spread *s)
         !is_stretched(f->r, node, x, y)) {
         return false;
     }
-    *s = (spread){.axes = x->rank - 2, .repeats_only = true, .factor = {1.0F, 1.0F}};
+    *s = (spread){.axes = x->rank - 2,
+                  .place = half_pixel ? VTAC_HALF_PIXEL
+                           : aligned  ? VTAC_ALIGNED
+                                      : VTAC_ASYMMETRIC,
+                  .repeats_only = true,
+                  .factor = {1.0F, 1.0F}};
     for (uint32_t i = 0; i < s->axes; i++) {
         const int64_t from = x->dim[2 + i], to = y->dim[2 + i];
-        if (from < 1 || to < 1 || to % from != 0 || (aligned && from > 1 && to != from) ||
-            !spread_axis(s, i, from, to / from, half_pixel)) {
+        const bool distances = aligned && from > 1 && to != from;
+        if (from < 1 || to < from || (distances ? (to - 1) % (from - 1) != 0 : to % from != 0)) {
             return false;
+        }
+        s->by_phases = s->by_phases || distances;
+        s->repeats_only = s->repeats_only && !distances;
+        if (!distances) {
+            spread_axis(s, i, from, to / from);
         }
     }
     return true;
@@ -180,6 +193,9 @@ vta_status vtac_fold_resize(vtac_fold *f, vtac_value_id *out)
     *out = 0;
     if (!read_spread(f, &s) || !vtac_read_operand(f, &x) || !vtac_mean_fits(f, &x, 1)) {
         return VTA_OK;
+    }
+    if (s.by_phases && !s.repeats_only) {
+        return vtac_fold_phases(f, &x, s.place, out);
     }
     VTA_TRY(repeat_pixels(f, &s, &x.q));
     const vtac_attr attrs[] = {
