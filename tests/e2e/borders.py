@@ -190,6 +190,19 @@ def rows_of_images(n):
     return n.quantize(dense(n, x, 30, 3))
 
 
+def standing_rows(n):
+    """A matrix whose columns are the rows (transA), with a bias and a factor."""
+    x = n.quantize(n.input([24, 37]))
+    bias = n.constant(n.random.uniform(-1, 1, 19).astype(F32))
+    return n.quantize(n.add("Gemm", [x, n.weights([24, 19], 1), bias], transA=1, alpha=0.5))
+
+
+def standing_rows_both(n):
+    x = n.quantize(n.input([17, 30]), dtype=numpy.uint8)
+    y = n.quantize(n.add("Relu", [n.add("Gemm", [x, n.weights([40, 17], 0)], transA=1, transB=1)]), dtype=numpy.uint8)
+    return n.quantize(dense(n, y, 40, 9), dtype=numpy.uint8)
+
+
 def rank_four(n):
     """Rows of rank 4 by a matrix of rank 3, one image of several."""
     x = n.quantize(n.input([1, 3, 5, 18]))
@@ -322,7 +335,8 @@ def functions_behind_heads(n):
 CASES = {"between_" + name: (between_layers(name), []) for name in FUNCTIONS}
 TURN = "Transpose"  # rows become pixels on the way in, and rows again on the way out
 CASES.update({f.__name__: (f, beside) for f, beside in (
-    (feed_forward, [TURN] * 2), (siblings, [TURN] * 4), (channels_last, []), (rows_of_images, []), (rank_four, [TURN] * 2))})
+    (feed_forward, [TURN] * 2), (siblings, [TURN] * 4), (channels_last, []), (rows_of_images, []), (rank_four, [TURN] * 2),
+    (standing_rows, [TURN]), (standing_rows_both, [TURN]))})
 CASES.update({f.__name__: (f, []) for f in (silu_in_two, squeeze_and_excite, sum_then_function)})
 CASES.update({name: (operator(name), []) for name in OPERATORS})
 CASES["dying_between"] = (lambda n: n.quantize(n.conv(n.quantize(dying(n, n.quantize(n.conv(

@@ -191,6 +191,7 @@ typedef struct dense {
     int64_t output_step, term_step;
     const vtac_tensor *w;
     int64_t first; /* of its outputs, where it is a part of another */
+    bool standing; /* its rows are the columns of its first operand */
 } dense;
 
 static bool one_or(const vtac_tensor *t, int64_t count)
@@ -202,11 +203,12 @@ static bool read_dense(const rows *r, const vtac_node *node, dense *d)
 {
     const bool gemm = node->op == VTAC_OP_QGEMM;
     if ((node->op != VTAC_OP_QLINEAR_MATMUL && !gemm) || vtac_find_attr(node, "rounding") != NULL ||
-        (gemm && (vtac_attr_int(node, "transA", 0) != 0 || vtac_attr_float(node, "alpha", 1.0) != 1.0 ||
-                  vtac_in_type(r->graph, node, 7) == NULL || vtac_in_type(r->graph, node, 8) == NULL))) {
+        (gemm && (vtac_attr_float(node, "alpha", 1.0) != 1.0 || vtac_in_type(r->graph, node, 7) == NULL ||
+                  vtac_in_type(r->graph, node, 8) == NULL))) {
         return false;
     }
-    *d = (dense){.w = vtac_in_constant(r->graph, node, 3)};
+    *d = (dense){.w = vtac_in_constant(r->graph, node, 3),
+                 .standing = gemm && vtac_attr_int(node, "transA", 0) != 0};
     const uint32_t rank = d->w == NULL ? 0 : d->w->type.rank;
     if (rank < 2 || vtac_type_elements(&d->w->type) == 0 ||
         rows_of(&d->w->type) != d->w->type.dim[rank - 2]) {
@@ -234,8 +236,9 @@ static bool read_dense(const rows *r, const vtac_node *node, dense *d)
 static bool is_worth_it(const rows *r, const vtac_node *node, const dense *d)
 {
     const vtac_type *x = type_of(r, node->inputs[0]);
-    const bool image = x->rank == 2 && node->inputs[0] < r->room && r->of_images[node->inputs[0]];
-    const int64_t count = x->rank < 2 || vtac_type_elements(x) == 0 ? 0 : rows_of(x);
+    const bool image =
+        x->rank == 2 && !d->standing && node->inputs[0] < r->room && r->of_images[node->inputs[0]];
+    const int64_t count = x->rank < 2 || vtac_type_elements(x) == 0 ? 0 : vtac_type_elements(x) / d->terms;
     return !image && (x->rank == 2 ? count > MOST_IMAGES : count > 0) &&
            (r->always || count * d->outputs >= LEAST_PRODUCTS / (d->terms > 0 ? d->terms : 1));
 }
@@ -274,6 +277,13 @@ static vta_status list_of(rows *r, const dense *d, bool each, vtac_value_id *val
     return add_constant(r, &type, data, value);
 }
 
+/* [k, rows] is an image as it is: [1, k, rows]. */
+static vta_status stand(rows *r, vtac_value_id x, vtac_value_id *out)
+{
+    const vtac_type type = *type_of(r, x);
+    return reshape(r, x, (int64_t[]){1, type.dim[0], type.dim[1]}, IMAGE_RANK, out);
+}
+
 static vta_status add_conv(rows *r, const vtac_node *node, dense d, vtac_value_id *out)
 {
     vtac_attr attrs[2];
@@ -285,7 +295,7 @@ static vta_status add_conv(rows *r, const vtac_node *node, dense d, vtac_value_i
             attrs[attr_count++] = *attr;
         }
     }
-    VTA_TRY(turn(r, d.inputs[0], &d.inputs[0]));
+    VTA_TRY(d.standing ? stand(r, d.inputs[0], &d.inputs[0]) : turn(r, d.inputs[0], &d.inputs[0]));
     VTA_TRY(turn_weights(r, &d));
     VTA_TRY(list_of(r, &d, false, &d.inputs[4]));
     VTA_TRY(list_of(r, &d, false, &d.inputs[5]));
