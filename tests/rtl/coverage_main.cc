@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// coverage_main FILE +PLUSARG...: runs a bench that Verilator has translated (--prefix Vbench) to its end; what it covered goes to FILE.
+// coverage_main FILE +PLUSARG...: runs a bench that Verilator has translated (--prefix Vbench) to its end;
+// what it covered goes to FILE.
 #include <memory>
 
 #include "Vbench.h"

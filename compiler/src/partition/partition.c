@@ -68,14 +68,12 @@ static const char *reason_of(const partitioner *r, const vtac_node *node)
                      "one for each output";
     case VTAC_OP_QLINEAR_SOFTMAX:
         return "the accelerator has no QLinearSoftmax: each number is divided by the sum of its row, which "
-               "the "
-               "run alone knows; the host does it between two launches";
+               "the run alone knows; the host does it between two launches";
     case VTAC_OP_LAYER_NORMALIZATION:
     case VTAC_OP_INSTANCE_NORMALIZATION:
     case VTAC_OP_GROUP_NORMALIZATION:
         return "its numbers are divided by how far they lie from their mean, which the run alone knows; the "
-               "host "
-               "does it between two launches";
+               "host does it between two launches";
     default: break;
     }
     const vtac_layer_row *row = vtac_layer_row_of(node->op); /* QLinearConcat begins with a scale */

@@ -186,13 +186,20 @@ static vta_status explicit_pads(vtac_rewrite *r, vtac_node_id id, bool *changed)
 }
 
 static const vtac_rule rules[] = {
-    {VTAC_OP_COUNT, skip_no_ops},          {VTAC_OP_COUNT, order_operands},
-    {VTAC_OP_FLATTEN, merge_reshapes},     {VTAC_OP_SQUEEZE, merge_reshapes},
-    {VTAC_OP_UNSQUEEZE, merge_reshapes},   {VTAC_OP_RESHAPE, merge_reshapes},
-    {VTAC_OP_TRANSPOSE, merge_transposes}, {VTAC_OP_CLIP, simplify_clip},
-    {VTAC_OP_RELU, skip_second_relu},      {VTAC_OP_CONV, explicit_pads},
-    {VTAC_OP_QLINEAR_CONV, explicit_pads}, {VTAC_OP_MAX_POOL, explicit_pads},
-    {VTAC_OP_AVERAGE_POOL, explicit_pads}, {VTAC_OP_QLINEAR_AVERAGE_POOL, explicit_pads},
+    {VTAC_OP_COUNT, skip_no_ops},
+    {VTAC_OP_COUNT, order_operands},
+    {VTAC_OP_FLATTEN, merge_reshapes},
+    {VTAC_OP_SQUEEZE, merge_reshapes},
+    {VTAC_OP_UNSQUEEZE, merge_reshapes},
+    {VTAC_OP_RESHAPE, merge_reshapes},
+    {VTAC_OP_TRANSPOSE, merge_transposes},
+    {VTAC_OP_CLIP, simplify_clip},
+    {VTAC_OP_RELU, skip_second_relu},
+    {VTAC_OP_CONV, explicit_pads},
+    {VTAC_OP_QLINEAR_CONV, explicit_pads},
+    {VTAC_OP_MAX_POOL, explicit_pads},
+    {VTAC_OP_AVERAGE_POOL, explicit_pads},
+    {VTAC_OP_QLINEAR_AVERAGE_POOL, explicit_pads},
     {VTAC_OP_EINSUM, vtac_einsum_to_product},
 };
 

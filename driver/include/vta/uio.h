@@ -32,8 +32,8 @@ vta_status vta_uio_survey(const char *uri, vta_uio_part part, char *text, size_t
 bool vta_uio_get_clock(const char *uri, double *hertz);
 bool vta_uio_set_clock(const char *uri, double hertz);
 
-/* The processor time, in seconds, that this thread has spent until registers had taken its commands: a board's
- * have at once, those of a virtual board ('vtac board') when its process comes to them. */
+/* The processor time, in seconds, that this thread has spent until registers had taken its commands: a
+ * board's have at once, those of a virtual board ('vtac board') when its process comes to them. */
 double vta_uio_waited(void);
 
 #ifdef __cplusplus
