@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 #
-# Softmax, LogSoftmax and reductions over any axes of shapes drawn at random: few and many elements behind the axis, trailing
+# Softmax, LogSoftmax, normalizations and reductions over any axes of shapes drawn at random: few and many elements behind the axis, trailing
 # axes of one place, rows that do not fill vectors, several element types, infinite values, and with an operator behind
 # them that tells the axes apart or does not; against sums written out in numpy.
 #
@@ -44,15 +44,15 @@ def drawn_shape(random, axis):
     return dims + behind
 
 
-def followed(op, attrs, follower):
+def followed(op, attrs, follower, scales=()):
     """A model of the operator and what comes behind it: Mul by one number, Add of a value for each place of the last axis, or
     of a whole tensor."""
     def make(inputs, outputs):
-        nodes = [helper.make_node(op, ["x"], ["v" if follower else "y"], **attrs)]
+        nodes = [helper.make_node(op, ["x", *scales], ["v" if follower else "y"], **attrs)]
         if follower:
             nodes.append(helper.make_node(follower, ["v", "b"], ["y"]))
-        graph = helper.make_graph(nodes, "case", [value_info(n, a) for n, a in inputs if n != "b"], [value_info(n, a) for n, a in outputs],
-                                  [numpy_helper.from_array(a, n) for n, a in inputs if n == "b"])
+        graph = helper.make_graph(nodes, "case", [value_info(n, a) for n, a in inputs if n == "x"], [value_info(n, a) for n, a in outputs],
+                                  [numpy_helper.from_array(a, n) for n, a in inputs if n != "x"])
         return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
     return make
 
@@ -123,6 +123,51 @@ def reductions(suite, kinds, count):
             suite.add(op, make, reference, constants=("b",), model=followed(op, {"axes": axes, "keepdims": keep}, follower))
 
 
+EPSILON = 1e-5
+
+
+def normalize(x, axes, op):
+    off, variance = x - x.mean(axes, keepdims=True), x.var(axes, keepdims=True)
+    return off / (numpy.sqrt(variance) + 1e-9 if op == "MeanVarianceNormalization" else numpy.sqrt(variance + EPSILON))
+
+
+def normalizations(suite, kinds, count):
+    """Over the last axes, with a scale for each place and a bias or none; over an image, with a scale for each channel; over any
+    axes. What follows tells the axes apart or does not."""
+    for op in ("LayerNormalization", "InstanceNormalization", "MeanVarianceNormalization"):
+        for i in range(count):
+            random = random_for(op, i)
+            dims, kind = drawn_shape(random, int(random.integers(0, 3))), kinds[i % len(kinds)]
+            while len(dims) < 3:
+                dims.append(int(random.choice(SIZES)))
+            follower, scales, attrs = (None, "Mul", "Add")[i % 3], ("s", "t"), {"epsilon": EPSILON}
+            if op == "LayerNormalization":
+                axis = int(random.integers(0, len(dims)))
+                axes, shape, attrs["axis"] = tuple(range(axis, len(dims))), dims[axis:], axis
+                scales = scales[:1] if i % 4 == 0 else scales
+            elif op == "InstanceNormalization":
+                axes, shape = tuple(range(2, len(dims))), [dims[1]]
+            else:
+                axes = tuple(sorted(int(a) for a in random.choice(len(dims), int(random.integers(1, len(dims) + 1)), replace=False)))
+                shape, scales, attrs = [], (), {"axes": axes}
+            second = [1] if follower == "Mul" else dims[-1:]
+
+            def make(random, dims=dims, kind=kind, follower=follower, scales=scales, shape=shape, second=second):
+                given = [("x", (random.standard_normal(dims) * 2 + 1).astype(kind))]
+                given += [(n, random.standard_normal(shape).astype(kind)) for n in scales]
+                return given + ([("b", random.standard_normal(second).astype(kind))] if follower else [])
+
+            behind = [1] * (len(dims) - 2) if op == "InstanceNormalization" else []
+
+            def reference(x, s=None, t=None, b=None, op=op, axes=axes, follower=follower, behind=behind):
+                y = normalize(x.astype(float), axes, op)
+                y = y if s is None else y * s.reshape(list(s.shape) + behind)
+                y = y if t is None else y + t.reshape(list(t.shape) + behind)
+                return (y if b is None else y * b if follower == "Mul" else y + b).astype(x.dtype)
+
+            suite.add(op, make, reference, constants=("s", "t", "b"), model=followed(op, attrs, follower, scales))
+
+
 def main():
     failed = 0
     for kinds, most in (((F32, F64), "1e-5"), ((F16,), "2e-3")):
@@ -130,6 +175,7 @@ def main():
         rows(suite, kinds, 30)
         sums(suite, kinds, 20)
         reductions(suite, kinds, 12)
+        normalizations(suite, kinds, 16)
         failed += suite.run(sys.argv[1], "--rtol", most, "--atol", most)
     return 1 if failed else 0
 

@@ -15,7 +15,9 @@
 typedef struct span {
     vtac_type loops;
     bool marks[VTAC_MAX_RANK];
-    int64_t channels; /* of a group; 0: no groups */
+    int64_t channels;     /* of a group; 0: no groups */
+    uint32_t first, last; /* of the marked axes at the end, whose elements are one row, counted by `last` */
+    int64_t row;
 } span;
 
 static void span_place(vtac_lower *l, const span *s, const vtac_expr *const *turn, const vtac_expr **at)
@@ -36,20 +38,38 @@ static const vtac_expr *span_value(vtac_lower *l, const span *s, const vtac_expr
     return vtac_in_at(l, 0, at);
 }
 
-/* The last axis, where it is marked, goes by vectors. */
-static int64_t span_lanes(const vtac_lower *l, const span *s)
+/* The row of marked axes at the end goes by vectors. Without what follows in the kernel telling its axes
+ * apart it is all of them, else the last. */
+static void find_row(const vtac_lower *l, span *s)
 {
-    const uint32_t last = s->loops.rank - 1;
-    return s->marks[last] ? vtac_row_lanes(l, vtac_compute_type(s->loops.dtype), s->loops.dim[last]) : 1;
+    s->first = s->last = vtac_lane_axis(&s->loops, 0);
+    s->row = s->loops.dim[s->last];
+    bool one = l->node->op == VTAC_OP_MEAN_VARIANCE || s->channels != 0 || !vtac_counts_through(l);
+    int64_t marked = 1;
+    for (uint32_t i = 0; i < s->loops.rank; i++) {
+        marked *= s->marks[i] ? s->loops.dim[i] : 1;
+    }
+    for (uint32_t i = 1; l->node->op == VTAC_OP_LAYER_NORMALIZATION && i < 3; i++) { /* broadcast or whole */
+        one = one || (vtac_has_in(l, i) && vtac_type_elements(vtac_type_in(l, i)) != marked);
+    }
+    while (!one && s->first > 0 && s->marks[s->first - 1]) {
+        s->row *= s->loops.dim[--s->first];
+    }
 }
 
-/* Opens the marked axes, but for the one that goes by vectors. */
+static int64_t span_lanes(const vtac_lower *l, const span *s)
+{
+    return s->marks[s->last] ? vtac_row_lanes(l, vtac_compute_type(s->loops.dtype), s->row) : 1;
+}
+
+/* Opens the marked axes, but for those that go by vectors. */
 static uint32_t open_marked(vtac_lower *l, const span *s, int64_t lanes, const vtac_expr **turn)
 {
     bool marks[VTAC_MAX_RANK];
     memcpy(marks, s->marks, sizeof marks);
-    if (lanes > 1) {
-        marks[s->loops.rank - 1] = false;
+    for (uint32_t i = s->first; lanes > 1 && i <= s->last; i++) {
+        marks[i] = false;
+        turn[i] = vtac_e_index(l->k, 0);
     }
     return vtac_open_axes(l, &s->loops, marks, true, turn, false);
 }
@@ -64,7 +84,7 @@ typedef struct summing {
 static void add_one(vtac_lower *l, void *context, const vtac_expr *i, const vtac_expr *lane)
 {
     summing *g = context;
-    g->turn[g->s->loops.rank - 1] = i;
+    g->turn[g->s->last] = i;
     const vtac_expr *value = span_value(l, g->s, g->turn);
     if (g->mean != NULL) {
         value = vtac_let(l->k, "off", E2(SUB, value, vtac_e_load(l->k, g->mean, vtac_e_index(l->k, 0))));
@@ -82,9 +102,9 @@ static const vtac_expr *sum_of(vtac_lower *l, const span *s, const vtac_buffer *
     vtac_set_lanes(l, g.sum, lanes, vtac_e_int(l->k, type, 0));
     const uint32_t loops = open_marked(l, s, lanes, turn);
     if (lanes > 1) {
-        vtac_each_of_row(l, s->loops.dim[s->loops.rank - 1], lanes, add_one, &g);
+        vtac_each_of_row(l, s->row, lanes, add_one, &g);
     } else {
-        add_one(l, &g, turn[s->loops.rank - 1], vtac_e_index(l->k, 0));
+        add_one(l, &g, turn[s->last], vtac_e_index(l->k, 0));
     }
     vtac_close(l, loops);
     return vtac_join_lanes(l, g.sum, lanes, VTAC_E_ADD);
@@ -214,7 +234,7 @@ static void store_normal(vtac_lower *l, void *context, const vtac_expr *i, const
     const vtac_expr *zero = vtac_e_index(l->k, 0);
     const vtac_expr *at[VTAC_MAX_RANK];
     (void)lane;
-    n->turn[n->s->loops.rank - 1] = i;
+    n->turn[n->s->last] = i;
     span_place(l, n->s, n->turn, at);
     const vtac_expr *off = E2(SUB, vtac_in_at(l, 0, at), vtac_e_load(l->k, n->mean, zero));
     const vtac_expr *y = E2(MUL, off, vtac_e_load(l->k, n->scale, zero));
@@ -230,6 +250,7 @@ vta_status vtac_lower_layer_norm(vtac_lower *l)
     span s;
     VTA_TRY(span_of(l, &s));
     VTA_TRY(vtac_begin(l, ""));
+    find_row(l, &s);
     const vtac_dtype type = vtac_compute_type(s.loops.dtype);
     const vtac_expr *turn[VTAC_MAX_RANK];
     vtac_buffer *mean = vtac_local(l, "mean", type, 1);
@@ -240,9 +261,9 @@ vta_status vtac_lower_layer_norm(vtac_lower *l)
     normal n = {&s, turn, mean, scale};
     const uint32_t inner = open_marked(l, &s, lanes, turn);
     if (lanes > 1) {
-        vtac_each_of_row(l, s.loops.dim[s.loops.rank - 1], lanes, store_normal, &n);
+        vtac_each_of_row(l, s.row, lanes, store_normal, &n);
     } else {
-        store_normal(l, &n, turn[s.loops.rank - 1], NULL);
+        store_normal(l, &n, turn[s.last], NULL);
     }
     vtac_close(l, inner);
     store_moments(l, &s, turn, mean, scale);
