@@ -10,6 +10,8 @@
  * are transpositions; `pack` is one, too, behind a table where b's zero point is not 0 (vtac/vta.h, packed
  * weights). Where a's zero point is not 0, the sums of b's columns become REQUANT's records.
  *
+ * Several matrices of constants go the same way, and are packed in each run, too.
+ *
  * A product that stays on the host after all becomes what it was.
  */
 #include <string.h>
@@ -82,14 +84,13 @@ static bool read_shapes(const vtac_builder *b, const vtac_node *node, vtac_pair 
     const vtac_type *x = vtac_b_type(b, node->inputs[0]), *w = vtac_b_type(b, node->inputs[3]);
     *s = (vtac_pair){.turned = form.turned, .bias = form.bias, .out = form.out};
     if (x->rank < 2 || w->rank < 2 || vtac_type_elements(x) < 1 || vtac_type_elements(w) < 1 ||
-        vtac_in_constant(b->graph, node, 3) != NULL || !is_one(b, node, 1) || !is_one(b, node, 4) ||
-        !is_one(b, node, s->out) || !read_zero(b, node, 2, &s->zero_a) ||
-        !read_zero(b, node, 5, &s->zero_b)) {
+        !is_one(b, node, 1) || !is_one(b, node, 4) || !is_one(b, node, s->out) ||
+        !read_zero(b, node, 2, &s->zero_a) || !read_zero(b, node, 5, &s->zero_b)) {
         return false;
     }
     vtac_pair_sizes(b, x, w, s);
     s->planes = planes_of(s->zero_b);
-    return true;
+    return vtac_in_constant(b->graph, node, 3) == NULL || s->g > 1; /* one constant: rows.c */
 }
 
 /* [g, k, n] as biases: - zero · Σ (b - zero of b), and QGemm's own; int32 [g·n, 1], padded. */
