@@ -3,7 +3,8 @@
 # shellcheck source=tests/cli/lib.sh
 #
 # What the verbs that compile say while it takes long: on a terminal, after two seconds, one line that fits it; elsewhere nothing.
-# A process that is stopped for a while after its start takes long on every machine.
+# A process that is stopped after its start takes long on every machine; then it goes on in a dozen small pieces, each
+# of which gets its line.
 . "$(dirname "$0")/lib.sh"
 
 "$vtac_program" zoo tiny_ic -o net.onnx >/dev/null || exit 1
@@ -12,16 +13,18 @@ cat >progress.py <<'END'
 import os, re, signal, subprocess, sys, time
 import terminal
 vtac = sys.argv[1]
-def session(argv, columns):
-    began, stopped = time.time(), 0
+def session(argv, columns, pieces=12):
+    until, stopped = 0, False
     def pause(pid, text, keyboard):
-        nonlocal stopped
-        if stopped == 0 and time.time() - began > 0.3:
-            os.kill(pid, signal.SIGSTOP)
-            stopped = time.time()
-        elif stopped > 0 and time.time() - stopped > 2.2:
-            os.kill(pid, signal.SIGCONT)
-            stopped = -1
+        nonlocal until, stopped, pieces
+        if time.time() < until or text.endswith(terminal.END) or pieces < 0:
+            return
+        pieces -= stopped
+        until, stopped = time.time() + (0 if stopped else 2.2 if until == 0 else 0.25), not stopped
+        try:
+            os.kill(pid, signal.SIGSTOP if stopped else signal.SIGCONT)
+        except ProcessLookupError:
+            pass  # it has ended
     return terminal.session(argv, columns, pause)
 def shown(text, columns):
     lines = re.findall(r'\r\x1b\[K([^\r\n]+)', text)
