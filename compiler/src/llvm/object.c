@@ -405,7 +405,7 @@ static int level_of(const vtac_program *program)
 
 /* LLVM's passes. The loops come in blocks, vectors and unrolled already: what is left is to clean up, to
  * unroll what is short and to make vectors of the plain loops. On the grid this code is as fast as that of
- * LLVM's own pipelines, and takes a quarter less time to make. */
+ * LLVM's own pipelines, and takes up to a quarter less time to make. */
 #if VTAC_LLVM_MAJOR >= 18
 #    define COMBINE "instcombine<no-verify-fixpoint>"
 #else
