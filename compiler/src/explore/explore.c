@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "vta/vec.h"
+#include "vtac/divisor.h"
 #include "vtac/explore.h"
 
 enum { IN_A_PIECE = 4, KEY = 512 };
@@ -137,21 +138,11 @@ static vta_status look_at(search *s, uint64_t index)
                                                : vta_fail(s->diag, VTA_NOMEM, "no memory for configurations");
 }
 
-static uint64_t common_divisor(uint64_t a, uint64_t b)
-{
-    while (b != 0) {
-        const uint64_t rest = a % b;
-        a = b;
-        b = rest;
-    }
-    return a;
-}
-
 /* Steps of about the golden section meet every value of every key alike, and each configuration once. */
 static uint64_t stride_of(uint64_t size)
 {
     uint64_t stride = (uint64_t)((double)size * 0.6180339887) + 1;
-    while (common_divisor(stride, size) != 1) {
+    while (vtac_common_divisor(stride, size) != 1) {
         stride++;
     }
     return stride;

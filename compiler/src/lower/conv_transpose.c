@@ -9,6 +9,7 @@
 
 #include "layout.h"
 #include "rows.h"
+#include "vtac/divisor.h"
 
 typedef struct transposed {
     int64_t stride[VTAC_MAX_RANK], dilation[VTAC_MAX_RANK], pad[VTAC_MAX_RANK];
@@ -40,21 +41,11 @@ static vta_status geometry(const vtac_node *node, const vtac_type *x, const vtac
  * ------------------------------------------------------------------------------------------------------------
  */
 
-static int64_t common_divisor(int64_t a, int64_t b)
-{
-    while (b != 0) {
-        const int64_t rest = a % b;
-        a = b;
-        b = rest;
-    }
-    return a;
-}
-
 /* Output first + q * stride adds input (first + pad - k * dilation) / stride + q times tap k, for each k
  * where that is whole. */
 static void phase_of_axis(const transposed *t, uint32_t a, int64_t first, int64_t dim, vtac_conv_shape *s)
 {
-    const int64_t common = common_divisor(t->stride[a], t->dilation[a]);
+    const int64_t common = (int64_t)vtac_common_divisor((uint64_t)t->stride[a], (uint64_t)t->dilation[a]);
     const int64_t step = t->stride[a] / common;
     vtac_window *w = &s->window;
     int64_t last = -1;

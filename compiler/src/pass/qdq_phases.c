@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "qdq.h"
+#include "vtac/divisor.h"
 
 enum { MOST_AXES = 2, MOST_COPIES = 2, MOST_WEIGHT = 127, MOST_PHASES = 256, GROUP = 16 };
 enum { MOST_WEIGHTS = 1 << 23 };
@@ -59,22 +60,12 @@ static int64_t weight_of(const axis *a, int64_t phase, int64_t tap)
     return tap == 0 ? a->sum - second : second;
 }
 
-static int64_t common_divisor(int64_t a, int64_t b)
-{
-    while (b != 0) {
-        const int64_t rest = a % b;
-        a = b;
-        b = rest;
-    }
-    return a;
-}
-
 /* What divides all weights of a phase. */
 static int64_t divisor_of(const axis *a, int64_t phase)
 {
     int64_t common = 0;
     for (int64_t tap = 0; tap < a->taps; tap++) {
-        common = common_divisor(common, weight_of(a, phase, tap));
+        common = (int64_t)vtac_common_divisor((uint64_t)common, (uint64_t)weight_of(a, phase, tap));
     }
     return common;
 }
