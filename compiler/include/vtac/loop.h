@@ -94,6 +94,7 @@ typedef struct vtac_buffer {
     uint32_t number; /* argument: its place in the step's list */
     uint64_t offset; /* scratch: bytes from its start */
     bool written;
+    bool aligned; /* begins at a multiple of 64 bytes */
 } vtac_buffer;
 
 typedef struct vtac_expr {

@@ -5,12 +5,13 @@
  * grow is a broadcast, any other gathers.
  */
 #include "emit.h"
+#include "target.h"
 
 #include <llvm-c/DebugInfo.h>
 
 #include <llvm-c/Target.h>
 
-enum { MOST_LANES = 1024, MOST_TURNED = 64 };
+enum { MOST_LANES = 1024, MOST_TURNED = 64, MOST_EVEN = 6 };
 
 #include <math.h>
 #include <string.h>
@@ -163,6 +164,51 @@ static LLVMValueRef emit_at_first_lane(vtac_emitter *em, const vtac_expr *e)
     return value;
 }
 
+/* The logarithm of a power of two that divides the number. */
+static uint8_t evenness_of(int64_t number)
+{
+    uint8_t log = 0;
+    while (log < MOST_EVEN && ((uint64_t)number >> log & 1) == 0) {
+        log++;
+    }
+    return log;
+}
+
+/* Of an index, at the first lane. */
+static unsigned evenness(const vtac_emitter *em, const vtac_expr *e)
+{
+    unsigned a = 0;
+    unsigned b = 0;
+    switch ((int)e->op) {
+    case VTAC_E_INT: return evenness_of(e->i);
+    case VTAC_E_VAR: return e->var == em->lane_var ? MOST_EVEN : em->even[e->var];
+    case VTAC_E_ADD:
+    case VTAC_E_SUB:
+    case VTAC_E_MIN:
+    case VTAC_E_MAX:
+    case VTAC_E_MUL:
+        a = evenness(em, e->in[0]);
+        b = evenness(em, e->in[1]);
+        if (e->op == VTAC_E_MUL) {
+            return a + b < MOST_EVEN ? a + b : MOST_EVEN;
+        }
+        return a < b ? a : b;
+    default: return 0;
+    }
+}
+
+/* Of neighbours from an index on. LLVM takes half a vector of ARM's through the stack where it does not know
+ * that such a half lies at a multiple of its size; elsewhere it does not care. */
+static unsigned alignment_at(const vtac_emitter *em, const vtac_buffer *buffer, const vtac_expr *index)
+{
+    const unsigned bytes = (unsigned)vtac_dtype_bytes(buffer->dtype);
+    const unsigned wanted = em->lanes * bytes;
+    const bool is_half = wanted == 4 || wanted == 8;
+    const bool known = is_half && buffer->aligned && vtac_target_is(em->target, "arm") &&
+                       (bytes << evenness(em, index)) >= wanted;
+    return known ? wanted : bytes;
+}
+
 static LLVMValueRef load_scalar(vtac_emitter *em, const vtac_buffer *buffer, LLVMValueRef index)
 {
     LLVMTypeRef type = vtac_llvm_memory_type(em, buffer->dtype);
@@ -172,11 +218,11 @@ static LLVMValueRef load_scalar(vtac_emitter *em, const vtac_buffer *buffer, LLV
 }
 
 static LLVMValueRef load_neighbours(vtac_emitter *em, const vtac_buffer *buffer, LLVMValueRef index,
-                                    unsigned count)
+                                    unsigned count, unsigned alignment)
 {
     LLVMTypeRef type = LLVMVectorType(vtac_llvm_memory_type(em, buffer->dtype), count);
     LLVMValueRef load = LLVMBuildLoad2(em->builder, type, element_address(em, buffer, index), "");
-    LLVMSetAlignment(load, (unsigned)vtac_dtype_bytes(buffer->dtype));
+    LLVMSetAlignment(load, alignment);
     return load;
 }
 
@@ -204,7 +250,7 @@ static LLVMValueRef load_turned(vtac_emitter *em, const vtac_expr *e, const vtac
             rows[i] = LLVMBuildLoad2(em->builder, word, element_address(em, e->buffer, at), "");
             LLVMSetAlignment(rows[i], bytes);
         } else {
-            rows[i] = load_neighbours(em, e->buffer, at, columns);
+            rows[i] = load_neighbours(em, e->buffer, at, columns, bytes);
         }
     }
     return unpack(em, e->buffer->dtype,
@@ -230,11 +276,12 @@ static LLVMValueRef load_every_second(vtac_emitter *em, const vtac_buffer *buffe
 {
     const unsigned lanes = em->lanes;
     LLVMTypeRef i32 = LLVMInt32TypeInContext(em->context);
-    LLVMValueRef low = load_neighbours(em, buffer, index, lanes);
+    const unsigned bytes = (unsigned)vtac_dtype_bytes(buffer->dtype);
+    LLVMValueRef low = load_neighbours(em, buffer, index, lanes, bytes);
     LLVMValueRef later = LLVMBuildAdd(em->builder, index, index_of(em, lanes - 1), "");
-    LLVMValueRef high = load_neighbours(em, buffer, later, lanes);
+    LLVMValueRef high = load_neighbours(em, buffer, later, lanes, bytes);
     LLVMValueRef from[MOST_LANES];
-    const bool by_halves = em->target->has_neon && lanes % 2 == 0 && vtac_dtype_bytes(buffer->dtype) <= 2;
+    const bool by_halves = em->target->has_neon && lanes % 2 == 0 && bytes <= 2;
     for (unsigned i = 0; i < lanes; i++) {
         from[i] = LLVMConstInt(i32, by_halves ? i : 2 * i < lanes ? 2 * i : 2 * i + 1, 0);
     }
@@ -253,7 +300,8 @@ static LLVMValueRef emit_load(vtac_emitter *em, const vtac_expr *e)
     vtac_turn turn;
     if (step == 1) {
         return unpack(em, buffer->dtype,
-                      load_neighbours(em, buffer, emit_at_first_lane(em, e->in[0]), em->lanes));
+                      load_neighbours(em, buffer, emit_at_first_lane(em, e->in[0]), em->lanes,
+                                      alignment_at(em, buffer, e->in[0])));
     }
     if (step < 0 && is_turned(em, e->in[0], &turn) && turn.across == 1 && turn.rows <= MOST_TURNED &&
         (turn.rows & (turn.rows - 1)) == 0) {
@@ -604,7 +652,8 @@ static void emit_store(vtac_emitter *em, const vtac_stmt *s)
     value = pack(em, s->buffer->dtype, value);
     if (em->lane_var == 0 || lane_step(em, s->index) == 1) {
         LLVMValueRef at = element_address(em, s->buffer, emit_at_first_lane(em, s->index));
-        LLVMSetAlignment(LLVMBuildStore(em->builder, value, at), alignment);
+        LLVMSetAlignment(LLVMBuildStore(em->builder, value, at),
+                         em->lane_var == 0 ? alignment : alignment_at(em, s->buffer, s->index));
         return;
     }
     vtac_turn turn;
@@ -669,6 +718,7 @@ static void emit_counted(vtac_emitter *em, const vtac_stmt *s, LLVMValueRef begi
     LLVMValueRef i = LLVMBuildPhi(b, type, s->name);
     LLVMAddIncoming(i, &begin, &before, 1);
     em->vars[s->var] = LLVMBuildIntCast2(b, i, index_type(em), 1, "");
+    em->even[s->var] = 0;
     emit_block(em, s->body);
     LLVMValueRef next = LLVMBuildNSWAdd(b, i, LLVMConstInt(type, 1, 0), "");
     LLVMBasicBlockRef last = LLVMGetInsertBlock(b);
@@ -686,11 +736,13 @@ static void emit_for(vtac_emitter *em, const vtac_stmt *s)
     case VTAC_LOOP_UNROLL:
         for (int64_t i = 0; i < s->extent; i++) {
             em->vars[s->var] = index_of(em, i);
+            em->even[s->var] = evenness_of(i);
             emit_block(em, s->body);
         }
         return;
     case VTAC_LOOP_VECTOR:
         em->vars[s->var] = index_of(em, 0);
+        em->even[s->var] = MOST_EVEN;
         if (s->extent > 1) {
             em->lane_var = s->var;
             em->lanes = (unsigned)s->extent;
@@ -721,7 +773,10 @@ static void emit_block(vtac_emitter *em, const vtac_stmt *s)
         switch (s->kind) {
         case VTAC_S_FOR: emit_for(em, s); break;
         case VTAC_S_IF: emit_if(em, s); break;
-        case VTAC_S_LET: em->vars[s->var] = emit(em, s->value); break;
+        case VTAC_S_LET:
+            em->even[s->var] = (uint8_t)evenness(em, s->value);
+            em->vars[s->var] = emit(em, s->value);
+            break;
         case VTAC_S_STORE: emit_store(em, s); break;
         case VTAC_S_AHEAD: emit_ahead(em, s); break;
         }
@@ -763,8 +818,9 @@ LLVMValueRef vtac_emit_kernel(vtac_emitter *em, const vtac_kernel *kernel, const
     em->function = LLVMAddFunction(em->module, symbol, type);
     LLVMSetLinkage(em->function, LLVMInternalLinkage);
     em->vars = vta_arena_array(kernel->arena, kernel->var_count, sizeof(LLVMValueRef));
+    em->even = vta_arena_array(kernel->arena, kernel->var_count + 1, 1);
     em->buffers = vta_arena_array(kernel->arena, kernel->buffer_count + 1, sizeof(LLVMValueRef));
-    if (em->vars == NULL || em->buffers == NULL) {
+    if (em->vars == NULL || em->even == NULL || em->buffers == NULL) {
         em->failed = true;
         return NULL;
     }

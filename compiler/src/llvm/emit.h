@@ -19,6 +19,7 @@ typedef struct vtac_emitter {
     const vtac_kernel *kernel;
     LLVMValueRef function;
     LLVMValueRef *vars;    /* by variable */
+    uint8_t *even;         /* by variable: the logarithm of a power of two that divides it */
     LLVMValueRef *buffers; /* by place in the kernel's list */
     LLVMValueRef begin, end, scratch;
     LLVMValueRef tiles; /* whether they may be used, where the kernel asks for them */

@@ -34,6 +34,7 @@ vtac_buffer *vtac_kernel_buffer(vtac_kernel *k, const char *name, vtac_dtype dty
         return NULL;
     }
     *buffer = (vtac_buffer){.name = name, .dtype = dtype, .elements = elements, .space = space};
+    buffer->aligned = space != VTAC_BUFFER_ARGUMENT;
     if (space == VTAC_BUFFER_ARGUMENT) {
         buffer->number = k->argument_count++;
     } else if (space == VTAC_BUFFER_SCRATCH) {

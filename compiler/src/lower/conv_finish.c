@@ -267,7 +267,7 @@ const vtac_expr *vtac_finish_value(vtac_lower *l, const vtac_finish *f, const vt
         return vtac_tfl_stored(l, vtac_tfl_scaled(l, sum, scale, f->rounding),
                                vtac_e_int(k, VTAC_I32, f->zero), vtac_type_out(l, 0)->dtype);
     }
-    if (f->narrow) {
+    if (f->narrow && (f->saturates || l->program->target->has_fma)) {
         return vtac_rescale_narrow(l, sum, scale, f->zero, vtac_type_out(l, 0)->dtype);
     }
     return vtac_rescale(l, sum, scale, !f->saturates, vtac_e_int(k, VTAC_I32, f->zero),

@@ -25,6 +25,13 @@ typedef struct depthwise {
     vtac_buffer *bytes; /* sums of the input's bytes, where weights have zero points; or NULL */
 } depthwise;
 
+/* Whether four products of bytes take fewer instructions than a product of 16-bit numbers for each tap, which
+ * is what processors without dot products have. */
+static bool takes_words(const vtac_target *t)
+{
+    return t->has_vnni || t->has_signed_dot || t->has_pairs;
+}
+
 /* Columns at once: those that leave registers for the inputs they share. */
 static void choose_tile(const vtac_lower *l, depthwise *d)
 {
@@ -247,7 +254,8 @@ vta_status vtac_lower_depthwise(vtac_lower *l)
     d.type = d.s.quantized ? VTAC_I32 : VTAC_F32;
     choose_tile(l, &d);
     const vtac_window *w = &d.s.window;
-    if (d.s.quantized && w->kernel[1] > 1 && w->dilation[1] == 1 && d.taps <= MOST_TAPS_UNROLLED) {
+    if (d.s.quantized && takes_words(l->program->target) && w->kernel[1] > 1 && w->dilation[1] == 1 &&
+        d.taps <= MOST_TAPS_UNROLLED) {
         d.quads = (w->kernel[1] + 3) / 4;
     }
     const vtac_storage_id weights = d.quads > 0 ? pack_quads(l, &d) : pack_weights(l, &d);

@@ -89,6 +89,13 @@ vtac_storage_id vtac_constant(vtac_lower *l, const void *data, uint64_t bytes)
     return new_storage(l, (vtac_storage){.kind = VTAC_STORAGE_CONSTANT, .bytes = bytes, .data = data});
 }
 
+/* Memory of the model's, not a user's. */
+static bool is_own(const vtac_lower *l, vtac_storage_id id)
+{
+    const vtac_storage *s = vta_vec_at(&l->program->storages, id);
+    return s->kind == VTAC_STORAGE_CONSTANT || s->kind == VTAC_STORAGE_WORKSPACE;
+}
+
 vtac_buffer *vtac_use(vtac_lower *l, vtac_storage_id storage, const char *name, vtac_dtype dtype,
                       int64_t elements)
 {
@@ -107,6 +114,7 @@ vtac_buffer *vtac_use(vtac_lower *l, vtac_storage_id storage, const char *name, 
         return NULL;
     }
     args[l->step->arg_count++] = (vtac_step_arg){.storage = storage};
+    buffer->aligned = is_own(l, storage);
     return buffer;
 }
 
