@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A plugin of qemu-user for grid_counted.py: prints the instructions that ran between the last two calls of getppid().
+ * A plugin of qemu-user for grid_counted.py: prints the instructions that ran between the last two calls of
+ * getppid().
  */
 #include <inttypes.h>
 #include <stdio.h>

@@ -544,6 +544,23 @@ static void even_out(vtac_emitter *em, LLVMValueRef *v, int count)
     }
 }
 
+/* ARMv7's products of 16-bit numbers want both widened as vectors: LLVM sees no such product where one was
+ * widened before it was spread. */
+static void spread_narrow(vtac_emitter *em, LLVMValueRef *v)
+{
+    const unsigned lanes =
+        vtac_llvm_lanes(v[0]) > vtac_llvm_lanes(v[1]) ? vtac_llvm_lanes(v[0]) : vtac_llvm_lanes(v[1]);
+    LLVMTypeRef i16 = LLVMInt16TypeInContext(em->context);
+    const bool wanted = lanes > 1 && em->target->has_long && vtac_target_is(em->target, "arm");
+    for (int i = 0; i < 2 && wanted; i++) {
+        if (LLVMIsASExtInst(v[i]) != NULL && LLVMTypeOf(LLVMGetOperand(v[i], 0)) == i16) {
+            LLVMTypeRef type = LLVMVectorType(LLVMTypeOf(v[i]), lanes);
+            LLVMValueRef narrow = vtac_llvm_splat(em, LLVMGetOperand(v[i], 0), lanes);
+            v[i] = LLVMBuildSExt(em->builder, narrow, type, "");
+        }
+    }
+}
+
 static LLVMValueRef emit_binary(vtac_emitter *em, const vtac_expr *e)
 {
     LLVMValueRef v[] = {emit(em, e->in[0]), emit(em, e->in[1])};
@@ -577,6 +594,9 @@ static LLVMValueRef emit_ternary(vtac_emitter *em, const vtac_expr *e)
             even_out(em, v, 3);
         }
         return LLVMBuildSelect(em->builder, v[0], v[1], v[2], "");
+    }
+    if (e->op == VTAC_E_FMA && vtac_dtype_kind(e->type) != 'f') {
+        spread_narrow(em, v);
     }
     even_out(em, v, 3);
     if (e->op == VTAC_E_FMA) {
