@@ -26,8 +26,13 @@ MINE(child_start)
 MINE(read_all)
 MINE(open_device)
 MINE(cli_print)
-MINE(cli_here) MINE(vta_fail) MINE(vtac_compile) MINE(vtac_quantize) MINE(cli_verb_find) MINE(vta_str_put)
-    MINE(vta_file_read)
+MINE(cli_here)
+MINE(vta_fail)
+MINE(vtac_compile)
+MINE(vtac_quantize)
+MINE(cli_verb_find)
+MINE(vta_str_put)
+MINE(vta_file_read)
 /* NOLINTEND */
 
 /* `answer` is what the call gives, and is read after it. */
@@ -46,7 +51,7 @@ MINE(cli_here) MINE(vta_fail) MINE(vtac_compile) MINE(vtac_quantize) MINE(cli_ve
         }                                                                                                    \
     } while (0)
 
-        static void say(const char *text)
+static void say(const char *text)
 {
     if (write(3, text, strlen(text)) < 0) {
         _exit(2);

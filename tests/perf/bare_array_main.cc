@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// bare_array_main CYCLES: runs bare_array (translated by Verilator) that long, judges its sums, and prints how many cycles it made
-// in a second of this thread's time.
+// bare_array_main CYCLES: runs bare_array (translated by Verilator) that long, judges its sums, and prints
+// how many cycles it made in a second of this thread's time.
 #include <cinttypes>
 #include <cstdint>
 #include <cstdio>
@@ -44,7 +44,8 @@ int main(int argc, char **argv)
     }
     for (unsigned o = 0; o < 16; o++) {
         if (array.sums[o] != want[o]) {
-            fprintf(stderr, "bare_array: sum %u is %" PRIu32 " and not %" PRIu32 "\n", o, array.sums[o], want[o]);
+            fprintf(stderr, "bare_array: sum %u is %" PRIu32 " and not %" PRIu32 "\n", o, array.sums[o],
+                    want[o]);
             return 1;
         }
     }

@@ -10,7 +10,6 @@
 #include "calib.h"
 #include "remote_host.h"
 #include "stages.h"
-#include "temporary.h"
 #include "vtac/codegen.h"
 #include "vtac/pass.h"
 
@@ -65,19 +64,6 @@ vta_status cli_probe_show(vtac_graph *graph, vta_diag *diag)
     return VTA_OK;
 }
 
-static vta_status link_and_load(cli_probe *probe, const vtac_artifact_image *image, const char *device,
-                                vta_diag *diag)
-{
-    char path[VTAC_TEMPORARY_PATH];
-    const vta_model_options model = {.device = device};
-    VTA_TRY(cli_temporary_file("probe", path, diag));
-    cli_stage("linking", NULL, 0, 0);
-    vta_status status = vtac_link(image, path, diag);
-    status = status == VTA_OK ? vta_model_load(path, &model, &probe->model, diag) : status;
-    cli_temporary_remove(path);
-    return status;
-}
-
 vta_status cli_probe_load(cli_probe *probe, const cli_probe_options *options, const char *device,
                           vta_diag *diag)
 {
@@ -92,14 +78,15 @@ vta_status cli_probe_load(cli_probe *probe, const cli_probe_options *options, co
     const vtac_compile_options how = {
         .level = options->level, .target = &target, .partition = probe->partition, .progress = cli_stages()};
     VTA_TRY(vtac_compile(probe->graph, &how, &image, diag));
-    const vta_status status = link_and_load(probe, &image, device, diag);
+    const vta_status status =
+        cli_place_image(&image, &(vta_model_options){.device = device}, &probe->loaded, diag);
     vtac_artifact_image_free(&image);
     return status;
 }
 
 void cli_probe_free(cli_probe *probe)
 {
-    vta_model_destroy(probe->model);
+    vtac_unload(&probe->loaded);
     vtac_partition_free(probe->partition);
     vtac_graph_destroy(probe->graph);
     *probe = (cli_probe){0};

@@ -12,7 +12,7 @@
 typedef struct cli_probe {
     vtac_graph *graph;
     vtac_partition *partition; /* NULL: all on the host */
-    vta_model *model;
+    vtac_loaded loaded;
     uint32_t outputs; /* of the model itself; those behind them are its inner values */
 } cli_probe;
 

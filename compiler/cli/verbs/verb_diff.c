@@ -46,7 +46,7 @@ static vta_status prepare(comparison *c, side *s, vta_diag *diag)
     c->outputs = s->probe.graph->output_count;
     VTA_TRY(cli_probe_show(s->probe.graph, diag));
     VTA_TRY(cli_probe_load(&s->probe, &c->options, s->device, diag));
-    return cli_probe_bind(&c->options, s->probe.model, diag);
+    return cli_probe_bind(&c->options, s->probe.loaded.model, diag);
 }
 
 typedef struct difference {
@@ -128,9 +128,9 @@ static void blame(const comparison *c, difference *d)
 
 static bool compare_output(const comparison *c, uint32_t i, difference *d)
 {
-    const vta_tensor_info info = vta_model_output(c->sides[0].probe.model, i);
-    const vtac_tensor a = cli_as_tensor(&info, vta_model_output_data(c->sides[0].probe.model, i));
-    const vtac_tensor b = cli_as_tensor(&info, vta_model_output_data(c->sides[1].probe.model, i));
+    const vta_tensor_info info = vta_model_output(c->sides[0].probe.loaded.model, i);
+    const vtac_tensor a = cli_as_tensor(&info, vta_model_output_data(c->sides[0].probe.loaded.model, i));
+    const vtac_tensor b = cli_as_tensor(&info, vta_model_output_data(c->sides[1].probe.loaded.model, i));
     *d = (difference){.name = info.name, .type = a.type};
     if (memcmp(a.data, b.data, info.bytes) == 0 || vtac_dtype_kind(a.type.dtype) == 'f') {
         return false;
@@ -212,7 +212,7 @@ static void print_all(const comparison *c, uint32_t count)
 static int compare(const comparison *c)
 {
     const bool json = cli_flag(c->args, "--json");
-    const uint32_t count = vta_model_output_count(c->sides[0].probe.model);
+    const uint32_t count = vta_model_output_count(c->sides[0].probe.loaded.model);
     difference d;
     if (cli_flag(c->args, "--all") && !json) {
         print_all(c, count);
@@ -247,7 +247,7 @@ static int run_both(comparison *c)
         cli_stages_begin();
         status = prepare(c, s, &diag);
         cli_stages_end();
-        status = status == VTA_OK ? cli_watch_model(s->probe.model, &diag) : status;
+        status = status == VTA_OK ? cli_watch_model(s->probe.loaded.model, &diag) : status;
     }
     if (status != VTA_OK) {
         return cli_fail_model(c->args, &diag);

@@ -172,26 +172,26 @@ static const void *find_output(vta_model *model, const char *name, vta_tensor_in
 
 static vta_status give_inputs(const replay *r, vta_diag *diag)
 {
-    for (uint32_t i = 0; i < vta_model_input_count(r->alone.model); i++) {
-        const vta_tensor_info in = vta_model_input(r->alone.model, i);
+    for (uint32_t i = 0; i < vta_model_input_count(r->alone.loaded.model); i++) {
+        const vta_tensor_info in = vta_model_input(r->alone.loaded.model, i);
         vta_tensor_info from = {0};
-        const void *data = find_output(r->whole.model, in.name, &from);
-        for (uint32_t k = 0; data == NULL && k < vta_model_input_count(r->whole.model); k++) {
-            from = vta_model_input(r->whole.model, k);
-            data = strcmp(from.name, in.name) == 0 ? vta_model_input_data(r->whole.model, k) : NULL;
+        const void *data = find_output(r->whole.loaded.model, in.name, &from);
+        for (uint32_t k = 0; data == NULL && k < vta_model_input_count(r->whole.loaded.model); k++) {
+            from = vta_model_input(r->whole.loaded.model, k);
+            data = strcmp(from.name, in.name) == 0 ? vta_model_input_data(r->whole.loaded.model, k) : NULL;
         }
         assert(data != NULL); /* cli_probe_show has seen to it */
-        VTA_TRY(vta_model_set_input(r->alone.model, i, data, from.bytes, diag));
+        VTA_TRY(vta_model_set_input(r->alone.loaded.model, i, data, from.bytes, diag));
     }
     return VTA_OK;
 }
 
 static void compare(replay *r)
 {
-    const vta_tensor_info out = vta_model_output(r->alone.model, 0);
-    const uint8_t *got = vta_model_output_data(r->alone.model, 0);
+    const vta_tensor_info out = vta_model_output(r->alone.loaded.model, 0);
+    const uint8_t *got = vta_model_output_data(r->alone.loaded.model, 0);
     vta_tensor_info info;
-    const uint8_t *want = find_output(r->whole.model, out.name, &info);
+    const uint8_t *want = find_output(r->whole.loaded.model, out.name, &info);
     assert(want != NULL && info.bytes == out.bytes);
     r->elements = out.bytes;
     for (size_t i = 0; i < out.bytes; i++) {
@@ -224,7 +224,7 @@ static vta_status load_whole(replay *r, vta_diag *diag)
     VTA_TRY(cut_out(r, r->whole.graph, r->alone.graph, diag));
     VTA_TRY(cli_probe_show(r->whole.graph, diag));
     VTA_TRY(cli_probe_load(&r->whole, &r->options, "fsim", diag));
-    return cli_probe_bind(&r->options, r->whole.model, diag);
+    return cli_probe_bind(&r->options, r->whole.loaded.model, diag);
 }
 
 static vta_status run_whole(replay *r, vta_diag *diag)
@@ -232,14 +232,14 @@ static vta_status run_whole(replay *r, vta_diag *diag)
     cli_stages_begin();
     const vta_status status = load_whole(r, diag);
     cli_stages_end();
-    return status == VTA_OK ? cli_watch_model(r->whole.model, diag) : status;
+    return status == VTA_OK ? cli_watch_model(r->whole.loaded.model, diag) : status;
 }
 
 static vta_status run_alone(replay *r, const char *device, vta_diag *diag)
 {
     VTA_TRY(cli_probe_load(&r->alone, &r->options, device, diag));
     VTA_TRY(give_inputs(r, diag));
-    VTA_TRY(cli_watch_model(r->alone.model, diag));
+    VTA_TRY(cli_watch_model(r->alone.loaded.model, diag));
     compare(r);
     return VTA_OK;
 }
@@ -247,7 +247,7 @@ static vta_status run_alone(replay *r, const char *device, vta_diag *diag)
 static int tell(const replay *r, const char *device)
 {
     const char *trace = cli_value(r->args, "--trace");
-    const uint64_t cycles = vta_model_cycles(r->alone.model);
+    const uint64_t cycles = vta_model_cycles(r->alone.loaded.model);
     if (cli_flag(r->args, "--json")) {
         cli_print("{\"layer\": ");
         cli_json_string(cli_value(r->args, "--layer"));
@@ -255,13 +255,13 @@ static int tell(const replay *r, const char *device)
         cli_json_string(device);
         cli_print(", \"elements\": %" PRIu64 ", \"differing\": %" PRIu64 ", \"cycles\": %" PRIu64,
                   r->elements, r->differing, cycles);
-        cli_layers_json(r->alone.model);
+        cli_layers_json(r->alone.loaded.model);
         cli_print("}\n");
     } else {
         cli_print("layer '%s' on %s: %" PRIu64 " of %" PRIu64 " elements differ from fsim's, %" PRIu64
                   " cycles\n",
                   cli_value(r->args, "--layer"), device, r->differing, r->elements, cycles);
-        cli_layers_text(r->alone.model);
+        cli_layers_text(r->alone.loaded.model);
         if (trace != NULL) {
             cli_print("waves: %s\n", trace);
         }

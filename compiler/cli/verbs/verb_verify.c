@@ -14,7 +14,6 @@
 #include "parcels.h"
 #include "remote_host.h"
 #include "stages.h"
-#include "temporary.h"
 #include "tensors.h"
 #include "verify_folder.h"
 #include "vta/file.h"
@@ -39,7 +38,7 @@ typedef struct verification {
     const char *host;
     int level;
     cli_offload offload;
-    char library[VTAC_TEMPORARY_PATH]; /* the compiled model */
+    vtac_artifact_image image; /* the compiled model */
     uint32_t count[OUTCOMES];
     char model[VERIFY_PATH]; /* of this case */
     bool is_onnx, is_random;
@@ -161,7 +160,7 @@ static void read_shapes(const char *folder, case_shapes *shapes)
     }
 }
 
-static vta_status compile_bytes(const verification *v, const char *folder, const case_shapes *shapes,
+static vta_status compile_bytes(verification *v, const char *folder, const case_shapes *shapes,
                                 const vta_str *model, vta_diag *diag)
 {
     const bool dynamic = cli_flag(v->args, "--dynamic");
@@ -172,23 +171,23 @@ static vta_status compile_bytes(const verification *v, const char *folder, const
     vtac_graph *graph = NULL;
     const char *name = strrchr(v->model, '/') + 1;
     VTA_TRY(vtac_onnx_parse((const uint8_t *)model->text, model->size, name, folder, &import, &graph, diag));
-    const vta_status status = cli_compile_graph(graph, v->host, v->level, &v->offload, v->library, diag);
+    const vta_status status = cli_compile_image(graph, v->host, v->level, &v->offload, &v->image, diag);
     vtac_graph_destroy(graph);
     return status;
 }
 
 /* A model of another kind says all of its shapes itself. */
-static vta_status compile_file(const verification *v, vta_diag *diag)
+static vta_status compile_file(verification *v, vta_diag *diag)
 {
     const vtac_import_options import = {.dynamic = cli_flag(v->args, "--dynamic")};
     vtac_graph *graph = NULL;
     VTA_TRY(vtac_model_load(v->model, &import, &graph, diag));
-    const vta_status status = cli_compile_graph(graph, v->host, v->level, &v->offload, v->library, diag);
+    const vta_status status = cli_compile_image(graph, v->host, v->level, &v->offload, &v->image, diag);
     vtac_graph_destroy(graph);
     return status;
 }
 
-static vta_status compile_case(const verification *v, const char *folder, verdict *out)
+static vta_status compile_case(verification *v, const char *folder, verdict *out)
 {
     uint8_t *bytes;
     size_t size;
@@ -403,19 +402,19 @@ static vta_status run_set(const verification *v, vta_model *model, const char *f
 /* All data sets, one after the other, on one loaded model. */
 static vta_status run_sets(const verification *v, const char *folder, verdict *out)
 {
-    vta_model *model = NULL;
+    vtac_loaded loaded;
     const vta_model_options model_options = {.threads = 1, .device = cli_value(v->args, "--device")};
-    VTA_TRY(vta_model_load(v->library, &model_options, &model, &out->diag));
+    VTA_TRY(cli_place_image(&v->image, &model_options, &loaded, &out->diag));
     vta_status status = VTA_OK;
     bool found = true;
     for (uint32_t i = 0; status == VTA_OK && found; i++) {
         verify_set set;
         status = verify_find_set(folder, i, &set, &found, &out->diag);
-        if (status == VTA_OK && found && (status = run_set(v, model, folder, &set, out)) != VTA_OK) {
+        if (status == VTA_OK && found && (status = run_set(v, loaded.model, folder, &set, out)) != VTA_OK) {
             (void)vta_context(&out->diag, "%s", set.begin + strlen(folder) + 1);
         }
     }
-    vta_model_destroy(model);
+    vtac_unload(&loaded);
     return status;
 }
 
@@ -427,12 +426,11 @@ static void run_case(verification *v, const char *given, verdict *out)
         out->outcome = FAILED;
         return;
     }
-    status = cli_temporary_file("verify", v->library, &out->diag);
-    status = status == VTA_OK ? compile_case(v, folder, out) : status;
+    status = compile_case(v, folder, out);
     v->is_random = status == VTA_OK && v->is_onnx && is_random(v->model);
     status = status == VTA_OK ? run_sets(v, folder, out) : status;
     out->outcome = status == VTA_OK ? PASSED : status == VTA_UNSUPPORTED ? UNSUPPORTED : FAILED;
-    cli_temporary_remove(v->library);
+    vtac_artifact_image_free(&v->image);
 }
 
 static void report(verification *v, const char *folder, const verdict *result)

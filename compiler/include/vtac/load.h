@@ -6,6 +6,8 @@
 #ifndef VTAC_LOAD_H
 #define VTAC_LOAD_H
 
+#include <stdbool.h>
+
 #include "vta/model.h"
 #include "vtac/codegen.h"
 
@@ -13,6 +15,9 @@ typedef struct vtac_loaded {
     vta_model *model;
     struct LLVMOrcOpaqueLLJIT *code; /* of the model, until it is unloaded */
 } vtac_loaded;
+
+/* Whether it was compiled for a machine of this kind, with an operating system. */
+bool vtac_can_load(const vtac_artifact_image *image);
 
 /* What was compiled for this machine, ready to run. NULL for `options`: the model's defaults. */
 vta_status vtac_load(const vtac_artifact_image *image, const vta_model_options *options, vtac_loaded *out,

@@ -5,6 +5,7 @@
  * is a function that asks for it, and one caller, compiled for the processor; the features whose functions
  * were inlined are those that the processor has.
  */
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -144,7 +145,7 @@ static void shape(vtac_target *t)
         (!is_x86 || requires(t, "sse4.2")) && (!vtac_target_is(t, "arm") || requires(t, "fp-armv8"));
 }
 
-vta_status vtac_target_learn(vtac_target *target, vta_diag *diag)
+static vta_status learn(vtac_target *target, vta_diag *diag)
 {
     LLVMTargetMachineRef machine;
     bool has[KNOWN];
@@ -163,5 +164,53 @@ vta_status vtac_target_learn(vtac_target *target, vta_diag *diag)
     shape(target);
     target->has_tiles = has[TILES] && target->has_vnni && strstr(target->triple, "linux") != NULL;
     target->has_half = vtac_target_is(target, "aarch64") || (has[HALF] && target->vector_bytes >= 32);
+    return VTA_OK;
+}
+
+/* ---- what was learned before, in this process: asking takes as long as compiling a small model */
+
+enum { MOST_LEARNED = 8 };
+static pthread_mutex_t guard = PTHREAD_MUTEX_INITIALIZER;
+static vtac_target learned[MOST_LEARNED]; /* without a triple: free */
+static size_t next_learned;
+
+static bool same_processor(const vtac_target *a, const vtac_target *b)
+{
+    return strcmp(a->triple, b->triple) == 0 && strcmp(a->cpu, b->cpu) == 0 &&
+           strcmp(a->features, b->features) == 0;
+}
+
+/* What is known of the target's processor goes into it. */
+static bool recall(vtac_target *target)
+{
+    bool known_already = false;
+    (void)pthread_mutex_lock(&guard);
+    for (size_t i = 0; i < MOST_LEARNED && !known_already; i++) {
+        known_already = same_processor(&learned[i], target);
+        if (known_already) {
+            char name[sizeof target->name];
+            memcpy(name, target->name, sizeof name);
+            *target = learned[i];
+            memcpy(target->name, name, sizeof name);
+        }
+    }
+    (void)pthread_mutex_unlock(&guard);
+    return known_already;
+}
+
+static void remember(const vtac_target *target)
+{
+    (void)pthread_mutex_lock(&guard);
+    learned[next_learned] = *target;
+    next_learned = (next_learned + 1) % MOST_LEARNED; /* the oldest one goes */
+    (void)pthread_mutex_unlock(&guard);
+}
+
+vta_status vtac_target_learn(vtac_target *target, vta_diag *diag)
+{
+    if (!recall(target)) {
+        VTA_TRY(learn(target, diag));
+        remember(target);
+    }
     return VTA_OK;
 }

@@ -16,11 +16,7 @@ LLVMValueRef vtac_reserve_section(LLVMModuleRef module, const char *section, uin
                                   unsigned alignment)
 {
     LLVMContextRef context = LLVMGetModuleContext(module);
-#if VTAC_LLVM_MAJOR >= 17
     LLVMTypeRef type = LLVMArrayType2(LLVMInt8TypeInContext(context), size);
-#else
-    LLVMTypeRef type = LLVMArrayType(LLVMInt8TypeInContext(context), (unsigned)size);
-#endif
     LLVMValueRef global = LLVMAddGlobal(module, type, strrchr(section, '.') + 1);
     LLVMSetInitializer(global, LLVMConstNull(type));
     LLVMSetGlobalConstant(global, 1);
