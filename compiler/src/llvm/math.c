@@ -116,11 +116,22 @@ static LLVMValueRef scale(const fn *f, LLVMValueRef y, LLVMValueRef n)
     return y;
 }
 
+/* x to the nearest whole number, for |x| below 2^22. Where that is no instruction, a number takes what is behind
+ * the point from a sum and leaves it again: LLVM would call the library for each lane. */
+static LLVMValueRef nearest_small(const fn *f, LLVMValueRef x)
+{
+    if (f->em->target->has_rounding) {
+        return unary(f, "llvm.rint", x);
+    }
+    LLVMValueRef large = number(f, f->bits == 64 ? 0x1.8p52 : 0x1.8p23);
+    return sub(f, add(f, x, large), large);
+}
+
 /* x = n log(2) + r; returns n, as a float. */
 static LLVMValueRef reduce_exp(const fn *f, LLVMValueRef x, LLVMValueRef *r)
 {
     const bool d = f->bits == 64;
-    LLVMValueRef n = unary(f, "llvm.rint", mul(f, x, number(f, 1.4426950408889634)));
+    LLVMValueRef n = nearest_small(f, mul(f, x, number(f, 1.4426950408889634)));
     *r = fma_of(f, n, number(f, d ? -6.93147180369123816490e-01 : -0.693359375), x);
     *r = fma_of(f, n, number(f, d ? -1.90821492927058770002e-10 : 2.12194440e-4), *r);
     return n;
