@@ -225,5 +225,7 @@ vta_status vtac_loop_pack(vtac_kernel *k, uint32_t var, const vtac_buffer *buffe
 /* Splits innermost loops by `lanes` and makes vectors of them, where that is legal; the last one may be
  * shorter. */
 void vtac_kernel_vectorize(vtac_kernel *k, int64_t lanes);
+/* Named values that are the same in all rounds of a serial loop are computed before it. */
+void vtac_kernel_hoist(vtac_kernel *k);
 
 #endif

@@ -116,8 +116,8 @@ static LLVMValueRef scale(const fn *f, LLVMValueRef y, LLVMValueRef n)
     return y;
 }
 
-/* x to the nearest whole number, for |x| below 2^22. Where that is no instruction, a number takes what is behind
- * the point from a sum and leaves it again: LLVM would call the library for each lane. */
+/* x to the nearest whole number, for |x| below 2^22. Where that is no instruction, a number takes what is
+ * behind the point from a sum and leaves it again: LLVM would call the library for each lane. */
 static LLVMValueRef nearest_small(const fn *f, LLVMValueRef x)
 {
     if (f->em->target->has_rounding) {

@@ -346,3 +346,52 @@ void vtac_kernel_vectorize(vtac_kernel *k, int64_t lanes)
         }
     }
 }
+
+/* ---- hoisting */
+
+static bool reads_written(const vtac_expr *e)
+{
+    return e != NULL && ((e->buffer != NULL && e->buffer->written) || reads_written(e->in[0]) ||
+                         reads_written(e->in[1]) || reads_written(e->in[2]));
+}
+
+/* Whether the value is the same whatever the loop's variable and what its body names before this statement.
+ */
+static bool stands_still(const vtac_stmt *loop, const vtac_stmt *let)
+{
+    bool still = !reads_written(let->value) && !vtac_expr_uses(let->value, loop->var);
+    for (const vtac_stmt *s = loop->body; still && s != let; s = s->next) {
+        still = s->kind != VTAC_S_LET || !vtac_expr_uses(let->value, s->var);
+    }
+    return still;
+}
+
+/* The list that `at` points to, inside loops first. */
+static void hoist(vtac_stmt **at)
+{
+    for (; *at != NULL; at = &(*at)->next) {
+        vtac_stmt *loop = *at;
+        if (loop->kind == VTAC_S_FOR || loop->kind == VTAC_S_IF) {
+            hoist(&loop->body);
+        }
+        vtac_stmt **in = &loop->body;
+        while (loop->kind == VTAC_S_FOR && loop->loop == VTAC_LOOP_SERIAL && *in != NULL) {
+            vtac_stmt *s = *in;
+            if (s->kind == VTAC_S_LET && stands_still(loop, s)) {
+                *in = s->next;
+                s->next = loop;
+                *at = s;
+                at = &s->next;
+            } else {
+                in = &s->next;
+            }
+        }
+    }
+}
+
+void vtac_kernel_hoist(vtac_kernel *k)
+{
+    if (!k->failed) {
+        hoist(&k->body);
+    }
+}

@@ -152,6 +152,9 @@ static vta_status lower_elements(vtac_lower *l, vtac_point_fn *value_at, bool po
     }
     vtac_out_at(l, 0, at, value);
     vtac_close(l, loops);
+    if (!pointwise) {
+        vtac_kernel_hoist(l->k); /* indices that whole rows share; LLVM leaves them in the rows */
+    }
     if (pointwise && !l->k->failed && !reads_twice(l, out)) {
         const vtac_type *last =
             &l->graph->values[(l->chain_count > 0 ? l->chain[l->chain_count - 1] : l->node)->outputs[0]].type;
