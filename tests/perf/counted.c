@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * counted MODEL.so URI, or `counted - URI` for a program that does nothing: some runs on the device, for who
- * counts instructions (a9.py). A call of getppid(), which nothing else makes, stands before and behind the
- * one that counts. Prints the bytes of the model's inputs and of the memory for which that run had the caches
- * synced.
+ * counted MODEL.so URI [WARM], or `counted - URI` for a program that does nothing: some runs on the device,
+ * for who counts instructions (a9.py, grid_counted.py): WARM of them (3), and one that counts. A call of
+ * getppid(), which nothing else makes, stands before and behind the one that counts. Prints the bytes of the
+ * model's inputs and of the memory for which that run had the caches synced.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -70,9 +70,9 @@ static vta_status run(const runner *r, vta_diag *diag)
                             : vta_job_run(r->job, NULL, 0, patience_s, &report, diag);
 }
 
-static vta_status run_all(const runner *r, vta_diag *diag)
+static vta_status run_all(const runner *r, long warm, vta_diag *diag)
 {
-    for (int i = 0; i < WARM; i++) {
+    for (long i = 0; i < warm; i++) {
         VTA_TRY(run(r, diag));
     }
     synced = 0;
@@ -87,12 +87,12 @@ int main(int argc, char **argv)
 {
     vta_diag diag = {0};
     runner r = {0};
-    if (argc != 3) {
+    if (argc < 3 || argc > 4) {
         return 2;
     }
     vta_status status =
         strcmp(argv[1], "-") == 0 ? open_empty(argv[2], &r, &diag) : open_model(argv[1], argv[2], &r, &diag);
-    status = status == VTA_OK ? run_all(&r, &diag) : status;
+    status = status == VTA_OK ? run_all(&r, argc > 3 ? strtol(argv[3], NULL, 10) : WARM, &diag) : status;
     vta_job_destroy(r.job);
     vta_code_destroy(r.code);
     vta_device_close(r.device);
