@@ -49,6 +49,44 @@ exits 0
 says out "GFLOP/s"
 says out "region0"
 says out "predicted"
+
+# Steps that are slow for their kind: a convolution of one channel, which waits for memory; of two that are alike, none is.
+# Fails where a mark is missing or too many.
+cat >cliff.py <<'END'
+import numpy as np, onnx, sys
+from onnx import TensorProto, helper, numpy_helper
+layers = {'one': [(64, 64, 3, 1), (1, 64, 1, 1), (512, 1, 1, 1)], 'alike': [(64, 64, 3, 1)] * 2}[sys.argv[1]]
+nodes, weights, value = [], [], 'x'
+for i, (outputs, inputs, kernel, groups) in enumerate(layers):
+    shape = (outputs, inputs // groups, kernel, kernel)
+    weights.append(numpy_helper.from_array(np.linspace(-0.1, 0.1, int(np.prod(shape)), dtype=np.float32).reshape(shape), f'w{i}'))
+    nodes.append(helper.make_node('Conv', [value, f'w{i}'], [f'v{i}'], name=f'layer{i}', group=groups, pads=[kernel // 2] * 4))
+    value = f'v{i}'
+x = helper.make_tensor_value_info('x', TensorProto.FLOAT, [1, layers[0][1], 40, 40])
+y = helper.make_tensor_value_info(value, TensorProto.FLOAT, [1, layers[-1][0], 40, 40])
+onnx.save(helper.make_model(helper.make_graph(nodes, 'cliff', [x], [y], weights),
+                            opset_imports=[helper.make_opsetid('', 17)], ir_version=8), 'cliff.onnx')
+END
+marks() { # WHICH "MARKED..."
+    /usr/bin/python3 cliff.py "$1"
+    vtac bench cliff.onnx --layers --json --threads 1 --repeat 60
+    exits 0
+    holds "$1: marked are '$2'" python3 -c '
+import json, sys
+steps = json.load(open("out"))["steps"]
+marked = sorted({s["name"].split(".")[0] for s in steps if s["slow"]})
+assert "layer0" not in marked and set(sys.argv[1].split()) <= set(marked), steps
+assert sys.argv[1] or not marked, steps' "$2"
+}
+marks one layer2
+vtac bench cliff.onnx --layers --threads 1
+exits 0
+says out "slow: "
+says out "the share of the speed that the best step of its kind reaches here"
+marks alike ""
+vtac bench cliff.onnx --layers --threads 1
+exits 0
+holds "nothing is explained where nothing is slow" sh -c '! grep -q slow out'
 vtac bench hardware
 exits 1
 one_line err
