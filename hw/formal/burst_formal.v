@@ -29,7 +29,7 @@ module burst_formal (
 
     vta_burst #(.LOG_BUS_BYTES(6), .ADDR_BITS(32)) dut (
         .clk(clk), .rst(rst), .in_valid(take), .in_ready(in_ready), .in_addr({19'd0, in_addr}), .in_rows(14'd1),
-        .in_run_bytes({10'd0, in_bytes}), .in_stride_bytes(28'd0),
+        .in_run_less_1({10'd0, in_bytes} - 26'd1), .in_stride_bytes(28'd0),
         .out_valid(out_valid), .out_ready(out_ready), .out_addr(out_addr), .out_len(out_len), .out_last(out_last),
         .out_beyond(out_beyond)
     );

@@ -124,15 +124,17 @@ module order_formal (
     wire [2:0] run_first0, run_last0, drain_first0, drain_last0, run_first1, run_last1, drain_first1, drain_last1;
 
     vta_span #(.A(3)) span0 (
-        .clk(clk), .rst(rst), .enter(enter[0]), .first(first0), .whole(whole[0]), .begins(begins0), .ends(ends0),
-        .leave(leave[0]), .writes(1'b1), .retire(retire[0]), .started(started0), .retired(retired0), .running(running0),
+        .clk(clk), .rst(rst), .full(1'b1), .able(1'b1), .go(enter[0] || leave[0]), .valid(enter[0]), .first(first0), .whole(whole[0]),
+        .spare(1'b0), .begins(begins0), .ends(ends0), .spare_begins(3'd0), .spare_ends(3'd0),
+        .last(leave[0]), .writes(1'b1), .retire(retire[0]), .started(started0), .retired(retired0), .running(running0),
         .known(known0), .drained(drained0),
         .run_first(run_first0), .run_last(run_last0), .drain_valid(drain0), .drain_first(drain_first0),
         .drain_last(drain_last0)
     );
     vta_span #(.A(3)) span1 (
-        .clk(clk), .rst(rst), .enter(enter[1]), .first(first1), .whole(whole[1]), .begins(begins1), .ends(ends1),
-        .leave(leave[1]), .writes(!now1), .retire(retire[1]), .started(started1), .retired(retired1), .running(running1),
+        .clk(clk), .rst(rst), .full(1'b1), .able(1'b1), .go(enter[1] || leave[1]), .valid(enter[1]), .first(first1), .whole(whole[1]),
+        .spare(1'b0), .begins(begins1), .ends(ends1), .spare_begins(3'd0), .spare_ends(3'd0),
+        .last(leave[1]), .writes(!now1), .retire(retire[1]), .started(started1), .retired(retired1), .running(running1),
         .known(known1), .drained(drained1),
         .run_first(run_first1), .run_last(run_last1), .drain_valid(drain1), .drain_first(drain_first1),
         .drain_last(drain_last1)
@@ -142,11 +144,13 @@ module order_formal (
     wire       drained0, drained1, inp_drain;
     wire [2:0] inp_first0, inp_last0, inp_first1, inp_last1, inp_drain_first, inp_drain_last;
     vta_range #(.A(3)) reads0 (
-        .clk(clk), .rst(rst), .enter(enter[0]), .first(first0), .begins(begins0), .ends(ends0), .leave(1'b0), .drained(1'b1),
+        .clk(clk), .rst(rst), .full(1'b1), .able(1'b1), .go(enter[0] || leave[0]), .valid(enter[0]), .first(first0),
+        .spare(1'b0), .begins(begins0), .ends(ends0), .spare_begins(3'd0), .spare_ends(3'd0), .last(1'b0), .drained(1'b1),
         .run_first(inp_first0), .run_last(inp_last0)
     );
     vta_range #(.A(3)) loops1 (
-        .clk(clk), .rst(rst), .enter(enter[1]), .first(first1), .begins(begins1), .ends(ends1), .leave(leave[1] && now1),
+        .clk(clk), .rst(rst), .full(1'b1), .able(1'b1), .go(enter[1] || leave[1]), .valid(enter[1]), .first(first1),
+        .spare(1'b0), .begins(begins1), .ends(ends1), .spare_begins(3'd0), .spare_ends(3'd0), .last(leave[1] && now1),
         .drained(drained1), .run_first(inp_first1), .run_last(inp_last1), .drain_valid(inp_drain),
         .drain_first(inp_drain_first), .drain_last(inp_drain_last)
     );

@@ -21,7 +21,7 @@ ln -s "$root/formal" formal
 ln -s "$headers" headers
 [ $# -gt 0 ] || set -- formal/*_formal.v
 
-parts='rtl/compute/vta_order.v rtl/compute/vta_span.v rtl/compute/vta_range.v'
+parts='rtl/compute/vta_order.v rtl/compute/vta_span.v rtl/compute/vta_range.v rtl/compute/vta_enter.v'
 parts="$parts rtl/compute/vta_guard.v rtl/compute/vta_load_guard.v rtl/compute/vta_marks.v"
 status=0
 for name in "$@"; do

@@ -87,7 +87,9 @@ module vta_lib_tb;
     reg  [4:0]  rd_index;
     wire        rd_done;
     wire [63:0] rd_count;
-    integer     tally [0:4];
+    integer     tally [0:4];                    // without the events of the cycle before
+    reg  [4:0]  recent = 0;
+    reg  [19:0] recent_amounts;
     integer     before [0:4], earlier [0:4];    // a cycle ago, two cycles ago: what an answer tells
     integer     asked;                          // cycles since the read was asked for
     integer     round;                          // and since it or a clear, which begins the round of the slots anew
@@ -100,15 +102,17 @@ module vta_lib_tb;
 
     always @(posedge clk) begin
         if (rd_done && rd_count !== earlier[rd_index]) $fatal(1, "counter %0d is %0d instead of %0d", rd_index, rd_count, earlier[rd_index]);
-        if (rd_done && (asked < 2 || round > 34)) $fatal(1, "an answer after %0d cycles", asked);
+        if (rd_done && (asked < 3 || round > 35)) $fatal(1, "an answer after %0d cycles", asked);
         asked = rd_valid && !rd_done ? asked + 1 : 0;
         round = rd_valid && !rd_done && !clear ? round + 1 : 0;
         for (e = 0; e < 5; e = e + 1) begin
             earlier[e] = before[e];
             before[e]  = tally[e];
             if (rst || clear) tally[e] = 0;
-            else if (events[e]) tally[e] = tally[e] + (e < 3 ? 1 : amounts[(e-3)*10 +: 10]);
+            else if (recent[e]) tally[e] = tally[e] + (e < 3 ? 1 : recent_amounts[(e-3)*10 +: 10]);
         end
+        recent         = events & {5{!rst && !clear}};
+        recent_amounts = amounts;
         clear   <= range(0, 999) == 0;
         events  <= range(0, 31);
         amounts <= range(0, 9) == 0 ? 20'hfffff : range(0, 20'hfffff);

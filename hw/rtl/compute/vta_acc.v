@@ -3,7 +3,7 @@
 // vta_acc -- the accumulator scratchpad: banks by the highest address bits, each with one read and one write port.
 //
 // Contract: three readers: the array, which is never refused, and the ports x and y of the ALU, which take place with
-// alu_rd_fire; alu_rd_ok tells whether the array leaves them their banks. x and y must not ask for two different
+// alu_rd_fire; x_free and y_free tell whether the array leaves them their banks. x and y must not ask for two different
 // entries of one bank at once. Data come one cycle after the read and are good in that cycle.
 // Three writers: the array and the ALU, which never write in one cycle, and the loads, which wait (load_ready low) while
 // their bank is taken.
@@ -32,7 +32,8 @@ module vta_acc #(
     input  wire [LOG_DEPTH-1:0]       y_addr,
     output wire [(32<<LOG_LANES)-1:0] y_data,
     input  wire                       alu_rd_fire,
-    output wire                       alu_rd_ok,
+    output wire                       x_free,
+    output wire                       y_free,
 
     input  wire                       array_wr_en,
     input  wire [LOG_DEPTH-1:0]       array_wr_addr,
@@ -67,7 +68,8 @@ module vta_acc #(
     wire [1:0] alu_wr_bank   = bank_of(alu_wr_addr);
     wire [1:0] load_bank     = bank_of(load_addr);
 
-    assign alu_rd_ok = !(array_rd_en && ((x_en && x_bank == array_rd_bank) || (y_en && y_bank == array_rd_bank)));
+    assign x_free = !(array_rd_en && x_bank == array_rd_bank);
+    assign y_free = !(array_rd_en && y_bank == array_rd_bank);
     assign load_ready = !(array_wr_en && array_wr_bank == load_bank) && !(alu_wr_en && alu_wr_bank == load_bank);
 
     // What the pipelines write; nobody looks at it while they do not.
@@ -100,10 +102,11 @@ module vta_acc #(
                 else if (wr_load) wr_data = load_data;
             end
 
+            // What the ALU asks for and does not get yet is read all the same: whether it does is known late.
             vta_ram #(.LOG_DEPTH(ROW), .WIDTH(WIDTH), .SLICE(WIDTH), .WR_WIDTH(WIDTH)) ram (
                 .clk(clk),
                 .wr_en(wr_pipe || wr_load), .wr_strobe(1'b1), .wr_addr(wr_row), .wr_data(wr_data),
-                .rd_en(by_array || (alu_rd_fire && (by_x || by_y))), .rd_addr(rd_row),
+                .rd_en(by_array || by_x || by_y), .rd_addr(rd_row),
                 .rd_data(bank_data[WIDTH*b +: WIDTH])
             );
         end
@@ -140,7 +143,7 @@ module vta_acc #(
     `VTA_PARAM_CHECK(LOG_BANK <= 2 && LOG_BANK < LOG_DEPTH)
     `VTA_ASSERT(one_writer, !(array_wr_en && alu_wr_en))
     `VTA_ASSERT(two_banks, !(alu_rd_fire && x_en && y_en && x_bank == y_bank && x_addr != y_addr))
-    `VTA_ASSERT(array_first, !alu_rd_fire || alu_rd_ok)
+    `VTA_ASSERT(array_first, !alu_rd_fire || ((!x_en || x_free) && (!y_en || y_free)))
 endmodule
 
 `default_nettype wire

@@ -14,7 +14,7 @@
 // by the step just before takes it from there (a maximum over many tiles runs at full speed); other results that are
 // still on their way make a step wait.
 //
-// Contract: as vta_gemm. Reads may be refused (rd_ok low, combinational, for the ports asked for); nothing else is ever
+// Contract: as vta_gemm. Reads may be refused (rd_x_free or rd_y_free low, combinational); nothing else is ever
 // refused: array_write_soon announces, seven cycles ahead, that the write ports are taken.
 `include "vta_assert.vh"
 `default_nettype none
@@ -128,7 +128,8 @@ module vta_alu #(
     output wire [LOG_ACC_DEPTH-1:0] rd_y_addr,
     input  wire [(32 << (LOG_BATCH + LOG_BLOCK_OUT)) - 1:0] rd_y_data,
     output wire                     rd_fire,        // the read takes place
-    input  wire                     rd_ok,          // no port of the array is in the way
+    input  wire                     rd_x_free,      // no port of the array is in the way
+    input  wire                     rd_y_free,
     output wire                     wr_en,
     output wire [LOG_ACC_DEPTH-1:0] wr_addr,
     output wire [(32 << (LOG_BATCH + LOG_BLOCK_OUT)) - 1:0] wr_data,
@@ -285,10 +286,11 @@ module vta_alu #(
     // The step that is next in s0: from U, or from the place beside it, which takes what s0 has no room for. Of what it reads,
     // an instruction in place gives the range that it writes: any part of that will do. What one that writes INP says of
     // ACC beside what it reads there means nothing: vta_order knows.
-    localparam integer STEP_BITS = 3*I + 1 + 4 + 2 + OP_BITS + 6*A + 6 + 1;
+    localparam integer STEP_BITS = 1 + 3*I + 1 + 4 + 2 + OP_BITS + 6*A + 6 + 1;
     wire [A-1:0]         u_reads      = u_in_place ? uop_dst : uop_src[A-1:0];
     wire [A-1:0]         u_reads_last = u_in_place ? uop_dst : src_end[A-1:0];
-    wire [STEP_BITS-1:0] u_step = {u_goal[I-1:0], u_base[I-1:0], dst_end[I-1:0], u_to_inp && u_dst_bad,
+    wire                 u_alike = u_dst == u_src;
+    wire [STEP_BITS-1:0] u_step = {u_alike, u_goal[I-1:0], u_base[I-1:0], dst_end[I-1:0], u_to_inp && u_dst_bad,
                                    u_first_q, u_last_q, u_at_end_q, u_in_place, u_kind_q, u_op,
                                    u_kind_q != TILE ? u_pair : u_to_inp ? u_src : u_dst,
                                    u_kind_q != TILE ? u_pair : u_in_place ? u_dst : u_src,
@@ -297,16 +299,26 @@ module vta_alu #(
     reg [STEP_BITS-1:0]  spare_q;
     wire [STEP_BITS-1:0] next_step = spare_valid_q ? spare_q : u_step;
     wire [A-1:0]         spare_reads, spare_reads_last;
-    assign {spare_reads, spare_reads_last} = spare_q[7 +: 2*A];
+    wire [A-1:0]         spare_begins, spare_ends;
+    assign {spare_begins, spare_ends, spare_reads, spare_reads_last} = spare_q[7 +: 4*A];
+    wire [I-1:0]         spare_inp_begins, spare_inp_ends;
+    assign {spare_inp_begins, spare_inp_ends} = spare_q[STEP_BITS-2-I -: 2*I];
+    wire                 spare_in_place = spare_q[7 + 6*A + OP_BITS + 2];
 
     wire               next_valid = spare_valid_q || u_valid_q;
-    wire               next_first, next_last, next_at_end, next_in_place, next_bad, next_goal_bad;
-    wire [I-1:0]       next_goal, next_inp_begins, next_inp_ends;
+    wire               next_alike, next_first, next_last, next_at_end, next_bad, next_goal_bad;
+    wire [I-1:0]       next_goal;
     wire [1:0]         next_kind;
     wire [OP_BITS-1:0] next_op;
-    wire [A-1:0]       next_dst, next_src, next_begins, next_ends, next_reads, next_reads_last;
+    wire [A-1:0]       next_dst, next_src, next_reads, next_reads_last;
     wire [5:0]         next_snap;
-    assign {next_goal, next_inp_begins, next_inp_ends, next_goal_bad, next_first, next_last, next_at_end, next_in_place, next_kind, next_op, next_dst, next_src, next_begins, next_ends,
+    // The waiver: what becomes a range is chosen after it has been compared (vta_range).
+    // verilator lint_off UNUSEDSIGNAL
+    wire [A-1:0]       next_begins, next_ends;
+    wire [I-1:0]       next_inp_begins, next_inp_ends;
+    wire               next_in_place;
+    // verilator lint_on UNUSEDSIGNAL
+    assign {next_alike, next_goal, next_inp_begins, next_inp_ends, next_goal_bad, next_first, next_last, next_at_end, next_in_place, next_kind, next_op, next_dst, next_src, next_begins, next_ends,
             next_reads, next_reads_last, next_snap, next_bad} = next_step;
 
     wire advance;
@@ -331,6 +343,9 @@ module vta_alu #(
     reg [I-1:0]       s0_goal_q;        // in INP
     reg               s0_goal_bad_q;
     reg [OP_BITS-1:0] s0_op_q;
+    reg               s0_tile_q;        // of kind and operation
+    reg               s0_two_q;
+    reg               s0_alike_q;       // of a tile's entries
     reg [5:0]         s0_snap_q;
     reg               s0_half_q;        // the source has been read, the destination is next
 
@@ -344,17 +359,22 @@ module vta_alu #(
         end
     end
 
+    wire s0_load, s0_load_op;
+    wire next_tile = next_kind == TILE;
     always @(posedge clk) begin
-        if (advance && next_valid) begin
+        if (s0_load) begin
             s0_last_q  <= next_last;
             s0_kind_q  <= next_kind;
             s0_dst_q   <= next_dst;
             s0_src_q   <= next_src;
             s0_goal_q  <= next_goal;
             s0_goal_bad_q <= next_goal_bad;
-            s0_op_q    <= next_op;
             s0_snap_q  <= next_snap;
+            s0_tile_q  <= next_tile;
+            s0_alike_q <= next_alike;
+            s0_two_q   <= next_tile && !next_op[OP_BITS-1] && !next_op[OP_BITS-7];     // no REQUANT, no immediate operand
         end
+        if (s0_load_op) s0_op_q <= next_op;
     end
 
     wire        s0_requant, s0_wide, s0_to_inp;
@@ -377,10 +397,9 @@ module vta_alu #(
     reg         s1_chain_q;
     reg         s1_held_q;      // y is there already
 
-    wire s0_tile  = s0_kind_q == TILE;
-    wire s0_two   = s0_tile && !s0_requant && !s0_use_imm;      // x = ACC[dst], y = ACC[src]
-    wire s0_alike = s0_dst_q == s0_src_q;
-    wire s0_chain = s0_two && !s0_alike && writes_q[1] && s1_early_q && dst_q[A-1:0] == s0_dst_q;
+    wire s0_tile  = s0_tile_q;
+    wire s0_two   = s0_two_q;           // x = ACC[dst], y = ACC[src]
+    wire s0_chain = s0_two && !s0_alike_q && writes_q[1] && s1_early_q && dst_q[A-1:0] == s0_dst_q;
 
     reg dst_pending;
     reg src_pending;
@@ -398,15 +417,25 @@ module vta_alu #(
 
     // With two tiles of one bank to be read, the source goes first; a chained x needs no read.
     wire s0_one_bank = (s0_dst_q >> (A - LOG_BANK)) == (s0_src_q >> (A - LOG_BANK));
-    wire s0_split    = s0_two && !s0_alike && !s0_chain && s0_one_bank && !s0_half_q;
-    wire s0_need_src = !s0_half_q;
+    wire s0_crowded  = s0_two && !s0_alike_q && s0_one_bank && !s0_half_q;
+    wire s0_split    = s0_crowded && !s0_chain;
     wire s0_need_dst = s0_two && !s0_chain && !s0_split;
-    wire s0_blocked  = (s0_need_src && src_pending) || (s0_need_dst && dst_pending)
-                    || (s0_tile && !s0_split && !s0_to_inp && array_write_soon);
-    wire s0_move     = s0_valid_q && !s0_bad_q && !must_wait && !s0_blocked && rd_ok;
-    wire s0_go       = s0_move && !s0_split;
+
+    // A step is able to go, or its source alone, unless it must wait. What a chained x depends on is not asked before the chain is known:
+    // both come late.
+    wire s0_live   = s0_valid_q && !s0_bad_q;
+    wire s0_source = s0_half_q || (!src_pending && (!s0_two || rd_y_free));
+    wire s0_result = !(s0_tile && !s0_to_inp && array_write_soon);
+    wire s0_other  = !s0_crowded && rd_x_free && !(s0_two && dst_pending);
+    wire s0_able   = s0_live && s0_source && s0_result && (s0_chain || s0_other);
+    wire s0_go     = s0_able && !must_wait;
+    wire s0_move   = s0_go || (s0_live && s0_source && s0_split && !must_wait);
 
     assign advance = !s0_valid_q || s0_go;
+
+    // One table behind `must_wait`, which comes last.
+    vta_enter step (.full(s0_valid_q), .able(s0_able), .go(!must_wait), .sure(next_valid), .may(1'b0), .wider(1'b0), .enters(s0_load));
+    vta_enter step_op (.full(s0_valid_q), .able(s0_able), .go(!must_wait), .sure(next_valid), .may(1'b0), .wider(1'b0), .enters(s0_load_op));
 
     always @(posedge clk) begin
         if (rst) s0_half_q <= 1'b0;
@@ -414,11 +443,10 @@ module vta_alu #(
     end
 
     // Port y reads what becomes y, port x what becomes x.
-    wire s0_live     = s0_valid_q && !s0_bad_q;
     assign rd_x_addr = s0_two ? s0_dst_q : s0_src_q;
     assign rd_y_addr = s0_src_q;
     assign rd_x_en   = s0_live && (!s0_two || s0_need_dst);
-    assign rd_y_en   = s0_live && s0_two && s0_need_src;
+    assign rd_y_en   = s0_live && s0_two && !s0_half_q;
     assign rd_fire   = s0_move;
 
     // Marks of LOADs fall wherever a step is.
@@ -442,22 +470,24 @@ module vta_alu #(
 
     // Which entries the instruction in s0 uses: complete once its last micro-op has passed.
     reg [7:1] last_q;
-    wire      enter = advance && next_valid;
     wire      leave = s0_go && s0_last_q;
 
     wire      drained;
 
     vta_span #(.A(A)) span (
-        .clk(clk), .rst(rst), .enter(enter), .first(next_first), .whole(next_at_end),
-        .begins(next_begins), .ends(next_ends), .leave(leave), .writes(!s0_to_inp), .retire(last_q[7]),
+        .clk(clk), .rst(rst), .full(s0_valid_q), .able(s0_able), .go(!must_wait), .valid(next_valid), .first(next_first), .whole(next_at_end),
+        .spare(spare_valid_q), .begins(uop_dst), .ends(dst_end[A-1:0]), .spare_begins(spare_begins), .spare_ends(spare_ends),
+        .last(s0_last_q), .writes(!s0_to_inp), .retire(last_q[7]),
         .started(started), .retired(retired), .running(running), .known(run_known), .drained(drained),
         .run_first(run_dst_first), .run_last(run_dst_last),
         .drain_valid(drain_valid), .drain_first(drain_first), .drain_last(drain_last)
     );
 
     vta_range #(.A(I)) loops (
-        .clk(clk), .rst(rst), .enter(enter), .first(next_first), .begins(next_inp_begins), .ends(next_inp_ends),
-        .leave(leave && s0_to_inp), .drained(drained), .run_first(run_inp_first), .run_last(run_inp_last),
+        .clk(clk), .rst(rst), .full(s0_valid_q), .able(s0_able), .go(!must_wait), .valid(next_valid), .first(next_first),
+        .spare(spare_valid_q), .begins(u_base[I-1:0]), .ends(dst_end[I-1:0]), .spare_begins(spare_inp_begins),
+        .spare_ends(spare_inp_ends),
+        .last(s0_last_q && s0_to_inp), .drained(drained), .run_first(run_inp_first), .run_last(run_inp_last),
         .drain_valid(inp_drain_valid), .drain_first(inp_drain_first), .drain_last(inp_drain_last)
     );
     assign run_loops = s0_to_inp;
@@ -466,18 +496,29 @@ module vta_alu #(
     reg [A-1:0]  run_src_first_q, run_src_last_q;
     reg          run_pair_valid_q;
     reg [A-1:0]  run_pair_first_q, run_pair_last_q;
-    wire         next_below   = spare_valid_q ? spare_reads < run_src_first_q     : uop_src[A-1:0] < run_src_first_q;
-    wire         next_above   = spare_valid_q ? spare_reads_last > run_src_last_q : src_end[A-1:0] > run_src_last_q;
+    wire         src_may      = next_valid && !spare_valid_q && !u_in_place;
+    wire         spare_may    = next_valid && spare_valid_q && !spare_in_place;
+    wire         src_begins   = next_valid && next_first;
+    wire         src_down, src_up, pair_begins;
+    vta_enter read_down (
+        .full(s0_valid_q), .able(s0_able), .go(!must_wait), .sure(src_begins || (spare_may && spare_reads < run_src_first_q)),
+        .may(src_may), .wider(uop_src[A-1:0] < run_src_first_q), .enters(src_down)
+    );
+    vta_enter read_up (
+        .full(s0_valid_q), .able(s0_able), .go(!must_wait), .sure(src_begins || (spare_may && spare_reads_last > run_src_last_q)),
+        .may(src_may), .wider(src_end[A-1:0] > run_src_last_q), .enters(src_up)
+    );
+    vta_enter pair (.full(s0_valid_q), .able(s0_able), .go(!must_wait), .sure(src_begins), .may(1'b0), .wider(1'b0), .enters(pair_begins));
     wire         next_requant = next_op[OP_BITS-1];
     wire [1:0]   next_places  = {next_op[OP_BITS-2], 1'b1};     // of a record, less one
 
     always @(posedge clk) begin
-        if (enter) begin
-            if (next_first || (!next_in_place && next_below)) run_src_first_q <= next_reads;
-            if (next_first || (!next_in_place && next_above)) run_src_last_q  <= next_reads_last;
-            if (next_first) run_pair_valid_q <= next_requant;
-            if (next_first) run_pair_first_q <= next_dst;       // a REQUANT begins there
-            if (next_first) run_pair_last_q  <= next_dst | {{(A-PLACE_BITS){1'b0}}, next_places[PLACE_BITS-1:0]};
+        if (src_down) run_src_first_q <= next_reads;
+        if (src_up)   run_src_last_q  <= next_reads_last;
+        if (pair_begins) begin
+            run_pair_valid_q <= next_requant;
+            run_pair_first_q <= next_dst;       // a REQUANT begins there
+            run_pair_last_q  <= next_dst | {{(A-PLACE_BITS){1'b0}}, next_places[PLACE_BITS-1:0]};
         end
     end
 

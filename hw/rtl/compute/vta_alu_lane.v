@@ -86,7 +86,7 @@ module vta_alu_lane #(
         endcase
     endfunction
 
-    function [31:0] taken(input [1:0] take, input [31:0] a, input [31:0] b, input [31:0] sum);
+    function [32:0] taken(input [1:0] take, input [32:0] a, input [32:0] b, input [32:0] sum);
         case (take)
         TAKE_X:     taken = a;
         TAKE_Y:     taken = b;
@@ -99,7 +99,7 @@ module vta_alu_lane #(
     reg [32:0] sum;
     reg        far;
     reg [1:0]  take;
-    reg [31:0] simple;
+    reg [32:0] simple;     // a REQUANT's has 33 bits, others repeat their sign
     reg [4:0]  power;
     reg [3:0]  power_high;
     reg [7:0]  power_low;
@@ -107,19 +107,19 @@ module vta_alu_lane #(
         sum    = {33{1'bx}};
         far    = 1'bx;
         take   = {2{1'bx}};
-        simple = {32{1'bx}};
+        simple = {33{1'bx}};
         power  = {5{1'bx}};
         if (en2) begin
             sum    = {x[31], x} + (s2_requant ? {bias[31], bias} : {y[31], y});
             far    = far_of(y);
             take   = s2_requant ? TAKE_SUM : choice(s2_op, $signed(x) < $signed(y), y[31], sum[32]);
-            simple = taken(take, x, y, sum[31:0]);
+            simple = taken(take, {x[31], x}, {y[31], y}, {s2_requant ? sum[32] : sum[31], sum[31:0]});
             power  = s2_op != VTA_ALU_SHR ? 5'd0 : power_of(y[31], y[4:0], far);
         end
         power_high = 4'd1 << power[4:3];
         power_low  = 8'd1 << power[2:0];
     end
-    assign early = simple;
+    assign early = simple[31:0];
 
     reg [32:0] s3_v_q;
     reg [31:0] s3_factor_q;
@@ -130,7 +130,7 @@ module vta_alu_lane #(
     reg        s3_far_q;
     always @(posedge clk) begin
         if (en2) begin
-            s3_v_q     <= {s2_requant ? sum[32] : simple[31], simple};
+            s3_v_q     <= simple;
             s3_minus_q <= take == TAKE_MINUS;
             if (s2_requant)                s3_factor_q <= {1'b0, scale[30:0]};
             else if (s2_op == VTA_ALU_MUL) s3_factor_q <= y;
@@ -150,6 +150,7 @@ module vta_alu_lane #(
     reg [LOWER+17:0] s4_low_q;
     reg [LOWER+15:0] s4_high_q;
     reg [TOP-1:0]    s4_top_q;
+    wire [TOP-19:0]  s4_above;      // what there is above the low product: the rows of the upper nine bits of v
     reg [5:0]        s4_shift_q;
     reg              s4_right_q;
     reg              s4_far_q;
@@ -185,8 +186,8 @@ module vta_alu_lane #(
         end
     endfunction
 
-    // 24 bits of v in a DSP48, to which it adds the other 9, whose rows are in LUTs since a synthesizer would take another
-    // DSP48 for a product. Where bit 7 of the factor is used, in MUL, these rows reach no bit that counts.
+    // 24 bits of v in a DSP48, and the other 9, whose rows are in LUTs since a synthesizer would take another DSP48 for a product. Where
+    // bit 7 of the factor is used, in MUL, these rows reach no bit that counts.
     // The waiver: signed operands of unequal widths, which is what keeps a synthesizer from making one compressor of them.
     // verilator lint_off WIDTH
     function signed [10:0] two_rows(input [8:0] b, input [1:0] by);
@@ -204,20 +205,18 @@ module vta_alu_lane #(
     endfunction
     // verilator lint_on WIDTH
 
-    function [39:0] top_product(input [32:0] v, input [7:0] by);
-        // The waiver: the top bits repeat the sign.
+    function [31:0] top_product(input [23:0] v, input [7:0] by);
+        // The waiver: the top bits repeat the sign, 0.
         // verilator lint_off UNUSEDSIGNAL
-        reg signed [40:0] product;
+        reg signed [33:0] product;
         // verilator lint_on UNUSEDSIGNAL
         reg signed [24:0] a;
         reg signed [8:0]  c;
-        reg signed [15:0] upper;
         begin
-            a = {1'b0, v[23:0]};
+            a = {1'b0, v};
             c = {1'b0, by};
-            upper = rows(v[32:24], by[6:0]);
-            product = a * c + $signed({upper[15], upper, 24'd0});
-            top_product = product[39:0];
+            product = a * c;
+            top_product = product[31:0];
         end
     endfunction
 
@@ -254,13 +253,21 @@ module vta_alu_lane #(
     generate
         if (DSPS == 2) begin : in_rows
             always @(posedge clk) if (en3) s4_top_q <= top_rows(s3_v_q, s3_factor_q[31:26]);
+            assign s4_above = {(TOP-18){1'b0}};
         end else begin : in_dsp
-            always @(posedge clk) if (en3) s4_top_q <= top_product(s3_v_q, s3_factor_q[31:24]);
+            reg [15:0] s4_rows_q;
+            always @(posedge clk) begin
+                if (en3) begin
+                    s4_top_q  <= {8'd0, top_product(s3_v_q[23:0], s3_factor_q[31:24])};
+                    s4_rows_q <= rows(s3_v_q[32:24], s3_factor_q[30:24]);
+                end
+            end
+            assign s4_above = {s4_rows_q, 6'd0};
         end
     endgenerate
 
     // s4. One sum in LUTs, the other one in the DSP48 that has the high product.
-    wire [46:0] s4_rest = {{(TOP-18){1'b0}}, s4_low_q[LOWER+17:17]} + {s4_top_q, {(LOWER-17){1'b0}}};
+    wire [46:0] s4_rest = {s4_above, s4_low_q[LOWER+17:17]} + {s4_top_q, {(LOWER-17){1'b0}}};
     reg [46:0] s5_upper_q;
     reg [16:0] s5_lower_q;
     reg [5:0]  s5_shift_q;

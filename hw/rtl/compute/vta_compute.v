@@ -184,7 +184,7 @@ module vta_compute #(
         .LOG_UOP_DEPTH(U), .LOG_INP_DEPTH(I), .LOG_WGT_DEPTH(W), .LOG_ACC_DEPTH(A), .SRC_BITS(SRC_BITS), .MAX_AI(MAX_AI),
         .TABLE(TABLE), .LOOP_BACK(LOOP_BACK), .DEPTHWISE_TAPS(DEPTHWISE_TAPS)
     ) decode (
-        .clk(clk_issue), .move(d_move), .insn_valid(insn_valid), .insn(insn_data), .insn_index(insn_index),
+        .clk(clk_issue), .full(d_valid), .go(issue), .insn_valid(insn_valid), .insn(insn_data), .insn_index(insn_index),
         .index(d_index), .error(nest_error), .pop_prev(d_pop_prev), .pop_next(d_pop_next), .push_prev(d_push_prev),
         .push_next(d_push_next), .is_load(d_load), .is_finish(d_finish), .is_array(d_array), .is_alu(d_alu),
         .empty(d_empty), .uop_begin(d_uop_begin), .uop_last(d_uop_last), .out_last(d_out_last), .in_last(d_in_last),
@@ -496,7 +496,7 @@ module vta_compute #(
     wire [A-1:0] alu_drain_first, alu_drain_last;
     wire         alu_run_loops, alu_inp_drain;
     wire [I-1:0] alu_inp_first, alu_inp_last, alu_inp_drain_first, alu_inp_drain_last;
-    wire         x_en, y_en, alu_rd_fire, alu_rd_ok, alu_wr_en;
+    wire         x_en, y_en, alu_rd_fire, x_free, y_free, alu_wr_en;
     wire [A-1:0] x_addr, y_addr, alu_wr_addr;
     wire [ACC_BITS-1:0] x_data, y_data, alu_wr_data;
 
@@ -527,7 +527,7 @@ module vta_compute #(
         .done(alu_done), .error(alu_bad), .error_code(alu_code),
         .array_write_soon(array_wr_soon),
         .rd_x_en(x_en), .rd_x_addr(x_addr), .rd_x_data(x_data), .rd_y_en(y_en), .rd_y_addr(y_addr), .rd_y_data(y_data),
-        .rd_fire(alu_rd_fire), .rd_ok(alu_rd_ok),
+        .rd_fire(alu_rd_fire), .rd_x_free(x_free), .rd_y_free(y_free),
         .wr_en(alu_wr_en), .wr_addr(alu_wr_addr), .wr_data(alu_wr_data),
         .inp_wr_en(inp_wr_en), .inp_wr_addr(inp_wr_addr), .inp_wr_part(inp_wr_part),
         .work(alu_work), .stat_alu(stat_alu), .stat_requant(stat_requant)
@@ -568,7 +568,7 @@ module vta_compute #(
         .clk(clk), .rst(rst),
         .array_rd_en(array_rd_en), .array_rd_addr(array_rd_addr), .array_rd_data(array_rd_data),
         .x_en(x_en), .x_addr(x_addr), .x_data(x_data), .y_en(y_en), .y_addr(y_addr), .y_data(y_data),
-        .alu_rd_fire(alu_rd_fire), .alu_rd_ok(alu_rd_ok),
+        .alu_rd_fire(alu_rd_fire), .x_free(x_free), .y_free(y_free),
         .array_wr_en(array_wr_en), .array_wr_addr(array_wr_addr), .array_wr_data(array_wr_data),
         .alu_wr_en(alu_wr_en), .alu_wr_addr(alu_wr_addr), .alu_wr_data(alu_wr_data),
         .load_en(load_wr_en), .load_ready(load_wr_ready), .load_addr(load_wr_addr), .load_data(load_wr_data)

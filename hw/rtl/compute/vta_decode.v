@@ -2,8 +2,8 @@
 //
 // vta_decode -- GEMM, DEPTHWISE, ALU, REQUANT, FINISH decoded and checked, in three register stages.
 //
-// Contract: in step with vta_mem_decode, which takes the same instructions: every stage moves when `move` is high, and
-// `insn_valid` says that it moves an instruction.
+// Contract: in step with vta_mem_decode, which takes the same instructions: every stage moves when the last one is not `full` or what
+// it holds does `go`, and `insn_valid` says that it moves an instruction.
 // `error` is the first violation of the instruction's own fields; with an error the other outputs mean nothing. A
 // LOAD's error is vta_mem_decode's affair, but for bits that no field covers. `empty` marks a nest without iterations.
 // Extents are the largest sums that the loops add to a micro-op's fields; *_over: beyond any scratchpad.
@@ -25,7 +25,8 @@ module vta_decode #(
     parameter integer DEPTHWISE_TAPS = 9    // 0: DEPTHWISE
 ) (
     input  wire                     clk,
-    input  wire                     move,
+    input  wire                     full,
+    input  wire                     go,
     input  wire                     insn_valid,
     input  wire [127:0]             insn,
     input  wire [31:0]              insn_index,
@@ -107,6 +108,13 @@ module vta_decode #(
     wire [13:0] iter_in  = ours ? insn[VTA_F_GEMM_ITER_IN_LSB +: 14]
                          : op == VTA_OP_DEPTHWISE ? insn[VTA_F_DEPTHWISE_ITER_IN_LSB +: 14] : insn[VTA_F_REQUANT_ITER_IN_LSB +: 14];
 
+    // One table behind `go`, which comes late, for each stage.
+    wire move, s1_go, s2_go, s3_go;
+    vta_enter all_steps (.full(full), .able(1'b1), .go(go), .sure(1'b1), .may(1'b0), .wider(1'b0), .enters(move));
+    vta_enter s1_steps  (.full(full), .able(1'b1), .go(go), .sure(insn_valid), .may(1'b0), .wider(1'b0), .enters(s1_go));
+    vta_enter s2_steps  (.full(full), .able(1'b1), .go(go), .sure(s1_valid_q), .may(1'b0), .wider(1'b0), .enters(s2_go));
+    vta_enter s3_steps  (.full(full), .able(1'b1), .go(go), .sure(s2_valid_q), .may(1'b0), .wider(1'b0), .enters(s3_go));
+
     always @(posedge clk) begin
         if (move) begin
             s1_valid_q <= insn_valid;
@@ -115,7 +123,7 @@ module vta_decode #(
     end
 
     always @(posedge clk) begin
-        if (move && insn_valid) begin
+        if (s1_go) begin
             s1_q          <= insn;
             s1_index_q    <= insn_index;
             s1_out_last_q <= iter_out - 14'd1;
@@ -212,6 +220,12 @@ module vta_decode #(
     wire s1_empty = s1_nest && (s1_none_q || (!s1_req && s1_end <= s1_begin));
     wire s1_range = s1_nest && !s1_empty && s1_last >= (14'd1 << U);
 
+    // The first that holds. Codes are masked here, as other constants below: chosen, they would become resets of the registers, which
+    // come later than enables do.
+    wire       s1_opcode = !(s1_nest || s1_load || s1_fin);
+    wire [7:0] s1_error  = (VTA_ERROR_OPCODE & {8{s1_opcode}}) | (VTA_ERROR_FIELD & {8{!s1_opcode && s1_illegal}})
+                         | (VTA_ERROR_UOP_RANGE & {8{!s1_opcode && !s1_illegal && s1_range}});
+
     // MOV of a tile needs one operand only: x + 0, three-address.
     wire s1_move = s1_alu_op == VTA_ALU_MOV && !s1_use_imm;
 
@@ -264,14 +278,13 @@ module vta_decode #(
     wire [6:0]  s1_cols     = s1_col_last * s1_col;
 
     always @(posedge clk) begin
-        if (move && s1_valid_q) begin
+        if (s2_go) begin
             s2_load_q    <= s1_load;
             s2_fin_q     <= s1_fin;
             s2_array_q   <= s1_gemm || s1_dw;
             s2_alu_q     <= s1_alu || s1_req;
             s2_empty_q   <= s1_empty;
-            s2_error_q   <= !(s1_nest || s1_load || s1_fin) ? VTA_ERROR_OPCODE : s1_illegal ? VTA_ERROR_FIELD
-                          : s1_range ? VTA_ERROR_UOP_RANGE : VTA_ERROR_NONE;
+            s2_error_q   <= s1_error;
             s2_flags_q   <= {s1_q[VTA_F_HEADER_PUSH_NEXT_LSB], s1_q[VTA_F_HEADER_PUSH_PREV_LSB],
                              s1_q[VTA_F_HEADER_POP_NEXT_LSB], s1_q[VTA_F_HEADER_POP_PREV_LSB]};
             s2_index_q   <= s1_index_q;
@@ -291,7 +304,7 @@ module vta_decode #(
             s2_src_b_q   <= s1_in_last_q * s1_src_in;
             s2_wgt_a_q   <= s1_out_last_q * s1_wgt_out;
             s2_wgt_b_q   <= s1_in_last_q * s1_wgt_in;
-            s2_window_q  <= s1_dw && s1_taps != 8'd0 ? {1'b0, s1_rows} + {6'd0, s1_cols} : 13'd0;
+            s2_window_q  <= ({1'b0, s1_rows} + {6'd0, s1_cols}) & {13{s1_dw && s1_taps != 8'd0}};
             s2_dw_q      <= s1_dw;
             s2_init_q    <= s1_init;
             s2_clear_q   <= s1_gemm && s1_reset;
@@ -303,10 +316,10 @@ module vta_decode #(
             s2_col_q     <= s1_col;
             s2_row_q     <= s1_row;
             s2_requant_q <= s1_req;
-            s2_alu_op_q  <= s1_move ? VTA_ALU_ADD : s1_alu_op;
+            s2_alu_op_q  <= (VTA_ALU_ADD & {3{s1_move}}) | (s1_alu_op & {3{!s1_move}});
             s2_in_place_q <= s1_alu && s1_use_imm && !s1_from_src;
             s2_use_imm_q <= s1_use_imm || s1_move;
-            s2_imm_q     <= s1_move ? 16'd0 : s1_imm;
+            s2_imm_q     <= s1_imm & {16{!s1_move}};
             s2_clip_q    <= {s1_req && s1_to_inp, s1_part, {2{s1_req}} & s1_high_dst, s1_wide, s1_table, s1_round, s1_high, s1_low, s1_zero};
         end
     end
@@ -318,8 +331,9 @@ module vta_decode #(
 
     // The inner loop moves the window by all its columns but one, or but two.
     wire [6:0] s2_cols_less = s2_cols_q - {4'd0, s2_col_q};
-    wire [1:0] s2_reuse = s2_taps_x_q == 4'd3 && s2_src_in_q == {{(SRC_BITS-7){1'b0}}, s2_cols_less} ? 2'd2
-                        : s2_taps_x_q >= 4'd2 && s2_src_in_q == {{(SRC_BITS-7){1'b0}}, s2_cols_q} ? 2'd1 : 2'd0;
+    wire       s2_reuse_2 = s2_taps_x_q == 4'd3 && s2_src_in_q == {{(SRC_BITS-7){1'b0}}, s2_cols_less};
+    wire       s2_reuse_1 = s2_taps_x_q >= 4'd2 && s2_src_in_q == {{(SRC_BITS-7){1'b0}}, s2_cols_q};
+    wire [1:0] s2_reuse   = {s2_reuse_2, s2_reuse_1 && !s2_reuse_2};
 
     reg                s3_load_q;
     reg                s3_fin_q;
@@ -360,7 +374,7 @@ module vta_decode #(
     reg [33:0]         s3_clip_q;
 
     always @(posedge clk) begin
-        if (move && s2_valid_q) begin
+        if (s3_go) begin
             s3_load_q    <= s2_load_q;
             s3_fin_q     <= s2_fin_q;
             s3_array_q   <= s2_array_q;

@@ -389,13 +389,27 @@ module vta_gemm #(
     wire         next_first, next_last, next_at_end, next_no_mac, next_zero, next_bad;
     wire [WIN_BITS-1:0] next_win;
     wire [7:0]   next_row_step;
-    wire [A-1:0] next_dst, next_begins, next_ends;
-    wire [I-1:0] next_src, next_src_last, next_inp_begins, next_inp_ends;
+    wire [A-1:0] next_dst;
+    wire [I-1:0] next_src, next_src_last;
     wire [W-1:0] next_wgt;
     wire [5:0]   next_snap;
     wire [7:0]   next_code;
+    // The waiver: what becomes a range is chosen after it has been compared (vta_range).
+    // verilator lint_off UNUSEDSIGNAL
+    wire [A-1:0] next_begins, next_ends;
+    wire [I-1:0] next_inp_begins, next_inp_ends;
+    // verilator lint_on UNUSEDSIGNAL
     assign {next_first, next_last, next_at_end, next_no_mac, next_zero, next_win, next_row_step, next_dst, next_begins, next_ends,
             next_src, next_src_last, next_inp_begins, next_inp_ends, next_wgt, next_snap, next_bad, next_code} = next_step;
+    localparam integer SPARE_INP = W + 6 + 1 + 8;
+    localparam integer SPARE_ACC = SPARE_INP + 4*I;
+    wire [A-1:0] spare_begins, spare_ends;
+    wire [I-1:0] spare_inp_begins, spare_inp_ends;
+    assign {spare_begins, spare_ends}         = spare_q[SPARE_ACC +: 2*A];
+    assign {spare_inp_begins, spare_inp_ends} = spare_q[SPARE_INP +: 2*I];
+    wire [A-1:0] spare_dst  = spare_q[SPARE_ACC + 2*A +: A];
+    wire         spare_zero = spare_q[STEP_BITS-5];
+    wire         spare_bad  = spare_q[8];
 
     wire advance;
     assign u_move = !spare_valid_q;
@@ -435,8 +449,12 @@ module vta_gemm #(
     wire s0_same  = valid_q[1] && s1_dst_q == s0_dst_q;
     wire s0_chain = !s0_zero_q && (open_q || s0_same);
     wire s0_raw   = !s0_zero_q && !s0_chain && valid_q[2] && write_q[2] && s2_dst_q == s0_dst_q;
-    wire s0_go    = s0_valid_q && !s0_bad_q && !must_wait && !s0_raw;
-    wire s0_follow = next_valid && next_dst == s0_dst_q && !next_zero && !next_bad;
+    wire s0_could = s0_valid_q && !s0_bad_q && !s0_raw;
+    wire s0_go    = s0_could && !must_wait;
+    // Both that may come next are compared before one is chosen.
+    wire u_follows = u_valid_q && u_dst == s0_dst_q && !u_zero && !u_bad;
+    wire spare_follows = spare_dst == s0_dst_q && !spare_zero && !spare_bad;
+    wire s0_follow = spare_valid_q ? spare_follows : u_follows;
     wire s0_write  = s0_last_q || !s0_follow;
 
     assign advance = !s0_valid_q || s0_go;
@@ -451,8 +469,12 @@ module vta_gemm #(
         end
     end
 
+    // One table behind `must_wait`, which comes last.
+    wire s0_load;
+    vta_enter step (.full(s0_valid_q), .able(s0_could), .go(!must_wait), .sure(next_valid), .may(1'b0), .wider(1'b0), .enters(s0_load));
+
     always @(posedge clk) begin
-        if (advance && next_valid) begin
+        if (s0_load) begin
             s0_last_q    <= next_last;
             s0_no_mac_q  <= next_no_mac;
             s0_zero_q    <= next_zero;
@@ -489,8 +511,9 @@ module vta_gemm #(
     // The waiver: what has left has nothing to write to INP.
     // verilator lint_off PINCONNECTEMPTY
     vta_span #(.A(A)) span (
-        .clk(clk), .rst(rst), .enter(advance && next_valid), .first(next_first), .whole(next_at_end),
-        .begins(next_begins), .ends(next_ends), .leave(leave), .writes(1'b1), .retire(last_q[8]),
+        .clk(clk), .rst(rst), .full(s0_valid_q), .able(s0_could), .go(!must_wait), .valid(next_valid), .first(next_first), .whole(next_at_end),
+        .spare(spare_valid_q), .begins(uop_dst), .ends(dst_end[A-1:0]), .spare_begins(spare_begins), .spare_ends(spare_ends),
+        .last(s0_last_q), .writes(1'b1), .retire(last_q[8]),
         .started(started), .retired(retired), .running(running), .known(run_known), .drained(),
         .run_first(run_first), .run_last(run_last),
         .drain_valid(drain_valid), .drain_first(drain_first), .drain_last(drain_last)
@@ -498,8 +521,9 @@ module vta_gemm #(
 
     // Which it reads in INP: all steps of an instruction do, or none.
     vta_range #(.A(I)) reads (
-        .clk(clk), .rst(rst), .enter(advance && next_valid), .first(next_first), .begins(next_inp_begins),
-        .ends(next_inp_ends), .leave(1'b0), .drained(1'b1), .run_first(run_inp_first), .run_last(run_inp_last),
+        .clk(clk), .rst(rst), .full(s0_valid_q), .able(s0_could), .go(!must_wait), .valid(next_valid), .first(next_first),
+        .spare(spare_valid_q), .begins(uop_src[I-1:0]), .ends(src_end[I-1:0]), .spare_begins(spare_inp_begins),
+        .spare_ends(spare_inp_ends), .last(1'b0), .drained(1'b1), .run_first(run_inp_first), .run_last(run_inp_last),
         .drain_valid(), .drain_first(), .drain_last()
     );
     // verilator lint_on PINCONNECTEMPTY
@@ -509,6 +533,7 @@ module vta_gemm #(
     reg [7:1]    mac_q;
     reg [7:1]    zero_q;
     reg [7:1]    chain_q;
+    reg          reads_q;       // s6: its sum goes on from what ACC has
     reg [A-1:0]  s3_dst_q, s4_dst_q, s5_dst_q, s6_dst_q, s7_dst_q, s8_dst_q;
     reg [I-1:0]  s1_src_q, s2_src_q, s2_src_1_q, s2_src_2_q;
     // The waiver: a scratchpad may be smaller than a step.
@@ -528,12 +553,14 @@ module vta_gemm #(
             write_q <= 8'd0;
             last_q  <= 8'd0;
             mac_q   <= 7'd0;
+            reads_q <= 1'b0;
             open_q  <= 1'b0;
         end else begin
             valid_q <= {valid_q[6:1], s0_go};
             write_q <= {write_q[7:1], s0_go && s0_write};
             last_q  <= {last_q[7:1], leave};
             mac_q   <= {mac_q[6:1], s0_go && !s0_no_mac_q};
+            reads_q <= valid_q[5] && !zero_q[5] && !chain_q[5];
             if (s0_go) open_q <= !s0_write;
         end
     end
@@ -546,7 +573,6 @@ module vta_gemm #(
         s3_dst_q <= s2_dst_q;
         s4_dst_q <= s3_dst_q;
         s5_dst_q <= s4_dst_q;
-        s6_dst_q <= s5_dst_q;
         s7_dst_q <= s6_dst_q;
         s8_dst_q <= s7_dst_q;
         s1_src_q <= s0_src_q;
@@ -561,10 +587,15 @@ module vta_gemm #(
         s2_src_2_q <= s1_src_2[I-1:0];
     end
 
-    // A reset, so that no shift register is made of it: those are slow, and this one goes to all multipliers.
+    // A reset, so that no shift register is made of them: those are slow, and these go to all multipliers and to the ALU's choice of a bank.
     always @(posedge clk) begin
-        if (rst) s3_win_q <= {WIN_BITS{1'b0}};
-        else s3_win_q <= s2_win_q;
+        if (rst) begin
+            s3_win_q <= {WIN_BITS{1'b0}};
+            s6_dst_q <= {A{1'b0}};
+        end else begin
+            s3_win_q <= s2_win_q;
+            s6_dst_q <= s5_dst_q;
+        end
     end
 
     assign write_soon  = write_q[1];
@@ -605,7 +636,7 @@ module vta_gemm #(
         .dw_row(s3_row), .dw_ends(s3_ends), .dw_add_1(s3_add_1), .dw_add_2(s3_add_2), .sum(sum)
     );
 
-    assign acc_rd_en   = valid_q[6] && !zero_q[6] && !chain_q[6];
+    assign acc_rd_en   = reads_q;
     assign acc_rd_addr = s6_dst_q;
 
     // s7: accumulate.

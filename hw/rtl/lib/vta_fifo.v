@@ -37,6 +37,12 @@ module vta_fifo #(
     wire many   = fill_q[LOG_DEPTH:1] != 0;
     wire nearly = fill_q[LOG_DEPTH-1:0] == {LOG_DEPTH{1'b1}};   // one place is free
 
+    // Both counts that may follow are there before it is known which does.
+    wire [LOG_DEPTH:0] more, fewer;
+    wire               unused_more, unused_fewer;
+    vta_add #(.BITS(LOG_DEPTH + 1)) up   (.a(fill_q), .b({{LOG_DEPTH{1'b0}}, 1'b1}), .sum({unused_more, more}));
+    vta_add #(.BITS(LOG_DEPTH + 1)) down (.a(fill_q), .b({(LOG_DEPTH+1){1'b1}}), .sum({unused_fewer, fewer}));
+
     assign in_ready  = room_q;
     assign out_valid = some_q;
     assign out_data  = mem_q[rd_q];
@@ -51,8 +57,7 @@ module vta_fifo #(
         end else begin
             if (push) wr_q <= wr_q + 1'b1;
             if (pop)  rd_q <= rd_q + 1'b1;
-            if (push && !pop)      fill_q <= fill_q + 1'b1;
-            else if (pop && !push) fill_q <= fill_q - 1'b1;
+            if (push != pop) fill_q <= pop ? fewer : more;
             some_q <= push || many || (some_q && !pop);
             room_q <= pop || (room_q && !(nearly && push));
         end

@@ -34,6 +34,12 @@ module vta_queue #(
     wire many   = fill_q[LOG_DEPTH:1] != 0;
     wire nearly = fill_q[LOG_DEPTH-1:0] == {LOG_DEPTH{1'b1}};   // one place is free
 
+    // Both counts that may follow are there before it is known which does.
+    wire [LOG_DEPTH:0] more, fewer;
+    wire               unused_more, unused_fewer;
+    vta_add #(.BITS(LOG_DEPTH + 1)) up   (.a(fill_q), .b({{LOG_DEPTH{1'b0}}, 1'b1}), .sum({unused_more, more}));
+    vta_add #(.BITS(LOG_DEPTH + 1)) down (.a(fill_q), .b({(LOG_DEPTH+1){1'b1}}), .sum({unused_fewer, fewer}));
+
     assign in_ready  = room_q;
     assign out_valid = out_valid_q;
 
@@ -54,8 +60,7 @@ module vta_queue #(
         end else begin
             if (push) wr_q <= wr_q + 1'b1;
             if (read) rd_q <= rd_q + 1'b1;
-            if (push && !read)      fill_q <= fill_q + 1'b1;
-            else if (read && !push) fill_q <= fill_q - 1'b1;
+            if (push != read) fill_q <= read ? fewer : more;
             some_q <= push || many || (some_q && !read);
             room_q <= read || (room_q && !(nearly && push));
             if (read) out_valid_q <= 1'b1;

@@ -16,18 +16,30 @@ module vta_token (
     output wire available
 );
     reg [7:0] count_q;
+    reg       some_q;       // count_q != 0
 
-    assign available = count_q != 8'd0;
+    // Both counts that may follow are there before it is known which does.
+    wire [7:0] more, fewer;
+    wire       unused_more, unused_fewer;
+    vta_add #(.BITS(8)) up   (.a(count_q), .b(8'd1), .sum({unused_more, more}));
+    vta_add #(.BITS(8)) down (.a(count_q), .b(8'hff), .sum({unused_fewer, fewer}));
+
+    assign available = some_q;
     assign room      = count_q != 8'd255;
 
     always @(posedge clk) begin
-        if (rst) count_q <= 8'd0;
-        else if (push && !pop) count_q <= count_q + 8'd1;
-        else if (pop && !push) count_q <= count_q - 8'd1;
+        if (rst) begin
+            count_q <= 8'd0;
+            some_q  <= 1'b0;
+        end else begin
+            if (push != pop) count_q <= pop ? fewer : more;
+            some_q <= push || count_q[7:1] != 7'd0 || (some_q && !pop);
+        end
     end
 
     `VTA_FORMAL_RESET
     `VTA_ASSERT(push_full, !(push && !room))
+    `VTA_ASSERT(some, some_q == (count_q != 0))
     `VTA_ASSERT(pop_empty, !(pop && !available))
 
 `ifdef FORMAL

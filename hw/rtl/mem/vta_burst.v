@@ -2,7 +2,7 @@
 //
 // vta_burst -- turns rows of bytes into AXI bursts.
 //
-// Contract: a command is `rows` runs of `run_bytes` bytes each, `stride_bytes` apart; it is accepted when the bursts of
+// Contract: a command is `rows` runs of `run_less_1` + 1 bytes each, `stride_bytes` apart; it is accepted when the bursts of
 // the one before it have been made, every other cycle at most. The bursts come in order, one a cycle: at most 256 beats, none across a 4 KiB
 // boundary, each run beginning in a beat of its own. out_last marks the last one of a command; a command without rows
 // makes none. A burst beyond the address space comes with out_beyond and must not go to the bus. in_ready does not
@@ -21,7 +21,7 @@ module vta_burst #(
     output wire                 in_ready,
     input  wire [ADDR_BITS:0]   in_addr,
     input  wire [13:0]          in_rows,
-    input  wire [25:0]          in_run_bytes,
+    input  wire [25:0]          in_run_less_1,
     input  wire [27:0]          in_stride_bytes,
 
     output wire                 out_valid,
@@ -94,7 +94,7 @@ module vta_burst #(
             rows_q      <= in_rows;
             row_end_q   <= in_rows == 14'd1;
             stride_q    <= in_stride_bytes;
-            run_less_1_bytes_q <= in_run_bytes - 26'd1;
+            run_less_1_bytes_q <= in_run_less_1;
         end else if (row_split) begin
             row_addr_q <= row_addr_q + {{(ADDR_BITS-27){1'b0}}, stride_q};
             rows_q     <= rows_q - 14'd1;

@@ -77,7 +77,16 @@ module vta_control #(
         if (err_valid[0]) first = 2'd0;
     end
 
-    wire [7:0] first_code = err_code[first*8 +: 8];
+    // What it says is taken down in every cycle, and becomes the result a cycle after it has ended the run.
+    reg        blame_q;
+    reg [7:0]  first_code_q;
+    reg [1:0]  first_unit_q;
+    reg [31:0] first_index_q;
+    always @(posedge clk) begin
+        first_code_q  <= err_code[first*8 +: 8];
+        first_unit_q  <= first;
+        first_index_q <= err_index[first*32 +: 32];
+    end
 
     // The stuck instruction that comes first in the program. Nothing moves any more when it is asked for, so that it is
     // named a cycle later, from registers.
@@ -95,12 +104,16 @@ module vta_control #(
         if (head_valid_q[2] && (!head_valid_q[0] || third_first) && (!head_valid_q[1] || third_second)) stuck = 2'd3;
     end
 
+    reg         progress_q;
     always @(posedge clk) begin
+        progress_q   <= progress;
         head_valid_q <= head_valid[3:1];
         head_index_q <= head_index;
     end
 
-    wire expired   = watchdog != 32'd0 && timer_q >= watchdog;
+    wire over      = blame_q || name_q;         // in the cycle before
+    wire expired   = watchdog != 32'd0 && timer_q >= watchdog && !over;
+    wire failed    = failed_q || over;
     wire report    = bus_idle || expired;
     wire any_error = err_valid != 4'd0;
     wire start_again = start && state_q == DRAIN && (silent_q || reported_q);
@@ -121,8 +134,10 @@ module vta_control #(
             index_q    <= 32'd0;
             timer_q    <= 32'd0;
             name_q     <= 1'b0;
+            blame_q    <= 1'b0;
         end else begin
             ended_q <= 1'b0;
+            blame_q <= 1'b0;
             name_q  <= 1'b0;
             timer_q <= timer_q + 32'd1;
             case (state_q)
@@ -135,25 +150,16 @@ module vta_control #(
                 end
             end
             RUN: begin
-                if (progress) timer_q <= 32'd0;
+                if (progress_q) timer_q <= 32'd0;
                 if (soft_reset) begin
                     state_q  <= DRAIN;
                     silent_q <= 1'b1;
                     again_q  <= start;
                     timer_q  <= 32'd0;
-                end else if (any_error) begin
+                end else if (any_error || expired) begin
                     state_q  <= DRAIN;
-                    failed_q <= 1'b1;
-                    code_q   <= first_code;
-                    unit_q   <= first_code == VTA_ERROR_FIELD ? 2'd0 : first;
-                    index_q  <= err_index[first*32 +: 32];
-                    timer_q  <= 32'd0;
-                end else if (expired) begin
-                    state_q  <= DRAIN;
-                    failed_q <= 1'b1;
-                    code_q   <= VTA_ERROR_WATCHDOG;
-                    name_q   <= 1'b1;
-                    timer_q  <= 32'd0;
+                    blame_q  <= any_error;
+                    name_q   <= expired;
                 end else if (finish) begin
                     state_q <= CHECK;
                 end
@@ -178,8 +184,8 @@ module vta_control #(
                 end else if (report && !silent_q && !reported_q) begin
                     reported_q <= 1'b1;
                     ended_q    <= 1'b1;
-                    done_q     <= !failed_q;
-                    error_q    <= failed_q;
+                    done_q     <= !failed;
+                    error_q    <= failed;
                 end
                 if (bus_idle && (silent_q || reported_q)) begin
                     state_q    <= IDLE;
@@ -187,7 +193,16 @@ module vta_control #(
                 end
             end
             endcase
-            if (name_q) begin
+            if (over) begin
+                failed_q <= 1'b1;
+                timer_q  <= 32'd0;
+            end
+            if (blame_q) begin
+                code_q  <= first_code_q;
+                unit_q  <= first_code_q == VTA_ERROR_FIELD ? 2'd0 : first_unit_q;
+                index_q <= first_index_q;
+            end else if (name_q) begin
+                code_q  <= VTA_ERROR_WATCHDOG;
                 unit_q  <= stuck;
                 index_q <= head_index_q[stuck*32 +: 32];
             end

@@ -3,7 +3,7 @@
 // vta_counters -- the performance counters.
 //
 // Contract: counter i counts its event, those from PLAIN on by their amount; `clear` sets all to 0. A read (rd_valid held,
-// rd_index) is answered by rd_done within 2^LOG_SLOTS + 3 cycles, counted anew at a `clear`, with the value of a cycle since it
+// rd_index) is answered by rd_done within 2^LOG_SLOTS + 4 cycles, counted anew at a `clear`, with the value of a cycle since it
 // was asked for.
 // COUNTERS <= 2^LOG_SLOTS.
 //
@@ -35,6 +35,17 @@ module vta_counters #(
 
     localparam integer HEAVY = COUNTERS - PLAIN;
 
+    // What happened in the cycle before: events come late in theirs.
+    reg  [COUNTERS-1:0]       events_q;
+    reg  [HEAVY*AMOUNT-1:0]   amounts_q;
+    always @(posedge clk) begin
+        if (rst || clear) events_q <= {COUNTERS{1'b0}};
+        else events_q <= events;
+    end
+    always @(posedge clk) begin
+        amounts_q <= amounts;
+    end
+
     reg  [LOG_SLOTS-1:0]      slot_q;
     reg  [SLOTS-1:0]          used_q;     // the RAM holds a value of this run
     wire [SLOTS-1:0]          turn = {{(SLOTS-1){1'b0}}, 1'b1} << slot_q;
@@ -49,7 +60,7 @@ module vta_counters #(
     reg  [SHORT-1:0]          part_q;
     reg  [LOG_SLOTS-1:0]      new_slot_q;
     reg  [WIDTH-1:0]          new_q;
-    reg  [2:1]                asked_q;    // the read waited already when this value was taken
+    reg  [3:1]                asked_q;    // the read waited already when this value was taken
 
     always @(posedge clk) begin
         if (rst || clear) begin
@@ -71,8 +82,8 @@ module vta_counters #(
     end
 
     always @(posedge clk) begin
-        if (rst || rd_done) asked_q <= 2'b00;
-        else asked_q <= {asked_q[1], rd_valid};
+        if (rst || rd_done) asked_q <= 3'b000;
+        else asked_q <= {asked_q[2:1], rd_valid};
     end
 
     // Counters of plain events, as bit planes: plane k is bit k of each of them. One that is emptied starts anew.
@@ -83,7 +94,7 @@ module vta_counters #(
     reg  [PLAIN-1:0]               kept;
     integer k;
     always @* begin
-        carry = events[PLAIN-1:0];
+        carry = events_q[PLAIN-1:0];
         for (k = 0; k <= LOG_SLOTS; k = k + 1) begin
             kept          = planes_q[k*PLAIN +: PLAIN] & ~turn[PLAIN-1:0];
             plain_part[k] = (planes_q[k*PLAIN +: PLAIN] & turn[PLAIN-1:0]) != {PLAIN{1'b0}};
@@ -105,14 +116,14 @@ module vta_counters #(
     always @* begin
         heavy      = heavy_q;
         heavy_part = {SHORT{1'b0}};
-        if (events[COUNTERS-1:PLAIN] != {HEAVY{1'b0}} || turn[COUNTERS-1:PLAIN] != {HEAVY{1'b0}}) begin
+        if (events_q[COUNTERS-1:PLAIN] != {HEAVY{1'b0}} || turn[COUNTERS-1:PLAIN] != {HEAVY{1'b0}}) begin
             for (h = 0; h < HEAVY; h = h + 1) begin
                 if (turn[PLAIN+h]) begin
                     heavy_part = heavy_q[h*SHORT +: SHORT];
                     heavy[h*SHORT +: SHORT] = {SHORT{1'b0}};
                 end
-                if (events[PLAIN+h]) begin
-                    heavy[h*SHORT +: SHORT] = heavy[h*SHORT +: SHORT] + {{(LOG_SLOTS+1){1'b0}}, amounts[h*AMOUNT +: AMOUNT]};
+                if (events_q[PLAIN+h]) begin
+                    heavy[h*SHORT +: SHORT] = heavy[h*SHORT +: SHORT] + {{(LOG_SLOTS+1){1'b0}}, amounts_q[h*AMOUNT +: AMOUNT]};
                 end
             end
         end
@@ -125,7 +136,7 @@ module vta_counters #(
 
     assign part = heavy_part | {{AMOUNT{1'b0}}, plain_part};
 
-    assign rd_done = rd_valid && asked_q[2] && new_slot_q == rd_index;
+    assign rd_done = rd_valid && asked_q[3] && new_slot_q == rd_index;
     assign rd_data = new_q;
 
     `VTA_PARAM_CHECK(COUNTERS <= SLOTS && PLAIN < COUNTERS)

@@ -72,6 +72,17 @@ module vta_mem_decode #(
 
     wire move;
 
+    // One of the eight bases, halved three times: an index times ADDR_BITS would be an adder before a shifter.
+    function [ADDR_BITS-1:0] base_of(input [8*ADDR_BITS-1:0] all, input [2:0] segment);
+        reg [4*ADDR_BITS-1:0] four;
+        reg [2*ADDR_BITS-1:0] two;
+        begin
+            four    = segment[2] ? all[8*ADDR_BITS-1:4*ADDR_BITS] : all[4*ADDR_BITS-1:0];
+            two     = segment[1] ? four[4*ADDR_BITS-1:2*ADDR_BITS] : four[2*ADDR_BITS-1:0];
+            base_of = segment[0] ? two[2*ADDR_BITS-1:ADDR_BITS] : two[ADDR_BITS-1:0];
+        end
+    endfunction
+
     // Stage 1: the fields.
     wire        in_store   = in_insn[VTA_F_HEADER_OPCODE_LSB +: VTA_F_HEADER_OPCODE_WIDTH] == VTA_OP_STORE;
     wire [2:0]  in_mem     = in_insn[VTA_F_MEM_MEMORY_LSB +: VTA_F_MEM_MEMORY_WIDTH];
@@ -113,7 +124,7 @@ module vta_mem_decode #(
             s1_nop_q     <= in_x == 16'd0;
             s1_mem_q     <= in_mem;
             s1_sram_q    <= in_insn[VTA_F_MEM_SRAM_BASE_LSB +: VTA_F_MEM_SRAM_BASE_WIDTH];
-            s1_base_q    <= bases[in_segment*ADDR_BITS +: ADDR_BITS];
+            s1_base_q    <= base_of(bases, in_segment);
             s1_offset_q  <= {16'd0, in_dram} << log_bytes(in_mem);
             s1_stride_q  <= in_insn[VTA_F_MEM_X_STRIDE_LSB +: VTA_F_MEM_X_STRIDE_WIDTH];
             s1_x_q       <= in_x[13:0];

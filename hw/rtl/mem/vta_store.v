@@ -120,11 +120,17 @@ module vta_store #(
     wire lasts_ready;
     wire begun = wr_cmd_valid && wr_cmd_ready;
 
+    // Of a run, less one, before it is known which of the two it has.
+    wire [13:0] cmd_elems_less_1, cmd_x_less_1;
+    wire        unused_elems_less_1, unused_x_less_1;
+    vta_add #(.BITS(14)) less_elems (.a(cmd_elems), .b(14'h3fff), .sum({unused_elems_less_1, cmd_elems_less_1}));
+    vta_add #(.BITS(14)) less_x     (.a(cmd_x), .b(14'h3fff), .sum({unused_x_less_1, cmd_x_less_1}));
+
     vta_burst #(.LOG_BUS_BYTES(LOG_BUS_BYTES), .ADDR_BITS(ADDR_BITS)) burst (
         .clk(clk_unit), .rst(rst),
         .in_valid(issue), .in_ready(burst_in_ready), .in_addr(cmd_addr),
         .in_rows(cmd_nop ? 14'd0 : cmd_merge ? 14'd1 : cmd_y),
-        .in_run_bytes({12'd0, cmd_merge ? cmd_elems : cmd_x} << LOG_OUT),
+        .in_run_less_1(~(~{12'd0, cmd_merge ? cmd_elems_less_1 : cmd_x_less_1} << LOG_OUT)),
         .in_stride_bytes(cmd_stride_bytes),
         .out_valid(burst_valid), .out_ready(begun), .out_addr(wr_cmd_addr), .out_len(wr_cmd_len),
         .out_last(burst_last), .out_beyond(burst_beyond)

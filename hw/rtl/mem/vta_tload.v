@@ -128,11 +128,17 @@ module vta_tload #(
 
     assign cmd_ready = burst_in_ready && queue_in_ready;
 
+    // Of a run, less one, before it is known which of the two it has.
+    wire [13:0] cmd_elems_less_1, cmd_x_less_1;
+    wire        unused_elems_less_1, unused_x_less_1;
+    vta_add #(.BITS(14)) less_elems (.a(cmd_elems), .b(14'h3fff), .sum({unused_elems_less_1, cmd_elems_less_1}));
+    vta_add #(.BITS(14)) less_x     (.a(cmd_x), .b(14'h3fff), .sum({unused_x_less_1, cmd_x_less_1}));
+
     vta_burst #(.LOG_BUS_BYTES(LOG_BUS_BYTES), .ADDR_BITS(ADDR_BITS)) burst (
         .clk(clk), .rst(rst),
         .in_valid(cmd_valid && queue_in_ready), .in_ready(burst_in_ready), .in_addr(cmd_addr),
         .in_rows(cmd_elems == 14'd0 ? 14'd0 : cmd_merge ? 14'd1 : cmd_y),
-        .in_run_bytes({12'd0, cmd_merge ? cmd_elems : cmd_x} << cmd_log),
+        .in_run_less_1(~(~{12'd0, cmd_merge ? cmd_elems_less_1 : cmd_x_less_1} << cmd_log)),
         .in_stride_bytes(cmd_stride_bytes),
         .out_valid(burst_valid), .out_ready(burst_ready), .out_addr(rd_cmd_addr), .out_len(rd_cmd_len),
         .out_last(unused_burst_last), .out_beyond(burst_beyond)
@@ -241,9 +247,11 @@ module vta_tload #(
     wire elem_end   = slice_q == last_slice_q;
     wire row_end    = x_one_q;
     wire run_end    = elems_one_q || (row_end && !merge_q);
-    wire data_end   = !data_work || (data_write && elem_end && elems_one_q);
-    wire pad_end    = !pad_work || (pad_write && pads_one_q);
-    wire finish     = active_q && data_end && pad_end;
+    // The last thing to be written is an element and no padding is left, or padding and no element is; or there is neither.
+    wire ends_data  = elems_one_q && elem_end && !pad_work;
+    wire ends_pad   = !data_work && run_some_q && pads_one_q;
+    wire ends_none  = !data_work && !pad_work;
+    wire finish     = active_q && (ends_none || (ends_data && data_write) || (ends_pad && pad_work && wr_pad_ready));
 
     wire [LOG_BUS_BYTES-1:0] offset_next = offset_q + piece_q[LOG_BUS_BYTES-1:0] + 1'b1;
     wire [LOG_BUS_BYTES-1:0] row_offset_next = row_offset_q + step_q;

@@ -17,12 +17,13 @@ module vta_acc_tb;
     reg  [LOG_DEPTH-1:0] array_rd_addr = 0, x_addr = 0, y_addr = 0, array_wr_addr = 0, alu_wr_addr = 0, load_addr = 0;
     reg  [WIDTH-1:0]     array_wr_data, alu_wr_data, load_data;
     wire [WIDTH-1:0]     array_data, x_data, y_data;
-    wire                 rd_ok, load_ready;
+    wire                 x_free, y_free, load_ready;
+    wire                 rd_ok = (!x_en || x_free) && (!y_en || y_free);
 
     vta_acc #(.LOG_LANES(LOG_LANES), .LOG_DEPTH(LOG_DEPTH), .LOG_BANK(LOG_BANK)) dut (
         .clk(clk), .rst(rst), .array_rd_en(array_rd), .array_rd_addr(array_rd_addr), .array_rd_data(array_data),
         .x_en(x_en), .x_addr(x_addr), .x_data(x_data), .y_en(y_en), .y_addr(y_addr), .y_data(y_data),
-        .alu_rd_fire(fire), .alu_rd_ok(rd_ok),
+        .alu_rd_fire(fire), .x_free(x_free), .y_free(y_free),
         .array_wr_en(array_wr), .array_wr_addr(array_wr_addr), .array_wr_data(array_wr_data),
         .alu_wr_en(alu_wr), .alu_wr_addr(alu_wr_addr), .alu_wr_data(alu_wr_data),
         .load_en(load), .load_ready(load_ready), .load_addr(load_addr), .load_data(load_data)

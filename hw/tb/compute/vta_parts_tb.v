@@ -2,7 +2,7 @@
 //
 // vta_parts_tb -- the small parts of the compute unit: adders, selector, micro-op RAM, tables, what instructions
 // write. +seed=N, +runs=N.
-// parts: vta_add
+// parts: vta_add vta_enter
 `default_nettype none
 
 module vta_parts_tb;
@@ -116,8 +116,9 @@ module vta_parts_tb;
 
     // Instructions with plain numbers, and sets of entries instead of ranges. The drain begins anew when it is empty.
     localparam integer A = 4;
-    reg          enter = 0, first = 0, whole = 0, leave = 0, writes = 0, retire = 0;
-    reg  [A-1:0] begins = 0, ends = 0;
+    reg          enter = 0, full = 0, go = 0, valid = 0, first = 0, whole = 0, leave = 0, last = 0, writes = 0, retire = 0;
+    reg          spare = 0, able = 0;
+    reg  [A-1:0] begins = 0, ends = 0, junk_begins = 0, junk_ends = 0;
     wire [5:0]   started, retired;
     wire         running, known, drain_valid;
     wire [A-1:0] run_first, run_last, drain_first, drain_last;
@@ -126,14 +127,18 @@ module vta_parts_tb;
     wire [A-1:0] other_run_first, other_run_last, other_first, other_last;
 
     vta_range #(.A(A)) other (
-        .clk(clk), .rst(rst), .enter(enter), .first(first), .begins(begins), .ends(ends), .leave(leave && !writes),
-        .drained(drained), .run_first(other_run_first), .run_last(other_run_last), .drain_valid(other_valid),
+        .clk(clk), .rst(rst), .full(full), .able(able), .go(go), .valid(valid), .first(first),
+        .spare(spare), .begins(spare ? junk_begins : begins), .ends(spare ? junk_ends : ends),
+        .spare_begins(spare ? begins : junk_begins), .spare_ends(spare ? ends : junk_ends),
+        .last(last && !writes), .drained(drained), .run_first(other_run_first), .run_last(other_run_last), .drain_valid(other_valid),
         .drain_first(other_first), .drain_last(other_last)
     );
 
     vta_span #(.A(A)) span (
-        .clk(clk), .rst(rst), .enter(enter), .first(first), .whole(whole), .begins(begins), .ends(ends), .leave(leave),
-        .writes(writes), .retire(retire), .started(started), .retired(retired), .running(running), .known(known), .drained(drained), .run_first(run_first),
+        .clk(clk), .rst(rst), .full(full), .able(able), .go(go), .valid(valid), .first(first), .whole(whole),
+        .spare(spare), .begins(spare ? junk_begins : begins), .ends(spare ? junk_ends : ends),
+        .spare_begins(spare ? begins : junk_begins), .spare_ends(spare ? ends : junk_ends),
+        .last(last), .writes(writes), .retire(retire), .started(started), .retired(retired), .running(running), .known(known), .drained(drained), .run_first(run_first),
         .run_last(run_last), .drain_valid(drain_valid), .drain_first(drain_first), .drain_last(drain_last)
     );
 
@@ -160,9 +165,23 @@ module vta_parts_tb;
             retire = left > over && chance(30);
             first  = begun - left - leave == 0;
             enter  = chance(70) && begun - over < 30;
+            // Of the three, anything that comes to this.
+            full   = chance(60);
+            go     = leave || chance(50);
+            valid  = chance(60);
+            if (enter) {valid, go} = {1'b1, go || full};
+            else if (leave) valid = 1'b0;
+            else if (valid) {full, go} = 2'b10;
+            // What is able and does not go, or would and is not able to, stays alike.
+            able   = go || chance(50);
+            if (!go && !able) go = chance(50);
+            last   = leave || (!(able && go) && chance(50));
             whole  = chance(30);
             begins = range(0, 15);
             ends   = range(begins, 15);
+            spare  = chance(50);
+            junk_begins = range(0, 15);
+            junk_ends   = range(0, 15);
             given  = 0;
             for (i = begins; i <= ends; i = i + 1) given[i] = 1'b1;
             @(negedge clk);
@@ -189,7 +208,7 @@ module vta_parts_tb;
                 $fatal(1, "those before %0d are on %b elsewhere: %0d to %0d", left, elsewhere, other_first, other_last);
             if (writing && {drain_first, drain_last} !== hull(behind))
                 $fatal(1, "those before %0d are on %b: %0d to %0d", left, behind, drain_first, drain_last);
-            {enter, leave, retire} = 3'd0;
+            {enter, valid, last, leave, retire} = 5'd0;
         end
     endtask
 
