@@ -25,6 +25,7 @@ build_board [dict create \
     } \
     clock FCLK_CLK0 \
     reset FCLK_RESET0_N \
+    source 100 \
     doubled outputs \
     control M_AXI_GP0 \
     control_clock M_AXI_GP0_ACLK \

@@ -24,6 +24,7 @@ build_board [dict create \
     } \
     clock pl_clk0 \
     reset pl_resetn0 \
+    source 100 \
     doubled dividers \
     control M_AXI_HPM0_FPD \
     control_clock maxihpm0_fpd_aclk \

@@ -8,6 +8,8 @@
 #   config                     the accelerator's configuration (isa/configs)
 #   processor, properties      the IP of the processing system, and how it is set
 #   clock, reset               its pins: the clock of everything, and its reset
+#   source                     MHz of the processing system's clock that an MMCM makes the others from, where an array wants one at twice
+#                              the rate; else that clock is the accelerator's
 #   doubled                    how a clock at twice the rate is made, for an array that wants one: `outputs` are two of an MMCM,
 #                              `dividers` are two buffers behind one, of which one divides: less skew, where a part has such buffers
 #   control, control_clock     its master for registers, and that port's clock
@@ -130,11 +132,11 @@ proc buffer_of_clock {name source divide} {
     return $name/BUFGCE_O
 }
 
-# Two clocks, edges in line, from that of the processing system, by an MMCM: {the slow one, the fast one}. The reset waits for its lock.
+# Two clocks, edges in line, from that of the processing system, by an MMCM, which makes rates that the processing system does not: {the slow one, the fast one}. The reset waits for its lock.
 proc make_doubled {board} {
     set mhz [dict get $board mhz]
     create_bd_cell -type ip -vlnv [ip_of clk_wiz] clocks
-    set common [list CONFIG.PRIMITIVE MMCM CONFIG.PRIM_SOURCE No_buffer CONFIG.PRIM_IN_FREQ $mhz CONFIG.USE_RESET false CONFIG.USE_LOCKED true]
+    set common [list CONFIG.PRIMITIVE MMCM CONFIG.PRIM_SOURCE No_buffer CONFIG.PRIM_IN_FREQ [dict get $board source] CONFIG.USE_RESET false CONFIG.USE_LOCKED true]
     if {[dict get $board doubled] eq "dividers"} {
         set_property -dict [concat $common [list CONFIG.NUM_OUT_CLKS 1 \
             CONFIG.CLKOUT1_REQUESTED_OUT_FREQ [expr {2 * $mhz}] CONFIG.CLKOUT1_DRIVES No_buffer]] [get_bd_cells clocks]
@@ -249,7 +251,8 @@ proc build_board {board root arguments} {
     }
     dict set board parameters [parameters_of $board $params]
     dict set board mhz [clock_of $root [dict get $board config]]
-    dict set board properties [string map [list @MHZ@ [dict get $board mhz]] [dict get $board properties]]
+    set made [expr {[doubles $board] ? [dict get $board source] : [dict get $board mhz]}]
+    dict set board properties [string map [list @MHZ@ $made] [dict get $board properties]]
     create_project -force vta [file join $build project] -part [dict get $board part]
     add_sources $board $root $build $headers
     create_design $board

@@ -158,7 +158,10 @@ static vta_status see_answer(patient *p, char *text, size_t size, vta_diag *diag
         !vta_uio_set_clock(p->uri, hertz / 2)) {
         return status;
     }
-    const vta_status slower = check_answer(p, ignored, sizeof ignored, NULL);
+    /* A clock that an MMCM makes from the processor's does not follow. */
+    double set = hertz;
+    const bool followed = vta_uio_get_clock(p->uri, &set) && set < 0.75 * hertz;
+    const vta_status slower = followed ? check_answer(p, ignored, sizeof ignored, NULL) : status;
     (void)vta_uio_set_clock(p->uri, hertz);
     if (slower != VTA_OK) {
         return status;

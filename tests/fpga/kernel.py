@@ -117,6 +117,8 @@ def interrupt_of(tree, node):
 def clock_of(tree, node):
     cells = node.cells("clocks")
     provider = by_handle(tree, cells[0]) if cells else None
+    if provider is not None and "fixed-factor-clock" in provider.words("compatible"):
+        return clock_of(tree, provider)
     return (provider.name.split("@")[0], cells[1]) if provider is not None else None
 
 

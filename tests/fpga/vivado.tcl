@@ -3,7 +3,7 @@
 # A stand-in for Vivado that records: tclsh vivado.tcl TREE SCRIPT ARGUMENT... runs a project script with these commands
 # and fails on a command, option, property, pin or file that is not there, on an input that nothing drives, and on an
 # address, interrupt or clock that is not the device tree's. TREE is a file of `key value` lines: registers, interrupt,
-# clock_hz. What was done is printed, one call a line.
+# clock_hz (the processing system's), vta_hz (the accelerator's), config_hz (that of its configuration). What was done is printed, one call a line.
 #
 # The properties and pins below are those of the IPs' documentation that our scripts may use, no more: a new one is
 # looked up there and written down here.
@@ -479,13 +479,11 @@ proc clock_at {pin} {
     }
 }
 
-# The board's program reads the processing system's clock back: it must be the accelerator's, too. All interfaces have the accelerator's
+# The board's program reads the clock back: the device tree must know it. All interfaces have the accelerator's
 # clock; one at twice its rate comes from the same MMCM, whose lock the reset waits for.
 proc check_clocks {macros} {
     set slow [clock_at vta/aclk]
     set fast [clock_at vta/aclk2x]
-    agree clock_hz [expr {$::property(ps,[dict get $::ips $::kind(ps) hertz]) * 1000000}]
-    agree clock_hz [lindex $slow 1]
     foreach pin [array names ::net] {
         if {[regexp {(ACLK|_aclk|slowest_sync_clk)$} $pin] && $::net($pin) ne $::net(vta/aclk)} { refuse "'$pin' has another clock than vta/aclk" }
     }
@@ -497,6 +495,9 @@ proc check_clocks {macros} {
         }
         check_multicycles
     }
+    agree clock_hz [expr {$::property(ps,[dict get $::ips $::kind(ps) hertz]) * 1000000}]
+    agree vta_hz [lindex $slow 1]
+    agree config_hz [lindex $slow 1]
     foreach name [dict keys $macros] {
         if {![in_sources "`$name\\M"]} { refuse "vta_board takes no $name" }
     }
