@@ -65,6 +65,21 @@ void bus_yield(read_bus *bus, cycles when, cycles lead, cycles beats)
     push_back(bus, at);
 }
 
+cycles bus_busy(const read_bus *bus, cycles from, cycles to)
+{
+    const uint64_t oldest = bus->count < BURSTS ? 0 : bus->count - BURSTS;
+    cycles busy = 0;
+    for (uint64_t i = bus->count; i > oldest; i--) {
+        const struct burst *b = &bus->ring[(i - 1) % BURSTS];
+        if (b->end <= from) {
+            break;
+        }
+        const cycles begin = later(b->end - b->beats, from), end = b->end < to ? b->end : to;
+        busy += end > begin ? end - begin : 0;
+    }
+    return busy;
+}
+
 cycles bus_read(read_bus *bus, reader *who, cycles asked, cycles latency, cycles beats)
 {
     const uint64_t oldest = bus->count < BURSTS ? 0 : bus->count - BURSTS + 1;

@@ -51,6 +51,9 @@ cycles reader_opens(reader *who);
  * data. */
 void bus_yield(read_bus *bus, cycles when, cycles lead, cycles beats);
 
+/* In how many cycles of a time it moves data, as far as is known. */
+cycles bus_busy(const read_bus *bus, cycles from, cycles to);
+
 /* One burst; returns its end. */
 cycles bus_read(read_bus *bus, reader *who, cycles asked, cycles latency, cycles beats);
 

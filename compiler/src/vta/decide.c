@@ -363,10 +363,10 @@ static bool waits_for_sum(const machine *m, const decisions *d, uint32_t n, uint
  * come, and for others than the accelerator. */
 static uint64_t worth_of_quiet(const machine *m, const load_of_units *apart, const load_of_units *together)
 {
-    enum { BEATS = 5 }; /* for a cycle */
+    enum { BEATS = 9, CYCLES = 2 }; /* so many beats are worth so many cycles */
     const uint64_t before = apart->bytes_read + apart->bytes_written,
                    now = together->bytes_read + together->bytes_written;
-    return now < before ? (before - now) / ((uint64_t)m->beat * BEATS) : 0;
+    return now < before ? (before - now) * CYCLES / ((uint64_t)m->beat * BEATS) : 0;
 }
 
 /* When layers go together: where one by one they would not be faster if they overlapped, where they would not

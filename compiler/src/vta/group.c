@@ -32,6 +32,7 @@ enum {
     MOST_ROW_STEP = 255,
     PARAM_BLOCKS = 16, /* whose parameters are loaded together */
     WIDE_BLOCKS = 8,
+    QUARTERS = 4,
     OTHERS = 3, /* slots of a sum's other operand, at most */
     TABLES = 2,
     MOST_TILES = 1024,
@@ -246,7 +247,6 @@ typedef struct sum_slots {
  * room: the ALU reads one entry a cycle of each quarter. */
 static void part_others(layer_group *g, const machine *of, int64_t sums)
 {
-    enum { QUARTERS = 4 };
     tiling *t = &g->members[g->count - 1].tiling;
     const int64_t half = of->acc / 2, quarter = of->acc / QUARTERS;
     const bool room = of->side == 0 && sums <= half && t->other_slots * t->other_size <= quarter &&
@@ -262,13 +262,17 @@ static int64_t slots_of(const layer_group *g, uint32_t m, const sum_slots *how)
     return gathers(g, m) ? how->gathered : m == 0 ? how->first : how->by_channels;
 }
 
-/* ACC: sums from the first entry on; parameters, and what a sum takes, in its side or at its end. */
-static bool place_sums(layer_group *g, const machine *of, const sum_slots *how)
+/* ACC: sums from the first entry on; parameters, and what a sum takes, in its side or at its end. `parted`:
+ * what is summed up over blocks begins in a quarter of its own: the array reads it while the ALU reads what
+ * the members before it have made, and each quarter gives one entry a cycle. */
+static bool place_sums(layer_group *g, const machine *of, const sum_slots *how, bool parted)
 {
+    const int64_t quarter = of->acc / QUARTERS;
     int64_t sums = 0, side = 0;
     for (uint32_t m = 0; m < g->count; m++) {
         const conv *c = &g->members[m].conv;
         tiling *t = &g->members[m].tiling;
+        sums = parted && gathers(g, m) ? ceil_div(sums, quarter) * quarter : sums;
         t->acc_first = sums;
         t->acc_slots = slots_of(g, m, how);
         sums += t->acc_slots * t->acc_size;
@@ -309,7 +313,7 @@ static bool fit_sums(layer_group *g, const machine *of, int64_t tiles)
                                      {1, 1, 1, 2, 1}};
     bool fits = false;
     for (size_t i = tiles == 1; i < sizeof less / sizeof less[0] && !fits; i++) {
-        fits = place_sums(g, of, &less[i]);
+        fits = (of->side == 0 && place_sums(g, of, &less[i], true)) || place_sums(g, of, &less[i], false);
     }
     return fits;
 }

@@ -168,6 +168,7 @@ list_nest list_nest_of(const step_list *list, const step *s)
     const int64_t src = (l.outer - 1) * l.src[0] + (l.inner - 1) * l.src[1] + l.beyond;
     return (list_nest){.dst = k->low.dst,
                        .dst_count = (int64_t)k->high.dst + dst - k->low.dst + 1,
+                       .dst_spread = (int64_t)k->high.dst - k->low.dst,
                        .src = k->low.src,
                        .src_count = (int64_t)k->high.src + src - k->low.src + 1,
                        .wgt = k->low.aux,

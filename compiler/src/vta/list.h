@@ -115,6 +115,7 @@ void list_store(step_list *list, const vta_store2d *store);
 /* The entries from the first to the last that a GEMM, DEPTHWISE or ALU touches. */
 typedef struct list_nest {
     int64_t dst, dst_count, src, src_count, wgt, wgt_count;
+    int64_t dst_spread; /* between the destinations of micro-ops, at most */
     uint32_t uops;
 } list_nest;
 list_nest list_nest_of(const step_list *list, const step *s);

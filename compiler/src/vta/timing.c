@@ -34,7 +34,9 @@ enum {
     WRITES_IN_FLIGHT = 16, /* bursts: LOG_FLIGHT of vta_axi_write.v */
     UOP_LOAD = 64,         /* micro-ops that one LOAD brings at most */
     FIRST_UOP_LOAD = 32,
+    READ_STAGE = 6, /* from a write's announcement to the next one's read of ACC, less a step: vta_gemm.v */
     GRANULES = 2048,
+    NEWEST = 4, /* LOADs into INP, and REQUANTs, that may meet each other there */
     INSN_BYTES = 16,
     CHUNK_BYTES = 256, /* of the program, read at a time, */
     CHUNKS = 4,        /* and how many are held: vta_fetch.v */
@@ -48,6 +50,21 @@ typedef struct track {
     cycles *wrote, *read; /* of each granule: the last write's and read's end */
     int64_t size;         /* entries of a granule */
 } track;
+
+/* An instruction of the array beside the ALU: it goes through `count` entries of ACC from `first` on, and in
+ * turn through those that lie `spread` behind them. */
+typedef struct array_span {
+    cycles begin, end;
+    int64_t first, count, spread;
+    double writes, reads; /* of ACC, a cycle */
+    bool apart;           /* and not in the same cycles */
+} array_span;
+
+/* What writes INP, and when; of a LOAD also what of it. */
+typedef struct inp_span {
+    cycles from, to;
+    int64_t first_granule, last_granule;
+} inp_span;
 
 typedef struct window_of_times {
     cycles at[PIPE_QUEUE];
@@ -64,6 +81,7 @@ typedef struct model {
     const step_list *list;
     track inp, wgt, out;                    /* out: wrote: retired; read: stored */
     cycles *array_acc, *alu_acc, *load_acc; /* ACC granules: ends by pipeline */
+    cycles *alu_read;                       /* until the ALU has read them */
     cycles *alu_inp, *array_inp;            /* INP granules: ends of what REQUANT wrote and the array read */
     cycles *pages;                          /* of WORK: the end of the last store */
     uint32_t *page_store;                   /* and its number */
@@ -86,9 +104,10 @@ typedef struct model {
         chunk_handed; /* when one may be asked for; the last was; its end */
     cycles load_issue, store_issue, compute_issue, retired;
     cycles array_free, array_start, alu_free, alu_start, acc_load, load_engine;
-    cycles last_array_begin, last_array_end; /* of the newest array instruction, for the write ports */
-    double last_array_writes;                /* a cycle */
-    cycles last_alu_begin;
+    array_span newest; /* instruction of the array */
+    inp_span inp_loads[NEWEST], inp_requants[NEWEST];
+    uint32_t inp_load, inp_requant; /* the next of each */
+    size_t at;                      /* the step at hand */
     window_of_times array_queue, alu_queue, load_queue;
     cycles *kernel_at; /* when a kernel came; 0: not yet */
     struct {
@@ -177,20 +196,30 @@ static bursts bursts_of(const model *t, int64_t y, int64_t x, int64_t stride, in
     return (bursts){y, paced(t, (cycles)(bytes < beat ? x : ceil_div(x * bytes, beat)), x * bytes)};
 }
 
-/* Writes take from the reads what both share: at that rate, if the bus is no slower; of a faster memory, what
- * is left of the bus while both have half. */
-static void yield(model *t, cycles when, int64_t bytes)
+/* Cycles that a beat of one direction takes beyond its own, while the other one has beats, too: both have
+ * half of what they share. */
+static double beyond(const model *t)
 {
     const double shared = t->m->shared, beat = (double)t->m->beat;
-    if (shared <= 0 || shared >= 2 * beat) {
-        return;
+    return shared <= 0 || shared >= 2 * beat ? 0 : shared <= beat ? 1 : 2 * beat / shared - 1;
+}
+
+/* Writes from `when` on, for so many cycles by themselves: reads are later by what they take, and the writes
+ * by what is returned. */
+static cycles yield(model *t, cycles when, cycles writes)
+{
+    const double share = beyond(t);
+    if (share == 0) {
+        return 0;
     }
-    t->yielded += (double)bytes * (shared <= beat ? 1 / shared : 2 / shared - 1 / beat);
+    const cycles reads = bus_busy(&t->reads, when, when + writes);
+    t->yielded += share * (double)writes;
     const cycles whole = (cycles)t->yielded;
     if (whole > 0) {
         t->yielded -= (double)whole;
         bus_yield(&t->reads, when, LOAD_LEAD + t->m->config->mem_latency, whole);
     }
+    return (cycles)(share * (double)reads);
 }
 
 /* Bursts follow each other. And only so many are on their way: where they are short, the next one waits until
@@ -326,6 +355,52 @@ static cycles padding(const vta_load2d *l)
     return pad_entries(l) / PADS;
 }
 
+static cycles overlap(cycles from, cycles to, cycles other_from, cycles other_to)
+{
+    const cycles begin = later(from, other_from), end = to < other_to ? to : other_to;
+    return end > begin ? end - begin : 0;
+}
+
+/* What a LOAD into INP loses in so many cycles beside a REQUANT that writes there: it waits where both want
+ * the same RAM (vta_load.v). */
+static cycles lost_to_requant(const model *t, cycles beside)
+{
+    const vta_config *c = t->m->config;
+    const cycles rams = c->depthwise_taps == 9 && c->log_block_out > 3 ? 4 : 1;
+    return beside / rams;
+}
+
+/* A LOAD into INP that writes there from `from` to `to`: what it loses to REQUANTs that came before it. */
+static cycles beside_requants(model *t, cycles from, cycles to, granules g)
+{
+    cycles lost = 0;
+    for (uint32_t i = 0; i < NEWEST; i++) {
+        const inp_span *r = &t->inp_requants[i];
+        lost += lost_to_requant(t, overlap(from, to + lost, r->from, r->to));
+    }
+    t->inp_loads[t->inp_load++ % NEWEST] = (inp_span){from, to + lost, g.first, g.last};
+    return lost;
+}
+
+/* A REQUANT into INP: the LOADs that it meets there end later. */
+static void beside_loads(model *t, cycles from, cycles to)
+{
+    t->inp_requants[t->inp_requant++ % NEWEST] = (inp_span){from, to, 0, 0};
+    cycles lost = 0;
+    for (uint32_t i = 0; i < NEWEST; i++) {
+        inp_span *l = &t->inp_loads[(t->inp_load + i) % NEWEST];
+        if (l->to <= from) {
+            continue;
+        }
+        lost += lost_to_requant(t, overlap(from, to, l->from, l->to));
+        l->to += lost;
+        for (int64_t k = l->first_granule; k <= l->last_granule; k++) {
+            t->inp.wrote[k] += t->inp.wrote[k] > 0 ? lost : 0;
+        }
+    }
+    t->load_engine += lost;
+}
+
 static cycles load(model *t, const vta_load2d *l)
 {
     track *to = l->memory == VTA_MEM_INP ? &t->inp : &t->wgt;
@@ -341,8 +416,10 @@ static cycles load(model *t, const vta_load2d *l)
     /* The engine that writes beats and padding into the scratchpads is one, and may be slower than the bus.
      */
     const cycles writes = (cycles)rows_read.count * rows_read.each + pad_entries(l) * PAD_QUARTERS / 4;
-    const cycles end =
-        later(read_all(t, &t->loading, start, rows_read) + padding(l), t->load_engine + writes);
+    cycles end = later(read_all(t, &t->loading, start, rows_read) + padding(l), t->load_engine + writes);
+    if (l->memory == VTA_MEM_INP) {
+        end += beside_requants(t, end - writes, end, g);
+    }
     t->load_engine = end;
     mark(to->wrote, g, end);
     return end;
@@ -356,9 +433,10 @@ static cycles store(model *t, const vta_store2d *s)
     start = later(start, latest(t->out.wrote, g) + TOKEN);
     t->store_issue = start + 1;
     const cycles answer = WRITE - 64 + t->m->config->mem_latency;
-    const cycles end = answer + send(&t->bus_store, &t->writes, start + STORE_GAP, answer,
-                                     bursts_of(t, s->y_size, s->x_size, s->x_stride, bytes));
-    yield(t, start + STORE_GAP, (int64_t)s->y_size * s->x_size * bytes);
+    const bursts b = bursts_of(t, s->y_size, s->x_size, s->x_stride, bytes);
+    const cycles begin = later(start + STORE_GAP, t->bus_store);
+    t->bus_store = begin + yield(t, begin, (cycles)b.count * b.each);
+    const cycles end = answer + send(&t->bus_store, &t->writes, begin, answer, b);
     mark(t->out.read, g, end);
     t->stores++;
     for (int64_t i = g.first; i <= g.last; i++) {
@@ -485,6 +563,7 @@ static cycles acc_load(model *t, const vta_load2d *l)
     cycles start = issue(t, &t->load_queue, data > 0 ? data + TOKEN : 0);
     start = later(later(start + 1, t->acc_load), later(t->array_start, t->alu_start));
     start = later(start, later(latest(t->array_acc, g), latest(t->alu_acc, g)));
+    start = later(start, latest(t->alu_read, g));
     taken(&t->load_queue, start);
     t->acc_load = start + LOAD_GAP;
     const cycles end =
@@ -500,17 +579,22 @@ static cycles acc_load(model *t, const vta_load2d *l)
 typedef struct array_work {
     vta_kernel kernel;
     int64_t steps, writes;
+    bool reads; /* ACC, where it writes */
     const list_nest *n;
 } array_work;
 
-/* When `steps` of the array that begin at `start` are done. An ALU that is at work already will take its
- * writes when the array lets it, in the end between this and what follows: that it comes later is not
- * modelled, but how long both take. */
-static cycles beside_alu(const model *t, cycles start, cycles steps)
+static array_span span_of_array(const array_work *w, cycles begin)
 {
-    const cycles end = start + steps, until = end < t->alu_free ? end : t->alu_free;
-    const cycles from = later(start, t->last_alu_begin);
-    return end + (until > from ? (cycles)((double)(until - from) * t->last_array_writes) : 0);
+    const double writes = (double)w->writes / (double)most(w->steps, 1);
+    const int64_t each = w->steps / most(w->writes, 1); /* steps from write to write */
+    return (array_span){.begin = begin,
+                        .end = begin + (cycles)w->steps,
+                        .first = w->n->dst,
+                        .count = w->n->dst_count - w->n->dst_spread,
+                        .spread = w->n->dst_spread,
+                        .writes = writes,
+                        .reads = w->reads ? writes : 0.0,
+                        .apart = each == 0 || READ_STAGE % each != 0};
 }
 
 static cycles array(model *t, const array_work *w)
@@ -525,13 +609,11 @@ static cycles array(model *t, const array_work *w)
     cycles start = issue(t, &t->array_queue, ready) + 2;
     start = later(later(start, t->array_free), later(t->alu_start, kernel));
     start = later(start, later(latest(t->alu_acc, dst), latest(t->load_acc, dst)));
-    start = later(start, latest(t->alu_inp, inp));
+    start = later(start, later(latest(t->alu_read, dst), latest(t->alu_inp, inp)));
     taken(&t->array_queue, start);
     t->array_start = start;
-    t->last_array_writes = (double)w->writes / (double)most(w->steps, 1);
-    t->array_free = beside_alu(t, start, (cycles)w->steps);
-    t->last_array_begin = start;
-    t->last_array_end = t->array_free;
+    t->newest = span_of_array(w, start);
+    t->array_free = t->newest.end;
     const cycles end = t->array_free + ARRAY_DRAIN, over = retire(t, end);
     learn(t, number, over);
     busy(t, true, start, t->array_free);
@@ -544,23 +626,147 @@ static cycles array(model *t, const array_work *w)
     return over;
 }
 
-/* When `steps` of the ALU that begin at `start` are done, beside an array that takes its write port. */
-static cycles beside_array(const model *t, cycles start, cycles steps)
+/* What the array does in a step. */
+static array_work array_work_of(const model *t, const step *s, const list_nest *n);
+
+/* Work of the ALU that is left at a time. It reads `count` entries of ACC from `first` on, one after the
+ * other, and writes there, or not. */
+typedef struct alu_work {
+    double now, left, steps;
+    int64_t first, count;
+    bool writes;
+} alu_work;
+
+static int64_t bank_of(const model *t, int64_t entry)
 {
-    if (start >= t->last_array_end || t->last_array_writes <= 0) {
-        return start + steps;
+    const int64_t banks = t->m->acc == 512 || t->m->acc == 1024 ? 2 : 4; /* LOG_BANK of vta_compute.v */
+    return entry * banks / t->m->acc;
+}
+
+/* How many entries from this one on are in its bank, of those before `end`. */
+static double rest_of_bank(const model *t, double entry, int64_t end)
+{
+    const int64_t size = t->m->acc / bank_of(t, t->m->acc), next = ((int64_t)entry / size + 1) * size;
+    return (double)(next < end ? next : end) - entry;
+}
+
+/* Up to `until` at most, where the array leaves it this share of the cycles. */
+static void alu_goes(alu_work *alu, double until, double share)
+{
+    const double there = share * (until - alu->now);
+    if (there >= alu->left) {
+        alu->now += alu->left / share;
+        alu->left = 0;
+    } else {
+        alu->now = until;
+        alu->left -= there;
     }
-    const cycles from = later(start, t->last_array_begin), before = from - start;
-    if (before >= steps) {
-        return start + steps;
+}
+
+/* Beside an instruction of the array, which comes first at the port that writes ACC, and at each bank's port
+ * that reads it. */
+static void alu_beside(const model *t, alu_work *alu, const array_span *array)
+{
+    const double begin = (double)array->begin, array_end = (double)array->end, length = array_end - begin;
+    if (alu->left > 0 && alu->now < begin) {
+        alu_goes(alu, begin, 1.0);
     }
-    const double share = 1.0 - (t->last_array_writes > 0.99 ? 1.0 : t->last_array_writes);
-    const double room_there = share * (double)(t->last_array_end - from);
-    const cycles left = steps - before;
-    if (room_there >= (double)left) {
-        return from + (cycles)((double)left / share);
+    while (alu->left > 0 && alu->now < array_end) {
+        const double writes = alu->writes ? array->writes : 0.0;
+        double until = array_end, share = 1.0 - writes;
+        if (array->reads > 0) {
+            const double gone = (alu->now - begin) / length;
+            const double entry = (double)array->first + gone * (double)array->count;
+            const double own = (double)alu->first + (1.0 - alu->left / alu->steps) * (double)alu->count;
+            const int64_t bank = bank_of(t, (int64_t)own), end = array->first + array->count;
+            int64_t meets = bank_of(t, (int64_t)entry) == bank, of = 1;
+            double rest = rest_of_bank(t, entry, end);
+            if (array->spread > 0) {
+                const double other = entry + (double)array->spread;
+                meets += bank_of(t, (int64_t)other) == bank;
+                of = 2;
+                rest = fmin(rest, rest_of_bank(t, other, end + array->spread));
+            }
+            if (array->apart || !alu->writes) {
+                share -= array->reads * (double)meets / (double)of;
+            }
+            const double own_rest =
+                rest_of_bank(t, own, alu->first + alu->count) * alu->steps / (double)alu->count;
+            until = rest * length / (double)array->count;
+            until = fmax(share > 0.01 ? fmin(until, own_rest / share) : until, 1.0);
+            until = fmin(alu->now + until, array_end);
+        }
+        alu_goes(alu, until, share > 0.01 ? share : 0.0);
     }
-    return t->last_array_end + left - (cycles)room_there;
+}
+
+/* Whether a step between the one at hand and `to` must come before what the array does there. */
+static bool array_waits(const model *t, size_t to, const list_nest *n)
+{
+    const list_range dst = {n->dst, n->dst_count}, src = {n->src, n->src_count}, wgt = {n->wgt, n->wgt_count};
+    for (size_t i = t->at + 1; i < to; i++) {
+        const step *s = vta_vec_at(&t->list->steps, i);
+        const vta_store2d *out = &s->store;
+        bool waits = false;
+        if (s->kind == STEP_STORE) {
+            waits = list_meets((list_range){out->sram, out->y_size * out->x_size}, dst);
+        } else if (s->kind == STEP_LOAD) {
+            const vta_memory to_memory = s->load.memory;
+            waits = list_meets(list_fills(&s->load), to_memory == VTA_MEM_INP   ? src
+                                                     : to_memory == VTA_MEM_WGT ? wgt
+                                                                                : dst);
+        }
+        if (waits) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* When `steps` of the ALU that begin at `start` are done, beside the array: the instruction that is there,
+ * and those behind this one that begin before it is done and need nothing of it. */
+static cycles alu_until(const model *t, cycles start, cycles steps, const list_nest *own, bool to_inp)
+{
+    const list_range dst = {own->dst, own->dst_count}, src = {own->src, own->src_count};
+    alu_work alu = {(double)start, (double)steps, (double)steps, own->src, own->src_count, !to_inp};
+    cycles free = t->array_free, issued = t->compute_issue;
+    uint32_t queued = 0;
+    alu_beside(t, &alu, &t->newest);
+    for (size_t i = t->at + 1; i < t->list->steps.count && queued < PIPE_QUEUE; i++) {
+        const step *s = vta_vec_at(&t->list->steps, i);
+        if (s->kind == STEP_ALU || s->kind == STEP_REQUANT) {
+            break; /* that begins behind this one, and the array's next behind that */
+        }
+        if (s->kind != STEP_GEMM && s->kind != STEP_DEPTHWISE) {
+            continue;
+        }
+        const list_nest n = list_nest_of(t->list, s);
+        const list_range to = {n.dst, n.dst_count};
+        const list_range from = {n.src, n.src_count};
+        if (list_meets(to, src) || list_meets(to_inp ? from : to, dst) || array_waits(t, i, &n)) {
+            break;
+        }
+        const array_work w = array_work_of(t, s, &n);
+        const granules to_acc = granules_of(t->out.size, n.dst, n.dst_count);
+        const granules inp = granules_of(t->inp.size, n.src, n.src_count);
+        const granules wgt = granules_of(t->wgt.size, n.wgt, n.wgt_count);
+        uint32_t number;
+        const cycles stored = until_stored(t, to_acc, &number);
+        const cycles loaded = later(latest(t->inp.wrote, inp), latest(t->wgt.wrote, wgt)) + TOKEN;
+        issued = later(issued + 1, later(stored, loaded));
+        issued = later(issued, t->array_queue.at[(t->array_queue.next + queued) % PIPE_QUEUE]);
+        cycles begin = later(later(issued + 2, free), later(t->alu_start, latest(t->load_acc, to_acc)));
+        begin = later(begin, later(latest(t->alu_acc, to_acc), latest(t->alu_read, to_acc)));
+        begin = later(begin, latest(t->alu_inp, inp));
+        const array_span span = span_of_array(&w, begin);
+        alu_beside(t, &alu, &span);
+        free = span.end;
+        queued++;
+        if (alu.left <= 0) {
+            break;
+        }
+    }
+    return (cycles)ceil(alu.now + alu.left);
 }
 
 static cycles alu(model *t, cycles steps, const list_nest *n, granules params, cycles kernel)
@@ -579,18 +785,19 @@ static cycles alu(model *t, cycles steps, const list_nest *n, granules params, c
         const cycles flow = later(latest(t->alu_acc, src), latest(t->alu_acc, dst));
         start = later(start, flow > steps ? flow - steps : 0);
     }
-    t->last_alu_begin = start;
-    t->alu_free = beside_array(t, start + ALU_START, steps);
+    t->alu_free = alu_until(t, start + ALU_START, steps, n, false);
     const cycles end = t->alu_free + ALU_DRAIN, over = retire(t, end);
     learn(t, number, over);
     busy(t, false, start, t->alu_free);
     done(t, over);
+    mark(t->alu_read, src, t->alu_free);
+    mark(t->alu_read, params, t->alu_free);
     mark(t->alu_acc, dst, end);
     mark(t->out.wrote, dst, over);
     return over;
 }
 
-/* A requantization into INP: the port into ACC is the array's alone. */
+/* A requantization into INP. */
 static cycles inwards(model *t, const vta_requant *r, const list_nest *n, granules params, cycles kernel)
 {
     const granules dst = granules_of(t->inp.size, n->dst, n->dst_count);
@@ -603,19 +810,16 @@ static cycles inwards(model *t, const vta_requant *r, const list_nest *n, granul
     t->alu_start = start;
     start = later(start, later(latest(t->array_acc, src), latest(t->load_acc, src)));
     start = later(start, later(latest(t->array_inp, dst), latest(t->load_acc, params)));
-    t->alu_free = t->last_alu_begin = start + ALU_START + steps;
+    t->alu_free = alu_until(t, start + ALU_START, steps, n, true);
     const cycles end = t->alu_free + ALU_DRAIN, over = retire(t, end);
     busy(t, false, start, t->alu_free);
     done(t, over);
+    beside_loads(t, start, t->alu_free);
+    mark(t->alu_read, src, t->alu_free);
+    mark(t->alu_read, params, t->alu_free);
     mark(t->alu_inp, dst, end);
     mark(t->inp.read, dst, over);
     return over;
-}
-
-static int64_t bank_of(const model *t, int64_t entry)
-{
-    const int64_t banks = t->m->acc == 512 || t->m->acc == 1024 ? 2 : 4; /* LOG_BANK of vta_compute.v */
-    return entry * banks / t->m->acc;
 }
 
 static cycles depthwise_steps(const model *t, const vta_depthwise *d)
@@ -638,6 +842,28 @@ static int64_t count_runs(const step_list *list, vta_kernel kernel)
     return runs;
 }
 
+/* A step that keeps the destination of the one before adds to it in a register: it is written once. */
+static int64_t writes_of(const model *t, const vta_gemm *g, const list_nest *n)
+{
+    const int64_t runs = n->dst_spread > 0 ? count_runs(t->list, g->kernel) : 1;
+    if (runs > 1) {
+        return g->iter_out * g->iter_in * runs;
+    }
+    const int64_t inner = g->dst_in != 0 ? g->iter_in : 1;
+    return inner > 1 || g->dst_out != 0 ? g->iter_out * inner : 1;
+}
+
+static array_work array_work_of(const model *t, const step *s, const list_nest *n)
+{
+    if (s->kind == STEP_GEMM) {
+        const vta_gemm *g = &s->gemm;
+        return (array_work){g->kernel, g->iter_out * g->iter_in * n->uops, writes_of(t, g, n),
+                            !g->init && !g->reset, n};
+    }
+    const vta_depthwise *d = &s->depthwise;
+    return (array_work){d->kernel, (int64_t)depthwise_steps(t, d), d->iter_out * d->iter_in, !d->init, n};
+}
+
 static cycles run_step(model *t, const step *s)
 {
     switch (s->kind) {
@@ -645,17 +871,11 @@ static cycles run_step(model *t, const step *s)
         return s->load.memory == VTA_MEM_INP || s->load.memory == VTA_MEM_WGT ? load(t, &s->load)
                                                                               : acc_load(t, &s->load);
     case STEP_STORE: return store(t, &s->store);
-    case STEP_GEMM: {
-        const vta_gemm *g = &s->gemm;
-        const list_nest n = list_nest_of(t->list, s);
-        const int64_t passes = g->iter_out * g->iter_in;
-        return array(t, &(array_work){g->kernel, passes * n.uops, passes, &n});
-    }
+    case STEP_GEMM:
     case STEP_DEPTHWISE: {
-        const vta_depthwise *d = &s->depthwise;
         const list_nest n = list_nest_of(t->list, s);
-        return array(t,
-                     &(array_work){d->kernel, (int64_t)depthwise_steps(t, d), d->iter_out * d->iter_in, &n});
+        const array_work w = array_work_of(t, s, &n);
+        return array(t, &w);
     }
     case STEP_ALU: {
         const vta_alu *a = &s->alu;
@@ -727,6 +947,7 @@ static bool model_init(model *t, const machine *m, const step_list *list, uint64
     t->array_acc = calloc(GRANULES, sizeof *t->array_acc);
     t->alu_acc = calloc(GRANULES, sizeof *t->alu_acc);
     t->load_acc = calloc(GRANULES, sizeof *t->load_acc);
+    t->alu_read = calloc(GRANULES, sizeof *t->alu_read);
     t->alu_inp = calloc(GRANULES, sizeof *t->alu_inp);
     t->array_inp = calloc(GRANULES, sizeof *t->array_inp);
     t->pages = calloc(t->page_count + 1, sizeof *t->pages);
@@ -735,15 +956,15 @@ static bool model_init(model *t, const machine *m, const step_list *list, uint64
     t->page_store = calloc(t->page_count + 1, sizeof *t->page_store);
     t->kernel_at = calloc(list->kernels.count + 1, sizeof *t->kernel_at);
     return tracks && t->alu_inp != NULL && t->array_inp != NULL && t->array_acc != NULL &&
-           t->alu_acc != NULL && t->load_acc != NULL && t->pages != NULL && t->page_store != NULL &&
-           t->known_at != NULL && t->out_store != NULL && t->kernel_at != NULL;
+           t->alu_acc != NULL && t->alu_read != NULL && t->load_acc != NULL && t->pages != NULL &&
+           t->page_store != NULL && t->known_at != NULL && t->out_store != NULL && t->kernel_at != NULL;
 }
 
 static void model_free(model *t)
 {
-    void *const all[] = {t->inp.wrote,  t->inp.read,  t->wgt.wrote, t->wgt.read, t->out.wrote, t->out.read,
-                         t->array_acc,  t->alu_acc,   t->load_acc,  t->pages,    t->alu_inp,   t->array_inp,
-                         t->page_store, t->kernel_at, t->known_at,  t->out_store};
+    void *const all[] = {t->inp.wrote,  t->inp.read,  t->wgt.wrote, t->wgt.read,  t->out.wrote, t->out.read,
+                         t->array_acc,  t->alu_acc,   t->load_acc,  t->pages,     t->alu_inp,   t->array_inp,
+                         t->page_store, t->kernel_at, t->known_at,  t->out_store, t->alu_read};
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
         free(all[i]);
     }
@@ -764,6 +985,7 @@ uint64_t timing_of(const machine *m, const step_list *list, uint64_t work_bytes,
         for (size_t i = 0; i < list->steps.count; i++) {
             const step *s = vta_vec_at(&list->steps, i);
             t->now.tag = s->tag;
+            t->at = i;
             end = later(end, run_step(t, s));
         }
         if (shares != NULL && !t->failed) {
