@@ -4,8 +4,10 @@
 # What the compiler says a layer takes against what the RTL counts for it, on small networks as well as on a large one: 9 layers
 # of 10 within a tenth, none further off than a quarter, each network of the zoo within a fiftieth, and the classifier, which is very
 # small, within a twentieth. Where one layer ends and the next begins is known to a latency of the memory: what is off by no more
-# than that is not held against a layer. And a network as a whole in memories that reads and writes share, as fast as the bus,
-# faster and slower.
+# than that is not held against a layer. Where the instructions of two neighbours take turns, a cycle in which both wait may be
+# predicted for one of them and counted for the other: a layer is not far off if its neighbour lacks those cycles, so that what both
+# are off together is less than a quarter of that layer alone. And a network as a whole in memories that reads and writes share, as
+# fast as the bus, faster and slower.
 #
 # usage: predictions.py VTAC CLASSIFIER.onnx NETWORK_OF_THE_ZOO...
 import json
@@ -83,9 +85,14 @@ def judge(name, layers, whole):
     def close(layer):
         return abs(layer["predicted"] - layer["cycles"]) <= latency
 
+    def made_up_by(layer, other):
+        off = sum(x["predicted"] - x["cycles"] for x in (layer, other))
+        return abs(off) <= FAR * layer["cycles"]
+
     errors = [error_of(layer["predicted"], layer["cycles"]) for layer in layers]
-    for layer, error in zip(layers, errors):
-        if abs(error) > FAR and not close(layer):
+    for i, (layer, error) in enumerate(zip(layers, errors)):
+        woven = any(made_up_by(layer, other) for other in layers[max(i - 1, 0):i] + layers[i + 1:i + 2])
+        if abs(error) > FAR and not close(layer) and not woven:
             good = False
             print("%s: %s was to take %d cycles and took %d" % (name, layer["name"], layer["predicted"], layer["cycles"]))
     all_of_it = error_of(sum(layer["predicted"] for layer in layers), sum(layer["cycles"] for layer in layers))
