@@ -66,6 +66,13 @@ typedef struct inp_span {
     int64_t first_granule, last_granule;
 } inp_span;
 
+/* What writes entries of ACC, and when; the share of cycles in which it does. */
+typedef struct acc_span {
+    cycles from, to;
+    int64_t first, count;
+    double writes;
+} acc_span;
+
 typedef struct window_of_times {
     cycles at[PIPE_QUEUE];
     uint32_t next;
@@ -106,8 +113,9 @@ typedef struct model {
     cycles array_free, array_start, alu_free, alu_start, acc_load, load_engine;
     array_span newest; /* instruction of the array */
     inp_span inp_loads[NEWEST], inp_requants[NEWEST];
-    uint32_t inp_load, inp_requant; /* the next of each */
-    size_t at;                      /* the step at hand */
+    acc_span acc_loads[NEWEST], acc_writers[NEWEST];
+    uint32_t inp_load, inp_requant, acc_loaded, acc_writer; /* the next of each */
+    size_t at;                                              /* the step at hand */
     window_of_times array_queue, alu_queue, load_queue;
     cycles *kernel_at; /* when a kernel came; 0: not yet */
     struct {
@@ -553,6 +561,58 @@ static cycles issue(model *t, window_of_times *queue, cycles ready)
     return t->compute_issue;
 }
 
+static int64_t bank_of(const model *t, int64_t entry)
+{
+    const int64_t banks = t->m->acc == 512 || t->m->acc == 1024 ? 2 : 4; /* LOG_BANK of vta_compute.v */
+    return entry * banks / t->m->acc;
+}
+
+/* How much of these entries lies in a bank. */
+static double share_of_bank(const model *t, int64_t first, int64_t count, int64_t bank)
+{
+    const int64_t size = t->m->acc / bank_of(t, t->m->acc), begin = bank * size;
+    const int64_t from = most(first, begin), to = least(first + count, begin + size);
+    return to > from ? (double)(to - from) / (double)count : 0.0;
+}
+
+/* What a LOAD into ACC loses to what writes there at the same time: it waits where both want the same bank.
+ */
+static cycles lost_to_writer(const model *t, const acc_span *load, const acc_span *writer)
+{
+    const cycles beside = overlap(load->from, load->to, writer->from, writer->to);
+    double same = 0.0;
+    for (int64_t bank = 0; beside > 0 && bank < bank_of(t, t->m->acc); bank++) {
+        same += share_of_bank(t, load->first, load->count, bank) *
+                share_of_bank(t, writer->first, writer->count, bank);
+    }
+    return (cycles)((double)beside * same * writer->writes);
+}
+
+/* An instruction of the array or the ALU writes ACC: the LOADs that it meets there end later. */
+static void beside_acc_loads(model *t, const acc_span *writer)
+{
+    t->acc_writers[t->acc_writer++ % NEWEST] = *writer;
+    cycles lost = 0;
+    for (uint32_t i = 0; i < NEWEST; i++) {
+        acc_span *l = &t->acc_loads[(t->acc_loaded + i) % NEWEST];
+        if (l->to <= writer->from) {
+            continue;
+        }
+        l->from += lost;
+        l->to += lost;
+        const cycles own = lost_to_writer(t, l, writer);
+        lost += own;
+        l->to += own;
+        const granules g = granules_of(t->out.size, l->first, l->count);
+        for (int64_t k = g.first; k <= g.last; k++) {
+            t->load_acc[k] = later(t->load_acc[k], l->to);
+        }
+    }
+    if (lost > 0) {
+        bus_yield(&t->reads, writer->from, COMPUTE_LEAD + t->m->config->mem_latency, lost);
+    }
+}
+
 static cycles acc_load(model *t, const vta_load2d *l)
 {
     const int64_t bytes = t->m->config->elem_bytes[l->memory];
@@ -566,9 +626,14 @@ static cycles acc_load(model *t, const vta_load2d *l)
     start = later(start, latest(t->alu_read, g));
     taken(&t->load_queue, start);
     t->acc_load = start + LOAD_GAP;
-    const cycles end =
-        read_all(t, &t->computing, start, bursts_of(t, l->y_size, l->x_size, l->x_stride, bytes)) + 3 +
-        padding(l);
+    const bursts b = bursts_of(t, l->y_size, l->x_size, l->x_stride, bytes);
+    cycles end = read_all(t, &t->computing, start, b) + 3 + padding(l);
+    acc_span own = {end - (cycles)b.count * b.each, end, filled.first, filled.count, 0};
+    for (uint32_t i = 0; i < NEWEST; i++) {
+        own.to += lost_to_writer(t, &own, &t->acc_writers[i]);
+    }
+    end = own.to;
+    t->acc_loads[t->acc_loaded++ % NEWEST] = own;
     mark(t->load_acc, g, end);
     const cycles over = retire(t, end);
     learn(t, number, over);
@@ -613,6 +678,7 @@ static cycles array(model *t, const array_work *w)
     taken(&t->array_queue, start);
     t->array_start = start;
     t->newest = span_of_array(w, start);
+    beside_acc_loads(t, &(acc_span){start, t->newest.end, w->n->dst, w->n->dst_count, t->newest.writes});
     t->array_free = t->newest.end;
     const cycles end = t->array_free + ARRAY_DRAIN, over = retire(t, end);
     learn(t, number, over);
@@ -636,12 +702,6 @@ typedef struct alu_work {
     int64_t first, count;
     bool writes;
 } alu_work;
-
-static int64_t bank_of(const model *t, int64_t entry)
-{
-    const int64_t banks = t->m->acc == 512 || t->m->acc == 1024 ? 2 : 4; /* LOG_BANK of vta_compute.v */
-    return entry * banks / t->m->acc;
-}
 
 /* How many entries from this one on are in its bank, of those before `end`. */
 static double rest_of_bank(const model *t, double entry, int64_t end)
@@ -786,6 +846,8 @@ static cycles alu(model *t, cycles steps, const list_nest *n, granules params, c
         start = later(start, flow > steps ? flow - steps : 0);
     }
     t->alu_free = alu_until(t, start + ALU_START, steps, n, false);
+    beside_acc_loads(t, &(acc_span){start, t->alu_free, n->dst, n->dst_count,
+                                    (double)steps / (double)(t->alu_free - start)});
     const cycles end = t->alu_free + ALU_DRAIN, over = retire(t, end);
     learn(t, number, over);
     busy(t, false, start, t->alu_free);

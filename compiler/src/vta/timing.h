@@ -2,10 +2,10 @@
  *
  * How long a list of calls takes: the machine of hw/README.md, instruction by instruction. Units run at the
  * same time and wait for each other where the data say so; inside a unit the order is that of the list. What
- * is modelled: fetching ahead, queues, the read bus that all share, what reads and writes share of the memory,
- * latency, short bursts, the three pipelines of the compute unit with their hazards, ACC's banks and ports, the
- * two writers of INP, tokens given in order, and how load and store hear of each other. What is not: single
- * words.
+ * is modelled: fetching ahead, queues, the read bus that all share, what reads and writes share of the
+ * memory, latency, short bursts, the three pipelines of the compute unit with their hazards, ACC's banks and
+ * ports, the two writers of INP, tokens given in order, and how load and store hear of each other. What is
+ * not: single words.
  */
 #ifndef VTAC_VTA_TIMING_H
 #define VTAC_VTA_TIMING_H
