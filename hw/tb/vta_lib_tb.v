@@ -104,7 +104,7 @@ module vta_lib_tb;
         if (rd_done && rd_count !== earlier[rd_index]) $fatal(1, "counter %0d is %0d instead of %0d", rd_index, rd_count, earlier[rd_index]);
         if (rd_done && (asked < 3 || round > 35)) $fatal(1, "an answer after %0d cycles", asked);
         asked = rd_valid && !rd_done ? asked + 1 : 0;
-        round = rd_valid && !rd_done && !clear ? round + 1 : 0;
+        round = rd_valid && !rd_done && !clear && !rst ? round + 1 : 0;
         for (e = 0; e < 5; e = e + 1) begin
             earlier[e] = before[e];
             before[e]  = tally[e];
