@@ -74,8 +74,7 @@ cycles bus_busy(const read_bus *bus, cycles from, cycles to)
         if (b->end <= from) {
             break;
         }
-        const cycles begin = later(b->end - b->beats, from), end = b->end < to ? b->end : to;
-        busy += end > begin ? end - begin : 0;
+        busy += overlap(from, to, b->end - b->beats, b->end);
     }
     return busy;
 }

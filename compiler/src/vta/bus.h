@@ -17,6 +17,13 @@ static inline cycles later(cycles a, cycles b)
     return a > b ? a : b;
 }
 
+/* How long two times have in common. */
+static inline cycles overlap(cycles from, cycles to, cycles other_from, cycles other_to)
+{
+    const cycles begin = later(from, other_from), end = to < other_to ? to : other_to;
+    return end > begin ? end - begin : 0;
+}
+
 enum {
     WINDOW = 160,         /* beats that a reader may have under way when it asks for more: vta_tload.v */
     READS_IN_FLIGHT = 32, /* bursts of all readers: LOG_FLIGHT of vta_axi_read.v */

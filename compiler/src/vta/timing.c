@@ -363,12 +363,6 @@ static cycles padding(const vta_load2d *l)
     return pad_entries(l) / PADS;
 }
 
-static cycles overlap(cycles from, cycles to, cycles other_from, cycles other_to)
-{
-    const cycles begin = later(from, other_from), end = to < other_to ? to : other_to;
-    return end > begin ? end - begin : 0;
-}
-
 /* What a LOAD into INP loses in so many cycles beside a REQUANT that writes there: it waits where both want
  * the same RAM (vta_load.v). */
 static cycles lost_to_requant(const model *t, cycles beside)
