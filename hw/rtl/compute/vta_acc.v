@@ -75,37 +75,44 @@ module vta_acc #(
     // What the pipelines write; nobody looks at it while they do not.
     wire [ROW-1:0]       pipe_row  = array_wr_en ? array_wr_addr[ROW-1:0] : alu_wr_addr[ROW-1:0];
     wire [1:0]           pipe_bank = array_wr_en ? array_wr_bank : alu_wr_bank;
-    reg  [WIDTH-1:0]     pipe_data;
-    always @* begin
-        pipe_data = {WIDTH{1'bx}};
-        if (array_wr_en)    pipe_data = array_wr_data;
-        else if (alu_wr_en) pipe_data = alu_wr_data;
-    end
+    wire                 pipe_en   = array_wr_en || alu_wr_en;
+
+    // Of two banks beside each other, one is offered what the pipelines write and the other one the load, whether they write or not.
+    localparam integer PAIRS = (BANKS + 1)/2;
+    // The waiver: a single bank has none beside it.
+    // verilator lint_off UNUSEDSIGNAL
+    wire [2*WIDTH*PAIRS-1:0] wr_data;
+    // verilator lint_on UNUSEDSIGNAL
+    genvar b;
+    generate
+        for (b = 0; b < PAIRS; b = b + 1) begin : pair
+            localparam [0:0] ME = b;
+            wire here   = pipe_en && pipe_bank[1] == ME;
+            wire to_odd = here ? pipe_bank[0] : !load_bank[0];
+            vta_offer #(.WIDTH(WIDTH)) offer (
+                .en(here || (load_en && load_bank[1] == ME)), .by_array(array_wr_en), .to_odd(to_odd), .array(array_wr_data),
+                .alu(alu_wr_data), .load(load_data), .even(wr_data[2*WIDTH*b +: WIDTH]), .odd(wr_data[2*WIDTH*b + WIDTH +: WIDTH])
+            );
+        end
+    endgenerate
 
     // The banks.
     wire [WIDTH*BANKS-1:0] bank_data;
-    genvar b;
     generate
         for (b = 0; b < BANKS; b = b + 1) begin : bank
             localparam [1:0] ME = b;
             wire by_array = array_rd_en && array_rd_bank == ME;
             wire by_x     = x_en && x_bank == ME;
             wire by_y     = y_en && y_bank == ME;
-            wire wr_pipe  = (array_wr_en || alu_wr_en) && pipe_bank == ME;
+            wire wr_pipe  = pipe_en && pipe_bank == ME;
             wire wr_load  = load_en && load_ready && load_bank == ME;
             wire [ROW-1:0] rd_row = by_array ? array_rd_addr[ROW-1:0] : by_x ? x_addr[ROW-1:0] : y_addr[ROW-1:0];
             wire [ROW-1:0] wr_row = wr_pipe ? pipe_row : load_addr[ROW-1:0];
-            reg  [WIDTH-1:0] wr_data;
-            always @* begin
-                wr_data = {WIDTH{1'bx}};
-                if (wr_pipe)      wr_data = pipe_data;
-                else if (wr_load) wr_data = load_data;
-            end
 
             // What the ALU asks for and does not get yet is read all the same: whether it does is known late.
             vta_ram #(.LOG_DEPTH(ROW), .WIDTH(WIDTH), .SLICE(WIDTH), .WR_WIDTH(WIDTH)) ram (
                 .clk(clk),
-                .wr_en(wr_pipe || wr_load), .wr_strobe(1'b1), .wr_addr(wr_row), .wr_data(wr_data),
+                .wr_en(wr_pipe || wr_load), .wr_strobe(1'b1), .wr_addr(wr_row), .wr_data(wr_data[WIDTH*b +: WIDTH]),
                 .rd_en(by_array || by_x || by_y), .rd_addr(rd_row),
                 .rd_data(bank_data[WIDTH*b +: WIDTH])
             );

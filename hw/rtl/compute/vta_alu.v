@@ -388,6 +388,7 @@ module vta_alu #(
     localparam integer D = MAX_AI;
     reg [7:1]   tiles_q;
     reg [7:1]   writes_q;
+    reg         loops_q;        // s7 holds a tile that goes to INP
     reg [7*D-1:0] dst_q;        // s1 in the low bits
     reg         s1_early_q;     // s1 holds an operation whose result is there in s2
     reg         s1_split_q;
@@ -544,6 +545,7 @@ module vta_alu #(
         if (rst) begin
             tiles_q         <= 7'd0;
             writes_q        <= 7'd0;
+            loops_q         <= 1'b0;
             last_q          <= 7'd0;
             s1_split_q      <= 1'b0;
             s1_pair_bias_q  <= 1'b0;
@@ -552,6 +554,7 @@ module vta_alu #(
         end else begin
             tiles_q         <= {tiles_q[6:1], s0_go && s0_tile};
             writes_q        <= {writes_q[6:1], s0_go && s0_tile && !s0_to_inp};
+            loops_q         <= tiles_q[6] && !writes_q[6];
             last_q          <= {last_q[6:1], leave};
             s1_split_q      <= s0_move && s0_split;
             s1_pair_bias_q  <= s0_go && s0_kind_q == BIAS;
@@ -635,7 +638,7 @@ module vta_alu #(
                 .s2_requant(s2_requant_q), .s2_op(s2_alu_op_q), .x(x_q[32*g +: 32]), .y(y_q[32*g +: 32]),
                 .bias(bias_q[32*g +: 32]), .scale(scale_q[37*g +: 37]),
                 .s2_twice(s2_clip_q[25]), .early(early[32*g +: 32]),
-                .s5_requant(s5_requant_q), .s6_requant(s6_requant_q), .s6_rounding(s6_clip_q[25:24]),
+                .s6_requant(s6_requant_q), .s6_rounding(s6_clip_q[25:24]),
                 .s6_zero_point(s6_clip_q[7:0]), .s6_low(s6_clip_q[15:8]), .s6_high(s6_clip_q[23:16]),
                 .s6_to_low(s6_to_low_q), .s6_past_high(s6_past_high_q),
                 .index(index[8*g +: 8]), .result(result[32*g +: 32])
@@ -662,8 +665,9 @@ module vta_alu #(
         for (g = 0; g < LANES; g = g + 1) begin : looked_up
             wire [7:0] value = values[8*g +: 8];
             assign wr_data[32*g +: 8]      = s7_table_q != 2'd0 ? value : result[32*g +: 8];
-            assign wr_data[32*g + 8 +: 24] = s7_table_q != 2'd0 ? {24{value[7]}}
-                                           : s7_requant_q ? {24{result[32*g + 7]}} : result[32*g + 8 +: 24];
+            vta_extend #(.BITS(24)) extend (
+                .narrow(s7_requant_q), .sign(wr_data[32*g + 7]), .own(result[32*g + 8 +: 24]), .upper(wr_data[32*g + 8 +: 24])
+            );
         end
     endgenerate
 
@@ -673,7 +677,7 @@ module vta_alu #(
     assign error   = s0_bad_q && !drain_valid && !inp_drain_valid;
     assign error_code = s0_goal_bad_q ? VTA_ERROR_INP_RANGE : VTA_ERROR_ACC_RANGE;
 
-    assign inp_wr_en   = LOOP_BACK != 0 && tiles_q[7] && !writes_q[7];
+    assign inp_wr_en   = LOOP_BACK != 0 && loops_q;
     assign inp_wr_addr = dst_q[6*D +: I];
     assign inp_wr_part = s7_part_q;
 

@@ -7,7 +7,7 @@
 //   s3   v · factor, 33 × 32 bits in three DSP48 and a few LUTs, or, with DSPS = 2, in two that are 27 bits wide and more LUTs;
 //        what rounds twice gets its first half here
 //   s4   the product is put together
-//   s5   REQUANT: shift to the right by multiples of 4
+//   s5   REQUANT: shift to the right by multiples of 4; SHR, by 0, 16 or 32 in the same way
 //   s6   by the rest, round, zero point, clip: three sums beside each other, of which two say what is out of range
 //
 // Contract: en2 … en6 say which stages hold something. x, y with the step in s2; `early` is the result of a simple
@@ -41,7 +41,6 @@ module vta_alu_lane #(
     input  wire        s2_twice,       // REQUANT rounds twice
     output wire [31:0] early,
 
-    input  wire        s5_requant,
     input  wire        s6_requant,
     input  wire [1:0]  s6_rounding,
     input  wire [7:0]  s6_zero_point,
@@ -126,8 +125,8 @@ module vta_alu_lane #(
     reg        s3_twice_q;
     reg        s3_minus_q;
     reg [5:0]  s3_shift_q;
-    reg        s3_right_q;
-    reg        s3_far_q;
+    wire       right = s2_op == VTA_ALU_SHR && !y[31];
+    wire       right_far = far || y[4];
     always @(posedge clk) begin
         if (en2) begin
             s3_v_q     <= simple;
@@ -136,9 +135,7 @@ module vta_alu_lane #(
             else if (s2_op == VTA_ALU_MUL) s3_factor_q <= y;
             else                           s3_factor_q <= {{8{power_high[3]}}, {8{power_high[2]}}, {8{power_high[1]}}, {8{power_high[0]}}}
                                                           & {4{power_low}};
-            s3_right_q <= s2_op == VTA_ALU_SHR && !y[31];
-            s3_far_q   <= far || y[4];
-            s3_shift_q <= scale[36:31];
+            s3_shift_q <= s2_requant ? scale[36:31] : {right && right_far, right && !right_far, 4'd0};
             s3_twice_q <= s2_requant && s2_twice && scale[36:31] >= 6'd31;
         end
     end
@@ -152,8 +149,6 @@ module vta_alu_lane #(
     reg [TOP-1:0]    s4_top_q;
     wire [TOP-19:0]  s4_above;      // what there is above the low product: the rows of the upper nine bits of v
     reg [5:0]        s4_shift_q;
-    reg              s4_right_q;
-    reg              s4_far_q;
     reg              s4_twice_q;
 
     function [LOWER+17:0] low_product(input [16:0] low, input [LOWER-1:0] by, input half, input one);
@@ -244,8 +239,6 @@ module vta_alu_lane #(
             s4_low_q   <= low_product(s3_v_q[16:0], s3_factor_q[LOWER-1:0], s3_twice_q, s3_minus_q);
             s4_high_q  <= high_product(s3_v_q[32:17], s3_factor_q[LOWER-1:0]);
             s4_shift_q <= s3_shift_q;
-            s4_right_q <= s3_right_q;
-            s4_far_q   <= s3_far_q;
             s4_twice_q <= s3_twice_q;
         end
     end
@@ -271,16 +264,12 @@ module vta_alu_lane #(
     reg [46:0] s5_upper_q;
     reg [16:0] s5_lower_q;
     reg [5:0]  s5_shift_q;
-    reg        s5_right_q;
-    reg        s5_far_q;
     reg        s5_twice_q;
     always @(posedge clk) begin
         if (en4) begin
             s5_upper_q <= {{(31-LOWER){s4_high_q[LOWER+15]}}, s4_high_q} + s4_rest;
             s5_lower_q <= s4_low_q[16:0];
             s5_shift_q <= s4_shift_q;
-            s5_right_q <= s4_right_q;
-            s5_far_q   <= s4_far_q;
             s5_twice_q <= s4_twice_q;
         end
     end
@@ -327,18 +316,27 @@ module vta_alu_lane #(
         end
     endfunction
 
-    // REQUANT: whether this rounding is the second, the sign, the rest of the shift, over, sticky, 14 bits; else the 32 bits of the product that count.
-    reg [31:0] s6_q;
+    // Over, sticky, and of the product, with the bit below it, 33 bits: the upper 7 and 12 more shifted by multiples of 16, the low 14
+    // by the rest, too, which is 0 but for REQUANT.
+    function [34:0] shifted(input [63:0] product, input [3:0] by, input twice);
+        reg [27:0] coarse;
+        reg [15:0] fine;
+        reg [6:0]  upper;
+        begin
+            coarse  = shift_coarse(product, by[3:2], twice);
+            fine    = shift_fine(coarse, product[63], by[1:0]);
+            upper   = by[3] ? product[63:57] : by[2] ? product[47:41] : product[31:25];
+            shifted = {fine[15:14], upper, coarse[25:14], fine[13:0]};
+        end
+    endfunction
+
+    // What REQUANT alone needs is beside it: whether this rounding is the second, the sign, the rest of the shift, over, sticky.
+    reg [32:0] s6_q;
+    reg [5:0]  s6_how_q;
     always @(posedge clk) begin
         if (en5) begin
-            if (s5_requant) begin
-                s6_q <= {12'd0, s5_twice_q, s5_product[63], s5_shift_q[1:0],
-                         shift_fine(shift_coarse(s5_product, s5_shift_q[5:4], s5_twice_q), s5_product[63], s5_shift_q[3:2])};
-            end else if (s5_right_q) begin
-                s6_q <= s5_far_q ? s5_product[63:32] : s5_product[47:16];
-            end else begin
-                s6_q <= s5_product[31:0];
-            end
+            s6_how_q[5:2]         <= {s5_twice_q, s5_product[63], s5_shift_q[1:0]};
+            {s6_how_q[1:0], s6_q} <= shifted(s5_product, s5_shift_q[5:2], s5_twice_q);
         end
     end
 
@@ -388,15 +386,15 @@ module vta_alu_lane #(
     always @* begin
         lowest = {8{1'bx}};
         if (en6 && s6_requant)
-            lowest = narrow(s6_q[19:0], s6_rounding, s6_zero_point, s6_low, s6_high, s6_to_low, s6_past_high);
+            lowest = narrow({s6_how_q, s6_q[13:0]}, s6_rounding, s6_zero_point, s6_low, s6_high, s6_to_low, s6_past_high);
     end
     assign index = lowest;
 
     reg [31:0] result_q;
     always @(posedge clk) begin
         if (en6) begin
-            result_q[31:8] <= s6_q[31:8];
-            result_q[7:0]  <= s6_requant ? lowest : s6_q[7:0];
+            result_q[31:8] <= s6_q[32:9];
+            result_q[7:0]  <= s6_requant ? lowest : s6_q[8:1];
         end
     end
 

@@ -166,8 +166,8 @@ module vta_array_dsp #(
             end
 
             vta_columns #(.LANES(LANES), .TAPS(TAPS)) add (
-                .clk(clk), .en(s3_en_q && s3_dw_q), .row(s3_how_q[6:3]), .ends(s3_how_q[2]), .add_1(s3_how_q[1]),
-                .add_2(s3_how_q[0]), .in(columns), .sum(windows)
+                .clk(clk), .en(s3_en_q && s3_dw_q), .row(s3_how_q[6:3]), .add_1(s3_how_q[1]), .add_2(s3_how_q[0]),
+                .in(columns), .sum(windows)
             );
 
             // Two weight rows at a time.
@@ -239,7 +239,7 @@ module vta_array_dsp #(
                     end
                     vta_array_lane #(.LOG_BLOCK_IN(LOG_BLOCK_IN), .PUMP(PUMP), .EVEN(1 - i)) adders (
                         .clk(clk), .en(s2_en_q), .terms(i == 0 ? even : odd), .part(parts[17*PARTS*(o + i) +: 17*PARTS]),
-                        .out_en(s3_en_q), .depthwise(s3_dw_q), .window(window), .sum(sum[32*(b*OUT + o + i) +: 32])
+                        .out_en(s3_en_q), .depthwise(s3_dw_q), .ends(s3_how_q[2]), .window(window), .sum(sum[32*(b*OUT + o + i) +: 32])
                     );
                 end
             end

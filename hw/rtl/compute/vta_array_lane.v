@@ -2,9 +2,10 @@
 //
 // vta_array_lane -- the adders of one output lane of vta_array_dsp.
 //
-// Contract: terms with `en`; a cycle later the sums of each four products are in `part`, and with `out_en` come `depthwise` and
-// `window`; a cycle later the sum of all parts or the window, which stays. Terms of EVEN lanes are 2^(15 + LOG_BLOCK_IN) in all
-// too much, those of the others exact; four products of int8, or the sums of two of them, are exact modulo 2^17 either way.
+// Contract: terms with `en`; a cycle later the sums of each four products are in `part`, and with `out_en` come `depthwise`, `ends`
+// and `window`; a cycle later the sum of all parts or, with `depthwise`, the window if it ends and 0 if not, which stays. Terms of EVEN
+// lanes are 2^(15 + LOG_BLOCK_IN) in all too much, those of the others exact; four products of int8, or the sums of two of them, are
+// exact modulo 2^17 either way.
 `default_nettype none
 
 module vta_array_lane #(
@@ -18,6 +19,7 @@ module vta_array_lane #(
     output wire [(17 << LOG_BLOCK_IN)/4 - 1:0]              part,
     input  wire                                             out_en,
     input  wire                                             depthwise,
+    input  wire                                             ends,
     input  wire [18:0]                                      window,
     output wire [31:0]                                      sum
 );
@@ -56,7 +58,8 @@ module vta_array_lane #(
 
     reg [KEPT-1:0] sum_q;
     always @(posedge clk) begin
-        if (out_en) sum_q <= depthwise ? of_window[KEPT-1:0] : of_parts[KEPT-1:0];
+        if (out_en && depthwise && !ends) sum_q <= {KEPT{1'b0}};       // its registers' reset, so that no bit takes a wider table
+        else if (out_en) sum_q <= depthwise ? of_window[KEPT-1:0] : of_parts[KEPT-1:0];
     end
 
     assign sum = {{(32-KEPT){sum_q[KEPT-1]}}, sum_q};

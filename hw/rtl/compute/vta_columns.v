@@ -4,8 +4,8 @@
 // what it gives to later outputs waits here, for each row of the window.
 //
 // Contract: with `en`, in0, in1 and in2 are what a column adds to the output that ends with it, to the next one and to the one
-// after that. `sum`, combinational: with `ends`, in0 and, with `add_1`, what was left by the columns before; else 0. `add_2`:
-// windows of three columns, so that something was left for this column's next output, too.
+// after that. `sum`, combinational: in0 and, with `add_1`, what was left by the columns before. `add_2`: windows of three columns,
+// so that something was left for this column's next output, too.
 `default_nettype none
 
 module vta_columns #(
@@ -13,7 +13,6 @@ module vta_columns #(
     parameter integer TAPS  = 3
 ) (
     input  wire                   clk,
-    input  wire                   ends,
     // The waiver: with two taps, nothing is left for two columns; with one, nothing at all.
     // verilator lint_off UNUSEDSIGNAL
     input  wire                   en,
@@ -65,7 +64,7 @@ module vta_columns #(
         for (l = 0; l < LANES; l = l + 1) begin : out
             wire [17:0] more = add_1 ? left_1[18*l +: 18] : 18'd0;
             wire [16:0] in0  = in[17*l +: 17];
-            assign sum[19*l +: 19] = {19{ends}} & ({more[17], more} + {{2{in0[16]}}, in0});
+            assign sum[19*l +: 19] = {more[17], more} + {{2{in0[16]}}, in0};
         end
     endgenerate
 endmodule

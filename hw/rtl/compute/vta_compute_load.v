@@ -248,6 +248,7 @@ module vta_compute_load #(
 
     // The entry that is being put together. Slice s of the bus: lanes from s·BUS/32 on, or, int8, from s·BUS/8 on.
     reg                     entry_valid_q;
+    reg                     entry_wide_q;   // the same for each bit of the data; as it looks at itself, a tool makes no one register of both
     reg [LOG_ACC_DEPTH-1:0] entry_addr_q;
     reg [32*LANES-1:0]      entry_q;
     wire                    entry_go = entry_valid_q && acc_wr_ready;
@@ -288,11 +289,14 @@ module vta_compute_load #(
     always @(posedge clk) begin
         if (rst) begin
             entry_valid_q <= 1'b0;
+            entry_wide_q  <= 1'b0;
             marked_q      <= 4'd0;
             ended_q       <= 4'd0;
         end else begin
             if (entry_in) entry_valid_q <= wr_last;
             else if (entry_go) entry_valid_q <= 1'b0;
+            if (entry_in) entry_wide_q <= wr_last;
+            else if (entry_wide_q && acc_wr_ready) entry_wide_q <= 1'b0;
             marked_q <= entry_go ? 4'd0 : marked_q + {3'd0, wait_entry};
             ended_q  <= ended_q + (entry_go ? marked_q : 4'd0) + {3'd0, engine_end && !wait_entry} - {3'd0, done};
         end
@@ -300,7 +304,7 @@ module vta_compute_load #(
 
     assign acc_wr_en   = entry_valid_q || pad;
     assign acc_wr_addr = entry_valid_q ? entry_addr_q : pad_addr[LOG_ACC_DEPTH-1:0];
-    assign acc_wr_data = entry_valid_q ? entry_q : {LANES{pad_word}};
+    assign acc_wr_data = entry_wide_q ? entry_q : {LANES{pad_word}};
 
     always @(posedge clk) begin
         if (rst) error_q <= 1'b0;
@@ -309,6 +313,7 @@ module vta_compute_load #(
     assign error = error_q && marked_q == 4'd0 && ended_q == 4'd0;     // those before it have ended
 
     `VTA_ASSERT(table_order, !done || valid_q[done_q])
+    `VTA_ASSERT(entry_twice, entry_wide_q == entry_valid_q)
 endmodule
 
 `default_nettype wire

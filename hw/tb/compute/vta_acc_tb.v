@@ -3,6 +3,7 @@
 // vta_acc_tb -- three readers and three writers of the accumulators at random against a plain array: each reader gets what
 // it asked for, the array is never refused, the ALU is told when it is, a LOAD waits only for its bank. An entry that is
 // read in the cycle of its write is not judged. +seed=N, +runs=N cycles.
+// parts: vta_offer
 `default_nettype none
 
 module vta_acc_tb;

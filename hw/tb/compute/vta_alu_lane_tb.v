@@ -28,7 +28,7 @@ module vta_alu_lane_tb #(
 
     vta_alu_lane #(.DSPS(DSPS)) dut (
         .clk(clk), .en2(en[2]), .en3(en[3]), .en4(en[4]), .en5(en[5]), .en6(en[6]), .s2_requant(requant), .s2_op(op),
-        .x(x), .y(y), .bias(bias), .scale(scale), .s2_twice(rounding[1]), .early(early), .s5_requant(requant_q[5]), .s6_requant(requant_q[6]),
+        .x(x), .y(y), .bias(bias), .scale(scale), .s2_twice(rounding[1]), .early(early), .s6_requant(requant_q[6]),
         .s6_rounding(rounding_q[6]), .s6_zero_point(zero_q[6]), .s6_low(low_q[6]), .s6_high(high_q[6]),
         .s6_to_low({zero_q[6][7], zero_q[6]} - {low_q[6][7], low_q[6]}), .s6_past_high({zero_q[6][7], zero_q[6]} - {high_q[6][7], high_q[6]} - 9'd1),
         .index(index), .result(held)

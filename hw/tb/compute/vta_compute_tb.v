@@ -4,7 +4,7 @@
 // queues, a stalling memory and clocks that stop whenever they may. It must end with the contents that compute_ref.vh gives:
 // OUT and INP after each program, and ACC, byte by byte through OUT. Then programs with a fault: the right error in the right
 // instruction. +seed=N, +runs=N programs. Built with -DSYNTHESIS it judges the forms that go onto a board.
-// parts: vta_alu vta_array vta_compute_load vta_decode vta_gemm
+// parts: vta_alu vta_array vta_compute_load vta_decode vta_extend vta_gemm
 `default_nettype none
 
 module vta_compute_tb;
