@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // vta_lib_tb -- queues, the sliced RAM, the counters and vta_awake against plain references, at random rates. +seed=N, +runs=N.
+// parts: vta_next
 `default_nettype none
 
 module vta_lib_tb;

@@ -34,11 +34,8 @@ module vta_queue #(
     wire many   = fill_q[LOG_DEPTH:1] != 0;
     wire nearly = fill_q[LOG_DEPTH-1:0] == {LOG_DEPTH{1'b1}};   // one place is free
 
-    // Both counts that may follow are there before it is known which does.
     wire [LOG_DEPTH:0] more, fewer;
-    wire               unused_more, unused_fewer;
-    vta_add #(.BITS(LOG_DEPTH + 1)) up   (.a(fill_q), .b({{LOG_DEPTH{1'b0}}, 1'b1}), .sum({unused_more, more}));
-    vta_add #(.BITS(LOG_DEPTH + 1)) down (.a(fill_q), .b({(LOG_DEPTH+1){1'b1}}), .sum({unused_fewer, fewer}));
+    vta_next #(.BITS(LOG_DEPTH + 1)) fills (.count(fill_q), .more(more), .fewer(fewer));
 
     assign in_ready  = room_q;
     assign out_valid = out_valid_q;

@@ -18,11 +18,8 @@ module vta_token (
     reg [7:0] count_q;
     reg       some_q;       // count_q != 0
 
-    // Both counts that may follow are there before it is known which does.
     wire [7:0] more, fewer;
-    wire       unused_more, unused_fewer;
-    vta_add #(.BITS(8)) up   (.a(count_q), .b(8'd1), .sum({unused_more, more}));
-    vta_add #(.BITS(8)) down (.a(count_q), .b(8'hff), .sum({unused_fewer, fewer}));
+    vta_next #(.BITS(8)) counts (.count(count_q), .more(more), .fewer(fewer));
 
     assign available = some_q;
     assign room      = count_q != 8'd255;
