@@ -45,9 +45,9 @@ static void end(void)
     (void)MPI_Finalize();
 }
 
-__attribute__((visibility("default"))) const work_mpi *vtac_mpi(void);
+__attribute__((visibility("default"))) const void *vtac_mpi(void);
 
-const work_mpi *vtac_mpi(void)
+const void *vtac_mpi(void)
 {
     static const work_mpi calls = {WORK_MPI_EDITION, begin, give, look, take, end};
     return &calls;

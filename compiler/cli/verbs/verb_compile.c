@@ -219,8 +219,9 @@ static int run(const cli_args *args)
     vta_diag diag = {0};
     vtac_target target;
     shapes.states = true;
-    if (vtac_target_find(cli_value(args, "--host"), &target, &diag) != VTA_OK) {
-        return cli_usage(args, "%s", diag.text);
+    const vta_status found = vtac_target_find(cli_value(args, "--host"), &target, &diag);
+    if (found != VTA_OK) { /* not its words, but what was to look for it */
+        return found == VTA_IO ? cli_fail(args, &diag) : cli_usage(args, "%s", diag.text);
     }
     cli_stages_begin();
     passes.progress = passes.report != NULL ? NULL : cli_stages(); /* one of them on a terminal */

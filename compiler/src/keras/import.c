@@ -156,7 +156,8 @@ static vta_status add_weight(keras *k, const char *path, vta_diag *diag)
     if (k->weight_count == KERAS_MOST_WEIGHTS) {
         return vta_fail(diag, VTA_UNSUPPORTED, "a layer of more than %d weights", KERAS_MOST_WEIGHTS);
     }
-    VTA_TRY(keras_store_floats(k->store, path, &k->maker.graph->arena, &k->weights[k->weight_count], diag));
+    VTA_TRY(
+        k->store->calls->floats(k->store, path, &k->maker.graph->arena, &k->weights[k->weight_count], diag));
     k->weight_count++;
     return VTA_OK;
 }
@@ -180,7 +181,7 @@ static vta_status weights_of_list(keras *k, const model *m, const layer *l, cons
     char path[2 * MOST_PATH];
     const char *const *names;
     const size_t length = strlen(l->name);
-    VTA_TRY(keras_store_texts(k->store, group, list, &k->maker.graph->arena, &names, count, diag));
+    VTA_TRY(k->store->calls->texts(k->store, group, list, &k->maker.graph->arena, &names, count, diag));
     for (size_t i = 0; i < *count; i++) {
         const bool own = m->nested == NULL || names_layer(names[i], l->name, length);
         if (own) {
@@ -199,7 +200,7 @@ static vta_status weights_by_name(keras *k, const model *m, const layer *l, vta_
     char list[32] = "weight_names";
     size_t count = 0;
     (void)snprintf(group, sizeof group, "%s/%.400s", m->weights, m->nested != NULL ? m->nested : l->name);
-    if (!keras_store_has(k->store, group)) {
+    if (!k->store->calls->has(k->store, group)) {
         return VTA_OK; /* a layer that needs some will say so */
     }
     VTA_TRY(weights_of_list(k, m, l, group, list, &count, diag));
@@ -215,7 +216,7 @@ static vta_status weights_in(keras *k, const char *group, const char *part, vta_
     for (uint32_t i = 0; i < KERAS_MOST_WEIGHTS; i++) {
         char path[2 * MOST_PATH];
         (void)snprintf(path, sizeof path, "%s/%s%u", group, part, i);
-        if (!keras_store_has(k->store, path)) {
+        if (!k->store->calls->has(k->store, path)) {
             break;
         }
         VTA_TRY(add_weight(k, path, diag));
@@ -229,7 +230,7 @@ static bool group_of(keras *k, const model *m, const layer *l, char *out, size_t
     static const char *const folders[] = {"layers", "_layer_checkpoint_dependencies"};
     for (int i = 0; i < 4; i++) {
         (void)snprintf(out, size, "%s/%s/%.400s", m->weights, folders[i % 2], i < 2 ? l->group : l->name);
-        if (keras_store_has(k->store, out)) {
+        if (k->store->calls->has(k->store, out)) {
             return true;
         }
     }
@@ -764,9 +765,10 @@ static vta_status load_store(keras *k, const uint8_t *bytes, size_t size, const 
     VTA_TRY(keras_store_open(bytes, size, &k->store, diag));
     vta_status status = VTA_OK;
     if (json == NULL) {
-        status = keras_store_text(k->store, "/", "model_config", arena, &config, diag);
-        status = status == VTA_OK ? keras_store_text(k->store, "/", "keras_version", arena, &version, diag)
-                                  : status;
+        status = k->store->calls->text(k->store, "/", "model_config", arena, &config, diag);
+        status = status == VTA_OK
+                     ? k->store->calls->text(k->store, "/", "keras_version", arena, &version, diag)
+                     : status;
         k->version3 = version != NULL && version[0] == '3';
         if (status == VTA_OK && config == NULL) {
             status = vta_fail(diag, VTA_INVALID,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The targets that vtac knows, or that a user describes, and LLVM's machine for each.
+ * The targets that vtac knows, or that a user describes, in LLVM's words, and its machine for each.
  */
 #include "target.h"
 
@@ -12,14 +12,6 @@
 
 #include <llvm-c/Core.h>
 #include <llvm-c/Target.h>
-
-static const vtac_target_row rows[] = {
-    {"host", NULL, NULL, NULL, "this machine"},
-#define VTAC_TARGET(name, triple, cpu, features, doc) {name, triple, cpu, features, doc},
-#include "targets.def"
-#undef VTAC_TARGET
-};
-#define DEFAULT_TARGET "x86-64-v3"
 
 static void set_up_llvm(void)
 {
@@ -44,12 +36,6 @@ static void set_up_llvm(void)
     LLVMInitializeWebAssemblyTarget();
     LLVMInitializeWebAssemblyTargetMC();
     LLVMInitializeWebAssemblyAsmPrinter();
-}
-
-const vtac_target_row *vtac_targets(size_t *count)
-{
-    *count = sizeof rows / sizeof rows[0];
-    return rows;
 }
 
 static void describe(vtac_target *out, const char *name, const char *triple, const char *cpu,
@@ -158,7 +144,9 @@ static vta_status parse_spec(const char *spec, vtac_target *out, vta_diag *diag)
 static vta_status unknown(const char *name, vta_diag *diag)
 {
     char known[512] = "";
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    size_t count = 0;
+    const vtac_target_row *rows = vtac_targets(&count);
+    for (size_t i = 0; i < count; i++) {
         const size_t size = strlen(known);
         (void)snprintf(known + size, sizeof known - size, "%s%s", i > 0 ? ", " : "", rows[i].name);
     }
@@ -172,7 +160,9 @@ static vta_status find(const char *name, vtac_target *out, vta_diag *diag)
         describe_host(out);
         return VTA_OK;
     }
-    for (size_t i = 1; i < sizeof rows / sizeof rows[0]; i++) {
+    size_t count = 0;
+    const vtac_target_row *rows = vtac_targets(&count);
+    for (size_t i = 1; i < count; i++) {
         if (strcmp(name, rows[i].name) == 0) {
             describe(out, name, rows[i].triple, rows[i].cpu, rows[i].features);
             return VTA_OK;
@@ -182,10 +172,10 @@ static vta_status find(const char *name, vtac_target *out, vta_diag *diag)
                                                                : unknown(name, diag);
 }
 
-vta_status vtac_target_find(const char *name, vtac_target *out, vta_diag *diag)
+vta_status vtac_llvm_find(const char *name, vtac_target *out, vta_diag *diag)
 {
     set_up_llvm();
-    VTA_TRY(find(name != NULL ? name : DEFAULT_TARGET, out, diag));
+    VTA_TRY(find(name, out, diag));
     return vtac_target_learn(out, diag);
 }
 

@@ -20,6 +20,9 @@ vta_status vtac_machine_create(const vtac_target *target, int level, LLVMTargetM
  */
 vta_status vtac_target_learn(vtac_target *target, vta_diag *diag);
 
+/* See vtac_target_find. */
+vta_status vtac_llvm_find(const char *name, vtac_target *out, vta_diag *diag);
+
 /* Whether the triple is of this architecture, by LLVM's name of it. */
 bool vtac_target_is(const vtac_target *target, const char *arch);
 

@@ -3,12 +3,10 @@
  * Ranks as workers. Rank 0 leads, with one process beside it, so that no processor is idle and the work ends
  * even where every other rank is lost.
  */
-#include <dlfcn.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "../module/module.h"
 #include "engine.h"
 #include "ranks.h"
 
@@ -26,49 +24,13 @@ bool vtac_work_is_rank(void)
     return false;
 }
 
-static void *open_module(const char *path)
-{
-    static const char *const beside[] = {"lib/libvtac_mpi.so", "lib/vtac/libvtac_mpi.so"};
-    char program[3072];
-    char name[4096];
-    if (path != NULL) {
-        return dlopen(path, RTLD_NOW | RTLD_GLOBAL);
-    }
-    const ssize_t size = readlink("/proc/self/exe", program, sizeof program - 1);
-    program[size > 0 ? size : 0] = '\0';
-    for (int up = 0; up < 2; up++) { /* of the program, then of its folder */
-        char *slash = strrchr(program, '/');
-        if (slash == NULL) {
-            return NULL;
-        }
-        *slash = '\0';
-    }
-    for (size_t i = 0; i < sizeof beside / sizeof beside[0]; i++) {
-        (void)snprintf(name, sizeof name, "%s/%s", program, beside[i]);
-        void *module = dlopen(name, RTLD_NOW | RTLD_GLOBAL);
-        if (module != NULL) {
-            return module;
-        }
-    }
-    return dlopen("libvtac_mpi.so", RTLD_NOW | RTLD_GLOBAL);
-}
-
 static vta_status load(vtac_work *w, vta_diag *diag)
 {
-    void *module = open_module(w->options.plugin);
-    if (module == NULL) {
-        return vta_fail(diag, VTA_UNSUPPORTED,
-                        "this vtac was built without MPI: install libopenmpi-dev and build it again");
-    }
-    work_mpi_fn *get = NULL;
-    void *symbol = dlsym(module, "vtac_mpi");
-    memcpy(&get, &symbol, sizeof get);
-    w->mpi = get != NULL ? get() : NULL;
-    if (w->mpi == NULL || w->mpi->edition != WORK_MPI_EDITION) {
-        w->mpi = NULL;
-        return vta_fail(diag, VTA_UNSUPPORTED, "the module libvtac_mpi.so is of another release");
-    }
-    return VTA_OK;
+    const vtac_module module = {"mpi", WORK_MPI_EDITION, w->options.plugin, .is_global = true};
+    const void *calls = NULL;
+    const vta_status status = vtac_module_open(&module, &calls, diag);
+    w->mpi = calls;
+    return status == VTA_OK ? VTA_OK : vta_context(diag, "work over MPI (built where libopenmpi-dev is)");
 }
 
 static bool send(const vtac_work *w, int to, const work_header *header, const char *text)

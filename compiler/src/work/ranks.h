@@ -20,6 +20,6 @@ typedef struct work_mpi {
 } work_mpi;
 
 /* "vtac_mpi" of the module. */
-typedef const work_mpi *work_mpi_fn(void);
+const void *vtac_mpi(void);
 
 #endif

@@ -38,7 +38,7 @@ take() {
 (cd "$all" && find lib -name 'libvta.so.*') >"$work/runtime"
 # shellcheck disable=SC2046  # names without blanks
 take libvta1 $(cat "$work/runtime")
-(cd "$all" && find lib -name 'libvtac.so.*') >"$work/compiler"
+(cd "$all" && find lib -name 'libvtac.so.*' -o -name libvtac_llvm.so -o -name libvtac_hdf5.so) >"$work/compiler"
 # shellcheck disable=SC2046
 take libvtac1 $(cat "$work/compiler")
 take libvta-dev include lib/libvta.so lib/libvtac.so lib/libvta.a lib/pkgconfig lib/cmake
@@ -46,7 +46,7 @@ take python3-vta lib/python3
 take vta-board bin/vtac-agent bin/vta-run bin/vta-mem
 take golang-vta-dev share/gocode
 [ ! -d "$all/share/java" ] || take libvta-java lib/jni share/java
-[ ! -d "$all/lib/vtac" ] || take vtac-mpi lib/vtac
+[ ! -f "$all/lib/vtac/libvtac_mpi.so" ] || take vtac-mpi lib/vtac/libvtac_mpi.so
 take vtac bin/vtac share
 [ -z "$(find "$all" -type f)" ] || fail "installed, and in no package: $(find "$all" -type f)"
 if [ -d "$work/vtac-mpi" ]; then # what it calls is MPI's alone
@@ -125,13 +125,14 @@ pack libvta1 libs "$(depends "$work"/libvta1/usr/lib/libvta.so.*.*.*)" 'runtime 
 Loads models that vtac compiled and runs them on the host, on simulators of
 the accelerator, on a board's accelerator, or on another machine over ssh.
 END
-pack libvtac1 libs "lld-19 | lld, $(depends "$work"/libvtac1/usr/lib/libvtac.so.*.*.*)" 'compiler of ONNX models for the vtac accelerator, as a library' <<'END'
-What the program vtac does, as functions of C, in the process of their caller.
+pack libvtac1 libs "lld-19 | lld, $(depends "$work"/libvtac1/usr/lib/libvtac.so.*.*.* "$work"/libvtac1/usr/lib/vtac/*.so)" 'compiler of ONNX models for the vtac accelerator, as a library' <<'END'
+What the program vtac does, as functions of C, in the process of their caller;
+and the parts that both load when they need them, with LLVM and HDF5.
 END
 pack libvta-dev libdevel "libvta1 (= $version-1), libvtac1 (= $version-1), libcjson-dev" 'runtime and compiler of the vtac accelerator, for programs' <<'END'
 Headers for C and C++, the static library, pkg-config and CMake files.
 END
-pack vtac devel "lld-19 | lld, $(depends "$work/vtac/usr/bin/vtac")" 'compiler of ONNX models for the vtac accelerator' <<'END'
+pack vtac devel "libvtac1 (= $version-1), $(depends "$work/vtac/usr/bin/vtac")" 'compiler of ONNX models for the vtac accelerator' <<'END'
 Compiles ONNX models to one shared object that runs on an 8-bit accelerator
 and on the host, simulates the accelerator functionally or cycle by cycle,
 and tells where each cycle went.

@@ -4,7 +4,7 @@
  */
 #include <stdlib.h>
 
-#include "target.h"
+#include "llvm.h"
 #include "vta/str.h"
 
 static vta_status no_memory(vta_diag *diag)
@@ -51,6 +51,7 @@ static char *plan_text(const vtac_program *p)
 static vta_status run(vtac_program *p, const vtac_compile_options *options, vtac_artifact_image *out,
                       vta_diag *diag)
 {
+    const vtac_llvm_calls *llvm = NULL;
     if (p->target->is_wasm && p->graph->flow != NULL) {
         return vta_fail(
             diag, VTA_UNSUPPORTED,
@@ -70,10 +71,11 @@ static vta_status run(vtac_program *p, const vtac_compile_options *options, vtac
             return no_memory(diag);
         }
     }
-    VTA_TRY(vtac_emit_object(p, options->want_texts, out, diag));
+    VTA_TRY(vtac_llvm_get(&llvm, diag));
+    VTA_TRY(llvm->emit(p, options->want_texts, out, diag));
     out->is_bare = p->target->is_bare;
     out->is_wasm = p->target->is_wasm;
-    return out->is_bare || out->is_wasm ? VTA_OK : vtac_emit_libraries(p->target, out, diag);
+    return out->is_bare || out->is_wasm ? VTA_OK : llvm->add_libraries(p->target, out, diag);
 }
 
 vta_status vtac_compile(const vtac_graph *graph, const vtac_compile_options *options,
