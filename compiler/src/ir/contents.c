@@ -3,6 +3,7 @@
  * The contents of tensors in the text form.
  */
 #include <inttypes.h>
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -105,14 +106,16 @@ static vta_status scan_list(vtac_scan *s, const vtac_type *type, vta_vec *bytes)
     return status != VTA_OK || found == count ? status : wrong_count(s, start, found, count);
 }
 
-static int digit_of(char c)
+enum { NO_DIGIT = 64 };
+
+/* What each character is worth: a table, since no processor foresees which kind comes next. */
+static void count_digits(uint8_t *worth)
 {
-    return c >= 'A' && c <= 'Z'   ? c - 'A'
-           : c >= 'a' && c <= 'z' ? c - 'a' + 26
-           : c >= '0' && c <= '9' ? c - '0' + 52
-           : c == '+'             ? 62
-           : c == '/'             ? 63
-                                  : -1;
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    memset(worth, NO_DIGIT, UCHAR_MAX + 1);
+    for (uint8_t i = 0; digits[i] != '\0'; i++) {
+        worth[(uint8_t)digits[i]] = i;
+    }
 }
 
 /* "....": groups of four digits, each of up to three bytes */
@@ -130,15 +133,17 @@ static vta_status scan_base64(vtac_scan *s, const vtac_type *type, vta_vec *byte
     if (to == NULL && size > 0) {
         return no_memory(s);
     }
+    uint8_t worth[UCHAR_MAX + 1];
+    count_digits(worth);
     for (size_t i = 0; i < size; i += 3) {
         uint32_t group = 0;
         for (int k = 0; k < 4; k++, s->at++) {
             const bool padding = *s->at == '=' && (i + (size_t)k > size);
-            const int digit = padding ? 0 : digit_of(*s->at);
-            if (digit < 0) {
+            const uint8_t digit = padding ? 0 : worth[(uint8_t)*s->at];
+            if (digit == NO_DIGIT) {
                 return vtac_scan_fail(s, "'%c' is no base64 digit here", *s->at);
             }
-            group = group << 6 | (uint32_t)digit;
+            group = group << 6 | digit;
         }
         for (size_t k = 0; k < 3 && i + k < size; k++) {
             to[i + k] = (uint8_t)(group >> (16 - 8 * k));
