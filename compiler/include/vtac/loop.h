@@ -213,15 +213,7 @@ void vtac_kernel_print(const vtac_kernel *k, vta_str *out);
 /* ---- schedule. `var` names a loop; each returns VTA_INVALID with the reason where the change would not be
  * legal. */
 vta_status vtac_loop_split(vtac_kernel *k, uint32_t var, int64_t factor, uint32_t *inner, vta_diag *diag);
-vta_status vtac_loop_reorder(vtac_kernel *k, uint32_t outer, uint32_t inner, vta_diag *diag);
 vta_status vtac_loop_vectorize(vtac_kernel *k, uint32_t var, vta_diag *diag);
-vta_status vtac_loop_unroll(vtac_kernel *k, uint32_t var, vta_diag *diag);
-vta_status vtac_loop_parallel(vtac_kernel *k, uint32_t var, vta_diag *diag);
-/* Two perfectly nested loops become one, `outer`. */
-vta_status vtac_loop_fuse(vtac_kernel *k, uint32_t outer, uint32_t inner, vta_diag *diag);
-/* What the body of a loop reads from `buffer`, at one place, is copied to scratch memory at its beginning, in
- * the order of use. */
-vta_status vtac_loop_pack(vtac_kernel *k, uint32_t var, const vtac_buffer *buffer, vta_diag *diag);
 /* Splits innermost loops by `lanes` and makes vectors of them, where that is legal; the last one may be
  * shorter. */
 void vtac_kernel_vectorize(vtac_kernel *k, int64_t lanes);

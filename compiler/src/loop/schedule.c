@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Schedule primitives: rewrites of loop nests that keep their meaning, each checked.
+ * Rewrites of loop nests that keep their meaning: vectors, and what need not be computed again.
  */
 #include <inttypes.h>
 #include <string.h>
 
-#include "schedule.h"
+#include "vtac/loop.h"
 
-enum { MOST_LANES = 64, MOST_COPIES = 64 };
+enum { MOST_LANES = 64 };
 
-vtac_stmt *vtac_find_loop(vtac_stmt *s, uint32_t var)
+/* The loop of a variable, in a block or deeper; NULL: there is none. */
+static vtac_stmt *find_loop(vtac_stmt *s, uint32_t var)
 {
     for (; s != NULL; s = s->next) {
         if (s->kind == VTAC_S_FOR && s->var == var) {
             return s;
         }
-        vtac_stmt *inside =
-            s->kind == VTAC_S_FOR || s->kind == VTAC_S_IF ? vtac_find_loop(s->body, var) : NULL;
+        vtac_stmt *inside = s->kind == VTAC_S_FOR || s->kind == VTAC_S_IF ? find_loop(s->body, var) : NULL;
         if (inside != NULL) {
             return inside;
         }
@@ -26,11 +26,12 @@ vtac_stmt *vtac_find_loop(vtac_stmt *s, uint32_t var)
 
 static vta_status need_loop(vtac_kernel *k, uint32_t var, vtac_stmt **out, vta_diag *diag)
 {
-    *out = vtac_find_loop(k->body, var);
+    *out = find_loop(k->body, var);
     return *out != NULL ? VTA_OK : vta_fail(diag, VTA_INVALID, "there is no loop v%u", var);
 }
 
-const vtac_expr *vtac_substitute(vtac_kernel *k, const vtac_expr *e, uint32_t var, const vtac_expr *by)
+/* `e` with every use of `var` replaced. */
+static const vtac_expr *substitute(vtac_kernel *k, const vtac_expr *e, uint32_t var, const vtac_expr *by)
 {
     if (e == NULL || !vtac_expr_uses(e, var)) {
         return e;
@@ -45,7 +46,7 @@ const vtac_expr *vtac_substitute(vtac_kernel *k, const vtac_expr *e, uint32_t va
     }
     *copy = *e;
     for (int i = 0; i < 3; i++) {
-        copy->in[i] = vtac_substitute(k, e->in[i], var, by);
+        copy->in[i] = substitute(k, e->in[i], var, by);
     }
     return copy;
 }
@@ -53,15 +54,16 @@ const vtac_expr *vtac_substitute(vtac_kernel *k, const vtac_expr *e, uint32_t va
 static void substitute_block(vtac_kernel *k, vtac_stmt *s, uint32_t var, const vtac_expr *by)
 {
     for (; s != NULL; s = s->next) {
-        s->index = vtac_substitute(k, s->index, var, by);
-        s->value = vtac_substitute(k, s->value, var, by);
+        s->index = substitute(k, s->index, var, by);
+        s->value = substitute(k, s->value, var, by);
         if (s->kind == VTAC_S_FOR || s->kind == VTAC_S_IF) {
             substitute_block(k, s->body, var, by);
         }
     }
 }
 
-const vtac_expr *vtac_loop_variable(vtac_kernel *k, uint32_t var)
+/* The value of a loop's variable. */
+static const vtac_expr *variable_of(vtac_kernel *k, uint32_t var)
 {
     vtac_expr *e = vta_arena_alloc(k->arena, sizeof *e);
     if (e == NULL) {
@@ -86,7 +88,7 @@ vta_status vtac_loop_split(vtac_kernel *k, uint32_t var, int64_t factor, uint32_
     }
     *inner = k->var_count++;
     const vtac_expr *whole =
-        vtac_i_add(k, vtac_i_mulc(k, vtac_loop_variable(k, var), factor), vtac_loop_variable(k, *inner));
+        vtac_i_add(k, vtac_i_mulc(k, variable_of(k, var), factor), variable_of(k, *inner));
     substitute_block(k, loop->body, var, whole);
     *in = (vtac_stmt){.kind = VTAC_S_FOR, .var = *inner, .name = loop->name, .extent = factor};
     in->body = loop->body;
@@ -116,40 +118,6 @@ static bool reads_own_place(const vtac_expr *e, const vtac_stmt *store)
     }
     return reads_own_place(e->in[0], store) && reads_own_place(e->in[1], store) &&
            reads_own_place(e->in[2], store);
-}
-
-static bool order_is_free(const vtac_stmt *s)
-{
-    for (; s != NULL; s = s->next) {
-        if ((s->value != NULL && !reads_own_place(s->value, s->kind == VTAC_S_STORE ? s : NULL)) ||
-            (s->body != NULL && !order_is_free(s->body))) {
-            return false;
-        }
-    }
-    return true;
-}
-
-vta_status vtac_loop_reorder(vtac_kernel *k, uint32_t outer, uint32_t inner, vta_diag *diag)
-{
-    vtac_stmt *out;
-    VTA_TRY(need_loop(k, outer, &out, diag));
-    vtac_stmt *in = out->body;
-    if (in == NULL || in->kind != VTAC_S_FOR || in->var != inner || in->next != NULL) {
-        return vta_fail(diag, VTA_INVALID, "v%u and v%u are not perfectly nested", outer, inner);
-    }
-    if (out->loop == VTAC_LOOP_PARALLEL || in->loop == VTAC_LOOP_VECTOR || !order_is_free(in->body)) {
-        return vta_fail(diag, VTA_INVALID, "the order of v%u and v%u matters", outer, inner);
-    }
-    const vtac_stmt was = *out;
-    out->loop = in->loop;
-    out->var = in->var;
-    out->name = in->name;
-    out->extent = in->extent;
-    in->loop = was.loop;
-    in->var = was.var;
-    in->name = was.name;
-    in->extent = was.extent;
-    return VTA_OK;
 }
 
 /* Every store in the block goes to another place in each iteration of `var`, and nothing is read that another
@@ -192,27 +160,6 @@ static bool has_lane_condition(const vtac_stmt *s, uint32_t var)
     return false;
 }
 
-vta_status vtac_loop_fuse(vtac_kernel *k, uint32_t outer, uint32_t inner, vta_diag *diag)
-{
-    vtac_stmt *out;
-    VTA_TRY(need_loop(k, outer, &out, diag));
-    const vtac_stmt *in = out->body;
-    if (in == NULL || in->kind != VTAC_S_FOR || in->var != inner || in->next != NULL) {
-        return vta_fail(diag, VTA_INVALID, "v%u and v%u are not perfectly nested", outer, inner);
-    }
-    if (in->loop != VTAC_LOOP_SERIAL || out->loop == VTAC_LOOP_VECTOR || out->loop == VTAC_LOOP_UNROLL ||
-        (out->loop == VTAC_LOOP_PARALLEL && !is_independent(in->body, inner))) {
-        return vta_fail(diag, VTA_INVALID, "v%u and v%u run in different ways", outer, inner);
-    }
-    const vtac_expr *whole = vtac_loop_variable(k, outer);
-    const vtac_expr *high = vtac_i_divc(k, whole, in->extent);
-    substitute_block(k, in->body, outer, high);
-    substitute_block(k, in->body, inner, vtac_i_remc(k, whole, in->extent));
-    out->extent *= in->extent;
-    out->body = in->body;
-    return k->failed ? vta_fail(diag, VTA_NOMEM, "out of memory") : VTA_OK;
-}
-
 vta_status vtac_loop_vectorize(vtac_kernel *k, uint32_t var, vta_diag *diag)
 {
     vtac_stmt *loop;
@@ -228,32 +175,6 @@ vta_status vtac_loop_vectorize(vtac_kernel *k, uint32_t var, vta_diag *diag)
         return vta_fail(diag, VTA_INVALID, "the iterations of v%u depend on each other", var);
     }
     loop->loop = VTAC_LOOP_VECTOR;
-    return VTA_OK;
-}
-
-vta_status vtac_loop_unroll(vtac_kernel *k, uint32_t var, vta_diag *diag)
-{
-    vtac_stmt *loop;
-    VTA_TRY(need_loop(k, var, &loop, diag));
-    if (loop->extent > MOST_COPIES || loop->loop != VTAC_LOOP_SERIAL) {
-        return vta_fail(diag, VTA_INVALID, "v%u has %" PRId64 " iterations or is not serial", var,
-                        loop->extent);
-    }
-    loop->loop = VTAC_LOOP_UNROLL;
-    return VTA_OK;
-}
-
-vta_status vtac_loop_parallel(vtac_kernel *k, uint32_t var, vta_diag *diag)
-{
-    vtac_stmt *loop;
-    VTA_TRY(need_loop(k, var, &loop, diag));
-    if (loop != k->body || loop->next != NULL || loop->loop != VTAC_LOOP_SERIAL) {
-        return vta_fail(diag, VTA_INVALID, "v%u is not the outermost serial loop", var);
-    }
-    if (!is_independent(loop->body, var)) {
-        return vta_fail(diag, VTA_INVALID, "the iterations of v%u depend on each other", var);
-    }
-    loop->loop = VTAC_LOOP_PARALLEL;
     return VTA_OK;
 }
 
@@ -303,8 +224,8 @@ static vtac_stmt *vector_round(vtac_kernel *k, const vtac_stmt *loop, vtac_stmt 
         return NULL;
     }
     const uint32_t lane = k->var_count++;
-    const vtac_expr *round = vtac_loop_variable(k, loop->var);
-    const vtac_expr *whole = vtac_i_add(k, vtac_i_mulc(k, round, lanes), vtac_loop_variable(k, lane));
+    const vtac_expr *round = variable_of(k, loop->var);
+    const vtac_expr *whole = vtac_i_add(k, vtac_i_mulc(k, round, lanes), variable_of(k, lane));
     substitute_block(k, body, loop->var, whole);
     *in = (vtac_stmt){.kind = VTAC_S_FOR, .var = lane, .name = "lane", .extent = count, .body = body};
     in->loop = count > 1 ? VTAC_LOOP_VECTOR : VTAC_LOOP_UNROLL;
@@ -333,7 +254,7 @@ void vtac_kernel_vectorize(vtac_kernel *k, int64_t lanes)
     size_t count = 0;
     each_innermost(k->body, vars, sizeof vars / sizeof vars[0], &count);
     for (size_t i = 0; i < count && i < sizeof vars / sizeof vars[0] && lanes > 1; i++) {
-        vtac_stmt *loop = vtac_find_loop(k->body, vars[i]);
+        vtac_stmt *loop = find_loop(k->body, vars[i]);
         uint32_t inner = 0;
         if (!is_independent(loop->body, vars[i]) || has_lane_condition(loop->body, vars[i]) ||
             loop->loop == VTAC_LOOP_UNROLL || loop->extent < lanes) {
