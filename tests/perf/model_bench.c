@@ -2,8 +2,11 @@
  *
  * Times one compiled model: model_bench MODEL.so THREADS SECONDS prints the least and the median run, in
  * milliseconds of processor time (all threads) and of the clock. Processor time stands still while others
- * have the machine.
+ * have the machine. Runs of less than BATCH_MS are timed some at a time: what one takes of both clocks is a
+ * few times what reading them takes, and the system's correction of processor time comes in steps of
+ * microseconds.
  */
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +14,8 @@
 
 #include "vta/model.h"
 
-enum { MOST_RUNS = 10000, LEAST_RUNS = 5 };
+enum { MOST_SAMPLES = 10000, LEAST_SAMPLES = 5, MOST_BATCH = 1000 };
+#define BATCH_MS 0.25
 
 static double now(clockid_t clock)
 {
@@ -44,29 +48,50 @@ static void fill(vta_model *m)
     }
 }
 
+static bool run_some(vta_model *m, int count, vta_diag *diag)
+{
+    for (int i = 0; i < count; i++) {
+        if (vta_model_run(m, diag) != VTA_OK) {
+            (void)fprintf(stderr, "model_bench: %s\n", diag->text);
+            return false;
+        }
+    }
+    return true;
+}
+
+/* How many runs are timed together. */
+static int batch_of(double ms)
+{
+    const double batch = BATCH_MS / (ms > 1e-6 ? ms : 1e-6);
+    return batch < 1.0 ? 1 : batch > MOST_BATCH ? MOST_BATCH : (int)batch;
+}
+
 static int measure(vta_model *m, double seconds)
 {
-    static double cpu[MOST_RUNS];
-    static double wall[MOST_RUNS];
+    static double cpu[MOST_SAMPLES];
+    static double wall[MOST_SAMPLES];
     vta_diag diag = {0};
-    const double begin = now(CLOCK_MONOTONIC);
-    int runs = 0;
-    for (int i = 0; i < 2; i++) { /* the first ones meet cold caches */
-        (void)vta_model_run(m, &diag);
+    if (!run_some(m, 2, &diag)) { /* the first ones meet cold caches */
+        return 1;
     }
-    while (runs < LEAST_RUNS || (runs < MOST_RUNS && now(CLOCK_MONOTONIC) - begin < 1e3 * seconds)) {
+    const double begin = now(CLOCK_MONOTONIC);
+    if (!run_some(m, 1, &diag)) {
+        return 1;
+    }
+    const int batch = batch_of(now(CLOCK_MONOTONIC) - begin);
+    int count = 0;
+    while (count < LEAST_SAMPLES || (count < MOST_SAMPLES && now(CLOCK_MONOTONIC) - begin < 1e3 * seconds)) {
         const double c = now(CLOCK_PROCESS_CPUTIME_ID);
         const double w = now(CLOCK_MONOTONIC);
-        if (vta_model_run(m, &diag) != VTA_OK) {
-            (void)fprintf(stderr, "model_bench: %s\n", diag.text);
+        if (!run_some(m, batch, &diag)) {
             return 1;
         }
-        cpu[runs] = now(CLOCK_PROCESS_CPUTIME_ID) - c;
-        wall[runs++] = now(CLOCK_MONOTONIC) - w;
+        cpu[count] = (now(CLOCK_PROCESS_CPUTIME_ID) - c) / batch;
+        wall[count++] = (now(CLOCK_MONOTONIC) - w) / batch;
     }
-    qsort(cpu, (size_t)runs, sizeof cpu[0], ascending);
-    qsort(wall, (size_t)runs, sizeof wall[0], ascending);
-    (void)printf("%.4f %.4f %.4f %.4f\n", cpu[0], cpu[runs / 2], wall[0], wall[runs / 2]);
+    qsort(cpu, (size_t)count, sizeof cpu[0], ascending);
+    qsort(wall, (size_t)count, sizeof wall[0], ascending);
+    (void)printf("%.5f %.5f %.5f %.5f\n", cpu[0], cpu[count / 2], wall[0], wall[count / 2]);
     return 0;
 }
 
