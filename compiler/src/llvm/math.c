@@ -9,6 +9,7 @@
  * and NaNs give what C says.
  */
 #include <math.h>
+#include <string.h>
 
 #include "emit.h"
 
@@ -92,21 +93,49 @@ static LLVMValueRef horner(const fn *f, LLVMValueRef x, const double *c, unsigne
     return sum;
 }
 
+/* x within lo … hi; NaN stays. */
+static LLVMValueRef bounded(const fn *f, LLVMValueRef x, double lo, double hi)
+{
+    x = choose(f, is(f, LLVMRealOLT, x, lo), number(f, lo), x);
+    return choose(f, is(f, LLVMRealOGT, x, hi), number(f, hi), x);
+}
+
 /* x within lo … hi; NaN becomes 0, so that integers made of it are defined. */
 static LLVMValueRef tame(const fn *f, LLVMValueRef x, double lo, double hi)
 {
-    x = choose(f, is(f, LLVMRealOLT, x, lo), number(f, lo), x);
-    x = choose(f, is(f, LLVMRealOGT, x, hi), number(f, hi), x);
+    x = bounded(f, x, lo, hi);
     return choose(f, is(f, LLVMRealUNO, x, 0.0), number(f, 0.0), x);
 }
 
-/* y * 2^n for |n| below twice the exponent's range: in two steps, so that neither factor leaves it. */
-static LLVMValueRef scale(const fn *f, LLVMValueRef y, LLVMValueRef n)
+/* y * 2^n, of AVX-512; NULL: no such instruction. */
+static LLVMValueRef scaled_at_once(const fn *f, LLVMValueRef y, LLVMValueRef n)
+{
+    enum { ROUND_AS_IT_IS = 4 };
+    const vtac_target *target = f->em->target;
+    const unsigned lanes = LLVMGetTypeKind(f->type) == LLVMVectorTypeKind ? LLVMGetVectorSize(f->type) : 1;
+    if (target->vector_bytes != 64 || lanes * f->bits != 512 || strncmp(target->triple, "x86_64", 6) != 0) {
+        return NULL;
+    }
+    LLVMTypeRef mask = LLVMIntTypeInContext(f->em->context, lanes);
+    LLVMTypeRef i32 = LLVMInt32TypeInContext(f->em->context);
+    LLVMValueRef args[] = {y, n, y, LLVMConstAllOnes(mask), LLVMConstInt(i32, ROUND_AS_IT_IS, 0)};
+    return vtac_llvm_intrinsic(
+        f->em, f->bits == 64 ? "llvm.x86.avx512.mask.scalef.pd.512" : "llvm.x86.avx512.mask.scalef.ps.512",
+        NULL, 0, args, 5);
+}
+
+/* y * 2^n for |n| below twice the exponent's range: in two steps, so that neither factor leaves it. `whole`
+ * has n in as many of its lowest bits as the exponent has, and one more. */
+static LLVMValueRef scale(const fn *f, LLVMValueRef y, LLVMValueRef n, LLVMValueRef whole)
 {
     const unsigned mantissa = f->bits == 64 ? 52 : 23;
     LLVMValueRef bias = integer(f, f->bits == 64 ? 1023 : 127);
-    LLVMValueRef half = LLVMBuildAShr(f->b, n, integer(f, 1), "");
-    LLVMValueRef rest = LLVMBuildSub(f->b, n, half, "");
+    LLVMValueRef half = LLVMBuildLShr(f->b, whole, integer(f, 1), "");
+    LLVMValueRef rest = LLVMBuildSub(f->b, whole, half, "");
+    LLVMValueRef once = scaled_at_once(f, y, n);
+    if (once != NULL) {
+        return once;
+    }
     LLVMValueRef parts[] = {half, rest};
     for (int i = 0; i < 2; i++) {
         LLVMValueRef bits =
@@ -116,22 +145,27 @@ static LLVMValueRef scale(const fn *f, LLVMValueRef y, LLVMValueRef n)
     return y;
 }
 
-/* x to the nearest whole number, for |x| below 2^22. Where that is no instruction, a number takes what is
- * behind the point from a sum and leaves it again: LLVM would call the library for each lane. */
-static LLVMValueRef nearest_small(const fn *f, LLVMValueRef x)
+/* x to the nearest whole number, for |x| below 2^22: as a float, and in the lowest bits of `whole`, which has
+ * any bits for NaN. Where rounding is no instruction, a number takes what is behind the point from a sum and
+ * leaves it again: LLVM would call the library for each lane. */
+static LLVMValueRef nearest_small(const fn *f, LLVMValueRef x, LLVMValueRef *whole)
 {
     if (f->em->target->has_rounding) {
-        return unary(f, "llvm.rint", x);
+        x = unary(f, "llvm.rint", x);
+        *whole = LLVMBuildFreeze(f->b, LLVMBuildFPToSI(f->b, x, f->ints, ""), "");
+        return x;
     }
     LLVMValueRef large = number(f, f->bits == 64 ? 0x1.8p52 : 0x1.8p23);
-    return sub(f, add(f, x, large), large);
+    LLVMValueRef sum = add(f, x, large);
+    *whole = LLVMBuildBitCast(f->b, sum, f->ints, "");
+    return sub(f, sum, large);
 }
 
 /* x = n log(2) + r; returns n, as a float. */
-static LLVMValueRef reduce_exp(const fn *f, LLVMValueRef x, LLVMValueRef *r)
+static LLVMValueRef reduce_exp(const fn *f, LLVMValueRef x, LLVMValueRef *r, LLVMValueRef *whole)
 {
     const bool d = f->bits == 64;
-    LLVMValueRef n = nearest_small(f, mul(f, x, number(f, 1.4426950408889634)));
+    LLVMValueRef n = nearest_small(f, mul(f, x, number(f, 1.4426950408889634)), whole);
     *r = fma_of(f, n, number(f, d ? -6.93147180369123816490e-01 : -0.693359375), x);
     *r = fma_of(f, n, number(f, d ? -1.90821492927058770002e-10 : 2.12194440e-4), *r);
     return n;
@@ -152,19 +186,19 @@ static LLVMValueRef small_expm1(const fn *f, LLVMValueRef r)
 static LLVMValueRef exp_of(const fn *f, LLVMValueRef x)
 {
     LLVMValueRef r;
-    LLVMValueRef t = f->bits == 64 ? tame(f, x, -746.0, 710.0) : tame(f, x, -104.0, 89.0);
-    LLVMValueRef n = reduce_exp(f, t, &r);
-    LLVMValueRef y = add(f, small_expm1(f, r), number(f, 1.0));
-    y = scale(f, y, LLVMBuildFPToSI(f->b, n, f->ints, ""));
-    return choose(f, is(f, LLVMRealUNO, x, 0.0), x, y);
+    LLVMValueRef whole;
+    LLVMValueRef t = f->bits == 64 ? bounded(f, x, -746.0, 710.0) : bounded(f, x, -104.0, 89.0);
+    LLVMValueRef n = reduce_exp(f, t, &r, &whole);
+    return scale(f, add(f, small_expm1(f, r), number(f, 1.0)), n, whole);
 }
 
 /* 2^n (exp(r) - 1) + (2^n - 1), for x that is no more than the range of the type holds */
 static LLVMValueRef expm1_of(const fn *f, LLVMValueRef x)
 {
     LLVMValueRef r;
-    LLVMValueRef n = reduce_exp(f, tame(f, x, -50.0, f->bits == 64 ? 709.0 : 88.0), &r);
-    LLVMValueRef power = scale(f, number(f, 1.0), LLVMBuildFPToSI(f->b, n, f->ints, ""));
+    LLVMValueRef whole;
+    LLVMValueRef n = reduce_exp(f, tame(f, x, -50.0, f->bits == 64 ? 709.0 : 88.0), &r, &whole);
+    LLVMValueRef power = scale(f, number(f, 1.0), n, whole);
     LLVMValueRef y = fma_of(f, power, small_expm1(f, r), sub(f, power, number(f, 1.0)));
     y = choose(f, is(f, LLVMRealOGT, x, 709.78), number(f, HUGE_VAL), y);
     return choose(f, is(f, LLVMRealUNO, x, 0.0), x, y);
