@@ -195,7 +195,8 @@ def matmul_cases(suite):
 
 
 def dynamic_cases(suite):
-    """Ranges of tensors that fill no vectors, with the least and the largest anywhere; float32 throughout, as ONNX has it."""
+    """Ranges of tensors that fill no vectors, with the least and the largest anywhere, and of some that threads share, with one of them
+    in the last part; float32 throughout, as ONNX has it."""
     def reference(x):
         low, high = min(x.min(), F32(0)), max(x.max(), F32(0))
         step = (high - low) / F32(255)
@@ -205,6 +206,12 @@ def dynamic_cases(suite):
     for shape, shift in (([1], 1), ([3, 67], 0), ([129], 5), ([2, 5, 31], -5)):
         suite.add("DynamicQuantizeLinear", lambda r, shape=shape, shift=shift:
                   [("x", (r.standard_normal(shape) + shift).astype(F32))], reference, outputs=("y", "scale", "zero"))
+    def with_ends(r, shape, place):
+        x = r.standard_normal(shape).astype(F32)
+        x.flat[place], x.flat[-1] = r.uniform(6, 9), r.uniform(-9, -6)
+        return [("x", x)]
+    for shape, place in (([40001], 20000), ([7, 3, 61, 57], 0), ([600, 1000], -70)):
+        suite.add("DynamicQuantizeLinear", lambda r, shape=shape, place=place: with_ends(r, shape, place), reference, outputs=("y", "scale", "zero"))
 
 
 # Input, outputs, kernel, groups, strides, dilations, pads: what the blocked kernels leave to the general way.

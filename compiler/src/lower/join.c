@@ -198,56 +198,153 @@ vta_status vtac_lower_cum_sum(vtac_lower *l)
     return l->diag->code;
 }
 
-/* DynamicQuantizeLinear by vectors: the least and the largest so far in each lane. */
+/* DynamicQuantizeLinear: the least and the largest so far in each lane. Units of `chunk` elements, of which
+ * the last ones overlap, go to threads: ranges, what follows from them all, then the numbers. */
 typedef struct range {
+    int64_t elements, lanes, chunk, units;
+    vtac_storage_id lows, highs, factors, zeros; /* [units][lanes], [units][lanes], [1], [1] */
     vtac_buffer *x, *y, *low, *high;
+    const vtac_expr *first; /* element of the unit */
     const vtac_expr *scale, *point;
 } range;
+
+static void plan_ranges(vtac_lower *l, range *r)
+{
+    enum { LEAST_CHUNK = 8192, MOST_UNITS = 64 };
+    r->elements = vtac_type_elements(vtac_type_in(l, 0));
+    r->lanes = vtac_row_lanes(l, VTAC_F32, r->elements);
+    r->chunk = r->elements;
+    if (r->lanes > 1 && vtac_parallel_if(r->elements) == VTAC_LOOP_PARALLEL) {
+        const int64_t even = (r->elements + MOST_UNITS - 1) / MOST_UNITS;
+        r->chunk = even > LEAST_CHUNK ? even : LEAST_CHUNK;
+        r->lanes *= 4; /* comparisons that do not wait for each other */
+        r->chunk = (r->chunk + r->lanes - 1) / r->lanes * r->lanes;
+    }
+    r->units = r->elements == 0 ? 1 : (r->elements + r->chunk - 1) / r->chunk;
+    r->lows = vtac_temp(l, VTAC_F32, r->units * r->lanes);
+    r->highs = vtac_temp(l, VTAC_F32, r->units * r->lanes);
+    r->factors = vtac_temp(l, VTAC_F32, 1);
+    r->zeros = vtac_temp(l, VTAC_U8, 1);
+}
+
+static const vtac_expr *open_units(vtac_lower *l, range *r)
+{
+    vtac_kernel *k = l->k;
+    const vtac_expr *unit = vtac_for(k, vtac_parallel_if(r->elements), r->units, "unit");
+    const vtac_expr *first = vtac_i_mulc(k, unit, r->chunk);
+    if (r->units * r->chunk != r->elements) {
+        first = E2(MIN, first, vtac_e_index(k, r->elements - r->chunk));
+    }
+    r->first = vtac_let(k, "first", first);
+    return unit;
+}
 
 static void take_range(vtac_lower *l, void *context, const vtac_expr *i, const vtac_expr *lane)
 {
     const range *r = context;
-    const vtac_expr *value = vtac_let(l->k, "x", vtac_e_load(l->k, r->x, i));
+    const vtac_expr *value = vtac_let(l->k, "x", vtac_e_load(l->k, r->x, vtac_i_add(l->k, r->first, i)));
     vtac_store(l->k, r->low, lane, E2(MIN, vtac_e_load(l->k, r->low, lane), value));
     vtac_store(l->k, r->high, lane, E2(MAX, vtac_e_load(l->k, r->high, lane), value));
+}
+
+static void copy_lanes(vtac_lower *l, const range *r, const vtac_buffer *from, vtac_buffer *to,
+                       const vtac_expr *first)
+{
+    const vtac_expr *lane =
+        r->lanes == 1 ? vtac_e_index(l->k, 0) : vtac_for(l->k, VTAC_LOOP_VECTOR, r->lanes, "lane");
+    vtac_store(l->k, to, vtac_i_add(l->k, first, lane), vtac_e_load(l->k, from, lane));
+    vtac_close(l, r->lanes == 1 ? 0 : 1);
+}
+
+static vta_status find_ranges(vtac_lower *l, range *r)
+{
+    VTA_TRY(vtac_begin(l, ".range"));
+    const int64_t room = r->units * r->lanes;
+    const vtac_expr *none = vtac_e_float(l->k, VTAC_F32, 0.0);
+    vtac_buffer *lows = vtac_use(l, r->lows, "lows", VTAC_F32, room);
+    vtac_buffer *highs = vtac_use(l, r->highs, "highs", VTAC_F32, room);
+    r->x = vtac_in(l, 0);
+    r->low = vtac_local(l, "low", VTAC_F32, r->lanes);
+    r->high = vtac_local(l, "high", VTAC_F32, r->lanes);
+    const vtac_expr *unit = open_units(l, r);
+    vtac_set_lanes(l, r->low, r->lanes, none);
+    vtac_set_lanes(l, r->high, r->lanes, none);
+    vtac_each_of_row(l, r->chunk, r->lanes, take_range, r);
+    const vtac_expr *to = vtac_let(l->k, "to", vtac_i_mulc(l->k, unit, r->lanes));
+    copy_lanes(l, r, r->low, lows, to);
+    copy_lanes(l, r, r->high, highs, to);
+    vtac_end(l->k);
+    return l->diag->code;
+}
+
+/* One lane of all units' ranges. */
+static void join_units(vtac_lower *l, const range *r, const vtac_buffer *parts, vtac_buffer *all,
+                       vtac_expr_op op)
+{
+    vtac_set_lanes(l, all, r->lanes, vtac_e_float(l->k, VTAC_F32, 0.0));
+    const vtac_expr *unit = vtac_for(l->k, VTAC_LOOP_SERIAL, r->units, "unit");
+    const vtac_expr *lane =
+        r->lanes == 1 ? vtac_e_index(l->k, 0) : vtac_for(l->k, VTAC_LOOP_VECTOR, r->lanes, "lane");
+    const vtac_expr *part =
+        vtac_e_load(l->k, parts, vtac_i_add(l->k, vtac_i_mulc(l->k, unit, r->lanes), lane));
+    vtac_store(l->k, all, lane, vtac_e2(l->k, op, vtac_e_load(l->k, all, lane), part));
+    vtac_close(l, r->lanes == 1 ? 1 : 2);
+}
+
+/* Scale and zero point from the range of the data, which always holds 0. */
+static vta_status find_scale(vtac_lower *l, range *r)
+{
+    VTA_TRY(vtac_begin(l, ".scale"));
+    const int64_t room = r->units * r->lanes;
+    const vtac_expr *zero = vtac_e_index(l->k, 0);
+    const vtac_expr *none = vtac_e_float(l->k, VTAC_F32, 0.0);
+    r->low = vtac_local(l, "low", VTAC_F32, r->lanes);
+    r->high = vtac_local(l, "high", VTAC_F32, r->lanes);
+    join_units(l, r, vtac_use(l, r->lows, "lows", VTAC_F32, room), r->low, VTAC_E_MIN);
+    join_units(l, r, vtac_use(l, r->highs, "highs", VTAC_F32, room), r->high, VTAC_E_MAX);
+    const vtac_expr *low = vtac_let(l->k, "low", vtac_join_lanes(l, r->low, r->lanes, VTAC_E_MIN));
+    const vtac_expr *span = E2(SUB, vtac_join_lanes(l, r->high, r->lanes, VTAC_E_MAX), low);
+    const vtac_expr *scale = vtac_let(l->k, "scale", E2(DIV, span, vtac_e_float(l->k, VTAC_F32, 255.0)));
+    const vtac_expr *safe =
+        vtac_e3(l->k, VTAC_E_SELECT, E2(EQ, scale, none), vtac_e_float(l->k, VTAC_F32, 1.0), scale);
+    safe = vtac_let(l->k, "safe", safe);
+    const vtac_expr *offset = vtac_e1(l->k, VTAC_E_NEG, E2(DIV, low, safe));
+    const vtac_expr *point = vtac_let(l->k, "zero", vtac_requantize(l, offset, NULL, NULL, VTAC_U8));
+    for (uint32_t k = 1; k < l->node->output_count; k++) {
+        if (l->node->outputs[k] != 0) {
+            vtac_store(l->k, vtac_out(l, k), zero, k == 1 ? scale : point);
+        }
+    }
+    vtac_store(l->k, vtac_use(l, r->factors, "safe", VTAC_F32, 1), zero, safe);
+    vtac_store(l->k, vtac_use(l, r->zeros, "point", VTAC_U8, 1), zero, point);
+    return l->diag->code;
 }
 
 static void put_quantized(vtac_lower *l, void *context, const vtac_expr *i, const vtac_expr *lane)
 {
     const range *r = context;
+    const vtac_expr *at = vtac_i_add(l->k, r->first, i);
     (void)lane;
-    vtac_store(l->k, r->y, i, vtac_requantize(l, vtac_e_load(l->k, r->x, i), r->scale, r->point, VTAC_U8));
+    vtac_store(l->k, r->y, at, vtac_requantize(l, vtac_e_load(l->k, r->x, at), r->scale, r->point, VTAC_U8));
 }
 
-/* Scale and zero point from the range of the data, which always holds 0. */
 vta_status vtac_lower_dynamic_quantize(vtac_lower *l)
 {
-    const int64_t elements = vtac_type_elements(vtac_type_in(l, 0));
-    const int64_t lanes = vtac_row_lanes(l, VTAC_F32, elements);
+    range r = {.elements = 0};
+    plan_ranges(l, &r);
+    VTA_TRY(find_ranges(l, &r));
+    VTA_TRY(find_scale(l, &r));
     VTA_TRY(vtac_begin(l, ""));
     const vtac_expr *zero = vtac_e_index(l->k, 0);
-    const vtac_expr *none = vtac_e_float(l->k, VTAC_F32, 0.0);
-    range r = {.x = vtac_in(l, 0),
-               .low = vtac_local(l, "low", VTAC_F32, lanes),
-               .high = vtac_local(l, "high", VTAC_F32, lanes)};
-    vtac_set_lanes(l, r.low, lanes, none);
-    vtac_set_lanes(l, r.high, lanes, none);
-    vtac_each_of_row(l, elements, lanes, take_range, &r);
-    const vtac_expr *low = vtac_let(l->k, "low", vtac_join_lanes(l, r.low, lanes, VTAC_E_MIN));
-    const vtac_expr *span = E2(SUB, vtac_join_lanes(l, r.high, lanes, VTAC_E_MAX), low);
-    const vtac_expr *scale = vtac_let(l->k, "scale", E2(DIV, span, vtac_e_float(l->k, VTAC_F32, 255.0)));
-    const vtac_expr *safe =
-        vtac_e3(l->k, VTAC_E_SELECT, E2(EQ, scale, none), vtac_e_float(l->k, VTAC_F32, 1.0), scale);
-    r.scale = vtac_let(l->k, "safe", safe);
-    const vtac_expr *offset = vtac_e1(l->k, VTAC_E_NEG, E2(DIV, low, r.scale));
-    r.point = vtac_let(l->k, "zero", vtac_requantize(l, offset, NULL, NULL, VTAC_U8));
-    for (uint32_t k = 1; k < l->node->output_count; k++) {
-        if (l->node->outputs[k] != 0) {
-            vtac_store(l->k, vtac_out(l, k), zero, k == 1 ? scale : r.point);
-        }
-    }
+    r.x = vtac_in(l, 0);
     r.y = vtac_out(l, 0);
-    vtac_each_of_row(l, elements, lanes, put_quantized, &r);
+    vtac_buffer *safe = vtac_use(l, r.factors, "safe", VTAC_F32, 1);
+    vtac_buffer *point = vtac_use(l, r.zeros, "point", VTAC_U8, 1);
+    (void)open_units(l, &r);
+    r.scale = vtac_let(l->k, "safe", vtac_e_load(l->k, safe, zero));
+    r.point = vtac_let(l->k, "zero", vtac_e_load(l->k, point, zero));
+    vtac_each_of_row(l, r.chunk, r.lanes, put_quantized, &r);
+    vtac_end(l->k);
     return l->diag->code;
 }
 

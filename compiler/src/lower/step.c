@@ -281,14 +281,50 @@ void vtac_range_of(vtac_dtype dtype, double *low, double *high)
     *high = span - 1.0;
 }
 
+/* Added to a number of fewer bits, this leaves its value, rounded to nearest even, in the lowest ones. */
+#define ROUNDING_F64 6755399441055744.0 /* 1.5 * 2^52 */
+#define ROUNDING_F32 12582912.0         /* 1.5 * 2^23 */
+enum { ROUNDING_F32_BITS = 0x4b400000 };
+
+/* round(x) + zero of a float, saturated to a type of 16 bits or fewer; NaN gives 0. Bounded first, the number
+ * is rounded where it is added, which no target needs a conversion with its exceptions for. */
+static const vtac_expr *requantize_narrow(vtac_lower *l, const vtac_expr *x, const vtac_expr *zero,
+                                          vtac_dtype dtype)
+{
+    vtac_kernel *k = l->k;
+    const vtac_dtype held = vtac_dtype_held(dtype);
+    double low;
+    double high;
+    vtac_range_of(dtype, &low, &high);
+    const vtac_expr *least = vtac_e_float(k, VTAC_F32, low);
+    const vtac_expr *most = vtac_e_float(k, VTAC_F32, high);
+    const vtac_expr *none = vtac_e_float(k, VTAC_F32, 0.0);
+    if (zero != NULL) {
+        const vtac_expr *z = vtac_let(k, "z", vtac_e_cast(k, VTAC_F32, zero));
+        least = vtac_e2(k, VTAC_E_SUB, least, z);
+        most = vtac_e2(k, VTAC_E_SUB, most, z);
+        none = vtac_e1(k, VTAC_E_NEG, z);
+    }
+    x = vtac_let(k, "v", x);
+    x = vtac_e3(k, VTAC_E_SELECT, vtac_e2(k, VTAC_E_EQ, x, x), x, none);
+    x = vtac_e2(k, VTAC_E_MIN, most, vtac_e2(k, VTAC_E_MAX, least, x));
+    x = vtac_e_bits(k, VTAC_I32, vtac_e2(k, VTAC_E_ADD, x, vtac_e_float(k, VTAC_F32, ROUNDING_F32)));
+    x = vtac_e_cast(k, held, x);
+    return zero == NULL ? x : vtac_e2(k, VTAC_E_ADD, x, vtac_e_cast(k, held, zero));
+}
+
 const vtac_expr *vtac_requantize(vtac_lower *l, const vtac_expr *x, const vtac_expr *scale,
                                  const vtac_expr *zero, vtac_dtype dtype)
 {
     double low;
     double high;
     vtac_range_of(dtype, &low, &high);
-    const vtac_expr *r = vtac_e1(l->k, VTAC_E_ROUND, scale == NULL ? x : vtac_e2(l->k, VTAC_E_DIV, x, scale));
-    const vtac_dtype type = r == NULL ? VTAC_F32 : r->type;
+    x = scale == NULL ? x : vtac_e2(l->k, VTAC_E_DIV, x, scale);
+    const vtac_dtype type = x == NULL ? VTAC_F32 : x->type;
+    if (type == VTAC_F32 && vtac_dtype_bytes(vtac_dtype_held(dtype)) <= 2) {
+        return requantize_narrow(l, x, zero, dtype);
+    }
+    const vtac_expr *r = vtac_e1(l->k, VTAC_E_ROUND, x);
     if (zero != NULL) {
         r = vtac_e2(l->k, VTAC_E_ADD, r, vtac_e_cast(l->k, type, zero));
     }
@@ -296,11 +332,6 @@ const vtac_expr *vtac_requantize(vtac_lower *l, const vtac_expr *x, const vtac_e
     r = vtac_e2(l->k, VTAC_E_MIN, vtac_e_float(l->k, type, high), r);
     return vtac_e_cast(l->k, vtac_dtype_held(dtype), vtac_e_cast(l->k, VTAC_I32, r));
 }
-
-/* Added to a number of fewer bits, this leaves its value, rounded to nearest even, in the lowest ones. */
-#define ROUNDING_F64 6755399441055744.0 /* 1.5 * 2^52 */
-#define ROUNDING_F32 12582912.0         /* 1.5 * 2^23 */
-enum { ROUNDING_F32_BITS = 0x4b400000 };
 
 const vtac_expr *vtac_rescale(vtac_lower *l, const vtac_expr *v, const vtac_expr *scale, bool is_small,
                               const vtac_expr *zero, vtac_dtype dtype)
