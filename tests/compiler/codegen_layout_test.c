@@ -348,6 +348,38 @@ static void groups_meet_their_own_channels(void **state)
     }
 }
 
+/* Tiles of positions that lie in two rows, or more of narrow planes; the last one overlaps. */
+static void tiles_go_on_in_the_next_row(void **state)
+{
+    static const int64_t shapes[][7] = {/* groups, in, out, rows, columns, kernel, stride */
+                                        {1, 40, 48, 7, 7, 3, 1},   {1, 24, 32, 5, 13, 3, 1},
+                                        {2, 20, 32, 9, 7, 1, 1},   {1, 16, 80, 23, 2, 2, 1},
+                                        {1, 17, 33, 14, 11, 3, 2}, {1, 3, 64, 19, 3, 1, 1},
+                                        {3, 16, 16, 2, 30, 2, 1}};
+    (void)state;
+    for (size_t i = 0; i < 2 * HOSTS * sizeof shapes / sizeof shapes[0]; i++) {
+        const int64_t *shape = shapes[i / 2 / HOSTS];
+        const int64_t pad = shape[5] / 2;
+        rng r = rng_split(base_seed, 200 + i);
+        net n;
+        const net_op conv = {.kind = NET_CONV,
+                             .groups = shape[0],
+                             .outputs = shape[0] * shape[2],
+                             .kernel = {shape[5], shape[5]},
+                             .stride = {shape[6], shape[6]},
+                             .dilation = {1, 1},
+                             .pad = {pad, pad, pad, pad},
+                             .has_bias = i % 2 == 0};
+        net_start(&n, (const int64_t[]){1 + (int64_t)(i % 2), shape[0] * shape[1], shape[3], shape[4]}, false,
+                  false);
+        net_add(&n, &r, &conv);
+        net_add(&n, &r, &(net_op){.kind = NET_RELU, .in = {1}});
+        (void)run_net(&n, &r, base_seed, hosts[i / 2 % HOSTS], 2);
+        net_free(&n);
+        (void)unlink(library);
+    }
+}
+
 static uint32_t count_of(const char *text, const char *word)
 {
     uint32_t count = 0;
@@ -549,13 +581,10 @@ int main(int argc, char **argv)
         return 1;
     }
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(networks_give_what_plain_loops_give),
-        cmocka_unit_test(parts_lie_side_by_side),
-        cmocka_unit_test(groups_meet_their_own_channels),
-        cmocka_unit_test(bytes_stay_in_their_layout),
-        cmocka_unit_test(norms_stay_in_their_layout),
-        cmocka_unit_test(bytes_are_multiplied_by_fours),
-        cmocka_unit_test(sums_stay_in_registers),
+        cmocka_unit_test(networks_give_what_plain_loops_give), cmocka_unit_test(parts_lie_side_by_side),
+        cmocka_unit_test(groups_meet_their_own_channels),      cmocka_unit_test(tiles_go_on_in_the_next_row),
+        cmocka_unit_test(bytes_stay_in_their_layout),          cmocka_unit_test(norms_stay_in_their_layout),
+        cmocka_unit_test(bytes_are_multiplied_by_fours),       cmocka_unit_test(sums_stay_in_registers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

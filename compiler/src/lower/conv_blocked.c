@@ -5,7 +5,8 @@
  * the order of use, and multiplies them by one broadcast input element a position. Bytes go four channels at
  * a time; where the target has no such dot product, input and weights become 16-bit numbers beforehand, less
  * the weights' zero points, and go by twos or one by one. The border of the input makes every tile alike; a
- * row's last tile overlaps the one before it.
+ * row's last tile overlaps the one before it. Where that computes much twice, a tile's positions are
+ * neighbours of the whole plane, and each has a place of its own in the input.
  */
 #include "conv_blocked.h"
 
@@ -15,7 +16,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_VECTORS = 8, MOST_ROWS = 8 }; /* of a tile */
+enum {
+    MOST_VECTORS = 8, /* of a tile */
+    MOST_ROWS = 8,
+    MOST_FLAT = 8 /* positions with places of their own: each takes a register */
+};
 
 typedef struct blocked {
     vtac_conv_shape s;
@@ -31,6 +36,7 @@ typedef struct blocked {
     int64_t span;                          /* most blocks that a panel of outputs reads; 0: all */
     int64_t core;                          /* blocks that each panel reads; some read `span` */
     bool rows_outside;                     /* order of the parallel loop */
+    bool flat;                             /* `columns` positions of the plane, whatever rows they are in */
 } blocked;
 
 /* ---- the tile
@@ -74,10 +80,38 @@ static double share_of(const blocked *c, int64_t vectors)
     return (double)sum / (double)(panels * c->in_blocks);
 }
 
-/* Cycles for the whole layer, roughly: one multiplication a cycle, weights from the second cache. */
-static double cost_of(const vtac_lower *l, const blocked *c, int64_t rows, int64_t columns, int64_t vectors)
+/* Whether a tap of the axis reaches a quarter of the plane over its edge. */
+static bool reaches_far(const blocked *c, uint32_t axis)
 {
-    const int64_t tiles = c->s.window.extent[0] / rows * ((c->s.window.extent[1] + columns - 1) / columns);
+    const vtac_window *w = &c->s.window;
+    return w->kernel[axis] != 1 && w->pad_begin[axis] + w->pad_end[axis] >= c->x_type->dim[axis + 2] / 2;
+}
+
+/* Tiles that cover a plane. */
+static int64_t tiles_of(const blocked *c, int64_t rows, int64_t columns, bool flat)
+{
+    const int64_t *extent = c->s.window.extent;
+    return flat ? (extent[0] * extent[1] + columns - 1) / columns
+                : extent[0] / rows * ((extent[1] + columns - 1) / columns);
+}
+
+/* Whether positions may have places of their own: on processors that add such a place as they load, and where
+ * no part of the border is left out (skip_border). */
+static bool may_go_flat(const vtac_lower *l, const blocked *c)
+{
+    const vtac_window *w = &c->s.window;
+    bool skips = false;
+    for (uint32_t a = 0; a < 2; a++) {
+        skips = skips || reaches_far(c, a);
+    }
+    return !c->s.quantized && !l->program->target->has_neon && !skips && w->extent[0] > 1 && w->extent[1] > 1;
+}
+
+/* Cycles for the whole layer, roughly: one multiplication a cycle, weights from the second cache. */
+static double cost_of(const vtac_lower *l, const blocked *c, int64_t rows, int64_t columns, int64_t vectors,
+                      bool flat)
+{
+    const int64_t count = tiles_of(c, rows, columns, flat);
     const int64_t groups = (vectors_of(c) + vectors - 1) / vectors;
     const int64_t steps = c->sources / c->step;
     const bool pairs = c->wide && c->step == 2;
@@ -86,12 +120,15 @@ static double cost_of(const vtac_lower *l, const blocked *c, int64_t rows, int64
     const double wide = (double)vectors;
     const double panel = (double)(steps * vectors * c->lanes) * 4.0;
     const double weights = wide * (panel > 24576.0 ? 2.5 : 0.5);
-    const double products = fmax(positions * wide, pairs && few ? 7.5 : 8.0); /* sums wait for each other */
+    /* sums wait for each other: as measured with few registers, of pairs of bytes and of floats */
+    const double least = few && pairs ? 7.5 : few && may_go_flat(l, c) ? 8.6 : 8.0;
+    const double products = fmax(positions * wide, least);
     const double apart = few ? 0.3 : 0.06; /* for more than two vectors of weights that do not stay near */
     const double more = pairs && vectors > 2 && panel > 16384.0 ? apart * (wide - 2.0) : 0.0;
     const double inside = fmax(products, 0.5 * positions + weights) + 0.02 * positions + more;
-    return (double)(tiles * groups) *
-           ((double)steps * share_of(c, vectors) * inside + 3.0 * positions * wide + 12.0);
+    const double places = flat ? 8.0 * positions : 0.0;
+    return (double)(count * groups) *
+           ((double)steps * share_of(c, vectors) * inside + 3.0 * positions * wide + 12.0 + places);
 }
 
 /* Whether the registers hold sums, weights and inputs. Neighbouring taps of a row read the same elements for
@@ -111,12 +148,35 @@ static void try_columns(const vtac_lower *l, blocked *c, int64_t rows, int64_t v
 {
     const int64_t width = c->s.window.extent[1];
     for (int64_t columns = 1; columns <= width && fits(l, c, rows, columns, vectors); columns++) {
-        const double cost = cost_of(l, c, rows, columns, vectors);
+        const double cost = cost_of(l, c, rows, columns, vectors, false);
         if (cost < *best) {
             *best = cost;
             c->vectors = vectors;
             c->rows = rows;
             c->columns = columns;
+            c->flat = false;
+        }
+    }
+}
+
+/* Whether tiles of so many positions of the plane are a choice. */
+static bool may_be_flat(const vtac_lower *l, const blocked *c, int64_t columns, int64_t vectors)
+{
+    const int64_t *extent = c->s.window.extent;
+    return may_go_flat(l, c) && columns <= MOST_FLAT && columns < extent[0] * extent[1] &&
+           fits(l, c, 1, columns, vectors);
+}
+
+static void try_flat(const vtac_lower *l, blocked *c, int64_t vectors, double *best)
+{
+    for (int64_t columns = 2; may_be_flat(l, c, columns, vectors); columns++) {
+        const double cost = cost_of(l, c, 1, columns, vectors, true);
+        if (cost < *best) {
+            *best = cost;
+            c->vectors = vectors;
+            c->rows = 1;
+            c->columns = columns;
+            c->flat = true;
         }
     }
 }
@@ -139,7 +199,7 @@ typedef struct tiles {
 } tiles;
 
 static void add_tile(const vtac_lower *l, tiles *t, const blocked *c, int64_t rows, int64_t columns,
-                     int64_t vectors, bool outside)
+                     int64_t vectors, bool outside, bool flat)
 {
     if (t->count == VTAC_MOST_POINTS) {
         return;
@@ -150,11 +210,13 @@ static void add_tile(const vtac_lower *l, tiles *t, const blocked *c, int64_t ro
     own->columns = columns;
     own->vectors = vectors;
     own->rows_outside = outside;
+    own->flat = flat;
     (void)snprintf(t->points[t->count], sizeof t->points[0],
-                   "rows=%" PRId64 " columns=%" PRId64 " vectors=%" PRId64 " outside=%d", rows, columns,
-                   vectors, outside);
-    t->guesses[t->count] = cost_of(l, c, rows, columns, vectors);
-    if (rows == c->rows && columns == c->columns && vectors == c->vectors && outside == c->rows_outside) {
+                   "rows=%" PRId64 " columns=%" PRId64 " vectors=%" PRId64 " outside=%d%s", rows, columns,
+                   vectors, outside, flat ? " flat=1" : "");
+    t->guesses[t->count] = cost_of(l, c, rows, columns, vectors, flat);
+    if (rows == c->rows && columns == c->columns && vectors == c->vectors && outside == c->rows_outside &&
+        flat == c->flat) {
         t->standard = t->count;
     }
     t->count++;
@@ -163,7 +225,7 @@ static void add_tile(const vtac_lower *l, tiles *t, const blocked *c, int64_t ro
 static void list_tiles(const vtac_lower *l, const blocked *c, tiles *t)
 {
     /* the standard one is there, however many there are */
-    add_tile(l, t, c, c->rows, c->columns, c->vectors, c->rows_outside);
+    add_tile(l, t, c, c->rows, c->columns, c->vectors, c->rows_outside, c->flat);
     for (int64_t k = 0; k < (int64_t)MOST_VECTORS * MOST_ROWS * 2; k++) {
         const int64_t vectors = k / 2 / MOST_ROWS + 1;
         const int64_t rows = k / 2 % MOST_ROWS + 1;
@@ -171,9 +233,17 @@ static void list_tiles(const vtac_lower *l, const blocked *c, tiles *t)
                                   fits(l, c, rows, columns, vectors);
              columns++) {
             const bool standard = rows == c->rows && columns == c->columns && vectors == c->vectors &&
-                                  (k % 2 != 0) == c->rows_outside;
+                                  (k % 2 != 0) == c->rows_outside && !c->flat;
             if (!standard) {
-                add_tile(l, t, c, rows, columns, vectors, k % 2 != 0);
+                add_tile(l, t, c, rows, columns, vectors, k % 2 != 0, false);
+            }
+        }
+    }
+    for (int64_t vectors = 1; vectors <= MOST_VECTORS; vectors++) {
+        for (int64_t columns = 2; divides(l, c, 1, vectors) && may_be_flat(l, c, columns, vectors);
+             columns++) {
+            if (!c->flat || columns != c->columns || vectors != c->vectors) {
+                add_tile(l, t, c, 1, columns, vectors, c->rows_outside, true);
             }
         }
     }
@@ -206,16 +276,28 @@ static void ask_for_tile(const vtac_lower *l, blocked *c)
     free(t);
 }
 
+/* Chunks of about a row, whose tiles are few more than there are: the last ones come more than once. */
+static int64_t flat_chunks(int64_t height, int64_t all)
+{
+    int64_t chunks = height < all ? height : all;
+    while ((all + chunks - 1) / chunks * chunks > all + all / 64) {
+        chunks--;
+    }
+    return chunks;
+}
+
 static void choose_tile(const vtac_lower *l, blocked *c)
 {
     const int64_t height = c->s.window.extent[0];
-    const int64_t width = c->s.window.extent[1];
     double best = HUGE_VAL;
     for (int64_t vectors = 1; vectors <= MOST_VECTORS; vectors++) {
         for (int64_t rows = 1; rows <= MOST_ROWS; rows++) {
             if (divides(l, c, rows, vectors)) {
                 try_columns(l, c, rows, vectors, &best);
             }
+        }
+        if (divides(l, c, 1, vectors)) {
+            try_flat(l, c, vectors, &best);
         }
     }
     const double weights = (double)(c->sources * c->s.out_per_group);
@@ -224,8 +306,9 @@ static void choose_tile(const vtac_lower *l, blocked *c)
         ask_for_tile(l, c);
     }
     c->vector_groups = (vectors_of(c) + c->vectors - 1) / c->vectors;
-    c->chunks = height / c->rows;
-    c->tiles = (width + c->columns - 1) / c->columns;
+    const int64_t all = tiles_of(c, c->rows, c->columns, c->flat);
+    c->chunks = c->flat ? flat_chunks(height, all) : height / c->rows;
+    c->tiles = (all + c->chunks - 1) / c->chunks;
 }
 
 /* Whether an operand of the chain tells rows from columns. */
@@ -569,6 +652,7 @@ typedef struct kernel {
     const vtac_expr *filter;                /* first weight of these outputs */
     const vtac_expr *skipped;               /* elements of the input before the first block; NULL: none */
     const vtac_expr *row, *column;          /* first position of the tile */
+    const vtac_expr *places[MOST_FLAT][3];  /* of flat positions: row, column, elements from the corner on */
     const vtac_expr *corner;                /* its first element in the input */
     const vtac_expr *pass;                  /* number of the tile among those that these weights serve */
     bool ahead;                             /* weights are asked for early */
@@ -613,7 +697,8 @@ static void accumulate(vtac_lower *l, const kernel *t, const vtac_expr *x, const
     }
     for (int64_t p = 0; p < c->rows * c->columns; p++) {
         const int64_t offset = p / c->columns * down + p % c->columns * right;
-        const vtac_expr *value = vtac_e_load(k, t->x, vtac_i_addc(k, x, offset));
+        const vtac_expr *from = c->flat ? vtac_i_add(k, x, t->places[p][2]) : vtac_i_addc(k, x, offset);
+        const vtac_expr *value = vtac_e_load(k, t->x, from);
         value = c->s.quantized ? vtac_finish_bytes(l, &t->finish, vtac_e_cast(k, VTAC_I32, value)) : value;
         value = vtac_let(k, "x", value);
         for (int64_t v = 0; v < c->vectors; v++) {
@@ -645,7 +730,7 @@ static const vtac_expr *taps_of(vtac_lower *l, const blocked *c, uint32_t *loops
     const int64_t spare =
         (int64_t)l->program->target->vector_count - c->rows * c->columns * c->vectors - c->vectors;
     const bool shared = c->in->block == 1 && w->dilation[1] % w->stride[1] == 0 && c->columns > 1;
-    if (w->kernel[1] == 1 || c->s.quantized || !shared || spare > c->rows * c->columns) {
+    if (w->kernel[1] == 1 || c->s.quantized || c->flat || !shared || spare > c->rows * c->columns) {
         return round_of(l, w->kernel[1], "kx", loops);
     }
     ++*loops;
@@ -660,7 +745,7 @@ static void skip_border(vtac_lower *l, const kernel *t, uint32_t axis, const vta
     vtac_kernel *k = l->k;
     const int64_t size = t->c->x_type->dim[axis + 2];
     const int64_t count = axis == 0 ? t->c->rows : t->c->columns;
-    if (t->c->s.quantized || w->kernel[axis] == 1 || w->pad_begin[axis] + w->pad_end[axis] < size / 2) {
+    if (t->c->s.quantized || !reaches_far(t->c, axis)) {
         return;
     }
     const vtac_expr *place = vtac_i_mulc(k, axis == 0 ? t->row : t->column, w->stride[axis]);
@@ -734,6 +819,16 @@ static void sum_all(vtac_lower *l, kernel *t)
     }
 }
 
+static const vtac_expr *row_of(vtac_lower *l, const kernel *t, int64_t position)
+{
+    return t->c->flat ? t->places[position][0] : vtac_i_addc(l->k, t->row, position / t->c->columns);
+}
+
+static const vtac_expr *column_of(vtac_lower *l, const kernel *t, int64_t position)
+{
+    return t->c->flat ? t->places[position][1] : vtac_i_addc(l->k, t->column, position % t->c->columns);
+}
+
 /* The sum less what the weights' zero points add to it. */
 static const vtac_expr *less_zeros(vtac_lower *l, const kernel *t, const vtac_expr *sum,
                                    const vtac_expr *channel, int64_t position)
@@ -744,10 +839,8 @@ static const vtac_expr *less_zeros(vtac_lower *l, const kernel *t, const vtac_ex
         return sum;
     }
     const int64_t *extent = c->s.window.extent;
-    const vtac_expr *row = vtac_i_addc(k, t->row, position / c->columns);
-    row = vtac_i_add(k, vtac_i_mulc(k, t->batch, extent[0]), row);
-    const vtac_expr *at =
-        vtac_i_add(k, vtac_i_mulc(k, row, extent[1]), vtac_i_addc(k, t->column, position % c->columns));
+    const vtac_expr *row = vtac_i_add(k, vtac_i_mulc(k, t->batch, extent[0]), row_of(l, t, position));
+    const vtac_expr *at = vtac_i_add(k, vtac_i_mulc(k, row, extent[1]), column_of(l, t, position));
     const vtac_expr *zero = vtac_e_load(k, t->finish.zeros, channel);
     return vtac_e2(k, VTAC_E_SUB, sum, vtac_e2(k, VTAC_E_MUL, zero, vtac_e_load(k, t->windows, at)));
 }
@@ -768,9 +861,8 @@ static void store_vector(vtac_lower *l, const kernel *t, int64_t v)
     const vtac_expr *channel = vtac_i_add(k, vtac_i_addc(k, t->first, v * c->lanes), lane);
     const vtac_expr *scale = vtac_finish_scale(l, &t->finish, channel);
     for (int64_t p = 0; p < c->rows * c->columns; p++) {
-        const vtac_expr *at[] = {t->batch, channel,
-                                 output_place(l, c, 0, vtac_i_addc(k, t->row, p / c->columns)),
-                                 output_place(l, c, 1, vtac_i_addc(k, t->column, p % c->columns))};
+        const vtac_expr *at[] = {t->batch, channel, output_place(l, c, 0, row_of(l, t, p)),
+                                 output_place(l, c, 1, column_of(l, t, p))};
         const vtac_expr *sum = vtac_e_load(k, t->sums, sum_at(l, t, p, v, lane));
         sum = less_zeros(l, t, sum, channel, p);
         vtac_out_at(l, 0, at, vtac_finish_value(l, &t->finish, sum, scale));
@@ -796,22 +888,50 @@ static void store_tile(vtac_lower *l, const kernel *t)
     }
 }
 
+/* Where each of a flat tile's positions lies. */
+static void place_positions(vtac_lower *l, kernel *t, const vtac_expr *first)
+{
+    const blocked *c = t->c;
+    vtac_kernel *k = l->k;
+    const vtac_window *w = &c->s.window;
+    const int64_t down = w->stride[0] * vtac_layout_row(c->in, c->x_type) / c->step;
+    const int64_t right = w->stride[1] * c->in->block / c->step;
+    const int64_t width = w->extent[1];
+    const vtac_expr *row = vtac_let(k, "row", vtac_i_divc(k, first, width));
+    const vtac_expr *column = vtac_let(k, "column", vtac_i_remc(k, first, width));
+    for (int64_t p = 0; p < c->columns; p++) {
+        const vtac_expr *at = vtac_let(k, "at", vtac_i_addc(k, column, p));
+        const vtac_expr **place = t->places[p];
+        const vtac_expr *more = vtac_let(k, "more", vtac_i_divc(k, at, width));
+        place[0] = vtac_let(k, "y", vtac_i_add(k, row, more));
+        place[1] = vtac_let(k, "x", vtac_e2(k, VTAC_E_SUB, at, vtac_i_mulc(k, more, width)));
+        const vtac_expr *far = vtac_i_add(k, vtac_i_mulc(k, place[0], down), vtac_i_mulc(k, place[1], right));
+        place[2] = vtac_let(k, "far", far);
+    }
+}
+
 /* The tile's place in input and output. */
 static void place_tile(vtac_lower *l, kernel *t, const vtac_expr *chunk, const vtac_expr *group)
 {
     const blocked *c = t->c;
     vtac_kernel *k = l->k;
     const vtac_window *w = &c->s.window;
-    const int64_t width = w->extent[1];
+    const int64_t width = c->flat ? w->extent[0] * w->extent[1] : w->extent[1];
+    const int64_t all = c->flat ? c->tiles * c->chunks : c->tiles;
     const vtac_expr *column = vtac_e_index(k, 0);
     t->pass = vtac_i_mulc(k, chunk, c->tiles);
     if (c->tiles > 1) {
         const vtac_expr *tile = vtac_for(k, VTAC_LOOP_SERIAL, c->tiles, "tile");
         t->pass = vtac_i_add(k, t->pass, tile);
         column = vtac_i_mulc(k, tile, c->columns);
-        if (width % c->columns != 0) {
-            column = vtac_e2(k, VTAC_E_MIN, column, vtac_e_index(k, width - c->columns));
-        }
+    }
+    column = c->flat ? vtac_i_mulc(k, t->pass, c->columns) : column;
+    if (all > 1 && all * c->columns != width) {
+        column = vtac_e2(k, VTAC_E_MIN, column, vtac_e_index(k, width - c->columns));
+    }
+    if (c->flat) {
+        place_positions(l, t, vtac_let(k, "position", column));
+        chunk = column = vtac_e_index(k, 0);
     }
     t->column = vtac_let(k, "column", column);
     t->row = vtac_let(k, "row", vtac_i_mulc(k, chunk, c->rows));
@@ -828,9 +948,8 @@ static vta_status multiply(vtac_lower *l, const blocked *c, kernel *t)
     const int64_t batch = c->x_type->dim[0];
     const int64_t wide = c->vectors * c->lanes;
     const int64_t groups = c->s.groups * c->vector_groups;
-    const vtac_expr *unit = vtac_for(k,
-                                     vtac_parallel_if(batch * c->s.outputs * c->sources * c->chunks *
-                                                      c->rows * c->s.window.extent[1] / c->step),
+    const int64_t positions = batch * c->s.window.extent[0] * c->s.window.extent[1];
+    const vtac_expr *unit = vtac_for(k, vtac_parallel_if(positions * c->s.outputs * c->sources / c->step),
                                      batch * groups * c->chunks, "unit");
     const int64_t inner = c->rows_outside ? groups : c->chunks;
     const int64_t outer = c->rows_outside ? c->chunks : groups;
