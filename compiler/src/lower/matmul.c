@@ -412,6 +412,10 @@ static void multiply_deep(vtac_lower *l, product_kernel *t, int64_t batches)
     const int64_t each = (p->k + parts - 1) / parts;
     const int64_t units = batches * t->blocks * r->tiles;
     int64_t chunk = MOST_DEEP_ROWS / r->block;
+    const int64_t element = (int64_t)vtac_dtype_bytes(p->type);
+    if (p->k * p->n * element <= NEAR_BYTES && chunk * r->block * p->k * element > CHUNK_BYTES) {
+        chunk = CHUNK_BYTES / (r->block * p->k * element); /* the next tile finds them in the cache */
+    }
     chunk = chunk > t->blocks ? t->blocks : chunk;
     chunk = chunk > 1 && units / chunk < LEAST_UNITS ? units / LEAST_UNITS : chunk;
     t->chunk = chunk < 1 ? 1 : chunk;
@@ -513,6 +517,15 @@ static void plan_regions(const vtac_lower *l, vtac_product *p)
         r.vectors = count;
     }
     for (int64_t left = p->n; left > 0; left = p->n - r.begin) {
+        const int64_t rest = (left + r.lanes - 1) / r.lanes;
+        if (p->tiled && r.vectors == 2 && rest % 2 != 0 && rest > 3) {
+            add_region(l, p, &r,
+                       (rest - 3) * r.lanes); /* three at the end: one alone would load for each sum */
+            continue;
+        }
+        if (p->tiled && r.vectors == 2 && rest == 3) {
+            r.vectors = rest;
+        }
         if (p->tiled && r.vectors * r.lanes > left) {
             r.vectors = (left + r.lanes - 1) / r.lanes;
         }
