@@ -310,6 +310,34 @@ def resize_cases(suite):
         def make(random, shape=shape):
             return [("x", normal(random, (2, 3, 9, 13))), ("", None), ("", None), ("sizes", numpy.array((2, 3) + shape))]
         suite.add("Resize", make, reference, ("sizes",), version=18, mode=mode, antialias=1, exclude_outside=exclude)
+    # the nearest place: repeated, every second one, other steps, and neither, along any axes; the last vector of a row overlaps
+    for kind, shape, out, rounding in ((F32, (1, 3, 7, 9), (1, 3, 14, 18), "floor"), (F32, (2, 3, 5, 26), (2, 3, 20, 104), "round_prefer_floor"),
+                                       (numpy.uint8, (1, 5, 6, 23), (1, 5, 12, 46), "round_prefer_ceil"), (numpy.int8, (3, 40), (9, 160), "floor"),
+                                       (F32, (1, 2, 30, 70), (1, 2, 15, 35), "ceil"), (numpy.float16, (2, 4, 37), (2, 4, 74), "floor"),
+                                       (numpy.int64, (3, 6, 10), (3, 6, 80), "floor"), (F32, (2, 3, 8, 33), (2, 3, 8, 99), "round_prefer_floor"),
+                                       (F32, (1, 40, 40, 64), (1, 40, 100, 64), "floor"), (F32, (1, 3, 20, 44), (1, 3, 50, 61), "round_prefer_ceil"),
+                                       (numpy.int32, (2, 21, 9), (2, 7, 3), "floor"), (numpy.uint8, (1, 3, 4, 100), (1, 3, 9, 1600), "round_prefer_floor")):
+        rounds = {"floor": numpy.floor, "ceil": numpy.ceil, "round_prefer_floor": lambda p: numpy.ceil(p - 0.5),
+                  "round_prefer_ceil": lambda p: numpy.floor(p + 0.5)}[rounding]
+
+        def picked(x, sizes, out=out, rounds=rounds):
+            for axis, to in enumerate(out):
+                if to != x.shape[axis]:
+                    places = rounds((numpy.arange(to) + 0.5) / (to / x.shape[axis]) - 0.5)
+                    x = numpy.take(x, numpy.clip(places, 0, x.shape[axis] - 1).astype(int), axis)
+            return x
+        suite.add("Resize", lambda random, kind=kind, shape=shape, out=out: [
+            ("x", (40 * random.standard_normal(shape)).astype(kind) if kind != numpy.uint8 else random.integers(0, 256, shape).astype(kind)),
+            ("", None), ("", None), ("sizes", numpy.array(out))], picked, ("sizes",), version=18, mode="nearest", nearest_mode=rounding)
+
+        def doubled(x, sizes, out=out):
+            for axis, to in enumerate(out):
+                x = numpy.take(x, numpy.arange(to) * x.shape[axis] // to, axis)
+            return x
+        suite.add("Resize", lambda random, kind=kind, shape=shape, out=out: [
+            ("x", (40 * random.standard_normal(shape)).astype(kind) if kind != numpy.uint8 else random.integers(0, 256, shape).astype(kind)),
+            ("", None), ("", None), ("sizes", numpy.array(out))], doubled, ("sizes",), version=18, mode="nearest", nearest_mode="floor",
+            coordinate_transformation_mode="asymmetric")
     # one scale for all axes: the sizes are rounded, the scale is not
     for policy, pick, mode in itertools.product((("not_larger", min), ("not_smaller", max)), (0, 1), ("linear", "cubic")):
         wanted = ((7, 17), (13, 6))[pick]

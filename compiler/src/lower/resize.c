@@ -8,6 +8,7 @@
 
 #include "point.h"
 #include "resize.h"
+#include "rows.h"
 
 #define E2(op, a, b) vtac_e2(l->k, VTAC_E_##op, a, b)
 
@@ -273,6 +274,16 @@ static const vtac_expr *sampled(vtac_lower *l, const vtac_node *n, const vtac_ex
                    vtac_e_float(l->k, type, vtac_attr_float(n, "extrapolation_value", 0.0)));
 }
 
+/* The same of a place that is known. */
+static double source_of(const vtac_resize_place *source, int64_t i)
+{
+    double x = (double)i;
+    x = source->before != 0.0 ? x + source->before : x;
+    x = source->factor != 1.0 ? x * source->factor : x;
+    x = source->divisor != 1.0 ? x / source->divisor : x;
+    return source->after != 0.0 ? x + source->after : x;
+}
+
 /* ---- linear interpolation axis by axis, the last first, by tables: the same sums in the same order */
 
 typedef struct line {
@@ -290,11 +301,7 @@ static vta_status fill_line(vtac_lower *l, const vtac_resize_place *source, int6
         return vta_fail(l->diag, VTA_NOMEM, "out of memory");
     }
     for (int64_t i = 0; i < f->to; i++) {
-        double x = (double)i;
-        x = source->before != 0.0 ? x + source->before : x;
-        x = source->factor != 1.0 ? x * source->factor : x;
-        x = source->divisor != 1.0 ? x / source->divisor : x;
-        x = source->after != 0.0 ? x + source->after : x;
+        const double x = source_of(source, i);
         const double first = floor(x);
         weights[i] = 1.0 - (x - first);
         weights[f->to + i] = x - first;
@@ -389,6 +396,134 @@ static vta_status lower_lines(vtac_lower *l, const vtac_resize_place *sources)
     return VTA_OK;
 }
 
+/* ---- nearest places by tables; on the last axis, where they repeat or go in steps, by vectors */
+
+typedef struct places {
+    int64_t *at;         /* of each output place */
+    int64_t size;        /* how many there are */
+    int64_t repeat;      /* place i is i / repeat, a power of two; 0: not so */
+    int64_t first, step; /* place i is first + i * step; step 0: not so */
+    vtac_storage_id table;
+} places;
+
+static double nearest_of(const char *mode, double x)
+{
+    return strcmp(mode, "floor") == 0               ? floor(x)
+           : strcmp(mode, "ceil") == 0              ? ceil(x)
+           : strcmp(mode, "round_prefer_ceil") == 0 ? floor(x + 0.5)
+                                                    : ceil(x - 0.5);
+}
+
+static vta_status find_places(vtac_lower *l, const vtac_resize_place *source, uint32_t axis, places *p)
+{
+    const int64_t from = vtac_type_in(l, 0)->dim[axis];
+    const char *mode = vtac_attr_string(l->node, "nearest_mode", "round_prefer_floor");
+    p->size = vtac_type_out(l, 0)->dim[axis];
+    p->at = vta_arena_array(&l->program->arena, (size_t)p->size, sizeof *p->at);
+    if (p->at == NULL) {
+        return vta_fail(l->diag, VTA_NOMEM, "out of memory");
+    }
+    for (int64_t i = 0; i < p->size; i++) {
+        const double x = source->moves ? nearest_of(mode, source_of(source, i)) : (double)i;
+        p->at[i] = (int64_t)fmax(0.0, fmin((double)(from - 1), x));
+    }
+    p->repeat = p->size / from;
+    p->repeat = p->repeat > 1 && p->size % from == 0 && (p->repeat & (p->repeat - 1)) == 0 ? p->repeat : 0;
+    p->first = p->at[0];
+    p->step = p->size > 1 ? p->at[1] - p->at[0] : 1;
+    for (int64_t i = 0; i < p->size; i++) {
+        p->repeat = p->repeat != 0 && p->at[i] == i / p->repeat ? p->repeat : 0;
+        p->step = p->at[i] == p->first + i * p->step ? p->step : 0;
+    }
+    p->table = source->moves ? vtac_constant(l, p->at, (uint64_t)p->size * sizeof *p->at) : 0;
+    return VTA_OK;
+}
+
+/* Neighbours of the last axis from place `first` on: a vector, or one. */
+static void copy_nearest(vtac_lower *l, const places *last, const vtac_expr **at, const vtac_expr **from,
+                         const vtac_expr *first, int64_t lanes)
+{
+    vtac_kernel *k = l->k;
+    const uint32_t axis = vtac_type_in(l, 0)->rank - 1;
+    first = vtac_let(k, "first", first);
+    const vtac_expr *source = first;
+    if (last->repeat != 0) {
+        source = vtac_let(k, "source", vtac_i_divc(k, first, last->repeat));
+    }
+    const vtac_expr *lane = lanes == 1 ? vtac_e_index(k, 0) : vtac_for(k, VTAC_LOOP_VECTOR, lanes, "lane");
+    at[axis] = vtac_i_add(k, first, lane);
+    if (last->repeat != 0) {
+        from[axis] = vtac_i_add(k, source, vtac_i_divc(k, lane, last->repeat));
+    } else if (last->step != 0) {
+        from[axis] = vtac_i_addc(k, vtac_i_mulc(k, at[axis], last->step), last->first);
+    } else {
+        const vtac_buffer *table = vtac_use(l, last->table, "columns", VTAC_I64, last->size);
+        from[axis] = vtac_let(k, "place", vtac_e_load(k, table, at[axis]));
+    }
+    vtac_out_at(l, 0, at, vtac_in_at(l, 0, from));
+    vtac_close(l, lanes == 1 ? 0 : 1);
+}
+
+/* Lanes of a vector along the last axis; 1: one by one. */
+static int64_t nearest_lanes(const vtac_lower *l, const places *last)
+{
+    int64_t lanes =
+        (int64_t)(l->program->target->vector_bytes / vtac_dtype_bytes(vtac_type_out(l, 0)->dtype));
+    while (lanes > last->size) {
+        lanes /= 2;
+    }
+    const bool apart = last->repeat == 0 && (last->step < 1 || last->step > 2);
+    return l->program->level == 0 || lanes < 4 || lanes <= last->repeat || apart ? 1 : lanes;
+}
+
+/* Whether each value is one of the input's, at places that tables can hold. */
+static bool by_places(const vtac_lower *l)
+{
+    const vtac_type *x = vtac_type_in(l, 0);
+    const vtac_type *y = vtac_type_out(l, 0);
+    for (uint32_t axis = 0; axis < x->rank; axis++) {
+        if (y->dim[axis] > 1 << 24) {
+            return false;
+        }
+    }
+    return x->rank > 0 && vtac_type_elements(x) > 0 && vtac_type_elements(y) > 0 &&
+           strcmp(vtac_attr_string(l->node, "coordinate_transformation_mode", ""), "tf_crop_and_resize") != 0;
+}
+
+static vta_status lower_places(vtac_lower *l, const vtac_resize_place *sources)
+{
+    static const char *const names[] = {"at0", "at1", "at2", "at3", "at4", "at5", "at6", "at7"};
+    const vtac_type *y = vtac_type_out(l, 0);
+    const uint32_t last = y->rank - 1;
+    places all[VTAC_MAX_RANK];
+    const vtac_expr *at[VTAC_MAX_RANK];
+    const vtac_expr *from[VTAC_MAX_RANK];
+    VTA_TRY(vtac_begin(l, ""));
+    for (uint32_t axis = 0; axis <= last; axis++) {
+        VTA_TRY(find_places(l, &sources[axis], axis, &all[axis]));
+    }
+    vtac_kernel *k = l->k;
+    bool marks[VTAC_MAX_RANK] = {false};
+    marks[last] = true;
+    vtac_open_others(l, y, marks, at);
+    for (uint32_t axis = 0; axis < last; axis++) {
+        from[axis] = at[axis];
+        if (sources[axis].moves) {
+            const vtac_buffer *table = vtac_use(l, all[axis].table, names[axis], VTAC_I64, y->dim[axis]);
+            from[axis] = vtac_let(k, "place", vtac_e_load(k, table, at[axis]));
+        }
+    }
+    const int64_t lanes = nearest_lanes(l, &all[last]);
+    const vtac_expr *i = vtac_for(k, VTAC_LOOP_SERIAL, y->dim[last] / lanes, "i");
+    copy_nearest(l, &all[last], at, from, vtac_i_mulc(k, i, lanes), lanes);
+    vtac_end(k);
+    if (y->dim[last] % lanes != 0) { /* a whole one again: some are done twice */
+        copy_nearest(l, &all[last], at, from, vtac_e_index(k, y->dim[last] - lanes), lanes);
+    }
+    vtac_end(k);
+    return l->diag->code;
+}
+
 vta_status vtac_lower_resize(vtac_lower *l)
 {
     const bool nearest_place = strcmp(vtac_attr_string(l->node, "mode", "nearest"), "nearest") == 0;
@@ -398,6 +533,9 @@ vta_status vtac_lower_resize(vtac_lower *l)
     }
     for (uint32_t axis = 0; axis < vtac_type_in(l, 0)->rank; axis++) {
         VTA_TRY(vtac_resize_source(l, l->node, axis, &sources[axis]));
+    }
+    if (nearest_place && by_places(l)) {
+        return lower_places(l, sources);
     }
     return by_lines(l, sources) ? lower_lines(l, sources) : vtac_lower_mapped(l, sampled);
 }

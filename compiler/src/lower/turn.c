@@ -70,8 +70,13 @@ vta_status vtac_lower_turned(vtac_lower *l)
     (void)plan(l, &t);
     VTA_TRY(vtac_begin(l, ""));
     vtac_kernel *k = l->k;
+    uint32_t loops = 0;
     for (uint32_t axis = 0; axis < t.last; axis++) {
-        const vtac_loop_kind kind = axis == 0 ? vtac_parallel_if(vtac_type_elements(x)) : VTAC_LOOP_SERIAL;
+        if (y->dim[axis] == 1) { /* what comes first is for threads to share */
+            at[axis] = vtac_e_index(k, 0);
+            continue;
+        }
+        const vtac_loop_kind kind = loops++ == 0 ? vtac_parallel_if(vtac_type_elements(x)) : VTAC_LOOP_SERIAL;
         at[axis] =
             axis == t.row ? open_tiles(l, kind, y->dim[axis], t.along) : vtac_for(k, kind, y->dim[axis], "i");
     }
@@ -83,7 +88,7 @@ vta_status vtac_lower_turned(vtac_lower *l)
         from[t.perm[axis]] = at[axis];
     }
     vtac_out_at(l, 0, at, vtac_in_at(l, 0, from));
-    vtac_close(l, t.last + 2);
+    vtac_close(l, loops + 2);
     l->step->flops = (uint64_t)vtac_type_elements(y);
     return l->diag->code;
 }
