@@ -14,7 +14,8 @@ enum {
     MOST_DEEP_ROWS = 256,
     LEAST_UNITS = 16,     /* for threads to share */
     NEAR_BYTES = 1048576, /* of a right operand that stays in the cache anyway */
-    CHUNK_BYTES = 262144  /* of the left operand's rows that stay there otherwise */
+    CHUNK_BYTES = 262144, /* of the left operand's rows that stay there otherwise */
+    FAR_LEFT_BYTES = 4194304
 };
 
 static const vtac_expr *less_zero(vtac_lower *l, const vtac_product *p, uint32_t input,
@@ -513,7 +514,9 @@ static void plan_regions(const vtac_lower *l, vtac_product *p)
         r.lanes /= 2;
     }
     const int64_t count = (p->n + r.lanes - 1) / r.lanes;
-    if (p->tiled && count <= 3) {
+    /* a left operand that no cache holds is read once */
+    const bool once = count == 5 && p->m * p->k * (int64_t)vtac_dtype_bytes(p->type) > FAR_LEFT_BYTES;
+    if (p->tiled && (count <= 3 || once)) {
         r.vectors = count;
     }
     for (int64_t left = p->n; left > 0; left = p->n - r.begin) {
