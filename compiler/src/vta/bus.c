@@ -50,8 +50,14 @@ static void push_back(read_bus *bus, uint64_t at)
     for (uint64_t i = at + 1; i < bus->count; i++) {
         const struct burst *before = burst_at(bus, i - 1);
         struct burst *next = burst_at(bus, i);
-        next->asked = later(next->asked, before->asked);
-        next->end = later(next->end, before->end + next->beats);
+        const cycles asked = later(next->asked, before->asked),
+                     end = later(next->end, before->end + next->beats);
+        if (asked == next->asked && end == next->end) {
+            break;
+        }
+        bus->moved = bus->moved || (next->owner > 0 && end > next->end);
+        next->asked = asked;
+        next->end = end;
     }
 }
 
@@ -61,7 +67,7 @@ void bus_yield(read_bus *bus, cycles when, cycles lead, cycles beats)
     const cycles asked = when > lead ? when - lead : 0;
     const uint64_t at = place_of(bus, oldest, asked);
     const cycles first = later(when, at > oldest ? burst_at(bus, at - 1)->end : bus->forgotten);
-    *burst_at(bus, at) = (struct burst){asked, first + beats, beats};
+    *burst_at(bus, at) = (struct burst){asked, first + beats, beats, true, 0};
     push_back(bus, at);
 }
 
@@ -74,15 +80,23 @@ cycles bus_busy(const read_bus *bus, cycles from, cycles to)
         if (b->end <= from) {
             break;
         }
-        busy += overlap(from, to, b->end - b->beats, b->end);
+        busy += b->hole ? 0 : overlap(from, to, b->end - b->beats, b->end);
     }
     return busy;
+}
+
+cycles bus_known(const read_bus *bus)
+{
+    return bus->count > 0 ? bus->ring[(bus->count - 1) % BURSTS].end : 0;
 }
 
 cycles bus_read(read_bus *bus, reader *who, cycles asked, cycles latency, cycles beats)
 {
     const uint64_t oldest = bus->count < BURSTS ? 0 : bus->count - BURSTS + 1;
-    asked = later(asked, reader_opens(who));
+    const cycles opens = reader_opens(who);
+    who->second =
+        who->pairs && !who->second && who->count > 0 && asked <= who->asked + 1 && opens > who->asked + 1;
+    asked = who->second ? who->asked + 1 : later(asked, opens);
     const uint64_t at = place_of(bus, oldest, asked);
     cycles first = asked + who->lead + latency;
     if (at >= oldest + READS_IN_FLIGHT) {
@@ -91,7 +105,7 @@ cycles bus_read(read_bus *bus, reader *who, cycles asked, cycles latency, cycles
         first = later(first, room + latency);
     }
     first = later(first, at > oldest ? burst_at(bus, at - 1)->end : bus->forgotten);
-    *burst_at(bus, at) = (struct burst){asked, first + beats, beats};
+    *burst_at(bus, at) = (struct burst){asked, first + beats, beats, false, bus->owner};
     push_back(bus, at);
     note(who, asked, first + beats, beats);
     return first + beats;

@@ -8,6 +8,7 @@
 #ifndef VTAC_VTA_BUS_H
 #define VTAC_VTA_BUS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 typedef uint64_t cycles;
@@ -34,8 +35,12 @@ enum {
 typedef struct read_bus {
     struct burst {
         cycles asked, end, beats;
+        bool hole;      /* nothing is read */
+        uint32_t owner; /* 0: nobody */
     } ring[BURSTS];
     uint64_t count;
+    uint32_t owner;   /* of the bursts to come, */
+    bool moved;       /* and whether one that has an owner was put off */
     cycles forgotten; /* the end of the newest that has left the ring */
 } read_bus;
 
@@ -47,6 +52,8 @@ typedef struct reader {
         uint64_t beats; /* with all before it */
         cycles end;
     } ring[WINDOW + 1];
+    bool pairs;  /* it knows a cycle late that it may not ask for more: vta_tload.v. Then it asks twice, */
+    bool second; /* and this was the second */
     uint64_t count,
         open; /* open: the first whose beats may still be under way when the next one is asked for */
 } reader;
@@ -60,6 +67,9 @@ void bus_yield(read_bus *bus, cycles when, cycles lead, cycles beats);
 
 /* In how many cycles of a time it moves data, as far as is known. */
 cycles bus_busy(const read_bus *bus, cycles from, cycles to);
+
+/* Until when that is: the end of the last burst. */
+cycles bus_known(const read_bus *bus);
 
 /* One burst; returns its end. */
 cycles bus_read(read_bus *bus, reader *who, cycles asked, cycles latency, cycles beats);

@@ -15,8 +15,10 @@
 enum {
     FETCH = 2,        /* an instruction */
     START = 4,        /* until the first instructions are asked for */
-    LOAD_LEAD = 22,   /* beyond the memory's latency, from a LOAD's start to its first beat, */
-    COMPUTE_LEAD = 6, /* also where the compute unit loads */
+    DECODE = 4,       /* from there until it may begin */
+    FETCH_LEAD = 3,   /* beyond the memory's latency, from the program's address to its first beat, */
+    LOAD_LEAD = 6,    /* from a LOAD's start to its first beat, */
+    COMPUTE_LEAD = 7, /* also where the compute unit loads */
     LOAD_GAP = 2,     /* from LOAD to LOAD */
     ROW_GAP = 1,      /* a burst */
     WRITE = 72,       /* from a STORE's last beat until it is over, less the memory's latency */
@@ -34,9 +36,12 @@ enum {
     WRITES_IN_FLIGHT = 16, /* bursts: LOG_FLIGHT of vta_axi_write.v */
     UOP_LOAD = 64,         /* micro-ops that one LOAD brings at most */
     FIRST_UOP_LOAD = 32,
-    READ_STAGE = 6, /* from a write's announcement to the next one's read of ACC, less a step: vta_gemm.v */
+    WRITE_STAGE = 1, /* from the array's step to the ALU's that would write in the same cycle, */
+    READ_STAGE = 6,  /* and that would read ACC in the same cycle: vta_gemm.v, vta_alu.v */
     GRANULES = 2048,
-    NEWEST = 4, /* LOADs into INP, and REQUANTs, that may meet each other there */
+    TRANSFERS = 16,    /* LOADs whose data may still be put off, and */
+    BURSTS_BACK = 128, /* the bursts that may be theirs */
+    NEWEST = 4,        /* LOADs into INP, and REQUANTs, that may meet each other there */
     INSN_BYTES = 16,
     CHUNK_BYTES = 256, /* of the program, read at a time, */
     CHUNKS = 4,        /* and how many are held: vta_fetch.v */
@@ -45,6 +50,10 @@ enum {
     CHUNKS_AHEAD = 128, /* at most */
     REQUANT_KERNELS = 4096,
 };
+
+typedef struct granules {
+    int64_t first, last;
+} granules;
 
 typedef struct track {
     cycles *wrote, *read; /* of each granule: the last write's and read's end */
@@ -71,7 +80,16 @@ typedef struct acc_span {
     cycles from, to;
     int64_t first, count;
     double writes;
+    uint32_t transfer; /* of a LOAD */
 } acc_span;
+
+/* A LOAD: others that ask for the bus before it may still come up, and its data are later then. */
+typedef struct transfer {
+    uint32_t number;
+    cycles bus_end, end; /* of its last burst, and when all is in the scratchpad */
+    track *to;           /* NULL: ACC */
+    granules where;
+} transfer;
 
 typedef struct window_of_times {
     cycles at[PIPE_QUEUE];
@@ -100,7 +118,8 @@ typedef struct model {
     cycles *known_at;       /* a store: since when the compute unit could tell it */
     uint32_t *out_store;    /* OUT granules: the last store */
     cycles fetch, bus_store;
-    double yielded; /* cycles that writes have still to take from reads: less than one */
+    uint64_t loads_left; /* into INP and WGT, and the one at hand */
+    double yielded;      /* cycles that writes have still to take from reads: less than one */
     read_bus reads;
     reader fetching, loading, computing;
     bursts_in_flight writes;
@@ -113,6 +132,8 @@ typedef struct model {
     cycles array_free, array_start, alu_free, alu_start, acc_load, load_engine;
     array_span newest; /* instruction of the array */
     inp_span inp_loads[NEWEST], inp_requants[NEWEST];
+    transfer transfers[TRANSFERS];
+    uint32_t transferred;
     acc_span acc_loads[NEWEST], acc_writers[NEWEST];
     uint32_t inp_load, inp_requant, acc_loaded, acc_writer; /* the next of each */
     size_t at;                                              /* the step at hand */
@@ -144,10 +165,6 @@ static void taken(window_of_times *w, cycles when)
 }
 
 /* Granules. */
-
-typedef struct granules {
-    int64_t first, last;
-} granules;
 
 static granules granules_of(int64_t size, int64_t first, int64_t count)
 {
@@ -212,22 +229,36 @@ static double beyond(const model *t)
     return shared <= 0 || shared >= 2 * beat ? 0 : shared <= beat ? 1 : 2 * beat / shared - 1;
 }
 
+/* How much of a time reads take, as far as they are known; then as much as in the time before it. */
+static double reads_beside(const model *t, cycles from, cycles count)
+{
+    enum { BEFORE = 512 };
+    const cycles known = bus_known(&t->reads), begin = from > BEFORE ? from - BEFORE : 0;
+    const cycles until = known < from ? known : from;
+    double reads = (double)bus_busy(&t->reads, from, from + count);
+    if (known < from + count && until > begin && t->loads_left > 0) {
+        const double unknown = (double)(from + count - later(known, from));
+        reads += unknown * (double)bus_busy(&t->reads, begin, until) / (double)(until - begin);
+    }
+    return reads / (double)count;
+}
+
 /* Writes from `when` on, for so many cycles by themselves: reads are later by what they take, and the writes
- * by what is returned. */
+ * by what is returned: they get what reads leave, and half of all at least. */
 static cycles yield(model *t, cycles when, cycles writes)
 {
-    const double share = beyond(t);
+    const double share = beyond(t), both = 2 / (1 + share);
     if (share == 0) {
         return 0;
     }
-    const cycles reads = bus_busy(&t->reads, when, when + writes);
+    const double left = fmin(1, fmax(both / 2, both - reads_beside(t, when, writes)));
     t->yielded += share * (double)writes;
     const cycles whole = (cycles)t->yielded;
     if (whole > 0) {
         t->yielded -= (double)whole;
         bus_yield(&t->reads, when, LOAD_LEAD + t->m->config->mem_latency, whole);
     }
-    return (cycles)(share * (double)reads);
+    return (cycles)((double)writes * (1 / left - 1));
 }
 
 /* Bursts follow each other. And only so many are on their way: where they are short, the next one waits until
@@ -247,7 +278,10 @@ static void read_chunk(model *t)
 {
     cycles *room = &t->chunk_room[t->chunks % CHUNKS];
     const cycles beats = paced(t, (cycles)ceil_div(CHUNK_BYTES, t->m->beat), CHUNK_BYTES);
+    const uint32_t owner = t->reads.owner;
+    t->reads.owner = 0;
     const cycles end = bus_read(&t->reads, &t->fetching, *room, t->m->config->mem_latency, beats);
+    t->reads.owner = owner;
     const cycles first = later(t->chunk_handed, end - beats);
     t->chunk_at[t->chunks++ % CHUNKS_AHEAD] = first;
     *room = t->chunk_handed = first + FETCH * CHUNK_INSNS;
@@ -275,7 +309,7 @@ static cycles fetch(model *t)
         read_chunk(t);
     }
     t->fetch = later(t->fetch, t->chunk_at[chunk % CHUNKS_AHEAD]) + FETCH;
-    return t->fetch;
+    return t->fetch + DECODE;
 }
 
 static uint64_t page_of(const model *t, int64_t element, int64_t bytes)
@@ -351,6 +385,51 @@ static cycles read_all(model *t, reader *who, cycles start, bursts b)
     return end;
 }
 
+static void begin_transfer(model *t)
+{
+    t->reads.owner = ++t->transferred;
+}
+
+static void end_transfer(model *t, cycles bus_end, cycles end, track *to, granules where)
+{
+    t->reads.owner = 0;
+    t->transfers[t->transferred % TRANSFERS] = (transfer){t->transferred, bus_end, end, to, where};
+}
+
+static void put_off(model *t, transfer *f, cycles by)
+{
+    cycles *ends = f->to != NULL ? f->to->wrote : t->load_acc;
+    f->bus_end += by;
+    f->end += by;
+    for (int64_t k = f->where.first; k <= f->where.last; k++) {
+        ends[k] = later(ends[k], f->end);
+    }
+    if (f->to != NULL) {
+        t->load_engine = later(t->load_engine, f->end);
+        return;
+    }
+    t->retired = later(t->retired, f->end);
+    for (uint32_t i = 0; i < NEWEST; i++) {
+        acc_span *l = &t->acc_loads[i];
+        l->from += l->transfer == f->number ? by : 0;
+        l->to += l->transfer == f->number ? by : 0;
+    }
+}
+
+/* The list does not say which unit asks first: LOADs that others came before are put off. */
+static void settle(model *t)
+{
+    const uint64_t count = t->reads.count, oldest = count > BURSTS_BACK ? count - BURSTS_BACK : 0;
+    for (uint64_t i = count; t->reads.moved && i > oldest; i--) {
+        const struct burst *b = &t->reads.ring[(i - 1) % BURSTS];
+        transfer *f = &t->transfers[b->owner % TRANSFERS];
+        if (b->owner > 0 && f->number == b->owner && b->end > f->bus_end) {
+            put_off(t, f, b->end - f->bus_end);
+        }
+    }
+    t->reads.moved = false;
+}
+
 /* Entries that a load fills without reading. */
 static cycles pad_entries(const vta_load2d *l)
 {
@@ -407,6 +486,7 @@ static cycles load(model *t, const vta_load2d *l)
 {
     track *to = l->memory == VTA_MEM_INP ? &t->inp : &t->wgt;
     const int64_t bytes = t->m->config->elem_bytes[l->memory];
+    t->loads_left--;
     const list_range filled = list_fills(l);
     const granules g = granules_of(to->size, filled.first, filled.count);
     const bursts rows_read = bursts_of(t, l->y_size, l->x_size, l->x_stride, bytes);
@@ -418,12 +498,16 @@ static cycles load(model *t, const vta_load2d *l)
     /* The engine that writes beats and padding into the scratchpads is one, and may be slower than the bus.
      */
     const cycles writes = (cycles)rows_read.count * rows_read.each + pad_entries(l) * PAD_QUARTERS / 4;
-    cycles end = later(read_all(t, &t->loading, start, rows_read) + padding(l), t->load_engine + writes);
+    begin_transfer(t);
+    const cycles came = read_all(t, &t->loading, start, rows_read);
+    cycles end = later(came + padding(l), t->load_engine + writes);
     if (l->memory == VTA_MEM_INP) {
         end += beside_requants(t, end - writes, end, g);
     }
     t->load_engine = end;
     mark(to->wrote, g, end);
+    end_transfer(t, came, end, to, g);
+    settle(t);
     return end;
 }
 
@@ -555,6 +639,8 @@ static cycles issue(model *t, window_of_times *queue, cycles ready)
     return t->compute_issue;
 }
 
+#define ALWAYS 0.95 /* cycles with a write, in which there is hardly one without */
+
 static int64_t bank_of(const model *t, int64_t entry)
 {
     const int64_t banks = t->m->acc == 512 || t->m->acc == 1024 ? 2 : 4; /* LOG_BANK of vta_compute.v */
@@ -569,8 +655,8 @@ static double share_of_bank(const model *t, int64_t first, int64_t count, int64_
     return to > from ? (double)(to - from) / (double)count : 0.0;
 }
 
-/* What a LOAD into ACC loses to what writes there at the same time: it waits where both want the same bank.
- */
+/* What a LOAD into ACC loses to what writes there at the same time: an entry waits where both want the same
+ * bank, until there is a cycle without a write. */
 static cycles lost_to_writer(const model *t, const acc_span *load, const acc_span *writer)
 {
     const cycles beside = overlap(load->from, load->to, writer->from, writer->to);
@@ -579,7 +665,12 @@ static cycles lost_to_writer(const model *t, const acc_span *load, const acc_spa
         same += share_of_bank(t, load->first, load->count, bank) *
                 share_of_bank(t, writer->first, writer->count, bank);
     }
-    return (cycles)((double)beside * same * writer->writes);
+    if (writer->writes < ALWAYS) {
+        const double each = fmax((double)(load->to - load->from) / (double)load->count, 1.0);
+        const double waits = writer->writes / (1.0 - writer->writes);
+        same *= waits / (each + waits);
+    }
+    return (cycles)((double)beside * same);
 }
 
 /* An instruction of the array or the ALU writes ACC: the LOADs that it meets there end later. */
@@ -621,14 +712,18 @@ static cycles acc_load(model *t, const vta_load2d *l)
     taken(&t->load_queue, start);
     t->acc_load = start + LOAD_GAP;
     const bursts b = bursts_of(t, l->y_size, l->x_size, l->x_stride, bytes);
-    cycles end = read_all(t, &t->computing, start, b) + 3 + padding(l);
-    acc_span own = {end - (cycles)b.count * b.each, end, filled.first, filled.count, 0};
+    begin_transfer(t);
+    const cycles came = read_all(t, &t->computing, start, b);
+    cycles end = came + 3 + padding(l);
+    acc_span own = {end - (cycles)b.count * b.each, end, filled.first, filled.count, 0, t->transferred};
     for (uint32_t i = 0; i < NEWEST; i++) {
         own.to += lost_to_writer(t, &own, &t->acc_writers[i]);
     }
     end = own.to;
     t->acc_loads[t->acc_loaded++ % NEWEST] = own;
     mark(t->load_acc, g, end);
+    end_transfer(t, came, end, NULL, g);
+    settle(t);
     const cycles over = retire(t, end);
     learn(t, number, over);
     done(t, over);
@@ -672,7 +767,7 @@ static cycles array(model *t, const array_work *w)
     taken(&t->array_queue, start);
     t->array_start = start;
     t->newest = span_of_array(w, start);
-    beside_acc_loads(t, &(acc_span){start, t->newest.end, w->n->dst, w->n->dst_count, t->newest.writes});
+    beside_acc_loads(t, &(acc_span){start, t->newest.end, w->n->dst, w->n->dst_count, t->newest.writes, 0});
     t->array_free = t->newest.end;
     const cycles end = t->array_free + ARRAY_DRAIN, over = retire(t, end);
     learn(t, number, over);
@@ -721,7 +816,9 @@ static void alu_goes(alu_work *alu, double until, double share)
  * that reads it. */
 static void alu_beside(const model *t, alu_work *alu, const array_span *array)
 {
-    const double begin = (double)array->begin, array_end = (double)array->end, length = array_end - begin;
+    const double stage = alu->writes ? WRITE_STAGE : READ_STAGE;
+    const double begin = (double)array->begin + stage, array_end = (double)array->end + stage;
+    const double length = array_end - begin;
     if (alu->left > 0 && alu->now < begin) {
         alu_goes(alu, begin, 1.0);
     }
@@ -823,7 +920,8 @@ static cycles alu_until(const model *t, cycles start, cycles steps, const list_n
     return (cycles)ceil(alu.now + alu.left);
 }
 
-static cycles alu(model *t, cycles steps, const list_nest *n, granules params, cycles kernel)
+/* It writes `written` times. */
+static cycles alu(model *t, cycles steps, cycles written, const list_nest *n, granules params, cycles kernel)
 {
     const granules dst = granules_of(t->out.size, n->dst, n->dst_count);
     const granules src = granules_of(t->out.size, n->src, n->src_count);
@@ -841,7 +939,7 @@ static cycles alu(model *t, cycles steps, const list_nest *n, granules params, c
     }
     t->alu_free = alu_until(t, start + ALU_START, steps, n, false);
     beside_acc_loads(t, &(acc_span){start, t->alu_free, n->dst, n->dst_count,
-                                    (double)steps / (double)(t->alu_free - start)});
+                                    (double)written / (double)(t->alu_free - start), 0});
     const cycles end = t->alu_free + ALU_DRAIN, over = retire(t, end);
     learn(t, number, over);
     busy(t, false, start, t->alu_free);
@@ -940,7 +1038,8 @@ static cycles run_step(model *t, const step *s)
         const bool one_bank = !a->use_imm && a->op != VTA_ALU_MOV && bank_of(t, n.dst) == bank_of(t, n.src);
         const cycles kernel = need_kernel(t, a->kernel, n.uops);
         const int64_t again = one_bank ? count_runs(t->list, a->kernel) : 0;
-        return alu(t, (cycles)(passes * (n.uops + again)), &n, (granules){0, -1}, kernel);
+        return alu(t, (cycles)(passes * (n.uops + again)), (cycles)(passes * n.uops), &n, (granules){0, -1},
+                   kernel);
     }
     case STEP_REQUANT: break;
     }
@@ -956,7 +1055,8 @@ static cycles run_step(model *t, const step *s)
                        &(list_nest){.dst = r->dst, .dst_count = count, .src = r->src, .src_count = read},
                        params, kernel);
     }
-    return alu(t, (cycles)(r->iter_out * r->iter_in + (r->wide ? WIDE_RECORD : RECORD)), &n, params, kernel);
+    const cycles outs = (cycles)(r->iter_out * r->iter_in);
+    return alu(t, outs + (r->wide ? WIDE_RECORD : RECORD), outs, &n, params, kernel);
 }
 
 /* Life. */
@@ -978,6 +1078,16 @@ static size_t stores_of(const step_list *list)
     return stores;
 }
 
+static uint64_t loads_of(const step_list *list)
+{
+    uint64_t loads = 0;
+    for (size_t i = 0; i < list->steps.count; i++) {
+        const step *s = vta_vec_at(&list->steps, i);
+        loads += s->kind == STEP_LOAD && (s->load.memory == VTA_MEM_INP || s->load.memory == VTA_MEM_WGT);
+    }
+    return loads;
+}
+
 static int log2_of(int64_t n)
 {
     int log = 0;
@@ -992,9 +1102,9 @@ static bool model_init(model *t, const machine *m, const step_list *list, uint64
 {
     *t = (model){.m = m,
                  .list = list,
-                 .fetching = {.lead = LOAD_LEAD, .asked = START},
-                 .loading.lead = LOAD_LEAD,
-                 .computing.lead = COMPUTE_LEAD,
+                 .fetching = {.lead = FETCH_LEAD, .asked = START},
+                 .loading = {.lead = LOAD_LEAD, .pairs = true},
+                 .computing = {.lead = COMPUTE_LEAD, .pairs = true},
                  .log_page =
                      log2_of(least(m->config->elem_bytes[VTA_MEM_INP], m->config->elem_bytes[VTA_MEM_OUT]))};
     t->page_count = work_bytes > 0 ? (work_bytes >> t->log_page) + 1 : 0; /* 0: not laid out yet */
@@ -1038,6 +1148,7 @@ uint64_t timing_of(const machine *m, const step_list *list, uint64_t work_bytes,
         t->uops_left = count_uops(t);
         t->deeds.item_size = sizeof(timing_deed);
         t->keep = shares != NULL;
+        t->loads_left = loads_of(list);
         for (size_t i = 0; i < list->steps.count; i++) {
             const step *s = vta_vec_at(&list->steps, i);
             t->now.tag = s->tag;
