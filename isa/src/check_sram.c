@@ -48,7 +48,7 @@ static bool make_inp(const checker *c, struct check_sram *s)
     enum { PARTS = 4, MORE = 1 << PARTS };
     const uint32_t depth = c->config->depth[VTA_MEM_INP];
     const uint32_t parts = c->config->block_in / c->config->block_out;
-    s->whole = parts > PARTS ? MORE : (uint8_t)((1U << (parts > 0 ? parts : 1)) - 1);
+    s->whole = (uint8_t)(parts > PARTS ? MORE : (1U << (parts > 0 ? parts : 1)) - 1);
     const bool made = make_shared(c, VTA_MEM_INP, VTA_UNIT_LOAD, VTA_UNIT_COMPUTE, &s->inp);
     s->inp.rewritten = calloc(depth, sizeof *s->inp.rewritten);
     s->inp.parts = calloc(depth, sizeof *s->inp.parts);
