@@ -8,7 +8,8 @@
 unset LD_LIBRARY_PATH
 built=$(dirname "$vtac_program")/../lib
 
-holds "it needs neither LLVM nor HDF5 to start" sh -c '! readelf -d "$1" | grep -iE "NEEDED.*(llvm|hdf5|stdc)"' sh "$vtac_program"
+readelf -d "$vtac_program" | grep -q libasan || # where all are linked, see compiler/CMakeLists.txt
+    holds "it needs neither LLVM nor HDF5 to start" sh -c '! readelf -d "$1" | grep -iE "NEEDED.*(llvm|hdf5|stdc)"' sh "$vtac_program"
 "$vtac_program" zoo tiny_ad --int8 -o net.onnx >/dev/null || exit 1
 "$vtac_program" compile net.onnx -o good.so >/dev/null || exit 1
 "$vtac_program" compile net.onnx --target vta -o vta.so >/dev/null || exit 1
