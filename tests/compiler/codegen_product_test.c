@@ -116,13 +116,15 @@ static void make_problem(problem *p, rng *r, bool large)
     const vtac_dtype b = !bytes ? VTAC_F32 : rng_percent(r, 50) ? VTAC_I8 : VTAC_U8;
     const uint32_t lead = gemm ? 0 : rng_below(r, 3);
     const bool shared = rng_percent(r, 50); /* one right operand for all batches */
-    const bool known = shared && rng_percent(r, 60);
+    const bool both = p->op == VTAC_OP_GEMM && rng_percent(r, 50); /* given transposed, of few rows */
+    const bool known = shared && !both && rng_percent(r, 60);
     const bool zeros_known = rng_percent(r, 70);
     const bool left_known = zeros_known != rng_percent(r, 30);
     int64_t batch[2] = {rng_between(r, 1, 3), rng_between(r, 1, 3)};
     p->batches = (lead > 0 ? batch[1] : 1) * (lead > 1 ? batch[0] : 1);
-    p->turned[0] = gemm && rng_percent(r, 30);
-    p->turned[1] = (gemm || p->op == VTAC_OP_MATMUL) && rng_percent(r, 60);
+    p->m = both ? rng_between(r, 2, 20) : p->m;
+    p->turned[0] = both || (gemm && rng_percent(r, 30));
+    p->turned[1] = both || ((gemm || p->op == VTAC_OP_MATMUL) && rng_percent(r, 60));
     int64_t left[4] = {batch[0], batch[1], p->turned[0] ? p->k : p->m, p->turned[0] ? p->m : p->k};
     int64_t right[4] = {batch[0], batch[1], p->turned[1] ? p->n : p->k, p->turned[1] ? p->k : p->n};
     const bool per_column = (b == VTAC_I8 || rng_percent(r, 50)) && shared && rng_percent(r, 40);

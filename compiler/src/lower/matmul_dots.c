@@ -31,7 +31,7 @@ bool vtac_product_is_dots(const vtac_lower *l, const vtac_product *p)
     const int64_t lanes = lanes_of(l, p);
     const bool few = p->b_turned && !known && p->m < VTAC_LEAST_TILED;
     return l->program->level > 0 && (few || p->n == 1) && p->a_zero == 0 && p->b_zero == 0 &&
-           (!p->a_turned || p->m == 1) && p->m > 0 && p->n > 0 && lanes >= 2 && p->k >= lanes;
+           (!p->a_turned || p->m == 1 || few) && p->m > 0 && p->n > 0 && lanes >= 2 && p->k >= lanes;
 }
 
 static const vtac_expr *sum_at(vtac_lower *l, const dots *d, int64_t row, int64_t column,
@@ -144,11 +144,32 @@ static void place_matrices(vtac_lower *l, dots *d, const vtac_expr *batch, const
     matrix[1] = vtac_let(k, "right", matrix[1]);
 }
 
+/* The few columns of a left operand that is given transposed become rows. */
+static vta_status turn_left(vtac_lower *l, const vtac_product *p, vtac_storage_id *out)
+{
+    VTA_TRY(vtac_begin(l, ".left"));
+    vtac_kernel *k = l->k;
+    const vtac_dtype type = p->a_type.dtype;
+    *out = vtac_temp(l, type, p->m * p->k);
+    vtac_buffer *to = vtac_use(l, *out, "left", type, p->m * p->k);
+    const vtac_expr *row = vtac_for(k, VTAC_LOOP_SERIAL, p->m, "row");
+    const vtac_expr *i = vtac_for(k, VTAC_LOOP_SERIAL, p->k, "k");
+    vtac_store(k, to, vtac_i_add(k, vtac_i_mulc(k, row, p->k), i),
+               vtac_e_load(k, vtac_in(l, p->a), vtac_i_add(k, vtac_i_mulc(k, i, p->m), row)));
+    vtac_close(l, 2);
+    return l->diag->code;
+}
+
 vta_status vtac_multiply_dots(vtac_lower *l, const vtac_product *p, vtac_product_finish *finish)
 {
+    vtac_storage_id left = 0;
+    if (p->a_turned && p->m > 1) {
+        VTA_TRY(turn_left(l, p, &left));
+    }
     VTA_TRY(vtac_begin(l, ""));
     vtac_kernel *k = l->k;
-    dots d = {.p = p, .lanes = lanes_of(l, p), .a = vtac_in(l, p->a), .b = vtac_in(l, p->b)};
+    dots d = {.p = p, .lanes = lanes_of(l, p), .b = vtac_in(l, p->b)};
+    d.a = left == 0 ? vtac_in(l, p->a) : vtac_use(l, left, "left", p->a_type.dtype, p->m * p->k);
     const int64_t most = p->n == 1 ? MOST_ROWS : FEW_ROWS;
     d.rows = p->m < most ? p->m : most;
     d.columns = MOST_SUMS / d.rows < p->n ? MOST_SUMS / d.rows : p->n;
