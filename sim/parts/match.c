@@ -176,10 +176,10 @@ static bool go_alike(const vta_part_run *here, const vta_part_run *there, const 
 }
 
 static void find(const vta_part_run *here, const vta_part_run *there, const marks *a, const marks *b,
-                 uint64_t least, vta_match *out)
+                 uint64_t from, uint64_t least, vta_match *out)
 {
     size_t i = 0;
-    uint64_t stop = 0;
+    uint64_t stop = from; /* nothing before it comes into question */
     for (size_t j = 0; j < b->count && !out->found; j++) {
         const mark *y = &b->items[j];
         while (i < a->count && a->items[i].insn < y->insn) {
@@ -200,7 +200,7 @@ static void find(const vta_part_run *here, const vta_part_run *there, const mark
     }
 }
 
-vta_status vta_parts_match(const vta_part_run *here, const vta_part_run *there, uint64_t least,
+vta_status vta_parts_match(const vta_part_run *here, const vta_part_run *there, uint64_t from, uint64_t least,
                            vta_match *out, vta_diag *diag)
 {
     marks a = {0};
@@ -208,7 +208,7 @@ vta_status vta_parts_match(const vta_part_run *here, const vta_part_run *there, 
     *out = (vta_match){0};
     const bool good = follow(here, &a) && follow(there, &b);
     if (good) {
-        find(here, there, &a, &b, least, out);
+        find(here, there, &a, &b, from, least, out);
     }
     free(a.items);
     free(b.items);

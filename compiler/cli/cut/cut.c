@@ -232,17 +232,11 @@ static vta_status look_at(cut_launch *l, bool *again, vta_diag *diag)
         }
     }
     for (uint32_t i = 0; i + 1 < l->part_count; i++) {
+        /* A part's end is looked for from where it is the same as the one before it: that may be at once. */
+        const uint64_t from = i > 0 && l->matches[i - 1].found ? l->matches[i - 1].there : 0;
         vta_match *m = &l->matches[i];
+        VTA_TRY(vta_parts_match(&l->parts[i].run, &l->parts[i + 1].run, from, LEAST_ALIKE, m, diag));
         if (!m->found) {
-            VTA_TRY(vta_parts_match(&l->parts[i].run, &l->parts[i + 1].run, LEAST_ALIKE, m, diag));
-        }
-    }
-    for (uint32_t i = 1; i < l->part_count; i++) { /* both its ends are in it, in their order */
-        l->matches[i].found = l->matches[i].found && l->matches[i - 1].found &&
-                              (i + 1 == l->part_count || l->matches[i].here > l->matches[i - 1].there);
-    }
-    for (uint32_t i = 0; i + 1 < l->part_count; i++) {
-        if (!l->matches[i].found) {
             failed = true;
             *again = begin_earlier(l, i + 1) || *again;
         }

@@ -70,12 +70,13 @@ typedef struct vta_match {
     uint64_t seen;        /* cycles from the beginning of `here` to there */
 } vta_match;
 
-/* The two are taken as the same where compute starts an instruction with the same
- * instructions in every queue and unit, and every strobe, every transfer on the bus and the memory's pace is
- * equal in each of the `least` cycles that follow, and until all that the units had in work, and what was
- * next, has retired: what waits in the queues is the same, and nothing else that either did before is left.
+/* Looked for from the stretch `from` of `here` on. The two are taken as the same where compute starts an
+ * instruction with the same instructions in every queue and unit, and every strobe, every transfer on the bus
+ * and the memory's pace is equal in each of the `least` cycles that follow, and until all that the units had
+ * in work, and what was next, has retired: what waits in the queues is the same, and nothing else that either
+ * did before is left.
  */
-vta_status vta_parts_match(const vta_part_run *here, const vta_part_run *there, uint64_t least,
+vta_status vta_parts_match(const vta_part_run *here, const vta_part_run *there, uint64_t from, uint64_t least,
                            vta_match *out, vta_diag *diag);
 
 /* The clocked counters that the cycles of a run make, but for `cycles`. */
