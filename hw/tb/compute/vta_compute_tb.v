@@ -472,10 +472,34 @@ module vta_compute_tb;
         end
     endtask
 
+    // A window whose last row leaves INP, where its first one does not.
+    task add_wide_window;
+        integer y;
+        begin
+            y = OUT < 4 ? OUT : 4;
+            add_depthwise;
+            program[size - 1][VTA_F_DEPTHWISE_TAPS_X_LSB +: 4]   = 4'd1;
+            program[size - 1][VTA_F_DEPTHWISE_TAPS_Y_LSB +: 4]   = y;
+            program[size - 1][VTA_F_DEPTHWISE_ROW_STEP_LSB +: 8] = INPS > 255*(y - 1) ? 255 : (INPS + y - 2)/(y - 1);
+        end
+    endtask
+
+    // A field that may not be so; it comes before micro-ops that there are not.
+    task add_illegal;
+        begin
+            add_gemm;
+            program[size - 1][VTA_F_GEMM_RESET_LSB] = 1'b1;
+            program[size - 1][VTA_F_GEMM_INIT_LSB]  = 1'b1;
+            if (chance(50)) program[size - 1][VTA_F_GEMM_UOP_END_LSB +: VTA_F_GEMM_UOP_END_WIDTH] = UOPS + 1;
+        end
+    endtask
+
     // Something wrong in the middle of a program.
     task add_fault;
         begin
-            case (range(0, TABLE != 0 && LOOP_BACK != 0 && DEPTHWISE_TAPS != 0 ? 11 : 19))
+            if (DEPTHWISE_TAPS != 0 && OUT > 1 && chance(20)) add_wide_window;
+            else if (chance(15)) add_illegal;
+            else case (range(0, TABLE != 0 && LOOP_BACK != 0 && DEPTHWISE_TAPS != 0 ? 11 : 19))
             9: begin add_requant; program[size - 1][VTA_F_REQUANT_TABLE_LSB +: 2] = TABLE != 0 ? 2'd3 : range(1, 3); end
             10, 11, 12, 13, 14, 15, 16, 17, 18, 19: begin
                 // What this configuration does not have.
@@ -508,7 +532,7 @@ module vta_compute_tb;
             end
             4: begin make_insn(VTA_OP_LOAD, VTA_MEM_ACC, ACCS - 1, 0, 0, 2, 2, 2); add; end
             5: begin make_insn(VTA_OP_LOAD, VTA_MEM_ACC, 0, 0, SIZE/(4*BATCH*OUT) - 1, 2, 2, 2); add; end
-            default: begin add_gemm; program[size - 1][VTA_F_GEMM_RESET_LSB] = 1'b1; program[size - 1][VTA_F_GEMM_INIT_LSB] = 1'b1; end
+            default: add_illegal;
             endcase
         end
     endtask
