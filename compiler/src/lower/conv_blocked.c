@@ -19,6 +19,7 @@
 enum {
     MOST_VECTORS = 8, /* of a tile */
     MOST_ROWS = 8,
+    UNITS = 16,   /* of work, or more, so that all threads have some */
     MOST_FLAT = 8 /* positions with places of their own: each takes a register */
 };
 
@@ -28,7 +29,9 @@ typedef struct blocked {
     vtac_value_id x, y;
     const vtac_type *x_type, *y_type;
     int64_t lanes, vectors, vector_groups; /* of output channels; groups of `vectors`, per conv group */
-    int64_t rows, columns, chunks, tiles;  /* the tile's positions, and how many cover a plane */
+    int64_t rows, columns;                 /* the tile's positions */
+    int64_t chunks, tiles;                 /* chunks cover a plane, with so many tiles each */
+    int64_t parts;                         /* chunks of one row of tiles, where rows are few */
     int64_t in_blocks, step;               /* channel blocks of one conv group; channels in a step */
     bool wide;                             /* bytes as 16-bit numbers */
     int64_t rest;                          /* channels of the last block, in whole steps; 0: all */
@@ -286,6 +289,27 @@ static int64_t flat_chunks(int64_t height, int64_t all)
     return chunks;
 }
 
+/* Products of the layer. */
+static int64_t work_of(const blocked *c)
+{
+    const int64_t *extent = c->s.window.extent;
+    return c->x_type->dim[0] * extent[0] * extent[1] * c->s.outputs * c->sources / c->step;
+}
+
+/* Into how many equal parts a row of `row` tiles goes: as few as make enough units of work, of `units`
+ * without.
+ */
+static int64_t parts_of(const blocked *c, int64_t row, int64_t units)
+{
+    int64_t parts = 1;
+    if (vtac_parallel_if(work_of(c)) == VTAC_LOOP_PARALLEL) {
+        while (parts < row && (units * parts < UNITS || row % parts != 0)) {
+            parts++;
+        }
+    }
+    return parts;
+}
+
 static void choose_tile(const vtac_lower *l, blocked *c)
 {
     const int64_t height = c->s.window.extent[0];
@@ -309,6 +333,10 @@ static void choose_tile(const vtac_lower *l, blocked *c)
     const int64_t all = tiles_of(c, c->rows, c->columns, c->flat);
     c->chunks = c->flat ? flat_chunks(height, all) : height / c->rows;
     c->tiles = (all + c->chunks - 1) / c->chunks;
+    c->parts =
+        c->flat ? 1 : parts_of(c, c->tiles, c->x_type->dim[0] * c->s.groups * c->vector_groups * c->chunks);
+    c->chunks *= c->parts;
+    c->tiles /= c->parts;
 }
 
 /* Whether an operand of the chain tells rows from columns. */
@@ -917,15 +945,16 @@ static void place_tile(vtac_lower *l, kernel *t, const vtac_expr *chunk, const v
     vtac_kernel *k = l->k;
     const vtac_window *w = &c->s.window;
     const int64_t width = c->flat ? w->extent[0] * w->extent[1] : w->extent[1];
-    const int64_t all = c->flat ? c->tiles * c->chunks : c->tiles;
-    const vtac_expr *column = vtac_e_index(k, 0);
+    const int64_t all = c->flat ? c->tiles * c->chunks : c->tiles * c->parts;
+    const vtac_expr *in_row = vtac_i_mulc(k, vtac_i_remc(k, chunk, c->parts), c->tiles);
     t->pass = vtac_i_mulc(k, chunk, c->tiles);
     if (c->tiles > 1) {
         const vtac_expr *tile = vtac_for(k, VTAC_LOOP_SERIAL, c->tiles, "tile");
         t->pass = vtac_i_add(k, t->pass, tile);
-        column = vtac_i_mulc(k, tile, c->columns);
+        in_row = vtac_i_add(k, in_row, tile);
     }
-    column = c->flat ? vtac_i_mulc(k, t->pass, c->columns) : column;
+    const vtac_expr *column = vtac_i_mulc(k, c->flat ? t->pass : in_row, c->columns);
+    chunk = vtac_i_divc(k, chunk, c->parts);
     if (all > 1 && all * c->columns != width) {
         column = vtac_e2(k, VTAC_E_MIN, column, vtac_e_index(k, width - c->columns));
     }
@@ -948,9 +977,7 @@ static vta_status multiply(vtac_lower *l, const blocked *c, kernel *t)
     const int64_t batch = c->x_type->dim[0];
     const int64_t wide = c->vectors * c->lanes;
     const int64_t groups = c->s.groups * c->vector_groups;
-    const int64_t positions = batch * c->s.window.extent[0] * c->s.window.extent[1];
-    const vtac_expr *unit = vtac_for(k, vtac_parallel_if(positions * c->s.outputs * c->sources / c->step),
-                                     batch * groups * c->chunks, "unit");
+    const vtac_expr *unit = vtac_for(k, vtac_parallel_if(work_of(c)), batch * groups * c->chunks, "unit");
     const int64_t inner = c->rows_outside ? groups : c->chunks;
     const int64_t outer = c->rows_outside ? c->chunks : groups;
     const vtac_expr *low = vtac_let(k, "low", vtac_i_remc(k, unit, inner));
