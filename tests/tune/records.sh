@@ -26,7 +26,7 @@ END
 # taken: of the last compilation, how many schedules are not the standard ones
 taken() { sed 's/.*"tuned": \([0-9]*\),.*/\1/' out; }
 number=0
-for net in ic:tiny_ic kws:tiny_kws; do
+for net in ic:tiny_ic squeeze:squeezenet1_1; do
     name=${net%:*}
     vtac zoo "${net#*:}" -o $name.onnx
     exits 0
