@@ -103,10 +103,7 @@ static int64_t tiles_of(const blocked *c, int64_t rows, int64_t columns, bool fl
 static bool may_go_flat(const vtac_lower *l, const blocked *c)
 {
     const vtac_window *w = &c->s.window;
-    bool skips = false;
-    for (uint32_t a = 0; a < 2; a++) {
-        skips = skips || reaches_far(c, a);
-    }
+    const bool skips = reaches_far(c, 0) || reaches_far(c, 1);
     return !c->s.quantized && !l->program->target->has_neon && !skips && w->extent[0] > 1 && w->extent[1] > 1;
 }
 
@@ -296,9 +293,7 @@ static int64_t work_of(const blocked *c)
     return c->x_type->dim[0] * extent[0] * extent[1] * c->s.outputs * c->sources / c->step;
 }
 
-/* Into how many equal parts a row of `row` tiles goes: as few as make enough units of work, of `units`
- * without.
- */
+/* Into how many equal parts a row of `row` tiles goes: as few as make enough of `units` units of work. */
 static int64_t parts_of(const blocked *c, int64_t row, int64_t units)
 {
     int64_t parts = 1;
