@@ -274,6 +274,8 @@ const vtac_tensor *vtac_in_constant(const vtac_graph *graph, const vtac_node *no
 /* The one scale of all axes that a Resize has whose policy keeps the aspect ratio; 0: each axis has its own.
  */
 double vtac_resize_ratio(const vtac_graph *graph, const vtac_node *node);
+/* The whole number that is nearest to a place, as Resize's nearest_mode has it. */
+double vtac_resize_nearest(const char *mode, double place);
 
 /* The operator table. */
 typedef vta_status vtac_infer_fn(const vtac_graph *graph, const vtac_node *node, vtac_type *out,

@@ -406,14 +406,6 @@ typedef struct places {
     vtac_storage_id table;
 } places;
 
-static double nearest_of(const char *mode, double x)
-{
-    return strcmp(mode, "floor") == 0               ? floor(x)
-           : strcmp(mode, "ceil") == 0              ? ceil(x)
-           : strcmp(mode, "round_prefer_ceil") == 0 ? floor(x + 0.5)
-                                                    : ceil(x - 0.5);
-}
-
 static vta_status find_places(vtac_lower *l, const vtac_resize_place *source, uint32_t axis, places *p)
 {
     const int64_t from = vtac_type_in(l, 0)->dim[axis];
@@ -424,7 +416,7 @@ static vta_status find_places(vtac_lower *l, const vtac_resize_place *source, ui
         return vta_fail(l->diag, VTA_NOMEM, "out of memory");
     }
     for (int64_t i = 0; i < p->size; i++) {
-        const double x = source->moves ? nearest_of(mode, source_of(source, i)) : (double)i;
+        const double x = source->moves ? vtac_resize_nearest(mode, source_of(source, i)) : (double)i;
         p->at[i] = (int64_t)fmax(0.0, fmin((double)(from - 1), x));
     }
     p->repeat = p->size / from;

@@ -368,6 +368,17 @@ double vtac_resize_ratio(const vtac_graph *graph, const vtac_node *node)
     return ratio;
 }
 
+double vtac_resize_nearest(const char *mode, double place)
+{
+    if (strcmp(mode, "floor") == 0) {
+        return floor(place);
+    }
+    if (strcmp(mode, "ceil") == 0) {
+        return ceil(place);
+    }
+    return strcmp(mode, "round_prefer_ceil") == 0 ? floor(place + 0.5) : ceil(place - 0.5);
+}
+
 /* Resize: inputs x, roi, scales, sizes; axes and keep_aspect_ratio_policy as of opset 18. */
 static double resized(int64_t dim, const vtac_tensor *scales, const vtac_tensor *sizes, int64_t k,
                       double ratio)

@@ -477,13 +477,7 @@ vta_status vtac_layer_concat(vtac_maker *m, vtac_vta_layer *layer)
 static double nearest_to(int64_t i, int64_t factor, bool half_pixel, const char *rounding)
 {
     const double at = ((double)i + (half_pixel ? 0.5 : 0.0)) / (double)factor - (half_pixel ? 0.5 : 0.0);
-    if (strcmp(rounding, "floor") == 0) {
-        return floor(at);
-    }
-    if (strcmp(rounding, "ceil") == 0) {
-        return ceil(at);
-    }
-    return strcmp(rounding, "round_prefer_ceil") == 0 ? floor(at + 0.5) : ceil(at - 0.5);
+    return vtac_resize_nearest(rounding, at);
 }
 
 /* Whether the nearest pixel of all is the one that is repeated there. */
