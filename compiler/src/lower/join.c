@@ -250,8 +250,7 @@ static void take_range(vtac_lower *l, void *context, const vtac_expr *i, const v
 static void copy_lanes(vtac_lower *l, const range *r, const vtac_buffer *from, vtac_buffer *to,
                        const vtac_expr *first)
 {
-    const vtac_expr *lane =
-        r->lanes == 1 ? vtac_e_index(l->k, 0) : vtac_for(l->k, VTAC_LOOP_VECTOR, r->lanes, "lane");
+    const vtac_expr *lane = vtac_lane_loop(l, r->lanes);
     vtac_store(l->k, to, vtac_i_add(l->k, first, lane), vtac_e_load(l->k, from, lane));
     vtac_close(l, r->lanes == 1 ? 0 : 1);
 }
@@ -283,8 +282,7 @@ static void join_units(vtac_lower *l, const range *r, const vtac_buffer *parts, 
 {
     vtac_set_lanes(l, all, r->lanes, vtac_e_float(l->k, VTAC_F32, 0.0));
     const vtac_expr *unit = vtac_for(l->k, VTAC_LOOP_SERIAL, r->units, "unit");
-    const vtac_expr *lane =
-        r->lanes == 1 ? vtac_e_index(l->k, 0) : vtac_for(l->k, VTAC_LOOP_VECTOR, r->lanes, "lane");
+    const vtac_expr *lane = vtac_lane_loop(l, r->lanes);
     const vtac_expr *part =
         vtac_e_load(l->k, parts, vtac_i_add(l->k, vtac_i_mulc(l->k, unit, r->lanes), lane));
     vtac_store(l->k, all, lane, vtac_e2(l->k, op, vtac_e_load(l->k, all, lane), part));

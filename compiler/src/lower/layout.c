@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "layout.h"
+#include "rows.h"
 
 enum { MOST_BORDER = 16, MOST_GROWTH = 12, MOST_BLOCK = 16 };
 
@@ -633,11 +634,6 @@ static void copy_blocks(vtac_lower *l, vtac_value_id id, copy *c, copy_fn *fn)
     vtac_close(l, 3);
 }
 
-static const vtac_expr *lanes_of(vtac_lower *l, int64_t lanes)
-{
-    return lanes == 1 ? vtac_e_index(l->k, 0) : vtac_for(l->k, VTAC_LOOP_VECTOR, lanes, "lane");
-}
-
 /* lane % rows and lane / rows. */
 static const vtac_expr *low_part(vtac_lower *l, const vtac_expr *lane, int64_t rows, int64_t lanes)
 {
@@ -655,7 +651,7 @@ static void copy_laid_out(vtac_lower *l, vtac_value_id id, copy *c, int64_t chan
     const int64_t block = l->program->layouts[id].block;
     vtac_kernel *k = l->k;
     const int64_t lanes = block * c->positions;
-    const vtac_expr *lane = lanes_of(l, lanes);
+    const vtac_expr *lane = vtac_lane_loop(l, lanes);
     const vtac_expr *within = low_part(l, lane, block, lanes);
     const vtac_expr *real = NULL;
     c->at[c->along] = c->position;
@@ -696,7 +692,7 @@ static void copy_plain(vtac_lower *l, vtac_value_id id, copy *c, int64_t channel
     const vtac_layout *f = &l->program->layouts[id];
     vtac_kernel *k = l->k;
     const int64_t lanes = channels * c->positions;
-    const vtac_expr *lane = lanes_of(l, lanes);
+    const vtac_expr *lane = vtac_lane_loop(l, lanes);
     const vtac_expr *within = high_part(l, lane, c->positions, lanes);
     c->at[c->along] = vtac_i_add(k, c->position, low_part(l, lane, c->positions, lanes));
     const vtac_expr *from = vtac_layout_place(l, id, c->at[0], c->block, c->at[2], c->at[3], within);

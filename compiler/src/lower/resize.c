@@ -442,7 +442,7 @@ static void copy_nearest(vtac_lower *l, const places *last, const vtac_expr **at
     if (last->repeat != 0) {
         source = vtac_let(k, "source", vtac_i_divc(k, first, last->repeat));
     }
-    const vtac_expr *lane = lanes == 1 ? vtac_e_index(k, 0) : vtac_for(k, VTAC_LOOP_VECTOR, lanes, "lane");
+    const vtac_expr *lane = vtac_lane_loop(l, lanes);
     at[axis] = vtac_i_add(k, first, lane);
     if (last->repeat != 0) {
         from[axis] = vtac_i_add(k, source, vtac_i_divc(k, lane, last->repeat));

@@ -39,11 +39,14 @@ void vtac_each_of_row(vtac_lower *l, int64_t extent, int64_t lanes, vtac_row_fn 
     }
 }
 
+const vtac_expr *vtac_lane_loop(vtac_lower *l, int64_t lanes)
+{
+    return lanes == 1 ? vtac_e_index(l->k, 0) : vtac_for(l->k, VTAC_LOOP_VECTOR, lanes, "lane");
+}
+
 void vtac_set_lanes(vtac_lower *l, vtac_buffer *buffer, int64_t lanes, const vtac_expr *value)
 {
-    const vtac_expr *lane =
-        lanes == 1 ? vtac_e_index(l->k, 0) : vtac_for(l->k, VTAC_LOOP_VECTOR, lanes, "lane");
-    vtac_store(l->k, buffer, lane, value);
+    vtac_store(l->k, buffer, vtac_lane_loop(l, lanes), value);
     vtac_close(l, lanes == 1 ? 0 : 1);
 }
 

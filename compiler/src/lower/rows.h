@@ -15,6 +15,9 @@ typedef void vtac_row_fn(vtac_lower *l, void *context, const vtac_expr *i, const
 /* Goes through a row by vectors, a last one of fewer lanes, or by elements where `lanes` is 1. */
 void vtac_each_of_row(vtac_lower *l, int64_t extent, int64_t lanes, vtac_row_fn *fn, void *context);
 
+/* The lane of a loop over a vector's lanes; with one lane there is no loop, and its number is 0. */
+const vtac_expr *vtac_lane_loop(vtac_lower *l, int64_t lanes);
+
 /* Sets `lanes` elements of a local buffer. */
 void vtac_set_lanes(vtac_lower *l, vtac_buffer *buffer, int64_t lanes, const vtac_expr *value);
 /* All lanes of a local buffer, by `op`, in pairs. */
