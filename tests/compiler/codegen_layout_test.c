@@ -348,6 +348,35 @@ static void groups_meet_their_own_channels(void **state)
     }
 }
 
+/* Few rows and few panels of outputs: a row's tiles are units of work of their own, also where their number
+ * is a prime or the last one overlaps. */
+static void threads_share_a_row(void **state)
+{
+    static const int64_t shapes[][6] = {/* in, out, rows, columns, kernel's rows and columns */
+                                        {64, 64, 1, 250, 1, 5}, {16, 16, 1, 1021, 1, 3},
+                                        {24, 40, 2, 137, 2, 3}, {32, 48, 9, 31, 1, 1},
+                                        {16, 64, 1, 74, 1, 1},  {8, 32, 3, 101, 3, 3}};
+    (void)state;
+    for (size_t i = 0; i < 2 * HOSTS * sizeof shapes / sizeof shapes[0]; i++) {
+        const int64_t *shape = shapes[i / 2 / HOSTS];
+        rng r = rng_split(base_seed, 400 + i);
+        net n;
+        const net_op conv = {.kind = NET_CONV,
+                             .groups = 1,
+                             .outputs = shape[1],
+                             .kernel = {shape[4], shape[5]},
+                             .stride = {1, 1},
+                             .dilation = {1, 1},
+                             .pad = {0, shape[5] / 2, 0, shape[5] / 2},
+                             .has_bias = true};
+        net_start(&n, (const int64_t[]){1, shape[0], shape[2], shape[3]}, i % 2 != 0, false);
+        net_add(&n, &r, &conv);
+        (void)run_net(&n, &r, base_seed, hosts[i / 2 % HOSTS], 2);
+        net_free(&n);
+        (void)unlink(library);
+    }
+}
+
 /* Tiles of positions that lie in two rows, or more of narrow planes; the last one overlaps. */
 static void tiles_go_on_in_the_next_row(void **state)
 {
@@ -581,10 +610,15 @@ int main(int argc, char **argv)
         return 1;
     }
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(networks_give_what_plain_loops_give), cmocka_unit_test(parts_lie_side_by_side),
-        cmocka_unit_test(groups_meet_their_own_channels),      cmocka_unit_test(tiles_go_on_in_the_next_row),
-        cmocka_unit_test(bytes_stay_in_their_layout),          cmocka_unit_test(norms_stay_in_their_layout),
-        cmocka_unit_test(bytes_are_multiplied_by_fours),       cmocka_unit_test(sums_stay_in_registers),
+        cmocka_unit_test(networks_give_what_plain_loops_give),
+        cmocka_unit_test(parts_lie_side_by_side),
+        cmocka_unit_test(groups_meet_their_own_channels),
+        cmocka_unit_test(tiles_go_on_in_the_next_row),
+        cmocka_unit_test(threads_share_a_row),
+        cmocka_unit_test(bytes_stay_in_their_layout),
+        cmocka_unit_test(norms_stay_in_their_layout),
+        cmocka_unit_test(bytes_are_multiplied_by_fours),
+        cmocka_unit_test(sums_stay_in_registers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
