@@ -4,6 +4,7 @@
  */
 #include <ctype.h>
 #include <errno.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,6 +37,22 @@ const char *cli_value(const cli_args *args, const char *option)
 bool cli_flag(const cli_args *args, const char *option)
 {
     return cli_value(args, option) != NULL;
+}
+
+int cli_usage(const cli_args *args, const char *fmt, ...)
+{
+    vta_diag *failure = &cli_here()->failure;
+    char text[sizeof failure->text];
+    va_list list;
+    va_start(list, fmt);
+    (void)vsnprintf(text, sizeof text, fmt, list);
+    va_end(list);
+    if (cli_here()->guest) {
+        (void)vta_fail(failure, VTA_INVALID, "%s", text);
+    } else {
+        cli_say("vtac %s: %s (try 'vtac %s --help')\n", args->verb->name, text, args->verb->name);
+    }
+    return CLI_USAGE;
 }
 
 static int unknown_option(const cli_args *args, const char *word, size_t size)

@@ -13,6 +13,7 @@
 #include "inputs.h"
 #include "layers.h"
 #include "passes.h"
+#include "place.h"
 #include "stages.h"
 #include "table.h"
 #include "temporary.h"

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "calib.h"
+#include "place.h"
 #include "remote_host.h"
 #include "stages.h"
 #include "vtac/codegen.h"

@@ -8,6 +8,7 @@
 #include "inputs.h"
 #include "offload.h"
 #include "tensors.h"
+#include "vtac/load.h"
 
 typedef struct cli_probe {
     vtac_graph *graph;

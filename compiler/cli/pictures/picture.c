@@ -13,6 +13,7 @@
 #include <strings.h>
 
 #include "vta/file.h"
+#include "vta/model.h"
 
 static const size_t most_bytes = (size_t)1 << 30;
 

@@ -16,6 +16,7 @@
 
 #include "../../src/import/zip.h"
 #include "picture.h"
+#include "preprocess.h"
 #include "stages.h"
 #include "tensors.h"
 #include "vta/file.h"

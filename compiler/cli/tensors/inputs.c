@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "parcels.h"
+#include "picture.h"
 
 int cli_read_inputs(const cli_args *args, cli_inputs *out)
 {

@@ -7,7 +7,7 @@
 #define VTAC_CLI_INPUTS_H
 
 #include "cli.h"
-#include "picture.h"
+#include "preprocess.h"
 
 typedef struct cli_inputs {
     const cli_args *args;

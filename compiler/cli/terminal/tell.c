@@ -3,29 +3,12 @@
  * How results and failures reach the user.
  */
 #include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "cli.h"
-
-int cli_usage(const cli_args *args, const char *fmt, ...)
-{
-    vta_diag *failure = &cli_here()->failure;
-    char text[sizeof failure->text];
-    va_list list;
-    va_start(list, fmt);
-    (void)vsnprintf(text, sizeof text, fmt, list);
-    va_end(list);
-    if (cli_here()->guest) {
-        (void)vta_fail(failure, VTA_INVALID, "%s", text);
-    } else {
-        cli_say("vtac %s: %s (try 'vtac %s --help')\n", args->verb->name, text, args->verb->name);
-    }
-    return CLI_USAGE;
-}
 
 static void json_string(void (*put)(const char *fmt, ...), const char *text)
 {

@@ -12,6 +12,7 @@
 
 #include "onnx.pb-c.h"
 #include "parcels.h"
+#include "place.h"
 #include "remote_host.h"
 #include "stages.h"
 #include "tensors.h"

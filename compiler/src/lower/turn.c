@@ -4,7 +4,7 @@
  * output, which vectors turn (../llvm/turn.c). Whatever moves whole rows, or has too short ones, is a loop
  * over elements.
  */
-#include "../pass/rewrite.h"
+#include "../ops/infer.h"
 #include "lower.h"
 
 enum { MOST_ACROSS = 16 };

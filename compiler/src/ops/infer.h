@@ -37,6 +37,9 @@ vta_status vtac_broadcast(const vtac_type *a, const vtac_type *b, vtac_type *out
 vta_status vtac_int_list(const vtac_node *node, const char *name, uint32_t count, int64_t otherwise,
                          int64_t *out, vta_diag *diag);
 
+/* The axes of a Transpose; false where the attribute does not fit (the verifier lets none through). */
+bool vtac_perm_of(const vtac_node *node, uint32_t rank, int64_t *perm);
+
 /* Window geometry of convolutions and pools: per spatial axis kernel, stride, dilation, pads, output extent.
  */
 typedef struct vtac_window {

@@ -122,6 +122,15 @@ vta_status vtac_infer_unsqueeze(const vtac_graph *graph, const vtac_node *node, 
     return VTA_OK;
 }
 
+bool vtac_perm_of(const vtac_node *node, uint32_t rank, int64_t *perm)
+{
+    const vtac_attr *attr = vtac_find_attr(node, "perm");
+    for (uint32_t i = 0; i < rank; i++) {
+        perm[i] = attr != NULL ? attr->ints[i] : (int64_t)rank - 1 - i;
+    }
+    return attr == NULL || attr->count == rank;
+}
+
 vta_status vtac_infer_transpose(const vtac_graph *graph, const vtac_node *node, vtac_type *out,
                                 vta_diag *diag)
 {

@@ -7,6 +7,7 @@
  * (`row_major` of vtac/codegen.h).
  */
 #include "../lower/lower.h"
+#include "../ops/infer.h"
 #include "rewrite.h"
 
 enum { LONGEST_CHAIN = 64 };

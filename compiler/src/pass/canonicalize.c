@@ -77,15 +77,6 @@ static vta_status merge_reshapes(vtac_rewrite *r, vtac_node_id id, bool *changed
     return replace_by(r, id, out, changed);
 }
 
-bool vtac_perm_of(const vtac_node *node, uint32_t rank, int64_t *perm)
-{
-    const vtac_attr *attr = vtac_find_attr(node, "perm");
-    for (uint32_t i = 0; i < rank; i++) {
-        perm[i] = attr != NULL ? attr->ints[i] : (int64_t)rank - 1 - i;
-    }
-    return attr == NULL || attr->count == rank;
-}
-
 static vta_status merge_transposes(vtac_rewrite *r, vtac_node_id id, bool *changed)
 {
     const vtac_node node = r->graph->nodes[id];

@@ -64,10 +64,6 @@ void vtac_replace(vtac_rewrite *r, vtac_value_id old, vtac_value_id new);
 vta_status vtac_attrs_without(vtac_rewrite *r, const vtac_node *node, const char *without, vtac_attr **attrs,
                               uint32_t *count);
 
-/* The axes of a Transpose; false where the attribute does not fit (the verifier lets none through).
- * canonicalize.c */
-bool vtac_perm_of(const vtac_node *node, uint32_t rank, int64_t *perm);
-
 /* Elementwise with one operand that is not a single number; nothing about it depends on an axis.
  * alter_layout.c */
 bool vtac_is_plain(const vtac_rewrite *r, const vtac_node *node);

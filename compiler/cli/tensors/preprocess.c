@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * From pixels to the elements of an input.
+ * From pixels to the elements of an input. See preprocess.h.
  */
+#include "preprocess.h"
+
 #include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
