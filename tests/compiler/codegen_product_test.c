@@ -115,7 +115,7 @@ static void make_problem(problem *p, rng *r, bool large)
     const vtac_dtype a = !bytes ? VTAC_F32 : rng_percent(r, 50) ? VTAC_I8 : VTAC_U8;
     const vtac_dtype b = !bytes ? VTAC_F32 : rng_percent(r, 50) ? VTAC_I8 : VTAC_U8;
     const uint32_t lead = gemm ? 0 : rng_below(r, 3);
-    const bool shared = rng_percent(r, 50); /* one right operand for all batches */
+    const bool shared = rng_percent(r, 50);                        /* one right operand for all batches */
     const bool both = p->op == VTAC_OP_GEMM && rng_percent(r, 50); /* given transposed, of few rows */
     const bool known = shared && !both && rng_percent(r, 60);
     const bool zeros_known = rng_percent(r, 70);

@@ -50,7 +50,7 @@ translate() {
         $(for s in $sources tb/vta_axi_mem.v; do echo "hw/$s"; done) >model/log 2>&1 || { tail -n 5 model/log; return 1; }
     for part in model/*.cpp; do echo "#include \"${part#model/}\""; done >model/all.cc
     echo "#include \"$here/coverage_main.cc\"" >>model/all.cc
-    $cxx -O1 -Imodel -c model/all.cc -o model/all.o
+    $cxx -O0 -Imodel -c model/all.cc -o model/all.o
     g++ model/all.o runtime/*.o -lpthread -o model/bench
 }
 

@@ -5,7 +5,7 @@
 #
 # Each line of mutations.txt breaks a copy of hw/ in one small way; then the suite's own tests run on that copy, the
 # nearest first: benches that judge the module (benched.sh), random programs with fixed seeds and a shipped program on the
-# simulator built from it, all other benches, proofs. Prints which of them noticed it first. Fails if a mutation survives, is
+# simulator built from it, all other benches, proofs, and `vtac bench hw`. Prints which of them noticed it first. Fails if a mutation survives, is
 # stale (its text does not occur exactly once) or does not build, or if the test that noticed fails on the unbroken RTL
 # as well. NAME: only these.
 #
@@ -69,11 +69,12 @@ if [ -n "$stale" ]; then
     exit $status
 fi
 
-# Benches and proofs as CTest knows them, the long ones last: a file each, with the words of the command, one a line.
+# Benches and proofs as CTest knows them, the long ones last, and then the speed that each row of `vtac bench hw` asks for, since
+# some of the RTL is there for speed alone: a file each, with the words of the command, one a line.
 ctest --test-dir "$build" --show-only=json-v1 | python3 -c '
 import json, sys
-for test in sorted(json.load(sys.stdin)["tests"], key=lambda test: "_top_" in test["name"]):
-    if test["name"].startswith(("rtl_tb_", "rtl_unit_", "formal")):
+for test in sorted(json.load(sys.stdin)["tests"], key=lambda test: (test["name"] == "bench_hw", "_top_" in test["name"])):
+    if test["name"].startswith(("rtl_tb_", "rtl_unit_", "formal")) or test["name"] == "bench_hw":
         open(sys.argv[1] + "/" + test["name"], "w").write("\n".join(test["command"]) + "\n")
         print(test["name"])' "$work" > "$work/benches"
 benches=$(cat "$work/benches")

@@ -335,6 +335,7 @@ static const vta_alu_op alu_ops[BENCH_VARIANTS] = {VTA_ALU_ADD, VTA_ALU_MUL, VTA
 
 typedef struct alu_bench {
     bool use_imm;
+    bool move;     /* MOV of tiles, which reads one operand only */
     bool one_bank; /* both operands in one quarter of ACC, else in different ones */
 } alu_bench;
 
@@ -350,14 +351,15 @@ static uint64_t record_alu(vta_stream *s, const vta_config *c, uint32_t variant,
     load(s, VTA_MEM_ACC, other, a, count, count);
     for (int64_t i = 0; i < passes; i++) {
         const bool back = i % 2 != 0; /* the two operands in turn */
-        vta_stream_alu(s, &(vta_alu){.kernel = kernel1(s, back ? other : 0, back ? 0 : other, 0),
-                                     .op = alu_ops[(variant + (uint64_t)i) % BENCH_VARIANTS],
-                                     .use_imm = how.use_imm,
-                                     .imm = 1 + i % 3,
-                                     .iter_out = 1,
-                                     .iter_in = count,
-                                     .dst_in = 1,
-                                     .src_in = 1});
+        vta_stream_alu(
+            s, &(vta_alu){.kernel = kernel1(s, back ? other : 0, back ? 0 : other, 0),
+                          .op = how.move ? VTA_ALU_MOV : alu_ops[(variant + (uint64_t)i) % BENCH_VARIANTS],
+                          .use_imm = how.use_imm,
+                          .imm = 1 + i % 3,
+                          .iter_out = 1,
+                          .iter_in = count,
+                          .dst_in = 1,
+                          .src_in = 1});
     }
     store(s, 0, y, 0, count);
     store(s, other, y, count, count);
@@ -377,6 +379,11 @@ static uint64_t record_alu_tt(vta_stream *s, const vta_config *c, uint32_t varia
 static uint64_t record_alu_one_bank(vta_stream *s, const vta_config *c, uint32_t variant, uint32_t length)
 {
     return record_alu(s, c, variant, length, (alu_bench){.one_bank = true});
+}
+
+static uint64_t record_alu_move(vta_stream *s, const vta_config *c, uint32_t variant, uint32_t length)
+{
+    return record_alu(s, c, variant, length, (alu_bench){.move = true, .one_bank = true});
 }
 
 static uint64_t record_requantize(vta_stream *s, const vta_config *c, uint32_t variant, uint32_t length)
@@ -520,6 +527,7 @@ const bench_row bench_rows[] = {
     {"alu_imm", BENCH_TILES, 0.97, record_alu_imm, "ALU, immediate, tiles a cycle"},
     {"alu_tt", BENCH_TILES, 0.97, record_alu_tt, "ALU, tensor-tensor, tiles a cycle"},
     {"alu_tt_one_bank", BENCH_TILES, 0, record_alu_one_bank, "the same, both operands in one quarter of ACC"},
+    {"alu_move", BENCH_TILES, 0.97, record_alu_move, "MOV of tiles in one quarter of ACC, tiles a cycle"},
     {"requantize", BENCH_TILES, 0.97, record_requantize, "requantize, tiles a cycle"},
     {"load", BENCH_BUS_SHARE, 0.95, record_load, "contiguous LOAD, of the bus"},
     {"store", BENCH_BUS_SHARE, 0.92, record_store, "contiguous STORE, of the bus"},
