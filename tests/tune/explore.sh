@@ -92,10 +92,22 @@ sys.exit(abs(mine / theirs - 1) > 0.02)"
 vtac explore --models tiny_ic --fix LOG_BLOCK_IN=6 --fix LOG_BLOCK_OUT=6 --budget bram=40
 exits 1
 one_line err
-says err "fits the part; most are out by"
+says err "fits xc7z020 within the budget: what is nearest to it takes "
+says err "; name a larger '--part' or '--budget', or fix smaller values"
+# Nearest is what is least too large: with LUTs for all, and one block RAM, the smallest buffers.
+vtac explore --models tiny_ic --fix LOG_BLOCK_IN=3 --fix LOG_BLOCK_OUT=3 --fix LOG_INP_BUFF_SIZE=13,14 --fix LOG_WGT_BUFF_SIZE=14,15 \
+    --fix LOG_ACC_BUFF_SIZE=13,14 --fix LOG_UOP_BUFF_SIZE=13 --fix TABLE=0,1 --budget bram=1
+exits 1
+one_line err
+blocks=$(sed 's/.* takes BRAM36 \([0-9]*\) of 1;.*/\1/' err)
+vtac explore --models tiny_ic --fix LOG_BLOCK_IN=3 --fix LOG_BLOCK_OUT=3 --fix LOG_INP_BUFF_SIZE=13 --fix LOG_WGT_BUFF_SIZE=14 \
+    --fix LOG_ACC_BUFF_SIZE=13 --fix LOG_UOP_BUFF_SIZE=13 --fix TABLE=0 --budget "bram=$blocks" --limit 1 --json
+exits 0
+holds "the smallest fits what was told" python3 -c 'import json; assert json.load(open("out"))["too_large"] == 0'
 vtac explore --models tiny_ic --fix LOG_WGT_BUFF_SIZE=6 --fix LOG_INP_BUFF_SIZE=6
 exits 1
 one_line err
+says err " is legal; the first of them: "
 vtac explore --models tiny_ic --part xc7z02
 refused 1 "vtac: there is no part 'xc7z02'; there are xc7z010, xc7z020, xczu3eg, xczu7ev, ecp5-85"
 small='--models tiny_kws --fix LOG_BLOCK_IN=2,3 --fix LOG_BLOCK_OUT=2 --fix LOG_INP_BUFF_SIZE=13 --fix LOG_WGT_BUFF_SIZE=14
@@ -146,7 +158,29 @@ refused 2 "vtac explore: '--budget cheese=3': expected lut=N, dsp=N or bram=N"
 echo '{"LOG_BLOCK_IN": "wide"}' >space.json
 vtac explore --models tiny_ic --space space.json
 refused 1 "vtac: space.json: key 'LOG_BLOCK_IN': expected a number, or an array of numbers"
-vtac explore --models nothing.onnx
-exits 1
-one_line err
+echo '{"LOG_BLOCK_IN": 3, "TABLE": 1, "LOG_BLOCK_IN": [4, 5]}' >space.json
+vtac explore --models tiny_ic --space space.json
+refused 1 "vtac: space.json: key 'LOG_BLOCK_IN' is there twice; its values go into one array"
+# A key is fixed once, whether the values differ or not; a file's values may be replaced.
+for again in LOG_BLOCK_IN=4 LOG_BLOCK_IN=3 LOG_BLOCK_IN=3,4; do
+    vtac explore --models tiny_ic --fix LOG_BLOCK_IN=3 --fix TABLE=1 --fix $again
+    refused 1 "vtac: '$again': 'LOG_BLOCK_IN' is fixed already; several values go behind one '=': LOG_BLOCK_IN=3,4"
+done
+echo '{"LOG_BLOCK_IN": [3, 4, 5], "LOG_BLOCK_OUT": 3, "LOG_INP_BUFF_SIZE": 13, "LOG_WGT_BUFF_SIZE": 14, "LOG_ACC_BUFF_SIZE": 13, "ARRAY_PUMP": 1, "TABLE": 1,
+       "LOOP_BACK": 1, "DEPTHWISE_TAPS": 9}' >space.json
+vtac explore --models tiny_kws --space space.json --fix LOG_BLOCK_IN=3
+exits 0
+says out "1 configurations on xc7z020"
+vtac explore --models tiny_ic --budget lut=30000 --budget bram=9 --budget lut=20000
+refused 2 "vtac explore: '--budget lut=20000': its limit is set already"
+# A name that is none is told before a network is read, wherever it stands; a file that is none by its name, once.
+for models in nothing.onnx tiny_ic,nothing.onnx,tiny_kws resnet18,nothing.onnx; do
+    vtac explore --models $models
+    refused 1 "vtac: nothing.onnx: neither a file nor a network of the zoo; 'vtac zoo' lists those"
+done
+vtac explore --models tiny_ic,,tiny_kws
+refused 1 "vtac: ',tiny_kws': expected models with commas between"
+echo nonsense >broken.onnx
+vtac explore --models tiny_kws,broken.onnx
+refused 1 "vtac: broken.onnx: not an ONNX model, or damaged (9 bytes)"
 finish

@@ -185,6 +185,65 @@ exits 1
 says err "no board is left, of those that '--device' names"
 holds "its message stands in one line" test "$(tail -n 1 err | wc -l)" -eq 1
 
+# What a log cannot be used for is told, in one line, and the network is made without it.
+unused() { # FILE WORDS: compiled with this log
+    log=$1 why=$2
+    shift 2
+    vtac compile kws.onnx "$@" --tuned "$log" -o unused.so
+    exits 0
+    holds "one line tells why" test "$(cat err)" = "vtac compile: '--tuned $log': no record of it is used: $why"
+}
+version=$(head -n 1 grid.jsonl | sed 's/.*"version": "\([^"]*\)".*/\1/')
+target=$(head -n 1 grid.jsonl | sed 's/.*"target": "\([^"]*\)".*/\1/')
+sed 's/"version": "[^"]*"/"version": "0.0.7"/' grid.jsonl >old.jsonl
+unused old.jsonl "they are of release 0.0.7, and this is $version; 'vtac tune' makes new ones" --host host
+sed 's/"kernel": "[^"]*"/"kernel": "wibble"/' grid.jsonl >strange.jsonl
+unused strange.jsonl "none is of a kernel and a shape that this model has" --host host
+unused grid.jsonl "they are for '$target', and this is compiled for 'pynq'; name that host or configuration" --host pynq
+: >empty.jsonl
+unused empty.jsonl "it is empty" --host host
+cat old.jsonl strange.jsonl grid.jsonl >all.jsonl
+vtac compile kws.onnx --host host --tuned all.jsonl -o all.so
+exits 0
+silent err
+vtac compile kws.onnx --host host --tuned old.jsonl --tuned grid.jsonl -o all.so
+exits 0
+silent err
+# A log of another release is gone on from as if it were empty, and kept.
+cp old.jsonl further.jsonl
+vtac tune kws.onnx --tuner grid --trials 1 --repeat 2 --log further.jsonl
+exits 0
+holds "what it had is kept" sh -c 'head -n "$(wc -l <old.jsonl)" further.jsonl | cmp - old.jsonl'
+
+# Log and page are looked at before the work: where they cannot be written, no trial is made.
+mkdir -p sub
+for word in --log --html; do
+    vtac tune kws.onnx --trials 2000 --log never.jsonl $word nowhere/file
+    refused 1 "vtac: cannot write 'nowhere/file': No such file or directory"
+    vtac tune kws.onnx --trials 2000 --log never.jsonl $word sub
+    refused 1 "vtac: cannot write 'sub': it names no file"
+done
+vtac tune kws.onnx --trials 2000 --log /dev/full
+refused 1 "vtac: '/dev/full' is no file that lines can be appended to; name another one with '--log'"
+vtac tune ic.onnx --target vta --trials 2000 --log /dev/full
+refused 1 "vtac: '/dev/full' is no file that lines can be appended to; name another one with '--log'"
+holds "nothing was begun" test ! -e never.jsonl
+# A disk that is full: the reason, and the log is as good as before. (No file may be longer than this log already nearly is.)
+python3 -c 'line = open("old.jsonl").read().split("\n")[0] + "\n"; open("short.jsonl", "w").write(line * ((1 << 21) // len(line)))'
+cp short.jsonl before.jsonl
+ran="vtac tune, a full disk"
+(ulimit -f 4096 && trap '' XFSZ && exec "$vtac_program" tune kws.onnx --tuner grid --trials 20 --repeat 2 --log short.jsonl) >out 2>err
+status=$?
+exits 1
+one_line err
+says err "vtac: cannot write 'short.jsonl': "
+holds "what was there is there" sh -c 'head -c "$(wc -c <before.jsonl)" short.jsonl | cmp - before.jsonl'
+vtac tune kws.onnx --tuner grid --trials 1 --repeat 2 --log short.jsonl
+exits 0
+for seconds in 0 -1 nan 1x; do
+    vtac tune ic.onnx --budget $seconds
+    refused 2 "vtac tune: --budget takes a number of seconds above 0, not '$seconds'"
+done
 vtac tune
 exits 2
 vtac tune ic.onnx --tuner best

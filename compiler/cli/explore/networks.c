@@ -84,13 +84,10 @@ static void name_of(const char *path, char *name, size_t size)
 static vta_status load_one(const cli_args *args, const char *path, const vta_config *config,
                            const cli_shapes *shapes, cli_network *n, vta_diag *diag)
 {
-    const bool zoo = access(path, F_OK) != 0 && in_zoo(path);
+    const bool zoo = access(path, F_OK) != 0;
     const vtac_pass_options passes = {.level = PASS_LEVEL, .progress = cli_stages()};
     const vtac_partition_options how = {
         .config = config, .schedule = {.progress = cli_stages()}, .always = true, .look = true};
-    if (!zoo && access(path, F_OK) != 0) {
-        return vta_fail(diag, VTA_IO, "neither a file nor a network of the zoo; 'vtac zoo' lists those");
-    }
     name_of(path, n->name, sizeof n->name);
     VTA_TRY(zoo ? load_zoo(args, path, shapes, &n->graph, diag)
                 : cli_load_graph(args, path, shapes, &n->graph, diag));
@@ -114,6 +111,36 @@ static void describe(const cli_network *n, vtac_explored *out)
     }
 }
 
+/* The first name of the list, into `path`; what is behind it. */
+static const char *next_name(const char *list, char path[4096])
+{
+    const size_t size = strcspn(list, ",");
+    (void)snprintf(path, 4096, "%.*s", size < 4096 ? (int)size : 0, list);
+    return list + size + (list[size] == ',');
+}
+
+/* All names, before any network is read, which takes its time. */
+static vta_status check_names(const char *list, vta_diag *diag)
+{
+    uint32_t count = 0;
+    while (*list != '\0') {
+        char path[4096];
+        const char *next = next_name(list, path);
+        if (path[0] == '\0') {
+            return vta_fail(diag, VTA_INVALID, "'%s': expected models with commas between", list);
+        }
+        if (++count > VTAC_MOST_NETWORKS) {
+            return vta_fail(diag, VTA_RANGE, "more than %d models", VTAC_MOST_NETWORKS);
+        }
+        if (access(path, F_OK) != 0 && !in_zoo(path)) {
+            return vta_fail(diag, VTA_IO,
+                            "%s: neither a file nor a network of the zoo; 'vtac zoo' lists those", path);
+        }
+        list = next;
+    }
+    return count > 0 ? VTA_OK : vta_fail(diag, VTA_INVALID, "expected at least one model");
+}
+
 vta_status cli_load_networks(const cli_args *args, const char *list, const vta_config *config,
                              const cli_shapes *shapes, cli_networks *out, vta_diag *diag)
 {
@@ -122,25 +149,18 @@ vta_status cli_load_networks(const cli_args *args, const char *list, const vta_c
     if (out->items == NULL) {
         return vta_fail(diag, VTA_NOMEM, "out of memory");
     }
+    VTA_TRY(check_names(list, diag));
     while (*list != '\0') {
         char path[4096];
-        const size_t size = strcspn(list, ",");
-        if (out->count == VTAC_MOST_NETWORKS) {
-            return vta_fail(diag, VTA_RANGE, "more than %d models", VTAC_MOST_NETWORKS);
-        }
-        if (size == 0 || size >= sizeof path) {
-            return vta_fail(diag, VTA_INVALID, "'%s': expected models with commas between", list);
-        }
-        (void)snprintf(path, sizeof path, "%.*s", (int)size, list);
+        list = next_name(list, path);
         cli_network *n = &out->items[out->count++];
         if (load_one(args, path, config, shapes, n, diag) != VTA_OK) {
-            return vta_context(diag, "%s", path);
+            return strstr(diag->text, path) != NULL ? diag->code : vta_context(diag, "%s", path);
         }
         VTA_TRY(hash_of(out, path, diag));
         describe(n, &out->explored[out->count - 1]);
-        list += size + (list[size] == ',');
     }
-    return out->count > 0 ? VTA_OK : vta_fail(diag, VTA_INVALID, "expected at least one model");
+    return VTA_OK;
 }
 
 void cli_free_networks(cli_networks *networks)

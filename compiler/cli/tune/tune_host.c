@@ -438,6 +438,7 @@ static void print(const outcome *o)
                                          {"schedule", CLI_SENTENCE}};
     double logs = 0.0;
     uint32_t better = 0;
+    char hint[PATH];
     const size_t count = o->t->tasks.items.count;
     for (size_t i = 0; i < count; i++) {
         const vtac_task *task = vta_vec_at(&o->t->tasks.items, i);
@@ -450,12 +451,13 @@ static void print(const outcome *o)
         cli_sentence(0, "%" PRIu32 " trials: no schedule was found that beats the standard ones", o->t->done);
         return;
     }
+    cli_tuning_hint(o->t, hint, sizeof hint);
     cli_sentence(0,
                  "%" PRIu32 " trials (%" PRIu32 " came to nothing): %" PRIu32
                  " of %zu kernels are faster, %.3f times in geometric mean over all; the network %.3f "
-                 "ms instead of %.3f ms; 'vtac compile --tuned %s' uses them",
+                 "ms instead of %.3f ms; '%s' uses them",
                  o->t->done, o->t->failed, better, count, exp(logs / (double)count), 1e3 * o->whole[1],
-                 1e3 * o->whole[0], o->t->log);
+                 1e3 * o->whole[0], hint);
 }
 
 /* What is no faster beside its standard stays as it was. */

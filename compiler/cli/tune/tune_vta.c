@@ -228,6 +228,7 @@ static vta_status run_on_tsim(search *s, const char *records, uint64_t *cycles, 
 static vta_status prove(search *s, uint64_t predicted, vta_diag *diag)
 {
     char records[PATH];
+    char hint[PATH];
     uint64_t before = 0;
     uint64_t after = 0;
     uint32_t changed = 0;
@@ -251,6 +252,7 @@ static vta_status prove(search *s, uint64_t predicted, vta_diag *diag)
         VTA_TRY(cli_tuning_note(t, task, task->best, (double)(faster ? after : predicted), true, diag));
     }
     cli_stages_hide();
+    cli_tuning_hint(t, hint, sizeof hint);
     if (changed == 0) {
         cli_sentence(0,
                      "%" PRIu32 " trials: no schedule was found that beats the standard one, %" PRIu64
@@ -265,9 +267,9 @@ static vta_status prove(search *s, uint64_t predicted, vta_diag *diag)
         cli_sentence(0,
                      "%" PRIu32 " trials: %" PRIu32 " of %zu kinds of layers changed; %" PRIu64
                      " cycles predicted instead of %" PRIu64 ", on the device %" PRIu64 " instead of %" PRIu64
-                     ", %.4f times as fast; 'vtac compile --tuned %s' uses them",
+                     ", %.4f times as fast; '%s' uses them",
                      t->done, changed, t->tasks.items.count, s->base, s->standard, after, before,
-                     (double)before / (double)after, t->log);
+                     (double)before / (double)after, hint);
     }
     return VTA_OK;
 }

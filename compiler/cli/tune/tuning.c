@@ -4,10 +4,54 @@
  */
 #include "tuning.h"
 
+#include <errno.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "vta/clock.h"
+
+/* A file that is there, or one that its folder can take. */
+static vta_status check_file(const char *path, bool appended, vta_diag *diag)
+{
+    char folder[4096];
+    struct stat info;
+    const bool there = stat(path, &info) == 0;
+    const char *slash = strrchr(path, '/');
+    (void)snprintf(folder, sizeof folder, "%.*s", slash != NULL ? (int)(slash - path) + 1 : 1,
+                   slash != NULL ? path : ".");
+    if (path[0] == '\0' || (there && S_ISDIR(info.st_mode))) {
+        return vta_fail(diag, VTA_IO, "cannot write '%s': it names no file", path);
+    }
+    if (there && appended && !S_ISREG(info.st_mode)) {
+        return vta_fail(diag, VTA_IO,
+                        "'%s' is no file that lines can be appended to; name another one with '--log'", path);
+    }
+    return access(there ? path : folder, W_OK) == 0
+               ? VTA_OK
+               : vta_fail(diag, VTA_IO, "cannot write '%s': %s", path, strerror(errno));
+}
+
+vta_status cli_tuning_check_files(const cli_tuning *t, vta_diag *diag)
+{
+    const char *page = cli_value(t->args, "--html");
+    VTA_TRY(check_file(t->log, true, diag));
+    return page != NULL ? check_file(page, false, diag) : VTA_OK;
+}
+
+void cli_tuning_hint(const cli_tuning *t, char *text, size_t size)
+{
+    const char *host = cli_value(t->args, "--host");
+    const char *config = cli_value(t->args, "--config");
+    (void)snprintf(text, size, "vtac compile %s%s%s%s --tuned %s",
+                   t->offload.wanted ? "--target vta" : "--host ",
+                   t->offload.wanted ? ""
+                   : host != NULL    ? host
+                                     : "host",
+                   t->offload.wanted && config != NULL ? " --config " : "",
+                   t->offload.wanted && config != NULL ? config : "", t->log);
+}
 
 void cli_tuning_target(const cli_tuning *t, char *text, size_t size)
 {

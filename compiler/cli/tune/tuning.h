@@ -41,11 +41,15 @@ typedef struct cli_tuning {
     atomic_bool stopped;   /* and has stopped */
 } cli_tuning;
 
+/* Before the work, not behind it: whether log and page can be written. */
+vta_status cli_tuning_check_files(const cli_tuning *t, vta_diag *diag);
 /* "x86_64-…/cpu/hash" or "vta/hash": whom records are for. */
 void cli_tuning_target(const cli_tuning *t, char *text, size_t size);
 /* A record of a trial, or of what was proved at the end. */
 vta_status cli_tuning_note(cli_tuning *t, const vtac_task *task, uint32_t point, double cost, bool proved,
                            vta_diag *diag);
+/* The words that have `vtac compile` take what was found. */
+void cli_tuning_hint(const cli_tuning *t, char *text, size_t size);
 /* A page with the curve of each task. */
 vta_status cli_tuning_page(const cli_tuning *t, const char *path, vta_diag *diag);
 /* What the log holds already. */

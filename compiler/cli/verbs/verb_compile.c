@@ -108,7 +108,8 @@ typedef struct tuned {
         const struct tuned *records;
         char target[320];
         bool any;
-        uint32_t taken;
+        uint32_t given,
+            taken; /* how often a given record was known, and another than the standard one taken */
     } host, vta;
 } tuned;
 
@@ -116,8 +117,9 @@ static uint32_t pick(void *context, const vtac_kernel_space *space)
 {
     struct tuned_for *t = context;
     uint32_t point = space->standard;
-    if (vtac_records_find(&t->records->given, t->target, space, &point) ||
-        vtac_records_find(&t->records->shipped, t->target, space, &point)) {
+    const bool given = vtac_records_find(&t->records->given, t->target, space, &point);
+    t->given += given;
+    if (given || vtac_records_find(&t->records->shipped, t->target, space, &point)) {
         t->taken += point != space->standard;
     }
     return point;
@@ -141,6 +143,37 @@ static vta_status read_tuned(const cli_args *args, const vtac_target *target, co
                           vtac_records_any(&t->shipped, targets[i]->target);
     }
     return VTA_OK;
+}
+
+/* Whoever names a log of which nothing can be used is told why. */
+static void tell_unused(const cli_args *args, const vtac_target *target, const cli_offload *offload,
+                        const tuned *t)
+{
+    size_t at = 0;
+    const char *path = cli_next(args, "--tuned", &at);
+    const vtac_records *given = &t->given;
+    char why[512];
+    if (path == NULL || t->host.given + t->vta.given > 0) {
+        return;
+    }
+    if (given->items.count == 0 && given->other > 0) {
+        (void)snprintf(why, sizeof why, "they are of release %s, and this is %s; 'vtac tune' makes new ones",
+                       given->other_version != NULL ? given->other_version : "?", vta_version());
+    } else if (given->items.count == 0) {
+        (void)snprintf(why, sizeof why, "it is empty");
+    } else if (!vtac_records_any(given, t->host.target) &&
+               !(offload->wanted && vtac_records_any(given, t->vta.target))) {
+        const vtac_record *first = vta_vec_at(&given->items, 0);
+        (void)snprintf(
+            why, sizeof why,
+            "they are for '%.150s', and this is compiled for '%s'%s%s; name that host or configuration",
+            first->target, target->name, offload->wanted ? " and " : "",
+            offload->wanted ? offload->config.name : "");
+    } else {
+        (void)snprintf(why, sizeof why, "none is of a kernel and a shape that this model has");
+    }
+    cli_stages_hide();
+    cli_say("vtac compile: '--tuned %s': no record of it is used: %s\n", path, why);
 }
 
 static int compile(const cli_args *args, vtac_graph *graph, const vtac_target *target,
@@ -176,6 +209,9 @@ static int compile(const cli_args *args, vtac_graph *graph, const vtac_target *t
     status = status == VTA_OK ? prepare(args, graph, passes, &there, &partition, &diag) : status;
     compile_options.partition = partition;
     status = status == VTA_OK ? vtac_compile(graph, &compile_options, &image, &diag) : status;
+    if (status == VTA_OK) {
+        tell_unused(args, target, offload, &found);
+    }
     vtac_records_free(&found.given);
     vtac_records_free(&found.shipped);
     if (status != VTA_OK) {

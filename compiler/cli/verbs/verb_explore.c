@@ -69,6 +69,9 @@ static int read_budget(const cli_args *args, vtac_part *part)
         if (i == 3 || !cli_number(text + strlen(rows[i].name), &number) || number == 0) {
             return cli_usage(args, "'--budget %s': expected lut=N, dsp=N or bram=N", text);
         }
+        if (*rows[i].to > 0) {
+            return cli_usage(args, "'--budget %s': its limit is set already", text);
+        }
         *rows[i].to = (double)number;
     }
     return CLI_OK;
@@ -302,16 +305,36 @@ static vta_status write_files(const char *folder, const cli_explored *e, vta_dia
     return write_text(folder, "front.html", cli_explore_page(e), diag);
 }
 
+/* Not one: by what. */
+static vta_status nothing_found(const cli_explored *e, vta_diag *diag)
+{
+    const vtac_exploration *x = e->found;
+    uint32_t n = 0;
+    if (x->count == 0 && x->too_large == 0) {
+        return vta_fail(diag, VTA_RANGE, "no configuration of %" PRIu64 " is legal; the first of them: %s",
+                        x->space, x->illegal_why);
+    }
+    if (x->count == 0) {
+        return vta_fail(diag, VTA_RANGE,
+                        "no configuration of %" PRIu64
+                        " fits %s within the budget: what is nearest to it takes %s; "
+                        "name a larger '--part' or '--budget', or fix smaller values",
+                        x->space, e->part->name, x->nearest);
+    }
+    while (n + 1 < e->networks->count && x->candidates[0].networks[n].cycles > 0) {
+        n++;
+    }
+    return vta_fail(diag, VTA_RANGE,
+                    "no configuration of %" PRIu64
+                    " runs all networks; on the first of them '%s' does not: %s",
+                    x->space, e->networks->items[n].name, x->candidates[0].networks[n].why);
+}
+
 /* What is told of it: whether there is anything, the shipped configurations beside it, layers. */
 static vta_status judge(job *j, cli_explored *e, vta_diag *diag)
 {
     if (e->found->count == 0 || !e->found->candidates[0].runs) {
-        const vtac_exploration *x = e->found;
-        return vta_fail(diag, VTA_RANGE, "no configuration of %" PRIu64 " %s; most are out by %s", x->space,
-                        x->count == 0 ? "fits the part" : "runs all networks",
-                        x->count > 0           ? x->candidates[0].networks[0].why
-                        : x->outside_count > 0 ? x->outside[0].why
-                                               : "nothing");
+        return nothing_found(e, diag);
     }
     VTA_TRY(cli_time_shipped(e, diag));
     if (cli_value(j->args, "-o") != NULL || cli_flag(j->args, "--json")) {

@@ -78,7 +78,7 @@ static int read_arguments(const cli_args *args, cli_tuning *t, cli_shapes *shape
     t->how.options.engine = vtac_work_is_rank() ? VTAC_WORK_MPI : VTAC_WORK_PROCESSES;
     return budget == NULL || cli_seconds(budget, &t->budget_s)
                ? CLI_OK
-               : cli_usage(args, "'%s' is not a number of seconds", budget);
+               : cli_usage(args, "--budget takes a number of seconds above 0, not '%s'", budget);
 }
 
 static vta_status tune(cli_tuning *t, const cli_shapes *shapes, vta_diag *diag)
@@ -86,6 +86,7 @@ static vta_status tune(cli_tuning *t, const cli_shapes *shapes, vta_diag *diag)
     const char *host = cli_value(t->args, "--host");
     const vtac_pass_options passes = {.level = 3, .progress = cli_stages()};
     VTA_TRY(vtac_tuner_check(t->tuner, diag));
+    VTA_TRY(cli_tuning_check_files(t, diag));
     VTA_TRY(vtac_target_find(host != NULL ? host : "host", &t->target, diag));
     VTA_TRY(cli_load_graph(t->args, t->model, shapes, &t->graph, diag));
     VTA_TRY(t->offload.wanted ? cli_quantize_float(t->args, t->graph, diag) : VTA_OK);

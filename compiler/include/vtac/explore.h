@@ -71,6 +71,7 @@ typedef struct vtac_space {
         const char *key; /* of the table of keys */
         uint32_t values[VTAC_SPACE_VALUES];
         uint32_t count;
+        bool fixed; /* by vtac_space_fix */
     } axes[VTAC_SPACE_AXES];
     uint32_t axis_count;
 } vtac_space;
@@ -80,7 +81,7 @@ vta_status vtac_space_default(const vtac_part *part, vtac_space *out, vta_diag *
 /* A JSON object of keys of configurations, each with its values or one value: they replace those that there
  * are. */
 vta_status vtac_space_read(const char *path, vtac_space *space, vta_diag *diag);
-/* "LOG_BLOCK_IN=4": this value alone; "=4,5": these. */
+/* "LOG_BLOCK_IN=4": this value alone; "=4,5": these. A key is fixed once. */
 vta_status vtac_space_fix(vtac_space *space, const char *text, vta_diag *diag);
 /* How many there are, legal or not. */
 uint64_t vtac_space_size(const vtac_space *space);
@@ -139,6 +140,9 @@ typedef struct vtac_exploration {
     uint64_t space, illegal, too_large;
     vtac_outside outside[16]; /* the largest groups of those that are out */
     uint32_t outside_count;
+    char nearest[96];      /* what the one of those too large that is least so needs more of: "LUT 61,204 of
+                              39,900" */
+    char illegal_why[192]; /* of the first that is not legal */
     double *piece_seconds; /* of each piece of work; owned */
     uint32_t piece_count;
     vtac_area_model area_model;

@@ -26,7 +26,9 @@ typedef struct vtac_record {
 
 typedef struct vtac_records {
     vta_arena arena;
-    vta_vec items; /* vtac_record, in the order of the file */
+    vta_vec items;             /* vtac_record, in the order of the file */
+    uint32_t other;            /* records of other releases, which were skipped, */
+    const char *other_version; /* and the release of the last of them */
 } vtac_records;
 
 /* Adds the records of a file. Those of another release of the compiler are skipped; so is a last line that

@@ -85,10 +85,11 @@ vta_status vtac_explore_piece(void *context, const char *piece, vta_str *result,
 typedef struct search {
     const vtac_explore_options *options;
     vtac_exploration *out;
-    vtac_part part;  /* within the budget */
-    vta_vec found;   /* vtac_candidate */
-    uint32_t *timed; /* candidates that pieces are made of, owned */
-    char **pieces;   /* owned */
+    vtac_part part;     /* within the budget */
+    vta_vec found;      /* vtac_candidate */
+    double least_share; /* of those that are too large */
+    uint32_t *timed;    /* candidates that pieces are made of, owned */
+    char **pieces;      /* owned */
     uint32_t piece_count, done;
     vta_diag *diag;
     vta_status status;
@@ -123,14 +124,20 @@ static vta_status look_at(search *s, uint64_t index)
     char why[96];
     s->out->space++;
     if (vtac_space_at(s->options->space, index, &c.config, &own) != VTA_OK) {
-        s->out->illegal++;
+        if (s->out->illegal++ == 0) {
+            (void)snprintf(s->out->illegal_why, sizeof s->out->illegal_why, "%.*s",
+                           (int)sizeof s->out->illegal_why - 1, own.text);
+        }
         count_outside(s->out, own.text);
         return VTA_OK;
     }
     c.area = vtac_area_of(&s->out->area_model, s->options->part, &c.config);
     c.share = vtac_area_share(s->options->part, &c.area);
     if (!vtac_area_fits(s->options->part, &c.area, why, sizeof why)) {
-        s->out->too_large++;
+        if (s->out->too_large++ == 0 || c.share < s->least_share) {
+            s->least_share = c.share;
+            memcpy(s->out->nearest, why, sizeof why);
+        }
         count_outside(s->out, why);
         return VTA_OK;
     }

@@ -67,7 +67,7 @@ static vta_status add_value(vtac_space *s, const key_row *row, bool first, doubl
     return VTA_OK;
 }
 
-vta_status vtac_space_fix(vtac_space *space, const char *text, vta_diag *diag)
+static vta_status set(vtac_space *space, const char *text, vta_diag *diag)
 {
     const char *equals = strchr(text, '=');
     if (equals == NULL || equals == text) {
@@ -90,6 +90,25 @@ vta_status vtac_space_fix(vtac_space *space, const char *text, vta_diag *diag)
         }
         at = end + 1;
     }
+}
+
+vta_status vtac_space_fix(vtac_space *space, const char *text, vta_diag *diag)
+{
+    const size_t size = strcspn(text, "=");
+    for (uint32_t a = 0; a < space->axis_count; a++) {
+        const char *key = space->axes[a].key;
+        if (space->axes[a].fixed && strlen(key) == size && strncmp(key, text, size) == 0) {
+            return vta_fail(diag, VTA_INVALID,
+                            "'%s': '%s' is fixed already; several values go behind one '=': %s=3,4", text,
+                            key, key);
+        }
+    }
+    VTA_TRY(set(space, text, diag));
+    for (uint32_t a = 0; a < space->axis_count; a++) {
+        const char *key = space->axes[a].key;
+        space->axes[a].fixed = space->axes[a].fixed || (strlen(key) == size && strncmp(key, text, size) == 0);
+    }
+    return VTA_OK;
 }
 
 static vta_status read_axis(vtac_space *space, const cJSON *item, vta_diag *diag)
@@ -125,7 +144,10 @@ vta_status vtac_space_read(const char *path, vtac_space *space, vta_diag *diag)
     }
     for (const cJSON *item = status == VTA_OK ? root->child : NULL; item != NULL && status == VTA_OK;
          item = item->next) {
-        status = read_axis(space, item, diag);
+        const bool again = cJSON_GetObjectItemCaseSensitive(root, item->string) != item;
+        status = again ? vta_fail(diag, VTA_INVALID, "key '%s' is there twice; its values go into one array",
+                                  item->string)
+                       : read_axis(space, item, diag);
     }
     cJSON_Delete(root);
     free(bytes);
@@ -154,15 +176,15 @@ vta_status vtac_space_default(const vtac_part *part, vtac_space *out, vta_diag *
     VTA_TRY(vta_config_load(part->board, &out->base, diag));
     out->base.mem_shared = part->shared_mb_s;
     for (size_t i = 0; i < sizeof usual / sizeof usual[0]; i++) {
-        VTA_TRY(vtac_space_fix(out, usual[i], diag));
+        VTA_TRY(set(out, usual[i], diag));
     }
     (void)snprintf(text, sizeof text, part->most_bus_bits > 64 ? "LOG_BUS_WIDTH=6,7" : "LOG_BUS_WIDTH=6");
-    VTA_TRY(vtac_space_fix(out, text, diag));
+    VTA_TRY(set(out, text, diag));
     for (size_t i = 0; part->family == VTAC_ECP5 && i < sizeof ecp5 / sizeof ecp5[0]; i++) {
-        VTA_TRY(vtac_space_fix(out, ecp5[i], diag));
+        VTA_TRY(set(out, ecp5[i], diag));
     }
     (void)snprintf(text, sizeof text, "CLOCK_MHZ=%" PRIu32, part->clock_mhz);
-    return vtac_space_fix(out, text, diag);
+    return set(out, text, diag);
 }
 
 uint64_t vtac_space_size(const vtac_space *space)

@@ -34,7 +34,10 @@ static bool read_line(vtac_records *r, const char *line, size_t size)
     const cJSON *version = cJSON_GetObjectItemCaseSensitive(root, "version");
     const cJSON *cost = cJSON_GetObjectItemCaseSensitive(root, "cost");
     bool good = cJSON_IsObject(root) && cJSON_IsString(version);
-    if (good && strcmp(version->valuestring, vta_version()) == 0) {
+    if (good && strcmp(version->valuestring, vta_version()) != 0) {
+        r->other++;
+        r->other_version = keep(r, root, "version");
+    } else if (good) {
         const vtac_record record = {.kernel = keep(r, root, "kernel"),
                                     .shape = keep(r, root, "shape"),
                                     .target = keep(r, root, "target"),
@@ -178,9 +181,16 @@ vta_status vtac_record_append(const char *path, const vtac_record *record, vta_d
         vta_str_put(&line, "\"cost\": null");
     }
     vta_str_put(&line, record->proved ? ", \"proved\": true}\n" : "}\n");
-    const bool good = !line.failed && write(fd, line.text, line.size) == (ssize_t)line.size && close(fd) == 0;
+    const ssize_t written = line.failed ? -1 : write(fd, line.text, line.size);
+    const int cause = line.failed   ? ENOMEM
+                      : written < 0 ? errno
+                                    : ENOSPC; /* a part: there was no room for the rest */
+    const bool good = written == (ssize_t)line.size && written > 0;
     vta_str_free(&line);
-    return good ? VTA_OK : vta_fail(diag, VTA_IO, "cannot write '%s'", path);
+    if (close(fd) != 0 && good) {
+        return vta_fail(diag, VTA_IO, "cannot write '%s': %s", path, strerror(errno));
+    }
+    return good ? VTA_OK : vta_fail(diag, VTA_IO, "cannot write '%s': %s", path, strerror(cause));
 }
 
 void vtac_target_text(const vtac_target *target, char *text, size_t size)
