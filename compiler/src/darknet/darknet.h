@@ -30,6 +30,16 @@ typedef struct darknet {
 
 typedef vtac_id dk_layer_fn(darknet *d, vtac_id x);
 
+/* A row of the table of layers (layers.c); NULL: there is none of that type. */
+typedef struct dk_layer {
+    const char *type;
+    dk_layer_fn *make;
+    bool boxes; /* what goes in is an output of the network */
+} dk_layer;
+const dk_layer *dk_layer_of(const char *type);
+
+/* ---- values.c */
+
 /* An option of the section. */
 int64_t dk_option(darknet *d, const char *name, int64_t otherwise, int64_t least, int64_t most);
 /* The next `count` weights; NULL after a failure. */
@@ -43,6 +53,14 @@ dk_norm dk_take_norm(darknet *d, int64_t outputs);
 /* weights[outputs][each] and bias[outputs] take the normalization in. */
 void dk_apply_norm(const dk_norm *n, float *weights, float *bias, int64_t outputs, int64_t each);
 
+vtac_id dk_activate(darknet *d, vtac_id x, const char *otherwise);
+vtac_id dk_number(vtac_builder *m, double value);
+/* The axes of a value, which must be of that rank. */
+const int64_t *dk_dims(darknet *d, vtac_id x, uint32_t rank);
+vtac_id dk_flattened(darknet *d, vtac_id x); /* [batch][rest] */
+
+/* ---- matrix.c */
+
 typedef struct dk_window {
     int64_t filters, size, strides[2], pad, spread, groups;
     bool normal;  /* there is a normalization */
@@ -53,12 +71,9 @@ typedef struct dk_window {
 vtac_id dk_conv(darknet *d, vtac_id x, const dk_window *w);
 /* A dense layer with the weights that come next. */
 vtac_id dk_dense(darknet *d, vtac_id x, int64_t outputs, bool normal);
-
-vtac_id dk_activate(darknet *d, vtac_id x, const char *otherwise);
-vtac_id dk_number(vtac_builder *m, double value);
-/* The axes of a value, which must be of that rank. */
-const int64_t *dk_dims(darknet *d, vtac_id x, uint32_t rank);
-vtac_id dk_flattened(darknet *d, vtac_id x); /* [batch][rest] */
+/* Every so manieth place, after a filter that blurs: 3 x 3, or the mean of 2 x 2. */
+vtac_id dk_blurred(darknet *d, vtac_id x, const int64_t *strides, bool small);
+dk_layer_fn dk_convolutional, dk_deconvolutional, dk_local, dk_connected;
 
 /* recurrent.c */
 dk_layer_fn dk_rnn, dk_gru, dk_lstm, dk_crnn;

@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What the layers of Darknet take: options, weights, normalizations, activations, the axes of what comes in.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "darknet.h"
+
+/* ---- options */
+
+int64_t dk_option(darknet *d, const char *name, int64_t otherwise, int64_t least, int64_t most)
+{
+    int64_t value = otherwise;
+    if (d->maker.status == VTA_OK) {
+        d->maker.status = cfg_int(d->section, name, otherwise, least, most, &value, d->maker.diag);
+    }
+    return d->maker.status == VTA_OK ? value : least; /* something that can be reckoned with */
+}
+
+/* ---- weights */
+
+float *dk_take(darknet *d, int64_t count)
+{
+    if (d->maker.status != VTA_OK) {
+        return NULL;
+    }
+    if (count < 0 || (uint64_t)count > (d->size - d->at) / sizeof(float)) {
+        vtac_make_fail(&d->maker, VTA_INVALID,
+                       "it wants %lld weights more, the file of weights has %zu behind byte %zu",
+                       (long long)count, (d->size - d->at) / sizeof(float), d->at);
+        return NULL;
+    }
+    float *room = vtac_make_room(&d->maker, count, sizeof *room);
+    if (room != NULL && count > 0) {
+        memcpy(room, d->weights + d->at, (size_t)count * sizeof *room);
+        d->at += (size_t)count * sizeof *room;
+    }
+    return room;
+}
+
+dk_norm dk_take_norm(darknet *d, int64_t outputs)
+{
+    dk_norm n = {.scale = dk_take(d, outputs)};
+    n.mean = dk_take(d, outputs);
+    n.variance = dk_take(d, outputs);
+    return n;
+}
+
+/* weights[outputs][each] and bias[outputs] take the normalization in. */
+void dk_apply_norm(const dk_norm *n, float *weights, float *bias, int64_t outputs, int64_t each)
+{
+    for (int64_t i = 0; i < outputs; i++) {
+        const double factor = (double)n->scale[i] / sqrt((double)n->variance[i] + 1e-6);
+        bias[i] = (float)((double)bias[i] - (double)n->mean[i] * factor);
+        for (int64_t k = 0; k < each; k++) {
+            weights[i * each + k] = (float)((double)weights[i * each + k] * factor);
+        }
+    }
+}
+
+/* ---- activations */
+
+static vtac_id mish(vtac_builder *m, vtac_id x)
+{
+    return vtac_make1(m, VTAC_OP_MISH, x);
+}
+
+static vtac_id swish(vtac_builder *m, vtac_id x)
+{
+    return vtac_make2(m, VTAC_OP_MUL, x, vtac_make1(m, VTAC_OP_SIGMOID, x));
+}
+
+static vtac_id leaky(vtac_builder *m, vtac_id x, double alpha)
+{
+    const vtac_attr attr = vtac_attr_of_float("alpha", alpha);
+    return vtac_make(m, VTAC_OP_LEAKY_RELU, &x, 1, &attr, 1);
+}
+
+vtac_id dk_number(vtac_builder *m, double value)
+{
+    return vtac_make_number(m, VTAC_F32, value);
+}
+
+/* Positive numbers, or powers of e, in proportion to their sum over the channels. */
+static vtac_id share_of_channels(vtac_builder *m, vtac_id x, bool powers, bool from_most)
+{
+    const int64_t channels[] = {1};
+    if (from_most) {
+        x = vtac_make2(m, VTAC_OP_SUB, x, vtac_make_reduce(m, VTAC_OP_REDUCE_MAX, x, channels, 1, true));
+    }
+    x = vtac_make1(m, powers ? VTAC_OP_EXP : VTAC_OP_RELU, x);
+    const vtac_id sum = vtac_make_reduce(m, VTAC_OP_REDUCE_SUM, x, channels, 1, true);
+    return vtac_make2(m, VTAC_OP_DIV, x, vtac_make2(m, VTAC_OP_ADD, sum, dk_number(m, 1e-4)));
+}
+
+/* Straight pieces: slope `outer` below `low` and above `high`, `inner` between them. */
+static vtac_id pieces(vtac_builder *m, vtac_id x, double low, double high, double inner, double outer,
+                      double at)
+{
+    const vtac_id middle = vtac_make_clip(m, x, low, high);
+    const vtac_id rest = vtac_make2(m, VTAC_OP_SUB, x, middle);
+    const vtac_id y = vtac_make2(m, VTAC_OP_ADD, vtac_make2(m, VTAC_OP_MUL, middle, dk_number(m, inner)),
+                                 vtac_make2(m, VTAC_OP_MUL, rest, dk_number(m, outer)));
+    return vtac_make2(m, VTAC_OP_ADD, y, dk_number(m, at));
+}
+
+/* Half of the whole part, and on odd steps what is left as well. */
+static vtac_id stairs(vtac_builder *m, vtac_id x)
+{
+    const vtac_id whole = vtac_make1(m, VTAC_OP_FLOOR, x);
+    const vtac_id half = vtac_make1(m, VTAC_OP_FLOOR, vtac_make2(m, VTAC_OP_MUL, x, dk_number(m, 0.5)));
+    const vtac_id odd =
+        vtac_make2(m, VTAC_OP_SUB, whole, vtac_make2(m, VTAC_OP_MUL, half, dk_number(m, 2.0)));
+    const vtac_id rest = vtac_make2(m, VTAC_OP_MUL, odd, vtac_make2(m, VTAC_OP_SUB, x, whole));
+    return vtac_make2(m, VTAC_OP_ADD, half, rest);
+}
+
+static vtac_id hard_mish(vtac_builder *m, vtac_id x)
+{
+    const vtac_id middle = vtac_make_clip(m, x, -2.0, 0.0);
+    const vtac_id square =
+        vtac_make2(m, VTAC_OP_MUL, vtac_make2(m, VTAC_OP_MUL, middle, middle), dk_number(m, 0.5));
+    return vtac_make2(m, VTAC_OP_ADD, vtac_make1(m, VTAC_OP_RELU, x),
+                      vtac_make2(m, VTAC_OP_ADD, square, middle));
+}
+
+vtac_id dk_activate(darknet *d, vtac_id x, const char *otherwise)
+{
+    vtac_builder *m = &d->maker;
+    const char *given = cfg_text(d->section, "activation");
+    const char *name = given == NULL ? otherwise : given;
+    static const struct {
+        const char *name;
+        vtac_op op;
+    } plain[] = {{"relu", VTAC_OP_RELU},
+                 {"logistic", VTAC_OP_SIGMOID},
+                 {"tanh", VTAC_OP_TANH},
+                 {"elu", VTAC_OP_ELU},
+                 {"selu", VTAC_OP_SELU}};
+    for (size_t i = 0; i < sizeof plain / sizeof plain[0]; i++) {
+        if (strcmp(name, plain[i].name) == 0) {
+            return vtac_make1(m, plain[i].op, x);
+        }
+    }
+    if (strcmp(name, "linear") == 0) {
+        return x;
+    }
+    if (strcmp(name, "stair") == 0) {
+        return stairs(m, x);
+    }
+    if (strcmp(name, "leaky") == 0 || strcmp(name, "revleaky") == 0) {
+        return leaky(m, x, 0.1);
+    }
+    if (strcmp(name, "relie") == 0) {
+        return leaky(m, x, 0.01);
+    }
+    if (strcmp(name, "mish") == 0) {
+        return mish(m, x);
+    }
+    if (strcmp(name, "swish") == 0) {
+        return swish(m, x);
+    }
+    if (strcmp(name, "gelu") == 0) {
+        const vtac_attr tanh_form = vtac_attr_of_string("approximate", "tanh");
+        return vtac_make(m, VTAC_OP_GELU, &x, 1, &tanh_form, 1);
+    }
+    if (strcmp(name, "hard_mish") == 0) {
+        return hard_mish(m, x);
+    }
+    if (strcmp(name, "lhtan") == 0) {
+        return pieces(m, x, 0.0, 1.0, 1.0, 0.001, 0.0);
+    }
+    if (strcmp(name, "plse") == 0) {
+        return pieces(m, x, -4.0, 4.0, 0.125, 0.01, 0.5);
+    }
+    if (strncmp(name, "normalize_channels", 18) == 0) {
+        const bool powers = strstr(name, "softmax") != NULL;
+        return share_of_channels(m, x, powers, powers && strstr(name, "maxval") != NULL);
+    }
+    if (strcmp(name, "relu6") == 0) {
+        return vtac_make_clip(m, x, 0.0, 6.0);
+    }
+    if (strcmp(name, "hardtan") == 0) {
+        return vtac_make_clip(m, x, -1.0, 1.0);
+    }
+    if (strcmp(name, "ramp") == 0) {
+        const vtac_id tenth = vtac_make2(m, VTAC_OP_MUL, x, vtac_make_number(m, VTAC_F32, 0.1));
+        return vtac_make2(m, VTAC_OP_ADD, vtac_make1(m, VTAC_OP_RELU, x), tenth);
+    }
+    if (strcmp(name, "loggy") == 0) {
+        const vtac_id s =
+            vtac_make2(m, VTAC_OP_MUL, vtac_make1(m, VTAC_OP_SIGMOID, x), vtac_make_number(m, VTAC_F32, 2.0));
+        return vtac_make2(m, VTAC_OP_SUB, s, vtac_make_number(m, VTAC_F32, 1.0));
+    }
+    vtac_make_fail(m, VTA_UNSUPPORTED, "the activation '%.40s' is not supported", name);
+    return 0;
+}
+
+/* ---- what comes in */
+
+const int64_t *dk_dims(darknet *d, vtac_id x, uint32_t rank)
+{
+    static const int64_t none[VTAC_MAX_RANK] = {1, 1, 1, 1};
+    const vtac_type *type = vtac_made_type(&d->maker, x);
+    if (d->maker.status == VTA_OK && type->rank != rank) {
+        vtac_make_fail(&d->maker, VTA_INVALID, "the layer before has %u axes, it needs %u", type->rank, rank);
+    }
+    return d->maker.status == VTA_OK ? type->dim : none;
+}
+
+vtac_id dk_flattened(darknet *d, vtac_id x)
+{
+    const vtac_type *type = vtac_made_type(&d->maker, x);
+    const int64_t batch = type->rank > 0 ? type->dim[0] : 1;
+    const int64_t count = vtac_type_elements(type);
+    return vtac_make_reshape(&d->maker, x, (int64_t[]){batch, batch > 0 ? count / batch : 0}, 2);
+}
