@@ -5,7 +5,8 @@
 float rintf(float x);
 float (*call)(float);
 extern const unsigned vta_model_artifact[64];
-float rounded(float x);
+/* It calls nothing else, in a build that counts lines neither. */
+__attribute__((no_profile_instrument_function)) float rounded(float x);
 
 const unsigned vta_model_artifact[64] = {1};
 
