@@ -21,7 +21,7 @@
 #include "tuning.h"
 #include "vta/file.h"
 
-enum { PATH = 4200, MOST_ANSWER = 1 << 26, FINAL_ROUNDS = 5, TRIAL_TIMEOUT = 120 };
+enum { PATH = 4200, MOST_ANSWER = 1 << 26, FINAL_ROUNDS = 5, FINAL_WON = 4, TRIAL_TIMEOUT = 120 };
 static const double worth = 0.99; /* of the standard schedule's time, at most */
 
 /* ---- compiling */
@@ -100,16 +100,17 @@ vta_status cli_bench_times(const cli_tuning *t, const char *out, double *costs, 
     cJSON_ArrayForEach(step, steps)
     {
         const cJSON *name = cJSON_GetObjectItemCaseSensitive(step, "name");
-        const cJSON *median = cJSON_GetObjectItemCaseSensitive(step, "median_us");
-        if (!cJSON_IsString(name) || !cJSON_IsNumber(median)) {
+        /* the least of its runs: on a machine that others use too, most runs are disturbed */
+        const cJSON *least = cJSON_GetObjectItemCaseSensitive(step, "least_us");
+        if (!cJSON_IsString(name) || !cJSON_IsNumber(least)) {
             continue;
         }
-        *whole += 1e-6 * median->valuedouble;
+        *whole += 1e-6 * least->valuedouble;
         for (size_t i = 0; i < count; i++) {
             const vtac_task *task = vta_vec_at(&t->tasks.items, i);
             for (size_t k = 0; k < task->steps.count; k++) {
                 if (is_step(name->valuestring, *(const char **)vta_vec_at(&task->steps, k))) {
-                    costs[i] += 1e-6 * median->valuedouble;
+                    costs[i] += 1e-6 * least->valuedouble;
                 }
             }
         }
@@ -371,7 +372,8 @@ static vta_status search(batch *b, const char *standard, vta_diag *diag)
 
 typedef struct outcome {
     const cli_tuning *t;
-    double *before, *after; /* medians of each task */
+    double *before, *after; /* of each task, medians over the rounds */
+    uint32_t *won;          /* rounds in which the task was faster than the standard one beside it */
     double whole[2];
 } outcome;
 
@@ -400,6 +402,9 @@ static vta_status compare(cli_tuning *t, outcome *o, vta_diag *diag)
                 all[(n * (tasks + 1) + i) * FINAL_ROUNDS + (size_t)round] = i < tasks ? costs[i] : whole;
             }
         }
+    }
+    for (size_t i = 0; i < tasks * FINAL_ROUNDS && status == VTA_OK; i++) {
+        o->won[i / FINAL_ROUNDS] += all[(tasks + 1) * FINAL_ROUNDS + i] < all[i];
     }
     for (size_t i = 0; i < 2 * (tasks + 1) && status == VTA_OK; i++) {
         qsort(all + i * FINAL_ROUNDS, FINAL_ROUNDS, sizeof *all, by_value);
@@ -465,7 +470,8 @@ static vta_status settle(cli_tuning *t, outcome *o, vta_diag *diag)
 {
     for (size_t i = 0; i < t->tasks.items.count; i++) {
         vtac_task *task = vta_vec_at(&t->tasks.items, i);
-        if (task->best != task->standard && !(o->after[i] < worth * o->before[i])) {
+        if (task->best != task->standard &&
+            (o->won[i] < FINAL_WON || !(o->after[i] < worth * o->before[i]))) {
             task->best = task->standard;
         }
         if (task->best == task->standard) {
@@ -480,10 +486,12 @@ static vta_status finish(cli_tuning *t, vta_diag *diag)
 {
     char path[PATH];
     const size_t tasks = t->tasks.items.count;
-    outcome o = {
-        .t = t, .before = calloc(tasks + 1, sizeof(double)), .after = calloc(tasks + 1, sizeof(double))};
-    vta_status status =
-        o.before != NULL && o.after != NULL ? VTA_OK : vta_fail(diag, VTA_NOMEM, "out of memory");
+    outcome o = {.t = t,
+                 .before = calloc(tasks + 1, sizeof(double)),
+                 .after = calloc(tasks + 1, sizeof(double)),
+                 .won = calloc(tasks + 1, sizeof(uint32_t))};
+    const bool room = o.before != NULL && o.after != NULL && o.won != NULL;
+    vta_status status = room ? VTA_OK : vta_fail(diag, VTA_NOMEM, "out of memory");
     for (int best = 0; best < 2 && status == VTA_OK; best++) {
         for (size_t i = 0; i < tasks; i++) {
             vtac_task *task = vta_vec_at(&t->tasks.items, i);
@@ -500,6 +508,7 @@ static vta_status finish(cli_tuning *t, vta_diag *diag)
     }
     free(o.before);
     free(o.after);
+    free(o.won);
     return status;
 }
 
