@@ -16,6 +16,7 @@ silent err
 says out "configurations on xc7z020"
 says out "area by a fit to"
 says out "ISSCC 2014"
+says out "best1 beside pynq, pictures a second: tiny_ic "
 cat >front.py <<'END'
 import json, sys
 
@@ -39,6 +40,14 @@ for p in detailed:
     for n, network in enumerate(p["networks"]):
         cycles = sum(l[2] for l in p["layers"] if l[0] == n)
         assert network["cycles"] * 0.9 < cycles <= network["cycles"], (p["name"], cycles)
+tiles = {(t["block_in"], t["block_out"], t["pump"]): t for t in d["tiles"]}
+assert len(tiles) == len(d["tiles"]) and sum(t["judged"] for t in d["tiles"]) == d["candidates"]
+tile = lambda p: (p["config"]["block_in"], p["config"]["block_out"], p["config"]["pump"])
+for k, t in tiles.items():
+    own = [p["fps"] for p in points if tile(p) == k]
+    assert (t["fps"] == max(own)) if own else (t["fps"] == 0 and " of " in t["nearest"]), t
+sizes = [t["block_in"] * t["block_out"] for t in d["tiles"]]
+assert sizes == sorted(sizes) and sum(t["nearest"] != "" for t in d["tiles"]) > 0 if d["too_large"] else True
 print(points[0]["networks"][0]["cycles"])
 END
 holds "the front is that of a plain search" python3 front.py one/front.json

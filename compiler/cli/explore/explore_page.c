@@ -35,6 +35,8 @@ static const char *const body[] = {
     "<p class=\"legend\"><i style=\"background:#d4641a\"></i>the best by the objective<i style=\"background:#2f6fde\"></i>front: nothing is better in speed, area and energy<i style=\"background:#b9c4d3\"></i>others<i style=\"background:#1d8a52\"></i>comes with vtac</p>",
     "<section id=\"point\"><h2>The point</h2><div class=\"two\"><div><div class=\"scroll\"><table id=\"figures\"></table></div><pre id=\"config\"></pre></div><div class=\"scroll\"><table id=\"layers\"></table></div></div></section>",
     "<section><h2>The front <small>click a row</small></h2><div class=\"scroll\"><table id=\"front\"></table></div></section>",
+    "<section id=\"shipped\"><h2>Beside those that come with vtac <small>how many times as fast the best is</small></h2><div class=\"scroll\"><table id=\"beside\"></table></div></section>",
+    "<section><h2>Why nothing is faster <small>arrays, the smallest first</small></h2><div class=\"scroll\"><table id=\"tiles\"></table></div></section>",
     "<section><h2>What is out</h2><div class=\"scroll\"><table id=\"out\"></table></div><p class=\"note\" id=\"models\"></p></section></main>",
     NULL};
 
@@ -54,7 +56,7 @@ static const char *const script[] = {
     "  for (let i = 0; i <= 5; i++) {",
     "    const vx = tx * i / 5, vy = ty * i / 5;",
     "    put('line', {x1: px(vx), x2: px(vx), y1: py(0), y2: py(ty), class: 'grid'}); put('line', {x1: px(0), x2: px(tx), y1: py(vy), y2: py(vy), class: 'grid'});",
-    "    put('text', {x: px(vx), y: h - 22, 'text-anchor': 'middle'}, names[2](vx)); put('text', {x: m[3] - 6, y: py(vy) + 4, 'text-anchor': 'end'}, names[3](vy));",
+    "    put('text', {x: px(vx), y: h - 22, 'text-anchor': i < 5 ? 'middle' : 'end'}, names[2](vx)); put('text', {x: m[3] - 6, y: py(vy) + 4, 'text-anchor': 'end'}, names[3](vy));",
     "  }",
     "  put('text', {x: w / 2, y: h - 5, 'text-anchor': 'middle'}, names[0]); put('text', {x: 14, y: h / 2, 'text-anchor': 'middle', transform: `rotate(-90 14 ${h / 2})`}, names[1]);",
     "  [...ok].reverse().forEach(p => {",
@@ -67,11 +69,12 @@ static const char *const script[] = {
     "}",
     "const unit = (digits) => v => v.toFixed(digits);",
     "plot('area', p => p.share, p => p.fps, ['share of the part, of what it has least of', 'pictures a second (geometric mean)', v => (100 * v).toFixed(0) + ' %', unit(0)]);",
-    "plot('energy', p => p.energy * 1e3, p => p.fps, ['mJ a picture (geometric mean)', 'pictures a second (geometric mean)', unit(1), unit(0)]);",
+    "plot('energy', p => p.energy * 1e3, p => p.fps, ['mJ a picture (geometric mean)', 'pictures a second (geometric mean)', v => v ? v.toPrecision(2) : '0', unit(0)]);",
     "function rows(id, head, lines, left, pick) {",
     "  const t = $(id), h = element('tr'); t.replaceChildren(); head.forEach((c, i) => h.append(element('th', c, i < left ? 'l' : ''))); t.append(h);",
     "  lines.forEach((line, k) => { const r = element('tr'); line.forEach((c, i) => r.append(element('td', c, i < left ? 'l' : ''))); if (pick) { r.className = 'pick' + (pick[k] === now ? ' now' : ''); r.addEventListener('click', () => choose(pick[k])); } t.append(r); });",
     "}",
+    "const called = p => p.file ? p.file.replace('.json', '') : p.name;",
     "const shape = c => `${c.batch}×${c.block_in}×${c.block_out}`;",
     "const parts = c => (c.table ? 'tables ' : '') + (c.loop_back ? 'loop-back ' : '') + c.depthwise_taps;",
     "function choose(p) {",
@@ -79,15 +82,19 @@ static const char *const script[] = {
     "  const a = p.area, lines = [['pictures a second', p.fps.toFixed(2)], ['energy a picture', joule(p.energy)], ['LUT', `${whole(a.lut)} of ${whole(d.most.lut)}`], ['DSP', `${whole(a.dsp)} of ${whole(d.most.dsp)}`], ['BRAM36', `${whole(a.bram)} of ${whole(d.most.bram)}`]];",
     "  p.networks.forEach((n, i) => lines.push([d.networks[i].name, n.cycles ? `${whole(n.cycles)} cycles, ${(p.config.clock_mhz * 1e6 / n.cycles).toFixed(1)} a second` + (n.tsim ? `; on tsim ${whole(n.tsim)} (${((n.cycles / n.tsim - 1) * 100).toFixed(1)} %)` : '') : n.why]));",
     "  if (p.fits) lines.push(['does not fit', p.fits]);",
-    "  $('point').querySelector('h2').textContent = p.name + ' ' + shape(p.config);",
+    "  $('point').querySelector('h2').textContent = called(p) + ' ' + shape(p.config);",
     "  rows('figures', ['', ''], lines, 1); $('config').textContent = p.json + (p.file ? `\\n\\nvtac compile MODEL --target vta --config ${p.file}\\n./run bitstream ${d.board} ${p.file}` : '');",
     "  rows('layers', ['network', 'layer', 'cycles', 'bound by'], (p.layers || []).map(l => [d.networks[l[0]].name, l[1], whole(l[2]), l[3]]), 2);",
     "  table();",
     "}",
     "function table() {",
     "  const front = d.points.filter(p => p.front).concat(d.shipped);",
-    "  rows('front', ['', 'tile', 'pump', 'parts', 'inp/wgt/acc/uop', 'bus', 'MHz', 'a second', 'mJ', 'LUT', 'DSP', 'BRAM36', ...d.networks.map(n => n.name)], front.map(p => [p.name, shape(p.config), p.config.pump, parts(p.config), `${p.config.inp}/${p.config.wgt}/${p.config.acc}/${p.config.uop}`, p.config.bus, p.config.clock_mhz, p.fps.toFixed(1), (p.energy * 1e3).toFixed(2), whole(p.area.lut), whole(p.area.dsp), whole(p.area.bram), ...p.networks.map(n => n.cycles ? whole(n.cycles) : '-')]), 2, front);",
+    "  rows('front', ['', 'tile', 'pump', 'parts', 'inp/wgt/acc/uop', 'bus', 'MHz', 'a second', 'mJ', 'LUT', 'DSP', 'BRAM36', ...d.networks.map(n => n.name)], front.map(p => [called(p), shape(p.config), p.config.pump, parts(p.config), `${p.config.inp}/${p.config.wgt}/${p.config.acc}/${p.config.uop}`, p.config.bus, p.config.clock_mhz, p.fps.toFixed(1), (p.energy * 1e3).toFixed(2), whole(p.area.lut), whole(p.area.dsp), whole(p.area.bram), ...p.networks.map(n => n.cycles ? whole(n.cycles) : '-')]), 2, front);",
     "}",
+    "const best = d.points[0], fits = d.shipped.filter(p => p.runs && !p.fits);",
+    "if (!best || !fits.length) $('shipped').remove();",
+    "else rows('beside', ['', 'pictures a second', ...d.networks.map(n => n.name), 'energy', 'LUT', 'DSP', 'BRAM36'], fits.map(p => [p.name, (best.fps / p.fps).toFixed(4), ...p.networks.map((n, i) => (n.cycles / best.networks[i].cycles * best.config.clock_mhz / p.config.clock_mhz).toFixed(4)), (best.energy / p.energy).toFixed(3), ...['lut', 'dsp', 'bram'].map(k => `${whole(best.area[k])} instead of ${whole(p.area[k])}`)]), 1);",
+    "rows('tiles', ['tile', 'array at', 'judged', 'pictures a second of the fastest', 'the least that does not fit takes'], d.tiles.map(t => [`${t.batch}×${t.block_in}×${t.block_out}`, t.pump > 1 ? `${t.pump} × the clock` : 'the clock', whole(t.judged), t.fps ? t.fps.toFixed(1) : '-', t.nearest]), 1);",
     "rows('out', ['by', 'configurations'], d.outside.map(o => [o.by, whole(o.count)]), 1);",
     "$('models').textContent = `Area: fitted to ${d.area_model.samples} runs of Yosys; each against a fit to the others is off by ${percent(d.area_model.lut)} of its LUT, ${percent(d.area_model.dsp)} of its DSP, ${percent(d.area_model.bram)} of its BRAM36 in the mean. Energy: ${d.energy.join('; ')}.`;",
     "if (now) choose(now);",
@@ -202,6 +209,17 @@ static void put_json(vta_str *out, const cli_explored *e)
         vta_str_put(out, i > 0 ? ", {\"by\": " : "{\"by\": ");
         cli_put_json(out, x->outside[i].why);
         vta_str_printf(out, ", \"count\": %" PRIu64 "}", x->outside[i].count);
+    }
+    vta_str_put(out, "],\n \"tiles\": [");
+    for (uint32_t i = 0; i < x->tile_count; i++) {
+        const vtac_tile *t = &x->tiles[i];
+        vta_str_printf(
+            out,
+            "%s{\"batch\": %u, \"block_in\": %u, \"block_out\": %u, \"pump\": %u, \"judged\": %" PRIu64
+            ", \"fps\": %.6g",
+            i > 0 ? ",\n " : "\n ", t->batch, t->block_in, t->block_out, t->pump, t->judged, t->fps);
+        put_string(out, "nearest", t->nearest);
+        vta_str_put(out, "}");
     }
     vta_str_put(out, "]");
     put_points(out, e);

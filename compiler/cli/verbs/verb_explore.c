@@ -178,6 +178,26 @@ static void fill_row(const void *context, uint32_t row, cli_cell *cells)
     }
 }
 
+/* How many times as fast the best is as what comes with vtac and fits. */
+static void print_beside(const cli_explored *e)
+{
+    const vtac_candidate *best = &e->found->candidates[0];
+    for (uint32_t i = 0; i < e->shipped_count; i++) {
+        const vtac_candidate *c = &e->shipped[i];
+        vta_str text = {0};
+        for (uint32_t n = 0; n < e->networks->count; n++) {
+            const double times = (double)c->networks[n].cycles / (double)best->networks[n].cycles *
+                                 best->config.clock_mhz / c->config.clock_mhz;
+            vta_str_printf(&text, "%s%s %.4f", n > 0 ? ", " : "", e->networks->items[n].name, times);
+        }
+        if (c->runs && e->fits[i][0] == '\0' && text.text != NULL) {
+            cli_sentence(0, "best1 beside %s, pictures a second: %s; energy %.3f", c->config.name, text.text,
+                         best->energy / c->energy);
+        }
+        vta_str_free(&text);
+    }
+}
+
 static void print_text(const cli_explored *e)
 {
     cli_column columns[CLI_MOST_COLUMNS] = {{"", CLI_WORD},
@@ -204,6 +224,7 @@ static void print_text(const cli_explored *e)
                  " too large, %u judged (%u timed) on %u networks in %.1f s",
                  x->space, e->part->name, x->illegal, x->too_large, x->count, x->timed, e->networks->count,
                  e->seconds);
+    print_beside(e);
     cli_sentence(0, "parts: t tables, l loop-back, taps of a depthwise step");
     for (uint32_t i = 0; i < x->outside_count; i++) {
         cli_print("  out by %s: %" PRIu64 "\n", x->outside[i].why, x->outside[i].count);

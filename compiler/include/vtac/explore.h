@@ -134,6 +134,17 @@ typedef struct vtac_outside {
     uint64_t count;
 } vtac_outside;
 
+/* What became of all legal configurations with one array. */
+typedef struct vtac_tile {
+    uint32_t batch, block_in, block_out, pump;
+    uint64_t judged;
+    double fps;       /* of the fastest that runs all networks; 0: none does */
+    char nearest[96]; /* of those that do not fit, what the one that is least too large takes: "LUT 61,204 of
+                         39,900"; "": all fit */
+    double least_share; /* and its share of the part */
+} vtac_tile;
+enum { VTAC_MOST_TILES = 64 };
+
 typedef struct vtac_exploration {
     vtac_candidate *candidates; /* best first; owned */
     uint32_t count, timed;
@@ -143,6 +154,8 @@ typedef struct vtac_exploration {
     char nearest[96];      /* what the one of those too large that is least so needs more of: "LUT 61,204 of
                               39,900" */
     char illegal_why[192]; /* of the first that is not legal */
+    vtac_tile tiles[VTAC_MOST_TILES]; /* from the smallest array to the largest */
+    uint32_t tile_count;
     double *piece_seconds; /* of each piece of work; owned */
     uint32_t piece_count;
     vtac_area_model area_model;

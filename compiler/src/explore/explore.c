@@ -117,6 +117,56 @@ static void count_outside(vtac_exploration *out, const char *why)
     out->outside[i].count++;
 }
 
+/* The row of a configuration's array; NULL: there are too many. */
+static vtac_tile *tile_of(vtac_exploration *out, const vta_config *c)
+{
+    for (uint32_t i = 0; i < out->tile_count; i++) {
+        vtac_tile *t = &out->tiles[i];
+        if (t->batch == c->batch && t->block_in == c->block_in && t->block_out == c->block_out &&
+            t->pump == c->array_pump) {
+            return t;
+        }
+    }
+    if (out->tile_count == VTAC_MOST_TILES) {
+        return NULL;
+    }
+    vtac_tile *t = &out->tiles[out->tile_count++];
+    *t = (vtac_tile){.batch = c->batch,
+                     .block_in = c->block_in,
+                     .block_out = c->block_out,
+                     .pump = c->array_pump,
+                     .least_share = HUGE_VAL};
+    return t;
+}
+
+static int by_size(const void *a, const void *b)
+{
+    const vtac_tile *x = a;
+    const vtac_tile *y = b;
+    const uint64_t left = (uint64_t)x->batch * x->block_in * x->block_out;
+    const uint64_t right = (uint64_t)y->batch * y->block_in * y->block_out;
+    if (left != right) {
+        return left < right ? -1 : 1;
+    }
+    if (x->block_in != y->block_in) {
+        return x->block_in < y->block_in ? -1 : 1;
+    }
+    return x->pump < y->pump ? -1 : x->pump > y->pump;
+}
+
+/* What runs, by arrays. */
+static void sum_up_tiles(vtac_exploration *out)
+{
+    for (uint32_t i = 0; i < out->count; i++) {
+        vtac_tile *t = tile_of(out, &out->candidates[i].config);
+        if (t != NULL) {
+            t->judged++;
+            t->fps = out->candidates[i].runs ? fmax(t->fps, out->candidates[i].fps) : t->fps;
+        }
+    }
+    qsort(out->tiles, out->tile_count, sizeof out->tiles[0], by_size);
+}
+
 static vta_status look_at(search *s, uint64_t index)
 {
     vtac_candidate c = {.index = index};
@@ -131,12 +181,17 @@ static vta_status look_at(search *s, uint64_t index)
         count_outside(s->out, own.text);
         return VTA_OK;
     }
+    vtac_tile *tile = tile_of(s->out, &c.config);
     c.area = vtac_area_of(&s->out->area_model, s->options->part, &c.config);
     c.share = vtac_area_share(s->options->part, &c.area);
     if (!vtac_area_fits(s->options->part, &c.area, why, sizeof why)) {
         if (s->out->too_large++ == 0 || c.share < s->least_share) {
             s->least_share = c.share;
             memcpy(s->out->nearest, why, sizeof why);
+        }
+        if (tile != NULL && c.share < tile->least_share) {
+            tile->least_share = c.share;
+            memcpy(tile->nearest, why, sizeof why);
         }
         count_outside(s->out, why);
         return VTA_OK;
@@ -413,6 +468,7 @@ static vta_status run(search *s, vtac_work *work)
     s->out->count = (uint32_t)s->found.count;
     s->found = (vta_vec){.item_size = sizeof(vtac_candidate)};
     find_front(s->out);
+    sum_up_tiles(s->out);
     return VTA_OK;
 }
 
