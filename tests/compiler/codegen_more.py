@@ -2,14 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Operators that read at places that are data, reduce regions, put windows together, or draw random numbers: against
-# loops over single elements, in double, written out from the standard.
+# loops over single elements, in double, written out from the standard. And constants that are too large to be stored.
 #
 # usage: codegen_more.py VTAC   (exit status 77: python3-onnx is not there)
 import itertools
 import math
 import sys
 
-from onnx_cases import Suite, numpy
+from onnx_cases import Suite, helper, numpy, numpy_helper, value_info
 
 F32 = numpy.float32
 F16 = numpy.float16
@@ -410,7 +410,41 @@ def drawn(suite):
         plus(suite, "MelWeightMatrix", lambda b=bands, n=length, r=rate, lo=low, hi=high: mel(b, n, r, lo, hi), {}, fixed, 17, (length // 2 + 1, bands))
 
 
-PARTS = (grid_sample, regions, deform, others, grams, drawn)
+def unstored(suite):
+    """Constants with more elements than the compiler stores: they are made when the model runs, and some elements are taken."""
+    def take(dtype, start, step, fill, k):
+        rows, columns = 2003, 1511
+        count = rows * columns
+        kind = value_info("v", numpy.array(0, dtype)).type.tensor_type.elem_type
+        fixed = {"start": numpy.array(start, dtype), "end": numpy.array(start + step * count, dtype), "step": numpy.array(step, dtype),
+                 "shape": numpy.array([rows, columns], numpy.int64), "flat": numpy.array([-1], numpy.int64)}
+
+        def model(inputs, outputs):
+            nodes = [helper.make_node("Range", ["start", "end", "step"], ["r"]),
+                     helper.make_node("ConstantOfShape", ["shape"], ["c"], value=helper.make_tensor("v", kind, [1], [fill])),
+                     helper.make_node("EyeLike", ["c"], ["e"], k=k)]
+            for name in "ce":
+                nodes.append(helper.make_node("Reshape", [name, "flat"], [name + "1"]))
+            for name, to in (("r", "y"), ("c1", "z"), ("e1", "w")):
+                nodes.append(helper.make_node("Gather", [name, "i"], [to]))
+            graph = helper.make_graph(nodes, "g", [value_info(n, a) for n, a in inputs], [value_info(n, a) for n, a in outputs],
+                                           [numpy_helper.from_array(a, n) for n, a in fixed.items()])
+            return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 15)])
+
+        def make(random):
+            row = random.integers(max(0, -k), 1000, 20)
+            return [("i", numpy.concatenate([random.integers(0, count, 100), row * columns + row + k, [0, count - 1]]).astype(numpy.int64))]
+
+        def reference(i):
+            row, column = i // columns, i % columns
+            return (start + step * i).astype(dtype), numpy.full(i.shape, fill, dtype), (column - row == k).astype(dtype)
+        suite.add("Range", make, reference, model=model, outputs=("y", "z", "w"))
+    take(F32, -7, 0.5, 2.5, 3)
+    take("int32", 11, -3, -9, -40)
+    take(numpy.int64, 1 << 40, 1 << 30, (1 << 50) + 1, 0)
+
+
+PARTS = (unstored, grid_sample, regions, deform, others, grams, drawn)
 
 
 def main():
