@@ -360,14 +360,25 @@ module vta_compute_tb;
 
     // What the instruction itself says wrong, here or in this configuration; of what add_fault makes.
     function illegal(input [127:0] word);
-        integer part;
+        integer part, shift, low, high;
         begin
-            part = word[VTA_F_REQUANT_PART_LSB +: 2];
+            part  = word[VTA_F_REQUANT_PART_LSB +: 2];
+            shift = $signed(word[VTA_F_ALU_IMM_LSB +: VTA_F_ALU_IMM_WIDTH]);
+            low   = $signed(word[VTA_F_REQUANT_LOW_LSB +: 8]);
+            high  = $signed(word[VTA_F_REQUANT_HIGH_LSB +: 8]);
             case (word[2:0])
-            VTA_OP_LOAD:      illegal = word[VTA_F_MEM_MEMORY_LSB +: VTA_F_MEM_MEMORY_WIDTH] == VTA_MEM_TAB && TABLE == 0;
-            VTA_OP_GEMM:      illegal = word[VTA_F_GEMM_RESET_LSB] && word[VTA_F_GEMM_INIT_LSB];
-            VTA_OP_DEPTHWISE: illegal = DEPTHWISE_TAPS == 0;
-            VTA_OP_REQUANT:   illegal = word[VTA_F_REQUANT_TABLE_LSB +: 2] > (TABLE != 0 ? 2 : 0)
+            VTA_OP_LOAD:      illegal = (word & VTA_RESERVED_MEM) != 0
+                                     || (word[VTA_F_MEM_MEMORY_LSB +: VTA_F_MEM_MEMORY_WIDTH] == VTA_MEM_TAB && TABLE == 0);
+            VTA_OP_GEMM:      illegal = (word & VTA_RESERVED_GEMM) != 0 || (word[VTA_F_GEMM_RESET_LSB] && word[VTA_F_GEMM_INIT_LSB]);
+            VTA_OP_DEPTHWISE: illegal = DEPTHWISE_TAPS == 0 || (word & VTA_RESERVED_DEPTHWISE) != 0
+                                     || word[VTA_F_DEPTHWISE_TAPS_X_LSB +: 4]*word[VTA_F_DEPTHWISE_TAPS_Y_LSB +: 4] > OUT
+                                     || (word[VTA_F_DEPTHWISE_GROUP_LSB] && OUT >= IN);
+            VTA_OP_ALU:       illegal = (word & VTA_RESERVED_ALU) != 0 || word[VTA_F_ALU_ALU_OP_LSB +: VTA_F_ALU_ALU_OP_WIDTH] == 7
+                                     || (word[VTA_F_ALU_FROM_SRC_LSB] && !word[VTA_F_ALU_USE_IMM_LSB])
+                                     || (word[VTA_F_ALU_ALU_OP_LSB +: VTA_F_ALU_ALU_OP_WIDTH] == VTA_ALU_SHR
+                                         && word[VTA_F_ALU_USE_IMM_LSB] && (shift > 31 || shift < -31));
+            VTA_OP_REQUANT:   illegal = (word & VTA_RESERVED_REQUANT) != 0 || low > high
+                                     || word[VTA_F_REQUANT_TABLE_LSB +: 2] > (TABLE != 0 ? 2 : 0)
                                      || (word[VTA_F_REQUANT_TO_INP_LSB] && (LOOP_BACK == 0 || OUT > IN || part >= IN/OUT));
             default:          illegal = 1'b0;
             endcase
@@ -484,13 +495,55 @@ module vta_compute_tb;
         end
     endtask
 
-    // A field that may not be so; it comes before micro-ops that there are not.
-    task add_illegal;
+    // A bit that means nothing, set, if the instruction has one.
+    task reserved_bit(input [127:0] reserved);
+        integer bit_at;
         begin
-            add_gemm;
-            program[size - 1][VTA_F_GEMM_RESET_LSB] = 1'b1;
-            program[size - 1][VTA_F_GEMM_INIT_LSB]  = 1'b1;
-            if (chance(50)) program[size - 1][VTA_F_GEMM_UOP_END_LSB +: VTA_F_GEMM_UOP_END_WIDTH] = UOPS + 1;
+            bit_at = range(0, 127);
+            repeat (128) if (!reserved[bit_at]) bit_at = (bit_at + 1) % 128;
+            if (reserved[bit_at]) program[size - 1][bit_at] = 1'b1;
+        end
+    endtask
+
+    // A field that may not be so; it comes before micro-ops that there are not.
+    localparam integer ILLEGAL_KINDS = 10;
+    task add_illegal(input integer kind);
+        integer bound;
+        begin
+            bound = range(-128, 126);
+            case (kind)
+            0: begin add_alu; reserved_bit(VTA_RESERVED_ALU); end
+            1: begin add_requant; reserved_bit(VTA_RESERVED_REQUANT); end
+            2: begin add_load; reserved_bit(VTA_RESERVED_MEM); end
+            3: begin loops; make_alu(3'd7, chance(50), range(0, 65535)); add; end
+            4: begin loops; make_alu(range(0, 6), 1'b0, range(0, 65535)); insn[VTA_F_ALU_FROM_SRC_LSB] = 1'b1; add; end
+            5: begin
+                loops;
+                make_alu(VTA_ALU_SHR, 1'b1, chance(50) ? (chance(50) ? 32 : -32) : chance(50) ? range(32, 32767) : range(-32768, -32));
+                add;
+            end
+            6: begin
+                add_requant;
+                program[size - 1][VTA_F_REQUANT_LOW_LSB +: 8]  = range(bound + 1, 127);
+                program[size - 1][VTA_F_REQUANT_HIGH_LSB +: 8] = bound;
+            end
+            7: begin
+                add_depthwise;
+                program[size - 1][VTA_F_DEPTHWISE_TAPS_X_LSB +: 4] = OUT < 15 ? OUT + 1 : 15;
+                program[size - 1][VTA_F_DEPTHWISE_TAPS_Y_LSB +: 4] = OUT < 15 ? range(1, 2) : OUT/15 + 1;
+            end
+            8: begin
+                add_depthwise;
+                if (OUT >= IN && chance(50)) program[size - 1][VTA_F_DEPTHWISE_GROUP_LSB] = 1'b1;
+                else reserved_bit(VTA_RESERVED_DEPTHWISE);
+            end
+            default: begin
+                add_gemm;
+                if (chance(30)) reserved_bit(VTA_RESERVED_GEMM);
+                else {program[size - 1][VTA_F_GEMM_RESET_LSB], program[size - 1][VTA_F_GEMM_INIT_LSB]} = 2'b11;
+                if (chance(50)) program[size - 1][VTA_F_GEMM_UOP_END_LSB +: VTA_F_GEMM_UOP_END_WIDTH] = UOPS + 1;
+            end
+            endcase
         end
     endtask
 
@@ -498,7 +551,7 @@ module vta_compute_tb;
     task add_fault;
         begin
             if (DEPTHWISE_TAPS != 0 && OUT > 1 && chance(20)) add_wide_window;
-            else if (chance(15)) add_illegal;
+            else if (chance(15)) add_illegal(range(0, ILLEGAL_KINDS - 1));
             else case (range(0, TABLE != 0 && LOOP_BACK != 0 && DEPTHWISE_TAPS != 0 ? 11 : 19))
             9: begin add_requant; program[size - 1][VTA_F_REQUANT_TABLE_LSB +: 2] = TABLE != 0 ? 2'd3 : range(1, 3); end
             10, 11, 12, 13, 14, 15, 16, 17, 18, 19: begin
@@ -532,7 +585,7 @@ module vta_compute_tb;
             end
             4: begin make_insn(VTA_OP_LOAD, VTA_MEM_ACC, ACCS - 1, 0, 0, 2, 2, 2); add; end
             5: begin make_insn(VTA_OP_LOAD, VTA_MEM_ACC, 0, 0, SIZE/(4*BATCH*OUT) - 1, 2, 2, 2); add; end
-            default: add_illegal;
+            default: add_illegal(range(0, ILLEGAL_KINDS - 1));
             endcase
         end
     endtask
@@ -545,6 +598,20 @@ module vta_compute_tb;
         6, 7: add_requant;
         default: if (chance(40)) add_alu; else add_load;
         endcase
+    endtask
+
+    // A program in which something may be wrong: the unit says what, and where.
+    task run_at_fault;
+        begin
+            execute;
+            if (ref_faults != 0 || program[size - 3][6:0] == 7'd0) begin
+                run_program;
+                if (ref_faults != 0 && !(err_valid && err_index == at_fault && ref_faults[err_code]))
+                    $fatal(1, "program %0d: error %0d in %0d; expected one of %h in %0d, %h", run, err_valid ? err_code : 8'd0, err_index,
+                           ref_faults, at_fault, program[at_fault]);
+                stop;
+            end
+        end
     endtask
 
     integer run, i, faults, total [0:3];
@@ -592,14 +659,16 @@ module vta_compute_tb;
                 add_fault;
                 add_any;
                 add_finish;
-                execute;
-                if (ref_faults != 0 || program[size - 3][6:0] == 7'd0) begin
-                    run_program;
-                    if (ref_faults != 0 && !(err_valid && err_index == at_fault && ref_faults[err_code]))
-                        $fatal(1, "program %0d: error %0d in %0d; expected one of %h in %0d, %h", run, err_valid ? err_code : 8'd0, err_index,
-                               ref_faults, at_fault, program[at_fault]);
-                    faults = faults + (ref_faults != 0);
-                    stop;
+                run_at_fault;
+                faults = faults + (ref_faults != 0);
+                // Each way in which a field may not be so, in the first instruction.
+                for (i = 0; i < ILLEGAL_KINDS; i = i + 1) begin
+                    size = 0;
+                    add_illegal(i);
+                    add_any;
+                    add_finish;
+                    run_at_fault;
+                    if (ref_faults == 0 && i >= 3 && i <= 7) $fatal(1, "program %0d: %h is legal", run, program[0]);
                 end
                 // Whatever it left: load all again.
                 for (i = 0; i < ACCS; i = i + 1) ref_out[i] = {8*BATCH*OUT{1'bx}};
