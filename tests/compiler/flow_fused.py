@@ -333,11 +333,114 @@ def add_quantized(suite):
                   distances, model=model([("CDist", "a b", "y", MS, dict(metric=metric))]))
 
 
+def add_optimized(suite):
+    """What ONNX Runtime's optimizer makes of several operators, with each input that may be left out there and not."""
+    random = numpy.random.default_rng(17)
+    words, places, kinds, width = floats(random, 40, 8), floats(random, 12, 8), floats(random, 2, 8), 8
+    gamma, beta, bias = floats(random, width), floats(random, width), floats(random, width)
+
+    def norm(x, shift=0, epsilon=1e-12):
+        return ((x - x.mean(-1, keepdims=True)) / numpy.sqrt(x.var(-1, keepdims=True) + epsilon) * gamma + shift).astype(F32)
+
+    for names, epsilon in (("ids segments mask", 1e-3), ("ids", 1e-12), ("ids mask", 1e-2), ("ids segments where", 1e-3)):
+        def sentences(r, names=names):
+            b, s = r.integers(1, 5), r.integers(1, 12)
+            given = {"ids": r.integers(0, 40, (b, s)), "segments": r.integers(0, 2, (b, s)), "mask": numpy.arange(s) < r.integers(1, s + 1, (b, 1)),
+                     "where": r.integers(0, 12, (b, s))}
+            return [(name, given[name].astype(numpy.int32)) for name in names.split()]
+
+        def embedded(ids, segments=None, mask=None, where=None, epsilon=epsilon):
+            total = words[ids] + (places[:ids.shape[1]] if where is None else places[where]) + (0 if segments is None else kinds[segments])
+            return norm(total, beta, epsilon), (mask.sum(1) if mask is not None else numpy.zeros(len(ids))).astype(numpy.int32), total.astype(F32)
+        there = {**{name: name for name in names.split()}, **({"kinds": "kinds"} if "segments" in names else {})}
+        ins = "ids %s words places %s gamma beta %s %s" % tuple(there.get(name, "") for name in ("segments", "kinds", "mask", "where"))
+        suite.add("EmbedLayerNormalization", sentences, embedded, outputs=("y", "lengths", "sum"), model=model(
+            [("EmbedLayerNormalization", ins.rstrip(), "y lengths sum", MS, dict(epsilon=epsilon))],
+            constants=[("words", words), ("places", places), ("gamma", gamma), ("beta", beta)] + ([("kinds", kinds)] if "segments" in names else [])))
+
+    rows = lambda r: [("x", floats(r, r.integers(1, 4), r.integers(1, 5), width)), ("s", floats(r, 1, 1, width))]
+    suite.add("SkipLayerNormalization", rows, lambda x, s: (norm(x + s + bias, beta), x + s + bias), outputs=("y", "sum"), model=model(
+        [("SkipLayerNormalization", "x s gamma beta bias", "y   sum", MS, {})], constants=[("gamma", gamma), ("beta", beta), ("bias", bias)]))
+    suite.add("SkipLayerNormalization", rows, lambda x, s: norm(x + s, 0, 0.1), model=model(
+        [("SkipLayerNormalization", "x s gamma", "y", MS, dict(epsilon=0.1))], constants=[("gamma", gamma)]))
+    suite.add("SimplifiedLayerNormalization", rows, lambda x, s: (x / numpy.sqrt((x ** 2).mean(-1, keepdims=True) + 1e-2) * gamma).astype(F32) + s, model=model(
+        [("SimplifiedLayerNormalization", "x gamma", "h", "", dict(axis=-1, epsilon=1e-2)), ("Add", "h s", "y", "", {})], constants=[("gamma", gamma)]))
+    for axis in (0, 2, -1):
+        suite.add("ExpandDims", rows, lambda x, s, axis=axis: numpy.expand_dims(x * s, axis), model=model(
+            [("Mul", "x s", "h", "", {}), ("ExpandDims", "h axis", "y", MS, {})], constants=[("axis", numpy.array(axis, numpy.int32))]))
+
+    whole = random.integers(-128, 128, (width, 6)).astype(numpy.int8)
+    for scale, zero, more in ((F32(0.03), None, None), ((0.01 + random.random(6) * 0.1).astype(F32), None, floats(random, 6)), (F32(0.02), numpy.int8(-5), None)):
+        def by_integers(x, s, scale=scale, zero=zero, more=more):
+            low, high = min(F32(0), x.min()), max(F32(0), x.max())
+            step = F32((high - low) / F32(255))
+            point = numpy.clip(numpy.rint(-low / step), 0, 255)
+            numbers = numpy.clip(numpy.rint(x / step) + point, 0, 255) - point
+            y = numbers @ (whole.astype(int) - int(zero or 0)) * (step * scale).astype(float)
+            return (y + (0 if more is None else more)).astype(F32) + s[..., :1]
+        ins = ("x b scale %s %s" % ("zero" if zero is not None else "", "more" if more is not None else "")).rstrip()
+        given = [(n, a) for n, a in (("b", whole), ("scale", scale), ("zero", zero), ("more", more), ("first", numpy.array([0]))) if a is not None]
+        suite.add("DynamicQuantizeMatMul", rows, by_integers, model=model(
+            [("DynamicQuantizeMatMul", ins, "h", MS, {}), ("Gather", "s first", "t", "", dict(axis=2)), ("Add", "h t", "y", "", {})], constants=given))
+
+    def leaky(alpha):
+        return lambda y: numpy.where(y < 0, alpha * y, y)
+
+    def hard(alpha, beta):
+        return lambda y: numpy.clip(alpha * y + beta, 0, 1)
+    simple = (("Relu", [], leaky(0)), ("Sigmoid", [], lambda y: 1 / (1 + numpy.exp(-y))), ("Tanh", [], numpy.tanh), ("LeakyRelu", [0.3], leaky(0.3)),
+              ("LeakyRelu", [], leaky(0.01)), ("HardSigmoid", [0.3, 0.6], hard(0.3, 0.6)), ("HardSigmoid", [], hard(0.2, 0.5)), ("", [], leaky(1)))
+    kernel, shift, a, c = floats(random, 4, 3, 2, 3), floats(random, 4), floats(random, 5, width), floats(random, 5)
+    for number, (name, params, function) in enumerate(simple):
+        def windows(x, z=0, function=function):
+            cut = numpy.lib.stride_tricks.sliding_window_view(x, (2, 3), (2, 3))
+            return function(numpy.einsum("nchwij,kcij->nkhw", cut, kernel) + shift[:, None, None] + z).astype(F32)
+        planes = lambda r, z=number % 2: [("x", floats(r, n := int(r.integers(1, 5)), 3, 5, 6))] + ([("z", floats(r, n, 4, 4, 4))] if z else [])
+        attrs = {**(dict(activation=name) if name else {}), **(dict(activation_params=params) if params else {})}
+        suite.add("FusedConv", planes, windows, model=model([("FusedConv", "x w b" + (" z" if number % 2 else ""), "y", MS, attrs)], fixed=("x", "z"),
+                                                            constants=[("w", kernel), ("b", shift)]))
+        attrs = {**(dict(activation=name) if name else {}), **dict(zip(("activation_alpha", "activation_beta"), params)), "transB": 1, "alpha": 0.5, "beta": 2.0}
+        suite.add("FusedGemm", lambda r: [("x", floats(r, int(r.integers(1, 7)), width))],
+                  lambda x, function=function: function(0.5 * x @ a.T + 2 * c).astype(F32), model=model([("FusedGemm", "x a c", "y", MS, attrs)],
+                                                                                                      constants=[("a", a), ("c", c)]))
+    for rank, turned_a, turned_b, name in ((2, 1, 0, "FusedMatMul"), (3, 0, 1, "FusedMatMul"), (4, 1, 1, "FusedMatMul"), (3, 1, 0, "TransposeMatMul")):
+        def two(r, rank=rank, turned_a=turned_a, turned_b=turned_b):
+            m, k, n = (int(r.integers(1, 7)) for _ in range(3))
+            ahead = tuple(int(r.integers(1, 4)) for _ in range(rank - 2))
+            return [("a", floats(r, *ahead, *((k, m) if turned_a else (m, k)))), ("b", floats(r, *ahead, *((n, k) if turned_b else (k, n))))]
+
+        def product(a, b, turned_a=turned_a, turned_b=turned_b):
+            return (0.7 * (a.swapaxes(-1, -2) if turned_a else a) @ (b.swapaxes(-1, -2) if turned_b else b)).astype(F32)
+        suite.add("FusedMatMul", two, product, model=model([(name, "a b", "y", MS, dict(alpha=0.7, transA=turned_a, transB=turned_b))]))
+
+
+def add_functions(suite):
+    """Functions of the model itself: one calls another, takes less than it could, and uses names of the caller for its own."""
+    def with_functions(make):
+        def build(inputs, outputs):
+            made = make(inputs, outputs)
+            own = [helper.make_opsetid("", 17), helper.make_opsetid("ours", 1)]
+            made.functions.append(helper.make_function("ours", "Steep", ["a"], ["b"], [
+                helper.make_node("Mul", ["a", "a"], ["y"]), helper.make_node("Add", ["y", "a"], ["b"])], own))
+            made.functions.append(helper.make_function("ours", "Both", ["b", "a", "never"], ["x", "h"], [
+                helper.make_node("Steep", ["b"], ["y"], domain="ours"), helper.make_node("Sub", ["y", "a"], ["x"]),
+                helper.make_node("Steep", ["x"], ["h"], domain="ours")], own))
+            made.opset_import.append(helper.make_opsetid("ours", 1))
+            return made
+        return build
+    steep = lambda a: a * a + a
+    suite.add("Function", lambda r: [("x", floats(r, *r.integers(1, 7, 2))), ("h", floats(r, 1, 1))],
+              lambda x, h: (steep(steep(x) - h) + h, steep(x) - h), outputs=("y", "z"), model=with_functions(model(
+                  [("Both", "x h", "z g", "ours", {}), ("Add", "g h", "y", "", {})], opset=17)))
+
+
 def main():
     transforms = Suite()
     add_transforms(transforms)
     suite = Suite()
     add_caches(suite)
+    add_optimized(suite)
+    add_functions(suite)
     add_quantized(suite)
     add_attention(suite)
     add_scales(suite)
