@@ -3,6 +3,8 @@
  * MPI for vtac/work.h, in a module of its own. Built where an MPI is found (-DVTAC_MPI=OFF: not at all).
  */
 #include <mpi.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "ranks.h"
 
@@ -16,9 +18,41 @@ static int begin(int *rank, int *size)
            MPI_Comm_size(MPI_COMM_WORLD, size) != MPI_SUCCESS;
 }
 
+/* A long message waits for whoever takes it, and he may be no more. Rank 0 sends nothing while it waits for a
+ * result, but the word that all is over: then nobody takes it. From rank 0, a message that nobody takes for
+ * so long is given up. */
+static const double patience_s = 60.0;
+
+static int given_up(int to, double begin)
+{
+    int over = 0;
+    return to != 0 ? MPI_Wtime() - begin > patience_s
+                   : MPI_Iprobe(0, TAG, MPI_COMM_WORLD, &over, MPI_STATUS_IGNORE) != MPI_SUCCESS || over != 0;
+}
+
 static int give(int to, const void *bytes, size_t size)
 {
-    return MPI_Send(bytes, (int)size, MPI_BYTE, to, TAG, MPI_COMM_WORLD) != MPI_SUCCESS;
+    MPI_Request request;
+    int done = 0;
+    const double begin = MPI_Wtime();
+    char *own = malloc(size + 1); /* it stays where the message is given up */
+    if (own == NULL) {
+        return 1;
+    }
+    memcpy(own, bytes, size);
+    if (MPI_Isend(own, (int)size, MPI_BYTE, to, TAG, MPI_COMM_WORLD, &request) != MPI_SUCCESS) {
+        free(own);
+        return 1;
+    }
+    while (MPI_Test(&request, &done, MPI_STATUS_IGNORE) == MPI_SUCCESS && done == 0) {
+        if (given_up(to, begin)) {
+            return 1;
+        }
+    }
+    if (done != 0) {
+        free(own);
+    }
+    return done == 0;
 }
 
 static int look(int *from, size_t *size)

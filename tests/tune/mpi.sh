@@ -18,5 +18,7 @@ for deaths in 0 1; do
         { echo "mpirun with $deaths deaths in 16 pieces failed: $?"; failed=1; }
     grep -q '^4 workers, as one process$' mpi.out || { echo "not the results of one process:"; cat mpi.out mpi.err; failed=1; }
 done
+timeout 100 mpirun -n 3 --oversubscribe --enable-recovery "$program" slow >mpi.out 2>mpi.err || { echo "mpirun with a slow rank failed: $?"; failed=1; }
+grep -q '^one was slow$' mpi.out || { echo "a slow rank: no end"; cat mpi.out mpi.err; failed=1; }
 [ $failed = 0 ] && echo "mpirun -n 4: the results of one process, twice"
 exit $failed

@@ -29,7 +29,7 @@ typedef struct ways {
     uint64_t seed;
     uint32_t deaths; /* of so many in 16 pieces, a worker dies: */
     pid_t leader;
-    int rank_that_dies;
+    bool slow; /* in `long_text` */
 } ways;
 
 static uint64_t mixed(uint64_t x)
@@ -289,6 +289,54 @@ static void folder_with_deaths(void **state)
 
 /* ---- ranks */
 
+/* Longer than what MPI sends before somebody takes it; one rank is slow. */
+static vta_status long_text(void *context, const char *piece, vta_str *result, vta_diag *diag)
+{
+    const ways *w = context;
+    const struct timespec slowly = {.tv_sec = 8};
+    (void)diag;
+    if (w->slow) {
+        (void)nanosleep(&slowly, NULL);
+    }
+    for (int i = 0; i < 100000; i++) {
+        vta_str_put(result, piece);
+    }
+    return VTA_OK;
+}
+
+/* A rank that is slow: its pieces are done by others, the leader leaves, and nobody takes its result. If it
+ * waited for that, this would not end. */
+static int slow_main(void)
+{
+    enum { COUNT = 9 };
+    vtac_work *work = NULL;
+    vta_diag diag = {0};
+    results got = {0};
+    char text[PIECES][32];
+    const char *pieces[PIECES];
+    const char *rank = getenv("OMPI_COMM_WORLD_RANK");
+    ways w = {.slow = rank != NULL && strcmp(rank, "1") == 0};
+    const vtac_work_options options = {.engine = VTAC_WORK_MPI, .plugin = getenv("VTAC_TEST_MPI")};
+    make_pieces(text, pieces, 1);
+    if (vtac_work_open(&options, long_text, &w, &work, &diag) != VTA_OK) {
+        (void)fprintf(stderr, "%s\n", diag.text);
+        return 1;
+    }
+    if (work != NULL) {
+        assert_int_equal(vtac_work_run(work, pieces, COUNT, take, &got, &diag), VTA_OK);
+        vtac_work_close(work);
+        assert_int_equal(got.count, COUNT);
+        for (uint32_t i = 0; i < COUNT; i++) {
+            assert_int_equal(strlen(got.text[i]), 100000 * strlen(pieces[i]));
+            assert_memory_equal(got.text[i], pieces[i], strlen(pieces[i]));
+        }
+        free_results(&got);
+        (void)printf("one was slow\n");
+        (void)fflush(stdout);
+    }
+    return 0;
+}
+
 static int rank_main(uint32_t deaths)
 {
     const uint64_t seed = test_seed("work_ranks");
@@ -327,7 +375,7 @@ static void simulated(void **state)
 int main(int argc, char **argv)
 {
     if (argc > 1) {
-        _exit(rank_main((uint32_t)atoi(argv[1])));
+        _exit(strcmp(argv[1], "slow") == 0 ? slow_main() : rank_main((uint32_t)atoi(argv[1])));
     }
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(processes),          cmocka_unit_test(processes_that_die),
