@@ -302,7 +302,9 @@ class Net:
                          "AdditiveAttention": "additive_attention", "LeakyReLU": "leaky_re_lu", "LayerNormalization": "layer_normalization",
                          "GroupNormalization": "group_normalization", "UnitNormalization": "unit_normalization", "EinsumDense": "einsum_dense",
                          "RMSNormalization": "rms_normalization", "Mine>LayerScale": "layer_scale", "SpectralNormalization": "spectral_normalization",
-                         "GroupedQueryAttention": "grouped_query_attention", "RNN": "rnn"}.get(kind, kind.lower())
+                         "GroupedQueryAttention": "grouped_query_attention", "RNN": "rnn", "PReLU": "p_re_lu", "Conv1DTranspose": "conv1d_transpose",
+                         "Conv2DTranspose": "conv2d_transpose", "Conv3DTranspose": "conv3d_transpose", "SeparableConv1D": "separable_conv1d",
+                         "SeparableConv2D": "separable_conv2d"}.get(kind, kind.lower())
                 n = counts[snake] = counts.get(snake, -1) + 1
                 group = "%s/%s" % ("_layer_checkpoint_dependencies" if old else "layers", snake if n == 0 else "%s_%d" % (snake, n))
                 f.create_group(group + "/vars")
@@ -1047,4 +1049,5 @@ def main():
         stored_otherwise(sys.argv[1], work, seed)
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -159,14 +159,16 @@ keras_value keras_make_conv_transpose(keras *k, const void *how)
         w.pads[a + axes] = cut > 0 ? cut - cut / 2 : 0;
         more[a] = w.same ? (cut < 0 ? -cut : 0) : reach < w.stride[a] ? w.stride[a] - reach : 0;
     }
-    if (keras_option(k, "output_padding") !=
-        NULL) { /* (size - 1) * stride + reach - 2 * (reach / 2) + it comes out */
+    if (keras_option(k, "output_padding") != NULL) {
+        /* (size - 1) * stride + reach - 2 * (reach / 2) + padding come out; what is cut is shared as above */
         int64_t padding[3];
         keras_ints(k, "output_padding", 0, padding, axes);
         for (uint32_t a = 0; a < axes; a++) {
             const int64_t reach = (w.kernel[a] - 1) * w.dilation[a] + 1;
-            w.pads[a] = w.pads[a + axes] = w.same ? reach / 2 : 0;
-            more[a] = padding[a];
+            const int64_t cut = (w.same ? 2 * (reach / 2) : 0) - padding[a];
+            w.pads[a] = cut > 0 ? cut / 2 : 0;
+            w.pads[a + axes] = cut > 0 ? cut - cut / 2 : 0;
+            more[a] = cut < 0 ? -cut : 0;
         }
     }
     vtac_attr attrs[5];
