@@ -52,7 +52,9 @@ vta_status vtac_b_constant(const vtac_builder *b, vtac_type type, const void *da
     if (copy == NULL) {
         return vtac_b_no_memory(b);
     }
-    memcpy(copy, data, bytes);
+    if (bytes > 0) { /* an empty list may have no place */
+        memcpy(copy, data, bytes);
+    }
     const vtac_tensor tensor = {.type = type, .data = copy, .bytes = bytes};
     return vtac_add_constant(b->graph, NULL, &tensor, out, b->diag);
 }
@@ -78,7 +80,7 @@ vta_status vtac_b_reshape(const vtac_builder *b, const int64_t *dims, uint32_t r
 {
     const vtac_type *type = vtac_b_type(b, *x);
     vtac_value_id shape;
-    if (type->rank == rank && memcmp(type->dim, dims, rank * sizeof *dims) == 0) {
+    if (type->rank == rank && (rank == 0 || memcmp(type->dim, dims, rank * sizeof *dims) == 0)) {
         return VTA_OK;
     }
     VTA_TRY(vtac_b_list(b, dims, rank, &shape));
