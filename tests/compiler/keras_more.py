@@ -3,7 +3,7 @@
 #
 # Keras layers that change how large a picture, a sound or a volume is, and those between several values, against plain
 # numpy: convolutions that go back (each size of border, with an output_padding and without), separable ones, what is cut
-# off, resized, repeated; values stacked. The files are those of keras_models.py.
+# off, resized, repeated; values stacked, tiled, held between bounds; where the largest lies. The files are those of keras_models.py.
 #
 # usage: keras_more.py VTAC   (exit status 77: no numpy or no h5py)
 import itertools
@@ -127,19 +127,26 @@ def several(random, version, number):
 
 
 def functions(random, version, number):
-    """Functions between layers: values stacked along a new axis."""
+    """Functions between layers: values stacked along a new axis, tiled, held between bounds, and where the least and the largest lie."""
     net = Net(random, (2, 5), version)
     net.dense(6, "tanh")
     a = net.last
     net.dense(6, "linear")
     b = net.last
-    axis = (1, -1, 2)[number]
+    axis = (1, -1, 2, 1, 2)[number]
     net.function("stack", numpy.stack([net.value[a], net.value[b]], axis), [a, b], axis=axis)
-    net.add("Add", 2 * net.y, inputs=[net.last, net.last])
+    net.function("tile", numpy.tile(net.y, (1, 2, 3)), [net.last], **{"multiples" if version == 2 else "repeats": [1, 2, 3]})
+    net.function("clip_by_value" if version == 2 else "clip", net.y.clip(-0.5, 0.4), [net.last],
+                 **dict(zip(("clip_value_min", "clip_value_max") if version == 2 else ("x_min", "x_max"), (-0.5, 0.4))))
+    if number > 2:
+        net.add("Add", 2 * net.value[a], inputs=[a, a])
+        net.function("stack", numpy.stack([net.value[b], net.y], 1), [b, net.last], axis=1)
+        name, find = (("argmax", numpy.argmax), ("argmin", numpy.argmin))[number - 3]
+        net.function("math." + name if version == 2 else name, find(net.y, (1, 2)[number - 3]), [net.last], axis=(-2, 2)[number - 3])
     return net
 
 
-CASES = [(transposed, len(WINDOWS)), (lines_and_volumes, 5), (sizes, 4), (several, 1), (functions, 3)]
+CASES = [(transposed, len(WINDOWS)), (lines_and_volumes, 5), (sizes, 4), (several, 1), (functions, 5)]
 
 
 def main():
