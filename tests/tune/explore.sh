@@ -156,6 +156,20 @@ d = json.load(open("whole/front.json"))
 most = d["most"]
 fits = [p["fps"] for p in d["shipped"] if all(p["area"][k] <= most[k] for k in ("lut", "dsp", "bram"))]
 assert len(fits) > 1 and max(p["fps"] for p in d["points"]) >= max(fits)'
+# Areas of the shipped ones are what `./run timing` found in their flat netlists, which the fit has not seen: fpga/README.md has them.
+holds "areas of netlists are predicted" python3 - "$source/fpga/README.md" <<'END'
+import json, re, sys
+shipped = {p["name"]: p["area"] for p in json.load(open("whole/front.json"))["shipped"]}
+row = r"`(pynq\w*)` [\d,]+ LUT, ([\d,]+) with all pairs[^;,]*,\s*([\d,]+) FF, (\d+) DSP, ([\d.]+) BRAM36"
+found = re.findall(row, open(sys.argv[1]).read())
+assert len(found) == 2, found
+for name, *counts in found:
+    lut, ff, dsp, bram = (float(n.replace(",", "")) for n in counts)
+    a = shipped[name]
+    print(name, a, counts)
+    assert abs(a["lut"] / lut - 1) < 0.03 and abs(a["ff"] / ff - 1) < 0.05, name
+    assert abs(a["dsp"] - dsp) < 1 and abs(a["bram"] - bram) < 1.5, name
+END
 vtac explore --models tiny_ic --fix LOG_BLOCKIN=4
 refused 1 "vtac: a configuration has no key 'LOG_BLOCKIN'; did you mean 'LOG_BLOCK_IN'?"
 vtac explore --models tiny_ic --fix LOG_BLOCK_IN=99

@@ -34,7 +34,7 @@ typedef struct vtac_area {
     double lut, ff, dsp, bram;
 } vtac_area;
 
-enum { VTAC_AREA_FEATURES = 8 };
+enum { VTAC_AREA_FEATURES = 9 };
 typedef struct vtac_area_model {
     double lut[VTAC_AREA_FEATURES], ff[VTAC_AREA_FEATURES], dsp[VTAC_AREA_FEATURES], bram[VTAC_AREA_FEATURES];
     vtac_area error; /* each sample against a fit to all the others: the mean of its errors, a share */
