@@ -280,11 +280,57 @@ static void test_hides_behind_work(void **state)
     list_free(&list);
 }
 
+/* One call of each kind. What `change` names is one larger than in list 0. */
+enum { CHANGES = 11 };
+static uint64_t hash_of(int change)
+{
+    int64_t by[CHANGES + 1] = {0};
+    step_list list;
+    by[change] = 1;
+    list_init(&list);
+    const vta_uop uops[] = {{.dst = 3, .src = (uint32_t)(5 + by[1])}, {.dst = 4}};
+    list_load(&list, &(vta_load2d){.memory = by[2] > 0 ? VTA_MEM_WGT : VTA_MEM_INP,
+                                   .buffer = {by[3] > 0 ? WORK_BUFFER : CONSTANTS_BUFFER},
+                                   .offset = by[4],
+                                   .y_size = 2,
+                                   .x_size = 3,
+                                   .x_stride = 3 + by[5]});
+    const vta_kernel kernel = list_kernel_of(&list, uops, 1 + (uint32_t)by[6]);
+    list_gemm(&list, &(vta_gemm){.kernel = kernel, .iter_out = 2, .iter_in = 4 + by[7]}, (list_range){0, 8});
+    list_depthwise(&list,
+                   &(vta_depthwise){.kernel = kernel, .iter_out = 1, .iter_in = 1, .taps_x = 3 + by[8]},
+                   (list_range){0, 8});
+    list_alu(&list, &(vta_alu){.kernel = kernel, .iter_out = 1, .iter_in = 1, .use_imm = by[9] > 0},
+             (list_range){0, 8}, (list_range){0, 8});
+    list_requant(&list, &(vta_requant){.iter_out = 1, .iter_in = 1, .params = 16 + by[10]},
+                 (list_range){0, 8}, (list_range){0, 8});
+    list_store(&list,
+               &(vta_store2d){.buffer = {WORK_BUFFER}, .y_size = 1, .x_size = 8 + by[11], .x_stride = 8});
+    list_flush(&list);
+    const uint64_t hash = list_hash(&list);
+    list_free(&list);
+    return hash;
+}
+
+static void test_hash_tells_lists_apart(void **state)
+{
+    (void)state;
+    uint64_t hashes[CHANGES + 1];
+    for (int i = 0; i <= CHANGES; i++) {
+        hashes[i] = hash_of(i);
+        assert_int_equal(hash_of(i), hashes[i]);
+        for (int k = 0; k < i; k++) {
+            assert_int_not_equal(hashes[k], hashes[i]);
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_results_stay),
         cmocka_unit_test(test_hides_behind_work),
+        cmocka_unit_test(test_hash_tells_lists_apart),
     };
     return cmocka_run_group_tests(tests, load_config, NULL);
 }

@@ -2,6 +2,7 @@
  *
  * The list of calls: appending, holding epilogues back, kernels, and the recording.
  */
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -440,4 +441,47 @@ vta_status list_record(const step_list *list, vta_stream *stream, vta_diag *diag
     vta_stream_tag(stream, 0);
     free(kernels);
     return VTA_OK;
+}
+
+/* A hash of the calls. What the compiler leaves between their fields may differ: then equal lists look like
+ * others. */
+
+static uint64_t hash_bytes(uint64_t hash, const void *bytes, size_t size)
+{
+    const uint8_t *all = bytes;
+    for (size_t at = 0; at < size; at += sizeof(uint64_t)) {
+        uint64_t word = 0;
+        memcpy(&word, all + at, size - at < sizeof word ? size - at : sizeof word);
+        hash = (hash ^ word) * UINT64_C(0x9e3779b97f4a7c15);
+        hash ^= hash >> 29;
+    }
+    return hash;
+}
+
+static size_t size_of_call(step_kind kind)
+{
+    switch (kind) {
+    case STEP_LOAD: return sizeof(vta_load2d);
+    case STEP_STORE: return sizeof(vta_store2d);
+    case STEP_GEMM: return sizeof(vta_gemm);
+    case STEP_DEPTHWISE: return sizeof(vta_depthwise);
+    case STEP_ALU: return sizeof(vta_alu);
+    case STEP_REQUANT: break;
+    }
+    return sizeof(vta_requant);
+}
+
+uint64_t list_hash(const step_list *list)
+{
+    uint64_t hash = list->steps.count;
+    for (size_t i = 0; i < list->steps.count; i++) {
+        const step *s = (const step *)list->steps.items + i;
+        hash = hash_bytes(hash ^ (uint64_t)s->kind, &s->load, size_of_call(s->kind));
+    }
+    for (size_t i = 0; i < list->kernels.count; i++) {
+        const list_kernel *k = (const list_kernel *)list->kernels.items + i;
+        hash = (hash ^ k->hash ^ k->count) * UINT64_C(0x9e3779b97f4a7c15);
+        hash ^= hash >> 29;
+    }
+    return hash;
 }

@@ -134,6 +134,9 @@ void list_put(step_list *list, const step *draft);
 /* Moves loads up, so that they hide behind work of the array (ahead.c). Results stay. */
 void list_load_ahead(step_list *list, const vta_config *config);
 
+/* Made of all that decides how long the list takes: two lists hardly ever have the same. */
+uint64_t list_hash(const step_list *list);
+
 /* Records the list. */
 vta_status list_record(const step_list *list, vta_stream *stream, vta_diag *diag);
 

@@ -51,6 +51,12 @@ uint64_t cycles_of(const load_of_units *units)
 
 enum { LINE = 64 }; /* what sizes of device memory are multiples of */
 
+/* How long lists took that have been timed: neighbours that have not changed make the same list again. */
+enum { TIMED = 4096 };
+typedef struct timed_list {
+    uint64_t hash, cycles;
+} timed_list;
+
 typedef struct scheduler {
     machine hardware;
     vtac_vta_region *region;
@@ -69,6 +75,7 @@ typedef struct scheduler {
     bool searches;  /* what is best for a layer among its neighbours is looked for */
     machine shares[8][2];
     entries_used next; /* where the next stage's may begin */
+    timed_list *timed; /* at their hash's place the newest ones; NULL: without memory they are timed again */
 } scheduler;
 
 /* The parts of the machine that a layer may have, and what is wanted of it. In 24ths. */
@@ -307,6 +314,20 @@ static stage *stage_at(scheduler *s, size_t i)
     return vta_vec_at(&s->stages, i);
 }
 
+static uint64_t time_list(const scheduler *s, const step_list *list)
+{
+    const uint64_t hash = s->timed != NULL ? list_hash(list) : 0;
+    timed_list *known = s->timed != NULL ? &s->timed[hash % TIMED] : NULL;
+    if (known != NULL && known->hash == hash && known->cycles > 0) {
+        return known->cycles;
+    }
+    const uint64_t cycles = timing_of(&s->hardware, list, s->image->work_bytes, NULL, 0);
+    if (known != NULL) {
+        *known = (timed_list){hash, cycles};
+    }
+    return cycles;
+}
+
 /* How long some stages take together, roughly. */
 static vta_status try_stages(scheduler *s, size_t first, size_t end, uint64_t *cycles, vta_diag *diag)
 {
@@ -459,7 +480,7 @@ static vta_status choose_way(scheduler *s, vta_diag *diag)
     enum { MOST_STEPS = 100000, WORTH = 24 };
     s->weaves = false;
     VTA_TRY(build(s, diag));
-    const uint64_t plain = timing_of(&s->hardware, &s->list, s->image->work_bytes, NULL, 0);
+    const uint64_t plain = time_list(s, &s->list);
     const uint64_t work = work_of_stages(s);
     if (s->list.steps.count > MOST_STEPS || plain <= work + plain / WORTH) {
         return VTA_OK;
@@ -470,7 +491,7 @@ static vta_status choose_way(scheduler *s, vta_diag *diag)
     VTA_TRY(choose_options(s, diag));
     s->weaves = true;
     VTA_TRY(build(s, diag));
-    const uint64_t woven = timing_of(&s->hardware, &s->list, s->image->work_bytes, NULL, 0);
+    const uint64_t woven = time_list(s, &s->list);
     s->weaves = woven > 0 && woven < plain;
     for (size_t i = 0; i < s->stages.count && !s->weaves; i++) {
         stage_at(s, i)->chosen = 0;
@@ -500,7 +521,7 @@ static vta_status time_stages(scheduler *s, size_t first, size_t end, uint64_t *
     }
     list_load_ahead(&list, s->hardware.config);
     *calls = list.steps.count;
-    *cycles = status == VTA_OK ? timing_of(&s->hardware, &list, s->image->work_bytes, NULL, 0) : 0;
+    *cycles = status == VTA_OK ? time_list(s, &list) : 0;
     list_free(&list);
     return status;
 }
@@ -571,7 +592,7 @@ static void choose_again(scheduler *s, const choice *all)
 static vta_status time_all(scheduler *s, uint64_t *cycles, vta_diag *diag)
 {
     VTA_TRY(build(s, diag));
-    *cycles = timing_of(&s->hardware, &s->list, s->image->work_bytes, NULL, 0);
+    *cycles = time_list(s, &s->list);
     return VTA_OK;
 }
 
@@ -738,6 +759,7 @@ static vta_status schedule_once(const vta_config *config, vtac_vta_region *regio
                    .quick = options->predict_only,
                    .weaves = level == MOST_LEVEL && !(options->predict_only && options->schedules != NULL)};
     s.searches = s.weaves;
+    s.timed = s.searches ? calloc(TIMED, sizeof *s.timed) : NULL;
     list_init(&s.list);
     s.ways.item_size = sizeof(way);
     s.stages.item_size = sizeof(stage);
@@ -746,6 +768,7 @@ static vta_status schedule_once(const vta_config *config, vtac_vta_region *regio
     vta_vec_free(&s.stages);
     vta_vec_free(&s.ways);
     list_free(&s.list);
+    free(s.timed);
     out->constants = s.constants.bytes;
     if (status != VTA_OK) {
         vtac_vta_image_free(out);
