@@ -506,7 +506,7 @@ module vta_compute_tb;
     endtask
 
     // A field that may not be so; it comes before micro-ops that there are not.
-    localparam integer ILLEGAL_KINDS = 10;
+    localparam integer ILLEGAL_KINDS = 14;
     task add_illegal(input integer kind);
         integer bound;
         begin
@@ -537,6 +537,15 @@ module vta_compute_tb;
                 if (OUT >= IN && chance(50)) program[size - 1][VTA_F_DEPTHWISE_GROUP_LSB] = 1'b1;
                 else reserved_bit(VTA_RESERVED_DEPTHWISE);
             end
+            // What this configuration may not have.
+            9: begin add_requant; program[size - 1][VTA_F_REQUANT_TABLE_LSB +: 2] = TABLE != 0 ? 2'd3 : range(1, 3); end
+            10: begin make_insn(VTA_OP_LOAD, VTA_MEM_TAB, 0, 0, 0, 1, 1, 1); add; end
+            11: begin
+                add_requant;
+                program[size - 1][VTA_F_REQUANT_TO_INP_LSB] = 1'b1;
+                program[size - 1][VTA_F_REQUANT_PART_LSB +: 2] = LOOP_BACK != 0 ? 2'd3 : 2'd0;
+            end
+            12: begin add_gemm; program[size - 1][2:0] = VTA_OP_DEPTHWISE; end
             default: begin
                 add_gemm;
                 if (chance(30)) reserved_bit(VTA_RESERVED_GEMM);
@@ -552,20 +561,7 @@ module vta_compute_tb;
         begin
             if (DEPTHWISE_TAPS != 0 && OUT > 1 && chance(20)) add_wide_window;
             else if (chance(15)) add_illegal(range(0, ILLEGAL_KINDS - 1));
-            else case (range(0, TABLE != 0 && LOOP_BACK != 0 && DEPTHWISE_TAPS != 0 ? 11 : 19))
-            9: begin add_requant; program[size - 1][VTA_F_REQUANT_TABLE_LSB +: 2] = TABLE != 0 ? 2'd3 : range(1, 3); end
-            10, 11, 12, 13, 14, 15, 16, 17, 18, 19: begin
-                // What this configuration does not have.
-                if (DEPTHWISE_TAPS == 0 && chance(35)) begin
-                    add_gemm;
-                    program[size - 1][2:0] = VTA_OP_DEPTHWISE;
-                end else if (TABLE == 0 && chance(35)) begin make_insn(VTA_OP_LOAD, VTA_MEM_TAB, 0, 0, 0, 1, 1, 1); add; end
-                else begin
-                    add_requant;
-                    program[size - 1][VTA_F_REQUANT_TO_INP_LSB] = 1'b1;
-                    program[size - 1][VTA_F_REQUANT_PART_LSB +: 2] = LOOP_BACK != 0 ? 2'd3 : 2'd0;
-                end
-            end
+            else case (range(0, TABLE != 0 && LOOP_BACK != 0 && DEPTHWISE_TAPS != 0 ? 11 : 15))
             7, 8: begin
                 // A result that leaves INP.
                 add_requant;
@@ -668,7 +664,7 @@ module vta_compute_tb;
                     add_any;
                     add_finish;
                     if (illegal(program[0])) run_at_fault;
-                    else if (i >= 3 && i <= 7) $fatal(1, "program %0d: %h is legal", run, program[0]);
+                    else if (i >= 3 && i <= 7 || i == 9) $fatal(1, "program %0d: %h is legal", run, program[0]);
                 end
                 // Whatever it left: load all again.
                 for (i = 0; i < ACCS; i = i + 1) ref_out[i] = {8*BATCH*OUT{1'bx}};
