@@ -302,13 +302,31 @@ static vta_status check_pump(const vta_config *c, vta_diag *diag)
     return VTA_OK;
 }
 
-static vta_status check_taps(const vta_config *c, vta_diag *diag)
+/* Whether `value` is one of `count` `values`; if not, how `key` is refused names them all. */
+static vta_status check_value(const char *key, uint32_t value, const uint32_t *values, size_t count,
+                              vta_diag *diag)
 {
-    const uint32_t taps = c->depthwise_taps;
-    if (taps > 1 && taps != 3 && taps != 9) {
-        return vta_fail(diag, VTA_RANGE, "key 'DEPTHWISE_TAPS' is %" PRIu32 ", it must be 0, 1, 3 or 9",
-                        taps);
+    char all[64] = "";
+    size_t used = 0;
+    for (size_t i = 0; i < count && used < sizeof all; i++) {
+        if (value == values[i]) {
+            return VTA_OK;
+        }
+        const char *before = i == 0 ? "" : i + 1 == count ? " or " : ", ";
+        used += (size_t)snprintf(all + used, sizeof all - used, "%s%" PRIu32, before, values[i]);
     }
+    return vta_fail(diag, VTA_RANGE, "key '%s' is %" PRIu32 ", it must be %s", key, value, all);
+}
+
+static vta_status check_values(const vta_config *c, vta_diag *diag)
+{
+#define VTA_CONFIG(field, key, def, min, max, hw, doc)
+#define VTA_CONFIG_VALUES(field, key, ...)                                                                   \
+    VTA_TRY(check_value((key), c->field, (const uint32_t[]){__VA_ARGS__},                                    \
+                        sizeof((const uint32_t[]){__VA_ARGS__}) / sizeof(uint32_t), diag));
+#include "vta/config.def"
+#undef VTA_CONFIG_VALUES
+#undef VTA_CONFIG
     return VTA_OK;
 }
 
@@ -411,7 +429,7 @@ static vta_status parse(const char *text, vta_config *out, vta_diag *diag)
     VTA_TRY(check_depths(out, diag));
     derive(out);
     VTA_TRY(check_pump(out, diag));
-    VTA_TRY(check_taps(out, diag));
+    VTA_TRY(check_values(out, diag));
     return check_sums(out, diag);
 }
 

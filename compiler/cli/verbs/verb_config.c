@@ -99,6 +99,19 @@ static int one(const cli_args *args, bool show)
     return cli_done(args);
 }
 
+/* The values of a number of which not all between its bounds will do. */
+static void print_values(const char *wanted)
+{
+#define VTA_CONFIG(field, key, def, min, max, hw, doc)
+#define VTA_CONFIG_VALUES(field, key, ...)                                                                   \
+    if (strcmp(wanted, (key)) == 0) {                                                                        \
+        cli_print(", \"enum\": [%s]", #__VA_ARGS__);                                                         \
+    }
+#include "vta/config.def"
+#undef VTA_CONFIG_VALUES
+#undef VTA_CONFIG
+}
+
 /* One property, with its comma in front. */
 static void print_key(const char *key, const char *type, uint32_t least, uint32_t most, const char *doc)
 {
@@ -106,7 +119,9 @@ static void print_key(const char *key, const char *type, uint32_t least, uint32_
     cli_print(",\n    \"%s\": {\"type\": \"%s\", \"%s\": %" PRIu32 ", \"%s\": %" PRIu32 ", \"description\": ",
               key, type, number ? "minimum" : "minLength", least, number ? "maximum" : "maxLength", most);
     cli_json_string(doc);
-    if (!number) {
+    if (number) {
+        print_values(key);
+    } else {
         const bool name = strcmp(key, "NAME") == 0;
         cli_print(", \"pattern\": \"%s\"", name ? "^[A-Za-z0-9_.-]+$" : "^[ !#-[\\\\]-~]+$");
     }

@@ -27,9 +27,9 @@ static const sample samples[] = {
 };
 enum { SAMPLES = sizeof samples / sizeof samples[0] };
 
-/* LUTs are counted as they are placed: two small ones with an input in common share one. area.def counts module
- * by module, as fpga/README.md's first table does, and `./run timing` finds pairs in the flat netlist that leave 29,456 of
- * 39,113 (pynq) and 35,484 of 47,679 (pynq512): that share, within 1 %. */
+/* LUTs are counted as they are placed: two small ones with an input in common share one. area.def counts
+ * module by module, as fpga/README.md's first table does, and `./run timing` finds pairs in the flat netlist
+ * that leave 29,456 of 39,113 (pynq) and 35,484 of 47,679 (pynq512): that share, within 1 %. */
 static const double placed = 0.75;
 
 /* What units take of an xc7 and of an ECP5. */
