@@ -20,7 +20,7 @@ seed=$("$root/tests/lib/seed.sh" rtl_coverage)
 # The RTL under the names that a report shows; a bench may use what is a word of SystemVerilog, which Verilator's $fatal needs.
 rm -rf "$work/hw" "$work/tests"
 cp -R "$root/hw" "$work/hw"
-find "$work/hw/tb" -type f -exec sed -i 's/\bbefore\b/before_it/g' {} +
+find "$work/hw/tb" -type f -exec sed -i -E 's/\b(before|program)\b/\1_it/g' {} +
 cd "$work"
 verilator=$(verilator --getenv VERILATOR_ROOT)
 cxx="g++ -std=c++20 -fcoroutines -w -I$verilator/include -I$verilator/include/vltstd -DVM_COVERAGE=1 -DVM_SC=0 -DVM_TRACE=0 -DVM_TIMING=1"
