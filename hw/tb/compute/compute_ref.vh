@@ -15,6 +15,7 @@
     reg [8*OUT*IN-1:0]    ref_wgt [0:WGTS-1];
     reg [32*BATCH*OUT-1:0] ref_acc [0:ACCS-1];
     reg [8*BATCH*OUT-1:0] ref_out [0:ACCS-1];
+    reg [ACCS-1:0]        ref_known = 0;     // entries of ref_out that have been written
     reg [31:0]            ref_faults;
 
     integer u_dst, u_src, u_aux;
@@ -33,6 +34,7 @@
         begin
             ref_acc[dst] = tile;
             for (lane = 0; lane < BATCH*OUT; lane = lane + 1) ref_out[dst][8*lane +: 8] = tile[32*lane +: 8];
+            ref_known[dst] = 1'b1;
         end
     endtask
 
