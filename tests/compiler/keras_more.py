@@ -105,12 +105,17 @@ def sizes(random, version, number):
     return net
 
 
-def several(random, version, number):
+def two_layers(random, version):
+    """A network of two dense layers, and the names of what they make."""
     net = Net(random, (2, 5), version)
     net.dense(6, "tanh")
-    a = net.last
+    first = net.last
     net.dense(6, "linear")
-    b = net.last
+    return net, first, net.last
+
+
+def several(random, version, number):
+    net, a, b = two_layers(random, version)
     alpha = net.numbers(6)
     net.add("PReLU", numpy.where(net.y > 0, net.y, alpha * net.y), [alpha], shared_axes=None)
     c = net.last
@@ -128,11 +133,7 @@ def several(random, version, number):
 
 def functions(random, version, number):
     """Functions between layers: values stacked along a new axis, tiled, held between bounds, and where the least and the largest lie."""
-    net = Net(random, (2, 5), version)
-    net.dense(6, "tanh")
-    a = net.last
-    net.dense(6, "linear")
-    b = net.last
+    net, a, b = two_layers(random, version)
     axis = (1, -1, 2, 1, 2)[number]
     net.function("stack", numpy.stack([net.value[a], net.value[b]], axis), [a, b], axis=axis)
     net.function("tile", numpy.tile(net.y, (1, 2, 3)), [net.last], **{"multiples" if version == 2 else "repeats": [1, 2, 3]})
