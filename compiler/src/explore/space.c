@@ -92,22 +92,29 @@ static vta_status set(vtac_space *space, const char *text, vta_diag *diag)
     }
 }
 
-vta_status vtac_space_fix(vtac_space *space, const char *text, vta_diag *diag)
+/* Where the axis of KEY=... stands; axis_count: nowhere yet. */
+static uint32_t axis_of(const vtac_space *space, const char *text)
 {
     const size_t size = strcspn(text, "=");
-    for (uint32_t a = 0; a < space->axis_count; a++) {
+    uint32_t a = 0;
+    while (a < space->axis_count &&
+           (strlen(space->axes[a].key) != size || strncmp(space->axes[a].key, text, size) != 0)) {
+        a++;
+    }
+    return a;
+}
+
+vta_status vtac_space_fix(vtac_space *space, const char *text, vta_diag *diag)
+{
+    const uint32_t a = axis_of(space, text);
+    if (a < space->axis_count && space->axes[a].fixed) {
         const char *key = space->axes[a].key;
-        if (space->axes[a].fixed && strlen(key) == size && strncmp(key, text, size) == 0) {
-            return vta_fail(diag, VTA_INVALID,
-                            "'%s': '%s' is fixed already; several values go behind one '=': %s=3,4", text,
-                            key, key);
-        }
+        return vta_fail(diag, VTA_INVALID,
+                        "'%s': '%s' is fixed already; several values go behind one '=': %s=3,4", text, key,
+                        key);
     }
     VTA_TRY(set(space, text, diag));
-    for (uint32_t a = 0; a < space->axis_count; a++) {
-        const char *key = space->axes[a].key;
-        space->axes[a].fixed = space->axes[a].fixed || (strlen(key) == size && strncmp(key, text, size) == 0);
-    }
+    space->axes[axis_of(space, text)].fixed = true;
     return VTA_OK;
 }
 
