@@ -44,13 +44,13 @@ void cli_tuning_hint(const cli_tuning *t, char *text, size_t size)
 {
     const char *host = cli_value(t->args, "--host");
     const char *config = cli_value(t->args, "--config");
-    (void)snprintf(text, size, "vtac compile %s%s%s%s --tuned %s",
-                   t->offload.wanted ? "--target vta" : "--host ",
-                   t->offload.wanted ? ""
-                   : host != NULL    ? host
-                                     : "host",
-                   t->offload.wanted && config != NULL ? " --config " : "",
-                   t->offload.wanted && config != NULL ? config : "", t->log);
+    if (!t->offload.wanted) {
+        (void)snprintf(text, size, "vtac compile --host %s --tuned %s", host != NULL ? host : "host", t->log);
+    } else if (config != NULL) {
+        (void)snprintf(text, size, "vtac compile --target vta --config %s --tuned %s", config, t->log);
+    } else {
+        (void)snprintf(text, size, "vtac compile --target vta --tuned %s", t->log);
+    }
 }
 
 void cli_tuning_target(const cli_tuning *t, char *text, size_t size)
