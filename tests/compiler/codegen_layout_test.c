@@ -18,6 +18,7 @@
 #include "temporary.h"
 #include "vta/model.h"
 #include "vtac/codegen.h"
+#include "vtac/schedules.h"
 
 static uint64_t base_seed;
 static unsigned long network_count = 24;
@@ -193,7 +194,28 @@ static void make_net(net *n, rng *r)
 
 /* ---- running them */
 
-static bool compile(net *n, const char *host, int level, bool signed_dot, bool one_by_one)
+/* What kernels are made by: their standard schedules, or those that a seed draws, of a kind if any is. */
+typedef struct drawn {
+    rng r;
+    const char *kind; /* how a point begins; NULL: any */
+    uint32_t of_kind; /* points that were taken for it */
+} drawn;
+
+static uint32_t draw_point(void *context, const vtac_kernel_space *space)
+{
+    drawn *d = context;
+    const uint32_t first = rng_below(&d->r, space->count);
+    for (uint32_t i = 0; d->kind != NULL && i < space->count; i++) {
+        const uint32_t point = (first + i) % space->count;
+        if (strncmp(space->points[point], d->kind, strlen(d->kind)) == 0) {
+            d->of_kind++;
+            return point;
+        }
+    }
+    return first;
+}
+
+static bool compile(net *n, const char *host, int level, bool signed_dot, bool one_by_one, drawn *d)
 {
     vta_diag diag = {0};
     vtac_target target;
@@ -204,7 +226,9 @@ static bool compile(net *n, const char *host, int level, bool signed_dot, bool o
     target.has_signed_dot = target.has_signed_dot || signed_dot;
     target.has_long = one_by_one;
     target.has_pairs = target.has_pairs && !one_by_one;
-    const vtac_compile_options options = {.level = level, .target = &target};
+    const vtac_schedules schedules = {draw_point, d};
+    const vtac_compile_options options = {
+        .level = level, .target = &target, .schedules = d != NULL ? &schedules : NULL};
     if (vtac_compile(n->graph, &options, &image, &diag) != VTA_OK ||
         vtac_link(&image, library, &diag) != VTA_OK) {
         fail_msg("%s", diag.text);
@@ -245,14 +269,14 @@ static void compare(const net *n, const vta_model *m, uint64_t seed, const char 
 }
 
 /* False where this machine is not that processor. */
-static bool run_net(net *n, rng *r, uint64_t seed, const char *host, int level)
+static bool run_drawn(net *n, rng *r, uint64_t seed, const char *host, int level, drawn *d)
 {
     vta_model *m = NULL;
     vta_diag diag = {0};
     const vta_model_options options = {.threads = 1 + rng_below(r, 2)};
     const bool signed_dot = rng_percent(r, 25); /* as of NEON, by other means */
     const bool one_by_one = rng_percent(r, 20); /* likewise, without dot products */
-    compile(n, host, level, signed_dot, one_by_one);
+    compile(n, host, level, signed_dot, one_by_one, d);
     const vta_status status = vta_model_load(library, &options, &m, &diag);
     if (status == VTA_UNSUPPORTED) {
         return false;
@@ -268,6 +292,72 @@ static bool run_net(net *n, rng *r, uint64_t seed, const char *host, int level)
     }
     vta_model_destroy(m);
     return true;
+}
+
+static bool run_net(net *n, rng *r, uint64_t seed, const char *host, int level)
+{
+    return run_drawn(n, r, seed, host, level, NULL);
+}
+
+/* Whatever schedules the kernels have. */
+static void schedules_change_no_result(void **state)
+{
+    (void)state;
+    for (uint64_t seed = base_seed; seed < base_seed + network_count; seed++) {
+        rng r = rng_split(seed, 7);
+        net n;
+        drawn d = {.r = rng_split(seed, 8), .kind = rng_percent(&r, 50) ? "winograd=" : NULL};
+        make_net(&n, &r);
+        (void)run_drawn(&n, &r, seed, hosts[seed % HOSTS], 2, &d);
+        net_free(&n);
+        (void)unlink(library);
+    }
+}
+
+/* Winograd's way: planes that whole tiles cover and others, of one tile, with borders of all sizes, channels
+ * that fill their blocks and others, batches, what is fused behind, and parts of a concatenation. */
+static void fewer_products_give_the_same(void **state)
+{
+    static const int64_t shapes[][6] = {/* batch, in, out, rows, columns, border */
+                                        {1, 32, 48, 12, 16, 1}, {1, 16, 64, 7, 13, 1},  {2, 24, 16, 6, 6, 0},
+                                        {1, 20, 54, 9, 10, 2},  {3, 8, 32, 4, 5, 1},    {1, 40, 16, 17, 4, 1},
+                                        {1, 64, 90, 14, 14, 1}, {2, 17, 33, 10, 11, 1}, {1, 16, 16, 4, 2, 1}};
+    static const char *const kinds[] = {"winograd=2", "winograd=4"};
+    uint32_t taken[2] = {0};
+    (void)state;
+    for (size_t i = 0; i < 2 * HOSTS * sizeof shapes / sizeof shapes[0]; i++) {
+        const int64_t *shape = shapes[i / 2 / HOSTS];
+        const int64_t pad = shape[5];
+        rng r = rng_split(base_seed, 700 + i);
+        drawn d = {.r = rng_split(base_seed, 9000 + i), .kind = kinds[i % 2]};
+        net n;
+        net_op conv = {.kind = NET_CONV,
+                       .groups = 1,
+                       .outputs = shape[1],
+                       .kernel = {1, 1},
+                       .stride = {1, 1},
+                       .dilation = {1, 1}};
+        net_start(&n, (const int64_t[]){shape[0], 3, shape[3], shape[4]}, false, false);
+        net_add(&n, &r, &conv); /* what makes the input has blocks of channels */
+        conv.in[0] = 1;
+        conv.outputs = shape[2];
+        conv.kernel[0] = conv.kernel[1] = 3;
+        conv.pad[0] = conv.pad[1] = conv.pad[2] = conv.pad[3] = pad;
+        conv.has_bias = i % 3 != 0;
+        net_add(&n, &r, &conv);
+        net_add(&n, &r, &(net_op){.kind = NET_RELU, .in = {2}});
+        if (pad == 1) {
+            conv.in[0] = 3;
+            net_add(&n, &r, &conv);
+            net_add(&n, &r, &(net_op){.kind = NET_ADD, .in = {4, 2}});
+            net_add(&n, &r, &(net_op){.kind = NET_CONCAT, .in = {4, 3}});
+        }
+        (void)run_drawn(&n, &r, base_seed, hosts[i / 2 % HOSTS], 2, &d);
+        taken[i % 2] += d.of_kind;
+        net_free(&n);
+        (void)unlink(library);
+    }
+    assert_true(taken[0] > 0 && taken[1] > 0);
 }
 
 static void networks_give_what_plain_loops_give(void **state)
@@ -611,6 +701,8 @@ int main(int argc, char **argv)
     }
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(networks_give_what_plain_loops_give),
+        cmocka_unit_test(schedules_change_no_result),
+        cmocka_unit_test(fewer_products_give_the_same),
         cmocka_unit_test(parts_lie_side_by_side),
         cmocka_unit_test(groups_meet_their_own_channels),
         cmocka_unit_test(tiles_go_on_in_the_next_row),

@@ -67,13 +67,6 @@ static char *piece_of(const cli_tuning *t, const char *path)
 
 /* ---- timing */
 
-/* "conv1+Relu" is conv1 with what was fused into it. */
-static bool is_step(const char *name, const char *step)
-{
-    const size_t size = strlen(step);
-    return strncmp(name, step, size) == 0 && (name[size] == '\0' || name[size] == '+');
-}
-
 void cli_bench_words_of(const cli_tuning *t, const char *path, const char *device, cli_bench_words *out)
 {
     (void)snprintf(out->threads, sizeof out->threads, "%" PRIu64, t->threads);
@@ -109,7 +102,7 @@ vta_status cli_bench_times(const cli_tuning *t, const char *out, double *costs, 
         for (size_t i = 0; i < count; i++) {
             const vtac_task *task = vta_vec_at(&t->tasks.items, i);
             for (size_t k = 0; k < task->steps.count; k++) {
-                if (is_step(name->valuestring, *(const char **)vta_vec_at(&task->steps, k))) {
+                if (vtac_schedule_is_step(name->valuestring, *(const char **)vta_vec_at(&task->steps, k))) {
                     costs[i] += 1e-6 * least->valuedouble;
                 }
             }

@@ -7,7 +7,9 @@
 #ifndef VTAC_SCHEDULES_H
 #define VTAC_SCHEDULES_H
 
+#include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 enum { VTAC_POINT_TEXT = 96, VTAC_MOST_POINTS = 1024 };
 
@@ -25,6 +27,25 @@ typedef struct vtac_schedules {
     uint32_t (*pick)(void *context, const vtac_kernel_space *space);
     void *context;
 } vtac_schedules;
+
+/* Whether a step of a program belongs to the kernel of step `of`: it is that, or one of those before it that
+ * the kernel makes by some schedules; either may have names of what is fused to it behind a "+". */
+static inline bool vtac_schedule_is_step(const char *name, const char *of)
+{
+    static const char *const before[] = {".tiles", ".products"};
+    const size_t size = strlen(of);
+    if (strncmp(name, of, size) != 0) {
+        return false;
+    }
+    name += size;
+    for (size_t i = 0; i < sizeof before / sizeof before[0]; i++) {
+        if (strncmp(name, before[i], strlen(before[i])) == 0) {
+            name += strlen(before[i]);
+            break;
+        }
+    }
+    return name[0] == '\0' || name[0] == '+';
+}
 
 static inline uint32_t vtac_schedule_pick(const vtac_schedules *schedules, const vtac_kernel_space *space)
 {

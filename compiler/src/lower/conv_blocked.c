@@ -8,331 +8,9 @@
  * row's last tile overlaps the one before it. Where that computes much twice, a tile's positions are
  * neighbours of the whole plane, and each has a place of its own in the input.
  */
-#include "conv_blocked.h"
+#include "conv_tile.h"
 
-#include <inttypes.h>
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-
-enum {
-    MOST_VECTORS = 8, /* of a tile */
-    MOST_ROWS = 8,
-    UNITS = 16,   /* of work, or more, so that all threads have some */
-    MOST_FLAT = 8 /* positions with places of their own: each takes a register */
-};
-
-typedef struct blocked {
-    vtac_conv_shape s;
-    const vtac_layout *in;
-    vtac_value_id x, y;
-    const vtac_type *x_type, *y_type;
-    int64_t lanes, vectors, vector_groups; /* of output channels; groups of `vectors`, per conv group */
-    int64_t rows, columns;                 /* the tile's positions */
-    int64_t chunks, tiles;                 /* chunks cover a plane, with so many tiles each */
-    int64_t parts;                         /* chunks of one row of tiles, where rows are few */
-    int64_t in_blocks, step;               /* channel blocks of one conv group; channels in a step */
-    bool wide;                             /* bytes as 16-bit numbers */
-    int64_t rest;                          /* channels of the last block, in whole steps; 0: all */
-    int64_t sources;                       /* weights of one output channel, with padded channels */
-    int64_t span;                          /* most blocks that a panel of outputs reads; 0: all */
-    int64_t core;                          /* blocks that each panel reads; some read `span` */
-    bool rows_outside;                     /* order of the parallel loop */
-    bool flat;                             /* `columns` positions of the plane, whatever rows they are in */
-} blocked;
-
-/* ---- the tile
- * -------------------------------------------------------------------------------------------------------- */
-
-/* Vectors of a group's outputs; the last one of all may have lanes beyond the last output. */
-static int64_t vectors_of(const blocked *c)
-{
-    return (c->s.out_per_group + c->lanes - 1) / c->lanes;
-}
-
-/* The first of the channel blocks that a panel of `wide` outputs reads, and how many: of merged groups those
- * alone that it belongs to. */
-static int64_t span_of(const blocked *c, int64_t wide, int64_t panel, int64_t *first)
-{
-    const int64_t out_per_group = c->s.out_per_group / c->s.merged;
-    const int64_t per_group = c->s.per_group / c->s.merged;
-    const int64_t end = (panel + 1) * wide < c->s.outputs ? (panel + 1) * wide : c->s.outputs;
-    *first = panel * wide / out_per_group * per_group / c->in->block;
-    return (((end - 1) / out_per_group + 1) * per_group - 1) / c->in->block + 1 - *first;
-}
-
-static bool has_spans(const blocked *c)
-{
-    return c->s.quantized && c->s.groups == 1 && c->s.merged > 1;
-}
-
-/* The share of the blocks that panels of so many vectors read. */
-static double share_of(const blocked *c, int64_t vectors)
-{
-    const int64_t wide = vectors * c->lanes;
-    const int64_t panels = (c->s.outputs + wide - 1) / wide;
-    int64_t sum = 0;
-    int64_t first;
-    if (!has_spans(c)) {
-        return 1.0;
-    }
-    for (int64_t panel = 0; panel < panels; panel++) {
-        sum += span_of(c, wide, panel, &first);
-    }
-    return (double)sum / (double)(panels * c->in_blocks);
-}
-
-/* Whether a tap of the axis reaches a quarter of the plane over its edge. */
-static bool reaches_far(const blocked *c, uint32_t axis)
-{
-    const vtac_window *w = &c->s.window;
-    return w->kernel[axis] != 1 && w->pad_begin[axis] + w->pad_end[axis] >= c->x_type->dim[axis + 2] / 2;
-}
-
-/* Tiles that cover a plane. */
-static int64_t tiles_of(const blocked *c, int64_t rows, int64_t columns, bool flat)
-{
-    const int64_t *extent = c->s.window.extent;
-    return flat ? (extent[0] * extent[1] + columns - 1) / columns
-                : extent[0] / rows * ((extent[1] + columns - 1) / columns);
-}
-
-/* Whether positions may have places of their own: on processors that add such a place as they load, and where
- * no part of the border is left out (skip_border). */
-static bool may_go_flat(const vtac_lower *l, const blocked *c)
-{
-    const vtac_window *w = &c->s.window;
-    const bool skips = reaches_far(c, 0) || reaches_far(c, 1);
-    return !c->s.quantized && !l->program->target->has_neon && !skips && w->extent[0] > 1 && w->extent[1] > 1;
-}
-
-/* Cycles for the whole layer, roughly: one multiplication a cycle, weights from the second cache. */
-static double cost_of(const vtac_lower *l, const blocked *c, int64_t rows, int64_t columns, int64_t vectors,
-                      bool flat)
-{
-    const int64_t count = tiles_of(c, rows, columns, flat);
-    const int64_t groups = (vectors_of(c) + vectors - 1) / vectors;
-    const int64_t steps = c->sources / c->step;
-    const bool pairs = c->wide && c->step == 2;
-    const bool few = l->program->target->vector_count <= 16; /* registers */
-    const double positions = (double)(rows * columns);
-    const double wide = (double)vectors;
-    const double panel = (double)(steps * vectors * c->lanes) * 4.0;
-    const double weights = wide * (panel > 24576.0 ? 2.5 : 0.5);
-    /* sums wait for each other: as measured with few registers, of pairs of bytes and of floats */
-    const double least = few && pairs ? 7.5 : few && may_go_flat(l, c) ? 8.6 : 8.0;
-    const double products = fmax(positions * wide, least);
-    const double apart = few ? 0.3 : 0.06; /* for more than two vectors of weights that do not stay near */
-    const double more = pairs && vectors > 2 && panel > 16384.0 ? apart * (wide - 2.0) : 0.0;
-    const double inside = fmax(products, 0.5 * positions + weights) + 0.02 * positions + more;
-    const double places = flat ? 8.0 * positions : 0.0;
-    return (double)(count * groups) *
-           ((double)steps * share_of(c, vectors) * inside + 3.0 * positions * wide + 12.0 + places);
-}
-
-/* Whether the registers hold sums, weights and inputs. Neighbouring taps of a row read the same elements for
- * neighbouring columns: those stay in registers from tap to tap, where they lie one by one. */
-static bool fits(const vtac_lower *l, const blocked *c, int64_t rows, int64_t columns, int64_t vectors)
-{
-    const vtac_window *w = &c->s.window;
-    const int64_t registers = (int64_t)l->program->target->vector_count;
-    const bool shared = !c->s.quantized && c->in->block == 1 && w->kernel[1] > 1 && registers > 16 &&
-                        w->dilation[1] % w->stride[1] == 0;
-    const int64_t inputs = shared ? rows * columns : 1;
-    return rows * columns * vectors + vectors + inputs < registers;
-}
-
-/* The best number of columns for so many rows and vectors. */
-static void try_columns(const vtac_lower *l, blocked *c, int64_t rows, int64_t vectors, double *best)
-{
-    const int64_t width = c->s.window.extent[1];
-    for (int64_t columns = 1; columns <= width && fits(l, c, rows, columns, vectors); columns++) {
-        const double cost = cost_of(l, c, rows, columns, vectors, false);
-        if (cost < *best) {
-            *best = cost;
-            c->vectors = vectors;
-            c->rows = rows;
-            c->columns = columns;
-            c->flat = false;
-        }
-    }
-}
-
-/* Whether tiles of so many positions of the plane are a choice. */
-static bool may_be_flat(const vtac_lower *l, const blocked *c, int64_t columns, int64_t vectors)
-{
-    const int64_t *extent = c->s.window.extent;
-    return may_go_flat(l, c) && columns <= MOST_FLAT && columns < extent[0] * extent[1] &&
-           fits(l, c, 1, columns, vectors);
-}
-
-static void try_flat(const vtac_lower *l, blocked *c, int64_t vectors, double *best)
-{
-    for (int64_t columns = 2; may_be_flat(l, c, columns, vectors); columns++) {
-        const double cost = cost_of(l, c, 1, columns, vectors, true);
-        if (cost < *best) {
-            *best = cost;
-            c->vectors = vectors;
-            c->rows = 1;
-            c->columns = columns;
-            c->flat = true;
-        }
-    }
-}
-
-/* Whether tiles of so many rows and vectors cover the outputs. */
-static bool divides(const vtac_lower *l, const blocked *c, int64_t rows, int64_t vectors)
-{
-    const int64_t count = vectors_of(c);
-    const bool known = c->s.bias == 0 || vtac_in_constant(l->graph, l->node, c->s.bias) != NULL;
-    const bool may_exceed = c->s.groups == 1 && known; /* with vectors that are computed for nothing */
-    return (count % vectors == 0 || (may_exceed && vectors < count)) && c->s.window.extent[0] % rows == 0;
-}
-
-/* All tiles that there are registers for. */
-typedef struct tiles {
-    char points[VTAC_MOST_POINTS][VTAC_POINT_TEXT];
-    double guesses[VTAC_MOST_POINTS];
-    blocked choices[VTAC_MOST_POINTS];
-    uint32_t count, standard;
-} tiles;
-
-static void add_tile(const vtac_lower *l, tiles *t, const blocked *c, int64_t rows, int64_t columns,
-                     int64_t vectors, bool outside, bool flat)
-{
-    if (t->count == VTAC_MOST_POINTS) {
-        return;
-    }
-    blocked *own = &t->choices[t->count];
-    *own = *c;
-    own->rows = rows;
-    own->columns = columns;
-    own->vectors = vectors;
-    own->rows_outside = outside;
-    own->flat = flat;
-    (void)snprintf(t->points[t->count], sizeof t->points[0],
-                   "rows=%" PRId64 " columns=%" PRId64 " vectors=%" PRId64 " outside=%d%s", rows, columns,
-                   vectors, outside, flat ? " flat=1" : "");
-    t->guesses[t->count] = cost_of(l, c, rows, columns, vectors, flat);
-    if (rows == c->rows && columns == c->columns && vectors == c->vectors && outside == c->rows_outside &&
-        flat == c->flat) {
-        t->standard = t->count;
-    }
-    t->count++;
-}
-
-static void list_tiles(const vtac_lower *l, const blocked *c, tiles *t)
-{
-    /* the standard one is there, however many there are */
-    add_tile(l, t, c, c->rows, c->columns, c->vectors, c->rows_outside, c->flat);
-    for (int64_t k = 0; k < (int64_t)MOST_VECTORS * MOST_ROWS * 2; k++) {
-        const int64_t vectors = k / 2 / MOST_ROWS + 1;
-        const int64_t rows = k / 2 % MOST_ROWS + 1;
-        for (int64_t columns = 1; divides(l, c, rows, vectors) && columns <= c->s.window.extent[1] &&
-                                  fits(l, c, rows, columns, vectors);
-             columns++) {
-            const bool standard = rows == c->rows && columns == c->columns && vectors == c->vectors &&
-                                  (k % 2 != 0) == c->rows_outside && !c->flat;
-            if (!standard) {
-                add_tile(l, t, c, rows, columns, vectors, k % 2 != 0, false);
-            }
-        }
-    }
-    for (int64_t vectors = 1; vectors <= MOST_VECTORS; vectors++) {
-        for (int64_t columns = 2; divides(l, c, 1, vectors) && may_be_flat(l, c, columns, vectors);
-             columns++) {
-            if (!c->flat || columns != c->columns || vectors != c->vectors) {
-                add_tile(l, t, c, 1, columns, vectors, c->rows_outside, true);
-            }
-        }
-    }
-}
-
-static void ask_for_tile(const vtac_lower *l, blocked *c)
-{
-    const vtac_window *w = &c->s.window;
-    char shape[192];
-    tiles *t = calloc(1, sizeof *t);
-    if (t == NULL) {
-        return; /* the standard one will do */
-    }
-    list_tiles(l, c, t);
-    (void)snprintf(shape, sizeof shape,
-                   "%s n%" PRId64 " groups%" PRId64 " in%" PRId64 "x%" PRId64 " out%" PRId64 "x%" PRId64
-                   "x%" PRId64 " kernel%" PRId64 "x%" PRId64 " stride%" PRId64 "x%" PRId64 " dilation%" PRId64
-                   "x%" PRId64 " fused%u",
-                   c->s.quantized ? "int8" : "float32", c->x_type->dim[0], c->s.groups, c->in_blocks,
-                   c->in->block, c->s.outputs, w->extent[0], w->extent[1], w->kernel[0], w->kernel[1],
-                   w->stride[0], w->stride[1], w->dilation[0], w->dilation[1], l->chain_count);
-    const vtac_kernel_space space = {.kernel = "conv_blocked",
-                                     .shape = shape,
-                                     .step = l->node->name,
-                                     .points = (const char(*)[VTAC_POINT_TEXT])t->points,
-                                     .guesses = t->guesses,
-                                     .count = t->count,
-                                     .standard = t->standard};
-    *c = t->choices[vtac_schedule_pick(l->program->schedules, &space)];
-    free(t);
-}
-
-/* Chunks of about a row, whose tiles are few more than there are: the last ones come more than once. */
-static int64_t flat_chunks(int64_t height, int64_t all)
-{
-    int64_t chunks = height < all ? height : all;
-    while ((all + chunks - 1) / chunks * chunks > all + all / 64) {
-        chunks--;
-    }
-    return chunks;
-}
-
-/* Products of the layer. */
-static int64_t work_of(const blocked *c)
-{
-    const int64_t *extent = c->s.window.extent;
-    return c->x_type->dim[0] * extent[0] * extent[1] * c->s.outputs * c->sources / c->step;
-}
-
-/* Into how many equal parts a row of `row` tiles goes: as few as make enough of `units` units of work. */
-static int64_t parts_of(const blocked *c, int64_t row, int64_t units)
-{
-    int64_t parts = 1;
-    if (vtac_parallel_if(work_of(c)) == VTAC_LOOP_PARALLEL) {
-        while (parts < row && (units * parts < UNITS || row % parts != 0)) {
-            parts++;
-        }
-    }
-    return parts;
-}
-
-static void choose_tile(const vtac_lower *l, blocked *c)
-{
-    const int64_t height = c->s.window.extent[0];
-    double best = HUGE_VAL;
-    for (int64_t vectors = 1; vectors <= MOST_VECTORS; vectors++) {
-        for (int64_t rows = 1; rows <= MOST_ROWS; rows++) {
-            if (divides(l, c, rows, vectors)) {
-                try_columns(l, c, rows, vectors, &best);
-            }
-        }
-        if (divides(l, c, 1, vectors)) {
-            try_flat(l, c, vectors, &best);
-        }
-    }
-    const double weights = (double)(c->sources * c->s.out_per_group);
-    c->rows_outside = weights < (double)(vtac_layout_plane(c->in, c->x_type) * c->in_blocks);
-    if (l->program->schedules != NULL) {
-        ask_for_tile(l, c);
-    }
-    c->vector_groups = (vectors_of(c) + c->vectors - 1) / c->vectors;
-    const int64_t all = tiles_of(c, c->rows, c->columns, c->flat);
-    c->chunks = c->flat ? flat_chunks(height, all) : height / c->rows;
-    c->tiles = (all + c->chunks - 1) / c->chunks;
-    c->parts =
-        c->flat ? 1 : parts_of(c, c->tiles, c->x_type->dim[0] * c->s.groups * c->vector_groups * c->chunks);
-    c->chunks *= c->parts;
-    c->tiles /= c->parts;
-}
 
 /* Whether an operand of the chain tells rows from columns. */
 static bool chain_needs_rows(const vtac_lower *l, const vtac_type *y)
@@ -352,7 +30,7 @@ static bool chain_needs_rows(const vtac_lower *l, const vtac_type *y)
 }
 
 /* A window of one place over planes without borders: all positions are one row. */
-static void merge_rows(const vtac_lower *l, blocked *c)
+static void merge_rows(const vtac_lower *l, vtac_blocked *c)
 {
     vtac_window *w = &c->s.window;
     const vtac_layout *y = vtac_layout_of(l->program, c->y);
@@ -375,7 +53,7 @@ static void merge_rows(const vtac_lower *l, blocked *c)
     }
 }
 
-static void describe(vtac_lower *l, blocked *c)
+static void describe(vtac_lower *l, vtac_blocked *c)
 {
     c->x = l->node->inputs[0];
     c->y = vtac_final_value(l, 0);
@@ -397,288 +75,29 @@ static void describe(vtac_lower *l, blocked *c)
     merge_rows(l, c);
 }
 
-/* Blocks that a panel reads: those that all do, or the most. */
-static int64_t panel_span(const blocked *c, int64_t panel)
-{
-    int64_t first;
-    return span_of(c, c->vectors * c->lanes, panel, &first) <= c->core ? c->core : c->span;
-}
-
-/* Where the panel's blocks begin. */
-static int64_t first_block(const blocked *c, int64_t panel)
-{
-    int64_t first = 0;
-    if (c->span == 0) {
-        return 0;
-    }
-    (void)span_of(c, c->vectors * c->lanes, panel, &first);
-    const int64_t last = c->in_blocks - panel_span(c, panel);
-    return first < last ? first : last;
-}
-
-/* What a block has beyond the channels of its group is multiplied by 0. */
-static void narrow_span(blocked *c)
-{
-    int64_t least = INT64_MAX;
-    int64_t most = 0;
-    if (!has_spans(c)) {
-        return;
-    }
-    for (int64_t panel = 0; panel < c->vector_groups; panel++) {
-        int64_t first;
-        const int64_t span = span_of(c, c->vectors * c->lanes, panel, &first);
-        most = span > most ? span : most;
-        least = span < least ? span : least;
-    }
-    if (least < c->in_blocks) {
-        c->span = most;
-        c->core = least;
-        c->rest = 0;
-        c->sources = most * c->in->block * c->s.window.kernel[0] * c->s.window.kernel[1];
-    }
-}
-
-/* ---- weights: [group][vectors][channel block][tap][channel][output], bytes by fours of channels
- * -------------------------------------------------------------------------------------------------- */
-
-/* The place of a weight in the node's tensor; -1: it is 0. `channel` counts within the merged group. */
-static int64_t weight_place(const blocked *c, int64_t output, int64_t channel, int64_t tap)
-{
-    const vtac_conv_shape *s = &c->s;
-    const int64_t per_group = s->per_group / s->merged;
-    const int64_t out_per_group = s->out_per_group / s->merged;
-    const int64_t group = output / out_per_group;
-    const int64_t ky = s->tap_first[0] + tap / s->window.kernel[1] * s->tap_step[0];
-    const int64_t kx = s->tap_first[1] + tap % s->window.kernel[1] * s->tap_step[1];
-    if (channel / per_group != group % s->merged || ky < 0 || kx < 0) {
-        return -1;
-    }
-    const int64_t within = channel % per_group;
-    const int64_t row = s->transposed ? (group * per_group + within) * out_per_group + output % out_per_group
-                                      : output * per_group + within;
-    return (row * s->taps[0] + ky) * s->taps[1] + kx;
-}
-
-/* The row of a channel's weights at a tap. */
-static int64_t source_of(const blocked *c, int64_t channel, int64_t tap)
-{
-    const int64_t taps = c->s.window.kernel[0] * c->s.window.kernel[1];
-    const int64_t block = channel / c->in->block;
-    const bool last = c->rest != 0 && block == c->in_blocks - 1;
-    return block * taps * c->in->block + tap * (last ? c->rest : c->in->block) + channel % c->in->block;
-}
-
-static void put_byte(const blocked *c, const vtac_conv_weights *bytes, int64_t output, int64_t from,
-                     void *packed, int64_t at)
-{
-    const int8_t byte = vtac_conv_byte(bytes, output, from);
-    if (c->wide) {
-        ((int16_t *)packed)[at] = (int16_t)(byte - vtac_conv_zero(bytes, output));
-    } else {
-        ((int8_t *)packed)[at] = byte;
-    }
-}
-
-static void pack_one(const blocked *c, const vtac_tensor *w, const vtac_conv_weights *bytes, int64_t output,
-                     void *packed)
-{
-    const int64_t taps = c->s.window.kernel[0] * c->s.window.kernel[1];
-    const int64_t wide = c->vectors * c->lanes;
-    const int64_t conv_group = output / c->s.out_per_group;
-    const int64_t within = output % c->s.out_per_group;
-    const int64_t group = conv_group * c->vector_groups + within / wide;
-    const int64_t skipped = first_block(c, within / wide) * c->in->block;
-    for (int64_t channel = 0; channel < c->s.per_group; channel++) {
-        for (int64_t tap = 0; tap < taps; tap++) {
-            const int64_t from = weight_place(c, output, channel, tap);
-            const int64_t row = source_of(c, channel - skipped, tap);
-            const int64_t at = (group * c->sources + row / c->step * c->step) * wide +
-                               within % wide * c->step + row % c->step;
-            if (from < 0) {
-                continue;
-            }
-            if (c->s.quantized) {
-                put_byte(c, bytes, output, from - output * bytes->inner, packed, at);
-            } else {
-                ((float *)packed)[at] = ((const float *)w->data)[from];
-            }
-        }
-    }
-}
-
-static int64_t packed_weights(const blocked *c)
-{
-    return c->s.groups * c->vector_groups * c->vectors * c->lanes * c->sources;
-}
-
-static vtac_storage_id pack_weights(vtac_lower *l, const blocked *c)
-{
-    const vtac_tensor *w = vtac_in_constant(l->graph, l->node, c->s.weight);
-    const size_t bytes = c->wide ? sizeof(int16_t) : c->s.quantized ? 1 : sizeof(float);
-    const size_t count = (size_t)packed_weights(c);
-    uint8_t *packed = vta_arena_array(&l->program->arena, count, bytes);
-    vtac_conv_weights weights = {.w = w};
-    if (c->s.quantized) {
-        weights = vtac_conv_weights_of(l->graph, l->node);
-    }
-    for (int64_t m = 0; packed != NULL && m < c->s.outputs; m++) {
-        pack_one(c, w, &weights, m, packed);
-    }
-    return packed == NULL ? 0 : vtac_constant(l, packed, count * bytes);
-}
-
-/* ---- sums of the input's bytes under each window, where zero points of weights ask for them
- * ---------------------------------------------------------------------------------------------------- */
-
-/* Ones for the bytes that are channels of the last block, one vector of words. */
-static vtac_buffer *make_ones(vtac_lower *l, const blocked *c, int64_t lanes)
-{
-    uint8_t *ones = vta_arena_array(&l->program->arena, (size_t)lanes, 4);
-    const int64_t last = c->s.per_group - (c->in_blocks - 1) * c->in->block;
-    for (int64_t i = 0; ones != NULL && i < lanes * 4; i++) {
-        ones[i] = i % c->in->block < last;
-    }
-    return vtac_use(l, ones == NULL ? 0 : vtac_constant(l, ones, (uint64_t)lanes * 4), "ones", VTAC_I32,
-                    lanes);
-}
-
-/* Adds up the channel blocks of one vector of words from `first` on. */
-static void sum_words(vtac_lower *l, const blocked *c, const vtac_finish *f, vtac_buffer *const *b,
-                      const vtac_expr *batch, const vtac_expr *first, int64_t lanes)
-{
-    vtac_kernel *k = l->k;
-    const int64_t plane = vtac_layout_plane(c->in, c->x_type) / 4;
-    const vtac_expr *lane = vtac_for(k, VTAC_LOOP_VECTOR, lanes, "lane");
-    vtac_store(k, b[2], lane, vtac_e_int(k, VTAC_I32, 0));
-    vtac_end(k);
-    for (int part = 0; part < 2; part++) { /* the last block has ones of its own */
-        const int64_t blocks = part == 0 ? c->in_blocks - 1 : 1;
-        if (blocks == 0) {
-            continue;
-        }
-        const vtac_expr *block = vtac_for(k, VTAC_LOOP_SERIAL, blocks, "block");
-        block = part == 0 ? block : vtac_i_addc(k, block, c->in_blocks - 1);
-        const vtac_expr *base = vtac_i_add(k, vtac_i_mulc(k, batch, c->in_blocks), block);
-        base = vtac_let(k, "base", vtac_i_add(k, vtac_i_mulc(k, base, plane), first));
-        lane = vtac_for(k, VTAC_LOOP_VECTOR, lanes, "lane");
-        const vtac_expr *word = vtac_finish_bytes(l, f, vtac_e_load(k, b[0], vtac_i_add(k, base, lane)));
-        const vtac_expr *ones = part == 0 ? vtac_e_int(k, VTAC_I32, 0x01010101) : vtac_e_load(k, b[1], lane);
-        vtac_store(k, b[2], lane, vtac_e3(k, f->dot, vtac_e_load(k, b[2], lane), word, ones));
-        vtac_close(l, 2);
-    }
-    lane = vtac_for(k, VTAC_LOOP_VECTOR, lanes, "lane");
-    const vtac_expr *to = vtac_i_add(k, vtac_i_add(k, vtac_i_mulc(k, batch, plane), first), lane);
-    vtac_store(k, b[3], to, vtac_e_load(k, b[2], lane));
-    vtac_end(k);
-}
-
-/* Sums over all channels of each place of the padded input, in words. */
-static vta_status sum_channels(vtac_lower *l, const blocked *c, vtac_storage_id sums)
-{
-    VTA_TRY(vtac_begin(l, ".channels"));
-    vtac_kernel *k = l->k;
-    vtac_finish f;
-    vtac_finish_dots(l, &c->s, true, &f);
-    const int64_t batch = c->x_type->dim[0];
-    const int64_t words = vtac_layout_plane(c->in, c->x_type) / 4;
-    const int64_t lanes = l->program->target->vector_bytes / 4;
-    vtac_buffer *b[] = {
-        vtac_use(l, l->program->laid_out[c->x], "x", VTAC_I32, vtac_layout_elements(c->in, c->x_type) / 4),
-        make_ones(l, c, lanes), vtac_local(l, "sum", VTAC_I32, lanes),
-        vtac_use(l, sums, "sums", VTAC_I32, batch * words)};
-    const int64_t vectors = (words + lanes - 1) / lanes;
-    const vtac_expr *unit =
-        vtac_for(k, vtac_parallel_if(batch * words * c->in_blocks), batch * vectors, "unit");
-    const vtac_expr *at = vtac_let(k, "batch", vtac_i_divc(k, unit, vectors));
-    const vtac_expr *i = vtac_let(k, "i", vtac_i_remc(k, unit, vectors));
-    const vtac_expr *first = vtac_let(k, "first", vtac_i_mulc(k, i, lanes));
-    const int64_t rest = words % lanes;
-    if (rest != 0) {
-        vtac_if(k, vtac_e2(k, VTAC_E_LT, i, vtac_e_index(k, vectors - 1)));
-    }
-    sum_words(l, c, &f, b, at, first, lanes);
-    if (rest != 0) {
-        vtac_end(k);
-        vtac_if(k, vtac_e2(k, VTAC_E_EQ, i, vtac_e_index(k, vectors - 1)));
-        sum_words(l, c, &f, b, at, first, rest);
-        vtac_end(k);
-    }
-    vtac_end(k);
-    return VTA_OK;
-}
-
-static vta_status sum_windows(vtac_lower *l, const blocked *c, vtac_storage_id channels, vtac_storage_id sums)
-{
-    VTA_TRY(vtac_begin(l, ".windows"));
-    vtac_kernel *k = l->k;
-    const vtac_window *w = &c->s.window;
-    const int64_t batch = c->x_type->dim[0];
-    const int64_t words = c->in->block / 4;
-    const int64_t row = vtac_layout_row(c->in, c->x_type) / 4;
-    const int64_t plane = vtac_layout_plane(c->in, c->x_type) / 4;
-    vtac_buffer *from = vtac_use(l, channels, "channels", VTAC_I32, batch * plane);
-    vtac_buffer *to = vtac_use(l, sums, "sums", VTAC_I32, batch * w->extent[0] * w->extent[1]);
-    vtac_buffer *sum = vtac_local(l, "sum", VTAC_I32, 1);
-    const vtac_expr *zero = vtac_e_index(k, 0);
-    const vtac_expr *unit =
-        vtac_for(k, vtac_parallel_if(batch * w->extent[0] * w->extent[1] * w->kernel[0] * w->kernel[1]),
-                 batch * w->extent[0], "unit");
-    const vtac_expr *y = vtac_i_remc(k, unit, w->extent[0]);
-    const vtac_expr *corner =
-        vtac_i_addc(k, vtac_i_mulc(k, y, w->stride[0]), c->in->before[0] - w->pad_begin[0]);
-    corner =
-        vtac_i_add(k, vtac_i_mulc(k, corner, row), vtac_i_mulc(k, vtac_i_divc(k, unit, w->extent[0]), plane));
-    corner = vtac_let(k, "corner", vtac_i_addc(k, corner, (c->in->before[1] - w->pad_begin[1]) * words));
-    const vtac_expr *x = vtac_for(k, VTAC_LOOP_SERIAL, w->extent[1], "x");
-    const vtac_expr *at = vtac_let(k, "at", vtac_i_add(k, corner, vtac_i_mulc(k, x, w->stride[1] * words)));
-    vtac_store(k, sum, zero, vtac_e_int(k, VTAC_I32, 0));
-    const vtac_expr *ky = vtac_for(k, VTAC_LOOP_SERIAL, w->kernel[0], "ky");
-    const vtac_expr *kx = vtac_for(k, VTAC_LOOP_SERIAL, w->kernel[1], "kx");
-    const vtac_expr *tap =
-        vtac_i_add(k, vtac_i_mulc(k, ky, w->dilation[0] * row), vtac_i_mulc(k, kx, w->dilation[1] * words));
-    const vtac_expr *total = vtac_e_load(k, sum, zero);
-    for (int64_t i = 0; i < words; i++) {
-        total =
-            vtac_e2(k, VTAC_E_ADD, total, vtac_e_load(k, from, vtac_i_addc(k, vtac_i_add(k, at, tap), i)));
-    }
-    vtac_store(k, sum, zero, total);
-    vtac_close(l, 2);
-    vtac_store(k, to, vtac_i_add(k, vtac_i_mulc(k, unit, w->extent[1]), x), vtac_e_load(k, sum, zero));
-    vtac_close(l, 2);
-    return VTA_OK;
-}
-
-static vta_status make_window_sums(vtac_lower *l, const blocked *c, vtac_storage_id *out)
-{
-    const vtac_window *w = &c->s.window;
-    const int64_t batch = c->x_type->dim[0];
-    const vtac_storage_id channels = vtac_temp(l, VTAC_I32, batch * vtac_layout_plane(c->in, c->x_type) / 4);
-    *out = vtac_temp(l, VTAC_I32, batch * w->extent[0] * w->extent[1]);
-    VTA_TRY(sum_channels(l, c, channels));
-    return sum_windows(l, c, channels, *out);
-}
-
 /* ---- the kernel
  * ----------------------------------------------------------------------------------------------------------
  */
 
 typedef struct kernel {
-    const blocked *c;
+    const vtac_blocked *c;
     vtac_buffer *x, *weights, *sums;
     vtac_buffer *firsts; /* the first block that a panel reads; NULL: all blocks are read */
     vtac_buffer *mores;  /* whether a panel reads more than `core` blocks; NULL: none does */
     const vtac_expr *panel;
     vtac_buffer *windows; /* sums of the bytes under them; NULL: not needed */
+    vtac_buffer *plain;   /* what sums are stored to as they are; NULL: they are outputs of the node */
     vtac_finish finish;
     const vtac_expr *batch, *channel_block; /* of the output */
     const vtac_expr *first;                 /* channel of the output */
     const vtac_expr *filter;                /* first weight of these outputs */
     const vtac_expr *skipped;               /* elements of the input before the first block; NULL: none */
     const vtac_expr *row, *column;          /* first position of the tile */
-    const vtac_expr *places[MOST_FLAT][3];  /* of flat positions: row, column, elements from the corner on */
-    const vtac_expr *corner;                /* its first element in the input */
-    const vtac_expr *pass;                  /* number of the tile among those that these weights serve */
-    bool ahead;                             /* weights are asked for early */
+    const vtac_expr
+        *places[VTAC_BLOCKED_FLAT][3]; /* of flat positions: row, column, elements from the corner on */
+    const vtac_expr *corner;           /* its first element in the input */
+    const vtac_expr *pass;             /* number of the tile among those that these weights serve */
+    bool ahead;                        /* weights are asked for early */
 } kernel;
 
 static const vtac_expr *sum_at(vtac_lower *l, const kernel *t, int64_t position, int64_t vector,
@@ -689,7 +108,7 @@ static const vtac_expr *sum_at(vtac_lower *l, const kernel *t, int64_t position,
 
 static void clear_sums(vtac_lower *l, const kernel *t)
 {
-    const blocked *c = t->c;
+    const vtac_blocked *c = t->c;
     const vtac_expr *lane = vtac_for(l->k, VTAC_LOOP_VECTOR, c->lanes, "lane");
     for (int64_t v = 0; v < c->vectors; v++) {
         const vtac_expr *channel = vtac_i_add(l->k, vtac_i_addc(l->k, t->first, v * c->lanes), lane);
@@ -704,12 +123,12 @@ static void clear_sums(vtac_lower *l, const kernel *t)
 /* One step: `x` and `w` are the places of the tile's first input and weight. */
 static void accumulate(vtac_lower *l, const kernel *t, const vtac_expr *x, const vtac_expr *w)
 {
-    const blocked *c = t->c;
+    const vtac_blocked *c = t->c;
     vtac_kernel *k = l->k;
     const vtac_window *window = &c->s.window;
     const int64_t down = window->stride[0] * vtac_layout_row(c->in, c->x_type) / c->step;
     const int64_t right = window->stride[1] * c->in->block / c->step;
-    const vtac_expr *factors[MOST_VECTORS];
+    const vtac_expr *factors[VTAC_BLOCKED_VECTORS];
     if (t->ahead) {
         vtac_read_ahead(l, t->weights, w, c->vectors * c->lanes);
     }
@@ -747,7 +166,7 @@ static const vtac_expr *round_of(vtac_lower *l, int64_t extent, const char *name
 
 /* The taps of a row. Where neighbours read the same elements of the input and the sums leave no registers for
  * them, LLVM must not keep them from tap to tap: sums would go to memory and back instead. */
-static const vtac_expr *taps_of(vtac_lower *l, const blocked *c, uint32_t *loops)
+static const vtac_expr *taps_of(vtac_lower *l, const vtac_blocked *c, uint32_t *loops)
 {
     const vtac_window *w = &c->s.window;
     const int64_t spare =
@@ -768,7 +187,7 @@ static void skip_border(vtac_lower *l, const kernel *t, uint32_t axis, const vta
     vtac_kernel *k = l->k;
     const int64_t size = t->c->x_type->dim[axis + 2];
     const int64_t count = axis == 0 ? t->c->rows : t->c->columns;
-    if (t->c->s.quantized || !reaches_far(t->c, axis)) {
+    if (t->c->s.quantized || !vtac_blocked_reaches_far(t->c, axis)) {
         return;
     }
     const vtac_expr *place = vtac_i_mulc(k, axis == 0 ? t->row : t->column, w->stride[axis]);
@@ -782,7 +201,7 @@ static void skip_border(vtac_lower *l, const kernel *t, uint32_t axis, const vta
 /* `count` channel blocks from number `first` on, `inner` steps of each. */
 static void sum_blocks(vtac_lower *l, const kernel *t, int64_t first, int64_t count, int64_t inner)
 {
-    const blocked *c = t->c;
+    const vtac_blocked *c = t->c;
     vtac_kernel *k = l->k;
     const vtac_window *w = &c->s.window;
     const int64_t wide = c->vectors * c->lanes;
@@ -809,7 +228,7 @@ static void sum_blocks(vtac_lower *l, const kernel *t, int64_t first, int64_t co
 
 static void sum_sources(vtac_lower *l, const kernel *t)
 {
-    const blocked *c = t->c;
+    const vtac_blocked *c = t->c;
     const int64_t whole = c->span != 0 ? c->core : c->rest == 0 ? c->in_blocks : c->in_blocks - 1;
     if (whole > 0) {
         sum_blocks(l, t, 0, whole, c->in->block / c->step);
@@ -827,7 +246,7 @@ static void sum_sources(vtac_lower *l, const kernel *t)
 /* The first tile that a panel of weights serves asks for them early; the others find them near. */
 static void sum_all(vtac_lower *l, kernel *t)
 {
-    const blocked *c = t->c;
+    const vtac_blocked *c = t->c;
     vtac_kernel *k = l->k;
     const vtac_expr *zero = vtac_e_index(k, 0);
     const bool far = vtac_is_far(t->weights);
@@ -856,7 +275,7 @@ static const vtac_expr *column_of(vtac_lower *l, const kernel *t, int64_t positi
 static const vtac_expr *less_zeros(vtac_lower *l, const kernel *t, const vtac_expr *sum,
                                    const vtac_expr *channel, int64_t position)
 {
-    const blocked *c = t->c;
+    const vtac_blocked *c = t->c;
     vtac_kernel *k = l->k;
     if (t->windows == NULL) {
         return sum;
@@ -869,19 +288,39 @@ static const vtac_expr *less_zeros(vtac_lower *l, const kernel *t, const vtac_ex
 }
 
 /* Where a position of the tile lies in the output. */
-static const vtac_expr *output_place(vtac_lower *l, const blocked *c, uint32_t axis, const vtac_expr *place)
+static const vtac_expr *output_place(vtac_lower *l, const vtac_blocked *c, uint32_t axis,
+                                     const vtac_expr *place)
 {
     return vtac_i_addc(l->k, vtac_i_mulc(l->k, place, c->s.out_stride[axis]), c->s.out_first[axis]);
 }
 
+/* Sums as they are, one plane of positions for each vector. */
+static void store_plain(vtac_lower *l, const kernel *t, int64_t v, const vtac_expr *lane)
+{
+    const vtac_blocked *c = t->c;
+    vtac_kernel *k = l->k;
+    const vtac_expr *row = vtac_i_mulc(k, l->block, c->s.window.extent[1]);
+    row = vtac_i_add(k, row, t->column);
+    for (int64_t p = 0; p < c->columns; p++) {
+        const vtac_expr *at = vtac_i_add(k, vtac_i_mulc(k, vtac_i_addc(k, row, p), c->lanes), lane);
+        vtac_store(k, t->plain, at, vtac_e_load(k, t->sums, sum_at(l, t, p, v, lane)));
+    }
+}
+
 static void store_vector(vtac_lower *l, const kernel *t, int64_t v)
 {
-    const blocked *c = t->c;
+    const vtac_blocked *c = t->c;
     vtac_kernel *k = l->k;
     const vtac_expr *lane = vtac_for(k, VTAC_LOOP_VECTOR, c->lanes, "lane");
     l->block = vtac_i_addc(k, t->channel_block, v);
     l->lane = lane;
     const vtac_expr *channel = vtac_i_add(k, vtac_i_addc(k, t->first, v * c->lanes), lane);
+    if (t->plain != NULL) {
+        store_plain(l, t, v, lane);
+        vtac_end(k);
+        l->block = l->lane = NULL;
+        return;
+    }
     const vtac_expr *scale = vtac_finish_scale(l, &t->finish, channel);
     for (int64_t p = 0; p < c->rows * c->columns; p++) {
         const vtac_expr *at[] = {t->batch, channel, output_place(l, c, 0, row_of(l, t, p)),
@@ -896,8 +335,8 @@ static void store_vector(vtac_lower *l, const kernel *t, int64_t v)
 
 static void store_tile(vtac_lower *l, const kernel *t)
 {
-    const blocked *c = t->c;
-    const int64_t count = vectors_of(c);
+    const vtac_blocked *c = t->c;
+    const int64_t count = vtac_blocked_vectors(c);
     const int64_t last = count % c->vectors; /* real ones in the last tile; 0: all */
     for (int64_t v = 0; v < c->vectors; v++) {
         const bool guarded = last != 0 && v >= last;
@@ -914,7 +353,7 @@ static void store_tile(vtac_lower *l, const kernel *t)
 /* Where each of a flat tile's positions lies. */
 static void place_positions(vtac_lower *l, kernel *t, const vtac_expr *first)
 {
-    const blocked *c = t->c;
+    const vtac_blocked *c = t->c;
     vtac_kernel *k = l->k;
     const vtac_window *w = &c->s.window;
     const int64_t down = w->stride[0] * vtac_layout_row(c->in, c->x_type) / c->step;
@@ -936,7 +375,7 @@ static void place_positions(vtac_lower *l, kernel *t, const vtac_expr *first)
 /* The tile's place in input and output. */
 static void place_tile(vtac_lower *l, kernel *t, const vtac_expr *chunk, const vtac_expr *group)
 {
-    const blocked *c = t->c;
+    const vtac_blocked *c = t->c;
     vtac_kernel *k = l->k;
     const vtac_window *w = &c->s.window;
     const int64_t width = c->flat ? w->extent[0] * w->extent[1] : w->extent[1];
@@ -962,17 +401,20 @@ static void place_tile(vtac_lower *l, kernel *t, const vtac_expr *chunk, const v
     const vtac_expr *y = vtac_i_addc(k, vtac_i_mulc(k, t->row, w->stride[0]), -w->pad_begin[0]);
     const vtac_expr *x = vtac_i_addc(k, vtac_i_mulc(k, t->column, w->stride[1]), -w->pad_begin[1]);
     const vtac_expr *block = vtac_i_mulc(k, group, c->s.groups == 1 ? 0 : c->in_blocks);
-    const vtac_expr *corner = vtac_layout_place(l, c->x, t->batch, block, y, x, vtac_e_index(k, 0));
+    const vtac_expr *none = vtac_e_index(k, 0);
+    const vtac_expr *corner = c->x != 0 ? vtac_layout_place(l, c->x, t->batch, block, y, x, none)
+                                        : vtac_layout_at(l, c->in, c->x_type, t->batch, block, y, x, none);
     t->corner = vtac_let(k, "corner", vtac_i_divc(k, corner, c->step));
 }
 
-static vta_status multiply(vtac_lower *l, const blocked *c, kernel *t)
+static vta_status multiply(vtac_lower *l, const vtac_blocked *c, kernel *t)
 {
     vtac_kernel *k = l->k;
     const int64_t batch = c->x_type->dim[0];
     const int64_t wide = c->vectors * c->lanes;
     const int64_t groups = c->s.groups * c->vector_groups;
-    const vtac_expr *unit = vtac_for(k, vtac_parallel_if(work_of(c)), batch * groups * c->chunks, "unit");
+    const vtac_expr *unit =
+        vtac_for(k, vtac_parallel_if(vtac_blocked_work(c)), batch * groups * c->chunks, "unit");
     const int64_t inner = c->rows_outside ? groups : c->chunks;
     const int64_t outer = c->rows_outside ? c->chunks : groups;
     const vtac_expr *low = vtac_let(k, "low", vtac_i_remc(k, unit, inner));
@@ -1000,7 +442,7 @@ static vta_status multiply(vtac_lower *l, const blocked *c, kernel *t)
 }
 
 /* The input, its border included, as 16-bit numbers; the last vector overlaps the one before it. */
-static vta_status widen_input(vtac_lower *l, const blocked *c, vtac_storage_id *out)
+static vta_status widen_input(vtac_lower *l, const vtac_blocked *c, vtac_storage_id *out)
 {
     const int64_t elements = vtac_layout_elements(c->in, c->x_type);
     const int64_t most = l->program->target->vector_bytes / 2;
@@ -1024,7 +466,7 @@ static vta_status widen_input(vtac_lower *l, const blocked *c, vtac_storage_id *
 }
 
 /* Where each panel begins, and whether it goes beyond `core`. */
-static vta_status use_spans(vtac_lower *l, const blocked *c, kernel *t)
+static vta_status use_spans(vtac_lower *l, const vtac_blocked *c, kernel *t)
 {
     const size_t bytes = (size_t)c->vector_groups * sizeof(int64_t);
     int64_t *first = vta_arena_array(&l->program->arena, (size_t)c->vector_groups, sizeof *first);
@@ -1033,8 +475,8 @@ static vta_status use_spans(vtac_lower *l, const blocked *c, kernel *t)
         return vta_fail(l->diag, VTA_NOMEM, "out of memory");
     }
     for (int64_t panel = 0; panel < c->vector_groups; panel++) {
-        first[panel] = first_block(c, panel);
-        more[panel] = panel_span(c, panel) > c->core;
+        first[panel] = vtac_blocked_first(c, panel);
+        more[panel] = vtac_blocked_reads(c, panel) > c->core;
     }
     t->firsts = vtac_use(l, vtac_constant(l, first, bytes), "firsts", VTAC_I64, c->vector_groups);
     if (c->span > c->core) {
@@ -1043,17 +485,32 @@ static vta_status use_spans(vtac_lower *l, const blocked *c, kernel *t)
     return VTA_OK;
 }
 
+vta_status vtac_blocked_products(vtac_lower *l, const vtac_blocked *c, vtac_storage_id input,
+                                 vtac_storage_id weights, vtac_storage_id output)
+{
+    kernel t = {.c = c, .finish = {.shape = &c->s}};
+    const int64_t planes = c->s.groups * vtac_blocked_vectors(c);
+    t.x = vtac_use(l, input, "x", VTAC_F32, vtac_layout_elements(c->in, c->x_type));
+    t.weights = vtac_use(l, weights, "weights", VTAC_F32, vtac_blocked_weights(c));
+    t.plain = vtac_use(l, output, "products", VTAC_F32, planes * c->s.window.extent[1] * c->lanes);
+    t.sums = vtac_local(l, "sums", VTAC_F32, c->columns * c->vectors * c->lanes);
+    return multiply(l, c, &t);
+}
+
 /* One convolution, or one phase of a transposed one. */
-static vta_status convolve(vtac_lower *l, blocked *c)
+static vta_status convolve(vtac_lower *l, vtac_blocked *c)
 {
     describe(l, c);
-    choose_tile(l, c);
-    narrow_span(c);
+    vtac_blocked_choose(l, c);
+    if (c->winograd != 0) {
+        return vtac_winograd(l, c);
+    }
+    vtac_blocked_narrow(c);
     kernel t = {.c = c};
-    const vtac_storage_id weights = pack_weights(l, c);
+    const vtac_storage_id weights = vtac_blocked_pack(l, c);
     vtac_storage_id windows = 0;
     if (c->s.has_zeros) {
-        VTA_TRY(make_window_sums(l, c, &windows));
+        VTA_TRY(vtac_blocked_windows(l, c, &windows));
     }
     vtac_storage_id input = l->program->laid_out[c->x];
     if (c->wide) {
@@ -1067,7 +524,7 @@ static vta_status convolve(vtac_lower *l, blocked *c)
     const vtac_dtype x_type =
         c->wide && c->step == 1 ? VTAC_I16 : sum_type; /* four bytes at once, or one number */
     t.x = vtac_use(l, input, "x", x_type, elements / c->step);
-    t.weights = vtac_use(l, weights, "weights", x_type, packed_weights(c) / c->step);
+    t.weights = vtac_use(l, weights, "weights", x_type, vtac_blocked_weights(c) / c->step);
     t.sums = vtac_local(l, "sums", sum_type, c->rows * c->columns * c->vectors * c->lanes);
     if (c->span != 0) {
         VTA_TRY(use_spans(l, c, &t));
@@ -1081,7 +538,7 @@ static vta_status convolve(vtac_lower *l, blocked *c)
 
 vta_status vtac_lower_conv_blocked(vtac_lower *l)
 {
-    blocked c = {.x = 0};
+    vtac_blocked c = {.x = 0};
     if (l->node->op != VTAC_OP_CONV_TRANSPOSE) {
         (void)vtac_conv_shape_of(l->program, l->node, &c.s);
         return convolve(l, &c);
@@ -1089,7 +546,7 @@ vta_status vtac_lower_conv_blocked(vtac_lower *l)
     int64_t stride[2];
     VTA_TRY(vtac_int_list(l->node, "strides", 2, 1, stride, l->diag));
     for (int64_t phase = 0; phase < stride[0] * stride[1]; phase++) {
-        c = (blocked){.x = 0};
+        c = (vtac_blocked){.x = 0};
         const int64_t first[] = {phase / stride[1], phase % stride[1]};
         if (vtac_transposed_shape_of(l->program, l->node, first, &c.s) && c.s.window.extent[0] > 0 &&
             c.s.window.extent[1] > 0) {

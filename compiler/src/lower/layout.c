@@ -454,13 +454,19 @@ const vtac_expr *vtac_layout_place(vtac_lower *l, vtac_value_id id, const vtac_e
                                    const vtac_expr *block, const vtac_expr *y, const vtac_expr *x,
                                    const vtac_expr *lane)
 {
-    const vtac_layout *f = vtac_layout_of(l->program, id);
-    const vtac_type *type = &l->graph->values[id].type;
-    vtac_kernel *k = l->k;
     for (vtac_value_id part = id; l->program->layouts[part].whole != 0;
          part = l->program->layouts[part].whole) {
-        block = vtac_i_addc(k, block, l->program->layouts[part].first);
+        block = vtac_i_addc(l->k, block, l->program->layouts[part].first);
     }
+    return vtac_layout_at(l, vtac_layout_of(l->program, id), &l->graph->values[id].type, batch, block, y, x,
+                          lane);
+}
+
+const vtac_expr *vtac_layout_at(vtac_lower *l, const vtac_layout *f, const vtac_type *type,
+                                const vtac_expr *batch, const vtac_expr *block, const vtac_expr *y,
+                                const vtac_expr *x, const vtac_expr *lane)
+{
+    vtac_kernel *k = l->k;
     const vtac_expr *plane = vtac_i_add(k, vtac_i_mulc(k, batch, f->blocks), block);
     const vtac_expr *at = vtac_i_mulc(k, plane, vtac_layout_plane(f, type));
     at = vtac_i_add(k, at, vtac_i_mulc(k, y, vtac_layout_row(f, type)));

@@ -51,7 +51,10 @@ int64_t vtac_layout_row(const vtac_layout *layout, const vtac_type *type);
 int64_t vtac_layout_plane(const vtac_layout *layout, const vtac_type *type);
 int64_t vtac_layout_elements(const vtac_layout *layout, const vtac_type *type);
 
-/* The flat place of a channel (block, lane) at row y and column x. */
+/* The flat place of a channel (block, lane) at row y and column x, in such a layout; in that of a value. */
+const vtac_expr *vtac_layout_at(vtac_lower *l, const vtac_layout *layout, const vtac_type *type,
+                                const vtac_expr *batch, const vtac_expr *block, const vtac_expr *y,
+                                const vtac_expr *x, const vtac_expr *lane);
 const vtac_expr *vtac_layout_place(vtac_lower *l, vtac_value_id id, const vtac_expr *batch,
                                    const vtac_expr *block, const vtac_expr *y, const vtac_expr *x,
                                    const vtac_expr *lane);
