@@ -219,9 +219,9 @@ holds "what it had is kept" sh -c 'head -n "$(wc -l <old.jsonl)" further.jsonl |
 mkdir -p sub
 for word in --log --html; do
     vtac tune kws.onnx --trials 2000 --log never.jsonl $word nowhere/file
-    refused 1 "vtac: cannot write 'nowhere/file': No such file or directory"
+    refused 1 "vtac: cannot write 'nowhere/file': 'nowhere': No such file or directory"
     vtac tune kws.onnx --trials 2000 --log never.jsonl $word sub
-    refused 1 "vtac: cannot write 'sub': it names no file"
+    refused 1 "vtac: cannot write 'sub': it is a folder"
 done
 vtac tune kws.onnx --trials 2000 --log /dev/full
 refused 1 "vtac: '/dev/full' is no file that lines can be appended to; name another one with '--log'"

@@ -86,8 +86,6 @@ void regress_suite_free(regress_suite *suite);
  * unless this run `updates` it, one whose cycles are those of other hardware or another memory. */
 vta_status regress_baseline_read(const char *path, regress_suite *suite, bool updates, vta_diag *diag);
 vta_status regress_baseline_write(const char *path, const regress_suite *suite, vta_diag *diag);
-/* Whether that file can be written when all is done. */
-vta_status regress_can_write(const char *path, vta_diag *diag);
 
 /* Who does it. `done` is told of each case, one at a time. */
 typedef struct regress_run {

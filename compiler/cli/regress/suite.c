@@ -11,7 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cjson/cJSON.h>
@@ -20,6 +19,7 @@
 #include "vta/config.h"
 #include "vta/file.h"
 #include "vta/str.h"
+#include "writable.h"
 
 enum { MOST_BYTES = 16 << 20, MOST_CASES = 100000 };
 
@@ -424,22 +424,11 @@ static bool put_hardware(cJSON *root, const regress_suite *s)
     return good;
 }
 
-/* The folder of a file, "." where it has none. */
-static void folder_of(const char *path, char *folder, size_t size)
-{
-    const char *slash = strrchr(path, '/');
-    (void)snprintf(folder, size, "%.*s",
-                   slash == NULL   ? 1
-                   : slash == path ? 1
-                                   : (int)(slash - path),
-                   slash == NULL ? "." : path);
-}
-
 /* Two runs at once add to a file one after the other: the folder's lock, until it is closed. */
 static int lock_folder_of(const char *path)
 {
     char folder[4096];
-    folder_of(path, folder, sizeof folder);
+    cli_folder_of(path, folder, sizeof folder);
     const int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     while (fd >= 0 && flock(fd, LOCK_EX) != 0 && errno == EINTR) {
     }
@@ -451,19 +440,6 @@ static void unlock(int fd)
     if (fd >= 0) {
         (void)close(fd);
     }
-}
-
-vta_status regress_can_write(const char *path, vta_diag *diag)
-{
-    char folder[4096];
-    struct stat about;
-    folder_of(path, folder, sizeof folder);
-    if (stat(path, &about) == 0 && S_ISDIR(about.st_mode)) {
-        return vta_fail(diag, VTA_IO, "cannot write '%s': it is a folder", path);
-    }
-    return access(folder, W_OK) == 0
-               ? VTA_OK
-               : vta_fail(diag, VTA_IO, "cannot write '%s': '%s': %s", path, folder, strerror(errno));
 }
 
 /* Cases that this suite does not have stay as they are: several suites may share the file. */

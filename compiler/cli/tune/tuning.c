@@ -4,40 +4,25 @@
  */
 #include "tuning.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "vta/clock.h"
-
-/* A file that is there, or one that its folder can take. */
-static vta_status check_file(const char *path, bool appended, vta_diag *diag)
-{
-    char folder[4096];
-    struct stat info;
-    const bool there = stat(path, &info) == 0;
-    const char *slash = strrchr(path, '/');
-    (void)snprintf(folder, sizeof folder, "%.*s", slash != NULL ? (int)(slash - path) + 1 : 1,
-                   slash != NULL ? path : ".");
-    if (path[0] == '\0' || (there && S_ISDIR(info.st_mode))) {
-        return vta_fail(diag, VTA_IO, "cannot write '%s': it names no file", path);
-    }
-    if (there && appended && !S_ISREG(info.st_mode)) {
-        return vta_fail(diag, VTA_IO,
-                        "'%s' is no file that lines can be appended to; name another one with '--log'", path);
-    }
-    return access(there ? path : folder, W_OK) == 0
-               ? VTA_OK
-               : vta_fail(diag, VTA_IO, "cannot write '%s': %s", path, strerror(errno));
-}
+#include "writable.h"
 
 vta_status cli_tuning_check_files(const cli_tuning *t, vta_diag *diag)
 {
     const char *page = cli_value(t->args, "--html");
-    VTA_TRY(check_file(t->log, true, diag));
-    return page != NULL ? check_file(page, false, diag) : VTA_OK;
+    struct stat about;
+    VTA_TRY(cli_can_append(t->log, diag));
+    if (stat(t->log, &about) == 0 && !S_ISREG(about.st_mode)) { /* it is read, too */
+        return vta_fail(diag, VTA_IO,
+                        "'%s' is no file that lines can be appended to; name another one with '--log'",
+                        t->log);
+    }
+    return page != NULL ? cli_can_write(page, diag) : VTA_OK;
 }
 
 void cli_tuning_hint(const cli_tuning *t, char *text, size_t size)

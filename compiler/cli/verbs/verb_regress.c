@@ -19,6 +19,7 @@
 #include "vta/file.h"
 #include "vtac/temporary.h"
 #include "workers.h"
+#include "writable.h"
 
 static const cli_option options[] = {
     {"--baseline", "FILE", CLI_FILE, "cycles of an earlier run, to hold these against"},
@@ -165,14 +166,16 @@ static vta_status write_files(const cli_args *args, const regress_suite *s, vta_
 
 static vta_status read_files(const cli_args *args, regress_suite *s, vta_diag *diag)
 {
-    static const char *const written[] = {"--junit", "--html", "--history"};
+    static const char *const written[] = {"--junit", "--html"};
     const char *baseline = cli_value(args, "--baseline");
+    const char *history = cli_value(args, "--history");
     VTA_TRY(regress_suite_read(args->operands[0], s, diag));
     for (size_t i = 0; i < sizeof written / sizeof written[0]; i++) { /* before the work, not behind it */
         const char *path = cli_value(args, written[i]);
-        VTA_TRY(path != NULL ? regress_can_write(path, diag) : VTA_OK);
+        VTA_TRY(path != NULL ? cli_can_write(path, diag) : VTA_OK);
     }
-    VTA_TRY(cli_flag(args, "--update") ? regress_can_write(baseline, diag) : VTA_OK);
+    VTA_TRY(history != NULL ? cli_can_append(history, diag) : VTA_OK);
+    VTA_TRY(cli_flag(args, "--update") ? cli_can_write(baseline, diag) : VTA_OK);
     if (baseline == NULL || (cli_flag(args, "--update") && access(baseline, F_OK) != 0)) { /* it is made */
         return VTA_OK;
     }
