@@ -66,10 +66,11 @@ def worst(answers, references):
 
 
 def check(model, twin, share, options):
+    """Returns the noise of the outputs in dB."""
     cases = cases_of(model)
     references = [out for _, out in cases]
     numpy.savez("calib.npz", *[numpy.load(path) for path, _ in cases])
-    run("quantize", f"{MODELS}/{model}.onnx", "--calib", "calib.npz", *options, "-o", "q.onnx")
+    said = json.loads(run("quantize", f"{MODELS}/{model}.onnx", "--calib", "calib.npz", *options, "--json", "-o", "q.onnx"))
     onnx.checker.check_model("q.onnx", full_check=True)
     names = [node.name for node in onnx.load("q.onnx").graph.node if node.name]
     assert len(names) == len(set(names)), "ONNX Runtime refuses two nodes of one name"
@@ -79,11 +80,12 @@ def check(model, twin, share, options):
     agreed = sum(int(a.argmax() == b.argmax()) for a, b in zip(answers, references))
     print(f"{model} {' '.join(options)}: {agreed} of {len(cases)} decisions, off by {off:.4g}, allowed {limit:.4g}")
     assert agreed == len(cases) > 0 and off <= limit
+    return said["output_snr_db"]
 
 
 def check_made_up():
     """Without calibration inputs, ranges follow from the weights and from made-up pictures: decisions stay where they were."""
-    for model in sorted({case[0] for case in CASES}):
+    for model in sorted({case[0] for case in CASES} - {"mobilenetv2-12_dequant_fp32"}):  # the largest, like another
         done = subprocess.run([VTAC, "quantize", f"{MODELS}/{model}.onnx", "--per-channel", "-o", "q.onnx"], capture_output=True, text=True)
         assert done.returncode == 0 and "warning: no calibration inputs" in done.stderr, done.stderr
         cases = cases_of(model)
@@ -172,17 +174,19 @@ def check_on_the_fly():
     print("quantized on the fly: the same numbers")
 
 
-def check_scales():
+def check_scales(noise):
     """Weights have a scale a channel unless --per-tensor asks for one, which leaves more noise on the shared models."""
     for model in ("mobilenetv2-12_dequant_fp32", "squeezenet1.1_fp32_from_fp16"):
-        cases = cases_of(model)
-        numpy.savez("calib.npz", *[numpy.load(path) for path, _ in cases])
-        noise = []
-        for options in ([], ["--per-channel"], ["--per-tensor"]):
-            said = json.loads(run("quantize", f"{MODELS}/{model}.onnx", "--calib", "calib.npz", *options, "--json", "-o", "q.onnx"))
-            noise.append(said["output_snr_db"])
-        print(f"{model}: {noise[0]:.1f} dB with a scale a channel, {noise[2]:.1f} dB with one scale")
-        assert noise[0] == noise[1] > noise[2] + 2
+        numpy.savez("calib.npz", *[numpy.load(path) for path, _ in cases_of(model)])
+        said = json.loads(run("quantize", f"{MODELS}/{model}.onnx", "--calib", "calib.npz", "--per-tensor", "--json", "-o", "q.onnx"))
+        print(f"{model}: {noise[model]:.1f} dB with a scale a channel, {said['output_snr_db']:.1f} dB with one scale")
+        assert noise[model] > said["output_snr_db"] + 2
+    made = []
+    for options in ([], ["--per-channel"], ["--per-tensor"]):
+        run("quantize", f"{MODELS}/mlperf_kws_dscnn_fp32.onnx", *options, "-o", "q.onnx")
+        with open("q.onnx", "rb") as file:
+            made.append(file.read())
+    assert made[0] == made[1] != made[2]
 
 
 def uneven_model(path, seed):
@@ -226,12 +230,11 @@ def check_decisions(seed):
     """Each place of a map decides among its channels; a map of one channel decides nothing."""
     uneven_model("map.onnx", seed)
     told = json.loads(run("quantize", "map.onnx", "--per-tensor", "--calib", "uneven.npy", "--json", "-o", "q.onnx"))
-    answers = {"map.onnx": [], "q.onnx": []}
-    for sample in numpy.load("uneven.npy"):
-        numpy.save("one.npy", sample[None])
-        for path, chosen in answers.items():
-            chosen.append(outputs_of(path, ["one.npy"])[0].reshape(8, 144).argmax(axis=0))
-    agreed = int((numpy.array(answers["map.onnx"]) == numpy.array(answers["q.onnx"])).sum())
+    samples = [f"{i}.npy" for i in range(4)]
+    for path, sample in zip(samples, numpy.load("uneven.npy"), strict=True):
+        numpy.save(path, sample[None])
+    answers = [[out.reshape(8, 144).argmax(axis=0) for out in outputs_of(path, samples)] for path in ("map.onnx", "q.onnx")]
+    agreed = int((numpy.array(answers[0]) == numpy.array(answers[1])).sum())
     print(f"seed {seed}: {agreed} of 576 places, {told['agreed']} of {told['decisions']} told")
     assert told["decisions"] == 576 and told["agreed"] == agreed
     model = onnx.load("map.onnx")
@@ -406,8 +409,7 @@ VTAC = os.path.abspath(VTAC)
 MODELS = os.path.abspath(MODELS)
 with tempfile.TemporaryDirectory() as folder:
     os.chdir(folder)
-    for case in CASES:
-        check(*case)
+    noise_of = {case[0]: check(*case) for case in CASES}
     for method in METHODS:
         check(*CASES[2][:3], ["--per-channel", "--method", method])
         check("mlperf_ic_resnet8_fp32", "", 0.1, ["--method", method])
@@ -422,4 +424,4 @@ with tempfile.TemporaryDirectory() as folder:
     check_normalization(1)
     check_rounding(1)
     check_rounding(2)
-    check_scales()
+    check_scales(noise_of)

@@ -7,6 +7,7 @@
 # tsim runs a network of the zoo (SqueezeNet) on `pynq`; what the same run takes on fsim is taken off: loading, the host's
 # layers. Fails where the ratio is below RATIO.
 import argparse
+import hashlib
 import json
 import os
 import re
@@ -35,20 +36,42 @@ def flags_of(name):
     return " ".join(re.findall(r'"([^"]*)"', text)).split()
 
 
+def cache_folder():
+    """Where simulators are kept (sim/tsim/build_cache.c)."""
+    home = os.path.join(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "vtac")
+    return os.path.join(os.environ.get("VTAC_CACHE") or home, "bare")
+
+
+def key_of(words):
+    """What the program is made of: its sources, the commands, the compilers and this processor."""
+    key = hashlib.sha256(" ".join(words).encode())
+    for name in ("bare_array.v", "bare_array_main.cc"):
+        with open(os.path.join(HERE, name), "rb") as file:
+            key.update(file.read())
+    for command in (["verilator", "--version"], ["g++", "-march=native", "-Q", "--help=target"], ["g++", "--version"]):
+        key.update(subprocess.run(command, check=True, capture_output=True).stdout)
+    return key.hexdigest()[:24]
+
+
 def build_bare(work):
-    """The program bare_array_main."""
+    """The program bare_array_main, which takes the compiler 20 s: kept as simulators are."""
     root = subprocess.run(["verilator", "--getenv", "VERILATOR_ROOT"], check=True, capture_output=True, text=True).stdout.strip()
     objects = os.path.join(work, "obj")
     translate = [flag for flag in flags_of("verilator_flags") if not flag.startswith("+define")]
+    compile_it = [*flags_of("model_flags"), "-O2", "-DVM_COVERAGE=0", "-DVM_SC=0", "-DVM_TIMING=0", "-DVM_TRACE=0"]
+    kept = os.path.join(cache_folder(), key_of(translate + compile_it))
+    if os.path.exists(kept):
+        return kept
     subprocess.run(["verilator", "--cc", "--top-module", "bare_array", *translate, "--Mdir", objects,
                     os.path.join(HERE, "bare_array.v")], check=True)
     made = [os.path.join(objects, name) for name in sorted(os.listdir(objects)) if name.endswith(".cpp")]
-    program = os.path.join(work, "bare")
-    subprocess.run(["g++", *flags_of("model_flags"), "-O2", "-DVM_COVERAGE=0", "-DVM_SC=0", "-DVM_TIMING=0", "-DVM_TRACE=0",
-                    f"-I{objects}", "-isystem", f"{root}/include", "-isystem", f"{root}/include/vltstd",
+    os.makedirs(cache_folder(), exist_ok=True)
+    fresh = f"{kept}.{os.getpid()}"
+    subprocess.run(["g++", *compile_it, f"-I{objects}", "-isystem", f"{root}/include", "-isystem", f"{root}/include/vltstd",
                     os.path.join(HERE, "bare_array_main.cc"), *made, f"{root}/include/verilated.cpp",
-                    f"{root}/include/verilated_threads.cpp", "-pthread", "-o", program], check=True)
-    return program
+                    f"{root}/include/verilated_threads.cpp", "-pthread", "-o", fresh], check=True)
+    os.rename(fresh, kept)
+    return kept
 
 
 def seconds_of(command):

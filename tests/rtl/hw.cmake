@@ -26,8 +26,8 @@ function(hw_top name batch in out uop inp wgt acc bus addr)
     hw_bench(${name} vta_top_tb "LOG_BATCH=${batch} LOG_BLOCK_IN=${in} LOG_BLOCK_OUT=${out} LOG_UOP_DEPTH=${uop} \
 LOG_INP_DEPTH=${inp} LOG_WGT_DEPTH=${wgt} LOG_ACC_DEPTH=${acc} LOG_BUS_BYTES=${bus} ADDR_BITS=${addr}" ${ARGN})
 endfunction()
-hw_top(top_tiny 0 2 2 8 8 7 7 3 40 +runs=3)
-hw_top(top_batch2 1 3 3 8 8 7 7 4 33 +runs=3)
+hw_top(top_tiny 0 2 2 8 8 7 7 3 40 +runs=2)
+hw_top(top_batch2 1 3 3 8 8 7 7 4 33 +runs=2)
 hw_top(top_rect 0 3 4 8 8 7 8 5 32 +runs=5 +clean) # errors and resets do not know the shape of a tile: two of them, and the form that is built
 hw_top(top_wide 0 5 5 8 7 5 7 6 63 +runs=5 +clean)
 hw_top(top_built 0 2 2 8 8 7 7 3 32 +runs=1 +built)
@@ -49,7 +49,7 @@ hw_bench(tload_batch vta_tload_tb "LOG_BATCH=2 LOG_BLOCK_OUT=3 COMPUTE=1" +runs=
 
 # Units and bus masters each by itself, at a narrow bus and at one wider than some elements.
 hw_bench(axi vta_axi_tb "LOG_BUS_BYTES=3")
-hw_bench(axi_wide vta_axi_tb "LOG_BUS_BYTES=6" +runs=4)
+hw_bench(axi_wide vta_axi_tb "LOG_BUS_BYTES=6" +runs=2)
 hw_bench(fetch vta_fetch_tb "LOG_BUS_BYTES=3")
 hw_bench(fetch_wide vta_fetch_tb "LOG_BUS_BYTES=6" +runs=20)
 hw_bench(load vta_load_tb "LOG_BUS_BYTES=3")
