@@ -199,7 +199,9 @@ sed 's/"version": "[^"]*"/"version": "0.0.7"/' grid.jsonl >old.jsonl
 unused old.jsonl "they are of release 0.0.7, and this is $version; 'vtac tune' makes new ones" --host host
 sed 's/"kernel": "[^"]*"/"kernel": "wibble"/' grid.jsonl >strange.jsonl
 unused strange.jsonl "none is of a kernel and a shape that this model has" --host host
-unused grid.jsonl "they are for '$target', and this is compiled for 'pynq'; name that host or configuration" --host pynq
+unused grid.jsonl "they are for '$target', and this is compiled for 'pynq'; compile with --host host" --host pynq
+sed "s/$target/vta of another board/" grid.jsonl >board.jsonl
+unused board.jsonl "they are for 'vta of another board', and this is compiled for 'host'; name that host or configuration" --host host
 : >empty.jsonl
 unused empty.jsonl "it is empty" --host host
 cat old.jsonl strange.jsonl grid.jsonl >all.jsonl

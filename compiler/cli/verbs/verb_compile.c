@@ -145,6 +145,37 @@ static vta_status read_tuned(const cli_args *args, const vtac_target *target, co
     return VTA_OK;
 }
 
+/* The option that compiles for what records call `target`; empty: no name stands for it here. */
+static void option_for(const char *target, char *text, size_t size)
+{
+    size_t hosts;
+    uint32_t configs;
+    char own[320];
+    const vtac_target_row *rows = vtac_targets(&hosts);
+    const char *const *names = vta_config_names(&configs);
+    text[0] = '\0';
+    for (size_t i = 0; i < hosts; i++) {
+        vtac_target host;
+        if (vtac_target_find(rows[i].name, &host, NULL) == VTA_OK) {
+            vtac_target_text(&host, own, sizeof own);
+            if (strcmp(own, target) == 0) {
+                (void)snprintf(text, size, "--host %s", rows[i].name);
+                return;
+            }
+        }
+    }
+    for (uint32_t i = 0; i < configs; i++) {
+        vta_config config;
+        if (vta_config_load(names[i], &config, NULL) == VTA_OK) {
+            vtac_vta_target_text(&config, own, sizeof own);
+            if (strcmp(own, target) == 0) {
+                (void)snprintf(text, size, "--target vta --config %s", names[i]);
+                return;
+            }
+        }
+    }
+}
+
 /* Whoever names a log of which nothing can be used is told why. */
 static void tell_unused(const cli_args *args, const vtac_target *target, const cli_offload *offload,
                         const tuned *t)
@@ -164,11 +195,12 @@ static void tell_unused(const cli_args *args, const vtac_target *target, const c
     } else if (!vtac_records_any(given, t->host.target) &&
                !(offload->wanted && vtac_records_any(given, t->vta.target))) {
         const vtac_record *first = vta_vec_at(&given->items, 0);
-        (void)snprintf(
-            why, sizeof why,
-            "they are for '%.150s', and this is compiled for '%s'%s%s; name that host or configuration",
-            first->target, target->name, offload->wanted ? " and " : "",
-            offload->wanted ? offload->config.name : "");
+        char option[96];
+        option_for(first->target, option, sizeof option);
+        (void)snprintf(why, sizeof why, "they are for '%.150s', and this is compiled for '%s'%s%s; %s%s",
+                       first->target, target->name, offload->wanted ? " and " : "",
+                       offload->wanted ? offload->config.name : "",
+                       option[0] != '\0' ? "compile with " : "name that host or configuration", option);
     } else {
         (void)snprintf(why, sizeof why, "none is of a kernel and a shape that this model has");
     }
