@@ -77,26 +77,46 @@ static bool may_go_flat(const vtac_lower *l, const vtac_blocked *c)
     return !c->s.quantized && !l->program->target->has_neon && !skips && w->extent[0] > 1 && w->extent[1] > 1;
 }
 
-/* Cycles for the whole layer, roughly: one multiplication a cycle, weights from the second cache. */
-static double cost_of(const vtac_lower *l, const vtac_blocked *c, int64_t rows, int64_t columns, int64_t vectors,
-                      bool flat)
+/* What a step takes of the time of as many products as there are cycles for two: floats of x86 with few
+ * registers, as measured on all tiles of 21 layers. Beside two products a cycle there are two loads: of each
+ * input and each vector of weights. Sums wait for each other where there are fewer than a dozen. */
+static double step_of_floats(double positions, double wide, bool far)
 {
+    const double sums = positions * wide;
+    const double waits = sums < 12.0 ? 0.015 * (12.0 - sums) : 0.0;
+    const double products = fmax(sums * (1.0 + waits), 8.6);
+    return fmax(products, positions + wide * (far ? 1.5 : 1.0));
+}
+
+/* The same of all others. */
+static double step_of(const vtac_blocked *c, double positions, double wide, double panel, bool few)
+{
+    const bool pairs = c->wide && c->step == 2;
+    const double weights = wide * (panel > 24576.0 ? 2.5 : 0.5);
+    /* sums wait for each other: as measured with few registers, of pairs of bytes */
+    const double least = few && pairs ? 7.5 : 8.0;
+    const double products = fmax(positions * wide, least);
+    const double apart = few ? 0.3 : 0.06; /* for more than two vectors of weights that do not stay near */
+    const double more = pairs && wide > 2.0 && panel > 16384.0 ? apart * (wide - 2.0) : 0.0;
+    return fmax(products, 0.5 * positions + weights) + 0.02 * positions + more;
+}
+
+/* Cycles for the whole layer, roughly: one multiplication a cycle, weights from the second cache. */
+static double cost_of(const vtac_lower *l, const vtac_blocked *c, int64_t rows, int64_t columns,
+                      int64_t vectors, bool flat)
+{
+    const vtac_target *target = l->program->target;
     const int64_t count = tiles_of(c, rows, columns, flat);
     const int64_t groups = (vtac_blocked_vectors(c) + vectors - 1) / vectors;
     const int64_t steps = c->sources / c->step;
-    const bool pairs = c->wide && c->step == 2;
-    const bool few = l->program->target->vector_count <= 16; /* registers */
+    const bool few = target->vector_count <= 16; /* registers */
+    const bool floats = few && !target->has_neon && !c->s.quantized;
     const double positions = (double)(rows * columns);
     const double wide = (double)vectors;
     const double panel = (double)(steps * vectors * c->lanes) * 4.0;
-    const double weights = wide * (panel > 24576.0 ? 2.5 : 0.5);
-    /* sums wait for each other: as measured with few registers, of pairs of bytes and of floats */
-    const double least = few && pairs ? 7.5 : few && may_go_flat(l, c) ? 8.6 : 8.0;
-    const double products = fmax(positions * wide, least);
-    const double apart = few ? 0.3 : 0.06; /* for more than two vectors of weights that do not stay near */
-    const double more = pairs && vectors > 2 && panel > 16384.0 ? apart * (wide - 2.0) : 0.0;
-    const double inside = fmax(products, 0.5 * positions + weights) + 0.02 * positions + more;
-    const double places = flat ? 8.0 * positions : 0.0;
+    const double inside =
+        floats ? step_of_floats(positions, wide, panel > 24576.0) : step_of(c, positions, wide, panel, few);
+    const double places = flat ? (floats ? 4.0 : 8.0) * positions : 0.0;
     return (double)(count * groups) *
            ((double)steps * share_of(c, vectors) * inside + 3.0 * positions * wide + 12.0 + places);
 }
@@ -207,8 +227,7 @@ static void add_winograd(const vtac_lower *l, tiles *t, const vtac_blocked *c, c
     own->flat = false;
     (void)snprintf(t->points[t->count], sizeof t->points[0],
                    "winograd=%" PRId64 " columns=%" PRId64 " vectors=%" PRId64, m, columns, vectors);
-    t->guesses[t->count++] =
-        cost_of(l, products, 1, columns, vectors, false) + vtac_winograd_cost(c, m);
+    t->guesses[t->count++] = cost_of(l, products, 1, columns, vectors, false) + vtac_winograd_cost(c, m);
 }
 
 /* Fewer products: their tiles, by the same costs. */
@@ -287,14 +306,15 @@ static void ask_for_tile(const vtac_lower *l, vtac_blocked *c)
     free(t);
 }
 
-/* Chunks of about a row, whose tiles are few more than there are: the last ones come more than once. */
+/* Chunks of about a row, whose tiles are few more than there are: the last ones come more than once. A single
+ * chunk is cut into its tiles: around one loop over all of them LLVM keeps sums in memory. */
 static int64_t flat_chunks(int64_t height, int64_t all)
 {
     int64_t chunks = height < all ? height : all;
     while ((all + chunks - 1) / chunks * chunks > all + all / 64) {
         chunks--;
     }
-    return chunks;
+    return chunks == 1 ? all : chunks;
 }
 
 /* Products of the layer. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Weights of a blocked convolution in the order of use: [group][vectors][channel block][tap][channel][output],
- * bytes by fours of channels.
+ * Weights of a blocked convolution in the order of use: [group][vectors][channel
+ * block][tap][channel][output], bytes by fours of channels.
  */
 #include "conv_tile.h"
 
@@ -84,8 +84,8 @@ static void put_byte(const vtac_blocked *c, const vtac_conv_weights *bytes, int6
     }
 }
 
-static void pack_one(const vtac_blocked *c, const vtac_tensor *w, const vtac_conv_weights *bytes, int64_t output,
-                     void *packed)
+static void pack_one(const vtac_blocked *c, const vtac_tensor *w, const vtac_conv_weights *bytes,
+                     int64_t output, void *packed)
 {
     const int64_t taps = c->s.window.kernel[0] * c->s.window.kernel[1];
     const int64_t wide = c->vectors * c->lanes;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Winograd's way of a 3 x 3 convolution of floats with stride 1 (S. Winograd 1980; A. Lavin, S. Gray 2016). A
- * tile of m x m outputs reads (m + 2) x (m + 2) inputs. Input and weights become as many numbers each, the sum
- * over channels is taken of their products one by one, and the outputs follow from these sums: (m + 2)^2
+ * tile of m x m outputs reads (m + 2) x (m + 2) inputs. Input and weights become as many numbers each, the
+ * sum over channels is taken of their products one by one, and the outputs follow from these sums: (m + 2)^2
  * products instead of 9 m^2, for m = 2 4/9 of them, for m = 4 1/4.
  *
  *   .tiles      the input's tiles as they are multiplied, [number of a tile][channel block][tile][lane]
- *   .products   for each of these numbers a product of matrices, tiles by channels by outputs (conv_blocked.c)
- *   (the node)  outputs from sums, with bias and whatever follows
+ *   .products   for each of these numbers a product of matrices, tiles by channels by outputs
+ * (conv_blocked.c) (the node)  outputs from sums, with bias and whatever follows
  *
  * A last tile overlaps the one before it. Sums come in another order than the direct way has, and some of
  * larger numbers: an output differs in its last bits, for m = 4 by some 1e-6 of the largest ones. So this way
@@ -222,9 +222,7 @@ static const vtac_expr *first_of(vtac_lower *l, const vtac_blocked *c, const for
 {
     const int64_t extent = c->s.window.extent[axis];
     const vtac_expr *first = vtac_i_mulc(l->k, tile, f->m);
-    return extent % f->m == 0
-               ? first
-               : vtac_e2(l->k, VTAC_E_MIN, first, vtac_e_index(l->k, extent - f->m));
+    return extent % f->m == 0 ? first : vtac_e2(l->k, VTAC_E_MIN, first, vtac_e_index(l->k, extent - f->m));
 }
 
 /* Two loops: over rows of tiles, which are independent, and their tiles. */
@@ -249,8 +247,8 @@ static place open_tiles(vtac_lower *l, const vtac_blocked *c, const form *f, int
     return p;
 }
 
-/* Where the first input of a tile lies, of the channel at a lane. Beyond the last channel it is any number: no
- * product reads it. */
+/* Where the first input of a tile lies, of the channel at a lane. Beyond the last channel it is any number:
+ * no product reads it. */
 static const vtac_expr *corner_of(vtac_lower *l, const vtac_blocked *c, const vtac_blocked *g, const place *p,
                                   const vtac_expr *y, const vtac_expr *x, const vtac_expr *lane)
 {

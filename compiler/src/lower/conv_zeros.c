@@ -82,7 +82,8 @@ static vta_status sum_channels(vtac_lower *l, const vtac_blocked *c, vtac_storag
     return VTA_OK;
 }
 
-static vta_status sum_windows(vtac_lower *l, const vtac_blocked *c, vtac_storage_id channels, vtac_storage_id sums)
+static vta_status sum_windows(vtac_lower *l, const vtac_blocked *c, vtac_storage_id channels,
+                              vtac_storage_id sums)
 {
     VTA_TRY(vtac_begin(l, ".windows"));
     vtac_kernel *k = l->k;
